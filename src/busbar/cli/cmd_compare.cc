@@ -1,13 +1,20 @@
 #include <fmt/core.h>
 
 #include <memory>
+#include <optional>
 
 #include "busbar/base/json.h"
+#include "busbar/base/text.h"
 #include "busbar/cli/commands.h"
+#include "busbar/cli/compare_calls.h"
+#include "busbar/cli/compare_links.h"
 #include "busbar/cli/compare_report.h"
 #include "busbar/cli/predict_flags.h"
 #include "busbar/cli/scenario_flags.h"
 #include "busbar/cli/session.h"
+#include "busbar/cli/sweep.h"
+#include "busbar/cli/token_cost.h"
+#include "busbar/cli/train_scale.h"
 
 namespace busbar {
 namespace {
@@ -17,6 +24,8 @@ struct CompareFlags {
   std::string first;
   std::vector<std::string> others;
   CompareAsk ask;
+  std::string smallest, largest, algorithms, scale, tokens;
+  double factor = 2;
 };
 
 Result<int> run_steps(CompareFlags& o, const RunClock& clock) {
@@ -30,19 +39,89 @@ Result<int> run_steps(CompareFlags& o, const RunClock& clock) {
   return deliver(o.common, j, compare_document(rows, o.ask, o.common.typed), watch.status());
 }
 
+Result<CallsAsk> read_calls(const CompareFlags& o, Collective op) {
+  CallsAsk calls{.op = op, .sizes = {}, .algorithms = {}};
+  const std::string first = o.smallest.empty() ? "1G" : o.smallest;
+  BUSBAR_ASSIGN(calls.sizes, sweep_sizes(first, o.largest.empty() ? first : o.largest, o.factor));
+  const std::string algorithms = !o.algorithms.empty() ? o.algorithms
+                                 : o.scale.empty()     ? "auto"
+                                                       : "ring,tree,hierarchical";
+  for (const std::string_view name : split_at(algorithms, ',')) calls.algorithms.emplace_back(name);
+  if (o.scale.empty()) return calls;
+  if (o.ask.gpus > 0) return flag_error("--scale", "already says how many GPUs; leave out --gpus");
+  BUSBAR_ASSIGN(const auto range, parse_range(o.scale, "--scale", "GPUs", "8..4096", 1u << 20));
+  calls.from = range.first;
+  calls.to = range.second;
+  return calls;
+}
+
+Result<int> run_collective(CompareFlags& o, Collective op, const RunClock& clock) {
+  if (o.ask.has_model()) return flag_error("--model", "a collective has no model; leave one of them out");
+  if (!o.ask.changes.empty()) return flag_error("--variant", "changes a step; a collective has none");
+  BUSBAR_ASSIGN(const CallsAsk calls, read_calls(o, op));
+  LongRun watch("times");
+  BUSBAR_ASSIGN(const std::vector<CallRow> rows, run_calls(o.ask, calls, watch));
+  watch.report_interruption();
+  if (rows.empty()) return watch.status();
+  Json j = calls_json(rows, calls, o.common);
+  j["complete"] = !watch.interrupted();
+  j["run"] = clock.to_json();
+  return deliver(o.common, j, calls_document(rows, calls, o.common.typed), watch.status());
+}
+
+Result<int> run_catalog(const CompareFlags& o, const RunClock& clock) {
+  const Catalog catalog(o.common.overrides.catalog);
+  Json j;
+  Document d;
+  if (o.first == "links") {
+    BUSBAR_ASSIGN(const std::vector<LinkRow> rows, read_links(catalog));
+    j = links_json(rows);
+    d = links_document(rows, o.common.typed);
+  } else {
+    BUSBAR_ASSIGN(const PriceList prices, PriceList::open(catalog, o.ask.cost.prices));
+    BUSBAR_ASSIGN(const std::vector<OpticsRow> rows, read_optics(catalog, prices));
+    j = optics_json(rows);
+    d = optics_document(rows, o.common.typed);
+  }
+  j["inputs_hash"] = inputs_hash(o.common);
+  j["run"] = clock.to_json();
+  return deliver(o.common, j, d);
+}
+
+/// Takes the collective out of the machines, if there is one.
+std::optional<Collective> take_collective(std::vector<std::string>& machines) {
+  for (std::size_t i = 0; i < machines.size(); ++i) {
+    const Result<Collective> op = parse_collective(machines[i]);
+    if (!op.ok()) continue;
+    machines.erase(machines.begin() + static_cast<std::ptrdiff_t>(i));
+    return *op;
+  }
+  return std::nullopt;
+}
+
 Result<int> run(CompareFlags& o) {
   const RunClock clock;
+  if (o.others.empty() && (o.first == "links" || o.first == "optics")) return run_catalog(o, clock);
   if (!o.first.empty()) o.ask.machines.push_back(o.first);
   for (std::string& word : o.others) o.ask.machines.push_back(std::move(word));
-  if (o.ask.machines.empty() || o.ask.input.flags.model.empty())
+  const std::optional<Collective> op = take_collective(o.ask.machines);
+  if (o.ask.machines.empty() || (!o.ask.has_model() && !op))
     return invalid(
-        "name machines and a model: busbar compare dgx-h100 dgx-b200 --gpus 512 --model llama3-70b, or one machine and "
-        "fabrics: busbar compare dgx-h100:64 --model llama3-70b --fabrics ib,roce");
-  if (o.common.engine == "packet") return flag_error("--engine", "many steps need flow or analytic");
+        "name machines and a model or a collective: busbar compare dgx-h100 dgx-b200 --gpus 512 --model llama3-70b, "
+        "busbar compare dgx-h100:64 --model llama3-70b --fabrics ib,roce, or busbar compare dgx-h100:8 dgx-b200:8 "
+        "all_reduce -b 1G");
+  if (o.common.engine == "packet") return flag_error("--engine", "many rows need flow or analytic");
   BUSBAR_RETURN_IF_ERROR(o.ask.cost.check());
   o.ask.input.overrides = o.common.overrides;
   o.ask.train.engine = o.common.engine;
   o.ask.train.timeline = o.ask.train.relief = o.ask.train.scaling = false;
+  if (op) return run_collective(o, *op, clock);
+  for (const auto& [flag, text] :
+       {std::pair{"-b", &o.smallest}, {"-e", &o.largest}, {"--algorithms", &o.algorithms}, {"--scale", &o.scale}})
+    if (!text->empty()) return flag_error(flag, "is for a collective, such as all_reduce; leave it out");
+  if (!o.tokens.empty()) {
+    BUSBAR_ASSIGN(o.ask.tokens, parse_count(o.tokens, "--tokens", "15T (1e12), 300B (1e9) or 2e9"));
+  }
   return run_steps(o, clock);
 }
 
@@ -59,10 +138,17 @@ Command compare_command(const std::string& typed) {
       "  busbar compare dgx-h100 dgx-b200 gb200-nvl72 --gpus 1152 --model llama3-70b\n"
       "  busbar compare dgx-h100 --gpus 512 --model llama3-70b --fabrics ib,roce,spectrum-x,rail-only,2:1,4:1\n"
       "  busbar compare dgx-h100:64 dgx-h200:64 --model llama3-70b --tp 8 --global-batch 1024 --html compare.html\n"
-      "  busbar compare dgx-h100:64 --model llama3-70b --tp 8 --variant layout.pp=4 --variant layout.zero=3 --json\n";
-  c.positionals = {{"CLUSTER", "machines: presets, NAME:N or files", &o->first, false, &o->others}};
+      "  busbar compare dgx-h100:64 --model llama3-70b --tp 8 --variant layout.pp=4 --variant layout.zero=3 --json\n"
+      "  busbar compare dgx-h100:8 dgx-b200:8 all_reduce -b 1M -e 1G -f 32\n"
+      "  busbar compare dgx-h100 all_reduce --scale 8..4096 -b 1K -e 1G -f 32 --algorithms ring,tree,hierarchical\n"
+      "  busbar compare links\n"
+      "  busbar compare optics\n";
+  c.positionals = {{"CLUSTER", "machines: presets, NAME:N or files, and maybe a collective; or `links`, or `optics`",
+                    &o->first, false, &o->others}};
   ScenarioFlags& f = o->ask.input.flags;
   c.flags = {
+      {"--scenario", "FILE", "model and layout of this file, on the machines named", "Scenario",
+       &o->ask.input.scenario},
       {"--gpus", "N", "as many servers of each machine as have N GPUs", "Scenario", &o->ask.gpus},
       {"--fabrics", "LIST",
        "each machine with each of these: ib, roce, roce-untuned, spectrum-x, uec, tcp, rail-only, leaf-spine, "
@@ -71,6 +157,19 @@ Command compare_command(const std::string& typed) {
       {"--variant", "CHANGES", "also each machine with these changes: 'layout.pp=4 layout.zero=3'; may be repeated",
        "Scenario", &o->ask.changes},
   };
+  c.flags.push_back(
+      {"--tokens", "N", "also days, price and energy of a run of N tokens: 15T, 300B", "Cost", &o->tokens});
+  const std::vector<Flag> calls = {
+      {"-b,--minbytes", "SIZE", "smallest size of the collective (default 1G)", "Collective", &o->smallest},
+      {"-e,--maxbytes", "SIZE", "largest size (default: the smallest)", "Collective", &o->largest},
+      {"-f,--stepfactor", "X", "factor between sizes (default 2)", "Collective", &o->factor},
+      {"--algorithms", "LIST", "each machine with each of these: ring,tree,nvls (default auto)", "Collective",
+       &o->algorithms},
+      {"--scale", "FROM..TO",
+       "with FROM to TO GPUs, doubling: which algorithm wins where (default ring,tree,hierarchical)", "Collective",
+       &o->scale},
+  };
+  c.flags.insert(c.flags.end(), calls.begin(), calls.end());
   for (Flag& flag : scenario_flags(f)) {
     if (flag.names == "--global-batch") flag.help += " (default: 8,192 tokens per GPU, at most 16 Mi)";
     if (flag.names == "--layout") flag.help = "layout file; without any layout, a search finds one per machine";

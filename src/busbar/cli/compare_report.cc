@@ -10,6 +10,7 @@
 #include "busbar/cli/money.h"
 #include "busbar/cli/request_line.h"
 #include "busbar/cli/session.h"
+#include "busbar/cli/token_cost.h"
 #include "busbar/cli/train_report.h"
 
 namespace busbar {
@@ -235,6 +236,10 @@ Json row_json(const Rows& rows, std::size_t i, const CompareAsk& ask) {
          {"kwh_per_million_tokens", cost_of_tokens(r.cost.rate, 1e6, r.tokens_per_s()).kwh},
          {"command", text(command_of(r, ask))}};
   for (const auto& [name, d] : breakdown_rows(r.run.step.breakdown)) j["breakdown_s"][name] = d.in_s();
+  if (ask.tokens > 0) {
+    Json cost = token_cost_json(r, ask.tokens);
+    j["whole_run"] = cost["whole_run"];
+  }
   j["band_percent"] = Json::array({r.run.band.low_percent, r.run.band.high_percent});
   j["band_basis"] = r.run.band.basis;
   return j;
@@ -270,6 +275,7 @@ Document compare_document(const Rows& rows, const CompareAsk& ask, const std::st
   d.blocks.push_back({step_table(rows)});
   constexpr std::size_t kFewBars = 5;  // more columns than a terminal has
   d.blocks.push_back({chart(rows), rows.size() <= kFewBars ? Audience::kBoth : Audience::kPage});
+  if (ask.tokens > 0) d.blocks.push_back({run_table(rows, ask.tokens)});
   d.blocks.push_back({key_of(rows)});
   if (rows[0].run.scenario.layout.places.find("global_batch") == rows[0].run.scenario.layout.places.end())
     d.blocks.push_back({Paragraph{

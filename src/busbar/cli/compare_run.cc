@@ -40,8 +40,11 @@ Status add_machine(const std::string& typed, const CompareAsk& ask, std::vector<
     TrainInput input = ask.input;
     input.flags.cluster = name;
     for (std::string& setting : fabric.settings()) input.overrides.set.push_back(std::move(setting));
-    BUSBAR_ASSIGN(std::vector<TrainVariant> steps, read_variants(input, ask.changes));
-    for (TrainVariant& step : steps) out.push_back({name, fabric, std::move(step)});
+    std::vector<TrainVariant> steps(1);
+    if (ask.has_model()) {
+      BUSBAR_ASSIGN(steps, read_variants(input, ask.changes));
+    }
+    for (TrainVariant& step : steps) out.push_back({name, fabric, input.overrides, std::move(step)});
   }
   return {};
 }
@@ -158,18 +161,19 @@ std::uint32_t usual_batch(std::uint32_t gpus, std::uint32_t seq) {
   return static_cast<std::uint32_t>(odd > sequences ? sequences : odd * std::bit_floor(sequences / odd));
 }
 
-double band_of_difference(const CompareRow& a, const CompareRow& b) {
-  const auto server = [](const CompareRow& r) { return r.variant.machine.substr(0, r.variant.machine.find(':')); };
-  if (server(a) == server(b)) return kSameServerPercent;
+double band_of_difference(const std::string& machine_a, const Band& a, const std::string& machine_b, const Band& b) {
+  const auto server = [](const std::string& machine) { return machine.substr(0, machine.find(':')); };
+  if (server(machine_a) == server(machine_b)) return kSameServerPercent;
   const auto half = [](const Band& band) { return (band.high_percent - band.low_percent) / 2; };
-  return std::max(kSameServerPercent, std::hypot(half(a.run.band), half(b.run.band)));
+  return std::max(kSameServerPercent, std::hypot(half(a), half(b)));
 }
 
 Likeness likeness(const CompareRow& a, const CompareRow& b) {
   const double one = a.run.step.step_time.in_s(), other = b.run.step.step_time.in_s();
   const double apart = 100 * (std::max(one, other) / std::min(one, other) - 1);
   const bool ranges_meet = a.transport.low_s <= b.transport.high_s && b.transport.low_s <= a.transport.high_s;
-  if (apart >= band_of_difference(a, b) && !ranges_meet) return Likeness::kDiffers;
+  if (apart >= band_of_difference(a.variant.machine, a.run.band, b.variant.machine, b.run.band) && !ranges_meet)
+    return Likeness::kDiffers;
   const Cluster &m = a.run.cluster(), &n = b.run.cluster();
   const bool same = a.variant.machine == b.variant.machine && m.fabric.kind == n.fabric.kind &&
                     m.routing == n.routing && m.fabric.oversubscription == n.fabric.oversubscription &&

@@ -22,16 +22,21 @@ struct CompareAsk {
   TrainInput input;                   ///< model, layout, overrides; without machine
   TrainAsk train;
   CostOptions cost;
+  double tokens = 0;  ///< of a whole run; 0: none
+  bool has_model() const { return !input.flags.model.empty() || !input.scenario.empty(); }
 };
 
 /// A machine with a fabric and, maybe, a change.
 struct CompareVariant {
-  std::string machine;  ///< with its size: "dgx-h100:2048"
-  FabricWord fabric;    ///< empty: its own
-  TrainVariant step;
+  std::string machine;       ///< with its size: "dgx-h100:2048"
+  FabricWord fabric;         ///< empty: its own
+  Overrides overrides;       ///< of the machine, with its fabric
+  TrainVariant step;         ///< empty for a collective
+  std::uint32_t gpus = 0;    ///< that take part; 0: all
   std::string name() const;  ///< "dgx-h100:2048, roce, layout.pp=4"
 };
-/// All machines x fabrics x changes, in the order typed. Errors name the machine, --fabrics or --variant.
+/// All machines x fabrics x changes, in the order typed; without a model: without steps. Errors name the machine,
+/// --fabrics or --variant.
 Result<std::vector<CompareVariant>> compare_variants(const CompareAsk& ask);
 
 /// What a machine costs, with the terms of the flags.
@@ -69,8 +74,8 @@ enum class Likeness : std::uint8_t {
   kTie,    ///< closer than the band of their difference
   kEqual,  ///< closer than that, and the engine has nothing that could tell them apart but rates, latencies and routes
 };
-/// The band of the difference of two rows, in percent: what is left when errors that both share cancel.
-double band_of_difference(const CompareRow& a, const CompareRow& b);
+/// The band of the difference of two times, in percent: what is left when errors that both share cancel.
+double band_of_difference(const std::string& machine_a, const Band& a, const std::string& machine_b, const Band& b);
 Likeness likeness(const CompareRow& a, const CompareRow& b);
 
 }  // namespace busbar

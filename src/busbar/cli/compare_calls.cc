@@ -1,0 +1,248 @@
+#include "busbar/cli/compare_calls.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "busbar/base/quantity.h"
+#include "busbar/cli/compare_report.h"
+#include "busbar/cli/machine.h"
+#include "busbar/cli/money.h"
+#include "busbar/cli/predict_flags.h"
+#include "busbar/cli/session.h"
+#include "busbar/predict/predictor.h"
+
+namespace busbar {
+namespace {
+
+using CallRows = std::vector<CallRow>;
+
+/// The machines of a command with their numbers of GPUs: each as typed, or in each size of --scale.
+Result<std::vector<CompareVariant>> machines_of(const CompareAsk& ask, const CallsAsk& calls) {
+  if (calls.from == 0) return compare_variants(ask);
+  std::vector<CompareVariant> out;
+  for (std::uint64_t n = calls.from; n <= calls.to; n *= 2) {
+    CompareAsk sized = ask;
+    sized.gpus = static_cast<std::uint32_t>(n);
+    BUSBAR_ASSIGN(std::vector<CompareVariant> some, compare_variants(sized));
+    for (CompareVariant& v : some) {
+      v.gpus = sized.gpus;
+      out.push_back(std::move(v));
+    }
+  }
+  return out;
+}
+
+/// One machine with its predictor.
+class CallRunner {
+ public:
+  static Result<CallRunner> open(const CompareAsk& ask, const CompareVariant& v, const AccuracyTable& accuracy,
+                                 const PriceList& prices) {
+    CallRunner out;
+    BUSBAR_ASSIGN(Cluster cluster, load_machine(v.machine, v.overrides));
+    BUSBAR_ASSIGN(const MachineCost cost, machine_cost(cluster, prices, ask.cost.terms));
+    out.row_ = {.machine = v.machine,
+                .fabric = v.fabric.word,
+                .algorithm = {},
+                .how = {},
+                .limit = {},
+                .band = {},
+                .refused = {}};
+    out.row_.gpus = v.gpus > 0 ? v.gpus : static_cast<std::uint32_t>(cluster.topology.gpus().size());
+    out.row_.power_w = cost.sums.power_w;
+    if (cost.sums.complete()) out.row_.capex_usd = cost.sums.all.middle();
+    PredictPolicy policy{.engine = ask.train.engine};
+    policy.stop = LongRun::flag();
+    BUSBAR_RETURN_IF_ERROR(read_predict_options(ask.train.predict, Catalog(ask.input.overrides.catalog), policy));
+    policy.accuracy = &accuracy;
+    BUSBAR_ASSIGN(out.machine_, Predictor::make(std::move(cluster), {}, std::move(policy)));
+    return out;
+  }
+
+  Result<CallRow> time(const CallsAsk& calls, const std::string& algorithm, Bytes size) {
+    CallRow row = row_;
+    row.algorithm = algorithm;
+    row.size = size;
+    row.op = calls.op;
+    CollectiveCall call = call_over(calls.op, size, row.gpus);
+    call.algorithm = algorithm;
+    const Result<Prediction> p = machine_->time(call, {.floor = false, .relief = false});
+    if (!p.ok() && (calls.algorithms.size() == 1 || p.error().code != ErrorCode::kUnsupported)) return p.error();
+    if (!p.ok()) {
+      row.refused = p.error().message;
+      return row;
+    }
+    row.time_s = p->time.in_s();
+    row.busbw = p->algbw() * bus_factor(calls.op, row.gpus);
+    row.how = how_of(*p);
+    row.limit = limit_of(*p, machine_->cluster().topology);
+    row.band = p->band;
+    return row;
+  }
+
+ private:
+  CallRow row_;
+  std::unique_ptr<Predictor> machine_;
+};
+
+std::string name_of(const CallRow& r, bool algorithms) {
+  std::string out = r.machine;
+  if (!r.fabric.empty()) out += ", " + r.fabric;
+  if (algorithms) out += ", " + r.algorithm;
+  return out;
+}
+
+/// Closer than the band of the difference: 2 % on one kind of server, an assumption (compare_run.cc).
+bool ties(const CallRow& a, const CallRow& b) {
+  const double apart = 100 * (std::max(a.time_s, b.time_s) / std::min(a.time_s, b.time_s) - 1);
+  return apart < band_of_difference(a.machine, a.band, b.machine, b.band);
+}
+
+Table size_table(const std::vector<const CallRow*>& rows, bool algorithms) {
+  Table t{format_binary_size(count(rows[0]->size)),
+          {{"", Align::kLeft},
+           {"machine", Align::kLeft},
+           {"time"},
+           {"time (%)"},
+           {"busbw (GB/s)"},
+           {"price"},
+           {"power"},
+           {"how", Align::kLeft},
+           {"", Align::kLeft}}};
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const CallRow& r = *rows[i];
+    const bool first = i == 0 || rows[0]->time_s <= 0;
+    std::string same;
+    for (std::size_t k = 0; k < i && r.refused.empty(); ++k)
+      if (rows[k]->refused.empty() && ties(*rows[k], r)) same += (same.empty() ? "tie with " : ", ") + letter_of(k);
+    if (!r.refused.empty()) {
+      t.rows.push_back({letter_of(i), name_of(r, algorithms), "-", "-", "-", "-", "-", "cannot run it", ""});
+      continue;
+    }
+    t.rows.push_back({letter_of(i), name_of(r, algorithms), format_duration(r.time_s),
+                      first ? "-" : fmt::format("{:+.1f}", 100 * (r.time_s / rows[0]->time_s - 1)),
+                      format_number(r.busbw), r.capex_usd > 0 ? dollars(r.capex_usd) : "-", rating_text(r.power_w),
+                      r.how, same});
+  }
+  return t;
+}
+
+/// The fastest of the algorithms per number of GPUs (rows) and size (columns), on one machine and fabric.
+Table winners(const CallRows& rows, const CallsAsk& calls) {
+  Table t{"The fastest algorithm and its time", {{"GPUs"}}};
+  for (const Bytes size : calls.sizes) t.columns.push_back({format_binary_size(count(size))});
+  for (std::uint64_t n = calls.from; n <= calls.to; n *= 2) {
+    std::vector<std::string> cells{std::to_string(n)};
+    for (const Bytes size : calls.sizes) {
+      const CallRow* best = nullptr;
+      for (const CallRow& r : rows)
+        if (r.gpus == n && r.size == size && r.refused.empty() && (best == nullptr || r.time_s < best->time_s))
+          best = &r;
+      cells.push_back(best == nullptr ? "-" : fmt::format("{} {}", best->algorithm, format_duration(best->time_s)));
+    }
+    t.rows.push_back(std::move(cells));
+  }
+  return t;
+}
+
+/// Time against the number of GPUs, an algorithm per column.
+Table times_by_gpus(const CallRows& rows, const CallsAsk& calls, Bytes size) {
+  Table t{fmt::format("Time of {} by GPUs", format_binary_size(count(size))), {{"GPUs"}}};
+  for (const std::string& a : calls.algorithms) t.columns.push_back({a});
+  for (std::uint64_t n = calls.from; n <= calls.to; n *= 2) {
+    std::vector<std::string> cells{std::to_string(n)};
+    for (const std::string& a : calls.algorithms) {
+      const auto at = std::find_if(rows.begin(), rows.end(), [&](const CallRow& r) {
+        return r.gpus == n && r.algorithm == a && r.size == size && r.refused.empty();
+      });
+      cells.push_back(at == rows.end() ? "-" : format_duration(at->time_s));
+    }
+    t.rows.push_back(std::move(cells));
+  }
+  return t;
+}
+
+void add_map(const CallRows& all, const CallsAsk& calls, Document& d) {
+  std::vector<std::string> names;  // of machine and fabric, in order
+  const auto name = [](const CallRow& r) { return r.machine.substr(0, r.machine.find(':')) + " " + r.fabric; };
+  for (const CallRow& r : all)
+    if (std::find(names.begin(), names.end(), name(r)) == names.end()) names.push_back(name(r));
+  for (const std::string& one : names) {
+    CallRows rows;
+    for (const CallRow& r : all)
+      if (name(r) == one) rows.push_back(r);
+    if (names.size() > 1) d.blocks.push_back({Heading{one}});
+    if (calls.sizes.size() > 1) d.blocks.push_back({winners(rows, calls)});
+    d.blocks.push_back({times_by_gpus(rows, calls, calls.sizes.back())});
+  }
+}
+
+}  // namespace
+
+Result<std::vector<CallRow>> run_calls(const CompareAsk& ask, const CallsAsk& calls, LongRun& watch) {
+  BUSBAR_ASSIGN(const std::vector<CompareVariant> machines, machines_of(ask, calls));
+  const Catalog catalog(ask.input.overrides.catalog);
+  BUSBAR_ASSIGN(const AccuracyTable accuracy, AccuracyTable::load(catalog));
+  BUSBAR_ASSIGN(const PriceList prices, PriceList::open(catalog, ask.cost.prices));
+  const std::size_t all = machines.size() * calls.sizes.size() * calls.algorithms.size();
+  CallRows out;
+  for (const CompareVariant& v : machines) {
+    BUSBAR_ASSIGN(CallRunner runner, CallRunner::open(ask, v, accuracy, prices));
+    for (const std::string& algorithm : calls.algorithms) {
+      for (const Bytes size : calls.sizes) {
+        if (!watch.go_on(out.size(), all)) return out;
+        BUSBAR_ASSIGN(CallRow row, runner.time(calls, algorithm, size));
+        out.push_back(std::move(row));
+      }
+    }
+  }
+  watch.go_on(out.size(), all);
+  return out;
+}
+
+Json calls_json(const CallRows& rows, const CallsAsk& calls, const CommonOptions& common) {
+  Json j{{"schema", "busbar.compare/1"},
+         {"collective", name_of(calls.op)},
+         {"engine", common.engine},
+         {"inputs_hash", inputs_hash(common)},
+         {"rows", Json::array()}};
+  for (const CallRow& r : rows) {
+    Json row{{"machine", r.machine},
+             {"fabric", r.fabric.empty() ? Json(nullptr) : Json(r.fabric)},
+             {"gpus", r.gpus},
+             {"asked_algorithm", r.algorithm},
+             {"size_bytes", count(r.size)}};
+    if (!r.refused.empty()) {
+      row["refused"] = r.refused;
+      j["rows"].push_back(std::move(row));
+      continue;
+    }
+    row["time_us"] = r.time_s * 1e6;
+    row["busbw_GBps"] = r.busbw;
+    row["how"] = r.how;
+    row["limit"] = r.limit;
+    row["capex_usd"] = r.capex_usd > 0 ? Json(r.capex_usd) : Json(nullptr);
+    row["power_w"] = r.power_w;
+    row["band_percent"] = Json::array({r.band.low_percent, r.band.high_percent});
+    row["band_basis"] = r.band.basis;
+    j["rows"].push_back(std::move(row));
+  }
+  return j;
+}
+
+Document calls_document(const CallRows& rows, const CallsAsk& calls, const std::string& typed) {
+  Document d{fmt::format("{} side by side", name_of(calls.op)), typed, {}};
+  if (calls.from > 0) {
+    add_map(rows, calls, d);
+    return d;
+  }
+  for (const Bytes size : calls.sizes) {
+    std::vector<const CallRow*> some;
+    for (const CallRow& r : rows)
+      if (r.size == size) some.push_back(&r);
+    if (!some.empty()) d.blocks.push_back({size_table(some, calls.algorithms.size() > 1)});
+  }
+  return d;
+}
+
+}  // namespace busbar

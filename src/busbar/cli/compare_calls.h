@@ -1,0 +1,43 @@
+// A collective on several machines, fabrics, algorithms and numbers of GPUs.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "busbar/base/json.h"
+#include "busbar/cli/compare_run.h"
+#include "busbar/predict/prediction.h"
+#include "busbar/report/document.h"
+
+namespace busbar {
+
+struct CommonOptions;
+
+struct CallsAsk {
+  Collective op{};
+  std::vector<Bytes> sizes;
+  std::vector<std::string> algorithms;  ///< "auto", "ring"; at least one
+  std::uint32_t from = 0, to = 0;       ///< GPUs, doubling; 0: the machines as they are
+};
+
+/// A machine with a fabric and an algorithm, at one size of the call.
+struct CallRow {
+  std::string machine, fabric, algorithm;  ///< as typed, the machine with its size
+  std::uint32_t gpus = 0;
+  Bytes size{0};
+  Collective op{};
+  double time_s = 0, busbw = 0;  ///< GB/s
+  std::string how, limit;        ///< "ring, ll128"; "bandwidth of nvlink4 x5"
+  Band band;
+  double capex_usd = 0, power_w = 0;  ///< capex: 0 if a price is missing
+  std::string refused;                ///< why there is no time; empty: there is one
+};
+/// Every machine x fabric x number of GPUs x algorithm x size. Algorithms that cannot run a call have the reason.
+/// Stops early, with the rows so far, if `watch` requests it.
+Result<std::vector<CallRow>> run_calls(const CompareAsk& ask, const CallsAsk& calls, LongRun& watch);
+
+Json calls_json(const std::vector<CallRow>& rows, const CallsAsk& calls, const CommonOptions& common);
+/// One table per size, or with several numbers of GPUs the map of the fastest algorithms.
+Document calls_document(const std::vector<CallRow>& rows, const CallsAsk& calls, const std::string& typed);
+
+}  // namespace busbar

@@ -1,0 +1,108 @@
+#include "busbar/cli/token_cost.h"
+
+#include <fmt/core.h>
+
+#include <cmath>
+#include <utility>
+
+#include "busbar/base/quantity.h"
+#include "busbar/base/text.h"
+#include "busbar/cli/compare_report.h"
+#include "busbar/cli/flags.h"
+#include "busbar/cli/money.h"
+#include "busbar/cli/request_line.h"
+
+namespace busbar {
+namespace {
+
+constexpr std::pair<char, double> kCounts[] = {{'T', 1e12}, {'B', 1e9}, {'M', 1e6}, {'K', 1e3}};
+
+WorkCost of_step(const CompareRow& r) { return cost_of(r.cost.rate, r.run.step.step_time.in_s()); }
+WorkCost of_tokens(const CompareRow& r, double tokens) { return cost_of_tokens(r.cost.rate, tokens, r.tokens_per_s()); }
+
+std::string energy_words(double kwh) {
+  if (kwh >= 1e6) return format_number(kwh / 1e6) + " GWh";
+  return kwh >= 1e3 ? format_number(kwh / 1e3) + " MWh" : format_number(kwh) + " kWh";
+}
+
+std::string cost_words(const CompareRow& r, const WorkCost& c) {
+  const std::string energy = fmt::format("{} ({})", energy_words(c.kwh), dollars(c.energy_usd));
+  if (r.cost.sums.all.high <= 0) return energy + "; without prices nothing else is known";
+  return fmt::format("{}{}, of it {} of electricity", r.cost.sums.complete() ? "" : "at least ", dollars(c.usd),
+                     energy);
+}
+
+Json to_json(const CompareRow& r, const WorkCost& c) {
+  const bool priced = r.cost.sums.all.high > 0;
+  return {{"usd_low", priced ? Json(c.usd.low) : Json(nullptr)},
+          {"usd_high", priced ? Json(c.usd.high) : Json(nullptr)},
+          {"energy_usd", c.energy_usd},
+          {"kwh", c.kwh}};
+}
+
+}  // namespace
+
+Result<double> parse_count(const std::string& text, const char* flag, const char* example) {
+  double factor = 1, value = 0;
+  std::string number = text;
+  for (const auto& [letter, size] : kCounts) {
+    if (number.empty() || std::toupper(static_cast<unsigned char>(number.back())) != letter) continue;
+    factor = size;
+    number.pop_back();
+    break;
+  }
+  if (is_number(number, value) && std::isfinite(value) && value > 0) return value * factor;
+  return flag_error(flag, fmt::format("'{}' is no number above 0; write for example {}", text, example));
+}
+
+std::string words_of_tokens(double tokens) {
+  for (const auto& [letter, size] : kCounts)
+    if (tokens >= size) return fmt::format("{}{} tokens", format_number(tokens / size), letter);
+  return format_number(tokens) + " tokens";
+}
+
+Json token_cost_json(const CompareRow& r, double tokens) {
+  constexpr double kMillion = 1e6;
+  Json j{{"step_time_s", r.run.step.step_time.in_s()},
+         {"tokens_per_s", r.tokens_per_s()},
+         {"mfu", r.run.metrics.mfu},
+         {"per_step", to_json(r, of_step(r))},
+         {"per_million_tokens", to_json(r, of_tokens(r, kMillion))}};
+  if (tokens <= 0) return j;
+  const WorkCost run = of_tokens(r, tokens);
+  j["whole_run"] = to_json(r, run);
+  j["whole_run"]["tokens"] = tokens;
+  j["whole_run"]["days"] = run.days();
+  return j;
+}
+
+Facts token_cost_facts(const CompareRow& r, double tokens) {
+  constexpr double kMillion = 1e6;
+  Facts f{fmt::format("Training {}", r.run.scenario.model.name), {}};
+  f.items = {{"step", fmt::format("{}, {} tokens, {:.1f} % MFU, {}{}", format_duration(r.run.step.step_time.in_s()),
+                                  format_number(r.tokens_per_s() * r.run.step.step_time.in_s(), 4),
+                                  100 * r.run.metrics.mfu, layout_flags(r.run.layout), r.planned ? " (searched)" : "")},
+             {"per step", cost_words(r, of_step(r))},
+             {"per million tokens", cost_words(r, of_tokens(r, kMillion))}};
+  if (tokens > 0) {
+    const WorkCost run = of_tokens(r, tokens);
+    f.items.emplace_back(words_of_tokens(tokens), fmt::format("{} days, {}; without failures (busbar survive)",
+                                                              format_number(run.days()), cost_words(r, run)));
+  }
+  return f;
+}
+
+Table run_table(const std::vector<CompareRow>& rows, double tokens) {
+  Table t{words_of_tokens(tokens) + ", without failures",
+          {{"", Align::kLeft}, {"days"}, {"price", Align::kLeft}, {"energy"}}};
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const WorkCost run = of_tokens(rows[i], tokens);
+    t.rows.push_back(
+        {letter_of(i), format_number(run.days()),
+         rows[i].cost.sums.all.high > 0 ? (rows[i].cost.sums.complete() ? "" : "> ") + dollars(run.usd) : "-",
+         energy_words(run.kwh)});
+  }
+  return t;
+}
+
+}  // namespace busbar
