@@ -6,11 +6,15 @@
 #include "busbar/base/quantity.h"
 #include "busbar/base/text.h"
 #include "busbar/cli/commands.h"
+#include "busbar/cli/compare_run.h"
 #include "busbar/cli/cost_flags.h"
 #include "busbar/cli/machine.h"
 #include "busbar/cli/money.h"
+#include "busbar/cli/scenario_flags.h"
 #include "busbar/cli/session.h"
+#include "busbar/cli/token_cost.h"
 #include "busbar/cost/bill.h"
+#include "busbar/cost/run_cost.h"
 
 namespace busbar {
 namespace {
@@ -19,6 +23,9 @@ struct CostFlags {
   CommonOptions common;
   std::string cluster;
   CostOptions cost;
+  ScenarioFlags flags;  ///< of a step; without a model: none
+  std::string tokens, upgrade;
+  double saves_percent = 0;
 };
 
 constexpr double kKilowattHoursPerMwh = 1e3;
@@ -135,6 +142,57 @@ Facts facts_of(const CostResult& r, const CostTerms& terms) {
   return f;
 }
 
+/// The step of --model on the machine.
+Result<CompareRow> run_model(const CostFlags& o) {
+  CompareAsk ask;
+  ask.machines = {o.cluster};
+  ask.input = {"", o.flags, o.common.overrides};
+  ask.train.timeline = ask.train.scaling = false;
+  ask.cost = o.cost;
+  LongRun watch("steps");
+  BUSBAR_ASSIGN(std::vector<CompareRow> rows, run_compare(ask, watch));
+  if (rows.empty()) return invalid("interrupted before the step was known");
+  return std::move(rows.front());
+}
+
+/// What an upgrade saves, at the price of renting the machine's GPUs and at what they cost their owner.
+struct Payback {
+  double usd = 0, percent = 0;
+  double rented_usd_per_hour = 0, owned_usd_per_hour = 0;  ///< of the whole machine; rented: 0 if unknown
+};
+
+Result<Payback> read_payback(const CostFlags& o, const Cluster& cluster, const CostResult& r) {
+  Payback out;
+  BUSBAR_ASSIGN(out.usd, parse_count(o.upgrade, "--upgrade", "10M (1e6) or 250K"));
+  if (o.saves_percent <= 0 || o.saves_percent >= 100)
+    return flag_error("--saves", "an upgrade saves more than 0 and less than 100 % of the machine's time");
+  out.percent = o.saves_percent;
+  const auto gpus = static_cast<double>(r.bill.gpus);
+  out.rented_usd_per_hour = gpus * cluster.usd_per_gpu_hour;
+  out.owned_usd_per_hour = gpus * r.running.usd_per_gpu_hour.middle();
+  return out;
+}
+
+std::string months_words(const Payback& p, double usd_per_hour) {
+  const double saved = p.percent / 100 * usd_per_hour * kHoursPerYear / 12;
+  return fmt::format("{} months: {} a month", format_number(payback_months(p.usd, p.percent, usd_per_hour)),
+                     dollars(saved));
+}
+
+void add_payback(const Payback& p, Json& j, Document& d) {
+  const auto months = [&](double rate) {
+    return rate > 0 ? Json(payback_months(p.usd, p.percent, rate)) : Json(nullptr);
+  };
+  j["payback"] = {{"usd", p.usd},
+                  {"saves_percent", p.percent},
+                  {"months_at_rent", months(p.rented_usd_per_hour)},
+                  {"months_at_own_cost", months(p.owned_usd_per_hour)}};
+  Facts f{fmt::format("An upgrade for {} that saves {:g} % of the time", dollars(p.usd), p.percent), {}};
+  if (p.rented_usd_per_hour > 0) f.items.emplace_back("paid back, at rent", months_words(p, p.rented_usd_per_hour));
+  if (p.owned_usd_per_hour > 0) f.items.emplace_back("at the owner's cost", months_words(p, p.owned_usd_per_hour));
+  d.blocks.push_back({std::move(f)});
+}
+
 Result<int> run(const CostFlags& o) {
   const RunClock clock;
   BUSBAR_RETURN_IF_ERROR(o.cost.check());
@@ -146,9 +204,22 @@ Result<int> run(const CostFlags& o) {
   r.running = running_cost(r.bill, r.sums, o.cost.terms);
   Json j = to_json(r, o.cost.terms);
   j["inputs_hash"] = inputs_hash(o.common, cluster.text + prices.text());
-  j["run"] = clock.to_json();
   Document d{fmt::format("Cost of {}", cluster.name), o.common.typed, {}};
   d.blocks = {{facts_of(r, o.cost.terms)}, {table_of(r.bill)}};
+  if (!o.flags.model.empty()) {
+    double tokens = 0;
+    if (!o.tokens.empty()) {
+      BUSBAR_ASSIGN(tokens, parse_count(o.tokens, "--tokens", "15T (1e12), 300B (1e9) or 2e9"));
+    }
+    BUSBAR_ASSIGN(const CompareRow row, run_model(o));
+    j["training"] = token_cost_json(row, tokens);
+    d.blocks.insert(d.blocks.begin() + 1, {token_cost_facts(row, tokens), Audience::kBoth});
+  }
+  if (!o.upgrade.empty()) {
+    BUSBAR_ASSIGN(const Payback payback, read_payback(o, cluster, r));
+    add_payback(payback, j, d);
+  }
+  j["run"] = clock.to_json();
   d.blocks.push_back({sources_of(r.bill), o.common.explain ? Audience::kBoth : Audience::kPage});
   return deliver(o.common, j, d);
 }
@@ -166,9 +237,34 @@ Command cost_command(const std::string& typed) {
       "  busbar cost dgx-h100:64\n"
       "  busbar cost dgx-h100:64 --prices ours.yaml --years 5\n"
       "  busbar cost dgx-h100:2048 --power-price 0.06 --pue 1.1 --json\n"
-      "  busbar cost '{node: dgx-h100, nodes: 64, fabric: roce-400g-rail}' --csv\n";
+      "  busbar cost '{node: dgx-h100, nodes: 64, fabric: roce-400g-rail}' --csv\n"
+      "  busbar cost dgx-h100:2048 --model llama3.1-405b --tokens 15T\n"
+      "  busbar cost dgx-h100:2048 --upgrade 10M --saves 5\n";
   c.positionals = {cluster_word(o->cluster)};
   c.flags = cost_flags(o->cost);
+  c.flags.push_back({"--upgrade",
+                     "USD",
+                     "price of an upgrade, such as 10M: the months until it has paid",
+                     "Cost",
+                     &o->upgrade,
+                     {},
+                     "--saves"});
+  c.flags.push_back({"--saves",
+                     "PERCENT",
+                     "of the machine's time that the upgrade saves",
+                     "Cost",
+                     &o->saves_percent,
+                     {},
+                     "--upgrade"});
+  c.flags.push_back({"--tokens",
+                     "N",
+                     "also days, price and energy of a run of N tokens: 15T, 300B",
+                     "Cost",
+                     &o->tokens,
+                     {},
+                     "--model"});
+  for (Flag& f : scenario_flags(o->flags))
+    if (f.names != "--cluster") c.flags.push_back(std::move(f));
   c.flags.push_back(cluster_flag(o->cluster));
   for (Flag& f : common_flags(o->common, false)) c.flags.push_back(std::move(f));
   c.run = [o] { return run(*o); };
