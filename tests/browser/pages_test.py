@@ -1,0 +1,222 @@
+"""The pages of commands in a real browser: nothing fetched, nothing complained of, everything legible.
+
+    tests/browser/pages_test.py BUSBAR [PATTERN]
+
+Skipped where no Chromium is installed.
+"""
+import base64
+import hashlib
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import chromium
+
+BUSBAR = str(pathlib.Path(sys.argv.pop(1)).resolve())
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+STEP = ["train", "examples/llama3-70b-512xh100.yaml"]
+PAGES = {
+    "step": STEP,
+    "stages": ["train", "--cluster", "dgx-h100:4", "--model", "llama3-8b", "--tp", "2", "--pp", "4", "--global-batch",
+               "64"],
+    "beside": [*STEP, "--beside", "cluster=dgx-b200:64", "--beside", "layout.tp=4 layout.dp=128"],
+    "collective": ["collective", "dgx-h100:2", "all_reduce"],
+    "algorithms": ["collective", "dgx-a100", "all_reduce", "-b", "1K", "-e", "1G", "-f", "4", "--algorithm", "all"],
+    "expect": ["expect", "{results}", "--cluster", "dgx-h100:2", "--collective", "all_reduce"],
+    "validate": ["validate", "data/measured/p2p.csv"],
+    "machine": ["topo", "dgx-h100:4"],
+    "torus": ["topo", "tpu-v5e"],
+    "rack": ["topo", "gb200-nvl72"],
+    "packets": ["flows", "bench/cases/ls128.yaml", "--sizes", "websearch", "--load", "0.2", "--until", "100us",
+                "--engine", "packet"],
+}
+WIDTHS = (1400, 800, 390)
+
+# Letters as they appear on the screen, in px, of all texts that are drawn.
+SMALLEST = """(() => {
+  let least = [99, ''];
+  const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walk.nextNode()) {
+    const e = walk.currentNode.parentElement, text = walk.currentNode.textContent.trim();
+    if (!text || ['SCRIPT', 'STYLE', 'title', 'desc'].includes(e.tagName) || !e.checkVisibility()) continue;
+    let size = parseFloat(getComputedStyle(e).fontSize);
+    if (e.ownerSVGElement) size *= e.ownerSVGElement.getScreenCTM().d;
+    if (size < least[0]) least = [size, text];
+  }
+  return least;
+})()"""
+# Pairs of texts of one picture that cover each other by more than 3 px in both directions.
+OVERLAPS = """(() => {
+  const out = [];
+  for (const svg of document.querySelectorAll('svg')) {
+    const texts = [...svg.querySelectorAll('text')].filter(t => t.checkVisibility())
+      .map(t => [t.getBoundingClientRect(), t.textContent]);
+    for (let i = 0; i < texts.length; ++i) for (let j = 0; j < i; ++j) {
+      const a = texts[i][0], b = texts[j][0];
+      const w = Math.min(a.right, b.right) - Math.max(a.left, b.left);
+      const h = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
+      if (w > 3 && h > 3) out.push(texts[j][1] + ' / ' + texts[i][1]);
+    }
+  }
+  return out;
+})()"""
+# Shapes and texts of drawings that leave their picture by more than 1 px.
+OUTSIDE = """(() => {
+  const out = [];
+  for (const svg of document.querySelectorAll('.drawing svg')) {
+    const box = svg.getBoundingClientRect();
+    for (const e of svg.querySelectorAll('text, rect, circle, line, path, polygon')) {
+      const r = e.getBoundingClientRect();
+      if (r.left < box.left - 1 || r.right > box.right + 1 || r.top < box.top - 1 || r.bottom > box.bottom + 1)
+        out.push(e.tagName + ' ' + e.textContent);
+    }
+  }
+  return out;
+})()"""
+# Texts of the page, not of pictures, whose contrast to what is behind them is below AA.
+CONTRAST = """(() => {
+  const parse = c => (c.match(/[0-9.]+/g) || []).map(Number);
+  const light = c => { const [r, g, b] = parse(c).map(v => { v /= 255; return v <= 0.04045 ? v / 12.92 :
+    ((v + 0.055) / 1.055) ** 2.4; }); return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
+  const out = new Set(), walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walk.nextNode()) {
+    const e = walk.currentNode.parentElement;
+    if (!walk.currentNode.textContent.trim() || e.ownerSVGElement || !e.checkVisibility()) continue;
+    let back = e;
+    while (back.parentElement && parse(getComputedStyle(back).backgroundColor)[3] === 0) back = back.parentElement;
+    const a = light(getComputedStyle(e).color), b = light(getComputedStyle(back).backgroundColor);
+    const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05), large = parseFloat(getComputedStyle(e).fontSize) >= 24;
+    if (ratio < (large ? 3 : 4.5)) out.add(ratio.toFixed(1) + ' ' + e.tagName + ' ' + walk.currentNode.textContent.trim());
+  }
+  return [...out];
+})()"""
+OPEN_ALL = "for (const d of document.querySelectorAll('details')) d.open = true"
+
+
+@unittest.skipUnless(chromium.PATH, "no Chromium here")
+class Pages(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.browser = chromium.Chromium()
+        cls.paths, results = {}, pathlib.Path(cls.folder.name) / "results.csv"
+        results.write_text("size_bytes,time_us\n1048576,60\n16777216,180\n268435456,1100\n4294967296,30000\n")
+        for name, words in PAGES.items():
+            cls.paths[name] = pathlib.Path(cls.folder.name) / (name + ".html")
+            words = [word.format(results=results) for word in words]
+            done = subprocess.run([BUSBAR, *words, "--html", str(cls.paths[name])], cwd=ROOT, capture_output=True,
+                                  text=True, check=False)
+            assert cls.paths[name].exists(), f"{words}: {done.stderr}"
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.browser.__exit__()
+        cls.folder.cleanup()
+
+    def check(self, name, **how):
+        path, b = self.paths[name], self.browser
+        b.open(path, **how)
+        b.run(OPEN_ALL)
+        self.assertEqual(b.complaints, [])
+        self.assertEqual(b.requests, [path.resolve().as_uri()])
+        self.assertLessEqual(b.run("document.documentElement.scrollWidth"), how.get("width", 1400))
+        self.assertGreaterEqual(b.run(SMALLEST)[0], 10.95, b.run(SMALLEST)[1])
+        self.assertEqual(b.run(OVERLAPS), [])
+        self.assertEqual(b.run(OUTSIDE), [])
+        self.assertEqual(b.run(CONTRAST), [])
+
+    def test_every_page_is_legible_at_every_width_in_the_dark_and_without_scripts(self):
+        for name in self.paths:
+            for how in [{"width": w} for w in WIDTHS] + [{"dark": True}, {"scripts": False}]:
+                with self.subTest(name, **how):
+                    self.check(name, **how)
+
+    def test_the_answer_is_on_the_first_screen(self):
+        self.browser.open(self.paths["step"], 1400, 900)
+        seen = self.browser.run("[...document.querySelectorAll('.highlight, figure.bars, caption')]"
+                                ".filter(e => e.getBoundingClientRect().bottom < 900).length")
+        self.assertGreaterEqual(seen, 4)  # sentence, two bars, table of changes
+
+    def test_print_shows_what_the_screen_folds_away(self):
+        self.browser.open(self.paths["step"], media="print")
+        self.assertGreater(self.browser.run("Math.min(...[...document.querySelectorAll('details')]"
+                                            ".map(d => d.getBoundingClientRect().height))"), 60)
+
+    def test_the_script_is_the_one_that_the_policy_names(self):
+        text = self.paths["step"].read_text(encoding="utf-8")
+        script = re.search(r"<script>(.*?)</script>", text, re.DOTALL)[1]
+        digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+        self.assertIn(f"script-src 'sha256-{digest}'", text)
+
+
+@unittest.skipUnless(chromium.PATH, "no Chromium here")
+class Timeline(unittest.TestCase):
+    """Mouse, keys and search in the timeline of a step."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.page = pathlib.Path(cls.folder.name) / "step.html"
+        subprocess.run([BUSBAR, *PAGES["stages"], "--html", str(cls.page)], cwd=ROOT, check=True, capture_output=True)
+        cls.browser = chromium.Chromium()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.browser.__exit__()
+        cls.folder.cleanup()
+
+    def setUp(self):
+        self.browser.open(self.page)
+        self.browser.run("document.querySelector('.explorer').scrollIntoView()")
+        self.box = self.browser.run("(r => [r.left, r.top, r.width, r.height])"
+                                    "(document.querySelector('canvas').getBoundingClientRect())")
+
+    def why(self):
+        return self.browser.run("document.querySelector('.why').textContent")
+
+    def picture(self):
+        self.browser.run("new Promise(r => requestAnimationFrame(() => requestAnimationFrame(r)))")
+        return self.browser.run("document.querySelector('canvas').toDataURL()")
+
+    def key(self, key):
+        self.browser.run("document.querySelector('canvas').focus({preventScroll: true})")
+        self.browser.press(key)
+
+    def test_without_scripts_there_is_the_still_picture(self):
+        self.browser.open(self.page, scripts=False)
+        self.assertGreater(self.browser.run("document.querySelector('.timeline svg').getBoundingClientRect().height"), 50)
+
+    def test_a_click_on_a_span_says_why_it_started(self):
+        left, top, width, _ = self.box
+        self.browser.click(left + 170 + (width - 170) * 0.5, top + 24 + 24 + 14)
+        self.assertRegex(self.why(), r"waited for (the end )?of|held it up")
+
+    def test_a_cause_leads_to_its_own_causes(self):
+        for key in (".", ".", "."):
+            self.key(key)
+        first = self.why()
+        self.key("c")
+        self.assertNotEqual(self.why(), first)
+
+    def test_keys_zoom_move_and_return(self):
+        start = self.picture()
+        self.key("+")
+        near = self.picture()
+        self.assertNotEqual(start, near)
+        self.key("ArrowRight")
+        self.assertNotEqual(self.picture(), near)
+        self.key("0")
+        self.assertEqual(self.picture(), start)
+
+    def test_search_counts_and_goes_to_what_it_finds(self):
+        self.browser.run("(i => { i.value = 'attention'; i.oninput(); })(document.querySelector('.tools input'))")
+        self.assertRegex(self.browser.run("document.querySelector('.count').textContent"), r"^\d+ spans, ")
+        self.browser.run("[...document.querySelectorAll('.tools button')].at(-1).click()")
+        self.assertIn("attention", self.why())
+
+
+if __name__ == "__main__":
+    unittest.main()
