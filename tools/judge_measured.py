@@ -13,8 +13,8 @@ import collections
 import csv
 import json
 import pathlib
+import re
 import subprocess
-import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
@@ -40,7 +40,7 @@ def network(row, gbps):
 
 def machine(row):
     """The cluster file of the machine as it should be, or the reason why there is none."""
-    node, variant = row["node"], row["node_variant"]
+    node = row["node"]
     if not node or node == "unknown":
         return None, "the board is not known"
     if not (ROOT / f"catalog/nodes/{node}.yaml").exists():
@@ -63,8 +63,39 @@ def machine(row):
                 keys += f", ports_per_card: {int(nics) // per}"
         else:
             return f"{node}:{nodes}", ""
-    del variant
     return f"{{name: {node}, nodes: {nodes}, routing: spray, node: {{{keys}}}{fabric}}}", "" if total else "no GPU count"
+
+
+def ranks(row, busbar, cluster):
+    """The GPUs that took part: all, or the same places of every node."""
+    nodes, per = int(row["nodes"] or 1), int(row["gpus_per_node"] or 0)
+    done = subprocess.run([busbar, "topo", cluster, "--json"], capture_output=True, text=True)
+    if not done.stdout.startswith("{"):
+        return []
+    board = json.loads(done.stdout)["counts"]["gpus"] // nodes
+    if per in (0, board) or per > board:
+        return []
+    ids = [t for t in row["node_variant"].split(";") if t.startswith("gpu-ids=")]
+    places = [int(i) for i in ids[0][8:].split("-")] if ids else range(per)
+    return ["--ranks", ",".join(str(node * board + i) for node in range(nodes) for i in places)]
+
+
+def settings(row):
+    """What the source forced on purpose, in the words of the command line."""
+    out = []
+    if row["algo"] in ("ring", "tree", "nvls", "nvlstree"):
+        out += ["--env", f"NCCL_ALGO={row['algo']}"]
+    if row["proto"] in ("ll", "ll128", "simple"):
+        out += ["--env", f"NCCL_PROTO={row['proto']}"]
+    if row["nvls"] == "off" and row["bad_kind"] != "nccl-setting":
+        out += ["--env", "NCCL_NVLS_ENABLE=0"]
+    launch = {"graph": "graph", "single-process-multi-gpu": "loop", "one-process-per-gpu": "process"}.get(row["launch"])
+    if launch:
+        out += ["--launch", launch]
+    release = re.search(r"\b2\.(\d+)", row["library_version"])
+    if release and 18 <= int(release[1]) <= 30 and "tests" not in row["library_version"]:
+        out += ["--nccl", f"2.{release[1]}"]
+    return out
 
 
 def judge(busbar, rows, folder):
@@ -90,14 +121,14 @@ def judge(busbar, rows, folder):
         return {"verdict": "not judged", "why": "no times"}
     file = folder / "t.csv"
     file.write_text("\n".join(lines) + "\n")
-    command = [busbar, "expect", str(file), "--cluster", cluster, "-g", str(n), "--json"]
-    if first["launch"] == "graph":
-        command += ["--launch", "graph"]
+    command = [busbar, "expect", str(file), "--cluster", cluster, "--json", *ranks(first, busbar, cluster), *settings(first)]
     done = subprocess.run(command, capture_output=True, text=True)
     if not done.stdout.startswith("{"):
         return {"verdict": "not judged", "why": done.stderr.strip()[-160:]}
     got = json.loads(done.stdout)
-    out = {"verdict": got["verdict"], "why": got["why"], "severity": "none", "rules": ""}
+    out = {"verdict": got["verdict"], "why": got["why"], "severity": "none", "rules": "",
+           "slower_percent": round(got["plateau"]["slower_percent"], 1),
+           "threshold_percent": round(got["plateau"]["threshold_percent"], 1)}
     if got["findings"]:
         f = got["findings"][0]
         out["severity"] = f["severity"]
@@ -133,7 +164,8 @@ def main():
                            "kind": bad[0]["bad_kind"] if bad else "", **got})
     if o.out:
         with open(o.out, "w", newline="") as f:
-            w = csv.DictWriter(f, ["configuration", "collective", "bad", "kind", "verdict", "why", "severity", "rules"],
+            w = csv.DictWriter(f, ["configuration", "collective", "bad", "kind", "verdict", "why", "severity", "rules",
+                                   "slower_percent", "threshold_percent"],
                                restval="")
             w.writeheader()
             w.writerows(judged)
