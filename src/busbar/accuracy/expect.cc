@@ -5,12 +5,26 @@
 #include <algorithm>
 #include <memory>
 
+#include "busbar/predict/rank_groups.h"
+
 namespace busbar {
 namespace {
 
-std::vector<DeviceId> first_gpus(const Cluster& cluster, std::uint32_t n) {
+/// Those that take part, in order of ranks.
+Result<std::vector<DeviceId>> chosen_gpus(const Cluster& cluster, const ExpectOptions& o) {
   const auto all = cluster.topology.gpus();
-  return {all.begin(), all.begin() + n};
+  const std::uint32_t n = o.gpus == 0 ? static_cast<std::uint32_t>(all.size()) : o.gpus;
+  std::vector<DeviceId> out;
+  if (!o.ranks.empty()) {
+    BUSBAR_ASSIGN(const GroupFamily groups, parse_rank_groups(o.ranks, static_cast<std::uint32_t>(all.size())));
+    if (groups.groups() != 1 || groups.size() < 2)
+      return invalid("results are of one group of two GPUs or more", {"", 0, 0, "--ranks"});
+    for (std::uint32_t r = 0; r < groups.size(); ++r) out.push_back(all[groups.actor(0, r)]);
+    return out;
+  }
+  if (n < 2 || n > all.size())
+    return invalid(fmt::format("{} GPUs, the machine has {}; a collective needs two", n, all.size()), {"", 0, 0, "-g"});
+  return std::vector<DeviceId>(all.begin(), all.begin() + n);
 }
 
 }  // namespace
@@ -23,11 +37,7 @@ Result<std::unique_ptr<Predictor>> predictor_of(const ExpectOptions& o, const Ov
 
 Result<std::unique_ptr<Predictor>> predictor_on(const ExpectOptions& o, Cluster cluster,
                                                 const AccuracyTable* accuracy) {
-  const auto all = cluster.topology.gpus();
-  const std::uint32_t n = o.gpus == 0 ? static_cast<std::uint32_t>(all.size()) : o.gpus;
-  if (n < 2 || n > all.size())
-    return invalid(fmt::format("{} GPUs, the machine has {}; a collective needs two", n, all.size()), {"", 0, 0, "-g"});
-  const std::vector<DeviceId> gpus = first_gpus(cluster, n);
+  BUSBAR_ASSIGN(const std::vector<DeviceId> gpus, chosen_gpus(cluster, o));
   PredictPolicy policy = o.policy;
   policy.engine = o.engine;
   policy.accuracy = accuracy;

@@ -17,7 +17,8 @@ struct ExpectOptions {
   Overrides overrides;
   std::string engine = "analytic";
   Collective op = Collective::kAllReduce;
-  std::uint32_t gpus = 0;  ///< the first GPUs of the machine; 0: all
+  std::uint32_t gpus = 0;            ///< the first GPUs of the machine; 0: all
+  std::vector<std::string> ranks{};  ///< instead: one group of them, as text of parse_rank_groups()
   /// Builds the machine of `cluster`; null: load_cluster().
   std::function<Result<Cluster>(const std::string&, const Overrides&)> load = nullptr;
   /// Called before each row with the number done and the total; false: stop and keep those. Null: none.

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "busbar/accuracy/nuisance_fit.h"
+#include "busbar/base/quantity.h"
 
 namespace busbar {
 namespace {
@@ -15,17 +16,21 @@ namespace {
 using Times = std::vector<double>;  ///< logarithms of us, per size
 
 constexpr double kTold = 9;          // of the sum of squares between a fault and a sound machine
-constexpr double kEqual = 0.015;     // of the time: faults that no table can tell apart
+constexpr double kEqual = 3;         // of the sum of squares between the times of two faults, less nuisances
 constexpr double kShows = 0.03;      // smallest change of a time that can be seen
 constexpr double kPerFactor = 2;     // of the sum of squares, for a fitted factor (Schwarz' criterion for 8 sizes)
-constexpr double kNamed = 0.8;       // of the likelihood
+constexpr double kSure = 0.8;        // of the likelihood
 constexpr std::size_t kRefined = 8;  // faults that are timed again, by other releases too
 
-/// What a fault costs before it is fitted: rare ones need better evidence. Source: of the misconfigurations of
-/// data/measured/collectives.csv, one in twenty is a variable that is not the transport.
+/// What a fault costs before it is fitted: rare ones need better evidence. Source: configurations that are known bad in
+/// data/measured/collectives.csv, nearly all of which are faults of the whole machine.
 double penalty_of(const Suspect& s, double factor) {
-  constexpr double kSetting = 4;  // each of several, together about one in eight of the parts
-  return (s.rule == "nccl-setting" ? kSetting : 0) + (factor > 0 && factor < 1 ? kPerFactor : 0);
+  constexpr double kSetting = 3, kPart = 1, kVerySlow = 2, kRarelyBelow = 0.2;
+  const bool slowed = factor > 0 && factor < 1;
+  double out = slowed ? kPerFactor : 0;
+  if (s.rule == "nccl-setting") out += kSetting;
+  if (!s.whole()) out += kPart + (slowed && factor < kRarelyBelow ? kVerySlow : 0);
+  return out;
 }
 
 /// The rows to fit: the largest, and others spread evenly below it.
@@ -63,6 +68,9 @@ class Search {
         out.unseen.push_back(s.part);
     }
     refine(found, sound);
+    if (base_->topology.blocks().size() > 1) {
+      if (auto c = fit_collapse()) found.push_back(std::move(*c));
+    }
     rank(std::move(found), sound, out);
     return out;
   }
@@ -119,12 +127,14 @@ class Search {
     return out.ok() ? std::optional(std::move(*out)) : std::nullopt;
   }
 
-  double misfit(const Times& predicted) const {
+  double misfit(const Times& predicted) const { return misfit_between(measured_, predicted); }
+
+  double misfit_between(const Times& taken, const Times& predicted) const {
     Times error(predicted.size());
     std::vector<Nuisance> nuisances = nuisances_;
     nuisances.back().slope.clear();
     for (std::size_t i = 0; i < predicted.size(); ++i) {
-      error[i] = measured_[i] - predicted[i];
+      error[i] = taken[i] - predicted[i];
       nuisances.back().slope.push_back(launch_us_ / std::exp(predicted[i]));
     }
     return least_squares(error, noise_, nuisances);
@@ -152,7 +162,7 @@ class Search {
     const auto take = [&](double factor, const Times& t) {
       const double m = misfit(t) + penalty_of(s, factor);
       if (!best.faults.empty() && m >= best.misfit) return;
-      best = {{s}, {factor}, m};
+      best = {{s}, {factor}, {}, m};
       times = t;
     };
     for (std::size_t i = 0; i < trials.size(); ++i) {
@@ -174,6 +184,39 @@ class Search {
         t[i] = std::log((1 - share) * std::exp(a.times[i]) + share * std::exp(b.times[i]));
       take(1 / ((1 - share) / a.factor + share / b.factor), t);
     }
+  }
+
+  /// A network that is sound up to a size and slow over a range of sizes from there on: no rate of a part does that.
+  std::optional<Culprit> fit_collapse() {
+    constexpr double kSlower = 2, kRange = 3;  // least factor; cost of choosing the range
+    const std::size_t n = rows_.size();
+    std::optional<Culprit> best;
+    Times times;
+    for (std::size_t from = 1; from < n; ++from)
+      for (std::size_t to = from + 1; to <= n; ++to) {
+        double more = 0;
+        for (std::size_t i = from; i < to; ++i) more += (measured_[i] - sound_[i]) / static_cast<double>(to - from);
+        if (more < std::log(kSlower)) continue;
+        Times t = sound_;
+        for (std::size_t i = from; i < to; ++i) t[i] += more;
+        const double m = misfit(t) + kPerFactor + kRange;
+        if (best && m >= best->misfit) continue;
+        Suspect s{
+            "fabric-misconfigured",
+            fmt::format("the network collapses at {}{} (congestion, lost packets, flow "
+                        "control, limit of a protocol)",
+                        format_binary_size(rows_[from].size_bytes),
+                        to < n ? " to " + format_binary_size(rows_[to - 1].size_bytes) : std::string(" and more")),
+            "",
+            {},
+            {},
+            {},
+            {}};
+        best = Culprit{{std::move(s)}, {1}, {}, m, 0, 100 * (std::exp(t.back() - sound_.back()) - 1)};
+        times = std::move(t);
+      }
+    if (best) fitted_.push_back(std::move(times));
+    return best;
   }
 
   /// Times the best again at their factors, and all by other releases if the results do not name theirs.
@@ -199,42 +242,44 @@ class Search {
     }
   }
 
-  bool equal(const Times& a, const Times& b) const {
-    for (std::size_t i = 0; i < a.size(); ++i)
-      if (std::abs(a[i] - b[i]) > kEqual) return false;
-    return true;
-  }
+  /// Whether noise and nuisances hide the difference.
+  bool equal(const Times& a, const Times& b) const { return misfit_between(a, b) < kEqual; }
 
-  /// Joins faults that give equal times, and shares out the likelihood. If nothing fits within the noise, the noise is
-  /// taken to be as large as the best fit leaves.
+  /// Joins faults that the results cannot tell apart, and shares out the likelihood. If nothing fits within the noise,
+  /// the noise is taken to be as large as the best fit leaves.
   void rank(std::vector<Culprit> found, double sound, FaultSearchResult& out) const {
+    if (found.empty()) return;
     std::vector<std::size_t> order(found.size());
     std::iota(order.begin(), order.end(), 0);
     std::stable_sort(order.begin(), order.end(),
                      [&](std::size_t a, std::size_t b) { return found[a].misfit < found[b].misfit; });
-    std::vector<const Times*> leaders;
-    for (const std::size_t at : order) {
-      const auto same =
-          std::find_if(leaders.begin(), leaders.end(), [&](const Times* t) { return equal(*t, fitted_[at]); });
-      if (same == leaders.end()) {
-        leaders.push_back(&fitted_[at]);
-        out.ranked.push_back(std::move(found[at]));
-        continue;
-      }
-      Culprit& first = out.ranked[static_cast<std::size_t>(same - leaders.begin())];
-      first.faults.push_back(std::move(found[at].faults.front()));
-      first.factors.push_back(found[at].factors.front());
-    }
-    if (out.ranked.empty()) return;
-    const double least = std::min(sound, out.ranked.front().misfit);
+    const double least = std::min(sound, found[order.front()].misfit);
     const double scale = std::max(1.0, least / static_cast<double>(rows_.size()));
     const auto weight = [&](double misfit) { return std::exp(-(misfit - least) / scale / 2); };
     double sum = weight(sound);
-    for (const Culprit& c : out.ranked) sum += weight(c.misfit);
-    for (Culprit& c : out.ranked) c.confidence = weight(c.misfit) / sum;
+    for (const Culprit& c : found) sum += weight(c.misfit);
+    std::vector<const Times*> leaders;
+    for (const std::size_t at : order) {
+      const auto same =
+          std::find_if(leaders.begin(), leaders.end(), [&](const Times* t) { return equal(fitted_[at], *t); });
+      const auto group = static_cast<std::size_t>(same - leaders.begin());
+      const double share = weight(found[at].misfit) / sum;
+      if (group == leaders.size()) {
+        leaders.push_back(&fitted_[at]);
+        out.ranked.push_back(std::move(found[at]));
+      } else {
+        out.ranked[group].faults.push_back(std::move(found[at].faults.front()));
+        out.ranked[group].factors.push_back(found[at].factors.front());
+      }
+      out.ranked[group].confidences.push_back(share);
+      out.ranked[group].confidence += share;
+    }
+    std::stable_sort(out.ranked.begin(), out.ranked.end(),
+                     [](const Culprit& a, const Culprit& b) { return a.confidence > b.confidence; });
+    const Culprit& first = out.ranked.front();
     out.sound_confidence = weight(sound) / sum;
-    out.told = sound - out.ranked.front().misfit > kTold * scale;
-    out.named = out.told && out.ranked.front().confidence >= kNamed;
+    out.told = sound - least > kTold * scale;
+    out.named = out.told && first.confidence >= kSure && first.of_one_kind();
   }
 
   const ExpectOptions& options_;
@@ -249,6 +294,11 @@ class Search {
 };
 
 }  // namespace
+
+bool Culprit::of_one_kind() const {
+  return std::all_of(faults.begin(), faults.end(),
+                     [&](const Suspect& s) { return s.whole() == faults.front().whole(); });
+}
 
 bool is_searched(const Expectation& e, const NoiseModel& noise) {
   return e.table.verdict == Verdict::kLow || e.table.plateau_percent > 100 * noise.link_share;

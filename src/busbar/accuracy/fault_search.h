@@ -10,20 +10,23 @@
 
 namespace busbar {
 
-/// A fault, or several that these results cannot tell apart, with the factor that fits best.
+/// A fault, or several that these results cannot tell apart, with the factors that fit best.
 struct Culprit {
-  std::vector<Suspect> faults;  ///< the first is the simplest; all give times within 1.5 % of each other
-  std::vector<double> factors;  ///< remaining share of the rate, per fault; 0: dead; 1: not a matter of rate
-  double misfit = 0;            ///< sum of squares, in units of the noise
-  double confidence = 0;        ///< share of the likelihood, in [0, 1]
-  double slower_percent = 0;    ///< predicted time of the plateau above that of the sound machine
+  std::vector<Suspect> faults;      ///< best fit first
+  std::vector<double> factors;      ///< remaining share of the rate, per fault; 0: dead; 1: not a matter of rate
+  std::vector<double> confidences;  ///< share of the likelihood, per fault, in [0, 1]
+  double misfit = 0;                ///< sum of squares of the first, in units of the noise
+  double confidence = 0;            ///< of all together
+  double slower_percent = 0;        ///< predicted time of the plateau above that of the sound machine
+  /// Whether all are parts, or all are faults of the whole machine.
+  bool of_one_kind() const;
 };
 
 struct FaultSearchResult {
   std::vector<Culprit> ranked;      ///< best first; empty if nothing changes the time
   double sound_confidence = 1;      ///< that there is no fault larger than the nuisances
   bool told = false;                ///< some fault explains the results, and a sound machine does not
-  bool named = false;               ///< told, and the first has at least 80 % of the likelihood
+  bool named = false;               ///< told, and the first, of one kind, has at least 80 % of the likelihood
   std::vector<std::string> unseen;  ///< selectors of parts whose faults would not show
 };
 

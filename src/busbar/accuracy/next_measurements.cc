@@ -32,18 +32,19 @@ std::vector<NextMeasurement> next_measurements(const FaultSearchResult& found) {
          "i=0; for h in $HOSTS; do mpirun -H $h all_reduce_perf -b 1G -e 8G -f 2 -g 8 > node-$((i++)).txt; done"});
   if (network)
     out.push_back({"which NIC or cable: each rail alone",
-                   "for r in 0 1 2 3 4 5 6 7; do CUDA_VISIBLE_DEVICES=$r mpirun -N 1 -x CUDA_VISIBLE_DEVICES "
+                   "for r in 0 1 2 3 4 5 6 7; do CUDA_VISIBLE_DEVICES=$r mpirun -N 1 -x CUDA_VISIBLE_DEVICES -x "
+                   "NCCL_IB_HCA==mlx5_$r "
                    "all_reduce_perf -b 1G -e 8G -f 2 -g 1 > rail-$r.txt; done"});
   if (network)
     out.push_back(
         {"which node or switch: each pair of nodes",
-         "i=0; for a in $HOSTS; do j=0; for b in $HOSTS; do [ $i -lt $j ] && mpirun -H $a,$b sendrecv_perf -b 1G "
+         "i=0; for a in $HOSTS; do j=0; for b in $HOSTS; do [ $i -lt $j ] && mpirun -H $a,$b alltoall_perf -b 1G "
          "-e 8G -f 2 -g 8 > pair-$i-$j.txt; j=$((j+1)); done; i=$((i+1)); done"});
   if (setting && out.size() < 3)
     out.push_back(
         {"which setting or transport",
          "NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,NET,GRAPH,TUNING mpirun all_reduce_perf -b 1G -e 1G > nccl.log; "
-         "busbar import nccl.log"});
+         "busbar doctor nccl.log"});
   return out;
 }
 

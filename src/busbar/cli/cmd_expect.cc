@@ -31,6 +31,7 @@ struct ExpectFlags {
   PredictOptions predict;
   std::string first = "1M", last = "16G";  ///< for thresholds
   std::uint32_t gpus = 0;
+  std::vector<std::string> ranks;
   double tolerance = 5, factor = 4;
   bool thresholds = false;
 };
@@ -54,6 +55,8 @@ Result<ExpectOptions> read_options(const ExpectFlags& o, const MeasuredResults& 
   out.overrides = o.common.overrides;
   out.engine = o.common.engine;
   out.gpus = o.gpus;
+  out.ranks = o.ranks;
+  if (o.gpus != 0 && !o.ranks.empty()) return invalid("already selects the GPUs; leave out -g", {"", 0, 0, "--ranks"});
   if (!o.op.empty()) {
     BUSBAR_ASSIGN(out.op, parse_collective(o.op));
   } else if (!results.rows.empty()) {
@@ -318,7 +321,9 @@ Command command_of(const std::shared_ptr<ExpectFlags>& o, const std::string& typ
                    cluster_word(o->cluster, false)};
   c.flags = {cluster_flag(o->cluster),
              {"--collective", "OP", "the measured collective (default: as in the file)", "Machine", &o->op},
-             {"-g,--gpus", "N", "number of GPUs in the measurement, the first N (default all)", "Machine", &o->gpus}};
+             {"-g,--gpus", "N", "number of GPUs in the measurement, the first N (default all)", "Machine", &o->gpus},
+             {"--ranks", "LIST", "instead of -g: the GPUs in the measurement, such as 0,1,8,9 or 0:32:8", "Machine",
+              &o->ranks}};
   for (Flag& f : predict_flags(o->predict, "as in the file, or the machine's own")) c.flags.push_back(std::move(f));
   for (Flag& f : common_flags(o->common, true)) {
     if (f.names == "--engine") f.help = "flow (default) or analytic";

@@ -62,7 +62,7 @@ Json candidates_of(const FaultSearchResult& found) {
                      {"part", s.whole() ? Json(nullptr) : Json(s.part)},
                      {"alike", s.alike},
                      {"factor", c.factors[i]},
-                     {"confidence", c.confidence},
+                     {"confidence", c.confidences[i]},
                      {"explanation", words_of(s, c.factors[i])},
                      {"flags", flags_of(s, c.factors[i])},
                      {"misfit", c.misfit}});
@@ -102,6 +102,7 @@ void add_findings(Document& d, const FaultSearchResult* found, const Expectation
     std::string words = explanation_of(*found);
     words.front() = 'C';
     d.blocks.push_back({Paragraph{words + "."}});
+    if (!found->told) return;
   } else if (e.table.verdict != Verdict::kLow) {
     d.blocks.push_back({Paragraph{"Healthy machines differ as much; if this one is at fault, then so:"}});
   }
@@ -111,11 +112,11 @@ void add_findings(Document& d, const FaultSearchResult* found, const Expectation
     if (t.rows.size() >= kShown || c.confidence < kWorth) break;
     for (std::size_t i = 0; i < c.faults.size(); ++i)
       t.rows.push_back({words_of(c.faults[i], c.factors[i]), part_of(c.faults[i]),
-                        i == 0 ? fmt::format("{:.0f}", 100 * c.confidence) : "same",
+                        (i == 0 ? "" : "same, ") + fmt::format("{:.0f}", 100 * c.confidences[i]),
                         i == 0 ? fmt::format("{:.0f}", c.slower_percent) : "same",
                         flags_of(c.faults[i], c.factors[i])});
   }
-  t.note = "same: no table of this operation tells this fault from the one above it.";
+  t.note = "same: these results do not tell this fault from the one above it.";
   if (!t.rows.empty()) d.blocks.push_back({t});
   std::string unseen;
   for (const std::string& part : found->unseen) unseen += (unseen.empty() ? "" : ", ") + part;
