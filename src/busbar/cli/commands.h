@@ -18,6 +18,7 @@ Command doctor_command(const std::string& typed);
 Command expect_command(const std::string& typed);
 Command flows_command(const std::string& typed);
 Command import_command(const std::string& typed);
+Command localize_command(const std::string& typed);
 Command path_command(const std::string& typed);
 Command plan_command(const std::string& typed);
 Command rings_command(const std::string& typed);

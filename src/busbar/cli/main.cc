@@ -51,11 +51,11 @@ int main(int argc, char** argv) {
   const std::string typed = typed_line(argc, argv);
   std::vector<busbar::Command> commands{
       busbar::collective_command(typed), busbar::train_command(typed),    busbar::plan_command(typed),
-      busbar::topo_command(typed),       busbar::path_command(typed),     busbar::flows_command(typed),
-      busbar::catalog_command(typed),    busbar::validate_command(typed), busbar::rings_command(typed),
-      busbar::import_command(typed),     busbar::expect_command(typed),   busbar::calibrate_command(typed),
-      busbar::claims_command(typed),     busbar::cost_command(typed),     busbar::doctor_command(typed),
-      busbar::survive_command(typed),    busbar::compare_command(typed)};
+      busbar::topo_command(typed),       busbar::localize_command(typed), busbar::path_command(typed),
+      busbar::flows_command(typed),      busbar::catalog_command(typed),  busbar::validate_command(typed),
+      busbar::rings_command(typed),      busbar::import_command(typed),   busbar::expect_command(typed),
+      busbar::calibrate_command(typed),  busbar::claims_command(typed),   busbar::cost_command(typed),
+      busbar::doctor_command(typed),     busbar::survive_command(typed),  busbar::compare_command(typed)};
   const std::string version = "busbar " BUSBAR_VERSION;
   commands.push_back(busbar::man_command(commands, version));
   commands.push_back(busbar::completion_command(commands));

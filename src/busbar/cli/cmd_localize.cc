@@ -1,0 +1,165 @@
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <iterator>
+#include <memory>
+
+#include "busbar/accuracy/localize.h"
+#include "busbar/base/json.h"
+#include "busbar/base/quantity.h"
+#include "busbar/cli/commands.h"
+#include "busbar/cli/machine.h"
+#include "busbar/cli/session.h"
+
+namespace busbar {
+namespace {
+
+struct LocalizeFlags {
+  CommonOptions common;
+  std::string first, cluster;
+  std::vector<std::string> more;
+  double threshold = 15;
+};
+
+constexpr std::size_t kShownParts = 5;
+
+/// What to do about a part, by rule.
+const char* fix_of(const std::string& rule) {
+  if (rule == "slow-cable" || rule == "slow-uplink")
+    return "read the port's speed, width and errors (ibstat, ibdiagnet or ethtool -S); clean, reseat or swap the cable";
+  if (rule == "slow-nic" || rule == "slow-nic-slot" || rule == "slow-gpu-slot")
+    return "compare LnkSta with LnkCap (lspci -vvv, nvidia-smi -q); reseat the card, then swap it with a neighbour";
+  if (rule == "slow-nvlink" || rule == "slow-gpu" || rule == "slow-nvswitch")
+    return "read links and errors (nvidia-smi nvlink -s, -e), clocks and throttling (nvidia-smi -q -d PERFORMANCE); "
+           "reset or swap the GPU";
+  if (rule == "slow-node")
+    return "drain the node; run its checks alone (each GPU, each NIC), compare clocks and firmware";
+  return "compare its ports with those of a like switch: speed, width, errors, flow control";
+}
+
+std::string parts_of(const LocatedPart& p) {
+  std::string out;
+  for (std::size_t i = 0; i < std::min(p.parts.size(), kShownParts); ++i) out += (i ? ", " : "") + p.parts[i];
+  return p.parts.size() > kShownParts ? fmt::format("{} and {} more", out, p.parts.size() - kShownParts) : out;
+}
+
+std::string summary_of(const Localization& l) {
+  const auto slow = std::count_if(l.times.begin(), l.times.end(), [](const SubsetTime& m) { return m.slow; });
+  if (slow == 0)
+    return fmt::format(
+        "Nothing stands out: all {} measurements are alike. A fault of all parts shows in busbar expect.",
+        l.times.size());
+  if (l.found.empty())
+    return fmt::format("{} of {} measurements are slow, but they share no part.", slow, l.times.size());
+  const LocatedPart& first = l.found.front();
+  const std::string like =
+      first.parts.size() > 1 ? fmt::format(" or {} that these measurements cannot tell from it", first.parts.size() - 1)
+                             : std::string();
+  if (l.named) return fmt::format("The fault is {} ({}){}.", first.parts.front(), first.words, like);
+  return fmt::format("Cannot tell which part: {} fits best, others fit as well. Measure more pairs, nodes or rails.",
+                     first.parts.front());
+}
+
+Json finding_of(const Localization& l) {
+  const LocatedPart& first = l.found.front();
+  Json candidates = Json::array(), evidence = Json::array();
+  for (const LocatedPart& p : l.found) {
+    if (candidates.size() >= 20) break;
+    for (const std::string& part : p.parts)
+      candidates.push_back({{"part", part}, {"confidence", p.confidence}, {"against", p.wrong}});
+  }
+  double cost = 0;
+  for (const SubsetTime& m : l.times) {
+    if (!m.slow) continue;
+    cost = std::max(cost, m.slower_percent);
+    evidence.push_back(
+        {{"file", m.file}, {"line", m.line}, {"text", fmt::format("{}: {:.0f} % slower", m.name, m.slower_percent)}});
+  }
+  return {{"rule", l.named ? first.rule : std::string("cannot-tell")},
+          {"severity", l.named ? "fail" : "unknown"},
+          {"part", l.named ? Json(first.parts.front()) : Json(nullptr)},
+          {"candidates", candidates},
+          {"evidence", evidence},
+          {"explanation", summary_of(l)},
+          {"fix", fix_of(first.rule)},
+          {"cost_percent", cost}};
+}
+
+Document to_document(const LocalizeFlags& o, const Localization& l) {
+  Document d{"Which part of " + o.cluster + " is slow", o.common.typed, {}};
+  d.blocks.push_back({Highlight{summary_of(l)}});
+  Table parts{"Parts that explain the slow measurements",
+              {{"part", Align::kLeft}, {"confidence (%)"}, {"measurements against it"}, {"what", Align::kLeft}}};
+  for (const LocatedPart& p : l.found)
+    if (parts.rows.size() < kShownParts)
+      parts.rows.push_back({parts_of(p), fmt::format("{:.0f}", 100 * p.confidence), std::to_string(p.wrong), p.words});
+  if (!parts.rows.empty()) d.blocks.push_back({parts});
+  if (l.named) d.blocks.push_back({Paragraph{fmt::format("To do: {}.", fix_of(l.found.front().rule))}});
+  Table slow{"Slow measurements",
+             {{"measurement", Align::kLeft}, {"slower than its like (%)"}, {"file", Align::kLeft}}};
+  for (const SubsetTime& m : l.times)
+    if (m.slow) slow.rows.push_back({m.name, fmt::format("{:.0f}", m.slower_percent), m.file});
+  constexpr std::size_t kRows = 20;
+  if (slow.rows.size() > kRows) {
+    slow.note = fmt::format("{} more in --json.", slow.rows.size() - kRows);
+    slow.rows.resize(kRows);
+  }
+  if (!slow.rows.empty()) d.blocks.push_back({slow});
+  return d;
+}
+
+Result<int> run_localize(const LocalizeFlags& o) {
+  const RunClock clock;
+  if (o.cluster.empty())
+    return invalid("no machine given; add --cluster dgx-h100:4, or a file", {"", 0, 0, "--cluster"});
+  BUSBAR_ASSIGN(const Cluster cluster, load_machine(o.cluster, o.common.overrides));
+  std::vector<SubsetTime> times;
+  std::vector<std::string> files{o.first};
+  files.insert(files.end(), o.more.begin(), o.more.end());
+  for (const std::string& file : files) {
+    BUSBAR_ASSIGN(std::vector<SubsetTime> more, read_subset_times(file, cluster.topology));
+    times.insert(times.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+  }
+  if (times.size() < 2)
+    return invalid("one measurement has nothing to be compared with; give those of other nodes, rails or pairs", {});
+  BUSBAR_ASSIGN(const Localization l, localize(std::move(times), cluster, o.threshold));
+  Json j{{"schema", "busbar.localize/1"}, {"cluster", o.cluster},     {"threshold_percent", o.threshold},
+         {"findings", Json::array()},     {"unknown", Json::array()}, {"measurements", Json::array()}};
+  if (!l.found.empty()) j["findings"].push_back(finding_of(l));
+  for (const SubsetTime& m : l.times)
+    j["measurements"].push_back({{"name", m.name},
+                                 {"kind", m.kind},
+                                 {"file", m.file},
+                                 {"line", m.line},
+                                 {"slower_percent", m.slower_percent},
+                                 {"slow", m.slow}});
+  j["inputs_hash"] = inputs_hash(o.common, cluster.text);
+  j["run"] = clock.to_json();
+  const bool any = std::any_of(l.times.begin(), l.times.end(), [](const SubsetTime& m) { return m.slow; });
+  return deliver(o.common, j, to_document(o, l), any ? 1 : 0);
+}
+
+}  // namespace
+
+Command localize_command(const std::string& typed) {
+  const auto o = std::make_shared<LocalizeFlags>();
+  o->common.typed = typed;
+  Command c;
+  c.settings = &o->common.settings;
+  c.name = "localize";
+  c.summary = "name the slow part from results of single nodes, rails and pairs";
+  c.examples =
+      "  busbar localize node-*.txt rail-*.txt pair-*.txt --cluster dgx-h100:4\n"
+      "  busbar localize pairs.csv --cluster dgx-a100:16 --threshold 10 --json\n"
+      "  busbar localize p2pBandwidthLatencyTest.txt --cluster dgx-h100\n";
+  c.positionals = {{"FILE", "results of parts; docs/doctor.md says which files and names", &o->first, true, &o->more}};
+  c.flags = {cluster_flag(o->cluster),
+             {"--threshold", "PERCENT", "how much slower than its like a measurement counts as slow (default 15)",
+              "Rows", &o->threshold}};
+  for (Flag& f : common_flags(o->common, true))
+    if (f.names != "--engine" && f.names != "--explain") c.flags.push_back(std::move(f));
+  c.run = [o] { return run_localize(*o); };
+  return c;
+}
+
+}  // namespace busbar
