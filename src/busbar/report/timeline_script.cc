@@ -62,7 +62,7 @@ for (const figure of document.querySelectorAll('figure.explore')) {
       if (Math.abs(s) >= size) return (s / size).toPrecision(Math.abs(s) >= 10 ? 5 : 4).replace(/\.?0+$/, '') + ' ' + unit;
     return Math.round(s * 1e9) + ' ns';
   };
-  const about = s => s.name + ', ' + time(s.to - s.from) + ' from ' + time(s.from) + (s.limit ? ', ' + s.limit : '');
+  const about = s => s.name + ', ' + time(s.to - s.from) + ' from ' + (s.from * data.unit * 1e3).toFixed(3) + ' ms' + (s.limit ? ', ' + s.limit : '');
   const width = () => canvas.clientWidth - gutter;
   const x = t => gutter + (t - from) / (to - from) * width();
   const first = (row, t) => {  // the first span that ends after t
@@ -246,6 +246,6 @@ for (const figure of document.querySelectorAll('figure.explore')) {
 //]]>)js";
 }
 
-std::string_view timeline_script_hash() { return "sha256-NGgRKbJos7R0I33HwJjtpjhIGby/NrXFWaDdYpedUVw="; }
+std::string_view timeline_script_hash() { return "sha256-8fFaZUJiPOGbkmz0ssE3LfIRTXyvqYohgzC8G7XatmE="; }
 
 }  // namespace busbar
