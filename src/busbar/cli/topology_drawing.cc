@@ -105,6 +105,18 @@ class Lines {
     if (line.cables++ == 0 || heat > line.heat) line.link = l, line.heat = heat;
     line.colour = colour;
   }
+  /// "Busiest over the step: a->b 22 %, ..."; empty without loads.
+  std::string busiest() const {
+    std::vector<const Line*> hot;
+    for (const auto& [key, line] : lines_)
+      if (line.heat > 0) hot.push_back(&line);
+    std::stable_sort(hot.begin(), hot.end(), [](const Line* a, const Line* b) { return a->heat > b->heat; });
+    std::string out;
+    for (std::size_t i = 0; i < std::min<std::size_t>(3, hot.size()); ++i)
+      out += fmt::format("{} {} {:.2g} %", i == 0 ? "Busiest over the step:" : ",", t_.name(hot[i]->link),
+                         100 * hot[i]->heat);
+    return out.empty() ? out : out + ".";
+  }
   void write(LayeredDrawing& d) const {
     for (const auto& [key, line] : lines_) {
       const LinkClass& c = t_.link_class(line.link);
@@ -238,6 +250,7 @@ Drawing draw_node(const Topology& t, BlockId id, std::span<const double> utilisa
     if (!direct && shown) lines.add(places.at(t.from(link)), places.at(t.to(link)), link);
   }
   lines.write(d);
+  d.note = lines.busiest();
   Drawing drawn = lay_out(d);
   return can_draw_mesh(t, id) ? stack(draw_mesh(t, id, utilisation), std::move(drawn)) : drawn;
 }
@@ -284,6 +297,7 @@ Drawing draw_fabric(const Topology& t, std::span<const double> utilisation) {
   }
   if (rails) d.note = "Cables to servers have the colour of their rail: NIC i of every server is on rail i.";
   lines.write(d);
+  if (const std::string busiest = lines.busiest(); !busiest.empty()) d.note += (d.note.empty() ? "" : " ") + busiest;
   Drawing cables = beside > 0 ? draw_switches(t, leaves, utilisation) : Drawing();
   if (cables.shapes.empty()) {
     if (beside > 0) d.note += fmt::format("{} cables between switches of one row are not drawn.", beside / 2);
