@@ -194,6 +194,24 @@ Table slowest_flows(const PacketReport& r, const Topology& t) {
   return slow;
 }
 
+/// The flow that took longest, with the parts of its time that count.
+Highlight slowest_words(const PacketReport& r, const Topology& t) {
+  constexpr double kCounts = 0.1;  // of the time
+  const std::uint32_t f = r.by_fct.front();
+  const PacketOutcome& x = r.result.flows[f];
+  std::vector<std::pair<const char*, Duration>> parts = parts_of(x);
+  std::stable_sort(parts.begin(), parts.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::string text = fmt::format("Flow {} took longest: {}, {:.2g} times as long as alone", r.named.ids[f],
+                                 format_duration(x.fct.in_s()), x.fct.in_s() / x.alone.in_s());
+  const char* before = ": ";
+  for (const auto& [name, time] : parts) {
+    if (time.in_s() < kCounts * x.fct.in_s()) continue;
+    text += fmt::format("{}{} {}", before, format_duration(time.in_s()), name);
+    before = ", ";
+  }
+  return {text + fmt::format(". It waited most for {}.", t.name(x.held_by))};
+}
+
 Table lanes_table(const std::vector<PacketLane>& lanes) {
   Table out{"Lanes",
             {{"lane"}, {"packets"}, {"sent again"}, {"marked"}, {"trimmed"}, {"dropped"}, {"pauses"}, {"paused (us)"}}};
@@ -220,6 +238,7 @@ Document to_document(const CommonOptions& common, const PacketFlowsRequest& o, c
        {"packets",
         fmt::format("{} of data, {} acknowledgements; {} hops, {} events", x.data, x.acks, x.hops, x.events)},
        {"trouble", trouble_of(x)}}}});
+  d.blocks.push_back({slowest_words(r, t)});
   if (const FlowTimes times = r.times(); times.many()) {
     d.blocks.push_back({times.draw(), Audience::kPage});
     d.blocks.push_back({times.table()});
