@@ -174,10 +174,10 @@ Document to_document(const CollectiveOptions& o, const Cluster& c, std::uint32_t
   d.blocks.push_back({Highlight{limit}, Audience::kTerminal});
   if (last.floor.time > Duration())
     d.blocks.push_back({Paragraph{fmt::format(
-        "This is {:.1f} % above the floor, which is set by the {} cut: {}. At wire rate, the busiest link of this "
-        "schedule alone takes {} us.",
-        last.gap_percent(), name_of(last.floor.kind), last.floor.cut,
-        format_number(last.algorithm_floor.in_us(), 4))}});
+        "Lower bound: {} us, for any schedule ({} cut: {}); this takes {:.3g} times as long. The busiest link of this "
+        "schedule needs {} us at wire rate; the rest is protocol and start-up.",
+        format_number(last.floor.time.in_us(), 4), name_of(last.floor.kind), last.floor.cut,
+        last.time.in_s() / last.floor.time.in_s(), format_number(last.algorithm_floor.in_us(), 4))}});
   if (last.packets) d.blocks.push_back({Paragraph{"Packets: " + trouble_of(*last.packets) + "."}});
   if (!last.chain.empty()) d.blocks.push_back({chain_table(last, c.topology)});
   if (last.made) {

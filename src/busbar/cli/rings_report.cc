@@ -120,11 +120,11 @@ Facts facts_of(const RingsView& v) {
   Facts f;
   f.title = fmt::format("What {} finds", library_name(c));
   const auto graph = [](const NcclGraph& g) {
-    return fmt::format("{} channels of {} GB/s inside and {} GB/s to NICs, {} and {}, pattern {}, crossNic {}",
-                       g.channels, format_number(g.intra_GBps), format_number(g.inter_GBps), name_of(g.intra_type),
-                       name_of(g.inter_type), name_of(g.pattern), g.cross_nic);
+    return fmt::format("{} channel{}, each {} GB/s in the node ({}) and {} GB/s to NICs ({}), pattern {}, crossNic {}",
+                       g.channels, g.channels == 1 ? "" : "s", format_number(g.intra_GBps), name_of(g.intra_type),
+                       format_number(g.inter_GBps), name_of(g.inter_type), name_of(g.pattern), g.cross_nic);
   };
-  f.items = {{"ranks", fmt::format("{} on {} nodes", c.ranks, c.node_count())},
+  f.items = {{"ranks", fmt::format("{} on {} node{}", c.ranks, c.node_count(), c.node_count() == 1 ? "" : "s")},
              {"rings and trees of", origin_of_rings(c)},
              {"ring", graph(c.graphs.ring)},
              {"tree", graph(c.graphs.tree)},

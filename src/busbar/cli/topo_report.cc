@@ -92,7 +92,8 @@ std::string words_of(const std::string& key) {
 
 /// "70.6e9", "6.91e12".
 std::string in_billions(double parameters) {
-  return parameters < 1e12 ? format_number(parameters / 1e9) + "e9" : format_number(parameters / 1e12) + "e12";
+  return parameters < 1e12 ? format_number(parameters / 1e9) + " billion"
+                           : format_number(parameters / 1e12) + " trillion";
 }
 
 /// "GPUs" as "GPU", "PCIe switches" as "PCIe switch", "leaves" as "leaf".
@@ -117,8 +118,11 @@ Facts facts_of(const Cluster& c, const TopoFacts& f) {
     counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", n, n == 1 ? one_of(words_of(key)) : words_of(key));
   out.items.emplace_back("counts", counts);
   if (!c.fabric.network.empty())
-    out.items.emplace_back("fabric", fmt::format("{}, {}, leaves {}:1 over-subscribed", c.fabric.network, c.fabric.kind,
-                                                 format_number(c.fabric.oversubscription)));
+    out.items.emplace_back(
+        "fabric", fmt::format("{}, {}, {}", c.fabric.network, c.fabric.kind,
+                              c.fabric.oversubscription == 1
+                                  ? "no over-subscription"
+                                  : fmt::format("leaves {:.3g}:1 over-subscribed", c.fabric.oversubscription)));
   if (f.bisection.GBps > 0)
     out.items.emplace_back(
         "bisection", fmt::format("{} in one direction, {} counting both ({}: {})", format_rate(f.bisection.GBps * 1e9),
@@ -139,9 +143,9 @@ Facts facts_of(const Cluster& c, const TopoFacts& f) {
                          f.scale_up.gpus > 1 ? domain : "no scale-up links");
   std::string models;
   for (const LargestModel& m : largest_models(f.scale_up))
-    models += fmt::format("{}{} parameters {} ({:g} B each)", models.empty() ? "" : "; ", in_billions(m.parameters),
+    models += fmt::format("{}{} parameters {} ({:g} B each)", models.empty() ? "" : ", or ", in_billions(m.parameters),
                           m.what, m.bytes_per_parameter);
-  out.items.emplace_back("holds at most", models);
+  out.items.emplace_back(f.scale_up.gpus > 1 ? "a domain holds" : "a GPU holds", models + "; activations not counted");
   return out;
 }
 
@@ -226,7 +230,9 @@ Table level_table(const std::vector<Level>& levels) {
            {"counted", Align::kLeft}}};
   for (const Level& l : levels)
     t.rows.push_back({l.name, format_number(l.wire_GBps), format_number(l.payload_GBps),
-                      l.ratio > 0 ? format_number(l.ratio) : "-",
+                      l.ratio >= 1  ? format_number(l.ratio)
+                      : l.ratio > 0 ? format_number(1 / l.ratio) + " wider"
+                                    : "-",
                       l.latency > Duration() ? format_number(l.latency.in_ns(), 4) : "-", l.note});
   t.note =
       "1 GB/s = 1e9 bytes per second per direction; vendors often add both directions. Engines use payload, floors use "
