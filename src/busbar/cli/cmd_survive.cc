@@ -1,13 +1,21 @@
+#include <fmt/core.h>
+
 #include <memory>
+#include <optional>
 
 #include "busbar/base/json.h"
+#include "busbar/base/quantity.h"
 #include "busbar/cli/commands.h"
 #include "busbar/cli/goodput_run.h"
+#include "busbar/cli/long_run.h"
+#include "busbar/cli/machine.h"
+#include "busbar/cli/part_loss.h"
 #include "busbar/cli/predict_flags.h"
 #include "busbar/cli/scenario_flags.h"
 #include "busbar/cli/session.h"
 #include "busbar/cli/train_run.h"
 #include "busbar/cli/train_variants.h"
+#include "busbar/predict/predictor.h"
 
 namespace busbar {
 namespace {
@@ -18,11 +26,69 @@ struct SurviveFlags {
   ScenarioFlags flags;
   PredictOptions predict;
   GoodputAsk goodput;
+  bool parts = false;
+  std::string op, size = "1G";
 };
+
+/// A collective over all GPUs, timed as `busbar collective` times it.
+Result<double> time_collective(const SurviveFlags& o, Collective op, Bytes size, const Overrides& overrides,
+                               std::optional<Cluster>* machine = nullptr) {
+  BUSBAR_ASSIGN(Cluster cluster, load_machine(o.flags.cluster, overrides));
+  if (machine != nullptr) *machine = cluster;
+  PredictPolicy policy{.engine = o.common.engine};
+  policy.stop = LongRun::flag();
+  BUSBAR_RETURN_IF_ERROR(read_predict_options(o.predict, Catalog(overrides.catalog), policy));
+  const auto gpus = static_cast<std::uint32_t>(cluster.topology.gpus().size());
+  BUSBAR_ASSIGN(const std::unique_ptr<Predictor> predictor, Predictor::make(std::move(cluster), {}, std::move(policy)));
+  BUSBAR_ASSIGN(const Prediction p, predictor->time(call_over(op, size, gpus), kTimeAlone));
+  return p.time.in_s();
+}
+
+Result<int> run_collective(SurviveFlags& o, const RunClock& clock) {
+  if (o.flags.cluster.empty()) o.flags.cluster.swap(o.scenario);
+  if (o.flags.cluster.empty())
+    return flag_error("--for", "needs a machine: busbar survive dgx-h100:8 --for all_reduce");
+  Result<Collective> op = parse_collective(o.op);
+  if (!op.ok()) return flag_error("--for", op.error().message);
+  const Result<Bytes> size = parse_cli_size(o.size);
+  if (!size.ok() || count(*size) == 0)
+    return flag_error("-b", fmt::format("'{}' is not a size; write for example 1G", o.size));
+  std::optional<Cluster> sound;
+  BUSBAR_ASSIGN(const double now_s, time_collective(o, *op, *size, o.common.overrides, &sound));
+  LongRun watch("faults");
+  BUSBAR_ASSIGN(const PartLosses losses,
+                lose_parts(
+                    fmt::format("{} of {}", name_of(*op), format_binary_size(count(*size))), now_s,
+                    part_classes(sound->topology, {}), o.common.overrides,
+                    [&](const Overrides& with) { return time_collective(o, *op, *size, with); }, watch));
+  watch.report_interruption();
+  Json j{{"schema", "busbar.survive/1"}, {"time_s", now_s}, {"rows", losses_json(losses)}};
+  j["engine"] = o.common.engine;
+  j["complete"] = !watch.interrupted();
+  j["inputs_hash"] = inputs_hash(o.common, sound->text);
+  j["run"] = clock.to_json();
+  const Document d{"What lost parts cost on " + sound->name, o.common.typed, losses_blocks(losses)};
+  return deliver(o.common, j, d, watch.status());
+}
+
+Result<PartLosses> lose_parts_of(const TrainRun& step, const TrainAsk& ask, LongRun& watch) {
+  const auto time = [&](const Overrides& with) -> Result<double> {
+    Scenario scenario = step.scenario;
+    scenario.layout = step.layout;
+    scenario.cluster_overrides = with;
+    BUSBAR_ASSIGN(const TrainRun run, run_train(std::move(scenario), ask));
+    return step_spread(run).expected_s;
+  };
+  const auto gpus = static_cast<std::uint32_t>(step.cluster().topology.gpus().size());
+  return lose_parts("step", step_spread(step).expected_s,
+                    part_classes(step.cluster().topology, stage_colours(step.layout, gpus)),
+                    step.scenario.cluster_overrides, time, watch);
+}
 
 Result<int> run(SurviveFlags& o) {
   const RunClock clock;
   if (o.common.engine == "packet") return flag_error("--engine", "runs of many steps need flow or analytic");
+  if (!o.op.empty()) return run_collective(o, clock);
   sort_scenario_words(o.scenario, o.flags);
   BUSBAR_ASSIGN(Scenario scenario, read_scenario({o.scenario, o.flags, o.common.overrides}));
   TrainAsk ask;
@@ -33,6 +99,15 @@ Result<int> run(SurviveFlags& o) {
   BUSBAR_ASSIGN(const GoodputRun goodput, run_goodput(step, o.goodput, Catalog(o.common.overrides.catalog)));
   Json j{{"schema", "busbar.survive/1"}};
   add_goodput(goodput, j);
+  LongRun watch("faults");
+  PartLosses losses;
+  if (o.parts) {
+    BUSBAR_ASSIGN(losses, lose_parts_of(step, ask, watch));
+    price_losses(goodput, o.goodput.repair_hours, losses);
+    j["rows"] = losses_json(losses);
+    j["complete"] = !watch.interrupted();
+    watch.report_interruption();
+  }
   j["engine"] = o.common.engine;
   j["inputs_hash"] = inputs_hash(o.common, step.scenario.text + step.cluster().text + goodput.rates.text);
   j["run"] = clock.to_json();
@@ -41,7 +116,9 @@ Result<int> run(SurviveFlags& o) {
     if (b.audience == Audience::kPage && o.common.explain) b.audience = Audience::kBoth;
     d.blocks.push_back(std::move(b));
   }
-  const int status = step.does_not_fit ? 1 : 0;
+  if (o.parts)
+    for (DocumentBlock& b : losses_blocks(losses)) d.blocks.push_back(std::move(b));
+  const int status = watch.status(step.does_not_fit ? 1 : 0);
   BUSBAR_ASSIGN(const int done, deliver(o.common, j, d, status));
   if (step.does_not_fit) report_error(*step.does_not_fit);
   return done;
@@ -55,14 +132,23 @@ Command survive_command(const std::string& typed) {
   Command c;
   c.settings = &o->common.settings;
   c.name = "survive";
-  c.summary = "what failures cost: interruptions, the best checkpoint interval, goodput, spare servers";
+  c.summary = "what failures cost: interruptions, checkpoint interval, goodput, spare servers, lost or slow parts";
   c.examples =
       "  busbar survive examples/llama3.1-405b-16384xh100.yaml\n"
       "  busbar survive dgx-h100:64 llama3-70b --tp 8 --global-batch 1024 --async --tokens 15T\n"
       "  busbar survive dgx-h100:8 llama3-8b --global-batch 256 --failures rsc-1 --json\n"
-      "  busbar survive examples/llama3-70b-512xh100.yaml --storage 200GB/s --watchdog 30s --interval 1200s\n";
+      "  busbar survive examples/llama3-70b-512xh100.yaml --storage 200GB/s --watchdog 30s --interval 1200s\n"
+      "  busbar survive examples/llama3-70b-512xh100.yaml --parts\n"
+      "  busbar survive dgx-h100:8 --for all_reduce -b 1G\n";
   c.positionals = scenario_words(o->scenario, o->flags);
   c.flags = scenario_flags(o->flags);
+  c.flags.push_back({"--parts", "",
+                     "also the step without one part of each kind, and with it at half rate, worst first", "Parts",
+                     &o->parts});
+  c.flags.push_back({"--for", "OP",
+                     "instead of a step: a collective over all GPUs with parts lost or slow, e.g. all_reduce", "Parts",
+                     &o->op});
+  c.flags.push_back({"-b", "SIZE", "its size (default 1G)", "Parts", &o->size, {}, "--for"});
   for (Flag& f : goodput_flags(o->goodput)) c.flags.push_back(std::move(f));
   for (Flag& f : predict_flags(o->predict, "as the framework: process, or graph with layout.cuda_graphs"))
     c.flags.push_back(std::move(f));
