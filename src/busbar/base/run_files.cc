@@ -12,7 +12,7 @@
 namespace busbar {
 namespace {
 
-RunFiles* the_run = nullptr;  // per process, like its standard streams
+thread_local RunFiles* the_run = nullptr;  // a command runs in one thread
 
 std::uint64_t digest_of_file(const std::string& name) {
   constexpr std::size_t kPiece = 64 << 10;

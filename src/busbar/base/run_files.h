@@ -24,7 +24,7 @@ namespace busbar {
 class PipedBytes;
 
 /// While an object exists, Input and write_file() follow these rules; without one, calls are independent. At most one
-/// exists: main() owns it, because standard input is also per process.
+/// exists per thread: that which runs a command owns it.
 class RunFiles {
  public:
   RunFiles();

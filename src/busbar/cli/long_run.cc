@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <iterator>
 
+#include "busbar/base/output.h"
 #include "busbar/cli/streams.h"
 
 namespace busbar {
@@ -35,7 +36,9 @@ std::string progress_line(const std::string& what, std::size_t done, std::size_t
   const double share = total == 0 ? 1 : static_cast<double>(done) / static_cast<double>(total);
   const auto full = static_cast<std::size_t>(share * static_cast<double>(kCells));
   std::string left;
-  if (done > 0 && done < total) left = fmt::format(", {:.0f} s left", elapsed_s * (1 - share) / share);
+  if (done > 0 && done < total)
+    left = fmt::format(", {:.3g} per s, {:.0f} s left", static_cast<double>(done) / elapsed_s,
+                       elapsed_s * (1 - share) / share);
   return fmt::format("busbar: {} of {} {} [{}{}] {:3.0f} %{}", done, total, what, std::string(full, '#'),
                      std::string(kCells - std::min(kCells, full), '-'), 100 * share, left);
 }
@@ -47,13 +50,19 @@ void leave_on_signals() {
 LongRun::LongRun(std::string what) : LongRun(std::move(what), isatty(STDERR_FILENO) != 0) {}
 
 LongRun::LongRun(std::string what, bool shown)
-    : what_(std::move(what)), shown_(shown), start_(std::chrono::steady_clock::now()), drawn_(start_) {
+    : what_(std::move(what)),
+      shown_(shown && CapturedOutput::current() == nullptr),
+      captured_(CapturedOutput::current() != nullptr),
+      start_(std::chrono::steady_clock::now()),
+      drawn_(start_) {
+  if (captured_) return;
   stop = 0;
   for (std::size_t i = 0; i < std::size(kSignals); ++i) before_[i] = std::signal(kSignals[i], on_interrupt);
 }
 
 LongRun::~LongRun() {
   clear();
+  if (captured_) return;
   stop = 0;
   for (std::size_t i = 0; i < std::size(kSignals); ++i) std::signal(kSignals[i], before_[i]);
 }

@@ -11,7 +11,8 @@ namespace busbar {
 /// From now on, while no LongRun exists, SIGINT and SIGTERM end the program with status 130 and 143, without results.
 void leave_on_signals();
 
-/// While one exists, the first SIGINT or SIGTERM only sets a flag; a second one ends the program. At most one exists.
+/// While one exists, the first SIGINT or SIGTERM only sets a flag; a second one ends the program. At most one exists,
+/// apart from those of captured commands (CapturedOutput), which see the flag and leave it to the first.
 class LongRun {
  public:
   /// `what` is the unit of progress: "rows". `shown`: whether stderr is a terminal; it shows a bar after two seconds.
@@ -37,13 +38,14 @@ class LongRun {
 
   std::string what_;
   bool shown_;
+  bool captured_;  ///< one command of many: its caller watches the signals
   void (*before_[2])(int);  ///< previous handlers of SIGINT and SIGTERM
   std::chrono::steady_clock::time_point start_, drawn_;
   bool on_screen_ = false;
   std::size_t done_ = 0, total_ = 0;
 };
 
-/// "busbar: 12 of 40 rows [######--------------]  30 %, 14 s left", without a line break.
+/// "busbar: 12 of 40 rows [######--------------]  30 %, 2 per s, 14 s left", without a line break.
 std::string progress_line(const std::string& what, std::size_t done, std::size_t total, double elapsed_s);
 
 }  // namespace busbar

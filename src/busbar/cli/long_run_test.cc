@@ -54,7 +54,7 @@ TEST(LongRun, ASecondInterruptEndsTheProgram) {
 }
 
 TEST(LongRun, TheLineSaysHowFarAndHowLong) {
-  EXPECT_EQ(progress_line("rows", 10, 40, 5), "busbar: 10 of 40 rows [#####---------------]  25 %, 15 s left");
+  EXPECT_EQ(progress_line("rows", 10, 40, 5), "busbar: 10 of 40 rows [#####---------------]  25 %, 2 per s, 15 s left");
   EXPECT_EQ(progress_line("rows", 0, 40, 5), "busbar: 0 of 40 rows [--------------------]   0 %");
   EXPECT_EQ(progress_line("rows", 40, 40, 5), "busbar: 40 of 40 rows [####################] 100 %");
 }

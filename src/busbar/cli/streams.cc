@@ -84,7 +84,10 @@ int print_out(std::string_view text, int status) {
 
 void say(std::string_view line) {
   const std::string text = "busbar: " + without_long_echoes(escape_terminal(line, true)) + "\n";
-  std::fputs(text.c_str(), stderr);
+  if (CapturedOutput* const captured = CapturedOutput::current())
+    captured->err += text;
+  else
+    std::fputs(text.c_str(), stderr);
 }
 
 int report_error(const Error& error) {

@@ -1,0 +1,13 @@
+// A whole command line, from its words to its exit status.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace busbar {
+
+/// Parses and runs one command; prints its result. `args`: without the program's name. Several threads may run it at
+/// the same time, each with RunFiles and CapturedOutput of its own.
+int run_command_line(const std::vector<std::string>& args);
+
+}  // namespace busbar
