@@ -39,6 +39,7 @@ ROOMS = {
     "host": ["formats"],
     "doctor": ["accuracy", "host", "nccl"],
     "runtime": ["program", "trace"],
+    "study": ["base"],
     "report": ["base", "trace"],
 }
 ROOMS["cli"] = list(ROOMS)

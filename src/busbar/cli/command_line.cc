@@ -30,12 +30,12 @@ Result<int> run(const Command& command) {
 
 int run_command_line(const std::vector<std::string>& args) {
   const std::string typed = typed_line(args);
-  std::vector<Command> commands{collective_command(typed), train_command(typed),    plan_command(typed),
-                                topo_command(typed),       localize_command(typed), path_command(typed),
-                                flows_command(typed),      catalog_command(typed),  validate_command(typed),
-                                rings_command(typed),      import_command(typed),   expect_command(typed),
-                                calibrate_command(typed),  claims_command(typed),   cost_command(typed),
-                                doctor_command(typed),     survive_command(typed),  compare_command(typed)};
+  std::vector<Command> commands{
+      collective_command(typed), train_command(typed),   plan_command(typed),   topo_command(typed),
+      localize_command(typed),   path_command(typed),    flows_command(typed),  catalog_command(typed),
+      validate_command(typed),   rings_command(typed),   import_command(typed), expect_command(typed),
+      calibrate_command(typed),  claims_command(typed),  cost_command(typed),   doctor_command(typed),
+      survive_command(typed),    compare_command(typed), sweep_command(typed)};
   const std::string version = "busbar " BUSBAR_VERSION;
   commands.push_back(man_command(commands, version));
   commands.push_back(completion_command(commands));

@@ -105,6 +105,12 @@ void add_row(CsvWriter& csv, const Json& row, const char* inner) {
 
 }  // namespace
 
+const Json* main_list(const Json& data) {
+  for (const RowKeys& keys : kRowKeys)
+    if (data[keys.list].is_array()) return &data[keys.list];
+  return nullptr;
+}
+
 std::string csv_of(const Json& data) {
   CsvWriter csv;
   for (const RowKeys& keys : kRowKeys) {

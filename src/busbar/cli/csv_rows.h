@@ -12,5 +12,7 @@ namespace busbar {
 /// "bound_by.link", lists of words one cell with spaces; null and lists of objects are empty. Columns are in order of
 /// first occurrence; numbers as in JSON; RFC 4180.
 std::string csv_of(const Json& data);
+/// The command's main list; null: it has none.
+const Json* main_list(const Json& data);
 
 }  // namespace busbar

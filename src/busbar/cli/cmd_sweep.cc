@@ -1,0 +1,234 @@
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "busbar/base/json.h"
+#include "busbar/base/output.h"
+#include "busbar/base/run_files.h"
+#include "busbar/base/text.h"
+#include "busbar/cli/command_line.h"
+#include "busbar/cli/commands.h"
+#include "busbar/cli/csv_rows.h"
+#include "busbar/cli/long_run.h"
+#include "busbar/cli/session.h"
+#include "busbar/formats/json_text.h"
+#include "busbar/study/study_file.h"
+#include "busbar/study/study_store.h"
+
+namespace busbar {
+namespace {
+
+constexpr int kFailed = 2;  // exit status of a command that could not run
+
+struct SweepFlags {
+  CommonOptions common;
+  std::string file, out, shard;
+  std::vector<std::string> merge;
+  std::uint32_t threads = 0;
+};
+
+struct Shard {
+  std::uint64_t number = 1, of = 1;
+  bool has(std::uint64_t cell) const { return cell % of == number - 1; }
+};
+
+Result<Shard> parse_shard(const std::string& text) {
+  Shard out;
+  if (text.empty()) return out;
+  const std::size_t slash = text.find('/');
+  const bool good = slash != std::string::npos && is_number(text.substr(0, slash), out.number) &&
+                    is_number(text.substr(slash + 1), out.of) && out.number >= 1 && out.number <= out.of;
+  if (!good) return flag_error("--shard", fmt::format("'{}' is not i/n, such as 3/8", text));
+  return out;
+}
+
+/// The result of a command without what differs from run to run.
+std::string lasting_part(const std::string& printed) {
+  Result<Json> json = parse_json(printed, "result");
+  if (!json.ok() || !json->is_object()) return "";
+  json->erase("run");
+  return json->dump();
+}
+
+Json settings_json(const CellSettings& settings) {
+  Json out = Json::object();
+  for (const auto& [key, value] : settings) out[key] = value;
+  return out;
+}
+
+StudyRow run_cell(const Study& study, std::uint64_t cell) {
+  StudyRow row;
+  row.cell = cell;
+  row.settings = settings_json(study.settings(cell)).dump();
+  const RunFiles files;
+  CapturedOutput captured;
+  std::vector<std::string> words = study.words(cell);
+  words.emplace_back("--json");
+  row.status = run_command_line(words);
+  row.result = lasting_part(captured.out);
+  row.message = captured.err.substr(0, captured.err.find_last_not_of('\n') + 1);
+  return row;
+}
+
+/// Runs `cells` on threads; each commits its own cell. Ends early when interrupted, or with the first error.
+Status run_cells(const Study& study, const std::vector<std::uint64_t>& cells, std::uint32_t threads, LongRun& watch,
+                 StudyStore& store) {
+  std::atomic<std::size_t> next{0}, done{0};
+  std::atomic<std::uint32_t> working{threads};
+  std::vector<std::optional<Error>> errors(threads);
+  const auto work = [&](std::uint32_t worker) {
+    for (std::size_t at = next++; at < cells.size() && !watch.interrupted(); at = next++) {
+      const StudyRow row = run_cell(study, cells[at]);
+      if (watch.interrupted()) break;  // an unfinished cell looks like a failed one
+      if (const Status put = store.put(row); !put.ok()) {
+        errors[worker] = put.error();
+        next = cells.size();
+      }
+      ++done;
+    }
+    --working;
+  };
+  std::vector<std::thread> workers;
+  for (std::uint32_t w = 0; w < threads; ++w) workers.emplace_back(work, w);
+  for (constexpr std::chrono::milliseconds kLook(50); working > 0; std::this_thread::sleep_for(kLook))
+    watch.go_on(done, cells.size());
+  for (std::thread& w : workers) w.join();
+  watch.go_on(done, cells.size());
+  for (const std::optional<Error>& e : errors)
+    if (e) return *e;
+  return {};
+}
+
+/// One line per cell, or per row of its result: settings, then figures.
+void add_rows(const StudyRow& cell, const Json& settings, const Json& result, Json& rows) {
+  Json head{{"cell", cell.cell}};
+  for (const auto& [key, value] : settings.members()) head[key] = value;
+  head["status"] = cell.status;
+  head["message"] = cell.message;
+  const auto add = [&](const Json& figures) {
+    Json row = head;
+    for (const auto& [key, value] : figures.members())
+      if (!value.is_array() && key != "schema") row[key] = value;
+    rows.push_back(std::move(row));
+  };
+  const Json* const list = result.is_object() ? main_list(result) : nullptr;
+  if (list == nullptr || list->empty()) return result.is_object() ? add(result) : rows.push_back(std::move(head));
+  for (const Json& row : list->values()) add(row);
+}
+
+struct SweepResult {
+  std::uint64_t rows = 0, failed = 0;
+  std::string first_failure;
+};
+
+/// Writes all finished cells beside the database, in order of cell.
+Result<SweepResult> write_tables(StudyStore& store, const std::string& base) {
+  SweepResult out;
+  std::string lines;
+  Json rows = Json::array();
+  BUSBAR_RETURN_IF_ERROR(store.each([&](const StudyRow& cell) -> Status {
+    ++out.rows;
+    if (cell.status == kFailed && out.failed++ == 0)
+      out.first_failure = fmt::format("cell {}: {}", cell.cell, cell.message);
+    BUSBAR_ASSIGN(const Json settings, parse_json(cell.settings, "settings"));
+    Json result;
+    if (!cell.result.empty()) {
+      BUSBAR_ASSIGN(result, parse_json(cell.result, "result"));
+    }
+    add_rows(cell, settings, result, rows);
+    lines += Json{{"cell", cell.cell},
+                  {"settings", settings},
+                  {"status", cell.status},
+                  {"message", cell.message},
+                  {"result", std::move(result)}}
+                 .dump() +
+             '\n';
+    return {};
+  }));
+  BUSBAR_RETURN_IF_ERROR(write_file(base + ".jsonl", lines));
+  BUSBAR_RETURN_IF_ERROR(write_file(base + ".csv", csv_of({{"rows", std::move(rows)}})));
+  return out;
+}
+
+std::string without_ending(const std::string& path) {
+  const std::size_t dot = path.rfind('.'), slash = path.rfind('/');
+  return dot == std::string::npos || (slash != std::string::npos && dot < slash) ? path : path.substr(0, dot);
+}
+
+Result<int> run(const SweepFlags& o) {
+  const RunClock clock;
+  BUSBAR_ASSIGN(const Shard shard, parse_shard(o.shard));
+  BUSBAR_ASSIGN(const Study study, Study::load(o.file));
+  std::string path = o.out.empty() ? without_ending(o.file) + ".db" : o.out;
+  if (o.out.empty() && shard.of > 1)
+    path = fmt::format("{}-{}-of-{}.db", without_ending(o.file), shard.number, shard.of);
+  BUSBAR_ASSIGN(const std::unique_ptr<StudyStore> store, StudyStore::open(path, study.text()));
+  for (const std::string& other : o.merge) BUSBAR_RETURN_IF_ERROR(store->merge(other));
+  BUSBAR_ASSIGN(const std::vector<std::uint64_t> known, store->done());
+  std::vector<std::uint64_t> open;
+  std::uint64_t asked = 0;
+  for (std::uint64_t c = 0; c < study.cells(); ++c) {
+    if (!shard.has(c)) continue;
+    ++asked;
+    if (!std::binary_search(known.begin(), known.end(), c)) open.push_back(c);
+  }
+  const std::uint32_t cores = std::max(1u, std::thread::hardware_concurrency());
+  const auto threads = static_cast<std::uint32_t>(
+      std::clamp<std::size_t>(o.threads > 0 ? o.threads : cores, 1, std::max<std::size_t>(1, open.size())));
+  LongRun watch("cells");
+  if (o.merge.empty()) BUSBAR_RETURN_IF_ERROR(run_cells(study, open, threads, watch, *store));
+  watch.report_interruption();
+  const std::string base = without_ending(path);
+  BUSBAR_ASSIGN(const SweepResult r, write_tables(*store, base));
+  const bool complete = r.rows >= asked;
+  Json j{{"schema", "busbar.sweep/1"}, {"cells", study.cells()}, {"rows", r.rows},       {"failed", r.failed},
+         {"complete", complete},       {"database", path},       {"csv", base + ".csv"}, {"jsonl", base + ".jsonl"}};
+  j["inputs_hash"] = inputs_hash(o.common);
+  j["run"] = clock.to_json();
+  j["run"]["threads"] = threads;
+  j["run"]["new_cells"] = open.size();
+  Facts f;
+  f.items = {
+      {"cells", fmt::format("{} of {} are done; {} of them were done before", r.rows, study.cells(), known.size())},
+      {"database", path + " (tables cells and study)"},
+      {"tables", base + ".csv, " + base + ".jsonl"}};
+  if (r.failed > 0) f.items.emplace_back("failed", fmt::format("{}; {}", r.failed, r.first_failure));
+  if (!complete) f.items.emplace_back("to go on", "run the same command again, or --merge the other shards");
+  return deliver(o.common, j, {"Sweep of " + o.file, o.common.typed, {{std::move(f)}}},
+                 watch.status(r.failed > 0 ? 1 : 0));
+}
+
+}  // namespace
+
+Command sweep_command(const std::string& typed) {
+  const auto o = std::make_shared<SweepFlags>();
+  o->common.typed = typed;
+  Command c;
+  c.settings = &o->common.settings;
+  c.name = "sweep";
+  c.summary = "one command with many settings, into a database, CSV and JSON lines; can be stopped and resumed";
+  c.examples =
+      "  busbar sweep examples/sweep.yaml\n"
+      "  busbar sweep examples/sweep.yaml --threads 2 --out results/study.db --json\n"
+      "  busbar sweep examples/sweep.yaml --shard 3/8 --out results/part3.db\n"
+      "  busbar sweep examples/sweep.yaml --merge results/part1.db --merge results/part2.db\n";
+  c.positionals = {{"FILE", "YAML file with command, grid, list, random (docs/formats/sweep.md)", &o->file}};
+  c.flags = {
+      {"--out", "FILE", "the database; .csv and .jsonl beside it (default: FILE.db)", "Files", &o->out},
+      {"--threads", "N", "cells at the same time (default: all processors)", "Sweep", &o->threads},
+      {"--shard", "I/N", "only every N-th cell, from the I-th on, for jobs on several machines", "Sweep", &o->shard},
+      {"--merge", "FILE", "add the cells of another database of this study, and run none; may be repeated", "Sweep",
+       &o->merge},
+      {"--json", "", "one JSON object on stdout instead of text", "Output", &o->common.json},
+  };
+  c.run = [o] { return run(*o); };
+  return c;
+}
+
+}  // namespace busbar
