@@ -23,6 +23,10 @@ bool in_scope(Scope scope, const Fact& a, const Fact& b) {
       return a.host == b.host && (!a.host.empty() || a.file == b.file);
     case Scope::kSubject:
       return a.subject == b.subject && a.host == b.host && a.file == b.file;
+    case Scope::kName:
+      return a.subject == b.subject;
+    case Scope::kValue:
+      return a.value == b.value;
     case Scope::kFile:
       return a.file == b.file;
   }
@@ -40,6 +44,7 @@ class Conditions {
       const Fact& f = evidence_.facts()[i];
       if (lead != nullptr && !in_scope(c.same, *lead, f)) continue;
       if (!c.subject.empty() && !any_matches(c.subject, f.subject)) continue;
+      if (any_matches(c.subject_not, f.subject)) continue;
       if (!c.is.empty() && !any_matches(c.is, f.value)) continue;
       if (any_matches(c.is_not, f.value)) continue;
       if (c.below && !compares(f, *c.below, true)) continue;

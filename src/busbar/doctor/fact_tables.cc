@@ -42,6 +42,7 @@ Result<FactRow> read_row(const YamlNode& node) {
   r.optional("value", &YamlNode::as_string, row.value);
   r.optional("subject", &YamlNode::as_string, row.subject);
   r.optional("has", &YamlNode::as_string, row.has);
+  r.optional("under", &YamlNode::as_string, row.under);
   r.optional("begins", &YamlNode::as_bool, row.begins);
   r.optional("inside", &YamlNode::as_bool, row.inside);
   BUSBAR_RETURN_IF_ERROR(r.finish());
@@ -83,7 +84,8 @@ Status FactTables::add(const YamlDocument& document) {
     const auto index = static_cast<std::uint32_t>(rows_.size());
     const std::string_view known = row.line.gram().empty() ? std::string_view(row.has) : row.line.gram();
     if (known.size() < kGram) {
-      if (!row.inside) return lines.item(i).error("needs four letters in sequence, or inside: true");
+      if (!row.inside && !row.line.anchored())
+        return lines.item(i).error("needs four letters in sequence, a '^' or inside: true");
       without_gram_.push_back(index);
     } else {
       const std::uint32_t gram = gram_at(known.data());
@@ -112,9 +114,8 @@ void FactTables::find_candidates(std::string_view line, const Section& section, 
     if (const auto rows = rows_of_gram_.find(gram); rows != rows_of_gram_.end())
       out.insert(out.end(), rows->second.begin(), rows->second.end());
   }
-  if (section.open)
-    for (const std::uint32_t row : without_gram_)
-      if (rows_[row].table == section.table) out.push_back(row);
+  for (const std::uint32_t row : without_gram_)
+    if (!rows_[row].inside || (section.open && rows_[row].table == section.table)) out.push_back(row);
   if (out.size() < 2) return;
   std::sort(out.begin(), out.end());
   out.erase(std::unique(out.begin(), out.end()), out.end());
@@ -122,12 +123,13 @@ void FactTables::find_candidates(std::string_view line, const Section& section, 
 
 bool FactTables::take(const FactRow& row, std::string_view line, Section& section, LineState& state) const {
   if (row.inside && !(section.open && section.table == row.table)) return false;
+  if (!row.under.empty() && !section.heading.starts_with(row.under)) return false;
   if (!row.has.empty() && line.find(row.has) == line.npos) return false;
   bool taken = false;
   std::size_t from = 0;
   for (LineCaptures c; row.line.match(line, from, c); c = {}) {
     taken = true;
-    if (row.begins) section = {row.table, true, std::string(c.subject)};
+    if (row.begins) section = {row.table, true, std::string(c.subject), {}};
     if (row.fact.empty()) break;
     const bool by_section = row.subject.empty() && c.subject.empty() && row.inside;
     const std::string_view host = c.host.empty() ? host_of(line) : c.host;
@@ -152,6 +154,7 @@ int FactTables::read(LineSource& source, Evidence& evidence) const {
   for (std::string_view line; source.next(line);) {
     ++lines;
     find_candidates(line, section, candidates);
+    if (section.open && line.find(':') == line.npos) section.heading = trimmed(line);
     LineState state{evidence, file, source.number()};
     bool any = false;
     for (const std::uint32_t row : candidates) {

@@ -33,6 +33,7 @@ struct FactRow {
   std::string fact;            ///< empty: the row only begins a section
   std::string value, subject;  ///< instead of captures
   std::string has;             ///< the line must contain this, too
+  std::string under;           ///< the last line of the section without a colon must begin with this
   bool begins = false;         ///< the captured subject is that of the section
   bool inside = false;         ///< only in a section of this table
 };
@@ -55,6 +56,7 @@ class FactTables {
     std::size_t table = 0;
     bool open = false;
     std::string subject;
+    std::string heading;  ///< the last line without a colon, without its blanks
   };
   struct LineState;
   void find_candidates(std::string_view line, const Section& section, std::vector<std::uint32_t>& out) const;

@@ -31,6 +31,7 @@ class LinePattern {
   bool match(std::string_view line, std::size_t& from, LineCaptures& out) const;
   /// kGram bytes without a blank that every match contains; empty if there are none.
   std::string_view gram() const { return gram_; }
+  bool anchored() const { return anchored_; }  ///< matches only at the beginning of a line
 
  private:
   enum class Target : std::uint8_t { kNone, kSubject, kValue, kHost };

@@ -19,7 +19,14 @@ enum class Severity : std::uint8_t {
 const char* name_of(Severity severity);
 
 /// Which facts a clause compares with the fact of the first clause.
-enum class Scope : std::uint8_t { kAnywhere, kHost, kSubject, kFile };
+enum class Scope : std::uint8_t {
+  kAnywhere,
+  kHost,     ///< of one host; of one file where a line names no host
+  kSubject,  ///< about one part of one host
+  kName,     ///< about parts or variables of one name, on any host
+  kValue,    ///< with one value
+  kFile,
+};
 const char* name_of(Scope scope);
 
 /// The other side of `below` and `above`: a number, or another fact of the same subject (for counts: of the same
@@ -33,7 +40,7 @@ struct RuleBound {
 /// One part of a condition. Patterns are globs without regard to case: "mlx5_bond*".
 struct Clause {
   std::string fact;
-  std::vector<std::string> subject, is, is_not;
+  std::vector<std::string> subject, subject_not, is, is_not;
   std::optional<RuleBound> below, above;              ///< of the number in the value
   std::optional<RuleBound> count_below, count_above;  ///< of the number of different values in the scope
   bool differs =

@@ -37,6 +37,7 @@ Result<Clause> read_clause(const YamlNode& node) {
   MapReader r(node);
   r.required("fact", &YamlNode::as_string, c.fact);
   r.optional("subject", &as_texts, c.subject);
+  r.optional("subject_not", &as_texts, c.subject_not);
   r.optional("is", &as_texts, c.is);
   r.optional("is_not", &as_texts, c.is_not);
   r.optional("below", &as_bound, c.below, false);
@@ -86,7 +87,7 @@ const char* name_of(Severity severity) {
 }
 
 const char* name_of(Scope scope) {
-  constexpr const char* kNames[] = {"anywhere", "host", "subject", "file"};
+  constexpr const char* kNames[] = {"anywhere", "host", "subject", "name", "value", "file"};
   static_assert(std::size(kNames) == static_cast<std::size_t>(Scope::kFile) + 1);
   return kNames[static_cast<std::size_t>(scope)];
 }
