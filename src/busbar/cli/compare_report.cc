@@ -80,9 +80,12 @@ std::string price_words(const CompareRow& r) {
   return r.cost.sums.all.high > 0 ? at_least(r) + dollars(r.cost.sums.all.middle()) : "-";
 }
 
+/// At the owner's cost; at rent where a price of the purchase is missing.
 std::string token_price(const CompareRow& r) {
   const double middle = (r.usd_per_million_tokens_low + r.usd_per_million_tokens_high) / 2;
-  return r.cost.sums.all.high > 0 ? fmt::format("{}{}", at_least(r), format_number(middle)) : "-";
+  if (r.cost.sums.complete()) return format_number(middle);
+  const double rent = r.run.cost.usd_per_million_tokens;
+  return rent > 0 ? format_number(rent) + " rent" : "-";
 }
 
 Table step_table(const Rows& rows) {
@@ -109,7 +112,7 @@ Table step_table(const Rows& rows) {
       "time: of a token, against A. transport: what congestion control may change of the step, by penalties measured "
       "on "
       "packets; -: none are known. exposed: communication that nothing hides. $/M tokens: purchase over the years and "
-      "electricity.";
+      "electricity; rent where a price is missing.";
   return t;
 }
 
@@ -154,11 +157,12 @@ Highlight verdict(const Rows& rows) {
     if (i == fast || likeness(rows[i], rows[fast]) != Likeness::kDiffers) tied.push_back(i);
   std::string text =
       tied.size() > 1 ? fmt::format("{} tie: they are closer than the band of their difference", letters_in_words(tied))
-                      : letter_of(fast) + " is the fastest";
+      : rows.size() > 1 ? letter_of(fast) + " is the fastest"
+                        : "One step";
   text += fmt::format(": {} tokens/s per GPU, {:.1f} % MFU", format_number(rows[fast].run.metrics.tokens_per_s_per_gpu),
                       100 * rows[fast].run.metrics.mfu);
   const bool priced = std::all_of(rows.begin(), rows.end(), [](const auto& r) { return r.cost.sums.complete(); });
-  if (priced) {
+  if (priced && rows.size() > 1) {
     const std::size_t cheap = least(rows, [](const CompareRow& r) { return r.usd_per_million_tokens_high; });
     const CompareRow& c = rows[cheap];
     text += fmt::format(". {} has the cheapest tokens: ${} to ${} per million", letter_of(cheap),
@@ -231,8 +235,10 @@ Json row_json(const Rows& rows, std::size_t i, const CompareAsk& ask) {
          {"network_usd", priced ? Json(sums.network.middle()) : Json(nullptr)},
          {"complete", sums.complete()},
          {"power_w", sums.power_w},
-         {"usd_per_million_tokens_low", priced ? Json(r.usd_per_million_tokens_low) : Json(nullptr)},
-         {"usd_per_million_tokens_high", priced ? Json(r.usd_per_million_tokens_high) : Json(nullptr)},
+         {"usd_per_million_tokens_low", sums.complete() ? Json(r.usd_per_million_tokens_low) : Json(nullptr)},
+         {"usd_per_million_tokens_high", sums.complete() ? Json(r.usd_per_million_tokens_high) : Json(nullptr)},
+         {"rent_usd_per_million_tokens",
+          r.run.cost.usd_per_million_tokens > 0 ? Json(r.run.cost.usd_per_million_tokens) : Json(nullptr)},
          {"kwh_per_million_tokens", cost_of_tokens(r.cost.rate, 1e6, r.tokens_per_s()).kwh},
          {"command", text(command_of(r, ask))}};
   for (const auto& [name, d] : breakdown_rows(r.run.step.breakdown)) j["breakdown_s"][name] = d.in_s();
@@ -270,7 +276,7 @@ Json compare_json(const Rows& rows, const CompareAsk& ask, const CommonOptions& 
 }
 
 Document compare_document(const Rows& rows, const CompareAsk& ask, const std::string& typed) {
-  Document d{fmt::format("{}: {} variants", rows[0].run.scenario.model.name, rows.size()), typed, {}};
+  Document d{rows[0].run.scenario.model.name + " side by side", typed, {}};
   d.blocks.push_back({verdict(rows)});
   d.blocks.push_back({step_table(rows)});
   constexpr std::size_t kFewBars = 5;  // more columns than a terminal has

@@ -171,7 +171,10 @@ double band_of_difference(const std::string& machine_a, const Band& a, const std
 Likeness likeness(const CompareRow& a, const CompareRow& b) {
   const double one = a.run.step.step_time.in_s(), other = b.run.step.step_time.in_s();
   const double apart = 100 * (std::max(one, other) / std::min(one, other) - 1);
-  const bool ranges_meet = a.transport.low_s <= b.transport.high_s && b.transport.low_s <= a.transport.high_s;
+  const bool one_transport =
+      a.transport.transport == b.transport.transport && a.transport.balance == b.transport.balance;
+  const bool ranges_meet =
+      !one_transport && a.transport.low_s <= b.transport.high_s && b.transport.low_s <= a.transport.high_s;
   if (apart >= band_of_difference(a.variant.machine, a.run.band, b.variant.machine, b.run.band) && !ranges_meet)
     return Likeness::kDiffers;
   const Cluster &m = a.run.cluster(), &n = b.run.cluster();
