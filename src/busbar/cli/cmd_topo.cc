@@ -48,6 +48,8 @@ Status write_files(const TopoFlags& o, const Cluster& c, const TopoFacts& facts,
   return {};
 }
 
+constexpr std::uint32_t kMostInMatrix = 72;  ///< GPUs of a domain whose pairs a page shows
+
 std::string pair_tables(const TopoFlags& o, const PairFigures& pairs) {
   std::string out;
   if (o.bandwidth)
@@ -74,16 +76,21 @@ Result<int> run(const TopoFlags& o) {
   BUSBAR_RETURN_IF_ERROR(write_files(o, cluster, facts, parts.block));
   Json j{{"schema", "busbar.topo/1"}};
   j.update(topo_json(cluster, facts, parts));
+  Document document = topo_document(cluster, facts, parts, o.common.typed);
   std::string tables;
-  if (o.bandwidth || o.latency) {
+  if (o.bandwidth || o.latency || (parts.pictures && facts.scale_up.gpus <= kMostInMatrix)) {
     BUSBAR_ASSIGN(const PairFigures pairs, pair_figures(cluster, parts.block));
-    j["pairs"] = to_json(pairs);
+    if (o.bandwidth || o.latency) j["pairs"] = to_json(pairs);
     tables = pair_tables(o, pairs);
+    Drawing matrix =
+        draw_pairs("Bandwidth of each pair of GPUs alone, one direction, payload (GB/s)", pairs, pairs.payload_GBps);
+    if (!matrix.shapes.empty())  // before the sources
+      document.blocks.insert(document.blocks.end() - 1, {std::move(matrix), Audience::kPage});
   }
   if (o.matrix || o.all) tables += "\n" + matrix_text(cluster.topology, relation_matrix(cluster.topology, parts.block));
   j["inputs_hash"] = inputs_hash(o.common, cluster.text);
   j["run"] = clock.to_json();
-  BUSBAR_ASSIGN(const int status, deliver(o.common, j, topo_document(cluster, facts, parts, o.common.typed)));
+  BUSBAR_ASSIGN(const int status, deliver(o.common, j, document));
   return o.common.for_programs() || tables.empty() ? status : print_out(tables, status);
 }
 

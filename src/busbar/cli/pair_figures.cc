@@ -2,6 +2,9 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
+#include "busbar/report/style.h"
 #include "busbar/routing/path_view.h"
 
 namespace busbar {
@@ -47,6 +50,46 @@ std::string pair_text(const std::string& title, const PairFigures& f, const std:
       out += i == k ? fmt::format(" {:>7}", "-") : fmt::format(" {:>7.2f}", values[i][k]);
   }
   return out + "\n";
+}
+
+Drawing draw_pairs(const std::string& title, const PairFigures& f, const std::vector<std::vector<double>>& values) {
+  constexpr std::size_t kMostWithFigures = 24;
+  constexpr double kLeft = 64, kTop = 30, kWidth = 960, kMostSquare = 64, kLetter = 12;
+  const std::size_t n = values.size();
+  const double side = std::min(kMostSquare, (kWidth - kLeft) / static_cast<double>(std::max<std::size_t>(1, n)));
+  const bool named = n <= kMostWithFigures && n > 1;
+  double most = 0;
+  for (const auto& row : values)
+    for (const double v : row) most = std::max(most, v);
+  if (n < 2 || !(most > 0)) return {};
+  Drawing d;
+  d.title = title;
+  d.description = "A square per sender (row) and receiver (column); the largest has the strongest colour.";
+  d.width = kLeft + side * static_cast<double>(n) + 8;
+  d.height = kTop + side * static_cast<double>(n) + 4;
+  const auto words = [&](double x, double y, std::string text, int colour) {
+    Shape s{Shape::Kind::kText, x, y};
+    s.text = std::move(text);
+    s.size = kLetter;
+    s.colour = colour;
+    d.shapes.push_back(std::move(s));
+  };
+  for (std::size_t i = 0; i < n; ++i) {
+    const double at = side * (static_cast<double>(i) + 0.5);
+    if (named) words(kLeft + at, kTop / 2, f.names[i], colour::kMuted);
+    if (named) words(kLeft / 2, kTop + at, f.names[i], colour::kMuted);
+    for (std::size_t k = 0; k < n; ++k) {
+      if (i == k) continue;
+      const double x = kLeft + side * static_cast<double>(k), y = kTop + side * static_cast<double>(i);
+      Shape box{Shape::Kind::kRect, x + 1, y + 1, side - 2, side - 2};
+      box.heat = values[i][k] / most;
+      box.text = fmt::format("{} to {}: {:.4g}", f.names[i], f.names[k], values[i][k]);
+      box.opacity = named ? 0.45 : 1;  // letters on it stay legible
+      d.shapes.push_back(std::move(box));
+      if (named) words(x + side / 2, y + side / 2, fmt::format("{:.3g}", values[i][k]), colour::kInk);
+    }
+  }
+  return d;
 }
 
 }  // namespace busbar

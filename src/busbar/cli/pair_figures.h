@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "busbar/base/json.h"
+#include "busbar/report/document.h"
 #include "busbar/spec/cluster.h"
 
 namespace busbar {
@@ -23,5 +24,9 @@ Json to_json(const PairFigures& figures);
 /// "Unidirectional P2P bandwidth (GB/s)" and so on: a row per sender, a column per receiver, in fixed width.
 std::string pair_text(const std::string& title, const PairFigures& figures,
                       const std::vector<std::vector<double>>& values);
+
+/// The same as a picture: a square per pair, the stronger its colour the larger. Up to 24 GPUs with the figures.
+Drawing draw_pairs(const std::string& title, const PairFigures& figures,
+                   const std::vector<std::vector<double>>& values);
 
 }  // namespace busbar
