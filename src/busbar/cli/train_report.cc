@@ -269,6 +269,7 @@ void add_verdict(const TrainRun& r, const TrainExtras& extras, Document& d) {
   const auto add = [&](BlockElement e, Audience a = Audience::kBoth) { d.blocks.push_back({std::move(e), a}); };
   if (r.does_not_fit) add(Highlight{r.does_not_fit->message});
   add(step_verdict(r));
+  if (!extras.besides.empty()) add(beside_verdict(r, extras.besides));
   if (!r.planned_flags.empty())
     add(Paragraph{fmt::format("No layout is given, and the default one cannot run: {}. Planned: {}", r.planned_because,
                               r.planned_flags)});
