@@ -175,7 +175,7 @@ Document to_document(const CollectiveOptions& o, const Cluster& c, std::uint32_t
   if (last.floor.time > Duration())
     d.blocks.push_back({Paragraph{fmt::format(
         "Lower bound: {} us, for any schedule ({} cut: {}); this takes {:.3g} times as long. The busiest link of this "
-        "schedule needs {} us at wire rate; the rest is protocol and start-up.",
+        "schedule needs {} us at wire rate.",
         format_number(last.floor.time.in_us(), 4), name_of(last.floor.kind), last.floor.cut,
         last.time.in_s() / last.floor.time.in_s(), format_number(last.algorithm_floor.in_us(), 4))}});
   if (last.packets) d.blocks.push_back({Paragraph{"Packets: " + trouble_of(*last.packets) + "."}});
