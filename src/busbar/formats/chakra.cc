@@ -97,7 +97,8 @@ bool holds_zero(std::string_view list, std::uint64_t at) {
 
 class ChakraReader {
  public:
-  explicit ChakraReader(const std::string& name) : name_(name) {}
+  explicit ChakraReader(const std::string& name, std::vector<TraceNode>* nodes = nullptr)
+      : name_(name), nodes_(nodes) {}
 
   Result<CommTrace> read(std::istream& in) {
     std::string message;
@@ -179,13 +180,33 @@ class ChakraReader {
     return f.failed() ? Status(broken(f.offset(), "is not a field of the metadata")) : Status();
   }
 
+  /// A repeated number, each one a field or all of them packed.
+  Status dependencies(const WireFields& f, std::vector<std::uint64_t>& out) const {
+    if (f.type == 0) out.push_back(f.value);
+    if (f.type != 2) return {};
+    std::uint64_t id = 0;
+    int shift = 0;
+    for (const char c : f.bytes) {
+      if (shift > 63) return broken(f.at, "is not a list of dependencies");
+      id |= std::uint64_t{static_cast<unsigned char>(c) & 0x7fu} << shift;
+      shift += 7;
+      if ((static_cast<unsigned char>(c) & 0x80u) != 0) continue;
+      out.push_back(id);
+      id = 0;
+      shift = 0;
+    }
+    return shift == 0 ? Status() : Status(broken(f.at, "is not a list of dependencies"));
+  }
+
   Status node(std::string_view data, std::uint64_t at) {
     ChakraNode n;
     TracedCollective& c = n.call;
     WireFields f(data, at);
     while (f.next()) {
       if (f.number == 2 && f.type == 2) c.name = f.bytes.substr(0, 200);
+      if (f.number == 1 && f.type == 0) n.id = f.value;
       if (f.number == 3 && f.type == 0) n.type = f.value;
+      if (f.number == 4 || f.number == 5) BUSBAR_RETURN_IF_ERROR(dependencies(f, n.after));
       if (f.number == 6 && f.type == 0) c.start_us = static_cast<double>(f.value);
       if (f.number == 7 && f.type == 0) c.duration_us = static_cast<double>(f.value);
       if (f.number > 10) add_unknown(out_.unknown, 0, fmt::format("field {} of a node", f.number));
@@ -193,6 +214,9 @@ class ChakraReader {
       BUSBAR_ASSIGN(const Attribute a, attribute(f.bytes, f.at));
       if (a.name == "comm_type") n.comm_type = a.number;
       if (a.name == "comm_size") c.bytes = a.number;
+      if (a.name == "comm_src") n.src = a.number;
+      if (a.name == "comm_dst") n.dst = a.number;
+      if (a.name == "comm_tag") n.tag = a.number;
       if (a.name == "pg_name" || a.name == "comm_group")
         c.group = a.text.empty() && a.name == "comm_group" ? std::to_string(a.number) : a.text.substr(0, 200);
       if (a.name == "is_cpu_op") n.on_cpu = a.number != 0;
@@ -200,11 +224,12 @@ class ChakraReader {
       if (a.name == "runtime" && c.duration_us == 0) c.duration_us = static_cast<double>(a.number);
     }
     if (f.failed()) return broken(f.offset(), "is not a field of a node");
-    add_node(std::move(n), out_);
+    add_node(std::move(n), out_, nodes_);
     return {};
   }
 
   const std::string& name_;
+  std::vector<TraceNode>* nodes_;
   CommTrace out_;
 };
 
@@ -227,5 +252,12 @@ bool looks_like_chakra(std::string_view head) {
 }
 
 Result<CommTrace> read_chakra(std::istream& in, const std::string& name) { return ChakraReader(name).read(in); }
+
+Result<std::vector<TraceNode>> read_chakra_nodes(std::istream& in, const std::string& name, bool json) {
+  std::vector<TraceNode> nodes;
+  const Result<CommTrace> trace = json ? read_chakra_json_nodes(in, name, nodes) : ChakraReader(name, &nodes).read(in);
+  if (!trace.ok()) return trace.error();
+  return nodes;
+}
 
 }  // namespace busbar

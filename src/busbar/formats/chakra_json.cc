@@ -11,14 +11,14 @@ namespace busbar {
 namespace {
 
 /// Keys of a node that do not describe collectives. A key in none of the lists counts as unknown.
-constexpr std::array kPassedOver{"Id",       "ctrlDeps", "ctrl_deps",  "data_deps",    "dataDeps",
-                                 "inputs",   "outputs",  "num_ops",    "tensor_size",  "comm_src",
-                                 "comm_dst", "comm_tag", "tensor_loc", "involved_dim", "comm_priority"};
+constexpr std::array kPassedOver{"inputs",     "outputs",      "num_ops",      "tensor_size",
+                                 "tensor_loc", "involved_dim", "comm_priority"};
 
 /// Takes the nodes one by one and drops each, so that memory holds only one.
 class ChakraJsonReader : public JsonBuilder {
  public:
-  explicit ChakraJsonReader(const std::string& name) : name_(name) {}
+  explicit ChakraJsonReader(const std::string& name, std::vector<TraceNode>* nodes = nullptr)
+      : name_(name), nodes_(nodes) {}
 
   Result<CommTrace> read(std::istream& in) {
     BUSBAR_RETURN_IF_ERROR(read_json(in, name_, *this));
@@ -64,8 +64,14 @@ class ChakraJsonReader : public JsonBuilder {
         BUSBAR_RETURN_IF_ERROR(count(key, value, n.type));
       } else if (key == "comm_type") {
         BUSBAR_RETURN_IF_ERROR(count(key, value, n.comm_type));
-      } else if (key == "comm_size") {
-        BUSBAR_RETURN_IF_ERROR(count(key, value, n.call.bytes));
+      } else if (std::uint64_t* const number = number_of(key, n)) {
+        BUSBAR_RETURN_IF_ERROR(count(key, value, *number));
+      } else if (key == "ctrlDeps" || key == "ctrl_deps" || key == "data_deps" || key == "dataDeps") {
+        if (!value.is_array()) return wrong(key, value, "list");
+        for (const Json& id : value.values()) {
+          n.after.emplace_back();
+          BUSBAR_RETURN_IF_ERROR(count(key, id, n.after.back()));
+        }
       } else if (key == "runtime") {
         if (!value.is_number() || value.number() < 0) return wrong(key, value, "time in us");
         n.call.duration_us = value.number();
@@ -80,8 +86,17 @@ class ChakraJsonReader : public JsonBuilder {
     }
     if (!j.contains("NodeType"))
       return invalid("lacks 'NodeType'", {name_, 0, 0, fmt::format("workload_graph[{}]", out_.events)});
-    add_node(std::move(n), out_);
+    add_node(std::move(n), out_, nodes_);
     return {};
+  }
+
+  static std::uint64_t* number_of(const std::string& key, ChakraNode& n) {
+    return key == "Id"          ? &n.id
+           : key == "comm_size" ? &n.call.bytes
+           : key == "comm_src"  ? &n.src
+           : key == "comm_dst"  ? &n.dst
+           : key == "comm_tag"  ? &n.tag
+                                : nullptr;
   }
 
   Status count(const std::string& key, const Json& value, std::uint64_t& out) const {
@@ -97,6 +112,7 @@ class ChakraJsonReader : public JsonBuilder {
   }
 
   const std::string& name_;
+  std::vector<TraceNode>* nodes_;
   Status problem_;
   CommTrace out_;
 };
@@ -110,6 +126,10 @@ bool looks_like_chakra_json(std::string_view head) {
 
 Result<CommTrace> read_chakra_json(std::istream& in, const std::string& name) {
   return ChakraJsonReader(name).read(in);
+}
+
+Result<CommTrace> read_chakra_json_nodes(std::istream& in, const std::string& name, std::vector<TraceNode>& nodes) {
+  return ChakraJsonReader(name, &nodes).read(in);
 }
 
 }  // namespace busbar

@@ -38,6 +38,17 @@ struct CommTrace {
   std::vector<UnknownPart> unknown;
 };
 
+/// What one rank did, and after what: the nodes of a trace that can be replayed.
+enum class TraceNodeKind : std::uint8_t { kWork, kSend, kReceive, kCollective };
+struct TraceNode {
+  TraceNodeKind kind{};
+  std::uint64_t id = 0;
+  std::vector<std::uint64_t> after;  ///< ids of nodes of the same rank
+  Duration work{};
+  TracedCollective call;            ///< collectives; `bytes` of sends and receives
+  std::uint64_t peer = 0, tag = 0;  ///< sends: to; receives: from
+};
+
 /// Collectives of one kind, size and set of ranks.
 struct TracedCall {
   std::string what;
@@ -62,6 +73,8 @@ std::optional<Collective> collective_in(std::string_view name);
 /// Reads message by message; memory holds one message. Errors name the byte. Source: mlcommons/chakra,
 /// schema/protobuf/et_def.proto.
 Result<CommTrace> read_chakra(std::istream& in, const std::string& name);
+/// Every node of a Chakra trace of either encoding, in the order of the file; memory holds all of them.
+Result<std::vector<TraceNode>> read_chakra_nodes(std::istream& in, const std::string& name, bool json);
 /// The same as JSON, node by node. Source: mlcommons/chakra, the input of its feeder.
 Result<CommTrace> read_chakra_json(std::istream& in, const std::string& name);
 
