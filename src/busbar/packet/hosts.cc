@@ -140,7 +140,23 @@ std::uint32_t Hosts::packets_of(std::uint32_t flow) const {
   return static_cast<std::uint32_t>(std::max<std::uint64_t>(1, (bytes + settings_.payload - 1) / settings_.payload));
 }
 
+/// The event of the start of work comes at its end.
+void Hosts::end_work(std::uint32_t flow, Ps now) {
+  PacketOutcome& o = traffic_.outcomes[flow];
+  o.fct = o.received = o.alone = o.parts.held = traffic_.list.flows[flow].overhead;
+  o.start = SimTime::at(Duration::ps(now) - o.fct);
+  o.done = true;
+  traffic_.sender_of[flow] = kOver;
+  ++finished_;
+  ++delivered_;  // a sign of life, for the search for deadlocks
+  out_.received = std::max(out_.received, SimTime::at(Duration::ps(now)));
+  out_.end = std::max(out_.end, SimTime::at(Duration::ps(now)));
+  if (!block_of_.empty() && --left_in_block_[block_of_[flow]] == 0) ended_blocks_.push_back(block_of_[flow]);
+  for (const FlowTrigger what : {FlowTrigger::kReceived, FlowTrigger::kAcked}) trigger(flow, what, now);
+}
+
 void Hosts::start(std::uint32_t flow, Ps now) {
+  if (traffic_.list.flows[flow].is_work()) return end_work(flow, now);
   const std::uint32_t slot = take_sender(flow);
   const std::uint32_t outlet = leg(flow, false).outlet, route = traffic_.routes[flow];
   Sender& s = senders_[slot];

@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "busbar/packet/internal/knobs.h"
 #include "busbar/packet/internal/running_part.h"
 #include "busbar/packet/internal/setup.h"
@@ -153,7 +155,9 @@ class Run {
 };
 
 /// Why a run cannot use several threads; empty if it can.
-std::string why_one_thread(const Profile& profile, const PacketOptions& options) {
+std::string why_one_thread(const Profile& profile, const PacketOptions& options, const FlowList& list) {
+  const auto is_work = [](const ListedFlow& f) { return f.is_work(); };
+  if (std::any_of(list.flows.begin(), list.flows.end(), is_work)) return "work between flows belongs to no part";
   if (!profile.network.faults.empty()) return "faults change the routes of all parts at once";
   if (options.series.every > Duration()) return "samples are of all parts at once";
   if (profile.network.log != nullptr) return "the log is of all parts at once";
@@ -201,7 +205,7 @@ Result<PacketResult> run_adjusted(const Router& router, const FlowList& list, co
   if (adjust) adjust(profile);
   const FlowLog log(options.log, static_cast<std::uint32_t>(list.flows.size()));
   if (!options.log.flows.empty()) profile.hosts.log = profile.network.log = &log;
-  std::string why = options.threads > 1 ? why_one_thread(profile, options) : "";
+  std::string why = options.threads > 1 ? why_one_thread(profile, options, list) : "";
   const std::uint32_t wanted = why.empty() ? options.threads : 1;
   const NetworkSplit split = split_network(wiring, list, routes, wanted);
   if (why.empty() && split.parts < wanted)

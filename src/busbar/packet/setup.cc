@@ -36,6 +36,7 @@ Scale scale_of(const Wiring& wiring, std::span<const std::uint32_t> routes, std:
     if (r < seen.size() && seen[r]) continue;
     seen.resize(std::max<std::size_t>(seen.size(), r + 1));
     seen[r] = true;
+    if (wiring.route(r).hops == 0) continue;  // work
     const Ps rtt = wiring.idle_time(r, full) + wiring.idle_time(r, header);
     const Wire& w = wiring.wires()[wiring.route(r).slowest];
     s.rtt = std::max(s.rtt, rtt);
@@ -80,7 +81,7 @@ Status check_copies(const Router& router, const FlowList& list) {
   std::set<std::array<DeviceId, 4>> seen;
   std::vector<LinkShare> path;
   for (const ListedFlow& f : list.flows) {
-    if (!seen.insert({f.from, f.to, f.nic_from, f.nic_to}).second) continue;
+    if (f.is_work() || !seen.insert({f.from, f.to, f.nic_from, f.nic_to}).second) continue;
     path.clear();
     std::vector<DeviceId> copied_in;
     BUSBAR_RETURN_IF_ERROR(

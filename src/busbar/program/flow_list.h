@@ -27,6 +27,8 @@ struct ListedFlow {
   FlowTrigger trigger = FlowTrigger::kReceived;
   std::uint8_t lane = 0;  ///< packets: its virtual lane
   Duration overhead{};    ///< of software, from when it may start until its first byte leaves
+  /// Work of a device between flows: it lasts for `overhead`, and crosses nothing.
+  bool is_work() const { return from == to; }
 };
 
 /// Shares of the links' rates that the senders reach, by kind of link.

@@ -42,9 +42,10 @@ Status Paths::route(const Router& router, const FlowList& list, const Shortcuts&
   for (std::uint32_t f = 0; f < list.flows.size(); ++f) {
     const ListedFlow& flow = list.flows[f];
     path.clear(), cables.clear();
-    BUSBAR_RETURN_IF_ERROR(
-        bundles ? router.spread_bundled(flow.from, flow.to, flow.nic_from, flow.nic_to, path)
-                : spread_reaching(router, list.reach, flow.from, flow.to, flow.nic_from, flow.nic_to, f, cables));
+    if (!flow.is_work())
+      BUSBAR_RETURN_IF_ERROR(
+          bundles ? router.spread_bundled(flow.from, flow.to, flow.nic_from, flow.nic_to, path)
+                  : spread_reaching(router, list.reach, flow.from, flow.to, flow.nic_from, flow.nic_to, f, cables));
     for (const LinkShare& s : cables) path.push_back({s.link, s.share});
     double latency = 0, rate = INFINITY;
     for (const CapacityShare& s : path) {
@@ -107,6 +108,11 @@ class ListRun {
     o.latency = duration_from_ps(paths_.latency_ps[f]);
     const auto bytes = static_cast<double>(count(list_.flows[f].bytes));
     o.transfer = duration_from_ps(bytes / paths_.narrowest[f]);
+    if (list_.flows[f].is_work()) {
+      o.transfer = list_.flows[f].overhead;
+      o.start = SimTime::at(Duration::ps(now) - o.transfer);
+      return arrive(f, now);
+    }
     if (o.transfer == Duration()) return arrive(f, now);
     clock_.send(f, bytes, now);
   }
@@ -170,6 +176,7 @@ FlowListResult run_adaptive(const Router& router, const FlowList& list, const Pa
   std::vector<LinkShare> links;
   const auto way = [&](std::uint32_t f, const SplitBias& bias, std::vector<CapacityShare>& path) {
     const ListedFlow& flow = list.flows[f];
+    if (flow.is_work()) return;
     const Status found =
         spread_reaching(router, list.reach, flow.from, flow.to, flow.nic_from, flow.nic_to, f, links, nullptr, bias);
     BUSBAR_CHECK(found.ok());  // Paths::route() has gone there

@@ -149,6 +149,7 @@ class Hosts {
   std::uint32_t hash_of(std::uint32_t flow) const;
   std::uint32_t packets_of(std::uint32_t flow) const;
   void start(std::uint32_t flow, Ps now);
+  void end_work(std::uint32_t flow, Ps now);
   void timer(std::uint32_t slot, Ps now);
   void trigger_start(std::uint32_t flow);
   void trigger(std::uint32_t flow, FlowTrigger what, Ps now);
