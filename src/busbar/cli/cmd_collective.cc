@@ -10,6 +10,7 @@
 #include "busbar/cli/long_run.h"
 #include "busbar/cli/machine.h"
 #include "busbar/cli/packet_options.h"
+#include "busbar/cli/penalties.h"
 #include "busbar/cli/schedule_run.h"
 #include "busbar/cli/session.h"
 #include "busbar/cli/sweep.h"
@@ -45,7 +46,7 @@ std::vector<std::string> algorithms(const CollectiveOptions& o, const Collective
 }
 
 /// The policy from the flags.
-Result<PredictPolicy> policy_of(const CollectiveOptions& o, const Cluster& cluster) {
+Result<PredictPolicy> policy_of(const CollectiveOptions& o, const Cluster& cluster, double fan_in) {
   PredictPolicy out;
   out.engine = o.common.engine;
   out.stop = LongRun::flag();
@@ -56,6 +57,8 @@ Result<PredictPolicy> policy_of(const CollectiveOptions& o, const Cluster& clust
     BUSBAR_RETURN_IF_ERROR(read_packet_extras(o.extras, cluster.topology, o.common.overrides.catalog, *out.packets));
     out.packets->patience_s = o.patience_s;
     out.packets->stop = LongRun::flag();
+  } else if (!o.transport.empty()) {
+    BUSBAR_ASSIGN(out.penalty, load_call_penalty(o.transport, balance_of(cluster), fan_in, o.common.overrides.catalog));
   }
   BUSBAR_ASSIGN(out.delays, parse_jitter(o.jitter, cluster.topology));
   if (!o.jitter.empty() && out.packets)
@@ -108,6 +111,7 @@ Result<int> run(CollectiveOptions o) {
   BUSBAR_ASSIGN(std::vector<Bytes> sweep, sweep_sizes(o.first, o.last, o.factor));
   const Overrides& said = o.common.overrides;
   BUSBAR_ASSIGN(Cluster loaded, load_machine(o.cluster, o.common.engine == "packet" ? without_packets(said) : said));
+  if (o.common.engine != "packet") BUSBAR_RETURN_IF_ERROR(choose_paths(o.balance, loaded));
   const auto all = loaded.topology.gpus();
   BUSBAR_ASSIGN(const GroupFamily groups, read_groups(o, loaded));
   const std::uint32_t n = groups.size();
@@ -124,7 +128,7 @@ Result<int> run(CollectiveOptions o) {
   BUSBAR_ASSIGN(std::vector<DeviceId> gpus,
                 in_order ? std::vector<DeviceId>() : place_ranks(o.placement, all, n * o.jobs));
   BUSBAR_ASSIGN(const AccuracyTable accuracy, AccuracyTable::load(Catalog(o.common.overrides.catalog)));
-  BUSBAR_ASSIGN(PredictPolicy policy, policy_of(o, loaded));
+  BUSBAR_ASSIGN(PredictPolicy policy, policy_of(o, loaded, fan_in_of(op, n, loaded.topology)));
   policy.accuracy = &accuracy;
   policy.nvls = o.nccl_tests.switches_may_reduce(op);
   BUSBAR_ASSIGN(const auto made, Predictor::make(std::move(loaded), std::move(gpus), std::move(policy)));
@@ -187,10 +191,14 @@ Result<int> run(CollectiveOptions o) {
   j["band_percent"] = Json::array({band.low_percent, band.high_percent});
   j["band_basis"] = band.basis;
   if (!cluster->assumptions.empty()) j["assumptions"] = cluster->assumptions;
+  if (machine.policy().penalty) j["penalty"] = to_json(*machine.policy().penalty);
   j["complete"] = known == sweep.size();
   j["run"] = clock.to_json();
   const std::string words = policy_words(machine.policy(), o.predict.launch, machine.protocol().launch);
   Document document = to_document(o, *cluster, n, op, rows, band, choice.words + "; " + words);
+  if (const Prediction& row = summary_row(rows); row.p99)
+    document.blocks.push_back({penalty_words(*machine.policy().penalty, format_binary_size(count(row.size())),
+                                             format_number(row.p99->in_us(), 4) + " us")});
   if (o.common.explain) explain_shortcuts(machine.policy().shortcuts, j, document);
   return deliver(o.common, j, document, watch.status());
 }
@@ -269,7 +277,7 @@ Command collective_command(const std::string& typed) {
   for (Flag& f : packet_flags(o->extras)) c.flags.push_back(std::move(f));
   for (Flag& f : c.flags)  // a schedule from a file fixes these itself
     for (const char* own : {"--algorithm", "--protocol", "--channels", "--jobs", "--placement", "--jitter", "--seed",
-                            "-r,--root", "--pairs", "--out", "-o,--op", "-d,--datatype"})
+                            "-r,--root", "--pairs", "--out", "--transport", "--lb", "-o,--op", "-d,--datatype"})
       if (f.names == own) f.useless_with = {"--schedule"};
   c.flags.push_back(cluster_flag(o->cluster));
   for (Flag& f : common_flags(o->common, true)) c.flags.push_back(std::move(f));

@@ -198,8 +198,11 @@ Result<int> run(TrainFlags o) {
   const RunClock clock;
   sort_scenario_words(o.scenario, o.flags);
   BUSBAR_ASSIGN(std::vector<TrainVariant> variants,
-                read_variants({o.scenario, o.flags, o.common.overrides}, o.besides));
+                read_variants({o.scenario, o.flags,
+                               o.common.engine == "packet" ? without_packets(o.common.overrides) : o.common.overrides},
+                              o.besides));
   TrainAsk ask;
+  ask.packet_settings = o.common.overrides;
   ask.engine = o.common.engine;
   ask.transport = o.transport;
   ask.balance = o.balance;

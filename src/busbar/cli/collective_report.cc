@@ -109,6 +109,7 @@ Json to_json(const Prediction& r, double n, Collective op, const Topology& t) {
     if (r.made->ring_time) j["synthesized"]["ring_time_us"] = r.made->ring_time->in_us();
   }
   if (r.packets) j["packets"] = to_json(*r.packets);
+  if (r.p99) j["time_p99_us"] = r.p99->in_us();
   if (r.jobs.size() > 1)
     j["jobs_us"] = {{"first", r.jobs.front().in_us()},
                     {"median", r.jobs[r.jobs.size() / 2].in_us()},

@@ -11,6 +11,7 @@
 #include "busbar/base/quantity.h"
 #include "busbar/base/text.h"
 #include "busbar/cli/flow_sizes.h"
+#include "busbar/cli/penalties.h"
 #include "busbar/cli/streams.h"
 #include "busbar/spec/reading.h"
 #include "busbar/topology/selector.h"
@@ -231,17 +232,18 @@ std::vector<Flag> packet_run_flags(std::string& transport, std::string& balance,
   std::vector<std::string> transports, balances;
   for (const auto& t : kTransports) transports.emplace_back(t.first);
   for (const auto& b : kBalances) balances.emplace_back(b.first);
-  return {{"--transport", "NAME", fmt::format("{} (default nscc)", fmt::join(transports, ", ")), "Packets", &transport,
-           transports, kPackets},
-          {"--lb", "NAME", fmt::format("{} (default: the cluster's)", fmt::join(balances, ", ")), "Packets", &balance,
-           balances, kPackets},
-          {"--patience",
-           "SECONDS",
-           "refuse runs with a longer run time (default 1800)",
-           "Packets",
-           &patience_s,
-           {},
-           kPackets}};
+  return {
+      {"--transport", "NAME", fmt::format("{} (default nscc); fluids: with its penalties", fmt::join(transports, ", ")),
+       "Packets", &transport, transports},
+      {"--lb", "NAME", fmt::format("{} (default: the cluster's)", fmt::join(balances, ", ")), "Packets", &balance,
+       balances},
+      {"--patience",
+       "SECONDS",
+       "refuse runs with a longer run time (default 1800)",
+       "Packets",
+       &patience_s,
+       {},
+       kPackets}};
 }
 
 Status read_packet_extras(const PacketExtras& extras, const Topology& topology, const std::string& catalog_directory,
@@ -335,10 +337,7 @@ Result<PacketOptions> read_packet_options(std::string& transport, std::string& b
       std::find_if(std::begin(kTransports), std::end(kTransports), [&](const auto& t) { return transport == t.first; });
   BUSBAR_CHECK(known != std::end(kTransports)) << transport;  // the table of flags refuses other words
   p.transport = known->second;
-  if (balance.empty())
-    balance = cluster.routing == RoutingPolicy::kSpray      ? "spray"
-              : cluster.routing == RoutingPolicy::kAdaptive ? "adaptive"
-                                                            : "ecmp";
+  if (balance.empty()) balance = balance_of(cluster);
   const auto way =
       std::find_if(std::begin(kBalances), std::end(kBalances), [&](const auto& b) { return balance == b.first; });
   BUSBAR_CHECK(way != std::end(kBalances)) << balance;

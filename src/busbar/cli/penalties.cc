@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "busbar/base/quantity.h"
@@ -37,6 +38,36 @@ BySize between(const BySize& a, const BySize& b, double part) {
   return out;
 }
 
+/// A factor of transfers; below 1 only by chance, as fair sharing fills the fullest link.
+Result<NetworkPenalty> read_factor(const YamlNode& node) {
+  NetworkPenalty out;
+  MapReader r(node);
+  r.required("mean", &YamlNode::as_number, out.mean, 0.01, 1000);
+  r.required("p99", &YamlNode::as_number, out.p99, 0.01, 1000);
+  BUSBAR_RETURN_IF_ERROR(r.finish());
+  out.mean = std::max(1.0, out.mean);
+  out.p99 = std::max(out.mean, out.p99);
+  return out;
+}
+
+/// The tables of an entry of catalog/penalties.
+struct PenaltyTables {
+  YamlNode loads, fan_in;
+};
+Result<PenaltyTables> tables_of(const YamlDocument& document) {
+  MapReader r = sourced(document.root());
+  std::string words;
+  r.optional("name", &YamlNode::as_string, words);
+  const YamlNode loads = r.required("loads"), fan_in = r.required("fan_in");
+  BUSBAR_RETURN_IF_ERROR(r.finish());
+  return PenaltyTables{loads, fan_in};
+}
+
+Result<YamlDocument> open_penalties(const std::string& transport, const std::string& balance,
+                                    const std::string& catalog_directory) {
+  return Catalog(catalog_directory).load("penalties", transport + "-" + balance);
+}
+
 }  // namespace
 
 const SizePenalty& Penalties::of(double bytes) const {
@@ -48,12 +79,9 @@ const SizePenalty& Penalties::of(double bytes) const {
 
 Result<Penalties> load_penalties(const std::string& transport, const std::string& balance, double load,
                                  const std::string& catalog_directory) {
-  BUSBAR_ASSIGN(const YamlDocument document, Catalog(catalog_directory).load("penalties", transport + "-" + balance));
-  MapReader r = sourced(document.root());
-  std::string words;
-  r.optional("name", &YamlNode::as_string, words);
-  const YamlNode loads = r.required("loads");
-  BUSBAR_RETURN_IF_ERROR(r.finish());
+  BUSBAR_ASSIGN(const YamlDocument document, open_penalties(transport, balance, catalog_directory));
+  BUSBAR_ASSIGN(const PenaltyTables tables, tables_of(document));
+  const YamlNode& loads = tables.loads;
   Penalties out{transport, balance, load, {}};
   double before = 0;
   for (std::size_t i = 0; i < loads.size(); ++i) {
@@ -65,6 +93,52 @@ Result<Penalties> load_penalties(const std::string& transport, const std::string
     if (load <= at) break;
   }
   return out;
+}
+
+Result<NetworkPenalty> load_call_penalty(const std::string& transport, const std::string& balance, double fan_in,
+                                         const std::string& catalog_directory) {
+  BUSBAR_ASSIGN(const YamlDocument document, open_penalties(transport, balance, catalog_directory));
+  BUSBAR_ASSIGN(const PenaltyTables tables, tables_of(document));
+  NetworkPenalty out;
+  double before = 0;
+  for (std::size_t i = 0; i < tables.fan_in.size(); ++i) {
+    double at = 0;
+    if (!is_number(tables.fan_in.key(i), at)) return invalid("a fan-in is a number", tables.fan_in.key_where(i));
+    BUSBAR_ASSIGN(const NetworkPenalty here, read_factor(tables.fan_in.item(i)));
+    const double part = i == 0 ? 1 : std::clamp(std::log(fan_in / before) / std::log(at / before), 0.0, 1.0);
+    out.mean += part * (here.mean - out.mean);
+    out.p99 += part * (here.p99 - out.p99);
+    before = at;
+    if (fan_in <= at) break;
+  }
+  out.transport = transport;
+  out.balance = balance;
+  out.fan_in = fan_in;
+  return out;
+}
+
+double fan_in_of(Collective op, std::uint32_t n, const Topology& t) {
+  const bool many = op == Collective::kAllToAll || op == Collective::kAllToAllV || op == Collective::kGather;
+  const double near = static_cast<double>(t.gpus().size()) / static_cast<double>(t.blocks().size());
+  return many ? std::max(1.0, n - near) : 1;
+}
+
+Status choose_paths(const std::string& balance, Cluster& cluster) {
+  if (balance == "ecmp")
+    cluster.routing = RoutingPolicy::kStatic;
+  else if (balance == "spray")
+    cluster.routing = RoutingPolicy::kSpray;
+  else if (balance == "adaptive")
+    cluster.routing = RoutingPolicy::kAdaptive;
+  else if (!balance.empty())
+    return invalid(fmt::format("fluids have no '{}'; use ecmp, spray or adaptive", balance), {"", 0, 0, "--lb"});
+  return {};
+}
+
+std::string balance_of(const Cluster& cluster) {
+  return cluster.routing == RoutingPolicy::kSpray      ? "spray"
+         : cluster.routing == RoutingPolicy::kAdaptive ? "adaptive"
+                                                       : "ecmp";
 }
 
 std::string name_of(const Penalties& p) {
@@ -79,6 +153,24 @@ Json to_json(const Penalties& p) {
           {"load", p.load},
           {"by_size", std::move(classes)},
           {"source", fmt::format("catalog penalties/{}-{}", p.transport, p.balance)}};
+}
+
+Json to_json(const NetworkPenalty& p) {
+  return {{"transport", p.transport},
+          {"lb", p.balance},
+          {"fan_in", p.fan_in},
+          {"mean", p.mean},
+          {"p99", p.p99},
+          {"source", fmt::format("catalog penalties/{}-{}", p.transport, p.balance)}};
+}
+
+Paragraph penalty_words(const NetworkPenalty& p, const std::string& what, const std::string& p99) {
+  return {fmt::format(
+      "Penalties of {} over {}: transfers between servers take {} times as long as under fair sharing in the mean, {} "
+      "times at p99 ({} sender{} to one receiver at a time). The times here are of the mean; if all transfers took the "
+      "p99, {} would take {}. Source: catalog penalties/{}-{}.",
+      p.transport, p.balance, format_number(p.mean), format_number(p.p99), fmt::format("{:.0f}", p.fan_in),
+      p.fan_in > 1 ? "s" : "", what, p99, p.transport, p.balance)};
 }
 
 }  // namespace busbar

@@ -6,6 +6,9 @@
 
 #include "busbar/base/json.h"
 #include "busbar/base/result.h"
+#include "busbar/predict/policy.h"
+#include "busbar/report/document.h"
+#include "busbar/spec/cluster.h"
 
 namespace busbar {
 
@@ -24,7 +27,21 @@ struct Penalties {
 /// the entries that exist.
 Result<Penalties> load_penalties(const std::string& transport, const std::string& balance, double load,
                                  const std::string& catalog_directory);
+/// Of one call at full load, from the same files, linear in the logarithm of the fan-in. Errors: likewise.
+Result<NetworkPenalty> load_call_penalty(const std::string& transport, const std::string& balance, double fan_in,
+                                         const std::string& catalog_directory);
+/// Senders to one receiver at a time: of an exchange or a gather over n ranks those of other servers, otherwise 1.
+double fan_in_of(Collective op, std::uint32_t n, const Topology& topology);
+
+/// --lb for fluids: ecmp, spray or adaptive; empty: as the cluster is.
+Status choose_paths(const std::string& balance, Cluster& cluster);
+std::string balance_of(const Cluster& cluster);  ///< "ecmp", "spray" or "adaptive"
+
 Json to_json(const Penalties& penalties);
+/// {transport, lb, fan_in, mean, p99, source}
+Json to_json(const NetworkPenalty& penalty);
+/// `what` takes `p99` where all transfers take the penalty's p99.
+Paragraph penalty_words(const NetworkPenalty& penalty, const std::string& what, const std::string& p99);
 /// "dcqcn over ecmp at a load of 0.6".
 std::string name_of(const Penalties& penalties);
 

@@ -1,6 +1,7 @@
 
 #include "busbar/base/json.h"
 #include "busbar/cli/packet_options.h"
+#include "busbar/cli/penalties.h"
 #include "busbar/cli/predict_flags.h"
 #include "busbar/cli/request_line.h"
 #include "busbar/cli/session.h"
@@ -33,9 +34,9 @@ Json stages_json(const TrainRun& r) {
   return stages;
 }
 
-/// The command that gives the time of the call alone; null for packets, whose closed forms no command prints.
+/// The command that gives the time of the call alone; null for packets and with penalties, which it cannot state.
 Json command_of(const TrainRun& r, const CollectiveCall& prepared) {
-  if (r.engine == "packet") return {};
+  if (r.engine == "packet" || r.machine->policy().penalty) return {};
   CollectiveRequest asked{r.scenario.cluster, r.scenario.cluster_overrides, r.engine, prepared, r.predict};
   asked.call.algorithm = "auto";
   asked.call.protocol = Protocol::kAuto;
@@ -109,6 +110,10 @@ Json train_json(const TrainRun& r, const CommonOptions& common) {
          {"mfu_full_attention", r.metrics.mfu_full_attention},
          {"mfu_counts", "causal attention, no recomputation, dense bf16 peak"}};
   if (!r.cluster().assumptions.empty()) j["assumptions"] = r.cluster().assumptions;
+  if (const auto& penalty = r.machine->policy().penalty) {
+    j["penalty"] = to_json(*penalty);
+    j["step_time_p99_s"] = r.p99.in_s();
+  }
   if (!r.transport.empty()) {
     j["packets"] = {{"transport", r.transport}, {"lb", r.balance}};
     j["packets"].update(to_json(r.packet_counts));

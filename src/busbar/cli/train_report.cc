@@ -6,6 +6,7 @@
 
 #include "busbar/base/quantity.h"
 #include "busbar/cli/money.h"
+#include "busbar/cli/penalties.h"
 #include "busbar/cli/predict_flags.h"
 #include "busbar/cli/scaling_drawing.h"
 #include "busbar/cli/session.h"
@@ -113,6 +114,8 @@ Facts details(const TrainRun& r) {
   add("layout", layout_words(r.layout));
   if (r.scenario.model.moe.experts > 0) add("experts", expert_words(r));
   add("collectives", policy_words(r.machine->policy(), r.predict.launch, r.machine->protocol().launch));
+  if (const auto& penalty = r.machine->policy().penalty)
+    add("transport", penalty_words(*penalty, "the step", format_duration(r.p99.in_s())).text);
   add("model FLOPs",
       fmt::format("{} TFLOP/s per GPU with causal attention; counting full attention {} TFLOP/s, MFU {} %",
                   format_number(r.metrics.model_tflops_per_gpu),

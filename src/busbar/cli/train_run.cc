@@ -9,6 +9,7 @@
 #include "busbar/cli/long_run.h"
 #include "busbar/cli/machine.h"
 #include "busbar/cli/packet_options.h"
+#include "busbar/cli/penalties.h"
 #include "busbar/packet/packet_engine.h"
 #include "busbar/predict/jitter.h"
 #include "busbar/predict/launch.h"
@@ -143,6 +144,7 @@ Result<TrainRun> open_train(Scenario scenario, const TrainAsk& ask) {
   BUSBAR_ASSIGN(Cluster cluster, std::move(loaded));
   const Catalog catalog(run.scenario.cluster_overrides.catalog);
   BUSBAR_ASSIGN(run.kernels, load_kernels(cluster, catalog));
+  if (ask.engine != "packet") BUSBAR_RETURN_IF_ERROR(choose_paths(ask.balance, cluster));
   BUSBAR_ASSIGN(const AccuracyTable accuracy, AccuracyTable::load(catalog));
   run.band = accuracy.training(cluster);
   PredictPolicy policy{.engine = ask.engine};
@@ -156,11 +158,16 @@ Result<TrainRun> open_train(Scenario scenario, const TrainAsk& ask) {
   if (ask.engine == "packet") {
     run.transport = ask.transport;
     run.balance = ask.balance;
-    BUSBAR_ASSIGN(run.packets, read_packet_options(run.transport, run.balance, std::nullopt, cluster, {}));
+    BUSBAR_ASSIGN(run.packets,
+                  read_packet_options(run.transport, run.balance, std::nullopt, cluster, ask.packet_settings));
     run.packets.patience_s = ask.patience_s;
     run.packets.progress = nullptr;
     run.packets.stop = LongRun::flag();
     policy.packets = run.packets;
+  } else if (!ask.transport.empty()) {
+    const double fan_in = fan_in_of(Collective::kAllToAll, std::max(1u, run.scenario.layout.ep), cluster.topology);
+    BUSBAR_ASSIGN(policy.penalty, load_call_penalty(ask.transport, balance_of(cluster), fan_in,
+                                                    run.scenario.cluster_overrides.catalog));
   }
   BUSBAR_ASSIGN(std::vector<DeviceId> placed, place_jobs(cluster.topology, run.settings));
   BUSBAR_ASSIGN(run.machine, Predictor::make(std::move(cluster), std::move(placed), std::move(policy)));
@@ -184,6 +191,10 @@ Status predict_train(TrainRun& run, const TrainAsk& ask) {
     BUSBAR_ASSIGN(const Program one, runner.program(run.layout, 1));
     BUSBAR_ASSIGN(const StepResult alone, runner.simulate(one, false));
     run.alone = alone.step_time;
+  }
+  if (run.machine->policy().penalty) {
+    BUSBAR_ASSIGN(const StepResult late, runner.simulate_fluids(run.program, false, run.machine->late_transfers()));
+    run.p99 = late.step_time;
   }
   BUSBAR_ASSIGN(run.law, law_of(run));
   run.memory = memory_use(run.scenario.model, run.layout);

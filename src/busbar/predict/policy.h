@@ -12,6 +12,13 @@
 
 namespace busbar {
 
+/// How much longer transfers between servers take with a transport than under fair sharing.
+struct NetworkPenalty {
+  std::string transport, balance;
+  double fan_in = 1;         ///< senders to one receiver at a time
+  double mean = 1, p99 = 1;  ///< of transfers; at least 1
+};
+
 struct PredictPolicy {
   std::string engine = "flow";              ///< "analytic", "flow" or "packet"
   NcclVersion nccl{};                       ///< the release whose rules "auto" follows
@@ -20,6 +27,7 @@ struct PredictPolicy {
   std::optional<Duration> launch{};         ///< before the first byte; empty: as in the machine's file
   std::vector<LinkDelay> delays{};          ///< delayed messages: times are then expected values
   std::optional<PacketOptions> packets{};   ///< for engine "packet"
+  std::optional<NetworkPenalty> penalty{};  ///< fluids: times hold for its mean
   Shortcuts shortcuts{};                    ///< that may be taken
   StopFlag stop = nullptr;                  ///< for engines "analytic" and "flow"; packets have their own
   const AccuracyTable* accuracy = nullptr;  ///< for the bands; null: no bands. Must outlive the predictor

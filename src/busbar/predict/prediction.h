@@ -50,6 +50,7 @@ struct Prediction {
   std::vector<ChainPart> chain;  ///< with TimeAsk::explain: parts that sum to the time
   std::optional<MadeSchedule> made;
   std::optional<JitterEffect> jitter;
+  std::optional<Duration> p99;          ///< with a NetworkPenalty: if all transfers took its p99
   std::vector<Duration> jobs;           ///< end of each of several jobs, earliest first
   std::optional<PacketCounts> packets;  ///< of the packet engine
 

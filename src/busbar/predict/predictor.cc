@@ -42,6 +42,7 @@ Predictor::Predictor(Cluster cluster, PredictPolicy policy)
       protocol_(cluster_.protocol),
       lowered_(std::make_shared<LoweredCalls>()) {
   if (policy_.launch) protocol_.launch = *policy_.launch;
+  if (policy_.penalty) protocol_.share_network /= policy_.penalty->mean;
   if (!policy_.shortcuts.taken) policy_.shortcuts.taken = std::make_shared<std::atomic<std::uint64_t>>(0);
 }
 Predictor::~Predictor() = default;
@@ -116,6 +117,16 @@ std::unique_ptr<Engine> Predictor::open_engine(const WhatIf& what_if) const {
   options.what_if = what_if;
   if (what_if.link_classes.empty()) options.known = lowered_;
   return open(std::move(options), policy_.engine != "analytic");
+}
+
+WhatIf Predictor::late_transfers() const {
+  WhatIf late;
+  const auto classes = cluster_.topology.link_classes();
+  for (std::size_t i = 0; i < classes.size(); ++i)
+    if (!is_scale_up(classes[i].kind) && !is_in_server(classes[i].kind))
+      late.link_classes.push_back(static_cast<std::uint16_t>(i));
+  late.rate_factor = policy_.penalty->mean / policy_.penalty->p99;
+  return late;
 }
 
 std::unique_ptr<PacketEngine> Predictor::open_packets() const {
@@ -312,6 +323,11 @@ Result<Prediction> Predictor::time(const CollectiveCall& call, const TimeAsk& as
     out.band =
         policy_.accuracy->collective(cluster_, call.bytes, leaves_a_block(cluster_.topology, *placement_, call.groups));
   BUSBAR_RETURN_IF_ERROR(judge(jobs, ask, trials, out));
+  if (policy_.penalty && ask.jobs == 1) {
+    const std::unique_ptr<Engine> late = open_engine(late_transfers());
+    BUSBAR_ASSIGN(const CallId id, late->prepare(out.call));
+    out.p99 = late->time_alone(id);
+  }
   out.cause = cause_of(out);
   if (!out.relief.empty() && ask.jobs == 1 && policy_.delays.empty() && !policy_.packets) {
     BUSBAR_RETURN_IF_ERROR(relieve_machine(call, out));

@@ -64,6 +64,8 @@ class Predictor {
   Status prepare(Program& program);
   /// A new engine of fluids for prepared calls: the policy's, or "flow" if that is "packet".
   std::unique_ptr<Engine> open_engine(const WhatIf& what_if = {}) const;
+  /// The change that makes all transfers between servers take the penalty's p99. Pre: the policy has a penalty.
+  WhatIf late_transfers() const;
   /// A new packet engine for prepared calls. Pre: the policy has packets.
   std::unique_ptr<PacketEngine> open_packets() const;
 
