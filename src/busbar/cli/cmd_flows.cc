@@ -39,7 +39,7 @@ struct Report {
   std::string cluster;
   NamedFlows named;
   FlowListResult result;
-  std::vector<std::uint32_t> by_fct;  ///< flows that have ended, slowest first
+  std::vector<std::uint32_t> by_fct;  ///< flows that have ended, without work, slowest first
   std::vector<LinkUse> busiest;       ///< the fullest links in descending order
   Duration floor;                     ///< largest load of a link at its wire rate
   Band band;
@@ -49,6 +49,12 @@ struct Report {
   double fct_us(double quantile) const {
     const auto at = static_cast<std::size_t>((1 - quantile) * static_cast<double>(by_fct.size() - 1));
     return result.flows[by_fct[at]].fct.in_us();
+  }
+  Json jobs() const {
+    return jobs_json(named, [this](std::size_t f) {
+      const FlowOutcome& x = result.flows[f];
+      return x.done ? (x.start.since_start() + x.fct).in_us() : -1;
+    });
   }
   FlowTimes times() const {
     std::vector<TimedFlow> out;
@@ -69,7 +75,7 @@ double mean_use(const LinkUse& u, const Topology& t, SimTime end) {
 
 void rank_flows_and_links(Report& r, const Topology& t, std::size_t shown) {
   for (std::uint32_t f = 0; f < r.result.flows.size(); ++f)
-    if (r.result.flows[f].done) r.by_fct.push_back(f);
+    if (r.result.flows[f].done && !r.named.list.flows[f].is_work()) r.by_fct.push_back(f);
   std::stable_sort(r.by_fct.begin(), r.by_fct.end(),
                    [&](auto a, auto b) { return r.result.flows[a].fct > r.result.flows[b].fct; });
   r.busiest.resize(std::min<std::size_t>(std::max<std::size_t>(shown, kRowsShown), r.result.links.size()));
@@ -115,6 +121,7 @@ Json to_json(const FlowsFlags& o, const Report& r, const Cluster& c) {
          {"complete", r.result.done == r.result.flows.size()}};
   if (!c.assumptions.empty()) j["assumptions"] = c.assumptions;
   r.times().add_to(j, r.by());
+  if (!r.named.jobs.empty()) j["jobs"] = r.jobs();
   j["flows"] = nullptr;  // deliver_rows() fills this in
   Json links = Json::array();
   for (std::size_t i = 0; i < std::min<std::size_t>(o.links, r.busiest.size()); ++i) {
@@ -166,6 +173,7 @@ Document to_document(const FlowsFlags& o, const Report& r, const Topology& t) {
        {"flow completion time", fmt::format("{} us median, {} us p99, {} us longest", format_number(r.fct_us(0.5), 4),
                                             format_number(r.fct_us(0.99), 4), format_number(r.fct_us(1), 4))}}}});
   if (const FlowTimes times = r.times(); times.many()) d.blocks.push_back({times.table(r.by())});
+  if (!r.named.jobs.empty()) d.blocks.push_back({jobs_table(r.jobs())});
   Table slow{"Slowest flows",
              {{"flow", Align::kLeft},
               {"start (us)"},
@@ -194,21 +202,6 @@ Document to_document(const FlowsFlags& o, const Report& r, const Topology& t) {
       {Highlight{fmt::format("The last flow is limited by {}.", bound_to_text(bound_of(last_of(r)), t))}});
   d.blocks.push_back({Paragraph{words_of(r.band)}});
   return d;
-}
-
-Status choose_paths(const FlowsFlags& o, Cluster& cluster) {
-  if (o.balance == "ecmp")
-    cluster.routing = RoutingPolicy::kStatic;
-  else if (o.balance == "spray")
-    cluster.routing = RoutingPolicy::kSpray;
-  else if (o.balance == "adaptive")
-    cluster.routing = RoutingPolicy::kAdaptive;
-  else if (!o.balance.empty())
-    return invalid(fmt::format("the flow engine has no '{}'; use ecmp, spray or adaptive", o.balance),
-                   {"", 0, 0, "--lb"});
-  if (o.seed && *o.seed < 0) return invalid("a seed is 0 or more", {"", 0, 0, "--seed"});
-  if (o.seed) cluster.seed = static_cast<std::uint64_t>(*o.seed);
-  return {};
 }
 
 /// The load of the links between switches is the hosts', times their use divided by that of the hosts' links.
@@ -253,10 +246,11 @@ Result<int> run(const FlowsFlags& o) {
   BUSBAR_RETURN_IF_ERROR(check_engine(o.common.engine));
   BUSBAR_RETURN_IF_ERROR(check_transport(o));
   BUSBAR_ASSIGN(Cluster cluster, load_machine(o.fabric, o.common.overrides));
-  BUSBAR_RETURN_IF_ERROR(choose_paths(o, cluster));
+  BUSBAR_RETURN_IF_ERROR(choose_paths(o.balance, cluster));
+  if (o.seed && *o.seed < 0) return invalid("a seed is 0 or more", {"", 0, 0, "--seed"});
+  if (o.seed) cluster.seed = static_cast<std::uint64_t>(*o.seed);
   const Router router(cluster.topology, cluster.routing, cluster.seed);
-  BUSBAR_ASSIGN(NamedFlows named, read_flows(o.source, router, cluster.seed, o.common.overrides.catalog));
-  named.list.reach = {cluster.gpudirect, cluster.p2p};
+  BUSBAR_ASSIGN(NamedFlows named, read_flows(o.source, cluster, router, cluster.seed, o.common.overrides.catalog));
   for (std::size_t f = 0; f < named.ids.size(); ++f)
     if (named.list.flows[f].lane > 0)
       return Error{ErrorCode::kUnsupported,
@@ -278,11 +272,8 @@ Result<int> run(const FlowsFlags& o) {
   r.named = std::move(named);
   r.result = std::move(result);
   if (!o.transport.empty()) {
-    const char* balance = cluster.routing == RoutingPolicy::kSpray      ? "spray"
-                          : cluster.routing == RoutingPolicy::kAdaptive ? "adaptive"
-                                                                        : "ecmp";
     const double load = load_of(o.source.load, cluster.topology, r.result.links);
-    BUSBAR_ASSIGN(r.penalties, load_penalties(o.transport, balance, load, o.common.overrides.catalog));
+    BUSBAR_ASSIGN(r.penalties, load_penalties(o.transport, balance_of(cluster), load, o.common.overrides.catalog));
   }
   rank_flows_and_links(r, cluster.topology, o.links);
   std::uint64_t largest = 1;
@@ -318,12 +309,16 @@ Command flows_command(const std::string& typed) {
       "  busbar flows bench/cases/ar-c-65536.yaml flows.csv --seed 7 --fail leaf0-spine1\n"
       "  busbar flows bench/cases/ls128.yaml W1.csv --engine packet --transport nscc --lb spray --seed 1 --json\n"
       "  busbar flows dgx-h100:16 --sizes websearch --load 0.6 --engine packet --transport dcqcn --cdf fct.csv\n"
-      "A flow list has the columns id,src,dst,bytes,start_ns,after and optionally trigger (received or acked) and "
-      "lane.\n"
+      "  busbar flows dgx-h100:4 llama.0.et --job other.goal@16 --engine packet --transport dcqcn\n"
+      "A flow list has the columns id,src,dst,bytes,start_ns,after and optionally trigger (received or acked), lane "
+      "and delay_ns.\n"
       "src and dst: a GPU's number, or a name such as node5.gpu3 or node5.nic3; after: ids separated by ';'.\n";
   c.positionals = {
       cluster_word(o->fabric),
-      {"FLOWS.csv", "id,src,dst,bytes,start_ns,after[,trigger][,lane], one flow per line", &o->source.file, false}};
+      {"FLOWS.csv",
+       "id,src,dst,bytes,start_ns,after[,trigger][,lane][,delay_ns], one flow per line; or a GOAL or Chakra trace "
+       "(PREFIX.0.et), rank r on GPU r",
+       &o->source.file, false}};
   c.flags = {
       {"--lb",
        "NAME",
@@ -338,13 +333,7 @@ Command flows_command(const std::string& typed) {
   };
   for (Flag& f : flow_source_flags(o->source)) c.flags.push_back(std::move(f));
   for (Flag& f : packet_run_flags(o->transport, o->balance, o->patience_s))
-    if (f.names != "--lb") {
-      if (f.names == "--transport") {
-        f.needs.clear();
-        f.help += "; with fluids: its penalties on random flows";
-      }
-      c.flags.push_back(std::move(f));
-    }
+    if (f.names != "--lb") c.flags.push_back(std::move(f));
   for (Flag& f : watch_flags(o->watch)) c.flags.push_back(std::move(f));
   for (Flag& f : packet_flags(o->extras)) c.flags.push_back(std::move(f));
   c.flags.push_back(cluster_flag(o->fabric));

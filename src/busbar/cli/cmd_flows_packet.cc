@@ -23,7 +23,8 @@ struct PacketReport {
   NamedFlows named;
   PacketOptions options;
   PacketResult result;
-  std::vector<std::uint32_t> by_fct;  ///< flows, slowest first
+  std::size_t done = 0;               ///< with work
+  std::vector<std::uint32_t> by_fct;  ///< flows that have ended, without work, slowest first
   std::vector<PacketLink> busiest;    ///< most bytes per rate first
 
   double fct_us(double quantile) const {
@@ -34,8 +35,15 @@ struct PacketReport {
   /// The time at which the last of the listed flows had `what`.
   SimTime last(Duration PacketOutcome::*what) const {
     SimTime end;
-    for (const std::uint32_t f : by_fct) end = std::max(end, result.flows[f].start + result.flows[f].*what);
+    for (std::size_t f = 0; f < listed(); ++f)
+      if (result.flows[f].done) end = std::max(end, result.flows[f].start + result.flows[f].*what);
     return end;
+  }
+  Json jobs() const {
+    return jobs_json(named, [this](std::size_t f) {
+      const PacketOutcome& x = result.flows[f];
+      return x.done ? (x.start.since_start() + x.received).in_us() : -1;
+    });
   }
   FlowTimes times() const {
     std::vector<TimedFlow> out;
@@ -65,8 +73,9 @@ double busy(const PacketLink& l, const Topology& t) {
 }
 
 void rank(PacketReport& r, const Topology& t) {
+  for (std::uint32_t f = 0; f < r.listed(); ++f) r.done += r.result.flows[f].done ? 1 : 0;
   for (std::uint32_t f = 0; f < r.listed(); ++f)
-    if (r.result.flows[f].done) r.by_fct.push_back(f);
+    if (r.result.flows[f].done && !r.named.list.flows[f].is_work()) r.by_fct.push_back(f);
   std::stable_sort(r.by_fct.begin(), r.by_fct.end(),
                    [&](auto a, auto b) { return r.result.flows[a].fct > r.result.flows[b].fct; });
   r.busiest = r.result.links;
@@ -100,7 +109,7 @@ Json flow_json(const PacketReport& r, std::uint32_t f, const Topology& t) {
          {"slowdown", x.fct.in_us() / x.alone.in_us()},
          {"parts_us", std::move(parts)}};
   if (x.resent > 0) j["resent"] = x.resent;
-  j["held_by"] = t.name(x.held_by);
+  j["held_by"] = x.held_by == kNone<LinkId> ? Json() : Json(t.name(x.held_by));
   return j;
 }
 
@@ -160,8 +169,8 @@ Json to_json(const CommonOptions& common, const PacketFlowsRequest& o, const Pac
          {"packets", to_json(static_cast<const PacketCounts&>(x))},
          {"lanes", lanes_json(x.lanes)},
          {"settings", settings_json(x.settings)},
-         {"flows_done", r.by_fct.size()},
-         {"complete", r.by_fct.size() == r.listed()},
+         {"flows_done", r.done},
+         {"complete", r.done == r.listed()},
          {"digest", fmt::format("{:016x}", x.digest)}};
   if (!c.assumptions.empty()) j["assumptions"] = c.assumptions;
   if (x.threads == 1) j.update(events_json(x));
@@ -169,6 +178,7 @@ Json to_json(const CommonOptions& common, const PacketFlowsRequest& o, const Pac
   if (x.background > 0) j["background"] = {{"flows", x.background}, {"mean_fct_us", r.background_mean_us()}};
   if (!x.stuck.empty()) j["stuck"] = x.stuck;
   r.times().add_to(j);
+  if (!r.named.jobs.empty()) j["jobs"] = r.jobs();
   j["flows"] = nullptr;  // deliver_rows() fills this in
   Json links = Json::array();
   for (std::size_t i = 0; i < std::min<std::size_t>(o.links, r.busiest.size()); ++i)
@@ -245,6 +255,7 @@ Document to_document(const CommonOptions& common, const PacketFlowsRequest& o, c
   }
   for (Drawing& course : courses.draw(t, r.by_fct, [&](std::uint32_t f) { return r.named.ids[f]; }))
     d.blocks.push_back({std::move(course), Audience::kPage});
+  if (!r.named.jobs.empty()) d.blocks.push_back({jobs_table(r.jobs())});
   d.blocks.push_back({slowest_flows(r, t)});
   Table links{
       "Fullest links",
@@ -282,8 +293,7 @@ Result<int> run_packet_flows(const CommonOptions& common, const PacketFlowsReque
   BUSBAR_ASSIGN(PacketOptions options, read_packet_options(o.transport, o.balance, o.seed, cluster, common.overrides));
   BUSBAR_RETURN_IF_ERROR(read_packet_extras(o.extras, cluster.topology, common.overrides.catalog, options));
   const Router router(cluster.topology, RoutingPolicy::kStatic, options.seed);
-  BUSBAR_ASSIGN(NamedFlows named, read_flows(o.source, router, options.seed, common.overrides.catalog));
-  named.list.reach = {cluster.gpudirect, cluster.p2p};
+  BUSBAR_ASSIGN(NamedFlows named, read_flows(o.source, cluster, router, options.seed, common.overrides.catalog));
   BUSBAR_RETURN_IF_ERROR(check_lanes(named, options, o.source.file));
   options.patience_s = o.patience_s;
   LongRun long_run("flows");

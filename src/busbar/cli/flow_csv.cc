@@ -16,14 +16,14 @@
 namespace busbar {
 namespace {
 
-enum Field : std::size_t { kId, kSrc, kDst, kBytes, kStart, kAfter, kTrigger, kLane, kFields };
-constexpr std::array<const char*, kFields> kFieldNames{"id",       "src",   "dst",     "bytes",
-                                                       "start_ns", "after", "trigger", "lane"};
+enum Field : std::size_t { kId, kSrc, kDst, kBytes, kStart, kAfter, kTrigger, kLane, kDelay, kFields };
+constexpr std::array<const char*, kFields> kFieldNames{"id",    "src",     "dst",  "bytes",   "start_ns",
+                                                       "after", "trigger", "lane", "delay_ns"};
 
 class Reader {
  public:
-  Reader(const std::string& file, const Router& router)
-      : file_(file), router_(router), t_(router.topology()), placement_(router, t_.gpus()) {
+  Reader(const std::string& file, const Router& router, std::uint32_t first)
+      : file_(file), router_(router), first_(first), t_(router.topology()), placement_(router, t_.gpus()) {
     for (std::uint32_t r = 0; r < placement_.ranks(); ++r) rank_of_.emplace(index(t_.gpus()[r]), r);
   }
 
@@ -63,7 +63,7 @@ class Reader {
       while (f < kFields && names[c] != kFieldNames[f]) ++f;
       if (f == kFields) {
         return at(line_, fmt::format("unknown column '{}'; the columns are id,src,dst,bytes,start_ns,after and "
-                                     "optionally trigger and lane",
+                                     "optionally trigger, lane and delay_ns",
                                      names[c]));
       }
       if (column_[f] != kAbsent) return at(line_, fmt::format("the column '{}' occurs twice", names[c]));
@@ -89,10 +89,17 @@ class Reader {
     ListedFlow flow;
     BUSBAR_RETURN_IF_ERROR(host(cell(kSrc), kSrc, flow.from, flow.nic_from));
     BUSBAR_RETURN_IF_ERROR(host(cell(kDst), kDst, flow.to, flow.nic_to));
-    if (flow.from == flow.to)
-      return at(line_, fmt::format("'{}' is also the source; a flow needs two different hosts", cell(kDst)), kDst);
     BUSBAR_RETURN_IF_ERROR(bytes(cell(kBytes), flow.bytes));
-    BUSBAR_RETURN_IF_ERROR(start(cell(kStart), flow.start));
+    if (flow.is_work() && (count(flow.bytes) > 0 || cell(kDelay).empty()))
+      return at(line_,
+                fmt::format("'{}' is also the source; a flow needs two different hosts, and work of a host 0 bytes and "
+                            "a delay_ns",
+                            cell(kDst)),
+                kDst);
+    SimTime delay;
+    BUSBAR_RETURN_IF_ERROR(time(cell(kStart), kStart, flow.start));
+    BUSBAR_RETURN_IF_ERROR(time(cell(kDelay), kDelay, delay));
+    flow.overhead = delay.since_start();
     if (const auto word = cell(kTrigger); word == "acked")
       flow.trigger = FlowTrigger::kAcked;
     else if (!word.empty() && word != "received")
@@ -109,6 +116,7 @@ class Reader {
   Status host(std::string_view word, Field field, DeviceId& device, DeviceId& nic) {
     std::int64_t n = 0;
     if (is_number(word, n)) {
+      n += first_;
       if (n < 0 || n >= placement_.ranks()) {
         return at(line_, fmt::format("there is no GPU {}; GPUs are 0 to {}", n, placement_.ranks() - 1), field,
                   ErrorCode::kNotFound);
@@ -149,12 +157,15 @@ class Reader {
     return {};
   }
 
-  Status start(std::string_view word, SimTime& out) {
+  Status time(std::string_view word, Field field, SimTime& out) {
     constexpr double kLatest = 1e15;  // 11 days; simulated time ends after 106
     if (word.empty()) return {};
     double ns = 0;
     if (!is_number(word, ns) || !(ns >= 0) || ns > kLatest)
-      return at(line_, fmt::format("'{}' is not a start time; write nanoseconds from 0 to 1e15", word), kStart);
+      return at(line_,
+                fmt::format("'{}' is not a {}; write nanoseconds from 0 to 1e15", word,
+                            field == kStart ? "start time" : "time"),
+                field);
     out = SimTime::at(Duration::ps(std::llround(ns * 1000)));
     return {};
   }
@@ -216,6 +227,7 @@ class Reader {
   static constexpr std::size_t kAbsent = static_cast<std::size_t>(-1);
   const std::string& file_;
   const Router& router_;
+  const std::int64_t first_;
   const Topology& t_;
   const Placement placement_;
   std::unordered_map<std::uint32_t, std::uint32_t> rank_of_;  // for look-up only
@@ -230,7 +242,9 @@ class Reader {
 
 }  // namespace
 
-Result<NamedFlows> read_flow_csv(const std::string& file, const Router& router) { return Reader(file, router).read(); }
+Result<NamedFlows> read_flow_csv(const std::string& file, const Router& router, std::uint32_t first) {
+  return Reader(file, router, first).read();
+}
 
 std::string write_flow_csv(const FlowList& list, const Router& router) {
   const Topology& t = router.topology();
@@ -242,17 +256,17 @@ std::string write_flow_csv(const FlowList& list, const Router& router) {
     const bool other = nic != kNone<DeviceId> && usual != nearest.end() && usual->second != nic;
     return t.name(other ? nic : device);
   };
-  std::string out = "id,src,dst,bytes,start_ns,after,trigger,lane\n";
+  std::string out = "id,src,dst,bytes,start_ns,after,trigger,lane,delay_ns\n";
   for (std::uint32_t f = 0; f < list.flows.size(); ++f) {
     const ListedFlow& x = list.flows[f];
     std::string after;
     for (const std::uint32_t before : list.after.row(f)) after += (after.empty() ? "" : ";") + std::to_string(before);
     const bool apart = t.block_of(x.from) != t.block_of(x.to);
-    const Duration start = x.start.since_start() + (after.empty() ? x.overhead : Duration());
-    out += fmt::format("{},{},{},{},{:.3f},{},{},{}\n", f, apart ? host(x.from, x.nic_from) : t.name(x.from),
+    out += fmt::format("{},{},{},{},{:.3f},{},{},{},{:.3f}\n", f, apart ? host(x.from, x.nic_from) : t.name(x.from),
                        apart ? host(x.to, x.nic_to) : t.name(x.to), count(x.bytes),
-                       static_cast<double>(start.in_ps()) * 1e-3, after,
-                       x.trigger == FlowTrigger::kAcked ? "acked" : "received", x.lane);
+                       static_cast<double>(x.start.since_start().in_ps()) * 1e-3, after,
+                       x.trigger == FlowTrigger::kAcked ? "acked" : "received", x.lane,
+                       static_cast<double>(x.overhead.in_ps()) * 1e-3);
   }
   return out;
 }

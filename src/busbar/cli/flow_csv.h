@@ -1,4 +1,4 @@
-// Flow lists as files: id,src,dst,bytes,start_ns,after[,trigger][,lane] (docs/formats/flows.md).
+// Flow lists as files: id,src,dst,bytes,start_ns,after[,trigger][,lane][,delay_ns] (docs/formats/flows.md).
 #pragma once
 
 #include <string>
@@ -9,17 +9,24 @@
 
 namespace busbar {
 
+/// Flows of one list, where several run at once.
+struct FlowJob {
+  std::string file;
+  std::size_t begin = 0, end = 0;  ///< numbers of flows
+};
 struct NamedFlows {
   FlowList list;
   std::vector<std::string> ids;  ///< per flow
+  std::vector<FlowJob> jobs;     ///< if there are several
 };
 
 /// Reads line by line. A host is a GPU's number, or the name of a GPU or NIC.
 /// Errors: kIo; kInvalid and kNotFound with file and line: unknown host, negative size, duplicate id, cyclic `after`.
-Result<NamedFlows> read_flow_csv(const std::string& file, const Router& router);
+/// `first`: added to numbers of GPUs.
+Result<NamedFlows> read_flow_csv(const std::string& file, const Router& router, std::uint32_t first = 0);
 
 /// The same columns for a list, with numbers as ids. A flow that leaves or arrives by another NIC than its GPU's
-/// nearest names that NIC as its host. Overheads count only where a flow waits for no other.
+/// nearest names that NIC as its host.
 std::string write_flow_csv(const FlowList& list, const Router& router);
 
 }  // namespace busbar

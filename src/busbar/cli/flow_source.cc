@@ -2,9 +2,13 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "busbar/base/output.h"
 #include "busbar/base/quantity.h"
+#include "busbar/base/text.h"
 #include "busbar/cli/flow_sizes.h"
+#include "busbar/cli/flow_trace.h"
 #include "busbar/packet/background.h"
 
 namespace busbar {
@@ -29,10 +33,72 @@ Result<NamedFlows> random_flows(const FlowSource& source, const Router& router, 
   return named;
 }
 
+Result<NamedFlows> read_list(const std::string& file, const std::string& groups, std::uint32_t first,
+                             const Cluster& cluster, const Router& router) {
+  return is_flow_trace(file) ? read_flow_trace(file, groups, first, cluster) : read_flow_csv(file, router, first);
+}
+
+/// Adds the flows of one more job.
+void append(NamedFlows more, const std::string& file, NamedFlows& all) {
+  const auto base = static_cast<std::uint32_t>(all.ids.size());
+  for (std::uint32_t f = 0; f < more.ids.size(); ++f) {
+    all.list.flows.push_back(more.list.flows[f]);
+    all.ids.push_back(fmt::format("{}:{}", all.jobs.size(), more.ids[f]));
+    for (const std::uint32_t before : more.list.after.row(f)) all.list.after.values.push_back(base + before);
+    all.list.after.close_row();
+  }
+  if (is_flow_trace(file)) all.list.shares = more.list.shares;
+  all.jobs.push_back({file, base, all.ids.size()});
+}
+
+/// FILE or FILE@GPU.
+Result<NamedFlows> read_jobs(const FlowSource& source, const Cluster& cluster, const Router& router) {
+  NamedFlows all;
+  std::vector<std::string> files{source.file};
+  files.insert(files.end(), source.jobs.begin(), source.jobs.end());
+  for (const std::string& text : files) {
+    const std::size_t at = &text == &files.front() ? std::string::npos : text.rfind('@');
+    const std::string file = text.substr(0, at);
+    std::uint32_t first = 0;
+    if (at != std::string::npos && !is_number(std::string_view(text).substr(at + 1), first))
+      return flag_error("--job", fmt::format("'{}' is no number of a GPU; write FILE@64", text.substr(at + 1)));
+    BUSBAR_ASSIGN(NamedFlows more, read_list(file, source.groups, first, cluster, router));
+    append(std::move(more), file, all);
+  }
+  return all;
+}
+
 }  // namespace
 
+Json jobs_json(const NamedFlows& named, const std::function<double(std::size_t)>& end_us) {
+  Json out = Json::array();
+  for (const FlowJob& job : named.jobs) {
+    double end = 0;
+    bool whole = true;
+    for (std::size_t f = job.begin; f < job.end; ++f) {
+      end = std::max(end, end_us(f));
+      whole = whole && end_us(f) >= 0;
+    }
+    out.push_back({{"file", job.file}, {"flows", job.end - job.begin}, {"end_us", whole ? Json(end) : Json()}});
+  }
+  return out;
+}
+
+Table jobs_table(const Json& jobs) {
+  Table out{"Jobs", {{"list", Align::kLeft}, {"flows"}, {"ends after (us)"}}};
+  for (const Json& j : jobs.values())
+    out.rows.push_back({j["file"].text(), j["flows"].dump(),
+                        j["end_us"].is_null() ? "not ended" : format_number(j["end_us"].number(), 4)});
+  return out;
+}
+
 std::vector<Flag> flow_source_flags(FlowSource& source) {
-  return {{"--sizes", "NAME", "random flows in place of a list: websearch, hadoop or FILE.csv (bytes,percent)",
+  return {{"--job", "FILE[@GPU]",
+           "a further list or trace that runs at the same time, its rank 0 on this GPU (default 0); repeatable",
+           "Traffic", &source.jobs},
+          {"--groups", "FILE", "Chakra traces: ranks of their groups, as JSON: {\"1\": [0, 1, 2, 3]}", "Traffic",
+           &source.groups},
+          {"--sizes", "NAME", "random flows in place of a list: websearch, hadoop or FILE.csv (bytes,percent)",
            "Traffic", &source.sizes},
           {"--load",
            "SHARE",
@@ -42,23 +108,20 @@ std::vector<Flag> flow_source_flags(FlowSource& source) {
            {},
            "--sizes"},
           {"--until", "TIME", "time of the last start (default 1ms)", "Traffic", &source.until, {}, "--sizes"},
-          {"--out",
-           "FILE.csv",
-           "write the random flows as a list that this command reads",
-           "Files",
-           &source.out,
-           {},
-           "--sizes"}};
+          {"--out", "FILE.csv", "write all flows, random or of traces, as a list that this command reads", "Files",
+           &source.out}};
 }
 
-Result<NamedFlows> read_flows(const FlowSource& source, const Router& router, std::uint64_t seed,
-                              const std::string& catalog_directory) {
+Result<NamedFlows> read_flows(const FlowSource& source, const Cluster& cluster, const Router& router,
+                              std::uint64_t seed, const std::string& catalog_directory) {
   if (source.sizes.empty() && source.file.empty())
     return invalid("there are no flows; name a list, or write --sizes websearch --load 0.6", {"", 0, 0, "FLOWS.csv"});
-  if (source.sizes.empty()) return read_flow_csv(source.file, router);
-  if (!source.file.empty())
+  if (!source.sizes.empty() && !(source.file.empty() && source.jobs.empty()))
     return flag_error("--sizes", "it makes the flows, so it goes with no list; --background adds flows to a list");
-  BUSBAR_ASSIGN(NamedFlows named, random_flows(source, router, seed, catalog_directory));
+  BUSBAR_ASSIGN(NamedFlows named, !source.sizes.empty() ? random_flows(source, router, seed, catalog_directory)
+                                  : source.jobs.empty() ? read_list(source.file, source.groups, 0, cluster, router)
+                                                        : read_jobs(source, cluster, router));
+  named.list.reach = {cluster.gpudirect, cluster.p2p};
   if (!source.out.empty()) BUSBAR_RETURN_IF_ERROR(write_file(source.out, write_flow_csv(named.list, router)));
   return named;
 }

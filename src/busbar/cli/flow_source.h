@@ -2,25 +2,36 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
+#include "busbar/base/json.h"
 #include "busbar/cli/flags.h"
 #include "busbar/cli/flow_csv.h"
+#include "busbar/report/document.h"
+#include "busbar/spec/cluster.h"
 
 namespace busbar {
 
 struct FlowSource {
-  std::string file;                  ///< a list; empty: random flows
+  std::string file;                  ///< a list or a trace; empty: random flows
+  std::vector<std::string> jobs;     ///< further ones that run at the same time: FILE or FILE@GPU
+  std::string groups;                ///< traces: the file with the ranks of groups
   std::string sizes, until = "1ms";  ///< random flows: their sizes, and the time of the last start
   double load = 0;                   ///< of each host's cables, 0 to 1
   std::string out;                   ///< write the list to this file too; empty: nowhere
 };
 std::vector<Flag> flow_source_flags(FlowSource& source);
 
-/// The flows, named by their ids or, if random, by numbers from 0 in order of their starts. Errors: of read_flow_csv(),
-/// read_flow_sizes() and add_background(); kInvalid if there is neither a file nor sizes, or both.
-Result<NamedFlows> read_flows(const FlowSource& source, const Router& router, std::uint64_t seed,
-                              const std::string& catalog_directory);
+/// The flows, named by their ids or, if random, by numbers from 0 in order of their starts; of several jobs, job n from
+/// 0 on, as n:id. Errors: of read_flow_csv(), read_flow_trace(), read_flow_sizes() and add_background(); kInvalid if
+/// there is neither a file nor sizes, or both.
+Result<NamedFlows> read_flows(const FlowSource& source, const Cluster& cluster, const Router& router,
+                              std::uint64_t seed, const std::string& catalog_directory);
+
+/// "jobs": [{file, flows, end_us}], if there are several. `end_us(f)`: the end of a flow; negative: it has not ended.
+Json jobs_json(const NamedFlows& named, const std::function<double(std::size_t)>& end_us);
+Table jobs_table(const Json& jobs);
 
 }  // namespace busbar

@@ -194,11 +194,8 @@ class Unroller {
   }
 
   Duration overhead(DeviceId from, DeviceId to) {
-    if (topology_.block_of(from) != topology_.block_of(to)) return costs_.step_network;
     const auto [known, fresh] = overhead_.try_emplace({from, to});
-    std::vector<LinkShare> path;  // of a pair without a way: run_packet_list() says so
-    if (fresh && router_.spread(from, to, kNone<DeviceId>, kNone<DeviceId>, 0, path).ok())
-      known->second = send_overhead(costs_, topology_, from, to, path);
+    if (fresh) known->second = overhead_between(router_, costs_, from, to);
     return known->second;
   }
 
@@ -232,7 +229,7 @@ class Unroller {
   bool waits_ = true;  ///< moves send data that other moves bring
   const ProtocolModel& protocol_;
   const ProtocolCosts costs_;
-  std::map<std::pair<DeviceId, DeviceId>, Duration> overhead_;  ///< within a server
+  std::map<std::pair<DeviceId, DeviceId>, Duration> overhead_;
   std::optional<ReductionFlows> reductions_;
 };
 
@@ -275,6 +272,14 @@ void start_late(const CollectiveCall& call, const Placement& placement, Duration
 }
 
 }  // namespace
+
+Duration overhead_between(const Router& router, const ProtocolCosts& costs, DeviceId from, DeviceId to) {
+  const Topology& t = router.topology();
+  if (t.block_of(from) != t.block_of(to)) return costs.step_network;
+  std::vector<LinkShare> path;
+  if (!router.spread(from, to, kNone<DeviceId>, kNone<DeviceId>, 0, path).ok()) return {};
+  return send_overhead(costs, t, from, to, path);
+}
 
 Result<Schedule> schedule_of(const CollectiveCall& call, const Topology& topology, const Placement& placement) {
   if (call.schedule) return *call.schedule;

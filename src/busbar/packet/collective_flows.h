@@ -17,6 +17,9 @@ namespace busbar {
 /// The schedule that `call` runs on this machine: the call's own, or that of its algorithm with its channels' orders.
 Result<Schedule> schedule_of(const CollectiveCall& call, const Topology& topology, const Placement& placement);
 
+/// The software's part of a send. Of a pair without a way 0, which run_packet_list() refuses.
+Duration overhead_between(const Router& router, const ProtocolCosts& costs, DeviceId from, DeviceId to);
+
 /// Appends the moves of `call` to `list`. A move starts when all flows that filled its chunks have arrived; in a
 /// pairwise exchange, when the sends of the previous round have arrived. The first one starts after protocol.launch.
 /// Each waits for its overhead before its first packet; flags of the protocol are bytes more. Errors: those of
