@@ -55,6 +55,7 @@ class Search {
   Result<FaultSearchResult> run() {
     BUSBAR_RETURN_IF_ERROR(open());
     FaultSearchResult out;
+    out.several_nodes = base_->topology.blocks().size() > 1;
     std::vector<Suspect> suspects = single_parts(base_->topology);
     for (Suspect& s : whole_machine_faults(*base_)) suspects.push_back(std::move(s));
     double sound = misfit(sound_);
@@ -68,7 +69,7 @@ class Search {
         out.unseen.push_back(s.part);
     }
     refine(found, sound);
-    if (base_->topology.blocks().size() > 1) {
+    if (out.several_nodes) {
       if (auto c = fit_collapse()) found.push_back(std::move(*c));
     }
     rank(std::move(found), sound, out);

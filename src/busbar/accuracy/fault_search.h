@@ -27,6 +27,7 @@ struct FaultSearchResult {
   double sound_confidence = 1;      ///< that there is no fault larger than the nuisances
   bool told = false;                ///< some fault explains the results, and a sound machine does not
   bool named = false;               ///< told, and the first, of one kind, has at least 80 % of the likelihood
+  bool several_nodes = false;       ///< of the machine
   std::vector<std::string> unseen;  ///< selectors of parts whose faults would not show
 };
 

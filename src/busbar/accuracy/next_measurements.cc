@@ -26,7 +26,9 @@ std::vector<NextMeasurement> next_measurements(const FaultSearchResult& found) {
                                         "slow-pcie-uplink", "slow-node", "p2p-disabled", "nvls-off"});
   const bool setting = any_fault(found, {"nccl-setting", "tcp-fallback", "no-gpudirect", "single-rail", "nvls-off"});
   // nccl-tests: -g GPUs per process; Open MPI: -H hosts with slots, -N processes per node.
-  if (inside)
+  if (inside && !found.several_nodes)
+    out.push_back({"which GPU: each pair alone", "nvbandwidth -t device_to_device_memcpy_write_ce > pairs.txt"});
+  if (inside && found.several_nodes)
     out.push_back(
         {"which node: each one alone",
          "i=0; for h in $HOSTS; do mpirun -H $h all_reduce_perf -b 1G -e 8G -f 2 -g 8 > node-$((i++)).txt; done"});

@@ -123,8 +123,11 @@ void add_findings(Document& d, const FaultSearchResult* found, const Expectation
   if (!unseen.empty())
     d.blocks.push_back(
         {Paragraph{"Would not show here, even at a tenth of the rate, these and parts like them: " + unseen + "."}});
-  for (const NextMeasurement& m : next_measurements(*found))
+  const std::vector<NextMeasurement> next = next_measurements(*found);
+  for (const NextMeasurement& m : next)
     d.blocks.push_back({Paragraph{fmt::format("To tell {}: {}", m.tells, m.command)}});
+  if (!next.empty())
+    d.blocks.push_back({Paragraph{"Then: busbar localize FILE..., with these files and this machine."}});
 }
 
 }  // namespace busbar
