@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <memory>
+#include <optional>
 
 #include "busbar/accuracy/localize.h"
 #include "busbar/base/json.h"
@@ -10,6 +11,7 @@
 #include "busbar/cli/commands.h"
 #include "busbar/cli/machine.h"
 #include "busbar/cli/session.h"
+#include "busbar/formats/odd_cables.h"
 
 namespace busbar {
 namespace {
@@ -108,14 +110,55 @@ Document to_document(const LocalizeFlags& o, const Localization& l) {
   return d;
 }
 
+/// Of files that list a network; empty if the first one does not.
+Result<std::optional<std::vector<std::pair<std::string, OddCable>>>> cables_of(const std::vector<std::string>& files) {
+  std::vector<std::pair<std::string, OddCable>> out;
+  for (const std::string& file : files) {
+    BUSBAR_ASSIGN(ImportSource source, ImportSource::open(file));
+    BUSBAR_ASSIGN(const auto odd, find_odd_cables(source));
+    if (!odd && &file == &files.front()) return std::optional<decltype(out)>();
+    if (!odd) return invalid("lists no network, as the first file does; give both kinds apart", {file, 0, 0, ""});
+    for (const OddCable& c : *odd) out.emplace_back(file, c);
+  }
+  return std::optional(std::move(out));
+}
+
+Result<int> report_cables(const LocalizeFlags& o, const std::vector<std::pair<std::string, OddCable>>& odd) {
+  const RunClock clock;
+  Json j{{"schema", "busbar.localize/1"}, {"findings", Json::array()}, {"unknown", Json::array()}};
+  Document d{"Cables that differ from their like", o.common.typed, {}};
+  Table t{d.title, {{"part", Align::kLeft}, {"is", Align::kLeft}, {"evidence", Align::kLeft}, {"line"}}};
+  for (const auto& [file, c] : odd) {
+    const char* rule = c.missing ? "missing-cable" : "slow-cable";
+    j["findings"].push_back({{"rule", rule},
+                             {"severity", "fail"},
+                             {"part", c.part},
+                             {"candidates", Json::array({{{"part", c.part}, {"confidence", 1}}})},
+                             {"evidence", Json::array({{{"file", file}, {"line", c.line}, {"text", c.explanation}}})},
+                             {"explanation", c.explanation},
+                             {"fix", fix_of("slow-cable")}});
+    t.rows.push_back({c.part, c.missing ? "missing" : "slow", c.explanation, c.line > 0 ? std::to_string(c.line) : ""});
+  }
+  d.blocks.push_back({Highlight{odd.empty() ? std::string("All cables are like their like: none is slow or missing.")
+                                            : fmt::format("{} cables are slow or missing.", odd.size())}});
+  if (!odd.empty()) {
+    d.blocks.push_back({t});
+    d.blocks.push_back({Paragraph{fmt::format("To do: {}.", fix_of("slow-cable"))}});
+  }
+  j["run"] = clock.to_json();
+  return deliver(o.common, j, d, odd.empty() ? 0 : 1);
+}
+
 Result<int> run_localize(const LocalizeFlags& o) {
   const RunClock clock;
+  std::vector<std::string> files{o.first};
+  files.insert(files.end(), o.more.begin(), o.more.end());
+  BUSBAR_ASSIGN(const auto odd, cables_of(files));
+  if (odd) return report_cables(o, *odd);
   if (o.cluster.empty())
     return invalid("no machine given; add --cluster dgx-h100:4, or a file", {"", 0, 0, "--cluster"});
   BUSBAR_ASSIGN(const Cluster cluster, load_machine(o.cluster, o.common.overrides));
   std::vector<SubsetTime> times;
-  std::vector<std::string> files{o.first};
-  files.insert(files.end(), o.more.begin(), o.more.end());
   for (const std::string& file : files) {
     BUSBAR_ASSIGN(std::vector<SubsetTime> more, read_subset_times(file, cluster.topology));
     times.insert(times.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
@@ -151,7 +194,8 @@ Command localize_command(const std::string& typed) {
   c.examples =
       "  busbar localize node-*.txt rail-*.txt pair-*.txt --cluster dgx-h100:4\n"
       "  busbar localize pairs.csv --cluster dgx-a100:16 --threshold 10 --json\n"
-      "  busbar localize p2pBandwidthLatencyTest.txt --cluster dgx-h100\n";
+      "  busbar localize p2pBandwidthLatencyTest.txt --cluster dgx-h100\n"
+      "  busbar localize ibnetdiscover.txt\n";
   c.positionals = {{"FILE", "results of parts; docs/doctor.md says which files and names", &o->first, true, &o->more}};
   c.flags = {cluster_flag(o->cluster),
              {"--threshold", "PERCENT", "how much slower than its like a measurement counts as slow (default 15)",
