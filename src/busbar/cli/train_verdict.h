@@ -1,7 +1,9 @@
 // The first things a reader of a predicted step wants to know: how long, how good, what it costs, where it waits.
 #pragma once
 
+#include <span>
 #include <string>
+#include <utility>
 
 #include "busbar/cli/train_run.h"
 #include "busbar/report/document.h"

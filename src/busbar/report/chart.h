@@ -1,6 +1,7 @@
 // Curves, points and bands over two axes.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
