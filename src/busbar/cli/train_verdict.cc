@@ -15,14 +15,14 @@ namespace busbar {
 namespace {
 
 constexpr StepPart kStepParts[] = {{"compute", "compute", colour::kCompute},
-                               {"exposed_tp", "exposed TP", colour::kTp},
-                               {"exposed_dp", "exposed DP", colour::kDp},
-                               {"exposed_pp", "exposed PP", colour::kPp},
-                               {"exposed_cp", "exposed CP", colour::kCp},
-                               {"exposed_ep", "exposed EP", colour::kEp},
-                               {"bubble", "pipeline bubble", colour::kIdle},
-                               {"optimizer", "optimizer", colour::kOptimizer},
-                               {"other", "other", colour::kOther}};
+                                   {"exposed_tp", "exposed TP", colour::kTp},
+                                   {"exposed_dp", "exposed DP", colour::kDp},
+                                   {"exposed_pp", "exposed PP", colour::kPp},
+                                   {"exposed_cp", "exposed CP", colour::kCp},
+                                   {"exposed_ep", "exposed EP", colour::kEp},
+                                   {"bubble", "pipeline bubble", colour::kIdle},
+                                   {"optimizer", "optimizer", colour::kOptimizer},
+                                   {"other", "other", colour::kOther}};
 
 struct WaitingFor {
   OpClass cls;
@@ -30,10 +30,10 @@ struct WaitingFor {
   Duration Breakdown::*exposed;
 };
 constexpr WaitingFor kWaitingFor[] = {{OpClass::kTp, "tensor parallelism", &Breakdown::exposed_tp},
-                                 {OpClass::kDp, "gradients and parameters", &Breakdown::exposed_dp},
-                                 {OpClass::kPp, "sends between stages", &Breakdown::exposed_pp},
-                                 {OpClass::kCp, "context parallelism", &Breakdown::exposed_cp},
-                                 {OpClass::kEp, "exchanges of experts", &Breakdown::exposed_ep}};
+                                      {OpClass::kDp, "gradients and parameters", &Breakdown::exposed_dp},
+                                      {OpClass::kPp, "sends between stages", &Breakdown::exposed_pp},
+                                      {OpClass::kCp, "context parallelism", &Breakdown::exposed_cp},
+                                      {OpClass::kEp, "exchanges of experts", &Breakdown::exposed_ep}};
 
 const char* brand(LinkKind kind) {
   switch (kind) {
