@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <map>
+#include <mutex>
 
 #include "busbar/base/text.h"
 
@@ -33,6 +35,21 @@ const EmbeddedFile* find_embedded(std::string_view folder, std::string_view name
 
 std::string file_in(const std::string& directory, std::string_view folder, std::string_view name) {
   return (fs::path(directory) / folder / fmt::format("{}.yaml", name)).string();
+}
+
+/// Each file is parsed once per process, because sweeps run thousands of commands: the texts are constants of the
+/// binary and documents immutable.
+Result<YamlDocument> embedded_document(const EmbeddedFile& file) {
+  static std::mutex mutex;                                    // guards `parsed`
+  static std::map<const EmbeddedFile*, YamlDocument> parsed;  // only looked up
+  {
+    const std::lock_guard lock(mutex);
+    if (const auto known = parsed.find(&file); known != parsed.end()) return known->second;
+  }
+  BUSBAR_ASSIGN(YamlDocument document,
+                YamlDocument::parse(std::string(file.text), fmt::format("catalog/{}.yaml", file.name)));
+  const std::lock_guard lock(mutex);
+  return parsed.emplace(&file, std::move(document)).first->second;
 }
 
 }  // namespace
@@ -75,7 +92,7 @@ Result<YamlDocument> Catalog::load(std::string_view folder, std::string_view nam
       if (fs::exists(path, ignored)) return YamlDocument::load(path);
     }
     if (const EmbeddedFile* file = find_embedded(folder, name)) {
-      return YamlDocument::parse(std::string(file->text), fmt::format("catalog/{}.yaml", file->name));
+      return embedded_document(*file);
     }
   }
   const std::vector<std::string> known = names(folder);
