@@ -88,7 +88,7 @@ class Streams(unittest.TestCase):
                      'printf "node: dgx-h100\\nnodes: 2\\n" | "$B" rings -',
                      f'cat {fixtures}/nccl-topo/aws-p4d-24xl-topo.xml | "$B" import -',
                      f'gzip -c {fixtures}/nccl-topo/aws-p4d-24xl-topo.xml | "$B" import -',
-                     'printf "size_bytes,time_us\\n1048576,100\\n" | "$B" expect - --cluster dgx-h100',
+                     'printf "size_bytes,time_us\\n1048576,100\\n" | "$B" expect - --cluster dgx-h100 --collective all_reduce',
                      'printf "node: dgx-h100\\n" | "$B" topo -',
                      'printf "cluster: dgx-h100\\nmodel: llama3-8b\\nlayout: {tp: 8, global_batch: 8}\\n" | '
                      '"$B" train -',
