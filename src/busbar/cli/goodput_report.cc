@@ -85,7 +85,7 @@ Facts goodput_facts(const GoodputRun& r) {
   std::string lost_text =
       fmt::format("{}: saving {}, restarts {}, work again {}", share_text(lost), share_text(r.shares.checkpoint),
                   share_text(r.shares.restart), share_text(r.shares.rework));
-  if (r.usd_per_hour > 0) lost_text += fmt::format("; ${} a day", format_number(lost * r.usd_per_hour * kHoursInDay));
+  if (r.usd_per_hour > 0) lost_text += fmt::format("; {} a day", usd_text(lost * r.usd_per_hour * kHoursInDay));
   add("lost", lost_text);
   const double servers = static_cast<double>(r.parts[static_cast<std::size_t>(FailingPart::kServer)]);
   add("spare servers",
@@ -93,8 +93,8 @@ Facts goodput_facts(const GoodputRun& r) {
                   format_number(percent(static_cast<double>(r.spares) / servers), 2), format_number(r.in_repair, 2)));
   if (r.slow_chance > 0)
     add("slow servers",
-        fmt::format("{} likely to have one: the step then takes {} instead of {}; not counted above",
-                    share_text(r.slow_chance), format_duration(r.slow_step_s), format_duration(r.step_s)));
+        fmt::format("chance of having one: {:.3g} %; the step then takes {} instead of {}; not counted above",
+                    percent(r.slow_chance), format_duration(r.slow_step_s), format_duration(r.step_s)));
   if (r.run_days > 0)
     add("whole run",
         fmt::format("{} days{}", format_number(r.run_days), r.run_usd > 0 ? ", " + usd_text(r.run_usd) : ""));
