@@ -10,6 +10,7 @@
 #include "busbar/cli/long_run.h"
 #include "busbar/cli/machine.h"
 #include "busbar/cli/part_loss.h"
+#include "busbar/cli/plan_run.h"
 #include "busbar/cli/predict_flags.h"
 #include "busbar/cli/scenario_flags.h"
 #include "busbar/cli/session.h"
@@ -95,7 +96,9 @@ Result<int> run(SurviveFlags& o) {
   ask.engine = o.common.engine;
   ask.predict = o.predict;
   ask.timeline = ask.scaling = false;
-  BUSBAR_ASSIGN(const TrainRun step, run_train(std::move(scenario), ask));
+  const bool open = o.scenario.empty() && o.flags.layout.empty() && !names_a_layout(scenario.layout);
+  BUSBAR_ASSIGN(const TrainRun step,
+                open ? run_without_layout(std::move(scenario), ask) : run_train(std::move(scenario), ask));
   BUSBAR_ASSIGN(const GoodputRun goodput, run_goodput(step, o.goodput, Catalog(o.common.overrides.catalog)));
   Json j{{"schema", "busbar.survive/1"}};
   add_goodput(goodput, j);
@@ -112,6 +115,8 @@ Result<int> run(SurviveFlags& o) {
   j["inputs_hash"] = inputs_hash(o.common, step.scenario.text + step.cluster().text + goodput.rates.text);
   j["run"] = clock.to_json();
   Document d{"What failures cost " + step.scenario.model.name + " on " + step.cluster().name, o.common.typed, {}};
+  if (!step.planned_because.empty())
+    d.blocks.push_back({Paragraph{"Planned, because " + step.planned_because + ": " + step.planned_flags}});
   for (DocumentBlock& b : goodput_blocks(goodput)) {
     if (b.audience == Audience::kPage && o.common.explain) b.audience = Audience::kBoth;
     d.blocks.push_back(std::move(b));

@@ -112,20 +112,6 @@ Result<Duration> read_measured(const std::string& text) {
   return *d;
 }
 
-/// The step of a scenario without a layout: in the default one or, where that cannot run, in one that a search finds.
-Result<TrainRun> run_without_layout(Scenario scenario, const TrainAsk& ask) {
-  BUSBAR_ASSIGN(TrainRun run, open_train(std::move(scenario), ask));
-  BUSBAR_ASSIGN(const DefaultPlan plan, plan_default(run));
-  run.layout = plan.layout;
-  if (!plan.because.empty()) {
-    run.scenario.layout = plan.layout;
-    run.planned_because = plan.because;
-    run.planned_flags = plan.flags();
-  }
-  BUSBAR_RETURN_IF_ERROR(predict_train(run, ask));
-  return run;
-}
-
 /// Levers, where the steps for them are asked for, and the published runs like this one.
 Result<TrainExtras> extras_of(const TrainRun& run, bool levers) {
   TrainExtras out;

@@ -194,6 +194,19 @@ Result<LayoutSpec> plan_briefly(const TrainRun& machine, std::uint32_t gpus, std
   return plan.layouts.front().layout;
 }
 
+Result<TrainRun> run_without_layout(Scenario scenario, const TrainAsk& ask) {
+  BUSBAR_ASSIGN(TrainRun run, open_train(std::move(scenario), ask));
+  BUSBAR_ASSIGN(const DefaultPlan plan, plan_default(run));
+  run.layout = plan.layout;
+  if (!plan.because.empty()) {
+    run.scenario.layout = plan.layout;
+    run.planned_because = plan.because;
+    run.planned_flags = plan.flags();
+  }
+  BUSBAR_RETURN_IF_ERROR(predict_train(run, ask));
+  return run;
+}
+
 std::string why_lost(const PlannedLayout& l, const PlannedLayout& best) {
   const auto mine = breakdown_rows(l.step.breakdown), its = breakdown_rows(best.step.breakdown);
   std::size_t worst = 0;

@@ -51,6 +51,9 @@ Result<DefaultPlan> plan_default(const TrainRun& machine);
 Result<LayoutSpec> plan_briefly(const TrainRun& machine, std::uint32_t gpus, std::size_t timed,
                                 const std::function<bool()>& go_on);
 
+/// The step of a scenario without a layout: in the default one or, where that cannot run, in one that a search finds.
+Result<TrainRun> run_without_layout(Scenario scenario, const TrainAsk& ask);
+
 /// Which part of the step made a layout slower than the best, in words.
 std::string why_lost(const PlannedLayout& layout, const PlannedLayout& best);
 
