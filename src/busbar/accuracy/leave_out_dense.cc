@@ -85,7 +85,7 @@ class DenseRows {
     }
     const Generation& generation = generations_[now.gpu];
     if (generation.name.empty()) return {};
-    BUSBAR_ASSIGN(const double kernel_time, kernel_time_of(now.kind, files_));
+    BUSBAR_ASSIGN(const double kernel_time, kernel_time_of(now.kind, "", files_));
     FitRow f{.ratio = now.predicted / now.measured, .held = generation.held_share, .time = kernel_time};
     f.clock_share = (with_slower_clock / now.predicted - 1) / (1 / kSlowerClock - 1);
     f.software_share = (with_slower_kernels / now.predicted - 1) / (kSlowerKernels - 1);

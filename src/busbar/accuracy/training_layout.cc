@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 
 #include "busbar/spec/layout_file.h"
 
@@ -155,28 +156,40 @@ std::string release_of(const std::string& source) {
 
 namespace {
 
-/// The figure `key` of catalog/frameworks, with its source; nothing without a file or the key.
-template <typename T, typename F, typename... Args>
-Status read_figure(const std::string& framework, const char* key, RowCatalog& catalog, F convert, T& out,
-                   Args... args) {
+/// Years from the start of 2000 to a release named by year and month, as "26.04.01"; nothing for another text.
+std::optional<double> years_of_release(const std::string& release) {
+  int year = 0, month = 0;
+  if (std::sscanf(release.c_str(), "%d.%d", &year, &month) != 2 || month < 1 || month > 12) return {};
+  return year + (month - 1) / 12.0;
+}
+
+/// The entry `key` of catalog/frameworks, read by `inner`; nothing without a file or the key.
+template <typename F>
+Status read_entry(const std::string& framework, const char* key, RowCatalog& catalog, F inner) {
   BUSBAR_ASSIGN(const YamlDocument* const document, catalog.framework(framework));
   if (document == nullptr) return {};
   MapReader r(document->root());
   for (const char* known : {"name", "kernel_time", "expert_launch", "recipes"}) r.optional(known);
-  r.inner(key, [&](MapReader& inner) {
-    inner.required("value", convert, out, args...);
-    inner.required("source");
-    inner.optional("confidence");
+  r.inner(key, [&](MapReader& entry) {
+    inner(entry);
+    entry.required("source");
+    entry.optional("confidence");
   });
   return r.finish();
 }
 
 }  // namespace
 
-Result<double> kernel_time_of(const std::string& framework, RowCatalog& catalog) {
-  double time = 1;
-  BUSBAR_RETURN_IF_ERROR(read_figure(framework, "kernel_time", catalog, &YamlNode::as_number, time, 0.1, 10));
-  return time;
+Result<double> kernel_time_of(const std::string& framework, const std::string& release, RowCatalog& catalog) {
+  double time = 1, fall_per_year = 0;
+  std::string of_release;
+  BUSBAR_RETURN_IF_ERROR(read_entry(framework, "kernel_time", catalog, [&](MapReader& entry) {
+    entry.required("value", &YamlNode::as_number, time, 0.1, 10);
+    entry.optional("release", &YamlNode::as_string, of_release);
+    entry.optional("fall_per_year", &YamlNode::as_number, fall_per_year, 0, 1);
+  }));
+  const auto own = years_of_release(of_release), now = years_of_release(release);
+  return own && now ? time * std::exp(-fall_per_year * (*now - *own)) : time;
 }
 
 namespace {
@@ -219,8 +232,9 @@ Status set_experts(const CsvTable& table, std::size_t row, RowCatalog& catalog, 
   if (has(table.cell(row, "notes"), "force-balanced")) out.layout.expert_skew = 0;
   const std::string& framework = table.cell(row, "framework");
   if (framework == "nemo" || framework == "megatron-bridge")
-    BUSBAR_RETURN_IF_ERROR(
-        read_figure("megatron-core", "expert_launch", catalog, &YamlNode::as_duration, out.layout.expert_launch));
+    BUSBAR_RETURN_IF_ERROR(read_entry("megatron-core", "expert_launch", catalog, [&](MapReader& entry) {
+      entry.required("value", &YamlNode::as_duration, out.layout.expert_launch);
+    }));
   if (launch && out.layout.expert_launch > Duration{}) out.layout.expert_launch = *launch;
   return apply_recipe(table, row, catalog, out);
 }

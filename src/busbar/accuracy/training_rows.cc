@@ -112,7 +112,8 @@ class TrainingRows {
     BUSBAR_ASSIGN(const ModelSpec model, model_of_row(table_, row, files_));
     BUSBAR_ASSIGN(MeasuredLayout asked, layout_of_row(table_, row, model, files_, options_.expert_launch));
     BUSBAR_ASSIGN(const MeasuredMachine described, machine_of_row(table_, row, files_.catalog()));
-    BUSBAR_ASSIGN(asked.layout.kernel_time, kernel_time_of(table_.cell(row, "framework"), files_));
+    BUSBAR_ASSIGN(asked.layout.kernel_time,
+                  kernel_time_of(table_.cell(row, "framework"), release_of(table_.cell(row, "source")), files_));
     asked.layout.kernel_time *= options_.factors.kernel_time;
     const bool graphs = asked.layout.cuda_graphs;
     BUSBAR_ASSIGN(const Machine* const machine,
@@ -131,10 +132,10 @@ class TrainingRows {
     out.memory_share = memory_share(*machine, model, layout);
     const Breakdown& b = step->breakdown;
     const auto share = [&](Duration d) { return 100 * d.in_s() / step->step_time.in_s(); };
-    out.bound_by =
-        fmt::format("compute {:.0f} %, tp {:.0f}, dp {:.0f}, pp {:.0f}, cp {:.0f}, bubble {:.0f}, rest {:.0f}",
-                    share(b.compute), share(b.exposed_tp), share(b.exposed_dp), share(b.exposed_pp),
-                    share(b.exposed_cp), share(b.bubble), share(b.optimizer + b.other));
+    out.bound_by = fmt::format(
+        "compute {:.0f} %, tp {:.0f}, dp {:.0f}, pp {:.0f}, cp {:.0f}, ep {:.0f}, bubble {:.0f}, rest {:.0f}",
+        share(b.compute), share(b.exposed_tp), share(b.exposed_dp), share(b.exposed_pp), share(b.exposed_cp),
+        share(b.exposed_ep), share(b.bubble), share(b.optimizer + b.other));
     return {};
   }
 

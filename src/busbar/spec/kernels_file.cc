@@ -199,6 +199,7 @@ Result<KernelTable> read_kernels(YamlDocument document, const YamlNode& part, co
   r.curve("attention_forward", "heads_x_4096", t.attention_forward);
   r.curve("attention_backward", "heads_x_4096", t.attention_backward);
   r.number("attention_small_heads", 0.1, 1, t.attention_small_heads);
+  r.number("attention_8bit", 1, 2, t.attention_8bit);
   r.number("attention_flash2", 0.01, 1, t.attention_flash2);
   r.number("attention_flash1", 0.01, 1, t.attention_flash1);
   r.number("jitter_share", 0, 0.2, t.jitter_share);

@@ -46,7 +46,7 @@ Status set_context(const std::string& word, const Where& where, LayoutSpec& l) {
 }
 
 Status set_attention(const std::string& word, const Where& where, LayoutSpec& l) {
-  static constexpr const char* kWords[] = {"flash", "flash2", "flash1", "unfused"};
+  static constexpr const char* kWords[] = {"flash", "flash8", "flash2", "flash1", "unfused"};
   return set_word(kWords, "kind of attention kernel", word, where, l.attention);
 }
 

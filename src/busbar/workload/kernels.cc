@@ -127,6 +127,7 @@ Duration KernelTable::attention_time(AttentionKernel kernel, std::uint32_t heads
   const double work = static_cast<double>(heads) * sequences * (s / kReferenceSequence) / parts;
   double share = share_at(backward ? attention_backward : attention_forward, work);
   if (head_dim <= kSmallHead) share *= attention_small_heads;
+  if (kernel == AttentionKernel::kFlash8) share *= attention_8bit;
   if (kernel == AttentionKernel::kFlash2) share = std::min(share, attention_flash2);
   if (kernel == AttentionKernel::kFlash1) share = std::min(share, attention_flash1);
   return kernel_duration(flops / (peak * share * diagonal_share(s)));

@@ -41,6 +41,7 @@ struct KernelTable {
   std::vector<EfficiencyPoint> attention_forward;  ///< x: heads x sequences x (length / 4096); causal FLOPs
   std::vector<EfficiencyPoint> attention_backward;
   double attention_small_heads = 1;  ///< factor on both curves for heads of 64 elements or fewer
+  double attention_8bit = 1;         ///< rate in 8 bits against 16
   double attention_flash2 = 1;       ///< largest share of the peak for FlashAttention-2
   double attention_flash1 = 1;       ///< the same for first-generation fused kernels
   double memory_bytes_per_s = 0;     ///< HBM, data sheet

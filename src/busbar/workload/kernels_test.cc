@@ -79,6 +79,14 @@ TEST(Kernels, AttentionWithoutFusionPaysForItsScores) {
   EXPECT_NEAR(time(AttentionKernel::kUnfused, 2), time(AttentionKernel::kUnfused, 1) / 2, 1e-3);
 }
 
+TEST(Kernels, AttentionInEightBitsRunsAtItsOwnRate) {
+  KernelTable k = flat_kernels();
+  const auto us = [&](AttentionKernel a) { return k.attention_time(a, 8, 4096, 128, 1, 1, true).in_us(); };
+  EXPECT_EQ(us(AttentionKernel::kFlash8), us(AttentionKernel::kFlash));  // nothing published: no gain
+  k.attention_8bit = 1.25;
+  EXPECT_NEAR(us(AttentionKernel::kFlash8) * 1.25, us(AttentionKernel::kFlash), 1e-5);
+}
+
 // Heads of 80 elements run in kernels for 96.
 TEST(Kernels, OddHeadsArePadded) {
   const KernelTable k = flat_kernels();

@@ -211,7 +211,7 @@ const char* name_of(ContextParallel c) {
   return kNames[static_cast<int>(c)];
 }
 const char* name_of(AttentionKernel a) {
-  constexpr const char* kNames[] = {"flash", "flash2", "flash1", "unfused"};
+  constexpr const char* kNames[] = {"flash", "flash8", "flash2", "flash1", "unfused"};
   return kNames[static_cast<int>(a)];
 }
 const char* name_of(ExpertExchange e) { return e == ExpertExchange::kAllToAll ? "all_to_all" : "per_node"; }

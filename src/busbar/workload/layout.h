@@ -56,6 +56,7 @@ struct Compression {
 };
 enum class AttentionKernel : std::uint8_t {
   kFlash,    ///< the newest fused kernels in the GPU's table
+  kFlash8,   ///< the newest kernels with scores and values in 8 bits
   kFlash2,   ///< FlashAttention-2, as in PyTorch's own attention
   kFlash1,   ///< the first generation of fused kernels, including Triton's
   kUnfused,  ///< scores are written to memory: batched GEMMs and a softmax kernel

@@ -14,11 +14,12 @@ namespace busbar {
 /// What no column says of a model with experts is that of the catalogue's model of the same shape.
 Result<ModelSpec> model_of_row(const CsvTable& table, std::size_t row, RowCatalog& catalog);
 
-/// Time of kernels in `framework` against those of Megatron-Core: catalog/frameworks; 1 without a file.
-Result<double> kernel_time_of(const std::string& framework, RowCatalog& catalog);
-
 /// The version of a container in the text of the source, "26.04.01"; empty if there is none.
 std::string release_of(const std::string& source);
+
+/// Time of kernels in `framework` against those of Megatron-Core: catalog/frameworks; 1 without a file. Where the file
+/// says how it falls from release to release, that of the container `release`; without one, that of the file's own.
+Result<double> kernel_time_of(const std::string& framework, const std::string& release, RowCatalog& catalog);
 
 /// `chooses_recompute`: the row does not state what is recomputed; the caller takes the least that fits in memory.
 struct MeasuredLayout {
