@@ -186,6 +186,23 @@ TEST(Experts, AProductTakesNoLessThanTheLaunchesOfEachExpert) {
   EXPECT_LT(experts().in, Duration::us(1000));
 }
 
+// After an all-to-all, copies are put in the order of a rank's experts, and back: read and written twice in 16 bits.
+TEST(Experts, CopiesAreSortedWhereARankHasSeveralExpertsAfterAnAllToAll) {
+  LayoutSpec l = expert_layout(1, 16, 8);
+  l.seq = 65'536, l.expert_skew = 0;
+  const ModelSpec m = small_experts();
+  const auto experts = [&] { return step_times(m, l, flat_kernels()).experts; };
+  const ExpertTimes sorted = experts();
+  l.expert_exchange = ExpertExchange::kPerNode;  // its kernels write them in this order
+  const Duration copies = flat_kernels().memory_time(2 * (2 + 2) * 65'536.0 * m.moe.per_token * m.hidden);
+  EXPECT_EQ(sorted.middle - experts().middle, copies);
+  EXPECT_EQ(sorted.middle_back - experts().middle_back, copies);
+  l.ep = 16;  // one expert for each rank
+  const ExpertTimes alone = experts();
+  l.expert_exchange = ExpertExchange::kAllToAll;
+  EXPECT_EQ(experts().middle, alone.middle);
+}
+
 // Fused experts copy what the backward pass needs, its input in 8 bits and the first product in 16, there and back.
 TEST(Experts, FusedKernelsStashWhatTheBackwardPassNeeds) {
   LayoutSpec l = expert_layout(1, 16, 8);

@@ -244,6 +244,10 @@ ExpertTimes expert_times(const Shapes& s) {
   const auto moved = [&](double elements, double bytes) { return s.memory(elements * static_cast<double>(h), bytes); };
   const double scores = own * e.experts;
   const Duration router = s.k.gemm_time(static_cast<std::uint64_t>(own), e.experts, h) + s.memory(scores, kRouterBytes);
+  // An all-to-all leaves copies in the order of their senders: a copy puts them in the order of experts, and one back.
+  // Source: Megatron-Core, MoEAlltoAllTokenDispatcher (chunks are sorted where a rank has several experts).
+  const bool sorts = s.l.ep > 1 && local > 1 && s.l.expert_exchange == ExpertExchange::kAllToAll;
+  const Duration sort = sorts ? moved(arrived, 2 * kPermuteBytes) : Duration{};
   add_norms(s, t);
   const double gate = fused ? kFusedGateBytes : s.m.gated_mlp ? kGateBytes : kActivationBytes;
   const double gate_back = fused ? kFusedGateBackBytes : s.m.gated_mlp ? kGateBackBytes : kActivationBackBytes;
@@ -257,6 +261,8 @@ ExpertTimes expert_times(const Shapes& s) {
   t.out_wgrad = product(h, f, rows, extra * static_cast<double>(h * f));
   t.middle_back = s.memory(arrived * static_cast<double>(f), gate_back);
   if (s.l.recomputes(&RecomputeModules::act)) t.middle_back += t.middle;
+  t.middle += sort;
+  t.middle_back += sort;
   t.in_dgrad = product(rows, h, in) + cast(in, true);
   t.in_wgrad = product(in, h, rows, extra * static_cast<double>(in * h));
   t.route_back = s.floor(router * 2 + moved(copies, kCollectBytes), kRouteKernels);
