@@ -14,24 +14,25 @@
 namespace busbar {
 namespace {
 
-constexpr const char* kNeverFitted = "korthikanti2022-T5";
+constexpr const char* kInNoFit = "in no fit";               // in the notes of a row
 constexpr double kSlowerClock = 0.9, kSlowerKernels = 1.1;  // of the two trials
 constexpr double kStartHeldShare = 0.9;
 
 struct DenseRow {
   FitRow fit;
   std::string gpu, generation, framework, series;
+  bool fitted = true;  ///< takes part in fits
 };
 
 /// Names of the constants and their places in a vector, by name.
 struct Constants {
   std::map<std::string, std::size_t> at;
   std::set<std::size_t> generations, reference;  ///< reference: frameworks whose kernel_time is 1 by definition
-  std::vector<double> start;
+  std::vector<double> start, now;                ///< where fits begin; in the catalogue
 
-  std::size_t add(const std::string& name, double value) {
+  std::size_t add(const std::string& name, double value, double in_catalog) {
     const auto [it, added] = at.emplace(name, start.size());
-    if (added) start.push_back(value);
+    if (added) start.push_back(value), now.push_back(in_catalog);
     return it->second;
   }
 };
@@ -89,11 +90,12 @@ class DenseRows {
     FitRow f{.ratio = now.predicted / now.measured, .held = generation.held_share, .time = kernel_time};
     f.clock_share = (with_slower_clock / now.predicted - 1) / (1 / kSlowerClock - 1);
     f.software_share = (with_slower_kernels / now.predicted - 1) / (kSlowerKernels - 1);
-    f.generation = constants.add(generation.name, kStartHeldShare);
-    f.framework = constants.add(now.kind, 1);
+    f.generation = constants.add(generation.name, kStartHeldShare, generation.held_share);
+    f.framework = constants.add(now.kind, 1, kernel_time);
     constants.generations.insert(f.generation);
     if (kernel_time == 1) constants.reference.insert(f.framework);
-    rows.push_back({f, now.gpu, generation.name, now.kind, table_.cell(now.row, "source_id")});
+    rows.push_back({f, now.gpu, generation.name, now.kind, table_.cell(now.row, "source_id"),
+                    table_.cell(now.row, "notes").find(kInNoFit) == std::string::npos});
     return {};
   }
 
@@ -138,16 +140,16 @@ struct LeftOutErrors {
   }
 };
 
-/// Errors of the rows whose `key` is `name` when none of them takes part in the fit; none if no other row does.
-LeftOutErrors leave_one(const DenseRows& all, std::string DenseRow::*key, const std::string& name) {
+/// Errors of the rows that `left` names when none of them takes part in the fit; none if no other row does.
+LeftOutErrors leave(const DenseRows& all, const std::function<bool(const DenseRow&)>& left) {
   std::vector<const FitRow*> others;
   for (const DenseRow& r : all.rows)
-    if (r.*key != name && r.series != kNeverFitted) others.push_back(&r.fit);
+    if (r.fitted && !left(r)) others.push_back(&r.fit);
   LeftOutErrors out;
   if (others.empty()) return out;
   const std::vector<double> constants = fit_on(others, all.constants);
   for (const DenseRow& r : all.rows)
-    if (r.*key == name) out.with.push_back(now_percent(r.fit)), out.without.push_back(100 * r.fit.error(constants));
+    if (left(r)) out.with.push_back(now_percent(r.fit)), out.without.push_back(100 * r.fit.error(constants));
   return out;
 }
 
@@ -159,7 +161,7 @@ LeftOutTable leave_each(const DenseRows& all, const char* title, std::string Den
   if (names.size() < 2) return out;
   LeftOutErrors every;
   for (const std::string& name : names) {
-    const LeftOutErrors one = leave_one(all, key, name);
+    const LeftOutErrors one = leave(all, [&](const DenseRow& r) { return r.*key == name; });
     if (one.with.empty()) continue;
     out.parts.push_back(one.part(name));
     every.append(one);
@@ -170,6 +172,24 @@ LeftOutTable leave_each(const DenseRows& all, const char* title, std::string Den
   for (const double e : every.without) truths.push_back(100 * (1 / (1 + e / 100) - 1));
   middle_nine_tenths(std::move(truths), out.low_percent, out.high_percent);
   return out;
+}
+
+/// The constants that all rows of fits give, and every row's error with them.
+void fit_all(const DenseRows& all, LeftOutDense& out) {
+  std::vector<const FitRow*> rows;
+  for (const DenseRow& r : all.rows)
+    if (r.fitted) rows.push_back(&r.fit);
+  if (rows.empty()) return;
+  const Constants& c = all.constants;
+  const std::vector<double> fitted = fit_on(rows, c);
+  for (const bool clock : {true, false})
+    for (const auto& [name, i] : c.at)
+      if (c.generations.contains(i) == clock && !c.reference.contains(i))
+        out.constants.push_back({clock ? "held_share" : "kernel_time", name, c.now[i], fitted[i]});
+  LeftOutErrors every;
+  for (const DenseRow& r : all.rows)
+    every.with.push_back(now_percent(r.fit)), every.without.push_back(100 * r.fit.error(fitted));
+  out.all = every.part("all");
 }
 
 }  // namespace
@@ -184,7 +204,8 @@ Result<LeftOutDense> leave_dense_out(const CsvTable& table, const ValidateOption
                                                                   {"series", &DenseRow::series}};
   for (const auto& [title, key] : keys)
     if (LeftOutTable t = leave_each(all, title, key); !t.parts.empty()) out.tables.push_back(std::move(t));
-  out.never_fitted = leave_one(all, &DenseRow::series, kNeverFitted).part(kNeverFitted);
+  out.never_fitted = leave(all, [](const DenseRow& r) { return !r.fitted; }).part("rows in no fit");
+  fit_all(all, out);
   return out;
 }
 

@@ -268,14 +268,34 @@ Json to_json(const LeftOutTable& left) {
   return j;
 }
 
+Table constants_table(const LeftOutDense& dense) {
+  Table t{"Constants of training steps, fitted on all dense rows but those in no fit",
+          {{"constant", Align::kLeft}, {"of", Align::kLeft}, {"in the catalogue"}, {"fitted"}}};
+  for (const FittedConstant& c : dense.constants)
+    t.rows.push_back({c.key, c.name, fmt::format("{:.3f}", c.now), fmt::format("{:.3f}", c.fitted)});
+  const auto words = [](const ErrorSummary& e) {
+    return fmt::format("mean |error| {:.2f} %, p90 {:.1f} %", e.mean_abs_percent, e.p90_abs_percent);
+  };
+  t.note =
+      fmt::format("With the catalogue's: {}. With the fitted: {}.", words(dense.all.with), words(dense.all.without));
+  return t;
+}
+
+Json constants_json(const LeftOutDense& dense) {
+  Json j = Json::array();
+  for (const FittedConstant& c : dense.constants)
+    j.push_back({{"constant", c.key}, {"of", c.name}, {"catalog", c.now}, {"fitted", c.fitted}});
+  return j;
+}
+
 /// The bars of the rows that take part in no fit: mean and largest error without sign.
 constexpr double kNeverFittedMean = 3.6, kNeverFittedMax = 8.8;
 
 std::string never_fitted_words(const LeftOutPart& p) {
   const ErrorSummary& e = p.without;
   const bool met = e.mean_abs_percent <= kNeverFittedMean && e.max_abs_percent <= kNeverFittedMax;
-  return fmt::format("{}, in no fit: {} configurations, mean |error| {:.1f} %, max {:.1f} % (bars {} and {} %: {}).",
-                     p.name, e.configurations, e.mean_abs_percent, e.max_abs_percent, kNeverFittedMean, kNeverFittedMax,
+  return fmt::format("Rows in no fit: {} configurations, mean |error| {:.1f} %, max {:.1f} % (bars {} and {} %: {}).",
+                     e.configurations, e.mean_abs_percent, e.max_abs_percent, kNeverFittedMean, kNeverFittedMax,
                      met ? "met" : "not met");
 }
 
@@ -290,6 +310,10 @@ Status leave_out(const CsvTable& table, const ValidateOptions& options, Json& j,
   for (const LeftOutTable& t : dense.tables) {
     j["left_out"][words_of(t).json] = to_json(t);
     d.blocks.push_back({left_out_table(t)});
+  }
+  if (!dense.constants.empty()) {
+    j["left_out"]["constants"] = constants_json(dense);
+    d.blocks.push_back({constants_table(dense)});
   }
   if (dense.never_fitted.with.rows > 0) {
     j["left_out"]["never_fitted"] = to_json(dense.never_fitted);
