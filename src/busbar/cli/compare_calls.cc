@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "busbar/base/quantity.h"
 #include "busbar/cli/compare_report.h"
@@ -11,6 +12,8 @@
 #include "busbar/cli/predict_flags.h"
 #include "busbar/cli/session.h"
 #include "busbar/predict/predictor.h"
+#include "busbar/report/chart.h"
+#include "busbar/report/style.h"
 
 namespace busbar {
 namespace {
@@ -162,6 +165,25 @@ Table times_by_gpus(const CallRows& rows, const CallsAsk& calls, Bytes size) {
   return t;
 }
 
+/// Time against the number of GPUs, a curve per algorithm.
+Drawing draw_times(const CallRows& rows, const CallsAsk& calls, Bytes size) {
+  constexpr int kColours[] = {colour::kCompute, colour::kTp, colour::kDp, colour::kPp, colour::kOptimizer};
+  Chart chart;
+  chart.title = fmt::format("Time of {} by GPUs", format_binary_size(count(size)));
+  chart.description = "Time of one call against the number of GPUs, a curve per algorithm, both axes logarithmic.";
+  chart.x = {"GPUs", AxisUnit::kCount, true};
+  chart.y = {"time", AxisUnit::kSeconds, true};
+  for (const std::string& a : calls.algorithms) {
+    ChartSeries curve{.name = a, .colour = kColours[chart.series.size() % std::size(kColours)]};
+    for (const CallRow& r : rows)
+      if (r.algorithm == a && r.size == size && r.refused.empty())
+        curve.points.push_back({static_cast<double>(r.gpus), r.time_s,
+                                fmt::format("{} GPUs, {}: {}", r.gpus, a, format_duration(r.time_s))});
+    chart.series.push_back(std::move(curve));
+  }
+  return draw_chart(chart);
+}
+
 void add_map(const CallRows& all, const CallsAsk& calls, Document& d) {
   std::vector<std::string> names;  // of machine and fabric, in order
   const auto name = [](const CallRow& r) { return r.machine.substr(0, r.machine.find(':')) + " " + r.fabric; };
@@ -173,6 +195,8 @@ void add_map(const CallRows& all, const CallsAsk& calls, Document& d) {
       if (name(r) == one) rows.push_back(r);
     if (names.size() > 1) d.blocks.push_back({Heading{one}});
     if (calls.sizes.size() > 1) d.blocks.push_back({winners(rows, calls)});
+    if (Drawing drawing = draw_times(rows, calls, calls.sizes.back()); !drawing.shapes.empty())
+      d.blocks.push_back({std::move(drawing), Audience::kPage});
     d.blocks.push_back({times_by_gpus(rows, calls, calls.sizes.back())});
   }
 }

@@ -106,7 +106,7 @@ Table step_table(const Rows& rows) {
     t.rows.push_back({letter_of(i), format_duration(seconds_of(r)), format_number(r.run.metrics.tokens_per_s_per_gpu),
                       i == 0 ? "-" : fmt::format("{:+.1f}", percent_more(r, rows[0])), range_words(r),
                       fmt::format("{:.1f}", 100 * r.run.metrics.mfu), fmt::format("{:.1f}", exposed_percent(r)),
-                      price_words(r), rating_text(r.cost.sums.power_w), token_price(r), remark(rows, i)});
+                      price_words(r), rating_text(r.cost.sums), token_price(r), remark(rows, i)});
   }
   t.note =
       "time: of a token, against A. transport: what congestion control may change of the step, by penalties measured "
@@ -133,7 +133,7 @@ Facts key_of(const Rows& rows) {
       std::all_of(rows.begin(), rows.end(), [&](const auto& r) { return layout_words(r) == layout_words(rows[0]); });
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const CompareRow& r = rows[i];
-    std::string words = r.variant.machine + ": " + fabric_words(r);
+    std::string words = fmt::format("{}, {} GPUs: {}", r.variant.machine, r.run.layout.ranks(), fabric_words(r));
     if (!r.variant.step.change.empty()) words += "; " + r.variant.step.change;
     if (!one_layout) words += "; " + layout_words(r);
     key.items.emplace_back(letter_of(i), std::move(words));
@@ -239,7 +239,8 @@ Json row_json(const Rows& rows, std::size_t i, const CompareAsk& ask) {
          {"usd_per_million_tokens_high", sums.complete() ? Json(r.usd_per_million_tokens_high) : Json(nullptr)},
          {"rent_usd_per_million_tokens",
           r.run.cost.usd_per_million_tokens > 0 ? Json(r.run.cost.usd_per_million_tokens) : Json(nullptr)},
-         {"kwh_per_million_tokens", cost_of_tokens(r.cost.rate, 1e6, r.tokens_per_s()).kwh},
+         {"kwh_per_million_tokens",
+          sums.unpowered.empty() ? Json(cost_of_tokens(r.cost.rate, 1e6, r.tokens_per_s()).kwh) : Json(nullptr)},
          {"command", text(command_of(r, ask))}};
   for (const auto& [name, d] : breakdown_rows(r.run.step.breakdown)) j["breakdown_s"][name] = d.in_s();
   if (ask.tokens > 0) {

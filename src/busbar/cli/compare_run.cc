@@ -25,6 +25,14 @@ Error about(Error error, const std::string& machine) {
   return error;
 }
 
+/// An error of a change, which here is given with --variant.
+Error of_variant(Error error) {
+  if (error.where.path == "--beside") error.where.path = "--variant";
+  if (const std::size_t at = error.message.find("(with --beside"); at != std::string::npos)
+    error.message.replace(at, 14, "(with --variant");
+  return error;
+}
+
 Status add_machine(const std::string& typed, const CompareAsk& ask, std::vector<CompareVariant>& out) {
   BUSBAR_ASSIGN(const std::string name, sized_name(typed, ask));
   std::vector<FabricWord> fabrics(1);
@@ -42,7 +50,9 @@ Status add_machine(const std::string& typed, const CompareAsk& ask, std::vector<
     for (std::string& setting : fabric.settings()) input.overrides.set.push_back(std::move(setting));
     std::vector<TrainVariant> steps(1);
     if (ask.has_model()) {
-      BUSBAR_ASSIGN(steps, read_variants(input, ask.changes));
+      Result<std::vector<TrainVariant>> read = read_variants(input, ask.changes);
+      if (!read.ok()) return of_variant(read.error());
+      steps = std::move(*read);
     }
     for (TrainVariant& step : steps) out.push_back({name, fabric, input.overrides, std::move(step)});
   }

@@ -34,4 +34,9 @@ std::string rating_text(double w) {
   return w >= 1e4 ? format_number(w / 1e3) + " kW" : format_number(w) + " W";
 }
 
+std::string rating_text(const BillSums& sums) {
+  if (sums.power_w <= 0) return "-";
+  return (sums.unpowered.empty() ? "" : "> ") + rating_text(sums.power_w);
+}
+
 }  // namespace busbar

@@ -49,6 +49,49 @@ TEST(ScalingDrawing, SizesWithoutAResultAreLeftOutAndOnePointIsNoCurve) {
   EXPECT_TRUE(draw_scaling(run, false).shapes.empty());
 }
 
+ScaleRun run_at(const std::string& name, std::vector<std::pair<std::uint32_t, double>> tokens_per_s_per_gpu) {
+  ScaleRun run;
+  run.cluster = name;
+  for (const auto& [gpus, each] : tokens_per_s_per_gpu) {
+    run.points.push_back(point(gpus, each / tokens_per_s_per_gpu.front().second));
+    run.points.back().tokens_per_s_per_gpu = each;
+    run.points.back().tiers = gpus > 8 ? 1 : 0;
+  }
+  return run;
+}
+
+TEST(Scaling, TheCrossingIsTheLeastSizeThatIsAtLeastAsFast) {
+  const ScaleRun fast = run_at("fast", {{1, 100}, {2, 100}, {4, 90}, {8, 90}});
+  const ScaleRun slow = run_at("slow", {{1, 60}, {2, 55}, {4, 50}, {8, 45}});
+  const Table t = crossings(fast, slow, true);
+  ASSERT_EQ(t.rows.size(), 4u);
+  EXPECT_EQ(t.rows[0][2], "2");     // 110 >= 100
+  EXPECT_EQ(t.rows[1][2], "4");     // 200 >= 200
+  EXPECT_EQ(t.rows[2][2], "8");     // 360 >= 360
+  EXPECT_EQ(t.rows[3][2], "more");  // 720
+}
+
+TEST(Scaling, IdleGpusAreTheLossTimesTheMachine) {
+  EXPECT_NEAR(point(16384, 0.99).idle_gpus(), 163.84, 1e-6);  // 1 % of 16,384
+}
+
+TEST(Scaling, ANewTierAndARiseAreExplained) {
+  ScaleRun run = run_at("machine", {{8, 100}, {16, 80}, {32, 90}});
+  run.points[1].breakdown.exposed_dp = Duration::ps(200'000'000'000);
+  run.points[2].breakdown.exposed_dp = Duration::ps(100'000'000'000);
+  const std::string text = remarks_on(run, true);
+  EXPECT_NE(text.find("16 GPUs need one tier of switches: -20.0 points"), std::string::npos) << text;
+  EXPECT_NE(text.find("From 16 to 32 GPUs the efficiency rises: exposed_dp falls from 20.0 to 10.0 %"),
+            std::string::npos)
+      << text;
+  EXPECT_EQ(remarks_on(run_at("machine", {{2, 100}, {4, 99}}), true), "");
+}
+
+TEST(Scaling, AllMachinesAreInOneChartWithTheIdeal) {
+  const Drawing d = draw_scalings({run_at("a", {{8, 100}, {16, 90}}), run_at("b", {{8, 200}, {16, 150}})}, true);
+  EXPECT_EQ(dots(d).size(), 8u);  // two machines, and the ideal at each of their sizes
+}
+
 TEST(CurveDrawing, ManyCurvesHaveTheirNamesAboveThePlotAndAllIsInside) {
   std::vector<Curve> curves;
   for (int i = 0; i < 6; ++i) curves.push_back({"curve", i, {{8, 100.0 + i, ""}, {24, 114, ""}, {64, 3, ""}}});

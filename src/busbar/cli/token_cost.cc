@@ -25,19 +25,26 @@ std::string energy_words(double kwh) {
   return kwh >= 1e3 ? format_number(kwh / 1e3) + " MWh" : format_number(kwh) + " kWh";
 }
 
+/// "> 1 kWh" or "-" where ratings are not known.
+std::string energy_words(const CompareRow& r, double kwh) {
+  if (r.cost.sums.power_w <= 0) return "-";
+  return (r.cost.sums.unpowered.empty() ? "" : "> ") + energy_words(kwh);
+}
+
 std::string cost_words(const CompareRow& r, const WorkCost& c) {
-  const std::string energy = fmt::format("{} ({})", energy_words(c.kwh), dollars(c.energy_usd));
+  if (r.cost.sums.power_w <= 0) return "not known: the catalogue has no price and no power of this machine";
+  const std::string energy = fmt::format("{} ({})", energy_words(r, c.kwh), dollars(c.energy_usd));
   if (r.cost.sums.all.high <= 0) return energy + "; without prices nothing else is known";
   return fmt::format("{}{}, of it {} of electricity", r.cost.sums.complete() ? "" : "at least ", dollars(c.usd),
                      energy);
 }
 
 Json to_json(const CompareRow& r, const WorkCost& c) {
-  const bool priced = r.cost.sums.all.high > 0;
+  const bool priced = r.cost.sums.all.high > 0, powered = r.cost.sums.unpowered.empty();
   return {{"usd_low", priced ? Json(c.usd.low) : Json(nullptr)},
           {"usd_high", priced ? Json(c.usd.high) : Json(nullptr)},
-          {"energy_usd", c.energy_usd},
-          {"kwh", c.kwh}};
+          {"energy_usd", powered ? Json(c.energy_usd) : Json(nullptr)},
+          {"kwh", powered ? Json(c.kwh) : Json(nullptr)}};
 }
 
 }  // namespace
