@@ -2,10 +2,13 @@
 
 #include <memory>
 
+#include "busbar/base/input.h"
 #include "busbar/base/json.h"
 #include "busbar/cli/commands.h"
 #include "busbar/cli/doctor_report.h"
+#include "busbar/cli/machine.h"
 #include "busbar/cli/session.h"
+#include "busbar/doctor/described_machine.h"
 #include "busbar/doctor/diagnose.h"
 #include "busbar/doctor/doctor.h"
 
@@ -45,9 +48,16 @@ Result<int> run(const DoctorFlags& o) {
   BUSBAR_ASSIGN(const std::vector<Rule> rules, load_rules(catalog));
   std::vector<std::string> words{o.first};
   words.insert(words.end(), o.more.begin(), o.more.end());
-  BUSBAR_ASSIGN(const std::vector<std::string> files, evidence_files(words));
   Evidence evidence;
-  for (const std::string& file : files) BUSBAR_RETURN_IF_ERROR(read_evidence(file, tables, evidence));
+  if (words.size() == 1 && !names_input(words[0]) && words[0] != "-") {
+    BUSBAR_ASSIGN(const Cluster cluster, load_machine(words[0], o.common.overrides));
+    const std::string text = describe_machine(cluster);
+    LineSource lines = LineSource::of_text(text, words[0]);
+    tables.read(lines, evidence);
+  } else {
+    BUSBAR_ASSIGN(const std::vector<std::string> files, evidence_files(words));
+    for (const std::string& file : files) BUSBAR_RETURN_IF_ERROR(read_evidence(file, tables, evidence));
+  }
   BUSBAR_RETURN_IF_ERROR(check_read(evidence, tables));
   const Diagnosis found = diagnose(evidence, rules, tables);
   Json j = to_json(found, evidence);
@@ -68,8 +78,11 @@ Command doctor_command(const std::string& typed) {
   c.examples =
       "  busbar doctor nccl.log\n"
       "  busbar doctor nccl.log topo-m.txt ibstat.txt env.txt --json\n"
-      "  busbar doctor collected/ --fail-on warn\n";
-  c.positionals = {{"FILE", "logs, outputs of tools (in any mixture), or a folder of them", &o->first, true, &o->more}};
+      "  busbar doctor collected/ --fail-on warn\n"
+      "  busbar doctor dgx-h100:64 --set fabric.oversubscription=2\n";
+  c.positionals = {
+      {"FILE", "logs, outputs of tools (in any mixture), or a folder of them; or the name of a machine (dgx-h100:4)",
+       &o->first, true, &o->more}};
   c.flags = {{"--fail-on",
               "SEVERITY",
               "exit with 1 from this severity on: fail (default), warn, note or never",
@@ -77,7 +90,7 @@ Command doctor_command(const std::string& typed) {
               &o->fail_on,
               {"fail", "warn", "note", "never"}}};
   for (Flag& f : common_flags(o->common, false))
-    if (f.category == "Output" ? f.names != "--explain" : f.names == "--catalog") c.flags.push_back(std::move(f));
+    if (f.names != "--explain") c.flags.push_back(std::move(f));
   c.run = [o] { return run(*o); };
   return c;
 }

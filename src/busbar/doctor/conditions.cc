@@ -173,6 +173,10 @@ std::vector<Fulfilment> fulfilments(const Rule& rule, const Evidence& evidence) 
   std::vector<Fulfilment> out;
   for (Facts& head : conditions.heads(rule.when.front())) {
     Fulfilment f{std::move(head), {}};
+    if (rule.when.front().differs) {  // the last one is a fact with the usual value
+      f.rest.push_back(f.lead.back());
+      f.lead.pop_back();
+    }
     bool ok = true;
     for (std::size_t i = 1; ok && i < rule.when.size(); ++i) {
       const Facts more = conditions.further(rule.when[i], *f.lead.front(), ok);

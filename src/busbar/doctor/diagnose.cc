@@ -84,11 +84,12 @@ Finding finding_of(const Rule& rule, const std::vector<Fulfilment>& found, const
   out.evidence = lines_of(found, evidence);
   if (rule.part.empty()) return out;
   std::set<std::string> seen;
-  for (const Fulfilment& f : found) {
-    const Words own({f});
-    std::string part = own.in(rule.part);
-    if (seen.insert(part).second && out.candidates.size() < kMostParts) out.candidates.push_back({std::move(part), 1});
-  }
+  for (const Fulfilment& f : found)
+    for (const Fact* fact : f.lead) {
+      std::string part = Words({{{fact}, f.rest}}).in(rule.part);
+      if (seen.insert(part).second && out.candidates.size() < kMostParts)
+        out.candidates.push_back({std::move(part), 1});
+    }
   out.part = out.candidates.front().part;
   return out;
 }
