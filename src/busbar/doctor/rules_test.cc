@@ -92,6 +92,17 @@ TEST_F(Rules, ReadOnlyFactsThatSomeTableStates) {
   for (const Rule& rule : rules_) check(rule, rule.when), check(rule, rule.unless);
 }
 
+TEST_F(Rules, NameOnlyThePartsThatDiffer) {
+  const Diagnosis found = judge({"machine part node0.gpu0 has 450 GB/s of scale-up links\n"
+                                 "machine part node0.gpu1 has 450 GB/s of scale-up links\n"
+                                 "machine part node0.gpu3 has 225 GB/s of scale-up links\n"});
+  const Finding* const finding = find(found, "machine-nvlink-uneven");
+  ASSERT_NE(finding, nullptr);
+  ASSERT_EQ(finding->candidates.size(), 1u);
+  EXPECT_EQ(finding->part, "node0.gpu3");
+  EXPECT_EQ(finding->evidence.size(), 2u) << "the odd one and a usual one";
+}
+
 TEST_F(Rules, SurviveLinesCutAnywhere) {
   for (const Rule& rule : rules_)
     for (const std::string& text : rule.shows)
