@@ -18,9 +18,9 @@ using Cables = std::set<std::uint32_t>;  ///< even LinkIds
 constexpr double kMisleading = 0.05;  // share of measurements
 constexpr double kCertain = 0.8;
 
-class Paths {
+class Ways {
  public:
-  explicit Paths(const Cluster& c) : t_(c.topology), router_(t_, RoutingPolicy::kSpray, c.seed) {}
+  explicit Ways(const Cluster& c) : t_(c.topology), router_(t_, RoutingPolicy::kSpray, c.seed) {}
 
   /// Cables that a measurement of these GPUs uses. Between nodes, GPUs in the same place talk to each other.
   Result<Cables> of(const SubsetTime& m) const {
@@ -100,7 +100,7 @@ std::vector<Suspect> parts_to_name(const std::vector<SubsetTime>& times, const T
 
 Result<Localization> localize(std::vector<SubsetTime> times, const Cluster& cluster, double threshold_percent) {
   const Topology& t = cluster.topology;
-  const Paths paths(cluster);
+  const Ways paths(cluster);
   std::vector<Cables> used;
   for (const SubsetTime& m : times) {
     BUSBAR_ASSIGN(Cables cables, paths.of(m));
