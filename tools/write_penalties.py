@@ -21,6 +21,7 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 FABRIC, HOSTS = ROOT / "bench/cases/ls128.yaml", 128
 TRANSPORTS = ("nscc", "dcqcn", "ib", "hpcc", "roce", "swift", "dctcp", "tcp-cubic", "credit")
+PROFILES = {"roce-tuned": ("--transport", "dcqcn", "--set", "packet=roce-tuned")}  # written when named: roce-tuned-ecmp
 BALANCES = ("ecmp", "spray", "adaptive")
 LOADS, SEEDS, FAN_IN, BYTES = (0.2, 0.4, 0.6, 0.8), (1, 2, 3), (1, 4, 16, 64), 4_000_000
 CLASSES = (("below_30kB", 0, 30e3), ("below_300kB", 30e3, 300e3), ("below_3MB", 300e3, 3e6), ("above", 3e6, math.inf))
@@ -44,7 +45,7 @@ def flows_of(busbar, balance, seed, source, transport=None):
         return KNOWN[key]
     command = [busbar, "flows", str(FABRIC), *map(str, source), "--seed", str(seed), "--lb", balance, "--json"]
     if transport:
-        command += ["--engine", "packet", "--transport", transport]
+        command += ["--engine", "packet", *PROFILES.get(transport, ("--transport", transport))]
     flows = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)["flows"]
     if transport is None:
         KNOWN[key] = flows
@@ -111,7 +112,7 @@ def text(transport, balance, by_load, by_fan_in):
 
 def main(busbar, names):
     with tempfile.TemporaryDirectory() as folder:
-        for transport in TRANSPORTS:
+        for transport in (*TRANSPORTS, *(p for p in PROFILES if f"{p}-ecmp" in names)):
             for balance in BALANCES:
                 name = f"{transport}-{balance}"
                 if names and name not in names:

@@ -47,7 +47,7 @@ TEST(CompareFabrics, EveryPresetOfEveryWordHasPortsOfItsRateAndItsPenaltiesExist
       const auto machine = load_cluster("{node: dgx-h100, nodes: 2, fabric: " + f.preset + "}");
       ASSERT_TRUE(machine.ok()) << machine.error().text();
       EXPECT_EQ(port_rate(machine->topology), rate) << f.preset;
-      if (!f.transport.empty()) EXPECT_TRUE(load_penalties(f.transport, f.balance, 0.8, "").ok()) << words.key(w);
+      EXPECT_TRUE(f.transport.empty() || load_call_penalty(f.transport, f.balance, 1, "").ok()) << words.key(w);
     }
   }
 }
@@ -83,17 +83,6 @@ TEST(CompareReport, LettersGoOnAfterZ) {
   EXPECT_EQ(letter_of(25), "Z");
   EXPECT_EQ(letter_of(26), "AA");
   EXPECT_EQ(letter_of(27), "AB");
-}
-
-TEST(Penalties, ASizeBelongsToTheClassThatBeginsAtOrBelowIt) {
-  Penalties p;
-  for (std::size_t c = 0; c < p.by_size.size(); ++c) p.by_size[c].mean = static_cast<double>(c);
-  EXPECT_EQ(p.of(0).mean, 0);
-  EXPECT_EQ(p.of(29'999).mean, 0);
-  EXPECT_EQ(p.of(30e3).mean, 1);
-  EXPECT_EQ(p.of(300e3).mean, 2);
-  EXPECT_EQ(p.of(3e6).mean, 3);
-  EXPECT_EQ(p.of(1e12).mean, 3);
 }
 
 }  // namespace

@@ -70,13 +70,6 @@ Result<YamlDocument> open_penalties(const std::string& transport, const std::str
 
 }  // namespace
 
-const SizePenalty& Penalties::of(double bytes) const {
-  constexpr std::array<double, 3> kLimits{30e3, 300e3, 3e6};  // of kClassKeys
-  std::size_t c = 0;
-  while (c < kLimits.size() && bytes >= kLimits[c]) ++c;
-  return by_size[c];
-}
-
 Result<Penalties> load_penalties(const std::string& transport, const std::string& balance, double load,
                                  const std::string& catalog_directory) {
   BUSBAR_ASSIGN(const YamlDocument document, open_penalties(transport, balance, catalog_directory));

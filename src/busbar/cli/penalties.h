@@ -20,7 +20,6 @@ struct Penalties {
   std::string transport, balance;
   double load = 0;                       ///< of the links that carry most
   std::array<SizePenalty, 4> by_size{};  ///< the classes of FlowTimes
-  const SizePenalty& of(double bytes) const;
 };
 
 /// From catalog/penalties, linear between the loads tabulated there, and constant beyond them. Errors: kNotFound with

@@ -15,9 +15,9 @@ struct TransportRange {
 };
 
 /// The step with its exposed network time at the least and at the greatest of 1 and the factors (mean and 99th
-/// percentile) of the catalogue, for flows of the calls' sizes at the highest load that is tabulated. The fluids count
-/// as factor 1. A call ends with its slowest flow, so the 99th percentile is what many flows come near.
-/// Errors: those of load_penalties().
+/// percentile) of the catalogue for calls of their fan-in. The fluids count as factor 1. A call ends with its slowest
+/// transfer, so the 99th percentile is what calls of many transfers come near.
+/// Errors: those of load_call_penalty().
 Result<TransportRange> transport_range(const TrainRun& run, const std::string& transport, const std::string& balance,
                                        const std::string& catalog_directory);
 
