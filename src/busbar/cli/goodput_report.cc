@@ -4,6 +4,7 @@
 
 #include "busbar/base/quantity.h"
 #include "busbar/cli/goodput_run.h"
+#include "busbar/cli/money.h"
 
 namespace busbar {
 namespace {
@@ -13,12 +14,6 @@ double percent(double share) { return 100 * share; }
 std::string share_text(double share) {
   const int digits = share > 0.99 && share < 1 ? 2 : 1;
   return fmt::format("{:.{}f} %", percent(share), digits);
-}
-
-/// "$76.0 k".
-std::string usd_text(double usd) {
-  if (usd >= 1e6) return fmt::format("${} M", format_number(usd / 1e6));
-  return usd >= 1e3 ? fmt::format("${} k", format_number(usd / 1e3)) : "$" + format_number(usd);
 }
 
 std::string span_text(double seconds) {
@@ -62,7 +57,7 @@ Table lever_table(const GoodputRun& r) {
     const double gained = l.useful - r.shares.useful;
     const double usd = gained * r.usd_per_hour * kHoursInDay;
     t.rows.push_back({l.what, share_text(l.useful),
-                      usd > 0 ? usd_text(usd) : fmt::format("{} min", format_number(gained * kHoursInDay * 60))});
+                      usd > 0 ? dollars(usd) : fmt::format("{} min", format_number(gained * kHoursInDay * 60))});
   }
   return t;
 }
@@ -85,7 +80,7 @@ Facts goodput_facts(const GoodputRun& r) {
   std::string lost_text =
       fmt::format("{}: saving {}, restarts {}, work again {}", share_text(lost), share_text(r.shares.checkpoint),
                   share_text(r.shares.restart), share_text(r.shares.rework));
-  if (r.usd_per_hour > 0) lost_text += fmt::format("; {} a day", usd_text(lost * r.usd_per_hour * kHoursInDay));
+  if (r.usd_per_hour > 0) lost_text += fmt::format("; {} a day", dollars(lost * r.usd_per_hour * kHoursInDay));
   add("lost", lost_text);
   const double servers = static_cast<double>(r.parts[static_cast<std::size_t>(FailingPart::kServer)]);
   add("spare servers",
@@ -97,7 +92,7 @@ Facts goodput_facts(const GoodputRun& r) {
                     percent(r.slow_chance), format_duration(r.slow_step_s), format_duration(r.step_s)));
   if (r.run_days > 0)
     add("whole run",
-        fmt::format("{} days{}", format_number(r.run_days), r.run_usd > 0 ? ", " + usd_text(r.run_usd) : ""));
+        fmt::format("{} days{}", format_number(r.run_days), r.run_usd > 0 ? ", " + dollars(r.run_usd) : ""));
   return f;
 }
 
