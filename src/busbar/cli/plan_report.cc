@@ -11,25 +11,8 @@
 namespace busbar {
 namespace {
 
-double usd_of(const PlanRun& r, const PlannedLayout& l) {
-  return step_cost(l.layout, l.step.step_time, r.machine.cluster().usd_per_gpu_hour).usd_per_step;
-}
-
-double mfu_of(const PlanRun& r, const PlannedLayout& l) {
-  return step_metrics(r.machine.scenario.model, l.layout, l.step.step_time, r.machine.kernels.bf16.peak_flops_per_s)
-      .mfu;
-}
-
-std::string short_layout(const LayoutSpec& l) {
-  std::string s = fmt::format("TP {} PP {}", l.tp, l.pp);
-  if (l.vpp > 1) s += fmt::format(" VPP {}", l.vpp);
-  s += fmt::format(" DP {}", l.dp);
-  if (l.cp > 1) s += fmt::format(" CP {}", l.cp);
-  if (l.ep > 1) s += fmt::format(" EP {}", l.ep);
-  s += fmt::format(" ZeRO-{}", l.zero);
-  if (l.schedule != PipelineSchedule::k1F1B) s += fmt::format(" {}", name_of(l.schedule));
-  return s;
-}
+double usd_of(const PlanRun& r, const PlannedLayout& l) { return usd_of(r.machine, l); }
+double mfu_of(const PlanRun& r, const PlannedLayout& l) { return mfu_of(r.machine, l); }
 
 /// How far the best may be from the fastest, in percent: 0 if it is the fastest.
 double gap_percent(const Plan& p) {
@@ -96,17 +79,11 @@ Table layout_table(const PlanRun& r, std::uint32_t rows) {
 }
 
 Json row_json(const PlanRun& r, const PlannedLayout& l) {
-  Json j{{"layout", layout_json(l.layout)},
-         {"step_time_s", l.step.step_time.in_s()},
-         {"step_time_ps", l.step.step_time.in_ps()},
-         {"lower_bound_s", l.bound.in_s()},
-         {"mfu", mfu_of(r, l)},
-         {"memory_bytes", count(l.memory.total())},
-         {"usd_per_step", usd_of(r, l)},
-         {"tie", tied(r) > 1 && ties(r, l)},
-         {"lost_because", &l == &r.plan.layouts.front() ? "" : why_lost(l, r.plan.layouts.front())},
-         {"command", request_line(r.request, l.layout)}};
-  for (const auto& [name, d] : breakdown_rows(l.step.breakdown)) j["breakdown_s"][name] = d.in_s();
+  Json j = planned_json(r.machine, l);
+  j["lower_bound_s"] = l.bound.in_s();
+  j["tie"] = tied(r) > 1 && ties(r, l);
+  j["lost_because"] = &l == &r.plan.layouts.front() ? "" : why_lost(l, r.plan.layouts.front());
+  j["command"] = request_line(r.request, l.layout);
   return j;
 }
 
@@ -189,6 +166,33 @@ std::vector<std::pair<std::string, std::string>> framework_flags(const LayoutSpe
 }
 
 }  // namespace
+
+double usd_of(const TrainRun& machine, const PlannedLayout& l) {
+  return step_cost(l.layout, l.step.step_time, machine.cluster().usd_per_gpu_hour).usd_per_step;
+}
+
+double mfu_of(const TrainRun& machine, const PlannedLayout& l) {
+  return step_metrics(machine.scenario.model, l.layout, l.step.step_time, machine.kernels.bf16.peak_flops_per_s).mfu;
+}
+
+std::string short_layout(const LayoutSpec& l) {
+  std::string s = fmt::format("TP {} PP {}", l.tp, l.pp);
+  if (l.vpp > 1) s += fmt::format(" VPP {}", l.vpp);
+  s += fmt::format(" DP {}", l.dp);
+  if (l.cp > 1) s += fmt::format(" CP {}", l.cp);
+  if (l.ep > 1) s += fmt::format(" EP {}", l.ep);
+  s += fmt::format(" ZeRO-{}", l.zero);
+  if (l.schedule != PipelineSchedule::k1F1B) s += fmt::format(" {}", name_of(l.schedule));
+  return s;
+}
+
+Json planned_json(const TrainRun& machine, const PlannedLayout& l) {
+  Json j{{"layout", layout_json(l.layout)},          {"step_time_s", l.step.step_time.in_s()},
+         {"step_time_ps", l.step.step_time.in_ps()}, {"mfu", mfu_of(machine, l)},
+         {"memory_bytes", count(l.memory.total())},  {"usd_per_step", usd_of(machine, l)}};
+  for (const auto& [name, d] : breakdown_rows(l.step.breakdown)) j["breakdown_s"][name] = d.in_s();
+  return j;
+}
 
 Json plan_json(const PlanRun& r, const CommonOptions& common) {
   const Plan& p = r.plan;

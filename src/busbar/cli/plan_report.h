@@ -9,6 +9,13 @@ namespace busbar {
 
 struct CommonOptions;
 
+double usd_of(const TrainRun& machine, const PlannedLayout& layout);  ///< per step; 0: the machine has no price
+double mfu_of(const TrainRun& machine, const PlannedLayout& layout);
+/// "TP 4 PP 2 DP 8 ZeRO-1".
+std::string short_layout(const LayoutSpec& layout);
+/// Layout, time, parts, MFU, memory and price of a step.
+Json planned_json(const TrainRun& machine, const PlannedLayout& layout);
+
 /// The keys of DESIGN's contract and a few more; everything except `run`.
 Json plan_json(const PlanRun& run, const CommonOptions& common);
 /// `rows`: how many layouts the tables show.
