@@ -16,6 +16,7 @@
 #include "busbar/cli/session.h"
 #include "busbar/cli/train_batches.h"
 #include "busbar/cli/train_beside.h"
+#include "busbar/cli/train_lists.h"
 #include "busbar/cli/train_measured.h"
 #include "busbar/cli/train_report.h"
 #include "busbar/cli/train_scale.h"
@@ -34,6 +35,7 @@ struct TrainFlags {
   PredictOptions predict;
   StepSettings settings;
   ScenarioFlags flags;
+  PlanLists lists;
 };
 
 Result<int> run_sizes(const TrainFlags& o, const std::vector<TrainVariant>& variants, const TrainAsk& ask,
@@ -81,6 +83,24 @@ Result<int> run_over_batches(const TrainFlags& o, const std::vector<TrainVariant
   j["complete"] = !watch.interrupted();
   j["run"] = clock.to_json();
   return deliver(o.common, j, batches_document(run, o.common.typed), watch.status());
+}
+
+/// Refuses what concerns one step.
+Status only_lists(const TrainFlags& o) {
+  const std::pair<const char*, bool> others[] = {{"--beside", !o.besides.empty()},    {"--scale", !o.scale.empty()},
+                                                 {"--batches", !o.batches.empty()},   {"--trace", !o.trace.empty()},
+                                                 {"--measured", !o.measured.empty()}, {"--explain", o.common.explain}};
+  for (const auto& [flag, given] : others)
+    if (given) return flag_error(flag, "excludes lists of degrees; give one layout, such as --tp 8");
+  return {};
+}
+
+/// Every combination of the lists in one table.
+Result<int> run_combinations(const TrainFlags& o, Scenario scenario, const TrainAsk& ask, const RunClock& clock) {
+  BUSBAR_ASSIGN(const ListsRun run, run_lists(std::move(scenario), o.lists, ask, o.common.typed));
+  Json j = lists_json(run, o.common);
+  j["run"] = clock.to_json();
+  return deliver(o.common, j, lists_document(run, o.common.typed), run.status);
 }
 
 constexpr std::uint32_t kQuickGpus = 4096;  // above this, the page has relief and sizes only with --explain
@@ -195,6 +215,10 @@ Result<int> run(TrainFlags o) {
   ask.patience_s = o.patience_s;
   ask.predict = o.predict;
   ask.settings = o.settings;
+  if (names_a_list(o.lists)) {
+    BUSBAR_RETURN_IF_ERROR(only_lists(o));
+    return run_combinations(o, std::move(variants.front().scenario), ask, clock);
+  }
   if (!o.scale.empty() && !o.batches.empty())
     return invalid("excludes --scale; use one of them", {"", 0, 0, "--batches"});
   if (!o.batches.empty()) return run_over_batches(o, variants, ask, clock);
@@ -218,10 +242,12 @@ Command train_command(const std::string& typed) {
       "  busbar train --cluster dgx-h100:16 --model llama3-8b --tp 2 --global-batch 256 --json\n"
       "  busbar train examples/llama3-70b-512xh100.yaml --degrade 'node3.nic*=0.5' --explain\n"
       "  busbar train examples/llama3-70b-512xh100.yaml --beside cluster=dgx-b200:64 --beside layout.pp=4\n"
+      "  busbar train dgx-h100:8 llama3-70b --global-batch 256 --tp 2,4,8 --pp 1,2 --zero 1..3\n"
       "  busbar train examples/llama3-8b-64xcards-100g.yaml --batches 64..4096 --beside cluster=dgx-h100:8\n"
       "  busbar train examples/llama3-70b-512xh100.yaml --scale 8..16384 --usd-per-gpu-hour 3\n";
   c.positionals = scenario_words(o->scenario, o->flags);
   c.flags = scenario_flags(o->flags);
+  take_lists(o->lists, c.flags);
   const Flag more[] = {
       {"--beside", "CHANGES",
        "also run the step with these changes, in another column: 'cluster.routing=static unfolded', "

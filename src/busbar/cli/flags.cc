@@ -74,8 +74,14 @@ std::string settings_of(const Command& c) {
     const bool decides = f.category != "Output" && f.category != "Files" && f.names != "--threads" &&
                          f.names != "--patience" && f.names != "--catalog";
     if (decides) out += std::visit([](const auto* target) { return as_text(*target); }, f.target) + '\n';
+    if (decides && f.list != nullptr && !f.list->empty()) out += *f.list + '\n';
   }
   return out;
+}
+
+/// "1,2,4" or "1..4".
+bool names_several(const std::string& value) {
+  return value.find(',') != std::string::npos || value.find("..") != std::string::npos;
 }
 
 bool is_list(const Flag& f) { return std::holds_alternative<std::vector<std::string>*>(f.target); }
@@ -162,6 +168,10 @@ class ArgumentReader {
       ++at_;
     }
     if (value && value->empty()) return invalid(fmt::format("the value is empty; write {} {}", name, f.value));
+    if (f.list != nullptr && names_several(*value)) {
+      *f.list = *value;
+      return {};
+    }
     const bool known = f.choices.empty() || std::find(f.choices.begin(), f.choices.end(), *value) != f.choices.end();
     if (!known)
       return invalid(

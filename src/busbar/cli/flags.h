@@ -27,6 +27,7 @@ struct Flag {
   std::vector<std::string> choices{};  ///< allowed words; empty: any, and completion uses `value` (FILE, CLUSTER)
   std::string needs{};  ///< refused without this flag ("--scale") or value ("--engine packet"): it has no effect then
   std::vector<std::string> useless_with{};  ///< refused with these flags, because it then has no effect
+  std::string* list = nullptr;              ///< takes "1,2,4" and "1..4" instead of `target`; null: they are refused
 };
 
 struct Positional {

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 
@@ -44,6 +45,8 @@ Status read_numbers(const char* flag, const std::string& list, std::uint32_t low
           flag, fmt::format("'{}' is no list of numbers from {} to {}, such as 1,2,4 or 1..4", list, low, high));
     for (std::uint32_t v = first; v <= last; ++v) out.push_back(v);
   }
+  std::sort(out.begin(), out.end());
+  out.erase(std::unique(out.begin(), out.end()), out.end());
   return {};
 }
 
@@ -59,7 +62,7 @@ Status read_words(const char* flag, const std::string& list, std::vector<E>& out
       for (const E e : all) names += (names.empty() ? "" : ", ") + std::string(name_of(e));
       return flag_error(flag, fmt::format("'{}' is none of {}", word, names));
     }
-    out.push_back(*known);
+    if (std::find(out.begin(), out.end(), *known) == out.end()) out.push_back(*known);
   }
   return {};
 }
