@@ -4,7 +4,7 @@
 #   build_preset PRESET TARGET...  configures on first use and builds
 
 BUILD_PACKAGES=(g++ cmake ninja-build libfmt-dev libyaml-cpp-dev nlohmann-json3-dev libpugixml-dev libmuparser-dev libsqlite3-dev zlib1g-dev)
-TEST_PACKAGES=(libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev python3)
+TEST_PACKAGES=(libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev python3 python3-yaml)
 
 say() { printf '%s\n' "== $*"; }
 complain() { printf '%s\n' "$*" >&2; }

@@ -1,0 +1,81 @@
+#!/usr/bin/env python3
+"""Writes docs/rules.md, a section for each rule of `busbar doctor`, from catalog/rules and catalog/evidence.
+
+    tools/write_rules.py [--check]
+
+--check writes nothing and exits 1 if the page is not what it would write. Without PyYAML it exits 77.
+"""
+import pathlib
+import re
+import sys
+
+try:
+    import yaml
+except ImportError:
+    print("PyYAML is missing (python3-yaml)", file=sys.stderr)
+    sys.exit(77)
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+OUT = ROOT / "docs/rules.md"
+HEAD = """# Rules of the doctor
+
+What `busbar doctor` can find, a section per rule. Written by `tools/write_rules.py` from `catalog/rules`; states, inputs and limits
+are in [what is wrong with this machine](doctor.md). Each rule is fail, warn or note when it finds something, ok when it was judged and
+found nothing, and unknown when no input says anything about it. PART, VALUE, OTHER and HOST stand for what the evidence names.
+
+"""
+
+
+def load(folder):
+    return [yaml.safe_load(path.read_text()) for path in sorted((ROOT / "catalog" / folder).glob("*.yaml"))]
+
+
+def with_names(text):
+    names = {"subject": "PART", "value": "VALUE", "other": "OTHER", "host": "HOST"}
+    return re.sub(r"\{(\w+)\}", lambda found: names[found[1]], str(text))
+
+
+def filled(text):
+    return with_names(" ".join(str(text).split()))
+
+
+def linked(reference):
+    found = re.fullmatch(r"([\w.-]+/[\w.-]+)#(\d+)", reference)
+    return f"[{reference}](https://github.com/{found[1]}/issues/{found[2]})" if found else reference
+
+
+def texts(value):
+    return value if isinstance(value, list) else [value]
+
+
+def inputs(rule, tables):
+    """Per fact that the rule needs: the kinds of text that state it."""
+    out = []
+    for fact in texts(rule["judged_by"]):
+        titles = [t["title"] for t in tables if any(line.get("fact") == fact for line in t["lines"])]
+        out.append(", or ".join(titles))
+    return ", and ".join(dict.fromkeys(out))
+
+
+def section(rule, tables):
+    example = "\n".join(text.rstrip("\n") for text in texts(rule["shows"]))
+    lines = [f"### {rule['id']}", "", f"**{rule['severity']}**: {filled(rule['title'])}.", "", filled(rule["explanation"]), "",
+             f"Judged from: {inputs(rule, tables)}. For example:", "", "```text", example, "```", "", "Fix:", "", "```text",
+             *(with_names(line) for line in texts(rule["fix"])), "```", ""]
+    if rule.get("hides"):
+        lines += ["Explains also: " + ", ".join(f"[{i}](#{i})" for i in texts(rule["hides"])) + ".", ""]
+    lines += ["References: " + ", ".join(linked(str(r)) for r in texts(rule["references"])) + ".", ""]
+    return "\n".join(lines)
+
+
+def page():
+    tables = load("evidence")
+    parts = [f"## {file['title']}\n\n" + "\n".join(section(rule, tables) for rule in file["rules"])
+             for file in load("rules")]
+    return HEAD + "\n".join(parts).rstrip("\n") + "\n"
+
+
+if __name__ == "__main__":
+    if "--check" in sys.argv:
+        sys.exit(0 if OUT.exists() and OUT.read_text() == page() else f"{OUT}: run tools/write_rules.py")
+    OUT.write_text(page())
