@@ -6,8 +6,10 @@
 #include "busbar/base/json.h"
 #include "busbar/cli/commands.h"
 #include "busbar/cli/doctor_report.h"
+#include "busbar/cli/long_run.h"
 #include "busbar/cli/machine.h"
 #include "busbar/cli/session.h"
+#include "busbar/doctor/cost.h"
 #include "busbar/doctor/described_machine.h"
 #include "busbar/doctor/diagnose.h"
 #include "busbar/doctor/doctor.h"
@@ -19,7 +21,7 @@ struct DoctorFlags {
   CommonOptions common;
   std::string first;
   std::vector<std::string> more;
-  std::string fail_on = "fail";
+  std::string fail_on = "fail", cluster, op;
 };
 
 /// Whether a finding is at least as severe as --fail-on.
@@ -41,6 +43,24 @@ Status check_read(const Evidence& evidence, const FactTables& tables) {
                  {evidence.files().front().name, 0, 0, ""});
 }
 
+/// Times the faults on `machine`; nothing without one.
+Status add_predicted_costs(const DoctorFlags& o, const std::string& machine, Diagnosis& found) {
+  if (machine.empty())
+    return o.op.empty() ? Status()
+                        : invalid("needs a machine; add --cluster dgx-h100:2, or a file", {"", 0, 0, "--collective"});
+  FaultCostOptions cost;
+  cost.machine.cluster = machine;
+  cost.machine.load = load_machine;
+  cost.machine.overrides = o.common.overrides;
+  cost.machine.engine = o.common.engine;
+  cost.machine.policy.stop = LongRun::flag();
+  cost.op_asked = !o.op.empty();
+  if (cost.op_asked) {
+    BUSBAR_ASSIGN(cost.machine.op, parse_collective(o.op));
+  }
+  return add_costs(cost, found);
+}
+
 Result<int> run(const DoctorFlags& o) {
   const RunClock clock;
   const Catalog catalog(o.common.overrides.catalog);
@@ -49,17 +69,21 @@ Result<int> run(const DoctorFlags& o) {
   std::vector<std::string> words{o.first};
   words.insert(words.end(), o.more.begin(), o.more.end());
   Evidence evidence;
+  std::string machine = o.cluster;
   if (words.size() == 1 && !names_input(words[0]) && words[0] != "-") {
     BUSBAR_ASSIGN(const Cluster cluster, load_machine(words[0], o.common.overrides));
     const std::string text = describe_machine(cluster);
     LineSource lines = LineSource::of_text(text, words[0]);
     tables.read(lines, evidence);
+    if (!machine.empty()) return invalid("the machine is named twice; leave it out", {"", 0, 0, "--cluster"});
+    machine = words[0];
   } else {
     BUSBAR_ASSIGN(const std::vector<std::string> files, evidence_files(words));
     for (const std::string& file : files) BUSBAR_RETURN_IF_ERROR(read_evidence(file, tables, evidence));
   }
   BUSBAR_RETURN_IF_ERROR(check_read(evidence, tables));
-  const Diagnosis found = diagnose(evidence, rules, tables);
+  Diagnosis found = diagnose(evidence, rules, tables);
+  BUSBAR_RETURN_IF_ERROR(add_predicted_costs(o, machine, found));
   Json j = to_json(found, evidence);
   j["inputs_hash"] = inputs_hash(o.common);
   j["run"] = clock.to_json();
@@ -79,6 +103,7 @@ Command doctor_command(const std::string& typed) {
       "  busbar doctor nccl.log\n"
       "  busbar doctor nccl.log topo-m.txt ibstat.txt env.txt --json\n"
       "  busbar doctor collected/ --fail-on warn\n"
+      "  busbar doctor nccl.log --cluster dgx-h100:2\n"
       "  busbar doctor dgx-h100:64 --set fabric.oversubscription=2\n";
   c.positionals = {
       {"FILE", "logs, outputs of tools (in any mixture), or a folder of them; or the name of a machine (dgx-h100:4)",
@@ -88,7 +113,11 @@ Command doctor_command(const std::string& typed) {
               "exit with 1 from this severity on: fail (default), warn, note or never",
               "Findings",
               &o->fail_on,
-              {"fail", "warn", "note", "never"}}};
+              {"fail", "warn", "note", "never"}},
+             {"--cluster", "CLUSTER", "the machine of the logs, to predict what each finding costs on it", "Machine",
+              &o->cluster},
+             {"--collective", "OP", "the collective whose cost is predicted (default: all_reduce, or as the rule says)",
+              "Machine", &o->op}};
   for (Flag& f : common_flags(o->common, false))
     if (f.names != "--explain") c.flags.push_back(std::move(f));
   c.run = [o] { return run(*o); };

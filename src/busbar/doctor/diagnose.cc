@@ -72,6 +72,20 @@ std::vector<EvidenceLine> lines_of(const std::vector<Fulfilment>& found, const E
   return out;
 }
 
+/// The counterpart of the rule with the words of each fact, each once.
+RuleCost filled_cost(const RuleCost& cost, const std::vector<Fulfilment>& found) {
+  RuleCost out = cost;
+  out.faults.clear();
+  for (const std::string& fault : cost.faults)
+    for (const Fulfilment& f : found)
+      for (const Fact* fact : f.lead) {
+        std::string words = Words({{{fact}, {}}}).in(fault);
+        if (std::find(out.faults.begin(), out.faults.end(), words) == out.faults.end())
+          out.faults.push_back(std::move(words));
+      }
+  return out;
+}
+
 Finding finding_of(const Rule& rule, const std::vector<Fulfilment>& found, const Evidence& evidence) {
   const Words words(found);
   Finding out;
@@ -81,6 +95,7 @@ Finding finding_of(const Rule& rule, const std::vector<Fulfilment>& found, const
   out.explanation = words.in(rule.explanation);
   for (const std::string& line : rule.fix) out.fix.push_back(words.in(line));
   out.references = rule.references;
+  out.cost = filled_cost(rule.cost, found);
   out.evidence = lines_of(found, evidence);
   if (rule.part.empty()) return out;
   std::set<std::string> seen;

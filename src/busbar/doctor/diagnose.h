@@ -31,6 +31,7 @@ struct Finding {
   std::vector<std::string> fix, references;
   std::optional<double> cost_percent;  ///< time with the fault relative to without, minus one
   std::string cost_of;                 ///< what was timed; empty without a cost
+  RuleCost cost;                       ///< how to time it, with the settings that were found
   std::string follows_from;            ///< id of a finding of which this one is a consequence
 };
 

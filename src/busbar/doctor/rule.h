@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "busbar/base/result.h"
+#include "busbar/collectives/schedule.h"
 #include "busbar/spec/catalog.h"
 
 namespace busbar {
@@ -49,12 +50,21 @@ struct Clause {
   Scope same = Scope::kAnywhere;
 };
 
+/// The counterpart of a rule in a machine, for its cost: what a sound machine gets, or what makes the machine sound.
+struct RuleCost {
+  std::vector<std::string> faults;  ///< rules of accuracy/suspects.h, or variables of NCCL ("NCCL_PXN_DISABLE=1")
+  std::optional<double> factor;     ///< remaining share of the rate; empty: the first that a search tries
+  std::string sound;                ///< instead: a change of the file as for --set, or "undamaged"
+  std::optional<Collective> op;     ///< that suffers most; empty: all-reduce
+};
+
 struct Rule {
   std::string id, title, explanation, part;
   Severity severity = Severity::kWarn;
   std::vector<std::string> judged_by;  ///< without a fact of each of these names, the state is unknown
   std::vector<Clause> when, unless;
   std::vector<std::string> fix, references, hides;
+  RuleCost cost;
   std::vector<std::string> shows, silent;  ///< texts with which it fires and does not
 };
 

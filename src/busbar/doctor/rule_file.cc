@@ -54,6 +54,23 @@ Result<Clause> read_clause(const YamlNode& node) {
   return c;
 }
 
+Result<RuleCost> read_cost(const YamlNode& node) {
+  RuleCost out;
+  MapReader r(node);
+  r.optional("fault", &as_texts, out.faults);
+  r.optional("factor", &YamlNode::as_number, out.factor, 0, 1);
+  r.optional("sound", &YamlNode::as_string, out.sound);
+  const auto op = r.optional("collective");
+  BUSBAR_RETURN_IF_ERROR(r.finish());
+  if (out.faults.empty() == out.sound.empty()) return node.error("needs either 'fault' or 'sound'");
+  if (op) {
+    const Result<Collective> parsed = parse_collective(op->scalar());
+    if (!parsed.ok()) return op->error(parsed.error().message);
+    out.op = *parsed;
+  }
+  return out;
+}
+
 Result<Rule> read_rule(const YamlNode& node) {
   Rule rule;
   MapReader r(node);
@@ -68,6 +85,7 @@ Result<Rule> read_rule(const YamlNode& node) {
   r.required("references", &as_texts, rule.references);
   r.optional("part", &YamlNode::as_string, rule.part);
   r.optional("hides", &as_texts, rule.hides);
+  r.optional("cost", &read_cost, rule.cost);
   r.required("shows", &as_texts, rule.shows);
   r.required("silent", &as_texts, rule.silent);
   BUSBAR_RETURN_IF_ERROR(r.finish());

@@ -1,0 +1,102 @@
+#include "busbar/doctor/cost.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "busbar/accuracy/suspects.h"
+
+namespace busbar {
+namespace {
+
+constexpr Bytes kCostSize{std::uint64_t{1} << 30};
+
+Result<double> time_us(const ExpectOptions& o, Cluster cluster) {
+  BUSBAR_ASSIGN(const auto machine, predictor_on(o, std::move(cluster)));
+  BUSBAR_ASSIGN(const Prediction p, machine->time(call_over(o.op, kCostSize, machine->ranks()), kTimeAlone));
+  return p.time.in_us();
+}
+
+/// `name`: a rule of suspects.h, or a variable of NCCL with its value.
+std::optional<Suspect> suspect_named(const std::string& name, const Cluster& cluster) {
+  if (name.find('=') != name.npos) return Suspect{"setting", name, "", {}, {}, {name}};
+  std::vector<Suspect> all = whole_machine_faults(cluster);
+  for (Suspect& s : single_parts(cluster.topology)) all.push_back(std::move(s));
+  const auto at = std::find_if(all.begin(), all.end(), [&](const Suspect& s) { return s.rule == name; });
+  return at == all.end() ? std::nullopt : std::optional(std::move(*at));
+}
+
+/// A machine with its options, and what distinguishes it.
+struct OtherMachine {
+  Cluster cluster;
+  ExpectOptions options;
+  std::string words;
+};
+
+/// Empty: the machine cannot have the fault.
+std::optional<OtherMachine> with_faults(const RuleCost& cost, const ExpectOptions& o, const Cluster& sound) {
+  OtherMachine out{sound, o, {}};
+  for (const std::string& fault : cost.faults) {
+    const auto s = suspect_named(fault, sound);
+    if (!s) return std::nullopt;
+    const double factor = cost.factor.value_or(s->factors.empty() ? 1 : s->factors.front());
+    if (!apply_suspect(*s, factor, out.cluster, out.options.policy).ok()) return std::nullopt;
+    out.words += (out.words.empty() ? "" : ", ") + s->words.substr(0, s->words.find(" ("));
+    if (cost.factor) out.words += *cost.factor == 0 ? " dead" : fmt::format(" at {:g} of the rate", *cost.factor);
+  }
+  return out;
+}
+
+/// The machine as it should be. Empty: it already is.
+Result<std::optional<OtherMachine>> without_fault(const RuleCost& cost, const ExpectOptions& o) {
+  ExpectOptions other = o;
+  if (cost.sound == "undamaged") {
+    if (o.overrides.degrade.empty() && o.overrides.fail.empty()) return std::optional<OtherMachine>();
+    other.overrides.degrade.clear();
+    other.overrides.fail.clear();
+  } else {
+    other.overrides.set.push_back(cost.sound);
+  }
+  BUSBAR_ASSIGN(Cluster cluster, o.load(o.cluster, other.overrides));
+  const std::string words = cost.sound == "undamaged" ? "relative to undamaged links" : "relative to " + cost.sound;
+  return std::optional(OtherMachine{std::move(cluster), std::move(other), words});
+}
+
+/// Percent, and what was timed.
+std::optional<std::pair<double, std::string>> cost_of(const RuleCost& cost, const ExpectOptions& o,
+                                                      const Cluster& cluster) {
+  std::optional<OtherMachine> other;
+  if (cost.sound.empty()) {
+    other = with_faults(cost, o, cluster);
+  } else if (auto sound = without_fault(cost, o); sound.ok()) {
+    other = std::move(*sound);
+  }
+  if (!other) return std::nullopt;
+  const Result<double> as_is = time_us(o, cluster);
+  const Result<double> changed = time_us(other->options, std::move(other->cluster));
+  if (!as_is.ok() || !changed.ok()) return std::nullopt;
+  const double faulty = cost.sound.empty() ? *changed : *as_is, sound = cost.sound.empty() ? *as_is : *changed;
+  return std::pair(100 * (faulty / sound - 1),
+                   fmt::format("{} of 1 GiB on {}: {}", name_of(o.op), o.cluster, other->words));
+}
+
+}  // namespace
+
+Status add_costs(const FaultCostOptions& options, Diagnosis& found) {
+  ExpectOptions o = options.machine;
+  BUSBAR_ASSIGN(const Cluster cluster, o.load(o.cluster, o.overrides));
+  for (Finding& f : found.findings) {
+    if (f.cost.faults.empty() && f.cost.sound.empty()) continue;
+    o.op = options.machine.op;
+    if (!options.op_asked) o.op = f.cost.op.value_or(Collective::kAllReduce);
+    auto cost = cost_of(f.cost, o, cluster);
+    if (!cost) continue;
+    f.cost_percent = cost->first;
+    f.cost_of = std::move(cost->second);
+  }
+  return {};
+}
+
+}  // namespace busbar

@@ -1,0 +1,21 @@
+// What a finding costs on a machine: predicted times with and without its fault.
+#pragma once
+
+#include <string>
+
+#include "busbar/accuracy/expect.h"
+#include "busbar/doctor/diagnose.h"
+
+namespace busbar {
+
+struct FaultCostOptions {
+  ExpectOptions machine;  ///< `op` counts only if it is asked for; `load` must be set
+  bool op_asked = false;  ///< otherwise the operation is that of the rule, or all-reduce
+};
+
+/// Fills in `cost_percent` and `cost_of` of the findings whose rules have a counterpart in the machine: 1 GiB over all
+/// GPUs, as a share of the time of the sound machine. A finding keeps no cost if the machine cannot have the fault (one
+/// node has no network) or cannot be predicted with it. Error if the machine itself cannot be built.
+Status add_costs(const FaultCostOptions& options, Diagnosis& found);
+
+}  // namespace busbar
