@@ -165,6 +165,7 @@ Result<int> run(const SweepFlags& o) {
   const RunClock clock;
   BUSBAR_ASSIGN(const Shard shard, parse_shard(o.shard));
   BUSBAR_ASSIGN(const Study study, Study::load(o.file));
+  BUSBAR_RETURN_IF_ERROR(check_command(study.command(), study.command_named_at()));
   std::string path = o.out.empty() ? without_ending(o.file) + ".db" : o.out;
   if (o.out.empty() && shard.of > 1)
     path = fmt::format("{}-{}-of-{}.db", without_ending(o.file), shard.number, shard.of);

@@ -2,6 +2,9 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
+#include "busbar/base/quantity.h"
 #include "busbar/cli/commands.h"
 #include "busbar/cli/streams.h"
 #include "busbar/spec/catalog.h"
@@ -26,16 +29,18 @@ Result<int> run(const Command& command) {
   return command.run();
 }
 
+std::vector<Command> commands_of(const std::string& typed) {
+  return {collective_command(typed), train_command(typed),   plan_command(typed),   topo_command(typed),
+          localize_command(typed),   path_command(typed),    flows_command(typed),  catalog_command(typed),
+          validate_command(typed),   rings_command(typed),   import_command(typed), expect_command(typed),
+          calibrate_command(typed),  claims_command(typed),  cost_command(typed),   doctor_command(typed),
+          survive_command(typed),    compare_command(typed), sweep_command(typed)};
+}
+
 }  // namespace
 
 int run_command_line(const std::vector<std::string>& args) {
-  const std::string typed = typed_line(args);
-  std::vector<Command> commands{
-      collective_command(typed), train_command(typed),   plan_command(typed),   topo_command(typed),
-      localize_command(typed),   path_command(typed),    flows_command(typed),  catalog_command(typed),
-      validate_command(typed),   rings_command(typed),   import_command(typed), expect_command(typed),
-      calibrate_command(typed),  claims_command(typed),  cost_command(typed),   doctor_command(typed),
-      survive_command(typed),    compare_command(typed), sweep_command(typed)};
+  std::vector<Command> commands = commands_of(typed_line(args));
   const std::string version = "busbar " BUSBAR_VERSION;
   commands.push_back(man_command(commands, version));
   commands.push_back(completion_command(commands));
@@ -47,6 +52,16 @@ int run_command_line(const std::vector<std::string>& args) {
   if (parsed.status == 0) return print_out(parsed.print);
   say(parsed.print);
   return parsed.status;
+}
+
+Status check_command(const std::string& name, const Where& where) {
+  std::vector<std::string> known;
+  for (const Command& c : commands_of("")) known.push_back(c.name);
+  if (std::find(known.begin(), known.end(), name) != known.end()) return {};
+  const std::string guess = nearest(name, known);
+  return invalid(
+      fmt::format("there is no command '{}'{}", name, guess.empty() ? "" : fmt::format("; did you mean '{}'?", guess)),
+      where);
 }
 
 }  // namespace busbar

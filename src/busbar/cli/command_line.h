@@ -4,10 +4,15 @@
 #include <string>
 #include <vector>
 
+#include "busbar/base/result.h"
+
 namespace busbar {
 
 /// Parses and runs one command; prints its result. `args`: without the program's name. Several threads may run it at
 /// the same time, each with RunFiles and CapturedOutput of its own.
 int run_command_line(const std::vector<std::string>& args);
+
+/// Error kInvalid at `where`, with the nearest name, if there is no such command.
+Status check_command(const std::string& name, const Where& where);
 
 }  // namespace busbar

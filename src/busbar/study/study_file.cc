@@ -121,6 +121,7 @@ Status Study::read(const YamlNode& root) {
   if (command_.empty() || command_[0] == "sweep" || command_[0].starts_with('-'))
     return root.find("command")->error(
         "expected a command of busbar with its words, such as train dgx-h100:8 llama3-8b");
+  command_named_at_ = root.find("command")->where();
   double cells = 1;
   for (std::size_t i = 0; grid && i < grid->size(); ++i) {
     BUSBAR_ASSIGN(Axis axis, read_axis(grid->key(i), grid->item(i)));

@@ -32,6 +32,8 @@ class Study {
 
   const std::string& text() const { return text_; }
   std::uint64_t cells() const { return cells_; }
+  const std::string& command() const { return command_.front(); }  ///< its name: "train"
+  const Where& command_named_at() const { return command_named_at_; }
   CellSettings settings(std::uint64_t cell) const;
   /// Words after "busbar". "true" is a flag without a value, "false" no flag.
   std::vector<std::string> words(std::uint64_t cell) const;
@@ -55,6 +57,7 @@ class Study {
 
   std::string text_;
   std::vector<std::string> command_;
+  Where command_named_at_;
   std::vector<Axis> grid_;
   std::vector<CellSettings> list_;
   std::vector<Draw> random_;
