@@ -20,6 +20,7 @@ struct PlanFlags {
   PredictOptions predict;
   std::uint32_t gpus = 0, rows = 10;
   std::string within;
+  bool pareto = false;
 };
 
 Result<int> run(PlanFlags& o) {
@@ -49,7 +50,8 @@ Result<int> run(PlanFlags& o) {
   ask.engine = o.common.engine;
   ask.predict = o.predict;
   StepRequest request{o.flags.cluster, o.flags.model, o.flags.layout, o.common.overrides, o.predict, o.common.engine};
-  BUSBAR_ASSIGN(const PlanRun plan, run_plan(std::move(request), std::move(scenario), o.lists, ask, within_s));
+  BUSBAR_ASSIGN(const PlanRun plan,
+                run_plan(std::move(request), std::move(scenario), o.lists, ask, within_s, o.pareto));
   Json j = plan_json(plan, o.common);
   j["run"] = clock.to_json();
   j["run"]["search_s"] = plan.seconds;
@@ -69,6 +71,7 @@ Command plan_command(const std::string& typed) {
       "  busbar plan dgx-h100:64 gpt3-175b --global-batch 512\n"
       "  busbar plan dgx-h100 llama3-70b --gpus 512 --global-batch 1024 --zero 1..3\n"
       "  busbar plan dgx-h100:8 llama3-8b --global-batch 256 --tp 1,2,4,8 --recompute none --json\n"
+      "  busbar plan dgx-h100:8 llama3-8b --global-batch 256 --pareto\n"
       "  busbar plan dgx-h100:2048 llama3.1-405b --seq 8192 --global-batch 2048 --within 5s\n";
   c.positionals = {cluster_word(o->flags.cluster, false), {"MODEL", "catalogue name or file", &o->flags.model, false}};
   LayoutFlags& l = o->flags.degrees;
@@ -99,6 +102,7 @@ Command plan_command(const std::string& typed) {
        &s.schedule},
       {"--within", "TIME", "stop after this time with the best so far: 500ms (default: when it is proven)", "Search",
        &o->within},
+      {"--pareto", "", "also search for the fastest layouts with less memory, in steps of 5 %", "Search", &o->pareto},
       {"--rows", "N", "layouts to show (default 10)", "Output", &o->rows},
   };
   for (Flag& f : predict_flags(o->predict, "as the framework: process, or graph with layout.cuda_graphs"))

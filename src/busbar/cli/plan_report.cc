@@ -78,6 +78,31 @@ Table layout_table(const PlanRun& r, std::uint32_t rows) {
   return t;
 }
 
+/// What less memory costs in time.
+Table front_table(const PlanRun& r) {
+  Table t{"Less memory, more time",
+          {{"layout", Align::kLeft},
+           {"batch"},
+           {"recompute", Align::kLeft},
+           {"step"},
+           {"slower (%)"},
+           {"memory"},
+           {"$/step"}}};
+  const double best_s = r.front.front().step.step_time.in_s();
+  for (const PlannedLayout& l : r.front) {
+    const double usd = usd_of(r, l), step_s = l.step.step_time.in_s();
+    t.rows.push_back({short_layout(l.layout), std::to_string(l.layout.micro_batch), name_of(l.layout.recompute),
+                      format_duration(step_s), fmt::format("{:.1f}", 100 * (step_s / best_s - 1)),
+                      format_size(static_cast<double>(count(l.memory.total()))), usd > 0 ? format_number(usd) : "-"});
+  }
+  const std::string scope =
+      r.front_proven ? fmt::format("For every layout of the space a row is as fast with at most {:g} % more memory.",
+                                   100 * (kFrontSlack - 1))
+                     : "Of the layouts that were timed; --pareto searches for faster ones with less memory.";
+  t.note = scope + " All layouts use all GPUs, so the cheapest step is the fastest.";
+  return t;
+}
+
 Json row_json(const PlanRun& r, const PlannedLayout& l) {
   Json j = planned_json(r.machine, l);
   j["lower_bound_s"] = l.bound.in_s();
@@ -216,6 +241,9 @@ Json plan_json(const PlanRun& r, const CommonOptions& common) {
   for (const auto& [name, flags] : framework_flags(p.layouts.front().layout)) j["flags"][name] = flags;
   j["layouts"] = Json::array();
   for (const PlannedLayout& l : p.layouts) j["layouts"].push_back(row_json(r, l));
+  j["pareto"] = Json::array();
+  for (const PlannedLayout& l : r.front) j["pareto"].push_back(row_json(r, l));
+  j["pareto_proven"] = r.front_proven;
   j["band_percent"] = Json::array({r.machine.band.low_percent, r.machine.band.high_percent});
   j["band_basis"] = r.machine.band.basis;
   return j;
@@ -225,6 +253,7 @@ Document plan_document(const PlanRun& r, const std::string& typed, std::uint32_t
   Document d{fmt::format("{} on {}", r.machine.scenario.model.name, r.machine.cluster().name), typed, {}};
   d.blocks.push_back({verdict(r)});
   d.blocks.push_back({layout_table(r, rows)});
+  if (r.front.size() > 1) d.blocks.push_back({front_table(r)});
   Facts commands;
   commands.title = "Each row as a step";
   for (std::size_t i = 0; i < std::min<std::size_t>(rows, r.plan.layouts.size()); ++i)

@@ -89,14 +89,14 @@ std::uint32_t gpus_of_job(const TrainRun& run) {
   return static_cast<std::uint32_t>(run.cluster().topology.gpus().size()) / run.settings.jobs;
 }
 
-/// A search on an opened machine. `go_on(timed)` is asked before each layout.
-Result<Plan> search_on(const TrainRun& machine, std::uint32_t gpus, const PlanSpace& space,
+/// A search on an opened machine with `capacity` per GPU. `go_on(timed)` is asked before each layout.
+Result<Plan> search_on(const TrainRun& machine, std::uint32_t gpus, const PlanSpace& space, Bytes capacity,
                        std::function<bool(std::size_t)> go_on) {
   const ModelSpec& model = machine.scenario.model;
   CallFloors floors(*machine.machine);
   PlanAsk search;
   search.gpus = gpus;
-  search.capacity = gpu_memory(machine.cluster().topology);
+  search.capacity = capacity;
   std::size_t timed = 0;
   search.time = [&](const LayoutSpec& layout) {
     ++timed;
@@ -110,6 +110,38 @@ Result<Plan> search_on(const TrainRun& machine, std::uint32_t gpus, const PlanSp
                              "within the space asked for; change one of them",
                              search.gpus, model.layers, model.heads, model.name, space.base.global_batch),
                  {"", 0, 0, "--global-batch"});
+}
+
+/// Those that no other beats in both time and memory, the fastest first.
+std::vector<PlannedLayout> front_of(std::vector<PlannedLayout> layouts) {
+  const auto memory = [](const PlannedLayout& l) { return count(l.memory.total()); };
+  std::stable_sort(layouts.begin(), layouts.end(), [&](const PlannedLayout& a, const PlannedLayout& b) {
+    return std::pair(a.step.step_time, memory(a)) < std::pair(b.step.step_time, memory(b));
+  });
+  std::vector<PlannedLayout> out;
+  for (PlannedLayout& l : layouts)
+    if (out.empty() || memory(l) < memory(out.back())) out.push_back(std::move(l));
+  return out;
+}
+
+/// Sets run.front. `whole`: searches again and again with the memory of the best over kFrontSlack, until nothing fits.
+Status find_front(PlanRun& run, const PlanSpace& space, bool whole, const std::function<bool(std::size_t)>& go_on) {
+  std::vector<PlannedLayout> timed = run.plan.layouts;
+  const std::uint32_t gpus = gpus_of_job(run.machine);
+  bool more = whole && run.plan.complete;
+  for (std::size_t best = 0; more;) {
+    const double least = static_cast<double>(count(timed[best].memory.total()));
+    Result<Plan> plan =
+        search_on(run.machine, gpus, space, Bytes{static_cast<std::uint64_t>(least / kFrontSlack)}, go_on);
+    if (!plan.ok() && plan.error().code != ErrorCode::kDoesNotFit) return plan.error();
+    run.front_proven = !plan.ok();
+    more = plan.ok() && plan->complete;
+    best = timed.size();
+    if (plan.ok())
+      for (PlannedLayout& l : plan->layouts) timed.push_back(std::move(l));
+  }
+  run.front = front_of(std::move(timed));
+  return {};
 }
 
 }  // namespace
@@ -132,7 +164,7 @@ Result<PlanSpace> read_space(const PlanLists& lists, LayoutSpec base) {
 }
 
 Result<PlanRun> run_plan(StepRequest request, Scenario scenario, const PlanLists& lists, const TrainAsk& ask,
-                         double within_s) {
+                         double within_s, bool whole_front) {
   BUSBAR_ASSIGN(const PlanSpace space, read_space(lists, scenario.layout));
   PlanRun run{.machine = {}, .request = std::move(request), .plan = {}};
   BUSBAR_ASSIGN(run.machine, open_train(std::move(scenario), ask));
@@ -145,9 +177,12 @@ Result<PlanRun> run_plan(StepRequest request, Scenario scenario, const PlanLists
     ++steps;
     return watch.go_on(steps, steps + 1) && (within_s <= 0 || seconds() < within_s);
   };
-  BUSBAR_ASSIGN(run.plan, search_on(run.machine, gpus_of_job(run.machine), space, go_on));
-  run.seconds = seconds();
-  if (!run.plan.layouts.empty()) return run;
+  BUSBAR_ASSIGN(run.plan, search_on(run.machine, gpus_of_job(run.machine), space, run.capacity, go_on));
+  if (!run.plan.layouts.empty()) {
+    BUSBAR_RETURN_IF_ERROR(find_front(run, space, whole_front, go_on));
+    run.seconds = seconds();
+    return run;
+  }
   return flag_error("--within", "too short to find a layout that fits; allow more time or name degrees: --tp 8");
 }
 
@@ -177,7 +212,7 @@ Result<DefaultPlan> plan_default(const TrainRun& machine) {
   if (usual.ok()) space.base.global_batch = usual->global_batch;
   if (space.base.global_batch == 0) return usable.error();
   LongRun watch("layouts");
-  Result<Plan> plan = search_on(machine, gpus, space, [&](std::size_t timed) {
+  Result<Plan> plan = search_on(machine, gpus, space, gpu_memory(machine.cluster().topology), [&](std::size_t timed) {
     return watch.go_on(timed, kDefaultPlanTimed) && timed < kDefaultPlanTimed;
   });
   if (!plan.ok()) return usual.ok() ? plan.error() : usable.error();
@@ -191,8 +226,8 @@ Result<LayoutSpec> plan_briefly(const TrainRun& machine, std::uint32_t gpus, std
   PlanSpace space;
   space.base = machine.scenario.layout;
   space.schedule = {PipelineSchedule::k1F1B};
-  BUSBAR_ASSIGN(const Plan plan,
-                search_on(machine, gpus, space, [&](std::size_t so_far) { return so_far < timed && go_on(); }));
+  BUSBAR_ASSIGN(const Plan plan, search_on(machine, gpus, space, gpu_memory(machine.cluster().topology),
+                                           [&](std::size_t so_far) { return so_far < timed && go_on(); }));
   if (plan.layouts.empty()) return invalid("interrupted before a layout was timed");
   return plan.layouts.front().layout;
 }

@@ -24,13 +24,19 @@ struct PlanRun {
   Plan plan;
   Bytes capacity{0};
   double seconds = 0;  ///< of the search
+  /// The Pareto front of time and memory, the fastest first: of the layouts timed in `plan` and, if asked for, in
+  /// searches with less memory. All layouts use all GPUs, so money follows time.
+  std::vector<PlannedLayout> front{};
+  bool front_proven = false;  ///< for every layout of the space a row is as fast with at most kFrontSlack its memory
 };
+constexpr double kFrontSlack = 1.05;
 
-/// `within_s`: the search stops after so long with the best so far; 0: when it is complete.
+/// `within_s`: the search stops after so long with the best so far; 0: when it is complete. `whole_front`: also search
+/// for the fastest layout with less and less memory.
 /// Errors: kDoesNotFit, with the layout that needs least, when none fits; kInvalid when no layout divides the GPUs, the
 /// model and the batch.
 Result<PlanRun> run_plan(StepRequest request, Scenario scenario, const PlanLists& lists, const TrainAsk& ask,
-                         double within_s);
+                         double within_s, bool whole_front);
 
 /// Whether a flag or a file gave a degree or another key that a search chooses.
 bool names_a_layout(const LayoutSpec& layout);
