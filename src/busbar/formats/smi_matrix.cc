@@ -10,6 +10,7 @@
 #include "busbar/base/text.h"
 #include "busbar/formats/internal/machine_records.h"
 #include "busbar/formats/lines.h"
+#include "busbar/formats/smi_cells.h"
 
 namespace busbar {
 namespace {
@@ -18,26 +19,6 @@ using namespace machine_records;
 
 constexpr std::size_t kMostColumns = 512;
 constexpr std::int64_t kMostLinksOfAGpu = 36;  // NVIDIA's counts so far: 18 up to Blackwell, 36 with Rubin
-
-/// Removes ANSI escapes, which highlight the header.
-std::string plain(std::string_view line) {
-  std::string out;
-  for (std::size_t i = 0; i < line.size(); ++i) {
-    if (line[i] == '\x1b' && i + 1 < line.size() && line[i + 1] == '[') {
-      i += 2;
-      while (i < line.size() && (line[i] < '@' || line[i] > '~')) ++i;
-    } else {
-      out += line[i];
-    }
-  }
-  return out;
-}
-
-std::vector<std::string> cells_of(std::string_view line) {
-  std::vector<std::string> out;
-  for (const std::string_view cell : split_at(line, '\t')) out.emplace_back(trimmed(cell));
-  return out;
-}
 
 std::optional<int> number_after(std::string_view text, std::string_view stem) {
   if (!text.starts_with(stem)) return std::nullopt;
@@ -55,24 +36,21 @@ struct Matrix {
   std::vector<UnknownPart> unknown;
 };
 
-bool is_device(std::string_view name) {
-  return number_after(name, "GPU") || number_after(name, "NIC") || name.starts_with("mlx") || name.starts_with("bnxt");
-}
+bool is_device(std::string_view name) { return is_smi_gpu(name) || is_smi_nic(name); }
 
 Result<Matrix> read_matrix(std::string_view text, const std::string& name) {
   Matrix m;
   LineSource source = LineSource::of_text(text, name);
-  std::string_view raw;
+  std::string_view line;
   std::size_t numa_column = 0, columns = 0;
   bool legend = false;
-  while (source.next(raw)) {
-    const std::string line = plain(raw);
-    std::vector<std::string> cells = cells_of(line);
+  while (source.next(line)) {
+    std::vector<std::string> cells = smi_cells(line);
+    if (cells.empty()) continue;
     const Where where = source.where();
     if (legend && line.find("NIC") != line.npos && line.find(':') != line.npos) {
       const std::size_t colon = line.find(':');
-      m.legend[std::string(trimmed(std::string_view(line).substr(0, colon)))] =
-          trimmed(std::string_view(line).substr(colon + 1));
+      m.legend[std::string(trimmed(line.substr(0, colon)))] = trimmed(line.substr(colon + 1));
     } else if (trimmed(line).starts_with("Legend") || trimmed(line).starts_with("NIC Legend")) {
       legend = true;
     } else if (columns == 0 && std::count_if(cells.begin(), cells.end(), [](auto& c) { return is_device(c); }) > 0 &&
@@ -246,8 +224,14 @@ class RecordsOfMatrix {
 }  // namespace
 
 bool looks_like_nvidia_smi_matrix(std::string_view head) {
-  const std::string text = plain(head.substr(0, 4096));
-  return text.find("GPU0\t") != text.npos && (text.find(" X ") != text.npos || text.find("CPU Affinity") != text.npos);
+  const std::string_view text = head.substr(0, 4096);
+  if (text.find("GPU0\t") != text.npos) return text.find(" X ") != text.npos || text.find("CPU Affinity") != text.npos;
+  for (const std::string_view line : split_at(text, '\n')) {
+    if (!trimmed(line).starts_with("GPU0")) continue;
+    const std::vector<std::string> cells = smi_cells(line);
+    if (cells.size() > 1 && cells[0] == "GPU0" && cells[1] == "X") return true;
+  }
+  return false;
 }
 
 Result<ImportedMachine> read_nvidia_smi_matrix(std::string_view text, const std::string& name,
