@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "busbar/doctor/nic_distances.h"
 #include "busbar/spec/reading.h"
 
 namespace busbar {
@@ -57,6 +58,7 @@ Result<FactRow> read_row(const YamlNode& node) {
 struct FactTables::LineState {
   Evidence& evidence;
   int file = 0, line = 0;
+  std::string_view text;  ///< of the file
 };
 
 Result<FactTables> FactTables::load(const Catalog& catalog) {
@@ -140,7 +142,7 @@ bool FactTables::take(const FactRow& row, std::string_view line, Section& sectio
                         row.value.empty()       ? std::string(c.value)
                         : row.value == "{host}" ? std::string(host)
                                                 : row.value,
-                        std::string(host), state.file, state.line, std::string(line), 1});
+                        std::string(host), state.file, state.line, std::string(state.text), 1});
   }
   return taken;
 }
@@ -151,11 +153,14 @@ int FactTables::read(LineSource& source, Evidence& evidence) const {
   std::vector<std::uint32_t> candidates;
   std::vector<bool> seen(tables_.size());
   std::uint64_t lines = 0, stated = 0;
-  for (std::string_view line; source.next(line);) {
+  NicDistances distances;
+  for (std::string_view text; source.next(text);) {
     ++lines;
+    const std::string said = distances.said_by(text);
+    const std::string_view line = said.empty() ? text : said;
     find_candidates(line, section, candidates);
     if (section.open && line.find(':') == line.npos) section.heading = trimmed(line);
-    LineState state{evidence, file, source.number()};
+    LineState state{evidence, file, source.number(), text};
     bool any = false;
     for (const std::uint32_t row : candidates) {
       if (!take(rows_[row], line, section, state)) continue;
