@@ -132,13 +132,14 @@ Result<Duration> read_measured(const std::string& text) {
   return *d;
 }
 
-/// Levers, where the steps for them are asked for, and the published runs like this one.
-Result<TrainExtras> extras_of(const TrainRun& run, bool levers) {
+/// Levers, where the steps for them are asked for, and for a document the published runs like this one.
+Result<TrainExtras> extras_of(const TrainRun& run, bool levers, bool document) {
   TrainExtras out;
   if (levers && run.engine != "packet") {
     LongRun watch("changes");
     BUSBAR_ASSIGN(out.levers, find_levers(run, watch));
   }
+  if (!document) return out;
   BUSBAR_ASSIGN(const std::vector<PublishedRun> published,
                 load_published_runs(Catalog(run.scenario.cluster_overrides.catalog)));
   out.like = runs_like(published, run, 5);
@@ -160,7 +161,7 @@ Result<int> run_step(const TrainFlags& o, std::vector<TrainVariant> variants, Tr
   BUSBAR_ASSIGN(const TrainRun run,
                 open ? run_without_layout(std::move(scenario), ask) : run_train(std::move(scenario), ask));
   const std::optional<ScaleRun> sizes = page && whole ? sizes_for_page(run.scenario, ask, gpus) : std::nullopt;
-  BUSBAR_ASSIGN(TrainExtras extras, extras_of(run, whole));
+  BUSBAR_ASSIGN(TrainExtras extras, extras_of(run, whole, document));
   extras.sizes = sizes ? &*sizes : nullptr;
   LongRun watch("columns");
   const std::size_t columns = 1 + variants.size();

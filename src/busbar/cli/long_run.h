@@ -38,7 +38,7 @@ class LongRun {
 
   std::string what_;
   bool shown_;
-  bool captured_;  ///< one command of many: its caller watches the signals
+  bool captured_;           ///< one command of many: its caller watches the signals
   void (*before_[2])(int);  ///< previous handlers of SIGINT and SIGTERM
   std::chrono::steady_clock::time_point start_, drawn_;
   bool on_screen_ = false;

@@ -55,12 +55,13 @@ SendClasses send_classes(std::span<const SendOver> edges, std::span<const double
   Colours of_edges, of_links;
   for (const SendOver& e : edges) of_edges.push_back(mix(mix(mix64(e.rounds), e.latency_ps), e.bytes));
   for (const double c : capacity) of_links.push_back(mix(1, c));
-  for (std::size_t known = 0, now = distinct(of_edges) + distinct(of_links);
-       classes && now > known && distinct(of_edges) < edges.size();) {
-    refine(edges, of_edges, of_links);
+  // Counting colours costs more than a round, so rounds between two counts double.
+  std::size_t known = 0, now = distinct(of_edges) + distinct(of_links);
+  for (std::size_t rounds = 1; classes && now > known; rounds *= 2) {
+    for (std::size_t i = 0; i < rounds; ++i) refine(edges, of_edges, of_links);
     known = std::exchange(now, distinct(of_edges) + distinct(of_links));
   }
-  if (!classes || distinct(of_edges) == edges.size()) {  // links may be told apart no further yet
+  if (!classes) {
     std::iota(of_edges.begin(), of_edges.end(), 0);
     std::iota(of_links.begin(), of_links.end(), 0);
   }
