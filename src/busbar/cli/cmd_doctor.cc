@@ -43,11 +43,11 @@ Status check_read(const Evidence& evidence, const FactTables& tables) {
                  {evidence.files().front().name, 0, 0, ""});
 }
 
-/// Times the faults on `machine`; nothing without one.
-Status add_predicted_costs(const DoctorFlags& o, const std::string& machine, Diagnosis& found) {
+/// Times the faults on `machine`; nothing without one. Returns the text of its files.
+Result<std::string> add_predicted_costs(const DoctorFlags& o, const std::string& machine, Diagnosis& found) {
+  if (machine.empty() && o.op.empty()) return std::string();
   if (machine.empty())
-    return o.op.empty() ? Status()
-                        : invalid("needs a machine; add --cluster dgx-h100:2, or a file", {"", 0, 0, "--collective"});
+    return invalid("needs a machine; add --cluster dgx-h100:2, or a file", {"", 0, 0, "--collective"});
   FaultCostOptions cost;
   cost.machine.cluster = machine;
   cost.machine.load = load_machine;
@@ -83,9 +83,9 @@ Result<int> run(const DoctorFlags& o) {
   }
   BUSBAR_RETURN_IF_ERROR(check_read(evidence, tables));
   Diagnosis found = diagnose(evidence, rules, tables);
-  BUSBAR_RETURN_IF_ERROR(add_predicted_costs(o, machine, found));
+  BUSBAR_ASSIGN(const std::string machine_text, add_predicted_costs(o, machine, found));
   Json j = to_json(found, evidence);
-  j["inputs_hash"] = inputs_hash(o.common);
+  j["inputs_hash"] = inputs_hash(o.common, machine_text);
   j["run"] = clock.to_json();
   return deliver(o.common, j, to_document(found, evidence, o.common.typed), fails(found, o.fail_on) ? 1 : 0);
 }

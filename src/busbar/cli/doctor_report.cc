@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <cmath>
+
 #include "busbar/base/quantity.h"
 
 namespace busbar {
@@ -48,7 +50,8 @@ Facts to_facts(const Finding& f) {
     out.items.emplace_back("", fmt::format("and {} more lines", f.evidence.size() - kMostLines));
   if (!f.candidates.empty()) out.items.emplace_back("part", parts_of(f));
   out.items.emplace_back("why", f.explanation);
-  if (f.cost_percent) out.items.emplace_back("cost", fmt::format("{:+.0f} % time ({})", *f.cost_percent, f.cost_of));
+  if (f.cost_percent)
+    out.items.emplace_back("cost", fmt::format("{:+.0f} % time ({})", std::round(*f.cost_percent) + 0.0, f.cost_of));
   for (std::size_t i = 0; i < f.fix.size(); ++i) out.items.emplace_back(i == 0 ? "fix" : "", f.fix[i]);
   return out;
 }

@@ -84,7 +84,7 @@ std::optional<std::pair<double, std::string>> cost_of(const RuleCost& cost, cons
 
 }  // namespace
 
-Status add_costs(const FaultCostOptions& options, Diagnosis& found) {
+Result<std::string> add_costs(const FaultCostOptions& options, Diagnosis& found) {
   ExpectOptions o = options.machine;
   BUSBAR_ASSIGN(const Cluster cluster, o.load(o.cluster, o.overrides));
   for (Finding& f : found.findings) {
@@ -96,7 +96,7 @@ Status add_costs(const FaultCostOptions& options, Diagnosis& found) {
     f.cost_percent = cost->first;
     f.cost_of = std::move(cost->second);
   }
-  return {};
+  return cluster.text;
 }
 
 }  // namespace busbar

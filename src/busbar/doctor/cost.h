@@ -15,7 +15,8 @@ struct FaultCostOptions {
 
 /// Fills in `cost_percent` and `cost_of` of the findings whose rules have a counterpart in the machine: 1 GiB over all
 /// GPUs, as a share of the time of the sound machine. A finding keeps no cost if the machine cannot have the fault (one
-/// node has no network) or cannot be predicted with it. Error if the machine itself cannot be built.
-Status add_costs(const FaultCostOptions& options, Diagnosis& found);
+/// node has no network) or cannot be predicted with it. Returns the text of the machine's files, for inputs_hash().
+/// Error if the machine itself cannot be built.
+Result<std::string> add_costs(const FaultCostOptions& options, Diagnosis& found);
 
 }  // namespace busbar
