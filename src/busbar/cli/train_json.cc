@@ -6,6 +6,7 @@
 #include "busbar/cli/request_line.h"
 #include "busbar/cli/session.h"
 #include "busbar/cli/train_report.h"
+#include "busbar/cli/train_verdict.h"
 #include "busbar/cli/train_volumes.h"
 #include "busbar/workload/expert_load.h"
 
@@ -163,6 +164,9 @@ Json train_json(const TrainRun& r, const CommonOptions& common) {
   for (const Relief& x : r.relief) j["relief"].push_back({{"what", x.what}, {"gain_percent", x.gain_percent}});
   j["band_percent"] = Json::array({r.band.low_percent, r.band.high_percent});
   j["band_basis"] = r.band.basis;
+  const auto [low_s, high_s] = likely_step_s(r);
+  j["likely_step_s"] = Json::array({low_s, high_s});
+  j["verdict"] = step_verdict(r).text;
   return j;
 }
 
