@@ -144,6 +144,12 @@ Facts details(const TrainRun& r) {
 
 }  // namespace
 
+std::span<const int> memory_colours() {
+  static constexpr int kColours[] = {colour::kCompute, colour::kTp, colour::kOptimizer, colour::kDp,   colour::kPp,
+                                     colour::kIdle,    colour::kCp, colour::kEp,        colour::kIdle, colour::kOther};
+  return kColours;
+}
+
 Bar breakdown_bar(std::string name, const Breakdown& b) {
   Bar bar{std::move(name), {}};
   for (const auto& [part, d] : breakdown_rows(b))
@@ -178,11 +184,10 @@ Bars memory_bars(const TrainRun& r) {
   Bars bars;
   bars.title = fmt::format("Memory per GPU at its peak (stage {})", m.stage);
   bars.unit = "GB";
-  constexpr int kColours[] = {colour::kCompute, colour::kTp, colour::kOptimizer, colour::kDp,   colour::kPp,
-                              colour::kIdle,    colour::kCp, colour::kEp,        colour::kIdle, colour::kOther};
   const auto gb = [](Bytes b) { return static_cast<double>(count(b)) / 1e9; };
   Bar bar{"GPU", {}};
-  for (const auto& [name, bytes] : memory_parts(m)) bar.parts.push_back({name, gb(bytes), kColours[bar.parts.size()]});
+  for (const auto& [name, bytes] : memory_parts(m))
+    bar.parts.push_back({name, gb(bytes), memory_colours()[bar.parts.size()]});
   bars.bars.push_back(std::move(bar));
   bars.mark = gb(r.memory_capacity);
   bars.mark_name = "capacity";

@@ -1,6 +1,7 @@
 // A predicted step as JSON and as a document.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -34,5 +35,7 @@ Json layout_json(const LayoutSpec& layout);
 std::vector<std::pair<std::string, Duration>> breakdown_rows(const Breakdown& b);
 /// The parts that are not zero, in seconds.
 Bar breakdown_bar(std::string name, const Breakdown& b);
+/// The colours of memory_parts(), in their order.
+std::span<const int> memory_colours();
 
 }  // namespace busbar
