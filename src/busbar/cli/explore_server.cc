@@ -1,0 +1,190 @@
+#include "busbar/cli/explore_server.h"
+
+#include <arpa/inet.h>
+#include <fmt/core.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <optional>
+#include <string_view>
+#include <thread>
+#include <utility>
+
+#include "busbar/cli/http_head.h"
+
+namespace busbar {
+
+struct LocalServer::State {
+  int listener = -1;
+  int stop[2] = {-1, -1};  ///< a pipe; it ends when the server does, and wakes all threads
+  std::uint32_t port = 0;
+  std::string secret;
+  Answer answer;
+  std::vector<std::thread> threads;
+
+  State() = default;
+  ~State() {
+    for (const int file : {listener, stop[0], stop[1]})
+      if (file >= 0) close(file);
+  }
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+
+  bool trusts(const HttpHead& head) const;
+  LocalReply reply(const std::optional<HttpHead>& head) const;
+  void serve(int connection) const;
+  void work() const;
+};
+
+namespace {
+
+constexpr int kThreads = 8;  // a browser may keep some connections open without a request
+constexpr std::size_t kLongestHead = 16384;
+constexpr std::chrono::seconds kPatience(5);  // for a request to come, and for a reply to be taken
+
+using Clock = std::chrono::steady_clock;
+
+/// Whether `file` is ready for `events` before `deadline` and before `stop` ends.
+bool ready(int file, short events, int stop, std::optional<Clock::time_point> deadline) {
+  pollfd files[] = {{file, events, 0}, {stop, POLLIN, 0}};
+  while (true) {
+    int ms = -1;
+    if (deadline) {
+      ms = static_cast<int>(std::chrono::duration_cast<std::chrono::milliseconds>(*deadline - Clock::now()).count());
+      if (ms <= 0) return false;
+    }
+    const int found = poll(files, 2, ms);
+    if (found < 0 && errno == EINTR) continue;
+    return found > 0 && files[1].revents == 0;
+  }
+}
+
+/// The head of a request, without the empty line that ends it; nothing if none comes.
+std::optional<std::string> receive_head(int connection, int stop) {
+  constexpr std::string_view kEnd = "\r\n\r\n";
+  const Clock::time_point deadline = Clock::now() + kPatience;
+  std::string text;
+  std::array<char, 4096> part{};
+  while (text.size() <= kLongestHead && ready(connection, POLLIN, stop, deadline)) {
+    const ssize_t got = recv(connection, part.data(), part.size(), 0);
+    if (got <= 0) break;
+    text.append(part.data(), static_cast<std::size_t>(got));
+    if (const std::size_t end = text.find(kEnd); end != std::string::npos) return text.substr(0, end + 2);
+  }
+  return std::nullopt;
+}
+
+void send_all(int connection, int stop, std::string_view text) {
+  const Clock::time_point deadline = Clock::now() + kPatience;
+  while (!text.empty() && ready(connection, POLLOUT, stop, deadline)) {
+    const ssize_t sent = send(connection, text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent < 0 && errno != EAGAIN && errno != EINTR) return;
+    if (sent > 0) text.remove_prefix(static_cast<std::size_t>(sent));
+  }
+}
+
+std::string response(const LocalReply& reply) {
+  const char* const reason = reply.status == 200 ? "OK" : reply.status == 404 ? "Not Found" : "Refused";
+  std::string out = fmt::format(
+      "HTTP/1.1 {} {}\r\nContent-Type: {}\r\nContent-Length: {}\r\nConnection: close\r\nCache-Control: no-store\r\n"
+      "Referrer-Policy: no-referrer\r\nX-Content-Type-Options: nosniff\r\nCross-Origin-Resource-Policy: "
+      "same-origin\r\n",
+      reply.status, reason, reply.type, reply.body.size());
+  for (const auto& [name, value] : reply.headers) out += fmt::format("{}: {}\r\n", name, value);
+  return out + "\r\n" + reply.body;
+}
+
+/// Its time does not depend on where the texts differ.
+bool same_secret(std::string_view a, std::string_view b) {
+  if (a.size() != b.size()) return false;
+  unsigned differs = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) differs |= static_cast<unsigned char>(a[i] ^ b[i]);
+  return differs == 0;
+}
+
+/// A socket that listens on 127.0.0.1, and its port. Without SO_REUSEPORT: two servers never share a port.
+std::optional<std::uint32_t> listen_on(std::uint32_t port, int& listener) {
+  listener = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  const int yes = 1;
+  setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);  // a port is free again at once
+  sockaddr_in place{};
+  place.sin_family = AF_INET;
+  place.sin_port = htons(static_cast<std::uint16_t>(port));
+  place.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof place;
+  auto* const address = reinterpret_cast<sockaddr*>(&place);
+  if (listener < 0 || bind(listener, address, size) != 0 || listen(listener, SOMAXCONN) != 0 ||
+      getsockname(listener, address, &size) != 0)
+    return std::nullopt;
+  return ntohs(place.sin_port);
+}
+
+}  // namespace
+
+Result<std::string> random_digits() {
+  std::array<unsigned char, 16> bytes{};
+  if (getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size()))
+    return Error{ErrorCode::kIo, "the system gives no random numbers", {}};
+  std::string out;
+  for (const unsigned char byte : bytes) out += fmt::format("{:02x}", byte);
+  return out;
+}
+
+bool LocalServer::State::trusts(const HttpHead& head) const {
+  if (head.host != fmt::format("127.0.0.1:{}", port) && head.host != fmt::format("localhost:{}", port)) return false;
+  return head.method == "GET" && same_secret(std::string_view(head.path).substr(1, head.path.find('/', 1) - 1), secret);
+}
+
+LocalReply LocalServer::State::reply(const std::optional<HttpHead>& head) const {
+  if (!head) return {400, "text/plain", "this is no request of a page of busbar explore\n"};
+  if (!trusts(*head)) return {403, "text/plain", "refused: use the address that busbar explore printed\n"};
+  return answer({head->path.substr(1 + secret.size()), head->query});
+}
+
+void LocalServer::State::serve(int connection) const {
+  if (const std::optional<std::string> text = receive_head(connection, stop[0]))
+    send_all(connection, stop[0], response(reply(parse_http_head(*text))));
+  close(connection);
+}
+
+void LocalServer::State::work() const {
+  while (ready(listener, POLLIN, stop[0], std::nullopt)) {
+    const int connection = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
+    if (connection >= 0) serve(connection);  // below 0: another thread was faster, or the browser left
+  }
+}
+
+LocalServer::LocalServer(std::unique_ptr<State> state) : state_(std::move(state)) {}
+
+Result<std::unique_ptr<LocalServer>> LocalServer::open(std::uint32_t port, Answer answer) {
+  auto state = std::make_unique<State>();
+  BUSBAR_ASSIGN(state->secret, random_digits());
+  state->answer = std::move(answer);
+  const std::optional<std::uint32_t> bound = listen_on(port, state->listener);
+  if (!bound || pipe(state->stop) != 0)
+    return Error{ErrorCode::kIo,
+                 fmt::format("port {} is in use or not allowed; use another, or 0 for any free one", port),
+                 {"", 0, 0, "--port"}};
+  state->port = *bound;
+  for (int t = 0; t < kThreads; ++t) state->threads.emplace_back([s = state.get()] { s->work(); });
+  return std::unique_ptr<LocalServer>(new LocalServer(std::move(state)));
+}
+
+LocalServer::~LocalServer() {
+  close(std::exchange(state_->stop[1], -1));
+  for (std::thread& thread : state_->threads) thread.join();
+}
+
+std::string LocalServer::address() const {
+  return fmt::format("http://127.0.0.1:{}/{}/", state_->port, state_->secret);
+}
+
+std::uint32_t LocalServer::port() const { return state_->port; }
+
+}  // namespace busbar

@@ -1,0 +1,54 @@
+// A web server for one user of this machine: it listens on 127.0.0.1, and every address of it begins with a secret.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "busbar/base/result.h"
+
+namespace busbar {
+
+/// 128 random bits as 32 hexadecimal digits. Error kIo if the system gives none.
+Result<std::string> random_digits();
+
+struct LocalRequest {
+  std::string path;                                         ///< "/answer", without the secret
+  std::vector<std::pair<std::string, std::string>> values;  ///< of the query, by name
+};
+struct LocalReply {
+  int status = 200;
+  std::string type, body;
+  std::vector<std::pair<std::string, std::string>> headers{};
+};
+
+/// 1. Only connections from this machine reach it.
+/// 2. A request without the secret, or whose Host is not 127.0.0.1 or localhost with this port, gets 403 and nothing
+///    else: other users do not know the secret, and pages of other sites cannot send the Host.
+/// 3. It knows no files: `answer` makes every reply, on threads of the server, several at the same time.
+/// 4. Requests have no body, and each has a connection of its own.
+class LocalServer {
+ public:
+  using Answer = std::function<LocalReply(const LocalRequest&)>;
+
+  /// `port` 0: any free one. Errors: kIo if the port cannot be used, or the system gives no random numbers.
+  static Result<std::unique_ptr<LocalServer>> open(std::uint32_t port, Answer answer);
+  /// Waits for the requests in work.
+  ~LocalServer();
+  LocalServer(const LocalServer&) = delete;
+  LocalServer& operator=(const LocalServer&) = delete;
+
+  /// "http://127.0.0.1:40213/6d1f.../"
+  std::string address() const;
+  std::uint32_t port() const;
+
+ private:
+  struct State;
+  explicit LocalServer(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace busbar
