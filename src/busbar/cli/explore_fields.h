@@ -1,0 +1,24 @@
+// What the page of `busbar explore` lets a user choose, and the command line of a choice.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "busbar/base/json.h"
+#include "busbar/base/result.h"
+
+namespace busbar {
+
+/// Names and values as the page sends them, in its order: {"model", "llama3-70b"}.
+using ExploreChoice = std::vector<std::pair<std::string, std::string>>;
+
+/// The fields of the page, each with key, label, help, first value, and the values of its list or of its slider.
+Json explore_fields();
+
+/// {"train", "dgx-h100:64", "llama3-70b", "--tp", "8", ...}. An empty value leaves the command its default. Machine,
+/// fabric and model are names of the catalogue, never files; `train` itself checks numbers and words.
+/// Errors: kInvalid for a field that the page lacks, a name that the catalogue lacks, or signs that no value has.
+Result<std::vector<std::string>> explore_words(const ExploreChoice& choice);
+
+}  // namespace busbar
