@@ -1,0 +1,100 @@
+#include "busbar/cli/explore_page.h"
+
+#include <fmt/core.h>
+
+#include "busbar/base/json.h"
+#include "busbar/cli/explore_fields.h"
+#include "busbar/cli/train_report.h"
+#include "busbar/cli/train_verdict.h"
+#include "busbar/report/style.h"
+#include "busbar/workload/memory.h"
+
+namespace busbar {
+namespace {
+
+constexpr std::string_view kStyle = R"(.page{max-width:1320px;padding-top:24px}
+.both{display:grid;grid-template-columns:minmax(300px,380px) minmax(0,1fr);gap:0 40px;align-items:start}
+@media(max-width:860px){.both{grid-template-columns:minmax(0,1fr)}.page{padding:16px}}
+form div{display:grid;grid-template-columns:9.5rem minmax(0,1fr) 5.5rem;gap:0 10px;align-items:center;min-height:36px}
+form label{font-size:.875rem;line-height:1.25}
+select,input[type=number]{font:inherit;font-size:.875rem;color:var(--ink);background:var(--bg);border:1px solid var(--muted);border-radius:4px;padding:3px 6px;width:100%;min-width:0}
+select{grid-column:2/4}input[type=range]{width:100%;min-width:0;accent-color:var(--accent)}
+button{font:inherit;font-size:.875rem;color:var(--ink);background:var(--soft);border:1px solid var(--muted);border-radius:4px;padding:4px 12px;cursor:pointer}
+:focus-visible{outline:3px solid var(--accent);outline-offset:2px}
+.bad{border-left-color:var(--c2)}.late{opacity:.55}
+.bar{position:relative;display:flex;height:34px;border:1px solid var(--rule);border-radius:3px;overflow:hidden;background:var(--soft)}
+.bar i{flex:none;height:100%}
+.buttons{display:flex;flex-wrap:wrap;gap:10px;align-items:center;margin:0 0 12px}.line{margin:0 0 12px}
+)";
+
+/// `text` for a script element: without "<", nothing in it ends the element.
+std::string for_script(std::string text) {
+  for (std::size_t at = text.find('<'); at != std::string::npos; at = text.find('<', at))
+    text.replace(at, 1, "\\u003c");
+  return text;
+}
+
+Json step_parts_json() {
+  Json out = Json::array();
+  for (const StepPart& p : step_parts()) out.push_back({{"key", p.key}, {"name", p.words}, {"colour", p.colour}});
+  return out;
+}
+
+Json memory_parts_json() {
+  Json out = Json::array();
+  for (const MemoryPart& p : memory_parts({}))
+    out.push_back({{"key", p.name}, {"name", p.name}, {"colour", memory_colours()[out.size()]}});
+  return out;
+}
+
+}  // namespace
+
+std::string explore_policy(std::string_view nonce) {
+  return fmt::format(
+      "default-src 'none'; script-src 'nonce-{0}'; style-src 'nonce-{0}'; connect-src 'self'; img-src data:; base-uri "
+      "'none'; "
+      "form-action 'none'; frame-ancestors 'none'",
+      nonce);
+}
+
+std::string explore_page(std::string_view nonce) {
+  const Json facts{{"fields", explore_fields()}, {"step", step_parts_json()}, {"memory", memory_parts_json()}};
+  return fmt::format(R"(<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8"/>
+<meta name="viewport" content="width=device-width, initial-scale=1"/>
+<meta name="color-scheme" content="light dark"/>
+<link rel="icon" href="data:,"/>
+<title>busbar explore</title>
+<style nonce="{0}">
+{1}{2}{3}</style>
+</head>
+<body>
+<div class="page">
+<h1>One training step</h1>
+<div class="both">
+<form id="fields" aria-label="machine, model and layout"></form>
+<main>
+<p class="highlight" id="verdict" role="status">Computing.</p>
+<div class="facts"><dl id="facts"></dl></div>
+<figure class="brief"><figcaption id="step-title">Where the time goes</figcaption><div class="bar" id="step"></div>
+<ul class="legend" id="step-legend"></ul></figure>
+<figure class="brief"><figcaption id="memory-title">Memory per GPU</figcaption><div class="bar" id="memory"></div>
+<ul class="legend" id="memory-legend"></ul></figure>
+<p class="command line"><code id="command"></code></p>
+<div class="buttons"><button type="button" id="copy">Copy the command</button>
+<button type="button" id="save">Save the report</button><span class="note" id="time" role="status"></span></div>
+</main>
+</div>
+<noscript><p>This page needs its script. The command busbar train answers without a browser.</p></noscript>
+</div>
+<script nonce="{0}">const facts = {4};
+{5}</script>
+</body>
+</html>
+)",
+                     nonce, palette_css(":root"), page_css(), kStyle, for_script(facts.dump()), explore_script());
+}
+
+}  // namespace busbar
