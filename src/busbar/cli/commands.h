@@ -16,6 +16,7 @@ Command compare_command(const std::string& typed);
 Command cost_command(const std::string& typed);
 Command doctor_command(const std::string& typed);
 Command expect_command(const std::string& typed);
+Command explore_command(const std::string& typed);
 Command flows_command(const std::string& typed);
 Command import_command(const std::string& typed);
 Command localize_command(const std::string& typed);

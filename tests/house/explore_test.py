@@ -1,0 +1,151 @@
+"""The page of `busbar explore`: who reaches it, what it answers, how it ends.
+
+    tests/house/explore_test.py BUSBAR
+"""
+import http.client
+import json
+import pathlib
+import re
+import shlex
+import signal
+import socket
+import subprocess
+import sys
+import unittest
+import urllib.parse
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+TIME_LIMIT_S = 60
+STEP = {"node": "dgx-h100", "nodes": "4", "model": "llama3-8b", "tp": "8", "pp": "2", "global_batch": "64"}
+
+
+class Explore(unittest.TestCase):
+    busbar = None
+
+    def setUp(self):
+        self.server = subprocess.Popen([self.busbar, "explore", "--json"], stdin=subprocess.PIPE,
+                                       stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT)
+        self.addCleanup(self.end)
+        self.said = json.loads(self.server.stdout.readline())
+        self.port = self.said["port"]
+        self.secret = urllib.parse.urlsplit(self.said["address"]).path
+
+    def end(self):
+        self.server.kill()
+        self.server.communicate(timeout=TIME_LIMIT_S)
+
+    def get(self, path, host=None, method="GET", body=None):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=TIME_LIMIT_S)
+        self.addCleanup(connection.close)
+        connection.request(method, path, body, {"Host": host or f"127.0.0.1:{self.port}"})
+        reply = connection.getresponse()
+        return reply.status, reply.read().decode(), reply.headers
+
+    def answer(self, **values):
+        status, text, _ = self.get(self.secret + "answer?" + urllib.parse.urlencode({**STEP, **values}))
+        self.assertEqual(status, 200)
+        return json.loads(text)
+
+    def test_only_the_secret_address_of_this_machine_is_answered(self):
+        wrong = self.secret[:-2] + ("0" if self.secret[-2] != "0" else "1") + "/"
+        for path in ("/", wrong, wrong + "answer?node=dgx-h100", self.secret[:-3] + "/", self.secret.rstrip("/") + "0/",
+                     "/answer", "//" + self.secret.strip("/") + "/"):
+            with self.subTest(path):
+                self.assertEqual(self.get(path)[0], 403)
+        for host in ("example.org", f"example.org:{self.port}", "127.0.0.1", f"localhost:{self.port + 1}",
+                     f"127.0.0.1.example.org:{self.port}"):
+            with self.subTest(host):
+                self.assertEqual(self.get(self.secret, host)[0], 403)
+        for method in ("POST", "PUT", "DELETE", "HEAD", "OPTIONS"):
+            with self.subTest(method):
+                self.assertEqual(self.get(self.secret, method=method)[0], 403)
+        self.assertEqual(self.get(self.secret)[0], 200)
+        self.assertEqual(self.get(self.secret, f"localhost:{self.port}")[0], 200)
+        self.assertEqual(self.get(self.secret + "../etc/passwd")[0], 404)
+
+    def raw(self, data):
+        with socket.create_connection(("127.0.0.1", self.port), timeout=TIME_LIMIT_S) as connection:
+            connection.sendall(data)
+            connection.shutdown(socket.SHUT_WR)
+            return connection.makefile("rb").readline().decode().split(" ")[1:2]
+
+    def test_what_is_no_request_neither_gets_a_page_nor_stops_the_server(self):
+        get = f"GET {self.secret} HTTP/1.1\r\n".encode()
+        host = f"Host: 127.0.0.1:{self.port}\r\n".encode()
+        self.assertEqual(self.raw(get + host + b"\r\n"), ["200"])
+        for data, status in ((b"", []), (b"\0" * 1000, []), (get, []), (get + b"\r\n", ["400"]),
+                             (get + host + host + b"\r\n", ["400"]), (b"\x16\x03\x01\r\n\r\n", ["400"])):
+            with self.subTest(data):
+                self.assertEqual(self.raw(data), status)
+        idle = [socket.create_connection(("127.0.0.1", self.port)) for _ in range(6)]  # as browsers open in advance
+        self.assertEqual(self.raw(get + host + b"\r\n"), ["200"])
+        for connection in idle:
+            connection.close()
+
+    def test_it_listens_on_no_other_address(self):
+        listening = [line.split() for line in pathlib.Path("/proc/net/tcp").read_text().splitlines()[1:]]
+        mine = [line[1] for line in listening if line[3] == "0A" and line[1].endswith(f":{self.port:04X}")]
+        self.assertEqual(mine, [f"0100007F:{self.port:04X}"])
+
+    def test_the_browser_runs_nothing_but_the_script_of_the_page(self):
+        _, page, headers = self.get(self.secret)
+        policy = headers["Content-Security-Policy"]
+        self.assertIn("default-src 'none'", policy)
+        nonce = re.search(r"script-src 'nonce-([0-9a-f]{32})';", policy)[1]
+        self.assertEqual(re.findall(r"<(?:script|style)[^>]*>", page), [f'<{e} nonce="{nonce}">' for e in ("style", "script")])
+        self.assertNotIn(nonce, self.get(self.secret)[2]["Content-Security-Policy"])
+
+    def test_an_answer_is_what_train_prints(self):
+        for more in ({}, {"fabric": "roce-400g-rail", "zero": "3", "pp": "1"}, {"nodes": "1", "tp": "1", "pp": "1", "zero": "0"}):
+            with self.subTest(more):
+                got = self.answer(**more)
+                words = shlex.split(got["command"])
+                self.assertEqual(words[:2], ["busbar", "train"])
+                run = subprocess.run([self.busbar, *words[1:], "--json"], capture_output=True, text=True, check=False)
+                expected = json.loads(run.stdout)
+                for result in (got["result"], expected):
+                    del result["run"]
+                self.assertEqual(got["result"], expected)
+                self.assertEqual(got["status"], run.returncode)
+                self.assertEqual("busbar: " + got["message"] if got["message"] else "", run.stderr.strip())
+                self.assertLess(expected["likely_step_s"][0], expected["likely_step_s"][1])
+
+    def test_bad_values_get_the_message_of_the_command(self):
+        for change, message in (({"tp": "3"}, "--tp: 32 attention heads are not divisible by tp 3"),
+                                ({"tp": "x"}, "--tp"), ({"recompute": "all"}, "all"), ({"nodes": "0"}, "0"),
+                                ({"node": "dgx-h10"}, "machine: the catalogue has no 'dgx-h10'; did you mean"),
+                                ({"node": ""}, "node: is missing"),
+                                ({"model": "README.md"}, "model: is no value"), ({"model": "../x"}, "model: is no value"),
+                                ({"fabric": "--html=x"}, "fabric: is no value"), ({"tp": "--html"}, "is no value"),
+                                ({"html": "x"}, "the page has no such field")):
+            with self.subTest(change):
+                got = self.answer(**change)
+                self.assertEqual((got["status"], got["result"]), (2, None))
+                self.assertIn(message, got["message"])
+
+    def test_the_report_is_the_page_of_train(self):
+        status, page, headers = self.get(self.secret + "report?" + urllib.parse.urlencode(STEP))
+        self.assertEqual((status, headers["Content-Disposition"]), (200, 'attachment; filename="step.html"'))
+        self.assertIn("busbar train dgx-h100:4 llama3-8b --tp 8 --pp 2 --global-batch 64 --html step.html", page)
+        self.assertEqual(self.get(self.secret + "report?node=dgx-h100")[0], 400)
+
+    def test_it_ends_with_a_signal_and_with_its_terminal(self):
+        self.server.send_signal(signal.SIGINT)
+        self.assertEqual(self.server.wait(TIME_LIMIT_S), 0)
+        self.end()
+        self.setUp()
+        self.server.stdin.close()
+        self.assertEqual(self.server.wait(TIME_LIMIT_S), 0)
+        self.server.stdin = None
+
+    def test_a_port_that_is_taken_or_none_is_refused(self):
+        for port, message in ((self.port, "in use"), (65536, "is no port")):
+            run = subprocess.run([self.busbar, "explore", "--port", str(port)], capture_output=True, text=True, check=False,
+                                 timeout=TIME_LIMIT_S)
+            self.assertEqual((run.returncode, run.stdout), (2, ""))
+            self.assertRegex(run.stderr, f"^busbar: --port: .*{message}")
+
+
+if __name__ == "__main__":
+    Explore.busbar = str(pathlib.Path(sys.argv.pop(1)).resolve())
+    unittest.main()
