@@ -1,4 +1,5 @@
-"""The front of `plan --pareto` against all layouts of its space, which `train` times from the same lists.
+"""The front of `plan --pareto` against all layouts of its space, which `train` times from the same lists; and `plan` on
+several threads.
 
     tests/house/layouts_test.py BUSBAR
 """
@@ -40,6 +41,14 @@ class Layouts(unittest.TestCase):
         for faster, slower in zip(front, front[1:]):
             self.assertLess(faster["step_time_ps"], slower["step_time_ps"])
             self.assertGreater(faster["memory_bytes"], slower["memory_bytes"])
+
+    def test_threads_change_nothing(self):
+        for space in SPACES:
+            plans = [busbar("plan", *space.split(), "--pareto", "--threads", n) for n in "123"]
+            for plan in plans:
+                del plan["run"]
+            self.assertEqual(plans[0], plans[1])
+            self.assertEqual(plans[0], plans[2])
 
 
 unittest.main()

@@ -18,7 +18,7 @@ struct PlanFlags {
   ScenarioFlags flags;
   PlanLists lists;
   PredictOptions predict;
-  std::uint32_t gpus = 0, rows = 10;
+  std::uint32_t gpus = 0, rows = 10, threads = 1;
   std::string within;
   bool pareto = false;
 };
@@ -35,6 +35,9 @@ Result<int> run(PlanFlags& o) {
                                               o.flags.cluster));
     o.flags.cluster = sized.name;
   }
+  constexpr std::uint32_t kMostThreads = 256;
+  if (o.threads == 0 || o.threads > kMostThreads)
+    return flag_error("--threads", fmt::format("{} is not a number from 1 to {}", o.threads, kMostThreads));
   double within_s = 0;
   if (!o.within.empty()) {
     const Result<Duration> within = parse_duration(o.within);
@@ -51,7 +54,7 @@ Result<int> run(PlanFlags& o) {
   ask.predict = o.predict;
   StepRequest request{o.flags.cluster, o.flags.model, o.flags.layout, o.common.overrides, o.predict, o.common.engine};
   BUSBAR_ASSIGN(const PlanRun plan,
-                run_plan(std::move(request), std::move(scenario), o.lists, ask, within_s, o.pareto));
+                run_plan(std::move(request), std::move(scenario), o.lists, ask, {within_s, o.pareto, o.threads}));
   Json j = plan_json(plan, o.common);
   j["run"] = clock.to_json();
   j["run"]["search_s"] = plan.seconds;
@@ -102,6 +105,8 @@ Command plan_command(const std::string& typed) {
        &s.schedule},
       {"--within", "TIME", "stop after this time with the best so far: 500ms (default: when it is proven)", "Search",
        &o->within},
+      {"--threads", "N", "layouts to look at at the same time (default 1); the answer is the same", "Search",
+       &o->threads},
       {"--pareto", "", "also search for the fastest layouts with less memory, in steps of 5 %", "Search", &o->pareto},
       {"--rows", "N", "layouts to show (default 10)", "Output", &o->rows},
   };

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
+#include <memory>
 
 #include "busbar/base/quantity.h"
 #include "busbar/cli/flags.h"
@@ -89,9 +90,10 @@ std::uint32_t gpus_of_job(const TrainRun& run) {
   return static_cast<std::uint32_t>(run.cluster().topology.gpus().size()) / run.settings.jobs;
 }
 
-/// A search on an opened machine with `capacity` per GPU. `go_on(timed)` is asked before each layout.
+/// A search on an opened machine with `capacity` per GPU. `others`: the same machine, opened for further threads.
+/// `go_on(timed)` is asked before each layout.
 Result<Plan> search_on(const TrainRun& machine, std::uint32_t gpus, const PlanSpace& space, Bytes capacity,
-                       std::function<bool(std::size_t)> go_on) {
+                       std::function<bool(std::size_t)> go_on, const std::vector<TrainRun>& others = {}) {
   const ModelSpec& model = machine.scenario.model;
   CallFloors floors(*machine.machine);
   PlanAsk search;
@@ -103,6 +105,12 @@ Result<Plan> search_on(const TrainRun& machine, std::uint32_t gpus, const PlanSp
     return step_with(machine, layout);
   };
   search.go_on = [&] { return go_on(timed); };
+  std::vector<std::unique_ptr<CallFloors>> floors_of_others;
+  for (const TrainRun& other : others) {
+    floors_of_others.push_back(std::make_unique<CallFloors>(*other.machine));
+    search.others.push_back(
+        {floors_of_others.back().get(), [&other](const LayoutSpec& layout) { return step_with(other, layout); }});
+  }
   BUSBAR_ASSIGN(Plan plan, search_plan(space, model, machine.kernels, floors, search));
   if (!plan.layouts.empty() || !plan.complete) return plan;
   if (plan.least) return nothing_fits(*plan.least, search.capacity);
@@ -125,14 +133,15 @@ std::vector<PlannedLayout> front_of(std::vector<PlannedLayout> layouts) {
 }
 
 /// Sets run.front. `whole`: searches again and again with the memory of the best over kFrontSlack, until nothing fits.
-Status find_front(PlanRun& run, const PlanSpace& space, bool whole, const std::function<bool(std::size_t)>& go_on) {
+Status find_front(PlanRun& run, const PlanSpace& space, bool whole, const std::function<bool(std::size_t)>& go_on,
+                  const std::vector<TrainRun>& others) {
   std::vector<PlannedLayout> timed = run.plan.layouts;
   const std::uint32_t gpus = gpus_of_job(run.machine);
   bool more = whole && run.plan.complete;
   for (std::size_t best = 0; more;) {
     const double least = static_cast<double>(count(timed[best].memory.total()));
     Result<Plan> plan =
-        search_on(run.machine, gpus, space, Bytes{static_cast<std::uint64_t>(least / kFrontSlack)}, go_on);
+        search_on(run.machine, gpus, space, Bytes{static_cast<std::uint64_t>(least / kFrontSlack)}, go_on, others);
     if (!plan.ok() && plan.error().code != ErrorCode::kDoesNotFit) return plan.error();
     run.front_proven = !plan.ok();
     more = plan.ok() && plan->complete;
@@ -164,10 +173,14 @@ Result<PlanSpace> read_space(const PlanLists& lists, LayoutSpec base) {
 }
 
 Result<PlanRun> run_plan(StepRequest request, Scenario scenario, const PlanLists& lists, const TrainAsk& ask,
-                         double within_s, bool whole_front) {
+                         const PlanEffort& effort) {
   BUSBAR_ASSIGN(const PlanSpace space, read_space(lists, scenario.layout));
   PlanRun run{.machine = {}, .request = std::move(request), .plan = {}};
-  BUSBAR_ASSIGN(run.machine, open_train(std::move(scenario), ask));
+  BUSBAR_ASSIGN(run.machine, open_train(scenario, ask));
+  std::vector<TrainRun> others(effort.threads - 1);
+  for (TrainRun& other : others) {
+    BUSBAR_ASSIGN(other, open_train(scenario, ask));
+  }
   run.capacity = gpu_memory(run.machine.cluster().topology);
   const auto start = std::chrono::steady_clock::now();
   const auto seconds = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); };
@@ -175,11 +188,11 @@ Result<PlanRun> run_plan(StepRequest request, Scenario scenario, const PlanLists
   std::size_t steps = 0;
   const auto go_on = [&](std::size_t) {  // how many are left is not known
     ++steps;
-    return watch.go_on(steps, steps + 1) && (within_s <= 0 || seconds() < within_s);
+    return watch.go_on(steps, steps + 1) && (effort.within_s <= 0 || seconds() < effort.within_s);
   };
-  BUSBAR_ASSIGN(run.plan, search_on(run.machine, gpus_of_job(run.machine), space, run.capacity, go_on));
+  BUSBAR_ASSIGN(run.plan, search_on(run.machine, gpus_of_job(run.machine), space, run.capacity, go_on, others));
   if (!run.plan.layouts.empty()) {
-    BUSBAR_RETURN_IF_ERROR(find_front(run, space, whole_front, go_on));
+    BUSBAR_RETURN_IF_ERROR(find_front(run, space, effort.whole_front, go_on, others));
     run.seconds = seconds();
     return run;
   }

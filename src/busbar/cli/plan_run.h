@@ -31,12 +31,15 @@ struct PlanRun {
 };
 constexpr double kFrontSlack = 1.05;
 
-/// `within_s`: the search stops after so long with the best so far; 0: when it is complete. `whole_front`: also search
-/// for the fastest layout with less and less memory.
+struct PlanEffort {
+  double within_s = 0;        ///< the search stops after so long with the best so far; 0: when it is complete
+  bool whole_front = false;   ///< also search for the fastest layout with less and less memory
+  std::uint32_t threads = 1;  ///< change nothing but the time that the search takes
+};
 /// Errors: kDoesNotFit, with the layout that needs least, when none fits; kInvalid when no layout divides the GPUs, the
 /// model and the batch.
 Result<PlanRun> run_plan(StepRequest request, Scenario scenario, const PlanLists& lists, const TrainAsk& ask,
-                         double within_s, bool whole_front);
+                         const PlanEffort& effort);
 
 /// Whether a flag or a file gave a degree or another key that a search chooses.
 bool names_a_layout(const LayoutSpec& layout);

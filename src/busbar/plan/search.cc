@@ -1,8 +1,13 @@
 #include "busbar/plan/search.h"
 
 #include <algorithm>
+#include <array>
+#include <atomic>
+#include <functional>
+#include <map>
 #include <queue>
 #include <set>
+#include <thread>
 #include <tuple>
 
 #include "busbar/plan/memory_floor.h"
@@ -15,19 +20,20 @@ class Search {
  public:
   Search(const PlanSpace& space, const ModelSpec& model, const KernelTable& kernels, CallFloors& floors,
          const PlanAsk& ask)
-      : space_(space), model_(model), kernels_(kernels), floors_(floors), ask_(ask) {}
+      : space_(space), model_(model), kernels_(kernels), floors_(floors), ask_(ask), own_{&floors, ask.time} {}
 
   Result<Plan> run() {
     BUSBAR_RETURN_IF_ERROR(open());
     while (!queue_.empty() && queue_.top().bound < best_) {
       if (!ask_.go_on()) break;
+      look_ahead();
       const Entry next = queue_.top();
       queue_.pop();
       if (next.fitting == kNone32 && tried_.contains({next.point, next.zero})) continue;
       if (next.fitting == kNone32) {
-        BUSBAR_RETURN_IF_ERROR(fit(points_[next.point], next.zero, next.bound));
+        BUSBAR_RETURN_IF_ERROR(fit(next));
       } else {
-        BUSBAR_RETURN_IF_ERROR(time(next.fitting));
+        BUSBAR_RETURN_IF_ERROR(time(next));
       }
     }
     close();
@@ -35,10 +41,12 @@ class Search {
   }
 
  private:
+  using Key = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>;
   struct Entry {
     Duration bound;
     std::uint32_t point = 0, zero = 0;
     std::uint32_t fitting = kNone32;  ///< index into fitting_: the bound is that of its program
+    Key key() const { return {point, zero, fitting}; }
     /// The least bound first; of equal ones, those that fit and then the first of the space.
     bool operator<(const Entry& o) const {
       if (bound != o.bound) return bound > o.bound;
@@ -46,6 +54,15 @@ class Search {
       if (fitting != kNone32) return fitting > o.fitting;
       return point != o.point ? point > o.point : zero > o.zero;
     }
+  };
+
+  /// What the search learns from an entry.
+  struct Look {
+    Status done;           ///< errors of the bound or of the time
+    bool refused = false;  ///< not a layout of this model on these GPUs
+    bool fits = false;
+    PlannedLayout layout{};  ///< with its bound, of an entry that had none
+    StepResult step{};       ///< of an entry that fits
   };
 
   struct TooLarge {
@@ -96,7 +113,8 @@ class Search {
       if (!fits(l)) continue;
       ++tries;
       tried_.insert({e.point, e.zero});
-      BUSBAR_RETURN_IF_ERROR(put_back(std::move(l)));
+      BUSBAR_RETURN_IF_ERROR(raise_bound(l, *own_.floors));
+      put_back(std::move(l));
       if (fitting_.back().bound >= least) continue;
       least = fitting_.back().bound;
       best = static_cast<std::uint32_t>(fitting_.size()) - 1;
@@ -108,29 +126,86 @@ class Search {
     return {};
   }
 
-  /// Puts the layout back with the bound of its program, if it fits.
-  Status fit(const PlanPoint& point, std::uint32_t zero, Duration quick) {
-    Result<LayoutSpec> layout = resolve_layout(layout_of(space_, point, zero), model_, ask_.gpus);
-    if (!layout.ok()) {
-      ++plan_.refused;
-      return {};
+  Look look(const Entry& e, const PlanWorker& worker) const {
+    Look out;
+    if (e.fitting != kNone32) {
+      Result<StepResult> step = worker.time(fitting_[e.fitting].layout);
+      if (step.ok())
+        out.step = std::move(*step);
+      else
+        out.done = step.error();
+      return out;
     }
-    PlannedLayout l{std::move(*layout), {}, quick, {}};
-    if (!fits(l)) {
-      ++plan_.no_fit;
-      if (fitting_.empty() && (!plan_.least || count(l.memory.total()) < count(plan_.least->memory.total())))
-        plan_.least = std::move(l);
-      return {};
-    }
-    return put_back(std::move(l));
+    Result<LayoutSpec> layout = resolve_layout(layout_of(space_, points_[e.point], e.zero), model_, ask_.gpus);
+    out.refused = !layout.ok();
+    if (out.refused) return out;
+    out.layout = PlannedLayout{std::move(*layout), {}, e.bound, {}};
+    out.fits = fits(out.layout);
+    if (out.fits) out.done = raise_bound(out.layout, *worker.floors);
+    return out;
   }
 
-  Status put_back(PlannedLayout l) {
-    BUSBAR_ASSIGN(const Duration bound, step_bound(model_, l.layout, kernels_, floors_));
+  bool known(const Entry& e) const {
+    if (e.fitting != kNone32) return looks_.contains(e.key()) || fitting_[e.fitting].step.step_time > Duration();
+    return looks_.contains(e.key()) || tried_.contains({e.point, e.zero});
+  }
+
+  /// Looks at the next entries on all threads. The search still takes them in the order of the queue and drops what it
+  /// does not come to, so its decisions are those of one thread.
+  void look_ahead() {
+    if (ask_.others.empty() || known(queue_.top())) return;
+    std::vector<Entry> ahead;
+    constexpr std::size_t kEach = 8;  // layouts differ in cost: with few per thread, threads wait for each other
+    for (const std::size_t most = kEach * (1 + ask_.others.size());
+         ahead.size() < most && !queue_.empty() && queue_.top().bound < best_; queue_.pop())
+      ahead.push_back(queue_.top());
+    std::vector<std::optional<Look>> looks(ahead.size());
+    std::atomic<std::size_t> next{0};
+    const auto work = [&](const PlanWorker& worker) {
+      for (std::size_t i = next++; i < ahead.size(); i = next++)
+        if (!known(ahead[i])) looks[i] = look(ahead[i], worker);
+    };
+    std::vector<std::thread> threads;
+    for (const PlanWorker& other : ask_.others) threads.emplace_back(work, std::cref(other));
+    work(own_);
+    for (std::thread& t : threads) t.join();
+    for (std::size_t i = 0; i < ahead.size(); ++i) {
+      if (looks[i]) looks_.emplace(ahead[i].key(), std::move(*looks[i]));
+      queue_.push(ahead[i]);
+    }
+  }
+
+  Look take_look(const Entry& e) {
+    const auto node = looks_.extract(e.key());
+    return node.empty() ? look(e, own_) : std::move(node.mapped());
+  }
+
+  /// Puts the layout back with the bound of its program, if it fits.
+  Status fit(const Entry& e) {
+    Look found = take_look(e);
+    BUSBAR_RETURN_IF_ERROR(found.done);
+    if (found.refused) {
+      ++plan_.refused;
+    } else if (found.fits) {
+      put_back(std::move(found.layout));
+    } else {
+      ++plan_.no_fit;
+      if (fitting_.empty() && (!plan_.least || count(found.layout.memory.total()) < count(plan_.least->memory.total())))
+        plan_.least = std::move(found.layout);
+    }
+    return {};
+  }
+
+  /// To the bound of its program.
+  Status raise_bound(PlannedLayout& l, CallFloors& floors) const {
+    BUSBAR_ASSIGN(const Duration bound, step_bound(model_, l.layout, kernels_, floors));
     l.bound = std::max(l.bound, bound);
+    return {};
+  }
+
+  void put_back(PlannedLayout l) {
     queue_.push({l.bound, 0, 0, static_cast<std::uint32_t>(fitting_.size())});
     fitting_.push_back(std::move(l));
-    return {};
   }
 
   /// Sets l.memory: the most of all stages, or of the first one that is too large. The first and the last stage come
@@ -146,10 +221,13 @@ class Search {
     return true;
   }
 
-  Status time(std::uint32_t i) {
+  Status time(const Entry& e) {
+    const std::uint32_t i = e.fitting;
     if (plan_.lower_bound == Duration()) plan_.lower_bound = fitting_[i].bound;
     if (fitting_[i].step.step_time == Duration()) {  // not the one of the dive
-      BUSBAR_ASSIGN(fitting_[i].step, ask_.time(fitting_[i].layout));
+      Look found = take_look(e);
+      BUSBAR_RETURN_IF_ERROR(found.done);
+      fitting_[i].step = std::move(found.step);
     }
     best_ = std::min(best_, fitting_[i].step.step_time);
     plan_.layouts.push_back(std::move(fitting_[i]));
@@ -195,9 +273,11 @@ class Search {
   const KernelTable& kernels_;
   CallFloors& floors_;
   const PlanAsk& ask_;
+  const PlanWorker own_;  ///< of this thread
   std::vector<PlanPoint> points_;
   std::vector<PlannedLayout> fitting_;
   std::set<std::pair<std::uint32_t, std::uint32_t>> tried_;  ///< by the dive: point and ZeRO
+  std::map<Key, Look> looks_;                                ///< ahead of the queue
   std::vector<TooLarge> too_large_;                          ///< by their floors
   std::priority_queue<Entry> queue_;
   Duration best_ = Duration::max();

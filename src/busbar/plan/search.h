@@ -12,12 +12,19 @@
 
 namespace busbar {
 
+/// Another thread's way to bound and to time layouts: with the same results, and nothing in common with the others.
+struct PlanWorker {
+  CallFloors* floors = nullptr;
+  std::function<Result<StepResult>(const LayoutSpec&)> time;
+};
+
 struct PlanAsk {
   std::uint32_t gpus = 0;
   Bytes capacity{0};  ///< memory of a GPU
   /// Times a layout: the way `busbar train` does.
   std::function<Result<StepResult>(const LayoutSpec&)> time;
   std::function<bool()> go_on = [] { return true; };  ///< asked before each layout; false: stop with the best so far
+  std::vector<PlanWorker> others{};  ///< threads that look ahead; the plan is the same with any number of them
 };
 
 struct PlannedLayout {
