@@ -6,6 +6,7 @@ Skipped where no Chromium is installed.
 """
 import base64
 import hashlib
+import json
 import pathlib
 import re
 import subprocess
@@ -216,6 +217,66 @@ class Timeline(unittest.TestCase):
         self.assertRegex(self.browser.run("document.querySelector('.count').textContent"), r"^\d+ spans, ")
         self.browser.run("[...document.querySelectorAll('.tools button')].at(-1).click()")
         self.assertIn("attention", self.why())
+
+
+@unittest.skipUnless(chromium.PATH, "no Chromium here")
+class Explore(unittest.TestCase):
+    """The page of `busbar explore`: legible, quiet, and its state is its address."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.server = subprocess.Popen([BUSBAR, "explore", "--json"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        cls.address = json.loads(cls.server.stdout.readline())["address"]
+        cls.browser = chromium.Chromium()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.browser.__exit__()
+        cls.server.communicate(timeout=60)
+
+    def open(self, **how):
+        self.browser.open(self.address, **how)
+        self.settle()
+
+    def settle(self):
+        """Waits until the answer to the last change is on the page."""
+        self.browser.run("new Promise(done => { const look = () => document.querySelector('[aria-busy]') ? "
+                         "setTimeout(look, 10) : done(); look(); })")
+
+    def text(self, name):
+        return self.browser.run(f"document.getElementById('{name}').textContent")
+
+    def move(self, name, value):
+        self.browser.run(f"(e => {{ e.value = {value}; e.dispatchEvent(new Event('input')); }})"
+                         f"(document.getElementById('{name}'))")
+        self.settle()
+
+    def test_it_is_legible_at_every_width_and_in_the_dark(self):
+        for how in [{"width": w} for w in WIDTHS] + [{"dark": True}]:
+            with self.subTest(**how):
+                self.open(**how)
+                b = self.browser
+                self.assertIn("per step", self.text("verdict"))
+                self.assertEqual(b.complaints, [])
+                self.assertTrue(all(r.startswith((self.address, "data:,")) for r in b.requests), b.requests)
+                self.assertLessEqual(b.run("document.documentElement.scrollWidth"), how.get("width", 1400))
+                self.assertGreaterEqual(b.run(SMALLEST)[0], 10.95, b.run(SMALLEST)[1])
+                self.assertEqual(b.run(CONTRAST), [])
+
+    def test_a_change_gets_an_answer_a_command_and_an_address(self):
+        self.open()
+        before = self.text("verdict")
+        self.move("nodes", 32)
+        after = self.text("verdict")
+        self.assertNotEqual(before, after)
+        self.assertIn("busbar train dgx-h100:32 ", self.text("command"))
+        address = self.browser.run("location.href")
+        self.move("tp", 3)
+        self.assertIn("not divisible by tp 3", self.text("verdict"))
+        self.browser.open("about:blank")
+        self.browser.open(address)
+        self.settle()
+        self.assertEqual(self.text("verdict"), after)
 
 
 if __name__ == "__main__":
