@@ -156,7 +156,7 @@ Highlight lists_verdict(const ListsRun& r) {
 }
 
 Table lists_table(const ListsRun& r) {
-  Table t{"Layouts, the fastest first",
+  Table t{fitting(r) > 0 ? "Layouts, the fastest first" : "Layouts, the smallest first",
           {{"#"},
            {"layout", Align::kLeft},
            {"batch"},
