@@ -49,16 +49,7 @@ Highlight verdict(const PlanRun& r) {
 }
 
 Table layout_table(const PlanRun& r, std::uint32_t rows) {
-  Table t{"Layouts, the fastest first",
-          {{"#"},
-           {"layout", Align::kLeft},
-           {"batch"},
-           {"recompute", Align::kLeft},
-           {"step"},
-           {"MFU (%)"},
-           {"memory"},
-           {"$/step"},
-           {"slower because of", Align::kLeft}}};
+  Table t = table_of_layouts("Layouts, the fastest first", "slower because of");
   const PlannedLayout& best = r.plan.layouts.front();
   for (const PlannedLayout& l : r.plan.layouts) {
     if (t.rows.size() == rows) break;
@@ -209,6 +200,19 @@ std::string short_layout(const LayoutSpec& l) {
   s += fmt::format(" ZeRO-{}", l.zero);
   if (l.schedule != PipelineSchedule::k1F1B) s += fmt::format(" {}", name_of(l.schedule));
   return s;
+}
+
+Table table_of_layouts(std::string title, std::string last) {
+  return {std::move(title),
+          {{"#"},
+           {"layout", Align::kLeft},
+           {"batch"},
+           {"recompute", Align::kLeft},
+           {"step"},
+           {"MFU (%)"},
+           {"memory"},
+           {"$/step"},
+           {std::move(last), Align::kLeft}}};
 }
 
 Json planned_json(const TrainRun& machine, const PlannedLayout& l) {

@@ -156,16 +156,7 @@ Highlight lists_verdict(const ListsRun& r) {
 }
 
 Table lists_table(const ListsRun& r) {
-  Table t{fitting(r) > 0 ? "Layouts, the fastest first" : "Layouts, the smallest first",
-          {{"#"},
-           {"layout", Align::kLeft},
-           {"batch"},
-           {"recompute", Align::kLeft},
-           {"step"},
-           {"MFU (%)"},
-           {"memory"},
-           {"$/step"},
-           {"fits", Align::kLeft}}};
+  Table t = table_of_layouts(fitting(r) > 0 ? "Layouts, the fastest first" : "Layouts, the smallest first", "fits");
   for (const ListedLayout& row : r.layouts) {
     const PlannedLayout& l = row.planned;
     const bool fits = row.no_fit.empty();
