@@ -143,8 +143,9 @@ std::vector<Trial> trials_of(const CollectiveCall& call, const std::vector<std::
       Trial& t = out.emplace_back(i, named, Duration());
       t.call.protocol = protocol;
       if (names.size() == 1) continue;
-      const Duration launch = costs == nullptr ? Duration() : costs->launch;
-      const Duration cables = launch + duration_from_ps(cut_ps * sent_per_byte(protocol, costs) * (1 - 1e-9));
+      const double launch_ps = costs == nullptr ? 0 : static_cast<double>(costs->launch.in_ps());
+      const Duration cables =  // without end where a part of the call has no link left
+          duration_from_ps(launch_ps + cut_ps * sent_per_byte(protocol, costs) * (1 - 1e-9));
       const Duration chain = shortcuts.has(Shortcut::kLeastTime) ? analytic.least_time(t.call) : Duration();
       t.at_least = std::max(cables, chain);
       t.by = cables > chain ? Shortcut::kCutTime : Shortcut::kLeastTime;
