@@ -1,0 +1,133 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "busbar/host/describe_host.h"
+#include "busbar/host/nvml.h"
+#include "busbar/host/pci_devices.h"
+
+namespace busbar {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+using testing::Not;
+
+/// Folders sys and proc of an invented host.
+class Host : public testing::Test {
+ protected:
+  Host() : root_(fs::path(testing::TempDir()) / "busbar_host" / name_of_test()) {
+    fs::remove_all(root_);
+    write("/proc/cmdline", "BOOT_IMAGE=/vmlinuz intel_iommu=on\n");
+  }
+  ~Host() override { fs::remove_all(root_); }
+  static std::string name_of_test() { return testing::UnitTest::GetInstance()->current_test_info()->name(); }
+
+  void write(const std::string& path, const std::string& text) {
+    fs::create_directories((root_.string() + path).substr(0, (root_.string() + path).rfind('/')));
+    std::ofstream(root_.string() + path, std::ios::binary) << text;
+  }
+  void link(const std::string& path, const std::string& to) {
+    fs::create_directories(fs::path(root_.string() + path).parent_path());
+    fs::create_directory_symlink(root_.string() + to, root_.string() + path);
+  }
+  /// A device at "pci0000:16/0000:16:01.0/0000:17:00.0".
+  void add_pci(const std::string& place, const std::string& class_code, const std::string& vendor, int numa) {
+    const std::string path = "/sys/devices/" + place, id = place.substr(place.rfind('/') + 1);
+    write(path + "/class", class_code + "\n");
+    write(path + "/vendor", vendor + "\n");
+    write(path + "/numa_node", std::to_string(numa) + "\n");
+    link("/sys/bus/pci/devices/" + id, path);
+  }
+  HostFiles files() const { return HostFiles(root_.string() + "/"); }
+  std::string text() const { return describe_host(files()); }
+
+  const fs::path root_;
+};
+
+TEST_F(Host, TellsDistancesOfPciDevicesAsNvidiaSmiDoes) {
+  const std::string top = "pci0000:16/0000:16:01.0/0000:17:00.0/";  // root port, upstream port of a switch
+  add_pci(top + "0000:18:00.0/0000:19:00.0", "0x030200", "0x10de", 0);
+  add_pci(top + "0000:18:01.0/0000:1a:00.0", "0x020700", "0x15b3", 0);
+  add_pci("pci0000:16/0000:16:01.0/0000:27:00.0/0000:28:00.0/0000:29:00.0", "0x020700", "0x15b3", 0);
+  add_pci("pci0000:16/0000:16:05.0/0000:30:00.0", "0x020700", "0x15b3", 0);
+  add_pci("pci0000:40/0000:40:01.0/0000:41:00.0", "0x020700", "0x15b3", 0);
+  add_pci("pci0000:80/0000:80:01.0/0000:81:00.0", "0x020700", "0x15b3", 1);
+  add_pci("pci0000:90/0000:90:01.0/0000:91:00.0", "0x020700", "0x15b3", -1);
+  const std::vector<PciDevice> all = pci_devices(files());
+  ASSERT_EQ(all.size(), 7u);
+  EXPECT_EQ(all[0].role, PciRole::kGpu);
+  std::vector<std::string> found;
+  for (const PciDevice& d : all) found.emplace_back(distance_of(all[0], d));
+  EXPECT_THAT(found, testing::ElementsAre("PIX", "PIX", "PXB", "PHB", "NODE", "SYS", ""));
+  for (std::size_t i = 0; i < all.size(); ++i) EXPECT_EQ(distance_of(all[i], all[0]), found[i]) << "symmetric";
+}
+
+TEST_F(Host, NamesTheDistanceOfEachGpuToItsNearestRdmaDevice) {
+  add_pci("pci0000:16/0000:16:01.0/0000:17:00.0", "0x030200", "0x10de", 0);
+  add_pci("pci0000:16/0000:16:02.0/0000:18:00.0", "0x020000", "0x8086", 0);  // no RDMA
+  add_pci("pci0000:80/0000:80:01.0/0000:81:00.0", "0x020700", "0x15b3", 1);
+  EXPECT_THAT(text(), Not(HasSubstr("nearest NIC")));
+  link("/sys/class/infiniband/mlx5_0/device", "/sys/devices/pci0000:80/0000:80:01.0/0000:81:00.0");
+  EXPECT_THAT(text(), HasSubstr("host part 0000:17:00.0 has its nearest NIC at distance SYS\n"));
+}
+
+TEST_F(Host, ShowsPortsInTheOrderOfTheirNumbersAndWhatTheJobCanOpen) {
+  for (const char* const name : {"mlx5_10", "mlx5_2"}) {
+    const std::string port = std::string("/sys/class/infiniband/") + name + "/ports/1";
+    write(port + "/state", "4: ACTIVE\n");
+    write(port + "/gid_attrs/types/3", "RoCE v2\n");
+  }
+  const std::string all = text();
+  EXPECT_LT(all.find("mlx5_2/ports/1/state:4: ACTIVE\n"), all.find("mlx5_10/ports/1/state:4: ACTIVE\n"));
+  EXPECT_THAT(all, HasSubstr("mlx5_2/ports/1/gid_attrs/types/3:RoCE v2\n"));
+  EXPECT_THAT(all, HasSubstr("host RDMA devices: 2\nhost files /dev/infiniband/uverbs: absent\n"));
+  write("/dev/infiniband/uverbs0", "");
+  EXPECT_THAT(text(), HasSubstr("host files /dev/infiniband/uverbs: present\n"));
+}
+
+TEST_F(Host, ShowsOnlyVariablesOfTheCommunication) {
+  write("/proc/self/environ", std::string("AWS_SECRET=abc\0NCCL_ALGO=Ring\0XNCCL_DEBUG=1\0", 45));
+  EXPECT_THAT(text(), HasSubstr("\nNCCL_ALGO=Ring\n"));
+  EXPECT_THAT(text(), Not(HasSubstr("SECRET")));
+  EXPECT_THAT(text(), Not(HasSubstr("XNCCL")));
+}
+
+TEST_F(Host, DoesNotShowTheSpeedOfAGpusLinkBecauseIdleGpusLowerIt) {
+  add_pci("pci0000:16/0000:16:01.0/0000:17:00.0", "0x030200", "0x10de", 0);
+  write("/sys/devices/pci0000:16/0000:16:01.0/0000:17:00.0/current_link_speed", "2.5 GT/s PCIe\n");
+  write("/sys/devices/pci0000:16/0000:16:01.0/0000:17:00.0/max_link_width", "16\n");
+  write("/sys/devices/pci0000:16/0000:16:01.0/0000:17:00.0/current_link_width", "8\n");
+  EXPECT_THAT(text(), Not(HasSubstr("link_speed")));
+  EXPECT_THAT(text(), HasSubstr("/sys/bus/pci/devices/0000:17:00.0/current_link_width:8\n"));
+}
+
+TEST_F(Host, ReadsAccessControlOfBridgesWhereTheWholeConfigurationIsReadable) {
+  add_pci("pci0000:16/0000:16:01.0", "0x060400", "0x8086", 0);
+  add_pci("pci0000:16/0000:16:01.0/0000:17:00.0", "0x030200", "0x10de", 0);
+  std::string config(4096, '\0');
+  config[0x100] = '\x01';  // advanced error reporting, the next at 0x150
+  config[0x102] = '\x02';
+  config[0x103] = '\x15';
+  config[0x150] = '\x0d';  // access control, the last
+  config[0x156] = '\x0d';  // SrcValid, ReqRedir, CmpltRedir
+  const std::string path = "/sys/devices/pci0000:16/0000:16:01.0/config";
+  write(path, config.substr(0, 64));
+  EXPECT_THAT(text(), Not(HasSubstr("ACSCtl")));
+  write(path, config);
+  EXPECT_THAT(text(), HasSubstr("0000:16:01.0 PCI bridge: of this host\n"
+                                "        ACSCtl: SrcValid+ TransBlk- ReqRedir+ CmpltRedir+ UpstreamFwd- EgressCtrl- "
+                                "DirectTrans-\n"));
+  config[0x152] = '\x01';  // a list without an end
+  config[0x150] = '\x01';
+  config[0x153] = '\x15';
+  write(path, config);
+  EXPECT_THAT(text(), Not(HasSubstr("ACSCtl")));
+}
+
+TEST(Nvml, IsSilentWithoutTheLibrary) { EXPECT_EQ(read_nvml("libbusbar-none.so.1"), ""); }
+
+}  // namespace
+}  // namespace busbar
