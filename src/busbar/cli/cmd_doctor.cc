@@ -13,6 +13,7 @@
 #include "busbar/doctor/described_machine.h"
 #include "busbar/doctor/diagnose.h"
 #include "busbar/doctor/doctor.h"
+#include "busbar/host/describe_host.h"
 
 namespace busbar {
 namespace {
@@ -21,7 +22,8 @@ struct DoctorFlags {
   CommonOptions common;
   std::string first;
   std::vector<std::string> more;
-  std::string fail_on = "fail", cluster, op;
+  std::string fail_on = "fail", cluster, op, root = "/";
+  bool live = false;
 };
 
 /// Whether a finding is at least as severe as --fail-on.
@@ -41,6 +43,18 @@ Status check_read(const Evidence& evidence, const FactTables& tables) {
   if (stated > 0) return {};
   return invalid(fmt::format("none of {} lines says anything that a rule reads; known are {}", lines, kinds),
                  {evidence.files().front().name, 0, 0, ""});
+}
+
+/// Adds what this host says about itself, with --live.
+Status read_live(const DoctorFlags& o, const FactTables& tables, Evidence& evidence) {
+  if (!o.live) return {};
+  const HostFiles files(o.root);
+  if (!files.exists("/sys") || !files.exists("/proc"))
+    return invalid("needs a folder that holds the folders sys and proc of a host", {o.root, 0, 0, "--root"});
+  const std::string text = describe_host(files);
+  LineSource lines = LineSource::of_text(text, files.is_this_host() ? "this host" : o.root);
+  tables.read(lines, evidence);
+  return {};
 }
 
 /// Times the faults on `machine`; nothing without one. Returns the text of its files.
@@ -66,11 +80,15 @@ Result<int> run(const DoctorFlags& o) {
   const Catalog catalog(o.common.overrides.catalog);
   BUSBAR_ASSIGN(const FactTables tables, FactTables::load(catalog));
   BUSBAR_ASSIGN(const std::vector<Rule> rules, load_rules(catalog));
-  std::vector<std::string> words{o.first};
+  std::vector<std::string> words;
+  if (!o.first.empty()) words.push_back(o.first);
   words.insert(words.end(), o.more.begin(), o.more.end());
   Evidence evidence;
   std::string machine = o.cluster;
-  if (words.size() == 1 && !names_input(words[0]) && words[0] != "-") {
+  BUSBAR_RETURN_IF_ERROR(read_live(o, tables, evidence));
+  if (words.empty()) {
+    if (!o.live) return invalid("name a file, a folder or a machine (dgx-h100:4), or add --live", {"", 0, 0, "FILE"});
+  } else if (words.size() == 1 && !names_input(words[0]) && words[0] != "-") {
     BUSBAR_ASSIGN(const Cluster cluster, load_machine(words[0], o.common.overrides));
     const std::string text = describe_machine(cluster);
     LineSource lines = LineSource::of_text(text, words[0]);
@@ -103,12 +121,22 @@ Command doctor_command(const std::string& typed) {
       "  busbar doctor nccl.log\n"
       "  busbar doctor nccl.log topo-m.txt ibstat.txt env.txt --json\n"
       "  busbar doctor collected/ --fail-on warn\n"
+      "  busbar doctor --live\n"
       "  busbar doctor nccl.log --cluster dgx-h100:2\n"
       "  busbar doctor dgx-h100:64 --set fabric.oversubscription=2\n";
   c.positionals = {
       {"FILE", "logs, outputs of tools (in any mixture), or a folder of them; or the name of a machine (dgx-h100:4)",
-       &o->first, true, &o->more}};
-  c.flags = {{"--fail-on",
+       &o->first, false, &o->more}};
+  c.flags = {{"--live", "", "read this host: /sys, /proc, the environment and NVIDIA's library; changes nothing",
+              "Inputs", &o->live},
+             {"--root",
+              "DIR",
+              "read the copies of sys and proc in DIR instead of this host",
+              "Inputs",
+              &o->root,
+              {},
+              "--live"},
+             {"--fail-on",
               "SEVERITY",
               "exit with 1 from this severity on: fail (default), warn, note or never",
               "Findings",
