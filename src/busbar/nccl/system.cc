@@ -88,9 +88,8 @@ class SystemBuilder {
         const DeviceClass& c = t_.device_class(device(p));
         if (c.compute_capability == 0 && c.architecture.empty())
           return Error{ErrorCode::kUnsupported,
-                       fmt::format("the compute capability and architecture of {}{} are unknown, and so is the "
-                                   "behaviour of NCCL or RCCL",
-                                   t_.name(device(p)), c.part.empty() ? "" : fmt::format(" ('{}')", c.part)),
+                       fmt::format("NCCL and RCCL are not known to run on {} ({}no compute capability or architecture)",
+                                   t_.name(device(p)), c.part.empty() ? "" : fmt::format("{}: ", c.part)),
                        {}};
         const std::uint32_t n = add(NcclNodeKind::kGpu, device(p));
         NcclNode& node = s_.nodes[n];
