@@ -9,6 +9,7 @@
 #include "busbar/cli/machine.h"
 #include "busbar/cli/pair_figures.h"
 #include "busbar/cli/session.h"
+#include "busbar/cli/topo_host.h"
 #include "busbar/cli/topo_report.h"
 #include "busbar/cli/topology_drawing.h"
 #include "busbar/formats/dot_writer.h"
@@ -19,7 +20,7 @@ namespace {
 
 struct TopoFlags {
   CommonOptions common;
-  std::string cluster;
+  std::string cluster, root = "/";
   bool matrix = false, tree = false, levels = false, all = false, bandwidth = false, latency = false;
   std::optional<std::int64_t> node;
   std::string dot, svg, nccl_xml, cables;
@@ -60,7 +61,10 @@ std::string pair_tables(const TopoFlags& o, const PairFigures& pairs) {
 
 Result<int> run(const TopoFlags& o) {
   const RunClock clock;
-  BUSBAR_ASSIGN(const Cluster cluster, load_machine(o.cluster, o.common.overrides));
+  const HostFiles host(o.root);
+  if (o.cluster.empty() && !has_gpu(host)) return show_host(o.common, host, clock);
+  BUSBAR_ASSIGN(const Cluster cluster,
+                o.cluster.empty() ? load_host(host, o.common.overrides) : load_machine(o.cluster, o.common.overrides));
   const auto blocks = static_cast<std::int64_t>(cluster.topology.blocks().size());
   const std::int64_t node = o.node.value_or(0);
   if (node < 0 || node >= blocks)
@@ -102,15 +106,18 @@ Command topo_command(const std::string& typed) {
   Command c;
   c.settings = &o->common.settings;
   c.name = "topo";
-  c.summary = "show a machine: counts, tiers, bisection, memory, matrix, tree, drawings, files for other tools";
+  c.summary =
+      "show a machine or, without one, this host: counts, tiers, bisection, memory, matrix, tree, drawings, files for "
+      "other tools";
   c.examples =
       "  busbar topo dgx-h100\n"
+      "  busbar topo  # this host\n"
       "  busbar topo dgx-a100 --matrix --tree\n"
       "  busbar topo dgx-1v --bandwidth --latency\n"
       "  busbar topo dgx-h100:64 --all --json\n"
       "  busbar topo dgx-h100:64 --html machine.html --svg fabric.svg --cables cables.csv\n"
       "  busbar topo dgx-h100 --nccl-xml node.xml --dot node.dot --svg node.svg\n";
-  c.positionals = {cluster_word(o->cluster)};
+  c.positionals = {cluster_word(o->cluster, false)};
   c.flags = {
       {"--matrix", "", "paths between the devices of one node, in the format of nvidia-smi topo -m", "Parts",
        &o->matrix},
@@ -128,6 +135,8 @@ Command topo_command(const std::string& typed) {
       {"--cables", "FILE", "list of cables with length, medium and part as CSV", "Files", &o->cables},
   };
   c.flags.push_back(cluster_flag(o->cluster));
+  c.flags.push_back({"--root", "DIR", "without a machine: read the copies of sys and proc in DIR instead of this host",
+                     "Machine", &o->root});
   for (Flag& f : common_flags(o->common, false)) c.flags.push_back(std::move(f));
   c.run = [o] { return run(*o); };
   return c;

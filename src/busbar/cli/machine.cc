@@ -2,9 +2,11 @@
 
 #include <fmt/core.h>
 
+#include "busbar/base/check.h"
 #include "busbar/base/input.h"
 #include "busbar/cli/flags.h"
 #include "busbar/formats/import.h"
+#include "busbar/host/node_xml.h"
 #include "busbar/spec/part_figures_file.h"
 
 namespace busbar {
@@ -44,6 +46,16 @@ Result<Cluster> adopt(ImportedMachine machine, const std::string& name, std::str
   return cluster;
 }
 
+Result<Cluster> import_machine(const FormatEntry& format, std::string_view text, const std::string& name,
+                               const Overrides& overrides) {
+  BUSBAR_ASSIGN(PartFigures figures, catalog_part_figures(overrides.catalog));
+  figures.given_gpu = overrides.gpu;
+  BUSBAR_ASSIGN(ImportedMachine machine, format.machine(text, name, figures));
+  if (machine.topology.gpus().empty())
+    return invalid("there is no GPU in this file; 'busbar import' shows its content", {name, 0, 0, ""});
+  return adopt(std::move(machine), name, std::string(text), figures, overrides);
+}
+
 }  // namespace
 
 Result<SizedMachine> sized_machine(const std::string& preset, std::uint32_t asked, const Overrides& overrides) {
@@ -75,12 +87,14 @@ Result<Cluster> load_machine(const std::string& name, const Overrides& overrides
                     format->kind),
         {name, 0, 0, ""});
   BUSBAR_ASSIGN(const std::string_view text, source.whole());
-  BUSBAR_ASSIGN(PartFigures figures, catalog_part_figures(overrides.catalog));
-  figures.given_gpu = overrides.gpu;
-  BUSBAR_ASSIGN(ImportedMachine machine, format->machine(text, name, figures));
-  if (machine.topology.gpus().empty())
-    return invalid("there is no GPU in this file; 'busbar import' shows its content", {name, 0, 0, ""});
-  return adopt(std::move(machine), name, std::string(text), figures, overrides);
+  return import_machine(*format, text, name, overrides);
+}
+
+Result<Cluster> load_host(const HostFiles& files, const Overrides& overrides) {
+  const std::string text = node_xml(files);
+  const FormatEntry* const format = find_format(text);
+  BUSBAR_CHECK(format != nullptr) << "node_xml";
+  return import_machine(*format, text, "this host", overrides);
 }
 
 }  // namespace busbar

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "busbar/base/result.h"
+#include "busbar/host/host_files.h"
 #include "busbar/spec/cluster.h"
 #include "busbar/topology/part_figures.h"
 
@@ -13,6 +14,9 @@ namespace busbar {
 /// A machine description in the format of another program (see import_formats()) is imported; everything else goes to
 /// load_cluster(). Assumptions of the import are listed among the cluster's sources.
 Result<Cluster> load_machine(const std::string& name, const Overrides& overrides);
+
+/// The host of `files`, if it has a GPU. Error kInvalid otherwise, and where the product of the GPUs is not known.
+Result<Cluster> load_host(const HostFiles& files, const Overrides& overrides);
 
 /// A preset with as many nodes as hold `asked` GPUs: "dgx-h100" and 512 give "dgx-h100:64".
 struct SizedMachine {

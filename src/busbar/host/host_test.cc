@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "busbar/host/describe_host.h"
+#include "busbar/host/node_xml.h"
 #include "busbar/host/nvml.h"
 #include "busbar/host/pci_devices.h"
 
@@ -125,6 +126,30 @@ TEST_F(Host, ReadsAccessControlOfBridgesWhereTheWholeConfigurationIsReadable) {
   config[0x153] = '\x15';
   write(path, config);
   EXPECT_THAT(text(), Not(HasSubstr("ACSCtl")));
+}
+
+TEST_F(Host, IsWrittenAsNcclWritesItWithoutRootPortsAndDownstreamPorts) {
+  const std::string top = "pci0000:16/0000:16:01.0/0000:17:00.0/";
+  add_pci("pci0000:16/0000:16:01.0", "0x060400", "0x8086", 0);
+  add_pci("pci0000:16/0000:16:01.0/0000:17:00.0", "0x060400", "0x1000", 0);
+  add_pci(top + "0000:18:00.0", "0x060400", "0x1000", 0);
+  add_pci(top + "0000:18:00.0/0000:19:00.0", "0x030200", "0x10de", 0);
+  add_pci(top + "0000:18:01.0/0000:1a:00.0", "0x020700", "0x15b3", 0);
+  add_pci("pci0000:80/0000:80:01.0/0000:81:00.0", "0x030200", "0x10de", 1);
+  link("/sys/class/infiniband/mlx5_0/device", "/sys/devices/" + top + "0000:18:01.0/0000:1a:00.0");
+  write("/sys/class/infiniband/mlx5_0/ports/1/rate", "400 Gb/sec (4X NDR)\n");
+  const std::string xml = node_xml(files());
+  std::size_t last = 0;
+  for (const char* const id :
+       {"numaid=\"0\"", "busid=\"0000:17:00.0\"", "busid=\"0000:19:00.0\"", "<gpu dev=\"0\"", "busid=\"0000:1a:00.0\"",
+        "name=\"mlx5_0\" dev=\"0\" speed=\"400000\"", "numaid=\"1\"", "busid=\"0000:81:00.0\"", "<gpu dev=\"1\""}) {
+    const std::size_t at = xml.find(id);
+    ASSERT_NE(at, xml.npos) << id << "\n" << xml;
+    EXPECT_LT(last, at) << id << " stands too early in\n" << xml;
+    last = at;
+  }
+  for (const char* const hidden : {"0000:16:01.0", "0000:18:00.0", "0000:18:01.0", "0000:80:01.0"})
+    EXPECT_THAT(xml, Not(HasSubstr(hidden)));
 }
 
 TEST(Nvml, IsSilentWithoutTheLibrary) { EXPECT_EQ(read_nvml("libbusbar-none.so.1"), ""); }
