@@ -93,7 +93,7 @@ std::vector<Case> select(const CaseFile& file, const std::vector<std::string>& n
 
 /// Reads the command's output about its result and its own work.
 void read_output(Outcome& outcome, const std::string& file) {
-  const auto numbers = numbers_of(file, {outcome.about.result, "/packet_hops", "/events_per_hop"});
+  const auto numbers = numbers_of(file, {outcome.about.result, "/packet_hops", "/run/events_per_hop"});
   const auto known = [](double x) { return std::isnan(x) ? std::nullopt : std::optional(x); };
   if (const auto found = known(numbers[0])) outcome.predicted_ms = *found * outcome.about.result_ms;
   outcome.packet_hops = known(numbers[1]);

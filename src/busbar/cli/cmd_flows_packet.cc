@@ -142,7 +142,7 @@ Json lanes_json(const std::vector<PacketLane>& lanes) {
   return out;
 }
 
-/// Several threads need a few more events, so the count then belongs to the run, not to the result.
+/// Several threads need a few more events, so the count belongs to the run, not to the result.
 Json events_json(const PacketResult& x) {
   return {{"events", x.events},
           {"events_per_hop", static_cast<double>(x.events) / static_cast<double>(std::max<std::uint64_t>(1, x.hops))}};
@@ -173,7 +173,6 @@ Json to_json(const CommonOptions& common, const PacketFlowsRequest& o, const Pac
          {"complete", r.done == r.listed()},
          {"digest", fmt::format("{:016x}", x.digest)}};
   if (!c.assumptions.empty()) j["assumptions"] = c.assumptions;
-  if (x.threads == 1) j.update(events_json(x));
   if (!o.extras.faults.empty()) j["faults"] = o.extras.faults;
   if (x.background > 0) j["background"] = {{"flows", x.background}, {"mean_fct_us", r.background_mean_us()}};
   if (!x.stuck.empty()) j["stuck"] = x.stuck;
@@ -323,10 +322,8 @@ Result<int> run_packet_flows(const CommonOptions& common, const PacketFlowsReque
   if (!o.cdf.empty()) BUSBAR_RETURN_IF_ERROR(r.times().write_csv(o.cdf));
   Json j = to_json(common, o, r, cluster);
   j["run"] = clock.to_json();
-  if (r.options.threads > 1) {
-    j["run"]["threads"] = r.result.threads;
-    if (r.result.threads > 1) j["run"].update(events_json(r.result));
-  }
+  j["run"]["threads"] = r.result.threads;
+  j["run"].update(events_json(r.result));
   Json row;
   const JsonRows rows{"flows", r.listed(), [&](std::size_t f) -> const Json& {
                         return row = flow_json(r, static_cast<std::uint32_t>(f), cluster.topology);

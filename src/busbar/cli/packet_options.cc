@@ -32,7 +32,7 @@ constexpr std::pair<const char*, PacketBalance> kBalances[] = {{"ecmp", PacketBa
                                                                {"flowlet", PacketBalance::kFlowlet}};
 
 constexpr const char* kPackets = "--engine packet";
-constexpr std::uint32_t kMostThreads = 256;
+constexpr std::int64_t kMostThreads = 256;
 const Where kFaultFlag{"", 0, 0, "--fault"};
 
 Error wrong_fault(const std::string& text, const std::string& why) {
@@ -215,7 +215,7 @@ std::vector<Flag> packet_flags(PacketExtras& extras) {
       {"--lanes", "W,W,...",
        "virtual lanes with these weights, or strict; a flow uses its column lane, jobs take turns", "Packets",
        &extras.lanes},
-      {"--threads", "N", "simulate with N threads; results are equal (default 1)", "Packets", &extras.threads},
+      {"--threads", "N", "simulate with N threads; results are equal (default: as many as pay)", "Packets", &extras.threads},
   };
   for (Flag& f : flags) f.needs = kPackets;
   flags.push_back({"--reroute-after",
@@ -252,9 +252,9 @@ Status read_packet_extras(const PacketExtras& extras, const Topology& topology, 
   if (!extras.lanes.empty()) {
     BUSBAR_ASSIGN(options.lanes, read_lanes(extras.lanes));
   }
-  if (extras.threads == 0 || extras.threads > kMostThreads)
+  if (extras.threads.value_or(1) < 1 || extras.threads.value_or(1) > kMostThreads)
     return invalid(fmt::format("1 to {} threads", kMostThreads), {"", 0, 0, "--threads"});
-  options.threads = extras.threads;
+  options.threads = static_cast<std::uint32_t>(extras.threads.value_or(0));
   if (!extras.compute_jitter.empty()) {
     const Result<Duration> mean = parse_duration(extras.compute_jitter);
     if (!mean.ok()) return invalid(mean.error().message, {"", 0, 0, "--compute-jitter"});

@@ -32,7 +32,7 @@ struct PacketExtras {
   std::vector<std::string> faults;
   std::string reroute_after, background, compute_jitter, lanes;
   bool cut_through = false;
-  std::uint32_t threads = 1;
+  std::optional<std::int64_t> threads;  ///< none: as many as pay
 };
 std::vector<Flag> packet_flags(PacketExtras& extras);
 /// --transport, --lb and --patience, for commands whose other engines do not have them.

@@ -11,21 +11,6 @@ namespace {
 
 using Kind = PacketFault::Kind;
 
-/// The one cable of host `h`, towards its leaf.
-LinkId uplink(const LeafSpine& n, std::uint32_t h) {
-  const DeviceId nic = n.router.nearest_nic(n.topology.gpus()[h], 0);
-  for (const LinkId l : n.topology.out_links(nic))
-    if (n.topology.kind(n.topology.to(l)) == DeviceKind::kLeaf) return l;
-  return kNone<LinkId>;
-}
-
-LinkId named(const LeafSpine& n, const std::string& name) {
-  for (std::uint32_t l = 0; l < n.topology.link_count(); ++l)
-    if (n.topology.name(static_cast<LinkId>(l)) == name) return static_cast<LinkId>(l);
-  ADD_FAILURE() << name;
-  return kNone<LinkId>;
-}
-
 SimTime at_ps(std::int64_t ps) { return SimTime::at(Duration::ps(ps)); }
 
 PacketOptions with(PacketTransport t, PacketBalance b, std::vector<PacketFault> faults) {

@@ -154,13 +154,7 @@ class OnlinePackets final : public PacketEngine {
     seen_delivered_ = live_->part.hosts.delivered();
     if (now_ - last_news_ <= kStillTimeouts * live_->profile.hosts.timeout || live_->part.network.changes_to_come())
       return;
-    std::string cycle;
-    for (const std::uint32_t w : live_->part.network.deadlock())
-      cycle += (cycle.empty() ? "" : ", ") + wiring_.topology().name(wiring_.wires()[w].link);
-    status_ = Error{ErrorCode::kDoesNotFit,
-                    cycle.empty() ? std::string("no packet arrives any more; use --engine flow")
-                                  : "deadlock: these links wait for each other: " + cycle,
-                    {}};
+    status_ = standstill(live_->part, now_);
   }
 
   const Router& router_;

@@ -3,6 +3,9 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <thread>
 
 #include "busbar/packet/internal/knobs.h"
 #include "busbar/packet/internal/running_part.h"
@@ -60,12 +63,12 @@ class Run {
             {SimTime::at(Duration::ps(e.time)), part_.hosts.finished(), flows, part_.network.hops(), hops_expected_});
       part_.take(e);
       if (part_.hosts.silences() != seen_silences_ && stuck()) {
-        if (!faults_) return deadlock(e.time);
+        if (!faults_) return standstill(part_, e.time);
         why_ = why_stuck(e.time);
         break;
       }
     }
-    if (part_.hosts.finished() < flows && !stopped() && why_.empty()) return deadlock(last_);
+    if (part_.hosts.finished() < flows && !stopped() && why_.empty()) return standstill(part_, last_);
     if (part_.hosts.finished() == flows) finish();
     RunningPart* const all[] = {&part_};
     PacketResult result = collect(all, traffic_);
@@ -104,15 +107,9 @@ class Run {
     still_ = 0;
     return ++rounds_ > kMostRounds || !part_.network.deadlock().empty();
   }
-  std::string cycle_of_waits() const {
-    std::string cycle;
-    for (const std::uint32_t w : part_.network.deadlock())
-      cycle += (cycle.empty() ? "" : ", ") + part_.wiring.topology().name(part_.wiring.wires()[w].link);
-    return cycle;
-  }
   /// Why the remaining flows of a run with faults cannot end.
   std::string why_stuck(Ps now) const {
-    const std::string cycle = cycle_of_waits();
+    const std::string cycle = cycle_of_waits(part_);
     const std::string why =
         cycle.empty() ? "what the faults block" : "a cycle of links that wait for each other: " + cycle;
     return fmt::format(
@@ -121,21 +118,6 @@ class Run {
         static_cast<double>(now) * 1e-6, static_cast<double>(now - last_delivery_) * 1e-6,
         traffic_.size() - part_.hosts.finished(), traffic_.size(), why);
   }
-  Error deadlock(Ps now) const {
-    const std::string cycle = cycle_of_waits();
-    if (cycle.empty())
-      return Error{ErrorCode::kUnsupported,
-                   "no packet has arrived for many timeouts, though no ports wait for each other; use --engine flow",
-                   {}};
-    return Error{
-        ErrorCode::kDoesNotFit,
-        fmt::format("deadlock after {:.3f} us: these links wait for each other: {}; route up and then down only, "
-                    "or enlarge buffers",
-                    static_cast<double>(now) * 1e-6, cycle),
-        {}};
-  }
-
-  static constexpr Ps kStillTimeouts = 20;  ///< silent timeouts after which a run with faults is given up
   static constexpr std::uint64_t kMostRounds = 100;
   static constexpr std::uint64_t kProgressMask = (1u << 20) - 1;
   const Profile& profile_;
@@ -158,10 +140,52 @@ class Run {
 std::string why_one_thread(const Profile& profile, const PacketOptions& options, const FlowList& list) {
   const auto is_work = [](const ListedFlow& f) { return f.is_work(); };
   if (std::any_of(list.flows.begin(), list.flows.end(), is_work)) return "work between flows belongs to no part";
-  if (!profile.network.faults.empty()) return "faults change the routes of all parts at once";
   if (options.series.every > Duration()) return "samples are of all parts at once";
   if (profile.network.log != nullptr) return "the log is of all parts at once";
   return "";
+}
+
+/// The time for which the busiest host sends or receives at its full rate.
+Ps busiest_host(const Wiring& wiring, const FlowList& list, std::span<const std::uint32_t> routes) {
+  std::vector<double> sends(wiring.outlets().rows()), receives(wiring.outlets().rows());
+  double most = 0;
+  for (std::uint32_t f = 0; f < routes.size(); ++f) {
+    if (list.flows[f].is_work()) continue;
+    const Route& route = wiring.route(routes[f]);
+    const auto bytes = static_cast<double>(count(list.flows[f].bytes));
+    const auto add = [&](std::vector<double>& busy, std::uint32_t outlet) {
+      const Wire& w = wiring.wires()[wiring.outlets().row(outlet).front()];
+      busy[outlet] += bytes * static_cast<double>(w.ps_bytes) / static_cast<double>(w.bytes * wiring.width(outlet));
+      most = std::max(most, busy[outlet]);
+    };
+    add(sends, route.forth.outlet);
+    add(receives, route.back.outlet);
+  }
+  return static_cast<Ps>(most);
+}
+
+/// Cores without other work, by the load of the last minute.
+std::uint32_t idle_cores() {
+  double load = 0;
+  const auto cores = static_cast<double>(std::thread::hardware_concurrency());
+  if (getloadavg(&load, 1) != 1) return 1;
+  return static_cast<std::uint32_t>(std::max(1.0, std::round(cores - load)));
+}
+
+/// How many threads make a run shorter, where the caller leaves that open: each needs an idle core, and enough to do
+/// between two meetings of all, which take microseconds. Source of the limits: docs/speed.md, Several threads.
+std::uint32_t threads_that_pay(const Wiring& wiring, const FlowList& list, std::span<const std::uint32_t> routes,
+                               double hops) {
+  constexpr double kWorth = 5e5, kHopsBetweenMeetings = 1000;
+  constexpr std::uint32_t kMost = 8;  // each has a table of all ports
+  const std::uint32_t cores = std::min(kMost, idle_cores());
+  if (cores < 2 || hops < kWorth) return 1;
+  const NetworkSplit split = split_network(wiring, list, std::vector(routes.begin(), routes.end()), cores);
+  if (split.parts < 2) return 1;
+  const double meetings =
+      static_cast<double>(busiest_host(wiring, list, routes)) / static_cast<double>(split.lookahead);
+  const double parts = hops / std::max(1.0, meetings) / kHopsBetweenMeetings;
+  return parts < 2 ? 1 : std::min(split.parts, static_cast<std::uint32_t>(std::min(parts, 1e3)));
 }
 
 }  // namespace
@@ -205,14 +229,15 @@ Result<PacketResult> run_adjusted(const Router& router, const FlowList& list, co
   if (adjust) adjust(profile);
   const FlowLog log(options.log, static_cast<std::uint32_t>(list.flows.size()));
   if (!options.log.flows.empty()) profile.hosts.log = profile.network.log = &log;
-  std::string why = options.threads > 1 ? why_one_thread(profile, options, list) : "";
-  const std::uint32_t wanted = why.empty() ? options.threads : 1;
+  const bool open = options.threads == 0;
+  std::string why = options.threads != 1 ? why_one_thread(profile, options, list) : "";
+  const std::uint32_t wanted = !why.empty() ? 1 : open ? threads_that_pay(wiring, list, routes, hops) : options.threads;
   const NetworkSplit split = split_network(wiring, list, routes, wanted);
   if (why.empty() && split.parts < wanted)
     why =
         "the network has no more separate groups of hosts; cables between groups need a latency, and a flow that "
         "starts when another ends must start where that one ends";
-  if (!why.empty() && options.notice)
+  if (!why.empty() && !open && options.notice)
     options.notice(fmt::format("{} of {} threads run: {}", split.parts, options.threads, why));
   if (split.parts > 1) {
     Traffic traffic(wiring, list, routes);

@@ -58,7 +58,7 @@ struct PacketOptions {
   /// Weights of virtual lanes; a lane of weight 0 goes before all others. Fewer than two: one lane.
   std::vector<std::uint32_t> lanes{};
   std::vector<PacketSetting> settings{};  ///< instead of the transport's defaults; of equal ones the last counts
-  std::uint32_t threads = 1;              ///< at most; fewer if the network has fewer parts
+  std::uint32_t threads = 1;              ///< at most; fewer if the network has fewer parts; 0: as many as pay
   double memory_bytes = 0;                ///< above 0: a run estimated to need more is refused, with the estimate
   std::function<void(const PacketProgress&)> progress{};  ///< called a few times a second
   std::function<void(const std::string&)> notice{};       ///< told why fewer threads run than were requested
@@ -99,6 +99,14 @@ struct PacketLink {
 struct PacketCounts {
   std::uint64_t data = 0, acks = 0, nacks = 0, resent = 0, trims = 0, drops = 0, marks = 0, pauses = 0, timeouts = 0;
   std::uint64_t asks = 0, hops = 0;
+
+  PacketCounts& operator+=(const PacketCounts& o) {
+    for (const auto member : {&PacketCounts::data, &PacketCounts::acks, &PacketCounts::nacks, &PacketCounts::resent,
+                              &PacketCounts::trims, &PacketCounts::drops, &PacketCounts::marks, &PacketCounts::pauses,
+                              &PacketCounts::timeouts, &PacketCounts::asks, &PacketCounts::hops})
+      this->*member += o.*member;
+    return *this;
+  }
 };
 /// The same of the data of one lane.
 struct PacketLane {

@@ -81,6 +81,11 @@ TEST(RandomFabrics, NoFlowIsStuckByFaultsThatEnd) {
     const PacketResult r = n.run(o);
     EXPECT_EQ(r.done, n.list.flows.size()) << seed << r.stuck;
     EXPECT_EQ(r.data, packets_of(n) + r.resent) << seed;
+    for (o.threads = 2; o.threads <= 4; ++o.threads) {
+      const PacketResult same = n.run(o);
+      EXPECT_EQ(same.digest, r.digest) << seed;
+      EXPECT_EQ(same.drops, r.drops) << seed;
+    }
   }
 }
 

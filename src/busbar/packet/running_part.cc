@@ -1,5 +1,7 @@
 #include "busbar/packet/internal/running_part.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
 namespace busbar::packet {
@@ -16,22 +18,25 @@ std::uint64_t percentile(const QueueHistogram& h, double share, std::uint64_t pe
   return peak;
 }
 
-void add_link(const RunningPart& part, std::uint32_t w, PacketResult& out) {
-  const Port& o = part.network.ports()[w];
-  part.network.add_to_lanes(w, out.lanes);
-  if (o.sent_bytes == 0 && o.drops == 0) return;
+/// `owner`: the part that sends on the wire. A part counts the packets that a fault destroys where they would arrive.
+void add_link(std::span<RunningPart* const> parts, const RunningPart& owner, std::uint32_t w, PacketResult& out) {
+  const Port& o = owner.network.ports()[w];
   PacketLink l;
-  l.link = part.wiring.wires()[w].link;
+  for (const RunningPart* part : parts) {
+    part->network.add_to_lanes(w, out.lanes);
+    l.drops += part->network.ports()[w].drops;
+  }
+  if ((o.sent_bytes == 0 && l.drops == 0) || owner.wiring.wires()[w].joint) return;
+  l.link = owner.wiring.wires()[w].link;
   l.bytes = o.sent_bytes;
   l.marks = o.marks;
   l.trims = o.trims;
-  l.drops = o.drops;
   l.pauses = o.pauses;
   l.paused = Duration::ps(o.paused);
-  l.queue_p50 = percentile(part.network.histogram(w), 0.5, o.peak);
-  l.queue_p99 = percentile(part.network.histogram(w), 0.99, o.peak);
+  l.queue_p50 = percentile(owner.network.histogram(w), 0.5, o.peak);
+  l.queue_p99 = percentile(owner.network.histogram(w), 0.99, o.peak);
   l.queue_max = o.peak;
-  if (!part.wiring.wires()[w].joint) out.links.push_back(l);
+  out.links.push_back(l);
 }
 
 void add_counts(const RunningPart& part, PacketResult& out) {
@@ -39,18 +44,7 @@ void add_counts(const RunningPart& part, PacketResult& out) {
   out.end = std::max(out.end, x.end);
   out.received = std::max(out.received, x.received);
   out.events += x.events;
-  const PacketCounts c = counts_of(part);
-  out.data += c.data;
-  out.acks += c.acks;
-  out.nacks += c.nacks;
-  out.resent += c.resent;
-  out.timeouts += c.timeouts;
-  out.asks += c.asks;
-  out.hops += c.hops;
-  out.marks += c.marks;
-  out.trims += c.trims;
-  out.drops += c.drops;
-  out.pauses += c.pauses;
+  out += counts_of(part);
   out.done += part.hosts.finished();
   out.lanes.resize(std::max(out.lanes.size(), x.lanes.size()));
   for (std::size_t l = 0; l < x.lanes.size(); ++l) {
@@ -79,6 +73,38 @@ Ps ends_after(const Wiring& wiring) {
   return longest;
 }
 
+std::string cycle_of_waits(const RunningPart& part) {
+  std::string cycle;
+  for (const std::uint32_t w : part.network.deadlock())
+    cycle += (cycle.empty() ? "" : ", ") + part.wiring.topology().name(part.wiring.wires()[w].link);
+  return cycle;
+}
+
+Error standstill(const RunningPart& part, Ps now) {
+  const std::vector<std::uint32_t> cycle = part.network.deadlock();
+  const double now_us = static_cast<double>(now) * 1e-6;
+  if (cycle.empty())
+    return Error{ErrorCode::kUnsupported,
+                 fmt::format("after {:.3f} us no packet has arrived for many timeouts, though no ports wait for each "
+                             "other; use --engine flow",
+                             now_us),
+                 {}};
+  const bool relays = std::any_of(cycle.begin(), cycle.end(), [&](std::uint32_t w) {
+    return part.wiring.wires()[w].from >= part.wiring.switches();
+  });
+  return Error{ErrorCode::kDoesNotFit,
+               fmt::format("deadlock after {:.3f} us: each of these links waits for room behind the next, around a "
+                           "circle: {}; {}use --transport nscc, which drops packets instead of waiting, or {}",
+                           now_us, cycle_of_waits(part),
+                           relays ? "devices that forward for others have one buffer per link here, where real tori "
+                                    "have two virtual channels; "
+                                  : "",
+                           relays ? "--engine flow"
+                                  : "routes that never go up again after they went down, or larger buffers "
+                                    "(--set packet.buffer, with InfiniBand packet.credit_buffer)"),
+               {}};
+}
+
 PacketResult collect(std::span<RunningPart* const> parts, Traffic& traffic) {
   PacketResult out;
   out.flows = std::move(traffic.outcomes);
@@ -86,7 +112,7 @@ PacketResult collect(std::span<RunningPart* const> parts, Traffic& traffic) {
   const std::span<const Wire> wires = parts.front()->wiring.wires();
   for (std::uint32_t w = 0; w < wires.size(); ++w) {
     for (const RunningPart* part : parts)
-      if (part->part.owns(wires[w].from)) add_link(*part, w, out);
+      if (part->part.owns(wires[w].from)) add_link(parts, *part, w, out);
   }
   std::sort(out.links.begin(), out.links.end(), [](const auto& a, const auto& b) { return a.link < b.link; });
   for (const PacketOutcome& f : out.flows) {

@@ -15,7 +15,7 @@ struct alignas(64) Word {
   Ps end = 0;            ///< of its last flow
   std::uint64_t finished = 0, delivered = 0, silences = 0;
   std::uint64_t hops = 0;
-  bool stop = false;
+  bool stop = false, changes = false;  ///< told to stop; faults are still to begin or to end
 };
 
 class Windows {
@@ -27,10 +27,12 @@ class Windows {
         hops_expected_(hops_expected),
         flows_(traffic.size()),
         after_(ends_after(wiring)),
+        patience_(profile.network.faults.empty() ? INT64_MAX : kStillTimeouts * profile.hosts.timeout),
         meeting_(static_cast<std::ptrdiff_t>(split.parts)) {
     for (std::uint32_t p = 0; p < split.parts; ++p) mail_.push_back(std::make_unique<Mail>(split.parts));
     for (std::uint32_t p = 0; p < split.parts; ++p) {
-      parts_.push_back(std::make_unique<RunningPart>(wiring, traffic, profile, bucket_bits, NetworkPart{&split, p}));
+      Wiring& own = profile.network.faults.empty() ? wiring : *wirings_.emplace_back(std::make_unique<Wiring>(wiring));
+      parts_.push_back(std::make_unique<RunningPart>(own, traffic, profile, bucket_bits, NetworkPart{&split, p}));
       parts_[p]->network.join(parts_[p]->part, *mail_[p]);
     }
     for (auto& words : words_) words.resize(split.parts);
@@ -55,24 +57,39 @@ class Windows {
   struct Sum {
     Ps next = INT64_MAX, end = 0;
     std::uint64_t finished = 0, delivered = 0, silences = 0, hops = 0;
-    bool stop = false;
+    bool stop = false, changes = false;
   };
+  /// When packets last arrived, as far as a part has looked.
+  struct News {
+    Ps window = 0, last = 0;  ///< start of the window before; of the last one with an arrival
+    std::uint64_t delivered = 0, silences = 0;
+  };
+  /// Whether nothing arrives any more. With faults this holds no later than Run::stuck(), which then decides.
+  bool silent(const Sum& sum, News& news) const {
+    if (sum.delivered != news.delivered) {
+      news.silences = sum.silences;
+      news.last = news.window;
+    }
+    news.delivered = sum.delivered;
+    news.window = sum.next;
+    if (sum.finished < flows_ && sum.next == INT64_MAX) return true;
+    if (patience_ == INT64_MAX) return sum.silences - news.silences > flows_;
+    return !sum.changes && sum.finished < flows_ && sum.next + split_.lookahead - news.last > patience_;
+  }
 
   void run_part(std::uint32_t number) {
     RunningPart& part = *parts_[number];
     part.hosts.begin();
-    std::uint64_t seen_delivered = 0, seen_silences = 0;
+    part.network.begin_faults();
+    News news;
     for (std::uint32_t turn = 0;; turn ^= 1) {
       speak(number, words_[turn][number]);
       meeting_.arrive_and_wait();
       const Sum sum = add(words_[turn]);
-      if (sum.delivered != seen_delivered) seen_silences = sum.silences;
-      seen_delivered = sum.delivered;
-      const bool done = sum.finished == flows_;
+      const bool done = sum.finished == flows_, still = silent(sum, news);
       const Ps last = done ? sum.end + after_ : INT64_MAX;
-      const bool silent = sum.silences - seen_silences > flows_ || (!done && sum.next == INT64_MAX);
-      if (silent || sum.stop || sum.next > last) {
-        if (number == 0) stuck_ = silent && !done;
+      if (still || sum.stop || sum.next > last) {
+        if (number == 0) stuck_ = still && !done;
         if (done) part.network.close(last + 1);
         return;
       }
@@ -97,6 +114,7 @@ class Windows {
     w.delivered = part.hosts.delivered();
     w.silences = part.hosts.silences();
     w.hops = part.network.hops();
+    w.changes = part.network.changes_to_come();
     w.stop = number == 0 && options_.stop != nullptr && *options_.stop != 0;
   }
   static Sum add(const std::vector<Word>& words) {
@@ -109,6 +127,7 @@ class Windows {
       s.silences += w.silences;
       s.hops += w.hops;
       s.stop = s.stop || w.stop;
+      s.changes = s.changes || w.changes;
     }
     return s;
   }
@@ -117,9 +136,11 @@ class Windows {
   const PacketOptions& options_;
   const double hops_expected_;
   const std::uint64_t flows_;
-  const Ps after_;
+  const Ps after_, patience_;
   bool stuck_ = false;  ///< written by part 0, read after all threads have ended
   std::vector<std::unique_ptr<Mail>> mail_;
+  std::vector<std::unique_ptr<Wiring>>
+      wirings_;  ///< per part if faults change routes: each part does so in its own time
   std::vector<std::unique_ptr<RunningPart>> parts_;
   std::array<std::vector<Word>, 2> words_;  ///< used in turn, as in Mail
   std::barrier<> meeting_;

@@ -115,19 +115,56 @@ TEST(Threads, KeepFlowsThatTriggerEachOtherTogether) {
   EXPECT_EQ(r.flows[1].start, r.flows[0].start + r.flows[0].received);
 }
 
-TEST(Threads, LeaveRunsWithFaultsToOne) {
-  LeafSpine n = busy_leaf_spine();
-  PacketOptions o;
-  o.threads = 2;
-  PacketFault down;
-  while (n.topology.link_class(down.link).kind != LinkKind::kIdeal) down.link = LinkId{index(down.link) + 1};
-  down.kind = PacketFault::Kind::kRate;
-  down.value = 0.5;
-  o.faults = {down};
-  std::string said;
-  o.notice = [&](const std::string& text) { said = text; };
-  EXPECT_EQ(n.run(o).threads, 1u);
-  EXPECT_NE(said.find("faults"), std::string::npos) << said;
+/// Links that slow down, lose packets, fail and come back, hosts that are slow and storms of pauses, on all threads.
+TEST(Threads, GiveTheSameResultWithFaults) {
+  const LeafSpine n = busy_leaf_spine();
+  const auto at = [](std::int64_t us) { return SimTime::at(Duration::us(us)); };
+  const auto down = PacketFault::Kind::kDown;
+  std::vector<PacketFault> faults{{named(n, "leaf0->spine1"), down, 0, at(3), at(400)},
+                                  {named(n, "spine1->leaf0"), down, 0, at(3), at(400)},
+                                  {named(n, "spine2->leaf3"), PacketFault::Kind::kRate, 0.3, at(2), at(30)},
+                                  {named(n, "leaf2->spine0"), PacketFault::Kind::kLoss, 0.02, at(0)}};
+  const LinkId to_host = reverse(uplink(n, 6));
+  faults.push_back({to_host, PacketFault::Kind::kSlow, 0.5, at(1)});
+  for (const PacketTransport t : {PacketTransport::kNscc, PacketTransport::kDcqcn, PacketTransport::kIb,
+                                  PacketTransport::kSwift, PacketTransport::kCredit}) {
+    SCOPED_TRACE(static_cast<int>(t));
+    PacketOptions o{t, PacketBalance::kSpray, 5};
+    o.faults = faults;
+    o.reroute_after = Duration::us(20);
+    if (t == PacketTransport::kDcqcn) o.faults.push_back({to_host, PacketFault::Kind::kStorm, 0, at(5), at(50)});
+    const PacketResult one = run_on(n, o, 1);
+    EXPECT_EQ(one.done, n.list.flows.size());
+    EXPECT_GT(one.drops, 0u);
+    for (const std::uint32_t threads : {2u, 3u, 4u}) expect_equal(run_on(n, o, threads), one);
+  }
+}
+
+/// What faults keep from ending is told as on one thread, and the rest of the result is the same.
+TEST(Threads, TellOfFlowsThatFaultsBlockAsOneThreadDoes) {
+  const LeafSpine n = busy_leaf_spine();
+  PacketOptions o{PacketTransport::kRoce, PacketBalance::kEcmp, 1};
+  o.faults = {{uplink(n, 3), PacketFault::Kind::kDown, 0, SimTime::at(Duration::us(5))}};
+  const PacketResult one = run_on(n, o, 1);
+  EXPECT_NE(one.stuck, "");
+  o.threads = 3;
+  const PacketResult three = n.run(o);
+  EXPECT_EQ(three.stuck, one.stuck);
+  expect_equal(three, one);
+}
+
+/// Few hops are not worth a second thread. Large runs take what is idle, and nothing is said about it.
+TEST(Threads, NobodyAskedForChangeNothing) {
+  LeafSpine large(4, 16, 4), small(4, 4, 4);
+  for (std::uint32_t h = 0; h < 64; ++h) large.add(h, (h + 17) % 64, 8'000'000);
+  small.add(0, 9, 100'000);
+  PacketOptions o{PacketTransport::kNscc, PacketBalance::kSpray, 1};
+  o.threads = 0;
+  o.notice = [](const std::string& text) { ADD_FAILURE() << text; };
+  EXPECT_EQ(small.run(o).threads, 1u);
+  const PacketResult r = large.run(o);
+  o.threads = 1;
+  expect_equal(large.run(o), r);
 }
 
 /// A run that cannot go on is explained as it is on one thread.

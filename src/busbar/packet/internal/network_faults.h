@@ -81,6 +81,7 @@ void Network<Hosts>::change(std::uint32_t fault, bool begins, Ps now) {
 
 template <class Hosts>
 void Network<Hosts>::tell(std::uint32_t wire, Kind kind, Ps now) {
+  if (part_ != nullptr && !part_->owns(ports_[wire].to)) return;  // all parts take the event, one has the host
   for (std::uint32_t l = 0; l < lane_count_ && pausing(); ++l) send_pause(wire, kind, l, now);
 }
 

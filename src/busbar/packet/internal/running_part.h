@@ -2,6 +2,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 
 #include "busbar/packet/internal/profile.h"
 #include "busbar/packet/internal/traffic.h"
@@ -44,9 +45,15 @@ struct RunningPart {
   const std::uint32_t wires, first_of_hosts;  ///< event sources: arrivals below the first, hosts from the second on
 };
 
+inline constexpr Ps kStillTimeouts = 20;  ///< silent timeouts after which a run with faults is given up
+
 /// After the last flow has ended, a run goes on for the latency of its longest cable. So its counts do not depend on
 /// how it was cut into parts.
 Ps ends_after(const Wiring& wiring);
+/// The names of links that wait for each other in a cycle; empty if there is none.
+std::string cycle_of_waits(const RunningPart& part);
+/// Why nothing arrives any more at `now` in a run without faults, and what helps.
+Error standstill(const RunningPart& part, Ps now);
 /// What a part has counted so far.
 PacketCounts counts_of(const RunningPart& part);
 /// The sum of all parts, with links and digest. Moves the outcomes out of `traffic`.

@@ -1,6 +1,8 @@
 // Small networks for the tests of the packet engine.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <string>
 #include <vector>
 
@@ -68,5 +70,20 @@ struct LeafSpine {
     return std::move(b).seal();
   }
 };
+
+/// The one cable of host `h`, towards its leaf.
+inline LinkId uplink(const LeafSpine& n, std::uint32_t h) {
+  const DeviceId nic = n.router.nearest_nic(n.topology.gpus()[h], 0);
+  for (const LinkId l : n.topology.out_links(nic))
+    if (n.topology.kind(n.topology.to(l)) == DeviceKind::kLeaf) return l;
+  return kNone<LinkId>;
+}
+
+inline LinkId named(const LeafSpine& n, const std::string& name) {
+  for (std::uint32_t l = 0; l < n.topology.link_count(); ++l)
+    if (n.topology.name(static_cast<LinkId>(l)) == name) return static_cast<LinkId>(l);
+  ADD_FAILURE() << name;
+  return kNone<LinkId>;
+}
 
 }  // namespace busbar::packet
