@@ -10,15 +10,12 @@
 
 #include "busbar/accuracy/internal/measured_machine.h"
 #include "busbar/accuracy/validate.h"
+#include "busbar/routing/pair_copy.h"
 #include "busbar/routing/path_view.h"
 
 namespace busbar {
 namespace {
 
-/// A copy between GPUs through host memory is cut in pieces that are written and then read. This is the remaining share
-/// of the narrower of the two paths, for both directions together. Source: data/measured/p2p.csv, 22 of 26 GB/s (RTX
-/// 4090), 37 of 55 (H100), 5.7 of 12.8 (RTX 2080 Ti); both directions at once move no more than one.
-constexpr double kStagedShare = 0.65;
 /// NIC tests: gap between two messages of one queue pair. Gap and wire time combine as t^p = gap^p + wire^p. Source:
 /// perftest on ConnectX-6, 2 B to 8 MiB (rdma-az-hdr-read-bw of data/measured/p2p.csv).
 constexpr double kMessageGapUs = 0.353, kOverlapPower = 1.5;

@@ -21,7 +21,7 @@ namespace {
 struct TopoFlags {
   CommonOptions common;
   std::string cluster, root = "/";
-  bool matrix = false, tree = false, levels = false, all = false, bandwidth = false, latency = false;
+  bool matrix = false, tree = false, levels = false, all = false, bandwidth = false, latency = false, hops = false;
   std::optional<std::int64_t> node;
   std::string dot, svg, nccl_xml, cables;
 };
@@ -55,6 +55,9 @@ std::string pair_tables(const TopoFlags& o, const PairFigures& pairs) {
   std::string out;
   if (o.bandwidth)
     out += pair_text("\nBandwidth of each pair alone, one direction, payload (GB/s)", pairs, pairs.payload_GBps);
+  if (o.bandwidth)
+    out += pair_text("\nBandwidth of each pair alone, both directions at the same time, their sum (GB/s)", pairs,
+                     pairs.both_GBps);
   if (o.latency) out += pair_text("\nLatency of each pair, hardware alone (us)", pairs, pairs.latency_us);
   return out;
 }
@@ -74,9 +77,9 @@ Result<int> run(const TopoFlags& o) {
   parts.matrix = o.matrix;
   parts.tree = o.tree;
   parts.pictures = !o.common.html.empty();
-  parts.levels = o.levels || !(o.matrix || o.tree || o.bandwidth || o.latency);
+  parts.levels = o.levels || !(o.matrix || o.tree || o.bandwidth || o.latency || o.hops);
   parts.block = static_cast<BlockId>(node);
-  const TopoFacts facts = topo_facts(cluster);
+  const TopoFacts facts = topo_facts(cluster, parts.block);
   BUSBAR_RETURN_IF_ERROR(write_files(o, cluster, facts, parts.block));
   Json j{{"schema", "busbar.topo/1"}};
   j.update(topo_json(cluster, facts, parts));
@@ -90,6 +93,11 @@ Result<int> run(const TopoFlags& o) {
         draw_pairs("Bandwidth of each pair of GPUs alone, one direction, payload (GB/s)", pairs, pairs.payload_GBps);
     if (!matrix.shapes.empty())  // before the sources
       document.blocks.insert(document.blocks.end() - 1, {std::move(matrix), Audience::kPage});
+  }
+  if (o.hops) {
+    BUSBAR_ASSIGN(const HopCounts counts, hop_counts(cluster, parts.block));
+    j["hops"] = to_json(counts);
+    tables += hop_text(counts);
   }
   if (o.matrix || o.all) tables += "\n" + matrix_text(cluster.topology, relation_matrix(cluster.topology, parts.block));
   j["inputs_hash"] = inputs_hash(o.common, cluster.text);
@@ -122,9 +130,11 @@ Command topo_command(const std::string& typed) {
       {"--matrix", "", "paths between the devices of one node, in the format of nvidia-smi topo -m", "Parts",
        &o->matrix},
       {"--tree", "", "the sockets of one node and the devices below them", "Parts", &o->tree},
-      {"--bandwidth", "", "GB/s of each pair of GPUs of one node alone, as p2pBandwidthLatencyTest shows them", "Parts",
-       &o->bandwidth},
+      {"--bandwidth", "",
+       "GB/s of each pair of GPUs of one node alone, one and both directions, as p2pBandwidthLatencyTest shows them",
+       "Parts", &o->bandwidth},
       {"--latency", "", "latency in us of each pair of GPUs of one node, without software", "Parts", &o->latency},
+      {"--hops", "", "number of links between the GPUs and NICs of one node", "Parts", &o->hops},
       {"--levels", "", "rate, latency and ratio per tier (the default without another part)", "Parts", &o->levels},
       {"--all", "", "all of these; with --json also devices, links and the matrix", "Parts", &o->all},
       {"--node", "N", "the node for tables, tree, --nccl-xml and --svg (default 0)", "Parts", &o->node},

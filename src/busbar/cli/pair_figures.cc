@@ -4,41 +4,98 @@
 
 #include <algorithm>
 
+#include "busbar/cli/topo_sharing.h"
 #include "busbar/report/style.h"
+#include "busbar/routing/pair_copy.h"
 #include "busbar/routing/path_view.h"
+#include "busbar/topology/direct_reach.h"
 
 namespace busbar {
 
+namespace {
+
+/// The hardware's own paths: no GPU passes data on.
+DirectReach reach_of(const Cluster& c) { return {c.gpudirect, c.p2p, false}; }
+
+std::vector<DeviceId> devices_of(const Topology& t, BlockId block, DeviceKind kind) {
+  const Block& b = t.blocks()[index(block)];
+  std::vector<DeviceId> out;
+  for (std::uint32_t p = 0; p < b.device_count; ++p)
+    if (const auto d = static_cast<DeviceId>(b.first_device + p); t.kind(d) == kind) out.push_back(d);
+  return out;
+}
+
+}  // namespace
+
 Result<PairFigures> pair_figures(const Cluster& c, BlockId block) {
   const Topology& t = c.topology;
-  const Block& b = t.blocks()[index(block)];
-  std::vector<DeviceId> gpus;
+  const std::vector<DeviceId> gpus = devices_of(t, block, DeviceKind::kGpu);
+  const std::size_t n = gpus.size();
+  if (n > kMostInPairs)
+    return invalid(
+        fmt::format("a node of {} GPUs has {} pairs, and at most {} GPUs are shown; 'busbar path {} {} {}' "
+                    "shows one pair",
+                    n, n * (n - 1), kMostInPairs, c.name, t.name(gpus[0]), t.name(gpus[n - 1])));
   PairFigures out;
-  for (std::uint32_t p = 0; p < b.device_count; ++p) {
-    const auto d = static_cast<DeviceId>(b.first_device + p);
-    if (t.kind(d) != DeviceKind::kGpu) continue;
-    const std::string name = t.name(d);
-    gpus.push_back(d);
-    out.names.push_back(name.substr(name.find('.') + 1));
-  }
+  for (const DeviceId d : gpus) out.names.push_back(name_in_node(t, d));
+  for (auto* m : {&out.payload_GBps, &out.both_GBps, &out.latency_us}) m->assign(n, std::vector<double>(n, 0.0));
   const Router router(t, c.routing, c.seed);
-  for (const DeviceId from : gpus) {
-    std::vector<double>& rates = out.payload_GBps.emplace_back();
-    std::vector<double>& latencies = out.latency_us.emplace_back();
-    for (const DeviceId to : gpus) {
-      BUSBAR_ASSIGN(const PathView view, view_route(router, from, to, {c.gpudirect, c.p2p, false}));
-      rates.push_back(view.payload_GBps);
-      latencies.push_back(view.latency.in_ns() / 1000);
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t k = i + 1; k < n; ++k) {
+      BUSBAR_ASSIGN(const PathView there, view_route(router, gpus[i], gpus[k], reach_of(c)));
+      BUSBAR_ASSIGN(const PathView back, view_route(router, gpus[k], gpus[i], reach_of(c)));
+      const PairCopy copy = pair_copy(t, there, back);
+      out.payload_GBps[i][k] = copy.one_way_GBps;
+      out.payload_GBps[k][i] = pair_copy(t, back, there).one_way_GBps;
+      out.both_GBps[i][k] = out.both_GBps[k][i] = copy.both_ways_GBps;
+      out.latency_us[i][k] = there.latency.in_ns() / 1000;
+      out.latency_us[k][i] = back.latency.in_ns() / 1000;
+    }
+  return out;
+}
+
+Result<HopCounts> hop_counts(const Cluster& c, BlockId block) {
+  const Topology& t = c.topology;
+  std::vector<DeviceId> devices = devices_of(t, block, DeviceKind::kGpu);
+  for (const DeviceId nic : devices_of(t, block, DeviceKind::kNic)) devices.push_back(nic);
+  if (devices.size() > kMostInPairs)
+    return invalid(
+        fmt::format("a node of {} GPUs and NICs is too large for a table of hops: at most {}; 'busbar path' "
+                    "shows one pair",
+                    devices.size(), kMostInPairs));
+  HopCounts out;
+  const Router router(t, c.routing, c.seed);
+  for (const DeviceId from : devices) {
+    out.names.push_back(name_in_node(t, from));
+    std::vector<std::size_t>& row = out.hops.emplace_back();
+    for (const DeviceId to : devices) {
+      BUSBAR_ASSIGN(const PathView view, view_route(router, from, to, reach_of(c)));
+      row.push_back(view.hops.size());
     }
   }
   return out;
 }
 
 Json to_json(const PairFigures& f) {
-  Json j{{"names", f.names}, {"payload_GBps", Json::array()}, {"latency_us", Json::array()}};
-  for (const auto& row : f.payload_GBps) j["payload_GBps"].push_back(row);
-  for (const auto& row : f.latency_us) j["latency_us"].push_back(row);
-  return j;
+  return {{"names", f.names},
+          {"payload_GBps", f.payload_GBps},
+          {"payload_both_directions_GBps", f.both_GBps},
+          {"latency_us", f.latency_us}};
+}
+
+Json to_json(const HopCounts& h) { return {{"names", h.names}, {"hops", h.hops}}; }
+
+std::string hop_text(const HopCounts& h) {
+  std::size_t wide = 4;
+  for (const std::string& name : h.names) wide = std::max(wide, name.size() + 1);
+  std::string out = fmt::format("\nLinks crossed between devices of the node\n{:>{}}", "", wide + 1);
+  for (const std::string& name : h.names) out += fmt::format("{:>{}}", name, wide);
+  for (std::size_t i = 0; i < h.names.size(); ++i) {
+    out += fmt::format("\n{:>{}}", h.names[i], wide + 1);
+    for (std::size_t k = 0; k < h.names.size(); ++k)
+      out += i == k ? fmt::format("{:>{}}", "-", wide) : fmt::format("{:>{}}", h.hops[i][k], wide);
+  }
+  return out + "\n";
 }
 
 std::string pair_text(const std::string& title, const PairFigures& f, const std::vector<std::vector<double>>& values) {

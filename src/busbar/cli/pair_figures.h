@@ -11,14 +11,27 @@
 
 namespace busbar {
 
+constexpr std::size_t kMostInPairs = 256;  ///< devices of a node whose pairs are shown
+
 struct PairFigures {
   std::vector<std::string> names;  ///< of the node's GPUs: "gpu0"
   /// By sender and receiver; 0 for a GPU to itself.
   std::vector<std::vector<double>> payload_GBps;  ///< 1e9 bytes/s in one direction
+  std::vector<std::vector<double>> both_GBps;     ///< both directions at the same time, their sum
   std::vector<std::vector<double>> latency_us;    ///< first bit in to first bit out, without software
 };
-/// Errors: no path between two GPUs.
+/// Errors: no path between two GPUs, or more than kMostInPairs of them.
 Result<PairFigures> pair_figures(const Cluster& cluster, BlockId block);
+
+/// Links crossed from each GPU and NIC of a node to each other one, GPUs first; 0 to itself.
+struct HopCounts {
+  std::vector<std::string> names;
+  std::vector<std::vector<std::size_t>> hops;
+};
+/// Errors as pair_figures().
+Result<HopCounts> hop_counts(const Cluster& cluster, BlockId block);
+Json to_json(const HopCounts& counts);
+std::string hop_text(const HopCounts& counts);
 
 Json to_json(const PairFigures& figures);
 /// "Unidirectional P2P bandwidth (GB/s)" and so on: a row per sender, a column per receiver, in fixed width.

@@ -127,6 +127,7 @@ Facts facts_of(const Cluster& c, const TopoFacts& f) {
     out.items.emplace_back(
         "bisection", fmt::format("{} in one direction, {} counting both ({}: {})", format_rate(f.bisection.GBps * 1e9),
                                  format_rate(2 * f.bisection.GBps * 1e9), f.bisection.kind, f.bisection.cut));
+  for (auto& fact : sharing_facts(c.topology, f.ways)) out.items.push_back(std::move(fact));
   if (!c.p2p)
     out.items.emplace_back("peer access", "none over PCIe: GPUs without scale-up links copy through host memory");
   if (!c.gpudirect) out.items.emplace_back("GPUDirect", "none: NICs and drives copy through host memory");
@@ -190,7 +191,7 @@ Table matrix_table(const RelationMatrix& m, BlockId block) {
 
 }  // namespace
 
-TopoFacts topo_facts(const Cluster& c) {
+TopoFacts topo_facts(const Cluster& c, BlockId node) {
   const Topology& t = c.topology;
   TopoFacts f;
   f.counts.emplace_back("nodes", static_cast<std::uint32_t>(t.blocks().size()));
@@ -205,6 +206,7 @@ TopoFacts topo_facts(const Cluster& c) {
   f.bisection = bisect(t);
   f.memory = total_memory(t);
   f.scale_up = scale_up_domain(t);
+  f.ways = shared_ways(t, node, f.levels, f.bisection, f.scale_up);
   if (c.cabling.parts.empty()) return f;
   f.cables = lay_cables(t, c.cabling);
   f.cabling = sum_of(t, f.cables, c.cabling);
@@ -258,6 +260,7 @@ Json topo_json(const Cluster& c, const TopoFacts& f, const TopoParts& p) {
         {{"what", m.what}, {"bytes_per_parameter", m.bytes_per_parameter}, {"parameters", m.parameters}});
   j["fabric"] = {
       {"kind", c.fabric.kind}, {"network", c.fabric.network}, {"oversubscription", c.fabric.oversubscription}};
+  add_sharing(c.topology, f.ways, j);
   j["p2p"] = c.p2p;
   j["gpudirect"] = c.gpudirect;
   j["optical_switches"] = nullptr;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "busbar/base/json.h"
+#include "busbar/cli/topo_sharing.h"
 #include "busbar/report/document.h"
 #include "busbar/spec/cluster.h"
 #include "busbar/topology/bisection.h"
@@ -29,10 +30,11 @@ struct TopoFacts {
   Bisection bisection;
   Bytes memory{0};
   ScaleUpDomain scale_up;
+  SharedWays ways;            ///< of the node that was asked for
   std::vector<Cable> cables;  ///< of the network; empty without one
   CablingSums cabling;
 };
-TopoFacts topo_facts(const Cluster& cluster);
+TopoFacts topo_facts(const Cluster& cluster, BlockId node);
 
 /// The largest model that fits the memory of a scale-up domain.
 struct LargestModel {

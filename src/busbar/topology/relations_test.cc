@@ -9,6 +9,7 @@
 #include "busbar/topology/levels.h"
 #include "busbar/topology/matrix.h"
 #include "busbar/topology/path_type.h"
+#include "busbar/topology/pcie_roots.h"
 #include "busbar/topology/tree_view.h"
 
 namespace busbar {
@@ -69,6 +70,30 @@ Topology tree_machine() {
   d.join(g0, g1, LinkKind::kNvlink, 50, 2);
   d.join(g1, g2, LinkKind::kNvlink, 25, 1);
   return d.seal();
+}
+
+TEST(PcieRoots, AreTheTopmostDevicesBelowACpu) {
+  const Topology t = tree_machine();
+  std::vector<std::string> text;
+  for (const PcieRoot& r : pcie_roots(t, BlockId{0})) {
+    text.push_back(t.name(r.top) + (r.shared() ? " shared:" : ":"));
+    for (const DeviceId d : r.gpus) text.back() += ' ' + t.name(d);
+    for (const DeviceId d : r.nics) text.back() += ' ' + t.name(d);
+  }
+  EXPECT_THAT(text,
+              testing::UnorderedElementsAre("node0.pcie0 shared: node0.gpu0 node0.nic0",
+                                            "node0.pcie1 shared: node0.gpu1 node0.gpu2", "node0.gpu3: node0.gpu3"));
+}
+
+TEST(PcieRoots, OfNicsWithoutCablesOnlyThoseBesideAGpuServeGpus) {
+  Draft d;
+  const auto cpu = d.add(DeviceKind::kCpu, "cpu0"), top = d.add(DeviceKind::kPcieSwitch, "pcie0");
+  const auto gpu = d.add(DeviceKind::kGpu, "gpu0"), near = d.add(DeviceKind::kNic, "nic0"),
+             far = d.add(DeviceKind::kNic, "storage0");
+  for (const auto& [a, b] : {std::pair(top, cpu), {gpu, top}, {near, top}, {far, cpu}})
+    d.join(a, b, LinkKind::kPcie, 32, 16);
+  const Topology t = d.seal();
+  EXPECT_THAT(gpu_nics(t, pcie_roots(t, BlockId{0})), ElementsAre(named(t, "nic0")));
 }
 
 TEST(PathTypes, FollowTheFarthestLinkOfTheNearestWay) {
