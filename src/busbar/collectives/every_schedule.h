@@ -104,6 +104,11 @@ inline void for_every_variant(const std::function<void(const BuiltCase&)>& f) {
       spec.starts.assign(2, static_cast<std::uint32_t>(dims.size()) - 1);
       spec.starts.push_back(0);
       offer(spec);
+      spec.ranks_per_group = spec.ranks;  // three pods of this shape
+      spec.ranks *= 3;
+      if (spec.ranks <= 72) offer(spec);
+      spec.starts.clear();
+      if (spec.ranks <= 72) offer(spec);
     }
   for (const std::uint32_t n : {1u, 2u, 5u, 8u, 12u}) {
     ScheduleSpec spec;

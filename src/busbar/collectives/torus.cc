@@ -1,5 +1,6 @@
 // Rings along one dimension after the other. Channels start with different dimensions, and half of them run backwards,
-// so that all links of the torus are busy. ScheduleSpec::starts gives fast dimensions more channels.
+// so that all links of the torus are busy. ScheduleSpec::starts gives fast dimensions more channels. Several tori (pods)
+// are joined by rings over the chips at the same place of each, on the pieces that the dimensions leave.
 #include <fmt/format.h>
 
 #include <numeric>
@@ -40,7 +41,8 @@ Result<Schedule> build_torus(const ScheduleSpec& spec) {
     levels.push_back({extent, static_cast<std::uint32_t>(product), LevelAlgorithm::kRing});
     product = extent == 0 || product >= kMaxRanks ? kMaxRanks : product * extent;
   }
-  if (product != spec.ranks || d > 3)
+  const bool pods = product == spec.ranks_per_group && product < spec.ranks && spec.ranks % product == 0;
+  if ((product != spec.ranks && !pods) || d > 3)
     return Error{ErrorCode::kUnsupported,
                  fmt::format("torus needs up to three dimensions whose product is the number of ranks; {} is not {}",
                              fmt::join(dims, " x "), spec.ranks),
@@ -59,6 +61,7 @@ Result<Schedule> build_torus(const ScheduleSpec& spec) {
       own.push_back(levels[(starts[c % turns] + i) % d]);
       own.back().backwards = c % (2 * turns) >= turns;
     }
+    if (pods) own.push_back({spec.ranks / spec.ranks_per_group, spec.ranks_per_group, LevelAlgorithm::kRing});
     BUSBAR_RETURN_IF_ERROR(add_levels(s, own, static_cast<std::uint16_t>(c), c * spec.ranks));
     auto layout = layout_of(own);
     for (Axis& a : layout) a.chunk_stride *= channels;

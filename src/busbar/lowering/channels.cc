@@ -170,7 +170,8 @@ std::vector<std::uint32_t> torus_dimensions(const CollectiveCall& call, const To
   std::vector<DeviceId> gpus;
   for (std::uint32_t g = 0; g < call.groups.groups(); ++g)
     for (std::uint32_t m = 0; m < call.groups.size(); ++m) gpus.push_back(placement.gpu(call.groups.actor(g, m)));
-  return torus_extents(topology, gpus, call.groups.size());
+  const std::uint32_t per_domain = ranks_per_domain(call, topology, placement);
+  return torus_extents(topology, gpus, per_domain > 1 ? per_domain : call.groups.size());
 }
 
 std::vector<std::uint32_t> torus_starts(std::span<const std::uint32_t> extents, std::span<const double> rates) {
