@@ -25,6 +25,7 @@ TraceNode trace_node(const ChakraNode& n, const std::string& kind) {
   out.id = n.id;
   out.after = n.after;
   out.call = n.call;
+  out.call.on_gpu = !n.on_cpu;
   out.tag = n.tag;
   out.peer = kind == "send" ? n.dst : n.src;
   out.kind = kind == "send"         ? TraceNodeKind::kSend
