@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "busbar/workload/expert_load.h"
+#include "busbar/workload/internal/layer_split.h"
 
 namespace busbar {
 namespace {
@@ -321,6 +322,46 @@ StepTimes step_times(const ModelSpec& model, const LayoutSpec& layout, const Ker
           .mlp = mlp_times(s, model.ffn),
           .experts = expert_times(s),
           .ends = end_times(s)};
+}
+
+namespace {
+
+Duration forward_gemms(const BlockTimes& t) { return t.in + t.out; }
+Duration backward_gemms(const BlockTimes& t) { return t.out_dgrad + t.out_wgrad + t.in_dgrad + t.in_wgrad; }
+
+}  // namespace
+
+KernelKinds kernel_kinds(const ModelSpec& model, const LayoutSpec& layout, const KernelTable& kernels,
+                         std::uint32_t stage) {
+  const StepTimes t = step_times(model, layout, kernels);
+  KernelKinds sum;
+  const auto add_layer = [&](std::uint32_t layer, bool again) {
+    const BlockTimes& attention = has_window(model, layer) ? t.windowed : t.attention;
+    Duration forward = forward_gemms(attention), backward = backward_gemms(attention);
+    if (has_experts(model, layer)) {
+      const ExpertTimes& e = t.experts;
+      forward += e.in + e.out + forward_gemms(e.shared);
+      backward += e.out_dgrad + e.out_wgrad + e.in_dgrad + e.in_wgrad + backward_gemms(e.shared);
+    } else {
+      forward += forward_gemms(t.mlp);
+      backward += backward_gemms(t.mlp);
+    }
+    sum.gemm += forward * (again ? 2 : 1) + backward;
+    sum.attention += attention.core * (again ? 2 : 1) + attention.core_back;
+  };
+  for (std::uint32_t c = 0; c < layout.vpp; ++c) {
+    const std::uint32_t chunk = layout.virtual_stage(stage, c), first = first_layer_of(layout, chunk);
+    for (std::uint32_t l = 0; l < layers_with_mtp(layout, model, chunk); ++l)
+      add_layer(first + l, layout.recompute == Recompute::kFull && l < recomputed_layers_of(layout, chunk));
+  }
+  if (stage == layout.last_stage()) {
+    const EndTimes& e = t.ends;
+    sum.gemm += (e.logits + e.logits_dgrad + e.logits_wgrad) * (1 + model.mtp) + e.join + e.join_dgrad + e.join_wgrad;
+  }
+  const double passes =
+      layout.micro_batches() * layout.kernel_time / (stage == layout.straggler_stage ? layout.straggler_speed : 1);
+  for (Duration* d : {&sum.gemm, &sum.attention}) *d = duration_from_ps(static_cast<double>(d->in_ps()) * passes);
+  return sum;
 }
 
 OptimizerTimes optimizer_times(std::uint64_t local, std::uint64_t shard, const LayoutSpec& layout,

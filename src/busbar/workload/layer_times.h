@@ -60,4 +60,12 @@ struct OptimizerTimes {
 OptimizerTimes optimizer_times(std::uint64_t local, std::uint64_t shard, const LayoutSpec& layout,
                                const KernelTable& kernels);
 
+/// Work of one kind on a GPU of a stage in one step, recomputation included.
+struct KernelKinds {
+  Duration gemm, attention;  ///< matrix products, those of experts too; the attention core
+};
+/// Precondition: `layout` is resolved.
+KernelKinds kernel_kinds(const ModelSpec& model, const LayoutSpec& layout, const KernelTable& kernels,
+                         std::uint32_t stage);
+
 }  // namespace busbar
