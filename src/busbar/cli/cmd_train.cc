@@ -1,5 +1,6 @@
 #include <fmt/core.h>
 
+#include <filesystem>
 #include <iterator>
 #include <memory>
 #include <optional>
@@ -20,6 +21,7 @@
 #include "busbar/cli/train_measured.h"
 #include "busbar/cli/train_report.h"
 #include "busbar/cli/train_scale.h"
+#include "busbar/cli/train_traced.h"
 #include "busbar/report/plain.h"
 #include "busbar/trace/perfetto.h"
 
@@ -124,12 +126,40 @@ std::optional<ScaleRun> sizes_for_page(const Scenario& scenario, const TrainAsk&
   return std::move(*run);
 }
 
-Result<Duration> read_measured(const std::string& text) {
-  const Result<Duration> d = parse_duration(text);
-  if (!d.ok() || *d <= Duration())
-    return invalid(fmt::format("'{}' is not the time of a step; write for example 21s or 950ms", text),
+/// What --measured gave: a time, or the file of a trace.
+struct Measured {
+  Gap gap;
+  std::optional<TracedStepGap> traced;
+};
+
+Result<Measured> read_measured(const std::string& text, const TrainRun& run) {
+  Measured out;
+  Duration time;
+  if (const Result<Duration> d = parse_duration(text); d.ok() && *d > Duration()) {
+    time = *d;
+  } else if (!std::filesystem::is_regular_file(text)) {
+    return invalid(fmt::format("'{}' is not the time of a step or the file of a trace; write for example 21s, 950ms or "
+                               "rank0.json.gz",
+                               text),
                    {"", 0, 0, "--measured"});
-  return *d;
+  } else {
+    BUSBAR_ASSIGN(out.traced, read_traced(run, text));
+    time = duration_from_ps(out.traced->measured_s() * 1e12);
+  }
+  LongRun causes("causes");
+  BUSBAR_ASSIGN(out.gap, explain_gap(run, time, causes));
+  causes.report_interruption();
+  return out;
+}
+
+void add_measured(const Measured& m, Document& d) {
+  std::vector<DocumentBlock> blocks{{gap_verdict(m.gap), Audience::kBoth}};
+  if (m.traced) {
+    blocks.push_back({traced_verdict(*m.traced), Audience::kBoth});
+    for (Table& t : traced_tables(*m.traced)) blocks.push_back({std::move(t), Audience::kBoth});
+  }
+  if (!m.gap.causes.empty()) blocks.push_back({gap_table(m.gap), Audience::kBoth});
+  d.blocks.insert(d.blocks.begin(), blocks.begin(), blocks.end());
 }
 
 /// Levers, where the steps for them are asked for, and for a document the published runs like this one.
@@ -176,24 +206,19 @@ Result<int> run_step(const TrainFlags& o, std::vector<TrainVariant> variants, Tr
   watch.go_on(1 + besides.size(), columns);
   watch.report_interruption();
   if (!o.trace.empty()) BUSBAR_RETURN_IF_ERROR(write_perfetto(run.step.timeline, o.trace));
-  std::optional<Gap> gap;
+  std::optional<Measured> measured;
   if (!o.measured.empty()) {
-    LongRun causes("causes");
-    BUSBAR_ASSIGN(const Duration measured, read_measured(o.measured));
-    BUSBAR_ASSIGN(gap, explain_gap(run, measured, causes));
-    causes.report_interruption();
+    BUSBAR_ASSIGN(measured, read_measured(o.measured, run));
   }
   Json j = train_json(run, o.common);
   if (!extras.levers.empty()) j["levers"] = levers_json(run, extras.levers);
-  if (gap) j["measured"] = gap_json(*gap);
+  if (measured) j["measured"] = gap_json(measured->gap);
+  if (measured && measured->traced) j["measured"]["trace"] = traced_json(*measured->traced);
   if (!besides.empty()) j["beside"] = beside_json(besides, o.common);
   if (columns > 1) j["complete"] = 1 + besides.size() == columns;
   j["run"] = clock.to_json();
   Document d = document ? train_document(run, o.common.typed, extras) : Document{};
-  if (gap && document) {
-    d.blocks.insert(d.blocks.begin(), {gap_verdict(*gap), Audience::kBoth});
-    if (!gap->causes.empty()) d.blocks.insert(d.blocks.begin() + 1, {gap_table(*gap), Audience::kBoth});
-  }
+  if (measured && document) add_measured(*measured, d);
   if (o.common.explain) explain_shortcuts(run.machine->policy().shortcuts, j, d);
   BUSBAR_ASSIGN(const int status, deliver(o.common, j, d, watch.status(run.does_not_fit ? 1 : 0)));
   if (run.does_not_fit) report_error(*run.does_not_fit);
@@ -245,6 +270,7 @@ Command train_command(const std::string& typed) {
       "  busbar train examples/llama3-70b-512xh100.yaml --beside cluster=dgx-b200:64 --beside layout.pp=4\n"
       "  busbar train dgx-h100:8 llama3-70b --global-batch 256 --tp 2,4,8 --pp 1,2 --zero 1..3\n"
       "  busbar train examples/llama3-8b-64xcards-100g.yaml --batches 64..4096 --beside cluster=dgx-h100:8\n"
+      "  busbar train dgx-h100:8 llama3-70b --tp 8 --global-batch 256 --measured rank0.json.gz\n"
       "  busbar train examples/llama3-70b-512xh100.yaml --scale 8..16384 --usd-per-gpu-hour 3\n";
   c.positionals = scenario_words(o->scenario, o->flags);
   c.flags = scenario_flags(o->flags);
@@ -255,8 +281,8 @@ Command train_command(const std::string& typed) {
        "'cluster=dgx-b200:64 layout.tp=4'",
        "Scenario", &o->besides},
       {"--measured",
-       "TIME",
-       "a measured step, such as 21s: which single cause would explain the difference",
+       "TIME|TRACE",
+       "a measured step, such as 21s, or a trace of it (Kineto or Chakra, also .gz): where the difference is",
        "Scenario",
        &o->measured,
        {},

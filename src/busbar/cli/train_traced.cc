@@ -1,0 +1,213 @@
+#include "busbar/cli/train_traced.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <tuple>
+
+#include "busbar/base/quantity.h"
+#include "busbar/workload/layer_times.h"
+
+namespace busbar {
+namespace {
+
+bool same_ranks(const GroupFamily& groups, const std::vector<std::uint32_t>& members) {
+  if (members.empty() || groups.size() != members.size()) return false;
+  for (std::uint32_t g = 0; g < groups.groups(); ++g) {
+    if (groups.actor(g, 0) != members.front()) continue;
+    bool all = true;
+    for (std::uint32_t m = 1; m < groups.size() && all; ++m) all = groups.actor(g, m) == members[m];
+    if (all) return true;
+  }
+  return false;
+}
+
+/// Kernels of NCCL that only send and receive may be an all-to-all.
+bool same_kind(const TracedCollective& c, Collective op) {
+  if (c.op) return *c.op == op || (*c.op == Collective::kAllToAll && op == Collective::kAllToAllV);
+  return op == Collective::kSendRecv || op == Collective::kAllToAll || op == Collective::kAllToAllV;
+}
+
+OpClass purpose_of(const TracedCollective& c, const TrainRun& run) {
+  int best = 0;
+  OpClass cls = OpClass::kOther;
+  for (const CallUse& u : run.step.calls) {
+    const CollectiveCall& call = run.program.calls[index(u.call)];
+    const int score =
+        4 * same_ranks(call.groups, c.members) + 2 * (call.groups.size() == c.ranks) + same_kind(c, call.op);
+    if (score <= best) continue;
+    best = score;
+    cls = u.cls;
+  }
+  return cls;
+}
+
+std::vector<OpClass> purposes_of(const StepTrace& trace, const TrainRun& run) {
+  std::map<std::tuple<std::vector<std::uint32_t>, std::uint32_t, std::string>, OpClass> known;
+  std::vector<OpClass> out;
+  for (const TracedCollective& c : trace.collectives) {
+    const auto key = std::tuple(c.members, c.ranks, c.op ? name_of(*c.op) : c.name);
+    auto it = known.find(key);
+    if (it == known.end()) it = known.emplace(key, purpose_of(c, run)).first;
+    out.push_back(it->second);
+  }
+  return out;
+}
+
+std::vector<TracedPart> parts_of(const TracedParts& t, const TrainRun& run) {
+  const Breakdown& b = run.step.breakdown;
+  const auto alone = [&](TracedKind k) { return t.alone_us[static_cast<std::size_t>(k)] / 1e6; };
+  const auto exposed = [&](OpClass c) { return t.exposed_us[static_cast<std::size_t>(c)] / 1e6; };
+  const std::uint32_t stage = std::min(index(run.step.critical_role), run.layout.pp - 1);
+  const KernelKinds kinds = kernel_kinds(run.scenario.model, run.layout, run.kernels, stage);
+  const double gemm = alone(TracedKind::kGemm), attention = alone(TracedKind::kAttention),
+               others = alone(TracedKind::kOther);
+  const double compute = b.compute.in_s(), gemm_s = kinds.gemm.in_s(), attention_s = kinds.attention.in_s();
+  const double slowest = step_spread(run).expected_s - run.step.step_time.in_s();
+  std::vector<TracedPart> out{
+      {"computation", gemm + attention + others, compute},
+      {"GEMM", gemm, gemm_s, true},
+      {"attention", attention, attention_s, true},
+      {"other kernels", others, std::max(0.0, compute - gemm_s - attention_s), true},
+      {"optimizer", alone(TracedKind::kOptimizer), b.optimizer.in_s()},
+      {"exposed TP", exposed(OpClass::kTp), b.exposed_tp.in_s()},
+      {"exposed CP", exposed(OpClass::kCp), b.exposed_cp.in_s()},
+      {"exposed EP", exposed(OpClass::kEp), b.exposed_ep.in_s()},
+      {"exposed DP", exposed(OpClass::kDp), b.exposed_dp.in_s()},
+      {"sends between stages and bubble", exposed(OpClass::kPp), (b.exposed_pp + b.bubble).in_s()},
+      {"exposed collectives of no known purpose", exposed(OpClass::kOther), 0},
+      {"copies to and from the GPU", alone(TracedKind::kCopy), 0},
+      {"idle", t.idle_us / 1e6, b.other.in_s()},
+      {"waiting for the slowest GPU (measured: in the collectives)", 0, slowest}};
+  std::erase_if(out, [](const TracedPart& p) { return p.measured_s == 0 && p.predicted_s == 0; });
+  return out;
+}
+
+std::vector<TracedCalls> calls_of(const StepTrace& trace, const std::vector<OpClass>& purposes, const TrainRun& run) {
+  std::vector<TracedCalls> out;
+  const auto row = [&](OpClass cls, const std::string& what) -> TracedCalls& {
+    const auto it = std::find_if(out.begin(), out.end(), [&](const auto& r) { return r.cls == cls && r.what == what; });
+    return it != out.end() ? *it : out.emplace_back(TracedCalls{cls, what});
+  };
+  const auto steps = static_cast<double>(trace.steps.size());
+  const double from = trace.steps.front().start_us, to = trace.steps.back().end_us;
+  for (std::size_t i = 0; i < trace.collectives.size(); ++i) {
+    const TracedCollective& c = trace.collectives[i];
+    if (c.start_us < from || c.start_us >= to) continue;
+    TracedCalls& r = row(purposes[i], c.op ? name_of(*c.op) : "send_recv");
+    r.times += 1 / steps;
+    r.mean_us += c.duration_us / steps;  // the sum, until divided
+    r.fastest_us = r.fastest_us == 0 ? c.duration_us : std::min(r.fastest_us, c.duration_us);
+  }
+  for (TracedCalls& r : out) r.mean_us /= r.times;
+  std::map<std::pair<OpClass, std::string>, std::pair<double, double>> predicted;  // times, microseconds in all
+  for (const CallUse& u : run.step.calls) {
+    const CollectiveCall& c = run.program.calls[index(u.call)];
+    auto& [times, us] = predicted[{u.cls, name_of(c.op)}];
+    times += static_cast<double>(u.count) * c.groups.groups() * c.groups.size() / run.layout.ranks();
+    us += u.total.in_us() * c.groups.groups() * c.groups.size() / run.layout.ranks();
+  }
+  for (const auto& [key, sum] : predicted) {
+    TracedCalls& r = row(key.first, key.second);
+    r.predicted_times = sum.first;
+    r.predicted_us = sum.first > 0 ? sum.second / sum.first : 0;
+  }
+  std::stable_sort(out.begin(), out.end(), [](const TracedCalls& a, const TracedCalls& b) { return a.cls < b.cls; });
+  return out;
+}
+
+}  // namespace
+
+Result<TracedStepGap> read_traced(const TrainRun& run, const std::string& path) {
+  TracedStepGap out;
+  out.file = path;
+  BUSBAR_ASSIGN(out.trace, read_step_trace(path));
+  if (out.trace.world_size > 1 && out.trace.world_size != run.layout.ranks())
+    return invalid(fmt::format("is a trace of {} ranks, and this step has {}; give the machine and layout of the run",
+                               out.trace.world_size, run.layout.ranks()),
+                   {path, 0, 0, ""});
+  const std::vector<OpClass> purposes = purposes_of(out.trace, run);
+  out.steps = parts_of_steps(out.trace, purposes);
+  if (out.steps.step_us <= 0) return invalid("has steps without length", {path, 0, 0, ""});
+  out.parts = parts_of(out.steps, run);
+  out.calls = calls_of(out.trace, purposes, run);
+  out.trace.kernels.clear();
+  return out;
+}
+
+Paragraph traced_verdict(const TracedStepGap& g) {
+  double gap = 0;
+  for (const TracedPart& p : g.parts) gap += p.inside ? 0 : p.more_s();
+  const TracedPart* most = nullptr;
+  for (const TracedPart& p : g.parts)
+    if (!p.inside && p.more_s() * gap > 0 && (most == nullptr || std::abs(p.more_s()) > std::abs(most->more_s())))
+      most = &p;
+  const StepTrace& t = g.trace;
+  std::string text =
+      fmt::format("Trace {}: {} step{} of rank {}, {} to {}.", g.file, t.steps.size(), t.steps.size() == 1 ? "" : "s",
+                  t.rank, format_duration(g.steps.shortest_us / 1e6), format_duration(g.steps.longest_us / 1e6));
+  for (const std::string& note : t.notes) text += fmt::format(" Note: {}.", note);
+  if (most == nullptr) return {std::move(text)};
+  text += fmt::format(
+      " The largest part of the difference is {}: {} measured, {} predicted ({:+.0f} % of the {} that "
+      "the step is {}).",
+      most->name, format_duration(most->measured_s), format_duration(most->predicted_s), 100 * most->more_s() / gap,
+      format_duration(std::abs(gap)), gap > 0 ? "longer" : "shorter");
+  return {std::move(text)};
+}
+
+std::vector<Table> traced_tables(const TracedStepGap& g) {
+  Table parts{"The measured step and the predicted one, part by part (s)",
+              {{"part", Align::kLeft}, {"measured"}, {"predicted"}, {"difference"}}};
+  for (const TracedPart& p : g.parts)
+    parts.rows.push_back({(p.inside ? "  of it " : "") + p.name, format_number(p.measured_s),
+                          format_number(p.predicted_s), fmt::format("{:+.3g}", p.more_s())});
+  parts.note = "Collectives count only while no kernel computes.";
+  Table calls{"Collectives of one step and GPU",
+              {{"purpose", Align::kLeft},
+               {"collective", Align::kLeft},
+               {"times"},
+               {"predicted"},
+               {"mean (us)"},
+               {"fastest (us)"},
+               {"predicted mean (us)"}}};
+  for (const TracedCalls& c : g.calls)
+    calls.rows.push_back({name_of(c.cls), c.what, format_number(c.times), format_number(c.predicted_times),
+                          c.times > 0 ? format_number(c.mean_us) : "-",
+                          c.times > 0 ? format_number(c.fastest_us) : "-",
+                          c.predicted_us > 0 ? format_number(c.predicted_us) : "-"});
+  calls.note = "A kernel of NCCL also waits for the last rank: the fastest of them waits least.";
+  return {std::move(parts), std::move(calls)};
+}
+
+Json traced_json(const TracedStepGap& g) {
+  Json parts = Json::array(), calls = Json::array(), busy;
+  for (const TracedPart& p : g.parts)
+    parts.push_back({{"part", p.name},
+                     {"measured_s", p.measured_s},
+                     {"predicted_s", p.predicted_s},
+                     {"inside_the_one_above", p.inside}});
+  for (const TracedCalls& c : g.calls)
+    calls.push_back({{"class", name_of(c.cls)},
+                     {"collective", c.what},
+                     {"times", c.times},
+                     {"predicted_times", c.predicted_times},
+                     {"mean_us", c.times > 0 ? Json(c.mean_us) : Json()},
+                     {"fastest_us", c.times > 0 ? Json(c.fastest_us) : Json()},
+                     {"predicted_us", c.predicted_us > 0 ? Json(c.predicted_us) : Json()}});
+  for (std::size_t k = 0; k < kTracedKinds; ++k) busy[name_of(static_cast<TracedKind>(k))] = g.steps.busy_us[k] / 1e6;
+  return {{"file", g.file},
+          {"rank", g.trace.rank},
+          {"steps", g.trace.steps.size()},
+          {"step_time_s", g.measured_s()},
+          {"shortest_s", g.steps.shortest_us / 1e6},
+          {"longest_s", g.steps.longest_us / 1e6},
+          {"busy_s", std::move(busy)},
+          {"parts", std::move(parts)},
+          {"calls", std::move(calls)},
+          {"notes", g.trace.notes}};
+}
+
+}  // namespace busbar
