@@ -1,11 +1,13 @@
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "busbar/base/input.h"
 #include "busbar/base/json.h"
 #include "busbar/cli/commands.h"
 #include "busbar/cli/doctor_report.h"
+#include "busbar/cli/log_report.h"
 #include "busbar/cli/long_run.h"
 #include "busbar/cli/machine.h"
 #include "busbar/cli/session.h"
@@ -14,6 +16,9 @@
 #include "busbar/doctor/diagnose.h"
 #include "busbar/doctor/doctor.h"
 #include "busbar/host/describe_host.h"
+#include "busbar/doctor/log_against_machine.h"
+#include "busbar/formats/import.h"
+#include "busbar/formats/lines.h"
 
 namespace busbar {
 namespace {
@@ -57,11 +62,8 @@ Status read_live(const DoctorFlags& o, const FactTables& tables, Evidence& evide
   return {};
 }
 
-/// Times the faults on `machine`; nothing without one. Returns the text of its files.
-Result<std::string> add_predicted_costs(const DoctorFlags& o, const std::string& machine, Diagnosis& found) {
-  if (machine.empty() && o.op.empty()) return std::string();
-  if (machine.empty())
-    return invalid("needs a machine; add --cluster dgx-h100:2, or a file", {"", 0, 0, "--collective"});
+/// Pre: `machine` is not empty.
+Result<FaultCostOptions> cost_options(const DoctorFlags& o, const std::string& machine) {
   FaultCostOptions cost;
   cost.machine.cluster = machine;
   cost.machine.load = load_machine;
@@ -72,7 +74,29 @@ Result<std::string> add_predicted_costs(const DoctorFlags& o, const std::string&
   if (cost.op_asked) {
     BUSBAR_ASSIGN(cost.machine.op, parse_collective(o.op));
   }
-  return add_costs(cost, found);
+  return cost;
+}
+
+/// Compares every log of NCCL among the files with the machine.
+Result<std::vector<LogComparison>> compare_logs(const Evidence& evidence, const ExpectOptions& machine) {
+  std::vector<LogComparison> out;
+  for (const EvidenceFile& f : evidence.files()) {
+    if (std::find(f.kinds.begin(), f.kinds.end(), "nccl-log") == f.kinds.end()) continue;
+    if (f.name == "-") {
+      LogComparison again;
+      again.file = f.name;
+      again.refused = "standard input can be read only once, so give the log as a file";
+      out.push_back(std::move(again));
+      continue;
+    }
+    BUSBAR_ASSIGN(const ImportSource source, ImportSource::open(f.name));
+    BUSBAR_ASSIGN(LineSource lines, source.lines());
+    const Result<NcclLog> log = read_nccl_log(lines);
+    if (!log.ok()) continue;
+    BUSBAR_ASSIGN(LogComparison comparison, compare_log(*log, f.name, machine));
+    out.push_back(std::move(comparison));
+  }
+  return out;
 }
 
 Result<int> run(const DoctorFlags& o) {
@@ -100,12 +124,23 @@ Result<int> run(const DoctorFlags& o) {
     for (const std::string& file : files) BUSBAR_RETURN_IF_ERROR(read_evidence(file, tables, evidence));
   }
   BUSBAR_RETURN_IF_ERROR(check_read(evidence, tables));
+  if (machine.empty() && !o.op.empty())
+    return invalid("needs a machine; add --cluster dgx-h100:2, or a file", {"", 0, 0, "--collective"});
   Diagnosis found = diagnose(evidence, rules, tables);
-  BUSBAR_ASSIGN(const std::string machine_text, add_predicted_costs(o, machine, found));
+  std::string machine_text;
+  std::vector<LogComparison> compared;
+  if (!machine.empty()) {
+    BUSBAR_ASSIGN(const FaultCostOptions cost, cost_options(o, machine));
+    BUSBAR_ASSIGN(machine_text, add_costs(cost, found));
+    BUSBAR_ASSIGN(compared, compare_logs(evidence, cost.machine));
+  }
   Json j = to_json(found, evidence);
+  j["logs_against_machine"] = Json::array();
+  for (const LogComparison& c : compared) j["logs_against_machine"].push_back(to_json(c));
   j["inputs_hash"] = inputs_hash(o.common, machine_text);
   j["run"] = clock.to_json();
-  return deliver(o.common, j, to_document(found, evidence, o.common.typed), fails(found, o.fail_on) ? 1 : 0);
+  return deliver(o.common, j, to_document(found, evidence, o.common.typed, compared, machine),
+                 fails(found, o.fail_on) ? 1 : 0);
 }
 
 }  // namespace
@@ -142,8 +177,9 @@ Command doctor_command(const std::string& typed) {
               "Findings",
               &o->fail_on,
               {"fail", "warn", "note", "never"}},
-             {"--cluster", "CLUSTER", "the machine of the logs, to predict what each finding costs on it", "Machine",
-              &o->cluster},
+             {"--cluster", "CLUSTER",
+              "the machine of the logs, to predict what each finding costs and to compare logs of NCCL with it",
+              "Machine", &o->cluster},
              {"--collective", "OP", "the collective whose cost is predicted (default: all_reduce, or as the rule says)",
               "Machine", &o->op}};
   for (Flag& f : common_flags(o->common, false))

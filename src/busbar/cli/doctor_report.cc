@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "busbar/base/quantity.h"
+#include "busbar/cli/log_report.h"
 
 namespace busbar {
 namespace {
@@ -98,7 +99,8 @@ Json to_json(const Diagnosis& d, const Evidence& evidence) {
   return j;
 }
 
-Document to_document(const Diagnosis& d, const Evidence& evidence, const std::string& typed) {
+Document to_document(const Diagnosis& d, const Evidence& evidence, const std::string& typed,
+                     const std::vector<LogComparison>& compared, const std::string& machine) {
   Document out{"Diagnosis", typed, {}};
   out.blocks.push_back({Highlight{summary_of(d)}});
   for (const Finding& f : d.findings)
@@ -106,6 +108,7 @@ Document to_document(const Diagnosis& d, const Evidence& evidence, const std::st
   for (const Finding& f : d.findings)
     if (!f.follows_from.empty())
       out.blocks.push_back({Paragraph{fmt::format("Follows from {}: {} ({}).", f.follows_from, f.title, f.rule)}});
+  for (const LogComparison& c : compared) add_comparison(c, machine, out);
   Table files{"Read", {{"file", Align::kLeft}, {"lines"}, {"used"}, {"kinds", Align::kLeft}}, {}, {}};
   for (const EvidenceFile& f : evidence.files()) {
     std::string kinds;

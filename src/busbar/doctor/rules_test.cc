@@ -93,9 +93,10 @@ TEST_F(Rules, ReadOnlyFactsThatSomeTableStates) {
 }
 
 TEST_F(Rules, NameOnlyThePartsThatDiffer) {
-  const Diagnosis found = judge({"machine part node0.gpu0 has 450 GB/s of scale-up links\n"
-                                 "machine part node0.gpu1 has 450 GB/s of scale-up links\n"
-                                 "machine part node0.gpu3 has 225 GB/s of scale-up links\n"});
+  const Diagnosis found =
+      judge({"machine part node0.gpu0 has 450 GB/s of scale-up links\n"
+             "machine part node0.gpu1 has 450 GB/s of scale-up links\n"
+             "machine part node0.gpu3 has 225 GB/s of scale-up links\n"});
   const Finding* const finding = find(found, "machine-nvlink-uneven");
   ASSERT_NE(finding, nullptr);
   ASSERT_EQ(finding->candidates.size(), 1u);

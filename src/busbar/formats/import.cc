@@ -13,10 +13,10 @@
 #include "busbar/formats/internal/ib_fabric.h"
 #include "busbar/formats/internal/import_reports.h"
 #include "busbar/formats/internal/mscclpp_plan.h"
-#include "busbar/formats/internal/nccl_log.h"
 #include "busbar/formats/internal/slurm_topology.h"
 #include "busbar/formats/internal/smi_matrix.h"
 #include "busbar/formats/lines.h"
+#include "busbar/formats/nccl_log.h"
 #include "busbar/formats/nccl_topo_xml_reader.h"
 #include "busbar/formats/perf_table.h"
 

@@ -3,8 +3,8 @@
 
 #include "busbar/base/json.h"
 #include "busbar/formats/internal/import_reports.h"
-#include "busbar/formats/internal/nccl_log.h"
 #include "busbar/formats/lines.h"
+#include "busbar/formats/nccl_log.h"
 #include "busbar/formats/perf_table.h"
 
 namespace busbar {

@@ -1,4 +1,4 @@
-#include "busbar/formats/internal/nccl_log.h"
+#include "busbar/formats/nccl_log.h"
 
 #include <algorithm>
 #include <string_view>
@@ -368,6 +368,7 @@ class LogReader {
       return true;
     }
     choice->count = 1;
+    choice->line = line_;
     if (log_.choices.size() < kMostTexts) log_.choices.push_back(std::move(*choice));
     return true;
   }

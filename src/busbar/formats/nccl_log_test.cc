@@ -1,4 +1,4 @@
-#include "busbar/formats/internal/nccl_log.h"
+#include "busbar/formats/nccl_log.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

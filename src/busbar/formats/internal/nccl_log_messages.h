@@ -4,7 +4,7 @@
 #include <optional>
 #include <string_view>
 
-#include "busbar/formats/internal/nccl_log.h"
+#include "busbar/formats/nccl_log.h"
 
 namespace busbar::nccl_log {
 

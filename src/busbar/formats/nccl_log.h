@@ -82,6 +82,7 @@ struct LoggedChoice {
   std::int64_t bytes = 0;
   int first_channel = -1, last_channel = -1;
   std::uint64_t count = 0;
+  int line = 0;  ///< of its first occurrence
 };
 
 struct LoggedPath {

@@ -1,0 +1,45 @@
+// The job of a log on the described machine: which GPU runs each rank, with which settings, and the model's rings.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "busbar/doctor/log_against_machine.h"
+#include "busbar/nccl/tuning.h"
+
+namespace busbar {
+
+struct LoggedJob {
+  const NcclLog* log = nullptr;
+  const LoggedCommunicator* said = nullptr;
+  ExpectOptions options;       ///< with release and settings of the log
+  Cluster sound;               ///< as described
+  Cluster cluster;             ///< with the settings of the log applied
+  std::vector<DeviceId> gpus;  ///< by rank
+  NcclComm comm;
+  NcclTuning tuning;
+};
+
+/// The log's largest communicator; null without any of two ranks.
+const LoggedCommunicator* largest_communicator(const NcclLog& log);
+
+/// Rank r of `said` runs on the result[r]. Error kInvalid if the machine is too small.
+Result<std::vector<DeviceId>> gpus_of_ranks(const LoggedCommunicator& said, const Topology& topology);
+
+/// Predicted time in microseconds of one call over the ranks of the job, with more variables ("NCCL_NVLS_ENABLE=0") and
+/// without the cables of these parts. `op`, `bytes`: the call.
+Result<double> time_of_job(const LoggedJob& job, Collective op, std::uint64_t bytes,
+                           const std::vector<std::string>& variables = {}, const std::vector<std::string>& failed = {});
+
+/// What differs in the network, the transports and the NICs.
+void compare_transports(const LoggedJob& job, LogComparison& out);
+/// What differs in channels, rings and trees.
+void compare_channels(const LoggedJob& job, LogComparison& out);
+/// What differs in algorithms and protocols.
+void compare_picks(const LoggedJob& job, LogComparison& out);
+
+/// Adds the cost of the variables or failed parts that make the model do as logged.
+void price(const LoggedJob& job, LogDifference& difference, const std::vector<std::string>& variables,
+           const std::vector<std::string>& failed = {});
+
+}  // namespace busbar
