@@ -136,6 +136,7 @@ void read_experts(HuggingFaceKeys& keys, const std::string& type, ModelSpec& m) 
   m.places["moe"] = keys.find(kExperts)->where();
   e.per_token = keys.need(kPerToken, kMostExperts);
   const bool llama4 = type == "llama4_text" || type == "llama4";
+  e.biases = type == "gpt_oss";
   e.ffn = keys.read({"moe_intermediate_size"}, m.ffn, kMostWidth);
   if (llama4) m.ffn = keys.read({"intermediate_size_mlp"}, m.ffn, kMostWidth);  // its intermediate_size is an expert's
   e.shared = keys.read({"n_shared_experts", "moe_num_shared_experts"}, llama4 ? 1 : 0, kMostShared, 0);

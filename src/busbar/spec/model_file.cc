@@ -17,6 +17,7 @@ Status read_experts(const YamlNode& map, ExpertSpec& out) {
   r.optional("dense_layers", &YamlNode::as_int, out.dense_layers, 0, kMostLayers);
   r.optional("every", &YamlNode::as_int, out.every, 1, kMostLayers);
   r.optional("most_nodes", &YamlNode::as_int, out.most_nodes, 1, kMostExperts);
+  r.optional("biases", &YamlNode::as_bool, out.biases);
   return r.finish();
 }
 

@@ -46,6 +46,12 @@ constexpr int kRouteKernels = 8, kCollectKernels = 2;
 // Kernels per expert and product in 8 or 4 bits: the cast of an input, the order of both inputs' scales, the product.
 // Source: Transformer Engine 2, GroupedLinear: each runs once for each expert.
 constexpr int kNarrowExpertKernels = 4;
+// Biases of experts, per element of a copy's output. Megatron-Core adds the last one itself, expert by expert: bias x
+// score in fp32 (write 4), sum (2+4+4), all experts in one tensor (4+4), to bf16 (4+2). Backward: to fp32 (2+4), to
+// bf16 (4+2), all experts in one tensor (2+2), products with score and bias and their sums (4+4+4 each).
+// Source: Megatron-Core, TEGroupedMLP._apply_bias (2025). Fused kernels add it, and read the gradient once more.
+constexpr double kBiasBytes = 28, kBiasBackBytes = 40, kFusedBiasBackBytes = 2;
+constexpr int kBiasKernels = 2, kBiasBackKernels = 6;  // for each expert
 
 // Kernels launched per piece; 80 per layer in all. Megatron layers have 60-100, forward and backward together.
 constexpr int kNormKernels = 3, kAttentionKernels = 12, kMlpKernels = 8, kNormBackKernels = 4;
@@ -267,6 +273,17 @@ ExpertTimes expert_times(const Shapes& s) {
   t.in_dgrad = product(rows, h, in) + cast(in, true);
   t.in_wgrad = product(in, h, rows, extra * static_cast<double>(in * h));
   t.route_back = s.floor(router * 2 + moved(copies, kCollectBytes), kRouteKernels);
+  if (e.biases) {
+    const auto per_expert = [&](double bytes, int kernels) {
+      const Duration hosts = fused ? Duration{} : s.l.expert_launch * (kernels * static_cast<int>(local));
+      return std::max(s.memory(arrived * static_cast<double>(h), bytes), hosts);
+    };
+    // The first product's bias is added by the product. Its gradient in 16 bits is one more read; casts sum it for
+    // nothing.
+    const double first = narrow ? 0 : kWordBytes * static_cast<double>(in) / static_cast<double>(h);
+    if (!fused) t.out += per_expert(kBiasBytes, kBiasKernels);
+    t.out_dgrad += per_expert(fused ? kFusedBiasBackBytes : kBiasBackBytes + first, kBiasBackKernels);
+  }
   if (e.shared > 0) {
     t.shared = mlp_times(s, std::uint64_t{e.shared} * e.ffn);
     t.shared.norm = t.shared.norm_back = {};

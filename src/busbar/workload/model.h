@@ -18,6 +18,7 @@ struct ExpertSpec {
   std::uint32_t dense_layers = 0;  ///< the first layers, which have one MLP of ModelSpec::ffn instead
   std::uint32_t every = 1;         ///< of the layers after them, each `every`-th has experts
   std::uint32_t most_nodes = 0;    ///< nodes that hold the experts of one token, chosen first; 0: any
+  bool biases = false;             ///< each product of an expert adds a bias
 };
 
 /// Multi-head latent attention: queries, keys and values pass through narrow matrices.

@@ -14,6 +14,12 @@ constexpr double kWord = 2;  // bytes per element of outputs and gradients
 // Time of an exchange while GEMMs run, relative to an exchange alone. Source: deepseek-ai/profile-data, training trace
 // of 64 H800 (2025): 36 and 38 GB/s, against 46 and 45 of the same release of DeepEP alone.
 constexpr double kDuringCompute = 1.25;
+// Rate of kernels that exchange single tokens inside an NVLink domain, relative to NCCL's all-to-all of large messages:
+// the median of ten. Sources: deepseek-ai/DeepEP README, EP 8 (H800; SM100 with 24 and 64 SMs);
+// ai-dynamo/aiconfigurator
+// @095f58a, 4,096 tokens of 7,168 elements (H100 DeepEP with 20 SMs, GB200 TensorRT-LLM over 8 and 64 GPUs): 0.66 to
+// 0.94.
+constexpr double kTokenRate = 0.82;
 
 /// Places (nodes, ranks) that have an expert of one token, expected: n (1 - (1 - 1/n)^k) for k choices among n.
 double places_of_token(const ModelSpec& m, double n) { return n * (1 - std::pow(1 - 1 / n, m.moe.per_token)); }
@@ -33,7 +39,8 @@ void StageWriter::prepare_expert_calls(std::uint32_t scale_up_gpus) {
   const std::uint32_t nodes = groups.across.size(), near = groups.inside.size();
   const bool per_place = layout_.expert_exchange == ExpertExchange::kPerNode;
   const std::uint32_t chosen = model_.moe.most_nodes == 0 ? nodes : std::min(nodes, model_.moe.most_nodes);
-  const double ranks = places_of_token(model_, static_cast<double>(chosen) * near);  // one copy for each
+  const double ranks =  // one copy for each
+      places_of_token(model_, static_cast<double>(chosen) * near) / (near > 1 ? kTokenRate : 1);
   if (per_place && nodes > 1 && near > 1) {
     const double reached = places_of_token(model_, chosen);
     ep_dispatch_ = call(Collective::kAllToAll, bytes(reached, there), groups.across);
