@@ -5,6 +5,7 @@
 
 BUILD_PACKAGES=(g++ cmake ninja-build libfmt-dev libyaml-cpp-dev nlohmann-json3-dev libpugixml-dev libmuparser-dev libsqlite3-dev zlib1g-dev)
 TEST_PACKAGES=(libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev python3 python3-yaml)
+OPTIONAL_TEST_PACKAGES=(libopenmpi-dev openmpi-bin)  # without them the tests of mpirun are skipped
 
 say() { printf '%s\n' "== $*"; }
 complain() { printf '%s\n' "$*" >&2; }

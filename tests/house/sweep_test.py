@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import pathlib
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -137,6 +138,80 @@ class Sweeps(unittest.TestCase):
         self.assertEqual(done.returncode, 2)
         self.assertIn("another study", done.stderr)
         self.assertEqual(tables(self.folder), self.whole)
+
+
+MODULE = pathlib.Path(BUSBAR).with_name("busbar_mpi.so")
+MPIRUN = shutil.which("mpirun")
+AS_ANYONE = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+             "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_mpi_yield_when_idle": "1"}
+
+
+def mpirun(folder, ranks, *words, options=()):
+    return subprocess.Popen([MPIRUN, *options, "-n", str(ranks), *words], cwd=folder,
+                            env={**os.environ, **AS_ANYONE}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+class WithoutMpi(unittest.TestCase):
+    @unittest.skipIf(MODULE.exists(), "this build has MPI")
+    def test_processes_that_would_each_run_the_whole_sweep_are_refused(self):
+        with tempfile.TemporaryDirectory() as place:
+            (pathlib.Path(place) / "study.yaml").write_text(STUDY)
+            done = subprocess.run([BUSBAR, "sweep", "study.yaml"], cwd=place, capture_output=True, text=True,
+                                  env={**os.environ, "OMPI_COMM_WORLD_SIZE": "4"})
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("--shard", done.stderr)
+
+
+@unittest.skipUnless(MPIRUN and MODULE.exists(), "no mpirun, or busbar was built without MPI (libopenmpi-dev, openmpi-bin)")
+class Mpi(unittest.TestCase):
+    def setUp(self):
+        self.place = tempfile.TemporaryDirectory()
+        self.addCleanup(self.place.cleanup)
+        self.folder = pathlib.Path(self.place.name)
+
+    def plain(self, study):
+        (self.folder / "study.yaml").write_text(study)
+        sweep(self.folder)
+        return tables(self.folder)
+
+    def test_ranks_change_no_byte(self):
+        whole = self.plain(STUDY)
+        for ranks in (2, 5, 8):
+            out, err = (run := mpirun(self.folder, ranks, BUSBAR, "sweep", "study.yaml", "--json", "--out",
+                                      f"ranks{ranks}.db")).communicate()
+            self.assertEqual(run.returncode, 0, err)
+            said = json.loads(out)
+            self.assertEqual((said["rows"], said["run"]["workers"], said["run"]["new_cells"]), (CELLS, ranks - 1, CELLS))
+            self.assertEqual(tables(self.folder, f"ranks{ranks}"), whole)
+
+    def kill_rank(self, rank, ranks, name, *options):
+        """Starts the sweep, and kills a rank when the first rows are in the database."""
+        run = mpirun(self.folder, ranks, "sh", "-c", "echo $$ > pid$OMPI_COMM_WORLD_RANK; "
+                     f"exec {BUSBAR} sweep study.yaml --json --out {name}.db", options=options)
+        log = self.folder / f"{name}.db-wal"
+        while run.poll() is None and not (log.exists() and log.stat().st_size > 50_000):
+            time.sleep(0.01)
+        os.kill(int((self.folder / f"pid{rank}").read_text()), signal.SIGKILL)
+        return run, *run.communicate()
+
+    def test_the_cells_of_a_lost_worker_run_again(self):
+        whole = self.plain(STUDY.replace("samples: 20", "samples: 100"))
+        run, out, err = self.kill_rank(2, 4, "lost", "--enable-recovery")
+        self.assertEqual(run.returncode, 0, err)
+        said = json.loads(out)
+        self.assertTrue(said["complete"])
+        self.assertEqual(said["run"]["lost_workers"], [2])
+        self.assertEqual(tables(self.folder, "lost"), whole)
+
+    def test_ranks_go_on_after_a_kill_of_the_manager(self):
+        whole = self.plain(STUDY.replace("samples: 20", "samples: 100"))
+        self.kill_rank(0, 3, "killed")
+        before = committed(self.folder / "killed.db")
+        out, err = (run := mpirun(self.folder, 3, BUSBAR, "sweep", "study.yaml", "--json", "--out", "killed.db")).communicate()
+        self.assertEqual(run.returncode, 0, err)
+        said = json.loads(out)
+        self.assertEqual((said["complete"], said["run"]["new_cells"]), (True, said["cells"] - before))
+        self.assertEqual(tables(self.folder, "killed"), whole)
 
 
 if __name__ == "__main__":

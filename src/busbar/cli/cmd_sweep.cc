@@ -18,6 +18,8 @@
 #include "busbar/cli/long_run.h"
 #include "busbar/cli/session.h"
 #include "busbar/formats/json_text.h"
+#include "busbar/study/peers.h"
+#include "busbar/study/ranks.h"
 #include "busbar/study/study_file.h"
 #include "busbar/study/study_store.h"
 
@@ -166,6 +168,13 @@ Result<int> run(const SweepFlags& o) {
   BUSBAR_ASSIGN(const Shard shard, parse_shard(o.shard));
   BUSBAR_ASSIGN(const Study study, Study::load(o.file));
   BUSBAR_RETURN_IF_ERROR(check_command(study.command(), study.command_named_at()));
+  BUSBAR_ASSIGN(const std::unique_ptr<Peers> peers, Peers::join());
+  if (peers && peers->rank() > 0) {
+    BUSBAR_RETURN_IF_ERROR(serve(*peers, study.text(), [&](std::uint64_t cell) { return run_cell(study, cell); }));
+    return 0;
+  }
+  if (peers && o.threads > 0)
+    return flag_error("--threads", "under mpirun each rank but the first runs one cell; start more ranks instead");
   std::string path = o.out.empty() ? without_ending(o.file) + ".db" : o.out;
   if (o.out.empty() && shard.of > 1)
     path = fmt::format("{}-{}-of-{}.db", without_ending(o.file), shard.number, shard.of);
@@ -183,7 +192,13 @@ Result<int> run(const SweepFlags& o) {
   const auto threads = static_cast<std::uint32_t>(
       std::clamp<std::size_t>(o.threads > 0 ? o.threads : cores, 1, std::max<std::size_t>(1, open.size())));
   LongRun watch("cells");
-  if (o.merge.empty()) BUSBAR_RETURN_IF_ERROR(run_cells(study, open, threads, watch, *store));
+  HandedOut handed;
+  if (peers) {
+    BUSBAR_ASSIGN(handed, hand_out(*peers, study.text(), o.merge.empty() ? open : std::vector<std::uint64_t>(), *store,
+                                   [&](std::size_t done, std::size_t total) { return watch.go_on(done, total); }));
+  } else if (o.merge.empty()) {
+    BUSBAR_RETURN_IF_ERROR(run_cells(study, open, threads, watch, *store));
+  }
   watch.report_interruption();
   const std::string base = without_ending(path);
   BUSBAR_ASSIGN(const SweepResult r, write_tables(*store, base));
@@ -192,13 +207,18 @@ Result<int> run(const SweepFlags& o) {
          {"complete", complete},       {"database", path},       {"csv", base + ".csv"}, {"jsonl", base + ".jsonl"}};
   j["inputs_hash"] = inputs_hash(o.common);
   j["run"] = clock.to_json();
-  j["run"]["threads"] = threads;
+  j["run"]["threads"] = peers ? 1 : threads;
+  j["run"]["workers"] = peers ? peers->size() - 1 : 0;
+  j["run"]["lost_workers"] = handed.lost;
   j["run"]["new_cells"] = open.size();
   Facts f;
   f.items = {
       {"cells", fmt::format("{} of {} are done; {} of them were done before", r.rows, study.cells(), known.size())},
       {"database", path + " (tables cells and study)"},
       {"tables", base + ".csv, " + base + ".jsonl"}};
+  if (!handed.lost.empty())
+    f.items.emplace_back("lost", fmt::format("{} of {} workers; {} of their cells ran again", handed.lost.size(),
+                                             peers->size() - 1, handed.repeated));
   if (r.failed > 0) f.items.emplace_back("failed", fmt::format("{}; {}", r.failed, r.first_failure));
   if (!complete) f.items.emplace_back("to go on", "run the same command again, or --merge the other shards");
   return deliver(o.common, j, {"Sweep of " + o.file, o.common.typed, {{std::move(f)}}},
@@ -218,6 +238,7 @@ Command sweep_command(const std::string& typed) {
       "  busbar sweep examples/sweep.yaml\n"
       "  busbar sweep examples/sweep.yaml --threads 2 --out results/study.db --json\n"
       "  busbar sweep examples/sweep.yaml --shard 3/8 --out results/part3.db\n"
+      "  mpirun -n 8 busbar sweep examples/sweep.yaml\n"
       "  busbar sweep examples/sweep.yaml --merge results/part1.db --merge results/part2.db\n";
   c.positionals = {{"FILE", "YAML file with command, grid, list, random (docs/formats/sweep.md)", &o->file}};
   c.flags = {
