@@ -3,8 +3,11 @@
 #include <fmt/core.h>
 #include <zlib.h>
 
+#include <algorithm>
 #include <streambuf>
 #include <vector>
+
+#include "busbar/base/check.h"
 
 namespace busbar {
 namespace {
@@ -99,6 +102,30 @@ bool looks_like_gzip(std::string_view head) { return head.starts_with("\x1f\x8b"
 std::unique_ptr<std::istream> unpack_gzip(std::unique_ptr<std::istream> packed, std::shared_ptr<GzipFailure> failure,
                                           std::uint64_t most) {
   return std::make_unique<GzipStream>(std::make_unique<GzipBuffer>(std::move(packed), std::move(failure), most));
+}
+
+std::string pack_gzip(std::string_view text) {
+  constexpr int kMemory = 8;  // zlib.h: the default
+  z_stream z{};
+  std::string out;
+  BUSBAR_CHECK(deflateInit2(&z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, kGzipOnly, kMemory, Z_DEFAULT_STRATEGY) == Z_OK);
+  std::vector<char> piece(kPiece);
+  int code = Z_OK;
+  for (std::size_t at = 0; code == Z_OK;) {
+    if (z.avail_in == 0) {
+      const std::size_t n = std::min(text.size() - at, kPiece);
+      z.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data() + at));  // zlib does not write to it
+      z.avail_in = static_cast<uInt>(n);
+      at += n;
+    }
+    z.next_out = reinterpret_cast<Bytef*>(piece.data());
+    z.avail_out = static_cast<uInt>(piece.size());
+    code = deflate(&z, at == text.size() ? Z_FINISH : Z_NO_FLUSH);
+    out.append(piece.data(), piece.size() - z.avail_out);
+  }
+  deflateEnd(&z);
+  BUSBAR_CHECK(code == Z_STREAM_END) << code;
+  return out;
 }
 
 Status status_of(const GzipFailure& failure, const std::string& name) {

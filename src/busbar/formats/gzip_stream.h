@@ -26,6 +26,9 @@ struct GzipFailure {
 std::unique_ptr<std::istream> unpack_gzip(std::unique_ptr<std::istream> packed, std::shared_ptr<GzipFailure> failure,
                                           std::uint64_t most = kMostUnpacked);
 
+/// `text` as one member, without name and time: equal input gives equal bytes with one release of zlib.
+std::string pack_gzip(std::string_view text);
+
 /// Ok without a failure; otherwise the failure with the file's name.
 Status status_of(const GzipFailure& failure, const std::string& name);
 
