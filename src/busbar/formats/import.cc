@@ -19,6 +19,7 @@
 #include "busbar/formats/nccl_log.h"
 #include "busbar/formats/nccl_topo_xml_reader.h"
 #include "busbar/formats/perf_table.h"
+#include "busbar/formats/zstd_stream.h"
 
 namespace busbar {
 namespace {
@@ -117,7 +118,8 @@ Result<ImportSource> ImportSource::open(const std::string& path) {
     return s.complete();
   };
   BUSBAR_RETURN_IF_ERROR(read_head());
-  if (looks_like_gzip(s.head_)) {
+  s.zstd_ = looks_like_zstd(s.head_);
+  if (s.zstd_ || looks_like_gzip(s.head_)) {
     s.failure_ = std::make_shared<GzipFailure>();
     BUSBAR_RETURN_IF_ERROR(read_head());
   }
@@ -162,7 +164,7 @@ Result<std::unique_ptr<std::istream>> ImportSource::stream() const {
   else
     in = std::make_unique<std::istringstream>(std::string(given_));
   if (!*in) return Error{ErrorCode::kIo, "cannot be read", {name_, 0, 0, ""}};
-  if (failure_) in = unpack_gzip(std::move(in), failure_);
+  if (failure_) in = zstd_ ? unpack_zstd(std::move(in), failure_) : unpack_gzip(std::move(in), failure_);
   if (marked_) in->ignore(static_cast<std::streamsize>(kByteOrderMark.size()));
   return in;
 }
@@ -197,7 +199,7 @@ Result<ImportReport> import_source(ImportSource& source, const PartFigures& figu
   if (format == nullptr && !kind.empty())
     return invalid(fmt::format("there is no kind '{}'; known are {}", kind, kinds), {"", 0, 0, "--kind"});
   if (const char* tool = format == nullptr ? unpacker_of(source.head()) : nullptr)
-    return invalid(fmt::format("is packed, and only gzip is unpacked here; unpack it with {} first", tool),
+    return invalid(fmt::format("is packed, and only gzip and zstd are unpacked here; unpack it with {} first", tool),
                    {source.name(), 0, 0, ""});
   if (format == nullptr)
     return invalid(fmt::format("not a kind of file that is known; known are {}", kinds), {source.name(), 0, 0, ""});

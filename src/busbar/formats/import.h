@@ -22,8 +22,8 @@
 
 namespace busbar {
 
-/// An input to import: its beginning, and the whole on request. Input compressed by gzip is unpacked while it is read,
-/// up to kMostUnpacked bytes. A byte order mark is skipped.
+/// An input to import: its beginning, and the whole on request. Input compressed by gzip or zstd is unpacked while it is
+/// read, up to kMostUnpacked bytes. A byte order mark is skipped.
 class ImportSource {
  public:
   static Result<ImportSource> open(const std::string& path);
@@ -45,6 +45,7 @@ class ImportSource {
   std::string name_, head_, text_;
   std::string_view given_;
   std::optional<Input> input_;  ///< absent for text in memory
+  bool zstd_ = false;           ///< packed by zstd, not gzip
   bool marked_ = false;         ///< it begins with a byte order mark
   bool read_ = false;
   std::shared_ptr<GzipFailure> failure_;  ///< only for packed inputs; shared with their streams, which may live longer
