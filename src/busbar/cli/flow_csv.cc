@@ -134,13 +134,14 @@ class Reader {
     }
     device = nic = *found;
     if (t_.kind(device) == DeviceKind::kNic) return {};
-    if (t_.kind(device) == DeviceKind::kNvme) {  // drives have no NIC, so they stay inside their server
+    // Drives and host memory have no NIC, so they stay inside their server.
+    if (t_.kind(device) == DeviceKind::kNvme || t_.kind(device) == DeviceKind::kNuma) {
       nic = kNone<DeviceId>;
       return {};
     }
     if (t_.kind(device) != DeviceKind::kGpu)
       return at(line_,
-                fmt::format("'{}' is a {}; flows run between GPUs, NICs and drives", word, name_of(t_.kind(device))),
+                fmt::format("'{}' is a {}; flows run between GPUs, NICs, drives and host memory (numa)", word, name_of(t_.kind(device))),
                 field);
     nic = placement_.nic(rank_of_.at(index(device)), 0);
     return {};

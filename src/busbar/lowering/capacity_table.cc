@@ -29,6 +29,7 @@ void CapacityTable::read_limits(const Router& router, const Shortcuts& shortcuts
     const BytesPerSecond rate = c.kind == DeviceKind::kGpu ? memory_limit(t, static_cast<DeviceId>(d), shortcuts)
                                 : c.reduces                ? c.reduce_rate
                                                            : c.transit_rate;
+    if (c.kind == DeviceKind::kNvme) continue;  // no end of a collective
     const auto limit = static_cast<double>(per_second(rate));
     if (limit > 0 && limit_.empty()) limit_.assign(t.device_count(), 0.0);
     if (limit > 0) limit_[d] = limit / kPsPerSecond;

@@ -30,12 +30,26 @@ struct Paths {
   Status route(const Router& router, const FlowList& list, const Shortcuts& shortcuts);
 };
 
+/// Memory channels carry one direction at a time: reading counts as writing. Source: JEDEC JESD79-5 (DDR5)
+/// and JESD209-5 (LPDDR5), one bidirectional data bus per channel.
+LinkId bus_of(const Topology& t, LinkId l) {
+  return t.link_class(l).kind == LinkKind::kHost && t.kind(t.from(l)) == DeviceKind::kNuma ? reverse(l) : l;
+}
+
+/// Bytes per second. What a drive writes may be slower than its link.
+double rate_of_link(const Topology& t, LinkId l, const RateShares& shares) {
+  const double rate = t.payload_rate(l) * shares.of(t.link_class(l).kind);
+  const DeviceClass& to = t.device_class(t.to(l));
+  const bool slower = to.kind == DeviceKind::kNvme && per_second(to.transit_rate) > 0;
+  return slower ? std::min(rate, static_cast<double>(per_second(to.transit_rate))) : rate;
+}
+
 Status Paths::route(const Router& router, const FlowList& list, const Shortcuts& shortcuts) {
   const Topology& t = router.topology();
   const FabricBundles* const bundles =
       list.reach.gpudirect && list.reach.p2p && shortcuts.has(Shortcut::kBundles) ? router.bundles() : nullptr;
   if (bundles) shortcuts.take(Shortcut::kBundles);
-  const auto rate_of = [&](LinkId l) { return t.payload_rate(l) * list.shares.of(t.link_class(l).kind); };
+  const auto rate_of = [&](LinkId l) { return rate_of_link(t, l, list.shares); };
   number = {CapacityCounts{t.link_count(), 0, bundles ? bundles->count() : 0}, kNone32};
   std::vector<LinkShare> cables;
   std::vector<CapacityShare> path;
@@ -46,7 +60,7 @@ Status Paths::route(const Router& router, const FlowList& list, const Shortcuts&
       BUSBAR_RETURN_IF_ERROR(
           bundles ? router.spread_bundled(flow.from, flow.to, flow.nic_from, flow.nic_to, path)
                   : spread_reaching(router, list.reach, flow.from, flow.to, flow.nic_from, flow.nic_to, f, cables));
-    for (const LinkShare& s : cables) path.push_back({s.link, s.share});
+    for (const LinkShare& s : cables) path.push_back({bus_of(t, s.link), s.share});
     double latency = 0, rate = INFINITY;
     for (const CapacityShare& s : path) {
       std::uint32_t& n = number[s.on];
@@ -180,14 +194,10 @@ FlowListResult run_adaptive(const Router& router, const FlowList& list, const Pa
     const Status found =
         spread_reaching(router, list.reach, flow.from, flow.to, flow.nic_from, flow.nic_to, f, links, nullptr, bias);
     BUSBAR_CHECK(found.ok());  // Paths::route() has gone there
-    for (const LinkShare& s : links) path.push_back({s.link, s.share});
+    for (const LinkShare& s : links) path.push_back({bus_of(router.topology(), s.link), s.share});
     links.clear();
   };
-  const auto rate = [&](CapacityId c) {
-    const LinkId l = c.link();
-    const Topology& t = router.topology();
-    return t.payload_rate(l) * list.shares.of(t.link_class(l).kind) / kPsPerSecond;
-  };
+  const auto rate = [&](CapacityId c) { return rate_of_link(router.topology(), c.link(), list.shares) / kPsPerSecond; };
   const CapacityCounts links_only{router.topology().link_count()};
   AdaptiveRates rates(router, way, links_only, rate, INFINITY, static_cast<std::uint32_t>(list.flows.size()),
                       shortcuts);
