@@ -58,6 +58,31 @@ TEST(StepTrace, ReadsAPackedTraceOfARealRun) {
   EXPECT_EQ(t.kernels.size(), 1154u + 50u);                                                     // and copies
 }
 
+// Ten microseconds of a GEMM, and an all-reduce that begins with its last four and takes eight.
+TEST(StepTrace, ReadsAChakraTraceWithTimes) {
+  const auto node = [](const std::string& name, char type, char start, char duration) {
+    const std::string m = "\x08\x01\x12" + std::string(1, static_cast<char>(name.size())) + name + "\x18" + type +
+                          "\x30" + start + "\x38" + duration;
+    return std::string(1, static_cast<char>(m.size())) + m;
+  };
+  const std::string path = testing::TempDir() + "busbar_step_trace.et";
+  std::ofstream(path, std::ios::binary) << "\x07\x0a\x05"
+                                           "0.0.4"
+                                        << node("sm90_gemm", 4, 100, 10)
+                                        << node("ncclDevKernel_AllReduce_Sum", 7, 106, 8);
+  const StepTrace t = read_step_trace(path).value();
+  std::filesystem::remove(path);
+  ASSERT_EQ(t.collectives.size(), 1u);
+  EXPECT_EQ(t.collectives[0].op, Collective::kAllReduce);
+  const std::vector<OpClass> purposes{OpClass::kDp};
+  const TracedParts p = parts_of_steps(t, purposes);
+  EXPECT_EQ(p.step_us, 14);
+  EXPECT_EQ(part(p.alone_us, TracedKind::kGemm), 10);
+  EXPECT_EQ(p.exposed_us[static_cast<std::size_t>(OpClass::kDp)], 4);
+  EXPECT_THAT(read_step_trace("tests/fixtures/chakra-json/small_chakra.0.json").error().text(),
+              HasSubstr("no start times"));
+}
+
 TEST(StepTrace, RefusesWhatHasNoKernels) {
   EXPECT_THAT(read_step_trace("tests/fixtures/README.md").error().text(), HasSubstr("neither a Kineto trace"));
   const std::string path = testing::TempDir() + "busbar_step_trace_host.json";
