@@ -8,6 +8,7 @@
 #include "busbar/base/input.h"
 #include "busbar/base/json.h"
 #include "busbar/base/quantity.h"
+#include "busbar/cli/checkpoint_run.h"
 #include "busbar/cli/commands.h"
 #include "busbar/cli/machine.h"
 #include "busbar/cli/packet_options.h"
@@ -36,6 +37,8 @@ struct TrainFlags {
   std::vector<std::string> besides;
   PredictOptions predict;
   StepSettings settings;
+  CheckpointAsk checkpoint;
+  std::uint32_t checkpoint_every = 0;  // steps; 0: none
   ScenarioFlags flags;
   PlanLists lists;
 };
@@ -206,18 +209,25 @@ Result<int> run_step(const TrainFlags& o, std::vector<TrainVariant> variants, Tr
   watch.go_on(1 + besides.size(), columns);
   watch.report_interruption();
   if (!o.trace.empty()) BUSBAR_RETURN_IF_ERROR(write_perfetto(run.step.timeline, o.trace));
+  std::optional<CheckpointRun> saved;
+  if (o.checkpoint_every > 0) {
+    BUSBAR_ASSIGN(saved, run_checkpoint(run, o.checkpoint));
+  }
   std::optional<Measured> measured;
   if (!o.measured.empty()) {
     BUSBAR_ASSIGN(measured, read_measured(o.measured, run));
   }
   Json j = train_json(run, o.common);
   if (!extras.levers.empty()) j["levers"] = levers_json(run, extras.levers);
+  if (saved) j["checkpoint"] = checkpoint_json(*saved, o.checkpoint_every, step_spread(run).expected_s);
   if (measured) j["measured"] = gap_json(measured->gap);
   if (measured && measured->traced) j["measured"]["trace"] = traced_json(*measured->traced);
   if (!besides.empty()) j["beside"] = beside_json(besides, o.common);
   if (columns > 1) j["complete"] = 1 + besides.size() == columns;
   j["run"] = clock.to_json();
   Document d = document ? train_document(run, o.common.typed, extras) : Document{};
+  if (saved && document)
+    d.blocks.push_back({checkpoint_facts(*saved, o.checkpoint_every, step_spread(run).expected_s), Audience::kBoth});
   if (measured && document) add_measured(*measured, d);
   if (o.common.explain) explain_shortcuts(run.machine->policy().shortcuts, j, d);
   BUSBAR_ASSIGN(const int status, deliver(o.common, j, d, watch.status(run.does_not_fit ? 1 : 0)));
@@ -328,6 +338,18 @@ Command train_command(const std::string& typed) {
       {"--trace", "FILE", "also write a Perfetto trace", "Output", &o->trace, {}, "", {"--scale", "--batches"}},
   };
   c.flags.insert(c.flags.end(), std::begin(more), std::end(more));
+  c.flags.push_back({"--checkpoint-every",
+                     "STEPS",
+                     "also what a checkpoint every STEPS steps costs, over the servers' links and the storage",
+                     "Checkpoints",
+                     &o->checkpoint_every,
+                     {},
+                     "",
+                     {"--scale", "--batches"}});
+  for (Flag& f : checkpoint_flags(o->checkpoint, "Checkpoints")) {
+    f.needs = "--checkpoint-every";
+    c.flags.push_back(std::move(f));
+  }
   for (Flag& f : packet_run_flags(o->transport, o->balance, o->patience_s)) c.flags.push_back(std::move(f));
   for (Flag& f : predict_flags(o->predict, "as the framework: process, or graph with layout.cuda_graphs"))
     c.flags.push_back(std::move(f));

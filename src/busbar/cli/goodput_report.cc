@@ -70,13 +70,14 @@ Facts goodput_facts(const GoodputRun& r) {
       fmt::format("{} of the time are steps that count; {} to {} with the rates of other fleets",
                   share_text(r.shares.useful), share_text(r.at_high_rates.useful), share_text(r.at_low_rates.useful)));
   add("interruptions", fmt::format("one in {}; {} per day", span_text(mtti), format_number(r.interruptions.per_day)));
-  std::string saved = fmt::format("{} written in {} at {}", format_size(r.bytes), span_text(r.write_s),
-                                  format_rate(r.storage_bytes_per_s));
+  const CheckpointRun& c = r.checkpoint;
+  std::string saved =
+      fmt::format("{} written in {}, set by {}", format_size(c.bytes), span_text(c.write_s()), c.write_bound());
   if (r.terms.least_s > 0) saved += fmt::format(", in the background after a stop of {}", span_text(r.terms.save_s));
   add("checkpoint", fmt::format("{}; best every {}", saved, span_text(r.interval_s)));
   add("after each",
       fmt::format("{} to detect, {} to restart, {} to load, and {} of work again, on average", span_text(r.detect_s),
-                  span_text(r.restart_s), span_text(r.load_s), span_text(r.shares.rework * mtti)));
+                  span_text(r.restart_s), span_text(c.load_s()), span_text(r.shares.rework * mtti)));
   std::string lost_text =
       fmt::format("{}: saving {}, restarts {}, work again {}", share_text(lost), share_text(r.shares.checkpoint),
                   share_text(r.shares.restart), share_text(r.shares.rework));
@@ -116,10 +117,16 @@ void add_goodput(const GoodputRun& r, Json& j) {
   j["lost"] = {{"checkpoint", r.shares.checkpoint}, {"restart", r.shares.restart}, {"rework", r.shares.rework}};
   j["lost_usd_per_day"] =
       r.usd_per_hour > 0 ? Json((1 - r.shares.useful) * r.usd_per_hour * kHoursInDay) : Json(nullptr);
-  j["checkpoint"] = {{"bytes", r.bytes},           {"storage_GBps", r.storage_bytes_per_s / 1e9},
-                     {"write_s", r.write_s},       {"stop_s", r.terms.save_s},
-                     {"interval_s", r.interval_s}, {"young_interval_s", r.young_s}};
-  j["recovery_s"] = {{"detect", r.detect_s}, {"restart", r.restart_s}, {"load", r.load_s}};
+  const CheckpointRun& c = r.checkpoint;
+  j["checkpoint"] = {{"bytes", c.bytes},
+                     {"storage_GBps", c.store_bytes_per_s > 0 ? Json(c.store_bytes_per_s / 1e9) : Json()},
+                     {"write_s", c.write_s()},
+                     {"links_save_s", c.links.save_s},
+                     {"bound_by", c.write_bound()},
+                     {"stop_s", r.terms.save_s},
+                     {"interval_s", r.interval_s},
+                     {"young_interval_s", r.young_s}};
+  j["recovery_s"] = {{"detect", r.detect_s}, {"restart", r.restart_s}, {"load", c.load_s()}};
   j["spare_servers"] = r.spares;
   j["servers_in_repair"] = r.in_repair;
   j["slow_servers"] = {{"chance", r.slow_chance}, {"step_time_s", r.slow_step_s}};

@@ -6,14 +6,11 @@
 
 #include "busbar/base/quantity.h"
 #include "busbar/base/text.h"
-#include "busbar/routing/path_view.h"
 
 namespace busbar {
 namespace {
 
-constexpr double kBytesPerParameter = 14;     // bf16 weight, fp32 master copy, two fp32 moments of Adam
-constexpr double kStoragePerServer = 0.65e9;  // bytes/s: docs/models/survive.md
-constexpr double kConfidence = 0.99;          // that spares suffice
+constexpr double kConfidence = 0.99;  // that spares suffice
 
 Result<double> seconds_of(const char* flag, const std::string& text) {
   const Result<Duration> d = parse_duration(text);
@@ -74,15 +71,8 @@ class GoodputMaker {
   }
 
   Status read_checkpoint() {
-    out_.bytes = kBytesPerParameter * static_cast<double>(parameter_count(run_.scenario.model));
-    out_.storage_bytes_per_s = kStoragePerServer * std::max(1.0, servers());
-    if (!ask_.storage.empty()) {
-      const Result<BytesPerSecond> rate = parse_rate(ask_.storage);
-      if (!rate.ok()) return flag_error("--storage", rate.error().message);
-      out_.storage_bytes_per_s = static_cast<double>(per_second(*rate));
-    }
-    out_.write_s = out_.load_s = out_.bytes / out_.storage_bytes_per_s;
-    out_.terms = terms_of(ask_.async, out_.storage_bytes_per_s, out_.detect_s, out_.restart_s, 1);
+    BUSBAR_ASSIGN(out_.checkpoint, run_checkpoint(run_, ask_.checkpoint));
+    out_.terms = terms_of(out_.checkpoint.async, 1, out_.detect_s, out_.restart_s, 1);
     out_.young_s = young_interval(out_.terms);
     out_.interval_s = daly_interval(out_.terms);
     if (ask_.interval.empty()) return {};
@@ -92,22 +82,18 @@ class GoodputMaker {
                                                 format_duration(std::max(out_.terms.least_s, out_.step_s))));
   }
 
-  /// `rates`: factor on all failures.
-  CheckpointTerms terms_of(bool async, double storage, double detect_s, double restart_s, double rates) const {
-    const double io_s = out_.bytes / storage;
+  /// `faster`: factor on the rate of the storage; `rates`: on all failures.
+  CheckpointTerms terms_of(bool async, double faster, double detect_s, double restart_s, double rates) const {
+    const CheckpointRun& c = out_.checkpoint;
     CheckpointTerms t;
     t.mtti_s = kSecondsInDay / (out_.interruptions.per_day * rates);
-    t.save_s = io_s;
-    t.restart_s = detect_s + restart_s + io_s;
-    if (!async) return t;
-    const double host = host_rate(run_.machine->router());
-    const double copy_s = host > 0 ? out_.bytes / static_cast<double>(run_.machine->ranks()) / host : 0;
-    t.save_s = std::min(io_s, copy_s);
-    t.least_s = io_s;
+    t.save_s = c.stop_s(async, faster);
+    t.restart_s = detect_s + restart_s + c.load_s(faster);
+    if (async) t.least_s = c.write_s(faster);
     return t;
   }
   CheckpointTerms terms(double rates) const {
-    return terms_of(ask_.async, out_.storage_bytes_per_s, out_.detect_s, out_.restart_s, rates);
+    return terms_of(out_.checkpoint.async, 1, out_.detect_s, out_.restart_s, rates);
   }
   /// The interval as asked for, or the best one for these terms.
   double useful(const CheckpointTerms& t) const { return shares(t).useful; }
@@ -141,14 +127,14 @@ class GoodputMaker {
     const auto add = [&](std::string what, const CheckpointTerms& t) {
       if (const double u = useful(t); u > out_.shares.useful) out_.levers.push_back({std::move(what), u});
     };
-    const double storage = out_.storage_bytes_per_s, rate = 1;
-    if (!ask_.async)
-      add("checkpoints in the background (--async)", terms_of(true, storage, out_.detect_s, out_.restart_s, rate));
-    add(fmt::format("storage 10 times as fast, {}", format_rate(kStorage * storage)),
-        terms_of(ask_.async, kStorage * storage, out_.detect_s, out_.restart_s, rate));
-    add("hangs are detected after 30 s",
-        terms_of(ask_.async, storage, std::min(crash_s_, kTelemetry_s), out_.restart_s, rate));
-    add("restart in half the time", terms_of(ask_.async, storage, out_.detect_s, out_.restart_s / 2, rate));
+    const bool async = out_.checkpoint.async;
+    const double storage = out_.checkpoint.store_bytes_per_s;
+    if (!async) add("checkpoints in the background (--async)", terms_of(true, 1, out_.detect_s, out_.restart_s, 1));
+    if (storage > 0)
+      add(fmt::format("storage 10 times as fast, {}", format_rate(kStorage * storage)),
+          terms_of(async, kStorage, out_.detect_s, out_.restart_s, 1));
+    add("hangs are detected after 30 s", terms_of(async, 1, std::min(crash_s_, kTelemetry_s), out_.restart_s, 1));
+    add("restart in half the time", terms_of(async, 1, out_.detect_s, out_.restart_s / 2, 1));
     add("half as many failures", terms(0.5));
     std::stable_sort(out_.levers.begin(), out_.levers.end(),
                      [](const GoodputLever& a, const GoodputLever& b) { return a.useful > b.useful; });
@@ -175,17 +161,14 @@ class GoodputMaker {
 }  // namespace
 
 std::vector<Flag> goodput_flags(GoodputAsk& a) {
-  return {
+  std::vector<Flag> out{
       {"--failures", "NAME",
        "failure rates: an entry of the catalogue (busbar catalog failures) or a file (default llama3)", "Failures",
        &a.failures},
       {"--detect", "TIME", "from a crash until the job is ended (default 30s)", "Failures", &a.detect},
       {"--watchdog", "TIME", "until a collective that hangs ends the job (default 600s)", "Failures", &a.watchdog},
       {"--restart", "TIME", "scheduling and initialisation, without loading (default 300s)", "Failures", &a.restart},
-      {"--storage", "RATE", "rate of the whole storage, e.g. 200GB/s (default 0.65 GB/s per server)", "Failures",
-       &a.storage},
       {"--interval", "TIME", "useful time between checkpoints (default: Daly's optimum)", "Failures", &a.interval},
-      {"--async", "", "steps continue while a copy in host memory is written", "Failures", &a.async},
       {"--repair-hours", "HOURS", "a server is out for so long after a hardware fault (default 24)", "Failures",
        &a.repair_hours},
       {"--slow-servers", "P%xFACTOR", "so many servers compute so much slower unnoticed (default 0.5%x1.1)", "Failures",
@@ -193,6 +176,8 @@ std::vector<Flag> goodput_flags(GoodputAsk& a) {
       {"--tokens", "N", "length of the run, e.g. 15T: days and price", "Failures", &a.tokens},
       {"--usd-per-gpu-hour", "USD", "price (default: the machine's)", "Failures", &a.usd_per_gpu_hour},
   };
+  for (Flag& f : checkpoint_flags(a.checkpoint, "Failures")) out.push_back(std::move(f));
+  return out;
 }
 
 Result<GoodputRun> run_goodput(const TrainRun& run, const GoodputAsk& ask, const Catalog& catalog) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "busbar/base/json.h"
+#include "busbar/cli/checkpoint_run.h"
 #include "busbar/cli/flags.h"
 #include "busbar/cli/train_run.h"
 #include "busbar/report/document.h"
@@ -18,9 +19,8 @@ namespace busbar {
 struct GoodputAsk {
   std::string failures = "llama3";
   std::string detect = "30s", watchdog = "600s", restart = "300s";
-  std::string storage;   ///< rate of the whole storage; empty: `kStoragePerServer` per server
+  CheckpointAsk checkpoint;
   std::string interval;  ///< empty: Daly's
-  bool async = false;    ///< steps continue while a copy in host memory is written
   double repair_hours = 24;
   std::string slow_servers = "0.5%x1.1";
   std::string tokens;           ///< of the run: "15T"; empty: none
@@ -38,9 +38,8 @@ struct GoodputRun {
   FailureRates rates;
   PartCounts parts{};
   Interruptions interruptions;
-  double bytes = 0, storage_bytes_per_s = 0;  ///< of a checkpoint; of the storage
-  double write_s = 0;                         ///< of a checkpoint to the storage
-  double detect_s = 0, restart_s = 0, load_s = 0;
+  CheckpointRun checkpoint;
+  double detect_s = 0, restart_s = 0;
   CheckpointTerms terms;
   double interval_s = 0, young_s = 0;
   Goodput shares, at_low_rates, at_high_rates;

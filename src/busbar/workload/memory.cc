@@ -231,6 +231,15 @@ std::array<MemoryPart, 10> memory_parts(const MemoryUse& use) {
            {"workspace", use.workspace}}};
 }
 
+std::vector<double> checkpoint_shares(const ModelSpec& m, const LayoutSpec& l) {
+  constexpr double kStates = kBf16 + kOptimizerBytes;
+  std::vector<double> out;
+  for (std::uint32_t s = 0; s < l.pp; ++s)
+    out.push_back(kStates * (static_cast<double>(stage_parameters(m, l, s)) / l.data_ranks() +
+                             static_cast<double>(stage_expert_parameters(m, l, s)) / l.expert_data_ranks()));
+  return out;
+}
+
 Status check_fits(const MemoryUse& use, Bytes capacity) {
   if (count(use.total()) <= count(capacity)) return {};
   std::string parts;

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <vector>
 
 #include "busbar/base/units.h"
 #include "busbar/workload/layout.h"
@@ -60,6 +61,11 @@ std::uint32_t chunks_in_flight(const LayoutSpec& layout, std::uint32_t stage);
 /// `layout` with the least recomputation that fits in `capacity`: none, then attention cores, then more and more whole
 /// layers of each chunk. Frameworks leave this choice to their users, who usually choose in this order.
 LayoutSpec least_recomputation(const ModelSpec& model, const LayoutSpec& layout, Bytes capacity);
+
+/// Bytes of a rank's part of a checkpoint, per stage: bf16 weight, fp32 master copy and two moments of Adam, 14 bytes
+/// per parameter. Ranks that hold the same parameters share the writing, as with Megatron-Core's
+/// --ckpt-fully-parallel-save and torch.distributed.checkpoint.
+std::vector<double> checkpoint_shares(const ModelSpec& model, const LayoutSpec& layout);
 
 /// kDoesNotFit, with all figures, if `use` is above `capacity`.
 Status check_fits(const MemoryUse& use, Bytes capacity);

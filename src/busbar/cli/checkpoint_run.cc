@@ -1,0 +1,123 @@
+#include "busbar/cli/checkpoint_run.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "busbar/base/quantity.h"
+#include "busbar/cli/train_jobs.h"
+#include "busbar/survive/failure_rates.h"
+#include "busbar/workload/memory.h"
+
+namespace busbar {
+namespace {
+
+constexpr double kStoragePerServer = 0.65e9;  // bytes/s: docs/models/survive.md
+
+/// Per rank of the layout: its part of the checkpoint.
+std::vector<double> bytes_of_ranks(const TrainRun& run) {
+  const std::vector<double> shares = checkpoint_shares(run.scenario.model, run.layout);
+  std::vector<double> out(run.layout.ranks(), 0.0);
+  for (std::uint32_t s = 0; s < run.layout.pp; ++s) {
+    const GroupFamily& ranks = run.program.roles[s].ranks;
+    for (std::uint32_t m = 0; m < ranks.size(); ++m)
+      if (const std::uint32_t r = ranks.actor(0, m); r < out.size()) out[r] = shares[s];
+  }
+  return out;
+}
+
+double servers_of(const TrainRun& run) {
+  return std::max(1.0, static_cast<double>(count_parts(run.cluster())[static_cast<std::size_t>(FailingPart::kServer)]));
+}
+
+}  // namespace
+
+std::vector<Flag> checkpoint_flags(CheckpointAsk& a, const char* category) {
+  return {
+      {"--checkpoint-to",
+       "PLACE",
+       "storage behind the servers' storage NICs (default), or the servers' nvme drives",
+       category,
+       &a.to,
+       {"storage", "nvme"}},
+      {"--storage", "RATE", "rate of the whole storage, e.g. 200GB/s (default 0.65 GB/s per server)", category,
+       &a.storage},
+      {"--async", "", "steps continue while a copy in host memory is written", category, &a.async},
+      {"--gpudirect-storage", "", "data go between GPUs and drives or storage NICs without a copy in host memory",
+       category, &a.direct},
+  };
+}
+
+double CheckpointRun::write_s(double faster) const {
+  return std::max(links.save_s, store_bytes_per_s > 0 ? bytes / (store_bytes_per_s * faster) : 0);
+}
+double CheckpointRun::load_s(double faster) const {
+  return std::max(links.load_s, store_bytes_per_s > 0 ? bytes / (store_bytes_per_s * faster) : 0);
+}
+double CheckpointRun::stop_s(bool in_background, double faster) const {
+  return in_background ? std::min(links.copy_s, write_s(faster)) : write_s(faster);
+}
+std::string CheckpointRun::write_bound() const {
+  if (store_bytes_per_s > 0 && write_s() > links.save_s)
+    return fmt::format("the storage at {}", format_rate(store_bytes_per_s));
+  return links.save_link;
+}
+
+Result<CheckpointRun> run_checkpoint(const TrainRun& run, const CheckpointAsk& ask) {
+  CheckpointRun out;
+  out.async = ask.async;
+  const bool drives = ask.to == "nvme";
+  if (drives && !ask.storage.empty()) return flag_error("--storage", "is of a storage; leave out --checkpoint-to nvme");
+  if (!drives) out.store_bytes_per_s = kStoragePerServer * servers_of(run);
+  if (!ask.storage.empty()) {
+    const Result<BytesPerSecond> rate = parse_rate(ask.storage);
+    if (!rate.ok()) return flag_error("--storage", rate.error().message);
+    out.store_bytes_per_s = static_cast<double>(per_second(*rate));
+  }
+  const std::vector<double> bytes = bytes_of_ranks(run);
+  for (const double b : bytes) out.bytes += b, out.most_bytes = std::max(out.most_bytes, b);
+  BUSBAR_ASSIGN(std::vector<DeviceId> gpus, place_jobs(run.cluster().topology, run.settings));
+  const auto all = run.cluster().topology.gpus();
+  if (gpus.empty()) gpus.assign(all.begin(), all.end());
+  Result<CheckpointTimes> links = checkpoint_times(run.machine->router(), gpus, bytes, {drives, ask.direct});
+  if (!links.ok() && links.error().where.prefix().empty()) links.error().where.path = "--checkpoint-to";
+  BUSBAR_ASSIGN(out.links, std::move(links));
+  return out;
+}
+
+Facts checkpoint_facts(const CheckpointRun& c, std::uint64_t steps, double step_s) {
+  Facts f{"Checkpoints", {}};
+  const double between_s = static_cast<double>(steps) * step_s, write_s = c.write_s();
+  f.items.emplace_back("size",
+                       fmt::format("{} in all, up to {} per GPU", format_size(c.bytes), format_size(c.most_bytes)));
+  f.items.emplace_back("save", fmt::format("{}, set by {}; over the servers' links alone {}", format_duration(write_s),
+                                           c.write_bound(), format_duration(c.links.save_s)));
+  f.items.emplace_back("load", format_duration(c.load_s()));
+  std::string cost = fmt::format("steps wait {} every {} steps: {:.2g} % of the time", format_duration(c.stop_s()),
+                                 steps, 100 * c.stop_s() / (c.stop_s() + between_s));
+  if (c.async)
+    cost += fmt::format(" for the copy to host memory ({}); the write goes on during {:.2g} steps", c.links.copy_link,
+                        std::max(0.0, write_s - c.stop_s()) / step_s);
+  if (c.async && write_s > between_s)
+    cost += fmt::format(". It is not done when the next begins: save every {:.0f} steps or less often",
+                        std::ceil(write_s / step_s));
+  f.items.emplace_back("cost", std::move(cost));
+  return f;
+}
+
+Json checkpoint_json(const CheckpointRun& c, std::uint64_t steps, double step_s) {
+  return {{"every_steps", steps},
+          {"bytes", c.bytes},
+          {"most_bytes_per_gpu", c.most_bytes},
+          {"storage_GBps", c.store_bytes_per_s > 0 ? Json(c.store_bytes_per_s / 1e9) : Json()},
+          {"save_s", c.write_s()},
+          {"load_s", c.load_s()},
+          {"links_save_s", c.links.save_s},
+          {"bound_by", c.write_bound()},
+          {"copy_s", c.links.copy_s},
+          {"stop_s", c.stop_s()},
+          {"share_of_time", c.stop_s() / (c.stop_s() + static_cast<double>(steps) * step_s)}};
+}
+
+}  // namespace busbar

@@ -1,0 +1,42 @@
+// A checkpoint of a predicted step's model: how large it is, and how long it takes to save and to load.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "busbar/base/json.h"
+#include "busbar/cli/flags.h"
+#include "busbar/cli/train_run.h"
+#include "busbar/report/document.h"
+#include "busbar/step/checkpoint.h"
+
+namespace busbar {
+
+/// As typed. Defaults and their sources: docs/models/survive.md.
+struct CheckpointAsk {
+  std::string to = "storage";  ///< or "nvme"
+  std::string storage;         ///< rate of the whole storage; empty: 0.65 GB/s per server
+  bool async = false;          ///< steps continue while a copy in host memory is written
+  bool direct = false;         ///< GPUDirect Storage
+};
+std::vector<Flag> checkpoint_flags(CheckpointAsk& ask, const char* category);
+
+struct CheckpointRun {
+  double bytes = 0, most_bytes = 0;  ///< of all; of the GPU that writes most
+  double store_bytes_per_s = 0;      ///< of the whole storage; 0: drives of the servers
+  bool async = false;
+  CheckpointTimes links;
+  /// Seconds, with a storage `faster` times as fast.
+  double write_s(double faster = 1) const;
+  double load_s(double faster = 1) const;
+  double stop_s(bool in_background, double faster = 1) const;  ///< the time for which steps wait
+  double stop_s() const { return stop_s(async); }
+  std::string write_bound() const;  ///< "the storage at 1.3 TB/s", or a link
+};
+Result<CheckpointRun> run_checkpoint(const TrainRun& run, const CheckpointAsk& ask);
+
+/// The cost of a checkpoint every `steps` steps.
+Facts checkpoint_facts(const CheckpointRun& c, std::uint64_t steps, double step_s);
+Json checkpoint_json(const CheckpointRun& c, std::uint64_t steps, double step_s);
+
+}  // namespace busbar

@@ -1,0 +1,128 @@
+#include "busbar/step/checkpoint.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "busbar/base/id.h"
+#include "busbar/engine/flow/flow_list_run.h"
+
+namespace busbar {
+namespace {
+
+struct SavingRank {
+  DeviceId gpu{};
+  double bytes = 0;
+};
+
+enum class SavingWay : std::uint8_t { kSave, kLoad, kCopy };
+
+/// The ranks of one server, and what they can write to.
+class ServerRun {
+ public:
+  ServerRun(const Router& router, const CheckpointPath& path, const std::vector<SavingRank>& writers)
+      : router_(router), t_(router.topology()), path_(path), writers_(writers) {
+    const Block& block = t_.blocks()[index(t_.block_of(writers.front().gpu))];
+    std::vector<DeviceId> cabled;
+    for (std::uint32_t p = 0; p < block.device_count; ++p) {
+      const auto d = static_cast<DeviceId>(block.first_device + p);
+      if (t_.kind(d) == DeviceKind::kNuma) memories_.push_back(d);
+      if (path.drives && t_.kind(d) == DeviceKind::kNvme) ends_.push_back(d);
+      if (!path.drives && t_.kind(d) == DeviceKind::kNic) (router.has_cable(d) ? cabled : ends_).push_back(d);
+    }
+    if (!path.drives && ends_.empty()) ends_ = cabled;
+  }
+  bool has_ends() const { return !ends_.empty(); }
+
+  /// Seconds, and the link that the last flow waits for.
+  Result<std::pair<double, LinkId>> run(SavingWay way) const {
+    FlowList list;
+    const auto add = [&](DeviceId from, DeviceId to, double bytes) {
+      if (way == SavingWay::kLoad) std::swap(from, to);
+      ListedFlow& flow = list.flows.emplace_back();
+      flow.from = from;
+      flow.to = to;
+      flow.nic_from = flow.nic_to = kNone<DeviceId>;
+      flow.bytes = Bytes{static_cast<std::uint64_t>(bytes)};
+      list.after.close_row();
+    };
+    for (const SavingRank& w : writers_) {
+      const std::vector<DeviceId> near = nearest(w.gpu, memories_);
+      const bool staged = !near.empty() && (way == SavingWay::kCopy || !path_.direct);
+      if (staged) add(w.gpu, near.front(), w.bytes);
+      if (way == SavingWay::kCopy) continue;
+      const DeviceId from = staged ? near.front() : w.gpu;
+      const std::vector<DeviceId> to = nearest(from, ends_);
+      for (const DeviceId d : to) add(from, d, w.bytes / static_cast<double>(to.size()));
+    }
+    BUSBAR_ASSIGN(const FlowListResult result, run_flow_list(router_, list));
+    LinkId held = kNone<LinkId>;
+    Duration latest;
+    for (const FlowOutcome& f : result.flows)
+      if ((f.start + f.fct).since_start() > latest) latest = (f.start + f.fct).since_start(), held = f.held_by;
+    return std::pair(result.end.since_start().in_s(), held);
+  }
+
+ private:
+  /// Those with the fewest links on the way.
+  std::vector<DeviceId> nearest(DeviceId from, const std::vector<DeviceId>& all) const {
+    std::vector<DeviceId> out;
+    std::vector<LinkShare> links;
+    double fewest = INFINITY;
+    for (const DeviceId d : all) {
+      links.clear();
+      if (!router_.spread(from, d, kNone<DeviceId>, kNone<DeviceId>, 0, links).ok()) continue;
+      double hops = 0;
+      for (const LinkShare& l : links) hops += l.share;
+      if (hops < fewest - 0.5) fewest = hops, out.clear();
+      if (hops < fewest + 0.5) out.push_back(d);
+    }
+    return out;
+  }
+
+  const Router& router_;
+  const Topology& t_;
+  const CheckpointPath& path_;
+  const std::vector<SavingRank>& writers_;
+  std::vector<DeviceId> ends_, memories_;
+};
+
+}  // namespace
+
+Result<CheckpointTimes> checkpoint_times(const Router& router, std::span<const DeviceId> gpus,
+                                         std::span<const double> bytes, const CheckpointPath& path) {
+  const Topology& t = router.topology();
+  std::map<BlockId, std::vector<SavingRank>> servers;
+  for (std::size_t r = 0; r < bytes.size(); ++r) servers[t.block_of(gpus[r])].push_back({gpus[r], bytes[r]});
+  using ServerKind = std::pair<ShapeId, std::vector<std::pair<std::uint32_t, double>>>;  // GPUs by place in the server
+  std::map<ServerKind, bool> done;
+  CheckpointTimes out;
+  for (const auto& [block, writers] : servers) {
+    const Block& b = t.blocks()[index(block)];
+    ServerKind kind{b.shape, {}};
+    for (const SavingRank& w : writers) kind.second.emplace_back(index(w.gpu) - b.first_device, w.bytes);
+    if (!done.emplace(std::move(kind), true).second) continue;
+    const ServerRun server(router, path, writers);
+    if (!server.has_ends())
+      return Error{ErrorCode::kUnsupported,
+                   path.drives ? "the servers of this machine have no NVMe drives; write to storage instead"
+                               : "the servers of this machine have no NICs to reach storage; write to nvme instead",
+                   {}};
+    const auto take = [&](SavingWay way, double& seconds, std::string& link) -> Status {
+      BUSBAR_ASSIGN(const auto run, server.run(way));
+      if (run.first <= seconds) return {};
+      seconds = run.first;
+      link = run.second == kNone<LinkId> ? "" : t.name(run.second);
+      return {};
+    };
+    BUSBAR_RETURN_IF_ERROR(take(SavingWay::kSave, out.save_s, out.save_link));
+    BUSBAR_RETURN_IF_ERROR(take(SavingWay::kLoad, out.load_s, out.load_link));
+    BUSBAR_RETURN_IF_ERROR(take(SavingWay::kCopy, out.copy_s, out.copy_link));
+  }
+  return out;
+}
+
+}  // namespace busbar
