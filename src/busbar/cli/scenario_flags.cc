@@ -41,6 +41,12 @@ std::vector<Flag> scenario_flags(ScenarioFlags& flags) {
        "Layout",
        &l.zero,
        {"0", "1", "2", "3"}},
+      {"--offload",
+       "WHAT",
+       "kept in host memory: optimizer states, activations or both",
+       "Layout",
+       &l.offload,
+       {"optimizer", "activations", "both", "none"}},
       {"--recompute", "NAME", "none, selective or full", "Layout", &l.recompute, {"none", "selective", "full"}},
   };
 }

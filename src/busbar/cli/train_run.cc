@@ -64,6 +64,17 @@ class StepRunner {
   const TrainRun& run_;
 };
 
+/// Whether every server describes its memory.
+bool has_host_memory(const Topology& t) {
+  for (const Block& block : t.blocks()) {
+    bool found = false;
+    for (std::uint32_t p = 0; p < block.device_count && !found; ++p)
+      found = t.kind(static_cast<DeviceId>(block.first_device + p)) == DeviceKind::kNuma;
+    if (!found) return false;
+  }
+  return true;
+}
+
 /// The step of `run` on a machine with one change.
 Result<StepResult> step_on(const TrainRun& run, MachineChange change) {
   TrainRun other;
@@ -73,6 +84,7 @@ Result<StepResult> step_on(const TrainRun& run, MachineChange change) {
   other.settings = run.settings;
   BUSBAR_ASSIGN(other.kernels, load_kernels(change.cluster, Catalog(run.scenario.cluster_overrides.catalog)));
   other.kernels.host_bytes_per_s = run.kernels.host_bytes_per_s;
+  other.kernels.host_ranks = run.kernels.host_ranks;
   BUSBAR_ASSIGN(std::vector<DeviceId> gpus, place_jobs(change.cluster.topology, run.settings));
   BUSBAR_ASSIGN(other.machine, Predictor::make(std::move(change.cluster), std::move(gpus), std::move(change.policy)));
   const StepRunner runner(other);
@@ -169,10 +181,13 @@ Result<TrainRun> open_train(Scenario scenario, const TrainAsk& ask) {
     BUSBAR_ASSIGN(policy.penalty, load_call_penalty(ask.transport, balance_of(cluster), fan_in,
                                                     run.scenario.cluster_overrides.catalog));
   }
+  const bool offloads = run.scenario.layout.offload_optimizer || run.scenario.layout.offload_activations;
+  policy.host_memory =
+      offloads && ask.engine != "packet" && run.settings.jobs == 1 && has_host_memory(cluster.topology);
   BUSBAR_ASSIGN(std::vector<DeviceId> placed, place_jobs(cluster.topology, run.settings));
   BUSBAR_ASSIGN(run.machine, Predictor::make(std::move(cluster), std::move(placed), std::move(policy)));
-  if (run.scenario.layout.offload_optimizer || run.scenario.layout.offload_activations)
-    run.kernels.host_bytes_per_s = host_rate(run.machine->router());
+  if (offloads) run.kernels.host_bytes_per_s = host_rate(run.machine->router());
+  if (run.machine->policy().host_memory) run.kernels.host_ranks = run.machine->ranks();
   return run;
 }
 

@@ -115,8 +115,9 @@ std::string call_name(const TrainRun& r, const CallUse& u) {
   const CollectiveCall& c = r.program.calls[index(u.call)];
   std::string purpose = name_of(u.cls);
   for (char& ch : purpose) ch = static_cast<char>(std::toupper(static_cast<unsigned char>(ch)));
-  return fmt::format("{} {} of {} over {} ranks", purpose, name_of(c.op), format_binary_size(count(c.bytes)),
-                     c.groups.size());
+  const std::string size = format_binary_size(count(c.bytes));
+  if (u.cls == OpClass::kOther || u.cls == OpClass::kOptimizer) return "copy between GPU and host memory of " + size;
+  return fmt::format("{} {} of {} over {} ranks", purpose, name_of(c.op), size, c.groups.size());
 }
 
 std::pair<double, double> likely_step_s(const TrainRun& r) {

@@ -14,6 +14,7 @@ namespace {
 /// The links that a group's ranks need, from its first group. Rank r is on GPU r.
 std::string level_of(const GroupFamily& groups, const Topology& t, std::uint32_t domain) {
   const auto gpu = [&](std::uint32_t member) { return groups.actor(0, member); };
+  if (std::max(gpu(0), gpu(groups.size() - 1)) >= t.gpus().size()) return "host memory";  // offload
   bool one_domain = true, one_node = true;
   for (std::uint32_t m = 1; m < groups.size(); ++m) {
     one_domain = one_domain && gpu(m) / domain == gpu(0) / domain;

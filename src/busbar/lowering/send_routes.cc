@@ -21,6 +21,8 @@ Result<double> SendRoutes::between(const SendEnds& send, Protocol protocol, std:
   const Duration overhead = send_overhead(costs_of(protocol_, protocol), topology(), a, b,
                                           std::span<const CapacityShare>(path).subspan(begin));
   const double ps = latency_ps(path, begin, 1);
+  const auto host = [&](DeviceId d) { return topology().kind(d) == DeviceKind::kNuma; };
+  if (host(a) || host(b)) share_memory_bus(begin, path);
   add_limits(begin, false, path);
   add_memory(a, 1, path);
   add_memory(b, send.arrival_cost, path);
@@ -64,6 +66,13 @@ void SendRoutes::add_limits(std::size_t begin, bool adds, std::vector<CapacitySh
     if (table_.limited(d) && topology().kind(d) != DeviceKind::kGpu && (adds || !topology().device_class(d).reduces))
       path.push_back({CapacityId::limit_of(d), path[i].share});
   }
+}
+
+void SendRoutes::share_memory_bus(std::size_t begin, std::vector<CapacityShare>& path) const {
+  for (std::size_t i = begin; i < path.size(); ++i)
+    if (const LinkId l = path[i].on.link();
+        topology().link_class(l).kind == LinkKind::kHost && topology().kind(topology().from(l)) == DeviceKind::kNuma)
+      path[i].on = reverse(l);
 }
 
 void SendRoutes::add_memory(DeviceId gpu, double bytes, std::vector<CapacityShare>& path) const {

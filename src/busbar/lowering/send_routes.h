@@ -46,6 +46,8 @@ class SendRoutes {
   void add_limits(std::size_t begin, bool adds, std::vector<CapacityShare>& path) const;
   /// Appends the memory of `gpu`, if it is a capacity. It moves `bytes` for every byte of the send.
   void add_memory(DeviceId gpu, double bytes, std::vector<CapacityShare>& path) const;
+  /// Memory channels carry one direction at a time (JEDEC JESD79-5): both directions load one capacity.
+  void share_memory_bus(std::size_t begin, std::vector<CapacityShare>& path) const;
   /// The memory that `gpu` stages in: the NUMA node with the fewest hops, the first of several; kNone: there is none.
   DeviceId host_memory(DeviceId gpu);
 

@@ -30,6 +30,7 @@ struct PredictPolicy {
   std::optional<NetworkPenalty> penalty{};  ///< fluids: times hold for its mean
   Shortcuts shortcuts{};                    ///< that may be taken
   StopFlag stop = nullptr;                  ///< for engines "analytic" and "flow"; packets have their own
+  bool host_memory = false;                 ///< rank ranks() + r is the host memory next to the GPU of rank r
   const AccuracyTable* accuracy = nullptr;  ///< for the bands; null: no bands. Must outlive the predictor
 };
 

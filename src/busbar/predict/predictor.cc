@@ -14,6 +14,7 @@
 #include "busbar/predict/cause.h"
 #include "busbar/predict/environment.h"
 #include "busbar/predict/machine_changes.h"
+#include "busbar/routing/path_view.h"
 
 namespace busbar {
 namespace {
@@ -60,6 +61,8 @@ Result<std::unique_ptr<Predictor>> Predictor::make(Cluster machine, std::vector<
   const RoutingPolicy routing = p.engine == "packet" ? RoutingPolicy::kSpray : cluster.routing;
   const bool pxn = gpus.empty() || has_pxn(settings, cluster.topology, gpus);
   out->router_ = std::make_unique<Router>(cluster.topology, routing, cluster.seed, pxn);
+  if (p.host_memory)
+    for (std::size_t r = 0, all = gpus.size(); r < all; ++r) gpus.push_back(nearest_memory(*out->router_, gpus[r]));
   out->placement_ = std::make_unique<Placement>(*out->router_, gpus);
   settings.nvls = settings.nvls && p.nvls;
   settings.shortcuts = p.shortcuts;

@@ -48,7 +48,7 @@ class Predictor {
   const Router& router() const { return *router_; }
   const ProtocolModel& protocol() const { return protocol_; }
   const Placement& placement() const { return *placement_; }
-  std::uint32_t ranks() const { return placement_->ranks(); }
+  std::uint32_t ranks() const { return placement_->ranks() / (policy_.host_memory ? 2 : 1); }
   /// The library that chooses algorithms for these ranks: "NCCL 2.30", "RCCL"; empty: none, so the fastest is taken.
   std::string library(const GroupFamily& groups);
   /// Whether the ranks of a group are in more than one block of the machine.

@@ -288,4 +288,21 @@ double host_rate(const Router& router) {
   return best;
 }
 
+DeviceId nearest_memory(const Router& router, DeviceId gpu) {
+  const Topology& t = router.topology();
+  const Block& block = t.blocks()[index(t.block_of(gpu))];
+  DeviceId best = kNone<DeviceId>;
+  double fewest = std::numeric_limits<double>::max();
+  for (std::uint32_t p = 0; p < block.device_count; ++p) {
+    const auto d = static_cast<DeviceId>(block.first_device + p);
+    std::vector<LinkShare> links;
+    if (t.kind(d) != DeviceKind::kNuma || !router.spread(gpu, d, kNone<DeviceId>, kNone<DeviceId>, 0, links).ok())
+      continue;
+    double hops = 0;
+    for (const LinkShare& l : links) hops += l.share;
+    if (hops < fewest - 0.5) fewest = hops, best = d;
+  }
+  return best;
+}
+
 }  // namespace busbar

@@ -314,6 +314,11 @@ Status apply_flags(const LayoutFlags& flags, LayoutSpec& l) {
     return where;
   };
   if (flags.precision) BUSBAR_RETURN_IF_ERROR(set_precision(*flags.precision, flag("--precision"), l));
+  if (flags.offload) {  // the flag table allows no other words
+    l.offload_optimizer = *flags.offload == "optimizer" || *flags.offload == "both";
+    l.offload_activations = *flags.offload == "activations" || *flags.offload == "both";
+    l.places["offload"] = flag("--offload");
+  }
   if (flags.recompute) BUSBAR_RETURN_IF_ERROR(set_recompute(*flags.recompute, flag("--recompute"), l));
   return {};
 }

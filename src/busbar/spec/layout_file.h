@@ -13,7 +13,7 @@ namespace busbar {
 /// The layout flags of a command line; a given flag overrides the file.
 struct LayoutFlags {
   std::optional<std::int64_t> tp, pp, vpp, dp, cp, ep, seq, micro_batch, global_batch, zero;
-  std::optional<std::string> precision, recompute;
+  std::optional<std::string> precision, recompute, offload;
 };
 
 /// Reads one layout; degrees are checked against model and machine later, by resolve_layout(). Unknown keys are

@@ -79,7 +79,7 @@ void close_step(ProgramWriter& out, std::deque<StageWriter>& stages, const Model
     const CallId call = out.intern(auto_call(Collective::kAllReduce, kGradientNormBytes, one_group(l.ranks())));
     sum = stages.front().across_stages(Label::kNormSum, call, norms);
   }
-  for (std::uint32_t s = 0; s < l.pp; ++s) stages[s].update(times[s].update, sum);
+  for (std::uint32_t s = 0; s < l.pp; ++s) stages[s].update(times[s], sum);
 }
 
 }  // namespace

@@ -54,6 +54,7 @@ struct KernelTable {
   double host_bytes_per_s = 0;               ///< from this GPU to host memory; set from the machine. 0: unknown
   std::uint32_t scale_up_gpus = 1;           ///< GPUs of an NVLink domain or the like; set from the machine
   double host_memory_bytes_per_s = 0;        ///< this GPU's part of the host memory's rate
+  std::uint32_t host_ranks = 0;              ///< rank r's host memory is rank host_ranks + r; 0: copies are delays
   Contention contention;
   double band_low_percent = 0, band_high_percent = 0;  ///< of compute time: its uncertainty
   std::string band_basis;

@@ -390,7 +390,8 @@ OptimizerTimes optimizer_times(std::uint64_t local, std::uint64_t shard, const L
   if (!layout.offload_optimizer) return t;
   // Gradients go to the host, the CPU updates in host memory, parameters come back.
   const double moved = static_cast<double>(shard) * (layout.gradient_bytes + layout.parameter_bytes);
-  const double seconds = moved / kernels.host_bytes_per_s +
+  if (kernels.host_ranks > 0) t.to_host = shard * layout.gradient_bytes, t.from_host = shard * layout.parameter_bytes;
+  const double seconds = (kernels.host_ranks > 0 ? 0 : moved / kernels.host_bytes_per_s) +
                          update / std::max(kernels.host_memory_bytes_per_s, kernels.host_bytes_per_s / 2);
   t.update = duration_from_ps(seconds * 1e12) + kernels.memory_time(clear);
   return t;

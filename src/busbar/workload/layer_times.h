@@ -56,6 +56,8 @@ StepTimes step_times(const ModelSpec& model, const LayoutSpec& layout, const Ker
 /// HBM times. norm: clear gradients and compute their norm; update: update `shard` of this GPU's `local` parameters.
 struct OptimizerTimes {
   Duration norm, update;
+  /// Offload with host memory as an end of transfers: gradients before the update, parameters after it; else in update.
+  std::uint64_t to_host = 0, from_host = 0;
 };
 OptimizerTimes optimizer_times(std::uint64_t local, std::uint64_t shard, const LayoutSpec& layout,
                                const KernelTable& kernels);

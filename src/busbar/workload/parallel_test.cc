@@ -309,6 +309,34 @@ TEST(Offload, MovesKeptTensorsDownAndUpOncePerLayerAndMicroBatch) {
   EXPECT_EQ(copies, 2 * 8 * 2);
 }
 
+TEST(Offload, GoesToTheRankOfTheHostMemoryWhereThereIsOne) {
+  LayoutSpec l = layout_with(1, 2);
+  l.offload_activations = l.offload_optimizer = true;
+  l = resolve_layout(l, small_model(), 0).value();
+  KernelTable k = flat_kernels();
+  k.host_bytes_per_s = 50e9;
+  k.host_ranks = 100;
+  const Program p = expanded(build_program(small_model(), l, k).value());
+  int out = 0, in = 0, states = 0;
+  for (const Op& o : p.ops) {
+    if (o.kind != OpKind::kCollective || p.calls[index(o.call)].op != Collective::kSendRecv) continue;
+    const CollectiveCall& c = p.calls[index(o.call)];
+    const std::uint32_t from = c.groups.actor(0, 0), to = c.groups.actor(0, 1);
+    ASSERT_EQ(c.groups.size(), 2u);
+    EXPECT_EQ(c.groups.groups(), l.ranks());
+    EXPECT_EQ(std::max(from, to), std::min(from, to) + 100);
+    if (o.stream == 5) {
+      EXPECT_EQ(count(c.bytes), activation_bytes_per_layer(small_model(), l));
+      ++(from < to ? out : in);
+    } else {
+      ++states;
+    }
+  }
+  EXPECT_EQ(out, 8 * 2);
+  EXPECT_EQ(in, 8 * 2);
+  EXPECT_EQ(states, 2);  // gradients down, parameters up
+}
+
 TEST(Precision, UnitsThatTheGpuDoesNotHaveAreRefused) {
   LayoutSpec l = layout_with(1, 1);
   l.precision = Precision::kFp4;

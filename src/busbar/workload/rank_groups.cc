@@ -159,6 +159,13 @@ GroupFamily stage_pairs(const LayoutSpec& l, std::uint32_t from, std::uint32_t t
                 {{.extent = 2, .actor_stride = (to - from) * strides_of(l).pp}});
 }
 
+GroupFamily host_pairs(const LayoutSpec& l, std::uint32_t stage, std::uint32_t host_ranks, bool to_host) {
+  GroupFamily f = family(l, stage, joined(tp_axis(l), dp_axes(l)),
+                         {{.extent = 2, .actor_stride = to_host ? host_ranks : 0u - host_ranks}});
+  if (!to_host) f.base += host_ranks;
+  return f;
+}
+
 CollectiveCall auto_call(Collective op, std::uint64_t bytes, GroupFamily groups) {
   CollectiveCall call;
   call.op = op;

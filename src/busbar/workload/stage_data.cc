@@ -147,11 +147,17 @@ void StageWriter::before_backward_unit(std::uint32_t tensor) {
 }
 
 void StageWriter::offload_layer() {
-  out_.delay(role_, Label::kOffload, OpClass::kOther, host_copy_, {last_compute_}, StreamId::kHost);
+  if (host_out_ != kNone<CallId>)
+    out_.collective(role_, StreamId::kHost, Label::kOffload, OpClass::kOther, host_out_, {last_compute_});
+  else
+    out_.delay(role_, Label::kOffload, OpClass::kOther, host_copy_, {last_compute_}, StreamId::kHost);
 }
 
 void StageWriter::fetch_layer() {
-  next_fetched_ = out_.delay(role_, Label::kFetch, OpClass::kOther, host_copy_, {last_compute_}, StreamId::kHost);
+  next_fetched_ =
+      host_in_ != kNone<CallId>
+          ? out_.collective(role_, StreamId::kHost, Label::kFetch, OpClass::kOther, host_in_, {last_compute_})
+          : out_.delay(role_, Label::kFetch, OpClass::kOther, host_copy_, {last_compute_}, StreamId::kHost);
 }
 
 void StageWriter::gradient_ready(std::uint32_t tensor) {
@@ -194,8 +200,14 @@ OpId StageWriter::gradient_norm(Duration duration, OpId after) {
   return last_compute_;
 }
 
-void StageWriter::update(Duration duration, OpId norm_sum) {
-  last_compute_ = out_.delay(role_, Label::kOptimizer, OpClass::kOptimizer, slowed(duration), {norm_sum});
+void StageWriter::update(const OptimizerTimes& times, OpId norm_sum) {
+  const auto move = [&](std::uint64_t bytes, bool to_host, OpId after) {
+    return out_.collective(role_, StreamId::kCompute, Label::kOptimizer, OpClass::kOptimizer, host_call(bytes, to_host),
+                           {after});
+  };
+  if (times.to_host > 0) norm_sum = move(times.to_host, true, norm_sum);
+  last_compute_ = out_.delay(role_, Label::kOptimizer, OpClass::kOptimizer, slowed(times.update), {norm_sum});
+  if (times.from_host > 0) last_compute_ = move(times.from_host, false, last_compute_);
   if (layout_.zero >= 1 && !layout_.shards_parameters() && !layout_.overlap_param_gather) {
     for (ChunkState& chunk : chunks_) {
       for (std::size_t b = 0; b < chunk.gather.size(); ++b) {

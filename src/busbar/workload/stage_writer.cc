@@ -29,7 +29,8 @@ StageWriter::StageWriter(ProgramWriter& out, const ModelSpec& model, const Layou
       virtual_stages_(layout.chunks()),
       sequence_parallel_(layout.sequence_parallel && layout.tp > 1),
       overlap_tp_(layout.overlap_tp && layout.tp > 1),
-      blocking_p2p_(!(layout.overlap_p2p && (layout.vpp > 1 || layout.splits_backward()))) {
+      blocking_p2p_(!(layout.overlap_p2p && (layout.vpp > 1 || layout.splits_backward()))),
+      host_ranks_(machine.host_ranks) {
   const std::uint32_t streams = model.moe.experts > 0        ? kEpStreams
                                 : layout.offload_activations ? kHostStreams
                                 : layout.cp > 1              ? kCpStreams
@@ -39,6 +40,10 @@ StageWriter::StageWriter(ProgramWriter& out, const ModelSpec& model, const Layou
   if (layout.offload_activations) {
     const double bytes = static_cast<double>(activation_bytes_per_layer(model, layout, expert_layers(model) > 0));
     host_copy_ = duration_from_ps(bytes / machine.host_bytes_per_s * 1e12);
+    if (host_ranks_ > 0) {
+      host_out_ = host_call(static_cast<std::uint64_t>(bytes), true);
+      host_in_ = host_call(static_cast<std::uint64_t>(bytes), false);
+    }
   }
   slowness_ = layout.kernel_time / (stage == layout.straggler_stage ? layout.straggler_speed : 1);
   prepare_calls();
@@ -56,6 +61,14 @@ StageWriter::StageWriter(ProgramWriter& out, const ModelSpec& model, const Layou
 
 CallId StageWriter::call(Collective op, std::uint64_t bytes, GroupFamily groups) {
   return out_.intern(auto_call(op, bytes, std::move(groups)));
+}
+
+/// Copy engines move the bytes: no library chooses.
+CallId StageWriter::host_call(std::uint64_t bytes, bool to_host) {
+  CollectiveCall c = auto_call(Collective::kSendRecv, bytes, host_pairs(layout_, stage_, host_ranks_, to_host));
+  c.algorithm = "direct";
+  c.protocol = Protocol::kSimple;
+  return out_.intern(std::move(c));
 }
 
 void StageWriter::prepare_calls() {

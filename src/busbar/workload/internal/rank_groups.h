@@ -25,6 +25,9 @@ GroupFamily expert_data_groups(const LayoutSpec& l, std::uint32_t stage);    ///
 /// Pairs of equal ranks of two stages; member 0 is on `from`. Ranks add modulo 2^32, so the stride may be negative.
 GroupFamily stage_pairs(const LayoutSpec& l, std::uint32_t from, std::uint32_t to);
 
+/// Pairs of each rank of a stage and its host memory (KernelTable::host_ranks); member 0 sends.
+GroupFamily host_pairs(const LayoutSpec& l, std::uint32_t stage, std::uint32_t host_ranks, bool to_host);
+
 /// A call over `groups` without a chosen algorithm.
 CollectiveCall auto_call(Collective op, std::uint64_t bytes, GroupFamily groups);
 

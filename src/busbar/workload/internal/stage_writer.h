@@ -37,7 +37,7 @@ class StageWriter {
   /// HBM time of this stage for the norm of its gradients.
   OpId gradient_norm(Duration duration, OpId after);
   /// Adam on the shard, then the parameters' all-gather, unless the next forward pass overlaps it.
-  void update(Duration duration, OpId norm_sum);
+  void update(const OptimizerTimes& times, OpId norm_sum);
 
  private:
   struct BlockLabels {
@@ -86,6 +86,7 @@ class StageWriter {
   void gather_bucket(const ChunkState& chunk, std::size_t b, OpId after);
   void data_call(Label label, CallId call, OpId after);  ///< on the dp stream; nothing without a call
   CallId call(Collective op, std::uint64_t bytes, GroupFamily groups);
+  CallId host_call(std::uint64_t bytes, bool to_host);
   bool repeats(const PipelineStep& step) const;
   bool runs_in_a_pair(const PipelineStep& step);
   /// Whether the virtual stage before this one (or after it) is on another stage.
@@ -153,8 +154,10 @@ class StageWriter {
   const StepTimes& times_;
   std::uint32_t stage_ = 0, virtual_stages_ = 1;
   bool sequence_parallel_ = false, overlap_tp_ = false, blocking_p2p_ = false;
-  double slowness_ = 1;  ///< time of this stage's kernels: above 1 with a straggler or slow software
-  Duration host_copy_;   ///< of one layer's kept tensors, one direction
+  double slowness_ = 1;           ///< time of this stage's kernels: above 1 with a straggler or slow software
+  Duration host_copy_;            ///< of one layer's kept tensors, one direction; unused where host memory is an end
+  std::uint32_t host_ranks_ = 0;  ///< KernelTable::host_ranks
+  CallId host_out_ = kNone<CallId>, host_in_ = kNone<CallId>;  ///< the same as transfers
   RoleId role_{};
   std::vector<ChunkState> chunks_;
   CallId tp_gather_ = kNone<CallId>, tp_scatter_ = kNone<CallId>, tp_reduce_ = kNone<CallId>;
