@@ -55,6 +55,14 @@ Json to_json(const BandSummary& b) {
           {"p90_percent", b.p90_percent}};
 }
 
+/// Whether NCCL may have run kernels on symmetric memory, which are not modelled (as in `collective`).
+bool lacks_symmetric_kernels(const ScoredRow& r) {
+  constexpr double kSmall = 1 << 20;
+  const bool has_them = r.kind == "all_reduce" || r.kind == "all_gather" || r.kind == "reduce_scatter";
+  return has_them && !r.several_nodes && r.size_bytes > 0 && static_cast<double>(r.size_bytes) < kSmall &&
+         r.library.starts_with("NCCL");
+}
+
 Json to_json(const ScoredRow& r) {
   Json j{{r.id_key, r.id},
          {"size_bytes", nullptr},
@@ -73,6 +81,7 @@ Json to_json(const ScoredRow& r) {
          {"memory_share", r.memory_share > 0 ? Json(r.memory_share) : Json()},
          {"library", r.library}};
   if (r.size_bytes > 0) j["size_bytes"] = r.size_bytes;
+  if (lacks_symmetric_kernels(r)) j["kernels"] = "NCCL without symmetric memory kernels";
   if (r.asked) j["command"] = request_line(*r.asked);
   if (!r.joined.empty()) j["joined"] = r.joined;
   if (!r.model.empty()) j["model"] = r.model, j["layers"] = r.layers;
@@ -328,6 +337,8 @@ Document to_document(const ValidateFlags& o, const std::vector<ScoredRow>& rows,
   bands.note =
       "error = predicted / measured - 1. Rows of one configuration and band are reduced to their median first; if the "
       "table has a column 'use', only rows with use=accuracy count.";
+  if (std::any_of(rows.begin(), rows.end(), lacks_symmetric_kernels))
+    bands.note += " Below 1 MiB inside a node: NCCL without symmetric memory kernels.";
   if (Drawing picture = draw_scatter(rows); !picture.shapes.empty())
     d.blocks.push_back({std::move(picture), Audience::kPage});
   d.blocks.push_back({bands});
