@@ -18,6 +18,7 @@
 #include "busbar/cli/session.h"
 #include "busbar/cli/train_batches.h"
 #include "busbar/cli/train_beside.h"
+#include "busbar/cli/train_compression.h"
 #include "busbar/cli/train_lists.h"
 #include "busbar/cli/train_measured.h"
 #include "busbar/cli/train_report.h"
@@ -38,6 +39,7 @@ struct TrainFlags {
   PredictOptions predict;
   StepSettings settings;
   CheckpointAsk checkpoint;
+  bool compressions = false;
   std::uint32_t checkpoint_every = 0;  // steps; 0: none
   ScenarioFlags flags;
   PlanLists lists;
@@ -209,6 +211,12 @@ Result<int> run_step(const TrainFlags& o, std::vector<TrainVariant> variants, Tr
   watch.go_on(1 + besides.size(), columns);
   watch.report_interruption();
   if (!o.trace.empty()) BUSBAR_RETURN_IF_ERROR(write_perfetto(run.step.timeline, o.trace));
+  std::optional<CompressionTable> compressed;
+  if (o.compressions) {
+    LongRun rates("rates");
+    BUSBAR_ASSIGN(compressed, compare_compressions(run, rates));
+    rates.report_interruption();
+  }
   std::optional<CheckpointRun> saved;
   if (o.checkpoint_every > 0) {
     BUSBAR_ASSIGN(saved, run_checkpoint(run, o.checkpoint));
@@ -219,6 +227,7 @@ Result<int> run_step(const TrainFlags& o, std::vector<TrainVariant> variants, Tr
   }
   Json j = train_json(run, o.common);
   if (!extras.levers.empty()) j["levers"] = levers_json(run, extras.levers);
+  if (compressed) j["compressions"] = compression_json(*compressed);
   if (saved) j["checkpoint"] = checkpoint_json(*saved, o.checkpoint_every, step_spread(run).expected_s);
   if (measured) j["measured"] = gap_json(measured->gap);
   if (measured && measured->traced) j["measured"]["trace"] = traced_json(*measured->traced);
@@ -226,6 +235,7 @@ Result<int> run_step(const TrainFlags& o, std::vector<TrainVariant> variants, Tr
   if (columns > 1) j["complete"] = 1 + besides.size() == columns;
   j["run"] = clock.to_json();
   Document d = document ? train_document(run, o.common.typed, extras) : Document{};
+  if (compressed && document) d.blocks.push_back({compression_table(*compressed), Audience::kBoth});
   if (saved && document)
     d.blocks.push_back({checkpoint_facts(*saved, o.checkpoint_every, step_spread(run).expected_s), Audience::kBoth});
   if (measured && document) add_measured(*measured, d);
@@ -295,6 +305,15 @@ Command train_command(const std::string& typed) {
        "a measured step, such as 21s, or a trace of it (Kineto or Chakra, also .gz): where the difference is",
        "Scenario",
        &o->measured,
+       {},
+       "",
+       {"--scale", "--batches"}},
+      {"--compressions",
+       "",
+       "also the step with gradients in bf16, 8, 4 and 1 bits, top-k and PowerSGD, and the network rate up to which "
+       "each pays",
+       "Communication",
+       &o->compressions,
        {},
        "",
        {"--scale", "--batches"}},

@@ -234,15 +234,20 @@ Result<TrainRun> run_train(Scenario scenario, const TrainAsk& ask) {
   return run;
 }
 
+Result<Program> program_with(const TrainRun& run, const LayoutSpec& layout) { return StepRunner(run).program(layout); }
+
+Result<StepResult> step_of(const TrainRun& run, const Program& program, const WhatIf& change) {
+  return StepRunner(run).simulate_fluids(program, false, change);
+}
+
 Result<Duration> step_if(const TrainRun& run, const WhatIf& change) {
-  BUSBAR_ASSIGN(const StepResult step, StepRunner(run).simulate_fluids(run.program, false, change));
+  BUSBAR_ASSIGN(const StepResult step, step_of(run, run.program, change));
   return step.step_time;
 }
 
 Result<StepResult> step_with(const TrainRun& run, const LayoutSpec& layout) {
-  const StepRunner runner(run);
-  BUSBAR_ASSIGN(const Program program, runner.program(layout));
-  return runner.simulate_fluids(program, false, {});
+  BUSBAR_ASSIGN(const Program program, program_with(run, layout));
+  return step_of(run, program);
 }
 
 StepSpread step_spread(const TrainRun& r) {

@@ -90,5 +90,8 @@ Result<TrainRun> run_train(Scenario scenario, const TrainAsk& ask);
 /// The step with other link rates, or in another layout of the same ranks; on fluids.
 Result<Duration> step_if(const TrainRun& run, const WhatIf& change);
 Result<StepResult> step_with(const TrainRun& run, const LayoutSpec& layout);
+/// The same in two parts: the program with algorithms chosen, and its step, perhaps with other link rates.
+Result<Program> program_with(const TrainRun& run, const LayoutSpec& layout);
+Result<StepResult> step_of(const TrainRun& run, const Program& program, const WhatIf& change = {});
 
 }  // namespace busbar
