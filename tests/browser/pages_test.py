@@ -143,7 +143,7 @@ class Pages(unittest.TestCase):
 
     def test_print_shows_what_the_screen_folds_away(self):
         self.browser.open(self.paths["step"], media="print")
-        self.assertGreater(self.browser.run("Math.min(...[...document.querySelectorAll('details')]"
+        self.assertGreater(self.browser.run("Math.min(...[...document.querySelectorAll('details:not(.screen)')]"
                                             ".map(d => d.getBoundingClientRect().height))"), 60)
 
     def test_the_script_is_the_one_that_the_policy_names(self):
@@ -277,6 +277,44 @@ class Explore(unittest.TestCase):
         self.browser.open(address)
         self.settle()
         self.assertEqual(self.text("verdict"), after)
+
+    def wait_for(self, expression):
+        return self.browser.run(f"new Promise(done => {{ const look = () => {{ const v = {expression}; "
+                                "v ? done(v) : setTimeout(look, 50); }; look(); })")
+
+    def test_the_rest_of_the_report_follows_by_itself(self):
+        self.open()
+        self.wait_for("!document.getElementById('frame').hidden")
+        inside = "document.getElementById('frame').contentDocument"
+        self.assertTrue(self.browser.run(f"!!{inside}.querySelector('canvas')"))
+        shown = self.browser.run(f"[...{inside}.querySelectorAll('.highlight, figure.brief, h1')]"
+                                 ".filter(e => e.checkVisibility()).length")
+        self.assertEqual(shown, 0)  # they stand above
+        self.assertIn("Scaling", self.browser.run(f"[...{inside}.querySelectorAll('details[open] > summary')]"
+                                                  ".map(e => e.textContent).join()"))
+        self.assertEqual(self.browser.complaints, [])
+
+    def test_plan_shows_layouts_that_can_be_used(self):
+        self.browser.open("about:blank")
+        self.browser.open(self.address + "#node=dgx-h100&nodes=4&model=llama3-8b&tp=8&pp=4&global_batch=64")
+        self.settle()
+        self.browser.run("document.getElementById('plan').click()")
+        self.wait_for("document.querySelector('#long-table button')")
+        best = self.browser.run("document.querySelector('#long-table tbody td:nth-child(5)').textContent")
+        self.browser.run("document.querySelector('#long-table button').click()")
+        self.settle()
+        self.assertIn(best, self.text("verdict"))
+        self.assertIn("busbar plan dgx-h100:4 llama3-8b", self.text("long-command"))
+        self.assertEqual(self.browser.complaints, [])
+
+    def test_a_search_can_be_cancelled(self):
+        self.browser.open("about:blank")
+        self.browser.open(self.address + "#node=dgx-h100&nodes=128&model=deepseek-v3&tp=8&pp=16&ep=8&global_batch=4096")
+        self.browser.run("document.getElementById('plan').click()")
+        self.wait_for("document.getElementById('progress').textContent.includes('layouts')")
+        self.browser.run("document.getElementById('cancel').click()")
+        self.wait_for("document.getElementById('progress').textContent === 'cancelled'")
+        self.assertTrue(self.browser.run("document.getElementById('cancel').hidden"))
 
 
 if __name__ == "__main__":

@@ -101,6 +101,7 @@ Table step_table(const Rows& rows) {
            {"power"},
            {"$/M tokens"},
            {"", Align::kLeft}}};
+  t.changes = true;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const CompareRow& r = rows[i];
     t.rows.push_back({letter_of(i), format_duration(seconds_of(r)), format_number(r.run.metrics.tokens_per_s_per_gpu),

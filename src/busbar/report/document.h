@@ -20,6 +20,7 @@ struct Table {
   std::vector<Column> columns{};
   std::vector<std::vector<std::string>> rows{};
   std::string note{};
+  bool changes = false;  ///< a page colours cells as "+3 %" (worse) and "-3.1" (better)
 };
 
 /// One bar, divided into named parts.
@@ -102,10 +103,12 @@ struct TimelineView {
 
 struct Heading {
   std::string text;
+  bool new_page = false;  ///< of paper
 };
 /// Begins a part that a page shows when the reader opens it, up to the next Heading or Fold.
 struct Fold {
   std::string text;
+  bool printed = true;  ///< on paper it is open; otherwise only its name is there
 };
 struct Paragraph {
   std::string text;

@@ -28,13 +28,14 @@ struct PageWriter {
   }
   void operator()(const Fold& f) {
     unfold();
-    body += fmt::format("<details><summary>{}</summary>\n", escape_markup(f.text));
+    body +=
+        fmt::format("<details{}><summary>{}</summary>\n", f.printed ? "" : " class=\"screen\"", escape_markup(f.text));
     folded = true;
   }
   void operator()(const Heading& h) {
     unfold();
     const std::string text = escape_markup(h.text);
-    body += fmt::format("<h2 id=\"s{}\">{}</h2>\n", ++headings, text);
+    body += fmt::format("<h2 id=\"s{}\"{}>{}</h2>\n", ++headings, h.new_page ? " class=\"new\"" : "", text);
     contents += fmt::format("<li><a href=\"#s{}\">{}</a></li>", headings, text);
   }
   void operator()(const Paragraph& p) { body += fmt::format("<p>{}</p>\n", escape_markup(p.text)); }
@@ -45,7 +46,16 @@ struct PageWriter {
   }
 };
 
-std::string cell_text(const std::string& cell, const Column& column) {
+/// "+35 %" or "-2.1"
+bool is_change(const std::string& cell) {
+  const std::size_t end = cell.find_first_not_of("0123456789.", 1);
+  return cell.size() > 1 && (cell[0] == '+' || cell[0] == '-') &&
+         (end == std::string::npos || (end > 1 && cell.substr(end) == " %"));
+}
+
+std::string cell_text(const std::string& cell, const Table& table, const Column& column) {
+  if (table.changes && is_change(cell))
+    return fmt::format("<b class=\"{}\">{}</b>", cell[0] == '+' ? "worse" : "better", cell);
   if (!(column.bar_max > 0)) return escape_markup(cell);
   const double load = std::strtod(cell.c_str(), nullptr) / column.bar_max;
   const int percent = load > 0 ? static_cast<int>(load < 1 ? load * 100 + 0.5 : 100) : 0;
@@ -59,7 +69,7 @@ std::string row_of(const Table& table, const std::vector<std::string>& cells) {
   for (std::size_t c = 0; c < cells.size(); ++c) {
     const Column& column = c < table.columns.size() ? table.columns[c] : kUnnamed;
     const char* kind = column.align == Align::kRight ? " class=\"r\"" : "";
-    const std::string text = cell_text(cells[c], column);
+    const std::string text = cell_text(cells[c], table, column);
     out += c == 0 ? fmt::format("<th scope=\"row\"{}>{}</th>", kind, text) : fmt::format("<td{}>{}</td>", kind, text);
   }
   return out + "</tr>\n";
