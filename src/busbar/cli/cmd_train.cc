@@ -34,6 +34,7 @@ struct TrainFlags {
   CommonOptions common;
   std::string scenario, trace, scale, scaling = "both", batches, measured;
   double usd_per_gpu_hour = 0, patience_s = 1800;
+  bool brief = false;
   std::string transport, balance;
   std::vector<std::string> besides;
   PredictOptions predict;
@@ -261,6 +262,7 @@ Result<int> run(TrainFlags o) {
   ask.patience_s = o.patience_s;
   ask.predict = o.predict;
   ask.settings = o.settings;
+  ask.scaling = !o.brief;
   if (names_a_list(o.lists)) {
     BUSBAR_RETURN_IF_ERROR(only_lists(o));
     return run_combinations(o, std::move(variants.front().scenario), ask, clock);
@@ -354,6 +356,14 @@ Command train_command(const std::string& typed) {
        "run the same step with batches of FROM to TO sequences, and check published claims: 64..4096", "Scaling",
        &o->batches},
       {"--usd-per-gpu-hour", "USD", "price (default: the machine's)", "Scaling", &o->usd_per_gpu_hour, {}, "--scale"},
+      {"--brief",
+       "",
+       "leave out the comparison with one replica, which takes another step",
+       "Scaling",
+       &o->brief,
+       {},
+       "",
+       {"--beside", "--scale", "--batches"}},
       {"--trace", "FILE", "also write a Perfetto trace", "Output", &o->trace, {}, "", {"--scale", "--batches"}},
   };
   c.flags.insert(c.flags.end(), std::begin(more), std::end(more));

@@ -51,7 +51,7 @@ class BatchCurve {
     p.breakdown = run->step.breakdown;
     p.tokens_per_s_per_gpu = run->metrics.tokens_per_s_per_gpu;
     p.mfu = run->metrics.mfu;
-    p.efficiency = run->scaling_efficiency;
+    p.efficiency = run->scaling_efficiency.value_or(1);
     return points_.emplace(units, std::move(p)).first->second;
   }
 
@@ -272,7 +272,7 @@ Document batches_document(const BatchesRun& r, const std::string& typed) {
   d.blocks.push_back({Paragraph{
       "batch: sequences per step. efficiency: tokens per second and GPU relative to one replica alone with as many "
       "micro-batches; above 100 % if replicas share the optimizer's work. exposed: share of exposed communication in "
-      "the step. idle: share of the step in which tensor units are idle."}});
+      "the step. idle: share of the step in which no kernel runs on the GPU."}});
   return d;
 }
 

@@ -8,6 +8,7 @@
 
 #include "busbar/base/json.h"
 #include "busbar/base/quantity.h"
+#include "busbar/cli/money.h"
 #include "busbar/cli/train_report.h"
 #include "busbar/cli/train_verdict.h"
 
@@ -25,7 +26,7 @@ std::string percent_of(double part, double whole) { return fmt::format("{:.1f} %
 /// "+2.0 %" relative to the first.
 std::string against(const Compared& c, const Compared& first) {
   const double change = c.run->step.step_time.in_s() / first.run->step.step_time.in_s() - 1;
-  return &c == &first ? "-" : fmt::format("{:+.2f} %", 100 * change);
+  return &c == &first ? "-" : fmt::format("{:+.{}f} %", 100 * change, std::fabs(change) < 0.1 ? 1 : 0);
 }
 
 std::string memory_words(const TrainRun& r) {
@@ -100,6 +101,7 @@ Table beside_table(const TrainRun& asked, const std::vector<BesideRun>& besides)
   std::vector<Compared> all{{"as asked", &asked, true}};
   for (const BesideRun& b : besides) all.push_back({heading_of(b.variant), &b.run, b.variant.fold});
   Table t;
+  t.changes = true;
   t.title = "Side by side";
   t.columns.push_back({"", Align::kLeft});
   for (const Compared& c : all) t.columns.push_back({c.heading});
@@ -120,15 +122,15 @@ Table beside_table(const TrainRun& asked, const std::vector<BesideRun>& besides)
   add_parts(all, t);
   row("MFU", [](const Compared& c) { return percent_of(c.run->metrics.mfu, 1); });
   row("tokens/s/GPU", [](const Compared& c) { return format_number(c.run->metrics.tokens_per_s_per_gpu); });
-  row("of one replica", [](const Compared& c) { return percent_of(c.run->scaling_efficiency, 1); });
+  row("of one replica", [](const Compared& c) { return percent_of(c.run->scaling_efficiency.value_or(1), 1); });
   row("memory per GPU", [](const Compared& c) { return memory_words(*c.run); });
-  row("1 % costs ($/day)", [](const Compared& c) {
+  row("1 % costs, a day", [](const Compared& c) {
     const double usd = c.run->cost.usd_per_day_per_percent;
-    return usd > 0 ? format_number(usd) : "-";
+    return usd > 0 ? format_money(usd) : "-";
   });
-  row("1e6 tokens cost ($)", [](const Compared& c) {
+  row("a million tokens cost", [](const Compared& c) {
     const double usd = c.run->cost.usd_per_million_tokens;
-    return usd > 0 ? format_number(usd) : "-";
+    return usd > 0 ? format_money(usd) : "-";
   });
   return t;
 }

@@ -147,7 +147,7 @@ Json train_json(const TrainRun& r, const CommonOptions& common) {
   }
   if (!r.planned_flags.empty()) j["planned"] = {{"because", r.planned_because}, {"flags", r.planned_flags}};
   j["fits"] = !r.does_not_fit.has_value();
-  j["scaling_efficiency"] = r.scaling_efficiency;
+  j["scaling_efficiency"] = r.scaling_efficiency ? Json(*r.scaling_efficiency) : Json(nullptr);
   add_policy(j, r.machine->policy(), r.predict.launch, r.machine->protocol().launch);
   j["cost_usd"] = {{"per_gpu_hour", r.cluster().usd_per_gpu_hour},
                    {"price_source", r.cluster().price_source},

@@ -47,7 +47,7 @@ Facts headline(const TrainRun& r) {
   add("tokens", fmt::format("{} /s per GPU", format_number(r.metrics.tokens_per_s_per_gpu)));
   add("memory per GPU", fmt::format("{} of {}", format_size(static_cast<double>(count(r.memory.total()))),
                                     format_size(static_cast<double>(count(r.memory_capacity)))));
-  add("scaling", fmt::format("{} % of one replica", format_number(100 * r.scaling_efficiency)));
+  if (r.scaling_efficiency) add("scaling", fmt::format("{:.0f} % of one replica", 100 * *r.scaling_efficiency));
   if (r.cluster().usd_per_gpu_hour > 0) add("money", format_money(r.cost.usd_per_step) + " a step");
   return f;
 }
@@ -73,9 +73,11 @@ std::string gradient_words(const TrainRun& r) {
 std::string spread_words(const TrainRun& r) {
   const StepSpread s = step_spread(r);
   std::string words = fmt::format(
-      "expected {}, set by the slowest of {} GPUs; {} to {} in 80 % of steps, {} in 1 of 100 (each GPU varies by {} %)",
-      format_duration(s.expected_s), r.law.gpus, format_duration(s.p10_s), format_duration(s.p90_s),
-      format_duration(s.p99_s), format_number(100 * r.kernels.jitter_share));
+      "each GPU varies by {:.2g} %, and every step waits for the slowest of {}: {} on average, {} to {} in 80 % of "
+      "steps, "
+      "1 step in 100 above {}",
+      100 * r.kernels.jitter_share, r.law.gpus, format_duration(s.expected_s), format_duration(s.p10_s),
+      format_duration(s.p90_s), format_duration(s.p99_s));
   if (r.law.delay_s > 0)
     words += fmt::format("; {} delays of {} per step", format_number(r.law.delays), format_duration(r.law.delay_s));
   if (r.law.slow_chance > 0)
@@ -276,8 +278,8 @@ Table source_table(const TrainRun& r) {
 void add_verdict(const TrainRun& r, const TrainExtras& extras, Document& d) {
   const auto add = [&](BlockElement e, Audience a = Audience::kBoth) { d.blocks.push_back({std::move(e), a}); };
   if (r.does_not_fit) add(Highlight{r.does_not_fit->message});
-  add(step_verdict(r));
   if (!extras.besides.empty()) add(beside_verdict(r, extras.besides));
+  add(step_verdict(r));
   if (!r.planned_flags.empty())
     add(Paragraph{fmt::format("No layout is given, and the default one cannot run: {}. Planned: {}", r.planned_because,
                               r.planned_flags)});
@@ -310,7 +312,7 @@ Document train_document(const TrainRun& r, const std::string& typed, const Train
   const auto add = [&](BlockElement e, Audience a = Audience::kBoth) { d.blocks.push_back({std::move(e), a}); };
   const Audience both_if_short = r.relief.empty() ? Audience::kPage : Audience::kBoth;
   add_verdict(r, extras, d);
-  const auto fold = [&](const char* text) { add(Fold{text}, Audience::kPage); };
+  const auto fold = [&](const char* text, bool printed = true) { add(Fold{text, printed}, Audience::kPage); };
   add(Heading{"Timeline"}, Audience::kPage);
   const double end = r.step.step_time.in_s();
   TimelineView whole = timeline_view(r, "Timeline of the step", 0, end);
@@ -326,6 +328,7 @@ Document train_document(const TrainRun& r, const std::string& typed, const Train
   const double slice = end / std::max(8u, r.layout.micro_batches());
   add(timeline_view(r, "The beginning", 0, slice), Audience::kPage);
   add(timeline_view(r, "The end", end - 1.5 * slice, end), Audience::kPage);
+  add(Heading{"Appendix", true}, Audience::kPage);
   fold("Memory");
   add(memory_bars(r));
   add(memory_table(r), both_if_short);
@@ -340,16 +343,16 @@ Document train_document(const TrainRun& r, const std::string& typed, const Train
   else
     add(Paragraph{"--explain adds what would make the step shorter, and the curve of scaling."}, Audience::kPage);
   if (!extras.like.empty()) {
-    fold("Published runs");
+    fold("Published runs", false);
     add(published_table(extras.like), Audience::kPage);
   }
-  fold("Machine");
+  fold("Machine", false);
   add_machine(r, d);
   if (extras.sizes != nullptr && !draw_scaling(*extras.sizes, true).shapes.empty()) {
     fold("Scaling");
     add(draw_scaling(*extras.sizes, true), Audience::kPage);
   }
-  fold("Assumptions and their sources");
+  fold("Assumptions and their sources", false);
   add(source_table(r), Audience::kPage);
   return d;
 }

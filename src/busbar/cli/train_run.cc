@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 
+#include "busbar/cli/kept_machines.h"
 #include "busbar/cli/long_run.h"
 #include "busbar/cli/machine.h"
 #include "busbar/cli/packet_options.h"
@@ -144,9 +145,7 @@ Result<std::vector<Relief>> step_relief(const TrainRun& run, const StepRunner& r
   return out;
 }
 
-}  // namespace
-
-Result<TrainRun> open_train(Scenario scenario, const TrainAsk& ask) {
+Result<TrainRun> open_machine(Scenario scenario, const TrainAsk& ask) {
   TrainRun run;
   run.engine = ask.engine;
   run.settings = ask.settings;
@@ -191,6 +190,44 @@ Result<TrainRun> open_train(Scenario scenario, const TrainAsk& ask) {
   return run;
 }
 
+/// What the machine of a step depends on; empty: the step does not use kept machines. The flag to stop is one of them.
+std::string kept_key(const Scenario& scenario, const TrainAsk& ask) {
+  const Overrides& o = scenario.cluster_overrides;
+  const PredictOptions& p = ask.predict;
+  const bool usual = ask.engine == "flow" && ask.transport.empty() && ask.balance.empty() && ask.fold &&
+                     ask.settings.jobs == 1 && p.env.empty() && p.nccl.empty() && p.launch.empty() &&
+                     p.shortcuts_off.empty() && !scenario.layout.offload_optimizer &&
+                     !scenario.layout.offload_activations;
+  if (!usual || KeptMachines::current() == nullptr) return "";
+  std::string key =
+      fmt::format("{} {} {} {} {}", scenario.cluster, o.catalog, o.gpu, o.gpu_memory_rate, scenario.layout.cuda_graphs);
+  for (const auto* list : {&o.set, &o.degrade, &o.fail})
+    for (const std::string& change : *list) key += "\n" + change;
+  return fmt::format("{}\n{}", key, const_cast<const void*>(static_cast<const volatile void*>(LongRun::flag())));
+}
+
+}  // namespace
+
+Result<TrainRun> open_train(Scenario scenario, const TrainAsk& ask) {
+  const std::string key = kept_key(scenario, ask);
+  if (key.empty()) return open_machine(std::move(scenario), ask);
+  KeptMachines& kept = *KeptMachines::current();
+  if (OpenedMachine known = kept.take(key); known.predictor) {
+    TrainRun run;
+    run.engine = ask.engine;
+    run.settings = ask.settings;
+    run.scenario = std::move(scenario);
+    run.predict.launch = known.launch;
+    run.machine = std::move(known.predictor);
+    run.kernels = std::move(known.kernels);
+    run.band = std::move(known.band);
+    return run;
+  }
+  BUSBAR_ASSIGN(TrainRun run, open_machine(std::move(scenario), ask));
+  kept.keep(key, {run.machine, run.kernels, run.band, run.predict.launch});
+  return run;
+}
+
 Result<TrainRun> load_train(Scenario scenario, const TrainAsk& ask) {
   BUSBAR_ASSIGN(TrainRun run, open_train(std::move(scenario), ask));
   const auto all = static_cast<std::uint32_t>(run.cluster().topology.gpus().size()) / run.settings.jobs;
@@ -217,6 +254,7 @@ Status predict_train(TrainRun& run, const TrainAsk& ask) {
   if (const Status fits = check_fits(run.memory, run.memory_capacity); !fits.ok()) run.does_not_fit = fits.error();
   run.metrics = step_metrics(run.scenario.model, run.layout, run.step.step_time, run.kernels.bf16.peak_flops_per_s);
   run.cost = step_cost(run.layout, run.step.step_time, run.cluster().usd_per_gpu_hour);
+  if (ask.scaling) run.scaling_efficiency = 1;
   if (ask.scaling && run.layout.dp > 1) {
     BUSBAR_ASSIGN(const Program alone, runner.program(single_replica(run.layout)));
     BUSBAR_ASSIGN(const StepResult replica, runner.simulate(alone, false));

@@ -22,7 +22,7 @@ namespace busbar {
 
 struct TrainRun {
   Scenario scenario;
-  std::unique_ptr<Predictor> machine;  ///< rank r on GPU r
+  std::shared_ptr<Predictor> machine;  ///< shared with KeptMachines only; rank r on GPU r
   LayoutSpec layout;                   ///< resolved
   KernelTable kernels;
   Band band;        ///< for the time of the step
@@ -33,8 +33,8 @@ struct TrainRun {
   std::optional<Error> does_not_fit;
   StepMetrics metrics;
   StepCost cost;
-  double scaling_efficiency = 1;
-  std::vector<Relief> relief;  ///< only if requested
+  std::optional<double> scaling_efficiency;  ///< only if requested
+  std::vector<Relief> relief;                ///< only if requested
   std::string engine;
   PredictOptions predict;          ///< with the framework's launch mode unless one is given
   std::string transport, balance;  ///< for packets

@@ -226,7 +226,7 @@ Table curve_table(const ScaleRun& r, bool weak, const std::string& where) {
                       std::to_string(p.layout.global_batch), format_number(p.step.in_s()),
                       format_number(p.tokens_per_s_per_gpu),
                       format_number(p.tokens_per_s() / r.curve(weak).front()->tokens_per_s_per_gpu),
-                      fmt::format("{:.1f}", 100 * p.efficiency), fmt::format("{:.0f}", p.idle_gpus()),
+                      fmt::format("{:.1f}", 100 * p.efficiency), fmt::format("{:.0f}", std::max(0.0, p.idle_gpus())),
                       fmt::format("{:.1f}", p.exposed_percent()), fmt::format("{:.1f}", p.data_percent()),
                       fmt::format("{:.1f}", p.idle_percent()),
                       p.usd_per_day_percent > 0 ? fmt::format("{:.0f}", p.usd_per_day_percent) : "-"});
@@ -301,7 +301,7 @@ Document scale_document(const std::vector<ScaleRun>& runs, const std::string& ty
     if (runs.size() > 1) prices += " for " + r.cluster;
   }
   d.blocks.push_back(
-      {Paragraph{fmt::format("idle: share of the step in which tensor units are idle. Price: {}.", prices)}});
+      {Paragraph{fmt::format("idle: share of the step in which no kernel runs on the GPU. Price: {}.", prices)}});
   return d;
 }
 

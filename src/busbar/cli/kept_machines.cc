@@ -1,0 +1,37 @@
+#include "busbar/cli/kept_machines.h"
+
+#include <algorithm>
+
+namespace busbar {
+namespace {
+
+constexpr std::size_t kMostMachines = 3;  // one of 16,384 GPUs takes about 100 MB
+constexpr int kMostUses = 100;            // each adds calls to it
+
+thread_local KeptMachines* lent = nullptr;
+
+}  // namespace
+
+OpenedMachine KeptMachines::take(const std::string& key) {
+  const std::lock_guard lock(mutex_);
+  const auto found = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& e) {
+    return e.key == key && e.machine.predictor.use_count() == 1;  // only this list has it
+  });
+  if (found == entries_.end()) return {};
+  OpenedMachine out = found->machine;
+  entries_.splice(entries_.begin(), entries_, found);
+  if (++found->uses == kMostUses) entries_.erase(found);
+  return out;
+}
+
+void KeptMachines::keep(const std::string& key, const OpenedMachine& machine) {
+  const std::lock_guard lock(mutex_);
+  entries_.push_front({key, machine});
+  if (entries_.size() > kMostMachines) entries_.pop_back();
+}
+
+KeptMachines* KeptMachines::current() { return lent; }
+KeptMachines::Lent::Lent(KeptMachines& machines) { lent = &machines; }
+KeptMachines::Lent::~Lent() { lent = nullptr; }
+
+}  // namespace busbar

@@ -1,0 +1,51 @@
+// Machines that stay ready between the steps of one process, for `busbar explore`.
+#pragma once
+
+#include <list>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "busbar/predict/band.h"
+#include "busbar/predict/predictor.h"
+#include "busbar/workload/kernels.h"
+
+namespace busbar {
+
+/// What open_train() makes of a machine.
+struct OpenedMachine {
+  std::shared_ptr<Predictor> predictor;
+  KernelTable kernels;
+  Band band;
+  std::string launch;
+};
+
+/// The last few machines, with the calls that steps on them have prepared. A step uses a machine alone: while it has
+/// it, take() does not find it. Safe for several threads.
+class KeptMachines {
+ public:
+  /// The machine that was kept under `key`; a null predictor if there is none, or a step has it.
+  OpenedMachine take(const std::string& key);
+  void keep(const std::string& key, const OpenedMachine& machine);
+
+  /// Of this thread; null: none. Set while a Lent exists.
+  static KeptMachines* current();
+  class Lent {
+   public:
+    explicit Lent(KeptMachines& machines);
+    ~Lent();
+    Lent(const Lent&) = delete;
+    Lent& operator=(const Lent&) = delete;
+  };
+
+ private:
+  struct Entry {
+    std::string key;
+    OpenedMachine machine;
+    int uses = 0;
+  };
+  std::mutex mutex_;          // guards the member below
+  std::list<Entry> entries_;  // the last used first
+};
+
+}  // namespace busbar
