@@ -230,12 +230,14 @@ Table level_table(const std::vector<Level>& levels) {
            {"narrower by"},
            {"latency (ns)"},
            {"counted", Align::kLeft}}};
-  for (const Level& l : levels)
+  for (const Level& l : levels) {
+    if (l.from_above) continue;
     t.rows.push_back({l.name, format_number(l.wire_GBps), format_number(l.payload_GBps),
                       l.ratio >= 1  ? format_number(l.ratio)
                       : l.ratio > 0 ? format_number(1 / l.ratio) + " wider"
                                     : "-",
                       l.latency > Duration() ? format_number(l.latency.in_ns(), 4) : "-", l.note});
+  }
   t.note =
       "1 GB/s = 1e9 bytes per second per direction; vendors often add both directions. Engines use payload, floors use "
       "wire. Latency is one way, hardware only.";

@@ -215,10 +215,65 @@ constexpr std::size_t kMostLongNames = 12;  ///< in one row; with more boxes a w
 /// "nvswitch17" as "sw17".
 std::string short_name(const std::string& name) { return name.starts_with("nvswitch") ? "sw" + name.substr(8) : name; }
 
+// A rack as NVIDIA builds its NVL72: 18 compute trays of 4 GPUs and 9 trays of NVSwitches; NVL36 has 9 compute trays.
+constexpr std::uint32_t kTrayGpus = 4, kSwitchTrays = 9;
+
+/// Devices of the block by kind, in its order.
+std::map<DeviceKind, std::vector<DeviceId>> by_kind(const Topology& t, const Block& block) {
+  std::map<DeviceKind, std::vector<DeviceId>> out;
+  for (std::uint32_t p = 0; p < block.device_count; ++p) {
+    const auto device = static_cast<DeviceId>(block.first_device + p);
+    out[t.kind(device)].push_back(device);
+  }
+  return out;
+}
+
+bool has_trays(const Topology& t, const Block& block) {
+  const auto kinds = by_kind(t, block);
+  const auto count = [&](DeviceKind k) { return kinds.contains(k) ? kinds.at(k).size() : 0; };
+  const std::size_t gpus = count(DeviceKind::kGpu), switches = count(DeviceKind::kNvSwitch);
+  return (gpus == 36 || gpus == 72) && switches > 0 && switches % kSwitchTrays == 0;
+}
+
+Drawing draw_trays(const Topology& t, BlockId id, std::span<const double> utilisation) {
+  const Block& block = t.blocks()[index(id)];
+  const auto kinds = by_kind(t, block);
+  const std::size_t gpus = kinds.at(DeviceKind::kGpu).size(), trays = gpus / kTrayGpus;
+  LayeredDrawing d;
+  d.title = fmt::format("node{} ({}): {} compute trays and {} switch trays", index(id),
+                        t.templates()[block.template_index].name, trays, kSwitchTrays);
+  d.description = "Trays of the rack and the NVLinks between them.";
+  d.layers = {{"switch trays", {}, {}}, {"compute trays", {}, {}}};
+  for (std::uint32_t i = 0; i < kSwitchTrays; ++i)
+    d.layers[0].nodes.push_back({std::to_string(i), colour::kSwitch, -1, fmt::format("switch tray {}", i), 0});
+  for (std::uint32_t i = 0; i < trays; ++i)
+    d.layers[1].nodes.push_back({std::to_string(i), colour::kGpu, -1, fmt::format("compute tray {}", i), 0});
+  std::map<DeviceId, Place> places;
+  std::string inside;
+  for (const auto& [kind, devices] : kinds) {
+    const bool above = kind == DeviceKind::kNvSwitch;
+    const std::size_t boxes = above ? kSwitchTrays : trays;
+    for (std::size_t i = 0; i < devices.size(); ++i)
+      places[devices[i]] = {above ? 0u : 1u, static_cast<std::uint32_t>(i * boxes / devices.size())};
+    if (kind == DeviceKind::kNuma) continue;
+    inside += fmt::format("{}{} {} per {} tray", inside.empty() ? "" : ", ", devices.size() / boxes, title_of(kind),
+                          above ? "switch" : "compute");
+  }
+  Lines lines(t, utilisation);
+  for (std::uint32_t l = block.first_link; l < block.first_link + block.link_count; l += 2) {
+    const Place a = places.at(t.from(static_cast<LinkId>(l))), b = places.at(t.to(static_cast<LinkId>(l)));
+    if (a.layer != b.layer) lines.add(a, b, static_cast<LinkId>(l));
+  }
+  lines.write(d);
+  d.note = fmt::format("{}. Links inside trays are not drawn. {}", inside, lines.busiest());
+  return lay_out(d);
+}
+
 }  // namespace
 
 Drawing draw_node(const Topology& t, BlockId id, std::span<const double> utilisation) {
   const Block& block = t.blocks()[index(id)];
+  if (has_trays(t, block)) return draw_trays(t, id, utilisation);
   LayeredDrawing d;
   const std::string what = t.templates()[block.template_index].name;
   d.title = fmt::format("Inside node{} ({})", index(id), what);

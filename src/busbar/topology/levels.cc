@@ -95,6 +95,7 @@ std::vector<Level> bare_levels(const Topology& t) {
   if (top > 0) {  // the top tier carries the traffic from the tier below
     Level last = out.back();
     last.name = tier_name(top + 1);
+    last.from_above = true;
     last.note = fmt::format("the same cables, seen from above ({})", last.name);
     out.push_back(std::move(last));
   }

@@ -17,6 +17,7 @@ struct Level {
   Duration latency;         ///< one way to a peer, this level the farthest on the path; 0 for HBM: not modelled
   std::string note;         ///< what the figures include
   double ratio = 0;         ///< how many times narrower (wire) than the level before; 0 for the first
+  bool from_above = false;  ///< the cables of the level before, counted at their upper end
 };
 
 /// The existing levels, from the inside out. HBM, scale-up and PCIe are those of the first GPU. NIC and fabric are the
