@@ -11,6 +11,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 import unittest
 import urllib.parse
 
@@ -101,7 +102,7 @@ class Explore(unittest.TestCase):
                 got = self.answer(**more)
                 words = shlex.split(got["command"])
                 self.assertEqual(words[:2], ["busbar", "train"])
-                run = subprocess.run([self.busbar, *words[1:], "--json"], capture_output=True, text=True, check=False)
+                run = subprocess.run([self.busbar, *words[1:], "--json", "--brief"], capture_output=True, text=True, check=False)
                 expected = json.loads(run.stdout)
                 for result in (got["result"], expected):
                     del result["run"]
@@ -109,6 +110,59 @@ class Explore(unittest.TestCase):
                 self.assertEqual(got["status"], run.returncode)
                 self.assertEqual("busbar: " + got["message"] if got["message"] else "", run.stderr.strip())
                 self.assertLess(expected["likely_step_s"][0], expected["likely_step_s"][1])
+
+    def stream(self, kind, **values):
+        """The lines of a long reply, as they come."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=TIME_LIMIT_S)
+        self.addCleanup(connection.close)
+        connection.request("GET", self.secret + kind + "?" + urllib.parse.urlencode({**STEP, **values}))
+        reply = connection.getresponse()
+        while line := reply.readline():
+            yield json.loads(line)
+        connection.close()
+
+    def test_buttons_answer_what_their_commands_print(self):
+        for kind, words in (("plan", ["plan", "dgx-h100:4", "llama3-8b"]),
+                            ("machines", ["compare", "dgx-h100", "dgx-a100", "--gpus", "32"]),
+                            ("fabrics", ["compare", "dgx-h100:4", "--model", "llama3-8b"])):
+            with self.subTest(kind):
+                *news, last = self.stream(kind, **{"with": "dgx-a100", "recompute": "full", "precision": "bf16"})
+                for line in news:
+                    self.assertLessEqual(line["done"], line["total"])
+                self.assertEqual(last["status"], 0, last["message"])
+                typed = shlex.split(last["command"])
+                self.assertEqual(typed[1:1 + len(words)], words)
+                run = subprocess.run([self.busbar, *typed[1:], "--json"], capture_output=True, text=True, check=True)
+                expected = json.loads(run.stdout)
+                for result in (last["result"], expected):
+                    del result["run"]
+                self.assertEqual(last["result"], expected)
+        *_, last = self.stream("plan", tp="x", node="dgx-h10")
+        self.assertIn("did you mean", last["message"])
+
+    def cpu_s(self):
+        return sum(int(f) for f in pathlib.Path(f"/proc/{self.server.pid}/stat").read_text().rsplit(")", 1)[1].split()[11:13]) / 100
+
+    def test_a_browser_that_leaves_ends_the_search(self):
+        large = {"node": "dgx-h100", "nodes": "128", "model": "deepseek-v3", "global_batch": "4096"}
+        lines = self.stream("plan", **large)
+        self.assertIn("done", next(lines))  # it has begun, and is not at its end
+        lines.close()
+        deadline = time.monotonic() + TIME_LIMIT_S
+        before = self.cpu_s()
+        while time.sleep(1) is None and self.cpu_s() > before + 0.1:
+            self.assertLess(time.monotonic(), deadline)
+            before = self.cpu_s()
+        self.assertEqual(self.answer()["status"], 0)
+
+    def test_an_answer_does_not_depend_on_those_before(self):
+        states = [{"tp": tp, "pp": pp, "micro_batch": b} for tp in ("8", "4") for pp in ("2", "1") for b in ("1", "2")]
+        first = [self.answer(**s)["result"] for s in states]
+        again = [self.answer(**s)["result"] for s in reversed(states)][::-1]
+        for results in (first, again):
+            for r in results:
+                del r["run"]
+        self.assertEqual(first, again)
 
     def test_bad_values_get_the_message_of_the_command(self):
         for change, message in (({"tp": "3"}, "--tp: 32 attention heads are not divisible by tp 3"),

@@ -23,7 +23,10 @@ Result<int> run(const ExploreFlags& o) {
   if (o.port > kLastPort)
     return flag_error("--port", fmt::format("{} is no port; use 1 to {}, or 0 for any free one", o.port, kLastPort));
   const LongRun watch("answers");  // Ctrl-C ends the wait below and the steps that are being computed
-  BUSBAR_ASSIGN(const std::unique_ptr<LocalServer> server, LocalServer::open(o.port, explore_answer));
+  ExploreAnswers answers;
+  const auto reply = [&](const LocalRequest& request, RunWatch& run) { return answers.reply(request, run); };
+  BUSBAR_ASSIGN(const std::unique_ptr<LocalServer> server,
+                LocalServer::open(o.port, reply, ExploreAnswers::long_paths()));
   const std::string address = server->address();
   const Json j{{"schema", "busbar.explore/1"}, {"address", address}, {"port", server->port()}};
   const int status = print_out(

@@ -19,6 +19,11 @@ namespace {
 constexpr const char* kPlainType = "text/plain; charset=utf-8";
 constexpr const char* kPageType = "text/html; charset=utf-8";
 
+constexpr std::pair<const char*, ExploreAsk> kAnswers[] = {{"/answer", ExploreAsk::kStep},
+                                                           {"/plan", ExploreAsk::kPlan},
+                                                           {"/machines", ExploreAsk::kMachines},
+                                                           {"/fabrics", ExploreAsk::kFabrics}};
+
 std::string line_of(const std::vector<std::string>& words) {
   std::string line = "busbar";
   for (const std::string& word : words) line += " " + word;  // no word of the page needs quotes
@@ -46,15 +51,18 @@ Said run_words(const std::vector<std::string>& words) {
 LocalReply answer_of(const std::string& command, const Said& said) {
   const Json head{{"command", command}, {"status", said.status}, {"message", said.err}};
   std::string text = head.dump();
-  text.pop_back();  // the result is text already
-  return {200, "application/json", text + ",\"result\":" + (said.out.empty() ? "null" : said.out) + "}"};
+  text.pop_back();  // the result is text already, a line of it
+  text += ",\"result\":" + (said.out.empty() ? "null" : said.out) + "}";
+  std::erase(text, '\n');  // of the layout of JSON: those in its texts are written as two letters
+  return {200, "application/json", std::move(text)};
 }
 
-LocalReply answer_reply(const ExploreChoice& choice) {
-  const Result<std::vector<std::string>> words = explore_words(choice);
+LocalReply answer_reply(const ExploreChoice& choice, ExploreAsk ask) {
+  const Result<std::vector<std::string>> words = explore_words(choice, ask);
   if (!words.ok()) return answer_of("", {2, "", words.error().text()});
   std::vector<std::string> asked = *words;
   asked.emplace_back("--json");
+  if (ask == ExploreAsk::kStep) asked.emplace_back("--brief");
   return answer_of(line_of(*words), run_words(asked));
 }
 
@@ -74,8 +82,9 @@ struct PrivateFolder {
   std::string path;
 };
 
-LocalReply report_reply(const ExploreChoice& choice) {
-  const Result<std::vector<std::string>> words = explore_words(choice);
+/// `saved`: the browser stores the page instead of showing it.
+LocalReply report_reply(const ExploreChoice& choice, bool saved) {
+  const Result<std::vector<std::string>> words = explore_words(choice, ExploreAsk::kStep);
   if (!words.ok()) return {400, kPlainType, words.error().text() + "\n"};
   const PrivateFolder folder;
   if (folder.path.empty()) return {500, kPlainType, "no folder for the report can be made; see $TMPDIR\n"};
@@ -87,7 +96,9 @@ LocalReply report_reply(const ExploreChoice& choice) {
   if (!page.ok()) return {400, kPlainType, said.err + "\n"};
   const std::size_t named = page->find(file);  // the command line at its head
   if (named != std::string::npos) page->replace(named, file.size(), "step.html");
-  return {200, kPageType, std::move(*page), {{"Content-Disposition", "attachment; filename=\"step.html\""}}};
+  LocalReply reply{200, kPageType, std::move(*page)};
+  if (saved) reply.headers = {{"Content-Disposition", "attachment; filename=\"step.html\""}};
+  return reply;
 }
 
 LocalReply page_reply() {
@@ -98,11 +109,17 @@ LocalReply page_reply() {
 
 }  // namespace
 
-LocalReply explore_answer(const LocalRequest& request) {
+LocalReply ExploreAnswers::reply(const LocalRequest& request, RunWatch& watch) {
+  const WatchedRun watched(watch);
+  const KeptMachines::Lent lent(machines_);
+  for (const auto& [path, ask] : kAnswers)
+    if (request.path == path) return answer_reply(request.values, ask);
   if (request.path == "/") return page_reply();
-  if (request.path == "/answer") return answer_reply(request.values);
-  if (request.path == "/report") return report_reply(request.values);
+  if (request.path == "/report") return report_reply(request.values, true);
+  if (request.path == "/details") return report_reply(request.values, false);
   return {404, kPlainType, "there is no such page\n"};
 }
+
+std::vector<std::string> ExploreAnswers::long_paths() { return {"/plan", "/machines", "/fabrics"}; }
 
 }  // namespace busbar

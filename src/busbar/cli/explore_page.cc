@@ -24,6 +24,8 @@ button{font:inherit;font-size:.875rem;color:var(--ink);background:var(--soft);bo
 .bad{border-left-color:var(--c2)}.late{opacity:.55}
 .bar{position:relative;display:flex;height:34px;border:1px solid var(--rule);border-radius:3px;overflow:hidden;background:var(--soft)}
 .bar i{flex:none;height:100%}
+button[hidden]{display:none}
+#frame{width:100%;border:0;display:block;margin-top:8px}
 .buttons{display:flex;flex-wrap:wrap;gap:10px;align-items:center;margin:0 0 12px}.line{margin:0 0 12px}
 )";
 
@@ -51,7 +53,8 @@ Json memory_parts_json() {
 
 std::string explore_policy(std::string_view nonce) {
   return fmt::format(
-      "default-src 'none'; script-src 'nonce-{0}'; style-src 'nonce-{0}'; connect-src 'self'; img-src data:; base-uri "
+      "default-src 'none'; script-src 'nonce-{0}'; style-src 'nonce-{0}'; connect-src 'self'; frame-src 'self'; "
+      "img-src data:; base-uri "
       "'none'; "
       "form-action 'none'; frame-ancestors 'none'",
       nonce);
@@ -85,8 +88,16 @@ std::string explore_page(std::string_view nonce) {
 <p class="command line"><code id="command"></code></p>
 <div class="buttons"><button type="button" id="copy">Copy the command</button>
 <button type="button" id="save">Save the report</button><span class="note" id="time" role="status"></span></div>
+<div class="buttons"><button type="button" id="plan">Find the fastest layout</button>
+<button type="button" id="machines">Compare machines</button><button type="button" id="fabrics">Compare fabrics</button>
+<button type="button" id="cancel" hidden>Cancel</button><span class="note" id="progress" role="status"></span></div>
+<div id="long" hidden><p class="command line"><code id="long-command"></code></p>
+<div class="block scroll" tabindex="0" role="region" aria-label="result"><table id="long-table"></table></div>
+<p class="note" id="long-note"></p></div>
 </main>
 </div>
+<p class="note" id="frame-note"></p>
+<iframe id="frame" title="Timeline, changes, links and scaling of this step" hidden></iframe>
 <noscript><p>This page needs its script. The command busbar train answers without a browser.</p></noscript>
 </div>
 <script nonce="{0}">const facts = {4};

@@ -18,7 +18,7 @@ for (const f of facts.fields) {
   make('label', {htmlFor: f.key, textContent: f.label, title: f.help}, row);
   if (f.list) {
     const select = make('select', {id: f.key, onchange: () => changed()}, row);
-    const add = v => make('option', {value: v, textContent: v || 'the machine\u2019s own'}, select);
+    const add = v => make('option', {value: v, textContent: v || f.blank}, select);
     f.values.forEach(add);
     fields.set(f.key, {get: () => select.value, set: v => { if (!f.values.includes(v)) add(v); select.value = v; }});
   } else {
@@ -81,38 +81,141 @@ const draw = r => {
     digits(Math.max(m.total, m.capacity) / 1e9) + ' GB' + (m.total > m.capacity ? ', more than the GPU has' : '');
 };
 
-let asked = null, running = false;
+let asked = null, running = null;
 const changed = () => {
   asked = query();
   history.replaceState(null, '', '#' + asked);
-  ask();
+  later();
+  if (running) running.abort();  // the server stops that run
+  else ask();
 };
 const ask = async () => {  // one request at a time; of several changes meanwhile, the last counts
-  if (running) return;
-  running = true;
   document.querySelector('main').setAttribute('aria-busy', 'true');
-  while (asked !== null) {
-    const mine = asked, begin = performance.now();
-    asked = null;
-    const late = setTimeout(() => find('verdict').classList.add('late'), 300);
-    let answer;
-    try { answer = await (await fetch('answer?' + mine)).json(); }
-    catch { answer = {status: 2, message: 'busbar explore has ended, or does not answer; start it again.'}; }
-    clearTimeout(late);
-    find('verdict').classList.remove('late');
-    const r = answer.result;
-    find('verdict').textContent = answer.status ? answer.message : r.verdict;
-    find('verdict').classList.toggle('bad', answer.status !== 0);
-    for (const figure of document.querySelectorAll('figure')) figure.hidden = !r;
-    if (r) draw(r); else list([]);
-    find('command').textContent = answer.command || '';
-    find('copy').hidden = !answer.command;
-    find('save').hidden = !r;
-    find('time').textContent = 'answered in ' + Math.round(performance.now() - begin) + ' ms';
+  const begin = performance.now(), late = setTimeout(() => find('verdict').classList.add('late'), 300);
+  let answer = null;
+  while (!answer) {
+    const mine = asked;
+    running = new AbortController();
+    try { answer = await (await fetch('answer?' + mine, {signal: running.signal})).json(); }
+    catch { if (!running.signal.aborted) answer = {status: 2, message: 'busbar explore has ended, or does not answer; start it again.'}; }
+    if (asked !== mine) answer = null;
   }
-  running = false;
+  running = null;
+  clearTimeout(late);
+  const r = answer.result;
+  find('verdict').classList.remove('late');
+  find('verdict').textContent = answer.status ? answer.message : r.verdict;
+  find('verdict').classList.toggle('bad', answer.status !== 0);
+  for (const figure of document.querySelectorAll('figure')) figure.hidden = !r;
+  if (r) draw(r); else list([]);
+  find('command').textContent = answer.command || '';
+  find('copy').hidden = !answer.command;
+  find('save').hidden = !r;
+  find('time').textContent = 'answered in ' + Math.round(performance.now() - begin) + ' ms';
   document.querySelector('main').removeAttribute('aria-busy');
+  if (r) later(asked);
 };
+
+// The rest of the report follows when nothing has changed for a while.
+const frame = find('frame');
+let waiting = 0;
+const later = state => {
+  clearTimeout(waiting);
+  find('frame-note').textContent = '';
+  if (!state) { frame.classList.add('late'); if (frame.dataset.busy) { delete frame.dataset.busy; frame.src = 'about:blank'; frame.hidden = true; } return; }
+  waiting = setTimeout(() => {
+    find('frame-note').textContent = 'Timeline, changes and scaling follow \u2026';
+    frame.dataset.busy = 1;
+    frame.src = 'details?' + state;
+  }, 700);
+};
+frame.onload = () => {
+  const page = frame.contentDocument;
+  if (!frame.dataset.busy || !page || page.location.protocol === 'about:') return;
+  delete frame.dataset.busy;
+  frame.classList.remove('late');
+  find('frame-note').textContent = '';
+  for (const e of page.querySelectorAll('header, nav, footer, .highlight, figure.brief')) e.hidden = true;  // they stand above
+  for (const e of page.querySelectorAll('details'))
+    if (e.firstElementChild.textContent === 'Scaling') e.open = true;
+  page.querySelector('.page').style.cssText = 'max-width:none;padding:0';
+  frame.hidden = false;
+  new ResizeObserver(() => { frame.style.height = page.querySelector('.page').scrollHeight + 8 + 'px'; })
+    .observe(page.querySelector('.page'));
+};
+
+// Searches and comparisons: lines of JSON, progress first.
+const layout = l => ['tp', 'pp', 'vpp', 'dp', 'cp', 'ep'].filter(k => l[k] > 1 || k === 'tp' || k === 'pp' || k === 'dp')
+  .map(k => k.toUpperCase() + ' ' + l[k]).join(', ') + ', ZeRO-' + l.zero;
+const use = l => {
+  for (const k of ['tp', 'pp', 'vpp', 'cp', 'ep', 'micro_batch', 'zero', 'recompute']) fields.get(k).set(String(l[k]));
+  fields.get('schedule').set(l.schedule === '1f1b' ? '' : l.schedule);
+  changed();
+};
+const rows = (head, body) => {
+  const table = find('long-table');
+  table.replaceChildren();
+  const top = make('tr', {}, make('thead', {}, table)), rest = make('tbody', {}, table);
+  for (const h of head) make('th', {scope: 'col', textContent: h}, top);
+  for (const cells of body) {
+    const row = make('tr', {}, rest);
+    for (const c of cells) {
+      const cell = make('td', {textContent: typeof c === 'string' ? c : ''}, row);
+      if (typeof c !== 'string') make('button', {type: 'button', textContent: 'Use', onclick: c}, cell);
+    }
+  }
+};
+const percent = v => (v > 0 ? '+' : '') + digits(v, 2) + ' %';
+const gigabytes = b => digits(b / 1e9) + ' GB';
+const show = {
+  plan: r => {
+    rows(['layout', 'micro-batch', 'recompute', 'schedule', 'step', 'MFU', 'memory', ''], r.layouts.slice(0, 8).map(l => [layout(l.layout),
+      String(l.layout.micro_batch), l.layout.recompute, l.layout.schedule, time(l.step_time_s), digits(100 * l.mfu) + ' %',
+      gigabytes(l.memory_bytes), () => use(l.layout)]));
+    find('long-note').textContent = r.searched.toLocaleString('en-US') + ' layouts, ' + r.timed + ' of them timed; ' +
+      (r.complete ? 'none is faster than the first row.' : 'none is more than ' + digits(r.gap_percent, 2) + ' % faster than the first row.');
+  },
+  compare: r => {
+    rows(['', 'step', 'against the first', 'MFU', 'waiting', '$ per million tokens, rented', 'power'], r.rows.map(w => [
+      [w.machine, w.fabric, w.change].filter(x => x).join(' '), time(w.step_time_s) + (w.fits ? '' : ' (does not fit)'),
+      percent(w.time_percent_more), digits(100 * w.mfu) + ' %', digits(w.exposed_percent, 2) + ' %',
+      w.rent_usd_per_million_tokens ? digits(w.rent_usd_per_million_tokens, 2) : '\u2013', digits(w.power_w / 1e3) + ' kW']));
+    find('long-note').textContent = 'Differences within the range of a prediction\u2019s error need a measurement.';
+  },
+};
+let job = null;
+const start = async kind => {
+  if (job) job.abort();
+  const mine = job = new AbortController(), begin = performance.now();
+  const since = () => Math.round((performance.now() - begin) / 1000) + ' s';
+  find('cancel').hidden = false;
+  find('long').hidden = true;
+  find('progress').textContent = 'begun';
+  let text = '';
+  try {
+    const reader = (await fetch(kind + '?' + query(), {signal: mine.signal})).body.pipeThrough(new TextDecoderStream()).getReader();
+    for (let part = await reader.read(); !part.done; part = await reader.read()) {
+      text += part.value;
+      const lines = text.split('\n');
+      text = lines.pop();
+      for (const line of lines) {
+        const news = JSON.parse(line);
+        if ('done' in news) {
+          find('progress').textContent = news.done.toLocaleString('en-US') +
+            (kind === 'plan' ? '' : ' of ' + news.total) + ' ' + news.what + ', ' + since();
+          continue;
+        }
+        find('progress').textContent = news.status ? news.message : 'in ' + since();
+        find('long').hidden = !news.result;
+        find('long-command').textContent = news.command;
+        if (news.result) show[kind === 'plan' ? 'plan' : 'compare'](news.result);
+      }
+    }
+  } catch { find('progress').textContent = mine.signal.aborted ? 'cancelled' : 'busbar explore does not answer'; }
+  if (job === mine) { job = null; find('cancel').hidden = true; }
+};
+for (const kind of ['plan', 'machines', 'fabrics']) find(kind).onclick = () => start(kind);
+find('cancel').onclick = () => job && job.abort();
 find('copy').onclick = () => navigator.clipboard.writeText(find('command').textContent)
   .then(() => { find('time').textContent = 'copied'; }, () => { find('time').textContent = 'the browser refuses; select the line instead'; });
 find('save').onclick = () => { location.href = 'report?' + query(); };

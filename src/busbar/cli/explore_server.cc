@@ -8,14 +8,19 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <csignal>
+#include <map>
+#include <mutex>
 #include <optional>
 #include <string_view>
 #include <thread>
 #include <utility>
 
+#include "busbar/base/json.h"
 #include "busbar/cli/http_head.h"
 
 namespace busbar {
@@ -26,7 +31,10 @@ struct LocalServer::State {
   std::uint32_t port = 0;
   std::string secret;
   Answer answer;
+  std::vector<std::string> with_progress;
   std::vector<std::thread> threads;
+  std::mutex mutex;                                                    // guards the member below
+  std::map<std::string, std::vector<std::unique_ptr<RunWatch>>> idle;  ///< of requests that have ended, by path
 
   State() = default;
   ~State() {
@@ -37,9 +45,10 @@ struct LocalServer::State {
   State& operator=(const State&) = delete;
 
   bool trusts(const HttpHead& head) const;
-  LocalReply reply(const std::optional<HttpHead>& head) const;
-  void serve(int connection) const;
-  void work() const;
+  std::unique_ptr<RunWatch> take_watch(const std::string& path);
+  LocalReply run(int connection, const LocalRequest& request, bool progress);
+  void serve(int connection);
+  void work();
 };
 
 namespace {
@@ -89,16 +98,55 @@ void send_all(int connection, int stop, std::string_view text) {
   }
 }
 
-std::string response(const LocalReply& reply) {
+/// `whole`: the body follows at once, and its size is known.
+std::string response_head(const LocalReply& reply, bool whole) {
   const char* const reason = reply.status == 200 ? "OK" : reply.status == 404 ? "Not Found" : "Refused";
   std::string out = fmt::format(
-      "HTTP/1.1 {} {}\r\nContent-Type: {}\r\nContent-Length: {}\r\nConnection: close\r\nCache-Control: no-store\r\n"
+      "HTTP/1.1 {} {}\r\nContent-Type: {}\r\nConnection: close\r\nCache-Control: no-store\r\n"
       "Referrer-Policy: no-referrer\r\nX-Content-Type-Options: nosniff\r\nCross-Origin-Resource-Policy: "
       "same-origin\r\n",
-      reply.status, reason, reply.type, reply.body.size());
+      reply.status, reason, reply.type);
+  if (whole) out += fmt::format("Content-Length: {}\r\n", reply.body.size());
   for (const auto& [name, value] : reply.headers) out += fmt::format("{}: {}\r\n", name, value);
-  return out + "\r\n" + reply.body;
+  return out + "\r\n";
 }
+
+/// Looks at a request in work: whether the browser has left, the server ends, or there is progress to send.
+class Attendance {
+ public:
+  Attendance(int connection, int stop, int done, RunWatch& watch)
+      : connection_(connection), stop_(stop), done_(done), watch_(watch) {}
+
+  /// Returns when the work is done, whose thread then ends `done`.
+  void attend(bool progress) {
+    constexpr int kNews_ms = 250;
+    constexpr short kLeft = POLLRDHUP | POLLHUP | POLLERR;
+    for (bool asked = false;;) {
+      // Once the work is asked to stop, only its end counts.
+      pollfd files[] = {{done_, POLLIN, 0}, {asked ? -1 : stop_, POLLIN, 0}, {asked ? -1 : connection_, kLeft, 0}};
+      const int found = poll(files, 3, progress && !asked ? kNews_ms : -1);
+      if (found > 0 && files[0].revents != 0) return;
+      if (found > 0 && (files[1].revents != 0 || files[2].revents != 0)) {
+        asked = true;
+        watch_.stop(SIGTERM);
+      }
+      if (found == 0) send_news();
+    }
+  }
+
+ private:
+  void send_news() {
+    const RunWatch::Progress news = watch_.progress();
+    if (news.total == 0 || news.done == sent_) return;
+    sent_ = news.done;
+    const Json line{{"done", news.done}, {"total", news.total}, {"what", news.what}};
+    send_all(connection_, stop_, line.dump() + "\n");
+  }
+
+  int connection_, stop_, done_;
+  RunWatch& watch_;
+  std::size_t sent_ = 0;
+};
 
 /// Its time does not depend on where the texts differ.
 bool same_secret(std::string_view a, std::string_view b) {
@@ -141,31 +189,66 @@ bool LocalServer::State::trusts(const HttpHead& head) const {
   return head.method == "GET" && same_secret(std::string_view(head.path).substr(1, head.path.find('/', 1) - 1), secret);
 }
 
-LocalReply LocalServer::State::reply(const std::optional<HttpHead>& head) const {
-  if (!head) return {400, "text/plain", "this is no request of a page of busbar explore\n"};
-  if (!trusts(*head)) return {403, "text/plain", "refused: use the address that busbar explore printed\n"};
-  return answer({head->path.substr(1 + secret.size()), head->query});
+std::unique_ptr<RunWatch> LocalServer::State::take_watch(const std::string& path) {
+  const std::lock_guard lock(mutex);
+  auto& free = idle[path];
+  if (free.empty()) return std::make_unique<RunWatch>();
+  std::unique_ptr<RunWatch> out = std::move(free.back());
+  free.pop_back();
+  out->reset();
+  return out;
 }
 
-void LocalServer::State::serve(int connection) const {
-  if (const std::optional<std::string> text = receive_head(connection, stop[0]))
-    send_all(connection, stop[0], response(reply(parse_http_head(*text))));
-  close(connection);
+LocalReply LocalServer::State::run(int connection, const LocalRequest& request, bool progress) {
+  int done[2] = {-1, -1};
+  if (pipe(done) != 0) return {500, "text/plain", "no pipe is left\n"};
+  std::unique_ptr<RunWatch> watch = take_watch(request.path);
+  LocalReply out;
+  std::thread worker([&] {
+    out = answer(request, *watch);
+    close(done[1]);
+  });
+  Attendance(connection, stop[0], done[0], *watch).attend(progress);
+  worker.join();
+  close(done[0]);
+  const std::lock_guard lock(mutex);
+  if (out.status == 200) idle[request.path].push_back(std::move(watch));
+  return out;
 }
 
-void LocalServer::State::work() const {
+void LocalServer::State::serve(int connection) {
+  const auto send = [&](const LocalReply& reply) {
+    send_all(connection, stop[0], response_head(reply, true) + reply.body);
+  };
+  const std::optional<std::string> text = receive_head(connection, stop[0]);
+  if (!text) return;
+  const std::optional<HttpHead> head = parse_http_head(*text);
+  if (!head) return send({400, "text/plain", "this is no request of a page of busbar explore\n"});
+  if (!trusts(*head)) return send({403, "text/plain", "refused: use the address that busbar explore printed\n"});
+  const LocalRequest request{head->path.substr(1 + secret.size()), head->query};
+  if (std::find(with_progress.begin(), with_progress.end(), request.path) == with_progress.end())
+    return send(run(connection, request, false));
+  send_all(connection, stop[0], response_head({200, "application/x-ndjson", ""}, false));
+  send_all(connection, stop[0], run(connection, request, true).body + "\n");
+}
+
+void LocalServer::State::work() {
   while (ready(listener, POLLIN, stop[0], std::nullopt)) {
     const int connection = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
-    if (connection >= 0) serve(connection);  // below 0: another thread was faster, or the browser left
+    if (connection < 0) continue;  // another thread was faster, or the browser left
+    serve(connection);
+    close(connection);
   }
 }
 
 LocalServer::LocalServer(std::unique_ptr<State> state) : state_(std::move(state)) {}
 
-Result<std::unique_ptr<LocalServer>> LocalServer::open(std::uint32_t port, Answer answer) {
+Result<std::unique_ptr<LocalServer>> LocalServer::open(std::uint32_t port, Answer answer,
+                                                       std::vector<std::string> with_progress) {
   auto state = std::make_unique<State>();
   BUSBAR_ASSIGN(state->secret, random_digits());
   state->answer = std::move(answer);
+  state->with_progress = std::move(with_progress);
   const std::optional<std::uint32_t> bound = listen_on(port, state->listener);
   if (!bound || pipe(state->stop) != 0)
     return Error{ErrorCode::kIo,

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "busbar/base/result.h"
+#include "busbar/cli/long_run.h"
 
 namespace busbar {
 
@@ -29,13 +30,18 @@ struct LocalReply {
 /// 2. A request without the secret, or whose Host is not 127.0.0.1 or localhost with this port, gets 403 and nothing
 ///    else: other users do not know the secret, and pages of other sites cannot send the Host.
 /// 3. It knows no files: `answer` makes every reply, on threads of the server, several at the same time.
-/// 4. Requests have no body, and each has a connection of its own.
+/// 4. Requests have no body, and each has a connection of its own. If the browser closes it, or the server ends, the
+///    request's RunWatch says so, and its answer should return soon. Requests of one path that follow each other have
+///    the same RunWatch.
+/// 5. The reply to a path of `with_progress` has a line of JSON for each news of the RunWatch before its body:
+///    {"done": 3, "total": 15, "what": "layouts"}.
 class LocalServer {
  public:
-  using Answer = std::function<LocalReply(const LocalRequest&)>;
+  using Answer = std::function<LocalReply(const LocalRequest&, RunWatch&)>;
 
   /// `port` 0: any free one. Errors: kIo if the port cannot be used, or the system gives no random numbers.
-  static Result<std::unique_ptr<LocalServer>> open(std::uint32_t port, Answer answer);
+  static Result<std::unique_ptr<LocalServer>> open(std::uint32_t port, Answer answer,
+                                                   std::vector<std::string> with_progress = {});
   /// Waits for the requests in work.
   ~LocalServer();
   LocalServer(const LocalServer&) = delete;

@@ -19,6 +19,8 @@ constexpr std::size_t kCells = 20;
 
 volatile std::sig_atomic_t stop = 0;  // the only type that a signal handler may write
 
+thread_local RunWatch* watcher = nullptr;
+
 constexpr int kSignals[] = {SIGINT, SIGTERM};
 
 void on_interrupt(int number) {
@@ -42,6 +44,28 @@ std::string progress_line(const std::string& what, std::size_t done, std::size_t
   return fmt::format("busbar: {} of {} {} [{}{}] {:3.0f} %{}", done, total, what, std::string(full, '#'),
                      std::string(kCells - std::min(kCells, full), '-'), 100 * share, left);
 }
+
+void RunWatch::stop(int signal) {
+  if (stop_ == 0) stop_ = signal;
+}
+
+void RunWatch::reset() {
+  stop_ = 0;
+  report("", 0, 0);
+}
+
+void RunWatch::report(const std::string& what, std::size_t done, std::size_t total) {
+  const std::lock_guard lock(mutex_);
+  progress_ = {done, total, what};
+}
+
+RunWatch::Progress RunWatch::progress() const {
+  const std::lock_guard lock(mutex_);
+  return progress_;
+}
+
+WatchedRun::WatchedRun(RunWatch& watch) { watcher = &watch; }
+WatchedRun::~WatchedRun() { watcher = nullptr; }
 
 void leave_on_signals() {
   for (const int s : kSignals) std::signal(s, leave);
@@ -67,12 +91,13 @@ LongRun::~LongRun() {
   for (std::size_t i = 0; i < std::size(kSignals); ++i) std::signal(kSignals[i], before_[i]);
 }
 
-const volatile std::sig_atomic_t* LongRun::flag() { return &stop; }
-int LongRun::stopped() { return stop; }
+const volatile std::sig_atomic_t* LongRun::flag() { return watcher != nullptr ? watcher->flag() : &stop; }
+int LongRun::stopped() { return *flag(); }
 
 bool LongRun::go_on(std::size_t done, std::size_t total) {
   done_ = done;
   total_ = total;
+  if (watcher != nullptr) watcher->report(what_, done, total);
   const auto now = std::chrono::steady_clock::now();
   if (shown_ && seconds(now - start_) > kQuiet_s && (!on_screen_ || seconds(now - drawn_) > kRedraw_s)) {
     drawn_ = now;

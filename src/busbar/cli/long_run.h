@@ -4,9 +4,44 @@
 #include <chrono>
 #include <csignal>
 #include <cstddef>
+#include <mutex>
 #include <string>
 
 namespace busbar {
+
+/// What a captured command shares with another thread: how far it is, and the wish that it stops.
+class RunWatch {
+ public:
+  struct Progress {
+    std::size_t done = 0, total = 0;  ///< total 0: not begun
+    std::string what;                 ///< unit, "layouts"
+  };
+  RunWatch() = default;
+  RunWatch(const RunWatch&) = delete;
+  RunWatch& operator=(const RunWatch&) = delete;
+
+  /// The command ends at its next event or part, as after `signal`. Only the first call counts.
+  void stop(int signal);
+  /// For the next command.
+  void reset();
+  void report(const std::string& what, std::size_t done, std::size_t total);
+  Progress progress() const;
+  const volatile std::sig_atomic_t* flag() const { return &stop_; }
+
+ private:
+  volatile std::sig_atomic_t stop_ = 0;  // the type that engines check
+  mutable std::mutex mutex_;             // guards the member below
+  Progress progress_;
+};
+
+/// While one exists, the LongRuns of its thread, which must be of a captured command, obey `watch` instead of signals.
+class WatchedRun {
+ public:
+  explicit WatchedRun(RunWatch& watch);
+  ~WatchedRun();
+  WatchedRun(const WatchedRun&) = delete;
+  WatchedRun& operator=(const WatchedRun&) = delete;
+};
 
 /// From now on, while no LongRun exists, SIGINT and SIGTERM end the program with status 130 and 143, without results.
 void leave_on_signals();
@@ -27,7 +62,7 @@ class LongRun {
   bool interrupted() const { return stopped() != 0; }
   /// Exit status of the run: `otherwise`, or after a signal 128 and its number, as in shells.
   int status(int otherwise = 0) const { return interrupted() ? 128 + stopped() : otherwise; }
-  /// For engines, which check it themselves.
+  /// For engines, which check it themselves; of this thread's command.
   static const volatile std::sig_atomic_t* flag();
   /// After an interrupt, prints "busbar: interrupted; 3 of 15 rows are known" on stderr.
   void report_interruption() const;
