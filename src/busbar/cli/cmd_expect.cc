@@ -15,6 +15,7 @@
 #include "busbar/base/quantity.h"
 #include "busbar/cli/bandwidth_charts.h"
 #include "busbar/cli/commands.h"
+#include "busbar/cli/expect_options.h"
 #include "busbar/cli/fault_report.h"
 #include "busbar/cli/long_run.h"
 #include "busbar/cli/machine.h"
@@ -43,31 +44,12 @@ std::string launch_mode(const ExpectFlags& o, const MeasuredResults& results) {
 
 /// Without results, the operation is all-reduce unless a flag says otherwise.
 Result<ExpectOptions> read_options(const ExpectFlags& o, const MeasuredResults& results) {
-  if (o.cluster.empty())
-    return invalid("no machine given, and the results do not say which; add --cluster dgx-h100:2, or a file",
-                   {"", 0, 0, "--cluster"});
   if (o.common.engine != "analytic" && o.common.engine != "flow")
     return invalid(fmt::format("'{}' cannot be used here; use analytic or flow", o.common.engine),
                    {"", 0, 0, "--engine"});
-  ExpectOptions out;
-  out.cluster = o.cluster;
-  out.load = load_machine;
-  out.overrides = o.common.overrides;
-  out.engine = o.common.engine;
-  out.gpus = o.gpus;
+  BUSBAR_ASSIGN(ExpectOptions out, expect_options(o.common, o.cluster, o.op, o.predict, results, o.gpus));
   out.ranks = o.ranks;
   if (o.gpus != 0 && !o.ranks.empty()) return invalid("already selects the GPUs; leave out -g", {"", 0, 0, "--ranks"});
-  if (!o.op.empty()) {
-    BUSBAR_ASSIGN(out.op, parse_collective(o.op));
-  } else if (!results.rows.empty()) {
-    BUSBAR_ASSIGN(out.op, collective_of(results, o.gpus));
-  }
-  if (results.library.empty() && o.predict.nccl.empty()) out.releases = {{2, 19}, {2, 23}, {2, 27}};
-  if (!results.library.empty()) out.policy.nccl = library_version("NCCL " + results.library).rules;
-  PredictOptions predict = o.predict;
-  predict.launch = launch_mode(o, results);
-  out.policy.stop = LongRun::flag();
-  BUSBAR_RETURN_IF_ERROR(read_predict_options(predict, Catalog(o.common.overrides.catalog), out.policy));
   return out;
 }
 
