@@ -6,16 +6,18 @@
 #include "busbar/base/input.h"
 #include "busbar/base/json.h"
 #include "busbar/cli/commands.h"
+#include "busbar/cli/doctor_inputs.h"
 #include "busbar/cli/doctor_report.h"
+#include "busbar/cli/doctor_tables.h"
 #include "busbar/cli/log_report.h"
 #include "busbar/cli/long_run.h"
 #include "busbar/cli/machine.h"
 #include "busbar/cli/session.h"
+#include "busbar/doctor/compare_bundles.h"
 #include "busbar/doctor/cost.h"
 #include "busbar/doctor/described_machine.h"
 #include "busbar/doctor/diagnose.h"
 #include "busbar/doctor/doctor.h"
-#include "busbar/host/describe_host.h"
 #include "busbar/doctor/log_against_machine.h"
 #include "busbar/formats/import.h"
 #include "busbar/formats/lines.h"
@@ -27,8 +29,8 @@ struct DoctorFlags {
   CommonOptions common;
   std::string first;
   std::vector<std::string> more;
-  std::string fail_on = "fail", cluster, op, root = "/";
-  bool live = false;
+  std::string fail_on = "fail", cluster, op;
+  DoctorInputs inputs;
 };
 
 /// Whether a finding is at least as severe as --fail-on.
@@ -48,18 +50,6 @@ Status check_read(const Evidence& evidence, const FactTables& tables) {
   if (stated > 0) return {};
   return invalid(fmt::format("none of {} lines says anything that a rule reads; known are {}", lines, kinds),
                  {evidence.files().front().name, 0, 0, ""});
-}
-
-/// Adds what this host says about itself, with --live.
-Status read_live(const DoctorFlags& o, const FactTables& tables, Evidence& evidence) {
-  if (!o.live) return {};
-  const HostFiles files(o.root);
-  if (!files.exists("/sys") || !files.exists("/proc"))
-    return invalid("needs a folder that holds the folders sys and proc of a host", {o.root, 0, 0, "--root"});
-  const std::string text = describe_host(files);
-  LineSource lines = LineSource::of_text(text, files.is_this_host() ? "this host" : o.root);
-  tables.read(lines, evidence);
-  return {};
 }
 
 /// Pre: `machine` is not empty.
@@ -82,6 +72,7 @@ Result<std::vector<LogComparison>> compare_logs(const Evidence& evidence, const 
   std::vector<LogComparison> out;
   for (const EvidenceFile& f : evidence.files()) {
     if (std::find(f.kinds.begin(), f.kinds.end(), "nccl-log") == f.kinds.end()) continue;
+    if (!f.archive.empty()) continue;
     if (f.name == "-") {
       LogComparison again;
       again.file = f.name;
@@ -109,9 +100,11 @@ Result<int> run(const DoctorFlags& o) {
   words.insert(words.end(), o.more.begin(), o.more.end());
   Evidence evidence;
   std::string machine = o.cluster;
-  BUSBAR_RETURN_IF_ERROR(read_live(o, tables, evidence));
+  std::vector<std::string> files;
+  BUSBAR_RETURN_IF_ERROR(read_live(o.inputs, tables, evidence));
   if (words.empty()) {
-    if (!o.live) return invalid("name a file, a folder or a machine (dgx-h100:4), or add --live", {"", 0, 0, "FILE"});
+    if (!o.inputs.live)
+      return invalid("name a file, a folder or a machine (dgx-h100:4), or add --live", {"", 0, 0, "FILE"});
   } else if (words.size() == 1 && !names_input(words[0]) && words[0] != "-") {
     BUSBAR_ASSIGN(const Cluster cluster, load_machine(words[0], o.common.overrides));
     const std::string text = describe_machine(cluster);
@@ -120,13 +113,19 @@ Result<int> run(const DoctorFlags& o) {
     if (!machine.empty()) return invalid("the machine is named twice; leave it out", {"", 0, 0, "--cluster"});
     machine = words[0];
   } else {
-    BUSBAR_ASSIGN(const std::vector<std::string> files, evidence_files(words));
+    BUSBAR_ASSIGN(files, evidence_files(words));
     for (const std::string& file : files) BUSBAR_RETURN_IF_ERROR(read_evidence(file, tables, evidence));
   }
+  BUSBAR_RETURN_IF_ERROR(write_bundle(o.inputs, files, evidence, tables));
   BUSBAR_RETURN_IF_ERROR(check_read(evidence, tables));
-  if (machine.empty() && !o.op.empty())
+  if (machine.empty() && !o.op.empty() && evidence.named("table.header").empty())
     return invalid("needs a machine; add --cluster dgx-h100:2, or a file", {"", 0, 0, "--collective"});
   Diagnosis found = diagnose(evidence, rules, tables);
+  const std::vector<Finding> odd = compare_bundles(evidence);
+  const auto place = std::find_if(found.findings.begin(), found.findings.end(),
+                                  [](const Finding& f) { return f.severity != Severity::kFail; });
+  found.findings.insert(place, odd.begin(), odd.end());
+  BUSBAR_ASSIGN(const std::vector<JudgedTable> judged, judge_tables(evidence, o.common, machine, o.op));
   std::string machine_text;
   std::vector<LogComparison> compared;
   if (!machine.empty()) {
@@ -137,10 +136,19 @@ Result<int> run(const DoctorFlags& o) {
   Json j = to_json(found, evidence);
   j["logs_against_machine"] = Json::array();
   for (const LogComparison& c : compared) j["logs_against_machine"].push_back(to_json(c));
+  j["tables"] = Json::array();
+  for (const JudgedTable& t : judged) j["tables"].push_back(to_json(t));
+  j["bundle"] = o.inputs.bundle.empty() ? Json(nullptr) : Json(o.inputs.bundle);
   j["inputs_hash"] = inputs_hash(o.common, machine_text);
   j["run"] = clock.to_json();
-  return deliver(o.common, j, to_document(found, evidence, o.common.typed, compared, machine),
-                 fails(found, o.fail_on) ? 1 : 0);
+  Document document = to_document(found, evidence, o.common.typed, compared, machine);
+  add_tables(document, judged);
+  if (!o.inputs.bundle.empty())
+    document.blocks.push_back({Paragraph{fmt::format(
+        "{} is written. Names that no line marks as those of hosts or users are still in it: look before you send it.",
+        o.inputs.bundle)}});
+  const bool low = o.fail_on != "never" && std::any_of(judged.begin(), judged.end(), table_fails);
+  return deliver(o.common, j, document, low || fails(found, o.fail_on) ? 1 : 0);
 }
 
 }  // namespace
@@ -157,20 +165,25 @@ Command doctor_command(const std::string& typed) {
       "  busbar doctor nccl.log topo-m.txt ibstat.txt env.txt --json\n"
       "  busbar doctor collected/ --fail-on warn\n"
       "  busbar doctor --live\n"
+      "  busbar doctor --live nccl.log --bundle case.tar.gz\n"
+      "  busbar doctor node1.tar.gz node2.tar.gz node3.tar.gz\n"
       "  busbar doctor nccl.log --cluster dgx-h100:2\n"
       "  busbar doctor dgx-h100:64 --set fabric.oversubscription=2\n";
   c.positionals = {
       {"FILE", "logs, outputs of tools (in any mixture), or a folder of them; or the name of a machine (dgx-h100:4)",
        &o->first, false, &o->more}};
   c.flags = {{"--live", "", "read this host: /sys, /proc, the environment and NVIDIA's library; changes nothing",
-              "Inputs", &o->live},
+              "Inputs", &o->inputs.live},
              {"--root",
               "DIR",
               "read the copies of sys and proc in DIR instead of this host",
               "Inputs",
-              &o->root,
+              &o->inputs.root,
               {},
               "--live"},
+             {"--bundle", "FILE",
+              "write the inputs (and this host with --live) to an archive (.tar, .tar.gz) without names, to send",
+              "Files", &o->inputs.bundle},
              {"--fail-on",
               "SEVERITY",
               "exit with 1 from this severity on: fail (default), warn, note or never",

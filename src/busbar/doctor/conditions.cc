@@ -47,8 +47,8 @@ class Conditions {
       if (any_matches(c.subject_not, f.subject)) continue;
       if (!c.is.empty() && !any_matches(c.is, f.value)) continue;
       if (any_matches(c.is_not, f.value)) continue;
-      if (c.below && !compares(f, *c.below, true)) continue;
-      if (c.above && !compares(f, *c.above, false)) continue;
+      if (c.below && !compares(c, f, *c.below, true)) continue;
+      if (c.above && !compares(c, f, *c.above, false)) continue;
       out.push_back(&f);
     }
     return out;
@@ -83,14 +83,17 @@ class Conditions {
   }
 
  private:
-  bool compares(const Fact& f, const RuleBound& bound, bool below) const {
+  /// Another fact counts if it is about the same part of the same file, or of any file with `same: name`.
+  bool compares(const Clause& c, const Fact& f, const RuleBound& bound, bool below) const {
+    const Scope scope = c.same == Scope::kName ? Scope::kName : Scope::kSubject;
     const auto own = number_in(f.value);
     if (!own) return false;
     if (bound.fact.empty()) return below ? *own < bound.number : *own > bound.number;
     for (const std::uint32_t i : evidence_.named(bound.fact)) {
       const Fact& other = evidence_.facts()[i];
       const auto value = number_in(other.value);
-      if (value && in_scope(Scope::kSubject, f, other) && (below ? *own < *value : *own > *value)) return true;
+      const double limit = c.share * value.value_or(0);
+      if (value && in_scope(scope, f, other) && (below ? *own < limit : *own > limit)) return true;
     }
     return false;
   }
@@ -124,8 +127,10 @@ class Conditions {
   static Facts odd_first(const Facts& facts) {
     std::map<std::string_view, std::size_t> times;
     for (const Fact* f : facts) ++times[f->value];
-    const auto usual =
-        std::max_element(times.begin(), times.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+    // Of equally frequent ones the last: of two ranks, the one with the smaller number is behind.
+    auto usual = times.begin();
+    for (auto it = times.begin(); it != times.end(); ++it)
+      if (it->second >= usual->second) usual = it;
     Facts out;
     for (const Fact* f : facts)
       if (f->value != usual->first) out.push_back(f);

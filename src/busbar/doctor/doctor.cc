@@ -4,9 +4,46 @@
 #include <filesystem>
 #include <system_error>
 
+#include "busbar/formats/flight_recorder.h"
 #include "busbar/formats/import.h"
+#include "busbar/formats/tar_archive.h"
 
 namespace busbar {
+
+namespace {
+
+/// Adds the facts of all files of an archive. What is broken stops the reading, but not the diagnosis.
+Status read_archive(const ImportSource& source, const FactTables& tables, Evidence& evidence) {
+  BUSBAR_ASSIGN(const std::unique_ptr<std::istream> in, source.stream());
+  TarReader tar(*in, source.name());
+  while (true) {
+    const Result<bool> more = tar.next();
+    if (more.ok() && !*more) break;
+    const std::string name = source.name() + ":" + tar.name();
+    if (!more.ok()) {
+      const Status cause = source.complete();
+      const int index = evidence.add_file(source.name());
+      evidence.file(index).stopped = cause.ok() ? more.error().message : cause.error().message;
+      break;
+    }
+    LineSource lines = LineSource::of_stream(tar.content(), name);
+    evidence.file(tables.read(lines, evidence)).archive = source.name();
+  }
+  return {};
+}
+
+/// Adds the facts of a dump of the flight recorder. One that is broken says nothing, but does not stop the diagnosis.
+Status read_dump(ImportSource& source, const FactTables& tables, Evidence& evidence) {
+  BUSBAR_ASSIGN(const std::string_view dump, source.whole());
+  const Result<std::string> said = flight_recorder_lines(dump, source.name());
+  const std::string text = said.ok() ? *said : "";
+  LineSource lines = LineSource::of_text(text, source.name());
+  const int index = tables.read(lines, evidence);
+  if (!said.ok()) evidence.file(index).stopped = said.error().message;
+  return {};
+}
+
+}  // namespace
 
 Result<std::vector<std::string>> evidence_files(const std::vector<std::string>& words) {
   namespace fs = std::filesystem;
@@ -32,7 +69,9 @@ Result<std::vector<std::string>> evidence_files(const std::vector<std::string>& 
 }
 
 Status read_evidence(const std::string& file, const FactTables& tables, Evidence& evidence) {
-  BUSBAR_ASSIGN(const ImportSource source, ImportSource::open(file));
+  BUSBAR_ASSIGN(ImportSource source, ImportSource::open(file));
+  if (looks_like_tar(source.head())) return read_archive(source, tables, evidence);
+  if (looks_like_flight_recorder(source.head())) return read_dump(source, tables, evidence);
   BUSBAR_ASSIGN(LineSource lines, source.lines());
   const int index = tables.read(lines, evidence);
   if (const Status done = source.complete(); !done.ok()) evidence.file(index).stopped = done.error().message;

@@ -13,8 +13,8 @@ namespace busbar {
 /// Files in order; a folder stands for all files below it, by name. Error kNotFound if there is no such file.
 Result<std::vector<std::string>> evidence_files(const std::vector<std::string>& words);
 
-/// Adds the facts of a file. A file whose reading stops early (packed data that is cut) is read as far as it goes, and
-/// its entry says why it stopped. Error if it cannot be opened.
+/// Adds the facts of a file, or of all files of an archive of tar. A file whose reading stops early (packed data that
+/// is cut) is read as far as it goes, and its entry says why it stopped. Error if it cannot be opened.
 Status read_evidence(const std::string& file, const FactTables& tables, Evidence& evidence);
 
 }  // namespace busbar

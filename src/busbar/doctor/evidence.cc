@@ -25,7 +25,7 @@ std::string shown(std::string_view text, std::size_t most) {
 }  // namespace
 
 int Evidence::add_file(std::string name) {
-  files_.push_back({std::move(name), 0, 0, {}, {}});
+  files_.push_back({std::move(name), 0, 0, {}, {}, {}});
   return static_cast<int>(files_.size()) - 1;
 }
 

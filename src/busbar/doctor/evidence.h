@@ -30,6 +30,7 @@ struct EvidenceFile {
   std::uint64_t stated = 0;        ///< with at least one fact
   std::vector<std::string> kinds;  ///< kinds of text that it contains, by name in catalog/evidence
   std::string stopped;             ///< why reading ended before the end; empty: it did not
+  std::string archive;             ///< that holds the file; empty: none
 };
 
 /// All facts of all inputs. Equal facts of one file are kept once, with a count.

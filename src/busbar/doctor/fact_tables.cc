@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "busbar/doctor/log_prefix.h"
 #include "busbar/doctor/nic_distances.h"
+#include "busbar/doctor/perftest_rows.h"
 #include "busbar/spec/reading.h"
 
 namespace busbar {
@@ -18,22 +20,6 @@ std::uint32_t gram_at(const char* text) {
 }
 
 std::size_t slot_of(std::uint32_t gram) { return (gram * 0x9E3779B1u) >> 16; }
-
-/// The host of "0: host:pid:tid [3] NCCL INFO ..."; empty if the line has no such prefix.
-std::string_view host_of(std::string_view line) {
-  const std::size_t at = line.find(" NCCL ");
-  if (at == line.npos) return {};
-  std::string_view who = line.substr(0, at);
-  if (const std::size_t device = who.rfind(" ["); device != who.npos) who = who.substr(0, device);
-  who = who.substr(who.rfind(' ') + 1);
-  if (const std::size_t mark = who.rfind('>'); mark != who.npos) who = who.substr(mark + 1);
-  for (int number = 0; number < 2; ++number) {  // ":pid:tid"
-    const std::size_t colon = who.rfind(':');
-    if (colon == who.npos || who.find_first_not_of("0123456789", colon + 1) != who.npos) return {};
-    who = who.substr(0, colon);
-  }
-  return who;
-}
 
 Result<FactRow> read_row(const YamlNode& node) {
   FactRow row;
@@ -134,7 +120,7 @@ bool FactTables::take(const FactRow& row, std::string_view line, Section& sectio
     if (row.begins) section = {row.table, true, std::string(c.subject), {}};
     if (row.fact.empty()) break;
     const bool by_section = row.subject.empty() && c.subject.empty() && row.inside;
-    const std::string_view host = c.host.empty() ? host_of(line) : c.host;
+    const std::string_view host = c.host.empty() ? host_of_log_line(line) : c.host;
     state.evidence.add({row.fact,
                         by_section            ? section.subject
                         : row.subject.empty() ? std::string(c.subject)
@@ -154,9 +140,11 @@ int FactTables::read(LineSource& source, Evidence& evidence) const {
   std::vector<bool> seen(tables_.size());
   std::uint64_t lines = 0, stated = 0;
   NicDistances distances;
+  PerftestRows perftest;
   for (std::string_view text; source.next(text);) {
     ++lines;
-    const std::string said = distances.said_by(text);
+    std::string said = distances.said_by(text);
+    if (said.empty()) said = perftest.said_by(text);
     const std::string_view line = said.empty() ? text : said;
     find_candidates(line, section, candidates);
     if (section.open && line.find(':') == line.npos) section.heading = trimmed(line);

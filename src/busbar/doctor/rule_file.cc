@@ -42,6 +42,7 @@ Result<Clause> read_clause(const YamlNode& node) {
   r.optional("is_not", &as_texts, c.is_not);
   r.optional("below", &as_bound, c.below, false);
   r.optional("above", &as_bound, c.above, false);
+  r.optional("share", &YamlNode::as_number, c.share, 0, 1);
   r.optional("count_below", &as_bound, c.count_below, true);
   r.optional("count_above", &as_bound, c.count_above, true);
   r.optional("differs", &YamlNode::as_bool, c.differs);

@@ -1,0 +1,68 @@
+#include "busbar/cli/doctor_inputs.h"
+
+#include <cstdlib>
+#include <set>
+
+#include "busbar/base/output.h"
+#include "busbar/cli/topo_host.h"
+#include "busbar/doctor/bundle.h"
+#include "busbar/formats/gzip_stream.h"
+#include "busbar/host/describe_host.h"
+#include "busbar/host/node_xml.h"
+
+namespace busbar {
+namespace {
+
+std::string live_name(const HostFiles& files, const DoctorInputs& o) {
+  return files.is_this_host() ? "this host" : o.root;
+}
+
+/// What a maintainer asks for and no input states.
+std::vector<std::string> missing_kinds(const Evidence& evidence, const FactTables& tables) {
+  std::set<std::string> seen;
+  for (const EvidenceFile& f : evidence.files()) seen.insert(f.kinds.begin(), f.kinds.end());
+  std::vector<std::string> out;
+  for (const FactTable& t : tables.tables())
+    for (const char* const asked : {"nccl-log", "nvidia-smi-topo", "infiniband", "lspci", "environment"})
+      if (t.name == asked && !seen.contains(t.name)) out.push_back(t.title + ": " + t.ask);
+  return out;
+}
+
+}  // namespace
+
+Status read_live(const DoctorInputs& o, const FactTables& tables, Evidence& evidence) {
+  if (!o.live) return {};
+  const HostFiles files(o.root);
+  if (!files.exists("/sys") || !files.exists("/proc"))
+    return invalid("needs a folder that holds the folders sys and proc of a host", {o.root, 0, 0, "--root"});
+  const std::string text = describe_host(files);
+  LineSource lines = LineSource::of_text(text, live_name(files, o));
+  tables.read(lines, evidence);
+  return {};
+}
+
+Status write_bundle(const DoctorInputs& o, const std::vector<std::string>& files, const Evidence& evidence,
+                    const FactTables& tables) {
+  if (o.bundle.empty()) return {};
+  std::vector<BundleFile> contents;
+  std::vector<std::string> hosts, users;
+  if (o.live) {
+    const HostFiles host(o.root);
+    contents.push_back({"host.txt", describe_host(host), {}});
+    if (has_gpu(host)) contents.push_back({"topology.xml", node_xml(host), {}});
+    hosts.push_back(host.line("/proc/sys/kernel/hostname"));
+    if (const char* const user = std::getenv("USER"); user != nullptr) users.emplace_back(user);
+  }
+  for (const std::string& name : files) {
+    if (name == "-") return invalid("can be read only once; write it to a file first", {"-", 0, 0, "--bundle"});
+    BUSBAR_ASSIGN(BundleFile file, read_for_bundle(name));
+    contents.push_back(std::move(file));
+  }
+  if (contents.empty())
+    return invalid("a described machine has no files; name logs, or add --live", {"", 0, 0, "--bundle"});
+  const std::string tar = pack_bundle(std::move(contents), hosts, users, missing_kinds(evidence, tables));
+  const bool packed = o.bundle.ends_with(".gz") || o.bundle.ends_with(".tgz");
+  return write_file(o.bundle, packed ? pack_gzip(tar) : tar);
+}
+
+}  // namespace busbar
