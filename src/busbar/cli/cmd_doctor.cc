@@ -48,6 +48,8 @@ Status check_read(const Evidence& evidence, const FactTables& tables) {
   std::uint64_t stated = 0, lines = 0;
   for (const EvidenceFile& f : evidence.files()) stated += f.stated, lines += f.lines;
   if (stated > 0) return {};
+  for (const EvidenceFile& f : evidence.files())
+    if (!f.stopped.empty()) return invalid(f.stopped, {f.name, 0, 0, ""});
   return invalid(fmt::format("none of {} lines says anything that a rule reads; known are {}", lines, kinds),
                  {evidence.files().front().name, 0, 0, ""});
 }
