@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <set>
 
 #include "busbar/collectives/builders.h"
@@ -72,6 +73,38 @@ TEST(RingOrders, EnterTheScarcestServerByDifferentNics) {
   }
   EXPECT_GT(several, 60u);
   EXPECT_GT(pairs, 5u);
+}
+
+/// Orders of two servers of four GPUs, GPU g behind PCIe switch `pcie[g]` of two with a NIC each.
+std::vector<std::vector<std::uint32_t>> orders_behind(std::array<std::uint32_t, 4> pcie) {
+  NodeTemplate node;
+  for (int g = 0; g < 4; ++g) node.devices.push_back(test_device(DeviceKind::kGpu, "gpu" + std::to_string(g)));
+  for (int k = 0; k < 2; ++k) node.devices.push_back(test_device(DeviceKind::kPcieSwitch, "pcie" + std::to_string(k)));
+  for (int k = 0; k < 2; ++k) node.devices.push_back(test_device(DeviceKind::kNic, "nic" + std::to_string(k)));
+  node.devices.push_back(test_device(DeviceKind::kNvSwitch, "nvswitch0"));
+  node.links.push_back({4, 5, test_link(LinkKind::kPcie, 64)});
+  for (std::uint32_t k = 0; k < 2; ++k) node.links.push_back({4 + k, 6 + k, test_link(LinkKind::kPcie, 64)});
+  for (std::uint32_t g = 0; g < 4; ++g) {
+    node.links.push_back({g, 4 + pcie[g], test_link(LinkKind::kPcie, 64)});
+    node.links.push_back({g, 8, test_link(LinkKind::kNvlink, 450)});
+  }
+  TopologyBuilder b;
+  const std::uint32_t t = b.add_template(node);
+  DeviceClass leaf;
+  leaf.kind = DeviceKind::kLeaf;
+  const BlockId first = b.add_block(t), second = b.add_block(t);
+  const DeviceId hub = b.add_switch(leaf, "leaf0");
+  for (const BlockId block : {first, second})
+    for (const std::uint32_t nic : {6u, 7u}) b.connect(b.device(block, nic), hub, test_link(LinkKind::kInfiniband, 50));
+  const Ground m(std::move(b).seal());
+  return ring_orders(test_call(8, "ring", kGiB), m.topology, m.placement, 4, 0);
+}
+
+// A channel leaves a server by the NIC that it enters by: its last member is one that shares the NIC of the first.
+TEST(RingOrders, GoDownwardsWhereOnlyTheMemberAboveSharesTheNic) {
+  using Orders = std::vector<std::vector<std::uint32_t>>;
+  EXPECT_EQ(orders_behind({0, 0, 1, 1}), (Orders{{0, 3, 2, 1, 4, 7, 6, 5}, {2, 1, 0, 3, 6, 5, 4, 7}}));
+  EXPECT_EQ(orders_behind({0, 0, 1, 0}), (Orders{{0, 1, 2, 3, 4, 5, 6, 7}, {2, 3, 0, 1, 6, 7, 4, 5}}));
 }
 
 CollectiveCall over(std::vector<std::uint32_t> ranks, std::uint32_t groups = 1) {

@@ -248,6 +248,14 @@ TEST(LoweredCalls, AReducingSwitchBeatsTheRingAndNeverItsPorts) {
   EXPECT_LT(ms, lowered_ms(m, test_call(8, "ring", kGiB)));
 }
 
+TEST(LoweredCalls, LinksToASwitchThatAddsReachTheShareOfTheirRateThatTheProtocolGives) {
+  const Ground m(pods_of_eight(1, true).seal());
+  ProtocolModel half;
+  half.share_switch = 0.5;
+  const double whole = lowered_ms(m, test_call(8, "nvls", kGiB));
+  EXPECT_NEAR(lowered_ms(m, test_call(8, "nvls", kGiB), half), 2 * whole, 1e-3 * whole);
+}
+
 TEST(LoweredCalls, NameTheirStepsAfterTheLevelOfTheirGroups) {
   const LoweredCall call = try_lower(Ground(pods_of_eight(4).seal()), test_call(32, "hierarchical", kGiB)).value();
   ASSERT_EQ(call.stages.size(), 3u);
