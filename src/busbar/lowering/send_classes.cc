@@ -5,6 +5,7 @@
 #include <map>
 #include <numeric>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "busbar/base/random.h"
@@ -17,20 +18,32 @@ using Colours = std::vector<std::uint64_t>;
 std::uint64_t mix(std::uint64_t a, std::uint64_t b) { return mix64(a ^ mix64(b)); }
 std::uint64_t mix(std::uint64_t a, double b) { return mix(a, std::bit_cast<std::uint64_t>(b)); }
 
-std::size_t distinct(Colours colours) {
-  std::sort(colours.begin(), colours.end());
-  return static_cast<std::size_t>(std::unique(colours.begin(), colours.end()) - colours.begin());
+std::size_t distinct(const Colours& colours) {
+  return std::unordered_set<std::uint64_t>(colours.begin(), colours.end()).size();
 }
 
+/// What edges weigh on links: per edge its links, each with the weight as a hash.
+struct Crossings {
+  explicit Crossings(std::span<const SendOver> edges) {
+    for (const SendOver& e : edges) {
+      links.insert(links.end(), e.links.begin(), e.links.end());
+      for (const double w : e.weights) weights.push_back(mix64(std::bit_cast<std::uint64_t>(w)));
+      end.push_back(links.size());
+    }
+  }
+  std::vector<std::uint32_t> links;
+  Colours weights;
+  std::vector<std::size_t> end;
+};
+
 /// One round of refinement; sums are of what is unordered.
-void refine(std::span<const SendOver> edges, Colours& of_edges, Colours& of_links) {
+void refine(std::span<const SendOver> edges, const Crossings& over, Colours& of_edges, Colours& of_links) {
   Colours on_links(of_links.size()), next(edges.size());
-  for (std::size_t e = 0; e < edges.size(); ++e) {
+  for (std::size_t e = 0, k = 0; e < edges.size(); ++e) {
     std::uint64_t sum = 0;
-    for (std::size_t k = 0; k < edges[e].links.size(); ++k) {
-      const std::uint32_t l = edges[e].links[k];
-      on_links[l] += mix(of_edges[e], edges[e].weights[k]);
-      sum += mix(of_links[l], edges[e].weights[k]);
+    for (; k < over.end[e]; ++k) {
+      on_links[over.links[k]] += mix64(of_edges[e] ^ over.weights[k]);
+      sum += mix64(of_links[over.links[k]] ^ over.weights[k]);
     }
     next[e] = mix(mix(of_edges[e], of_edges[edges[e].previous]), sum);
   }
@@ -57,9 +70,10 @@ SendClasses send_classes(std::span<const SendOver> edges, std::span<const double
   for (const SendOver& e : edges) of_edges.push_back(mix(mix(mix64(e.rounds), e.latency_ps), e.bytes));
   for (const double c : capacity) of_links.push_back(mix(1, c));
   // Counting colours costs more than a round, so rounds between two counts double.
+  const Crossings over(edges);
   std::size_t known = 0, now = distinct(of_edges) + distinct(of_links);
   for (std::size_t rounds = 1; classes && now > known; rounds *= 2) {
-    for (std::size_t i = 0; i < rounds; ++i) refine(edges, of_edges, of_links);
+    for (std::size_t i = 0; i < rounds; ++i) refine(edges, over, of_edges, of_links);
     known = std::exchange(now, distinct(of_edges) + distinct(of_links));
   }
   if (!classes) {
