@@ -97,6 +97,33 @@ PairOrder order_of(const std::vector<ScoredRow>& rows) {
   return out;
 }
 
+SweepOrder sweeps_of(const std::vector<ScoredRow>& rows) {
+  constexpr std::size_t kLeast = 3;  // layouts
+  constexpr double kNear = 1.05;
+  std::map<std::string, std::map<std::string, std::pair<std::vector<double>, std::vector<double>>>> sweeps;
+  for (const ScoredRow& r : rows) {
+    if (!r.counts || !r.unsupported.empty() || r.sweep.empty()) continue;
+    auto& [predicted, measured] = sweeps[r.sweep][r.configuration];
+    predicted.push_back(r.predicted);
+    measured.push_back(r.measured);
+  }
+  SweepOrder out;
+  for (const auto& [sweep, layouts] : sweeps) {
+    if (layouts.size() < kLeast) continue;
+    double shortest = INFINITY, its_time = 0, fastest = INFINITY;
+    for (const auto& [layout, times] : layouts) {
+      const double predicted = median_of(times.first), measured = median_of(times.second);
+      fastest = std::min(fastest, measured);
+      if (predicted >= shortest) continue;
+      shortest = predicted;
+      its_time = measured;
+    }
+    ++out.sweeps;
+    out.found += its_time <= kNear * fastest ? 1 : 0;
+  }
+  return out;
+}
+
 std::map<std::string, TwinSpread> twins_of(const std::vector<ScoredRow>& rows) {
   std::map<std::tuple<std::string, std::string, std::uint64_t, std::uint32_t, double>,
            std::map<std::string, std::vector<double>>>
@@ -179,8 +206,8 @@ Summary summarise(const std::vector<ScoredRow>& rows) {
     node_band[r.node][{b, r.configuration, b}].push_back(e);
   }
   Summary out{
-      by_group(band), by_group(node),        by_group(fabric), by_group(kind), by_group(layers), by_group(model), {},
-      order_of(rows), summarise_bands(rows), twins_of(rows)};
+      by_group(band), by_group(node),  by_group(fabric),      by_group(kind), by_group(layers), by_group(model), {},
+      order_of(rows), sweeps_of(rows), summarise_bands(rows), twins_of(rows)};
   for (const auto& [name, errors] : node_band) out.by_node_band[name] = by_group(errors);
   return out;
 }

@@ -39,6 +39,15 @@ struct PairOrder {
   }
 };
 
+/// Sweeps: at least three layouts of one job on one machine, measured by the same people. Found: the layout with the
+/// shortest prediction was measured within 5 % of the fastest.
+struct SweepOrder {
+  std::size_t sweeps = 0, found = 0;
+  double found_percent() const {
+    return sweeps == 0 ? 0 : 100.0 * static_cast<double>(found) / static_cast<double>(sweeps);
+  }
+};
+
 /// How often measurements are inside the predicted bands. All configurations count equally.
 struct BandSummary {
   std::size_t configurations = 0, rows = 0;
@@ -59,6 +68,7 @@ struct Summary {
   std::map<std::string, ErrorSummary> by_layers, by_model;  ///< training steps: dense or with experts; by model
   std::map<std::string, std::map<std::string, ErrorSummary>> by_node_band;
   PairOrder order;
+  SweepOrder sweeps;
   std::map<std::string, BandSummary> bands;  ///< by size band, of rows that have a band
   std::map<std::string, TwinSpread> twins;   ///< by size band
 };

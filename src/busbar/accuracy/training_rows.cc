@@ -1,8 +1,10 @@
 // Training steps of a measured table, each predicted from the columns of its row.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <map>
 #include <memory>
+#include <string_view>
 
 #include "busbar/accuracy/internal/machine_cache.h"
 #include "busbar/accuracy/internal/training_layout.h"
@@ -45,6 +47,17 @@ std::string configuration_of(const CsvTable& table, std::size_t row) {
   std::string rest;
   for (const char* column : kInputs) rest += '|' + table.cell(row, column);
   return out + rest;
+}
+
+/// The job, the machine and who measured: all inputs but the layout.
+std::string sweep_of(const CsvTable& table, std::size_t row) {
+  constexpr std::string_view kLayout[] = {
+      "TP", "PP", "VPP", "DP", "CP", "EP", "zero_fsdp", "recompute", "micro_batch", "overlap", "sequence_parallel"};
+  std::string out = table.cell(row, "source_id");
+  for (const char* column : kInputs)
+    if (std::find(std::begin(kLayout), std::end(kLayout), column) == std::end(kLayout))
+      out += '|' + table.cell(row, column);
+  return out;
 }
 
 struct Machine {
@@ -180,6 +193,7 @@ Result<std::vector<ScoredRow>> validate_training(const CsvTable& table, const st
     s.fabric = table.cell(row, "fabric");
     s.kind = table.cell(row, "framework");
     s.model = table.cell(row, "model");
+    s.sweep = sweep_of(table, row);
     s.layers = table.cell(row, "moe") == "yes" ? "experts" : "dense";
     const std::string inputs = s.configuration + (s.layers == "experts" ? '|' + table.cell(row, "source") : "");
     if (const auto same = done.find(inputs); same != done.end() && out[same->second].unsupported.empty()) {

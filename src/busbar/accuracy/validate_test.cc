@@ -232,6 +232,19 @@ TEST(Summary, OnlyPairsThatDifferByMoreThan15PercentHaveAnOrder) {
   EXPECT_EQ(s.order.right, 2u);  // a-c, b-c; d is predicted fastest and is slowest
 }
 
+TEST(Summary, SweepsAreFoundByTheirFastestLayout) {
+  const auto in = [](const char* sweep, const char* layout, double predicted, double measured) {
+    ScoredRow r = scored(layout, 0, predicted, measured);
+    r.sweep = sweep;
+    return r;
+  };
+  const Summary s = summarise({in("a", "x", 1, 104), in("a", "y", 2, 100), in("a", "z", 3, 90),     // 104 against 90
+                               in("b", "x", 1, 104), in("b", "y", 2, 100), in("b", "z", 3, 110),    // within 5 %
+                               in("c", "x", 1, 100), in("c", "y", 2, 300), scored("z", 0, 3, 1)});  // two layouts
+  EXPECT_EQ(s.sweeps.sweeps, 2u);
+  EXPECT_EQ(s.sweeps.found, 1u);
+}
+
 TEST(Summary, TheWorstComeFirstWithTheRowNearestToTheirMedian) {
   const std::vector<ScoredRow> rows{scored("a", 8, 101, 100), scored("b", 8, 150, 100), scored("b", 16, 170, 100),
                                     scored("b", 32, 160, 100)};

@@ -356,6 +356,11 @@ Document to_document(const ValidateFlags& o, const std::vector<ScoredRow>& rows,
         {Paragraph{fmt::format("Order: of {} pairs of one board or GPU count that differ by more than 15 %, {} are in "
                                "the right order ({:.1f} %).",
                                s.order.pairs, s.order.right, s.order.right_percent())}});
+  if (s.sweeps.sweeps > 0)
+    d.blocks.push_back(
+        {Paragraph{fmt::format("Sweeps: of {} with at least three layouts of one job, the layout predicted fastest was "
+                               "measured within 5 % of the fastest in {} ({:.0f} %, target 90).",
+                               s.sweeps.sweeps, s.sweeps.found, s.sweeps.found_percent())}});
   Table worst{"Farthest off",
               {{"configuration", Align::kLeft},
                {"band", Align::kLeft},
@@ -406,7 +411,9 @@ Result<int> run(const ValidateFlags& o) {
       {"by_layers", to_json(s.by_layers)},
       {"by_model", to_json(s.by_model)},
       {"by_node_and_band", Json::object()},
-      {"order", {{"pairs", s.order.pairs}, {"right", s.order.right}, {"right_percent", s.order.right_percent()}}}};
+      {"order", {{"pairs", s.order.pairs}, {"right", s.order.right}, {"right_percent", s.order.right_percent()}}},
+      {"sweeps",
+       {{"sweeps", s.sweeps.sweeps}, {"found", s.sweeps.found}, {"found_percent", s.sweeps.found_percent()}}}};
   for (const auto& [node, bands] : s.by_node_band) j["summary"]["by_node_and_band"][node] = bands_to_json(bands);
   for (const auto& [name, b] : s.bands) j["summary"]["bands"][name] = to_json(b);
   for (const auto& [name, t] : s.twins)
