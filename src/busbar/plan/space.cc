@@ -17,9 +17,25 @@ std::vector<std::uint32_t> divisors(std::uint32_t n, const std::vector<std::uint
   return out;
 }
 
+/// The axes in the order of `o` that have ranks.
+std::vector<ParallelAxis> axes_of(const PlanPoint& p, const RankOrder& o) {
+  std::vector<ParallelAxis> out;
+  for (const ParallelAxis a : o) {
+    const std::uint32_t n = a == ParallelAxis::kTp   ? p.tp
+                            : a == ParallelAxis::kCp ? p.cp
+                            : a == ParallelAxis::kDp ? p.dp
+                                                     : p.pp;
+    if (n > 1) out.push_back(a);
+  }
+  return out;
+}
+
 class Points {
  public:
-  Points(const PlanSpace& space, const ModelSpec& model) : space_(space), model_(model) {}
+  Points(const PlanSpace& space, const ModelSpec& model)
+      : space_(space),
+        model_(model),
+        orders_(space.order.empty() ? std::vector<RankOrder>{space.base.rank_order} : space.order) {}
 
   void add_degrees(std::uint32_t gpus) {
     for (const std::uint32_t pp : divisors(gpus, space_.pp))
@@ -27,12 +43,21 @@ class Points {
         for (const std::uint32_t tp : divisors(gpus / pp / cp, space_.tp)) {
           PlanPoint p{.tp = tp, .pp = pp, .dp = gpus / pp / cp / tp, .cp = cp};
           if (pp > model_.layers + 2 || model_.heads % tp != 0 || !allows(space_.dp, p.dp)) continue;
-          if (space_.base.global_batch % p.dp == 0) add_experts(p);
+          if (space_.base.global_batch % p.dp == 0) add_orders(p);
         }
   }
   std::vector<PlanPoint> out;
 
  private:
+  void add_orders(PlanPoint p) {
+    std::vector<std::vector<ParallelAxis>> met;
+    for (const RankOrder& o : orders_) {
+      if (std::find(met.begin(), met.end(), axes_of(p, o)) != met.end()) continue;
+      met.push_back(axes_of(p, o));
+      p.order = o;
+      add_experts(p);
+    }
+  }
   void add_experts(PlanPoint p) {
     for (const std::uint32_t ep : divisors(std::max(1u, model_.moe.experts), space_.ep)) {
       p.ep = ep;
@@ -67,6 +92,7 @@ class Points {
 
   const PlanSpace& space_;
   const ModelSpec& model_;
+  const std::vector<RankOrder> orders_;
   LayoutSpec order_;  ///< only its schedule
 };
 
@@ -89,6 +115,7 @@ LayoutSpec layout_of(const PlanSpace& space, const PlanPoint& p, std::uint32_t z
   l.micro_batch = p.micro_batch;
   l.recompute = p.recompute;
   l.schedule = p.schedule;
+  l.rank_order = p.order;
   l.zero = zero;
   if (l.goes_back()) l.places.try_emplace("vpp");
   return l;

@@ -18,6 +18,8 @@ struct PlanSpace {
   std::vector<Recompute> recompute{Recompute::kNone, Recompute::kSelective, Recompute::kFull};
   std::vector<PipelineSchedule> schedule{PipelineSchedule::k1F1B, PipelineSchedule::kGPipe, PipelineSchedule::kZbH1,
                                          PipelineSchedule::kZbV, PipelineSchedule::kDualPipeV};
+  /// Empty: that of `base`. Of orders that are equal without degrees of 1, the first is tried.
+  std::vector<RankOrder> order;
 };
 
 /// A layout without its degree of ZeRO, which changes no computation.
@@ -25,6 +27,7 @@ struct PlanPoint {
   std::uint32_t tp = 1, pp = 1, vpp = 1, dp = 1, cp = 1, ep = 1, micro_batch = 1;
   Recompute recompute = Recompute::kSelective;
   PipelineSchedule schedule = PipelineSchedule::k1F1B;
+  RankOrder order = kTpCpDpPp;
 };
 
 /// All points whose degrees multiply to `gpus` and divide the batch, in a fixed order. resolve_layout() may still
