@@ -5,6 +5,7 @@
 
 #include "busbar/base/id.h"
 #include "busbar/floors/cut_demand.h"
+#include "busbar/lowering/lowering.h"
 
 namespace busbar {
 namespace {
@@ -30,6 +31,7 @@ CallFloors::CallFloors(Predictor& machine)
   const ProtocolModel& p = machine.protocol();
   const double share = std::max({p.share_scale_up, p.share_server, p.share_network, p.share_switch});
   std::vector<Ports> gpus(t.device_count()), near(t.device_count());
+  std::vector<double> inside(blocks_.size());
   for (std::uint32_t l = 0; l < t.link_count(); ++l) {
     const auto link = static_cast<LinkId>(l);
     const double rate = t.payload_rate(link) * share * 1e-12;
@@ -42,6 +44,7 @@ CallFloors::CallFloors(Predictor& machine)
       if (t.kind(to) != DeviceKind::kGpu) near[index(from)].out += rate;
       if (t.kind(from) != DeviceKind::kGpu) near[index(to)].in += rate;
     }
+    if (out == in && out != kNone<BlockId>) inside[index(out)] += rate;
     if (out == in) continue;
     if (out != kNone<BlockId>) blocks_[index(out)].out += rate;
     if (in != kNone<BlockId>) blocks_[index(in)].in += rate;
@@ -56,8 +59,9 @@ CallFloors::CallFloors(Predictor& machine)
   std::vector<std::uint32_t> gpus_of(blocks_.size());
   for (const std::uint32_t b : block_) block_gpus_ = std::max(block_gpus_, ++gpus_of[b]);
   for (std::size_t b = 0; b < blocks_.size(); ++b) {
-    const bool same_ports = blocks_[b].out == blocks_[0].out && blocks_[b].in == blocks_[0].in;
-    equal_blocks_ = equal_blocks_ && (gpus_of[b] == 0 || (gpus_of[b] == block_gpus_ && same_ports));
+    const bool same_rates =
+        blocks_[b].out == blocks_[0].out && blocks_[b].in == blocks_[0].in && inside[b] == inside[0];
+    equal_blocks_ = equal_blocks_ && (gpus_of[b] == 0 || (gpus_of[b] == block_gpus_ && same_rates));
     fastest_block_ = {std::max(fastest_block_.out, blocks_[b].out), std::max(fastest_block_.in, blocks_[b].in)};
   }
   for (std::uint32_t d = 0; d < t.device_count(); ++d)
@@ -69,7 +73,14 @@ Duration CallFloors::of(const CollectiveCall& call) {
   const auto [at, fresh] = known_.try_emplace(key_of(call), 0);
   if (fresh) at->second = ps_per_byte(call);
   const Duration by_cuts = launch_ + duration_from_ps(at->second * static_cast<double>(count(call.bytes)));
-  return fills_blocks(call.groups) ? std::max(by_cuts, by_schedule(call.op, call.bytes, call.groups.size())) : by_cuts;
+  if (!fills_blocks(call.groups) && !fill_blocks_together(call.groups)) return by_cuts;
+  return std::max(by_cuts, by_schedule(call.op, call.bytes, call.groups.size()));
+}
+
+/// Whether each group is a part of a block, and one of them the first part.
+bool CallFloors::fill_blocks_together(const GroupFamily& g) const {
+  return equal_blocks_ && g.listed.empty() && g.inner.size() == 1 && g.inner[0].actor_stride == 1 && g.size() > 1 &&
+         block_gpus_ % g.size() == 0 && g.base % block_gpus_ == 0;
 }
 
 /// Whether each group is a few neighbouring blocks.
@@ -79,7 +90,8 @@ bool CallFloors::fills_blocks(const GroupFamily& g) const {
          g.size() > block_gpus_ && g.size() <= kMost && g.size() % block_gpus_ == 0 && g.base % block_gpus_ == 0;
 }
 
-/// Of the first n ranks: of the loads of links in and next to blocks, the longest at its payload rate.
+/// Of the first n ranks: the closed form; where routes or the choice depend on other groups, of the loads of links in
+/// and next to blocks the longest at its payload rate.
 Duration CallFloors::by_schedule(Collective op, Bytes bytes, std::uint32_t n) {
   const auto [at, fresh] = scheduled_.try_emplace({op, bytes, n});
   if (!fresh) return at->second;
@@ -87,6 +99,10 @@ Duration CallFloors::by_schedule(Collective op, Bytes bytes, std::uint32_t n) {
   if (!call.ok()) return {};
   const Result<CallId> id = engine_->prepare(*call);
   if (!id.ok()) return {};
+  if (!machine_.router().splits() && !machine_.library(call->groups).empty()) {
+    at->second = duration_from_ps(closed_form_ps(*engine_->lowered(*id)));
+    return at->second;
+  }
   const Topology& t = machine_.cluster().topology;
   std::vector<double> load(t.link_count());
   engine_->add_bytes_of(*id, load);
@@ -101,7 +117,7 @@ Duration CallFloors::by_schedule(Collective op, Bytes bytes, std::uint32_t n) {
   return at->second;
 }
 
-Duration CallFloors::gather(double bytes, std::uint32_t n, bool neighbours) {
+Duration CallFloors::gather(double bytes, std::uint32_t n, bool neighbours, bool scattered, bool whole) {
   if (n < 2) return {};
   const bool inside = neighbours && equal_blocks_ && block_gpus_ % n == 0;
   const double port = inside && scale_up_.in > 0 ? std::max(scale_up_.in, scale_up_.out) : std::max(gpu_.in, gpu_.out);
@@ -109,11 +125,12 @@ Duration CallFloors::gather(double bytes, std::uint32_t n, bool neighbours) {
   if (n > block_gpus_)
     ps = std::max(ps, time_over(bytes * (n - block_gpus_) / n, std::max(fastest_block_.in, fastest_block_.out)));
   const Duration by_cuts = launch_ + duration_from_ps(ps);
-  GroupFamily first = one_group(n);
-  if (!neighbours || !fills_blocks(first)) return by_cuts;
-  const Bytes whole{static_cast<std::uint64_t>(bytes)};
-  return std::max(by_cuts, std::min(by_schedule(Collective::kAllGather, whole, n),
-                                    by_schedule(Collective::kReduceScatter, whole, n)));
+  if (!neighbours || !(fills_blocks(one_group(n)) || (inside && whole))) return by_cuts;
+  const Bytes all{static_cast<std::uint64_t>(bytes)};
+  const Duration chosen =
+      scattered ? std::min(by_schedule(Collective::kAllGather, all, n), by_schedule(Collective::kReduceScatter, all, n))
+                : by_schedule(Collective::kAllReduce, all, n);
+  return std::max(by_cuts, chosen);
 }
 
 double CallFloors::ps_per_byte(const CollectiveCall& call) const {

@@ -16,7 +16,8 @@ namespace busbar {
 ///
 /// Bytes that must leave or enter a GPU, or all GPUs of a block (a server or rack), over the payload rate of all its
 /// links, times the largest share of it that kernels reach; plus the launch. The demands are those of FloorDemand. For
-/// groups of whole blocks also the busiest cable of the schedule that the machine's library would choose.
+/// groups of whole blocks, and groups that fill blocks, also the closed form of the schedule that the machine's library
+/// would choose.
 /// Other traffic only takes rate away, so the bound also holds under contention (docs/models/plan.md).
 /// Cost: linear in the ranks of a call, once for each set of groups.
 class CallFloors {
@@ -25,9 +26,12 @@ class CallFloors {
   explicit CallFloors(Predictor& machine);
   Duration of(const CollectiveCall& call);
   Duration launch() const { return launch_; }
-  /// The same for an all-gather, or a reduce-scatter, of `bytes` over n GPUs, wherever they are. `neighbours`: GPUs n k
-  /// to n k + n - 1 for some k.
-  Duration gather(double bytes, std::uint32_t n, bool neighbours);
+  Predictor& machine() { return machine_; }
+  /// The same for an all-gather, or a reduce-scatter, of `bytes` over n GPUs, wherever they are; for an all-reduce if
+  /// not `scattered`. `neighbours`: GPUs n k to n k + n - 1 for some k. `whole`: next to other such groups, which fill
+  /// blocks together.
+  Duration gather(double bytes, std::uint32_t n, bool neighbours, bool scattered, bool whole);
+  std::uint32_t block_gpus() const { return block_gpus_; }
   /// Whether calls of the first `ranks` ranks have the same floors as those of the next ones, and so on.
   bool repeats(std::uint32_t ranks) const {
     return equal_blocks_ && (ranks % block_gpus_ == 0 || block_gpus_ % ranks == 0);
@@ -41,6 +45,7 @@ class CallFloors {
   double at_gpus(const CollectiveCall& call, bool inside) const;
   double at_blocks(const CollectiveCall& call) const;
   bool fills_blocks(const GroupFamily& groups) const;
+  bool fill_blocks_together(const GroupFamily& groups) const;
   Duration by_schedule(Collective op, Bytes bytes, std::uint32_t n);
 
   Predictor& machine_;
@@ -53,7 +58,7 @@ class CallFloors {
   std::vector<Ports> blocks_;
   Ports fastest_block_;
   std::uint32_t block_gpus_ = 0;                        ///< of the largest block
-  bool equal_blocks_ = true;                            ///< all have so many, and the same ports
+  bool equal_blocks_ = true;                            ///< all have so many, and the same rates
   std::map<std::vector<std::uint32_t>, double> known_;  ///< ps per byte of S, by operation and groups
   std::map<std::tuple<Collective, Bytes, std::uint32_t>, Duration> scheduled_;
 };

@@ -1,6 +1,7 @@
 #include "busbar/plan/memory_floor.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "busbar/workload/memory.h"
 
@@ -52,22 +53,33 @@ const MemoryFloors::Layer& MemoryFloors::layer_of(const PlanPoint& p) {
   return at->second;
 }
 
-void MemoryFloors::add_stage(const PlanPoint& p, const std::vector<std::uint32_t>& chunks, std::uint32_t s,
-                             std::array<double, 4>& most) {
+const std::array<MemoryFloors::Layers, 2>& MemoryFloors::layers_of(const PlanPoint& p,
+                                                                   const std::vector<std::uint32_t>& chunks) {
+  const auto [at, fresh] = stages_.try_emplace({p.pp, p.vpp, p.schedule});
+  if (!fresh) return at->second;
   LayoutSpec order;
   order.pp = p.pp;
   order.vpp = p.vpp;
   order.schedule = p.schedule;
-  const Layer& layer = layer_of(p);
-  double dense = 0, experts = 0, kept = -1;  // layers of the stage; the least that a chunk keeps
   for (std::uint32_t place = 0, first = 0; place < chunks.size(); first += chunks[place++]) {
-    if (order.stage_of(place) != s) continue;
+    const std::uint32_t s = order.stage_of(place);
+    if (s >= at->second.size()) continue;
     const double with = experts_before_[first + chunks[place]] - experts_before_[first], without = chunks[place] - with;
-    dense += without;
-    experts += with;
-    const double bytes = without * layer.dense + with * layer.experts;
-    kept = kept < 0 ? bytes : std::min(kept, bytes);
+    Layers& stage = at->second[s];
+    stage.dense += without;
+    stage.experts += with;
+    if (std::find(stage.chunks.begin(), stage.chunks.end(), std::pair(without, with)) == stage.chunks.end())
+      stage.chunks.emplace_back(without, with);
   }
+  return at->second;
+}
+
+void MemoryFloors::add_stage(const PlanPoint& p, const std::vector<std::uint32_t>& chunks, std::uint32_t s,
+                             std::array<double, 4>& most) {
+  const Layer& layer = layer_of(p);
+  const auto& [dense, experts, of_chunks] = layers_of(p, chunks)[s];
+  double kept = INFINITY;  // the least that a chunk keeps
+  for (const auto& [without, with] : of_chunks) kept = std::min(kept, without * layer.dense + with * layer.experts);
   const LayoutSpec& base = space_.base;
   const std::uint32_t sharing = base.expert_tp > 0 ? base.expert_tp : p.ep > 1 ? 1 : p.tp;
   double whole = (dense * dense_ + experts * experts_) / p.tp;

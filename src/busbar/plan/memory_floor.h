@@ -24,6 +24,12 @@ class MemoryFloors {
   struct Layer {
     double dense = 0, experts = 0;  ///< bytes that a pass keeps
   };
+  /// Layers of a stage, and those of its chunks that differ.
+  struct Layers {
+    double dense = 0, experts = 0;
+    std::vector<std::pair<double, double>> chunks;
+  };
+  const std::array<Layers, 2>& layers_of(const PlanPoint& p, const std::vector<std::uint32_t>& chunks);
   const Layer& layer_of(const PlanPoint& p);
   void add_stage(const PlanPoint& p, const std::vector<std::uint32_t>& chunks, std::uint32_t s,
                  std::array<double, 4>& most);
@@ -33,6 +39,8 @@ class MemoryFloors {
   std::vector<std::uint32_t> experts_before_;    ///< per layer: layers with experts before it
   double dense_ = 0, experts_ = 0, routed_ = 0;  ///< least parameters of a layer, without TP; all its routed experts
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, Recompute>, Layer> layers_;
+  /// By PP, VPP and schedule: the first two stages.
+  std::map<std::tuple<std::uint32_t, std::uint32_t, PipelineSchedule>, std::array<Layers, 2>> stages_;
 };
 
 /// At least as many parameters of a layer are on each rank of TP, routed experts aside.

@@ -24,9 +24,11 @@ CollectiveCall first_stage_call(Collective op, double bytes, std::uint32_t n, st
   return call;
 }
 
-/// Whether ranks follow each other in this order within a stage, and all stages have the floors of the first.
+/// Whether ranks follow each other in this order within a stage, and each stage fills equal blocks: then all stages
+/// have the floors of the first.
 bool has_plain_ranks(const LayoutSpec& l, CallFloors& floors) {
-  return l.rank_order == kTpCpDpPp && floors.repeats(l.tp * l.cp * l.dp);
+  const std::uint32_t ranks = l.tp * l.cp * l.dp;
+  return l.rank_order == kTpCpDpPp && ranks % floors.block_gpus() == 0 && floors.repeats(ranks);
 }
 
 }  // namespace
@@ -57,7 +59,7 @@ const QuickBounds::Chunks& QuickBounds::chunks_of(const PlanPoint& p) {
 }
 
 const QuickBounds::Times& QuickBounds::times_of(const PlanPoint& p) {
-  const auto [at, fresh] = times_.try_emplace({p.tp, p.cp, p.dp, p.ep, p.micro_batch, p.recompute});
+  const auto [at, fresh] = times_.try_emplace({p.tp, p.cp, p.dp, p.ep, p.micro_batch, p.recompute, p.order});
   if (!fresh) return at->second;
   const LayoutSpec layout = layout_of(space_, p, space_.base.zero);
   const auto [known, unknown] = step_times_.try_emplace({p.tp, p.cp, p.ep, p.micro_batch, p.recompute});
@@ -96,7 +98,9 @@ QuickBounds::Times QuickBounds::measure(const StepTimes& t, const LayoutSpec& l)
   const Exposed waits = exposed(l);
   const double states = kBf16Bytes * l.tokens() * model_.hidden;
   const bool shows = l.tp > 1 && !l.overlap_tp;  // each half of a layer: two in its forward pass, one in its backward
-  const double call = shows ? ps(floors_.gather(states, l.tp, l.rank_order[0] == ParallelAxis::kTp)) : 0;
+  const bool whole = has_plain_ranks(l, floors_);
+  const bool neighbours = l.rank_order[0] == ParallelAxis::kTp;
+  const double call = shows ? ps(floors_.gather(states, l.tp, neighbours, l.sequence_parallel, whole)) : 0;
   const double before = l.sequence_parallel ? 2 * call : call, after = l.sequence_parallel ? call : 0;
   const auto attention_of = [&](const BlockTimes& b) {
     const bool ring = l.context == ContextParallel::kRing;
@@ -127,44 +131,52 @@ QuickBounds::Times QuickBounds::measure(const StepTimes& t, const LayoutSpec& l)
   return out;
 }
 
-QuickBounds::Passes QuickBounds::chunk(const Times& t, const Chunks& chunks, std::uint32_t place,
-                                       std::uint32_t experts) const {
-  Passes sum;
-  const auto add = [&](const Passes& p, double n) {
-    sum.forward += n * p.forward;
-    sum.backward += n * p.backward;
-  };
-  if (place == 0) add(t.first, 1);
-  add(t.experts, experts);
-  add(t.dense, chunks[place] - experts);
-  if (place + 1 == chunks.size()) {
-    add(t.last, 1);
-    add(has_experts(model_, model_.layers) ? t.experts : t.dense, model_.mtp);
-  }
-  return sum;
-}
-
-Duration QuickBounds::of(const PlanPoint& p) {
+const std::vector<QuickBounds::StageLoad>& QuickBounds::loads_of(const PlanPoint& p) {
+  const auto [at, fresh] = loads_.try_emplace({p.pp, p.vpp, p.schedule});
+  if (!fresh) return at->second;
   const Chunks& chunks = chunks_of(p);
-  if (chunks.empty()) return {};
-  const Times& t = times_of(p);
   LayoutSpec order;  // only for the places of chunks
   order.pp = p.pp;
   order.vpp = p.vpp;
   order.schedule = p.schedule;
-  std::vector<double> work(p.pp);
-  std::vector<Passes> first(p.pp);  // of each stage: its first chunk
+  at->second.resize(p.pp);
   for (std::uint32_t place = 0, layer = 0; place < chunks.size(); layer += chunks[place++]) {
-    const Passes passes = chunk(t, chunks, place, experts_before_[layer + chunks[place]] - experts_before_[layer]);
-    work[order.stage_of(place)] += passes.forward + passes.backward;
-    if (place < p.pp) first[place] = passes;
+    Load load;
+    load.experts = experts_before_[layer + chunks[place]] - experts_before_[layer];
+    load.dense = chunks[place] - load.experts;
+    if (place == 0) load.first = 1;
+    if (place + 1 == chunks.size()) {
+      load.last = 1;
+      (has_experts(model_, model_.layers) ? load.experts : load.dense) += model_.mtp;
+    }
+    StageLoad& stage = at->second[order.stage_of(place)];
+    stage.all.dense += load.dense;
+    stage.all.experts += load.experts;
+    stage.all.first += load.first;
+    stage.all.last += load.last;
+    if (place < p.pp) at->second[place].first_chunk = load;
   }
+  return at->second;
+}
+
+Duration QuickBounds::of(const PlanPoint& p) {
+  if (chunks_of(p).empty()) return {};
+  const Times& t = times_of(p);
+  const auto forward = [&](const Load& l) {
+    return l.dense * t.dense.forward + l.experts * t.experts.forward + l.first * t.first.forward +
+           l.last * t.last.forward;
+  };
+  const auto backward = [&](const Load& l) {
+    return l.dense * t.dense.backward + l.experts * t.experts.backward + l.first * t.first.backward +
+           l.last * t.last.backward;
+  };
+  order_.schedule = p.schedule;
+  const bool waits = !order_.splits_backward();
   const double m = space_.base.global_batch / (p.dp * p.micro_batch);
-  double before = 0, after = 0, most = 0;
-  for (std::uint32_t s = 0; s < p.pp; ++s) {
-    most = std::max(most, before + m * work[s] + after);
-    before += first[s].forward;
-    if (!order.splits_backward()) after += first[s].backward;
+  double around = 0, most = 0;  // of the stages before: their first pass, and their last one
+  for (const StageLoad& stage : loads_of(p)) {
+    most = std::max(most, around + m * (forward(stage.all) + backward(stage.all)));
+    around += forward(stage.first_chunk) + (waits ? backward(stage.first_chunk) : 0);
   }
   return Duration::ps(static_cast<std::int64_t>(most * space_.base.kernel_time * kRounding));
 }
@@ -175,7 +187,7 @@ Duration QuickBounds::of(const PlanPoint& p, std::uint32_t zero, Duration kernel
   const LayoutSpec& base = space_.base;
   const std::uint32_t n = p.dp * p.cp;
   if (zero < 2 || n < 2 || base.shard_group > 0 || kernels == Duration()) return kernels;
-  if (base.rank_order != kTpCpDpPp) return kernels;
+  if (p.order != kTpCpDpPp) return kernels;
   const Chunks& chunks = chunks_of(p);
   LayoutSpec order;
   order.pp = p.pp;

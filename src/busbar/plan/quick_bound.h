@@ -35,6 +35,13 @@ class QuickBounds {
     Passes dense, experts;  ///< a layer
     Passes first, last;     ///< embedding; head, loss and multi-token prediction
   };
+  /// How often each of these runs in one pass over some chunks.
+  struct Load {
+    double dense = 0, experts = 0, first = 0, last = 0;
+  };
+  struct StageLoad {
+    Load all, first_chunk;
+  };
   /// Picoseconds of collectives that one layer waits for, above its kernels.
   struct Exposed {
     double core = 0, core_back = 0;  ///< ring: the exchange that attention may hide; else on top of it
@@ -43,18 +50,21 @@ class QuickBounds {
   const Times& times_of(const PlanPoint& p);
   Times measure(const StepTimes& kernels, const LayoutSpec& layout);
   Exposed exposed(const LayoutSpec& layout);
-  Passes chunk(const Times& t, const Chunks& chunks, std::uint32_t place, std::uint32_t experts) const;
+  const std::vector<StageLoad>& loads_of(const PlanPoint& p);
 
   const PlanSpace& space_;
   const ModelSpec& model_;
   const KernelTable& kernels_;
   CallFloors& floors_;
-  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, Recompute>, Times>
+  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, Recompute, RankOrder>,
+           Times>
       times_;
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, Recompute>, StepTimes> step_times_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, Chunks> chunks_;
+  std::map<std::tuple<std::uint32_t, std::uint32_t, PipelineSchedule>, std::vector<StageLoad>> loads_;
   /// By TP and DP x CP: 1 GB gathered and reduced.
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::pair<Duration, Duration>> shards_;
+  LayoutSpec order_;                           ///< only its schedule
   std::vector<std::uint32_t> experts_before_;  ///< per layer: layers with experts before it
   double dense_share_ = 0, expert_share_ = 0;  ///< least parameters of a layer, without TP
 };

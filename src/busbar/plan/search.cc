@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <bit>
 #include <functional>
 #include <map>
 #include <queue>
@@ -24,7 +25,7 @@ class Search {
 
   Result<Plan> run() {
     BUSBAR_RETURN_IF_ERROR(open());
-    while (!queue_.empty() && queue_.top().bound < best_) {
+    while (!queue_.empty() && wanted(queue_.top())) {
       if (!ask_.go_on()) break;
       look_ahead();
       const Entry next = queue_.top();
@@ -32,6 +33,8 @@ class Search {
       if (next.fitting == kNone32 && tried_.contains({next.point, next.zero})) continue;
       if (next.fitting == kNone32) {
         BUSBAR_RETURN_IF_ERROR(fit(next));
+      } else if (!next.closed) {
+        BUSBAR_RETURN_IF_ERROR(close_bound(next));
       } else {
         BUSBAR_RETURN_IF_ERROR(time(next));
       }
@@ -41,20 +44,27 @@ class Search {
   }
 
  private:
-  using Key = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>;
+  using Key = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, bool>;
   struct Entry {
     Duration bound;
     std::uint32_t point = 0, zero = 0;
     std::uint32_t fitting = kNone32;  ///< index into fitting_: the bound is that of its program
-    Key key() const { return {point, zero, fitting}; }
-    /// The least bound first; of equal ones, those that fit and then the first of the space.
+    bool closed = false;              ///< with closed forms of its calls: the next thing is to time it
+    Key key() const { return {point, zero, fitting, closed}; }
+    /// The least bound first; of equal ones, those of most work so far and then the first of the space.
     bool operator<(const Entry& o) const {
       if (bound != o.bound) return bound > o.bound;
       if ((fitting == kNone32) != (o.fitting == kNone32)) return fitting == kNone32;
+      if (closed != o.closed) return !closed;
       if (fitting != kNone32) return fitting > o.fitting;
       return point != o.point ? point > o.point : zero > o.zero;
     }
   };
+
+  bool wanted(const Entry& e) const {
+    if (e.bound < best_ || plan_.layouts.size() >= ask_.rows) return e.bound < best_;
+    return e.bound.in_s() < (1 + ask_.close) * best_.in_s();
+  }
 
   /// What the search learns from an entry.
   struct Look {
@@ -62,7 +72,8 @@ class Search {
     bool refused = false;  ///< not a layout of this model on these GPUs
     bool fits = false;
     PlannedLayout layout{};  ///< with its bound, of an entry that had none
-    StepResult step{};       ///< of an entry that fits
+    Duration closed;         ///< bound of an entry that fits
+    StepResult step{};       ///< of an entry with this bound
   };
 
   struct TooLarge {
@@ -128,6 +139,15 @@ class Search {
 
   Look look(const Entry& e, const PlanWorker& worker) const {
     Look out;
+    if (e.fitting != kNone32 && !e.closed) {
+      const PlannedLayout& l = fitting_[e.fitting];
+      Result<Duration> bound = closed_step_bound(model_, l.layout, kernels_, worker.floors->machine());
+      if (bound.ok())
+        out.closed = *bound;
+      else
+        out.done = bound.error();
+      return out;
+    }
     if (e.fitting != kNone32) {
       Result<StepResult> step = worker.time(fitting_[e.fitting].layout);
       if (step.ok())
@@ -146,7 +166,8 @@ class Search {
   }
 
   bool known(const Entry& e) const {
-    if (e.fitting != kNone32) return looks_.contains(e.key()) || fitting_[e.fitting].step.step_time > Duration();
+    if (e.closed && fitting_[e.fitting].step.step_time > Duration()) return true;
+    if (e.fitting != kNone32) return looks_.contains(e.key());
     return looks_.contains(e.key()) || tried_.contains({e.point, e.zero});
   }
 
@@ -157,7 +178,7 @@ class Search {
     std::vector<Entry> ahead;
     constexpr std::size_t kEach = 8;  // layouts differ in cost: with few per thread, threads wait for each other
     for (const std::size_t most = kEach * (1 + ask_.others.size());
-         ahead.size() < most && !queue_.empty() && queue_.top().bound < best_; queue_.pop())
+         ahead.size() < most && !queue_.empty() && wanted(queue_.top()); queue_.pop())
       ahead.push_back(queue_.top());
     std::vector<std::optional<Look>> looks(ahead.size());
     std::atomic<std::size_t> next{0};
@@ -188,6 +209,7 @@ class Search {
       ++plan_.refused;
     } else if (found.fits) {
       put_back(std::move(found.layout));
+      if (fitting_.size() >= 8 && std::has_single_bit(fitting_.size())) return time_least();
     } else {
       ++plan_.no_fit;
       if (fitting_.empty() && (!plan_.least || count(found.layout.memory.total()) < count(plan_.least->memory.total())))
@@ -203,8 +225,31 @@ class Search {
     return {};
   }
 
+  /// To the bound with closed forms of its calls.
+  Status close_bound(const Entry& e) {
+    Look found = take_look(e);
+    BUSBAR_RETURN_IF_ERROR(found.done);
+    PlannedLayout& l = fitting_[e.fitting];
+    l.bound = std::max(l.bound, found.closed);
+    queue_.push({l.bound, 0, 0, e.fitting, true});
+    return {};
+  }
+
+  /// Times the layout with the least bound ahead of its turn: a time to beat while the proof is far away.
+  Status time_least() {
+    const auto least = std::min_element(fitting_.begin(), fitting_.end(), [&](const auto& a, const auto& b) {
+      return std::pair(is_timed(a), a.bound) < std::pair(is_timed(b), b.bound);
+    });
+    if (is_timed(*least) || least->bound >= best_) return {};
+    BUSBAR_ASSIGN(least->step, ask_.time(least->layout));
+    best_ = std::min(best_, least->step.step_time);
+    return {};
+  }
+  static bool is_timed(const PlannedLayout& l) { return l.step.step_time > Duration(); }
+
   void put_back(PlannedLayout l) {
-    queue_.push({l.bound, 0, 0, static_cast<std::uint32_t>(fitting_.size())});
+    const auto place = static_cast<std::uint32_t>(fitting_.size());
+    queue_.push({l.bound, 0, 0, place, !has_closed_bounds(floors_.machine())});
     fitting_.push_back(std::move(l));
   }
 
@@ -224,7 +269,7 @@ class Search {
   Status time(const Entry& e) {
     const std::uint32_t i = e.fitting;
     if (plan_.lower_bound == Duration()) plan_.lower_bound = fitting_[i].bound;
-    if (fitting_[i].step.step_time == Duration()) {  // not the one of the dive
+    if (fitting_[i].step.step_time == Duration()) {  // not ahead of its turn
       Look found = take_look(e);
       BUSBAR_RETURN_IF_ERROR(found.done);
       fitting_[i].step = std::move(found.step);
@@ -232,6 +277,7 @@ class Search {
     best_ = std::min(best_, fitting_[i].step.step_time);
     plan_.layouts.push_back(std::move(fitting_[i]));
     fitting_[i].step.step_time = Duration();
+    fitting_[i].bound = Duration::max();  // no longer here
     return {};
   }
 
@@ -254,7 +300,7 @@ class Search {
   void close() {
     plan_.complete = queue_.empty() || queue_.top().bound >= best_;
     if (plan_.lower_bound == Duration() && !queue_.empty()) plan_.lower_bound = queue_.top().bound;
-    for (PlannedLayout& l : fitting_)  // the one of the dive, if it did not leave the queue
+    for (PlannedLayout& l : fitting_)  // those timed ahead of their turn that did not leave the queue
       if (l.step.step_time > Duration()) plan_.layouts.push_back(std::move(l));
     plan_.lower_bound = std::min(plan_.lower_bound, best_);
     plan_.proven = plan_.complete || plan_.layouts.empty() ? best_ : queue_.top().bound;
@@ -276,6 +322,7 @@ class Search {
   const PlanWorker own_;  ///< of this thread
   std::vector<PlanPoint> points_;
   std::vector<PlannedLayout> fitting_;
+  std::vector<std::uint32_t> closed_;                        ///< of fitting_: with closed bounds
   std::set<std::pair<std::uint32_t, std::uint32_t>> tried_;  ///< by the dive: point and ZeRO
   std::map<Key, Look> looks_;                                ///< ahead of the queue
   std::vector<TooLarge> too_large_;                          ///< by their floors

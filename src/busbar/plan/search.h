@@ -24,6 +24,9 @@ struct PlanAsk {
   /// Times a layout: the way `busbar train` does.
   std::function<Result<StepResult>(const LayoutSpec&)> time;
   std::function<bool()> go_on = [] { return true; };  ///< asked before each layout; false: stop with the best so far
+  /// After the proof: layouts within `close` of the best are timed too, until so many are timed.
+  std::size_t rows = 0;
+  double close = 0;                  ///< 0.02: 2 %
   std::vector<PlanWorker> others{};  ///< threads that look ahead; the plan is the same with any number of them
 };
 
@@ -48,8 +51,8 @@ struct Plan {
 };
 
 /// Layouts leave a queue in the order of their bounds: first the quick bound, then, for those that fit, that of the
-/// program; then they are timed. The search ends when the next bound is not below the best time.
-/// Errors: those of `time`.
+/// program with floors, and with closed forms; then they are timed. The search ends when the next bound is not below
+/// the best time. Errors: those of `time`.
 Result<Plan> search_plan(const PlanSpace& space, const ModelSpec& model, const KernelTable& kernels, CallFloors& floors,
                          const PlanAsk& ask);
 

@@ -71,6 +71,8 @@ PlanSpace some_space(Choices& c) {
   s.base.kernel_time = c.one_of<double>({1, 1.095});
   s.base.context = c.one_of<ContextParallel>({ContextParallel::kRing, ContextParallel::kAllGather});
   s.base.rank_order = c.one_of<RankOrder>({kTpCpDpPp, kTpCpPpDp});
+  if (c.one_of<int>({0, 1, 2, 3}) == 0)
+    s.order = {kTpCpDpPp, {ParallelAxis::kPp, ParallelAxis::kDp, ParallelAxis::kTp, ParallelAxis::kCp}};
   s.tp = c.some_of<std::uint32_t>({1, 2, 4, 8, 16}, 2);
   s.pp = c.some_of<std::uint32_t>({1, 2, 4}, 2);
   s.cp = c.some_of<std::uint32_t>({1, 2}, 1);
@@ -99,6 +101,7 @@ Duration enumerate(PlanMachine& m, const ModelSpec& model, const PlanSpace& spac
       if (bytes > count(capacity)) continue;
       const Duration time = m.time(model, *layout)->step_time;
       EXPECT_LE(*step_bound(model, *layout, m.kernels, m.floors), time);
+      EXPECT_LE(*closed_step_bound(model, *layout, m.kernels, *m.machine), time);
       EXPECT_LE(quick.of(p, zero, quick.of(p)), time)
           << "tp " << p.tp << " pp " << p.pp << " zero " << zero << " " << name_of(p.schedule);
       ++timed[p.schedule];

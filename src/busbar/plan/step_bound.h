@@ -14,4 +14,12 @@ namespace busbar {
 Result<Duration> step_bound(const ModelSpec& model, const LayoutSpec& layout, const KernelTable& kernels,
                             CallFloors& floors);
 
+/// The same with the closed form of each call as the machine's library runs it, which costs its routing. Not below the
+/// other one. Pre: has_closed_bounds(). Errors: also those of Predictor::prepare().
+Result<Duration> closed_step_bound(const ModelSpec& model, const LayoutSpec& layout, const KernelTable& kernels,
+                                   Predictor& machine);
+
+/// Not where routes lean away from the traffic of other calls: then a call next to others loads other links than alone.
+bool has_closed_bounds(const Predictor& machine);
+
 }  // namespace busbar
