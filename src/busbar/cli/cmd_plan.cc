@@ -49,6 +49,8 @@ Result<int> run(PlanFlags& o) {
                 scenario_from_flags(o.flags, o.common.overrides, Catalog(o.common.overrides.catalog)));
   if (scenario.layout.global_batch == 0)
     return flag_error("--global-batch", "is required: the number of sequences per step, such as 1024");
+  if (!o.lists.order.empty() && scenario.layout.rank_order != kTpCpDpPp)
+    return flag_error("--order", "the layout names an order; leave out one of the two");
   TrainAsk ask;
   ask.engine = o.common.engine;
   ask.predict = o.predict;
@@ -103,6 +105,8 @@ Command plan_command(const std::string& typed) {
       {"--recompute", "LIST", "kinds to try (default none,selective,full)", "Space", &s.recompute},
       {"--schedule", "LIST", "pipeline schedules to try (default 1f1b,gpipe,zb-h1,zb-v,dualpipe-v)", "Space",
        &s.schedule},
+      {"--order", "LIST", "orders of ranks to try, innermost first, or all (default tp-cp-dp-pp, or the layout's)",
+       "Space", &s.order},
       {"--within", "TIME", "stop after this time with the best so far: 500ms (default: when it is proven)", "Search",
        &o->within},
       {"--threads", "N", "layouts to look at at the same time (default 1); the answer is the same", "Search",

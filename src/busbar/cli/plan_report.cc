@@ -20,29 +20,15 @@ double gap_percent(const Plan& p) {
   return 100 * (best - p.proven.in_s()) / p.proven.in_s();
 }
 
-// Two layouts of one model on one machine share most of a prediction's error. What is left of it has not been measured:
-// 2 % is an assumption (docs/models/plan.md).
-constexpr double kTiePercent = 2;
-
-bool ties(const PlanRun& r, const PlannedLayout& l) {
-  return l.step.step_time.in_s() < (1 + kTiePercent / 100) * r.plan.layouts.front().step.step_time.in_s();
-}
-
-/// The best and the rows after it that are too close to it.
-std::size_t tied(const PlanRun& r) {
-  const auto& all = r.plan.layouts;  // the fastest first
-  return static_cast<std::size_t>(std::count_if(all.begin(), all.end(), [&](const auto& l) { return ties(r, l); }));
-}
-
 Highlight verdict(const PlanRun& r) {
   const PlannedLayout& best = r.plan.layouts.front();
   const std::string how = r.plan.complete
                               ? fmt::format("No layout of the {} in the space is faster.", r.plan.searched)
                               : fmt::format("No layout of the {} in the space is more than {:.1f} % faster.",
                                             r.plan.searched, gap_percent(r.plan));
-  const std::size_t n = tied(r);
+  const std::size_t n = r.tied.size();
   const std::string tie =
-      n > 1 ? fmt::format(" A tie: rows 1 to {} differ by less than {} %; measure them.", n, kTiePercent) : "";
+      n > 0 ? fmt::format(" A tie: rows 1 to {} differ by less than {} %; measure them.", n + 1, kTiePercent) : "";
   return {fmt::format("{} per step, {} % MFU, with {}, micro-batch {}, recompute {}.{} {}",
                       format_duration(best.step.step_time.in_s()), format_number(100 * mfu_of(r, best)),
                       short_layout(best.layout), best.layout.micro_batch, name_of(best.layout.recompute), tie, how)};
@@ -58,7 +44,7 @@ Table layout_table(const PlanRun& r, std::uint32_t rows) {
                       name_of(l.layout.recompute), format_duration(l.step.step_time.in_s()),
                       fmt::format("{:.1f}", 100 * mfu_of(r, l)),
                       format_size(static_cast<double>(count(l.memory.total()))), usd > 0 ? format_number(usd) : "-",
-                      &l == &best ? "" : (ties(r, l) ? "tie; " : "") + why_lost(l, best)});
+                      &l == &best ? "" : (t.rows.size() <= r.tied.size() ? "tie; " : "") + why_lost(l, best)});
   }
   const double bound = r.plan.lower_bound.in_s();
   t.note = fmt::format(
@@ -97,10 +83,33 @@ Table front_table(const PlanRun& r) {
 Json row_json(const PlanRun& r, const PlannedLayout& l) {
   Json j = planned_json(r.machine, l);
   j["lower_bound_s"] = l.bound.in_s();
-  j["tie"] = tied(r) > 1 && ties(r, l);
+  const double tie_s = (1 + kTiePercent / 100) * r.plan.layouts.front().step.step_time.in_s();
+  j["tie"] = !r.tied.empty() && l.step.step_time.in_s() < tie_s;
   j["lost_because"] = &l == &r.plan.layouts.front() ? "" : why_lost(l, r.plan.layouts.front());
   j["command"] = request_line(r.request, l.layout);
   return j;
+}
+
+Json decided_json(const TieMeasurement& m) {
+  return {{"term", m.term},
+          {"best_s", m.best_s},
+          {"this_s", m.other_s},
+          {"band_percent", m.band_percent},
+          {"command", m.command}};
+}
+
+/// Per measurement: the rows that it separates from the first, and how.
+Facts tie_facts(const PlanRun& r, std::uint32_t rows) {
+  Facts out{"What decides the tie", {}};
+  for (std::size_t i = 0; i < r.tied.size() && i + 2 <= rows; ++i) {
+    if (!r.tied[i]) continue;
+    const TieMeasurement& m = *r.tied[i];
+    out.items.emplace_back(
+        fmt::format("1 or {}", i + 2),
+        fmt::format("{}: {} of the step or {}, known within {:.0f} %. {}", m.term, format_duration(m.best_s),
+                    format_duration(m.other_s), m.band_percent, m.command));
+  }
+  return out;
 }
 
 /// Flags that run the layout, and what the framework cannot do of it.
@@ -199,6 +208,7 @@ std::string short_layout(const LayoutSpec& l) {
   if (l.ep > 1) s += fmt::format(" EP {}", l.ep);
   s += fmt::format(" ZeRO-{}", l.zero);
   if (l.schedule != PipelineSchedule::k1F1B) s += fmt::format(" {}", name_of(l.schedule));
+  if (l.rank_order != kTpCpDpPp) s += " " + name_of(l.rank_order);
   return s;
 }
 
@@ -241,10 +251,14 @@ Json plan_json(const PlanRun& r, const CommonOptions& common) {
       {"pruned", {{"refused", p.refused}, {"memory", p.no_fit}, {"bound", p.bounded}}},
       {"timed", p.layouts.size()},
       {"tie_percent", kTiePercent},
-      {"tied", tied(r)}};
+      {"tied", 1 + r.tied.size()}};
   for (const auto& [name, flags] : framework_flags(p.layouts.front().layout)) j["flags"][name] = flags;
   j["layouts"] = Json::array();
-  for (const PlannedLayout& l : p.layouts) j["layouts"].push_back(row_json(r, l));
+  for (const PlannedLayout& l : p.layouts) {
+    const std::size_t i = j["layouts"].size();
+    j["layouts"].push_back(row_json(r, l));
+    if (i > 0 && i <= r.tied.size() && r.tied[i - 1]) j["layouts"].back()["decided_by"] = decided_json(*r.tied[i - 1]);
+  }
   j["pareto"] = Json::array();
   for (const PlannedLayout& l : r.front) j["pareto"].push_back(row_json(r, l));
   j["pareto_proven"] = r.front_proven;
@@ -258,6 +272,7 @@ Document plan_document(const PlanRun& r, const std::string& typed, std::uint32_t
   d.blocks.push_back({verdict(r)});
   d.blocks.push_back({layout_table(r, rows)});
   if (r.front.size() > 1) d.blocks.push_back({front_table(r)});
+  if (Facts ties = tie_facts(r, rows); !ties.items.empty()) d.blocks.push_back({std::move(ties)});
   Facts commands;
   commands.title = "Each row as a step";
   for (std::size_t i = 0; i < std::min<std::size_t>(rows, r.plan.layouts.size()); ++i)

@@ -11,6 +11,7 @@
 #include "busbar/cli/flags.h"
 #include "busbar/cli/long_run.h"
 #include "busbar/cli/train_report.h"
+#include "busbar/spec/catalog.h"
 #include "busbar/topology/gpu_memory.h"
 
 namespace busbar {
@@ -68,6 +69,23 @@ Status read_words(const char* flag, const std::string& list, std::vector<E>& out
   return {};
 }
 
+Status read_orders(const std::string& list, std::vector<RankOrder>& out) {
+  std::vector<RankOrder> all;
+  RankOrder order = kTpCpDpPp;  // the words in ascending order
+  do all.push_back(order);
+  while (std::next_permutation(order.begin(), order.end()));
+  for (const std::string& word : list_words(list)) {
+    const auto known = std::find_if(all.begin(), all.end(), [&](const RankOrder& o) { return word == name_of(o); });
+    if (word == "all")
+      out = all;
+    else if (known != all.end())
+      out.push_back(*known);
+    else
+      return flag_error("--order", fmt::format("'{}' is no order of tp, cp, dp and pp, such as tp-cp-pp-dp", word));
+  }
+  return {};
+}
+
 std::string degrees(const LayoutSpec& l) {
   std::string s = fmt::format("TP {} x PP {} x DP {}", l.tp, l.pp, l.dp);
   if (l.cp > 1) s += fmt::format(" x CP {}", l.cp);
@@ -90,15 +108,20 @@ std::uint32_t gpus_of_job(const TrainRun& run) {
   return static_cast<std::uint32_t>(run.cluster().topology.gpus().size()) / run.settings.jobs;
 }
 
+constexpr std::size_t kCompared = 10;  ///< layouts that a search times where ties are left
+
 /// A search on an opened machine with `capacity` per GPU. `others`: the same machine, opened for further threads.
 /// `go_on(timed)` is asked before each layout.
 Result<Plan> search_on(const TrainRun& machine, std::uint32_t gpus, const PlanSpace& space, Bytes capacity,
-                       std::function<bool(std::size_t)> go_on, const std::vector<TrainRun>& others = {}) {
+                       std::function<bool(std::size_t)> go_on, const std::vector<TrainRun>& others = {},
+                       std::size_t rows = 0) {
   const ModelSpec& model = machine.scenario.model;
   CallFloors floors(*machine.machine);
   PlanAsk search;
   search.gpus = gpus;
   search.capacity = capacity;
+  search.rows = rows;
+  search.close = kTiePercent / 100;
   std::size_t timed = 0;
   search.time = [&](const LayoutSpec& layout) {
     ++timed;
@@ -153,6 +176,21 @@ Status find_front(PlanRun& run, const PlanSpace& space, bool whole, const std::f
   return {};
 }
 
+/// Of at most as many ties as anybody reads: each takes a program.
+Status find_ties(PlanRun& run) {
+  constexpr std::size_t kMost = 20;
+  const std::vector<PlannedLayout>& all = run.plan.layouts;  // the fastest first
+  const double least = (1 + kTiePercent / 100) * all.front().step.step_time.in_s();
+  const Catalog catalog(run.machine.scenario.cluster_overrides.catalog);
+  BUSBAR_ASSIGN(const AccuracyTable accuracy, AccuracyTable::load(catalog));
+  for (std::size_t i = 1; i < all.size() && all[i].step.step_time.in_s() < least; ++i) {
+    run.tied.emplace_back();
+    if (i > kMost) continue;
+    BUSBAR_ASSIGN(run.tied.back(), tie_measurement(run.machine, accuracy, all.front(), all[i]));
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<PlanSpace> read_space(const PlanLists& lists, LayoutSpec base) {
@@ -169,6 +207,7 @@ Result<PlanSpace> read_space(const PlanLists& lists, LayoutSpec base) {
   BUSBAR_RETURN_IF_ERROR(read_numbers("--zero", lists.zero, 0, 3, space.zero));
   BUSBAR_RETURN_IF_ERROR(read_words("--recompute", lists.recompute, space.recompute));
   BUSBAR_RETURN_IF_ERROR(read_words("--schedule", lists.schedule, space.schedule));
+  BUSBAR_RETURN_IF_ERROR(read_orders(lists.order, space.order));
   return space;
 }
 
@@ -190,9 +229,11 @@ Result<PlanRun> run_plan(StepRequest request, Scenario scenario, const PlanLists
     ++steps;
     return watch.go_on(steps, steps + 1) && (effort.within_s <= 0 || seconds() < effort.within_s);
   };
-  BUSBAR_ASSIGN(run.plan, search_on(run.machine, gpus_of_job(run.machine), space, run.capacity, go_on, others));
+  BUSBAR_ASSIGN(run.plan,
+                search_on(run.machine, gpus_of_job(run.machine), space, run.capacity, go_on, others, kCompared));
   if (!run.plan.layouts.empty()) {
     BUSBAR_RETURN_IF_ERROR(find_front(run, space, effort.whole_front, go_on, others));
+    BUSBAR_RETURN_IF_ERROR(find_ties(run));
     run.seconds = seconds();
     return run;
   }

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "busbar/cli/request_line.h"
+#include "busbar/cli/tie_measurement.h"
 #include "busbar/cli/train_run.h"
 #include "busbar/plan/search.h"
 
@@ -13,7 +15,7 @@ namespace busbar {
 
 /// Lists as typed: "1,2,4", "0..3"; empty: everything.
 struct PlanLists {
-  std::string tp, pp, vpp, dp, cp, ep, micro_batch, zero, recompute, schedule;
+  std::string tp, pp, vpp, dp, cp, ep, micro_batch, zero, recompute, schedule, order;
 };
 /// Errors name the flag.
 Result<PlanSpace> read_space(const PlanLists& lists, LayoutSpec base);
@@ -28,7 +30,12 @@ struct PlanRun {
   /// searches with less memory. All layouts use all GPUs, so money follows time.
   std::vector<PlannedLayout> front{};
   bool front_proven = false;  ///< for every layout of the space a row is as fast with at most kFrontSlack its memory
+  /// Of the layouts after the first that are too close to it: what decides between each and the first.
+  std::vector<std::optional<TieMeasurement>> tied{};
 };
+/// Two layouts of one model on one machine share most of a prediction's error. How much is left of it has not been
+/// measured: 2 % is an assumption (docs/models/plan.md).
+constexpr double kTiePercent = 2;
 constexpr double kFrontSlack = 1.05;
 
 struct PlanEffort {

@@ -63,6 +63,7 @@ std::string layout_flags(const LayoutSpec& l) {
   out.add("--micro-batch", l.micro_batch);
   out.add("--recompute", name_of(l.recompute));
   out.add("--set", std::string("layout.schedule=") + name_of(l.schedule), "layout.schedule=1f1b");
+  if (l.rank_order != kTpCpDpPp) out.add("--set", "layout.rank_order=" + name_of(l.rank_order));
   return out.text.substr(1);
 }
 

@@ -1,0 +1,175 @@
+#include "busbar/cli/tie_measurement.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <tuple>
+
+#include "busbar/base/id.h"
+#include "busbar/base/quantity.h"
+#include "busbar/workload/build_program.h"
+
+namespace busbar {
+namespace {
+
+/// Seconds by which a measurement is off, of one second predicted.
+double half_width(const Band& b) { return (b.high_percent - b.low_percent) / 200; }
+
+/// A family of groups without its outer axes: members at one distance, or `stride` 0.
+struct Distance {
+  std::uint32_t members = 1, stride = 1;
+};
+
+Distance distance_of(const GroupFamily& g) {
+  if (!g.listed.empty() || g.inner.empty()) return {g.size(), 0};
+  std::vector<Axis> axes = g.inner;
+  std::sort(axes.begin(), axes.end(), [](const Axis& a, const Axis& b) { return a.actor_stride < b.actor_stride; });
+  std::uint32_t next = axes[0].actor_stride;
+  for (const Axis& a : axes) {
+    if (a.actor_stride != next) return {g.size(), 0};
+    next *= a.extent;
+  }
+  return {g.size(), axes[0].actor_stride};
+}
+
+struct Place {
+  std::uint32_t nodes = 1, per_node = 1;
+};
+
+Place place_of(const GroupFamily& g, const Topology& t) {
+  std::vector<BlockId> blocks;
+  for (std::uint32_t m = 0; m < g.size(); ++m) blocks.push_back(t.block_of(t.gpus()[g.actor(0, m)]));
+  const auto first = static_cast<std::uint32_t>(std::count(blocks.begin(), blocks.end(), blocks[0]));
+  std::sort(blocks.begin(), blocks.end());
+  blocks.erase(std::unique(blocks.begin(), blocks.end()), blocks.end());
+  return {static_cast<std::uint32_t>(blocks.size()), first};
+}
+
+struct Term {
+  double best_s = 0, other_s = 0, width = 0;
+  double most_s = -1;  ///< exposed of `call`
+  CollectiveCall call;
+  double open_s() const { return std::abs(best_s - other_s) * width; }
+};
+using TermKey = std::tuple<Collective, std::uint32_t, bool, std::size_t>;  ///< ranks, several nodes, band of sizes
+
+class Terms {
+ public:
+  Terms(const TrainRun& machine, const AccuracyTable& accuracy)
+      : machine_(machine), accuracy_(accuracy), sizes_(accuracy.sizes()) {}
+
+  Status add(const PlannedLayout& l, double Term::*seconds) {
+    BUSBAR_ASSIGN(const Program program, build_program(machine_.scenario.model, l.layout, machine_.kernels));
+    for (const CallUse& use : l.step.calls) {
+      if (use.exposed <= Duration()) continue;
+      const CollectiveCall& call = program.calls[index(use.call)];
+      const bool several = place_of(call.groups, machine_.cluster().topology).nodes > 1;
+      const auto size = std::upper_bound(sizes_.begin(), sizes_.end(), call.bytes) - sizes_.begin();
+      Term& term = terms_[{call.op, call.groups.size(), several, static_cast<std::size_t>(size)}];
+      term.*seconds += use.exposed.in_s();
+      if (use.exposed.in_s() <= term.most_s) continue;
+      term.most_s = use.exposed.in_s();
+      term.call = call;
+      term.width = half_width(accuracy_.collective(machine_.cluster(), call.bytes, several));
+    }
+    return {};
+  }
+
+  const Term* most_open() const {
+    const Term* most = nullptr;
+    for (const auto& [key, term] : terms_)
+      if (term.open_s() > (most == nullptr ? 0 : most->open_s())) most = &term;
+    return most;
+  }
+
+ private:
+  const TrainRun& machine_;
+  const AccuracyTable& accuracy_;
+  const std::vector<Bytes> sizes_;
+  std::map<TermKey, Term> terms_;
+};
+
+/// The first product of a dense MLP, or the last one of attention where all layers have experts: m x n x k.
+std::string product_shape(const ModelSpec& m, const LayoutSpec& l) {
+  if (m.moe.experts == 0) return fmt::format("{},{},{}", l.tokens(), (m.gated_mlp ? 2 : 1) * m.ffn / l.tp, m.hidden);
+  return fmt::format("{},{},{}", l.tokens(), m.hidden, m.heads * attention_width(m) / l.tp);
+}
+
+TieMeasurement measure_products(const std::string& best, const std::string& other) {
+  TieMeasurement out;
+  out.term = fmt::format("matrix products, m x n x k of {} and {}", best, other);
+  out.command = fmt::format(
+      "python3 -c \"import torch; from torch.utils.benchmark import Timer; r=lambda *s: torch.randn(*s,device='cuda',"
+      "dtype=torch.bfloat16); f=lambda m,n,k: print(Timer('a@b',globals=dict(a=r(m,k),b=r(k,n))).timeit(1000)); "
+      "f({}); f({})\"",
+      best, other);
+  return out;
+}
+
+std::string words_of_call(const CollectiveCall& c, const Topology& t) {
+  const Place at = place_of(c.groups, t);
+  const std::string where = at.nodes > 1 ? fmt::format(" in {} nodes", at.nodes) : " of a node";
+  return fmt::format("{} of {} over {} GPUs{}", name_of(c.op), format_size(static_cast<double>(count(c.bytes))),
+                     c.groups.size(), where);
+}
+
+}  // namespace
+
+// Source: nccl-tests, README: NCCL_TESTS_SPLIT makes a group of the ranks with one rank / n ("DIV n") or rank % n
+// ("MOD n"). mpirun of Open MPI: -N processes per node, -x exports.
+std::string nccl_tests_command(const CollectiveCall& call, std::uint32_t per_node) {
+  std::string program = name_of(call.op);
+  if (call.op == Collective::kAllToAll || call.op == Collective::kAllToAllV) program = "alltoall";
+  if (call.op == Collective::kSendRecv) program = "sendrecv";
+  Distance d = distance_of(call.groups);
+  if (d.stride % per_node == 0) d.stride = std::min(d.stride, per_node);  // one GPU of each of `members` nodes
+  const std::uint32_t used = d.members * std::max(1u, d.stride);
+  const std::uint32_t ranks = (used + per_node - 1) / per_node * per_node;
+  std::string split;
+  if (d.stride > 1 && used == ranks) split = fmt::format("MOD {}", d.stride);
+  if (d.stride == 1 && used < ranks && ranks % used == 0) split = fmt::format("DIV {}", d.members);
+  const bool all = !split.empty() || used == ranks;
+  return fmt::format("mpirun -np {} -N {} {}{}_perf -b {} -e {} -g 1", all ? ranks : d.members,
+                     all ? per_node : std::min(per_node, d.members),
+                     split.empty() ? "" : fmt::format("-x NCCL_TESTS_SPLIT=\"{}\" ", split), program, count(call.bytes),
+                     count(call.bytes));
+}
+
+Result<std::optional<TieMeasurement>> tie_measurement(const TrainRun& machine, const AccuracyTable& accuracy,
+                                                      const PlannedLayout& best, const PlannedLayout& other) {
+  Terms terms(machine, accuracy);
+  BUSBAR_RETURN_IF_ERROR(terms.add(best, &Term::best_s));
+  BUSBAR_RETURN_IF_ERROR(terms.add(other, &Term::other_s));
+  const Term* call = terms.most_open();
+  const auto compute_of = [](const PlannedLayout& l) {
+    return (l.step.breakdown.compute + l.step.breakdown.bubble).in_s();
+  };
+  const Term compute{compute_of(best), compute_of(other), half_width(machine.band), -1, {}};
+  const ModelSpec& model = machine.scenario.model;
+  const std::string shape = product_shape(model, best.layout), other_shape = product_shape(model, other.layout);
+  const bool products = shape != other_shape && compute.open_s() > (call == nullptr ? 0 : call->open_s());
+  if (!products && call == nullptr) return std::optional<TieMeasurement>();
+  const Term& term = products ? compute : *call;
+  constexpr double kDecides = 0.1;  // of the predicted difference: below that, no measurement of the term turns it
+  const double apart_s = std::abs((best.step.step_time - other.step.step_time).in_s());
+  if (term.open_s() < kDecides * apart_s) return std::optional<TieMeasurement>();
+  const Topology& t = machine.cluster().topology;
+  TieMeasurement out;
+  if (products) {
+    out = measure_products(shape, other_shape);
+  } else {
+    std::uint32_t per_node = 0;
+    for (const DeviceId gpu : t.gpus()) per_node += t.block_of(gpu) == t.block_of(t.gpus()[0]);
+    out.term = words_of_call(call->call, t);
+    out.command = nccl_tests_command(call->call, per_node);
+  }
+  out.best_s = term.best_s;
+  out.other_s = term.other_s;
+  out.band_percent = 100 * term.width;
+  return std::optional(std::move(out));
+}
+
+}  // namespace busbar
