@@ -1,6 +1,7 @@
 #include "busbar/formats/smi_cells.h"
 
 #include "busbar/base/text.h"
+#include "busbar/formats/lines.h"
 
 namespace busbar {
 namespace {
