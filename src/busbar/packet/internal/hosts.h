@@ -55,6 +55,15 @@ class Hosts {
   std::vector<std::uint32_t>& ended_blocks() { return ended_blocks_; }
 
   const Leg& leg(std::uint32_t flow, bool back) const { return traffic_.legs[2 * flow + (back ? 1 : 0)]; }
+  void foresee(const Packet& p) const {
+    const bool data = p.kind == Kind::kData;
+    const std::uint32_t slot = data ? traffic_.receiver_of[p.flow] : traffic_.sender_of[p.flow];
+    if (slot >= kOver) return;
+    const char* at =
+        data ? reinterpret_cast<const char*>(&receivers_[slot]) : reinterpret_cast<const char*>(&senders_[slot]);
+    for (std::size_t i = 0; i < (data ? sizeof(Receiver) : sizeof(Sender)); i += 64) __builtin_prefetch(at + i, 1);
+    __builtin_prefetch(data ? &got_[std::size_t{slot} * words_] : &sent_bits_[std::size_t{slot} * 2 * words_], 1);
+  }
   void deliver(Id id, Ps now);
   void wake(std::uint32_t outlet, Ps now);
   void run_dry(std::uint32_t wire, Ps now);

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "busbar/base/random.h"
@@ -33,10 +34,13 @@ constexpr std::uint32_t mix32(std::uint32_t x) {
 }
 
 inline constexpr std::uint32_t kFlowletPlaces = 1024;  ///< per switch; a power of two
-inline constexpr std::uint32_t kFaultEvents = 5;       ///< sources of events per fault
+/// From so many wires on, ports and packets do not fit into a core's cache (1 MiB) and are prefetched.
+inline constexpr std::uint32_t kLarge = 1024;
+inline constexpr std::uint32_t kFaultEvents = 5;  ///< sources of events per fault
 
-/// `Hosts` provides: leg(flow, back); deliver(id, now); lost(id); run_dry(wire, now), called when one of their wires
-/// has become empty; before_pause(wire, now) and after_pause(wire, now).
+/// `Hosts` provides: leg(flow, back); foresee(packet), which prefetches what deliver() will need; deliver(id, now);
+/// lost(id); run_dry(wire, now), called when one of their wires has become empty; before_pause(wire, now) and
+/// after_pause(wire, now).
 template <class Hosts>
 class Network {
  public:
@@ -134,6 +138,7 @@ class Network {
   const Fifo& data_of(std::uint32_t wire, std::uint32_t l) const {
     return many_ ? lane(wire, l).data : ports_[wire].data;
   }
+  void look_at(std::uint32_t w, const Packet& p);
   void make_lanes();
   [[gnu::noinline]] void queue_in_lane(std::uint32_t wire, Id id);
   [[gnu::noinline]] bool serve_lane(std::uint32_t wire, Port& o, Ps start);
@@ -192,6 +197,7 @@ class Network {
   std::vector<Trouble> trouble_;        ///< per wire; only with faults
   std::uint64_t changes_to_come_ = 0;
   std::uint64_t hops_ = 0;
+  std::uint32_t coming_ = kNone32;  ///< the port to which an arrival to come will go; only foresee() uses it
 };
 
 template <class Hosts>
@@ -232,23 +238,43 @@ Network<Hosts>::Network(const Wiring& wiring, Pool& pool, EventQueue& events, co
   }
 }
 
-/// The ports of a large machine do not fit into a core's cache. So it prefetches the wire three arrivals ahead, its
-/// packet two ahead, and the next port of that packet one ahead.
+/// The ports, packets and histograms of a large machine do not fit into a core's cache. So before an arrival it
+/// prefetches the wire, then the packet on it, then the port or the flow to which that goes, then what a turn of that
+/// port touches.
 template <class Hosts>
 void Network<Hosts>::foresee() {
   const auto wires = static_cast<std::uint32_t>(ports_.size());
-  if (const std::uint32_t w = events_.ahead(2); w < wires) __builtin_prefetch(&ports_[w]);
-  if (const std::uint32_t w = events_.ahead(1); w < wires) __builtin_prefetch(&pool_[ports_[w].flying.head]);
-  if (const std::uint32_t w = events_.ahead(0); w < wires) {
-    const Packet& p = pool_[ports_[w].flying.head];
-    const std::uint32_t node = ports_[w].to;
-    if (p.next != kNone32) __builtin_prefetch(&pool_[p.next]);
-    if (p.kind >= Kind::kPause || node >= wiring_.switches()) return;
-    const std::uint32_t nic = hosts_.leg(p.flow, p.kind != Kind::kData).nic;
-    if (nic == kNone32) return;
-    const auto next = wiring_.next(node, nic);
-    if (!next.empty()) __builtin_prefetch(&ports_[hashed(next, p, node)]);
+  if (wires < kLarge) return;
+  if (const std::uint32_t w = events_.ahead(7); w < wires) __builtin_prefetch(&ports_[w], 1);
+  if (const std::uint32_t w = events_.ahead(5); w < wires) {
+    const Port& o = ports_[w];
+    __builtin_prefetch(&pool_[o.flying.head], 1);
+    if (o.queued > 0) __builtin_prefetch(&pool_[o.data.head], 1);
   }
+  const std::uint32_t out = std::exchange(coming_, kNone32);
+  if (const std::uint32_t w = events_.ahead(3); w < wires) look_at(w, pool_[ports_[w].flying.head]);
+  if (out == kNone32) return;
+  const Port& o = ports_[out];
+  if (!o.flying.empty()) __builtin_prefetch(&pool_[o.flying.tail], 1);
+  if (o.queued == 0) return;
+  __builtin_prefetch(&pool_[o.data.head], 1);
+  __builtin_prefetch(&pool_[o.data.tail], 1);
+  __builtin_prefetch(&histograms_[out].count[QueueHistogram::step(o.queued)], 1);
+}
+
+/// Prefetches where a packet will go that will arrive on wire `w`.
+template <class Hosts>
+inline void Network<Hosts>::look_at(std::uint32_t w, const Packet& p) {
+  const std::uint32_t node = ports_[w].to;
+  if (p.next != kNone32) __builtin_prefetch(&pool_[p.next]);
+  if (p.kind >= Kind::kPause) return;
+  const Leg& leg = hosts_.leg(p.flow, p.kind != Kind::kData);
+  if (node == leg.target) return hosts_.foresee(p);
+  if (node >= wiring_.switches() || leg.nic == kNone32) return;
+  const auto next = wiring_.next(node, leg.nic);
+  if (next.empty()) return;
+  coming_ = hashed(next, p, node);
+  __builtin_prefetch(&ports_[coming_], 1);
 }
 
 }  // namespace busbar::packet
