@@ -163,6 +163,7 @@ class Writer {
     Element out{"gpu", "", {}};
     out.set("dev", number_.at(d));
     if (const int sm = t_.device_class(d).compute_capability; sm > 0) out.set("sm", sm);
+    if (const std::string& gfx = t_.device_class(d).architecture; !gfx.empty()) out.set("gcn", gfx);  // RCCL's
     out.set("rank", number_.at(d)).set("gdr", 1);
     std::map<std::string, std::pair<std::uint32_t, const char*>> targets;  // bus id -> lanes, class
     std::vector<std::string> order;
