@@ -90,7 +90,7 @@ constexpr FormatEntry kFormats[] = {
     {"iblinkinfo", "links of an InfiniBand network", looks_like_iblinkinfo, report_iblinkinfo, nullptr},
     {"ibnetdiscover", "InfiniBand network, blocks or port list", looks_like_ibnetdiscover, report_ibnetdiscover,
      nullptr},
-    {"slurm-topology", "Slurm topology.conf", looks_like_slurm_topology, report_slurm, nullptr},
+    {"slurm-topology", "Slurm topology.conf or topology.yaml", looks_like_slurm_topology, report_slurm, nullptr},
 };
 
 Result<ImportReport> report_in(const FormatEntry& format, ImportSource& source, const PartFigures& figures) {
@@ -115,7 +115,7 @@ Result<ImportSource> ImportSource::open(const std::string& path) {
     s.head_.resize(kHead);
     in->read(s.head_.data(), static_cast<std::streamsize>(kHead));
     s.head_.resize(static_cast<std::size_t>(in->gcount()));
-    return s.complete();
+    return s.head_.empty() ? s.complete() : Status();  // what is cut later can be read as far as it goes
   };
   BUSBAR_RETURN_IF_ERROR(read_head());
   s.zstd_ = looks_like_zstd(s.head_);
