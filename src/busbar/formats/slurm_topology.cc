@@ -203,11 +203,13 @@ Result<std::vector<std::string>> expand_host_list(std::string_view list, const W
 
 bool looks_like_slurm_topology(std::string_view head) {
   const std::string text = lower(head);
-  return text.find("switchname=") != text.npos || text.find("blockname=") != text.npos;
+  return text.find("switchname=") != text.npos || text.find("blockname=") != text.npos || looks_like_slurm_yaml(head);
 }
 
 Result<SlurmTopology> read_slurm_topology(std::string_view text, const std::string& name) {
-  return TopologyReader().read(text, name);
+  if (!looks_like_slurm_yaml(text)) return TopologyReader().read(text, name);
+  BUSBAR_ASSIGN(const std::string conf, slurm_conf_of_yaml(text, name));
+  return TopologyReader().read(conf, name);
 }
 
 }  // namespace busbar

@@ -1,6 +1,6 @@
-// Slurm's topology.conf (tree and block plugins) as a network.
+// Slurm's topology.conf and topology.yaml (tree and block plugins) as a network.
 //
-// Source: SchedMD, Slurm 24.05, topology.conf(5): keys and host lists.
+// Source: SchedMD, Slurm 24.05, topology.conf(5): keys and host lists; Slurm 25.05, topology.yaml(5).
 #pragma once
 
 #include <string>
@@ -30,6 +30,9 @@ struct SlurmTopology {
 };
 
 bool looks_like_slurm_topology(std::string_view head);
+bool looks_like_slurm_yaml(std::string_view head);
+/// topology.yaml as topology.conf: its default topology, or the first with a tree or blocks.
+Result<std::string> slurm_conf_of_yaml(std::string_view text, const std::string& name);
 /// Each block becomes one switch. Error kInvalid for a host below two switches, unknown switches and circles.
 Result<SlurmTopology> read_slurm_topology(std::string_view text, const std::string& name);
 
