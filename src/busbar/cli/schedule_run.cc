@@ -11,6 +11,7 @@
 #include "busbar/cli/flow_csv.h"
 #include "busbar/cli/machine.h"
 #include "busbar/cli/sweep.h"
+#include "busbar/cli/tuner_csv.h"
 #include "busbar/engine/flow/message_run.h"
 #include "busbar/formats/goal.h"
 #include "busbar/formats/msccl_xml.h"
@@ -275,8 +276,13 @@ Status write_schedule(const std::string& file, const Predictor& machine, const s
         add_collective_flows(row.call, machine.router(), machine.placement(), machine.protocol(), list));
     return write_file(file, write_flow_csv(list, machine.router()));
   }
+  if (file.ends_with(".conf")) {
+    BUSBAR_ASSIGN(const std::string picks, tuner_csv(machine, rows));
+    return write_file(file, picks);
+  }
   if (!goal && !file.ends_with(".xml"))
-    return invalid(fmt::format("'{}' should end in .xml (MSCCL), .goal or .csv (flows)", file), {"", 0, 0, "--out"});
+    return invalid(fmt::format("'{}' should end in .xml (MSCCL), .goal, .csv (flows) or .conf (NCCL's tuner)", file),
+                   {"", 0, 0, "--out"});
   if (!row.call.parts.empty())
     return unsupported("the groups of this call run different schedules; ask for one of them with --ranks");
   BUSBAR_ASSIGN(const Schedule schedule, schedule_of(row.call, machine.cluster().topology, machine.placement()));

@@ -1,0 +1,82 @@
+#include "busbar/cli/tuner_csv.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <string_view>
+
+namespace busbar {
+namespace {
+
+/// Null: the tuner has no such collective.
+const char* tuner_name(Collective op) {
+  switch (op) {
+    case Collective::kAllReduce:
+      return "allreduce";
+    case Collective::kAllGather:
+      return "allgather";
+    case Collective::kReduceScatter:
+      return "reducescatter";
+    case Collective::kBroadcast:
+      return "broadcast";
+    case Collective::kReduce:
+      return "reduce";
+    default:
+      return nullptr;
+  }
+}
+
+/// Null: NCCL has no such algorithm.
+const char* tuner_name(std::string_view algorithm, bool several_nodes) {
+  if (algorithm == "nvls") return several_nodes ? "nvls_tree" : "nvls";
+  for (const char* const same : {"ring", "tree", "pat"})
+    if (algorithm == same) return same;
+  return nullptr;
+}
+
+const char* tuner_name(Protocol protocol) {
+  if (protocol == Protocol::kLl) return "ll";
+  return protocol == Protocol::kLl128 ? "ll128" : "simple";
+}
+
+struct Pick {
+  std::uint64_t size = 0;
+  Duration time;
+  std::string how;  ///< "ring,ll128"
+};
+
+}  // namespace
+
+Result<std::string> tuner_csv(const Predictor& machine, const std::vector<Prediction>& rows) {
+  const char* const op = tuner_name(rows.front().call.op);
+  if (op == nullptr)
+    return unsupported(fmt::format("NCCL's tuner has no {}", name_of(rows.front().call.op)), {"", 0, 0, "--out"});
+  const Topology& t = machine.cluster().topology;
+  const std::size_t nodes = t.blocks().size();
+  std::vector<Pick> picks;
+  for (const Prediction& r : rows) {
+    const char* const algorithm = tuner_name(r.algorithm, nodes > 1);
+    if (algorithm == nullptr) continue;
+    Pick pick{count(r.size()), r.time, fmt::format("{},{}", algorithm, tuner_name(r.protocol()))};
+    if (picks.empty() || picks.back().size != pick.size)
+      picks.push_back(std::move(pick));
+    else if (pick.time < picks.back().time)
+      picks.back() = std::move(pick);
+  }
+  if (picks.empty()) return unsupported("none of these algorithms is NCCL's; add --algorithm all", {"", 0, 0, "--out"});
+  const bool whole = machine.ranks() == t.gpus().size();
+  std::string out = fmt::format("# {} over {} GPUs of {}, predicted by busbar\n", name_of(rows.front().call.op),
+                                machine.ranks(), machine.cluster().name);
+  out += "# collective_type,min_bytes,max_bytes,algorithm,protocol,channels,nNodes,nRanks\n";
+  for (std::size_t i = 0; i < picks.size();) {
+    std::size_t next = i + 1;
+    while (next < picks.size() && picks[next].how == picks[i].how) ++next;
+    const std::uint64_t last = next < picks.size() ? picks[next].size - 1 : picks.back().size;
+    out += fmt::format("{},{},{},{},-1,{},{}\n", op, picks[i].size, last, picks[i].how,
+                       whole ? std::to_string(nodes) : "-1", machine.ranks());
+    i = next;
+  }
+  return out;
+}
+
+}  // namespace busbar

@@ -1,0 +1,18 @@
+// Picks per size for NCCL's example tuner plugin.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "busbar/base/result.h"
+#include "busbar/predict/predictor.h"
+
+namespace busbar {
+
+/// Lines "collective,min_bytes,max_bytes,algorithm,protocol,channels,nNodes,nRanks": for each size the fastest of
+/// `rows` that NCCL has, up to the next size; neighbours with one pick become one line. Channels are -1, which keeps
+/// NCCL's. NCCL_TUNER_CONFIG_FILE names such a file. Source: NVIDIA NCCL 2.30.7, plugins/tuner/example/README.md. Error
+/// kUnsupported if NCCL's tuner has no such collective, or none of the algorithms.
+Result<std::string> tuner_csv(const Predictor& machine, const std::vector<Prediction>& rows);
+
+}  // namespace busbar
