@@ -9,7 +9,8 @@ import subprocess
 import sys
 import tempfile
 
-NO_NCCL = {"cpu-only", "gaudi2-8", "gaudi3-8", "trn2"}  # no file of NCCL's can name their generation
+# No file of NCCL's names their generation: they have other libraries, or no multi-GPU board of them exists.
+NO_NCCL = {"cpu-only", "gaudi2-8", "gaudi3-8", "strix-halo", "trn2"}
 TOO_LARGE = "NCCL reads at most 256 elements"  # racks have a file per host
 
 
