@@ -56,6 +56,22 @@ double sent_by_group(Collective op, double n) {
   }
 }
 
+namespace {
+
+/// What all members of a group send to others, as a factor of S.
+double sent_by_call(const CollectiveCall& c) {
+  const std::uint32_t n = c.groups.size();
+  if (c.op != Collective::kAllToAllV || c.pairs.begin.empty()) return sent_by_group(c.op, n);
+  std::uint64_t most = 1, away = 0;
+  for (std::uint32_t i = 0; i < n; ++i) {
+    most = std::max<std::uint64_t>(most, c.pairs.begin[i * n + n] - c.pairs.begin[i * n]);
+    away += c.pairs.begin[i * n + n] - c.pairs.begin[i * n] - c.pairs.count(n, i, i);
+  }
+  return static_cast<double>(away) / static_cast<double>(most);
+}
+
+}  // namespace
+
 std::vector<Volume> step_volumes(const TrainRun& run) {
   const Topology& t = run.cluster().topology;
   const std::uint32_t domain = std::max(1u, scale_up_domain(t).gpus);
@@ -69,8 +85,7 @@ std::vector<Volume> step_volumes(const TrainRun& run) {
     });
     if (at == out.end()) at = out.insert(out.end(), {u.cls, c.op, c.groups.size(), 0, 0, level});
     at->calls_per_gpu += count_of * groups * n / run.layout.ranks();
-    at->bytes_per_gpu +=
-        count_of * groups * sent_by_group(c.op, n) * static_cast<double>(count(c.bytes)) / run.layout.ranks();
+    at->bytes_per_gpu += count_of * groups * sent_by_call(c) * static_cast<double>(count(c.bytes)) / run.layout.ranks();
   }
   std::stable_sort(out.begin(), out.end(), [](const Volume& a, const Volume& b) {
     return a.cls != b.cls ? a.cls < b.cls : a.bytes_per_gpu > b.bytes_per_gpu;

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "busbar/plan/memory_floor.h"
-#include "busbar/workload/expert_load.h"
 
 namespace busbar {
 namespace {
@@ -84,7 +83,7 @@ QuickBounds::Exposed QuickBounds::exposed(const LayoutSpec& l) {
     out.core_back = 2 * gather;  // ring: their gradients too; else gathered, and scattered
   }
   if (l.ep > 1 && l.overlap_ep == 0 && l.expert_exchange == ExpertExchange::kAllToAll) {
-    const double token = static_cast<double>(l.routed_tokens()) * model_.hidden * expert_load(model_, l).busiest;
+    const double token = static_cast<double>(l.routed_tokens()) * model_.hidden;  // of mean load
     const std::uint32_t stride = l.expert_tensor(), copies = l.tp * l.cp * l.dp / (stride * l.ep);
     const double words = token * model_.moe.per_token;
     const double there = time(Collective::kAllToAll, words * l.dispatch_bytes - 1, l.ep, stride, copies);

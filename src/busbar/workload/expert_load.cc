@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <numeric>
 
 #include "busbar/base/normal.h"
 
@@ -18,25 +19,48 @@ double excess_over(double capacity, double deviation) {
   return deviation * (density - z * above);
 }
 
+/// Standard deviation of the load of one expert.
+double expert_deviation(const ModelSpec& m, const LayoutSpec& l) {
+  const ExpertSpec& e = m.moe;
+  if (l.expert_skew <= 0) return 0;
+  // A fair router gives each expert T k / E tokens with the variance of that count; skew 0 is forced balance.
+  const double tokens = static_cast<double>(l.routed_tokens()) * l.ep * l.expert_tensor();
+  return std::sqrt(l.expert_skew * l.expert_skew + e.experts / (tokens * e.per_token));
+}
+
+double rank_deviation(const ModelSpec& m, const LayoutSpec& l) {
+  return l.ep > 1 ? expert_deviation(m, l) / std::sqrt(m.moe.experts / l.ep) : 0;
+}
+
+double capped(double load, const LayoutSpec& l) {
+  return l.expert_capacity > 0 ? std::min(load, l.expert_capacity) : load;
+}
+
 }  // namespace
 
 ExpertLoad expert_load(const ModelSpec& m, const LayoutSpec& l) {
   const ExpertSpec& e = m.moe;
   ExpertLoad out;
   if (e.experts == 0) return out;
-  // A fair router gives each expert T k / E tokens with the variance of that count; skew 0 is forced balance.
-  const double tokens = static_cast<double>(l.routed_tokens()) * l.ep * l.expert_tensor();
-  const double noise = e.experts / (tokens * e.per_token);
-  const double expert = l.expert_skew <= 0 ? 0 : std::sqrt(l.expert_skew * l.expert_skew + noise);
-  const double rank = expert / std::sqrt(e.experts / l.ep);
-  if (l.ep > 1 && rank > 0) {
-    out.busiest = 1 + rank * expected_maximum(l.ep);
-    out.busiest_p90 = 1 + rank * normal_quantile(std::pow(0.9, 1.0 / l.ep));
+  const double rank = rank_deviation(m, l);
+  if (rank > 0) {
+    out.busiest = capped(1 + rank * expected_maximum(l.ep), l);
+    out.busiest_p90 = capped(1 + rank * normal_quantile(std::pow(0.9, 1.0 / l.ep)), l);
+  } else {
+    out.busiest = out.busiest_p90 = capped(1, l);
   }
-  if (l.expert_capacity <= 0) return out;
-  out.dropped = excess_over(l.expert_capacity, expert);
-  out.busiest = std::min(out.busiest, l.expert_capacity);
-  out.busiest_p90 = std::min(out.busiest_p90, l.expert_capacity);
+  if (l.expert_capacity > 0) out.dropped = excess_over(l.expert_capacity, expert_deviation(m, l));
+  return out;
+}
+
+std::vector<double> rank_loads(const ModelSpec& m, const LayoutSpec& l) {
+  std::vector<double> out(l.ep, capped(1, l));
+  const double rank = m.moe.experts == 0 ? 0 : rank_deviation(m, l);
+  if (rank == 0) return out;
+  std::uint32_t stride = l.ep * 2 / 5 + 1;  // about the golden section: neighbours get distant places in the order
+  while (std::gcd(stride, l.ep) != 1) ++stride;
+  for (std::uint32_t i = 0; i < l.ep; ++i)
+    out[std::uint64_t{i} * stride % l.ep] = capped(1 + rank * normal_quantile((i + 0.625) / (l.ep + 0.25)), l);
   return out;
 }
 

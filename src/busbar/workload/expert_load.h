@@ -1,6 +1,8 @@
 // How unequal the loads of experts are: the slowest rank of an EP group, and tokens that find an expert full.
 #pragma once
 
+#include <vector>
+
 #include "busbar/workload/layout.h"
 #include "busbar/workload/model.h"
 
@@ -15,5 +17,10 @@ struct ExpertLoad {
   double dropped = 0;      ///< share of copies of tokens that an expert of LayoutSpec::expert_capacity has no place for
 };
 ExpertLoad expert_load(const ModelSpec& model, const LayoutSpec& layout);
+
+/// Loads of the ranks of an EP group by member, in the mean over exchanges: the expected first, second, ... of EP
+/// normals (Blom), in a fixed order that keeps busy ranks apart. The largest is `busiest`; without capacity their mean
+/// is 1.
+std::vector<double> rank_loads(const ModelSpec& model, const LayoutSpec& layout);
 
 }  // namespace busbar

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <set>
+#include <vector>
 
 #include "busbar/base/id.h"
 #include "busbar/base/random.h"
@@ -55,11 +57,52 @@ TEST(Experts, TokensTravelToTheirExpertsAndBackForwardAndBackward) {
   EXPECT_EQ(all_to_all(), 3.5 * once);
   l.recompute = Recompute::kFull;  // the forward pass runs once more
   EXPECT_EQ(all_to_all(), 5 * once);
-  l = expert_layout(2, 8, 4);
-  l.expert_skew = 0.4;  // the busiest rank sends and receives more
-  EXPECT_NEAR(all_to_all() / (4 * once), expert_load(small_experts(), l).busiest, 1e-5);
   l = expert_layout(2, 8, 1);  // every rank has all experts of its TP group: nothing is exchanged
   EXPECT_EQ(all_to_all(), 0);
+}
+
+// A rank that is loaded 1.2 times receives 1.2 times as much from each other, and sends as much back. Gradients go the
+// same two ways. What all send is what mean loads send.
+TEST(Experts, UnevenLoadsTravelByTheMatrixOfTheirPairs) {
+  LayoutSpec l = expert_layout(1, 16, 8);
+  l.expert_skew = 0.4;
+  const std::vector<double> loads = rank_loads(small_experts(), l);
+  const Program p = build_program(small_experts(), l, flat_kernels()).value();
+  std::vector<int> seen(2);
+  for (const Op& o : expanded(p).ops) {
+    if (o.kind != OpKind::kCollective || o.cls != OpClass::kEp) continue;
+    const CollectiveCall& c = p.calls[index(o.call)];
+    ASSERT_EQ(c.op, Collective::kAllToAllV);
+    const bool back =
+        c.pairs.count(8, 0, 1) == c.pairs.count(8, 0, 2) && c.pairs.count(8, 0, 1) != c.pairs.count(8, 1, 0);
+    ++seen[back ? 1 : 0];
+    std::uint32_t most = 0;
+    for (std::uint32_t i = 0; i < 8; ++i) {
+      std::uint32_t sent = 0;
+      for (std::uint32_t j = 0; j < 8; ++j) {
+        sent += c.pairs.count(8, i, j);
+        EXPECT_NEAR(c.pairs.count(8, i, j) / 256.0, loads[back ? i : j], 0.002);
+      }
+      most = std::max(most, sent);
+    }
+    const double mean = 1024 * 2 * 1024 * 2.0;  // tokens x copies x hidden x bytes
+    EXPECT_NEAR(static_cast<double>(count(c.bytes)) / mean, most / (8 * 256.0), 1e-6);
+  }
+  EXPECT_EQ(seen[0], seen[1]);
+  EXPECT_EQ(seen[0], 2 * 7 * 2);
+}
+
+TEST(Experts, LoadsOfRanksHaveTheMeanAndTheLargestOfTheirDistribution) {
+  LayoutSpec l = expert_layout(1, 16, 8);
+  l.expert_skew = 0.3;
+  const auto loads = [&] { return rank_loads(small_experts(), l); };
+  const std::vector<double> all = loads();
+  EXPECT_NEAR(std::accumulate(all.begin(), all.end(), 0.0) / 8, 1, 1e-12);
+  EXPECT_NEAR(*std::max_element(all.begin(), all.end()), expert_load(small_experts(), l).busiest, 1e-12);
+  l.expert_capacity = 1.05;
+  EXPECT_DOUBLE_EQ(std::ranges::max(loads()), 1.05);
+  l.expert_skew = 0;
+  EXPECT_EQ(loads(), std::vector<double>(8, 1));
 }
 
 // Distinct nodes of k choices among n: n (1 - (1 - 1/n)^k). What stays on the sender's node counts in the all-to-all's

@@ -1,6 +1,8 @@
 // The half of a layer with routed experts: tokens go to the ranks of their experts and come back.
 #include <algorithm>
 #include <cmath>
+#include <utility>
+#include <vector>
 
 #include "busbar/workload/expert_load.h"
 #include "busbar/workload/internal/rank_groups.h"
@@ -21,6 +23,37 @@ constexpr double kDuringCompute = 1.25;
 // 0.94.
 constexpr double kTokenRate = 0.82;
 
+// Exchanges are laid pair by pair where the loads of experts differ, in groups of so many ranks at most and if the
+// whole machine has at most so many pairs: a step of 4,096 pairs takes 0.4 s of a processor. All pairs of larger ones
+// have the bytes of the busiest rank.
+constexpr std::size_t kMostUneven = 64, kMostPairs = 4096;
+constexpr double kMeanChunks = 256;  // of a pair, in the mean: loads count in steps of 0.4 %
+
+/// One call where ranks have experts with these loads: each member sends to the ranks of its tokens' experts, or back.
+/// `bytes` is what a rank of mean load sends.
+CollectiveCall uneven_call(const std::vector<double>& loads, bool back, double bytes, GroupFamily groups) {
+  const auto chunks = [](double load) { return static_cast<std::uint32_t>(std::lround(load * kMeanChunks)); };
+  std::vector<std::uint32_t> begin{0};
+  std::uint32_t most = 0;  // chunks of the busiest sender
+  for (const double own : loads) {
+    const std::uint32_t before = begin.back();
+    for (const double other : loads) begin.push_back(begin.back() + chunks(back ? own : other));
+    most = std::max(most, begin.back() - before);
+  }
+  const double mean = kMeanChunks * static_cast<double>(loads.size());
+  CollectiveCall c =
+      auto_call(Collective::kAllToAllV, static_cast<std::uint64_t>(bytes * most / mean), std::move(groups));
+  c.pairs.begin = std::move(begin);
+  return c;
+}
+
+/// The mean loads of nodes of `near` consecutive ranks.
+std::vector<double> node_loads(const std::vector<double>& ranks, std::uint32_t near) {
+  std::vector<double> out(ranks.size() / near);
+  for (std::size_t i = 0; i < out.size() * near; ++i) out[i / near] += ranks[i] / near;
+  return out;
+}
+
 /// Places (nodes, ranks) that have an expert of one token, expected: n (1 - (1 - 1/n)^k) for k choices among n.
 double places_of_token(const ModelSpec& m, double n) { return n * (1 - std::pow(1 - 1 / n, m.moe.per_token)); }
 
@@ -28,11 +61,11 @@ double places_of_token(const ModelSpec& m, double n) { return n * (1 - std::pow(
 
 void StageWriter::prepare_expert_calls(std::uint32_t scale_up_gpus) {
   if (model_.moe.experts == 0) return;
-  // The busiest rank receives more than the mean, and all wait for it.
-  const double token = static_cast<double>(layout_.routed_tokens()) * model_.hidden *
-                       expert_load(model_, layout_).busiest * (1 + (kDuringCompute - 1) * layout_.overlap_ep);
-  const auto bytes = [&](double copies, double per_element) {
-    return static_cast<std::uint64_t>(token * copies * per_element);
+  const double token =
+      static_cast<double>(layout_.routed_tokens()) * model_.hidden * (1 + (kDuringCompute - 1) * layout_.overlap_ep);
+  const double busiest = expert_load(model_, layout_).busiest;
+  const auto bytes = [&](double copies, double per_element) {  // all wait for the busiest rank
+    return static_cast<std::uint64_t>(token * busiest * copies * per_element);
   };
   const double copies = model_.moe.per_token, there = layout_.dispatch_bytes;
   const NodeGroups groups = expert_node_groups(layout_, stage_, scale_up_gpus);
@@ -41,16 +74,24 @@ void StageWriter::prepare_expert_calls(std::uint32_t scale_up_gpus) {
   const std::uint32_t chosen = model_.moe.most_nodes == 0 ? nodes : std::min(nodes, model_.moe.most_nodes);
   const double ranks =  // one copy for each
       places_of_token(model_, static_cast<double>(chosen) * near) / (near > 1 ? kTokenRate : 1);
+  const auto by_pair = [&](std::size_t members) {
+    return busiest > 1 && members <= kMostUneven && members * layout_.ranks() <= kMostPairs;
+  };
+  const auto exchange = [&](double sent, const std::vector<double>& loads, const GroupFamily& members) {
+    const auto one = [&](bool back, double per_element) {
+      return by_pair(loads.size()) ? out_.intern(uneven_call(loads, back, token * sent * per_element, members))
+                                   : call(Collective::kAllToAll, bytes(sent, per_element), members);
+    };
+    ep_dispatch_ = one(false, there);
+    ep_gradient_ = one(false, kWord);
+    ep_combine_ = one(true, kWord);
+  };
   if (per_place && nodes > 1 && near > 1) {
-    const double reached = places_of_token(model_, chosen);
-    ep_dispatch_ = call(Collective::kAllToAll, bytes(reached, there), groups.across);
-    ep_combine_ = call(Collective::kAllToAll, bytes(reached, kWord), groups.across);
+    exchange(places_of_token(model_, chosen), node_loads(rank_loads(model_, layout_), near), groups.across);
     ep_fan_out_ = call(Collective::kAllToAll, bytes(ranks, there), groups.inside);
     ep_fan_in_ = call(Collective::kAllToAll, bytes(ranks, kWord), groups.inside);
   } else if (layout_.ep > 1) {
-    const double sent = per_place ? ranks : copies;
-    ep_dispatch_ = call(Collective::kAllToAll, bytes(sent, there), expert_groups(layout_, stage_));
-    ep_combine_ = call(Collective::kAllToAll, bytes(sent, kWord), expert_groups(layout_, stage_));
+    exchange(per_place ? ranks : copies, rank_loads(model_, layout_), expert_groups(layout_, stage_));
   }
   if (layout_.expert_tensor() > 1) {
     const GroupFamily sharing = expert_tensor_groups(layout_, stage_);
@@ -110,7 +151,7 @@ void StageWriter::backward_experts(std::uint32_t layer) {
                       out = chunk_->plan.tensor(layer, TensorPart::kMlpOut);
   compute(Label::kCollectBack, t.collect_back);
   await_again(out);
-  expert_exchange(Label::kDispatchGradient, ep_combine_, ep_fan_in_);
+  expert_exchange(Label::kDispatchGradient, ep_gradient_, ep_fan_in_);
   expert_tensor(Label::kGatherTokens, ep_gather_);
   compute(Label::kExpertsBack, t.out_dgrad + t.middle_back + t.in_dgrad + (splits ? Duration{} : t.weights()));
   expert_tensor(Label::kScatterTokens, ep_scatter_);

@@ -165,7 +165,8 @@ class StageWriter {
   CallId cp_exchange_ = kNone<CallId>, cp_exchange_back_ = kNone<CallId>;      // ring, one piece
   CallId cp_gather_ = kNone<CallId>, cp_scatter_ = kNone<CallId>;              // all-gather
   CallId cp_to_heads_ = kNone<CallId>, cp_to_pieces_ = kNone<CallId>;          // all-to-all: Q, K, V; the output
-  CallId ep_dispatch_ = kNone<CallId>, ep_combine_ = kNone<CallId>;            // all-to-all; gradients: as combine
+  CallId ep_dispatch_ = kNone<CallId>, ep_gradient_ = kNone<CallId>;           // to the experts: tokens, gradients
+  CallId ep_combine_ = kNone<CallId>;                                          // back from them: results, gradients
   CallId ep_fan_out_ = kNone<CallId>, ep_fan_in_ = kNone<CallId>;              // at the same time, inside a node
   CallId ep_gather_ = kNone<CallId>, ep_scatter_ = kNone<CallId>;              // of the ranks that share each expert
   CallId tp_loss_ = kNone<CallId>, send_next_ = kNone<CallId>, send_previous_ = kNone<CallId>;
