@@ -146,6 +146,15 @@ class Pages(unittest.TestCase):
         self.assertGreater(self.browser.run("Math.min(...[...document.querySelectorAll('details:not(.screen)')]"
                                             ".map(d => d.getBoundingClientRect().height))"), 60)
 
+    def test_on_paper_it_takes_two_sheets_and_an_appendix(self):
+        self.browser.open(self.paths["step"], media="print")
+        paper = {"paperWidth": 8.27, "paperHeight": 11.69, "preferCSSPageSize": True}
+        pdf = base64.b64decode(self.browser.call("Page.printToPDF", **paper)["data"])
+        self.assertLessEqual(int(re.search(rb"/Count (\d+)", pdf)[1]), 5)
+        self.browser.run("for (const e of document.querySelectorAll('h2.new, h2.new ~ *')) e.remove()")
+        pdf = base64.b64decode(self.browser.call("Page.printToPDF", **paper)["data"])
+        self.assertLessEqual(int(re.search(rb"/Count (\d+)", pdf)[1]), 2)
+
     def test_the_script_is_the_one_that_the_policy_names(self):
         text = self.paths["step"].read_text(encoding="utf-8")
         script = re.search(r"<script>(.*?)</script>", text, re.DOTALL)[1]

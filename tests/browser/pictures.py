@@ -16,8 +16,6 @@ import chromium
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGES = {  # name: words of the command, height in px
     "step": (["train", "examples/llama3-70b-512xh100.yaml"], 1150),
-    "beside": (["train", "examples/llama3-70b-512xh100.yaml", "--beside", "cluster=dgx-b200:64", "--beside",
-                "fabric=roce-100g-rail"], 1000),
     "collective": (["collective", "dgx-h100:2", "all_reduce"], 900),
     "machine": (["topo", "gb200-nvl72"], 1000),
 }
@@ -26,7 +24,7 @@ WIDTH = 1180
 
 def picture(browser, path, height):
     clip = {"x": 0, "y": 0, "width": WIDTH, "height": height, "scale": 1}
-    path.write_bytes(base64.b64decode(browser.call("Page.captureScreenshot", format="png", clip=clip,
+    path.write_bytes(base64.b64decode(browser.call("Page.captureScreenshot", format="webp", quality=75, clip=clip,
                                                    captureBeyondViewport=True)["data"]))
 
 
@@ -39,14 +37,14 @@ def main():
             page = pathlib.Path(folder) / "page.html"
             subprocess.run([busbar, *words, "--html", str(page)], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
             browser.open(page, WIDTH, height)
-            browser.run("for (const e of document.querySelectorAll('.command')) e.textContent = 'busbar ' + "
+            browser.run("for (const e of document.querySelectorAll('.command code')) e.textContent = 'busbar ' + "
                         + json.dumps(" ".join(words) + " --html page.html"))
-            picture(browser, out / (name + ".png"), height)
+            picture(browser, out / (name + ".webp"), height)
         server = subprocess.Popen([busbar, "explore", "--json"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         browser.open(json.loads(server.stdout.readline())["address"], WIDTH, 900)
         browser.run("new Promise(done => { const look = () => document.getElementById('frame').hidden ? "
                     "setTimeout(look, 50) : setTimeout(done, 500); look(); })")
-        picture(browser, out / "explore.png", 1500)
+        picture(browser, out / "explore.webp", 1500)
         server.communicate(timeout=60)
 
 
