@@ -93,7 +93,7 @@ Json bound_to_json(const Bound& b, const Topology& t) {
 
 std::string bound_to_text(const Bound& b, const Topology& t) {
   if (b.link == kNone<LinkId>) return "nothing: no data is sent";
-  return fmt::format("the {} of {} ({}), phase {}", word(b.kind), link_class_name(b.link, t), t.name(b.link), b.phase);
+  return fmt::format("the {} of {} ({})", word(b.kind), link_class_name(b.link, t), t.name(b.link));
 }
 
 std::string bound_in_short(const Bound& b, const Topology& t) {

@@ -51,7 +51,7 @@ std::string inputs_hash(const CommonOptions& o, std::string_view read = {});
 Json bound_to_json(const Bound& bound, const Topology& topology);
 /// The usual name of a link: its part, or its kind.
 std::string link_class_name(LinkId link, const Topology& topology);
-/// "the bandwidth of ndr 4x (node0.nic3->leaf3), phase ring all-gather"; in short: "bandwidth, ndr 4x".
+/// "the bandwidth of ndr 4x (node0.nic3->leaf3)"; in short: "bandwidth, ndr 4x".
 std::string bound_to_text(const Bound& bound, const Topology& topology);
 std::string bound_in_short(const Bound& bound, const Topology& topology);
 
