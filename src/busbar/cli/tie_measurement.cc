@@ -35,11 +35,11 @@ Distance distance_of(const GroupFamily& g) {
   return {g.size(), axes[0].actor_stride};
 }
 
-struct Place {
+struct GroupPlace {
   std::uint32_t nodes = 1, per_node = 1;
 };
 
-Place place_of(const GroupFamily& g, const Topology& t) {
+GroupPlace place_of(const GroupFamily& g, const Topology& t) {
   std::vector<BlockId> blocks;
   for (std::uint32_t m = 0; m < g.size(); ++m) blocks.push_back(t.block_of(t.gpus()[g.actor(0, m)]));
   const auto first = static_cast<std::uint32_t>(std::count(blocks.begin(), blocks.end(), blocks[0]));
@@ -110,7 +110,7 @@ TieMeasurement measure_products(const std::string& best, const std::string& othe
 }
 
 std::string words_of_call(const CollectiveCall& c, const Topology& t) {
-  const Place at = place_of(c.groups, t);
+  const GroupPlace at = place_of(c.groups, t);
   const std::string where = at.nodes > 1 ? fmt::format(" in {} nodes", at.nodes) : " of a node";
   return fmt::format("{} of {} over {} GPUs{}", name_of(c.op), format_size(static_cast<double>(count(c.bytes))),
                      c.groups.size(), where);
