@@ -25,6 +25,7 @@ button{font:inherit;font-size:.875rem;color:var(--ink);background:var(--soft);bo
 .bar{position:relative;display:flex;height:34px;border:1px solid var(--rule);border-radius:3px;overflow:hidden;background:var(--soft)}
 .bar i{flex:none;height:100%}
 button[hidden]{display:none}
+#long-table td{min-width:0;padding-right:18px}#long-table button{padding:1px 10px}
 #frame{width:100%;border:0;display:block;margin-top:8px}
 .buttons{display:flex;flex-wrap:wrap;gap:10px;align-items:center;margin:0 0 12px}.line{margin:0 0 12px}
 )";
