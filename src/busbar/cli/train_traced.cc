@@ -24,6 +24,21 @@ bool same_ranks(const GroupFamily& groups, const std::vector<std::uint32_t>& mem
   return false;
 }
 
+/// What a reader must know of the rank: parts are predicted for one stage.
+std::string stage_note(const TrainRun& run, std::uint32_t rank) {
+  const std::uint32_t critical = index(run.step.critical_role);
+  for (std::uint32_t s = 0; s < run.layout.pp && run.layout.pp > 1; ++s) {
+    const GroupFamily& ranks = run.program.roles[s].ranks;
+    for (std::uint32_t m = 0; m < ranks.size(); ++m)
+      if (ranks.actor(0, m) == rank && s != critical)
+        return fmt::format(
+            "rank {} is on stage {}, and the predicted parts are those of stage {}; a trace of rank {} "
+            "compares better",
+            rank, s, critical, run.program.roles[critical].ranks.actor(0, 0));
+  }
+  return "";
+}
+
 /// Kernels of NCCL that only send and receive may be an all-to-all.
 bool same_kind(const TracedCollective& c, Collective op) {
   if (c.op) return *c.op == op || (*c.op == Collective::kAllToAll && op == Collective::kAllToAllV);
@@ -134,6 +149,7 @@ Result<TracedStepGap> read_traced(const TrainRun& run, const std::string& path) 
   out.parts = parts_of(out.steps, run);
   out.calls = calls_of(out.trace, purposes, run);
   out.trace.kernels.clear();
+  if (std::string note = stage_note(run, out.trace.rank); !note.empty()) out.trace.notes.push_back(std::move(note));
   return out;
 }
 
@@ -175,8 +191,7 @@ std::vector<Table> traced_tables(const TracedStepGap& g) {
                {"predicted mean (us)"}}};
   for (const TracedCalls& c : g.calls)
     calls.rows.push_back({name_of(c.cls), c.what, format_number(c.times), format_number(c.predicted_times),
-                          c.times > 0 ? format_number(c.mean_us) : "-",
-                          c.times > 0 ? format_number(c.fastest_us) : "-",
+                          c.times > 0 ? format_number(c.mean_us) : "-", c.times > 0 ? format_number(c.fastest_us) : "-",
                           c.predicted_us > 0 ? format_number(c.predicted_us) : "-"});
   calls.note = "A kernel of NCCL also waits for the last rank: the fastest of them waits least.";
   return {std::move(parts), std::move(calls)};
