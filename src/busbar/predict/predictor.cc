@@ -61,8 +61,14 @@ Result<std::unique_ptr<Predictor>> Predictor::make(Cluster machine, std::vector<
   const RoutingPolicy routing = p.engine == "packet" ? RoutingPolicy::kSpray : cluster.routing;
   const bool pxn = gpus.empty() || has_pxn(settings, cluster.topology, gpus);
   out->router_ = std::make_unique<Router>(cluster.topology, routing, cluster.seed, pxn);
-  if (p.host_memory)
-    for (std::size_t r = 0, all = gpus.size(); r < all; ++r) gpus.push_back(nearest_memory(*out->router_, gpus[r]));
+  for (std::size_t r = 0, all = p.host_memory ? gpus.size() : 0; r < all; ++r) {
+    gpus.push_back(nearest_memory(*out->router_, gpus[r]));
+    if (gpus.back() == kNone<DeviceId>)
+      return Error{
+          ErrorCode::kUnreachable,
+          fmt::format("no live path from {} to host memory, where it offloads to", cluster.topology.name(gpus[r])),
+          {}};
+  }
   out->placement_ = std::make_unique<Placement>(*out->router_, gpus);
   settings.nvls = settings.nvls && p.nvls;
   settings.shortcuts = p.shortcuts;
