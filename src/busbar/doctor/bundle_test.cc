@@ -53,6 +53,13 @@ TEST(Redaction, KeepsNetworksAndWidthsOfIdentifiers) {
   EXPECT_THAT(redacted_line("fe80:0000:0000:0000:9a03:9bff:fea1:b2c3"), testing::StartsWith("fe80:0000:0000:0000:"));
 }
 
+TEST(Redaction, KeepsPathsOfTheKernelWhereAHostHasTheNameOfAFolder) {
+  Redaction redaction("salt");
+  redaction.add_host("vm");
+  EXPECT_EQ(redaction.redact("/proc/sys/vm/nr_hugepages:0"), "/proc/sys/vm/nr_hugepages:0");
+  EXPECT_NE(redaction.redact("/proc/sys/kernel/hostname:vm"), "/proc/sys/kernel/hostname:vm");
+}
+
 TEST(Redaction, RemovesSerialNumbersAndSecrets) {
   EXPECT_THAT(redacted_line("    Serial Number                         : 1652923012345"), Not(HasSubstr("1652")));
   EXPECT_THAT(redacted_line("HF_TOKEN=hf_abcdef"), Not(HasSubstr("abcdef")));

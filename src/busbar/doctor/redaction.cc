@@ -169,6 +169,10 @@ std::string Redaction::redact(std::string_view line) const {
   if (const std::size_t at = secret_in(line); at != line.npos)
     return std::string(line.substr(0, at)) + fmt::format(" removed-{:06x}", code(line.substr(at)) & 0xffffff);
   std::string out;
+  if (line.starts_with("/proc/") || line.starts_with("/sys/")) {  // folders such as vm are names of hosts, too
+    out = line.substr(0, line.find(':'));
+    line.remove_prefix(out.size());
+  }
   for (std::size_t at = 0; at < line.size();) {
     const std::size_t begin = std::min(line.find_first_of(kTokenLetters, at), line.size());
     out += line.substr(at, begin - at);
