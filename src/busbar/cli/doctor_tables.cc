@@ -95,8 +95,9 @@ Json to_json(const JudgedTable& t) {
 }
 
 void add_tables(Document& d, const std::vector<JudgedTable>& tables) {
-  Document low{"", "", {}};
-  for (const JudgedTable& t : tables) add_table(table_fails(t) ? low : d, t);
+  Document low{"", "", {}}, others{"", "", {}};
+  for (const JudgedTable& t : tables) add_table(table_fails(t) ? low : others, t);
+  d.blocks.insert(d.blocks.begin() + 1, others.blocks.begin(), others.blocks.end());
   d.blocks.insert(d.blocks.begin(), low.blocks.begin(), low.blocks.end());
 }
 

@@ -31,7 +31,7 @@ Result<std::vector<JudgedTable>> judge_tables(const Evidence& evidence, const Co
 bool table_fails(const JudgedTable& table);
 
 Json to_json(const JudgedTable& table);
-/// Tables that are low come first, others last.
+/// Tables that are low come first, others after the summary. Pre: the document begins with a summary.
 void add_tables(Document& document, const std::vector<JudgedTable>& tables);
 
 }  // namespace busbar
