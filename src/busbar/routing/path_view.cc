@@ -300,7 +300,9 @@ DeviceId nearest_memory(const Router& router, DeviceId gpu) {
       continue;
     double hops = 0;
     for (const LinkShare& l : links) hops += l.share;
-    if (hops < fewest - 0.5) fewest = hops, best = d;
+    const bool own =
+        best != kNone<DeviceId> && hops < fewest + 0.5 && t.numa(d) == t.numa(gpu) && t.numa(best) != t.numa(gpu);
+    if (hops < fewest - 0.5 || own) fewest = hops, best = d;
   }
   return best;
 }

@@ -9,6 +9,7 @@
 
 #include "busbar/base/id.h"
 #include "busbar/engine/flow/flow_list_run.h"
+#include "busbar/routing/path_view.h"
 
 namespace busbar {
 namespace {
@@ -29,7 +30,6 @@ class ServerRun {
     std::vector<DeviceId> cabled;
     for (std::uint32_t p = 0; p < block.device_count; ++p) {
       const auto d = static_cast<DeviceId>(block.first_device + p);
-      if (t_.kind(d) == DeviceKind::kNuma) memories_.push_back(d);
       if (path.drives && t_.kind(d) == DeviceKind::kNvme) ends_.push_back(d);
       if (!path.drives && t_.kind(d) == DeviceKind::kNic) (router.has_cable(d) ? cabled : ends_).push_back(d);
     }
@@ -50,11 +50,11 @@ class ServerRun {
       list.after.close_row();
     };
     for (const SavingRank& w : writers_) {
-      const std::vector<DeviceId> near = nearest(w.gpu, memories_);
-      const bool staged = !near.empty() && (way == SavingWay::kCopy || !path_.direct);
-      if (staged) add(w.gpu, near.front(), w.bytes);
+      const DeviceId near = nearest_memory(router_, w.gpu);
+      const bool staged = near != kNone<DeviceId> && (way == SavingWay::kCopy || !path_.direct);
+      if (staged) add(w.gpu, near, w.bytes);
       if (way == SavingWay::kCopy) continue;
-      const DeviceId from = staged ? near.front() : w.gpu;
+      const DeviceId from = staged ? near : w.gpu;
       const std::vector<DeviceId> to = nearest(from, ends_);
       for (const DeviceId d : to) add(from, d, w.bytes / static_cast<double>(to.size()));
     }
@@ -87,7 +87,7 @@ class ServerRun {
   const Topology& t_;
   const CheckpointPath& path_;
   const std::vector<SavingRank>& writers_;
-  std::vector<DeviceId> ends_, memories_;
+  std::vector<DeviceId> ends_;
 };
 
 }  // namespace

@@ -62,6 +62,13 @@ TEST(Checkpoint, GpudirectStorageIsNeverSlower) {
   }
 }
 
+// NUMA nodes of two channels: pairs of GPUs fill the uplink of their PCIe switch, not the memory of one node.
+TEST(Checkpoint, EachGpuCopiesToTheMemoryOfItsOwnNumaNode) {
+  const CheckpointTimes t = times_on("dgx-a100", std::vector<double>(8, 7e9), {});
+  EXPECT_LT(t.copy_s, 28e9 / 51.2e9);
+  EXPECT_EQ(t.copy_link.find("numa"), std::string::npos) << t.copy_link;
+}
+
 TEST(Checkpoint, EqualServersTakeAsLongAsOne) {
   const std::vector<double> bytes(8, 4e9), twice(16, 4e9);
   EXPECT_EQ(times_on("dgx-h100", bytes, {}).save_s, times_on("dgx-h100:2", twice, {}).save_s);
