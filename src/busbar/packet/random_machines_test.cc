@@ -2,6 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "busbar/base/random.h"
 #include "busbar/base/text.h"
@@ -81,13 +84,15 @@ struct RandomMachine {
   const Router router;
   FlowList list;
 
-  /// `most`: bytes of a flow.
-  RandomMachine(MachineKind k, RandomStream& random, std::uint32_t most)
+  /// `most`: bytes of a flow. `incast`: one flow in three goes to the first GPU.
+  RandomMachine(MachineKind k, RandomStream& random, std::uint32_t most, bool incast = true)
       : kind(k), topology(random_topology(k, random)), router(topology, RoutingPolicy::kStatic) {
     const auto all = static_cast<std::uint32_t>(topology.gpus().size());
     const std::uint32_t flows = all + random.below(all);
     for (std::uint32_t f = 0; f < flows; ++f) {
-      const std::uint32_t from = random.below(all), to = (from + 1 + random.below(all - 1)) % all;
+      const std::uint32_t from = random.below(all);
+      const std::uint32_t to =
+          incast && random.below(3) == 0 && from != 0 ? 0 : (from + 1 + random.below(all - 1)) % all;
       const DeviceId a = topology.gpus()[from], b = topology.gpus()[to];
       if (k != MachineKind::kGpuTorus && topology.block_of(a) == topology.block_of(b)) continue;  // no link joins them
       list.flows.push_back({a, b, router.nearest_nic(a, 0), router.nearest_nic(b, 0), Bytes{1 + random.below(most)},
@@ -154,18 +159,24 @@ constexpr PacketBalance kEveryBalance[] = {PacketBalance::kEcmp, PacketBalance::
                                            PacketBalance::kFlowlet};
 
 TEST(RandomMachines, ConservePackets) {
+  std::uint64_t drops = 0, trims = 0;
   for (std::uint32_t seed = 1; seed <= 144; ++seed) {
     SCOPED_TRACE(seed);
     RandomStream random(seed, "machines");
     const RandomMachine m(kMachineKinds[seed % 8], random, 1u << (10 + random.below(9)));
     PacketOptions o{kEveryTransport[seed % 9], kEveryBalance[random.below(4)], seed};
+    if (!is_lossless(o.transport) && random.below(2) == 0) o.settings = {read_packet_setting("queue", "17kB").value()};
     const Result<PacketResult> r = run_packet_list(m.router, m.list, o);
     ASSERT_TRUE(r.ok()) << r.error().message;
     expect_conserved(m, *r, o.transport);
+    drops += r->drops;
+    trims += r->trims;
     if (is_lossless(o.transport)) EXPECT_EQ(r->drops + r->trims, 0u);
     o.threads = 2 + seed % 3;
     EXPECT_EQ(run_packet_list(m.router, m.list, o)->digest, r->digest) << o.threads;
   }
+  EXPECT_GT(drops, 0u);
+  EXPECT_GT(trims, 0u);
 }
 
 /// Small buffers on machines with circles: every run ends, or names links that follow each other around a circle.
@@ -174,7 +185,7 @@ TEST(RandomMachines, DeadlockOnlyAroundACircleThatIsNamed) {
   for (std::uint32_t seed = 1; seed <= 24; ++seed) {
     SCOPED_TRACE(seed);
     RandomStream random(seed, "circles");
-    const RandomMachine m(seed % 2 == 0 ? MachineKind::kRing : MachineKind::kTorus, random, 1u << 21);
+    const RandomMachine m(seed % 2 == 0 ? MachineKind::kRing : MachineKind::kTorus, random, 1u << 21, false);
     PacketOptions o{seed % 3 == 0 ? PacketTransport::kIb : PacketTransport::kRoce, PacketBalance::kEcmp, seed};
     o.settings = {seed % 3 == 0 ? read_packet_setting("credit_buffer", "9kB").value()
                                 : read_packet_setting("pause_above", "9kB").value()};
