@@ -35,7 +35,7 @@ constexpr std::uint32_t mix32(std::uint32_t x) {
 
 inline constexpr std::uint32_t kFlowletPlaces = 1024;  ///< per switch; a power of two
 /// From so many wires on, ports and packets do not fit into a core's cache (1 MiB) and are prefetched.
-inline constexpr std::uint32_t kLarge = 1024;
+inline constexpr std::uint32_t kManyWires = 1024;
 inline constexpr std::uint32_t kFaultEvents = 5;  ///< sources of events per fault
 
 /// `Hosts` provides: leg(flow, back); foresee(packet), which prefetches what deliver() will need; deliver(id, now);
@@ -244,7 +244,7 @@ Network<Hosts>::Network(const Wiring& wiring, Pool& pool, EventQueue& events, co
 template <class Hosts>
 void Network<Hosts>::foresee() {
   const auto wires = static_cast<std::uint32_t>(ports_.size());
-  if (wires < kLarge) return;
+  if (wires < kManyWires) return;
   if (const std::uint32_t w = events_.ahead(7); w < wires) __builtin_prefetch(&ports_[w], 1);
   if (const std::uint32_t w = events_.ahead(5); w < wires) {
     const Port& o = ports_[w];
