@@ -83,6 +83,16 @@ Facts goodput_facts(const GoodputRun& r) {
                   share_text(r.shares.restart), share_text(r.shares.rework));
   if (r.usd_per_hour > 0) lost_text += fmt::format("; {} a day", dollars(lost * r.usd_per_hour * kHoursInDay));
   add("lost", lost_text);
+  if (const SpareCubes& c = r.cubes; c.cubes > 0) {
+    std::string event = fmt::format(
+        "{} a day: {} to switch the optical ways to a spare cube, {} for the links to start again, {} in all with "
+        "detection, restart and work again",
+        format_number(c.per_day, 2), format_duration(c.switching_s), span_text(c.initialisation_s),
+        span_text(c.event_s));
+    if (r.usd_per_hour > 0) event += fmt::format(", {} each", dollars(c.event_s / kSecondsInHour * r.usd_per_hour));
+    add("a cube fails", event);
+    add("spare cubes", fmt::format("{} beside the {} of the job suffice 99 % of the time", c.spares, c.cubes));
+  }
   const double servers = static_cast<double>(r.parts[static_cast<std::size_t>(FailingPart::kServer)]);
   add("spare servers",
       fmt::format("{} ({} %) suffice 99 % of the time; {} are in repair on average", r.spares,
@@ -129,6 +139,15 @@ void add_goodput(const GoodputRun& r, Json& j) {
   j["recovery_s"] = {{"detect", r.detect_s}, {"restart", r.restart_s}, {"load", c.load_s()}};
   j["spare_servers"] = r.spares;
   j["servers_in_repair"] = r.in_repair;
+  j["spare_cubes"] = nullptr;
+  if (const SpareCubes& c = r.cubes; c.cubes > 0)
+    j["spare_cubes"] = {{"cubes", c.cubes},
+                        {"spares", c.spares},
+                        {"switching_s", c.switching_s},
+                        {"initialisation_s", c.initialisation_s},
+                        {"events_per_day", c.per_day},
+                        {"event_s", c.event_s},
+                        {"event_usd", r.usd_per_hour > 0 ? Json(c.event_s / kSecondsInHour * r.usd_per_hour) : Json()}};
   j["slow_servers"] = {{"chance", r.slow_chance}, {"step_time_s", r.slow_step_s}};
   j["step_time_s"] = r.step_s;
   j["run_days"] = r.run_days > 0 ? Json(r.run_days) : Json(nullptr);

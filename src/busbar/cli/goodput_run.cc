@@ -45,6 +45,7 @@ class GoodputMaker {
     out_.interruptions = interruptions_of(out_.rates, out_.parts);
     if (out_.interruptions.per_day <= 0)
       return flag_error("--failures", "nothing of this machine fails; give a cause that counts gpu or server");
+    read_cubes();
     BUSBAR_RETURN_IF_ERROR(read_recovery());
     BUSBAR_RETURN_IF_ERROR(read_checkpoint());
     out_.shares = goodput(out_.terms, out_.interval_s);
@@ -59,6 +60,16 @@ class GoodputMaker {
 
  private:
   double servers() const { return static_cast<double>(out_.parts[static_cast<std::size_t>(FailingPart::kServer)]); }
+
+  void read_cubes() {
+    const OpticalSwitches& ocs = run_.cluster().ocs;
+    if (ocs.switches == 0) return;
+    const auto chips = static_cast<std::uint64_t>(run_.machine->ranks());
+    out_.cubes.cubes = (chips + ocs.chips_in_cube() - 1) / ocs.chips_in_cube();
+    out_.cubes.switching_s = ocs.switching.in_s();
+    out_.cubes.initialisation_s = ocs.initialisation.in_s();
+    out_.cubes.per_day = out_.interruptions.hardware_per_day;
+  }
 
   Status read_recovery() {
     BUSBAR_ASSIGN(const double crash, seconds_of("--detect", ask_.detect));
@@ -88,9 +99,14 @@ class GoodputMaker {
     CheckpointTerms t;
     t.mtti_s = kSecondsInDay / (out_.interruptions.per_day * rates);
     t.save_s = c.stop_s(async, faster);
-    t.restart_s = detect_s + restart_s + c.load_s(faster);
+    t.restart_s = detect_s + restart_s + c.load_s(faster) + exchange_s();
     if (async) t.least_s = c.write_s(faster);
     return t;
+  }
+  /// Optical switches connect a spare cube where hardware failed: the mean over all failures.
+  double exchange_s() const {
+    const SpareCubes& c = out_.cubes;
+    return (c.switching_s + c.initialisation_s) * c.per_day / out_.interruptions.per_day;
   }
   CheckpointTerms terms(double rates) const {
     return terms_of(out_.checkpoint.async, 1, out_.detect_s, out_.restart_s, rates);
@@ -105,6 +121,11 @@ class GoodputMaker {
   void count_spares() {
     out_.in_repair = out_.interruptions.hardware_per_day * ask_.repair_hours / kHoursInDay;
     out_.spares = spares_for(out_.in_repair, kConfidence);
+    SpareCubes& c = out_.cubes;
+    if (c.cubes == 0) return;
+    c.spares = out_.spares;  // one failed host takes its whole cube out
+    c.event_s = out_.detect_s + c.switching_s + c.initialisation_s + out_.restart_s + out_.checkpoint.load_s(1) +
+                out_.shares.rework * out_.terms.mtti_s;
   }
 
   Status slow_servers() {

@@ -34,6 +34,15 @@ struct GoodputLever {
   double useful = 0;
 };
 
+/// Pods of cubes that optical switches join: where hardware fails, a spare cube takes the place of the whole cube.
+struct SpareCubes {
+  std::uint64_t cubes = 0;  ///< that the job uses; 0: the machine has none
+  double switching_s = 0, initialisation_s = 0;
+  double per_day = 0;        ///< exchanges
+  std::uint64_t spares = 0;  ///< cubes
+  double event_s = 0;        ///< from such a failure to the point where the job was, on average
+};
+
 struct GoodputRun {
   FailureRates rates;
   PartCounts parts{};
@@ -45,6 +54,7 @@ struct GoodputRun {
   Goodput shares, at_low_rates, at_high_rates;
   std::uint64_t spares = 0;  ///< servers
   double in_repair = 0;      ///< servers, on average
+  SpareCubes cubes;
   double slow_chance = 0, slow_step_s = 0;
   std::vector<GoodputLever> levers;  ///< best first
   double step_s = 0, usd_per_hour = 0;

@@ -106,9 +106,10 @@ std::string one_of(std::string words) {
 std::string optical_sentence(const Cluster& c, const TopoFacts& f) {
   const std::uint32_t n = c.ocs.cube;
   return fmt::format(
-      "{} circuit switches connect cubes of {}x{}x{} chips by {} fibres; it takes {} to connect another shape, or a "
-      "spare cube instead of a broken one",
-      c.ocs.switches, n, n, n, c.ocs.links(f.scale_up.gpus), format_duration(c.ocs.reconfiguration.in_s()));
+      "{} circuit switches connect cubes of {}x{}x{} chips by {} fibres; to connect another shape, or a spare cube "
+      "instead of a broken one, the switches take {} and the links {} to start again",
+      c.ocs.switches, n, n, n, c.ocs.links(f.scale_up.gpus), format_duration(c.ocs.switching.in_s()),
+      format_duration(c.ocs.initialisation.in_s()));
 }
 
 Facts facts_of(const Cluster& c, const TopoFacts& f) {
@@ -270,7 +271,9 @@ Json topo_json(const Cluster& c, const TopoFacts& f, const TopoParts& p) {
     j["optical_switches"] = {{"switches", c.ocs.switches},
                              {"cube", c.ocs.cube},
                              {"links", c.ocs.links(f.scale_up.gpus)},
-                             {"reconfiguration_s", c.ocs.reconfiguration.in_s()}};
+                             {"switching_s", c.ocs.switching.in_s()},
+                             {"initialisation_s", c.ocs.initialisation.in_s()},
+                             {"reconfiguration_s", c.ocs.reconfiguration().in_s()}};
   j["cabling"] = f.cables.empty() ? Json(nullptr) : cabling_json(c, f.cabling);
   if (p.all || p.matrix) j["matrix"] = matrix_json(relation_matrix(c.topology, p.block));
   if (p.all) add_graph(c.topology, j);

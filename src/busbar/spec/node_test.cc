@@ -133,11 +133,13 @@ TEST(Node, ATwistedTorusIsNearerToItself) {
 
 TEST(Node, OpticalSwitchesJoinCubesBySixFaces) {
   const std::string node = gpus(2, "between: [gpu0, gpu1]" + kWire);
-  const auto file = read_whole(node + "ocs: {switches: 48, cube: 4, reconfiguration: 10s}\n");
+  const auto file = read_whole(node + "ocs: {switches: 48, cube: 4, switching: 10ms, initialisation: 10s}\n");
   ASSERT_TRUE(file.ok()) << file.error().text();
   EXPECT_EQ(file->ocs.links(4096), 6144u);  // as published of the TPU v4 pod
-  EXPECT_THAT(why_no_node(node + "ocs: {switches: 48, cube: 4}\n"), HasSubstr("reconfiguration"));
-  EXPECT_THAT(why_no_node(node + "ocs: {switches: 0, cube: 4, reconfiguration: 10s}\n"), HasSubstr("ocs.switches"));
+  EXPECT_EQ(file->ocs.reconfiguration(), Duration::us(10'010'000));
+  EXPECT_THAT(why_no_node(node + "ocs: {switches: 48, cube: 4, switching: 1ms}\n"), HasSubstr("initialisation"));
+  EXPECT_THAT(why_no_node(node + "ocs: {switches: 0, cube: 4, switching: 1ms, initialisation: 10s}\n"),
+              HasSubstr("ocs.switches"));
 }
 
 TEST(Node, CpusHaveAsManySlotsAsLanes) {
