@@ -80,6 +80,10 @@ struct CostResult {
   Bill bill;
   BillSums sums;
   RunningCost running;
+  double rent_usd_per_gpu_hour = 0;  ///< 0: not known
+  std::string rent_source;
+  bool knows_power() const { return sums.power_w > 0 || sums.unpowered.empty(); }
+  double rent_usd_per_year() const { return rent_usd_per_gpu_hour * static_cast<double>(bill.gpus) * kHoursPerYear; }
 };
 
 double share(double part, double all) { return all > 0 ? part / all : 0; }
@@ -97,8 +101,8 @@ Json to_json(const CostResult& r, const CostTerms& terms) {
          {"network_share", s.complete() ? Json(share(s.network.middle(), s.all.middle())) : Json(nullptr)},
          {"complete", s.complete()},
          {"unpriced", s.unpriced},
-         {"power_w", s.power_w},
-         {"network_power_w", s.network_power_w},
+         {"power_w", r.knows_power() ? Json(s.power_w) : Json(nullptr)},
+         {"network_power_w", r.knows_power() ? Json(s.network_power_w) : Json(nullptr)},
          {"unpowered", s.unpowered},
          {"facility_power_w", r.running.facility_power_w},
          {"energy_kwh_per_year", r.running.kwh_per_year},
@@ -106,6 +110,8 @@ Json to_json(const CostResult& r, const CostTerms& terms) {
          {"usd_per_gpu_hour", r.running.usd_per_gpu_hour.middle()},
          {"usd_per_gpu_hour_low", r.running.usd_per_gpu_hour.low},
          {"usd_per_gpu_hour_high", r.running.usd_per_gpu_hour.high},
+         {"rent_usd_per_gpu_hour", r.rent_usd_per_gpu_hour > 0 ? Json(r.rent_usd_per_gpu_hour) : Json(nullptr)},
+         {"rent_usd_per_year", r.rent_usd_per_gpu_hour > 0 ? Json(r.rent_usd_per_year()) : Json(nullptr)},
          {"usd_per_kwh", terms.usd_per_kwh},
          {"pue", terms.pue},
          {"years", terms.years},
@@ -124,19 +130,27 @@ Facts facts_of(const CostResult& r, const CostTerms& terms) {
   if (s.complete())
     network += fmt::format(", {} % of the price without NICs in servers",
                            format_number(100 * share(s.network.middle(), s.all.middle()), 2));
-  std::string price = "not known";
-  if (s.all.high > 0)
-    price = fmt::format("{}{}, of {} per GPU", least, dollars(s.all), dollars(share(s.all.middle(), gpus)));
-  f.items = {{"price", price},
-             {"network", network},
-             {"power", fmt::format("{}{} rated, {} of it for the network; {} with a PUE of {:g}", least_power,
-                                   rating_text(s.power_w), rating_text(s.network_power_w),
-                                   rating_text(r.running.facility_power_w), terms.pue)},
-             {"electricity", fmt::format("{} MWh, {} a year at {:g} $/kWh",
-                                         format_number(r.running.kwh_per_year / kKilowattHoursPerMwh),
-                                         dollars(r.running.energy_usd_per_year), terms.usd_per_kwh)},
-             {"per GPU and hour", fmt::format("{}{} over {:g} years: purchase and electricity only", least,
-                                              dollars(r.running.usd_per_gpu_hour), terms.years)}};
+  const bool bought = s.all.high > 0;
+  std::string price = "not known: none of its parts has a public price";
+  if (bought) price = fmt::format("{}{}, of {} per GPU", least, dollars(s.all), dollars(share(s.all.middle(), gpus)));
+  f.items = {{"price", price}, {"network", network}};
+  if (r.rent_usd_per_gpu_hour > 0)
+    f.items.emplace_back(
+        "rent", fmt::format("{} per GPU and hour, {} a year for all ({})", format_money(r.rent_usd_per_gpu_hour),
+                            dollars(r.rent_usd_per_year()), r.rent_source));
+  if (r.knows_power()) {
+    f.items.emplace_back("power", fmt::format("{}{} rated, {} of it for the network; {} with a PUE of {:g}",
+                                              least_power, rating_text(s.power_w), rating_text(s.network_power_w),
+                                              rating_text(r.running.facility_power_w), terms.pue));
+    f.items.emplace_back("electricity", fmt::format("{} MWh, {} a year at {:g} $/kWh",
+                                                    format_number(r.running.kwh_per_year / kKilowattHoursPerMwh),
+                                                    dollars(r.running.energy_usd_per_year), terms.usd_per_kwh));
+  } else {
+    f.items.emplace_back("power", "not known");
+  }
+  if (bought)
+    f.items.emplace_back("per GPU and hour", fmt::format("{}{} over {:g} years: purchase and electricity only", least,
+                                                         dollars(r.running.usd_per_gpu_hour), terms.years));
   if (!s.unpriced.empty()) f.items.emplace_back("without a price", comma_list(s.unpriced) + ": not in these sums");
   if (!s.unpowered.empty()) f.items.emplace_back("without a power", comma_list(s.unpowered) + ": not in these sums");
   return f;
@@ -202,6 +216,8 @@ Result<int> run(const CostFlags& o) {
   BUSBAR_ASSIGN(r.bill, bill_of(cluster, prices));
   r.sums = sums_of(r.bill);
   r.running = running_cost(r.bill, r.sums, o.cost.terms);
+  r.rent_usd_per_gpu_hour = cluster.usd_per_gpu_hour;
+  r.rent_source = cluster.price_source;
   Json j = to_json(r, o.cost.terms);
   j["inputs_hash"] = inputs_hash(o.common, cluster.text + prices.text());
   Document d{fmt::format("Cost of {}", cluster.name), o.common.typed, {}};

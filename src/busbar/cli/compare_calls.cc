@@ -124,8 +124,8 @@ Table size_table(const std::vector<const CallRow*>& rows, bool algorithms) {
     }
     t.rows.push_back({letter_of(i), name_of(r, algorithms), format_duration(r.time_s),
                       first ? "-" : fmt::format("{:+.1f}", 100 * (r.time_s / rows[0]->time_s - 1)),
-                      format_number(r.busbw), r.capex_usd > 0 ? dollars(r.capex_usd) : "-", rating_text(r.power_w),
-                      r.how, same});
+                      format_number(r.busbw), r.capex_usd > 0 ? dollars(r.capex_usd) : "-",
+                      r.power_w > 0 ? rating_text(r.power_w) : "-", r.how, same});
   }
   return t;
 }
