@@ -7,6 +7,7 @@
 #include "busbar/base/text.h"
 #include "busbar/cli/commands.h"
 #include "busbar/cli/compare_calls.h"
+#include "busbar/cli/compare_crossing.h"
 #include "busbar/cli/compare_links.h"
 #include "busbar/cli/compare_report.h"
 #include "busbar/cli/predict_flags.h"
@@ -24,7 +25,7 @@ struct CompareFlags {
   std::string first;
   std::vector<std::string> others;
   CompareAsk ask;
-  std::string smallest, largest, algorithms, scale, tokens;
+  std::string smallest, largest, algorithms, scale, tokens, crossing;
   double factor = 2;
 };
 
@@ -37,6 +38,21 @@ Result<int> run_steps(CompareFlags& o, const RunClock& clock) {
   j["complete"] = !watch.interrupted();
   j["run"] = clock.to_json();
   return deliver(o.common, j, compare_document(rows, o.ask, o.common.typed), watch.status());
+}
+
+Result<int> run_crossing(const CompareFlags& o, const RunClock& clock) {
+  if (o.ask.machines.size() != 2 || !o.ask.has_model() || !o.ask.fabrics.empty() || !o.ask.changes.empty())
+    return flag_error("--crossing", "needs two machines and a model, and neither --fabrics nor --variant");
+  BUSBAR_ASSIGN(const CrossingAsk crossing, parse_crossing(o.crossing));
+  LongRun watch("steps");
+  BUSBAR_ASSIGN(const MachineCrossing found, find_crossing(o.ask, crossing, watch));
+  Json j{{"schema", "busbar.compare/1"}};
+  j["crossing"] = crossing_json(found);
+  j["engine"] = o.common.engine;
+  j["inputs_hash"] = inputs_hash(o.common);
+  j["complete"] = !watch.interrupted();
+  j["run"] = clock.to_json();
+  return deliver(o.common, j, crossing_document(found, o.common.typed), watch.status(found.found ? 0 : 1));
 }
 
 Result<CallsAsk> read_calls(const CompareFlags& o, Collective op) {
@@ -105,6 +121,10 @@ Result<int> run(CompareFlags& o) {
   if (!o.first.empty()) o.ask.machines.push_back(o.first);
   for (std::string& word : o.others) o.ask.machines.push_back(std::move(word));
   const std::optional<Collective> op = take_collective(o.ask.machines);
+  if (o.ask.shapes > 0 && (!o.ask.fabrics.empty() || o.ask.gpus > 0 || !o.scale.empty()))
+    return flag_error("--shapes",
+                      "already says how many chips, and how they are wired; leave out --fabrics, --gpus and "
+                      "--scale");
   if (o.ask.machines.empty() || (!o.ask.has_model() && !op))
     return invalid(
         "name machines and a model or a collective: busbar compare dgx-h100 dgx-b200 --gpus 512 --model llama3-70b, "
@@ -119,6 +139,7 @@ Result<int> run(CompareFlags& o) {
   for (const auto& [flag, text] :
        {std::pair{"-b", &o.smallest}, {"-e", &o.largest}, {"--algorithms", &o.algorithms}, {"--scale", &o.scale}})
     if (!text->empty()) return flag_error(flag, "is for a collective, such as all_reduce; leave it out");
+  if (!o.crossing.empty()) return run_crossing(o, clock);
   if (!o.tokens.empty()) {
     BUSBAR_ASSIGN(o.ask.tokens, parse_count(o.tokens, "--tokens", "15T (1e12), 300B (1e9) or 2e9"));
   }
@@ -141,6 +162,7 @@ Command compare_command(const std::string& typed) {
       "  busbar compare dgx-h100:64 --model llama3-70b --tp 8 --variant layout.pp=4 --variant layout.zero=3 --json\n"
       "  busbar compare dgx-h100:8 dgx-b200:8 all_reduce -b 1M -e 1G -f 32\n"
       "  busbar compare dgx-h100 all_reduce --scale 8..4096 -b 1K -e 1G -f 32 --algorithms ring,tree,hierarchical\n"
+      "  busbar compare tpu-v4 --shapes 512 all_reduce -b 1G\n"
       "  busbar compare links\n"
       "  busbar compare optics\n";
   c.positionals = {{"CLUSTER", "machines: presets, NAME:N or files, and maybe a collective; or `links`, or `optics`",
@@ -154,9 +176,15 @@ Command compare_command(const std::string& typed) {
        "each machine with each of these: ib, roce, roce-untuned, spectrum-x, uec, tcp, rail-only, leaf-spine, "
        "fat-tree, dragonfly, photonics, names of catalog fabrics, or ratios such as 2:1 and fat-tree-4:1",
        "Scenario", &o->ask.fabrics},
+      {"--shapes", "N", "each machine with optical switches as every torus of N chips: which shape is best", "Scenario",
+       &o->ask.shapes},
       {"--variant", "CHANGES", "also each machine with these changes: 'layout.pp=4 layout.zero=3'; may be repeated",
        "Scenario", &o->ask.changes},
   };
+  c.flags.push_back({"--crossing", "KEY=A..B",
+                     "the value of a key of the first machine from which it is as fast as the second: "
+                     "node.links[1].rate=20..450GB/s",
+                     "Scenario", &o->crossing});
   c.flags.push_back(
       {"--tokens", "N", "also days, price and energy of a run of N tokens: 15T, 300B", "Cost", &o->tokens});
   const std::vector<Flag> calls = {

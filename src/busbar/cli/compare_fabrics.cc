@@ -54,7 +54,8 @@ Status read_word(const YamlNode& entry, const std::string& word, BytesPerSecond 
 
 Result<FabricWord> read_one(const std::string& typed, const YamlNode& words, BytesPerSecond port,
                             const Catalog& catalog) {
-  FabricWord out{.word = typed, .title = {}, .preset = {}, .oversubscription = {}, .transport = {}, .balance = {}};
+  FabricWord out{
+      .word = typed, .title = {}, .preset = {}, .oversubscription = {}, .transport = {}, .balance = {}, .shape = {}};
   std::string word = typed;
   out.oversubscription = cut_ratio(word);
   if (word.empty() && !out.oversubscription.empty()) return out;
@@ -80,6 +81,7 @@ std::vector<std::string> FabricWord::settings() const {
   std::vector<std::string> out;
   if (!preset.empty()) out.push_back("fabric=" + preset);
   if (!oversubscription.empty()) out.push_back("fabric.oversubscription=" + oversubscription);
+  if (!shape.empty()) out.push_back("node.shape=" + shape);
   return out;
 }
 
@@ -103,6 +105,27 @@ Result<std::vector<FabricWord>> read_fabric_words(const std::string& list, Bytes
     BUSBAR_ASSIGN(FabricWord one, read_one(std::string(word), words, port, catalog));
     out.push_back(std::move(one));
   }
+  return out;
+}
+
+Result<std::vector<FabricWord>> torus_shapes(const Cluster& machine, std::uint32_t chips) {
+  const std::uint32_t edge = machine.ocs.cube, in_cube = machine.ocs.chips_in_cube();
+  if (machine.ocs.switches == 0)
+    return flag_error("--shapes",
+                      fmt::format("{} has no optical switches that could wire another shape", machine.name));
+  if (chips % in_cube != 0)
+    return flag_error(
+        "--shapes", fmt::format("shapes are made of cubes of {} chips: {} or {}, not {}", in_cube,
+                                std::max(in_cube, chips / in_cube * in_cube), (chips / in_cube + 1) * in_cube, chips));
+  std::vector<FabricWord> out;
+  const std::uint32_t cubes = chips / in_cube;
+  for (std::uint32_t x = 1; x * x * x <= cubes; ++x)
+    for (std::uint32_t y = x; x * y * y <= cubes; ++y)
+      if (cubes % (x * y) == 0) {
+        FabricWord& word = out.emplace_back();
+        word.word = word.shape = fmt::format("{}x{}x{}", x * edge, y * edge, cubes / (x * y) * edge);
+      }
+  std::reverse(out.begin(), out.end());
   return out;
 }
 

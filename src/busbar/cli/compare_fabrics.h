@@ -6,6 +6,7 @@
 
 #include "busbar/base/result.h"
 #include "busbar/spec/catalog.h"
+#include "busbar/spec/cluster.h"
 #include "busbar/topology/topology.h"
 
 namespace busbar {
@@ -17,6 +18,7 @@ struct FabricWord {
   std::string preset;                         ///< catalogue name; empty: the machine's own fabric
   std::string oversubscription;               ///< "2"; empty: the preset's own
   std::string transport, balance;             ///< for catalog/penalties; empty: no penalties are known
+  std::string shape;                          ///< of a torus of chips: "8x8x8"; empty: the machine's own
   std::vector<std::string> settings() const;  ///< for --set
 };
 
@@ -28,5 +30,9 @@ BytesPerSecond port_rate(const Topology& topology);
 /// ("fat-tree-4:1"). `port`: the rate of the machine's ports, which chooses among the presets of a word.
 /// Errors name --fabrics, and the words or rates that exist.
 Result<std::vector<FabricWord>> read_fabric_words(const std::string& list, BytesPerSecond port, const Catalog& catalog);
+
+/// Every shape of `chips` chips that optical switches can wire from the cubes of the machine, the most even first.
+/// Errors name --shapes: no such switches, or no whole number of cubes.
+Result<std::vector<FabricWord>> torus_shapes(const Cluster& machine, std::uint32_t chips);
 
 }  // namespace busbar

@@ -44,6 +44,10 @@ Status add_machine(const std::string& typed, const CompareAsk& ask, std::vector<
                         fmt::format("{} has no network between servers; give it a size, such as {}:2", name, typed));
     BUSBAR_ASSIGN(fabrics, read_fabric_words(ask.fabrics, port, Catalog(ask.input.overrides.catalog)));
   }
+  if (ask.shapes > 0) {
+    BUSBAR_ASSIGN(const Cluster own, load_machine(name, ask.input.overrides));
+    BUSBAR_ASSIGN(fabrics, torus_shapes(own, ask.shapes));
+  }
   for (const FabricWord& fabric : fabrics) {
     TrainInput input = ask.input;
     input.flags.cluster = name;

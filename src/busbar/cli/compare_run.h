@@ -18,6 +18,7 @@ struct CompareAsk {
   std::vector<std::string> machines;  ///< as typed
   std::uint32_t gpus = 0;             ///< per machine; 0: all that it has
   std::string fabrics;                ///< as typed; empty: each machine's own
+  std::uint32_t shapes = 0;           ///< chips of which every torus is tried; 0: each machine as it is
   std::vector<std::string> changes;   ///< of --variant
   TrainInput input;                   ///< model, layout, overrides; without machine
   TrainAsk train;
