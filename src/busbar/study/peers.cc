@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <system_error>
