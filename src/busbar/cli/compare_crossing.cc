@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "busbar/base/quantity.h"
 #include "busbar/base/text.h"
 #include "busbar/cli/flags.h"
-#include "busbar/report/plain.h"
 
 namespace busbar {
 namespace {

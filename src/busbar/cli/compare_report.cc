@@ -119,6 +119,7 @@ Table step_table(const Rows& rows) {
 
 std::string fabric_words(const CompareRow& r) {
   const FabricSummary& f = r.run.cluster().fabric;
+  if (!r.variant.fabric.shape.empty()) return "torus of " + r.variant.fabric.shape + " chips";
   if (f.kind.empty() || f.kind == "none") return "no network";
   std::string out = fmt::format("{}, {}", f.network, f.kind);
   if (f.oversubscription != 1) out += fmt::format(" {:g}:1", f.oversubscription);

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "busbar/report/plain.h"
+#include "busbar/base/quantity.h"
 #include "busbar/topology/tiers.h"
 
 namespace busbar {
