@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 
@@ -8,6 +9,29 @@
 #include "busbar/host/node_xml.h"
 #include "busbar/host/nvml.h"
 #include "busbar/host/pci_devices.h"
+
+// A library of NVIDIA with two GPUs. The second has a narrow link, a slow clock and an NVLink that is down.
+extern "C" {
+int nvmlInit_v2() { return 0; }
+int nvmlShutdown() { return 0; }
+int nvmlDeviceGetCount_v2(unsigned* count) { return *count = 2, 0; }
+int nvmlSystemGetDriverVersion(char* text, unsigned size) { return std::snprintf(text, size, "550.90.07") < 0; }
+int nvmlDeviceGetHandleByIndex_v2(unsigned index, const char** device) { return *device = index == 0 ? "0" : "1", 0; }
+int nvmlDeviceGetPciInfo_v3(const char* device, char* info) {  // nvmlPciInfo_t: the bus id begins at byte 36
+  return std::snprintf(info + 36, 32, "0000000%s:18:00.0", device) < 0;
+}
+int nvmlDeviceGetName(const char*, char* text, unsigned size) { return std::snprintf(text, size, "NVIDIA H200") < 0; }
+int nvmlDeviceGetMaxPcieLinkWidth(const char*, unsigned* width) { return *width = 16, 0; }
+int nvmlDeviceGetCurrPcieLinkWidth(const char* device, unsigned* width) {
+  return *width = device[0] == '0' ? 16 : 8, 0;
+}
+int nvmlDeviceGetCurrentClocksThrottleReasons(const char* device, unsigned long long* bits) {
+  return *bits = device[0] == '0' ? 0x1 : 0x41, 0;
+}
+int nvmlDeviceGetNvLinkState(const char* device, unsigned link, int* active) {
+  return *active = device[0] == '0', link < 1 ? 0 : 2;
+}
+}
 
 namespace busbar {
 namespace {
@@ -150,6 +174,17 @@ TEST_F(Host, IsWrittenAsNcclWritesItWithoutRootPortsAndDownstreamPorts) {
   }
   for (const char* const hidden : {"0000:16:01.0", "0000:18:00.0", "0000:18:01.0", "0000:80:01.0"})
     EXPECT_THAT(xml, Not(HasSubstr(hidden)));
+}
+
+TEST(Nvml, PrintsAsNvidiaSmiDoes) {
+  const char* const slow =
+      "GPU 00000001:18:00.0\n    Product Name : NVIDIA H200\n    Link Width\n        Max : 16x\n        Current : 8x\n"
+      "    Clocks Event Reasons\n        HW Slowdown : Not Active\n        SW Thermal Slowdown : Not Active\n"
+      "        HW Thermal Slowdown : Active\n        HW Power Brake Slowdown : Not Active\n    Link 0: <inactive>\n";
+  const std::string all = read_nvml(nullptr);  // this program itself
+  EXPECT_THAT(all, testing::StartsWith("Driver Version : 550.90.07\nGPU 00000000:18:00.0\n"));
+  EXPECT_THAT(all, testing::EndsWith(slow));
+  EXPECT_THAT(all, HasSubstr("    Link 0: active\n"));
 }
 
 TEST(Nvml, IsSilentWithoutTheLibrary) { EXPECT_EQ(read_nvml("libbusbar-none.so.1"), ""); }
