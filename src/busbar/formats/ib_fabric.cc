@@ -246,7 +246,10 @@ class LinkInfoReader {
     const std::string_view state = line.substr(arrow + 3, end - arrow - 3);
     const std::string_view right = trimmed(line.substr(end + 4));
     all_.at(*current_).lid = lid;
-    by_lid_.try_emplace(lid, *current_);
+    if (lid > 0)
+      by_lid_.try_emplace(lid, *current_);
+    else
+      by_name_.try_emplace(all_.at(*current_).description, *current_);
     if (state.find("LinkUp") == state.npos || quoted(right, '"').empty()) {
       ++all_.out.unconnected;
       return true;
@@ -279,13 +282,31 @@ class LinkInfoReader {
     return true;
   }
 
-  /// Without -l, a line lacks the GUID of its peer. The LID identifies the peer if it has a block of its own.
+  struct Pending {
+    FabricCable cable;
+    std::uint64_t guid = 0;
+    int lid = 0;
+    std::string name;
+  };
+
+  /// A peer that has a block of its own.
+  std::optional<std::size_t> known_peer(const Pending& p) const {
+    if (const auto at = by_lid_.find(p.lid); at != by_lid_.end()) return at->second;
+    if (const auto at = by_name_.find(p.name); p.lid == 0 && p.guid == 0 && at != by_name_.end()) return at->second;
+    return std::nullopt;
+  }
+
+  /// Without -l, a line lacks the GUID of its peer. The LID identifies the peer, or its name where no subnet manager
+  /// gave it a LID.
   void join_peers() {
     for (Pending& p : pending_) {
-      const std::uint64_t key = p.guid != 0 ? p.guid : (std::uint64_t{1} << 63) | static_cast<std::uint64_t>(p.lid);
-      const auto known = by_lid_.find(p.lid);
+      constexpr std::uint64_t kMade = std::uint64_t{1} << 63;  // for devices without a GUID
+      const std::uint64_t number = p.lid > 0 ? static_cast<std::uint64_t>(p.lid) : (kMade >> 1) + by_name_.size();
+      const auto known = known_peer(p);
       p.cable.b.device =
-          known != by_lid_.end() ? known->second : all_.device(key, looks_like_switch(p.name), p.name, p.cable.line);
+          known ? *known
+                : all_.device(p.guid != 0 ? p.guid : kMade | number, looks_like_switch(p.name), p.name, p.cable.line);
+      if (p.lid == 0) by_name_.try_emplace(p.name, p.cable.b.device);
       all_.at(p.cable.b.device).lid = p.lid;
       all_.cable(std::move(p.cable));
     }
@@ -300,14 +321,9 @@ class LinkInfoReader {
 
   Collector all_;
   std::optional<std::size_t> current_;
-  struct Pending {
-    FabricCable cable;
-    std::uint64_t guid = 0;
-    int lid = 0;
-    std::string name;
-  };
   std::vector<Pending> pending_;
   std::map<int, std::size_t> by_lid_;
+  std::map<std::string, std::size_t> by_name_;  ///< of devices without a LID
   std::string name_;
   bool is_switch_ = true;
   int line_ = 0;

@@ -212,6 +212,16 @@ TEST(IbFabric, LinkInfoGivesRemarksAndPortsThatAreDown) {
   EXPECT_TRUE(f->unknown.empty());
 }
 
+TEST(IbFabric, WithoutLidsThePeerIsFoundByItsName) {  // no subnet manager runs
+  const std::string text = fixture("ibsim/two-faults.iblinkinfo");
+  LineSource source = LineSource::of_text(text, "ib");
+  const auto f = read_iblinkinfo(source);
+  ASSERT_TRUE(f.ok()) << f.error().text();
+  EXPECT_EQ(f->devices.size(), 22u);
+  EXPECT_EQ(f->cables.size(), 31u);
+  EXPECT_THAT(f->hosts, UnorderedElementsAre("node0", "node1", "node2", "node3"));
+}
+
 TEST(Slurm, HostListsAndTiers) {
   const Where w;
   EXPECT_THAT(*expand_host_list("n[1-3,07],m1", w), ElementsAre("n1", "n2", "n3", "n07", "m1"));
