@@ -21,6 +21,7 @@
 #include "busbar/doctor/log_against_machine.h"
 #include "busbar/formats/import.h"
 #include "busbar/formats/lines.h"
+#include "busbar/host/describe_host.h"
 
 namespace busbar {
 namespace {
@@ -92,6 +93,14 @@ Result<std::vector<LogComparison>> compare_logs(const Evidence& evidence, const 
   return out;
 }
 
+/// Adds what the picks of the log say to the evidence.
+void read_picks(const LogComparison& c, const FactTables& tables, Evidence& evidence) {
+  const std::string text = describe_picks(c);
+  if (text.empty()) return;
+  LineSource lines = LineSource::of_text(text, "picks of " + c.file);
+  tables.read(lines, evidence);
+}
+
 Result<int> run(const DoctorFlags& o) {
   const RunClock clock;
   const Catalog catalog(o.common.overrides.catalog);
@@ -122,6 +131,13 @@ Result<int> run(const DoctorFlags& o) {
   BUSBAR_RETURN_IF_ERROR(check_read(evidence, tables));
   if (machine.empty() && !o.op.empty() && evidence.named("table.header").empty())
     return invalid("needs a machine; add --cluster dgx-h100:2, or a file", {"", 0, 0, "--collective"});
+  FaultCostOptions cost;
+  std::vector<LogComparison> compared;
+  if (!machine.empty()) {
+    BUSBAR_ASSIGN(cost, cost_options(o, machine));
+    BUSBAR_ASSIGN(compared, compare_logs(evidence, cost.machine));
+  }
+  for (const LogComparison& c : compared) read_picks(c, tables, evidence);
   Diagnosis found = diagnose(evidence, rules, tables);
   const std::vector<Finding> odd = compare_bundles(evidence);
   const auto place = std::find_if(found.findings.begin(), found.findings.end(),
@@ -129,11 +145,8 @@ Result<int> run(const DoctorFlags& o) {
   found.findings.insert(place, odd.begin(), odd.end());
   BUSBAR_ASSIGN(const std::vector<JudgedTable> judged, judge_tables(evidence, o.common, machine, o.op));
   std::string machine_text;
-  std::vector<LogComparison> compared;
   if (!machine.empty()) {
-    BUSBAR_ASSIGN(const FaultCostOptions cost, cost_options(o, machine));
     BUSBAR_ASSIGN(machine_text, add_costs(cost, found));
-    BUSBAR_ASSIGN(compared, compare_logs(evidence, cost.machine));
   }
   Json j = to_json(found, evidence);
   j["logs_against_machine"] = Json::array();

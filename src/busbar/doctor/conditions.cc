@@ -51,6 +51,7 @@ class Conditions {
       if (c.above && !compares(c, f, *c.above, false)) continue;
       out.push_back(&f);
     }
+    if (c.below_median) keep_low(*c.below_median, out);
     return out;
   }
 
@@ -96,6 +97,17 @@ class Conditions {
       if (value && in_scope(scope, f, other) && (below ? *own < limit : *own > limit)) return true;
     }
     return false;
+  }
+
+  /// Keeps the facts whose number is below `share` of the median; none without three numbers.
+  static void keep_low(double share, Facts& facts) {
+    std::vector<double> numbers;
+    for (const Fact* f : facts)
+      if (const auto number = number_in(f->value)) numbers.push_back(*number);
+    if (numbers.size() < 3) return facts.clear();
+    const auto middle = numbers.begin() + static_cast<std::ptrdiff_t>(numbers.size() / 2);
+    std::nth_element(numbers.begin(), middle, numbers.end());
+    std::erase_if(facts, [&](const Fact* f) { return number_in(f->value).value_or(*middle) >= share * *middle; });
   }
 
   static std::size_t values(const Facts& facts) {

@@ -37,6 +37,7 @@ struct LogComparison {
   std::vector<std::string> ignored;   ///< of the log, without effect on the model
   std::vector<std::string> agrees;    ///< "16 rings"
   std::vector<LogDifference> differences;
+  std::size_t picks_compared = 0;
   std::vector<LoggedPick> picks;  ///< logged picks other than expected, the largest size of each kind
   std::string refused;            ///< why nothing was compared; otherwise empty
 };
@@ -44,5 +45,8 @@ struct LogComparison {
 /// Compares the largest communicator of the log. Its hosts are the first nodes of the machine, in the order of their
 /// ranks. Costs are of 1 GiB of `options.op`, those of picks at their sizes. Error if the machine cannot be built.
 Result<LogComparison> compare_log(const NcclLog& log, const std::string& file, const ExpectOptions& options);
+
+/// The picks as lines that catalog/evidence/log-against-machine.yaml reads; empty if none was compared.
+std::string describe_picks(const LogComparison& comparison);
 
 }  // namespace busbar

@@ -87,6 +87,7 @@ void compare_picks(const LoggedJob& job, LogComparison& out) {
     d.most = std::max(d.most, bytes);
     ++d.sizes;
   }
+  out.picks_compared = all;
   if (same > 0) out.agrees.push_back(fmt::format("{} of {} picks of algorithm and protocol", same, all));
   for (const auto& [key, sizes] : differing) {
     const auto& [op, logged, ours] = key;
@@ -103,6 +104,15 @@ void compare_picks(const LoggedJob& job, LogComparison& out) {
     price_pick(job, op, logged, sizes, d, out);
     out.differences.push_back(std::move(d));
   }
+}
+
+std::string describe_picks(const LogComparison& c) {
+  if (c.picks_compared == 0) return {};
+  std::string out = fmt::format("{} picks of algorithm and protocol compared\n", c.picks_compared);
+  for (const LoggedPick& p : c.picks)
+    out += fmt::format("pick of {} at {} (line {}) takes {:.0f} % more time\n", p.collective,
+                       format_binary_size(p.bytes), p.line, p.slower_percent);
+  return out;
 }
 
 }  // namespace busbar

@@ -44,6 +44,7 @@ struct Clause {
   std::vector<std::string> subject, subject_not, is, is_not;
   std::optional<RuleBound> below, above;              ///< of the number in the value
   double share = 1;                                   ///< of the other fact in `below` and `above`, which counts
+  std::optional<double> below_median;                 ///< below this share of the median of three or more facts
   std::optional<RuleBound> count_below, count_above;  ///< of the number of different values in the scope
   bool differs =
       false;          ///< more than one value in the scope; the facts with a rarer value than the most frequent count

@@ -43,6 +43,7 @@ Result<Clause> read_clause(const YamlNode& node) {
   r.optional("below", &as_bound, c.below, false);
   r.optional("above", &as_bound, c.above, false);
   r.optional("share", &YamlNode::as_number, c.share, 0, 1);
+  r.optional("below_median", &YamlNode::as_number, c.below_median, 0, 1);
   r.optional("count_below", &as_bound, c.count_below, true);
   r.optional("count_above", &as_bound, c.count_above, true);
   r.optional("differs", &YamlNode::as_bool, c.differs);
