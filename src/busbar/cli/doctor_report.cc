@@ -53,6 +53,8 @@ Facts to_facts(const Finding& f) {
   out.items.emplace_back("why", f.explanation);
   if (f.cost_percent)
     out.items.emplace_back("cost", fmt::format("{:+.0f} % time ({})", std::round(*f.cost_percent) + 0.0, f.cost_of));
+  else if (!f.cost_of.empty())
+    out.items.emplace_back("cost", f.cost_of);
   for (std::size_t i = 0; i < f.fix.size(); ++i) out.items.emplace_back(i == 0 ? "fix" : "", f.fix[i]);
   return out;
 }

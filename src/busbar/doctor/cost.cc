@@ -28,6 +28,20 @@ std::optional<Suspect> suspect_named(const std::string& name, const Cluster& clu
   return at == all.end() ? std::nullopt : std::optional(std::move(*at));
 }
 
+/// Whether NCCL or RCCL runs on the machine, so that its variables have an effect.
+bool runs_nccl(const ExpectOptions& o, const Cluster& cluster) {
+  const auto machine = predictor_on(o, cluster);
+  return !machine.ok() || !(*machine)->library(call_over(o.op, kCostSize, (*machine)->ranks()).groups).empty();
+}
+
+/// Whether the fault is made by variables of NCCL.
+bool by_variables(const RuleCost& cost, const Cluster& cluster) {
+  return std::any_of(cost.faults.begin(), cost.faults.end(), [&](const std::string& fault) {
+    const auto s = suspect_named(fault, cluster);
+    return s && !s->env.empty();
+  });
+}
+
 /// A machine with its options, and what distinguishes it.
 struct OtherMachine {
   Cluster cluster;
@@ -87,8 +101,14 @@ std::optional<std::pair<double, std::string>> cost_of(const RuleCost& cost, cons
 Result<std::string> add_costs(const FaultCostOptions& options, Diagnosis& found) {
   ExpectOptions o = options.machine;
   BUSBAR_ASSIGN(const Cluster cluster, o.load(o.cluster, o.overrides));
+  const bool nccl = runs_nccl(o, cluster);
   for (Finding& f : found.findings) {
     if (f.cost.faults.empty() && f.cost.sound.empty()) continue;
+    if (!nccl && by_variables(f.cost, cluster)) {
+      f.cost_of = fmt::format("not predicted: neither NCCL nor RCCL runs on {}, so its variables change nothing there",
+                              o.cluster);
+      continue;
+    }
     o.op = options.machine.op;
     if (!options.op_asked) o.op = f.cost.op.value_or(Collective::kAllReduce);
     auto cost = cost_of(f.cost, o, cluster);

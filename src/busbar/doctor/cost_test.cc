@@ -75,5 +75,11 @@ TEST_F(Costs, AreUnknownWhereTheMachineCannotHaveTheFault) {
   EXPECT_FALSE(first(judged({"NCCL_DEBUG=NONE\n"}, "dgx-h100:2")).cost_percent) << "no counterpart";
 }
 
+TEST_F(Costs, OfVariablesOfNcclAreRefusedWhereItDoesNotRun) {
+  const Diagnosis d = judged({"NCCL_ALGO=Ring\n"}, "tpu-v5p");
+  EXPECT_FALSE(first(d).cost_percent);
+  EXPECT_NE(first(d).cost_of.find("neither NCCL nor RCCL runs on tpu-v5p"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace busbar

@@ -30,7 +30,7 @@ struct Finding {
   std::vector<EvidenceLine> evidence;  ///< every line without which the finding would not be
   std::vector<std::string> fix, references;
   std::optional<double> cost_percent;  ///< time with the fault relative to without, minus one
-  std::string cost_of;                 ///< what was timed; empty without a cost
+  std::string cost_of;                 ///< what was timed, or why nothing was; may be empty
   RuleCost cost;                       ///< how to time it, with the settings that were found
   std::string follows_from;            ///< id of a finding of which this one is a consequence
 };
