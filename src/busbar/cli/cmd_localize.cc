@@ -123,6 +123,8 @@ Result<std::optional<std::vector<std::pair<std::string, OddCable>>>> cables_of(c
   return std::optional(std::move(out));
 }
 
+constexpr std::size_t kMostCables = 8;  // on the terminal
+
 Result<int> report_cables(const LocalizeFlags& o, const std::vector<std::pair<std::string, OddCable>>& odd) {
   const RunClock clock;
   Json j{{"schema", "busbar.localize/1"}, {"findings", Json::array()}, {"unknown", Json::array()}};
@@ -137,8 +139,11 @@ Result<int> report_cables(const LocalizeFlags& o, const std::vector<std::pair<st
                              {"evidence", Json::array({{{"file", file}, {"line", c.line}, {"text", c.explanation}}})},
                              {"explanation", c.explanation},
                              {"fix", fix_of("slow-cable")}});
-    t.rows.push_back({c.part, c.missing ? "missing" : "slow", c.explanation, c.line > 0 ? std::to_string(c.line) : ""});
+    if (t.rows.size() < kMostCables)
+      t.rows.push_back(
+          {c.part, c.missing ? "missing" : "slow", c.explanation, c.line > 0 ? std::to_string(c.line) : ""});
   }
+  if (odd.size() > kMostCables) t.note = fmt::format("and {} more; --json lists all", odd.size() - kMostCables);
   d.blocks.push_back({Highlight{odd.empty() ? std::string("All cables are like their like: none is slow or missing.")
                                             : fmt::format("{} cables are slow or missing.", odd.size())}});
   if (!odd.empty()) {
