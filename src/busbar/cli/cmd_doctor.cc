@@ -75,16 +75,15 @@ Result<std::vector<LogComparison>> compare_logs(const Evidence& evidence, const 
   std::vector<LogComparison> out;
   for (const EvidenceFile& f : evidence.files()) {
     if (std::find(f.kinds.begin(), f.kinds.end(), "nccl-log") == f.kinds.end()) continue;
-    if (!f.archive.empty()) continue;
-    if (f.name == "-") {
+    const Result<ImportSource> source = ImportSource::open(f.name);
+    if (f.name == "-" || !source.ok()) {  // standard input, or a file of an archive
       LogComparison again;
       again.file = f.name;
-      again.refused = "standard input can be read only once, so give the log as a file";
+      again.refused = "it can be read only once here, so give the log as a file";
       out.push_back(std::move(again));
       continue;
     }
-    BUSBAR_ASSIGN(const ImportSource source, ImportSource::open(f.name));
-    BUSBAR_ASSIGN(LineSource lines, source.lines());
+    BUSBAR_ASSIGN(LineSource lines, source->lines());
     const Result<NcclLog> log = read_nccl_log(lines);
     if (!log.ok()) continue;
     BUSBAR_ASSIGN(LogComparison comparison, compare_log(*log, f.name, machine));
