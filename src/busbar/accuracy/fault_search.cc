@@ -15,12 +15,13 @@ namespace {
 
 using Times = std::vector<double>;  ///< logarithms of us, per size
 
-constexpr double kTold = 9;          // of the sum of squares between a fault and a sound machine
-constexpr double kEqual = 3;         // of the sum of squares between the times of two faults, less nuisances
-constexpr double kShows = 0.03;      // smallest change of a time that can be seen
-constexpr double kPerFactor = 2;     // of the sum of squares, for a fitted factor (Schwarz' criterion for 8 sizes)
-constexpr double kSure = 0.8;        // of the likelihood
-constexpr std::size_t kRefined = 8;  // faults that are timed again, by other releases too
+constexpr double kTold = 9;            // of the sum of squares between a fault and a sound machine
+constexpr double kEqual = 3;           // of the sum of squares between the times of two faults, less nuisances
+constexpr double kShows = 0.03;        // smallest change of a time that can be seen
+constexpr double kPerFactor = 2;       // of the sum of squares, for a fitted factor (Schwarz' criterion for 8 sizes)
+constexpr double kSure = 0.8;          // of the likelihood
+constexpr std::size_t kMostNamed = 4;  // faults that share a rank: more are no answer
+constexpr std::size_t kRefined = 8;    // faults that are timed again, by other releases too
 
 /// What a fault costs before it is fitted: rare ones need better evidence. Source: configurations that are known bad in
 /// data/measured/collectives.csv, nearly all of which are faults of the whole machine.
@@ -280,7 +281,7 @@ class Search {
     const Culprit& first = out.ranked.front();
     out.sound_confidence = weight(sound) / sum;
     out.told = sound - least > kTold * scale;
-    out.named = out.told && first.confidence >= kSure && first.of_one_kind();
+    out.named = out.told && first.confidence >= kSure && first.of_one_kind() && first.faults.size() <= kMostNamed;
   }
 
   const ExpectOptions& options_;
@@ -297,8 +298,9 @@ class Search {
 }  // namespace
 
 bool Culprit::of_one_kind() const {
-  return std::all_of(faults.begin(), faults.end(),
-                     [&](const Suspect& s) { return s.whole() == faults.front().whole(); });
+  return std::all_of(faults.begin(), faults.end(), [&](const Suspect& s) {
+    return s.whole() ? s.rule == faults.front().rule : !faults.front().whole();
+  });
 }
 
 bool is_searched(const Expectation& e, const NoiseModel& noise) {

@@ -18,7 +18,7 @@ struct Culprit {
   double misfit = 0;                ///< sum of squares of the first, in units of the noise
   double confidence = 0;            ///< of all together
   double slower_percent = 0;        ///< predicted time of the plateau above that of the sound machine
-  /// Whether all are parts, or all are faults of the whole machine.
+  /// Whether all are parts, or all are one fault of the whole machine.
   bool of_one_kind() const;
 };
 
