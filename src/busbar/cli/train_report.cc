@@ -73,9 +73,9 @@ std::string gradient_words(const TrainRun& r) {
 std::string spread_words(const TrainRun& r) {
   const StepSpread s = step_spread(r);
   std::string words = fmt::format(
-      "each GPU varies by {:.2g} %, and every step waits for the slowest of {}: {} on average, {} to {} in 80 % of "
-      "steps, "
-      "1 step in 100 above {}",
+      "each GPU varies by {:.2g} %, and every step waits for the slowest of {} GPUs: {} on average, {} to {} in 80 % "
+      "of "
+      "steps, 1 step in 100 above {}",
       100 * r.kernels.jitter_share, r.law.gpus, format_duration(s.expected_s), format_duration(s.p10_s),
       format_duration(s.p90_s), format_duration(s.p99_s));
   if (r.law.delay_s > 0)
