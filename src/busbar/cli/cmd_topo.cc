@@ -49,6 +49,12 @@ Status write_files(const TopoFlags& o, const Cluster& c, const TopoFacts& facts,
   return {};
 }
 
+/// Whether a flag asks for what only a machine with GPUs has.
+bool asks_for_parts(const TopoFlags& o) {
+  const bool files = !o.dot.empty() || !o.svg.empty() || !o.nccl_xml.empty() || !o.cables.empty();
+  return files || o.matrix || o.tree || o.levels || o.all || o.bandwidth || o.latency || o.node;
+}
+
 constexpr std::uint32_t kMostInMatrix = 72;  ///< GPUs of a domain whose pairs a page shows
 
 std::string pair_tables(const TopoFlags& o, const PairFigures& pairs) {
@@ -65,7 +71,12 @@ std::string pair_tables(const TopoFlags& o, const PairFigures& pairs) {
 Result<int> run(const TopoFlags& o) {
   const RunClock clock;
   const HostFiles host(o.root);
-  if (o.cluster.empty() && !has_gpu(host)) return show_host(o.common, host, clock);
+  if (o.cluster.empty() && !has_gpu(host)) {
+    if (asks_for_parts(o))
+      return invalid("this host has no GPU, so it has no such part or file; name a machine (dgx-h100)",
+                     {"", 0, 0, "CLUSTER"});
+    return show_host(o.common, host, clock);
+  }
   BUSBAR_ASSIGN(const Cluster cluster,
                 o.cluster.empty() ? load_host(host, o.common.overrides) : load_machine(o.cluster, o.common.overrides));
   const auto blocks = static_cast<std::int64_t>(cluster.topology.blocks().size());
