@@ -25,6 +25,30 @@ found nothing, and unknown when no input says anything about it. PART, VALUE, OT
 
 """
 
+COMPARISON = """
+## Machines side by side
+
+### odd-one-out
+
+**warn**: HOST differs from the other bundles.
+
+Machines of one job should be alike: one that differs can slow or stop all of them. Settings, releases, limits, link widths, rates and
+numbers of devices are compared; a value that most bundles share is the usual one, and where none
+is, all are listed.
+
+Judged from: two bundles or more. For example:
+
+```sh
+busbar doctor node1.tar.gz node2.tar.gz node3.tar.gz
+```
+
+Fix:
+
+```text
+give HOST the value of the others, or take it out of the job
+```
+"""
+
 
 def load(folder):
     return [yaml.safe_load(path.read_text()) for path in sorted((ROOT / "catalog" / folder).glob("*.yaml"))]
@@ -72,7 +96,7 @@ def page():
     tables = load("evidence")
     parts = [f"## {file['title']}\n\n" + "\n".join(section(rule, tables) for rule in file["rules"])
              for file in load("rules")]
-    return HEAD + "\n".join(parts).rstrip("\n") + "\n"
+    return HEAD + "\n".join(parts).rstrip("\n") + "\n" + COMPARISON
 
 
 if __name__ == "__main__":
