@@ -15,6 +15,19 @@ bool any_matches(const std::vector<std::string>& patterns, std::string_view text
   return std::any_of(patterns.begin(), patterns.end(), [&](const std::string& p) { return glob_matches(p, text); });
 }
 
+/// Orders values: whole numbers by size, before all other texts.
+struct ValueBefore {
+  bool operator()(std::string_view a, std::string_view b) const {
+    const bool a_number = is_number(a), b_number = is_number(b);
+    if (a_number != b_number) return a_number;
+    if (a_number && a.size() != b.size()) return a.size() < b.size();
+    return a < b;
+  }
+  static bool is_number(std::string_view text) {
+    return text.find_first_not_of("0123456789") == text.npos && !text.empty() && (text.front() != '0' || text == "0");
+  }
+};
+
 bool in_scope(Scope scope, const Fact& a, const Fact& b) {
   switch (scope) {
     case Scope::kAnywhere:
@@ -137,7 +150,7 @@ class Conditions {
 
   /// The facts whose value is rarer than the most frequent one, then one fact of that value.
   static Facts odd_first(const Facts& facts) {
-    std::map<std::string_view, std::size_t> times;
+    std::map<std::string_view, std::size_t, ValueBefore> times;
     for (const Fact* f : facts) ++times[f->value];
     // Of equally frequent ones the last: of two ranks, the one with the smaller number is behind.
     auto usual = times.begin();

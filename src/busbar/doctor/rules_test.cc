@@ -104,6 +104,18 @@ TEST_F(Rules, NameOnlyThePartsThatDiffer) {
   EXPECT_EQ(finding->evidence.size(), 2u) << "the odd one and a usual one";
 }
 
+TEST_F(Rules, CompareSequenceNumbersAsNumbers) {
+  const auto line = [](int rank, int number) {
+    return "[PG ID 0 PG GUID 0(default_pg) Rank " + std::to_string(rank) +
+           "]  failure detected by watchdog at work sequence id: 1 PG status: last enqueued work: " +
+           std::to_string(number) + ", last completed work: 1\n";
+  };
+  const Diagnosis found = judge({line(0, 10) + line(1, 9)});
+  const Finding* const finding = find(found, "watchdog-behind");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_EQ(finding->part, "rank 1");
+}
+
 TEST_F(Rules, SurviveLinesCutAnywhere) {
   for (const Rule& rule : rules_)
     for (const std::string& text : rule.shows)
