@@ -1,11 +1,14 @@
 #include "busbar/doctor/doctor.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <system_error>
 
 #include "busbar/formats/flight_recorder.h"
 #include "busbar/formats/import.h"
+#include "busbar/formats/odd_cables.h"
 #include "busbar/formats/tar_archive.h"
 
 namespace busbar {
@@ -43,6 +46,34 @@ Status read_dump(ImportSource& source, const FactTables& tables, Evidence& evide
   return {};
 }
 
+/// The cables as lines of catalog/evidence/network-cables.yaml. Each stands where the file lists it: the text has empty
+/// lines before it.
+std::string say_odd_cables(std::vector<OddCable> odd) {
+  std::stable_sort(odd.begin(), odd.end(), [](const OddCable& a, const OddCable& b) { return a.line < b.line; });
+  std::string out;
+  int line = 1;
+  for (const OddCable& c : odd) {
+    for (; line < c.line; ++line) out += '\n';
+    out += fmt::format("network cable {} is {}: {}; ", c.part, c.missing ? "missing" : "slow", c.explanation);
+  }
+  return out + fmt::format("\nnetwork cables compared: {} differ\n", odd.size());
+}
+
+/// Adds the cables of a listed network that differ from their like. False if the source lists no network.
+Result<bool> read_network(ImportSource& source, const FactTables& tables, Evidence& evidence) {
+  const Result<std::optional<std::vector<OddCable>>> odd = find_odd_cables(source);
+  if (odd.ok() && !odd->has_value()) return false;
+  const std::string text = odd.ok() ? say_odd_cables(**odd) : "";
+  LineSource lines = LineSource::of_text(text, source.name());
+  const int index = tables.read(lines, evidence);
+  BUSBAR_ASSIGN(LineSource all, source.lines());
+  std::uint64_t& count = evidence.file(index).lines = 0;
+  for (std::string_view line; all.next(line);) ++count;
+  const Status done = odd.ok() ? source.complete() : Status(odd.error());
+  if (!done.ok()) evidence.file(index).stopped = done.error().message;
+  return true;
+}
+
 }  // namespace
 
 Result<std::vector<std::string>> evidence_files(const std::vector<std::string>& words) {
@@ -72,6 +103,8 @@ Status read_evidence(const std::string& file, const FactTables& tables, Evidence
   BUSBAR_ASSIGN(ImportSource source, ImportSource::open(file));
   if (looks_like_tar(source.head())) return read_archive(source, tables, evidence);
   if (looks_like_flight_recorder(source.head())) return read_dump(source, tables, evidence);
+  BUSBAR_ASSIGN(const bool network, read_network(source, tables, evidence));
+  if (network) return {};
   BUSBAR_ASSIGN(LineSource lines, source.lines());
   const int index = tables.read(lines, evidence);
   if (const Status done = source.complete(); !done.ok()) evidence.file(index).stopped = done.error().message;
