@@ -46,7 +46,6 @@ Status read_word(const YamlNode& entry, const std::string& word, BytesPerSecond 
   r.required("title", &YamlNode::as_string, out.title);
   const YamlNode fabrics = r.required("fabrics");
   r.optional("transport", &YamlNode::as_string, out.transport);
-  r.optional("balance", &YamlNode::as_string, out.balance);
   BUSBAR_RETURN_IF_ERROR(r.finish());
   BUSBAR_ASSIGN(out.preset, preset_at(fabrics, word, port));
   return {};
@@ -54,8 +53,7 @@ Status read_word(const YamlNode& entry, const std::string& word, BytesPerSecond 
 
 Result<FabricWord> read_one(const std::string& typed, const YamlNode& words, BytesPerSecond port,
                             const Catalog& catalog) {
-  FabricWord out{
-      .word = typed, .title = {}, .preset = {}, .oversubscription = {}, .transport = {}, .balance = {}, .shape = {}};
+  FabricWord out{.word = typed, .title = {}, .preset = {}, .oversubscription = {}, .transport = {}, .shape = {}};
   std::string word = typed;
   out.oversubscription = cut_ratio(word);
   if (word.empty() && !out.oversubscription.empty()) return out;

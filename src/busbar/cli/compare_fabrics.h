@@ -17,7 +17,7 @@ struct FabricWord {
   std::string title;                          ///< in words; empty: the preset's name says it
   std::string preset;                         ///< catalogue name; empty: the machine's own fabric
   std::string oversubscription;               ///< "2"; empty: the preset's own
-  std::string transport, balance;             ///< for catalog/penalties; empty: no penalties are known
+  std::string transport;                      ///< of `busbar train --transport`; empty: no penalties are known
   std::string shape;                          ///< of a torus of chips: "8x8x8"; empty: the machine's own
   std::vector<std::string> settings() const;  ///< for --set
 };

@@ -8,6 +8,7 @@
 #include "busbar/base/quantity.h"
 #include "busbar/base/text.h"
 #include "busbar/cli/money.h"
+#include "busbar/cli/penalties.h"
 #include "busbar/cli/request_line.h"
 #include "busbar/cli/session.h"
 #include "busbar/cli/token_cost.h"
@@ -68,7 +69,7 @@ std::string remark(const Rows& rows, std::size_t i) {
 }
 
 std::string range_words(const CompareRow& r) {
-  if (!r.transport.known()) return "-";
+  if (!r.transport.penalty) return "-";
   const double low = 100 * (r.transport.low_s / seconds_of(r) - 1),
                high = 100 * (r.transport.high_s / seconds_of(r) - 1);
   return fmt::format("{:+.1f} to {:+.1f}", low, high);
@@ -111,8 +112,8 @@ Table step_table(const Rows& rows) {
   }
   t.note =
       "time: of a token, against A. transport: what congestion control may change of the step, by penalties measured "
-      "on "
-      "packets; -: none are known. exposed: communication that nothing hides. $/M tokens: purchase over the years and "
+      "on packets; -: none are known. exposed: communication that nothing hides. $/M tokens: purchase over the years "
+      "and "
       "electricity; rent where a price is missing.";
   return t;
 }
@@ -197,13 +198,11 @@ std::string command_of(const CompareRow& r, const CompareAsk& ask) {
 }
 
 Json transport_json(const CompareRow& r) {
-  if (!r.transport.known()) return nullptr;
-  return {{"transport", r.transport.transport},
-          {"lb", r.transport.balance},
-          {"step_low_s", r.transport.low_s},
-          {"step_high_s", r.transport.high_s},
-          {"exposed_network_s", r.transport.exposed_s},
-          {"source", fmt::format("catalog penalties/{}-{}", r.transport.transport, r.transport.balance)}};
+  if (!r.transport.penalty) return nullptr;
+  Json j = to_json(*r.transport.penalty);
+  j["step_low_s"] = r.transport.low_s;
+  j["step_high_s"] = r.transport.high_s;
+  return j;
 }
 
 Json row_json(const Rows& rows, std::size_t i, const CompareAsk& ask) {

@@ -68,6 +68,25 @@ Result<LayoutSpec> find_layout(const TrainRun& first, std::uint32_t gpus, const 
   return plan_briefly(first, gpus, kComparePlanTimed, [&] { return !watch.interrupted(); });
 }
 
+/// The step again, as `busbar train --transport` runs it.
+Result<TransportRange> transport_range(const TrainRun& run, const std::string& transport, TrainAsk ask) {
+  const double step_s = run.step.step_time.in_s();
+  TransportRange out{{}, step_s, step_s};
+  if (transport.empty()) return out;
+  ask.transport = transport;
+  ask.timeline = ask.scaling = ask.relief = false;
+  Result<TrainRun> opened = open_train(run.scenario, ask);
+  if (!opened.ok() && opened.error().code == ErrorCode::kNotFound) return out;  // no penalties for these routes
+  BUSBAR_ASSIGN(TrainRun slowed, std::move(opened));
+  slowed.layout = run.layout;
+  BUSBAR_RETURN_IF_ERROR(predict_train(slowed, ask));
+  const double mean_s = slowed.step.step_time.in_s(), p99_s = slowed.p99.in_s();
+  out.penalty = slowed.machine->policy().penalty;
+  out.low_s = std::min({step_s, mean_s, p99_s});
+  out.high_s = std::max({step_s, mean_s, p99_s});
+  return out;
+}
+
 void price_tokens(CompareRow& row) {
   constexpr double kMillion = 1e6;
   const WorkCost cost = cost_of_tokens(row.cost.rate, kMillion, row.tokens_per_s());
@@ -105,9 +124,7 @@ class CompareRunner {
       row.run.layout = layout = known->second;
     }
     BUSBAR_RETURN_IF_ERROR(predict_train(row.run, ask));
-    const FabricWord& fabric = variant.fabric;
-    BUSBAR_ASSIGN(row.transport,
-                  transport_range(row.run, fabric.transport, fabric.balance, ask_.input.overrides.catalog));
+    BUSBAR_ASSIGN(row.transport, transport_range(row.run, variant.fabric.transport, ask));
     BUSBAR_ASSIGN(row.cost, machine_cost(row.run.cluster(), prices_, ask_.cost.terms));
     price_tokens(row);
     row.variant = std::move(variant);
@@ -185,17 +202,18 @@ double band_of_difference(const std::string& machine_a, const Band& a, const std
 Likeness likeness(const CompareRow& a, const CompareRow& b) {
   const double one = a.run.step.step_time.in_s(), other = b.run.step.step_time.in_s();
   const double apart = 100 * (std::max(one, other) / std::min(one, other) - 1);
-  const bool one_transport =
-      a.transport.transport == b.transport.transport && a.transport.balance == b.transport.balance;
+  const auto name = [](const CompareRow& r) {
+    return r.transport.penalty ? r.transport.penalty->transport + "-" + r.transport.penalty->balance : "";
+  };
   const bool ranges_meet =
-      !one_transport && a.transport.low_s <= b.transport.high_s && b.transport.low_s <= a.transport.high_s;
+      name(a) != name(b) && a.transport.low_s <= b.transport.high_s && b.transport.low_s <= a.transport.high_s;
   if (apart >= band_of_difference(a.variant.machine, a.run.band, b.variant.machine, b.run.band) && !ranges_meet)
     return Likeness::kDiffers;
   const Cluster &m = a.run.cluster(), &n = b.run.cluster();
   const bool same = a.variant.machine == b.variant.machine && m.fabric.kind == n.fabric.kind &&
                     m.routing == n.routing && m.fabric.oversubscription == n.fabric.oversubscription &&
                     port_rate(m.topology) == port_rate(n.topology) && a.run.layout.ranks() == b.run.layout.ranks();
-  const bool unknown = !a.transport.known() || !b.transport.known();
+  const bool unknown = !a.transport.penalty || !b.transport.penalty;
   return same && unknown && a.variant.step.change == b.variant.step.change ? Likeness::kEqual : Likeness::kTie;
 }
 

@@ -1,6 +1,7 @@
 // Machines and fabrics side by side: one step each, with money and power.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,7 +10,6 @@
 #include "busbar/cli/long_run.h"
 #include "busbar/cli/train_run.h"
 #include "busbar/cli/train_variants.h"
-#include "busbar/cli/transport_range.h"
 #include "busbar/cost/run_cost.h"
 
 namespace busbar {
@@ -47,6 +47,12 @@ struct MachineCost {
   MachineRate rate;
 };
 Result<MachineCost> machine_cost(const Cluster& cluster, const PriceList& prices, const CostTerms& terms);
+
+/// What the transport of a fabric can change of the step.
+struct TransportRange {
+  std::optional<NetworkPenalty> penalty;  ///< empty: none is known, and the range is the step's time
+  double low_s = 0, high_s = 0;  ///< the least and the greatest of the step without, at its mean and at its p99
+};
 
 struct CompareRow {
   CompareVariant variant;

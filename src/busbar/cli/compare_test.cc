@@ -24,7 +24,7 @@ TEST(CompareFabrics, WordsRatiosAndPresetsAreRead) {
 }
 
 TEST(CompareFabrics, WhatDoesNotExistIsNamed) {
-  for (const char* bad : {"", "rocket", "0:1", "fat-tree-:1", "uec", "ib,,roce"}) {
+  for (const char* bad : {"", "rocket", "0:1", "fat-tree-:1", "photonics", "ib,,roce"}) {
     const auto words = read_fabric_words(bad, k400, Catalog());
     ASSERT_FALSE(words.ok()) << bad;
     EXPECT_EQ(words.error().where.path, "--fabrics") << bad;
@@ -47,7 +47,8 @@ TEST(CompareFabrics, EveryPresetOfEveryWordHasPortsOfItsRateAndItsPenaltiesExist
       const auto machine = load_cluster("{node: dgx-h100, nodes: 2, fabric: " + f.preset + "}");
       ASSERT_TRUE(machine.ok()) << machine.error().text();
       EXPECT_EQ(port_rate(machine->topology), rate) << f.preset;
-      EXPECT_TRUE(f.transport.empty() || load_call_penalty(f.transport, f.balance, 1, "").ok()) << words.key(w);
+      EXPECT_TRUE(f.transport.empty() || load_call_penalty(f.transport, balance_of(*machine), 1, "").ok())
+          << words.key(w);
     }
   }
 }
@@ -76,6 +77,28 @@ TEST(CompareRun, ARowIsTheStepThatTrainPredictsWithItsLayout) {
   ASSERT_TRUE(step.ok()) << step.error().text();
   EXPECT_EQ(row.run.step.step_time, step->step.step_time);
   EXPECT_EQ(likeness(row, row), Likeness::kEqual);  // no penalties are known
+}
+
+TEST(CompareRun, ARangeHoldsTheStepsOfTrainWithTheTransport) {
+  CompareAsk ask;
+  ask.machines = {"dgx-h100:8"};
+  ask.fabrics = "roce-untuned";
+  ask.input.flags.model = "llama3-8b";
+  ask.input.flags.degrees.tp = 1;
+  ask.input.flags.degrees.global_batch = 64;
+  LongRun watch("variants", false);
+  const auto rows = run_compare(ask, watch);
+  ASSERT_TRUE(rows.ok()) << rows.error().text();
+  const CompareRow& row = rows->front();
+  Scenario scenario = row.variant.step.scenario;
+  scenario.layout = row.run.layout;
+  ask.train.transport = "dcqcn";
+  const auto slowed = run_train(scenario, ask.train);
+  ASSERT_TRUE(slowed.ok()) << slowed.error().text();
+  EXPECT_EQ(slowed->machine->policy().penalty->balance, row.transport.penalty->balance);
+  EXPECT_LT(row.transport.low_s, row.transport.high_s);
+  EXPECT_EQ(row.transport.low_s, row.run.step.step_time.in_s());
+  EXPECT_EQ(row.transport.high_s, slowed->p99.in_s());
 }
 
 TEST(CompareReport, LettersGoOnAfterZ) {
