@@ -219,7 +219,7 @@ TEST(IbFabric, WithoutLidsThePeerIsFoundByItsName) {  // no subnet manager runs
   ASSERT_TRUE(f.ok()) << f.error().text();
   EXPECT_EQ(f->devices.size(), 22u);
   EXPECT_EQ(f->cables.size(), 31u);
-  EXPECT_THAT(f->hosts, UnorderedElementsAre("node0", "node1", "node2", "node3"));
+  EXPECT_THAT(f->hosts, ::testing::UnorderedElementsAre("node0", "node1", "node2", "node3"));
 }
 
 TEST(Slurm, HostListsAndTiers) {
