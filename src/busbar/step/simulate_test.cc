@@ -337,7 +337,7 @@ TEST(Step, PairsOfPassesHideTheExchangesOfExperts) {
   l = resolve_layout(l, small_experts(), 0).value();
   const Duration x = Duration::us(20);
   const auto time = [&] {
-    const auto only_ep = [&](const CollectiveCall& c) { return c.op == Collective::kAllToAll ? x : Duration{}; };
+    const auto only_ep = [&](const CollectiveCall& c) { return c.op == Collective::kAllToAllV ? x : Duration{}; };
     return simulate(*build_program(small_experts(), l, flat_kernels()), only_ep).step_time;
   };
   const Duration exposed = time();
