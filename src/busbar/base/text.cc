@@ -1,5 +1,7 @@
 #include "busbar/base/text.h"
 
+#include <algorithm>
+
 #include "busbar/base/quantity.h"
 
 namespace busbar {
@@ -27,8 +29,32 @@ std::string comma_list(const std::vector<std::string>& words) {
   return out;
 }
 
+namespace {
+
+/// The entries of `known` in which a part between hyphens begins with `word`, the shortest first.
+std::vector<std::string> with_part(std::string_view word, const std::vector<std::string>& known) {
+  constexpr std::size_t kShortest = 3;
+  if (word.size() < kShortest) return {};
+  const std::string part = "-" + lower(word);
+  std::vector<std::string> out;
+  for (const std::string& k : known)
+    if (("-" + lower(k)).find(part) != std::string::npos) out.push_back(k);
+  std::stable_sort(out.begin(), out.end(),
+                   [](const std::string& a, const std::string& b) { return a.size() < b.size(); });
+  return out;
+}
+
+}  // namespace
+
 std::string suggestion(std::string_view word, const std::vector<std::string>& known, std::string otherwise) {
-  const std::string near = nearest(word, known);
+  constexpr std::size_t kMost = 6;
+  std::vector<std::string> some = with_part(word, known);
+  const std::string typo = nearest(word, known);
+  if (some.size() > 1 && (typo.empty() || edit_distance(word, typo) > 1)) {
+    some.resize(std::min(some.size(), kMost));
+    return "did you mean one of " + comma_list(some) + "?";
+  }
+  const std::string near = some.size() == 1 ? some.front() : typo;
   return near.empty() ? otherwise : "did you mean '" + near + "'?";
 }
 

@@ -28,7 +28,7 @@ std::vector<std::string_view> split_at(std::string_view text, char separator);
 /// "ring, tree, nvls".
 std::string comma_list(const std::vector<std::string>& words);
 
-/// "did you mean 'ring'?" with the entry of `known` that is nearest to `word`. Returns `otherwise` if no entry is near.
+/// "did you mean 'ring'?" with the nearest entry of `known`, or up to six with a part that begins so; else `otherwise`.
 std::string suggestion(std::string_view word, const std::vector<std::string>& known, std::string otherwise);
 
 }  // namespace busbar

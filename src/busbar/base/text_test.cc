@@ -34,5 +34,15 @@ TEST(Text, SuggestsTheNearestOrWhatElseToDo) {
   EXPECT_EQ(suggestion("dragonfly", known, "use one of " + comma_list(known)), "use one of ring, tree");
 }
 
+TEST(Text, SuggestsAllThatHaveTheWordAsAPart) {
+  const std::vector<std::string> known{"h200-nvl", "gh200-1", "dgx-h200", "dgx-h100"};
+  EXPECT_EQ(suggestion("H200", known, ""), "did you mean one of h200-nvl, dgx-h200?");
+  EXPECT_EQ(suggestion("gh20", known, ""), "did you mean 'gh200-1'?");
+  EXPECT_EQ(suggestion("dgx-h20", known, ""), "did you mean 'dgx-h200'?");
+  EXPECT_EQ(suggestion("dg", known, "other"), "other");
+  EXPECT_EQ(suggestion("tpu", {"tpu-1", "tpu-2", "tpu-3", "tpu-4", "tpu-5", "tpu-6", "tpu-7"}, ""),
+            "did you mean one of tpu-1, tpu-2, tpu-3, tpu-4, tpu-5, tpu-6?");
+}
+
 }  // namespace
 }  // namespace busbar
