@@ -213,7 +213,7 @@ Document to_document(const CollectiveOptions& o, const Cluster& c, std::uint32_t
     d.blocks.push_back({relief});
   }
   for (const std::string& a : c.assumptions) d.blocks.push_back({Paragraph{"Assumed: " + a + "."}});
-  d.blocks.push_back({Paragraph{words_of(band, "the time of " + size)}});
+  d.blocks.push_back({Paragraph{words_of(band, " at " + size)}});
   return d;
 }
 

@@ -263,7 +263,7 @@ Result<int> run_schedule(const CollectiveOptions& o) {
                              schedule.proof.sends, schedule.proof.depth, format_binary_size(count(rows.back().size)),
                              bound_to_text(rows.back().bound, cluster->topology))}});
   for (const std::string& note : schedule.notes) d.blocks.push_back({Paragraph{"Assumed: " + note + "."}});
-  d.blocks.push_back({Paragraph{words_of(band)}});
+  d.blocks.push_back({Paragraph{words_of(band, " at " + format_binary_size(count(rows.back().size)))}});
   return deliver(o.common, j, d, watch.status());
 }
 

@@ -136,11 +136,10 @@ Facts details(const TrainRun& r) {
                             r.settings.jobs, r.settings.placement, format_duration(r.alone.in_s()),
                             100 * (r.step.step_time.in_s() / r.alone.in_s() - 1)));
   add("accuracy",
-      fmt::format(
-          "9 of 10 published steps took {:+.0f} % to {:+.0f} % of the predicted one, with the slowest GPU in it: "
-          "{}; kernels alone {:+.0f} % to {:+.0f} %: {}",
-          r.band.low_percent, r.band.high_percent, r.band.basis, r.kernels.band_low_percent,
-          r.kernels.band_high_percent, r.kernels.band_basis));
+      fmt::format("9 of 10 published steps took {} the predicted time, waiting for the slowest GPU included: {}; "
+                  "kernels alone {}: {}",
+                  factor_words(r.band.low_percent, r.band.high_percent), r.band.basis,
+                  factor_words(r.kernels.band_low_percent, r.kernels.band_high_percent), r.kernels.band_basis));
   return f;
 }
 

@@ -101,10 +101,14 @@ Result<AccuracyTable> AccuracyTable::load(const Catalog& catalog) {
   return out;
 }
 
-std::string words_of(const Band& band, const std::string& what) {
+std::string factor_words(double low_percent, double high_percent) {
+  return fmt::format("{:.2f} to {:.2f} times", 1 + low_percent / 100, 1 + high_percent / 100);
+}
+
+std::string words_of(const Band& band, const std::string& at) {
   if (band.ideal) return fmt::format("I{}.", band.basis.substr(1));
-  return fmt::format("Accuracy: 9 of 10 measurements are {:+.0f} % to {:+.0f} % from {}: {}.", band.low_percent,
-                     band.high_percent, what, band.basis);
+  return fmt::format("Accuracy{}: 9 of 10 measurements took {} the predicted time: {}.", at,
+                     factor_words(band.low_percent, band.high_percent), band.basis);
 }
 
 Band AccuracyTable::collective(const Cluster& cluster, Bytes size, bool several_nodes) const {

@@ -16,8 +16,10 @@ struct Band {
   bool ideal = false;  ///< a machine without software costs: nothing was measured, and there is no band
 };
 
-/// The same in a sentence, about "these times" or another `what`.
-std::string words_of(const Band& band, const std::string& what = "these times");
+/// "0.94 to 1.15 times" for -6 % to +15 %.
+std::string factor_words(double low_percent, double high_percent);
+/// The band in a sentence; `at`: " at 1 GiB", or empty.
+std::string words_of(const Band& band, const std::string& at = "");
 
 /// The kind of links between the GPUs of a machine. Boards with the same kind have the same accuracy.
 enum class JoinedBy : std::uint8_t { kSwitch, kMesh, kPcie };
