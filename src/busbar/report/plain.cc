@@ -132,6 +132,19 @@ std::size_t bytes_of(std::string_view text, std::size_t cells) {
 
 }  // namespace
 
+namespace {
+
+/// The text up to the next space; a number keeps its percent sign if both fit a line.
+std::string_view word_at(std::string_view text, std::size_t from, std::size_t width) {
+  constexpr std::string_view kPercent = " %";
+  const std::size_t end = std::min(text.find(' ', from), text.size());
+  if (!text.substr(end).starts_with(kPercent)) return text.substr(from, end - from);
+  const std::string_view both = text.substr(from, std::min(text.find(' ', end + kPercent.size()), text.size()) - from);
+  return display_width(both) <= width ? both : text.substr(from, end - from);
+}
+
+}  // namespace
+
 std::vector<std::string> wrap_words(std::string_view text, std::size_t width) {
   width = std::max<std::size_t>(1, width);
   std::vector<std::string> lines(1);
@@ -141,7 +154,7 @@ std::vector<std::string> wrap_words(std::string_view text, std::size_t width) {
       ++i;
       continue;
     }
-    std::string_view word = text.substr(i, text.find(' ', i) - i);
+    std::string_view word = word_at(text, i, width);
     i += word.size();
     if (used > 0 && used + 1 + display_width(word) > width) {
       lines.emplace_back();

@@ -45,6 +45,8 @@ TEST(EscapeTerminal, SpellsOurSignsInAscii) {
 TEST(WrapWords, BreaksAtSpacesAndCutsLongWords) {
   EXPECT_THAT(wrap_words("the quick brown fox", 10), ElementsAre("the quick", "brown fox"));
   EXPECT_THAT(wrap_words("abcdefghij k", 4), ElementsAre("abcd", "efgh", "ij k"));
+  EXPECT_THAT(wrap_words("it takes 18 % more", 11), ElementsAre("it takes", "18 % more"));
+  EXPECT_THAT(wrap_words("18 %, 7", 3), ElementsAre("18", "%,", "7"));
   EXPECT_THAT(wrap_words("", 4), ElementsAre(""));
   EXPECT_THAT(wrap_words("   ", 4), ElementsAre(""));
 }
