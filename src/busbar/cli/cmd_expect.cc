@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <memory>
 #include <optional>
 
@@ -157,11 +158,22 @@ Result<int> run_baseline(const ExpectFlags& o, const MeasuredResults& results) {
   return deliver(o.common, j, d, slower ? 1 : 0);
 }
 
+/// "Too slow: 1 GiB reaches 206 of 464 GB/s (44 %)", and why.
+std::string verdict_words(const Expectation& e, Collective op) {
+  constexpr const char* kWords[] = {"Good", "Too slow", "Faster than expected", "Suspicious"};  // per Verdict
+  static_assert(std::size(kWords) == static_cast<std::size_t>(Verdict::kSuspicious) + 1);
+  const ExpectedRow& last = e.rows.back();
+  const double bus_bytes = bus_factor(op, e.ranks) * static_cast<double>(last.size_bytes);
+  const std::string why = e.table.why.empty() ? "" : "; " + e.table.why;
+  return fmt::format("{}: {} reaches {} of {} GB/s ({:.0f} %){}.", kWords[static_cast<std::size_t>(e.table.verdict)],
+                     format_binary_size(last.size_bytes), format_number(bus_bytes / 1e3 / last.measured_us),
+                     format_number(bus_bytes / 1e3 / last.expected_us), 100 * last.expected_us / last.measured_us, why);
+}
+
 /// The verdict, the threshold that it applies, and what the threshold hides.
-void add_verdict(Document& d, const Expectation& e) {
+void add_verdict(Document& d, const Expectation& e, Collective op) {
   const TableVerdict& t = e.table;
-  const std::string why = t.why.empty() ? "" : fmt::format(": {}", t.why);
-  d.blocks.push_back({Highlight{fmt::format("The machine is {}{}.", name_of(t.verdict), why)}});
+  d.blocks.push_back({Highlight{verdict_words(e, op)}});
   d.blocks.push_back({Paragraph{fmt::format(
       "Sizes from {} on take {:.0f} % {} than expected (median); from {:.0f} % longer on a machine counts as low.",
       format_binary_size(t.plateau_from_bytes), std::abs(t.plateau_percent), t.plateau_percent < 0 ? "less" : "longer",
@@ -205,7 +217,7 @@ Document to_document(const ExpectFlags& o, const MeasuredResults& results, const
   if (Drawing picture = draw_expectation(e.rows, op, ranks); !picture.shapes.empty())
     d.blocks.push_back({std::move(picture), Audience::kPage});
   d.blocks.push_back({t});
-  add_verdict(d, e);
+  add_verdict(d, e, op);
   if (proposed)
     d.blocks.push_back(
         {Paragraph{fmt::format("The machine is taken from the file: {} x {} on {} hosts. Name another with --cluster.",
