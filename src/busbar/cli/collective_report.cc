@@ -7,6 +7,7 @@
 #include "busbar/base/json.h"
 #include "busbar/base/quantity.h"
 #include "busbar/cli/bandwidth_charts.h"
+#include "busbar/cli/machine.h"
 #include "busbar/cli/packet_options.h"
 #include "busbar/cli/session.h"
 #include "busbar/topology/levels.h"
@@ -134,7 +135,7 @@ Json to_json(const Prediction& r, double n, Collective op, const Topology& t) {
 Document to_document(const CollectiveOptions& o, const Cluster& c, std::uint32_t gpus, Collective op,
                      const std::vector<Prediction>& rows, const Band& band, const std::string& chosen) {
   Document d;
-  d.title = fmt::format("{} over {} GPUs of {}", name_of(op), gpus, c.name);
+  d.title = fmt::format("{} over {} {} of {}", name_of(op), gpus, gpus_in_words(c.topology), c.name);
   if (const NcclTestsFlags& f = o.nccl_tests; f.ranks() > 0 && c.topology.blocks().size() > 1)
     d.title += fmt::format(" (-t {} x -g {} over all nodes)", std::max(1u, f.threads), std::max(1u, f.gpus));
   d.command = o.common.typed;

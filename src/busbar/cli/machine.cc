@@ -97,4 +97,9 @@ Result<Cluster> load_host(const HostFiles& files, const Overrides& overrides) {
   return import_machine(*format, text, "this host", overrides);
 }
 
+const char* gpus_in_words(const Topology& topology) {
+  if (topology.gpus().empty()) return "GPUs";
+  return topology.name(topology.gpus().front()).find("chip") == std::string::npos ? "GPUs" : "chips";
+}
+
 }  // namespace busbar

@@ -27,6 +27,9 @@ struct SizedMachine {
 /// Errors name --gpus: `preset` is a file, or has a size already.
 Result<SizedMachine> sized_machine(const std::string& preset, std::uint32_t asked, const Overrides& overrides);
 
+/// "GPUs", or "chips" for a machine that names them so (chip0): TPUs.
+const char* gpus_in_words(const Topology& topology);
+
 /// Figures of parts for readers of foreign files. `catalog_directory`: the value of --catalog.
 Result<PartFigures> catalog_part_figures(const std::string& catalog_directory);
 

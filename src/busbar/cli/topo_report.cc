@@ -9,6 +9,7 @@
 #include "busbar/base/json.h"
 #include "busbar/base/quantity.h"
 #include "busbar/cli/cabling_report.h"
+#include "busbar/cli/machine.h"
 #include "busbar/cli/topology_drawing.h"
 #include "busbar/report/plain.h"
 #include "busbar/topology/tiers.h"
@@ -282,7 +283,7 @@ Json topo_json(const Cluster& c, const TopoFacts& f, const TopoParts& p) {
 
 Document topo_document(const Cluster& c, const TopoFacts& f, const TopoParts& p, const std::string& typed) {
   const Topology& t = c.topology;
-  Document d{fmt::format("{}: {} GPUs", c.name, t.gpus().size()), typed, {}};
+  Document d{fmt::format("{}: {} {}", c.name, t.gpus().size(), gpus_in_words(t)), typed, {}};
   const auto add = [&](BlockElement e, Audience a = Audience::kBoth) { d.blocks.push_back({std::move(e), a}); };
   add(facts_of(c, f));
   if (p.levels || p.all) add(level_table(f.levels));

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "busbar/base/quantity.h"
+#include "busbar/cli/machine.h"
 #include "busbar/cli/money.h"
 #include "busbar/cli/penalties.h"
 #include "busbar/cli/predict_flags.h"
@@ -307,7 +308,10 @@ void add_machine(const TrainRun& r, Document& d) {
 }  // namespace
 
 Document train_document(const TrainRun& r, const std::string& typed, const TrainExtras& extras) {
-  Document d{fmt::format("{} on {} GPUs of {}", r.scenario.model.name, r.layout.ranks(), r.cluster().name), typed, {}};
+  Document d{fmt::format("{} on {} {} of {}", r.scenario.model.name, r.layout.ranks(),
+                         gpus_in_words(r.cluster().topology), r.cluster().name),
+             typed,
+             {}};
   const auto add = [&](BlockElement e, Audience a = Audience::kBoth) { d.blocks.push_back({std::move(e), a}); };
   const Audience both_if_short = r.relief.empty() ? Audience::kPage : Audience::kBoth;
   add_verdict(r, extras, d);
