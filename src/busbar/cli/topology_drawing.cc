@@ -97,15 +97,15 @@ constexpr int kRailColours[] = {colour::kCompute, colour::kTp, colour::kDp,     
 /// One line per pair of places, with the busiest of its links and their number.
 class Lines {
  public:
-  Lines(const Topology& t, std::span<const double> utilisation) : t_(t), utilisation_(utilisation) {}
+  Lines(const Topology& t, const LinkHeat& heat) : t_(t), heat_(heat) {}
   void add(Place a, Place b, LinkId l, int colour = -1) {
     Line& line = lines_[{a.layer, a.node, b.layer, b.node}];
     double heat = -1;
-    if (!utilisation_.empty()) heat = std::max(utilisation_[index(l)], utilisation_[index(reverse(l))]);
+    if (!heat_.load.empty()) heat = std::max(heat_.load[index(l)], heat_.load[index(reverse(l))]);
     if (line.cables++ == 0 || heat > line.heat) line.link = l, line.heat = heat;
     line.colour = colour;
   }
-  /// "Busiest over the step: a->b 22 %, ..."; empty without loads.
+  /// "Busiest while GPUs wait: a->b 22 %, ..."; empty without loads.
   std::string busiest() const {
     std::vector<const Line*> hot;
     for (const auto& [key, line] : lines_)
@@ -113,17 +113,18 @@ class Lines {
     std::stable_sort(hot.begin(), hot.end(), [](const Line* a, const Line* b) { return a->heat > b->heat; });
     std::string out;
     for (std::size_t i = 0; i < std::min<std::size_t>(3, hot.size()); ++i)
-      out += fmt::format("{} {} {:.2g} %", i == 0 ? "Busiest over the step:" : ",", t_.name(hot[i]->link),
+      out += fmt::format("{}{} {:.2g} %", i == 0 ? "Busiest " + heat_.during + ": " : ", ", t_.name(hot[i]->link),
                          100 * hot[i]->heat);
     return out.empty() ? out : out + ".";
   }
   void write(LayeredDrawing& d) const {
+    d.heat_name = "busy " + heat_.during;
     for (const auto& [key, line] : lines_) {
       const LinkClass& c = t_.link_class(line.link);
       std::string tip = fmt::format("{}: {} per direction", t_.name(line.link),
                                     format_rate(static_cast<double>(per_second(c.wire_rate))));
       if (line.cables > 1) tip += fmt::format(", {} cables", line.cables);
-      if (line.heat >= 0) tip += fmt::format(", {} % loaded over the step", format_number(100 * line.heat, 2));
+      if (line.heat >= 0) tip += fmt::format(", {} % busy {}", format_number(100 * line.heat, 2), heat_.during);
       if (c.health < 1) tip += c.health > 0 ? fmt::format(", degraded to {}", format_number(c.health)) : ", failed";
       d.edges.push_back({{key[0], key[1]},
                          {key[2], key[3]},
@@ -144,7 +145,7 @@ class Lines {
     int colour = -1;
   };
   const Topology& t_;
-  std::span<const double> utilisation_;
+  const LinkHeat& heat_;
   std::map<std::array<std::uint32_t, 4>, Line> lines_;
 };
 
@@ -235,7 +236,7 @@ bool has_trays(const Topology& t, const Block& block) {
   return (gpus == 36 || gpus == 72) && switches > 0 && switches % kSwitchTrays == 0;
 }
 
-Drawing draw_trays(const Topology& t, BlockId id, std::span<const double> utilisation) {
+Drawing draw_trays(const Topology& t, BlockId id, const LinkHeat& heat) {
   const Block& block = t.blocks()[index(id)];
   const auto kinds = by_kind(t, block);
   const std::size_t gpus = kinds.at(DeviceKind::kGpu).size(), trays = gpus / kTrayGpus;
@@ -259,7 +260,7 @@ Drawing draw_trays(const Topology& t, BlockId id, std::span<const double> utilis
     inside += fmt::format("{}{} {} per {} tray", inside.empty() ? "" : ", ", devices.size() / boxes, title_of(kind),
                           above ? "switch" : "compute");
   }
-  Lines lines(t, utilisation);
+  Lines lines(t, heat);
   for (std::uint32_t l = block.first_link; l < block.first_link + block.link_count; l += 2) {
     const Place a = places.at(t.from(static_cast<LinkId>(l))), b = places.at(t.to(static_cast<LinkId>(l)));
     if (a.layer != b.layer) lines.add(a, b, static_cast<LinkId>(l));
@@ -271,9 +272,9 @@ Drawing draw_trays(const Topology& t, BlockId id, std::span<const double> utilis
 
 }  // namespace
 
-Drawing draw_node(const Topology& t, BlockId id, std::span<const double> utilisation) {
+Drawing draw_node(const Topology& t, BlockId id, const LinkHeat& heat) {
   const Block& block = t.blocks()[index(id)];
-  if (has_trays(t, block)) return draw_trays(t, id, utilisation);
+  if (has_trays(t, block)) return draw_trays(t, id, heat);
   LayeredDrawing d;
   const std::string what = t.templates()[block.template_index].name;
   d.title = fmt::format("Inside node{} ({})", index(id), what);
@@ -297,7 +298,7 @@ Drawing draw_node(const Topology& t, BlockId id, std::span<const double> utilisa
       for (LayeredNode& n : layer.nodes) n.label = short_name(n.label);
     if (!layer.nodes.empty()) d.layers.push_back(std::move(layer));
   }
-  Lines lines(t, utilisation);
+  Lines lines(t, heat);
   for (std::uint32_t l = block.first_link; l < block.first_link + block.link_count; l += 2) {
     const auto link = static_cast<LinkId>(l);
     const bool direct = t.kind(t.from(link)) == DeviceKind::kGpu && t.kind(t.to(link)) == DeviceKind::kGpu;
@@ -307,10 +308,10 @@ Drawing draw_node(const Topology& t, BlockId id, std::span<const double> utilisa
   lines.write(d);
   d.note = lines.busiest();
   Drawing drawn = lay_out(d);
-  return can_draw_mesh(t, id) ? stack(draw_mesh(t, id, utilisation), std::move(drawn)) : drawn;
+  return can_draw_mesh(t, id) ? stack(draw_mesh(t, id, heat.load), std::move(drawn)) : drawn;
 }
 
-Drawing draw_fabric(const Topology& t, std::span<const double> utilisation) {
+Drawing draw_fabric(const Topology& t, const LinkHeat& heat) {
   LayeredDrawing d;
   d.title = "Fabric";
   d.link_name = "cable";
@@ -333,7 +334,7 @@ Drawing draw_fabric(const Topology& t, std::span<const double> utilisation) {
   std::vector<std::uint32_t> box_of;
   const auto server_layer = static_cast<std::uint32_t>(d.layers.size());
   d.layers.push_back(server_row(t, box_of));
-  Lines lines(t, utilisation);
+  Lines lines(t, heat);
   std::size_t beside = 0;  // seen from both ends
   bool rails = leaves.size() > 1;
   for (const DeviceId s : leaves) rails = rails && rail_of(t, s) >= 0;
@@ -353,7 +354,7 @@ Drawing draw_fabric(const Topology& t, std::span<const double> utilisation) {
   if (rails) d.note = "Cables to servers have the colour of their rail: NIC i of every server is on rail i.";
   lines.write(d);
   if (const std::string busiest = lines.busiest(); !busiest.empty()) d.note += (d.note.empty() ? "" : " ") + busiest;
-  Drawing cables = beside > 0 ? draw_switches(t, leaves, utilisation) : Drawing();
+  Drawing cables = beside > 0 ? draw_switches(t, leaves, heat.load) : Drawing();
   if (cables.shapes.empty()) {
     if (beside > 0) d.note += fmt::format("{} cables between switches of one row are not drawn.", beside / 2);
     return lay_out(d);

@@ -1,19 +1,25 @@
 // The machine as pictures: the inside of one server and the fabric, with link loads as heat colours.
 #pragma once
 
-#include <span>
+#include <string>
+#include <vector>
 
 #include "busbar/report/document.h"
 #include "busbar/topology/topology.h"
 
 namespace busbar {
 
+/// Loads for heat colours.
+struct LinkHeat {
+  std::vector<double> load;  ///< per directed link, 0..1; empty: no colours
+  std::string during;        ///< "over the step": the time of which these are means
+};
+
 /// Inside of one block: switches above GPUs; PCIe switches, NICs and sockets below. Direct links between GPUs are drawn
-/// as a ring above all of this. `utilisation`: per directed link, 0..1; empty: no heat colours. A line shows the busier
-/// of its two directions.
-Drawing draw_node(const Topology& topology, BlockId block, std::span<const double> utilisation);
+/// as a ring above all of this. A line shows the busier of its two directions.
+Drawing draw_node(const Topology& topology, BlockId block, const LinkHeat& heat = {});
 
 /// Spines above leaves above blocks; cables between the same two ends are one line. Without a fabric: an empty drawing.
-Drawing draw_fabric(const Topology& topology, std::span<const double> utilisation);
+Drawing draw_fabric(const Topology& topology, const LinkHeat& heat = {});
 
 }  // namespace busbar

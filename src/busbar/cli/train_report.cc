@@ -299,10 +299,12 @@ void add_machine(const TrainRun& r, Document& d) {
   const Topology& t = r.cluster().topology;
   const auto add = [&](BlockElement e) { d.blocks.push_back({std::move(e), Audience::kPage}); };
   add(level_table(machine_levels(t)));
-  std::vector<double> load(t.link_count(), 0.0);
-  for (const LinkLoad& l : r.step.timeline.links) load[l.link] = l.utilisation;
-  add(draw_node(t, BlockId{0}, load));
-  if (!t.fabric_switches().empty()) add(draw_fabric(t, load));
+  const std::vector<LinkLoad>& links = r.step.timeline.links;
+  const bool waits = std::any_of(links.begin(), links.end(), [](const LinkLoad& l) { return l.while_exposed > 0; });
+  LinkHeat heat{std::vector<double>(t.link_count(), 0.0), waits ? "while GPUs wait" : "over the step"};
+  for (const LinkLoad& l : links) heat.load[l.link] = waits ? l.while_exposed : l.utilisation;
+  add(draw_node(t, BlockId{0}, heat));
+  if (!t.fabric_switches().empty()) add(draw_fabric(t, heat));
 }
 
 }  // namespace

@@ -159,6 +159,41 @@ TEST(LinkCourses, AreBusyWhileCallsRunAndIdleElse) {
   EXPECT_EQ(followed, 4u);
 }
 
+// Work waits for half of an all-gather of 1 GB over two GPUs, which sends 0.5 GB over each link at 450 GB/s; work of
+// the same length as that half runs beside the other one. Links are as busy in the wait as in the run of the call.
+TEST(ExposedLoads, AreThoseOfTheTimeInWhichComputeWaits) {
+  const Topology machine = one_switch(2).seal();
+  const Router router(machine, RoutingPolicy::kStatic);
+  const Placement placement(router, machine.gpus());
+  const auto engine = make_flow_engine(router, placement, {});
+  Program p;
+  p.labels = {"work"};
+  p.roles = {{"role", {"compute", "tp"}, {}}};
+  p.calls = {test_call(2, "ring", 1'000'000'000)};
+  p.calls[0].op = Collective::kAllGather;
+  Op beside, gather, after;
+  beside.duration = Duration::us(500);
+  gather.kind = OpKind::kCollective;
+  gather.call = CallId{0};
+  gather.stream = 1;
+  after.duration = Duration::us(10'000);
+  p.ops = {beside, gather, after};
+  p.deps.close_row();
+  p.deps.close_row();
+  p.deps.values.push_back(OpId{1});
+  p.deps.close_row();
+  StepOptions options;
+  options.topology = &machine;
+  const StepResult r = simulate_step(p, *engine, options).value();
+  const double call_us = r.calls.at(0).total.in_us();
+  ASSERT_GT(call_us, 1000);
+  ASSERT_EQ(r.timeline.links.size(), 4u);
+  for (const LinkLoad& link : r.timeline.links) {
+    EXPECT_NEAR(link.while_exposed, 0.5e9 / 450e9 * 1e6 / call_us, 1e-6);
+    EXPECT_LT(link.utilisation, 0.2);
+  }
+}
+
 TEST(Passes, AsOneEventGiveTheTimesOfTheirOperationsOneByOne) {
   std::uint64_t whole = 0, split = 0;
   for (std::uint64_t seed = 0; seed < 600; ++seed) {

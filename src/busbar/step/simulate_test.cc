@@ -226,9 +226,21 @@ TEST(Step, OnlyTheUncoveredPartOfACollectiveIsExposed) {
   EXPECT_EQ(r.breakdown.exposed_tp, Duration::us(10));
   EXPECT_EQ(r.breakdown.exposed_dp, Duration::us(30));
   EXPECT_EQ(r.breakdown.compute, Duration::us(26));
-  Duration waits;  // of the timeline's row of compute, which nothing follows after the last collective
+  Duration waits;  // of the timeline's row of compute
   for (const Span& span : r.timeline.spans) waits += span.exposed;
-  EXPECT_EQ(waits, Duration::us(10));
+  EXPECT_EQ(waits, Duration::us(40));
+}
+
+// The second collective runs after the first one, and work waits for both.
+TEST(Step, AllCollectivesOfAChainAreExposed) {
+  HandMade h;
+  const OpId before = h.work(0, 5);
+  const OpId first = h.call(0, OpClass::kTp, {before});
+  h.work(0, 1, {h.call(0, OpClass::kTp, {first})});
+  const StepResult r = simulate(h.p, constant(Duration::us(30)));
+  EXPECT_EQ(r.breakdown.exposed_tp, Duration::us(60));
+  for (const Span& span : r.timeline.spans)
+    if (span.bytes > 0) EXPECT_EQ(span.exposed, Duration::us(30));
 }
 
 TEST(Step, OperationsThatWaitInACircleAreAnError) {

@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "busbar/base/id.h"
+#include "busbar/step/exposed_loads.h"
 #include "busbar/step/link_courses.h"
 
 namespace busbar {
@@ -90,21 +91,41 @@ class Writer {
         span.bytes = count(program_.calls[index(op.call)].bytes);
         courses_.add(op.call, span.start, span.duration);
       }
+      call_of_.push_back(op.kind == OpKind::kCollective ? op.call : kNone<CallId>);
       out_.spans.push_back(span);
     }
     add_exposed();
   }
 
-  /// Credits the gaps of compute rows to the spans that ended them.
+  /// Credits the gaps of compute rows, and the time from the last compute to the end, to the collectives that ended
+  /// them and to those that these waited for.
   void add_exposed() {
     std::vector<SimTime> idle_since(out_.tracks.size());
-    for (const Span& s : out_.spans) {
+    SpanId last = kNoSpan;
+    for (std::uint32_t i = 0; i < out_.spans.size(); ++i) {
+      const Span& s = out_.spans[i];
       SimTime& since = idle_since[index(s.track)];
-      if (s.start > since && s.cause != kNoSpan && out_.tracks[index(s.track)].thread == "compute") {
-        Span& cause = out_.spans[index(s.cause)];
-        if (cause.bytes > 0) cause.exposed += s.start - std::max(since, cause.start);
-      }
+      if (out_.tracks[index(s.track)].thread == "compute") add_exposed_between(since, s.start, s.cause);
       since = std::max(since, s.start + s.duration);
+      if (last == kNoSpan || end_of(s) > end_of(out_.spans[index(last)])) last = SpanId{i};
+    }
+    if (last == kNoSpan) return;
+    for (std::uint32_t track = 0; track < out_.tracks.size(); ++track)
+      if (out_.tracks[track].process == out_.tracks[index(out_.spans[index(last)].track)].process &&
+          out_.tracks[track].thread == "compute")
+        add_exposed_between(idle_since[track], end_of(out_.spans[index(last)]), last);
+  }
+
+  static SimTime end_of(const Span& s) { return s.start + s.duration; }
+
+  /// A row of compute was idle; `cause` ended this.
+  void add_exposed_between(SimTime since, SimTime end, SpanId cause) {
+    for (; cause != kNoSpan && end > since && out_.spans[index(cause)].bytes > 0;
+         cause = out_.spans[index(cause)].cause) {
+      Span& s = out_.spans[index(cause)];
+      const SimTime begin = std::min(end, std::max(since, s.start));
+      s.exposed += end - begin;
+      end = begin;
     }
   }
 
@@ -114,8 +135,9 @@ class Writer {
       if (!(bytes[l] > 0)) continue;
       const double possible = topology_->payload_rate(static_cast<LinkId>(l)) * run_.length.in_s();
       out_.links.push_back(
-          {l, static_cast<std::uint64_t>(bytes[l] + 0.5), possible > 0 ? bytes[l] / possible : 0, kNoString, {}});
+          {l, static_cast<std::uint64_t>(bytes[l] + 0.5), possible > 0 ? bytes[l] / possible : 0, 0, kNoString, {}});
     }
+    add_exposed_loads(*topology_, engine_, run_, call_of_, out_);
     for (LinkLoad* link : courses_.follow(*topology_, engine_, run_, out_))
       link->name = intern(out_.strings, topology_->name(static_cast<LinkId>(link->link)));
   }
@@ -128,6 +150,7 @@ class Writer {
   const Topology* topology_;
   Timeline out_;
   std::vector<std::uint32_t> first_track_, category_, bound_, algorithm_;
+  std::vector<CallId> call_of_;  ///< per span
   LinkCourses courses_;
 };
 

@@ -10,7 +10,7 @@
 namespace busbar {
 
 /// One track per role and stream, one span per operation, with its cause. With a topology also the link that limits
-/// each collective, the load of every link that carried data, and the courses of the busiest links (link_courses.h).
+/// each collective, the loads of every link that carried data, and the courses of the busiest links (link_courses.h).
 Timeline step_timeline(const Program& program, const OpIndex& ids, const ProgramRun& run, const Causes& causes,
                        const Engine& engine, const Topology* topology);
 

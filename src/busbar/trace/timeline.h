@@ -29,7 +29,7 @@ struct Span {
   std::uint32_t bound_by = kNoString;   ///< index into Timeline::strings, or none
   std::uint32_t algorithm = kNoString;  ///< of a collective, likewise
   std::uint64_t bytes = 0;              ///< of a collective: its size; 0: none
-  Duration exposed;                     ///< how long a row of compute waited while this span, its cause, ran
+  Duration exposed;                     ///< how long rows of compute waited for this span, itself or through others
 };
 
 /// The load of one directed link over the run.
@@ -37,6 +37,7 @@ struct LinkLoad {
   std::uint32_t link = 0;  ///< LinkId of the simulated topology
   std::uint64_t bytes = 0;
   double utilisation = 0;          ///< bytes / (payload rate x length of the run), 0..1
+  double while_exposed = 0;        ///< the same of the time in which compute waits for collectives; 0: it never waits
   std::uint32_t name = kNoString;  ///< index into Timeline::strings: "leaf3->spine1", or none
   std::vector<double> course;      ///< utilisation in consecutive equal parts of the run; empty: not known
 };
