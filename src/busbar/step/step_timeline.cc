@@ -135,7 +135,7 @@ class Writer {
       if (!(bytes[l] > 0)) continue;
       const double possible = topology_->payload_rate(static_cast<LinkId>(l)) * run_.length.in_s();
       out_.links.push_back(
-          {l, static_cast<std::uint64_t>(bytes[l] + 0.5), possible > 0 ? bytes[l] / possible : 0, 0, kNoString, {}});
+          {l, static_cast<std::uint64_t>(bytes[l] + 0.5), possible > 0 ? bytes[l] / possible : 0, kNoString, {}});
     }
     add_exposed_loads(*topology_, engine_, run_, call_of_, out_);
     for (LinkLoad* link : courses_.follow(*topology_, engine_, run_, out_))

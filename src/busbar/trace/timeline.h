@@ -37,9 +37,9 @@ struct LinkLoad {
   std::uint32_t link = 0;  ///< LinkId of the simulated topology
   std::uint64_t bytes = 0;
   double utilisation = 0;          ///< bytes / (payload rate x length of the run), 0..1
-  double while_exposed = 0;        ///< the same of the time in which compute waits for collectives; 0: it never waits
   std::uint32_t name = kNoString;  ///< index into Timeline::strings: "leaf3->spine1", or none
   std::vector<double> course;      ///< utilisation in consecutive equal parts of the run; empty: not known
+  double while_exposed = 0;  ///< utilisation while compute waits for collectives; 0: it never does
 };
 
 struct Timeline {
