@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 namespace busbar {
 namespace {
 
@@ -26,10 +28,17 @@ std::size_t accept(std::string_view line, std::size_t at, std::string_view liter
   return at;
 }
 
+/// The next blank, or npos. find_first_of searches its set once per character, which took a fifth of the time of a log.
+std::size_t find_blank(std::string_view line, std::size_t from) {
+  for (std::size_t at = from; at < line.size(); ++at)
+    if (blank(line[at])) return at;
+  return line.npos;
+}
+
 /// Where the literal next begins.
 std::size_t find_literal(std::string_view line, std::size_t from, std::string_view literal) {
   for (std::size_t at = from; at < line.size(); ++at) {
-    at = literal[0] == ' ' ? line.find_first_of(" \t", at) : line.find(literal[0], at);
+    at = literal[0] == ' ' ? find_blank(line, at) : line.find(literal[0], at);
     if (at == line.npos) return at;
     if (accept(line, at, literal) != line.npos) return at;
   }
@@ -124,10 +133,10 @@ bool LinePattern::match_from(std::string_view line, std::size_t at, std::size_t 
       stop = find_literal(line, at + p.text.size(), pieces_[i + 1].text);
       if (stop == line.npos) return false;
     } else if (!p.blanks) {
-      stop = std::min(line.find_first_of(" \t\r", at), line.size());
+      stop = std::min({find_blank(line, at), line.find('\r', at), line.size()});
     }
     std::string_view taken = trim(line.substr(at, stop - at));
-    if (!p.blanks && taken.find_first_of(" \t") != taken.npos) return false;
+    if (!p.blanks && find_blank(taken, 0) != taken.npos) return false;
     if (i + 1 == pieces_.size() && !p.blanks) taken = as_word(taken);
     if (taken.empty()) return false;
     if (p.target == Target::kSubject) out.subject = taken;
