@@ -4,8 +4,8 @@
 Every row of data/measured/collectives.csv and training.csv that counts is predicted (`busbar validate`). Bands of
 collectives: tools/accuracy_bands.py, for each GPU that was measured from rows on it and on others, and for all others from
 boards that are left out of the fit one after another (tools/leave_one_out.py, which fits the constants again without each;
-some minutes). Bands of training steps: the middle nine tenths of measured / predicted - 1 of a GPU; the errors of series
-that were left out are taken over from the file. Tables of docs/accuracy.md between <!-- NAME --> and <!-- end --> are
+some minutes). Bands of training steps: the middle nine tenths of measured / predicted - 1 of a GPU, and of pairs of layouts;
+the errors of series that were left out are taken over from the file. Tables of docs/accuracy.md between <!-- NAME --> and <!-- end --> are
 written too. With --check nothing is written, and bands that hold less than 82 % of the rows of a size class end it
 with 1.
 """
@@ -32,8 +32,8 @@ def validated(busbar, table, *more):
     return json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
 
 
-def rows_of(busbar, table, *more):
-    return [r for r in validated(busbar, table, *more)["rows"] if r["scored"]]
+def scored(report):
+    return [r for r in report["rows"] if r["scored"]]
 
 
 def truth(row):
@@ -91,7 +91,7 @@ def lines_of(seen_by_size, kind, unit, indent, others):
 
 
 def collectives(busbar, fit_again):
-    own, holds = lines_of(by_size(rows_of(busbar, "collectives")), "gpu", "configuration", "  ", False)
+    own, holds = lines_of(by_size(scored(validated(busbar, "collectives"))), "gpu", "configuration", "  ", False)
     text = ("# How far predicted collectives were off: the bands that commands print. Written by tools/write_accuracy.py\n"
             "name: collectives\n"
             'source: "data/measured/collectives.csv against busbar validate; docs/accuracy.md"\n'
@@ -128,8 +128,9 @@ def write_table(name, lines):
 
 
 def training(busbar):
+    report = validated(busbar, "training", *TRAINING)
     by_gpu = {}
-    for r in rows_of(busbar, "training", *TRAINING):
+    for r in scored(report):
         by_gpu.setdefault(r["gpu"], []).append(truth(r))
     text = ("# How far predicted training steps were off: the bands that commands print. Written by tools/write_accuracy.py\n"
             "name: training\n"
@@ -139,6 +140,10 @@ def training(busbar):
     for gpu, values in sorted(by_gpu.items()):
         if len(values) >= LEAST:
             text += f"  - {{name: {gpu}, {fields(values)}}}\n"
+    pairs = report["summary"]["layouts"]
+    text += (f"layouts:\n  percent: {pairs['p90_percent']:.1f}\n  pairs: {pairs['pairs']}\n  jobs: {pairs['jobs']}\n"
+             '  source: "pairs of layouts of one job in the same rows: measured against predicted ratio of their times, '
+             'nine tenths; docs/models/plan.md"\n')
     return text + kept("training")
 
 

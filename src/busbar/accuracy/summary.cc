@@ -97,9 +97,12 @@ PairOrder order_of(const std::vector<ScoredRow>& rows) {
   return out;
 }
 
-SweepOrder sweeps_of(const std::vector<ScoredRow>& rows) {
-  constexpr std::size_t kLeast = 3;  // layouts
-  constexpr double kNear = 1.05;
+struct LayoutTimes {
+  double predicted = 0, measured = 0;  ///< medians
+};
+
+/// The layouts of each sweep.
+std::vector<std::vector<LayoutTimes>> layouts_by_sweep(const std::vector<ScoredRow>& rows) {
   std::map<std::string, std::map<std::string, std::pair<std::vector<double>, std::vector<double>>>> sweeps;
   for (const ScoredRow& r : rows) {
     if (!r.counts || !r.unsupported.empty() || r.sweep.empty()) continue;
@@ -107,12 +110,40 @@ SweepOrder sweeps_of(const std::vector<ScoredRow>& rows) {
     predicted.push_back(r.predicted);
     measured.push_back(r.measured);
   }
-  SweepOrder out;
+  std::vector<std::vector<LayoutTimes>> out;
   for (const auto& [sweep, layouts] : sweeps) {
+    out.emplace_back();
+    for (const auto& [layout, times] : layouts) out.back().push_back({median_of(times.first), median_of(times.second)});
+  }
+  return out;
+}
+
+LayoutPairs layout_pairs_of(const std::vector<ScoredRow>& rows) {
+  LayoutPairs out;
+  std::vector<std::pair<double, double>> apart;
+  for (const std::vector<LayoutTimes>& layouts : layouts_by_sweep(rows)) {
+    if (layouts.size() < 2) continue;
+    const std::size_t pairs = layouts.size() * (layouts.size() - 1) / 2;
+    for (std::size_t a = 0; a < layouts.size(); ++a)
+      for (std::size_t b = a + 1; b < layouts.size(); ++b) {
+        const double off = layouts[a].predicted / layouts[b].predicted * layouts[b].measured / layouts[a].measured;
+        apart.emplace_back(100 * (std::max(off, 1 / off) - 1), 1.0 / static_cast<double>(pairs));
+      }
+    ++out.jobs;
+    out.pairs += pairs;
+  }
+  out.p90_percent = weighted_quantile(std::move(apart), 0.9);
+  return out;
+}
+
+SweepOrder sweeps_of(const std::vector<ScoredRow>& rows) {
+  constexpr std::size_t kLeast = 3;  // layouts
+  constexpr double kNear = 1.05;
+  SweepOrder out;
+  for (const std::vector<LayoutTimes>& layouts : layouts_by_sweep(rows)) {
     if (layouts.size() < kLeast) continue;
     double shortest = INFINITY, its_time = 0, fastest = INFINITY;
-    for (const auto& [layout, times] : layouts) {
-      const double predicted = median_of(times.first), measured = median_of(times.second);
+    for (const auto& [predicted, measured] : layouts) {
       fastest = std::min(fastest, measured);
       if (predicted >= shortest) continue;
       shortest = predicted;
@@ -205,9 +236,18 @@ Summary summarise(const std::vector<ScoredRow>& rows) {
     if (!r.model.empty()) model[{r.model, r.configuration, b}].push_back(e);
     node_band[r.node][{b, r.configuration, b}].push_back(e);
   }
-  Summary out{
-      by_group(band), by_group(node),  by_group(fabric),      by_group(kind), by_group(layers), by_group(model), {},
-      order_of(rows), sweeps_of(rows), summarise_bands(rows), twins_of(rows)};
+  Summary out{by_group(band),
+              by_group(node),
+              by_group(fabric),
+              by_group(kind),
+              by_group(layers),
+              by_group(model),
+              {},
+              order_of(rows),
+              sweeps_of(rows),
+              layout_pairs_of(rows),
+              summarise_bands(rows),
+              twins_of(rows)};
   for (const auto& [name, errors] : node_band) out.by_node_band[name] = by_group(errors);
   return out;
 }

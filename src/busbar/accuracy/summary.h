@@ -48,6 +48,13 @@ struct SweepOrder {
   }
 };
 
+/// Pairs of layouts of one job on one machine, measured by the same people: how far the measured ratio of their times
+/// is from the predicted one. Errors that both share cancel. All jobs count equally.
+struct LayoutPairs {
+  std::size_t jobs = 0, pairs = 0;
+  double p90_percent = 0;  ///< of the larger ratio of ratios - 1
+};
+
 /// How often measurements are inside the predicted bands. All configurations count equally.
 struct BandSummary {
   std::size_t configurations = 0, rows = 0;
@@ -69,6 +76,7 @@ struct Summary {
   std::map<std::string, std::map<std::string, ErrorSummary>> by_node_band;
   PairOrder order;
   SweepOrder sweeps;
+  LayoutPairs layouts;
   std::map<std::string, BandSummary> bands;  ///< by size band, of rows that have a band
   std::map<std::string, TwinSpread> twins;   ///< by size band
 };

@@ -245,6 +245,27 @@ TEST(Summary, SweepsAreFoundByTheirFastestLayout) {
   EXPECT_EQ(s.sweeps.found, 1u);
 }
 
+TEST(Summary, ErrorsThatAllLayoutsOfAJobShareCancel) {
+  const auto in = [](const char* sweep, const char* layout, double predicted, double measured) {
+    ScoredRow r = scored(layout, 0, predicted, measured);
+    r.sweep = sweep;
+    return r;
+  };
+  std::vector<ScoredRow> rows{in("a", "x", 1, 2),   in("a", "y", 3, 6),  // both 2 times as long as predicted
+                              in("b", "x", 10, 11), in("b", "y", 10, 10), in("alone", "x", 1, 9), scored("z", 0, 3, 1)};
+  LayoutPairs l = summarise(rows).layouts;
+  EXPECT_EQ(l.jobs, 2u);
+  EXPECT_EQ(l.pairs, 2u);
+  EXPECT_NEAR(l.p90_percent, 10, 1e-9);
+  for (const char* layout : {"y", "z", "u", "v", "w"}) rows.push_back(in("c", layout, 1, 1));
+  for (const char* job : {"d", "e", "f", "g", "h", "i", "j"})
+    for (const char* layout : {"x", "y"}) rows.push_back(in(job, layout, 4, 5));
+  l = summarise(rows).layouts;  // a job with ten pairs counts as much as one with one
+  EXPECT_EQ(l.jobs, 10u);
+  EXPECT_EQ(l.pairs, 19u);
+  EXPECT_EQ(l.p90_percent, 0);
+}
+
 TEST(Summary, TheWorstComeFirstWithTheRowNearestToTheirMedian) {
   const std::vector<ScoredRow> rows{scored("a", 8, 101, 100), scored("b", 8, 150, 100), scored("b", 16, 170, 100),
                                     scored("b", 32, 160, 100)};

@@ -361,6 +361,11 @@ Document to_document(const ValidateFlags& o, const std::vector<ScoredRow>& rows,
         {Paragraph{fmt::format("Sweeps: of {} with at least three layouts of one job, the layout predicted fastest was "
                                "measured within 5 % of the fastest in {} ({:.0f} %, target 90).",
                                s.sweeps.sweeps, s.sweeps.found, s.sweeps.found_percent())}});
+  if (s.layouts.pairs > 0)
+    d.blocks.push_back(
+        {Paragraph{fmt::format("Layouts: of {} pairs of layouts of one job ({} jobs, which count equally), the ratio "
+                               "of the measured times is within {:.1f} % of the predicted ratio in 9 of 10.",
+                               s.layouts.pairs, s.layouts.jobs, s.layouts.p90_percent)}});
   Table worst{"Farthest off",
               {{"configuration", Align::kLeft},
                {"band", Align::kLeft},
@@ -412,8 +417,8 @@ Result<int> run(const ValidateFlags& o) {
       {"by_model", to_json(s.by_model)},
       {"by_node_and_band", Json::object()},
       {"order", {{"pairs", s.order.pairs}, {"right", s.order.right}, {"right_percent", s.order.right_percent()}}},
-      {"sweeps",
-       {{"sweeps", s.sweeps.sweeps}, {"found", s.sweeps.found}, {"found_percent", s.sweeps.found_percent()}}}};
+      {"sweeps", {{"sweeps", s.sweeps.sweeps}, {"found", s.sweeps.found}, {"found_percent", s.sweeps.found_percent()}}},
+      {"layouts", {{"jobs", s.layouts.jobs}, {"pairs", s.layouts.pairs}, {"p90_percent", s.layouts.p90_percent}}}};
   for (const auto& [node, bands] : s.by_node_band) j["summary"]["by_node_and_band"][node] = bands_to_json(bands);
   for (const auto& [name, b] : s.bands) j["summary"]["bands"][name] = to_json(b);
   for (const auto& [name, t] : s.twins)

@@ -9,6 +9,7 @@
 
 #include "busbar/cli/machine.h"
 #include "busbar/cli/plan_run.h"
+#include "busbar/cli/request_line.h"
 
 namespace busbar {
 namespace {
@@ -138,9 +139,18 @@ class CompareRunner {
   std::map<std::string, LayoutSpec> planned_;  ///< by machine
 };
 
-// Two predictions for one kind of server share most of their error. What is left has not been measured: 2 % is an
-// assumption, as for layouts (docs/models/plan.md).
+// Two predictions for one kind of server in one layout differ only by their network. How well that part is known has
+// not been measured: 2 % is an assumption (docs/models/compare.md).
 constexpr double kSameServerPercent = 2;
+
+std::string server_of(const std::string& machine) { return machine.substr(0, machine.find(':')); }
+
+double band_of_rows(const CompareRow& a, const CompareRow& b) {
+  const std::string &one = a.variant.machine, &other = b.variant.machine;
+  const bool layouts = layout_flags(a.run.layout) != layout_flags(b.run.layout);
+  return layouts && server_of(one) == server_of(other) ? a.run.band.layouts_percent
+                                                       : band_of_difference(one, a.run.band, other, b.run.band);
+}
 
 }  // namespace
 
@@ -193,8 +203,7 @@ std::uint32_t usual_batch(std::uint32_t gpus, std::uint32_t seq) {
 }
 
 double band_of_difference(const std::string& machine_a, const Band& a, const std::string& machine_b, const Band& b) {
-  const auto server = [](const std::string& machine) { return machine.substr(0, machine.find(':')); };
-  if (server(machine_a) == server(machine_b)) return kSameServerPercent;
+  if (server_of(machine_a) == server_of(machine_b)) return kSameServerPercent;
   const auto half = [](const Band& band) { return (band.high_percent - band.low_percent) / 2; };
   return std::max(kSameServerPercent, std::hypot(half(a), half(b)));
 }
@@ -207,8 +216,7 @@ Likeness likeness(const CompareRow& a, const CompareRow& b) {
   };
   const bool ranges_meet =
       name(a) != name(b) && a.transport.low_s <= b.transport.high_s && b.transport.low_s <= a.transport.high_s;
-  if (apart >= band_of_difference(a.variant.machine, a.run.band, b.variant.machine, b.run.band) && !ranges_meet)
-    return Likeness::kDiffers;
+  if (apart >= band_of_rows(a, b) && !ranges_meet) return Likeness::kDiffers;
   const Cluster &m = a.run.cluster(), &n = b.run.cluster();
   const bool same = a.variant.machine == b.variant.machine && m.fabric.kind == n.fabric.kind &&
                     m.routing == n.routing && m.fabric.oversubscription == n.fabric.oversubscription &&

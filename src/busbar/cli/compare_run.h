@@ -81,7 +81,7 @@ enum class Likeness : std::uint8_t {
   kTie,    ///< closer than the band of their difference
   kEqual,  ///< closer than that, and the engine has nothing that could tell them apart but rates, latencies and routes
 };
-/// The band of the difference of two times, in percent: what is left when errors that both share cancel.
+/// The band of the difference of two times of one layout or call, in percent: what is left when shared errors cancel.
 double band_of_difference(const std::string& machine_a, const Band& a, const std::string& machine_b, const Band& b);
 Likeness likeness(const CompareRow& a, const CompareRow& b);
 

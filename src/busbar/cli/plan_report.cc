@@ -27,8 +27,12 @@ Highlight verdict(const PlanRun& r) {
                               : fmt::format("No layout of the {} in the space is more than {:.1f} % faster.",
                                             r.plan.searched, gap_percent(r.plan));
   const std::size_t n = r.tied.size();
+  const std::string tied =
+      n + 1 == r.plan.layouts.size() ? fmt::format("all {} timed layouts", n + 1) : fmt::format("rows 1 to {}", n + 1);
   const std::string tie =
-      n > 0 ? fmt::format(" A tie: rows 1 to {} differ by less than {} %; measure them.", n + 1, kTiePercent) : "";
+      n > 0 ? fmt::format(" A tie: {} are closer than the band of their difference, {:.0f} %; measure them.", tied,
+                          r.tie_percent())
+            : "";
   return {fmt::format("{} per step, {} % MFU, with {}, micro-batch {}, recompute {}.{} {}",
                       format_duration(best.step.step_time.in_s()), format_number(100 * mfu_of(r, best)),
                       short_layout(best.layout), best.layout.micro_batch, name_of(best.layout.recompute), tie, how)};
@@ -83,8 +87,7 @@ Table front_table(const PlanRun& r) {
 Json row_json(const PlanRun& r, const PlannedLayout& l) {
   Json j = planned_json(r.machine, l);
   j["lower_bound_s"] = l.bound.in_s();
-  const double tie_s = (1 + kTiePercent / 100) * r.plan.layouts.front().step.step_time.in_s();
-  j["tie"] = !r.tied.empty() && l.step.step_time.in_s() < tie_s;
+  j["tie"] = !r.tied.empty() && l.step.step_time.in_s() < r.tie_s();
   j["lost_because"] = &l == &r.plan.layouts.front() ? "" : why_lost(l, r.plan.layouts.front());
   j["command"] = request_line(r.request, l.layout);
   return j;
@@ -250,7 +253,7 @@ Json plan_json(const PlanRun& r, const CommonOptions& common) {
       {"searched", p.searched},
       {"pruned", {{"refused", p.refused}, {"memory", p.no_fit}, {"bound", p.bounded}}},
       {"timed", p.layouts.size()},
-      {"tie_percent", kTiePercent},
+      {"tie_percent", r.tie_percent()},
       {"tied", 1 + r.tied.size()}};
   for (const auto& [name, flags] : framework_flags(p.layouts.front().layout)) j["flags"][name] = flags;
   j["layouts"] = Json::array();

@@ -121,7 +121,7 @@ Result<Plan> search_on(const TrainRun& machine, std::uint32_t gpus, const PlanSp
   search.gpus = gpus;
   search.capacity = capacity;
   search.rows = rows;
-  search.close = kTiePercent / 100;
+  search.close = machine.band.layouts_percent / 100;
   std::size_t timed = 0;
   search.time = [&](const LayoutSpec& layout) {
     ++timed;
@@ -178,14 +178,12 @@ Status find_front(PlanRun& run, const PlanSpace& space, bool whole, const std::f
 
 /// Of at most as many ties as anybody reads: each takes a program.
 Status find_ties(PlanRun& run) {
-  constexpr std::size_t kMost = 20;
   const std::vector<PlannedLayout>& all = run.plan.layouts;  // the fastest first
-  const double least = (1 + kTiePercent / 100) * all.front().step.step_time.in_s();
   const Catalog catalog(run.machine.scenario.cluster_overrides.catalog);
   BUSBAR_ASSIGN(const AccuracyTable accuracy, AccuracyTable::load(catalog));
-  for (std::size_t i = 1; i < all.size() && all[i].step.step_time.in_s() < least; ++i) {
+  for (std::size_t i = 1; i < all.size() && all[i].step.step_time.in_s() < run.tie_s(); ++i) {
     run.tied.emplace_back();
-    if (i > kMost) continue;
+    if (i >= kCompared) continue;
     BUSBAR_ASSIGN(run.tied.back(), tie_measurement(run.machine, accuracy, all.front(), all[i]));
   }
   return {};

@@ -32,10 +32,10 @@ struct PlanRun {
   bool front_proven = false;  ///< for every layout of the space a row is as fast with at most kFrontSlack its memory
   /// Of the layouts after the first that are too close to it: what decides between each and the first.
   std::vector<std::optional<TieMeasurement>> tied{};
+  /// The band of their difference: two layouts of one job share most of a prediction's error (docs/models/plan.md).
+  double tie_percent() const { return machine.band.layouts_percent; }
+  double tie_s() const { return (1 + tie_percent() / 100) * plan.layouts.front().step.step_time.in_s(); }
 };
-/// Two layouts of one model on one machine share most of a prediction's error. How much is left of it has not been
-/// measured: 2 % is an assumption (docs/models/plan.md).
-constexpr double kTiePercent = 2;
 constexpr double kFrontSlack = 1.05;
 
 struct PlanEffort {

@@ -87,6 +87,11 @@ Status AccuracyTable::read_training(const YamlNode& root) {
     BUSBAR_RETURN_IF_ERROR(read_errors(g, of.errors));
     training_.push_back(std::move(of));
   }
+  MapReader layouts = sourced(r.required("layouts"));
+  layouts.required("percent", &YamlNode::as_number, layouts_percent_, 0, kMostPercent);
+  layouts.optional("pairs");
+  layouts.optional("jobs");
+  BUSBAR_RETURN_IF_ERROR(layouts.finish());
   MapReader left_out = sourced(r.required("left_out"));
   BUSBAR_RETURN_IF_ERROR(read_errors(left_out, training_left_out_));
   return r.finish();
@@ -135,10 +140,12 @@ Band AccuracyTable::training(const Cluster& cluster) const {
   for (const GpuErrors& of : training_)
     if (of.gpu == cluster.gpu_part)
       return {of.errors.low_percent, of.errors.high_percent,
-              fmt::format("from {} published runs on {}, see docs/accuracy.md", of.errors.configurations, of.gpu)};
+              fmt::format("from {} published runs on {}, see docs/accuracy.md", of.errors.configurations, of.gpu),
+              false, layouts_percent_};
   return {training_left_out_.low_percent, training_left_out_.high_percent,
           fmt::format("no published run on {}; from {} runs of series left out of the fit, see docs/accuracy.md",
-                      cluster.gpu_part.empty() ? "such machine" : cluster.gpu_part, training_left_out_.configurations)};
+                      cluster.gpu_part.empty() ? "such machine" : cluster.gpu_part, training_left_out_.configurations),
+          false, layouts_percent_};
 }
 
 std::vector<Bytes> AccuracyTable::sizes() const {
