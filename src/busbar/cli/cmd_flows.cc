@@ -164,6 +164,21 @@ JsonRows rows_of(const Report& r, const Topology& t) {
           }};
 }
 
+/// What the last flow waits for: other flows, or its own link.
+std::string last_words(const Report& r, const Topology& t) {
+  const FlowOutcome& x = last_of(r);
+  const Bound bound = bound_of(x);
+  const auto shared = std::find_if(r.result.links.begin(), r.result.links.end(),
+                                   [&](const LinkUse& u) { return u.link == bound.link; });
+  if (bound.kind != BoundKind::kBandwidth || x.sharing <= x.transfer || shared == r.result.links.end())
+    return fmt::format("The last flow is limited by {}.", bound_to_text(bound, t));
+  return fmt::format(
+      "The last flow ({}) took {}, {} times as long as alone: it lost {} to others, most at {}, which {} flows cross.",
+      r.named.ids[static_cast<std::size_t>(&x - r.result.flows.data())], format_duration(x.fct.in_s()),
+      format_number(x.fct.in_us() / (x.latency + x.transfer).in_us(), 2), format_duration(x.sharing.in_s()),
+      t.name(bound.link), shared->flows);
+}
+
 Document to_document(const FlowsFlags& o, const Report& r, const Topology& t) {
   Document d{fmt::format("{} flows on {}", r.result.flows.size(), r.cluster), o.common.typed, {}};
   d.blocks.push_back({Facts{
@@ -189,7 +204,9 @@ Document to_document(const FlowsFlags& o, const Report& r, const Topology& t) {
                          format_number(x.transfer.in_us(), 4), format_number(x.sharing.in_us(), 4),
                          x.held_by == kNone<LinkId> ? "latency of its links" : t.name(x.held_by)});
   }
-  slow.note = "transfer: alone, at the rate of the narrowest link; sharing: extra time because of other flows.";
+  slow.note =
+      "fct: flow completion time, from start to arrival; transfer: alone, at the rate of the narrowest link; sharing: "
+      "extra time because of other flows.";
   d.blocks.push_back({slow});
   Table links{"Fullest links", {{"link", Align::kLeft}, {"flows"}, {"MB"}, {"in use (% of the time)"}}};
   for (std::size_t i = 0; i < std::min(kRowsShown, r.busiest.size()); ++i) {
@@ -198,8 +215,7 @@ Document to_document(const FlowsFlags& o, const Report& r, const Topology& t) {
                           format_number(100 * mean_use(u, t, r.result.end))});
   }
   d.blocks.push_back({links});
-  d.blocks.push_back(
-      {Highlight{fmt::format("The last flow is limited by {}.", bound_to_text(bound_of(last_of(r)), t))}});
+  d.blocks.push_back({Highlight{last_words(r, t)}});
   d.blocks.push_back({Paragraph{words_of(r.band)}});
   return d;
 }
