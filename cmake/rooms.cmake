@@ -1,5 +1,5 @@
 # Rooms that read files or command lines; their tests run under the sanitizers as well.
-set(BUSBAR_READERS base topology workload spec accuracy formats host)
+set(BUSBAR_READERS base topology workload spec accuracy formats host doctor)
 
 # One room = one folder under src/busbar = one library target busbar_<name>; its *_test.cc files make <name>_test.
 # COLD: a room that appears in no benchmark; fast compilation matters more than its speed.
