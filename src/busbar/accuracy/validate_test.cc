@@ -257,9 +257,11 @@ TEST(Summary, ErrorsThatAllLayoutsOfAJobShareCancel) {
   EXPECT_EQ(l.jobs, 2u);
   EXPECT_EQ(l.pairs, 2u);
   EXPECT_NEAR(l.p90_percent, 10, 1e-9);
-  for (const char* layout : {"y", "z", "u", "v", "w"}) rows.push_back(in("c", layout, 1, 1));
-  for (const char* job : {"d", "e", "f", "g", "h", "i", "j"})
+  rows.clear();
+  for (const char* job : {"a", "b", "c", "d", "e", "f", "g", "h", "i"})
     for (const char* layout : {"x", "y"}) rows.push_back(in(job, layout, 4, 5));
+  for (double measured = 1; const char* layout : {"u", "v", "w", "x", "y"})
+    rows.push_back(in("j", layout, 1, measured *= 2));
   l = summarise(rows).layouts;  // a job with ten pairs counts as much as one with one
   EXPECT_EQ(l.jobs, 10u);
   EXPECT_EQ(l.pairs, 19u);
