@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "busbar/nccl/algorithms.h"
+
 namespace busbar {
 namespace {
 
@@ -26,12 +28,22 @@ const char* tuner_name(Collective op) {
   }
 }
 
-/// Null: NCCL has no such algorithm.
+/// Null: the tuner has no such algorithm.
 const char* tuner_name(std::string_view algorithm, bool several_nodes) {
-  if (algorithm == "nvls") return several_nodes ? "nvls_tree" : "nvls";
-  for (const char* const same : {"ring", "tree", "pat"})
-    if (algorithm == same) return same;
-  return nullptr;
+  switch (nccl_algorithm(algorithm).value_or(NcclAlgorithm::kPointToPoint)) {
+    case NcclAlgorithm::kRing:
+      return "ring";
+    case NcclAlgorithm::kTree:
+      return "tree";
+    case NcclAlgorithm::kPat:
+      return "pat";
+    case NcclAlgorithm::kNvls:
+      return several_nodes ? "nvls_tree" : "nvls";
+    case NcclAlgorithm::kNvlsTree:
+      return "nvls_tree";
+    default:
+      return nullptr;
+  }
 }
 
 const char* tuner_name(Protocol protocol) {
