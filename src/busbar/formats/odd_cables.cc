@@ -115,10 +115,11 @@ class OddCables {
         for (const std::string& b : switches[high])
           if (const std::size_t n = number(a, b);
               n < *normal && belongs(a, switches[high], true) && belongs(b, switches[low], false))
-            out_.push_back({true, a + "-" + b,
-                            fmt::format("{} and {} are joined by {} cables, switches like them by {}",
-                                        by_name_[a]->description, by_name_[b]->description, n, *normal),
-                            by_name_[a]->line});
+            out_.push_back(
+                {true, a + "-" + b,
+                 fmt::format("{} and {} are joined by {} cable{}, switches like them by {}", by_name_[a]->description,
+                             by_name_[b]->description, n, n == 1 ? "" : "s", *normal),
+                 by_name_[a]->line});
     };
     missing_between(DeviceKind::kLeaf, DeviceKind::kSpine);
     missing_between(DeviceKind::kSpine, DeviceKind::kCore);

@@ -62,7 +62,7 @@ TEST(OddCables, OneDegradedAndOneMissingCableAreNamed) {
   EXPECT_GT(odd[0].line, 0);
   EXPECT_TRUE(odd[1].missing);
   EXPECT_EQ(odd[1].part, "leaf2-spine0");
-  EXPECT_THAT(odd[1].explanation, HasSubstr("joined by 1 cables, switches like them by 2"));
+  EXPECT_THAT(odd[1].explanation, HasSubstr("joined by 1 cable, switches like them by 2"));
 }
 
 TEST(OddCables, ASlowNicCableIsNamed) {
