@@ -2,8 +2,8 @@
 
     tests/house/ibsim_test.py BUSBAR
 
-tests/fixtures/ibsim holds a fabric of 2 spines, 4 leaves and 4 hosts with a slow cable (leaf1 port 5) and a missing one (leaf3 to
-spine1), and what ibnetdiscover and iblinkinfo printed. Where ibsim is installed, the tools run again.
+tests/fixtures/ibsim holds a fabric of 2 spines, 4 leaves and 4 hosts with a slow cable (leaf1 port 5) and a missing one
+(leaf3 to spine1), and what ibnetdiscover and iblinkinfo printed. Where ibsim is installed, the tools run again.
 """
 import json
 import os
@@ -25,7 +25,7 @@ class Faults(unittest.TestCase):
     def check_both_are_named(self, file):
         done = subprocess.run([BUSBAR, "localize", str(file), "--json"], capture_output=True, text=True)
         self.assertEqual(done.returncode, 1, done.stderr)
-        found = {f["rule"]: f["part"] for f in json.loads(done.stdout)["findings"]}
+        found = {f["rule"]: f["explanation"] for f in json.loads(done.stdout)["findings"]}
         self.assertEqual(set(found), {"slow-cable", "missing-cable"})
         self.assertIn("leaf1", found["slow-cable"])
         self.assertIn("spine0", found["slow-cable"])
