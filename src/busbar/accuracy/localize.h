@@ -36,9 +36,9 @@ Result<std::vector<SubsetTime>> read_subset_times(const std::string& file, const
 /// A part, or several that these measurements cannot tell apart.
 struct LocatedPart {
   std::vector<std::string> parts{};  ///< as --degrade takes them: whole devices before their cables
-  std::string rule, words;         ///< of the first
-  std::size_t wrong = 0;           ///< measurements that speak against it
-  double confidence = 0;           ///< share of the likelihood, one in twenty measurements misleading
+  std::string rule, words;           ///< of the first
+  std::size_t wrong = 0;             ///< measurements that speak against it
+  double confidence = 0;             ///< share of the likelihood, one in twenty measurements misleading
 };
 
 struct Localization {

@@ -141,7 +141,8 @@ class Reader {
     }
     if (t_.kind(device) != DeviceKind::kGpu)
       return at(line_,
-                fmt::format("'{}' is a {}; flows run between GPUs, NICs, drives and host memory (numa)", word, name_of(t_.kind(device))),
+                fmt::format("'{}' is a {}; flows run between GPUs, NICs, drives and host memory (numa)", word,
+                            name_of(t_.kind(device))),
                 field);
     nic = placement_.nic(rank_of_.at(index(device)), 0);
     return {};

@@ -215,7 +215,8 @@ std::vector<Flag> packet_flags(PacketExtras& extras) {
       {"--lanes", "W,W,...",
        "virtual lanes with these weights, or strict; a flow uses its column lane, jobs take turns", "Packets",
        &extras.lanes},
-      {"--threads", "N", "simulate with N threads; results are equal (default: as many as pay)", "Packets", &extras.threads},
+      {"--threads", "N", "simulate with N threads; results are equal (default: as many as pay)", "Packets",
+       &extras.threads},
   };
   for (Flag& f : flags) f.needs = kPackets;
   flags.push_back({"--reroute-after",

@@ -1,6 +1,6 @@
 // Rings along one dimension after the other. Channels start with different dimensions, and half of them run backwards,
-// so that all links of the torus are busy. ScheduleSpec::starts gives fast dimensions more channels. Several tori (pods)
-// are joined by rings over the chips at the same place of each, on the pieces that the dimensions leave.
+// so that all links of the torus are busy. ScheduleSpec::starts gives fast dimensions more channels. Several tori
+// (pods) are joined by rings over the chips at the same place of each, on the pieces that the dimensions leave.
 #include <fmt/format.h>
 
 #include <numeric>

@@ -22,8 +22,8 @@
 
 namespace busbar {
 
-/// An input to import: its beginning, and the whole on request. Input compressed by gzip or zstd is unpacked while it is
-/// read, up to kMostUnpacked bytes. A byte order mark is skipped.
+/// An input to import: its beginning, and the whole on request. Input compressed by gzip or zstd is unpacked while it
+/// is read, up to kMostUnpacked bytes. A byte order mark is skipped.
 class ImportSource {
  public:
   static Result<ImportSource> open(const std::string& path);

@@ -36,8 +36,8 @@ inline constexpr std::uint64_t kBytesPerChannel = 4096, kFilledChannels = 64;
 Result<Schedule> build_for_call(const CollectiveCall& call, const Topology& topology, const Placement& placement,
                                 std::uint32_t per_domain, std::uint32_t most_channels);
 
-/// ScheduleSpec::dimensions: of the torus or grid of chips that every group of `call`, or its part in each domain, fills
-/// alike; empty: none.
+/// ScheduleSpec::dimensions: of the torus or grid of chips that every group of `call`, or its part in each domain,
+/// fills alike; empty: none.
 std::vector<std::uint32_t> torus_dimensions(const CollectiveCall& call, const Topology& topology,
                                             const Placement& placement);
 

@@ -15,9 +15,9 @@ struct PartClass {
   std::string what;                    ///< "nic", "leaf", "rail", "cable leaf-spine", "nvlink gpu-nvswitch"
   std::vector<std::string> selectors;  ///< of the first, the middle and the last, as --fail takes it: "node0.nic2"
   std::uint64_t alike = 0;             ///< parts in the class
-  bool ends_job = true;  ///< a job that uses it ends when it dies; traffic between switches finds other paths
-  bool network = true;      ///< an operator can switch it off; parts inside servers not
-  bool dies_alone = true;   ///< false: the GPU dies with it, as with its PCIe link
+  bool ends_job = true;    ///< a job that uses it ends when it dies; traffic between switches finds other paths
+  bool network = true;     ///< an operator can switch it off; parts inside servers not
+  bool dies_alone = true;  ///< false: the GPU dies with it, as with its PCIe link
 };
 
 /// What a library builds on the machine, such as trees, gives alike parts unlike places: the three of a class show by

@@ -39,7 +39,7 @@ struct LinkLoad {
   double utilisation = 0;          ///< bytes / (payload rate x length of the run), 0..1
   std::uint32_t name = kNoString;  ///< index into Timeline::strings: "leaf3->spine1", or none
   std::vector<double> course;      ///< utilisation in consecutive equal parts of the run; empty: not known
-  double while_exposed = 0;  ///< utilisation while compute waits for collectives; 0: it never does
+  double while_exposed = 0;        ///< utilisation while compute waits for collectives; 0: it never does
 };
 
 struct Timeline {
