@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "busbar/base/check.h"
 #include "busbar/base/id.h"
 #include "busbar/engine/flow/flow_list_run.h"
 #include "busbar/routing/path_view.h"
@@ -94,6 +95,7 @@ class ServerRun {
 
 Result<CheckpointTimes> checkpoint_times(const Router& router, std::span<const DeviceId> gpus,
                                          std::span<const double> bytes, const CheckpointPath& path) {
+  BUSBAR_CHECK(bytes.size() <= gpus.size()) << bytes.size() << " ranks on " << gpus.size() << " GPUs";
   const Topology& t = router.topology();
   std::map<BlockId, std::vector<SavingRank>> servers;
   for (std::size_t r = 0; r < bytes.size(); ++r) servers[t.block_of(gpus[r])].push_back({gpus[r], bytes[r]});

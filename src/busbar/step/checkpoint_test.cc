@@ -77,7 +77,7 @@ TEST(Checkpoint, EqualServersTakeAsLongAsOne) {
 TEST(Checkpoint, ServersWithoutDrivesAreRefused) {
   const Cluster c = load_cluster("h100-pcie").value();
   const Router router(c.topology, RoutingPolicy::kStatic);
-  const std::vector<double> bytes(8, 1e9);
+  const std::vector<double> bytes(c.topology.gpus().size(), 1e9);
   EXPECT_EQ(checkpoint_times(router, c.topology.gpus(), bytes, {.drives = true}).error().code, ErrorCode::kUnsupported);
 }
 
