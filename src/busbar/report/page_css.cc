@@ -7,7 +7,7 @@ std::string_view page_css() {
 html{color-scheme:light dark;-webkit-text-size-adjust:100%}
 body{margin:0;background:var(--bg);color:var(--ink);font:16px/1.55 system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif;font-variant-numeric:tabular-nums}
 .page{max-width:1120px;margin:0 auto;padding:40px 32px 64px}
-h1{font-size:1.75rem;line-height:1.2;font-weight:650;letter-spacing:-.01em;margin:0 0 10px}
+h1{font-size:1.75rem;line-height:1.2;font-weight:650;letter-spacing:-.01em;margin:0 0 10px;overflow-wrap:anywhere}
 h2{font-size:1.25rem;line-height:1.3;font-weight:650;margin:56px 0 16px;padding-top:20px;border-top:1px solid var(--rule)}
 p{margin:0 0 16px;max-width:76ch}
 code{font:.85em/1.5 ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace}
