@@ -7,29 +7,19 @@
 #include <string>
 #include <string_view>
 
-#include "busbar/base/result.h"
+#include "busbar/formats/unpacking.h"
 
 namespace busbar {
 
-inline constexpr std::uint64_t kMostUnpacked = std::uint64_t{1} << 30;
-
 bool looks_like_gzip(std::string_view head);
-
-/// Why unpacking stopped. A reader that sees a stream end early finds the cause here.
-struct GzipFailure {
-  std::string message;  ///< empty: no failure
-};
 
 /// Unpacks `packed` piece by piece in constant space. The stream ends at the end of the data, where the data is broken,
 /// or after `most` bytes; `failure` gives the reason if it is not the end of the data. Several members in sequence are
 /// one text, and zeros after the last are ignored, as gzip does.
-std::unique_ptr<std::istream> unpack_gzip(std::unique_ptr<std::istream> packed, std::shared_ptr<GzipFailure> failure,
+std::unique_ptr<std::istream> unpack_gzip(std::unique_ptr<std::istream> packed, std::shared_ptr<UnpackFailure> failure,
                                           std::uint64_t most = kMostUnpacked);
 
 /// `text` as one member, without name and time: equal input gives equal bytes with one release of zlib.
 std::string pack_gzip(std::string_view text);
-
-/// Ok without a failure; otherwise the failure with the file's name.
-Status status_of(const GzipFailure& failure, const std::string& name);
 
 }  // namespace busbar

@@ -34,7 +34,7 @@ struct Unpacked {
   std::string text, failure;
 };
 Unpacked unpack(const std::string& bytes, std::uint64_t most = kMostUnpacked) {
-  auto failure = std::make_shared<GzipFailure>();
+  auto failure = std::make_shared<UnpackFailure>();
   const auto in = unpack_gzip(std::make_unique<std::istringstream>(bytes), failure, most);
   std::string text{std::istreambuf_iterator<char>(*in), {}};
   return {std::move(text), status_of(*failure, "f.gz").ok() ? "" : status_of(*failure, "f.gz").error().text()};

@@ -120,7 +120,7 @@ Result<ImportSource> ImportSource::open(const std::string& path) {
   BUSBAR_RETURN_IF_ERROR(read_head());
   s.zstd_ = looks_like_zstd(s.head_);
   if (s.zstd_ || looks_like_gzip(s.head_)) {
-    s.failure_ = std::make_shared<GzipFailure>();
+    s.failure_ = std::make_shared<UnpackFailure>();
     BUSBAR_RETURN_IF_ERROR(read_head());
   }
   s.marked_ = s.head_.starts_with(kByteOrderMark);

@@ -48,7 +48,7 @@ class ImportSource {
   bool zstd_ = false;           ///< packed by zstd, not gzip
   bool marked_ = false;         ///< it begins with a byte order mark
   bool read_ = false;
-  std::shared_ptr<GzipFailure> failure_;  ///< only for packed inputs; shared with their streams, which may live longer
+  std::shared_ptr<UnpackFailure> failure_;  ///< only for packed inputs; shared with their streams
 };
 
 /// The content of a file, as labels and values to print.

@@ -89,7 +89,7 @@ TEST(TarArchive, PacksSoThatUnpackingGivesTheSame) {
   for (const std::size_t size : {0u, 1u, 65536u, 300000u}) {
     std::string text;
     for (std::size_t i = 0; i < size; ++i) text += static_cast<char>(i * i % 251);
-    const auto failure = std::make_shared<GzipFailure>();
+    const auto failure = std::make_shared<UnpackFailure>();
     const auto in = unpack_gzip(std::make_unique<std::istringstream>(pack_gzip(text)), failure);
     EXPECT_EQ(all_of_stream(*in), text) << size;
     EXPECT_EQ(failure->message, "");

@@ -3,7 +3,6 @@
 #include <dlfcn.h>
 #include <fmt/core.h>
 
-#include <streambuf>
 #include <vector>
 
 namespace busbar {
@@ -39,16 +38,11 @@ struct ZstdLibrary {
   const char* (*error_name)(std::size_t) = nullptr;
 };
 
-class ZstdBuffer : public std::streambuf {
+class ZstdBuffer : public UnpackingBuffer {
  public:
-  ZstdBuffer(std::unique_ptr<std::istream> packed, std::shared_ptr<GzipFailure> failure, std::uint64_t most,
+  ZstdBuffer(std::unique_ptr<std::istream> packed, std::shared_ptr<UnpackFailure> failure, std::uint64_t most,
              const char* library)
-      : packed_(std::move(packed)),
-        failure_(std::move(failure)),
-        most_(most),
-        zstd_(library),
-        in_(kPiece),
-        out_(kPiece) {
+      : UnpackingBuffer(std::move(packed), std::move(failure), most, kPiece, {"zstd", "unzstd"}), zstd_(library) {
     if (zstd_.complete()) state_ = zstd_.create();
     if (state_ == nullptr)
       fail(fmt::format("is packed by zstd, and there is no {} here; unpack it with unzstd first", library));
@@ -56,79 +50,42 @@ class ZstdBuffer : public std::streambuf {
   ~ZstdBuffer() override {
     if (state_ != nullptr) zstd_.free(state_);
   }
-  ZstdBuffer(const ZstdBuffer&) = delete;
-  ZstdBuffer& operator=(const ZstdBuffer&) = delete;
 
  protected:
-  int_type underflow() override {
-    while (!ended_) {
-      if (left_.at == left_.size && !refill() && !full_) break;
-      OutBuffer out{out_.data(), out_.size(), 0};
-      const std::size_t code = zstd_.unpack(state_, &out, &left_);
-      full_ = out.at == out.size;
-      within_ = code != 0;
-      unpacked_ += out.at;
-      if (zstd_.is_error(code) != 0)
-        fail(fmt::format("byte {}: is broken zstd data: {}; copy the file again", read_ - (left_.size - left_.at),
-                         zstd_.error_name(code)));
-      else if (unpacked_ > most_)
-        fail(fmt::format("unpacks to more than {} bytes; unpack it with unzstd first", most_));
-      if (ended_ || out.at == 0) continue;
-      setg(out_.data(), out_.data(), out_.data() + out.at);
-      return traits_type::to_int_type(out_[0]);
-    }
-    setg(nullptr, nullptr, nullptr);
-    return traits_type::eof();
+  std::size_t unpack(std::vector<char>& out) override {
+    if (left_.at == left_.size && !refill() && !full_) return 0;
+    OutBuffer unpacked{out.data(), out.size(), 0};
+    const std::size_t code = zstd_.unpack(state_, &unpacked, &left_);
+    full_ = unpacked.at == unpacked.size;
+    within_ = code != 0;
+    if (zstd_.is_error(code) != 0) fail_broken(left_.size - left_.at, zstd_.error_name(code));
+    return unpacked.at;
   }
 
  private:
   static constexpr std::size_t kPiece = 128 << 10;
 
-  void fail(std::string why) {
-    ended_ = true;
-    failure_->message = std::move(why);
-  }
-
   /// Reads more packed bytes. False at their end, which is an error within a frame.
   bool refill() {
-    packed_->read(in_.data(), static_cast<std::streamsize>(in_.size()));
-    const auto got = static_cast<std::size_t>(packed_->gcount());
-    left_ = {in_.data(), got, 0};
-    read_ += got;
-    if (got > 0 || full_) return got > 0;
-    if (within_) fail(fmt::format("byte {}: the file ends within compressed data; copy it again", read_));
-    ended_ = true;
-    return false;
+    left_ = {packed_bytes().data(), read_packed(), 0};
+    if (left_.size == 0 && !full_) end(within_);
+    return left_.size > 0;
   }
 
-  std::unique_ptr<std::istream> packed_;
-  std::shared_ptr<GzipFailure> failure_;
-  const std::uint64_t most_;
   const ZstdLibrary zstd_;
   void* state_ = nullptr;
-  std::vector<char> in_, out_;
   InBuffer left_{nullptr, 0, 0};
-  std::uint64_t read_ = 0, unpacked_ = 0;
   bool within_ = false;  ///< a frame has begun and not ended
   bool full_ = false;    ///< the last piece filled the space, so more may be ready
-  bool ended_ = false;
-};
-
-class ZstdStream : public std::istream {
- public:
-  explicit ZstdStream(std::unique_ptr<ZstdBuffer> buffer) : std::istream(buffer.get()), buffer_(std::move(buffer)) {}
-
- private:
-  std::unique_ptr<ZstdBuffer> buffer_;
 };
 
 }  // namespace
 
 bool looks_like_zstd(std::string_view head) { return head.starts_with("\x28\xb5\x2f\xfd"); }
 
-std::unique_ptr<std::istream> unpack_zstd(std::unique_ptr<std::istream> packed, std::shared_ptr<GzipFailure> failure,
+std::unique_ptr<std::istream> unpack_zstd(std::unique_ptr<std::istream> packed, std::shared_ptr<UnpackFailure> failure,
                                           std::uint64_t most, const char* library) {
-  return std::make_unique<ZstdStream>(
+  return std::make_unique<UnpackingStream>(
       std::make_unique<ZstdBuffer>(std::move(packed), std::move(failure), most, library));
 }
 
