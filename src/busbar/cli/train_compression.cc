@@ -11,6 +11,7 @@
 #include "busbar/cli/flags.h"
 #include "busbar/cli/train_volumes.h"
 #include "busbar/predict/prediction.h"
+#include "busbar/spec/layout_file.h"
 #include "busbar/topology/levels.h"
 
 namespace busbar {
@@ -30,12 +31,13 @@ struct Scheme {
 /// chosen (Lin et al. 2018, arXiv:1712.01887). Work of the last two: gradient and error feedback read and written, the
 /// products or the selection read them once more.
 std::vector<Scheme> schemes_for(const ModelSpec& model) {
+  const auto named = [](const char* scheme) { return compressed_gradient_bytes(scheme).value(); };
   constexpr double kRank = 4, kChosen = 0.01, kWithFeedback = 20;
   return {{"fp32", 4, {}},
           {"bf16", 2, {}},
-          {"fp8 or int8", 4, {.bytes = 1 + 4.0 / 128}},
-          {"int4 (ZeRO++ qgZ)", 4, {.bytes = 0.5 + 4.0 / 32}},
-          {"one bit", 4, {.bytes = 0.125}},
+          {"fp8 or int8", 4, {.bytes = named("int8")}},
+          {"int4 (ZeRO++ qgZ)", 4, {.bytes = named("int4")}},
+          {"one bit", 4, {.bytes = named("one_bit")}},
           {"top-k, 1 %", 4, {8 * kChosen, kWithFeedback, CompressedExchange::kAllGather}},
           {"PowerSGD, rank 4", 4, {8 * kRank / model.hidden, kWithFeedback, CompressedExchange::kAllReduce}}};
 }

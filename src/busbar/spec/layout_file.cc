@@ -166,14 +166,13 @@ class LayoutReader {
     if (!node || !reader_.ok()) return;
     layout.places["compression"] = node->where();
     if (node->kind() == YamlNode::Kind::kScalar) {
-      const auto known = std::find_if(std::begin(kSchemes), std::end(kSchemes),
-                                      [&](const auto& s) { return node->scalar() == s.first; });
-      if (known == std::end(kSchemes)) {
+      const std::optional<double> known = compressed_gradient_bytes(node->scalar());
+      if (!known) {
         return reader_.fail(node->error(fmt::format(
             "'{}' is not a compression that is known: fp8, int8, int4, one_bit; or write {{bytes: 0.25, work: 8}}",
             node->scalar())));
       }
-      layout.compression.bytes = known->second;
+      layout.compression.bytes = *known;
       return;
     }
     reader_.inner("compression", [&](MapReader& inner) {
@@ -295,6 +294,12 @@ Result<LayoutSpec> read_layout(const YamlNode& node, LayoutSpec base) {
     return invalid("parameters are gathered in 1 byte (fp8), 2 (bf16) or 4 (fp32)", l.place("parameter_bytes"));
   }
   return l;
+}
+
+std::optional<double> compressed_gradient_bytes(std::string_view scheme) {
+  for (const auto& [name, bytes] : kSchemes)
+    if (scheme == name) return bytes;
+  return std::nullopt;
 }
 
 Status apply_flags(const LayoutFlags& flags, LayoutSpec& l) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "busbar/base/yaml.h"
 #include "busbar/workload/layout.h"
@@ -19,6 +20,9 @@ struct LayoutFlags {
 /// Reads one layout; degrees are checked against model and machine later, by resolve_layout(). Unknown keys are
 /// refused. Keys that are not given keep their values in `base`.
 Result<LayoutSpec> read_layout(const YamlNode& node, LayoutSpec base = {});
+
+/// Bytes per gradient of a compression that layouts take by name ("int8"); 0 for "none", no value for other names.
+std::optional<double> compressed_gradient_bytes(std::string_view scheme);
 
 /// Applies flags to `layout`. Errors name the flag.
 Status apply_flags(const LayoutFlags& flags, LayoutSpec& layout);
