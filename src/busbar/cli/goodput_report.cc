@@ -91,7 +91,7 @@ Facts goodput_facts(const GoodputRun& r) {
         span_text(c.event_s));
     if (r.usd_per_hour > 0) event += fmt::format(", {} each", dollars(c.event_s / kSecondsInHour * r.usd_per_hour));
     add("a cube fails", event);
-    add("spare cubes", fmt::format("{} beside the {} of the job suffice 99 % of the time", c.spares, c.cubes));
+    add("spare cubes", fmt::format("{} in addition to the {} of the job suffice 99 % of the time", c.spares, c.cubes));
   }
   const double servers = static_cast<double>(r.parts[static_cast<std::size_t>(FailingPart::kServer)]);
   add("spare servers",

@@ -160,7 +160,7 @@ TEST(LinkCourses, AreBusyWhileCallsRunAndIdleElse) {
 }
 
 // Work waits for half of an all-gather of 1 GB over two GPUs, which sends 0.5 GB over each link at 450 GB/s; work of
-// the same length as that half runs beside the other one. Links are as busy in the wait as in the run of the call.
+// the same length as that half runs during the other one. Links are as busy in the wait as in the run of the call.
 TEST(ExposedLoads, AreThoseOfTheTimeInWhichComputeWaits) {
   const Topology machine = one_switch(2).seal();
   const Router router(machine, RoutingPolicy::kStatic);

@@ -20,7 +20,7 @@ int started_together() {
   return 1;
 }
 
-/// Beside the program, or where `cmake --install` puts it.
+/// In the folder of the program, or where `cmake --install` puts it.
 void* open_module() {
   std::error_code none;
   const std::filesystem::path here = std::filesystem::read_symlink("/proc/self/exe", none).parent_path();
