@@ -252,7 +252,8 @@ Command collective_command(const std::string& typed) {
        "all_to_allv: CSV of src,dst,bytes; -b and -e scale it by the bytes of the rank that sends most", "Sweep",
        &o->matrix},
       {"--out", "FILE",
-       "write the schedule of the largest size: .xml (MSCCL), .goal, .csv (flows); or .conf: picks for NCCL's tuner",
+       "write the schedule of the largest size: .xml (MSCCL), .json (MSCCL++), .goal, .et (Chakra), .csv (flows); or "
+       ".conf: picks for NCCL's tuner",
        "Algorithm", &o->out},
       {"--channels", "N", "number of channels, each with its own NICs (default: enough to use every NIC)", "Algorithm",
        &o->channels},

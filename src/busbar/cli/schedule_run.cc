@@ -13,8 +13,10 @@
 #include "busbar/cli/sweep.h"
 #include "busbar/cli/tuner_csv.h"
 #include "busbar/engine/flow/message_run.h"
+#include "busbar/formats/chakra_writer.h"
 #include "busbar/formats/goal.h"
 #include "busbar/formats/msccl_xml.h"
+#include "busbar/formats/mscclpp_writer.h"
 #include "busbar/lowering/lowering.h"
 #include "busbar/packet/collective_flows.h"
 #include "busbar/predict/predictor.h"
@@ -267,9 +269,63 @@ Result<int> run_schedule(const CollectiveOptions& o) {
   return deliver(o.common, j, d, watch.status());
 }
 
+namespace {
+
+/// The messages of the row's schedule, after the launch.
+Result<MessageGraph> written_messages(const Prediction& row, const Schedule& schedule, PlanLanes lanes,
+                                      const Predictor& machine) {
+  BUSBAR_ASSIGN(const ExecutionPlan plan, plan_of(schedule, false, lanes));
+  BUSBAR_ASSIGN(const MessageGraph graph, messages_of(plan, row.size(), row.chunks, LoopOrder::kStepByStep));
+  return after_work(graph, machine.protocol().launch);
+}
+
+/// The smallest size that the row's schedule was chosen for.
+std::uint64_t least_bytes(const Prediction& row, const std::vector<Prediction>& rows) {
+  std::uint64_t least = count(row.size());
+  for (const Prediction& r : rows)
+    if (r.algorithm == row.algorithm && r.protocol() == row.protocol() && r.channels == row.channels)
+      least = std::min(least, count(r.size()));
+  return least;
+}
+
+Result<std::string> msccl_text(const Prediction& row, const std::vector<Prediction>& rows, const Schedule& schedule,
+                               PlanLanes lanes) {
+  BUSBAR_ASSIGN(MscclAlgorithm algorithm, msccl_of(schedule, lanes));
+  algorithm.max_bytes = count(row.size());
+  algorithm.min_bytes = least_bytes(row, rows);
+  // A thread block runs all its steps in one loop before the next loop. This changes pipelines of rounds, not of
+  // trees.
+  const bool trees =
+      std::all_of(schedule.phases.begin(), schedule.phases.end(), [](const Phase& p) { return is_tree(p.pattern); });
+  if (row.chunks == 1 || trees) algorithm.loops = row.chunks;
+  if (row.call.protocol == Protocol::kLl) algorithm.protocol = "LL";
+  if (row.call.protocol == Protocol::kLl128) algorithm.protocol = "LL128";
+  return write_msccl_xml(algorithm);
+}
+
+Result<std::string> mscclpp_text(const Prediction& row, const std::vector<Prediction>& rows, const Schedule& schedule,
+                                 PlanLanes lanes, const Predictor& machine) {
+  BUSBAR_ASSIGN(const MscclAlgorithm algorithm, msccl_of(schedule, lanes));  // in place if that works
+  MscclppOutput options{least_bytes(row, rows), count(row.size()), {}};
+  for (std::uint32_t r = 0; r < algorithm.plan.ranks; ++r)
+    options.node.push_back(index(machine.cluster().topology.block_of(machine.placement().gpu(r))));
+  BUSBAR_ASSIGN(const Json plan, write_mscclpp_plan(algorithm.plan, options));
+  return plan.dump(1) + "\n";
+}
+
+/// NAME.et becomes NAME.RANK.et.
+Status write_chakra_files(const std::string& file, const MessageGraph& graph) {
+  BUSBAR_ASSIGN(const std::vector<std::string> ranks, write_chakra(graph));
+  const std::string name = file.substr(0, file.size() - std::string_view("et").size());
+  for (std::size_t r = 0; r < ranks.size(); ++r)
+    BUSBAR_RETURN_IF_ERROR(write_file(fmt::format("{}{}.et", name, r), ranks[r]));
+  return {};
+}
+
+}  // namespace
+
 Status write_schedule(const std::string& file, const Predictor& machine, const std::vector<Prediction>& rows) {
   const Prediction& row = summary_row(rows);
-  const bool goal = file.ends_with(".goal");
   if (file.ends_with(".csv")) {
     FlowList list;
     BUSBAR_RETURN_IF_ERROR(
@@ -280,8 +336,11 @@ Status write_schedule(const std::string& file, const Predictor& machine, const s
     BUSBAR_ASSIGN(const std::string picks, tuner_csv(machine, rows));
     return write_file(file, picks);
   }
-  if (!goal && !file.ends_with(".xml"))
-    return invalid(fmt::format("'{}' should end in .xml (MSCCL), .goal, .csv (flows) or .conf (NCCL's tuner)", file),
+  const bool goal = file.ends_with(".goal"), chakra = file.ends_with(".et"), plan = file.ends_with(".json");
+  if (!goal && !chakra && !plan && !file.ends_with(".xml"))
+    return invalid(fmt::format("'{}' should end in .xml (MSCCL), .json (MSCCL++), .goal, .et (Chakra), .csv (flows) or "
+                               ".conf (NCCL's tuner)",
+                               file),
                    {"", 0, 0, "--out"});
   if (!row.call.parts.empty())
     return unsupported("the groups of this call run different schedules; ask for one of them with --ranks");
@@ -292,26 +351,14 @@ Status write_schedule(const std::string& file, const Predictor& machine, const s
         "another --algorithm",
         {"", 0, 0, "--out"});
   const PlanLanes lanes = Lowering(machine.router(), machine.placement(), machine.protocol()).lanes(row.call, schedule);
-  std::string text;
-  if (goal) {
-    BUSBAR_ASSIGN(const ExecutionPlan plan, plan_of(schedule, false, lanes));
-    BUSBAR_ASSIGN(const MessageGraph graph, messages_of(plan, row.size(), row.chunks, LoopOrder::kStepByStep));
-    BUSBAR_ASSIGN(text, write_goal(after_work(graph, machine.protocol().launch), &row.call));
-  } else {
-    BUSBAR_ASSIGN(MscclAlgorithm algorithm, msccl_of(schedule, lanes));
-    algorithm.min_bytes = algorithm.max_bytes = count(row.size());
-    // A thread block runs all its steps in one loop before the next loop. This changes pipelines of rounds, not of
-    // trees.
-    const bool trees =
-        std::all_of(schedule.phases.begin(), schedule.phases.end(), [](const Phase& p) { return is_tree(p.pattern); });
-    if (row.chunks == 1 || trees) algorithm.loops = row.chunks;
-    for (const Prediction& r : rows)
-      if (r.algorithm == row.algorithm && r.protocol() == row.protocol() && r.channels == row.channels)
-        algorithm.min_bytes = std::min(algorithm.min_bytes, count(r.size()));
-    if (row.call.protocol == Protocol::kLl) algorithm.protocol = "LL";
-    if (row.call.protocol == Protocol::kLl128) algorithm.protocol = "LL128";
-    BUSBAR_ASSIGN(text, write_msccl_xml(algorithm));
+  if (goal || chakra) {
+    BUSBAR_ASSIGN(const MessageGraph graph, written_messages(row, schedule, lanes, machine));
+    if (chakra) return write_chakra_files(file, graph);
+    BUSBAR_ASSIGN(const std::string text, write_goal(graph, &row.call));
+    return write_file(file, text);
   }
+  BUSBAR_ASSIGN(const std::string text,
+                plan ? mscclpp_text(row, rows, schedule, lanes, machine) : msccl_text(row, rows, schedule, lanes));
   return write_file(file, text);
 }
 

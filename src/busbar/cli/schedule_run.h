@@ -39,8 +39,9 @@ Status time_messages(const ImportedMessages& messages, Predictor& machine, Json&
 /// `busbar collective CLUSTER OP --schedule FILE`.
 Result<int> run_schedule(const CollectiveOptions& o);
 
-/// `--out FILE` of `busbar collective`: writes the schedule of the summary's row as MSCCL XML for the timed sizes, or
-/// the messages of its size as GOAL; its flows as CSV; or the picks of all sizes for NCCL's tuner (.conf).
+/// `--out FILE` of `busbar collective`: writes the schedule of the summary's row as MSCCL XML or as a plan of MSCCL++
+/// (.json) for the timed sizes; the messages of its size as GOAL or as a Chakra trace (.et, a file per rank); its flows
+/// as CSV; or the picks of all sizes for NCCL's tuner (.conf).
 Status write_schedule(const std::string& file, const Predictor& machine, const std::vector<Prediction>& rows);
 
 }  // namespace busbar
