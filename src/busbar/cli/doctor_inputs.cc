@@ -8,6 +8,7 @@
 #include "busbar/doctor/bundle.h"
 #include "busbar/formats/gzip_stream.h"
 #include "busbar/host/describe_host.h"
+#include "busbar/host/hwloc_library.h"
 #include "busbar/host/node_xml.h"
 
 namespace busbar {
@@ -50,6 +51,8 @@ Status write_bundle(const DoctorInputs& o, const std::vector<std::string>& files
     const HostFiles host(o.root);
     contents.push_back({"host.txt", describe_host(host), {}});
     if (has_gpu(host)) contents.push_back({"topology.xml", node_xml(host), {}});
+    if (std::string xml = host.is_this_host() ? hwloc_xml_of_host() : ""; !xml.empty())
+      contents.push_back({"hwloc.xml", std::move(xml), {}});
     hosts.push_back(host.line("/proc/sys/kernel/hostname"));
     if (const char* const user = std::getenv("USER"); user != nullptr) users.emplace_back(user);
   }

@@ -10,6 +10,8 @@
 #include "busbar/base/text.h"
 #include "busbar/host/nvml.h"
 #include "busbar/host/pci_devices.h"
+#include "busbar/host/rocm_smi.h"
+#include "busbar/host/verbs.h"
 
 namespace busbar {
 namespace {
@@ -33,7 +35,7 @@ class Description {
     add_infiniband();
     add_distances();
     add_ethernet();
-    if (files_.is_this_host()) out_ += read_nvml();
+    if (files_.is_this_host()) out_ += read_verbs() + read_nvml() + read_any_rocm_smi();
     return std::move(out_);
   }
 

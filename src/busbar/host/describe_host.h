@@ -8,10 +8,10 @@
 namespace busbar {
 
 /// Lines "PATH:VALUE", as `grep -H .` prints them, of the files that matter to GPUs and NICs; lines of `lspci -vvv`
-/// and of `nvidia-smi -q` for what only root or a library can read; and lines "host ..." about what is absent or
-/// follows from several files. Reads only, needs no root. Of the environment only variables of NCCL, RCCL, PyTorch,
-/// UCX, libfabric and CUDA are shown. Limits: of another host (files below a folder) without libraries, so without
-/// NVLinks, clocks and fabric manager.
+/// of `ibv_devinfo` and of `nvidia-smi -q` for what only root or a library can read; and lines "host ..." about what is
+/// absent or follows from several files. Reads only, needs no root. Of the environment only variables of NCCL, RCCL,
+/// PyTorch, UCX, libfabric and CUDA are shown. Limits: of another host (files below a folder) without libraries, so
+/// without NVLinks, xGMI, clocks, MTUs of RDMA ports and fabric manager.
 std::string describe_host(const HostFiles& files);
 
 }  // namespace busbar

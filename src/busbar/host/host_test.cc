@@ -1,14 +1,19 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 
 #include "busbar/host/describe_host.h"
+#include "busbar/host/hwloc_library.h"
 #include "busbar/host/node_xml.h"
 #include "busbar/host/nvml.h"
 #include "busbar/host/pci_devices.h"
+#include "busbar/host/rocm_smi.h"
+#include "busbar/host/verbs.h"
 
 // A library of NVIDIA with two GPUs. The second has a narrow link, a slow clock and an NVLink that is down.
 extern "C" {
@@ -31,6 +36,49 @@ int nvmlDeviceGetCurrentClocksThrottleReasons(const char* device, unsigned long 
 int nvmlDeviceGetNvLinkState(const char* device, unsigned link, int* active) {
   return *active = device[0] == '0', link < 1 ? 0 : 2;
 }
+
+// A library of RDMA with two devices. The first has a small MTU, and this user must not open the second.
+const char** ibv_get_device_list(int* count) {
+  static const char* devices[] = {"mlx5_0", "mlx5_1"};
+  return *count = 2, devices;
+}
+void ibv_free_device_list(const char**) {}
+const char* ibv_get_device_name(const char* device) { return device; }
+const char* ibv_open_device(const char* device) { return device[5] == '0' ? device : nullptr; }
+int ibv_close_device(const char*) { return 0; }
+int ibv_query_port(const char*, std::uint8_t port, int* attributes) {  // ibv_port_attr: state, max_mtu, active_mtu
+  attributes[0] = 4, attributes[1] = 5, attributes[2] = 3;
+  return port == 1 ? 0 : 22;
+}
+
+// A library of AMD with three GPUs. The first and the third reach each other by PCIe.
+int rsmi_init(std::uint64_t) { return 0; }
+int rsmi_shut_down() { return 0; }
+int rsmi_num_monitor_devices(std::uint32_t* count) { return *count = 3, 0; }
+int rsmi_dev_pci_id_get(std::uint32_t i, std::uint64_t* id) { return *id = (0x1ULL << 32) | (0x0c + i) << 8, 0; }
+int rsmi_topo_get_link_type(std::uint32_t i, std::uint32_t j, std::uint64_t* hops, int* type) {
+  return *hops = 1, *type = i + j == 2 ? 1 : 2, 0;
+}
+int rsmi_dev_xgmi_error_status(std::uint32_t i, int* status) { return *status = i == 1 ? 2 : 0, 0; }
+
+// A library of hwloc that knows one device.
+int hwloc_topology_init(int** topology) {
+  static int it = 0;
+  return *topology = &it, 0;
+}
+int hwloc_topology_set_io_types_filter(int*, int filter) { return filter; }
+int hwloc_topology_load(int* topology) { return *topology = 1, 0; }
+int hwloc_topology_export_xmlbuffer(const int* topology, const char** text, int* length, unsigned long) {
+  *text =
+      "<topology version=\"2.0\"><object type=\"Machine\" nodeset=\"0x00000003\">"
+      "<object type=\"PCIDev\" pci_busid=\"0000:05:00.0\"/>"
+      "<object type=\"Package\" nodeset=\"0x00000001,0x00000000\"><object type=\"Bridge\">"
+      "<object type=\"PCIDev\" pci_busid=\"0000:81:00.0\"/></object></object></object></topology>";
+  *length = static_cast<int>(std::strlen(*text)) + 1;
+  return *topology == 1 ? 0 : -1;
+}
+void hwloc_free_xmlbuffer(int*, char*) {}
+void hwloc_topology_destroy(int* topology) { *topology = 0; }
 }
 
 namespace busbar {
@@ -187,7 +235,32 @@ TEST(Nvml, PrintsAsNvidiaSmiDoes) {
   EXPECT_THAT(all, HasSubstr("    Link 0: active\n"));
 }
 
-TEST(Nvml, IsSilentWithoutTheLibrary) { EXPECT_EQ(read_nvml("libbusbar-none.so.1"), ""); }
+TEST(Verbs, PrintsMtusAsIbvDevinfoDoes) {
+  EXPECT_EQ(read_verbs(nullptr),
+            "hca_id: mlx5_0\n    port: 1\n        max_mtu: 4096 (5)\n        active_mtu: 1024 (3)\n");
+}
+
+TEST(RocmSmi, TellsHowGpusReachEachOther) {
+  const std::string all = read_rocm_smi(nullptr);
+  EXPECT_THAT(all, HasSubstr("host part 0001:0c:00.0 reaches GPU 0001:0d:00.0 by xGMI\n"));
+  EXPECT_THAT(all, HasSubstr("host part 0001:0c:00.0 reaches GPU 0001:0e:00.0 by PCIe\n"));
+  EXPECT_THAT(all, HasSubstr("host part 0001:0d:00.0 has errors on xGMI\n"));
+  EXPECT_THAT(all, Not(HasSubstr("0001:0c:00.0 has errors")));
+}
+
+TEST(Hwloc, KnowsTheNumaNodeOfADeviceThatIsOnOne) {
+  const std::map<std::string, int> nodes = numa_nodes_of_pci(hwloc_xml_of_host(nullptr));
+  EXPECT_THAT(nodes, testing::ElementsAre(testing::Pair("0000:81:00.0", 32)));
+  EXPECT_TRUE(numa_nodes_of_pci("<topology").empty());
+}
+
+TEST(Libraries, ThatAreMissingSayNothing) {
+  const char* const none = "libbusbar-none.so.1";
+  EXPECT_EQ(read_nvml(none), "");
+  EXPECT_EQ(read_verbs(none), "");
+  EXPECT_EQ(read_rocm_smi(none), "");
+  EXPECT_EQ(hwloc_xml_of_host(none), "");
+}
 
 }  // namespace
 }  // namespace busbar

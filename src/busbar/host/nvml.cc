@@ -1,11 +1,12 @@
 #include "busbar/host/nvml.h"
 
-#include <dlfcn.h>
 #include <fmt/core.h>
 
 #include <array>
 #include <iterator>
 #include <utility>
+
+#include "busbar/host/loaded_library.h"
 
 namespace busbar {
 namespace {
@@ -31,33 +32,9 @@ constexpr std::pair<unsigned long long, const char*> kSlowdowns[] = {  // nvmlCl
     {0x40, "HW Thermal Slowdown"},
     {0x80, "HW Power Brake Slowdown"}};
 
-class Library {
- public:
-  explicit Library(const char* name) : handle_(dlopen(name, RTLD_NOW | RTLD_LOCAL)) {}
-  ~Library() {
-    if (started_) call("nvmlShutdown");
-    if (handle_ != nullptr) dlclose(handle_);
-  }
-  Library(const Library&) = delete;
-  Library& operator=(const Library&) = delete;
-
-  bool start() { return started_ = call("nvmlInit_v2"); }
-  /// Whether the function exists and says that it succeeded (0).
-  template <typename... T>
-  bool call(const char* function, T... arguments) const {
-    if (handle_ == nullptr) return false;
-    const auto f = reinterpret_cast<int (*)(T...)>(dlsym(handle_, function));
-    return f != nullptr && f(arguments...) == 0;
-  }
-
- private:
-  void* handle_;
-  bool started_ = false;
-};
-
 class Gpu {
  public:
-  Gpu(const Library& nvml, Device device) : nvml_(nvml), device_(device) {}
+  Gpu(const LoadedLibrary& nvml, Device device) : nvml_(nvml), device_(device) {}
 
   std::string text() {
     PciInfo pci{};
@@ -110,7 +87,7 @@ class Gpu {
     }
   }
 
-  const Library& nvml_;
+  const LoadedLibrary& nvml_;
   Device device_;
   std::string out_;
 };
@@ -118,17 +95,19 @@ class Gpu {
 }  // namespace
 
 std::string read_nvml(const char* library) {
-  Library nvml(library);
+  const LoadedLibrary nvml(library);
+  if (!nvml.call("nvmlInit_v2")) return {};
   unsigned count = 0;
-  if (!nvml.start() || !nvml.call("nvmlDeviceGetCount_v2", &count)) return {};
   std::string out;
   char version[96] = {};
   if (nvml.call("nvmlSystemGetDriverVersion", &version[0], static_cast<unsigned>(sizeof version - 1)))
     out += fmt::format("Driver Version : {}\n", &version[0]);
+  if (!nvml.call("nvmlDeviceGetCount_v2", &count)) count = 0;
   for (unsigned i = 0; i < count; ++i) {
     Device device = nullptr;
     if (nvml.call("nvmlDeviceGetHandleByIndex_v2", i, &device)) out += Gpu(nvml, device).text();
   }
+  nvml.call("nvmlShutdown");
   return out;
 }
 

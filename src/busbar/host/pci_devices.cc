@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <string_view>
 
 #include "busbar/base/text.h"
+#include "busbar/host/hwloc_library.h"
 
 namespace busbar {
 namespace {
@@ -37,6 +39,14 @@ bool is_bus_id(std::string_view name) {
          name[name.size() - 8] == ':';
 }
 
+/// Firmware may not say where devices are. hwloc knows some such boards.
+void ask_hwloc(std::vector<PciDevice>& devices) {
+  if (std::all_of(devices.begin(), devices.end(), [](const PciDevice& d) { return d.numa_node >= 0; })) return;
+  const std::map<std::string, int> nodes = numa_nodes_of_pci(hwloc_xml_of_host());
+  for (PciDevice& d : devices)
+    if (const auto at = nodes.find(d.id); d.numa_node < 0 && at != nodes.end()) d.numa_node = at->second;
+}
+
 }  // namespace
 
 std::vector<PciDevice> pci_devices(const HostFiles& files) {
@@ -56,6 +66,7 @@ std::vector<PciDevice> pci_devices(const HostFiles& files) {
     out.push_back(std::move(d));
   }
   std::sort(out.begin(), out.end(), [](const PciDevice& a, const PciDevice& b) { return a.id < b.id; });
+  if (files.is_this_host()) ask_hwloc(out);
   return out;
 }
 

@@ -22,7 +22,7 @@ struct PciDevice {
   std::string path() const { return "/sys/bus/pci/devices/" + id; }
 };
 
-/// All devices, in the order of their ids.
+/// All devices, in the order of their ids. Where Linux does not know the NUMA node, hwloc is asked, if it is there.
 std::vector<PciDevice> pci_devices(const HostFiles& files);
 
 /// How far two devices are apart, in the words of nvidia-smi topo -m: PIX, PXB, PHB, NODE or SYS. Empty: not known,
