@@ -53,6 +53,24 @@ TEST(LoweredCalls, ChannelsThatShareLinksFillThemTogether) {
   }
 }
 
+// Root 0 with child 1, that with children 2 and 3; the cable of one GPU at a third. An edge takes the time of its
+// slower end, and a GPU sends to two children at once over one cable.
+TEST(LoweredCalls, ATreeTakesTheEdgesOfItsSlowestPath) {
+  const GivenTree tree{{0, 1, 2, 3}, {0, 0, 1, 1}};
+  const double whole_ms = kGiB / 450e9 * 1e3;
+  const std::pair<std::uint32_t, double> cases[] = {{0, 3 + 2}, {1, 3 + 6}, {2, 1 + 3}};
+  for (const Collective op : {Collective::kBroadcast, Collective::kReduce})
+    for (const auto& [slow, edges] : cases) {
+      TopologyBuilder b = one_switch(4);
+      b.degrade(LinkId{2 * slow}, 1 / 3.0);
+      const Ground m(std::move(b).seal());
+      CollectiveCall call = test_call(4, "tree", kGiB);
+      call.op = op;
+      call.schedule = std::make_shared<const Schedule>(build_tree_packing(op, 4, 0, {WeightedTree{tree, 1}}).value());
+      EXPECT_NEAR(lowered_ms(m, call), edges * whole_ms + 2e-3, 1e-3) << name_of(op) << slow;
+    }
+}
+
 TEST(LoweredCalls, OneHalfRateEdgeCostsTheLongestPathNotTheSum) {
   const std::pair<std::uint32_t, double> cases[] = {{512, 9.53}, {4096, 12.96}, {65536, 135.84}};
   for (const auto& [n, ms] : cases) {

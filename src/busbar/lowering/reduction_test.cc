@@ -130,6 +130,17 @@ TEST(Delays, ARingWaitsForEveryHoldUpOfOneLink) {
   }
 }
 
+// Sends that know nothing of each other wait once each.
+TEST(Delays, EachSendOfAnExchangeWaitsOnce) {
+  const Ground m(one_switch(8).seal());
+  CollectiveCall call = test_call(8, "direct", 64);
+  call.op = Collective::kAllToAll;
+  const LinkId shaky = select_cables(m.topology, "node0.gpu3-nvswitch0").value()[0];
+  Lowering lowering(m.router, m.placement, {});
+  lowering.set_delays(std::vector<LinkDelay>{{shaky, 0.01, Duration::us(50)}});
+  EXPECT_NEAR(1e-6 * closed_form_ps(lowering.lower(call).value()) - 1e3 * lowered_ms(m, call), 0.5, 0.01);
+}
+
 // A chain of four chunks over two links: each chunk waits for its own.
 TEST(Delays, EveryChunkOfAPipelineWaits) {
   const Ground m(one_switch(3).seal());

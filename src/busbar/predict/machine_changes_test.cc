@@ -38,6 +38,12 @@ TEST(MachineChanges, TheGainOfAFeatureThatIsOffEqualsSwitchingItOn) {
   EXPECT_EQ(gain_of(on, "GPUDirect"), -1);
 }
 
+TEST(MachineChanges, OfOneServerHaveNoGpudirect) {
+  Overrides o;
+  o.set = {"node.gpudirect=false"};
+  EXPECT_EQ(gain_of(big_all_reduce("dgx-h100", o), "GPUDirect"), -1);
+}
+
 TEST(MachineChanges, SoDoesOneThatNcclIsToldToLeave) {
   const Prediction off = big_all_reduce("dgx-h100", {}, {.env = {"NCCL_NVLS_ENABLE=0"}});
   const Prediction on = big_all_reduce("dgx-h100", {});

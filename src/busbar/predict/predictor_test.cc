@@ -161,6 +161,35 @@ TEST(Predictor, GroupsOnDifferentGpusHaveCommunicatorsOfTheirOwn) {
   EXPECT_EQ(m->time(all, kTimeAlone).value().time, m->time(one, kTimeAlone).value().time);
 }
 
+TEST(Predictor, AnEngineOfAWhatIfHasItsRates) {
+  auto m = on("dgx-h100");
+  const CollectiveCall call = m->prepare(call_over(Collective::kAllGather, Bytes{1u << 30}, 8)).value();
+  const auto time = [&](const WhatIf& what_if) {
+    const auto engine = m->open_engine(what_if);
+    return engine->time_alone(engine->prepare(call).value());
+  };
+  WhatIf twice{.link_classes = {}, .rate_factor = 2};
+  const Duration before = time({});
+  EXPECT_EQ(time(twice), before) << "of no link";
+  for (std::size_t c = 0; c < m->cluster().topology.link_classes().size(); ++c)
+    twice.link_classes.push_back(static_cast<std::uint16_t>(c));
+  EXPECT_LT(time(twice) * 5, before * 3);
+  EXPECT_EQ(time({}), before);
+}
+
+TEST(Predictor, DelaysOfMessagesSpreadTheTimeOfOneJob) {
+  PredictPolicy policy;
+  policy.delays = {{LinkId{0}, 0.01, Duration::us(50)}};
+  auto m = on("dgx-h100", policy);
+  const CollectiveCall half = call_over(Collective::kAllReduce, Bytes{1u << 20}, 4);
+  const Prediction one = m->time(half, kTimeAlone).value();
+  ASSERT_TRUE(one.jitter.has_value());
+  EXPECT_EQ(one.jitter->without, on("dgx-h100")->time(half, kTimeAlone)->time);
+  EXPECT_GT(one.time, one.jitter->without);
+  EXPECT_FALSE(m->time(half, {.jobs = 2})->jitter.has_value());
+  EXPECT_FALSE(on("dgx-h100")->time(half, kTimeAlone)->jitter.has_value());
+}
+
 TEST(Predictor, RanksWithoutAGpuAreRefused) {
   auto m = on("dgx-h100");
   const auto p = m->time(call_over(Collective::kAllReduce, Bytes{8}, 9));
