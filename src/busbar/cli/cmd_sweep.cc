@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <fstream>
 #include <memory>
 #include <optional>
 #include <thread>
@@ -129,7 +130,16 @@ struct SweepResult {
   std::string first_failure;
 };
 
-/// Writes all finished cells beside the database, in order of cell.
+/// Error kInvalid if the file holds something other than a table of a sweep, for example an input of the cells.
+Status check_replaceable(const std::string& path, std::string_view begins) {
+  std::ifstream in(path, std::ios::binary);  // as an Input it could not be written later
+  std::string head(begins.size(), '\0');
+  head.resize(static_cast<std::size_t>(in.read(head.data(), static_cast<std::streamsize>(head.size())).gcount()));
+  if (head.empty() || head == begins) return {};
+  return invalid("is no table of a sweep and is not overwritten; name another database with --out", {path, 0, 0, ""});
+}
+
+/// Writes all finished cells to two files next to the database, in order of cell.
 Result<SweepResult> write_tables(StudyStore& store, const std::string& base) {
   SweepResult out;
   std::string lines;
@@ -166,6 +176,8 @@ std::string without_ending(const std::string& path) {
 Result<int> run(const SweepFlags& o) {
   const RunClock clock;
   BUSBAR_ASSIGN(const Shard shard, parse_shard(o.shard));
+  if (o.out.empty() && (o.file == "-" || o.file.starts_with("/dev/")))
+    return flag_error("--out", "name the database, because a study from a pipe has no file name: --out study.db");
   BUSBAR_ASSIGN(const Study study, Study::load(o.file));
   BUSBAR_RETURN_IF_ERROR(check_command(study.command(), study.command_named_at()));
   BUSBAR_ASSIGN(const std::unique_ptr<Peers> peers, Peers::join());
@@ -178,6 +190,9 @@ Result<int> run(const SweepFlags& o) {
   std::string path = o.out.empty() ? without_ending(o.file) + ".db" : o.out;
   if (o.out.empty() && shard.of > 1)
     path = fmt::format("{}-{}-of-{}.db", without_ending(o.file), shard.number, shard.of);
+  const std::string base = without_ending(path);
+  BUSBAR_RETURN_IF_ERROR(check_replaceable(base + ".csv", "cell,"));
+  BUSBAR_RETURN_IF_ERROR(check_replaceable(base + ".jsonl", "{\"cell\":"));
   BUSBAR_ASSIGN(const std::unique_ptr<StudyStore> store, StudyStore::open(path, study.text()));
   for (const std::string& other : o.merge) BUSBAR_RETURN_IF_ERROR(store->merge(other));
   BUSBAR_ASSIGN(const std::vector<std::uint64_t> known, store->done());
@@ -200,7 +215,6 @@ Result<int> run(const SweepFlags& o) {
     BUSBAR_RETURN_IF_ERROR(run_cells(study, open, threads, watch, *store));
   }
   watch.report_interruption();
-  const std::string base = without_ending(path);
   BUSBAR_ASSIGN(const SweepResult r, write_tables(*store, base));
   const bool complete = r.rows >= asked;
   Json j{{"schema", "busbar.sweep/1"}, {"cells", study.cells()}, {"rows", r.rows},       {"failed", r.failed},
@@ -242,7 +256,7 @@ Command sweep_command(const std::string& typed) {
       "  busbar sweep examples/sweep.yaml --merge results/part1.db --merge results/part2.db\n";
   c.positionals = {{"FILE", "YAML file with command, grid, list, random (docs/formats/sweep.md)", &o->file}};
   c.flags = {
-      {"--out", "FILE", "the database; .csv and .jsonl beside it (default: FILE.db)", "Files", &o->out},
+      {"--out", "FILE", "the database; .csv and .jsonl are written next to it (default: FILE.db)", "Files", &o->out},
       {"--threads", "N", "cells at the same time (default: all processors)", "Sweep", &o->threads},
       {"--shard", "I/N", "only every N-th cell, from the I-th on, for jobs on several machines", "Sweep", &o->shard},
       {"--merge", "FILE", "add the cells of another database of this study, and run none; may be repeated", "Sweep",

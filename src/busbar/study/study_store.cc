@@ -4,6 +4,7 @@
 #include <sqlite3.h>
 #include <unistd.h>
 
+#include <cstring>
 #include <utility>
 
 namespace busbar {
@@ -46,6 +47,8 @@ Error StudyStore::error() {
   const int code = sqlite3_errcode(db_);
   std::string why = sqlite3_errmsg(db_);
   if (code == SQLITE_BUSY) why = "is in use by another process; wait for it, or write to another file with --out";
+  if (code == SQLITE_CANTOPEN && sqlite3_system_errno(db_) != 0)
+    why = fmt::format("cannot be opened: {}", std::strerror(sqlite3_system_errno(db_)));
   if (code == SQLITE_NOTADB) why = "is no SQLite database; name another file with --out";
   return Error{
       code == SQLITE_FULL || code == SQLITE_IOERR ? ErrorCode::kIo : ErrorCode::kInvalid, why, {path_, 0, 0, ""}};
