@@ -1,7 +1,9 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
+#include <optional>
 
 #include "busbar/base/input.h"
 #include "busbar/base/json.h"
@@ -65,7 +67,9 @@ Result<FaultCostOptions> cost_options(const DoctorFlags& o, const std::string& m
   cost.machine.policy.stop = LongRun::flag();
   cost.op_asked = !o.op.empty();
   if (cost.op_asked) {
-    BUSBAR_ASSIGN(cost.machine.op, parse_collective(o.op));
+    const Result<Collective> op = parse_collective(o.op);
+    if (!op.ok()) return flag_error("--collective", op.error().message);
+    cost.machine.op = *op;
   }
   return cost;
 }
@@ -100,6 +104,15 @@ void read_picks(const LogComparison& c, const FactTables& tables, Evidence& evid
   tables.read(lines, evidence);
 }
 
+/// The machine that the only word names, or why it names none; nothing if the words are files. A folder without a slash
+/// hides no machine.
+std::optional<Result<Cluster>> named_machine(const std::vector<std::string>& words, const Overrides& overrides) {
+  if (words.size() != 1 || words[0] == "-" || names_input(words[0])) return std::nullopt;
+  Result<Cluster> machine = load_machine(words[0], overrides);
+  if (!machine.ok() && std::filesystem::is_directory(words[0])) return std::nullopt;
+  return machine;
+}
+
 Result<int> run(const DoctorFlags& o) {
   const RunClock clock;
   const Catalog catalog(o.common.overrides.catalog);
@@ -115,8 +128,8 @@ Result<int> run(const DoctorFlags& o) {
   if (words.empty()) {
     if (!o.inputs.live)
       return invalid("name a file, a folder or a machine (dgx-h100:4), or add --live", {"", 0, 0, "FILE"});
-  } else if (words.size() == 1 && !names_input(words[0]) && words[0] != "-") {
-    BUSBAR_ASSIGN(const Cluster cluster, load_machine(words[0], o.common.overrides));
+  } else if (const std::optional<Result<Cluster>> named = named_machine(words, o.common.overrides)) {
+    BUSBAR_ASSIGN(const Cluster cluster, *named);
     const std::string text = describe_machine(cluster);
     LineSource lines = LineSource::of_text(text, words[0]);
     tables.read(lines, evidence);
