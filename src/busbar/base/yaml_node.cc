@@ -1,5 +1,6 @@
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
@@ -145,7 +146,8 @@ Status MapReader::finish() {
     const std::string near = nearest(key, known_);
     std::string hint = near.empty() ? "; known here:" : fmt::format("; did you mean '{}'?", near);
     if (near.empty()) {
-      for (std::size_t k = 0; k < known_.size(); ++k) hint += (k ? ", " : " ") + known_[k];
+      for (auto k = known_.begin(); k != known_.end(); ++k)
+        if (std::find(known_.begin(), k, *k) == k) hint += (k == known_.begin() ? " " : ", ") + *k;
     }
     fail(invalid(fmt::format("unknown key '{}'{}", key, hint), node_.key_where(i)));
     break;

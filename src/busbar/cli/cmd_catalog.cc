@@ -1,5 +1,6 @@
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "busbar/base/json.h"
@@ -100,7 +101,8 @@ Result<std::vector<CatalogEntry>> collect(const std::string& wanted, const Catal
   std::vector<std::string> all;
   for (const std::string& f : catalog.folders()) {
     if (!folder.empty() && f != folder) continue;
-    for (const std::string& n : catalog.names(f)) all.push_back(n);
+    for (const std::string& n : catalog.names(f))
+      if (std::find(all.begin(), all.end(), n) == all.end()) all.push_back(n);
     if (!catalog.has(f, name)) continue;
     BUSBAR_ASSIGN(CatalogEntry entry, catalog_entry(f, name, catalog));
     out.push_back(std::move(entry));
@@ -155,7 +157,7 @@ Command catalog_command(const std::string& typed) {
   c.name = "catalog";
   c.summary = "list the known machines, parts and models, with the source of each figure";
   c.examples =
-      "  busbar catalog\n  busbar catalog nodes\n  busbar catalog dgx-h100\n  busbar catalog links/nvlink4 --json";
+      "  busbar catalog\n  busbar catalog nodes\n  busbar catalog dgx-h100\n  busbar catalog links/nvlink4 --json\n";
   c.positionals = {{"NAME", "an entry, FOLDER/ENTRY or a folder; absent: all names", &o->name, false}};
   c.flags = {{"--catalog", "DIR", "read product data from DIR before $BUSBAR_CATALOG and the built-in files", "Machine",
               &o->common.overrides.catalog},

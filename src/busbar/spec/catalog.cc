@@ -96,7 +96,10 @@ Result<YamlDocument> Catalog::load(std::string_view folder, std::string_view nam
     }
   }
   const std::vector<std::string> known = names(folder);
-  const std::string hint = known.empty() ? "name a file" : suggestion(name, known, "there are: " + comma_list(known));
+  constexpr std::size_t kMostListed = 40;
+  const std::string all = known.size() > kMostListed ? fmt::format("'busbar catalog {}' lists them", folder)
+                                                     : "there are: " + comma_list(known);
+  const std::string hint = known.empty() ? "name a file" : suggestion(name, known, all);
   return Error{ErrorCode::kNotFound, fmt::format("the catalogue has no '{}' among its {}; {}", name, folder, hint), {}};
 }
 

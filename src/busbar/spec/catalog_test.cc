@@ -321,7 +321,8 @@ TEST(Catalog, EveryFabricBuildsUnderTheNodes) {
 TEST(Catalog, UnknownNamesAreAnsweredWithTheNearest) {
   const Catalog catalog;
   EXPECT_THAT(catalog.load("gpus", "h100-sxn").error().message, testing::HasSubstr("did you mean 'h100-sxm'?"));
-  EXPECT_THAT(catalog.load("gpus", "zzz").error().message, testing::HasSubstr("there are: a100-pcie-40"));
+  EXPECT_THAT(catalog.load("failures", "zzz").error().message, testing::HasSubstr("there are: llama3, rsc-1"));
+  EXPECT_THAT(catalog.load("nodes", "zzz").error().message, testing::HasSubstr("'busbar catalog nodes' lists them"));
   for (const char* name : {"", "..", "../nodes/dgx-h100", "/etc/passwd", ".hidden", "a/b"}) {
     EXPECT_EQ(catalog.load("gpus", name).error().code, ErrorCode::kNotFound) << name;
     EXPECT_FALSE(catalog.has("gpus", name)) << name;
