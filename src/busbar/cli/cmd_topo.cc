@@ -70,6 +70,7 @@ std::string pair_tables(const TopoFlags& o, const PairFigures& pairs) {
 
 Result<int> run(const TopoFlags& o) {
   const RunClock clock;
+  if (!o.cluster.empty() && o.root != "/") return flag_error("--root", "is for this host; leave out it or the machine");
   const HostFiles host(o.root);
   if (o.cluster.empty() && !has_gpu(host)) {
     if (asks_for_parts(o))

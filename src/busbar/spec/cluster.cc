@@ -109,6 +109,7 @@ struct ClusterKeys {
   YamlNode node;
   std::optional<YamlNode> fabric, protocol, price, faults, routing, hall, calibrated, gpu_memory_rate;
   std::int64_t nodes = 1, seed = 0;
+  std::string gpu;
 };
 
 Result<ClusterKeys> read_keys(const YamlNode& root, std::string& name) {
@@ -125,7 +126,7 @@ Result<ClusterKeys> read_keys(const YamlNode& root, std::string& name) {
   keys.faults = r.optional("faults");
   keys.hall = r.optional("hall");
   keys.calibrated = r.optional("calibrated");
-  r.optional("gpu");
+  r.optional("gpu", &YamlNode::as_string, keys.gpu);
   keys.gpu_memory_rate = r.optional("gpu_memory_rate");
   BUSBAR_RETURN_IF_ERROR(r.finish());
   return keys;
@@ -239,7 +240,7 @@ Result<Cluster> read_cluster(const YamlNode& root, std::string name, const Overr
   Cluster out;
   out.name = std::move(name);
   BUSBAR_ASSIGN(const ClusterKeys keys, read_keys(root, out.name));
-  if (const auto gpu = root.find("gpu"); gpu && reading.gpu.empty()) reading.gpu = gpu->scalar();
+  if (reading.gpu.empty()) reading.gpu = keys.gpu;
   BUSBAR_ASSIGN(const YamlNode node_map, resolve_node(keys.node, reading));
   auto read = read_node(node_map, reading);
   if (!read.ok()) {  // the error is in a catalogue file only because of the user's own file

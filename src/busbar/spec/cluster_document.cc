@@ -93,6 +93,7 @@ std::optional<std::string> cluster_key(std::string_view path) {
   const bool prefixed = path.starts_with(kPrefix);
   if (prefixed) path.remove_prefix(kPrefix.size());
   const std::string_view first = path.substr(0, path.find_first_of(".[="));
+  if (path.starts_with("gpu.")) return fmt::format("node.devices[gpu]{}", path.substr(first.size()));
   for (const std::string_view of_node : {"devices", "links", "gpudirect", "p2p"})
     if (first == of_node) return fmt::format("node.{}", path);
   for (const std::string_view own :
