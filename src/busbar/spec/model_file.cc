@@ -48,13 +48,14 @@ void read_sizes(MapReader& reader, ModelSpec& m) {
 }  // namespace
 
 bool looks_like_file(std::string_view name) {
-  return name.find('/') != std::string_view::npos || name.ends_with(".yaml") || name.ends_with(".yml") ||
+  return name == "-" || name.find('/') != std::string_view::npos || name.ends_with(".yaml") || name.ends_with(".yml") ||
          name.ends_with(".json");
 }
 
 Result<YamlDocument> find_document(std::string_view folder, std::string_view name, const std::string& directory,
                                    const Catalog& catalog) {
   if (!looks_like_file(name)) return catalog.load(folder, name);
+  if (name == "-") return YamlDocument::load("-");
   const std::filesystem::path path{std::string(name)};
   return YamlDocument::load((path.is_absolute() ? path : std::filesystem::path(directory) / path).string());
 }

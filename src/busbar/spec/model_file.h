@@ -12,12 +12,12 @@ namespace busbar {
 /// Reads and checks one model. Unknown keys are refused.
 Result<ModelSpec> read_model(const YamlNode& node);
 
-/// The document of `name`: a file if it looks like a path (relative to `directory`), otherwise an entry of the
-/// catalogue's `folder`.
+/// The document of `name`: standard input, a file if it looks like a path (relative to `directory`), otherwise an entry
+/// of the catalogue's `folder`.
 Result<YamlDocument> find_document(std::string_view folder, std::string_view name, const std::string& directory,
                                    const Catalog& catalog);
 
-/// Whether `name` denotes a file: it contains a slash or ends in .yaml, .yml or .json.
+/// Whether `name` denotes an input: "-", or a file, which contains a slash or ends in .yaml, .yml or .json.
 bool looks_like_file(std::string_view name);
 
 }  // namespace busbar

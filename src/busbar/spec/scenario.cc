@@ -110,7 +110,11 @@ Error at_name(Error error, const YamlNode& name) {
 
 Status read_model_part(const std::optional<YamlNode>& node, const std::string& directory, const ScenarioFlags& flags,
                        const Settings& settings, const Catalog& catalog, Scenario& out) {
-  if (!flags.model.empty()) return read_named_model(flags.model, "", settings, catalog, out);
+  if (!flags.model.empty()) {
+    const Status read = read_named_model(flags.model, "", settings, catalog, out);
+    if (read.ok() || !read.error().where.file.empty() || !read.error().where.path.empty()) return read;
+    return flag_error("--model", read.error().message);
+  }
   if (!node) return flag_error("--model", "no model is named; give a catalogue name or a file");
   if (node->kind() == YamlNode::Kind::kMap) {
     BUSBAR_ASSIGN(out.model, read_model(*node));
