@@ -1,7 +1,9 @@
 #include "busbar/cli/scenario_flags.h"
 
 #include "busbar/base/input.h"
+#include "busbar/base/yaml.h"
 #include "busbar/cli/session.h"
+#include "busbar/formats/import.h"
 
 namespace busbar {
 
@@ -13,10 +15,27 @@ std::vector<Positional> scenario_words(std::string& scenario, ScenarioFlags& fla
   return out;
 }
 
+namespace {
+
+/// Whether a word names a machine: a preset, a file of another program, or YAML without a key of a scenario.
+bool names_machine(const std::string& word) {
+  if (!names_input(word)) return !word.empty() && word.find('/') == std::string::npos && !word.ends_with(".yaml");
+  const Result<ImportSource> source = ImportSource::open(word);
+  if (!source.ok()) return false;
+  const FormatEntry* const format = find_format(source->head());
+  if (format != nullptr && format->machine != nullptr) return true;
+  const Result<YamlDocument> document = YamlDocument::load(word);
+  if (!document.ok() || document->root().kind() != YamlNode::Kind::kMap) return false;
+  const auto has = [&](const char* key) { return document->root().find(key).has_value(); };
+  return !has("cluster") && !has("model") && !has("layout");
+}
+
+}  // namespace
+
 void sort_scenario_words(std::string& scenario, ScenarioFlags& flags) {
-  const bool no_file = !scenario.empty() && !names_input(scenario) && !scenario.ends_with(".yaml");
-  if (no_file && !flags.cluster.empty() && flags.model.empty()) flags.model.swap(flags.cluster);  // 2nd word
-  if (no_file && flags.cluster.empty() && !flags.model.empty()) flags.cluster.swap(scenario);
+  if (!names_machine(scenario)) return;
+  if (!flags.cluster.empty() && flags.model.empty()) flags.model.swap(flags.cluster);  // the second word
+  if (flags.cluster.empty()) flags.cluster.swap(scenario);
 }
 
 std::vector<Flag> scenario_flags(ScenarioFlags& flags) {

@@ -65,8 +65,7 @@ Result<Scenario> read_scenario(const TrainInput& input) {
   const Catalog catalog(input.overrides.catalog);
   if (!input.scenario.empty()) return load_scenario(input.scenario, input.flags, input.overrides, catalog);
   if (input.flags.cluster.empty() && input.flags.model.empty())
-    return invalid(
-        "name a scenario file, or a machine and a model: busbar train --cluster dgx-h100:64 --model llama3-70b --tp 8");
+    return invalid("name a scenario file, or a machine and a model: dgx-h100:64 llama3-70b --tp 8");
   return scenario_from_flags(input.flags, input.overrides, catalog);
 }
 
