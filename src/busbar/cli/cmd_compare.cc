@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <optional>
+#include <set>
 
 #include "busbar/base/json.h"
 #include "busbar/base/text.h"
@@ -25,6 +26,7 @@ struct CompareFlags {
   std::string first;
   std::vector<std::string> others;
   CompareAsk ask;
+  std::vector<std::string> clusters;
   std::string smallest, largest, algorithms, scale, tokens, crossing;
   double factor = 2;
 };
@@ -71,9 +73,20 @@ Result<CallsAsk> read_calls(const CompareFlags& o, Collective op) {
   return calls;
 }
 
+/// Error kInvalid for a flag of steps: a collective ignores it.
+Status refuse_step_flags(CompareFlags& o) {
+  std::set<std::string> of_steps = {"--scenario",    "--variant", "--crossing", "--tokens",
+                                    "--power-price", "--pue",     "--years"};
+  for (const Flag& f : scenario_flags(o.ask.input.flags)) of_steps.insert(f.names);
+  of_steps.erase("--cluster");
+  for (const std::string& name : o.common.given)
+    if (of_steps.contains(name))
+      return flag_error(name.c_str(), "is for a training step; leave it out of a collective");
+  return {};
+}
+
 Result<int> run_collective(CompareFlags& o, Collective op, const RunClock& clock) {
-  if (o.ask.has_model()) return flag_error("--model", "a collective has no model; leave one of them out");
-  if (!o.ask.changes.empty()) return flag_error("--variant", "changes a step; a collective has none");
+  BUSBAR_RETURN_IF_ERROR(refuse_step_flags(o));
   BUSBAR_ASSIGN(const CallsAsk calls, read_calls(o, op));
   LongRun watch("times");
   BUSBAR_ASSIGN(const std::vector<CallRow> rows, run_calls(o.ask, calls, watch));
@@ -118,6 +131,7 @@ std::optional<Collective> take_collective(std::vector<std::string>& machines) {
 Result<int> run(CompareFlags& o) {
   const RunClock clock;
   if (o.others.empty() && (o.first == "links" || o.first == "optics")) return run_catalog(o, clock);
+  o.ask.machines = o.clusters;
   if (!o.first.empty()) o.ask.machines.push_back(o.first);
   for (std::string& word : o.others) o.ask.machines.push_back(std::move(word));
   const std::optional<Collective> op = take_collective(o.ask.machines);
@@ -130,7 +144,7 @@ Result<int> run(CompareFlags& o) {
         "name machines and a model or a collective: busbar compare dgx-h100 dgx-b200 --gpus 512 --model llama3-70b, "
         "busbar compare dgx-h100:64 --model llama3-70b --fabrics ib,roce, or busbar compare dgx-h100:8 dgx-b200:8 "
         "all_reduce -b 1G");
-  if (o.common.engine == "packet") return flag_error("--engine", "many rows need flow or analytic");
+  if (o.common.engine == "packet") return flag_error("--engine", "compare knows flow and analytic");
   BUSBAR_RETURN_IF_ERROR(o.ask.cost.check());
   o.ask.input.overrides = o.common.overrides;
   o.ask.train.engine = o.common.engine;
@@ -153,6 +167,7 @@ Command compare_command(const std::string& typed) {
   o->common.typed = typed;
   Command c;
   c.settings = &o->common.settings;
+  c.given = &o->common.given;
   c.name = "compare";
   c.summary = "machines and fabrics side by side: step, MFU, price, power, $ per token, and what is a tie";
   c.examples =
@@ -169,6 +184,8 @@ Command compare_command(const std::string& typed) {
                     &o->first, false, &o->others}};
   ScenarioFlags& f = o->ask.input.flags;
   c.flags = {
+      {"--cluster", "CLUSTER", "one of the machines, as the argument CLUSTER; may be repeated", "Scenario",
+       &o->clusters},
       {"--scenario", "FILE", "model and layout of this file, on the machines named", "Scenario",
        &o->ask.input.scenario},
       {"--gpus", "N", "as many servers of each machine as have N GPUs", "Scenario", &o->ask.gpus},

@@ -280,7 +280,10 @@ Command cost_command(const std::string& typed) {
                      {},
                      "--model"});
   for (Flag& f : scenario_flags(o->flags))
-    if (f.names != "--cluster") c.flags.push_back(std::move(f));
+    if (f.names != "--cluster") {
+      if (f.names != "--model") f.needs = "--model";
+      c.flags.push_back(std::move(f));
+    }
   c.flags.push_back(cluster_flag(o->cluster));
   for (Flag& f : common_flags(o->common, false)) c.flags.push_back(std::move(f));
   c.run = [o] { return run(*o); };

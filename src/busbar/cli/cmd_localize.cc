@@ -170,6 +170,9 @@ Result<int> run_localize(const LocalizeFlags& o) {
   }
   if (times.size() < 2)
     return invalid("one measurement has nothing to be compared with; give those of other nodes, rails or pairs", {});
+  constexpr double kMostPercent = 1000;
+  if (o.threshold <= 0 || o.threshold > kMostPercent)
+    return flag_error("--threshold", fmt::format("{:g} is not above 0 and at most {}", o.threshold, kMostPercent));
   BUSBAR_ASSIGN(const Localization l, localize(std::move(times), cluster, o.threshold));
   Json j{{"schema", "busbar.localize/1"}, {"cluster", o.cluster},     {"threshold_percent", o.threshold},
          {"findings", Json::array()},     {"unknown", Json::array()}, {"measurements", Json::array()}};

@@ -46,6 +46,8 @@ Result<double> time_collective(const SurviveFlags& o, Collective op, Bytes size,
 }
 
 Result<int> run_collective(SurviveFlags& o, const RunClock& clock) {
+  if (!o.flags.cluster.empty() && !o.scenario.empty())
+    return flag_error("--for", "a collective has no model; name only the machine");
   if (o.flags.cluster.empty()) o.flags.cluster.swap(o.scenario);
   if (o.flags.cluster.empty())
     return flag_error("--for", "needs a machine: busbar survive dgx-h100:8 --for all_reduce");
@@ -155,6 +157,8 @@ Command survive_command(const std::string& typed) {
                      &o->op});
   c.flags.push_back({"-b", "SIZE", "its size (default 1G)", "Parts", &o->size, {}, "--for"});
   for (Flag& f : goodput_flags(o->goodput)) c.flags.push_back(std::move(f));
+  for (Flag& f : c.flags)
+    if (f.names != "--cluster" && f.names != "--for" && f.names != "-b") f.useless_with.emplace_back("--for");
   for (Flag& f : predict_flags(o->predict, "as the framework: process, or graph with layout.cuda_graphs"))
     c.flags.push_back(std::move(f));
   for (Flag& f : common_flags(o->common, true)) {

@@ -1,10 +1,17 @@
 #include "busbar/cli/cost_flags.h"
 
+#include <fmt/core.h>
+
 namespace busbar {
 
 Status CostOptions::check() const {
+  constexpr double kMostYears = 100, kMostPue = 10, kMostUsdPerKwh = 1000;
   if (terms.years <= 0) return flag_error("--years", "a machine that lasts no time has no price per hour");
+  if (terms.years > kMostYears) return flag_error("--years", fmt::format("is at most {}", kMostYears));
   if (terms.pue < 1) return flag_error("--pue", "a building draws no less than its machine; write 1 or more");
+  if (terms.pue > kMostPue) return flag_error("--pue", fmt::format("is at most {}", kMostPue));
+  if (terms.usd_per_kwh > kMostUsdPerKwh)
+    return flag_error("--power-price", fmt::format("is at most {}", kMostUsdPerKwh));
   return {};
 }
 

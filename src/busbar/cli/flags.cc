@@ -129,6 +129,11 @@ class ArgumentReader {
     return check_use();
   }
   bool help() const { return help_; }
+  std::vector<std::string> given() const {
+    std::vector<std::string> out;
+    for (const auto& [flag, name] : given_) out.push_back(name);
+    return out;
+  }
 
  private:
   const Flag* find(const std::string& name) const {
@@ -297,6 +302,7 @@ Parsed parse_command_line(const std::vector<Command>& commands, const std::vecto
   if (!done.ok()) return wrong_usage(done.error(), fmt::format("busbar {} --help", c->name));
   if (reader.help()) return {nullptr, help_page(*c), 0};
   if (c->settings != nullptr) *c->settings = settings_of(*c);
+  if (c->given != nullptr) *c->given = reader.given();
   return {&*c, "", 0};
 }
 

@@ -82,15 +82,19 @@ class GoodputMaker {
   }
 
   Status read_checkpoint() {
+    constexpr double kMostRepairHours = 24 * 365;
+    if (ask_.repair_hours > kMostRepairHours)
+      return flag_error("--repair-hours", fmt::format("is at most {}, a year", kMostRepairHours));
     BUSBAR_ASSIGN(out_.checkpoint, run_checkpoint(run_, ask_.checkpoint));
     out_.terms = terms_of(out_.checkpoint.async, 1, out_.detect_s, out_.restart_s, 1);
     out_.young_s = young_interval(out_.terms);
     out_.interval_s = daly_interval(out_.terms);
     if (ask_.interval.empty()) return {};
     BUSBAR_ASSIGN(out_.interval_s, seconds_of("--interval", ask_.interval));
-    if (out_.interval_s > 0 && out_.interval_s >= out_.terms.least_s) return {};
+    if (out_.interval_s <= 0) return flag_error("--interval", "is not above 0");
+    if (out_.interval_s >= out_.terms.least_s) return {};
     return flag_error("--interval", fmt::format("a checkpoint takes {} to write in the background; write at least that",
-                                                format_duration(std::max(out_.terms.least_s, out_.step_s))));
+                                                format_duration(out_.terms.least_s)));
   }
 
   /// `faster`: factor on the rate of the storage; `rates`: on all failures.

@@ -25,6 +25,7 @@ struct CommonOptions {
   std::string html;
   std::string typed;                                 ///< the command line, for reports
   std::string settings;                              ///< see Command::settings
+  std::vector<std::string> given;                    ///< see Command::given
   bool for_programs() const { return json || csv; }  ///< stdout holds only data
 };
 std::vector<Flag> common_flags(CommonOptions& o, bool with_engine);
