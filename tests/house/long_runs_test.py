@@ -107,6 +107,30 @@ class Interrupt(unittest.TestCase):
         self.assertEqual(sum(f["fct_us"] is not None for f in answer["flows"]), answer["flows_done"])
         self.assertIn(f"stopped: {answer['flows_done']} of {flows} flows have ended".encode(), complaint)
 
+    def test_a_search_without_a_layout_says_that_it_was_interrupted(self):
+        run = start([BUSBAR, "plan", "dgx-h100:2048", "llama3.1-405b", "--seq", "8192", "--global-batch", "2048"],
+                    stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        time.sleep(1)  # the first layout takes several seconds
+        run.send_signal(signal.SIGTERM)
+        said, complaint = run.communicate(timeout=60)
+        self.assertEqual((run.returncode, said), (143, b""), complaint)
+
+    def test_an_ended_search_prints_the_best_layouts_so_far(self):
+        status, said, complaint = interrupt(["plan", "dgx-h100:64", "llama3-70b", "--global-batch", "512", "--json"],
+                                            signal.SIGINT)
+        self.assertEqual(status, 130, complaint)
+        self.assertIn(b"interrupted", complaint)
+        if said:
+            self.assertFalse(json.loads(said)["complete"])
+
+    def test_calls_on_many_sizes_keep_those_that_are_known(self):
+        status, said, complaint = interrupt(["compare", "dgx-h100", "all_reduce", "--scale", "8..65536", "-b", "1K",
+                                             "-e", "1G", "-f", "2", "--json"], signal.SIGINT)
+        self.assertEqual(status, 130, complaint)
+        answer = json.loads(said)
+        self.assertFalse(answer["complete"])
+        self.assertGreater(len(answer["rows"]), 0)
+
     def test_a_run_that_knows_nothing_yet_ends_at_once(self):
         for number in (signal.SIGINT, signal.SIGTERM):
             run = subprocess.Popen([BUSBAR, "topo", "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,

@@ -57,10 +57,11 @@ Result<int> run(PlanFlags& o) {
   StepRequest request{o.flags.cluster, o.flags.model, o.flags.layout, o.common.overrides, o.predict, o.common.engine};
   BUSBAR_ASSIGN(const PlanRun plan,
                 run_plan(std::move(request), std::move(scenario), o.lists, ask, {within_s, o.pareto, o.threads}));
+  if (plan.status != 0) say("interrupted; these are the best layouts so far");
   Json j = plan_json(plan, o.common);
   j["run"] = clock.to_json();
   j["run"]["search_s"] = plan.seconds;
-  return deliver(o.common, j, plan_document(plan, o.common.typed, o.rows));
+  return deliver(o.common, j, plan_document(plan, o.common.typed, o.rows), plan.status);
 }
 
 }  // namespace

@@ -46,8 +46,12 @@ int run_command_line(const std::vector<std::string>& args) {
   commands.push_back(completion_command(commands));
   const Parsed parsed = parse_command_line(commands, args, version);
   if (parsed.command) {
+    LongRun::forget_signal();
     const Result<int> status = run(*parsed.command);
-    return status.ok() ? *status : report_error(status.error());
+    if (status.ok()) return *status;
+    if (LongRun::last_signal() == 0) return report_error(status.error());
+    say("interrupted before there was a result");
+    return 128 + LongRun::last_signal();
   }
   if (parsed.status == 0) return print_out(parsed.print);
   say(parsed.print);

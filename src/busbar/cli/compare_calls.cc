@@ -211,12 +211,15 @@ Result<std::vector<CallRow>> run_calls(const CompareAsk& ask, const CallsAsk& ca
   const std::size_t all = machines.size() * calls.sizes.size() * calls.algorithms.size();
   CallRows out;
   for (const CompareVariant& v : machines) {
+    if (!watch.go_on(out.size(), all)) return out;
     BUSBAR_ASSIGN(CallRunner runner, CallRunner::open(ask, v, accuracy, prices));
     for (const std::string& algorithm : calls.algorithms) {
       for (const Bytes size : calls.sizes) {
         if (!watch.go_on(out.size(), all)) return out;
-        BUSBAR_ASSIGN(CallRow row, runner.time(calls, algorithm, size));
-        out.push_back(std::move(row));
+        Result<CallRow> row = runner.time(calls, algorithm, size);
+        if (!row.ok() && watch.interrupted()) return out;
+        if (!row.ok()) return row.error();
+        out.push_back(std::move(*row));
       }
     }
   }

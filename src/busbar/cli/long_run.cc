@@ -20,6 +20,7 @@ constexpr std::size_t kCells = 20;
 volatile std::sig_atomic_t stop = 0;  // the only type that a signal handler may write
 
 thread_local RunWatch* watcher = nullptr;
+thread_local int ended_by = 0;  // see LongRun::last_signal()
 
 constexpr int kSignals[] = {SIGINT, SIGTERM};
 
@@ -86,6 +87,7 @@ LongRun::LongRun(std::string what, bool shown)
 
 LongRun::~LongRun() {
   clear();
+  if (stopped() != 0) ended_by = stopped();
   if (captured_) return;
   stop = 0;
   for (std::size_t i = 0; i < std::size(kSignals); ++i) std::signal(kSignals[i], before_[i]);
@@ -93,6 +95,8 @@ LongRun::~LongRun() {
 
 const volatile std::sig_atomic_t* LongRun::flag() { return watcher != nullptr ? watcher->flag() : &stop; }
 int LongRun::stopped() { return *flag(); }
+int LongRun::last_signal() { return ended_by; }
+void LongRun::forget_signal() { ended_by = 0; }
 
 bool LongRun::go_on(std::size_t done, std::size_t total) {
   done_ = done;

@@ -64,6 +64,9 @@ class LongRun {
   int status(int otherwise = 0) const { return interrupted() ? 128 + stopped() : otherwise; }
   /// For engines, which check it themselves; of this thread's command.
   static const volatile std::sig_atomic_t* flag();
+  /// The signal that interrupted a LongRun of this thread since forget_signal(); 0: none.
+  static int last_signal();
+  static void forget_signal();
   /// After an interrupt, prints "busbar: interrupted; 3 of 15 rows are known" on stderr.
   void report_interruption() const;
 

@@ -233,6 +233,7 @@ Result<PlanRun> run_plan(StepRequest request, Scenario scenario, const PlanLists
     BUSBAR_RETURN_IF_ERROR(find_front(run, space, effort.whole_front, go_on, others));
     BUSBAR_RETURN_IF_ERROR(find_ties(run));
     run.seconds = seconds();
+    run.status = watch.status();
     return run;
   }
   return flag_error("--within", "too short to find a layout that fits; allow more time or name degrees: --tp 8");

@@ -26,6 +26,7 @@ struct PlanRun {
   Plan plan;
   Bytes capacity{0};
   double seconds = 0;  ///< of the search
+  int status = 0;      ///< exit status: 130 or 143 if a signal ended the search
   /// The Pareto front of time and memory, the fastest first: of the layouts timed in `plan` and, if asked for, in
   /// searches with less memory. All layouts use all GPUs, so money follows time.
   std::vector<PlannedLayout> front{};
