@@ -18,6 +18,7 @@
 #include "busbar/formats/lines.h"
 #include "busbar/formats/nccl_log.h"
 #include "busbar/formats/nccl_topo_xml_reader.h"
+#include "busbar/formats/nccl_tuner.h"
 #include "busbar/formats/perf_table.h"
 #include "busbar/formats/zstd_stream.h"
 
@@ -81,6 +82,8 @@ constexpr FormatEntry kFormats[] = {
     {"ns3-topology", "physical topology of ASTRA-sim for ns-3", looks_like_ns3_topology, report_ns3_topology,
      read_ns3_machine},
     {"comm-groups", "communicator groups of ASTRA-sim (JSON)", looks_like_comm_groups, report_comm_groups, nullptr},
+    {"nccl-tuner", "picks for NCCL's tuner plugin (NCCL_TUNER_CONFIG_FILE)", looks_like_nccl_tuner, report_nccl_tuner,
+     nullptr},
     {"nccl-tests-json", "report of nccl-tests or rccl-tests in JSON", looks_like_perf_json, report_perf_json, nullptr},
     {"nccl-tests", "table of nccl-tests or rccl-tests", looks_like_perf_table, report_perf_table, nullptr},
     {"nccl-log", "NCCL_DEBUG=INFO log", looks_like_nccl_log, report_nccl_log, nullptr},

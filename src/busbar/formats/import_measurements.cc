@@ -5,6 +5,7 @@
 #include "busbar/formats/internal/import_reports.h"
 #include "busbar/formats/lines.h"
 #include "busbar/formats/nccl_log.h"
+#include "busbar/formats/nccl_tuner.h"
 #include "busbar/formats/perf_table.h"
 
 namespace busbar {
@@ -121,6 +122,26 @@ void describe_network(const NcclLog& log, Json& found) {
 }
 
 }  // namespace
+
+Result<ImportReport> report_nccl_tuner(ImportSource& source) {
+  BUSBAR_ASSIGN(const std::string_view text, source.whole());
+  BUSBAR_ASSIGN(TunerPicks picks, read_nccl_tuner(text, source.name()));
+  const auto or_null = [](const std::string& word) { return word.empty() ? Json() : Json(word); };
+  const auto limit = [](std::int64_t n) { return n < 0 ? Json() : Json(n); };
+  ImportReport report;
+  report.found["picks"] = Json::array();
+  for (const TunerPick& p : picks.picks)
+    report.found["picks"].push_back({{"collective", name_of(p.op)},
+                                     {"min_bytes", p.min_bytes},
+                                     {"max_bytes", p.max_bytes},
+                                     {"algorithm", or_null(p.algorithm)},
+                                     {"protocol", or_null(p.protocol)},
+                                     {"channels", limit(p.channels)},
+                                     {"nodes", limit(p.nodes)},
+                                     {"ranks", limit(p.ranks)}});
+  report.unknown = std::move(picks.unknown);
+  return report;
+}
 
 Result<ImportReport> report_perf_json(ImportSource& source) {
   BUSBAR_ASSIGN(const std::string_view text, source.whole());

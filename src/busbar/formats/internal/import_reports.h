@@ -22,6 +22,7 @@ Result<ImportedSchedule> schedule_of_mscclpp(ImportSource& source);
 Result<ImportReport> report_goal(ImportSource& source);
 Result<ImportedMessages> messages_of_goal(ImportSource& source);
 Result<ImportReport> report_comm_groups(ImportSource& source);
+Result<ImportReport> report_nccl_tuner(ImportSource& source);
 Result<ImportReport> report_astra_network(ImportSource& source);
 Result<ImportedMachine> read_astra_machine(std::string_view text, const std::string& name, const PartFigures& figures);
 Result<ImportReport> report_ns3_topology(ImportSource& source);
