@@ -14,6 +14,7 @@
 #include "busbar/cli/schedule_run.h"
 #include "busbar/cli/session.h"
 #include "busbar/cli/sweep.h"
+#include "busbar/cli/tuner_csv.h"
 #include "busbar/formats/pair_matrix.h"
 #include "busbar/predict/predictor.h"
 #include "busbar/predict/rank_groups.h"
@@ -134,7 +135,9 @@ Result<int> run(CollectiveOptions o) {
   BUSBAR_ASSIGN(const auto made, Predictor::make(std::move(loaded), std::move(gpus), std::move(policy)));
   Predictor& machine = *made;
   const Cluster* const cluster = &machine.cluster();
-  Choice choice = choice_of(o, machine, groups);
+  BUSBAR_ASSIGN(const std::optional<TunerPicks> picks, read_tuner_file(o));
+  Choice choice = picks ? Choice{"tuner", fmt::format("as {} says, NCCL's choice elsewhere", o.algorithm)}
+                        : choice_of(o, machine, groups);
   const TimeAsk ask{.jobs = o.jobs, .explain = o.common.explain};
   std::vector<Prediction> rows;
   LongRun watch("sizes");
@@ -149,12 +152,12 @@ Result<int> run(CollectiveOptions o) {
     call.root = o.root;
     call.channels = o.channels;
     call.pairs = matrix.counts;
-    const auto names = algorithms(o, call, machine, choice.words);
+    const auto names = picks ? std::vector<std::string>{"auto"} : algorithms(o, call, machine, choice.words);
     std::optional<Error> refused;
     const std::size_t before = rows.size();
     for (const std::string& name : names) {
       call.algorithm = name;
-      Result<Prediction> row = machine.time(call, ask);
+      Result<Prediction> row = picks ? time_as_picked(*picks, call, ask, machine) : machine.time(call, ask);
       if (!row.ok() && watch.interrupted()) break;  // the packet engine stops within a size
       if (row.ok())
         rows.push_back(std::move(*row));
@@ -236,7 +239,8 @@ Command collective_command(const std::string& typed) {
        "run at the same time",
        "Sweep", &o->ranks},
       {"--algorithm", "NAME",
-       "auto (NCCL's choice), fastest, all (one row each), synthesized (made for this machine), ring, tree, ...",
+       "auto (NCCL's choice), fastest, all (one row each), synthesized (made for this machine), ring, tree, ...; or "
+       "FILE.conf: picks of NCCL's tuner plugin",
        "Algorithm", &o->algorithm},
       {"--chunks", "N", "number of pieces in the pipeline (default: from the machine's chunk size)", "Algorithm",
        &o->chunks},

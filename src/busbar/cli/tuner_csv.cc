@@ -3,8 +3,10 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <set>
 #include <string_view>
 
+#include "busbar/formats/import.h"
 #include "busbar/nccl/algorithms.h"
 
 namespace busbar {
@@ -57,6 +59,14 @@ struct Pick {
   std::string how;  ///< "ring,ll128"
 };
 
+/// Number of nodes on which the ranks of the call's first group run.
+std::size_t nodes_of(const CollectiveCall& call, const Predictor& machine) {
+  std::set<BlockId> nodes;
+  for (std::uint32_t i = 0; i < call.groups.size(); ++i)
+    nodes.insert(machine.cluster().topology.block_of(machine.placement().gpu(call.groups.actor(0, i))));
+  return nodes.size();
+}
+
 }  // namespace
 
 Result<std::string> tuner_csv(const Predictor& machine, const std::vector<Prediction>& rows) {
@@ -89,6 +99,38 @@ Result<std::string> tuner_csv(const Predictor& machine, const std::vector<Predic
     i = next;
   }
   return out;
+}
+
+Result<std::optional<TunerPicks>> read_tuner_file(const CollectiveOptions& o) {
+  if (!o.algorithm.ends_with(".conf") && !o.algorithm.ends_with(".csv")) return std::optional<TunerPicks>();
+  if (o.protocol != "auto" || o.channels != 0)
+    return flag_error("--algorithm", "the file names protocol and channels; leave out --protocol and --channels");
+  BUSBAR_ASSIGN(ImportSource source, ImportSource::open(o.algorithm));
+  BUSBAR_ASSIGN(const std::string_view text, source.whole());
+  BUSBAR_ASSIGN(TunerPicks picks, read_nccl_tuner(text, o.algorithm));
+  return std::optional(std::move(picks));
+}
+
+Result<Prediction> time_as_picked(const TunerPicks& picks, CollectiveCall call, const TimeAsk& ask,
+                                  Predictor& machine) {
+  call.algorithm = "auto";
+  const TunerPick* const pick =
+      pick_for(picks, call.op, count(call.bytes), nodes_of(call, machine), call.groups.size());
+  if (pick == nullptr) return machine.time(call, ask);
+  CollectiveCall picked = call;
+  std::string name = pick->algorithm;
+  std::erase(name, '_');
+  if (name.starts_with("collnet"))
+    picked.algorithm = "sharp";
+  else if (const auto known = nccl_algorithm(name))
+    picked.algorithm = schedule_name(*known);
+  if (!pick->protocol.empty()) {
+    BUSBAR_ASSIGN(picked.protocol, parse_protocol(pick->protocol));
+  }
+  if (pick->channels > 0) picked.channels = static_cast<std::uint32_t>(pick->channels);
+  Result<Prediction> row = machine.time(picked, ask);
+  if (row.ok() || row.error().code != ErrorCode::kUnsupported) return row;
+  return machine.time(call, ask);
 }
 
 }  // namespace busbar

@@ -1,10 +1,13 @@
-// Picks per size for NCCL's example tuner plugin.
+// Picks per size for NCCL's example tuner plugin, written and followed.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "busbar/base/result.h"
+#include "busbar/cli/collective_options.h"
+#include "busbar/formats/nccl_tuner.h"
 #include "busbar/predict/predictor.h"
 
 namespace busbar {
@@ -14,5 +17,11 @@ namespace busbar {
 /// NCCL's. NCCL_TUNER_CONFIG_FILE names such a file. Source: NVIDIA NCCL 2.30.7, plugins/tuner/example/README.md. Error
 /// kUnsupported if NCCL's tuner has no such collective, or none of the algorithms.
 Result<std::string> tuner_csv(const Predictor& machine, const std::vector<Prediction>& rows);
+
+/// `--algorithm FILE.conf` (or .csv) of `busbar collective`; empty for names of algorithms.
+Result<std::optional<TunerPicks>> read_tuner_file(const CollectiveOptions& o);
+
+/// Times the call as the first pick that applies says; as NCCL chooses if none does, or if NCCL could not run it.
+Result<Prediction> time_as_picked(const TunerPicks& picks, CollectiveCall call, const TimeAsk& ask, Predictor& machine);
 
 }  // namespace busbar
