@@ -11,8 +11,8 @@
 
 namespace busbar {
 
-/// What a cause counts. A server has two CPUs, as those whose rates are known; without CPUs in the machine's file it is
-/// a node.
+/// The kind of part that a cause counts. Two CPUs count as a server, because the known rates are of servers with two;
+/// where the machine's file has no CPUs, a node counts as one.
 enum class FailingPart : std::uint8_t { kGpu, kNic, kCable, kSwitch, kServer };
 inline constexpr FailingPart kLastFailingPart = FailingPart::kServer;
 const char* name_of(FailingPart part);  ///< "gpu", "nic", "cable", "switch", "server"
@@ -20,8 +20,8 @@ const char* name_of(FailingPart part);  ///< "gpu", "nic", "cable", "switch", "s
 struct FailureCause {
   std::string name;
   FailingPart part{};
-  double per_year = 0;    ///< events that end a job, per part
-  bool hardware = false;  ///< its server is taken out for repair
+  double per_year = 0;    ///< events per part that end a job
+  bool hardware = false;  ///< the server of the part is taken out for repair
   bool waits = false;     ///< nothing crashes: the job notices when a collective times out
   bool network = false;   ///< the fabric, with NICs
   std::string source;
@@ -38,8 +38,8 @@ struct FailureRates {
 /// `name`: an entry of the catalogue, or a file (names_input() or *.yaml).
 Result<FailureRates> read_failure_rates(const std::string& name, const Catalog& catalog);
 
-/// Pieces of each FailingPart. NICs by card, only those in the fabric; cables as laid in the hall, or the links of a
-/// fabric without real cables.
+/// The number of parts of each kind. NICs: cards with a link to the fabric. Cables: as laid in the hall, or the links
+/// of a fabric without real cables.
 using PartCounts = std::array<std::uint64_t, static_cast<std::size_t>(kLastFailingPart) + 1>;
 PartCounts count_parts(const Cluster& cluster);
 

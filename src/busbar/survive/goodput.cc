@@ -22,7 +22,7 @@ Goodput goodput(const CheckpointTerms& t, double tau) {
   const double all = m * std::exp(t.restart_s / m) * std::expm1((tau + t.save_s) / m) / tau;  // of one useful second
   out.useful = 1 / all;
   out.checkpoint = t.save_s / tau * out.useful;
-  out.restart = -std::expm1(-t.restart_s / m);  // a failure begins it anew, so each attempt ends early with its chance
+  out.restart = -std::expm1(-t.restart_s / m);  // a failure during a restart begins another restart
   out.rework = std::max(0.0, 1 - out.useful - out.checkpoint - out.restart);
   return out;
 }

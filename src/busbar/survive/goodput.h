@@ -1,4 +1,4 @@
-// How much of a run is steps that count, when failures end the job and checkpoints take time.
+// The share of a run that goes into steps that count, when failures end the job and checkpoints take time.
 //
 // Failures are a Poisson process: independent, at a constant rate, also during checkpoints and restarts. A failure
 // loses everything since the last complete checkpoint.
@@ -14,7 +14,7 @@ inline constexpr double kSecondsInHour = 3600, kHoursInDay = 24, kSecondsInDay =
 struct CheckpointTerms {
   double mtti_s = 0;     ///< mean time between interruptions, finite
   double save_s = 0;     ///< the job stands still for each checkpoint
-  double restart_s = 0;  ///< from a failure to the first step again: detection, restart, loading
+  double restart_s = 0;  ///< from a failure to the next step: detection, restart, loading
   double least_s = 0;    ///< shortest interval: a checkpoint in the background must end before the next begins
 };
 
@@ -34,8 +34,8 @@ struct Goodput {
 /// M e^(R/M) (e^((tau+C)/M) - 1) / tau. Pre: interval_s > 0.
 Goodput goodput(const CheckpointTerms& terms, double interval_s);
 
-/// The least number of spares with which a Poisson number of parts of mean `mean` in repair exceeds them at most in
-/// 1 - `confidence` of the time.
+/// The smallest number of spares that is exceeded in at most 1 - `confidence` of the time. The number of parts in
+/// repair follows a Poisson law of mean `mean`.
 std::uint64_t spares_for(double mean, double confidence);
 
 /// The chance that at least one of n parts has a flaw that a share of all parts has.
