@@ -1,4 +1,4 @@
-// A lower bound of a step's time in microseconds of work, without its program.
+// A lower bound of a step's time that takes microseconds to compute, because it needs no program.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,9 @@
 
 namespace busbar {
 
-/// The slowest stage's kernels and exposed collectives of all micro-batches, and what comes before its first and after
-/// its last pass; or all shards that the first stage gathers and reduces, if that is more. Never above step_bound():
-/// docs/models/plan.md. Keeps what points have in common.
+/// The kernels and exposed collectives of the slowest stage, plus those of other stages before its first and after its
+/// last pass; or the time of all shards that the first stage gathers and reduces, if that is longer. Never above
+/// step_bound(): docs/models/plan.md. Keeps what points have in common.
 class QuickBounds {
  public:
   /// All arguments must outlive this object.

@@ -171,8 +171,8 @@ class Search {
     return looks_.contains(e.key()) || tried_.contains({e.point, e.zero});
   }
 
-  /// Looks at the next entries on all threads. The search still takes them in the order of the queue and drops what it
-  /// does not come to, so its decisions are those of one thread.
+  /// Bounds or times the next entries on all threads. The search still takes entries in the order of the queue and
+  /// ignores the results that it does not need, so its decisions are those of one thread.
   void look_ahead() {
     if (ask_.others.empty() || known(queue_.top())) return;
     std::vector<Entry> ahead;
@@ -235,7 +235,7 @@ class Search {
     return {};
   }
 
-  /// Times the layout with the least bound ahead of its turn: a time to beat while the proof is far away.
+  /// Times the layout with the least bound before its turn, to have a time to beat while the proof is far away.
   Status time_least() {
     const auto least = std::min_element(fitting_.begin(), fitting_.end(), [&](const auto& a, const auto& b) {
       return std::pair(is_timed(a), a.bound) < std::pair(is_timed(b), b.bound);

@@ -24,7 +24,7 @@ struct PlanAsk {
   /// Times a layout: the way `busbar train` does.
   std::function<Result<StepResult>(const LayoutSpec&)> time;
   std::function<bool()> go_on = [] { return true; };  ///< asked before each layout; false: stop with the best so far
-  /// After the proof: layouts within `close` of the best are timed too, until so many are timed.
+  /// After the proof, layouts within `close` of the best are timed too, until `rows` are timed in all.
   std::size_t rows = 0;
   double close = 0;                  ///< 0.02: 2 %
   std::vector<PlanWorker> others{};  ///< threads that look ahead; the plan is the same with any number of them
@@ -45,7 +45,7 @@ struct Plan {
   bool complete = false;
   std::uint64_t searched = 0;          ///< layouts in the space
   std::uint64_t refused = 0;           ///< degrees, layers or batches that do not divide
-  std::uint64_t no_fit = 0;            ///< met by the search and too large
+  std::uint64_t no_fit = 0;            ///< reached by the search, and too large
   std::uint64_t bounded = 0;           ///< left out because of their bounds
   std::optional<PlannedLayout> least;  ///< nothing fits: the layout that needs least memory, not timed
 };

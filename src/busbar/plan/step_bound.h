@@ -19,7 +19,7 @@ Result<Duration> step_bound(const ModelSpec& model, const LayoutSpec& layout, co
 Result<Duration> closed_step_bound(const ModelSpec& model, const LayoutSpec& layout, const KernelTable& kernels,
                                    Predictor& machine);
 
-/// Not where routes lean away from the traffic of other calls: then a call next to others loads other links than alone.
+/// Not where adaptive routes avoid the traffic of other calls: then a call next to others loads other links than alone.
 bool has_closed_bounds(const Predictor& machine);
 
 }  // namespace busbar
