@@ -17,7 +17,7 @@ struct BillLine {
   BillGroup group{};
   std::string part;         ///< catalogue name or the name on the product
   std::string tier;         ///< of switches: "leaf"
-  std::uint64_t count = 0;  ///< pieces as they are sold
+  std::uint64_t count = 0;  ///< as they are sold: both ends of a copper cable are one
   PartCost each;
   std::string price_in, power_in;  ///< "server": its price, or power, is in the server's; empty: counted here
   double length_m = 0;             ///< of cables and fibres, all together
@@ -39,14 +39,14 @@ struct Bill {
 };
 
 /// Servers by kind, then GPUs and NICs, switches by tier, and cables as lay_cables() lays them. A server with a price
-/// (power) in the list includes its GPUs and NICs; of another one they are counted apart.
+/// (power) in the list includes its GPUs and NICs; those of other servers are counted apart.
 /// Optical modules: the rate of all ends over the rate of a module, rounded up, so a twin-port module serves two ends.
 Result<Bill> bill_of(const Cluster& cluster, const PriceList& prices);
 
 /// Network: NICs that are not in a server's price, switches, optics and cables.
 BillSums sums_of(const Bill& bill);
 
-/// Years of power and depreciation of a bill.
+/// Prices of power, and the years over which a machine loses its value.
 struct CostTerms {
   double usd_per_kwh = 0;
   double pue = 1;    ///< power of the building over that of the machine
