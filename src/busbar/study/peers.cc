@@ -63,14 +63,14 @@ Status Peers::send(int to, const std::string& text) {
   return e == 0 ? Status() : Status(mpi_error("send", e));
 }
 
-Result<std::optional<Peers::Letter>> Peers::next() {
+Result<std::optional<PeerMessage>> Peers::next() {
   int from = -1;
   std::size_t bytes = 0;
   if (const int e = mpi_.waiting(&from, &bytes); e != 0) return mpi_error("look for messages", e);
-  if (from < 0) return std::optional<Letter>();
-  Letter letter{from, std::string(bytes, '\0')};
-  if (const int e = mpi_.receive(from, letter.text.data(), bytes); e != 0) return mpi_error("receive", e);
-  return std::optional<Letter>(std::move(letter));
+  if (from < 0) return std::optional<PeerMessage>();
+  PeerMessage message{from, std::string(bytes, '\0')};
+  if (const int e = mpi_.receive(from, message.text.data(), bytes); e != 0) return mpi_error("receive", e);
+  return std::optional<PeerMessage>(std::move(message));
 }
 
 Status Peers::finish() {

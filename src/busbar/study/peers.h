@@ -11,6 +11,11 @@ struct BusbarMpi;
 
 namespace busbar {
 
+struct PeerMessage {
+  int from = 0;  ///< rank
+  std::string text;
+};
+
 /// One thread calls it.
 class Peers {
  public:
@@ -21,13 +26,9 @@ class Peers {
   int rank() const { return rank_; }
   int size() const { return size_; }
 
-  struct Letter {
-    int from = 0;
-    std::string text;
-  };
   Status send(int to, const std::string& text);
-  /// The next letter, if one is there.
-  Result<std::optional<Letter>> next();
+  /// The next message, if one is there.
+  Result<std::optional<PeerMessage>> next();
   /// Pre: all processes call it. Leave it out if one is lost.
   Status finish();
 

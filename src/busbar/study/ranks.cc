@@ -19,12 +19,12 @@ namespace busbar {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr std::chrono::milliseconds kPause(1);  // between looks for messages
-constexpr std::chrono::seconds kSign(1);        // between signs of life of a worker
+constexpr std::chrono::milliseconds kPause(1);  // between two checks for messages
+constexpr std::chrono::seconds kHeartbeat(1);   // between messages of a worker that runs a cell
 constexpr std::chrono::seconds kSilence(15);    // of a worker that is then lost
 constexpr std::chrono::seconds kPatience(120);  // of a worker with a silent manager
-// First letters. Of workers: hello with the fingerprint of the study, a sign of life, a row, and goodbye. Of the
-// manager: a cell, an answer to the sign of life, the end of all cells, and after all goodbyes how to leave MPI.
+// The first byte of a message. From workers: hello with the fingerprint of the study, a heartbeat, a row, and goodbye.
+// From the manager: a cell, an answer to a heartbeat, the end of all cells, and after all goodbyes how to leave MPI.
 constexpr char kHello = 'h', kAlive = 'a', kRow = 'r', kBye = 'b';
 constexpr char kCell = 'c', kEnd = 'e', kFinish = 'f', kJustLeave = 'l';
 
@@ -81,31 +81,31 @@ class Manager {
     bool lost = false, idle = false, left = false;
   };
 
-  /// One letter; without one, a pause and a search for silent workers.
+  /// Reads one message; without one, pauses and looks for silent workers.
   Status look() {
-    BUSBAR_ASSIGN(const std::optional<Peers::Letter> letter, peers_.next());
-    if (letter) return read(*letter);
+    BUSBAR_ASSIGN(const std::optional<PeerMessage> message, peers_.next());
+    if (message) return read(*message);
     find_lost();
     std::this_thread::sleep_for(kPause);
     return {};
   }
 
-  Status read(const Peers::Letter& letter) {
-    Worker& w = workers_[static_cast<std::size_t>(letter.from)];
+  Status read(const PeerMessage& message) {
+    Worker& w = workers_[static_cast<std::size_t>(message.from)];
     w.heard = Clock::now();
-    if (std::exchange(w.lost, false)) std::erase(out_.lost, letter.from);  // it was only slow
-    switch (letter.text.empty() ? '\0' : letter.text[0]) {
+    if (std::exchange(w.lost, false)) std::erase(out_.lost, message.from);  // it was only slow
+    switch (message.text.empty() ? '\0' : message.text[0]) {
       case kAlive:
-        return peers_.send(letter.from, std::string(1, kAlive));
+        return peers_.send(message.from, std::string(1, kAlive));
       case kBye:
         w.left = true;
         return {};
       case kRow:
-        BUSBAR_RETURN_IF_ERROR(keep(letter.text));
+        BUSBAR_RETURN_IF_ERROR(keep(message.text));
         break;
       default:
-        if (letter.text != kHello + study_)
-          return invalid(fmt::format("rank {} reads another text of the study; give all ranks one file", letter.from));
+        if (message.text != kHello + study_)
+          return invalid(fmt::format("rank {} reads another text of the study; give all ranks one file", message.from));
     }
     w.cell.reset();
     w.idle = true;
@@ -168,30 +168,30 @@ Result<HandedOut> hand_out(Peers& peers, const std::string& study_text, const st
 }
 
 Status serve(Peers& peers, const std::string& study_text, const std::function<StudyRow(std::uint64_t)>& run) {
-  std::future<StudyRow> running;  // on another thread, so that this one can give signs of life
-  Clock::time_point heard = Clock::now(), signed_at = heard;
+  std::future<StudyRow> running;  // on another thread, so that this one can send heartbeats
+  Clock::time_point heard = Clock::now(), heartbeat_at = heard;
   BUSBAR_RETURN_IF_ERROR(peers.send(0, kHello + fingerprint(study_text)));
   while (Clock::now() - heard < kPatience) {
-    BUSBAR_ASSIGN(const std::optional<Peers::Letter> letter, peers.next());
-    if (letter) heard = Clock::now();
-    const char kind = letter && !letter->text.empty() ? letter->text[0] : '\0';
+    BUSBAR_ASSIGN(const std::optional<PeerMessage> message, peers.next());
+    if (message) heard = Clock::now();
+    const char kind = message && !message->text.empty() ? message->text[0] : '\0';
     std::uint64_t cell = 0;
-    if (kind == kCell && is_number(letter->text.substr(1), cell)) running = std::async(std::launch::async, run, cell);
+    if (kind == kCell && is_number(message->text.substr(1), cell)) running = std::async(std::launch::async, run, cell);
     if (kind == kEnd) {
-      if (running.valid()) running.wait();  // what it runs is not wanted any more
+      if (running.valid()) running.wait();  // the result is no longer needed
       running = {};
       BUSBAR_RETURN_IF_ERROR(peers.send(0, std::string(1, kBye)));
     }
     if (kind == kFinish) return peers.finish();
     if (kind == kJustLeave) return {};
-    if (letter) continue;
+    if (message) continue;
     if (!running.valid()) {
       std::this_thread::sleep_for(kPause);
     } else if (running.wait_for(kPause) == std::future_status::ready) {
       BUSBAR_RETURN_IF_ERROR(peers.send(0, pack(running.get())));
     }
-    if (Clock::now() - signed_at < kSign) continue;
-    signed_at = Clock::now();
+    if (Clock::now() - heartbeat_at < kHeartbeat) continue;
+    heartbeat_at = Clock::now();
     BUSBAR_RETURN_IF_ERROR(peers.send(0, std::string(1, kAlive)));
   }
   return Error{ErrorCode::kUnsupported, "the manager (rank 0) is silent; run the same command again to go on", {}};

@@ -1,5 +1,5 @@
-// A sweep over processes: one manager hands out cells one by one, workers ask for them, and the cell of a worker that
-// falls silent is handed out again.
+// A sweep over processes: one manager hands out cells one by one, and workers ask for them. If a worker stops
+// answering, another one gets its cell.
 #pragma once
 
 #include <cstdint>
