@@ -135,7 +135,7 @@ TEST(FlowEngine, ConservesBytesOnLinks) {
   for (const double bytes : e->link_bytes()) EXPECT_NEAR(bytes, 2 * 2 * 7 * 1000, 1e-6);  // 2(n-1)/n S, twice
 }
 
-// A call that has met nobody may be told to the engine late: it ends, and shares, as if it had been there in time.
+// A call that shared no link so far may be added late: it ends, and shares links, as if it had been added in time.
 TEST(FlowEngine, ACallStartedInThePastSharesAsIfItHadBeenThere) {
   const Machine m(pods_of_eight(2));
   CollectiveCall inside = test_call(8, "ring", kGiB), across = test_call(16, "ring", kGiB);

@@ -171,7 +171,7 @@ TEST(AdaptiveFlows, LeanAwayFromADegradedCable) {
 }
 
 // One global cable joins two groups of a dragonfly. When a whole group sends to the next, the straight way is that
-// cable alone; detours over other groups have room. When everybody stays in the group, there is nothing to gain by
+// cable alone; detours over other groups have room. When all flows stay in the group, there is nothing to gain by
 // detours.
 TEST(AdaptiveFlows, OfADragonflyTakeDetoursOnlyWhereTheyPay) {
   FabricSpec s = test_fabric(FabricKind::kDragonfly, 7);

@@ -1,5 +1,5 @@
-// Adaptive routing, split anew as transfers come and go. Four nodes of one NIC below a leaf, two spines; leaf2 hangs on
-// spine0 alone and leaf3 on spine1 alone, so whoever sends to leaf1 has to give way. NICs and cables carry 50 GB/s.
+// Adaptive routing that splits traffic again as transfers begin and end. Four leaves with one node of one NIC each, two
+// spines; leaf2 is cabled only to spine0, leaf3 only to spine1: traffic to leaf1 has to yield. Links carry 50 GB/s.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -47,8 +47,8 @@ constexpr std::uint64_t kGb = 1'000'000'000;  // 20 ms
 
 double end_ms(const FlowOutcome& f) { return (f.start + f.fct).since_start().in_us() / 1e3; }
 
-// To leaf1 for 40 ms, meanwhile to leaf2 (spine0) for 20 ms and to leaf3 (spine1) for 20 ms more. No split that stays
-// as it is serves all three; one that is found anew lets everybody send as fast as his NIC.
+// To leaf1 for 40 ms; at the same time to leaf2 (spine0) for 20 ms and then to leaf3 (spine1) for 20 ms. No constant
+// split is best for all three; with a new split at each start and end every NIC sends at its full rate.
 TEST(Resplit, AFlowGivesWayFirstToTheOneSideAndThenToTheOther) {
   const auto ends = [](RoutingPolicy policy) {
     const LeafSpineGround g(policy);
