@@ -23,7 +23,7 @@ namespace {
 constexpr const char* kHelp =
     R"(usage: bench/run CASE... [--runs N] [--json FILE] [--check] [--busbar PROGRAM] [--against OLD_PROGRAM]
 
-Runs each case N times (5), prints medians of cpu time (user + system) and peak memory beside targets, closed forms and
+Runs each case N times (5), prints medians of cpu time (user + system) and peak memory next to targets, closed forms and
 other simulators. 'all' stands for every case, 'packet' for all that begin with packet-, '--list' names them.
 
   --json FILE     appends one JSON line per case

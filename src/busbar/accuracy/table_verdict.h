@@ -31,7 +31,7 @@ struct TableVerdict {
   std::uint64_t plateau_from_bytes = 0;  ///< smallest size of the plateau
   double plateau_percent = 0;            ///< median time of the plateau above the expected one
   double threshold_percent = 0;          ///< a plateau above this is low; wider than the band of a row
-  std::uint64_t odd_from_bytes = 0, odd_to_bytes = 0;  ///< sizes that are low beside a good plateau; 0: none
+  std::uint64_t odd_from_bytes = 0, odd_to_bytes = 0;  ///< sizes that are low although the plateau is good; 0: none
 };
 
 /// A band contains nine tenths of all measurements of one size. The threshold of a table is its 98th percentile if

@@ -164,7 +164,7 @@ constexpr double kSizeBarsPercent[] = {15, 9, 5, 2};
 constexpr double kWithinSpread = 1.2;
 
 Table twins_table(const Summary& s) {
-  Table t{"Errors beside the spread between equal configurations",
+  Table t{"Errors next to the spread between equal configurations",
           {{"size", Align::kLeft}, {"median |error| (%)"}, {"bar (%)"}, {"spread (%)"}, {"pairs"}, {"", Align::kLeft}}};
   const std::vector<std::string> names = band_names();
   for (std::size_t i = 0; i < std::size(kSizeBarsPercent); ++i) {

@@ -15,7 +15,7 @@ namespace busbar {
 /// Collects samples of a run for charts. Of long runs it keeps every second, fourth, ... sample: at most kMostSamples.
 class PacketCourses {
  public:
-  /// Makes a run with `options` report here, beside what it reports to already. It must outlive the run.
+  /// Makes a run with `options` report here, in addition to its other observers. It must outlive the run.
   void watch(PacketOptions& options);
   /// The longest queues, the busiest links and the windows of `flows`, over time; without samples: none. `name_of`: the
   /// id of a flow.

@@ -176,7 +176,7 @@ Status find_front(PlanRun& run, const PlanSpace& space, bool whole, const std::f
   return {};
 }
 
-/// Of at most as many ties as anybody reads: each takes a program.
+/// Only of a few ties, because each of them takes a program.
 Status find_ties(PlanRun& run) {
   const std::vector<PlannedLayout>& all = run.plan.layouts;  // the fastest first
   const Catalog catalog(run.machine.scenario.cluster_overrides.catalog);

@@ -20,7 +20,7 @@ struct ScaleRun;
 
 /// The keys of DESIGN's contract and a few more; everything except `run`.
 Json train_json(const TrainRun& run, const CommonOptions& common);
-/// What a report shows beside the step itself; all of it may be missing.
+/// What a report shows in addition to the step itself; all of it may be missing.
 struct TrainExtras {
   const ScaleRun* sizes = nullptr;  ///< the scenario on other sizes of the machine
   std::vector<BesideRun> besides;   ///< variants in columns
