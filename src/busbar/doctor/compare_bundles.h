@@ -8,9 +8,9 @@
 
 namespace busbar {
 
-/// For two archives or more (EvidenceFile::archive): a finding for each that differs from the value of the majority,
-/// with settings, releases, limits, link widths, rates and numbers of devices; then one for what differs without a
-/// majority. The one with most differences comes first. Counters and what changes from run to run are not compared.
+/// For two archives or more (EvidenceFile::archive): a finding for each archive whose settings, releases, limits, link
+/// widths, rates or numbers of devices differ from the majority, the one with most differences first; then a finding
+/// for values without a majority. Counters and values that change from run to run are not compared.
 std::vector<Finding> compare_bundles(const Evidence& evidence);
 
 }  // namespace busbar

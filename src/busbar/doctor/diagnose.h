@@ -1,4 +1,4 @@
-// Holds rules against evidence.
+// Judges the rules by the evidence.
 #pragma once
 
 #include <optional>
@@ -27,9 +27,9 @@ struct Finding {
   std::string rule, title, part, explanation;
   Severity severity = Severity::kNote;
   std::vector<FaultyPart> candidates;
-  std::vector<EvidenceLine> evidence;  ///< every line without which the finding would not be
+  std::vector<EvidenceLine> evidence;  ///< all lines that the finding needs
   std::vector<std::string> fix, references;
-  std::optional<double> cost_percent;  ///< time with the fault relative to without, minus one
+  std::optional<double> cost_percent;  ///< (time with the fault) / (time without it) - 1
   std::string cost_of;                 ///< what was timed, or why nothing was; may be empty
   RuleCost cost;                       ///< how to time it, with the settings that were found
   std::string follows_from;            ///< id of a finding of which this one is a consequence

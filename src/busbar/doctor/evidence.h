@@ -1,4 +1,4 @@
-// What files say about a machine, as facts with the line that states each.
+// Facts about a machine, each with the line of the file that states it.
 #pragma once
 
 #include <cstdint>

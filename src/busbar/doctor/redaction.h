@@ -30,7 +30,7 @@ class Redaction {
   /// Second pass.
   std::string redact(std::string_view line) const;
 
-  /// How many different originals were replaced, by kind.
+  /// The number of different names that were replaced.
   std::size_t hosts() const { return hosts_.size(); }
   std::size_t users() const { return users_.size(); }
 
