@@ -12,10 +12,11 @@ namespace busbar {
 /// The replies of one server, and what they share.
 class ExploreAnswers {
  public:
-  /// "/": the page. "/answer?node=...": {"command", "status", "message", "result"}, the result being what this command
-  /// prints with --json --brief, or null; "/plan", "/machines" and "/fabrics": the same with --json for a search of
-  /// layouts and two comparisons. "/report?node=...": the page that it writes with --html, to be saved; "/details":
-  /// the same, to be shown.
+  /// By path:
+  ///   "/"                  the page
+  ///   "/answer?node=..."   {"command", "status", "message", "result"}: what this command prints with --json --brief
+  ///   "/plan", "/machines", "/fabrics"   the same with --json, for a search of layouts and two comparisons
+  ///   "/report?node=..."   the page that the command writes with --html, to save; "/details": the same, to show
   LocalReply reply(const LocalRequest& request, RunWatch& watch);
 
   /// Paths whose replies take long: for LocalServer.
