@@ -120,6 +120,17 @@ Json to_json(const CostResult& r, const CostTerms& terms) {
   return j;
 }
 
+/// Buying and renting in one sentence; empty if neither price is known.
+std::string prices_in_words(const CostResult& r) {
+  std::string out;
+  if (r.sums.all.high > 0)
+    out = fmt::format("To buy: {}{}{}.", r.sums.complete() ? "" : "at least ", dollars(r.sums.all),
+                      r.knows_power() ? ", " + rating_text(r.sums.power_w) : "");
+  if (r.rent_usd_per_gpu_hour > 0)
+    out += fmt::format("{}To rent: {} a year.", out.empty() ? "" : " ", dollars(r.rent_usd_per_year()));
+  return out;
+}
+
 Facts facts_of(const CostResult& r, const CostTerms& terms) {
   const BillSums& s = r.sums;
   Facts f;
@@ -231,6 +242,8 @@ Result<int> run(const CostFlags& o) {
     j["training"] = token_cost_json(row, tokens);
     d.blocks.insert(d.blocks.begin() + 1, {token_cost_facts(row, tokens), Audience::kBoth});
   }
+  if (const std::string words = prices_in_words(r); !words.empty())
+    d.blocks.insert(d.blocks.begin(), {Highlight{words}, Audience::kPage});
   if (!o.upgrade.empty()) {
     BUSBAR_ASSIGN(const Payback payback, read_payback(o, cluster, r));
     add_payback(payback, j, d);

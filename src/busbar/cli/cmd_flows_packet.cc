@@ -203,6 +203,18 @@ Table slowest_flows(const PacketReport& r, const Topology& t) {
   return slow;
 }
 
+/// "1.29 ms at its sender": a part of a flow's time in a sentence.
+std::string part_in_words(const std::string& part, Duration time) {
+  const char* words = part == "serialisation"     ? "of sending"
+                      : part == "queueing"        ? "in queues"
+                      : part == "pause"           ? "in pauses (PFC)"
+                      : part == "held"            ? "of waiting at its sender"
+                      : part == "retransmission"  ? "of sending again"
+                      : part == "acknowledgement" ? "for the last acknowledgement"
+                                                  : "on the way";
+  return format_duration(time.in_s()) + ' ' + words;
+}
+
 /// The flow that took longest, with the parts of its time that count.
 Highlight slowest_words(const PacketReport& r, const Topology& t) {
   constexpr double kCounts = 0.1;  // of the time
@@ -215,10 +227,13 @@ Highlight slowest_words(const PacketReport& r, const Topology& t) {
   const char* before = ": ";
   for (const auto& [name, time] : parts) {
     if (time.in_s() < kCounts * x.fct.in_s()) continue;
-    text += fmt::format("{}{} {}", before, format_duration(time.in_s()), name);
+    text += before + part_in_words(name, time);
     before = ", ";
   }
-  return {text + fmt::format(". It waited most for {}.", t.name(x.held_by))};
+  const auto alike = std::count_if(r.result.flows.begin(), r.result.flows.end(),
+                                   [&](const PacketOutcome& other) { return other.held_by == x.held_by; });
+  text += fmt::format(". It waited most for {}", t.name(x.held_by));
+  return {text + (alike > 1 ? fmt::format(", as {} of {} flows did.", alike, r.listed()) : ".")};
 }
 
 Table lanes_table(const std::vector<PacketLane>& lanes) {

@@ -331,6 +331,20 @@ Status leave_out(const CsvTable& table, const ValidateOptions& options, Json& j,
   return {};
 }
 
+/// How far predictions are from measurements, in one sentence; empty without any.
+std::string errors_in_words(const Summary& s) {
+  std::string out;
+  for (const std::string& name : band_names()) {
+    const auto it = s.by_band.find(name);
+    if (it == s.by_band.end() || it->second.rows == 0) continue;
+    const ErrorSummary& e = it->second;
+    out += out.empty() ? "Half of all configurations are predicted within " : ", ";
+    out += fmt::format("{} %", format_number(e.median_abs_percent, 2));
+    if (name != "no size") out += fmt::format(" ({})", name);
+  }
+  return out.empty() ? out : out + " of the measured time.";
+}
+
 Document to_document(const ValidateFlags& o, const std::vector<ScoredRow>& rows, const Summary& s) {
   Document d{fmt::format("{} rows of {} predicted", rows.size(), o.file), o.common.typed, {}};
   Table bands = errors_table("Errors by size", "band", s.by_band, true);
@@ -339,6 +353,8 @@ Document to_document(const ValidateFlags& o, const std::vector<ScoredRow>& rows,
       "table has a column 'use', only rows with use=accuracy count.";
   if (std::any_of(rows.begin(), rows.end(), lacks_symmetric_kernels))
     bands.note += " Below 1 MiB inside a node: NCCL without symmetric memory kernels.";
+  if (const std::string words = errors_in_words(s); !words.empty())
+    d.blocks.push_back({Highlight{words}, Audience::kPage});
   if (Drawing picture = draw_scatter(rows); !picture.shapes.empty())
     d.blocks.push_back({std::move(picture), Audience::kPage});
   d.blocks.push_back({bands});

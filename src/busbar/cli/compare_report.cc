@@ -152,6 +152,13 @@ std::size_t least(const Rows& rows, Key key) {
   return static_cast<std::size_t>(at - rows.begin());
 }
 
+/// "dgx-h100:64 (A)"; the letter alone where several rows have this machine.
+std::string name_in_words(const Rows& rows, std::size_t i) {
+  const auto alike = std::count_if(rows.begin(), rows.end(),
+                                   [&](const CompareRow& r) { return r.variant.machine == rows[i].variant.machine; });
+  return alike > 1 ? letter_of(i) : fmt::format("{} ({})", rows[i].variant.machine, letter_of(i));
+}
+
 /// The fastest with its ties, and the cheapest.
 Highlight verdict(const Rows& rows) {
   const std::size_t fast = least(rows, [](const CompareRow& r) { return -r.run.metrics.tokens_per_s_per_gpu; });
@@ -160,7 +167,7 @@ Highlight verdict(const Rows& rows) {
     if (i == fast || likeness(rows[i], rows[fast]) != Likeness::kDiffers) tied.push_back(i);
   std::string text =
       tied.size() > 1 ? fmt::format("{} tie: they are closer than the band of their difference", letters_in_words(tied))
-      : rows.size() > 1 ? letter_of(fast) + " is the fastest"
+      : rows.size() > 1 ? name_in_words(rows, fast) + " is the fastest"
                         : "One step";
   text += fmt::format(": {} tokens/s per GPU, {:.1f} % MFU", format_number(rows[fast].run.metrics.tokens_per_s_per_gpu),
                       100 * rows[fast].run.metrics.mfu);
@@ -168,7 +175,7 @@ Highlight verdict(const Rows& rows) {
   if (priced && rows.size() > 1) {
     const std::size_t cheap = least(rows, [](const CompareRow& r) { return r.usd_per_million_tokens_high; });
     const CompareRow& c = rows[cheap];
-    text += fmt::format(". {} has the cheapest tokens: ${} to ${} per million", letter_of(cheap),
+    text += fmt::format(". {} has the cheapest tokens: ${} to ${} per million", name_in_words(rows, cheap),
                         format_number(c.usd_per_million_tokens_low), format_number(c.usd_per_million_tokens_high));
   }
   return {text + "."};

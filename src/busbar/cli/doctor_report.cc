@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <cmath>
+#include <tuple>
 
 #include "busbar/base/quantity.h"
 #include "busbar/cli/log_report.h"
@@ -65,8 +66,13 @@ std::string summary_of(const Diagnosis& d) {
     ++(f.severity == Severity::kFail ? fails : f.severity == Severity::kWarn ? warns : notes);
   if (d.findings.empty())
     return fmt::format("No rule found anything wrong: {} ok, {} not judged.", d.ok.size(), d.unknown.size());
-  return fmt::format("{} fail, {} warn, {} note; {} rules are ok, {} were not judged.", fails, warns, notes,
-                     d.ok.size(), d.unknown.size());
+  std::string counts;
+  for (const auto& [n, one, many] : {std::tuple(fails, "fault", "faults"), std::tuple(warns, "warning", "warnings"),
+                                     std::tuple(notes, "note", "notes")})
+    if (n > 0) counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", n, n == 1 ? one : many);
+  const auto rules = [](std::size_t n) { return fmt::format("{} rule{}", n, n == 1 ? "" : "s"); };
+  return fmt::format("{}: {}. {} found nothing, {} could not be judged.", counts, d.findings.front().title,
+                     rules(d.ok.size()), rules(d.unknown.size()));
 }
 
 /// What to provide so that more rules can be judged, each way once.

@@ -99,12 +99,22 @@ Facts goodput_facts(const GoodputRun& r) {
                   format_number(percent(static_cast<double>(r.spares) / servers), 2), format_number(r.in_repair, 2)));
   if (r.slow_chance > 0)
     add("slow servers",
-        fmt::format("chance of having one: {:.3g} %; the step then takes {} instead of {}; not counted above",
-                    percent(r.slow_chance), format_duration(r.slow_step_s), format_duration(r.step_s)));
+        fmt::format("chance of having one: {:.3g} %; the step then takes {} % longer; not counted above",
+                    percent(r.slow_chance), format_number(percent(r.slow_step_s / r.step_s - 1), 2)));
   if (r.run_days > 0)
     add("whole run",
         fmt::format("{} days{}", format_number(r.run_days), r.run_usd > 0 ? ", " + dollars(r.run_usd) : ""));
   return f;
+}
+
+Highlight goodput_in_words(const GoodputRun& r) {
+  std::string text = fmt::format("{} of the time are steps that count. ", share_text(r.shares.useful));
+  text += fmt::format("A failure ends the job every {}", span_text(r.terms.mtti_s));
+  text += fmt::format("; save a checkpoint every {}.", span_text(r.interval_s));
+  if (r.usd_per_hour > 0)
+    text += fmt::format(" What is lost costs {} a day.",
+                        format_money((1 - r.shares.useful) * r.usd_per_hour * kHoursInDay));
+  return {text};
 }
 
 Facts source_facts(const GoodputRun& r) {
@@ -159,7 +169,7 @@ void add_goodput(const GoodputRun& r, Json& j) {
 }
 
 std::vector<DocumentBlock> goodput_blocks(const GoodputRun& r) {
-  std::vector<DocumentBlock> out{{goodput_facts(r)}, {cause_table(r)}};
+  std::vector<DocumentBlock> out{{goodput_in_words(r), Audience::kPage}, {goodput_facts(r)}, {cause_table(r)}};
   if (!r.levers.empty()) out.push_back({lever_table(r)});
   out.push_back({source_facts(r), Audience::kPage});
   return out;

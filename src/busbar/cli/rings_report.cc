@@ -217,6 +217,11 @@ void rings_to_document(const RingsView& v, Document& out) {
         {Highlight{fmt::format("{} of {} rings are unbalanced: some NIC or link is idle while another carries more "
                                "than its share.",
                                uneven, c.channels)}});
+  else
+    out.blocks.push_back(
+        {Highlight{fmt::format("{} finds {} balanced rings: no NIC and no link carries two while an equal one is idle.",
+                               library_name(c), c.channels)},
+         Audience::kPage});
 }
 
 }  // namespace busbar

@@ -1,6 +1,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "busbar/base/quantity.h"
 #include "busbar/cli/train_report.h"
@@ -43,7 +44,7 @@ std::string remarks_on(const ScaleRun& r, bool weak) {
     const ScalePoint &a = *curve[i - 1], &b = *curve[i];
     if (b.tiers != a.tiers)
       out += fmt::format(" {} GPUs need {}: {:+.1f} points of efficiency.", b.layout.ranks(), level_words(b),
-                         100 * (b.efficiency - a.efficiency));
+                         std::round(1000 * (b.efficiency - a.efficiency)) / 10 + 0.0);
     if (weak && b.efficiency > a.efficiency + kRises)
       out += fmt::format(" From {} to {} GPUs the efficiency rises: {}.", a.layout.ranks(), b.layout.ranks(),
                          what_shrank(a, b));

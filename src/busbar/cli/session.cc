@@ -77,6 +77,32 @@ const char* word(BoundKind k) { return k == BoundKind::kBandwidth ? "bandwidth" 
 
 }  // namespace
 
+const char* brand_of(LinkKind kind) {
+  switch (kind) {
+    case LinkKind::kNvlink:
+      return "NVLink";
+    case LinkKind::kXgmi:
+      return "xGMI";
+    case LinkKind::kIci:
+      return "ICI";
+    case LinkKind::kC2c:
+      return "NVLink-C2C";
+    case LinkKind::kPcie:
+      return "PCIe";
+    case LinkKind::kSocket:
+      return "the link between CPUs";
+    case LinkKind::kHost:
+      return "host memory";
+    case LinkKind::kInfiniband:
+      return "InfiniBand";
+    case LinkKind::kEthernet:
+      return "Ethernet";
+    case LinkKind::kIdeal:
+      break;
+  }
+  return "network";
+}
+
 std::string link_class_name(LinkId link, const Topology& t) {
   const LinkClass& c = t.link_class(link);
   return c.part.empty() ? name_of(c.kind) : c.part;
@@ -93,7 +119,8 @@ Json bound_to_json(const Bound& b, const Topology& t) {
 
 std::string bound_to_text(const Bound& b, const Topology& t) {
   if (b.link == kNone<LinkId>) return "nothing: no data is sent";
-  return fmt::format("the {} of {} ({})", word(b.kind), link_class_name(b.link, t), t.name(b.link));
+  return fmt::format("the {} of {} ({}, {})", word(b.kind), brand_of(t.link_class(b.link).kind),
+                     link_class_name(b.link, t), t.name(b.link));
 }
 
 std::string bound_in_short(const Bound& b, const Topology& t) {

@@ -113,6 +113,18 @@ std::string optical_sentence(const Cluster& c, const TopoFacts& f) {
       format_duration(c.ocs.initialisation.in_s()));
 }
 
+/// What a GPU reaches in its scale-up domain and in the network; empty where one of them is absent.
+std::string reach_in_words(const TopoFacts& f) {
+  const auto level = [&f](const char* name) {
+    return std::find_if(f.levels.begin(), f.levels.end(), [name](const Level& l) { return l.name == name; });
+  };
+  const auto inside = level("scale-up"), nic = level("nic");
+  if (inside == f.levels.end() || nic == f.levels.end() || nic->wire_GBps <= 0 || f.scale_up.gpus < 2) return "";
+  return fmt::format("A GPU sends {} to the {} others of its scale-up domain, and {} to the network: {} times less.",
+                     format_rate(inside->wire_GBps * 1e9), f.scale_up.gpus - 1, format_rate(nic->wire_GBps * 1e9),
+                     format_number(inside->wire_GBps / nic->wire_GBps, 2));
+}
+
 Facts facts_of(const Cluster& c, const TopoFacts& f) {
   Facts out;
   std::string counts;
@@ -285,6 +297,7 @@ Document topo_document(const Cluster& c, const TopoFacts& f, const TopoParts& p,
   const Topology& t = c.topology;
   Document d{fmt::format("{}: {} {}", c.name, t.gpus().size(), gpus_in_words(t)), typed, {}};
   const auto add = [&](BlockElement e, Audience a = Audience::kBoth) { d.blocks.push_back({std::move(e), a}); };
+  if (const std::string words = reach_in_words(f); !words.empty()) add(Highlight{words}, Audience::kPage);
   add(facts_of(c, f));
   if (p.levels || p.all) add(level_table(f.levels));
   if (!f.cables.empty()) add(cabling_table(c, f.cabling), p.all ? Audience::kBoth : Audience::kPage);

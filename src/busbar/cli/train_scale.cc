@@ -263,6 +263,22 @@ Table left_out(const ScaleRun& r, const std::string& where) {
   return t;
 }
 
+/// The efficiency at the largest size in one sentence; empty for one size.
+std::string scale_in_words(const ScaleRun& r) {
+  std::string out;
+  for (const bool weak : {true, false}) {
+    const auto curve = r.curve(weak);
+    if (curve.size() < 2) continue;
+    const ScalePoint &first = *curve.front(), &last = *curve.back();
+    out += out.empty() ? fmt::format("{}: from {} to {} GPUs, a GPU keeps ", r.change.empty() ? r.cluster : r.change,
+                                     first.layout.ranks(), last.layout.ranks())
+                       : ", ";
+    out += fmt::format("{:.0f} % of its tokens per second if the batch {}", 100 * last.efficiency,
+                       weak ? "grows" : "stays");
+  }
+  return out.empty() ? out : out + ".";
+}
+
 /// All runs in one chart with one base, and where one catches up with another.
 void add_together(const std::vector<ScaleRun>& runs, Document& d) {
   for (const bool weak : {true, false}) {
@@ -291,6 +307,10 @@ void add_run(const ScaleRun& r, bool several, Document& d) {
 Document scale_document(const std::vector<ScaleRun>& runs, const std::string& typed) {
   const ScaleRun& first = runs.front();
   Document d{fmt::format("{} on {} of many sizes", first.model, first.cluster), typed, {}};
+  std::string words;
+  for (const ScaleRun& r : runs)
+    if (const std::string one = scale_in_words(r); !one.empty()) words += (words.empty() ? "" : " ") + one;
+  if (!words.empty()) d.blocks.push_back({Highlight{words}, Audience::kPage});
   if (runs.size() > 1) add_together(runs, d);
   for (const ScaleRun& r : runs) add_run(r, runs.size() > 1, d);
   std::string prices;

@@ -35,36 +35,11 @@ constexpr WaitingFor kWaitingFor[] = {{OpClass::kTp, "tensor parallelism", &Brea
                                       {OpClass::kCp, "context parallelism", &Breakdown::exposed_cp},
                                       {OpClass::kEp, "exchanges of experts", &Breakdown::exposed_ep}};
 
-const char* brand(LinkKind kind) {
-  switch (kind) {
-    case LinkKind::kNvlink:
-      return "NVLink";
-    case LinkKind::kXgmi:
-      return "xGMI";
-    case LinkKind::kIci:
-      return "ICI";
-    case LinkKind::kC2c:
-      return "NVLink-C2C";
-    case LinkKind::kPcie:
-      return "PCIe";
-    case LinkKind::kSocket:
-      return "the link between CPUs";
-    case LinkKind::kHost:
-      return "host memory";
-    case LinkKind::kInfiniband:
-      return "InfiniBand";
-    case LinkKind::kEthernet:
-      return "Ethernet";
-    case LinkKind::kIdeal:
-      break;
-  }
-  return "network";
-}
-
 /// The links that limit the most exposed call of a purpose.
 std::string limited_by(const TrainRun& r, OpClass cls) {
   for (const CallUse& u : r.step.calls)
-    if (u.cls == cls && u.bound.link != kNone<LinkId>) return brand(r.cluster().topology.link_class(u.bound.link).kind);
+    if (u.cls == cls && u.bound.link != kNone<LinkId>)
+      return brand_of(r.cluster().topology.link_class(u.bound.link).kind);
   return "";
 }
 
@@ -98,7 +73,7 @@ std::string largest_call(const TrainRun& r) {
   const Topology& t = r.cluster().topology;
   return fmt::format(" The largest single item is {}: {}, limited by the {} of {}.", call_name(r, u),
                      format_duration(u.exposed.in_s()), u.bound.kind == BoundKind::kBandwidth ? "bandwidth" : "latency",
-                     brand(t.link_class(u.bound.link).kind));
+                     brand_of(t.link_class(u.bound.link).kind));
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <variant>
+#include <vector>
 
 #include "busbar/report/internal/html_parts.h"
 #include "busbar/report/plain.h"
@@ -75,6 +77,17 @@ std::string row_of(const Table& table, const std::vector<std::string>& cells) {
   return out + "</tr>\n";
 }
 
+/// What a page shows, in its order: a page begins with the answer, wherever a terminal has it.
+std::vector<const BlockElement*> page_elements(const Document& document) {
+  std::vector<const BlockElement*> out;
+  for (const DocumentBlock& block : document.blocks)
+    if (block.audience != Audience::kTerminal) out.push_back(&block.element);
+  const auto answer =
+      std::find_if(out.begin(), out.end(), [](auto* e) { return std::holds_alternative<Highlight>(*e); });
+  if (answer != out.end()) std::rotate(out.begin(), answer, answer + 1);
+  return out;
+}
+
 }  // namespace
 
 std::string swatch(int index) { return fmt::format("<span class=\"sw k{}\"></span>", known_colour(index)); }
@@ -82,9 +95,9 @@ std::string swatch(int index) { return fmt::format("<span class=\"sw k{}\"></spa
 std::string html_of(const Table& table) {
   const std::string title = escape_markup(table.title);
   std::string out = "<div class=\"block\">";
+  if (!title.empty()) out += "<p class=\"title\">" + title + "</p>\n";
   out += fmt::format("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{}\">\n<table>\n",
                      title.empty() ? "table" : title);
-  if (!title.empty()) out += "<caption>" + title + "</caption>\n";
   out += "<thead><tr>";
   for (const Column& column : table.columns) {
     out += fmt::format("<th scope=\"col\"{}>{}</th>", column.align == Align::kRight ? " class=\"r\"" : "",
@@ -112,9 +125,7 @@ std::string html_of(const Facts& facts) {
 
 std::string render_html(const Document& document) {
   PageWriter page;
-  for (const DocumentBlock& block : document.blocks) {
-    if (block.audience != Audience::kTerminal) std::visit(page, block.element);
-  }
+  for (const BlockElement* element : page_elements(document)) std::visit(page, *element);
   page.unfold();
   const bool script = page.body.find("<figure class=\"explore\">") != std::string::npos;
   const std::string policy =

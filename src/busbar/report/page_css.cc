@@ -9,7 +9,7 @@ body{margin:0;background:var(--bg);color:var(--ink);font:16px/1.55 system-ui,-ap
 .page{max-width:1120px;margin:0 auto;padding:40px 32px 64px}
 h1{font-size:1.75rem;line-height:1.2;font-weight:650;letter-spacing:-.01em;margin:0 0 10px;overflow-wrap:anywhere}
 h2{font-size:1.25rem;line-height:1.3;font-weight:650;margin:56px 0 16px;padding-top:20px;border-top:1px solid var(--rule)}
-p{margin:0 0 16px;max-width:76ch}
+p{margin:0 0 16px;max-width:76ch;overflow-wrap:anywhere}
 code{font:.85em/1.5 ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace}
 .command{margin:0 0 28px;color:var(--muted);overflow-wrap:anywhere;max-width:none}
 .highlight{margin:24px 0 28px;padding:16px 20px;border-left:4px solid var(--accent);background:var(--soft);border-radius:0 6px 6px 0;font-size:1.125rem;line-height:1.5;font-weight:500;max-width:none}
@@ -29,11 +29,10 @@ dd{margin:2px 0 0;font-size:1.0625rem;font-weight:550;line-height:1.35;overflow-
 .scroll{overflow-x:auto;max-width:100%}
 .block{margin:0 0 36px}
 table{border-collapse:collapse;font-size:.875rem;line-height:1.4;min-width:min(100%,420px)}
-caption{text-align:left;font-size:1rem;font-weight:600;padding:0 0 10px}
 th,td{padding:5px 14px 5px 0;text-align:left;vertical-align:top;font-weight:400}
 th.r,td.r{text-align:right;padding:5px 0 5px 22px;white-space:nowrap;min-width:0}
 th.r+th:not(.r),td.r+td:not(.r),th.r+td:not(.r){padding-left:26px}
-thead th{color:var(--muted);font-weight:600;font-size:.8125rem;border-bottom:1.5px solid var(--muted);vertical-align:bottom;white-space:normal}
+thead th{color:var(--muted);font-weight:600;font-size:.8125rem;border-bottom:1.5px solid var(--muted);vertical-align:bottom}thead th.r{white-space:normal}
 tbody tr+tr>*{border-top:1px solid var(--rule)}
 tbody tr:hover>*{background:var(--soft)}
 .worse{color:#a3122a}.better{color:#0a6b3d}@media(prefers-color-scheme:dark){.worse{color:#ff8a94}.better{color:#5fd39a}}
@@ -74,7 +73,7 @@ footer{margin-top:56px;padding-top:16px;border-top:1px solid var(--rule);color:v
 @media (min-width:640px){.a1{display:inline}.z1{display:none}}
 @media (min-width:1000px){.a2{display:inline}.z2{display:none}}
 @media (max-width:639px){.page{padding:24px 16px 48px}h1{font-size:1.375rem}h2{margin-top:40px}.facts dl{grid-template-columns:1fr 1fr;gap:0 20px}.list div{display:block}.names{font-size:.6875rem}.timeline{column-gap:8px}td:not(.r):last-child{min-width:17em}tbody th:not(.r):not(:last-child){min-width:12em}.parts tbody th{min-width:9em}}
-@media print{details:not(.screen)::details-content{content-visibility:visible;display:block;height:auto}details.screen::details-content{display:none}details.screen>summary{margin:0;color:var(--muted)}details.screen>summary::after{content:": on the screen only";font-weight:400}h2.new{break-before:page}summary{list-style:none;padding:3px 0}details[open]>summary{margin-bottom:4px}@page{margin:11mm}body{font-size:9pt;line-height:1.35}details figure.bars>svg{display:none}h1{font-size:16pt}h2{font-size:12pt;padding-top:8px;margin:14px 0 8px}.highlight{margin:8px 0 10px;padding:8px 14px;font-size:10.5pt}.command{margin:0 0 8px}p{margin:0 0 8px}figure,figure.brief,.block,.facts{margin:0 0 12px}.title,figcaption,caption{font-size:9.5pt;margin-bottom:4px;padding-bottom:3px}.list dl div{padding:2px 0}.list dd,.list dt{font-size:8.5pt}.tools,.why,.count,.note.gathered{display:none}footer{margin-top:14px}.page{max-width:none;padding:0}nav,.skip{display:none}.scroll{overflow:visible}.plot{min-width:0}h1,h2,.title,figcaption,caption{break-after:avoid}tr,svg,.timeline,.facts div,.highlight{break-inside:avoid}p{orphans:3;widows:3}thead{display:table-header-group}table,thead th{font-size:8.5pt}th,td{padding:3px 8px 3px 0}th.r,td.r{padding:3px 0 3px 10px}th.r+th:not(.r),td.r+td:not(.r),th.r+td:not(.r){padding-left:14px}tbody th,td:not(.r),td:not(.r):last-child{min-width:0}svg,.sw,.meter,.meter i,.highlight{-webkit-print-color-adjust:exact;print-color-adjust:exact}}
+@media print{details:not(.screen)::details-content{content-visibility:visible;display:block;height:auto}details.screen::details-content{display:none}details.screen>summary{margin:0;color:var(--muted)}details.screen>summary::after{content:": on the screen only";font-weight:400}h2.new{break-before:page}summary{list-style:none;padding:3px 0}details[open]>summary{margin-bottom:4px}@page{margin:11mm}body{font-size:9pt;line-height:1.35}details figure.bars>svg{display:none}h1{font-size:16pt}h2{font-size:12pt;padding-top:8px;margin:14px 0 8px}.highlight{margin:8px 0 10px;padding:8px 14px;font-size:10.5pt}.command{margin:0 0 8px}p{margin:0 0 8px}figure,figure.brief,.block,.facts{margin:0 0 12px}.title,figcaption{font-size:9.5pt;margin-bottom:4px;padding-bottom:3px}.list dl div{padding:2px 0}.list dd,.list dt{font-size:8.5pt}.tools,.why,.count,.note.gathered{display:none}footer{margin-top:14px}.page{max-width:none;padding:0}nav,.skip{display:none}.scroll{overflow:visible}.plot{min-width:0}h1,h2,.title,figcaption{break-after:avoid}tr,svg,.timeline,.facts div,.highlight{break-inside:avoid}p{orphans:3;widows:3}thead{display:table-header-group}table,thead th{font-size:8.5pt}th,td{padding:3px 8px 3px 0}th.r,td.r{padding:3px 0 3px 10px}th.r+th:not(.r),td.r+td:not(.r),th.r+td:not(.r){padding-left:14px}tbody th,td:not(.r),td:not(.r):last-child{min-width:0}svg,.sw,.meter,.meter i,.highlight{-webkit-print-color-adjust:exact;print-color-adjust:exact}}
 )";
 }
 
