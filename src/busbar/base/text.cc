@@ -50,6 +50,7 @@ std::string suggestion(std::string_view word, const std::vector<std::string>& kn
   constexpr std::size_t kMost = 6;
   std::vector<std::string> some = with_part(word, known);
   const std::string typo = nearest(word, known);
+  if (some.empty() && typo.empty()) some = with_part(word.substr(0, word.find('-')), known);
   if (some.size() > 1 && (typo.empty() || edit_distance(word, typo) > 1)) {
     some.resize(std::min(some.size(), kMost));
     return "did you mean one of " + comma_list(some) + "?";

@@ -40,6 +40,7 @@ TEST(Text, SuggestsAllThatHaveTheWordAsAPart) {
   EXPECT_EQ(suggestion("gh20", known, ""), "did you mean 'gh200-1'?");
   EXPECT_EQ(suggestion("dgx-h20", known, ""), "did you mean 'dgx-h200'?");
   EXPECT_EQ(suggestion("dg", known, "other"), "other");
+  EXPECT_EQ(suggestion("gh200-77", known, "other"), "did you mean 'gh200-1'?");  // by its first part
   EXPECT_EQ(suggestion("tpu", {"tpu-1", "tpu-2", "tpu-3", "tpu-4", "tpu-5", "tpu-6", "tpu-7"}, ""),
             "did you mean one of tpu-1, tpu-2, tpu-3, tpu-4, tpu-5, tpu-6?");
 }
