@@ -137,7 +137,7 @@ class Pages(unittest.TestCase):
 
     def test_the_answer_is_on_the_first_screen(self):
         self.browser.open(self.paths["step"], 1400, 900)
-        seen = self.browser.run("[...document.querySelectorAll('.highlight, figure.bars, caption')]"
+        seen = self.browser.run("[...document.querySelectorAll('.highlight, figure.bars, .title')]"
                                 ".filter(e => e.getBoundingClientRect().bottom < 900).length")
         self.assertGreaterEqual(seen, 4)  # sentence, two bars, table of changes
 
@@ -301,6 +301,19 @@ class Explore(unittest.TestCase):
         self.assertEqual(shown, 0)  # they stand above
         self.assertIn("Scaling", self.browser.run(f"[...{inside}.querySelectorAll('details[open] > summary')]"
                                                   ".map(e => e.textContent).join()"))
+        self.assertEqual(self.browser.complaints, [])
+
+    def test_states_one_move_away_are_answered_before_they_are_asked_for(self):
+        self.open()
+        state = "[...known.keys()].find(k => k.includes('micro_batch=2&'))"
+        state = self.wait_for(state)
+        before = len(self.browser.requests)
+        self.move("micro_batch", 2)
+        self.assertIn("--micro-batch 2 ", self.text("command"))
+        self.assertNotIn(self.address + "answer?" + state, self.browser.requests[before:])
+        self.assertEqual(self.browser.run(f"known.get('{state}').result.verdict"), self.text("verdict"))
+        fresh = self.browser.run(f"fetch('answer?{state}').then(r => r.json()).then(a => a.result.verdict)")
+        self.assertEqual(fresh, self.text("verdict"))
         self.assertEqual(self.browser.complaints, [])
 
     def test_plan_shows_layouts_that_can_be_used(self):

@@ -17,7 +17,7 @@ for (const f of facts.fields) {
   const row = make('div', {}, find('fields'));
   make('label', {htmlFor: f.key, textContent: f.label, title: f.help}, row);
   if (f.list) {
-    const select = make('select', {id: f.key, onchange: () => changed()}, row);
+    const select = make('select', {id: f.key, onchange: () => changed(f.key)}, row);
     const add = v => make('option', {value: v, textContent: v || f.blank}, select);
     f.values.forEach(add);
     fields.set(f.key, {get: () => select.value, set: v => { if (!f.values.includes(v)) add(v); select.value = v; }});
@@ -27,14 +27,15 @@ for (const f of facts.fields) {
     const slider = make('input', {type: 'range', min: 0, max: steps.length - 1, step: 1, 'aria-label': f.label}, row);
     const number = make('input', {type: 'number', id: f.key, min: 1, step: 1}, row);
     const show = () => slider.setAttribute('aria-valuetext', number.value);
-    slider.oninput = () => { number.value = steps[slider.value]; show(); changed(); };
-    number.oninput = () => { slider.value = nearest(Number(number.value) || 1); show(); changed(); };
+    slider.oninput = () => { number.value = steps[slider.value]; show(); changed(f.key); };
+    number.oninput = () => { slider.value = nearest(Number(number.value) || 1); show(); changed(f.key); };
     fields.set(f.key, {get: () => number.value, set: v => { number.value = v; slider.value = nearest(Number(v) || 1); show(); }});
   }
 }
 find('fields').onsubmit = event => event.preventDefault();
 
-const query = () => new URLSearchParams([...fields].map(([key, f]) => [key, f.get()]).filter(([, v]) => v !== '')).toString();
+const query = (other = '', value = '') => new URLSearchParams(  // of the fields, or with another value in one of them
+  [...fields].map(([key, f]) => [key, key === other ? value : f.get()]).filter(([, v]) => v !== '')).toString();
 const read = () => {  // the state is the part of the address after '#'
   const given = new URLSearchParams(location.hash.slice(1));
   for (const f of facts.fields) fields.get(f.key).set(given.size && given.has(f.key) ? given.get(f.key) : f.first);
@@ -81,8 +82,34 @@ const draw = r => {
     digits(Math.max(m.total, m.capacity) / 1e9) + ' GB' + (m.total > m.capacity ? ', more than the GPU has' : '');
 };
 
-let asked = null, running = null;
-const changed = () => {
+const known = new Map();  // state -> answer, the last 200
+const keep = (state, answer) => {
+  known.set(state, answer);
+  if (known.size > 200) known.delete(known.keys().next().value);
+  return answer;
+};
+let asked = null, running = null, early = null, moved = 'tp';
+// While nothing else runs, the page asks for the states that are one move away; those of the field used last come first.
+const near = () => {
+  const states = [];
+  for (const key of new Set([moved, 'tp', 'pp', 'micro_batch', 'global_batch', 'zero', 'recompute', 'vpp', 'precision', 'seq'])) {
+    const values = facts.fields.find(f => f.key === key).values, at = values.indexOf(fields.get(key).get());
+    for (const next of at < 0 ? [] : [at + 1, at - 1])
+      if (next in values) states.push(query(key, values[next]));
+  }
+  return states;
+};
+const askAhead = async () => {
+  const mine = early = new AbortController();
+  for (const state of near()) {
+    if (mine.signal.aborted || document.hidden || job) return;
+    if (known.has(state)) continue;
+    try { keep(state, await (await fetch('answer?' + state, {signal: mine.signal})).json()); } catch { return; }
+  }
+};
+const changed = key => {
+  if (key) moved = key;
+  if (early) early.abort();
   asked = query();
   history.replaceState(null, '', '#' + asked);
   later();
@@ -95,8 +122,9 @@ const ask = async () => {  // one request at a time; of several changes meanwhil
   let answer = null;
   while (!answer) {
     const mine = asked;
+    answer = known.get(mine);
     running = new AbortController();
-    try { answer = await (await fetch('answer?' + mine, {signal: running.signal})).json(); }
+    if (!answer) try { answer = keep(mine, await (await fetch('answer?' + mine, {signal: running.signal})).json()); }
     catch { if (!running.signal.aborted) answer = {status: 2, message: 'busbar explore has ended, or does not answer; start it again.'}; }
     if (asked !== mine) answer = null;
   }
@@ -113,7 +141,7 @@ const ask = async () => {  // one request at a time; of several changes meanwhil
   find('save').hidden = !r;
   find('time').textContent = 'answered in ' + Math.round(performance.now() - begin) + ' ms';
   document.querySelector('main').removeAttribute('aria-busy');
-  if (r) later(asked);
+  if (r) later(asked); else askAhead();
 };
 
 // The rest of the report follows when nothing has changed for a while.
@@ -142,6 +170,7 @@ frame.onload = () => {
   frame.hidden = false;
   new ResizeObserver(() => { frame.style.height = page.querySelector('.page').scrollHeight + 8 + 'px'; })
     .observe(page.querySelector('.page'));
+  askAhead();
 };
 
 // Searches and comparisons: lines of JSON, progress first.
@@ -186,6 +215,7 @@ const show = {
 let job = null;
 const start = async kind => {
   if (job) job.abort();
+  if (early) early.abort();
   const mine = job = new AbortController(), begin = performance.now();
   const since = () => Math.round((performance.now() - begin) / 1000) + ' s';
   find('cancel').hidden = false;
