@@ -78,15 +78,46 @@ TEST(LogAgainstMachine, ALogOfOneNicPerNodeIsComparedWithEight) {
   EXPECT_GT(d->cost_percent.value(), 200);
 }
 
-TEST(LogAgainstMachine, AnotherRingIsShownBothWaysAndSaysWhyItHasNoPrice) {
+TEST(LogAgainstMachine, AnotherRingIsShownBothWaysWithItsPrice) {
   std::string text = log_text("nebius-2x8-h100-sd.log");
   replace_all_in(text, "Channel 00/16 :    0   7", "Channel 00/16 :    7   0");
   const LogComparison c = compared(text, "dgx-h100:2");
   const LogDifference* d = difference(c, "rings: 1 of 16");
   ASSERT_NE(d, nullptr);
   EXPECT_TRUE(d->logged.starts_with("channel 0: 7 0 "));
-  EXPECT_FALSE(d->cost_percent);
-  EXPECT_NE(d->cost_of, "");
+  EXPECT_NEAR(d->cost_percent.value(), 50, 10);  // the NIC of GPU 7 receives for three channels in place of two
+}
+
+// A ring that goes back and forth between the nodes crosses the network 16 times and not twice.
+TEST(LogAgainstMachine, ARingThatCrossesTheNetworkAtEveryStepCosts) {
+  std::string text = log_text("nebius-2x8-h100-sd.log");
+  for (int channel = 0; channel < 16; ++channel) {
+    const std::string begin = "Channel " + std::string(channel < 10 ? "0" : "") + std::to_string(channel) + "/16 :";
+    for (std::size_t at = 0; (at = text.find(begin, at)) != text.npos; ++at)
+      text.replace(at + begin.size(), text.find('\n', at) - at - begin.size(),
+                   "    0   8   1   9   2  10   3  11   4  12   5  13   6  14   7  15");
+  }
+  const LogComparison c = compared(text, "dgx-h100:2");
+  const LogDifference* d = difference(c, "rings: 16 of 16");
+  ASSERT_NE(d, nullptr);
+  EXPECT_GT(d->cost_percent.value(), 100);
+  EXPECT_NE(d->cost_of.find("by rings over the nearest NICs"), std::string::npos);
+}
+
+// In channel 0 the last two GPUs of the first node change places; they reach each other through one switch.
+TEST(LogAgainstMachine, TreesOfAnotherOrderHaveTheirPrice) {
+  std::string text = log_text("nebius-2x8-h100-sd.log");
+  EXPECT_EQ(difference(compared(text, "dgx-h100:2"), "trees"), nullptr);
+  replace_all_in(text, "Trees [0] 6/-1/-1->5->4", "Trees [0] 7/-1/-1->5->4");
+  replace_all_in(text, "Trees [0] -1/-1/-1->7->6", "Trees [0] 6/-1/-1->7->5");
+  replace_all_in(text, "Trees [0] 7/-1/-1->6->5", "Trees [0] -1/-1/-1->6->7");
+  const LogComparison c = compared(text, "dgx-h100:2");
+  const LogDifference* d = difference(c, "trees");
+  ASSERT_NE(d, nullptr);
+  EXPECT_NEAR(d->cost_percent.value(), 0, 5);
+  replace_all_in(text, "Trees [0] 7/-1/-1->5->4", "Trees [0] -1/-1/-1->5->4");  // a tree that loses two ranks
+  const LogComparison broken = compared(text, "dgx-h100:2");
+  EXPECT_FALSE(difference(broken, "trees")->cost_percent);
 }
 
 TEST(LogAgainstMachine, PicksAreComparedAtTheirSizes) {

@@ -80,8 +80,7 @@ std::set<std::uint32_t> ends_of(const std::vector<std::uint32_t>& order, const s
 }
 
 void compare_rings(const LoggedJob& job, LogComparison& out) {
-  const std::vector<std::uint32_t> node = node_of_rank(job.comm);
-  std::size_t same = 0, all = 0, same_ends = 0;
+  std::size_t same = 0, all = 0;
   std::optional<LogDifference> first;
   for (const auto& [channel, ranks] : job.said->rings) {
     const std::vector<std::uint32_t> logged(ranks.begin(), ranks.end());
@@ -91,7 +90,6 @@ void compare_rings(const LoggedJob& job, LogComparison& out) {
     const std::vector<std::uint32_t> expected = nccl_ring(job.comm, static_cast<std::uint32_t>(channel)).order;
     ++all;
     same += logged == expected;
-    same_ends += ends_of(logged, node) == ends_of(expected, node);
     if (logged != expected && !first)
       first = LogDifference{
           {}, fmt::format("channel {}: {}", channel, words_of_order(logged)), words_of_order(expected), {}, {}, {}};
@@ -100,11 +98,7 @@ void compare_rings(const LoggedJob& job, LogComparison& out) {
   if (!first) return;
   first->what = fmt::format("rings: {} of {} differ", all - same, all);
   first->cause = kOtherNode;
-  first->cost_of = same_ends == all
-                       ? "not predicted: all leave the nodes by the same GPUs, and between GPUs joined by a switch any "
-                         "order takes the same time"
-                       : "not predicted: no setting of NCCL gives these rings; NCCL_TOPO_FILE of the node would "
-                         "(busbar topo node.xml)";
+  price_rings(job, *first);
   out.differences.push_back(std::move(*first));
 }
 
@@ -147,7 +141,7 @@ void compare_trees(const LoggedJob& job, LogComparison& out) {
   if (!first) return;
   first->what = fmt::format("trees: {} of {} places differ", all - same, all);
   first->cause = kOtherNode;
-  first->cost_of = "not predicted: no setting of NCCL gives these trees";
+  price_trees(job, *first);
   out.differences.push_back(std::move(*first));
 }
 

@@ -42,4 +42,8 @@ void compare_picks(const LoggedJob& job, LogComparison& out);
 void price(const LoggedJob& job, LogDifference& difference, const std::vector<std::string>& variables,
            const std::vector<std::string>& failed = {});
 
+/// Adds the cost of the rings or trees of the log, in place of those of the rules.
+void price_rings(const LoggedJob& job, LogDifference& difference);
+void price_trees(const LoggedJob& job, LogDifference& difference);
+
 }  // namespace busbar
