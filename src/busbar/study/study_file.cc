@@ -118,9 +118,10 @@ Status Study::read(const YamlNode& root) {
   const auto grid = r.optional("grid"), list = r.optional("list"), random = r.optional("random");
   BUSBAR_RETURN_IF_ERROR(r.finish());
   command_ = words_of(command);
-  if (command_.empty() || command_[0] == "sweep" || command_[0].starts_with('-'))
+  const std::string name = command_.empty() ? "" : command_[0];
+  if (name.empty() || name == "sweep" || name == "explore" || name.starts_with('-'))
     return root.find("command")->error(
-        "expected a command of busbar with its words, such as train dgx-h100:8 llama3-8b");
+        "expected a command of busbar with its words, neither sweep nor explore, such as train dgx-h100:8 llama3-8b");
   command_named_at_ = root.find("command")->where();
   double cells = 1;
   for (std::size_t i = 0; grid && i < grid->size(); ++i) {
