@@ -68,7 +68,8 @@ Result<CheckpointRun> run_checkpoint(const TrainRun& run, const CheckpointAsk& a
   CheckpointRun out;
   out.async = ask.async;
   const bool drives = ask.to == "nvme";
-  if (drives && !ask.storage.empty()) return flag_error("--storage", "is of a storage; leave out --checkpoint-to nvme");
+  if (drives && !ask.storage.empty())
+    return flag_error("--storage", "is the rate of a storage system; leave out --checkpoint-to nvme");
   if (!drives) out.store_bytes_per_s = kStoragePerServer * servers_of(run);
   if (!ask.storage.empty()) {
     const Result<BytesPerSecond> rate = parse_rate(ask.storage);

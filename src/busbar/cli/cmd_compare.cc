@@ -188,18 +188,19 @@ Command compare_command(const std::string& typed) {
        &o->clusters},
       {"--scenario", "FILE", "model and layout of this file, on the machines named", "Scenario",
        &o->ask.input.scenario},
-      {"--gpus", "N", "as many servers of each machine as have N GPUs", "Scenario", &o->ask.gpus},
+      {"--gpus", "N", "as many servers of each machine as hold N GPUs", "Scenario", &o->ask.gpus},
       {"--fabrics", "LIST",
        "each machine with each of these: ib, roce, roce-untuned, spectrum-x, uec, tcp, rail-only, leaf-spine, "
        "fat-tree, dragonfly, photonics, names of catalog fabrics, or ratios such as 2:1 and fat-tree-4:1",
        "Scenario", &o->ask.fabrics},
-      {"--shapes", "N", "each machine with optical switches as every torus of N chips: which shape is best", "Scenario",
+      {"--shapes", "N",
+       "every torus of N chips that the optical switches of each machine can wire: which shape is best", "Scenario",
        &o->ask.shapes},
-      {"--variant", "CHANGES", "also each machine with these changes: 'layout.pp=4 layout.zero=3'; may be repeated",
+      {"--variant", "CHANGES", "each machine again with these changes: 'layout.pp=4 layout.zero=3'; may be repeated",
        "Scenario", &o->ask.changes},
   };
   c.flags.push_back({"--crossing", "KEY=A..B",
-                     "the value of a key of the first machine from which it is as fast as the second: "
+                     "from which value of a key the first machine is as fast as the second: "
                      "node.links[1].rate=20..450GB/s",
                      "Scenario", &o->crossing});
   c.flags.push_back(

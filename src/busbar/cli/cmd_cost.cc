@@ -273,14 +273,14 @@ Command cost_command(const std::string& typed) {
   c.flags = cost_flags(o->cost);
   c.flags.push_back({"--upgrade",
                      "USD",
-                     "price of an upgrade, such as 10M: the months until it has paid",
+                     "price of an upgrade, such as 10M: after how many months it has paid for itself",
                      "Cost",
                      &o->upgrade,
                      {},
                      "--saves"});
   c.flags.push_back({"--saves",
                      "PERCENT",
-                     "of the machine's time that the upgrade saves",
+                     "percent of the machine's time that the upgrade saves",
                      "Cost",
                      &o->saves_percent,
                      {},

@@ -203,7 +203,7 @@ Command doctor_command(const std::string& typed) {
               "Inputs", &o->inputs.live},
              {"--root",
               "DIR",
-              "read the copies of sys and proc in DIR instead of this host",
+              "read copies of the folders sys and proc below DIR instead of this host",
               "Inputs",
               &o->inputs.root,
               {},
@@ -213,14 +213,14 @@ Command doctor_command(const std::string& typed) {
               "Files", &o->inputs.bundle},
              {"--fail-on",
               "SEVERITY",
-              "exit with 1 from this severity on: fail (default), warn, note or never",
+              "exit with 1 if a finding is at least this severe: fail (default), warn, note or never",
               "Findings",
               &o->fail_on,
               {"fail", "warn", "note", "never"}},
              {"--cluster", "CLUSTER",
               "the machine of the logs, to predict what each finding costs and to compare logs of NCCL with it",
               "Machine", &o->cluster},
-             {"--collective", "OP", "the collective whose cost is predicted (default: all_reduce, or as the rule says)",
+             {"--collective", "OP", "the collective whose cost is predicted (default: that of the rule, or all_reduce)",
               "Machine", &o->op}};
   for (Flag& f : common_flags(o->common, false))
     if (f.names != "--explain") c.flags.push_back(std::move(f));

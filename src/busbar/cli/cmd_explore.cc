@@ -44,7 +44,7 @@ Command explore_command(const std::string& typed) {
   const auto o = std::make_shared<ExploreFlags>();
   Command c;
   c.name = "explore";
-  c.summary = "a page on this machine where lists and sliders change a training step, answered while you drag";
+  c.summary = "a page in the browser whose lists and sliders change a training step and show the answer at once";
   c.examples =
       "  busbar explore\n"
       "  busbar explore --port 8080       # from a laptop: ssh -L 8080:127.0.0.1:8080 HOST\n";

@@ -198,7 +198,7 @@ Command localize_command(const std::string& typed) {
   Command c;
   c.settings = &o->common.settings;
   c.name = "localize";
-  c.summary = "name the slow part from results of single nodes, rails and pairs";
+  c.summary = "find the slow part from results of single nodes, rails and pairs";
   c.examples =
       "  busbar localize node-*.txt rail-*.txt pair-*.txt --cluster dgx-h100:4\n"
       "  busbar localize pairs.csv --cluster dgx-a100:16 --threshold 10 --json\n"
@@ -206,8 +206,8 @@ Command localize_command(const std::string& typed) {
       "  busbar localize ibnetdiscover.txt\n";
   c.positionals = {{"FILE", "results of parts; docs/doctor.md says which files and names", &o->first, true, &o->more}};
   c.flags = {cluster_flag(o->cluster),
-             {"--threshold", "PERCENT", "how much slower than its like a measurement counts as slow (default 15)",
-              "Rows", &o->threshold}};
+             {"--threshold", "PERCENT", "how much slower than equal parts counts as slow (default 15)", "Rows",
+              &o->threshold}};
   for (Flag& f : common_flags(o->common, true))
     if (f.names != "--engine" && f.names != "--explain") c.flags.push_back(std::move(f));
   c.run = [o] { return run_localize(*o); };

@@ -150,8 +150,8 @@ Command survive_command(const std::string& typed) {
   c.positionals = scenario_words(o->scenario, o->flags);
   c.flags = scenario_flags(o->flags);
   c.flags.push_back({"--parts", "",
-                     "also the step without one part of each kind, and with it at half rate, worst first", "Parts",
-                     &o->parts});
+                     "also the step without one part of each kind, and with that part at half rate, worst first",
+                     "Parts", &o->parts});
   c.flags.push_back({"--for", "OP",
                      "instead of a step: a collective over all GPUs with parts lost or slow, e.g. all_reduce", "Parts",
                      &o->op});

@@ -257,9 +257,10 @@ Command sweep_command(const std::string& typed) {
   c.positionals = {{"FILE", "YAML file with command, grid, list, random (docs/formats/sweep.md)", &o->file}};
   c.flags = {
       {"--out", "FILE", "the database; .csv and .jsonl are written next to it (default: FILE.db)", "Files", &o->out},
-      {"--threads", "N", "cells at the same time (default: all processors)", "Sweep", &o->threads},
-      {"--shard", "I/N", "only every N-th cell, from the I-th on, for jobs on several machines", "Sweep", &o->shard},
-      {"--merge", "FILE", "add the cells of another database of this study, and run none; may be repeated", "Sweep",
+      {"--threads", "N", "cells to run at the same time (default: one per processor)", "Sweep", &o->threads},
+      {"--shard", "I/N", "only every N-th cell, starting with the I-th: for jobs on several machines", "Sweep",
+       &o->shard},
+      {"--merge", "FILE", "add the cells of another database of this study, and run nothing; may be repeated", "Sweep",
        &o->merge},
       {"--json", "", "one JSON object on stdout instead of text", "Output", &o->common.json},
   };

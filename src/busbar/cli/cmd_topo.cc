@@ -70,7 +70,8 @@ std::string pair_tables(const TopoFlags& o, const PairFigures& pairs) {
 
 Result<int> run(const TopoFlags& o) {
   const RunClock clock;
-  if (!o.cluster.empty() && o.root != "/") return flag_error("--root", "is for this host; leave out it or the machine");
+  if (!o.cluster.empty() && o.root != "/")
+    return flag_error("--root", "is for this host; leave out --root or the machine");
   const HostFiles host(o.root);
   if (o.cluster.empty() && !has_gpu(host)) {
     if (asks_for_parts(o))
@@ -157,7 +158,8 @@ Command topo_command(const std::string& typed) {
       {"--cables", "FILE", "list of cables with length, medium and part as CSV", "Files", &o->cables},
   };
   c.flags.push_back(cluster_flag(o->cluster));
-  c.flags.push_back({"--root", "DIR", "without a machine: read the copies of sys and proc in DIR instead of this host",
+  c.flags.push_back({"--root", "DIR",
+                     "without a machine: read copies of the folders sys and proc below DIR instead of this host",
                      "Machine", &o->root});
   for (Flag& f : common_flags(o->common, false)) c.flags.push_back(std::move(f));
   c.run = [o] { return run(*o); };

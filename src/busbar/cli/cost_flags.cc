@@ -17,7 +17,7 @@ Status CostOptions::check() const {
 
 std::vector<Flag> cost_flags(CostOptions& o) {
   return {
-      {"--prices", "FILE", "YAML with prices and powers of one's own, before those of the catalogue", "Cost",
+      {"--prices", "FILE", "YAML file with your own prices and powers; they replace those of the catalogue", "Cost",
        &o.prices},
       {"--power-price", "USD", "price of a kWh in $ (default 0.08)", "Cost", &o.terms.usd_per_kwh},
       {"--pue", "FACTOR", "power of the building over that of the machine (default 1.2)", "Cost", &o.terms.pue},

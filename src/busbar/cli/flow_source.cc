@@ -117,7 +117,8 @@ Result<NamedFlows> read_flows(const FlowSource& source, const Cluster& cluster, 
   if (source.sizes.empty() && source.file.empty())
     return invalid("there are no flows; name a list, or write --sizes websearch --load 0.6", {"", 0, 0, "FLOWS.csv"});
   if (!source.sizes.empty() && !(source.file.empty() && source.jobs.empty()))
-    return flag_error("--sizes", "it makes the flows, so it goes with no list; --background adds flows to a list");
+    return flag_error("--sizes",
+                      "it generates the flows; leave out the list, or add flows to a list with --background");
   BUSBAR_ASSIGN(NamedFlows named, !source.sizes.empty() ? random_flows(source, router, seed, catalog_directory)
                                   : source.jobs.empty() ? read_list(source.file, source.groups, 0, cluster, router)
                                                         : read_jobs(source, cluster, router));

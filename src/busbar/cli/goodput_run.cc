@@ -194,10 +194,10 @@ std::vector<Flag> goodput_flags(GoodputAsk& a) {
       {"--watchdog", "TIME", "until a collective that hangs ends the job (default 600s)", "Failures", &a.watchdog},
       {"--restart", "TIME", "scheduling and initialisation, without loading (default 300s)", "Failures", &a.restart},
       {"--interval", "TIME", "useful time between checkpoints (default: Daly's optimum)", "Failures", &a.interval},
-      {"--repair-hours", "HOURS", "a server is out for so long after a hardware fault (default 24)", "Failures",
+      {"--repair-hours", "HOURS", "time to repair a server after a hardware fault (default 24)", "Failures",
        &a.repair_hours},
-      {"--slow-servers", "P%xFACTOR", "so many servers compute so much slower unnoticed (default 0.5%x1.1)", "Failures",
-       &a.slow_servers},
+      {"--slow-servers", "P%xFACTOR", "share of servers that compute slower unnoticed, and how much (default 0.5%x1.1)",
+       "Failures", &a.slow_servers},
       {"--tokens", "N", "length of the run, e.g. 15T: days and price", "Failures", &a.tokens},
       {"--usd-per-gpu-hour", "USD", "price (default: the machine's)", "Failures", &a.usd_per_gpu_hour},
   };
