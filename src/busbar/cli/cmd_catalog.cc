@@ -151,11 +151,8 @@ Result<int> run(const CatalogFlags& o) {
 
 Command catalog_command(const std::string& typed) {
   auto o = std::make_shared<CatalogFlags>();
-  o->common.typed = typed;
-  Command c;
-  c.settings = &o->common.settings;
-  c.name = "catalog";
-  c.summary = "list the known machines, parts and models, with the source of each figure";
+  Command c = new_command(o->common, typed, "catalog",
+                          "list the known machines, parts and models, with the source of each figure");
   c.examples =
       "  busbar catalog\n  busbar catalog nodes\n  busbar catalog dgx-h100\n  busbar catalog links/nvlink4 --json\n";
   c.positionals = {{"NAME", "an entry, FOLDER/ENTRY or a folder; absent: all names", &o->name, false}};

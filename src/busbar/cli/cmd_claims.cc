@@ -199,11 +199,9 @@ Result<int> run(const ClaimsFlags& o) {
 
 Command claims_command(const std::string& typed) {
   auto o = std::make_shared<ClaimsFlags>();
-  o->common.typed = typed;
-  Command c;
-  c.settings = &o->common.settings;
-  c.name = "claims";
-  c.summary = "what popular texts say about GPU networks, computed now: right, wrong by what, or what it depends on";
+  Command c = new_command(
+      o->common, typed, "claims",
+      "what popular texts say about GPU networks, computed now: right, wrong by what, or what it depends on");
   c.examples = "  busbar claims\n  busbar claims levels\n  busbar claims S0-67\n  busbar claims --json\n";
   c.positionals = {{"CLAIM", "a claim (S0-67) or a text of catalog/popular (levels); absent: all", &o->wanted, false}};
   c.flags = {{"--catalog", "DIR", "read product data from DIR before $BUSBAR_CATALOG and the built-in files", "Machine",

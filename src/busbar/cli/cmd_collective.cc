@@ -210,11 +210,8 @@ Result<int> run(CollectiveOptions o) {
 
 Command collective_command(const std::string& typed) {
   const auto o = std::make_shared<CollectiveOptions>();
-  o->common.typed = typed;
-  Command c;
-  c.settings = &o->common.settings;
-  c.name = "collective";
-  c.summary = "time one collective over a range of sizes, in the format of nccl-tests";
+  Command c = new_command(o->common, typed, "collective",
+                          "time one collective over a range of sizes, in the format of nccl-tests");
   c.examples =
       "  busbar collective dgx-h100 all_reduce\n"
       "  busbar collective dgx-h100:64 all_reduce -b 1M -e 1G --algorithm hierarchical\n"
@@ -286,7 +283,7 @@ Command collective_command(const std::string& typed) {
                             "-r,--root", "--pairs", "--out", "--transport", "--lb", "-o,--op", "-d,--datatype"})
       if (f.names == own) f.useless_with = {"--schedule"};
   c.flags.push_back(cluster_flag(o->cluster));
-  for (Flag& f : common_flags(o->common, true)) c.flags.push_back(std::move(f));
+  add_common_flags(c, o->common, Engines::kAll);
   c.run = [o] { return run(*o); };
   return c;
 }

@@ -144,7 +144,6 @@ Result<int> run(CompareFlags& o) {
         "name machines and a model or a collective: busbar compare dgx-h100 dgx-b200 --gpus 512 --model llama3-70b, "
         "busbar compare dgx-h100:64 --model llama3-70b --fabrics ib,roce, or busbar compare dgx-h100:8 dgx-b200:8 "
         "all_reduce -b 1G");
-  if (o.common.engine == "packet") return flag_error("--engine", "compare knows flow and analytic");
   BUSBAR_RETURN_IF_ERROR(o.ask.cost.check());
   o.ask.input.overrides = o.common.overrides;
   o.ask.train.engine = o.common.engine;
@@ -164,12 +163,8 @@ Result<int> run(CompareFlags& o) {
 
 Command compare_command(const std::string& typed) {
   const auto o = std::make_shared<CompareFlags>();
-  o->common.typed = typed;
-  Command c;
-  c.settings = &o->common.settings;
-  c.given = &o->common.given;
-  c.name = "compare";
-  c.summary = "machines and fabrics side by side: step, MFU, price, power, $ per token, and what is a tie";
+  Command c = new_command(o->common, typed, "compare",
+                          "machines and fabrics side by side: step, MFU, price, power, $ per token, and what is a tie");
   c.examples =
       "  busbar compare dgx-h100 dgx-b200 gb200-nvl72 --gpus 1152 --model llama3-70b\n"
       "  busbar compare dgx-h100 --gpus 512 --model llama3-70b --fabrics ib,roce,spectrum-x,rail-only,2:1,4:1\n"
@@ -224,10 +219,7 @@ Command compare_command(const std::string& typed) {
   for (Flag& flag : cost_flags(o->ask.cost)) c.flags.push_back(std::move(flag));
   for (Flag& flag : predict_flags(o->ask.train.predict, "as the framework: process, or graph with layout.cuda_graphs"))
     c.flags.push_back(std::move(flag));
-  for (Flag& flag : common_flags(o->common, true)) {
-    if (flag.names == "--engine") flag.help = "flow (default) or analytic";
-    if (flag.names != "--explain") c.flags.push_back(std::move(flag));
-  }
+  add_common_flags(c, o->common, Engines::kFluids, false);
   c.run = [o] { return run(*o); };
   return c;
 }

@@ -257,11 +257,9 @@ Result<int> run(const CostFlags& o) {
 
 Command cost_command(const std::string& typed) {
   const auto o = std::make_shared<CostFlags>();
-  o->common.typed = typed;
-  Command c;
-  c.settings = &o->common.settings;
-  c.name = "cost";
-  c.summary = "parts of a machine with prices and powers: servers, switches, optics, cables, $ per GPU and hour";
+  Command c =
+      new_command(o->common, typed, "cost",
+                  "parts of a machine with prices and powers: servers, switches, optics, cables, $ per GPU and hour");
   c.examples =
       "  busbar cost dgx-h100:64\n"
       "  busbar cost dgx-h100:64 --prices ours.yaml --years 5\n"
@@ -298,7 +296,7 @@ Command cost_command(const std::string& typed) {
       c.flags.push_back(std::move(f));
     }
   c.flags.push_back(cluster_flag(o->cluster));
-  for (Flag& f : common_flags(o->common, false)) c.flags.push_back(std::move(f));
+  add_common_flags(c, o->common, Engines::kNone);
   c.run = [o] { return run(*o); };
   return c;
 }

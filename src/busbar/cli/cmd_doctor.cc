@@ -182,11 +182,8 @@ Result<int> run(const DoctorFlags& o) {
 
 Command doctor_command(const std::string& typed) {
   const auto o = std::make_shared<DoctorFlags>();
-  o->common.typed = typed;
-  Command c;
-  c.settings = &o->common.settings;
-  c.name = "doctor";
-  c.summary = "find what is wrong with a machine from logs and outputs of tools, with evidence and fix";
+  Command c = new_command(o->common, typed, "doctor",
+                          "find what is wrong with a machine from logs and outputs of tools, with evidence and fix");
   c.examples =
       "  busbar doctor nccl.log\n"
       "  busbar doctor nccl.log topo-m.txt ibstat.txt env.txt --json\n"
@@ -222,8 +219,7 @@ Command doctor_command(const std::string& typed) {
               "Machine", &o->cluster},
              {"--collective", "OP", "the collective whose cost is predicted (default: that of the rule, or all_reduce)",
               "Machine", &o->op}};
-  for (Flag& f : common_flags(o->common, false))
-    if (f.names != "--explain") c.flags.push_back(std::move(f));
+  add_common_flags(c, o->common, Engines::kNone, false);
   c.run = [o] { return run(*o); };
   return c;
 }

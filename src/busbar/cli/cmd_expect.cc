@@ -45,9 +45,6 @@ std::string launch_mode(const ExpectFlags& o, const MeasuredResults& results) {
 
 /// Without results, the operation is all-reduce unless a flag says otherwise.
 Result<ExpectOptions> read_options(const ExpectFlags& o, const MeasuredResults& results) {
-  if (o.common.engine != "analytic" && o.common.engine != "flow")
-    return invalid(fmt::format("'{}' cannot be used here; use analytic or flow", o.common.engine),
-                   {"", 0, 0, "--engine"});
   BUSBAR_ASSIGN(ExpectOptions out, expect_options(o.common, o.cluster, o.op, o.predict, results, o.gpus));
   out.ranks = o.ranks;
   if (o.gpus != 0 && !o.ranks.empty()) return invalid("already selects the GPUs; leave out -g", {"", 0, 0, "--ranks"});
@@ -307,10 +304,9 @@ Result<int> run_calibrate(const ExpectFlags& o) {
   return deliver(o.common, j, d, fits ? 0 : 1);
 }
 
-Command command_of(const std::shared_ptr<ExpectFlags>& o, const std::string& typed) {
-  o->common.typed = typed;
-  Command c;
-  c.settings = &o->common.settings;
+Command command_of(const std::shared_ptr<ExpectFlags>& o, const std::string& typed, std::string name,
+                   std::string summary) {
+  Command c = new_command(o->common, typed, std::move(name), std::move(summary));
   c.positionals = {{"RESULTS", "output of nccl-tests, or a CSV with size_bytes and time_us", &o->file},
                    cluster_word(o->cluster, false)};
   c.flags = {cluster_flag(o->cluster),
@@ -319,10 +315,7 @@ Command command_of(const std::shared_ptr<ExpectFlags>& o, const std::string& typ
              {"--ranks", "LIST", "instead of -g: the GPUs in the measurement, such as 0,1,8,9 or 0:32:8", "Machine",
               &o->ranks}};
   for (Flag& f : predict_flags(o->predict, "as in the file, or the machine's own")) c.flags.push_back(std::move(f));
-  for (Flag& f : common_flags(o->common, true)) {
-    if (f.names == "--engine") f.help = "flow (default) or analytic";
-    if (f.names != "--explain") c.flags.push_back(std::move(f));
-  }
+  add_common_flags(c, o->common, Engines::kFluids, false);
   return c;
 }
 
@@ -330,9 +323,8 @@ Command command_of(const std::shared_ptr<ExpectFlags>& o, const std::string& typ
 
 Command expect_command(const std::string& typed) {
   const auto o = std::make_shared<ExpectFlags>();
-  Command c = command_of(o, typed);
-  c.name = "expect";
-  c.summary = "compare measured results with the expected ones, with a verdict per size";
+  Command c =
+      command_of(o, typed, "expect", "compare measured results with the expected ones, with a verdict per size");
   c.examples =
       "  busbar expect results.txt --cluster dgx-h100:2\n"
       "  busbar expect results.csv --cluster dgx-a100 --collective all_gather --json\n"
@@ -355,9 +347,7 @@ Command expect_command(const std::string& typed) {
 
 Command calibrate_command(const std::string& typed) {
   const auto o = std::make_shared<ExpectFlags>();
-  Command c = command_of(o, typed);
-  c.name = "calibrate";
-  c.summary = "fit a machine to measured results, or report that it is broken";
+  Command c = command_of(o, typed, "calibrate", "fit a machine to measured results, or report that it is broken");
   c.examples =
       "  busbar calibrate results.txt --cluster dgx-h100:2 --out mine.yaml\n"
       "  busbar collective mine.yaml all_reduce\n";

@@ -314,11 +314,8 @@ Result<int> run(const FlowsFlags& o) {
 
 Command flows_command(const std::string& typed) {
   const auto o = std::make_shared<FlowsFlags>();
-  o->common.typed = typed;
-  Command c;
-  c.settings = &o->common.settings;
-  c.name = "flows";
-  c.summary = "run a list of flows on a fabric: when each flow ends, and what limits it";
+  Command c = new_command(o->common, typed, "flows",
+                          "run a list of flows on a fabric: when each flow ends, and what limits it");
   c.examples =
       "  busbar flows dgx-h100:4 flows.csv\n"
       "  busbar flows dgx-h100:64 flows.csv --lb spray --json\n"
@@ -353,7 +350,7 @@ Command flows_command(const std::string& typed) {
   for (Flag& f : watch_flags(o->watch)) c.flags.push_back(std::move(f));
   for (Flag& f : packet_flags(o->extras)) c.flags.push_back(std::move(f));
   c.flags.push_back(cluster_flag(o->fabric));
-  for (Flag& f : common_flags(o->common, true)) c.flags.push_back(std::move(f));
+  add_common_flags(c, o->common, Engines::kAll);
   c.run = [o] { return run(*o); };
   return c;
 }

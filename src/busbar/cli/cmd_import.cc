@@ -179,11 +179,7 @@ Result<int> run(const ImportFlags& o) {
 
 Command import_command(const std::string& typed) {
   const auto o = std::make_shared<ImportFlags>();
-  o->common.typed = typed;
-  Command c;
-  c.settings = &o->common.settings;
-  c.name = "import";
-  c.summary = "identify a file of another program and show its content";
+  Command c = new_command(o->common, typed, "import", "identify a file of another program and show its content");
   c.examples =
       "  busbar import nccl-topo.xml\n"
       "  busbar import result_0.txt --kind nccl-log --json\n"
@@ -210,8 +206,7 @@ Command import_command(const std::string& typed) {
     f.needs = "--cluster";
     c.flags.push_back(std::move(f));
   }
-  for (Flag& f : common_flags(o->common, false))
-    if (f.names != "--explain") c.flags.push_back(std::move(f));
+  add_common_flags(c, o->common, Engines::kNone, false);
   c.run = [o] { return run(*o); };
   return c;
 }

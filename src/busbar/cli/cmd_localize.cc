@@ -194,11 +194,8 @@ Result<int> run_localize(const LocalizeFlags& o) {
 
 Command localize_command(const std::string& typed) {
   const auto o = std::make_shared<LocalizeFlags>();
-  o->common.typed = typed;
-  Command c;
-  c.settings = &o->common.settings;
-  c.name = "localize";
-  c.summary = "find the slow part from results of single nodes, rails and pairs";
+  Command c =
+      new_command(o->common, typed, "localize", "find the slow part from results of single nodes, rails and pairs");
   c.examples =
       "  busbar localize node-*.txt rail-*.txt pair-*.txt --cluster dgx-h100:4\n"
       "  busbar localize pairs.csv --cluster dgx-a100:16 --threshold 10 --json\n"
@@ -208,8 +205,7 @@ Command localize_command(const std::string& typed) {
   c.flags = {cluster_flag(o->cluster),
              {"--threshold", "PERCENT", "how much slower than equal parts counts as slow (default 15)", "Rows",
               &o->threshold}};
-  for (Flag& f : common_flags(o->common, true))
-    if (f.names != "--engine" && f.names != "--explain") c.flags.push_back(std::move(f));
+  add_common_flags(c, o->common, Engines::kNone, false);
   c.run = [o] { return run_localize(*o); };
   return c;
 }

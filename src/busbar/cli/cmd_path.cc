@@ -213,11 +213,8 @@ Result<int> run(const PathFlags& o) {
 
 Command path_command(const std::string& typed) {
   const auto o = std::make_shared<PathFlags>();
-  o->common.typed = typed;
-  Command c;
-  c.settings = &o->common.settings;
-  c.name = "path";
-  c.summary = "the path between two devices: type, hops, bottleneck, latency, what else uses it";
+  Command c = new_command(o->common, typed, "path",
+                          "the path between two devices: type, hops, bottleneck, latency, what else uses it");
   c.examples =
       "  busbar path dgx-h100 gpu0 gpu7\n"
       "  busbar path dgx-h100:64 0 511\n"
@@ -226,7 +223,7 @@ Command path_command(const std::string& typed) {
                    {"A", "a device: node0.gpu3, gpu3 (of node0), or a GPU's number", &o->a},
                    {"B", "the other device", &o->b}};
   c.flags.push_back(cluster_flag(o->cluster));
-  for (Flag& f : common_flags(o->common, false)) c.flags.push_back(std::move(f));
+  add_common_flags(c, o->common, Engines::kNone);
   c.run = [o] { return run(*o); };
   return c;
 }

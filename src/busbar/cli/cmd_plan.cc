@@ -27,7 +27,6 @@ Result<int> run(PlanFlags& o) {
   const RunClock clock;
   if (o.flags.cluster.empty() || o.flags.model.empty())
     return invalid("name a machine and a model: busbar plan dgx-h100:64 llama3-70b --global-batch 1024");
-  if (o.common.engine == "packet") return flag_error("--engine", "a search needs flow or analytic");
   if (o.gpus > 0) {
     BUSBAR_ASSIGN(const SizedMachine sized, sized_machine(o.flags.cluster, o.gpus, o.common.overrides));
     if (sized.gpus != o.gpus)
@@ -68,11 +67,8 @@ Result<int> run(PlanFlags& o) {
 
 Command plan_command(const std::string& typed) {
   const auto o = std::make_shared<PlanFlags>();
-  o->common.typed = typed;
-  Command c;
-  c.settings = &o->common.settings;
-  c.name = "plan";
-  c.summary = "the fastest layout of a model on a machine, with a proof, and why the others are slower";
+  Command c = new_command(o->common, typed, "plan",
+                          "the fastest layout of a model on a machine, with a proof, and why the others are slower");
   c.examples =
       "  busbar plan dgx-h100:64 gpt3-175b --global-batch 512\n"
       "  busbar plan dgx-h100 llama3-70b --gpus 512 --global-batch 1024 --zero 1..3\n"
@@ -117,10 +113,7 @@ Command plan_command(const std::string& typed) {
   };
   for (Flag& f : predict_flags(o->predict, "as the framework: process, or graph with layout.cuda_graphs"))
     c.flags.push_back(std::move(f));
-  for (Flag& f : common_flags(o->common, true)) {
-    if (f.names == "--engine") f.help = "flow (default) or analytic";
-    if (f.names != "--explain") c.flags.push_back(std::move(f));
-  }
+  add_common_flags(c, o->common, Engines::kFluids, false);
   c.run = [o] { return run(*o); };
   return c;
 }

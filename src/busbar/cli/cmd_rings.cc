@@ -85,11 +85,7 @@ Result<int> run(const RingsFlags& o) {
 
 Command rings_command(const std::string& typed) {
   const auto o = std::make_shared<RingsFlags>();
-  o->common.typed = typed;
-  Command c;
-  c.settings = &o->common.settings;
-  c.name = "rings";
-  c.summary = "print and draw the rings, trees and NICs that NCCL would use";
+  Command c = new_command(o->common, typed, "rings", "print and draw the rings, trees and NICs that NCCL would use");
   c.examples =
       "  busbar rings dgx-h100:2\n"
       "  busbar rings dgx-h100:2 --cross-nic 2 --nccl 2.30 --svg rings.svg\n"
@@ -109,7 +105,7 @@ Command rings_command(const std::string& typed) {
       {"--nccl-graph", "FILE", "write the graphs of the first node for NCCL_GRAPH_FILE", "Files", &o->graph},
   };
   c.flags.push_back(cluster_flag(o->cluster));
-  for (Flag& f : common_flags(o->common, false)) c.flags.push_back(std::move(f));
+  add_common_flags(c, o->common, Engines::kNone);
   c.run = [o] { return run(*o); };
   return c;
 }

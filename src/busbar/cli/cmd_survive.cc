@@ -90,7 +90,6 @@ Result<PartLosses> lose_parts_of(const TrainRun& step, const TrainAsk& ask, Long
 
 Result<int> run(SurviveFlags& o) {
   const RunClock clock;
-  if (o.common.engine == "packet") return flag_error("--engine", "runs of many steps need flow or analytic");
   if (!o.op.empty()) return run_collective(o, clock);
   sort_scenario_words(o.scenario, o.flags);
   BUSBAR_ASSIGN(Scenario scenario, read_scenario({o.scenario, o.flags, o.common.overrides}));
@@ -135,11 +134,9 @@ Result<int> run(SurviveFlags& o) {
 
 Command survive_command(const std::string& typed) {
   const auto o = std::make_shared<SurviveFlags>();
-  o->common.typed = typed;
-  Command c;
-  c.settings = &o->common.settings;
-  c.name = "survive";
-  c.summary = "what failures cost: interruptions, checkpoint interval, goodput, spare servers, lost or slow parts";
+  Command c =
+      new_command(o->common, typed, "survive",
+                  "what failures cost: interruptions, checkpoint interval, goodput, spare servers, lost or slow parts");
   c.examples =
       "  busbar survive examples/llama3.1-405b-16384xh100.yaml\n"
       "  busbar survive dgx-h100:64 llama3-70b --tp 8 --global-batch 1024 --async --tokens 15T\n"
@@ -161,11 +158,9 @@ Command survive_command(const std::string& typed) {
     if (f.names != "--cluster" && f.names != "--for" && f.names != "-b") f.useless_with.emplace_back("--for");
   for (Flag& f : predict_flags(o->predict, "as the framework: process, or graph with layout.cuda_graphs"))
     c.flags.push_back(std::move(f));
-  for (Flag& f : common_flags(o->common, true)) {
-    if (f.names == "--engine") f.help = "flow (default) or analytic";
+  add_common_flags(c, o->common, Engines::kFluids);
+  for (Flag& f : c.flags)
     if (f.names == "--explain") f.help = "show the sources of the failure rates";
-    c.flags.push_back(std::move(f));
-  }
   c.run = [o] { return run(*o); };
   return c;
 }

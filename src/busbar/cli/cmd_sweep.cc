@@ -243,11 +243,9 @@ Result<int> run(const SweepFlags& o) {
 
 Command sweep_command(const std::string& typed) {
   const auto o = std::make_shared<SweepFlags>();
-  o->common.typed = typed;
-  Command c;
-  c.settings = &o->common.settings;
-  c.name = "sweep";
-  c.summary = "one command with many settings, into a database, CSV and JSON lines; can be stopped and resumed";
+  Command c =
+      new_command(o->common, typed, "sweep",
+                  "one command with many settings, into a database, CSV and JSON lines; can be stopped and resumed");
   c.examples =
       "  busbar sweep examples/sweep.yaml\n"
       "  busbar sweep examples/sweep.yaml --threads 2 --out results/study.db --json\n"

@@ -123,13 +123,10 @@ Result<int> run(const TopoFlags& o) {
 
 Command topo_command(const std::string& typed) {
   const auto o = std::make_shared<TopoFlags>();
-  o->common.typed = typed;
-  Command c;
-  c.settings = &o->common.settings;
-  c.name = "topo";
-  c.summary =
+  Command c = new_command(
+      o->common, typed, "topo",
       "show a machine or, without one, this host: counts, tiers, bisection, memory, matrix, tree, drawings, files for "
-      "other tools";
+      "other tools");
   c.examples =
       "  busbar topo dgx-h100\n"
       "  busbar topo  # this host\n"
@@ -161,7 +158,7 @@ Command topo_command(const std::string& typed) {
   c.flags.push_back({"--root", "DIR",
                      "without a machine: read copies of the folders sys and proc below DIR instead of this host",
                      "Machine", &o->root});
-  for (Flag& f : common_flags(o->common, false)) c.flags.push_back(std::move(f));
+  add_common_flags(c, o->common, Engines::kNone);
   c.run = [o] { return run(*o); };
   return c;
 }

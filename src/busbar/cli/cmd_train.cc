@@ -278,11 +278,8 @@ Result<int> run(TrainFlags o) {
 
 Command train_command(const std::string& typed) {
   const auto o = std::make_shared<TrainFlags>();
-  o->common.typed = typed;
-  Command c;
-  c.settings = &o->common.settings;
-  c.name = "train";
-  c.summary = "one training step: time, breakdown, memory, money, and the link that limits it";
+  Command c = new_command(o->common, typed, "train",
+                          "one training step: time, breakdown, memory, money, and the link that limits it");
   c.examples =
       "  busbar train examples/llama3-70b-512xh100.yaml\n"
       "  busbar train examples/llama3-70b-512xh100.yaml --html step.html --trace step.perfetto-trace\n"
@@ -382,7 +379,7 @@ Command train_command(const std::string& typed) {
   for (Flag& f : packet_run_flags(o->transport, o->balance, o->patience_s)) c.flags.push_back(std::move(f));
   for (Flag& f : predict_flags(o->predict, "as the framework: process, or graph with layout.cuda_graphs"))
     c.flags.push_back(std::move(f));
-  for (Flag& f : common_flags(o->common, true)) c.flags.push_back(std::move(f));
+  add_common_flags(c, o->common, Engines::kAll);
   c.run = [o] { return run(*o); };
   return c;
 }

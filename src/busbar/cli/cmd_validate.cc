@@ -409,8 +409,6 @@ Result<int> run(const ValidateFlags& o) {
   LongRun watch("rows");
   const auto go_on = [&watch](std::size_t done, std::size_t total) { return watch.go_on(done, total); };
   ValidateOptions options{o.common.overrides, o.common.engine, o.only, o.predict, go_on, LongRun::flag()};
-  if (o.common.engine != "analytic" && o.common.engine != "flow")
-    return invalid(fmt::format("'{}' cannot validate; use analytic or flow", o.common.engine), {"", 0, 0, "--engine"});
   BUSBAR_ASSIGN(const CsvTable table, CsvTable::load(o.file));
   BUSBAR_ASSIGN(const std::vector<ScoredRow> rows, validate(table, options));
   watch.report_interruption();
@@ -459,12 +457,9 @@ Result<int> run(const ValidateFlags& o) {
 
 Command validate_command(const std::string& typed) {
   const auto o = std::make_shared<ValidateFlags>();
-  o->common.typed = typed;
   o->common.engine = "analytic";
-  Command c;
-  c.settings = &o->common.settings;
-  c.name = "validate";
-  c.summary = "predict every row of a table of measurements and show the errors";
+  Command c =
+      new_command(o->common, typed, "validate", "predict every row of a table of measurements and show the errors");
   c.examples =
       "  busbar validate data/measured/collectives.csv\n"
       "  busbar validate data/measured/collectives.csv --only node=dgx-h100,nodes=2 --json\n"
@@ -477,11 +472,10 @@ Command validate_command(const std::string& typed) {
              {"--worst", "N", "number of worst cases to list (default 12)", "Output", &o->worst}};
   for (Flag& f : predict_flags(o->predict, "as in each row; steps: as their framework"))
     c.flags.push_back(std::move(f));
-  for (Flag& f : common_flags(o->common, true)) {
+  add_common_flags(c, o->common, Engines::kFluids, false);
+  for (Flag& f : c.flags)
     if (f.names == "--engine")
       f.help = "analytic (default; gives the same as flow, because a row alone shares no links) or flow";
-    if (f.names != "--explain") c.flags.push_back(std::move(f));
-  }
   c.run = [o] { return run(*o); };
   return c;
 }

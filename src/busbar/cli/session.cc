@@ -15,8 +15,27 @@
 
 namespace busbar {
 
-std::vector<Flag> common_flags(CommonOptions& o, bool with_engine) {
-  std::vector<Flag> flags{
+Command new_command(CommonOptions& o, const std::string& typed, std::string name, std::string summary) {
+  o.typed = typed;
+  Command c;
+  c.name = std::move(name);
+  c.summary = std::move(summary);
+  c.settings = &o.settings;
+  c.given = &o.given;
+  return c;
+}
+
+void add_common_flags(Command& c, CommonOptions& o, Engines engines, bool with_explain) {
+  if (engines == Engines::kAll)
+    c.flags.push_back({"--engine",
+                       "NAME",
+                       "analytic, flow (default) or packet",
+                       "Machine",
+                       &o.engine,
+                       {"analytic", "flow", "packet"}});
+  if (engines == Engines::kFluids)
+    c.flags.push_back({"--engine", "NAME", "flow (default) or analytic", "Machine", &o.engine, {"analytic", "flow"}});
+  const std::vector<Flag> flags{
       {"--set", "PATH=VALUE", "change one key of the cluster file, e.g. fabric.oversubscription=2", "Machine",
        &o.overrides.set},
       {"--degrade", "SELECTOR=FACTOR", "reduce links to FACTOR of their rate, e.g. node5.nic2=0.5; globs allowed",
@@ -31,16 +50,10 @@ std::vector<Flag> common_flags(CommonOptions& o, bool with_engine) {
       {"--json", "", "one JSON object on stdout instead of text", "Output", &o.json},
       {"--csv", "", "the rows as CSV instead of text, with the keys of --json as columns", "Output", &o.csv},
       {"--html", "FILE", "also write a self-contained page", "Output", &o.html},
-      {"--explain", "", "show the gain from improving each kind of link", "Output", &o.explain},
   };
-  if (with_engine)
-    flags.insert(flags.begin(), {"--engine",
-                                 "NAME",
-                                 "analytic, flow (default) or packet",
-                                 "Machine",
-                                 &o.engine,
-                                 {"analytic", "flow", "packet"}});
-  return flags;
+  c.flags.insert(c.flags.end(), flags.begin(), flags.end());
+  if (with_explain)
+    c.flags.push_back({"--explain", "", "show the gain from improving each kind of link", "Output", &o.explain});
 }
 
 Positional cluster_word(std::string& cluster, bool required) {

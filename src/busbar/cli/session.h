@@ -28,7 +28,11 @@ struct CommonOptions {
   std::vector<std::string> given;                    ///< see Command::given
   bool for_programs() const { return json || csv; }  ///< stdout holds only data
 };
-std::vector<Flag> common_flags(CommonOptions& o, bool with_engine);
+/// A command whose typed line, settings and given flags are kept in `o`.
+Command new_command(CommonOptions& o, const std::string& typed, std::string name, std::string summary);
+enum class Engines : std::uint8_t { kNone, kFluids, kAll };  ///< that a command offers; kFluids: flow and analytic
+/// Adds the flags for the engine, the machine and the output.
+void add_common_flags(Command& c, CommonOptions& o, Engines engines, bool with_explain = true);
 
 /// The machine, as a word or as --cluster, for every command with a machine.
 Positional cluster_word(std::string& cluster, bool required = true);
