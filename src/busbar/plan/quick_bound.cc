@@ -25,9 +25,11 @@ CollectiveCall first_stage_call(Collective op, double bytes, std::uint32_t n, st
 
 /// Whether ranks follow each other in this order within a stage, and each stage fills equal blocks: then all stages
 /// have the floors of the first.
+bool has_plain_ranks(const RankOrder& order, std::uint32_t ranks, CallFloors& floors) {
+  return order == kTpCpDpPp && ranks % floors.block_gpus() == 0 && floors.repeats(ranks);
+}
 bool has_plain_ranks(const LayoutSpec& l, CallFloors& floors) {
-  const std::uint32_t ranks = l.tp * l.cp * l.dp;
-  return l.rank_order == kTpCpDpPp && ranks % floors.block_gpus() == 0 && floors.repeats(ranks);
+  return has_plain_ranks(l.rank_order, l.tp * l.cp * l.dp, floors);
 }
 
 }  // namespace
@@ -39,7 +41,8 @@ QuickBounds::QuickBounds(const PlanSpace& space, const ModelSpec& model, const K
       floors_(floors),
       experts_before_(model.layers + 1),
       dense_share_(least_layer_share(model, 1, false)),
-      expert_share_(model.moe.experts > 0 ? least_layer_share(model, 1, true) : dense_share_) {
+      expert_share_(model.moe.experts > 0 ? least_layer_share(model, 1, true) : dense_share_),
+      routed_(model.moe.experts > 0 ? static_cast<double>(expert_parameters(model)) * model.moe.experts : 0) {
   for (std::uint32_t i = 0; i < model.layers; ++i)
     experts_before_[i + 1] = experts_before_[i] + (has_experts(model, i) ? 1 : 0);
 }
@@ -82,7 +85,8 @@ QuickBounds::Exposed QuickBounds::exposed(const LayoutSpec& l) {
     out.core = gather;
     out.core_back = 2 * gather;  // ring: their gradients too; else gathered, and scattered
   }
-  if (l.ep > 1 && l.overlap_ep == 0 && l.expert_exchange == ExpertExchange::kAllToAll) {
+  const bool drops = l.expert_capacity > 0;  // tokens: the busiest rank may have less than the mean load
+  if (l.ep > 1 && l.overlap_ep == 0 && l.expert_exchange == ExpertExchange::kAllToAll && !drops) {
     const double token = static_cast<double>(l.routed_tokens()) * model_.hidden;  // of mean load
     const std::uint32_t stride = l.expert_tensor(), copies = l.tp * l.cp * l.dp / (stride * l.ep);
     const double words = token * model_.moe.per_token;
@@ -92,6 +96,8 @@ QuickBounds::Exposed QuickBounds::exposed(const LayoutSpec& l) {
   }
   return out;
 }
+
+double QuickBounds::slowed(Duration kernel) const { return ps(kernel) * space_.base.kernel_time; }
 
 QuickBounds::Times QuickBounds::measure(const StepTimes& t, const LayoutSpec& l) {
   const Exposed waits = exposed(l);
@@ -103,9 +109,9 @@ QuickBounds::Times QuickBounds::measure(const StepTimes& t, const LayoutSpec& l)
   const double before = l.sequence_parallel ? 2 * call : call, after = l.sequence_parallel ? call : 0;
   const auto attention_of = [&](const BlockTimes& b) {
     const bool ring = l.context == ContextParallel::kRing;
-    const auto added = [&](Duration core, double comm) { return ring ? std::max(0.0, comm - ps(core)) : comm; };
-    return Passes{ps(b.forward()) + added(b.core, waits.core) + before,
-                  ps(b.backward()) + added(b.core_back, waits.core_back) + after};
+    const auto added = [&](Duration core, double comm) { return ring ? std::max(0.0, comm - slowed(core)) : comm; };
+    return Passes{slowed(b.forward()) + added(b.core, waits.core) + before,
+                  slowed(b.backward()) + added(b.core_back, waits.core_back) + after};
   };
   Passes attention = attention_of(t.attention);
   if (model_.window.tokens > 0) {  // of layers with and without a window, the shorter
@@ -117,16 +123,17 @@ QuickBounds::Times QuickBounds::measure(const StepTimes& t, const LayoutSpec& l)
     if (l.recompute == Recompute::kFull && l.recompute_layers == 0) p.backward += p.forward - skipped;
     return p;
   };
-  const double not_again = l.early_stop ? ps(t.mlp.out) + before : 0;
+  const double not_again = l.early_stop ? slowed(t.mlp.out) + before : 0;
   const EndTimes& e = t.ends;
   Times out;
-  out.dense = layer(ps(t.mlp.forward()) + before, ps(t.mlp.backward()) + after, not_again);
-  out.experts =
-      layer(ps(t.experts.forward()) + waits.experts.forward, ps(t.experts.backward()) + waits.experts.backward, 0);
-  out.first = {ps(e.embedding), ps(e.embedding_back)};
+  out.tp_wait = call;
+  out.dense = layer(slowed(t.mlp.forward()) + before, slowed(t.mlp.backward()) + after, not_again);
+  out.experts = layer(slowed(t.experts.forward()) + waits.experts.forward,
+                      slowed(t.experts.backward()) + waits.experts.backward, 0);
+  out.first = {slowed(e.embedding), slowed(e.embedding_back)};
   const double uses = 1 + model_.mtp;
-  out.last = {uses * ps(e.head_norm + e.logits + e.loss),
-              uses * ps(e.loss_back + e.logits_dgrad + e.logits_wgrad + e.head_norm_back)};
+  out.last = {uses * slowed(e.head_norm + e.logits + e.loss),
+              uses * slowed(e.loss_back + e.logits_dgrad + e.logits_wgrad + e.head_norm_back)};
   return out;
 }
 
@@ -154,11 +161,12 @@ const std::vector<QuickBounds::StageLoad>& QuickBounds::loads_of(const PlanPoint
     stage.all.first += load.first;
     stage.all.last += load.last;
     if (place < p.pp) at->second[place].first_chunk = load;
+    if (place + p.pp >= chunks.size()) stage.last_chunk = load;
   }
   return at->second;
 }
 
-Duration QuickBounds::of(const PlanPoint& p) {
+QuickBounds::Kernels QuickBounds::of(const PlanPoint& p) {
   if (chunks_of(p).empty()) return {};
   const Times& t = times_of(p);
   const auto forward = [&](const Load& l) {
@@ -170,49 +178,112 @@ Duration QuickBounds::of(const PlanPoint& p) {
            l.last * t.last.backward;
   };
   order_.schedule = p.schedule;
-  const bool waits = !order_.splits_backward();
+  const bool waits = !order_.splits_backward(), comes_back = waits && !order_.goes_back();
   const double m = space_.base.global_batch / (p.dp * p.micro_batch);
-  double around = 0, most = 0;  // of the stages before: their first pass, and their last one
+  double around = 0, most = 0, one = 0;  // around: of the stages before, their first pass and their last one
+  bool first = true;
   for (const StageLoad& stage : loads_of(p)) {
-    most = std::max(most, around + m * (forward(stage.all) + backward(stage.all)));
+    const double all = forward(stage.all);
+    one += all + (comes_back && !first ? backward(stage.last_chunk) : 0);
+    first = false;
+    most = std::max(most, around + m * (all + backward(stage.all)));
     around += forward(stage.first_chunk) + (waits ? backward(stage.first_chunk) : 0);
   }
-  return Duration::ps(static_cast<std::int64_t>(most * space_.base.kernel_time * kRounding));
+  const auto whole = [](double time) { return Duration::ps(static_cast<std::int64_t>(time * kRounding)); };
+  return {whole(most), whole(one), duration_from_ps(t.tp_wait), duration_from_ps(t.first.forward)};
 }
 
-/// The first stage's shards cross its dp stream one call after another. Its layers at least: each is gathered before
-/// its forward and its backward pass (the last of a chunk may stay in between) and its gradients are reduced.
-Duration QuickBounds::of(const PlanPoint& p, std::uint32_t zero, Duration kernels) {
-  const LayoutSpec& base = space_.base;
-  const std::uint32_t n = p.dp * p.cp;
-  if (zero < 2 || n < 2 || base.shard_group > 0 || kernels == Duration()) return kernels;
-  if (p.order != kTpCpDpPp) return kernels;
+const QuickBounds::StageShards& QuickBounds::shards_of(const PlanPoint& p) {
+  const auto [at, fresh] = shards_.try_emplace({p.pp, p.vpp, p.schedule});
+  if (!fresh) return at->second;
+  StageShards& out = at->second;
   const Chunks& chunks = chunks_of(p);
-  LayoutSpec order;
+  LayoutSpec order;  // only for the places of chunks
   order.pp = p.pp;
   order.vpp = p.vpp;
   order.schedule = p.schedule;
-  double all = 0, again = 0;
-  for (std::uint32_t c = 0; c < p.vpp; ++c) {
-    const std::uint32_t place = order.virtual_stage(0, c), layers = chunks[place];
-    const double least = std::min(dense_share_, expert_share_) / p.tp;
-    all += layers * least;
-    again += std::max(1u, layers) * least - least;
+  std::vector<Firsts> firsts(p.pp);
+  for (std::uint32_t place = 0, layer = 0; place < chunks.size(); layer += chunks[place++]) {
+    const std::uint32_t layers = chunks[place], stage = order.stage_of(place);
+    if (layers == 0) continue;
+    if (place > 0) firsts[stage].layer += 1;
+    if (place > 0 && has_experts(model_, layer)) firsts[stage].experts += 1;
+    if (stage > 0) continue;
+    const double with = experts_before_[layer + layers] - experts_before_[layer], without = layers - with;
+    const double dense = without * dense_share_ + with * expert_share_, routed = with * routed_;
+    out.all.dense += dense;
+    out.all.routed += routed;
+    out.again.dense += dense - std::max(without > 0 ? dense_share_ : 0, with > 0 ? expert_share_ : 0);
+    out.again.routed += routed - (with > 0 ? routed_ : 0);
   }
-  const bool reduces = !base.accumulate_gradients, gathers = zero >= 3;
-  const bool keeps = !base.reshard;
-  double bytes = 0;
-  if (gathers && !(keeps && p.pp > 1)) bytes += (all + (keeps ? 0 : again)) * base.parameter_bytes;
-  if (reduces) bytes += all * base.gradient_bytes;
-  const double m = base.global_batch / (p.dp * p.micro_batch);
+  out.all.dense += static_cast<double>(embedding_parameters(model_));
+  const auto least = [&] {
+    Firsts f = firsts.front();
+    for (const Firsts& stage : firsts) f = {std::min(f.layer, stage.layer), std::min(f.experts, stage.experts)};
+    return f;
+  };
+  out.without = least();
+  if (chunks[0] > 0) firsts[0] = {firsts[0].layer + 1, firsts[0].experts + (has_experts(model_, 0) ? 1u : 0)};
+  out.with = least();
+  return out;
+}
+
+const QuickBounds::ShardRates& QuickBounds::shard_rates(const PlanPoint& p, std::uint32_t sharing) {
+  const std::uint32_t n = p.dp * p.cp, alike = p.ep * sharing, copies = n * p.tp / alike;
+  const auto [at, fresh] = rates_.try_emplace({p.tp, n, alike});
+  if (!fresh) return at->second;
   constexpr double kPart = 1e9;  // bytes
-  const auto [at, fresh] = shards_.try_emplace({p.tp, n});
-  if (fresh)
+  const auto rate = [&](std::uint32_t ranks, std::uint32_t stride) {
+    if (ranks < 2) return 0.0;
+    Duration least = Duration::max();
     for (const Collective op : {Collective::kAllGather, Collective::kReduceScatter})
-      (op == Collective::kAllGather ? at->second.first : at->second.second) =
-          floors_.of(first_stage_call(op, kPart, n, p.tp, {{.extent = p.tp, .actor_stride = 1}})) - floors_.launch();
-  const double least = ps(std::min(at->second.first, at->second.second)) * m * bytes / kPart;
-  return std::max(kernels, Duration::ps(static_cast<std::int64_t>(least * kRounding)));
+      least = std::min(least,
+                       floors_.of(first_stage_call(op, kPart, ranks, stride, {{.extent = stride, .actor_stride = 1}})));
+    return ps(least - floors_.launch()) / kPart;
+  };
+  at->second = {rate(n, p.tp), model_.moe.experts > 0 ? rate(copies, alike) : 0};
+  return at->second;
+}
+
+/// Every forward pass waits until the first unit of its chunk is gathered; of all stages the least. A TP collective of
+/// the pass before may run at the same time. The first layer of the model is gathered while the embedding computes.
+double QuickBounds::first_units(const PlanPoint& p, const ShardRates& rates, std::uint32_t sharing,
+                                const Kernels& kernels) {
+  if (!has_plain_ranks(p.order, p.tp * p.cp * p.dp, floors_)) return 0;
+  const double parameter = space_.base.parameter_bytes, wait = ps(kernels.tp_wait);
+  const double dense = parameter / p.tp * rates.dense, routed = routed_ * parameter / p.ep / sharing * rates.routed;
+  const bool hides = static_cast<double>(embedding_parameters(model_)) * dense < ps(kernels.embedding);
+  const Firsts& n = hides ? shards_of(p).without : shards_of(p).with;
+  const double plain = std::max(0.0, dense_share_ * dense - wait);
+  const double experts = std::max(0.0, expert_share_ * dense + routed - wait);
+  return experts < plain ? n.layer * experts : n.layer * plain + n.experts * (experts - plain);
+}
+
+/// The first stage's shards cross its dp stream one call after another. Its layers at least: each is gathered before
+/// its forward and its backward pass (the last of a chunk may stay in between) and its gradients are reduced, none
+/// before the first is there.
+Duration QuickBounds::of(const PlanPoint& p, std::uint32_t zero, const Kernels& kernels) {
+  const LayoutSpec& base = space_.base;
+  if (zero < 2 || p.dp * p.cp < 2 || base.shard_group > 0 || kernels.bound == Duration()) return kernels.bound;
+  if (p.order != kTpCpDpPp) return kernels.bound;
+  const std::uint32_t sharing = base.expert_tp > 0 ? base.expert_tp : p.ep > 1 ? 1 : p.tp;
+  const ShardRates& rates = shard_rates(p, sharing);
+  const StageShards& stage = shards_of(p);
+  const auto time = [&](const Shards& s, double bytes) {
+    return bytes * (s.dense / p.tp * rates.dense + s.routed / p.ep / sharing * rates.routed);
+  };
+  const double m = base.global_batch / (p.dp * p.micro_batch);
+  const bool reduces = !base.accumulate_gradients && base.compression.bytes <= 0;
+  const double reduced = reduces ? m * time(stage.all, base.gradient_bytes) : 0;
+  double gathered = 0, first = 0;
+  if (zero >= 3 && (base.reshard || p.pp == 1)) {
+    const bool again = base.reshard && base.secondary_shards == 0;
+    gathered = m * (time(stage.all, base.parameter_bytes) + (again ? time(stage.again, base.parameter_bytes) : 0));
+    first = m * first_units(p, rates, sharing, kernels);
+  }
+  const double least =
+      std::max({gathered + reduced, reduced > 0 ? ps(kernels.first_gradient) + reduced : 0, ps(kernels.bound) + first});
+  return std::max(kernels.bound, Duration::ps(static_cast<std::int64_t>(least * kRounding)));
 }
 
 }  // namespace busbar

@@ -17,12 +17,18 @@ namespace busbar {
 /// step_bound(): docs/models/plan.md. Keeps what points have in common.
 class QuickBounds {
  public:
+  /// What a point's bounds have in common under all degrees of ZeRO.
+  struct Kernels {
+    Duration bound;           ///< 0 for points that resolve_layout() refuses
+    Duration first_gradient;  ///< not before: a micro-batch has passed all stages, and comes back to the first
+    Duration tp_wait;         ///< of one collective that the compute stream waits for
+    Duration embedding;       ///< its forward kernel
+  };
   /// All arguments must outlive this object.
   QuickBounds(const PlanSpace& space, const ModelSpec& model, const KernelTable& kernels, CallFloors& floors);
-  /// Of the kernels; 0 for points that resolve_layout() refuses.
-  Duration of(const PlanPoint& point);
+  Kernels of(const PlanPoint& point);
   /// With the shards of ZeRO degree `zero`. `kernels`: the result of the other.
-  Duration of(const PlanPoint& point, std::uint32_t zero, Duration kernels);
+  Duration of(const PlanPoint& point, std::uint32_t zero, const Kernels& kernels);
   using Chunks = std::vector<std::uint32_t>;  ///< layers of each virtual stage; empty: refused
   const Chunks& chunks_of(const PlanPoint& p);
 
@@ -34,19 +40,41 @@ class QuickBounds {
   struct Times {
     Passes dense, experts;  ///< a layer
     Passes first, last;     ///< embedding; head, loss and multi-token prediction
+    double tp_wait = 0;     ///< of one exposed collective of TP
   };
   /// How often each of these runs in one pass over some chunks.
   struct Load {
     double dense = 0, experts = 0, first = 0, last = 0;
   };
   struct StageLoad {
-    Load all, first_chunk;
+    Load all, first_chunk, last_chunk;
   };
   /// Picoseconds of collectives that one layer waits for, above its kernels.
   struct Exposed {
     double core = 0, core_back = 0;  ///< ring: the exchange that attention may hide; else on top of it
     Passes experts;
   };
+  /// Parameters of layers on one rank: without routed experts, and theirs.
+  struct Shards {
+    double dense = 0, routed = 0;
+  };
+  /// Chunks of a stage that begin with a layer, and with a layer with experts.
+  struct Firsts {
+    std::uint32_t layer = 0, experts = 0;
+  };
+  /// Of one micro-batch on the first stage.
+  struct StageShards {
+    Shards all, again;     ///< the embedding and all layers; all layers but that of each chunk that may stay
+    Firsts with, without;  ///< the first chunk of the model, which begins with the embedding; of all stages the least
+  };
+  /// Picoseconds per byte that is gathered or reduced.
+  struct ShardRates {
+    double dense = 0, routed = 0;
+  };
+  const StageShards& shards_of(const PlanPoint& p);
+  const ShardRates& shard_rates(const PlanPoint& p, std::uint32_t sharing);
+  double first_units(const PlanPoint& p, const ShardRates& rates, std::uint32_t sharing, const Kernels& kernels);
+  double slowed(Duration kernel) const;
   const Times& times_of(const PlanPoint& p);
   Times measure(const StepTimes& kernels, const LayoutSpec& layout);
   Exposed exposed(const LayoutSpec& layout);
@@ -62,11 +90,12 @@ class QuickBounds {
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, Recompute>, StepTimes> step_times_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, Chunks> chunks_;
   std::map<std::tuple<std::uint32_t, std::uint32_t, PipelineSchedule>, std::vector<StageLoad>> loads_;
-  /// By TP and DP x CP: 1 GB gathered and reduced.
-  std::map<std::pair<std::uint32_t, std::uint32_t>, std::pair<Duration, Duration>> shards_;
-  LayoutSpec order_;                           ///< only its schedule
+  std::map<std::tuple<std::uint32_t, std::uint32_t, PipelineSchedule>, StageShards> shards_;
+  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, ShardRates> rates_;  ///< by TP, DP x CP and EP
+  LayoutSpec order_;                                                                     ///< only its schedule
   std::vector<std::uint32_t> experts_before_;  ///< per layer: layers with experts before it
-  double dense_share_ = 0, expert_share_ = 0;  ///< least parameters of a layer, without TP
+  double dense_share_ = 0, expert_share_ = 0;  ///< least parameters of a layer, without TP and routed experts
+  double routed_ = 0;                          ///< parameters of all routed experts of a layer
 };
 
 }  // namespace busbar

@@ -88,14 +88,14 @@ class Search {
     std::vector<Entry> entries;
     entries.reserve(points_.size() * space_.zero.size());
     for (std::uint32_t i = 0; i < points_.size(); ++i) {
-      const Duration bound = quick.of(points_[i]);
-      if (bound == Duration()) continue;
+      const QuickBounds::Kernels kernels = quick.of(points_[i]);
+      if (kernels.bound == Duration()) continue;
       const std::array<double, 4> least = memory.of(points_[i], quick.chunks_of(points_[i]));
       for (const std::uint32_t zero : space_.zero) {
         if (least[zero] > static_cast<double>(count(ask_.capacity)))
           too_large_.push_back({least[zero], i, zero});
         else
-          entries.push_back({quick.of(points_[i], zero, bound), i, zero});
+          entries.push_back({quick.of(points_[i], zero, kernels), i, zero});
       }
     }
     plan_.searched = points_.size() * space_.zero.size();
@@ -111,30 +111,20 @@ class Search {
   /// one with the least bound of the first that fit. ZeRO-2 and 3 are left out: their programs are long.
   Status dive(const std::vector<Entry>& entries) {
     constexpr std::size_t kLooks = 20'000, kTries = 6;
-    std::size_t looks = 0, tries = 0;
-    Duration least = Duration::max();
-    std::uint32_t best = kNone32;
+    std::size_t looks = 0;
     for (const Entry& e : entries) {
-      if (looks == kLooks || tries == kTries) break;
+      if (looks == kLooks || fitting_.size() == kTries) break;
       if (e.zero > 1) continue;
       ++looks;
       Result<LayoutSpec> layout = resolve_layout(layout_of(space_, points_[e.point], e.zero), model_, ask_.gpus);
       if (!layout.ok()) continue;
       PlannedLayout l{std::move(*layout), {}, e.bound, {}};
       if (!fits(l)) continue;
-      ++tries;
       tried_.insert({e.point, e.zero});
       BUSBAR_RETURN_IF_ERROR(raise_bound(l, *own_.floors));
       put_back(std::move(l));
-      if (fitting_.back().bound >= least) continue;
-      least = fitting_.back().bound;
-      best = static_cast<std::uint32_t>(fitting_.size()) - 1;
     }
-    if (best == kNone32) return {};
-    best_ = Duration::max();
-    BUSBAR_ASSIGN(fitting_[best].step, ask_.time(fitting_[best].layout));
-    best_ = fitting_[best].step.step_time;
-    return {};
+    return time_least();
   }
 
   Look look(const Entry& e, const PlanWorker& worker) const {
@@ -167,6 +157,7 @@ class Search {
 
   bool known(const Entry& e) const {
     if (e.closed && fitting_[e.fitting].step.step_time > Duration()) return true;
+    if (e.fitting != kNone32 && !e.closed && closed_[e.fitting]) return true;  // before its turn
     if (e.fitting != kNone32) return looks_.contains(e.key());
     return looks_.contains(e.key()) || tried_.contains({e.point, e.zero});
   }
@@ -227,23 +218,46 @@ class Search {
 
   /// To the bound with closed forms of its calls.
   Status close_bound(const Entry& e) {
-    Look found = take_look(e);
+    if (!closed_[e.fitting]) BUSBAR_RETURN_IF_ERROR(close_bound(e.fitting, take_look(e)));
+    queue_.push({fitting_[e.fitting].bound, 0, 0, e.fitting, true});
+    return {};
+  }
+  Status close_bound(std::uint32_t fitting, const Look& found) {
     BUSBAR_RETURN_IF_ERROR(found.done);
-    PlannedLayout& l = fitting_[e.fitting];
+    PlannedLayout& l = fitting_[fitting];
     l.bound = std::max(l.bound, found.closed);
-    queue_.push({l.bound, 0, 0, e.fitting, true});
+    closed_[fitting] = true;
     return {};
   }
 
-  /// Times the layout with the least bound before its turn, to have a time to beat while the proof is far away.
+  /// Times the layout with the least bound before its turn, if the bound is below that of the best, to have a time to
+  /// beat while the proof is far away. Bounds of closed forms order layouts as times do: where there are any, a layout
+  /// needs one.
   Status time_least() {
-    const auto least = std::min_element(fitting_.begin(), fitting_.end(), [&](const auto& a, const auto& b) {
-      return std::pair(is_timed(a), a.bound) < std::pair(is_timed(b), b.bound);
-    });
-    if (is_timed(*least) || least->bound >= best_) return {};
-    BUSBAR_ASSIGN(least->step, ask_.time(least->layout));
-    best_ = std::min(best_, least->step.step_time);
+    const int closes = best_ == Duration::max() ? 6 : 2;  // each costs a few times as much as with floors
+    for (int n = 0; n < closes; ++n) {
+      const std::uint32_t least = least_of([&](std::uint32_t i) { return !closed_[i]; });
+      if (least == kNone32 || fitting_[least].bound >= best_) break;
+      BUSBAR_RETURN_IF_ERROR(close_bound(least, look({fitting_[least].bound, 0, 0, least, false}, own_)));
+    }
+    const std::uint32_t least = least_of([&](std::uint32_t i) { return closed_[i] && !is_timed(fitting_[i]); });
+    if (least == kNone32 || fitting_[least].bound >= bound_of_best_) return {};
+    BUSBAR_ASSIGN(fitting_[least].step, ask_.time(fitting_[least].layout));
+    beat(fitting_[least]);
     return {};
+  }
+  void beat(const PlannedLayout& timed) {
+    if (timed.step.step_time >= best_) return;
+    best_ = timed.step.step_time;
+    bound_of_best_ = timed.bound;
+  }
+  /// Of the layouts for which `wanted` is true the one with the least bound; kNone32: there is none.
+  template <typename F>
+  std::uint32_t least_of(F wanted) const {
+    std::uint32_t least = kNone32;
+    for (std::uint32_t i = 0; i < fitting_.size(); ++i)
+      if (wanted(i) && (least == kNone32 || fitting_[i].bound < fitting_[least].bound)) least = i;
+    return least;
   }
   static bool is_timed(const PlannedLayout& l) { return l.step.step_time > Duration(); }
 
@@ -251,6 +265,7 @@ class Search {
     const auto place = static_cast<std::uint32_t>(fitting_.size());
     queue_.push({l.bound, 0, 0, place, !has_closed_bounds(floors_.machine())});
     fitting_.push_back(std::move(l));
+    closed_.push_back(!has_closed_bounds(floors_.machine()));
   }
 
   /// Sets l.memory: the most of all stages, or of the first one that is too large. The first and the last stage come
@@ -274,7 +289,7 @@ class Search {
       BUSBAR_RETURN_IF_ERROR(found.done);
       fitting_[i].step = std::move(found.step);
     }
-    best_ = std::min(best_, fitting_[i].step.step_time);
+    beat(fitting_[i]);
     plan_.layouts.push_back(std::move(fitting_[i]));
     fitting_[i].step.step_time = Duration();
     fitting_[i].bound = Duration::max();  // no longer here
@@ -322,12 +337,12 @@ class Search {
   const PlanWorker own_;  ///< of this thread
   std::vector<PlanPoint> points_;
   std::vector<PlannedLayout> fitting_;
-  std::vector<std::uint32_t> closed_;                        ///< of fitting_: with closed bounds
+  std::vector<bool> closed_;                                 ///< of fitting_: with closed bounds, where there are any
   std::set<std::pair<std::uint32_t, std::uint32_t>> tried_;  ///< by the dive: point and ZeRO
   std::map<Key, Look> looks_;                                ///< ahead of the queue
   std::vector<TooLarge> too_large_;                          ///< by their floors
   std::priority_queue<Entry> queue_;
-  Duration best_ = Duration::max();
+  Duration best_ = Duration::max(), bound_of_best_ = Duration::max();  ///< of the fastest so far
   Plan plan_;
 };
 
