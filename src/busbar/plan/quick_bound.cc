@@ -56,6 +56,9 @@ const QuickBounds::Chunks& QuickBounds::chunks_of(const PlanPoint& p) {
   l.vpp = p.vpp;
   l.schedule = PipelineSchedule::k1F1B;
   l.global_batch = p.pp;
+  l.zero = 1;  // and no option that not every such layout allows
+  l.accumulate_gradients = l.whole_tensors = false;
+  l.shard_group = l.secondary_shards = l.expert_tp = l.straggler_stage = 0;
   if (const auto whole = resolve_layout(std::move(l), model_, p.pp); whole.ok()) at->second = whole->chunk_layers;
   return at->second;
 }

@@ -62,6 +62,22 @@ ModelSpec some_model(Choices& c) {
   return m;
 }
 
+/// Options that no list of a space has.
+void choose_options(LayoutSpec& l, Choices& c) {
+  l.reshard = c.one_of<int>({0, 1, 1}) > 0;
+  l.prefetch = c.one_of<int>({0, 1, 1, 1}) > 0;
+  l.accumulate_gradients = c.one_of<int>({0, 0, 0, 0, 1}) > 0;
+  l.gradient_bytes = c.one_of<std::uint32_t>({2, 4});
+  l.overlap_p2p = c.one_of<int>({0, 1}) > 0;
+  l.overlap_param_gather = l.overlap_grad_reduce = c.one_of<int>({0, 1, 1}) > 0;
+  l.dispatch_bytes = c.one_of<std::uint32_t>({1, 2});
+  l.expert_capacity = c.one_of<double>({0, 0, 0.5, 1.25});
+  l.expert_exchange = c.one_of<ExpertExchange>({ExpertExchange::kAllToAll, ExpertExchange::kPerNode});
+  if (c.one_of<int>({0, 1, 2, 3, 4, 5}) == 0) l.compression.bytes = 1;
+  if (l.reshard && c.one_of<int>({0, 1, 2, 3, 4, 5}) == 0) l.secondary_shards = 2;
+  if (c.one_of<int>({0, 1, 2, 3}) == 0) l.straggler_speed = 0.8;
+}
+
 PlanSpace some_space(Choices& c) {
   PlanSpace s;
   s.base.seq = c.one_of<std::uint32_t>({1024, 4096});
@@ -69,10 +85,12 @@ PlanSpace some_space(Choices& c) {
   s.base.sequence_parallel = c.one_of<int>({0, 1, 2}) > 0;
   s.base.overlap_tp = s.base.sequence_parallel && c.one_of<int>({0, 1, 2}) == 0;
   s.base.kernel_time = c.one_of<double>({1, 1.095});
-  s.base.context = c.one_of<ContextParallel>({ContextParallel::kRing, ContextParallel::kAllGather});
+  s.base.context =
+      c.one_of<ContextParallel>({ContextParallel::kRing, ContextParallel::kAllGather, ContextParallel::kAllToAll});
   s.base.rank_order = c.one_of<RankOrder>({kTpCpDpPp, kTpCpPpDp});
   if (c.one_of<int>({0, 1, 2, 3}) == 0)
     s.order = {kTpCpDpPp, {ParallelAxis::kPp, ParallelAxis::kDp, ParallelAxis::kTp, ParallelAxis::kCp}};
+  choose_options(s.base, c);
   s.tp = c.some_of<std::uint32_t>({1, 2, 4, 8, 16}, 2);
   s.pp = c.some_of<std::uint32_t>({1, 2, 4}, 2);
   s.cp = c.some_of<std::uint32_t>({1, 2}, 1);
