@@ -43,13 +43,11 @@ struct Generation {
 };
 
 Result<Generation> generation_of(const std::string& gpu, const Catalog& catalog) {
-  BUSBAR_ASSIGN(const KernelTable kernels, load_kernels(gpu, catalog));
-  for (const std::string& name : catalog.names("clocks")) {
-    std::vector<std::string> sources;
-    BUSBAR_ASSIGN(const ClockCurve curve, ClockCurve::load(name, catalog, sources));
-    if (kernels.text.find(curve.text) != std::string::npos) return Generation{name, curve.held_share};
-  }
-  return Generation();
+  BUSBAR_ASSIGN(const std::string name, clock_curve_of(gpu, catalog));
+  if (name.empty()) return Generation();
+  std::vector<std::string> sources;
+  BUSBAR_ASSIGN(const ClockCurve curve, ClockCurve::load(name, catalog, sources));
+  return Generation{name, curve.held_share};
 }
 
 /// The scored rows, each predicted with the catalogue's constants, with slower clocks, and with slower kernels.

@@ -231,6 +231,16 @@ Result<KernelTable> load_kernels(std::string_view gpu_part, const Catalog& catal
   return table;
 }
 
+Result<std::string> clock_curve_of(std::string_view gpu_part, const Catalog& catalog) {
+  BUSBAR_ASSIGN(YamlDocument document, catalog.load("kernels", table_of(gpu_part, catalog)));
+  std::string text;
+  BUSBAR_RETURN_IF_ERROR(add_base(document, catalog, text));
+  const auto clock = document.root().find("clock");
+  const auto curve = clock ? clock->find("curve") : std::nullopt;
+  if (!curve) return std::string();
+  return curve->as_string();
+}
+
 Result<KernelTable> load_kernels(const Cluster& cluster, const Catalog& catalog) {
   BUSBAR_ASSIGN(KernelTable table, load_kernels(cluster.gpu_part, catalog));
   table.scale_up_gpus = scale_up_domain(cluster.topology).gpus;

@@ -1,6 +1,7 @@
 // Kernel times of a GPU from YAML: catalog/kernels/.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "busbar/base/yaml.h"
@@ -20,5 +21,8 @@ Result<KernelTable> load_kernels(std::string_view gpu_part, const Catalog& catal
 /// The table of the cluster's GPU. If the cluster sets another memory rate than the catalogue, the table's memory rate,
 /// and all times limited by memory, change by the same factor.
 Result<KernelTable> load_kernels(const Cluster& cluster, const Catalog& catalog);
+
+/// The name in catalog/clocks of the curve of a GPU's generation; empty: it has none.
+Result<std::string> clock_curve_of(std::string_view gpu_part, const Catalog& catalog);
 
 }  // namespace busbar
