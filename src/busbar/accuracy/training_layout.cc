@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 
+#include "busbar/spec/framework.h"
 #include "busbar/spec/layout_file.h"
 
 namespace busbar {
@@ -71,47 +71,10 @@ void set_sharding(const std::string& text, LayoutSpec& l) {
   if (group > 0 && group < data && data % group == 0 && group % l.cp == 0) l.shard_group = group;
 }
 
-/// The defaults of each framework. Source: docs/accuracy.md, section on training steps, names document and version for
-/// each line.
-void set_framework(const std::string& framework, const std::string& overlap, LayoutSpec& l) {
-  const bool ampere_era = l.precision == Precision::kFp16;  // runs in fp16 date from before flash attention
-  if (framework == "deepspeed") {
-    l.attention = AttentionKernel::kUnfused;
-    l.overlap_grad_reduce = l.overlap_param_gather = l.overlap_p2p = l.overlap_tp_backward = false;
-  } else if (framework == "megatron") {
-    l.attention = ampere_era ? AttentionKernel::kUnfused : AttentionKernel::kFlash;
-    l.overlap_grad_reduce = l.overlap_param_gather = !ampere_era;
-  } else if (framework == "fsdp-composer") {
-    l.loss = LossKernel::kFused;             // llm-foundry's default: flash-attn's cross-entropy
-    l.attention = AttentionKernel::kFlash1;  // Triton's, because of its ALiBi
-    l.early_stop = true;
-    l.gradient_bytes = 2;
-  } else if (framework == "fsdp2-torchtitan") {
-    l.loss = LossKernel::kTorch;
-    if (l.pp > 1) {  // with stages its FSDP keeps parameters after forward and reduces gradients once a step
-      l.reshard = false;
-      l.accumulate_gradients = true;
-    }
-    l.early_stop = true;
-    l.attention = AttentionKernel::kFlash2;
-    l.context = ContextParallel::kAllGather;
-    l.overlap_tp_backward = false;  // DTensor's collectives follow the backward pass of the whole linear layer
+/// What the text of the overlap column says against the framework's defaults.
+void set_overlap(const std::string& framework, const std::string& overlap, LayoutSpec& l) {
+  if (framework == "fsdp2-torchtitan")
     l.overlap_tp = l.sequence_parallel && (has(overlap, "async TP") || has(overlap, "AsyncTP"));
-  } else if (framework == "internevo") {
-    l.gradient_bytes = 2;
-    l.overlap_grad_reduce = false;
-    l.bucket_parameters = 256'000'000;  // reduce_bucket_size of 512 MB in its configs/7B_sft.py
-    l.whole_tensors = l.zero == 1;      // its hybrid ZeRO optimizer distributes whole tensors and broadcasts them
-  } else if (framework == "nemo" || framework == "megatron-bridge") {
-    l.overlap_tp = l.sequence_parallel && l.tp > 1;
-    l.gradient_bytes = 2;
-  } else if (framework == "maxtext") {
-    l.gradient_bytes = 2;
-  } else if (l.zero == 3) {  // "other": custom FSDP on PyTorch, unless it is JAX, see below
-    l.attention = AttentionKernel::kFlash2;
-    l.early_stop = true;
-    l.overlap_tp_backward = false;
-  }
   if (has(overlap, "TP-comm overlap off")) l.overlap_tp = false;
   if (has(overlap, "CUDA graphs")) l.cuda_graphs = true;
 }
@@ -154,42 +117,10 @@ std::string release_of(const std::string& source) {
   return from == std::string::npos ? "" : source.substr(from + 1, at - from - 1);
 }
 
-namespace {
-
-/// Years from the start of 2000 to a release named by year and month, as "26.04.01"; nothing for another text.
-std::optional<double> years_of_release(const std::string& release) {
-  int year = 0, month = 0;
-  if (std::sscanf(release.c_str(), "%d.%d", &year, &month) != 2 || month < 1 || month > 12) return {};
-  return year + (month - 1) / 12.0;
-}
-
-/// The entry `key` of catalog/frameworks, read by `inner`; nothing without a file or the key.
-template <typename F>
-Status read_entry(const std::string& framework, const char* key, RowCatalog& catalog, F inner) {
-  BUSBAR_ASSIGN(const YamlDocument* const document, catalog.framework(framework));
-  if (document == nullptr) return {};
-  MapReader r(document->root());
-  for (const char* known : {"name", "kernel_time", "expert_launch", "recipes"}) r.optional(known);
-  r.inner(key, [&](MapReader& entry) {
-    inner(entry);
-    entry.required("source");
-    entry.optional("confidence");
-  });
-  return r.finish();
-}
-
-}  // namespace
-
 Result<double> kernel_time_of(const std::string& framework, const std::string& release, RowCatalog& catalog) {
-  double time = 1, fall_per_year = 0;
-  std::string of_release;
-  BUSBAR_RETURN_IF_ERROR(read_entry(framework, "kernel_time", catalog, [&](MapReader& entry) {
-    entry.required("value", &YamlNode::as_number, time, 0.1, 10);
-    entry.optional("release", &YamlNode::as_string, of_release);
-    entry.optional("fall_per_year", &YamlNode::as_number, fall_per_year, 0, 1);
-  }));
-  const auto own = years_of_release(of_release), now = years_of_release(release);
-  return own && now ? time * std::exp(-fall_per_year * (*now - *own)) : time;
+  BUSBAR_ASSIGN(const YamlDocument* const document, catalog.framework(framework));
+  if (document == nullptr) return 1.0;
+  return kernel_time_in(*document, release);
 }
 
 namespace {
@@ -231,10 +162,11 @@ Status set_experts(const CsvTable& table, std::size_t row, RowCatalog& catalog, 
                    MeasuredLayout& out) {
   if (has(table.cell(row, "notes"), "force-balanced")) out.layout.expert_skew = 0;
   const std::string& framework = table.cell(row, "framework");
-  if (framework == "nemo" || framework == "megatron-bridge")
-    BUSBAR_RETURN_IF_ERROR(read_entry("megatron-core", "expert_launch", catalog, [&](MapReader& entry) {
-      entry.required("value", &YamlNode::as_duration, out.layout.expert_launch);
-    }));
+  if (framework == "nemo" || framework == "megatron-bridge") {
+    BUSBAR_ASSIGN(const YamlDocument* const core, catalog.framework("megatron-core"));
+    if (core == nullptr) return apply_recipe(table, row, catalog, out);
+    BUSBAR_ASSIGN(out.layout.expert_launch, expert_launch_in(*core));
+  }
   if (launch && out.layout.expert_launch > Duration{}) out.layout.expert_launch = *launch;
   return apply_recipe(table, row, catalog, out);
 }
@@ -292,7 +224,8 @@ Result<MeasuredLayout> layout_of_row(const CsvTable& table, std::size_t row, con
   const std::string &parallel = table.cell(row, "sequence_parallel"), &recompute = table.cell(row, "recompute");
   l.sequence_parallel = parallel.empty() ? l.tp > 1 : parallel == "y";
   set_sharding(table.cell(row, "zero_fsdp"), l);
-  set_framework(table.cell(row, "framework"), table.cell(row, "overlap"), l);
+  set_framework(table.cell(row, "framework"), l);
+  set_overlap(table.cell(row, "framework"), table.cell(row, "overlap"), l);
   set_layers(model, l);
   out.chooses_recompute = recompute.empty();
   l.recompute = has(recompute, "full")        ? Recompute::kFull

@@ -4,6 +4,7 @@
 #include "busbar/base/yaml.h"
 #include "busbar/cli/session.h"
 #include "busbar/formats/import.h"
+#include "busbar/spec/framework.h"
 
 namespace busbar {
 
@@ -44,6 +45,8 @@ std::vector<Flag> scenario_flags(ScenarioFlags& flags) {
       {"--cluster", "CLUSTER", "preset, NAME:N or file; overrides the scenario's", "Scenario", &flags.cluster},
       {"--model", "MODEL", "catalogue name or file; overrides the scenario's", "Scenario", &flags.model},
       {"--layout", "FILE", "layout file; overrides the scenario's", "Scenario", &flags.layout},
+      {"--framework", "NAME", "training framework whose defaults hold where no key of the layout is given, e.g. nemo",
+       "Layout", &flags.framework, framework_names()},
       {"--tp", "N", "tensor-parallel degree", "Layout", &l.tp},
       {"--pp", "N", "pipeline stages", "Layout", &l.pp},
       {"--vpp", "N", "model chunks per stage (interleaved 1F1B)", "Layout", &l.vpp},

@@ -100,6 +100,7 @@ Json train_json(const TrainRun& r, const CommonOptions& common) {
          {"gpus", r.layout.ranks()},
          {"model", r.scenario.model.name},
          {"layout", layout_json(r.layout)},
+         {"framework", r.scenario.framework.empty() ? Json() : Json(r.scenario.framework)},
          {"engine", r.engine},
          {"inputs_hash", inputs_hash(common, r.kernels.text + r.scenario.text + r.cluster().text)},
          {"step_time_s", r.step.step_time.in_s()},

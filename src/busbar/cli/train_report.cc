@@ -40,6 +40,14 @@ std::string layout_words(const LayoutSpec& l) {
   return s;
 }
 
+/// What the framework sets where the layout says nothing.
+std::string framework_words(const TrainRun& r) {
+  const std::string& sets = r.scenario.framework_sets;
+  std::string words = r.scenario.framework + ": " + (sets.empty() ? "sets nothing else than Busbar" : sets);
+  if (r.layout.pp > 1 && !r.layout.places.contains("vpp")) words += ", vpp 1";
+  return words;
+}
+
 Facts headline(const TrainRun& r) {
   Facts f;
   const auto add = [&](std::string key, std::string value) { f.items.emplace_back(std::move(key), std::move(value)); };
@@ -115,6 +123,7 @@ Facts details(const TrainRun& r) {
   add("model", fmt::format("{}, {}e9 parameters", r.scenario.model.name,
                            format_number(static_cast<double>(parameter_count(r.scenario.model)) / 1e9)));
   add("layout", layout_words(r.layout));
+  if (!r.scenario.framework.empty()) add("framework", framework_words(r));
   if (r.scenario.model.moe.experts > 0) add("experts", expert_words(r));
   add("collectives", policy_words(r.machine->policy(), r.predict.launch, r.machine->protocol().launch));
   if (const auto& penalty = r.machine->policy().penalty)

@@ -106,6 +106,7 @@ class LayoutReader {
     if (node->kind() != YamlNode::Kind::kSequence) {
       return reader_.fail(node->error("write one number for each model chunk, as in [7, 8, 8, 7]"));
     }
+    out.clear();
     for (std::size_t i = 0; i < node->size(); ++i) {
       const auto value = node->item(i).as_int(0, kMostUnits);
       if (!value.ok()) return reader_.fail(value.error());
@@ -202,7 +203,10 @@ class LayoutReader {
     });
     if (const auto node = reader_.optional("overlap")) layout.places["overlap_tp"] = node->where();
   }
-  Status finish() { return reader_.finish(); }
+  Status finish() {
+    reader_.optional("framework");  // read by the scenario
+    return reader_.finish();
+  }
   LayoutSpec layout;
 
  private:

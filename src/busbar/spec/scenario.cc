@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "busbar/spec/cluster_document.h"
+#include "busbar/spec/framework.h"
 #include "busbar/spec/internal/hugging_face_model.h"
 #include "busbar/spec/model_file.h"
 
@@ -87,11 +88,38 @@ Status read_named_model(const std::string& name, const std::string& directory, c
   return {};
 }
 
+/// The keys of `node`, if any, and the flags, over the defaults of the framework that one of them names.
+Status read_layout_keys(const std::optional<YamlNode>& node, const ScenarioFlags& flags, const Catalog& catalog,
+                        Scenario& out) {
+  const auto read = [&](LayoutSpec base) -> Result<LayoutSpec> {
+    if (node) {
+      BUSBAR_ASSIGN(base, read_layout(*node, std::move(base)));
+    }
+    BUSBAR_RETURN_IF_ERROR(apply_flags(flags.degrees, base));
+    return base;
+  };
+  BUSBAR_ASSIGN(out.layout, read({}));
+  const std::optional<YamlNode> key = node ? node->find("framework") : std::nullopt;
+  if (flags.framework.empty() && !key) return {};
+  out.framework = flags.framework;
+  Where where;
+  where.path = "--framework";
+  if (out.framework.empty()) {
+    BUSBAR_ASSIGN(out.framework, key->as_string());
+    where = key->where();
+  }
+  const LayoutSpec given = out.layout;
+  BUSBAR_ASSIGN(LayoutSpec base, layout_in_framework(out.framework, where, out.model, given, catalog));
+  BUSBAR_ASSIGN(out.layout, read(std::move(base)));
+  out.framework_sets = layout_changes(given, out.layout);
+  return {};
+}
+
 Status read_named_layout(const std::string& name, const std::string& directory, const Settings& settings,
-                         const Catalog& catalog, Scenario& out) {
+                         const ScenarioFlags& flags, const Catalog& catalog, Scenario& out) {
   BUSBAR_ASSIGN(YamlDocument document, find_document("layouts", name, directory, catalog));
   BUSBAR_RETURN_IF_ERROR(apply(settings.layout, "", document));
-  BUSBAR_ASSIGN(out.layout, read_layout(document.root()));
+  BUSBAR_RETURN_IF_ERROR(read_layout_keys(document.root(), flags, catalog, out));
   out.text += document.text() + text_of(settings.layout);
   return {};
 }
@@ -127,16 +155,11 @@ Status read_model_part(const std::optional<YamlNode>& node, const std::string& d
 
 Status read_layout_part(const std::optional<YamlNode>& node, const std::string& directory, const ScenarioFlags& flags,
                         const Settings& settings, const Catalog& catalog, Scenario& out) {
-  if (!flags.layout.empty()) {
-    BUSBAR_RETURN_IF_ERROR(read_named_layout(flags.layout, "", settings, catalog, out));
-  } else if (node && node->kind() == YamlNode::Kind::kMap) {
-    BUSBAR_ASSIGN(out.layout, read_layout(*node));
-  } else if (node) {
-    BUSBAR_ASSIGN(const std::string name, node->as_string());
-    const Status read = read_named_layout(name, directory, settings, catalog, out);
-    if (!read.ok()) return at_name(read.error(), *node);
-  }
-  return apply_flags(flags.degrees, out.layout);
+  if (!flags.layout.empty()) return read_named_layout(flags.layout, "", settings, flags, catalog, out);
+  if (!node || node->kind() == YamlNode::Kind::kMap) return read_layout_keys(node, flags, catalog, out);
+  BUSBAR_ASSIGN(const std::string name, node->as_string());
+  const Status read = read_named_layout(name, directory, settings, flags, catalog, out);
+  return read.ok() ? read : at_name(read.error(), *node);
 }
 
 bool is_map(const YamlDocument& document, const char* key) {
@@ -146,7 +169,7 @@ bool is_map(const YamlDocument& document, const char* key) {
 
 /// The text of the flags, which the result depends on as on the files.
 std::string text_of(const ScenarioFlags& f) {
-  std::string out = f.cluster + '\n' + f.model + '\n' + f.layout + '\n';
+  std::string out = f.cluster + '\n' + f.model + '\n' + f.layout + '\n' + f.framework;
   const LayoutFlags& d = f.degrees;
   for (const auto& v : {d.tp, d.pp, d.vpp, d.dp, d.cp, d.ep, d.seq, d.micro_batch, d.global_batch, d.zero}) {
     out += v ? std::to_string(*v) + ' ' : "- ";
@@ -199,12 +222,9 @@ Result<Scenario> scenario_from_flags(const ScenarioFlags& flags, const Overrides
   out.cluster_overrides = settings.cluster;
   out.text = text_of(flags) + text_of(settings.model) + text_of(settings.layout);
   BUSBAR_RETURN_IF_ERROR(read_model_part(std::nullopt, "", flags, settings, catalog, out));
-  if (flags.layout.empty() && !settings.layout.empty()) {
-    BUSBAR_ASSIGN(YamlDocument document, YamlDocument::parse("{}", "--set"));
-    BUSBAR_RETURN_IF_ERROR(apply(settings.layout, "", document));
-    BUSBAR_ASSIGN(out.layout, read_layout(document.root()));
-  }
-  BUSBAR_RETURN_IF_ERROR(read_layout_part(std::nullopt, "", flags, settings, catalog, out));
+  BUSBAR_ASSIGN(YamlDocument set, YamlDocument::parse("{}", "--set"));
+  if (flags.layout.empty()) BUSBAR_RETURN_IF_ERROR(apply(settings.layout, "", set));
+  BUSBAR_RETURN_IF_ERROR(read_layout_part(set.root(), "", flags, settings, catalog, out));
   return out;
 }
 

@@ -16,8 +16,10 @@ struct Scenario {
   Where cluster_named_at;       ///< place in the scenario file; empty: a flag named it
   Overrides cluster_overrides;  ///< the parts of --set, --degrade, --fail that concern the machine
   ModelSpec model;
-  LayoutSpec layout;  ///< as written; resolve_layout() fits it to the machine
-  std::string text;   ///< everything read except the cluster, for inputs_hash
+  LayoutSpec layout;           ///< as written; resolve_layout() fits it to the machine
+  std::string framework;       ///< whose defaults hold where the layout names no key; empty: Busbar's own
+  std::string framework_sets;  ///< "loss torch, early_stop true": what it changed
+  std::string text;            ///< everything read except the cluster, for inputs_hash
 };
 
 /// Flags that replace or override a scenario file. Empty: not given.
@@ -25,6 +27,7 @@ struct ScenarioFlags {
   std::string cluster;
   std::string model;   ///< catalogue name or file
   std::string layout;  ///< file
+  std::string framework;
   LayoutFlags degrees;
 };
 

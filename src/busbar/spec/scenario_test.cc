@@ -271,6 +271,38 @@ TEST(Scenario, LayoutKeysOfWiderStepsAreRead) {
   EXPECT_EQ(l->parameter_bytes, 1u);
 }
 
+TEST(Scenario, AFrameworkSetsOnlyWhatIsNotGiven) {
+  ScenarioFlags flags;
+  flags.cluster = "dgx-h100:8";
+  flags.model = "llama3-8b";
+  flags.framework = "maxtext";
+  const auto of = [&](std::vector<std::string> set) {
+    Overrides o;
+    o.set = std::move(set);
+    return scenario_from_flags(flags, o, Catalog()).value();
+  };
+  const Scenario plain = of({}), given = of({"layout.recompute=none", "layout.kernel_time=1.5", "layout.pp=2"});
+  EXPECT_EQ(plain.layout.recompute, Recompute::kFull);
+  EXPECT_EQ(plain.layout.gradient_bytes, 2u);
+  EXPECT_LT(plain.layout.kernel_time, 1);
+  EXPECT_EQ(plain.framework_sets, "recompute full, gradient_bytes 2, kernel_time 0.965");
+  EXPECT_EQ(given.layout.recompute, Recompute::kNone);
+  EXPECT_EQ(given.layout.kernel_time, 1.5);
+  EXPECT_EQ(given.layout.pp, 2u);
+  EXPECT_EQ(given.framework_sets, "gradient_bytes 2");
+  flags.framework = "nemo";
+  EXPECT_EQ(of({"layout.framework=maxtext"}).framework, "nemo") << "the flag overrides";
+  flags.framework.clear();
+  EXPECT_EQ(of({"layout.framework=maxtext"}).framework_sets, plain.framework_sets);
+}
+
+TEST(KernelsFile, NamesTheCurveOfAGpusGeneration) {
+  const Catalog catalog;
+  EXPECT_EQ(clock_curve_of("h800-sxm", catalog).value(), "hopper") << "by the table that its own is like";
+  EXPECT_EQ(clock_curve_of("a100-sxm-80", catalog).value(), "ampere");
+  EXPECT_EQ(clock_curve_of("mi300x", catalog).value(), "");
+}
+
 TEST(Scenario, ErrorsNamePlaceAndRemedy) {
   const auto parse = [](const char* text) { return read_layout(YamlDocument::parse(text, "job.yaml").value().root()); };
   const std::pair<const char*, const char*> cases[] = {
