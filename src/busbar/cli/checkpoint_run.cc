@@ -31,6 +31,34 @@ double servers_of(const TrainRun& run) {
   return std::max(1.0, static_cast<double>(count_parts(run.cluster())[static_cast<std::size_t>(FailingPart::kServer)]));
 }
 
+/// Both the write and the step cross these links. They, and all others of their classes, lose the rate that the write
+/// takes of the busiest of them: what the step then takes is the most that it can.
+Status set_slowdown(const TrainRun& run, CheckpointRun& c) {
+  const Topology& t = run.cluster().topology;
+  const auto engine = run.machine->open_engine({});
+  std::vector<double> bytes(t.link_count(), 0.0);
+  for (const CollectiveCall& call : run.program.calls) {
+    BUSBAR_ASSIGN(const CallId id, engine->prepare(call));
+    engine->add_bytes_of(id, bytes);
+  }
+  WhatIf less;
+  double most = 0;
+  for (const LinkUse& use : c.links.written) {
+    if (bytes[index(use.link)] <= 0) continue;
+    const double share = use.bytes / t.payload_rate(use.link) / c.write_s();
+    less.link_classes.push_back(t.link_class_index(use.link));
+    if (share > most) most = share, c.slowed_link = t.name(use.link);
+  }
+  if (most == 0) return {};
+  std::sort(less.link_classes.begin(), less.link_classes.end());
+  less.link_classes.erase(std::unique(less.link_classes.begin(), less.link_classes.end()), less.link_classes.end());
+  constexpr double kLeastRate = 0.05;  // the write may fill a link; fair shares leave the step some of it
+  less.rate_factor = std::max(kLeastRate, 1 - most);
+  BUSBAR_ASSIGN(const Duration step, step_if(run, less));
+  c.slowed = std::max(0.0, step.in_s() / run.step.step_time.in_s() - 1);
+  return {};
+}
+
 }  // namespace
 
 std::vector<Flag> checkpoint_flags(CheckpointAsk& a, const char* category) {
@@ -58,6 +86,9 @@ double CheckpointRun::load_s(double faster) const {
 double CheckpointRun::stop_s(bool in_background, double faster) const {
   return in_background ? std::min(links.copy_s, write_s(faster)) : write_s(faster);
 }
+double CheckpointRun::lost_s(double between_s) const {
+  return stop_s() + slowed * std::min(between_s, std::max(0.0, write_s() - stop_s()));
+}
 std::string CheckpointRun::write_bound() const {
   if (store_bytes_per_s > 0 && write_s() > links.save_s)
     return fmt::format("the storage at {}", format_rate(store_bytes_per_s));
@@ -84,6 +115,7 @@ Result<CheckpointRun> run_checkpoint(const TrainRun& run, const CheckpointAsk& a
   Result<CheckpointTimes> links = checkpoint_times(run.machine->router(), gpus, bytes, {drives, ask.direct});
   if (!links.ok() && links.error().where.prefix().empty()) links.error().where.path = "--checkpoint-to";
   BUSBAR_ASSIGN(out.links, std::move(links));
+  if (out.async && run.engine != "packet") BUSBAR_RETURN_IF_ERROR(set_slowdown(run, out));
   return out;
 }
 
@@ -96,10 +128,14 @@ Facts checkpoint_facts(const CheckpointRun& c, std::uint64_t steps, double step_
                                            c.write_bound(), format_duration(c.links.save_s)));
   f.items.emplace_back("load", format_duration(c.load_s()));
   std::string cost = fmt::format("steps wait {} every {} steps: {:.2g} % of the time", format_duration(c.stop_s()),
-                                 steps, 100 * c.stop_s() / (c.stop_s() + between_s));
+                                 steps, 100 * c.lost_s(between_s) / (c.stop_s() + between_s));
   if (c.async)
     cost += fmt::format(" for the copy to host memory ({}); the write goes on during {:.2g} steps", c.links.copy_link,
                         std::max(0.0, write_s - c.stop_s()) / step_s);
+  if (c.async)
+    cost += c.slowed_link.empty()
+                ? ", over links that steps do not use"
+                : fmt::format(", which take up to {:.2g} % longer (both use {})", 100 * c.slowed, c.slowed_link);
   if (c.async && write_s > between_s)
     cost += fmt::format(". It is not done when the next begins: save every {:.0f} steps or less often",
                         std::ceil(write_s / step_s));
@@ -118,7 +154,9 @@ Json checkpoint_json(const CheckpointRun& c, std::uint64_t steps, double step_s)
           {"bound_by", c.write_bound()},
           {"copy_s", c.links.copy_s},
           {"stop_s", c.stop_s()},
-          {"share_of_time", c.stop_s() / (c.stop_s() + static_cast<double>(steps) * step_s)}};
+          {"slowed_steps_share", c.slowed},
+          {"share_of_time",
+           c.lost_s(static_cast<double>(steps) * step_s) / (c.stop_s() + static_cast<double>(steps) * step_s)}};
 }
 
 }  // namespace busbar

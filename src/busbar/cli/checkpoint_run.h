@@ -26,12 +26,15 @@ struct CheckpointRun {
   double store_bytes_per_s = 0;      ///< of the whole storage; 0: drives of the servers
   bool async = false;
   CheckpointTimes links;
+  double slowed = 0;        ///< with `async`: share by which a step takes longer while the write goes on, at most
+  std::string slowed_link;  ///< that carries the write and the step; empty: none
   /// Seconds, with a storage `faster` times as fast.
   double write_s(double faster = 1) const;
   double load_s(double faster = 1) const;
   double stop_s(bool in_background, double faster = 1) const;  ///< the time for which steps wait
   double stop_s() const { return stop_s(async); }
-  std::string write_bound() const;  ///< "the storage at 1.3 TB/s", or a link
+  double lost_s(double between_s) const;  ///< by one checkpoint, if steps of `between_s` follow it
+  std::string write_bound() const;        ///< "the storage at 1.3 TB/s", or a link
 };
 Result<CheckpointRun> run_checkpoint(const TrainRun& run, const CheckpointAsk& ask);
 

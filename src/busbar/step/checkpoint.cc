@@ -20,7 +20,13 @@ struct SavingRank {
   double bytes = 0;
 };
 
-enum class SavingWay : std::uint8_t { kSave, kLoad, kCopy };
+enum class SavingWay : std::uint8_t { kSave, kLoad, kCopy, kWrite };  // kWrite: what kCopy has left in host memory
+
+struct SavingRun {
+  double seconds = 0;
+  LinkId held_by = kNone<LinkId>;  ///< that the last flow waits for
+  std::vector<LinkUse> links;
+};
 
 /// The ranks of one server, and what they can write to.
 class ServerRun {
@@ -38,8 +44,7 @@ class ServerRun {
   }
   bool has_ends() const { return !ends_.empty(); }
 
-  /// Seconds, and the link that the last flow waits for.
-  Result<std::pair<double, LinkId>> run(SavingWay way) const {
+  Result<SavingRun> run(SavingWay way) const {
     FlowList list;
     const auto add = [&](DeviceId from, DeviceId to, double bytes) {
       if (way == SavingWay::kLoad) std::swap(from, to);
@@ -53,18 +58,18 @@ class ServerRun {
     for (const SavingRank& w : writers_) {
       const DeviceId near = nearest_memory(router_, w.gpu);
       const bool staged = near != kNone<DeviceId> && (way == SavingWay::kCopy || !path_.direct);
-      if (staged) add(w.gpu, near, w.bytes);
+      if (staged && way != SavingWay::kWrite) add(w.gpu, near, w.bytes);
       if (way == SavingWay::kCopy) continue;
       const DeviceId from = staged ? near : w.gpu;
       const std::vector<DeviceId> to = nearest(from, ends_);
       for (const DeviceId d : to) add(from, d, w.bytes / static_cast<double>(to.size()));
     }
-    BUSBAR_ASSIGN(const FlowListResult result, run_flow_list(router_, list));
-    LinkId held = kNone<LinkId>;
+    BUSBAR_ASSIGN(FlowListResult result, run_flow_list(router_, list));
+    SavingRun out{result.end.since_start().in_s(), kNone<LinkId>, std::move(result.links)};
     Duration latest;
     for (const FlowOutcome& f : result.flows)
-      if ((f.start + f.fct).since_start() > latest) latest = (f.start + f.fct).since_start(), held = f.held_by;
-    return std::pair(result.end.since_start().in_s(), held);
+      if ((f.start + f.fct).since_start() > latest) latest = (f.start + f.fct).since_start(), out.held_by = f.held_by;
+    return out;
   }
 
  private:
@@ -114,15 +119,17 @@ Result<CheckpointTimes> checkpoint_times(const Router& router, std::span<const D
                                : "the servers of this machine have no NICs to reach storage; write to nvme instead",
                    {}};
     const auto take = [&](SavingWay way, double& seconds, std::string& link) -> Status {
-      BUSBAR_ASSIGN(const auto run, server.run(way));
-      if (run.first <= seconds) return {};
-      seconds = run.first;
-      link = run.second == kNone<LinkId> ? "" : t.name(run.second);
+      BUSBAR_ASSIGN(const SavingRun run, server.run(way));
+      if (run.seconds <= seconds) return {};
+      seconds = run.seconds;
+      link = run.held_by == kNone<LinkId> ? "" : t.name(run.held_by);
       return {};
     };
     BUSBAR_RETURN_IF_ERROR(take(SavingWay::kSave, out.save_s, out.save_link));
     BUSBAR_RETURN_IF_ERROR(take(SavingWay::kLoad, out.load_s, out.load_link));
     BUSBAR_RETURN_IF_ERROR(take(SavingWay::kCopy, out.copy_s, out.copy_link));
+    BUSBAR_ASSIGN(const SavingRun write, server.run(SavingWay::kWrite));
+    out.written.insert(out.written.end(), write.links.begin(), write.links.end());
   }
   return out;
 }

@@ -3,8 +3,10 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
 #include "busbar/base/result.h"
+#include "busbar/engine/flow/flow_list_run.h"
 #include "busbar/routing/router.h"
 
 namespace busbar {
@@ -18,6 +20,7 @@ struct CheckpointTimes {
   double save_s = 0, load_s = 0;                ///< between the GPUs' memory and drives or storage NICs
   double copy_s = 0;                            ///< from the GPUs' memory to host memory
   std::string save_link, load_link, copy_link;  ///< that each waits for: "node0.pcie0->node0.cpu0"
+  std::vector<LinkUse> written;                 ///< of one server of each kind: bytes out of its copy in host memory
 };
 /// `gpus`: of each rank; `bytes`: of each rank. Servers do not share links up to their storage NICs, so one of each
 /// kind is run as fluids: every rank writes to the nearest drives, or by the nearest storage NICs (NICs without a cable

@@ -69,6 +69,17 @@ TEST(Checkpoint, EachGpuCopiesToTheMemoryOfItsOwnNumaNode) {
   EXPECT_EQ(t.copy_link.find("numa"), std::string::npos) << t.copy_link;
 }
 
+TEST(Checkpoint, TheWriteLeavesHostMemoryOnceByTheNearestNics) {
+  const Topology t = load_cluster("dgx-h100").value().topology;
+  const CheckpointTimes times = times_on("dgx-h100", std::vector<double>(8, 4e9), {});
+  double into_nics = 0;
+  for (const LinkUse& use : times.written) {
+    EXPECT_NE(t.kind(t.from(use.link)), DeviceKind::kGpu) << t.name(use.link);
+    if (t.kind(t.to(use.link)) == DeviceKind::kNic) into_nics += use.bytes;
+  }
+  EXPECT_NEAR(into_nics, 8 * 4e9, 1e3);
+}
+
 TEST(Checkpoint, EqualServersTakeAsLongAsOne) {
   const std::vector<double> bytes(8, 4e9), twice(16, 4e9);
   EXPECT_EQ(times_on("dgx-h100", bytes, {}).save_s, times_on("dgx-h100:2", twice, {}).save_s);
