@@ -66,7 +66,12 @@ class Engine {
 
 /// Calls that were lowered once, for other engines over the same machine, ranks, protocol, what-if and delays.
 struct LoweredCalls {
+  /// A call that was moved from another one instead.
+  struct Image {
+    std::shared_ptr<const LoweredCall> call, from;
+  };
   std::vector<std::shared_ptr<const LoweredCall>> calls;
+  std::vector<Image> images;
 };
 
 struct EngineOptions {

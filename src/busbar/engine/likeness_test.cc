@@ -192,5 +192,24 @@ TEST_F(Likeness, KnowsCallsThatAnotherEngineLowered) {
   EXPECT_EQ(second->lowered(*id), o.known->calls[0].get());
 }
 
+TEST_F(Likeness, KnowsCallsThatAnotherEngineMoved) {
+  machine(leaf_spine(4, 2));
+  EngineOptions o;
+  o.known = std::make_shared<LoweredCalls>();
+  const auto first = make_analytic_engine(*router_, *placement_, o);
+  const CollectiveCall call = on({0, 1}), there = on({8, 9});
+  ASSERT_TRUE(first->prepare(call).ok() && first->prepare(there).ok());
+  ASSERT_EQ(o.known->images.size(), 1u);
+  const auto alone = make_flow_engine(*router_, *placement_, o);
+  ASSERT_TRUE(alone->prepare(there).ok()) << "the call it was moved from is not there";
+  EXPECT_EQ(o.known->images.size(), 1u);
+  const auto second = make_flow_engine(*router_, *placement_, o);
+  ASSERT_TRUE(second->prepare(call).ok());
+  const Result<CallId> id = second->prepare(there);
+  ASSERT_TRUE(id.ok());
+  EXPECT_EQ(second->lowered(*id), o.known->images[0].call.get());
+  EXPECT_EQ(second->time_alone(*id), first->time_alone(static_cast<CallId>(1)));
+}
+
 }  // namespace
 }  // namespace busbar

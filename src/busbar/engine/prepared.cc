@@ -36,29 +36,51 @@ std::shared_ptr<const LoweredCall> PreparedCalls::known(const CollectiveCall& ca
   return nullptr;
 }
 
+CallId PreparedCalls::add(std::shared_ptr<const LoweredCall> call, CallId like) {
+  calls_.push_back(std::move(call));
+  like_.push_back(like);
+  return static_cast<CallId>(calls_.size() - 1);
+}
+
+/// Takes over what another engine moved, from a call that is prepared here too.
+bool PreparedCalls::add_known_image(const CollectiveCall& call) {
+  if (!known_) return false;
+  for (const LoweredCalls::Image& image : known_->images) {
+    if (!(image.call->call == call)) continue;
+    const auto from = std::find(calls_.begin(), calls_.end(), image.from);
+    if (from == calls_.end() || !shortcuts_.take(Shortcut::kKnownCalls)) return false;
+    add(image.call, like_[static_cast<std::size_t>(from - calls_.begin())]);
+    return true;
+  }
+  return false;
+}
+
+/// Moves a call there that was lowered here and is alike.
+bool PreparedCalls::add_image(const CollectiveCall& call) {
+  for (std::uint32_t i = 0; i < calls_.size(); ++i) {
+    if (index(like_[i]) != i || !likeness_.alike(calls_[i]->call, call)) continue;
+    auto there = moved(*calls_[i], call);
+    if (!there) return false;
+    shortcuts_.take(Shortcut::kCallImages);
+    if (known_) known_->images.push_back({there, calls_[i]});
+    add(std::move(there), static_cast<CallId>(i));
+    return true;
+  }
+  return false;
+}
+
 Result<CallId> PreparedCalls::prepare(const CollectiveCall& call) {
   if (interrupted()) return busbar::interrupted();
   for (std::uint32_t i = 0; i < calls_.size(); ++i)
     if (calls_[i]->call == call) return static_cast<CallId>(i);
-  const auto id = static_cast<CallId>(calls_.size());
-  for (std::uint32_t i = 0; i < calls_.size() && images_; ++i)
-    if (index(like_[i]) == i && likeness_.alike(calls_[i]->call, call)) {
-      auto there = moved(*calls_[i], call);
-      if (!there) break;
-      shortcuts_.take(Shortcut::kCallImages);
-      calls_.push_back(std::move(there));
-      like_.push_back(static_cast<CallId>(i));
-      return id;
-    }
+  if (images_ && (add_known_image(call) || add_image(call))) return static_cast<CallId>(calls_.size() - 1);
   std::shared_ptr<const LoweredCall> found = known(call);
   if (!found) {
     BUSBAR_ASSIGN(LoweredCall lowered, lowering_.lower(call));
     found = std::make_shared<LoweredCall>(std::move(lowered));
     if (known_) known_->calls.push_back(found);
   }
-  calls_.push_back(std::move(found));
-  like_.push_back(id);
-  return id;
+  return add(std::move(found), static_cast<CallId>(calls_.size()));
 }
 
 std::vector<double> PreparedCalls::flow_stage_ps(const LoweredCall& call) {

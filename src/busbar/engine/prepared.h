@@ -40,6 +40,9 @@ class PreparedCalls {
 
  private:
   std::shared_ptr<const LoweredCall> known(const CollectiveCall& call) const;
+  CallId add(std::shared_ptr<const LoweredCall> call, CallId like);
+  bool add_image(const CollectiveCall& call);
+  bool add_known_image(const CollectiveCall& call);
   std::shared_ptr<const LoweredCall> moved(const LoweredCall& from, const CollectiveCall& call) const;
   const Topology& topology_;
   Lowering lowering_;
