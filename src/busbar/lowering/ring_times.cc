@@ -13,6 +13,7 @@ namespace busbar {
 namespace {
 
 constexpr std::size_t kMostSends = 16'384;  // some fifteen milliseconds
+constexpr std::size_t kMostKept = 1 << 21;  // 16 MiB
 
 /// Which piece each class of edges sends. Pieces of even and odd rounds are two items of the clock, because one may
 /// start in the picosecond in which the other ends.
@@ -74,6 +75,23 @@ class Pieces {
   std::vector<Edge> edges_;
 };
 
+/// All that the times of `edges` depend on but their bytes, of which it says only which are equal; `bytes` gets one of
+/// each.
+std::vector<double> structure_of(std::span<const SendOver> edges, std::span<const double> capacity, double cap,
+                                 std::vector<double>& bytes) {
+  std::vector<double> out{cap, static_cast<double>(capacity.size())};
+  out.insert(out.end(), capacity.begin(), capacity.end());
+  for (const SendOver& e : edges) {
+    const auto equal = std::find(bytes.begin(), bytes.end(), e.bytes);
+    out.insert(out.end(), {e.latency_ps, static_cast<double>(e.rounds), static_cast<double>(e.previous),
+                           static_cast<double>(equal - bytes.begin()), static_cast<double>(e.links.size())});
+    if (equal == bytes.end()) bytes.push_back(e.bytes);
+    out.insert(out.end(), e.links.begin(), e.links.end());
+    out.insert(out.end(), e.weights.begin(), e.weights.end());
+  }
+  return out;
+}
+
 bool same_way(const RoutedRun& a, const RoutedRun& b) {
   const auto share = [](const CapacityShare& x, const CapacityShare& y) { return x.on == y.on && x.share == y.share; };
   const auto edge = [](const Connection& x, const Connection& y) {
@@ -129,22 +147,6 @@ bool RingTimes::open_question(std::span<const RingRun> rings, const PerCapacity<
   return false;
 }
 
-/// All that follow() reads.
-std::vector<double> RingTimes::inputs_of(std::span<const RingRun> rings, const PlannedCall& plan) const {
-  std::vector<double> out{plan.lanes.cap, plan.sent.straight};
-  for (const RingRun& r : rings) {
-    out.insert(out.end(), {static_cast<double>(r.rounds), static_cast<double>(r.run->equal)});
-    for (const Connection& c : r.run->connections) {
-      out.insert(out.end(), {c.latency_ps, c.bytes});
-      for (std::uint32_t k = c.begin; k < c.end; ++k) {
-        const auto& [on, share] = r.run->path[k];
-        out.insert(out.end(), {static_cast<double>(table_.counts().place(on)), share, table_.rate(on)});
-      }
-    }
-  }
-  return out;
-}
-
 bool RingTimes::send(std::span<const RingRun> rings, const PerCapacity<double>& loads, const PlannedCall& plan) {
   if (rings.size() < 2) return false;
   std::vector<std::size_t> as;
@@ -153,28 +155,37 @@ bool RingTimes::send(std::span<const RingRun> rings, const PerCapacity<double>& 
   for (const RingRun& r : all) sends += r.run->connections.size() * r.rounds;
   if (!plan.follows_rings || !open_question(all, loads)) return false;
   if (sends > kMostSends) return true;
-  if (std::vector<double> inputs = inputs_of(all, plan); inputs != last_inputs_) {
-    follow(all, plan);
-    last_inputs_ = std::move(inputs);
-    last_.clear();
-    for (const RingRun& r : all) last_.push_back(r.run->followed);
-  }
-  for (std::size_t i = 0; i < all.size(); ++i) all[i].run->followed = last_[i];
+  const std::vector<FollowedRing>& followed = follow(all, plan);
+  for (std::size_t i = 0; i < all.size(); ++i) all[i].run->followed = followed[i];
   for (std::size_t i = 0; i < rings.size(); ++i)
     if (!rings[i].run->followed.known()) rings[i].run->followed = all[as[i]].run->followed;
   return false;
 }
 
-void RingTimes::follow(std::span<const RingRun> rings, const PlannedCall& plan) {
-  std::vector<double> capacity;
+/// Per ring. Rings whose edges and links are the same but for their places on the machine are followed once, and rings
+/// that differ in nothing but bytes have the same classes. Valid until the next call.
+const std::vector<FollowedRing>& RingTimes::follow(std::span<const RingRun> rings, const PlannedCall& plan) {
+  if (kept_ > kMostKept) known_.clear(), kept_ = 0;
+  std::vector<double> capacity, bytes;
   const std::vector<SendOver> edges = sends_of(rings, plan, capacity);
-  const SendClasses classes = send_classes(edges, capacity, shortcuts_.has(Shortcut::kSendsAlike));
-  if (classes.first.size() < edges.size()) shortcuts_.take(Shortcut::kSendsAlike);
+  std::vector<double> structure = structure_of(edges, capacity, plan.lanes.cap, bytes);
+  const auto [entry, fresh] = known_.try_emplace(std::move(structure));
+  Known& known = entry->second;
+  if (fresh) known.classes = send_classes(edges, capacity, shortcuts_.has(Shortcut::kSendsAlike));
+  if (known.classes.first.size() < edges.size()) shortcuts_.take(Shortcut::kSendsAlike);
+  const auto [times, unknown] = known.followed.try_emplace(std::move(bytes));
+  if (unknown) times->second = run(edges, known.classes, plan.lanes.cap);
+  if (fresh) kept_ += 2 * entry->first.size();
+  if (unknown) kept_ += edges.size() * edges.front().rounds;
+  return times->second;
+}
 
+std::vector<FollowedRing> RingTimes::run(std::span<const SendOver> edges, const SendClasses& classes,
+                                         double cap) const {
   OnlineRates rates{OnlineMaxMin(classes.capacity, shortcuts_)};
   for (std::size_t c = 0; c < classes.first.size(); ++c)
     for (int parity = 0; parity < 2; ++parity)
-      rates.solver.add_flow(classes.links[c], classes.weights[c], plan.lanes.cap > 0 ? plan.lanes.cap : INFINITY);
+      rates.solver.add_flow(classes.links[c], classes.weights[c], cap > 0 ? cap : INFINITY);
   Pieces pieces(edges, classes);
   TransferClock clock(rates, pieces.items());
   const auto start = [&](std::uint32_t item, std::int64_t ps) { clock.start_at(item, ps); };
@@ -186,16 +197,15 @@ void RingTimes::follow(std::span<const RingRun> rings, const PlannedCall& plan) 
       },
       [&](std::uint32_t item, std::int64_t now) { pieces.end(item, now, start); });
 
-  const std::uint32_t* of = classes.of.data();
-  for (const RingRun& r : rings) {
-    FollowedRing& followed = r.run->followed;
-    followed.left_ps.clear();
-    for (std::size_t i = 0; i < r.run->connections.size(); ++i, ++of) {
-      const std::vector<std::int64_t>& left_ps = pieces.left_ps(*of);
-      followed.left_ps.insert(followed.left_ps.end(), left_ps.begin(), left_ps.end());
-      followed.end_ps = std::max(followed.end_ps, static_cast<double>(pieces.end_ps(*of)));
-    }
+  std::vector<FollowedRing> out;
+  for (std::size_t e = 0; e < edges.size(); ++e) {
+    if (edges[e].previous >= e) out.emplace_back();  // the first edge of a ring passes on what its last one brings
+    const std::vector<std::int64_t>& left_ps = pieces.left_ps(classes.of[e]);
+    FollowedRing& ring = out.back();
+    ring.left_ps.insert(ring.left_ps.end(), left_ps.begin(), left_ps.end());
+    ring.end_ps = std::max(ring.end_ps, static_cast<double>(pieces.end_ps(classes.of[e])));
   }
+  return out;
 }
 
 /// Edges of one ring after the other; links are numbered as they occur, `capacity` is that of each.

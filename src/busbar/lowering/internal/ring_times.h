@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <span>
 #include <vector>
 
@@ -33,8 +34,13 @@ class RingTimes {
  private:
   std::vector<RingRun> unequal(std::span<const RingRun> rings, std::vector<std::size_t>& as) const;
   bool open_question(std::span<const RingRun> rings, const PerCapacity<double>& loads);
-  std::vector<double> inputs_of(std::span<const RingRun> rings, const PlannedCall& plan) const;
-  void follow(std::span<const RingRun> rings, const PlannedCall& plan);
+  /// What is known of rings by their edges and links, numbered as they occur.
+  struct Known {
+    SendClasses classes;
+    std::map<std::vector<double>, std::vector<FollowedRing>> followed;  ///< by the bytes of edges that differ
+  };
+  const std::vector<FollowedRing>& follow(std::span<const RingRun> rings, const PlannedCall& plan);
+  std::vector<FollowedRing> run(std::span<const SendOver> edges, const SendClasses& classes, double cap) const;
   std::vector<SendOver> sends_of(std::span<const RingRun> rings, const PlannedCall& plan,
                                  std::vector<double>& capacity);
 
@@ -42,8 +48,8 @@ class RingTimes {
   const Shortcuts& shortcuts_;
   PerCapacity<double> own_;            ///< bytes of the equal rings that are looked at
   PerCapacity<std::uint32_t> number_;  ///< kNone32 between calls
-  std::vector<double> last_inputs_;    ///< of the last follow(), whose results are last_: to explain a call asks again
-  std::vector<FollowedRing> last_;
+  std::map<std::vector<double>, Known> known_;
+  std::size_t kept_ = 0;  ///< numbers in known_
 };
 
 }  // namespace busbar
