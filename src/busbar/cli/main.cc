@@ -1,3 +1,4 @@
+#include <malloc.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -21,9 +22,19 @@ namespace {
   std::_Exit(2);  // without destructors: threads may wait for each other
 }
 
+/// Memory that one phase of a run has freed is what the next one asks for.
+void keep_freed_memory() {
+#ifdef __GLIBC__
+  mallopt(M_MMAP_THRESHOLD, 32 << 20);
+  mallopt(M_TRIM_THRESHOLD, 1 << 30);
+  mallopt(M_TOP_PAD, 16 << 20);
+#endif
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  keep_freed_memory();
   std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is not an error: remaining output is dropped
   busbar::leave_on_signals();
   std::set_new_handler(give_up_for_memory);
