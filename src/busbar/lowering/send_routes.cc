@@ -7,6 +7,7 @@
 
 #include "busbar/lowering/send_costs.h"
 #include "busbar/routing/flow_name.h"
+#include "busbar/routing/path_view.h"
 
 namespace busbar {
 
@@ -81,19 +82,7 @@ void SendRoutes::add_memory(DeviceId gpu, double bytes, std::vector<CapacityShar
 
 DeviceId SendRoutes::host_memory(DeviceId gpu) {
   const auto [entry, fresh] = host_of_.try_emplace(gpu, kNone<DeviceId>);
-  if (!fresh) return entry->second;
-  const Block& block = topology().blocks()[index(topology().block_of(gpu))];
-  double fewest = INFINITY;
-  for (std::uint32_t p = 0; p < block.device_count; ++p) {
-    const auto d = static_cast<DeviceId>(block.first_device + p);
-    links_.clear();
-    if (topology().kind(d) != DeviceKind::kNuma ||
-        !router_.spread(gpu, d, kNone<DeviceId>, kNone<DeviceId>, 0, links_).ok())
-      continue;
-    double hops = 0;
-    for (const LinkShare& l : links_) hops += l.share;
-    if (hops < fewest - 0.5) fewest = hops, entry->second = d;
-  }
+  if (fresh) entry->second = nearest_memory(router_, gpu);
   return entry->second;
 }
 

@@ -168,26 +168,14 @@ class Sharers {
   std::vector<LinkShare> route_;
 };
 
-/// The NUMA node with the fewest hops from `d`, the lowest if several are equal; kNone if its server has none.
-DeviceId nearest_memory(const Topology& t, DeviceId d) {
-  const BlockPaths paths(t, d, GpuRelay::kNo);
-  const Block& block = t.blocks()[index(t.block_of(d))];
-  DeviceId best = kNone<DeviceId>;
-  for (std::uint32_t p = 0; p < block.device_count; ++p) {
-    const auto memory = static_cast<DeviceId>(block.first_device + p);
-    if (t.kind(memory) != DeviceKind::kNuma || paths.type(memory) == PathType::kDis) continue;
-    if (best == kNone<DeviceId> || paths.hops(memory) < paths.hops(best)) best = memory;
-  }
-  return best;
-}
-
 /// The host memories in which `route` must be copied, from the sender's side; none for a direct route.
-std::vector<DeviceId> copies_of(const Topology& t, DeviceId from, DeviceId to, std::span<const LinkShare> route,
+std::vector<DeviceId> copies_of(const Router& router, DeviceId from, DeviceId to, std::span<const LinkShare> route,
                                 const DirectReach& reach) {
+  const Topology& t = router.topology();
   const bool a = t.kind(from) == DeviceKind::kGpu, b = t.kind(to) == DeviceKind::kGpu;
   std::vector<DeviceId> out;
   const auto copy_near = [&](DeviceId gpu) {
-    if (const DeviceId memory = nearest_memory(t, gpu); memory != kNone<DeviceId>) out.push_back(memory);
+    if (const DeviceId memory = nearest_memory(router, gpu); memory != kNone<DeviceId>) out.push_back(memory);
   };
   if (t.block_of(from) != t.block_of(to)) {
     if (!reach.gpudirect && a) copy_near(from);
@@ -213,7 +201,7 @@ Status spread_reaching(const Router& router, const DirectReach& reach, DeviceId 
   const std::size_t begin = out.size();
   BUSBAR_RETURN_IF_ERROR(router.spread(from, to, nic_from, nic_to, flow, out, bias));
   if (reach.gpudirect && reach.p2p && reach.relays) return {};
-  std::vector<DeviceId> stops = copies_of(t, from, to, std::span(out).subspan(begin), reach);
+  std::vector<DeviceId> stops = copies_of(router, from, to, std::span(out).subspan(begin), reach);
   if (copied_in) *copied_in = stops;
   if (stops.empty()) return {};
   out.resize(begin);
