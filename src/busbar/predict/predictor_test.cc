@@ -161,6 +161,16 @@ TEST(Predictor, GroupsOnDifferentGpusHaveCommunicatorsOfTheirOwn) {
   EXPECT_EQ(m->time(all, kTimeAlone).value().time, m->time(one, kTimeAlone).value().time);
 }
 
+// Each of eight GPUs sends 7/8 of the buffer twice over one of the links of its rings.
+TEST(Predictor, TheFloorOfAnAlgorithmIsItsBusiestLinkAtWireRate) {
+  auto m = on("dgx-h100");
+  const std::uint64_t size = std::uint64_t{1} << 30;
+  const Prediction ring = all_reduce(*m, size, "ring", Protocol::kSimple);
+  EXPECT_NEAR(ring.algorithm_floor.in_s(), 1.75 * static_cast<double>(size) / 450e9, 2e-5);
+  EXPECT_GE(ring.time, ring.algorithm_floor);
+  EXPECT_GT(all_reduce(*m, size, "ring", Protocol::kLl).algorithm_floor, ring.algorithm_floor) << "flags take half";
+}
+
 TEST(Predictor, AnEngineOfAWhatIfHasItsRates) {
   auto m = on("dgx-h100");
   const CollectiveCall call = m->prepare(call_over(Collective::kAllGather, Bytes{1u << 30}, 8)).value();
