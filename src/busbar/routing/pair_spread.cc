@@ -3,12 +3,19 @@
 #include <algorithm>
 #include <cmath>
 
-#include "busbar/routing/flow_name.h"
-#include "busbar/routing/internal/pair_spread_state.h"
+#include "busbar/base/cores.h"
+#include "busbar/routing/internal/hashed_pairs.h"
 
 namespace busbar {
+namespace {
 
-PairSpread::PairSpread(const Router& router) : state_(new State{router, *router.state_}) {}
+constexpr double kWorthThreads = 1 << 17;  // flows, some 10 ms
+
+}  // namespace
+
+PairSpread::PairSpread(const Router& router, std::uint32_t threads)
+    : state_(new State{router, *router.state_, threads > 0 ? threads : std::min(kMostIdleCores, idle_cores()),
+                       threads > 0 ? 0 : kWorthThreads}) {}
 PairSpread::~PairSpread() = default;
 
 /// Whether the flows between two attachments are hashed.
@@ -121,70 +128,18 @@ Result<bool> PairSpread::State::find_latencies() {
   return true;
 }
 
-/// Routes every pair of the two classes along its hashed way. `low`, `high`: their latencies.
-bool PairSpread::State::walk_pairs(const PairEnds& ends, std::uint32_t source, std::uint32_t sink, double& low,
-                                   double& high) {
-  const Source& from = sources[source];
-  const Sink& to = sinks[sink];
-  struct Start {
-    std::uint32_t lane, at;
-    double share;
-  };
-  std::vector<Start> starts;
-  const double each = 1.0 / lanes;
-  double fixed_ps = 0;
+void PairSpread::State::count_pairs(std::uint32_t source, std::uint32_t sink, double low, double high) {
+  const Sink& d = sinks[sink];
+  answer.latest_ps = std::max(answer.latest_ps, high);
+  least_from[sink] = std::min(least_from[sink], low);
   for (std::uint32_t lane = 0; lane < lanes; ++lane) {
-    const Leg &out = from.to[to.far[lane]], &in = to.by[lane];
-    const double ps = way_ps[out.attachment * attachments.size() + in.attachment];
-    fixed_ps += each * (out.ps + in.ps + (std::isnan(ps) ? 0 : ps));
-    if (!std::isnan(ps)) continue;
-    if (aimed[lane] != in.attachment) walks[lane].aim(attachments[in.attachment].switches, latency_ps);
-    aimed[lane] = in.attachment;
-    const Way w = way(out.attachment, in.attachment);
-    const Attachment& a = attachments[out.attachment];
-    const std::vector<LinkId> up = ports(a.nic);
-    for (std::uint32_t p = 0; p < a.switches.size(); ++p)
-      if (w.up[p] > 0) {
-        if (walks[lane].hops(a.switches[p]) >= FabricTable::kFar) return false;
-        starts.push_back({lane, a.switches[p], each * w.up[p]});
-        if (a.wide()) fixed_ps += starts.back().share * latency_ps[r.topology.link_class_index(up[p])];
-      }
+    const std::uint32_t far = d.far[lane];
+    double& to = least_to[source * fars.size() + far];
+    to = std::min(to, low);
+    Load& x = between[sources[source].to[far].attachment * attachments.size() + d.by[lane].attachment];
+    x.least_ps = x.pairs == 0 ? low : std::min(x.least_ps, low);
+    x.pairs += pairs_of(source, sink) / lanes;
   }
-  low = INFINITY;
-  high = 0;
-  for (const std::uint32_t b : to.members)
-    for (const std::uint32_t a : from.members) {
-      if (block[a] == block[b]) continue;
-      double ps = fixed_ps;
-      steps.clear();
-      const auto take = [&](LinkId l, double share, double latency) {
-        Load& x = load[l];
-        if (x.pairs == 0) touched.push_back(l), x.least_ps = INFINITY;
-        x.pairs += share;
-        ps += share * latency;
-        steps.push_back(l);
-      };
-      for (const Start& s : starts) {
-        PairWalk& walk = walks[s.lane];
-        const std::uint64_t flow = flow_name(ends.gpu[a], ends.gpu[b], ends.lane[s.lane]);
-        for (std::uint32_t at = s.at;;) {
-          const PairWalk::Row& row = walk.row(at);
-          if (row.last && !attachments[to.by[s.lane].attachment].wide()) break;
-          const PairWalk::Hop& hop = walk.hop(row, flow);
-          if (row.last) {
-            const LinkId down = reverse(ports(ends.nic[std::size_t{b} * lanes + s.lane])[index(hop.link)]);
-            take(down, s.share, latency_ps[r.topology.link_class_index(down)]);
-            break;
-          }
-          take(hop.link, s.share, hop.ps);
-          at = hop.next;
-        }
-      }
-      for (const LinkId l : steps) load[l].least_ps = std::min(load[l].least_ps, ps);
-      low = std::min(low, ps);
-      high = std::max(high, ps);
-    }
-  return true;
 }
 
 /// Counts the pairs between attachments and walks the hashed ones.
@@ -192,31 +147,23 @@ bool PairSpread::State::pair_classes(const PairEnds& ends) {
   const std::size_t n = attachments.size();
   least_to.assign(sources.size() * fars.size(), INFINITY);
   least_from.assign(sinks.size(), INFINITY);
-  walks.clear();
-  for (std::uint32_t lane = 0; lane < lanes; ++lane) walks.emplace_back(r.topology, r.fabric, r.seed);
-  aimed.assign(lanes, kNone32);
+  HashedPairs hashed(*this, ends);
   for (std::uint32_t d = 0; d < sinks.size(); ++d)
     for (std::uint32_t s = 0; s < sources.size(); ++s) {
-      const double pairs = pairs_of(s, d);
-      if (pairs == 0) continue;
-      double low = 0, high = 0;
+      if (pairs_of(s, d) == 0) continue;
+      double ps = 0;
       for (std::uint32_t lane = 0; lane < lanes; ++lane) {
         const Leg &out = sources[s].to[sinks[d].far[lane]], &in = sinks[d].by[lane];
-        low += (out.ps + in.ps + way_ps[out.attachment * n + in.attachment]) / lanes;
+        ps += (out.ps + in.ps + way_ps[out.attachment * n + in.attachment]) / lanes;
       }
-      high = low;
-      if (std::isnan(low) && !walk_pairs(ends, s, d, low, high)) return false;
-      answer.latest_ps = std::max(answer.latest_ps, high);
-      least_from[d] = std::min(least_from[d], low);
-      for (std::uint32_t lane = 0; lane < lanes; ++lane) {
-        const std::uint32_t far = sinks[d].far[lane];
-        double& to = least_to[s * fars.size() + far];
-        to = std::min(to, low);
-        Load& x = between[sources[s].to[far].attachment * n + sinks[d].by[lane].attachment];
-        x.least_ps = x.pairs == 0 ? low : std::min(x.least_ps, low);
-        x.pairs += pairs / lanes;
+      if (!std::isnan(ps)) {
+        count_pairs(s, d, ps, ps);
+      } else if (!hashed.add(s, d)) {
+        hashed.finish();
+        return false;
       }
     }
+  hashed.finish();
   return true;
 }
 

@@ -41,7 +41,9 @@ struct PairLoads {
 
 class PairSpread {
  public:
-  explicit PairSpread(const Router& router);
+  /// `threads`: that walk hashed flows; 0: a core each, if others leave any, where there are many flows. The result
+  /// does not depend on them.
+  explicit PairSpread(const Router& router, std::uint32_t threads = 0);
   ~PairSpread();
 
   /// Loads of all ordered pairs of members in different blocks, as Router::spread (or spread_bundled) routes them.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <unordered_map>
 #include <vector>
 
@@ -49,9 +50,13 @@ struct PairSpread::State {
   struct Load {
     double pairs = 0, least_ps = 0;
   };
+  struct Walker;
+  class HashedPairs;
 
   const Router& router;
   const Router::State& r;
+  const std::uint32_t threads;  ///< that walk hashed flows
+  const double least_flows;     ///< with fewer at a time, one thread walks them
   std::span<const double> latency_ps{};
   bool bundled = false;
 
@@ -84,9 +89,7 @@ struct PairSpread::State {
   std::vector<double> way_ps{};      ///< likewise: latency, once known
   std::vector<double> least_to{};    ///< per source and Far
   std::vector<double> least_from{};  ///< per sink
-  std::vector<PairWalk> walks{};     ///< per lane
-  std::vector<std::uint32_t> aimed{};
-  std::vector<LinkId> steps{};
+  std::vector<std::unique_ptr<Walker>> walkers{};  ///< per thread
   std::vector<LinkShare> path{};
 
   // The last result.
@@ -122,8 +125,9 @@ struct PairSpread::State {
     x.pairs += pairs;
   }
   Result<bool> find_latencies();
+  /// Pairs of classes, `low` and `high` being the latencies of their pairs.
+  void count_pairs(std::uint32_t source, std::uint32_t sink, double low, double high);
   bool pair_classes(const PairEnds& ends);
-  bool walk_pairs(const PairEnds& ends, std::uint32_t source, std::uint32_t sink, double& low, double& high);
   void add_ways();
   void add_leaving(const PairEnds& ends);
   void add_entering(const PairEnds& ends);

@@ -1,0 +1,31 @@
+#include "busbar/base/cores.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstdlib>
+#include <thread>
+#include <vector>
+
+namespace busbar {
+
+std::uint32_t idle_cores() {
+  double load = 0;
+  const auto cores = static_cast<double>(std::thread::hardware_concurrency());
+  if (getloadavg(&load, 1) != 1) return 1;
+  return static_cast<std::uint32_t>(std::max(1.0, std::round(cores - load)));
+}
+
+void share_out(std::size_t items, std::size_t threads,
+               const std::function<void(std::size_t item, std::size_t thread)>& work) {
+  std::atomic<std::size_t> next{0};
+  const auto take = [&](std::size_t thread) {
+    for (std::size_t item = next++; item < items; item = next++) work(item, thread);
+  };
+  std::vector<std::thread> others;
+  for (std::size_t t = 1; t < std::min(threads, items); ++t) others.emplace_back(take, t);
+  take(0);
+  for (std::thread& other : others) other.join();
+}
+
+}  // namespace busbar
