@@ -3,7 +3,10 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <chrono>
+#include <memory>
 
+#include "busbar/base/cores.h"
 #include "busbar/lowering/lowering.h"
 
 namespace busbar {
@@ -64,46 +67,38 @@ void sort_by_gain(std::vector<Relief>& relief) {
 
 namespace {
 
+struct LinkChange {
+  std::string what;
+  WhatIf change, limit;  ///< `limit` removes the limit altogether
+};
+
 /// Evaluates one call under changed links.
 class Changes {
  public:
-  Changes(const Router& router, const Placement& placement, const ProtocolModel& protocol, const CollectiveCall& call,
-          bool every)
-      : lowering_(router, placement, protocol, {.pairs_apart = 0}), call_(call), every_(every) {
+  Changes(const Router& router, const Placement& placement, const ProtocolModel& protocol, const CollectiveCall& call)
+      : lowering_(router, placement, protocol, {.pairs_apart = 0}), call_(call) {
     lowering_.follow_rings(false);  // many calls, of which only the differences are asked
   }
 
   Result<LoweredCall> lower() { return lowering_.lower(call_); }
   const Lowering& lowering() const { return lowering_; }
-  void set_base(const LoweredCall& base) { before_ps_ = closed_form_ps(base); }
 
-  /// `limit`: the change that removes the limit altogether.
-  Status add(std::string what, const WhatIf& change, const WhatIf& limit) {
-    Relief r{std::move(what), 0, 0, {}};
-    lowering_.set_what_if(change);
+  Result<Relief> relief(const LinkChange& change, double before_ps, bool every) {
+    Relief r{change.what, 0, 0, {}};
+    lowering_.set_what_if(change.change);
     BUSBAR_ASSIGN(const LoweredCall changed, lower());
-    r.gain_percent = gain_percent(before_ps_, closed_form_ps(changed));
-    if (every_) {
-      lowering_.set_what_if(limit);
-      BUSBAR_ASSIGN(const LoweredCall freed, lower());
-      r.most_percent = gain_percent(before_ps_, closed_form_ps(freed));
-      r.next = bound_of(freed);
-    }
-    out_.push_back(std::move(r));
-    return {};
-  }
-
-  std::vector<Relief> sorted() {
-    sort_by_gain(out_);
-    return std::move(out_);
+    r.gain_percent = gain_percent(before_ps, closed_form_ps(changed));
+    if (!every) return r;
+    lowering_.set_what_if(change.limit);
+    BUSBAR_ASSIGN(const LoweredCall freed, lower());
+    r.most_percent = gain_percent(before_ps, closed_form_ps(freed));
+    r.next = bound_of(freed);
+    return r;
   }
 
  private:
   Lowering lowering_;
   const CollectiveCall& call_;
-  bool every_;
-  double before_ps_ = 0;
-  std::vector<Relief> out_;
 };
 
 constexpr double kNoLimit = 1e6;  // factor on the rate
@@ -134,37 +129,62 @@ std::pair<std::vector<std::uint16_t>, std::uint32_t> nics_of(const Topology& t, 
   return {classes, nics};
 }
 
-}  // namespace
-
-Result<std::vector<Relief>> find_relief(const Router& router, const Placement& placement, const ProtocolModel& protocol,
-                                        const CollectiveCall& call, bool every) {
-  const Topology& t = router.topology();
-  Changes changes(router, placement, protocol, call, every);
-  BUSBAR_ASSIGN(const LoweredCall base, changes.lower());
-  changes.set_base(base);
+/// The changes to links that the call uses.
+std::vector<LinkChange> changes_of(const LoweredCall& base, const Lowering& lowering, const Topology& t, DeviceId gpu,
+                                   bool every) {
   std::vector<bool> used(t.link_classes().size(), false);
   for (const Stage& s : base.stages) {
     if (s.busiest != kNone<LinkId>) used[t.link_class_index(s.busiest)] = true;  // else a reduction in a switch
     for (const CapacityId c : s.on)
-      if (every)
-        changes.lowering().capacities().for_each_link(c, [&](LinkId x, double) { used[t.link_class_index(x)] = true; });
+      if (every) lowering.capacities().for_each_link(c, [&](LinkId x, double) { used[t.link_class_index(x)] = true; });
   }
   const auto is_used = [&](std::uint16_t c) { return used[c]; };
+  std::vector<LinkChange> out;
   const std::vector<LinkGroup> groups = link_groups(t);
   for (const LinkGroup& g : groups) {
     if (std::none_of(g.classes.begin(), g.classes.end(), is_used)) continue;
-    const WhatIf wide{g.classes, kNoLimit, 1.0, {}};
-    BUSBAR_RETURN_IF_ERROR(changes.add("+10 % rate of " + g.name, {g.classes, 1.1, 1.0, {}}, wide));
-    if (g.name.ends_with("every tier")) continue;
-    const WhatIf at_once{g.classes, 1.0, 0.0, {}};
-    BUSBAR_RETURN_IF_ERROR(
-        changes.add("1 us less latency of " + g.name, {g.classes, 1.0, 1.0, Duration::us(1)}, at_once));
+    out.push_back({"+10 % rate of " + g.name, {g.classes, 1.1, 1.0, {}}, {g.classes, kNoLimit, 1.0, {}}});
+    if (!g.name.ends_with("every tier"))
+      out.push_back(
+          {"1 us less latency of " + g.name, {g.classes, 1.0, 1.0, Duration::us(1)}, {g.classes, 1.0, 0.0, {}}});
   }
-  const auto [classes, nics] = nics_of(t, placement.gpu(call.groups.actor(0, 0)), groups);
+  const auto [classes, nics] = nics_of(t, gpu, groups);
   if (nics > 0 && std::any_of(classes.begin(), classes.end(), is_used))
-    BUSBAR_RETURN_IF_ERROR(changes.add(fmt::format("one more NIC per node, {} instead of {}", nics + 1, nics),
-                                       {classes, (nics + 1.0) / nics, 1.0, {}}, {classes, kNoLimit, 1.0, {}}));
-  return changes.sorted();
+    out.push_back({fmt::format("one more NIC per node, {} instead of {}", nics + 1, nics),
+                   {classes, (nics + 1.0) / nics, 1.0, {}},
+                   {classes, kNoLimit, 1.0, {}}});
+  return out;
+}
+
+}  // namespace
+
+Result<std::vector<Relief>> find_relief(const Router& router, const Placement& placement, const ProtocolModel& protocol,
+                                        const CollectiveCall& call, bool every, const OtherThreads& others) {
+  using Clock = std::chrono::steady_clock;
+  const auto begin = Clock::now();
+  Changes first(router, placement, protocol, call);
+  BUSBAR_ASSIGN(const LoweredCall base, first.lower());
+  const double before_ps = closed_form_ps(base);
+  const DeviceId gpu = placement.gpu(call.groups.actor(0, 0));
+  const std::vector<LinkChange> changes = changes_of(base, first.lowering(), router.topology(), gpu, every);
+  const bool worth = std::chrono::duration<double>(Clock::now() - begin).count() >= others.worth_s;
+  std::vector<std::unique_ptr<Router>> routers(1 + (worth ? others.count : 0));
+  std::vector<std::unique_ptr<Changes>> machines(routers.size());
+  std::vector<std::optional<Result<Relief>>> found(changes.size());
+  share_out(changes.size(), machines.size(), [&](std::size_t i, std::size_t thread) {
+    if (thread > 0 && !machines[thread]) {
+      routers[thread] = others.router();
+      machines[thread] = std::make_unique<Changes>(*routers[thread], placement, protocol, call);
+    }
+    found[i] = (thread == 0 ? first : *machines[thread]).relief(changes[i], before_ps, every);
+  });
+  std::vector<Relief> out;
+  for (std::optional<Result<Relief>>& r : found) {
+    BUSBAR_ASSIGN(Relief relief, std::move(*r));
+    out.push_back(std::move(relief));
+  }
+  sort_by_gain(out);
+  return out;
 }
 
 }  // namespace busbar

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "busbar/choice/other_threads.h"
 #include "busbar/engine/engine.h"
 
 namespace busbar {
@@ -32,7 +33,8 @@ void sort_by_gain(std::vector<Relief>& relief);
 /// Lowers `call` again with one group changed at a time: rate +10 %, 1 us less latency, one more NIC per node. Changes
 /// the groups that are busiest in the call's stages; with `every`, all groups it uses, and reports the next limit.
 /// Largest gain first, ties by group. The gains are those of the closed form, in which calls do not disturb each other.
+/// `others`: threads that take changes too, where a lowering takes long; the answer does not depend on them.
 Result<std::vector<Relief>> find_relief(const Router& router, const Placement& placement, const ProtocolModel& protocol,
-                                        const CollectiveCall& call, bool every);
+                                        const CollectiveCall& call, bool every, const OtherThreads& others = {});
 
 }  // namespace busbar

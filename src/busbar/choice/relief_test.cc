@@ -138,5 +138,26 @@ RC_GTEST_PROP(Explain, PartsSumToTheTimeOfEveryAlgorithmOnRandomMachines, ()) {
   }
 }
 
+TEST(Relief, IsTheSameOnSeveralThreads) {
+  const Topology t = pods_of_eight(4).seal();
+  const Router r(t, RoutingPolicy::kStatic);
+  const Placement p(r, t.gpus());
+  for (const char* algorithm : {"ring", "hierarchical"}) {
+    const CollectiveCall call = test_call(32, algorithm, std::uint64_t{1} << 24);
+    const auto one = find_relief(r, p, {}, call, true).value();
+    for (const std::uint32_t others : {1u, 3u}) {
+      const auto another = [&] { return std::make_unique<Router>(t, RoutingPolicy::kStatic); };
+      const auto several = find_relief(r, p, {}, call, true, {others, another, 0}).value();
+      ASSERT_EQ(several.size(), one.size());
+      for (std::size_t i = 0; i < one.size(); ++i) {
+        EXPECT_EQ(several[i].what, one[i].what);
+        EXPECT_EQ(several[i].gain_percent, one[i].gain_percent);
+        EXPECT_EQ(several[i].most_percent, one[i].most_percent);
+        EXPECT_EQ(several[i].next->link, one[i].next->link);
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace busbar
