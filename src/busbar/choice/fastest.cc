@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "busbar/choice/cut_time.h"
+#include "busbar/choice/trial_times.h"
 #include "busbar/collectives/builders.h"
 #include "busbar/collectives/sends.h"
 #include "busbar/engine/engine.h"
@@ -94,13 +95,6 @@ double links_ps(double simple_ps, Protocol p, const ProtocolModel* costs) {
   return of.available ? simple_ps / of.efficiency : simple_ps;
 }
 
-/// The sum of the link times of all stages; 0 if the engine does not give them.
-double simple_links_ps(const LoweredCall* lowered) {
-  double sum = 0;
-  for (std::size_t s = 0; lowered != nullptr && s < lowered->stages.size(); ++s) sum += lowered->stages[s].load_ps;
-  return sum;
-}
-
 /// The algorithms that "auto" tries: the customary ones, if the collective has any.
 std::vector<std::string> customary(const CollectiveCall& call, std::vector<std::string> names) {
   const auto rare = [](const std::string& name) { return !traits_of(name).customary; };
@@ -182,7 +176,7 @@ std::vector<std::string> fastest_names(const CollectiveCall& call, const Placeme
 }
 
 Result<CollectiveCall> resolve_algorithm(Engine& analytic, const Placement& placement, const Topology& topology,
-                                         CollectiveCall call, Engine* lower_bound) {
+                                         CollectiveCall call, Engine* lower_bound, const TrialHelpers* helpers) {
   const bool given = call.algorithm != "auto" && call.algorithm != "fastest";
   if (given && call.protocol != Protocol::kAuto) return call;
   std::vector<std::string> names{call.algorithm};
@@ -197,24 +191,28 @@ Result<CollectiveCall> resolve_algorithm(Engine& analytic, const Placement& plac
   const Trial* chosen = nullptr;
   std::vector<double> simple_ps(names.size(), 0.0);
   const std::vector<Trial> trials = trials_of(call, names, analytic, placement, topology);
-  for (const Trial& t : trials) {
+  std::vector<TrialTimes::Candidate> candidates;
+  for (const Trial& t : trials) candidates.push_back({t.place, &t.call});
+  TrialTimes times({&analytic, lower_bound}, helpers, std::move(candidates));
+  const auto best_time = [&] { return chosen ? std::optional<Duration>(best) : std::nullopt; };
+  const auto too_many_bytes = [&](const Trial& t) {
+    return links_ps(simple_ps[t.place], t.call.protocol, analytic.protocol()) > most_ps(best);
+  };
+  const auto wanted = [&](std::size_t j) { return !(too_many_bytes(trials[j]) || trials[j].at_least > best); };
+  for (std::size_t i = 0; i < trials.size(); ++i) {
+    const Trial& t = trials[i];
     BUSBAR_RETURN_IF_ERROR(analytic.status());
     // A trial whose bound is above the best time is not lowered.
-    const double flagged_ps = links_ps(simple_ps[t.place], t.call.protocol, analytic.protocol());
-    if (chosen && flagged_ps > most_ps(best) && shortcuts.take(Shortcut::kProtocolBytes)) continue;
+    if (chosen && too_many_bytes(t) && shortcuts.take(Shortcut::kProtocolBytes)) continue;
     if (chosen && t.at_least > best && shortcuts.take(t.by)) continue;
-    if (chosen && lower_bound != nullptr) {
-      const Result<CallId> cheap = lower_bound->prepare(t.call);
-      if (cheap.ok() && lower_bound->time_alone(*cheap) > best && shortcuts.take(Shortcut::kBoundEngine)) continue;
-    }
-    const Result<CallId> id = analytic.prepare(t.call);
-    if (!id.ok()) {
-      last = id.error();
+    const TimedTrial& timed = times.of(i, best_time(), wanted);
+    if (chosen && timed.at_least && *timed.at_least > best && shortcuts.take(Shortcut::kBoundEngine)) continue;
+    if (!timed.status.ok()) {
+      last = timed.status.error();
       continue;
     }
-    const Duration time = analytic.time_alone(*id);
-    if (t.call.protocol == Protocol::kSimple) simple_ps[t.place] = simple_links_ps(analytic.lowered(*id));
-    if (!chosen || time < best || (time == best && t.place < chosen->place)) best = time, chosen = &t;
+    if (t.call.protocol == Protocol::kSimple) simple_ps[t.place] = timed.links_ps;
+    if (!chosen || timed.time < best || (timed.time == best && t.place < chosen->place)) best = timed.time, chosen = &t;
   }
   BUSBAR_RETURN_IF_ERROR(analytic.status());
   if (!chosen) return last;

@@ -8,6 +8,8 @@
 
 namespace busbar {
 
+struct TrialHelpers;  // trial_times.h
+
 /// Algorithms that can be timed for a call, and those left out because timing them would take too long.
 struct LegalAlgorithms {
   std::vector<std::string> names;     ///< in the order of docs/collectives.md
@@ -29,8 +31,10 @@ std::vector<std::string> fastest_names(const CollectiveCall& call, const Placeme
 /// docs/collectives.md. A concrete algorithm is returned unchanged. A trial is lowered at most once, and not at all if
 /// CutTime or Engine::least_time bounds it above the best time. `lower_bound`: an engine that is cheaper to run and
 /// whose times are never above those of `analytic`; a trial that is slower even there is not timed by `analytic`.
+/// `helpers`: time candidates on further threads where one takes long; the choice does not depend on them.
 /// Errors: the error of Engine::prepare for the last candidate, if none can be lowered.
 Result<CollectiveCall> resolve_algorithm(Engine& analytic, const Placement& placement, const Topology& topology,
-                                         CollectiveCall call, Engine* lower_bound = nullptr);
+                                         CollectiveCall call, Engine* lower_bound = nullptr,
+                                         const TrialHelpers* helpers = nullptr);
 
 }  // namespace busbar

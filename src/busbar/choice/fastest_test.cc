@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "busbar/choice/trial_times.h"
 #include "busbar/collectives/builders.h"
 #include "busbar/engine/engine.h"
 #include "busbar/lowering/channels.h"
@@ -37,6 +38,34 @@ struct Choice {
     return c;
   }
 };
+
+TEST(Fastest, IsTheSameOnSeveralThreads) {
+  const Choice m;
+  for (const char* algorithm : {"auto", "fastest"})
+    for (const bool flow : {false, true})
+      for (const std::uint64_t bytes : {4, 65536, 1 << 24, 1 << 30}) {
+        CollectiveCall call = Choice::call(bytes);
+        call.algorithm = algorithm;
+        const auto open = [&](const Router& r) {
+          EngineOptions o;
+          o.protocol = with_flags();
+          TrialHelpers::Engines out;
+          out.engine = flow ? make_flow_engine(r, m.placement, o) : make_analytic_engine(r, m.placement, o);
+          if (flow) out.lower_bound = make_analytic_engine(r, m.placement, o);
+          return out;
+        };
+        const auto find = [&](const TrialHelpers* helpers) {
+          const TrialHelpers::Engines own = open(m.router);
+          return resolve_algorithm(*own.engine, m.placement, m.topology, call, own.lower_bound.get(), helpers).value();
+        };
+        const CollectiveCall one = find(nullptr);
+        for (const std::uint32_t others : {1u, 3u}) {
+          const auto another = [&] { return std::make_unique<Router>(m.topology, RoutingPolicy::kSpray); };
+          const TrialHelpers helpers{{others, another, 0}, open};
+          EXPECT_EQ(find(&helpers), one) << algorithm << flow << bytes << others;
+        }
+      }
+}
 
 TEST(Fastest, LeavesNothingUntriedThatWouldBeFaster) {
   const Choice m;

@@ -214,8 +214,8 @@ Result<ChosenCall> CallChooser::fastest_of_all(const CollectiveCall& call, Trial
   const bool only = call.algorithm == "synthesized";
   CollectiveCall plain = call;
   plain.algorithm = "fastest";
-  BUSBAR_ASSIGN(CollectiveCall textbook,
-                resolve_algorithm(*trials.engine, placement_, topology_, plain, trials.lower_bound.get()));
+  BUSBAR_ASSIGN(CollectiveCall textbook, resolve_algorithm(*trials.engine, placement_, topology_, plain,
+                                                           trials.lower_bound.get(), &trials.helpers));
   plain.algorithm = "auto";
   BUSBAR_ASSIGN(auto library, as_library(plain, trials));
   ChosenCall out{textbook, only ? ChosenBy::kGiven : ChosenBy::kFastest, {}, {}};
@@ -248,7 +248,8 @@ Result<ChosenCall> CallChooser::choose(const CollectiveCall& asked, TrialEngines
     if (chosen) return *std::move(chosen);
   }
   ChosenCall out{call, call.algorithm == "auto" ? ChosenBy::kFastest : ChosenBy::kGiven, {}, {}};
-  BUSBAR_ASSIGN(out.call, resolve_algorithm(*trials.engine, placement_, topology_, std::move(call)));
+  BUSBAR_ASSIGN(out.call,
+                resolve_algorithm(*trials.engine, placement_, topology_, std::move(call), nullptr, &trials.helpers));
   return out;
 }
 

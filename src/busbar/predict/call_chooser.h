@@ -9,6 +9,7 @@
 
 #include "busbar/choice/fastest.h"
 #include "busbar/choice/synthesis.h"
+#include "busbar/choice/trial_times.h"
 #include "busbar/predict/communicators.h"
 #include "busbar/predict/prediction.h"
 
@@ -18,6 +19,7 @@ namespace busbar {
 struct TrialEngines {
   std::unique_ptr<Engine> engine;
   std::unique_ptr<Engine> lower_bound;  ///< closed forms that are cheaper and never above the engine's times; or null
+  TrialHelpers helpers{};               ///< more of the same, for other threads
   bool alone = true;                    ///< no other job runs at the same time: schedules may be made for the machine
 };
 

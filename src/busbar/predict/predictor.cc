@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "busbar/base/cores.h"
 #include "busbar/choice/as_nccl.h"
 #include "busbar/collectives/builders.h"
 #include "busbar/engine/engine.h"
@@ -61,6 +62,10 @@ Result<std::unique_ptr<Predictor>> Predictor::make(Cluster machine, std::vector<
   const RoutingPolicy routing = p.engine == "packet" ? RoutingPolicy::kSpray : cluster.routing;
   const bool pxn = gpus.empty() || has_pxn(settings, cluster.topology, gpus);
   out->router_ = std::make_unique<Router>(cluster.topology, routing, cluster.seed, pxn);
+  const auto another = [&t = cluster.topology, routing, seed = cluster.seed, pxn] {
+    return std::make_unique<Router>(t, routing, seed, pxn);
+  };
+  out->threads_ = {std::min(kMostIdleCores, idle_cores()) - 1, another};
   for (std::size_t r = 0, all = p.host_memory ? gpus.size() : 0; r < all; ++r) {
     gpus.push_back(nearest_memory(*out->router_, gpus[r]));
     if (gpus.back() == kNone<DeviceId>)
@@ -105,19 +110,27 @@ EngineOptions Predictor::engine_options() const {
   return options;
 }
 
-std::unique_ptr<Engine> Predictor::open(EngineOptions options, bool flow) const {
-  return flow ? make_flow_engine(*router_, *placement_, std::move(options))
-              : make_analytic_engine(*router_, *placement_, std::move(options));
+std::unique_ptr<Engine> Predictor::open(EngineOptions options, bool flow, const Router* router) const {
+  const Router& over = router == nullptr ? *router_ : *router;
+  return flow ? make_flow_engine(over, *placement_, std::move(options))
+              : make_analytic_engine(over, *placement_, std::move(options));
 }
 
 TrialEngines Predictor::open_trials(const CollectiveCall& call) const {
-  TrialEngines out;
+  TrialHelpers::Engines engines = trial_engines(*router_, call);
+  TrialEngines out{std::move(engines.engine), std::move(engines.lower_bound)};
+  if (!policy_.packets) out.helpers = {threads_, [this, call](const Router& r) { return trial_engines(r, call); }};
+  return out;
+}
+
+TrialHelpers::Engines Predictor::trial_engines(const Router& router, const CollectiveCall& call) const {
+  TrialHelpers::Engines out;
   EngineOptions options = engine_options();
   if (policy_.engine == "flow" && may_be_made(call) && policy_.shortcuts.has(Shortcut::kBoundEngine)) {
     options.known = std::make_shared<LoweredCalls>();
-    out.lower_bound = open(options, false);
+    out.lower_bound = open(options, false, &router);
   }
-  out.engine = open(std::move(options), policy_.engine == "flow");
+  out.engine = open(std::move(options), policy_.engine == "flow", &router);
   return out;
 }
 
@@ -251,7 +264,7 @@ Status Predictor::judge(const std::vector<CollectiveCall>& jobs, const TimeAsk& 
   const bool few = call.groups.size() * call.groups.groups() <= kMostUnasked;
   const bool whole = ask.explain || (ask.relief && few);
   if (whole) {
-    BUSBAR_ASSIGN(out.relief, find_relief(*router_, *placement_, protocol_, call, ask.explain));
+    BUSBAR_ASSIGN(out.relief, find_relief(*router_, *placement_, protocol_, call, ask.explain, threads_));
   }
   BUSBAR_ASSIGN(const CallId id, trials.engine->prepare(call));
   if (whole && !policy_.packets && trials.engine->lowered(id) != nullptr) {

@@ -77,8 +77,9 @@ class Predictor {
  private:
   Predictor(Cluster cluster, PredictPolicy policy);
   TrialEngines open_trials(const CollectiveCall& call) const;
+  TrialHelpers::Engines trial_engines(const Router& router, const CollectiveCall& call) const;
   EngineOptions engine_options() const;
-  std::unique_ptr<Engine> open(EngineOptions options, bool flow) const;
+  std::unique_ptr<Engine> open(EngineOptions options, bool flow, const Router* router = nullptr) const;
   Result<std::vector<CollectiveCall>> jobs_of(const CollectiveCall& asked, const ChosenCall& first, std::uint32_t jobs,
                                               TrialEngines& trials);
   Status run(const std::vector<CollectiveCall>& jobs, const TimeAsk& ask, TrialEngines& trials, Prediction& out);
@@ -92,6 +93,7 @@ class Predictor {
   ProtocolModel protocol_;
   std::unique_ptr<Router> router_;
   std::unique_ptr<Placement> placement_;
+  OtherThreads threads_;  ///< that trials and relief may use
   std::unique_ptr<Communicators> communicators_;
   std::unique_ptr<CallChooser> chooser_;
   std::shared_ptr<LoweredCalls> lowered_;                            ///< of prepared calls
