@@ -34,7 +34,7 @@ Hosts::Hosts(Traffic& traffic, Pool& pool, EventQueue& events, const HostSetting
     turns_.resize(outlets_.size());
   }
   words_ = std::bit_ceil(std::max(4u, 2 * window * side_by_side / 64 + 1));
-  events_.reserve(first_source() + 2 * outlets.rows() + std::max(traffic.size(), settings.flow_capacity));
+  events_.reserve(first_source() + 2 * outlets.rows() + traffic.size());
 }
 
 void Hosts::join(Network<Hosts>& network) { network_ = &network; }
@@ -55,13 +55,23 @@ void Hosts::begin() {
     if (traffic_.waits_for[f] == 0 && part_.sends(wiring_, leg(f, false))) trigger_start(f);
 }
 
-void Hosts::add_block(std::uint32_t flows) {
+std::uint32_t Hosts::add_block(std::uint32_t flows) {
   const std::uint32_t first = traffic_.size() - flows;
   const auto block = static_cast<std::uint32_t>(left_in_block_.size());
-  left_in_block_.push_back(flows);
   block_of_.resize(traffic_.size(), block);
-  for (std::uint32_t f = first; f < traffic_.size(); ++f)
-    if (traffic_.waits_for[f] == 0) trigger_start(f);
+  events_.reserve(source_of(traffic_.size()));
+  std::uint32_t here = 0;
+  for (std::uint32_t f = first; f < traffic_.size(); ++f) {
+    here += part_.owns(leg(f, false).target) ? 1 : 0;
+    if (traffic_.waits_for[f] == 0 && part_.sends(wiring_, leg(f, false))) trigger_start(f);
+  }
+  left_in_block_.push_back(here);
+  return here;
+}
+
+void Hosts::end_in_block(std::uint32_t flow, std::uint32_t wire, Ps now) {
+  if (block_of_.empty() || --left_in_block_[block_of_[flow]] > 0) return;
+  ended_blocks_.push_back({block_of_[flow], wire, now});
 }
 
 /// Schedules the event of the start, which may be now.
@@ -151,7 +161,7 @@ void Hosts::end_work(std::uint32_t flow, Ps now) {
   ++delivered_;  // a sign of life, for the search for deadlocks
   out_.received = std::max(out_.received, SimTime::at(Duration::ps(now)));
   out_.end = std::max(out_.end, SimTime::at(Duration::ps(now)));
-  if (!block_of_.empty() && --left_in_block_[block_of_[flow]] == 0) ended_blocks_.push_back(block_of_[flow]);
+  end_in_block(flow, 0, now);
   for (const FlowTrigger what : {FlowTrigger::kReceived, FlowTrigger::kAcked}) trigger(flow, what, now);
 }
 

@@ -4,12 +4,13 @@
 
 #include <map>
 
+#include "busbar/base/stop_flag.h"
 #include "busbar/engine/prepared.h"
 #include "busbar/lowering/send_costs.h"
 #include "busbar/packet/collective_flows.h"
 #include "busbar/packet/internal/knobs.h"
-#include "busbar/packet/internal/running_part.h"
 #include "busbar/packet/internal/setup.h"
+#include "busbar/packet/internal/threads.h"
 
 namespace busbar {
 namespace packet {
@@ -17,13 +18,14 @@ namespace {
 
 /// The network, made at the first start, when all calls are known.
 struct Live {
-  Live(Wiring& wiring, const Profile& p, const FlowList& list, const std::vector<std::uint32_t>& routes)
-      : profile(p), traffic(wiring, list, routes), part(wiring, traffic, profile, bucket_bits(wiring)) {
-    part.network.begin_faults();
-  }
+  Live(Wiring& wiring, const Profile& p, const FlowList& list, const std::vector<std::uint32_t>& routes,
+       const NetworkSplit& split, const PacketOptions& options)
+      : profile(p),
+        traffic(wiring, list, routes),
+        threads(wiring, traffic, profile, split, bucket_bits(wiring), options, 0) {}
   const Profile profile;
   Traffic traffic;
-  RunningPart part;
+  PartThreads threads;
 };
 
 class OnlinePackets final : public PacketEngine {
@@ -58,7 +60,14 @@ class OnlinePackets final : public PacketEngine {
   const LoweredCall* lowered(CallId call) const override { return closed_->lowered(call); }
   void add_bytes_of(CallId call, std::vector<double>& bytes) const override { closed_->add_bytes_of(call, bytes); }
   double hops(CallId call) const override { return calls_[index(call)].hops; }
-  PacketCounts counts() const override { return live_ ? counts_of(live_->part) : PacketCounts{}; }
+  PacketCounts counts() const override {
+    PacketCounts all;
+    if (!live_) return all;
+    let_all_arrive();
+    for (const RunningPart* part : live_->threads.parts()) all += counts_of(*part);
+    return all;
+  }
+  std::uint32_t threads() const override { return threads_; }
   Status status() const override { return status_; }
 
   void start(CallId call, std::uint64_t tag, SimTime at) override {
@@ -82,21 +91,22 @@ class OnlinePackets final : public PacketEngine {
     routes_.insert(routes_.end(), c.routes.begin(), c.routes.end());
     tags_.push_back(tag);
     live_->traffic.add(c.flows.after, c.successors);
-    live_->part.hosts.add_block(static_cast<std::uint32_t>(c.flows.flows.size()));
+    live_->threads.add_block(static_cast<std::uint32_t>(c.flows.flows.size()));
   }
 
   std::optional<Finished> advance(SimTime limit) override {
     if (!live_ || !status_.ok()) return std::nullopt;
     const SimTime soon = idle_.empty() ? limit : std::min(limit, idle_.begin()->first.first);
-    std::vector<std::uint32_t>& ended = live_->part.hosts.ended_blocks();
-    for (EventQueue::Event e{}; ended.empty() && live_->part.events.pop_until(soon.since_start().in_ps(), e);) {
-      take(e);
+    const Ps until = soon.since_start().in_ps();
+    for (auto why = PartThreads::Why::kReached; why == PartThreads::Why::kReached;) {
+      if (const auto ended = live_->threads.take_ended(until)) {
+        last_end_ = ended->at;
+        return Finished{tags_[ended->block], SimTime::at(Duration::ps(ended->at))};
+      }
+      why = live_->threads.run(PartThreads::Until::kBlockEnded, until);
+      if (live_->threads.sum().silences != seen_silences_) look_for_silence();
+      if (packets_.stop != nullptr && *packets_.stop != 0) status_ = interrupted();
       if (!status_.ok()) return std::nullopt;
-    }
-    if (!ended.empty()) {
-      const std::uint64_t tag = tags_[ended.front()];
-      ended.erase(ended.begin());
-      return Finished{tag, SimTime::at(Duration::ps(now_))};
     }
     if (idle_.empty() || idle_.begin()->first.first > limit) return std::nullopt;
     const Finished done{idle_.begin()->second, idle_.begin()->first.first};
@@ -106,10 +116,12 @@ class OnlinePackets final : public PacketEngine {
 
   std::vector<double> link_bytes() const override {
     std::vector<double> bytes(router_.topology().link_count(), 0.0);
-    if (live_)
+    if (!live_) return bytes;
+    let_all_arrive();
+    for (const RunningPart* part : live_->threads.parts())
       for (std::uint32_t w = 0; w < wiring_.wires().size(); ++w)
         if (!wiring_.wires()[w].joint)
-          bytes[index(wiring_.wires()[w].link)] = static_cast<double>(live_->part.network.ports()[w].sent_bytes);
+          bytes[index(wiring_.wires()[w].link)] += static_cast<double>(part->network.ports()[w].sent_bytes);
     return bytes;
   }
 
@@ -127,34 +139,57 @@ class OnlinePackets final : public PacketEngine {
     if (!packets_.faults.empty()) wiring_.add_all_cables();
     wiring_.seal();
     std::vector<std::uint32_t> all;
-    std::size_t flows = 0;
-    for (const Call& c : calls_) {
-      all.insert(all.end(), c.routes.begin(), c.routes.end());
-      flows += c.routes.size();
-    }
+    for (const Call& c : calls_) all.insert(all.end(), c.routes.begin(), c.routes.end());
     const HostSettings shape = shape_of(packets_);
     if (packets_.cut_through) wiring_.cut_through(shape.header);
     BUSBAR_ASSIGN(Profile p,
                   profile_for(wiring_, packets_, scale_of(wiring_, all, shape.payload + shape.header, shape.header)));
-    p.hosts.flow_capacity = flows == 0 ? 1 : kMostFlows;
-    live_ = std::make_unique<Live>(wiring_, p, list_, routes_);
+    const NetworkSplit split = packets_.threads == 1 ? NetworkSplit{} : split_for_calls(all);
+    threads_ = split.parts;
+    live_ = std::make_unique<Live>(wiring_, p, list_, routes_, split, packets_);
     return {};
   }
 
-  void take(const EventQueue::Event& e) {
-    now_ = e.time;
-    live_->part.take(e);
-    if (live_->part.hosts.silences() != seen_silences_) look_for_silence();
+  /// A call that starts because another ended sends its first byte a launch later. So no window may be longer.
+  NetworkSplit split_for_calls(const std::vector<std::uint32_t>& routes) const {
+    if (protocol_.launch <= Duration()) return {};
+    FlowList all;
+    double hops = 0;
+    for (const Call& c : calls_) {
+      const auto first = static_cast<std::uint32_t>(all.flows.size());
+      all.flows.insert(all.flows.end(), c.flows.flows.begin(), c.flows.flows.end());
+      for (std::uint32_t f = 0; f < c.flows.flows.size(); ++f) {
+        for (const std::uint32_t before : c.flows.after.row(f)) all.after.values.push_back(first + before);
+        all.after.close_row();
+      }
+      hops += c.hops;
+    }
+    NetworkSplit split = packets_.threads == 0 ? split_where_it_pays(wiring_, all, routes, hops)
+                                               : split_network(wiring_, all, routes, packets_.threads);
+    split.lookahead = std::min(split.lookahead, protocol_.launch.in_ps());
+    return split.parts > 1 ? split : NetworkSplit{};
+  }
+
+  /// After the last call: what flows still owe each other. So counts do not depend on how far each part has run.
+  void let_all_arrive() const {
+    if (!status_.ok()) return;
+    const Ps patience = kStillTimeouts * live_->profile.hosts.timeout;
+    live_->threads.run(PartThreads::Until::kAllEnded, last_end_ + patience);
   }
 
   /// A timer found a silent flow: checks whether anything still arrives.
   void look_for_silence() {
-    seen_silences_ = live_->part.hosts.silences();
-    if (live_->part.hosts.delivered() != seen_delivered_) last_news_ = now_;
-    seen_delivered_ = live_->part.hosts.delivered();
-    if (now_ - last_news_ <= kStillTimeouts * live_->profile.hosts.timeout || live_->part.network.changes_to_come())
-      return;
-    status_ = standstill(live_->part, now_);
+    const PartWord& sum = live_->threads.sum();
+    seen_silences_ = sum.silences;
+    if (sum.delivered != seen_delivered_) last_news_ = sum.now;
+    seen_delivered_ = sum.delivered;
+    if (sum.now - last_news_ <= kStillTimeouts * live_->profile.hosts.timeout || sum.changes) return;
+    status_ = threads_ == 1 ? standstill(*live_->threads.parts().front(), sum.now)
+                            : Error{ErrorCode::kUnsupported,
+                                    fmt::format("after {:.3f} us no packet has arrived for many timeouts; run it with "
+                                                "--threads 1, which says why",
+                                                static_cast<double>(sum.now) * 1e-6),
+                                    {}};
   }
 
   const Router& router_;
@@ -171,7 +206,8 @@ class OnlinePackets final : public PacketEngine {
   Status status_;
   std::map<std::pair<SimTime, std::uint64_t>, std::uint64_t> idle_;  ///< ends of calls without moves
   std::uint64_t sequence_ = 0, seen_silences_ = 0, seen_delivered_ = 0;
-  Ps now_ = 0, last_news_ = 0;
+  Ps last_news_ = 0, last_end_ = 0;
+  std::uint32_t threads_ = 1;
 };
 
 class Chooser final : public Engine {

@@ -15,8 +15,11 @@ class PacketEngine : public Engine {
  public:
   /// Packet-hops of one run of the call, without retransmissions.
   virtual double hops(CallId call) const = 0;
-  /// Of all calls so far.
+  /// Of all calls, after the last one. Like link_bytes(), it first lets all packets arrive; no call can start after
+  /// that.
   virtual PacketCounts counts() const = 0;
+  /// Threads that run packets, once a call has started.
+  virtual std::uint32_t threads() const = 0;
 };
 
 std::unique_ptr<PacketEngine> make_packet_engine(const Router& router, const Placement& placement,

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <tuple>
+#include <utility>
+
 #include "busbar/packet/collective_flows.h"
 #include "busbar/packet/internal/test_fabrics.h"
 
@@ -75,6 +78,69 @@ TEST(PacketEngine, CallsOnTheSameCablesShareThem) {
   const double both = engine->advance(SimTime::max())->at.since_start().in_us();
   EXPECT_GT(both, 1.7 * one);
   EXPECT_LT(both, 2.1 * one);
+}
+
+struct Ends {
+  std::vector<std::pair<std::uint64_t, Duration>> ends;
+  PacketCounts counts;
+  std::vector<double> link_bytes;
+};
+
+/// Four rings of two sizes, each twice; every end starts a ring over all hosts, and asks the engine in steps of time.
+Ends run_rings(const LeafSpine& n, PacketOptions packets, std::uint32_t threads) {
+  const Placement placement(n.router, n.topology.gpus());
+  EngineOptions options;
+  options.protocol.launch = Duration::us(2);
+  packets.threads = threads;
+  const auto engine = make_packet_engine(n.router, placement, options, packets);
+  std::vector<CallId> calls;
+  for (std::uint32_t i = 0; i < 4; ++i) calls.push_back(engine->prepare(ring(i * 4, 4, 60'000 + 10'000 * i)).value());
+  const CallId all = engine->prepare(ring(0, 16, 160'000)).value();
+  Ends out;
+  for (std::uint32_t i = 0; i < 8; ++i) engine->start(calls[i % 4], i, SimTime());
+  for (std::uint64_t step = 1, tag = 8; out.ends.size() < 16 && step < 500; ++step)
+    while (const auto done = engine->advance(SimTime() + Duration::us(5 * static_cast<std::int64_t>(step)))) {
+      out.ends.emplace_back(done->tag, done->at.since_start());
+      if (done->tag < 8) engine->start(all, tag++, done->at);
+    }
+  EXPECT_EQ(engine->threads(), threads);
+  EXPECT_TRUE(engine->status().ok());
+  out.counts = engine->counts();
+  out.link_bytes = engine->link_bytes();
+  return out;
+}
+
+TEST(PacketEngine, ThreadsChangeNoEndNoCountAndNoLink) {
+  const LeafSpine n(4, 4, 3, cable(50'000'000'000, Duration::us(2)));  // long cables: few windows
+  for (const bool fault : {false, true}) {
+    PacketOptions packets{fault ? PacketTransport::kNscc : PacketTransport::kIb, PacketBalance::kEcmp, 1};
+    if (fault)
+      packets.faults.push_back(
+          {named(n, "leaf0->spine1"), PacketFault::Kind::kLoss, 0.02, SimTime(), SimTime::at(Duration::us(60))});
+    const Ends one = run_rings(n, packets, 1);
+    ASSERT_EQ(one.ends.size(), 16u);
+    for (const std::uint32_t threads : {2u, 4u}) {
+      SCOPED_TRACE(testing::Message() << fault << threads);
+      const Ends several = run_rings(n, packets, threads);
+      EXPECT_EQ(several.ends, one.ends);
+      EXPECT_EQ(several.link_bytes, one.link_bytes);
+      EXPECT_EQ(std::tuple(several.counts.data, several.counts.acks, several.counts.resent, several.counts.drops),
+                std::tuple(one.counts.data, one.counts.acks, one.counts.resent, one.counts.drops));
+      EXPECT_EQ(several.counts.hops, one.counts.hops);
+    }
+  }
+}
+
+/// Nothing may happen sooner after an end than a window is long.
+TEST(PacketEngine, OneThreadRunsCallsThatNeedNoLaunch) {
+  const LeafSpine n(4, 4, 3);
+  const Placement placement(n.router, n.topology.gpus());
+  PacketOptions packets = kPackets;
+  packets.threads = 4;
+  const auto engine = make_packet_engine(n.router, placement, {}, packets);
+  engine->start(engine->prepare(ring(0, 16, 400'000)).value(), 0, SimTime());
+  EXPECT_TRUE(engine->advance(SimTime::max()).has_value());
+  EXPECT_EQ(engine->threads(), 1u);
 }
 
 TEST(PacketEngine, ProgramsThatWouldTakeTooLongAreRefused) {

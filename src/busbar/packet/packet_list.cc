@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
-#include <thread>
 
 #include "busbar/packet/internal/knobs.h"
 #include "busbar/packet/internal/running_part.h"
@@ -145,49 +143,6 @@ std::string why_one_thread(const Profile& profile, const PacketOptions& options,
   return "";
 }
 
-/// The time for which the busiest host sends or receives at its full rate.
-Ps busiest_host(const Wiring& wiring, const FlowList& list, std::span<const std::uint32_t> routes) {
-  std::vector<double> sends(wiring.outlets().rows()), receives(wiring.outlets().rows());
-  double most = 0;
-  for (std::uint32_t f = 0; f < routes.size(); ++f) {
-    if (list.flows[f].is_work()) continue;
-    const Route& route = wiring.route(routes[f]);
-    const auto bytes = static_cast<double>(count(list.flows[f].bytes));
-    const auto add = [&](std::vector<double>& busy, std::uint32_t outlet) {
-      const Wire& w = wiring.wires()[wiring.outlets().row(outlet).front()];
-      busy[outlet] += bytes * static_cast<double>(w.ps_bytes) / static_cast<double>(w.bytes * wiring.width(outlet));
-      most = std::max(most, busy[outlet]);
-    };
-    add(sends, route.forth.outlet);
-    add(receives, route.back.outlet);
-  }
-  return static_cast<Ps>(most);
-}
-
-/// Cores without other work, by the load of the last minute.
-std::uint32_t idle_cores() {
-  double load = 0;
-  const auto cores = static_cast<double>(std::thread::hardware_concurrency());
-  if (getloadavg(&load, 1) != 1) return 1;
-  return static_cast<std::uint32_t>(std::max(1.0, std::round(cores - load)));
-}
-
-/// How many threads make a run shorter, where the caller leaves that open: each needs an idle core, and enough to do
-/// between two meetings of all, which take microseconds. Source of the limits: docs/speed.md, Several threads.
-std::uint32_t threads_that_pay(const Wiring& wiring, const FlowList& list, std::span<const std::uint32_t> routes,
-                               double hops) {
-  constexpr double kWorth = 5e5, kHopsBetweenMeetings = 1000;
-  constexpr std::uint32_t kMost = 8;  // each has a table of all ports
-  const std::uint32_t cores = std::min(kMost, idle_cores());
-  if (cores < 2 || hops < kWorth) return 1;
-  const NetworkSplit split = split_network(wiring, list, std::vector(routes.begin(), routes.end()), cores);
-  if (split.parts < 2) return 1;
-  const double meetings =
-      static_cast<double>(busiest_host(wiring, list, routes)) / static_cast<double>(split.lookahead);
-  const double parts = hops / std::max(1.0, meetings) / kHopsBetweenMeetings;
-  return parts < 2 ? 1 : std::min(split.parts, static_cast<std::uint32_t>(std::min(parts, 1e3)));
-}
-
 }  // namespace
 
 Result<PacketResult> run_adjusted(const Router& router, const FlowList& list, const PacketOptions& options,
@@ -231,8 +186,9 @@ Result<PacketResult> run_adjusted(const Router& router, const FlowList& list, co
   if (!options.log.flows.empty()) profile.hosts.log = profile.network.log = &log;
   const bool open = options.threads == 0;
   std::string why = options.threads != 1 ? why_one_thread(profile, options, list) : "";
-  const std::uint32_t wanted = !why.empty() ? 1 : open ? threads_that_pay(wiring, list, routes, hops) : options.threads;
-  const NetworkSplit split = split_network(wiring, list, routes, wanted);
+  const std::uint32_t wanted = why.empty() ? options.threads : 1;
+  const NetworkSplit split = open && why.empty() ? split_where_it_pays(wiring, list, routes, hops)
+                                                 : split_network(wiring, list, routes, wanted);
   if (why.empty() && split.parts < wanted)
     why =
         "the network has no more separate groups of hosts; cables between groups need a latency, and a flow that "

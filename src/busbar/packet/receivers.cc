@@ -208,7 +208,7 @@ void Hosts::received(const Packet& last, Ps now) {
   const std::uint32_t slowest = wiring_.route(traffic_.routes[last.flow]).slowest;
   o.held_by = wiring_.wires()[last.worst_wait > 0 ? last.worst : slowest].link;
   out_.received = std::max(out_.received, o.start + o.received);
-  if (!block_of_.empty() && --left_in_block_[block_of_[last.flow]] == 0) ended_blocks_.push_back(block_of_[last.flow]);
+  end_in_block(last.flow, last.wire, now);
   trigger(last.flow, FlowTrigger::kReceived, now);
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "busbar/base/cores.h"
 #include "busbar/base/disjoint_sets.h"
 
 namespace busbar::packet {
@@ -88,6 +89,49 @@ NetworkSplit split_network(const Wiring& wiring, const FlowList& list, const std
   for (const Wire& w : wiring.wires())
     if (split.of(w.from) != split.of(w.to)) split.lookahead = std::min(split.lookahead, w.latency);
   return split;
+}
+
+namespace {
+
+/// The time for which the busiest host sends or receives at its full rate.
+Ps busiest_host(const Wiring& wiring, const FlowList& list, std::span<const std::uint32_t> routes) {
+  std::vector<double> sends(wiring.outlets().rows()), receives(wiring.outlets().rows());
+  double most = 0;
+  for (std::uint32_t f = 0; f < routes.size(); ++f) {
+    if (list.flows[f].is_work()) continue;
+    const Route& route = wiring.route(routes[f]);
+    const auto bytes = static_cast<double>(count(list.flows[f].bytes));
+    const auto add = [&](std::vector<double>& busy, std::uint32_t outlet) {
+      const Wire& w = wiring.wires()[wiring.outlets().row(outlet).front()];
+      busy[outlet] += bytes * static_cast<double>(w.ps_bytes) / static_cast<double>(w.bytes * wiring.width(outlet));
+      most = std::max(most, busy[outlet]);
+    };
+    add(sends, route.forth.outlet);
+    add(receives, route.back.outlet);
+  }
+  return static_cast<Ps>(most);
+}
+
+/// How many threads make a run shorter, where the caller leaves that open: each needs an idle core, and enough to do
+/// between two meetings of all, which take microseconds. Source of the limits: docs/speed.md, Several threads.
+std::uint32_t threads_that_pay(const Wiring& wiring, const FlowList& list, const std::vector<std::uint32_t>& routes,
+                               double hops) {
+  constexpr double kWorth = 5e5, kHopsBetweenMeetings = 1000;
+  const std::uint32_t cores = std::min(kMostIdleCores, idle_cores());
+  if (cores < 2 || hops < kWorth) return 1;
+  const NetworkSplit split = split_network(wiring, list, routes, cores);
+  if (split.parts < 2) return 1;
+  const double meetings =
+      static_cast<double>(busiest_host(wiring, list, routes)) / static_cast<double>(split.lookahead);
+  const double parts = hops / std::max(1.0, meetings) / kHopsBetweenMeetings;
+  return parts < 2 ? 1 : std::min(split.parts, static_cast<std::uint32_t>(std::min(parts, 1e3)));
+}
+
+}  // namespace
+
+NetworkSplit split_where_it_pays(const Wiring& wiring, const FlowList& list, const std::vector<std::uint32_t>& routes,
+                                 double hops) {
+  return split_network(wiring, list, routes, threads_that_pay(wiring, list, routes, hops));
 }
 
 }  // namespace busbar::packet

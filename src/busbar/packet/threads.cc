@@ -1,159 +1,182 @@
 #include "busbar/packet/internal/threads.h"
 
-#include <array>
-#include <barrier>
-#include <memory>
-#include <thread>
+#include <algorithm>
+#include <utility>
 
 namespace busbar::packet {
-namespace {
 
-/// What a part tells the others between two windows. It has a cache line of its own.
-struct alignas(64) Word {
-  Ps next = 0;           ///< its next event, or that of a packet it has sent
-  Ps turns = INT64_MAX;  ///< the next turn of a packet that waits to go to another part
-  Ps end = 0;            ///< of its last flow
-  std::uint64_t finished = 0, delivered = 0, silences = 0;
-  std::uint64_t hops = 0;
-  bool stop = false, changes = false;  ///< told to stop; faults are still to begin or to end
-};
-
-class Windows {
- public:
-  Windows(Wiring& wiring, Traffic& traffic, const Profile& profile, const NetworkSplit& split, int bucket_bits,
-          const PacketOptions& options, double hops_expected)
-      : split_(split),
-        options_(options),
-        hops_expected_(hops_expected),
-        flows_(traffic.size()),
-        after_(ends_after(wiring)),
-        patience_(profile.network.faults.empty() ? INT64_MAX : kStillTimeouts * profile.hosts.timeout),
-        meeting_(static_cast<std::ptrdiff_t>(split.parts)) {
-    for (std::uint32_t p = 0; p < split.parts; ++p) mail_.push_back(std::make_unique<Mail>(split.parts));
-    for (std::uint32_t p = 0; p < split.parts; ++p) {
-      Wiring& own = profile.network.faults.empty() ? wiring : *wirings_.emplace_back(std::make_unique<Wiring>(wiring));
-      parts_.push_back(std::make_unique<RunningPart>(own, traffic, profile, bucket_bits, NetworkPart{&split, p}));
-      parts_[p]->network.join(parts_[p]->part, *mail_[p]);
-    }
-    for (auto& words : words_) words.resize(split.parts);
+PartThreads::PartThreads(Wiring& wiring, Traffic& traffic, const Profile& profile, const NetworkSplit& split,
+                         int bucket_bits, const PacketOptions& options, double hops_expected)
+    : split_(split),
+      options_(options),
+      hops_expected_(hops_expected),
+      traffic_(traffic),
+      after_(ends_after(wiring)),
+      patience_(profile.network.faults.empty() ? INT64_MAX : kStillTimeouts * profile.hosts.timeout),
+      gate_(static_cast<std::ptrdiff_t>(split.parts)),
+      meeting_(static_cast<std::ptrdiff_t>(split.parts)) {
+  for (std::uint32_t p = 0; p < split.parts; ++p) {
+    Member& m = *members_.emplace_back(std::make_unique<Member>(Member{{}, {}, Mail(split.parts)}));
+    const bool own = split.parts > 1 && !profile.network.faults.empty();
+    if (own) m.wiring = std::make_unique<Wiring>(wiring);
+    const NetworkPart part = split.parts > 1 ? NetworkPart{&split_, p} : NetworkPart{};
+    m.part = std::make_unique<RunningPart>(own ? *m.wiring : wiring, traffic, profile, bucket_bits, part);
+    if (split.parts > 1) m.part->network.join(m.part->part, m.mail);
+    m.part->hosts.begin();
+    m.part->network.begin_faults();
   }
+  for (auto& words : words_) words.resize(split.parts);
+  for (std::uint32_t p = 1; p < split.parts; ++p) threads_.emplace_back([this, p] { wait_for_runs(p); });
+}
 
-  /// False: no packet arrives any more.
-  bool run() {
-    std::vector<std::thread> others;
-    for (std::uint32_t p = 1; p < split_.parts; ++p) others.emplace_back([this, p] { run_part(p); });
-    run_part(0);
-    for (std::thread& t : others) t.join();
-    return !stuck_;
-  }
-  std::vector<RunningPart*> parts() const {
-    std::vector<RunningPart*> all;
-    for (const auto& p : parts_) all.push_back(p.get());
-    return all;
-  }
+PartThreads::~PartThreads() {
+  quit_ = true;
+  gate_.arrive_and_wait();
+  for (std::thread& t : threads_) t.join();
+}
 
- private:
-  /// The words of all parts combined, the same for each of them.
-  struct Sum {
-    Ps next = INT64_MAX, end = 0;
-    std::uint64_t finished = 0, delivered = 0, silences = 0, hops = 0;
-    bool stop = false, changes = false;
+std::vector<RunningPart*> PartThreads::parts() const {
+  std::vector<RunningPart*> all;
+  for (const auto& m : members_) all.push_back(m->part.get());
+  return all;
+}
+
+void PartThreads::add_block(std::uint32_t flows) {
+  std::uint32_t parts = 0;
+  for (const auto& m : members_) parts += m->part->hosts.add_block(flows) > 0 ? 1 : 0;
+  parts_in_block_.push_back(parts);
+  last_in_block_.push_back({static_cast<std::uint32_t>(last_in_block_.size()), 0, -1});
+}
+
+std::optional<EndedBlock> PartThreads::take_ended(Ps limit) {
+  const auto earlier = [](const EndedBlock& a, const EndedBlock& b) {
+    return std::pair(a.at, a.wire) < std::pair(b.at, b.wire);
   };
-  /// When packets last arrived, as far as a part has looked.
-  struct News {
-    Ps window = 0, last = 0;  ///< start of the window before; of the last one with an arrival
-    std::uint64_t delivered = 0, silences = 0;
-  };
-  /// Whether nothing arrives any more. With faults this holds no later than Run::stuck(), which then decides.
-  bool silent(const Sum& sum, News& news) const {
-    if (sum.delivered != news.delivered) {
-      news.silences = sum.silences;
-      news.last = news.window;
+  for (const auto& m : members_) {
+    for (const EndedBlock& e : m->part->hosts.ended_blocks()) {
+      last_in_block_[e.block] = std::max(last_in_block_[e.block], e, earlier);
+      if (--parts_in_block_[e.block] == 0) ended_.push_back(last_in_block_[e.block]);
     }
-    news.delivered = sum.delivered;
-    news.window = sum.next;
-    if (sum.finished < flows_ && sum.next == INT64_MAX) return true;
-    if (patience_ == INT64_MAX) return sum.silences - news.silences > flows_;
-    return !sum.changes && sum.finished < flows_ && sum.next + split_.lookahead - news.last > patience_;
+    m->part->hosts.ended_blocks().clear();
   }
+  const auto first = std::min_element(ended_.begin(), ended_.end(), earlier);
+  if (first == ended_.end() || first->at > limit) return std::nullopt;
+  const EndedBlock out = *first;
+  ended_.erase(first);
+  return out;
+}
 
-  void run_part(std::uint32_t number) {
-    RunningPart& part = *parts_[number];
-    part.hosts.begin();
-    part.network.begin_faults();
-    News news;
-    for (std::uint32_t turn = 0;; turn ^= 1) {
-      speak(number, words_[turn][number]);
-      meeting_.arrive_and_wait();
-      const Sum sum = add(words_[turn]);
-      const bool done = sum.finished == flows_, still = silent(sum, news);
-      const Ps last = done ? sum.end + after_ : INT64_MAX;
-      if (still || sum.stop || sum.next > last) {
-        if (number == 0) stuck_ = still && !done;
-        if (done) part.network.close(last + 1);
-        return;
-      }
-      if (number == 0 && options_.progress)
-        options_.progress({SimTime::at(Duration::ps(sum.next)), sum.finished, flows_, sum.hops, hops_expected_});
-      for (std::uint32_t from = 0; from < split_.parts; ++from) {
-        std::vector<Packet>& box = mail_[from]->box(turn, number);
-        for (const Packet& p : box) part.network.receive(p);
-        box.clear();
-      }
-      const Ps limit =
-          std::min(last, sum.next > INT64_MAX - split_.lookahead ? INT64_MAX : sum.next + split_.lookahead - 1);
-      for (EventQueue::Event e{}; part.events.pop_until(limit, e); ++part.out.events) part.take(e);
-      words_[turn ^ 1][number].turns = part.network.hand_over_until(limit == INT64_MAX ? limit : limit + 1);
+PartThreads::Why PartThreads::run(Until until, Ps limit) {
+  ask_ = {until, sum_.now, limit, traffic_.size(), sum_.silences};
+  gate_.arrive_and_wait();
+  return run_windows(0);
+}
+
+void PartThreads::wait_for_runs(std::uint32_t number) {
+  for (;;) {
+    gate_.arrive_and_wait();
+    if (quit_) return;
+    run_windows(number);
+  }
+}
+
+/// Whether nothing arrives any more. With faults this holds no later than Run::stuck(), which then decides.
+bool PartThreads::silent(const Ask& ask, const PartWord& sum, News& news) const {
+  if (sum.delivered != news.delivered) {
+    news.silences = sum.silences;
+    news.last = news.window;
+  }
+  news.delivered = sum.delivered;
+  news.window = sum.next;
+  if (sum.finished < ask.flows && sum.next == INT64_MAX) return true;
+  if (patience_ == INT64_MAX) return sum.silences - news.silences > ask.flows;
+  const Ps window = members_.size() > 1 ? split_.lookahead : 0;
+  return !sum.changes && sum.finished < ask.flows && sum.next - news.last + window > patience_;
+}
+
+/// A part on its own may stop within a window.
+bool PartThreads::ends_early(const Ask& ask, const RunningPart& part, bool all_ended) const {
+  if (members_.size() > 1) return false;
+  if (ask.until == Until::kAllEnded) return !all_ended && part.hosts.finished() == ask.flows;
+  return part.hosts.ended_blocks_waiting() > 0 || part.hosts.silences() != ask.silences;
+}
+
+/// All threads leave it after the same window, for they decide by the same words.
+PartThreads::Why PartThreads::run_windows(std::uint32_t number) {
+  Member& m = *members_[number];
+  RunningPart& part = *m.part;
+  const Ask ask = ask_;
+  News news{ask.from, ask.from, 0, 0};
+  for (;; m.turn ^= 1) {
+    speak(number, words_[m.turn][number]);
+    meeting_.arrive_and_wait();
+    const PartWord sum = add(words_[m.turn]);
+    if (number == 0) sum_ = sum;
+    const bool all = ask.until == Until::kAllEnded, done = all && sum.finished == ask.flows;
+    const Ps last = done ? std::min(ask.limit, sum.end + after_) : ask.limit;
+    if (!all && (sum.ended_blocks > 0 || sum.silences != ask.silences)) return Why::kReached;
+    const bool still = all && silent(ask, sum, news);
+    if (still || sum.stop || sum.next > last || sum.next == INT64_MAX) {
+      if (done) part.network.close(last + 1);
+      return done ? Why::kReached : still ? Why::kSilent : Why::kLimit;
     }
-  }
-  void speak(std::uint32_t number, Word& w) {
-    const RunningPart& part = *parts_[number];
-    w.next = std::min({part.events.next_time(), mail_[number]->close(), w.turns});
-    w.end = part.out.end.since_start().in_ps();
-    w.finished = part.hosts.finished();
-    w.delivered = part.hosts.delivered();
-    w.silences = part.hosts.silences();
-    w.hops = part.network.hops();
-    w.changes = part.network.changes_to_come();
-    w.stop = number == 0 && options_.stop != nullptr && *options_.stop != 0;
-  }
-  static Sum add(const std::vector<Word>& words) {
-    Sum s;
-    for (const Word& w : words) {
-      s.next = std::min(s.next, w.next);
-      s.end = std::max(s.end, w.end);
-      s.finished += w.finished;
-      s.delivered += w.delivered;
-      s.silences += w.silences;
-      s.hops += w.hops;
-      s.stop = s.stop || w.stop;
-      s.changes = s.changes || w.changes;
+    if (number == 0 && options_.progress)
+      options_.progress({SimTime::at(Duration::ps(sum.next)), sum.finished, ask.flows, sum.hops, hops_expected_});
+    for (const auto& from : members_) {
+      std::vector<Packet>& box = from->mail.box(m.turn ^ 1, number);
+      for (const Packet& p : box) part.network.receive(p);
+      box.clear();
     }
-    return s;
+    const Ps end =
+        std::min(last, sum.next > INT64_MAX - split_.lookahead ? INT64_MAX : sum.next + split_.lookahead - 1);
+    for (EventQueue::Event e{}; !ends_early(ask, part, done) && part.events.pop_until(end, e); ++part.out.events) {
+      m.now = e.time;
+      part.take(e);
+    }
+    m.turns = part.network.hand_over_until(end == INT64_MAX ? end : end + 1);
+    m.mailed = m.mail.close();
   }
+}
 
-  const NetworkSplit& split_;
-  const PacketOptions& options_;
-  const double hops_expected_;
-  const std::uint64_t flows_;
-  const Ps after_, patience_;
-  bool stuck_ = false;  ///< written by part 0, read after all threads have ended
-  std::vector<std::unique_ptr<Mail>> mail_;
-  std::vector<std::unique_ptr<Wiring>>
-      wirings_;  ///< per part if faults change routes: each part does so in its own time
-  std::vector<std::unique_ptr<RunningPart>> parts_;
-  std::array<std::vector<Word>, 2> words_;  ///< used in turn, as in Mail
-  std::barrier<> meeting_;
-};
+void PartThreads::speak(std::uint32_t number, PartWord& w) {
+  const Member& m = *members_[number];
+  const RunningPart& part = *m.part;
+  w.now = m.now;
+  w.next = std::min({part.events.next_time(), m.mailed, m.turns});
+  w.end = part.out.end.since_start().in_ps();
+  w.finished = part.hosts.finished();
+  w.delivered = part.hosts.delivered();
+  w.silences = part.hosts.silences();
+  w.hops = part.network.hops();
+  w.ended_blocks = part.hosts.ended_blocks_waiting();
+  w.changes = part.network.changes_to_come();
+  w.stop = number == 0 && options_.stop != nullptr && *options_.stop != 0;
+}
 
-}  // namespace
+PartWord PartThreads::add(const std::vector<PartWord>& words) {
+  PartWord s;
+  s.next = INT64_MAX;
+  for (const PartWord& w : words) {
+    s.now = std::max(s.now, w.now);
+    s.next = std::min(s.next, w.next);
+    s.end = std::max(s.end, w.end);
+    s.finished += w.finished;
+    s.delivered += w.delivered;
+    s.silences += w.silences;
+    s.hops += w.hops;
+    s.ended_blocks += w.ended_blocks;
+    s.stop = s.stop || w.stop;
+    s.changes = s.changes || w.changes;
+  }
+  return s;
+}
 
 std::optional<PacketResult> run_on_threads(Wiring& wiring, Traffic& traffic, const Profile& profile,
                                            const NetworkSplit& split, int bucket_bits, const PacketOptions& options,
                                            double hops_expected) {
-  Windows windows(wiring, traffic, profile, split, bucket_bits, options, hops_expected);
-  if (!windows.run()) return std::nullopt;
-  const std::vector<RunningPart*> parts = windows.parts();
+  PartThreads threads(wiring, traffic, profile, split, bucket_bits, options, hops_expected);
+  if (threads.run(PartThreads::Until::kAllEnded, INT64_MAX) == PartThreads::Why::kSilent) return std::nullopt;
+  const std::vector<RunningPart*> parts = threads.parts();
   return collect(parts, traffic);
 }
 

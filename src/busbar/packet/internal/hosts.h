@@ -32,13 +32,19 @@ struct HostSettings {
   std::uint32_t paths = 64;       ///< per sprayed flow; a power of two, at most 64
   std::uint32_t gap_packets = 0;  ///< above 0: a packet counts as lost when so many later ones have overtaken it
   std::uint64_t seed = 0;
-  std::uint32_t flow_capacity = 0;   ///< upper limit on the number of flows, if flows may be added
   std::vector<std::uint32_t> lanes;  ///< weights, as in NetworkOptions
   std::uint32_t faults = 0;          ///< number of faults; their event sources come before those of hosts
   const FlowLog* log = nullptr;      ///< null: none
   /// All packets in flight count as lost after so long without an answer, counted from the flow's last transmission.
   Ps timeout = 0;
   ControlSettings control;
+};
+
+/// Flows that were added together have arrived; the last byte at `at` by the wire `wire`.
+struct EndedBlock {
+  std::uint32_t block = 0;
+  std::uint32_t wire = 0;
+  Ps at = 0;
 };
 
 class Hosts {
@@ -49,10 +55,11 @@ class Hosts {
   void join(Network<Hosts>& network);
   /// Starts the flows without dependencies.
   void begin();
-  /// Makes one block of the last `flows` of the traffic, which are new.
-  void add_block(std::uint32_t flows);
-  /// Blocks that have become complete (every byte has arrived) since the last call, in order.
-  std::vector<std::uint32_t>& ended_blocks() { return ended_blocks_; }
+  /// Makes one block of the last `flows` of the traffic, which are new. Returns how many of them end in this part.
+  std::uint32_t add_block(std::uint32_t flows);
+  /// Blocks all of whose flows to this part have arrived, in order, until the caller removes them.
+  std::vector<EndedBlock>& ended_blocks() { return ended_blocks_; }
+  std::uint32_t ended_blocks_waiting() const { return static_cast<std::uint32_t>(ended_blocks_.size()); }
 
   const Leg& leg(std::uint32_t flow, bool back) const { return traffic_.legs[2 * flow + (back ? 1 : 0)]; }
   void foresee(const Packet& p) const {
@@ -159,6 +166,7 @@ class Hosts {
   std::uint32_t packets_of(std::uint32_t flow) const;
   void start(std::uint32_t flow, Ps now);
   void end_work(std::uint32_t flow, Ps now);
+  void end_in_block(std::uint32_t flow, std::uint32_t wire, Ps now);
   void timer(std::uint32_t slot, Ps now);
   void trigger_start(std::uint32_t flow);
   void trigger(std::uint32_t flow, FlowTrigger what, Ps now);
@@ -237,7 +245,8 @@ class Hosts {
   std::vector<std::uint32_t> free_senders_, free_receivers_;
   std::uint32_t words_ = 4, lanes_ = 1;
   std::uint64_t finished_ = 0, delivered_ = 0, silences_ = 0;
-  std::vector<std::uint32_t> block_of_, left_in_block_, ended_blocks_;  ///< only if blocks were added
+  std::vector<std::uint32_t> block_of_, left_in_block_;  ///< only if blocks were added
+  std::vector<EndedBlock> ended_blocks_;
 };
 
 }  // namespace busbar::packet

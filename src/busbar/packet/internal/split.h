@@ -39,4 +39,8 @@ struct NetworkPart {
 NetworkSplit split_network(const Wiring& wiring, const FlowList& list, const std::vector<std::uint32_t>& routes,
                            std::uint32_t wanted);
 
+/// The same for as many threads as make a run of `hops` packet-hops shorter.
+NetworkSplit split_where_it_pays(const Wiring& wiring, const FlowList& list, const std::vector<std::uint32_t>& routes,
+                                 double hops);
+
 }  // namespace busbar::packet
