@@ -114,20 +114,20 @@ TEST(Memory, MovesWhatTheMovesOfEveryScheduleReadAndWrite) {
   EXPECT_GT(seen, 500u);
 }
 
-/// Nodes of four GPUs with slow memory and a NIC each; the switches in the nodes and above the NICs reduce.
-Topology domains_that_reduce(std::uint32_t nodes) {
+/// Nodes of GPUs with slow memory and a NIC each; the switches in the nodes and above the NICs reduce.
+Topology domains_that_reduce(std::uint32_t nodes, std::uint32_t gpus) {
   NodeTemplate node;
-  for (std::uint32_t g = 0; g < 4; ++g) {
+  for (std::uint32_t g = 0; g < gpus; ++g) {
     node.devices.push_back(test_device(DeviceKind::kGpu, "gpu" + std::to_string(g)));
     node.devices.back().device_class.memory_rate = BytesPerSecond{static_cast<std::uint64_t>(kSlow)};
   }
   node.devices.push_back(test_device(DeviceKind::kNvSwitch, "nvswitch0"));
   node.devices.back().device_class.reduces = true;
-  for (std::uint32_t g = 0; g < 4; ++g)
+  for (std::uint32_t g = 0; g < gpus; ++g)
     node.devices.push_back(test_device(DeviceKind::kNic, "nic" + std::to_string(g)));
-  for (std::uint32_t g = 0; g < 4; ++g) {
-    node.links.push_back({g, 4, test_link(LinkKind::kNvlink, 450, Duration())});
-    node.links.push_back({g, 5 + g, test_link(LinkKind::kPcie, 64, Duration())});
+  for (std::uint32_t g = 0; g < gpus; ++g) {
+    node.links.push_back({g, gpus, test_link(LinkKind::kNvlink, 450, Duration())});
+    node.links.push_back({g, gpus + 1 + g, test_link(LinkKind::kPcie, 64, Duration())});
   }
   TopologyBuilder b;
   const std::uint32_t t = b.add_template(node);
@@ -137,19 +137,20 @@ Topology domains_that_reduce(std::uint32_t nodes) {
   for (std::uint32_t i = 0; i < nodes; ++i) b.add_block(t);
   const DeviceId hub = b.add_switch(leaf, "leaf0");
   for (std::uint32_t i = 0; i < nodes; ++i)
-    for (std::uint32_t g = 0; g < 4; ++g)
-      b.connect(b.device(static_cast<BlockId>(i), 5 + g), hub, test_link(LinkKind::kInfiniband, 50, Duration()));
+    for (std::uint32_t g = 0; g < gpus; ++g)
+      b.connect(b.device(static_cast<BlockId>(i), gpus + 1 + g), hub, test_link(LinkKind::kInfiniband, 50, Duration()));
   return std::move(b).seal();
 }
 
-// Each GPU's memory gives its buffer to the switch of the node and takes the sum. Of the node's sum it takes a quarter,
+// Each GPU's memory gives its buffer to the switch of the node and takes the sum. Of the node's sum it takes its share,
 // which it sends to its NIC, and likewise on the way down.
 TEST(Memory, OfTreesOverDomainsPassesAShareOfTheSumTwiceEachWay) {
-  const Ground m(domains_that_reduce(3));
-  const CollectiveCall call = test_call(12, "sharp", kGiB);
-  const auto lowered = try_lower(m, call);
-  ASSERT_TRUE(lowered.ok()) << lowered.error().message;
-  for (const double bytes : by_fluids(*lowered, m)) EXPECT_NEAR(bytes, 2.0 * kGiB + 2 * 2 * kGiB / 4.0, 1e-3 * kGiB);
+  for (const std::uint32_t gpus : {2u, 4u}) {
+    const Ground m(domains_that_reduce(3, gpus));
+    const auto lowered = try_lower(m, test_call(3 * gpus, "sharp", kGiB));
+    ASSERT_TRUE(lowered.ok()) << lowered.error().message;
+    for (const double bytes : by_fluids(*lowered, m)) EXPECT_NEAR(bytes, 2.0 * kGiB + 4.0 * kGiB / gpus, 1e-3 * kGiB);
+  }
 }
 
 // Where pairs are counted by classes of members, each member's memory still carries its own.

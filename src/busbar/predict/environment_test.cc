@@ -33,6 +33,20 @@ TEST(NcclOnAMachine, PeerAccessOffTakesNvlinksAwayAndLevelNvlDoesNot) {
   EXPECT_EQ(time_with("dgx-h100", {"node.p2p=false"}, {nvls}), with) << "the key speaks of PCIe";
 }
 
+// Of a DGX H100 the GPUs meet by NVLink or not at all, and each has a NIC behind its PCIe switch.
+TEST(NcclOnAMachine, LevelsOfPeerAccessCountPathsBetweenGpus) {
+  const auto after = [](const std::string& cluster, const std::string& level) {
+    Cluster c = load_cluster(cluster).value();
+    const std::vector<std::string> env{"NCCL_P2P_LEVEL=" + level};
+    EXPECT_TRUE(apply_nccl_environment(c, {}, env).ok());
+    return std::pair(c.p2p && c.protocol.peer_access, c.protocol.scale_up_access);
+  };
+  EXPECT_EQ(after("dgx-h100", "PIX"), std::pair(false, true));
+  EXPECT_EQ(after("dgx-h100", "LOC"), std::pair(false, false));
+  EXPECT_TRUE(after("pcie-cards-switched", "PIX").first) << "pairs of GPUs behind one PCIe switch";
+  EXPECT_FALSE(after("pcie-cards-switched", "LOC").first);
+}
+
 TEST(NcclOnAMachine, WithoutGpudirectPayloadsGoThroughHostMemoryAsTheClusterFileSays) {
   const Duration without = time_with("dgx-h100:2", {}, {"NCCL_NET_GDR_LEVEL=LOC"});
   EXPECT_GT(without, time_with("dgx-h100:2", {}, {}));
