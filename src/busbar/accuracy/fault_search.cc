@@ -57,7 +57,7 @@ class Search {
     BUSBAR_RETURN_IF_ERROR(open());
     FaultSearchResult out;
     out.several_nodes = base_->topology.blocks().size() > 1;
-    std::vector<Suspect> suspects = single_parts(base_->topology);
+    std::vector<Suspect> suspects = by_position(single_parts(base_->topology));
     for (Suspect& s : whole_machine_faults(*base_)) suspects.push_back(std::move(s));
     double sound = misfit(sound_);
     std::vector<Culprit> found;
@@ -107,9 +107,10 @@ class Search {
     return {};
   }
 
-  Result<Times> times(Predictor& machine) const {
+  Result<Times> times(Predictor& machine) const { return times(machine, rows_); }
+  Result<Times> times(Predictor& machine, std::span<const ExpectedRow> rows) const {
     Times out;
-    for (const ExpectedRow& r : rows_) {
+    for (const ExpectedRow& r : rows) {
       BUSBAR_ASSIGN(const Prediction p,
                     machine.time(call_over(options_.op, Bytes{r.size_bytes}, machine.ranks()), kTimeAlone));
       out.push_back(std::log(p.time.in_us()));
@@ -117,15 +118,77 @@ class Search {
     return out;
   }
 
+  /// The largest size of each algorithm.
+  std::vector<ExpectedRow> row_per_algorithm() const {
+    std::vector<ExpectedRow> out;
+    for (std::size_t i = 0; i < rows_.size(); ++i)
+      if (i + 1 == rows_.size() || rows_[i].how != rows_[i + 1].how) out.push_back(rows_[i]);
+    return out;
+  }
+
+  /// Equal parts of a node have different places in rings and trees: the last GPU of a chain passes nothing on. Splits
+  /// classes by what a slow part costs at each place of a node.
+  std::vector<Suspect> by_position(std::vector<Suspect> classes) const {
+    constexpr double kProbe = 0.25;          // share of the rate
+    constexpr std::size_t kMostPlaces = 16;  // in a node: racks are switched, so their places are equal
+    const std::vector<ExpectedRow> rows = row_per_algorithm();
+    std::vector<Suspect> out;
+    for (Suspect& s : classes) {
+      const std::size_t node = s.part.find('.');
+      std::vector<std::string> places;
+      for (const std::string& part : s.alike)
+        if (node != std::string::npos && part.starts_with(s.part.substr(0, node + 1))) places.push_back(part);
+      if (places.size() < 2 || places.size() > kMostPlaces) {
+        out.push_back(std::move(s));
+        continue;
+      }
+      std::vector<std::pair<Times, Suspect>> groups;
+      for (const std::string& place : places) {
+        Suspect one = s;
+        one.part = place;
+        one.slowed = {place};
+        one.alike.clear();
+        for (const std::string& part : s.alike)
+          if (place_in_node(part) == place_in_node(place)) one.alike.push_back(part);
+        const Times t = times_with(one, kProbe, nullptr, rows).value_or(Times());
+        const auto same =
+            std::find_if(groups.begin(), groups.end(), [&](const auto& g) { return hardly_differ(g.first, t); });
+        if (same == groups.end())
+          groups.emplace_back(t, std::move(one));
+        else
+          same->second.alike.insert(same->second.alike.end(), one.alike.begin(), one.alike.end());
+      }
+      if (groups.size() == 1) {
+        out.push_back(std::move(s));
+        continue;
+      }
+      for (auto& [t, group] : groups) out.push_back(std::move(group));
+    }
+    return out;
+  }
+  /// "nic0" of "node1.nic0-leaf0".
+  static std::string_view place_in_node(std::string_view part) {
+    part.remove_prefix(std::min(part.find('.'), part.size()));
+    return part.substr(0, part.find('-'));
+  }
+  static bool hardly_differ(const Times& a, const Times& b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                      [](double x, double y) { return std::abs(x - y) <= kShows; });
+  }
+
   /// Empty if the machine has no such part or cannot run without it.
   std::optional<Times> times_with(const Suspect& s, double factor, const NcclVersion* release = nullptr) const {
+    return times_with(s, factor, release, rows_);
+  }
+  std::optional<Times> times_with(const Suspect& s, double factor, const NcclVersion* release,
+                                  std::span<const ExpectedRow> rows) const {
     Cluster cluster = *base_;
     ExpectOptions options = options_;
     if (release != nullptr) options.policy.nccl = *release;
     if (!apply_suspect(s, factor, cluster, options.policy).ok()) return std::nullopt;
     const auto machine = predictor_on(options, std::move(cluster));
     if (!machine.ok()) return std::nullopt;
-    Result<Times> out = times(**machine);
+    Result<Times> out = times(**machine, rows);
     return out.ok() ? std::optional(std::move(*out)) : std::nullopt;
   }
 
