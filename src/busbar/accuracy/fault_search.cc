@@ -251,20 +251,29 @@ class Search {
     }
   }
 
-  /// A network that is sound up to a size and slow over a range of sizes from there on: no rate of a part does that.
+  /// A network that is slower over a range of sizes than below it, where it is sound or slow alike at all sizes: no
+  /// rate of a part does that.
   std::optional<Culprit> fit_collapse() {
     constexpr double kSlower = 2, kRange = 3;  // least factor; cost of choosing the range
     const std::size_t n = rows_.size();
     std::optional<Culprit> best;
     Times times;
-    for (std::size_t from = 1; from < n; ++from)
+    double most = 0;  // of the logarithms of bytes per us so far
+    for (std::size_t from = 1; from < n; ++from) {
+      const auto rate = [&](std::size_t i) {
+        return std::log(static_cast<double>(rows_[i].size_bytes)) - measured_[i];
+      };
+      most = from == 1 ? rate(0) : std::max(most, rate(from - 1));
+      if (rate(from) > most - std::log(kSlower)) continue;
       for (std::size_t to = from + 1; to <= n; ++to) {
-        double more = 0;
-        for (std::size_t i = from; i < to; ++i) more += (measured_[i] - sound_[i]) / static_cast<double>(to - from);
-        if (more < std::log(kSlower)) continue;
+        double inside = 0, outside = 0;
+        for (std::size_t i = 0; i < n; ++i) (i >= from && i < to ? inside : outside) += measured_[i] - sound_[i];
+        inside /= static_cast<double>(to - from);
+        outside = std::max(0.0, outside / static_cast<double>(n - (to - from)));
+        if (inside - outside < std::log(kSlower)) continue;
         Times t = sound_;
-        for (std::size_t i = from; i < to; ++i) t[i] += more;
-        const double m = misfit(t) + kPerFactor + kRange;
+        for (std::size_t i = 0; i < n; ++i) t[i] += i >= from && i < to ? inside : outside;
+        const double m = misfit(t) + 2 * kPerFactor + kRange;
         if (best && m >= best->misfit) continue;
         Suspect s{
             "fabric-misconfigured",
@@ -280,6 +289,7 @@ class Search {
         best = Culprit{{std::move(s)}, {1}, {}, m, 0, 100 * (std::exp(t.back() - sound_.back()) - 1)};
         times = std::move(t);
       }
+    }
     if (best) fitted_.push_back(std::move(times));
     return best;
   }

@@ -96,5 +96,28 @@ TEST(FaultSearch, NamesASwitchThatDoesNotReduce) {
   EXPECT_EQ(found.ranked[0].faults[0].rule, "nvls-off");
 }
 
+// In NCCL's trees GPU 3 of a node is the last one, which passes nothing on.
+TEST(FaultSearch, EqualPartsAtOtherPlacesOfTheTreesAreClassesOfTheirOwn) {
+  ExpectOptions o;
+  o.cluster = "a100-pcie:2";
+  const FaultSearchResult found = found_for(o, times_of_twin(o, {.degrade = {"node0.gpu3=0.25"}}));
+  ASSERT_FALSE(found.ranked.empty());
+  EXPECT_TRUE(names(found.ranked[0], "node0.gpu3"));
+  EXPECT_FALSE(names(found.ranked[0], "node0.gpu0"));
+}
+
+TEST(FaultSearch, ANetworkCollapsesWhereItsBandwidthFallsAndNotWhereItStaysLow) {
+  ExpectOptions o;
+  o.cluster = "dgx-h100:2";
+  MeasuredResults results = times_of_twin(o, {});
+  for (MeasuredResult& r : results.rows) r.us *= r.size_bytes < (64u << 20) ? 3 : 40;
+  const FaultSearchResult found = found_for(o, results);
+  ASSERT_FALSE(found.ranked.empty());
+  EXPECT_TRUE(found.ranked[0].faults[0].words.starts_with("the network collapses at 64 MiB and more"));
+  ExpectOptions sockets = o;
+  sockets.policy.env = {"NCCL_IB_DISABLE=1"};
+  EXPECT_EQ(found_for(o, times_of_twin(sockets, {})).ranked[0].faults[0].rule, "tcp-fallback");
+}
+
 }  // namespace
 }  // namespace busbar
