@@ -187,6 +187,34 @@ TEST(TorusStarts, FollowFromTheLinksOfTheMachine) {
     }
 }
 
+// Two GPUs side by side send each other both directions of a ring over one link: half of its rate for each, as for the
+// ends of a row that no link joins.
+TEST(TorusStarts, CountALinkBetweenTwoChipsHalf) {
+  NodeTemplate node;
+  for (int g = 0; g < 8; ++g) node.devices.push_back(test_device(DeviceKind::kGpu, "chip" + std::to_string(g)));
+  for (std::uint32_t i = 0; i < 8; ++i) {
+    if (i % 2 == 0) node.links.push_back({i, i + 1, test_link(LinkKind::kIci, 50)});
+    node.links.push_back({i, (i + 2) % 8, test_link(LinkKind::kIci, 50)});
+  }
+  TopologyBuilder b;
+  b.add_block(b.add_template(node));
+  const Ground m(std::move(b).seal());
+  const auto built = build_for_call(test_call(8, "torus", kGiB), m.topology, m.placement, 8, 0);
+  ASSERT_TRUE(built.ok()) << built.error().message;
+  ScheduleSpec spec;
+  spec.algorithm = "torus";
+  spec.op = Collective::kAllReduce;
+  spec.ranks = 8;
+  spec.dimensions = {2, 4};
+  spec.starts = starts_of({2, 4}, {25, 50});
+  ASSERT_NE(spec.starts, starts_of({2, 4}, {50, 50}));
+  const Schedule expected = build_schedule(spec).value();
+  EXPECT_EQ(built->channels, expected.channels);
+  ASSERT_EQ(built->phases.size(), expected.phases.size());
+  for (std::size_t p = 0; p < expected.phases.size(); ++p)
+    EXPECT_EQ(built->phases[p].family, expected.phases[p].family) << p;
+}
+
 TEST(TorusStarts, AreLeftAloneWhereADimensionHasNoLinks) { EXPECT_TRUE(starts_of({4, 4}, {1, 0}).empty()); }
 
 }  // namespace
