@@ -162,12 +162,13 @@ Document to_document(const PathFlags& o, const Cluster& c, const PathView& v, De
   if (!v.hops.empty()) {
     facts.items.emplace_back("rate", fmt::format("{} of payload per direction, {} on the wire",
                                                  format_rate(v.payload_GBps * 1e9), format_rate(v.wire_GBps * 1e9)));
-    facts.items.emplace_back("bound by", fmt::format("{} ({})", part_of(t, v.bottleneck), t.name(v.bottleneck)));
+    facts.items.emplace_back("bound by", fmt::format("{} ({}, {})", brand_of(t.link_class(v.bottleneck).kind),
+                                                     part_of(t, v.bottleneck), t.name(v.bottleneck)));
   }
   std::string copies;
   for (const DeviceId m : v.copied_in) copies += (copies.empty() ? "" : " and ") + t.name(m);
   if (!copies.empty()) facts.items.emplace_back("copied in", copies + ", host memory: no direct access to the GPU");
-  facts.items.emplace_back("latency", fmt::format("{} ns", ns_text(v.latency)));
+  facts.items.emplace_back("latency", format_duration(v.latency.in_s()));
   std::string shared;
   for (std::size_t i = 0; i < std::min<std::size_t>(6, v.shared_with.size()); ++i)
     shared += (i > 0 ? ", " : "") + v.shared_with[i];

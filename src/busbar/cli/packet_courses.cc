@@ -1,6 +1,9 @@
 #include "busbar/cli/packet_courses.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
+#include <map>
 
 #include "busbar/report/chart.h"
 #include "busbar/report/style.h"
@@ -22,12 +25,21 @@ std::vector<std::size_t> largest(const std::vector<double>& of) {
   return order;
 }
 
+/// Parallel cables have one name: "spine0->leaf0 (2)" is the second of them here.
+void number_equal_names(std::vector<ChartSeries>& series) {
+  std::map<std::string, int> all, seen;
+  for (const ChartSeries& s : series) ++all[s.name];
+  for (ChartSeries& s : series)
+    if (const std::string name = s.name; all[name] > 1) s.name += fmt::format(" ({})", ++seen[name]);
+}
+
 Drawing course_chart(const char* title, const char* unit, std::vector<ChartSeries> series) {
   Chart c;
   c.title = title;
   c.description = "Curves over the time of the run.";
   c.x = {"time", AxisUnit::kSeconds};
   c.y = {unit};
+  number_equal_names(series);
   for (std::size_t i = 0; i < series.size(); ++i) series[i].colour = kCourseColours[i % kCurves];
   c.series = std::move(series);
   return draw_chart(c);

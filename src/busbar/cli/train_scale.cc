@@ -263,6 +263,8 @@ Table left_out(const ScaleRun& r, const std::string& where) {
   return t;
 }
 
+std::string word_for(const ScaleRun& r) { return r.change.empty() ? r.cluster : r.change; }
+
 /// The efficiency at the largest size in one sentence; empty for one size.
 std::string scale_in_words(const ScaleRun& r) {
   std::string out;
@@ -270,13 +272,22 @@ std::string scale_in_words(const ScaleRun& r) {
     const auto curve = r.curve(weak);
     if (curve.size() < 2) continue;
     const ScalePoint &first = *curve.front(), &last = *curve.back();
-    out += out.empty() ? fmt::format("{}: from {} to {} GPUs, a GPU keeps ", r.change.empty() ? r.cluster : r.change,
-                                     first.layout.ranks(), last.layout.ranks())
+    out += out.empty() ? fmt::format("{}: from {} to {} GPUs, a GPU keeps ", word_for(r), first.layout.ranks(),
+                                     last.layout.ranks())
                        : ", ";
     out += fmt::format("{:.0f} % of its tokens per second if the batch {}", 100 * last.efficiency,
                        weak ? "grows" : "stays");
   }
   return out.empty() ? out : out + ".";
+}
+
+/// "At 4096 GPUs, cluster=dgx-b200:64 is 1.6 times as fast as dgx-h100.": where both have a point.
+std::string side_by_side_in_words(const ScaleRun& r, const ScaleRun& base) {
+  const bool weak = !base.curve(true).empty();
+  const auto mine = r.curve(weak), its = base.curve(weak);
+  if (mine.empty() || its.empty() || mine.back()->layout.ranks() != its.back()->layout.ranks()) return "";
+  return fmt::format(" At {} GPUs, {} is {:.2g} times as fast as {}.", mine.back()->layout.ranks(), word_for(r),
+                     mine.back()->tokens_per_s() / its.back()->tokens_per_s(), word_for(base));
 }
 
 /// All runs in one chart with one base, and where one catches up with another.
@@ -310,6 +321,7 @@ Document scale_document(const std::vector<ScaleRun>& runs, const std::string& ty
   std::string words;
   for (const ScaleRun& r : runs)
     if (const std::string one = scale_in_words(r); !one.empty()) words += (words.empty() ? "" : " ") + one;
+  for (std::size_t i = 1; i < runs.size(); ++i) words += side_by_side_in_words(runs[i], first);
   if (!words.empty()) d.blocks.push_back({Highlight{words}, Audience::kPage});
   if (runs.size() > 1) add_together(runs, d);
   for (const ScaleRun& r : runs) add_run(r, runs.size() > 1, d);

@@ -48,11 +48,16 @@ std::string labels(const BarPart& part, const BarsLayout& layout, double left, d
   return out;
 }
 
-std::string bar_svg(const Bar& bar, const BarsLayout& layout, double y) {
+/// Name and sum above a bar, legible where the mark crosses them.
+std::string name_svg(const Bar& bar, const BarsLayout& layout, double y) {
   const std::string total = layout.scale().text(bar_total(bar));
-  std::string out = fmt::format(
-      "<text x=\"0\" y=\"{}\" class=\"ink\"><tspan class=\"bold\">{}</tspan><tspan dx=\"10\">{}</tspan></text>\n",
+  return fmt::format(
+      "<text x=\"0\" y=\"{}\" class=\"ink over\"><tspan class=\"bold\">{}</tspan><tspan dx=\"10\">{}</tspan></text>\n",
       coordinate(y + 15), escape_markup(bar.name), escape_markup(total));
+}
+
+std::string bar_svg(const Bar& bar, const BarsLayout& layout, double y) {
+  std::string out;
   double sum = 0;
   for (const BarPart& part : bar.parts) {
     const double value = drawable(part.value);
@@ -149,6 +154,8 @@ std::string html_of(const Bars& bars) {
       out += bar_svg(bars.bars[b], layout, top + kStep * static_cast<double>(b));
     }
     if (marked) out += mark_svg(bars, layout, top, bottom);
+    for (std::size_t b = 0; b < bars.bars.size(); ++b)
+      out += name_svg(bars.bars[b], layout, top + kStep * static_cast<double>(b));
     out += "</svg>\n";
   }
   return out + (bars.brief ? legend_of(bars, layout) : parts_table(bars, layout)) + "</figure>\n";
