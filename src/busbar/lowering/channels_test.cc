@@ -150,41 +150,51 @@ TEST(PipelineChunks, HaveTheBytesOfTheProtocolAndAreNotTooMany) {
 }
 
 /// 4 x 4 chips with links of 50 GB/s along the first dimension and `second` GB/s along the other, in rings or not.
-Topology chips(std::uint64_t second, bool wraps) {
+Topology chips(std::uint64_t second, bool first_wraps, bool second_wraps) {
   NodeTemplate node;
   for (int g = 0; g < 16; ++g) node.devices.push_back(test_device(DeviceKind::kGpu, "chip" + std::to_string(g)));
   for (std::uint32_t i = 0; i < 16; ++i) {
     const std::uint32_t x = i % 4, y = i / 4;
-    if (wraps || x < 3) node.links.push_back({i, i - x + (x + 1) % 4, test_link(LinkKind::kIci, 50)});
-    if (wraps || y < 3) node.links.push_back({i, (i + 4) % 16, test_link(LinkKind::kIci, second)});
+    if (first_wraps || x < 3) node.links.push_back({i, i - x + (x + 1) % 4, test_link(LinkKind::kIci, 50)});
+    if (second_wraps || y < 3) node.links.push_back({i, (i + 4) % 16, test_link(LinkKind::kIci, second)});
   }
   TopologyBuilder b;
   b.add_block(b.add_template(node));
   return std::move(b).seal();
 }
 
-// Both dimensions are rings, or neither is: only the ratio of their rates says with which one a channel starts.
+/// Whether the channels of a torus call over all GPUs start with the dimensions that these rates ask for.
+void expect_starts(const Topology& t, std::vector<std::uint32_t> extents, std::vector<double> rates) {
+  const Ground m(t);
+  const CollectiveCall call = test_call(m.gpus(), "torus", kGiB);
+  const auto built = build_for_call(call, m.topology, m.placement, m.gpus(), 0);
+  ASSERT_TRUE(built.ok()) << built.error().message;
+  ScheduleSpec spec;
+  spec.algorithm = "torus";
+  spec.op = call.op;
+  spec.ranks = m.gpus();
+  spec.dimensions = extents;
+  spec.starts = starts_of(extents, rates);
+  const Schedule expected = build_schedule(spec).value();
+  EXPECT_EQ(built->channels, expected.channels);
+  EXPECT_EQ(built->families, expected.families);
+  ASSERT_EQ(built->phases.size(), expected.phases.size());
+  for (std::size_t p = 0; p < expected.phases.size(); ++p)
+    EXPECT_EQ(built->phases[p].family, expected.phases[p].family) << p;
+}
+
+// Where both dimensions are rings, or neither is, only the ratio of their rates says with which one a channel starts.
 TEST(TorusStarts, FollowFromTheLinksOfTheMachine) {
   for (const std::uint64_t second : {50u, 25u, 10u})
-    for (const bool wraps : {true, false}) {
-      const Ground m(chips(second, wraps));
-      const CollectiveCall call = test_call(16, "torus", kGiB);
-      const auto built = build_for_call(call, m.topology, m.placement, 16, 0);
-      ASSERT_TRUE(built.ok()) << built.error().message;
-      ScheduleSpec spec;
-      spec.algorithm = "torus";
-      spec.op = call.op;
-      spec.ranks = 16;
-      spec.dimensions = {4, 4};
-      spec.starts = starts_of({4, 4}, {50, static_cast<double>(second)});
-      EXPECT_EQ(spec.starts.empty(), second == 50);
-      const Schedule expected = build_schedule(spec).value();
-      EXPECT_EQ(built->channels, expected.channels);
-      EXPECT_EQ(built->families, expected.families);
-      ASSERT_EQ(built->phases.size(), expected.phases.size());
-      for (std::size_t p = 0; p < expected.phases.size(); ++p)
-        EXPECT_EQ(built->phases[p].family, expected.phases[p].family) << p;
-    }
+    for (const bool wraps : {true, false})
+      expect_starts(chips(second, wraps, wraps), {4, 4}, {50, static_cast<double>(second)});
+  EXPECT_TRUE(starts_of({4, 4}, {50, 50}).empty());
+  EXPECT_FALSE(starts_of({4, 4}, {50, 25}).empty());
+}
+
+TEST(TorusStarts, CountARowThatNoLinkClosesHalf) {
+  expect_starts(chips(50, false, true), {4, 4}, {25, 50});
+  expect_starts(chips(50, true, false), {4, 4}, {50, 25});
 }
 
 // Two GPUs side by side send each other both directions of a ring over one link: half of its rate for each, as for the
@@ -198,21 +208,8 @@ TEST(TorusStarts, CountALinkBetweenTwoChipsHalf) {
   }
   TopologyBuilder b;
   b.add_block(b.add_template(node));
-  const Ground m(std::move(b).seal());
-  const auto built = build_for_call(test_call(8, "torus", kGiB), m.topology, m.placement, 8, 0);
-  ASSERT_TRUE(built.ok()) << built.error().message;
-  ScheduleSpec spec;
-  spec.algorithm = "torus";
-  spec.op = Collective::kAllReduce;
-  spec.ranks = 8;
-  spec.dimensions = {2, 4};
-  spec.starts = starts_of({2, 4}, {25, 50});
-  ASSERT_NE(spec.starts, starts_of({2, 4}, {50, 50}));
-  const Schedule expected = build_schedule(spec).value();
-  EXPECT_EQ(built->channels, expected.channels);
-  ASSERT_EQ(built->phases.size(), expected.phases.size());
-  for (std::size_t p = 0; p < expected.phases.size(); ++p)
-    EXPECT_EQ(built->phases[p].family, expected.phases[p].family) << p;
+  expect_starts(std::move(b).seal(), {2, 4}, {25, 50});
+  EXPECT_NE(starts_of({2, 4}, {25, 50}), starts_of({2, 4}, {50, 50}));
 }
 
 TEST(TorusStarts, AreLeftAloneWhereADimensionHasNoLinks) { EXPECT_TRUE(starts_of({4, 4}, {1, 0}).empty()); }

@@ -177,6 +177,17 @@ TEST(LoweredCalls, AChannelMovesNoMoreThanItsRate) {
   }
 }
 
+// Of each 8 bytes on the wire 4 are flags, so all links carry twice the payload.
+TEST(LoweredCalls, FlagsAmongTheDataTakeTheirShareOfTheLinks) {
+  const Ground m(one_switch(8).seal());
+  CollectiveCall call = test_call(8, "ring", kGiB);
+  ProtocolModel p;
+  p.ll = {.available = true, .step_scale_up = {}, .step_server = {}, .step_network = {}, .efficiency = 0.5};
+  const double simple = lowered_ms(m, call, p);
+  call.protocol = Protocol::kLl;
+  EXPECT_NEAR(lowered_ms(m, call, p) - 14e-3, 2 * (simple - 14e-3), 1e-6);
+}
+
 // Which rank runs where is a name: with paths chosen by hashes too.
 TEST(LoweredCalls, RelabellingRanksOfAHashedFabricChangesNothing) {
   RandomStream random(3, "labels");

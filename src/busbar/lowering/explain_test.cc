@@ -52,6 +52,7 @@ TEST(Explanations, NameTheLinksOfManySends) {
   const Ground m(std::move(one_switch(1024)).seal());
   const auto parts = Lowering(m.router, m.placement, {}).explain(test_call(1024, "halving_doubling", kGiB)).value();
   EXPECT_NEAR(us_of(parts, ChainPartKind::kLatency), 20, 1e-3);
+  EXPECT_NEAR(us_of(parts, ChainPartKind::kBandwidth), 2 * 1023 / 1024.0 * kGiB / 450e9 * 1e6, 1e-2);
   for (const ChainPart& p : parts) {
     EXPECT_EQ(p.rounds, 20u);
     EXPECT_LT(index(p.link), m.topology.link_count());
