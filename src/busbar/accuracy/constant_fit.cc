@@ -1,4 +1,4 @@
-#include "busbar/accuracy/constant_fit.h"
+#include "busbar/accuracy/internal/constant_fit.h"
 
 #include <algorithm>
 #include <cmath>

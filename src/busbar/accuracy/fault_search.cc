@@ -7,7 +7,7 @@
 #include <numeric>
 #include <optional>
 
-#include "busbar/accuracy/nuisance_fit.h"
+#include "busbar/accuracy/internal/nuisance_fit.h"
 #include "busbar/base/quantity.h"
 
 namespace busbar {

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "busbar/accuracy/nuisance_fit.h"
+#include "busbar/accuracy/internal/nuisance_fit.h"
 #include "busbar/topology/selector.h"
 
 namespace busbar {

@@ -4,7 +4,7 @@
 #include <map>
 #include <set>
 
-#include "busbar/accuracy/constant_fit.h"
+#include "busbar/accuracy/internal/constant_fit.h"
 #include "busbar/accuracy/internal/counted_rows.h"
 #include "busbar/accuracy/internal/training_layout.h"
 #include "busbar/accuracy/leave_out.h"

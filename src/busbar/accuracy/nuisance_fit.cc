@@ -1,4 +1,4 @@
-#include "busbar/accuracy/nuisance_fit.h"
+#include "busbar/accuracy/internal/nuisance_fit.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "busbar/choice/cheapest.h"
+#include "busbar/choice/internal/cheapest.h"
 
 #include <algorithm>
 #include <cmath>

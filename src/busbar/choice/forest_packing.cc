@@ -1,10 +1,10 @@
-#include "busbar/choice/forest_packing.h"
+#include "busbar/choice/internal/forest_packing.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "busbar/choice/cheapest.h"
-#include "busbar/choice/link_prices.h"
+#include "busbar/choice/internal/cheapest.h"
+#include "busbar/choice/internal/link_prices.h"
 
 namespace busbar {
 namespace {

@@ -1,4 +1,4 @@
-#include "busbar/choice/link_prices.h"
+#include "busbar/choice/internal/link_prices.h"
 
 #include <algorithm>
 #include <cmath>

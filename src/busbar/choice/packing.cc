@@ -1,9 +1,9 @@
-#include "busbar/choice/packing.h"
+#include "busbar/choice/internal/packing.h"
 
 #include <algorithm>
 
-#include "busbar/choice/cheapest.h"
-#include "busbar/choice/link_prices.h"
+#include "busbar/choice/internal/cheapest.h"
+#include "busbar/choice/internal/link_prices.h"
 
 namespace busbar {
 namespace {

@@ -1,9 +1,9 @@
-#include "busbar/choice/path_packing.h"
+#include "busbar/choice/internal/path_packing.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "busbar/choice/link_prices.h"
+#include "busbar/choice/internal/link_prices.h"
 
 namespace busbar {
 namespace {

@@ -1,4 +1,4 @@
-#include "busbar/choice/rank_routes.h"
+#include "busbar/choice/internal/rank_routes.h"
 
 #include <algorithm>
 

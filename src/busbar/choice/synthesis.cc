@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <map>
 
-#include "busbar/choice/cheapest.h"
 #include "busbar/choice/fastest.h"
-#include "busbar/choice/forest_packing.h"
-#include "busbar/choice/packing.h"
-#include "busbar/choice/path_packing.h"
-#include "busbar/choice/two_levels.h"
+#include "busbar/choice/internal/cheapest.h"
+#include "busbar/choice/internal/forest_packing.h"
+#include "busbar/choice/internal/packing.h"
+#include "busbar/choice/internal/path_packing.h"
+#include "busbar/choice/internal/two_levels.h"
 #include "busbar/collectives/builders.h"
 #include "busbar/collectives/chain.h"
 #include "busbar/engine/engine.h"

@@ -4,8 +4,8 @@
 #include <rapidcheck/gtest.h>
 
 #include "busbar/base/random.h"
-#include "busbar/choice/cheapest.h"
 #include "busbar/choice/fastest.h"
+#include "busbar/choice/internal/cheapest.h"
 #include "busbar/collectives/verify.h"
 #include "busbar/engine/engine.h"
 #include "busbar/floors/floor.h"

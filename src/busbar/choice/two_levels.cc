@@ -1,13 +1,13 @@
-#include "busbar/choice/two_levels.h"
+#include "busbar/choice/internal/two_levels.h"
 
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <optional>
 
-#include "busbar/choice/cheapest.h"
-#include "busbar/choice/forest_packing.h"
-#include "busbar/choice/link_prices.h"
+#include "busbar/choice/internal/cheapest.h"
+#include "busbar/choice/internal/forest_packing.h"
+#include "busbar/choice/internal/link_prices.h"
 #include "busbar/collectives/tree_shape.h"
 
 namespace busbar {

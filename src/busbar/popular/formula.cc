@@ -1,4 +1,4 @@
-#include "busbar/popular/formula.h"
+#include "busbar/popular/internal/formula.h"
 
 #include <fmt/core.h>
 #include <muParser.h>

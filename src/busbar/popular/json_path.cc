@@ -1,4 +1,4 @@
-#include "busbar/popular/json_path.h"
+#include "busbar/popular/internal/json_path.h"
 
 #include <fmt/core.h>
 

@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "busbar/popular/claim.h"
-#include "busbar/popular/formula.h"
-#include "busbar/popular/json_path.h"
+#include "busbar/popular/internal/formula.h"
+#include "busbar/popular/internal/json_path.h"
 
 namespace busbar {
 namespace {

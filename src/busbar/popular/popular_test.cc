@@ -6,8 +6,8 @@
 #include <string>
 
 #include "busbar/popular/claim.h"
-#include "busbar/popular/formula.h"
-#include "busbar/popular/json_path.h"
+#include "busbar/popular/internal/formula.h"
+#include "busbar/popular/internal/json_path.h"
 #include "busbar/spec/catalog.h"
 
 namespace busbar {

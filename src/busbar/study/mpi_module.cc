@@ -1,4 +1,4 @@
-#include "busbar/study/mpi_module.h"
+#include "busbar/study/internal/mpi_module.h"
 
 #include <mpi.h>
 

@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <system_error>
 
-#include "busbar/study/mpi_module.h"
+#include "busbar/study/internal/mpi_module.h"
 
 namespace busbar {
 namespace {

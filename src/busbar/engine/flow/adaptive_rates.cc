@@ -1,4 +1,4 @@
-#include "busbar/engine/flow/adaptive_rates.h"
+#include "busbar/engine/flow/internal/adaptive_rates.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,10 +1,10 @@
-#include "busbar/engine/flow/flow_engine.h"
+#include "busbar/engine/flow/internal/flow_engine.h"
 
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
-#include "busbar/engine/flow/shared_split.h"
+#include "busbar/engine/flow/internal/shared_split.h"
 
 namespace busbar {
 

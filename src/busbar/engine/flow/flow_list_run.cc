@@ -4,9 +4,9 @@
 #include <cmath>
 
 #include "busbar/base/check.h"
-#include "busbar/engine/flow/adaptive_rates.h"
-#include "busbar/engine/flow/fixed_rates.h"
-#include "busbar/engine/flow/fresh_rates.h"
+#include "busbar/engine/flow/internal/adaptive_rates.h"
+#include "busbar/engine/flow/internal/fixed_rates.h"
+#include "busbar/engine/flow/internal/fresh_rates.h"
 #include "busbar/routing/path_view.h"
 #include "busbar/routing/slowest_cable.h"
 #include "busbar/solve/transfer_clock.h"

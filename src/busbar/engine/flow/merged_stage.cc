@@ -1,4 +1,4 @@
-#include "busbar/engine/flow/merged_stage.h"
+#include "busbar/engine/flow/internal/merged_stage.h"
 
 #include <algorithm>
 #include <numeric>

@@ -8,9 +8,9 @@
 #include <tuple>
 
 #include "busbar/base/check.h"
-#include "busbar/engine/flow/adaptive_rates.h"
-#include "busbar/engine/flow/fixed_rates.h"
-#include "busbar/engine/flow/fresh_rates.h"
+#include "busbar/engine/flow/internal/adaptive_rates.h"
+#include "busbar/engine/flow/internal/fixed_rates.h"
+#include "busbar/engine/flow/internal/fresh_rates.h"
 #include "busbar/lowering/send_costs.h"
 #include "busbar/lowering/send_routes.h"
 #include "busbar/solve/transfer_clock.h"

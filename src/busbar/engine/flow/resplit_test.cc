@@ -7,8 +7,8 @@
 #include <numeric>
 
 #include "busbar/base/random.h"
-#include "busbar/engine/flow/flow_engine.h"
 #include "busbar/engine/flow/flow_list_run.h"
+#include "busbar/engine/flow/internal/flow_engine.h"
 #include "busbar/engine/flow/message_run.h"
 #include "busbar/lowering/test_machines.h"
 

@@ -1,4 +1,4 @@
-#include "busbar/engine/flow/shared_rates.h"
+#include "busbar/engine/flow/internal/shared_rates.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "busbar/engine/flow/shared_split.h"
+#include "busbar/engine/flow/internal/shared_split.h"
 
 #include <cmath>
 

@@ -1,4 +1,4 @@
-#include "busbar/engine/flow/shared_stages.h"
+#include "busbar/engine/flow/internal/shared_stages.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "busbar/engine/flow/split_cost.h"
+#include "busbar/engine/flow/internal/split_cost.h"
 
 #include <algorithm>
 

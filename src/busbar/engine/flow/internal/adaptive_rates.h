@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "busbar/engine/flow/split_cost.h"
+#include "busbar/engine/flow/internal/split_cost.h"
 #include "busbar/routing/link_share.h"
 #include "busbar/routing/router.h"
 

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "busbar/choice/rank_routes.h"
+#include "busbar/choice/internal/rank_routes.h"
 #include "busbar/collectives/forest.h"
 
 namespace busbar {

@@ -9,7 +9,7 @@
 
 #include <deque>
 
-#include "busbar/engine/flow/merged_stage.h"
+#include "busbar/engine/flow/internal/merged_stage.h"
 
 namespace busbar {
 

@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "busbar/engine/flow/split_cost.h"
+#include "busbar/engine/flow/internal/split_cost.h"
 #include "busbar/lowering/lowering.h"
 
 namespace busbar {

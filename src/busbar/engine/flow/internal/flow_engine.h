@@ -18,8 +18,8 @@
 #include <span>
 #include <vector>
 
-#include "busbar/engine/flow/shared_rates.h"
-#include "busbar/engine/flow/shared_stages.h"
+#include "busbar/engine/flow/internal/shared_rates.h"
+#include "busbar/engine/flow/internal/shared_stages.h"
 #include "busbar/engine/prepared.h"
 
 namespace busbar {

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "busbar/choice/rank_routes.h"
+#include "busbar/choice/internal/rank_routes.h"
 
 namespace busbar {
 
