@@ -139,6 +139,10 @@ Result<int> run(CompareFlags& o) {
     return flag_error("--shapes",
                       "already says how many chips, and how they are wired; leave out --fabrics, --gpus and "
                       "--scale");
+  for (const std::string& word : o.ask.machines)  // such as all_reduc
+    if (Result<Collective> none = parse_collective(word);
+        !op && !o.ask.has_model() && !none.ok() && none.error().message.find("did you mean") != std::string::npos)
+      return none.error();
   if (o.ask.machines.empty() || (!o.ask.has_model() && !op))
     return invalid(
         "name machines and a model or a collective: busbar compare dgx-h100 dgx-b200 --gpus 512 --model llama3-70b, "

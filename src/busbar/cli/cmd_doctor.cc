@@ -53,6 +53,7 @@ Status check_read(const Evidence& evidence, const FactTables& tables) {
   if (stated > 0) return {};
   for (const EvidenceFile& f : evidence.files())
     if (!f.stopped.empty()) return invalid(f.stopped, {f.name, 0, 0, ""});
+  if (lines == 0) return invalid("is empty", {evidence.files().front().name, 0, 0, ""});
   return invalid(fmt::format("none of {} lines says anything that a rule reads; known are {}", lines, kinds),
                  {evidence.files().front().name, 0, 0, ""});
 }
