@@ -158,7 +158,6 @@ std::string summary_text(const std::map<ClaimVerdict, std::size_t>& counts) {
 }
 
 Result<int> run(const ClaimsFlags& o) {
-  const RunClock clock;
   BUSBAR_ASSIGN(const auto texts, wanted_texts(Catalog(o.common.overrides.catalog), o.wanted));
   Commands commands(texts, o.common.overrides.catalog);
   LongRun watch("commands");
@@ -189,7 +188,6 @@ Result<int> run(const ClaimsFlags& o) {
       "shows the formula and commands of one claim."}});
   j["complete"] = !watch.interrupted();
   j["inputs_hash"] = inputs_hash(o.common, read);
-  j["run"] = clock.to_json();
   const std::size_t open = counts[ClaimVerdict::kNotComputed];
   if (open > 0 && !watch.interrupted()) say(fmt::format("{} of the claims could not be computed", open));
   return deliver(o.common, j, d, watch.status(open > 0 ? 1 : 0));

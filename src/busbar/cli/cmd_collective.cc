@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "busbar/base/json.h"
+#include "busbar/base/quantity.h"
 #include "busbar/base/random.h"
 #include "busbar/cli/collective_report.h"
 #include "busbar/cli/commands.h"
@@ -99,7 +100,6 @@ Result<GroupFamily> read_groups(const CollectiveOptions& o, const Cluster& clust
 Result<int> run(CollectiveOptions o) {
   if (o.nccl_tests.graph > 0 && o.predict.launch.empty()) o.predict.launch = "graph";
   if (!o.schedule.empty()) return run_schedule(o);
-  const RunClock clock;
   BUSBAR_ASSIGN(const Collective op, parse_collective(o.op));
   Result<Protocol> protocol = parse_protocol(o.protocol);
   if (!protocol.ok()) {
@@ -196,7 +196,6 @@ Result<int> run(CollectiveOptions o) {
   if (!cluster->assumptions.empty()) j["assumptions"] = cluster->assumptions;
   if (machine.policy().penalty) j["penalty"] = to_json(*machine.policy().penalty);
   j["complete"] = known == sweep.size();
-  j["run"] = clock.to_json();
   const std::string words = policy_words(machine.policy(), o.predict.launch, machine.protocol().launch);
   Document document = to_document(o, *cluster, n, op, rows, band, choice.words + "; " + words);
   if (const Prediction& row = summary_row(rows); row.p99)

@@ -31,18 +31,17 @@ struct CompareFlags {
   double factor = 2;
 };
 
-Result<int> run_steps(CompareFlags& o, const RunClock& clock) {
+Result<int> run_steps(CompareFlags& o) {
   LongRun watch("variants");
   BUSBAR_ASSIGN(const std::vector<CompareRow> rows, run_compare(o.ask, watch));
   watch.report_interruption();
   if (rows.empty()) return watch.status();
   Json j = compare_json(rows, o.ask, o.common);
   j["complete"] = !watch.interrupted();
-  j["run"] = clock.to_json();
   return deliver(o.common, j, compare_document(rows, o.ask, o.common.typed), watch.status());
 }
 
-Result<int> run_crossing(const CompareFlags& o, const RunClock& clock) {
+Result<int> run_crossing(const CompareFlags& o) {
   if (o.ask.machines.size() != 2 || !o.ask.has_model() || !o.ask.fabrics.empty() || !o.ask.changes.empty())
     return flag_error("--crossing", "needs two machines and a model, and neither --fabrics nor --variant");
   BUSBAR_ASSIGN(const CrossingAsk crossing, parse_crossing(o.crossing));
@@ -53,7 +52,6 @@ Result<int> run_crossing(const CompareFlags& o, const RunClock& clock) {
   j["engine"] = o.common.engine;
   j["inputs_hash"] = inputs_hash(o.common);
   j["complete"] = !watch.interrupted();
-  j["run"] = clock.to_json();
   return deliver(o.common, j, crossing_document(found, o.common.typed), watch.status(found.found ? 0 : 1));
 }
 
@@ -85,7 +83,7 @@ Status refuse_step_flags(CompareFlags& o) {
   return {};
 }
 
-Result<int> run_collective(CompareFlags& o, Collective op, const RunClock& clock) {
+Result<int> run_collective(CompareFlags& o, Collective op) {
   BUSBAR_RETURN_IF_ERROR(refuse_step_flags(o));
   BUSBAR_ASSIGN(const CallsAsk calls, read_calls(o, op));
   LongRun watch("times");
@@ -94,11 +92,10 @@ Result<int> run_collective(CompareFlags& o, Collective op, const RunClock& clock
   if (rows.empty()) return watch.status();
   Json j = calls_json(rows, calls, o.common);
   j["complete"] = !watch.interrupted();
-  j["run"] = clock.to_json();
   return deliver(o.common, j, calls_document(rows, calls, o.common.typed), watch.status());
 }
 
-Result<int> run_catalog(const CompareFlags& o, const RunClock& clock) {
+Result<int> run_catalog(const CompareFlags& o) {
   const Catalog catalog(o.common.overrides.catalog);
   Json j;
   Document d;
@@ -113,7 +110,6 @@ Result<int> run_catalog(const CompareFlags& o, const RunClock& clock) {
     d = optics_document(rows, o.common.typed);
   }
   j["inputs_hash"] = inputs_hash(o.common);
-  j["run"] = clock.to_json();
   return deliver(o.common, j, d);
 }
 
@@ -129,8 +125,7 @@ std::optional<Collective> take_collective(std::vector<std::string>& machines) {
 }
 
 Result<int> run(CompareFlags& o) {
-  const RunClock clock;
-  if (o.others.empty() && (o.first == "links" || o.first == "optics")) return run_catalog(o, clock);
+  if (o.others.empty() && (o.first == "links" || o.first == "optics")) return run_catalog(o);
   o.ask.machines = o.clusters;
   if (!o.first.empty()) o.ask.machines.push_back(o.first);
   for (std::string& word : o.others) o.ask.machines.push_back(std::move(word));
@@ -152,15 +147,15 @@ Result<int> run(CompareFlags& o) {
   o.ask.input.overrides = o.common.overrides;
   o.ask.train.engine = o.common.engine;
   o.ask.train.timeline = o.ask.train.relief = o.ask.train.scaling = false;
-  if (op) return run_collective(o, *op, clock);
+  if (op) return run_collective(o, *op);
   for (const auto& [flag, text] :
        {std::pair{"-b", &o.smallest}, {"-e", &o.largest}, {"--algorithms", &o.algorithms}, {"--scale", &o.scale}})
     if (!text->empty()) return flag_error(flag, "is for a collective, such as all_reduce; leave it out");
-  if (!o.crossing.empty()) return run_crossing(o, clock);
+  if (!o.crossing.empty()) return run_crossing(o);
   if (!o.tokens.empty()) {
     BUSBAR_ASSIGN(o.ask.tokens, parse_count(o.tokens, "--tokens", "15T (1e12), 300B (1e9) or 2e9"));
   }
-  return run_steps(o, clock);
+  return run_steps(o);
 }
 
 }  // namespace

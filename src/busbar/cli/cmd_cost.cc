@@ -219,7 +219,6 @@ void add_payback(const Payback& p, Json& j, Document& d) {
 }
 
 Result<int> run(const CostFlags& o) {
-  const RunClock clock;
   BUSBAR_RETURN_IF_ERROR(o.cost.check());
   BUSBAR_ASSIGN(const Cluster cluster, load_machine(o.cluster, o.common.overrides));
   BUSBAR_ASSIGN(const PriceList prices, PriceList::open(Catalog(o.common.overrides.catalog), o.cost.prices));
@@ -248,7 +247,6 @@ Result<int> run(const CostFlags& o) {
     BUSBAR_ASSIGN(const Payback payback, read_payback(o, cluster, r));
     add_payback(payback, j, d);
   }
-  j["run"] = clock.to_json();
   d.blocks.push_back({sources_of(r.bill), o.common.explain ? Audience::kBoth : Audience::kPage});
   return deliver(o.common, j, d);
 }

@@ -115,7 +115,6 @@ std::optional<Result<Cluster>> named_machine(const std::vector<std::string>& wor
 }
 
 Result<int> run(const DoctorFlags& o) {
-  const RunClock clock;
   const Catalog catalog(o.common.overrides.catalog);
   BUSBAR_ASSIGN(const FactTables tables, FactTables::load(catalog));
   BUSBAR_ASSIGN(const std::vector<Rule> rules, load_rules(catalog));
@@ -168,7 +167,6 @@ Result<int> run(const DoctorFlags& o) {
   for (const JudgedTable& t : judged) j["tables"].push_back(to_json(t));
   j["bundle"] = o.inputs.bundle.empty() ? Json(nullptr) : Json(o.inputs.bundle);
   j["inputs_hash"] = inputs_hash(o.common, machine_text);
-  j["run"] = clock.to_json();
   Document document = to_document(found, evidence, o.common.typed, compared, machine);
   add_tables(document, judged);
   if (!o.inputs.bundle.empty())

@@ -84,7 +84,6 @@ Document to_document(const ExpectFlags& o, const Thresholds& found) {
 }
 
 Result<int> run_thresholds(ExpectFlags o) {
-  const RunClock clock;
   if (o.cluster.empty()) o.cluster.swap(o.file);  // without results, the word is the machine
   if (!o.file.empty() || !o.baseline.empty())
     return invalid("takes no results and no baseline; leave them out", {"", 0, 0, "--thresholds"});
@@ -120,14 +119,12 @@ Result<int> run_thresholds(ExpectFlags o) {
                          {"bound_by", r.bound_by}});
   j["inputs_hash"] = inputs_hash(o.common, found->inputs);
   j["complete"] = !watch.interrupted();
-  j["run"] = clock.to_json();
   return deliver(o.common, j, to_document(o, *found), watch.status());
 }
 
 std::string us(double value) { return format_number(value, 4); }
 
 Result<int> run_baseline(const ExpectFlags& o, const MeasuredResults& results) {
-  const RunClock clock;
   BUSBAR_ASSIGN(const MeasuredResults before, read_results(o.baseline));
   BUSBAR_ASSIGN(const std::vector<ComparedRow> rows, compare_results(results, before));
   Json j{{"schema", "busbar.expect/1"},
@@ -151,7 +148,6 @@ Result<int> run_baseline(const ExpectFlags& o, const MeasuredResults& results) {
   }
   d.blocks.push_back({t});
   j["verdict"] = slower ? "low" : "good";
-  j["run"] = clock.to_json();
   return deliver(o.common, j, d, slower ? 1 : 0);
 }
 
@@ -228,7 +224,6 @@ Document to_document(const ExpectFlags& o, const MeasuredResults& results, const
 Result<int> run_expect(ExpectFlags o) {
   if (o.thresholds) return run_thresholds(o);
   if (o.file.empty()) return invalid("no results given; name a file, or use --thresholds for acceptance limits", {});
-  const RunClock clock;
   BUSBAR_ASSIGN(const MeasuredResults results, read_results(o.file));
   if (!o.baseline.empty()) return run_baseline(o, results);
   const bool proposed = o.cluster.empty();
@@ -264,13 +259,11 @@ Result<int> run_expect(ExpectFlags o) {
   j["unread"] = results.unread;
   j["complete"] = e.rows.size() == results.rows.size();
   j["inputs_hash"] = inputs_hash(o.common, e.inputs);
-  j["run"] = clock.to_json();
   return deliver(o.common, j, to_document(o, results, e, options, proposed, found ? &*found : nullptr),
                  watch.status(e.table.verdict == Verdict::kGood ? 0 : 1));
 }
 
 Result<int> run_calibrate(const ExpectFlags& o) {
-  const RunClock clock;
   BUSBAR_ASSIGN(const MeasuredResults results, read_results(o.file));
   BUSBAR_ASSIGN(const ExpectOptions options, read_options(o, results));
   BUSBAR_ASSIGN(const Calibration c, calibrate(results, options));
@@ -285,7 +278,6 @@ Result<int> run_calibrate(const ExpectFlags& o) {
          {"why", c.why},
          {"overlay", c.overlay},
          {"inputs_hash", inputs_hash(o.common, c.inputs)}};
-  j["run"] = clock.to_json();
   Document d{fmt::format("{} fitted to {}", o.cluster, o.file), o.common.typed, {}};
   Facts facts;
   facts.items = {{"before", fmt::format("{:.1f} % median error", c.before_percent)},

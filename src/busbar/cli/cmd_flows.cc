@@ -258,7 +258,6 @@ Result<int> run(const FlowsFlags& o) {
   if (o.common.engine == "packet")
     return run_packet_flows(o.common, {o.fabric, o.source, o.cdf, o.transport, o.balance, o.seed, o.links, o.patience_s,
                                        o.extras, o.watch});
-  const RunClock clock;
   BUSBAR_RETURN_IF_ERROR(check_engine(o.common.engine));
   BUSBAR_RETURN_IF_ERROR(check_transport(o));
   BUSBAR_ASSIGN(Cluster cluster, load_machine(o.fabric, o.common.overrides));
@@ -301,7 +300,7 @@ Result<int> run(const FlowsFlags& o) {
   Json j = to_json(o, r, cluster);
   Document explained;
   if (o.common.explain) explain_shortcuts(shortcuts, j, explained);
-  j["run"] = clock.to_json();
+  j["run"] = o.common.clock.to_json();
   const auto document = [&] {
     Document d = to_document(o, r, cluster.topology);
     d.blocks.insert(d.blocks.end(), explained.blocks.begin(), explained.blocks.end());

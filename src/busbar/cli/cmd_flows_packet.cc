@@ -301,7 +301,6 @@ Status check_lanes(const NamedFlows& named, const PacketOptions& options, const 
 }  // namespace
 
 Result<int> run_packet_flows(const CommonOptions& common, const PacketFlowsRequest& request) {
-  const RunClock clock;
   PacketFlowsRequest o = request;
   BUSBAR_ASSIGN(Cluster cluster, load_machine(o.fabric, without_packets(common.overrides)));
   BUSBAR_ASSIGN(PacketOptions options, read_packet_options(o.transport, o.balance, o.seed, cluster, common.overrides));
@@ -336,7 +335,7 @@ Result<int> run_packet_flows(const CommonOptions& common, const PacketFlowsReque
   rank(r, cluster.topology);
   if (!o.cdf.empty()) BUSBAR_RETURN_IF_ERROR(r.times().write_csv(o.cdf));
   Json j = to_json(common, o, r, cluster);
-  j["run"] = clock.to_json();
+  j["run"] = common.clock.to_json();
   j["run"]["threads"] = r.result.threads;
   j["run"].update(events_json(r.result));
   Json row;

@@ -153,7 +153,6 @@ Status write_csv(const ImportFlags& o, const ImportReport& report) {
 }
 
 Result<int> run(const ImportFlags& o) {
-  const RunClock clock;
   if (!o.groups.empty() && o.cluster.empty()) return groups_wanted_for("there is no --cluster");
   BUSBAR_ASSIGN(ImportSource source, ImportSource::open(o.file));
   BUSBAR_ASSIGN(const PartFigures figures, catalog_part_figures(o.common.overrides.catalog));
@@ -171,7 +170,6 @@ Result<int> run(const ImportFlags& o) {
   if (!o.cluster.empty() && !report.refuted) {
     BUSBAR_ASSIGN(status, add_times(o, report, j, document));
   }
-  j["run"] = clock.to_json();
   return deliver(o.common, j, document, status);
 }
 

@@ -126,7 +126,6 @@ Result<std::optional<std::vector<std::pair<std::string, OddCable>>>> cables_of(c
 constexpr std::size_t kMostCables = 8;  // on the terminal
 
 Result<int> report_cables(const LocalizeFlags& o, const std::vector<std::pair<std::string, OddCable>>& odd) {
-  const RunClock clock;
   Json j{{"schema", "busbar.localize/1"}, {"findings", Json::array()}, {"unknown", Json::array()}};
   Document d{"Cables that differ from their like", o.common.typed, {}};
   Table t{d.title, {{"part", Align::kLeft}, {"is", Align::kLeft}, {"evidence", Align::kLeft}, {"line"}}};
@@ -150,12 +149,10 @@ Result<int> report_cables(const LocalizeFlags& o, const std::vector<std::pair<st
     d.blocks.push_back({t});
     d.blocks.push_back({Paragraph{fmt::format("To do: {}.", fix_of("slow-cable"))}});
   }
-  j["run"] = clock.to_json();
   return deliver(o.common, j, d, odd.empty() ? 0 : 1);
 }
 
 Result<int> run_localize(const LocalizeFlags& o) {
-  const RunClock clock;
   std::vector<std::string> files{o.first};
   files.insert(files.end(), o.more.begin(), o.more.end());
   BUSBAR_ASSIGN(const auto odd, cables_of(files));
@@ -185,7 +182,6 @@ Result<int> run_localize(const LocalizeFlags& o) {
                                  {"slower_percent", m.slower_percent},
                                  {"slow", m.slow}});
   j["inputs_hash"] = inputs_hash(o.common, cluster.text);
-  j["run"] = clock.to_json();
   const bool any = std::any_of(l.times.begin(), l.times.end(), [](const SubsetTime& m) { return m.slow; });
   return deliver(o.common, j, to_document(o, l), any ? 1 : 0);
 }

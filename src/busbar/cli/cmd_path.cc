@@ -199,14 +199,12 @@ Document to_document(const PathFlags& o, const Cluster& c, const PathView& v, De
 }
 
 Result<int> run(const PathFlags& o) {
-  const RunClock clock;
   BUSBAR_ASSIGN(const Cluster cluster, load_machine(o.cluster, o.common.overrides));
   BUSBAR_ASSIGN(const DeviceId a, find_device(cluster.topology, o.a, "A"));
   BUSBAR_ASSIGN(const DeviceId b, find_device(cluster.topology, o.b, "B"));
   const Router router(cluster.topology, cluster.routing, cluster.seed);
   BUSBAR_ASSIGN(const PathView view, view_path(router, a, b, {cluster.gpudirect, cluster.p2p}));
   Json j = to_json(o, cluster, view, a, b);
-  j["run"] = clock.to_json();
   return deliver(o.common, j, to_document(o, cluster, view, a, b));
 }
 

@@ -24,7 +24,6 @@ struct PlanFlags {
 };
 
 Result<int> run(PlanFlags& o) {
-  const RunClock clock;
   if (o.flags.cluster.empty() || o.flags.model.empty())
     return invalid("name a machine and a model: busbar plan dgx-h100:64 llama3-70b --global-batch 1024");
   if (o.gpus > 0) {
@@ -58,7 +57,7 @@ Result<int> run(PlanFlags& o) {
                 run_plan(std::move(request), std::move(scenario), o.lists, ask, {within_s, o.pareto, o.threads}));
   if (plan.status != 0) say("interrupted; these are the best layouts so far");
   Json j = plan_json(plan, o.common);
-  j["run"] = clock.to_json();
+  j["run"] = o.common.clock.to_json();
   j["run"]["search_s"] = plan.seconds;
   return deliver(o.common, j, plan_document(plan, o.common.typed, o.rows), plan.status);
 }

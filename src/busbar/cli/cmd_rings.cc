@@ -46,7 +46,6 @@ Result<NcclSettings> settings_of(const RingsFlags& o, Cluster& c) {
 }
 
 Result<int> run(const RingsFlags& o) {
-  const RunClock clock;
   BUSBAR_ASSIGN(Cluster cluster, load_machine(o.cluster, o.common.overrides));
   BUSBAR_ASSIGN(const NcclSettings settings, settings_of(o, cluster));
   auto gpus = cluster.topology.gpus();
@@ -77,7 +76,6 @@ Result<int> run(const RingsFlags& o) {
   if (!o.common.html.empty()) d.blocks.push_back({draw_rings(view), Audience::kPage});
   if (!o.svg.empty()) BUSBAR_RETURN_IF_ERROR(write_file(o.svg, render_svg(draw_rings(view))));
   if (!o.graph.empty()) BUSBAR_RETURN_IF_ERROR(write_file(o.graph, write_nccl_graph_xml(graph_records(comm))));
-  j["run"] = clock.to_json();
   return deliver(o.common, j, d);
 }
 

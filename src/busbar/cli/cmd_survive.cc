@@ -45,7 +45,7 @@ Result<double> time_collective(const SurviveFlags& o, Collective op, Bytes size,
   return p.time.in_s();
 }
 
-Result<int> run_collective(SurviveFlags& o, const RunClock& clock) {
+Result<int> run_collective(SurviveFlags& o) {
   if (!o.flags.cluster.empty() && !o.scenario.empty())
     return flag_error("--for", "a collective has no model; name only the machine");
   if (o.flags.cluster.empty()) o.flags.cluster.swap(o.scenario);
@@ -69,7 +69,6 @@ Result<int> run_collective(SurviveFlags& o, const RunClock& clock) {
   j["engine"] = o.common.engine;
   j["complete"] = !watch.interrupted();
   j["inputs_hash"] = inputs_hash(o.common, sound->text);
-  j["run"] = clock.to_json();
   const Document d{"What lost parts cost on " + sound->name, o.common.typed, losses_blocks(losses)};
   return deliver(o.common, j, d, watch.status());
 }
@@ -89,8 +88,7 @@ Result<PartLosses> lose_parts_of(const TrainRun& step, const TrainAsk& ask, Long
 }
 
 Result<int> run(SurviveFlags& o) {
-  const RunClock clock;
-  if (!o.op.empty()) return run_collective(o, clock);
+  if (!o.op.empty()) return run_collective(o);
   sort_scenario_words(o.scenario, o.flags);
   BUSBAR_ASSIGN(Scenario scenario, read_scenario({o.scenario, o.flags, o.common.overrides}));
   TrainAsk ask;
@@ -114,7 +112,6 @@ Result<int> run(SurviveFlags& o) {
   }
   j["engine"] = o.common.engine;
   j["inputs_hash"] = inputs_hash(o.common, step.scenario.text + step.cluster().text + goodput.rates.text);
-  j["run"] = clock.to_json();
   Document d{"What failures cost " + step.scenario.model.name + " on " + step.cluster().name, o.common.typed, {}};
   if (!step.planned_because.empty())
     d.blocks.push_back({Paragraph{"Planned, because " + step.planned_because + ": " + step.planned_flags}});

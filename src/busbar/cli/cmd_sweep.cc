@@ -174,7 +174,6 @@ std::string without_ending(const std::string& path) {
 }
 
 Result<int> run(const SweepFlags& o) {
-  const RunClock clock;
   BUSBAR_ASSIGN(const Shard shard, parse_shard(o.shard));
   if (o.out.empty() && (o.file == "-" || o.file.starts_with("/dev/")))
     return flag_error("--out", "name the database, because a study from a pipe has no file name: --out study.db");
@@ -220,7 +219,7 @@ Result<int> run(const SweepFlags& o) {
   Json j{{"schema", "busbar.sweep/1"}, {"cells", study.cells()}, {"rows", r.rows},       {"failed", r.failed},
          {"complete", complete},       {"database", path},       {"csv", base + ".csv"}, {"jsonl", base + ".jsonl"}};
   j["inputs_hash"] = inputs_hash(o.common);
-  j["run"] = clock.to_json();
+  j["run"] = o.common.clock.to_json();
   j["run"]["threads"] = peers ? 1 : threads;
   j["run"]["workers"] = peers ? peers->size() - 1 : 0;
   j["run"]["lost_workers"] = handed.lost;

@@ -69,7 +69,6 @@ std::string pair_tables(const TopoFlags& o, const PairFigures& pairs) {
 }
 
 Result<int> run(const TopoFlags& o) {
-  const RunClock clock;
   if (!o.cluster.empty() && o.root != "/")
     return flag_error("--root", "is for this host; leave out --root or the machine");
   const HostFiles host(o.root);
@@ -77,7 +76,7 @@ Result<int> run(const TopoFlags& o) {
     if (asks_for_parts(o))
       return invalid("this host has no GPU, so it has no such part or file; name a machine (dgx-h100)",
                      {"", 0, 0, "CLUSTER"});
-    return show_host(o.common, host, clock);
+    return show_host(o.common, host);
   }
   BUSBAR_ASSIGN(const Cluster cluster,
                 o.cluster.empty() ? load_host(host, o.common.overrides) : load_machine(o.cluster, o.common.overrides));
@@ -114,7 +113,6 @@ Result<int> run(const TopoFlags& o) {
   }
   if (o.matrix || o.all) tables += "\n" + matrix_text(cluster.topology, relation_matrix(cluster.topology, parts.block));
   j["inputs_hash"] = inputs_hash(o.common, cluster.text);
-  j["run"] = clock.to_json();
   BUSBAR_ASSIGN(const int status, deliver(o.common, j, document));
   return o.common.for_programs() || tables.empty() ? status : print_out(tables, status);
 }

@@ -46,8 +46,7 @@ struct TrainFlags {
   PlanLists lists;
 };
 
-Result<int> run_sizes(const TrainFlags& o, const std::vector<TrainVariant>& variants, const TrainAsk& ask,
-                      const RunClock& clock) {
+Result<int> run_sizes(const TrainFlags& o, const std::vector<TrainVariant>& variants, const TrainAsk& ask) {
   BUSBAR_ASSIGN(ScaleAsk scale, parse_scale(o.scale, o.scaling));
   scale.usd_per_gpu_hour = o.usd_per_gpu_hour;
   LongRun watch("sizes");
@@ -73,12 +72,10 @@ Result<int> run_sizes(const TrainFlags& o, const std::vector<TrainVariant>& vari
   }
   j["engine"] = o.common.engine;
   j["complete"] = !watch.interrupted();
-  j["run"] = clock.to_json();
   return deliver(o.common, j, scale_document(runs, o.common.typed), watch.status());
 }
 
-Result<int> run_over_batches(const TrainFlags& o, const std::vector<TrainVariant>& variants, const TrainAsk& ask,
-                             const RunClock& clock) {
+Result<int> run_over_batches(const TrainFlags& o, const std::vector<TrainVariant>& variants, const TrainAsk& ask) {
   BUSBAR_ASSIGN(const BatchAsk batches, parse_batches(o.batches));
   BUSBAR_ASSIGN(const YamlDocument said, Catalog(o.common.overrides.catalog).load("claims", "training"));
   BUSBAR_ASSIGN(const Claims claims, read_claims(said));
@@ -89,7 +86,6 @@ Result<int> run_over_batches(const TrainFlags& o, const std::vector<TrainVariant
   Json j = batches_json(run);
   j["engine"] = o.common.engine;
   j["complete"] = !watch.interrupted();
-  j["run"] = clock.to_json();
   return deliver(o.common, j, batches_document(run, o.common.typed), watch.status());
 }
 
@@ -104,10 +100,9 @@ Status only_lists(const TrainFlags& o) {
 }
 
 /// Every combination of the lists in one table.
-Result<int> run_combinations(const TrainFlags& o, Scenario scenario, const TrainAsk& ask, const RunClock& clock) {
+Result<int> run_combinations(const TrainFlags& o, Scenario scenario, const TrainAsk& ask) {
   BUSBAR_ASSIGN(const ListsRun run, run_lists(std::move(scenario), o.lists, ask, o.common.typed));
   Json j = lists_json(run, o.common);
-  j["run"] = clock.to_json();
   return deliver(o.common, j, lists_document(run, o.common.typed), run.status);
 }
 
@@ -183,7 +178,7 @@ Result<TrainExtras> extras_of(const TrainRun& run, bool levers, bool document) {
 }
 
 /// One step, and its variants in columns.
-Result<int> run_step(const TrainFlags& o, std::vector<TrainVariant> variants, TrainAsk ask, const RunClock& clock) {
+Result<int> run_step(const TrainFlags& o, std::vector<TrainVariant> variants, TrainAsk ask) {
   const bool page = !o.common.html.empty();
   Scenario scenario = std::move(variants.front().scenario);
   variants.erase(variants.begin());
@@ -234,7 +229,6 @@ Result<int> run_step(const TrainFlags& o, std::vector<TrainVariant> variants, Tr
   if (measured && measured->traced) j["measured"]["trace"] = traced_json(*measured->traced);
   if (!besides.empty()) j["beside"] = beside_json(besides, o.common);
   if (columns > 1) j["complete"] = 1 + besides.size() == columns;
-  j["run"] = clock.to_json();
   Document d = document ? train_document(run, o.common.typed, extras) : Document{};
   if (compressed && document) d.blocks.push_back({compression_table(*compressed), Audience::kBoth});
   if (saved && document)
@@ -248,7 +242,6 @@ Result<int> run_step(const TrainFlags& o, std::vector<TrainVariant> variants, Tr
 }
 
 Result<int> run(TrainFlags o) {
-  const RunClock clock;
   sort_scenario_words(o.scenario, o.flags);
   BUSBAR_ASSIGN(std::vector<TrainVariant> variants,
                 read_variants({o.scenario, o.flags,
@@ -265,13 +258,13 @@ Result<int> run(TrainFlags o) {
   ask.scaling = !o.brief;
   if (names_a_list(o.lists)) {
     BUSBAR_RETURN_IF_ERROR(only_lists(o));
-    return run_combinations(o, std::move(variants.front().scenario), ask, clock);
+    return run_combinations(o, std::move(variants.front().scenario), ask);
   }
   if (!o.scale.empty() && !o.batches.empty())
     return invalid("excludes --scale; use one of them", {"", 0, 0, "--batches"});
-  if (!o.batches.empty()) return run_over_batches(o, variants, ask, clock);
-  if (!o.scale.empty()) return run_sizes(o, variants, ask, clock);
-  return run_step(o, std::move(variants), ask, clock);
+  if (!o.batches.empty()) return run_over_batches(o, variants, ask);
+  if (!o.scale.empty()) return run_sizes(o, variants, ask);
+  return run_step(o, std::move(variants), ask);
 }
 
 }  // namespace

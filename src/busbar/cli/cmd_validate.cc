@@ -405,7 +405,6 @@ Document to_document(const ValidateFlags& o, const std::vector<ScoredRow>& rows,
 }
 
 Result<int> run(const ValidateFlags& o) {
-  const RunClock clock;
   LongRun watch("rows");
   const auto go_on = [&watch](std::size_t done, std::size_t total) { return watch.go_on(done, total); };
   ValidateOptions options{o.common.overrides, o.common.engine, o.only, o.predict, go_on, LongRun::flag()};
@@ -449,7 +448,6 @@ Result<int> run(const ValidateFlags& o) {
     options.go_on = [](std::size_t, std::size_t) { return true; };
     BUSBAR_RETURN_IF_ERROR(leave_out(table, options, j, d));
   }
-  j["run"] = clock.to_json();
   return deliver(o.common, j, d, watch.status());
 }
 

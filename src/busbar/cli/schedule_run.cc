@@ -210,7 +210,6 @@ Status time_messages(const ImportedMessages& messages, Predictor& machine, Json&
 }
 
 Result<int> run_schedule(const CollectiveOptions& o) {
-  const RunClock clock;
   if (o.common.engine != "flow")
     return Error{ErrorCode::kUnsupported,
                  fmt::format("a schedule from a file is timed message by message on the flow engine, not on '{}'",
@@ -255,7 +254,6 @@ Result<int> run_schedule(const CollectiveOptions& o) {
   j["band_basis"] = band.basis;
   j["notes"] = schedule.notes;
   j["complete"] = rows.size() == sizes.size();
-  j["run"] = clock.to_json();
   Document d{fmt::format("{} over {} GPUs of {} by {}", name_of(op), plan.ranks, cluster->name, o.schedule),
              o.common.typed,
              {}};

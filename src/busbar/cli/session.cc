@@ -140,8 +140,9 @@ std::string bound_in_short(const Bound& b, const Topology& t) {
   return b.link == kNone<LinkId> ? "-" : fmt::format("{}, {}", word(b.kind), link_class_name(b.link, t));
 }
 
-Result<int> deliver(const CommonOptions& o, const Json& data, const Document& document, int status, Printed printed) {
+Result<int> deliver(const CommonOptions& o, Json& data, const Document& document, int status, Printed printed) {
   if (o.json && o.csv) return invalid("excludes --json; use one of them", {"", 0, 0, "--csv"});
+  if (!data.contains("run")) data["run"] = o.clock.to_json();
   if (printed == Printed::kNot)
     status = print_out(o.csv    ? csv_of(data)
                        : o.json ? data.dump(2) + "\n"

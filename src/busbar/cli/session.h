@@ -15,6 +15,16 @@
 
 namespace busbar {
 
+/// Wall and processor seconds since construction.
+class RunClock {
+ public:
+  RunClock() : start_(std::chrono::steady_clock::now()) {}
+  Json to_json() const;
+
+ private:
+  std::chrono::steady_clock::time_point start_;
+};
+
 /// Flags of every command.
 struct CommonOptions {
   Overrides overrides;
@@ -26,6 +36,7 @@ struct CommonOptions {
   std::string typed;                                 ///< the command line, for reports
   std::string settings;                              ///< see Command::settings
   std::vector<std::string> given;                    ///< see Command::given
+  RunClock clock;                                    ///< since the command line was read
   bool for_programs() const { return json || csv; }  ///< stdout holds only data
 };
 /// A command whose typed line, settings and given flags are kept in `o`.
@@ -37,16 +48,6 @@ void add_common_flags(Command& c, CommonOptions& o, Engines engines, bool with_e
 /// The machine, as a word or as --cluster, for every command with a machine.
 Positional cluster_word(std::string& cluster, bool required = true);
 Flag cluster_flag(std::string& cluster);
-
-/// Wall and processor seconds since construction.
-class RunClock {
- public:
-  RunClock() : start_(std::chrono::steady_clock::now()) {}
-  Json to_json() const;
-
- private:
-  std::chrono::steady_clock::time_point start_;
-};
 
 /// 16 digits of everything that a result depends on: settings, `read` (text of the catalogue) and the contents of all
 /// inputs. Names of inputs, outputs, and the order of flags do not count.
@@ -61,11 +62,12 @@ std::string link_class_name(LinkId link, const Topology& topology);
 std::string bound_to_text(const Bound& bound, const Topology& topology);
 std::string bound_in_short(const Bound& bound, const Topology& topology);
 
-/// Prints JSON, CSV or the terminal text on stdout, and writes the page if requested. `data` already holds the schema.
+/// Prints JSON, CSV or the terminal text on stdout, and writes the page if requested. `data` already holds the schema;
+/// the key `run` is added if it is not there.
 /// Returns the exit status: `status`, or 2 if stdout or a file could not be written. kAlready: the command has written
 /// its own JSON to stdout, so nothing more goes there.
 enum class Printed : std::uint8_t { kNot, kAlready };
-Result<int> deliver(const CommonOptions& o, const Json& data, const Document& document, int status = 0,
+Result<int> deliver(const CommonOptions& o, Json& data, const Document& document, int status = 0,
                     Printed printed = Printed::kNot);
 
 }  // namespace busbar

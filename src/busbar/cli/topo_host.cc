@@ -15,7 +15,7 @@ bool has_gpu(const HostFiles& files) {
   return std::any_of(all.begin(), all.end(), [](const PciDevice& d) { return d.role == PciRole::kGpu; });
 }
 
-Result<int> show_host(const CommonOptions& o, const HostFiles& files, const RunClock& clock) {
+Result<int> show_host(const CommonOptions& o, const HostFiles& files) {
   if (!files.exists("/sys") || !files.exists("/proc"))
     return invalid("there are no folders sys and proc of a Linux host; name a machine (dgx-h100), or --root DIR",
                    {"", 0, 0, "CLUSTER"});
@@ -54,7 +54,6 @@ Result<int> show_host(const CommonOptions& o, const HostFiles& files, const RunC
   d.blocks.push_back(
       {Paragraph{"`busbar doctor --live` judges it; `busbar topo dgx-h100` shows a machine of the catalogue."}});
   j["inputs_hash"] = inputs_hash(o);
-  j["run"] = clock.to_json();
   return deliver(o, j, d);
 }
 

@@ -9,6 +9,6 @@ namespace busbar {
 bool has_gpu(const HostFiles& files);
 
 /// Says that there is no GPU, and lists NUMA nodes and NICs. Returns the exit status.
-Result<int> show_host(const CommonOptions& o, const HostFiles& files, const RunClock& clock);
+Result<int> show_host(const CommonOptions& o, const HostFiles& files);
 
 }  // namespace busbar
