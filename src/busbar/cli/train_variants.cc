@@ -48,6 +48,7 @@ Status change(const std::string& word, TrainInput& input, bool& fold) {
       return {};
     }
     if (key.starts_with("layout.")) forget_flag(key.substr(7), input.flags.degrees);
+    if (key == "layout.framework") input.flags.framework.clear();
     if (key.starts_with("layout.") || key.starts_with("model.") || cluster_key(key)) {
       input.overrides.set.push_back(word);
       return {};
