@@ -51,7 +51,7 @@ void set_default_recompute(const std::string& framework, const ModelSpec& model,
   l.recompute_layers = std::max(1u, model.layers / l.chunks() / 2);
 }
 
-class Changes {
+class ChangedKeys {
  public:
   template <typename T>
   void add(const char* key, const T& before, const T& after) {
@@ -157,7 +157,7 @@ Result<LayoutSpec> layout_in_framework(const std::string& framework, const Where
 }
 
 std::string layout_changes(const LayoutSpec& a, const LayoutSpec& b) {
-  Changes c;
+  ChangedKeys c;
   c.add("recompute", a.recompute, b.recompute);
   c.add("recompute_layers", a.recompute_layers, b.recompute_layers);
   c.add("early_stop", a.early_stop, b.early_stop);
