@@ -70,6 +70,21 @@ TEST(RingsThatShareLinks, TakeByLawTheSumOfLatenciesForFewBytes) {
   EXPECT_NEAR(1e-6 * closed_form_ps(lowering.lower(call).value()), 10 + 4 * 2, 0.02);
 }
 
+// What is kept of rings that were followed holds for equal ones alone: GPU 5 is farther, so the second orders differ.
+TEST(RingsThatShareLinks, TakeAsLongAfterOthersAsAtFirst) {
+  const Ground m(one_far_gpu());
+  Lowering kept(m.router, m.placement, {});
+  auto others = kFourWays;
+  for (auto& order : others)
+    for (std::uint32_t& rank : order) rank = (rank + 3) % 8;
+  for (const std::uint64_t bytes : {kGiB, kGiB / 64, kGiB})
+    for (const auto& orders : {kFourWays, others}) {
+      const CollectiveCall call = over_rings(orders, bytes);
+      Lowering fresh(m.router, m.placement, {});
+      EXPECT_EQ(closed_form_ps(kept.lower(call).value()), closed_form_ps(fresh.lower(call).value())) << bytes;
+    }
+}
+
 // Four rings over 45 ranks have 4 x 45 x 88 sends, below 16,384.
 TEST(RingsThatShareLinks, OfMoreSendsThanAreFollowedSayThatALawCountsThem) {
   for (const auto& [n, law] : {std::pair(45u, false), {47u, true}}) {
