@@ -64,6 +64,9 @@ std::string pair_tables(const TopoFlags& o, const PairFigures& pairs) {
   if (o.bandwidth)
     out += pair_text("\nBandwidth of each pair alone, both directions at the same time, their sum (GB/s)", pairs,
                      pairs.both_GBps);
+  if (o.bandwidth && !pairs.staged_GBps.empty())
+    out += pair_text("\nThe same with P2P off, through host memory, one direction (GB/s)", pairs, pairs.staged_GBps) +
+           pair_text("\nWith P2P off, both directions, their sum (GB/s)", pairs, pairs.staged_both_GBps);
   if (o.latency) out += pair_text("\nLatency of each pair, hardware alone (us)", pairs, pairs.latency_us);
   return out;
 }

@@ -25,6 +25,36 @@ std::vector<DeviceId> devices_of(const Topology& t, BlockId block, DeviceKind ki
   return out;
 }
 
+/// Into the host memory nearest to `from`, and out of it.
+Result<PathView> view_staged(const Router& router, DeviceId from, DeviceId to) {
+  const DeviceId memory = nearest_memory(router, from);
+  BUSBAR_ASSIGN(PathView whole, view_route(router, from, memory));
+  BUSBAR_ASSIGN(const PathView out, view_route(router, memory, to));
+  whole.hops.insert(whole.hops.end(), out.hops.begin(), out.hops.end());
+  whole.copied_in = {memory};
+  return whole;
+}
+
+/// Sets the figures with P2P off, if all GPUs reach the same host memories.
+void add_staged(const Router& router, const std::vector<DeviceId>& gpus, PairFigures& out) {
+  for (const DeviceId d : gpus)
+    if (nearest_memory(router, d) == kNone<DeviceId>) return;
+  const std::size_t n = gpus.size();
+  std::vector<std::vector<double>> one(n, std::vector<double>(n, 0.0)), both = one;
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t k = 0; k < n; ++k) {
+      if (i == k) continue;
+      const Result<PathView> there = view_staged(router, gpus[i], gpus[k]);
+      const Result<PathView> back = view_staged(router, gpus[k], gpus[i]);
+      if (!there.ok() || !back.ok()) return;
+      const PairCopy copy = pair_copy(router.topology(), *there, *back);
+      one[i][k] = copy.one_way_GBps;
+      both[i][k] = copy.both_ways_GBps;
+    }
+  out.staged_GBps = std::move(one);
+  out.staged_both_GBps = std::move(both);
+}
+
 }  // namespace
 
 Result<PairFigures> pair_figures(const Cluster& c, BlockId block) {
@@ -51,6 +81,7 @@ Result<PairFigures> pair_figures(const Cluster& c, BlockId block) {
       out.latency_us[i][k] = there.latency.in_ns() / 1000;
       out.latency_us[k][i] = back.latency.in_ns() / 1000;
     }
+  add_staged(router, gpus, out);
   return out;
 }
 
@@ -80,6 +111,8 @@ Json to_json(const PairFigures& f) {
   return {{"names", f.names},
           {"payload_GBps", f.payload_GBps},
           {"payload_both_directions_GBps", f.both_GBps},
+          {"p2p_off_GBps", f.staged_GBps},
+          {"p2p_off_both_directions_GBps", f.staged_both_GBps},
           {"latency_us", f.latency_us}};
 }
 

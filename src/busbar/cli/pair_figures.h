@@ -18,7 +18,9 @@ struct PairFigures {
   /// By sender and receiver; 0 for a GPU to itself.
   std::vector<std::vector<double>> payload_GBps;  ///< 1e9 bytes/s in one direction
   std::vector<std::vector<double>> both_GBps;     ///< both directions at the same time, their sum
-  std::vector<std::vector<double>> latency_us;    ///< first bit in to first bit out, without software
+  /// The same with P2P off: all pairs copy through host memory. Empty where not all reach the same memories.
+  std::vector<std::vector<double>> staged_GBps, staged_both_GBps;
+  std::vector<std::vector<double>> latency_us;  ///< first bit in to first bit out, without software
 };
 /// Errors: no path between two GPUs, or more than kMostInPairs of them.
 Result<PairFigures> pair_figures(const Cluster& cluster, BlockId block);
