@@ -89,6 +89,20 @@ std::string token_price(const CompareRow& r) {
   return rent > 0 ? format_number(rent) + " rent" : "-";
 }
 
+/// What a sum leaves out, by row: a machine that is only rented has no price.
+std::string left_out(const Rows& rows) {
+  std::string out;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const BillSums& sums = rows[i].cost.sums;
+    const auto add = [&](const char* what, const std::vector<std::string>& parts) {
+      if (!parts.empty()) out += fmt::format(" {} has no {} of {}.", letter_of(i), what, comma_list(parts));
+    };
+    add("price", sums.unpriced);
+    add("power", sums.unpowered);
+  }
+  return out.empty() ? out : " >: without parts whose figure is not public." + out;
+}
+
 Table step_table(const Rows& rows) {
   Table t{"Side by side",
           {{"", Align::kLeft},
@@ -110,11 +124,11 @@ Table step_table(const Rows& rows) {
                       fmt::format("{:.1f}", 100 * r.run.metrics.mfu), fmt::format("{:.1f}", exposed_percent(r)),
                       price_words(r), rating_text(r.cost.sums), token_price(r), remark(rows, i)});
   }
-  t.note =
+  const std::string columns =
       "time: of a token, against A. transport: what congestion control may change of the step, by penalties measured "
       "on packets; -: none are known. exposed: communication that nothing hides. $/M tokens: purchase over the years "
-      "and "
-      "electricity; rent where a price is missing.";
+      "and electricity; rent where a price is missing.";
+  t.note = columns + left_out(rows);
   return t;
 }
 
