@@ -8,6 +8,7 @@
 #include "busbar/cli/machine.h"
 #include "busbar/cli/money.h"
 #include "busbar/cli/penalties.h"
+#include "busbar/cli/plan_run.h"
 #include "busbar/cli/predict_flags.h"
 #include "busbar/cli/scaling_drawing.h"
 #include "busbar/cli/session.h"
@@ -290,8 +291,10 @@ void add_verdict(const TrainRun& r, const TrainExtras& extras, Document& d) {
   if (!extras.besides.empty()) add(beside_verdict(r, extras.besides));
   add(step_verdict(r));
   if (!r.planned_flags.empty())
-    add(Paragraph{fmt::format("No layout is given, and the default one cannot run: {}. Planned: {}", r.planned_because,
-                              r.planned_flags)});
+    add(
+        Paragraph{fmt::format("No layout is given, and the default one cannot run: {}. Planned: {}. This search stops "
+                              "after {} timed layouts of 1F1B; 'busbar plan' goes on until the best is proven.",
+                              r.planned_because, r.planned_flags, kDefaultPlanTimed)});
   std::string words = waiting_words(r);
   if (!extras.like.empty()) words += (words.empty() ? "" : " ") + published_words(extras.like, r);
   if (!words.empty()) add(Paragraph{std::move(words)}, Audience::kPage);
