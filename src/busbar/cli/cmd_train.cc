@@ -34,6 +34,7 @@ struct TrainFlags {
   CommonOptions common;
   std::string scenario, trace, scale, scaling = "both", batches, measured;
   double usd_per_gpu_hour = 0, patience_s = 1800;
+  std::optional<std::int64_t> threads;
   bool brief = false;
   std::string transport, balance;
   std::vector<std::string> besides;
@@ -229,6 +230,10 @@ Result<int> run_step(const TrainFlags& o, std::vector<TrainVariant> variants, Tr
   if (measured && measured->traced) j["measured"]["trace"] = traced_json(*measured->traced);
   if (!besides.empty()) j["beside"] = beside_json(besides, o.common);
   if (columns > 1) j["complete"] = 1 + besides.size() == columns;
+  if (run.engine == "packet") {
+    j["run"] = o.common.clock.to_json();
+    j["run"]["threads"] = run.packet_threads;
+  }
   Document d = document ? train_document(run, o.common.typed, extras) : Document{};
   if (compressed && document) d.blocks.push_back({compression_table(*compressed), Audience::kBoth});
   if (saved && document)
@@ -253,6 +258,7 @@ Result<int> run(TrainFlags o) {
   ask.transport = o.transport;
   ask.balance = o.balance;
   ask.patience_s = o.patience_s;
+  BUSBAR_ASSIGN(ask.packet_threads, packet_threads(o.threads));
   ask.predict = o.predict;
   ask.settings = o.settings;
   ask.scaling = !o.brief;
@@ -370,6 +376,7 @@ Command train_command(const std::string& typed) {
     c.flags.push_back(std::move(f));
   }
   for (Flag& f : packet_run_flags(o->transport, o->balance, o->patience_s)) c.flags.push_back(std::move(f));
+  c.flags.push_back(packet_threads_flag(o->threads));
   for (Flag& f : predict_flags(o->predict, "as the framework: process, or graph with layout.cuda_graphs"))
     c.flags.push_back(std::move(f));
   add_common_flags(c, o->common, Engines::kAll);

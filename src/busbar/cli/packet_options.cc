@@ -202,6 +202,18 @@ Status read_settings(const Overrides& overrides, std::vector<PacketSetting>& out
 
 }  // namespace
 
+Flag packet_threads_flag(std::optional<std::int64_t>& threads) {
+  return {"--threads", "N",      "simulate with N threads; results are equal (default: as many as pay)",
+          "Packets",   &threads, {},
+          kPackets};
+}
+
+Result<std::uint32_t> packet_threads(const std::optional<std::int64_t>& threads) {
+  if (threads.value_or(1) < 1 || threads.value_or(1) > kMostThreads)
+    return invalid(fmt::format("1 to {} threads", kMostThreads), {"", 0, 0, "--threads"});
+  return static_cast<std::uint32_t>(threads.value_or(0));
+}
+
 std::vector<Flag> packet_flags(PacketExtras& extras) {
   std::vector<Flag> flags{
       {"--cut-through", "", "switches forward a packet while it still arrives, if the outgoing link is not faster",
@@ -215,10 +227,9 @@ std::vector<Flag> packet_flags(PacketExtras& extras) {
       {"--lanes", "W,W,...",
        "virtual lanes with these weights, or strict; a flow uses its column lane, jobs take turns", "Packets",
        &extras.lanes},
-      {"--threads", "N", "simulate with N threads; results are equal (default: as many as pay)", "Packets",
-       &extras.threads},
   };
   for (Flag& f : flags) f.needs = kPackets;
+  flags.push_back(packet_threads_flag(extras.threads));
   flags.push_back({"--reroute-after",
                    "TIME",
                    "time until switches route around a failed link (default 1ms), or never",
@@ -253,9 +264,7 @@ Status read_packet_extras(const PacketExtras& extras, const Topology& topology, 
   if (!extras.lanes.empty()) {
     BUSBAR_ASSIGN(options.lanes, read_lanes(extras.lanes));
   }
-  if (extras.threads.value_or(1) < 1 || extras.threads.value_or(1) > kMostThreads)
-    return invalid(fmt::format("1 to {} threads", kMostThreads), {"", 0, 0, "--threads"});
-  options.threads = static_cast<std::uint32_t>(extras.threads.value_or(0));
+  BUSBAR_ASSIGN(options.threads, packet_threads(extras.threads));
   if (!extras.compute_jitter.empty()) {
     const Result<Duration> mean = parse_duration(extras.compute_jitter);
     if (!mean.ok()) return invalid(mean.error().message, {"", 0, 0, "--compute-jitter"});

@@ -35,6 +35,9 @@ struct PacketExtras {
   std::optional<std::int64_t> threads;  ///< none: as many as pay
 };
 std::vector<Flag> packet_flags(PacketExtras& extras);
+/// --threads by itself, and its number: 0 where it is not given.
+Flag packet_threads_flag(std::optional<std::int64_t>& threads);
+Result<std::uint32_t> packet_threads(const std::optional<std::int64_t>& threads);
 /// --transport, --lb and --patience, for commands whose other engines do not have them.
 std::vector<Flag> packet_run_flags(std::string& transport, std::string& balance, double& patience_s);
 /// Parses them. A fault is SELECTOR=WHAT[@FROM[..UNTIL]], with WHAT one of down, rate:SHARE, loss:SHARE, slow:SHARE,

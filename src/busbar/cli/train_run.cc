@@ -3,9 +3,12 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <map>
+#include <optional>
 
+#include "busbar/base/cores.h"
 #include "busbar/cli/kept_machines.h"
 #include "busbar/cli/long_run.h"
 #include "busbar/cli/machine.h"
@@ -38,13 +41,16 @@ class StepRunner {
     BUSBAR_RETURN_IF_ERROR(run_.machine->prepare(p));
     return p;
   }
-  /// On the requested engine. `counts`: of its packets; null: not wanted.
-  Result<StepResult> simulate(const Program& p, bool timeline, PacketCounts* counts = nullptr) const {
+  /// On the requested engine. `of`: takes the counts of its packets; null: not wanted.
+  Result<StepResult> simulate(const Program& p, bool timeline, TrainRun* of = nullptr) const {
     if (run_.engine != "packet") return simulate_fluids(p, timeline, {});
     const auto packets = run_.machine->open_packets();
     BUSBAR_RETURN_IF_ERROR(check_packet_program(*packets, p, run_.packets.patience_s));
     Result<StepResult> step = simulate_step(p, *packets, step_options(timeline));
-    if (counts != nullptr) *counts = packets->counts();
+    if (of != nullptr) {
+      of->packet_counts = packets->counts();
+      of->packet_threads = packets->threads();
+    }
     return step;
   }
   Result<StepResult> simulate_fluids(const Program& p, bool timeline, const WhatIf& what_if) const {
@@ -117,30 +123,67 @@ Result<StepLaw> law_of(const TrainRun& run) {
   return law;
 }
 
+/// The machine of `run` once more, for another thread.
+Result<TrainRun> open_again(const TrainRun& run) {
+  TrainRun other;
+  other.engine = run.engine;
+  other.kernels = run.kernels;
+  Cluster cluster = run.cluster();
+  BUSBAR_ASSIGN(std::vector<DeviceId> gpus, place_jobs(cluster.topology, run.settings));
+  BUSBAR_ASSIGN(other.machine, Predictor::make(std::move(cluster), std::move(gpus), run.machine->policy()));
+  return other;
+}
+
+/// The step with each group of links at 110 % of its rate, then with each change. Threads take one each at a time,
+/// where the first takes long.
+Result<std::vector<Duration>> changed_steps(const TrainRun& run, const StepRunner& runner,
+                                            const std::vector<LinkGroup>& groups, std::vector<MachineChange>& changes) {
+  constexpr double kWorthThreads_s = 0.1;
+  using Clock = std::chrono::steady_clock;
+  const auto begin = Clock::now();
+  std::vector<std::optional<Result<StepResult>>> steps(groups.size() + changes.size());
+  const auto take = [&](std::size_t i, const StepRunner& with) {
+    const auto faster = [&] { return WhatIf{groups[i].classes, 1.1, 1.0, {}}; };
+    steps[i] = i < groups.size() ? with.simulate_fluids(run.program, false, faster())
+                                 : step_on(run, std::move(changes[i - groups.size()]));
+  };
+  if (!steps.empty()) take(0, runner);
+  const bool worth = std::chrono::duration<double>(Clock::now() - begin).count() >= kWorthThreads_s;
+  std::vector<std::optional<Result<TrainRun>>> machines(worth ? std::min(kMostIdleCores, idle_cores()) : 1);
+  share_out(steps.size() - std::min<std::size_t>(1, steps.size()), machines.size(), [&](std::size_t i, std::size_t t) {
+    if (t == 0 || i + 1 >= groups.size()) return take(i + 1, runner);
+    if (!machines[t]) machines[t] = open_again(run);
+    if (machines[t]->ok())
+      take(i + 1, StepRunner(**machines[t]));
+    else
+      steps[i + 1] = machines[t]->error();
+  });
+  std::vector<Duration> out;
+  for (const auto& step : steps) {
+    if (!step->ok()) return step->error();
+    out.push_back((*step)->step_time);
+  }
+  return out;
+}
+
 Result<std::vector<Relief>> step_relief(const TrainRun& run, const StepRunner& runner) {
-  std::vector<Relief> out;
   // The gain of a faster link is computed with fluids even for packets, because it takes a run per group of links.
   auto before = static_cast<double>(run.step.step_time.in_ps());
   if (run.engine == "packet") {
     BUSBAR_ASSIGN(const StepResult fluid, runner.simulate_fluids(run.program, false, {}));
     before = static_cast<double>(fluid.step_time.in_ps());
   }
-  for (const LinkGroup& g : link_groups(run.cluster().topology)) {
-    BUSBAR_ASSIGN(const StepResult changed,
-                  runner.simulate_fluids(run.program, false, WhatIf{g.classes, 1.1, 1.0, {}}));
-    out.push_back({fmt::format("+10 % rate of {}", g.name),
-                   gain_percent(before, static_cast<double>(changed.step_time.in_ps())),
-                   0,
-                   {}});
-  }
+  const std::vector<LinkGroup> groups = link_groups(run.cluster().topology);
   PredictPolicy fluids = run.machine->policy();
   fluids.engine = run.engine == "packet" ? "flow" : run.engine;
   fluids.packets.reset();
-  for (MachineChange& c : machine_changes(run.cluster(), fluids, true)) {
-    std::string what = c.what;
-    BUSBAR_ASSIGN(const StepResult changed, step_on(run, std::move(c)));
-    out.push_back({std::move(what), gain_percent(before, static_cast<double>(changed.step_time.in_ps())), 0, {}});
-  }
+  std::vector<MachineChange> changes = machine_changes(run.cluster(), fluids, true);
+  std::vector<Relief> out;
+  for (const LinkGroup& g : groups) out.push_back({fmt::format("+10 % rate of {}", g.name), 0, 0, {}});
+  for (const MachineChange& c : changes) out.push_back({c.what, 0, 0, {}});
+  BUSBAR_ASSIGN(const std::vector<Duration> steps, changed_steps(run, runner, groups, changes));
+  for (std::size_t i = 0; i < out.size(); ++i)
+    out[i].gain_percent = gain_percent(before, static_cast<double>(steps[i].in_ps()));
   sort_by_gain(out);
   return out;
 }
@@ -172,6 +215,7 @@ Result<TrainRun> open_machine(Scenario scenario, const TrainAsk& ask) {
     BUSBAR_ASSIGN(run.packets,
                   read_packet_options(run.transport, run.balance, std::nullopt, cluster, ask.packet_settings));
     run.packets.patience_s = ask.patience_s;
+    run.packets.threads = ask.packet_threads;
     run.packets.progress = nullptr;
     run.packets.stop = LongRun::flag();
     policy.packets = run.packets;
@@ -238,7 +282,7 @@ Result<TrainRun> load_train(Scenario scenario, const TrainAsk& ask) {
 Status predict_train(TrainRun& run, const TrainAsk& ask) {
   const StepRunner runner(run);
   BUSBAR_ASSIGN(run.program, runner.program(run.layout));
-  BUSBAR_ASSIGN(run.step, runner.simulate(run.program, ask.timeline, &run.packet_counts));
+  BUSBAR_ASSIGN(run.step, runner.simulate(run.program, ask.timeline, &run));
   if (run.settings.jobs > 1) {
     BUSBAR_ASSIGN(const Program one, runner.program(run.layout, 1));
     BUSBAR_ASSIGN(const StepResult alone, runner.simulate(one, false));

@@ -40,6 +40,7 @@ struct TrainRun {
   std::string transport, balance;  ///< for packets
   PacketOptions packets;
   PacketCounts packet_counts;
+  std::uint32_t packet_threads = 1;
   Duration p99;  ///< with the penalties of a transport: the step if all transfers between servers took their p99
   StepSettings settings;
   Duration alone;               ///< the step of one of several jobs, without the others; zero: there is one job
@@ -66,15 +67,16 @@ double idle_percent(const Breakdown& parts, Duration step);
 
 struct TrainAsk {
   std::string engine = "flow";
-  std::string transport, balance;  ///< empty: packets by nscc, fluids without penalties; the cluster's routing
-  double patience_s = 1800;        ///< packets: refuse runs that would take longer
-  Overrides packet_settings{};     ///< packets: its --set packet.KEY=VALUE and packet=PROFILE
-  bool timeline = true;            ///< spans for the page and the trace
-  std::uint32_t gpus = 0;          ///< the first GPUs of the machine; 0: all
-  bool scaling = true;             ///< also run one replica alone, for scaling_efficiency
-  bool fold = true;                ///< solve equal parts of a call only once (DESIGN 4.4)
-  PredictOptions predict;          ///< an empty launch mode means the frameworks' usual one
-  bool relief = false;             ///< run the step again for each improved group of links
+  std::string transport, balance;    ///< empty: packets by nscc, fluids without penalties; the cluster's routing
+  double patience_s = 1800;          ///< packets: refuse runs that would take longer
+  std::uint32_t packet_threads = 0;  ///< 0: as many as pay
+  Overrides packet_settings{};       ///< packets: its --set packet.KEY=VALUE and packet=PROFILE
+  bool timeline = true;              ///< spans for the page and the trace
+  std::uint32_t gpus = 0;            ///< the first GPUs of the machine; 0: all
+  bool scaling = true;               ///< also run one replica alone, for scaling_efficiency
+  bool fold = true;                  ///< solve equal parts of a call only once (DESIGN 4.4)
+  PredictOptions predict;            ///< an empty launch mode means the frameworks' usual one
+  bool relief = false;               ///< run the step again for each improved group of links
   StepSettings settings{};
 };
 
