@@ -220,8 +220,13 @@ Document to_document(const FlowsFlags& o, const Report& r, const Topology& t) {
   return d;
 }
 
+struct NetworkUse {
+  double load = 0;      ///< of the kind of link that carries most
+  double crossing = 1;  ///< bytes from the hosts' switches to others, as a share of the hosts'
+};
+
 /// The load of the links between switches is the hosts', times their use divided by that of the hosts' links.
-double load_of(double load, const Topology& t, const std::vector<LinkUse>& links) {
+NetworkUse use_of(double load, const Topology& t, const std::vector<LinkUse>& links) {
   struct Use {
     double bytes = 0, rate = 0;
   };
@@ -231,12 +236,15 @@ double load_of(double load, const Topology& t, const std::vector<LinkUse>& links
     if (is_fabric(t.link_class(LinkId{l}).kind)) of(LinkId{l}).rate += t.payload_rate(LinkId{l});
   for (const LinkUse& u : links)
     if (is_fabric(t.link_class(u.link).kind)) of(u.link).bytes += u.bytes;
-  double hosts = 0, most = 0;
+  double hosts = 0, most = 0, sent = 0, crossed = 0;
   for (const auto& [ends, use] : uses) {
+    const bool to_host = ends.second == DeviceKind::kNic || ends.second == DeviceKind::kGpu;
     most = std::max(most, use.bytes / use.rate);
-    if (ends.first == DeviceKind::kNic) hosts = std::max(hosts, use.bytes / use.rate);
+    if (ends.first == DeviceKind::kNic) hosts = std::max(hosts, use.bytes / use.rate), sent += use.bytes;
+    if ((ends.first == DeviceKind::kLeaf || ends.first == DeviceKind::kSwitch) && !to_host) crossed += use.bytes;
   }
-  return hosts > 0 ? load * most / hosts : load;
+  if (hosts <= 0) return {load, 1};
+  return {load * most / hosts, std::min(1.0, crossed / sent)};
 }
 
 Status check_transport(const FlowsFlags& o) {
@@ -287,8 +295,9 @@ Result<int> run(const FlowsFlags& o) {
   r.named = std::move(named);
   r.result = std::move(result);
   if (!o.transport.empty()) {
-    const double load = load_of(o.source.load, cluster.topology, r.result.links);
-    BUSBAR_ASSIGN(r.penalties, load_penalties(o.transport, balance_of(cluster), load, o.common.overrides.catalog));
+    const NetworkUse use = use_of(o.source.load, cluster.topology, r.result.links);
+    BUSBAR_ASSIGN(r.penalties,
+                  load_penalties(o.transport, balance_of(cluster), use.load, use.crossing, o.common.overrides.catalog));
   }
   rank_flows_and_links(r, cluster.topology, o.links);
   std::uint64_t largest = 1;

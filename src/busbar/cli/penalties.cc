@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <vector>
 
 #include "busbar/base/quantity.h"
@@ -50,17 +51,34 @@ Result<NetworkPenalty> read_factor(const YamlNode& node) {
   return out;
 }
 
-/// The tables of an entry of catalog/penalties.
+/// The part of the excess over fair sharing that is left where a share `crossing` of the bytes crosses between
+/// switches, linear between the tabulated shares and constant beyond them.
+Result<double> part_of_excess(const YamlNode& shares, double crossing) {
+  double before = 0, part = 1;
+  for (std::size_t i = 0; i < shares.size(); ++i) {
+    double at = 0, here = 0;
+    if (!is_number(shares.key(i), at)) return invalid("a share is a number, for example 0.5", shares.key_where(i));
+    BUSBAR_ASSIGN(here, shares.item(i).as_number(0, 1));
+    part = i == 0 ? here : part + std::clamp((crossing - before) / (at - before), 0.0, 1.0) * (here - part);
+    before = at;
+    if (crossing <= at) break;
+  }
+  return part;
+}
+
+/// The tables of an entry of catalog/penalties. `crossing` is there only where it matters.
 struct PenaltyTables {
   YamlNode loads, fan_in;
+  std::optional<YamlNode> crossing;
 };
 Result<PenaltyTables> tables_of(const YamlDocument& document) {
   MapReader r = sourced(document.root());
   std::string words;
   r.optional("name", &YamlNode::as_string, words);
   const YamlNode loads = r.required("loads"), fan_in = r.required("fan_in");
+  const std::optional<YamlNode> crossing = r.optional("crossing");
   BUSBAR_RETURN_IF_ERROR(r.finish());
-  return PenaltyTables{loads, fan_in};
+  return PenaltyTables{loads, fan_in, crossing};
 }
 
 Result<YamlDocument> open_penalties(const std::string& transport, const std::string& balance,
@@ -70,12 +88,12 @@ Result<YamlDocument> open_penalties(const std::string& transport, const std::str
 
 }  // namespace
 
-Result<Penalties> load_penalties(const std::string& transport, const std::string& balance, double load,
+Result<Penalties> load_penalties(const std::string& transport, const std::string& balance, double load, double crossing,
                                  const std::string& catalog_directory) {
   BUSBAR_ASSIGN(const YamlDocument document, open_penalties(transport, balance, catalog_directory));
   BUSBAR_ASSIGN(const PenaltyTables tables, tables_of(document));
   const YamlNode& loads = tables.loads;
-  Penalties out{transport, balance, load, {}};
+  Penalties out{transport, balance, load, crossing, {}};
   double before = 0;
   for (std::size_t i = 0; i < loads.size(); ++i) {
     double at = 0;
@@ -85,6 +103,10 @@ Result<Penalties> load_penalties(const std::string& transport, const std::string
     before = at;
     if (load <= at) break;
   }
+  if (!tables.crossing) return out;
+  BUSBAR_ASSIGN(const double part, part_of_excess(*tables.crossing, crossing));
+  for (SizePenalty& c : out.by_size)
+    for (double* const factor : {&c.mean, &c.p50, &c.p99}) *factor = 1 + part * (*factor - 1);
   return out;
 }
 
@@ -144,6 +166,7 @@ Json to_json(const Penalties& p) {
   return {{"transport", p.transport},
           {"lb", p.balance},
           {"load", p.load},
+          {"crossing", p.crossing},
           {"by_size", std::move(classes)},
           {"source", fmt::format("catalog penalties/{}-{}", p.transport, p.balance)}};
 }

@@ -19,12 +19,13 @@ struct SizePenalty {
 struct Penalties {
   std::string transport, balance;
   double load = 0;                       ///< of the links that carry most
+  double crossing = 1;                   ///< share of the hosts' bytes that links between switches carry
   std::array<SizePenalty, 4> by_size{};  ///< the classes of FlowTimes
 };
 
-/// From catalog/penalties, linear between the loads tabulated there, and constant beyond them. Errors: kNotFound with
-/// the entries that exist.
-Result<Penalties> load_penalties(const std::string& transport, const std::string& balance, double load,
+/// From catalog/penalties, linear between the loads tabulated there, and constant beyond them. Where an entry says how
+/// its excess over 1 depends on `crossing`, likewise. Errors: kNotFound with the entries that exist.
+Result<Penalties> load_penalties(const std::string& transport, const std::string& balance, double load, double crossing,
                                  const std::string& catalog_directory);
 /// Of one call at full load, from the same files, linear in the logarithm of the fan-in. Errors: likewise.
 Result<NetworkPenalty> load_call_penalty(const std::string& transport, const std::string& balance, double fan_in,
