@@ -3,6 +3,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "busbar/base/quantity.h"
 #include "busbar/cli/machine.h"
@@ -346,6 +348,14 @@ Document train_document(const TrainRun& r, const std::string& typed, const Train
   add(timeline_view(r, "The beginning", 0, slice), Audience::kPage);
   add(timeline_view(r, "The end", end - 1.5 * slice, end), Audience::kPage);
   add(Heading{"Appendix", true}, Audience::kPage);
+  bool folded = false;
+  for (const auto& [title, label] :
+       {std::pair("A layer forward", "attention"), std::pair("A layer backward", "attention backward")}) {
+    std::optional<TimelineView> layer = layer_view(r, title, label);
+    if (!layer) continue;
+    if (!std::exchange(folded, true)) fold("One layer in the middle of the step", false);
+    add(std::move(*layer), Audience::kPage);
+  }
   fold("Memory");
   add(memory_bars(r));
   add(memory_table(r), both_if_short);

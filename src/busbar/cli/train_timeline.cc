@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <vector>
 
 #include "busbar/base/quantity.h"
 #include "busbar/cli/train_verdict.h"
@@ -66,6 +67,40 @@ class TimelineWriter {
   std::vector<SimTime> ends_;  ///< per row, of the spans so far
 };
 
+void add_legend(TimelineView& v) {
+  v.legend.clear();
+  for (const StepPart& p : step_parts()) {
+    const auto used = [&](const TimelineSpan& span) { return span.colour == p.colour; };
+    const auto in_row = [&](const TimelineRow& row) { return std::any_of(row.spans.begin(), row.spans.end(), used); };
+    if (!std::any_of(v.rows.begin(), v.rows.end(), in_row)) continue;
+    const std::string_view words = p.words;
+    v.legend.emplace_back(words.starts_with("exposed ") ? words.substr(8) : words, p.colour);
+  }
+}
+
+struct LayerStarts {
+  std::string process;
+  std::vector<double> s;
+  bool inside = false;
+};
+
+/// The starts of `label` in the row of compute that has most of them. Of neighbours with one label, the first counts.
+LayerStarts starts_of(const Timeline& tl, std::string_view label) {
+  std::vector<LayerStarts> rows(tl.tracks.size());
+  for (const Span& span : tl.spans) {
+    const Track& track = tl.tracks[index(span.track)];
+    if (track.thread != "compute") continue;
+    LayerStarts& row = rows[index(span.track)];
+    row.process = track.process;
+    const bool is = tl.strings[span.label] == label;
+    if (is && !row.inside) row.s.push_back(span.start.since_start().in_s());
+    row.inside = is;
+  }
+  const auto most = std::max_element(rows.rbegin(), rows.rend(),  // of equals the last: models may begin otherwise
+                                     [](const auto& a, const auto& b) { return a.s.size() < b.s.size(); });
+  return most == rows.rend() ? LayerStarts{} : *most;
+}
+
 }  // namespace
 
 TimelineView timeline_view(const TrainRun& r, std::string title, double from_s, double to_s) {
@@ -75,14 +110,28 @@ TimelineView timeline_view(const TrainRun& r, std::string title, double from_s, 
   v.end_s = to_s;
   v.rows = TimelineWriter(r, from_s, to_s).write();
   std::erase_if(v.rows, [](const TimelineRow& row) { return row.spans.empty(); });
-  for (const StepPart& p : step_parts()) {
-    const auto used = [&](const TimelineSpan& span) { return span.colour == p.colour; };
-    const auto in_row = [&](const TimelineRow& row) { return std::any_of(row.spans.begin(), row.spans.end(), used); };
-    if (!std::any_of(v.rows.begin(), v.rows.end(), in_row)) continue;
-    const std::string_view words = p.words;
-    v.legend.emplace_back(words.starts_with("exposed ") ? words.substr(8) : words, p.colour);
-  }
+  add_legend(v);
   return v;
+}
+
+std::optional<TimelineView> layer_view(const TrainRun& r, std::string title, std::string_view label) {
+  constexpr double kUsual = 1.02;  // times the median
+  const auto [process, starts, inside] = starts_of(r.step.timeline, label);
+  if (starts.size() < 3) return std::nullopt;
+  std::vector<double> lengths;
+  for (std::size_t i = 1; i < starts.size(); ++i) lengths.push_back(starts[i] - starts[i - 1]);
+  const auto middle = lengths.begin() + static_cast<std::ptrdiff_t>(lengths.size() / 2);
+  std::nth_element(lengths.begin(), middle, lengths.end());
+  double from = starts[0], to = starts[1];
+  for (std::size_t i = 1; i < starts.size(); ++i) {
+    if (starts[i] - starts[i - 1] > kUsual * *middle) continue;  // from one micro-batch to the next
+    from = starts[i - 1], to = starts[i];
+    if (from >= r.step.step_time.in_s() / 2) break;
+  }
+  TimelineView out = timeline_view(r, std::move(title), from, to);
+  std::erase_if(out.rows, [&name = process](const TimelineRow& row) { return row.group != name; });
+  add_legend(out);
+  return out;
 }
 
 }  // namespace busbar
