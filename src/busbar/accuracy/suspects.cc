@@ -166,4 +166,15 @@ Status apply_suspect(const Suspect& s, double factor, Cluster& cluster, PredictP
   return {};
 }
 
+std::string flags_of(const Suspect& s, double factor) {
+  std::string out;
+  const auto add = [&](const std::string& word) { out += (out.empty() ? "" : " ") + word; };
+  for (const std::string& variable : s.env) add("--env " + variable);
+  for (const std::string& selector : s.slowed) {
+    if (factor == 0) add(fmt::format("--fail '{}'", selector));
+    if (factor > 0 && factor < 1) add(fmt::format("--degrade '{}={:.2g}'", selector, factor));
+  }
+  return out;
+}
+
 }  // namespace busbar

@@ -31,4 +31,7 @@ std::vector<Suspect> whole_machine_faults(const Cluster& cluster);
 /// Applies the fault with `factor` (1: only the variables). Error if the machine has no such part.
 Status apply_suspect(const Suspect& suspect, double factor, Cluster& cluster, PredictPolicy& policy);
 
+/// What repeats the prediction with the fault: "--degrade 'node1.nic4=0.5'", "--env NCCL_IB_DISABLE=1".
+std::string flags_of(const Suspect& suspect, double factor);
+
 }  // namespace busbar

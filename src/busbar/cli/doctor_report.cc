@@ -14,6 +14,11 @@ namespace {
 constexpr std::size_t kMostLines = 3;    // of evidence per finding on the terminal
 constexpr std::size_t kMostInJson = 50;  // the same in JSON
 
+std::vector<std::string> first_of(std::vector<std::string> list) {
+  if (list.size() > kMostInJson) list.resize(kMostInJson);
+  return list;
+}
+
 Json to_json(const Finding& f) {
   Json j{{"rule", f.rule},
          {"title", f.title},
@@ -26,6 +31,8 @@ Json to_json(const Finding& f) {
          {"fix", f.fix},
          {"cost_percent", f.cost_percent ? Json(*f.cost_percent) : Json(nullptr)},
          {"cost_of", f.cost_of.empty() ? Json(nullptr) : Json(f.cost_of)},
+         {"selectors", first_of(f.selectors)},
+         {"flags", f.flags.empty() ? Json(nullptr) : Json(f.flags)},
          {"follows_from", f.follows_from.empty() ? Json(nullptr) : Json(f.follows_from)},
          {"references", f.references},
          {"page", "docs/rules.md#" + f.rule}};
@@ -56,6 +63,7 @@ Facts to_facts(const Finding& f) {
     out.items.emplace_back("cost", fmt::format("{:+.0f} % time ({})", std::round(*f.cost_percent) + 0.0, f.cost_of));
   else if (!f.cost_of.empty())
     out.items.emplace_back("cost", f.cost_of);
+  if (!f.flags.empty()) out.items.emplace_back("the same", "busbar collective ... " + f.flags);
   for (std::size_t i = 0; i < f.fix.size(); ++i) out.items.emplace_back(i == 0 ? "fix" : "", f.fix[i]);
   return out;
 }

@@ -12,18 +12,6 @@ namespace {
 constexpr std::size_t kShown = 6;  // candidates
 constexpr double kWorth = 0.01;    // of the likelihood, to be shown
 
-/// "node1.nic3=0.52", as --degrade takes it; "--fail node1.nic3"; "--env NCCL_ALGO=Ring".
-std::string flags_of(const Suspect& s, double factor) {
-  std::string out;
-  const auto add = [&](const std::string& word) { out += (out.empty() ? "" : " ") + word; };
-  for (const std::string& variable : s.env) add("--env " + variable);
-  for (const std::string& selector : s.slowed) {
-    if (factor == 0) add(fmt::format("--fail '{}'", selector));
-    if (factor > 0 && factor < 1) add(fmt::format("--degrade '{}={:.2g}'", selector, factor));
-  }
-  return out;
-}
-
 std::string words_of(const Suspect& s, double factor) {
   if (factor == 0 && !s.whole()) return s.words + ": dead";
   return factor < 1 && factor > 0 ? fmt::format("{} at {:.0f} %", s.words, 100 * factor) : s.words;

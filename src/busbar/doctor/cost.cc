@@ -47,6 +47,8 @@ struct OtherMachine {
   Cluster cluster;
   ExpectOptions options;
   std::string words;
+  std::vector<std::string> selectors{};  ///< of the class of the part that has the fault
+  std::string flags{};                   ///< that make the difference
 };
 
 /// Empty: the machine cannot have the fault.
@@ -58,6 +60,8 @@ std::optional<OtherMachine> with_faults(const RuleCost& cost, const ExpectOption
     const double factor = cost.factor.value_or(s->factors.empty() ? 1 : s->factors.front());
     if (!apply_suspect(*s, factor, out.cluster, out.options.policy).ok()) return std::nullopt;
     out.words += (out.words.empty() ? "" : ", ") + s->words.substr(0, s->words.find(" ("));
+    out.flags += (out.flags.empty() ? "" : " ") + flags_of(*s, factor);
+    out.selectors.insert(out.selectors.end(), s->alike.begin(), s->alike.end());
     if (cost.factor) out.words += *cost.factor == 0 ? " dead" : fmt::format(" at {:g} of the rate", *cost.factor);
   }
   return out;
@@ -78,22 +82,24 @@ Result<std::optional<OtherMachine>> without_fault(const RuleCost& cost, const Ex
   return std::optional(OtherMachine{std::move(cluster), std::move(other), words});
 }
 
-/// Percent, and what was timed.
-std::optional<std::pair<double, std::string>> cost_of(const RuleCost& cost, const ExpectOptions& o,
-                                                      const Cluster& cluster) {
+/// Fills in the cost, if there is one.
+void add_cost(Finding& f, const ExpectOptions& o, const Cluster& cluster) {
+  const RuleCost& cost = f.cost;
   std::optional<OtherMachine> other;
   if (cost.sound.empty()) {
     other = with_faults(cost, o, cluster);
   } else if (auto sound = without_fault(cost, o); sound.ok()) {
     other = std::move(*sound);
   }
-  if (!other) return std::nullopt;
+  if (!other) return;
   const Result<double> as_is = time_us(o, cluster);
   const Result<double> changed = time_us(other->options, std::move(other->cluster));
-  if (!as_is.ok() || !changed.ok()) return std::nullopt;
+  if (!as_is.ok() || !changed.ok()) return;
   const double faulty = cost.sound.empty() ? *changed : *as_is, sound = cost.sound.empty() ? *as_is : *changed;
-  return std::pair(100 * (faulty / sound - 1),
-                   fmt::format("{} of 1 GiB on {}: {}", name_of(o.op), o.cluster, other->words));
+  f.cost_percent = 100 * (faulty / sound - 1);
+  f.cost_of = fmt::format("{} of 1 GiB on {}: {}", name_of(o.op), o.cluster, other->words);
+  f.selectors = std::move(other->selectors);
+  f.flags = std::move(other->flags);
 }
 
 }  // namespace
@@ -111,10 +117,7 @@ Result<std::string> add_costs(const FaultCostOptions& options, Diagnosis& found)
     }
     o.op = options.machine.op;
     if (!options.op_asked) o.op = f.cost.op.value_or(Collective::kAllReduce);
-    auto cost = cost_of(f.cost, o, cluster);
-    if (!cost) continue;
-    f.cost_percent = cost->first;
-    f.cost_of = std::move(cost->second);
+    add_cost(f, o, cluster);
   }
   return cluster.text;
 }

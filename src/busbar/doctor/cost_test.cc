@@ -81,5 +81,16 @@ TEST_F(Costs, OfVariablesOfNcclAreRefusedWhereItDoesNotRun) {
   EXPECT_NE(first(d).cost_of.find("neither NCCL nor RCCL runs on tpu-v5p"), std::string::npos);
 }
 
+TEST_F(Costs, NameThePartsOfTheMachineAndWhatRepeatsThePrediction) {
+  const auto rule = std::find_if(rules_.begin(), rules_.end(), [](const Rule& r) { return r.id == "port-slow"; });
+  ASSERT_NE(rule, rules_.end());
+  const Diagnosis d = judged(rule->shows, "dgx-h100:2");
+  const Finding& f = first(d);
+  EXPECT_EQ(f.selectors.size(), 16u);
+  EXPECT_EQ(f.selectors.front(), "node0.nic0-leaf0");
+  EXPECT_TRUE(f.flags.starts_with("--degrade 'node1.nic0-leaf0=")) << f.flags;
+  EXPECT_EQ(first(judged({"NCCL_ALGO=Ring\n"}, "dgx-h100:2")).flags, "--env NCCL_ALGO=Ring");
+}
+
 }  // namespace
 }  // namespace busbar

@@ -32,6 +32,8 @@ struct Finding {
   std::optional<double> cost_percent;  ///< (time with the fault) / (time without it) - 1
   std::string cost_of;                 ///< what was timed, or why nothing was; may be empty
   RuleCost cost;                       ///< how to time it, with the settings that were found
+  std::vector<std::string> selectors;  ///< parts of the machine that it may be about, as --degrade takes them
+  std::string flags;                   ///< what repeats the prediction with the fault; empty: nothing was timed
   std::string follows_from;            ///< id of a finding of which this one is a consequence
 };
 
