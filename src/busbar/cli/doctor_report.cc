@@ -63,7 +63,7 @@ Facts to_facts(const Finding& f) {
     out.items.emplace_back("cost", fmt::format("{:+.0f} % time ({})", std::round(*f.cost_percent) + 0.0, f.cost_of));
   else if (!f.cost_of.empty())
     out.items.emplace_back("cost", f.cost_of);
-  if (!f.flags.empty()) out.items.emplace_back("the same", "busbar collective ... " + f.flags);
+  if (!f.flags.empty()) out.items.emplace_back("predict", "busbar collective ... " + f.flags);
   for (std::size_t i = 0; i < f.fix.size(); ++i) out.items.emplace_back(i == 0 ? "fix" : "", f.fix[i]);
   return out;
 }
