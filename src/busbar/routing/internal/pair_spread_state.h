@@ -85,10 +85,10 @@ struct PairSpread::State {
   // Loads.
   PerCapacity<Load> load{};
   std::vector<CapacityId> touched{};
-  std::vector<Load> between{};       ///< per pair of attachments
-  std::vector<double> way_ps{};      ///< likewise: latency, once known
-  std::vector<double> least_to{};    ///< per source and Far
-  std::vector<double> least_from{};  ///< per sink
+  std::vector<Load> between{};                     ///< per pair of attachments
+  std::vector<double> way_ps{};                    ///< likewise: latency, once known
+  std::vector<double> least_to{};                  ///< per source and Far
+  std::vector<double> least_from{};                ///< per sink
   std::vector<std::unique_ptr<Walker>> walkers{};  ///< per thread
   std::vector<LinkShare> path{};
 
