@@ -165,7 +165,10 @@ Status find_front(PlanRun& run, const PlanSpace& space, bool whole, const std::f
     const double least = static_cast<double>(count(timed[best].memory.total()));
     Result<Plan> plan =
         search_on(run.machine, gpus, space, Bytes{static_cast<std::uint64_t>(least / kFrontSlack)}, go_on, others);
-    if (!plan.ok() && plan.error().code != ErrorCode::kDoesNotFit) return plan.error();
+    if (!plan.ok() && plan.error().code != ErrorCode::kDoesNotFit) {
+      if (go_on(0)) return plan.error();
+      break;  // interrupted: the front so far
+    }
     run.front_proven = !plan.ok();
     more = plan.ok() && plan->complete;
     best = timed.size();

@@ -31,13 +31,11 @@ class Search {
       const Entry next = queue_.top();
       queue_.pop();
       if (next.fitting == kNone32 && tried_.contains({next.point, next.zero})) continue;
-      if (next.fitting == kNone32) {
-        BUSBAR_RETURN_IF_ERROR(fit(next));
-      } else if (!next.closed) {
-        BUSBAR_RETURN_IF_ERROR(close_bound(next));
-      } else {
-        BUSBAR_RETURN_IF_ERROR(time(next));
-      }
+      const Status done = next.fitting == kNone32 ? fit(next) : !next.closed ? close_bound(next) : time(next);
+      if (done.ok()) continue;
+      if (best_ == Duration::max() || ask_.go_on()) return done.error();
+      queue_.push(next);  // interrupted: the best so far, with this bound among those left
+      break;
     }
     close();
     return std::move(plan_);
