@@ -160,6 +160,37 @@ TEST(SearchPlan, FindsTheFastestOfSmallSpacesAndNoBoundIsAboveATime) {
   for (const PipelineSchedule s : PlanSpace().schedule) EXPECT_GE(timed[s], 50) << name_of(s);
 }
 
+// Gradients are reduced once and gathered layers kept, so a pass computes, waits for its one layer and does no more.
+TEST(QuickBounds, AreTightWhereForwardPassesWaitForTheirFirstLayer) {
+  ModelSpec model = small_model();
+  model.layers = 1;
+  model.hidden = 8192;
+  model.ffn = 32'768;
+  model.vocab = 8192;
+  PlanSpace space;
+  space.base.accumulate_gradients = true;
+  space.base.reshard = false;
+  space.base.seq = 4096;
+  space.tp = space.pp = space.cp = space.micro_batch = {1};
+  space.recompute = {Recompute::kNone};
+  space.schedule = {PipelineSchedule::k1F1B};
+  for (const char* name : {"dgx-h100", "dgx-a100", "dgx-h100:2", "hgx-h100-4:4"}) {
+    PlanMachine m(name);
+    space.base.global_batch = 32 * m.gpus();
+    QuickBounds quick(space, model, m.kernels, m.floors);
+    const std::vector<PlanPoint> points = points_of(space, model, m.gpus());
+    ASSERT_EQ(points.size(), 1u);
+    const auto layout = resolve_layout(layout_of(space, points[0], 3), model, m.gpus());
+    ASSERT_TRUE(layout.ok());
+    const double time = m.time(model, *layout)->step_time.in_s();
+    const QuickBounds::Kernels kernels = quick.of(points[0]);
+    const double bound = quick.of(points[0], 3, kernels).in_s();
+    EXPECT_LE(bound, time) << name;
+    EXPECT_GE(bound, 0.97 * time) << name;
+    EXPECT_LE(kernels.bound.in_s(), 0.95 * time) << name << ": the wait counts";
+  }
+}
+
 // Passes in flight are most of this memory, so too many of them would be above it.
 TEST(MemoryFloors, AreCloseToTheMemoryOfLongSequencesUnderEverySchedule) {
   ModelSpec model = small_model();
