@@ -86,7 +86,7 @@ struct PacketOutcome {
   PacketParts parts;
   std::uint32_t resent = 0;
   bool done = false;
-  LinkId held_by = kNone<LinkId>;  ///< the link whose queue delayed its last packet longest; else its slowest link
+  LinkId held_by = kNone<LinkId>;  ///< the link whose queue delayed one of its packets longest; else its slowest link
 };
 struct PacketLink {
   LinkId link{};

@@ -29,9 +29,10 @@ void Hosts::take_data(Id id, Ps now) {
       set(bits, words_, p.seq);
       ++r.total;
       ++delivered_;
+      if (p.worst_wait > r.worst_wait) r.worst_wait = p.worst_wait, r.worst = p.worst;
       if (p.flags & kResent && r.trimmed > 0) --r.trimmed;
       while (test(bits, words_, r.all_before)) clear(bits, words_, r.all_before++);
-      if (r.total == r.packets) received(p, now);
+      if (r.total == r.packets) received(p, r, now);
     }
     ++r.unanswered;
     if (p.flags & kMarked) ++r.marked;
@@ -192,7 +193,7 @@ void Hosts::send_answer(const Receiver& r, const Packet& data, Kind kind, std::u
 
 /// The last byte has arrived: the parts of its time on the way. finish() adds the parts that the sender knows. Until
 /// then `held` is the time when the packet left, `retransmission` whether it was a copy, `acknowledgement` its number.
-void Hosts::received(const Packet& last, Ps now) {
+void Hosts::received(const Packet& last, const Receiver& all, Ps now) {
   PacketOutcome& o = traffic_.outcomes[last.flow];
   const Ps start = o.start.since_start().in_ps();
   const Ps paused = settings_.control.algorithm == Algorithm::kHpcc ? 0 : last.paused;
@@ -204,9 +205,9 @@ void Hosts::received(const Packet& last, Ps now) {
   o.parts.retransmission = Duration::ps((last.flags & kResent) != 0 ? 1 : 0);
   o.parts.acknowledgement = Duration::ps(last.seq);
   o.received = Duration::ps(now - start);
-  // Where it waited nowhere, the slowest wire of its way sets its time.
+  // Where no packet waited, the slowest wire of its way sets its time.
   const std::uint32_t slowest = wiring_.route(traffic_.routes[last.flow]).slowest;
-  o.held_by = wiring_.wires()[last.worst_wait > 0 ? last.worst : slowest].link;
+  o.held_by = wiring_.wires()[all.worst_wait > 0 ? all.worst : slowest].link;
   out_.received = std::max(out_.received, o.start + o.received);
   end_in_block(last.flow, last.wire, now);
   trigger(last.flow, FlowTrigger::kReceived, now);

@@ -129,11 +129,12 @@ class Hosts {
     std::uint32_t unanswered = 0, marked = 0;
     std::uint32_t highest = 0;  ///< one more than the highest number seen
     Ps asked = -1;  ///< when the latest request for an answer was sent: packets sent by then are answered at once
-    bool reported = false;                 ///< the current gap has been reported (go back)
-    std::uint32_t load = 0;                ///< HPCC
-    std::uint32_t trims = 0;               ///< headers without payload so far
-    std::uint32_t pulled = 0, wanted = 0;  ///< credits granted after the first window; arrivals that ask for one
-    std::uint32_t ring_next = kNone32;     ///< in the ring of senders that wait for credits
+    bool reported = false;                    ///< the current gap has been reported (go back)
+    std::uint32_t load = 0;                   ///< HPCC
+    std::uint32_t trims = 0;                  ///< headers without payload so far
+    std::uint32_t pulled = 0, wanted = 0;     ///< credits granted after the first window; arrivals that ask for one
+    std::uint32_t ring_next = kNone32;        ///< in the ring of senders that wait for credits
+    std::uint32_t worst = 0, worst_wait = 0;  ///< wire of the longest wait of any packet; ps of it, saturating
     bool queued = false;
     std::uint32_t trimmed = 0;  ///< packets whose payload is still to come. Until then each arrival is answered:
                                 ///< headers overtake data, and the sender could wait for data that nothing reports
@@ -215,7 +216,7 @@ class Hosts {
   }
   void note_beyond(std::uint32_t slot, std::uint32_t first, std::uint64_t there);
   void give_up(std::uint32_t slot, std::uint32_t seq);
-  void received(const Packet& last, Ps now);
+  void received(const Packet& last, const Receiver& all, Ps now);
   void finish(std::uint32_t slot, Ps now);
   std::uint64_t* got(std::uint32_t slot) { return &got_[std::size_t{slot} * words_]; }
   std::uint64_t* known(std::uint32_t slot) { return &sent_bits_[std::size_t{slot} * 2 * words_]; }
