@@ -56,6 +56,17 @@ TEST(Cause, NoMachineOfTheCatalogueHasFarNicsThatItCouldUse) {
   }
 }
 
+TEST(Cause, AChainOfWhichHalfIsBytesIsBoundByBandwidth) {
+  ChainPart launch, bytes, shared;
+  launch.kind = ChainPartKind::kLaunch;
+  bytes.kind = ChainPartKind::kBandwidth;
+  shared.kind = ChainPartKind::kSharing;
+  launch.ps = 10, bytes.ps = 6, shared.ps = 4;
+  EXPECT_EQ(kind_of_chain({launch, bytes, shared}), BoundKind::kBandwidth);
+  launch.ps = 11;
+  EXPECT_EQ(kind_of_chain({launch, bytes, shared}), BoundKind::kLatency);
+}
+
 TEST(Cause, LatencyOrBandwidthFollowsFromTheChain) {
   for (const char* name : {"dgx-h100", "dgx-a100:4", "dgx-1v"}) {
     auto machine = Predictor::make(load_cluster(name).value(), {}).value();
