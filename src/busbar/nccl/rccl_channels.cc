@@ -51,7 +51,7 @@ std::uint32_t per_peer(const NcclSystem& s, const NcclPath& path) {
   return (is_cdna3(s) || is_cdna4(s) ? 4 : 2) * std::max(1u, links);
 }
 
-std::uint32_t per_net_peer(const NcclComm& c, const NcclSystem& s, std::uint32_t gpu) {
+std::uint32_t channels_per_net_peer(const NcclComm& c, const NcclSystem& s, std::uint32_t gpu) {
   if (c.settings.channels_per_peer != 0) return c.settings.channels_per_peer;
   std::uint32_t most = 2;
   while (most > 1 && most * c.ranks > c.p2p_channels) most /= 2;
@@ -74,7 +74,7 @@ void count_rccl_channels(NcclComm& c) {
     for (std::uint32_t g = 0; g < s.gpu_count(); ++g) {
       for (std::uint32_t p = 0; p < s.gpu_count(); ++p)
         if (p != g) least = std::min(least, per_peer(s, s.gpu_gpu.at(g, p)));
-      if (c.node_count() > 1) least = std::min(least, per_net_peer(c, s, g));
+      if (c.node_count() > 1) least = std::min(least, channels_per_net_peer(c, s, g));
     }
   }
   const bool doubled = c.node_count() == 1 && (is_cdna3(c.shapes.front().system) || is_cdna4(c.shapes.front().system));

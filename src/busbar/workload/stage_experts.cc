@@ -11,7 +11,7 @@
 namespace busbar {
 namespace {
 
-constexpr double kWord = 2;  // bytes per element of outputs and gradients
+constexpr double kElement = 2;  // bytes per element of outputs and gradients
 
 // Time of an exchange while GEMMs run, relative to an exchange alone. Source: deepseek-ai/profile-data, training trace
 // of 64 H800 (2025): 36 and 38 GB/s, against 46 and 45 of the same release of DeepEP alone.
@@ -83,20 +83,20 @@ void StageWriter::prepare_expert_calls(std::uint32_t scale_up_gpus) {
                                    : call(Collective::kAllToAll, bytes(sent, per_element), members);
     };
     ep_dispatch_ = one(false, there);
-    ep_gradient_ = one(false, kWord);
-    ep_combine_ = one(true, kWord);
+    ep_gradient_ = one(false, kElement);
+    ep_combine_ = one(true, kElement);
   };
   if (per_place && nodes > 1 && near > 1) {
     exchange(places_of_token(model_, chosen), node_loads(rank_loads(model_, layout_), near), groups.across);
     ep_fan_out_ = call(Collective::kAllToAll, bytes(ranks, there), groups.inside);
-    ep_fan_in_ = call(Collective::kAllToAll, bytes(ranks, kWord), groups.inside);
+    ep_fan_in_ = call(Collective::kAllToAll, bytes(ranks, kElement), groups.inside);
   } else if (layout_.ep > 1) {
     exchange(per_place ? ranks : copies, rank_loads(model_, layout_), expert_groups(layout_, stage_));
   }
   if (layout_.expert_tensor() > 1) {
     const GroupFamily sharing = expert_tensor_groups(layout_, stage_);
-    ep_gather_ = call(Collective::kAllGather, bytes(copies * layout_.expert_tensor(), kWord), sharing);
-    ep_scatter_ = call(Collective::kReduceScatter, bytes(copies * layout_.expert_tensor(), kWord), sharing);
+    ep_gather_ = call(Collective::kAllGather, bytes(copies * layout_.expert_tensor(), kElement), sharing);
+    ep_scatter_ = call(Collective::kReduceScatter, bytes(copies * layout_.expert_tensor(), kElement), sharing);
   }
 }
 
