@@ -26,13 +26,9 @@ class CostModel {
         k_(nccl_constants(v_)),
         ranks_(static_cast<float>(comm.ranks)),
         nodes_(comm.node_count()),
-        generation_(comm.least_capability >= 100  ? 3
-                    : comm.least_capability >= 90 ? 2
-                    : comm.least_capability >= 80 ? 1
-                                                  : 0),
-        size_(std::min(nodes_, 3u) - 1),
+        generation_(place_in_tables(comm).generation),
+        size_(place_in_tables(comm).size),
         cpu_(comm.shapes.front().system.cpu) {
-    if (generation_ == 3 && v_ < NcclVersion{2, 25}) generation_ = 2;  // older releases do not know Blackwell
     if (cpu_.arch == CpuArch::kPower) k_.pcie[index(NcclAlgorithm::kTree)][2] = k_.pcie[index(NcclAlgorithm::kRing)][2];
   }
 

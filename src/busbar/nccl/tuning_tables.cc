@@ -1,5 +1,7 @@
 #include "busbar/nccl/internal/tuning_tables.h"
 
+#include <algorithm>
+
 namespace busbar {
 namespace {
 
@@ -49,6 +51,13 @@ NcclConstants nccl_constants(NcclVersion v) {
   if (v < NcclVersion{2, 26}) c.net[at(NcclAlgorithm::kNvlsTree)][2] = 14;
   if (v < NcclVersion{2, 23}) before_2_23(c, v);
   return c;
+}
+
+NcclTablePlace place_in_tables(const NcclComm& comm) {
+  const int cc = comm.least_capability;
+  std::size_t generation = cc >= 100 ? 3 : cc >= 90 ? 2 : cc >= 80 ? 1 : 0;
+  if (comm.settings.version < NcclVersion{2, 25}) generation = std::min<std::size_t>(generation, 2);  // no Blackwell
+  return {generation, std::min(comm.node_count(), 3u) - 1};
 }
 
 float tree_correction(NcclProtocol protocol, int q) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "busbar/nccl/channel_limit.h"
 #include "busbar/nccl/test_nodes.h"
 
 namespace busbar {
@@ -57,6 +58,23 @@ NcclComm comm_as(const Topology& t, NcclVersion version = {}) {
   NcclSettings settings;
   settings.version = version;
   return build_nccl_comm(t, t.gpus(), settings).value();
+}
+
+// On sound links the limit binds in NCCL's table itself: there, all channels together carry what it allows.
+TEST(NcclChannelLimit, AllChannelsTogetherCarryWhatTheTableGivesWhereTheLimitBinds) {
+  NcclComm c = comm_as(nccl_machine(TestNode{}, 1));
+  c.graphs.ring.intra_GBps = c.graphs.tree.intra_GBps = 1000;
+  const NcclTuning t = tune_nccl(c);
+  const auto channels = static_cast<float>(2 * c.search_channels);
+  const NcclChannelLimit ring = nccl_channel_limit(c, NcclAlgorithm::kRing, NcclProtocol::kLl128).value();
+  EXPECT_EQ(ring.constant, "perChMaxRingLL128Bws");
+  EXPECT_FLOAT_EQ(ring.GBps, 36.7f / 2);  // Hopper
+  EXPECT_FLOAT_EQ(t.of(Collective::kAllReduce, NcclAlgorithm::kRing, NcclProtocol::kLl128).GBps,
+                  channels * ring.GBps * 8 / 14);
+  const NcclChannelLimit tree = nccl_channel_limit(c, NcclAlgorithm::kTree, NcclProtocol::kLl128).value();
+  EXPECT_EQ(tree.constant, "perChMaxTreeLL128Bws");
+  EXPECT_EQ(nccl_channel_limit(c, NcclAlgorithm::kTree, NcclProtocol::kSimple)->constant, "perChMaxTreeBws");
+  EXPECT_FALSE(nccl_channel_limit(c, NcclAlgorithm::kNvls, NcclProtocol::kSimple));
 }
 
 NcclChoice choice(const NcclComm& c, Collective op, std::uint64_t bytes) {

@@ -23,6 +23,12 @@ struct NcclConstants {
 /// The rows are Volta, Ampere, Hopper, Blackwell.
 NcclConstants nccl_constants(NcclVersion version);
 
+/// Where the tables hold the figures of a communicator: the generation of its oldest GPU, and 1, 2 or more nodes.
+struct NcclTablePlace {
+  std::size_t generation = 0, size = 0;
+};
+NcclTablePlace place_in_tables(const NcclComm& comm);
+
 /// Share of the bandwidth that trees reach at 2^q x 64 bytes. Pre: q < 24.
 float tree_correction(NcclProtocol protocol, int q);
 
