@@ -13,6 +13,12 @@ std::string joined(const std::vector<std::string>& list) {
   return out;
 }
 
+std::string words_of_cost(const LogDifference& d) {
+  if (!d.cost_percent) return d.cost_of;
+  const std::string most = d.most_percent ? fmt::format(", at most {:+.0f} %", *d.most_percent) : "";
+  return fmt::format("{:+.0f} % time{} ({})", std::round(*d.cost_percent) + 0.0, most, d.cost_of);
+}
+
 }  // namespace
 
 Json to_json(const LogComparison& c) {
@@ -33,6 +39,7 @@ Json to_json(const LogComparison& c) {
                                 {"expected", d.expected},
                                 {"cause", d.cause},
                                 {"cost_percent", d.cost_percent ? Json(*d.cost_percent) : Json(nullptr)},
+                                {"cost_at_most_percent", d.most_percent ? Json(*d.most_percent) : Json(nullptr)},
                                 {"cost_of", d.cost_of}});
   return j;
 }
@@ -53,9 +60,7 @@ void add_comparison(const LogComparison& c, const std::string& cluster, Document
                                               c.differences.size() == 1 ? "" : "s", agrees)}});
   for (const LogDifference& d : c.differences) {
     Facts facts{d.what, {{"log", d.logged}, {"machine", d.expected}, {"cause", d.cause}}};
-    facts.items.emplace_back(
-        "cost",
-        d.cost_percent ? fmt::format("{:+.0f} % time ({})", std::round(*d.cost_percent) + 0.0, d.cost_of) : d.cost_of);
+    facts.items.emplace_back("cost", words_of_cost(d));
     out.blocks.push_back({std::move(facts)});
   }
   if (!c.ignored.empty())

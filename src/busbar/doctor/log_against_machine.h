@@ -12,11 +12,12 @@ namespace busbar {
 
 /// One thing that the log and the rules give differently.
 struct LogDifference {
-  std::string what;                    ///< "channels of collectives"
-  std::string logged, expected;        ///< in words
-  std::string cause;                   ///< the likely one
-  std::optional<double> cost_percent;  ///< predicted time as logged relative to as expected, minus one
-  std::string cost_of;                 ///< what was timed; without a cost: why nothing was
+  std::string what;                      ///< "channels of collectives"
+  std::string logged, expected;          ///< in words
+  std::string cause;                     ///< the likely one
+  std::optional<double> cost_percent;    ///< predicted time as logged relative to as expected, minus one
+  std::string cost_of;                   ///< what was timed; without a cost: why nothing was
+  std::optional<double> most_percent{};  ///< of fewer channels: an upper bound of the cost
 };
 
 /// A pick of algorithm and protocol for one size, and the time of both picks.

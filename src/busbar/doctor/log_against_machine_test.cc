@@ -68,6 +68,57 @@ TEST(LogAgainstMachine, FewerChannelsAndNoNvlsHaveTheTimesOfTheirVariables) {
   EXPECT_NE(nvls->cost_of.find("NCCL_NVLS_ENABLE=0"), std::string::npos);
 }
 
+// The links of A100 carry 2 channels as fast as 24 in the prediction. NCCL's table gives a channel 20 / 2 GB/s:
+// 2^30 B x 14 / 8 / (2 x 10 GB/s) = 94 ms.
+TEST(LogAgainstMachine, FewerChannelsInANodeCostAtMostWhatTheLimitOfNcclGives) {
+  std::string text = "n1:1:2 [0] NCCL INFO NCCL version 2.27.3+cuda12.8\n";
+  for (int rank = 0; rank < 8; ++rank) {
+    const std::string head = "n1:" + std::to_string(10 + rank) + ":20 [" + std::to_string(rank) + "] NCCL INFO ";
+    text += head + "2 coll channels, 0 nvls channels, 32 p2p channels, 32 p2p channels per peer\n";
+    text += head + "comm 0x1 rank " + std::to_string(rank) + " nranks 8 cudaDev " + std::to_string(rank) + " nvmlDev " +
+            std::to_string(rank) + " busId 1000 commId 0x1 - Init COMPLETE\n";
+  }
+  const LogComparison c = compared(text, "dgx-a100");
+  const LogDifference* d = difference(c, "channels for collectives");
+  ASSERT_NE(d, nullptr);
+  EXPECT_NEAR(d->cost_percent.value(), 0, 1);
+  EXPECT_NE(d->cost_of.find("if 2 channels of Ring carry 10 GB/s each, half of NCCL's perChMaxRingLL128Bws"),
+            std::string::npos)
+      << d->cost_of;
+  EXPECT_NEAR(d->most_percent.value(), 1030, 30);
+}
+
+// The NICs of two nodes limit rings in the prediction; it knows that two channels use two of eight.
+TEST(LogAgainstMachine, FewerRingsOverTheNetworkCostTheirNics) {
+  std::string text = log_text("nebius-2x8-h100-sd.log");
+  replace_all_in(text, "16 coll channels, 16 nvls channels", "2 coll channels, 0 nvls channels");
+  text += "worker-0:19642:20035 [0] NCCL INFO NCCL_NVLS_ENABLE set by environment to 0.\n";
+  const LogComparison c = compared(text, "dgx-h100:2");
+  const LogDifference* d = difference(c, "channels for collectives");
+  ASSERT_NE(d, nullptr);
+  EXPECT_GT(d->cost_percent.value(), 200);
+  EXPECT_GT(d->most_percent.value(), *d->cost_percent);
+}
+
+// NCCL states no limit of a channel of NVLS. Two of 16 then carry at least an eighth.
+TEST(LogAgainstMachine, FewerChannelsOfNvlsCostAtMostInProportion) {
+  std::string text = log_text("nebius-2x8-h100-sd.log");
+  replace_all_in(text, "16 coll channels, 16 nvls channels", "16 coll channels, 2 nvls channels");
+  const LogComparison c = compared(text, "dgx-h100:2");
+  const LogDifference* d = difference(c, "channels for NVLS");
+  ASSERT_NE(d, nullptr);
+  EXPECT_NEAR(d->most_percent.value(), 700, 1e-6);
+  EXPECT_NE(d->cost_of.find("if 2 channels of NVLSTree carry what 2 of 16 do"), std::string::npos) << d->cost_of;
+}
+
+TEST(LogAgainstMachine, MoreChannelsHaveNoUpperBound) {
+  std::string text = log_text("nebius-2x8-h100-sd.log");
+  replace_all_in(text, "16 coll channels, 16 nvls channels", "32 coll channels, 32 nvls channels");
+  const LogComparison c = compared(text, "dgx-h100:2");
+  EXPECT_FALSE(difference(c, "channels for collectives")->most_percent);
+  EXPECT_FALSE(difference(c, "channels for NVLS")->most_percent);
+}
+
 TEST(LogAgainstMachine, ALogOfOneNicPerNodeIsComparedWithEight) {
   std::string text = log_text("nebius-2x8-h100-sd.log");
   for (const char nic : std::string("0123567")) replace_all_in(text, std::string("NET/IBext/") + nic, "NET/IBext/4");

@@ -34,7 +34,11 @@ void compare_counts(const LoggedJob& job, LogComparison& out) {
     const bool fewer = static_cast<std::uint32_t>(channels) < job.comm.channels;
     d.cause = fewer ? "a limit that the log does not show (ncclConfig maxCTAs, a framework), slower links or fewer NICs"
                     : "a minimum that the log does not show (ncclConfig minCTAs), faster links or more NICs";
-    price(job, d, {fmt::format("NCCL_MIN_NCHANNELS={}", channels), fmt::format("NCCL_MAX_NCHANNELS={}", channels)});
+    NcclComm logged = job.comm;
+    logged.channels = static_cast<std::uint32_t>(channels);
+    if (said.nvls_channels >= 0) logged.nvls_channels = static_cast<std::uint32_t>(said.nvls_channels);
+    price_channels(job, d, logged,
+                   {fmt::format("NCCL_MIN_NCHANNELS={}", channels), fmt::format("NCCL_MAX_NCHANNELS={}", channels)});
   });
   compare_count(out, "channels for NVLS", said.nvls_channels, job.comm.nvls_channels, [&](LogDifference& d) {
     if (said.nvls_channels == 0) {
@@ -42,7 +46,9 @@ void compare_counts(const LoggedJob& job, LogComparison& out) {
       price(job, d, {"NCCL_NVLS_ENABLE=0"});
     } else if (job.comm.nvls_channels > 0) {
       d.cause = "a limit or minimum that the log does not show";
-      price(job, d, {fmt::format("NCCL_NVLS_NCHANNELS={}", said.nvls_channels)});
+      NcclComm logged = job.comm;
+      logged.nvls_channels = static_cast<std::uint32_t>(said.nvls_channels);
+      price_channels(job, d, logged, {fmt::format("NCCL_NVLS_NCHANNELS={}", said.nvls_channels)});
     } else {
       d.cause = "the described machine has no NVLS: another GPU or no switch";
       d.cost_of = "not predicted: describe the machine with it";

@@ -14,8 +14,6 @@
 namespace busbar {
 namespace {
 
-constexpr std::uint64_t kPricedBytes = std::uint64_t{1} << 30;
-
 /// Rank -> number of its host, in the order of the hosts' lowest ranks. Ranks without a line are placed like the
 /// others: as many on each host, in order.
 std::vector<std::uint32_t> hosts_of_ranks(const LoggedCommunicator& said) {
@@ -155,13 +153,13 @@ Result<double> time_of_job(const LoggedJob& job, Collective op, std::uint64_t by
   return p.time.in_us();
 }
 
-void price(const LoggedJob& job, LogDifference& d, const std::vector<std::string>& variables,
-           const std::vector<std::string>& failed) {
+std::optional<double> price(const LoggedJob& job, LogDifference& d, const std::vector<std::string>& variables,
+                            const std::vector<std::string>& failed) {
   const Result<double> expected = time_of_job(job, job.options.op, kPricedBytes);
   const Result<double> logged = time_of_job(job, job.options.op, kPricedBytes, variables, failed);
   if (!expected.ok() || !logged.ok()) {
     d.cost_of = "not predicted: " + (expected.ok() ? logged.error().message : expected.error().message);
-    return;
+    return std::nullopt;
   }
   std::string by;
   for (const std::string& v : variables) by += (by.empty() ? "" : ", ") + v;
@@ -169,6 +167,7 @@ void price(const LoggedJob& job, LogDifference& d, const std::vector<std::string
   d.cost_percent = 100 * (*logged / *expected - 1);
   d.cost_of = fmt::format("{} of 1 GiB, as logged ({}) {:.4g} ms, as expected {:.4g} ms", name_of(job.options.op), by,
                           *logged / 1e3, *expected / 1e3);
+  return *expected;
 }
 
 Result<LogComparison> compare_log(const NcclLog& log, const std::string& file, const ExpectOptions& options) {

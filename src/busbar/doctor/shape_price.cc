@@ -11,15 +11,13 @@
 namespace busbar {
 namespace {
 
-constexpr Bytes kShapeBytes{std::uint64_t{1} << 30};
-
 /// Time in milliseconds of 1 GiB by this schedule. Each rank takes its nearest NICs in turn.
 Result<double> time_by(const LoggedJob& job, const char* algorithm, const Result<Schedule>& schedule) {
   if (!schedule.ok()) return schedule.error();
   PredictPolicy policy = job.options.policy;
   policy.engine = job.options.engine;
   BUSBAR_ASSIGN(const auto machine, Predictor::make(Cluster(job.sound), job.gpus, std::move(policy)));
-  CollectiveCall call = call_over(job.options.op, kShapeBytes, machine->ranks());
+  CollectiveCall call = call_over(job.options.op, Bytes{kPricedBytes}, machine->ranks());
   call.algorithm = algorithm;
   call.protocol = Protocol::kSimple;
   call.schedule = std::make_shared<const Schedule>(*schedule);

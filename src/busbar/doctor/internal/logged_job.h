@@ -1,6 +1,8 @@
 // The job of a log on the described machine: which GPU runs each rank, with which settings, and the model's rings.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,9 +40,17 @@ void compare_channels(const LoggedJob& job, LogComparison& out);
 /// What differs in algorithms and protocols.
 void compare_picks(const LoggedJob& job, LogComparison& out);
 
-/// Adds the cost of the variables or failed parts that make the model do as logged.
-void price(const LoggedJob& job, LogDifference& difference, const std::vector<std::string>& variables,
-           const std::vector<std::string>& failed = {});
+inline constexpr std::uint64_t kPricedBytes = std::uint64_t{1} << 30;
+
+/// Adds the cost of the variables or failed parts that make the model do as logged. The expected time in microseconds;
+/// empty if it cannot be predicted.
+std::optional<double> price(const LoggedJob& job, LogDifference& difference, const std::vector<std::string>& variables,
+                            const std::vector<std::string>& failed = {});
+
+/// The same for fewer channels. `logged`: the communicator with the numbers of channels of the log. The prediction
+/// limits channels by their links alone, so an upper bound of the cost is added.
+void price_channels(const LoggedJob& job, LogDifference& difference, const NcclComm& logged,
+                    const std::vector<std::string>& variables);
 
 /// Adds the cost of the rings or trees of the log, in place of those of the rules.
 void price_rings(const LoggedJob& job, LogDifference& difference);
