@@ -111,6 +111,23 @@ TEST(LogAgainstMachine, FewerChannelsOfNvlsCostAtMostInProportion) {
   EXPECT_NE(d->cost_of.find("if 2 channels of NVLSTree carry what 2 of 16 do"), std::string::npos) << d->cost_of;
 }
 
+// The log's own variable explains its two channels; the price is that of the variable.
+TEST(LogAgainstMachine, ALimitInTheLogItselfHasItsPrice) {
+  std::string text = log_text("nebius-2x8-h100-sd.log");
+  replace_all_in(text, "16 coll channels, 16 nvls channels", "2 coll channels, 0 nvls channels");
+  text += "worker-0:19642:20035 [0] NCCL INFO NCCL_NVLS_ENABLE set by environment to 0.\n";
+  text += "worker-0:19642:20035 [0] NCCL INFO NCCL_MAX_NCHANNELS set by environment to 2.\n";
+  const LogComparison c = compared(text, "dgx-h100:2");
+  const LogDifference* d = difference(c, "channels for collectives");
+  ASSERT_NE(d, nullptr);
+  EXPECT_EQ(d->logged + " of " + d->expected, "2 of 16 without NCCL_MAX_NCHANNELS=2");
+  EXPECT_GT(d->cost_percent.value(), 200);
+  EXPECT_GT(d->most_percent.value(), *d->cost_percent);
+  replace_all_in(text, "NCCL_MAX_NCHANNELS set by environment to 2.", "NCCL_MAX_NCHANNELS set by environment to 32.");
+  replace_all_in(text, "2 coll channels, 0 nvls channels", "16 coll channels, 0 nvls channels");
+  EXPECT_TRUE(agrees_on(compared(text, "dgx-h100:2"), "16 channels for collectives"));
+}
+
 TEST(LogAgainstMachine, MoreChannelsHaveNoUpperBound) {
   std::string text = log_text("nebius-2x8-h100-sd.log");
   replace_all_in(text, "16 coll channels, 16 nvls channels", "32 coll channels, 32 nvls channels");

@@ -14,6 +14,8 @@ namespace {
 constexpr const char* kOtherNode =
     "the node of the log has another PCIe tree or numbers its GPUs or NICs in another order than the described one";
 
+constexpr const char* kForCollectives = "channels for collectives";
+
 void compare_count(LogComparison& out, const std::string& what, int logged, std::uint32_t expected,
                    const std::function<void(LogDifference&)>& explain) {
   if (logged < 0) return;
@@ -26,11 +28,9 @@ void compare_count(LogComparison& out, const std::string& what, int logged, std:
   out.differences.push_back(std::move(d));
 }
 
-void compare_counts(const LoggedJob& job, LogComparison& out) {
+void compare_coll_channels(const LoggedJob& job, int channels, LogComparison& out) {
   const LoggedCommunicator& said = *job.said;
-  int channels = said.coll_channels;
-  if (channels < 0 && !said.rings.empty()) channels = said.rings.rbegin()->first + 1;
-  compare_count(out, "channels for collectives", channels, job.comm.channels, [&](LogDifference& d) {
+  compare_count(out, kForCollectives, channels, job.comm.channels, [&](LogDifference& d) {
     const bool fewer = static_cast<std::uint32_t>(channels) < job.comm.channels;
     d.cause = fewer ? "a limit that the log does not show (ncclConfig maxCTAs, a framework), slower links or fewer NICs"
                     : "a minimum that the log does not show (ncclConfig minCTAs), faster links or more NICs";
@@ -40,6 +40,36 @@ void compare_counts(const LoggedJob& job, LogComparison& out) {
     price_channels(job, d, logged,
                    {fmt::format("NCCL_MIN_NCHANNELS={}", channels), fmt::format("NCCL_MAX_NCHANNELS={}", channels)});
   });
+}
+
+/// Channels that are as few as the log's own settings allow: a difference from what NCCL takes without these settings.
+/// False if no setting limits them.
+bool compare_with_no_limit(const LoggedJob& job, int logged, LogComparison& out) {
+  if (logged < 0 || static_cast<std::uint32_t>(logged) != job.comm.channels) return false;
+  LoggedJob free = job;
+  std::vector<std::string> limits;
+  std::erase_if(free.options.policy.env, [&](const std::string& v) {
+    const bool limit = v.starts_with("NCCL_MAX_NCHANNELS=") || v.starts_with("NCCL_MAX_CTAS=");
+    if (limit) limits.push_back(v);
+    return limit;
+  });
+  NcclSettings settings = job.comm.settings;
+  settings.max_channels = 0;
+  auto comm = build_nccl_comm(job.cluster.topology, job.gpus, settings);
+  if (limits.empty() || !comm.ok() || comm->channels <= job.comm.channels) return false;
+  free.comm = *std::move(comm);
+  LogDifference d{kForCollectives, std::to_string(logged), {}, limits.back() + " in the log", {}, {}};
+  d.expected = fmt::format("{} without {}", free.comm.channels, limits.back());
+  price_channels(free, d, job.comm, limits);
+  out.differences.push_back(std::move(d));
+  return true;
+}
+
+void compare_counts(const LoggedJob& job, LogComparison& out) {
+  const LoggedCommunicator& said = *job.said;
+  int channels = said.coll_channels;
+  if (channels < 0 && !said.rings.empty()) channels = said.rings.rbegin()->first + 1;
+  if (!compare_with_no_limit(job, channels, out)) compare_coll_channels(job, channels, out);
   compare_count(out, "channels for NVLS", said.nvls_channels, job.comm.nvls_channels, [&](LogDifference& d) {
     if (said.nvls_channels == 0) {
       d.cause = "the fabric manager offers no multicast, MIG or a container hides GPUs, or the driver is too old";
