@@ -25,8 +25,8 @@ def start(words, **more):
     return subprocess.Popen(words, cwd=ROOT, stdin=subprocess.DEVNULL, **more)
 
 
-def interrupt(words, number):
-    """Sends the signal when the progress bar says that something is done: (exit status, stdout, stderr)."""
+def interrupt(words, number, when=rb"busbar: [1-9]\d* of "):
+    """Sends the signal when the terminal shows `when`, that something is done: (exit status, stdout, stderr)."""
     ours, theirs = pty.openpty()
     out = tempfile.TemporaryFile()
     run = start([BUSBAR, *words], stdout=out, stderr=theirs)
@@ -37,7 +37,7 @@ def interrupt(words, number):
             seen += os.read(ours, 4096)
         except OSError:  # the run has ended
             break
-        if not sent and re.search(rb"busbar: [1-9]\d* of ", seen):
+        if not sent and re.search(when, seen):
             run.send_signal(number)
             sent = True
     run.wait(timeout=300)
@@ -139,6 +139,12 @@ class Interrupt(unittest.TestCase):
             run.send_signal(number)
             said, complaint = run.communicate(timeout=30)
             self.assertEqual((run.returncode, said), (128 + number, b""), complaint)
+
+    def test_one_long_step_is_named_while_it_runs_and_when_it_is_ended(self):
+        status, said, complaint = interrupt(["survive", "dgx-h100:20000", "llama3-70b", "--tp", "8", "--pp", "2",
+                                             "--global-batch", "160000"], signal.SIGINT, rb"busbar: timing the step")
+        self.assertEqual((status, said), (130, b""), complaint)
+        self.assertIn(b"interrupted while timing the step on dgx-h100:20000; no result is known", complaint)
 
     def test_a_second_signal_ends_the_run_at_once(self):
         run = start(LONG, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

@@ -45,6 +45,11 @@ Result<double> time_collective(const SurviveFlags& o, Collective op, Bytes size,
   return p.time.in_s();
 }
 
+Result<double> timed_sound(const SurviveFlags& o, Collective op, Bytes size, std::optional<Cluster>& machine) {
+  const NamedTask task(fmt::format("timing {} on {}", name_of(op), o.flags.cluster));
+  return time_collective(o, op, size, o.common.overrides, &machine);
+}
+
 Result<int> run_collective(SurviveFlags& o) {
   if (!o.flags.cluster.empty() && !o.scenario.empty())
     return flag_error("--for", "a collective has no model; name only the machine");
@@ -57,7 +62,7 @@ Result<int> run_collective(SurviveFlags& o) {
   if (!size.ok() || count(*size) == 0)
     return flag_error("-b", fmt::format("'{}' is not a size; write for example 1G", o.size));
   std::optional<Cluster> sound;
-  BUSBAR_ASSIGN(const double now_s, time_collective(o, *op, *size, o.common.overrides, &sound));
+  BUSBAR_ASSIGN(const double now_s, timed_sound(o, *op, *size, sound));
   LongRun watch("faults");
   BUSBAR_ASSIGN(const PartLosses losses,
                 lose_parts(
@@ -87,6 +92,12 @@ Result<PartLosses> lose_parts_of(const TrainRun& step, const TrainAsk& ask, Long
                     step.scenario.cluster_overrides, time, watch);
 }
 
+Result<GoodputRun> timed_goodput(const TrainRun& step, const SurviveFlags& o) {
+  const NamedTask task("timing the step with a slow server",
+                       fmt::format("the step takes {} without", format_duration(step_spread(step).expected_s)));
+  return run_goodput(step, o.goodput, Catalog(o.common.overrides.catalog));
+}
+
 Result<int> run(SurviveFlags& o) {
   if (!o.op.empty()) return run_collective(o);
   sort_scenario_words(o.scenario, o.flags);
@@ -96,9 +107,8 @@ Result<int> run(SurviveFlags& o) {
   ask.predict = o.predict;
   ask.timeline = ask.scaling = false;
   const bool open = o.scenario.empty() && o.flags.layout.empty() && !names_a_layout(scenario.layout);
-  BUSBAR_ASSIGN(const TrainRun step,
-                open ? run_without_layout(std::move(scenario), ask) : run_train(std::move(scenario), ask));
-  BUSBAR_ASSIGN(const GoodputRun goodput, run_goodput(step, o.goodput, Catalog(o.common.overrides.catalog)));
+  BUSBAR_ASSIGN(const TrainRun step, run_named_step(std::move(scenario), ask, open));
+  BUSBAR_ASSIGN(const GoodputRun goodput, timed_goodput(step, o));
   Json j{{"schema", "busbar.survive/1"}};
   add_goodput(goodput, j);
   LongRun watch("faults");

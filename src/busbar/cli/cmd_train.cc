@@ -190,8 +190,7 @@ Result<int> run_step(const TrainFlags& o, std::vector<TrainVariant> variants, Tr
   ask.timeline = document || !o.trace.empty();
   const bool open =
       o.scenario.empty() && o.flags.layout.empty() && variants.empty() && !names_a_layout(scenario.layout);
-  BUSBAR_ASSIGN(const TrainRun run,
-                open ? run_without_layout(std::move(scenario), ask) : run_train(std::move(scenario), ask));
+  BUSBAR_ASSIGN(const TrainRun run, run_named_step(std::move(scenario), ask, open));
   const std::optional<ScaleRun> sizes = page && whole ? sizes_for_page(run.scenario, ask, gpus) : std::nullopt;
   BUSBAR_ASSIGN(TrainExtras extras, extras_of(run, whole, document));
   extras.sizes = sizes ? &*sizes : nullptr;

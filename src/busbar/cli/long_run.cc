@@ -16,6 +16,7 @@ namespace {
 constexpr double kQuiet_s = 2;     // shorter runs show no progress
 constexpr double kRedraw_s = 0.2;  // time between two updates
 constexpr std::size_t kCells = 20;
+constexpr const char* kClearLine = "\r\033[K";
 
 volatile std::sig_atomic_t stop = 0;  // the only type that a signal handler may write
 
@@ -29,7 +30,31 @@ void on_interrupt(int number) {
   for (const int s : kSignals) std::signal(s, SIG_DFL);
 }
 
-void leave(int number) { _exit(128 + number); }
+/// A line for a signal handler, which may only write what is there already.
+struct ReadyLine {
+  std::string text;
+  volatile std::sig_atomic_t ready = 0;
+
+  void set(std::string line) {
+    text = std::move(line);
+    ready = 1;
+  }
+  void write() const {
+    if (ready != 0 && ::write(STDERR_FILENO, text.data(), text.size()) < 0) return;  // nobody reads it
+  }
+};
+ReadyLine when_left, when_late;
+volatile std::sig_atomic_t late_on_screen = 0;
+
+void leave(int number) {
+  when_left.write();
+  _exit(128 + number);
+}
+
+void show_task(int) {
+  when_late.write();
+  late_on_screen = 1;
+}
 
 double seconds(std::chrono::steady_clock::duration d) { return std::chrono::duration<double>(d).count(); }
 
@@ -72,6 +97,29 @@ void leave_on_signals() {
   for (const int s : kSignals) std::signal(s, leave);
 }
 
+NamedTask::NamedTask(const std::string& what, const std::string& known)
+    : NamedTask(what, known, isatty(STDERR_FILENO) != 0) {}
+
+NamedTask::NamedTask(const std::string& what, const std::string& known, bool shown)
+    : captured_(CapturedOutput::current() != nullptr) {
+  if (captured_) return;
+  const char* const begin = shown ? kClearLine : "";
+  when_left.set(fmt::format("{}busbar: interrupted while {}; {}\n", begin, what, known));
+  if (!shown) return;
+  when_late.set(fmt::format("{}busbar: {}", begin, what));
+  std::signal(SIGALRM, show_task);
+  alarm(static_cast<unsigned>(kQuiet_s));
+}
+
+NamedTask::~NamedTask() {
+  if (captured_) return;
+  alarm(0);
+  when_left.ready = 0;
+  when_late.ready = 0;
+  if (late_on_screen != 0) std::fputs(kClearLine, stderr);
+  late_on_screen = 0;
+}
+
 LongRun::LongRun(std::string what) : LongRun(std::move(what), isatty(STDERR_FILENO) != 0) {}
 
 LongRun::LongRun(std::string what, bool shown)
@@ -106,7 +154,7 @@ bool LongRun::go_on(std::size_t done, std::size_t total) {
   if (shown_ && seconds(now - start_) > kQuiet_s && (!on_screen_ || seconds(now - drawn_) > kRedraw_s)) {
     drawn_ = now;
     on_screen_ = true;
-    std::fputs(("\r\033[K" + progress_line(what_, done, total, seconds(now - start_))).c_str(), stderr);
+    std::fputs((kClearLine + progress_line(what_, done, total, seconds(now - start_))).c_str(), stderr);
     std::fflush(stderr);
   }
   if (done >= total || interrupted()) clear();
@@ -114,7 +162,7 @@ bool LongRun::go_on(std::size_t done, std::size_t total) {
 }
 
 void LongRun::clear() {
-  if (on_screen_) std::fputs("\r\033[K", stderr);
+  if (on_screen_) std::fputs(kClearLine, stderr);
   on_screen_ = false;
 }
 

@@ -46,6 +46,22 @@ class WatchedRun {
 /// From now on, while no LongRun exists, SIGINT and SIGTERM end the program with status 130 and 143, without results.
 void leave_on_signals();
 
+/// A long part of a command that cannot tell how far it is, such as a step on a large machine. While one exists, a
+/// signal that ends the program prints "busbar: interrupted while WHAT; KNOWN", and a terminal shows WHAT after two
+/// seconds. At most one exists, apart from those of captured commands, which do nothing.
+class NamedTask {
+ public:
+  /// `what`: "timing the step of 512 GPUs".
+  explicit NamedTask(const std::string& what, const std::string& known = "no result is known");
+  NamedTask(const std::string& what, const std::string& known, bool shown);
+  ~NamedTask();
+  NamedTask(const NamedTask&) = delete;
+  NamedTask& operator=(const NamedTask&) = delete;
+
+ private:
+  bool captured_;
+};
+
 /// While one exists, the first SIGINT or SIGTERM only sets a flag; a second one ends the program. At most one exists,
 /// apart from those of captured commands (CapturedOutput), which see the flag and leave it to the first.
 class LongRun {

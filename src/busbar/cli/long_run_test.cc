@@ -43,6 +43,34 @@ TEST(LongRun, OutsideOfAnyTheStatusNamesTheSignalToo) {
   }
 }
 
+TEST(NamedTask, ASignalSaysWhatItEndedAndWhatIsKnown) {
+  const auto interrupted = [] {
+    leave_on_signals();
+    const NamedTask task("timing the step of 8 GPUs", "no result is known", false);
+    std::raise(SIGINT);
+  };
+  EXPECT_EXIT(interrupted(), testing::ExitedWithCode(130),
+              "^busbar: interrupted while timing the step of 8 GPUs; no result is known\n$");
+}
+
+TEST(NamedTask, ATerminalShowsItWhenItIsLateAndNothingIsLeft) {
+  testing::internal::CaptureStderr();
+  {
+    const NamedTask task("timing the step of 8 GPUs", "", true);
+    std::raise(SIGALRM);  // as after two seconds
+  }
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "\r\033[Kbusbar: timing the step of 8 GPUs\r\033[K");
+}
+
+TEST(NamedTask, OnceItIsOverASignalSaysNothing) {
+  const auto interrupted = [] {
+    leave_on_signals();
+    { const NamedTask task("timing", "", false); }
+    std::raise(SIGTERM);
+  };
+  EXPECT_EXIT(interrupted(), testing::ExitedWithCode(143), "^$");
+}
+
 TEST(LongRun, ASecondInterruptEndsTheProgram) {
   EXPECT_EXIT(
       {

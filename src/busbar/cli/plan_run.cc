@@ -268,9 +268,9 @@ Result<DefaultPlan> plan_default(const TrainRun& machine) {
   if (usual.ok()) space.base.global_batch = usual->global_batch;
   if (space.base.global_batch == 0) return usable.error();
   LongRun watch("layouts");
-  Result<Plan> plan = search_on(machine, gpus, space, gpu_memory(machine.cluster().topology), [&](std::size_t timed) {
-    return watch.go_on(timed, kDefaultPlanTimed) && timed < kDefaultPlanTimed;
-  });
+  const std::size_t most = most_timed_by_default(gpus);
+  Result<Plan> plan = search_on(machine, gpus, space, gpu_memory(machine.cluster().topology),
+                                [&](std::size_t timed) { return watch.go_on(timed, most) && timed < most; });
   if (!plan.ok()) return usual.ok() ? plan.error() : usable.error();
   if (plan->layouts.empty()) return usable.error();  // interrupted
   const std::string why = usable.error().message;
@@ -299,6 +299,11 @@ Result<TrainRun> run_without_layout(Scenario scenario, const TrainAsk& ask) {
   }
   BUSBAR_RETURN_IF_ERROR(predict_train(run, ask));
   return run;
+}
+
+Result<TrainRun> run_named_step(Scenario scenario, const TrainAsk& ask, bool open) {
+  const NamedTask task("timing the step on " + scenario.cluster);
+  return open ? run_without_layout(std::move(scenario), ask) : run_train(std::move(scenario), ask);
 }
 
 std::string why_lost(const PlannedLayout& l, const PlannedLayout& best) {

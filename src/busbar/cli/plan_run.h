@@ -52,8 +52,9 @@ Result<PlanRun> run_plan(StepRequest request, Scenario scenario, const PlanLists
 /// Whether a flag or a file gave a degree or another key that a search chooses.
 bool names_a_layout(const LayoutSpec& layout);
 
-/// A limit on layouts instead of time: the same command prints the same bytes everywhere.
-constexpr std::size_t kDefaultPlanTimed = 4;
+/// How many layouts plan_default() times at most. A limit on layouts instead of time: the same command prints the same
+/// bytes everywhere. Above 65,536 GPUs one takes a minute.
+constexpr std::size_t most_timed_by_default(std::uint32_t gpus) { return gpus > 65536 ? 1 : 4; }
 struct DefaultPlan {
   LayoutSpec layout;          ///< resolved: the default one, or the fastest that was timed
   std::string because;        ///< why it is not the default one; empty: it is
@@ -70,6 +71,8 @@ Result<LayoutSpec> plan_briefly(const TrainRun& machine, std::uint32_t gpus, std
 
 /// The step of a scenario without a layout: in the default one or, where that cannot run, in one that a search finds.
 Result<TrainRun> run_without_layout(Scenario scenario, const TrainAsk& ask);
+/// That, if `open`, or run_train(), as a NamedTask.
+Result<TrainRun> run_named_step(Scenario scenario, const TrainAsk& ask, bool open);
 
 /// Which part of the step made a layout slower than the best, in words.
 std::string why_lost(const PlannedLayout& layout, const PlannedLayout& best);

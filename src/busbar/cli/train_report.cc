@@ -292,11 +292,11 @@ void add_verdict(const TrainRun& r, const TrainExtras& extras, Document& d) {
   if (r.does_not_fit) add(Highlight{r.does_not_fit->message});
   if (!extras.besides.empty()) add(beside_verdict(r, extras.besides));
   add(step_verdict(r));
-  if (!r.planned_flags.empty())
+  if (const std::size_t most = most_timed_by_default(r.layout.ranks()); !r.planned_flags.empty())
     add(
         Paragraph{fmt::format("No layout is given, and the default one cannot run: {}. Planned: {}. This search stops "
-                              "after {} timed layouts of 1F1B; 'busbar plan' goes on until the best is proven.",
-                              r.planned_because, r.planned_flags, kDefaultPlanTimed)});
+                              "after {} timed {} of 1F1B; 'busbar plan' goes on until the best is proven.",
+                              r.planned_because, r.planned_flags, most, most == 1 ? "layout" : "layouts")});
   std::string words = waiting_words(r);
   if (!extras.like.empty()) words += (words.empty() ? "" : " ") + published_words(extras.like, r);
   if (!words.empty()) add(Paragraph{std::move(words)}, Audience::kPage);
