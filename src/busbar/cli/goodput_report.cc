@@ -74,7 +74,10 @@ Facts goodput_facts(const GoodputRun& r) {
   std::string saved =
       fmt::format("{} written in {}, set by {}", format_size(c.bytes), span_text(c.write_s()), c.write_bound());
   if (r.terms.least_s > 0) saved += fmt::format(", in the background after a stop of {}", span_text(r.terms.save_s));
-  add("checkpoint", fmt::format("{}; best every {}", saved, span_text(r.interval_s)));
+  const double best_s = daly_interval(r.terms);
+  std::string every = fmt::format("best every {} (Daly; Young {})", span_text(best_s), span_text(r.young_s));
+  if (r.interval_s != best_s) every = fmt::format("every {}, as asked; {}", span_text(r.interval_s), every);
+  add("checkpoint", fmt::format("{}; {}", saved, every));
   add("after each",
       fmt::format("{} to detect, {} to restart, {} to load, and {} of work again, on average", span_text(r.detect_s),
                   span_text(r.restart_s), span_text(c.load_s()), span_text(r.shares.rework * mtti)));
