@@ -65,6 +65,10 @@ Result<CallsAsk> read_calls(const CompareFlags& o, Collective op) {
   for (const std::string_view name : split_at(algorithms, ',')) calls.algorithms.emplace_back(name);
   if (o.scale.empty()) return calls;
   if (o.ask.gpus > 0) return flag_error("--scale", "already says how many GPUs; leave out --gpus");
+  for (const std::string& machine : o.ask.machines)
+    if (machine.find(':') != std::string::npos)
+      return flag_error("--scale", fmt::format("needs machines without a size, such as {}, not '{}'",
+                                               machine.substr(0, machine.find(':')), machine));
   BUSBAR_ASSIGN(const auto range, parse_range(o.scale, "--scale", "GPUs", "8..4096", 1u << 20));
   calls.from = range.first;
   calls.to = range.second;
@@ -148,8 +152,11 @@ Result<int> run(CompareFlags& o) {
   o.ask.train.engine = o.common.engine;
   o.ask.train.timeline = o.ask.train.relief = o.ask.train.scaling = false;
   if (op) return run_collective(o, *op);
-  for (const auto& [flag, text] :
-       {std::pair{"-b", &o.smallest}, {"-e", &o.largest}, {"--algorithms", &o.algorithms}, {"--scale", &o.scale}})
+  if (!o.scale.empty())
+    return flag_error("--scale",
+                      "is for a collective, such as all_reduce; for steps on two machines: busbar train dgx-h100:64 "
+                      "llama3-70b --tp 8 --global-batch 1024 --scale 8..512 --beside cluster=dgx-b200:64");
+  for (const auto& [flag, text] : {std::pair{"-b", &o.smallest}, {"-e", &o.largest}, {"--algorithms", &o.algorithms}})
     if (!text->empty()) return flag_error(flag, "is for a collective, such as all_reduce; leave it out");
   if (!o.crossing.empty()) return run_crossing(o);
   if (!o.tokens.empty()) {
