@@ -77,6 +77,16 @@ Duration CallFloors::of(const CollectiveCall& call) {
   return std::max(by_cuts, by_schedule(call.op, call.bytes, call.groups.size()));
 }
 
+Duration CallFloors::send(const CollectiveCall& call) {
+  const auto [at, fresh] = sends_.try_emplace({key_of(call), call.bytes}, of(call));
+  if (!fresh || machine_.router().splits() || machine_.library(call.groups).empty()) return at->second;
+  const Result<CollectiveCall> ready = machine_.prepare(call);
+  if (!ready.ok()) return at->second;
+  if (const Result<CallId> id = engine_->prepare(*ready); id.ok())
+    at->second = std::max(at->second, duration_from_ps(closed_form_ps(*engine_->lowered(*id))));
+  return at->second;
+}
+
 /// Whether each group is a part of a block, and one of them the first part.
 bool CallFloors::fill_blocks_together(const GroupFamily& g) const {
   return equal_blocks_ && g.listed.empty() && g.inner.size() == 1 && g.inner[0].actor_stride == 1 && g.size() > 1 &&

@@ -25,6 +25,8 @@ class CallFloors {
   /// The machine must outlive this object.
   explicit CallFloors(Predictor& machine);
   Duration of(const CollectiveCall& call);
+  /// The same for a call of sends, with its closed form where routes avoid no traffic. Costs its routing, once.
+  Duration send(const CollectiveCall& call);
   Duration launch() const { return launch_; }
   Predictor& machine() { return machine_; }
   /// The same for an all-gather, or a reduce-scatter, of `bytes` over n GPUs, wherever they are; for an all-reduce if
@@ -61,6 +63,7 @@ class CallFloors {
   bool equal_blocks_ = true;                            ///< all have so many, and the same rates
   std::map<std::vector<std::uint32_t>, double> known_;  ///< ps per byte of S, by operation and groups
   std::map<std::tuple<Collective, Bytes, std::uint32_t>, Duration> scheduled_;
+  std::map<std::pair<std::vector<std::uint32_t>, Bytes>, Duration> sends_;
 };
 
 }  // namespace busbar

@@ -149,6 +149,7 @@ const std::vector<QuickBounds::StageLoad>& QuickBounds::loads_of(const PlanPoint
   order.vpp = p.vpp;
   order.schedule = p.schedule;
   at->second.resize(p.pp);
+  Load before;
   for (std::uint32_t place = 0, layer = 0; place < chunks.size(); layer += chunks[place++]) {
     Load load;
     load.experts = experts_before_[layer + chunks[place]] - experts_before_[layer];
@@ -159,17 +160,42 @@ const std::vector<QuickBounds::StageLoad>& QuickBounds::loads_of(const PlanPoint
       (has_experts(model_, model_.layers) ? load.experts : load.dense) += model_.mtp;
     }
     StageLoad& stage = at->second[order.stage_of(place)];
-    stage.all.dense += load.dense;
-    stage.all.experts += load.experts;
-    stage.all.first += load.first;
-    stage.all.last += load.last;
+    stage.all += load;
+    if (place + p.pp >= chunks.size()) stage.before_last = before;
+    before += load;
     if (place < p.pp) at->second[place].first_chunk = load;
     if (place + p.pp >= chunks.size()) stage.last_chunk = load;
   }
   return at->second;
 }
 
-QuickBounds::Kernels QuickBounds::of(const PlanPoint& p) {
+/// What stage_writer.cc of workload writes.
+const QuickBounds::Sends& QuickBounds::sends_of(const PlanPoint& p) {
+  const LayoutSpec layout = layout_of(space_, p, space_.base.zero);
+  const std::uint64_t states = std::uint64_t{2} * layout.tokens() * model_.hidden;
+  const std::uint64_t bytes = layout.sequence_parallel ? states / p.tp : states;
+  const auto [at, fresh] = sends_.try_emplace({p.pp, bytes});
+  if (!fresh) return at->second;
+  const std::uint32_t ranks = p.tp * p.cp * p.dp;
+  const auto time = [&](std::uint32_t from, std::uint32_t to) {
+    CollectiveCall call =
+        first_stage_call(Collective::kSendRecv, 0, 2, (to - from) * ranks, {{.extent = ranks, .actor_stride = 1}});
+    call.bytes = Bytes{bytes};
+    call.groups.base = from * ranks;
+    call.algorithm = "auto";
+    return ps(floors_.send(call));
+  };
+  Sends& out = at->second;
+  for (std::uint32_t stage = 0; stage < p.pp; ++stage) {
+    out.next.push_back(time(stage, (stage + 1) % p.pp));
+    out.previous.push_back(time(stage, (stage + p.pp - 1) % p.pp));
+    out.lap += out.next.back();
+    out.lap_back += out.previous.back();
+  }
+  return out;
+}
+
+QuickBounds::Kernels QuickBounds::of(const PlanPoint& p, bool sends) {
   if (chunks_of(p).empty()) return {};
   const Times& t = times_of(p);
   const auto forward = [&](const Load& l) {
@@ -182,18 +208,37 @@ QuickBounds::Kernels QuickBounds::of(const PlanPoint& p) {
   };
   order_.schedule = p.schedule;
   const bool waits = !order_.splits_backward(), comes_back = waits && !order_.goes_back();
-  const double m = space_.base.global_batch / (p.dp * p.micro_batch);
-  double around = 0, most = 0, one = 0;  // around: of the stages before, their first pass and their last one
-  bool first = true;
-  for (const StageLoad& stage : loads_of(p)) {
-    const double all = forward(stage.all);
-    one += all + (comes_back && !first ? backward(stage.last_chunk) : 0);
-    first = false;
-    most = std::max(most, around + m * (all + backward(stage.all)));
+  const bool rounds = p.vpp > 1 && p.schedule == PipelineSchedule::k1F1B;
+  const double m = space_.base.global_batch / (p.dp * p.micro_batch), laps = p.vpp - 1;
+  static const Sends kNoSends;
+  const Sends& sent = sends && p.pp > 1 && p.order == kTpCpDpPp ? sends_of(p) : kNoSends;
+  double around = 0;           // of the stages before, their first pass and their last one
+  double there = 0, back = 0;  // the sends between these
+  double passes = 0, most = 0, one = 0;
+  const std::vector<StageLoad>& stages = loads_of(p);
+  for (std::uint32_t r = 0; r < p.pp; ++r) {
+    const StageLoad& stage = stages[r];
+    const double all = forward(stage.all), all_back = backward(stage.all);
+    const double next = sent.next.empty() ? 0 : sent.next[r], previous = sent.next.empty() ? 0 : sent.previous[r];
+    if (r > 0 && waits) back += previous;
+    one += all + (comes_back && r > 0 ? backward(stage.last_chunk) : 0);
+    const double in_order = around + there + back + m * (all + all_back);
+    passes = std::max(passes, in_order);
+    if (rounds) {  // micro-batch 0 passes all chunks before the last one of this stage, and the last one comes back
+      const double first = p.pp * (all - forward(stage.last_chunk)),
+                   last = p.pp * (all_back - backward(stage.last_chunk));
+      most = std::max(most, forward(stage.before_last) + backward(stage.before_last) + there + back +
+                                laps * (sent.lap + sent.lap_back) + m * (all + all_back) - first - last);
+    } else if (waits && p.vpp == 1) {  // the next pass waits for the send of this one
+      most = std::max(most, in_order + (r + 1 < p.pp ? m * next : 0) + (r > 0 ? (m - 1) * previous : 0));
+    }
     around += forward(stage.first_chunk) + (waits ? backward(stage.first_chunk) : 0);
+    there += next;
   }
+  if (comes_back && !sent.next.empty()) one += p.vpp * sent.lap - sent.next.back() + back;
   const auto whole = [](double time) { return Duration::ps(static_cast<std::int64_t>(time * kRounding)); };
-  return {whole(most), whole(one), duration_from_ps(t.tp_wait), duration_from_ps(t.first.forward)};
+  return {whole(std::max(passes, most)), whole(passes), whole(one), duration_from_ps(t.tp_wait),
+          duration_from_ps(t.first.forward)};
 }
 
 const QuickBounds::StageShards& QuickBounds::shards_of(const PlanPoint& p) {
@@ -284,8 +329,8 @@ Duration QuickBounds::of(const PlanPoint& p, std::uint32_t zero, const Kernels& 
     gathered = m * (time(stage.all, base.parameter_bytes) + (again ? time(stage.again, base.parameter_bytes) : 0));
     first = m * first_units(p, rates, sharing, kernels);
   }
-  const double least =
-      std::max({gathered + reduced, reduced > 0 ? ps(kernels.first_gradient) + reduced : 0, ps(kernels.bound) + first});
+  const double least = std::max(
+      {gathered + reduced, reduced > 0 ? ps(kernels.first_gradient) + reduced : 0, ps(kernels.passes) + first});
   return std::max(kernels.bound, Duration::ps(static_cast<std::int64_t>(least * kRounding)));
 }
 

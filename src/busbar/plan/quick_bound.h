@@ -20,13 +20,15 @@ class QuickBounds {
   /// What a point's bounds have in common under all degrees of ZeRO.
   struct Kernels {
     Duration bound;           ///< 0 for points that resolve_layout() refuses
+    Duration passes;          ///< of the passes of a stage in their order, between which no send counts
     Duration first_gradient;  ///< not before: a micro-batch has passed all stages, and comes back to the first
     Duration tp_wait;         ///< of one collective that the compute stream waits for
     Duration embedding;       ///< its forward kernel
   };
   /// All arguments must outlive this object.
   QuickBounds(const PlanSpace& space, const ModelSpec& model, const KernelTable& kernels, CallFloors& floors);
-  Kernels of(const PlanPoint& point);
+  /// `sends`: with the closed forms of sends between stages, which cost the routing of each kind of call once.
+  Kernels of(const PlanPoint& point, bool sends = false);
   /// With the shards of ZeRO degree `zero`. `kernels`: the result of the other.
   Duration of(const PlanPoint& point, std::uint32_t zero, const Kernels& kernels);
   using Chunks = std::vector<std::uint32_t>;  ///< layers of each virtual stage; empty: refused
@@ -45,14 +47,26 @@ class QuickBounds {
   /// How often each of these runs in one pass over some chunks.
   struct Load {
     double dense = 0, experts = 0, first = 0, last = 0;
+    void operator+=(const Load& o) {
+      dense += o.dense;
+      experts += o.experts;
+      first += o.first;
+      last += o.last;
+    }
   };
   struct StageLoad {
     Load all, first_chunk, last_chunk;
+    Load before_last;  ///< all chunks of the model before this stage's last one
   };
   /// Picoseconds of collectives that one layer waits for, above its kernels.
   struct Exposed {
     double core = 0, core_back = 0;  ///< ring: the exchange that attention may hide; else on top of it
     Passes experts;
+  };
+  /// Picoseconds of the sends of one pass from each stage to the next one, and to the one before; around.
+  struct Sends {
+    std::vector<double> next, previous;
+    double lap = 0, lap_back = 0;  ///< all of them
   };
   /// Parameters of layers on one rank: without routed experts, and theirs.
   struct Shards {
@@ -79,6 +93,7 @@ class QuickBounds {
   Times measure(const StepTimes& kernels, const LayoutSpec& layout);
   Exposed exposed(const LayoutSpec& layout);
   const std::vector<StageLoad>& loads_of(const PlanPoint& p);
+  const Sends& sends_of(const PlanPoint& p);
 
   const PlanSpace& space_;
   const ModelSpec& model_;
@@ -90,6 +105,7 @@ class QuickBounds {
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, Recompute>, StepTimes> step_times_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, Chunks> chunks_;
   std::map<std::tuple<std::uint32_t, std::uint32_t, PipelineSchedule>, std::vector<StageLoad>> loads_;
+  std::map<std::pair<std::uint32_t, std::uint64_t>, Sends> sends_;  ///< by PP and bytes
   std::map<std::tuple<std::uint32_t, std::uint32_t, PipelineSchedule>, StageShards> shards_;
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, ShardRates> rates_;  ///< by TP, DP x CP and EP
   LayoutSpec order_;                                                                     ///< only its schedule

@@ -21,11 +21,17 @@ class Search {
  public:
   Search(const PlanSpace& space, const ModelSpec& model, const KernelTable& kernels, CallFloors& floors,
          const PlanAsk& ask)
-      : space_(space), model_(model), kernels_(kernels), floors_(floors), ask_(ask), own_{&floors, ask.time} {}
+      : space_(space),
+        model_(model),
+        kernels_(kernels),
+        floors_(floors),
+        ask_(ask),
+        own_{&floors, ask.time},
+        quick_(space, model, kernels, floors) {}
 
   Result<Plan> run() {
     BUSBAR_RETURN_IF_ERROR(open());
-    while (!queue_.empty() && wanted(queue_.top())) {
+    while (first_knows_sends() && wanted(queue_.top())) {
       if (!ask_.go_on()) break;
       look_ahead();
       const Entry next = queue_.top();
@@ -48,6 +54,7 @@ class Search {
     std::uint32_t point = 0, zero = 0;
     std::uint32_t fitting = kNone32;  ///< index into fitting_: the bound is that of its program
     bool closed = false;              ///< with closed forms of its calls: the next thing is to time it
+    bool sends = false;               ///< the quick bound knows the sends between stages
     Key key() const { return {point, zero, fitting, closed}; }
     /// The least bound first; of equal ones, those of most work so far and then the first of the space.
     bool operator<(const Entry& o) const {
@@ -62,6 +69,18 @@ class Search {
   bool wanted(const Entry& e) const {
     if (e.bound < best_ || plan_.layouts.size() >= ask_.rows) return e.bound < best_;
     return e.bound.in_s() < (1 + ask_.close) * best_.in_s();
+  }
+
+  /// Raises quick bounds until that of the first entry knows its sends. False if the queue is empty.
+  bool first_knows_sends() {
+    while (!queue_.empty() && queue_.top().fitting == kNone32 && !queue_.top().sends) {
+      Entry e = queue_.top();
+      queue_.pop();
+      e.bound = std::max(e.bound, quick_.of(points_[e.point], e.zero, quick_.of(points_[e.point], true)));
+      e.sends = true;
+      queue_.push(e);
+    }
+    return !queue_.empty();
   }
 
   /// What the search learns from an entry.
@@ -81,19 +100,18 @@ class Search {
 
   Status open() {
     points_ = points_of(space_, model_, ask_.gpus);
-    QuickBounds quick(space_, model_, kernels_, floors_);
     MemoryFloors memory(space_, model_);
     std::vector<Entry> entries;
     entries.reserve(points_.size() * space_.zero.size());
     for (std::uint32_t i = 0; i < points_.size(); ++i) {
-      const QuickBounds::Kernels kernels = quick.of(points_[i]);
+      const QuickBounds::Kernels kernels = quick_.of(points_[i]);
       if (kernels.bound == Duration()) continue;
-      const std::array<double, 4> least = memory.of(points_[i], quick.chunks_of(points_[i]));
+      const std::array<double, 4> least = memory.of(points_[i], quick_.chunks_of(points_[i]));
       for (const std::uint32_t zero : space_.zero) {
         if (least[zero] > static_cast<double>(count(ask_.capacity)))
           too_large_.push_back({least[zero], i, zero});
         else
-          entries.push_back({quick.of(points_[i], zero, kernels), i, zero});
+          entries.push_back({quick_.of(points_[i], zero, kernels), i, zero});
       }
     }
     plan_.searched = points_.size() * space_.zero.size();
@@ -167,7 +185,7 @@ class Search {
     std::vector<Entry> ahead;
     constexpr std::size_t kEach = 8;  // layouts differ in cost: with few per thread, threads wait for each other
     for (const std::size_t most = kEach * (1 + ask_.others.size());
-         ahead.size() < most && !queue_.empty() && wanted(queue_.top()); queue_.pop())
+         ahead.size() < most && first_knows_sends() && wanted(queue_.top()); queue_.pop())
       ahead.push_back(queue_.top());
     std::vector<std::optional<Look>> looks(ahead.size());
     std::atomic<std::size_t> next{0};
@@ -333,6 +351,7 @@ class Search {
   CallFloors& floors_;
   const PlanAsk& ask_;
   const PlanWorker own_;  ///< of this thread
+  QuickBounds quick_;
   std::vector<PlanPoint> points_;
   std::vector<PlannedLayout> fitting_;
   std::vector<bool> closed_;                                 ///< of fitting_: with closed bounds, where there are any

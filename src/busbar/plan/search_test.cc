@@ -122,6 +122,8 @@ Duration enumerate(PlanMachine& m, const ModelSpec& model, const PlanSpace& spac
       EXPECT_LE(*closed_step_bound(model, *layout, m.kernels, *m.machine), time);
       EXPECT_LE(quick.of(p, zero, quick.of(p)), time)
           << "tp " << p.tp << " pp " << p.pp << " zero " << zero << " " << name_of(p.schedule);
+      EXPECT_LE(quick.of(p, zero, quick.of(p, true)), time) << "with sends, tp " << p.tp << " pp " << p.pp << " vpp "
+                                                            << p.vpp << " zero " << zero << " " << name_of(p.schedule);
       ++timed[p.schedule];
       best = std::min(best, time);
     }
@@ -188,6 +190,30 @@ TEST(QuickBounds, AreTightWhereForwardPassesWaitForTheirFirstLayer) {
     EXPECT_LE(bound, time) << name;
     EXPECT_GE(bound, 0.97 * time) << name;
     EXPECT_LE(kernels.bound.in_s(), 0.95 * time) << name << ": the wait counts";
+  }
+}
+
+// With one chunk each pass waits for a send, with two the first micro-batch for those of all chunks.
+TEST(QuickBounds, KnowSendsBetweenStages) {
+  PlanMachine m("hgx-h100-4:4");
+  ModelSpec model = small_model();
+  PlanSpace space;
+  space.base.seq = 4096;
+  space.base.global_batch = 32;
+  space.tp = space.cp = space.micro_batch = {1};
+  space.pp = {4};
+  space.vpp = {1, 2};
+  space.recompute = {Recompute::kNone};
+  space.schedule = {PipelineSchedule::k1F1B};
+  QuickBounds quick(space, model, m.kernels, m.floors);
+  for (const PlanPoint& p : points_of(space, model, m.gpus())) {
+    const auto layout = resolve_layout(layout_of(space, p, 1), model, m.gpus());
+    ASSERT_TRUE(layout.ok());
+    const double time = m.time(model, *layout)->step_time.in_s();
+    const double without = quick.of(p, 1, quick.of(p)).in_s(), bound = quick.of(p, 1, quick.of(p, true)).in_s();
+    EXPECT_LE(without, 0.95 * time) << p.vpp;
+    EXPECT_GE(bound, 0.97 * time) << p.vpp;
+    EXPECT_LE(bound, time) << p.vpp;
   }
 }
 
