@@ -25,7 +25,7 @@ namespace {
 /// Memory that one phase of a run has freed is what the next one asks for.
 void keep_freed_memory() {
 #ifdef __GLIBC__
-  mallopt(M_MMAP_THRESHOLD, 32 << 20);
+  mallopt(M_MMAP_MAX, 0);  // large blocks of their own are given back at once, and cleared page by page the next time
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
   mallopt(M_TOP_PAD, 16 << 20);
 #endif
