@@ -55,7 +55,7 @@ bool compare_with_no_limit(const LoggedJob& job, int logged, LogComparison& out)
   });
   NcclSettings settings = job.comm.settings;
   settings.max_channels = 0;
-  auto comm = build_nccl_comm(job.cluster.topology, job.gpus, settings);
+  auto comm = comm_of_job(job, settings);
   if (limits.empty() || !comm.ok() || comm->channels <= job.comm.channels) return false;
   free.comm = *std::move(comm);
   LogDifference d{kForCollectives, std::to_string(logged), {}, limits.back() + " in the log", {}, {}};

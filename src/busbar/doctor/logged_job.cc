@@ -78,7 +78,7 @@ Status build(LoggedJob& job, NcclVersion release) {
   job.options.policy.nccl = release;
   job.cluster = job.sound;
   BUSBAR_ASSIGN(const NcclSettings settings, apply_nccl_environment(job.cluster, release, job.options.policy.env));
-  BUSBAR_ASSIGN(job.comm, build_nccl_comm(job.cluster.topology, job.gpus, settings));
+  BUSBAR_ASSIGN(job.comm, comm_of_job(job, settings));
   return {};
 }
 
@@ -102,6 +102,10 @@ Status build_as_logged(LoggedJob& job, LogComparison& out) {
 }
 
 }  // namespace
+
+Result<NcclComm> comm_of_job(const LoggedJob& job, const NcclSettings& settings) {
+  return build_nccl_comm(job.cluster.topology, job.gpus, settings);
+}
 
 const LoggedCommunicator* largest_communicator(const NcclLog& log) {
   const LoggedCommunicator* out = nullptr;

@@ -28,6 +28,9 @@ const LoggedCommunicator* largest_communicator(const NcclLog& log);
 /// Rank r of `said` runs on the result[r]. Error kInvalid if the machine is too small.
 Result<std::vector<DeviceId>> gpus_of_ranks(const LoggedCommunicator& said, const Topology& topology);
 
+/// The communicator of the job's GPUs with these settings.
+Result<NcclComm> comm_of_job(const LoggedJob& job, const NcclSettings& settings);
+
 /// Predicted time in microseconds of one call over the ranks of the job, with more variables ("NCCL_NVLS_ENABLE=0") and
 /// without the cables of these parts. `op`, `bytes`: the call.
 Result<double> time_of_job(const LoggedJob& job, Collective op, std::uint64_t bytes,
