@@ -7,28 +7,11 @@
 #include <string_view>
 
 #include "busbar/formats/import.h"
+#include "busbar/formats/nccl_tuner.h"
 #include "busbar/nccl/algorithms.h"
 
 namespace busbar {
 namespace {
-
-/// Null: the tuner has no such collective.
-const char* tuner_name(Collective op) {
-  switch (op) {
-    case Collective::kAllReduce:
-      return "allreduce";
-    case Collective::kAllGather:
-      return "allgather";
-    case Collective::kReduceScatter:
-      return "reducescatter";
-    case Collective::kBroadcast:
-      return "broadcast";
-    case Collective::kReduce:
-      return "reduce";
-    default:
-      return nullptr;
-  }
-}
 
 /// Null: the tuner has no such algorithm.
 const char* tuner_name(std::string_view algorithm, bool several_nodes) {

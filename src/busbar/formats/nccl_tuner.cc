@@ -11,11 +11,11 @@
 namespace busbar {
 namespace {
 
-constexpr std::pair<std::string_view, Collective> kCollectives[] = {{"allreduce", Collective::kAllReduce},
-                                                                    {"allgather", Collective::kAllGather},
-                                                                    {"reducescatter", Collective::kReduceScatter},
-                                                                    {"broadcast", Collective::kBroadcast},
-                                                                    {"reduce", Collective::kReduce}};
+constexpr std::pair<const char*, Collective> kCollectives[] = {{"allreduce", Collective::kAllReduce},
+                                                               {"allgather", Collective::kAllGather},
+                                                               {"reducescatter", Collective::kReduceScatter},
+                                                               {"broadcast", Collective::kBroadcast},
+                                                               {"reduce", Collective::kReduce}};
 constexpr std::string_view kAlgorithms[] = {"tree", "ring", "collnet_direct", "collnet_chain",
                                             "nvls", "pat",  "nvls_tree"};
 constexpr std::string_view kProtocols[] = {"ll", "ll128", "simple"};
@@ -101,6 +101,12 @@ class TunerReader {
 };
 
 }  // namespace
+
+const char* tuner_name(Collective op) {
+  for (const auto& [name, known] : kCollectives)
+    if (known == op) return name;
+  return nullptr;
+}
 
 bool looks_like_nccl_tuner(std::string_view head) {
   LineSource lines = LineSource::of_text(head, "");

@@ -27,6 +27,9 @@ struct TunerPicks {
   std::vector<UnknownPart> unknown;
 };
 
+/// "allreduce"; null: the tuner has no such collective.
+const char* tuner_name(Collective op);
+
 bool looks_like_nccl_tuner(std::string_view head);
 
 /// Lines of "collective,min bytes,max bytes,algorithm,protocol,channels,nodes,ranks"; two more fields, pipelined
