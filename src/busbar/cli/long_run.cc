@@ -40,7 +40,7 @@ struct ReadyLine {
     ready = 1;
   }
   void write() const {
-    if (ready != 0 && ::write(STDERR_FILENO, text.data(), text.size()) < 0) return;  // nobody reads it
+    if (ready != 0 && ::write(STDERR_FILENO, text.data(), text.size()) < 0) return;  // its reader has left
   }
 };
 ReadyLine when_left, when_late;
