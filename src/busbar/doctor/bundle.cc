@@ -3,7 +3,7 @@
 #include <fmt/core.h>
 
 #include "busbar/base/text.h"
-#include "busbar/doctor/redaction.h"
+#include "busbar/doctor/internal/redaction.h"
 #include "busbar/formats/import.h"
 #include "busbar/formats/lines.h"
 #include "busbar/formats/tar_archive.h"

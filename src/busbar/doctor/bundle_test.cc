@@ -7,7 +7,7 @@
 
 #include "busbar/doctor/compare_bundles.h"
 #include "busbar/doctor/fact_tables.h"
-#include "busbar/doctor/redaction.h"
+#include "busbar/doctor/internal/redaction.h"
 #include "busbar/formats/lines.h"
 #include "busbar/formats/tar_archive.h"
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cstring>
 
-#include "busbar/doctor/log_prefix.h"
-#include "busbar/doctor/nic_distances.h"
-#include "busbar/doctor/perftest_rows.h"
+#include "busbar/doctor/internal/log_prefix.h"
+#include "busbar/doctor/internal/nic_distances.h"
+#include "busbar/doctor/internal/perftest_rows.h"
 #include "busbar/spec/reading.h"
 
 namespace busbar {

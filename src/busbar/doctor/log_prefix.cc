@@ -1,4 +1,4 @@
-#include "busbar/doctor/log_prefix.h"
+#include "busbar/doctor/internal/log_prefix.h"
 
 namespace busbar {
 

@@ -1,4 +1,4 @@
-#include "busbar/doctor/nic_distances.h"
+#include "busbar/doctor/internal/nic_distances.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "busbar/doctor/perftest_rows.h"
+#include "busbar/doctor/internal/perftest_rows.h"
 
 #include <fmt/core.h>
 

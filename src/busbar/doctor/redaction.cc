@@ -1,4 +1,4 @@
-#include "busbar/doctor/redaction.h"
+#include "busbar/doctor/internal/redaction.h"
 
 #include <fmt/core.h>
 
@@ -7,7 +7,7 @@
 
 #include "busbar/base/quantity.h"
 #include "busbar/base/text.h"
-#include "busbar/doctor/log_prefix.h"
+#include "busbar/doctor/internal/log_prefix.h"
 
 namespace busbar {
 namespace {
