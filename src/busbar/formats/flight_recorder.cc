@@ -6,8 +6,8 @@
 #include <map>
 
 #include "busbar/base/text.h"
+#include "busbar/formats/internal/pickle.h"
 #include "busbar/formats/json_text.h"
-#include "busbar/formats/pickle.h"
 
 namespace busbar {
 namespace {

@@ -15,12 +15,12 @@
 #include "busbar/formats/internal/mscclpp_plan.h"
 #include "busbar/formats/internal/slurm_topology.h"
 #include "busbar/formats/internal/smi_matrix.h"
+#include "busbar/formats/internal/zstd_stream.h"
 #include "busbar/formats/lines.h"
 #include "busbar/formats/nccl_log.h"
 #include "busbar/formats/nccl_topo_xml_reader.h"
 #include "busbar/formats/nccl_tuner.h"
 #include "busbar/formats/perf_table.h"
-#include "busbar/formats/zstd_stream.h"
 
 namespace busbar {
 namespace {

@@ -1,4 +1,4 @@
-#include "busbar/formats/pickle.h"
+#include "busbar/formats/internal/pickle.h"
 
 #include <fmt/core.h>
 

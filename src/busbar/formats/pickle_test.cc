@@ -1,4 +1,4 @@
-#include "busbar/formats/pickle.h"
+#include "busbar/formats/internal/pickle.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "busbar/formats/zstd_stream.h"
+#include "busbar/formats/internal/zstd_stream.h"
 
 #include <dlfcn.h>
 #include <fmt/core.h>
