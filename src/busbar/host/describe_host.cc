@@ -8,10 +8,10 @@
 #include <string_view>
 
 #include "busbar/base/text.h"
-#include "busbar/host/nvml.h"
+#include "busbar/host/internal/nvml.h"
+#include "busbar/host/internal/rocm_smi.h"
+#include "busbar/host/internal/verbs.h"
 #include "busbar/host/pci_devices.h"
-#include "busbar/host/rocm_smi.h"
-#include "busbar/host/verbs.h"
 
 namespace busbar {
 namespace {

@@ -9,11 +9,11 @@
 
 #include "busbar/host/describe_host.h"
 #include "busbar/host/hwloc_library.h"
+#include "busbar/host/internal/nvml.h"
+#include "busbar/host/internal/rocm_smi.h"
+#include "busbar/host/internal/verbs.h"
 #include "busbar/host/node_xml.h"
-#include "busbar/host/nvml.h"
 #include "busbar/host/pci_devices.h"
-#include "busbar/host/rocm_smi.h"
-#include "busbar/host/verbs.h"
 
 // A library of NVIDIA with two GPUs. The second has a narrow link, a slow clock and an NVLink that is down.
 extern "C" {

@@ -6,7 +6,7 @@
 
 #include "busbar/base/text.h"
 #include "busbar/base/xml.h"
-#include "busbar/host/loaded_library.h"
+#include "busbar/host/internal/loaded_library.h"
 
 namespace busbar {
 namespace {

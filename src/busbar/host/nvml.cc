@@ -1,4 +1,4 @@
-#include "busbar/host/nvml.h"
+#include "busbar/host/internal/nvml.h"
 
 #include <fmt/core.h>
 
@@ -6,7 +6,7 @@
 #include <iterator>
 #include <utility>
 
-#include "busbar/host/loaded_library.h"
+#include "busbar/host/internal/loaded_library.h"
 
 namespace busbar {
 namespace {

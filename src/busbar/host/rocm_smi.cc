@@ -1,11 +1,11 @@
-#include "busbar/host/rocm_smi.h"
+#include "busbar/host/internal/rocm_smi.h"
 
 #include <fmt/core.h>
 
 #include <cstdint>
 #include <vector>
 
-#include "busbar/host/loaded_library.h"
+#include "busbar/host/internal/loaded_library.h"
 
 namespace busbar {
 namespace {

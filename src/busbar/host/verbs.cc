@@ -1,11 +1,11 @@
-#include "busbar/host/verbs.h"
+#include "busbar/host/internal/verbs.h"
 
 #include <fmt/core.h>
 
 #include <array>
 #include <cstdint>
 
-#include "busbar/host/loaded_library.h"
+#include "busbar/host/internal/loaded_library.h"
 
 namespace busbar {
 namespace {
