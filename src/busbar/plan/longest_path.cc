@@ -1,4 +1,4 @@
-#include "busbar/plan/longest_path.h"
+#include "busbar/plan/internal/longest_path.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "busbar/plan/memory_floor.h"
+#include "busbar/plan/internal/memory_floor.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,8 +1,8 @@
-#include "busbar/plan/quick_bound.h"
+#include "busbar/plan/internal/quick_bound.h"
 
 #include <algorithm>
 
-#include "busbar/plan/memory_floor.h"
+#include "busbar/plan/internal/memory_floor.h"
 
 namespace busbar {
 namespace {

@@ -11,8 +11,8 @@
 #include <thread>
 #include <tuple>
 
-#include "busbar/plan/memory_floor.h"
-#include "busbar/plan/quick_bound.h"
+#include "busbar/plan/internal/memory_floor.h"
+#include "busbar/plan/internal/quick_bound.h"
 
 namespace busbar {
 namespace {

@@ -5,8 +5,8 @@
 #include <map>
 #include <random>
 
-#include "busbar/plan/memory_floor.h"
-#include "busbar/plan/quick_bound.h"
+#include "busbar/plan/internal/memory_floor.h"
+#include "busbar/plan/internal/quick_bound.h"
 #include "busbar/predict/predictor.h"
 #include "busbar/spec/kernels_file.h"
 #include "busbar/workload/build_program.h"

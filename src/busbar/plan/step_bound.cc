@@ -2,7 +2,7 @@
 
 #include "busbar/base/id.h"
 #include "busbar/lowering/lowering.h"
-#include "busbar/plan/longest_path.h"
+#include "busbar/plan/internal/longest_path.h"
 #include "busbar/workload/build_program.h"
 
 namespace busbar {
