@@ -1,4 +1,4 @@
-#include "busbar/predict/cause.h"
+#include "busbar/predict/internal/cause.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -12,8 +12,8 @@
 #include "busbar/lowering/lowering.h"
 #include "busbar/lowering/memory_limit.h"
 #include "busbar/packet/collective_flows.h"
-#include "busbar/predict/cause.h"
 #include "busbar/predict/environment.h"
+#include "busbar/predict/internal/cause.h"
 #include "busbar/predict/machine_changes.h"
 #include "busbar/routing/path_view.h"
 
