@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "busbar/report/internal/html_parts.h"
+#include "busbar/report/internal/timeline_script.h"
 #include "busbar/report/plain.h"
 #include "busbar/report/style.h"
-#include "busbar/report/timeline_script.h"
 
 namespace busbar {
 namespace {

@@ -1,4 +1,4 @@
-#include "busbar/report/timeline_script.h"
+#include "busbar/report/internal/timeline_script.h"
 
 namespace busbar {
 
