@@ -1,4 +1,4 @@
-#include "busbar/step/exposed_loads.h"
+#include "busbar/step/internal/exposed_loads.h"
 
 #include <algorithm>
 #include <map>

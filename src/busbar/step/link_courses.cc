@@ -1,4 +1,4 @@
-#include "busbar/step/link_courses.h"
+#include "busbar/step/internal/link_courses.h"
 
 #include <algorithm>
 #include <map>

@@ -6,7 +6,7 @@
 #include "busbar/base/id.h"
 #include "busbar/engine/engine.h"
 #include "busbar/lowering/random_machine.h"
-#include "busbar/step/link_courses.h"
+#include "busbar/step/internal/link_courses.h"
 #include "busbar/step/simulate.h"
 
 namespace busbar {

@@ -1,4 +1,4 @@
-#include "busbar/step/program_loop.h"
+#include "busbar/step/internal/program_loop.h"
 
 #include <fmt/core.h>
 

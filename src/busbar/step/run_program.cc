@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "busbar/base/id.h"
-#include "busbar/step/program_loop.h"
+#include "busbar/step/internal/program_loop.h"
 
 namespace busbar {
 namespace {

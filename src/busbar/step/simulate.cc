@@ -4,7 +4,7 @@
 #include <tuple>
 
 #include "busbar/base/id.h"
-#include "busbar/step/step_timeline.h"
+#include "busbar/step/internal/step_timeline.h"
 
 namespace busbar {
 namespace {

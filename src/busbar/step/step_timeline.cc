@@ -1,11 +1,11 @@
-#include "busbar/step/step_timeline.h"
+#include "busbar/step/internal/step_timeline.h"
 
 #include <algorithm>
 #include <tuple>
 
 #include "busbar/base/id.h"
-#include "busbar/step/exposed_loads.h"
-#include "busbar/step/link_courses.h"
+#include "busbar/step/internal/exposed_loads.h"
+#include "busbar/step/internal/link_courses.h"
 
 namespace busbar {
 namespace {
