@@ -32,7 +32,7 @@ function(busbar_library)
     endif()
     install(DIRECTORY src/busbar/${room} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/busbar COMPONENT dev
             FILES_MATCHING PATTERN *.h PATTERN demo EXCLUDE PATTERN internal EXCLUDE
-            REGEX "/(test_[a-z]*|random_machine|every_schedule|fixture|fake_engine)\\.h$" EXCLUDE)
+            REGEX "/(test_[a-z]*|random_[a-z]*|every_schedule|fixture|fake_engine)\\.h$" EXCLUDE)
   endforeach()
   set_target_properties(busbar_library PROPERTIES OUTPUT_NAME busbar EXPORT_NAME busbar LINKER_LANGUAGE CXX)
   target_compile_features(busbar_library INTERFACE cxx_std_20)

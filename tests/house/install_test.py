@@ -46,6 +46,15 @@ class Installed(unittest.TestCase):
         example = self.prefix / "share/busbar/examples/llama3-70b-512xh100.yaml"
         self.assertIn("MFU", self.busbar("train", example))
 
+    def test_headers_include_each_other_and_no_helper_of_tests_is_among_them(self):
+        folder = self.prefix / "include"
+        headers = {str(path.relative_to(folder)): path.read_text(encoding="utf-8") for path in folder.rglob("*.h")}
+        self.assertIn("busbar/predict/predictor.h", headers)
+        for name, text in headers.items():
+            self.assertNotRegex(name, "/(internal/|test_|random_|fake_|fixture)")
+            for used in re.findall(r'#include "(busbar/[^"]+)"', text):
+                self.assertIn(used, headers, name)
+
     def test_the_installed_catalogue_says_what_is_built_in(self):
         folder = self.prefix / "share/busbar/catalog"
         for words in (["topo", "dgx-h100:4", "--all", "--json"], ["catalog", "dgx-h100", "--json"]):
