@@ -20,6 +20,11 @@ namespace {
 
 constexpr std::uint64_t kGB = 1'000'000'000;
 
+Floor machine_floor(const Router& router, const Placement& placement, const CollectiveCall& call,
+                    FloorRates rates = FloorRates::kWire) {
+  return MachineFloor(router, placement, call).at(call.bytes, rates);
+}
+
 Floor floor_of(const Topology& t, const CollectiveCall& call) {
   const Router r(t, RoutingPolicy::kStatic);
   const Placement p(r, t.gpus());

@@ -44,8 +44,8 @@ Outcome synthesize_on(const Topology& t, Collective op, std::uint32_t ranks, std
   c.algorithm = "ring";
   if (best.ring_alone) EXPECT_EQ(engine->time_alone(engine->prepare(c).value()), *best.ring_alone);
   return {best.ring_alone.value_or(best.textbook_alone).in_us(), best.textbook_alone.in_us(),
-          engine->time_alone(engine->prepare(best.call).value()).in_us(), machine_floor(r, p, c).time.in_us(),
-          best.what};
+          engine->time_alone(engine->prepare(best.call).value()).in_us(),
+          MachineFloor(r, p, c).at(c.bytes).time.in_us(), best.what};
 }
 
 TEST(Synthesis, OfTwoPairsUsesBothWaysAcross) {

@@ -41,8 +41,4 @@ Floor MachineFloor::at(Bytes bytes, FloorRates rates) const {
   return worst;
 }
 
-Floor machine_floor(const Router& router, const Placement& placement, const CollectiveCall& call, FloorRates rates) {
-  return MachineFloor(router, placement, call).at(call.bytes, rates);
-}
-
 }  // namespace busbar

@@ -77,7 +77,4 @@ class MachineFloor {
   std::array<std::vector<Line>, 2> lines_;  ///< indexed by FloorRates
 };
 
-Floor machine_floor(const Router& router, const Placement& placement, const CollectiveCall& call,
-                    FloorRates rates = FloorRates::kWire);
-
 }  // namespace busbar
