@@ -11,10 +11,6 @@ namespace busbar {
 /// the slowest.
 double expected_slowest(double share, std::uint32_t gpus);
 
-/// The factor below which a share `p` of steps stays: the maximum of `gpus` normal variables is below x with
-/// probability Phi(x)^gpus.
-double slowest_quantile(double share, std::uint32_t gpus, double p);
-
 /// What makes steps of one run differ: all wait for the slowest of `gpus`; links delay messages, a Poisson number of
 /// times per step; in a share of the steps a GPU is slow, and the step then takes `slow_s` instead of `step_s`.
 /// Independent.
