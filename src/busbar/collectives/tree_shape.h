@@ -24,13 +24,6 @@ constexpr std::uint32_t tree_parent(std::uint32_t n, std::uint32_t i) {
   return up < n ? static_cast<std::uint32_t>(up) : i ^ b;
 }
 
-/// Edges between node `i` and the root.
-constexpr std::uint32_t tree_depth(std::uint32_t n, std::uint32_t i) {
-  std::uint32_t depth = 0;
-  for (; i != 0; i = tree_parent(n, i)) ++depth;
-  return depth;
-}
-
 /// Depth of the deepest node: ceil(log2 n), down the left edge from the highest power of two below n to node 1.
 constexpr std::uint32_t tree_height(std::uint32_t n) { return n <= 1 ? 0 : std::bit_width(n - 1); }
 

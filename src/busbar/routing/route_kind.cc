@@ -1,14 +1,6 @@
 #include "busbar/routing/internal/route_kind.h"
 
-#include <iterator>
-
 namespace busbar {
-
-const char* name_of(RouteKind kind) {
-  constexpr const char* kNames[] = {"nowhere", "direct", "switched", "relayed", "server", "network", "network-relay"};
-  static_assert(std::size(kNames) == static_cast<std::size_t>(RouteKind::kNetworkRelay) + 1);
-  return kNames[static_cast<std::size_t>(kind)];
-}
 
 RouteKind route_kind(const Topology& t, std::span<const LinkShare> links) {
   if (links.empty()) return RouteKind::kNowhere;

@@ -44,7 +44,6 @@ class OnlineMaxMin {
   /// The link that limits the flow; kNone32 if its cap does, or nothing.
   std::uint32_t held_by(std::uint32_t flow) const { return flows_[flow].held_by; }
   std::span<const std::uint32_t> changed() const { return changed_; }
-  std::uint32_t flow_count() const { return static_cast<std::uint32_t>(flows_.size()); }
 
  private:
   enum class State : std::uint8_t { kClean, kOpen, kFinal };

@@ -76,9 +76,9 @@ void expect_max_min(const OnlineCase& c, const OnlineMaxMin& solver, std::uint64
   }
 }
 
-std::vector<double> rates_of(const OnlineMaxMin& solver) {
+std::vector<double> rates_of(const OnlineCase& c, const OnlineMaxMin& solver) {
   std::vector<double> rates;
-  for (std::uint32_t f = 0; f < solver.flow_count(); ++f) rates.push_back(solver.rate(f));
+  for (std::uint32_t f = 0; f < c.flows.size(); ++f) rates.push_back(solver.rate(f));
   return rates;
 }
 
@@ -121,7 +121,7 @@ TEST(OnlineMaxMin, KeepsTheBottleneckPropertyThroughOpeningsAndClosings) {
     for (int step = 0; step < 30; ++step) {
       const std::uint64_t at_once = 1 + random.below(c.flows.size());
       std::vector<bool> moved(c.flows.size(), false);
-      const std::vector<double> before = rates_of(solver);
+      const std::vector<double> before = rates_of(c, solver);
       for (std::uint64_t i = 0; i < at_once; ++i) {
         const auto f = static_cast<std::uint32_t>(random.below(c.flows.size()));
         if (moved[f]) continue;

@@ -5,11 +5,6 @@
 
 namespace busbar {
 
-std::uint32_t MaxFlow::add_node() {
-  first_.push_back(kEnd);
-  return static_cast<std::uint32_t>(first_.size() - 1);
-}
-
 void MaxFlow::connect(std::uint32_t a, std::uint32_t b, double forth, double back) {
   edges_.push_back({b, first_[a], forth, 0});
   first_[a] = static_cast<std::uint32_t>(edges_.size() - 1);

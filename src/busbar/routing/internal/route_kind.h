@@ -17,7 +17,6 @@ enum class RouteKind : std::uint8_t {
   kNetwork,       ///< over NICs
   kNetworkRelay,  ///< over NICs, and scale-up links to or from a NIC's nearest GPU (PXN)
 };
-const char* name_of(RouteKind kind);  ///< "direct", "network-relay", ...
 
 /// `links` are those that Router::spread gave for one pair.
 RouteKind route_kind(const Topology& topology, std::span<const LinkShare> links);

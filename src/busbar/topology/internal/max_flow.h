@@ -11,7 +11,6 @@ namespace busbar {
 class MaxFlow {
  public:
   explicit MaxFlow(std::uint32_t nodes) : first_(nodes, kEnd) {}
-  std::uint32_t add_node();
   /// An edge in each direction, with capacities `forth` and `back`.
   void connect(std::uint32_t a, std::uint32_t b, double forth, double back);
   /// Flow from `source` to `sink`. The edges are unchanged afterwards, so other pairs may follow.
