@@ -14,9 +14,9 @@ struct RowKeys {
   const char* list;
   const char* inner;  ///< a list inside each row whose members become the lines; "" for none
 };
-constexpr RowKeys kRowKeys[] = {{"results", ""},  {"points", ""},         {"rows", ""}, {"flows", ""},
-                                {"channels", ""}, {"layouts", ""},        {"hops", ""}, {"levels", ""},
-                                {"claims", ""},   {"entries", "figures"}, {"parts", ""}};
+constexpr RowKeys kRowKeys[] = {{"results", ""},  {"points", ""},         {"rows", ""},  {"flows", ""},
+                                {"channels", ""}, {"layouts", ""},        {"hops", ""},  {"levels", ""},
+                                {"claims", ""},   {"entries", "figures"}, {"parts", ""}, {"findings", ""}};
 
 std::string plain(const Json& value) {
   if (value.is_null()) return "";

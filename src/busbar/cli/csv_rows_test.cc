@@ -43,6 +43,12 @@ TEST(CsvRows, OurOwnReaderGetsBackEveryCell) {
   EXPECT_EQ(*table->number(1, "n").value(), 0.1);
 }
 
+TEST(CsvRows, OfADiagnosisAreItsFindings) {
+  Json data{{"ok", Json::array({"a-rule"})}, {"unknown", Json::array()}};
+  data["findings"] = Json::array({{{"rule", "gdr-off"}, {"severity", "warn"}}});
+  EXPECT_EQ(csv_of(data), "rule,severity\ngdr-off,warn\n");
+}
+
 TEST(CsvRows, AnEmptyListIsAnEmptyTable) { EXPECT_EQ(csv_of({{"rows", Json::array()}, {"file", "f"}}), "\n"); }
 
 }  // namespace
