@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "busbar/accuracy/localize.h"
+#include "busbar/base/input.h"
 #include "busbar/base/json.h"
 #include "busbar/base/quantity.h"
 #include "busbar/cli/commands.h"
@@ -152,9 +153,21 @@ Result<int> report_cables(const LocalizeFlags& o, const std::vector<std::pair<st
   return deliver(o.common, j, d, odd.empty() ? 0 : 1);
 }
 
-Result<int> run_localize(const LocalizeFlags& o) {
+/// The words that are files. Without --cluster the first word that is none names the machine.
+std::vector<std::string> take_cluster(LocalizeFlags& o) {
   std::vector<std::string> files{o.first};
   files.insert(files.end(), o.more.begin(), o.more.end());
+  const auto machine = std::find_if(files.begin(), files.end(), [](const std::string& word) {
+    return word.ends_with(".yaml") || (word != "-" && !names_input(word));
+  });
+  if (files.size() == 1 || !o.cluster.empty() || machine == files.end()) return files;
+  o.cluster = *machine;
+  files.erase(machine);
+  return files;
+}
+
+Result<int> run_localize(LocalizeFlags& o) {
+  const std::vector<std::string> files = take_cluster(o);
   BUSBAR_ASSIGN(const auto odd, cables_of(files));
   if (odd) return report_cables(o, *odd);
   if (o.cluster.empty())
@@ -195,9 +208,10 @@ Command localize_command(const std::string& typed) {
   c.examples =
       "  busbar localize node-*.txt rail-*.txt pair-*.txt --cluster dgx-h100:4\n"
       "  busbar localize pairs.csv --cluster dgx-a100:16 --threshold 10 --json\n"
-      "  busbar localize p2pBandwidthLatencyTest.txt --cluster dgx-h100\n"
+      "  busbar localize dgx-h100 p2pBandwidthLatencyTest.txt\n"
       "  busbar localize ibnetdiscover.txt\n";
-  c.positionals = {{"FILE", "results of parts; docs/doctor.md says which files and names", &o->first, true, &o->more}};
+  c.positionals = {{"FILE", "results of parts; docs/doctor.md says which files and names. Also the machine", &o->first,
+                    true, &o->more}};
   c.flags = {cluster_flag(o->cluster),
              {"--threshold", "PERCENT", "how much slower than equal parts counts as slow (default 15)", "Rows",
               &o->threshold}};
