@@ -1,4 +1,4 @@
-"""A long packet run reports its progress, and Ctrl-C ends it with the results so far.
+"""Ctrl-C ends a long run with the results so far; a packet run reports its progress.
 
     tests/house/interrupt_test.py BUSBAR
 """
@@ -38,6 +38,21 @@ class Interrupt(unittest.TestCase):
         self.assertGreater(result["flows"][0]["fct_us"], 2)
         self.assertIsNone(result["flows"][1]["fct_us"])
         self.assertGreater(result["packet_hops"], 1000)
+
+    def test_a_diagnosis_of_what_was_read_before_a_signal(self):
+        log = (ROOT / "tests/fixtures/nccl-log/mlperf50-dell-2x8-h200-bert.log").read_bytes()
+        for name, status in (("SIGINT", 130), ("SIGTERM", 143)):
+            run = subprocess.Popen([self.busbar, "doctor", "-", "--json"], stdin=subprocess.PIPE,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            run.stdin.write(log)
+            for _ in range(20_000):  # more than the pipe and its reader's buffer hold, so the log has been read
+                run.stdin.write(b"a line that says nothing of a machine\n" * 10)
+            run.send_signal(getattr(signal, name))
+            out, err = run.communicate(timeout=TIME_LIMIT_S)
+            self.assertEqual(run.returncode, status, err)
+            result = json.loads(out)
+            self.assertIn("gdr-level", [found["rule"] for found in result["findings"]])
+            self.assertEqual(result["files"][0]["stopped"], "interrupted")
 
 
 if __name__ == "__main__":

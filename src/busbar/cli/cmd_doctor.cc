@@ -114,6 +114,21 @@ std::optional<Result<Cluster>> named_machine(const std::vector<std::string>& wor
   return machine;
 }
 
+/// 0, or the exit status after a signal that ended the reading early.
+Result<int> read_files(const std::vector<std::string>& files, const FactTables& tables, Evidence& evidence) {
+  const LongRun watch("files");
+  for (const std::string& file : files)
+    if (!watch.interrupted()) BUSBAR_RETURN_IF_ERROR(read_evidence(file, tables, evidence, LongRun::flag()));
+  return watch.status();
+}
+
+/// What the lines before a signal say, without costs, tables and bundle.
+Result<int> report_part(const DoctorFlags& o, const Diagnosis& found, const Evidence& evidence, int status) {
+  Json j = to_json(found, evidence);
+  j["inputs_hash"] = inputs_hash(o.common, "");
+  return deliver(o.common, j, to_document(found, evidence, o.common.typed, {}, ""), status);
+}
+
 Result<int> run(const DoctorFlags& o) {
   const Catalog catalog(o.common.overrides.catalog);
   BUSBAR_ASSIGN(const FactTables tables, FactTables::load(catalog));
@@ -137,7 +152,8 @@ Result<int> run(const DoctorFlags& o) {
     machine = words[0];
   } else {
     BUSBAR_ASSIGN(files, evidence_files(words));
-    for (const std::string& file : files) BUSBAR_RETURN_IF_ERROR(read_evidence(file, tables, evidence));
+    BUSBAR_ASSIGN(const int ended, read_files(files, tables, evidence));
+    if (ended != 0) return report_part(o, diagnose(evidence, rules, tables), evidence, ended);
   }
   BUSBAR_RETURN_IF_ERROR(write_bundle(o.inputs, files, evidence, tables));
   BUSBAR_RETURN_IF_ERROR(check_read(evidence, tables));

@@ -16,10 +16,10 @@ namespace busbar {
 namespace {
 
 /// Adds the facts of all files of an archive. What is broken stops the reading, but not the diagnosis.
-Status read_archive(const ImportSource& source, const FactTables& tables, Evidence& evidence) {
+Status read_archive(const ImportSource& source, const FactTables& tables, Evidence& evidence, StopFlag stop) {
   BUSBAR_ASSIGN(const std::unique_ptr<std::istream> in, source.stream());
   TarReader tar(*in, source.name());
-  while (true) {
+  while (!stops(stop)) {
     const Result<bool> more = tar.next();
     if (more.ok() && !*more) break;
     const std::string name = source.name() + ":" + tar.name();
@@ -30,7 +30,7 @@ Status read_archive(const ImportSource& source, const FactTables& tables, Eviden
       break;
     }
     LineSource lines = LineSource::of_stream(tar.content(), name);
-    evidence.file(tables.read(lines, evidence)).archive = source.name();
+    evidence.file(tables.read(lines, evidence, stop)).archive = source.name();
   }
   return {};
 }
@@ -99,14 +99,15 @@ Result<std::vector<std::string>> evidence_files(const std::vector<std::string>& 
   return out;
 }
 
-Status read_evidence(const std::string& file, const FactTables& tables, Evidence& evidence) {
+Status read_evidence(const std::string& file, const FactTables& tables, Evidence& evidence, StopFlag stop) {
   BUSBAR_ASSIGN(ImportSource source, ImportSource::open(file));
-  if (looks_like_tar(source.head())) return read_archive(source, tables, evidence);
+  if (looks_like_tar(source.head())) return read_archive(source, tables, evidence, stop);
   if (looks_like_flight_recorder(source.head())) return read_dump(source, tables, evidence);
   BUSBAR_ASSIGN(const bool network, read_network(source, tables, evidence));
   if (network) return {};
   BUSBAR_ASSIGN(LineSource lines, source.lines());
-  const int index = tables.read(lines, evidence);
+  const int index = tables.read(lines, evidence, stop);
+  if (stops(stop)) return {};
   if (const Status done = source.complete(); !done.ok()) evidence.file(index).stopped = done.error().message;
   return {};
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "busbar/base/result.h"
+#include "busbar/base/stop_flag.h"
 #include "busbar/doctor/evidence.h"
 #include "busbar/doctor/fact_tables.h"
 
@@ -14,7 +15,7 @@ namespace busbar {
 Result<std::vector<std::string>> evidence_files(const std::vector<std::string>& words);
 
 /// Adds the facts of a file, or of all files of an archive of tar. A file whose reading stops early (packed data that
-/// is cut) is read as far as it goes, and its entry says why it stopped. Error if it cannot be opened.
-Status read_evidence(const std::string& file, const FactTables& tables, Evidence& evidence);
+/// is cut, `stop`) is read as far as it goes, and its entry says why it stopped. Error if it cannot be opened.
+Status read_evidence(const std::string& file, const FactTables& tables, Evidence& evidence, StopFlag stop = nullptr);
 
 }  // namespace busbar

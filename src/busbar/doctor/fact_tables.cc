@@ -133,7 +133,7 @@ bool FactTables::take(const FactRow& row, std::string_view line, Section& sectio
   return taken;
 }
 
-int FactTables::read(LineSource& source, Evidence& evidence) const {
+int FactTables::read(LineSource& source, Evidence& evidence, StopFlag stop) const {
   const int file = evidence.add_file(source.name());
   Section section;
   std::vector<std::uint32_t> candidates;
@@ -141,7 +141,7 @@ int FactTables::read(LineSource& source, Evidence& evidence) const {
   std::uint64_t lines = 0, stated = 0;
   NicDistances distances;
   PerftestRows perftest;
-  for (std::string_view text; source.next(text);) {
+  for (std::string_view text; !stops(stop) && source.next(text);) {
     ++lines;
     std::string said = distances.said_by(text);
     if (said.empty()) said = perftest.said_by(text);
@@ -159,6 +159,7 @@ int FactTables::read(LineSource& source, Evidence& evidence) const {
   }
   EvidenceFile& done = evidence.file(file);
   done.lines = lines;
+  if (stops(stop)) done.stopped = interrupted().message;
   done.stated = stated;
   for (std::size_t t = 0; t < tables_.size(); ++t)
     if (seen[t]) done.kinds.push_back(tables_[t].name);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "busbar/base/result.h"
+#include "busbar/base/stop_flag.h"
 #include "busbar/doctor/evidence.h"
 #include "busbar/doctor/line_pattern.h"
 #include "busbar/formats/lines.h"
@@ -48,8 +49,9 @@ class FactTables {
   /// The tables that can state the fact, by index.
   std::vector<std::size_t> tables_of(std::string_view fact) const;
 
-  /// Adds the facts of all lines to a new file of `evidence`; returns its index. Cost: linear in the text.
-  int read(LineSource& source, Evidence& evidence) const;
+  /// Adds the facts of all lines to a new file of `evidence`, or of those before `stop`; returns its index. Cost:
+  /// linear in the text.
+  int read(LineSource& source, Evidence& evidence, StopFlag stop = nullptr) const;
 
  private:
   struct Section {
