@@ -90,6 +90,10 @@ Result<Study::Axis> Study::read_axis(const std::string& key, const YamlNode& nod
   } else {
     BUSBAR_ASSIGN(out.values, read_values(node));
   }
+  std::vector<std::string> sorted = out.values;
+  std::sort(sorted.begin(), sorted.end());
+  const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
+  if (twice != sorted.end()) return node.error(fmt::format("'{}' stands twice; leave one out", *twice));
   return out;
 }
 

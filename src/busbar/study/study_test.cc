@@ -72,6 +72,7 @@ TEST(Study, RefusalsNamePlaceAndRemedy) {
   EXPECT_THAT(refusal_of("command: c\ngrid: {a: []}\n"), testing::HasSubstr("s.yaml:2"));
   EXPECT_THAT(refusal_of("command: c\ngrid: {a: {from: 4, to: 1, step: 1}}\n"), testing::HasSubstr("at least from"));
   EXPECT_THAT(refusal_of("command: c\ngrid: {a: {from: 1, to: 4}}\n"), testing::HasSubstr("step"));
+  EXPECT_THAT(refusal_of("command: c\ngrid: {a: [1M, 2M, 1M]}\n"), testing::HasSubstr("grid.a: '1M' stands twice"));
   EXPECT_THAT(refusal_of("command: c\nrandom: {a: {from: 5, to: 6, multiple_of: 4}}\n"),
               testing::HasSubstr("multiple"));
 }
