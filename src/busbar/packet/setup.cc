@@ -89,10 +89,13 @@ Status check_copies(const Router& router, const FlowList& list) {
         spread_reaching(router, list.reach, f.from, f.to, f.nic_from, f.nic_to, 0, path, &copied_in));
     if (copied_in.empty()) continue;
     const Topology& t = router.topology();
+    const bool inside = t.block_of(f.from) == t.block_of(f.to);
     return Error{ErrorCode::kUnsupported,
-                 fmt::format("data from {} to {} are copied in {} (gpudirect or p2p is off), which packets "
-                             "do not model; use --engine flow, or --set node.gpudirect=true --set node.p2p=true",
-                             t.name(f.from), t.name(f.to), t.name(copied_in.front())),
+                 fmt::format("data from {} to {} are copied in {} ({}), which packets do not model; use --engine flow, "
+                             "or {}",
+                             t.name(f.from), t.name(f.to), t.name(copied_in.front()),
+                             inside ? "p2p is off" : "gpudirect of the node or of the fabric is off",
+                             inside ? "--set node.p2p=true" : "--set node.gpudirect=true --set fabric.gpudirect=true"),
                  {}};
   }
   return {};
