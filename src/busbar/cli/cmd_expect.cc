@@ -157,10 +157,13 @@ std::string verdict_words(const Expectation& e, Collective op) {
   static_assert(std::size(kWords) == static_cast<std::size_t>(Verdict::kSuspicious) + 1);
   const ExpectedRow& last = e.rows.back();
   const double bus_bytes = bus_factor(op, e.ranks) * static_cast<double>(last.size_bytes);
+  const bool odd = e.table.verdict == Verdict::kGood && last.verdict != Verdict::kGood;
   const std::string why = e.table.why.empty() ? "" : "; " + e.table.why;
-  return fmt::format("{}: {} reaches {} of {} GB/s ({:.0f} %){}.", kWords[static_cast<std::size_t>(e.table.verdict)],
+  return fmt::format("{}: {} reaches {} of {} GB/s ({:.0f} %){}{}.",
+                     odd ? "Good except for the largest size" : kWords[static_cast<std::size_t>(e.table.verdict)],
                      format_binary_size(last.size_bytes), format_number(bus_bytes / 1e3 / last.measured_us),
-                     format_number(bus_bytes / 1e3 / last.expected_us), 100 * last.expected_us / last.measured_us, why);
+                     format_number(bus_bytes / 1e3 / last.expected_us), 100 * last.expected_us / last.measured_us, why,
+                     odd ? "; measure it again" : "");
 }
 
 /// The verdict, the threshold that it applies, and what the threshold hides.
@@ -174,8 +177,8 @@ void add_verdict(Document& d, const Expectation& e, Collective op) {
   if (t.verdict != Verdict::kGood) return;
   if (t.outside > 0)
     d.blocks.push_back({Paragraph{fmt::format(
-        "{} of {} sizes are outside their bands. A band contains nine of ten sizes, so this is not a sign of a fault.",
-        t.outside, e.rows.size())}});
+        "{} of {} sizes {} outside of the band. A band contains nine of ten sizes, so this is not a sign of a fault.",
+        t.outside, e.rows.size(), t.outside == 1 ? "is" : "are")}});
   const double unseen = std::max(0.0, 100 * (1 - (1 + t.plateau_percent / 100) / (1 + t.threshold_percent / 100)));
   d.blocks.push_back({Paragraph{fmt::format(
       "A further loss of up to {:.0f} % of the bandwidth would not show; compare with --baseline.", unseen)}});
