@@ -222,8 +222,10 @@ Highlight slowest_words(const PacketReport& r, const Topology& t) {
   const PacketOutcome& x = r.result.flows[f];
   std::vector<std::pair<const char*, Duration>> parts = parts_of(x);
   std::stable_sort(parts.begin(), parts.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
-  std::string text = fmt::format("Flow {} took longest: {}, {:.2g} times as long as alone", r.named.ids[f],
-                                 format_duration(x.fct.in_s()), x.fct.in_s() / x.alone.in_s());
+  const double times = x.fct.in_s() / x.alone.in_s();
+  constexpr double kSame = 1.05;
+  std::string text = fmt::format("Flow {} took longest: {}, ", r.named.ids[f], format_duration(x.fct.in_s()));
+  text += times < kSame ? "hardly longer than alone" : fmt::format("{:.2g} times as long as alone", times);
   const char* before = ": ";
   for (const auto& [name, time] : parts) {
     if (time.in_s() < kCounts * x.fct.in_s()) continue;
@@ -232,7 +234,7 @@ Highlight slowest_words(const PacketReport& r, const Topology& t) {
   }
   const auto alike = std::count_if(r.result.flows.begin(), r.result.flows.end(),
                                    [&](const PacketOutcome& other) { return other.held_by == x.held_by; });
-  text += fmt::format(". It waited most for {}", t.name(x.held_by));
+  text += fmt::format(". It {} {}", times < kSame ? "is limited by" : "waited most for", t.name(x.held_by));
   return {text + (alike > 1 ? fmt::format(", as {} of {} flows did.", alike, r.listed()) : ".")};
 }
 
