@@ -101,16 +101,18 @@ Json decided_json(const TieMeasurement& m) {
           {"command", m.command}};
 }
 
-/// Per measurement: the rows that it separates from the first, and how.
+/// Per measurement: the rows that it separates from the first, and how. A command stands where it is named first.
 Facts tie_facts(const PlanRun& r, std::uint32_t rows) {
   Facts out{"What decides the tie", {}};
   for (std::size_t i = 0; i < r.tied.size() && i + 2 <= rows; ++i) {
     if (!r.tied[i]) continue;
     const TieMeasurement& m = *r.tied[i];
-    out.items.emplace_back(
-        fmt::format("1 or {}", i + 2),
-        fmt::format("{}: {} of the step or {}, known within {:.0f} %. {}", m.term, format_duration(m.best_s),
-                    format_duration(m.other_s), m.band_percent, m.command));
+    std::string command = m.command;
+    for (std::size_t k = 0; k < i && command == m.command; ++k)
+      if (r.tied[k] && r.tied[k]->command == m.command) command = fmt::format("The command of 1 or {}.", k + 2);
+    out.items.emplace_back(fmt::format("1 or {}", i + 2),
+                           fmt::format("{}: {} of the step or {}, known within {:.0f} %. {}", m.term,
+                                       format_duration(m.best_s), format_duration(m.other_s), m.band_percent, command));
   }
   return out;
 }
