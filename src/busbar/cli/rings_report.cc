@@ -119,10 +119,12 @@ Facts facts_of(const RingsView& v) {
   const NcclComm& c = *v.comm;
   Facts f;
   f.title = fmt::format("What {} finds", library_name(c));
-  const auto graph = [](const NcclGraph& g) {
-    return fmt::format("{} channel{}, each {} GB/s in the node ({}) and {} GB/s to NICs ({}), pattern {}, crossNic {}",
-                       g.channels, g.channels == 1 ? "" : "s", format_number(g.intra_GBps), name_of(g.intra_type),
-                       format_number(g.inter_GBps), name_of(g.inter_type), name_of(g.pattern), g.cross_nic);
+  const auto graph = [several = c.node_count() > 1](const NcclGraph& g) {
+    std::string out = g.channels == 1 ? "1 channel" : fmt::format("{} channels, each", g.channels);
+    out += fmt::format(" of {} GB/s in the node ({})", format_number(g.intra_GBps), name_of(g.intra_type));
+    if (several) out += fmt::format(" and {} GB/s to NICs ({})", format_number(g.inter_GBps), name_of(g.inter_type));
+    out += fmt::format(", pattern {}", name_of(g.pattern));
+    return several ? out + fmt::format(", crossNic {}", g.cross_nic) : out;
   };
   f.items = {{"ranks", fmt::format("{} on {} node{}", c.ranks, c.node_count(), c.node_count() == 1 ? "" : "s")},
              {"rings and trees of", origin_of_rings(c)},
