@@ -30,6 +30,8 @@ PAGES = {
     "validate": ["validate", "data/measured/p2p.csv"],
     "machine": ["topo", "dgx-h100:4"],
     "torus": ["topo", "tpu-v5e"],
+    "rings": ["rings", "dgx-h100:2"],
+    "machines": ["compare", "dgx-h100:8", "dgx-b200:8", "all_reduce", "-b", "1M", "-e", "1G", "-f", "32"],
     "rack": ["topo", "gb200-nvl72"],
     "packets": ["flows", "bench/cases/ls128.yaml", "--sizes", "websearch", "--load", "0.2", "--until", "100us",
                 "--engine", "packet"],

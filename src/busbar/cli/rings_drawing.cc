@@ -11,8 +11,8 @@
 namespace busbar {
 namespace {
 
-constexpr std::uint32_t kMostNodes = 4, kMostChannels = 8, kPerRow = 4;
-constexpr double kPanelGap = 16, kTitle = 24, kRowGap = 36;
+constexpr std::uint32_t kMostNodes = 4, kMostChannels = 8;
+constexpr double kPanelGap = 16, kTitle = 24, kRowGap = 36, kDot = 10, kLetters = 11;
 
 /// Positions of the GPUs of the first nodes in a panel with the given corner and width.
 class Places {
@@ -27,6 +27,14 @@ class Places {
     local_.resize(comm.ranks, {UINT32_MAX, 0});
     for (std::uint32_t n = 0; n < nodes_; ++n)
       for (std::uint32_t i = 0; i < comm.nodes[n].ranks.size(); ++i) local_[comm.nodes[n].ranks[i]] = {n, i};
+  }
+  /// Whether the dots of a node fit on its circle.
+  bool fits() const {
+    const auto most =
+        std::max_element(comm_.nodes.begin(), comm_.nodes.begin() + nodes_, [](const auto& a, const auto& b) {
+          return a.ranks.size() < b.ranks.size();
+        })->ranks.size();
+    return 2 * std::numbers::pi * radius_ >= 2 * kDot * static_cast<double>(most);
   }
   double height() const { return kTitle + cell_ * ((nodes_ + columns_ - 1) / columns_) + 4; }
   bool drawn(std::uint32_t rank) const { return local_[rank].node != UINT32_MAX; }
@@ -56,7 +64,7 @@ class Places {
 void arrow(Drawing& d, Point a, Point b, int colour, double thickness, std::string tip) {
   const double dx = b.x - a.x, dy = b.y - a.y, length = std::hypot(dx, dy);
   if (length < 1) return;
-  constexpr double kStop = 9, kHead = 6;
+  constexpr double kStop = kDot + 1, kHead = 6;
   const double ux = dx / length, uy = dy / length;
   const Point end{b.x - ux * kStop, b.y - uy * kStop};
   Shape line;
@@ -94,11 +102,11 @@ void gpus(Drawing& d, const NcclComm& comm, const Places& places) {
       const Point p = places.of(r);
       Shape s;
       s.kind = Shape::Kind::kCircle;
-      s.x = p.x, s.y = p.y, s.w = 8;
+      s.x = p.x, s.y = p.y, s.w = kDot;
       s.colour = colour::kGpu;
       s.text = fmt::format("rank {}", r);
       d.shapes.push_back(s);
-      word(d, p, std::to_string(r), 8, colour::kInk, false, Anchor::kMiddle);
+      word(d, p, std::to_string(r), kLetters, colour::kInk, false, Anchor::kMiddle);
     }
 }
 
@@ -112,10 +120,10 @@ void nics(Drawing& d, const RingsView& v, const Places& places, const std::vecto
     const std::string in = local(ports[n].in.net), out = local(ports[n].out.net);
     const Point c = places.centre(n);
     if (in == out) {
-      word(d, c, in, 10, colour::kMuted, false, Anchor::kMiddle);
+      word(d, c, in, kLetters, colour::kMuted, false, Anchor::kMiddle);
     } else {
-      word(d, {c.x, c.y - 7}, "in " + in, 10, colour::kMuted, false, Anchor::kMiddle);
-      word(d, {c.x, c.y + 7}, "out " + out, 10, colour::kMuted, false, Anchor::kMiddle);
+      word(d, {c.x, c.y - 7}, "in " + in, kLetters, colour::kMuted, false, Anchor::kMiddle);
+      word(d, {c.x, c.y + 7}, "out " + out, kLetters, colour::kMuted, false, Anchor::kMiddle);
     }
   }
 }
@@ -154,13 +162,16 @@ Drawing draw_rings(const RingsView& v) {
   d.width = kDrawingWidth;
   const std::vector<bool> balanced[2] = {balanced_rings(c), balanced_trees(c)};
   const std::uint32_t shown = std::min(c.search_channels, kMostChannels);
-  const double width = (kDrawingWidth - (kPerRow - 1) * kPanelGap) / kPerRow;
+  std::uint32_t per_row = 4;
+  const auto panel = [&per_row] { return (kDrawingWidth - (per_row - 1) * kPanelGap) / per_row; };
+  while (per_row > 1 && !Places(c, 0, 0, panel()).fits()) per_row /= 2;
+  const double width = panel();
   double y = 0;
   for (const bool trees : {false, true}) {
     double height = 0;
     for (std::uint32_t ch = 0; ch < shown; ++ch) {
-      if (ch > 0 && ch % kPerRow == 0) y += height + kRowGap;
-      const double x = (ch % kPerRow) * (width + kPanelGap);
+      if (ch > 0 && ch % per_row == 0) y += height + kRowGap;
+      const double x = (ch % per_row) * (width + kPanelGap);
       const Places places(c, x, y, width);
       height = places.height();
       const bool even = balanced[trees ? 1 : 0][ch];
