@@ -143,7 +143,7 @@ Facts facts_of(const CostResult& r, const CostTerms& terms) {
                            format_number(100 * share(s.network.middle(), s.all.middle()), 2));
   const bool bought = s.all.high > 0;
   std::string price = "not known: none of its parts has a public price";
-  if (bought) price = fmt::format("{}{}, of {} per GPU", least, dollars(s.all), dollars(share(s.all.middle(), gpus)));
+  if (bought) price = fmt::format("{}{}; {} per GPU", least, dollars(s.all), dollars(share(s.all.middle(), gpus)));
   f.items = {{"price", price}, {"network", network}};
   if (r.rent_usd_per_gpu_hour > 0)
     f.items.emplace_back(

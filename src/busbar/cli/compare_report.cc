@@ -137,7 +137,7 @@ std::string fabric_words(const CompareRow& r) {
   if (!r.variant.fabric.shape.empty()) return "torus of " + r.variant.fabric.shape + " chips";
   if (f.kind.empty() || f.kind == "none") return "no network";
   std::string out = fmt::format("{}, {}", f.network, f.kind);
-  if (f.oversubscription != 1) out += fmt::format(" {:g}:1", f.oversubscription);
+  if (f.oversubscription != 1) out += fmt::format(" {:.3g}:1", f.oversubscription);
   if (!r.variant.fabric.title.empty()) out += fmt::format(" ({})", r.variant.fabric.title);
   return out;
 }
