@@ -147,7 +147,7 @@ Command topo_command(const std::string& typed) {
       {"--latency", "", "latency in us of each pair of GPUs of one node, without software", "Parts", &o->latency},
       {"--hops", "", "number of links between the GPUs and NICs of one node", "Parts", &o->hops},
       {"--levels", "", "rate, latency and ratio per tier (the default without another part)", "Parts", &o->levels},
-      {"--all", "", "all of these; with --json also devices, links and the matrix", "Parts", &o->all},
+      {"--all", "", "levels, tree and matrix; with --json also devices and links", "Parts", &o->all},
       {"--node", "N", "the node for tables, tree, --nccl-xml and --svg (default 0)", "Parts", &o->node},
       {"--svg", "FILE", "draw the network; or the inside of a node, with --node or without a network", "Files",
        &o->svg},
