@@ -98,7 +98,8 @@ std::string text_of(const Highlight& highlight, const TextStyle& style) {
 
 std::string text_of(const Facts& facts, const TextStyle& style) {
   std::string out;
-  if (!facts.title.empty()) out += style.bold(style.clean(facts.title)) + "\n";
+  for (const std::string& line : wrap_words(style.clean(facts.title), style.width()))
+    if (!facts.title.empty()) out += style.bold(line) + "\n";
   std::size_t widest = 0;
   for (const auto& [name, value] : facts.items) widest = std::max(widest, display_width(style.clean(name)));
   widest = std::min(widest, style.width() / 2);

@@ -126,6 +126,13 @@ TEST(Text, NoLineIsWiderThanTheTerminal) {
   }
 }
 
+TEST(Text, TitlesOfFactsAreWrapped) {
+  Document d;
+  d.blocks.push_back({Facts{"[warn] NCCL_NET_GDR_LEVEL=PIX limits GPUDirect RDMA (gdr-level)", {{"fix", "unset"}}}});
+  EXPECT_EQ(render_text(d, {40, false, false}),
+            "[warn] NCCL_NET_GDR_LEVEL=PIX limits\nGPUDirect RDMA (gdr-level)\n  fix  unset\n");
+}
+
 TEST(Text, WithoutUtf8EveryByteIsAscii) {
   Document d = demo::training_step();
   d.blocks.push_back({Paragraph{"5 \xC2\xB5s \xE2\x86\x92 \xE6\xBC\xA2"}, Audience::kBoth});
