@@ -109,6 +109,19 @@ class Streams(unittest.TestCase):
         run = self.shell('ulimit -v 100000; "$B" topo dgx-h100:16384')
         self.assertEqual((run.returncode, run.stderr[:34]), (2, "busbar: not enough memory; ask for"))
 
+    def test_no_line_is_wider_than_COLUMNS(self):
+        log = ROOT / "tests/fixtures/nccl-log/mlperf50-dell-2x8-h200-bert.log"
+        wide = ["catalog", "compare", "cost", "man", "completion", "--help"]  # names, lists and pages of fixed width
+        commands = [words for words in COMMANDS if words[0] not in wide and "--matrix" not in words] + [
+            ["doctor", log], ["doctor", "dgx-h100:4"],
+            *(["topo", machine, flag] for machine in ("dgx-h100", "dgx-2") for flag in ("--bandwidth", "--latency", "--hops"))]
+        for words in commands:
+            for columns in (40, 66, 100):
+                done = subprocess.run([BUSBAR, *words], cwd=self.folder, env={**os.environ, "COLUMNS": str(columns)},
+                                      capture_output=True, text=True, check=False)
+                self.assertEqual([line for line in done.stdout.splitlines() if len(line) > columns], [], words)
+                self.assertTrue(done.stdout, words)
+
     def test_files_without_end_are_refused(self):
         for line in ('validate /dev/zero', 'collective dgx-h100 all_to_allv --pairs /dev/zero', 'topo /dev/zero',
                      'import /dev/zero', 'train /dev/zero', 'flows dgx-h100:2 /dev/zero',

@@ -9,6 +9,7 @@
 #include "busbar/cli/machine.h"
 #include "busbar/cli/pair_figures.h"
 #include "busbar/cli/session.h"
+#include "busbar/cli/streams.h"
 #include "busbar/cli/topo_host.h"
 #include "busbar/cli/topo_report.h"
 #include "busbar/cli/topology_drawing.h"
@@ -57,17 +58,20 @@ bool asks_for_parts(const TopoFlags& o) {
 
 constexpr std::uint32_t kMostInMatrix = 72;  ///< GPUs of a domain whose pairs a page shows
 
-std::string pair_tables(const TopoFlags& o, const PairFigures& pairs) {
+std::string pair_tables(const TopoFlags& o, const PairFigures& pairs, std::size_t columns) {
   std::string out;
-  if (o.bandwidth)
-    out += pair_text("\nBandwidth of each pair alone, one direction, payload (GB/s)", pairs, pairs.payload_GBps);
-  if (o.bandwidth)
-    out += pair_text("\nBandwidth of each pair alone, both directions at the same time, their sum (GB/s)", pairs,
-                     pairs.both_GBps);
-  if (o.bandwidth && !pairs.staged_GBps.empty())
-    out += pair_text("\nThe same with P2P off, through host memory, one direction (GB/s)", pairs, pairs.staged_GBps) +
-           pair_text("\nWith P2P off, both directions, their sum (GB/s)", pairs, pairs.staged_both_GBps);
-  if (o.latency) out += pair_text("\nLatency of each pair, hardware alone (us)", pairs, pairs.latency_us);
+  const auto add = [&](const char* title, const std::vector<std::vector<double>>& values) {
+    out += pair_text(title, pairs, values, columns);
+  };
+  if (o.bandwidth) {
+    add("Bandwidth of each pair alone, one direction, payload (GB/s)", pairs.payload_GBps);
+    add("Bandwidth of each pair alone, both directions at the same time, their sum (GB/s)", pairs.both_GBps);
+  }
+  if (o.bandwidth && !pairs.staged_GBps.empty()) {
+    add("The same with P2P off, through host memory, one direction (GB/s)", pairs.staged_GBps);
+    add("With P2P off, both directions, their sum (GB/s)", pairs.staged_both_GBps);
+  }
+  if (o.latency) add("Latency of each pair, hardware alone (us)", pairs.latency_us);
   return out;
 }
 
@@ -100,10 +104,11 @@ Result<int> run(const TopoFlags& o) {
   j.update(topo_json(cluster, facts, parts));
   Document document = topo_document(cluster, facts, parts, o.common.typed);
   std::string tables;
+  const auto columns = static_cast<std::size_t>(text_options().columns);
   if (o.bandwidth || o.latency || (parts.pictures && facts.scale_up.gpus <= kMostInMatrix)) {
     BUSBAR_ASSIGN(const PairFigures pairs, pair_figures(cluster, parts.block));
     if (o.bandwidth || o.latency) j["pairs"] = to_json(pairs);
-    tables = pair_tables(o, pairs);
+    tables = pair_tables(o, pairs, columns);
     Drawing matrix =
         draw_pairs("Bandwidth of each pair of GPUs alone, one direction, payload (GB/s)", pairs, pairs.payload_GBps);
     if (!matrix.shapes.empty())  // before the sources
@@ -112,7 +117,7 @@ Result<int> run(const TopoFlags& o) {
   if (o.hops) {
     BUSBAR_ASSIGN(const HopCounts counts, hop_counts(cluster, parts.block));
     j["hops"] = to_json(counts);
-    tables += hop_text(counts);
+    tables += hop_text(counts, columns);
   }
   if (o.matrix || o.all) tables += "\n" + matrix_text(cluster.topology, relation_matrix(cluster.topology, parts.block));
   j["inputs_hash"] = inputs_hash(o.common, cluster.text);

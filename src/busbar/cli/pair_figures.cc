@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "busbar/cli/topo_sharing.h"
+#include "busbar/report/plain.h"
 #include "busbar/report/style.h"
 #include "busbar/routing/pair_copy.h"
 #include "busbar/routing/path_view.h"
@@ -53,6 +54,30 @@ void add_staged(const Router& router, const std::vector<DeviceId>& gpus, PairFig
     }
   out.staged_GBps = std::move(one);
   out.staged_both_GBps = std::move(both);
+}
+
+struct SquareHead {
+  std::string title, corner;
+  std::size_t left, wide;  ///< columns of the names of rows, and of a cell
+};
+
+/// A row and a column per name. Columns beyond `columns` of text follow in blocks of their own.
+template <typename Cell>
+std::string square_text(const SquareHead& head, const std::vector<std::string>& names, std::size_t columns, Cell cell) {
+  const std::size_t n = names.size(), most = columns > head.left + head.wide ? (columns - head.left) / head.wide : 1;
+  const std::size_t blocks = (n + most - 1) / most, each = blocks == 0 ? 1 : (n + blocks - 1) / blocks;
+  std::string out;
+  for (const std::string& line : wrap_words(head.title, columns)) out += "\n" + line;
+  for (std::size_t first = 0; first < n; first += each) {
+    const std::size_t last = std::min(n, first + each);
+    out += fmt::format("{}\n{:>{}}", first > 0 ? "\n" : "", head.corner, head.left);
+    for (std::size_t k = first; k < last; ++k) out += fmt::format("{:>{}}", names[k], head.wide);
+    for (std::size_t i = 0; i < n; ++i) {
+      out += fmt::format("\n{:>{}}", names[i], head.left);
+      for (std::size_t k = first; k < last; ++k) out += fmt::format("{:>{}}", i == k ? "-" : cell(i, k), head.wide);
+    }
+  }
+  return out + "\n";
 }
 
 }  // namespace
@@ -118,28 +143,17 @@ Json to_json(const PairFigures& f) {
 
 Json to_json(const HopCounts& h) { return {{"names", h.names}, {"hops", h.hops}}; }
 
-std::string hop_text(const HopCounts& h) {
+std::string hop_text(const HopCounts& h, std::size_t columns) {
   std::size_t wide = 4;
   for (const std::string& name : h.names) wide = std::max(wide, name.size() + 1);
-  std::string out = fmt::format("\nLinks crossed between devices of the node\n{:>{}}", "", wide + 1);
-  for (const std::string& name : h.names) out += fmt::format("{:>{}}", name, wide);
-  for (std::size_t i = 0; i < h.names.size(); ++i) {
-    out += fmt::format("\n{:>{}}", h.names[i], wide + 1);
-    for (std::size_t k = 0; k < h.names.size(); ++k)
-      out += i == k ? fmt::format("{:>{}}", "-", wide) : fmt::format("{:>{}}", h.hops[i][k], wide);
-  }
-  return out + "\n";
+  return square_text({"Links crossed between devices of the node", "", wide + 1, wide}, h.names, columns,
+                     [&](std::size_t i, std::size_t k) { return std::to_string(h.hops[i][k]); });
 }
 
-std::string pair_text(const std::string& title, const PairFigures& f, const std::vector<std::vector<double>>& values) {
-  std::string out = title + "\n" + fmt::format("{:>8}", "from\\to");
-  for (const std::string& name : f.names) out += fmt::format(" {:>7}", name);
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    out += fmt::format("\n{:>8}", f.names[i]);
-    for (std::size_t k = 0; k < values.size(); ++k)
-      out += i == k ? fmt::format(" {:>7}", "-") : fmt::format(" {:>7.2f}", values[i][k]);
-  }
-  return out + "\n";
+std::string pair_text(const std::string& title, const PairFigures& f, const std::vector<std::vector<double>>& values,
+                      std::size_t columns) {
+  return square_text({title, "from\\to", 8, 8}, f.names, columns,
+                     [&](std::size_t i, std::size_t k) { return fmt::format("{:.2f}", values[i][k]); });
 }
 
 Drawing draw_pairs(const std::string& title, const PairFigures& f, const std::vector<std::vector<double>>& values) {

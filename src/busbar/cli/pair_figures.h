@@ -33,12 +33,12 @@ struct HopCounts {
 /// Errors as pair_figures().
 Result<HopCounts> hop_counts(const Cluster& cluster, BlockId block);
 Json to_json(const HopCounts& counts);
-std::string hop_text(const HopCounts& counts);
+std::string hop_text(const HopCounts& counts, std::size_t columns);
 
 Json to_json(const PairFigures& figures);
-/// "Unidirectional P2P bandwidth (GB/s)" and so on: a row per sender, a column per receiver, in fixed width.
+/// A row per sender, a column per receiver, in fixed width. What does not fit `columns` follows in further blocks.
 std::string pair_text(const std::string& title, const PairFigures& figures,
-                      const std::vector<std::vector<double>>& values);
+                      const std::vector<std::vector<double>>& values, std::size_t columns);
 
 /// The same as a picture: a square per pair, the stronger its colour the larger. Up to 24 GPUs with the figures.
 Drawing draw_pairs(const std::string& title, const PairFigures& figures,
