@@ -123,10 +123,11 @@ Result<HopCounts> hop_counts(const Cluster& c, BlockId block) {
   const Router router(t, c.routing, c.seed);
   for (const DeviceId from : devices) {
     out.names.push_back(name_in_node(t, from));
-    std::vector<std::size_t>& row = out.hops.emplace_back();
+    auto& row = out.hops.emplace_back();
     for (const DeviceId to : devices) {
-      BUSBAR_ASSIGN(const PathView view, view_route(router, from, to, reach_of(c)));
-      row.push_back(view.hops.size());
+      const Result<PathView> view = view_route(router, from, to, reach_of(c));
+      if (!view.ok() && view.error().code != ErrorCode::kUnreachable) return view.error();
+      row.push_back(view.ok() ? std::optional(view->hops.size()) : std::nullopt);
     }
   }
   return out;
@@ -141,13 +142,21 @@ Json to_json(const PairFigures& f) {
           {"latency_us", f.latency_us}};
 }
 
-Json to_json(const HopCounts& h) { return {{"names", h.names}, {"hops", h.hops}}; }
+Json to_json(const HopCounts& h) {
+  Json rows = Json::array();
+  for (const auto& row : h.hops) {
+    Json out = Json::array();
+    for (const auto& hops : row) out.push_back(hops ? Json(*hops) : Json(nullptr));
+    rows.push_back(std::move(out));
+  }
+  return {{"names", h.names}, {"hops", std::move(rows)}};
+}
 
 std::string hop_text(const HopCounts& h, std::size_t columns) {
   std::size_t wide = 4;
   for (const std::string& name : h.names) wide = std::max(wide, name.size() + 1);
   return square_text({"Links crossed between devices of the node", "", wide + 1, wide}, h.names, columns,
-                     [&](std::size_t i, std::size_t k) { return std::to_string(h.hops[i][k]); });
+                     [&](std::size_t i, std::size_t k) { return h.hops[i][k] ? std::to_string(*h.hops[i][k]) : "-"; });
 }
 
 std::string pair_text(const std::string& title, const PairFigures& f, const std::vector<std::vector<double>>& values,

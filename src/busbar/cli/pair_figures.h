@@ -2,6 +2,7 @@
 // without NVLink of their own copy through host memory, because no GPU passes data on.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,12 +26,12 @@ struct PairFigures {
 /// Errors: no path between two GPUs, or more than kMostInPairs of them.
 Result<PairFigures> pair_figures(const Cluster& cluster, BlockId block);
 
-/// Links crossed from each GPU and NIC of a node to each other one, GPUs first; 0 to itself.
+/// Links crossed from each GPU and NIC of a node to each other one, GPUs first; 0 to itself, nothing where no path is.
 struct HopCounts {
   std::vector<std::string> names;
-  std::vector<std::vector<std::size_t>> hops;
+  std::vector<std::vector<std::optional<std::size_t>>> hops;
 };
-/// Errors as pair_figures().
+/// Errors: more than kMostInPairs devices.
 Result<HopCounts> hop_counts(const Cluster& cluster, BlockId block);
 Json to_json(const HopCounts& counts);
 std::string hop_text(const HopCounts& counts, std::size_t columns);
