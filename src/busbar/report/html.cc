@@ -16,6 +16,36 @@ namespace {
 // The page must not fetch anything and run nothing but our own script, whatever a name in the data contains.
 constexpr std::string_view kPolicy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:";
 
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+/// For sentences: no line ends between a number and its unit, or after the hyphen of "leaf0->nic1" and "ZeRO-2".
+std::string prose_markup(std::string_view text) {
+  constexpr std::string_view kUnits = " % s ms us ns h min B kB MB GB TB KiB MiB GiB TiB GB/s TB/s W kW MW ";
+  std::string out;
+  bool number = false;  // the word before
+  for (std::size_t i = 0; i <= text.size();) {
+    const std::string_view word = text.substr(i, text.find(' ', i) - i);
+    const std::string bare(word.substr(0, word.find_last_not_of(",.;:)") + 1));
+    const bool unit = number && !bare.empty() && kUnits.find(' ' + bare + ' ') != std::string_view::npos;
+    if (i > 0) out += unit ? "&#160;" : " ";
+    out += escape_markup(word);
+    number = !word.empty() && is_digit(word.back());
+    i += word.size() + 1;
+  }
+  for (std::size_t at = 1; at + 1 < out.size(); ++at) {
+    if (out[at] != '-') continue;
+    const std::string_view rest = std::string_view(out).substr(at + 1);
+    std::size_t with = rest.starts_with("&gt;") ? 4 : 0;
+    if (with == 0 && out[at - 1] >= 'A')
+      while (with < rest.size() && is_digit(rest[with])) ++with;
+    if (with == 0) continue;
+    out.insert(at + 1 + with, "</span>");
+    out.insert(at, "<span class=\"n\">");
+    at += with + 23;
+  }
+  return out;
+}
+
 constexpr std::size_t kTile = 26;  // longest value of a fact that fits in a tile
 
 /// Writes the blocks one after another. Numbers the headings for the table of contents.
@@ -40,8 +70,8 @@ struct PageWriter {
     body += fmt::format("<h2 id=\"s{}\"{}>{}</h2>\n", ++headings, h.new_page ? " class=\"new\"" : "", text);
     contents += fmt::format("<li><a href=\"#s{}\">{}</a></li>", headings, text);
   }
-  void operator()(const Paragraph& p) { body += fmt::format("<p>{}</p>\n", escape_markup(p.text)); }
-  void operator()(const Highlight& h) { body += fmt::format("<p class=\"highlight\">{}</p>\n", escape_markup(h.text)); }
+  void operator()(const Paragraph& p) { body += fmt::format("<p>{}</p>\n", prose_markup(p.text)); }
+  void operator()(const Highlight& h) { body += fmt::format("<p class=\"highlight\">{}</p>\n", prose_markup(h.text)); }
   template <typename Element>
   void operator()(const Element& element) {
     body += html_of(element);
@@ -58,7 +88,7 @@ bool is_change(const std::string& cell) {
 std::string cell_text(const std::string& cell, const Table& table, const Column& column) {
   if (table.changes && is_change(cell))
     return fmt::format("<b class=\"{}\">{}</b>", cell[0] == '+' ? "worse" : "better", cell);
-  if (!(column.bar_max > 0)) return escape_markup(cell);
+  if (!(column.bar_max > 0)) return prose_markup(cell);
   const double load = std::strtod(cell.c_str(), nullptr) / column.bar_max;
   const int percent = load > 0 ? static_cast<int>(load < 1 ? load * 100 + 0.5 : 100) : 0;
   return fmt::format("<span class=\"meter\" aria-hidden=\"true\"><i class=\"b{}\" style=\"width:{}%\"></i></span>{}",
@@ -106,7 +136,7 @@ std::string html_of(const Table& table) {
   out += "</tr></thead>\n<tbody>\n";
   for (const auto& row : table.rows) out += row_of(table, row);
   out += "</tbody>\n</table>\n</div>\n";
-  if (!table.note.empty()) out += "<p class=\"note\">" + escape_markup(table.note) + "</p>\n";
+  if (!table.note.empty()) out += "<p class=\"note\">" + prose_markup(table.note) + "</p>\n";
   return out + "</div>\n";
 }
 
@@ -118,7 +148,7 @@ std::string html_of(const Facts& facts) {
   if (!facts.title.empty()) out += "<p class=\"title\">" + escape_markup(facts.title) + "</p>\n";
   out += "<dl>\n";
   for (const auto& [name, value] : facts.items) {
-    out += fmt::format("<div><dt>{}</dt><dd>{}</dd></div>\n", escape_markup(name), escape_markup(value));
+    out += fmt::format("<div><dt>{}</dt><dd>{}</dd></div>\n", escape_markup(name), prose_markup(value));
   }
   return out + "</dl>\n</div>\n";
 }

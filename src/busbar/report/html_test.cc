@@ -56,6 +56,18 @@ TEST(Html, EveryTableHeadingHasAScopeAndEveryScrollerTakesTheKeyboard) {
             0u);
 }
 
+TEST(Html, NoLineEndsBeforeAUnitOrAfterAHyphenWithinAName) {
+  const auto sentence = [](const char* text) {
+    const std::string page = render_html(page_of(Highlight{text}));
+    const std::size_t from = page.find("<p class=\"highlight\">") + 21;
+    return page.substr(from, page.find("</p>\n", from) - from);
+  };
+  EXPECT_EQ(sentence("took 3.5 ms, 26 % of 1 GiB."), "took 3.5&#160;ms, 26&#160;% of 1&#160;GiB.");
+  EXPECT_EQ(sentence("8 GPUs, a b s  -3 x-y"), "8 GPUs, a b s  -3 x-y");
+  EXPECT_EQ(sentence("a0->b1 ZeRO-2"), "a0<span class=\"n\">-&gt;</span>b1 ZeRO<span class=\"n\">-2</span>");
+  EXPECT_EQ(sentence(""), "");
+}
+
 TEST(Html, ContentsLeadToTheHeadings) {
   const auto doc = parse(render_html(demo::training_step()));
   const auto links = doc.select_nodes("//nav//a");

@@ -27,7 +27,7 @@ dd{margin:2px 0 0;font-size:1.0625rem;font-weight:550;line-height:1.35;overflow-
 .list dl{display:block;max-width:none}.list div{display:grid;grid-template-columns:11rem minmax(0,1fr);gap:0 16px;padding:7px 0}
 .list dt{font-size:.875rem;line-height:1.5}.list dd{margin:0;font-size:.9375rem;font-weight:400;line-height:1.45;max-width:92ch}
 .scroll{overflow-x:auto;max-width:100%}
-.block{margin:0 0 36px}
+.block{margin:0 0 36px}.n{white-space:nowrap}
 table{border-collapse:collapse;font-size:.875rem;line-height:1.4;min-width:min(100%,420px)}
 th,td{padding:5px 14px 5px 0;text-align:left;vertical-align:top;font-weight:400}
 th.r,td.r{text-align:right;padding:5px 0 5px 22px;white-space:nowrap;min-width:0}
