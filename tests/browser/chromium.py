@@ -90,14 +90,18 @@ class Chromium:
         elif method == "Log.entryAdded" and parameters["entry"]["level"] in ("error", "warning"):
             self.complaints.append(parameters["entry"]["text"])
 
+    def emulate(self, width=1400, height=900, dark=False, media="screen"):
+        """Shows the open page on such a screen, and the pages opened later."""
+        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1,
+                  mobile=width < 500)
+        scheme = [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]
+        self.call("Emulation.setEmulatedMedia", media=media, features=scheme)
+
     def open(self, address, width=1400, height=900, scripts=True, dark=False, media="screen"):
         """`address`: a path, or http://... Forgets what was collected before."""
         self.complaints, self.requests, self._loaded = [], [], False
-        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1,
-                  mobile=width < 500)
+        self.emulate(width, height, dark, media)
         self.call("Emulation.setScriptExecutionDisabled", value=not scripts)
-        scheme = [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]
-        self.call("Emulation.setEmulatedMedia", media=media, features=scheme)
         url = str(address) if "://" in str(address) else pathlib.Path(address).resolve().as_uri()
         self.call("Page.navigate", url=url)
         until = time.monotonic() + self._timeout_s
