@@ -2,8 +2,10 @@
 #include <gtest/gtest.h>
 
 #include "busbar/base/random.h"
+#include "busbar/collectives/builders.h"
 #include "busbar/lowering/random_machine.h"
 #include "busbar/lowering/test_lowered.h"
+#include "busbar/lowering/test_machines.h"
 
 namespace busbar {
 namespace {
@@ -214,6 +216,56 @@ TEST(Explanations, OfSmallPiecesCountEachEdgeOnTheWayWithItsOwnRate) {
     EXPECT_EQ(apart[2].rounds, 1u);
     EXPECT_EQ(m.topology.link_class_index(apart[2].link), m.topology.link_class_index(LinkId{2 * 5}));
   }
+}
+
+/// An all-reduce over two rings of eight, in the order of the GPUs and the other way around.
+CollectiveCall both_ways_around(std::uint64_t bytes) {
+  CollectiveCall call = test_call(8, "ring", bytes);
+  ScheduleSpec spec;
+  spec.algorithm = call.algorithm;
+  spec.op = call.op;
+  spec.ranks = 8;
+  spec.orders = {{0, 1, 2, 3, 4, 5, 6, 7}, {0, 7, 6, 5, 4, 3, 2, 1}};
+  call.schedule = std::make_shared<const Schedule>(build_schedule(spec).value());
+  return call;
+}
+
+// Edges have 2 us of latency, the two of a GPU that is near have 1.1. Pieces take 0.04 us: the last one goes along 14
+// edges, all eight and six of them again. The last to arrive goes along the two quick ones once.
+TEST(Explanations, OfRingsFollowThePieceThatArrivesLast) {
+  for (std::uint32_t near = 0; near < 8; ++near) {
+    NodeTemplate node;
+    for (std::uint32_t g = 0; g < 8; ++g)
+      node.devices.push_back(test_device(DeviceKind::kGpu, "gpu" + std::to_string(g)));
+    node.devices.push_back(test_device(DeviceKind::kNvSwitch, "nvswitch0"));
+    for (std::uint32_t g = 0; g < 8; ++g)
+      node.links.push_back({g, 8, test_link(LinkKind::kNvlink, 450, Duration::ns(g == near ? 100 : 1000))});
+    TopologyBuilder b;
+    b.add_block(b.add_template(node));
+    const Ground m(std::move(b).seal());
+    const auto parts = Lowering(m.router, m.placement, {}).explain(both_ways_around(2 * 8 * 18'000)).value();
+    EXPECT_NEAR(us_of(parts, ChainPartKind::kLatency), 12 * 2 + 2 * 1.1, 1e-3) << near;
+    EXPECT_GT(parts.back().rounds, 0u) << "a chain of sends";
+  }
+}
+
+// The search for a split of the bytes over spines lowers the call again and again; what it found is explained.
+TEST(Explanations, OfAdaptiveRoutingFollowTheSendsToo) {
+  TopologyBuilder b = leaf_spine(4, 4);
+  b.degrade(static_cast<LinkId>(b.peek().link_count() - 2), 0.5);  // a cable of the last spine: cables differ
+  const Topology t = std::move(b).seal();
+  const Router router(t, RoutingPolicy::kAdaptive);
+  const Placement placement(router, t.gpus());
+  CollectiveCall call = test_call(16, "ring", kGiB);
+  call.op = Collective::kBroadcast;
+  Lowering lowering(router, placement, {});
+  ASSERT_TRUE(lowering.splits());
+  const auto parts = lowering.explain(call).value();
+  std::uint32_t rounds = 0;
+  for (const ChainPart& p : parts)
+    if (p.kind == ChainPartKind::kBandwidth) rounds += p.rounds;
+  EXPECT_EQ(rounds, 15u) << "a chain of sends, not the load of a link";
+  EXPECT_NEAR(sum_ps(parts), closed_form_ps(lowering.lower(call).value()), 5);
 }
 
 TEST(Explanations, SumToTheClosedFormOnAnyMachine) {
