@@ -44,12 +44,12 @@ TEST(LoweredCalls, PipelinedChunksStayBetweenFloorAndPhaseByPhase) {
 TEST(LoweredCalls, ChannelsThatShareLinksFillThemTogether) {
   const Ground m(one_switch(3).seal());
   const GivenTree down{{0, 1, 2}, {0, 0, 1}};
-  for (const std::uint32_t channels : {1u, 2u, 5u}) {
-    CollectiveCall call = test_call(3, "tree", kGiB, 4);
+  for (const auto& [channels, chunks] : {std::pair(1u, 4u), {2u, 4u}, {5u, 4u}, {5u, 1000u}}) {
+    CollectiveCall call = test_call(3, "tree", kGiB, chunks);
     call.op = Collective::kBroadcast;
     const std::vector<WeightedTree> trees(channels, WeightedTree{down, 1});
     call.schedule = std::make_shared<const Schedule>(build_tree_packing(call.op, 3, 0, trees).value());
-    EXPECT_NEAR(lowered_ms(m, call), 1.25 * kGiB / 450e9 * 1e3 + 0.002, 1e-4) << channels;
+    EXPECT_NEAR(lowered_ms(m, call), (1 + 1.0 / chunks) * kGiB / 450e9 * 1e3 + 0.002, 1e-4) << channels << chunks;
   }
 }
 
@@ -312,6 +312,29 @@ TEST(LoweredCalls, ARankBeginsARoundWhenItsSendsAndReceivesHaveEnded) {
   EXPECT_NEAR(bytes_ps, 4e9, 2e6);
   EXPECT_NEAR(latency_ps, 2e6, 2e6);
   EXPECT_EQ(rounds, 2u);
+}
+
+// Eight ranks gather to rank 0: 1, 2 and 4 pieces in three rounds, t for a piece over a whole cable. Rank 2 receives
+// from the slow GPU 3 until 14 t and then sends for 2 t. Rank 4 receives from the slow GPU 5 until 15 t and then sends
+// 4 t, of which 2 t share the cable of rank 0. With GPU 6 10 t away rank 4 waits for that, after (1 + 10 + 2 / (14/15)
+// + 10) t, as both share its cable, and its send is alone.
+TEST(LoweredCalls, ARankWaitsForWhatArrivesLastOfARoundInWhichItOnlyReceives) {
+  for (const auto& [far_us, times] : {std::pair(0, 15 + 4 + 1.0), {10'000, 21 + 2 * 15 / 14.0 + 4}}) {
+    NodeTemplate node;
+    for (std::uint32_t g = 0; g < 8; ++g)
+      node.devices.push_back(test_device(DeviceKind::kGpu, "gpu" + std::to_string(g)));
+    node.devices.push_back(test_device(DeviceKind::kNvSwitch, "nvswitch0"));
+    for (std::uint32_t g = 0; g < 8; ++g)
+      node.links.push_back({g, 8, test_link(LinkKind::kNvlink, 450, Duration::us(g == 6 ? far_us : 0))});
+    TopologyBuilder b;
+    b.add_block(b.add_template(node));
+    b.degrade(LinkId{2 * 5}, 1 / 15.0);
+    b.degrade(LinkId{2 * 3}, 1 / 14.0);
+    const Ground m(std::move(b).seal());
+    CollectiveCall call = test_call(8, "tree", 8 * 450'000'000ull);  // t = 1 ms
+    call.op = Collective::kGather;
+    EXPECT_NEAR(lowered_ms(m, call), times, 1e-3) << far_us;
+  }
 }
 
 // n - 1 sends to one rank, however large n * n is.

@@ -68,6 +68,15 @@ TEST_F(ChannelLanes, OfAScheduleThatIsGivenTakeTheNicsInTurn) {
   EXPECT_EQ(lanes(call).stride, 0u);
 }
 
+// Each of 64 NICs gets 4,096 bytes: from there on all channels that the protocol has are in use.
+TEST(MostChannels, AreAllOfTheProtocolOnceEveryNicIsFilled) {
+  const Ground m(std::move(single_gpu_nodes(2, kFilledChannels)).seal());
+  ProtocolModel p;
+  p.max_channels = 128;
+  EXPECT_EQ(most_channels(test_call(2, "ring", 64 * 4096), m.placement, p), 128u);
+  EXPECT_EQ(most_channels(test_call(2, "ring", 64 * 4096 - 1), m.placement, p), 63u);
+}
+
 TEST_F(ChannelLanes, OfSmallCallsAreFewerAndNeverMoreThanTheProtocolHas) {
   EXPECT_EQ(lanes(test_call(16, "ring", 4)).count, 1u);
   EXPECT_EQ(lanes(test_call(16, "ring", 3 * 4096)).count, 3u);

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "busbar/lowering/adaptive.h"
 #include "busbar/lowering/test_lowered.h"
 #include "busbar/lowering/test_machines.h"
 #include "busbar/topology/selector.h"
@@ -69,6 +70,54 @@ TEST(Sharp, KeepsToTheLimitsOfItsSwitches) {
   adds.reduce_message = Bytes{0};
   const Ground two(single_gpu_nodes(4, 2, adds).seal());
   EXPECT_NEAR(lowered_ms(two, test_call(4, "sharp", kGiB)), kGiB / 50e9 * 1e3, 1e-6);
+}
+
+// Three GPUs of a node add up inside and send a third each over their NICs: three trees, of which each meets in a spine
+// of its own.
+TEST(Sharp, TreesThatAreAsManyAsTheSpinesMeetInOneEach) {
+  NodeTemplate node;
+  for (std::uint32_t g = 0; g < 3; ++g)
+    node.devices.push_back(test_device(DeviceKind::kGpu, "gpu" + std::to_string(g)));
+  node.devices.push_back(test_device(DeviceKind::kNvSwitch, "nvswitch0"));
+  node.devices.back().device_class.reduces = true;
+  for (std::uint32_t g = 0; g < 3; ++g) {
+    node.devices.push_back(test_device(DeviceKind::kNic, "nic" + std::to_string(g)));
+    node.links.push_back({g, 3, test_link(LinkKind::kNvlink, 450, Duration())});
+    node.links.push_back({g, 4 + g, test_link(LinkKind::kPcie, 1000, Duration())});
+  }
+  TopologyBuilder b;
+  const std::uint32_t t = b.add_template(node);
+  for (int i = 0; i < 4; ++i) b.add_block(t);
+  DeviceClass leaf, spine;
+  leaf.kind = DeviceKind::kLeaf;
+  spine.kind = DeviceKind::kSpine;
+  leaf.reduces = spine.reduces = true;
+  const DeviceId leaves[] = {b.add_switch(leaf, "leaf0"), b.add_switch(leaf, "leaf1")};
+  const LinkClass cable = test_link(LinkKind::kInfiniband, 50, Duration());
+  for (std::uint32_t i = 0; i < 4; ++i)
+    for (std::uint32_t g = 0; g < 3; ++g) b.connect(b.device(static_cast<BlockId>(i), 4 + g), leaves[i / 2], cable);
+  for (int i = 0; i < 3; ++i) {
+    const DeviceId top = b.add_switch(spine, "spine" + std::to_string(i));
+    for (const DeviceId l : leaves) b.connect(l, top, cable);
+  }
+  const Ground m(std::move(b).seal());
+  const std::vector<double> bytes = bytes_of_links(m, test_call(12, "sharp", 3'000'000));
+  std::uint32_t cables = 0;
+  for (std::uint32_t l = 0; l < m.topology.link_count(); ++l)
+    if (between_switches(m.topology, LinkId{l})) {
+      EXPECT_NEAR(bytes[l], 1e6, 1e-3) << m.topology.name(LinkId{l});
+      ++cables;
+    }
+  EXPECT_EQ(cables, 12u) << "both ways of six";
+}
+
+// What a round put on the links is gone when the next begins, to the byte.
+TEST(Nvls, OfFewBytesTakesAsLongAgain) {
+  const Ground m(pods_of_eight(1, true).seal());
+  Lowering lowering(m.router, m.placement, {});
+  const CollectiveCall call = test_call(8, "nvls", 16);
+  const double first_ps = closed_form_ps(lowering.lower(call).value());
+  EXPECT_EQ(closed_form_ps(lowering.lower(call).value()), first_ps);
 }
 
 // Of few bytes: up and down, each send over the network has its overhead, and each link its latency.

@@ -57,6 +57,21 @@ TEST_F(Stages, LastAsLongAsTheLinkWithTheLargestSumOfLoadAndLatency) {
   EXPECT_NEAR(stage.slowest_alone_ps, 4400 / kRate + 1e6, 1e-6);
 }
 
+// Two fluids on the link with the largest sum: each lasts until its last byte, that on the other link does not.
+TEST_F(Stages, LetAllFluidsOfThatLinkLastSoLong) {
+  builder_.begin(0);
+  cross({0}, 4500, 0);
+  builder_.emit(loads_, 4500, 0);
+  for (int i = 0; i < 2; ++i) {
+    cross({2}, 2200, 1e6);
+    builder_.emit(loads_, 2200, 0);
+  }
+  const Stage stage = builder_.finish();
+  ASSERT_EQ(stage.fluids.size(), 3u);
+  EXPECT_NEAR(stage.fluids[0].alone_ps, 4500 / kRate, 1e-6);
+  for (const std::size_t f : {1u, 2u}) EXPECT_NEAR(stage.fluids[f].alone_ps, 4400 / kRate + 1e6, 1e-6);
+}
+
 TEST_F(Stages, KeepALatencyThatTheCallerKnows) {
   builder_.begin(0);
   builder_.stage.latency_ps = 42;
