@@ -72,5 +72,22 @@ TEST(MachineChanges, DamagesOfOneDegreeAreOneRepairAndMilderOnesAnother) {
   EXPECT_GE(gain_of(damaged, "leaf1-spine* as built, not at 90 %"), 0);
 }
 
+// Sends of the sound mesh are alike, so they are followed once. With a slow link they are not, whatever a repair would
+// do.
+TEST(MachineChanges, AreTimedWithoutNotingTheirShortcuts) {
+  const auto taken = [](std::vector<std::string> degrade) {
+    Overrides o;
+    o.degrade = std::move(degrade);
+    PredictPolicy policy;
+    policy.shortcuts.taken = std::make_shared<std::atomic<std::uint64_t>>(0);
+    const Shortcuts noted = policy.shortcuts;
+    const Prediction p = big_all_reduce("mi300x-8", o, std::move(policy));
+    EXPECT_EQ(gain_of(p, "as built") > 0, !o.degrade.empty());
+    return noted.names_taken();
+  };
+  EXPECT_THAT(taken({}), testing::Contains("sends alike"));
+  EXPECT_THAT(taken({"node0.gpu0-gpu1=0.5"}), testing::Not(testing::Contains("sends alike")));
+}
+
 }  // namespace
 }  // namespace busbar
