@@ -215,6 +215,8 @@ Result<Schedule> build_for_call(const CollectiveCall& call, const Topology& topo
   spec.pairs = call.pairs;
   const AlgorithmTraits traits = traits_of(call.algorithm);
   if (traits.takes_orders) {
+    if (call.channels == 0 && traits.channels_per_order > 1)
+      most_channels = most_channels == 0 ? kMostTreeChannels : std::min(most_channels, kMostTreeChannels);
     const std::uint32_t most = most_channels == 0 ? 0 : std::max(1u, most_channels / traits.channels_per_order);
     spec.orders = ring_orders(call, topology, placement, per_domain, most);
   }
