@@ -59,10 +59,10 @@ Result<CallsAsk> read_calls(const CompareFlags& o, Collective op) {
   CallsAsk calls{.op = op, .sizes = {}, .algorithms = {}};
   const std::string first = o.smallest.empty() ? "1G" : o.smallest;
   BUSBAR_ASSIGN(calls.sizes, sweep_sizes(first, o.largest.empty() ? first : o.largest, o.factor));
-  const std::string algorithms = !o.algorithms.empty() ? o.algorithms
-                                 : o.scale.empty()     ? "auto"
-                                                       : "ring,tree,hierarchical";
-  for (const std::string_view name : split_at(algorithms, ',')) calls.algorithms.emplace_back(name);
+  calls.usual = o.algorithms.empty() && !o.scale.empty();
+  if (calls.usual) calls.algorithms = usual_algorithms(op);
+  for (const std::string_view name : split_at(o.algorithms.empty() ? "auto" : o.algorithms, ','))
+    if (!calls.usual) calls.algorithms.emplace_back(name);
   if (o.scale.empty()) return calls;
   if (o.ask.gpus > 0) return flag_error("--scale", "already says how many GPUs; leave out --gpus");
   for (const std::string& machine : o.ask.machines)
@@ -177,7 +177,7 @@ Command compare_command(const std::string& typed) {
       "  busbar compare dgx-h100:64 dgx-h200:64 --model llama3-70b --tp 8 --global-batch 1024 --html compare.html\n"
       "  busbar compare dgx-h100:64 --model llama3-70b --tp 8 --variant layout.pp=4 --variant layout.zero=3 --json\n"
       "  busbar compare dgx-h100:8 dgx-b200:8 all_reduce -b 1M -e 1G -f 32\n"
-      "  busbar compare dgx-h100 all_reduce --scale 8..4096 -b 1K -e 1G -f 32 --algorithms ring,tree,hierarchical\n"
+      "  busbar compare dgx-h100 all_reduce --scale 8..4096 -b 1K -e 1G -f 32\n"
       "  busbar compare tpu-v4 --shapes 512 all_reduce -b 1G\n"
       "  busbar compare links\n"
       "  busbar compare optics\n";
@@ -213,8 +213,9 @@ Command compare_command(const std::string& typed) {
       {"--algorithms", "LIST", "each machine with each of these: ring,tree,nvls (default auto)", "Collective",
        &o->algorithms},
       {"--scale", "FROM..TO",
-       "with FROM to TO GPUs, doubling: which algorithm wins where (default ring,tree,hierarchical)", "Collective",
-       &o->scale},
+       "with FROM to TO GPUs, doubling: which algorithm wins where (default: those that libraries run the collective "
+       "by)",
+       "Collective", &o->scale},
   };
   c.flags.insert(c.flags.end(), calls.begin(), calls.end());
   for (Flag& flag : scenario_flags(f)) {

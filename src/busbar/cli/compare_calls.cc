@@ -4,13 +4,17 @@
 
 #include <algorithm>
 #include <iterator>
+#include <memory>
+#include <optional>
 
 #include "busbar/base/quantity.h"
+#include "busbar/choice/fastest.h"
 #include "busbar/cli/compare_report.h"
 #include "busbar/cli/machine.h"
 #include "busbar/cli/money.h"
 #include "busbar/cli/predict_flags.h"
 #include "busbar/cli/session.h"
+#include "busbar/collectives/algorithms.h"
 #include "busbar/predict/predictor.h"
 #include "busbar/report/chart.h"
 #include "busbar/report/style.h"
@@ -69,6 +73,10 @@ class CallRunner {
     row.op = calls.op;
     CollectiveCall call = call_over(calls.op, size, row.gpus);
     call.algorithm = algorithm;
+    if (calls.usual && takes_long(call)) {
+      row.refused = "left out: it needs too many routes; name it with --algorithms";
+      return row;
+    }
     const Result<Prediction> p = machine_->time(call, {.floor = false, .relief = false});
     if (!p.ok() && (calls.algorithms.size() == 1 || p.error().code != ErrorCode::kUnsupported)) return p.error();
     if (!p.ok()) {
@@ -84,8 +92,16 @@ class CallRunner {
   }
 
  private:
+  /// Whether "auto" would leave the algorithm out for its work.
+  bool takes_long(const CollectiveCall& call) {
+    if (!left_out_) left_out_ = legal_algorithms(call, machine_->placement(), machine_->cluster().topology).left_out;
+    return std::any_of(left_out_->begin(), left_out_->end(),
+                       [&](const std::string& s) { return s.starts_with(call.algorithm + " "); });
+  }
+
   CallRow row_;
   std::unique_ptr<Predictor> machine_;
+  std::optional<std::vector<std::string>> left_out_;  ///< of its calls, which differ in their sizes alone
 };
 
 std::string name_of(const CallRow& r, bool algorithms) {
@@ -193,15 +209,31 @@ void add_map(const CallRows& all, const CallsAsk& calls, Document& d) {
     CallRows rows;
     for (const CallRow& r : all)
       if (name(r) == one) rows.push_back(r);
+    CallsAsk shown = calls;
+    const auto runs = [&](const std::string& a) {
+      return std::any_of(rows.begin(), rows.end(),
+                         [&](const CallRow& r) { return r.algorithm == a && r.refused.empty(); });
+    };
+    if (calls.usual) std::erase_if(shown.algorithms, [&](const std::string& a) { return !runs(a); });
     if (names.size() > 1) d.blocks.push_back({Heading{one}});
-    if (calls.sizes.size() > 1) d.blocks.push_back({winners(rows, calls)});
-    if (Drawing drawing = draw_times(rows, calls, calls.sizes.back()); !drawing.shapes.empty())
+    if (calls.sizes.size() > 1) d.blocks.push_back({winners(rows, shown)});
+    if (Drawing drawing = draw_times(rows, shown, calls.sizes.back()); !drawing.shapes.empty())
       d.blocks.push_back({std::move(drawing), Audience::kPage});
-    d.blocks.push_back({times_by_gpus(rows, calls, calls.sizes.back())});
+    d.blocks.push_back({times_by_gpus(rows, shown, calls.sizes.back())});
   }
 }
 
 }  // namespace
+
+std::vector<std::string> usual_algorithms(Collective op) {
+  std::vector<std::string> usual, all;
+  for (const RegisteredAlgorithm& a : algorithms()) {
+    if ((a.ops & set_of(op)) == 0) continue;
+    all.emplace_back(a.name);
+    if (a.traits.customary || (a.traits.reduces_in_network && !a.traits.reduces_in_fabric)) usual.emplace_back(a.name);
+  }
+  return usual.size() < 2 ? all : usual;
+}
 
 Result<std::vector<CallRow>> run_calls(const CompareAsk& ask, const CallsAsk& calls, LongRun& watch) {
   BUSBAR_ASSIGN(const std::vector<CompareVariant> machines, machines_of(ask, calls));

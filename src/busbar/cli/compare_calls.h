@@ -17,8 +17,12 @@ struct CallsAsk {
   Collective op{};
   std::vector<Bytes> sizes;
   std::vector<std::string> algorithms;  ///< "auto", "ring"; at least one
+  bool usual = false;                   ///< they are usual_algorithms(): those that a machine cannot run are not shown
   std::uint32_t from = 0, to = 0;       ///< GPUs, doubling; 0: the machines as they are
 };
+
+/// Those that libraries run `op` by without switches of the fabric, or if these are less than two, all.
+std::vector<std::string> usual_algorithms(Collective op);
 
 /// A machine with a fabric and an algorithm, at one size of the call.
 struct CallRow {
