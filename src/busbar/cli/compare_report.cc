@@ -173,18 +173,38 @@ std::string name_in_words(const Rows& rows, std::size_t i) {
   return alike > 1 ? letter_of(i) : fmt::format("{} ({})", rows[i].variant.machine, letter_of(i));
 }
 
-/// The fastest with its ties, and the cheapest.
+/// "dgx-b200:144 (B) and gb200-nvl72:16 (C)"; letters alone for many, or for several of one machine.
+std::string names_in_words(const Rows& rows, const std::vector<std::size_t>& some) {
+  std::vector<std::string> names;
+  for (const std::size_t i : some) names.push_back(name_in_words(rows, i));
+  const bool named = std::all_of(names.begin(), names.end(), [](const auto& n) { return n.ends_with(')'); });
+  if (!named || names.size() > 2) return letters_in_words(some);
+  return names.size() == 1 ? names[0] : names[0] + " and " + names[1];
+}
+
+/// The fastest with its ties, how far the slowest is behind, and the cheapest.
 Highlight verdict(const Rows& rows) {
   const std::size_t fast = least(rows, [](const CompareRow& r) { return -r.run.metrics.tokens_per_s_per_gpu; });
   std::vector<std::size_t> tied;
   for (std::size_t i = 0; i < rows.size(); ++i)
     if (i == fast || likeness(rows[i], rows[fast]) != Likeness::kDiffers) tied.push_back(i);
-  std::string text =
-      tied.size() > 1 ? fmt::format("{} tie: they are closer than the band of their difference", letters_in_words(tied))
-      : rows.size() > 1 ? name_in_words(rows, fast) + " is the fastest"
-                        : "One step";
-  text += fmt::format(": {} tokens/s per GPU, {:.1f} % MFU", format_number(rows[fast].run.metrics.tokens_per_s_per_gpu),
-                      100 * rows[fast].run.metrics.mfu);
+  const auto rate = [&rows](std::size_t i) { return rows[i].run.metrics.tokens_per_s_per_gpu; };
+  std::string text = tied.size() > 1
+                         ? fmt::format("{} tie{}: they are closer than the band of their difference",
+                                       names_in_words(rows, tied), tied.size() < rows.size() ? " for first" : "")
+                     : rows.size() > 1 ? name_in_words(rows, fast) + " is the fastest"
+                                       : "One step";
+  const std::size_t slow = least(rows, [](const CompareRow& r) { return r.run.metrics.tokens_per_s_per_gpu; });
+  const double times = rate(fast) / rate(slow);
+  constexpr double kFew = 1.2;  // from here on in times
+  text += fmt::format(": {} tokens/s per GPU", format_number(rate(fast)));
+  if (tied.size() < rows.size())
+    text += (times < kFew ? fmt::format(", {:.0f} % more than ", 100 * (times - 1))
+                          : fmt::format(", {:.2g} times as many as ", times)) +
+            name_in_words(rows, slow) + ";";
+  else
+    text += ",";
+  text += fmt::format(" {:.1f} % MFU", 100 * rows[fast].run.metrics.mfu);
   const bool priced = std::all_of(rows.begin(), rows.end(), [](const auto& r) { return r.cost.sums.complete(); });
   if (priced && rows.size() > 1) {
     const std::size_t cheap = least(rows, [](const CompareRow& r) { return r.usd_per_million_tokens_high; });
