@@ -200,6 +200,34 @@ Drawing draw_times(const CallRows& rows, const CallsAsk& calls, Bytes size) {
   return draw_chart(chart);
 }
 
+std::string name_in_words(const std::vector<const CallRow*>& rows, std::size_t i, bool algorithms) {
+  return fmt::format("{} ({})", name_of(*rows[i], algorithms), letter_of(i));
+}
+
+/// Of one size: the shortest time, what ties with it, and how much longer the longest takes. Empty: all are refused.
+std::string winner_in_words(Collective op, const std::vector<const CallRow*>& rows, bool algorithms) {
+  std::vector<std::size_t> ran, tied;
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    if (rows[i]->refused.empty()) ran.push_back(i);
+  if (ran.empty()) return "";
+  const auto [best, worst] = std::minmax_element(
+      ran.begin(), ran.end(), [&](std::size_t a, std::size_t b) { return rows[a]->time_s < rows[b]->time_s; });
+  for (const std::size_t i : ran)
+    if (i == *best || ties(*rows[i], *rows[*best])) tied.push_back(i);
+  const CallRow& first = *rows[*best];
+  std::string out = fmt::format("{} of {} takes {} on {}", name_of(op), format_binary_size(count(first.size)),
+                                format_duration(first.time_s), name_in_words(rows, *best, algorithms));
+  if (tied.size() == ran.size() && ran.size() > 1)
+    return out + ". All tie: they are closer than the band of their difference.";
+  if (tied.size() > 1)
+    out += ", which ties with " + (tied.size() > 2 ? fmt::format("{} others", tied.size() - 1)
+                                                   : name_in_words(rows, tied[tied[0] == *best ? 1 : 0], algorithms));
+  if (*worst != *best && first.time_s > 0)
+    out += fmt::format(", and {:.2g} times as long on {}", rows[*worst]->time_s / first.time_s,
+                       name_in_words(rows, *worst, algorithms));
+  return out + ".";
+}
+
 void add_map(const CallRows& all, const CallsAsk& calls, Document& d) {
   std::vector<std::string> names;  // of machine and fabric, in order
   const auto name = [](const CallRow& r) { return r.machine.substr(0, r.machine.find(':')) + " " + r.fabric; };
@@ -295,12 +323,16 @@ Document calls_document(const CallRows& rows, const CallsAsk& calls, const std::
     add_map(rows, calls, d);
     return d;
   }
+  std::string answer;  // for the last size
   for (const Bytes size : calls.sizes) {
     std::vector<const CallRow*> some;
     for (const CallRow& r : rows)
       if (r.size == size) some.push_back(&r);
-    if (!some.empty()) d.blocks.push_back({size_table(some, calls.algorithms.size() > 1)});
+    if (some.empty()) continue;
+    answer = winner_in_words(calls.op, some, calls.algorithms.size() > 1);
+    d.blocks.push_back({size_table(some, calls.algorithms.size() > 1)});
   }
+  if (!answer.empty() && rows.size() > 1) d.blocks.push_back({Highlight{answer}});
   return d;
 }
 
