@@ -153,8 +153,12 @@ Facts facts_of(const JudgedClaim& j) {
 
 std::string summary_text(const std::map<ClaimVerdict, std::size_t>& counts) {
   std::string out;
-  for (const auto& [verdict, n] : counts) out += fmt::format("{}{} {}", out.empty() ? "" : ", ", n, name_of(verdict));
-  return out + ".";
+  std::size_t all = 0;
+  for (const auto& [verdict, n] : counts) {
+    out += fmt::format("{}{} {}", out.empty() ? "" : ", ", n, name_of(verdict));
+    all += n;
+  }
+  return (all > 1 ? fmt::format("{} claims: ", all) : "") + out + ".";
 }
 
 Result<int> run(const ClaimsFlags& o) {
@@ -182,7 +186,7 @@ Result<int> run(const ClaimsFlags& o) {
     }
   }
   for (const auto& [verdict, n] : counts) j["summary"][name_of(verdict)] = n;
-  d.blocks.push_back({Paragraph{summary_text(counts)}});
+  d.blocks.push_back({Highlight{summary_text(counts)}});
   d.blocks.push_back({Paragraph{
       "GB/s is 1e9 bytes per second in one direction; (2-way): right as a sum of both directions. 'busbar claims ID' "
       "shows the formula and commands of one claim."}});

@@ -174,6 +174,11 @@ Document to_document(const PathFlags& o, const Cluster& c, const PathView& v, De
     shared += (i > 0 ? ", " : "") + v.shared_with[i];
   if (v.shared_count > 6) shared += fmt::format(" and {} more", v.shared_count - 6);
   facts.items.emplace_back("shared with", shared.empty() ? "nothing" : shared);
+  if (!v.hops.empty())
+    d.blocks.push_back({Highlight{fmt::format("{} and {}: {}, limited by {}.", format_rate(v.payload_GBps * 1e9),
+                                              format_duration(v.latency.in_s()), meaning(v.type),
+                                              brand_of(t.link_class(v.bottleneck).kind))},
+                        Audience::kPage});
   d.blocks.push_back({facts});
   if (v.hops.empty()) return d;
   Table table{"Hops",

@@ -113,15 +113,17 @@ std::string optical_sentence(const Cluster& c, const TopoFacts& f) {
       format_duration(c.ocs.initialisation.in_s()));
 }
 
-/// What a GPU reaches in its scale-up domain and in the network; empty where one of them is absent.
+/// What a GPU reaches in its scale-up domain, and in the network if there is one; empty without such a domain.
 std::string reach_in_words(const TopoFacts& f) {
   const auto level = [&f](const char* name) {
     return std::find_if(f.levels.begin(), f.levels.end(), [name](const Level& l) { return l.name == name; });
   };
   const auto inside = level("scale-up"), nic = level("nic");
-  if (inside == f.levels.end() || nic == f.levels.end() || nic->wire_GBps <= 0 || f.scale_up.gpus < 2) return "";
-  return fmt::format("A GPU sends {} to the {} others of its scale-up domain, and {} to the network: {} times less.",
-                     format_rate(inside->wire_GBps * 1e9), f.scale_up.gpus - 1, format_rate(nic->wire_GBps * 1e9),
+  if (inside == f.levels.end() || f.scale_up.gpus < 2) return "";
+  const std::string near = fmt::format("A GPU sends {} to the {} others of its scale-up domain",
+                                       format_rate(inside->wire_GBps * 1e9), f.scale_up.gpus - 1);
+  if (nic == f.levels.end() || nic->wire_GBps <= 0) return near + "; no network is described.";
+  return fmt::format("{}, and {} to the network: {} times less.", near, format_rate(nic->wire_GBps * 1e9),
                      format_number(inside->wire_GBps / nic->wire_GBps, 2));
 }
 

@@ -192,6 +192,19 @@ Drawing batches_drawing(const BatchesRun& r) {
   return d;
 }
 
+/// How the first machine's efficiency grows with the batch, and that of the others.
+Highlight batches_verdict(const BatchesRun& r) {
+  std::string out;
+  for (const MachineBatches& m : r.machines) {
+    if (m.points.empty()) continue;
+    const ScalePoint &a = m.points.front(), &b = m.points.back();
+    out += fmt::format("{}{}: {} tokens/s per GPU with {} sequences per step, {} with {}", out.empty() ? "" : "; ",
+                       label_of(m), format_number(a.tokens_per_s_per_gpu), a.layout.global_batch,
+                       format_number(b.tokens_per_s_per_gpu), b.layout.global_batch);
+  }
+  return {out + "."};
+}
+
 }  // namespace
 
 Result<BatchAsk> parse_batches(const std::string& text) {
@@ -265,6 +278,7 @@ Document batches_document(const BatchesRun& r, const std::string& typed) {
   const LayoutSpec& l = r.machines.front().layout;
   d.title = fmt::format("{} on {} GPUs over batches of many sizes", r.model, l.ranks());
   d.command = typed;
+  d.blocks.push_back({batches_verdict(r), Audience::kPage});
   d.blocks.push_back({claims_table(r)});
   if (Drawing curves = batches_drawing(r); !curves.shapes.empty())
     d.blocks.push_back({std::move(curves), Audience::kPage});

@@ -322,7 +322,7 @@ Document scale_document(const std::vector<ScaleRun>& runs, const std::string& ty
   for (const ScaleRun& r : runs)
     if (const std::string one = scale_in_words(r); !one.empty()) words += (words.empty() ? "" : " ") + one;
   for (std::size_t i = 1; i < runs.size(); ++i) words += side_by_side_in_words(runs[i], first);
-  if (!words.empty()) d.blocks.push_back({Highlight{words}, Audience::kPage});
+  if (!words.empty()) d.blocks.push_back({Highlight{words}});
   if (runs.size() > 1) add_together(runs, d);
   for (const ScaleRun& r : runs) add_run(r, runs.size() > 1, d);
   std::string prices;
