@@ -58,6 +58,7 @@ Result<int> run_sizes(const TrainFlags& o, const std::vector<TrainVariant>& vari
     Result<ScaleRun> run = run_scale(v.scenario, mine, scale, watch);
     if (!run.ok()) return v.change.empty() ? run.error() : with_change(run.error(), v.change);
     run->change = v.change;
+    scale.base_gpus = run->base_gpus;  // so that all machines of one size have one batch
     if (!run->points.empty()) runs.push_back(std::move(*run));
     if (watch.interrupted()) break;
   }

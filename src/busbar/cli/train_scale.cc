@@ -127,11 +127,11 @@ Result<ScaleRun> run_scale(const Scenario& scenario, const TrainAsk& asked, cons
   BUSBAR_ASSIGN(const Cluster own, load_machine(scenario.cluster, scenario.cluster_overrides));
   BUSBAR_ASSIGN(const Cluster one, load_machine(preset + ":1", scenario.cluster_overrides));
   const auto per_block = static_cast<std::uint32_t>(one.topology.gpus().size());
-  BUSBAR_ASSIGN(const LayoutSpec base, resolve_layout(scenario.layout, scenario.model,
-                                                      static_cast<std::uint32_t>(own.topology.gpus().size())));
+  ScaleRun out;
+  out.base_gpus = scale.base_gpus > 0 ? scale.base_gpus : static_cast<std::uint32_t>(own.topology.gpus().size());
+  BUSBAR_ASSIGN(const LayoutSpec base, resolve_layout(scenario.layout, scenario.model, out.base_gpus));
   TrainAsk ask = asked;
   ask.timeline = ask.relief = ask.scaling = false;
-  ScaleRun out;
   out.cluster = preset;
   out.model = scenario.model.name;
   out.usd_per_gpu_hour = scale.usd_per_gpu_hour > 0 ? scale.usd_per_gpu_hour : own.usd_per_gpu_hour;

@@ -16,6 +16,7 @@ struct ScaleAsk {
   std::uint32_t from = 0, to = 0;  ///< GPUs; sizes between double
   bool weak = true, strong = true;
   double usd_per_gpu_hour = 0;  ///< 0: the machine's own price
+  std::uint32_t base_gpus = 0;  ///< that the layout and its batch are for; 0: those of the machine
 };
 /// "FROM..TO" with 1 <= FROM <= TO <= `most`. Error kInvalid: `flag` and `what` name the value, `example` is valid.
 Result<std::pair<std::uint32_t, std::uint32_t>> parse_range(const std::string& text, const char* flag, const char* what,
@@ -45,6 +46,7 @@ struct ScaleRun {
   std::vector<ScalePoint> points;  ///< weak scaling first, each by size
   std::string cluster, model;
   std::string change;  ///< of --beside; empty: the scenario itself
+  std::uint32_t base_gpus = 0;
   double usd_per_gpu_hour = 0;
   /// The smallest size of a curve at which exposed communication of data parallelism exceeds that at the smallest size
   /// by more than 1 % of the step; 0: none.
