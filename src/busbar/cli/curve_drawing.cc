@@ -15,6 +15,7 @@ Drawing draw_curves(const std::vector<Curve>& curves, const std::string& unit) {
   chart.y = {"", AxisUnit::kPercent, false, 0, 100};
   std::set<std::uint32_t> marks;
   for (const Curve& c : curves) {
+    if (c.mark) continue;
     ChartSeries series{c.name, c.colour, {}};
     for (const CurvePoint& p : c.points) {
       series.points.push_back({static_cast<double>(p.x), p.percent, p.text});
@@ -23,6 +24,13 @@ Drawing draw_curves(const std::vector<Curve>& curves, const std::string& unit) {
     }
     chart.series.push_back(std::move(series));
   }
+  for (const Curve& c : curves)
+    if (c.mark)
+      chart.series.push_back({.name = c.name,
+                              .colour = c.colour,
+                              .points = {{double{1} * c.points[0].x, 0}, {double{1} * c.points[0].x, chart.y.high}},
+                              .dots = false,
+                              .dashed = true});
   return marks.size() < 2 ? Drawing{} : draw_chart(chart);
 }
 

@@ -18,6 +18,7 @@ struct Curve {
   std::string name;
   int colour = 0;  ///< palette index (style.h)
   std::vector<CurvePoint> points;
+  bool mark = false;  ///< only a vertical line at its first point
 };
 
 /// Axes, curves with a dot per point, and their names; fills width, height and shapes. `unit` is the unit of x. The x

@@ -12,6 +12,17 @@
 #include "busbar/report/style.h"
 
 namespace busbar {
+namespace {
+
+/// A vertical line where the machine needs another tier of switches.
+void mark_levels(const ScaleRun& run, bool weak, const std::string& of, int colour, std::vector<Curve>& out) {
+  const auto points = run.curve(weak);
+  for (std::size_t i = 1; i < points.size(); ++i)
+    if (points[i]->tiers != points[i - 1]->tiers)
+      out.push_back({of + level_words(*points[i]), colour, {{points[i]->layout.ranks(), 0, ""}}, true});
+}
+
+}  // namespace
 
 Drawing draw_scaling(const ScaleRun& run, bool weak) {
   std::vector<const ScalePoint*> points;
@@ -25,7 +36,9 @@ Drawing draw_scaling(const ScaleRun& run, bool weak) {
                                fmt::format("{} GPUs: {} {:.1f} %, {} a step", p->layout.ranks(), curve->name, percent,
                                            format_duration(p->step.in_s()))});
   }
-  Drawing d = draw_curves({std::move(efficiency), std::move(exposed)}, "GPUs");
+  std::vector<Curve> curves{std::move(efficiency), std::move(exposed)};
+  mark_levels(run, weak, "", colour::kMuted, curves);
+  Drawing d = draw_curves(curves, "GPUs");
   if (d.shapes.empty()) return d;
   d.title = weak ? "Weak scaling: the batch grows with the machine" : "Strong scaling: the batch stays";
   d.description =
@@ -56,6 +69,8 @@ Drawing draw_scalings(const std::vector<ScaleRun>& runs, bool weak) {
   }
   std::sort(ideal.points.begin(), ideal.points.end(), [](const auto& a, const auto& b) { return a.x < b.x; });
   curves.push_back(std::move(ideal));
+  for (std::size_t i = 0; i < runs.size(); ++i)
+    mark_levels(runs[i], weak, curves[i].name + ": ", curves[i].colour, curves);
   Drawing d = draw_curves(curves, "GPUs");
   if (d.shapes.empty()) return d;
   d.title = fmt::format("{} scaling side by side", weak ? "Weak" : "Strong");

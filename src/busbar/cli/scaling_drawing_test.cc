@@ -87,6 +87,12 @@ TEST(Scaling, ANewTierAndARiseAreExplained) {
   EXPECT_EQ(remarks_on(run_at("machine", {{2, 100}, {4, 99}}), true), "");
 }
 
+TEST(Scaling, ANewTierIsMarked) {
+  int dashed = 0;
+  for (const Shape& s : draw_scalings({run_at("a", {{8, 100}, {16, 90}, {32, 80}})}, true).shapes) dashed += s.dashed;
+  EXPECT_EQ(dashed, 2) << "one line and its name in the legend";
+}
+
 TEST(Scaling, AllMachinesAreInOneChartWithTheIdeal) {
   const Drawing d = draw_scalings({run_at("a", {{8, 100}, {16, 90}}), run_at("b", {{8, 200}, {16, 150}})}, true);
   EXPECT_EQ(dots(d).size(), 8u);  // two machines, and the ideal at each of their sizes
