@@ -11,6 +11,7 @@ namespace busbar {
 namespace {
 
 constexpr double kRises = 0.005;  // of the efficiency; less is rounding of micro-batches and rings
+constexpr double kMostOfIt = 0.5;
 
 /// The part of a step that shrank most, as a share of the step: "exposed_dp falls from 6.1 to 4.9 %".
 std::string what_shrank(const ScalePoint& a, const ScalePoint& b) {
@@ -32,6 +33,27 @@ std::string name_of(const ScaleRun& r) { return r.change.empty() ? r.cluster : r
 
 }  // namespace
 
+bool rises(const ScalePoint& a, const ScalePoint& b) { return b.efficiency > a.efficiency + kRises; }
+
+std::string cause_of_rise(const ScalePoint& a, const ScalePoint& b, std::uint32_t per_server,
+                          const std::pair<ScalePoint, ScalePoint>* sprayed) {
+  const auto rise = [](const ScalePoint& from, const ScalePoint& to) {
+    return to.tokens_per_s_per_gpu / from.tokens_per_s_per_gpu - 1;
+  };
+  if (sprayed != nullptr && rise(sprayed->first, sprayed->second) < kMostOfIt * rise(a, b))
+    return fmt::format(
+        "by their hash, routes share cables less at {} GPUs; with routing=spray a GPU has {:+.1f} % instead of {:+.1f} "
+        "%",
+        b.layout.ranks(), 100 * rise(sprayed->first, sprayed->second), 100 * rise(a, b));
+  if (a.in_last < b.in_last && a.layout.ranks() > per_server)
+    return fmt::format("the step uses {} instead of {} of the {} GPUs of the last server, whose NICs carry its rings",
+                       b.in_last, a.in_last, per_server);
+  if (a.data_algorithm != b.data_algorithm)
+    return fmt::format("the largest exposed call of data parallelism runs as {} instead of {}", b.data_algorithm,
+                       a.data_algorithm);
+  return "";
+}
+
 std::string level_words(const ScalePoint& p) {
   constexpr const char* kNames[] = {"one server", "one tier of switches", "two tiers", "three tiers"};
   return p.tiers < 4 ? kNames[p.tiers] : fmt::format("{} tiers", p.tiers);
@@ -45,9 +67,9 @@ std::string remarks_on(const ScaleRun& r, bool weak) {
     if (b.tiers != a.tiers)
       out += fmt::format(" {} GPUs need {}: {:+.1f} points of efficiency.", b.layout.ranks(), level_words(b),
                          std::round(1000 * (b.efficiency - a.efficiency)) / 10 + 0.0);
-    if (weak && b.efficiency > a.efficiency + kRises)
-      out += fmt::format(" From {} to {} GPUs the efficiency rises: {}.", a.layout.ranks(), b.layout.ranks(),
-                         what_shrank(a, b));
+    if (weak && rises(a, b))
+      out += fmt::format(" From {} to {} GPUs the efficiency rises: {}{}{}.", a.layout.ranks(), b.layout.ranks(),
+                         what_shrank(a, b), b.because.empty() ? "" : "; ", b.because);
   }
   return out;
 }

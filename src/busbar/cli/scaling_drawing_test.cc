@@ -87,6 +87,25 @@ TEST(Scaling, ANewTierAndARiseAreExplained) {
   EXPECT_EQ(remarks_on(run_at("machine", {{2, 100}, {4, 99}}), true), "");
 }
 
+TEST(Scaling, ARiseHasACause) {
+  const ScaleRun run = run_at("machine", {{8, 100}, {16, 80}, {32, 90}});
+  ScalePoint a = run.points[1], b = run.points[2];
+  EXPECT_TRUE(rises(a, b));
+  EXPECT_FALSE(rises(b, a));
+  EXPECT_EQ(cause_of_rise(a, b, 72, nullptr), "");
+  a.data_algorithm = "ring";
+  b.data_algorithm = "tree";
+  EXPECT_NE(cause_of_rise(a, b, 72, nullptr).find("runs as tree instead of ring"), std::string::npos);
+  a.in_last = 8;
+  b.in_last = 16;
+  EXPECT_EQ(cause_of_rise(a, b, 72, nullptr).find("last server"), std::string::npos) << "both sizes are one server";
+  EXPECT_NE(cause_of_rise(a, b, 12, nullptr).find("16 instead of 8 of the 12 GPUs"), std::string::npos);
+  const std::pair flat(run.points[0], run.points[0]), alike(a, b);
+  EXPECT_NE(cause_of_rise(a, b, 12, &flat).find("by their hash, routes share cables less at 32 GPUs"),
+            std::string::npos);
+  EXPECT_NE(cause_of_rise(a, b, 12, &alike).find("16 instead of 8"), std::string::npos) << "spraying changes nothing";
+}
+
 TEST(Scaling, ANewTierIsMarked) {
   int dashed = 0;
   for (const Shape& s : draw_scalings({run_at("a", {{8, 100}, {16, 90}, {32, 80}})}, true).shapes) dashed += s.dashed;

@@ -43,8 +43,30 @@ Result<ScalePoint> one_point(Scenario scenario, TrainAsk ask, const std::string&
   p.tiers = run->cluster().topology.blocks().size() > 1
                 ? static_cast<std::uint32_t>(run->cluster().fabric.switches.size())
                 : 0;
+  p.in_last = (gpus - 1) % per_block + 1;
+  for (const CallUse& use : run->step.calls) {
+    if (use.cls != OpClass::kDp) continue;
+    p.data_algorithm = run->program.calls[index(use.call)].algorithm;
+    break;
+  }
   p.usd_per_day_percent = 0.01 * kHoursPerDay * gpus * (usd > 0 ? usd : run->cluster().usd_per_gpu_hour);
   return p;
+}
+
+/// Why `after` is faster per GPU than `before`. Where routes are fixed, both steps run again on all equal paths.
+std::string why_faster(const ScalePoint& before, const ScalePoint& after, const Scenario& scenario, const TrainAsk& ask,
+                       const std::string& preset, std::uint32_t per_block, RoutingPolicy routing) {
+  if (routing != RoutingPolicy::kStatic || after.tiers == 0) return cause_of_rise(before, after, per_block, nullptr);
+  std::pair<ScalePoint, ScalePoint> sprayed;
+  for (auto [of, out] : {std::pair(&before, &sprayed.first), std::pair(&after, &sprayed.second)}) {
+    Scenario again = scenario;
+    again.layout = of->layout;
+    again.cluster_overrides.set.emplace_back("routing=spray");
+    Result<ScalePoint> point = one_point(std::move(again), ask, preset, per_block, of->layout.ranks(), 0);
+    if (!point.ok()) return cause_of_rise(before, after, per_block, nullptr);
+    *out = std::move(*point);
+  }
+  return cause_of_rise(before, after, per_block, &sprayed);
 }
 
 /// The scenario's layout for `gpus` GPUs, with the batch for weak or strong scaling.
@@ -141,6 +163,8 @@ Result<ScaleRun> run_scale(const Scenario& scenario, const TrainAsk& asked, cons
   for (const bool weak : {true, false}) {
     if (weak ? !scale.weak : !scale.strong) continue;
     double best = 0;
+    const ScalePoint* before = nullptr;
+    out.points.reserve(sizes);  // `before` stays
     for (std::uint64_t gpus = scale.from; gpus <= scale.to; gpus *= 2) {
       if (!watch.go_on(out.points.size(), sizes)) break;
       const auto n = static_cast<std::uint32_t>(gpus);
@@ -156,10 +180,13 @@ Result<ScaleRun> run_scale(const Scenario& scenario, const TrainAsk& asked, cons
         p = std::move(*point);
         if (best == 0) best = p.tokens_per_s_per_gpu;
         p.efficiency = p.tokens_per_s_per_gpu / best;
+        if (weak && before != nullptr && rises(*before, p))
+          p.because = why_faster(*before, p, scenario, ask, preset, per_block, own.routing);
       }
       p.weak = weak;
       p.layout.dp = std::max(1u, p.layout.dp);
       out.points.push_back(std::move(p));
+      if (out.points.back().skipped.empty()) before = &out.points.back();
     }
   }
   const bool none = std::all_of(out.points.begin(), out.points.end(), [](const auto& p) { return !p.skipped.empty(); });
@@ -189,6 +216,7 @@ Json scale_json(const ScaleRun& r) {
     row["idle_gpus"] = p.idle_gpus();
     row["tokens_per_s"] = p.tokens_per_s();
     row["switch_tiers"] = p.tiers;
+    if (!p.because.empty()) row["faster_because"] = p.because;
     row["exposed_percent"] = p.exposed_percent();
     row["exposed_dp_percent"] = p.data_percent();
     row["idle_percent"] = p.idle_percent();

@@ -34,6 +34,9 @@ struct ScalePoint {
   double efficiency = 1;           ///< tokens per second and GPU relative to the smallest machine of the curve
   double usd_per_day_percent = 0;  ///< 1 % of the step on this machine, for a day
   std::uint32_t tiers = 0;         ///< of switches between servers; 0: one server
+  std::uint32_t in_last = 0;       ///< GPUs that the step uses of the last server
+  std::string data_algorithm;      ///< of the call of data parallelism that is exposed most; empty: there is none
+  std::string because;             ///< weak scaling: why a GPU is faster than at the size before; empty: it is not
   double tokens_per_s() const { return tokens_per_s_per_gpu * layout.ranks(); }
   double idle_gpus() const { return layout.ranks() * (1 - efficiency); }  ///< that the loss of efficiency is worth
   double exposed_percent() const;  ///< exposed communication, as a share of the step
@@ -54,6 +57,12 @@ struct ScaleRun {
   /// Points with a result, by size.
   std::vector<const ScalePoint*> curve(bool weak) const;
 };
+/// By more than micro-batches and rings of other lengths make.
+bool rises(const ScalePoint& before, const ScalePoint& after);
+/// Why a GPU is faster at `after`: "the last server has 16 instead of 8 of its 72 GPUs"; empty: no cause is known.
+/// `sprayed`: both sizes where traffic takes all equal paths; null: it does.
+std::string cause_of_rise(const ScalePoint& before, const ScalePoint& after, std::uint32_t per_server,
+                          const std::pair<ScalePoint, ScalePoint>* sprayed);
 /// "one server", "two tiers".
 std::string level_words(const ScalePoint& point);
 /// Where a curve leaves a level and where it rises, in sentences; empty: nowhere.
