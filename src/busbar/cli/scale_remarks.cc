@@ -59,6 +59,19 @@ std::string level_words(const ScalePoint& p) {
   return p.tiers < 4 ? kNames[p.tiers] : fmt::format("{} tiers", p.tiers);
 }
 
+std::string hiding_words(const ScaleRun& r, bool weak) {
+  const ScalePoint& first = *r.curve(weak).front();
+  if (const std::uint32_t n = r.stops_hiding(weak); n > 0)
+    return fmt::format("From {} GPUs on, {}communication of data parallelism is exposed.", n,
+                       first.data_percent() > kStillHidden ? "more " : "");
+  if (first.data_percent() > kStillHidden)
+    return fmt::format(
+        "At {} GPUs, {:.1f} % of the step is exposed communication of data parallelism; further GPUs add "
+        "less than 1 %.",
+        first.layout.ranks(), first.data_percent());
+  return "At every size, compute hides the communication of data parallelism.";
+}
+
 std::string remarks_on(const ScaleRun& r, bool weak) {
   const auto curve = r.curve(weak);
   std::string out;

@@ -44,10 +44,8 @@ Drawing draw_scaling(const ScaleRun& run, bool weak) {
   d.description =
       fmt::format("Efficiency falls from 100 % at {} GPUs to {:.1f} % at {}.", points.front()->layout.ranks(),
                   100 * points.back()->efficiency, points.back()->layout.ranks());
-  const std::uint32_t bend = run.stops_hiding(weak);
   d.note = "Tokens per second and GPU relative to the smallest size; exposed: share of the step. ";
-  d.note += bend == 0 ? "At every size, compute hides the communication of data parallelism."
-                      : fmt::format("From {} GPUs on, communication of data parallelism is exposed.", bend);
+  d.note += hiding_words(run, weak);
   return d;
 }
 

@@ -87,6 +87,15 @@ TEST(Scaling, ANewTierAndARiseAreExplained) {
   EXPECT_EQ(remarks_on(run_at("machine", {{2, 100}, {4, 99}}), true), "");
 }
 
+TEST(Scaling, WhatTheSmallestSizeExposesIsNotCalledHidden) {
+  ScaleRun run = run_at("machine", {{8, 100}, {16, 99}});
+  EXPECT_EQ(hiding_words(run, true), "At every size, compute hides the communication of data parallelism.");
+  run.points[0].breakdown.exposed_dp = run.points[1].breakdown.exposed_dp = Duration::ps(40'000'000'000);
+  EXPECT_EQ(hiding_words(run, true).find("At 8 GPUs, 4.0 % of the step is exposed"), 0u);
+  run.points[1].breakdown.exposed_dp = Duration::ps(60'000'000'000);
+  EXPECT_EQ(hiding_words(run, true).find("From 16 GPUs on, more communication"), 0u);
+}
+
 TEST(Scaling, ARiseHasACause) {
   const ScaleRun run = run_at("machine", {{8, 100}, {16, 80}, {32, 90}});
   ScalePoint a = run.points[1], b = run.points[2];

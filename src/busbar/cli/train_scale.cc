@@ -16,7 +16,6 @@ namespace busbar {
 namespace {
 
 constexpr std::uint32_t kMostGpus = 1u << 20;
-constexpr double kStillHidden = 1.0;  // % of the step
 constexpr double kHoursPerDay = 24;
 
 /// "dgx-h100" of "dgx-h100:64": only presets exist in any size.
@@ -260,10 +259,7 @@ Table curve_table(const ScaleRun& r, bool weak, const std::string& where) {
                       p.usd_per_day_percent > 0 ? fmt::format("{:.0f}", p.usd_per_day_percent) : "-"});
   }
   if (t.rows.size() < 2) return t;
-  const std::uint32_t n = r.stops_hiding(weak);
-  t.note = n == 0 ? "At every size, compute hides the communication of data parallelism."
-                  : fmt::format("From {} GPUs on, communication of data parallelism is exposed.", n);
-  t.note += remarks_on(r, weak);
+  t.note = hiding_words(r, weak) + remarks_on(r, weak);
   t.note +=
       fmt::format(" Base: {} GPUs at {} tokens/s each; speed-up 1 is one of them.",
                   r.curve(weak).front()->layout.ranks(), format_number(r.curve(weak).front()->tokens_per_s_per_gpu));

@@ -12,6 +12,8 @@
 
 namespace busbar {
 
+inline constexpr double kStillHidden = 1.0;  ///< % of the step: less exposed communication counts as hidden
+
 struct ScaleAsk {
   std::uint32_t from = 0, to = 0;  ///< GPUs; sizes between double
   bool weak = true, strong = true;
@@ -65,6 +67,8 @@ std::string cause_of_rise(const ScalePoint& before, const ScalePoint& after, std
                           const std::pair<ScalePoint, ScalePoint>* sprayed);
 /// "one server", "two tiers".
 std::string level_words(const ScalePoint& point);
+/// "From 32 GPUs on, communication of data parallelism is exposed."; precondition: the curve has a point.
+std::string hiding_words(const ScaleRun& run, bool weak);
 /// Where a curve leaves a level and where it rises, in sentences; empty: nowhere.
 std::string remarks_on(const ScaleRun& run, bool weak);
 /// How many GPUs of `other` are as fast as each size of `run`: "4 (8.2 k tokens/s): 8".
