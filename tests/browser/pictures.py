@@ -17,7 +17,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGES = {  # name: words of the command, height in px
     "step": (["train", "examples/llama3-70b-512xh100.yaml"], 1150),
     "collective": (["collective", "dgx-h100:2", "all_reduce"], 900),
-    "machine": (["topo", "gb200-nvl72"], 1000),
+    "machine": (["topo", "gb200-nvl72"], 1090),
 }
 WIDTH = 1180
 
