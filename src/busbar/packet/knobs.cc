@@ -203,8 +203,6 @@ const Row kRows[] = {
 };
 // clang-format on
 
-constexpr std::uint32_t kRowCount = sizeof(kRows) / sizeof(kRows[0]);
-
 bool is(const Row& row, std::string_view key) { return key == row.knob.key; }
 
 Error wrong(const std::string& what) { return invalid("packet." + what, {"", 0, 0, "--set"}); }
@@ -262,6 +260,18 @@ std::span<const PacketKnob> packet_knobs() {
 
 namespace {
 
+using Prefix = std::pair<double, const char*>;
+constexpr Prefix kBytes[] = {{1e9, "GB"}, {1e6, "MB"}, {1, "B"}};
+constexpr Prefix kTimes[] = {{1e12, "s"}, {1e9, "ms"}, {1e6, "us"}, {1e3, "ns"}, {1, "ps"}};
+constexpr Prefix kBits[] = {{1e12, "Tb/s"}, {1e9, "Gb/s"}, {1e6, "Mb/s"}, {1, "b/s"}};
+
+/// With the largest prefix that leaves at least 1; the number in full, so that it can be given back.
+std::string scaled(double value, std::span<const Prefix> prefixes) {
+  for (const auto& [scale, unit] : prefixes)
+    if (value >= scale) return fmt::format("{:.7g}{}", value / scale, unit);
+  return fmt::format("{:.7g}{}", value, prefixes.back().second);
+}
+
 Result<double> read_value(const PacketKnob& knob, std::string_view text) {
   switch (knob.unit) {
     case PacketUnit::kBytes: {
@@ -290,6 +300,22 @@ Result<double> read_value(const PacketKnob& knob, std::string_view text) {
 
 }  // namespace
 
+std::string setting_text(const PacketKnob& knob, double value) {
+  switch (knob.unit) {
+    case PacketUnit::kBytes:
+      return scaled(value, kBytes);
+    case PacketUnit::kTime:
+      return scaled(value, kTimes);
+    case PacketUnit::kRate:
+      return scaled(8 * value, kBits);
+    case PacketUnit::kWord:
+      return knob.words[value > 0 ? 1 : 0];
+    case PacketUnit::kNumber:
+      break;
+  }
+  return fmt::format("{:.6g}", value);
+}
+
 Result<PacketSetting> read_packet_setting(std::string_view key, std::string_view text) {
   const Where where{"", 0, 0, "--set"};
   std::vector<std::string> keys;
@@ -303,12 +329,10 @@ Result<PacketSetting> read_packet_setting(std::string_view key, std::string_view
   const PacketKnob& knob = packet_knobs()[out.knob];
   const Result<double> value = read_value(knob, text);
   if (!value.ok()) return invalid(fmt::format("packet.{}: {}", key, value.error().message), where);
-  if (*value < knob.least || *value > knob.most) {
-    constexpr const char* kUnits[] = {" bytes", " ps", " B/s", "", ""};
-    return invalid(fmt::format("packet.{}: {} is outside {} to {}{}", key, text, knob.least, knob.most,
-                               kUnits[static_cast<int>(knob.unit)]),
+  if (*value < knob.least || *value > knob.most)
+    return invalid(fmt::format("packet.{}: {} is outside {} to {}", key, text, setting_text(knob, knob.least),
+                               setting_text(knob, knob.most)),
                    where);
-  }
   out.value = *value;
   return out;
 }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "busbar/base/result.h"
@@ -20,6 +21,9 @@ struct PacketKnob {
 };
 /// All of them, in the order of help.
 std::span<const PacketKnob> packet_knobs();
+
+/// "4160B", "4ms", "50Mb/s", "selective": a value of the knob as read_packet_setting() takes it.
+std::string setting_text(const PacketKnob& knob, double value);
 
 /// A value for packet_knobs()[knob], in its unit.
 struct PacketSetting {

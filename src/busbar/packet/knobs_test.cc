@@ -106,6 +106,16 @@ TEST(Knobs, EveryOneReachesTheRun) {
     EXPECT_TRUE(reached.contains(knob.key) || std::string(knob.key) == "timeout_exponent") << knob.key;
 }
 
+TEST(Knobs, ATextCanBeGivenBack) {
+  for (const PacketKnob& knob : packet_knobs()) {
+    for (const double value : {knob.least, knob.most}) {
+      const auto again = read_packet_setting(knob.key, setting_text(knob, value));
+      ASSERT_TRUE(again.ok()) << knob.key << again.error().message;
+      EXPECT_NEAR(again->value, value, 1e-6 * value) << knob.key;
+    }
+  }
+}
+
 TEST(Knobs, AnExponentIsATimeoutOfInfiniBand) {
   const PacketResult r =
       small_incast().run(options_with(PacketTransport::kIb, PacketBalance::kEcmp, {{"timeout_exponent", "14"}}));
