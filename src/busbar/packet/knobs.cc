@@ -273,8 +273,11 @@ std::string scaled(double value, std::span<const Prefix> prefixes) {
 }
 
 Result<double> read_value(const PacketKnob& knob, std::string_view text) {
+  double value = 0;
   switch (knob.unit) {
     case PacketUnit::kBytes: {
+      if (is_number(text, value))
+        return invalid(fmt::format("'{}' has no unit; write {}B or {}kB", text, text, text), {});
       BUSBAR_ASSIGN(const Bytes bytes, parse_size(text));
       return static_cast<double>(count(bytes));
     }
@@ -283,6 +286,7 @@ Result<double> read_value(const PacketKnob& knob, std::string_view text) {
       return static_cast<double>(time.in_ps());
     }
     case PacketUnit::kRate: {
+      if (is_number(text, value)) return invalid(fmt::format("'{}' has no unit; write {}Mb/s", text, text), {});
       BUSBAR_ASSIGN(const BytesPerSecond rate, parse_rate(text));
       return static_cast<double>(per_second(rate));
     }
@@ -293,7 +297,6 @@ Result<double> read_value(const PacketKnob& knob, std::string_view text) {
     case PacketUnit::kNumber:
       break;
   }
-  double value = 0;
   if (!is_number(text, value)) return invalid(fmt::format("'{}' is not a number", text), {});
   return value;
 }
