@@ -6,6 +6,7 @@
 #include <cmath>
 #include <set>
 
+#include "busbar/packet/default_settings.h"
 #include "busbar/packet/internal/knobs.h"
 #include "busbar/packet/internal/test_fabrics.h"
 
@@ -104,6 +105,18 @@ TEST(Knobs, EveryOneReachesTheRun) {
   }
   for (const PacketKnob& knob : packet_knobs())
     EXPECT_TRUE(reached.contains(knob.key) || std::string(knob.key) == "timeout_exponent") << knob.key;
+}
+
+/// 128 hosts at 400 Gb/s: what is listed is what a run has.
+TEST(Knobs, DefaultsAreThoseOfARun) {
+  LeafSpine n(8, 16, 16);
+  n.add(0, 127, 100'000);
+  for (const PacketTransport t : {PacketTransport::kNscc, PacketTransport::kDcqcn, PacketTransport::kIb,
+                                  PacketTransport::kDctcp, PacketTransport::kCredit}) {
+    const std::vector<double> listed = default_settings(t), ran = n.run({t, PacketBalance::kEcmp, 1}).settings;
+    for (std::uint32_t k = 0; k < listed.size(); ++k)
+      if (!std::isnan(ran[k])) EXPECT_EQ(listed[k], ran[k]) << packet_knobs()[k].key;
+  }
 }
 
 TEST(Knobs, ATextCanBeGivenBack) {
