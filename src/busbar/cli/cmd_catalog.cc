@@ -2,15 +2,19 @@
 
 #include <algorithm>
 #include <memory>
+#include <set>
 
 #include "busbar/base/json.h"
 #include "busbar/base/text.h"
 #include "busbar/cli/commands.h"
+#include "busbar/cli/packet_transports.h"
 #include "busbar/cli/session.h"
 #include "busbar/spec/catalog_entry.h"
 
 namespace busbar {
 namespace {
+
+constexpr std::string_view kTransports = "transports";
 
 struct CatalogFlags {
   std::string name;
@@ -62,6 +66,12 @@ Result<Table> folder_table(const std::string& folder, const Catalog& catalog, Js
     entries.push_back({{"folder", folder}, {"name", name}, {"title", title}});
     table.rows.push_back({name, title});
   }
+  if (folder == kTransports) {
+    for (const PacketTransportName& t : packet_transports()) {
+      entries.push_back({{"folder", folder}, {"name", t.name}, {"title", packet_transport_title(t)}});
+      table.rows.push_back({t.name, packet_transport_title(t)});
+    }
+  }
   table.title = fmt::format("{} ({})", folder, table.rows.size());
   return table;
 }
@@ -77,7 +87,9 @@ Result<int> list(const CatalogFlags& o, const Catalog& catalog, const std::vecto
       continue;
     }
     std::string line;
-    for (const auto& row : table.rows) line += (line.empty() ? "" : ", ") + row[0];
+    std::set<std::string> names;  // NCCL and the packet engine have transports of one name
+    for (const auto& row : table.rows)
+      if (names.insert(row[0]).second) line += (line.empty() ? "" : ", ") + row[0];
     document.blocks.push_back({Heading{table.title}});
     document.blocks.push_back({Paragraph{line}});
   }
@@ -94,6 +106,12 @@ std::pair<std::string, std::string> folder_and_name(const std::string& text) {
   return {text.substr(0, slash), text.substr(slash + 1)};
 }
 
+/// The transport of packets that this names; null: none.
+const PacketTransportName* packet_transport_of(const std::string& wanted) {
+  const auto [folder, name] = folder_and_name(wanted);
+  return folder.empty() || folder == kTransports ? find_packet_transport(name) : nullptr;
+}
+
 /// All entries with this name, then the entries that they consist of, once each.
 Result<std::vector<CatalogEntry>> collect(const std::string& wanted, const Catalog& catalog) {
   const auto [folder, name] = folder_and_name(wanted);
@@ -107,6 +125,9 @@ Result<std::vector<CatalogEntry>> collect(const std::string& wanted, const Catal
     BUSBAR_ASSIGN(CatalogEntry entry, catalog_entry(f, name, catalog));
     out.push_back(std::move(entry));
   }
+  if (out.empty() && packet_transport_of(wanted) != nullptr) return out;
+  for (const PacketTransportName& t : packet_transports())
+    if (folder.empty() || folder == kTransports) all.emplace_back(t.name);
   if (out.empty())
     return Error{ErrorCode::kNotFound,
                  fmt::format("the catalogue has no '{}'; {}", wanted,
@@ -134,6 +155,10 @@ Result<int> show(const CatalogFlags& o, const Catalog& catalog) {
     data["entries"].push_back(to_json(entry));
     document.blocks.push_back({figure_table(entry)});
   }
+  if (const PacketTransportName* transport = packet_transport_of(o.name)) {
+    data["entries"].push_back(settings_entry(*transport));
+    document.blocks.push_back({settings_table(*transport)});
+  }
   return deliver(o.common, data, document);
 }
 
@@ -154,7 +179,8 @@ Command catalog_command(const std::string& typed) {
   Command c = new_command(o->common, typed, "catalog",
                           "list the known machines, parts and models, with the source of each figure");
   c.examples =
-      "  busbar catalog\n  busbar catalog nodes\n  busbar catalog dgx-h100\n  busbar catalog links/nvlink4 --json\n";
+      "  busbar catalog\n  busbar catalog nodes\n  busbar catalog dgx-h100\n  busbar catalog links/nvlink4 --json\n"
+      "  busbar catalog transports/dcqcn\n";
   c.positionals = {{"NAME", "an entry, FOLDER/ENTRY or a folder; absent: all names", &o->name, false}};
   c.flags = {{"--catalog", "DIR", "read product data from DIR before $BUSBAR_CATALOG and the built-in files", "Machine",
               &o->common.overrides.catalog},

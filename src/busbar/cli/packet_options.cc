@@ -11,6 +11,7 @@
 #include "busbar/base/quantity.h"
 #include "busbar/base/text.h"
 #include "busbar/cli/flow_sizes.h"
+#include "busbar/cli/packet_transports.h"
 #include "busbar/cli/penalties.h"
 #include "busbar/cli/streams.h"
 #include "busbar/spec/reading.h"
@@ -18,13 +19,6 @@
 
 namespace busbar {
 namespace {
-
-constexpr std::pair<const char*, PacketTransport> kTransports[] = {
-    {"nscc", PacketTransport::kNscc},          {"dcqcn", PacketTransport::kDcqcn},
-    {"hpcc", PacketTransport::kHpcc},          {"roce", PacketTransport::kRoce},
-    {"swift", PacketTransport::kSwift},        {"ib", PacketTransport::kIb},
-    {"tcp-cubic", PacketTransport::kTcpCubic}, {"dctcp", PacketTransport::kDctcp},
-    {"credit", PacketTransport::kCredit}};
 
 constexpr std::pair<const char*, PacketBalance> kBalances[] = {{"ecmp", PacketBalance::kEcmp},
                                                                {"spray", PacketBalance::kSpray},
@@ -242,7 +236,7 @@ std::vector<Flag> packet_flags(PacketExtras& extras) {
 
 std::vector<Flag> packet_run_flags(std::string& transport, std::string& balance, double& patience_s) {
   std::vector<std::string> transports, balances;
-  for (const auto& t : kTransports) transports.emplace_back(t.first);
+  for (const PacketTransportName& t : packet_transports()) transports.emplace_back(t.name);
   for (const auto& b : kBalances) balances.emplace_back(b.first);
   return {
       {"--transport", "NAME", fmt::format("{} (default nscc); fluids: with its penalties", fmt::join(transports, ", ")),
@@ -342,11 +336,10 @@ Result<PacketOptions> read_packet_options(std::string& transport, std::string& b
                                           const Overrides& overrides) {
   PacketOptions p;
   BUSBAR_RETURN_IF_ERROR(read_settings(overrides, p.settings));
-  if (transport.empty()) transport = kTransports[0].first;
-  const auto known =
-      std::find_if(std::begin(kTransports), std::end(kTransports), [&](const auto& t) { return transport == t.first; });
-  BUSBAR_CHECK(known != std::end(kTransports)) << transport;  // the table of flags refuses other words
-  p.transport = known->second;
+  if (transport.empty()) transport = packet_transports().front().name;
+  const PacketTransportName* known = find_packet_transport(transport);
+  BUSBAR_CHECK(known != nullptr) << transport;  // the table of flags refuses other words
+  p.transport = known->transport;
   if (balance.empty()) balance = balance_of(cluster);
   const auto way =
       std::find_if(std::begin(kBalances), std::end(kBalances), [&](const auto& b) { return balance == b.first; });

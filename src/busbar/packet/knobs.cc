@@ -325,9 +325,9 @@ Result<PacketSetting> read_packet_setting(std::string_view key, std::string_view
   for (const PacketKnob& knob : packet_knobs()) keys.emplace_back(knob.key);
   const auto known = std::find(keys.begin(), keys.end(), key);
   if (known == keys.end())
-    return invalid(
-        fmt::format("there is no 'packet.{}'; {}", key, suggestion(key, keys, "busbar catalog packets lists all")),
-        where);
+    return invalid(fmt::format("there is no 'packet.{}'; {}", key,
+                               suggestion(key, keys, "busbar catalog transports/nscc lists those of nscc")),
+                   where);
   PacketSetting out{static_cast<std::uint32_t>(known - keys.begin()), 0};
   const PacketKnob& knob = packet_knobs()[out.knob];
   const Result<double> value = read_value(knob, text);
