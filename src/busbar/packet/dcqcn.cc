@@ -8,7 +8,6 @@ namespace busbar::packet {
 namespace {
 
 constexpr double kPerSecond = 1e-12;  ///< in units per ps
-constexpr std::uint32_t kFastStages = 1;
 
 // Control::a is alpha, b the rate, c the target rate. t1 to t3 are the times of the next alpha update, decrease and
 // increase. flag1: a mark came since the last alpha update; flag2: since the last decrease. stage counts increases
@@ -28,8 +27,8 @@ void decrease(Control& c, const ControlSettings& s) {
 }
 
 void increase(Control& c, const ControlSettings& s) {
-  const double step = (c.stage > kFastStages ? s.dcqcn.hyper : s.dcqcn.additive) * kPerSecond;
-  if (c.stage >= kFastStages) c.c = std::min(s.line_rate, c.c + step);
+  const double step = (c.stage > s.dcqcn.fast_stages ? s.dcqcn.hyper : s.dcqcn.additive) * kPerSecond;
+  if (c.stage >= s.dcqcn.fast_stages) c.c = std::min(s.line_rate, c.c + step);
   ++c.stage;
   set_rate(c, s, (c.b + c.c) / 2);
 }

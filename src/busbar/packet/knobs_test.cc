@@ -83,7 +83,7 @@ TEST(Knobs, EveryOneReachesTheRun) {
   for (const PacketTransport t : {PacketTransport::kNscc, PacketTransport::kDcqcn, PacketTransport::kHpcc,
                                   PacketTransport::kRoce, PacketTransport::kSwift, PacketTransport::kIb,
                                   PacketTransport::kTcpCubic, PacketTransport::kDctcp, PacketTransport::kCredit}) {
-    for (const PacketBalance b : {PacketBalance::kEcmp, PacketBalance::kSpray}) {
+    for (const PacketBalance b : {PacketBalance::kEcmp, PacketBalance::kSpray, PacketBalance::kFlowlet}) {
       const PacketResult usual = n.run({t, b, 1});
       for (std::uint32_t k = 0; k < packet_knobs().size(); ++k) {
         const double was = usual.settings[k];

@@ -13,11 +13,9 @@ namespace {
 // the window grows fast.
 
 constexpr double kReferenceRtt = 12e6, kReferenceBdp = 150'000;  ///< ps, bytes at 100 Gb/s: the constants are for these
-constexpr double kMostDecrease = 0.5;
-constexpr double kDelayShare = 0.0125;  ///< weight of a new delay in the average
-constexpr double kAdjustEvery = 8;      ///< packets between two increases
-constexpr int kGate = 3;                ///< quick adaptation below 1/2^3 of the largest window
-constexpr int kLateTargets = 4;         ///< a delay of so many targets asks for quick adaptation too
+constexpr double kAdjustEvery = 8;                               ///< packets between two increases
+constexpr int kGate = 3;                                         ///< quick adaptation below 1/2^3 of the largest window
+constexpr int kLateTargets = 4;  ///< a delay of so many targets asks for quick adaptation too
 
 double scale_of(const ControlSettings& s) { return s.network_bdp / kReferenceBdp; }
 
@@ -51,7 +49,7 @@ bool adapt(Control& c, const ControlSettings& s, Ps now, bool marked, bool late,
   return done;
 }
 
-void average(Control& c, double delay) { c.c += kDelayShare * (delay - c.c); }
+void average(Control& c, const ControlSettings& s, double delay) { c.c += s.nscc.average * (delay - c.c); }
 
 /// The window grows fast once a whole window has arrived without delay, as long as there is none.
 bool grows_fast(Control& c, const ControlSettings& s, const News& news) {
@@ -66,7 +64,7 @@ void decrease(Control& c, const ControlSettings& s, Ps now) {
   c.f = 0;
   c.flag1 = false;
   if (c.c <= target || now - c.last_decrease <= c.base_rtt) return;
-  c.window *= std::max(1 - s.nscc.gamma * (c.c - target) / c.c, kMostDecrease);
+  c.window *= std::max(1 - s.nscc.gamma * (c.c - target) / c.c, 1 - s.nscc.most_cut);
   c.last_decrease = now;
 }
 
@@ -84,7 +82,7 @@ void nscc_ack(Control& c, const ControlSettings& s, const News& news) {
   c.d += news.bytes;
   c.b += news.bytes;
   c.e = std::max(0.0, c.e - news.bytes);
-  average(c, late && !news.last_marked ? 0.25 * static_cast<double>(c.base_rtt) : delay);
+  average(c, s, late && !news.last_marked ? 0.25 * static_cast<double>(c.base_rtt) : delay);
   if (adapt(c, s, news.now, news.last_marked, delay > kLateTargets * target, news.in_flight)) return;
   if (!news.last_marked && late) {
     c.a += s.nscc.fair * s.packet_bytes * scale_of(s) * news.bytes;
@@ -101,7 +99,7 @@ void nscc_ack(Control& c, const ControlSettings& s, const News& news) {
 /// A trimmed packet counts as delayed by a full round trip: the queue that trimmed it holds one BDP.
 void nscc_loss(Control& c, const ControlSettings& s, Ps now, double bytes, double in_flight) {
   c.e = std::max(0.0, c.e - bytes);
-  average(c, static_cast<double>(s.network_rtt));
+  average(c, s, static_cast<double>(s.network_rtt));
   c.lost_in_period = true;
   if (adapt(c, s, now, true, true, in_flight)) return;
   c.window -= bytes;

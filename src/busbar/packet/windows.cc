@@ -32,27 +32,25 @@ void dctcp_ack(Control& c, const ControlSettings& s, const News& news) {
 // CUBIC, in packets and seconds as in the RFC. Control::a is the window before the last decrease, b the time when the
 // cubic reaches it again, t1 the time of the decrease, d the end of slow start after a timeout.
 void cubic_ack(Control& c, const ControlSettings& s, const News& news) {
-  constexpr double kScale = 0.4;  // RFC 9438, 5.1
   if (c.slow_start && (c.d == 0 || c.window < c.d)) return grow(c, s, news.bytes);
   c.slow_start = false;
   const double at = static_cast<double>(news.now - c.t1 + c.base_rtt) * 1e-12 - c.b;
-  const double target = c.a + kScale * at * at * at;
+  const double target = c.a + s.cubic_scale * at * at * at;
   const double window = c.window / s.packet_bytes;
   // In networks with microseconds of delay the cubic hardly moves, and TCP Reno's window grows faster (RFC 9438, 4.3).
-  const double friendly = 3 * (1 - 0.7) / (1 + 0.7);
+  const double friendly = 3 * (1 - s.cubic_left) / (1 + s.cubic_left);
   grow(c, s,
        std::max(target > window ? (target - window) * s.packet_bytes : 0.0, friendly * s.packet_bytes) * news.bytes /
            c.window);
 }
 
 void cubic_loss(Control& c, const ControlSettings& s, Ps now) {
-  constexpr double kScale = 0.4, kLeft = 0.7;  // RFC 9438, 4.6
   if (now - c.last_decrease < c.base_rtt && c.last_decrease > 0) return;
   c.last_decrease = c.t1 = now;
   c.slow_start = false;
   c.a = c.window / s.packet_bytes;
-  c.b = std::cbrt(c.a * (1 - kLeft) / kScale);
-  c.window = std::max(s.packet_bytes, c.window * kLeft);
+  c.b = std::cbrt(c.a * (1 - s.cubic_left) / s.cubic_scale);
+  c.window = std::max(s.packet_bytes, c.window * s.cubic_left);
 }
 
 /// DCTCP reacts to a loss as TCP does: it halves the window, once per round trip.
@@ -65,19 +63,19 @@ void dctcp_loss(Control& c, const ControlSettings& s, Ps now) {
 
 // Swift, without its scaling of the target by hops and windows below one packet.
 void swift_ack(Control& c, const ControlSettings& s, const News& news) {
-  constexpr double kAdditive = 1, kMost = 0.5;
   const auto delay = static_cast<double>(news.delay), target = static_cast<double>(s.target_delay);
-  if (delay < target) return grow(c, s, kAdditive * s.packet_bytes * news.bytes / c.window);
+  if (delay < target) return grow(c, s, s.swift_additive * s.packet_bytes * news.bytes / c.window);
   if (news.now - c.last_decrease < c.base_rtt + news.delay) return;
   c.last_decrease = news.now;
-  c.window = std::max(s.packet_bytes, c.window * std::max(1 - s.swift_beta * (delay - target) / delay, 1 - kMost));
+  c.window =
+      std::max(s.packet_bytes, c.window * std::max(1 - s.swift_beta * (delay - target) / delay, 1 - s.swift_most_cut));
 }
 
 // HPCC: Li et al., "HPCC: high precision congestion control", SIGCOMM 2019, algorithm 1, with its constants. Switches
 // report the load of the fullest link as PINT (SIGCOMM 2020) does. Control::a is the reference window, stage counts
 // additive steps.
 void hpcc_ack(Control& c, const ControlSettings& s, const News& news) {
-  const double additive = s.max_window * (1 - s.hpcc_aim) / 32;
+  const double additive = s.max_window * (1 - s.hpcc_aim) / s.hpcc_flows;
   c.b += (news.load - c.b) * std::min(1.0, news.bytes / c.window);
   const double load = c.b;
   double window = 0;

@@ -16,6 +16,8 @@ struct NsccConstants {
   double steady = 0.15;        ///< packets of increase per round trip, whatever the delay
   double fast = 0.25;          ///< share of the bytes that arrived without delay
   double gamma = 0.8;          ///< decrease per share of delay above the target
+  double most_cut = 0.5;       ///< largest share of the window that one decrease takes
+  double average = 0.0125;     ///< weight of a new delay in the average
   Ps no_delay = 1'000'000;     ///< less counts as none
 };
 /// Source: those published with HPCC (SIGCOMM 2019) for its comparison; steps scaled from 25 to 400 Gb/s as there.
@@ -23,6 +25,7 @@ struct DcqcnConstants {
   double gain = 1.0 / 256;
   Ps alpha_every = 1'000'000, cut_every = 4'000'000, increase_every = 300'000'000;
   double additive = 50e6 / 8, hyper = 100e6 / 8, least = 1e9 / 8;  ///< bytes per second
+  std::uint32_t fast_stages = 1;  ///< increases towards the target before additive ones
 };
 
 /// Settings that all flows of a run share.
@@ -40,7 +43,12 @@ struct ControlSettings {
   DcqcnConstants dcqcn;
   double hpcc_aim = 0.95;        ///< Li et al., SIGCOMM 2019, as the next
   std::uint32_t hpcc_steps = 5;  ///< additive increases before a multiplicative one
-  double swift_beta = 0.8;       ///< Kumar et al., SIGCOMM 2020
+  double hpcc_flows = 32;        ///< that the additive increase allows for
+  double swift_beta = 0.8;       ///< Kumar et al., SIGCOMM 2020, as the next two
+  double swift_additive = 1;     ///< packets per round trip
+  double swift_most_cut = 0.5;   ///< largest share of the window that one decrease takes
+  double cubic_scale = 0.4;      ///< RFC 9438, 5.1
+  double cubic_left = 0.7;       ///< after a loss: RFC 9438, 4.6
   double dctcp_gain = 1.0 / 16;  ///< RFC 8257, 4.2
 };
 
