@@ -100,6 +100,12 @@ const Row kRows[] = {
     {{"entropies", Unit::kNumber, 1, 64, "paths per sprayed flow, a power of two (64: htsim)"},
      sprayed,
      member<[](Profile& p) -> auto& { return p.hosts.paths; }>()},
+    {{"queue_pairs", Unit::kNumber, 1, 128,
+      "per connection: a transfer between servers is cut into so many parts, each with its own path, window and "
+      "timeout "
+      "(1: NCCL_IB_QPS_PER_CONNECTION of NCCL 2.30; with NCCL_IB_SPLIT_DATA_ON_QPS=1)"},
+     any,
+     member<[](Profile& p) -> auto& { return p.queue_pairs; }>()},
     {{"hash",
       Unit::kWord,
       0,

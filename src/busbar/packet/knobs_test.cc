@@ -92,7 +92,7 @@ TEST(Knobs, EveryOneReachesTheRun) {
         const bool word = knob.unit == PacketUnit::kWord;
         double now = word ? 1 - was : was / 2;
         if (was == 0 || was > knob.most) now = word ? now : std::min(knob.most, 1e6);
-        if (std::string(knob.key) == "mark_to") now = 2 * was;
+        if (std::string(knob.key) == "mark_to" || (!word && now < knob.least)) now = 2 * was;
         PacketOptions o{t, b, 1};
         o.settings = {{k, now}};
         const auto r = run_packet_list(n.router, n.list, o);

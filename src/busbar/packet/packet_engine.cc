@@ -9,6 +9,7 @@
 #include "busbar/lowering/send_costs.h"
 #include "busbar/packet/collective_flows.h"
 #include "busbar/packet/internal/knobs.h"
+#include "busbar/packet/internal/queue_pairs.h"
 #include "busbar/packet/internal/setup.h"
 #include "busbar/packet/internal/threads.h"
 
@@ -45,6 +46,8 @@ class OnlinePackets final : public PacketEngine {
     Call c;
     BUSBAR_RETURN_IF_ERROR(add_collective_flows(call, router_, placement_, protocol_, c.flows));
     BUSBAR_RETURN_IF_ERROR(check_copies(router_, c.flows));
+    if (const std::uint32_t n = queue_pairs_of(packets_); n > 1)
+      c.flows = cut_for_queue_pairs(c.flows, router_.topology(), n).list;
     c.successors = successors_of(c.flows);
     for (const ListedFlow& f : c.flows.flows) {
       BUSBAR_ASSIGN(const std::uint32_t route, wiring_.route(f.from, f.to, f.nic_from, f.nic_to));

@@ -27,7 +27,8 @@ TEST(PacketEngine, OneCallTakesAsLongAsItsListOfFlows) {
   const LeafSpine n(2, 4, 2);
   const Placement placement(n.router, n.topology.gpus());
   for (const PacketTransport t : {PacketTransport::kNscc, PacketTransport::kDcqcn, PacketTransport::kIb}) {
-    const PacketOptions packets{t, PacketBalance::kEcmp, 1};
+    PacketOptions packets{t, PacketBalance::kEcmp, 1};
+    if (t == PacketTransport::kDcqcn) packets.settings = {read_packet_setting("queue_pairs", "4").value()};
     const auto engine = make_packet_engine(n.router, placement, {}, packets);
     const CallId id = engine->prepare(ring(0, 8, 4'000'000)).value();
     EXPECT_EQ(engine->prepare(ring(0, 8, 4'000'000)).value(), id);

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "busbar/packet/internal/knobs.h"
+#include "busbar/packet/internal/queue_pairs.h"
 #include "busbar/packet/internal/running_part.h"
 #include "busbar/packet/internal/setup.h"
 #include "busbar/packet/internal/threads.h"
@@ -143,19 +144,9 @@ std::string why_one_thread(const Profile& profile, const PacketOptions& options,
   return "";
 }
 
-}  // namespace
-
-Result<PacketResult> run_adjusted(const Router& router, const FlowList& list, const PacketOptions& options,
-                                  const std::function<void(Profile&)>& adjust) {
-  if (options.background) {
-    FlowList all = list;
-    BUSBAR_RETURN_IF_ERROR(add_background(*options.background, router, all));
-    PacketOptions rest = options;
-    rest.background.reset();
-    Result<PacketResult> result = run_adjusted(router, all, rest, adjust);
-    if (result.ok()) result->background = all.flows.size() - list.flows.size();
-    return result;
-  }
+/// Every flow takes one path, or sprays.
+Result<PacketResult> run_whole(const Router& router, const FlowList& list, const PacketOptions& options,
+                               const std::function<void(Profile&)>& adjust) {
   BUSBAR_RETURN_IF_ERROR(check_copies(router, list));
   constexpr std::uint64_t kMostPackets = 1u << 31;
   const HostSettings shape = shape_of(options);
@@ -208,6 +199,49 @@ Result<PacketResult> run_adjusted(const Router& router, const FlowList& list, co
   Result<PacketResult> r = Run(wiring, traffic, profile, options, hops).run();
   if (r.ok()) r->settings = settings_of(profile);
   return r;
+}
+
+/// Per flow, its time on an idle network.
+Result<std::vector<Duration>> times_alone(const Router& router, const FlowList& list, const PacketOptions& options) {
+  const HostSettings shape = shape_of(options);
+  Wiring wiring(router, list.shares);
+  std::vector<std::uint32_t> routes;
+  for (const ListedFlow& f : list.flows) {
+    BUSBAR_ASSIGN(const std::uint32_t route, wiring.route(f.from, f.to, f.nic_from, f.nic_to));
+    routes.push_back(route);
+  }
+  wiring.seal();
+  if (options.cut_through) wiring.cut_through(shape.header);
+  std::vector<Duration> out;
+  for (std::size_t f = 0; f < routes.size(); ++f)
+    out.push_back(Duration::ps(list.flows[f].is_work() ? 0
+                                                       : wiring.time_alone(routes[f], count(list.flows[f].bytes),
+                                                                           shape.payload, shape.header)));
+  return out;
+}
+
+}  // namespace
+
+Result<PacketResult> run_adjusted(const Router& router, const FlowList& list, const PacketOptions& options,
+                                  const std::function<void(Profile&)>& adjust) {
+  if (options.background) {
+    FlowList all = list;
+    BUSBAR_RETURN_IF_ERROR(add_background(*options.background, router, all));
+    PacketOptions rest = options;
+    rest.background.reset();
+    Result<PacketResult> result = run_adjusted(router, all, rest, adjust);
+    if (result.ok()) result->background = all.flows.size() - list.flows.size();
+    return result;
+  }
+  const std::uint32_t queue_pairs = queue_pairs_of(options);
+  if (queue_pairs == 1) return run_whole(router, list, options, adjust);
+  if (options.series.every > Duration() || !options.log.flows.empty())
+    return Error{ErrorCode::kUnsupported, "series and logs of flows need packet.queue_pairs=1", {"", 0, 0, "--set"}};
+  const CutList cut = cut_for_queue_pairs(list, router.topology(), queue_pairs);
+  BUSBAR_ASSIGN(PacketResult result, run_whole(router, cut.list, options, adjust));
+  BUSBAR_ASSIGN(const std::vector<Duration> alone, times_alone(router, list, options));
+  join_parts(cut, alone, result);
+  return result;
 }
 
 }  // namespace packet

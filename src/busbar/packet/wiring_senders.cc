@@ -1,4 +1,5 @@
 // Hosts that share their first wires with traffic of others.
+#include <algorithm>
 #include <numeric>
 
 #include "busbar/packet/internal/wiring.h"
@@ -63,6 +64,22 @@ std::uint32_t Wiring::add_joint(std::span<const std::uint32_t> outlet) {
   std::swap(joint.from, joint.to);
   wires_.push_back(joint);
   return number;
+}
+
+/// Packets follow each other over the slowest wire; the last, which may be smaller, follows a full one everywhere.
+Ps Wiring::time_alone(std::uint32_t route, std::uint64_t bytes, std::uint32_t payload, std::uint32_t header) const {
+  const std::uint64_t packets = std::max<std::uint64_t>(1, (bytes + payload - 1) / payload), full = payload + header;
+  const std::uint64_t last = bytes - (packets - 1) * payload + header;
+  const Ps back = idle_time(route, header);
+  if (packets == 1) return idle_time(route, last) + back;
+  const std::uint32_t slowest = routes_[route].slowest;
+  std::uint32_t wires = 1;
+  for (std::uint32_t o = 0; o < outlets_.rows(); ++o)
+    for (const std::uint32_t w : outlets_.row(o))
+      if (w == slowest) wires = width_[o];
+  const Wire& wire = wires_[slowest];
+  return (static_cast<Ps>(packets - 2) * wire.transfer(full) + wire.transfer(last)) / wires + idle_time(route, full) +
+         back;
 }
 
 }  // namespace busbar::packet

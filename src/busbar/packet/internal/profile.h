@@ -19,6 +19,7 @@ struct Scale {
 struct Profile {
   HostSettings hosts;
   NetworkOptions network;
+  std::uint32_t queue_pairs = 1;  ///< per connection; internal/queue_pairs.h
 };
 
 Profile make_profile(const PacketOptions& options, const Scale& scale);

@@ -1,0 +1,73 @@
+#include "busbar/packet/internal/queue_pairs.h"
+
+#include <algorithm>
+#include <span>
+#include <string_view>
+
+namespace busbar::packet {
+namespace {
+
+constexpr std::uint64_t kAlign = 128;
+
+bool is_connection(const ListedFlow& f, const Topology& t) {
+  return !f.is_work() && t.block_of(f.from) != t.block_of(f.to) && !t.device_class(f.from).reduces &&
+         !t.device_class(f.to).reduces;
+}
+
+}  // namespace
+
+std::uint32_t queue_pairs_of(const PacketOptions& options) {
+  std::uint32_t n = 1;
+  for (const PacketSetting& s : options.settings)
+    if (std::string_view(packet_knobs()[s.knob].key) == "queue_pairs") n = static_cast<std::uint32_t>(s.value);
+  return n;
+}
+
+CutList cut_for_queue_pairs(const FlowList& whole, const Topology& topology, std::uint32_t queue_pairs) {
+  CutList out;
+  out.list.reach = whole.reach;
+  out.list.shares = whole.shares;
+  for (const ListedFlow& f : whole.flows) {
+    out.first.push_back(static_cast<std::uint32_t>(out.list.flows.size()));
+    std::uint64_t left = count(f.bytes);
+    const std::uint64_t share = (left + queue_pairs - 1) / queue_pairs;
+    const std::uint64_t part = is_connection(f, topology) ? (share + kAlign - 1) / kAlign * kAlign : left;
+    do {
+      ListedFlow one = f;
+      one.bytes = Bytes{std::min(part, left)};
+      left -= count(one.bytes);
+      out.list.flows.push_back(one);
+    } while (left > 0);
+  }
+  out.first.push_back(static_cast<std::uint32_t>(out.list.flows.size()));
+  for (std::uint32_t f = 0; f < whole.flows.size(); ++f) {
+    for (std::uint32_t part = out.first[f]; part < out.first[f + 1]; ++part) {
+      for (const std::uint32_t before : whole.after.row(f))
+        for (std::uint32_t p = out.first[before]; p < out.first[before + 1]; ++p) out.list.after.values.push_back(p);
+      out.list.after.close_row();
+    }
+  }
+  return out;
+}
+
+void join_parts(const CutList& cut, const std::vector<Duration>& alone, PacketResult& result) {
+  std::vector<PacketOutcome> joined;
+  result.done = 0;
+  for (std::size_t f = 0; f + 1 < cut.first.size(); ++f) {
+    const std::span<const PacketOutcome> parts(result.flows.data() + cut.first[f], cut.first[f + 1] - cut.first[f]);
+    PacketOutcome all = *std::max_element(parts.begin(), parts.end(), [](const auto& a, const auto& b) {
+      return a.done != b.done ? a.done : a.fct < b.fct;  // one that has not ended is the last
+    });
+    all.resent = 0;
+    for (const PacketOutcome& p : parts) {
+      all.received = std::max(all.received, p.received);
+      all.resent += p.resent;
+    }
+    all.alone = alone[f];
+    result.done += all.done ? 1 : 0;
+    joined.push_back(all);
+  }
+  result.flows = std::move(joined);
+}
+
+}  // namespace busbar::packet
