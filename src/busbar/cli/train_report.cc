@@ -9,6 +9,7 @@
 #include "busbar/base/quantity.h"
 #include "busbar/cli/machine.h"
 #include "busbar/cli/money.h"
+#include "busbar/cli/packet_options.h"
 #include "busbar/cli/penalties.h"
 #include "busbar/cli/plan_run.h"
 #include "busbar/cli/predict_flags.h"
@@ -363,6 +364,9 @@ Document train_document(const TrainRun& r, const std::string& typed, const Train
   add(calls_table(r, 5), Audience::kTerminal);
   add(calls_table(r, 40), Audience::kPage);
   add(volume_table(step_volumes(r)), both_if_short);
+  if (r.engine == "packet")
+    add(Paragraph{fmt::format("Packets of {}, paths by {}: {} of data, {} acknowledgements; {}.", r.transport,
+                              r.balance, r.packet_counts.data, r.packet_counts.acks, trouble_of(r.packet_counts))});
   if (!r.relief.empty() || !extras.levers.empty()) fold("What would make it shorter");
   if (!extras.levers.empty()) add(lever_table(r, extras.levers, 20));
   if (!r.relief.empty())
