@@ -124,8 +124,12 @@ Facts details(const TrainRun& r) {
     network += fmt::format(", {} {}", fabric.switches[k], tier);
   }
   add("fabric", network);
-  add("model", fmt::format("{}, {}e9 parameters", r.scenario.model.name,
-                           format_number(static_cast<double>(parameter_count(r.scenario.model)) / 1e9)));
+  const auto in_e9 = [](std::uint64_t parameters) { return format_number(static_cast<double>(parameters) / 1e9); };
+  std::string model =
+      fmt::format("{}, {}e9 parameters", r.scenario.model.name, in_e9(parameter_count(r.scenario.model)));
+  if (r.scenario.model.moe.experts > 0)
+    model += fmt::format(", of which a token uses {}e9", in_e9(active_parameter_count(r.scenario.model)));
+  add("model", model);
   add("layout", layout_words(r.layout));
   if (!r.scenario.framework.empty()) add("framework", framework_words(r));
   if (r.scenario.model.moe.experts > 0) add("experts", expert_words(r));
