@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <utility>
 
 #include "busbar/base/json.h"
 #include "busbar/base/quantity.h"
@@ -262,6 +263,23 @@ Status check_engine(const std::string& name) {
   return invalid(fmt::format("there is no engine '{}'; use flow or packet", name), where);
 }
 
+/// Refuses what only packets model.
+Status check_flows(const NamedFlows& named, const Topology& t, const std::string& file) {
+  for (std::size_t f = 0; f < named.ids.size(); ++f) {
+    const ListedFlow& flow = named.list.flows[f];
+    const auto refuse = [&](const char* column, const std::string& why) {
+      return Error{ErrorCode::kUnsupported, fmt::format("flow {} {}", named.ids[f], why), {file, 0, 0, column}};
+    };
+    if (flow.lane > 0)
+      return refuse("lane", "has a lane, but the flow engine has none; add --engine packet and --lanes");
+    for (const auto& [end, column] : {std::pair(flow.from, "src"), std::pair(flow.to, "dst")})
+      if (t.device_class(end).reduces)
+        return refuse(column, fmt::format("has the switch {} as its end, which only packets model; add --engine packet",
+                                          t.name(end)));
+  }
+  return {};
+}
+
 Result<int> run(const FlowsFlags& o) {
   if (o.common.engine == "packet")
     return run_packet_flows(o.common, {o.fabric, o.source, o.cdf, o.transport, o.balance, o.seed, o.links, o.patience_s,
@@ -274,12 +292,7 @@ Result<int> run(const FlowsFlags& o) {
   if (o.seed) cluster.seed = static_cast<std::uint64_t>(*o.seed);
   const Router router(cluster.topology, cluster.routing, cluster.seed);
   BUSBAR_ASSIGN(NamedFlows named, read_flows(o.source, cluster, router, cluster.seed, o.common.overrides.catalog));
-  for (std::size_t f = 0; f < named.ids.size(); ++f)
-    if (named.list.flows[f].lane > 0)
-      return Error{ErrorCode::kUnsupported,
-                   fmt::format("flow {} has a lane, but the flow engine has none; add --engine packet and --lanes",
-                               named.ids[f]),
-                   {o.source.file, 0, 0, "lane"}};
+  BUSBAR_RETURN_IF_ERROR(check_flows(named, cluster.topology, o.source.file));
   Shortcuts shortcuts;
   shortcuts.taken = std::make_shared<std::atomic<std::uint64_t>>(0);
   LongRun watch("flows");

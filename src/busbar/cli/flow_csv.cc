@@ -20,6 +20,9 @@ enum Field : std::size_t { kId, kSrc, kDst, kBytes, kStart, kAfter, kTrigger, kL
 constexpr std::array<const char*, kFields> kFieldNames{"id",    "src",     "dst",  "bytes",   "start_ns",
                                                        "after", "trigger", "lane", "delay_ns"};
 
+/// A comment before the header: lists made from collectives have the shares of link rates that its kernels reach.
+constexpr std::string_view kSharesLine = "# shares:";
+
 class Reader {
  public:
   Reader(const std::string& file, const Router& router, std::uint32_t first)
@@ -29,6 +32,7 @@ class Reader {
 
   Result<NamedFlows> read() {
     BUSBAR_ASSIGN(const std::string text, read_text(file_, kMostCsv));
+    BUSBAR_RETURN_IF_ERROR(take_shares(text));
     CsvReader rows(text, file_);
     std::vector<std::string> cells;
     for (bool headed = false;; headed = true) {
@@ -53,6 +57,25 @@ class Reader {
   };
   Error at(int line, std::string message, Field field = kFields, ErrorCode code = ErrorCode::kInvalid) const {
     return Error{code, std::move(message), {file_, line, 0, field == kFields ? "" : kFieldNames[field]}};
+  }
+
+  Status take_shares(std::string_view text) {
+    if (!text.starts_with(kSharesLine)) return {};
+    const std::string_view line = text.substr(0, text.find_first_of("\r\n")).substr(kSharesLine.size());
+    for (const std::string_view word : split_at(trimmed(line), ' ')) {
+      const std::size_t equals = word.find('=');
+      const std::string_view key = word.substr(0, equals);
+      double* share = key == "scale_up"  ? &out_.list.shares.scale_up
+                      : key == "server"  ? &out_.list.shares.server
+                      : key == "network" ? &out_.list.shares.network
+                                         : nullptr;
+      if (share == nullptr || equals == std::string_view::npos || !is_number(word.substr(equals + 1), *share) ||
+          !(*share > 0 && *share <= 1))
+        return at(1, fmt::format("'{}' is not a share; write scale_up, server or network, '=' and a number above 0, at "
+                                 "most 1, or remove the line",
+                                 word));
+    }
+    return {};
   }
 
   Status take_header(const std::vector<std::string>& names) {
@@ -139,11 +162,16 @@ class Reader {
       nic = kNone<DeviceId>;
       return {};
     }
+    if (t_.device_class(device).reduces) {  // of lists made from collectives that reduce in the network
+      nic = kNone<DeviceId>;
+      return {};
+    }
     if (t_.kind(device) != DeviceKind::kGpu)
-      return at(line_,
-                fmt::format("'{}' is a {}; flows run between GPUs, NICs, drives and host memory (numa)", word,
-                            name_of(t_.kind(device))),
-                field);
+      return at(
+          line_,
+          fmt::format("'{}' is a {}; flows run between GPUs, NICs, drives, host memory (numa) and switches that reduce",
+                      word, name_of(t_.kind(device))),
+          field);
     nic = placement_.nic(rank_of_.at(index(device)), 0);
     return {};
   }
@@ -258,7 +286,10 @@ std::string write_flow_csv(const FlowList& list, const Router& router) {
     const bool other = nic != kNone<DeviceId> && usual != nearest.end() && usual->second != nic;
     return t.name(other ? nic : device);
   };
-  std::string out = "id,src,dst,bytes,start_ns,after,trigger,lane,delay_ns\n";
+  std::string out;
+  if (const RateShares& s = list.shares; s.scale_up < 1 || s.server < 1 || s.network < 1)
+    out = fmt::format("{} scale_up={} server={} network={}\n", kSharesLine, s.scale_up, s.server, s.network);
+  out += "id,src,dst,bytes,start_ns,after,trigger,lane,delay_ns\n";
   for (std::uint32_t f = 0; f < list.flows.size(); ++f) {
     const ListedFlow& x = list.flows[f];
     std::string after;

@@ -20,13 +20,13 @@ struct NamedFlows {
   std::vector<FlowJob> jobs;     ///< if there are several
 };
 
-/// Reads line by line. A host is a GPU's number, or the name of a GPU or NIC.
+/// Reads line by line. A host is a GPU's number, or a name: of a GPU, a NIC, or a switch that reduces.
 /// Errors: kIo; kInvalid and kNotFound with file and line: unknown host, negative size, duplicate id, cyclic `after`.
 /// `first`: added to numbers of GPUs.
 Result<NamedFlows> read_flow_csv(const std::string& file, const Router& router, std::uint32_t first = 0);
 
-/// The same columns for a list, with numbers as ids. A flow that leaves or arrives by another NIC than its GPU's
-/// nearest names that NIC as its host.
+/// The same columns for a list, with numbers as ids, after a line with its shares of link rates if they are below 1. A
+/// flow that leaves or arrives by another NIC than its GPU's nearest names that NIC as its host.
 std::string write_flow_csv(const FlowList& list, const Router& router);
 
 }  // namespace busbar

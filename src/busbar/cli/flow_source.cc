@@ -47,7 +47,7 @@ void append(NamedFlows more, const std::string& file, NamedFlows& all) {
     for (const std::uint32_t before : more.list.after.row(f)) all.list.after.values.push_back(base + before);
     all.list.after.close_row();
   }
-  if (is_flow_trace(file)) all.list.shares = more.list.shares;
+  if (more.list.shares != RateShares{}) all.list.shares = more.list.shares;
   all.jobs.push_back({file, base, all.ids.size()});
 }
 

@@ -34,6 +34,7 @@ struct ListedFlow {
 /// Shares of the links' rates that the senders reach, by kind of link.
 struct RateShares {
   double scale_up = 1, server = 1, network = 1;
+  bool operator==(const RateShares&) const = default;
   double of(LinkKind kind) const { return is_scale_up(kind) ? scale_up : is_in_server(kind) ? server : network; }
 };
 struct FlowList {
