@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <type_traits>
 #include <vector>
 
 #include "busbar/base/quantity.h"
@@ -31,11 +32,41 @@ Result<BySize> read_classes(const YamlNode& node) {
   return out;
 }
 
+double between(double a, double b, double part) { return a + part * (b - a); }
+SizePenalty between(const SizePenalty& a, const SizePenalty& b, double part) {
+  return {between(a.mean, b.mean, part), between(a.p50, b.p50, part), between(a.p99, b.p99, part)};
+}
 BySize between(const BySize& a, const BySize& b, double part) {
   BySize out;
   for (std::size_t c = 0; c < out.size(); ++c)
-    out[c] = {a[c].mean + part * (b[c].mean - a[c].mean), a[c].p50 + part * (b[c].p50 - a[c].p50),
-              a[c].p99 + part * (b[c].p99 - a[c].p99)};
+    out[c] = {between(a[c].mean, b[c].mean, part), between(a[c].p50, b[c].p50, part),
+              between(a[c].p99, b[c].p99, part)};
+  return out;
+}
+NetworkPenalty between(const NetworkPenalty& a, const NetworkPenalty& b, double part) {
+  NetworkPenalty out;
+  out.mean = between(a.mean, b.mean, part);
+  out.p99 = between(a.p99, b.p99, part);
+  return out;
+}
+
+/// The row of a table at `x`: linear in `scale` between the tabulated numbers, constant beyond them. `read` reads a
+/// row.
+template <typename Read>
+auto row_at(
+    const YamlNode& table, double x, Read read, double (*scale)(double) = [](double v) { return v; })
+    -> decltype(read(table)) {
+  std::remove_cvref_t<decltype(*read(table))> out{};
+  double before = 0;
+  for (std::size_t i = 0; i < table.size(); ++i) {
+    double at = 0;
+    if (!is_number(table.key(i), at)) return invalid("the rows of this table are numbers", table.key_where(i));
+    BUSBAR_ASSIGN(const auto here, read(table.item(i)));
+    const auto part = [&] { return (scale(x) - scale(before)) / (scale(at) - scale(before)); };
+    out = i == 0 ? here : between(out, here, std::clamp(part(), 0.0, 1.0));
+    before = at;
+    if (x <= at) break;
+  }
   return out;
 }
 
@@ -51,19 +82,12 @@ Result<NetworkPenalty> read_factor(const YamlNode& node) {
   return out;
 }
 
-/// The part of the excess over fair sharing that is left where a share `crossing` of the bytes crosses between
-/// switches, linear between the tabulated shares and constant beyond them.
-Result<double> part_of_excess(const YamlNode& shares, double crossing) {
-  double before = 0, part = 1;
-  for (std::size_t i = 0; i < shares.size(); ++i) {
-    double at = 0, here = 0;
-    if (!is_number(shares.key(i), at)) return invalid("a share is a number, for example 0.5", shares.key_where(i));
-    BUSBAR_ASSIGN(here, shares.item(i).as_number(0, 1));
-    part = i == 0 ? here : part + std::clamp((crossing - before) / (at - before), 0.0, 1.0) * (here - part);
-    before = at;
-    if (crossing <= at) break;
-  }
-  return part;
+/// The part of the excess over fair sharing that is left at a load where a share `crossing` of the bytes crosses
+/// between switches.
+Result<double> part_of_excess(const YamlNode& loads, double load, double crossing) {
+  constexpr double kMost = 2;  // below 1 but for chance at low loads
+  const auto part = [](const YamlNode& node) { return node.as_number(0, kMost); };
+  return row_at(loads, load, [&](const YamlNode& shares) { return row_at(shares, crossing, part); });
 }
 
 /// The tables of an entry of catalog/penalties. `crossing` is there only where it matters.
@@ -104,7 +128,7 @@ Result<Penalties> load_penalties(const std::string& transport, const std::string
     if (load <= at) break;
   }
   if (!tables.crossing) return out;
-  BUSBAR_ASSIGN(const double part, part_of_excess(*tables.crossing, crossing));
+  BUSBAR_ASSIGN(const double part, part_of_excess(*tables.crossing, load, crossing));
   for (SizePenalty& c : out.by_size)
     for (double* const factor : {&c.mean, &c.p50, &c.p99}) *factor = 1 + part * (*factor - 1);
   return out;
@@ -114,18 +138,7 @@ Result<NetworkPenalty> load_call_penalty(const std::string& transport, const std
                                          const std::string& catalog_directory) {
   BUSBAR_ASSIGN(const YamlDocument document, open_penalties(transport, balance, catalog_directory));
   BUSBAR_ASSIGN(const PenaltyTables tables, tables_of(document));
-  NetworkPenalty out;
-  double before = 0;
-  for (std::size_t i = 0; i < tables.fan_in.size(); ++i) {
-    double at = 0;
-    if (!is_number(tables.fan_in.key(i), at)) return invalid("a fan-in is a number", tables.fan_in.key_where(i));
-    BUSBAR_ASSIGN(const NetworkPenalty here, read_factor(tables.fan_in.item(i)));
-    const double part = i == 0 ? 1 : std::clamp(std::log(fan_in / before) / std::log(at / before), 0.0, 1.0);
-    out.mean += part * (here.mean - out.mean);
-    out.p99 += part * (here.p99 - out.p99);
-    before = at;
-    if (fan_in <= at) break;
-  }
+  BUSBAR_ASSIGN(NetworkPenalty out, row_at(tables.fan_in, fan_in, read_factor, [](double v) { return std::log(v); }));
   out.transport = transport;
   out.balance = balance;
   out.fan_in = fan_in;
