@@ -221,13 +221,8 @@ Document to_document(const FlowsFlags& o, const Report& r, const Topology& t) {
   return d;
 }
 
-struct NetworkUse {
-  double load = 0;      ///< of the kind of link that carries most
-  double crossing = 1;  ///< bytes from the hosts' switches to others, as a share of the hosts'
-};
-
 /// The load of the links between switches is the hosts', times their use divided by that of the hosts' links.
-NetworkUse use_of(double load, const Topology& t, const std::vector<LinkUse>& links) {
+NetworkUse use_of(double load, const Topology& t, const FlowListResult& result) {
   struct Use {
     double bytes = 0, rate = 0;
   };
@@ -235,17 +230,24 @@ NetworkUse use_of(double load, const Topology& t, const std::vector<LinkUse>& li
   const auto of = [&](LinkId l) -> Use& { return uses[{t.kind(t.from(l)), t.kind(t.to(l))}]; };
   for (std::uint32_t l = 0; l < t.link_count(); ++l)
     if (is_fabric(t.link_class(LinkId{l}).kind)) of(LinkId{l}).rate += t.payload_rate(LinkId{l});
-  for (const LinkUse& u : links)
+  for (const LinkUse& u : result.links)
     if (is_fabric(t.link_class(u.link).kind)) of(u.link).bytes += u.bytes;
-  double hosts = 0, most = 0, sent = 0, crossed = 0;
+  double hosts = 0, most = 0, sent = 0, crossed = 0, cable = 0;
   for (const auto& [ends, use] : uses) {
     const bool to_host = ends.second == DeviceKind::kNic || ends.second == DeviceKind::kGpu;
     most = std::max(most, use.bytes / use.rate);
     if (ends.first == DeviceKind::kNic) hosts = std::max(hosts, use.bytes / use.rate), sent += use.bytes;
     if ((ends.first == DeviceKind::kLeaf || ends.first == DeviceKind::kSwitch) && !to_host) crossed += use.bytes;
   }
-  if (hosts <= 0) return {load, 1};
-  return {load * most / hosts, std::min(1.0, crossed / sent)};
+  if (hosts <= 0) return {load, 1, 0};
+  Duration longest;
+  for (const FlowOutcome& f : result.flows) longest = std::max(longest, f.latency);
+  for (const LinkUse& u : result.links)
+    if (t.kind(t.from(u.link)) == DeviceKind::kNic && is_fabric(t.link_class(u.link).kind))
+      cable = std::max(cable, t.payload_rate(u.link));
+  // A packet of 4,160 bytes and its acknowledgement of 64 on each of four cables, as in the tabulated network.
+  const double bdp_bytes = 2 * longest.in_s() * cable + 4 * (4160 + 64);
+  return {load * most / hosts, std::min(1.0, crossed / sent), bdp_bytes};
 }
 
 Status check_transport(const FlowsFlags& o) {
@@ -308,9 +310,8 @@ Result<int> run(const FlowsFlags& o) {
   r.named = std::move(named);
   r.result = std::move(result);
   if (!o.transport.empty()) {
-    const NetworkUse use = use_of(o.source.load, cluster.topology, r.result.links);
-    BUSBAR_ASSIGN(r.penalties,
-                  load_penalties(o.transport, balance_of(cluster), use.load, use.crossing, o.common.overrides.catalog));
+    const NetworkUse use = use_of(o.source.load, cluster.topology, r.result);
+    BUSBAR_ASSIGN(r.penalties, load_penalties(o.transport, balance_of(cluster), use, o.common.overrides.catalog));
   }
   rank_flows_and_links(r, cluster.topology, o.links);
   std::uint64_t largest = 1;

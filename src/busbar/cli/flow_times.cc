@@ -38,20 +38,31 @@ double mean(const std::vector<double>& x) {
 
 struct ClassTimes {
   std::vector<double> fct_us, slowdown;  ///< ascending
+  SizePenalty by;                        ///< the mean of all its flows; of the quantiles at the mean of log(bytes)
 };
 
-ClassTimes times_of(const std::vector<TimedFlow>& flows, const SizeClass& c) {
+ClassTimes times_of(const std::vector<TimedFlow>& flows, const SizeClass& c, const Penalties* penalties) {
   ClassTimes out;
+  double log_bytes = 0, sum = 0, sum_with = 0;
   for (const TimedFlow& f : flows) {
     if (static_cast<double>(f.bytes) < c.from || static_cast<double>(f.bytes) >= c.to) continue;
     out.fct_us.push_back(f.fct_us);
     out.slowdown.push_back(f.slowdown);
+    if (penalties == nullptr) continue;
+    const auto bytes = static_cast<double>(std::max<std::uint64_t>(1, f.bytes));
+    log_bytes += std::log(bytes);
+    sum += f.fct_us;
+    sum_with += penalties->of(bytes).mean * f.fct_us;
+  }
+  if (penalties != nullptr && sum > 0) {
+    out.by = penalties->of(std::exp(log_bytes / static_cast<double>(out.fct_us.size())));
+    out.by.mean = sum_with / sum;
   }
   std::sort(out.slowdown.begin(), out.slowdown.end());
   return out;
 }
 
-Json summary(const std::vector<double>& x, const SizePenalty& by = {}) {
+Json summary(const std::vector<double>& x, const SizePenalty& by) {
   return {{"mean", by.mean * mean(x)}, {"p50", by.p50 * quantile(x, 0.5)}, {"p99", by.p99 * quantile(x, 0.99)}};
 }
 
@@ -69,15 +80,15 @@ void FlowTimes::add_to(Json& report, const Penalties* penalties) const {
     if (!fct.empty()) cdf.push_back({{"percent", percent}, {"fct_us", quantile(fct, percent / 100)}});
   double sum = 0;
   for (const SizeClass& c : kClasses) {
-    const ClassTimes times = times_of(flows_, c);
+    const ClassTimes times = times_of(flows_, c, penalties);
     if (times.fct_us.empty()) continue;
-    const SizePenalty by = penalties == nullptr ? SizePenalty{} : penalties->by_size[&c - kClasses];
+    const SizePenalty& by = times.by;
     sum += by.mean * mean(times.fct_us) * static_cast<double>(times.fct_us.size());
     classes.push_back({{"from_bytes", static_cast<std::uint64_t>(c.from)},
                        {"to_bytes", std::isinf(c.to) ? Json() : Json(static_cast<std::uint64_t>(c.to))},
                        {"flows", times.fct_us.size()},
                        {"fct_us", summary(times.fct_us, by)},
-                       {"slowdown", penalties == nullptr ? summary(times.slowdown) : Json()}});
+                       {"slowdown", penalties == nullptr ? summary(times.slowdown, {}) : Json()}});
   }
   report["fct_cdf"] = std::move(cdf);
   report["fct_by_size"] = std::move(classes);
@@ -91,9 +102,9 @@ Table FlowTimes::table(const Penalties* penalties) const {
               {{"size", Align::kLeft}, {"flows"}, {"mean (us)"}, {"p50 (us)"}, {"p99 (us)"}}};
   if (penalties == nullptr) table.columns.insert(table.columns.end(), {{"slowdown, mean"}, {"p99"}});
   for (const SizeClass& c : kClasses) {
-    const ClassTimes times = times_of(flows_, c);
+    const ClassTimes times = times_of(flows_, c, penalties);
     if (times.fct_us.empty()) continue;
-    const SizePenalty by = penalties == nullptr ? SizePenalty{} : penalties->by_size[&c - kClasses];
+    const SizePenalty& by = times.by;
     std::vector<std::string> row{
         c.name, std::to_string(times.fct_us.size()), format_number(by.mean * mean(times.fct_us)),
         format_number(by.p50 * quantile(times.fct_us, 0.5)), format_number(by.p99 * quantile(times.fct_us, 0.99))};

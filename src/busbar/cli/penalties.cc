@@ -16,6 +16,9 @@ namespace busbar {
 namespace {
 
 using BySize = std::array<SizePenalty, 4>;
+/// Of tools/write_penalties.py: the means of log(bytes) of the web search's flows in each class, and the bytes in
+/// flight of its network, 50 GB/s x 4.338 us.
+constexpr double kMiddles[] = {8.55e3, 68.3e3, 1.12e6, 7.02e6}, kTabulatedBdp = 216.9e3;
 constexpr const char* kClassKeys[] = {"below_30kB", "below_300kB", "below_3MB", "above"};
 
 Result<BySize> read_classes(const YamlNode& node) {
@@ -112,23 +115,23 @@ Result<YamlDocument> open_penalties(const std::string& transport, const std::str
 
 }  // namespace
 
-Result<Penalties> load_penalties(const std::string& transport, const std::string& balance, double load, double crossing,
+SizePenalty Penalties::of(double bytes) const {
+  constexpr double kFurther = -0.5;  // classes: smaller flows are not tabulated
+  const double size = std::max(1.0, bytes * size_scale);
+  std::size_t c = 0;
+  while (c + 2 < by_size.size() && size > kMiddles[c + 1]) ++c;
+  const double part = std::log(size / kMiddles[c]) / std::log(kMiddles[c + 1] / kMiddles[c]);
+  return between(by_size[c], by_size[c + 1], std::clamp(part, kFurther, 1.0));
+}
+
+Result<Penalties> load_penalties(const std::string& transport, const std::string& balance, const NetworkUse& use,
                                  const std::string& catalog_directory) {
   BUSBAR_ASSIGN(const YamlDocument document, open_penalties(transport, balance, catalog_directory));
   BUSBAR_ASSIGN(const PenaltyTables tables, tables_of(document));
-  const YamlNode& loads = tables.loads;
-  Penalties out{transport, balance, load, crossing, {}};
-  double before = 0;
-  for (std::size_t i = 0; i < loads.size(); ++i) {
-    double at = 0;
-    if (!is_number(loads.key(i), at)) return invalid("a load is a number, for example 0.4", loads.key_where(i));
-    BUSBAR_ASSIGN(const BySize here, read_classes(loads.item(i)));
-    out.by_size = i == 0 ? here : between(out.by_size, here, std::clamp((load - before) / (at - before), 0.0, 1.0));
-    before = at;
-    if (load <= at) break;
-  }
+  Penalties out{transport, balance, use, use.bdp_bytes > 0 ? kTabulatedBdp / use.bdp_bytes : 1, {}};
+  BUSBAR_ASSIGN(out.by_size, row_at(tables.loads, use.load, read_classes));
   if (!tables.crossing) return out;
-  BUSBAR_ASSIGN(const double part, part_of_excess(*tables.crossing, load, crossing));
+  BUSBAR_ASSIGN(const double part, part_of_excess(*tables.crossing, use.load, use.crossing));
   for (SizePenalty& c : out.by_size)
     for (double* const factor : {&c.mean, &c.p50, &c.p99}) *factor = 1 + part * (*factor - 1);
   return out;
@@ -170,7 +173,7 @@ std::string balance_of(const Cluster& cluster) {
 }
 
 std::string name_of(const Penalties& p) {
-  return fmt::format("{} over {} at a load of {}", p.transport, p.balance, format_number(p.load, 2));
+  return fmt::format("{} over {} at a load of {}", p.transport, p.balance, format_number(p.use.load, 2));
 }
 
 Json to_json(const Penalties& p) {
@@ -178,8 +181,9 @@ Json to_json(const Penalties& p) {
   for (const SizePenalty& c : p.by_size) classes.push_back({{"mean", c.mean}, {"p50", c.p50}, {"p99", c.p99}});
   return {{"transport", p.transport},
           {"lb", p.balance},
-          {"load", p.load},
-          {"crossing", p.crossing},
+          {"load", p.use.load},
+          {"crossing", p.use.crossing},
+          {"size_scale", p.size_scale},
           {"by_size", std::move(classes)},
           {"source", fmt::format("catalog penalties/{}-{}", p.transport, p.balance)}};
 }

@@ -16,16 +16,24 @@ namespace busbar {
 struct SizePenalty {
   double mean = 1, p50 = 1, p99 = 1;
 };
+/// What random flows do to a network.
+struct NetworkUse {
+  double load = 0;       ///< of the kind of link that carries most
+  double crossing = 1;   ///< share of the hosts' bytes that links between switches carry
+  double bdp_bytes = 0;  ///< rate of the hosts' cables x round trip of the longest route
+};
 struct Penalties {
   std::string transport, balance;
-  double load = 0;                       ///< of the links that carry most
-  double crossing = 1;                   ///< share of the hosts' bytes that links between switches carry
-  std::array<SizePenalty, 4> by_size{};  ///< the classes of FlowTimes
+  NetworkUse use;
+  double size_scale = 1;                 ///< a flow here is as one of so many times its size in the tabulated network
+  std::array<SizePenalty, 4> by_size{};  ///< at the middles of the classes of FlowTimes, in the tabulated network
+  /// For a flow of `bytes`. Linear in log(bytes); below the first middle at most half a class further.
+  SizePenalty of(double bytes) const;
 };
 
 /// From catalog/penalties, linear between the loads tabulated there, and constant beyond them. Where an entry says how
-/// its excess over 1 depends on `crossing`, likewise. Errors: kNotFound with the entries that exist.
-Result<Penalties> load_penalties(const std::string& transport, const std::string& balance, double load, double crossing,
+/// its excess over 1 depends on what crosses, likewise. Errors: kNotFound with the entries that exist.
+Result<Penalties> load_penalties(const std::string& transport, const std::string& balance, const NetworkUse& use,
                                  const std::string& catalog_directory);
 /// Of one call at full load, from the same files, linear in the logarithm of the fan-in. Errors: likewise.
 Result<NetworkPenalty> load_call_penalty(const std::string& transport, const std::string& balance, double fan_in,
