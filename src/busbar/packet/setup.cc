@@ -50,7 +50,7 @@ Scale scale_of(const Wiring& wiring, std::span<const std::uint32_t> routes, std:
 int bucket_bits(const Wiring& wiring) {
   const auto busy = static_cast<std::uint64_t>(wiring.wires().size() / 2 + 1);
   const std::uint64_t ps_per_event = 83'200 / busy + 1;
-  const int more = wiring.wires().size() < kManyWires ? 2 : 3;  // to look further ahead
+  const int more = wiring.wires().size() < kManyWires ? 2 : 1;
   return std::clamp(static_cast<int>(std::bit_width(ps_per_event)) + more, 7, 13);
 }
 
