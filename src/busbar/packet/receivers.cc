@@ -100,9 +100,9 @@ void Hosts::pull(std::uint32_t outlet, Ps now) {
   o.pull_head = r.ring_next;
   o.pulling = false;
   r.queued = false;
-  const std::uint32_t wire = wiring_.outlets().values[o.first_wire];
+  const Port& port = network_->port(wiring_.outlets().values[o.first_wire]);
   o.next_pull =
-      now + network_->port(wire).transfer(static_cast<std::uint32_t>(settings_.control.packet_bytes)) / o.wires;
+      now + network_->speed(port).transfer(static_cast<std::uint32_t>(settings_.control.packet_bytes)) / o.wires;
   if (r.total < r.packets) {
     --r.wanted;
     ++r.pulled;
@@ -222,7 +222,7 @@ void Hosts::finish(std::uint32_t slot, Ps now) {
   const Port& port = network_->port(first_wire);
   const Ps before = again ? s.packets - 1 : o.parts.acknowledgement.in_ps();
   const Ps waited = (again ? s.new_done : left) - start;
-  const Ps streaming = std::min(waited, before * port.transfer(settings_.payload + settings_.header));
+  const Ps streaming = std::min(waited, before * network_->speed(port).transfer(settings_.payload + settings_.header));
   o.parts.serialisation = o.parts.serialisation + Duration::ps(streaming);
   o.parts.held = Duration::ps(waited - streaming);
   o.parts.retransmission = Duration::ps(again ? left - s.new_done : 0);

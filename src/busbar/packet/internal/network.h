@@ -66,6 +66,7 @@ class Network {
 
   Port& port(std::uint32_t wire) { return ports_[wire]; }
   std::span<const Port> ports() const { return ports_; }
+  const Speed& speed(const Port& o) const { return speeds_[o.speed]; }
   /// Ports that wait for each other in a cycle, as wires; empty if there is no cycle.
   std::vector<std::uint32_t> deadlock() const;
   /// All wires, in order. Pre: close(now).
@@ -138,6 +139,7 @@ class Network {
   const Fifo& data_of(std::uint32_t wire, std::uint32_t l) const {
     return many_ ? lane(wire, l).data : ports_[wire].data;
   }
+  std::uint32_t speed_of(const Speed& s);
   void look_at(std::uint32_t w, const Packet& p);
   void make_lanes();
   [[gnu::noinline]] void queue_in_lane(std::uint32_t wire, Id id);
@@ -185,6 +187,7 @@ class Network {
   bool many_ = false;  ///< several lanes
   std::uint32_t lane_count_ = 1;
   std::vector<Port> ports_;
+  std::vector<Speed> speeds_;
   std::vector<LaneQueue> lanes_;  ///< per wire and lane; only with several lanes
   std::vector<LaneTurns> turns_;  ///< per wire; likewise
   std::vector<QueueHistogram> histograms_;
@@ -219,9 +222,8 @@ Network<Hosts>::Network(const Wiring& wiring, Pool& pool, EventQueue& events, co
   std::vector<std::int64_t> cables(wiring.nodes(), 0);
   for (std::uint32_t w = 0; w < wires.size(); ++w) {
     Port& o = ports_[w];
-    o.latency = wires[w].latency;
-    o.ps_bytes = static_cast<std::uint32_t>(wires[w].ps_bytes);
-    o.bytes = static_cast<std::uint32_t>(wires[w].bytes);
+    o.speed = speed_of(
+        {wires[w].latency, static_cast<std::uint32_t>(wires[w].ps_bytes), static_cast<std::uint32_t>(wires[w].bytes)});
     o.to = wires[w].to & 0x3ff'ffffu;
     o.credits = options.credit_bytes;
     o.cut = wires[w].joint || (options.cut_through && wires[w].to < wiring.switches());
@@ -236,6 +238,16 @@ Network<Hosts>::Network(const Wiring& wiring, Pool& pool, EventQueue& events, co
         std::min(options.headroom_bytes, options.buffer_bytes / std::max<std::int64_t>(1, 2 * cables[n])));
     shared_.push_back(options.buffer_bytes - cables[n] * headroom_.back());
   }
+}
+
+/// The number of a speed in the list. Only the last ones are searched: all may differ.
+template <class Hosts>
+std::uint32_t Network<Hosts>::speed_of(const Speed& s) {
+  constexpr std::size_t kSearched = 64;
+  for (std::size_t i = speeds_.size(); i > 0 && i + kSearched > speeds_.size(); --i)
+    if (speeds_[i - 1] == s) return static_cast<std::uint32_t>(i - 1);
+  speeds_.push_back(s);
+  return static_cast<std::uint32_t>(speeds_.size() - 1);
 }
 
 /// The ports, packets and histograms of a large machine do not fit into a core's cache. So before an arrival it

@@ -88,15 +88,15 @@ void Network<Hosts>::tell(std::uint32_t wire, Kind kind, Ps now) {
 template <class Hosts>
 void Network<Hosts>::set_rate(std::uint32_t wire, double factor) {
   const Wire& w = wiring_.wires()[wire];
-  Port& o = ports_[wire];
-  o.ps_bytes = static_cast<std::uint32_t>(w.ps_bytes);
-  o.bytes = static_cast<std::uint32_t>(w.bytes);
-  if (factor == 1) return;
+  Speed s{w.latency, static_cast<std::uint32_t>(w.ps_bytes), static_cast<std::uint32_t>(w.bytes)};
   const double rate = 1e12 * static_cast<double>(w.bytes) / static_cast<double>(w.ps_bytes) * factor;
   const auto whole = std::max<std::uint64_t>(1000, static_cast<std::uint64_t>(rate));  // at least 1 kB/s
   const std::uint64_t common = std::gcd<std::uint64_t>(1'000'000'000'000u, whole / 1000 * 1000);
-  o.ps_bytes = static_cast<std::uint32_t>(1'000'000'000'000u / common);
-  o.bytes = static_cast<std::uint32_t>(whole / 1000 * 1000 / common);
+  if (factor != 1) {
+    s.ps_bytes = static_cast<std::uint32_t>(1'000'000'000'000u / common);
+    s.bytes = static_cast<std::uint32_t>(whole / 1000 * 1000 / common);
+  }
+  ports_[wire].speed = speed_of(s);
 }
 
 /// Whether a record at the end of a wire with faults goes on from there now.
@@ -137,7 +137,7 @@ void Network<Hosts>::lose(std::uint32_t wire, Id id, Ps now) {
 
 template <class Hosts>
 Ps Network<Hosts>::service_time(std::uint32_t wire, const Trouble& t) const {
-  const Ps full = ports_[wire].transfer(pool_[t.waiting.head].size);
+  const Ps full = speed(ports_[wire]).transfer(pool_[t.waiting.head].size);
   return t.slow ? static_cast<Ps>(static_cast<double>(full) / options_.faults[t.serves].value) : full;
 }
 

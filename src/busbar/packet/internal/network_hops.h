@@ -79,7 +79,7 @@ template <class Hosts>
 Ps Network<Hosts>::load_of(std::uint32_t wire, Ps now) {
   Port& o = ports_[wire];
   settle(wire, o, now);
-  return std::max<Ps>(0, o.busy - now) + o.transfer(o.queued + o.queued_control);
+  return std::max<Ps>(0, o.busy - now) + speed(o).transfer(o.queued + o.queued_control);
 }
 
 /// A device sends its own packets by the first of its wires with the least load.
@@ -215,7 +215,8 @@ template <class Hosts>
 void Network<Hosts>::transmit(std::uint32_t wire, Id id, Ps start) {
   Port& o = ports_[wire];
   Packet& p = pool_[id];
-  const Ps took = o.transfer(p.size);
+  const Speed& s = speed(o);
+  const Ps took = s.transfer(p.size);
   if (eager_) {
     const bool data = p.kind == Kind::kData && !(p.flags & kTrimmed);
     o.serving = data && !o.host ? p.size : 0;
@@ -227,11 +228,11 @@ void Network<Hosts>::transmit(std::uint32_t wire, Id id, Ps start) {
   o.busy = start + took;
   o.sent_bytes += p.size;
   ++hops_;
-  const Ps first = o.cut ? o.transfer(std::min<std::uint32_t>(p.size, options_.header_bytes)) : took;
-  p.time = start + first + o.latency;
+  const Ps first = o.cut ? s.transfer(std::min<std::uint32_t>(p.size, options_.header_bytes)) : took;
+  p.time = start + first + s.latency;
   p.wire = wire;
   if (p.kind == Kind::kData) {
-    p.travel += first + o.latency;
+    p.travel += first + s.latency;
     p.serial += static_cast<std::uint32_t>(first);
   }
   if (o.remote) [[unlikely]] {

@@ -168,7 +168,8 @@ void Network<Hosts>::note_load(Port& o, Packet& p, Ps end) {
   constexpr double kOne = 1 << 20;
   const auto over = static_cast<double>(options_.load_over);
   const double since = std::min(over, static_cast<double>(end - o.busy));
-  const auto took = static_cast<double>(o.transfer(p.size)), queue = static_cast<double>(o.transfer(o.queued));
+  const auto took = static_cast<double>(speed(o).transfer(p.size)),
+             queue = static_cast<double>(speed(o).transfer(o.queued));
   const double load = (over - since) / over * o.load / kOne + queue * since / (over * over) + took / over;
   o.load = static_cast<std::uint32_t>(std::min(64.0, load) * kOne);
   if (p.kind == Kind::kData) p.paused = std::max(p.paused, o.load);

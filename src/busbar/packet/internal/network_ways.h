@@ -21,7 +21,8 @@ bool Network<Hosts>::waits_for_tail(std::uint32_t wire, Port& from, Ps now) {
     p.flags &= static_cast<std::uint8_t>(~kWhole);
     return false;
   }
-  const Ps rest = from.transfer(p.size) - from.transfer(std::min<std::uint32_t>(p.size, options_.header_bytes));
+  const Speed& s = speed(from);
+  const Ps rest = s.transfer(p.size) - s.transfer(std::min<std::uint32_t>(p.size, options_.header_bytes));
   if (p.kind >= Kind::kPause || rest == 0) return false;
   if (const Leg& leg = hosts_.leg(p.flow, p.kind != Kind::kData); leg.nic != kNone32) {  // otherwise it ends here
     const auto ways = wiring_.next(from.to, leg.nic);

@@ -35,38 +35,44 @@ struct Fifo {
   }
 };
 
-/// Two classes: control packets (acknowledgements, trimmed packets, pause frames) go before data and are never paused.
-/// The first cache line holds the members that every hop needs, the second the others.
-struct alignas(64) Port {
-  Ps busy = 0;  ///< the wire is free from here on
+/// How fast a wire is. Most wires of a machine share a few of these.
+struct Speed {
   Ps latency = 0;
-  std::uint64_t sent_bytes = 0;
   std::uint32_t ps_bytes = 1, bytes = 1;  ///< as in Wire: ps_bytes / bytes picoseconds a byte
-  std::uint32_t to : 26 = 0;              ///< node at the far end
-  std::uint32_t host : 1 = 0;             ///< belongs to a host, which keeps its own queues
-  std::uint32_t stopped : 1 = 0;          ///< data must wait: paused
-  std::uint32_t cut : 1 = 0;              ///< records on it arrive with their header: network_ways.h
-  std::uint32_t troubled : 1 = 0;         ///< it has or will have a fault: network_faults.h
-  std::uint32_t armed : 1 = 0;            ///< the end of the current packet is a pending event
-  std::uint32_t remote : 1 = 0;           ///< its far end belongs to another part: network_parts.h
-  std::uint32_t queued = 0;               ///< bytes of waiting data, without the packet being sent
-  Fifo flying;                            ///< records on the wire, in order of arrival
-  Fifo control, data;
-
-  std::uint32_t queued_control = 0;
-  std::uint16_t serving = 0;       ///< if sending can block: bytes of the data packet being sent
-  std::uint8_t serving_lane = 0;   ///< its lane
-  std::uint32_t serving_from = 0;  ///< and the wire it came by
-  std::uint32_t marks = 0, trims = 0, drops = 0, pauses = 0;
-  std::uint32_t peak = 0;                             ///< most bytes that ever waited
-  Ps paused_since = 0, paused_until = 0, paused = 0;  ///< the last pause; sum of all pauses
-  std::int32_t credits = 0;                           ///< bytes of room left at the far end
-  std::uint32_t load = 0;                             ///< HPCC: load of the wire, in 2^-20
 
   Ps transfer(std::uint32_t size) const {
     const std::uint64_t ps = std::uint64_t{size} * ps_bytes;
     return static_cast<Ps>(bytes == 1 ? ps : (ps + bytes - 1) / bytes);
   }
+  bool operator==(const Speed&) const = default;
+};
+
+/// Two classes: control packets (acknowledgements, trimmed packets, pause frames) go before data and are never paused.
+/// The first cache line holds the members that a hop needs, the second those of pauses, credits and faults.
+struct alignas(64) Port {
+  Ps busy = 0;  ///< the wire is free from here on
+  std::uint64_t sent_bytes = 0;
+  std::uint32_t to : 26 = 0;         ///< node at the far end
+  std::uint32_t host : 1 = 0;        ///< belongs to a host, which keeps its own queues
+  std::uint32_t stopped : 1 = 0;     ///< data must wait: paused
+  std::uint32_t cut : 1 = 0;         ///< records on it arrive with their header: network_ways.h
+  std::uint32_t troubled : 1 = 0;    ///< it has or will have a fault: network_faults.h
+  std::uint32_t armed : 1 = 0;       ///< the end of the current packet is a pending event
+  std::uint32_t remote : 1 = 0;      ///< its far end belongs to another part: network_parts.h
+  std::uint32_t speed = 0;           ///< number in Network's list
+  std::uint32_t queued = 0;          ///< bytes of waiting data, without the packet being sent
+  std::uint32_t peak = 0;            ///< most bytes that ever waited
+  std::uint32_t queued_control = 0;  ///< bytes of waiting control packets
+  Fifo flying;                       ///< records on the wire, in order of arrival
+  Fifo control, data;
+
+  std::uint32_t serving_from = 0;  ///< if sending can block: the wire by which the data packet being sent came
+  std::uint16_t serving = 0;       ///< its bytes
+  std::uint8_t serving_lane = 0;   ///< its lane
+  std::uint32_t marks = 0, trims = 0, drops = 0, pauses = 0;
+  Ps paused_since = 0, paused_until = 0, paused = 0;  ///< the last pause; sum of all pauses
+  std::int32_t credits = 0;                           ///< bytes of room left at the far end
+  std::uint32_t load = 0;                             ///< HPCC: load of the wire, in 2^-20
 };
 static_assert(sizeof(Port) == 128, "two cache lines: ports are touched once per hop");
 
