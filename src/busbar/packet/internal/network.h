@@ -36,7 +36,9 @@ constexpr std::uint32_t mix32(std::uint32_t x) {
 inline constexpr std::uint32_t kFlowletPlaces = 1024;  ///< per switch; a power of two
 /// From so many wires on, ports and packets do not fit into a core's cache (1 MiB) and are prefetched.
 inline constexpr std::uint32_t kManyWires = 1024;
-inline constexpr std::uint32_t kFaultEvents = 5;  ///< sources of events per fault
+inline constexpr std::uint32_t kOpenWay = kNone32;      ///< decided at the arrival
+inline constexpr std::uint32_t kWayEnds = kNone32 - 1;  ///< the record ends at the next node
+inline constexpr std::uint32_t kFaultEvents = 5;        ///< sources of events per fault
 
 /// `Hosts` provides: leg(flow, back); foresee(packet), which prefetches what deliver() will need; deliver(id, now);
 /// lost(id); run_dry(wire, now), called when one of their wires has become empty; before_pause(wire, now) and
@@ -73,7 +75,6 @@ class Network {
   void sample(Ps now, std::vector<PacketLinkSample>& out) const;
   void add_to_lanes(std::uint32_t wire, std::vector<PacketLane>& lanes) const;
   const QueueHistogram& histogram(std::uint32_t wire) const { return histograms_[wire]; }
-  bool eager() const { return eager_; }
   /// Whether data of that lane must wait: the lane is paused or has no credits.
   bool lane_stopped(std::uint32_t wire, std::uint32_t l) const {
     return many_ ? lane(wire, l).stopped : ports_[wire].stopped != 0;
@@ -97,6 +98,11 @@ class Network {
     Ps last = INT64_MIN / 2;
     std::uint32_t wire = kNone32, turn = 0;
   };
+  /// The next record to arrive on a wire, and where it will go on: in large machines foresee() finds that.
+  struct Front {
+    Id id = 0;
+    std::uint32_t way = kOpenWay;
+  };
   /// The present faults of a wire, and the packets that wait in the slow host at its end.
   struct Trouble {
     std::int32_t down = 0;
@@ -116,22 +122,24 @@ class Network {
     if (wires.size() == 1) return wires[0];
     return wires[static_cast<std::uint32_t>(std::uint64_t{path_of(p, node)} * wires.size() >> 32)];
   }
-  std::uint32_t choose(std::span<const std::uint32_t> wires, const Packet& p, std::uint32_t node, Ps now);
+  [[gnu::noinline]] std::uint32_t choose(std::span<const std::uint32_t> wires, const Packet& p, std::uint32_t node,
+                                         Ps now);
   std::uint32_t shorter(std::span<const std::uint32_t> wires, const Packet& p, std::uint32_t node, Ps now);
   Ps load_of(std::uint32_t wire, Ps now);
   std::uint32_t emptiest(std::span<const std::uint32_t> wires, Ps now);
   std::uint32_t flowlet(std::span<const std::uint32_t> wires, const Packet& p, std::uint32_t node, Ps now);
   void await_end(std::uint32_t wire, Port& o);
-  void fly(std::uint32_t wire, Port& o, Id id);
-  void hand_over(Port& o, Id id);
-  bool waits_for_tail(std::uint32_t wire, Port& from, Ps now);
-  void enqueue(std::uint32_t wire, Id id, Ps now);
-  void settle(std::uint32_t wire, Port& o, Ps now);
-  bool serve(std::uint32_t wire, Port& o, Ps start);
-  bool admit(std::uint32_t wire, Port& o, Id id, std::uint32_t from, Ps now);
-  void mark(std::uint32_t wire, Port& o, std::uint32_t queued, Packet& p, Ps now);
+  [[gnu::always_inline]] void await_arrival(std::uint32_t wire, const Port& o);
+  [[gnu::always_inline]] void fly(std::uint32_t wire, Port& o, Id id);
+  [[gnu::noinline]] void hand_over(Port& o, Id id);
+  [[gnu::noinline]] bool waits_for_tail(std::uint32_t wire, Port& from, Ps now);
+  [[gnu::always_inline]] void enqueue(std::uint32_t wire, Id id, Ps now);
+  [[gnu::always_inline]] void settle(std::uint32_t wire, Port& o, Ps now);
+  [[gnu::noinline]] bool serve(std::uint32_t wire, Port& o, Ps start);
+  [[gnu::always_inline]] bool admit(std::uint32_t wire, Port& o, Id id, std::uint32_t from, Ps now);
+  [[gnu::noinline]] void mark(std::uint32_t wire, Port& o, std::uint32_t queued, Packet& p, Ps now);
   [[gnu::noinline]] void note_trouble(std::uint32_t wire, Port& o, const Packet& p, PacketEvent what, Ps now);
-  void note_wait(std::uint32_t wire, Packet& p, Ps start) const;
+  [[gnu::always_inline]] void note_wait(std::uint32_t wire, Packet& p, Ps start) const;
   LaneQueue& lane(std::uint32_t wire, std::uint32_t l) { return lanes_[std::size_t{wire} * lane_count_ + l]; }
   const LaneQueue& lane(std::uint32_t wire, std::uint32_t l) const {
     return lanes_[std::size_t{wire} * lane_count_ + l];
@@ -140,33 +148,34 @@ class Network {
     return many_ ? lane(wire, l).data : ports_[wire].data;
   }
   std::uint32_t speed_of(const Speed& s);
-  void look_at(std::uint32_t w, const Packet& p);
+  std::uint32_t way_after(const Packet& p, std::uint32_t wire, const Port& o) const;
   void make_lanes();
   [[gnu::noinline]] void queue_in_lane(std::uint32_t wire, Id id);
   [[gnu::noinline]] bool serve_lane(std::uint32_t wire, Port& o, Ps start);
   [[gnu::noinline]] void stop_lane(std::uint32_t wire, Port& o, std::uint32_t l, Ps now);
   [[gnu::noinline]] void free_lane(std::uint32_t wire, Port& o, std::uint32_t l, Ps now);
-  void forward(Id id, std::uint32_t node, Ps now);
+  [[gnu::always_inline]] void forward(Id id, std::uint32_t node, std::uint32_t way, Ps now);
+  [[gnu::always_inline]] void launch(std::uint32_t wire, Port& o, Id id, Ps start);
   bool pausing() const { return options_.lossless == Lossless::kPause; }
   bool credits() const { return options_.lossless == Lossless::kCredits; }
-  bool fits_headroom(std::uint32_t from, std::uint32_t lane, std::uint32_t size) const;
+  [[gnu::noinline]] bool fits_headroom(std::uint32_t from, std::uint32_t lane, std::uint32_t size) const;
   void send_control(std::uint32_t wire, Id id, Ps now);
-  void spend(std::uint32_t wire, Port& o, std::uint32_t lane, std::uint32_t size, Ps now);
+  [[gnu::noinline]] void spend(std::uint32_t wire, Port& o, std::uint32_t lane, std::uint32_t size, Ps now);
   void give_back(std::uint32_t from, std::uint32_t lane, std::uint32_t size, Ps now);
   void stop(std::uint32_t wire, Port& o, std::uint32_t lane, Ps now);
   void go_on(std::uint32_t wire, Port& o, std::uint32_t lane, Ps now);
-  void note_pause(Ps since, Ps until, Packet& p);
-  void note_load(Port& o, Packet& p, Ps end);
-  void hold(std::uint32_t from, std::uint32_t lane, std::uint32_t node, std::uint32_t size, Ps now);
+  [[gnu::noinline]] void note_pause(Ps since, Ps until, Packet& p);
+  [[gnu::noinline]] void note_load(Port& o, Packet& p, Ps end);
+  [[gnu::noinline]] void hold(std::uint32_t from, std::uint32_t lane, std::uint32_t node, std::uint32_t size, Ps now);
   void release(std::uint32_t wire, Port& o, Ps now);
   std::int64_t pause_threshold(std::uint32_t node) const;
   void send_pause(std::uint32_t from, Kind kind, std::uint32_t lane, Ps now);
-  void take_permit(std::uint32_t wire, const Packet& p, Ps now);
+  [[gnu::noinline]] void take_permit(std::uint32_t wire, const Packet& p, Ps now);
   void schedule(std::uint32_t fault, FaultEvent what, Ps at);
   void change(std::uint32_t fault, bool begins, Ps now);
   void tell(std::uint32_t wire, Kind kind, Ps now);
   void set_rate(std::uint32_t wire, double factor);
-  bool survives(std::uint32_t wire, Id id, Ps now);
+  [[gnu::noinline]] bool survives(std::uint32_t wire, Id id, Ps now);
   void lose(std::uint32_t wire, Id id, Ps now);
   Ps service_time(std::uint32_t wire, const Trouble& t) const;
   void serve_slowly(std::uint32_t wire, Ps now);
@@ -184,10 +193,12 @@ class Network {
   const NetworkPart* part_ = nullptr;
   std::vector<std::uint32_t> waiting_;  ///< wires to other parts at which packets wait
   bool eager_;
+  bool plans_ = true;  ///< the way of a record is known when it is sent
   bool many_ = false;  ///< several lanes
   std::uint32_t lane_count_ = 1;
   std::vector<Port> ports_;
   std::vector<Speed> speeds_;
+  std::vector<Front> fronts_;     ///< per wire; valid while its event is pending
   std::vector<LaneQueue> lanes_;  ///< per wire and lane; only with several lanes
   std::vector<LaneTurns> turns_;  ///< per wire; likewise
   std::vector<QueueHistogram> histograms_;
@@ -200,7 +211,6 @@ class Network {
   std::vector<Trouble> trouble_;        ///< per wire; only with faults
   std::uint64_t changes_to_come_ = 0;
   std::uint64_t hops_ = 0;
-  std::uint32_t coming_ = kNone32;  ///< the port to which an arrival to come will go; only foresee() uses it
 };
 
 template <class Hosts>
@@ -211,10 +221,12 @@ Network<Hosts>::Network(const Wiring& wiring, Pool& pool, EventQueue& events, co
       events_(events),
       options_(options),
       hosts_(hosts),
-      eager_(options.lossless != Lossless::kNo) {
+      eager_(options.lossless != Lossless::kNo),
+      plans_(!options.adaptive && options.flowlet_gap == 0 && options.faults.empty()) {
   const auto wires = wiring.wires();
   events_.reserve(static_cast<std::uint32_t>(2 * wires.size()));
   ports_.resize(wires.size());
+  fronts_.resize(wires.size());
   histograms_.resize(wires.size());
   make_lanes();
   ingress_.resize(eager_ ? wires.size() * lane_count_ : 0);
@@ -250,43 +262,48 @@ std::uint32_t Network<Hosts>::speed_of(const Speed& s) {
   return static_cast<std::uint32_t>(speeds_.size() - 1);
 }
 
-/// The ports, packets and histograms of a large machine do not fit into a core's cache. So before an arrival it
-/// prefetches the wire, then the packet on it, then the port or the flow to which that goes, then what a turn of that
-/// port touches.
+/// The ports, packets and histograms of a large machine do not fit into a core's cache. So well before an arrival it
+/// prefetches, one after the other, the wire and the packet on it, where its flow goes, the NIC there, the port to
+/// which it goes on, and what a turn of that port, or the flow, touches. Each step reads what an earlier one has
+/// fetched.
 template <class Hosts>
 void Network<Hosts>::foresee() {
   const auto wires = static_cast<std::uint32_t>(ports_.size());
   if (wires < kManyWires) return;
-  if (const std::uint32_t w = events_.ahead(7); w < wires) __builtin_prefetch(&ports_[w], 1);
-  if (const std::uint32_t w = events_.ahead(5); w < wires) {
-    const Port& o = ports_[w];
-    __builtin_prefetch(&pool_[o.flying.head], 1);
-    if (o.queued > 0) __builtin_prefetch(&pool_[o.data.head], 1);
+  asm volatile("");  // GCC takes a function that only prefetches for one without effect, and leaves out its calls
+  if (const std::uint32_t w = events_.ahead(18); w < wires) {
+    __builtin_prefetch(&ports_[w], 1);
+    __builtin_prefetch(&pool_[fronts_[w].id], 1);
   }
-  const std::uint32_t out = std::exchange(coming_, kNone32);
-  if (const std::uint32_t w = events_.ahead(3); w < wires) look_at(w, pool_[ports_[w].flying.head]);
-  if (out == kNone32) return;
-  const Port& o = ports_[out];
-  if (!o.flying.empty()) __builtin_prefetch(&pool_[o.flying.tail], 1);
-  if (o.queued == 0) return;
-  __builtin_prefetch(&pool_[o.data.head], 1);
-  __builtin_prefetch(&pool_[o.data.tail], 1);
-  __builtin_prefetch(&histograms_[out].count[QueueHistogram::step(o.queued)], 1);
-}
-
-/// Prefetches where a packet will go that will arrive on wire `w`.
-template <class Hosts>
-inline void Network<Hosts>::look_at(std::uint32_t w, const Packet& p) {
-  const std::uint32_t node = ports_[w].to;
-  if (p.next != kNone32) __builtin_prefetch(&pool_[p.next]);
-  if (p.kind >= Kind::kPause) return;
-  const Leg& leg = hosts_.leg(p.flow, p.kind != Kind::kData);
-  if (node == leg.target) return hosts_.foresee(p);
-  if (node >= wiring_.switches() || leg.nic == kNone32) return;
-  const auto next = wiring_.next(node, leg.nic);
-  if (next.empty()) return;
-  coming_ = hashed(next, p, node);
-  __builtin_prefetch(&ports_[coming_], 1);
+  if (const std::uint32_t w = events_.ahead(14); w < wires) {
+    const Packet& p = pool_[fronts_[w].id];
+    if (p.kind < Kind::kPause) __builtin_prefetch(&hosts_.leg(p.flow, p.kind != Kind::kData));
+    if (p.next != kNone32) __builtin_prefetch(&pool_[p.next]);
+  }
+  if (const std::uint32_t w = events_.ahead(11); w < wires) {
+    const Packet& p = pool_[fronts_[w].id];
+    if (p.kind < Kind::kPause) wiring_.foresee(ports_[w].to, hosts_.leg(p.flow, p.kind != Kind::kData));
+  }
+  if (const std::uint32_t w = events_.ahead(8); w < wires) {
+    Front& f = fronts_[w];
+    const Packet& p = pool_[f.id];
+    f.way = way_after(p, w, ports_[w]);
+    if (f.way < wires) {
+      __builtin_prefetch(&ports_[f.way], 1);
+    } else if (f.way == kWayEnds) {
+      hosts_.foresee(p);
+    }
+  }
+  if (const std::uint32_t w = events_.ahead(4); w < wires) {
+    const std::uint32_t way = fronts_[w].way;
+    if (way >= wires) return;
+    const Port& o = ports_[way];
+    if (!o.flying.empty()) __builtin_prefetch(&pool_[o.flying.tail], 1);
+    if (o.queued == 0) return;
+    __builtin_prefetch(&pool_[o.data.head], 1);
+    __builtin_prefetch(&pool_[o.data.tail], 1);
+    __builtin_prefetch(&histograms_[way].count[QueueHistogram::step(o.queued)], 1);
+  }
 }
 
 }  // namespace busbar::packet

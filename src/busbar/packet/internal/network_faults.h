@@ -157,7 +157,7 @@ void Network<Hosts>::serve_slowly(std::uint32_t wire, Ps now) {
     t.full = false;
     if (!t.storm) tell(wire, Kind::kResume, now);
   }
-  forward(id, ports_[wire].to, now);
+  forward(id, ports_[wire].to, kOpenWay, now);
 }
 
 }  // namespace busbar::packet

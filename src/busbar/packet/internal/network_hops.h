@@ -13,15 +13,14 @@ void Network<Hosts>::arrive(std::uint32_t wire, Ps now) {
     return;
   const Id id = from.flying.pop(pool_);
   const std::uint32_t node = from.to;
-  if (const Id next = from.flying.head; next != kNone32) {
-    const Packet& p = pool_[next];
-    events_.push(wire, p.time);
-    if (p.next != kNone32) __builtin_prefetch(&pool_[p.next]);
+  const std::uint32_t way = fronts_[wire].way;
+  if (!from.flying.empty()) {
+    await_arrival(wire, from);
   } else if (from.host && from.busy > now) {  // cut-through: its tail is still being sent
     events_.push(static_cast<std::uint32_t>(ports_.size()) + wire, from.busy);
   } else if (from.host) {
     hosts_.run_dry(wire, now);
-  } else if (!eager_ && (from.queued > 0 || !from.control.empty())) {
+  } else if (!eager_ && (from.queued > 0 || from.queued_control > 0)) {
     settle(wire, from, now);
     if (from.flying.empty() && from.busy > now) {
       await_end(wire, from);
@@ -31,11 +30,33 @@ void Network<Hosts>::arrive(std::uint32_t wire, Ps now) {
   }
   if (from.troubled && !survives(wire, id, now)) [[unlikely]]
     return;
-  forward(id, node, now);
+  forward(id, node, way, now);
+}
+
+/// The first record on a wire will be the next to arrive there.
+template <class Hosts>
+inline void Network<Hosts>::await_arrival(std::uint32_t wire, const Port& o) {
+  const Packet& p = pool_[o.flying.head];
+  fronts_[wire] = {o.flying.head, ports_.size() < kManyWires ? way_after(p, wire, o) : kOpenWay};
+  events_.push(wire, p.time);
+}
+
+/// The wire by which a record goes on at the end of `wire`, if nothing later can change that.
+template <class Hosts>
+std::uint32_t Network<Hosts>::way_after(const Packet& p, std::uint32_t wire, const Port& o) const {
+  if (!plans_ || p.kind >= Kind::kPause) return kOpenWay;
+  const std::uint32_t node = o.to;
+  const Leg& leg = hosts_.leg(p.flow, p.kind != Kind::kData);
+  if (node == leg.target) return kWayEnds;
+  const bool fabric = node < wiring_.switches();
+  const auto wires = fabric && leg.nic != kNone32 ? wiring_.next(node, leg.nic) : wiring_.next_inside(node, leg);
+  if (wires.size() == 1) return wires[0];
+  return wires.empty() || (!fabric && wiring_.wires()[wire].joint) ? kOpenWay : hashed(wires, p, node);
 }
 
 template <class Hosts>
-void Network<Hosts>::forward(Id id, std::uint32_t node, Ps now) {
+inline void Network<Hosts>::forward(Id id, std::uint32_t node, std::uint32_t way, Ps now) {
+  if (way < kWayEnds) return enqueue(way, id, now);
   Packet& p = pool_[id];
   if (p.kind >= Kind::kPause) [[unlikely]] {
     const Packet permit = p;  // a copy: packets that it lets go may move the pool
@@ -92,7 +113,7 @@ std::uint32_t Network<Hosts>::emptiest(std::span<const std::uint32_t> wires, Ps 
 }
 
 template <class Hosts>
-void Network<Hosts>::enqueue(std::uint32_t wire, Id id, Ps now) {
+inline void Network<Hosts>::enqueue(std::uint32_t wire, Id id, Ps now) {
   Port& o = ports_[wire];
   settle(wire, o, now);
   if (options_.log != nullptr) [[unlikely]]
@@ -105,9 +126,9 @@ void Network<Hosts>::enqueue(std::uint32_t wire, Id id, Ps now) {
   const Packet& p = pool_[id];  // read only now: a pause frame may have moved the pool
   const bool control = p.kind != Kind::kData || (p.flags & kTrimmed);  // admit() may have trimmed it
   const bool idle = eager_ ? !o.armed : o.busy <= now;
-  if (idle && o.control.empty() &&
+  if (idle && o.queued_control == 0 &&
       (control || (o.queued == 0 && !(many_ ? lane(wire, lane_of(p)).stopped : o.stopped))))
-    return transmit(wire, id, now);
+    return launch(wire, o, id, now);
   if (control) {
     o.control.push(pool_, id);
     o.queued_control += p.size;
@@ -132,7 +153,7 @@ void Network<Hosts>::await_end(std::uint32_t wire, Port& o) {
 
 /// Sends every packet whose turn came before `now`.
 template <class Hosts>
-void Network<Hosts>::settle(std::uint32_t wire, Port& o, Ps now) {
+inline void Network<Hosts>::settle(std::uint32_t wire, Port& o, Ps now) {
   while (o.busy < now && serve(wire, o, o.busy)) {
   }
 }
@@ -140,10 +161,10 @@ void Network<Hosts>::settle(std::uint32_t wire, Port& o, Ps now) {
 /// Sends the next packet, if any may be sent. The wire must be free at `start`.
 template <class Hosts>
 bool Network<Hosts>::serve(std::uint32_t wire, Port& o, Ps start) {
-  if (!o.control.empty()) {
+  if (o.queued_control > 0) {
     const Id id = o.control.pop(pool_);
     o.queued_control -= pool_[id].size;
-    transmit(wire, id, start);
+    launch(wire, o, id, start);
     return true;
   }
   if (o.queued == 0 || o.stopped) return false;
@@ -154,14 +175,14 @@ bool Network<Hosts>::serve(std::uint32_t wire, Port& o, Ps start) {
   if (p.next != kNone32) __builtin_prefetch(&pool_[p.next]);
   o.queued -= p.size;
   note_wait(wire, p, start);
-  if (start > p.time && o.paused_until > p.time) note_pause(o.paused_since, o.paused_until, p);
+  if (eager_ && start > p.time && o.paused_until > p.time) note_pause(o.paused_since, o.paused_until, p);
   if (o.queued > options_.mark_low) mark(wire, o, o.queued, p, start);
-  transmit(wire, id, start);
+  launch(wire, o, id, start);
   return true;
 }
 
 template <class Hosts>
-void Network<Hosts>::note_wait(std::uint32_t wire, Packet& p, Ps start) const {
+inline void Network<Hosts>::note_wait(std::uint32_t wire, Packet& p, Ps start) const {
   const Ps waited = start - p.time;
   if (waited <= p.worst_wait) return;
   p.worst_wait = static_cast<std::uint32_t>(std::min<Ps>(waited, UINT32_MAX));
@@ -170,7 +191,7 @@ void Network<Hosts>::note_wait(std::uint32_t wire, Packet& p, Ps start) const {
 
 /// Whether the packet may wait here; it may be trimmed to fit.
 template <class Hosts>
-bool Network<Hosts>::admit(std::uint32_t wire, Port& o, Id id, std::uint32_t from, Ps now) {
+inline bool Network<Hosts>::admit(std::uint32_t wire, Port& o, Id id, std::uint32_t from, Ps now) {
   Packet& p = pool_[id];
   if (eager_) {
     if (credits() || fits_headroom(from, lane_of(p), p.size)) return true;
@@ -213,18 +234,23 @@ void Network<Hosts>::mark(std::uint32_t wire, Port& o, std::uint32_t queued, Pac
 
 template <class Hosts>
 void Network<Hosts>::transmit(std::uint32_t wire, Id id, Ps start) {
-  Port& o = ports_[wire];
+  launch(wire, ports_[wire], id, start);
+}
+
+template <class Hosts>
+inline void Network<Hosts>::launch(std::uint32_t wire, Port& o, Id id, Ps start) {
   Packet& p = pool_[id];
   const Speed& s = speed(o);
   const Ps took = s.transfer(p.size);
-  if (eager_) {
+  if (eager_) [[unlikely]] {
     const bool data = p.kind == Kind::kData && !(p.flags & kTrimmed);
     o.serving = data && !o.host ? p.size : 0;
     o.serving_lane = static_cast<std::uint8_t>(lane_of(p));
     o.serving_from = p.wire;
     if (data && credits()) spend(wire, o, lane_of(p), p.size, start);
   }
-  if (options_.load_over > 0) note_load(o, p, start + took);
+  if (options_.load_over > 0) [[unlikely]]
+    note_load(o, p, start + took);
   o.busy = start + took;
   o.sent_bytes += p.size;
   ++hops_;
@@ -247,9 +273,10 @@ void Network<Hosts>::transmit(std::uint32_t wire, Id id, Ps start) {
 }
 
 template <class Hosts>
-void Network<Hosts>::fly(std::uint32_t wire, Port& o, Id id) {
-  if (o.flying.empty()) events_.push(wire, pool_[id].time);
+inline void Network<Hosts>::fly(std::uint32_t wire, Port& o, Id id) {
+  const bool first = o.flying.empty();
   o.flying.push(pool_, id);
+  if (first) await_arrival(wire, o);
 }
 
 template <class Hosts>
