@@ -240,6 +240,7 @@ Result<MeasuredLayout> layout_of_row(const CsvTable& table, std::size_t row, con
   if (framework == "other" && has(table.cell(row, "zero_fsdp"), "JAX")) {  // PaxML saves no activations by default
     l.attention = AttentionKernel::kFlash;
     l.early_stop = false;
+    l.shard_copy_bytes = 0;
     l.gradient_bytes = 2;
     if (recompute.empty()) {
       l.recompute = Recompute::kFull;

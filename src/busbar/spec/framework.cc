@@ -16,6 +16,14 @@ constexpr const char* kFrameworks[] = {"megatron",         "nemo",          "meg
                                        "fsdp2-torchtitan", "deepspeed",     "maxtext",
                                        "internevo",        "fsdp-composer", "other"};
 
+// Copies of ZeRO-3 in PyTorch, bytes per parameter and micro-batch. One flat tensor for a layer: its gradients are
+// joined (2+2) and divided before the sum (2+2). Source: torch/distributed/fsdp, _flat_param.py (views by torch.split,
+// whose backward joins them) and _runtime_utils.py (_reduce_grad, _div_if_needed).
+constexpr std::uint32_t kFlatShardCopies = 8;
+// A shard of every tensor: what is gathered is put in order, forward and backward (2+2 each), gradients are joined in
+// fp32 (2+4). Source: torch/distributed/fsdp/_fully_shard/_fsdp_collectives.py (split_with_sizes_copy, chunk_cat).
+constexpr std::uint32_t kTensorShardCopies = 14;
+
 bool launches_experts_by_megatron_core(const std::string& framework) {
   return framework == "nemo" || framework == "megatron-bridge" || framework == "megatron";
 }
@@ -90,6 +98,7 @@ void set_framework(const std::string& framework, LayoutSpec& l) {
     l.attention = AttentionKernel::kFlash1;  // Triton's, because of its ALiBi
     l.early_stop = true;
     l.gradient_bytes = 2;
+    l.shard_copy_bytes = kFlatShardCopies;
   } else if (framework == "fsdp2-torchtitan") {
     l.loss = LossKernel::kTorch;
     if (l.pp > 1) {  // with stages its FSDP keeps parameters after forward and reduces gradients once a step
@@ -97,6 +106,7 @@ void set_framework(const std::string& framework, LayoutSpec& l) {
       l.accumulate_gradients = true;
     }
     l.early_stop = true;
+    l.shard_copy_bytes = kTensorShardCopies;
     l.attention = AttentionKernel::kFlash2;
     l.context = ContextParallel::kAllGather;
     l.overlap_tp_backward = false;  // DTensor's collectives follow the backward pass of the whole linear layer
@@ -113,6 +123,7 @@ void set_framework(const std::string& framework, LayoutSpec& l) {
   } else if (l.zero == 3) {  // FSDP on PyTorch
     l.attention = AttentionKernel::kFlash2;
     l.early_stop = true;
+    l.shard_copy_bytes = kTensorShardCopies;
     l.overlap_tp_backward = false;
   }
 }
@@ -167,6 +178,7 @@ std::string layout_changes(const LayoutSpec& a, const LayoutSpec& b) {
   c.add("gradient_bytes", a.gradient_bytes, b.gradient_bytes);
   c.add("reshard", a.reshard, b.reshard);
   c.add("accumulate_gradients", a.accumulate_gradients, b.accumulate_gradients);
+  c.add("shard_copy_bytes", a.shard_copy_bytes, b.shard_copy_bytes);
   c.add("whole_tensors", a.whole_tensors, b.whole_tensors);
   c.add("bucket_million_parameters", a.bucket_parameters / 1'000'000, b.bucket_parameters / 1'000'000);
   c.add("overlap.grad_reduce", a.overlap_grad_reduce, b.overlap_grad_reduce);

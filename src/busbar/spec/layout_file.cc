@@ -285,6 +285,7 @@ Result<LayoutSpec> read_layout(const YamlNode& node, LayoutSpec base) {
   if (bucket_millions > 0) l.bucket_parameters = bucket_millions * 1'000'000ull;
   r.size("gradient_bytes", l.gradient_bytes);
   r.size("parameter_bytes", l.parameter_bytes);
+  r.size("shard_copy_bytes", l.shard_copy_bytes, 0);
   r.overlap();
   r.share("kernel_time", l.kernel_time, 0.1);
   BUSBAR_RETURN_IF_ERROR(r.finish());

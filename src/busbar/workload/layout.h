@@ -130,6 +130,7 @@ struct LayoutSpec {
   std::uint64_t bucket_parameters = 0;  ///< 0: Megatron's max(40M, 1M x DP), see bucket_size()
   std::uint32_t gradient_bytes = 4;     ///< fp32 gradients, Megatron's default
   std::uint32_t parameter_bytes = 2;
+  std::uint32_t shard_copy_bytes = 0;  ///< ZeRO-3: HBM bytes per parameter and micro-batch between tensors and buffers
   Compression compression;
   /// ZeRO-3: groups of so many ranks keep a second copy of the parameters, from which they gather again in backward
   /// (ZeRO++ hpZ). 0: none.

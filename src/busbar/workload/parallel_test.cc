@@ -253,6 +253,19 @@ TEST(Recomputation, FullRunsEveryForwardTwice) {
   EXPECT_EQ(compute_of(program_of(l)) - none, (forward - t.mlp.out) * (3 * 2));
 }
 
+TEST(DataParallel, CopiesOfShardsTakeTheTimeOfTheirBytesInEveryMicroBatch) {
+  LayoutSpec l = layout_with(3, 2);
+  const Duration none = compute_of(program_of(l));
+  l.shard_copy_bytes = 14;
+  const double parameters = static_cast<double>(parameter_count(small_model()));
+  const double seconds = 2 * 14 * parameters / (flat_kernels().memory_bytes_per_s * flat_kernels().memory_share);
+  EXPECT_NEAR((compute_of(program_of(l)) - none).in_s(), seconds, 0.01 * seconds);
+  l.zero = 1;  // nothing is gathered
+  LayoutSpec whole = l;
+  whole.shard_copy_bytes = 0;
+  EXPECT_EQ(compute_of(program_of(l)), compute_of(program_of(whole)));
+}
+
 TEST(Pipeline, GPipeGoesBackFromTheNewestMicroBatch) {
   const auto order = gpipe_order(3);
   ASSERT_EQ(order.size(), 6u);

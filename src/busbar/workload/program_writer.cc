@@ -79,6 +79,7 @@ std::vector<std::string> label_texts() {
   set(Label::kJoinWeights, "join weight gradient");
   set(Label::kOffload, "move activations to the host");
   set(Label::kFetch, "fetch activations from the host");
+  set(Label::kShardCopies, "copy shards");
   return t;
 }
 

@@ -15,6 +15,7 @@ void StageWriter::prepare_data_calls(ChunkState& chunk) {
   }
   chunk.sums.assign(buckets, {kNone<CallId>, kNone<CallId>});
   chunk.compress.assign(buckets, Duration{});
+  chunk.copies.assign(buckets, Duration{});
   for (std::size_t b = 0; b < buckets; ++b) {
     prepare_bucket(chunk, b);
     const std::uint64_t experts = chunk.plan.bucket_experts[b];
@@ -167,7 +168,9 @@ void StageWriter::gradient_ready(std::uint32_t tensor) {
   if (chunk_->plan.last_tensor[bucket] == tensor) reduce_bucket(*chunk_, bucket);
 }
 
+/// All copies of a micro-batch stand before its reduction, those of gathered parameters too.
 void StageWriter::reduce_bucket(ChunkState& chunk, std::uint32_t bucket) {
+  if (chunk.copies[bucket] > Duration{}) compute(Label::kShardCopies, chunk.copies[bucket]);
   OpId ready = last_compute_;
   if (chunk.compress[bucket] > Duration{})
     ready = last_dp_ =

@@ -54,6 +54,9 @@ StageWriter::StageWriter(ProgramWriter& out, const ModelSpec& model, const Layou
     chunk.first_layer = first_layer_of(layout_, layout_.virtual_stage(stage_, c));
     chunk.gathered.assign(chunk.plan.bucket_parameters.size(), kNone<OpId>);
     prepare_data_calls(chunk);
+    if (layout_.shards_parameters() && layout_.data_ranks() > 1)
+      for (std::size_t b = 0; b < chunk.copies.size(); ++b)
+        chunk.copies[b] = machine.memory_time(1.0 * chunk.plan.bucket_parameters[b] * layout.shard_copy_bytes);
     if (layout.compression.bytes > 0) prepare_compressed(chunk, machine);
     chunks_.push_back(std::move(chunk));
   }

@@ -90,6 +90,7 @@ enum class Label : std::uint16_t {
   kJoinWeights,
   kOffload,
   kFetch,
+  kShardCopies,
   kCount
 };
 

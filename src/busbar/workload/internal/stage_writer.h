@@ -54,6 +54,7 @@ class StageWriter {
     std::vector<CallId> gather_again;                  ///< ZeRO-3: before backward
     std::vector<std::array<CallId, 2>> sums;           ///< further calls of a compressed reduction
     std::vector<Duration> compress;                    ///< kernels of a compressed reduction
+    std::vector<Duration> copies;                      ///< ZeRO-3: between tensors and buffers of shards
   };
   enum class Run : std::uint8_t { kFirst, kAgain };  ///< a forward pass, or its recomputation in the backward pass
 
