@@ -53,6 +53,19 @@ TEST(Kernels, ShortMemoryBoundKernelsReachLessOfTheRate) {
   EXPECT_EQ(k.memory_time(0), Duration{});
 }
 
+// 1 FLOP forward and 2.5 backward: together at the share of the peak, backward the slower one.
+TEST(Kernels, TheFirstGenerationOfFusedKernelsReachesItsShareInBothPassesTogether) {
+  KernelTable k = flat_kernels();
+  k.attention_flash1 = 0.2;
+  const auto us = [&](bool backward) {
+    return k.attention_time(AttentionKernel::kFlash1, 64, 16384, 128, 1, 1, backward).in_us();
+  };
+  const double forward_flops = 2.0 * 16384 * 16384 * 64 * 128;
+  const double diagonal = 16384 / (16384 + 256.0) / (4096 / (4096 + 256.0));  // shares are those of 4096 tokens
+  EXPECT_NEAR(3.5 * forward_flops / (us(false) + us(true)), 0.2e9 * diagonal, 1e-3 * 0.2e9);
+  EXPECT_NEAR(us(true) / us(false), 2.5 * 73 / 63 * 2 / 1.4, 1e-3);
+}
+
 // One tile more than cores: the last wave has one tile and costs as much as a full one.
 TEST(Kernels, TilesRunInWaves) {
   KernelTable k = without_memory_traffic();
