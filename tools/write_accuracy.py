@@ -5,9 +5,9 @@ Every row of data/measured/collectives.csv and training.csv that counts is predi
 collectives: tools/accuracy_bands.py, for each GPU that was measured from rows on it and on others, and for all others from
 boards that are left out of the fit one after another (tools/leave_one_out.py, which fits the constants again without each;
 some minutes). Bands of training steps: the middle nine tenths of measured / predicted - 1 of a GPU, and of pairs of layouts;
-the errors of series that were left out are taken over from the file. Tables of docs/accuracy.md between <!-- NAME --> and <!-- end --> are
-written too. With --check nothing is written, and bands that hold less than 82 % of the rows of a size class end it
-with 1.
+models with experts have one band for all GPUs; the errors of series that were left out are taken over from the file. Tables
+of docs/accuracy.md between <!-- NAME --> and <!-- end --> are written too. With --check nothing is written, and bands that
+hold less than 82 % of the rows of a size class end it with 1.
 """
 import argparse
 import json
@@ -23,6 +23,8 @@ FOLDER = ROOT / "catalog/accuracy"
 FROM = ["0B", "1MiB", "64MiB", "1GiB"]
 NAMES = ["below 1 MiB", "1-64 MiB", "64 MiB-1 GiB", "1 GiB and more"]
 TRAINING = ("--only", "use=accuracy,moe=no,layout_complete=yes")
+EXPERTS = ("--only", "use=accuracy,moe=yes")
+EXPERTS_HELD = 0.85  # share of the rows on a GPU in the band of those on the others
 LEAST_HELD = 82  # percent of the rows that bands of nine tenths still hold while small changes move rows
 LEAST = 5  # configurations of a GPU that make a band of its own
 
@@ -144,7 +146,25 @@ def training(busbar):
     text += (f"layouts:\n  percent: {pairs['p90_percent']:.1f}\n  pairs: {pairs['pairs']}\n  jobs: {pairs['jobs']}\n"
              '  source: "pairs of layouts of one job in the same rows: measured against predicted ratio of their times, '
              'nine tenths; docs/models/plan.md"\n')
-    return text + kept("training")
+    return text + experts(busbar) + kept("training")
+
+
+def experts(busbar):
+    """The shortest band from which so many are taken that EXPERTS_HELD of the rows are in that of all other GPUs."""
+    rows = [(math.log(r["measured"] / r["predicted"]), r["gpu"]) for r in scored(validated(busbar, "training", *EXPERTS))]
+
+    def band_without(gpu, share):
+        return accuracy_bands.shortest([(y, 1) for y, of in rows if of != gpu], share)
+
+    def held(share):
+        ends = {gpu: band_without(gpu, share) for _, gpu in rows}
+        return sum(ends[gpu][0] <= y <= ends[gpu][1] for y, gpu in rows) / len(rows)
+
+    share = next((s / 100 for s in range(85, 100) if held(s / 100) >= EXPERTS_HELD), 1)
+    low, high = (100 * math.expm1(y) for y in band_without(None, share))
+    return (f"experts:\n  low_percent: {low:.1f}\n  high_percent: {high:.1f}\n  configurations: {len(rows)}\n"
+            f'  source: "rows of models with experts in the same table; {100 * held(share):.0f} % of them are in the band of the '
+            'rows on other GPUs"\n')
 
 
 def ill_fitting(busbar, table, *more):
@@ -169,6 +189,7 @@ def main():
             continue
         if args.check:
             bad += ill_fitting(args.busbar, name, *more)
+            bad += ill_fitting(args.busbar, name, *EXPERTS) if name == "training" else []
         else:
             (FOLDER / f"{name}.yaml").write_text(make())
     if bad:

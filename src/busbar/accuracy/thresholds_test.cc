@@ -71,7 +71,7 @@ TEST(Thresholds, BandsComeFromMeasurementsAndAreWiderWhereThereIsNone) {
               HasSubstr("no measurement of gaudi3"));
   EXPECT_THAT(table.collective(load_cluster("dgx-h100").value(), size, false).basis, HasSubstr("measured on h100-sxm"));
   EXPECT_THAT(table.collective(load_cluster("gaudi3-8").value(), size, false).basis, HasSubstr("joined by"));
-  EXPECT_THAT(table.training(load_cluster("dgx-h100").value()).basis, HasSubstr("published runs on h100-sxm"));
+  EXPECT_THAT(table.training(load_cluster("dgx-h100").value(), false).basis, HasSubstr("published runs on h100-sxm"));
 }
 
 TEST(Thresholds, SizesAboveABandsBeginningUseIt) {

@@ -139,7 +139,7 @@ class TrainingRows {
     if (!step.ok()) return unsupported(step.error().message);
     out.gpus = layout.ranks();
     out.gpu = machine->predictor->cluster().gpu_part;
-    out.band = accuracy_.training(machine->predictor->cluster());
+    out.band = accuracy_.training(machine->predictor->cluster(), model.moe.experts > 0);
     out.predicted = step->step_time.in_s() * expected_slowest(machine->kernels.jitter_share, layout.ranks());
     out.how = in_words(layout);
     out.memory_share = memory_share(*machine, model, layout);

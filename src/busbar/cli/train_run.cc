@@ -200,7 +200,7 @@ Result<TrainRun> open_machine(Scenario scenario, const TrainAsk& ask) {
   BUSBAR_ASSIGN(run.kernels, load_kernels(cluster, catalog));
   if (ask.engine != "packet") BUSBAR_RETURN_IF_ERROR(choose_paths(ask.balance, cluster));
   BUSBAR_ASSIGN(const AccuracyTable accuracy, AccuracyTable::load(catalog));
-  run.band = accuracy.training(cluster);
+  run.band = accuracy.training(cluster, run.scenario.model.moe.experts > 0);
   PredictPolicy policy{.engine = ask.engine};
   policy.stop = LongRun::flag();
   if (!ask.fold)
@@ -243,8 +243,8 @@ std::string kept_key(const Scenario& scenario, const TrainAsk& ask) {
                      p.shortcuts_off.empty() && !scenario.layout.offload_optimizer &&
                      !scenario.layout.offload_activations;
   if (!usual || KeptMachines::current() == nullptr) return "";
-  std::string key =
-      fmt::format("{} {} {} {} {}", scenario.cluster, o.catalog, o.gpu, o.gpu_memory_rate, scenario.layout.cuda_graphs);
+  std::string key = fmt::format("{} {} {} {} {} {}", scenario.cluster, o.catalog, o.gpu, o.gpu_memory_rate,
+                                scenario.layout.cuda_graphs, scenario.model.moe.experts > 0);
   for (const auto* list : {&o.set, &o.degrade, &o.fail})
     for (const std::string& change : *list) key += "\n" + change;
   return fmt::format("{}\n{}", key, const_cast<const void*>(static_cast<const volatile void*>(LongRun::flag())));

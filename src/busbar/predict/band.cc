@@ -92,6 +92,8 @@ Status AccuracyTable::read_training(const YamlNode& root) {
   layouts.optional("pairs");
   layouts.optional("jobs");
   BUSBAR_RETURN_IF_ERROR(layouts.finish());
+  MapReader experts = sourced(r.required("experts"));
+  BUSBAR_RETURN_IF_ERROR(read_errors(experts, training_experts_));
   MapReader left_out = sourced(r.required("left_out"));
   BUSBAR_RETURN_IF_ERROR(read_errors(left_out, training_left_out_));
   return r.finish();
@@ -136,7 +138,12 @@ Band AccuracyTable::collective(const Cluster& cluster, Bytes size, bool several_
                       format_binary_size(count(left_out->from)), left_out->errors.configurations, left_out->of)};
 }
 
-Band AccuracyTable::training(const Cluster& cluster) const {
+Band AccuracyTable::training(const Cluster& cluster, bool experts) const {
+  if (experts)
+    return {training_experts_.low_percent, training_experts_.high_percent,
+            fmt::format("from {} published runs of models with experts, see docs/accuracy.md",
+                        training_experts_.configurations),
+            false, layouts_percent_};
   for (const GpuErrors& of : training_)
     if (of.gpu == cluster.gpu_part)
       return {of.errors.low_percent, of.errors.high_percent,

@@ -38,8 +38,8 @@ class AccuracyTable {
   static Result<AccuracyTable> load(const Catalog& catalog);
   /// For the time of a collective at one size.
   Band collective(const Cluster& cluster, Bytes size, bool several_nodes) const;
-  /// For the time of a training step.
-  Band training(const Cluster& cluster) const;
+  /// For the time of a training step; `experts`: of a model with experts, whose errors are larger.
+  Band training(const Cluster& cluster, bool experts) const;
   /// The smallest size of each band of collectives, ascending; the first is 0.
   std::vector<Bytes> sizes() const;
 
@@ -67,7 +67,7 @@ class AccuracyTable {
 
   std::vector<SizeErrors> collectives_, collectives_left_out_;
   std::vector<GpuErrors> training_;
-  Errors training_left_out_;
+  Errors training_left_out_, training_experts_;
   double layouts_percent_ = 0;
 };
 

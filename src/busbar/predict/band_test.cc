@@ -50,13 +50,16 @@ TEST(Bands, ChangeWhereTheNextOneBegins) {
 
 TEST(Bands, OfTrainingComeFromTheGpuOrTheSeriesLeftOut) {
   const AccuracyTable table = published_bands();
-  const Band own = table.training(load_cluster("dgx-h100").value());
+  const Band own = table.training(load_cluster("dgx-h100").value(), false);
   EXPECT_THAT(own.basis, testing::AllOf(HasSubstr("published runs on h100-sxm"), HasSubstr("docs/accuracy.md")));
   EXPECT_LT(own.low_percent, own.high_percent);
-  const Band other = table.training(load_cluster("rtx4090-pcie").value());
+  const Band other = table.training(load_cluster("rtx4090-pcie").value(), false);
   EXPECT_THAT(other.basis, HasSubstr("no published run on rtx4090"));
   EXPECT_LT(other.low_percent, other.high_percent);
   EXPECT_NE(own.low_percent, other.low_percent);
+  const Band experts = table.training(load_cluster("dgx-h100").value(), true);
+  EXPECT_THAT(experts.basis, HasSubstr("models with experts"));
+  EXPECT_GT(experts.high_percent - experts.low_percent, own.high_percent - own.low_percent);
 }
 
 TEST(Bands, ArePrintedAsFactorsOfThePrediction) {
