@@ -71,17 +71,6 @@ class StepRunner {
   const TrainRun& run_;
 };
 
-/// Whether every server describes its memory.
-bool has_host_memory(const Topology& t) {
-  for (const Block& block : t.blocks()) {
-    bool found = false;
-    for (std::uint32_t p = 0; p < block.device_count && !found; ++p)
-      found = t.kind(static_cast<DeviceId>(block.first_device + p)) == DeviceKind::kNuma;
-    if (!found) return false;
-  }
-  return true;
-}
-
 /// The step of `run` on a machine with one change.
 Result<StepResult> step_on(const TrainRun& run, MachineChange change) {
   TrainRun other;

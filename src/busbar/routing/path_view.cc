@@ -276,6 +276,15 @@ double host_rate(const Router& router) {
   return best;
 }
 
+bool has_host_memory(const Topology& t) {
+  return std::all_of(t.blocks().begin(), t.blocks().end(), [&](const Block& block) {
+    bool found = false;
+    for (std::uint32_t p = 0; p < block.device_count && !found; ++p)
+      found = t.kind(static_cast<DeviceId>(block.first_device + p)) == DeviceKind::kNuma;
+    return found;
+  });
+}
+
 DeviceId nearest_memory(const Router& router, DeviceId gpu) {
   const Topology& t = router.topology();
   const Block& block = t.blocks()[index(t.block_of(gpu))];

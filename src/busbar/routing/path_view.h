@@ -58,6 +58,9 @@ Result<PathView> view_route(const Router& router, DeviceId from, DeviceId to, co
 /// Bytes per second from the first GPU to the nearest CPU of its block, over PCIe or chip to chip; 0 if there is none.
 double host_rate(const Router& router);
 
+/// Whether every block describes its host memory.
+bool has_host_memory(const Topology& topology);
+
 /// The host memory with the fewest links from `gpu`; of several that of its NUMA node, else the first; kNone: none.
 DeviceId nearest_memory(const Router& router, DeviceId gpu);
 
