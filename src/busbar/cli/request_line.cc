@@ -64,6 +64,8 @@ std::string layout_flags(const LayoutSpec& l) {
   out.add("--recompute", name_of(l.recompute));
   out.add("--set", std::string("layout.schedule=") + name_of(l.schedule), "layout.schedule=1f1b");
   if (l.rank_order != kTpCpDpPp) out.add("--set", "layout.rank_order=" + name_of(l.rank_order));
+  if (l.offload_optimizer || l.offload_activations)
+    out.add("--offload", !l.offload_activations ? "optimizer" : l.offload_optimizer ? "both" : "activations");
   return out.text.substr(1);
 }
 

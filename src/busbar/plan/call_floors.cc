@@ -71,7 +71,7 @@ CallFloors::CallFloors(Predictor& machine)
 Duration CallFloors::of(const CollectiveCall& call) {
   if (!call.groups.listed.empty()) return launch_;
   const auto [at, fresh] = known_.try_emplace(key_of(call), 0);
-  if (fresh) at->second = ps_per_byte(call);
+  if (fresh) at->second = reaches_memory(call.groups) ? time_over(1, std::max(gpu_.out, gpu_.in)) : ps_per_byte(call);
   const Duration by_cuts = launch_ + duration_from_ps(at->second * static_cast<double>(count(call.bytes)));
   if (!fills_blocks(call.groups) && !fill_blocks_together(call.groups)) return by_cuts;
   return std::max(by_cuts, by_schedule(call.op, call.bytes, call.groups.size()));
@@ -85,6 +85,11 @@ Duration CallFloors::send(const CollectiveCall& call) {
   if (const Result<CallId> id = engine_->prepare(*ready); id.ok())
     at->second = std::max(at->second, duration_from_ps(closed_form_ps(*engine_->lowered(*id))));
   return at->second;
+}
+
+/// Whether the first pair is a GPU and its host memory, whose ranks follow those of the GPUs.
+bool CallFloors::reaches_memory(const GroupFamily& g) const {
+  return g.size() == 2 && std::max(g.actor(0, 0), g.actor(0, 1)) >= block_.size();
 }
 
 /// Whether each group is a part of a block, and one of them the first part.

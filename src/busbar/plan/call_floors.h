@@ -46,6 +46,7 @@ class CallFloors {
   double ps_per_byte(const CollectiveCall& call) const;
   double at_gpus(const CollectiveCall& call, bool inside) const;
   double at_blocks(const CollectiveCall& call) const;
+  bool reaches_memory(const GroupFamily& groups) const;
   bool fills_blocks(const GroupFamily& groups) const;
   bool fill_blocks_together(const GroupFamily& groups) const;
   Duration by_schedule(Collective op, Bytes bytes, std::uint32_t n);
