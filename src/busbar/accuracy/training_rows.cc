@@ -65,7 +65,14 @@ struct Machine {
   KernelTable kernels;
 };
 
-Result<std::unique_ptr<Machine>> build(const MeasuredMachine& m, const ValidateOptions& options, bool cuda_graphs) {
+/// What decides how the calls of a layout run on one machine.
+struct Use {
+  bool cuda_graphs = false, offloads = false;
+};
+
+Use use_of(const LayoutSpec& l) { return {l.cuda_graphs, l.offload_activations || l.offload_optimizer}; }
+
+Result<std::unique_ptr<Machine>> build(const MeasuredMachine& m, const ValidateOptions& options, Use use) {
   auto out = std::make_unique<Machine>();
   BUSBAR_ASSIGN(Cluster cluster, parse_cluster(m.text, m.node, options.overrides));
   BUSBAR_ASSIGN(std::vector<DeviceId> gpus, gpus_taking_part(m, cluster.topology));
@@ -74,11 +81,13 @@ Result<std::unique_ptr<Machine>> build(const MeasuredMachine& m, const ValidateO
   for (MatrixRates* const rates : {&out->kernels.bf16, &out->kernels.fp8, &out->kernels.fp4})
     rates->sustained_share *= options.factors.held_share;
   PredictOptions predict = options.predict;
-  if (predict.launch.empty()) predict.launch = launch_of_framework(cluster, cuda_graphs);
+  if (predict.launch.empty()) predict.launch = launch_of_framework(cluster, use.cuda_graphs);
   PredictPolicy policy{.engine = options.engine, .stop = options.stop};
   BUSBAR_RETURN_IF_ERROR(read_predict_options(predict, catalog, policy));
+  policy.host_memory = use.offloads && has_host_memory(cluster.topology);
   BUSBAR_ASSIGN(out->predictor, Predictor::make(std::move(cluster), std::move(gpus), std::move(policy)));
   out->kernels.host_bytes_per_s = host_rate(out->predictor->router());
+  if (out->predictor->policy().host_memory) out->kernels.host_ranks = out->predictor->ranks();
   return out;
 }
 
@@ -128,13 +137,12 @@ class TrainingRows {
     BUSBAR_ASSIGN(asked.layout.kernel_time,
                   kernel_time_of(table_.cell(row, "framework"), release_of(table_.cell(row, "source")), files_));
     asked.layout.kernel_time *= options_.factors.kernel_time;
-    const bool graphs = asked.layout.cuda_graphs;
-    BUSBAR_ASSIGN(const Machine* const machine,
-                  machines_.of(described, graphs ? "graphs" : "", [&] { return build(described, options_, graphs); }));
+    BUSBAR_ASSIGN(const Machine* machine, machine_for(described, use_of(asked.layout)));
     const auto resolved = resolve_layout(asked.layout, model, machine->predictor->ranks());
     if (!resolved.ok()) return unsupported(resolved.error().message);
     LayoutSpec layout = *resolved;
     if (asked.chooses_recompute) choose_recompute(*machine, model, layout);
+    BUSBAR_ASSIGN(machine, machine_for(described, use_of(layout)));
     const auto step = simulate(*machine, model, layout);
     if (!step.ok()) return unsupported(step.error().message);
     out.gpus = layout.ranks();
@@ -153,6 +161,11 @@ class TrainingRows {
   }
 
  private:
+  Result<Machine*> machine_for(const MeasuredMachine& described, Use use) {
+    const std::string key = std::string(use.cuda_graphs ? "graphs" : "") + (use.offloads ? " offloads" : "");
+    return machines_.of(described, key, [&] { return build(described, options_, use); });
+  }
+
   const CsvTable& table_;
   const ValidateOptions& options_;
   RowCatalog files_;
