@@ -161,9 +161,10 @@ Document to_document(const CollectiveOptions& o, const Cluster& c, std::uint32_t
     t.note += " Below 1 MiB: NCCL without symmetric memory kernels.";
   const Prediction& last = summary_row(rows);
   const std::string size = format_binary_size(count(last.size())), bound = bound_to_text(last.bound, c.topology);
+  const bool one_limit = last.cause.empty() || last.host_wait > Duration();
   const std::string limit =
-      last.cause.empty()
-          ? fmt::format("At {} the time is limited by {}.", size, bound)
+      one_limit
+          ? fmt::format("At {} the time is limited by {}.", size, last.cause.empty() ? bound : last.cause)
           : fmt::format("At {} the cause of the limit is: {}. The time is limited by {}.", size, last.cause, bound);
   // A page begins with the answer and the picture; a terminal ends with the answer.
   d.blocks.push_back(

@@ -25,11 +25,14 @@ void add_policy(Json& j, const PredictPolicy& policy, const std::string& mode, D
   j["nccl"] = to_string(policy.nccl);
   j["env"] = policy.env;
   j["launch"] = {{"mode", mode.empty() ? "machine" : mode}, {"us", launch.in_us()}};
+  if (policy.host_per_gpu > Duration()) j["launch"]["host_us_per_gpu"] = policy.host_per_gpu.in_us();
 }
 
 std::string policy_words(const PredictPolicy& policy, const std::string& mode, Duration launch) {
   std::string out = fmt::format("launch: {}, {} us", mode.empty() ? "as the machine's file says" : mode,
                                 format_number(launch.in_us()));
+  if (policy.host_per_gpu > Duration())
+    out += fmt::format(", or the host's {} us per GPU of a node", format_number(policy.host_per_gpu.in_us()));
   for (const std::string& variable : policy.env) out += "; " + variable;
   return out;
 }

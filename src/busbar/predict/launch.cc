@@ -26,11 +26,16 @@ std::string launch_mode(std::string_view stated) {
   return "unknown";
 }
 
-Result<Duration> launch_time(std::string_view mode, const Catalog& catalog) {
+Result<Launch> launch_time(std::string_view mode, const Catalog& catalog) {
   for (const auto& [word, entry] : kModes) {
     if (mode != word) continue;
     BUSBAR_ASSIGN(const YamlDocument document, catalog.load("launches", std::string(entry)));
-    return document.root().find("launch")->as_duration();
+    Launch out;
+    BUSBAR_ASSIGN(out.before, document.root().find("launch")->as_duration());
+    if (const auto host = document.root().find("host_per_gpu")) {
+      BUSBAR_ASSIGN(out.per_gpu, host->as_duration());
+    }
+    return out;
   }
   return invalid(fmt::format("there is no launch mode '{}'; use graph, loop, process or unknown", mode));
 }

@@ -17,8 +17,12 @@ namespace busbar {
 std::vector<std::string> launch_modes();
 /// The mode for a name in catalog/launches that a measured table uses ("one-process-per-gpu"); otherwise "unknown".
 std::string launch_mode(std::string_view stated);
+struct Launch {
+  Duration before;   ///< the first byte moves
+  Duration per_gpu;  ///< the host needs to start one GPU, when it starts several in turn; otherwise 0
+};
 /// From catalog/launches. Error kInvalid lists the modes.
-Result<Duration> launch_time(std::string_view mode, const Catalog& catalog);
+Result<Launch> launch_time(std::string_view mode, const Catalog& catalog);
 /// The mode of training frameworks: "graph" if they capture kernels, otherwise "process". Empty, the machine's own, if
 /// neither NCCL nor RCCL supports the GPUs.
 std::string launch_of_framework(const Cluster& cluster, bool cuda_graphs);

@@ -25,6 +25,7 @@ struct PredictPolicy {
   std::vector<std::string> env{};           ///< NCCL's variables: "NCCL_P2P_DISABLE=1"
   bool nvls = true;                         ///< whether switches can reduce these types and operations
   std::optional<Duration> launch{};         ///< before the first byte; empty: as in the machine's file
+  Duration host_per_gpu{};                  ///< one process starts the GPUs of a node in turn: its time for each
   std::vector<LinkDelay> delays{};          ///< delayed messages: times are then expected values
   std::optional<PacketOptions> packets{};   ///< for engine "packet"
   std::optional<NetworkPenalty> penalty{};  ///< fluids: times hold for its mean

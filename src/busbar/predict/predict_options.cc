@@ -54,9 +54,10 @@ Status read_predict_options(const PredictOptions& o, const Catalog& catalog, Pre
   if (const Status off = turn_off(o.shortcuts_off, policy.shortcuts); !off.ok())
     return of_flag(off.error(), "--shortcuts-off");
   if (o.launch.empty()) return {};
-  const Result<Duration> launch = launch_time(o.launch, catalog);
+  const Result<Launch> launch = launch_time(o.launch, catalog);
   if (!launch.ok()) return of_flag(launch.error(), "--launch");
-  policy.launch = *launch;
+  policy.launch = launch->before;
+  policy.host_per_gpu = launch->per_gpu;
   return {};
 }
 

@@ -27,7 +27,8 @@ TEST(PredictOptions, WriteOnlyTheGivenOptions) {
   ASSERT_TRUE(read_predict_options(all, Catalog(), policy).ok());
   EXPECT_THAT(policy.env, ElementsAre("NCCL_PROTO=LL"));
   EXPECT_EQ(to_string(policy.nccl), "2.27");
-  EXPECT_EQ(*policy.launch, *launch_time("graph", Catalog()));
+  EXPECT_EQ(*policy.launch, launch_time("graph", Catalog())->before);
+  EXPECT_EQ(policy.host_per_gpu, Duration());
 }
 
 TEST(PredictOptions, NameTheFlagThatIsWrong) {
@@ -51,8 +52,10 @@ TEST(PredictOptions, TurnOffTheShortcutsNamed) {
 
 TEST(Launch, ModesEqualTheCatalogue) {
   EXPECT_THAT(launch_modes(), ElementsAre("graph", "loop", "process", "unknown"));
-  for (const std::string& mode : launch_modes()) EXPECT_GE(launch_time(mode, Catalog())->in_ps(), 0) << mode;
-  EXPECT_LT(*launch_time("graph", Catalog()), *launch_time("loop", Catalog()));
+  for (const std::string& mode : launch_modes()) EXPECT_GE(launch_time(mode, Catalog())->before, Duration()) << mode;
+  EXPECT_LT(launch_time("graph", Catalog())->before, launch_time("loop", Catalog())->before);
+  EXPECT_GT(launch_time("loop", Catalog())->per_gpu, Duration());
+  EXPECT_EQ(launch_time("process", Catalog())->per_gpu, Duration());
   EXPECT_EQ(launch_mode("single-process-multi-gpu"), "loop");
   EXPECT_EQ(launch_mode("one-process-per-gpu"), "process");
   EXPECT_EQ(launch_mode("graph"), "graph");

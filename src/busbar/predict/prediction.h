@@ -41,7 +41,8 @@ struct Prediction {
   std::optional<NcclChoice> nccl;
   std::uint32_t channels = 1, chunks = 1;
   Bound bound;
-  std::string cause;  ///< of a bound that is not a link: "no NIC near: ...", "GPU memory (HBM): ..."; otherwise empty
+  std::string cause;   ///< of a bound that is not a link: "no NIC near: ...", "the host: ..."; otherwise empty
+  Duration host_wait;  ///< part of the time: GPUs wait for the host, which starts all GPUs of a node in turn
   Band band;
   Simplifications simplified{};  ///< by the fluid engines; effect_of() says by how much
   Floor floor;                   ///< no schedule on this machine is faster; zero if not requested

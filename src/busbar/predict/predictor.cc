@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "busbar/base/cores.h"
+#include "busbar/base/quantity.h"
 #include "busbar/choice/as_nccl.h"
 #include "busbar/collectives/builders.h"
 #include "busbar/engine/engine.h"
@@ -229,6 +230,7 @@ Status Predictor::run(const std::vector<CollectiveCall>& jobs, const TimeAsk& as
     out.packets = run.counts;
   }
   out.time = out.jobs.back();
+  if (jobs.size() == 1) wait_for_host(out);
   out.bound = trials.engine->bound_by(last);
   for (const CallId id : ids)
     if (const LoweredCall* lowered = trials.engine->lowered(id)) {
@@ -263,7 +265,7 @@ Status Predictor::judge(const std::vector<CollectiveCall>& jobs, const TimeAsk& 
   if (jobs.size() > 1) return {};
   const bool few = call.groups.size() * call.groups.groups() <= kMostUnasked;
   const bool whole = ask.explain || (ask.relief && few);
-  if (whole) {
+  if (whole && out.host_wait == Duration()) {
     BUSBAR_ASSIGN(out.relief, find_relief(*router_, *placement_, protocol_, call, ask.explain, threads_));
   }
   BUSBAR_ASSIGN(const CallId id, trials.engine->prepare(call));
@@ -272,8 +274,11 @@ Status Predictor::judge(const std::vector<CollectiveCall>& jobs, const TimeAsk& 
     shortcuts.pairs_apart = 0;
     Lowering lowering(*router_, *placement_, protocol_, shortcuts);
     BUSBAR_ASSIGN(std::vector<ChainPart> chain, lowering.explain(call));
-    close_sum(chain, static_cast<double>(out.time.in_ps()), out.bound.link, out.bound.phase);
+    close_sum(chain, static_cast<double>((out.time - out.host_wait).in_ps()), out.bound.link, out.bound.phase);
     if (out.bound.link != kNone<LinkId>) out.bound.kind = kind_of_chain(chain);
+    if (out.host_wait > Duration())
+      chain.push_back({ChainPartKind::kLaunch, "wait for the host", kNone32, kNone32, 0, 0, kNone<LinkId>,
+                       static_cast<double>(out.host_wait.in_ps())});
     if (ask.explain) out.chain = std::move(chain);
   }
   return {};
@@ -308,9 +313,25 @@ Status Predictor::relieve_machine(const CollectiveCall& asked, Prediction& out) 
   return {};
 }
 
-/// Far NICs explain a bandwidth limit on links outside the scale-up domain.
+/// In a loop of collectives the host starts the next one while GPUs run this one: the longer of the two counts.
+void Predictor::wait_for_host(Prediction& out) const {
+  const Topology& t = cluster_.topology;
+  const GroupFamily& groups = out.call.groups;
+  std::int64_t gpus = 0;  // of the first GPU's node
+  for (std::uint32_t m = 0; m < groups.size(); ++m)
+    gpus += t.block_of(placement_->gpu(groups.actor(0, m))) == t.block_of(placement_->gpu(groups.actor(0, 0)));
+  const Duration host = policy_.host_per_gpu * gpus;
+  if (host <= out.time) return;
+  out.host_wait = host - out.time;
+  out.time = host;
+}
+
+/// The host, if GPUs wait for it. Far NICs explain a bandwidth limit on links outside the scale-up domain.
 std::string Predictor::cause_of(const Prediction& p) {
   const Topology& t = cluster_.topology;
+  if (p.host_wait > Duration())
+    return fmt::format("the host: it starts the GPUs of a node one after another, {} each",
+                       format_duration(policy_.host_per_gpu.in_s()));
   if (p.bound.kind != BoundKind::kBandwidth || p.bound.link == kNone<LinkId>) return {};
   if (is_scale_up(t.link_class(p.bound.link).kind) || p.made) return {};
   const auto comms = communicators_->of(p.call.groups);
@@ -348,7 +369,7 @@ Result<Prediction> Predictor::time(const CollectiveCall& call, const TimeAsk& as
   if (policy_.penalty && ask.jobs == 1) {
     const std::unique_ptr<Engine> late = open_engine(late_transfers());
     BUSBAR_ASSIGN(const CallId id, late->prepare(out.call));
-    out.p99 = late->time_alone(id);
+    out.p99 = std::max(late->time_alone(id), out.time);
   }
   out.cause = cause_of(out);
   if (!out.relief.empty() && ask.jobs == 1 && policy_.delays.empty() && !policy_.packets) {

@@ -85,6 +85,7 @@ class Predictor {
   Status run(const std::vector<CollectiveCall>& jobs, const TimeAsk& ask, TrialEngines& trials, Prediction& out);
   Status judge(const std::vector<CollectiveCall>& jobs, const TimeAsk& ask, TrialEngines& trials, Prediction& out);
   std::string cause_of(const Prediction& p);
+  void wait_for_host(Prediction& out) const;
   Status relieve_machine(const CollectiveCall& asked, Prediction& out);
   Status add_jitter(Prediction& out) const;
 

@@ -207,5 +207,24 @@ TEST(Predictor, RanksWithoutAGpuAreRefused) {
   EXPECT_THAT(p.error().text(), HasSubstr("rank 8 has no GPU"));
 }
 
+TEST(Predictor, ALoopTakesAtLeastAsLongAsItsHostNeedsForTheGpusOfANode) {
+  const Duration per_gpu = Duration::us(4);
+  const auto one = on("dgx-a100", {.host_per_gpu = per_gpu});
+  const auto two = on("dgx-a100:2", {.host_per_gpu = per_gpu});
+  const auto plain = on("dgx-a100");
+  const Prediction small = all_reduce(*one, 8);
+  EXPECT_EQ(small.time, per_gpu * 8);
+  EXPECT_EQ(small.time - small.host_wait, all_reduce(*plain, 8).time);
+  EXPECT_THAT(small.cause, HasSubstr("the host"));
+  EXPECT_GE(all_reduce(*two, 8).time, per_gpu * 8);  // each node has a host of its own
+  EXPECT_LT(all_reduce(*two, 8).time, per_gpu * 16);
+  const std::uint64_t large = std::uint64_t{1} << 30;
+  EXPECT_EQ(all_reduce(*one, large).time, all_reduce(*plain, large).time);
+  CollectiveCall call = call_over(Collective::kAllReduce, Bytes{8}, 8);
+  const Prediction explained = one->time(call, {.explain = true}).value();
+  EXPECT_NEAR(sum_ps(explained.chain), static_cast<double>(explained.time.in_ps()), 2);
+  EXPECT_TRUE(explained.relief.empty());  // no link changes what the host needs
+}
+
 }  // namespace
 }  // namespace busbar
