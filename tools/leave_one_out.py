@@ -3,10 +3,12 @@
 
 For each board of data/measured/collectives.csv the constants of its generation (catalog/protocols, the block
 `fitted`) start from the file's own, sourced values and are fitted on the single-node configurations of the other
-boards of that generation: one constant at a time, by factors, as long as cost() falls. A board that is alone in its
-generation is predicted with the sourced values, and with the shares of bandwidth of the next generation. What networks
-and launches cost is not fitted again. Prints two tables in Markdown: the error of each board with the constants as they
-are in the catalogue, and left out; and the same by size, over all boards.
+boards of that generation: one constant at a time, by factors, as long as cost() falls. A board of NVLink without such
+others is predicted with the means of the constants fitted for the other generations with NVLink, and with the share of
+bandwidth that NCCL's source counts for its generation. What networks and launches cost is not fitted again.
+
+Prints two tables in Markdown: the error of each board with the constants as they are in the catalogue, and left out;
+and the same by size, over all boards.
 """
 import argparse
 import csv
@@ -28,7 +30,7 @@ GENERATIONS = {
     "nccl-volta": ["dgx-1v", "v100-pcie"],
     "rccl-cdna": ["mi300x-8", "mi355x-8"],
 }
-NEXT = {"nccl-ampere": "nccl-hopper"}  # of generations with one board
+NVLINK = ("nccl-volta", "nccl-ampere", "nccl-hopper", "nccl-blackwell")  # one set of constants in NCCL's source
 FACTORS = (1.5, 1.2, 1.07)
 PASSES = 6
 FARTHEST = math.log(1.6)  # a configuration that is farther off says nothing about the constants
@@ -50,7 +52,7 @@ def split(text):
 
 
 def sourced(head, names):
-    """The constants in the file before any fit; shares are whole numbers there."""
+    """The constants in the file before any fit; a share that it does not state is START."""
     out = {}
     for name in names:
         found = re.search(rf"^{name}: ([0-9.]+)(us)?$", head, re.M)
@@ -80,6 +82,10 @@ class Predictor:
         if run.returncode != 0:
             raise SystemExit(run.stderr)
         return [r for r in json.loads(run.stdout)["rows"] if r["scored"]]
+
+    def has_one_node(self, board):
+        node, nodes = self.header.index("node"), self.header.index("nodes")
+        return any(r[node] == board and r[nodes] == "1" for r in self.rows)
 
     def errors(self, *asked):
         """Errors per band: one per configuration."""
@@ -132,6 +138,19 @@ def fit(predict, values):
     return best
 
 
+def of_other_generations(generation, start, head):
+    """`start` with the mean of what the other generations with NVLink were fitted to; shares that `head` states stay.
+
+    A constant that is still as sourced in the catalogue was not moved by any row, and does not count."""
+    files = [split((ROOT / f"catalog/protocols/{g}.yaml").read_text()) for g in NVLINK if g != generation]
+    out = dict(start)
+    for name in out:
+        values = [fit[name] for text, fit in files if name in fit and fit[name] != sourced(text, [name])[name]]
+        if values and not (name.startswith("share") and f"\n{name}: " in head):
+            out[name] = statistics.mean(values)
+    return out
+
+
 def figures(errors):
     every = sorted(abs(e) for band_errors in errors.values() for e in band_errors)
     if not every:
@@ -150,23 +169,23 @@ def boards_left_out(busbar, only=None):
                     continue
                 others = [b for b in boards if b != board]
                 left_out = sourced(head, now)
-                if not others:  # shares of bandwidth as those of the next generation, of which no board is left out
-                    _, next_now = split((ROOT / f"catalog/protocols/{NEXT[generation]}.yaml").read_text())
-                    left_out.update({k: v for k, v in next_now.items() if k in left_out and k.startswith("share")})
-                if others:
-                    left_out = fit(lambda v: cost(predictor.errors(others, generation, head, v, True)), left_out)
+                fitted_on = [b for b in others if predictor.has_one_node(b)]
+                if fitted_on:
+                    left_out = fit(lambda v: cost(predictor.errors(fitted_on, generation, head, v, True)), left_out)
+                elif generation in NVLINK:
+                    left_out = of_other_generations(generation, left_out, head)
                 with_it = predictor.errors([board], generation, head, now, False)
-                yield board, others, predictor.rows_of([board], generation, head, left_out, False), with_it
+                yield board, fitted_on, predictor.rows_of([board], generation, head, left_out, False), with_it
 
 
 TITLE = ["| board left out | configurations | fitted on | median of \\|error\\| (%) | p90 (%) | in the catalogue: median (%) | p90 (%) |",
          "|---|---|---|---|---|---|---|"]
 
 
-def line_of(board, others, rows, with_it):
+def line_of(board, fitted_on, rows, with_it):
     count = sum(len(e) for e in with_it.values())
-    fitted_on = ", ".join(others) or "nothing: sourced values, shares of the next generation"
-    return f"| {board} | {count} | {fitted_on} | {figures(errors_of(rows))} | {figures(with_it)} |"
+    basis = ", ".join(fitted_on) or "none of its generation: means of the other generations"
+    return f"| {board} | {count} | {basis} | {figures(errors_of(rows))} | {figures(with_it)} |"
 
 
 def by_size(boards):
@@ -187,9 +206,9 @@ def main():
     args = parser.parse_args()
     print("\n".join(TITLE))
     boards = []
-    for board, others, rows, with_it in boards_left_out(args.busbar, args.board):
+    for board, fitted_on, rows, with_it in boards_left_out(args.busbar, args.board):
         boards.append((rows, with_it))
-        print(line_of(board, others, rows, with_it), flush=True)
+        print(line_of(board, fitted_on, rows, with_it), flush=True)
     print("\n".join(["", *by_size(boards)]))
 
 
