@@ -20,6 +20,8 @@ GraphSearch::GraphSearch(const NcclSystem& system, NcclGraph& best, NcclVersion 
       replays_always_(version < NcclVersion{2, 23}),
       best_(best) {
   for (const NcclLink& l : s_.links) left_.push_back(thousandths_of_GBps(l.GBps));
+  for (std::uint32_t l = 0; l < s_.links.size(); ++l)
+    pcie_.push_back(s_.links[l].kind == NcclLinkKind::kPci ? fingerprint(l) : 0);
   for (const std::uint32_t n : s_.nets) net_left_.push_back(s_.nodes[n].net_GBps);
   for (std::uint32_t n = 0; n < s_.net_count(); ++n) same_port_.push_back(nets_on_port_of(n));
   used_.resize(s_.gpu_count());
@@ -92,19 +94,18 @@ std::size_t GraphSearch::walk(const Leg& leg, std::size_t most, float bandwidth)
     }
   for (std::size_t i = 0; i < most; ++i) {
     const std::uint32_t l = leg.path->links[i];
-    const NcclLink& link = s_.links[l];
-    const std::int32_t forward = link.kind == NcclLinkKind::kPci ? over_pcie : plain;
+    const std::int32_t forward = pcie_[l] != 0 ? over_pcie : plain;
     if (left_[l] < forward) return i;
     if (takes_back_[l] != 0 && (takes_back_[l] == 1 || !leg.from_gpu)) {
-      std::int32_t& back = left_[link.reverse];
+      const std::uint32_t opposite = s_.links[l].reverse;
+      std::int32_t& back = left_[opposite];
       const std::int32_t reverse = forward / takes_back_[l];
       if (back < reverse) return i;
       back -= reverse;
-      pcie_key_ += fingerprint(link.reverse) * static_cast<std::uint64_t>(static_cast<std::int64_t>(reverse));
+      pcie_key_ += fingerprint(opposite) * static_cast<std::uint64_t>(static_cast<std::int64_t>(reverse));
     }
     left_[l] -= forward;
-    if (link.kind == NcclLinkKind::kPci)
-      pcie_key_ += fingerprint(l) * static_cast<std::uint64_t>(static_cast<std::int64_t>(forward));
+    pcie_key_ += pcie_[l] * static_cast<std::uint64_t>(static_cast<std::int64_t>(forward));
   }
   return most;
 }

@@ -93,6 +93,7 @@ class GraphSearch {
   NcclGraph& best_;
   NcclGraph now_;
   std::vector<std::int32_t> left_;         ///< per link: free bandwidth, in 1e-3 GB/s
+  std::vector<std::uint64_t> pcie_;        ///< per link: its fingerprint if it is PCIe, else 0
   std::vector<std::int32_t> takes_back_;   ///< per link, see share_taken_back
   std::vector<float> net_left_;            ///< per network device
   std::vector<std::uint64_t> used_;        ///< per GPU: bit per channel
