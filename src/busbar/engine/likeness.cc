@@ -22,7 +22,7 @@ CallLikeness::CallLikeness(const Router& router, const Placement& placement)
     : router_(router), topology_(router.topology()), placement_(placement) {}
 
 bool CallLikeness::alike(const CollectiveCall& a, const CollectiveCall& b) {
-  if (!same_work(a, b) || !same_nics(a, b)) return false;
+  if (!same_work(a, b) || hashed_between_servers(a) || !same_nics(a, b)) return false;
   // The pairing depends only on the groups, except for trees of switches, whose roots are chosen by number.
   const bool by_number = traits_of(a).reduces_in_fabric;
   if (!by_number && !kept_by_number_ && a.groups == kept_a_ && b.groups == kept_b_) return kept_alike_;
@@ -33,6 +33,18 @@ bool CallLikeness::alike(const CollectiveCall& a, const CollectiveCall& b) {
   kept_b_ = b.groups;
   kept_by_number_ = by_number;
   return kept_alike_ = within || pair_ranks(a, b);
+}
+
+/// Whether the call leaves a server by routes that differ from place to place. Ranks without a GPU are in no server.
+bool CallLikeness::hashed_between_servers(const CollectiveCall& call) const {
+  if (!hashed(call)) return false;
+  const auto block = [&](std::uint32_t rank) {
+    return rank < placement_.ranks() ? topology_.block_of(placement_.gpu(rank)) : kNone<BlockId>;
+  };
+  for (std::uint32_t g = 0; g < call.groups.groups(); ++g)
+    for (std::uint32_t m = 1; m < call.groups.size(); ++m)
+      if (block(call.groups.actor(g, m)) != block(call.groups.actor(g, 0))) return true;
+  return false;
 }
 
 /// Whether ranks that are paired have their NICs, and the GPUs that relay to these, in the same places of a server.

@@ -31,6 +31,7 @@ class CallLikeness {
   CapacityId image_of_device(DeviceId device) const;
   bool same_nics(const CollectiveCall& a, const CollectiveCall& b) const;
   bool hashed(const CollectiveCall& a) const;
+  bool hashed_between_servers(const CollectiveCall& call) const;
   bool pair_ranks(const CollectiveCall& a, const CollectiveCall& b);
   bool within_kept(const CollectiveCall& a, const CollectiveCall& b) const;
   bool pair_blocks(BlockId a, BlockId b);
