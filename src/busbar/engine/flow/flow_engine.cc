@@ -23,14 +23,20 @@ Result<CallId> FlowEngine::prepare(const CollectiveCall& call) {
   double ps = lowered.launch_ps;
   for (const double s : known.stage_ps) ps += s;
   known.alone = duration_from_ps(ps);
-  for (const Stage& stage : lowered.stages) known.stage_id.push_back(number_stage(stage));
+  for (const Stage& stage : lowered.stages) known.stage_id.push_back(number_stage(stage, true));
   known_.push_back(std::move(known));
   return id;
 }
 
-std::uint32_t FlowEngine::number_stage(const Stage& stage) {
-  stage_links_.push_back(words_of(stage));
+std::uint32_t FlowEngine::number_stage(const Stage& stage, bool stays) {
+  stage_links_.push_back(stays ? std::vector<Word>() : words_of(stage));
+  unasked_.push_back(stays ? &stage : nullptr);
   return static_cast<std::uint32_t>(stage_links_.size() - 1);
+}
+
+const std::vector<FlowEngine::Word>& FlowEngine::links_of(std::uint32_t id) {
+  if (const Stage* stage = std::exchange(unasked_[id], nullptr)) stage_links_[id] = words_of(*stage);
+  return stage_links_[id];
 }
 
 /// The links of a stage as a sparse bit set.
@@ -56,19 +62,19 @@ bool FlowEngine::apart(CallId a, CallId b) {
   return true;
 }
 
-/// Whether two stages share a link.
-bool FlowEngine::contend(std::uint32_t i, std::uint32_t j) {
-  if (!calls_.shortcuts().take(Shortcut::kKeptContention)) return share_a_link(i, j);
-  if (i < j) std::swap(i, j);
+/// Whether two stages share a link, asked for the first time. Pre: i >= j.
+bool FlowEngine::find_contention(std::uint32_t i, std::uint32_t j) {
+  const bool shared = share_a_link(i, j);
+  if (!calls_.shortcuts().take(Shortcut::kKeptContention)) return shared;
   if (contend_.size() <= i) contend_.resize(std::size_t{i} + 1);
   std::vector<Contention>& row = contend_[i];
   if (row.size() <= j) row.resize(std::size_t{j} + 1, Contention::kUnknown);
-  if (row[j] == Contention::kUnknown) row[j] = share_a_link(i, j) ? Contention::kYes : Contention::kNo;
-  return row[j] == Contention::kYes;
+  row[j] = shared ? Contention::kYes : Contention::kNo;
+  return shared;
 }
 
-bool FlowEngine::share_a_link(std::uint32_t i, std::uint32_t j) const {
-  const std::vector<Word>&x = stage_links_[i], &y = stage_links_[j];
+bool FlowEngine::share_a_link(std::uint32_t i, std::uint32_t j) {
+  const std::vector<Word>&x = links_of(i), &y = links_of(j);
   for (std::size_t u = 0, v = 0; u < x.size() && v < y.size();) {
     if (x[u].at == y[v].at) {
       if ((x[u++].bits & y[v++].bits) != 0) return true;
@@ -203,7 +209,7 @@ const std::vector<FlowEngine::Split>& FlowEngine::splits_of_group() {
   std::vector<SharedStage> stages;
   for (const std::uint32_t r : group_) stages.push_back({&calls_.lowered(runs_[r].call).call, &own_stage(runs_[r])});
   for (Stage& stage : split_together(calls_.lowering(), stages)) {
-    const std::uint32_t id = number_stage(stage);
+    const std::uint32_t id = number_stage(stage, false);
     kept->second.push_back({std::move(stage), id});
   }
   return kept->second;
@@ -242,6 +248,7 @@ void FlowEngine::begin_stage(std::uint32_t r, SimTime at) {
   if (!unsolved_.empty() && unsolved_at_ != at) settle();  // this one began in the past
   Run& run = runs_[r];
   run.began = at;
+  run.stage_id = own_stage_id(run);
   run.in_stage = true;
   run.shared = false;
   in_stage_.push_back(r);

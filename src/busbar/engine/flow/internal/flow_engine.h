@@ -16,6 +16,7 @@
 #include <map>
 #include <queue>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "busbar/engine/flow/internal/shared_rates.h"
@@ -61,6 +62,7 @@ class FlowEngine final : public Engine {
     CallId call{};
     std::uint64_t tag = 0, sequence = 0;
     std::uint32_t stage = 0;
+    std::uint32_t stage_id = 0;  ///< of the stage it is in, as lowered
     bool active = false, in_stage = false, shared = false;
     bool grouped = false;            ///< in the sharing group that grow_group() collects
     SimTime origin;                  ///< times are origin + offset_ps, so that roundings do not add up
@@ -83,10 +85,17 @@ class FlowEngine final : public Engine {
   struct Word;
   std::vector<Word> words_of(const Stage& stage);
   std::uint32_t own_stage_id(const Run& run) const { return known_[index(run.call)].stage_id[run.stage]; }
-  std::uint32_t stage_id(const Run& run) const { return run.split ? run.split->stage_id : own_stage_id(run); }
-  std::uint32_t number_stage(const Stage& stage);
-  bool contend(std::uint32_t i, std::uint32_t j);
-  bool share_a_link(std::uint32_t i, std::uint32_t j) const;
+  std::uint32_t stage_id(const Run& run) const { return run.split ? run.split->stage_id : run.stage_id; }
+  /// `stays`: whether the stage outlives the engine's use of it where it is.
+  std::uint32_t number_stage(const Stage& stage, bool stays);
+  const std::vector<Word>& links_of(std::uint32_t stage_id);
+  bool contend(std::uint32_t i, std::uint32_t j) {
+    if (i < j) std::swap(i, j);
+    const bool known = i < contend_.size() && j < contend_[i].size() && contend_[i][j] != Contention::kUnknown;
+    return known ? contend_[i][j] == Contention::kYes : find_contention(i, j);
+  }
+  bool find_contention(std::uint32_t i, std::uint32_t j);
+  bool share_a_link(std::uint32_t i, std::uint32_t j);
   void schedule(std::uint32_t run, SimTime at);
   void begin_stage(std::uint32_t run, SimTime at);
   /// Ends the current stage; true if the call has ended with it.
@@ -110,7 +119,8 @@ class FlowEngine final : public Engine {
     std::uint32_t at;
     std::uint64_t bits;
   };
-  std::vector<std::vector<Word>> stage_links_;  ///< per stage id, ascending
+  std::vector<std::vector<Word>> stage_links_;  ///< per stage id, ascending; empty until it is asked for
+  std::vector<const Stage*> unasked_;           ///< per stage id; null once its links are known
   enum class Contention : std::uint8_t { kUnknown, kNo, kYes };
   std::vector<std::vector<Contention>> contend_;  ///< by the larger and the smaller stage id; rows grow when asked
   std::vector<std::uint64_t> word_;               ///< work space, zero
