@@ -53,7 +53,7 @@ void SharedRates::find_parts(std::span<const Member> group, KnownGroup& known_gr
     }
   }
   shortcuts().take(Shortcut::kPartsOfASharingGroup);
-  splitter_.resize(table_.counts());
+  if (!std::exchange(sized_, true)) splitter_.resize(table_.counts());
   splitter_.split(together, nullptr);
   for (const Component& c : together.components) {
     known_group.parts.values.insert(known_group.parts.values.end(), together.members.begin() + c.begin,

@@ -62,6 +62,7 @@ class SharedRates {
   StageSolver& solver_;
   const CapacityTable& table_;
   ComponentSplitter splitter_{Shortcuts::none()};
+  bool sized_ = false;                                       ///< whether splitter_ is
   std::map<std::vector<std::uint32_t>, KnownGroup> groups_;  ///< by stages
   std::unordered_map<std::vector<std::uint64_t>, std::vector<double>, HashOfKey>
       known_;                                                 ///< by group, part and its open fluids
