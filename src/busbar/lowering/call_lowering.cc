@@ -191,15 +191,14 @@ Status CallLowering::lower_first_chunk(std::uint32_t call_group, std::size_t cha
 /// link.
 Status CallLowering::lower_pipeline() {
   const double k = plan_->chunks;
-  std::vector<StepRuns> steps(plan_->steps());  // of one chunk
-  PerCapacity<double> all_loads;                // of all steps together
+  std::vector<StepRuns> steps(plan_->steps());                                  // of one chunk
+  RunLoads all_loads = spare_loads(space_.run.spare, machine_.table.counts());  // of all steps together
   for (std::size_t step = 0; step < steps.size(); ++step) {
     BUSBAR_RETURN_IF_ERROR(
         steps[step].route(*plan_, step, space_.router, space_.hop_times, space_.ring_times, space_.run));
     space_.builder.stage.simplified.add(steps[step].simplified());
-    if (steps[step].loads().empty()) continue;
-    if (all_loads.empty()) all_loads = {machine_.table.counts(), 0.0};
-    all_loads.add(steps[step].loads());
+    if (const RunLoads* loads = steps[step].loads())
+      for (const CapacityId c : loads->on()) all_loads.add(c, (*loads)[c]);
   }
   std::vector<double> followed_ps;  // per group of ranks and channel
   const std::uint32_t followed =
@@ -213,7 +212,7 @@ Status CallLowering::lower_pipeline() {
       double busiest_ps = space_.times.capped_ps(first.all_bytes);
       LinkId busiest = kNone<LinkId>;
       for (const CapacityId l : total.on()) {
-        const double load = all_loads.empty() ? total[l] : std::max(total[l], all_loads[l]);
+        const double load = std::max(total[l], all_loads[l]);
         if (load / machine_.table.rate(l) > busiest_ps) busiest = machine_.table.link_of(l);
         busiest_ps = std::max(busiest_ps, load / machine_.table.rate(l));
         space_.run.loads.add(l, total[l] * k);
@@ -229,6 +228,8 @@ Status CallLowering::lower_pipeline() {
       }
       if (first.most_bytes > 0) space_.builder.emit(space_.run.loads, first.most_bytes * k, first.ps + more_ps);
     }
+  all_loads.clear();
+  space_.run.spare.push_back(std::move(all_loads));
   space_.builder.stage.phase = plan_->schedule.algorithm + " " + name_of(plan_->schedule.op) + ", pipelined";
   return {};
 }

@@ -127,7 +127,7 @@ std::vector<RingRun> RingTimes::unequal(std::span<const RingRun> rings, std::vec
 
 /// Whether it matters which pieces meet. It does not if no ring meets another one, nor if a ring takes as long when its
 /// pieces meet none on their way as when they always meet all.
-bool RingTimes::open_question(std::span<const RingRun> rings, const PerCapacity<double>& loads) {
+bool RingTimes::open_question(std::span<const RingRun> rings, const RunLoads& loads) {
   constexpr double kEnough = 1e-2;  // of the time
   for (const RingRun& r : rings) {
     for (const auto& [on, bytes] : r.run->loads) own_[on] = bytes * r.run->equal;
@@ -147,7 +147,7 @@ bool RingTimes::open_question(std::span<const RingRun> rings, const PerCapacity<
   return false;
 }
 
-bool RingTimes::send(std::span<const RingRun> rings, const PerCapacity<double>& loads, const PlannedCall& plan) {
+bool RingTimes::send(std::span<const RingRun> rings, const RunLoads& loads, const PlannedCall& plan) {
   if (rings.size() < 2) return false;
   std::vector<std::size_t> as;
   const std::vector<RingRun> all = unequal(rings, as);

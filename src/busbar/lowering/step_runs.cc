@@ -5,9 +5,16 @@
 
 namespace busbar {
 
+StepRuns::~StepRuns() {
+  if (!loads_) return;
+  loads_->clear();
+  spare_->push_back(*std::move(loads_));
+}
+
 Status StepRuns::route(const PlannedCall& plan, std::size_t step, RunRouter& router, HopTimes& hop_times,
                        RingTimes& ring_times, OpenRun& run) {
   routed_.resize(plan.runs.size());
+  spare_ = &run.spare;
   std::size_t opened = 0;
   std::vector<HopRun> by_hops;
   std::vector<RingRun> rings;
@@ -22,8 +29,9 @@ Status StepRuns::route(const PlannedCall& plan, std::size_t step, RunRouter& rou
       if (status.ok()) status = router.open(of, run);
       if (!status.ok()) return;
       ++opened;
-      if (loads_.empty()) loads_ = {router.counts(), 0.0};
-      for (const CapacityId l : run.loads.on()) loads_[l] += run.loads[l];
+      if (!loads_) loads_ = spare_loads(run.spare, router.counts());
+      for (const CapacityId l : run.loads.on())
+        if (run.loads[l] > 0) loads_->add(l, run.loads[l]);
       routed_[c].push_back(run.take());
     });
     BUSBAR_RETURN_IF_ERROR(status);
@@ -36,15 +44,15 @@ Status StepRuns::route(const PlannedCall& plan, std::size_t step, RunRouter& rou
         by_hops.push_back({&routed, pattern == Pattern::kTreeReduce, static_cast<std::uint32_t>(c)});
   }
   hop_times.send(by_hops, 1, plan.lanes.cap, plan.sent);
-  if (ring_times.send(rings, loads_, plan)) simplified_.add(Simplification::kRingsByLaw);
+  if (!rings.empty() && ring_times.send(rings, *loads_, plan)) simplified_.add(Simplification::kRingsByLaw);
   if (meet && plan.chunks == 1 && by_hops.size() > 1) simplified_.add(Simplification::kOnePieceTrees);
-  if (opened < 2) loads_ = {};  // it has its links to itself
+  together_ = opened >= 2;  // one run has its links to itself
   return {};
 }
 
 Status StepRuns::open(const PlannedCall& plan, const GroupRun& of, std::size_t channel, RunRouter& router,
                       RunTimes& times, OpenRun& run) {
-  run.step_loads = loads_.empty() ? nullptr : &loads_;
+  run.step_loads = loads();
   if (routed_[channel].empty()) return router.open(of, run);
   const Phase& phase = plan.first_phase(of.phases);
   const std::size_t number = std::size_t{of.call_group} * plan.family(of.phases).groups() + of.group;

@@ -29,11 +29,11 @@ class RingTimes {
   /// Sets RoutedRun::equal of all rings. If the plan follows rings, and if rings that differ share links and have no
   /// more sends than are worth following, also RoutedRun::followed. Returns whether they have more. `loads`: of all
   /// rings together.
-  bool send(std::span<const RingRun> rings, const PerCapacity<double>& loads, const PlannedCall& plan);
+  bool send(std::span<const RingRun> rings, const RunLoads& loads, const PlannedCall& plan);
 
  private:
   std::vector<RingRun> unequal(std::span<const RingRun> rings, std::vector<std::size_t>& as) const;
-  bool open_question(std::span<const RingRun> rings, const PerCapacity<double>& loads);
+  bool open_question(std::span<const RingRun> rings, const RunLoads& loads);
   /// What is known of rings by their edges and links, numbered as they occur.
   struct Known {
     SendClasses classes;

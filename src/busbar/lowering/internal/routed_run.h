@@ -52,8 +52,9 @@ struct OpenRun {
   std::uint32_t equal = 1;  ///< as RoutedRun
   FollowedRing followed{};
   /// Loads of all runs of the step, this one included; null: no other run is known.
-  const PerCapacity<double>* step_loads = nullptr;
-  std::vector<double> sent{};  ///< work space of busiest_bytes(), per rank
+  const RunLoads* step_loads = nullptr;
+  std::vector<RunLoads> spare{};  ///< cleared, for loads of steps
+  std::vector<double> sent{};     ///< work space of busiest_bytes(), per rank
 
   void begin_call(std::uint32_t ranks, std::uint32_t reducers);
   void clear_routes();

@@ -49,4 +49,12 @@ class RunLoads {
   std::vector<CapacityId> on_;
 };
 
+/// One of `spare`, or a new one.
+inline RunLoads spare_loads(std::vector<RunLoads>& spare, const CapacityCounts& counts) {
+  if (spare.empty()) return RunLoads(counts);
+  RunLoads out = std::move(spare.back());
+  spare.pop_back();
+  return out;
+}
+
 }  // namespace busbar

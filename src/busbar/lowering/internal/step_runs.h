@@ -1,6 +1,7 @@
 // The runs of all channels and groups that are one step of a call.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -16,21 +17,26 @@ namespace busbar {
 /// algorithms are routed one by one, because each of their rounds crosses other links.
 class StepRuns {
  public:
-  /// Routes the runs of step `step` that are routed together. `run` is work space.
+  StepRuns() = default;
+  StepRuns(const StepRuns&) = delete;  // loads go back to their work space once
+  ~StepRuns();
+  /// Routes the runs of step `step` that are routed together. `run` is work space and outlives this.
   Status route(const PlannedCall& plan, std::size_t step, RunRouter& router, HopTimes& hop_times, RingTimes& ring_times,
                OpenRun& run);
   /// Makes `run` the run `of` of channel `channel`, which is routed now if it was not before. Pre: not taken before.
   Status open(const PlannedCall& plan, const GroupRun& of, std::size_t channel, RunRouter& router, RunTimes& times,
               OpenRun& run);
-  /// Bytes of all runs of the step together; empty where they are not known, or of one run only.
-  const PerCapacity<double>& loads() const { return loads_; }
+  /// Bytes of all runs of the step together; null where they are not known, or of one run only.
+  const RunLoads* loads() const { return together_ ? &*loads_ : nullptr; }
   /// Of the runs that are routed together.
   const Simplifications& simplified() const { return simplified_; }
   /// Per group of ranks of the call and group of the family; empty: routed one by one.
   std::span<RoutedRun> routed(std::size_t channel) { return routed_[channel]; }
 
  private:
-  PerCapacity<double> loads_{};
+  std::vector<RunLoads>* spare_ = nullptr;  ///< from which loads_ came
+  std::optional<RunLoads> loads_{};
+  bool together_ = false;
   Simplifications simplified_{};
   std::vector<std::vector<RoutedRun>> routed_{};  ///< per channel
 };
