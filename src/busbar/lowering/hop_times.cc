@@ -1,8 +1,10 @@
 // Trees and chains hop by hop: a link carries first what came first, and at one rate what came at one time.
 #include "busbar/lowering/internal/hop_times.h"
 
+#include <algorithm>
 #include <queue>
 #include <tuple>
+#include <utility>
 
 #include "busbar/base/csr.h"
 
@@ -131,40 +133,60 @@ class HopQueue {
 
 }  // namespace
 
+/// Per run, along its path. Numbers the links as they occur.
+std::vector<std::vector<HopTimes::Crossing>> HopTimes::crossings_of(std::span<const HopRun> runs, const SentBytes& sent,
+                                                                    std::vector<Link>& links) {
+  std::vector<std::vector<Crossing>> out;
+  for (const HopRun& r : runs) {
+    const std::vector<CapacityShare>& path = r.run->path;
+    std::vector<Crossing>& row = out.emplace_back(path.size());
+    for (const Connection& c : r.run->connections)
+      for (std::uint32_t k = c.begin; k < c.end; ++k) {
+        std::uint32_t& number = number_[path[k].on];
+        if (number == kNone32) {
+          number = static_cast<std::uint32_t>(links.size());
+          links.push_back({table_.rate(path[k].on)});
+        }
+        row[k] = {number, path[k].share * c.bytes * sent.of(c)};
+      }
+  }
+  for (const HopRun& r : runs)
+    for (const CapacityShare& l : r.run->path) number_[l.on] = kNone32;
+  return out;
+}
+
 std::vector<double> HopTimes::send(std::span<const HopRun> runs, std::uint32_t chunks, double cap,
                                    const SentBytes& sent) {
   HopQueue queue(runs, chunks);
-  std::vector<CapacityId> met;
+  std::vector<Link> links;
+  const std::vector<std::vector<Crossing>> crossings = crossings_of(runs, sent, links);
+  const auto hop_on = [&](const HopQueue::Event& e, const Connection& c) {
+    const auto run = static_cast<std::size_t>(&queue.run(e.hop) - runs.data());
+    return std::span(crossings[run]).subspan(c.begin, c.end - c.begin);
+  };
+  std::vector<std::uint32_t> met;
   for (auto batch = queue.pop(); !batch.empty(); batch = queue.pop()) {
-    const auto each_link = [&](auto&& f) {
-      for (const HopQueue::Event& e : batch) {
-        Connection& c = queue.connection(e.hop);
-        for (std::uint32_t k = c.begin; k < c.end; ++k) f(c, queue.run(e.hop).run->path[k]);
+    for (const HopQueue::Event& e : batch)
+      for (const Crossing& on : hop_on(e, queue.connection(e.hop))) {
+        if (links[on.link].load == 0) met.push_back(on.link);
+        links[on.link].load += on.bytes;
       }
-    };
-    each_link([&](const Connection& c, const CapacityShare& l) {
-      if (load_[l.on] == 0) met.push_back(l.on);
-      load_[l.on] += l.share * c.bytes * sent.of(c);
-    });
     const double now = batch[0].at_ps;
-    for (const CapacityId l : met) {
-      free_at_[l] = std::max(free_at_[l], now) + load_[l] / table_.rate(l);
-      load_[l] = 0;
+    for (const std::uint32_t l : met) {
+      Link& link = links[l];
+      link.free_at = std::max(link.free_at, now) + std::exchange(link.load, 0) / link.rate;
     }
     met.clear();
     for (const HopQueue::Event& e : batch) {
       Connection& c = queue.connection(e.hop);
       c.transfer_ps = cap > 0 ? c.bytes / cap : 0;
+      for (const Crossing& on : hop_on(e, c)) c.transfer_ps = std::max(c.transfer_ps, links[on.link].free_at - now);
     }
-    each_link(
-        [&](Connection& c, const CapacityShare& l) { c.transfer_ps = std::max(c.transfer_ps, free_at_[l.on] - now); });
     for (const HopQueue::Event& e : batch) {
       const Connection& c = queue.connection(e.hop);
       queue.send(e.hop, now + c.transfer_ps, now + c.transfer_ps + c.latency_ps);
     }
   }
-  for (const HopRun& r : runs)
-    for (const CapacityShare& l : r.run->path) free_at_[l.on] = 0;
   return queue.ends();
 }
 
