@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <utility>
 
 #include "busbar/collectives/ring_path.h"
 #include "busbar/lowering/internal/online_rates.h"
@@ -212,7 +213,8 @@ std::vector<FollowedRing> RingTimes::run(std::span<const SendOver> edges, const 
 std::vector<SendOver> RingTimes::sends_of(std::span<const RingRun> rings, const PlannedCall& plan,
                                           std::vector<double>& capacity) {
   std::vector<SendOver> out;
-  std::map<std::uint32_t, double> weight_on;
+  std::vector<double> weight_on;   // per number; zero between edges
+  std::vector<std::uint32_t> met;  // numbers with weight
   for (const RingRun& r : rings) {
     const auto base = static_cast<std::uint32_t>(out.size());
     const auto n = static_cast<std::uint32_t>(r.run->connections.size());
@@ -220,17 +222,21 @@ std::vector<SendOver> RingTimes::sends_of(std::span<const RingRun> rings, const 
       const Connection& c = r.run->connections[i];
       SendOver& edge = out.emplace_back();
       edge = {c.latency_ps, c.bytes, r.rounds, base + (i + n - 1) % n, {}, {}};
-      weight_on.clear();
       for (std::uint32_t k = c.begin; k < c.end; ++k) {
         const auto& [on, share] = r.run->path[k];
         if (number_[on] == kNone32) {
           number_[on] = static_cast<std::uint32_t>(capacity.size());
           capacity.push_back(table_.rate(on));
+          weight_on.push_back(0);
         }
-        weight_on[number_[on]] += share * plan.sent.of(c) * r.run->equal;
+        const double weight = share * plan.sent.of(c) * r.run->equal;
+        if (weight > 0 && weight_on[number_[on]] == 0) met.push_back(number_[on]);
+        weight_on[number_[on]] += weight;
       }
-      for (const auto& [link, w] : weight_on)
-        if (w > 0) edge.links.push_back(link), edge.weights.push_back(w);
+      std::ranges::sort(met);
+      edge.links = met;
+      for (const std::uint32_t link : met) edge.weights.push_back(std::exchange(weight_on[link], 0));
+      met.clear();
     }
   }
   for (const RingRun& r : rings)
