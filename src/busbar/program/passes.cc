@@ -31,6 +31,13 @@ OpIndex::Place OpIndex::place(OpId op) const {
   return {kNoUse, index(op) - before_[u] - size};
 }
 
+OpIndex::Place OpIndex::place(OpId op, Place near) const {
+  if (near.use == kNoUse) return place(op);
+  const PassUse& use = program_.uses[near.use];
+  const std::uint32_t at = index(op) - index(use.first);  // wraps round for an earlier one
+  return at < program_.passes[use.pass].ops.size() ? Place{near.use, at} : place(op);
+}
+
 OpId OpIndex::id(Place p) const {
   if (p.use != kNoUse) return static_cast<OpId>(index(program_.uses[p.use].first) + p.at);
   // Finds the uses before it: those whose first operation comes after fewer operations of `ops`.

@@ -21,6 +21,8 @@ class OpIndex {
   std::uint32_t count() const { return count_; }
   /// Cost: O(log uses).
   Place place(OpId op) const;
+  /// The same, at once if both are in one use of a pass.
+  Place place(OpId op, Place near) const;
   OpId id(Place place) const;
   const Op& op(Place place) const;
   RoleId role(Place place) const;

@@ -54,7 +54,7 @@ class Attributor {
     while (known[p.at] == kUnknown) {
       const OpId cause = causes_.of(p);
       if (cause == kNone<OpId>) break;
-      const Place before = ids_.place(cause);
+      const Place before = ids_.place(cause, p);
       if (before.use != p.use) break;
       p = before;
     }
@@ -62,8 +62,9 @@ class Attributor {
   }
 
   void find_critical_role(OpId last) {
+    Place p;
     for (OpId op = last; op != kNone<OpId>;) {
-      Place p = ids_.place(op);
+      p = ids_.place(op, p);
       const SimTime end = run_.at(program_, p).end;
       if (p.use != OpIndex::kNoUse && run_.uses[p.use].split == UseRun::kWhole) p = beginning(p);
       out_.critical_time[index(ids_.role(p))] += end - run_.at(program_, p).start;
@@ -118,8 +119,9 @@ class Attributor {
 
   /// Explains [from, to): `cause` ended at `to`, the cause of `cause` ended where it started, and so on.
   void walk_back(SimTime from, SimTime to, OpId cause) {
+    Place p;
     while (to > from && cause != kNone<OpId>) {
-      const Place p = ids_.place(cause);
+      p = ids_.place(cause, p);
       const OpRun r = run_.at(program_, p);
       BUSBAR_DCHECK(r.end == to) << "a hole in the chain of causes";
       const SimTime begin = std::max(r.start, from);

@@ -53,7 +53,7 @@ OpId Causes::of(OpIndex::Place p) const {
   bool delay = false;
   const auto look = [&](OpId op) {
     if (op == kNone<OpId> || delay) return;
-    const OpIndex::Place at = ids_.place(op);
+    const OpIndex::Place at = ids_.place(op, p);
     if (run_.at(program_, at).end != start) return;
     delay = ids_.op(at).kind == OpKind::kDelay;
     if (delay || best == kNone<OpId>) best = op;
