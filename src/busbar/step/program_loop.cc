@@ -241,7 +241,8 @@ void ProgramLoop::begin(std::uint32_t s, Place p) {
   stream.running = p;
   (p.use == kNoUse ? run_.ops[p.at] : run_.splits[run_.uses[p.use].split][p.at]) = {now_, now_};
   const Op& op = ids_.op(p);
-  if (op.kind == OpKind::kCollective) {
+  stream.delay = op.kind == OpKind::kDelay;
+  if (!stream.delay) {
     const CallId call = run_.calls[index(op.call)];
     meet(call, stream.role, share(op));
     engine_.start(call, tag_of(p), now_);
@@ -253,10 +254,6 @@ void ProgramLoop::begin(std::uint32_t s, Place p) {
     stream.since = now_;
     schedule_end(s);
   }
-}
-
-bool ProgramLoop::runs_delay(const Stream& s) const {
-  return s.busy && s.running.at != kNone32 && ids_.op(s.running).kind == OpKind::kDelay;
 }
 
 std::int64_t ProgramLoop::share(const Op& op) const {

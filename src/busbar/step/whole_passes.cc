@@ -82,6 +82,7 @@ void ProgramLoop::begin_whole(std::uint32_t use) {
     Stream& stream = streams_[role_begin_[role_of_use(use)] + form.streams[k]];
     stream.busy = true;
     stream.running = {use, kNone32};
+    stream.delay = false;
     const Duration through = form.ops[form.stream_ops.row(k).back()].end.since_start();
     if (through < form.length) events_.push({now_ + through, sequence_++, use, state.version, k, Kind::kLeave});
   }
@@ -162,6 +163,7 @@ void ProgramLoop::resume(std::uint32_t use, std::uint32_t i, std::uint32_t s) {
   const Op& op = pass(use).ops[i];
   stream.busy = true;
   stream.running = {use, i};
+  stream.delay = op.kind == OpKind::kDelay;
   if (op.kind == OpKind::kCollective) {
     const CallId call = run_.calls[index(op.call)];
     engine_.start(call, (std::uint64_t{use} << 32) | i, start);

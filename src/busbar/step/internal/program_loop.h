@@ -38,7 +38,8 @@ class ProgramLoop {
     std::vector<std::uint32_t> queue;  ///< in program order: indices in Program::ops, or kUseBit + use
     std::uint32_t next = 0;            ///< the first one not started
     std::uint32_t role = 0;
-    bool busy = false;  ///< with `running`; its place is kNone32 in a pass that is one event
+    bool busy = false;   ///< with `running`; its place is kNone32 in a pass that is one event
+    bool delay = false;  ///< whether `running` is one
     Place running;
     // While a pass runs operation by operation:
     std::uint32_t split = kNoUse;  ///< the use
@@ -104,7 +105,7 @@ class ProgramLoop {
   std::uint32_t role_of_use(std::uint32_t use) const { return static_cast<std::uint32_t>(program_.uses[use].role); }
   const PassShape& shape(std::uint32_t use) const { return run_.shapes[program_.uses[use].pass]; }
   const Pass& pass(std::uint32_t use) const { return program_.passes[program_.uses[use].pass]; }
-  bool runs_delay(const Stream& s) const;
+  static bool runs_delay(const Stream& s) { return s.busy && s.delay; }
   std::string stuck_message() const;
 
   const Program& program_;
