@@ -88,6 +88,8 @@ void ProgramLoop::link_targets() {
   rows(program_.ops.size(), op_pairs_, op_targets_);
   rows(program_.uses.size(), use_pairs_, use_targets_);
   released_.assign(use_targets_.values.size(), 0);
+  for (const Pass& pass : program_.passes) exits_.emplace_back(pass.ops.size(), 0);
+  for (const auto& [use, target] : use_pairs_) exits_[program_.uses[use].pass][target.from] = 1;
 }
 
 bool ProgramLoop::outdated(const Event& e) const {
@@ -147,7 +149,8 @@ void ProgramLoop::finish(Place op) {
   run_.splits[k][op.at].end = now_;
   const PassShape& form = shape(op.use);
   for (const std::uint32_t next : form.successors.row(op.at)) --split_waiting_[k][next];
-  const std::uint32_t begin = use_targets_.begin[op.use], end = use_targets_.begin[op.use + 1];
+  const bool exit = exits_[program_.uses[op.use].pass][op.at] != 0;
+  const std::uint32_t begin = use_targets_.begin[op.use], end = exit ? use_targets_.begin[op.use + 1] : begin;
   for (std::uint32_t i = begin; i < end; ++i)
     if (use_targets_.values[i].from == op.at) satisfy(use_targets_.values[i]);
   start_next(stream);

@@ -120,7 +120,8 @@ class ProgramLoop {
   std::vector<Use> uses_;
   std::vector<std::vector<std::uint32_t>> split_waiting_;  ///< per split, per operation: dependencies not ended
   Csr<Target> op_targets_, use_targets_;
-  std::vector<std::uint8_t> released_;  ///< per use_targets_ value
+  std::vector<std::uint8_t> released_;            ///< per use_targets_ value
+  std::vector<std::vector<std::uint8_t>> exits_;  ///< per pass and operation: whether any use has a target that waits
   std::vector<std::pair<std::uint32_t, Target>> op_pairs_, use_pairs_;
   std::vector<std::uint32_t> whole_;              ///< uses that are one event at present
   std::vector<CallId> in_flight_;                 ///< calls started on the engine
