@@ -1,6 +1,7 @@
 #include "busbar/step/pass_shape.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "busbar/base/id.h"
 
@@ -61,6 +62,21 @@ PassShape shape_of(const Pass& pass, std::uint32_t outside, const std::vector<Ca
   shape.after_outside = rows_of(outside, std::move(from_outside));
   shape.whole = engine.times_hold() && shape.streams.size() <= 32 && streams_are_apart(pass, shape, calls, engine);
   return shape;
+}
+
+std::vector<std::uint32_t> rest_of(const std::vector<OpRun>& ops) {
+  const auto n = static_cast<std::uint32_t>(ops.size());
+  std::vector<std::uint32_t> order(n), rest(n, 0);
+  std::iota(order.begin(), order.end(), 0u);
+  std::ranges::sort(order, {}, [&](std::uint32_t i) { return ops[i].start; });
+  SimTime busy;  // until when those that start earlier last
+  for (std::uint32_t first = 0, end = 0; first < n; first = end) {
+    const SimTime start = ops[order[first]].start;
+    while (end < n && ops[order[end]].start == start) ++end;
+    for (std::uint32_t i = first; i < end && busy <= start; ++i) rest[order[i]] = n - first;
+    for (std::uint32_t i = first; i < end; ++i) busy = std::max(busy, ops[order[i]].end);
+  }
+  return rest;
 }
 
 Program alone(const Pass& pass, const Role& role) {

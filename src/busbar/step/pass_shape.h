@@ -25,12 +25,17 @@ struct PassShape {
   std::vector<CallId> calls;               ///< of the engine, each call once
   /// Whether the pass may run as one event: its calls on different streams share no link, and the engine's times hold.
   bool whole = false;
-  std::vector<OpRun> ops;  ///< if `whole`: times since the pass began
+  // If `whole`:
+  std::vector<OpRun> ops;           ///< times since the pass began
+  std::vector<std::uint32_t> rest;  ///< per operation: how many start with it or later; 0: one spans its start
   Duration length;
 };
 
 /// Everything except the times. `calls`: per call of the program, the engine's call.
 PassShape shape_of(const Pass& pass, std::uint32_t outside, const std::vector<CallId>& calls, Engine& engine);
+
+/// PassShape::rest of operations that run so.
+std::vector<std::uint32_t> rest_of(const std::vector<OpRun>& ops);
 
 /// The pass as its own program, without outside dependencies.
 Program alone(const Pass& pass, const Role& role);

@@ -6,6 +6,7 @@
 #include "busbar/base/id.h"
 #include "busbar/engine/engine.h"
 #include "busbar/lowering/random_machine.h"
+#include "busbar/step/fake_engine.h"
 #include "busbar/step/internal/link_courses.h"
 #include "busbar/step/simulate.h"
 
@@ -226,6 +227,66 @@ TEST(Passes, AsOneEventGiveTheTimesOfTheirOperationsOneByOne) {
   }
   EXPECT_GT(whole, 500u);  // both occur, so that the test shows something
   EXPECT_GT(split, 500u);
+}
+
+/// Its calls never disturb each other.
+class CountedStarts final : public FakeEngine {
+ public:
+  using FakeEngine::FakeEngine;
+  bool times_hold() const override { return true; }
+  bool apart(CallId, CallId) override { return true; }
+  void start(CallId call, std::uint64_t tag, SimTime at) override {
+    ++starts;
+    FakeEngine::start(call, tag, at);
+  }
+  int starts = 0;
+};
+
+// 20 times work and an all-reduce; a send takes 2 % of the first 100 us.
+TEST(Passes, AreOneEventAgainOnceASendHasEnded) {
+  Program p;
+  p.labels = {"work"};
+  p.roles = {{"role", {"compute", "tp", "pp"}, {}}};
+  p.calls = {test_call(2, "ring", 100), test_call(2, "ring", 10)};
+  Op send;
+  send.kind = OpKind::kCollective;
+  send.cls = OpClass::kPp;
+  send.stream = 2;
+  send.call = CallId{0};
+  p.ops = {send};
+  p.deps.close_row();
+  Pass pass;
+  for (std::uint32_t i = 0; i < 40; ++i) {
+    Op op;
+    op.kind = i % 2 == 0 ? OpKind::kDelay : OpKind::kCollective;
+    op.cls = i % 2 == 0 ? OpClass::kCompute : OpClass::kTp;
+    op.stream = i % 2;
+    op.call = CallId{1};
+    op.duration = Duration::us(50);
+    if (i > 0) pass.deps.values.push_back(OpId{i - 1});
+    pass.deps.close_row();
+    pass.ops.push_back(op);
+  }
+  p.passes = {pass};
+  p.uses = {{0, OpId{1}, RoleId{0}, 0}};
+  p.outside.close_row();
+  const auto starts = [&](const Shortcuts& shortcuts) {
+    CountedStarts engine(
+        [](const CollectiveCall& call) { return Duration::us(static_cast<std::int64_t>(count(call.bytes))); });
+    const ProgramRun run = run_program(p, engine, {.tp = 0, .dp = 0, .pp = 0.02}, shortcuts).value();
+    EXPECT_NEAR(run.length.in_us(), 20 * 60 + 90 * 0.02, 0.1);  // 10 of the first 100 us are spent on an all-reduce
+    return engine.starts;
+  };
+  EXPECT_EQ(starts(Shortcuts::none()), 21);
+  EXPECT_LE(starts({}), 4);
+}
+
+TEST(PassShape, RestsBeginWhereNoOperationIsUnderWay) {
+  const auto run = [](std::int64_t start, std::int64_t end) {
+    return OpRun{SimTime::at(Duration::ps(start)), SimTime::at(Duration::ps(end))};
+  };
+  EXPECT_EQ(rest_of({run(0, 10), run(10, 20), run(12, 15), run(20, 20), run(20, 30)}),
+            (std::vector<std::uint32_t>{5, 4, 0, 2, 2}));
 }
 
 }  // namespace

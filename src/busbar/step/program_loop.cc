@@ -147,6 +147,7 @@ void ProgramLoop::finish(Place op) {
   }
   const std::uint32_t k = run_.uses[op.use].split;
   run_.splits[k][op.at].end = now_;
+  ++uses_[op.use].ended;
   const PassShape& form = shape(op.use);
   for (const std::uint32_t next : form.successors.row(op.at)) --split_waiting_[k][next];
   const bool exit = exits_[program_.uses[op.use].pass][op.at] != 0;
@@ -161,8 +162,9 @@ void ProgramLoop::finish(Place op) {
 
 void ProgramLoop::finish_whole(std::uint32_t use) {
   uses_[use].state = State::kDone;
-  done_ += pass(use).ops.size();
+  done_ += pass(use).ops.size() - uses_[use].ended;
   std::erase(whole_, use);
+  if (run_.uses[use].split != UseRun::kWhole) note_rejoined(use);
   for (std::uint32_t k = 0; k < shape(use).streams.size(); ++k)
     if ((uses_[use].left >> k & 1) == 0) leave(use, k);
   const std::uint32_t begin = use_targets_.begin[use], end = use_targets_.begin[use + 1];
@@ -215,6 +217,7 @@ void ProgramLoop::start_next(std::uint32_t s) {
       if (stream.cursor < stream.row.size()) {
         const std::uint32_t op = stream.row[stream.cursor];
         if (split_waiting_[run_.uses[stream.split].split][op] != 0) return;
+        if (rejoin(stream.split, op)) return;
         ++stream.cursor;
         return begin(s, {stream.split, op});
       }

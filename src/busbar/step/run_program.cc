@@ -15,6 +15,7 @@ Status time_shape(const Program& program, const PassUse& use, const std::vector<
   const Program own = alone(program.passes[use.pass], program.roles[index(use.role)]);
   BUSBAR_ASSIGN(ProgramRun run, ProgramLoop(own, separate, contention, calls, {}).run());
   shape.ops = std::move(run.ops);
+  shape.rest = rest_of(shape.ops);
   shape.length = run.length;
   return {};
 }

@@ -39,7 +39,7 @@ void ProgramLoop::consider(std::uint32_t use) {
   }
   if (!any) return;
   if (all && form.whole && is_undisturbed(use))
-    begin_whole(use);
+    begin_whole(use, Duration());
   else
     split(use);
 }
@@ -71,30 +71,90 @@ bool ProgramLoop::is_undisturbed(std::uint32_t use) {
   return true;
 }
 
-void ProgramLoop::begin_whole(std::uint32_t use) {
+/// Begins what starts from `cut` on in the pass.
+void ProgramLoop::begin_whole(std::uint32_t use, Duration cut) {
   const PassShape& form = shape(use);
   Use& state = uses_[use];
   state.state = State::kWhole;
-  run_.uses[use].begin = now_;
+  state.left = 0;
+  state.cut = cut;
+  run_.uses[use].begin = SimTime::at(now_.since_start() - cut);
   whole_.push_back(use);
   ++state.version;
+  const auto at = [&](SimTime in_pass) { return run_.uses[use].begin + in_pass.since_start(); };
   for (std::uint32_t k = 0; k < form.streams.size(); ++k) {
+    const OpRun& last = form.ops[form.stream_ops.row(k).back()];
+    if (last.start.since_start() < cut) {
+      state.left |= 1u << k;
+      continue;
+    }
     Stream& stream = streams_[role_begin_[role_of_use(use)] + form.streams[k]];
+    stream.split = kNoUse;
     stream.busy = true;
     stream.running = {use, kNone32};
     stream.delay = false;
-    const Duration through = form.ops[form.stream_ops.row(k).back()].end.since_start();
-    if (through < form.length) events_.push({now_ + through, sequence_++, use, state.version, k, Kind::kLeave});
+    if (last.end.since_start() < form.length)
+      events_.push({at(last.end), sequence_++, use, state.version, k, Kind::kLeave});
   }
   for (std::uint32_t i = use_targets_.begin[use]; i < use_targets_.begin[use + 1]; ++i) {
-    const Duration exit = form.ops[use_targets_.values[i].from].end.since_start();
-    if (exit < form.length) events_.push({now_ + exit, sequence_++, use, state.version, i, Kind::kExit});
+    const OpRun& from = form.ops[use_targets_.values[i].from];
+    if (from.start.since_start() < cut)
+      released_[i] = 1;
+    else if (from.end.since_start() < form.length)
+      events_.push({at(from.end), sequence_++, use, state.version, i, Kind::kExit});
   }
-  events_.push({now_ + form.length, sequence_++, use, state.version, 0, Kind::kWhole});
+  events_.push({at(SimTime::at(form.length)), sequence_++, use, state.version, 0, Kind::kWhole});
+}
+
+/// Whether exactly the operations that start before `cut` in the pass have ended, no other has started, and nothing
+/// disturbs those.
+bool ProgramLoop::may_rejoin(std::uint32_t use, Duration cut) {
+  const PassShape& form = shape(use);
+  if (uses_[use].missing != 0 || rate_[role_of_use(use)] != kFullRate) return false;
+  for (std::uint32_t k = 0; k < form.streams.size(); ++k) {
+    const auto row = form.stream_ops.row(k);
+    const Stream& stream = streams_[role_begin_[role_of_use(use)] + form.streams[k]];
+    const auto before = [&](std::uint32_t op) { return form.ops[op].start.since_start() < cut; };
+    if (before(row.back())) {
+      if (stream.split == use) return false;
+      continue;
+    }
+    const std::uint32_t next = stream.cursor;
+    if (stream.split != use || stream.busy || next == row.size() || before(row[next])) return false;
+    if (next > 0 && !before(row[next - 1])) return false;
+  }
+  return is_undisturbed(use);
+}
+
+/// Begins the rest of a pass that runs operation by operation as one event, if nothing else disturbs it and the rest
+/// begins with `op`, which could start now.
+bool ProgramLoop::rejoin(std::uint32_t use, std::uint32_t op) {
+  constexpr std::uint32_t kWorthIt = 4;  // operations; fewer cost no more one by one
+  const PassShape& form = shape(use);
+  if (!form.whole || form.rest[op] < kWorthIt) return false;
+  if (uses_[use].ended + form.rest[op] != form.waits.size()) return false;
+  const Duration cut = form.ops[op].start.since_start();
+  if (!may_rejoin(use, cut)) return false;
+  begin_whole(use, cut);
+  return true;
+}
+
+/// The times of operations that were one event after others of their pass had run one by one.
+void ProgramLoop::note_rejoined(std::uint32_t use) {
+  const PassShape& form = shape(use);
+  const SimTime began = run_.uses[use].begin;
+  std::vector<OpRun>& ops = run_.splits[run_.uses[use].split];
+  for (std::uint32_t i = 0; i < ops.size(); ++i) {
+    if (form.ops[i].start.since_start() < uses_[use].cut) continue;
+    ops[i] = {began + form.ops[i].start.since_start(), began + form.ops[i].end.since_start()};
+    if (const Op& op = pass(use).ops[i]; op.kind == OpKind::kCollective)
+      engine_.count_runs(run_.calls[index(op.call)], 1);  // the engine never saw this run
+  }
 }
 
 std::vector<OpRun>& ProgramLoop::open_split(std::uint32_t use) {
   uses_[use].state = State::kSplit;
+  if (const std::uint32_t known = run_.uses[use].split; known != UseRun::kWhole) return run_.splits[known];
   run_.uses[use].split = static_cast<std::uint32_t>(run_.splits.size());
   split_waiting_.push_back(shape(use).waits);
   return run_.splits.emplace_back(pass(use).ops.size());
@@ -119,10 +179,11 @@ void ProgramLoop::split_running(std::uint32_t use) {
   std::vector<OpRun>& ops = open_split(use);
   for (std::uint32_t i = 0; i < ops.size(); ++i) {
     const OpRun alone{began + form.ops[i].start.since_start(), began + form.ops[i].end.since_start()};
-    if (alone.start > now_) continue;
+    if (alone.start > now_ || form.ops[i].start.since_start() < uses_[use].cut) continue;
     ops[i] = alone;
     if (alone.end > now_) continue;
     ++done_;
+    ++uses_[use].ended;
     if (const Op& op = pass(use).ops[i]; op.kind == OpKind::kCollective)
       engine_.count_runs(run_.calls[index(op.call)], 1);  // the engine never saw this run
     for (const std::uint32_t next : form.successors.row(i)) --split_waiting_[run_.uses[use].split][next];

@@ -7,7 +7,8 @@
 //  3. Events are ordered by (time, ends of collectives first, sequence number).
 //  4. A pass is one event as long as its role runs no other collective that slows it, and no call in flight shares
 //     links with its calls. Before such a call starts, the pass is split: its operations are placed where they would
-//     be, and continue one by one. So passes as events change no operation's time.
+//     be, and continue one by one. Once undisturbed again, what is left of it is one event from the next operation on
+//     before which all others have ended or have yet to start. So passes as events change no operation's time.
 #pragma once
 
 #include <cstdint>
@@ -56,6 +57,8 @@ class ProgramLoop {
     std::uint32_t missing = 0;  ///< one bit per outside dependency that has not ended
     std::uint32_t left = 0;     ///< while whole: one bit per stream of the pass that has ended
     std::uint32_t version = 0;  ///< invalidates older events
+    std::uint32_t ended = 0;    ///< operations that ended one by one
+    Duration cut;               ///< while whole: the operations that start later in the pass are the event
   };
   /// An operation, or an outside dependency of a use, that waits for operation `from` of its row.
   struct Target {
@@ -85,7 +88,10 @@ class ProgramLoop {
   void consider(std::uint32_t use);
   bool may_start(std::uint32_t use, std::uint32_t op) const;
   bool is_undisturbed(std::uint32_t use);
-  void begin_whole(std::uint32_t use);
+  void begin_whole(std::uint32_t use, Duration cut);
+  bool may_rejoin(std::uint32_t use, Duration cut);
+  bool rejoin(std::uint32_t use, std::uint32_t op);
+  void note_rejoined(std::uint32_t use);
   void split(std::uint32_t use);
   void split_running(std::uint32_t use);
   std::vector<OpRun>& open_split(std::uint32_t use);
