@@ -26,8 +26,10 @@ constexpr Case kCases[] = {
     {"main-job", "examples/llama3-70b-512xh100.yaml", "", 0},
     {"main-job-pp4", "examples/llama3-70b-512xh100-pp4.yaml", "", 0},
     {"train-gpt3-1024", "examples/gpt3-175b-1024xa100.yaml", "", 10},
-    {"train-405b-adaptive", "bench/cases/llama-405b-1f1b.yaml", "adaptive", 100},
+    {"train-405b-adaptive", "bench/cases/llama-405b-1f1b.yaml", "adaptive", 50},
     {"train-405b-static", "bench/cases/llama-405b-1f1b.yaml", "static", 5000},
+    {"train-gpt3-12288", "bench/cases/gpt3-12288.yaml", "", 1000},
+    {"deepseek-v3-2048", "bench/cases/deepseek-v3-2048.yaml", "", 100},
 };
 
 double cpu_ms() {
