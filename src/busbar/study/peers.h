@@ -1,9 +1,11 @@
 // The processes that mpirun started together: rank 0 manages a sweep, the others run its cells.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "busbar/base/result.h"
 
@@ -22,6 +24,7 @@ class Peers {
   /// Null if this process was not started by mpirun, or alone. Errors: kUnsupported where no MPI library was found when
   /// busbar was built, or another MPI started the processes.
   static Result<std::unique_ptr<Peers>> join();
+  Peers(const BusbarMpi& mpi, int rank, int size);
 
   int rank() const { return rank_; }
   int size() const { return size_; }
@@ -29,13 +32,14 @@ class Peers {
   Status send(int to, const std::string& text);
   /// The next message, if one is there.
   Result<std::optional<PeerMessage>> next();
-  /// Pre: all processes call it. Leave it out if one is lost.
-  Status finish();
+  /// Pre: all processes call it. Leave it out if one is lost. Where one is lost meanwhile, MPI waits for it without
+  /// end; then this process ends with status 2 after `patience`.
+  Status finish(std::chrono::milliseconds patience = std::chrono::seconds(30));
 
  private:
-  explicit Peers(const BusbarMpi& mpi) : mpi_(mpi) {}
   const BusbarMpi& mpi_;
-  int rank_ = 0, size_ = 1;
+  int rank_, size_;
+  std::vector<std::string> begun_;  ///< per rank: the pieces so far of its message
 };
 
 }  // namespace busbar

@@ -65,6 +65,7 @@ class Manager {
       if (out_.lost.size() + 1 == workers_.size())
         return Error{ErrorCode::kUnsupported, "every worker is lost; run the same command again to go on", {}};
     }
+    ended_ = true;
     BUSBAR_RETURN_IF_ERROR(tell_all(kEnd));
     while (std::any_of(workers_.begin() + 1, workers_.end(), [](const Worker& w) { return !w.lost && !w.left; }))
       BUSBAR_RETURN_IF_ERROR(look());
@@ -93,7 +94,10 @@ class Manager {
   Status read(const PeerMessage& message) {
     Worker& w = workers_[static_cast<std::size_t>(message.from)];
     w.heard = Clock::now();
-    if (std::exchange(w.lost, false)) std::erase(out_.lost, message.from);  // it was only slow
+    if (std::exchange(w.lost, false)) {  // it was only slow
+      std::erase(out_.lost, message.from);
+      if (ended_) BUSBAR_RETURN_IF_ERROR(peers_.send(message.from, std::string(1, kEnd)));
+    }
     switch (message.text.empty() ? '\0' : message.text[0]) {
       case kAlive:
         return peers_.send(message.from, std::string(1, kAlive));
@@ -158,6 +162,7 @@ class Manager {
   std::vector<Worker> workers_;
   std::set<std::uint64_t> done_;
   HandedOut out_;
+  bool ended_ = false;  ///< workers were told that no cell is left
 };
 
 }  // namespace
