@@ -148,7 +148,8 @@ AS_ANYONE = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1
 
 def mpirun(folder, ranks, *words, options=()):
     return subprocess.Popen([MPIRUN, *options, "-n", str(ranks), *words], cwd=folder,
-                            env={**os.environ, **AS_ANYONE}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                            env={**os.environ, **AS_ANYONE}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                            start_new_session=True)
 
 
 class WithoutMpi(unittest.TestCase):
@@ -177,22 +178,41 @@ class Mpi(unittest.TestCase):
     def test_ranks_change_no_byte(self):
         whole = self.plain(STUDY)
         for ranks in (2, 5, 8):
-            out, err = (run := mpirun(self.folder, ranks, BUSBAR, "sweep", "study.yaml", "--json", "--out",
-                                      f"ranks{ranks}.db")).communicate()
+            run = mpirun(self.folder, ranks, BUSBAR, "sweep", "study.yaml", "--json", "--out", f"ranks{ranks}.db")
+            out, err = self.finished(run)
             self.assertEqual(run.returncode, 0, err)
             said = json.loads(out)
             self.assertEqual((said["rows"], said["run"]["workers"], said["run"]["new_cells"]), (CELLS, ranks - 1, CELLS))
             self.assertEqual(tables(self.folder, f"ranks{ranks}"), whole)
 
+    def finished(self, run, seconds=300):
+        """What it printed. Fails, and leaves no process behind, if it does not end."""
+        try:
+            return run.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            os.killpg(run.pid, signal.SIGKILL)
+            for ranks in self.folder.glob("pid*"):
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(int(ranks.read_text()), signal.SIGKILL)
+            out, err = run.communicate()
+            self.fail(f"mpirun did not end within {seconds} s: {out[-1000:]}{err[-1000:]}")
+
     def kill_rank(self, rank, ranks, name, *options):
-        """Starts the sweep, and kills a rank when the first rows are in the database."""
+        """Starts the sweep, and kills a rank when the first rows are in the database.
+
+        The manager stands still meanwhile, so that a worker dies in the middle of sending a row.
+        """
         run = mpirun(self.folder, ranks, "sh", "-c", "echo $$ > pid$OMPI_COMM_WORLD_RANK; "
                      f"exec {BUSBAR} sweep study.yaml --json --out {name}.db", options=options)
         log = self.folder / f"{name}.db-wal"
         while run.poll() is None and not (log.exists() and log.stat().st_size > 50_000):
             time.sleep(0.01)
-        os.kill(int((self.folder / f"pid{rank}").read_text()), signal.SIGKILL)
-        return run, *run.communicate()
+        manager, lost = (int((self.folder / f"pid{r}").read_text()) for r in (0, rank))
+        os.kill(manager, signal.SIGSTOP)
+        time.sleep(0.5)
+        os.kill(lost, signal.SIGKILL)
+        os.kill(manager, signal.SIGCONT)
+        return run, *self.finished(run)
 
     def test_the_cells_of_a_lost_worker_run_again(self):
         whole = self.plain(STUDY.replace("samples: 20", "samples: 100"))
@@ -207,7 +227,8 @@ class Mpi(unittest.TestCase):
         whole = self.plain(STUDY.replace("samples: 20", "samples: 100"))
         self.kill_rank(0, 3, "killed")
         before = committed(self.folder / "killed.db")
-        out, err = (run := mpirun(self.folder, 3, BUSBAR, "sweep", "study.yaml", "--json", "--out", "killed.db")).communicate()
+        run = mpirun(self.folder, 3, BUSBAR, "sweep", "study.yaml", "--json", "--out", "killed.db")
+        out, err = self.finished(run)
         self.assertEqual(run.returncode, 0, err)
         said = json.loads(out)
         self.assertEqual((said["complete"], said["run"]["new_cells"]), (True, said["cells"] - before))
