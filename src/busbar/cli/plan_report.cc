@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "busbar/base/quantity.h"
+#include "busbar/cli/framework_flags.h"
 #include "busbar/cli/session.h"
 #include "busbar/cli/train_report.h"
 
@@ -115,84 +116,6 @@ Facts tie_facts(const PlanRun& r, std::uint32_t rows) {
                                        format_duration(m.best_s), format_duration(m.other_s), m.band_percent, command));
   }
   return out;
-}
-
-/// Flags that run the layout, and what the framework cannot do of it.
-std::string megatron_flags(const LayoutSpec& l) {
-  std::string s = fmt::format(
-      "--tensor-model-parallel-size {} --pipeline-model-parallel-size {} --context-parallel-size {} "
-      "--micro-batch-size {} --global-batch-size {} --seq-length {}",
-      l.tp, l.pp, l.cp, l.micro_batch, l.global_batch, l.seq);
-  if (l.vpp > 1) s += fmt::format(" --num-virtual-stages-per-pipeline-rank {}", l.vpp);
-  if (l.ep > 1) s += fmt::format(" --expert-model-parallel-size {}", l.ep);
-  if (l.tp > 1 && l.sequence_parallel) s += " --sequence-parallel";
-  if (l.zero == 1) s += " --use-distributed-optimizer";
-  if (l.zero >= 2)
-    s += fmt::format(" --use-distributed-optimizer --use-megatron-fsdp --data-parallel-sharding-strategy {}",
-                     l.zero == 2 ? "optim_grads" : "optim_grads_params");
-  if (l.overlap_grad_reduce) s += " --overlap-grad-reduce";
-  if (l.zero > 0 && l.overlap_param_gather) s += " --overlap-param-gather";
-  if (l.recompute == Recompute::kSelective) s += " --recompute-granularity selective";
-  if (l.recompute == Recompute::kFull)
-    s += " --recompute-granularity full --recompute-method uniform --recompute-num-layers 1";
-  if (l.schedule != PipelineSchedule::k1F1B) s += fmt::format("   (no flag for schedule {})", name_of(l.schedule));
-  return s;
-}
-
-std::string torchtitan_flags(const LayoutSpec& l) {
-  const bool shards = l.zero >= 2;
-  std::string s = fmt::format(
-      "--parallelism.tensor_parallel_degree={} --parallelism.pipeline_parallel_degree={} "
-      "--parallelism.context_parallel_degree={} --parallelism.data_parallel_shard_degree={} "
-      "--parallelism.data_parallel_replicate_degree={}",
-      l.tp, l.pp, l.cp, shards ? l.dp : 1, shards ? 1 : l.dp);
-  if (l.ep > 1) s += fmt::format(" --parallelism.expert_parallel_degree={}", l.ep);
-  if (shards) s += fmt::format(" --parallelism.fsdp_reshard_after_forward={}", l.zero == 3 ? "always" : "never");
-  const char* schedule = l.schedule == PipelineSchedule::kGPipe       ? "GPipe"
-                         : l.schedule == PipelineSchedule::kZbV       ? "ZBVZeroBubble"
-                         : l.schedule == PipelineSchedule::kDualPipeV ? "DualPipeV"
-                         : l.vpp > 1                                  ? "Interleaved1F1B"
-                                                                      : "1F1B";
-  if (l.pp > 1) s += fmt::format(" --parallelism.pipeline_parallel_schedule={}", schedule);
-  s += fmt::format(
-      " --training.local_batch_size={} --training.global_batch_size={} --training.seq_len={} "
-      "--activation_checkpoint.mode={}",
-      l.pp > 1 ? l.micro_batch * l.micro_batches() : l.micro_batch, l.global_batch, l.seq, name_of(l.recompute));
-  if (l.pp > 1) s += fmt::format(" --parallelism.pipeline_parallel_microbatch_size={}", l.micro_batch);
-  if (l.zero == 1) s += "   (no flag for ZeRO-1)";
-  if (l.schedule == PipelineSchedule::kZbH1) s += "   (no flag for schedule zb-h1)";
-  return s;
-}
-
-std::string deepspeed_config(const LayoutSpec& l) {
-  Json j{{"train_batch_size", l.global_batch},
-         {"train_micro_batch_size_per_gpu", l.micro_batch},
-         {"gradient_accumulation_steps", l.micro_batches()},
-         {"zero_optimization", {{"stage", l.zero}}},
-         {"bf16", {{"enabled", l.precision == Precision::kBf16}}}};
-  std::string s = j.dump();
-  if (l.tp > 1 || l.pp > 1 || l.cp > 1) s += fmt::format("   (TP {}, PP {}, CP {} by the model)", l.tp, l.pp, l.cp);
-  return s;
-}
-
-std::string nemo_flags(const LayoutSpec& l) {
-  std::string s = fmt::format(
-      "trainer.strategy.tensor_model_parallel_size={} trainer.strategy.pipeline_model_parallel_size={} "
-      "trainer.strategy.context_parallel_size={} trainer.strategy.sequence_parallel={}",
-      l.tp, l.pp, l.cp, l.tp > 1 && l.sequence_parallel);
-  if (l.vpp > 1) s += fmt::format(" trainer.strategy.virtual_pipeline_model_parallel_size={}", l.vpp);
-  if (l.ep > 1) s += fmt::format(" trainer.strategy.expert_model_parallel_size={}", l.ep);
-  s += fmt::format(" data.micro_batch_size={} data.global_batch_size={} data.seq_length={}", l.micro_batch,
-                   l.global_batch, l.seq);
-  if (l.schedule != PipelineSchedule::k1F1B) s += fmt::format("   (no flag for schedule {})", name_of(l.schedule));
-  return s;
-}
-
-std::vector<std::pair<std::string, std::string>> framework_flags(const LayoutSpec& l) {
-  return {{"Megatron-LM", megatron_flags(l)},
-          {"torchtitan", torchtitan_flags(l)},
-          {"DeepSpeed", deepspeed_config(l)},
-          {"NeMo", nemo_flags(l)}};
 }
 
 }  // namespace
