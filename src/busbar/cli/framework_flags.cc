@@ -7,7 +7,10 @@
 namespace busbar {
 namespace {
 
-std::string megatron_flags(const LayoutSpec& l) {
+/// Megatron offloads whole layers, all but one, only without stages and without recomputation.
+bool whole_layers(const LayoutSpec& l) { return l.pp == 1 && l.recompute == Recompute::kNone; }
+
+std::string megatron_flags(const ModelSpec& model, const LayoutSpec& l) {
   std::string s = fmt::format(
       "--tensor-model-parallel-size {} --pipeline-model-parallel-size {} --context-parallel-size {} "
       "--micro-batch-size {} --global-batch-size {} --seq-length {}",
@@ -24,6 +27,13 @@ std::string megatron_flags(const LayoutSpec& l) {
   if (l.recompute == Recompute::kSelective) s += " --recompute-granularity selective";
   if (l.recompute == Recompute::kFull)
     s += " --recompute-granularity full --recompute-method uniform --recompute-num-layers 1";
+  if (l.offload_optimizer)
+    s += " --optimizer-cpu-offload --optimizer-offload-fraction 1.0 --use-precision-aware-optimizer";
+  if (l.offload_activations && whole_layers(l)) s += fmt::format(" --cpu-offloading-num-layers {}", model.layers - 1);
+  if (l.offload_activations && !whole_layers(l)) {
+    s += " --fine-grained-activation-offloading --offload-modules attn_norm core_attn attn_proj mlp_norm";
+    if (model.moe.experts > 0) s += " expert_fc1 moe_act";
+  }
   if (l.schedule != PipelineSchedule::k1F1B) s += fmt::format("   (no flag for schedule {})", name_of(l.schedule));
   return s;
 }
@@ -48,7 +58,12 @@ std::string torchtitan_flags(const LayoutSpec& l) {
       "--activation_checkpoint.mode={}",
       l.pp > 1 ? l.micro_batch * l.micro_batches() : l.micro_batch, l.global_batch, l.seq, name_of(l.recompute));
   if (l.pp > 1) s += fmt::format(" --parallelism.pipeline_parallel_microbatch_size={}", l.micro_batch);
+  if (l.offload_optimizer && shards) s += " --training.enable_cpu_offload";
   if (l.zero == 1) s += "   (no flag for ZeRO-1)";
+  if (l.offload_optimizer)
+    s += shards ? "   (its offload keeps parameters in host memory too)"
+                : "   (offload of the optimizer needs ZeRO-2 or 3)";
+  if (l.offload_activations) s += "   (no flag for offload of activations)";
   if (l.schedule == PipelineSchedule::kZbH1) s += "   (no flag for schedule zb-h1)";
   return s;
 }
@@ -59,12 +74,18 @@ std::string deepspeed_config(const LayoutSpec& l) {
          {"gradient_accumulation_steps", l.micro_batches()},
          {"zero_optimization", {{"stage", l.zero}}},
          {"bf16", {{"enabled", l.precision == Precision::kBf16}}}};
+  if (l.offload_optimizer && l.zero > 0)
+    j["zero_optimization"]["offload_optimizer"] = {{"device", "cpu"}, {"pin_memory", true}};
+  if (l.offload_activations)
+    j["activation_checkpointing"] = {{"partition_activations", true}, {"cpu_checkpointing", true}};
   std::string s = j.dump();
   if (l.tp > 1 || l.pp > 1 || l.cp > 1) s += fmt::format("   (TP {}, PP {}, CP {} by the model)", l.tp, l.pp, l.cp);
+  if (l.offload_optimizer && l.zero == 0) s += "   (offload of the optimizer needs ZeRO-1 to 3)";
+  if (l.offload_activations) s += "   (of activations it offloads only the inputs of recomputed layers)";
   return s;
 }
 
-std::string nemo_flags(const LayoutSpec& l) {
+std::string nemo_flags(const ModelSpec& model, const LayoutSpec& l) {
   std::string s = fmt::format(
       "trainer.strategy.tensor_model_parallel_size={} trainer.strategy.pipeline_model_parallel_size={} "
       "trainer.strategy.context_parallel_size={} trainer.strategy.sequence_parallel={}",
@@ -73,17 +94,24 @@ std::string nemo_flags(const LayoutSpec& l) {
   if (l.ep > 1) s += fmt::format(" trainer.strategy.expert_model_parallel_size={}", l.ep);
   s += fmt::format(" data.micro_batch_size={} data.global_batch_size={} data.seq_length={}", l.micro_batch,
                    l.global_batch, l.seq);
+  if (l.offload_optimizer) s += " optim.config.optimizer_cpu_offload=true optim.config.optimizer_offload_fraction=1.0";
+  if (l.offload_activations && whole_layers(l))
+    s += fmt::format(
+        " model.config.cpu_offloading=true model.config.cpu_offloading_num_layers={} "
+        "model.config.cpu_offloading_weights=false",
+        model.layers - 1);
+  if (l.offload_activations && !whole_layers(l)) s += "   (offload of activations needs PP 1 and no recomputation)";
   if (l.schedule != PipelineSchedule::k1F1B) s += fmt::format("   (no flag for schedule {})", name_of(l.schedule));
   return s;
 }
 
 }  // namespace
 
-std::vector<std::pair<std::string, std::string>> framework_flags(const LayoutSpec& l) {
-  return {{"Megatron-LM", megatron_flags(l)},
+std::vector<std::pair<std::string, std::string>> framework_flags(const ModelSpec& model, const LayoutSpec& l) {
+  return {{"Megatron-LM", megatron_flags(model, l)},
           {"torchtitan", torchtitan_flags(l)},
           {"DeepSpeed", deepspeed_config(l)},
-          {"NeMo", nemo_flags(l)}};
+          {"NeMo", nemo_flags(model, l)}};
 }
 
 }  // namespace busbar

@@ -180,7 +180,8 @@ Json plan_json(const PlanRun& r, const CommonOptions& common) {
       {"timed", p.layouts.size()},
       {"tie_percent", r.tie_percent()},
       {"tied", 1 + r.tied.size()}};
-  for (const auto& [name, flags] : framework_flags(p.layouts.front().layout)) j["flags"][name] = flags;
+  for (const auto& [name, flags] : framework_flags(r.machine.scenario.model, p.layouts.front().layout))
+    j["flags"][name] = flags;
   j["layouts"] = Json::array();
   for (const PlannedLayout& l : p.layouts) {
     const std::size_t i = j["layouts"].size();
@@ -206,7 +207,8 @@ Document plan_document(const PlanRun& r, const std::string& typed, std::uint32_t
   for (std::size_t i = 0; i < std::min<std::size_t>(rows, r.plan.layouts.size()); ++i)
     commands.items.emplace_back(std::to_string(i + 1), request_line(r.request, r.plan.layouts[i].layout));
   d.blocks.push_back({std::move(commands)});
-  d.blocks.push_back({Facts{"The best in other programs", framework_flags(r.plan.layouts.front().layout)}});
+  d.blocks.push_back(
+      {Facts{"The best in other programs", framework_flags(r.machine.scenario.model, r.plan.layouts.front().layout)}});
   return d;
 }
 
