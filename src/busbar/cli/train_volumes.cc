@@ -3,25 +3,90 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "busbar/base/quantity.h"
+#include "busbar/cli/session.h"
 #include "busbar/predict/prediction.h"
+#include "busbar/routing/path_view.h"
 #include "busbar/topology/levels.h"
+#include "busbar/topology/tiers.h"
 
 namespace busbar {
 namespace {
 
-/// The links that a group's ranks need, from its first group. Rank r is on GPU r.
-std::string level_of(const GroupFamily& groups, const Topology& t, std::uint32_t domain) {
-  const auto gpu = [&](std::uint32_t member) { return groups.actor(0, member); };
-  if (std::max(gpu(0), gpu(groups.size() - 1)) >= t.gpus().size()) return "host memory";  // offload
-  bool one_domain = true, one_node = true;
-  for (std::uint32_t m = 1; m < groups.size(); ++m) {
-    one_domain = one_domain && gpu(m) / domain == gpu(0) / domain;
-    one_node = one_node && t.block_of(t.gpus()[gpu(m)]) == t.block_of(t.gpus()[gpu(0)]);
+/// The links on the way between two GPUs, named by the narrowest of those at the highest tier.
+struct Reach {
+  std::uint8_t tier = 0;  ///< of the highest switch outside servers; 0: none
+  std::string links;      ///< "NVLink", "InfiniBand, leaf"
+};
+
+Reach reach_of(const Router& router, DeviceId a, DeviceId b, const std::vector<std::uint8_t>& tiers) {
+  const Topology& t = router.topology();
+  Reach out;
+  const auto route = view_route(router, a, b);
+  if (!route.ok()) return out;
+  double narrowest = 0;
+  for (const PathHop& hop : route->hops) {
+    const LinkId link = hop.links.front().link;
+    const std::uint8_t tier = std::max(tiers[index(t.from(link))], tiers[index(t.to(link))]);
+    if (!out.links.empty() && (tier < out.tier || (tier == out.tier && hop.payload_GBps >= narrowest))) continue;
+    out = {tier, brand_of(t.link_class(link).kind)};
+    narrowest = hop.payload_GBps;
   }
-  return domain > 1 && one_domain ? "scale-up links" : one_node ? "inside a node" : "network";
+  if (out.tier > 0) out.links += ", " + tier_name(out.tier);
+  return out;
 }
+
+/// Which links groups of ranks need.
+class Levels {
+ public:
+  explicit Levels(const TrainRun& run)
+      : machine_(*run.machine),
+        topology_(run.cluster().topology),
+        domain_(std::max(1u, scale_up_domain(topology_).gpus)),
+        tiers_(switch_tiers(topology_)) {}
+
+  /// From the first group. Rank r is on GPU r.
+  std::string level(const GroupFamily& groups) const {
+    const auto gpu = [&](std::uint32_t member) { return groups.actor(0, member); };
+    if (in_host(groups)) return "host memory";
+    bool one_domain = true, one_node = true;
+    for (std::uint32_t m = 1; m < groups.size(); ++m) {
+      one_domain = one_domain && gpu(m) / domain_ == gpu(0) / domain_;
+      one_node =
+          one_node && topology_.block_of(topology_.gpus()[gpu(m)]) == topology_.block_of(topology_.gpus()[gpu(0)]);
+    }
+    return domain_ > 1 && one_domain ? "scale-up links" : one_node ? "inside a node" : "network";
+  }
+
+  /// The farthest links between the first member and those half around and all around a ring, of three groups.
+  std::string links(const GroupFamily& groups) const {
+    Reach far;
+    const std::uint32_t n = groups.size();
+    for (const std::uint32_t g : {0u, groups.groups() / 2, groups.groups() - 1})
+      for (const std::uint32_t m : {1u, n / 2, n - 1}) {
+        if (m == 0 || m >= n) continue;
+        Reach to = reach_of(machine_.router(), gpu(groups, g, 0), gpu(groups, g, m), tiers_);
+        if (far.links.empty() || to.tier > far.tier) far = std::move(to);
+      }
+    return far.links;
+  }
+
+ private:
+  /// Ranks of host memory follow those of the GPUs.
+  bool in_host(const GroupFamily& groups) const {
+    return std::max(groups.actor(0, 0), groups.actor(0, groups.size() - 1)) >= machine_.ranks();
+  }
+  DeviceId gpu(const GroupFamily& groups, std::uint32_t group, std::uint32_t member) const {
+    return machine_.placement().gpu(groups.actor(group, member));
+  }
+
+  const Predictor& machine_;
+  const Topology& topology_;
+  std::uint32_t domain_;
+  std::vector<std::uint8_t> tiers_;
+};
 
 /// Sent by one GPU, as a factor of S.
 const char* law(Collective op) {
@@ -73,20 +138,21 @@ double sent_by_call(const CollectiveCall& c) {
 }  // namespace
 
 std::vector<Volume> step_volumes(const TrainRun& run) {
-  const Topology& t = run.cluster().topology;
-  const std::uint32_t domain = std::max(1u, scale_up_domain(t).gpus);
+  const Levels levels(run);
   std::vector<Volume> out;
   for (const CallUse& u : run.step.calls) {
     const CollectiveCall& c = run.program.calls[index(u.call)];
     const double n = c.groups.size(), groups = c.groups.groups(), count_of = static_cast<double>(u.count);
-    const std::string level = level_of(c.groups, t, domain);
+    const std::string level = levels.level(c.groups), links = levels.links(c.groups);
     auto at = std::find_if(out.begin(), out.end(), [&](const Volume& v) {
-      return v.cls == u.cls && v.op == c.op && v.ranks == c.groups.size() && v.level == level;
+      return v.cls == u.cls && v.op == c.op && v.ranks == c.groups.size() && v.level == level && v.links == links;
     });
-    if (at == out.end()) at = out.insert(out.end(), {u.cls, c.op, c.groups.size(), 0, 0, level});
+    if (at == out.end()) at = out.insert(out.end(), {u.cls, c.op, c.groups.size(), 0, 0, 0, level, links});
     at->calls_per_gpu += count_of * groups * n / run.layout.ranks();
+    at->message_bytes += count_of * groups * n / run.layout.ranks() * static_cast<double>(count(c.bytes));
     at->bytes_per_gpu += count_of * groups * sent_by_call(c) * static_cast<double>(count(c.bytes)) / run.layout.ranks();
   }
+  for (Volume& v : out) v.message_bytes /= v.calls_per_gpu;
   std::stable_sort(out.begin(), out.end(), [](const Volume& a, const Volume& b) {
     return a.cls != b.cls ? a.cls < b.cls : a.bytes_per_gpu > b.bytes_per_gpu;
   });
@@ -97,14 +163,17 @@ Table volume_table(const std::vector<Volume>& volumes) {
   Table t{"What a GPU sends in one step (mean)",
           {{"purpose", Align::kLeft},
            {"collective", Align::kLeft},
-           {"ranks"},
+           {"n"},
            {"calls"},
-           {"GB"},
+           {"S"},
            {"law", Align::kLeft},
-           {"over", Align::kLeft}}};
+           {"GB"},
+           {"farthest links", Align::kLeft}}};
   for (const Volume& v : volumes)
     t.rows.push_back({name_of(v.cls), name_of(v.op), std::to_string(v.ranks), format_number(v.calls_per_gpu),
-                      fmt::format("{:.3g}", v.bytes_per_gpu / 1e9), law(v.op), v.level});
+                      format_binary_size(static_cast<std::uint64_t>(std::llround(v.message_bytes))), law(v.op),
+                      fmt::format("{:.3g}", v.bytes_per_gpu / 1e9), v.links});
+  t.note = "GB = calls x law, with S bytes a call (mean) and n ranks; in a send_recv one of the n sends.";
   return t;
 }
 
@@ -115,9 +184,11 @@ Json volume_json(const std::vector<Volume>& volumes) {
                    {"collective", name_of(v.op)},
                    {"ranks", v.ranks},
                    {"calls_per_gpu", v.calls_per_gpu},
+                   {"message_bytes", v.message_bytes},
                    {"bytes_per_gpu", v.bytes_per_gpu},
                    {"law", law(v.op)},
-                   {"level", v.level}});
+                   {"level", v.level},
+                   {"links", v.links}});
   return out;
 }
 

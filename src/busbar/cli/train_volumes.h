@@ -16,8 +16,10 @@ struct Volume {
   Collective op{};
   std::uint32_t ranks = 0;   ///< of a group
   double calls_per_gpu = 0;  ///< in one step, mean over all GPUs
+  double message_bytes = 0;  ///< S of a call, mean
   double bytes_per_gpu = 0;  ///< sent by one GPU in one step, mean; as rings and direct sends have it
-  std::string level;         ///< "scale-up links", "inside a node" or "network"
+  std::string level;         ///< "scale-up links", "inside a node", "network" or "host memory"
+  std::string links;         ///< the farthest it needs: "NVLink", "PCIe", "InfiniBand, spine"
 };
 
 /// Bytes that all members of a group of `n` send together per byte of S, without what stays on its rank.
