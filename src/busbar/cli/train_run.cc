@@ -214,7 +214,7 @@ Result<TrainRun> open_machine(Scenario scenario, const TrainAsk& ask) {
                                                     run.scenario.cluster_overrides.catalog));
   }
   const bool offloads = run.scenario.layout.offload_optimizer || run.scenario.layout.offload_activations;
-  policy.host_memory = offloads && ask.engine != "packet" && has_host_memory(cluster.topology);
+  policy.host_memory = offloads && has_host_memory(cluster.topology);
   BUSBAR_ASSIGN(std::vector<DeviceId> placed, place_jobs(cluster.topology, run.settings));
   BUSBAR_ASSIGN(run.machine, Predictor::make(std::move(cluster), std::move(placed), std::move(policy)));
   if (offloads) run.kernels.host_bytes_per_s = host_rate(run.machine->router());
