@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <map>
+#include <numeric>
 
 #include "busbar/formats/internal/chakra_nodes.h"
+#include "busbar/formats/json_text.h"
 
 namespace busbar {
 namespace {
@@ -103,6 +106,7 @@ class ChakraReader {
   Result<CommTrace> read(std::istream& in) {
     std::string message;
     std::uint64_t at = 0;
+    const std::size_t before = nodes_ == nullptr ? 0 : nodes_->size();
     for (bool first = true;; first = false) {
       std::uint64_t size = 0;
       const std::uint64_t begin = at;
@@ -116,10 +120,47 @@ class ChakraReader {
     }
     if (at == 0) return invalid("is empty", {name_, 0, 0, ""});
     if (out_.kinds.empty()) out_.notes.push_back("the trace holds no nodes");
+    for (TracedCollective& c : out_.collectives) name_members(c);
+    for (std::size_t i = before; nodes_ != nullptr && i < nodes_->size(); ++i) name_members((*nodes_)[i].call);
     return std::move(out_);
   }
 
  private:
+  /// Of a process group. PyTorch leaves out the ranks of the group of all.
+  struct Members {
+    std::vector<std::uint32_t> ranks;
+    std::uint32_t size = 0;
+  };
+  static constexpr std::uint64_t kMostRanks = 1 << 24;
+
+  void name_members(TracedCollective& c) const {
+    const auto known = groups_.find(c.group);
+    if (known == groups_.end() || !c.members.empty()) return;
+    c.members = known->second.ranks;
+    c.ranks = known->second.size;
+  }
+
+  /// The input of the node "## process_group:init ##", in which PyTorch's observer lists all groups:
+  /// [{"pg_name": "1", "pg_desc": "...", "ranks": [0, 1], "group_size": 2, ...}, ...]. Other text is passed over.
+  void groups_in(std::string_view text) {
+    const std::size_t from = text.find("[{"), to = text.rfind("}]");
+    if (from == text.npos || to == text.npos || to < from) return;
+    const Result<Json> list = parse_json(std::string(text.substr(from, to + 2 - from)), name_);
+    if (!list.ok()) return;
+    for (const Json& g : list->values()) {
+      const Json &name = g["pg_name"], &size = g["group_size"];
+      if (!name.is_string() || !size.is_natural() || size.natural() > kMostRanks) continue;
+      Members m{{}, static_cast<std::uint32_t>(size.natural())};
+      for (const Json& r : g["ranks"].values())
+        if (r.is_natural() && r.natural() < kMostRanks) m.ranks.push_back(static_cast<std::uint32_t>(r.natural()));
+      if (m.ranks.empty()) {
+        m.ranks.resize(m.size);
+        std::iota(m.ranks.begin(), m.ranks.end(), 0u);
+      }
+      if (m.ranks.size() == m.size) groups_[name.text().substr(0, 200)] = std::move(m);
+    }
+  }
+
   Error broken(std::uint64_t at, const std::string& what) const {
     return invalid(fmt::format("byte {}: {}", at, what), {name_, 0, 0, ""});
   }
@@ -202,6 +243,7 @@ class ChakraReader {
     ChakraNode n;
     TracedCollective& c = n.call;
     WireFields f(data, at);
+    std::string_view inputs;
     while (f.next()) {
       if (f.number == 2 && f.type == 2) c.name = f.bytes.substr(0, 200);
       if (f.number == 1 && f.type == 0) n.id = f.value;
@@ -209,6 +251,7 @@ class ChakraReader {
       if (f.number == 4 || f.number == 5) BUSBAR_RETURN_IF_ERROR(dependencies(f, n.after));
       if (f.number == 6 && f.type == 0) c.start_us = static_cast<double>(f.value);
       if (f.number == 7 && f.type == 0) c.duration_us = static_cast<double>(f.value);
+      if (f.number == 8 && f.type == 2) inputs = f.bytes;
       if (f.number > 10) add_unknown(out_.unknown, 0, fmt::format("field {} of a node", f.number));
       if (f.number != 10 || f.type != 2) continue;
       BUSBAR_ASSIGN(const Attribute a, attribute(f.bytes, f.at));
@@ -224,12 +267,16 @@ class ChakraReader {
       if (a.name == "runtime" && c.duration_us == 0) c.duration_us = static_cast<double>(a.number);
     }
     if (f.failed()) return broken(f.offset(), "is not a field of a node");
+    if (n.type == kMetadata && c.name.find("process_group:init") != c.name.npos) groups_in(inputs);
     add_node(std::move(n), out_, nodes_);
     return {};
   }
 
+  static constexpr std::uint64_t kMetadata = 1;  ///< NodeType of et_def.proto
+
   const std::string& name_;
   std::vector<TraceNode>* nodes_;
+  std::map<std::string, Members> groups_;  ///< by pg_name
   CommTrace out_;
 };
 

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <charconv>
 
 #include "busbar/formats/internal/kineto_events.h"
 
@@ -62,9 +63,19 @@ Result<StepTrace> read_kineto_steps(std::istream& in, const std::string& name) {
   return out;
 }
 
+/// "run.3.et" is the trace of rank 3; 0 without such a number.
+std::uint32_t rank_in_name(std::string_view path) {
+  const std::size_t end = path.rfind(".et"), dot = end == path.npos ? path.npos : path.rfind('.', end - 1);
+  std::uint32_t rank = 0;
+  if (end == path.npos || end == 0 || dot == path.npos) return 0;
+  const auto [at, code] = std::from_chars(path.data() + dot + 1, path.data() + end, rank);
+  return code == std::errc() && at == path.data() + end ? rank : 0;
+}
+
 Result<StepTrace> read_chakra_steps(std::istream& in, const std::string& name, bool json) {
   BUSBAR_ASSIGN(const std::vector<TraceNode> nodes, read_chakra_nodes(in, name, json));
   StepTrace out;
+  out.rank = rank_in_name(name);
   for (const TraceNode& n : nodes) {
     if (!n.call.on_gpu || n.call.duration_us <= 0) continue;
     if (n.kind == TraceNodeKind::kWork)

@@ -83,6 +83,20 @@ TEST(StepTrace, ReadsAChakraTraceWithTimes) {
               HasSubstr("no start times"));
 }
 
+TEST(StepTrace, TheProcessGroupsOfAChakraTraceTellItsRanks) {
+  const StepTrace t = read_step_trace("tests/fixtures/chakra-et/one-step-tp2-dp4.0.et").value();
+  ASSERT_EQ(t.collectives.size(), 3u);
+  EXPECT_EQ(t.collectives[0].members, (std::vector<std::uint32_t>{0, 1}));
+  EXPECT_EQ(t.collectives[1].members, (std::vector<std::uint32_t>{0, 2, 4, 6}));
+  EXPECT_EQ(t.collectives[1].ranks, 4u);
+  EXPECT_EQ(t.rank, 0u);
+  const std::string path = testing::TempDir() + "busbar_step_trace.5.et";
+  std::filesystem::copy_file("tests/fixtures/chakra-et/one-step-tp2-dp4.0.et", path,
+                             std::filesystem::copy_options::overwrite_existing);
+  EXPECT_EQ(read_step_trace(path).value().rank, 5u);  // from its name
+  std::filesystem::remove(path);
+}
+
 TEST(StepTrace, RefusesWhatHasNoKernels) {
   EXPECT_THAT(read_step_trace("tests/fixtures/README.md").error().text(), HasSubstr("neither a Kineto trace"));
   const std::string path = testing::TempDir() + "busbar_step_trace_host.json";
