@@ -100,6 +100,14 @@ std::vector<TracedPart> parts_of(const TracedParts& t, const TrainRun& run) {
   return out;
 }
 
+/// What a reader must know of a trace of another model or layout.
+std::string calls_note(const std::vector<TracedCalls>& calls) {
+  bool predicted = false, both = false;
+  for (const TracedCalls& c : calls) predicted |= c.predicted_times > 0, both |= c.predicted_times > 0 && c.times > 0;
+  return predicted && !both ? "the trace has none of the collectives of this step; give the model and layout of the run"
+                            : "";
+}
+
 std::vector<TracedCalls> calls_of(const StepTrace& trace, const std::vector<OpClass>& purposes, const TrainRun& run) {
   std::vector<TracedCalls> out;
   const auto row = [&](OpClass cls, const std::string& what) -> TracedCalls& {
@@ -149,6 +157,7 @@ Result<TracedStepGap> read_traced(const TrainRun& run, const std::string& path) 
   out.parts = parts_of(out.steps, run);
   out.calls = calls_of(out.trace, purposes, run);
   out.trace.kernels.clear();
+  if (std::string note = calls_note(out.calls); !note.empty()) out.trace.notes.push_back(std::move(note));
   if (std::string note = stage_note(run, out.trace.rank); !note.empty()) out.trace.notes.push_back(std::move(note));
   return out;
 }
@@ -166,11 +175,12 @@ Paragraph traced_verdict(const TracedStepGap& g) {
                   t.rank, format_duration(g.steps.shortest_us / 1e6), format_duration(g.steps.longest_us / 1e6));
   for (const std::string& note : t.notes) text += fmt::format(" Note: {}.", note);
   if (most == nullptr) return {std::move(text)};
-  text += fmt::format(
-      " The largest part of the difference is {}: {} measured, {} predicted ({:+.0f} % of the {} that "
-      "the step is {}).",
-      most->name, format_duration(most->measured_s), format_duration(most->predicted_s), 100 * most->more_s() / gap,
-      format_duration(std::abs(gap)), gap > 0 ? "longer" : "shorter");
+  const auto change = [](double more_s, const char* more, const char* less) {
+    return fmt::format("{} {}", format_duration(std::abs(more_s)), more_s > 0 ? more : less);
+  };
+  text += fmt::format(" The largest part of the difference is {}: {} measured, {} predicted, {}. The step is {}.",
+                      most->name, format_duration(most->measured_s), format_duration(most->predicted_s),
+                      change(most->more_s(), "more", "less"), change(gap, "longer", "shorter"));
   return {std::move(text)};
 }
 
