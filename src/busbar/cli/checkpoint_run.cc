@@ -99,6 +99,9 @@ Result<CheckpointRun> run_checkpoint(const TrainRun& run, const CheckpointAsk& a
   CheckpointRun out;
   out.async = ask.async;
   const bool drives = ask.to == "nvme";
+  if (ask.async && ask.direct)
+    return flag_error("--gpudirect-storage",
+                      "writes out of GPU memory, and --async out of a copy in host memory; leave one of them out");
   if (drives && !ask.storage.empty())
     return flag_error("--storage", "is the rate of a storage system; leave out --checkpoint-to nvme");
   if (!drives) out.store_bytes_per_s = kStoragePerServer * servers_of(run);
