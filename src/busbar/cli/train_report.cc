@@ -28,16 +28,29 @@
 namespace busbar {
 namespace {
 
+/// What differs from 1F1B.
+std::string schedule_words(const LayoutSpec& l) {
+  if (l.schedule != PipelineSchedule::k1F1B)
+    return fmt::format(" ({}{})", name_of(l.schedule), l.vpp > 1 ? fmt::format(", {} chunks a stage", l.vpp) : "");
+  return l.vpp > 1 ? fmt::format(" (interleaved, {} chunks a stage)", l.vpp) : "";
+}
+
 std::string layout_words(const LayoutSpec& l) {
-  std::string s = fmt::format("TP {} x PP {}", l.tp, l.pp);
-  if (l.vpp > 1) s += fmt::format(" (interleaved, {} chunks a stage)", l.vpp);
+  std::string s = fmt::format("TP {} x PP {}{}", l.tp, l.pp, schedule_words(l));
   if (std::adjacent_find(l.chunk_layers.begin(), l.chunk_layers.end(), std::not_equal_to{}) != l.chunk_layers.end()) {
     s += fmt::format(" (layers: {})", chunk_layers_text(l));
   }
-  if (l.cp > 1) s += fmt::format(" x CP {}", l.cp);
+  if (l.cp > 1)
+    s += fmt::format(" x CP {}{}", l.cp,
+                     l.context == ContextParallel::kRing ? "" : fmt::format(" ({})", name_of(l.context)));
   s += fmt::format(" x DP {}{}, ZeRO-{}, sequence {}, micro-batch {}, global batch {}, {}, recompute {}", l.dp,
                    l.ep > 1 ? fmt::format(", EP {}", l.ep) : "", l.zero, l.seq, l.micro_batch, l.global_batch,
                    name_of(l.precision), name_of(l.recompute));
+  if (l.rank_order != kTpCpDpPp) s += ", ranks in the order " + name_of(l.rank_order);
+  if (l.offload_optimizer || l.offload_activations)
+    s += fmt::format(", in host memory: {}", !l.offload_activations ? "optimizer states"
+                                             : l.offload_optimizer  ? "optimizer states and activations"
+                                                                    : "activations");
   if (l.straggler_speed < 1)
     s += fmt::format("; the slowest GPU, in stage {}, at {} % of its speed", l.straggler_stage,
                      format_number(100 * l.straggler_speed));

@@ -66,6 +66,14 @@ std::string likely_words(double low_s, double high_s) {
   return fmt::format("{} to {} {}", format_number(low_s * scale, 2), format_number(high_s * scale, 2), unit);
 }
 
+/// While no kernel runs, copies of offload do: part of the rows "other" and "optimizer".
+Duration waits_for_copies(const TrainRun& r) {
+  Duration sum;
+  for (const CallUse& u : r.step.calls)
+    if (u.cls == OpClass::kOther || u.cls == OpClass::kOptimizer) sum += u.exposed;
+  return std::min(sum, r.step.breakdown.other + r.step.breakdown.optimizer);
+}
+
 std::string largest_call(const TrainRun& r) {
   if (r.step.calls.empty()) return "";
   const CallUse& u = r.step.calls.front();
@@ -107,24 +115,31 @@ Highlight step_verdict(const TrainRun& r) {
                                  likely_words(low, high), 100 * r.metrics.mfu);
   const double waits = share_percent(exposed(s.breakdown), s.step_time);
   const double bubble = share_percent(s.breakdown.bubble, s.step_time);
+  const double copies = share_percent(waits_for_copies(r), s.step_time);
   if (waits >= 0.5)
     text += fmt::format(" GPUs wait for communication {:.0f} % of the time{}.", waits, purpose_words(r));
   else
     text += " Compute hides all communication.";
+  if (copies >= 0.5) text += fmt::format(" They wait for copies to and from host memory {:.0f} %.", copies);
   if (bubble >= 0.5) text += fmt::format(" The pipeline bubble takes {:.0f} %.", bubble);
   return {text + largest_call(r)};
 }
 
 std::string waiting_words(const TrainRun& r) {
   if (!(r.cost.usd_per_day > 0)) return "";
-  const Duration lost = exposed(r.step.breakdown) + r.step.breakdown.bubble;
+  const Duration copies = waits_for_copies(r);
+  const Duration lost = exposed(r.step.breakdown) + r.step.breakdown.bubble + copies;
   const double percent = share_percent(lost, r.step.step_time);
   const std::string day = format_money(r.cost.usd_per_day);
   std::string text = fmt::format("{} GPUs at ${} an hour cost {} a day", r.layout.ranks(),
                                  format_number(r.cluster().usd_per_gpu_hour), day);
   if (percent < 0.5) return text + ".";
+  const bool bubble = r.step.breakdown.bubble > Duration();
   return text + fmt::format("; {:.0f} % of it is waiting{}: {}.", percent,
-                            r.step.breakdown.bubble > Duration() ? " (communication and bubble)" : "",
+                            copies > Duration()
+                                ? (bubble ? " (communication, copies and bubble)" : " (communication and copies)")
+                            : bubble ? " (communication and bubble)"
+                                     : "",
                             format_money(r.cost.usd_per_day * percent / 100));
 }
 
