@@ -1,9 +1,11 @@
 #include "busbar/cli/train_report.h"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "busbar/base/quantity.h"
@@ -122,6 +124,25 @@ std::string expert_words(const TrainRun& r) {
   return words;
 }
 
+/// "dp=sharp: 1 of 86 calls a step (all_reduce); all_gather and reduce_scatter as the library chooses".
+std::string algorithm_words(const TrainRun& r, const std::string& asked) {
+  const std::size_t equals = asked.find('=');
+  const std::string purpose = asked.substr(0, equals), name = asked.substr(equals + 1);
+  std::uint64_t with = 0, all = 0;
+  std::set<std::string> taken, left;
+  for (const CallUse& u : r.step.calls) {
+    const CollectiveCall& c = r.program.calls[index(u.call)];
+    if (name_of(u.cls) != purpose) continue;
+    const bool runs = c.algorithm.starts_with(name);
+    all += u.count;
+    with += runs ? u.count : 0;
+    (runs ? taken : left).insert(name_of(c.op));
+  }
+  if (with == all || with == 0) return "";  // as asked, or chosen by a word such as "fastest"
+  return fmt::format("{}: {} of {} calls a step ({}); the others ({}) as the library chooses", asked, with, all,
+                     fmt::join(taken, ", "), fmt::join(left, ", "));
+}
+
 Facts details(const TrainRun& r) {
   Facts f;
   f.title = "The scenario and its result";
@@ -147,6 +168,8 @@ Facts details(const TrainRun& r) {
   if (!r.scenario.framework.empty()) add("framework", framework_words(r));
   if (r.scenario.model.moe.experts > 0) add("experts", expert_words(r));
   add("collectives", policy_words(r.machine->policy(), r.predict.launch, r.machine->protocol().launch));
+  for (const std::string& asked : r.settings.algorithms)
+    if (std::string words = algorithm_words(r, asked); !words.empty()) add("algorithm", std::move(words));
   if (const auto& penalty = r.machine->policy().penalty)
     add("transport", penalty_words(*penalty, "the step", format_duration(r.p99.in_s())).text);
   add("model FLOPs",
