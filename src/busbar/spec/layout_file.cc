@@ -37,11 +37,17 @@ Status set_recompute(const std::string& word, const Where& where, LayoutSpec& l)
 
 Status set_schedule(const std::string& word, const Where& where, LayoutSpec& l) {
   static constexpr const char* kWords[] = {"1f1b", "gpipe", "zb-h1", "zb-v", "dualpipe-v"};
+  if (word == "dualpipe")
+    return invalid(
+        "'dualpipe' is modelled as dualpipe-v, which has half as many stages and twice as many replicas for "
+        "the same GPUs and the same work; halve pp, double dp and write dualpipe-v",
+        where);
   return set_word(kWords, "pipeline schedule", word, where, l.schedule);
 }
 
 Status set_context(const std::string& word, const Where& where, LayoutSpec& l) {
   static constexpr const char* kWords[] = {"ring", "all_gather", "all_to_all"};
+  if (word == "ulysses") return invalid("'ulysses' is called all_to_all here", where);
   return set_word(kWords, "kind of context parallelism", word, where, l.context);
 }
 

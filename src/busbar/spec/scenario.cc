@@ -46,6 +46,10 @@ Result<Settings> sort_settings(const Overrides& overrides) {
       return true;
     };
     if (part("model.", out.model) || part("layout.", out.layout)) continue;
+    for (const char* flag : {"cluster", "model", "layout"})
+      if (set.starts_with(std::string(flag) + "="))
+        return flag_error("--set",
+                          fmt::format("'{}' changes no key; write --{} {}", set, flag, set.substr(equals + 1)));
     const std::optional<std::string> key = cluster_key(set);
     if (!key)
       return flag_error("--set",

@@ -225,6 +225,9 @@ TEST(Scenario, KeysOfTheClusterNeedNoPrefix) {
   const auto wrong = load_scenario("examples/llama3-70b-512xh100.yaml", {}, overrides, Catalog());
   ASSERT_FALSE(wrong.ok());
   EXPECT_EQ(wrong.error().text(), "--set: 'pp=2' is not a key of a cluster; write model.pp=2 or layout.pp=2");
+  overrides.set = {"cluster=dgx-h100:4"};
+  EXPECT_EQ(load_scenario("examples/llama3-70b-512xh100.yaml", {}, overrides, Catalog()).error().text(),
+            "--set: 'cluster=dgx-h100:4' changes no key; write --cluster dgx-h100:4");
 }
 
 TEST(Scenario, AllFromFlags) {
