@@ -156,7 +156,7 @@ Result<Measured> read_measured(const std::string& text, const TrainRun& run) {
 }
 
 void add_measured(const Measured& m, Document& d) {
-  std::vector<DocumentBlock> blocks{{gap_verdict(m.gap), Audience::kBoth}};
+  std::vector<DocumentBlock> blocks{{gap_verdict(m.gap, m.traced.has_value()), Audience::kBoth}};
   if (m.traced) {
     blocks.push_back({traced_verdict(*m.traced), Audience::kBoth});
     for (Table& t : traced_tables(*m.traced)) blocks.push_back({std::move(t), Audience::kBoth});

@@ -13,6 +13,8 @@ namespace busbar {
 namespace {
 
 constexpr double kLeastFactor = 1.0 / 64;
+constexpr Duration kSlowLaunch = Duration::ps(20'000'000);  // as in the published runs of docs/models/step.md
+constexpr double kUnevenSkew = 0.4;                         // standard deviation, of the mean
 constexpr double kExplains = 80;  // percent of the gap: what explains less is no cause by itself
 
 using StepAt = std::function<Result<Duration>(double factor)>;
@@ -86,7 +88,7 @@ class Search {
 };
 
 /// Settings of frameworks that make steps longer.
-std::vector<std::pair<std::string, LayoutSpec>> slower_settings(const LayoutSpec& l) {
+std::vector<std::pair<std::string, LayoutSpec>> slower_settings(const ModelSpec& model, const LayoutSpec& l) {
   std::vector<std::pair<std::string, LayoutSpec>> out;
   const auto add = [&](const char* what, auto change) {
     LayoutSpec other = l;
@@ -109,6 +111,15 @@ std::vector<std::pair<std::string, LayoutSpec>> slower_settings(const LayoutSpec
   if (l.vpp > 1 && l.overlap_p2p)
     add("sends between stages are not overlapped", [](LayoutSpec& o) { o.overlap_p2p = false; });
   if (l.overlap_tp) add("TP is not overlapped with GEMMs", [](LayoutSpec& o) { o.overlap_tp = false; });
+  if (model.moe.experts == 0) return out;
+  if (l.overlap_ep > 0) add("exchanges of experts are not overlapped", [](LayoutSpec& o) { o.overlap_ep = 0; });
+  if (l.expert_exchange != ExpertExchange::kAllToAll)
+    add("experts' tokens travel by NCCL's all-to-all",
+        [](LayoutSpec& o) { o.expert_exchange = ExpertExchange::kAllToAll; });
+  if (l.expert_launch < kSlowLaunch)
+    add("each kernel of an expert is launched alone (20 us)", [](LayoutSpec& o) { o.expert_launch = kSlowLaunch; });
+  if (l.expert_skew < kUnevenSkew)
+    add("the loads of experts differ by 0.4 of their mean", [](LayoutSpec& o) { o.expert_skew = kUnevenSkew; });
   return out;
 }
 
@@ -151,17 +162,19 @@ Result<Gap> explain_gap(const TrainRun& run, Duration measured, LongRun& watch) 
         },
         true));
   }
-  for (const auto& [what, layout] : slower_settings(run.layout)) BUSBAR_RETURN_IF_ERROR(search.change(what, layout));
+  for (const auto& [what, layout] : slower_settings(run.scenario.model, run.layout))
+    BUSBAR_RETURN_IF_ERROR(search.change(what, layout));
   sort_causes(gap.causes);
   return gap;
 }
 
-Paragraph gap_verdict(const Gap& g) {
+Paragraph gap_verdict(const Gap& g, bool traced) {
   std::string text =
       fmt::format("Measured {}, {:.0f} % {} than the {} predicted", format_duration(g.measured.in_s()),
                   std::abs(100 * g.share()), g.share() < 0 ? "shorter" : "longer", format_duration(g.predicted.in_s()));
   text += g.in_band ? ": within the band of the prediction." : ": outside the band of the prediction.";
   if (g.share() <= 0) return {text + (g.in_band ? "" : " The model is too slow here; a machine cannot be at fault.")};
+  if (traced) return {std::move(text)};  // the trace says where; one cause for all of it may contradict its parts
   if (g.causes.empty() || g.causes.front().explained < kExplains)
     return {text + " No single cause below explains it; several, or one that is not modelled."};
   return {text + fmt::format(" The smallest single change that explains it: {}.", change_words(g.causes.front()))};

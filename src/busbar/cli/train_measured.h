@@ -30,7 +30,8 @@ struct Gap {
 /// Runs the step again with one rate lowered or one setting changed at a time. Precondition: measured above 0.
 Result<Gap> explain_gap(const TrainRun& run, Duration measured, LongRun& watch);
 
-Paragraph gap_verdict(const Gap& gap);
+/// `traced`: a trace follows, which says where the gap is; no single cause is named then.
+Paragraph gap_verdict(const Gap& gap, bool traced);
 Table gap_table(const Gap& gap);
 Json gap_json(const Gap& gap);
 
