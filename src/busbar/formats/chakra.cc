@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstring>
 #include <map>
-#include <numeric>
 
 #include "busbar/formats/internal/chakra_nodes.h"
 #include "busbar/formats/json_text.h"
@@ -126,7 +125,7 @@ class ChakraReader {
   }
 
  private:
-  /// Of a process group. PyTorch leaves out the ranks of the group of all.
+  /// Of a process group. PyTorch leaves out the ranks of the group of all: its calls have a size and no list.
   struct Members {
     std::vector<std::uint32_t> ranks;
     std::uint32_t size = 0;
@@ -153,11 +152,7 @@ class ChakraReader {
       Members m{{}, static_cast<std::uint32_t>(size.natural())};
       for (const Json& r : g["ranks"].values())
         if (r.is_natural() && r.natural() < kMostRanks) m.ranks.push_back(static_cast<std::uint32_t>(r.natural()));
-      if (m.ranks.empty()) {
-        m.ranks.resize(m.size);
-        std::iota(m.ranks.begin(), m.ranks.end(), 0u);
-      }
-      if (m.ranks.size() == m.size) groups_[name.text().substr(0, 200)] = std::move(m);
+      if (m.ranks.empty() || m.ranks.size() == m.size) groups_[name.text().substr(0, 200)] = std::move(m);
     }
   }
 
