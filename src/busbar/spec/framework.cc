@@ -104,6 +104,7 @@ void set_framework(const std::string& framework, LayoutSpec& l) {
     if (l.pp > 1) {  // with stages its FSDP keeps parameters after forward and reduces gradients once a step
       l.reshard = false;
       l.accumulate_gradients = true;
+      l.stage_buffers = true;
     }
     l.early_stop = true;
     l.shard_copy_bytes = kTensorShardCopies;
@@ -172,6 +173,7 @@ std::string layout_changes(const LayoutSpec& a, const LayoutSpec& b) {
   c.add("recompute", a.recompute, b.recompute);
   c.add("recompute_layers", a.recompute_layers, b.recompute_layers);
   c.add("early_stop", a.early_stop, b.early_stop);
+  c.add("stage_buffers", a.stage_buffers, b.stage_buffers);
   c.add("attention", a.attention, b.attention);
   c.add("loss", a.loss, b.loss);
   c.add("context", a.context, b.context);

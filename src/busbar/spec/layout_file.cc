@@ -269,6 +269,7 @@ Result<LayoutSpec> read_layout(const YamlNode& node, LayoutSpec base) {
   r.size("recompute_layers", l.recompute_layers);
   r.recompute_modules();
   r.flag("early_stop", l.early_stop);
+  r.flag("stage_buffers", l.stage_buffers);
   r.word("schedule", set_schedule);
   r.size("first_layers", l.first_layers);
   r.size("last_layers", l.last_layers);

@@ -123,9 +123,11 @@ struct LayoutSpec {
   RecomputeModules modules;            ///< kSelective
   std::uint32_t recompute_layers = 0;  ///< kFull: layers of each model chunk that are recomputed; 0: all
   bool early_stop = false;             ///< recomputation ends at the last kept tensor (PyTorch), without the last GEMM
-  bool offload_optimizer = false;      ///< states are in host memory, the CPU runs the update
-  bool offload_activations = false;    ///< kept tensors go to host memory during forward and return during backward
-  bool cuda_graphs = false;            ///< the GPU launches kernels itself: no host time
+  /// Stages have buffers to receive all their micro-batches in and keep what they compute (PyTorch's pipelining).
+  bool stage_buffers = false;
+  bool offload_optimizer = false;    ///< states are in host memory, the CPU runs the update
+  bool offload_activations = false;  ///< kept tensors go to host memory during forward and return during backward
+  bool cuda_graphs = false;          ///< the GPU launches kernels itself: no host time
   bool sequence_parallel = true;
   std::uint64_t bucket_parameters = 0;  ///< 0: Megatron's max(40M, 1M x DP), see bucket_size()
   std::uint32_t gradient_bytes = 4;     ///< fp32 gradients, Megatron's default

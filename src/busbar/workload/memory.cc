@@ -130,6 +130,23 @@ double stage_activations(const ModelSpec& m, const LayoutSpec& l, std::uint32_t 
   return l.vpp == 1 ? chunks_in_flight(l, stage) * chunks[0] : most_kept(l, stage, chunks);
 }
 
+/// PyTorch's pipelining (torch/distributed/pipelining/stage.py): a stage has buffers to receive the inputs and the
+/// gradients of all micro-batches in, and keeps its outputs until their backward pass. Inputs of passes in flight count
+/// as activations already.
+double stage_buffer_bytes(const LayoutSpec& l, std::uint32_t stage, std::uint64_t state) {
+  if (!l.stage_buffers || l.pp == 1) return 0;
+  std::uint32_t receive = 0, send = 0;  // chunks of this stage that have one before, and one after
+  for (std::uint32_t c = 0; c < l.vpp; ++c) {
+    const std::uint32_t place = l.virtual_stage(stage, c);
+    receive += place > 0 ? 1 : 0;
+    send += place + 1 < l.chunks() ? 1 : 0;
+  }
+  const std::uint32_t m = l.micro_batches(), in_flight = chunks_in_flight(l, stage);
+  const std::uint32_t inputs = std::max(m * receive, in_flight) - in_flight, gradients = m * send;
+  const std::uint32_t outputs = std::min(in_flight, m * send);
+  return static_cast<double>(inputs + gradients + outputs) * static_cast<double>(state);
+}
+
 /// Two units at once, the computing and the arriving one (or all units that stay), and the gradient being reduced.
 /// Where gradients add up whole, their shards too.
 Bytes gathered_bytes(const ModelSpec& m, const LayoutSpec& l, std::uint32_t stage) {
@@ -164,10 +181,14 @@ void add_moment(const ModelSpec& m, const LayoutSpec& l, std::uint32_t stage, Me
   if (l.recompute == Recompute::kFull) use.recomputed = Bytes{activation_bytes_per_layer(m, l, expert_layers(m) > 0)};
   if (stage != l.last_stage()) return;
   const std::uint64_t vocab = (m.vocab + l.tp - 1) / l.tp;
-  const Bytes logits = capped((1.0 + m.mtp) * static_cast<double>(l.tokens() * vocab) * bytes_per_logit(l));
-  if (count(logits) < count(use.recomputed)) return;
-  use.logits = logits;
-  use.recomputed = Bytes{0};
+  const auto logits = static_cast<double>(l.tokens() * vocab);
+  const Bytes loss = capped((1.0 + m.mtp) * logits * bytes_per_logit(l));
+  const bool loss_needs_more = count(loss) >= count(use.recomputed);
+  // The last stage's outputs, the logits, stay until the step ends: those of the other micro-batches (pytorch/pytorch,
+  // issue 159251).
+  const double others = l.stage_buffers && l.pp > 1 ? (l.micro_batches() - 1) * logits * kBf16 : 0;
+  use.logits = capped(others + (loss_needs_more ? static_cast<double>(count(loss)) : 0));
+  if (loss_needs_more) use.recomputed = Bytes{0};
 }
 
 }  // namespace
@@ -193,7 +214,7 @@ MemoryUse stage_memory(const ModelSpec& m, const LayoutSpec& l, std::uint32_t st
   double kept = stage_activations(m, l, stage, layer);
   if (l.offload_activations)
     kept = std::min(kept, kLayersOnTheWay * activation_bytes_per_layer(m, l, expert_layers(m) > 0));
-  use.activations = capped(kept);
+  use.activations = capped(kept + stage_buffer_bytes(l, stage, checkpoint_bytes_per_layer(m, l)));
   add_moment(m, l, stage, use);
   const double passing = static_cast<double>(count(use.activations) + count(use.logits) + count(use.gathered) +
                                              count(use.recomputed) + count(use.temporary));

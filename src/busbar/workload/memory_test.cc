@@ -153,6 +153,32 @@ TEST(Memory, FullRecomputationKeepsInputsAndOneLayer) {
   EXPECT_GT(count(stage_memory(llama3_70b(), l, 0).activations), count(use.activations));
 }
 
+// A hand count: 16 micro-batches over 4 stages. Stage 1 has 3 in flight, so 13 inputs besides theirs, 16 gradients and
+// 3 outputs. The last stage has 1 in flight and keeps the logits of all.
+TEST(Memory, PyTorchsPipelineHasBuffersForAllMicroBatches) {
+  LayoutSpec l = main_layout(4, 1);
+  l.recompute = Recompute::kFull;
+  l.loss = LossKernel::kTorch;
+  l.global_batch = 16 * l.dp * l.micro_batch;
+  const auto use = [&](std::uint32_t stage, bool buffers) {
+    l.stage_buffers = buffers;
+    return stage_memory(llama3_70b(), l, stage);
+  };
+  const auto more = [&](std::uint32_t stage) {
+    return (count(use(stage, true).activations) - count(use(stage, false).activations)) /
+           checkpoint_bytes_per_layer(llama3_70b(), l);
+  };
+  EXPECT_EQ(more(0), 16u + 4u);  // nothing to receive forward
+  EXPECT_EQ(more(1), 13u + 16u + 3u);
+  EXPECT_EQ(more(3), 15u);  // nothing to receive backward
+  const std::uint64_t logits = std::uint64_t{l.tokens()} * (128'256 / l.tp);
+  EXPECT_EQ(count(use(3, true).logits) - count(use(3, false).logits), 15 * logits * 2);
+  EXPECT_EQ(count(use(2, true).logits), 0u);
+  l.pp = 1;
+  l.chunk_layers = {80};
+  EXPECT_EQ(count(use(0, true).total()), count(use(0, false).total()));
+}
+
 // The loss and the recomputation of a layer are never at the same time: only the larger counts.
 TEST(Memory, TheLastStageNeedsTheLogitsOrOneLayerWhicheverIsMore) {
   LayoutSpec l = main_layout(1, 1);
