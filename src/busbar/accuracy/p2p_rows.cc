@@ -10,6 +10,8 @@
 
 #include "busbar/accuracy/internal/measured_machine.h"
 #include "busbar/accuracy/validate.h"
+#include "busbar/predict/predict_options.h"
+#include "busbar/predict/predictor.h"
 #include "busbar/routing/pair_copy.h"
 #include "busbar/routing/path_view.h"
 
@@ -19,6 +21,8 @@ namespace {
 /// NIC tests: gap between two messages of one queue pair. Gap and wire time combine as t^p = gap^p + wire^p. Source:
 /// perftest on ConnectX-6, 2 B to 8 MiB (rdma-az-hdr-read-bw of data/measured/p2p.csv).
 constexpr double kMessageGapUs = 0.353, kOverlapPower = 1.5;
+/// Of rates of NCCL without a size: they are the highest of a sweep.
+constexpr double kLargeMessage = 1 << 30;
 
 struct Server {
   Cluster cluster;
@@ -66,6 +70,18 @@ class Paths {
     }
     return unsupported(fmt::format("board {} has no path of kind {}", node, path_kind));
   }
+  /// NCCL's send and receive between two GPUs of the board.
+  Result<Prediction> nccl_send(const std::string& node, Bytes bytes) {
+    auto it = predictors_.find(node);
+    if (it == predictors_.end()) {
+      BUSBAR_ASSIGN(Cluster cluster, parse_cluster(board(node), node, options_.overrides));
+      PredictPolicy policy{.engine = options_.engine, .stop = options_.stop};
+      BUSBAR_RETURN_IF_ERROR(read_predict_options(options_.predict, catalog_, policy));
+      BUSBAR_ASSIGN(auto predictor, Predictor::make(std::move(cluster), {}, policy));
+      it = predictors_.emplace(node, std::move(predictor)).first;
+    }
+    return it->second->time(call_over(Collective::kSendRecv, bytes, 2), kTimeAlone);
+  }
   /// The path from the first GPU to the memory of its socket.
   Result<PathView> to_host(const std::string& node) {
     BUSBAR_ASSIGN(const Server* s, server(node, board(node)));
@@ -111,6 +127,7 @@ class Paths {
   const ValidateOptions& options_;
   Catalog catalog_;
   std::map<std::string, std::unique_ptr<Server>> servers_;
+  std::map<std::string, std::unique_ptr<Predictor>> predictors_;
 };
 
 /// Payload rate of a port in GB/s, one direction.
@@ -151,6 +168,12 @@ Result<Rate> rate_of(const CsvTable& table, std::size_t row, Paths& paths) {
     // Both directions end in the same memory. PCIe is narrower than the memory, a chip-to-chip link is not.
     const double memory = way.hops.back().payload_GBps;
     return Rate{way.payload_GBps, std::min(2.0, memory / way.payload_GBps), way.latency.in_us(), name_of(way.type)};
+  }
+  if (table.cell(row, "tool").starts_with("NCCL")) {
+    BUSBAR_ASSIGN(const auto size, table.number(row, "size_bytes"));
+    const double bytes = size.value_or(kLargeMessage);
+    BUSBAR_ASSIGN(const Prediction p, paths.nccl_send(node, Bytes{static_cast<std::uint64_t>(bytes)}));
+    return Rate{bytes / p.time.in_us() / 1e3, 2, p.time.in_us(), "NCCL's send_recv"};
   }
   BUSBAR_ASSIGN(const PathView way, paths.between_gpus(node, kind));
   return Rate{way.payload_GBps, 2, way.latency.in_us(), name_of(way.type)};
