@@ -50,8 +50,8 @@ class StageSolver {
   /// The i-th of those added has ended; solve_again() gives the rates of the others.
   void close(std::uint32_t i) { solver_.close(i); }
   std::span<const double> solve_again();
-  /// The solver with the fluids of the last solve(), for solutions of some of them later.
-  const MaxMinSolver& solver() const { return solver_; }
+  /// The links that can affect a rate of those added: rows_of() and so on of the solver. Valid until the next begin().
+  const MaxMinSolver& reduce();
   std::size_t crossings() const { return solver_.crossings(); }
   const Shortcuts& shortcuts() const { return shortcuts_; }
   bool interrupted() const { return stops(stop_); }

@@ -177,12 +177,16 @@ void MaxMinSolver::fix(std::uint32_t fluid, double rate) {
   }
 }
 
-void MaxMinSolver::solve(std::span<const double> capacity) {
+void MaxMinSolver::reduce(std::span<const double> capacity) {
   count_demand(capacity);
   drop_idle(capacity);
   make_rows(capacity);
   if (shortcuts_.has(Shortcut::kLinksInSeries)) drop_in_series();
   transpose_rows();
+}
+
+void MaxMinSolver::solve(std::span<const double> capacity) {
+  reduce(capacity);
   rate_.assign(cap_.size(), 0.0);
   all_by_cap_.clear();
   for (std::uint32_t f = 0; f < cap_.size(); ++f)

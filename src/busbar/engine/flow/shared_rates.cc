@@ -1,28 +1,30 @@
 #include "busbar/engine/flow/internal/shared_rates.h"
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
+
+#include "busbar/base/disjoint_sets.h"
+#include "busbar/base/id.h"
 
 namespace busbar {
 
-SharedRates::SharedRates(StageSolver& solver, const CapacityTable& table) : solver_(solver), table_(table) {}
+SharedRates::SharedRates(StageSolver& solver, const CapacityTable& table)
+    : solver_(solver), table_(table), over_kept_(solver.shortcuts()) {}
 
 std::span<const double> SharedRates::of(std::span<const Member> group) {
   constexpr std::size_t kMostKept = 1 << 20;  // 8 MiB
-  if (kept_ > kMostKept) groups_.clear(), known_.clear(), unknown_.clear(), equations_.clear(), oldest_ = kept_ = 0;
+  if (kept_ > kMostKept) groups_.clear(), known_.clear(), kept_ = 0;
   list(group);
+  if (!shortcuts().take(Shortcut::kRatesAfterAnEnd)) return fresh_rates(group);
   const auto [entry, fresh] = groups_.try_emplace(ids_);
   KnownGroup& known_group = entry->second;
-  if (fresh) known_group.number = static_cast<std::uint32_t>(groups_.size());
-  const std::uint64_t whole = std::uint64_t{known_group.number} << 32;
-  if (known_group.parts.rows() == 0) {
-    const bool new_to_us = shortcuts().has(Shortcut::kPartsOfASharingGroup) && known(whole, all_) == nullptr;
-    if (new_to_us && known_group.again) find_parts(group, known_group);
-    known_group.again = true;
+  if (fresh) {
+    known_group.number = static_cast<std::uint32_t>(groups_.size());
+    keep_links(group, known_group);
+    find_parts(known_group);
   }
-  if (known_group.parts.rows() == 0) solve(group, whole, all_);
-  for (std::uint32_t p = 0; p < known_group.parts.rows(); ++p) solve(group, whole + 1 + p, known_group.parts.row(p));
+  rate_ = known_group.lone_rate;
+  for (std::uint32_t p = 0; p < known_group.parts.rows(); ++p) solve_part(group, known_group, p);
   out_.clear();
   for (std::size_t i = 0; i < places_.size(); ++i)
     if (places_[i].open) out_.push_back(rate_[i]);
@@ -36,31 +38,49 @@ void SharedRates::list(std::span<const Member> group) {
     ids_.push_back(group[m].stage_id);
     for (std::uint32_t f = 0; f < group[m].left.size(); ++f) places_.push_back({m, f, group[m].left[f] > 0});
   }
-  all_.resize(places_.size());
-  std::iota(all_.begin(), all_.end(), 0u);
-  rate_.resize(places_.size());
 }
 
-/// As the components of a stage of all fluids together.
-void SharedRates::find_parts(std::span<const Member> group, KnownGroup& known_group) {
-  Stage together;
-  for (const Member& m : group) {
-    const auto begin = static_cast<std::uint32_t>(together.on.size());
-    together.on.insert(together.on.end(), m.stage->on.begin(), m.stage->on.end());
-    for (Fluid f : m.stage->fluids) {
-      f.begin += begin, f.end += begin;
-      together.fluids.push_back(f);
+/// The links that can be full with all fluids of the group.
+void SharedRates::keep_links(std::span<const Member> group, KnownGroup& known_group) {
+  solver_.begin(StageSolver::Rates::kAsBefore);
+  for (const Place& p : places_)
+    solver_.add(*group[p.member].stage, p.fluid, [&](CapacityId c) { return table_.rate(c); });
+  const MaxMinSolver& reduced = solver_.reduce();
+  known_group.capacity.assign(reduced.row_capacities().begin(), reduced.row_capacities().end());
+  for (std::uint32_t i = 0; i < places_.size(); ++i) {
+    const auto on = reduced.rows_of(i);
+    const auto weight = reduced.weights_of(i);
+    known_group.on.values.insert(known_group.on.values.end(), on.begin(), on.end());
+    known_group.on.close_row();
+    known_group.weight.insert(known_group.weight.end(), weight.begin(), weight.end());
+    double rate = group[places_[i].member].stage->fluids[places_[i].fluid].cap();
+    for (std::size_t k = 0; k < on.size(); ++k) rate = std::min(rate, known_group.capacity[on[k]] / weight[k]);
+    known_group.lone_rate.push_back(rate);
+  }
+  kept_ += 2 * known_group.weight.size();
+}
+
+/// Sets of fluids that share kept links. All fluids are one part where parts are not to be taken.
+void SharedRates::find_parts(KnownGroup& known_group) {
+  const auto n = static_cast<std::uint32_t>(places_.size());
+  const bool apart = shortcuts().take(Shortcut::kPartsOfASharingGroup);
+  DisjointSets sets(n);
+  std::vector<std::uint32_t> first(known_group.capacity.size(), kNone32);  // fluid on a link
+  for (std::uint32_t f = 0; f < n; ++f) {
+    if (!apart) sets.join(0, f);
+    for (const std::uint32_t l : known_group.on.row(f)) {
+      if (first[l] == kNone32) first[l] = f;
+      sets.join(first[l], f);
     }
   }
-  shortcuts().take(Shortcut::kPartsOfASharingGroup);
-  if (!std::exchange(sized_, true)) splitter_.resize(table_.counts());
-  splitter_.split(together, nullptr);
-  for (const Component& c : together.components) {
-    known_group.parts.values.insert(known_group.parts.values.end(), together.members.begin() + c.begin,
-                                    together.members.begin() + c.end);
+  std::vector<std::vector<std::uint32_t>> members(n);
+  for (std::uint32_t f = 0; f < n; ++f) members[sets.find(f)].push_back(f);
+  for (const std::vector<std::uint32_t>& part : members) {
+    if (part.empty() || (apart && part.size() == 1)) continue;
+    for (const std::uint32_t f : part) known_group.lone_rate[f] = 0;
+    known_group.parts.values.insert(known_group.parts.values.end(), part.begin(), part.end());
     known_group.parts.close_row();
   }
-  kept_ += together.members.size();
 }
 
 /// Leaves its key in key_.
@@ -75,45 +95,34 @@ const std::vector<double>* SharedRates::known(std::uint64_t part, std::span<cons
   return found == known_.end() || !shortcuts().take(Shortcut::kKeptRates) ? nullptr : &found->second;
 }
 
-/// Of the open fluids of the part, or of all, solved without what is kept.
-std::span<const double> SharedRates::fresh_rates(std::span<const Member> group, std::span<const std::uint32_t> row,
-                                                 bool all) {
-  solver_.begin(all ? StageSolver::Rates::kNew : StageSolver::Rates::kAsBefore);
-  const auto rate_of = [&](CapacityId c) { return table_.rate(c); };
-  for (const std::uint32_t i : row)
-    if (all || places_[i].open) solver_.add(*group[places_[i].member].stage, places_[i].fluid, rate_of);
+/// Of the open fluids of the group, over all their links.
+std::span<const double> SharedRates::fresh_rates(std::span<const Member> group) {
+  solver_.begin(StageSolver::Rates::kAsBefore);
+  for (const Place& p : places_)
+    if (p.open) solver_.add(*group[p.member].stage, p.fluid, [&](CapacityId c) { return table_.rate(c); });
   return solver_.solve();
 }
 
-/// Of the open fluids of the part, by its equations once they have been wanted a few times.
-std::span<const double> SharedRates::rates_of_open(std::span<const Member> group, std::uint64_t part,
-                                                   std::span<const std::uint32_t> row) {
-  constexpr std::uint32_t kOften = 3;
-  constexpr std::size_t kMostEquations = 16;
-  if (row.size() < 64 || ++unknown_[part] < kOften || !shortcuts().take(Shortcut::kRatesAfterAnEnd))
-    return fresh_rates(group, row, false);
-  auto at = std::find_if(equations_.begin(), equations_.end(), [&](const Equations& e) { return e.part == part; });
-  if (at == equations_.end()) {
-    fresh_rates(group, row, true);
-    if (equations_.size() < kMostEquations) equations_.emplace_back();
-    at = equations_.begin() + static_cast<std::ptrdiff_t>(oldest_++ % kMostEquations);
-    *at = {part, solver_.solver()};
+/// Of the open fluids of the part, over the kept links.
+std::span<const double> SharedRates::kept_rates(std::span<const Member> group, const KnownGroup& known_group,
+                                                std::span<const std::uint32_t> row) {
+  over_kept_.clear();
+  for (const std::uint32_t i : row) {
+    const auto& [member, fluid, open] = places_[i];
+    const std::span<const std::uint32_t> on = known_group.on.row(i);
+    const auto weight = std::span(known_group.weight).subspan(known_group.on.begin[i], on.size());
+    if (open) over_kept_.add_fluid(on, weight, group[member].stage->fluids[fluid].cap());
   }
-  at->solver.reopen();
-  for (std::uint32_t f = 0; f < row.size(); ++f)
-    if (!places_[row[f]].open) at->solver.close(f);
-  at->solver.solve_again();
-  some_.clear();
-  for (std::uint32_t f = 0; f < row.size(); ++f)
-    if (places_[row[f]].open) some_.push_back(at->solver.rates()[f]);
-  return some_;
+  over_kept_.solve(known_group.capacity);
+  return over_kept_.rates();
 }
 
 /// Fills in the rates of the part's open fluids.
-void SharedRates::solve(std::span<const Member> group, std::uint64_t part, std::span<const std::uint32_t> row) {
-  const std::vector<double>* rates = known(part, row);
+void SharedRates::solve_part(std::span<const Member> group, const KnownGroup& known_group, std::uint32_t part) {
+  const std::span<const std::uint32_t> row = known_group.parts.row(part);
+  const std::vector<double>* rates = known(std::uint64_t{known_group.number} << 32 | part, row);
   if (!rates) {
-    const auto found = rates_of_open(group, part, row);
+    const auto found = kept_rates(group, known_group, row);
     kept_ += key_.size() + found.size();
     rates = &known_.insert_or_assign(key_, std::vector<double>(found.begin(), found.end())).first->second;
   }

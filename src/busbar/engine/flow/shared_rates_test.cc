@@ -68,11 +68,10 @@ TEST_F(SharedRatesOfStages, AreTheSameBitsWholeInPartsAndKept) {
   }
 }
 
-// A part with many fluids that is asked for again and again is solved by its kept equations.
-TEST_F(SharedRatesOfStages, OfKeptEquationsAreThoseOfNewOnes) {
+TEST_F(SharedRatesOfStages, OverKeptLinksAreThoseOverAllLinks) {
   const auto rate_of = [&](CapacityId c) { return lowering.capacities().rate(c); };
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
-    RandomStream random(seed, "kept equations");
+    RandomStream random(seed, "kept links");
     std::vector<Stage> stages{random_stage(random, links, 200), random_stage(random, links, 200)};
     Shortcuts noted;
     noted.taken = std::make_shared<std::atomic<std::uint64_t>>(0);

@@ -9,14 +9,12 @@
 #include "busbar/base/csr.h"
 #include "busbar/base/random.h"
 #include "busbar/engine/stage_solver.h"
-#include "busbar/lowering/components.h"
 
 namespace busbar {
 
-/// Solves a sharing group whole the first time its stages are together, and part by part from the second time on. A
-/// part is a set of fluids that share links with one another and with no other fluid, so an end re-solves its own part
-/// alone. Both ways give the same bits. A part that is asked for often keeps its equations, with all its fluids, and
-/// solves them for the open ones.
+/// The first time that stages are together, the links that can be full with all their fluids are sought and kept: a few
+/// of the links that they cross. All rates of these stages are solved over them, part by part. A part is a set of
+/// fluids that share such links with one another and with no other fluid, so an end re-solves its own part alone.
 class SharedRates {
  public:
   struct Member {
@@ -31,17 +29,15 @@ class SharedRates {
  private:
   struct KnownGroup {
     std::uint32_t number = 0;
-    bool again = false;
-    Csr<std::uint32_t> parts;  ///< of places_; none before it is asked for again
+    std::vector<double> capacity;   ///< of the kept links
+    Csr<std::uint32_t> on;          ///< per fluid: kept links
+    std::vector<double> weight;     ///< on them
+    std::vector<double> lone_rate;  ///< per fluid: its rate if it shares no kept link; 0: it is in a part
+    Csr<std::uint32_t> parts;       ///< of places_
   };
   struct Place {
     std::uint32_t member, fluid;
     bool open;
-  };
-  /// The equations of a part with all its fluids.
-  struct Equations {
-    std::uint64_t part = 0;
-    MaxMinSolver solver;
   };
   struct HashOfKey {
     std::size_t operator()(const std::vector<std::uint64_t>& key) const {
@@ -52,26 +48,22 @@ class SharedRates {
   };
   const Shortcuts& shortcuts() const { return solver_.shortcuts(); }
   void list(std::span<const Member> group);
-  void find_parts(std::span<const Member> group, KnownGroup& known_group);
+  void keep_links(std::span<const Member> group, KnownGroup& known_group);
+  void find_parts(KnownGroup& known_group);
   const std::vector<double>* known(std::uint64_t part, std::span<const std::uint32_t> row);
-  void solve(std::span<const Member> group, std::uint64_t part, std::span<const std::uint32_t> row);
-  std::span<const double> fresh_rates(std::span<const Member> group, std::span<const std::uint32_t> row, bool all);
-  std::span<const double> rates_of_open(std::span<const Member> group, std::uint64_t part,
-                                        std::span<const std::uint32_t> row);
+  void solve_part(std::span<const Member> group, const KnownGroup& known_group, std::uint32_t part);
+  std::span<const double> fresh_rates(std::span<const Member> group);
+  std::span<const double> kept_rates(std::span<const Member> group, const KnownGroup& known_group,
+                                     std::span<const std::uint32_t> row);
 
   StageSolver& solver_;
   const CapacityTable& table_;
-  ComponentSplitter splitter_{Shortcuts::none()};
-  bool sized_ = false;                                       ///< whether splitter_ is
+  MaxMinSolver over_kept_;
   std::map<std::vector<std::uint32_t>, KnownGroup> groups_;  ///< by stages
   std::unordered_map<std::vector<std::uint64_t>, std::vector<double>, HashOfKey>
-      known_;                                                 ///< by group, part and its open fluids
-  std::unordered_map<std::uint64_t, std::uint32_t> unknown_;  ///< times that a part's rates were not known
-  std::vector<Equations> equations_;                          ///< of few parts; the next to go is at oldest_
-  std::size_t oldest_ = 0;
-  std::vector<double> some_;
+      known_;             ///< by group, part and its open fluids
   std::size_t kept_ = 0;  ///< numbers in both
-  std::vector<std::uint32_t> ids_, all_;
+  std::vector<std::uint32_t> ids_;
   std::vector<std::uint64_t> key_;
   std::vector<Place> places_;
   std::vector<double> rate_, out_;  ///< rate_: per place
