@@ -40,7 +40,7 @@ class SharedRatesOfStages : public testing::Test {
     return all;
   }();
 };
-TEST_F(SharedRatesOfStages, AreTheSameBitsWholeInPartsAndKept) {
+TEST_F(SharedRatesOfStages, AreThoseOverAllLinksOfAllStages) {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     RandomStream random(seed, "sharing groups");
     std::vector<Stage> stages;
@@ -63,7 +63,7 @@ TEST_F(SharedRatesOfStages, AreTheSameBitsWholeInPartsAndKept) {
       const auto truth = solver.solve();
       const auto found = rates.of(group);
       ASSERT_EQ(found.size(), truth.size()) << "seed " << seed;
-      for (std::size_t i = 0; i < truth.size(); ++i) ASSERT_EQ(found[i], truth[i]) << "seed " << seed << " at " << time;
+      for (std::size_t i = 0; i < truth.size(); ++i) ASSERT_NEAR(found[i] / truth[i], 1, 1e-14) << seed << " at " << time;
     }
   }
 }

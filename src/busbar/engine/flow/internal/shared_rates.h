@@ -6,9 +6,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "busbar/base/csr.h"
 #include "busbar/base/random.h"
 #include "busbar/engine/stage_solver.h"
+#include "busbar/solve/kept_fluids.h"
 
 namespace busbar {
 
@@ -27,13 +27,14 @@ class SharedRates {
   std::span<const double> of(std::span<const Member> group);
 
  private:
+  struct Part {
+    std::vector<std::uint32_t> places;  ///< in places_
+    KeptFluids fluids;
+  };
   struct KnownGroup {
     std::uint32_t number = 0;
-    std::vector<double> capacity;   ///< of the kept links
-    Csr<std::uint32_t> on;          ///< per fluid: kept links
-    std::vector<double> weight;     ///< on them
     std::vector<double> lone_rate;  ///< per fluid: its rate if it shares no kept link; 0: it is in a part
-    Csr<std::uint32_t> parts;       ///< of places_
+    std::vector<Part> parts;
   };
   struct Place {
     std::uint32_t member, fluid;
@@ -49,16 +50,18 @@ class SharedRates {
   const Shortcuts& shortcuts() const { return solver_.shortcuts(); }
   void list(std::span<const Member> group);
   void keep_links(std::span<const Member> group, KnownGroup& known_group);
-  void find_parts(KnownGroup& known_group);
-  const std::vector<double>* known(std::uint64_t part, std::span<const std::uint32_t> row);
-  void solve_part(std::span<const Member> group, const KnownGroup& known_group, std::uint32_t part);
+  std::vector<std::vector<std::uint32_t>> sets_that_share(const MaxMinSolver& reduced);
+  const std::vector<double>* known(std::uint64_t part, std::span<const std::uint32_t> places);
   std::span<const double> fresh_rates(std::span<const Member> group);
-  std::span<const double> kept_rates(std::span<const Member> group, const KnownGroup& known_group,
-                                     std::span<const std::uint32_t> row);
+  std::span<const double> kept_rates(const Part& part);
+  void solve(std::uint64_t number, const Part& part);
+  double cap_of(std::span<const Member> group, const Place& p) const {
+    return group[p.member].stage->fluids[p.fluid].cap();
+  }
 
   StageSolver& solver_;
   const CapacityTable& table_;
-  MaxMinSolver over_kept_;
+  KeptRates kept_rates_;
   std::map<std::vector<std::uint32_t>, KnownGroup> groups_;  ///< by stages
   std::unordered_map<std::vector<std::uint64_t>, std::vector<double>, HashOfKey>
       known_;             ///< by group, part and its open fluids
@@ -66,7 +69,9 @@ class SharedRates {
   std::vector<std::uint32_t> ids_;
   std::vector<std::uint64_t> key_;
   std::vector<Place> places_;
-  std::vector<double> rate_, out_;  ///< rate_: per place
+  std::vector<std::uint8_t> open_;     ///< of a part
+  std::vector<std::uint32_t> number_;  ///< per row of what was reduced last; none between calls
+  std::vector<double> rate_, out_;     ///< rate_: per place
 };
 
 }  // namespace busbar
