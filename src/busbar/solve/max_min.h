@@ -32,6 +32,7 @@ class MaxMinSolver {
   void reduce(std::span<const double> capacity);
   // After reduce() or solve(): capacities of the rows; those that a fluid crosses, and its weight on each.
   std::span<const double> row_capacities() const { return row_capacity_; }
+  std::uint32_t link_of(std::uint32_t row) const { return row_link_[row]; }
   std::span<const std::uint32_t> rows_of(std::uint32_t fluid) const { return of_fluid(cross_, fluid); }
   std::span<const double> weights_of(std::uint32_t fluid) const { return of_fluid(cross_weight_, fluid); }
   /// Removes a fluid after a solution: its rate is 0 from then on. solve_again() gives the others their new rates, over
@@ -78,7 +79,7 @@ class MaxMinSolver {
   std::vector<std::uint32_t> by_;       ///< that link
   // Rows of links that can be full, in the order of touched_.
   std::vector<double> row_capacity_, residual_, open_weight_, row_weight_;
-  std::vector<std::uint32_t> open_, row_begin_, row_fluid_, next_;
+  std::vector<std::uint32_t> row_link_, open_, row_begin_, row_fluid_, next_;
   std::vector<std::uint64_t> row_hash_;
   std::vector<std::uint32_t> table_;        ///< hash table of row_hash_: 1 + row; 0: empty
   std::vector<std::uint32_t> cross_begin_;  ///< per fluid, into the next two

@@ -9,11 +9,11 @@
 namespace busbar {
 
 SharedRates::SharedRates(StageSolver& solver, const CapacityTable& table)
-    : solver_(solver), table_(table), kept_rates_(solver.shortcuts()) {}
+    : solver_(solver), table_(table), links_(solver, table), kept_rates_(solver.shortcuts()) {}
 
 std::span<const double> SharedRates::of(std::span<const Member> group) {
   constexpr std::size_t kMostKept = 1 << 20;  // 8 MiB
-  if (kept_ > kMostKept) groups_.clear(), known_.clear(), kept_ = 0;
+  if (kept_ + links_.kept() > kMostKept) groups_.clear(), known_.clear(), links_.forget(), kept_ = 0;
   list(group);
   if (!shortcuts().take(Shortcut::kRatesAfterAnEnd)) return fresh_rates(group);
   const auto [entry, fresh] = groups_.try_emplace(ids_);
@@ -42,10 +42,9 @@ void SharedRates::list(std::span<const Member> group) {
 
 /// The links that can be full with all fluids of the group.
 void SharedRates::keep_links(std::span<const Member> group, KnownGroup& known_group) {
-  solver_.begin(StageSolver::Rates::kAsBefore);
-  for (const Place& p : places_)
-    solver_.add(*group[p.member].stage, p.fluid, [&](CapacityId c) { return table_.rate(c); });
-  const MaxMinSolver& reduced = solver_.reduce();
+  std::vector<GroupLinks::Member> members;
+  for (const Member& m : group) members.push_back({m.stage_id, m.stage});
+  const MaxMinSolver& reduced = links_.reduce(members);
   known_group.lone_rate.assign(places_.size(), 0.0);
   number_.resize(std::max(number_.size(), reduced.row_capacities().size()), kNone32);
   for (std::vector<std::uint32_t>& set : sets_that_share(reduced)) {

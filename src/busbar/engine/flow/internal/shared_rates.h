@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "busbar/base/random.h"
+#include "busbar/engine/flow/internal/group_links.h"
 #include "busbar/engine/stage_solver.h"
 #include "busbar/solve/kept_fluids.h"
 
@@ -61,6 +62,7 @@ class SharedRates {
 
   StageSolver& solver_;
   const CapacityTable& table_;
+  GroupLinks links_;
   KeptRates kept_rates_;
   std::map<std::vector<std::uint32_t>, KnownGroup> groups_;  ///< by stages
   std::unordered_map<std::vector<std::uint64_t>, std::vector<double>, HashOfKey>
