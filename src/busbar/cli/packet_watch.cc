@@ -88,9 +88,10 @@ void PacketWatch::add_link(const PacketLinkSample& now, const PacketLinkSample& 
 
 std::string PacketWatch::log_row(const PacketLogEntry& e) const {
   const bool at_link = e.link != kNone<LinkId>;
-  return fmt::format("{:.6f},{},{},{},{},{},{}\n", e.at.since_start().in_us(), name_of_flow(e.flow), name_of(e.event),
-                     e.packet, at_link ? topology_.name(e.link) : "", at_link ? std::to_string(e.queue_bytes) : "",
-                     e.window_bytes > 0 ? fmt::format("{:.0f}", e.window_bytes) : "");
+  return fmt::format("{:.6f},{},{},{},{},{},{},{}\n", e.at.since_start().in_us(), name_of_flow(e.flow),
+                     name_of(e.event), e.packet, at_link ? topology_.name(e.link) : "",
+                     at_link ? std::to_string(e.queue_bytes) : "",
+                     e.window_bytes > 0 ? fmt::format("{:.0f}", e.window_bytes) : "", e.part);
 }
 
 Status PacketWatch::write() {
@@ -100,7 +101,7 @@ Status PacketWatch::write() {
   if (!flags_.series.empty()) BUSBAR_RETURN_IF_ERROR(write_file(flags_.series, series_));
   if (flags_.log_flows.empty()) return {};
   std::stable_sort(log_.begin(), log_.end(), [](const auto& a, const auto& b) { return a.at < b.at; });
-  std::string out = "time_us,flow,event,packet,link,queue_bytes,window_bytes\n";
+  std::string out = "time_us,flow,event,packet,link,queue_bytes,window_bytes,part\n";
   for (const PacketLogEntry& e : log_) out += log_row(e);
   return write_file(flags_.log, out);
 }

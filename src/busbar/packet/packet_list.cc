@@ -235,10 +235,8 @@ Result<PacketResult> run_adjusted(const Router& router, const FlowList& list, co
   }
   const std::uint32_t queue_pairs = queue_pairs_of(options);
   if (queue_pairs == 1) return run_whole(router, list, options, adjust);
-  if (options.series.every > Duration() || !options.log.flows.empty())
-    return Error{ErrorCode::kUnsupported, "series and logs of flows need packet.queue_pairs=1", {"", 0, 0, "--set"}};
   const CutList cut = cut_for_queue_pairs(list, router.topology(), queue_pairs);
-  BUSBAR_ASSIGN(PacketResult result, run_whole(router, cut.list, options, adjust));
+  BUSBAR_ASSIGN(PacketResult result, run_whole(router, cut.list, watch_parts(cut, options), adjust));
   BUSBAR_ASSIGN(const std::vector<Duration> alone, times_alone(router, list, options));
   join_parts(cut, alone, result);
   return result;

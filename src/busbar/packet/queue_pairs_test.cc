@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <map>
+#include <utility>
+
 #include "busbar/packet/internal/test_fabrics.h"
 
 namespace busbar::packet {
@@ -56,6 +60,54 @@ TEST(QueuePairs, EvenOutHashedPaths) {
   };
   const double with_one = longest("1"), with_16 = longest("16");
   EXPECT_LT(with_16, 0.8 * with_one);
+}
+
+/// Samples are of whole flows: what they have acknowledged only grows, to their sizes, though parts end before others.
+TEST(QueuePairs, AreOneFlowInSamples) {
+  LeafSpine n(8, 16, 16);
+  for (std::uint32_t h = 0; h < 32; ++h) n.add(h, 127 - h % 8, 1'000'000);
+  PacketOptions o = with_pairs("4");
+  std::vector<std::uint64_t> acked(32, 0);
+  double most_window = 0;
+  o.series = {Duration::us(1), [&](SimTime, auto, std::span<const PacketFlowSample> flows) {
+                for (const PacketFlowSample& f : flows) {
+                  ASSERT_LT(f.flow, 32u);
+                  EXPECT_GE(f.acked_bytes, acked[f.flow]);
+                  EXPECT_LE(f.acked_bytes, 1'000'000u);
+                  EXPECT_LE(f.packets, 4u * 62);  // 250,112 bytes in packets of 4,096
+                  acked[f.flow] = f.acked_bytes;
+                  most_window = std::max(most_window, f.window_bytes);
+                }
+              }};
+  const PacketResult watched = n.run(o), plain = n.run(with_pairs("4"));
+  EXPECT_EQ(watched.digest, plain.digest);
+  EXPECT_GT(*std::min_element(acked.begin(), acked.end()), 900'000u);
+  PacketOptions one = with_pairs("1");
+  double window_of_one = 0;
+  one.series = {Duration::us(1), [&](SimTime, auto, std::span<const PacketFlowSample> flows) {
+                  for (const PacketFlowSample& f : flows) window_of_one = std::max(window_of_one, f.window_bytes);
+                }};
+  n.run(one);
+  EXPECT_NEAR(most_window, 4 * window_of_one, 0.01 * most_window);
+}
+
+TEST(QueuePairs, AreNamedInLogs) {
+  LeafSpine n(8, 16, 16);
+  n.add(0, 127, 1'000'000);
+  n.add(1, 126, 1'000'000);
+  PacketOptions o = with_pairs("4");
+  std::map<std::pair<std::uint32_t, PacketEvent>, std::uint64_t> counts;
+  o.log = {{1}, [&](const PacketLogEntry& e) {
+             EXPECT_EQ(e.flow, 1u);
+             ++counts[{e.part, e.event}];
+           }};
+  n.run(o);
+  for (std::uint32_t part = 0; part < 4; ++part) {
+    EXPECT_EQ((counts[{part, PacketEvent::kStarted}]), 1u) << part;
+    EXPECT_EQ((counts[{part, PacketEvent::kEnded}]), 1u) << part;
+    EXPECT_EQ((counts[{part, PacketEvent::kReceived}]), part < 3 ? 62u : 61u) << part;
+  }
+  EXPECT_EQ(counts.rbegin()->first.first, 3u);
 }
 
 TEST(QueuePairs, StayWholeInsideAServer) {

@@ -50,10 +50,11 @@ struct PacketLogEntry {
   SimTime at;
   std::uint32_t flow = 0;
   PacketEvent event{};
-  std::uint32_t packet = 0;       ///< its number; of kAcked: all before it have arrived
+  std::uint32_t packet = 0;       ///< its number in its part; of kAcked: all before it have arrived
   LinkId link = kNone<LinkId>;    ///< of kQueued, kMarked, kTrimmed, kDropped
   std::uint64_t queue_bytes = 0;  ///< likewise: bytes that wait there, before it
   double window_bytes = 0;        ///< of kAcked, kNacked, kTimeout
+  std::uint32_t part = 0;  ///< with several queue pairs: which of the flow's parts, each of which starts and ends
 };
 /// Logs the events of some flows. Entries come in the order in which the run decides them, which is not always that of
 /// their times.

@@ -21,6 +21,10 @@ struct CutList {
 /// whole, as do those of switches that reduce.
 CutList cut_for_queue_pairs(const FlowList& whole, const Topology& topology, std::uint32_t queue_pairs);
 
+/// `options` for the list of parts: samples of `series` are those of whole flows, and log entries name flow and part.
+/// `cut` must live as long as the result.
+PacketOptions watch_parts(const CutList& cut, const PacketOptions& options);
+
 /// Makes the outcomes of parts those of the whole flows: the part that ends last counts.
 /// `alone`: per whole flow, its time on an idle network.
 void join_parts(const CutList& cut, const std::vector<Duration>& alone, PacketResult& result);
