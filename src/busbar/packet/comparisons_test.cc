@@ -58,6 +58,22 @@ TEST(Comparisons, ShortFlowsWaitLeastWithHpccThenDcqcnWithAWindowThenDcqcnAlone)
   EXPECT_LE(window.longest_queue, alone.longest_queue);
 }
 
+/// Eight hosts of the receiver's leaf and eight others send 4 MB each to one host. htsim with NSCC and spraying
+/// (uet-htsim 40ccb05): near 890 to 1,126 us, far 1,207 to 1,306 us; the middles of these ranges within 10 %.
+TEST(Comparisons, NearSendersOfAnIncastEndBeforeFarOnesAsInHtsim) {
+  double near_us = 0, far_us = 0;
+  constexpr int kSeeds = 3;
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    LeafSpine n(8, 16, 16);
+    for (std::uint32_t h = 1; h <= 8; ++h) n.add(h, 0, 4'000'000);
+    for (std::uint32_t h = 0; h < 8; ++h) n.add(16 + h, 0, 4'000'000);
+    const PacketResult r = n.run({PacketTransport::kNscc, PacketBalance::kSpray, seed});
+    for (std::size_t f = 0; f < 16; ++f) (f < 8 ? near_us : far_us) += r.flows[f].fct.in_us() / 8 / kSeeds;
+  }
+  EXPECT_NEAR(near_us, 1008, 0.1 * 1008);
+  EXPECT_NEAR(far_us, 1256, 0.1 * 1256);
+}
+
 /// DCQCN with a window in an incast of 32: the ns-3 model that HPCC's authors published gives 800, 928.5 and 965.6 us
 /// at 128 hosts and 400 Gb/s (least, mean, most). It answers every packet and has windows of one BDP, like this test.
 TEST(Comparisons, AnIncastWithDcqcnIsThatOfNs3WhereEveryPacketIsAnswered) {
