@@ -245,9 +245,9 @@ const Row kRows[] = {
 
 bool is(const Row& row, std::string_view key) { return key == row.knob.key; }
 
-Error wrong(const std::string& what) { return invalid("packet." + what, {"", 0, 0, "--set"}); }
-
-Status check(const Profile& p) {
+/// Contradictions of settings; `where`: the place of the last one.
+Status check(const Profile& p, const Where& where) {
+  const auto wrong = [&](const char* what) { return invalid(fmt::format("packet.{}", what), where); };
   if (p.network.mark_low > p.network.mark_high) return wrong("mark_from is above packet.mark_to");
   if (!std::has_single_bit(p.hosts.paths)) return wrong("entropies must be 1, 2, 4, 8, 16, 32 or 64");
   if (lossy(p) && p.network.queue_bytes < p.hosts.control.packet_bytes) return wrong("queue holds no full packet");
@@ -274,10 +274,11 @@ HostSettings shape_of(const PacketOptions& options) {
 Status apply_settings(const PacketOptions& options, Profile& profile) {
   for (const PacketSetting& s : options.settings) {
     const Row& row = kRows[s.knob];
-    if (!row.used(profile)) return wrong(fmt::format("{} has no effect with this transport and --lb", row.knob.key));
+    if (!row.used(profile))
+      return invalid(fmt::format("packet.{} has no effect with this transport and --lb", row.knob.key), s.where);
     row.access.set(profile, s.value);
   }
-  return check(profile);
+  return check(profile, options.settings.empty() ? Where{} : options.settings.back().where);
 }
 
 std::vector<double> settings_of(const Profile& profile) {
@@ -359,8 +360,7 @@ std::string setting_text(const PacketKnob& knob, double value) {
   return fmt::format("{:.6g}", value);
 }
 
-Result<PacketSetting> read_packet_setting(std::string_view key, std::string_view text) {
-  const Where where{"", 0, 0, "--set"};
+Result<PacketSetting> read_packet_setting(std::string_view key, std::string_view text, const Where& where) {
   std::vector<std::string> keys;
   for (const PacketKnob& knob : packet_knobs()) keys.emplace_back(knob.key);
   const auto known = std::find(keys.begin(), keys.end(), key);
@@ -368,7 +368,7 @@ Result<PacketSetting> read_packet_setting(std::string_view key, std::string_view
     return invalid(fmt::format("there is no 'packet.{}'; {}", key,
                                suggestion(key, keys, "busbar catalog transports/nscc lists those of nscc")),
                    where);
-  PacketSetting out{static_cast<std::uint32_t>(known - keys.begin()), 0};
+  PacketSetting out{static_cast<std::uint32_t>(known - keys.begin()), 0, where};
   const PacketKnob& knob = packet_knobs()[out.knob];
   const Result<double> value = read_value(knob, text);
   if (!value.ok()) return invalid(fmt::format("packet.{}: {}", key, value.error().message), where);

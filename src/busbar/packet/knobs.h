@@ -29,8 +29,10 @@ std::string setting_text(const PacketKnob& knob, double value);
 struct PacketSetting {
   std::uint32_t knob = 0;
   double value = 0;
+  Where where{"", 0, 0, "--set"};  ///< where the user wrote it, for errors
 };
-/// Errors: kInvalid for an unknown key, a value without its unit or outside the range.
-Result<PacketSetting> read_packet_setting(std::string_view key, std::string_view text);
+/// Errors, at `where`: kInvalid for an unknown key, a value without its unit or outside the range.
+Result<PacketSetting> read_packet_setting(std::string_view key, std::string_view text,
+                                          const Where& where = {"", 0, 0, "--set"});
 
 }  // namespace busbar

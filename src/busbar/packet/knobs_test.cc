@@ -60,6 +60,19 @@ TEST(Knobs, RefuseWordsUnitsAndRanges) {
   EXPECT_NE(read_packet_setting("mtuu", "1").error().message.find("mtu"), std::string::npos);
 }
 
+TEST(Knobs, ErrorsAreWhereTheUserWroteThem) {
+  const Where line{"mine.yaml", 3, 8, ""};
+  EXPECT_EQ(read_packet_setting("mtuu", "1", line).error().where.prefix(), "mine.yaml:3:8: ");
+  EXPECT_EQ(read_packet_setting("mtu", "100B", line).error().where.prefix(), "mine.yaml:3:8: ");
+  EXPECT_EQ(read_packet_setting("mtu", "100B").error().where.prefix(), "--set: ");
+  const LeafSpine n = small_incast();
+  PacketOptions o{PacketTransport::kNscc, PacketBalance::kEcmp, 1};
+  o.settings = {read_packet_setting("buffer", "16MB", line).value()};  // NSCC does not use it
+  EXPECT_EQ(run_packet_list(n.router, n.list, o).error().where.prefix(), "mine.yaml:3:8: ");
+  o.settings = {read_packet_setting("mark_from", "2MB").value(), read_packet_setting("mark_to", "1MB", line).value()};
+  EXPECT_EQ(run_packet_list(n.router, n.list, o).error().where.prefix(), "mine.yaml:3:8: ");
+}
+
 TEST(Knobs, RefuseWhatTheTransportDoesNotUseAndContradictions) {
   const LeafSpine n = small_incast();
   const auto error = [&](PacketTransport t, const std::vector<std::pair<std::string, std::string>>& words) {
