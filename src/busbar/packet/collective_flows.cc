@@ -83,6 +83,7 @@ class Unroller {
     constexpr std::uint64_t kLeastSegment = 256 * 1024, kMostSegments = 32;
     segments_ = s_.reducers == 0 ? pipeline_chunks(call_, s_, protocol_, s_.channels)
                                  : std::clamp<std::uint64_t>(bytes_ / kLeastSegment, 1, kMostSegments);
+    BUSBAR_RETURN_IF_ERROR(count_moves());
     for (segment_ = 0; segment_ < segments_; ++segment_) {
       const std::size_t first = list_.flows.size();
       BUSBAR_RETURN_IF_ERROR(unroll_segment(group));
@@ -93,6 +94,27 @@ class Unroller {
 
  private:
   using Flows = ReductionFlows::Flows;
+
+  Error too_many_moves() const {
+    return {ErrorCode::kUnsupported,
+            fmt::format("{} on {} ranks has more than {} moves; use fewer ranks, or --engine flow", s_.algorithm,
+                        s_.ranks, kMostMoves),
+            {}};
+  }
+
+  /// Refuses a call with too many moves before they take memory. Few rounds of few ranks need no count.
+  Status count_moves() const {
+    std::uint64_t all_rounds = 0, moves = 0;
+    for (const Phase& phase : s_.phases) all_rounds += rounds(s_, phase);
+    if (all_rounds * s_.ranks * s_.ranks * segments_ < kMostMoves) return {};  // a rank sends to each other one at most
+    for (const Phase& phase : s_.phases) {
+      for (std::uint32_t round = 0; round < rounds(s_, phase); ++round) {
+        for_each_move(s_, phase, round, [&](const Move& m) { moves += m.chunk_count > 0 ? segments_ : 0; });
+        if (list_.flows.size() + moves > kMostMoves) return too_many_moves();
+      }
+    }
+    return {};
+  }
 
   Status unroll_segment(std::uint32_t group) {
     // Data that is there from the start has no predecessor; an uneven all-to-all may have a billion chunks.
@@ -112,12 +134,7 @@ class Unroller {
         } else {
           add_direct(phase, group, moves, fillers, sent);
         }
-        if (list_.flows.size() > kMostMoves) {
-          return Error{ErrorCode::kUnsupported,
-                       fmt::format("{} on {} ranks has more than {} moves; use fewer ranks, or --engine flow",
-                                   s_.algorithm, s_.ranks, kMostMoves),
-                       {}};
-        }
+        if (list_.flows.size() > kMostMoves) return too_many_moves();  // relays and crossings are flows of their own
       }
     }
     return {};

@@ -60,6 +60,18 @@ TEST(CollectiveFlows, ARingTakesItsRoundsOneAfterTheOther) {
   EXPECT_LE(got_us, closed_us * 1.02);  // acknowledgements of the previous round share the cable
 }
 
+/// 2 (n - 1) n moves of a ring are 8.4 million. The refusal comes before any of them takes memory.
+TEST(CollectiveFlows, TooManyMovesAreRefusedAtOnce) {
+  const LeafSpine n(2, 1024, 2);
+  const Placement placement(n.router, n.topology.gpus());
+  FlowList list;
+  const Status s =
+      add_collective_flows(call_of(Collective::kAllReduce, "ring", 2048, 1'000'000'000), n.router, placement, {}, list);
+  ASSERT_FALSE(s.ok());
+  EXPECT_NE(s.error().message.find("more than 4000000 moves"), std::string::npos) << s.error().message;
+  EXPECT_TRUE(list.flows.empty());
+}
+
 /// A billion chunks, but only two pairs exchange any.
 TEST(CollectiveFlows, AnUnevenAllToAllSendsItsPairsOnly) {
   const LeafSpine n(1, 4, 0);
