@@ -107,7 +107,7 @@ Status apply_faults(const std::vector<Fault>& faults, TopologyBuilder& builder) 
 /// The keys of a cluster file.
 struct ClusterKeys {
   YamlNode node;
-  std::optional<YamlNode> fabric, protocol, price, faults, routing, hall, calibrated, gpu_memory_rate;
+  std::optional<YamlNode> fabric, protocol, price, faults, routing, hall, calibrated, gpu_memory_rate, packet;
   std::int64_t nodes = 1, seed = 0;
   std::string gpu;
 };
@@ -125,6 +125,7 @@ Result<ClusterKeys> read_keys(const YamlNode& root, std::string& name) {
   keys.price = r.optional("price");
   keys.faults = r.optional("faults");
   keys.hall = r.optional("hall");
+  keys.packet = r.optional("packet");
   keys.calibrated = r.optional("calibrated");
   r.optional("gpu", &YamlNode::as_string, keys.gpu);
   keys.gpu_memory_rate = r.optional("gpu_memory_rate");
@@ -280,6 +281,9 @@ Result<Cluster> read_cluster(const YamlNode& root, std::string name, const Overr
     calibrate_protocol(factors, out.protocol);
     out.protocol.peer_access = out.p2p;
     out.protocol.gpudirect = out.gpudirect;
+  }
+  if (keys.packet) {
+    BUSBAR_ASSIGN(out.packet, read_packet_lines(*keys.packet, reading.catalog, reading.text));
   }
   if (const auto price = keys.price ? keys.price : node.price) BUSBAR_RETURN_IF_ERROR(read_price(*price, reading, out));
   if (const Status connected = check_connected(out.topology); !connected.ok()) {

@@ -8,6 +8,7 @@
 #include "busbar/base/result.h"
 #include "busbar/program/protocol.h"
 #include "busbar/spec/optical_switches.h"
+#include "busbar/spec/packet_lines.h"
 #include "busbar/topology/cabling.h"
 #include "busbar/topology/nic_merging.h"
 #include "busbar/topology/routing_policy.h"
@@ -50,6 +51,7 @@ struct Cluster {
   bool p2p = true;              ///< GPUs reach each other over PCIe; otherwise through host memory
   double usd_per_gpu_hour = 0;  ///< 0: unknown
   std::string price_source;
+  std::vector<PacketLine> packet;        ///< settings of the packet engine, which others refuse
   std::vector<std::string> assumptions;  ///< assumptions about facts that the machine's file leaves open
   std::vector<std::string> sources;      ///< one line per important figure: name, value, source
   std::string text;                      ///< everything read, for inputs_hash

@@ -5,6 +5,7 @@
 #include "busbar/base/input.h"
 #include "busbar/base/text.h"
 #include "busbar/spec/internal/node_base.h"
+#include "busbar/spec/model_file.h"
 
 namespace busbar {
 namespace {
@@ -74,6 +75,11 @@ Status prepare(YamlDocument& document, std::string_view path, Reading& reading) 
   if (end == std::string_view::npos) return {};
   const std::string_view first = path.substr(0, end), rest = path.substr(end);
   if (first == "node") return prepare_node(document, rest, reading);
+  if (first == "packet") {
+    const auto profile = document.root().find("packet");
+    if (profile && looks_like_file(profile->scalar())) return {};
+    return expand(document, profile, "packet", "packets", reading);
+  }
   if (first != "fabric" && first != "protocol" && first != "price" && first != "hall") return {};
   BUSBAR_RETURN_IF_ERROR(inherit(document, first, reading));
   if (first == "protocol") {
@@ -97,7 +103,7 @@ std::optional<std::string> cluster_key(std::string_view path) {
   for (const std::string_view of_node : {"devices", "links", "gpudirect", "p2p"})
     if (first == of_node) return fmt::format("node.{}", path);
   for (const std::string_view own :
-       {"name", "node", "nodes", "seed", "fabric", "routing", "protocol", "price", "faults", "hall"})
+       {"name", "node", "nodes", "seed", "fabric", "routing", "protocol", "price", "faults", "hall", "packet"})
     if (first == own) return std::string(path);
   return prefixed ? std::optional(std::string(path)) : std::nullopt;
 }

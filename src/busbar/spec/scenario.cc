@@ -64,6 +64,16 @@ Status apply(const Settings::List& settings, const std::string& prefix, YamlDocu
   return {};
 }
 
+/// Those of --set that concern packets go to the machine and to the scenario, whose settings count.
+Status set_packets(const std::vector<std::string>& sets, YamlDocument& document) {
+  for (const std::string& set : sets) {
+    if (!set.starts_with("packet.") && !set.starts_with("packet=")) continue;
+    const std::size_t equals = set.find('=');
+    BUSBAR_RETURN_IF_ERROR(document.set(set.substr(0, equals), std::string_view(set).substr(equals + 1)));
+  }
+  return {};
+}
+
 std::string text_of(const Settings::List& settings) {
   std::string out;
   for (const auto& [key, value] : settings) out += key + "=" + value + "\n";
@@ -194,6 +204,7 @@ Result<Scenario> load_scenario(const std::string& path, const ScenarioFlags& fla
   if (flags.layout.empty() && is_map(document, "layout")) {
     BUSBAR_RETURN_IF_ERROR(apply(settings.layout, "layout.", document));
   }
+  if (document.root().find("packet")) BUSBAR_RETURN_IF_ERROR(set_packets(settings.cluster.set, document));
   Scenario out;
   out.cluster_overrides = settings.cluster;
   out.text = document.text() + text_of(settings.model) + text_of(settings.layout) + text_of(flags);
@@ -203,13 +214,16 @@ Result<Scenario> load_scenario(const std::string& path, const ScenarioFlags& fla
   } else {
     reader.optional("cluster");
   }
-  const auto model = reader.optional("model"), layout = reader.optional("layout");
+  const auto model = reader.optional("model"), layout = reader.optional("layout"), packet = reader.optional("packet");
   BUSBAR_RETURN_IF_ERROR(reader.finish());
   if (flags.cluster.empty()) {
     out.cluster_named_at = document.root().find("cluster")->where();
     out.cluster = cluster_name(out.cluster, directory);
   } else {
     out.cluster = flags.cluster;
+  }
+  if (packet) {
+    BUSBAR_ASSIGN(out.packet, read_packet_lines(*packet, catalog, out.text));
   }
   BUSBAR_RETURN_IF_ERROR(read_model_part(model, directory, flags, settings, catalog, out));
   BUSBAR_RETURN_IF_ERROR(read_layout_part(layout, directory, flags, settings, catalog, out));

@@ -16,10 +16,11 @@ struct Scenario {
   Where cluster_named_at;       ///< place in the scenario file; empty: a flag named it
   Overrides cluster_overrides;  ///< the parts of --set, --degrade, --fail that concern the machine
   ModelSpec model;
-  LayoutSpec layout;           ///< as written; resolve_layout() fits it to the machine
-  std::string framework;       ///< whose defaults hold where the layout names no key; empty: Busbar's own
-  std::string framework_sets;  ///< "loss torch, early_stop true": what it changed
-  std::string text;            ///< everything read except the cluster, for inputs_hash
+  LayoutSpec layout;               ///< as written; resolve_layout() fits it to the machine
+  std::vector<PacketLine> packet;  ///< of the scenario file: instead of equal ones of the machine
+  std::string framework;           ///< whose defaults hold where the layout names no key; empty: Busbar's own
+  std::string framework_sets;      ///< "loss torch, early_stop true": what it changed
+  std::string text;                ///< everything read except the cluster, for inputs_hash
 };
 
 /// Flags that replace or override a scenario file. Empty: not given.
@@ -31,9 +32,9 @@ struct ScenarioFlags {
   LayoutFlags degrees;
 };
 
-/// `path` is a file with the keys cluster, model, layout. Each is a catalogue name, a file relative to `path`, or
-/// (model, layout) a map. Flags override the file. Keys of --set below model. and layout. apply here; keys below
-/// cluster. go to the machine without that prefix.
+/// `path` is a file with the keys cluster, model, layout, packet. Each of the first three is a catalogue name, a file
+/// relative to `path`, or (model, layout) a map. Flags override the file. Keys of --set below model. and layout. apply
+/// here; keys below cluster. go to the machine without that prefix.
 Result<Scenario> load_scenario(const std::string& path, const ScenarioFlags& flags, const Overrides& overrides,
                                const Catalog& catalog);
 /// Everything from flags; cluster and model are required.
