@@ -5,6 +5,7 @@
 #include "busbar/base/check.h"
 #include "busbar/base/input.h"
 #include "busbar/cli/flags.h"
+#include "busbar/cli/packet_options.h"
 #include "busbar/formats/import.h"
 #include "busbar/host/node_xml.h"
 #include "busbar/spec/part_figures_file.h"
@@ -56,6 +57,23 @@ Result<Cluster> import_machine(const FormatEntry& format, std::string_view text,
   return adopt(std::move(machine), name, std::string(text), figures, overrides);
 }
 
+Result<Cluster> load_any(const std::string& name, const Overrides& overrides) {
+  if (!names_input(name)) return load_cluster(name, overrides);
+  BUSBAR_ASSIGN(ImportSource source, ImportSource::open(name));
+  const FormatEntry* format = find_format(source.head());
+  if (is_yaml(name) && (format == nullptr || format->machine == nullptr)) return load_cluster(name, overrides);
+  if (format == nullptr && source.head().starts_with('<'))
+    return invalid("is XML of an unknown kind; 'busbar import' lists the known kinds", {name, 0, 0, ""});
+  if (format == nullptr) return load_cluster(name, overrides);
+  if (format->machine == nullptr)
+    return invalid(
+        fmt::format("does not describe a machine but is a file of kind {}; 'busbar import' shows its content",
+                    format->kind),
+        {name, 0, 0, ""});
+  BUSBAR_ASSIGN(const std::string_view text, source.whole());
+  return import_machine(*format, text, name, overrides);
+}
+
 }  // namespace
 
 Result<SizedMachine> sized_machine(const std::string& preset, std::uint32_t asked, const Overrides& overrides) {
@@ -74,20 +92,9 @@ Result<PartFigures> catalog_part_figures(const std::string& catalog_directory) {
 }
 
 Result<Cluster> load_machine(const std::string& name, const Overrides& overrides) {
-  if (!names_input(name)) return load_cluster(name, overrides);
-  BUSBAR_ASSIGN(ImportSource source, ImportSource::open(name));
-  const FormatEntry* format = find_format(source.head());
-  if (is_yaml(name) && (format == nullptr || format->machine == nullptr)) return load_cluster(name, overrides);
-  if (format == nullptr && source.head().starts_with('<'))
-    return invalid("is XML of an unknown kind; 'busbar import' lists the known kinds", {name, 0, 0, ""});
-  if (format == nullptr) return load_cluster(name, overrides);
-  if (format->machine == nullptr)
-    return invalid(
-        fmt::format("does not describe a machine but is a file of kind {}; 'busbar import' shows its content",
-                    format->kind),
-        {name, 0, 0, ""});
-  BUSBAR_ASSIGN(const std::string_view text, source.whole());
-  return import_machine(*format, text, name, overrides);
+  BUSBAR_ASSIGN(Cluster out, load_any(name, overrides));
+  BUSBAR_RETURN_IF_ERROR(read_packet_settings(out.packet));
+  return out;
 }
 
 Result<Cluster> load_host(const HostFiles& files, const Overrides& overrides) {

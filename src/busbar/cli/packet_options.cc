@@ -14,7 +14,7 @@
 #include "busbar/cli/packet_transports.h"
 #include "busbar/cli/penalties.h"
 #include "busbar/cli/streams.h"
-#include "busbar/spec/reading.h"
+#include "busbar/spec/packet_lines.h"
 #include "busbar/topology/selector.h"
 
 namespace busbar {
@@ -153,43 +153,32 @@ constexpr std::string_view kSetting = "packet.", kProfile = "packet=";
 
 bool is_for_packets(const std::string& set) { return set.starts_with(kSetting) || set.starts_with(kProfile); }
 
-Status read_setting(std::string_view key, std::string_view text, std::vector<PacketSetting>& out) {
-  BUSBAR_ASSIGN(const PacketSetting setting, read_packet_setting(key, text));
-  out.push_back(setting);
+/// --set packet=PROFILE, which takes what `packet:` in a file does. `none` also removes the settings before it.
+Status add_profile(const std::string& profile, const std::string& catalog_directory, std::vector<PacketSetting>& out) {
+  if (profile == "none") out.clear();
+  BUSBAR_ASSIGN(YamlDocument document, YamlDocument::parse("{}", ""));
+  BUSBAR_RETURN_IF_ERROR(document.set("packet", profile));
+  std::string read;
+  BUSBAR_ASSIGN(const auto lines, read_packet_lines(*document.root().find("packet"), Catalog(catalog_directory), read));
+  BUSBAR_ASSIGN(const auto settings, read_packet_settings(lines));
+  out.insert(out.end(), settings.begin(), settings.end());
   return {};
 }
 
-/// The `settings:` of an entry of catalog/packets or of a file.
-Status read_profile(const std::string& name, const std::string& catalog_directory, std::vector<PacketSetting>& out) {
-  const Catalog catalog(catalog_directory);
-  const bool is_file = name.ends_with(".yaml") || name.ends_with(".yml");
-  Result<YamlDocument> document = is_file ? YamlDocument::load(name) : catalog.load("packets", name);
-  if (!document.ok()) return document.error();
-  MapReader r = sourced(document->root());
-  std::string words;
-  r.optional("name", &YamlNode::as_string, words);
-  const YamlNode settings = r.required("settings");
-  BUSBAR_RETURN_IF_ERROR(r.finish());
-  for (std::size_t i = 0; i < settings.size(); ++i) {
-    const YamlNode value = settings.item(i);
-    BUSBAR_ASSIGN(const std::string text, value.as_string());
-    if (const Status s = read_setting(settings.key(i), text, out); !s.ok()) return value.error(s.error().message);
-  }
-  return {};
-}
-
-Status read_settings(const Overrides& overrides, std::vector<PacketSetting>& out) {
+/// Adds those of --set. Of equal settings the last counts.
+Status add_settings(const Overrides& overrides, std::vector<PacketSetting>& out) {
   for (const std::string& set : overrides.set) {
     if (!is_for_packets(set)) continue;
     if (set.starts_with(kProfile)) {
-      BUSBAR_RETURN_IF_ERROR(read_profile(set.substr(kProfile.size()), overrides.catalog, out));
+      BUSBAR_RETURN_IF_ERROR(add_profile(set.substr(kProfile.size()), overrides.catalog, out));
       continue;
     }
     const std::size_t equals = set.find('=');
     if (equals == std::string::npos) return flag_error("--set", fmt::format("'{}' has no value", set));
     const std::string_view all(set);
     const std::string_view key = all.substr(kSetting.size(), equals - kSetting.size());
-    BUSBAR_RETURN_IF_ERROR(read_setting(key, all.substr(equals + 1), out));
+    BUSBAR_ASSIGN(PacketSetting setting, read_packet_setting(key, all.substr(equals + 1)));
+    out.push_back(std::move(setting));
   }
   return {};
 }
@@ -297,6 +286,15 @@ double memory_of_this_machine() {
   return static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
 }
 
+Result<std::vector<PacketSetting>> read_packet_settings(const std::vector<PacketLine>& lines) {
+  std::vector<PacketSetting> out;
+  for (const PacketLine& line : lines) {
+    BUSBAR_ASSIGN(PacketSetting setting, read_packet_setting(line.key, line.text, line.where));
+    out.push_back(std::move(setting));
+  }
+  return out;
+}
+
 Overrides without_packets(Overrides overrides) {
   std::erase_if(overrides.set, is_for_packets);
   return overrides;
@@ -335,7 +333,8 @@ Result<PacketOptions> read_packet_options(std::string& transport, std::string& b
                                           std::optional<std::int64_t> seed, const Cluster& cluster,
                                           const Overrides& overrides) {
   PacketOptions p;
-  BUSBAR_RETURN_IF_ERROR(read_settings(overrides, p.settings));
+  BUSBAR_ASSIGN(p.settings, read_packet_settings(cluster.packet));
+  BUSBAR_RETURN_IF_ERROR(add_settings(overrides, p.settings));
   if (transport.empty()) transport = packet_transports().front().name;
   const PacketTransportName* known = find_packet_transport(transport);
   BUSBAR_CHECK(known != nullptr) << transport;  // the table of flags refuses other words

@@ -14,12 +14,14 @@
 namespace busbar {
 
 /// Fills in defaults (nscc; the cluster's own routing and seed) and parses the words. Pre: the words are choices of
-/// packet_run_flags(). `overrides`: its words for packets are read, --set packet.KEY=VALUE and --set packet=PROFILE, an
-/// entry of catalog/packets or a YAML file with `settings:`. Errors: kInvalid for a seed below 0 and for wrong
-/// settings.
+/// packet_run_flags(). Settings: those of the cluster's `packet:`, then those of `overrides`, --set packet.KEY=VALUE
+/// and
+/// --set packet=PROFILE. Errors: kInvalid for a seed below 0 and for wrong settings.
 Result<PacketOptions> read_packet_options(std::string& transport, std::string& balance,
                                           std::optional<std::int64_t> seed, const Cluster& cluster,
                                           const Overrides& overrides);
+/// Checks keys, units and ranges of `packet:`. Errors are at the line.
+Result<std::vector<PacketSetting>> read_packet_settings(const std::vector<PacketLine>& lines);
 /// What is left for the machine.
 Overrides without_packets(Overrides overrides);
 /// What a run counted, for "packets" and for people.

@@ -185,6 +185,7 @@ Result<TrainRun> open_machine(Scenario scenario, const TrainAsk& ask) {
   Result<Cluster> loaded = load_machine(run.scenario.cluster, run.scenario.cluster_overrides);
   if (!loaded.ok() && loaded.error().where.prefix().empty()) loaded.error().where = run.scenario.cluster_named_at;
   BUSBAR_ASSIGN(Cluster cluster, std::move(loaded));
+  cluster.packet.insert(cluster.packet.end(), run.scenario.packet.begin(), run.scenario.packet.end());
   const Catalog catalog(run.scenario.cluster_overrides.catalog);
   BUSBAR_ASSIGN(run.kernels, load_kernels(cluster, catalog));
   if (ask.engine != "packet") BUSBAR_RETURN_IF_ERROR(choose_paths(ask.balance, cluster));
@@ -229,7 +230,7 @@ std::string kept_key(const Scenario& scenario, const TrainAsk& ask) {
   const bool usual = ask.engine == "flow" && ask.transport.empty() && ask.balance.empty() && ask.fold &&
                      ask.settings.jobs == 1 && p.env.empty() && p.nccl.empty() && p.launch.empty() &&
                      p.shortcuts_off.empty() && !scenario.layout.offload_optimizer &&
-                     !scenario.layout.offload_activations;
+                     !scenario.layout.offload_activations && scenario.packet.empty();
   if (!usual || KeptMachines::current() == nullptr) return "";
   std::string key = fmt::format("{} {} {} {} {} {}", scenario.cluster, o.catalog, o.gpu, o.gpu_memory_rate,
                                 scenario.layout.cuda_graphs, scenario.model.moe.experts > 0);

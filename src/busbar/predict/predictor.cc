@@ -58,6 +58,7 @@ Result<std::unique_ptr<Predictor>> Predictor::make(Cluster machine, std::vector<
   if (p.engine != "analytic" && p.engine != "flow" && p.engine != "packet")
     return invalid(fmt::format("there is no engine '{}'; use analytic, flow or packet", p.engine),
                    {"", 0, 0, "--engine"});
+  if (p.engine != "packet") BUSBAR_RETURN_IF_ERROR(refuse_packet_lines(cluster.packet));
   if (gpus.empty()) gpus.assign(cluster.topology.gpus().begin(), cluster.topology.gpus().end());
   // Packets choose their paths themselves. Floors and closed forms, for comparison, use an even split.
   const RoutingPolicy routing = p.engine == "packet" ? RoutingPolicy::kSpray : cluster.routing;
