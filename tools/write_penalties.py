@@ -10,7 +10,10 @@ It runs the same flows on the flow engine and on the packet engine, on 128 hosts
   crossing: InfiniBand only, whose credits hold up those behind who waits for a spine. The random flows on 2 and 4 leaves,
          where fewer cross a spine: by load and by the share of bytes that do, the part of the excess over fair sharing
          on 8 leaves.
-All of it takes about 15 minutes of processor time. Pauses of roce, which nothing controls, differ by 2 to 3 times between
+  lasting: InfiniBand only, where the packets that wait for each other become more as long as large flows start. The random
+        flows started during shorter and longer times: by load and by the MB that a host's cable carries in that time, the
+        part of the excess over fair sharing in 1 ms.
+All of it takes about 20 minutes of processor time. Pauses of roce, which nothing controls, differ by 2 to 3 times between
 seeds: its entries have a low confidence.
 """
 import json
@@ -28,6 +31,8 @@ PROFILES = {"roce-tuned": ("--transport", "dcqcn", "--set", "packet=roce-tuned")
 BALANCES = ("ecmp", "spray", "adaptive")
 LOADS, SEEDS, FAN_IN, BYTES = (0.2, 0.4, 0.6, 0.8), (1, 2, 3), (1, 4, 16, 64), 4_000_000
 CROSSING = {"ib": (32, 64)}  # hosts, 16 a leaf
+LASTING = {"ib": (0.25, 0.5, 1, 2, 4)}  # ms at 50 GB/s
+MB_PER_MS = 50
 CLASSES = (("below_30kB", 0, 30e3), ("below_300kB", 30e3, 300e3), ("below_3MB", 300e3, 3e6), ("above", 3e6, math.inf))
 KNOWN = {}  # runs of fluids, which are the same for all transports
 PACKETS = {}  # runs of the largest machine, for crossing and loads alike
@@ -104,11 +109,11 @@ def at_fan_in(busbar, transport, balance, fan_in, folder):
     return {"mean": sum(packets) / sum(fluid), "p99": quantile(packets, 0.99) / quantile(fluid, 0.99)}
 
 
-def excess(busbar, transport, balance, load, hosts):
+def excess(busbar, transport, balance, load, hosts, ms=1):
     """By how much of their time under fair sharing flows take longer."""
     fluid, packets = 0, 0
     for seed in SEEDS:
-        source = ("--sizes", "websearch", "--load", load, "--until", "1ms")
+        source = ("--sizes", "websearch", "--load", load, "--until", f"{ms}ms")
         fluid += sum(f["fct_us"] for f in flows_of(busbar, balance, seed, source, hosts=hosts))
         packets += sum(f["received_us"] for f in flows_of(busbar, balance, seed, source, transport, hosts))
     return packets / fluid - 1
@@ -122,11 +127,17 @@ def at_crossing(busbar, transport, balance, load):
     return {0: 0} | some | {share(HOSTS): 1}
 
 
+def at_lasting(busbar, transport, balance, load):
+    """MB of a cable -> part of the excess in 1 ms."""
+    part = {ms: excess(busbar, transport, balance, load, HOSTS, ms) for ms in LASTING[transport]}
+    return {f"{MB_PER_MS * ms:g}": x / part[1] for ms, x in part.items()}
+
+
 def cell(x):
     return "{" + ", ".join(f"{k}: {v:.3g}" for k, v in x.items()) + "}"
 
 
-def text(transport, balance, by_load, by_fan_in, by_crossing):
+def text(transport, balance, by_load, by_fan_in, by_crossing, by_lasting):
     lines = [f"# How much longer flows take with {transport} over {balance} than under fair sharing",
              f"name: {transport}-{balance}", "loads:"]
     for load, classes in by_load.items():
@@ -134,6 +145,8 @@ def text(transport, balance, by_load, by_fan_in, by_crossing):
     lines += ["fan_in:"] + [f"  {k}: {cell(x)}" for k, x in by_fan_in.items()]
     if by_crossing:
         lines += ["crossing:"] + [f"  {load}: {cell(x)}" for load, x in by_crossing.items()]
+    if by_lasting:
+        lines += ["lasting:"] + [f"  {load}: {cell(x)}" for load, x in by_lasting.items()]
     lines += ['source: "tools/write_penalties.py: the packet engine on 128 hosts, 8 leaves and 16 spines at 400 Gb/s, '
               'web search for 1 ms, exchanges of 4 MB a host, seeds 1 to 3"',
               f"confidence: {'low' if transport == 'roce' else 'medium'}"]
@@ -150,8 +163,11 @@ def main(busbar, names):
                 by_fan_in = {k: at_fan_in(busbar, transport, balance, k, folder) for k in FAN_IN}
                 crosses = LOADS if transport in CROSSING else ()
                 by_crossing = {load: at_crossing(busbar, transport, balance, load) for load in crosses}
+                lasts = LOADS if transport in LASTING else ()
+                by_lasting = {load: at_lasting(busbar, transport, balance, load) for load in lasts}
                 by_load = {load: at_load(busbar, transport, balance, load) for load in LOADS}
-                (ROOT / f"catalog/penalties/{name}.yaml").write_text(text(transport, balance, by_load, by_fan_in, by_crossing))
+                (ROOT / f"catalog/penalties/{name}.yaml").write_text(
+                    text(transport, balance, by_load, by_fan_in, by_crossing, by_lasting))
                 print(name, flush=True)
 
 

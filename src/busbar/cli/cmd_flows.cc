@@ -222,7 +222,7 @@ Document to_document(const FlowsFlags& o, const Report& r, const Topology& t) {
 }
 
 /// The load of the links between switches is the hosts', times their use divided by that of the hosts' links.
-NetworkUse use_of(double load, const Topology& t, const FlowListResult& result) {
+NetworkUse use_of(double load, Duration until, const Topology& t, const FlowListResult& result) {
   struct Use {
     double bytes = 0, rate = 0;
   };
@@ -239,7 +239,7 @@ NetworkUse use_of(double load, const Topology& t, const FlowListResult& result) 
     if (ends.first == DeviceKind::kNic) hosts = std::max(hosts, use.bytes / use.rate), sent += use.bytes;
     if ((ends.first == DeviceKind::kLeaf || ends.first == DeviceKind::kSwitch) && !to_host) crossed += use.bytes;
   }
-  if (hosts <= 0) return {load, 1, 0};
+  if (hosts <= 0) return {load, 1, 0, 0};
   Duration longest;
   for (const FlowOutcome& f : result.flows) longest = std::max(longest, f.latency);
   for (const LinkUse& u : result.links)
@@ -247,7 +247,7 @@ NetworkUse use_of(double load, const Topology& t, const FlowListResult& result) 
       cable = std::max(cable, t.payload_rate(u.link));
   // A packet of 4,160 bytes and its acknowledgement of 64 on each of four cables, as in the tabulated network.
   const double bdp_bytes = 2 * longest.in_s() * cable + 4 * (4160 + 64);
-  return {load * most / hosts, std::min(1.0, crossed / sent), bdp_bytes};
+  return {load * most / hosts, std::min(1.0, crossed / sent), bdp_bytes, until.in_s() * cable};
 }
 
 Status check_transport(const FlowsFlags& o) {
@@ -311,7 +311,8 @@ Result<int> run(const FlowsFlags& o) {
   r.named = std::move(named);
   r.result = std::move(result);
   if (!o.transport.empty()) {
-    const NetworkUse use = use_of(o.source.load, cluster.topology, r.result);
+    BUSBAR_ASSIGN(const Duration until, parse_duration(o.source.until));
+    const NetworkUse use = use_of(o.source.load, until, cluster.topology, r.result);
     BUSBAR_ASSIGN(r.penalties, load_penalties(o.transport, balance_of(cluster), use, o.common.overrides.catalog));
   }
   rank_flows_and_links(r, cluster.topology, o.links);

@@ -93,19 +93,28 @@ Result<double> part_of_excess(const YamlNode& loads, double load, double crossin
   return row_at(loads, load, [&](const YamlNode& shares) { return row_at(shares, crossing, part); });
 }
 
-/// The tables of an entry of catalog/penalties. `crossing` is there only where it matters.
+/// Of the excess of 1 ms in the tabulated network, the part of flows that start during more or less: there, a host's
+/// cable carries `cable_bytes` meanwhile.
+Result<double> part_by_time(const YamlNode& loads, double load, double cable_bytes) {
+  constexpr double kMost = 10, kMega = 1e6;
+  const auto part = [](const YamlNode& node) { return node.as_number(0, kMost); };
+  const auto log = [](double v) { return std::log(v); };
+  return row_at(loads, load, [&](const YamlNode& row) { return row_at(row, cable_bytes / kMega, part, log); });
+}
+
+/// The tables of an entry of catalog/penalties. `crossing` and `lasting` are there only where they matter.
 struct PenaltyTables {
   YamlNode loads, fan_in;
-  std::optional<YamlNode> crossing;
+  std::optional<YamlNode> crossing, lasting;
 };
 Result<PenaltyTables> tables_of(const YamlDocument& document) {
   MapReader r = sourced(document.root());
   std::string words;
   r.optional("name", &YamlNode::as_string, words);
   const YamlNode loads = r.required("loads"), fan_in = r.required("fan_in");
-  const std::optional<YamlNode> crossing = r.optional("crossing");
+  const std::optional<YamlNode> crossing = r.optional("crossing"), lasting = r.optional("lasting");
   BUSBAR_RETURN_IF_ERROR(r.finish());
-  return PenaltyTables{loads, fan_in, crossing};
+  return PenaltyTables{loads, fan_in, crossing, lasting};
 }
 
 Result<YamlDocument> open_penalties(const std::string& transport, const std::string& balance,
@@ -130,8 +139,14 @@ Result<Penalties> load_penalties(const std::string& transport, const std::string
   BUSBAR_ASSIGN(const PenaltyTables tables, tables_of(document));
   Penalties out{transport, balance, use, use.bdp_bytes > 0 ? kTabulatedBdp / use.bdp_bytes : 1, {}};
   BUSBAR_ASSIGN(out.by_size, row_at(tables.loads, use.load, read_classes));
-  if (!tables.crossing) return out;
-  BUSBAR_ASSIGN(const double part, part_of_excess(*tables.crossing, use.load, use.crossing));
+  double part = 1;
+  if (tables.crossing) {
+    BUSBAR_ASSIGN(part, part_of_excess(*tables.crossing, use.load, use.crossing));
+  }
+  if (tables.lasting && use.cable_bytes > 0) {
+    BUSBAR_ASSIGN(const double lasting, part_by_time(*tables.lasting, use.load, use.cable_bytes));
+    part *= lasting;
+  }
   for (SizePenalty& c : out.by_size)
     for (double* const factor : {&c.mean, &c.p50, &c.p99}) *factor = 1 + part * (*factor - 1);
   return out;
@@ -183,6 +198,7 @@ Json to_json(const Penalties& p) {
           {"lb", p.balance},
           {"load", p.use.load},
           {"crossing", p.use.crossing},
+          {"cable_bytes", p.use.cable_bytes},
           {"size_scale", p.size_scale},
           {"by_size", std::move(classes)},
           {"source", fmt::format("catalog penalties/{}-{}", p.transport, p.balance)}};

@@ -18,9 +18,10 @@ struct SizePenalty {
 };
 /// What random flows do to a network.
 struct NetworkUse {
-  double load = 0;       ///< of the kind of link that carries most
-  double crossing = 1;   ///< share of the hosts' bytes that links between switches carry
-  double bdp_bytes = 0;  ///< rate of the hosts' cables x round trip of the longest route
+  double load = 0;         ///< of the kind of link that carries most
+  double crossing = 1;     ///< share of the hosts' bytes that links between switches carry
+  double bdp_bytes = 0;    ///< rate of the hosts' cables x round trip of the longest route
+  double cable_bytes = 0;  ///< what a host's cable carries until the last flow starts
 };
 struct Penalties {
   std::string transport, balance;
@@ -32,7 +33,8 @@ struct Penalties {
 };
 
 /// From catalog/penalties, linear between the loads tabulated there, and constant beyond them. Where an entry says how
-/// its excess over 1 depends on what crosses, likewise. Errors: kNotFound with the entries that exist.
+/// its excess over 1 depends on what crosses and on how long flows start, likewise. Errors: kNotFound with the entries
+/// that exist.
 Result<Penalties> load_penalties(const std::string& transport, const std::string& balance, const NetworkUse& use,
                                  const std::string& catalog_directory);
 /// Of one call at full load, from the same files, linear in the logarithm of the fan-in. Errors: likewise.
