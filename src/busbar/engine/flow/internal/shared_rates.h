@@ -15,7 +15,8 @@ namespace busbar {
 
 /// The first time that stages are together, the links that can be full with all their fluids are sought and kept: a few
 /// of the links that they cross. All rates of these stages are solved over them, part by part. A part is a set of
-/// fluids that share such links with one another and with no other fluid, so an end re-solves its own part alone.
+/// fluids that share such links with one another and with no other fluid, so an end re-solves its own part alone. A
+/// group with some stages of a known one is that one after the fluids of its other stages have ended.
 class SharedRates {
  public:
   struct Member {
@@ -36,6 +37,9 @@ class SharedRates {
     std::uint32_t number = 0;
     std::vector<double> lone_rate;  ///< per fluid: its rate if it shares no kept link; 0: it is in a part
     std::vector<Part> parts;
+    std::vector<std::uint32_t> ids, first;  ///< per member: stage, and place of its first fluid
+    const KnownGroup* larger = nullptr;     ///< has these members and others; this one then keeps nothing but `at`
+    std::vector<std::uint32_t> at;          ///< places in the larger one
   };
   struct Place {
     std::uint32_t member, fluid;
@@ -50,6 +54,7 @@ class SharedRates {
   };
   const Shortcuts& shortcuts() const { return solver_.shortcuts(); }
   void list(std::span<const Member> group);
+  void find_larger(KnownGroup& known_group) const;
   void keep_links(std::span<const Member> group, KnownGroup& known_group);
   std::vector<std::vector<std::uint32_t>> sets_that_share(const MaxMinSolver& reduced);
   const std::vector<double>* known(std::uint64_t part, std::span<const std::uint32_t> places);
@@ -71,6 +76,9 @@ class SharedRates {
   std::vector<std::uint32_t> ids_;
   std::vector<std::uint64_t> key_;
   std::vector<Place> places_;
+  std::vector<bool> place_open_;               ///< of the group whose links are kept
+  std::vector<const KnownGroup*> with_links_;  ///< the last kMostCompared that keep links, in a ring
+  std::size_t oldest_ = 0;
   std::vector<std::uint8_t> open_;     ///< of a part
   std::vector<std::uint32_t> number_;  ///< per row of what was reduced last; none between calls
   std::vector<double> rate_, out_;     ///< rate_: per place
