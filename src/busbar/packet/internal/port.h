@@ -77,7 +77,7 @@ struct alignas(64) Port {
 static_assert(sizeof(Port) == 128, "two cache lines: ports are touched once per hop");
 
 /// Queue lengths that arriving packets found, without empty queues. Steps of half an octave from 64 bytes up.
-struct QueueHistogram {
+struct alignas(64) QueueHistogram {
   static constexpr std::uint32_t kSteps = 32;
   std::array<std::uint32_t, kSteps> count{};
 

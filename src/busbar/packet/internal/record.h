@@ -33,7 +33,7 @@ enum Flag : std::uint8_t {
 };
 inline constexpr int kLaneShift = 5;  ///< the three highest bits of the flags of data are its lane
 
-struct Packet {
+struct alignas(64) Packet {
   Ps time = 0;                   ///< arrival at the far end of the wire; in a queue: when it joined
   Id next = kNone32;             ///< next record in the list it is in
   std::uint32_t wire = 0;        ///< the wire it is on, or came by
@@ -51,6 +51,7 @@ struct Packet {
   std::uint8_t flags = 0;
 };
 static_assert(sizeof(Packet) == 64, "one cache line: growing it slows every hop");
+static_assert(alignof(Packet) == 64, "else each packet lies in two cache lines");
 
 /// Records by number. Numbers stay valid while the pool grows; it never shrinks.
 class Pool {
