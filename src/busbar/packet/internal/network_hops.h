@@ -184,9 +184,9 @@ bool Network<Hosts>::serve(std::uint32_t wire, Port& o, Ps start) {
 template <class Hosts>
 inline void Network<Hosts>::note_wait(std::uint32_t wire, Packet& p, Ps start) const {
   const Ps waited = start - p.time;
-  if (waited <= p.worst_wait) return;
-  p.worst_wait = static_cast<std::uint32_t>(std::min<Ps>(waited, UINT32_MAX));
-  p.worst = wire;
+  const bool longer = waited > p.worst_wait;  // no branch: a processor would guess it wrong
+  p.worst = longer ? wire : p.worst;
+  p.worst_wait = longer ? static_cast<std::uint32_t>(std::min<Ps>(waited, UINT32_MAX)) : p.worst_wait;
 }
 
 /// Whether the packet may wait here; it may be trimmed to fit.

@@ -16,11 +16,8 @@ struct Fifo {
   bool empty() const { return head == kNone32; }
   void push(Pool& pool, Id id) {
     pool[id].next = kNone32;
-    if (empty()) {
-      head = id;
-    } else {
-      pool[tail].next = id;
-    }
+    Id& last = empty() ? head : pool[tail].next;
+    last = id;
     tail = id;
   }
   void push_front(Pool& pool, Id id) {
