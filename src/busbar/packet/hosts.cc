@@ -212,28 +212,21 @@ std::uint32_t Hosts::wire_size(const Sender& s, std::uint32_t seq) const {
   return static_cast<std::uint32_t>(count(traffic_.list.flows[s.flow].bytes) - before) + settings_.header;
 }
 
-bool Hosts::may_send(std::uint32_t slot) const {
-  const Sender& s = senders_[slot];
-  if (s.lost == 0 && (s.next == s.packets || s.next - s.all_before >= window_packets())) return false;
-  return allowed(s);
-}
-
 /// Whether it has more to send, and must not. A flow that has sent everything is answered when all has arrived.
 bool Hosts::needs_answer(std::uint32_t slot) const {
   const Sender& s = senders_[slot];
   return (s.lost > 0 || s.next < s.packets) && !may_send(slot);
 }
 
-/// Whether its window, or what the receiver has granted, allows a packet.
-bool Hosts::allowed(const Sender& s) const {
-  if (settings_.control.algorithm == Algorithm::kCredit) return s.sends < s.granted;
-  return s.outstanding == 0 || (s.outstanding + 1) * settings_.control.packet_bytes <= s.control.window * s.wires;
-}
-
 /// Puts a flow in the ring of its outlet, if it may send and is not in it yet.
 void Hosts::offer(std::uint32_t slot, Ps now) {
+  const Sender& s = senders_[slot];
+  if (!s.queued && !s.done && may_send(slot)) put_in_turn(slot, now);
+}
+
+/// Pre: it may send, is not done and not in the ring yet.
+void Hosts::put_in_turn(std::uint32_t slot, Ps now) {
   Sender& s = senders_[slot];
-  if (s.queued || s.done || !may_send(slot)) return;
   Outlet& o = outlets_[leg(s.flow, false).outlet];
   s.queued = true;
   if (s.control.next_send > now) {
@@ -252,7 +245,7 @@ void Hosts::offer(std::uint32_t slot, Ps now) {
 }
 
 /// The wire of an outlet that is free first; a paused wire only if all are paused.
-std::uint32_t Hosts::free_wire(const Outlet& o) const {
+std::uint32_t Hosts::freest_wire(const Outlet& o) const {
   const auto& wires = wiring_.outlets().values;
   std::uint32_t best = wires[o.first_wire];
   for (std::uint32_t i = 1; i < o.wires; ++i) {
@@ -265,15 +258,6 @@ std::uint32_t Hosts::free_wire(const Outlet& o) const {
     if (a.stopped != b.stopped ? b.stopped != 0 : a.busy < b.busy) best = w;
   }
   return best;
-}
-
-/// The time of the outlet's next packet over that wire if nothing changes; kNever if it has nothing to send.
-Ps Hosts::next_start(const Outlet& o, std::uint32_t wire) const {
-  const Port& port = network_->port(wire);
-  if (!o.control.empty()) return port.busy;
-  if (port.stopped) return kNever;
-  if (lanes_ == 1 ? o.ring.head != kNone32 : some_lane_ready(o, wire)) return port.busy;
-  return o.paced.empty() ? kNever : std::max(port.busy, o.paced.front().first);
 }
 
 /// Sends every packet whose turn came before `now`.
@@ -424,7 +408,7 @@ void Hosts::send_one(std::uint32_t outlet, std::uint32_t wire, Ps start) {
   s.unasked = may_send(slot);
   if (!s.unasked) p.flags |= kAskAck;
   network_->transmit(wire, id, start);
-  offer(slot, network_->port(wire).busy);
+  if (s.unasked && !s.done) put_in_turn(slot, network_->port(wire).busy);
 }
 
 void Hosts::count_in_lane(std::uint32_t lane, const Packet& p) {

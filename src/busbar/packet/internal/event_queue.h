@@ -111,7 +111,7 @@ class EventQueue {
   static constexpr std::uint64_t kBlocks = 1u << 12;  ///< 8.6 ms with buckets of 256 ps
 
   std::uint64_t bucket_of(Ps time) const { return static_cast<std::uint64_t>(time) >> width_; }
-  void link(std::uint32_t slot, std::uint32_t source) {
+  [[gnu::always_inline]] void link(std::uint32_t slot, std::uint32_t source) {
     slots_[source].next = head_[slot];
     head_[slot] = source;
     full_[slot >> 6] |= std::uint64_t{1} << (slot & 63);

@@ -173,13 +173,29 @@ class Hosts {
   void trigger(std::uint32_t flow, FlowTrigger what, Ps now);
   std::uint32_t wire_size(const Sender& s, std::uint32_t seq) const;
   Ps time_alone(const Sender& s, std::uint32_t route) const;
-  bool may_send(std::uint32_t slot) const;
+  // The short functions that every packet calls several times are always inlined: calls of them cost more than they do.
+  [[gnu::always_inline]] bool may_send(std::uint32_t slot) const {
+    const Sender& s = senders_[slot];
+    if (s.lost == 0 && (s.next == s.packets || s.next - s.all_before >= window_packets())) return false;
+    return allowed(s);
+  }
   bool needs_answer(std::uint32_t slot) const;
   void offer(std::uint32_t slot, Ps now);
+  void put_in_turn(std::uint32_t slot, Ps now);
   void settle(std::uint32_t outlet, Ps now);
   void kick(std::uint32_t outlet, Ps now);
-  std::uint32_t free_wire(const Outlet& o) const;
-  Ps next_start(const Outlet& o, std::uint32_t wire) const;
+  [[gnu::always_inline]] std::uint32_t free_wire(const Outlet& o) const {
+    return o.wires == 1 ? wiring_.outlets().values[o.first_wire] : freest_wire(o);
+  }
+  [[gnu::noinline]] std::uint32_t freest_wire(const Outlet& o) const;
+  /// The time of the outlet's next packet over that wire if nothing changes; kNever if it has nothing to send.
+  [[gnu::always_inline]] Ps next_start(const Outlet& o, std::uint32_t wire) const {
+    const Port& port = network_->port(wire);
+    if (!o.control.empty()) return port.busy;
+    if (port.stopped) return kNever;
+    if (lanes_ == 1 ? o.ring.head != kNone32 : some_lane_ready(o, wire)) return port.busy;
+    return o.paced.empty() ? kNever : std::max(port.busy, o.paced.front().first);
+  }
   [[gnu::noinline]] bool some_lane_ready(const Outlet& o, std::uint32_t wire) const;
   [[gnu::noinline]] std::uint32_t next_lane(Outlet& o, std::uint32_t wire);
   std::uint32_t number_of(const Outlet& o) const { return static_cast<std::uint32_t>(&o - outlets_.data()); }
@@ -209,7 +225,11 @@ class Hosts {
   void take_nack(Id id, Ps now);
   void take_pull(Id id, Ps now);
   void want_pull(std::uint32_t slot, Ps now);
-  bool allowed(const Sender& s) const;
+  /// Whether its window, or what the receiver has granted, allows a packet.
+  [[gnu::always_inline]] bool allowed(const Sender& s) const {
+    if (settings_.control.algorithm == Algorithm::kCredit) return s.sends < s.granted;
+    return s.outstanding == 0 || (s.outstanding + 1) * settings_.control.packet_bytes <= s.control.window * s.wires;
+  }
   /// Packets that a sender may send before its receiver grants any (credit).
   std::uint32_t first_window(std::uint32_t wires) const {
     return wires * static_cast<std::uint32_t>(settings_.control.max_window / settings_.control.packet_bytes);

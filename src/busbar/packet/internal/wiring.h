@@ -69,7 +69,7 @@ class Wiring {
   /// The groups of wires by which hosts send.
   const Csr<std::uint32_t>& outlets() const { return outlets_; }
   /// Wires by which a fabric switch may forward to a NIC: those of all shortest paths.
-  std::span<const std::uint32_t> next(std::uint32_t node, std::uint32_t nic) const {
+  [[gnu::always_inline]] std::span<const std::uint32_t> next(std::uint32_t node, std::uint32_t nic) const {
     const Nic& n = nics_[nic];
     const std::uint32_t set = table_[std::size_t{node} * groups_ + n.group];
     if (set != kLast) return sets_.row(set);
