@@ -14,6 +14,7 @@
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -91,11 +92,9 @@ class EventQueue {
       take(block_[first_block() & (kBlocks - 1)]);
     return first;
   }
-  /// The source of the event `n` places after the last one taken, if it is near and n is at most kAhead; otherwise
-  /// kNone32.
-  std::uint32_t ahead(std::uint32_t n) const {
-    return place_ + n < current_.size() ? current_[place_ + n].source : kNone32;
-  }
+  /// The next events in their order: the kAhead next ones, as far as they are near, and maybe more. Valid until the
+  /// next push or pop.
+  std::span<const Event> ahead() const { return std::span(current_).subspan(place_); }
 
  private:
   struct Slot {

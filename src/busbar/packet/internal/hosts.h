@@ -61,6 +61,7 @@ class Hosts {
   std::vector<EndedBlock>& ended_blocks() { return ended_blocks_; }
   std::uint32_t ended_blocks_waiting() const { return static_cast<std::uint32_t>(ended_blocks_.size()); }
 
+  std::uint32_t flows() const { return traffic_.size(); }
   const Leg& leg(std::uint32_t flow, bool back) const { return traffic_.legs[2 * flow + (back ? 1 : 0)]; }
   void foresee(const Packet& p) const {
     const bool data = p.kind == Kind::kData;
@@ -68,8 +69,8 @@ class Hosts {
     if (slot >= kOver) return;
     const char* at =
         data ? reinterpret_cast<const char*>(&receivers_[slot]) : reinterpret_cast<const char*>(&senders_[slot]);
-    for (std::size_t i = 0; i < (data ? sizeof(Receiver) : sizeof(Sender)); i += 64) __builtin_prefetch(at + i, 1);
-    __builtin_prefetch(data ? &got_[std::size_t{slot} * words_] : &sent_bits_[std::size_t{slot} * 2 * words_], 1);
+    for (std::size_t i = 0; i < (data ? sizeof(Receiver) : sizeof(Sender)); i += 64) prefetch_to_write(at + i);
+    prefetch_to_write(data ? &got_[std::size_t{slot} * words_] : &sent_bits_[std::size_t{slot} * 2 * words_]);
   }
   void deliver(Id id, Ps now);
   void wake(std::uint32_t outlet, Ps now);

@@ -36,13 +36,15 @@ constexpr std::uint32_t mix32(std::uint32_t x) {
 inline constexpr std::uint32_t kFlowletPlaces = 1024;  ///< per switch; a power of two
 /// From so many wires on, ports and packets do not fit into a core's cache (1 MiB) and are prefetched.
 inline constexpr std::uint32_t kManyWires = 1024;
+/// From so many flows on, their legs do not fit either.
+inline constexpr std::uint32_t kManyFlows = 4096;
 inline constexpr std::uint32_t kOpenWay = kNone32;      ///< decided at the arrival
 inline constexpr std::uint32_t kWayEnds = kNone32 - 1;  ///< the record ends at the next node
 inline constexpr std::uint32_t kFaultEvents = 5;        ///< sources of events per fault
 
-/// `Hosts` provides: leg(flow, back); foresee(packet), which prefetches what deliver() will need; deliver(id, now);
-/// lost(id); run_dry(wire, now), called when one of their wires has become empty; before_pause(wire, now) and
-/// after_pause(wire, now).
+/// `Hosts` provides: flows(), their number; leg(flow, back); foresee(packet), which prefetches what deliver() will
+/// need; deliver(id, now); lost(id); run_dry(wire, now), called when one of their wires has become empty;
+/// before_pause(wire, now) and after_pause(wire, now).
 template <class Hosts>
 class Network {
  public:
@@ -148,7 +150,10 @@ class Network {
     return many_ ? lane(wire, l).data : ports_[wire].data;
   }
   std::uint32_t speed_of(const Speed& s);
-  std::uint32_t way_after(const Packet& p, std::uint32_t wire, const Port& o) const;
+  [[gnu::always_inline]] std::uint32_t way_after(const Packet& p, std::uint32_t wire, const Port& o) const;
+  [[gnu::noinline]] std::uint32_t first_way(const Packet& p, std::uint32_t wire, const Port& o) const {
+    return way_after(p, wire, o);
+  }
   void make_lanes();
   [[gnu::noinline]] void queue_in_lane(std::uint32_t wire, Id id);
   [[gnu::noinline]] bool serve_lane(std::uint32_t wire, Port& o, Ps start);
@@ -265,44 +270,47 @@ std::uint32_t Network<Hosts>::speed_of(const Speed& s) {
 /// The ports, packets and histograms of a large machine do not fit into a core's cache. So well before an arrival it
 /// prefetches, one after the other, the wire and the packet on it, where its flow goes, the NIC there, the port to
 /// which it goes on, and what a turn of that port, or the flow, touches. Each step reads what an earlier one has
-/// fetched.
+/// fetched. Further ahead, lines would leave the first cache before their use.
 template <class Hosts>
 void Network<Hosts>::foresee() {
   const auto wires = static_cast<std::uint32_t>(ports_.size());
   if (wires < kManyWires) return;
-  asm volatile("");  // GCC takes a function that only prefetches for one without effect, and leaves out its calls
-  if (const std::uint32_t w = events_.ahead(18); w < wires) {
-    __builtin_prefetch(&ports_[w], 1);
-    __builtin_prefetch(&pool_[fronts_[w].id], 1);
+  const std::span<const EventQueue::Event> next = events_.ahead();
+  const auto at = [&](std::uint32_t n) { return n < next.size() ? next[n].source : kNone32; };
+  const bool legs = hosts_.flows() >= kManyFlows;
+  if (const std::uint32_t w = at(legs ? 18 : 13); w < wires) {
+    prefetch_to_write(&ports_[w]);
+    prefetch(&pool_[fronts_[w].id]);
   }
-  if (const std::uint32_t w = events_.ahead(14); w < wires) {
+  if (const std::uint32_t w = at(14); legs && w < wires) {
     const Packet& p = pool_[fronts_[w].id];
-    if (p.kind < Kind::kPause) __builtin_prefetch(&hosts_.leg(p.flow, p.kind != Kind::kData));
-    if (p.next != kNone32) __builtin_prefetch(&pool_[p.next]);
+    if (p.kind < Kind::kPause) prefetch(&hosts_.leg(p.flow, p.kind != Kind::kData));
   }
-  if (const std::uint32_t w = events_.ahead(11); w < wires) {
+  if (const std::uint32_t w = at(11); legs && w < wires) {
     const Packet& p = pool_[fronts_[w].id];
     if (p.kind < Kind::kPause) wiring_.foresee(ports_[w].to, hosts_.leg(p.flow, p.kind != Kind::kData));
   }
-  if (const std::uint32_t w = events_.ahead(8); w < wires) {
+  if (const std::uint32_t w = at(8); w < wires) {
     Front& f = fronts_[w];
     const Packet& p = pool_[f.id];
+    prefetch(&pool_[p.next != kNone32 ? p.next : f.id]);
     f.way = way_after(p, w, ports_[w]);
     if (f.way < wires) {
-      __builtin_prefetch(&ports_[f.way], 1);
+      prefetch_to_write(&ports_[f.way]);
     } else if (f.way == kWayEnds) {
       hosts_.foresee(p);
     }
   }
-  if (const std::uint32_t w = events_.ahead(4); w < wires) {
-    const std::uint32_t way = fronts_[w].way;
-    if (way >= wires) return;
+  if (const std::uint32_t w = at(4); w < wires) {
+    const std::uint32_t way = std::min(fronts_[w].way, wires - 1);  // where it is not known, any port
     const Port& o = ports_[way];
-    if (!o.flying.empty()) __builtin_prefetch(&pool_[o.flying.tail], 1);
-    if (o.queued == 0) return;
-    __builtin_prefetch(&pool_[o.data.head], 1);
-    __builtin_prefetch(&pool_[o.data.tail], 1);
-    __builtin_prefetch(&histograms_[way].count[QueueHistogram::step(o.queued)], 1);
+    // No branches: a processor would guess every second one wrong.
+    const auto fetch = [&](std::uint32_t some, Id id) { prefetch_to_write(&pool_[some > 0 ? id : Id{0}]); };
+    fetch(o.flying.head != kNone32, o.flying.tail);
+    fetch(o.queued, o.data.head);
+    fetch(o.queued, o.data.tail);
+    fetch(o.queued_control, o.control.head);
+    prefetch_to_write(&histograms_[way].count[QueueHistogram::step(o.queued)]);
   }
 }
 

@@ -37,13 +37,13 @@ void Network<Hosts>::arrive(std::uint32_t wire, Ps now) {
 template <class Hosts>
 inline void Network<Hosts>::await_arrival(std::uint32_t wire, const Port& o) {
   const Packet& p = pool_[o.flying.head];
-  fronts_[wire] = {o.flying.head, ports_.size() < kManyWires ? way_after(p, wire, o) : kOpenWay};
+  fronts_[wire] = {o.flying.head, ports_.size() < kManyWires ? first_way(p, wire, o) : kOpenWay};
   events_.push(wire, p.time);
 }
 
 /// The wire by which a record goes on at the end of `wire`, if nothing later can change that.
 template <class Hosts>
-std::uint32_t Network<Hosts>::way_after(const Packet& p, std::uint32_t wire, const Port& o) const {
+inline std::uint32_t Network<Hosts>::way_after(const Packet& p, std::uint32_t wire, const Port& o) const {
   if (!plans_ || p.kind >= Kind::kPause) return kOpenWay;
   const std::uint32_t node = o.to;
   const Leg& leg = hosts_.leg(p.flow, p.kind != Kind::kData);
@@ -172,7 +172,7 @@ bool Network<Hosts>::serve(std::uint32_t wire, Port& o, Ps start) {
     return serve_lane(wire, o, start);
   const Id id = o.data.pop(pool_);
   Packet& p = pool_[id];
-  if (p.next != kNone32) __builtin_prefetch(&pool_[p.next]);
+  prefetch(&pool_[p.next != kNone32 ? p.next : id]);
   o.queued -= p.size;
   note_wait(wire, p, start);
   if (eager_ && start > p.time && o.paused_until > p.time) note_pause(o.paused_since, o.paused_until, p);

@@ -79,7 +79,7 @@ class Wiring {
   std::span<const std::uint32_t> next_inside(std::uint32_t node, const Leg& leg) const;
   /// Prefetches what next() reads; changes nothing.
   void foresee(std::uint32_t node, const Leg& leg) const {
-    if (node < switches_ && leg.nic != kNone32) __builtin_prefetch(&nics_[leg.nic]);
+    if (node < switches_ && leg.nic != kNone32) prefetch(&nics_[leg.nic]);
   }
   const Topology& topology() const { return topology_; }
   /// Wires of the machine by which an outlet sends; its row in outlets() may be one joint instead.
