@@ -8,6 +8,11 @@
 #include "busbar/base/id.h"
 
 namespace busbar {
+namespace {
+
+constexpr std::size_t kBlock = 16;  // links
+
+}  // namespace
 
 KeptFluids::KeptFluids(const MaxMinSolver& reduced, std::span<const std::uint32_t> fluids, std::vector<double> caps,
                        std::vector<std::uint32_t>& number)
@@ -56,7 +61,8 @@ void KeptRates::of_few(const KeptFluids& fluids, std::span<const std::uint8_t> o
   residual_ = fluids.capacity;
   open_weight_.assign(residual_.size(), 0.0);
   open_.assign(residual_.size(), 0);
-  level_.assign(residual_.size(), INFINITY);
+  block_.assign((residual_.size() + kBlock - 1) / kBlock, kUnknown);
+  level_.assign(block_.size() * kBlock, INFINITY);
   rate_.assign(open.size(), 0.0);
   std::uint32_t unknown = 0;
   for (std::uint32_t f = 0; f < open.size(); ++f) {
@@ -68,7 +74,7 @@ void KeptRates::of_few(const KeptFluids& fluids, std::span<const std::uint8_t> o
       ++open_[fluids.links.values[i]];
     }
   }
-  for (std::size_t l = 0; l < level_.size(); ++l)
+  for (std::size_t l = 0; l < open_.size(); ++l)
     if (open_[l] > 0) level_[l] = residual_[l] / open_weight_[l];
   auto next_cap = fluids.by_cap.begin();
   while (unknown > 0) {
@@ -85,15 +91,17 @@ void KeptRates::of_few(const KeptFluids& fluids, std::span<const std::uint8_t> o
   }
 }
 
-/// The first of the links with the least level. HOT: four at a time, as each comparison waits for the one before.
-std::pair<double, std::uint32_t> KeptRates::least_level() const {
-  double least[4] = {INFINITY, INFINITY, INFINITY, INFINITY};
-  const std::size_t whole = level_.size() / 4 * 4;
-  for (std::size_t l = 0; l < whole; l += 4)
-    for (std::size_t k = 0; k < 4; ++k) least[k] = level_[l + k] < least[k] ? level_[l + k] : least[k];
-  for (std::size_t l = whole; l < level_.size(); ++l) least[0] = std::min(least[0], level_[l]);
-  const double level = std::min(std::min(least[0], least[1]), std::min(least[2], least[3]));
-  return {level, static_cast<std::uint32_t>(std::ranges::find(level_, level) - level_.begin())};
+/// The first of the links with the least level.
+std::pair<double, std::uint32_t> KeptRates::least_level() {
+  double least = INFINITY;
+  std::size_t at = 0;
+  for (std::size_t b = 0; b < block_.size(); ++b) {
+    const auto levels = level_.begin() + static_cast<std::ptrdiff_t>(b * kBlock);
+    if (block_[b] == kUnknown) block_[b] = *std::min_element(levels, levels + kBlock);
+    if (block_[b] < least) least = block_[b], at = b * kBlock;
+  }
+  while (least < INFINITY && level_[at] != least) ++at;
+  return {least, static_cast<std::uint32_t>(at)};
 }
 
 void KeptRates::fix(const KeptFluids& fluids, std::uint32_t fluid, double rate) {
@@ -102,7 +110,9 @@ void KeptRates::fix(const KeptFluids& fluids, std::uint32_t fluid, double rate) 
     const std::uint32_t l = fluids.links.values[i];
     residual_[l] = std::max(0.0, residual_[l] - fluids.weight[i] * rate);  // rounding never makes a link negative
     open_weight_[l] -= fluids.weight[i];
-    level_[l] = --open_[l] > 0 ? residual_[l] / open_weight_[l] : INFINITY;
+    const double before = std::exchange(level_[l], --open_[l] > 0 ? residual_[l] / open_weight_[l] : INFINITY);
+    double& least = block_[l / kBlock];
+    least = before <= least ? kUnknown : std::min(least, level_[l]);  // levels only rise, but for rounding
   }
 }
 

@@ -29,8 +29,8 @@ struct KeptFluids {
   }
 };
 
-/// The rates that MaxMinSolver would give. Up to kFew fluids, by a look at all links for the fullest one each time a
-/// rate is fixed: no heap, and no copies of links and weights.
+/// The rates that MaxMinSolver would give. Up to kFew fluids, by a look at all links for the fullest one, block by
+/// block, each time a rate is fixed: no heap, and no copies of links and weights.
 class KeptRates {
  public:
   static constexpr std::uint32_t kFew = 128;
@@ -39,12 +39,14 @@ class KeptRates {
   std::span<const double> of(const KeptFluids& fluids, std::span<const std::uint8_t> open);
 
  private:
+  static constexpr double kUnknown = -1;
   void of_few(const KeptFluids& fluids, std::span<const std::uint8_t> open);
-  std::pair<double, std::uint32_t> least_level() const;
+  std::pair<double, std::uint32_t> least_level();
   void fix(const KeptFluids& fluids, std::uint32_t fluid, double rate);
 
   MaxMinSolver many_;
   std::vector<double> residual_, open_weight_, level_;  ///< per link; level_: infinity without open fluids
+  std::vector<double> block_;                           ///< least level of each 16 links; kUnknown: to be found again
   std::vector<std::uint32_t> open_;                     ///< per link
   std::vector<double> rate_;                            ///< per fluid; -1: not known yet
   std::vector<double> out_;
