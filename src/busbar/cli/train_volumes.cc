@@ -38,6 +38,9 @@ Reach reach_of(const Router& router, DeviceId a, DeviceId b, const std::vector<s
   return out;
 }
 
+/// The first, of two equal ones.
+Reach farther(Reach a, Reach b) { return a.links.empty() || b.tier > a.tier ? std::move(b) : std::move(a); }
+
 /// Which links groups of ranks need.
 class Levels {
  public:
@@ -61,16 +64,16 @@ class Levels {
   }
 
   /// The farthest links between the first member and those half around and all around a ring, of three groups.
-  std::string links(const GroupFamily& groups) const {
+  Reach reach(const GroupFamily& groups) const {
     Reach far;
     const std::uint32_t n = groups.size();
     for (const std::uint32_t g : {0u, groups.groups() / 2, groups.groups() - 1})
       for (const std::uint32_t m : {1u, n / 2, n - 1}) {
         if (m == 0 || m >= n) continue;
         Reach to = reach_of(machine_.router(), gpu(groups, g, 0), gpu(groups, g, m), tiers_);
-        if (far.links.empty() || to.tier > far.tier) far = std::move(to);
+        far = farther(std::move(far), std::move(to));
       }
-    return far.links;
+    return far;
   }
 
  private:
@@ -143,11 +146,14 @@ std::vector<Volume> step_volumes(const TrainRun& run) {
   for (const CallUse& u : run.step.calls) {
     const CollectiveCall& c = run.program.calls[index(u.call)];
     const double n = c.groups.size(), groups = c.groups.groups(), count_of = static_cast<double>(u.count);
-    const std::string level = levels.level(c.groups), links = levels.links(c.groups);
+    const std::string level = levels.level(c.groups);
     auto at = std::find_if(out.begin(), out.end(), [&](const Volume& v) {
-      return v.cls == u.cls && v.op == c.op && v.ranks == c.groups.size() && v.level == level && v.links == links;
+      return v.cls == u.cls && v.op == c.op && v.ranks == c.groups.size() && v.level == level;
     });
-    if (at == out.end()) at = out.insert(out.end(), {u.cls, c.op, c.groups.size(), 0, 0, 0, level, links});
+    if (at == out.end()) at = out.insert(out.end(), {u.cls, c.op, c.groups.size(), 0, 0, 0, level, 0, {}});
+    Reach far = farther({at->tier, std::move(at->links)}, levels.reach(c.groups));
+    at->tier = far.tier;
+    at->links = std::move(far.links);
     at->calls_per_gpu += count_of * groups * n / run.layout.ranks();
     at->message_bytes += count_of * groups * n / run.layout.ranks() * static_cast<double>(count(c.bytes));
     at->bytes_per_gpu += count_of * groups * sent_by_call(c) * static_cast<double>(count(c.bytes)) / run.layout.ranks();

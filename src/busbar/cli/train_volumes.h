@@ -1,6 +1,7 @@
 // What a step sends, by purpose: the table that tells which level of links each kind of parallelism loads.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,7 @@ struct Volume {
   double message_bytes = 0;  ///< S of a call, mean
   double bytes_per_gpu = 0;  ///< sent by one GPU in one step, mean; as rings and direct sends have it
   std::string level;         ///< "scale-up links", "inside a node", "network" or "host memory"
+  std::uint8_t tier = 0;     ///< of the highest switch between its ranks; 0: none outside servers
   std::string links;         ///< the farthest it needs: "NVLink", "PCIe", "InfiniBand, spine"
 };
 
