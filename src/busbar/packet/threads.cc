@@ -13,8 +13,8 @@ PartThreads::PartThreads(Wiring& wiring, Traffic& traffic, const Profile& profil
       traffic_(traffic),
       after_(ends_after(wiring)),
       patience_(profile.network.faults.empty() ? INT64_MAX : kStillTimeouts * profile.hosts.timeout),
-      gate_(static_cast<std::ptrdiff_t>(split.parts)),
-      meeting_(static_cast<std::ptrdiff_t>(split.parts)) {
+      gate_(split.parts),
+      meeting_(split.parts) {
   for (std::uint32_t p = 0; p < split.parts; ++p) {
     Member& m = *members_.emplace_back(std::make_unique<Member>(Member{{}, {}, Mail(split.parts)}));
     const bool own = split.parts > 1 && !profile.network.faults.empty();
@@ -31,7 +31,7 @@ PartThreads::PartThreads(Wiring& wiring, Traffic& traffic, const Profile& profil
 
 PartThreads::~PartThreads() {
   quit_ = true;
-  gate_.arrive_and_wait();
+  gate_.arrive_and_wait(members_.front()->look);
   for (std::thread& t : threads_) t.join();
 }
 
@@ -68,13 +68,13 @@ std::optional<EndedBlock> PartThreads::take_ended(Ps limit) {
 
 PartThreads::Why PartThreads::run(Until until, Ps limit) {
   ask_ = {until, sum_.now, limit, traffic_.size(), sum_.silences};
-  gate_.arrive_and_wait();
+  gate_.arrive_and_wait(members_.front()->look);
   return run_windows(0);
 }
 
 void PartThreads::wait_for_runs(std::uint32_t number) {
   for (;;) {
-    gate_.arrive_and_wait();
+    gate_.arrive_and_wait(members_[number]->look);
     if (quit_) return;
     run_windows(number);
   }
@@ -109,7 +109,7 @@ PartThreads::Why PartThreads::run_windows(std::uint32_t number) {
   News news{ask.from, ask.from, 0, 0};
   for (;; m.turn ^= 1) {
     speak(number, words_[m.turn][number]);
-    meeting_.arrive_and_wait();
+    meeting_.arrive_and_wait(m.look);
     const PartWord sum = add(words_[m.turn]);
     if (number == 0) sum_ = sum;
     const bool all = ask.until == Until::kAllEnded, done = all && sum.finished == ask.flows;

@@ -2,11 +2,12 @@
 #pragma once
 
 #include <array>
-#include <barrier>
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <thread>
 
+#include "busbar/packet/internal/meeting.h"
 #include "busbar/packet/internal/running_part.h"
 
 namespace busbar::packet {
@@ -73,9 +74,10 @@ class PartThreads {
     std::unique_ptr<RunningPart> part;
     Mail mail;
     Ps now = 0;
-    Ps mailed = INT64_MAX;   ///< first arrival of the packets sent in the last window
-    Ps turns = INT64_MAX;    ///< next turn of a packet that waits to go to another part
-    std::uint32_t turn = 0;  ///< of the two sets of words, used in turn as in Mail
+    Ps mailed = INT64_MAX;                              ///< first arrival of the packets sent in the last window
+    Ps turns = INT64_MAX;                               ///< next turn of a packet that waits to go to another part
+    std::uint32_t turn = 0;                             ///< of the two sets of words, used in turn as in Mail
+    std::chrono::nanoseconds look = Meeting::kLongest;  ///< for the others, before its thread sleeps
   };
   void wait_for_runs(std::uint32_t number);
   Why run_windows(std::uint32_t number);
@@ -91,7 +93,7 @@ class PartThreads {
   const Ps after_, patience_;
   std::vector<std::unique_ptr<Member>> members_;
   std::array<std::vector<PartWord>, 2> words_;
-  std::barrier<> gate_, meeting_;  ///< before a run; between windows
+  Meeting gate_, meeting_;  ///< before a run; between windows
   std::vector<std::thread> threads_;
   std::vector<std::uint32_t> parts_in_block_;  ///< parts to which flows of the block are under way
   std::vector<EndedBlock> last_in_block_, ended_;
