@@ -22,8 +22,9 @@ constexpr NcclConstants kNow{
 
 NcclRow doubled(const NcclRow& r) { return {2 * r[0], 2 * r[1], 2 * r[2]}; }
 
-/// Before 2.28, a Blackwell channel counted as two channels of Hopper.
+/// Before 2.28, a Blackwell channel counted as two channels of Hopper (2.26.2, src/graph/tuning.cc).
 void before_2_28(NcclConstants& c) {
+  c.net[at(NcclAlgorithm::kNvlsTree)][2] = 14;
   c.ring_ll128_channel[3] = doubled(c.ring_ll128_channel[2]);
   c.tree_ll128_channel[3] = doubled(c.tree_ll128_channel[2]);
   c.tree_channel[3] = doubled(c.tree_channel[2]);
@@ -48,7 +49,6 @@ void before_2_23(NcclConstants& c, NcclVersion v) {
 NcclConstants nccl_constants(NcclVersion v) {
   NcclConstants c = kNow;
   if (v < NcclVersion{2, 28}) before_2_28(c);
-  if (v < NcclVersion{2, 26}) c.net[at(NcclAlgorithm::kNvlsTree)][2] = 14;
   if (v < NcclVersion{2, 23}) before_2_23(c, v);
   return c;
 }

@@ -77,6 +77,17 @@ TEST(NcclChannelLimit, AllChannelsTogetherCarryWhatTheTableGivesWhereTheLimitBin
   EXPECT_FALSE(nccl_channel_limit(c, NcclAlgorithm::kNvls, NcclProtocol::kSimple));
 }
 
+// Source of both: NCCL 2.26.2 and 2.30.7, src/graph/tuning.cc.
+TEST(NcclTuning, AHopOfATreeBetweenSwitchesCostsMoreFrom2Dot28On) {
+  const auto latency_us = [](NcclVersion v) {
+    const NcclTuning t = tune_nccl(comm_as(nccl_machine(TestNode{}, 4), v));
+    return t.of(Collective::kAllReduce, NcclAlgorithm::kNvlsTree, NcclProtocol::kSimple).latency_us;
+  };
+  constexpr float kHops = 4;  // up and down two levels
+  EXPECT_NEAR(latency_us({2, 28}) - latency_us({2, 26}), kHops * (20.9 - 14), 1e-3);
+  EXPECT_EQ(latency_us({2, 27}), latency_us({2, 26}));
+}
+
 NcclChoice choice(const NcclComm& c, Collective op, std::uint64_t bytes) {
   return choose_nccl(c, tune_nccl(c), op, Bytes{bytes}).value();
 }
