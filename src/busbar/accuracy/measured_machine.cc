@@ -164,8 +164,9 @@ Result<MeasuredMachine> machine_of_row(const CsvTable& table, std::size_t row, c
   std::uint32_t blocks = out.nodes;
   if (one_domain) {  // nodes are trays: all in one rack as long as they fit
     constexpr std::uint32_t kTrays = 18;
-    const std::uint32_t racks = (out.nodes + kTrays - 1) / kTrays;
-    std::uint32_t even = racks;  // racks are filled evenly
+    const std::uint32_t fewest = (out.nodes + kTrays - 1) / kTrays;
+    const std::uint32_t racks = variant.contains("racks") ? whole(variant.at("racks")) : fewest;
+    std::uint32_t even = std::clamp(racks, fewest, out.nodes);  // racks are filled evenly
     while (out.nodes % even != 0) ++even;
     map.keys["trays"] = std::to_string(out.nodes / even);
     blocks = even;

@@ -171,6 +171,21 @@ TEST(MeasuredMachine, SwitchesSocketsAndPeerAccessComeFromTheVariant) {
   EXPECT_THAT(b->text, HasSubstr("p2p: false"));
 }
 
+TEST(MeasuredMachine, TraysOfAnNvlRackAreOneDomainUnlessTheVariantNamesMoreRacks) {
+  const auto text = [](const std::string& variant) {
+    const CsvTable t = table(std::string(kHeader) + "a,4,16,4,all_reduce,1,1,,gb200-nvl72," + variant +
+                             ",4,400,ib,yes,auto,accuracy\n");
+    return machine_of_row(t, 0, Catalog())->text;
+  };
+  EXPECT_THAT(text(""), HasSubstr("nodes: 1,"));
+  EXPECT_THAT(text("racks=1"), HasSubstr("nodes: 1,"));
+  for (const char* variant : {"racks=2", "racks=3", "racks=4", "racks=9"}) {
+    const std::string racks = std::string(variant) == "racks=2" ? "2" : "4";  // each has equally many trays
+    EXPECT_THAT(text(variant), HasSubstr("nodes: " + racks + ",")) << variant;
+    EXPECT_THAT(text(variant), HasSubstr(racks == "2" ? "trays: 2" : "trays: 1")) << variant;
+  }
+}
+
 TEST(Summary, BandsAreHalfOpenInMiB) {
   EXPECT_EQ(band_of((1u << 20) - 1), "below 1 MiB");
   EXPECT_EQ(band_of(1u << 20), "1-64 MiB");
