@@ -209,7 +209,7 @@ Status CallLowering::lower_pipeline() {
     for (std::size_t c = 0; c < plan_->runs.size(); ++c) {
       FirstChunk first;
       BUSBAR_RETURN_IF_ERROR(lower_first_chunk(cg, c, steps, first));
-      double busiest_ps = space_.times.capped_ps(first.all_bytes / (plan_->lanes.cap_each_way ? 2 : 1));
+      double busiest_ps = space_.times.capped_ps(first.all_bytes);
       LinkId busiest = kNone<LinkId>;
       for (const CapacityId l : total.on()) {
         const double load = std::max(total[l], all_loads[l]);

@@ -4,14 +4,6 @@
 #include <numeric>
 
 namespace busbar {
-namespace {
-
-/// Whether a library laid the channels of the call, which are trees.
-bool laid_trees(const CollectiveCall& call, const Schedule& s) {
-  return call.schedule && call.nics && !s.phases.empty() && is_tree(s.phases.front().pattern);
-}
-
-}  // namespace
 
 std::uint32_t most_channels(const CollectiveCall& call, const Placement& placement, const ProtocolModel& protocol) {
   const std::uint64_t filled = std::max<std::uint64_t>(1, count(call.bytes) / kBytesPerChannel);
@@ -39,12 +31,6 @@ Lanes lanes_of(const CollectiveCall& call, const Schedule& s, std::uint32_t per_
     out.cap = out.count * static_cast<double>(per_second(protocol.channel_rate)) / kPsPerSecond;
   } else if (const std::uint32_t most = most_channels(call, placement, protocol); most > 0) {
     out.count = std::min(out.count, most);
-  }
-  const bool simple = call.protocol == Protocol::kSimple || call.protocol == Protocol::kAuto;
-  if (simple && laid_trees(call, s) && per_second(protocol.tree_rate) > 0) {
-    const double channels = static_cast<double>(s.chunks) / s.channels;  // of the library, per channel of the schedule
-    out.cap = channels * static_cast<double>(per_second(protocol.tree_rate)) / kPsPerSecond;
-    out.cap_each_way = call.op == Collective::kAllReduce;
   }
   return out;
 }

@@ -11,16 +11,6 @@
 namespace busbar {
 namespace {
 
-/// Rank i below rank i - 1.
-GivenTree chain_tree(std::uint32_t ranks) {
-  GivenTree out;
-  for (std::uint32_t i = 0; i < ranks; ++i) {
-    out.position.push_back(i);
-    out.parent.push_back(i == 0 ? 0 : i - 1);
-  }
-  return out;
-}
-
 /// Sixteen nodes of one GPU and eight NICs.
 class ChannelLanes : public ::testing::Test {
  protected:
@@ -67,21 +57,6 @@ TEST_F(ChannelLanes, AreAsManyAsTheCallAsksForAndMoveNoMoreThanTheirRates) {
   }
 }
 
-TEST_F(ChannelLanes, OfTreesThatALibraryLaidMoveNoMoreThanTheirThreadsWithSimple) {
-  ProtocolModel p;
-  p.tree_rate = BytesPerSecond{17'500'000'000};
-  CollectiveCall call = test_call(16, "tree", kGiB);
-  const GivenTree tree = chain_tree(16);
-  call.schedule =
-      std::make_shared<const Schedule>(build_tree_packing(call.op, 16, 0, {{tree, 2}, {tree, 2}, {tree, 2}}).value());
-  EXPECT_EQ(lanes(call, p).cap, 0) << "trees of links, which no thread carries";
-  call.nics = std::make_shared<const ChannelNics>();
-  EXPECT_NEAR(lanes(call, p).cap, 2 * 0.0175, 1e-12) << "six channels on three trees, in bytes per ps";
-  EXPECT_TRUE(lanes(call, p).cap_each_way);
-  call.protocol = Protocol::kLl128;
-  EXPECT_EQ(lanes(call, p).cap, 0);
-}
-
 TEST_F(ChannelLanes, OfAScheduleThatIsGivenTakeTheNicsInTurn) {
   CollectiveCall call = test_call(16, "ring", kGiB);
   call.schedule = std::make_shared<const Schedule>(build_schedule("ring", call.op, 16, 1, 0).value());
@@ -91,25 +66,6 @@ TEST_F(ChannelLanes, OfAScheduleThatIsGivenTakeTheNicsInTurn) {
   EXPECT_EQ(nics(l).size(), 8u);
   call.channels = 1;
   EXPECT_EQ(lanes(call).stride, 0u);
-}
-
-// A chunk takes seven hops up and seven down, and the others follow one by one in both directions at the same time.
-TEST(ChannelRates, AChunkOfATreeTakesItsTimeOnEveryHopAndBothDirectionsRunAtOnce) {
-  const Ground m(one_switch(8).seal());
-  ProtocolModel p;
-  p.tree_rate = BytesPerSecond{10'000'000'000};
-  CollectiveCall call = test_call(8, "tree", kGiB);
-  call.schedule = std::make_shared<const Schedule>(build_tree_packing(call.op, 8, 0, {{chain_tree(8), 1}}).value());
-  ChannelNics nics;
-  nics.channels = 1;
-  nics.ranks = 8;
-  nics.out = nics.in = nics.proxy = std::vector<std::uint32_t>(8, kNone32);
-  call.nics = std::make_shared<const ChannelNics>(std::move(nics));
-  for (const std::uint32_t chunks : {2u, 64u, 4096u}) {
-    call.chunks = chunks;
-    const double chunk_ms = kGiB / 10e9 * 1e3 / chunks;
-    EXPECT_NEAR(lowered_ms(m, call, p), (14 + chunks - 1) * chunk_ms, 0.03 + 1e-3 * kGiB / 10e9) << chunks;
-  }
 }
 
 // Each of 64 NICs gets 4,096 bytes: from there on all channels that the protocol has are in use.

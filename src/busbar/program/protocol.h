@@ -34,7 +34,6 @@ struct ProtocolModel {
   Duration step_network;           ///< per send that crosses a NIC
   std::uint32_t max_channels = 0;  ///< most channels of a ring or tree; 0: as many as there are NICs
   BytesPerSecond channel_rate{0};  ///< largest rate of one channel of a call per GPU; 0: no limit
-  BytesPerSecond tree_rate{0};     ///< likewise of the channels that NCCL's rules lay, up or down a tree, Simple
   ProtocolCosts ll128, ll;
   Duration step_switch;  ///< per reduction or multicast in a switch
   /// Share of the links' payload rate (of plain copies) that kernels reach when they move and add bytes: on NVLink and

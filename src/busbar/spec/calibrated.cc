@@ -127,7 +127,6 @@ void calibrate_protocol(const CalibratedFactors& f, ProtocolModel& p) {
   // A link to a switch that reduces has the first share in addition to its own.
   for (double* share : {&p.share_scale_up, &p.share_server, &p.share_network}) *share *= f.rate;
   p.channel_rate = times(p.channel_rate, f.rate);
-  p.tree_rate = times(p.tree_rate, f.rate);
 }
 
 Result<std::string> cluster_text(std::string_view name, const Overrides& overrides, CalibratedFactors& factors) {

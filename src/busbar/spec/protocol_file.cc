@@ -39,7 +39,6 @@ Status read_keys(const YamlNode& map, ProtocolModel& p, bool outermost, Reading&
     }
   r.optional("chunk", &YamlNode::as_size, p.chunk);
   r.optional("channel_rate", &YamlNode::as_rate, p.channel_rate);
-  r.optional("tree_rate", &YamlNode::as_rate, p.tree_rate);
   constexpr std::int64_t kMostChannels = 1024;
   r.optional("max_channels", &YamlNode::as_int, p.max_channels, 1, kMostChannels);
   BUSBAR_RETURN_IF_ERROR(r.finish());

@@ -15,7 +15,6 @@ struct Lanes {
   std::uint32_t per_order = 1;  ///< channels of the schedule that share an order and a NIC
   std::uint32_t stride = 0;     ///< NICs from lane to lane; 0: as many as the schedule has orders
   double cap = 0;               ///< bytes per ps of a connection, all lanes together; 0: no limit
-  bool cap_each_way = false;    ///< up and down a tree, by threads of their own; else for all that a channel sends
 
   /// The number of the NIC, of those of a rank, that lane `lane` of channel `channel` uses.
   std::uint32_t nic(std::uint32_t channel, std::uint32_t lane) const {
