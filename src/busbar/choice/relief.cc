@@ -43,7 +43,8 @@ std::vector<LinkGroup> link_groups(const Topology& t) {
     seen[c] = true;
     const char* a = name_of(t.kind(t.from(link)));
     const char* b = name_of(t.kind(t.to(link)));
-    const std::string name = fmt::format("{}, {}-{}", name_of(t.link_class(link).kind), a, b);
+    const LinkClass& of = t.link_class(link);
+    const std::string name = fmt::format("{}, {}-{}", of.brand.empty() ? name_of(of.kind) : of.brand.c_str(), a, b);
     const auto it = std::find_if(groups.begin(), groups.end(), [&](const LinkGroup& g) { return g.name == name; });
     if (it == groups.end())
       groups.push_back({name, {c}});

@@ -162,7 +162,7 @@ Document to_document(const PathFlags& o, const Cluster& c, const PathView& v, De
   if (!v.hops.empty()) {
     facts.items.emplace_back("rate", fmt::format("{} of payload per direction, {} on the wire",
                                                  format_rate(v.payload_GBps * 1e9), format_rate(v.wire_GBps * 1e9)));
-    facts.items.emplace_back("bound by", fmt::format("{} ({}, {})", brand_of(t.link_class(v.bottleneck).kind),
+    facts.items.emplace_back("bound by", fmt::format("{} ({}, {})", brand_of(t.link_class(v.bottleneck)),
                                                      part_of(t, v.bottleneck), t.name(v.bottleneck)));
   }
   std::string copies;
@@ -177,7 +177,7 @@ Document to_document(const PathFlags& o, const Cluster& c, const PathView& v, De
   if (!v.hops.empty())
     d.blocks.push_back({Highlight{fmt::format("{} and {}: {}, limited by {}.", format_rate(v.payload_GBps * 1e9),
                                               format_duration(v.latency.in_s()), meaning(v.type),
-                                              brand_of(t.link_class(v.bottleneck).kind))},
+                                              brand_of(t.link_class(v.bottleneck)))},
                         Audience::kPage});
   d.blocks.push_back({facts});
   if (v.hops.empty()) return d;

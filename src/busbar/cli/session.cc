@@ -90,8 +90,9 @@ const char* word(BoundKind k) { return k == BoundKind::kBandwidth ? "bandwidth" 
 
 }  // namespace
 
-const char* brand_of(LinkKind kind) {
-  switch (kind) {
+std::string brand_of(const LinkClass& link) {
+  if (!link.brand.empty()) return link.brand;
+  switch (link.kind) {
     case LinkKind::kNvlink:
       return "NVLink";
     case LinkKind::kXgmi:
@@ -132,8 +133,8 @@ Json bound_to_json(const Bound& b, const Topology& t) {
 
 std::string bound_to_text(const Bound& b, const Topology& t) {
   if (b.link == kNone<LinkId>) return "nothing: no data is sent";
-  return fmt::format("the {} of {} ({}, {})", word(b.kind), brand_of(t.link_class(b.link).kind),
-                     link_class_name(b.link, t), t.name(b.link));
+  return fmt::format("the {} of {} ({}, {})", word(b.kind), brand_of(t.link_class(b.link)), link_class_name(b.link, t),
+                     t.name(b.link));
 }
 
 std::string bound_in_short(const Bound& b, const Topology& t) {

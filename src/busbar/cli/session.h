@@ -56,7 +56,7 @@ std::string inputs_hash(const CommonOptions& o, std::string_view read = {});
 /// {"link", "class", "phase", "kind"} of a bound; nulls if nothing was sent.
 Json bound_to_json(const Bound& bound, const Topology& topology);
 /// The usual name of a link: its part, or its kind.
-const char* brand_of(LinkKind kind);  ///< "NVLink", "InfiniBand"
+std::string brand_of(const LinkClass& link);  ///< "NVLink", "InfiniBand"
 std::string link_class_name(LinkId link, const Topology& topology);
 /// "the bandwidth of ndr 4x (node0.nic3->leaf3)"; in short: "bandwidth, ndr 4x".
 std::string bound_to_text(const Bound& bound, const Topology& topology);

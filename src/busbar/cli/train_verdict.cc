@@ -38,8 +38,7 @@ constexpr WaitingFor kWaitingFor[] = {{OpClass::kTp, "tensor parallelism", &Brea
 /// The links that limit the most exposed call of a purpose.
 std::string limited_by(const TrainRun& r, OpClass cls) {
   for (const CallUse& u : r.step.calls)
-    if (u.cls == cls && u.bound.link != kNone<LinkId>)
-      return brand_of(r.cluster().topology.link_class(u.bound.link).kind);
+    if (u.cls == cls && u.bound.link != kNone<LinkId>) return brand_of(r.cluster().topology.link_class(u.bound.link));
   return "";
 }
 
@@ -81,7 +80,7 @@ std::string largest_call(const TrainRun& r) {
   const Topology& t = r.cluster().topology;
   return fmt::format(" The largest single item is {}: {}, limited by the {} of {}.", call_name(r, u),
                      format_duration(u.exposed.in_s()), u.bound.kind == BoundKind::kBandwidth ? "bandwidth" : "latency",
-                     brand_of(t.link_class(u.bound.link).kind));
+                     brand_of(t.link_class(u.bound.link)));
 }
 
 }  // namespace

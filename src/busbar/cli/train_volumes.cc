@@ -31,7 +31,7 @@ Reach reach_of(const Router& router, DeviceId a, DeviceId b, const std::vector<s
     const LinkId link = hop.links.front().link;
     const std::uint8_t tier = std::max(tiers[index(t.from(link))], tiers[index(t.to(link))]);
     if (!out.links.empty() && (tier < out.tier || (tier == out.tier && hop.payload_GBps >= narrowest))) continue;
-    out = {tier, brand_of(t.link_class(link).kind)};
+    out = {tier, brand_of(t.link_class(link))};
     narrowest = hop.payload_GBps;
   }
   if (out.tier > 0) out.links += ", " + tier_name(out.tier);

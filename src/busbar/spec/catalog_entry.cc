@@ -15,12 +15,12 @@ using Kind = YamlNode::Kind;
 
 /// Whether the key's value is a name, a place or an explanation.
 bool is_wording(std::string_view key) {
-  static constexpr std::array<std::string_view, 29> kKeys{
+  static constexpr std::array<std::string_view, 30> kKeys{
       "fec_source",     "name",         "part",    "source", "note",  "confidence", "efficiency_source",
       "latency_source", "cable_source", "between", "pairs",  "torus", "numa",       "islands",
       "planes",         "kind",         "shape",   "base",   "link",  "network",    "fabric",
       "parameters",     "protocol",     "gpu",     "full",   "words", "pci_ids",    "twisted",
-      "merges_nics"};
+      "merges_nics",    "brand"};
   return std::find(kKeys.begin(), kKeys.end(), key) != kKeys.end();
 }
 

@@ -53,6 +53,7 @@ Result<LinkLane> read_lane_file(const YamlNode& file) {
   MapReader r = sourced(lane.file);
   r.required("name", &YamlNode::as_string, lane.link.part);
   r.required("kind", &as_link_kind, lane.link.kind);
+  r.optional("brand", &YamlNode::as_string, lane.link.brand);
   r.required("rate", &YamlNode::as_rate, lane.link.wire_rate);
   r.optional("latency", &YamlNode::as_duration, lane.link.latency);
   r.optional("efficiency", &YamlNode::as_number, lane.link.efficiency, kLeastEfficiency, 1);

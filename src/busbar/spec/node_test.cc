@@ -163,6 +163,15 @@ TEST(Node, LinksOfTheCatalogueAreCountedInLanes) {
   EXPECT_THAT(why_no_node(gpus(2, "between: ['gpu*', 'gpu*'], link: nvlink44")), HasSubstr("did you mean 'nvlink4'?"));
 }
 
+TEST(Node, BrandsOfLinksAreThoseOfTheirParts) {
+  const auto brand = [](const std::string& link) {
+    const auto file = read_whole(gpus(2, "between: ['gpu*', 'gpu*'], link: " + link + ", lanes: 1"));
+    return file.value().node.links.front().link_class.brand;
+  };
+  EXPECT_EQ(brand("neuronlink3"), "NeuronLink");
+  EXPECT_EQ(brand("nvlink4"), "");
+}
+
 TEST(Node, AGroupOfNoneTakesItsLinksWithIt) {
   const std::string none = ", {name: nic, count: 0}";
   EXPECT_THAT(links_of(gpus(2, "between: ['nic#', 'gpu#*2/0']" + kWire, none)), IsEmpty());

@@ -69,6 +69,7 @@ struct LinkClass {
   Duration latency;             ///< first bit in to first bit out at the far device
   std::uint16_t lanes = 1;      ///< parallel lanes or cables this link stands for
   std::string part;             ///< "nvlink4 x5", "pcie5 x16": for people
+  std::string brand;            ///< "NeuronLink": for people; empty: as other links of the kind are called
   LatencyParts latency_parts;   ///< they sum to `latency`, or are all 0 if it is a single figure
   bool operator==(const LinkClass&) const = default;
 
