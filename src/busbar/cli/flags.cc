@@ -8,6 +8,7 @@
 
 #include "busbar/base/quantity.h"
 #include "busbar/base/text.h"
+#include "busbar/cli/flag_words.h"
 #include "busbar/cli/help_page.h"
 
 namespace busbar {
@@ -105,7 +106,9 @@ Error unknown_flag(const Command& c, const std::string& name) {
   std::vector<std::string> known{"--help"};
   for (const Flag& f : c.flags)
     for (std::string& n : split_names(f.names)) known.push_back(std::move(n));
-  return invalid(fmt::format("unknown flag '{}'{}", name, guess_among(name, known)));
+  const std::string ours = flag_for_word(name, known);
+  return invalid(fmt::format("unknown flag '{}'{}", name,
+                             ours.empty() ? guess_among(name, known) : fmt::format("; did you mean '{}'?", ours)));
 }
 
 /// Matches the words of one command line with the table of one command.

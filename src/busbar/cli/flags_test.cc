@@ -81,6 +81,8 @@ TEST(Flags, ErrorsNameTheFlag) {
        "--engine: 'packets' is not one of flow and packet; did you mean "
        "'packet'?"},
       {{"run", "a", "--jsn"}, "unknown flag '--jsn'; did you mean '--json'?"},
+      {{"run", "a", "--num_gpus", "8"}, "unknown flag '--num_gpus'; did you mean '-g'?"},
+      {{"run", "a", "--tensor-model-parallel-size", "8"}, "unknown flag '--tensor-model-parallel-size'"},
       {{"rnu"}, "there is no command 'rnu'; did you mean 'run'?"}};
   for (const auto& [args, text] : cases) {
     Typed t;
