@@ -1,7 +1,7 @@
 #include "busbar/cli/flag_words.h"
 
 #include <algorithm>
-#include <array>
+#include <iterator>
 #include <utility>
 
 namespace busbar {
@@ -9,7 +9,7 @@ namespace busbar {
 std::string flag_for_word(std::string_view flag, const std::vector<std::string>& known) {
   // Source: arguments of Megatron-LM (arguments.py), DeepSpeed's and torchtitan's configuration keys, as `plan` writes
   // them.
-  static constexpr std::array<std::pair<std::string_view, std::string_view>, 35> kWords{{
+  static constexpr std::pair<std::string_view, std::string_view> kWords[] = {
       {"tensor-model-parallel-size", "--tp"},
       {"tensor-parallel-size", "--tp"},
       {"tensor-parallel-degree", "--tp"},
@@ -45,12 +45,12 @@ std::string flag_for_word(std::string_view flag, const std::vector<std::string>&
       {"machine", "--cluster"},
       {"topology", "--cluster"},
       {"num-gpus", "-g"},
-  }};
+  };
   if (!flag.starts_with("--")) return {};
   std::string word(flag.substr(2));
   std::replace(word.begin(), word.end(), '_', '-');
-  const auto it = std::find_if(kWords.begin(), kWords.end(), [&](const auto& w) { return w.first == word; });
-  if (it == kWords.end() || std::find(known.begin(), known.end(), it->second) == known.end()) return {};
+  const auto it = std::ranges::find(kWords, word, &std::pair<std::string_view, std::string_view>::first);
+  if (it == std::end(kWords) || std::find(known.begin(), known.end(), it->second) == known.end()) return {};
   return std::string(it->second);
 }
 

@@ -95,9 +95,12 @@ std::string in_words(const std::vector<std::string>& words) {
 }
 
 /// "; did you mean '--engine'?", or empty.
-std::string guess_among(const std::string& word, const std::vector<std::string>& known) {
-  const std::string guess = nearest(word, known);
+std::string did_you_mean(const std::string& guess) {
   return guess.empty() ? "" : fmt::format("; did you mean '{}'?", guess);
+}
+
+std::string guess_among(const std::string& word, const std::vector<std::string>& known) {
+  return did_you_mean(nearest(word, known));
 }
 
 Error unknown_flag(const Command& c, const std::string& name) {
@@ -107,8 +110,7 @@ Error unknown_flag(const Command& c, const std::string& name) {
   for (const Flag& f : c.flags)
     for (std::string& n : split_names(f.names)) known.push_back(std::move(n));
   const std::string ours = flag_for_word(name, known);
-  return invalid(fmt::format("unknown flag '{}'{}", name,
-                             ours.empty() ? guess_among(name, known) : fmt::format("; did you mean '{}'?", ours)));
+  return invalid(fmt::format("unknown flag '{}'{}", name, did_you_mean(ours.empty() ? nearest(name, known) : ours)));
 }
 
 /// Matches the words of one command line with the table of one command.

@@ -15,8 +15,7 @@ namespace busbar {
 
 /// Fills in defaults (nscc; the cluster's own routing and seed) and parses the words. Pre: the words are choices of
 /// packet_run_flags(). Settings: those of the cluster's `packet:`, then those of `overrides`, --set packet.KEY=VALUE
-/// and
-/// --set packet=PROFILE. Errors: kInvalid for a seed below 0 and for wrong settings.
+/// and --set packet=PROFILE. Errors: kInvalid for a seed below 0 and for wrong settings.
 Result<PacketOptions> read_packet_options(std::string& transport, std::string& balance,
                                           std::optional<std::int64_t> seed, const Cluster& cluster,
                                           const Overrides& overrides);
