@@ -7,8 +7,6 @@
 #include <system_error>
 #include <vector>
 
-#include "busbar/base/text.h"
-
 namespace busbar {
 
 /// Whether all of `text` is one number. The number goes to `out`. `format`: what std::from_chars takes, such as a base.
