@@ -9,8 +9,8 @@
 namespace busbar {
 namespace {
 
-constexpr std::size_t kShown = 6;  // candidates
-constexpr double kWorth = 0.01;    // of the likelihood, to be shown
+constexpr std::size_t kShown = 6;       // candidates
+constexpr double kWorthShowing = 0.01;  // of the likelihood, to be shown
 
 std::string words_of(const Suspect& s, double factor) {
   if (factor == 0 && !s.whole()) return s.words + ": dead";
@@ -42,7 +42,7 @@ Json candidates_of(const FaultSearchResult& found) {
   Json out = Json::array();
   std::size_t rank = 0;
   for (const Culprit& c : found.ranked) {
-    if (rank++ >= kShown && c.confidence < kWorth) break;
+    if (rank++ >= kShown && c.confidence < kWorthShowing) break;
     for (std::size_t i = 0; i < c.faults.size(); ++i) {
       const Suspect& s = c.faults[i];
       out.push_back({{"rank", rank},
@@ -97,7 +97,7 @@ void add_findings(Document& d, const FaultSearchResult* found, const Expectation
   Table t{"Faults that explain the times",
           {{"fault", Align::kLeft}, {"part", Align::kLeft}, {"confidence (%)"}, {"slower (%)"}, {"try", Align::kLeft}}};
   for (const Culprit& c : found->ranked) {
-    if (t.rows.size() >= kShown || c.confidence < kWorth) break;
+    if (t.rows.size() >= kShown || c.confidence < kWorthShowing) break;
     for (std::size_t i = 0; i < c.faults.size(); ++i)
       t.rows.push_back({words_of(c.faults[i], c.factors[i]), part_of(c.faults[i]),
                         (i == 0 ? "" : "same, ") + fmt::format("{:.0f}", 100 * c.confidences[i]),

@@ -4,14 +4,10 @@
 
 #include <cmath>
 
+#include "busbar/base/text.h"
+
 namespace busbar {
 namespace {
-
-std::string joined(const std::vector<std::string>& list) {
-  std::string out;
-  for (const std::string& text : list) out += (out.empty() ? "" : ", ") + text;
-  return out;
-}
 
 std::string words_of_cost(const LogDifference& d) {
   if (!d.cost_percent) return d.cost_of;
@@ -51,7 +47,7 @@ void add_comparison(const LogComparison& c, const std::string& cluster, Document
   }
   const std::string head = fmt::format("{} ranks on {} node{} ({}:{}) next to {} by the rules of {}", c.ranks, c.nodes,
                                        c.nodes == 1 ? "" : "s", c.file, c.line, cluster, c.library);
-  const std::string agrees = c.agrees.empty() ? "nothing" : joined(c.agrees);
+  const std::string agrees = c.agrees.empty() ? "nothing" : comma_list(c.agrees);
   if (c.differences.empty()) {
     out.blocks.push_back({Paragraph{fmt::format("{}: no difference. Equal: {}.", head, agrees)}});
     return;
@@ -64,7 +60,8 @@ void add_comparison(const LogComparison& c, const std::string& cluster, Document
     out.blocks.push_back({std::move(facts)});
   }
   if (!c.ignored.empty())
-    out.blocks.push_back({Paragraph{fmt::format("Settings of the log without effect here: {}.", joined(c.ignored))}});
+    out.blocks.push_back(
+        {Paragraph{fmt::format("Settings of the log without effect here: {}.", comma_list(c.ignored))}});
 }
 
 }  // namespace busbar
