@@ -28,7 +28,6 @@ void expect_done_and_whole(const PacketResult& r) {
   }
 }
 
-constexpr std::int64_t kSlot = 83'200;  ///< ps of a full packet at 50 GB/s
 constexpr std::int64_t kAlone = 488 * kSlot + 1216 * 20 + kSlot + 2 * (64 * 20) + 4 * 500'000;  ///< 2 MB over one leaf
 
 /// Packet 100 is lost on its first cable. The sender learns of it when packet 101 has crossed two hops and a report of

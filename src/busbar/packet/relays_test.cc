@@ -39,7 +39,6 @@ struct RowOfGpus {
   }
 };
 
-constexpr std::int64_t kSlot = 83'200;        // ps: 4,160 bytes at 50 GB/s
 constexpr std::uint64_t kFlow = 1000 * 4096;  // payload
 constexpr PacketTransport kRelayed[] = {PacketTransport::kIb,    PacketTransport::kRoce,  PacketTransport::kDcqcn,
                                         PacketTransport::kNscc,  PacketTransport::kHpcc,  PacketTransport::kSwift,

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,8 @@
 #include "busbar/topology/topology.h"
 
 namespace busbar::packet {
+
+constexpr std::int64_t kSlot = 83'200;  ///< ps of a full packet of 4,160 bytes at 50 GB/s, the rate of cable()
 
 /// Hosts of one GPU and one NIC with nothing between them.
 inline NodeTemplate bare_host() {
