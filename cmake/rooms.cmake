@@ -40,7 +40,7 @@ function(busbar_gtest name)
   # Most of the build is test code, which gains little from either: the rooms that it calls stay optimised and checked.
   target_compile_options(${name}_test PRIVATE -O0)
   if(BUSBAR_SANITIZE MATCHES undefined)
-    target_compile_options(${name}_test PRIVATE -fno-sanitize=null,alignment,object-size,vptr)
+    target_compile_options(${name}_test PRIVATE -fno-sanitize=object-size,vptr)
   endif()
   # PRE_TEST: building a test never runs it, and a test that was not built fails instead of being skipped.
   if(name IN_LIST BUSBAR_READERS)
@@ -71,6 +71,9 @@ macro(busbar_global_flags)
   if(BUSBAR_SANITIZE)
     add_compile_options(-fsanitize=${BUSBAR_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
     add_link_options(-fsanitize=${BUSBAR_SANITIZE})
+    if(BUSBAR_SANITIZE MATCHES undefined)  # a quarter of the compilation; the address sanitizer sees null pointers too
+      add_compile_options(-fno-sanitize=null,alignment)
+    endif()
   endif()
 endmacro()
 
