@@ -87,5 +87,17 @@ TEST(Bands, AMachineWithoutSoftwareCostsHasNone) {
   EXPECT_THAT(words_of(b), testing::Not(HasSubstr("times")));
 }
 
+// PCIe and NVLink of one GPU in either order.
+TEST(Bands, LinksToGpusCountWhicheverLinkOfAGpuIsTheFirst) {
+  const std::string pcie = "{between: [\"gpu[0-1]\", cpu], kind: pcie, rate: 64GB/s}",
+                    mesh = "{between: [gpu0, gpu1], kind: nvlink, rate: 25GB/s}";
+  for (const std::string& links : {pcie + ", " + mesh, mesh + ", " + pcie}) {
+    const auto c =
+        parse_cluster("node:\n  devices: [{name: gpu, count: 2}, {name: cpu}]\n  links: [" + links + "]\n", "t");
+    ASSERT_TRUE(c.ok()) << c.error().text();
+    EXPECT_EQ(joined_by(c->topology), JoinedBy::kMesh) << links;
+  }
+}
+
 }  // namespace
 }  // namespace busbar
