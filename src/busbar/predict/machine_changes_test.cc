@@ -89,5 +89,12 @@ TEST(MachineChanges, AreTimedWithoutNotingTheirShortcuts) {
   EXPECT_THAT(taken({"node0.gpu0-gpu1=0.5"}), testing::Not(testing::Contains("sends alike")));
 }
 
+TEST(MachineChanges, GpudirectOnLiftsALevelThatLeavesNoNicNearEnough) {
+  const Prediction off = big_all_reduce("dgx-h100:2", {}, {.env = {"NCCL_NET_GDR_LEVEL=LOC"}});
+  const Prediction on = big_all_reduce("dgx-h100:2", {});
+  EXPECT_GT(off.time, on.time);
+  EXPECT_NEAR(gain_of(off, "GPUDirect"), 100 * (1 - on.time.in_s() / off.time.in_s()), 0.01);
+}
+
 }  // namespace
 }  // namespace busbar
