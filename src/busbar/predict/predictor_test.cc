@@ -224,6 +224,8 @@ TEST(Predictor, ALoopTakesAtLeastAsLongAsItsHostNeedsForTheGpusOfANode) {
   const Prediction explained = one->time(call, {.explain = true}).value();
   EXPECT_NEAR(sum_ps(explained.chain), static_cast<double>(explained.time.in_ps()), 2);
   EXPECT_TRUE(explained.relief.empty());  // no link changes what the host needs
+  EXPECT_EQ(explained.chain.back().phase, "wait for the host");
+  EXPECT_EQ(explained.chain.back().rounds, 0u) << "of the host, not of sends";
 }
 
 }  // namespace
