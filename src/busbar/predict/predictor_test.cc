@@ -228,5 +228,19 @@ TEST(Predictor, ALoopTakesAtLeastAsLongAsItsHostNeedsForTheGpusOfANode) {
   EXPECT_EQ(explained.chain.back().rounds, 0u) << "of the host, not of sends";
 }
 
+TEST(Predictor, StopsWhenItIsAskedTo) {
+  volatile std::sig_atomic_t stop = 0;
+  for (const char* engine : {"flow", "analytic"}) {
+    auto m = on("dgx-h100", {.engine = engine, .stop = &stop});
+    const CollectiveCall call = call_over(Collective::kAllReduce, Bytes{1 << 20}, 8);
+    EXPECT_TRUE(m->time(call).ok());
+    stop = 1;
+    const auto ended = m->time(call);
+    ASSERT_FALSE(ended.ok());
+    EXPECT_EQ(ended.error().text(), interrupted().text());
+    stop = 0;
+  }
+}
+
 }  // namespace
 }  // namespace busbar
