@@ -242,5 +242,28 @@ TEST(Predictor, StopsWhenItIsAskedTo) {
   }
 }
 
+/// Each rank sends the others between one and 16 pieces.
+CollectiveCall uneven_exchange(std::uint32_t n, Bytes bytes) {
+  CollectiveCall call = call_over(Collective::kAllToAllV, bytes, n);
+  call.pairs.begin = {0};
+  for (std::uint32_t from = 0; from < n; ++from)
+    for (std::uint32_t to = 0; to < n; ++to)
+      call.pairs.begin.push_back(call.pairs.begin.back() + (from == to ? 0 : 1 + from * from * 7 % 11 * to % 16));
+  return call;
+}
+
+// Fair shares leave a port idle that the closed form fills.
+TEST(Predictor, TimesCallsByTheEngineOfItsPolicy) {
+  const auto times = [](const char* engine) {
+    auto m = on("hgx-a100-4:3", {.engine = engine});
+    const CollectiveCall call = uneven_exchange(12, Bytes{1u << 30});
+    const Duration time = m->time(call, kTimeAlone)->time;
+    const auto same = m->open_engine();
+    EXPECT_EQ(time, same->time_alone(same->prepare(m->prepare(call).value()).value())) << engine;
+    return time;
+  };
+  EXPECT_GT(times("flow"), times("analytic"));
+}
+
 }  // namespace
 }  // namespace busbar
