@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "busbar/packet/collective_flows.h"
+
 namespace busbar {
 namespace {
 
@@ -263,6 +265,21 @@ TEST(Predictor, TimesCallsByTheEngineOfItsPolicy) {
     return time;
   };
   EXPECT_GT(times("flow"), times("analytic"));
+}
+
+// What the fluids of the same call would wait for is another chain.
+TEST(Predictor, ExplainsATimeOfPacketsByPackets) {
+  auto m = on("hgx-a100-4:3", {.engine = "packet", .packets = PacketOptions()});
+  const CollectiveCall call = call_over(Collective::kAllReduce, Bytes{1u << 20}, 12);
+  const Prediction p = m->time(call, {.explain = true}).value();
+  std::vector<ChainPart> chain;
+  const std::vector<CollectiveCall> jobs{p.call};
+  ASSERT_TRUE(run_packet_jobs(jobs, m->router(), m->placement(), m->protocol(), *m->policy().packets, &chain).ok());
+  ASSERT_EQ(p.chain.size(), chain.size());
+  for (std::size_t i = 0; i < chain.size(); ++i) {
+    EXPECT_EQ(p.chain[i].kind, chain[i].kind) << i;
+    EXPECT_EQ(p.chain[i].ps, chain[i].ps) << i;
+  }
 }
 
 }  // namespace
