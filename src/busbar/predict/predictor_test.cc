@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "busbar/packet/collective_flows.h"
 
 namespace busbar {
@@ -280,6 +282,19 @@ TEST(Predictor, ExplainsATimeOfPacketsByPackets) {
     EXPECT_EQ(p.chain[i].kind, chain[i].kind) << i;
     EXPECT_EQ(p.chain[i].ps, chain[i].ps) << i;
   }
+}
+
+// Before 2.19 NCCL ends with an error where its variables leave no algorithm.
+TEST(Predictor, TakesTheFasterOfRingAndTreeWhereNcclsTablesHaveNoEntry) {
+  auto m = on("dgx-a100:4", {.nccl = {2, 18}, .env = {"NCCL_ALGO=CollnetChain"}});
+  std::set<std::string> taken;
+  for (const std::uint64_t size : {8ull, 1ull << 20, 1ull << 30}) {
+    const Prediction best = all_reduce(*m, size);
+    EXPECT_FALSE(best.nccl.has_value());
+    EXPECT_EQ(best.time, std::min(all_reduce(*m, size, "ring").time, all_reduce(*m, size, "tree").time)) << size;
+    taken.insert(best.algorithm);
+  }
+  EXPECT_EQ(taken, (std::set<std::string>{"ring", "tree"}));
 }
 
 }  // namespace
