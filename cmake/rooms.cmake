@@ -2,7 +2,7 @@
 set(BUSBAR_READERS base topology workload spec accuracy formats host doctor)
 
 # One room = one folder under src/busbar = one library target busbar_<name>; its *_test.cc files make <name>_test.
-# COLD: a room that appears in no benchmark; fast compilation matters more than its speed.
+# COLD: no run waits for the loops of this room, so fast compilation matters more than its speed.
 #   busbar_room(topology DEPS base)
 function(busbar_room name)
   cmake_parse_arguments(ARG "COLD" "" "DEPS;LIBS" ${ARGN})
