@@ -161,7 +161,7 @@ TEST(SearchPlan, FindsTheFastestOfSmallSpacesAndNoBoundIsAboveATime) {
     machines.push_back(std::make_unique<PlanMachine>(name));
   std::uint32_t spaces = 0;
   std::map<PipelineSchedule, int> timed;  ///< layouts
-  for (unsigned seed = 0; seed < 1100; ++seed) {
+  for (unsigned seed = 0; seed < 400; ++seed) {
     SCOPED_TRACE(seed);
     Choices c(seed);
     const ModelSpec model = some_model(c);
@@ -169,8 +169,8 @@ TEST(SearchPlan, FindsTheFastestOfSmallSpacesAndNoBoundIsAboveATime) {
     if (model.moe.experts > 0) space.base.overlap_ep = c.one_of<double>({0, 0, 0.5, 1});
     spaces += expect_best(*machines[seed % machines.size()], model, space, timed);
   }
-  EXPECT_GE(spaces, 500u);
-  for (const PipelineSchedule s : PlanSpace().schedule) EXPECT_GE(timed[s], 50) << name_of(s);
+  EXPECT_GE(spaces, 180u);
+  for (const PipelineSchedule s : PlanSpace().schedule) EXPECT_GE(timed[s], 15) << name_of(s);
 }
 
 TEST(SearchPlan, FindsTheFastestWhereStatesOrActivationsAreInHostMemory) {
