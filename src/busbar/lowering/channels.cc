@@ -12,8 +12,8 @@ namespace {
 
 /// A channel's way through a server.
 struct Entry {
-  std::uint32_t member = 0;  ///< of the domain, where the channel enters
-  bool downwards = false;
+  std::uint32_t member;  ///< of the domain, where the channel enters
+  bool downwards;
 };
 
 /// The members of one group that stand in one server.

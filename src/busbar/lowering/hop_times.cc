@@ -67,11 +67,11 @@ class HopQueue {
 
  private:
   struct Hop {
-    const HopRun* run = nullptr;
-    std::uint32_t base = 0;  ///< number of the first hop of its run
-    std::uint32_t next = 0;  ///< chunk
-    double free_ps = 0;
-    bool last = false;
+    const HopRun* run;
+    std::uint32_t base;  ///< number of the first hop of its run
+    std::uint32_t next;  ///< chunk
+    double free_ps;
+    bool last;
   };
 
   void add(const HopRun& r, std::uint32_t& last) {

@@ -14,7 +14,7 @@ namespace busbar {
 /// A run of phases, by one group of their family in one group of ranks of the call.
 struct GroupRun {
   PhaseRun phases;
-  std::uint32_t call_group = 0, group = 0;
+  std::uint32_t call_group, group;
 };
 
 /// Does not change while the call is lowered. Both references outlive it.
