@@ -214,5 +214,20 @@ TEST(TorusStarts, CountALinkBetweenTwoChipsHalf) {
 
 TEST(TorusStarts, AreLeftAloneWhereADimensionHasNoLinks) { EXPECT_TRUE(starts_of({4, 4}, {1, 0}).empty()); }
 
+// Two servers of two chips side by side: no link joins the servers.
+TEST(TorusDimensions, AreThoseOfAServerOfTwo) {
+  NodeTemplate node;
+  for (int g = 0; g < 2; ++g) node.devices.push_back(test_device(DeviceKind::kGpu, "chip" + std::to_string(g)));
+  node.links.push_back({0, 1, test_link(LinkKind::kIci, 50)});
+  TopologyBuilder b;
+  const std::uint32_t t = b.add_template(node);
+  b.add_block(t);
+  b.add_block(t);
+  const Ground m(std::move(b).seal());
+  const std::vector<std::uint32_t> pair{2};
+  EXPECT_EQ(torus_dimensions(test_call(4, "torus", kGiB), m.topology, m.placement), pair);
+  EXPECT_EQ(torus_dimensions(test_call(2, "torus", kGiB), m.topology, m.placement), pair);
+}
+
 }  // namespace
 }  // namespace busbar
