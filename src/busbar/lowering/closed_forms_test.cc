@@ -374,5 +374,18 @@ TEST(LoweredCalls, AreNotChangedByACallBeforeThatCouldNotBeLowered) {
   EXPECT_EQ(closed_form_ps(used.lower(c).value()), closed_form_ps(fresh.lower(c).value()));
 }
 
+// Down a chain each connection carries the whole buffer, in one piece or in many.
+TEST(LoweredCalls, KeepTheBytesOfTheirBusiestConnectionInAnyNumberOfChunks) {
+  const Ground m(one_switch(8).seal());
+  for (const std::uint32_t chunks : {1u, 4u, 64u}) {
+    CollectiveCall call = test_call(8, "ring", kGiB, chunks);
+    call.op = Collective::kBroadcast;
+    const LoweredCall lowered = try_lower(m, call).value();
+    ASSERT_EQ(lowered.stages.size(), 1u);
+    ASSERT_EQ(lowered.stages[0].fluids.size(), 1u);
+    EXPECT_NEAR(lowered.stages[0].fluids[0].bytes, kGiB, 1e-6 * kGiB) << chunks;
+  }
+}
+
 }  // namespace
 }  // namespace busbar
