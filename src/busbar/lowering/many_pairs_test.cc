@@ -5,6 +5,7 @@
 
 #include "busbar/lowering/random_cluster.h"
 #include "busbar/lowering/test_lowered.h"
+#include "busbar/lowering/test_machines.h"
 
 namespace busbar {
 namespace {
@@ -97,6 +98,18 @@ TEST(Pairs, TakenTogetherLoadAndLastLikePairsOneByOne) {
   EXPECT_GT(compared, 200u);
   EXPECT_GT(fewer, 150u);
   EXPECT_LT(unreachable, 150u);
+}
+
+// Two groups over two servers each, in which each of two sets of eight has 8 x 7 pairs.
+TEST(Pairs, OfAllGroupsCountWhereManyAreTakenTogether) {
+  const Ground m(std::move(pods_of_eight(4)).seal());
+  CollectiveCall call = test_call(16, "hierarchical(direct,direct)", kGiB);
+  call.groups.outer = {{2, 16, 0}};
+  const auto fluids = [&](std::uint64_t apart) {
+    return try_lower(m, call, {}, {.pairs_apart = apart})->stages.at(0).fluids.size();
+  };
+  EXPECT_EQ(fluids(2 * 2 * 8 * 7), 2u * 2 * 8 * 7);
+  EXPECT_LT(fluids(2 * 2 * 8 * 7 - 1), 2u * 2 * 8 * 7);
 }
 
 }  // namespace
