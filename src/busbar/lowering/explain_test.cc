@@ -1,6 +1,8 @@
 // The chain behind the closed form of a call: its parts follow each other and sum to the time.
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "busbar/base/random.h"
 #include "busbar/collectives/builders.h"
 #include "busbar/lowering/random_machine.h"
@@ -115,6 +117,34 @@ TEST(Explanations, OfTreesFollowThePathThatArrivesLast) {
     EXPECT_NEAR(parts[0].ps, parts[0].rounds * 1e6, 1) << "1 us per hop";
     EXPECT_GE(parts[0].rounds, 3u) << "no tree of eight ranks has a shorter longest path";
   }
+}
+
+// Root 0 with children 1 and 2, and child 3 of 1. Of a few bytes only latencies count: 1 us for an edge, 3.5 us to or
+// from the GPU that is far.
+TEST(Explanations, OfTreesFollowThePathOfTheLongestLatency) {
+  for (const auto& [far, end, us] : {std::tuple(1u, 3u, 7.0), {2u, 2u, 3.5}, {3u, 3u, 4.5}})
+    for (const Collective op : {Collective::kBroadcast, Collective::kReduce}) {
+      NodeTemplate node;
+      for (std::uint32_t g = 0; g < 4; ++g)
+        node.devices.push_back(test_device(DeviceKind::kGpu, "gpu" + std::to_string(g)));
+      node.devices.push_back(test_device(DeviceKind::kNvSwitch, "nvswitch0"));
+      for (std::uint32_t g = 0; g < 4; ++g)
+        node.links.push_back({g, 4, test_link(LinkKind::kNvlink, 450, Duration::ns(g == far ? 3000 : 500))});
+      TopologyBuilder b;
+      b.add_block(b.add_template(node));
+      const Ground m(std::move(b).seal());
+      CollectiveCall call = test_call(4, "tree", 8);
+      call.op = op;
+      const WeightedTree tree{{{0, 1, 2, 3}, {0, 0, 0, 1}}, 1};
+      call.schedule = std::make_shared<const Schedule>(build_tree_packing(op, 4, 0, {tree}).value());
+      const std::vector<ChainPart> parts = Lowering(m.router, m.placement, {}).explain(call).value();
+      SCOPED_TRACE(std::string(name_of(op)) + " " + std::to_string(far));
+      EXPECT_NEAR(us_of(parts, ChainPartKind::kLatency), us, 1e-6);
+      std::set<std::uint32_t> ends;
+      for (const ChainPart& p : parts) ends.insert({p.from, p.to});
+      EXPECT_EQ(ends.count(0), 1u);
+      EXPECT_EQ(ends.count(end), 1u);
+    }
 }
 
 TEST(ChainParts, ThatSumToLessAreFollowedBySharing) {
