@@ -135,5 +135,18 @@ TEST(RingsThatShareLinks, AreAsQuickAsAloneWhereTheyShareNone) {
   EXPECT_EQ(lowered_ms(m, call), alone);
 }
 
+// Of each 8 bytes on the wire 4 are flags, so all links carry twice the payload.
+TEST(RingsThatShareLinks, CarryTheFlagsOfTheirProtocol) {
+  const Ground m(one_far_gpu());
+  ProtocolModel p;
+  p.ll = {.available = true, .step_scale_up = {}, .step_server = {}, .step_network = {}, .efficiency = 0.5};
+  for (const std::uint64_t bytes : {kGiB, kGiB / 64, kGiB / 1024}) {
+    CollectiveCall call = over_rings(kFourWays, bytes);
+    const double twice = lowered_ms(m, over_rings(kFourWays, 2 * bytes), p);
+    call.protocol = Protocol::kLl;
+    EXPECT_NEAR(lowered_ms(m, call, p), twice, 1e-6) << bytes;
+  }
+}
+
 }  // namespace
 }  // namespace busbar
