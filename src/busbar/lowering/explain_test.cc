@@ -328,5 +328,24 @@ TEST(Explanations, SumToTheClosedFormOnAnyMachine) {
   EXPECT_GT(followed, explained / 4);
 }
 
+// A channel moves 20 GB/s, so nine pieces to one GPU take longer than twice eight to another, who fill more of its
+// cable.
+TEST(Explanations, OfASlowSendNameALinkOnItsWay) {
+  const Ground m(std::move(one_switch(5)).seal());
+  CollectiveCall call = test_call(5, "direct", 45'000'000);
+  call.op = Collective::kAllToAllV;
+  call.channels = 1;
+  const std::uint32_t pieces[5][5] = {{0, 9, 0, 0, 0}, {}, {0, 0, 0, 0, 8}, {0, 0, 0, 0, 8}, {}};
+  call.pairs.begin = {0};
+  for (const auto& row : pieces)
+    for (const std::uint32_t n : row) call.pairs.begin.push_back(call.pairs.begin.back() + n);
+  ProtocolModel p;
+  p.channel_rate = BytesPerSecond{20'000'000'000};
+  const std::vector<ChainPart> parts = Lowering(m.router, m.placement, p).explain(call).value();
+  const LinkId link = parts.back().link;
+  EXPECT_TRUE(m.topology.from(link) == m.placement.gpu(0) || m.topology.to(link) == m.placement.gpu(1))
+      << m.topology.name(link);
+}
+
 }  // namespace
 }  // namespace busbar
