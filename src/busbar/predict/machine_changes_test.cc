@@ -96,5 +96,13 @@ TEST(MachineChanges, GpudirectOnLiftsALevelThatLeavesNoNicNearEnough) {
   EXPECT_NEAR(gain_of(off, "GPUDirect"), 100 * (1 - on.time.in_s() / off.time.in_s()), 0.01);
 }
 
+TEST(MachineChanges, PeerAccessOnIsOfferedWhereItIsOff) {
+  const Prediction off = big_all_reduce("dgx-a100", {}, {.env = {"NCCL_P2P_DISABLE=1"}});
+  const Prediction on = big_all_reduce("dgx-a100", {});
+  EXPECT_GT(off.time, on.time);
+  EXPECT_NEAR(gain_of(off, "P2P on"), 100 * (1 - on.time.in_s() / off.time.in_s()), 0.01);
+  EXPECT_EQ(gain_of(on, "P2P on"), -1);
+}
+
 }  // namespace
 }  // namespace busbar
