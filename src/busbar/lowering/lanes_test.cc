@@ -5,6 +5,7 @@
 #include <set>
 
 #include "busbar/collectives/builders.h"
+#include "busbar/lowering/channels.h"
 #include "busbar/lowering/test_lowered.h"
 #include "busbar/lowering/test_machines.h"
 
@@ -84,6 +85,30 @@ TEST_F(ChannelLanes, OfSmallCallsAreFewerAndNeverMoreThanTheProtocolHas) {
   p.max_channels = 2;
   EXPECT_EQ(lanes(test_call(16, "ring", kGiB), p).count, 2u);
   EXPECT_EQ(lanes(test_call(16, "ring", 4), p).count, 1u);
+}
+
+// Of two GPUs one is near three NICs and the other near one; two orders enter by a NIC each.
+TEST(PlannedLanes, AreOnePerOrder) {
+  NodeTemplate node;
+  for (int g = 0; g < 2; ++g) node.devices.push_back(test_device(DeviceKind::kGpu, "gpu" + std::to_string(g)));
+  for (int n = 0; n < 4; ++n) node.devices.push_back(test_device(DeviceKind::kNic, "nic" + std::to_string(n)));
+  node.links.push_back({0, 1, test_link(LinkKind::kNvlink, 450)});
+  for (std::uint32_t n = 0; n < 4; ++n) node.links.push_back({n / 3, 2 + n, test_link(LinkKind::kPcie, 64)});
+  TopologyBuilder b;
+  const std::uint32_t t = b.add_template(node);
+  DeviceClass leaf;
+  leaf.kind = DeviceKind::kLeaf;
+  const BlockId first = b.add_block(t), second = b.add_block(t);
+  const DeviceId hub = b.add_switch(leaf, "leaf0");
+  for (const BlockId block : {first, second})
+    for (std::uint32_t n = 0; n < 4; ++n) b.connect(b.device(block, 2 + n), hub, test_link(LinkKind::kInfiniband, 50));
+  const Ground m(std::move(b).seal());
+  const CollectiveCall call = test_call(4, "ring", kGiB);
+  const Schedule s = build_for_call(call, m.topology, m.placement, 2, 2).value();
+  const Lanes l = lanes_of(call, s, 2, m.placement, {});
+  EXPECT_EQ(m.placement.nic_channels(), 3u);
+  EXPECT_EQ(l.channels, 2u);
+  EXPECT_EQ(l.count, 1u);
 }
 
 }  // namespace
