@@ -387,5 +387,15 @@ TEST(LoweredCalls, KeepTheBytesOfTheirBusiestConnectionInAnyNumberOfChunks) {
   }
 }
 
+// Up a chain of three edges and down again: the second half of a buffer leaves when the first has left, half a
+// millisecond later, and never meets it, though both cross each cable in both directions.
+TEST(LoweredCalls, TwoChunksThatDoNotMeetWaitForOneTransferOnly) {
+  const Ground m(one_switch(4).seal());
+  CollectiveCall call = test_call(4, "tree", 450'000'000, 2);
+  const WeightedTree chain{{{0, 1, 2, 3}, {0, 0, 1, 2}}, 1};
+  call.schedule = std::make_shared<const Schedule>(build_tree_packing(call.op, 4, 0, {chain}).value());
+  EXPECT_NEAR(lowered_ms(m, call), (6 + 1) * 0.5 + 6e-3, 1e-6);
+}
+
 }  // namespace
 }  // namespace busbar
