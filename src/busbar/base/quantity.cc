@@ -64,7 +64,7 @@ Result<double> quantity(std::string_view text, std::string_view what, std::span<
     std::string list;
     for (const Unit& u : units) {
       names.emplace_back(u.name);
-      if (static_cast<unsigned char>(u.name.front()) < 0x80) list += (list.empty() ? "" : ", ") + std::string(u.name);
+      if (static_cast<unsigned char>(u.name.front()) < 0x80) append_word(list, u.name);
     }
     const std::string near = nearest(s.unit, names);
     if (near.empty()) return invalid(fmt::format("'{}': unknown unit '{}' of a {}; use {}", text, s.unit, what, list));

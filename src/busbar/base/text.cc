@@ -23,9 +23,14 @@ std::vector<std::string_view> split_at(std::string_view text, char separator) {
   return out;
 }
 
+void append_word(std::string& list, std::string_view word) {
+  if (!list.empty()) list += ", ";
+  list += word;
+}
+
 std::string comma_list(const std::vector<std::string>& words) {
   std::string out;
-  for (const std::string& w : words) out += (out.empty() ? "" : ", ") + w;
+  for (const std::string& w : words) append_word(out, w);
   return out;
 }
 

@@ -23,6 +23,9 @@ std::string lower(std::string_view text);
 /// What stands before, between and after the separators: one piece at least. The pieces point into `text`.
 std::vector<std::string_view> split_at(std::string_view text, char separator);
 
+/// Adds a word to "ring, tree".
+void append_word(std::string& list, std::string_view word);
+
 /// "ring, tree, nvls".
 std::string comma_list(const std::vector<std::string>& words);
 

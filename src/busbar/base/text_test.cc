@@ -26,6 +26,15 @@ TEST(Text, PiecesAndSeparatorsAreTheText) {
   EXPECT_THAT(split_at("", ','), ElementsAre(""));
 }
 
+TEST(CommaList, HasNoCommaBeforeItsFirstWord) {
+  std::string list;
+  append_word(list, "ring");
+  EXPECT_EQ(list, "ring");
+  append_word(list, "tree");
+  EXPECT_EQ(list, "ring, tree");
+  EXPECT_EQ(comma_list({}), "");
+}
+
 TEST(Text, OnlyLettersOfAsciiChangeCase) { EXPECT_EQ(lower("NVLink \xc3\x84 4"), "nvlink \xc3\x84 4"); }
 
 TEST(Text, SuggestsTheNearestOrWhatElseToDo) {

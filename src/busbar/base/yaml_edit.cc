@@ -32,7 +32,7 @@ Result<std::size_t> find_item(const Impl& list, const std::string& wanted, const
     const auto name = item.kind == Kind::kMap ? item.index_of("name") : std::nullopt;
     if (!name) continue;
     if (item.items[*name]->scalar == wanted) return place;
-    names += (names.empty() ? "" : ", ") + item.items[*name]->scalar;
+    append_word(names, item.items[*name]->scalar);
   }
   return invalid(fmt::format("'[{}]' is neither the number of a list item nor a name{}", wanted,
                              names.empty() ? "" : "; there are " + names),
