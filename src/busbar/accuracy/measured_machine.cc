@@ -192,7 +192,7 @@ Result<MeasuredMachine> machine_of_row(const CsvTable& table, std::size_t row, c
   if (table.cell(row, "gpudirect") == "yes") map.keys["gpudirect"] = "true";
   if (variant.contains("p2p")) map.keys["p2p"] = variant.at("p2p") == "off" ? "false" : "true";
   std::string node;
-  for (const auto& [key, value] : map.keys) node += fmt::format("{}{}: {}", node.empty() ? "" : ", ", key, value);
+  for (const auto& [key, value] : map.keys) append_word(node, key + ": " + value);
   out.text =
       fmt::format("{{name: {}, nodes: {}, routing: spray, node: {{{}}}{}}}", out.node, blocks, node, fabric_lines);
   return out;

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <vector>
 
+#include "busbar/base/text.h"
 #include "busbar/predict/prediction.h"
 
 namespace busbar {
@@ -76,7 +77,7 @@ Result<Collective> collective_of(const MeasuredResults& r, std::uint32_t ranks) 
   }
   if (possible.size() == 1) return possible.front();
   std::string names;
-  for (const Collective op : possible) names += (names.empty() ? "" : ", ") + std::string(name_of(op));
+  for (const Collective op : possible) append_word(names, name_of(op));
   const std::string known =
       names.empty() ? "" : fmt::format("; its busbw / algbw of {:.3g} is that of {}", r.bus_per_algorithm, names);
   return invalid(fmt::format("the results do not name their operation{}; add --collective {}", known,

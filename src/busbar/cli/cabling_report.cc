@@ -4,6 +4,7 @@
 
 #include "busbar/base/json.h"
 #include "busbar/base/quantity.h"
+#include "busbar/base/text.h"
 
 namespace busbar {
 namespace {
@@ -23,7 +24,7 @@ std::string cabling_sentence(const Cluster& c, const CablingSums& s) {
     std::uint32_t cables = 0;
     for (std::size_t i = 0; i < s.parts.size(); ++i)
       if (c.cabling.parts[i].medium == static_cast<Medium>(m)) cables += s.parts[i].cables;
-    if (cables > 0) media += fmt::format("{}{} {}", media.empty() ? "" : ", ", cables, name_of(static_cast<Medium>(m)));
+    if (cables > 0) append_word(media, fmt::format("{} {}", cables, name_of(static_cast<Medium>(m))));
   }
   std::string out = fmt::format("{} of {} in all: {}; {} transceivers; cables and optics draw {}", s.cables,
                                 metres(s.length_m), media, s.transceivers, watts(s.power_w));

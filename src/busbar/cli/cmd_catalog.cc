@@ -89,7 +89,7 @@ Result<int> list(const CatalogFlags& o, const Catalog& catalog, const std::vecto
     std::string line;
     std::set<std::string> names;  // NCCL and the packet engine have transports of one name
     for (const auto& row : table.rows)
-      if (names.insert(row[0]).second) line += (line.empty() ? "" : ", ") + row[0];
+      if (names.insert(row[0]).second) append_word(line, row[0]);
     document.blocks.push_back({Heading{table.title}});
     document.blocks.push_back({Paragraph{line}});
   }

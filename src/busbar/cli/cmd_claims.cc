@@ -155,7 +155,7 @@ std::string summary_text(const std::map<ClaimVerdict, std::size_t>& counts) {
   std::string out;
   std::size_t all = 0;
   for (const auto& [verdict, n] : counts) {
-    out += fmt::format("{}{} {}", out.empty() ? "" : ", ", n, name_of(verdict));
+    append_word(out, fmt::format("{} {}", n, name_of(verdict)));
     all += n;
   }
   return (all > 1 ? fmt::format("{} claims: ", all) : "") + out + ".";

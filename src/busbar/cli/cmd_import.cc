@@ -6,6 +6,7 @@
 #include "busbar/base/json.h"
 #include "busbar/base/output.h"
 #include "busbar/base/quantity.h"
+#include "busbar/base/text.h"
 #include "busbar/cli/commands.h"
 #include "busbar/cli/machine.h"
 #include "busbar/cli/perf_csv.h"
@@ -38,12 +39,12 @@ std::string in_words(const Json& value) {
         list.size() <= 16 && std::none_of(list.begin(), list.end(), [](const Json& v) { return v.is_structured(); });
     if (!plain) return fmt::format("{} entries", list.size());
     std::string out;
-    for (const Json& v : list) out += (out.empty() ? "" : ", ") + in_words(v);
+    for (const Json& v : list) append_word(out, in_words(v));
     return out.empty() ? "none" : out;
   }
   if (value.is_object()) {
     std::string out;
-    for (const auto& [key, v] : value.members()) out += (out.empty() ? "" : ", ") + key + " " + in_words(v);
+    for (const auto& [key, v] : value.members()) append_word(out, key + " " + in_words(v));
     return out;
   }
   return value.dump();

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "busbar/base/quantity.h"
+#include "busbar/base/text.h"
 #include "busbar/cli/log_report.h"
 
 namespace busbar {
@@ -46,7 +47,7 @@ Json to_json(const Finding& f) {
 
 std::string parts_of(const Finding& f) {
   std::string out;
-  for (const FaultyPart& p : f.candidates) out += (out.empty() ? "" : ", ") + p.part;
+  for (const FaultyPart& p : f.candidates) append_word(out, p.part);
   return out;
 }
 
@@ -77,7 +78,7 @@ std::string summary_of(const Diagnosis& d) {
   std::string counts;
   for (const auto& [n, one, many] : {std::tuple(fails, "fault", "faults"), std::tuple(warns, "warning", "warnings"),
                                      std::tuple(notes, "note", "notes")})
-    if (n > 0) counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", n, n == 1 ? one : many);
+    if (n > 0) append_word(counts, fmt::format("{} {}", n, n == 1 ? one : many));
   const auto rules = [](std::size_t n) { return fmt::format("{} rule{}", n, n == 1 ? "" : "s"); };
   return fmt::format("{}: {}. {} found nothing, {} could not be judged.", counts, d.findings.front().title,
                      rules(d.ok.size()), rules(d.unknown.size()));
@@ -128,7 +129,7 @@ Document to_document(const Diagnosis& d, const Evidence& evidence, const std::st
   Table files{"Read", {{"file", Align::kLeft}, {"lines"}, {"used"}, {"kinds", Align::kLeft}}, {}, {}};
   for (const EvidenceFile& f : evidence.files()) {
     std::string kinds;
-    for (const std::string& k : f.kinds) kinds += (kinds.empty() ? "" : ", ") + k;
+    for (const std::string& k : f.kinds) append_word(kinds, k);
     files.rows.push_back({f.name, std::to_string(f.lines), std::to_string(f.stated), kinds.empty() ? "none" : kinds});
     if (!f.stopped.empty())
       out.blocks.push_back({Paragraph{fmt::format("{} was read up to line {} only: {}.", f.name, f.lines, f.stopped)}});

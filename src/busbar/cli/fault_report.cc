@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "busbar/base/quantity.h"
+#include "busbar/base/text.h"
 
 namespace busbar {
 namespace {
@@ -106,11 +107,9 @@ void add_findings(Document& d, const FaultSearchResult* found, const Expectation
   }
   t.note = "same: these results do not tell this fault from the one above it.";
   if (!t.rows.empty()) d.blocks.push_back({t});
-  std::string unseen;
-  for (const std::string& part : found->unseen) unseen += (unseen.empty() ? "" : ", ") + part;
-  if (!unseen.empty())
-    d.blocks.push_back(
-        {Paragraph{"Would not show here, even at a tenth of the rate, these and parts like them: " + unseen + "."}});
+  if (!found->unseen.empty())
+    d.blocks.push_back({Paragraph{"Would not show here, even at a tenth of the rate, these and parts like them: " +
+                                  comma_list(found->unseen) + "."}});
   const std::vector<NextMeasurement> next = next_measurements(*found);
   for (const NextMeasurement& m : next)
     d.blocks.push_back({Paragraph{fmt::format("To tell {}: {}", m.tells, m.command)}});

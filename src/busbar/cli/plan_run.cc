@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "busbar/base/quantity.h"
+#include "busbar/base/text.h"
 #include "busbar/cli/flags.h"
 #include "busbar/cli/long_run.h"
 #include "busbar/cli/train_report.h"
@@ -61,7 +62,7 @@ Status read_words(const char* flag, const std::string& list, std::vector<E>& out
     const auto known = std::find_if(all.begin(), all.end(), [&](E e) { return word == name_of(e); });
     if (known == all.end()) {
       std::string names;
-      for (const E e : all) names += (names.empty() ? "" : ", ") + std::string(name_of(e));
+      for (const E e : all) append_word(names, name_of(e));
       return flag_error(flag, fmt::format("'{}' is none of {}", word, names));
     }
     if (std::find(out.begin(), out.end(), *known) == out.end()) out.push_back(*known);

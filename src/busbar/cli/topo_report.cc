@@ -8,6 +8,7 @@
 
 #include "busbar/base/json.h"
 #include "busbar/base/quantity.h"
+#include "busbar/base/text.h"
 #include "busbar/cli/cabling_report.h"
 #include "busbar/cli/machine.h"
 #include "busbar/cli/topology_drawing.h"
@@ -131,7 +132,7 @@ Facts facts_of(const Cluster& c, const TopoFacts& f) {
   Facts out;
   std::string counts;
   for (const auto& [key, n] : f.counts)
-    counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", n, n == 1 ? one_of(words_of(key)) : words_of(key));
+    append_word(counts, fmt::format("{} {}", n, n == 1 ? one_of(words_of(key)) : words_of(key)));
   out.items.emplace_back("counts", counts);
   if (!c.fabric.network.empty())
     out.items.emplace_back(

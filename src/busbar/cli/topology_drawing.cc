@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "busbar/base/quantity.h"
+#include "busbar/base/text.h"
 #include "busbar/cli/mesh_drawing.h"
 #include "busbar/report/layered_drawing.h"
 #include "busbar/report/style.h"
@@ -257,8 +258,8 @@ Drawing draw_trays(const Topology& t, BlockId id, const LinkHeat& heat) {
     for (std::size_t i = 0; i < devices.size(); ++i)
       places[devices[i]] = {above ? 0u : 1u, static_cast<std::uint32_t>(i * boxes / devices.size())};
     if (kind == DeviceKind::kNuma) continue;
-    inside += fmt::format("{}{} {} per {} tray", inside.empty() ? "" : ", ", devices.size() / boxes, title_of(kind),
-                          above ? "switch" : "compute");
+    append_word(inside,
+                fmt::format("{} {} per {} tray", devices.size() / boxes, title_of(kind), above ? "switch" : "compute"));
   }
   Lines lines(t, heat);
   for (std::uint32_t l = block.first_link; l < block.first_link + block.link_count; l += 2) {

@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "busbar/base/text.h"
 #include "busbar/collectives/builders.h"
 #include "busbar/collectives/tree_shape.h"
 
@@ -187,7 +188,7 @@ Result<LevelAlgorithm> parse_level(std::string_view name) {
   for (std::size_t i = 0; i < kNames.size(); ++i)
     if (kNames[i].name == name) return static_cast<LevelAlgorithm>(i);
   std::string known;
-  for (const Name& n : kNames) known += (known.empty() ? "" : ", ") + std::string(n.name);
+  for (const Name& n : kNames) append_word(known, n.name);
   return Error{
       ErrorCode::kUnsupported, fmt::format("'{}' is not an algorithm for one level; use one of {}", name, known), {}};
 }

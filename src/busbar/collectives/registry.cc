@@ -28,7 +28,7 @@ const RegisteredAlgorithm* algorithm_named(std::string_view name) {
 std::string names_that_build(Collective op) {
   std::string out;
   for (const RegisteredAlgorithm& a : algorithms())
-    if (builds(a, op)) out += (out.empty() ? "" : ", ") + std::string(a.name);
+    if (builds(a, op)) append_word(out, a.name);
   return out;
 }
 

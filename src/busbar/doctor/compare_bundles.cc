@@ -9,6 +9,8 @@
 #include <set>
 #include <string>
 
+#include "busbar/base/text.h"
+
 namespace busbar {
 namespace {
 
@@ -62,7 +64,7 @@ std::string values_of(const std::vector<const Fact*>& facts, bool by_subject) {
   for (const Fact* f : facts) ++times[f->value];
   std::string out;
   for (const auto& [value, n] : times)
-    out += (out.empty() ? "" : ", ") + (by_subject || facts.size() == 1 ? value : fmt::format("{} x {}", n, value));
+    append_word(out, by_subject || facts.size() == 1 ? value : fmt::format("{} x {}", n, value));
   return out;
 }
 
@@ -153,7 +155,7 @@ std::vector<Finding> compare_bundles(const Evidence& evidence) {
     const auto usual = majority(thing);
     std::string all;
     for (const auto& [archive, value] : thing.value) {
-      all += fmt::format("{}{} ({})", all.empty() ? "" : ", ", value, archive);
+      append_word(all, fmt::format("{} ({})", value, archive));
       if (!usual || value == *usual) continue;
       Difference& own = odd[archive];
       own.add(fmt::format("{}: {} instead of {}", thing.what, value, *usual));

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "busbar/accuracy/suspects.h"
+#include "busbar/base/text.h"
 
 namespace busbar {
 namespace {
@@ -59,7 +60,7 @@ std::optional<OtherMachine> with_faults(const RuleCost& cost, const ExpectOption
     if (!s) return std::nullopt;
     const double factor = cost.factor.value_or(s->factors.empty() ? 1 : s->factors.front());
     if (!apply_suspect(*s, factor, out.cluster, out.options.policy).ok()) return std::nullopt;
-    out.words += (out.words.empty() ? "" : ", ") + s->words.substr(0, s->words.find(" ("));
+    append_word(out.words, s->words.substr(0, s->words.find(" (")));
     out.flags += (out.flags.empty() ? "" : " ") + flags_of(*s, factor);
     out.selectors.insert(out.selectors.end(), s->alike.begin(), s->alike.end());
     if (cost.factor) out.words += *cost.factor == 0 ? " dead" : fmt::format(" at {:g} of the rate", *cost.factor);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "busbar/base/text.h"
 #include "busbar/doctor/internal/conditions.h"
 
 namespace busbar {
@@ -16,8 +17,7 @@ constexpr std::size_t kMostParts = 16;
 class ShortList {
  public:
   void add(const std::string& text) {
-    if (!text.empty() && seen_.insert(text).second && seen_.size() <= kMost)
-      text_ += (text_.empty() ? "" : ", ") + text;
+    if (!text.empty() && seen_.insert(text).second && seen_.size() <= kMost) append_word(text_, text);
   }
   std::string text() const {
     return seen_.size() > kMost ? fmt::format("{} and {} more", text_, seen_.size() - kMost) : text_;

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "busbar/accuracy/library_version.h"
+#include "busbar/base/text.h"
 #include "busbar/nccl/environment.h"
 #include "busbar/predict/environment.h"
 #include "busbar/topology/selector.h"
@@ -166,7 +167,7 @@ std::optional<double> price(const LoggedJob& job, LogDifference& d, const std::v
     return std::nullopt;
   }
   std::string by;
-  for (const std::string& v : variables) by += (by.empty() ? "" : ", ") + v;
+  for (const std::string& v : variables) append_word(by, v);
   for (const std::string& f : failed) by += (by.empty() ? "without " : ", ") + f;
   d.cost_percent = 100 * (*logged / *expected - 1);
   d.cost_of = fmt::format("{} of 1 GiB, as logged ({}) {:.4g} ms, as expected {:.4g} ms", name_of(job.options.op), by,

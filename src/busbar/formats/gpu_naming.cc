@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "busbar/base/quantity.h"
+#include "busbar/base/text.h"
 
 namespace busbar::machine_records {
 namespace {
@@ -115,7 +116,7 @@ class Naming {
         if (!fits) continue;
         std::string others;
         for (const std::string& other : s.products)
-          if (other != name) others += (others.empty() ? "" : ", ") + other;
+          if (other != name) append_word(others, other);
         out_.notes.push_back(fmt::format("{} GPUs with {} {} lanes each are taken as {}{}", s.gpus, s.lanes,
                                          busbar::name_of(s.kind), name,
                                          others.empty() ? "" : "; if they are " + others + ", say so with --gpu"));

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <sstream>
 
+#include "busbar/base/text.h"
 #include "busbar/formats/comm_groups.h"
 #include "busbar/formats/goal.h"
 #include "busbar/formats/internal/astra_ns3.h"
@@ -197,7 +198,7 @@ Result<ImportReport> import_source(ImportSource& source, const PartFigures& figu
   std::string kinds;
   for (const FormatEntry& f : import_formats()) {
     if (kind == f.kind) format = &f;
-    kinds += (kinds.empty() ? "" : ", ") + std::string(f.kind);
+    append_word(kinds, f.kind);
   }
   if (format == nullptr && !kind.empty())
     return invalid(fmt::format("there is no kind '{}'; known are {}", kind, kinds), {"", 0, 0, "--kind"});

@@ -50,7 +50,7 @@ Result<PathType> level(Value text, std::initializer_list<PathType> names) {
   std::string list;
   for (const PathType t : names) {
     if (lower(text) == lower(name_of(t))) return t;
-    list += fmt::format("{}{}", list.empty() ? "" : ", ", name_of(t));
+    append_word(list, name_of(t));
   }
   return invalid(fmt::format("'{}' is not a path type; use one of {}", text, list));
 }

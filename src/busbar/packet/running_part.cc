@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "busbar/base/text.h"
+
 namespace busbar::packet {
 namespace {
 
@@ -76,7 +78,7 @@ Ps ends_after(const Wiring& wiring) {
 std::string cycle_of_waits(const RunningPart& part) {
   std::string cycle;
   for (const std::uint32_t w : part.network.deadlock())
-    cycle += (cycle.empty() ? "" : ", ") + part.wiring.topology().name(part.wiring.wires()[w].link);
+    append_word(cycle, part.wiring.topology().name(part.wiring.wires()[w].link));
   return cycle;
 }
 

@@ -64,7 +64,7 @@ class ChangedKeys {
   template <typename T>
   void add(const char* key, const T& before, const T& after) {
     if (before == after) return;
-    text_ += fmt::format("{}{} {}", text_.empty() ? "" : ", ", key, word(after));
+    append_word(text_, fmt::format("{} {}", key, word(after)));
   }
   const std::string& text() const { return text_; }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "busbar/base/text.h"
 #include "busbar/workload/expert_load.h"
 #include "busbar/workload/internal/buckets.h"
 #include "busbar/workload/internal/layer_split.h"
@@ -265,7 +266,7 @@ Status check_fits(const MemoryUse& use, Bytes capacity) {
   if (count(use.total()) <= count(capacity)) return {};
   std::string parts;
   for (const MemoryPart& p : memory_parts(use))
-    if (count(p.bytes) > 0) parts += fmt::format("{}{} {:.1f}", parts.empty() ? "" : ", ", p.name, gigabytes(p.bytes));
+    if (count(p.bytes) > 0) append_word(parts, fmt::format("{} {:.1f}", p.name, gigabytes(p.bytes)));
   return Error{
       ErrorCode::kDoesNotFit,
       fmt::format("stage {} needs {:.1f} GB per GPU, which has {:.1f} GB: {} GB; raise tp, pp or zero, recompute "
