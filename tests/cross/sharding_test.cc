@@ -7,7 +7,7 @@
 
 #include "busbar/floors/floor.h"
 #include "busbar/predict/predictor.h"
-#include "busbar/program/passes.h"
+#include "busbar/program/test_passes.h"
 #include "busbar/spec/kernels_file.h"
 #include "busbar/spec/model_file.h"
 #include "busbar/spec/scenario.h"

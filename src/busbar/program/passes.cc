@@ -60,31 +60,4 @@ const Op& OpIndex::op(Place p) const {
 
 RoleId OpIndex::role(Place p) const { return p.use == kNoUse ? program_.ops[p.at].role : program_.uses[p.use].role; }
 
-Program expanded(const Program& program) {
-  const OpIndex ids(program);
-  Program out;
-  out.roles = program.roles;
-  out.labels = program.labels;
-  out.calls = program.calls;
-  out.ops.reserve(ids.count());
-  out.deps.begin.reserve(ids.count() + 1);
-  const auto add = [&](OpIndex::Place p, const Op& op) {
-    out.ops.push_back(op);
-    ids.for_each_dep(p, [&](OpId dep) { out.deps.values.push_back(dep); });
-    out.deps.close_row();
-  };
-  ids.for_each_piece([&](OpIndex::Place p) { add(p, program.ops[p.at]); },
-                     [&](std::uint32_t u) {
-                       const PassUse& use = program.uses[u];
-                       const Pass& pass = program.passes[use.pass];
-                       for (std::uint32_t i = 0; i < pass.ops.size(); ++i) {
-                         Op op = pass.ops[i];
-                         op.role = use.role;
-                         op.micro_batch = use.micro_batch;
-                         add({u, i}, op);
-                       }
-                     });
-  return out;
-}
-
 }  // namespace busbar

@@ -39,9 +39,6 @@ class OpIndex {
   std::uint32_t count_ = 0;
 };
 
-/// The same program without passes: every operation with the same id, and the same dependencies in the same order.
-Program expanded(const Program& program);
-
 template <typename F>
 void OpIndex::for_each_dep(Place p, F f) const {
   if (p.use == kNoUse) {

@@ -6,6 +6,7 @@
 #include "busbar/base/id.h"
 #include "busbar/engine/engine.h"
 #include "busbar/lowering/random_machine.h"
+#include "busbar/program/test_passes.h"
 #include "busbar/step/fake_engine.h"
 #include "busbar/step/internal/link_courses.h"
 #include "busbar/step/simulate.h"

@@ -7,6 +7,7 @@
 
 #include "busbar/base/id.h"
 #include "busbar/program/passes.h"
+#include "busbar/program/test_passes.h"
 #include "busbar/workload/internal/buckets.h"
 #include "busbar/workload/internal/pipeline_order.h"
 #include "busbar/workload/test_models.h"

@@ -9,7 +9,7 @@
 
 #include "busbar/base/id.h"
 #include "busbar/base/random.h"
-#include "busbar/program/passes.h"
+#include "busbar/program/test_passes.h"
 #include "busbar/workload/build_program.h"
 #include "busbar/workload/expert_load.h"
 #include "busbar/workload/internal/buckets.h"

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "busbar/base/id.h"
-#include "busbar/program/passes.h"
+#include "busbar/program/test_passes.h"
 #include "busbar/workload/build_program.h"
 #include "busbar/workload/internal/buckets.h"
 #include "busbar/workload/internal/pipeline_order.h"

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "busbar/base/id.h"
+#include "busbar/program/test_passes.h"
 #include "busbar/workload/build_program.h"
 #include "busbar/workload/internal/program_writer.h"
 #include "busbar/workload/test_models.h"
