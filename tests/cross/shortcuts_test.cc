@@ -3,15 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <functional>
 #include <map>
 
-#include "busbar/base/random.h"
-#include "busbar/collectives/builders.h"
-#include "busbar/engine/flow/flow_list_run.h"
-#include "busbar/engine/flow/message_run.h"
-#include "busbar/predict/jitter.h"
-#include "busbar/predict/predictor.h"
+#include "busbar/predict/test_corpus.h"
 #include "busbar/spec/kernels_file.h"
 #include "busbar/spec/scenario.h"
 #include "busbar/step/simulate.h"
@@ -20,172 +14,8 @@
 namespace busbar {
 namespace {
 
-/// Times in ps, and bytes per link.
-using Figures = std::vector<double>;
-struct ShortcutCase {
-  std::string name;
-  std::function<Figures(const Shortcuts&)> run;
-};
-
-double ps(Duration d) { return static_cast<double>(d.in_ps()); }
-
-struct ShortcutMachine {
-  std::string cluster;
-  std::vector<std::string> degrade{}, fail{}, jitter{};
-  std::string engine = "flow";
-  std::unique_ptr<Predictor> with(const Shortcuts& shortcuts) const {
-    Overrides overrides;
-    overrides.degrade = degrade;
-    overrides.fail = fail;
-    Cluster c = load_cluster(cluster, overrides).value();
-    PredictPolicy policy{.engine = engine};
-    policy.shortcuts = shortcuts;
-    policy.delays = parse_jitter(jitter, c.topology).value();
-    return Predictor::make(std::move(c), {}, std::move(policy)).value();
-  }
-};
-
-/// Its time, and the bytes of one run on each link.
-ShortcutCase collective(ShortcutMachine machine, Collective op, std::uint64_t bytes, std::string algorithm = "auto",
-                        std::uint32_t group = 0) {
-  const std::string name = machine.cluster + ", " + name_of(op) + ", " + algorithm;
-  return {name, [=](const Shortcuts& shortcuts) {
-            const auto m = machine.with(shortcuts);
-            CollectiveCall call = call_over(op, Bytes{bytes}, m->ranks());
-            if (group > 0) {
-              call.groups = one_group(group);
-              call.groups.outer = {{m->ranks() / group, group, 0}};
-            }
-            call.algorithm = algorithm;
-            const Prediction p = m->time(call, kTimeAlone).value();
-            Figures out{ps(p.time), ps(p.algorithm_floor)};
-            const auto engine = m->open_engine();
-            const CallId id = engine->prepare(p.call).value();
-            engine->start(id, 0, SimTime());
-            out.push_back(ps(engine->advance(SimTime::max())->at.since_start()));
-            for (const double b : engine->link_bytes()) out.push_back(b);
-            return out;
-          }};
-}
-
-/// Pieces of random sizes between the first `n` GPUs from `base`; the last two speak to each other alone.
-CollectiveCall uneven_call(std::uint32_t base, std::uint32_t n) {
-  RandomStream random(n, "pieces of pairs");
-  CollectiveCall call = call_over(Collective::kAllToAllV, Bytes{std::uint64_t{n} << 20}, n);
-  call.groups.base = base;
-  call.algorithm = "direct";
-  call.pairs.begin.assign(1, 0);
-  for (std::uint32_t a = 0; a < n; ++a)
-    for (std::uint32_t b = 0; b < n; ++b) {
-      const bool speak = a != b && (a + 2 < n) == (b + 2 < n);
-      const auto piece = static_cast<std::uint32_t>(speak ? 1 + random.below(1000) : 0);
-      call.pairs.begin.push_back(call.pairs.begin.back() + piece);
-    }
-  return call;
-}
-
-/// One exchange of uneven pieces alone, and two that meet on the GPUs that both have.
-ShortcutCase uneven(ShortcutMachine machine) {
-  return {machine.cluster + ", uneven", [=](const Shortcuts& shortcuts) {
-            const auto m = machine.with(shortcuts);
-            const std::uint32_t n = m->ranks();
-            Figures out{ps(m->time(uneven_call(0, n), kTimeAlone)->time)};
-            const auto engine = m->open_engine();
-            for (const std::uint32_t base : {0u, n / 4}) {
-              const CollectiveCall call = m->prepare(uneven_call(base, n - n / 4)).value();
-              engine->start(engine->prepare(call).value(), base, SimTime());
-            }
-            while (const auto done = engine->advance(SimTime::max())) out.push_back(ps(done->at.since_start()));
-            return out;
-          }};
-}
-
-/// When each of the jobs ends.
-ShortcutCase jobs(ShortcutMachine machine, Collective op, std::uint64_t bytes, std::string algorithm, std::uint32_t of,
-                  std::uint32_t count) {
-  return {machine.cluster + ", jobs", [=](const Shortcuts& shortcuts) {
-            const auto m = machine.with(shortcuts);
-            CollectiveCall call = call_over(op, Bytes{bytes}, of);
-            call.algorithm = algorithm;
-            const Prediction p = m->time(call, {.jobs = count, .floor = false, .relief = false}).value();
-            Figures out;
-            for (const Duration d : p.jobs) out.push_back(ps(d));
-            return out;
-          }};
-}
-
-/// Calls that come again and again and meet each other.
-ShortcutCase calls(ShortcutMachine machine, std::string algorithm) {
-  return {machine.cluster + ", calls", [=](const Shortcuts& shortcuts) {
-            const auto m = machine.with(shortcuts);
-            const auto engine = m->open_engine();
-            std::vector<CallId> ids;
-            const std::uint32_t half = m->ranks() / 2;
-            for (const std::uint32_t first : {0u, half, half / 2}) {
-              CollectiveCall call = call_over(Collective::kAllReduce, Bytes{48 << 20}, half);
-              call.groups.base = first;
-              call.algorithm = algorithm;
-              ids.push_back(engine->prepare(m->prepare(call).value()).value());
-            }
-            Figures out;
-            std::int64_t at = 0;
-            for (std::uint64_t round = 0; round < 3; ++round) {
-              for (std::size_t i = 0; i < ids.size(); ++i)
-                engine->start(ids[i], i, SimTime::at(Duration::ps(at + Duration::us(70 * i * (round + 1)).in_ps())));
-              while (const auto done = engine->advance(SimTime::max())) {
-                out.push_back(ps(done->at.since_start()));
-                at = done->at.since_start().in_ps();
-              }
-            }
-            for (const double b : engine->link_bytes()) out.push_back(b);
-            return out;
-          }};
-}
-
-/// Transfers between random GPUs, which start at random times.
-ShortcutCase list(ShortcutMachine machine, std::uint32_t flows) {
-  return {machine.cluster + ", list", [=](const Shortcuts& shortcuts) {
-            const auto m = machine.with(shortcuts);
-            RandomStream random(1, "list of flows");
-            FlowList list;
-            while (list.flows.size() < flows) {
-              const auto from = static_cast<std::uint32_t>(random.below(m->ranks()));
-              const auto to = static_cast<std::uint32_t>(random.below(m->ranks()));
-              if (from == to) continue;
-              const Placement& p = m->placement();
-              list.flows.push_back({p.gpu(from), p.gpu(to), p.nic(from, 0), p.nic(to, 0),
-                                    Bytes{1'000'000 + random.below(50'000'000)},
-                                    SimTime::at(Duration::ns(static_cast<std::int64_t>(random.below(400'000))))});
-              list.after.close_row();
-            }
-            const FlowListResult r = run_flow_list(m->router(), list, shortcuts).value();
-            Figures out{ps(r.end.since_start())};
-            for (const FlowOutcome& f : r.flows) out.push_back(ps(f.fct));
-            for (const LinkUse& l : r.links) out.push_back(l.bytes);
-            return out;
-          }};
-}
-
-/// The messages of a schedule.
-ShortcutCase graph(ShortcutMachine machine, std::string algorithm) {
-  return {machine.cluster + ", graph", [=](const Shortcuts& shortcuts) {
-            const auto m = machine.with(shortcuts);
-            ScheduleSpec spec;
-            spec.algorithm = algorithm;
-            spec.op = Collective::kAllReduce;
-            spec.ranks = m->ranks();
-            const ExecutionPlan plan = plan_of(build_schedule(spec).value(), false).value();
-            const MessageGraph messages = messages_of(plan, Bytes{16 << 20}, 2).value();
-            const auto r =
-                run_messages(m->router(), m->placement(), m->protocol(), Protocol::kSimple, messages, shortcuts);
-            Figures out{ps(r->end.since_start())};
-            for (const TaskOutcome& t : r->tasks) out.push_back(ps(t.done.since_start()));
-            return out;
-          }};
-}
-
 /// A training step: its length, its parts, and what each call takes.
-ShortcutCase step(ShortcutMachine machine, LayoutFlags degrees) {
+corpus::Case step(corpus::Machine machine, LayoutFlags degrees) {
   return {machine.cluster + ", step", [=](const Shortcuts& shortcuts) {
             const auto m = machine.with(shortcuts);
             const Catalog catalog("");
@@ -203,52 +33,16 @@ ShortcutCase step(ShortcutMachine machine, LayoutFlags degrees) {
             options.contention = kernels.contention;
             options.shortcuts = m->policy().shortcuts;
             const StepResult r = simulate_step(program, *engine, options).value();
-            Figures out{ps(r.step_time), ps(r.breakdown.compute), ps(r.slowed)};
-            for (const CallUse& use : r.calls) out.insert(out.end(), {ps(use.total), ps(use.alone)});
+            corpus::Figures out{corpus::ps(r.step_time), corpus::ps(r.breakdown.compute), corpus::ps(r.slowed)};
+            for (const CallUse& use : r.calls) out.insert(out.end(), {corpus::ps(use.total), corpus::ps(use.alone)});
             return out;
           }};
 }
 
-std::vector<ShortcutCase> corpus() {
-  constexpr std::uint64_t kMiB = 1 << 20;
-  const ShortcutMachine nvswitch{"dgx-h100"}, rails{"dgx-h100:4"}, cube{"dgx-1v"}, mesh{"mi300x-8:2"};
-  const ShortcutMachine torus{"tpu-v4:4"};
-  const ShortcutMachine cards{
-      "{name: cards, nodes: 6, node: {base: h100-pcie, gpus: 4}, fabric: {kind: leaf-spine, "
-      "network: roce-100g}}"};
-  const std::string tree =
-      "{name: tree, nodes: 24, node: {base: h100-pcie, gpus: 2}, fabric: {kind: fat-tree, network: roce-100g, switch: "
-      "{ports: 8}}, routing: ";
-  const ShortcutMachine hashed{tree + "static}"}, sprayed{tree + "spray}"}, adaptive{tree + "adaptive}"};
-  ShortcutMachine damaged = adaptive, slow = sprayed, slow_rails = rails, held_up = rails, closed = rails;
-  damaged.fail = {"leaf0-spine0"};
-  slow.degrade = {"leaf1-spine1=0.4"};
-  slow_rails.degrade = {"node1.nic3=0.5"};
-  held_up.jitter = {"node2.nic1=1%x50us"};
-  closed.engine = "analytic";
-  std::vector<ShortcutCase> out;
-  for (const Collective op : {Collective::kAllReduce, Collective::kAllGather})
-    for (const ShortcutMachine& m : {nvswitch, rails, cube, mesh, torus, cards, slow_rails, held_up, closed})
-      out.push_back(collective(m, op, 64 * kMiB));
-  for (const ShortcutMachine& m : {rails, torus, cards, hashed, sprayed, adaptive, damaged, slow, closed})
-    out.push_back(collective(m, Collective::kAllToAll, 16 * kMiB, "direct"));
-  for (const std::uint64_t bytes : {std::uint64_t{256}, 4 * kMiB, 512 * kMiB})
-    out.push_back(collective({"hgx-h100-4:2"}, Collective::kAllReduce, bytes, "fastest"));
-  out.push_back(collective({"hgx-h100-4:2"}, Collective::kAllGather, 64 * kMiB, "synthesized"));
-  out.push_back(collective({"hgx-h100-4:2"}, Collective::kBroadcast, 64 * kMiB, "fastest"));
-  out.push_back(collective({.cluster = "gaudi2-8", .engine = "analytic"}, Collective::kAllReduce, 256, "fastest"));
-  out.push_back(collective(nvswitch, Collective::kAllGather, 64 * kMiB, "fastest"));
-  for (const ShortcutMachine& m : {nvswitch, cards}) out.push_back(uneven(m));
-  out.push_back(collective(rails, Collective::kAllReduce, 64 * kMiB, "auto", 4));
-  out.push_back(collective(cards, Collective::kAllReduce, 64 * kMiB, "auto", 8));
-  for (const ShortcutMachine& m : {cards, sprayed, damaged}) {
-    out.push_back(jobs(m, Collective::kAllReduce, 32 * kMiB, "ring", 6, 4));
-    out.push_back(calls(m, "hierarchical"));
-  }
-  for (const ShortcutMachine& m : {cards, hashed, sprayed, adaptive, damaged}) out.push_back(list(m, 150));
-  for (const ShortcutMachine& m : {hashed, damaged}) out.push_back(graph(m, "ring"));
+std::vector<corpus::Case> corpus_with_steps() {
+  std::vector<corpus::Case> out = corpus::cases();
   out.push_back(step({"dgx-h100:2"}, {.tp = 4, .pp = 2, .global_batch = 16}));
-  out.push_back(step(cards, {.tp = 4, .pp = 3, .global_batch = 16}));
+  out.push_back(step(corpus::machine_of_cards(), {.tp = 4, .pp = 3, .global_batch = 16}));
   return out;
 }
 
@@ -285,14 +79,14 @@ Shortcuts for_small_machines() { return {.pairs_apart = 100, .fluids_apart = 4, 
 TEST(Shortcuts, EachOffInTurnLeavesEveryAnswer) {
   constexpr double kRounding = 1000;  // ps or bytes: 1 ps per event
   std::map<std::string, std::uint32_t> compared;
-  for (const ShortcutCase& c : corpus()) {
+  for (const corpus::Case& c : corpus_with_steps()) {
     const Shortcuts all = with_a_ledger(for_small_machines());
-    const Figures fast = c.run(all);
+    const corpus::Figures fast = c.run(all);
     for (std::uint32_t i = 0; i < kShortcutCount; ++i) {
       const auto s = static_cast<Shortcut>(i);
       if ((all.taken->load() >> i & 1) == 0) continue;
       const Shortcuts but_one = with_a_ledger(for_small_machines().without({s}));
-      const Figures slow = c.run(but_one);
+      const corpus::Figures slow = c.run(but_one);
       ++compared[name_of(s)];
       EXPECT_THAT(but_one.names_taken(), ::testing::Not(::testing::Contains(name_of(s)))) << c.name;
       ASSERT_EQ(fast.size(), slow.size()) << c.name << ", without " << name_of(s);
@@ -313,14 +107,14 @@ TEST(Shortcuts, EqualRingsTakeAsLongOneByOne) {
   for (const char* cluster : {"mi300x-8:2", "hgx-a100-4:2", "dgx-h100:8"})
     for (const Collective op : {Collective::kAllReduce, Collective::kAllGather})
       for (const std::uint64_t mib : {1u, 16u, 64u}) {
-        const ShortcutCase c = collective({cluster}, op, mib << 20, "ring");
+        const corpus::Case c = corpus::collective({cluster}, op, mib << 20, "ring");
         const double together = c.run({})[0], one_by_one = c.run(Shortcuts{}.without({Shortcut::kEqualChannels}))[0];
         EXPECT_NEAR(together / one_by_one, 1, 1e-3) << c.name << " of " << mib << " MiB";
       }
 }
 
 TEST(Shortcuts, WithoutTheWorkLimitNoAlgorithmIsLeftOut) {
-  const ShortcutMachine large{"dgx-h100:100"};
+  const corpus::Machine large{"dgx-h100:100"};
   for (const bool limit : {true, false}) {
     const auto m = large.with(limit ? Shortcuts{} : Shortcuts{}.without({Shortcut::kWorkLimit}));
     EXPECT_EQ(m->legal(call_over(Collective::kAllToAll, Bytes{1 << 20}, m->ranks())).left_out.empty(), !limit);
