@@ -68,24 +68,16 @@ Allowed allowed(Shortcut s) {
   }
 }
 
-Shortcuts with_a_ledger(Shortcuts shortcuts) {
-  shortcuts.taken = std::make_shared<std::atomic<std::uint64_t>>(0);
-  return shortcuts;
-}
-
-/// Limits so low that small machines are beyond them.
-Shortcuts for_small_machines() { return {.pairs_apart = 100, .fluids_apart = 4, .most_visits = 2e4}; }
-
 TEST(Shortcuts, EachOffInTurnLeavesEveryAnswer) {
   constexpr double kRounding = 1000;  // ps or bytes: 1 ps per event
   std::map<std::string, std::uint32_t> compared;
   for (const corpus::Case& c : corpus_with_steps()) {
-    const Shortcuts all = with_a_ledger(for_small_machines());
+    const Shortcuts all = corpus::with_a_ledger(corpus::for_small_machines());
     const corpus::Figures fast = c.run(all);
     for (std::uint32_t i = 0; i < kShortcutCount; ++i) {
       const auto s = static_cast<Shortcut>(i);
       if ((all.taken->load() >> i & 1) == 0) continue;
-      const Shortcuts but_one = with_a_ledger(for_small_machines().without({s}));
+      const Shortcuts but_one = corpus::with_a_ledger(corpus::for_small_machines().without({s}));
       const corpus::Figures slow = c.run(but_one);
       ++compared[name_of(s)];
       EXPECT_THAT(but_one.names_taken(), ::testing::Not(::testing::Contains(name_of(s)))) << c.name;

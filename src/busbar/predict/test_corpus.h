@@ -1,6 +1,7 @@
 // Machines and work of every kind, which tests of shortcuts and of predictions run.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -24,6 +25,15 @@ struct Case {
 };
 
 inline double ps(Duration d) { return static_cast<double>(d.in_ps()); }
+
+/// Notes which shortcuts were taken.
+inline Shortcuts with_a_ledger(Shortcuts shortcuts) {
+  shortcuts.taken = std::make_shared<std::atomic<std::uint64_t>>(0);
+  return shortcuts;
+}
+
+/// Limits so low that small machines are beyond them.
+inline Shortcuts for_small_machines() { return {.pairs_apart = 100, .fluids_apart = 4, .most_visits = 2e4}; }
 
 struct Machine {
   std::string cluster;
@@ -207,6 +217,11 @@ inline std::vector<Case> cases() {
     for (const Machine& m : {nvswitch, rails, cube, mesh, torus, cards, slow_rails, held_up, closed})
       out.push_back(collective(m, op, 64 * kMiB));
   for (const Machine& m : {rails, torus, cards, hashed, sprayed, adaptive, damaged, slow, closed})
+    out.push_back(collective(m, Collective::kAllToAll, 16 * kMiB, "direct"));
+  Machine staged = hashed, staged_cards = cards;
+  staged.cluster.insert(staged.cluster.find("gpus: 2"), "gpudirect: false, ");
+  staged_cards.cluster.insert(staged_cards.cluster.find("gpus: 4"), "gpudirect: false, ");
+  for (const Machine& m : {staged, staged_cards})
     out.push_back(collective(m, Collective::kAllToAll, 16 * kMiB, "direct"));
   for (const std::uint64_t bytes : {std::uint64_t{256}, 4 * kMiB, 512 * kMiB})
     out.push_back(collective({"hgx-h100-4:2"}, Collective::kAllReduce, bytes, "fastest"));
