@@ -30,7 +30,7 @@ class Changes(unittest.TestCase):
 class Judging(unittest.TestCase):
     class FakeTests:
         def __init__(self, root, compiles, passes):
-            self.root, self.compile, self.pass_ = root, lambda room: compiles, lambda room: passes
+            self.root, self.compile, self.pass_ = root, lambda room: compiles, lambda room: room in passes
 
     def test_names_what_happened_and_puts_the_file_back(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -38,10 +38,10 @@ class Judging(unittest.TestCase):
             file = pathlib.Path("src", "busbar", "solve", "a.cc")
             (root / file).parent.mkdir(parents=True)
             (root / file).write_text("one\ntwo\n")
-            for compiles, passes, verdict in ((False, True, "no code"), (True, False, "killed"),
-                                              (True, True, "survived")):
-                tests = self.FakeTests(root, compiles, passes)
-                self.assertEqual(mutate.judge(tests, (file, 1, "three")), verdict)
+            for compiles, passes, verdict in ((False, "", "no code"), (True, "predict", "solve"),
+                                              (True, "solve", "predict"), (True, "solve predict", "nobody")):
+                tests = self.FakeTests(root, compiles, passes.split())
+                self.assertEqual(mutate.judge(tests, (file, 1, "three"), ["predict"]), verdict)
                 self.assertEqual((root / file).read_text(), "one\ntwo\n")
 
 
