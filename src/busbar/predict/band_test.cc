@@ -53,6 +53,8 @@ TEST(Bands, OfTrainingComeFromTheGpuOrTheSeriesLeftOut) {
   const Band own = table.training(load_cluster("dgx-h100").value(), false);
   EXPECT_THAT(own.basis, testing::AllOf(HasSubstr("published runs on h100-sxm"), HasSubstr("docs/accuracy.md")));
   EXPECT_LT(own.low_percent, own.high_percent);
+  EXPECT_THAT(table.training(load_cluster("dgx-a100-40").value(), false).basis,
+              HasSubstr("published runs on a100-sxm-40"));
   const Band other = table.training(load_cluster("rtx4090-pcie").value(), false);
   EXPECT_THAT(other.basis, HasSubstr("no published run on rtx4090"));
   EXPECT_LT(other.low_percent, other.high_percent);

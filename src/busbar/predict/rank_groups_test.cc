@@ -29,6 +29,7 @@ TEST(RankGroups, AreListsAndRanges) {
 
 TEST(RankGroups, RepeatByShiftsAndByTexts) {
   EXPECT_THAT(parsed({"0:2+2x3"}), ElementsAre(Ranks{0, 1}, Ranks{2, 3}, Ranks{4, 5}));
+  EXPECT_THAT(parsed({"0:2+2x1"}), ElementsAre(Ranks{0, 1}));
   EXPECT_THAT(parsed({"0:2+2x2+32x2"}), ElementsAre(Ranks{0, 1}, Ranks{2, 3}, Ranks{32, 33}, Ranks{34, 35}));
   EXPECT_THAT(parsed({"0,5", "1,4"}), ElementsAre(Ranks{0, 5}, Ranks{1, 4}));
   EXPECT_THAT(parsed({"0:9:4,1+16x2"}), ElementsAre(Ranks{0, 4, 8, 1}, Ranks{16, 20, 24, 17}));
