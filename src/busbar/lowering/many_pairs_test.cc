@@ -73,7 +73,9 @@ TEST(Pairs, TakenTogetherLoadAndLastLikePairsOneByOne) {
     ProtocolModel protocol = random.below(2) == 0 ? some_protocol() : ProtocolModel();
     protocol.gpudirect = random.below(2) != 0;
     protocol.channel_rate = BytesPerSecond{random.below(3) == 0 ? std::uint64_t{3'000'000'000} : 0};
-    const CollectiveCall call = random_exchange(random, static_cast<std::uint32_t>(t.gpus().size()));
+    protocol.ll = {.available = true, .efficiency = 0.5};
+    CollectiveCall call = random_exchange(random, static_cast<std::uint32_t>(t.gpus().size()));
+    if (random.below(4) == 0) call.protocol = Protocol::kLl;
     std::vector<LinkDelay> delays;
     if (random.below(4) == 0)
       delays.push_back({static_cast<LinkId>(random.below(t.link_count())), 0.5, Duration::us(10)});
