@@ -134,6 +134,7 @@ TEST(LoweredCalls, OfRanksWithoutAGpuAreRefused) {
   Lowering lowering(m.router, m.placement, {});
   EXPECT_TRUE(lowering.lower(over({0, 3})).ok());
   EXPECT_EQ(lowering.lower(over({0, 4})).error().message, "rank 4 has no GPU: only 4 are placed");
+  EXPECT_EQ(lowering.lower(over({4, 0})).error().message, "rank 4 has no GPU: only 4 are placed");
   EXPECT_FALSE(lowering.lower(over({0, 1, 2, 4}, 2)).ok());
 }
 
