@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "busbar/predict/launch.h"
 
 namespace busbar {
@@ -45,6 +47,14 @@ TEST(PredictOptions, TurnOffTheShortcutsNamed) {
   for (std::uint32_t i = 0; i < kShortcutCount; ++i) {
     const auto s = static_cast<Shortcut>(i);
     EXPECT_EQ(policy.shortcuts.has(s), s != Shortcut::kCallImages && s != Shortcut::kBundles) << name_of(s);
+  }
+  for (std::uint32_t i = 0; i < kShortcutCount; ++i) {
+    const auto s = static_cast<Shortcut>(i);
+    std::string name = name_of(s);
+    std::replace(name.begin(), name.end(), ' ', '-');
+    policy = {};
+    ASSERT_TRUE(read_predict_options({.shortcuts_off = name}, Catalog(), policy).ok()) << name;
+    EXPECT_EQ(policy.shortcuts.on, Shortcuts{}.without({s}).on) << name;
   }
   ASSERT_TRUE(read_predict_options({.shortcuts_off = "all"}, Catalog(), policy).ok());
   EXPECT_EQ(policy.shortcuts.on, 0u);
