@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <optional>
 #include <sstream>
 #include <string>
 
@@ -64,6 +65,7 @@ struct Asked {
   Protocol protocol = Protocol::kAuto;
   std::uint32_t channels = 0, chunks = 0;  ///< 0: chosen
   bool host_memory = false;
+  std::optional<NetworkPenalty> penalty{};
 };
 
 std::string text_of(const Asked& a, const AccuracyTable& accuracy) {
@@ -77,6 +79,7 @@ std::string text_of(const Asked& a, const AccuracyTable& accuracy) {
     if (n > 0) name += fmt::format(", {} {}", n, what);
   if (a.protocol != Protocol::kAuto) name += fmt::format(", {}", name_of(a.protocol));
   if (a.host_memory) name += ", with host memory";
+  if (a.penalty) name += ", over " + a.penalty->transport;
   Overrides overrides;
   overrides.degrade = a.machine.degrade;
   overrides.fail = a.machine.fail;
@@ -85,6 +88,7 @@ std::string text_of(const Asked& a, const AccuracyTable& accuracy) {
   policy.delays = parse_jitter(a.machine.jitter, c.topology).value();
   policy.accuracy = &accuracy;
   policy.host_memory = a.host_memory;
+  policy.penalty = a.penalty;
   if (const Status read = read_predict_options(a.options, Catalog(""), policy); !read.ok())
     return name + "\n  " + read.error().text() + "\n";
   const auto m = Predictor::make(std::move(c), {}, std::move(policy)).value();
@@ -143,6 +147,8 @@ std::vector<Asked> questions() {
   out.push_back({.machine = {"{name: thin, nodes: 9, node: {base: h100-pcie, gpus: 1}, fabric: {kind: " + reducing},
                  .algorithm = "sharp"});
   out.push_back({.machine = pair, .host_memory = true});
+  for (const Collective op : {Collective::kAllReduce, Collective::kAllToAll})
+    out.push_back({.machine = pair, .op = op, .penalty = NetworkPenalty{"dcqcn", "ecmp", 2, 1.25, 2.5}});
   out.push_back({.machine = {"dgx-1v"}, .ask = {.jobs = 2}, .ranks = 4});
   out.push_back({.machine = {"dgx-h100:4"}, .ask = {.jobs = 2}, .ranks = 12});
   out.push_back({.machine = {"dgx-1v"}, .op = Collective::kAllGather, .algorithm = "fastest", .ranks = 6});
