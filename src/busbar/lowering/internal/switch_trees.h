@@ -1,6 +1,7 @@
 // Trees of fabric switches that reduce (SHARP), and scale-up switches that reduce (NVLS), on the links of a machine.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <unordered_set>
 #include <vector>

@@ -1,6 +1,7 @@
 // The machine as packets need it: wires and next hops in flat tables, computed before the first packet.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <map>

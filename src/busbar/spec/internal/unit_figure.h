@@ -5,6 +5,7 @@
 
 #include <charconv>
 #include <string_view>
+#include <system_error>
 
 #include "busbar/base/yaml.h"
 

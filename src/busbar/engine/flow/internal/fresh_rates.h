@@ -1,6 +1,7 @@
 // Fair rates of transfers whose ways do not change, all solved again at each event: FixedRates is checked against it.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <span>
