@@ -80,15 +80,17 @@ endmacro()
 # Every header compiles alone: sources that include nothing but headers, in an order that shows it.
 function(busbar_header_check)
   file(GLOB_RECURSE headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/busbar/*.h)
+  list(LENGTH headers count)
+  math(EXPR count "${count} / 4")  # one source serves seven headers on average
   set(sources)
-  foreach(header ${headers})
-    cmake_path(RELATIVE_PATH header BASE_DIRECTORY ${PROJECT_SOURCE_DIR}/src OUTPUT_VARIABLE name)
-    string(REPLACE "/" "." name ${name})
-    list(APPEND sources ${PROJECT_BINARY_DIR}/headers/${name}.cc)
+  foreach(number RANGE ${count})
+    list(APPEND sources ${PROJECT_BINARY_DIR}/headers/${number}.cc)
   endforeach()
+  list(LENGTH sources count)
   set(writer ${PROJECT_SOURCE_DIR}/tools/write_header_checks.py)
-  add_custom_command(OUTPUT ${sources} DEPENDS ${headers} ${writer} VERBATIM COMMENT "Writing the header checks"
-                     COMMAND ${BUSBAR_PYTHON} ${writer} ${PROJECT_SOURCE_DIR}/src ${PROJECT_BINARY_DIR}/headers)
+  add_custom_command(OUTPUT ${sources} DEPENDS ${headers} ${writer} ${PROJECT_SOURCE_DIR}/tools/check_standard_includes.py
+                     VERBATIM COMMENT "Writing the header checks"
+                     COMMAND ${BUSBAR_PYTHON} ${writer} ${PROJECT_SOURCE_DIR}/src ${PROJECT_BINARY_DIR}/headers ${count})
   add_library(busbar_headers OBJECT EXCLUDE_FROM_ALL ${sources})
   set_target_properties(busbar_headers PROPERTIES UNITY_BUILD OFF)
   target_include_directories(busbar_headers PRIVATE ${PROJECT_SOURCE_DIR}/src)

@@ -10,6 +10,19 @@ sys.path.insert(0, str(TOOLS))
 import write_header_checks  # noqa: E402
 
 
+def compiles(headers, most=9):
+    """[whether each source that is not empty compiles], for a tree with these headers."""
+    with tempfile.TemporaryDirectory() as folder:
+        root, out = pathlib.Path(folder, "src"), pathlib.Path(folder, "out")
+        root.mkdir()
+        for name, text in headers.items():
+            (root / f"{name}.h").write_text(text)
+        subprocess.run([sys.executable, TOOLS / "write_header_checks.py", root, out, str(most)], check=True)
+        return [subprocess.run(["c++", "-fsyntax-only", "-std=c++20", f"-I{root}", source], check=False,
+                               capture_output=True).returncode == 0
+                for source in sorted(out.iterdir()) if source.stat().st_size]
+
+
 class Chains(unittest.TestCase):
     def test_each_header_is_in_one_chain_and_reached_from_the_next(self):
         includes = {"a": [], "b": ["a"], "c": ["a"], "d": ["b", "c"], "e": ["d"], "f": []}
@@ -24,18 +37,38 @@ class Chains(unittest.TestCase):
     def test_a_chain_may_skip_headers(self):
         self.assertEqual(len(write_header_checks.chains({"a": [], "x": ["a"], "y": ["a"], "b": ["x", "y"], "c": ["b"]})), 2)
 
-    def test_a_header_that_leans_on_another_does_not_compile(self):
-        with tempfile.TemporaryDirectory() as folder:
-            root, out = pathlib.Path(folder, "src"), pathlib.Path(folder, "out")
-            root.mkdir()
-            (root / "whole.h").write_text("#pragma once\nstruct Whole {};\n")
-            (root / "user.h").write_text('#pragma once\n#include "whole.h"\nstruct User { Whole w; };\n')
-            (root / "leaning.h").write_text("#pragma once\nstruct Leaning { Whole w; };\n")
-            (root / "twice.h").write_text('#include "whole.h"\nstruct Twice {};\n')
-            subprocess.run([sys.executable, TOOLS / "write_header_checks.py", root, out], check=True)
-            compiles = {source.stem: subprocess.run(["c++", "-fsyntax-only", f"-I{root}", source], check=False,
-                                                    capture_output=True).returncode == 0 for source in out.iterdir()}
-            self.assertEqual(compiles, {"whole.h": True, "user.h": True, "leaning.h": False, "twice.h": False})
+
+class Sources(unittest.TestCase):
+    WHOLE = "#pragma once\nstruct Whole { int size = 0; };\n"
+
+    def test_headers_without_a_word_in_common_share_a_source(self):
+        self.assertEqual(compiles({"whole": self.WHOLE, "other": "#pragma once\nstruct Other {};\n"}), [True])
+
+    def test_a_header_that_uses_what_it_does_not_include_does_not_compile(self):
+        for user in ("struct User { Whole w; };", "inline int f(const struct Whole& w) { return w.size; }", "struct Whole;\n"
+                     "using W = Whole;\ninline int f(const W& w) { return w.size; }"):
+            self.assertIn(False, compiles({"whole": self.WHOLE, "user": "#pragma once\n" + user + "\n"}), user)
+
+    def test_a_type_that_only_an_included_header_names_may_be_incomplete(self):
+        headers = {"whole": self.WHOLE, "named": "#pragma once\nstruct Whole;\nconst Whole& get();\n",
+                   "user": '#pragma once\n#include "named.h"\ninline int f() { return get().size; }\n'}
+        self.assertIn(False, compiles(headers))
+
+    def test_functions_constants_and_macros_are_not_gained_either(self):
+        for given, used in (("inline int f() { return 1; }", "inline int g() { return f(); }"), ("constexpr int k = 1;", "static_assert(k);"),
+                            ("#define M 1", "static_assert(M);"), ("namespace n {\nusing A = int;\n}", "n::A a();"),
+                            ("struct S {};\nS operator+(S, S);", "template <class T> auto sum(T t) { return t + t; }\n")):
+            alone = compiles({"given": "#pragma once\n" + given + "\n"})
+            self.assertEqual(alone, [True], given)
+            sources = write_header_checks.Tree({"given.h": given, "used.h": used}).sources()
+            self.assertEqual(sorted(map(len, sources)), [1, 1], given)
+
+    def test_a_header_has_to_guard_against_a_second_time(self):
+        self.assertEqual(compiles({"whole": self.WHOLE, "twice": '#include "whole.h"\nstruct Twice {};\n'}), [False])
+
+    def test_too_few_sources_are_refused(self):
+        with self.assertRaises(subprocess.CalledProcessError):
+            compiles({"given": "#pragma once\nusing A = int;\n", "used": "#pragma once\nA a();\n"}, most=1)
 
 
 if __name__ == "__main__":
