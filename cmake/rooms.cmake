@@ -94,7 +94,7 @@ endfunction()
 # Settings of every target of this build folder.
 macro(busbar_global_flags)
   if(BUSBAR_DCHECKS)
-    add_compile_options(-UNDEBUG)
+    add_compile_options(-UNDEBUG -D_GLIBCXX_ASSERTIONS)  # of containers and spans, too: indices in range, optionals full
   endif()
   if(BUSBAR_SANITIZE)
     add_compile_options(-fsanitize=${BUSBAR_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
