@@ -29,8 +29,9 @@ class Changes(unittest.TestCase):
 
 class Judging(unittest.TestCase):
     class FakeTests:
-        def __init__(self, root, compiles, passes):
-            self.root, self.compile, self.pass_ = root, lambda room: compiles, lambda room: room in passes
+        def __init__(self, root, compiles, differs, passes):
+            self.root, self.compile, self.differs = root, lambda room: compiles, lambda room: differs
+            self.pass_ = lambda room: room in passes
 
     def test_names_what_happened_and_puts_the_file_back(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -38,9 +39,10 @@ class Judging(unittest.TestCase):
             file = pathlib.Path("src", "busbar", "solve", "a.cc")
             (root / file).parent.mkdir(parents=True)
             (root / file).write_text("one\ntwo\n")
-            for compiles, passes, verdict in ((False, "", "no code"), (True, "predict", "solve"),
-                                              (True, "solve", "predict"), (True, "solve predict", "nobody")):
-                tests = self.FakeTests(root, compiles, passes.split())
+            for compiles, differs, passes, verdict in (
+                    (False, True, "", "no code"), (True, False, "", "no code"), (True, True, "predict", "solve"),
+                    (True, True, "solve", "predict"), (True, True, "solve predict", "nobody")):
+                tests = self.FakeTests(root, compiles, differs, passes.split())
                 self.assertEqual(mutate.judge(tests, (file, 1, "three"), ["predict"]), verdict)
                 self.assertEqual((root / file).read_text(), "one\ntwo\n")
 
