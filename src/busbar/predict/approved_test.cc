@@ -1,4 +1,4 @@
-// Predictions are those that a person last approved. BUSBAR_UPDATE=1 writes them anew; a change that is meant is listed
+// Predictions are those that a person last approved. BUSBAR_UPDATE=1 writes them again; a change that is meant is listed
 // in CHANGES.md under "Results change".
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -185,7 +185,7 @@ TEST(Predictor, PredictsAsApproved) {
     if (!line.starts_with(' ')) question = line;
     if (!std::getline(before, approved)) approved = "(end of the file)";
     different += line != approved;
-    EXPECT_EQ(line, approved) << question << "; BUSBAR_UPDATE=1 writes " << file << " anew";
+    EXPECT_EQ(line, approved) << question << "; BUSBAR_UPDATE=1 writes " << file << " again";
   }
   EXPECT_FALSE(std::getline(before, approved)) << approved;
 }

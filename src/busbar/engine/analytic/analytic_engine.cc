@@ -49,7 +49,7 @@ class AnalyticEngine final : public Engine {
   }
 
  private:
-  /// Nobody's pairs end one by one here; but what others are to know is laid out as they want it.
+  /// Pairs of a group are one fluid here, as no pair ends for itself; calls kept for other engines are as those ask.
   static EngineOptions closed_forms(EngineOptions options) {
     if (!options.known) options.shortcuts.pairs_apart = 0;
     return options;
