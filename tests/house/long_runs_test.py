@@ -146,6 +146,18 @@ class Interrupt(unittest.TestCase):
         self.assertEqual((status, said), (130, b""), complaint)
         self.assertIn(b"interrupted while timing the step on dgx-h100:20000; no result is known", complaint)
 
+    def test_a_comparison_without_a_row_gives_no_verdict(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".csv") as file:
+            file.write("size_bytes,time_us\n" + "".join(f"{1 << 30},{i + 1}\n" for i in range(20_000)))
+            file.flush()
+            for number in (signal.SIGINT, signal.SIGTERM):
+                run = start([BUSBAR, "expect", file.name, "--cluster", "dgx-h100:2048", "--collective", "all_to_all"],
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                time.sleep(2)  # the first row takes several seconds
+                run.send_signal(number)
+                said, complaint = run.communicate(timeout=60)
+                self.assertEqual(run.returncode, 128 + number, complaint)
+
     def test_a_second_signal_ends_the_run_at_once(self):
         run = start(LONG, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         time.sleep(1)
