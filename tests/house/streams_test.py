@@ -59,6 +59,12 @@ class Streams(unittest.TestCase):
                 run = self.shell(f'"$B" {" ".join(words)} | true; echo ${{PIPESTATUS[0]}}')
                 self.assertEqual((run.stdout, run.stderr), ("0\n", ""))
 
+    def test_a_file_above_its_size_limit_is_status_2_with_the_reason_and_nothing_is_left(self):
+        before = sorted(self.folder.iterdir())
+        run = self.shell('ulimit -f 1; "$B" topo dgx-h100:2 --html page.html --json > /dev/null')
+        self.assertEqual((run.returncode, run.stderr), (2, "busbar: page.html: cannot be written: File too large\n"))
+        self.assertEqual(sorted(self.folder.iterdir()), before)
+
     def test_an_output_never_replaces_an_input(self):
         cluster = self.folder / "c.yaml"
         cluster.write_text("name: c\nnode: dgx-h100\nnodes: 2\n")

@@ -36,6 +36,7 @@ void keep_freed_memory() {
 int main(int argc, char** argv) {
   keep_freed_memory();
   std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is not an error: remaining output is dropped
+  std::signal(SIGXFSZ, SIG_IGN);  // a file above its size limit is an error of the write, with its reason
   busbar::leave_on_signals();
   std::set_new_handler(give_up_for_memory);
   busbar::occupy_standard_streams();
