@@ -99,7 +99,18 @@ Result<int> run_collective(CompareFlags& o, Collective op) {
   return deliver(o.common, j, calls_document(rows, calls, o.common.typed), watch.status());
 }
 
+/// Error kUnsupported for a flag that changes nothing in a table of the catalogue.
+Status refuse_other_flags(const CompareFlags& o) {
+  std::set<std::string> used = {"--json", "--csv", "--html", "--catalog"};
+  if (o.first == "optics") used.insert("--prices");
+  for (const std::string& name : o.common.given)
+    if (!used.contains(name))
+      return unsupported(fmt::format("has no effect with {}; leave it out", o.first), {"", 0, 0, name});
+  return {};
+}
+
 Result<int> run_catalog(const CompareFlags& o) {
+  BUSBAR_RETURN_IF_ERROR(refuse_other_flags(o));
   const Catalog catalog(o.common.overrides.catalog);
   Json j;
   Document d;

@@ -330,6 +330,9 @@ Command expect_command(const std::string& typed) {
       "  busbar expect today.txt --baseline yesterday.txt --tolerance 3\n"
       "  busbar expect --thresholds --cluster dgx-h100:4 --csv\n";
   c.positionals.front().required = false;
+  for (Flag& f : c.flags)  // a comparison with other results predicts nothing
+    if (f.category == "NCCL" || f.names == "--shortcuts-off" || (f.category == "Machine" && f.names != "--catalog"))
+      f.useless_with.emplace_back("--baseline");
   c.flags.push_back({"--thresholds", "",
                      "print the least acceptable bandwidth by collective and size, instead of results", "Rows",
                      &o->thresholds});

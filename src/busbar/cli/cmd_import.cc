@@ -206,6 +206,8 @@ Command import_command(const std::string& typed) {
     c.flags.push_back(std::move(f));
   }
   add_common_flags(c, o->common, Engines::kNone, false);
+  for (Flag& f : c.flags)
+    if (f.category == "Machine" && f.names != "--catalog") f.needs = "--cluster";
   c.run = [o] { return run(*o); };
   return c;
 }

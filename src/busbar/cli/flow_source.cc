@@ -119,6 +119,9 @@ Result<NamedFlows> read_flows(const FlowSource& source, const Cluster& cluster, 
   if (!source.sizes.empty() && !(source.file.empty() && source.jobs.empty()))
     return flag_error("--sizes",
                       "it generates the flows; leave out the list, or add flows to a list with --background");
+  const bool of_trace = !source.jobs.empty() || (!source.file.empty() && is_flow_trace(source.file));
+  if (!source.groups.empty() && !of_trace)
+    return flag_error("--groups", "gives the ranks of the groups of a trace, and there is no trace; leave it out");
   BUSBAR_ASSIGN(NamedFlows named, !source.sizes.empty() ? random_flows(source, router, seed, catalog_directory)
                                   : source.jobs.empty() ? read_list(source.file, source.groups, 0, cluster, router)
                                                         : read_jobs(source, cluster, router));
