@@ -142,7 +142,8 @@ class GroupExchange {
     if (staged != 0 && staged != actors_.size()) return false;
     BUSBAR_ASSIGN(const PairLoads* const loads,
                   tools_.spread.between_blocks(pair_ends, machine_.table.class_latency_ps(),
-                                               machine_.table.bundles() != nullptr, *tools_.router.settings().bias));
+                                               machine_.table.bundles() != nullptr, *tools_.router.settings().bias,
+                                               machine_.stop));
     if (loads == nullptr) return false;
     shortcuts.take(shortcut);
     const auto overhead_ps = static_cast<double>(costs_of(machine_.protocol, plan_.call.protocol).step_network.in_ps());

@@ -70,7 +70,7 @@ void PairSpread::State::HashedPairs::finish() {
   all.touched.clear();
 }
 
-/// Walks the flows of all tasks, in chunks of tasks that mostly lead to the same switches.
+/// Walks the flows of all tasks, in chunks of tasks that mostly lead to the same switches, until it is stopped.
 void PairSpread::State::HashedPairs::walk_all() {
   constexpr std::size_t kChunk = 16;
   const bool few = flows_ < state_.least_flows;
@@ -79,7 +79,7 @@ void PairSpread::State::HashedPairs::walk_all() {
   while (state_.walkers.size() < threads) state_.walkers.push_back(std::make_unique<Walker>());
   for (const auto& walker : state_.walkers) prepare(*walker);
   share_out(chunks, threads, [&](std::size_t chunk, std::size_t thread) {
-    for (std::size_t t = chunk * kChunk; t < std::min(tasks_.size(), (chunk + 1) * kChunk); ++t)
+    for (std::size_t t = chunk * kChunk; t < std::min(tasks_.size(), (chunk + 1) * kChunk) && !stops(state_.stop); ++t)
       walk(tasks_[t], *state_.walkers[thread]);
   });
   for (const Task& t : tasks_) state_.count_pairs(t.source, t.sink, t.low, t.high);

@@ -148,7 +148,7 @@ bool PairSpread::State::pair_classes(const PairEnds& ends) {
   least_to.assign(sources.size() * fars.size(), INFINITY);
   least_from.assign(sinks.size(), INFINITY);
   HashedPairs hashed(*this, ends);
-  for (std::uint32_t d = 0; d < sinks.size(); ++d)
+  for (std::uint32_t d = 0; d < sinks.size() && !stops(stop); ++d)
     for (std::uint32_t s = 0; s < sources.size(); ++s) {
       if (pairs_of(s, d) == 0) continue;
       double ps = 0;
@@ -262,6 +262,7 @@ Result<bool> PairSpread::State::add_all(const PairEnds& ends) {
   Result<bool> done = classify(ends);
   if (done.ok() && *done) done = find_latencies();
   if (done.ok() && *done) done = pair_classes(ends);
+  if (stops(stop)) done = interrupted();
   if (done.ok() && *done) {
     add_ways();
     add_leaving(ends);
@@ -277,7 +278,7 @@ Result<bool> PairSpread::State::add_all(const PairEnds& ends) {
 }
 
 Result<const PairLoads*> PairSpread::between_blocks(const PairEnds& ends, std::span<const double> latency_ps,
-                                                    bool bundled, const SplitBias& bias) {
+                                                    bool bundled, const SplitBias& bias, StopFlag stop) {
   State& s = *state_;
   const auto answer = [&]() -> const PairLoads* { return s.possible ? &s.answer : nullptr; };
   const bool same_ways = s.bias == bias && s.bundled == bundled;
@@ -292,6 +293,7 @@ Result<const PairLoads*> PairSpread::between_blocks(const PairEnds& ends, std::s
   }
   s.bias = bias;
   s.bundled = bundled;
+  s.stop = stop;
   s.asked = ends;
   s.asked_ps.assign(latency_ps.begin(), latency_ps.end());
   s.latency_ps = s.asked_ps;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "busbar/base/result.h"
+#include "busbar/base/stop_flag.h"
 #include "busbar/routing/router.h"
 
 namespace busbar {
@@ -50,9 +51,10 @@ class PairSpread {
   /// `latency_ps`: per link class. Null if classes do not describe the ways of some pairs (cables between servers, NICs
   /// that only the receiver's side can relay to); route those pairs one by one. Errors: kUnsupported for more than some
   /// ten seconds of work: 2^28 hashed flows, 2^20 ways between switches that are split, or a table of 2^24 pairs of
-  /// attachments. The result is valid until the next call; a call with the same arguments costs nothing.
+  /// attachments; what `interrupted` returns, if `stop` ends the work. The result is valid until the next call; a call
+  /// with the same arguments costs nothing.
   Result<const PairLoads*> between_blocks(const PairEnds& ends, std::span<const double> latency_ps, bool bundled,
-                                          const SplitBias& bias);
+                                          const SplitBias& bias, StopFlag stop = nullptr);
 
  private:
   struct State;

@@ -24,12 +24,16 @@ PairEnds all_gpus(const Router& router, std::uint32_t lanes) {
   return ends;
 }
 
+std::vector<double> latencies_of(const Topology& t) {
+  std::vector<double> out;
+  for (const LinkClass& c : t.link_classes()) out.push_back(static_cast<double>(c.latency.in_ps()));
+  return out;
+}
+
 PairLoads loads_of(const Router& router, const PairEnds& ends, std::uint32_t threads) {
-  std::vector<double> latency_ps;
-  for (const LinkClass& c : router.topology().link_classes())
-    latency_ps.push_back(static_cast<double>(c.latency.in_ps()));
   PairSpread spread(router, threads);
-  const PairLoads* loads = spread.between_blocks(ends, latency_ps, false, kEqualSplit).value();
+  const PairLoads* loads =
+      spread.between_blocks(ends, latencies_of(router.topology()), false, kEqualSplit).value();
   EXPECT_NE(loads, nullptr);
   return *loads;
 }
@@ -87,6 +91,26 @@ TEST(PairSpread, HashedFlowsLoadLinksAsRoutedOneByOneWithAnyNumberOfThreads) {
       EXPECT_EQ(several.least_in_ps, one.least_in_ps);
     }
   }
+}
+
+TEST(PairSpread, WorkThatWasStoppedLeavesNothingBehind) {
+  const auto made = test_cluster(test_fabric(FabricKind::kLeafSpine, 8, 1.0), test_nics(1, true), 40);
+  ASSERT_TRUE(made.ok());
+  TopologyBuilder b = made->builder;
+  const Topology t = std::move(b).seal();
+  const Router router(t, RoutingPolicy::kStatic, 7);
+  const PairEnds ends = all_gpus(router, 1);
+  PairSpread spread(router, 1);
+  volatile std::sig_atomic_t stop = 1;
+  const auto stopped = spread.between_blocks(ends, latencies_of(t), false, kEqualSplit, &stop);
+  ASSERT_FALSE(stopped.ok());
+  EXPECT_EQ(stopped.error().message, interrupted().message);
+  stop = 0;
+  const auto loads = spread.between_blocks(ends, latencies_of(t), false, kEqualSplit, &stop);
+  ASSERT_TRUE(loads.ok());
+  const PairLoads fresh = loads_of(router, ends, 1);
+  ASSERT_EQ((*loads)->on.size(), fresh.on.size());
+  for (std::size_t i = 0; i < fresh.on.size(); ++i) EXPECT_EQ((*loads)->on[i].pairs, fresh.on[i].pairs);
 }
 
 }  // namespace

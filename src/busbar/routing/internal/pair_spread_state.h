@@ -59,6 +59,7 @@ struct PairSpread::State {
   const double least_flows;     ///< with fewer at a time, one thread walks them
   std::span<const double> latency_ps{};
   bool bundled = false;
+  StopFlag stop = nullptr;
 
   // Classes of members, pair_classes.cc.
   std::uint32_t members = 0, lanes = 1;
