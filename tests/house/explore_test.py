@@ -4,6 +4,7 @@
 """
 import http.client
 import json
+import os
 import pathlib
 import re
 import shlex
@@ -142,6 +143,12 @@ class Explore(unittest.TestCase):
 
     def cpu_s(self):
         return sum(int(f) for f in pathlib.Path(f"/proc/{self.server.pid}/stat").read_text().rsplit(")", 1)[1].split()[11:13]) / 100
+
+    def test_a_catalogue_that_is_not_there_is_an_error_at_the_start(self):
+        done = subprocess.run([self.busbar, "explore", "--json"], env={**os.environ, "BUSBAR_CATALOG": "/nowhere"}, text=True,
+                              stdin=subprocess.DEVNULL, capture_output=True, timeout=TIME_LIMIT_S, check=False)
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn("'/nowhere' is not a folder", done.stderr)
 
     def test_a_browser_that_leaves_ends_the_search(self):
         large = {"node": "dgx-h100", "nodes": "128", "model": "deepseek-v3", "global_batch": "4096"}

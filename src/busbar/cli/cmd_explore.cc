@@ -9,6 +9,7 @@
 #include "busbar/cli/long_run.h"
 #include "busbar/cli/streams.h"
 #include "busbar/cli/terminal_end.h"
+#include "busbar/spec/catalog.h"
 
 namespace busbar {
 namespace {
@@ -22,6 +23,7 @@ Result<int> run(const ExploreFlags& o) {
   constexpr std::uint32_t kLastPort = 65535;
   if (o.port > kLastPort)
     return flag_error("--port", fmt::format("{} is no port; use 1 to {}, or 0 for any free one", o.port, kLastPort));
+  BUSBAR_RETURN_IF_ERROR(Catalog().check());
   const LongRun watch("answers");  // Ctrl-C ends the wait below and the steps that are being computed
   ExploreAnswers answers;
   const auto reply = [&](const LocalRequest& request, RunWatch& run) { return answers.reply(request, run); };
