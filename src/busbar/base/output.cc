@@ -91,6 +91,7 @@ Status replace_file(const std::string& name, std::string_view bytes, mode_t mode
 }  // namespace
 
 Status write_file(const std::string& name, std::string_view bytes) {
+  if (name == "-") return refused(name, "is standard input; name a file, or /dev/stdout");
   struct stat file {
   }, out{};
   if (stat(name.c_str(), &file) != 0)
