@@ -183,8 +183,8 @@ Result<TrainRun> open_machine(Scenario scenario, const TrainAsk& ask) {
   run.settings = ask.settings;
   run.scenario = std::move(scenario);
   Result<Cluster> loaded = load_machine(run.scenario.cluster, run.scenario.cluster_overrides);
-  if (!loaded.ok() && loaded.error().where.prefix().empty()) loaded.error().where = run.scenario.cluster_named_at;
-  BUSBAR_ASSIGN(Cluster cluster, std::move(loaded));
+  if (!loaded.ok()) return at_name(loaded.error(), run.scenario.cluster_named_at);
+  Cluster cluster = std::move(*loaded);
   cluster.packet.insert(cluster.packet.end(), run.scenario.packet.begin(), run.scenario.packet.end());
   const Catalog catalog(run.scenario.cluster_overrides.catalog);
   BUSBAR_ASSIGN(run.kernels, load_kernels(cluster, catalog));

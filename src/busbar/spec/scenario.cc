@@ -144,12 +144,6 @@ std::string cluster_name(const std::string& name, const std::string& directory) 
   return (fs::path(directory) / name).lexically_normal().string();
 }
 
-/// An error about a name in a scenario; it gets the name's place if it has none.
-Error at_name(Error error, const YamlNode& name) {
-  if (error.where.file.empty() && error.where.path.empty()) error.where = name.where();
-  return error;
-}
-
 Status read_model_part(const std::optional<YamlNode>& node, const std::string& directory, const ScenarioFlags& flags,
                        const Settings& settings, const Catalog& catalog, Scenario& out) {
   if (!flags.model.empty()) {
@@ -164,7 +158,7 @@ Status read_model_part(const std::optional<YamlNode>& node, const std::string& d
   }
   BUSBAR_ASSIGN(const std::string name, node->as_string());
   const Status read = read_named_model(name, directory, settings, catalog, out);
-  return read.ok() ? read : at_name(read.error(), *node);
+  return read.ok() ? read : at_name(read.error(), node->where());
 }
 
 Status read_layout_part(const std::optional<YamlNode>& node, const std::string& directory, const ScenarioFlags& flags,
@@ -173,7 +167,7 @@ Status read_layout_part(const std::optional<YamlNode>& node, const std::string& 
   if (!node || node->kind() == YamlNode::Kind::kMap) return read_layout_keys(node, flags, catalog, out);
   BUSBAR_ASSIGN(const std::string name, node->as_string());
   const Status read = read_named_layout(name, directory, settings, flags, catalog, out);
-  return read.ok() ? read : at_name(read.error(), *node);
+  return read.ok() ? read : at_name(read.error(), node->where());
 }
 
 bool is_map(const YamlDocument& document, const char* key) {
@@ -192,6 +186,14 @@ std::string text_of(const ScenarioFlags& f) {
 }
 
 }  // namespace
+
+Error at_name(Error error, const Where& name) {
+  const bool no_place = error.where.line == 0 && (error.code == ErrorCode::kNotFound || error.code == ErrorCode::kIo);
+  if (!error.where.prefix().empty() && !(no_place && name.line > 0)) return error;
+  error.message = error.text();
+  error.where = name;
+  return error;
+}
 
 Result<Scenario> load_scenario(const std::string& path, const ScenarioFlags& flags, const Overrides& overrides,
                                const Catalog& catalog) {

@@ -37,6 +37,8 @@ struct ScenarioFlags {
 /// here; keys below cluster. go to the machine without that prefix.
 Result<Scenario> load_scenario(const std::string& path, const ScenarioFlags& flags, const Overrides& overrides,
                                const Catalog& catalog);
+/// `error` about what the user named at `name`, with that place if its own is at most a file that could not be read.
+Error at_name(Error error, const Where& name);
 /// Everything from flags; cluster and model are required.
 Result<Scenario> scenario_from_flags(const ScenarioFlags& flags, const Overrides& overrides, const Catalog& catalog);
 
