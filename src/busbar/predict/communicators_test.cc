@@ -42,6 +42,17 @@ TEST_F(FourServers, GroupsOnOtherGpusHaveTheirOwn) {
   EXPECT_EQ(classes({0, 1, 0, 9}, 2), (Classes{0, 1})) << "in one server, in two";
 }
 
+TEST_F(FourServers, ARankWithoutAGpuIsRefusedInAnyPlaceOfItsGroup) {
+  for (const std::vector<std::uint32_t>& ranks : {std::vector<std::uint32_t>{32, 0}, {0, 32}}) {
+    GroupFamily f;
+    f.listed_groups = 1;
+    f.listed = ranks;
+    const auto refused = communicators_.of(f);
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.error().message, "rank 32 has no GPU: only 32 are placed");
+  }
+}
+
 TEST_F(FourServers, AServerWithASlowNicIsOfAnotherKind) {
   EXPECT_EQ(classes({24, 25, 0, 1, 8, 9, 24, 25}, 2), (Classes{0, 1, 1, 0}));
   EXPECT_EQ(classes({0, 8, 0, 24, 16, 24}, 2), (Classes{0, 1, 1}));

@@ -276,7 +276,11 @@ TEST(Predictor, ExplainsATimeOfPacketsByPackets) {
   const Prediction p = m->time(call, {.explain = true}).value();
   std::vector<ChainPart> chain;
   const std::vector<CollectiveCall> jobs{p.call};
-  ASSERT_TRUE(run_packet_jobs(jobs, m->router(), m->placement(), m->protocol(), *m->policy().packets, &chain).ok());
+  const auto run = run_packet_jobs(jobs, m->router(), m->placement(), m->protocol(), *m->policy().packets, &chain);
+  ASSERT_TRUE(run.ok());
+  ASSERT_TRUE(p.packets.has_value());
+  EXPECT_GT(p.packets->data, 0u);
+  EXPECT_EQ(p.packets->data, run->counts.data);
   ASSERT_EQ(p.chain.size(), chain.size());
   for (std::size_t i = 0; i < chain.size(); ++i) {
     EXPECT_EQ(p.chain[i].kind, chain[i].kind) << i;
