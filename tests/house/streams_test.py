@@ -128,6 +128,13 @@ class Streams(unittest.TestCase):
                 self.assertEqual([line for line in done.stdout.splitlines() if len(line) > columns], [], words)
                 self.assertTrue(done.stdout, words)
 
+    def test_help_fits_COLUMNS_but_for_commands_to_copy(self):
+        for columns in (50, 80):
+            for words in ("--help", "topo --help", "train --help", "collective --help"):
+                page = self.shell(f'COLUMNS={columns} "$B" {words}').stdout.split("First steps:")[0].split("Examples:")[0]
+                self.assertGreater(len(page), 500)
+                self.assertEqual([line for line in page.splitlines() if len(line) > columns], [], words)
+
     def test_files_without_end_are_refused(self):
         for line in ('validate /dev/zero', 'collective dgx-h100 all_to_allv --pairs /dev/zero', 'topo /dev/zero',
                      'import /dev/zero', 'train /dev/zero', 'flows dgx-h100:2 /dev/zero',

@@ -2,13 +2,24 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
+#include "busbar/cli/streams.h"
 #include "busbar/report/plain.h"
 
 namespace busbar {
 namespace {
 
-constexpr std::size_t kColumns = 100;
 constexpr std::size_t kIndent = 26;  // column of the explanations
+
+/// `text` in lines of the width that the user has; those after the first begin with `indent` blanks.
+std::string wrapped(const std::string& text, std::size_t indent) {
+  const auto columns = static_cast<std::size_t>(std::clamp(text_options().columns, 40, 100));
+  std::string out;
+  for (const std::string& line : wrap_words(text, columns - indent))
+    out += (out.empty() ? "" : std::string(indent, ' ')) + line + "\n";
+  return out;
+}
 
 /// "  --set PATH=VALUE      change one key ...", with the explanation in a column.
 std::string item(const std::string& head, const std::string& text) {
@@ -17,9 +28,7 @@ std::string item(const std::string& head, const std::string& text) {
     out += "\n" + std::string(kIndent, ' ');
   else
     out = pad_right(out, kIndent);
-  const std::vector<std::string> lines = wrap_words(text, kColumns - kIndent);
-  for (std::size_t i = 0; i < lines.size(); ++i) out += (i > 0 ? std::string(kIndent, ' ') : "") + lines[i] + "\n";
-  return out;
+  return out + wrapped(text, kIndent);
 }
 
 std::string item(const Flag& f) { return item(f.names + (f.value.empty() ? "" : " " + f.value), help_of(f)); }
@@ -27,7 +36,7 @@ std::string item(const Flag& f) { return item(f.names + (f.value.empty() ? "" : 
 }  // namespace
 
 std::string help_page(const Command& c) {
-  std::string out = fmt::format("{}\n\nUsage: {}\n", c.summary, usage_of(c));
+  std::string out = wrapped(c.summary, 0) + "\n" + wrapped("Usage: " + usage_of(c), 7);
   if (!c.positionals.empty()) out += "\nArguments:\n";
   for (const Positional& p : c.positionals) out += item(p.name, p.help);
   for (const std::string& category : categories_of(c)) {
@@ -45,7 +54,7 @@ std::string help_overview(const std::vector<Command>& commands) {
   for (const Command& c : commands) out += item(c.name, c.summary);
   return out +
          "\nFirst steps:\n  busbar collective dgx-h100 all_reduce\n  busbar train examples/llama3-70b-512xh100.yaml\n"
-         "'busbar help COMMAND' explains every flag; 'busbar --version' prints the version.\n"
+         "'busbar help COMMAND' explains every flag.\n'busbar --version' prints the version.\n"
          "Exit status: 0 done, 1 the answer is no, 2 error.\n";
 }
 
