@@ -37,15 +37,8 @@ std::string cabling_sentence(const Cluster& c, const CablingSums& s) {
 
 Table cabling_table(const Cluster& c, const CablingSums& s) {
   Table t{"Cables, optics and switches",
-          {{"part", Align::kLeft},
-           {"medium", Align::kLeft},
-           {"cables"},
-           {"ends"},
-           {"longest (m)"},
-           {"reach (m)"},
-           {"length (m)"},
-           {"W per end"},
-           {"W"}}};
+          {to_left("part"), to_left("medium"), "cables", "ends", "longest (m)", "reach (m)", "length (m)", "W per end",
+           "W"}};
   for (std::size_t i = 0; i < s.parts.size(); ++i) {
     const CablePartSum& p = s.parts[i];
     if (p.ends == 0) continue;

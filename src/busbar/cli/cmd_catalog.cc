@@ -45,11 +45,7 @@ std::string number_of(const Figure& f) {
 
 Table figure_table(const CatalogEntry& entry) {
   Table table{fmt::format("{}/{}", entry.folder, entry.name),
-              {{"figure", Align::kLeft},
-               {"value", Align::kRight},
-               {"unit", Align::kLeft},
-               {"confidence", Align::kLeft},
-               {"source", Align::kLeft}}};
+              {to_left("figure"), "value", to_left("unit"), to_left("confidence"), to_left("source")}};
   for (const Figure& f : entry.figures) {
     table.rows.push_back({f.path, number_of(f), f.unit, f.confidence, f.source});
   }
@@ -60,7 +56,7 @@ Table figure_table(const CatalogEntry& entry) {
 /// The entries of a folder with their titles.
 Result<Table> folder_table(const std::string& folder, const Catalog& catalog, Json& entries) {
   Table table;
-  table.columns = {{"entry", Align::kLeft}, {"what it is", Align::kLeft}};
+  table.columns = {to_left("entry"), to_left("what it is")};
   for (const std::string& name : catalog.names(folder)) {
     BUSBAR_ASSIGN(const std::string title, catalog_title(folder, name, catalog));
     entries.push_back({{"folder", folder}, {"name", name}, {"title", title}});

@@ -128,8 +128,7 @@ Json to_json(const PopularText& text, const JudgedClaim& j) {
 }
 
 Table table_of(const JudgedText& t) {
-  Table out{t.text.title,
-            {{"claim", Align::kLeft}, {"said", Align::kLeft}, {"computed", Align::kLeft}, {"verdict", Align::kLeft}}};
+  Table out{t.text.title, {to_left("claim"), to_left("said"), to_left("computed"), to_left("verdict")}};
   for (const JudgedClaim& j : t.judged)
     out.rows.push_back({j.claim->id, j.claim->said, computed_text(j), verdict_text(j)});
   return out;

@@ -55,7 +55,7 @@ std::string price_text(const BillLine& line, double count) {
 }
 
 Table table_of(const Bill& bill) {
-  Table t{"Parts", {{"kind", Align::kLeft}, {"part", Align::kLeft}, {"count"}, {"each"}, {"together"}, {"power"}}};
+  Table t{"Parts", {to_left("kind"), to_left("part"), "count", "each", "together", "power"}};
   for (const BillLine& line : bill.lines) {
     const auto n = static_cast<double>(line.count);
     std::string power = line.each.power_w ? rating_text(*line.each.power_w * n) : "not known";

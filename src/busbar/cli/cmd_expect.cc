@@ -58,15 +58,8 @@ constexpr Collective kAccepted[] = {Collective::kAllReduce, Collective::kAllGath
 Document to_document(const ExpectFlags& o, const Thresholds& found) {
   Document d{fmt::format("Acceptance of {} over {} GPUs", o.cluster, found.ranks), o.common.typed, {}};
   Table t{"Bus bandwidth to accept",
-          {{"collective", Align::kLeft},
-           {"size (B)"},
-           {"at least (GB/s)"},
-           {"expected (GB/s)"},
-           {"at most (us)"},
-           {"expected (us)"},
-           {"band (%)"},
-           {"how", Align::kLeft},
-           {"bound by", Align::kLeft}}};
+          {to_left("collective"), "size (B)", "at least (GB/s)", "expected (GB/s)", "at most (us)", "expected (us)",
+           "band (%)", to_left("how"), to_left("bound by")}};
   for (const Threshold& r : found.rows)
     t.rows.push_back({name_of(r.op), std::to_string(r.size_bytes), format_number(r.least_busbw_GBps),
                       format_number(r.expected_busbw_GBps), format_number(r.most_us, 4),
@@ -132,7 +125,7 @@ Result<int> run_baseline(const ExpectFlags& o, const MeasuredResults& results) {
          {"tolerance_percent", o.tolerance},
          {"rows", Json::array()}};
   Document d{fmt::format("{} against {}", o.file, o.baseline), o.common.typed, {}};
-  Table t{d.title, {{"size (B)"}, {"now (us)"}, {"before (us)"}, {"change (%)"}, {"verdict", Align::kLeft}}};
+  Table t{d.title, {"size (B)", "now (us)", "before (us)", "change (%)", to_left("verdict")}};
   bool slower = false;
   for (const ComparedRow& r : rows) {
     const bool worse = r.change_percent() > o.tolerance;
@@ -191,15 +184,8 @@ Document to_document(const ExpectFlags& o, const MeasuredResults& results, const
   const std::string words = policy_words(options.policy, launch_mode(o, results), e.launch);
   Document d{fmt::format("{} compared with {}", o.file, o.cluster), o.common.typed, {}};
   Table t{fmt::format("{}: measured and expected", name_of(op)),
-          {{"size (B)"},
-           {"measured (us)"},
-           {"expected (us)"},
-           {"from (us)"},
-           {"to (us)"},
-           {"busbw (GB/s)"},
-           {"expected busbw (GB/s)"},
-           {"verdict", Align::kLeft},
-           {"how", Align::kLeft}}};
+          {"size (B)", "measured (us)", "expected (us)", "from (us)", "to (us)", "busbw (GB/s)",
+           "expected busbw (GB/s)", to_left("verdict"), to_left("how")}};
   for (const ExpectedRow& r : e.rows) {
     const double bus = bus_factor(op, ranks) * static_cast<double>(r.size_bytes) / 1e3;
     t.rows.push_back({std::to_string(r.size_bytes), us(r.measured_us), us(r.expected_us), us(r.low_us), us(r.high_us),

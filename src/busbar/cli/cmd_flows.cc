@@ -190,14 +190,9 @@ Document to_document(const FlowsFlags& o, const Report& r, const Topology& t) {
                                             format_number(r.fct_us(0.99), 4), format_number(r.fct_us(1), 4))}}}});
   if (const FlowTimes times = r.times(); times.many()) d.blocks.push_back({times.table(r.by())});
   if (!r.named.jobs.empty()) d.blocks.push_back({jobs_table(r.jobs())});
-  Table slow{"Slowest flows",
-             {{"flow", Align::kLeft},
-              {"start (us)"},
-              {"fct (us)"},
-              {"latency (us)"},
-              {"transfer (us)"},
-              {"sharing (us)"},
-              {"held by", Align::kLeft}}};
+  Table slow{
+      "Slowest flows",
+      {to_left("flow"), "start (us)", "fct (us)", "latency (us)", "transfer (us)", "sharing (us)", to_left("held by")}};
   for (std::size_t i = 0; i < std::min(kRowsShown, r.by_fct.size()); ++i) {
     const FlowOutcome& x = r.result.flows[r.by_fct[i]];
     slow.rows.push_back({r.named.ids[r.by_fct[i]], format_number(x.start.since_start().in_us(), 4),
@@ -209,7 +204,7 @@ Document to_document(const FlowsFlags& o, const Report& r, const Topology& t) {
       "fct: flow completion time, from start to arrival; transfer: alone, at the rate of the narrowest link; sharing: "
       "extra time because of other flows.";
   d.blocks.push_back({slow});
-  Table links{"Fullest links", {{"link", Align::kLeft}, {"flows"}, {"MB"}, {"in use (% of the time)"}}};
+  Table links{"Fullest links", {to_left("link"), "flows", "MB", "in use (% of the time)"}};
   for (std::size_t i = 0; i < std::min(kRowsShown, r.busiest.size()); ++i) {
     const LinkUse& u = r.busiest[i];
     links.rows.push_back({t.name(u.link), std::to_string(u.flows), format_number(u.bytes / 1e6),

@@ -188,9 +188,9 @@ Json to_json(const CommonOptions& common, const PacketFlowsRequest& o, const Pac
 }
 
 Table slowest_flows(const PacketReport& r, const Topology& t) {
-  Table slow{"Slowest flows: where the time went (us)", {{"flow", Align::kLeft}, {"start"}, {"fct"}}};
+  Table slow{"Slowest flows: where the time went (us)", {to_left("flow"), "start", "fct"}};
   for (const auto& part : parts_of(r.result.flows[0])) slow.columns.push_back({part.first});
-  slow.columns.push_back({"held by", Align::kLeft});
+  slow.columns.push_back(to_left("held by"));
   for (std::size_t i = 0; i < std::min(kRowsShown, r.by_fct.size()); ++i) {
     const PacketOutcome& x = r.result.flows[r.by_fct[i]];
     std::vector<std::string> row{r.named.ids[r.by_fct[i]], format_number(x.start.since_start().in_us(), 4),
@@ -239,8 +239,7 @@ Highlight slowest_words(const PacketReport& r, const Topology& t) {
 }
 
 Table lanes_table(const std::vector<PacketLane>& lanes) {
-  Table out{"Lanes",
-            {{"lane"}, {"packets"}, {"sent again"}, {"marked"}, {"trimmed"}, {"dropped"}, {"pauses"}, {"paused (us)"}}};
+  Table out{"Lanes", {"lane", "packets", "sent again", "marked", "trimmed", "dropped", "pauses", "paused (us)"}};
   for (std::size_t l = 0; l < lanes.size(); ++l) {
     const PacketLane& x = lanes[l];
     out.rows.push_back({std::to_string(l), std::to_string(x.data), std::to_string(x.resent), std::to_string(x.marks),
@@ -273,9 +272,8 @@ Document to_document(const CommonOptions& common, const PacketFlowsRequest& o, c
     d.blocks.push_back({std::move(course), Audience::kPage});
   if (!r.named.jobs.empty()) d.blocks.push_back({jobs_table(r.jobs())});
   d.blocks.push_back({slowest_flows(r, t)});
-  Table links{
-      "Fullest links",
-      {{"link", Align::kLeft}, {"MB"}, {"in use (% of the time)"}, {"queue p50 (kB)"}, {"p99 (kB)"}, {"max (kB)"}}};
+  Table links{"Fullest links",
+              {to_left("link"), "MB", "in use (% of the time)", "queue p50 (kB)", "p99 (kB)", "max (kB)"}};
   for (std::size_t i = 0; i < std::min(kRowsShown, r.busiest.size()); ++i) {
     const PacketLink& l = r.busiest[i];
     const auto kb = [](std::uint64_t b) { return format_number(static_cast<double>(b) / 1e3); };

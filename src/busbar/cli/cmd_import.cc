@@ -62,7 +62,7 @@ std::optional<Table> table_of(const std::string& title, const Json& list) {
       if (!(v.is_array() && !v.empty() && v.values().front().is_structured()) && keys.size() < kMostColumns &&
           std::find(keys.begin(), keys.end(), key) == keys.end())
         keys.push_back(key);
-  for (const std::string& key : keys) t.columns.push_back({key, Align::kLeft});
+  for (const std::string& key : keys) t.columns.push_back(to_left(key));
   for (const Json& row : list.values()) {
     if (t.rows.size() == kMostRows) {
       t.note = fmt::format("{} more rows; --json has them all.", list.size() - kMostRows);
@@ -89,7 +89,7 @@ Document to_document(const ImportFlags& o, const ImportReport& report) {
     if (auto table = table_of(key, value)) d.blocks.push_back({std::move(*table)});
   for (const std::string& note : report.notes) d.blocks.push_back({Paragraph{"Assumed: " + note + "."}});
   if (report.unknown.empty()) return d;
-  Table unknown{"Unknown or unused parts", {{"line"}, {"what", Align::kLeft}, {"times"}}};
+  Table unknown{"Unknown or unused parts", {"line", to_left("what"), "times"}};
   for (const UnknownPart& u : report.unknown)
     unknown.rows.push_back({std::to_string(u.line), u.what, std::to_string(u.count)});
   d.blocks.push_back({unknown});

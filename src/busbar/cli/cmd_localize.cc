@@ -92,14 +92,13 @@ Document to_document(const LocalizeFlags& o, const Localization& l) {
   Document d{"Which part of " + o.cluster + " is slow", o.common.typed, {}};
   d.blocks.push_back({Highlight{summary_of(l)}});
   Table parts{"Parts that explain the slow measurements",
-              {{"part", Align::kLeft}, {"confidence (%)"}, {"measurements against it"}, {"what", Align::kLeft}}};
+              {to_left("part"), "confidence (%)", "measurements against it", to_left("what")}};
   for (const LocatedPart& p : l.found)
     if (parts.rows.size() < kShownParts)
       parts.rows.push_back({parts_of(p), fmt::format("{:.0f}", 100 * p.confidence), std::to_string(p.wrong), p.words});
   if (!parts.rows.empty()) d.blocks.push_back({parts});
   if (l.named) d.blocks.push_back({Paragraph{fmt::format("To do: {}.", fix_of(l.found.front().rule))}});
-  Table slow{"Slow measurements",
-             {{"measurement", Align::kLeft}, {"slower than its like (%)"}, {"file", Align::kLeft}}};
+  Table slow{"Slow measurements", {to_left("measurement"), "slower than its like (%)", to_left("file")}};
   for (const SubsetTime& m : l.times)
     if (m.slow) slow.rows.push_back({m.name, fmt::format("{:.0f}", m.slower_percent), m.file});
   constexpr std::size_t kRows = 20;
@@ -129,7 +128,7 @@ constexpr std::size_t kMostCables = 8;  // on the terminal
 Result<int> report_cables(const LocalizeFlags& o, const std::vector<std::pair<std::string, OddCable>>& odd) {
   Json j{{"schema", "busbar.localize/1"}, {"findings", Json::array()}, {"unknown", Json::array()}};
   Document d{"Cables that differ from their like", o.common.typed, {}};
-  Table t{d.title, {{"part", Align::kLeft}, {"is", Align::kLeft}, {"evidence", Align::kLeft}, {"line"}}};
+  Table t{d.title, {to_left("part"), to_left("is"), to_left("evidence"), "line"}};
   for (const auto& [file, c] : odd) {
     const char* rule = c.missing ? "missing-cable" : "slow-cable";
     j["findings"].push_back({{"rule", rule},

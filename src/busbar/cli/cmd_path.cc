@@ -127,7 +127,7 @@ const char* counted(std::string_view part) {
 }
 
 Table latency_table(const PathView& v) {
-  Table out{"Latency by part", {{"part", Align::kLeft}, {"ns"}, {"what it counts", Align::kLeft}}};
+  Table out{"Latency by part", {to_left("part"), "ns", to_left("what it counts")}};
   for (const auto& [part, latency] : v.latency_parts) out.rows.push_back({part, ns_text(latency), counted(part)});
   out.rows.push_back({"sum", ns_text(v.latency), "first bit in to first bit out, without software"});
   return out;
@@ -181,14 +181,9 @@ Document to_document(const PathFlags& o, const Cluster& c, const PathView& v, De
                         Audience::kPage});
   d.blocks.push_back({facts});
   if (v.hops.empty()) return d;
-  Table table{"Hops",
-              {{"from", Align::kLeft},
-               {"to", Align::kLeft},
-               {"link", Align::kLeft},
-               {"links"},
-               {"payload (GB/s)"},
-               {"wire (GB/s)"},
-               {"latency (ns)"}}};
+  Table table{
+      "Hops",
+      {to_left("from"), to_left("to"), to_left("link"), "links", "payload (GB/s)", "wire (GB/s)", "latency (ns)"}};
   for (const PathHop& hop : v.hops) {
     const LinkId l = hop.links.front().link;
     const std::string more = hop.links.size() > 1 ? fmt::format(" and {} more", hop.links.size() - 1) : "";

@@ -105,7 +105,7 @@ std::map<std::string, std::size_t> libraries(const std::vector<ScoredRow>& rows)
 }
 
 Table counts_table(const char* title, const char* what, const std::map<std::string, std::size_t>& counts) {
-  Table t{title, {{what, Align::kLeft}, {"rows"}}};
+  Table t{title, {to_left(what), "rows"}};
   for (const auto& [name, n] : counts) t.rows.push_back({name, std::to_string(n)});
   return t;
 }
@@ -118,13 +118,8 @@ void add_errors(Table& t, const std::string& name, const ErrorSummary& e) {
 
 Table errors_table(const char* title, const char* what, const std::map<std::string, ErrorSummary>& groups, bool bands) {
   Table t{title,
-          {{what, Align::kLeft},
-           {"configurations"},
-           {"rows"},
-           {"median error (%)"},
-           {"median |error| (%)"},
-           {"mean |error| (%)"},
-           {"p90 |error| (%)"}}};
+          {to_left(what), "configurations", "rows", "median error (%)", "median |error| (%)", "mean |error| (%)",
+           "p90 |error| (%)"}};
   if (bands) {
     for (const std::string& name : band_names())
       if (const auto it = groups.find(name); it != groups.end()) add_errors(t, name, it->second);
@@ -135,9 +130,8 @@ Table errors_table(const char* title, const char* what, const std::map<std::stri
 }
 
 Table coverage_table(const std::map<std::string, BandSummary>& bands) {
-  Table t{
-      "Measurements inside their bands",
-      {{"size", Align::kLeft}, {"configurations"}, {"rows"}, {"in the band (%)"}, {"median width (%)"}, {"p90 (%)"}}};
+  Table t{"Measurements inside their bands",
+          {to_left("size"), "configurations", "rows", "in the band (%)", "median width (%)", "p90 (%)"}};
   for (const std::string& name : band_names())
     if (const auto it = bands.find(name); it != bands.end())
       t.rows.push_back({name, std::to_string(it->second.configurations), std::to_string(it->second.rows),
@@ -165,7 +159,7 @@ constexpr double kWithinSpread = 1.2;
 
 Table twins_table(const Summary& s) {
   Table t{"Errors next to the spread between equal configurations",
-          {{"size", Align::kLeft}, {"median |error| (%)"}, {"bar (%)"}, {"spread (%)"}, {"pairs"}, {"", Align::kLeft}}};
+          {to_left("size"), "median |error| (%)", "bar (%)", "spread (%)", "pairs", to_left("")}};
   const std::vector<std::string> names = band_names();
   for (std::size_t i = 0; i < std::size(kSizeBarsPercent); ++i) {
     const auto errors = s.by_band.find(names[i]);
@@ -205,12 +199,8 @@ Table layers_table(const std::map<std::string, ErrorSummary>& by_layers) {
 
 Table left_out_table(const LeftOutModels& left) {
   Table t{"Each model with experts left out of the fit of expert_launch",
-          {{"model", Align::kLeft},
-           {"configurations"},
-           {"mean |error| (%)"},
-           {"launch without it (us)"},
-           {"mean |error| without it (%)"},
-           {"p90 |error| without it (%)"}}};
+          {to_left("model"), "configurations", "mean |error| (%)", "launch without it (us)",
+           "mean |error| without it (%)", "p90 |error| without it (%)"}};
   for (const LeftOut& m : left.models)
     t.rows.push_back({m.name, std::to_string(m.with.configurations), fmt::format("{:.1f}", m.with.mean_abs_percent),
                       fmt::format("{:.0f}", m.launch.in_us()), fmt::format("{:.1f}", m.without.mean_abs_percent),
@@ -245,13 +235,8 @@ const LeftOutKey& words_of(const LeftOutTable& t) {
 Table left_out_table(const LeftOutTable& left) {
   const std::string words = words_of(left).words;
   Table t{fmt::format("Each {} left out of the fit of held_share and kernel_time (dense models)", words),
-          {{words, Align::kLeft},
-           {"configurations"},
-           {"mean |error| (%)"},
-           {"median error without it (%)"},
-           {"mean |error| without it (%)"},
-           {"p90 |error| without it (%)"},
-           {"max |error| without it (%)"}}};
+          {to_left(words), "configurations", "mean |error| (%)", "median error without it (%)",
+           "mean |error| without it (%)", "p90 |error| without it (%)", "max |error| without it (%)"}};
   const auto add = [&t](const LeftOutPart& p) {
     t.rows.push_back(
         {p.name, std::to_string(p.without.configurations), fmt::format("{:.1f}", p.with.mean_abs_percent),
@@ -279,7 +264,7 @@ Json to_json(const LeftOutTable& left) {
 
 Table constants_table(const LeftOutDense& dense) {
   Table t{"Constants of training steps, fitted on all dense rows but those in no fit",
-          {{"constant", Align::kLeft}, {"of", Align::kLeft}, {"in the catalogue"}, {"fitted"}}};
+          {to_left("constant"), to_left("of"), "in the catalogue", "fitted"}};
   for (const FittedConstant& c : dense.constants)
     t.rows.push_back({c.key, c.name, fmt::format("{:.3f}", c.now), fmt::format("{:.3f}", c.fitted)});
   const auto words = [](const ErrorSummary& e) {
@@ -383,14 +368,8 @@ Document to_document(const ValidateFlags& o, const std::vector<ScoredRow>& rows,
                                "of the measured times is within {:.1f} % of the predicted ratio in 9 of 10.",
                                s.layouts.pairs, s.layouts.jobs, s.layouts.p90_percent)}});
   Table worst{"Farthest off",
-              {{"configuration", Align::kLeft},
-               {"band", Align::kLeft},
-               {"error (%)"},
-               {"predicted"},
-               {"measured"},
-               {"unit", Align::kLeft},
-               {"how", Align::kLeft},
-               {"bound by", Align::kLeft}}};
+              {to_left("configuration"), to_left("band"), "error (%)", "predicted", "measured", to_left("unit"),
+               to_left("how"), to_left("bound by")}};
   for (const WorstCase& w : worst_cases(rows, o.worst)) {
     const ScoredRow& r = rows[w.example];
     worst.rows.push_back({words_of(w, r), w.band, fmt::format("{:+.1f}", w.error_percent), format_number(r.predicted),

@@ -35,9 +35,8 @@ Json to_json(const ChainPart& p, Duration time, const Topology& t) {
 
 /// The chain that limits the time, one line per part.
 Table chain_table(const Prediction& row, const Topology& topology) {
-  Table t{
-      fmt::format("The chain that limits {}", format_binary_size(count(row.size()))),
-      {{"part", Align::kLeft}, {"us"}, {"%"}, {"ranks"}, {"rounds"}, {"link", Align::kLeft}, {"phase", Align::kLeft}}};
+  Table t{fmt::format("The chain that limits {}", format_binary_size(count(row.size()))),
+          {to_left("part"), "us", "%", "ranks", "rounds", to_left("link"), to_left("phase")}};
   for (const ChainPart& p : row.chain) {
     const bool ranks = p.from != kNone32;
     t.rows.push_back({name_of(p.kind), format_number(p.ps * 1e-6, 4),
@@ -140,14 +139,8 @@ Document to_document(const CollectiveOptions& o, const Cluster& c, std::uint32_t
     d.title += fmt::format(" (-t {} x -g {} over all nodes)", std::max(1u, f.threads), std::max(1u, f.gpus));
   d.command = o.common.typed;
   Table t{d.title + ", " + o.common.engine + " engine",
-          {{"size (B)"},
-           {"time (us)"},
-           {"algbw (GB/s)"},
-           {"busbw (GB/s)"},
-           {"algorithm", Align::kLeft},
-           {"protocol", Align::kLeft},
-           {"floor (us)"},
-           {"bound by", Align::kLeft}}};
+          {"size (B)", "time (us)", "algbw (GB/s)", "busbw (GB/s)", to_left("algorithm"), to_left("protocol"),
+           "floor (us)", to_left("bound by")}};
   for (const Prediction& r : rows)
     t.rows.push_back({std::to_string(count(r.size())), format_number(r.time.in_us(), 4), format_number(r.algbw()),
                       format_number(r.algbw() * bus_factor(op, gpus)), r.algorithm, name_of(r.protocol()),
@@ -201,11 +194,11 @@ Document to_document(const CollectiveOptions& o, const Cluster& c, std::uint32_t
   if (last.jitter) d.blocks.push_back({Paragraph{jitter_to_text(*last.jitter, last.time)}});
   if (!last.relief.empty()) {
     Table relief{fmt::format("Gain from improving links at {}", format_binary_size(count(last.size()))),
-                 {{"change", Align::kLeft}, {"time saved (%)"}}};
+                 {to_left("change"), "time saved (%)"}};
     for (const Relief& x : last.relief) relief.rows.push_back({x.what, format_number(x.gain_percent)});
     if (o.common.explain) {
       relief.columns.push_back({"at most (%)"});
-      relief.columns.push_back({"next limit", Align::kLeft});
+      relief.columns.push_back(to_left("next limit"));
       for (std::size_t i = 0; i < last.relief.size(); ++i) {
         relief.rows[i].push_back(format_number(last.relief[i].most_percent));
         relief.rows[i].push_back(last.relief[i].next ? bound_in_short(*last.relief[i].next, c.topology) : "-");

@@ -119,15 +119,8 @@ bool ties(const CallRow& a, const CallRow& b) {
 
 Table size_table(const std::vector<const CallRow*>& rows, bool algorithms) {
   Table t{format_binary_size(count(rows[0]->size)),
-          {{"", Align::kLeft},
-           {"machine", Align::kLeft},
-           {"time"},
-           {"time (%)"},
-           {"busbw (GB/s)"},
-           {"price"},
-           {"power"},
-           {"how", Align::kLeft},
-           {"", Align::kLeft}}};
+          {to_left(""), to_left("machine"), "time", "time (%)", "busbw (GB/s)", "price", "power", to_left("how"),
+           to_left("")}};
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const CallRow& r = *rows[i];
     const bool first = i == 0 || rows[0]->time_s <= 0;
@@ -148,7 +141,7 @@ Table size_table(const std::vector<const CallRow*>& rows, bool algorithms) {
 
 /// The fastest of the algorithms per number of GPUs (rows) and size (columns), on one machine and fabric.
 Table winners(const CallRows& rows, const CallsAsk& calls) {
-  Table t{"The fastest algorithm and its time", {{"GPUs"}}};
+  Table t{"The fastest algorithm and its time", {"GPUs"}};
   for (const Bytes size : calls.sizes) t.columns.push_back({format_binary_size(count(size))});
   for (std::uint64_t n = calls.from; n <= calls.to; n *= 2) {
     std::vector<std::string> cells{std::to_string(n)};
@@ -166,7 +159,7 @@ Table winners(const CallRows& rows, const CallsAsk& calls) {
 
 /// Time against the number of GPUs, an algorithm per column.
 Table times_by_gpus(const CallRows& rows, const CallsAsk& calls, Bytes size) {
-  Table t{fmt::format("Time of {} by GPUs", format_binary_size(count(size))), {{"GPUs"}}};
+  Table t{fmt::format("Time of {} by GPUs", format_binary_size(count(size))), {"GPUs"}};
   for (const std::string& a : calls.algorithms) t.columns.push_back({a});
   for (std::uint64_t n = calls.from; n <= calls.to; n *= 2) {
     std::vector<std::string> cells{std::to_string(n)};

@@ -121,7 +121,7 @@ Json crossing_json(const MachineCrossing& c) {
 Document crossing_document(const MachineCrossing& c, const std::string& typed) {
   Document d{"Where one machine catches up with the other", typed, {}};
   d.blocks.push_back({Highlight{answer(c)}});
-  Table t{"Tokens per second", {{c.ask.key, Align::kLeft}, {c.slow}, {"against " + c.fast + " (%)"}}};
+  Table t{"Tokens per second", {to_left(c.ask.key), c.slow, "against " + c.fast + " (%)"}};
   for (const CrossingPoint& p : c.tried)
     t.rows.push_back({value_text(c, p.value), format_number(p.tokens_per_s, 4),
                       fmt::format("{:+.1f}", 100 * (p.tokens_per_s / c.fast_tokens_per_s - 1))});

@@ -136,13 +136,7 @@ Json links_json(const std::vector<LinkRow>& rows) {
 }
 
 Document links_document(const std::vector<LinkRow>& rows, const std::string& typed) {
-  Table t{"",
-          {{"link", Align::kLeft},
-           {"year"},
-           {"GB/s per direction"},
-           {"both ways"},
-           {"copies reach"},
-           {"times PCIe 5 x16"}}};
+  Table t{"", {to_left("link"), "year", "GB/s per direction", "both ways", "copies reach", "times PCIe 5 x16"}};
   for (const LinkRow& r : rows) {
     const bool memory = r.entry.starts_with("gpus/");
     t.rows.push_back({r.name, std::to_string(r.year), format_number(r.bytes_per_s / kGigabyte),
@@ -171,14 +165,7 @@ Json optics_json(const std::vector<OpticsRow>& rows) {
 }
 
 Document optics_document(const std::vector<OpticsRow>& rows, const std::string& typed) {
-  Table t{"",
-          {{"part", Align::kLeft},
-           {"medium", Align::kLeft},
-           {"Gb/s"},
-           {"reach (m)"},
-           {"power (W)"},
-           {"pJ/bit"},
-           {"price", Align::kLeft}}};
+  Table t{"", {to_left("part"), to_left("medium"), "Gb/s", "reach (m)", "power (W)", "pJ/bit", to_left("price")}};
   for (const OpticsRow& r : rows)
     t.rows.push_back({r.name, r.medium, format_number(r.bits_per_s / kGigabyte), number_or_dash(r.reach_m),
                       r.power_w ? format_number(*r.power_w) : "-", r.power_w ? format_number(r.pj_per_bit()) : "-",

@@ -105,17 +105,8 @@ std::string left_out(const Rows& rows) {
 
 Table step_table(const Rows& rows) {
   Table t{"Side by side",
-          {{"", Align::kLeft},
-           {"step"},
-           {"tokens/s/GPU"},
-           {"time (%)"},
-           {"transport (%)"},
-           {"MFU (%)"},
-           {"exposed (%)"},
-           {"price"},
-           {"power"},
-           {"$/M tokens"},
-           {"", Align::kLeft}}};
+          {to_left(""), "step", "tokens/s/GPU", "time (%)", "transport (%)", "MFU (%)", "exposed (%)", "price", "power",
+           "$/M tokens", to_left("")}};
   t.changes = true;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const CompareRow& r = rows[i];

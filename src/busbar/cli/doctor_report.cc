@@ -86,7 +86,7 @@ std::string summary_of(const Diagnosis& d) {
 
 /// What to provide so that more rules can be judged, each way once.
 Table unknown_table(const Diagnosis& d) {
-  Table out{"Not judged", {{"to judge", Align::kLeft}, {"provide", Align::kLeft}}, {}, {}};
+  Table out{"Not judged", {to_left("to judge"), to_left("provide")}, {}, {}};
   for (const UnknownRule& u : d.unknown) {
     bool known = false;
     for (std::vector<std::string>& row : out.rows)
@@ -126,7 +126,7 @@ Document to_document(const Diagnosis& d, const Evidence& evidence, const std::st
     if (!f.follows_from.empty())
       out.blocks.push_back({Paragraph{fmt::format("Follows from {}: {} ({}).", f.follows_from, f.title, f.rule)}});
   for (const LogComparison& c : compared) add_comparison(c, machine, out);
-  Table files{"Read", {{"file", Align::kLeft}, {"lines"}, {"used"}, {"kinds", Align::kLeft}}, {}, {}};
+  Table files{"Read", {to_left("file"), "lines", "used", to_left("kinds")}, {}, {}};
   for (const EvidenceFile& f : evidence.files()) {
     std::string kinds;
     for (const std::string& k : f.kinds) append_word(kinds, k);

@@ -96,7 +96,7 @@ void add_findings(Document& d, const FaultSearchResult* found, const Expectation
     d.blocks.push_back({Paragraph{"Healthy machines differ as much; if this one is at fault, then so:"}});
   }
   Table t{"Faults that explain the times",
-          {{"fault", Align::kLeft}, {"part", Align::kLeft}, {"confidence (%)"}, {"slower (%)"}, {"try", Align::kLeft}}};
+          {to_left("fault"), to_left("part"), "confidence (%)", "slower (%)", to_left("try")}};
   for (const Culprit& c : found->ranked) {
     if (t.rows.size() >= kShown || c.confidence < kWorthShowing) break;
     for (std::size_t i = 0; i < c.faults.size(); ++i)

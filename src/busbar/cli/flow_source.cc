@@ -85,7 +85,7 @@ Json jobs_json(const NamedFlows& named, const std::function<double(std::size_t)>
 }
 
 Table jobs_table(const Json& jobs) {
-  Table out{"Jobs", {{"list", Align::kLeft}, {"flows"}, {"ends after (us)"}}};
+  Table out{"Jobs", {to_left("list"), "flows", "ends after (us)"}};
   for (const Json& j : jobs.values())
     out.rows.push_back({j["file"].text(), j["flows"].dump(),
                         j["end_us"].is_null() ? "not ended" : format_number(j["end_us"].number(), 4)});

@@ -98,9 +98,8 @@ void FlowTimes::add_to(Json& report, const Penalties* penalties) const {
 }
 
 Table FlowTimes::table(const Penalties* penalties) const {
-  Table table{"Completion times by size of flow",
-              {{"size", Align::kLeft}, {"flows"}, {"mean (us)"}, {"p50 (us)"}, {"p99 (us)"}}};
-  if (penalties == nullptr) table.columns.insert(table.columns.end(), {{"slowdown, mean"}, {"p99"}});
+  Table table{"Completion times by size of flow", {to_left("size"), "flows", "mean (us)", "p50 (us)", "p99 (us)"}};
+  if (penalties == nullptr) table.columns.insert(table.columns.end(), {"slowdown, mean", "p99"});
   for (const SizeClass& c : kClasses) {
     const ClassTimes times = times_of(flows_, c, penalties);
     if (times.fct_us.empty()) continue;

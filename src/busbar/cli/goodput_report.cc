@@ -38,9 +38,8 @@ Json lines_json(const GoodputRun& r) {
 }
 
 Table cause_table(const GoodputRun& r) {
-  Table t{
-      "What ends the job",
-      {{"cause", Align::kLeft}, {"counted", Align::kLeft}, {"parts"}, {"per part and year"}, {"per day"}, {"share"}}};
+  Table t{"What ends the job",
+          {to_left("cause"), to_left("counted"), "parts", "per part and year", "per day", "share"}};
   for (const Interruptions::Line& line : r.interruptions.lines)
     t.rows.push_back({line.cause.name, name_of(line.cause.part), std::to_string(line.parts),
                       fmt::format("{:.2g} %", percent(line.cause.per_year)), format_number(line.per_day, 2),
@@ -52,7 +51,7 @@ Table cause_table(const GoodputRun& r) {
 }
 
 Table lever_table(const GoodputRun& r) {
-  Table t{"What would change it", {{"change", Align::kLeft}, {"goodput"}, {"gain per day"}}};
+  Table t{"What would change it", {to_left("change"), "goodput", "gain per day"}};
   for (const GoodputLever& l : r.levers) {
     const double gained = l.useful - r.shares.useful;
     const double usd = gained * r.usd_per_hour * kHoursInDay;

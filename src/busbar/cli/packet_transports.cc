@@ -62,11 +62,11 @@ std::string packet_transport_title(const PacketTransportName& transport) {
 
 Table settings_table(const PacketTransportName& transport) {
   Table table{fmt::format("transports/{}: settings of packets", transport.name),
-              {{"packet.KEY", Align::kLeft},
+              {to_left("packet.KEY"),
                {"default", Align::kRight},
                {"least", Align::kRight},
                {"most", Align::kRight},
-               {"what it is (default: source)", Align::kLeft}}};
+               to_left("what it is (default: source)")}};
   const std::vector<double> defaults = default_settings(transport.transport);
   for (std::size_t k = 0; k < defaults.size(); ++k) {
     const PacketKnob& knob = packet_knobs()[k];

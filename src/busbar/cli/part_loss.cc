@@ -125,10 +125,10 @@ Json losses_json(const PartLosses& losses) {
 
 std::vector<DocumentBlock> losses_blocks(const PartLosses& r) {
   Table t{fmt::format("Without one part, or with it at half rate ({} now {})", r.what, format_duration(r.sound_s)),
-          {{"kind", Align::kLeft}, {"such as", Align::kLeft}, {"alike"}, {"state", Align::kLeft}, {"time"}, {"cost"}}};
+          {to_left("kind"), to_left("such as"), "alike", to_left("state"), "time", "cost"}};
   const bool priced = !r.rows.empty() && r.rows.front().lost_h;
   if (priced) t.columns.push_back({"lost (h)"});
-  t.columns.push_back({"the job", Align::kLeft});
+  t.columns.push_back(to_left("the job"));
   for (const PartLoss& l : r.rows) {
     t.rows.push_back({l.part.what, l.selector, std::to_string(l.part.alike), name_of(l.state),
                       l.time_s ? format_duration(*l.time_s) : "-", cost_text(l)});

@@ -63,13 +63,7 @@ Table layout_table(const PlanRun& r, std::uint32_t rows) {
 /// What less memory costs in time.
 Table front_table(const PlanRun& r) {
   Table t{"Less memory, more time",
-          {{"layout", Align::kLeft},
-           {"batch"},
-           {"recompute", Align::kLeft},
-           {"step"},
-           {"slower (%)"},
-           {"memory"},
-           {"$/step"}}};
+          {to_left("layout"), "batch", to_left("recompute"), "step", "slower (%)", "memory", "$/step"}};
   const double best_s = r.front.front().step.step_time.in_s();
   for (const PlannedLayout& l : r.front) {
     const double usd = usd_of(r, l), step_s = l.step.step_time.in_s();
@@ -142,15 +136,8 @@ std::string short_layout(const LayoutSpec& l) {
 
 Table table_of_layouts(std::string title, std::string last) {
   return {std::move(title),
-          {{"#"},
-           {"layout", Align::kLeft},
-           {"batch"},
-           {"recompute", Align::kLeft},
-           {"step"},
-           {"MFU (%)"},
-           {"memory"},
-           {"$/step"},
-           {std::move(last), Align::kLeft}}};
+          {"#", to_left("layout"), "batch", to_left("recompute"), "step", "MFU (%)", "memory", "$/step",
+           to_left(std::move(last))}};
 }
 
 Json planned_json(const TrainRun& machine, const PlannedLayout& l) {

@@ -76,8 +76,7 @@ std::string published_words(const std::vector<PublishedRun>& like, const TrainRu
 }
 
 Table published_table(const std::vector<PublishedRun>& like) {
-  Table t{"Published runs most like this step",
-          {{"model", Align::kLeft}, {"GPUs"}, {"TFLOP/s per GPU"}, {"series", Align::kLeft}}};
+  Table t{"Published runs most like this step", {to_left("model"), "GPUs", "TFLOP/s per GPU", to_left("series")}};
   for (const PublishedRun& p : like)
     t.rows.push_back({p.model, std::to_string(p.gpus), tflops(p.flops_per_s), p.series});
   t.note =

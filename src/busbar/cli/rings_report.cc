@@ -140,7 +140,7 @@ Facts facts_of(const RingsView& v) {
 Table nic_table(const RingsView& v) {
   const NcclComm& c = *v.comm;
   Table t{"The NIC of each GPU of the first node",
-          {{"rank"}, {"GPU", Align::kLeft}, {"NIC of channel 0", Align::kLeft}, {"path", Align::kLeft}}};
+          {"rank", to_left("GPU"), to_left("NIC of channel 0"), to_left("path")}};
   const NcclNodeShape& shape = c.shapes[c.nodes[0].shape];
   const NcclSystem& s = shape.system;
   for (std::uint32_t g = 0; g < s.gpu_count() && s.net_count() > 0; ++g) {
@@ -194,8 +194,7 @@ void rings_to_document(const RingsView& v, Document& out) {
   const auto mark = [](bool balanced) { return std::string(balanced ? "yes" : "NO"); };
   Table ring_table, tree_table;
   ring_table.title = "Rings";
-  ring_table.columns = {
-      {"channel"}, {"ranks in order", Align::kLeft}, {"NIC of node 0", Align::kLeft}, {"balanced", Align::kLeft}};
+  ring_table.columns = {"channel", to_left("ranks in order"), to_left("NIC of node 0"), to_left("balanced")};
   tree_table = ring_table;
   tree_table.title = "Trees, parent<-child";
   std::uint32_t uneven = 0;

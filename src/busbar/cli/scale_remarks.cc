@@ -89,7 +89,7 @@ std::string remarks_on(const ScaleRun& r, bool weak) {
 
 Table crossings(const ScaleRun& run, const ScaleRun& other, bool weak) {
   Table t{fmt::format("{}: as many tokens/s as {}, {} scaling", name_of(other), name_of(run), weak ? "weak" : "strong"),
-          {{"GPUs of " + run.cluster}, {"tokens/s"}, {"GPUs of " + other.cluster}, {"tokens/s"}}};
+          {{"GPUs of " + run.cluster}, "tokens/s", {"GPUs of " + other.cluster}, "tokens/s"}};
   for (const ScalePoint* mine : run.curve(weak)) {
     const auto its = other.curve(weak);
     const auto at = std::find_if(its.begin(), its.end(),

@@ -128,15 +128,8 @@ Result<std::vector<ScheduleRow>> time_schedule(const ImportedSchedule& schedule,
 Table schedule_table(const ImportedSchedule& schedule, const std::vector<ScheduleRow>& rows, const Cluster& cluster) {
   const ExecutionPlan& plan = schedule.plan;
   Table t{fmt::format("{} ({}) over {} GPUs of {}", plan.name, name_of(plan.op), plan.ranks, cluster.name),
-          {{"size (B)"},
-           {"time (us)"},
-           {"busbw (GB/s)"},
-           {"our fastest", Align::kLeft},
-           {"its time (us)"},
-           {"against ours (%)"},
-           {"floor (us)"},
-           {"above floor (%)"},
-           {"bound by", Align::kLeft}}};
+          {"size (B)", "time (us)", "busbw (GB/s)", to_left("our fastest"), "its time (us)", "against ours (%)",
+           "floor (us)", "above floor (%)", to_left("bound by")}};
   for (const ScheduleRow& r : rows)
     t.rows.push_back({std::to_string(count(r.size)), format_number(r.time.in_us(), 4),
                       format_number(algbw(r) * bus_factor(plan.op, plan.ranks)), r.ours.empty() ? "-" : r.ours,

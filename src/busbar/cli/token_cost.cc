@@ -100,8 +100,7 @@ Facts token_cost_facts(const CompareRow& r, double tokens) {
 }
 
 Table run_table(const std::vector<CompareRow>& rows, double tokens) {
-  Table t{words_of_tokens(tokens) + ", without failures",
-          {{"", Align::kLeft}, {"days"}, {"price", Align::kLeft}, {"energy"}}};
+  Table t{words_of_tokens(tokens) + ", without failures", {to_left(""), "days", to_left("price"), "energy"}};
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const WorkCost run = of_tokens(rows[i], tokens);
     t.rows.push_back(

@@ -25,13 +25,7 @@ Result<int> show_host(const CommonOptions& o, const HostFiles& files) {
   Document d{"This host", o.typed, {}};
   d.blocks.push_back({Highlight{"This host has no GPU of NVIDIA or AMD that Linux shows."}});
   Table t{"Network devices",
-          {{"device", Align::kLeft},
-           {"rate"},
-           {"state", Align::kLeft},
-           {"layer", Align::kLeft},
-           {"RDMA", Align::kLeft},
-           {"NUMA node"},
-           {"PCI", Align::kLeft}},
+          {to_left("device"), "rate", to_left("state"), to_left("layer"), to_left("RDMA"), "NUMA node", to_left("PCI")},
           {},
           {}};
   for (const HostNic& n : host_nics(files)) {

@@ -169,12 +169,7 @@ Facts facts_of(const Cluster& c, const TopoFacts& f) {
 
 Table tree_table(const Topology& t, const TopoParts& p) {
   Table out{fmt::format("Inside node{}", index(p.block)),
-            {{"device", Align::kLeft},
-             {"part", Align::kLeft},
-             {"NUMA"},
-             {"uplink", Align::kLeft},
-             {"GB/s"},
-             {"outside the tree", Align::kLeft}}};
+            {to_left("device"), to_left("part"), "NUMA", to_left("uplink"), "GB/s", to_left("outside the tree")}};
   for (const TreeLine& l : block_tree(t, p.block)) {
     const std::string name = t.name(l.device), numa = t.numa(l.device) < 0 ? "-" : std::to_string(t.numa(l.device));
     std::string indent;
@@ -191,9 +186,9 @@ Table tree_table(const Topology& t, const TopoParts& p) {
 }
 
 Table matrix_table(const RelationMatrix& m, BlockId block) {
-  Table out{fmt::format("How devices of node{} reach each other", index(block)), {{"", Align::kLeft}}};
-  for (const std::string& name : m.names) out.columns.push_back({name, Align::kLeft});
-  out.columns.push_back({"CPU", Align::kLeft});
+  Table out{fmt::format("How devices of node{} reach each other", index(block)), {to_left("")}};
+  for (const std::string& name : m.names) out.columns.push_back(to_left(name));
+  out.columns.push_back(to_left("CPU"));
   out.columns.push_back({"NUMA"});
   for (std::size_t i = 0; i < m.names.size(); ++i) {
     std::vector<std::string> row{m.names[i]};
@@ -241,12 +236,7 @@ std::vector<LargestModel> largest_models(const ScaleUpDomain& domain) {
 
 Table level_table(const std::vector<Level>& levels) {
   Table t{"Tiers that a byte crosses, per GPU and direction",
-          {{"level", Align::kLeft},
-           {"wire (GB/s)"},
-           {"payload (GB/s)"},
-           {"narrower by"},
-           {"latency (ns)"},
-           {"counted", Align::kLeft}}};
+          {to_left("level"), "wire (GB/s)", "payload (GB/s)", "narrower by", "latency (ns)", to_left("counted")}};
   for (const Level& l : levels) {
     if (l.from_above) continue;
     t.rows.push_back({l.name, format_number(l.wire_GBps), format_number(l.payload_GBps),
@@ -309,7 +299,7 @@ Document topo_document(const Cluster& c, const TopoFacts& f, const TopoParts& p,
   if (p.pictures) add(draw_node(t, p.block, {}), Audience::kPage);
   if (p.pictures && !t.fabric_switches().empty()) add(draw_fabric(t, {}), Audience::kPage);
   if (c.sources.empty()) return d;
-  Table sources{"Figures and their sources", {{"figure", Align::kLeft}}};
+  Table sources{"Figures and their sources", {to_left("figure")}};
   for (const std::string& s : c.sources) sources.rows.push_back({s});
   add(sources, Audience::kPage);
   return d;

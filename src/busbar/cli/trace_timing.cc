@@ -34,15 +34,8 @@ Result<Prediction> time_call(const TracedCall& c, Predictor& machine) {
 Status time_trace(const CommTrace& trace, Predictor& machine, Json& json, Document& document) {
   const Cluster& cluster = machine.cluster();
   Table t{"On " + cluster.name,
-          {{"collective", Align::kLeft},
-           {"bytes"},
-           {"ranks"},
-           {"times"},
-           {"fastest (us)"},
-           {"predicted (us)"},
-           {"floor (us)"},
-           {"fastest/floor"},
-           {"bound by", Align::kLeft}}};
+          {to_left("collective"), "bytes", "ranks", "times", "fastest (us)", "predicted (us)", "floor (us)",
+           "fastest/floor", to_left("bound by")}};
   json = {{"cluster", cluster.name}, {"results", Json::array()}, {"not_timed", Json::object()}};
   double floor_us = 0, measured_us = 0;
   bool suspicious = false;

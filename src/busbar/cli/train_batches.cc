@@ -138,14 +138,8 @@ std::string label_of(const MachineBatches& m) { return m.change.empty() ? m.clus
 
 Table points_table(const MachineBatches& m) {
   Table t{fmt::format("Batches, {}", label_of(m)),
-          {{"batch"},
-           {"micro-batches"},
-           {"step (s)"},
-           {"tokens/s/GPU"},
-           {"efficiency (%)"},
-           {"exposed TP (%)"},
-           {"exposed DP (%)"},
-           {"idle (%)"}}};
+          {"batch", "micro-batches", "step (s)", "tokens/s/GPU", "efficiency (%)", "exposed TP (%)", "exposed DP (%)",
+           "idle (%)"}};
   for (const ScalePoint& p : m.points)
     t.rows.push_back({std::to_string(p.layout.global_batch), std::to_string(p.layout.micro_batches()),
                       format_number(p.step.in_s()), format_number(p.tokens_per_s_per_gpu),
@@ -158,7 +152,7 @@ Table points_table(const MachineBatches& m) {
 
 Table claims_table(const BatchesRun& r) {
   Table t{"Published claims, and the batches for which they hold",
-          {{"figure", Align::kLeft}, {"said of", Align::kLeft}, {"machine", Align::kLeft}, {"batches", Align::kLeft}}};
+          {to_left("figure"), to_left("said of"), to_left("machine"), to_left("batches")}};
   for (const Claim& said : r.claims.claims) {
     std::string figure = claim_words(said), of = said.said_of;
     for (const MachineBatches& m : r.machines) {

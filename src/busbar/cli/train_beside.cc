@@ -103,7 +103,7 @@ Table beside_table(const TrainRun& asked, const std::vector<BesideRun>& besides)
   Table t;
   t.changes = true;
   t.title = "Side by side";
-  t.columns.push_back({"", Align::kLeft});
+  t.columns.push_back(to_left(""));
   for (const Compared& c : all) t.columns.push_back({c.heading});
   const auto row = [&](const char* name, const std::function<std::string(const Compared&)>& cell) {
     std::vector<std::string> cells{name};

@@ -159,14 +159,8 @@ Result<CompressionTable> compare_compressions(const TrainRun& run, LongRun& watc
 
 Table compression_table(const CompressionTable& t) {
   Table out{"Gradients on the wire: when compressing them pays",
-            {{"gradients", Align::kLeft},
-             {"bytes each"},
-             {"sent (GB)"},
-             {"kernels (ms)"},
-             {"exposed DP (ms)"},
-             {"step (s)"},
-             {"gain (%)"},
-             {"pays up to", Align::kLeft}}};
+            {to_left("gradients"), "bytes each", "sent (GB)", "kernels (ms)", "exposed DP (ms)", "step (s)", "gain (%)",
+             to_left("pays up to")}};
   for (const CompressionRow& r : t.rows) {
     std::string limit = "no rate";
     if (&r == &t.rows.front())

@@ -136,9 +136,9 @@ Json levers_json(const TrainRun& run, const std::vector<Lever>& levers) {
 
 Table lever_table(const TrainRun& run, const std::vector<Lever>& levers, std::size_t most) {
   const bool priced = run.cost.usd_per_day > 0;
-  Table t{"What would make it shorter", {{"change", Align::kLeft}, {"step"}, {"saves"}}};
+  Table t{"What would make it shorter", {to_left("change"), "step", "saves"}};
   if (priced) t.columns.push_back({"a day"});
-  t.columns.push_back({"how", Align::kLeft});
+  t.columns.push_back(to_left("how"));
   for (std::size_t i = 0; i < std::min(most, levers.size()); ++i) {
     const Lever& l = levers[i];
     std::vector<std::string> row{l.what, format_duration(l.step.in_s()), format_duration(l.saved_s(run))};

@@ -177,7 +177,7 @@ Table lists_table(const ListsRun& r) {
 
 Table refused_table(const ListsRun& r) {
   constexpr std::size_t kShown = 10;
-  Table t{"Not possible", {{"combinations"}, {"because", Align::kLeft}}};
+  Table t{"Not possible", {"combinations", to_left("because")}};
   for (const RefusedLayouts& f : r.refused)
     if (t.rows.size() < kShown) t.rows.push_back({std::to_string(f.combinations), f.why});
   if (r.refused.size() > kShown)

@@ -182,7 +182,7 @@ Paragraph gap_verdict(const Gap& g, bool traced) {
 
 Table gap_table(const Gap& g) {
   Table t{"What alone would explain the measured step",
-          {{"cause", Align::kLeft}, {"factor"}, {"step (s)"}, {"explains (%)"}, {"as with", Align::kLeft}}};
+          {to_left("cause"), "factor", "step (s)", "explains (%)", to_left("as with")}};
   for (const GapCause& c : g.causes)
     t.rows.push_back({c.what, c.factor > 0 ? fmt::format("{:.2f}", c.factor) : "-", format_number(c.step.in_s()),
                       fmt::format("{:.0f}", c.explained), c.hint});

@@ -250,7 +250,7 @@ Bars memory_bars(const TrainRun& r) {
 }
 
 Table memory_table(const TrainRun& r) {
-  Table t{"Memory per GPU by pipeline stage (GB)", {{"stage"}}};
+  Table t{"Memory per GPU by pipeline stage (GB)", {"stage"}};
   std::vector<MemoryUse> stages;
   for (std::uint32_t s = 0; s < r.layout.pp; ++s) stages.push_back(stage_memory(r.scenario.model, r.layout, s));
   std::vector<std::size_t> used;  // parts that some stage has
@@ -296,14 +296,9 @@ std::vector<CallRow> call_rows(const TrainRun& r) {
 
 Table calls_table(const TrainRun& r, std::size_t most) {
   const std::vector<CallRow> rows = call_rows(r);
-  Table t{"Communication, most exposed first",
-          {{"call", Align::kLeft},
-           {"algorithm", Align::kLeft},
-           {"times"},
-           {"mean (us)"},
-           {"alone (us)"},
-           {"exposed (s)"},
-           {"bound by", Align::kLeft}}};
+  Table t{
+      "Communication, most exposed first",
+      {to_left("call"), to_left("algorithm"), "times", "mean (us)", "alone (us)", "exposed (s)", to_left("bound by")}};
   for (const CallRow& row : rows) {
     if (t.rows.size() == most) break;
     t.rows.push_back({row.name, row.algorithm, std::to_string(row.times), format_number(row.mean_us(row.total)),
@@ -315,13 +310,13 @@ Table calls_table(const TrainRun& r, std::size_t most) {
 }
 
 Table relief_table(const TrainRun& r) {
-  Table t{"Gain from improving links", {{"change", Align::kLeft}, {"step time saved (%)"}}};
+  Table t{"Gain from improving links", {to_left("change"), "step time saved (%)"}};
   for (const Relief& x : r.relief) t.rows.push_back({x.what, format_number(x.gain_percent)});
   return t;
 }
 
 Table source_table(const TrainRun& r) {
-  Table t{"Assumptions and their sources", {{"figure", Align::kLeft}}};
+  Table t{"Assumptions and their sources", {to_left("figure")}};
   for (const std::string& s : r.cluster().sources) t.rows.push_back({s});
   for (const std::string& s : r.kernels.sources) t.rows.push_back({s});
   return t;

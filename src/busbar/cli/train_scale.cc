@@ -235,18 +235,8 @@ namespace {
 Table curve_table(const ScaleRun& r, bool weak, const std::string& where) {
   Table t{(weak ? "Weak scaling" : "Strong scaling") + where +
               (weak ? ": the batch grows with the machine" : ": the batch stays"),
-          {{"GPUs"},
-           {"DP"},
-           {"batch"},
-           {"step (s)"},
-           {"tokens/s/GPU"},
-           {"speed-up"},
-           {"efficiency (%)"},
-           {"idle GPUs"},
-           {"exposed (%)"},
-           {"of it DP (%)"},
-           {"idle (%)"},
-           {"1 % costs ($/day)"}}};
+          {"GPUs", "DP", "batch", "step (s)", "tokens/s/GPU", "speed-up", "efficiency (%)", "idle GPUs", "exposed (%)",
+           "of it DP (%)", "idle (%)", "1 % costs ($/day)"}};
   for (const ScalePoint& p : r.points) {
     if (p.weak != weak || !p.skipped.empty()) continue;
     t.rows.push_back({std::to_string(p.layout.ranks()), std::to_string(p.layout.dp),
@@ -268,7 +258,7 @@ Table curve_table(const ScaleRun& r, bool weak, const std::string& where) {
 
 /// Neighbouring sizes that are omitted for the same reason share a line.
 Table left_out(const ScaleRun& r, const std::string& where) {
-  Table t{"Omitted sizes" + where, {{"GPUs", Align::kLeft}, {"scaling", Align::kLeft}, {"why", Align::kLeft}}};
+  Table t{"Omitted sizes" + where, {to_left("GPUs"), to_left("scaling"), to_left("why")}};
   const ScalePoint* from = nullptr;
   const ScalePoint* to = nullptr;
   const auto close = [&] {

@@ -186,19 +186,14 @@ Paragraph traced_verdict(const TracedStepGap& g) {
 
 std::vector<Table> traced_tables(const TracedStepGap& g) {
   Table parts{"The measured step and the predicted one, part by part (s)",
-              {{"part", Align::kLeft}, {"measured"}, {"predicted"}, {"difference"}}};
+              {to_left("part"), "measured", "predicted", "difference"}};
   for (const TracedPart& p : g.parts)
     parts.rows.push_back({(p.inside ? "  of it " : "") + p.name, format_number(p.measured_s),
                           format_number(p.predicted_s), fmt::format("{:+.3g}", p.more_s())});
   parts.note = "Collectives count only while no kernel computes.";
   Table calls{"Collectives of one step and GPU",
-              {{"purpose", Align::kLeft},
-               {"collective", Align::kLeft},
-               {"times"},
-               {"predicted"},
-               {"mean (us)"},
-               {"fastest (us)"},
-               {"predicted mean (us)"}}};
+              {to_left("purpose"), to_left("collective"), "times", "predicted", "mean (us)", "fastest (us)",
+               "predicted mean (us)"}};
   for (const TracedCalls& c : g.calls)
     calls.rows.push_back({name_of(c.cls), c.what, format_number(c.times), format_number(c.predicted_times),
                           c.times > 0 ? format_number(c.mean_us) : "-", c.times > 0 ? format_number(c.fastest_us) : "-",

@@ -166,15 +166,9 @@ std::vector<Volume> step_volumes(const TrainRun& run) {
 }
 
 Table volume_table(const std::vector<Volume>& volumes) {
-  Table t{"What a GPU sends in one step (mean)",
-          {{"purpose", Align::kLeft},
-           {"collective", Align::kLeft},
-           {"n"},
-           {"calls"},
-           {"S"},
-           {"law", Align::kLeft},
-           {"GB"},
-           {"farthest links", Align::kLeft}}};
+  Table t{
+      "What a GPU sends in one step (mean)",
+      {to_left("purpose"), to_left("collective"), "n", "calls", "S", to_left("law"), "GB", to_left("farthest links")}};
   for (const Volume& v : volumes)
     t.rows.push_back({name_of(v.cls), name_of(v.op), std::to_string(v.ranks), format_number(v.calls_per_gpu),
                       format_binary_size(static_cast<std::uint64_t>(std::llround(v.message_bytes))), law(v.op),

@@ -54,7 +54,7 @@ double BarsLayout::value(std::size_t bar, const std::string& part) const {
 Table BarsLayout::table() const {
   Table out;
   const std::string unit = scale_.unit().empty() ? "" : " (" + scale_.unit() + ")";
-  out.columns.push_back({"part", Align::kLeft});
+  out.columns.push_back(to_left("part"));
   for (const Bar& bar : bars_.bars) {
     out.columns.push_back({bar.name + unit});
     out.columns.push_back({"share"});

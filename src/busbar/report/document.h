@@ -10,11 +10,18 @@
 namespace busbar {
 
 enum class Align : std::uint8_t { kLeft, kRight };
+/// A text alone is a column of numbers: at the right, without bars.
 struct Column {
-  std::string title{};  ///< with its unit: "busbw (GB/s)"
-  Align align = Align::kRight;
-  double bar_max = 0;  ///< > 0: the page draws the number at the start of the cell as a bar; this value fills it
+  Column(std::string text, Align side = Align::kRight, double full = 0)
+      : title(std::move(text)), align(side), bar_max(full) {}
+  Column(const char* text) : Column(std::string(text)) {}
+
+  std::string title;  ///< with its unit: "busbw (GB/s)"
+  Align align;
+  double bar_max;  ///< > 0: the page draws the number at the start of the cell as a bar; this value fills it
 };
+/// A column of words.
+inline Column to_left(std::string title) { return {std::move(title), Align::kLeft}; }
 struct Table {
   std::string title{};
   std::vector<Column> columns{};

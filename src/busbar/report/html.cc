@@ -96,7 +96,7 @@ std::string cell_text(const std::string& cell, const Table& table, const Column&
 }
 
 std::string row_of(const Table& table, const std::vector<std::string>& cells) {
-  static const Column kUnnamed;
+  static const Column kUnnamed("");
   std::string out = "<tr>";
   for (std::size_t c = 0; c < cells.size(); ++c) {
     const Column& column = c < table.columns.size() ? table.columns[c] : kUnnamed;

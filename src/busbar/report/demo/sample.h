@@ -81,11 +81,7 @@ inline TimelineView pipeline() {
 
 inline Table levels() {
   return {"Levels a byte crosses",
-          {{"level", Align::kLeft},
-           {"link", Align::kLeft},
-           {"GB/s per direction"},
-           {"latency (ns)"},
-           {"load over the step (%)", Align::kRight, 100}},
+          {to_left("level"), to_left("link"), "GB/s per direction", "latency (ns)", Column("load over the step (%)", Align::kRight, 100)},
           {{"HBM", "HBM3, 5 stacks", "3350", "-", "48.1 %"},
            {"NVLink", "18 x NVLink 4 to 4 NVSwitch", "450", "1000", "71.3 %"},
            {"PCIe", "PCIe 5.0 x16", "63.0", "700", "22.4 %"},
