@@ -79,19 +79,19 @@ Result<int> list(const CatalogFlags& o, const Catalog& catalog, const std::vecto
   for (const std::string& folder : folders) {
     BUSBAR_ASSIGN(Table table, folder_table(folder, catalog, data["entries"]));
     if (folders.size() == 1) {
-      document.blocks.push_back({std::move(table)});
+      document.add(std::move(table));
       continue;
     }
     std::string line;
     std::set<std::string> names;  // NCCL and the packet engine have transports of one name
     for (const auto& row : table.rows)
       if (names.insert(row[0]).second) append_word(line, row[0]);
-    document.blocks.push_back({Heading{table.title}});
-    document.blocks.push_back({Paragraph{line}});
+    document.add(Heading{table.title});
+    document.add(Paragraph{line});
   }
-  document.blocks.push_back({Paragraph{
+  document.add(Paragraph{
       "'busbar catalog FOLDER' describes each entry; 'busbar catalog NAME' shows each figure of an entry with its "
-      "source. Nodes are also clusters: busbar topo NAME, NAME:64."}});
+      "source. Nodes are also clusters: busbar topo NAME, NAME:64."});
   return deliver(o.common, data, document);
 }
 
@@ -149,11 +149,11 @@ Result<int> show(const CatalogFlags& o, const Catalog& catalog) {
   Document document{o.name, o.common.typed, {}};
   for (const CatalogEntry& entry : entries) {
     data["entries"].push_back(to_json(entry));
-    document.blocks.push_back({figure_table(entry)});
+    document.add(figure_table(entry));
   }
   if (const PacketTransportName* transport = packet_transport_of(o.name)) {
     data["entries"].push_back(settings_entry(*transport));
-    document.blocks.push_back({settings_table(*transport)});
+    document.add(settings_table(*transport));
   }
   return deliver(o.common, data, document);
 }

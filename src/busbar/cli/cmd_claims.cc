@@ -179,16 +179,16 @@ Result<int> run(const ClaimsFlags& o) {
       j["claims"].push_back(to_json(text, judged.judged.back()));
     }
     if (judged.judged.size() > 1) {
-      d.blocks.push_back({table_of(judged)});
+      d.add(table_of(judged));
     } else {
-      d.blocks.push_back({facts_of(judged.judged.front())});
+      d.add(facts_of(judged.judged.front()));
     }
   }
   for (const auto& [verdict, n] : counts) j["summary"][name_of(verdict)] = n;
-  d.blocks.push_back({Highlight{summary_text(counts)}});
-  d.blocks.push_back({Paragraph{
+  d.add(Highlight{summary_text(counts)});
+  d.add(Paragraph{
       "GB/s is 1e9 bytes per second in one direction; (2-way): right as a sum of both directions. 'busbar claims ID' "
-      "shows the formula and commands of one claim."}});
+      "shows the formula and commands of one claim."});
   j["complete"] = !watch.interrupted();
   j["inputs_hash"] = inputs_hash(o.common, read);
   const std::size_t open = counts[ClaimVerdict::kNotComputed];

@@ -199,8 +199,8 @@ Result<int> run(CollectiveOptions o) {
   const std::string words = policy_words(machine.policy(), o.predict.launch, machine.protocol().launch);
   Document document = to_document(o, *cluster, n, op, rows, band, choice.words + "; " + words);
   if (const Prediction& row = summary_row(rows); row.p99)
-    document.blocks.push_back({penalty_words(*machine.policy().penalty, format_binary_size(count(row.size())),
-                                             format_number(row.p99->in_us(), 4) + " us")});
+    document.add(penalty_words(*machine.policy().penalty, format_binary_size(count(row.size())),
+                               format_number(row.p99->in_us(), 4) + " us"));
   if (o.common.explain) explain_shortcuts(machine.policy().shortcuts, j, document);
   return deliver(o.common, j, document, watch.status());
 }

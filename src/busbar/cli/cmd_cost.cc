@@ -215,7 +215,7 @@ void add_payback(const Payback& p, Json& j, Document& d) {
   Facts f{fmt::format("An upgrade for {} that saves {:g} % of the time", dollars(p.usd), p.percent), {}};
   if (p.rented_usd_per_hour > 0) f.items.emplace_back("paid back, at rent", months_words(p, p.rented_usd_per_hour));
   if (p.owned_usd_per_hour > 0) f.items.emplace_back("at the owner's cost", months_words(p, p.owned_usd_per_hour));
-  d.blocks.push_back({std::move(f)});
+  d.add(std::move(f));
 }
 
 Result<int> run(const CostFlags& o) {
@@ -247,7 +247,7 @@ Result<int> run(const CostFlags& o) {
     BUSBAR_ASSIGN(const Payback payback, read_payback(o, cluster, r));
     add_payback(payback, j, d);
   }
-  d.blocks.push_back({sources_of(r.bill), o.common.explain ? Audience::kBoth : Audience::kPage});
+  d.add(sources_of(r.bill), o.common.explain ? Audience::kBoth : Audience::kPage);
   return deliver(o.common, j, d);
 }
 

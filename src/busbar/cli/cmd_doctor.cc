@@ -186,9 +186,9 @@ Result<int> run(const DoctorFlags& o) {
   Document document = to_document(found, evidence, o.common.typed, compared, machine);
   add_tables(document, judged);
   if (!o.inputs.bundle.empty())
-    document.blocks.push_back({Paragraph{fmt::format(
+    document.add(Paragraph{fmt::format(
         "{} is written. Names that no line marks as those of hosts or users are still in it: look before you send it.",
-        o.inputs.bundle)}});
+        o.inputs.bundle)});
   const bool low = o.fail_on != "never" && std::any_of(judged.begin(), judged.end(), table_fails);
   return deliver(o.common, j, document, low || fails(found, o.fail_on) ? 1 : 0);
 }

@@ -68,11 +68,11 @@ Document to_document(const ExpectFlags& o, const Thresholds& found) {
   t.note =
       "at least: the bus bandwidth, as nccl-tests prints it, that 95 of 100 healthy machines reach relative to their "
       "prediction; band: of the time. GB/s is 1e9 bytes per second per direction.";
-  d.blocks.push_back({t});
+  d.add(t);
   std::vector<std::string> said;
   for (const Threshold& r : found.rows)
     if (std::find(said.begin(), said.end(), r.band.basis) == said.end()) said.push_back(r.band.basis);
-  for (const std::string& basis : said) d.blocks.push_back({Paragraph{"Band: " + basis + "."}});
+  for (const std::string& basis : said) d.add(Paragraph{"Band: " + basis + "."});
   return d;
 }
 
@@ -139,7 +139,7 @@ Result<int> run_baseline(const ExpectFlags& o, const MeasuredResults& results) {
     t.rows.push_back({std::to_string(r.size_bytes), us(r.measured_us), us(r.baseline_us),
                       fmt::format("{:+.1f}", r.change_percent()), verdict});
   }
-  d.blocks.push_back({t});
+  d.add(t);
   j["verdict"] = slower ? "low" : "good";
   return deliver(o.common, j, d, slower ? 1 : 0);
 }
@@ -162,19 +162,19 @@ std::string verdict_words(const Expectation& e, Collective op) {
 /// The verdict, the threshold that it applies, and what the threshold hides.
 void add_verdict(Document& d, const Expectation& e, Collective op) {
   const TableVerdict& t = e.table;
-  d.blocks.push_back({Highlight{verdict_words(e, op)}});
-  d.blocks.push_back({Paragraph{fmt::format(
+  d.add(Highlight{verdict_words(e, op)});
+  d.add(Paragraph{fmt::format(
       "Sizes from {} on take {:.0f} % {} than expected (median); from {:.0f} % longer on a machine counts as low.",
       format_binary_size(t.plateau_from_bytes), std::abs(t.plateau_percent), t.plateau_percent < 0 ? "less" : "longer",
-      t.threshold_percent)}});
+      t.threshold_percent)});
   if (t.verdict != Verdict::kGood) return;
   if (t.outside > 0)
-    d.blocks.push_back({Paragraph{fmt::format(
+    d.add(Paragraph{fmt::format(
         "{} of {} sizes {} outside of the band. A band contains nine of ten sizes, so this is not a sign of a fault.",
-        t.outside, e.rows.size(), t.outside == 1 ? "is" : "are")}});
+        t.outside, e.rows.size(), t.outside == 1 ? "is" : "are")});
   const double unseen = std::max(0.0, 100 * (1 - (1 + t.plateau_percent / 100) / (1 + t.threshold_percent / 100)));
-  d.blocks.push_back({Paragraph{fmt::format(
-      "A further loss of up to {:.0f} % of the bandwidth would not show; compare with --baseline.", unseen)}});
+  d.add(Paragraph{fmt::format(
+      "A further loss of up to {:.0f} % of the bandwidth would not show; compare with --baseline.", unseen)});
 }
 
 Document to_document(const ExpectFlags& o, const MeasuredResults& results, const Expectation& e,
@@ -196,16 +196,15 @@ Document to_document(const ExpectFlags& o, const MeasuredResults& results, const
       "good: inside the band of the prediction (docs/accuracy.md); low: slower; fast: faster, so the prediction is "
       "off; "
       "suspicious: faster than physics allows. GB/s is 1e9 bytes per second per direction.";
-  if (Drawing picture = draw_expectation(e.rows, op, ranks); !picture.shapes.empty())
-    d.blocks.push_back({std::move(picture), Audience::kPage});
-  d.blocks.push_back({t});
+  d.add(draw_expectation(e.rows, op, ranks), Audience::kPage);
+  d.add(t);
   add_verdict(d, e, op);
   if (proposed)
     d.blocks.push_back(
         {Paragraph{fmt::format("The machine is taken from the file: {} x {} on {} hosts. Name another with --cluster.",
                                results.ranks, results.product, results.hosts)}});
-  d.blocks.push_back({Paragraph{"Expected with " + words + "."}});
-  for (const std::string& line : results.unread) d.blocks.push_back({Paragraph{"Not read: " + line + "."}});
+  d.add(Paragraph{"Expected with " + words + "."});
+  for (const std::string& line : results.unread) d.add(Paragraph{"Not read: " + line + "."});
   add_findings(d, found, e);
   return d;
 }
@@ -279,12 +278,12 @@ Result<int> run_calibrate(const ExpectFlags& o) {
                  {"latency", fmt::format("{:.1f} % of the expected value", c.latency * 100)},
                  {"launch", fmt::format("{:.1f} us", c.launch_us)},
                  {"verdict", fmt::format("{}: {}", name_of(c.verdict), c.why)}};
-  d.blocks.push_back({facts});
+  d.add(facts);
   const bool fits = c.verdict == CalibrationVerdict::kFits;
-  if (!o.overlay.empty() && !fits) d.blocks.push_back({Paragraph{"The overlay is not written."}});
+  if (!o.overlay.empty() && !fits) d.add(Paragraph{"The overlay is not written."});
   if (!o.overlay.empty() && fits) {
     BUSBAR_RETURN_IF_ERROR(write_file(o.overlay, c.overlay));
-    d.blocks.push_back({Paragraph{"overlay: " + o.overlay}});
+    d.add(Paragraph{"overlay: " + o.overlay});
   }
   return deliver(o.common, j, d, fits ? 0 : 1);
 }

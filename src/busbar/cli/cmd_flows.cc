@@ -182,14 +182,14 @@ std::string last_words(const Report& r, const Topology& t) {
 
 Document to_document(const FlowsFlags& o, const Report& r, const Topology& t) {
   Document d{fmt::format("{} flows on {}", r.result.flows.size(), r.cluster), o.common.typed, {}};
-  d.blocks.push_back({Facts{
+  d.add(Facts{
       d.title,
       {{"last flow ends after", format_duration(r.result.end.since_start().in_s())},
        {"busy time of the fullest link", format_duration(r.floor.in_s())},
        {"flow completion time", fmt::format("{} us median, {} us p99, {} us longest", format_number(r.fct_us(0.5), 4),
-                                            format_number(r.fct_us(0.99), 4), format_number(r.fct_us(1), 4))}}}});
-  if (const FlowTimes times = r.times(); times.many()) d.blocks.push_back({times.table(r.by())});
-  if (!r.named.jobs.empty()) d.blocks.push_back({jobs_table(r.jobs())});
+                                            format_number(r.fct_us(0.99), 4), format_number(r.fct_us(1), 4))}}});
+  if (const FlowTimes times = r.times(); times.many()) d.add(times.table(r.by()));
+  if (!r.named.jobs.empty()) d.add(jobs_table(r.jobs()));
   Table slow{
       "Slowest flows",
       {to_left("flow"), "start (us)", "fct (us)", "latency (us)", "transfer (us)", "sharing (us)", to_left("held by")}};
@@ -203,16 +203,16 @@ Document to_document(const FlowsFlags& o, const Report& r, const Topology& t) {
   slow.note =
       "fct: flow completion time, from start to arrival; transfer: alone, at the rate of the narrowest link; sharing: "
       "extra time because of other flows.";
-  d.blocks.push_back({slow});
+  d.add(slow);
   Table links{"Fullest links", {to_left("link"), "flows", "MB", "in use (% of the time)"}};
   for (std::size_t i = 0; i < std::min(kRowsShown, r.busiest.size()); ++i) {
     const LinkUse& u = r.busiest[i];
     links.rows.push_back({t.name(u.link), std::to_string(u.flows), format_number(u.bytes / 1e6),
                           format_number(100 * mean_use(u, t, r.result.end))});
   }
-  d.blocks.push_back({links});
-  d.blocks.push_back({Highlight{last_words(r, t)}});
-  d.blocks.push_back({Paragraph{words_of(r.band)}});
+  d.add(links);
+  d.add(Highlight{last_words(r, t)});
+  d.add(Paragraph{words_of(r.band)});
   return d;
 }
 

@@ -254,24 +254,24 @@ Document to_document(const CommonOptions& common, const PacketFlowsRequest& o, c
                      const PacketCourses& courses, const Topology& t) {
   const PacketResult& x = r.result;
   Document d{fmt::format("{} flows on {}, packet by packet", r.listed(), r.cluster), common.typed, {}};
-  d.blocks.push_back({Facts{
-      d.title,
-      {{"transport", fmt::format("{}, paths by {}, seed {}", o.transport, o.balance, r.options.seed)},
-       {"last flow ends after", format_duration(r.last(&PacketOutcome::fct).since_start().in_s())},
-       {"flow completion time", fmt::format("{} us mean, {} us p99, {} us longest", format_number(r.mean_us(), 4),
-                                            format_number(r.fct_us(0.99), 4), format_number(r.fct_us(1), 4))},
-       {"packets",
-        fmt::format("{} of data, {} acknowledgements; {} hops, {} events", x.data, x.acks, x.hops, x.events)},
-       {"trouble", trouble_of(x)}}}});
-  d.blocks.push_back({slowest_words(r, t)});
+  d.add(
+      Facts{d.title,
+            {{"transport", fmt::format("{}, paths by {}, seed {}", o.transport, o.balance, r.options.seed)},
+             {"last flow ends after", format_duration(r.last(&PacketOutcome::fct).since_start().in_s())},
+             {"flow completion time", fmt::format("{} us mean, {} us p99, {} us longest", format_number(r.mean_us(), 4),
+                                                  format_number(r.fct_us(0.99), 4), format_number(r.fct_us(1), 4))},
+             {"packets",
+              fmt::format("{} of data, {} acknowledgements; {} hops, {} events", x.data, x.acks, x.hops, x.events)},
+             {"trouble", trouble_of(x)}}});
+  d.add(slowest_words(r, t));
   if (const FlowTimes times = r.times(); times.many()) {
-    d.blocks.push_back({times.draw(), Audience::kPage});
-    d.blocks.push_back({times.table()});
+    d.add(times.draw(), Audience::kPage);
+    d.add(times.table());
   }
   for (Drawing& course : courses.draw(t, r.by_fct, [&](std::uint32_t f) { return r.named.ids[f]; }))
-    d.blocks.push_back({std::move(course), Audience::kPage});
-  if (!r.named.jobs.empty()) d.blocks.push_back({jobs_table(r.jobs())});
-  d.blocks.push_back({slowest_flows(r, t)});
+    d.add(std::move(course), Audience::kPage);
+  if (!r.named.jobs.empty()) d.add(jobs_table(r.jobs()));
+  d.add(slowest_flows(r, t));
   Table links{"Fullest links",
               {to_left("link"), "MB", "in use (% of the time)", "queue p50 (kB)", "p99 (kB)", "max (kB)"}};
   for (std::size_t i = 0; i < std::min(kRowsShown, r.busiest.size()); ++i) {
@@ -281,8 +281,8 @@ Document to_document(const CommonOptions& common, const PacketFlowsRequest& o, c
                           format_number(100 * busy(l, t) / x.end.since_start().in_s()), kb(l.queue_p50),
                           kb(l.queue_p99), kb(l.queue_max)});
   }
-  d.blocks.push_back({links});
-  if (!x.lanes.empty()) d.blocks.push_back({lanes_table(x.lanes)});
+  d.add(links);
+  if (!x.lanes.empty()) d.add(lanes_table(x.lanes));
   return d;
 }
 

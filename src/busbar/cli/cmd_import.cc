@@ -84,15 +84,15 @@ Document to_document(const ImportFlags& o, const ImportReport& report) {
     if (key != "matrix" && (!value.is_array() || !table_of(key, value))) facts.items.emplace_back(key, in_words(value));
   facts.items.emplace_back("unknown",
                            report.unknown.empty() ? "nothing" : fmt::format("{} parts", report.unknown.size()));
-  d.blocks.push_back({facts});
+  d.add(facts);
   for (const auto& [key, value] : report.found.members())
-    if (auto table = table_of(key, value)) d.blocks.push_back({std::move(*table)});
-  for (const std::string& note : report.notes) d.blocks.push_back({Paragraph{"Assumed: " + note + "."}});
+    if (auto table = table_of(key, value)) d.add(std::move(*table));
+  for (const std::string& note : report.notes) d.add(Paragraph{"Assumed: " + note + "."});
   if (report.unknown.empty()) return d;
   Table unknown{"Unknown or unused parts", {"line", to_left("what"), "times"}};
   for (const UnknownPart& u : report.unknown)
     unknown.rows.push_back({std::to_string(u.line), u.what, std::to_string(u.count)});
-  d.blocks.push_back({unknown});
+  d.add(unknown);
   return d;
 }
 
@@ -143,7 +143,7 @@ Result<int> add_times(const ImportFlags& o, const ImportReport& report, Json& j,
   LongRun watch("sizes");
   BUSBAR_ASSIGN(const std::vector<ScheduleRow> rows, time_schedule(schedule, *machine, sizes, 0, watch));
   j["timed"] = {{"cluster", cluster.name}, {"results", schedule_json(schedule, rows, cluster)}};
-  document.blocks.push_back({schedule_table(schedule, rows, cluster)});
+  document.add(schedule_table(schedule, rows, cluster));
   return watch.status();
 }
 

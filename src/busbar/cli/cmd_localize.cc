@@ -90,14 +90,14 @@ Json finding_of(const Localization& l) {
 
 Document to_document(const LocalizeFlags& o, const Localization& l) {
   Document d{"Which part of " + o.cluster + " is slow", o.common.typed, {}};
-  d.blocks.push_back({Highlight{summary_of(l)}});
+  d.add(Highlight{summary_of(l)});
   Table parts{"Parts that explain the slow measurements",
               {to_left("part"), "confidence (%)", "measurements against it", to_left("what")}};
   for (const LocatedPart& p : l.found)
     if (parts.rows.size() < kShownParts)
       parts.rows.push_back({parts_of(p), fmt::format("{:.0f}", 100 * p.confidence), std::to_string(p.wrong), p.words});
-  if (!parts.rows.empty()) d.blocks.push_back({parts});
-  if (l.named) d.blocks.push_back({Paragraph{fmt::format("To do: {}.", fix_of(l.found.front().rule))}});
+  if (!parts.rows.empty()) d.add(parts);
+  if (l.named) d.add(Paragraph{fmt::format("To do: {}.", fix_of(l.found.front().rule))});
   Table slow{"Slow measurements", {to_left("measurement"), "slower than its like (%)", to_left("file")}};
   for (const SubsetTime& m : l.times)
     if (m.slow) slow.rows.push_back({m.name, fmt::format("{:.0f}", m.slower_percent), m.file});
@@ -106,7 +106,7 @@ Document to_document(const LocalizeFlags& o, const Localization& l) {
     slow.note = fmt::format("{} more in --json.", slow.rows.size() - kRows);
     slow.rows.resize(kRows);
   }
-  if (!slow.rows.empty()) d.blocks.push_back({slow});
+  if (!slow.rows.empty()) d.add(slow);
   return d;
 }
 
@@ -143,11 +143,11 @@ Result<int> report_cables(const LocalizeFlags& o, const std::vector<std::pair<st
           {c.part, c.missing ? "missing" : "slow", c.explanation, c.line > 0 ? std::to_string(c.line) : ""});
   }
   if (odd.size() > kMostCables) t.note = fmt::format("and {} more; --json lists all", odd.size() - kMostCables);
-  d.blocks.push_back({Highlight{odd.empty() ? std::string("All cables are like their like: none is slow or missing.")
-                                            : fmt::format("{} cables are slow or missing.", odd.size())}});
+  d.add(Highlight{odd.empty() ? std::string("All cables are like their like: none is slow or missing.")
+                              : fmt::format("{} cables are slow or missing.", odd.size())});
   if (!odd.empty()) {
-    d.blocks.push_back({t});
-    d.blocks.push_back({Paragraph{fmt::format("To do: {}.", fix_of("slow-cable"))}});
+    d.add(t);
+    d.add(Paragraph{fmt::format("To do: {}.", fix_of("slow-cable"))});
   }
   return deliver(o.common, j, d, odd.empty() ? 0 : 1);
 }

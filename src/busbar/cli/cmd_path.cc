@@ -175,11 +175,11 @@ Document to_document(const PathFlags& o, const Cluster& c, const PathView& v, De
   if (v.shared_count > 6) shared += fmt::format(" and {} more", v.shared_count - 6);
   facts.items.emplace_back("shared with", shared.empty() ? "nothing" : shared);
   if (!v.hops.empty())
-    d.blocks.push_back({Highlight{fmt::format("{} and {}: {}, limited by {}.", format_rate(v.payload_GBps * 1e9),
-                                              format_duration(v.latency.in_s()), meaning(v.type),
-                                              brand_of(t.link_class(v.bottleneck)))},
-                        Audience::kPage});
-  d.blocks.push_back({facts});
+    d.add(Highlight{fmt::format("{} and {}: {}, limited by {}.", format_rate(v.payload_GBps * 1e9),
+                                format_duration(v.latency.in_s()), meaning(v.type),
+                                brand_of(t.link_class(v.bottleneck)))},
+          Audience::kPage);
+  d.add(facts);
   if (v.hops.empty()) return d;
   Table table{
       "Hops",
@@ -193,8 +193,8 @@ Document to_document(const PathFlags& o, const Cluster& c, const PathView& v, De
   table.note =
       "Rates are for one connection over all links of a hop, per direction; latency is from first bit in to first bit "
       "out, without software.";
-  d.blocks.push_back({table});
-  d.blocks.push_back({latency_table(v)});
+  d.add(table);
+  d.add(latency_table(v));
   return d;
 }
 

@@ -73,7 +73,7 @@ Result<int> run(const RingsFlags& o) {
   d.command = o.common.typed;
   if (o.common.for_programs()) rings_to_json(view, j);
   if (!o.common.for_programs() || !o.common.html.empty()) rings_to_document(view, d);
-  if (!o.common.html.empty()) d.blocks.push_back({draw_rings(view), Audience::kPage});
+  if (!o.common.html.empty()) d.add(draw_rings(view), Audience::kPage);
   if (!o.svg.empty()) BUSBAR_RETURN_IF_ERROR(write_file(o.svg, render_svg(draw_rings(view))));
   if (!o.graph.empty()) BUSBAR_RETURN_IF_ERROR(write_file(o.graph, write_nccl_graph_xml(graph_records(comm))));
   return deliver(o.common, j, d);

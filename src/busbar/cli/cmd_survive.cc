@@ -124,7 +124,7 @@ Result<int> run(SurviveFlags& o) {
   j["inputs_hash"] = inputs_hash(o.common, step.scenario.text + step.cluster().text + goodput.rates.text);
   Document d{"What failures cost " + step.scenario.model.name + " on " + step.cluster().name, o.common.typed, {}};
   if (!step.planned_because.empty())
-    d.blocks.push_back({Paragraph{"Planned, because " + step.planned_because + ": " + step.planned_flags}});
+    d.add(Paragraph{"Planned, because " + step.planned_because + ": " + step.planned_flags});
   for (DocumentBlock& b : goodput_blocks(goodput)) {
     if (b.audience == Audience::kPage && o.common.explain) b.audience = Audience::kBoth;
     d.blocks.push_back(std::move(b));

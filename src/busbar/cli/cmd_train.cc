@@ -235,9 +235,8 @@ Result<int> run_step(const TrainFlags& o, std::vector<TrainVariant> variants, Tr
     j["run"]["threads"] = run.packet_threads;
   }
   Document d = document ? train_document(run, o.common.typed, extras) : Document{};
-  if (compressed && document) d.blocks.push_back({compression_table(*compressed), Audience::kBoth});
-  if (saved && document)
-    d.blocks.push_back({checkpoint_facts(*saved, o.checkpoint_every, step_spread(run).expected_s), Audience::kBoth});
+  if (compressed && document) d.add(compression_table(*compressed));
+  if (saved && document) d.add(checkpoint_facts(*saved, o.checkpoint_every, step_spread(run).expected_s));
   if (measured && document) add_measured(*measured, d);
   if (o.common.explain) explain_shortcuts(run.machine->policy().shortcuts, j, d);
   BUSBAR_ASSIGN(const int status, deliver(o.common, j, d, watch.status(run.does_not_fit ? 1 : 0)));

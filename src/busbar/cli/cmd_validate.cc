@@ -298,20 +298,20 @@ Status leave_out(const CsvTable& table, const ValidateOptions& options, Json& j,
   BUSBAR_ASSIGN(const LeftOutModels models, leave_models_out(table, options));
   if (!models.models.empty()) {
     j["left_out"] = left_out_json(models);
-    d.blocks.push_back({left_out_table(models)});
+    d.add(left_out_table(models));
   }
   BUSBAR_ASSIGN(const LeftOutDense dense, leave_dense_out(table, options));
   for (const LeftOutTable& t : dense.tables) {
     j["left_out"][words_of(t).json] = to_json(t);
-    d.blocks.push_back({left_out_table(t)});
+    d.add(left_out_table(t));
   }
   if (!dense.constants.empty()) {
     j["left_out"]["constants"] = constants_json(dense);
-    d.blocks.push_back({constants_table(dense)});
+    d.add(constants_table(dense));
   }
   if (dense.never_fitted.with.rows > 0) {
     j["left_out"]["never_fitted"] = to_json(dense.never_fitted);
-    d.blocks.push_back({Paragraph{never_fitted_words(dense.never_fitted)}});
+    d.add(Paragraph{never_fitted_words(dense.never_fitted)});
   }
   return {};
 }
@@ -338,19 +338,17 @@ Document to_document(const ValidateFlags& o, const std::vector<ScoredRow>& rows,
       "table has a column 'use', only rows with use=accuracy count.";
   if (std::any_of(rows.begin(), rows.end(), lacks_symmetric_kernels))
     bands.note += " Below 1 MiB inside a node: NCCL without symmetric memory kernels.";
-  if (const std::string words = errors_in_words(s); !words.empty())
-    d.blocks.push_back({Highlight{words}, Audience::kPage});
-  if (Drawing picture = draw_scatter(rows); !picture.shapes.empty())
-    d.blocks.push_back({std::move(picture), Audience::kPage});
-  d.blocks.push_back({bands});
-  if (!s.twins.empty()) d.blocks.push_back({twins_table(s)});
-  if (!s.bands.empty()) d.blocks.push_back({coverage_table(s.bands)});
-  d.blocks.push_back({errors_table("Errors by board", "board", s.by_node, false)});
-  d.blocks.push_back({errors_table("Errors by fabric", "fabric", s.by_fabric, false)});
-  d.blocks.push_back({errors_table("Errors by kind", "kind", s.by_kind, false)});
+  if (const std::string words = errors_in_words(s); !words.empty()) d.add(Highlight{words}, Audience::kPage);
+  d.add(draw_scatter(rows), Audience::kPage);
+  d.add(bands);
+  if (!s.twins.empty()) d.add(twins_table(s));
+  if (!s.bands.empty()) d.add(coverage_table(s.bands));
+  d.add(errors_table("Errors by board", "board", s.by_node, false));
+  d.add(errors_table("Errors by fabric", "fabric", s.by_fabric, false));
+  d.add(errors_table("Errors by kind", "kind", s.by_kind, false));
   if (!s.by_layers.empty()) {
-    d.blocks.push_back({layers_table(s.by_layers)});
-    d.blocks.push_back({errors_table("Errors by model", "model", s.by_model, false)});
+    d.add(layers_table(s.by_layers));
+    d.add(errors_table("Errors by model", "model", s.by_model, false));
   }
   if (s.order.pairs > 0)
     d.blocks.push_back(
@@ -375,11 +373,9 @@ Document to_document(const ValidateFlags& o, const std::vector<ScoredRow>& rows,
     worst.rows.push_back({words_of(w, r), w.band, fmt::format("{:+.1f}", w.error_percent), format_number(r.predicted),
                           format_number(r.measured), r.unit, r.how, r.bound_by});
   }
-  if (!worst.rows.empty()) d.blocks.push_back({worst});
-  if (const auto left = reasons(rows); !left.empty())
-    d.blocks.push_back({counts_table("Not predicted", "reason", left)});
-  if (const auto used = libraries(rows); !used.empty())
-    d.blocks.push_back({counts_table("Rows by library", "library", used)});
+  if (!worst.rows.empty()) d.add(worst);
+  if (const auto left = reasons(rows); !left.empty()) d.add(counts_table("Not predicted", "reason", left));
+  if (const auto used = libraries(rows); !used.empty()) d.add(counts_table("Rows by library", "library", used));
   return d;
 }
 

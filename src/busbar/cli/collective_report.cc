@@ -164,18 +164,17 @@ Document to_document(const CollectiveOptions& o, const Cluster& c, std::uint32_t
       {Highlight{fmt::format("{} takes {} ({} GB/s bus bandwidth). {}", size, format_duration(last.time.in_s()),
                              format_number(last.algbw() * bus_factor(op, gpus)), limit)},
        Audience::kPage});
-  if (Drawing picture = draw_bandwidth(rows, op, gpus); !picture.shapes.empty())
-    d.blocks.push_back({std::move(picture), Audience::kPage});
-  d.blocks.push_back({t});
-  d.blocks.push_back({Highlight{limit}, Audience::kTerminal});
+  d.add(draw_bandwidth(rows, op, gpus), Audience::kPage);
+  d.add(t);
+  d.add(Highlight{limit}, Audience::kTerminal);
   if (last.floor.time > Duration())
-    d.blocks.push_back({Paragraph{fmt::format(
+    d.add(Paragraph{fmt::format(
         "Lower bound: {} us, for any schedule ({} cut: {}); this takes {:.3g} times as long. The busiest link of this "
         "schedule needs {} us at wire rate.",
         format_number(last.floor.time.in_us(), 4), name_of(last.floor.kind), last.floor.cut,
-        last.time.in_s() / last.floor.time.in_s(), format_number(last.algorithm_floor.in_us(), 4))}});
-  if (last.packets) d.blocks.push_back({Paragraph{"Packets: " + trouble_of(*last.packets) + "."}});
-  if (!last.chain.empty()) d.blocks.push_back({chain_table(last, c.topology)});
+        last.time.in_s() / last.floor.time.in_s(), format_number(last.algorithm_floor.in_us(), 4))});
+  if (last.packets) d.add(Paragraph{"Packets: " + trouble_of(*last.packets) + "."});
+  if (!last.chain.empty()) d.add(chain_table(last, c.topology));
   if (last.made) {
     const auto us = [](Duration d) { return format_number(d.in_us(), 4); };
     std::string text = "No schedule made for this machine is faster than algorithm " + last.made->textbook + ".";
@@ -183,15 +182,15 @@ Document to_document(const CollectiveOptions& o, const Cluster& c, std::uint32_t
       text = fmt::format("Made for this machine: {}. The fastest of the others, {}, takes {} us{}.", last.made->what,
                          last.made->textbook, us(last.made->textbook_time),
                          last.made->ring_time ? fmt::format(", plain rings {} us", us(*last.made->ring_time)) : "");
-    d.blocks.push_back({Paragraph{std::move(text)}});
+    d.add(Paragraph{std::move(text)});
   }
   last.simplified.for_each([&](Simplification s) {
     const SimplificationEffect& e = effect_of(s);
-    d.blocks.push_back({Paragraph{fmt::format(
+    d.add(Paragraph{fmt::format(
         "Simplified: {}. Message by message, {} takes from {} % less to {} % more time (docs/models/flow.md).", e.words,
-        size, -e.low_percent, e.high_percent)}});
+        size, -e.low_percent, e.high_percent)});
   });
-  if (last.jitter) d.blocks.push_back({Paragraph{jitter_to_text(*last.jitter, last.time)}});
+  if (last.jitter) d.add(Paragraph{jitter_to_text(*last.jitter, last.time)});
   if (!last.relief.empty()) {
     Table relief{fmt::format("Gain from improving links at {}", format_binary_size(count(last.size()))),
                  {to_left("change"), "time saved (%)"}};
@@ -205,10 +204,10 @@ Document to_document(const CollectiveOptions& o, const Cluster& c, std::uint32_t
       }
       relief.note = "at most: without this limit; next limit: the limit after that.";
     }
-    d.blocks.push_back({relief});
+    d.add(relief);
   }
-  for (const std::string& a : c.assumptions) d.blocks.push_back({Paragraph{"Assumed: " + a + "."}});
-  d.blocks.push_back({Paragraph{words_of(band, " at " + size)}});
+  for (const std::string& a : c.assumptions) d.add(Paragraph{"Assumed: " + a + "."});
+  d.add(Paragraph{words_of(band, " at " + size)});
   return d;
 }
 

@@ -236,11 +236,10 @@ void add_map(const CallRows& all, const CallsAsk& calls, Document& d) {
                          [&](const CallRow& r) { return r.algorithm == a && r.refused.empty(); });
     };
     if (calls.usual) std::erase_if(shown.algorithms, [&](const std::string& a) { return !runs(a); });
-    if (names.size() > 1) d.blocks.push_back({Heading{one}});
-    if (calls.sizes.size() > 1) d.blocks.push_back({winners(rows, shown)});
-    if (Drawing drawing = draw_times(rows, shown, calls.sizes.back()); !drawing.shapes.empty())
-      d.blocks.push_back({std::move(drawing), Audience::kPage});
-    d.blocks.push_back({times_by_gpus(rows, shown, calls.sizes.back())});
+    if (names.size() > 1) d.add(Heading{one});
+    if (calls.sizes.size() > 1) d.add(winners(rows, shown));
+    d.add(draw_times(rows, shown, calls.sizes.back()), Audience::kPage);
+    d.add(times_by_gpus(rows, shown, calls.sizes.back()));
   }
 }
 
@@ -323,9 +322,9 @@ Document calls_document(const CallRows& rows, const CallsAsk& calls, const std::
       if (r.size == size) some.push_back(&r);
     if (some.empty()) continue;
     answer = winner_in_words(calls.op, some, calls.algorithms.size() > 1);
-    d.blocks.push_back({size_table(some, calls.algorithms.size() > 1)});
+    d.add(size_table(some, calls.algorithms.size() > 1));
   }
-  if (!answer.empty() && rows.size() > 1) d.blocks.push_back({Highlight{answer}});
+  if (!answer.empty() && rows.size() > 1) d.add(Highlight{answer});
   return d;
 }
 

@@ -120,7 +120,7 @@ Json crossing_json(const MachineCrossing& c) {
 
 Document crossing_document(const MachineCrossing& c, const std::string& typed) {
   Document d{"Where one machine catches up with the other", typed, {}};
-  d.blocks.push_back({Highlight{answer(c)}});
+  d.add(Highlight{answer(c)});
   Table t{"Tokens per second", {to_left(c.ask.key), c.slow, "against " + c.fast + " (%)"}};
   for (const CrossingPoint& p : c.tried)
     t.rows.push_back({value_text(c, p.value), format_number(p.tokens_per_s, 4),
@@ -129,7 +129,7 @@ Document crossing_document(const MachineCrossing& c, const std::string& typed) {
       "{} makes {} tokens per second. Each step has the layout that its flags name, or the best of a "
       "short search.",
       c.fast, format_number(c.fast_tokens_per_s, 4));
-  d.blocks.push_back({std::move(t)});
+  d.add(std::move(t));
   return d;
 }
 

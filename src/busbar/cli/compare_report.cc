@@ -311,21 +311,21 @@ Json compare_json(const Rows& rows, const CompareAsk& ask, const CommonOptions& 
 
 Document compare_document(const Rows& rows, const CompareAsk& ask, const std::string& typed) {
   Document d{rows[0].run.scenario.model.name + " side by side", typed, {}};
-  d.blocks.push_back({verdict(rows)});
-  d.blocks.push_back({step_table(rows)});
+  d.add(verdict(rows));
+  d.add(step_table(rows));
   constexpr std::size_t kFewBars = 5;  // more columns than a terminal has
-  d.blocks.push_back({chart(rows), rows.size() <= kFewBars ? Audience::kBoth : Audience::kPage});
-  if (ask.tokens > 0) d.blocks.push_back({run_table(rows, ask.tokens)});
-  d.blocks.push_back({key_of(rows)});
+  d.add(chart(rows), rows.size() <= kFewBars ? Audience::kBoth : Audience::kPage);
+  if (ask.tokens > 0) d.add(run_table(rows, ask.tokens));
+  d.add(key_of(rows));
   if (rows[0].run.scenario.layout.places.find("global_batch") == rows[0].run.scenario.layout.places.end())
-    d.blocks.push_back({Paragraph{
+    d.add(Paragraph{
         fmt::format("Global batch {}: 8,192 tokens per GPU, at most 16 Mi tokens; set it with --global-batch.",
-                    rows[0].run.layout.global_batch)}});
+                    rows[0].run.layout.global_batch)});
   Facts commands{"Each row as a step", {}};
   for (std::size_t i = 0; i < rows.size(); ++i)
     if (std::string line = command_of(rows[i], ask); !line.empty())
       commands.items.emplace_back(letter_of(i), std::move(line));
-  if (!commands.items.empty()) d.blocks.push_back({std::move(commands), Audience::kPage});
+  if (!commands.items.empty()) d.add(std::move(commands), Audience::kPage);
   return d;
 }
 

@@ -119,12 +119,12 @@ Json to_json(const Diagnosis& d, const Evidence& evidence) {
 Document to_document(const Diagnosis& d, const Evidence& evidence, const std::string& typed,
                      const std::vector<LogComparison>& compared, const std::string& machine) {
   Document out{"Diagnosis", typed, {}};
-  out.blocks.push_back({Highlight{summary_of(d)}});
+  out.add(Highlight{summary_of(d)});
   for (const Finding& f : d.findings)
-    if (f.follows_from.empty()) out.blocks.push_back({to_facts(f)});
+    if (f.follows_from.empty()) out.add(to_facts(f));
   for (const Finding& f : d.findings)
     if (!f.follows_from.empty())
-      out.blocks.push_back({Paragraph{fmt::format("Follows from {}: {} ({}).", f.follows_from, f.title, f.rule)}});
+      out.add(Paragraph{fmt::format("Follows from {}: {} ({}).", f.follows_from, f.title, f.rule)});
   for (const LogComparison& c : compared) add_comparison(c, machine, out);
   Table files{"Read", {to_left("file"), "lines", "used", to_left("kinds")}, {}, {}};
   for (const EvidenceFile& f : evidence.files()) {
@@ -132,10 +132,10 @@ Document to_document(const Diagnosis& d, const Evidence& evidence, const std::st
     for (const std::string& k : f.kinds) append_word(kinds, k);
     files.rows.push_back({f.name, std::to_string(f.lines), std::to_string(f.stated), kinds.empty() ? "none" : kinds});
     if (!f.stopped.empty())
-      out.blocks.push_back({Paragraph{fmt::format("{} was read up to line {} only: {}.", f.name, f.lines, f.stopped)}});
+      out.add(Paragraph{fmt::format("{} was read up to line {} only: {}.", f.name, f.lines, f.stopped)});
   }
-  out.blocks.push_back({std::move(files)});
-  if (!d.unknown.empty()) out.blocks.push_back({unknown_table(d)});
+  out.add(std::move(files));
+  if (!d.unknown.empty()) out.add(unknown_table(d));
   return out;
 }
 

@@ -42,19 +42,19 @@ Result<JudgedTable> judge(const std::string& file, const CommonOptions& common, 
 
 void add_table(Document& d, const JudgedTable& t) {
   if (!t.expected) {
-    d.blocks.push_back({Paragraph{fmt::format("{}: the table was not judged: {}.", t.file, t.refused)}});
+    d.add(Paragraph{fmt::format("{}: the table was not judged: {}.", t.file, t.refused)});
     return;
   }
   const TableVerdict& v = t.expected->table;
-  d.blocks.push_back({Heading{fmt::format("{}: {} on {}{}", t.file, name_of(t.op), t.cluster,
-                                          t.proposed ? ", the machine that the file names" : "")}});
-  d.blocks.push_back({Paragraph{fmt::format(
+  d.add(Heading{fmt::format("{}: {} on {}{}", t.file, name_of(t.op), t.cluster,
+                            t.proposed ? ", the machine that the file names" : "")});
+  d.add(Paragraph{fmt::format(
       "The table is {}{}. Sizes from {} on take {:.0f} % {} than expected; from {:.0f} % longer on counts as low.",
       name_of(v.verdict), v.why.empty() ? "" : ": " + v.why, format_binary_size(v.plateau_from_bytes),
-      std::abs(v.plateau_percent), v.plateau_percent < 0 ? "less" : "longer", v.threshold_percent)}});
+      std::abs(v.plateau_percent), v.plateau_percent < 0 ? "less" : "longer", v.threshold_percent)});
   if (t.found) add_findings(d, &*t.found, *t.expected);
-  d.blocks.push_back({Paragraph{
-      fmt::format("Each size: busbar expect {} --cluster {} --collective {}", t.file, t.cluster, name_of(t.op))}});
+  d.add(Paragraph{
+      fmt::format("Each size: busbar expect {} --cluster {} --collective {}", t.file, t.cluster, name_of(t.op))});
 }
 
 }  // namespace

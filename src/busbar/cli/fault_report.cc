@@ -84,16 +84,16 @@ void add_findings(Json& j, const FaultSearchResult* found, const Expectation& e)
 void add_findings(Document& d, const FaultSearchResult* found, const Expectation& e) {
   if (found == nullptr) return;
   if (found->ranked.empty()) {
-    d.blocks.push_back({Paragraph{"No single fault changes these times; compare sizes, nodes and logs."}});
+    d.add(Paragraph{"No single fault changes these times; compare sizes, nodes and logs."});
     return;
   }
   if (!found->named) {
     std::string words = explanation_of(*found);
     words.front() = 'C';
-    d.blocks.push_back({Paragraph{words + "."}});
+    d.add(Paragraph{words + "."});
     if (!found->told) return;
   } else if (e.table.verdict != Verdict::kLow) {
-    d.blocks.push_back({Paragraph{"Healthy machines differ as much; if this one is at fault, then so:"}});
+    d.add(Paragraph{"Healthy machines differ as much; if this one is at fault, then so:"});
   }
   Table t{"Faults that explain the times",
           {to_left("fault"), to_left("part"), "confidence (%)", "slower (%)", to_left("try")}};
@@ -106,15 +106,13 @@ void add_findings(Document& d, const FaultSearchResult* found, const Expectation
                         flags_of(c.faults[i], c.factors[i])});
   }
   t.note = "same: these results do not tell this fault from the one above it.";
-  if (!t.rows.empty()) d.blocks.push_back({t});
+  if (!t.rows.empty()) d.add(t);
   if (!found->unseen.empty())
-    d.blocks.push_back({Paragraph{"Would not show here, even at a tenth of the rate, these and parts like them: " +
-                                  comma_list(found->unseen) + "."}});
+    d.add(Paragraph{"Would not show here, even at a tenth of the rate, these and parts like them: " +
+                    comma_list(found->unseen) + "."});
   const std::vector<NextMeasurement> next = next_measurements(*found);
-  for (const NextMeasurement& m : next)
-    d.blocks.push_back({Paragraph{fmt::format("To tell {}: {}", m.tells, m.command)}});
-  if (!next.empty())
-    d.blocks.push_back({Paragraph{"Then: busbar localize FILE..., with these files and this machine."}});
+  for (const NextMeasurement& m : next) d.add(Paragraph{fmt::format("To tell {}: {}", m.tells, m.command)});
+  if (!next.empty()) d.add(Paragraph{"Then: busbar localize FILE..., with these files and this machine."});
 }
 
 }  // namespace busbar

@@ -42,22 +42,22 @@ Json to_json(const LogComparison& c) {
 
 void add_comparison(const LogComparison& c, const std::string& cluster, Document& out) {
   if (!c.refused.empty()) {
-    out.blocks.push_back({Paragraph{fmt::format("{} was not compared with {}: {}.", c.file, cluster, c.refused)}});
+    out.add(Paragraph{fmt::format("{} was not compared with {}: {}.", c.file, cluster, c.refused)});
     return;
   }
   const std::string head = fmt::format("{} ranks on {} node{} ({}:{}) next to {} by the rules of {}", c.ranks, c.nodes,
                                        c.nodes == 1 ? "" : "s", c.file, c.line, cluster, c.library);
   const std::string agrees = c.agrees.empty() ? "nothing" : comma_list(c.agrees);
   if (c.differences.empty()) {
-    out.blocks.push_back({Paragraph{fmt::format("{}: no difference. Equal: {}.", head, agrees)}});
+    out.add(Paragraph{fmt::format("{}: no difference. Equal: {}.", head, agrees)});
     return;
   }
-  out.blocks.push_back({Paragraph{fmt::format("{}: {} difference{}. Equal: {}.", head, c.differences.size(),
-                                              c.differences.size() == 1 ? "" : "s", agrees)}});
+  out.add(Paragraph{fmt::format("{}: {} difference{}. Equal: {}.", head, c.differences.size(),
+                                c.differences.size() == 1 ? "" : "s", agrees)});
   for (const LogDifference& d : c.differences) {
     Facts facts{d.what, {{"log", d.logged}, {"machine", d.expected}, {"cause", d.cause}}};
     facts.items.emplace_back("cost", words_of_cost(d));
-    out.blocks.push_back({std::move(facts)});
+    out.add(std::move(facts));
   }
   if (!c.ignored.empty())
     out.blocks.push_back(

@@ -185,15 +185,15 @@ Json plan_json(const PlanRun& r, const CommonOptions& common) {
 
 Document plan_document(const PlanRun& r, const std::string& typed, std::uint32_t rows) {
   Document d{fmt::format("{} on {}", r.machine.scenario.model.name, r.machine.cluster().name), typed, {}};
-  d.blocks.push_back({verdict(r)});
-  d.blocks.push_back({layout_table(r, rows)});
-  if (r.front.size() > 1) d.blocks.push_back({front_table(r)});
-  if (Facts ties = tie_facts(r, rows); !ties.items.empty()) d.blocks.push_back({std::move(ties)});
+  d.add(verdict(r));
+  d.add(layout_table(r, rows));
+  if (r.front.size() > 1) d.add(front_table(r));
+  if (Facts ties = tie_facts(r, rows); !ties.items.empty()) d.add(std::move(ties));
   Facts commands;
   commands.title = "Each row as a step";
   for (std::size_t i = 0; i < std::min<std::size_t>(rows, r.plan.layouts.size()); ++i)
     commands.items.emplace_back(std::to_string(i + 1), request_line(r.request, r.plan.layouts[i].layout));
-  d.blocks.push_back({std::move(commands)});
+  d.add(std::move(commands));
   d.blocks.push_back(
       {Facts{"The best in other programs", framework_flags(r.machine.scenario.model, r.plan.layouts.front().layout)}});
   return d;

@@ -40,9 +40,9 @@ std::string policy_words(const PredictPolicy& policy, const std::string& mode, D
 void explain_shortcuts(const Shortcuts& shortcuts, Json& j, Document& document) {
   const std::vector<std::string> names = shortcuts.names_taken();
   j["shortcuts"] = names;
-  document.blocks.push_back({Paragraph{
-      names.empty() ? std::string("No shortcut was taken.")
-                    : fmt::format("Shortcuts taken (docs/models/shortcuts.md): {}.", fmt::join(names, ", "))}});
+  document.add(Paragraph{names.empty()
+                             ? std::string("No shortcut was taken.")
+                             : fmt::format("Shortcuts taken (docs/models/shortcuts.md): {}.", fmt::join(names, ", "))});
 }
 
 }  // namespace busbar

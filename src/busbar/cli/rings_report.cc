@@ -189,7 +189,7 @@ void rings_to_json(const RingsView& v, Json& out) {
 void rings_to_document(const RingsView& v, Document& out) {
   const NcclComm& c = *v.comm;
   out.title = fmt::format("Rings and trees of {}, {} GPUs", v.cluster, c.ranks);
-  out.blocks.push_back({facts_of(v)});
+  out.add(facts_of(v));
   const std::vector<bool> rings = balanced_rings(c), trees = balanced_trees(c);
   const auto mark = [](bool balanced) { return std::string(balanced ? "yes" : "NO"); };
   Table ring_table, tree_table;
@@ -210,9 +210,9 @@ void rings_to_document(const RingsView& v, Document& out) {
                                mark(trees[ch % trees.size()])});
   }
   ring_table.note = "Balanced: no NIC and no link carries two channels while an equal one is idle.";
-  out.blocks.push_back({ring_table});
-  out.blocks.push_back({tree_table});
-  if (const Table t = nic_table(v); !t.rows.empty()) out.blocks.push_back({t});
+  out.add(ring_table);
+  out.add(tree_table);
+  if (const Table t = nic_table(v); !t.rows.empty()) out.add(t);
   if (uneven > 0)
     out.blocks.push_back(
         {Highlight{fmt::format("{} of {} rings are unbalanced: some NIC or link is idle while another carries more "

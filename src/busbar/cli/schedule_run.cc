@@ -198,7 +198,7 @@ Status time_messages(const ImportedMessages& messages, Predictor& machine, Json&
                    format_number(run.chain_transfer.in_us(), 4), format_number(run.chain_latency.in_us(), 4))},
       {"busiest link", format_number(run.algorithm_floor.in_us(), 4) + " us at wire rate"},
       {"bound by", run.messages > 0 ? bound_to_text(run.bound, cluster.topology) : "work"}};
-  document.blocks.push_back({facts});
+  document.add(facts);
   return {};
 }
 
@@ -250,13 +250,13 @@ Result<int> run_schedule(const CollectiveOptions& o) {
   Document d{fmt::format("{} over {} GPUs of {} by {}", name_of(op), plan.ranks, cluster->name, o.schedule),
              o.common.typed,
              {}};
-  d.blocks.push_back({schedule_table(schedule, rows, *cluster)});
+  d.add(schedule_table(schedule, rows, *cluster));
   d.blocks.push_back(
       {Highlight{fmt::format("Proved: {} sends, at most {} of them one after another. At {} the time is limited by {}.",
                              schedule.proof.sends, schedule.proof.depth, format_binary_size(count(rows.back().size)),
                              bound_to_text(rows.back().bound, cluster->topology))}});
-  for (const std::string& note : schedule.notes) d.blocks.push_back({Paragraph{"Assumed: " + note + "."}});
-  d.blocks.push_back({Paragraph{words_of(band, " at " + format_binary_size(count(rows.back().size)))}});
+  for (const std::string& note : schedule.notes) d.add(Paragraph{"Assumed: " + note + "."});
+  d.add(Paragraph{words_of(band, " at " + format_binary_size(count(rows.back().size)))});
   return deliver(o.common, j, d, watch.status());
 }
 

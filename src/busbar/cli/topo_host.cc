@@ -23,7 +23,7 @@ Result<int> show_host(const CommonOptions& o, const HostFiles& files) {
   Json j{{"schema", "busbar.topo/1"}, {"cluster", "this host"}, {"gpus", 0}, {"nics", Json::array()}};
   j["numa_nodes_online"] = online.empty() ? Json(nullptr) : Json(online);
   Document d{"This host", o.typed, {}};
-  d.blocks.push_back({Highlight{"This host has no GPU of NVIDIA or AMD that Linux shows."}});
+  d.add(Highlight{"This host has no GPU of NVIDIA or AMD that Linux shows."});
   Table t{"Network devices",
           {to_left("device"), "rate", to_left("state"), to_left("layer"), to_left("RDMA"), "NUMA node", to_left("PCI")},
           {},
@@ -40,11 +40,11 @@ Result<int> show_host(const CommonOptions& o, const HostFiles& files) {
     t.rows.push_back({n.name, n.rate_bps > 0 ? format_rate(bytes_per_s) : "unknown", n.state, n.layer,
                       n.rdma ? "yes" : "no", n.numa_node >= 0 ? std::to_string(n.numa_node) : "unknown", n.pci});
   }
-  d.blocks.push_back({Facts{"", {{"NUMA nodes", online.empty() ? "unknown" : online}}}});
+  d.add(Facts{"", {{"NUMA nodes", online.empty() ? "unknown" : online}}});
   if (t.rows.empty())
-    d.blocks.push_back({Paragraph{"It has no network device with hardware of its own."}});
+    d.add(Paragraph{"It has no network device with hardware of its own."});
   else
-    d.blocks.push_back({std::move(t)});
+    d.add(std::move(t));
   d.blocks.push_back(
       {Paragraph{"`busbar doctor --live` judges it; `busbar topo dgx-h100` shows a machine of the catalogue."}});
   j["inputs_hash"] = inputs_hash(o);

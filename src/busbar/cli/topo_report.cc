@@ -289,19 +289,18 @@ Json topo_json(const Cluster& c, const TopoFacts& f, const TopoParts& p) {
 Document topo_document(const Cluster& c, const TopoFacts& f, const TopoParts& p, const std::string& typed) {
   const Topology& t = c.topology;
   Document d{fmt::format("{}: {} {}", c.name, t.gpus().size(), gpus_in_words(t)), typed, {}};
-  const auto add = [&](BlockElement e, Audience a = Audience::kBoth) { d.blocks.push_back({std::move(e), a}); };
-  if (const std::string words = reach_in_words(f); !words.empty()) add(Highlight{words}, Audience::kPage);
-  add(facts_of(c, f));
-  if (p.levels || p.all) add(level_table(f.levels));
-  if (!f.cables.empty()) add(cabling_table(c, f.cabling), p.all ? Audience::kBoth : Audience::kPage);
-  if (p.tree || p.all) add(tree_table(t, p));
-  if (p.matrix || p.all) add(matrix_table(relation_matrix(t, p.block), p.block), Audience::kPage);
-  if (p.pictures) add(draw_node(t, p.block, {}), Audience::kPage);
-  if (p.pictures && !t.fabric_switches().empty()) add(draw_fabric(t, {}), Audience::kPage);
+  if (const std::string words = reach_in_words(f); !words.empty()) d.add(Highlight{words}, Audience::kPage);
+  d.add(facts_of(c, f));
+  if (p.levels || p.all) d.add(level_table(f.levels));
+  if (!f.cables.empty()) d.add(cabling_table(c, f.cabling), p.all ? Audience::kBoth : Audience::kPage);
+  if (p.tree || p.all) d.add(tree_table(t, p));
+  if (p.matrix || p.all) d.add(matrix_table(relation_matrix(t, p.block), p.block), Audience::kPage);
+  if (p.pictures) d.add(draw_node(t, p.block, {}), Audience::kPage);
+  if (p.pictures && !t.fabric_switches().empty()) d.add(draw_fabric(t, {}), Audience::kPage);
   if (c.sources.empty()) return d;
   Table sources{"Figures and their sources", {to_left("figure")}};
   for (const std::string& s : c.sources) sources.rows.push_back({s});
-  add(sources, Audience::kPage);
+  d.add(sources, Audience::kPage);
   return d;
 }
 

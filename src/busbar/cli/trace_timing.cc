@@ -70,7 +70,7 @@ Status time_trace(const CommTrace& trace, Predictor& machine, Json& json, Docume
     floor_us += floor * static_cast<double>(c.times);
   }
   t.note = "fastest: of all equal calls, because a kernel that starts early waits for the other ranks.";
-  if (!t.rows.empty()) document.blocks.push_back({t});
+  if (!t.rows.empty()) document.add(t);
   if (floor_us > 0) {
     json["measured_over_floor"] = measured_us / floor_us;
     document.blocks.push_back(
@@ -78,10 +78,10 @@ Status time_trace(const CommTrace& trace, Predictor& machine, Json& json, Docume
                                format_number(measured_us / floor_us))}});
   }
   if (suspicious)
-    document.blocks.push_back({Paragraph{
-        "Some are faster than this machine can be: the trace comes from another one, or its sizes are wrong."}});
+    document.add(Paragraph{
+        "Some are faster than this machine can be: the trace comes from another one, or its sizes are wrong."});
   for (const auto& [why, n] : json["not_timed"].members())
-    document.blocks.push_back({Paragraph{fmt::format("Not timed: {}, {} times.", why, n.dump())}});
+    document.add(Paragraph{fmt::format("Not timed: {}, {} times.", why, n.dump())});
   return {};
 }
 

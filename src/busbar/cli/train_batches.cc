@@ -272,15 +272,14 @@ Document batches_document(const BatchesRun& r, const std::string& typed) {
   const LayoutSpec& l = r.machines.front().layout;
   d.title = fmt::format("{} on {} GPUs over batches of many sizes", r.model, l.ranks());
   d.command = typed;
-  d.blocks.push_back({batches_verdict(r), Audience::kPage});
-  d.blocks.push_back({claims_table(r)});
-  if (Drawing curves = batches_drawing(r); !curves.shapes.empty())
-    d.blocks.push_back({std::move(curves), Audience::kPage});
-  for (const MachineBatches& m : r.machines) d.blocks.push_back({points_table(m)});
-  d.blocks.push_back({Paragraph{
+  d.add(batches_verdict(r), Audience::kPage);
+  d.add(claims_table(r));
+  d.add(batches_drawing(r), Audience::kPage);
+  for (const MachineBatches& m : r.machines) d.add(points_table(m));
+  d.add(Paragraph{
       "batch: sequences per step. efficiency: tokens per second and GPU relative to one replica alone with as many "
       "micro-batches; above 100 % if replicas share the optimizer's work. exposed: share of exposed communication in "
-      "the step. idle: share of the step in which no kernel runs on the GPU."}});
+      "the step. idle: share of the step in which no kernel runs on the GPU."});
   return d;
 }
 

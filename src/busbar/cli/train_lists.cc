@@ -273,14 +273,14 @@ Document lists_document(const ListsRun& r, const std::string& typed) {
   constexpr std::size_t kCommands = 10;
   Document d{fmt::format("{} on {}", r.machine.scenario.model.name, r.machine.cluster().name), typed, {}};
   if (!r.layouts.empty()) {
-    d.blocks.push_back({lists_verdict(r)});
-    d.blocks.push_back({lists_table(r)});
+    d.add(lists_verdict(r));
+    d.add(lists_table(r));
   }
-  if (!r.refused.empty()) d.blocks.push_back({refused_table(r)});
+  if (!r.refused.empty()) d.add(refused_table(r));
   Facts commands{"Each row as a step", {}};
   for (std::size_t i = 0; i < std::min(kCommands, r.layouts.size()); ++i)
     commands.items.emplace_back(std::to_string(i + 1), r.layouts[i].command);
-  d.blocks.push_back({std::move(commands)});
+  d.add(std::move(commands));
   return d;
 }
 

@@ -324,30 +324,29 @@ Table source_table(const TrainRun& r) {
 
 /// Everything a reader needs before the details; about one screen of a page.
 void add_verdict(const TrainRun& r, const TrainExtras& extras, Document& d) {
-  const auto add = [&](BlockElement e, Audience a = Audience::kBoth) { d.blocks.push_back({std::move(e), a}); };
-  if (r.does_not_fit) add(Highlight{r.does_not_fit->message});
-  if (!extras.besides.empty()) add(beside_verdict(r, extras.besides));
-  add(step_verdict(r));
+  if (r.does_not_fit) d.add(Highlight{r.does_not_fit->message});
+  if (!extras.besides.empty()) d.add(beside_verdict(r, extras.besides));
+  d.add(step_verdict(r));
   if (const std::size_t most = most_timed_by_default(r.layout.ranks()); !r.planned_flags.empty())
-    add(
+    d.add(
         Paragraph{fmt::format("No layout is given, and the default one cannot run: {}. Planned: {}. This search stops "
                               "after {} timed {} of 1F1B; 'busbar plan' goes on until the best is proven.",
                               r.planned_because, r.planned_flags, most, most == 1 ? "layout" : "layouts")});
   std::string words = waiting_words(r);
   if (!extras.like.empty()) words += (words.empty() ? "" : " ") + published_words(extras.like, r);
-  if (!words.empty()) add(Paragraph{std::move(words)}, Audience::kPage);
-  add(headline(r), Audience::kTerminal);
-  if (!extras.besides.empty()) add(beside_table(r, extras.besides));
+  if (!words.empty()) d.add(Paragraph{std::move(words)}, Audience::kPage);
+  d.add(headline(r), Audience::kTerminal);
+  if (!extras.besides.empty()) d.add(beside_table(r, extras.besides));
   Bars time = breakdown_bars(r, extras.besides), memory = memory_bars(r);
   time.brief = memory.brief = true;
-  add(std::move(time), Audience::kPage);
-  add(std::move(memory), Audience::kPage);
-  if (!extras.levers.empty()) add(lever_table(r, extras.levers, 3), Audience::kPage);
+  d.add(std::move(time), Audience::kPage);
+  d.add(std::move(memory), Audience::kPage);
+  if (!extras.levers.empty()) d.add(lever_table(r, extras.levers, 3), Audience::kPage);
 }
 
 void add_machine(const TrainRun& r, Document& d) {
   const Topology& t = r.cluster().topology;
-  const auto add = [&](BlockElement e) { d.blocks.push_back({std::move(e), Audience::kPage}); };
+  const auto add = [&](BlockElement e) { d.add(std::move(e), Audience::kPage); };
   add(level_table(machine_levels(t)));
   const std::vector<LinkLoad>& links = r.step.timeline.links;
   const bool waits = std::any_of(links.begin(), links.end(), [](const LinkLoad& l) { return l.while_exposed > 0; });
@@ -364,62 +363,61 @@ Document train_document(const TrainRun& r, const std::string& typed, const Train
                          gpus_in_words(r.cluster().topology), r.cluster().name),
              typed,
              {}};
-  const auto add = [&](BlockElement e, Audience a = Audience::kBoth) { d.blocks.push_back({std::move(e), a}); };
   const Audience both_if_short = r.relief.empty() ? Audience::kPage : Audience::kBoth;
   add_verdict(r, extras, d);
-  const auto fold = [&](const char* text, bool printed = true) { add(Fold{text, printed}, Audience::kPage); };
-  add(Heading{"Timeline"}, Audience::kPage);
+  const auto fold = [&](const char* text, bool printed = true) { d.add(Fold{text, printed}, Audience::kPage); };
+  d.add(Heading{"Timeline"}, Audience::kPage);
   const double end = r.step.step_time.in_s();
   TimelineView whole = timeline_view(r, "Timeline of the step", 0, end);
   whole.explore = true;
-  add(std::move(whole), Audience::kPage);
-  add(Heading{"Details"}, Audience::kPage);
+  d.add(std::move(whole), Audience::kPage);
+  d.add(Heading{"Details"}, Audience::kPage);
   fold("Scenario and result");
-  add(details(r));
-  for (const std::string& a : r.cluster().assumptions) add(Paragraph{"Assumed: " + a + "."}, Audience::kTerminal);
+  d.add(details(r));
+  for (const std::string& a : r.cluster().assumptions) d.add(Paragraph{"Assumed: " + a + "."}, Audience::kTerminal);
   fold("Time");
-  add(breakdown_bars(r, extras.besides));
-  add(breakdown_note(r));
+  d.add(breakdown_bars(r, extras.besides));
+  d.add(breakdown_note(r));
   const double slice = end / std::max(8u, r.layout.micro_batches());
-  add(timeline_view(r, "The beginning", 0, slice), Audience::kPage);
-  add(timeline_view(r, "The end", end - 1.5 * slice, end), Audience::kPage);
-  add(Heading{"Appendix", true}, Audience::kPage);
+  d.add(timeline_view(r, "The beginning", 0, slice), Audience::kPage);
+  d.add(timeline_view(r, "The end", end - 1.5 * slice, end), Audience::kPage);
+  d.add(Heading{"Appendix", true}, Audience::kPage);
   bool folded = false;
   for (const auto& [title, label] :
        {std::pair("A layer forward", "attention"), std::pair("A layer backward", "attention backward")}) {
     std::optional<TimelineView> layer = layer_view(r, title, label);
     if (!layer) continue;
     if (!std::exchange(folded, true)) fold("One layer in the middle of the step", false);
-    add(std::move(*layer), Audience::kPage);
+    d.add(std::move(*layer), Audience::kPage);
   }
   fold("Memory");
-  add(memory_bars(r));
-  add(memory_table(r), both_if_short);
+  d.add(memory_bars(r));
+  d.add(memory_table(r), both_if_short);
   fold("Communication");
-  add(calls_table(r, 5), Audience::kTerminal);
-  add(calls_table(r, 40), Audience::kPage);
-  add(volume_table(step_volumes(r)), both_if_short);
+  d.add(calls_table(r, 5), Audience::kTerminal);
+  d.add(calls_table(r, 40), Audience::kPage);
+  d.add(volume_table(step_volumes(r)), both_if_short);
   if (r.engine == "packet")
-    add(Paragraph{fmt::format("Packets of {}, paths by {}: {} of data, {} acknowledgements; {}.", r.transport,
-                              r.balance, r.packet_counts.data, r.packet_counts.acks, trouble_of(r.packet_counts))});
+    d.add(Paragraph{fmt::format("Packets of {}, paths by {}: {} of data, {} acknowledgements; {}.", r.transport,
+                                r.balance, r.packet_counts.data, r.packet_counts.acks, trouble_of(r.packet_counts))});
   if (!r.relief.empty() || !extras.levers.empty()) fold("What would make it shorter");
-  if (!extras.levers.empty()) add(lever_table(r, extras.levers, 20));
+  if (!extras.levers.empty()) d.add(lever_table(r, extras.levers, 20));
   if (!r.relief.empty())
-    add(relief_table(r));
+    d.add(relief_table(r));
   else
-    add(Paragraph{"--explain adds what would make the step shorter, and the curve of scaling."}, Audience::kPage);
+    d.add(Paragraph{"--explain adds what would make the step shorter, and the curve of scaling."}, Audience::kPage);
   if (!extras.like.empty()) {
     fold("Published runs", false);
-    add(published_table(extras.like), Audience::kPage);
+    d.add(published_table(extras.like), Audience::kPage);
   }
   fold("Machine", false);
   add_machine(r, d);
   if (extras.sizes != nullptr && !draw_scaling(*extras.sizes, true).shapes.empty()) {
     fold("Scaling");
-    add(draw_scaling(*extras.sizes, true), Audience::kPage);
+    d.add(draw_scaling(*extras.sizes, true), Audience::kPage);
   }
   fold("Assumptions and their sources", false);
-  add(source_table(r), Audience::kPage);
+  d.add(source_table(r), Audience::kPage);
   return d;
 }
 

@@ -307,10 +307,9 @@ std::string side_by_side_in_words(const ScaleRun& r, const ScaleRun& base) {
 /// All runs in one chart with one base, and where one catches up with another.
 void add_together(const std::vector<ScaleRun>& runs, Document& d) {
   for (const bool weak : {true, false}) {
-    if (Drawing all = draw_scalings(runs, weak); !all.shapes.empty())
-      d.blocks.push_back({std::move(all), Audience::kPage});
+    d.add(draw_scalings(runs, weak), Audience::kPage);
     for (std::size_t i = 1; i < runs.size(); ++i)
-      if (Table t = crossings(runs.front(), runs[i], weak); !t.rows.empty()) d.blocks.push_back({std::move(t)});
+      if (Table t = crossings(runs.front(), runs[i], weak); !t.rows.empty()) d.add(std::move(t));
   }
 }
 
@@ -320,11 +319,11 @@ void add_run(const ScaleRun& r, bool several, Document& d) {
   for (const bool weak : {true, false}) {
     if (Drawing curve = draw_scaling(r, weak); !curve.shapes.empty()) {
       if (several) curve.title += where;
-      d.blocks.push_back({std::move(curve), Audience::kPage});
+      d.add(std::move(curve), Audience::kPage);
     }
-    if (Table t = curve_table(r, weak, where); !t.rows.empty()) d.blocks.push_back({std::move(t)});
+    if (Table t = curve_table(r, weak, where); !t.rows.empty()) d.add(std::move(t));
   }
-  if (Table left = left_out(r, where); !left.rows.empty()) d.blocks.push_back({std::move(left)});
+  if (Table left = left_out(r, where); !left.rows.empty()) d.add(std::move(left));
 }
 
 }  // namespace
@@ -336,7 +335,7 @@ Document scale_document(const std::vector<ScaleRun>& runs, const std::string& ty
   for (const ScaleRun& r : runs)
     if (const std::string one = scale_in_words(r); !one.empty()) words += (words.empty() ? "" : " ") + one;
   for (std::size_t i = 1; i < runs.size(); ++i) words += side_by_side_in_words(runs[i], first);
-  if (!words.empty()) d.blocks.push_back({Highlight{words}});
+  if (!words.empty()) d.add(Highlight{words});
   if (runs.size() > 1) add_together(runs, d);
   for (const ScaleRun& r : runs) add_run(r, runs.size() > 1, d);
   std::string prices;

@@ -143,6 +143,12 @@ struct Document {
   std::string title{};
   std::string command{};  ///< the command line that produced it
   std::vector<DocumentBlock> blocks{};
+
+  /// Appends a block; a drawing without shapes is left out.
+  void add(BlockElement element, Audience audience = Audience::kBoth) {
+    const auto* const drawing = std::get_if<Drawing>(&element);
+    if (drawing == nullptr || !drawing->shapes.empty()) blocks.push_back({std::move(element), audience});
+  }
 };
 
 /// Plain text for a terminal of `columns` columns (at least 40). Colour only on request; ASCII unless `utf8`.

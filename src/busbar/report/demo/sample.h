@@ -81,7 +81,8 @@ inline TimelineView pipeline() {
 
 inline Table levels() {
   return {"Levels a byte crosses",
-          {to_left("level"), to_left("link"), "GB/s per direction", "latency (ns)", Column("load over the step (%)", Align::kRight, 100)},
+          {to_left("level"), to_left("link"), "GB/s per direction", "latency (ns)",
+           Column("load over the step (%)", Align::kRight, 100)},
           {{"HBM", "HBM3, 5 stacks", "3350", "-", "48.1 %"},
            {"NVLink", "18 x NVLink 4 to 4 NVSwitch", "450", "1000", "71.3 %"},
            {"PCIe", "PCIe 5.0 x16", "63.0", "700", "22.4 %"},
@@ -161,34 +162,33 @@ inline Document training_step() {
   Document out;
   out.title = "Llama-3-70B, one training step on 512 H100";
   out.command = "busbar train examples/llama3-70b-512xh100.yaml --html report.html --trace step.perfetto-trace";
-  const auto add = [&](BlockElement e, Audience a = Audience::kBoth) { out.blocks.push_back({std::move(e), a}); };
-  add(
+  out.add(
       Highlight{"One step takes 8.10 s (-6 % to +9 %), 42.1 % MFU. It is bound by compute; of the 1.79 s of exposed "
                 "communication 1.48 s is tensor-parallel all_gather and reduce_scatter on NVLink."});
-  add(Facts{"At a glance",
-            {{"step time", "8.10 s"},
-             {"tokens per second per GPU", "1012"},
-             {"model TFLOP/s per GPU", "416"},
-             {"MFU", "42.1 %"},
-             {"scaling against DP = 1", "97.4 %"},
-             {"memory of one GPU", "71.4 of 80 GB"},
-             {"cost of one step", "$ 2.83"},
-             {"1 % of exposed communication", "$ 0.006 per step"}}});
-  add(Heading{"Where the time goes"});
-  add(
+  out.add(Facts{"At a glance",
+                {{"step time", "8.10 s"},
+                 {"tokens per second per GPU", "1012"},
+                 {"model TFLOP/s per GPU", "416"},
+                 {"MFU", "42.1 %"},
+                 {"scaling against DP = 1", "97.4 %"},
+                 {"memory of one GPU", "71.4 of 80 GB"},
+                 {"cost of one step", "$ 2.83"},
+                 {"1 % of exposed communication", "$ 0.006 per step"}}});
+  out.add(Heading{"Where the time goes"});
+  out.add(
       Paragraph{"Communication at the same time as compute is not counted; the rest is exposed and delays the step. "
                 "The parts of a bar sum to the step time exactly."});
-  add(breakdown());
-  add(pipeline());
-  add(Heading{"Does it fit"});
-  add(memory());
-  add(Heading{"The machine"});
-  add(levels());
-  add(lay_out(server()));
-  add(lay_out(fabric(2, 32, 8, 16)));
-  add(lay_out(fabric(16, 32, 8, 64)));
-  add(Heading{"How far this can be trusted"});
-  add(Paragraph{
+  out.add(breakdown());
+  out.add(pipeline());
+  out.add(Heading{"Does it fit"});
+  out.add(memory());
+  out.add(Heading{"The machine"});
+  out.add(levels());
+  out.add(lay_out(server()));
+  out.add(lay_out(fabric(2, 32, 8, 16)));
+  out.add(lay_out(fabric(16, 32, 8, 64)));
+  out.add(Heading{"How far this can be trusted"});
+  out.add(Paragraph{
       "Kernel times come from measured tables; link efficiencies from published nccl-tests runs. The band is the "
       "spread of the prediction error on 41 measured rows of the same class."});
   return out;
