@@ -63,12 +63,8 @@ Status set_slowdown(const TrainRun& run, CheckpointRun& c) {
 
 std::vector<Flag> checkpoint_flags(CheckpointAsk& a, const char* category) {
   return {
-      {"--checkpoint-to",
-       "PLACE",
-       "storage behind the servers' storage NICs (default), or the servers' nvme drives",
-       category,
-       &a.to,
-       {"storage", "nvme"}},
+      {"--checkpoint-to", "PLACE", "storage behind the servers' storage NICs (default), or the servers' nvme drives",
+       category, &a.to, one_of("storage", "nvme")},
       {"--storage", "RATE", "rate of the whole storage, e.g. 200GB/s (default 0.65 GB/s per server)", category,
        &a.storage},
       {"--async", "", "steps continue while a copy in host memory is written", category, &a.async},

@@ -240,12 +240,8 @@ Command collective_command(const std::string& typed) {
        "Algorithm", &o->algorithm},
       {"--chunks", "N", "number of pieces in the pipeline (default: from the machine's chunk size)", "Algorithm",
        &o->chunks},
-      {"--protocol",
-       "NAME",
-       "auto (chosen with the algorithm), simple, ll128, ll",
-       "Algorithm",
-       &o->protocol,
-       {"auto", "simple", "ll128", "ll"}},
+      {"--protocol", "NAME", "auto (chosen with the algorithm), simple, ll128, ll", "Algorithm", &o->protocol,
+       one_of("auto", "simple", "ll128", "ll")},
       {"--schedule", "FILE", "time the schedule in this file (MSCCL XML, MSCCL++ plan) and compare it with ours",
        "Algorithm", &o->schedule},
       {"--pairs", "FILE",
@@ -265,18 +261,14 @@ Command collective_command(const std::string& typed) {
        "Machine", &o->jitter},
       {"--seed", "N", "seed of the paths that packets take (default: the cluster's)", "Sweep", &o->seed},
       {"-r,--root", "RANK", "root of broadcast, reduce, gather and scatter (default 0)", "Algorithm", &o->root},
-      {"--compute-jitter",
-       "TIME",
-       "each rank starts late by an exponential time with this mean",
-       "Packets",
-       &o->extras.compute_jitter,
-       {},
-       "--engine packet"},
+      with("--engine packet",
+           {"--compute-jitter", "TIME", "each rank starts late by an exponential time with this mean", "Packets",
+            &o->extras.compute_jitter}),
   };
-  for (Flag& f : nccl_tests_flags(o->nccl_tests)) c.flags.push_back(std::move(f));
-  for (Flag& f : packet_run_flags(o->transport, o->balance, o->patience_s)) c.flags.push_back(std::move(f));
-  for (Flag& f : predict_flags(o->predict, "as the machine's file says")) c.flags.push_back(std::move(f));
-  for (Flag& f : packet_flags(o->extras)) c.flags.push_back(std::move(f));
+  c.add(nccl_tests_flags(o->nccl_tests));
+  c.add(packet_run_flags(o->transport, o->balance, o->patience_s));
+  c.add(predict_flags(o->predict, "as the machine's file says"));
+  c.add(packet_flags(o->extras));
   for (Flag& f : c.flags)  // a schedule from a file fixes these itself
     for (const char* own : {"--algorithm", "--protocol", "--channels", "--jobs", "--placement", "--jitter", "--seed",
                             "-r,--root", "--pairs", "--out", "--transport", "--lb", "-o,--op", "-d,--datatype"})

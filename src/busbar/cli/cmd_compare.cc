@@ -210,14 +210,11 @@ Command compare_command(const std::string& typed) {
        &o->ask.shapes},
       {"--variant", "CHANGES", "each machine again with these changes: 'layout.pp=4 layout.zero=3'; may be repeated",
        "Scenario", &o->ask.changes},
-  };
-  c.flags.push_back({"--crossing", "KEY=A..B",
-                     "from which value of a key the first machine is as fast as the second: "
-                     "node.links[1].rate=20..450GB/s",
-                     "Scenario", &o->crossing});
-  c.flags.push_back(
-      {"--tokens", "N", "also days, price and energy of a run of N tokens: 15T, 300B", "Cost", &o->tokens});
-  const std::vector<Flag> calls = {
+      {"--crossing", "KEY=A..B",
+       "from which value of a key the first machine is as fast as the second: "
+       "node.links[1].rate=20..450GB/s",
+       "Scenario", &o->crossing},
+      {"--tokens", "N", "also days, price and energy of a run of N tokens: 15T, 300B", "Cost", &o->tokens},
       {"-b,--minbytes", "SIZE", "smallest size of the collective (default 1G)", "Collective", &o->smallest},
       {"-e,--maxbytes", "SIZE", "largest size (default: the smallest)", "Collective", &o->largest},
       {"-f,--stepfactor", "X", "factor between sizes (default 2)", "Collective", &o->factor},
@@ -228,15 +225,13 @@ Command compare_command(const std::string& typed) {
        "by)",
        "Collective", &o->scale},
   };
-  c.flags.insert(c.flags.end(), calls.begin(), calls.end());
   for (Flag& flag : scenario_flags(f)) {
     if (flag.names == "--global-batch") flag.help += " (default: 8,192 tokens per GPU, at most 16 Mi)";
     if (flag.names == "--layout") flag.help = "layout file; without any layout, a search finds one per machine";
     if (flag.names != "--cluster") c.flags.push_back(std::move(flag));
   }
-  for (Flag& flag : cost_flags(o->ask.cost)) c.flags.push_back(std::move(flag));
-  for (Flag& flag : predict_flags(o->ask.train.predict, "as the framework: process, or graph with layout.cuda_graphs"))
-    c.flags.push_back(std::move(flag));
+  c.add(cost_flags(o->ask.cost));
+  c.add(predict_flags(o->ask.train.predict, "as the framework: process, or graph with layout.cuda_graphs"));
   add_common_flags(c, o->common, Engines::kFluids, false);
   c.run = [o] { return run(*o); };
   return c;

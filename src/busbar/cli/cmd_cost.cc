@@ -267,27 +267,13 @@ Command cost_command(const std::string& typed) {
       "  busbar cost dgx-h100:2048 --upgrade 10M --saves 5\n";
   c.positionals = {cluster_word(o->cluster)};
   c.flags = cost_flags(o->cost);
-  c.flags.push_back({"--upgrade",
-                     "USD",
-                     "price of an upgrade, such as 10M: after how many months it has paid for itself",
-                     "Cost",
-                     &o->upgrade,
-                     {},
-                     "--saves"});
-  c.flags.push_back({"--saves",
-                     "PERCENT",
-                     "percent of the machine's time that the upgrade saves",
-                     "Cost",
-                     &o->saves_percent,
-                     {},
-                     "--upgrade"});
-  c.flags.push_back({"--tokens",
-                     "N",
-                     "also days, price and energy of a run of N tokens: 15T, 300B",
-                     "Cost",
-                     &o->tokens,
-                     {},
-                     "--model"});
+  c.add({with("--saves",
+              {"--upgrade", "USD", "price of an upgrade, such as 10M: after how many months it has paid for itself",
+               "Cost", &o->upgrade}),
+         with("--upgrade", {"--saves", "PERCENT", "percent of the machine's time that the upgrade saves", "Cost",
+                            &o->saves_percent}),
+         with("--model",
+              {"--tokens", "N", "also days, price and energy of a run of N tokens: 15T, 300B", "Cost", &o->tokens})});
   for (Flag& f : scenario_flags(o->flags))
     if (f.names != "--cluster") {
       if (f.names != "--model") f.needs = "--model";

@@ -211,29 +211,21 @@ Command doctor_command(const std::string& typed) {
   c.positionals = {
       {"FILE", "logs, outputs of tools (in any mixture), or a folder of them; or the name of a machine (dgx-h100:4)",
        &o->first, false, &o->more}};
-  c.flags = {{"--live", "", "read this host: /sys, /proc, the environment and NVIDIA's library; changes nothing",
-              "Inputs", &o->inputs.live},
-             {"--root",
-              "DIR",
-              "read copies of the folders sys and proc below DIR instead of this host",
-              "Inputs",
-              &o->inputs.root,
-              {},
-              "--live"},
-             {"--bundle", "FILE",
-              "write the inputs (and this host with --live) to an archive (.tar, .tar.gz) without names, to send",
-              "Files", &o->inputs.bundle},
-             {"--fail-on",
-              "SEVERITY",
-              "exit with 1 if a finding is at least this severe: fail (default), warn, note or never",
-              "Findings",
-              &o->fail_on,
-              {"fail", "warn", "note", "never"}},
-             {"--cluster", "CLUSTER",
-              "the machine of the logs, to predict what each finding costs and to compare logs of NCCL with it",
-              "Machine", &o->cluster},
-             {"--collective", "OP", "the collective whose cost is predicted (default: that of the rule, or all_reduce)",
-              "Machine", &o->op}};
+  c.flags = {
+      {"--live", "", "read this host: /sys, /proc, the environment and NVIDIA's library; changes nothing", "Inputs",
+       &o->inputs.live},
+      with("--live", {"--root", "DIR", "read copies of the folders sys and proc below DIR instead of this host",
+                      "Inputs", &o->inputs.root}),
+      {"--bundle", "FILE",
+       "write the inputs (and this host with --live) to an archive (.tar, .tar.gz) without names, to send", "Files",
+       &o->inputs.bundle},
+      {"--fail-on", "SEVERITY", "exit with 1 if a finding is at least this severe: fail (default), warn, note or never",
+       "Findings", &o->fail_on, one_of("fail", "warn", "note", "never")},
+      {"--cluster", "CLUSTER",
+       "the machine of the logs, to predict what each finding costs and to compare logs of NCCL with it", "Machine",
+       &o->cluster},
+      {"--collective", "OP", "the collective whose cost is predicted (default: that of the rule, or all_reduce)",
+       "Machine", &o->op}};
   add_common_flags(c, o->common, Engines::kNone, false);
   c.run = [o] { return run(*o); };
   return c;

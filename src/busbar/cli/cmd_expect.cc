@@ -298,7 +298,7 @@ Command command_of(const std::shared_ptr<ExpectFlags>& o, const std::string& typ
              {"-g,--gpus", "N", "number of GPUs in the measurement, the first N (default all)", "Machine", &o->gpus},
              {"--ranks", "LIST", "instead of -g: the GPUs in the measurement, such as 0,1,8,9 or 0:32:8", "Machine",
               &o->ranks}};
-  for (Flag& f : predict_flags(o->predict, "as in the file, or the machine's own")) c.flags.push_back(std::move(f));
+  c.add(predict_flags(o->predict, "as in the file, or the machine's own"));
   add_common_flags(c, o->common, Engines::kFluids, false);
   return c;
 }
@@ -318,16 +318,13 @@ Command expect_command(const std::string& typed) {
   for (Flag& f : c.flags)  // a comparison with other results predicts nothing
     if (f.category == "NCCL" || f.names == "--shortcuts-off" || (f.category == "Machine" && f.names != "--catalog"))
       f.useless_with.emplace_back("--baseline");
-  c.flags.push_back({"--thresholds", "",
-                     "print the least acceptable bandwidth by collective and size, instead of results", "Rows",
-                     &o->thresholds});
-  c.flags.push_back({"-b,--minbytes", "SIZE", "smallest size (default 1M)", "Rows", &o->first, {}, "--thresholds"});
-  c.flags.push_back({"-e,--maxbytes", "SIZE", "largest size (default 16G)", "Rows", &o->last, {}, "--thresholds"});
-  c.flags.push_back(
-      {"-f,--stepfactor", "F", "factor between sizes (default 4)", "Rows", &o->factor, {}, "--thresholds"});
-  c.flags.push_back({"--baseline", "OLD", "compare with other results instead of a machine", "Rows", &o->baseline});
-  c.flags.push_back(
-      {"--tolerance", "PERCENT", "ignore smaller changes (default 5)", "Rows", &o->tolerance, {}, "--baseline"});
+  c.add({{"--thresholds", "", "print the least acceptable bandwidth by collective and size, instead of results", "Rows",
+          &o->thresholds},
+         with("--thresholds", {"-b,--minbytes", "SIZE", "smallest size (default 1M)", "Rows", &o->first}),
+         with("--thresholds", {"-e,--maxbytes", "SIZE", "largest size (default 16G)", "Rows", &o->last}),
+         with("--thresholds", {"-f,--stepfactor", "F", "factor between sizes (default 4)", "Rows", &o->factor}),
+         {"--baseline", "OLD", "compare with other results instead of a machine", "Rows", &o->baseline},
+         with("--baseline", {"--tolerance", "PERCENT", "ignore smaller changes (default 5)", "Rows", &o->tolerance})});
   c.run = [o] { return run_expect(*o); };
   return c;
 }

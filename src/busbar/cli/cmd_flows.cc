@@ -352,22 +352,19 @@ Command flows_command(const std::string& typed) {
        "(PREFIX.0.et), rank r on GPU r",
        &o->source.file, false}};
   c.flags = {
-      {"--lb",
-       "NAME",
+      {"--lb", "NAME",
        "ecmp (one path per flow, by hash), spray, adaptive, or (packets only) flowlet; default: the cluster's",
-       "Machine",
-       &o->balance,
-       {"ecmp", "spray", "adaptive", "flowlet"}},
+       "Machine", &o->balance, one_of("ecmp", "spray", "adaptive", "flowlet")},
       {"--seed", "N", "seed of the hash of paths, and of random flows (default: the cluster's)", "Machine", &o->seed},
       {"--cdf", "FILE.csv", "write the distribution of completion times: fct_us,percent,slowdown,bytes", "Files",
        &o->cdf},
-      {"--links", "N", "number of links to list, fullest first (default 1000)", "Output", &o->links, {}, "--json"},
+      with("--json", {"--links", "N", "number of links to list, fullest first (default 1000)", "Output", &o->links}),
   };
-  for (Flag& f : flow_source_flags(o->source)) c.flags.push_back(std::move(f));
+  c.add(flow_source_flags(o->source));
   for (Flag& f : packet_run_flags(o->transport, o->balance, o->patience_s))
     if (f.names != "--lb") c.flags.push_back(std::move(f));
-  for (Flag& f : watch_flags(o->watch)) c.flags.push_back(std::move(f));
-  for (Flag& f : packet_flags(o->extras)) c.flags.push_back(std::move(f));
+  c.add(watch_flags(o->watch));
+  c.add(packet_flags(o->extras));
   c.flags.push_back(cluster_flag(o->fabric));
   add_common_flags(c, o->common, Engines::kAll);
   c.run = [o] { return run(*o); };

@@ -197,9 +197,9 @@ Command import_command(const std::string& typed) {
        &o->cluster},
       {"--groups", "FILE", "ranks of the groups named in a trace, as JSON: {\"1\": [0, 1, 2, 3]}", "Timing",
        &o->groups},
-      {"-b,--minbytes", "SIZE", "smallest size S (default: from the file)", "Timing", &o->first, {}, "--cluster"},
-      {"-e,--maxbytes", "SIZE", "largest size (default: from the file)", "Timing", &o->last, {}, "--cluster"},
-      {"-f,--stepfactor", "X", "factor between sizes (default 4)", "Timing", &o->factor, {}, "--cluster"},
+      with("--cluster", {"-b,--minbytes", "SIZE", "smallest size S (default: from the file)", "Timing", &o->first}),
+      with("--cluster", {"-e,--maxbytes", "SIZE", "largest size (default: from the file)", "Timing", &o->last}),
+      with("--cluster", {"-f,--stepfactor", "X", "factor between sizes (default 4)", "Timing", &o->factor}),
   };
   for (Flag& f : predict_flags(o->predict, "as the machine's file says")) {
     f.needs = "--cluster";

@@ -84,18 +84,10 @@ Command plan_command(const std::string& typed) {
       {"--layout", "FILE", "layout file with the keys that the search does not choose", "Scenario", &o->flags.layout},
       {"--global-batch", "N", "sequences per step", "Scenario", &l.global_batch},
       {"--seq", "TOKENS", "sequence length (default 4096)", "Scenario", &l.seq},
-      {"--precision",
-       "NAME",
-       "bf16 (default), fp16, fp8 or fp4",
-       "Scenario",
-       &l.precision,
-       {"bf16", "fp16", "fp8", "fp4"}},
-      {"--offload",
-       "WHAT",
-       "kept in host memory: optimizer states, activations or both",
-       "Scenario",
-       &l.offload,
-       {"optimizer", "activations", "both", "none"}},
+      {"--precision", "NAME", "bf16 (default), fp16, fp8 or fp4", "Scenario", &l.precision,
+       one_of("bf16", "fp16", "fp8", "fp4")},
+      {"--offload", "WHAT", "kept in host memory: optimizer states, activations or both", "Scenario", &l.offload,
+       one_of("optimizer", "activations", "both", "none")},
       {"--tp", "LIST", "tensor-parallel degrees to try: 1,2,4 or 1..8 (default all that divide)", "Space", &s.tp},
       {"--pp", "LIST", "pipeline stages to try", "Space", &s.pp},
       {"--vpp", "LIST", "model chunks per stage to try", "Space", &s.vpp},
@@ -116,8 +108,7 @@ Command plan_command(const std::string& typed) {
       {"--pareto", "", "also search for the fastest layouts with less memory, in steps of 5 %", "Search", &o->pareto},
       {"--rows", "N", "layouts to show (default 10)", "Output", &o->rows},
   };
-  for (Flag& f : predict_flags(o->predict, "as the framework: process, or graph with layout.cuda_graphs"))
-    c.flags.push_back(std::move(f));
+  c.add(predict_flags(o->predict, "as the framework: process, or graph with layout.cuda_graphs"));
   add_common_flags(c, o->common, Engines::kFluids, false);
   c.run = [o] { return run(*o); };
   return c;

@@ -153,18 +153,15 @@ Command survive_command(const std::string& typed) {
       "  busbar survive dgx-h100:8 --for all_reduce -b 1G\n";
   c.positionals = scenario_words(o->scenario, o->flags);
   c.flags = scenario_flags(o->flags);
-  c.flags.push_back({"--parts", "",
-                     "also the step without one part of each kind, and with that part at half rate, worst first",
-                     "Parts", &o->parts});
-  c.flags.push_back({"--for", "OP",
-                     "instead of a step: a collective over all GPUs with parts lost or slow, e.g. all_reduce", "Parts",
-                     &o->op});
-  c.flags.push_back({"-b", "SIZE", "its size (default 1G)", "Parts", &o->size, {}, "--for"});
-  for (Flag& f : goodput_flags(o->goodput)) c.flags.push_back(std::move(f));
+  c.add({{"--parts", "", "also the step without one part of each kind, and with that part at half rate, worst first",
+          "Parts", &o->parts},
+         {"--for", "OP", "instead of a step: a collective over all GPUs with parts lost or slow, e.g. all_reduce",
+          "Parts", &o->op},
+         with("--for", {"-b", "SIZE", "its size (default 1G)", "Parts", &o->size})});
+  c.add(goodput_flags(o->goodput));
   for (Flag& f : c.flags)
     if (f.names != "--cluster" && f.names != "--for" && f.names != "-b") f.useless_with.emplace_back("--for");
-  for (Flag& f : predict_flags(o->predict, "as the framework: process, or graph with layout.cuda_graphs"))
-    c.flags.push_back(std::move(f));
+  c.add(predict_flags(o->predict, "as the framework: process, or graph with layout.cuda_graphs"));
   add_common_flags(c, o->common, Engines::kFluids);
   for (Flag& f : c.flags)
     if (f.names == "--explain") f.help = "show the sources of the failure rates";

@@ -159,11 +159,10 @@ Command topo_command(const std::string& typed) {
       {"--nccl-xml", "FILE", "one node as a topology file for NCCL_TOPO_FILE", "Files", &o->nccl_xml},
       {"--dot", "FILE", "the machine as a graph for Graphviz", "Files", &o->dot},
       {"--cables", "FILE", "list of cables with length, medium and part as CSV", "Files", &o->cables},
+      cluster_flag(o->cluster),
+      {"--root", "DIR", "without a machine: read copies of the folders sys and proc below DIR instead of this host",
+       "Machine", &o->root},
   };
-  c.flags.push_back(cluster_flag(o->cluster));
-  c.flags.push_back({"--root", "DIR",
-                     "without a machine: read copies of the folders sys and proc below DIR instead of this host",
-                     "Machine", &o->root});
   add_common_flags(c, o->common, Engines::kNone);
   c.run = [o] { return run(*o); };
   return c;

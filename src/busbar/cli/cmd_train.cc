@@ -292,46 +292,27 @@ Command train_command(const std::string& typed) {
   c.positionals = scenario_words(o->scenario, o->flags);
   c.flags = scenario_flags(o->flags);
   take_lists(o->lists, c.flags);
-  const Flag more[] = {
+  c.add({
       {"--beside", "CHANGES",
        "also run the step with these changes, in another column: 'cluster.routing=static unfolded', "
        "'cluster=dgx-b200:64 layout.tp=4'",
        "Scenario", &o->besides},
-      {"--measured",
-       "TIME|TRACE",
-       "a measured step, such as 21s, or a trace of it (Kineto or Chakra, also .gz): where the difference is",
-       "Scenario",
-       &o->measured,
-       {},
-       "",
-       {"--scale", "--batches"}},
-      {"--compressions",
-       "",
-       "also the step with gradients in bf16, 8, 4 and 1 bits, top-k and PowerSGD, and the network rate up to which "
-       "each pays",
-       "Communication",
-       &o->compressions,
-       {},
-       "",
-       {"--scale", "--batches"}},
+      without({"--scale", "--batches"},
+              {"--measured", "TIME|TRACE",
+               "a measured step, such as 21s, or a trace of it (Kineto or Chakra, also .gz): where the difference is",
+               "Scenario", &o->measured}),
+      without({"--scale", "--batches"}, {"--compressions", "",
+                                         "also the step with gradients in bf16, 8, 4 and 1 bits, top-k and PowerSGD, "
+                                         "and the network rate up to which each pays",
+                                         "Communication", &o->compressions}),
       {"--algorithm", "PURPOSE=NAME",
        "algorithm of the calls of tp, dp, cp or ep that it can run, e.g. dp=tree, dp=sharp, tp=nvls (default auto)",
        "Communication", &o->settings.algorithms},
-      {"--jobs",
-       "N",
-       "N equal jobs at the same time, each on its share of the nodes (default 1)",
-       "Communication",
-       &o->settings.jobs,
-       {},
-       "",
-       {"--scale", "--batches"}},
-      {"--placement",
-       "HOW",
-       "nodes of the jobs: packed (default), interleaved, random or random:SEED",
-       "Communication",
-       &o->settings.placement,
-       {},
-       "--jobs"},
+      without({"--scale", "--batches"},
+              {"--jobs", "N", "N equal jobs at the same time, each on its share of the nodes (default 1)",
+               "Communication", &o->settings.jobs}),
+      with("--jobs", {"--placement", "HOW", "nodes of the jobs: packed (default), interleaved, random or random:SEED",
+                      "Communication", &o->settings.placement}),
       {"--jitter", "SELECTOR=P%xDELAY",
        "links that delay P % of their messages, e.g. node3.nic2=1%x50us: changes the spread of steps", "Communication",
        &o->settings.jitter},
@@ -340,44 +321,28 @@ Command train_command(const std::string& typed) {
        "Communication", &o->settings.stragglers},
       {"--scale", "FROM..TO", "run the same layout on machines of FROM to TO GPUs, doubling: 8..131072", "Scaling",
        &o->scale},
-      {"--scaling",
-       "KIND",
-       "weak (the batch grows), strong (the batch stays) or both (default)",
-       "Scaling",
-       &o->scaling,
-       {"weak", "strong", "both"},
-       "--scale"},
+      with("--scale", {"--scaling", "KIND", "weak (the batch grows), strong (the batch stays) or both (default)",
+                       "Scaling", &o->scaling, one_of("weak", "strong", "both")}),
       {"--batches", "FROM..TO",
        "run the same step with batches of FROM to TO sequences, and check published claims: 64..4096", "Scaling",
        &o->batches},
-      {"--usd-per-gpu-hour", "USD", "price (default: the machine's)", "Scaling", &o->usd_per_gpu_hour, {}, "--scale"},
-      {"--brief",
-       "",
-       "leave out the comparison with one replica, which takes another step",
-       "Scaling",
-       &o->brief,
-       {},
-       "",
-       {"--beside", "--scale", "--batches"}},
-      {"--trace", "FILE", "also write a Perfetto trace", "Output", &o->trace, {}, "", {"--scale", "--batches"}},
-  };
-  c.flags.insert(c.flags.end(), std::begin(more), std::end(more));
-  c.flags.push_back({"--checkpoint-every",
-                     "STEPS",
-                     "also what a checkpoint every STEPS steps costs, over the servers' links and the storage",
-                     "Checkpoints",
-                     &o->checkpoint_every,
-                     {},
-                     "",
-                     {"--scale", "--batches"}});
+      with("--scale", {"--usd-per-gpu-hour", "USD", "price (default: the machine's)", "Scaling", &o->usd_per_gpu_hour}),
+      without(
+          {"--beside", "--scale", "--batches"},
+          {"--brief", "", "leave out the comparison with one replica, which takes another step", "Scaling", &o->brief}),
+      without({"--scale", "--batches"}, {"--trace", "FILE", "also write a Perfetto trace", "Output", &o->trace}),
+      without({"--scale", "--batches"},
+              {"--checkpoint-every", "STEPS",
+               "also what a checkpoint every STEPS steps costs, over the servers' links and the storage", "Checkpoints",
+               &o->checkpoint_every}),
+  });
   for (Flag& f : checkpoint_flags(o->checkpoint, "Checkpoints")) {
     f.needs = "--checkpoint-every";
     c.flags.push_back(std::move(f));
   }
-  for (Flag& f : packet_run_flags(o->transport, o->balance, o->patience_s)) c.flags.push_back(std::move(f));
+  c.add(packet_run_flags(o->transport, o->balance, o->patience_s));
   c.flags.push_back(packet_threads_flag(o->threads));
-  for (Flag& f : predict_flags(o->predict, "as the framework: process, or graph with layout.cuda_graphs"))
-    c.flags.push_back(std::move(f));
+  c.add(predict_flags(o->predict, "as the framework: process, or graph with layout.cuda_graphs"));
   add_common_flags(c, o->common, Engines::kAll);
   c.run = [o] { return run(*o); };
   return c;

@@ -30,6 +30,22 @@ struct Flag {
   std::string* list = nullptr;              ///< takes "1,2,4" and "1..4" instead of `target`; null: they are refused
 };
 
+/// Words for Flag::choices.
+template <typename... Words>
+std::vector<std::string> one_of(Words... words) {
+  return {words...};
+}
+/// The flag, with these `needs`.
+inline Flag with(std::string needs, Flag flag) {
+  flag.needs = std::move(needs);
+  return flag;
+}
+/// The flag, with this `useless_with`.
+inline Flag without(std::vector<std::string> flags, Flag flag) {
+  flag.useless_with = std::move(flags);
+  return flag;
+}
+
 struct Positional {
   std::string name;  ///< "CLUSTER"
   std::string help;
@@ -44,6 +60,9 @@ struct Command {
   std::string examples;  ///< shown below the flags, one per line
   std::vector<Positional> positionals;
   std::vector<Flag> flags;
+  void add(std::vector<Flag> more) {
+    for (Flag& f : more) flags.push_back(std::move(f));
+  }
   std::function<Result<int>()> run;  ///< exit status
   /// Where the parser writes, as text, the settings that may affect the result: words and values in the table's order,
   /// without flags of the categories "Output" and "Files" and flags that affect only the run time. Null: nowhere.

@@ -93,23 +93,19 @@ Table jobs_table(const Json& jobs) {
 }
 
 std::vector<Flag> flow_source_flags(FlowSource& source) {
-  return {{"--job", "FILE[@GPU]",
-           "a further list or trace that runs at the same time, its rank 0 on this GPU (default 0); repeatable",
-           "Traffic", &source.jobs},
-          {"--groups", "FILE", "Chakra traces: ranks of their groups, as JSON: {\"1\": [0, 1, 2, 3]}", "Traffic",
-           &source.groups},
-          {"--sizes", "NAME", "random flows in place of a list: websearch, hadoop or FILE.csv (bytes,percent)",
-           "Traffic", &source.sizes},
-          {"--load",
-           "SHARE",
-           "of each host's cables, e.g. 0.6; starts are Poisson, destinations uniform",
-           "Traffic",
-           &source.load,
-           {},
-           "--sizes"},
-          {"--until", "TIME", "time of the last start (default 1ms)", "Traffic", &source.until, {}, "--sizes"},
-          {"--out", "FILE.csv", "write all flows, random or of traces, as a list that this command reads", "Files",
-           &source.out}};
+  return {
+      {"--job", "FILE[@GPU]",
+       "a further list or trace that runs at the same time, its rank 0 on this GPU (default 0); repeatable", "Traffic",
+       &source.jobs},
+      {"--groups", "FILE", "Chakra traces: ranks of their groups, as JSON: {\"1\": [0, 1, 2, 3]}", "Traffic",
+       &source.groups},
+      {"--sizes", "NAME", "random flows in place of a list: websearch, hadoop or FILE.csv (bytes,percent)", "Traffic",
+       &source.sizes},
+      with("--sizes", {"--load", "SHARE", "of each host's cables, e.g. 0.6; starts are Poisson, destinations uniform",
+                       "Traffic", &source.load}),
+      with("--sizes", {"--until", "TIME", "time of the last start (default 1ms)", "Traffic", &source.until}),
+      {"--out", "FILE.csv", "write all flows, random or of traces, as a list that this command reads", "Files",
+       &source.out}};
 }
 
 Result<NamedFlows> read_flows(const FlowSource& source, const Cluster& cluster, const Router& router,

@@ -186,9 +186,8 @@ Status add_settings(const Overrides& overrides, std::vector<PacketSetting>& out)
 }  // namespace
 
 Flag packet_threads_flag(std::optional<std::int64_t>& threads) {
-  return {"--threads", "N",      "simulate with N threads; results are equal (default: as many as pay)",
-          "Packets",   &threads, {},
-          kPackets};
+  return with(kPackets, {"--threads", "N", "simulate with N threads; results are equal (default: as many as pay)",
+                         "Packets", &threads});
 }
 
 Result<std::uint32_t> packet_threads(const std::optional<std::int64_t>& threads) {
@@ -213,13 +212,9 @@ std::vector<Flag> packet_flags(PacketExtras& extras) {
   };
   for (Flag& f : flags) f.needs = kPackets;
   flags.push_back(packet_threads_flag(extras.threads));
-  flags.push_back({"--reroute-after",
-                   "TIME",
-                   "time until switches route around a failed link (default 1ms), or never",
-                   "Packets",
-                   &extras.reroute_after,
-                   {},
-                   "--fault"});
+  flags.push_back(with(
+      "--fault", {"--reroute-after", "TIME", "time until switches route around a failed link (default 1ms), or never",
+                  "Packets", &extras.reroute_after}));
   return flags;
 }
 
@@ -232,13 +227,8 @@ std::vector<Flag> packet_run_flags(std::string& transport, std::string& balance,
        "Packets", &transport, transports},
       {"--lb", "NAME", fmt::format("{} (default: the cluster's)", fmt::join(balances, ", ")), "Packets", &balance,
        balances},
-      {"--patience",
-       "SECONDS",
-       "refuse runs with a longer run time (default 1800)",
-       "Packets",
-       &patience_s,
-       {},
-       kPackets}};
+      with(kPackets,
+           {"--patience", "SECONDS", "refuse runs with a longer run time (default 1800)", "Packets", &patience_s})};
 }
 
 Status read_packet_extras(const PacketExtras& extras, const Topology& topology, const std::string& catalog_directory,

@@ -14,16 +14,13 @@ namespace busbar {
 
 std::vector<Flag> watch_flags(WatchFlags& f) {
   std::vector<Flag> flags{
-      {"--series",
-       "FILE.csv",
-       "write rates, queues, windows, marks and pauses of links and flows over time",
-       "Files",
-       &f.series,
-       {},
-       "--engine packet"},
-      {"--interval", "TIME", "between the samples of --series (default 10us)", "Packets", &f.interval, {}, "--series"},
-      {"--log", "FILE.csv", "write every event of the flows in --log-flows", "Files", &f.log, {}, "--log-flows"},
-      {"--log-flows", "ID,ID,...", "flows to log, by their ids, e.g. 3,17", "Packets", &f.log_flows, {}, "--log"}};
+      with("--engine packet",
+           {"--series", "FILE.csv", "write rates, queues, windows, marks and pauses of links and flows over time",
+            "Files", &f.series}),
+      with("--series",
+           {"--interval", "TIME", "between the samples of --series (default 10us)", "Packets", &f.interval}),
+      with("--log-flows", {"--log", "FILE.csv", "write every event of the flows in --log-flows", "Files", &f.log}),
+      with("--log", {"--log-flows", "ID,ID,...", "flows to log, by their ids, e.g. 3,17", "Packets", &f.log_flows})};
   return flags;
 }
 

@@ -27,15 +27,12 @@ Command new_command(CommonOptions& o, const std::string& typed, std::string name
 
 void add_common_flags(Command& c, CommonOptions& o, Engines engines, bool with_explain) {
   if (engines == Engines::kAll)
-    c.flags.push_back({"--engine",
-                       "NAME",
-                       "analytic, flow (default) or packet",
-                       "Machine",
-                       &o.engine,
-                       {"analytic", "flow", "packet"}});
+    c.flags.push_back({"--engine", "NAME", "analytic, flow (default) or packet", "Machine", &o.engine,
+                       one_of("analytic", "flow", "packet")});
   if (engines == Engines::kFluids)
-    c.flags.push_back({"--engine", "NAME", "flow (default) or analytic", "Machine", &o.engine, {"analytic", "flow"}});
-  const std::vector<Flag> flags{
+    c.flags.push_back(
+        {"--engine", "NAME", "flow (default) or analytic", "Machine", &o.engine, one_of("analytic", "flow")});
+  c.add({
       {"--set", "PATH=VALUE", "change one key of the cluster file, e.g. fabric.oversubscription=2", "Machine",
        &o.overrides.set},
       {"--degrade", "SELECTOR=FACTOR", "reduce links to FACTOR of their rate, e.g. node5.nic2=0.5; globs allowed",
@@ -50,8 +47,7 @@ void add_common_flags(Command& c, CommonOptions& o, Engines engines, bool with_e
       {"--json", "", "one JSON object on stdout instead of text", "Output", &o.json},
       {"--csv", "", "the rows as CSV instead of text, with the keys of --json as columns", "Output", &o.csv},
       {"--html", "FILE", "also write a self-contained page", "Output", &o.html},
-  };
-  c.flags.insert(c.flags.end(), flags.begin(), flags.end());
+  });
   if (with_explain)
     c.flags.push_back({"--explain", "", "show the gain from improving each kind of link", "Output", &o.explain});
 }

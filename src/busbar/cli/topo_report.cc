@@ -99,7 +99,7 @@ std::string in_billions(double parameters) {
 }
 
 /// "GPUs" as "GPU", "PCIe switches" as "PCIe switch", "leaves" as "leaf".
-std::string one_of(std::string words) {
+std::string singular_of(std::string words) {
   if (words == "leaves") return "leaf";
   words.resize(words.size() - (words.ends_with("witches") ? 2 : 1));
   return words;
@@ -132,7 +132,7 @@ Facts facts_of(const Cluster& c, const TopoFacts& f) {
   Facts out;
   std::string counts;
   for (const auto& [key, n] : f.counts)
-    append_word(counts, fmt::format("{} {}", n, n == 1 ? one_of(words_of(key)) : words_of(key)));
+    append_word(counts, fmt::format("{} {}", n, n == 1 ? singular_of(words_of(key)) : words_of(key)));
   out.items.emplace_back("counts", counts);
   if (!c.fabric.network.empty())
     out.items.emplace_back(
