@@ -107,8 +107,7 @@ Result<int> run(CollectiveOptions o) {
     return protocol.error();
   }
   constexpr std::uint32_t kMostChannels = 1024;  // per schedule
-  if (o.channels > kMostChannels)
-    return invalid(fmt::format("at most {} channels", kMostChannels), {"", 0, 0, "--channels"});
+  if (o.channels > kMostChannels) return flag_error("--channels", fmt::format("at most {} channels", kMostChannels));
   BUSBAR_ASSIGN(std::vector<Bytes> sweep, sweep_sizes(o.first, o.last, o.factor));
   const Overrides& said = o.common.overrides;
   BUSBAR_ASSIGN(Cluster loaded, load_machine(o.cluster, o.common.engine == "packet" ? without_packets(said) : said));
@@ -116,7 +115,7 @@ Result<int> run(CollectiveOptions o) {
   const auto all = loaded.topology.gpus();
   BUSBAR_ASSIGN(const GroupFamily groups, read_groups(o, loaded));
   const std::uint32_t n = groups.size();
-  if (o.root >= n) return invalid(fmt::format("root {} is not among {} ranks", o.root, n), {"", 0, 0, "--root"});
+  if (o.root >= n) return flag_error("--root", fmt::format("root {} is not among {} ranks", o.root, n));
   BUSBAR_ASSIGN(const PairMatrix matrix, read_matrix(o, op, n));
   const bool any_size = o.first == CollectiveOptions().first && o.last.empty();
   if (any_size && !o.matrix.empty()) sweep = {matrix.busiest};
@@ -167,8 +166,7 @@ Result<int> run(CollectiveOptions o) {
         refused = row.error();  // one of several
     }
     if (rows.size() == before && watch.interrupted()) break;
-    if (rows.size() == before)
-      return refused ? *refused : invalid("no algorithm can run this", {"", 0, 0, "--algorithm"});
+    if (rows.size() == before) return refused ? *refused : flag_error("--algorithm", "no algorithm can run this");
     ++known;
   }
   watch.go_on(known, sweep.size());

@@ -141,14 +141,13 @@ Result<int> run(const DoctorFlags& o) {
   std::vector<std::string> files;
   BUSBAR_RETURN_IF_ERROR(read_live(o.inputs, tables, evidence));
   if (words.empty()) {
-    if (!o.inputs.live)
-      return invalid("name a file, a folder or a machine (dgx-h100:4), or add --live", {"", 0, 0, "FILE"});
+    if (!o.inputs.live) return flag_error("FILE", "name a file, a folder or a machine (dgx-h100:4), or add --live");
   } else if (const std::optional<Result<Cluster>> named = named_machine(words, o.common.overrides)) {
     BUSBAR_ASSIGN(const Cluster cluster, *named);
     const std::string text = describe_machine(cluster);
     LineSource lines = LineSource::of_text(text, words[0]);
     tables.read(lines, evidence);
-    if (!machine.empty()) return invalid("the machine is named twice; leave it out", {"", 0, 0, "--cluster"});
+    if (!machine.empty()) return flag_error("--cluster", "the machine is named twice; leave it out");
     machine = words[0];
   } else {
     BUSBAR_ASSIGN(files, evidence_files(words));
@@ -158,7 +157,7 @@ Result<int> run(const DoctorFlags& o) {
   BUSBAR_RETURN_IF_ERROR(write_bundle(o.inputs, files, evidence, tables));
   BUSBAR_RETURN_IF_ERROR(check_read(evidence));
   if (machine.empty() && !o.op.empty() && evidence.named("table.header").empty())
-    return invalid("needs a machine; add --cluster dgx-h100:2, or a file", {"", 0, 0, "--collective"});
+    return flag_error("--collective", "needs a machine; add --cluster dgx-h100:2, or a file");
   FaultCostOptions cost;
   std::vector<LogComparison> compared;
   if (!machine.empty()) {

@@ -47,7 +47,7 @@ std::string launch_mode(const ExpectFlags& o, const MeasuredResults& results) {
 Result<ExpectOptions> read_options(const ExpectFlags& o, const MeasuredResults& results) {
   BUSBAR_ASSIGN(ExpectOptions out, expect_options(o.common, o.cluster, o.op, o.predict, results, o.gpus));
   out.ranks = o.ranks;
-  if (o.gpus != 0 && !o.ranks.empty()) return invalid("already selects the GPUs; leave out -g", {"", 0, 0, "--ranks"});
+  if (o.gpus != 0 && !o.ranks.empty()) return flag_error("--ranks", "already selects the GPUs; leave out -g");
   return out;
 }
 
@@ -79,7 +79,7 @@ Document to_document(const ExpectFlags& o, const Thresholds& found) {
 Result<int> run_thresholds(ExpectFlags o) {
   if (o.cluster.empty()) o.cluster.swap(o.file);  // without results, the word is the machine
   if (!o.file.empty() || !o.baseline.empty())
-    return invalid("takes no results and no baseline; leave them out", {"", 0, 0, "--thresholds"});
+    return flag_error("--thresholds", "takes no results and no baseline; leave them out");
   BUSBAR_ASSIGN(ExpectOptions options, read_options(o, {}));
   BUSBAR_ASSIGN(const std::vector<Bytes> sweep, sweep_sizes(o.first, o.last, o.factor));
   std::vector<std::uint64_t> sizes;

@@ -286,7 +286,7 @@ Result<int> run(const FlowsFlags& o) {
   BUSBAR_ASSIGN(Cluster cluster, load_machine(o.fabric, o.common.overrides));
   BUSBAR_RETURN_IF_ERROR(refuse_packet_lines(cluster.packet));
   BUSBAR_RETURN_IF_ERROR(choose_paths(o.balance, cluster));
-  if (o.seed && *o.seed < 0) return invalid("a seed is 0 or more", {"", 0, 0, "--seed"});
+  if (o.seed && *o.seed < 0) return flag_error("--seed", "a seed is 0 or more");
   if (o.seed) cluster.seed = static_cast<std::uint64_t>(*o.seed);
   const Router router(cluster.topology, cluster.routing, cluster.seed);
   BUSBAR_ASSIGN(NamedFlows named, read_flows(o.source, cluster, router, cluster.seed, o.common.overrides.catalog));

@@ -105,7 +105,7 @@ Status add_groups(const std::string& file, CommTrace& trace) {
 }
 
 Error groups_wanted_for(const char* what) {
-  return invalid(fmt::format("gives the ranks of the groups of a trace, and {}", what), {"", 0, 0, "--groups"});
+  return flag_error("--groups", fmt::format("gives the ranks of the groups of a trace, and {}", what));
 }
 
 /// Times the content of a file on the machine of --cluster. Returns the exit status.
@@ -114,8 +114,7 @@ Result<int> add_times(const ImportFlags& o, const ImportReport& report, Json& j,
   for (const FormatEntry& f : import_formats())
     if (report.kind == f.kind) format = &f;
   if (format->schedule == nullptr && format->messages == nullptr && format->trace == nullptr)
-    return invalid(fmt::format("a file of kind {} contains nothing that can be timed", report.kind),
-                   {"", 0, 0, "--cluster"});
+    return flag_error("--cluster", fmt::format("a file of kind {} contains nothing that can be timed", report.kind));
   if (!o.groups.empty() && format->trace == nullptr) return groups_wanted_for("this file is not a trace");
   BUSBAR_ASSIGN(Cluster loaded, load_machine(o.cluster, o.common.overrides));
   PredictPolicy policy;
@@ -149,7 +148,7 @@ Result<int> add_times(const ImportFlags& o, const ImportReport& report, Json& j,
 
 Status write_csv(const ImportFlags& o, const ImportReport& report) {
   if (!report.found.contains("tables"))
-    return invalid(fmt::format("a file of kind {} contains no rows", report.kind), {"", 0, 0, "--out"});
+    return flag_error("--out", fmt::format("a file of kind {} contains no rows", report.kind));
   return write_file(o.rows, perf_csv(report.found["tables"]));
 }
 

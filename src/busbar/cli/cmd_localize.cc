@@ -169,8 +169,7 @@ Result<int> run_localize(LocalizeFlags& o) {
   const std::vector<std::string> files = take_cluster(o);
   BUSBAR_ASSIGN(const auto odd, cables_of(files));
   if (odd) return report_cables(o, *odd);
-  if (o.cluster.empty())
-    return invalid("no machine given; add --cluster dgx-h100:4, or a file", {"", 0, 0, "--cluster"});
+  if (o.cluster.empty()) return flag_error("--cluster", "no machine given; add --cluster dgx-h100:4, or a file");
   BUSBAR_ASSIGN(const Cluster cluster, load_machine(o.cluster, o.common.overrides));
   std::vector<SubsetTime> times;
   for (const std::string& file : files) {

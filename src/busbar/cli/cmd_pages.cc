@@ -50,8 +50,7 @@ Result<int> run_man(const PagesFlags& o, const std::vector<Command>& commands, c
     }
     return 0;
   }
-  if (o.subject.empty() && o.markdown)
-    return invalid("name a command, or use --write DIR for all", {"", 0, 0, "--markdown"});
+  if (o.subject.empty() && o.markdown) return flag_error("--markdown", "name a command, or use --write DIR for all");
   const Json data{{"schema", "busbar.man/1"}, {"page", o.subject.empty() ? "busbar" : "busbar-" + o.subject}};
   if (o.subject.empty()) return print(o, data, man_overview(commands, version));
   if (const Command* c = find_command(commands, o.subject)) return print(o, data, page(*c));

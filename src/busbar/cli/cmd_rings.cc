@@ -36,8 +36,7 @@ Result<NcclSettings> settings_of(const RingsFlags& o, Cluster& c) {
   }
   NcclSettings s = *std::move(set);
   if (!o.cross_nic.empty() && o.cross_nic != "0" && o.cross_nic != "1" && o.cross_nic != "2")
-    return invalid(fmt::format("'{}' is not 0 (never), 1 (always) or 2 (if faster)", o.cross_nic),
-                   {"", 0, 0, "--cross-nic"});
+    return flag_error("--cross-nic", fmt::format("'{}' is not 0 (never), 1 (always) or 2 (if faster)", o.cross_nic));
   if (!o.cross_nic.empty()) s.cross_nic = o.cross_nic[0] - '0';
   if (o.no_nvls) s.nvls = false;
   if (o.no_pxn) s.pxn = false;
@@ -51,8 +50,8 @@ Result<int> run(const RingsFlags& o) {
   auto gpus = cluster.topology.gpus();
   if (gpus.empty()) return invalid("there is no GPU in this machine", {o.cluster, 0, 0, ""});
   if (o.gpus > gpus.size())
-    return invalid(fmt::format("{} GPUs asked for, {} has {}", o.gpus, cluster.name, gpus.size()), {"", 0, 0, "-g"});
-  if (o.copies == 0) return invalid("at least 1 node is needed", {"", 0, 0, "--copies"});
+    return flag_error("-g", fmt::format("{} GPUs asked for, {} has {}", o.gpus, cluster.name, gpus.size()));
+  if (o.copies == 0) return flag_error("--copies", "at least 1 node is needed");
   constexpr std::uint64_t kMostRanks = std::uint64_t{1} << 20;  // takes some seconds
   if (std::uint64_t{o.copies} * gpus.size() > kMostRanks)
     return flag_error("--copies",

@@ -41,8 +41,8 @@ Status write_files(const TopoFlags& o, const Cluster& c, const TopoFacts& facts,
   if (!o.dot.empty()) BUSBAR_RETURN_IF_ERROR(write_file(o.dot, write_dot(c.topology, c.name)));
   if (!o.cables.empty()) {
     if (facts.cables.empty()) {
-      return invalid("without a network there are no cables; name several nodes (dgx-h100:64) or a fabric",
-                     {"", 0, 0, "--cables"});
+      return flag_error("--cables",
+                        "without a network there are no cables; name several nodes (dgx-h100:64) or a fabric");
     }
     BUSBAR_RETURN_IF_ERROR(write_file(o.cables, cabling_csv(c.topology, facts.cables, c.cabling)));
   }
@@ -81,8 +81,7 @@ Result<int> run(const TopoFlags& o) {
   const HostFiles host(o.root);
   if (o.cluster.empty() && !has_gpu(host)) {
     if (asks_for_parts(o))
-      return invalid("this host has no GPU, so it has no such part or file; name a machine (dgx-h100)",
-                     {"", 0, 0, "CLUSTER"});
+      return flag_error("CLUSTER", "this host has no GPU, so it has no such part or file; name a machine (dgx-h100)");
     return show_host(o.common, host);
   }
   BUSBAR_ASSIGN(const Cluster cluster,

@@ -141,10 +141,11 @@ Result<Measured> read_measured(const std::string& text, const TrainRun& run) {
   if (const Result<Duration> d = parse_duration(text); d.ok() && *d > Duration()) {
     time = *d;
   } else if (!std::filesystem::is_regular_file(text)) {
-    return invalid(fmt::format("'{}' is not the time of a step or the file of a trace; write for example 21s, 950ms or "
-                               "rank0.json.gz",
-                               text),
-                   {"", 0, 0, "--measured"});
+    return flag_error(
+        "--measured",
+        fmt::format("'{}' is not the time of a step or the file of a trace; write for example 21s, 950ms or "
+                    "rank0.json.gz",
+                    text));
   } else {
     BUSBAR_ASSIGN(out.traced, read_traced(run, text));
     time = duration_from_ps(out.traced->measured_s() * 1e12);
@@ -265,8 +266,7 @@ Result<int> run(TrainFlags o) {
     BUSBAR_RETURN_IF_ERROR(only_lists(o));
     return run_combinations(o, std::move(variants.front().scenario), ask);
   }
-  if (!o.scale.empty() && !o.batches.empty())
-    return invalid("excludes --scale; use one of them", {"", 0, 0, "--batches"});
+  if (!o.scale.empty() && !o.batches.empty()) return flag_error("--batches", "excludes --scale; use one of them");
   if (!o.batches.empty()) return run_over_batches(o, variants, ask);
   if (!o.scale.empty()) return run_sizes(o, variants, ask);
   return run_step(o, std::move(variants), ask);

@@ -10,8 +10,8 @@ namespace busbar {
 Result<ExpectOptions> expect_options(const CommonOptions& common, const std::string& cluster, const std::string& op,
                                      PredictOptions predict, const MeasuredResults& results, std::uint32_t gpus) {
   if (cluster.empty())
-    return invalid("no machine given, and the results do not say which; add --cluster dgx-h100:2, or a file",
-                   {"", 0, 0, "--cluster"});
+    return flag_error("--cluster",
+                      "no machine given, and the results do not say which; add --cluster dgx-h100:2, or a file");
   ExpectOptions out;
   out.cluster = cluster;
   out.load = load_machine;

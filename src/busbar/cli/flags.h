@@ -12,7 +12,7 @@
 
 namespace busbar {
 
-/// An error in the value of a flag ("--scale").
+/// An error in the value of a flag ("--scale") or of a word ("CLUSTER").
 inline Error flag_error(const char* flag, std::string message) { return invalid(std::move(message), {"", 0, 0, flag}); }
 
 using FlagTarget = std::variant<bool*, std::string*, std::vector<std::string>*, std::uint32_t*, double*,

@@ -111,7 +111,7 @@ std::vector<Flag> flow_source_flags(FlowSource& source) {
 Result<NamedFlows> read_flows(const FlowSource& source, const Cluster& cluster, const Router& router,
                               std::uint64_t seed, const std::string& catalog_directory) {
   if (source.sizes.empty() && source.file.empty())
-    return invalid("there are no flows; name a list, or write --sizes websearch --load 0.6", {"", 0, 0, "FLOWS.csv"});
+    return flag_error("FLOWS.csv", "there are no flows; name a list, or write --sizes websearch --load 0.6");
   if (!source.sizes.empty() && !(source.file.empty() && source.jobs.empty()))
     return flag_error("--sizes",
                       "it generates the flows; leave out the list, or add flows to a list with --background");

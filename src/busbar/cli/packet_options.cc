@@ -82,7 +82,7 @@ Status read_faults(const std::vector<std::string>& texts, const std::string& rer
     options.reroute_after = Duration::max();
   } else if (!reroute_after.empty()) {
     const Result<Duration> after = parse_duration(reroute_after);
-    if (!after.ok()) return invalid(after.error().message, {"", 0, 0, "--reroute-after"});
+    if (!after.ok()) return flag_error("--reroute-after", after.error().message);
     options.reroute_after = *after;
   }
   for (const std::string& text : texts) {
@@ -114,8 +114,8 @@ Status read_faults(const std::vector<std::string>& texts, const std::string& rer
 Status read_background(const std::string& text, const std::string& catalog_directory, PacketOptions& options) {
   const std::size_t colon = text.find(':'), at = text.rfind('@');
   const auto wrong = [&](const std::string& why) {
-    return invalid(fmt::format("'{}': {}; write LOAD:SIZES@UNTIL, for example 0.3:websearch@1ms", text, why),
-                   {"", 0, 0, "--background"});
+    return flag_error("--background",
+                      fmt::format("'{}': {}; write LOAD:SIZES@UNTIL, for example 0.3:websearch@1ms", text, why));
   };
   if (colon == std::string::npos || at == std::string::npos || at < colon)
     return wrong("load, sizes or end is missing");
@@ -138,14 +138,14 @@ Result<std::vector<std::uint32_t>> read_lanes(const std::string& text) {
   for (const std::string_view word : split_at(text, ',')) {
     std::uint32_t weight = 0;
     if (word != "strict" && (!is_number(word, weight) || weight == 0 || weight > kMostWeight))
-      return invalid(fmt::format("'{}' is not a weight; write 1 to {} or strict for each lane, for example strict,3,1",
-                                 word, kMostWeight),
-                     {"", 0, 0, "--lanes"});
+      return flag_error(
+          "--lanes", fmt::format("'{}' is not a weight; write 1 to {} or strict for each lane, for example strict,3,1",
+                                 word, kMostWeight));
     weights.push_back(weight);  // 0: strict
   }
   if (weights.size() > kMostFlowLanes)
-    return invalid(fmt::format("{} lanes are too many; at most {} are possible", weights.size(), kMostFlowLanes),
-                   {"", 0, 0, "--lanes"});
+    return flag_error("--lanes",
+                      fmt::format("{} lanes are too many; at most {} are possible", weights.size(), kMostFlowLanes));
   return weights;
 }
 
@@ -192,7 +192,7 @@ Flag packet_threads_flag(std::optional<std::int64_t>& threads) {
 
 Result<std::uint32_t> packet_threads(const std::optional<std::int64_t>& threads) {
   if (threads.value_or(1) < 1 || threads.value_or(1) > kMostThreads)
-    return invalid(fmt::format("1 to {} threads", kMostThreads), {"", 0, 0, "--threads"});
+    return flag_error("--threads", fmt::format("1 to {} threads", kMostThreads));
   return static_cast<std::uint32_t>(threads.value_or(0));
 }
 
@@ -240,7 +240,7 @@ Status read_packet_extras(const PacketExtras& extras, const Topology& topology, 
   BUSBAR_ASSIGN(options.threads, packet_threads(extras.threads));
   if (!extras.compute_jitter.empty()) {
     const Result<Duration> mean = parse_duration(extras.compute_jitter);
-    if (!mean.ok()) return invalid(mean.error().message, {"", 0, 0, "--compute-jitter"});
+    if (!mean.ok()) return flag_error("--compute-jitter", mean.error().message);
     options.compute_jitter = *mean;
   }
   if (!extras.background.empty())
@@ -334,7 +334,7 @@ Result<PacketOptions> read_packet_options(std::string& transport, std::string& b
       std::find_if(std::begin(kBalances), std::end(kBalances), [&](const auto& b) { return balance == b.first; });
   BUSBAR_CHECK(way != std::end(kBalances)) << balance;
   p.balance = way->second;
-  if (seed && *seed < 0) return invalid("a seed is 0 or more", {"", 0, 0, "--seed"});
+  if (seed && *seed < 0) return flag_error("--seed", "a seed is 0 or more");
   p.memory_bytes = memory_of_this_machine();
   p.progress = progress_on_stderr();
   p.notice = notice_on_stderr();

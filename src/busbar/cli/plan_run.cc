@@ -138,10 +138,10 @@ Result<Plan> search_on(const TrainRun& machine, std::uint32_t gpus, const PlanSp
   BUSBAR_ASSIGN(Plan plan, search_plan(space, model, machine.kernels, floors, search));
   if (!plan.layouts.empty() || !plan.complete) return plan;
   if (plan.least) return nothing_fits(*plan.least, search.capacity);
-  return invalid(fmt::format("no layout divides {} GPUs, the {} layers and {} heads of {} and a global batch of {} "
-                             "within the space asked for; change one of them",
-                             search.gpus, model.layers, model.heads, model.name, space.base.global_batch),
-                 {"", 0, 0, "--global-batch"});
+  return flag_error("--global-batch",
+                    fmt::format("no layout divides {} GPUs, the {} layers and {} heads of {} and a global batch of {} "
+                                "within the space asked for; change one of them",
+                                search.gpus, model.layers, model.heads, model.name, space.base.global_batch));
 }
 
 /// Those that no other beats in both time and memory, the fastest first.

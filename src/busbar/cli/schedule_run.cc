@@ -220,7 +220,7 @@ Result<int> run_schedule(const CollectiveOptions& o) {
   if (plan.op != op)
     return invalid(fmt::format("is an {}, not an {}", name_of(plan.op), name_of(op)), {o.schedule, 0, 0, ""});
   if (o.nccl_tests.ranks() != 0 && o.nccl_tests.ranks() != plan.ranks)
-    return invalid(fmt::format("the schedule is for {} ranks", plan.ranks), {"", 0, 0, "-g"});
+    return flag_error("-g", fmt::format("the schedule is for {} ranks", plan.ranks));
   BUSBAR_ASSIGN(const std::vector<Bytes> sizes, sweep_sizes(o.first, o.last, o.factor));
   LongRun watch("sizes");
   BUSBAR_ASSIGN(const auto rows, time_schedule(schedule, *machine, sizes, o.chunks, watch));
@@ -329,10 +329,10 @@ Status write_schedule(const std::string& file, const Predictor& machine, const s
   }
   const bool goal = file.ends_with(".goal"), chakra = file.ends_with(".et"), plan = file.ends_with(".json");
   if (!goal && !chakra && !plan && !file.ends_with(".xml"))
-    return invalid(fmt::format("'{}' should end in .xml (MSCCL), .json (MSCCL++), .goal, .et (Chakra), .csv (flows) or "
-                               ".conf (NCCL's tuner)",
-                               file),
-                   {"", 0, 0, "--out"});
+    return flag_error(
+        "--out", fmt::format("'{}' should end in .xml (MSCCL), .json (MSCCL++), .goal, .et (Chakra), .csv (flows) or "
+                             ".conf (NCCL's tuner)",
+                             file));
   if (!row.call.parts.empty())
     return unsupported("the groups of this call run different schedules; ask for one of them with --ranks");
   BUSBAR_ASSIGN(const Schedule schedule, schedule_of(row.call, machine.cluster().topology, machine.placement()));

@@ -138,7 +138,7 @@ std::string bound_in_short(const Bound& b, const Topology& t) {
 }
 
 Result<int> deliver(const CommonOptions& o, Json& data, const Document& document, int status, Printed printed) {
-  if (o.json && o.csv) return invalid("excludes --json; use one of them", {"", 0, 0, "--csv"});
+  if (o.json && o.csv) return flag_error("--csv", "excludes --json; use one of them");
   if (!data.contains("run")) data["run"] = o.clock.to_json();
   if (printed == Printed::kNot)
     status = print_out(o.csv    ? csv_of(data)

@@ -17,8 +17,8 @@ bool has_gpu(const HostFiles& files) {
 
 Result<int> show_host(const CommonOptions& o, const HostFiles& files) {
   if (!files.exists("/sys") || !files.exists("/proc"))
-    return invalid("there are no folders sys and proc of a Linux host; name a machine (dgx-h100), or --root DIR",
-                   {"", 0, 0, "CLUSTER"});
+    return flag_error("CLUSTER",
+                      "there are no folders sys and proc of a Linux host; name a machine (dgx-h100), or --root DIR");
   const std::string online = files.line("/sys/devices/system/node/online");
   Json j{{"schema", "busbar.topo/1"}, {"cluster", "this host"}, {"gpus", 0}, {"nics", Json::array()}};
   j["numa_nodes_online"] = online.empty() ? Json(nullptr) : Json(online);
