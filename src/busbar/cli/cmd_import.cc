@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <string>
 
 #include "busbar/base/json.h"
 #include "busbar/base/output.h"
@@ -9,17 +10,119 @@
 #include "busbar/base/text.h"
 #include "busbar/cli/commands.h"
 #include "busbar/cli/machine.h"
-#include "busbar/cli/perf_csv.h"
 #include "busbar/cli/predict_flags.h"
 #include "busbar/cli/schedule_run.h"
 #include "busbar/cli/session.h"
 #include "busbar/cli/sweep.h"
-#include "busbar/cli/trace_timing.h"
 #include "busbar/formats/comm_groups.h"
+#include "busbar/formats/comm_trace.h"
 #include "busbar/formats/import.h"
+#include "busbar/predict/predictor.h"
 
 namespace busbar {
 namespace {
+
+/// Why a call cannot be timed; empty: it can.
+std::string obstacle(const TracedCall& c, std::size_t gpus) {
+  if (!c.op) return "an unknown collective";
+  if (c.bytes == 0) return "its size was not recorded";
+  if (c.ranks > gpus || std::any_of(c.members.begin(), c.members.end(), [&](std::uint32_t r) { return r >= gpus; }))
+    return "more ranks than GPUs";
+  return {};
+}
+
+Result<Prediction> time_call(const TracedCall& c, Predictor& machine) {
+  CollectiveCall call = call_over(*c.op, Bytes{c.bytes}, c.ranks > 0 ? c.ranks : machine.ranks());
+  if (!c.members.empty()) {
+    call.groups = {};
+    call.groups.listed = c.members;
+    call.groups.listed_groups = 1;
+  }
+  return machine.time(call, {.relief = false});
+}
+
+/// Predicts every kind of collective of the trace on `machine` and adds a table to `document`. Rank r of a group is on
+/// GPU r if the trace lists the group's ranks; otherwise the group is on the first GPUs.
+Status time_trace(const CommTrace& trace, Predictor& machine, Json& json, Document& document) {
+  const Cluster& cluster = machine.cluster();
+  Table t{"On " + cluster.name,
+          {to_left("collective"), "bytes", "ranks", "times", "fastest (us)", "predicted (us)", "floor (us)",
+           "fastest/floor", to_left("bound by")}};
+  json = {{"cluster", cluster.name}, {"results", Json::array()}, {"not_timed", Json::object()}};
+  double floor_us = 0, measured_us = 0;
+  bool suspicious = false;
+  for (const TracedCall& c : alike(trace)) {
+    std::string why = obstacle(c, cluster.topology.gpus().size());
+    const Result<Prediction> timed = why.empty() ? time_call(c, machine) : invalid(why);
+    if (!timed.ok()) {
+      Json& n = json["not_timed"][timed.error().message];
+      n = (n.is_null() ? 0 : static_cast<std::uint64_t>(n.number())) + c.times;
+      continue;
+    }
+    const bool measured = c.fastest_us > 0;
+    const double floor = timed->floor.time.in_us(), ratio = c.fastest_us / std::max(1e-9, floor);
+    suspicious = suspicious || (measured && ratio < 1);
+    json["results"].push_back({{"collective", c.what},
+                               {"size_bytes", c.bytes},
+                               {"ranks", c.ranks > 0 ? Json(c.ranks) : Json()},
+                               {"times", c.times},
+                               {"measured_us", measured ? Json(c.fastest_us) : Json()},
+                               {"measured_median_us", measured ? Json(c.median_us) : Json()},
+                               {"predicted_us", timed->time.in_us()},
+                               {"algorithm", timed->algorithm},
+                               {"floor_us", floor},
+                               {"above_floor_percent", measured ? Json(100 * (ratio - 1)) : Json()},
+                               {"bound_by", bound_to_json(timed->bound, cluster.topology)}});
+    t.rows.push_back({c.what, std::to_string(c.bytes), c.ranks > 0 ? std::to_string(c.ranks) : "all",
+                      std::to_string(c.times), measured ? format_number(c.fastest_us, 4) : "-",
+                      format_number(timed->time.in_us(), 4), format_number(floor, 4),
+                      measured ? format_number(ratio) : "-", bound_in_short(timed->bound, cluster.topology)});
+    if (!measured) continue;
+    measured_us += c.median_us * static_cast<double>(c.times);
+    floor_us += floor * static_cast<double>(c.times);
+  }
+  t.note = "fastest: of all equal calls, because a kernel that starts early waits for the other ranks.";
+  if (!t.rows.empty()) document.add(t);
+  if (floor_us > 0) {
+    json["measured_over_floor"] = measured_us / floor_us;
+    document.blocks.push_back(
+        {Highlight{fmt::format("Kernels took {} us in total, {} times their floors.", format_number(measured_us, 4),
+                               format_number(measured_us / floor_us))}});
+  }
+  if (suspicious)
+    document.add(Paragraph{
+        "Some are faster than this machine can be: the trace comes from another one, or its sizes are wrong."});
+  for (const auto& [why, n] : json["not_timed"].members())
+    document.add(Paragraph{fmt::format("Not timed: {}, {} times.", why, n.dump())});
+  return {};
+}
+
+/// Quoted if it contains a comma, a quote or a line break; empty for null.
+std::string cell(const Json& v) {
+  if (v.is_null()) return {};
+  if (!v.is_string()) return v.dump();
+  const std::string& s = v.text();
+  if (s.find_first_of(",\"\r\n") == s.npos) return s;
+  std::string out = "\"";
+  for (const char c : s) out += c == '"' ? "\"\"" : std::string(1, c);
+  return out + "\"";
+}
+
+/// `tables`: the tables found in such a file. One line per size and side (out of place, in place).
+std::string perf_csv(const Json& tables) {
+  std::string out = "collective,gpus,size_bytes,count,type,op,root,in_place,time_us,algbw_GBps,busbw_GBps,wrong\n";
+  for (const Json& t : tables.values())
+    for (const Json& r : t["rows"].values())
+      for (const bool in_place : {false, true}) {
+        const Json& m = r[in_place ? "in_place" : "out_of_place"];
+        if (m.is_null()) continue;
+        out += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{}\n", cell(t["collective"]), cell(t["ranks"]),
+                           cell(r["size_bytes"]), cell(r["count"]), cell(r["type"]), cell(r["op"]), cell(r["root"]),
+                           in_place ? "yes" : "no", cell(m["time_us"]), cell(m["algbw_GBps"]), cell(m["busbw_GBps"]),
+                           cell(m["wrong"]));
+      }
+  return out;
+}
 
 struct ImportFlags {
   CommonOptions common;
