@@ -48,9 +48,8 @@ std::string help_page(const Command& c) {
 }
 
 std::string help_overview(const std::vector<Command>& commands) {
-  std::string out =
-      "How fast can these GPUs talk, what limits them, and what would change it?\n\n"
-      "Usage: busbar COMMAND [ARGUMENT]... [OPTION]...\n\nCommands:\n";
+  std::string out = wrapped("How fast can these GPUs talk, what limits them, and what would change it?", 0) +
+                    "\nUsage: busbar COMMAND [ARGUMENT]... [OPTION]...\n\nCommands:\n";
   for (const Command& c : commands) out += item(c.name, c.summary);
   return out +
          "\nFirst steps:\n  busbar collective dgx-h100 all_reduce\n  busbar train examples/llama3-70b-512xh100.yaml\n"
