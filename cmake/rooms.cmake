@@ -3,33 +3,6 @@ set(BUSBAR_READERS base topology workload spec accuracy formats host doctor)
 # Further rooms that the preset `asan` sanitizes, for the scenarios with bad input; all others compute from checked values.
 set(BUSBAR_ALSO_SANITIZED nccl popular study cli)
 
-# What most sources include. Where BUSBAR_PRECOMPILE is on, it is compiled once for all rooms;
-# tools/check_standard_includes.py checks that each header still includes what it uses.
-set(BUSBAR_STANDARD_HEADERS algorithm array bit cmath cstddef cstdint functional iterator limits map memory numeric optional
-    set span string string_view tuple unordered_map utility vector fmt/core.h)
-
-# Lets `target` read them in compiled form; targets of one kind share it, so their options must be alike.
-#   busbar_precompile(busbar_topology rooms OPTIONS -Wall)
-function(busbar_precompile target kind)
-  cmake_parse_arguments(ARG "" "" "OPTIONS" ${ARGN})
-  if(NOT BUSBAR_PRECOMPILE)
-    return()
-  endif()
-  if(NOT TARGET busbar_precompiled_${kind})
-    set(empty ${PROJECT_BINARY_DIR}/precompiled_${kind}.cc)
-    file(CONFIGURE OUTPUT ${empty} CONTENT "")
-    add_library(busbar_precompiled_${kind} OBJECT EXCLUDE_FROM_ALL ${empty})
-    target_link_libraries(busbar_precompiled_${kind} PRIVATE fmt::fmt)
-    target_compile_options(busbar_precompiled_${kind} PRIVATE ${ARG_OPTIONS})
-    list(TRANSFORM BUSBAR_STANDARD_HEADERS REPLACE "(.+)" "<\\1>" OUTPUT_VARIABLE headers)
-    target_precompile_headers(busbar_precompiled_${kind} PRIVATE ${headers})
-  endif()
-  target_precompile_headers(${target} REUSE_FROM busbar_precompiled_${kind})
-  # GCC 12 takes its own headers for ours once they are precompiled, and warns about them, often wrongly. Builds without
-  # precompiled headers, such as `checked`, show the warnings of our sources.
-  target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-w>)
-endfunction()
-
 # One room = one folder under src/busbar = one library target busbar_<name>; its *_test.cc files make <name>_test.
 # COLD: no run waits for the loops of this room, so fast compilation matters more than its speed.
 #   busbar_room(topology DEPS base)
@@ -50,14 +23,8 @@ function(busbar_room name)
   target_include_directories(busbar_${name} ${scope} ${PROJECT_SOURCE_DIR}/src)
   target_link_libraries(busbar_${name} ${scope} ${ARG_DEPS} ${ARG_LIBS} fmt::fmt)
   busbar_flags(busbar_${name} ${scope})
-  set(precompiled rooms)
-  if(BUSBAR_READERS_ONLY AND NOT name IN_LIST BUSBAR_READERS AND NOT name IN_LIST BUSBAR_ALSO_SANITIZED)
-    set(precompiled unsanitized_rooms)
-    set(unsanitized -fno-sanitize=all -g0)
-  endif()
-  if(sources)
-    target_compile_options(busbar_${name} PRIVATE ${unsanitized})
-    busbar_precompile(busbar_${name} ${precompiled} OPTIONS -Wall ${unsanitized})
+  if(sources AND BUSBAR_READERS_ONLY AND NOT name IN_LIST BUSBAR_READERS AND NOT name IN_LIST BUSBAR_ALSO_SANITIZED)
+    target_compile_options(busbar_${name} PRIVATE -fno-sanitize=all -g0)
   endif()
   if(ARG_COLD)
     target_compile_options(busbar_${name} PRIVATE $<$<CONFIG:Release>:-Og>)

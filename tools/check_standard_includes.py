@@ -3,7 +3,7 @@
 
     tools/check_standard_includes.py [ROOT]
 
-The compiler cannot show this where headers are precompiled or come after others. A name that the table below does not
+The compiler cannot show this where a header comes after others. A name that the table below does not
 have is refused, so that the table stays complete. Exit 1 names the places.
 """
 import pathlib
