@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "busbar/base/input.h"
 #include "busbar/base/json.h"
@@ -129,6 +130,19 @@ Result<int> report_part(const DoctorFlags& o, const Diagnosis& found, const Evid
   return deliver(o.common, j, to_document(found, evidence, o.common.typed, {}, ""), status);
 }
 
+Status refuse_flags_of_a_machine(const DoctorFlags& o) {
+  const Overrides& given = o.common.overrides;
+  const std::pair<const char*, bool> flags[] = {{"--collective", !o.op.empty()},
+                                                {"--set", !given.set.empty()},
+                                                {"--degrade", !given.degrade.empty()},
+                                                {"--fail", !given.fail.empty()},
+                                                {"--gpu", !given.gpu.empty()},
+                                                {"--gpu-memory-rate", !given.gpu_memory_rate.empty()}};
+  for (const auto& [flag, is_given] : flags)
+    if (is_given) return flag_error(flag, "needs a machine; add --cluster dgx-h100:2, or a file");
+  return {};
+}
+
 Result<int> run(const DoctorFlags& o) {
   const Catalog catalog(o.common.overrides.catalog);
   BUSBAR_ASSIGN(const FactTables tables, FactTables::load(catalog));
@@ -156,8 +170,7 @@ Result<int> run(const DoctorFlags& o) {
   }
   BUSBAR_RETURN_IF_ERROR(write_bundle(o.inputs, files, evidence, tables));
   BUSBAR_RETURN_IF_ERROR(check_read(evidence));
-  if (machine.empty() && !o.op.empty() && evidence.named("table.header").empty())
-    return flag_error("--collective", "needs a machine; add --cluster dgx-h100:2, or a file");
+  if (machine.empty() && evidence.named("table.header").empty()) BUSBAR_RETURN_IF_ERROR(refuse_flags_of_a_machine(o));
   FaultCostOptions cost;
   std::vector<LogComparison> compared;
   if (!machine.empty()) {
