@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "busbar/base/input.h"
+#include "busbar/base/id.h"
 #include "busbar/base/json.h"
 #include "busbar/base/quantity.h"
 #include "busbar/cli/checkpoint_run.h"
@@ -42,7 +43,7 @@ struct TrainFlags {
   StepSettings settings;
   CheckpointAsk checkpoint;
   bool compressions = false;
-  std::uint32_t checkpoint_every = 0;  // steps; 0: none
+  std::uint32_t checkpoint_every = kNone32;  // steps; kNone32: none
   ScenarioFlags flags;
   PlanLists lists;
 };
@@ -216,7 +217,7 @@ Result<int> run_step(const TrainFlags& o, std::vector<TrainVariant> variants, Tr
     rates.report_interruption();
   }
   std::optional<CheckpointRun> saved;
-  if (o.checkpoint_every > 0) {
+  if (o.checkpoint_every != kNone32) {
     BUSBAR_ASSIGN(saved, run_checkpoint(run, o.checkpoint));
   }
   std::optional<Measured> measured;
@@ -248,6 +249,7 @@ Result<int> run_step(const TrainFlags& o, std::vector<TrainVariant> variants, Tr
 
 Result<int> run(TrainFlags o) {
   sort_scenario_words(o.scenario, o.flags);
+  if (o.checkpoint_every == 0) return flag_error("--checkpoint-every", "0 is no interval; use 1 step or more");
   BUSBAR_ASSIGN(std::vector<TrainVariant> variants,
                 read_variants({o.scenario, o.flags,
                                o.common.engine == "packet" ? without_packets(o.common.overrides) : o.common.overrides},
