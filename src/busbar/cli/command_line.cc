@@ -6,6 +6,7 @@
 
 #include "busbar/base/quantity.h"
 #include "busbar/cli/commands.h"
+#include "busbar/cli/long_run.h"
 #include "busbar/cli/streams.h"
 #include "busbar/spec/catalog.h"
 
