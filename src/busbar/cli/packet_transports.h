@@ -1,24 +1,13 @@
-// The transports of the packet engine by name, and their settings as entries of `busbar catalog transports`.
+// The settings of the packet engine's transports as entries of `busbar catalog transports`.
 #pragma once
 
-#include <span>
-#include <string_view>
+#include <string>
 
 #include "busbar/base/json.h"
-#include "busbar/packet/packet_list.h"
+#include "busbar/packet/transport_names.h"
 #include "busbar/report/document.h"
 
 namespace busbar {
-
-struct PacketTransportName {
-  const char* name;
-  PacketTransport transport;
-  const char* what;
-};
-/// The default first.
-std::span<const PacketTransportName> packet_transports();
-/// Null: no transport has this name.
-const PacketTransportName* find_packet_transport(std::string_view name);
 
 /// Title of an entry of the catalogue.
 std::string packet_transport_title(const PacketTransportName& transport);
