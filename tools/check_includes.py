@@ -30,7 +30,7 @@ ROOMS = {
     "workload": ["program"],
     "spec": ["topology", "workload"],
     "predict": ["choice", "packet", "spec"],
-    "step": ["workload", "predict"],
+    "step": ["workload", "predict", "formats"],
     "cost": ["spec", "step"],
     "survive": ["spec"],
     "plan": ["step"],

@@ -1,5 +1,7 @@
 #include "busbar/base/cores.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cmath>
@@ -26,6 +28,10 @@ void share_out(std::size_t items, std::size_t threads,
   for (std::size_t t = 1; t < std::min(threads, items); ++t) others.emplace_back(take, t);
   take(0);
   for (std::thread& other : others) other.join();
+}
+
+double memory_of_this_machine() {
+  return static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
 }
 
 }  // namespace busbar

@@ -1,4 +1,4 @@
-// Cores that have nothing to do, and work for them.
+// The machine that Busbar runs on: its memory, its cores that have nothing to do, and work for them.
 #pragma once
 
 #include <cstddef>
@@ -11,6 +11,9 @@ inline constexpr std::uint32_t kMostIdleCores = 8;  ///< that one computation us
 
 /// Cores without other work, by the load of the last minute; at least 1.
 std::uint32_t idle_cores();
+
+/// Memory of this machine in bytes.
+double memory_of_this_machine();
 
 /// Calls work(item, thread) once for each item below `items`, in ascending order on each of up to `threads` threads.
 /// Thread 0 is the caller's. Returns when all calls have.

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "busbar/base/quantity.h"
-#include "busbar/cli/train_jobs.h"
+#include "busbar/step/train_jobs.h"
 #include "busbar/survive/failure_rates.h"
 #include "busbar/workload/memory.h"
 

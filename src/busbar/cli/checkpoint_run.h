@@ -6,9 +6,9 @@
 
 #include "busbar/base/json.h"
 #include "busbar/cli/flags.h"
-#include "busbar/cli/train_run.h"
 #include "busbar/report/document.h"
 #include "busbar/step/checkpoint.h"
+#include "busbar/step/train_run.h"
 
 namespace busbar {
 

@@ -9,16 +9,17 @@
 #include "busbar/cli/collective_report.h"
 #include "busbar/cli/commands.h"
 #include "busbar/cli/long_run.h"
-#include "busbar/cli/machine.h"
 #include "busbar/cli/packet_options.h"
-#include "busbar/cli/penalties.h"
+#include "busbar/cli/penalty_words.h"
 #include "busbar/cli/schedule_run.h"
 #include "busbar/cli/session.h"
 #include "busbar/cli/sweep.h"
 #include "busbar/cli/tuner_csv.h"
 #include "busbar/formats/pair_matrix.h"
+#include "busbar/predict/packet_words.h"
 #include "busbar/predict/predictor.h"
 #include "busbar/predict/rank_groups.h"
+#include "busbar/step/machine.h"
 
 namespace busbar {
 namespace {

@@ -14,6 +14,7 @@
 #include "busbar/cli/predict_flags.h"
 #include "busbar/cli/scenario_flags.h"
 #include "busbar/cli/session.h"
+#include "busbar/cli/step_ask.h"
 #include "busbar/cli/sweep.h"
 #include "busbar/cli/token_cost.h"
 #include "busbar/cli/train_scale.h"
@@ -160,6 +161,7 @@ Result<int> run(CompareFlags& o) {
         "all_reduce -b 1G");
   BUSBAR_RETURN_IF_ERROR(o.ask.cost.check());
   o.ask.input.overrides = o.common.overrides;
+  join_command(o.ask.train);
   o.ask.train.engine = o.common.engine;
   o.ask.train.timeline = o.ask.train.relief = o.ask.train.scaling = false;
   if (op) return run_collective(o, *op);

@@ -14,7 +14,6 @@
 #include "busbar/cli/doctor_tables.h"
 #include "busbar/cli/log_report.h"
 #include "busbar/cli/long_run.h"
-#include "busbar/cli/machine.h"
 #include "busbar/cli/session.h"
 #include "busbar/doctor/compare_bundles.h"
 #include "busbar/doctor/cost.h"
@@ -25,6 +24,7 @@
 #include "busbar/formats/import.h"
 #include "busbar/formats/lines.h"
 #include "busbar/host/describe_host.h"
+#include "busbar/step/machine.h"
 
 namespace busbar {
 namespace {
@@ -132,12 +132,10 @@ Result<int> report_part(const DoctorFlags& o, const Diagnosis& found, const Evid
 
 Status refuse_flags_of_a_machine(const DoctorFlags& o) {
   const Overrides& given = o.common.overrides;
-  const std::pair<const char*, bool> flags[] = {{"--collective", !o.op.empty()},
-                                                {"--set", !given.set.empty()},
-                                                {"--degrade", !given.degrade.empty()},
-                                                {"--fail", !given.fail.empty()},
-                                                {"--gpu", !given.gpu.empty()},
-                                                {"--gpu-memory-rate", !given.gpu_memory_rate.empty()}};
+  const std::pair<const char*, bool> flags[] = {
+      {"--collective", !o.op.empty()},       {"--set", !given.set.empty()},
+      {"--degrade", !given.degrade.empty()}, {"--fail", !given.fail.empty()},
+      {"--gpu", !given.gpu.empty()},         {"--gpu-memory-rate", !given.gpu_memory_rate.empty()}};
   for (const auto& [flag, is_given] : flags)
     if (is_given) return flag_error(flag, "needs a machine; add --cluster dgx-h100:2, or a file");
   return {};

@@ -19,10 +19,10 @@
 #include "busbar/cli/expect_options.h"
 #include "busbar/cli/fault_report.h"
 #include "busbar/cli/long_run.h"
-#include "busbar/cli/machine.h"
 #include "busbar/cli/predict_flags.h"
 #include "busbar/cli/session.h"
 #include "busbar/cli/sweep.h"
+#include "busbar/step/machine.h"
 
 namespace busbar {
 namespace {

@@ -19,10 +19,11 @@
 #include "busbar/cli/explore_fields.h"
 #include "busbar/cli/explore_page.h"
 #include "busbar/cli/explore_server.h"
-#include "busbar/cli/kept_machines.h"
 #include "busbar/cli/long_run.h"
+#include "busbar/cli/step_ask.h"
 #include "busbar/cli/streams.h"
 #include "busbar/spec/catalog.h"
+#include "busbar/step/kept_machines.h"
 
 namespace busbar {
 namespace {
@@ -164,7 +165,7 @@ LocalReply page_reply() {
 
 LocalReply ExploreAnswers::reply(const LocalRequest& request, RunWatch& watch) {
   const WatchedRun watched(watch);
-  const KeptMachines::Lent lent(machines_);
+  const LentMachines lent(machines_);
   for (const auto& [path, ask] : kAnswers)
     if (request.path == path) return answer_reply(request.values, ask);
   if (request.path == "/") return page_reply();

@@ -13,13 +13,13 @@
 #include "busbar/cli/flow_times.h"
 #include "busbar/cli/json_rows.h"
 #include "busbar/cli/long_run.h"
-#include "busbar/cli/machine.h"
 #include "busbar/cli/packet_options.h"
-#include "busbar/cli/penalties.h"
 #include "busbar/cli/predict_flags.h"
 #include "busbar/cli/session.h"
 #include "busbar/cli/streams.h"
+#include "busbar/predict/penalties.h"
 #include "busbar/predict/prediction.h"
+#include "busbar/step/machine.h"
 
 namespace busbar {
 namespace {

@@ -14,12 +14,13 @@
 #include "busbar/cli/flow_times.h"
 #include "busbar/cli/json_rows.h"
 #include "busbar/cli/long_run.h"
-#include "busbar/cli/machine.h"
 #include "busbar/cli/packet_options.h"
 #include "busbar/packet/packet_list.h"
+#include "busbar/predict/packet_words.h"
 #include "busbar/report/chart.h"
 #include "busbar/report/document.h"
 #include "busbar/report/style.h"
+#include "busbar/step/machine.h"
 #include "busbar/topology/topology.h"
 
 namespace busbar {

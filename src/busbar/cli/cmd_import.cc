@@ -9,7 +9,6 @@
 #include "busbar/base/quantity.h"
 #include "busbar/base/text.h"
 #include "busbar/cli/commands.h"
-#include "busbar/cli/machine.h"
 #include "busbar/cli/predict_flags.h"
 #include "busbar/cli/schedule_run.h"
 #include "busbar/cli/session.h"
@@ -18,6 +17,7 @@
 #include "busbar/formats/comm_trace.h"
 #include "busbar/formats/import.h"
 #include "busbar/predict/predictor.h"
+#include "busbar/step/machine.h"
 
 namespace busbar {
 namespace {

@@ -10,9 +10,9 @@
 #include "busbar/base/json.h"
 #include "busbar/base/quantity.h"
 #include "busbar/cli/commands.h"
-#include "busbar/cli/machine.h"
 #include "busbar/cli/session.h"
 #include "busbar/formats/odd_cables.h"
+#include "busbar/step/machine.h"
 
 namespace busbar {
 namespace {

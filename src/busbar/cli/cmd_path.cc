@@ -10,9 +10,9 @@
 #include "busbar/base/random.h"
 #include "busbar/base/text.h"
 #include "busbar/cli/commands.h"
-#include "busbar/cli/machine.h"
 #include "busbar/cli/session.h"
 #include "busbar/routing/path_view.h"
+#include "busbar/step/machine.h"
 
 namespace busbar {
 namespace {

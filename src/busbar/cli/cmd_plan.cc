@@ -5,10 +5,11 @@
 #include "busbar/base/json.h"
 #include "busbar/base/quantity.h"
 #include "busbar/cli/commands.h"
-#include "busbar/cli/machine.h"
 #include "busbar/cli/plan_report.h"
 #include "busbar/cli/predict_flags.h"
 #include "busbar/cli/session.h"
+#include "busbar/cli/step_ask.h"
+#include "busbar/step/machine.h"
 
 namespace busbar {
 namespace {
@@ -50,6 +51,7 @@ Result<int> run(PlanFlags& o) {
   if (!o.lists.order.empty() && scenario.layout.rank_order != kTpCpDpPp)
     return flag_error("--order", "the layout names an order; leave out one of the two");
   TrainAsk ask;
+  join_command(ask);
   ask.engine = o.common.engine;
   ask.predict = o.predict;
   StepRequest request{o.flags.cluster, o.flags.model, o.flags.layout, o.common.overrides, o.predict, o.common.engine};

@@ -9,13 +9,13 @@
 #include "busbar/base/json.h"
 #include "busbar/base/output.h"
 #include "busbar/cli/commands.h"
-#include "busbar/cli/machine.h"
 #include "busbar/cli/rings_report.h"
 #include "busbar/cli/session.h"
 #include "busbar/formats/nccl_graph_xml.h"
 #include "busbar/nccl/comm.h"
 #include "busbar/predict/environment.h"
 #include "busbar/report/style.h"
+#include "busbar/step/machine.h"
 
 namespace busbar {
 namespace {

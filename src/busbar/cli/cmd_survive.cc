@@ -8,15 +8,16 @@
 #include "busbar/cli/commands.h"
 #include "busbar/cli/goodput_run.h"
 #include "busbar/cli/long_run.h"
-#include "busbar/cli/machine.h"
 #include "busbar/cli/part_loss.h"
 #include "busbar/cli/plan_run.h"
 #include "busbar/cli/predict_flags.h"
 #include "busbar/cli/scenario_flags.h"
 #include "busbar/cli/session.h"
-#include "busbar/cli/train_run.h"
+#include "busbar/cli/step_ask.h"
 #include "busbar/cli/train_variants.h"
 #include "busbar/predict/predictor.h"
+#include "busbar/step/machine.h"
+#include "busbar/step/train_run.h"
 
 namespace busbar {
 namespace {
@@ -103,6 +104,7 @@ Result<int> run(SurviveFlags& o) {
   sort_scenario_words(o.scenario, o.flags);
   BUSBAR_ASSIGN(Scenario scenario, read_scenario({o.scenario, o.flags, o.common.overrides}));
   TrainAsk ask;
+  join_command(ask);
   ask.engine = o.common.engine;
   ask.predict = o.predict;
   ask.timeline = ask.scaling = false;

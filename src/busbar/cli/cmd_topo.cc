@@ -6,7 +6,6 @@
 #include "busbar/base/json.h"
 #include "busbar/base/output.h"
 #include "busbar/cli/commands.h"
-#include "busbar/cli/machine.h"
 #include "busbar/cli/pair_figures.h"
 #include "busbar/cli/session.h"
 #include "busbar/cli/streams.h"
@@ -15,6 +14,8 @@
 #include "busbar/cli/topology_drawing.h"
 #include "busbar/formats/dot_writer.h"
 #include "busbar/formats/nccl_topo_xml_writer.h"
+#include "busbar/host/node_xml.h"
+#include "busbar/step/machine.h"
 
 namespace busbar {
 namespace {
@@ -84,8 +85,8 @@ Result<int> run(const TopoFlags& o) {
       return flag_error("CLUSTER", "this host has no GPU, so it has no such part or file; name a machine (dgx-h100)");
     return show_host(o.common, host);
   }
-  BUSBAR_ASSIGN(const Cluster cluster,
-                o.cluster.empty() ? load_host(host, o.common.overrides) : load_machine(o.cluster, o.common.overrides));
+  BUSBAR_ASSIGN(const Cluster cluster, o.cluster.empty() ? read_machine(node_xml(host), "this host", o.common.overrides)
+                                                         : load_machine(o.cluster, o.common.overrides));
   const auto blocks = static_cast<std::int64_t>(cluster.topology.blocks().size());
   const std::int64_t node = o.node.value_or(0);
   if (node < 0 || node >= blocks)

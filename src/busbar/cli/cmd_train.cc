@@ -5,18 +5,18 @@
 #include <memory>
 #include <optional>
 
-#include "busbar/base/input.h"
 #include "busbar/base/id.h"
+#include "busbar/base/input.h"
 #include "busbar/base/json.h"
 #include "busbar/base/quantity.h"
 #include "busbar/cli/checkpoint_run.h"
 #include "busbar/cli/commands.h"
-#include "busbar/cli/machine.h"
 #include "busbar/cli/packet_options.h"
 #include "busbar/cli/plan_run.h"
 #include "busbar/cli/predict_flags.h"
 #include "busbar/cli/scenario_flags.h"
 #include "busbar/cli/session.h"
+#include "busbar/cli/step_ask.h"
 #include "busbar/cli/train_batches.h"
 #include "busbar/cli/train_beside.h"
 #include "busbar/cli/train_compression.h"
@@ -25,7 +25,9 @@
 #include "busbar/cli/train_report.h"
 #include "busbar/cli/train_scale.h"
 #include "busbar/cli/train_traced.h"
+#include "busbar/predict/packet_words.h"
 #include "busbar/report/plain.h"
+#include "busbar/step/machine.h"
 #include "busbar/trace/perfetto.h"
 
 namespace busbar {
@@ -255,6 +257,7 @@ Result<int> run(TrainFlags o) {
                                o.common.engine == "packet" ? without_packets(o.common.overrides) : o.common.overrides},
                               o.besides));
   TrainAsk ask;
+  join_command(ask);
   ask.packet_settings = o.common.overrides;
   ask.engine = o.common.engine;
   ask.transport = o.transport;

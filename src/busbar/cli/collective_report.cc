@@ -7,9 +7,9 @@
 #include "busbar/base/json.h"
 #include "busbar/base/quantity.h"
 #include "busbar/cli/bandwidth_charts.h"
-#include "busbar/cli/machine.h"
 #include "busbar/cli/packet_options.h"
 #include "busbar/cli/session.h"
+#include "busbar/step/machine.h"
 #include "busbar/topology/levels.h"
 
 namespace busbar {

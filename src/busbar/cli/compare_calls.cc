@@ -10,7 +10,6 @@
 #include "busbar/base/quantity.h"
 #include "busbar/choice/fastest.h"
 #include "busbar/cli/compare_report.h"
-#include "busbar/cli/machine.h"
 #include "busbar/cli/money.h"
 #include "busbar/cli/predict_flags.h"
 #include "busbar/cli/session.h"
@@ -18,6 +17,7 @@
 #include "busbar/predict/predictor.h"
 #include "busbar/report/chart.h"
 #include "busbar/report/style.h"
+#include "busbar/step/machine.h"
 
 namespace busbar {
 namespace {

@@ -8,7 +8,7 @@
 #include "busbar/base/quantity.h"
 #include "busbar/base/text.h"
 #include "busbar/cli/money.h"
-#include "busbar/cli/penalties.h"
+#include "busbar/cli/penalty_words.h"
 #include "busbar/cli/request_line.h"
 #include "busbar/cli/session.h"
 #include "busbar/cli/token_cost.h"

@@ -7,9 +7,9 @@
 #include <cmath>
 #include <map>
 
-#include "busbar/cli/machine.h"
 #include "busbar/cli/plan_run.h"
 #include "busbar/cli/request_line.h"
+#include "busbar/step/machine.h"
 
 namespace busbar {
 namespace {

@@ -4,7 +4,7 @@
 #include "busbar/cli/compare_fabrics.h"
 #include "busbar/cli/compare_report.h"
 #include "busbar/cli/compare_run.h"
-#include "busbar/cli/penalties.h"
+#include "busbar/predict/penalties.h"
 #include "busbar/spec/cluster.h"
 #include "busbar/spec/reading.h"
 

@@ -3,7 +3,7 @@
 #include "busbar/accuracy/library_version.h"
 #include "busbar/accuracy/results_meaning.h"
 #include "busbar/cli/long_run.h"
-#include "busbar/cli/machine.h"
+#include "busbar/step/machine.h"
 
 namespace busbar {
 

@@ -8,8 +8,8 @@
 #include <string_view>
 
 #include "busbar/base/text.h"
-#include "busbar/cli/machine.h"
 #include "busbar/spec/catalog.h"
+#include "busbar/step/machine.h"
 
 namespace busbar {
 namespace {

@@ -7,6 +7,7 @@
 
 #include "busbar/base/output.h"
 #include "busbar/base/quantity.h"
+#include "busbar/cli/penalty_words.h"
 #include "busbar/report/chart.h"
 #include "busbar/report/style.h"
 

@@ -7,7 +7,7 @@
 
 #include "busbar/base/json.h"
 #include "busbar/base/result.h"
-#include "busbar/cli/penalties.h"
+#include "busbar/predict/penalties.h"
 #include "busbar/report/document.h"
 
 namespace busbar {

@@ -8,8 +8,8 @@
 #include "busbar/base/json.h"
 #include "busbar/cli/checkpoint_run.h"
 #include "busbar/cli/flags.h"
-#include "busbar/cli/train_run.h"
 #include "busbar/report/document.h"
+#include "busbar/step/train_run.h"
 #include "busbar/survive/failure_rates.h"
 #include "busbar/survive/goodput.h"
 

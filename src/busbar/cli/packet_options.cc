@@ -1,7 +1,6 @@
 #include "busbar/cli/packet_options.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -11,19 +10,13 @@
 #include "busbar/base/quantity.h"
 #include "busbar/base/text.h"
 #include "busbar/cli/flow_sizes.h"
-#include "busbar/cli/packet_transports.h"
-#include "busbar/cli/penalties.h"
 #include "busbar/cli/streams.h"
-#include "busbar/spec/packet_lines.h"
+#include "busbar/packet/transport_names.h"
+#include "busbar/predict/packet_words.h"
 #include "busbar/topology/selector.h"
 
 namespace busbar {
 namespace {
-
-constexpr std::pair<const char*, PacketBalance> kBalances[] = {{"ecmp", PacketBalance::kEcmp},
-                                                               {"spray", PacketBalance::kSpray},
-                                                               {"adaptive", PacketBalance::kAdaptive},
-                                                               {"flowlet", PacketBalance::kFlowlet}};
 
 constexpr const char* kPackets = "--engine packet";
 constexpr std::int64_t kMostThreads = 256;
@@ -149,40 +142,6 @@ Result<std::vector<std::uint32_t>> read_lanes(const std::string& text) {
   return weights;
 }
 
-constexpr std::string_view kSetting = "packet.", kProfile = "packet=";
-
-bool is_for_packets(const std::string& set) { return set.starts_with(kSetting) || set.starts_with(kProfile); }
-
-/// --set packet=PROFILE, which takes what `packet:` in a file does. `none` also removes the settings before it.
-Status add_profile(const std::string& profile, const std::string& catalog_directory, std::vector<PacketSetting>& out) {
-  if (profile == "none") out.clear();
-  BUSBAR_ASSIGN(YamlDocument document, YamlDocument::parse("{}", ""));
-  BUSBAR_RETURN_IF_ERROR(document.set("packet", profile));
-  std::string read;
-  BUSBAR_ASSIGN(const auto lines, read_packet_lines(*document.root().find("packet"), Catalog(catalog_directory), read));
-  BUSBAR_ASSIGN(const auto settings, read_packet_settings(lines));
-  out.insert(out.end(), settings.begin(), settings.end());
-  return {};
-}
-
-/// Adds those of --set. Of equal settings the last counts.
-Status add_settings(const Overrides& overrides, std::vector<PacketSetting>& out) {
-  for (const std::string& set : overrides.set) {
-    if (!is_for_packets(set)) continue;
-    if (set.starts_with(kProfile)) {
-      BUSBAR_RETURN_IF_ERROR(add_profile(set.substr(kProfile.size()), overrides.catalog, out));
-      continue;
-    }
-    const std::size_t equals = set.find('=');
-    if (equals == std::string::npos) return flag_error("--set", fmt::format("'{}' has no value", set));
-    const std::string_view all(set);
-    const std::string_view key = all.substr(kSetting.size(), equals - kSetting.size());
-    BUSBAR_ASSIGN(PacketSetting setting, read_packet_setting(key, all.substr(equals + 1)));
-    out.push_back(std::move(setting));
-  }
-  return {};
-}
-
 }  // namespace
 
 Flag packet_threads_flag(std::optional<std::int64_t>& threads) {
@@ -221,7 +180,7 @@ std::vector<Flag> packet_flags(PacketExtras& extras) {
 std::vector<Flag> packet_run_flags(std::string& transport, std::string& balance, double& patience_s) {
   std::vector<std::string> transports, balances;
   for (const PacketTransportName& t : packet_transports()) transports.emplace_back(t.name);
-  for (const auto& b : kBalances) balances.emplace_back(b.first);
+  for (const std::string_view b : packet_balances()) balances.emplace_back(b);
   return {
       {"--transport", "NAME", fmt::format("{} (default nscc); fluids: with its penalties", fmt::join(transports, ", ")),
        "Packets", &transport, transports},
@@ -272,24 +231,6 @@ std::function<void(const std::string&)> notice_on_stderr() {
   };
 }
 
-double memory_of_this_machine() {
-  return static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
-}
-
-Result<std::vector<PacketSetting>> read_packet_settings(const std::vector<PacketLine>& lines) {
-  std::vector<PacketSetting> out;
-  for (const PacketLine& line : lines) {
-    BUSBAR_ASSIGN(PacketSetting setting, read_packet_setting(line.key, line.text, line.where));
-    out.push_back(std::move(setting));
-  }
-  return out;
-}
-
-Overrides without_packets(Overrides overrides) {
-  std::erase_if(overrides.set, is_for_packets);
-  return overrides;
-}
-
 Json to_json(const PacketCounts& x) {
   return {{"data", x.data},     {"acks", x.acks},        {"nacks", x.nacks},   {"asks", x.asks},
           {"resent", x.resent}, {"trimmed", x.trims},    {"dropped", x.drops}, {"marked", x.marks},
@@ -322,23 +263,11 @@ Json settings_json(const std::vector<double>& settings) {
 Result<PacketOptions> read_packet_options(std::string& transport, std::string& balance,
                                           std::optional<std::int64_t> seed, const Cluster& cluster,
                                           const Overrides& overrides) {
-  PacketOptions p;
-  BUSBAR_ASSIGN(p.settings, read_packet_settings(cluster.packet));
-  BUSBAR_RETURN_IF_ERROR(add_settings(overrides, p.settings));
-  if (transport.empty()) transport = packet_transports().front().name;
-  const PacketTransportName* known = find_packet_transport(transport);
-  BUSBAR_CHECK(known != nullptr) << transport;  // the table of flags refuses other words
-  p.transport = known->transport;
-  if (balance.empty()) balance = balance_of(cluster);
-  const auto way =
-      std::find_if(std::begin(kBalances), std::end(kBalances), [&](const auto& b) { return balance == b.first; });
-  BUSBAR_CHECK(way != std::end(kBalances)) << balance;
-  p.balance = way->second;
   if (seed && *seed < 0) return flag_error("--seed", "a seed is 0 or more");
-  p.memory_bytes = memory_of_this_machine();
+  BUSBAR_ASSIGN(PacketOptions p, packet_options(transport, balance, cluster, overrides));
   p.progress = progress_on_stderr();
   p.notice = notice_on_stderr();
-  p.seed = seed ? static_cast<std::uint64_t>(*seed) : cluster.seed;
+  if (seed) p.seed = static_cast<std::uint64_t>(*seed);
   return p;
 }
 

@@ -13,16 +13,11 @@
 
 namespace busbar {
 
-/// Fills in defaults (nscc; the cluster's own routing and seed) and parses the words. Pre: the words are choices of
-/// packet_run_flags(). Settings: those of the cluster's `packet:`, then those of `overrides`, --set packet.KEY=VALUE
-/// and --set packet=PROFILE. Errors: kInvalid for a seed below 0 and for wrong settings.
+/// packet_options() with a seed, and with progress and notices on stderr. Pre: the words are choices of
+/// packet_run_flags(). Errors: kInvalid for a seed below 0.
 Result<PacketOptions> read_packet_options(std::string& transport, std::string& balance,
                                           std::optional<std::int64_t> seed, const Cluster& cluster,
                                           const Overrides& overrides);
-/// Checks keys, units and ranges of `packet:`. Errors are at the line.
-Result<std::vector<PacketSetting>> read_packet_settings(const std::vector<PacketLine>& lines);
-/// What is left for the machine.
-Overrides without_packets(Overrides overrides);
 /// What a run counted, for "packets" and for people.
 Json to_json(const PacketCounts& counts);
 std::string trouble_of(const PacketCounts& counts);
@@ -50,7 +45,4 @@ Status read_packet_extras(const PacketExtras& extras, const Topology& topology, 
 std::function<void(const PacketProgress&)> progress_on_stderr();
 /// Prints a line on stderr, once per text.
 std::function<void(const std::string&)> notice_on_stderr();
-/// Memory of this machine in bytes.
-double memory_of_this_machine();
-
 }  // namespace busbar

@@ -8,8 +8,8 @@
 
 #include "busbar/cli/request_line.h"
 #include "busbar/cli/tie_measurement.h"
-#include "busbar/cli/train_run.h"
 #include "busbar/plan/search.h"
+#include "busbar/step/train_run.h"
 
 namespace busbar {
 

@@ -9,7 +9,6 @@
 #include "busbar/base/quantity.h"
 #include "busbar/cli/collective_report.h"
 #include "busbar/cli/flow_csv.h"
-#include "busbar/cli/machine.h"
 #include "busbar/cli/sweep.h"
 #include "busbar/cli/tuner_csv.h"
 #include "busbar/engine/flow/message_run.h"
@@ -20,6 +19,7 @@
 #include "busbar/lowering/lowering.h"
 #include "busbar/packet/collective_flows.h"
 #include "busbar/predict/predictor.h"
+#include "busbar/step/machine.h"
 
 namespace busbar {
 namespace {

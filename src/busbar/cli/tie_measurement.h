@@ -4,8 +4,8 @@
 #include <optional>
 #include <string>
 
-#include "busbar/cli/train_run.h"
 #include "busbar/plan/search.h"
+#include "busbar/step/train_run.h"
 
 namespace busbar {
 

@@ -10,11 +10,11 @@
 #include "busbar/base/json.h"
 #include "busbar/base/quantity.h"
 #include "busbar/base/text.h"
-#include "busbar/cli/machine.h"
 #include "busbar/cli/topology_drawing.h"
 #include "busbar/report/document.h"
 #include "busbar/report/plain.h"
 #include "busbar/spec/cluster.h"
+#include "busbar/step/machine.h"
 #include "busbar/topology/cabling.h"
 #include "busbar/topology/tiers.h"
 

@@ -9,9 +9,9 @@
 #include "busbar/base/json.h"
 #include "busbar/base/quantity.h"
 #include "busbar/cli/curve_drawing.h"
-#include "busbar/cli/machine.h"
 #include "busbar/cli/train_report.h"
 #include "busbar/report/style.h"
+#include "busbar/step/machine.h"
 
 namespace busbar {
 namespace {

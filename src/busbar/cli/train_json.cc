@@ -1,7 +1,7 @@
 
 #include "busbar/base/json.h"
 #include "busbar/cli/packet_options.h"
-#include "busbar/cli/penalties.h"
+#include "busbar/cli/penalty_words.h"
 #include "busbar/cli/predict_flags.h"
 #include "busbar/cli/request_line.h"
 #include "busbar/cli/session.h"

@@ -9,10 +9,9 @@
 #include <utility>
 
 #include "busbar/base/quantity.h"
-#include "busbar/cli/machine.h"
 #include "busbar/cli/money.h"
 #include "busbar/cli/packet_options.h"
-#include "busbar/cli/penalties.h"
+#include "busbar/cli/penalty_words.h"
 #include "busbar/cli/plan_run.h"
 #include "busbar/cli/predict_flags.h"
 #include "busbar/cli/scaling_drawing.h"
@@ -24,6 +23,7 @@
 #include "busbar/cli/train_verdict.h"
 #include "busbar/cli/train_volumes.h"
 #include "busbar/report/style.h"
+#include "busbar/step/machine.h"
 #include "busbar/topology/levels.h"
 #include "busbar/workload/expert_load.h"
 

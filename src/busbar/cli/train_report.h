@@ -9,8 +9,8 @@
 #include "busbar/cli/published_runs.h"
 #include "busbar/cli/train_beside.h"
 #include "busbar/cli/train_levers.h"
-#include "busbar/cli/train_run.h"
 #include "busbar/report/document.h"
+#include "busbar/step/train_run.h"
 
 namespace busbar {
 

@@ -8,9 +8,9 @@
 #include "busbar/base/quantity.h"
 #include "busbar/base/text.h"
 #include "busbar/cli/flags.h"
-#include "busbar/cli/machine.h"
 #include "busbar/cli/scaling_drawing.h"
 #include "busbar/cli/train_report.h"
+#include "busbar/step/machine.h"
 
 namespace busbar {
 namespace {

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "busbar/base/json.h"
-#include "busbar/cli/train_run.h"
 #include "busbar/formats/step_trace.h"
 #include "busbar/report/document.h"
+#include "busbar/step/train_run.h"
 
 namespace busbar {
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <utility>
 
-#include "busbar/cli/train_run.h"
 #include "busbar/report/document.h"
+#include "busbar/step/train_run.h"
 
 namespace busbar {
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "busbar/base/json.h"
-#include "busbar/cli/train_run.h"
 #include "busbar/report/document.h"
+#include "busbar/step/train_run.h"
 
 namespace busbar {
 

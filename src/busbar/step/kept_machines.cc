@@ -1,4 +1,4 @@
-#include "busbar/cli/kept_machines.h"
+#include "busbar/step/kept_machines.h"
 
 #include <algorithm>
 
@@ -7,8 +7,6 @@ namespace {
 
 constexpr std::size_t kMostMachines = 3;  // one of 16,384 GPUs takes about 100 MB
 constexpr int kMostUses = 100;            // each adds calls to it
-
-thread_local KeptMachines* lent = nullptr;
 
 }  // namespace
 
@@ -29,9 +27,5 @@ void KeptMachines::keep(const std::string& key, const OpenedMachine& machine) {
   entries_.push_front({key, machine});
   if (entries_.size() > kMostMachines) entries_.pop_back();
 }
-
-KeptMachines* KeptMachines::current() { return lent; }
-KeptMachines::Lent::Lent(KeptMachines& machines) { lent = &machines; }
-KeptMachines::Lent::~Lent() { lent = nullptr; }
 
 }  // namespace busbar

@@ -1,4 +1,4 @@
-#include "busbar/cli/train_jobs.h"
+#include "busbar/step/train_jobs.h"
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>

@@ -1,4 +1,4 @@
-#include "busbar/cli/train_run.h"
+#include "busbar/step/train_run.h"
 
 #include <fmt/core.h>
 
@@ -9,18 +9,16 @@
 #include <optional>
 
 #include "busbar/base/cores.h"
-#include "busbar/cli/kept_machines.h"
-#include "busbar/cli/long_run.h"
-#include "busbar/cli/machine.h"
-#include "busbar/cli/packet_options.h"
-#include "busbar/cli/penalties.h"
 #include "busbar/packet/packet_engine.h"
 #include "busbar/predict/jitter.h"
 #include "busbar/predict/launch.h"
 #include "busbar/predict/machine_changes.h"
+#include "busbar/predict/packet_words.h"
+#include "busbar/predict/penalties.h"
 #include "busbar/routing/path_view.h"
 #include "busbar/spec/catalog.h"
 #include "busbar/spec/kernels_file.h"
+#include "busbar/step/machine.h"
 #include "busbar/topology/gpu_memory.h"
 #include "busbar/workload/build_program.h"
 
@@ -192,7 +190,7 @@ Result<TrainRun> open_machine(Scenario scenario, const TrainAsk& ask) {
   BUSBAR_ASSIGN(const AccuracyTable accuracy, AccuracyTable::load(catalog));
   run.band = accuracy.training(cluster, run.scenario.model.moe.experts > 0);
   PredictPolicy policy{.engine = ask.engine};
-  policy.stop = LongRun::flag();
+  policy.stop = ask.stop;
   if (!ask.fold)
     policy.shortcuts = policy.shortcuts.without(
         {Shortcut::kEqualComponents, Shortcut::kCallImages, Shortcut::kBundles, Shortcut::kPairsAsOneFluid});
@@ -202,12 +200,11 @@ Result<TrainRun> open_machine(Scenario scenario, const TrainAsk& ask) {
   if (ask.engine == "packet") {
     run.transport = ask.transport;
     run.balance = ask.balance;
-    BUSBAR_ASSIGN(run.packets,
-                  read_packet_options(run.transport, run.balance, std::nullopt, cluster, ask.packet_settings));
+    BUSBAR_ASSIGN(run.packets, packet_options(run.transport, run.balance, cluster, ask.packet_settings));
     run.packets.patience_s = ask.patience_s;
     run.packets.threads = ask.packet_threads;
-    run.packets.progress = nullptr;
-    run.packets.stop = LongRun::flag();
+    run.packets.notice = ask.notice;
+    run.packets.stop = ask.stop;
     policy.packets = run.packets;
   } else if (!ask.transport.empty()) {
     const double fan_in = fan_in_of(Collective::kAllToAll, std::max(1u, run.scenario.layout.ep), cluster.topology);
@@ -231,12 +228,12 @@ std::string kept_key(const Scenario& scenario, const TrainAsk& ask) {
                      ask.settings.jobs == 1 && p.env.empty() && p.nccl.empty() && p.launch.empty() &&
                      p.shortcuts_off.empty() && !scenario.layout.offload_optimizer &&
                      !scenario.layout.offload_activations && scenario.packet.empty();
-  if (!usual || KeptMachines::current() == nullptr) return "";
+  if (!usual || ask.kept == nullptr) return "";
   std::string key = fmt::format("{} {} {} {} {} {}", scenario.cluster, o.catalog, o.gpu, o.gpu_memory_rate,
                                 scenario.layout.cuda_graphs, scenario.model.moe.experts > 0);
   for (const auto* list : {&o.set, &o.degrade, &o.fail})
     for (const std::string& change : *list) key += "\n" + change;
-  return fmt::format("{}\n{}", key, const_cast<const void*>(static_cast<const volatile void*>(LongRun::flag())));
+  return fmt::format("{}\n{}", key, const_cast<const void*>(static_cast<const volatile void*>(ask.stop)));
 }
 
 }  // namespace
@@ -244,7 +241,7 @@ std::string kept_key(const Scenario& scenario, const TrainAsk& ask) {
 Result<TrainRun> open_train(Scenario scenario, const TrainAsk& ask) {
   const std::string key = kept_key(scenario, ask);
   if (key.empty()) return open_machine(std::move(scenario), ask);
-  KeptMachines& kept = *KeptMachines::current();
+  KeptMachines& kept = *ask.kept;
   if (OpenedMachine known = kept.take(key); known.predictor) {
     TrainRun run;
     run.engine = ask.engine;

@@ -1,21 +1,23 @@
 // One predicted training step: all data of the report, independent of its form.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "busbar/choice/relief.h"
-#include "busbar/cli/train_jobs.h"
 #include "busbar/packet/packet_list.h"
 #include "busbar/predict/band.h"
 #include "busbar/predict/predict_options.h"
 #include "busbar/predict/predictor.h"
 #include "busbar/spec/scenario.h"
 #include "busbar/step/jitter.h"
+#include "busbar/step/kept_machines.h"
 #include "busbar/step/metrics.h"
 #include "busbar/step/simulate.h"
+#include "busbar/step/train_jobs.h"
 #include "busbar/workload/memory.h"
 
 namespace busbar {
@@ -78,6 +80,9 @@ struct TrainAsk {
   PredictOptions predict;            ///< an empty launch mode means the frameworks' usual one
   bool relief = false;               ///< run the step again for each improved group of links
   StepSettings settings{};
+  StopFlag stop = nullptr;                           ///< ends the step at its next event; null: nothing does
+  KeptMachines* kept = nullptr;                      ///< machines that are ready; null: none
+  std::function<void(const std::string&)> notice{};  ///< packets: takes what a user should know
 };
 
 /// Loads the machine and the kernel table; `layout` stays open.

@@ -4,10 +4,8 @@
 #include <array>
 #include <string>
 
-#include "busbar/base/json.h"
 #include "busbar/base/result.h"
 #include "busbar/predict/policy.h"
-#include "busbar/report/document.h"
 #include "busbar/spec/cluster.h"
 
 namespace busbar {
@@ -47,11 +45,6 @@ double fan_in_of(Collective op, std::uint32_t n, const Topology& topology);
 Status choose_paths(const std::string& balance, Cluster& cluster);
 std::string balance_of(const Cluster& cluster);  ///< "ecmp", "spray" or "adaptive"
 
-Json to_json(const Penalties& penalties);
-/// {transport, lb, fan_in, mean, p99, source}
-Json to_json(const NetworkPenalty& penalty);
-/// `what` takes `p99` where all transfers take the penalty's p99.
-Paragraph penalty_words(const NetworkPenalty& penalty, const std::string& what, const std::string& p99);
 /// "dcqcn over ecmp at a load of 0.6".
 std::string name_of(const Penalties& penalties);
 

@@ -1,4 +1,4 @@
-// Machines that stay ready between the steps of one process, for `busbar explore`.
+// Machines that stay ready between the steps of one process.
 #pragma once
 
 #include <list>
@@ -27,16 +27,6 @@ class KeptMachines {
   /// The machine that was kept under `key`; a null predictor if there is none, or a step has it.
   OpenedMachine take(const std::string& key);
   void keep(const std::string& key, const OpenedMachine& machine);
-
-  /// Of this thread; null: none. Set while a Lent exists.
-  static KeptMachines* current();
-  class Lent {
-   public:
-    explicit Lent(KeptMachines& machines);
-    ~Lent();
-    Lent(const Lent&) = delete;
-    Lent& operator=(const Lent&) = delete;
-  };
 
  private:
   struct Entry {

@@ -1,13 +1,10 @@
-#include "busbar/cli/machine.h"
+#include "busbar/step/machine.h"
 
 #include <fmt/core.h>
 
-#include "busbar/base/check.h"
 #include "busbar/base/input.h"
-#include "busbar/cli/flags.h"
-#include "busbar/cli/packet_options.h"
 #include "busbar/formats/import.h"
-#include "busbar/host/node_xml.h"
+#include "busbar/predict/packet_words.h"
 #include "busbar/spec/part_figures_file.h"
 
 namespace busbar {
@@ -78,7 +75,8 @@ Result<Cluster> load_any(const std::string& name, const Overrides& overrides) {
 
 Result<SizedMachine> sized_machine(const std::string& preset, std::uint32_t asked, const Overrides& overrides) {
   if (names_input(preset) || is_yaml(preset) || preset.find(':') != std::string::npos)
-    return flag_error("--gpus", fmt::format("needs a machine without a size, such as dgx-h100, not '{}'", preset));
+    return invalid(fmt::format("needs a machine without a size, such as dgx-h100, not '{}'", preset),
+                   {"", 0, 0, "--gpus"});
   BUSBAR_ASSIGN(const Cluster one, load_machine(preset + ":1", overrides));
   const auto unit = static_cast<std::uint32_t>(one.topology.gpus().size());
   const std::uint32_t nodes = asked / unit + (asked % unit > 0 ? 1 : 0);
@@ -97,11 +95,11 @@ Result<Cluster> load_machine(const std::string& name, const Overrides& overrides
   return out;
 }
 
-Result<Cluster> load_host(const HostFiles& files, const Overrides& overrides) {
-  const std::string text = node_xml(files);
+Result<Cluster> read_machine(const std::string& text, const std::string& name, const Overrides& overrides) {
   const FormatEntry* const format = find_format(text);
-  BUSBAR_CHECK(format != nullptr) << "node_xml";
-  return import_machine(*format, text, "this host", overrides);
+  if (format == nullptr || format->machine == nullptr)
+    return invalid("does not describe a machine; 'busbar import' lists the known kinds", {name, 0, 0, ""});
+  return import_machine(*format, text, name, overrides);
 }
 
 const char* gpus_in_words(const Topology& topology) {

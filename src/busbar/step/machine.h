@@ -1,11 +1,10 @@
-// The machine of a command: a cluster of ours, or the description that another program wrote.
+// The machine of a question: a cluster of ours, or the description that another program wrote.
 #pragma once
 
 #include <cstdint>
 #include <string>
 
 #include "busbar/base/result.h"
-#include "busbar/host/host_files.h"
 #include "busbar/spec/cluster.h"
 #include "busbar/topology/part_figures.h"
 
@@ -15,8 +14,9 @@ namespace busbar {
 /// load_cluster(). Assumptions of the import are listed among the cluster's sources.
 Result<Cluster> load_machine(const std::string& name, const Overrides& overrides);
 
-/// The host of `files`, if it has a GPU. Error kInvalid otherwise, and where the product of the GPUs is not known.
-Result<Cluster> load_host(const HostFiles& files, const Overrides& overrides);
+/// A machine from a text in the format of another program; `name` is for messages. Error kInvalid: it has no GPU, or
+/// the product of its GPUs is not known.
+Result<Cluster> read_machine(const std::string& text, const std::string& name, const Overrides& overrides);
 
 /// A preset with as many nodes as hold `asked` GPUs: "dgx-h100" and 512 give "dgx-h100:64".
 struct SizedMachine {

@@ -1,0 +1,20 @@
+// What the steps of a command share: the signal that stops them, machines that are ready, and notices on stderr.
+#pragma once
+
+#include "busbar/step/train_run.h"
+
+namespace busbar {
+
+/// Sets the members of `ask` that depend on this thread's command: stop, kept, notice.
+void join_command(TrainAsk& ask);
+
+/// While one exists, the steps of its thread use `machines`.
+class LentMachines {
+ public:
+  explicit LentMachines(KeptMachines& machines);
+  ~LentMachines();
+  LentMachines(const LentMachines&) = delete;
+  LentMachines& operator=(const LentMachines&) = delete;
+};
+
+}  // namespace busbar
