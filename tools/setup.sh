@@ -3,7 +3,7 @@
 #   setup_packages g++ cmake ...   installs packages that dpkg does not list; uses no network if none is missing
 #   build_preset PRESET TARGET...  configures on first use and builds
 
-BUILD_PACKAGES=(g++ cmake ninja-build libfmt-dev libyaml-cpp-dev nlohmann-json3-dev libpugixml-dev libmuparser-dev libsqlite3-dev zlib1g-dev)
+BUILD_PACKAGES=(g++ cmake ninja-build libfmt-dev libyaml-cpp-dev nlohmann-json3-dev libpugixml-dev libsqlite3-dev zlib1g-dev)
 TEST_PACKAGES=(libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev python3 python3-yaml)
 OPTIONAL_TEST_PACKAGES=(libopenmpi-dev openmpi-bin)  # without them the tests of mpirun are skipped
 

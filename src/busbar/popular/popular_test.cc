@@ -27,11 +27,22 @@ TEST(Formula, ComputesWithNamesAndComparisons) {
   EXPECT_EQ(*evaluate_formula("max(1, 2) - min(1, 2) > 1", {}), 0);
 }
 
+TEST(Formula, BindsAsInMathematics) {
+  EXPECT_EQ(*evaluate_formula("8 - 4 - 2 * 2 / 4", {}), 3);
+  EXPECT_EQ(*evaluate_formula("-2 ^ 2 + 2 ^ 3 ^ 2", {}), 508);
+  EXPECT_EQ(*evaluate_formula("2 ^ -1 * 1e3", {}), 500);
+  EXPECT_EQ(*evaluate_formula("1 + 1 >= 2 && 2 != 3", {}), 1);
+  EXPECT_EQ(*evaluate_formula("log2(max(2, 16, 4))", {}), 4);
+}
+
 TEST(Formula, RefusesWhatHasNoValue) {
   EXPECT_THAT(evaluate_formula("1 / 0", {}).error().text(), HasSubstr("no finite value"));
   EXPECT_THAT(evaluate_formula("rate * 2", {}).error().text(), HasSubstr("rate"));
   EXPECT_FALSE(evaluate_formula("", {}).ok());
   EXPECT_FALSE(evaluate_formula("2 *", {}).ok());
+  for (const char* formula : {"(1", "1)", "1 2", "abs(1, 2)", "sin(1)", "max()", "1 + # 2", "1 = 1"})
+    EXPECT_FALSE(evaluate_formula(formula, {}).ok()) << formula;
+  EXPECT_FALSE(evaluate_formula(std::string(100'000, '('), {}).ok());
 }
 
 TEST(JsonPath, FindsItemsByIndexAndByWhatTheyAreCalled) {
