@@ -106,7 +106,7 @@ class Places {
 
 /// A line with a head that ends before the circle of its target.
 void arrow(Drawing& d, Point a, Point b, int colour, double thickness, std::string tip) {
-  const double dx = b.x - a.x, dy = b.y - a.y, length = std::hypot(dx, dy);
+  const double dx = b.x - a.x, dy = b.y - a.y, length = std::sqrt(dx * dx + dy * dy);
   if (length < 1) return;
   constexpr double kStop = kDot + 1, kHead = 6;
   const double ux = dx / length, uy = dy / length;

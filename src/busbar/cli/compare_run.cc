@@ -205,7 +205,8 @@ std::uint32_t usual_batch(std::uint32_t gpus, std::uint32_t seq) {
 double band_of_difference(const std::string& machine_a, const Band& a, const std::string& machine_b, const Band& b) {
   if (server_of(machine_a) == server_of(machine_b)) return kSameServerPercent;
   const auto half = [](const Band& band) { return (band.high_percent - band.low_percent) / 2; };
-  return std::max(kSameServerPercent, std::hypot(half(a), half(b)));
+  const double x = half(a), y = half(b);
+  return std::max(kSameServerPercent, std::sqrt(x * x + y * y));
 }
 
 Likeness likeness(const CompareRow& a, const CompareRow& b) {

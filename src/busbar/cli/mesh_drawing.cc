@@ -221,7 +221,7 @@ Drawing draw_boxes(const BoxGraph& graph, std::string title, std::size_t most_in
   std::size_t left_out = 0, wrapped = 0;
   for (const auto& [ends, b] : graph.lines) {
     const Point p = at[ends.first], q = at[ends.second];
-    const double length = std::hypot(p.x - q.x, p.y - q.y);
+    const double length = std::sqrt((p.x - q.x) * (p.x - q.x) + (p.y - q.y) * (p.y - q.y));
     const bool straight = std::min(std::fabs(p.x - q.x), std::fabs(p.y - q.y)) < 1e-6;
     if (length > step && !straight) {
       ++left_out;
