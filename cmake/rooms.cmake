@@ -68,6 +68,30 @@ function(busbar_flags target scope)
   endif()
 endfunction()
 
+# Finds what the tests need. Where BUSBAR_TESTS is AUTO it becomes ON or OFF in the scope of the caller.
+macro(busbar_find_tests)
+  if(BUSBAR_TESTS)
+    set(needed REQUIRED)
+    if(BUSBAR_TESTS STREQUAL "AUTO")
+      set(needed QUIET)
+    endif()
+    find_package(GTest CONFIG ${needed})  # FindGTest of CMake 3.22 has no GMock
+    find_package(rapidcheck CONFIG ${needed})
+    find_program(BUSBAR_PYTHON NAMES python3)
+    if(GTest_FOUND AND rapidcheck_FOUND AND BUSBAR_PYTHON)
+      set(BUSBAR_TESTS ON)
+      enable_testing()
+      include(GoogleTest)
+    elseif(BUSBAR_TESTS STREQUAL "AUTO")
+      set(BUSBAR_TESTS OFF)
+      message(STATUS "No tests: they need GoogleTest with GMock, rapidcheck and python3 "
+                     "(Debian: libgtest-dev libgmock-dev librapidcheck-dev python3)")
+    else()
+      message(FATAL_ERROR "The tests need python3")
+    endif()
+  endif()
+endmacro()
+
 # Settings of every target of this build folder.
 macro(busbar_global_flags)
   if(BUSBAR_DCHECKS)
