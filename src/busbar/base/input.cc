@@ -9,8 +9,10 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <sstream>
 #include <streambuf>
 
+#include "busbar/base/embedded.h"
 #include "busbar/base/internal/piped_bytes.h"
 #include "busbar/base/quantity.h"
 #include "busbar/base/run_files.h"
@@ -103,7 +105,12 @@ std::string take_all(std::istream& in, std::uint64_t most) {
 
 Result<Input> Input::open(const std::string& name) {
   struct stat file {};
-  if (stat_of(name, file) != 0) return cannot_read(name, errno);
+  if (stat_of(name, file) != 0) {
+    const int code = errno;
+    if (code == ENOENT)
+      if (const EmbeddedFile* const embedded = find_embedded_input(name)) return open_embedded(*embedded);
+    return cannot_read(name, code);
+  }
   if (S_ISDIR(file.st_mode)) return Error{ErrorCode::kIo, "is a folder; name a file", {name, 0, 0, ""}};
   Input input;
   input.name_ = name;
@@ -115,14 +122,24 @@ Result<Input> Input::open(const std::string& name) {
   return input;
 }
 
+Input Input::open_embedded(const EmbeddedFile& file) {
+  if (RunFiles* const run = RunFiles::current()) run->add_embedded(file);
+  Input input;
+  input.name_ = file.name;
+  input.embedded_ = &file;
+  return input;
+}
+
 std::unique_ptr<std::istream> Input::stream() const {
+  if (embedded_ != nullptr) return std::make_unique<std::istringstream>(std::string(embedded_->text));
   if (pipe_) return std::make_unique<PipeStream>(pipe_);
   return std::make_unique<std::ifstream>(name_, std::ios::binary);
 }
 
 Result<std::string> Input::whole(std::uint64_t most) const {
   struct stat file {};
-  if (!pipe_ && stat(name_.c_str(), &file) == 0 && static_cast<std::uint64_t>(file.st_size) > most)
+  if (!pipe_ && embedded_ == nullptr && stat(name_.c_str(), &file) == 0 &&
+      static_cast<std::uint64_t>(file.st_size) > most)
     return too_large(name_, most);
   const std::unique_ptr<std::istream> in = stream();
   std::string out = take_all(*in, most);
@@ -140,7 +157,7 @@ Status Input::status() const {
 
 bool names_input(const std::string& name) {
   struct stat file {};
-  if (stat_of(name, file) != 0) return false;
+  if (stat_of(name, file) != 0) return find_embedded_input(name) != nullptr;
   return !S_ISDIR(file.st_mode) || name.find('/') != std::string::npos;
 }
 

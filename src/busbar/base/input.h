@@ -11,13 +11,15 @@
 namespace busbar {
 
 class PipedBytes;
+struct EmbeddedFile;
 
 /// Limit of the bytes kept of a pipe, and of the result of Input::whole().
 inline constexpr std::uint64_t kMostInput = std::uint64_t{1} << 30;
 
 class Input {
  public:
-  /// Errors: kNotFound if there is no such file; kIo with the system's reason, also for a folder.
+  /// An embedded input of this name is read if there is no such file; RunFiles keeps that it was.
+  /// Errors: kNotFound if there is neither; kIo with the system's reason, also for a folder.
   static Result<Input> open(const std::string& name);
 
   const std::string& name() const { return name_; }
@@ -29,8 +31,11 @@ class Input {
   Status status() const;
 
  private:
+  static Input open_embedded(const EmbeddedFile& file);
+
   std::string name_;
-  std::shared_ptr<PipedBytes> pipe_;  ///< null: a file
+  std::shared_ptr<PipedBytes> pipe_;        ///< null: a file
+  const EmbeddedFile* embedded_ = nullptr;  ///< null: a file or a pipe
 };
 
 /// Whether there is an input of this name, readable or to be refused with a reason. A folder counts only if the name

@@ -9,6 +9,7 @@
 #include <string>
 #include <thread>
 
+#include "busbar/base/embedded.h"
 #include "busbar/base/run_files.h"
 
 namespace busbar {
@@ -99,6 +100,45 @@ TEST_F(InputTest, TheDigestDependsOnContentsAndNotOnNames) {
   fs::rename(path("a"), path("moved"));
   file("a", "one");
   EXPECT_EQ(run_.inputs_digest(), one);
+}
+
+TEST_F(InputTest, AnEmbeddedInputIsReadWhereThereIsNoSuchFile) {
+  const std::string name = "examples/sweep.yaml", here = fs::current_path();
+  ASSERT_TRUE(read_text(name).ok());  // tests start where the sources are
+  EXPECT_TRUE(run_.embedded().empty());
+  const std::uint64_t of_file = run_.inputs_digest();
+  const std::string text = *read_text(name);
+  fs::current_path(folder_);
+  EXPECT_TRUE(names_input(name));
+  EXPECT_EQ(*read_text(name), text);
+  EXPECT_EQ(*read_text(name), text);
+  fs::current_path(here);
+  ASSERT_EQ(run_.embedded().size(), 1u);
+  EXPECT_EQ(run_.embedded()[0]->name, name);
+  EXPECT_NE(run_.inputs_digest(), of_file);  // two inputs now
+  EXPECT_FALSE(names_input("examples/none.yaml"));
+}
+
+TEST_F(InputTest, ResultsFromAnEmbeddedInputHaveTheDigestOfTheFile) {
+  const EmbeddedFile& embedded = *find_embedded_input("examples/sweep.yaml");
+  run_.add_embedded(embedded);
+  const std::uint64_t digest = run_.inputs_digest();
+  const std::string copy = file("copy", std::string(embedded.text));
+  std::uint64_t of_copy = 0;
+  std::thread([&] {
+    const RunFiles other;
+    EXPECT_TRUE(read_text(copy).ok());
+    of_copy = other.inputs_digest();
+  }).join();
+  EXPECT_EQ(of_copy, digest);
+}
+
+TEST(Embedded, EveryInputHasTheBytesOfItsFile) {
+  EXPECT_GT(embedded_inputs().size(), 10u);
+  for (const EmbeddedFile& f : embedded_inputs()) {
+    std::ifstream in(std::string(f.name), std::ios::binary);
+    EXPECT_TRUE(std::string(std::istreambuf_iterator<char>(in), {}) == f.text) << f.name;  // too long to be shown
+  }
 }
 
 }  // namespace

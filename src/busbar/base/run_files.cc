@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "busbar/base/check.h"
+#include "busbar/base/embedded.h"
 #include "busbar/base/internal/piped_bytes.h"
 #include "busbar/base/quantity.h"
 
@@ -39,7 +40,22 @@ bool RunFiles::knows(Id id) const {
 
 void RunFiles::add_input(const std::string& name, const struct stat& file, std::shared_ptr<PipedBytes> pipe) {
   const std::lock_guard lock(mutex_);
-  if (pipe != nullptr || !knows(id_of(file))) inputs_.push_back({id_of(file), name, std::move(pipe)});
+  if (pipe != nullptr || !knows(id_of(file)))
+    inputs_.push_back({.id = id_of(file), .name = name, .pipe = std::move(pipe)});
+}
+
+void RunFiles::add_embedded(const EmbeddedFile& file) {
+  const std::lock_guard lock(mutex_);
+  const auto same = [&](const Known& k) { return k.embedded == &file; };
+  if (std::none_of(inputs_.begin(), inputs_.end(), same)) inputs_.push_back({.embedded = &file});
+}
+
+std::vector<const EmbeddedFile*> RunFiles::embedded() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<const EmbeddedFile*> out;
+  for (const Known& k : inputs_)
+    if (k.embedded != nullptr) out.push_back(k.embedded);
+  return out;
 }
 
 std::shared_ptr<PipedBytes> RunFiles::pipe_of(const struct stat& file) const {
@@ -64,9 +80,13 @@ std::string RunFiles::why_not_write(const struct stat& file) const {
 std::uint64_t RunFiles::inputs_digest() const {
   const std::lock_guard lock(mutex_);
   std::uint64_t digest = hash64("");
-  for (const Known& k : inputs_)
-    digest = hash64(fmt::format("{:x}\n", k.pipe ? k.pipe->digest() : digest_of_file(k.name)), digest);
+  for (const Known& k : inputs_) digest = hash64(fmt::format("{:x}\n", k.digest()), digest);
   return digest;
+}
+
+std::uint64_t RunFiles::Known::digest() const {
+  if (embedded != nullptr) return hash64(embedded->text);
+  return pipe ? pipe->digest() : digest_of_file(name);
 }
 
 }  // namespace busbar

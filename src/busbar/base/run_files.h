@@ -22,6 +22,7 @@
 namespace busbar {
 
 class PipedBytes;
+struct EmbeddedFile;
 
 /// While an object exists, Input and write_file() follow these rules; without one, calls are independent. At most one
 /// exists per thread: that which runs a command owns it.
@@ -34,6 +35,9 @@ class RunFiles {
   static RunFiles* current();  ///< null: none exists
 
   void add_input(const std::string& name, const struct stat& file, std::shared_ptr<PipedBytes> pipe);
+  void add_embedded(const EmbeddedFile& file);
+  /// Embedded inputs that were read, in the order of opening.
+  std::vector<const EmbeddedFile*> embedded() const;
   /// The bytes read from a pipe that was opened before; null if it was not.
   std::shared_ptr<PipedBytes> pipe_of(const struct stat& file) const;
   void add_output(const struct stat& file);
@@ -45,9 +49,11 @@ class RunFiles {
  private:
   using Id = std::pair<dev_t, ino_t>;
   struct Known {
-    Id id;
-    std::string name;
-    std::shared_ptr<PipedBytes> pipe;  ///< null: a file
+    Id id{};
+    std::string name{};
+    std::shared_ptr<PipedBytes> pipe{};      ///< null: a file
+    const EmbeddedFile* embedded = nullptr;  ///< null: a file or a pipe
+    std::uint64_t digest() const;
   };
   static Id id_of(const struct stat& file) { return {file.st_dev, file.st_ino}; }
   bool knows(Id id) const;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <optional>
@@ -173,6 +174,14 @@ std::string without_ending(const std::string& path) {
   return dot == std::string::npos || (slash != std::string::npos && dot < slash) ? path : path.substr(0, dot);
 }
 
+/// Next to the study; in the current folder for a built-in study, which has no folder.
+std::string default_base(const std::string& study) {
+  const std::filesystem::path path(study), folder = path.parent_path();
+  std::error_code ignored;
+  return without_ending(folder.empty() || std::filesystem::is_directory(folder, ignored) ? study
+                                                                                         : path.filename().string());
+}
+
 Result<int> run(const SweepFlags& o) {
   BUSBAR_ASSIGN(const Shard shard, parse_shard(o.shard));
   if (o.out.empty() && (o.file == "-" || o.file.starts_with("/dev/")))
@@ -186,9 +195,8 @@ Result<int> run(const SweepFlags& o) {
   }
   if (peers && o.threads > 0)
     return flag_error("--threads", "under mpirun each rank but the first runs one cell; start more ranks instead");
-  std::string path = o.out.empty() ? without_ending(o.file) + ".db" : o.out;
-  if (o.out.empty() && shard.of > 1)
-    path = fmt::format("{}-{}-of-{}.db", without_ending(o.file), shard.number, shard.of);
+  std::string path = o.out.empty() ? default_base(o.file) + ".db" : o.out;
+  if (o.out.empty() && shard.of > 1) path = fmt::format("{}-{}-of-{}.db", default_base(o.file), shard.number, shard.of);
   const std::string base = without_ending(path);
   BUSBAR_RETURN_IF_ERROR(check_replaceable(base + ".csv", "cell,"));
   BUSBAR_RETURN_IF_ERROR(check_replaceable(base + ".jsonl", "{\"cell\":"));

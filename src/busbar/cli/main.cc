@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "busbar/base/embedded.h"
 #include "busbar/base/run_files.h"
 #include "busbar/cli/command_line.h"
 #include "busbar/cli/long_run.h"
@@ -31,6 +32,12 @@ void keep_freed_memory() {
 #endif
 }
 
+/// Whoever has edited a copy elsewhere must see that it was not read.
+void name_embedded_inputs(const busbar::RunFiles& files) {
+  for (const busbar::EmbeddedFile* file : files.embedded())
+    busbar::say(std::string(file->name) + " is no file here; its built-in copy was read");
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -41,5 +48,7 @@ int main(int argc, char** argv) {
   std::set_new_handler(give_up_for_memory);
   busbar::occupy_standard_streams();
   const busbar::RunFiles files;
-  return busbar::run_command_line(std::vector<std::string>(argv + 1, argv + argc));
+  const int status = busbar::run_command_line(std::vector<std::string>(argv + 1, argv + argc));
+  name_embedded_inputs(files);
+  return status;
 }
