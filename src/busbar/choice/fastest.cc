@@ -134,7 +134,8 @@ std::vector<Trial> trials_of(const CollectiveCall& call, const std::vector<std::
       if (const auto s = build_for_call(named, topology, placement, per_domain, 0); s.ok())
         cut_ps = cut.least_ps(named, *s);
     for (const Protocol protocol : protocols_for(names[i], call.protocol, call.bytes, costs, shortcuts)) {
-      Trial& t = out.emplace_back(i, named, Duration());
+      out.push_back({i, named, Duration(), {}});
+      Trial& t = out.back();
       t.call.protocol = protocol;
       if (names.size() == 1) continue;
       const double launch_ps = costs == nullptr ? 0 : static_cast<double>(costs->launch.in_ps());

@@ -292,7 +292,7 @@ Drawing draw_node(const Topology& t, BlockId id, const LinkHeat& heat) {
       layer.nodes.push_back({lower ? "PCIe" : name, colour_of(kind), -1, name + " " + t.device_class(device).part, 0});
     }
     if (kind == DeviceKind::kNuma && layer.nodes.size() > kMostLongNames) {  // one per CPU: no information
-      std::erase_if(places, [&](const auto& place) { return t.kind(place.first) == kind; });
+      std::erase_if(places, [&t, kind = kind](const auto& place) { return t.kind(place.first) == kind; });
       continue;
     }
     if (layer.nodes.size() > kMostLongNames)

@@ -19,7 +19,7 @@ bool allowed(const NcclPath& path, PathType most) { return path.type <= most && 
 const ChannelBound::Inside& ChannelBound::inside(PathType most) {
   std::optional<Inside>& known = inside_[static_cast<std::size_t>(most)];
   if (known) return *known;
-  Inside& in = known.emplace();
+  Inside& in = known.emplace(Inside());  // clang 15 sees no default constructor in the traits
   std::vector<bool> counted(s_.links.size());
   for (std::uint32_t a = 0; a < s_.gpu_count(); ++a)
     for (std::uint32_t b = 0; b < s_.gpu_count(); ++b) {
@@ -36,7 +36,7 @@ const ChannelBound::Inside& ChannelBound::inside(PathType most) {
 const ChannelBound::Outside& ChannelBound::outside(PathType most) {
   std::optional<Outside>& known = outside_[static_cast<std::size_t>(most)];
   if (known) return *known;
-  Outside& out = known.emplace();
+  Outside& out = known.emplace(Outside());
   for (std::uint32_t n = 0; n < s_.net_count(); ++n) {
     bool used = false;
     for (std::uint32_t g = 0; g < s_.gpu_count(); ++g) {
