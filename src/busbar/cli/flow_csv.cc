@@ -26,7 +26,7 @@ constexpr std::string_view kSharesLine = "# shares:";
 class Reader {
  public:
   Reader(const std::string& file, const Router& router, std::uint32_t first)
-      : file_(file), router_(router), first_(first), t_(router.topology()), placement_(router, t_.gpus()) {
+      : file_(file), first_(first), t_(router.topology()), placement_(router, t_.gpus()) {
     for (std::uint32_t r = 0; r < placement_.ranks(); ++r) rank_of_.emplace(index(t_.gpus()[r]), r);
   }
 
@@ -256,7 +256,6 @@ class Reader {
 
   static constexpr std::size_t kAbsent = static_cast<std::size_t>(-1);
   const std::string& file_;
-  const Router& router_;
   const std::int64_t first_;
   const Topology& t_;
   const Placement placement_;

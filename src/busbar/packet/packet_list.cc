@@ -38,8 +38,7 @@ Status check_memory(const Wiring& wiring, const FlowList& list, double bdp, cons
 class Run {
  public:
   Run(Wiring& wiring, Traffic& traffic, const Profile& profile, const PacketOptions& options, double hops_expected)
-      : profile_(profile),
-        options_(options),
+      : options_(options),
         hops_expected_(hops_expected),
         traffic_(traffic),
         part_(wiring, traffic, profile, bucket_bits(wiring)),
@@ -119,7 +118,6 @@ class Run {
   }
   static constexpr std::uint64_t kMostRounds = 100;
   static constexpr std::uint64_t kProgressMask = (1u << 20) - 1;
-  const Profile& profile_;
   const PacketOptions& options_;
   const double hops_expected_;
   Traffic& traffic_;
