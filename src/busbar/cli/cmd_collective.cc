@@ -217,7 +217,7 @@ Command collective_command(const std::string& typed) {
       "  busbar collective dgx-h100:2 all_gather -b 1G -e 1G --degrade node1.nic3=0.5 --explain\n"
       "  busbar collective dgx-h100:16 all_reduce -b 1G -e 1G -g 16 --jobs 8 --placement random:1\n"
       "  busbar collective dgx-h100:64 reduce_scatter -b 1G -e 1G --ranks 0:512:8+1x8\n"
-      "  busbar collective bench/cases/ar-b-512.yaml all_reduce -b 1G -e 1G --engine analytic --json\n"
+      "  busbar collective examples/cards-100g.yaml all_reduce -b 1G -e 1G --engine analytic --json\n"
       "  busbar collective dgx-h100:2 all_reduce -b 16M -e 16M --algorithm ring --engine packet --transport dcqcn\n";
   c.positionals = {cluster_word(o->cluster),
                    {"OP",

@@ -210,7 +210,7 @@ Command doctor_command(const std::string& typed) {
   Command c = new_command(o->common, typed, "doctor",
                           "find what is wrong with a machine from logs and outputs of tools, with evidence and fix");
   c.examples =
-      "  busbar doctor nccl.log\n"
+      "  busbar doctor examples/logs/nccl-2x8-h100.log\n"
       "  busbar doctor nccl.log topo-m.txt ibstat.txt env.txt --json\n"
       "  busbar doctor collected/ --fail-on warn\n"
       "  busbar doctor --live\n"

@@ -310,7 +310,7 @@ Command expect_command(const std::string& typed) {
   Command c =
       command_of(o, typed, "expect", "compare measured results with the expected ones, with a verdict per size");
   c.examples =
-      "  busbar expect results.txt --cluster dgx-h100:2\n"
+      "  busbar expect examples/logs/all-reduce-8-h100.txt --cluster oci-h100\n"
       "  busbar expect results.csv --cluster dgx-a100 --collective all_gather --json\n"
       "  busbar expect today.txt --baseline yesterday.txt --tolerance 3\n"
       "  busbar expect --thresholds --cluster dgx-h100:4 --csv\n";

@@ -338,8 +338,8 @@ Command flows_command(const std::string& typed) {
   c.examples =
       "  busbar flows dgx-h100:4 flows.csv\n"
       "  busbar flows dgx-h100:64 flows.csv --lb spray --json\n"
-      "  busbar flows bench/cases/ar-c-65536.yaml flows.csv --seed 7 --fail leaf0-spine1\n"
-      "  busbar flows bench/cases/ls128.yaml W1.csv --engine packet --transport nscc --lb spray --seed 1 --json\n"
+      "  busbar flows dgx-h100:64 flows.csv --seed 7 --fail leaf0-spine1\n"
+      "  busbar flows dgx-h100:16 flows.csv --engine packet --transport nscc --lb spray --seed 1 --json\n"
       "  busbar flows dgx-h100:16 --sizes websearch --load 0.6 --engine packet --transport dcqcn --cdf fct.csv\n"
       "  busbar flows dgx-h100:4 llama.0.et --job other.goal@16 --engine packet --transport dcqcn\n"
       "A flow list has the columns id,src,dst,bytes,start_ns,after and optionally trigger (received or acked), lane "

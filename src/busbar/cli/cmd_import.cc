@@ -282,7 +282,7 @@ Command import_command(const std::string& typed) {
   const auto o = std::make_shared<ImportFlags>();
   Command c = new_command(o->common, typed, "import", "identify a file of another program and show its content");
   c.examples =
-      "  busbar import nccl-topo.xml\n"
+      "  busbar import examples/logs/nccl-2x8-h100.log\n"
       "  busbar import result_0.txt --kind nccl-log --json\n"
       "  busbar import topo-m.txt && busbar topo topo-m.txt --tree\n"
       "  busbar import allreduce.xml --cluster dgx-h100 -b 1M -e 1G\n";

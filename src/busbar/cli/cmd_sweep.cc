@@ -255,10 +255,11 @@ Command sweep_command(const std::string& typed) {
                   "one command with many settings, into a database, CSV and JSON lines; can be stopped and resumed");
   c.examples =
       "  busbar sweep examples/sweep.yaml\n"
-      "  busbar sweep examples/sweep.yaml --threads 2 --out results/study.db --json\n"
-      "  busbar sweep examples/sweep.yaml --shard 3/8 --out results/part3.db\n"
+      "  busbar sweep examples/sweep.yaml --threads 2 --out study.db --json\n"
       "  mpirun -n 8 busbar sweep examples/sweep.yaml\n"
-      "  busbar sweep examples/sweep.yaml --merge results/part1.db --merge results/part2.db\n";
+      "  busbar sweep examples/sweep.yaml --shard 1/2 --out part1.db\n"
+      "  busbar sweep examples/sweep.yaml --shard 2/2 --out part2.db\n"
+      "  busbar sweep examples/sweep.yaml --merge part1.db --merge part2.db --out whole.db\n";
   c.positionals = {{"FILE", "YAML file with command, grid, list, random (docs/formats/sweep.md)", &o->file}};
   c.flags = {
       {"--out", "FILE", "the database; .csv and .jsonl are written next to it (default: FILE.db)", "Files", &o->out},
