@@ -1,0 +1,10 @@
+# Run by cpack over the packages that it has made: one without dependencies would install anywhere and not run.
+foreach(package ${CPACK_PACKAGE_FILES})
+  if(package MATCHES "\\.deb$")
+    execute_process(COMMAND dpkg-deb --field ${package} Depends OUTPUT_VARIABLE depends COMMAND_ERROR_IS_FATAL ANY)
+    if(NOT depends MATCHES "[a-z]")
+      file(REMOVE ${package})
+      message(FATAL_ERROR "${package} has no dependencies and is removed: dpkg-shlibdeps found none")
+    endif()
+  endif()
+endforeach()
