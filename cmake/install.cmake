@@ -1,4 +1,5 @@
-# Rules of `cmake --install`, the CMake package, the pkg-config file, and the two Debian packages of CPack.
+# Rules of `cmake --install`, the CMake package, the pkg-config file, and the packages of CPack: two for Debian, or the
+# tarball of a portable build.
 #
 #   component busbar   the command, its manual pages and completions, catalogue, examples, measured tables, texts
 #   component dev      libbusbar.a with every room but the command line, headers, busbarConfig.cmake, busbar.pc
@@ -67,9 +68,11 @@ endfunction()
 if(TARGET busbar AND NOT CMAKE_CROSSCOMPILING)
   install(TARGETS busbar RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT busbar)
   busbar_pages()
-  busbar_library()
-  busbar_cmake_package()
   busbar_data()
+  if(NOT BUSBAR_PORTABLE)  # its rooms are compiled for the command alone
+    busbar_library()
+    busbar_cmake_package()
+  endif()
 endif()
 
 set(CPACK_GENERATOR DEB)
@@ -88,6 +91,12 @@ set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "simulator of the interconnect of GPU clus
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_COMPONENTS_ALL busbar dev)
+if(BUSBAR_PORTABLE)
+  set(CPACK_GENERATOR TGZ)
+  set(CPACK_PACKAGE_FILE_NAME busbar-${PROJECT_VERSION}-linux-${CMAKE_SYSTEM_PROCESSOR})
+  set(CPACK_PACKAGING_INSTALL_PREFIX "")
+  set(CPACK_COMPONENTS_ALL busbar)
+endif()
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
