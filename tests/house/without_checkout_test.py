@@ -107,7 +107,7 @@ class WithoutCheckout(unittest.TestCase):
         self.assertIn("there is no command 'none'", done.stderr)
 
     def test_no_cell_of_the_sweep_fails(self):
-        answer = json.loads(self.assert_works("busbar sweep examples/sweep.yaml --json --out once-more.db").stdout)
+        answer = json.loads(self.assert_works("busbar sweep examples/sweep.yaml --json").stdout)
         self.assertEqual((answer["rows"], answer["failed"]), (80, 0))
 
 

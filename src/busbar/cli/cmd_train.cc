@@ -289,7 +289,7 @@ Command train_command(const std::string& typed) {
       "  busbar train dgx-h100:8 llama3-70b --global-batch 256\n"
       "  busbar train --cluster dgx-h100:16 --model llama3-8b --tp 2 --global-batch 256 --json\n"
       "  busbar train examples/llama3-70b-512xh100.yaml --degrade 'node3.nic*=0.5' --explain\n"
-      "  busbar train examples/llama3-70b-512xh100.yaml --beside cluster=dgx-b200:64 --beside layout.pp=4\n"
+      "  busbar train examples/llama3-70b-512xh100.yaml --beside cluster=dgx-b200:64 --beside layout.zero=3\n"
       "  busbar train dgx-h100:8 llama3-70b --global-batch 256 --tp 2,4,8 --pp 1,2 --zero 1..3\n"
       "  busbar train examples/llama3-8b-64xcards-100g.yaml --batches 64..4096 --beside cluster=dgx-h100:8\n"
       "  busbar train dgx-h100:8 llama3-70b --tp 8 --global-batch 256 --measured rank0.json.gz\n"
