@@ -39,7 +39,7 @@ std::map<std::string, Series> all_series(const CsvTable& t) {
     const auto& [least, most] =
         std::minmax_element(s.second.begin(), s.second.end(), [](const Row& a, const Row& b) { return a.m < b.m; });
     return std::none_of(s.second.begin(), s.second.end(),
-                        [&](const Row& r) { return r.m > least->m && r.m < most->m; });
+                        [least = least, most = most](const Row& r) { return r.m > least->m && r.m < most->m; });
   });
   for (auto& [key, s] : out) std::stable_sort(s.begin(), s.end(), [](const Row& a, const Row& b) { return a.m < b.m; });
   return out;
