@@ -35,7 +35,8 @@ std::vector<Command> commands_of(const std::string& typed) {
           localize_command(typed),   path_command(typed),    flows_command(typed),  catalog_command(typed),
           validate_command(typed),   rings_command(typed),   import_command(typed), expect_command(typed),
           calibrate_command(typed),  claims_command(typed),  cost_command(typed),   doctor_command(typed),
-          survive_command(typed),    compare_command(typed), sweep_command(typed),  explore_command(typed)};
+          survive_command(typed),    compare_command(typed), sweep_command(typed),  explore_command(typed),
+          new_cluster_command(typed)};
 }
 
 }  // namespace

@@ -20,6 +20,7 @@ Command explore_command(const std::string& typed);
 Command flows_command(const std::string& typed);
 Command import_command(const std::string& typed);
 Command localize_command(const std::string& typed);
+Command new_cluster_command(const std::string& typed);
 Command path_command(const std::string& typed);
 Command plan_command(const std::string& typed);
 Command rings_command(const std::string& typed);
