@@ -25,7 +25,7 @@ struct TopoFlags {
   std::string cluster, root = "/";
   bool matrix = false, tree = false, levels = false, all = false, bandwidth = false, latency = false, hops = false;
   std::optional<std::int64_t> node;
-  std::string dot, svg, nccl_xml, cables;
+  std::string dot, svg, nccl_xml, cables, yaml;
 };
 
 /// One picture: the network if there is one, unless a node is requested.
@@ -47,13 +47,17 @@ Status write_files(const TopoFlags& o, const Cluster& c, const TopoFacts& facts,
     }
     BUSBAR_RETURN_IF_ERROR(write_file(o.cables, cabling_csv(c.topology, facts.cables, c.cabling)));
   }
+  if (!o.yaml.empty()) {
+    BUSBAR_ASSIGN(const std::string text, machine_yaml(o.cluster, c, o.common.overrides));
+    BUSBAR_RETURN_IF_ERROR(write_file(o.yaml, text));
+  }
   if (!o.svg.empty()) BUSBAR_RETURN_IF_ERROR(write_file(o.svg, render_svg(picture(c.topology, o, block))));
   return {};
 }
 
 /// Whether a flag asks for what only a machine with GPUs has.
 bool asks_for_parts(const TopoFlags& o) {
-  const bool files = !o.dot.empty() || !o.svg.empty() || !o.nccl_xml.empty() || !o.cables.empty();
+  const bool files = !o.dot.empty() || !o.svg.empty() || !o.nccl_xml.empty() || !o.cables.empty() || !o.yaml.empty();
   return files || o.matrix || o.tree || o.levels || o.all || o.bandwidth || o.latency || o.node;
 }
 
@@ -87,6 +91,10 @@ Result<int> run(const TopoFlags& o) {
   }
   BUSBAR_ASSIGN(const Cluster cluster, o.cluster.empty() ? read_machine(node_xml(host), "this host", o.common.overrides)
                                                          : load_machine(o.cluster, o.common.overrides));
+  if (o.yaml == "-") {
+    BUSBAR_ASSIGN(const std::string text, machine_yaml(o.cluster, cluster, o.common.overrides));
+    return print_out(text);
+  }
   const auto blocks = static_cast<std::int64_t>(cluster.topology.blocks().size());
   const std::int64_t node = o.node.value_or(0);
   if (node < 0 || node >= blocks)
@@ -140,6 +148,7 @@ Command topo_command(const std::string& typed) {
       "  busbar topo dgx-1v --bandwidth --latency\n"
       "  busbar topo dgx-h100:64 --all --json\n"
       "  busbar topo dgx-h100:64 --html machine.html --svg fabric.svg --cables cables.csv\n"
+      "  busbar topo dgx-h100:4 --yaml four.yaml  # to be changed by hand\n"
       "  busbar topo dgx-h100 --nccl-xml node.xml --dot node.dot --svg node.svg\n";
   c.positionals = {cluster_word(o->cluster, false)};
   c.flags = {
@@ -158,6 +167,9 @@ Command topo_command(const std::string& typed) {
        &o->svg},
       {"--nccl-xml", "FILE", "one node as a topology file for NCCL_TOPO_FILE", "Files", &o->nccl_xml},
       {"--dot", "FILE", "the machine as a graph for Graphviz", "Files", &o->dot},
+      without({"--degrade", "--fail"},
+              {"--yaml", "FILE", "the machine as a commented cluster file that names no other machine; - prints it",
+               "Files", &o->yaml}),
       {"--cables", "FILE", "list of cables with length, medium and part as CSV", "Files", &o->cables},
       cluster_flag(o->cluster),
       {"--root", "DIR", "without a machine: read copies of the folders sys and proc below DIR instead of this host",

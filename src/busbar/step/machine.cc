@@ -5,6 +5,7 @@
 #include "busbar/base/input.h"
 #include "busbar/formats/import.h"
 #include "busbar/predict/packet_words.h"
+#include "busbar/spec/cluster_writer.h"
 #include "busbar/spec/part_figures_file.h"
 
 namespace busbar {
@@ -93,6 +94,14 @@ Result<Cluster> load_machine(const std::string& name, const Overrides& overrides
   BUSBAR_ASSIGN(Cluster out, load_any(name, overrides));
   BUSBAR_RETURN_IF_ERROR(read_packet_settings(out.packet));
   return out;
+}
+
+Result<std::string> machine_yaml(const std::string& name, const Cluster& loaded, const Overrides& overrides) {
+  if (name.empty()) return topology_yaml(loaded);
+  if (!names_input(name)) return cluster_yaml(name, overrides);
+  BUSBAR_ASSIGN(ImportSource source, ImportSource::open(name));
+  const FormatEntry* format = find_format(source.head());
+  return format != nullptr && format->machine != nullptr ? topology_yaml(loaded) : cluster_yaml(name, overrides);
 }
 
 Result<Cluster> read_machine(const std::string& text, const std::string& name, const Overrides& overrides) {

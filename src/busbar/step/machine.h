@@ -18,6 +18,9 @@ Result<Cluster> load_machine(const std::string& name, const Overrides& overrides
 /// the product of its GPUs is not known.
 Result<Cluster> read_machine(const std::string& text, const std::string& name, const Overrides& overrides);
 
+/// The machine as a commented file of ours that names no other machine; --degrade and --fail are left out.
+Result<std::string> machine_yaml(const std::string& name, const Cluster& loaded, const Overrides& overrides);
+
 /// A preset with as many nodes as hold `asked` GPUs: "dgx-h100" and 512 give "dgx-h100:64".
 struct SizedMachine {
   std::string name;
