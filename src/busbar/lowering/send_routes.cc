@@ -14,8 +14,9 @@ namespace busbar {
 Result<double> SendRoutes::between(const SendEnds& send, Protocol protocol, std::vector<CapacityShare>& path) {
   const DeviceId a = placement_.gpu(send.from), b = placement_.gpu(send.to);
   const std::size_t begin = path.size();
+  bool staged = false;
   if (topology().block_of(a) == topology().block_of(b)) {
-    BUSBAR_RETURN_IF_ERROR(straight_or_staged(a, b, path));
+    BUSBAR_ASSIGN(staged, straight_or_staged(a, b, path));
   } else {
     BUSBAR_RETURN_IF_ERROR(across(send, path));
   }
@@ -23,8 +24,9 @@ Result<double> SendRoutes::between(const SendEnds& send, Protocol protocol, std:
                                           std::span<const CapacityShare>(path).subspan(begin));
   const double ps = latency_ps(path, begin, 1);
   const auto host = [&](DeviceId d) { return topology().kind(d) == DeviceKind::kNuma; };
-  if (host(a) || host(b)) share_memory_bus(begin, path);
+  if (staged || host(a) || host(b)) share_memory_bus(begin, path);
   add_limits(begin, false, path);
+  if (staged) share_host_way(begin, path);
   add_memory(a, 1, path);
   add_memory(b, send.arrival_cost, path);
   return ps + static_cast<double>(overhead.in_ps());
@@ -69,6 +71,17 @@ void SendRoutes::add_limits(std::size_t begin, bool adds, std::vector<CapacitySh
   }
 }
 
+void SendRoutes::share_host_way(std::size_t begin, std::vector<CapacityShare>& path) const {
+  const double other = 1 / protocol_.staged_both_ways - 1;
+  const std::size_t end = path.size();
+  const auto gpu = [&](DeviceId d) { return topology().kind(d) == DeviceKind::kGpu; };
+  for (std::size_t i = begin; i < end && other > 0; ++i) {
+    const LinkId l = path[i].on.link();
+    if (path[i].on.is_link() && (gpu(topology().from(l)) || gpu(topology().to(l))))
+      path.push_back({reverse(l), path[i].share * other});
+  }
+}
+
 void SendRoutes::share_memory_bus(std::size_t begin, std::vector<CapacityShare>& path) const {
   for (std::size_t i = begin; i < path.size(); ++i)
     if (const LinkId l = path[i].on.link();
@@ -94,7 +107,7 @@ Status SendRoutes::inside(DeviceId a, DeviceId b, std::vector<CapacityShare>& pa
 }
 
 /// Inside a server. Data that cross links without peer access are written to host memory and read from there.
-Status SendRoutes::straight_or_staged(DeviceId a, DeviceId b, std::vector<CapacityShare>& path) {
+Result<bool> SendRoutes::straight_or_staged(DeviceId a, DeviceId b, std::vector<CapacityShare>& path) {
   const std::size_t begin = path.size();
   BUSBAR_RETURN_IF_ERROR(inside(a, b, path));
   const auto denied = [&](const CapacityShare& s) {
@@ -103,10 +116,11 @@ Status SendRoutes::straight_or_staged(DeviceId a, DeviceId b, std::vector<Capaci
   };
   const bool staged = std::any_of(path.begin() + static_cast<std::ptrdiff_t>(begin), path.end(), denied);
   const DeviceId host = staged ? host_memory(a) : kNone<DeviceId>;
-  if (host == kNone<DeviceId>) return {};
+  if (host == kNone<DeviceId>) return false;
   path.resize(begin);
   BUSBAR_RETURN_IF_ERROR(inside(a, host, path));
-  return inside(host, b, path);
+  BUSBAR_RETURN_IF_ERROR(inside(host, b, path));
+  return true;
 }
 
 /// Between servers: by each of the NICs, and by each port of these as a flow of its own.

@@ -39,6 +39,9 @@ struct ProtocolModel {
   /// Share of the links' payload rate (of plain copies) that kernels reach when they move and add bytes: on NVLink and
   /// similar links, inside a server, over NICs, and over links whose switch reduces.
   double share_scale_up = 1, share_server = 1, share_network = 1, share_switch = 1;
+  /// What is left of the rate of each direction where data are copied through host memory in both at the same time.
+  double staged_both_ways = 1;
+  Duration staged_copy;         ///< of a plain copy from GPU to GPU through host memory, whatever its size
   bool peer_access = true;      ///< GPUs write to each other over PCIe; if false, over host memory
   bool scale_up_access = true;  ///< the same over NVLink, xGMI, ...
   bool gpudirect = true;        ///< NICs reach GPU memory; if false, over host memory

@@ -32,6 +32,8 @@ Status read_keys(const YamlNode& map, ProtocolModel& p, bool outermost, Reading&
   read_share(r, "share_scale_up", p.share_scale_up);
   read_share(r, "share_server", p.share_server);
   read_share(r, "share_switch", p.share_switch);
+  read_share(r, "staged_both_ways", p.staged_both_ways);
+  r.optional("staged_copy", &YamlNode::as_duration, p.staged_copy);
   for (const auto& [key, costs] : {std::pair("ll128_efficiency", &p.ll128), std::pair("ll_efficiency", &p.ll)})
     if (map.find(key)) {
       read_share(r, key, costs->efficiency);
