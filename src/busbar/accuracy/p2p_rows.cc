@@ -82,6 +82,10 @@ class Paths {
     }
     return it->second->time(call_over(Collective::kSendRecv, bytes, 2), kTimeAlone);
   }
+  Result<ProtocolModel> protocol(const std::string& node) {
+    BUSBAR_ASSIGN(const Server* s, server(node, board(node)));
+    return s->cluster.protocol;
+  }
   /// The path from the first GPU to the memory of its socket.
   Result<PathView> to_host(const std::string& node) {
     BUSBAR_ASSIGN(const Server* s, server(node, board(node)));
@@ -164,7 +168,10 @@ Result<Rate> rate_of(const CsvTable& table, std::size_t row, Paths& paths) {
   if (!paths.catalog().has("nodes", node)) return unsupported(fmt::format("no board {} in the catalogue", node));
   if (kind == "host-device" || kind == "nvlink-c2c" || kind == "host-staged") {
     BUSBAR_ASSIGN(const PathView way, paths.to_host(node));
-    if (kind == "host-staged") return Rate{way.payload_GBps * kStagedShare, 1, 0, "two copies through host memory"};
+    if (kind == "host-staged") {
+      BUSBAR_ASSIGN(const ProtocolModel protocol, paths.protocol(node));
+      return Rate{way.payload_GBps * kStagedShare, 1, protocol.staged_copy.in_us(), "two copies through host memory"};
+    }
     // Both directions end in the same memory. PCIe is narrower than the memory, a chip-to-chip link is not.
     const double memory = way.hops.back().payload_GBps;
     return Rate{way.payload_GBps, std::min(2.0, memory / way.payload_GBps), way.latency.in_us(), name_of(way.type)};

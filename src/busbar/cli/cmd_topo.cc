@@ -77,6 +77,9 @@ std::string pair_tables(const TopoFlags& o, const PairFigures& pairs, std::size_
     add("With P2P off, both directions, their sum (GB/s)", pairs.staged_both_GBps);
   }
   if (o.latency) add("Latency of each pair, hardware alone (us)", pairs.latency_us);
+  if (o.latency && !pairs.staged_latency_us.empty())
+    add("Latency of a copy with P2P off, in two steps through host memory, with software (us)",
+        pairs.staged_latency_us);
   return out;
 }
 

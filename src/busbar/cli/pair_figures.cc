@@ -33,15 +33,17 @@ Result<PathView> view_staged(const Router& router, DeviceId from, DeviceId to) {
   BUSBAR_ASSIGN(const PathView out, view_route(router, memory, to));
   whole.hops.insert(whole.hops.end(), out.hops.begin(), out.hops.end());
   whole.copied_in = {memory};
+  whole.latency = whole.latency + out.latency;
   return whole;
 }
 
 /// Sets the figures with P2P off, if all GPUs reach the same host memories.
-void add_staged(const Router& router, const std::vector<DeviceId>& gpus, PairFigures& out) {
+void add_staged(const Router& router, const ProtocolModel& protocol, const std::vector<DeviceId>& gpus,
+                PairFigures& out) {
   for (const DeviceId d : gpus)
     if (nearest_memory(router, d) == kNone<DeviceId>) return;
   const std::size_t n = gpus.size();
-  std::vector<std::vector<double>> one(n, std::vector<double>(n, 0.0)), both = one;
+  std::vector<std::vector<double>> one(n, std::vector<double>(n, 0.0)), both = one, latency = one;
   for (std::size_t i = 0; i < n; ++i)
     for (std::size_t k = 0; k < n; ++k) {
       if (i == k) continue;
@@ -50,10 +52,12 @@ void add_staged(const Router& router, const std::vector<DeviceId>& gpus, PairFig
       if (!there.ok() || !back.ok()) return;
       const PairCopy copy = pair_copy(router.topology(), *there, *back);
       one[i][k] = copy.one_way_GBps;
+      latency[i][k] = (there->latency + protocol.staged_copy).in_ns() / 1000;
       both[i][k] = copy.both_ways_GBps;
     }
   out.staged_GBps = std::move(one);
   out.staged_both_GBps = std::move(both);
+  if (protocol.staged_copy != Duration()) out.staged_latency_us = std::move(latency);
 }
 
 struct SquareHead {
@@ -106,7 +110,7 @@ Result<PairFigures> pair_figures(const Cluster& c, BlockId block) {
       out.latency_us[i][k] = there.latency.in_ns() / 1000;
       out.latency_us[k][i] = back.latency.in_ns() / 1000;
     }
-  add_staged(router, gpus, out);
+  add_staged(router, c.protocol, gpus, out);
   return out;
 }
 
@@ -139,7 +143,8 @@ Json to_json(const PairFigures& f) {
           {"payload_both_directions_GBps", f.both_GBps},
           {"p2p_off_GBps", f.staged_GBps},
           {"p2p_off_both_directions_GBps", f.staged_both_GBps},
-          {"latency_us", f.latency_us}};
+          {"latency_us", f.latency_us},
+          {"p2p_off_latency_us", f.staged_latency_us}};
 }
 
 Json to_json(const HopCounts& h) {

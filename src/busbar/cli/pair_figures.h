@@ -22,6 +22,8 @@ struct PairFigures {
   /// The same with P2P off: all pairs copy through host memory. Empty where not all reach the same memories.
   std::vector<std::vector<double>> staged_GBps, staged_both_GBps;
   std::vector<std::vector<double>> latency_us;  ///< first bit in to first bit out, without software
+  /// Of a copy with P2P off, with the software that copies in two steps. Empty where that is not known.
+  std::vector<std::vector<double>> staged_latency_us;
 };
 /// Errors: no path between two GPUs, or more than kMostInPairs of them.
 Result<PairFigures> pair_figures(const Cluster& cluster, BlockId block);
