@@ -2,7 +2,7 @@
 
 A row is seen as y = ln(measured / predicted). The band of a kind of machine (one GPU, or one way to join GPUs), one size
 class and one or several nodes is the shortest that holds a certain share of the y of all rows of that size class, weighted
-by how much their machine is like it; all rows of a configuration weigh as much as those of any other. The share is the
+by how much their machine is like it (P2P off on a board of PCIe cards is another machine); all rows of a configuration weigh as much as those of any other. The share is the
 least, one per size class, with which COVERED[...] of what is taken out, one board (or configuration) after another, is inside.
 """
 import math
@@ -22,7 +22,8 @@ class Seen:
     """A row with the properties that bands depend on."""
 
     def __init__(self, row):
-        self.board, self.gpu, self.joined = row["node"], row["gpu"], row["joined"]
+        self.board, self.joined = row["node"], row["joined"]
+        self.gpu = row["gpu"] + ("" if row["p2p"] else ", p2p: false")  # as the key and its neighbour in the file
         self.several, self.configuration = row["several_nodes"], row["source_id"]
         self.y = math.log(row["measured"] / row["predicted"])
 
@@ -72,6 +73,21 @@ def band_of(seen, kind, value, several, share):
         middle = at_share(values, 0.5)
         low, high = middle - (middle - low) * share / MOST, middle + (high - middle) * share / MOST
     return low, high
+
+
+OWN = 0.9  # share of the rows of a machine that its own band contains
+
+
+def with_own_rows(seen, kind, value, several, ends):
+    """`ends`, as far apart as it takes to contain OWN of the rows on the machine itself, each configuration alike."""
+    own = [s for s in seen if getattr(s, kind) == value and s.several == several]
+    rows_of = rows_of_configurations(own)
+    values = [(s.y, 1 / rows_of[s.configuration]) for s in own]
+    low, high = ends
+    if sum(w for y, w in values if low <= y <= high) >= OWN * len(rows_of) * (1 - 1e-9):
+        return low, high
+    least, most = shortest(values, OWN)
+    return min(low, least), max(high, most)
 
 
 def bands_left_out(seen, kind, unit, share):

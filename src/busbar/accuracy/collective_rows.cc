@@ -94,6 +94,7 @@ class CollectiveRows {
     out.gpu = machine->predictor->cluster().gpu_part;
     out.several_nodes = machine->predictor->several_nodes(call.groups);
     out.joined = name_of(joined_by(machine->predictor->cluster().topology));
+    out.p2p = reaches_peers(machine->predictor->cluster());
     out.band = accuracy_.collective(machine->predictor->cluster(), call.bytes, out.several_nodes);
     out.predicted = p.time.in_us();
     out.how = how_of(p);

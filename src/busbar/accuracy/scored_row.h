@@ -23,6 +23,7 @@ struct ScoredRow {
   std::string gpu;                 ///< their catalogue name
   bool several_nodes = false;      ///< collectives: ranks in more than one block of the machine
   std::string joined;              ///< collectives: the kind of links between the GPUs: "switch", "mesh", "pcie"
+  bool p2p = true;                 ///< collectives: reaches_peers() of the machine
   Band band;                       ///< empty basis: no band
   std::string node, fabric, kind;  ///< kind: the collective, the path, or the framework
   std::string model;               ///< training: its name in the table

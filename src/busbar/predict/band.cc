@@ -40,6 +40,8 @@ JoinedBy joined_by(const Topology& t) {
   return out;
 }
 
+bool reaches_peers(const Cluster& c) { return c.p2p || joined_by(c.topology) != JoinedBy::kPcie; }
+
 Status AccuracyTable::read_bands(const YamlNode& list, const char* of, std::vector<SizeErrors>& out) {
   for (std::size_t i = 0; i < list.size(); ++i) {
     SizeErrors band;
@@ -47,6 +49,7 @@ Status AccuracyTable::read_bands(const YamlNode& list, const char* of, std::vect
     b.required("from", &YamlNode::as_size, band.from);
     b.required(of, &YamlNode::as_string, band.of);
     b.optional("several_nodes", &YamlNode::as_bool, band.several_nodes);
+    b.optional("p2p", &YamlNode::as_bool, band.p2p);
     BUSBAR_RETURN_IF_ERROR(read_errors(b, band.errors));
     out.push_back(band);
   }
@@ -64,12 +67,11 @@ Status AccuracyTable::read_collectives(const YamlNode& root) {
   return r.finish();
 }
 
-/// The last band whose smallest size is at most `size`; null: none.
-const AccuracyTable::SizeErrors* AccuracyTable::at(const std::vector<SizeErrors>& bands, const std::string& of,
-                                                   Bytes size, bool several_nodes) {
+const AccuracyTable::SizeErrors* AccuracyTable::at(const std::vector<SizeErrors>& bands, const SizeErrors& of,
+                                                   Bytes size) {
   const SizeErrors* best = nullptr;
   for (const SizeErrors& b : bands)
-    if (b.several_nodes == several_nodes && b.of == of && count(b.from) <= count(size) &&
+    if (b.several_nodes == of.several_nodes && b.p2p == of.p2p && b.of == of.of && count(b.from) <= count(size) &&
         (best == nullptr || count(b.from) > count(best->from)))
       best = &b;
   return best;
@@ -124,18 +126,21 @@ Band AccuracyTable::collective(const Cluster& cluster, Bytes size, bool several_
             "ideal machine: no software costs; exact for the given rates and latencies, not compared with measurements",
             true};
   const char* nodes = several_nodes ? "on several nodes" : "inside a node";
-  const SizeErrors* left_out = at(collectives_left_out_, name_of(joined_by(cluster.topology)), size, several_nodes);
-  const SizeErrors* own = at(collectives_, cluster.gpu_part, size, several_nodes);
+  const bool p2p = reaches_peers(cluster);
+  const std::string gpu = (cluster.gpu_part.empty() ? "such GPU" : cluster.gpu_part) + (p2p ? "" : " with P2P off");
+  const SizeErrors* left_out =
+      at(collectives_left_out_, {.several_nodes = several_nodes, .of = name_of(joined_by(cluster.topology))}, size);
+  const SizeErrors* own = at(collectives_, {.several_nodes = several_nodes, .p2p = p2p, .of = cluster.gpu_part}, size);
   if (own != nullptr && left_out != nullptr && own->from == left_out->from)
     return {own->errors.low_percent, own->errors.high_percent,
             fmt::format("measured on {} ({} configurations) and similar machines, {}, from {} on, see docs/accuracy.md",
-                        own->of, own->errors.configurations, nodes, format_binary_size(count(own->from)))};
+                        gpu, own->errors.configurations, nodes, format_binary_size(count(own->from)))};
   if (left_out == nullptr) return {};
   return {left_out->errors.low_percent, left_out->errors.high_percent,
           fmt::format("no measurement of {} {}; estimated from sizes of {} and more, on boards left out of the fit ({} "
                       "configurations; boards whose GPUs are joined by {} count most), see docs/accuracy.md",
-                      cluster.gpu_part.empty() ? "such GPU" : cluster.gpu_part, nodes,
-                      format_binary_size(count(left_out->from)), left_out->errors.configurations, left_out->of)};
+                      gpu, nodes, format_binary_size(count(left_out->from)), left_out->errors.configurations,
+                      left_out->of)};
 }
 
 Band AccuracyTable::training(const Cluster& cluster, bool experts) const {

@@ -29,10 +29,12 @@ enum class JoinedBy : std::uint8_t { kSwitch, kMesh, kPcie };
 const char* name_of(JoinedBy joined_by);  ///< "switch", "mesh" (links from GPU to GPU), "pcie"
 /// Determined by the links of the first GPU.
 JoinedBy joined_by(const Topology& topology);
+/// Whether GPUs reach each other directly. Only where PCIe joins them does P2P off make a board another machine.
+bool reaches_peers(const Cluster& cluster);
 
 /// Errors of predictions against measured tables: catalog/accuracy, written by tools/write_accuracy.py. A band contains
-/// nine tenths of the measurements on boards like the machine, at this size, on one node or several. GPUs without
-/// measurements get the errors of boards that were left out of the fit.
+/// nine tenths of the measurements on boards like the machine, at this size, on one node or several, with P2P on or
+/// off. GPUs without measurements get the errors of boards that were left out of the fit.
 class AccuracyTable {
  public:
   static Result<AccuracyTable> load(const Catalog& catalog);
@@ -50,19 +52,19 @@ class AccuracyTable {
   };
   struct SizeErrors {
     Bytes from{0};
-    bool several_nodes = false;
+    bool several_nodes = false, p2p = true;
     std::string of;  ///< the GPU; for boards left out, the kind of links between their GPUs
-    Errors errors;
+    Errors errors{};
   };
   struct GpuErrors {
     std::string gpu;
-    Errors errors;
+    Errors errors{};
   };
   Status read_collectives(const YamlNode& root);
   Status read_training(const YamlNode& root);
 
-  static const SizeErrors* at(const std::vector<SizeErrors>& bands, const std::string& of, Bytes size,
-                              bool several_nodes);
+  /// The last band of `of` whose smallest size is at most `size`; null: none.
+  static const SizeErrors* at(const std::vector<SizeErrors>& bands, const SizeErrors& of, Bytes size);
   static Status read_bands(const YamlNode& list, const char* of, std::vector<SizeErrors>& out);
 
   std::vector<SizeErrors> collectives_, collectives_left_out_;

@@ -77,6 +77,19 @@ TEST(Bands, AGpuMeasuredInOneNodeOnlyHasTheBandOfOthersOverSeveral) {
   EXPECT_THAT(table.collective(c, Bytes{1 << 20}, true).basis, HasSubstr("no measurement of v100-pcie"));
 }
 
+TEST(Bands, ABoardWithP2POffDoesNotCiteMeasurementsWithP2POn) {
+  const AccuracyTable table = published_bands();
+  const Cluster off = load_cluster("rtx4090-pcie").value();
+  Overrides set;
+  set.set = {"node.p2p=true"};
+  const Cluster on = load_cluster("rtx4090-pcie", set).value();
+  EXPECT_THAT(table.collective(off, Bytes{1 << 30}, false).basis, HasSubstr("no measurement of rtx4090 with P2P off"));
+  EXPECT_THAT(table.collective(on, Bytes{1 << 30}, false).basis, HasSubstr("measured on rtx4090 (1 "));
+  set.set = {"node.p2p=false"};  // GPUs on NVLink do not use PCIe
+  EXPECT_EQ(table.collective(load_cluster("dgx-h100", set).value(), Bytes{1 << 30}, false).basis,
+            table.collective(load_cluster("dgx-h100").value(), Bytes{1 << 30}, false).basis);
+}
+
 TEST(Bands, AMachineWithoutSoftwareCostsHasNone) {
   const auto c = parse_cluster(
       "node:\n  devices: [{name: gpu, count: 2}]\n"
