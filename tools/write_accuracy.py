@@ -7,7 +7,7 @@ boards that are left out of the fit one after another (tools/leave_one_out.py, w
 some minutes). Bands of training steps: the middle nine tenths of measured / predicted - 1 of a GPU, and of pairs of layouts;
 models with experts have one band for all GPUs; the errors of series that were left out are taken over from the file. Tables
 of docs/accuracy.md between <!-- NAME --> and <!-- end --> are written too. With --check nothing is written, and bands that
-hold less than 82 % of the rows of a size class end it with 1.
+hold less than 82 % of the rows of a size class, or of a machine's own rows at a size, end it with 1.
 """
 import argparse
 import json
@@ -65,7 +65,9 @@ def by_size(rows):
 
 
 def ends(low, high):
-    return f"low_percent: {100 * math.expm1(low):.1f}, high_percent: {100 * math.expm1(high):.1f}"
+    """Rounded outwards: a band that ends at a row contains it."""
+    return (f"low_percent: {math.floor(1000 * math.expm1(low)) / 10:.1f}, "
+            f"high_percent: {math.ceil(1000 * math.expm1(high)) / 10:.1f}")
 
 
 def lines_of(seen_by_size, kind, unit, indent, others):
@@ -87,8 +89,11 @@ def lines_of(seen_by_size, kind, unit, indent, others):
                     continue
                 if others:
                     like = {s.configuration for s in seen}
+                found = accuracy_bands.band_of(seen, kind, value, several, share)
+                if not others:
+                    found = accuracy_bands.with_own_rows(seen, kind, value, several, found)
                 text += (f"{indent}- {{from: {start}, several_nodes: {str(several).lower()}, {kind}: {value}, "
-                         f"{ends(*accuracy_bands.band_of(seen, kind, value, several, share))}, configurations: {len(like)}}}\n")
+                         f"{ends(*found)}, configurations: {len(like)}}}\n")
     return text, holds
 
 
@@ -97,7 +102,7 @@ def collectives(busbar, fit_again):
     text = ("# How far predicted collectives were off: the bands that commands print. Written by tools/write_accuracy.py\n"
             "name: collectives\n"
             'source: "data/measured/collectives.csv against busbar validate; docs/accuracy.md"\n'
-            'fit: "measured / predicted - 1 by size, one node or several, and GPU; tools/accuracy_bands.py"\n'
+            'fit: "measured / predicted - 1 by size, one node or several, GPU, and P2P; tools/accuracy_bands.py"\n'
             f"confidence: medium\nbands:\n{own}")
     if not fit_again:
         return text + kept("collectives")
@@ -170,8 +175,21 @@ def experts(busbar):
 def ill_fitting(busbar, table, *more):
     """Size classes whose bands in the program contain too few of the rows that count."""
     report = validated(busbar, table, *more)
-    return [f"{table}, {name}: {b['coverage_percent']:.0f} % of the rows are in their bands"
-            for name, b in report["summary"]["bands"].items() if b["coverage_percent"] < LEAST_HELD]
+    bad = [f"{table}, {name}: {b['coverage_percent']:.0f} % of the rows are in their bands"
+           for name, b in report["summary"]["bands"].items() if b["coverage_percent"] < LEAST_HELD]
+    return bad + (ill_fitting_machines(report) if table == "collectives" else [])
+
+
+def ill_fitting_machines(report):
+    """Machines at sizes whose own bands contain too few of the rows on them; each configuration counts once."""
+    held = {}
+    for r in scored(report):
+        machine = (r["gpu"], r["p2p"], r["several_nodes"], NAMES[band(r["size_bytes"])])
+        low, high = r["band_percent"]
+        held.setdefault(machine, {}).setdefault(r["source_id"], []).append(low <= truth(r) <= high)
+    shares = {m: 100 * sum(sum(c) / len(c) for c in of.values()) / len(of) for m, of in held.items()}
+    return [f"{gpu}{'' if p2p else ' with P2P off'}, {'several nodes' if several else 'one node'}, {size}: {share:.0f} % of its "
+            "own rows are in its band" for (gpu, p2p, several, size), share in shares.items() if share < LEAST_HELD]
 
 
 def main():
