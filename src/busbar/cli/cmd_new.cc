@@ -7,6 +7,7 @@
 #include <iostream>
 #include <memory>
 #include <optional>
+#include <sstream>
 #include <string>
 
 #include "busbar/base/json.h"
@@ -88,6 +89,17 @@ std::string list_of_boards(const Catalog& catalog) {
   return out;
 }
 
+/// "leaf-spine 2:1": words that begin with a digit are the ratio.
+void take_network(const std::string& answer, NewFlags& o) {
+  std::istringstream words(answer);
+  for (std::string word; words >> word;) {
+    if (word.front() >= '0' && word.front() <= '9')
+      o.ratio = word;
+    else if (word != "board")
+      o.fabric = word;
+  }
+}
+
 /// Fills what the flags leave open.
 Status ask_for_rest(NewFlags& o, const Catalog& catalog) {
   Questions questions;
@@ -109,10 +121,12 @@ Status ask_for_rest(NewFlags& o, const Catalog& catalog) {
     }
   }
   if (!o.leaf && !o.ratio && o.fabric.empty() && *o.servers > 1) {
-    BUSBAR_ASSIGN(o.fabric,
-                  questions.ask("Which fabric (board: its own; leaf-spine, rail-optimised, fat-tree, ...)", "board"));
-    if (o.fabric == "board") o.fabric.clear();
-    BUSBAR_ASSIGN(o.ratio, questions.ask("Rate down to rate up of a leaf", "1:1"));
+    BUSBAR_ASSIGN(
+        const std::string answer,
+        questions.ask("Which fabric (board: its own; leaf-spine, rail-optimised, ...), and rate down to up of a "
+                      "leaf",
+                      "board 1:1"));
+    take_network(answer, o);
   }
   if (o.name.empty()) {
     BUSBAR_ASSIGN(o.name, questions.ask("A name for the cluster and its file", "my-cluster"));
