@@ -17,7 +17,7 @@ def at_terminal(command, folder, answers):
         os.chdir(folder)
         os.execv(command[0], command)
     shown = b""
-    os.write(terminal, "".join(a + "\n" for a in answers).encode())
+    os.write(terminal, ("".join(a + "\n" for a in answers) + "\x04").encode())  # then the end of input
     while True:
         try:
             more = os.read(terminal, 4096)
