@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 #include <numeric>
+#include <set>
 #include <tuple>
 
 #include "busbar/base/id.h"
@@ -35,17 +36,12 @@ Distance distance_of(const GroupFamily& g) {
   return {g.size(), axes[0].actor_stride};
 }
 
-struct GroupPlace {
-  std::uint32_t nodes = 1, per_node = 1;
-};
-
-GroupPlace place_of(const GroupFamily& g, const Topology& t) {
-  std::vector<BlockId> blocks;
-  for (std::uint32_t m = 0; m < g.size(); ++m) blocks.push_back(t.block_of(t.gpus()[g.actor(0, m)]));
-  const auto first = static_cast<std::uint32_t>(std::count(blocks.begin(), blocks.end(), blocks[0]));
-  std::sort(blocks.begin(), blocks.end());
-  blocks.erase(std::unique(blocks.begin(), blocks.end()), blocks.end());
-  return {static_cast<std::uint32_t>(blocks.size()), first};
+/// The number of nodes with members of the first group.
+std::size_t nodes_of(const GroupFamily& g, const Predictor& machine) {
+  std::set<BlockId> nodes;
+  for (std::uint32_t m = 0; m < g.size(); ++m)
+    nodes.insert(machine.cluster().topology.block_of(machine.placement().gpu(g.actor(0, m))));
+  return nodes.size();
 }
 
 struct Term {
@@ -66,7 +62,7 @@ class Terms {
     for (const CallUse& use : l.step.calls) {
       if (use.exposed <= Duration()) continue;
       const CollectiveCall& call = program.calls[index(use.call)];
-      const bool several = place_of(call.groups, machine_.cluster().topology).nodes > 1;
+      const bool several = nodes_of(call.groups, *machine_.machine) > 1;
       const auto size = std::upper_bound(sizes_.begin(), sizes_.end(), call.bytes) - sizes_.begin();
       Term& term = terms_[{call.op, call.groups.size(), several, static_cast<std::size_t>(size)}];
       term.*seconds += use.exposed.in_s();
@@ -109,11 +105,19 @@ TieMeasurement measure_products(const std::string& best, const std::string& othe
   return out;
 }
 
-std::string words_of_call(const CollectiveCall& c, const Topology& t) {
-  const GroupPlace at = place_of(c.groups, t);
-  const std::string where = at.nodes > 1 ? fmt::format(" in {} nodes", at.nodes) : " of a node";
-  return fmt::format("{} of {} over {} GPUs{}", name_of(c.op), format_size(static_cast<double>(count(c.bytes))),
-                     c.groups.size(), where);
+std::string words_of_call(const CollectiveCall& c, const Predictor& machine) {
+  const std::string size = format_size(static_cast<double>(count(c.bytes)));
+  if (machine.in_host_memory(c.groups)) return fmt::format("copies of {} between each GPU and host memory", size);
+  const std::size_t nodes = nodes_of(c.groups, machine);
+  return fmt::format("{} of {} over {} GPUs{}", name_of(c.op), size, c.groups.size(),
+                     nodes > 1 ? fmt::format(" in {} nodes", nodes) : " of a node");
+}
+
+// Source: NVIDIA nvbandwidth, testcase.h: one GPU while all others copy, too. -b: MiB.
+std::string nvbandwidth_command(const CollectiveCall& c) {
+  const bool to_host = c.groups.actor(0, 0) < c.groups.actor(0, 1);
+  const std::uint64_t mib = std::max<std::uint64_t>(1, count(c.bytes) >> 20);
+  return fmt::format("nvbandwidth -t {}_memcpy_ce -b {}", to_host ? "all_to_host" : "host_to_all", mib);
 }
 
 }  // namespace
@@ -163,8 +167,9 @@ Result<std::optional<TieMeasurement>> tie_measurement(const TrainRun& machine, c
   } else {
     std::uint32_t per_node = 0;
     for (const DeviceId gpu : t.gpus()) per_node += t.block_of(gpu) == t.block_of(t.gpus()[0]);
-    out.term = words_of_call(call->call, t);
-    out.command = nccl_tests_command(call->call, per_node);
+    out.term = words_of_call(call->call, *machine.machine);
+    out.command = machine.machine->in_host_memory(call->call.groups) ? nvbandwidth_command(call->call)
+                                                                     : nccl_tests_command(call->call, per_node);
   }
   out.best_s = term.best_s;
   out.other_s = term.other_s;

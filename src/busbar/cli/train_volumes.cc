@@ -53,7 +53,7 @@ class Levels {
   /// From the first group. Rank r is on GPU r.
   std::string level(const GroupFamily& groups) const {
     const auto gpu = [&](std::uint32_t member) { return groups.actor(0, member); };
-    if (in_host(groups)) return "host memory";
+    if (machine_.in_host_memory(groups)) return "host memory";
     bool one_domain = true, one_node = true;
     for (std::uint32_t m = 1; m < groups.size(); ++m) {
       one_domain = one_domain && gpu(m) / domain_ == gpu(0) / domain_;
@@ -77,10 +77,6 @@ class Levels {
   }
 
  private:
-  /// Ranks of host memory follow those of the GPUs.
-  bool in_host(const GroupFamily& groups) const {
-    return std::max(groups.actor(0, 0), groups.actor(0, groups.size() - 1)) >= machine_.ranks();
-  }
   DeviceId gpu(const GroupFamily& groups, std::uint32_t group, std::uint32_t member) const {
     return machine_.placement().gpu(groups.actor(group, member));
   }

@@ -93,6 +93,10 @@ bool Predictor::several_nodes(const GroupFamily& groups) const {
   return leaves_a_block(cluster_.topology, *placement_, groups);
 }
 
+bool Predictor::in_host_memory(const GroupFamily& groups) const {
+  return std::max(groups.actor(0, 0), groups.actor(0, groups.size() - 1)) >= ranks();
+}
+
 std::string Predictor::words_of_auto(const GroupFamily& groups) {
   const auto all = communicators_->of(groups);
   if (!all.ok()) return "the fastest legal ones; " + all.error().message;

@@ -53,6 +53,8 @@ class Predictor {
   std::string library(const GroupFamily& groups);
   /// Whether the ranks of a group are in more than one block of the machine.
   bool several_nodes(const GroupFamily& groups) const;
+  /// Whether the groups copy between GPUs and host memory: ranks of host memory follow those of the GPUs.
+  bool in_host_memory(const GroupFamily& groups) const;
   /// The meaning of algorithm "auto" for these ranks: "as NCCL 2.30 chooses".
   std::string words_of_auto(const GroupFamily& groups);
   LegalAlgorithms legal(const CollectiveCall& call) const;
