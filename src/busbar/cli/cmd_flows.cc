@@ -17,6 +17,7 @@
 #include "busbar/cli/predict_flags.h"
 #include "busbar/cli/session.h"
 #include "busbar/cli/streams.h"
+#include "busbar/floors/floor.h"
 #include "busbar/predict/penalties.h"
 #include "busbar/predict/prediction.h"
 #include "busbar/step/machine.h"
@@ -43,6 +44,7 @@ struct Report {
   std::vector<std::uint32_t> by_fct;  ///< flows that have ended, without work, slowest first
   std::vector<LinkUse> busiest;       ///< the fullest links in descending order
   Duration floor;                     ///< largest load of a link at its wire rate
+  std::string warning;                ///< of below_floor()
   Band band;
   std::optional<Penalties> penalties;  ///< of a transport
   const Penalties* by() const { return penalties ? &*penalties : nullptr; }
@@ -88,7 +90,7 @@ void rank_flows_and_links(Report& r, const Topology& t, std::size_t shown) {
   double most_ps = 0;
   for (const LinkUse& u : r.result.links)
     most_ps = std::max(most_ps, u.bytes / static_cast<double>(per_second(t.link_class(u.link).floor_rate())) * 1e12);
-  r.floor = Duration::ps(static_cast<std::int64_t>(most_ps));
+  r.floor = floor_from_ps(most_ps);
 }
 
 Bound bound_of(const FlowOutcome& f) {
@@ -120,6 +122,7 @@ Json to_json(const FlowsFlags& o, const Report& r, const Cluster& c) {
          {"rate_changes", r.result.rate_changes},
          {"flows_done", r.result.done},
          {"complete", r.result.done == r.result.flows.size()}};
+  if (!r.warning.empty()) j["warning"] = r.warning;
   if (!c.assumptions.empty()) j["assumptions"] = c.assumptions;
   r.times().add_to(j, r.by());
   if (!r.named.jobs.empty()) j["jobs"] = r.jobs();
@@ -212,6 +215,7 @@ Document to_document(const FlowsFlags& o, const Report& r, const Topology& t) {
   }
   d.add(links);
   d.add(Highlight{last_words(r, t)});
+  if (!r.warning.empty()) d.add(Paragraph{r.warning + "."});
   d.add(Paragraph{words_of(r.band)});
   return d;
 }
@@ -315,7 +319,7 @@ Result<int> run(const FlowsFlags& o) {
   for (const ListedFlow& f : r.named.list.flows) largest = std::max(largest, count(f.bytes));
   BUSBAR_ASSIGN(const AccuracyTable accuracy, AccuracyTable::load(Catalog(o.common.overrides.catalog)));
   r.band = accuracy.collective(cluster, static_cast<Bytes>(largest), cluster.topology.blocks().size() > 1);
-  if (whole) BUSBAR_RETURN_IF_ERROR(check_floor(r.result.end.since_start(), r.floor, "flows"));
+  if (whole) r.warning = below_floor(r.result.end.since_start(), r.floor, "flows");
   if (!o.cdf.empty()) BUSBAR_RETURN_IF_ERROR(r.times().write_csv(o.cdf));
   Json j = to_json(o, r, cluster);
   Document explained;

@@ -90,6 +90,7 @@ Json to_json(const Prediction& r, double n, Collective op, const Topology& t) {
         Json{{"what", e.words}, {"messages_percent", Json::array({e.low_percent, e.high_percent})}});
   });
   if (!r.cause.empty()) j["bound_by"]["cause"] = r.cause;
+  if (!r.warning.empty()) j["warning"] = r.warning;
   if (leaves_out_symmetric_kernels(r, n, op, t)) j["kernels"] = "NCCL without symmetric memory kernels";
   if (r.nccl)
     j["nccl"] = {{"algorithm", name_of(r.nccl->algorithm)},
@@ -152,6 +153,8 @@ Document to_document(const CollectiveOptions& o, const Cluster& c, std::uint32_t
   if (std::any_of(rows.begin(), rows.end(),
                   [&](const Prediction& r) { return leaves_out_symmetric_kernels(r, gpus, op, c.topology); }))
     t.note += " Below 1 MiB: NCCL without symmetric memory kernels.";
+  for (const Prediction& r : rows)
+    if (!r.warning.empty()) t.note += fmt::format(" At {}: {}.", format_binary_size(count(r.size())), r.warning);
   const Prediction& last = summary_row(rows);
   const std::string size = format_binary_size(count(last.size())), bound = bound_to_text(last.bound, c.topology);
   const bool one_limit = last.cause.empty() || last.host_wait > Duration();

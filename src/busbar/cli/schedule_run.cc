@@ -112,7 +112,7 @@ Result<std::vector<ScheduleRow>> time_schedule(const ImportedSchedule& schedule,
     row.algorithm_floor = run.algorithm_floor;
     row.bound = run.bound;
     row.floor = machine.floor(call_of(plan, size));
-    BUSBAR_RETURN_IF_ERROR(check_floor(row.time, row.floor.time, plan.name));
+    row.warning = below_floor(row.time, row.floor.time, plan.name);
     if (const auto ours = machine.time(call_of(plan, size), kTimeAlone); ours.ok()) {
       row.ours = ours->algorithm;
       row.ours_time = ours->time;
@@ -141,13 +141,15 @@ Table schedule_table(const ImportedSchedule& schedule, const std::vector<Schedul
       "GB/s is 1e9 bytes per second per direction. Messages of all steps share the links; the fastest number of loops "
       "is used; copies and additions inside a GPU cost nothing";
   t.note += fmt::format(". Protocol: {}.", schedule.protocol);
+  for (const ScheduleRow& r : rows)
+    if (!r.warning.empty()) t.note += fmt::format(" At {}: {}.", format_binary_size(count(r.size)), r.warning);
   return t;
 }
 
 Json schedule_json(const ImportedSchedule& schedule, const std::vector<ScheduleRow>& rows, const Cluster& cluster) {
   const ExecutionPlan& plan = schedule.plan;
   Json list = Json::array();
-  for (const ScheduleRow& r : rows)
+  for (const ScheduleRow& r : rows) {
     list.push_back({{"size_bytes", count(r.size)},
                     {"time_us", r.time.in_us()},
                     {"algbw_GBps", algbw(r)},
@@ -165,6 +167,8 @@ Json schedule_json(const ImportedSchedule& schedule, const std::vector<ScheduleR
                     {"ours", r.ours.empty() ? Json() : Json(r.ours)},
                     {"ours_time_us", r.ours.empty() ? Json() : Json(r.ours_time.in_us())},
                     {"against_ours_percent", r.ours.empty() ? Json() : Json(percent_of(r.time, r.ours_time))}});
+    if (!r.warning.empty()) list.back()["warning"] = r.warning;
+  }
   return list;
 }
 

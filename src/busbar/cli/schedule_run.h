@@ -21,6 +21,7 @@ struct ScheduleRow {
   Duration time, algorithm_floor;
   Floor floor;
   Bound bound;
+  std::string warning;  ///< of below_floor()
   std::uint32_t loops = 1;
   std::string ours;  ///< the fastest of our algorithms, "" if none can be timed
   Duration ours_time;

@@ -30,13 +30,16 @@ MachineFloor::MachineFloor(const Router& router, const Placement& placement, con
   }
 }
 
+Duration floor_from_ps(double ps) {
+  return ps < 9.2e18 ? Duration::ps(static_cast<std::int64_t>(ps)) : Duration::max();
+}
+
 Floor MachineFloor::at(Bytes bytes, FloorRates rates) const {
   Floor worst;
   const std::vector<Line>& lines = lines_[static_cast<std::size_t>(rates)];
   for (const Line& line : lines) {
     const double ps = line.latency_ps + line.ps_per_byte * static_cast<double>(count(bytes));
-    if (&line == &lines.front() || duration_from_ps(ps) > worst.time)
-      worst = {duration_from_ps(ps), line.kind, line.cut};
+    if (&line == &lines.front() || floor_from_ps(ps) > worst.time) worst = {floor_from_ps(ps), line.kind, line.cut};
   }
   return worst;
 }

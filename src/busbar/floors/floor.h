@@ -39,6 +39,9 @@ struct Floor {
   std::string cut;  ///< names the cut: "ports of node0.gpu0", "cables of node3", "all ports together"
 };
 
+/// `ps` picoseconds in a double, rounded down, as lower bounds are; saturates at Duration::max().
+Duration floor_from_ps(double ps);
+
 /// The least time of a call by cuts through the machine, for any number of bytes.
 ///
 /// A cut is a set of devices with the ranks on them. At least demand(inside, outside) bytes must leave it and as many

@@ -39,11 +39,12 @@ double bus_factor(Collective op, double n) {
   }
 }
 
-Status check_floor(Duration predicted, Duration floor, const std::string& what) {
-  if (static_cast<double>(predicted.in_ps()) >= static_cast<double>(floor.in_ps()) * (1 - 1e-9)) return {};
-  return invalid(
-      fmt::format("{}: predicted {} is below the physical floor {}; this is a bug of busbar, please report it", what,
-                  format_duration(predicted.in_s()), format_duration(floor.in_s())));
+std::string below_floor(Duration predicted, Duration floor, const std::string& what) {
+  constexpr double kRounded_ps = 4, kRoundedShare = 1e-9;
+  const auto least_ps = static_cast<double>(floor.in_ps());
+  if (static_cast<double>(predicted.in_ps()) >= least_ps * (1 - kRoundedShare) - kRounded_ps) return "";
+  return fmt::format("{}: predicted {} is {} below the physical floor; this is a bug of busbar, please report it", what,
+                     format_duration(predicted.in_s()), format_duration((floor - predicted).in_s()));
 }
 
 }  // namespace busbar

@@ -54,6 +54,7 @@ struct Prediction {
   std::optional<Duration> p99;          ///< with a NetworkPenalty: if all transfers took its p99
   std::vector<Duration> jobs;           ///< end of each of several jobs, earliest first
   std::optional<PacketCounts> packets;  ///< of the packet engine
+  std::string warning;                  ///< of below_floor(); empty: none
 
   Bytes size() const { return call.bytes; }
   Protocol protocol() const { return call.protocol == Protocol::kAuto ? Protocol::kSimple : call.protocol; }
@@ -70,7 +71,8 @@ std::string limit_of(const Prediction& p, const Topology& topology);
 /// Bus bandwidth per algorithm bandwidth over n ranks. Source: NVIDIA nccl-tests, doc/PERFORMANCE.md.
 double bus_factor(Collective op, double n);
 
-/// Refuses a time below a physical floor, which would be our bug. Tolerance: one part in 1e9 for rounding.
-Status check_floor(Duration predicted, Duration floor, const std::string& what);
+/// What to say of a time below a physical floor, which is our bug; empty: it is not below. Tolerance: 4 ps, as engines
+/// round each part of a time to picoseconds, and one part in 1e9, as they add fluids in floating point.
+std::string below_floor(Duration predicted, Duration floor, const std::string& what);
 
 }  // namespace busbar

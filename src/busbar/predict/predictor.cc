@@ -243,9 +243,10 @@ Status Predictor::run(const std::vector<CollectiveCall>& jobs, const TimeAsk& as
       out.chunks = lowered->chunks;
       for (const Stage& stage : lowered->stages)
         if (!policy_.packets) out.simplified.add(stage.simplified);
-      out.algorithm_floor = std::max(out.algorithm_floor, duration_from_ps(lowered->algorithm_floor_ps));
+      out.algorithm_floor = std::max(out.algorithm_floor, floor_from_ps(lowered->algorithm_floor_ps));
     }
-  return check_floor(out.time, out.algorithm_floor, out.call.algorithm);
+  out.warning = below_floor(out.time, out.algorithm_floor, out.call.algorithm);
+  return out.warning.empty() || ask.floor ? Status() : invalid(out.warning);
 }
 
 Floor Predictor::floor(const CollectiveCall& call) {
@@ -265,7 +266,7 @@ Status Predictor::judge(const std::vector<CollectiveCall>& jobs, const TimeAsk& 
   if (ask.floor) {
     for (const CollectiveCall& job : jobs)
       if (const Floor least = floor(job); &job == &jobs.front() || least.time > out.floor.time) out.floor = least;
-    BUSBAR_RETURN_IF_ERROR(check_floor(out.time, out.floor.time, name_of(call.op)));
+    if (out.warning.empty()) out.warning = below_floor(out.time, out.floor.time, name_of(call.op));
   }
   if (jobs.size() > 1) return {};
   const bool few = call.groups.size() * call.groups.groups() <= kMostUnasked;

@@ -301,5 +301,30 @@ TEST(Predictor, TakesTheFasterOfRingAndTreeWhereNcclsTablesHaveNoEntry) {
   EXPECT_EQ(taken, (std::set<std::string>{"ring", "tree"}));
 }
 
+/// Schedules that reach the floor exactly: the engine rounds up and the floor rounds down.
+TEST(Predictor, NoTimeOfHostsOnOneSwitchIsBelowTheFloor) {
+  const auto hosts = [](std::uint32_t n) {
+    return "nodes: " + std::to_string(n) +
+           "\nnode:\n  devices: [{name: gpu}, {name: nic}]\n"
+           "  links: [{between: [gpu, nic], kind: pcie, rate: 64GB/s, latency: 200ns}]\n"
+           "fabric: {kind: single-switch, link: {kind: infiniband, rate: 400Gb/s, latency: 500ns}}\n";
+  };
+  const std::string five_gpus =
+      "node:\n  devices: [{name: gpu, count: 5}, {name: nvswitch}]\n"
+      "  links: [{between: [\"gpu*\", nvswitch], kind: nvlink, rate: 100GB/s, latency: 500ns}]\n";
+  for (const std::string& text : {hosts(4), hosts(5), hosts(10), five_gpus}) {
+    const auto m = Predictor::make(parse_cluster(text, "c.yaml").value(), {}).value();
+    for (const Collective op :
+         {Collective::kAllToAll, Collective::kGather, Collective::kScatter, Collective::kAllGather})
+      for (std::uint64_t size = 8; size <= std::uint64_t{16} << 30; size = size == 8 ? 1000 : size * 2) {
+        CollectiveCall call = call_over(op, Bytes{size}, m->ranks());
+        if (op == Collective::kAllGather) call.algorithm = "direct";
+        const Prediction p = m->time(call, {.relief = false}).value();
+        EXPECT_EQ(p.warning, "") << name_of(op) << " of " << size << " over " << m->ranks();
+        EXPECT_GE(p.time, p.floor.time) << name_of(op) << " of " << size << " over " << m->ranks();
+      }
+  }
+}
+
 }  // namespace
 }  // namespace busbar

@@ -11,6 +11,7 @@
 #include "busbar/engine/flow/internal/adaptive_rates.h"
 #include "busbar/engine/flow/internal/fixed_rates.h"
 #include "busbar/engine/flow/internal/fresh_rates.h"
+#include "busbar/floors/floor.h"
 #include "busbar/lowering/send_costs.h"
 #include "busbar/lowering/send_routes.h"
 #include "busbar/solve/transfer_clock.h"
@@ -211,7 +212,7 @@ class GraphRun {
         load[ways_[t]->on[i]] += ways_[t]->weights[i] * static_cast<double>(count(g_.tasks[t].bytes));
     double most_ps = 0;
     for (std::size_t n = 0; n < load.size(); ++n) most_ps = std::max(most_ps, load[n] / routes_.wire_rate[n]);
-    out_.algorithm_floor = duration_from_ps(most_ps);
+    out_.algorithm_floor = floor_from_ps(most_ps);
   }
 
   /// Back from the task that ended last, by what released each: where did the time go?
