@@ -73,6 +73,15 @@ class Interrupt(unittest.TestCase):
             self.assertIn(b"interrupted; ", complaint)
             self.assertGreater(len(said.splitlines()), 1)
 
+    def test_a_terminal_shows_progress_while_the_first_part_takes_long(self):
+        for words, when in ((["compare", "dgx-b200", "gb200-nvl72", "--gpus", "1024", "--model", "llama3.1-405b"],
+                             rb"busbar: 0 of 2 variants"),
+                            (["plan", "dgx-h100:64", "llama3-70b", "--global-batch", "512"],
+                             rb"busbar: [1-9]\d* layouts timed, the best takes [\d.]+ s; at most [\d.]+ % less is possible")):
+            status, _, seen = interrupt(words, signal.SIGTERM, when)
+            self.assertEqual(status, 143, seen)
+            self.assertNotIn(b" left", seen, "how long it takes is not known")
+
     def test_packets_stop_within_a_size(self):
         run = start([BUSBAR, "collective", "dgx-h100:4", "all_to_all", "-b", "64K", "-e", "4G", "-f", "65536",
                      "--engine", "packet", "--patience", "1e6", "--json"],

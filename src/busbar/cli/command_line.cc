@@ -13,16 +13,6 @@
 namespace busbar {
 namespace {
 
-/// The command line as a user would type it.
-std::string typed_line(const std::vector<std::string>& args) {
-  std::string line = "busbar";
-  for (const std::string& word : args) {
-    const bool plain = !word.empty() && word.find_first_of(" \t\n\"'\\$*?[]{}()<>|&;~#`!") == std::string::npos;
-    line += ' ' + (plain ? word : "'" + word + "'");
-  }
-  return line;
-}
-
 /// Without this check, a folder that is no catalogue would silently give answers from other product data.
 Result<int> run(const Command& command) {
   for (const Flag& f : command.flags)
@@ -41,6 +31,15 @@ std::vector<Command> commands_of(const std::string& typed) {
 
 }  // namespace
 
+std::string typed_line(const std::vector<std::string>& args) {
+  std::string line = "busbar";
+  for (const std::string& word : args) {
+    const bool plain = !word.empty() && word.find_first_of(" \t\n\"'\\$*?[]{}()<>|&;~#`!") == std::string::npos;
+    line += ' ' + (plain ? word : "'" + word + "'");
+  }
+  return line;
+}
+
 int run_command_line(const std::vector<std::string>& args) {
   std::vector<Command> commands = commands_of(typed_line(args));
   const std::string version = "busbar " BUSBAR_VERSION;
@@ -49,6 +48,7 @@ int run_command_line(const std::vector<std::string>& args) {
   const Parsed parsed = parse_command_line(commands, args, version);
   if (parsed.command) {
     LongRun::forget_signal();
+    show_when_late("'" + parsed.command->name + "' is at work");
     const Result<int> status = run(*parsed.command);
     if (status.ok()) return *status;
     if (LongRun::last_signal() == 0) return report_error(status.error());

@@ -12,6 +12,9 @@ namespace busbar {
 /// the same time, each with RunFiles and CapturedOutput of its own.
 int run_command_line(const std::vector<std::string>& args);
 
+/// The command line as a user would type it.
+std::string typed_line(const std::vector<std::string>& args);
+
 /// Error kInvalid at `where`, with the nearest name, if there is no such command.
 Status check_command(const std::string& name, const Where& where);
 

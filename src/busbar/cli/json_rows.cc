@@ -2,6 +2,7 @@
 
 #include "busbar/base/json.h"
 #include "busbar/base/output.h"
+#include "busbar/cli/long_run.h"
 
 namespace busbar {
 namespace {
@@ -30,6 +31,7 @@ Result<int> deliver_rows(const CommonOptions& o, Json data, const JsonRows& rows
                          const std::function<Document()>& document, int status) {
   if (o.json && !o.csv) {
     data[rows.key] = 0;  // one character
+    end_progress();
     BUSBAR_RETURN_IF_ERROR(print(data, rows));
     return o.html.empty() ? status : deliver(o, data, document(), status, Printed::kAlready);
   }

@@ -15,6 +15,7 @@ namespace {
 
 constexpr double kQuiet_s = 2;     // shorter runs show no progress
 constexpr double kRedraw_s = 0.2;  // time between two updates
+constexpr unsigned kAgain_s = 1;   // the same while the run says nothing new
 constexpr std::size_t kCells = 20;
 constexpr const char* kClearLine = "\r\033[K";
 
@@ -43,17 +44,49 @@ struct ReadyLine {
     if (ready != 0 && ::write(STDERR_FILENO, text.data(), text.size()) < 0) return;  // its reader has left
   }
 };
-ReadyLine when_left, when_late;
-volatile std::sig_atomic_t late_on_screen = 0;
+ReadyLine when_left;
+
+/// What a terminal shows of a run that takes longer than two seconds. SIGALRM writes it, so that it comes while a part
+/// of the run takes long, too. The handler reads one line while set() writes the other.
+class LateLine {
+ public:
+  /// Empty: nothing to show.
+  void set(const std::string& text) {
+    const int next = 1 - at_;
+    text_ = text;
+    lines_[next] = text.empty() ? "" : fmt::format("{}busbar: {}", kClearLine, text);
+    at_ = next;
+  }
+  const std::string& text() const { return text_; }
+  void listen() {
+    std::signal(SIGALRM, [](int) { on_alarm(); });
+  }
+  void write() {
+    const std::string& line = lines_[at_];
+    if (line.empty() || ::write(STDERR_FILENO, line.data(), line.size()) < 0) return;
+    on_screen_ = 1;
+  }
+  void clear() {
+    if (on_screen_ != 0) std::fputs(kClearLine, stderr);
+    on_screen_ = 0;
+  }
+
+ private:
+  static void on_alarm();
+
+  std::string lines_[2], text_;
+  volatile std::sig_atomic_t at_ = 0, on_screen_ = 0;
+};
+LateLine late_line;
+
+void LateLine::on_alarm() {
+  late_line.write();
+  alarm(kAgain_s);
+}
 
 void leave(int number) {
   when_left.write();
   _exit(128 + number);
-}
-
-void show_task(int) {
-  when_late.write();
-  late_on_screen = 1;
 }
 
 double seconds(std::chrono::steady_clock::duration d) { return std::chrono::duration<double>(d).count(); }
@@ -67,7 +100,7 @@ std::string progress_line(const std::string& what, std::size_t done, std::size_t
   if (done > 0 && done < total)
     left = fmt::format(", {:.3g} per s, {:.0f} s left", static_cast<double>(done) / elapsed_s,
                        elapsed_s * (1 - share) / share);
-  return fmt::format("busbar: {} of {} {} [{}{}] {:3.0f} %{}", done, total, what, std::string(full, '#'),
+  return fmt::format("{} of {} {} [{}{}] {:3.0f} %{}", done, total, what, std::string(full, '#'),
                      std::string(kCells - std::min(kCells, full), '-'), 100 * share, left);
 }
 
@@ -103,21 +136,33 @@ NamedTask::NamedTask(const std::string& what, const std::string& known)
 NamedTask::NamedTask(const std::string& what, const std::string& known, bool shown)
     : captured_(CapturedOutput::current() != nullptr) {
   if (captured_) return;
-  const char* const begin = shown ? kClearLine : "";
-  when_left.set(fmt::format("{}busbar: interrupted while {}; {}\n", begin, what, known));
-  if (!shown) return;
-  when_late.set(fmt::format("{}busbar: {}", begin, what));
-  std::signal(SIGALRM, show_task);
-  alarm(static_cast<unsigned>(kQuiet_s));
+  when_left.set(fmt::format("{}busbar: interrupted while {}; {}\n", shown ? kClearLine : "", what, known));
+  before_ = late_line.text();
+  if (shown) late_line.listen();
+  late_line.set(shown ? what : "");
 }
 
 NamedTask::~NamedTask() {
   if (captured_) return;
-  alarm(0);
   when_left.ready = 0;
-  when_late.ready = 0;
-  if (late_on_screen != 0) std::fputs(kClearLine, stderr);
-  late_on_screen = 0;
+  late_line.clear();
+  late_line.set(before_);
+}
+
+void show_when_late(const std::string& what) {
+  if (CapturedOutput::current() != nullptr || isatty(STDERR_FILENO) == 0) return;
+  late_line.set(what);
+  late_line.listen();
+  alarm(static_cast<unsigned>(kQuiet_s));
+}
+
+void clear_progress() { late_line.clear(); }
+
+void end_progress() {
+  if (CapturedOutput::current() != nullptr) return;
+  alarm(0);
+  late_line.set("");
+  late_line.clear();
 }
 
 LongRun::LongRun(std::string what) : LongRun(std::move(what), isatty(STDERR_FILENO) != 0) {}
@@ -126,17 +171,19 @@ LongRun::LongRun(std::string what, bool shown)
     : what_(std::move(what)),
       shown_(shown && CapturedOutput::current() == nullptr),
       captured_(CapturedOutput::current() != nullptr),
-      start_(std::chrono::steady_clock::now()),
-      drawn_(start_) {
+      start_(std::chrono::steady_clock::now()) {
   if (captured_) return;
+  if (shown_) late_line.listen();
+  before_line_ = late_line.text();
   stop = 0;
   for (std::size_t i = 0; i < std::size(kSignals); ++i) before_[i] = std::signal(kSignals[i], on_interrupt);
 }
 
 LongRun::~LongRun() {
-  clear();
   if (stopped() != 0) ended_by = stopped();
   if (captured_) return;
+  late_line.clear();
+  late_line.set(before_line_);
   stop = 0;
   for (std::size_t i = 0; i < std::size(kSignals); ++i) std::signal(kSignals[i], before_[i]);
 }
@@ -150,20 +197,26 @@ bool LongRun::go_on(std::size_t done, std::size_t total) {
   done_ = done;
   total_ = total;
   if (watcher != nullptr) watcher->report(what_, done, total);
-  const auto now = std::chrono::steady_clock::now();
-  if (shown_ && seconds(now - start_) > kQuiet_s && (!on_screen_ || seconds(now - drawn_) > kRedraw_s)) {
-    drawn_ = now;
-    on_screen_ = true;
-    std::fputs((kClearLine + progress_line(what_, done, total, seconds(now - start_))).c_str(), stderr);
-    std::fflush(stderr);
-  }
-  if (done >= total || interrupted()) clear();
+  show([&](double elapsed_s) { return progress_line(what_, done, total, elapsed_s); });
+  if (shown_ && (done >= total || interrupted())) late_line.clear();
   return !interrupted();
 }
 
-void LongRun::clear() {
-  if (on_screen_) std::fputs(kClearLine, stderr);
-  on_screen_ = false;
+bool LongRun::go_on_with(std::size_t done, const std::function<std::string()>& so_far) {
+  if (watcher != nullptr) watcher->report(what_, done, done + 1);
+  show([&](double) { return fmt::format("{} {}{}", done, what_, so_far()); });
+  if (shown_ && interrupted()) late_line.clear();
+  return !interrupted();
+}
+
+void LongRun::show(const std::function<std::string(double)>& line) {
+  if (!shown_) return;
+  const auto now = std::chrono::steady_clock::now();
+  if (drawn_ && seconds(now - *drawn_) < kRedraw_s) return;
+  drawn_ = now;
+  const double elapsed_s = seconds(now - start_);
+  late_line.set(line(elapsed_s));
+  if (elapsed_s > kQuiet_s) late_line.write();
 }
 
 void LongRun::report_interruption() const {

@@ -4,7 +4,9 @@
 #include <chrono>
 #include <csignal>
 #include <cstddef>
+#include <functional>
 #include <mutex>
+#include <optional>
 #include <string>
 
 namespace busbar {
@@ -46,6 +48,14 @@ class WatchedRun {
 /// From now on, while no LongRun exists, SIGINT and SIGTERM end the program with status 130 and 143, without results.
 void leave_on_signals();
 
+/// From now on a terminal shows `what` while the program has run for more than two seconds, until a LongRun or a
+/// NamedTask has something better. Does nothing in captured commands.
+void show_when_late(const std::string& what);
+/// Before a line on standard error: takes the progress from the screen for now.
+void clear_progress();
+/// Before the result: a terminal shows no progress from now on. Does nothing in captured commands.
+void end_progress();
+
 /// A long part of a command that cannot tell how far it is, such as a step on a large machine. While one exists, a
 /// signal that ends the program prints "busbar: interrupted while WHAT; KNOWN", and a terminal shows WHAT after two
 /// seconds. At most one exists, apart from those of captured commands, which do nothing.
@@ -60,6 +70,7 @@ class NamedTask {
 
  private:
   bool captured_;
+  std::string before_;  ///< what a terminal shows outside of it
 };
 
 /// While one exists, the first SIGINT or SIGTERM only sets a flag; a second one ends the program. At most one exists,
@@ -75,6 +86,8 @@ class LongRun {
 
   /// Call between parts: `done` of `total` are finished. False: stop, and keep these.
   bool go_on(std::size_t done, std::size_t total);
+  /// The same where how many are left is not known. `so_far`: what follows the number done and the unit.
+  bool go_on_with(std::size_t done, const std::function<std::string()>& so_far);
   bool interrupted() const { return stopped() != 0; }
   /// Exit status of the run: `otherwise`, or after a signal 128 and its number, as in shells.
   int status(int otherwise = 0) const { return interrupted() ? 128 + stopped() : otherwise; }
@@ -88,18 +101,20 @@ class LongRun {
 
  private:
   static int stopped();
-  void clear();
+  /// Updates the line of the terminal, at most five times per second. `line`: of the elapsed seconds.
+  void show(const std::function<std::string(double)>& line);
 
   std::string what_;
   bool shown_;
   bool captured_;           ///< one command of many: its caller watches the signals
   void (*before_[2])(int);  ///< previous handlers of SIGINT and SIGTERM
-  std::chrono::steady_clock::time_point start_, drawn_;
-  bool on_screen_ = false;
+  std::chrono::steady_clock::time_point start_;
+  std::optional<std::chrono::steady_clock::time_point> drawn_;
+  std::string before_line_;  ///< what a terminal shows outside of it
   std::size_t done_ = 0, total_ = 0;
 };
 
-/// "busbar: 12 of 40 rows [######--------------]  30 %, 2 per s, 14 s left", without a line break.
+/// "12 of 40 rows [######--------------]  30 %, 2 per s, 14 s left".
 std::string progress_line(const std::string& what, std::size_t done, std::size_t total, double elapsed_s);
 
 }  // namespace busbar

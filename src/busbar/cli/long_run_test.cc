@@ -81,10 +81,41 @@ TEST(LongRun, ASecondInterruptEndsTheProgram) {
       testing::KilledBySignal(SIGINT), "");
 }
 
+TEST(NamedTask, AfterItATerminalShowsWhatItShowedBefore) {
+  testing::internal::CaptureStderr();
+  {
+    const NamedTask command("'survive' is at work", "", true);
+    { const NamedTask task("timing", "", true); }
+    std::raise(SIGALRM);
+  }
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "\r\033[Kbusbar: 'survive' is at work\r\033[K");
+}
+
+TEST(LongRun, ATerminalShowsHowFarItIsWhileAPartTakesLong) {
+  testing::internal::CaptureStderr();
+  {
+    LongRun run("variants", true);
+    run.go_on(0, 3);
+    std::raise(SIGALRM);
+  }
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "\r\033[Kbusbar: 0 of 3 variants [--------------------]   0 %\r\033[K");
+}
+
+TEST(LongRun, WithoutATotalItSaysWhatItHas) {
+  testing::internal::CaptureStderr();
+  {
+    LongRun run("layouts", true);
+    EXPECT_TRUE(run.go_on_with(7, [] { return std::string(" timed"); }));
+    std::raise(SIGALRM);
+  }
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "\r\033[Kbusbar: 7 layouts timed\r\033[K");
+}
+
 TEST(LongRun, TheLineSaysHowFarAndHowLong) {
-  EXPECT_EQ(progress_line("rows", 10, 40, 5), "busbar: 10 of 40 rows [#####---------------]  25 %, 2 per s, 15 s left");
-  EXPECT_EQ(progress_line("rows", 0, 40, 5), "busbar: 0 of 40 rows [--------------------]   0 %");
-  EXPECT_EQ(progress_line("rows", 40, 40, 5), "busbar: 40 of 40 rows [####################] 100 %");
+  EXPECT_EQ(progress_line("rows", 10, 40, 5), "10 of 40 rows [#####---------------]  25 %, 2 per s, 15 s left");
+  EXPECT_EQ(progress_line("rows", 0, 40, 5), "0 of 40 rows [--------------------]   0 %");
+  EXPECT_EQ(progress_line("rows", 40, 40, 5), "40 of 40 rows [####################] 100 %");
 }
 
 }  // namespace

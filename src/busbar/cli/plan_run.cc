@@ -109,13 +109,13 @@ std::uint32_t gpus_of_job(const TrainRun& run) {
   return static_cast<std::uint32_t>(run.cluster().topology.gpus().size()) / run.settings.jobs;
 }
 
+using GoOn = std::function<bool(std::size_t, const PlanProgress&)>;
 constexpr std::size_t kCompared = 10;  ///< layouts that a search times where ties are left
 
 /// A search on an opened machine with `capacity` per GPU. `others`: the same machine, opened for further threads.
-/// `go_on(timed)` is asked before each layout.
-Result<Plan> search_on(const TrainRun& machine, std::uint32_t gpus, const PlanSpace& space, Bytes capacity,
-                       std::function<bool(std::size_t)> go_on, const std::vector<TrainRun>& others = {},
-                       std::size_t rows = 0) {
+/// `go_on(timed, progress)` is asked before each layout.
+Result<Plan> search_on(const TrainRun& machine, std::uint32_t gpus, const PlanSpace& space, Bytes capacity, GoOn go_on,
+                       const std::vector<TrainRun>& others = {}, std::size_t rows = 0) {
   const ModelSpec& model = machine.scenario.model;
   CallFloors floors(*machine.machine);
   PlanAsk search;
@@ -128,7 +128,7 @@ Result<Plan> search_on(const TrainRun& machine, std::uint32_t gpus, const PlanSp
     ++timed;
     return step_with(machine, layout);
   };
-  search.go_on = [&] { return go_on(timed); };
+  search.go_on = [&](const PlanProgress& p) { return go_on(timed, p); };
   std::vector<std::unique_ptr<CallFloors>> floors_of_others;
   for (const TrainRun& other : others) {
     floors_of_others.push_back(std::make_unique<CallFloors>(*other.machine));
@@ -157,7 +157,7 @@ std::vector<PlannedLayout> front_of(std::vector<PlannedLayout> layouts) {
 }
 
 /// Sets run.front. `whole`: searches again and again with the memory of the best over kFrontSlack, until nothing fits.
-Status find_front(PlanRun& run, const PlanSpace& space, bool whole, const std::function<bool(std::size_t)>& go_on,
+Status find_front(PlanRun& run, const PlanSpace& space, bool whole, const GoOn& go_on,
                   const std::vector<TrainRun>& others) {
   std::vector<PlannedLayout> timed = run.plan.layouts;
   const std::uint32_t gpus = gpus_of_job(run.machine);
@@ -167,7 +167,7 @@ Status find_front(PlanRun& run, const PlanSpace& space, bool whole, const std::f
     Result<Plan> plan =
         search_on(run.machine, gpus, space, Bytes{static_cast<std::uint64_t>(least / kFrontSlack)}, go_on, others);
     if (!plan.ok() && plan.error().code != ErrorCode::kDoesNotFit) {
-      if (go_on(0)) return plan.error();
+      if (go_on(0, {})) return plan.error();
       break;  // interrupted: the front so far
     }
     run.front_proven = !plan.ok();
@@ -226,10 +226,9 @@ Result<PlanRun> run_plan(StepRequest request, Scenario scenario, const PlanLists
   const auto start = std::chrono::steady_clock::now();
   const auto seconds = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); };
   LongRun watch("layouts");
-  std::size_t steps = 0;
-  const auto go_on = [&](std::size_t) {  // how many are left is not known
-    ++steps;
-    return watch.go_on(steps, steps + 1) && (effort.within_s <= 0 || seconds() < effort.within_s);
+  const auto go_on = [&](std::size_t timed, const PlanProgress& p) {  // how many are left is not known
+    return watch.go_on_with(timed, [&] { return progress_words(p); }) &&
+           (effort.within_s <= 0 || seconds() < effort.within_s);
   };
   BUSBAR_ASSIGN(run.plan,
                 search_on(run.machine, gpus_of_job(run.machine), space, run.capacity, go_on, others, kCompared));
@@ -241,6 +240,13 @@ Result<PlanRun> run_plan(StepRequest request, Scenario scenario, const PlanLists
     return run;
   }
   return flag_error("--within", "too short to find a layout that fits; allow more time or name degrees: --tp 8");
+}
+
+std::string progress_words(const PlanProgress& p) {
+  if (p.best == Duration::max()) return " timed; looking for one that fits";
+  const std::string best = fmt::format(" timed, the best takes {}", format_duration(p.best.in_s()));
+  if (p.bound >= p.best) return best + ": proven; timing others that may tie";
+  return fmt::format("{}; at most {:.2g} % less is possible", best, 100 * (1 - p.bound.in_s() / p.best.in_s()));
 }
 
 bool names_a_layout(const LayoutSpec& layout) {
@@ -270,8 +276,9 @@ Result<DefaultPlan> plan_default(const TrainRun& machine) {
   if (space.base.global_batch == 0) return usable.error();
   LongRun watch("layouts");
   const std::size_t most = most_timed_by_default(gpus);
-  Result<Plan> plan = search_on(machine, gpus, space, gpu_memory(machine.cluster().topology),
-                                [&](std::size_t timed) { return watch.go_on(timed, most) && timed < most; });
+  Result<Plan> plan =
+      search_on(machine, gpus, space, gpu_memory(machine.cluster().topology),
+                [&](std::size_t timed, const auto&) { return watch.go_on(timed, most) && timed < most; });
   if (!plan.ok()) return usual.ok() ? plan.error() : usable.error();
   if (plan->layouts.empty()) return usable.error();  // interrupted
   const std::string why = usable.error().message;
@@ -284,7 +291,7 @@ Result<LayoutSpec> plan_briefly(const TrainRun& machine, std::uint32_t gpus, std
   space.base = machine.scenario.layout;
   space.schedule = {PipelineSchedule::k1F1B};
   BUSBAR_ASSIGN(const Plan plan, search_on(machine, gpus, space, gpu_memory(machine.cluster().topology),
-                                           [&](std::size_t so_far) { return so_far < timed && go_on(); }));
+                                           [&](std::size_t so_far, const auto&) { return so_far < timed && go_on(); }));
   if (plan.layouts.empty()) return invalid("interrupted before a layout was timed");
   return plan.layouts.front().layout;
 }

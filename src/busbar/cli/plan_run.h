@@ -49,6 +49,9 @@ struct PlanEffort {
 Result<PlanRun> run_plan(StepRequest request, Scenario scenario, const PlanLists& lists, const TrainAsk& ask,
                          const PlanEffort& effort);
 
+/// What follows "29 layouts" on a terminal: " timed, the best takes 5.31 s; at most 7.7 % less is possible".
+std::string progress_words(const PlanProgress& progress);
+
 /// Whether a flag or a file gave a degree or another key that a search chooses.
 bool names_a_layout(const LayoutSpec& layout);
 

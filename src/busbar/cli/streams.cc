@@ -11,6 +11,7 @@
 
 #include "busbar/base/output.h"
 #include "busbar/base/text.h"
+#include "busbar/cli/long_run.h"
 #include "busbar/report/plain.h"
 
 namespace busbar {
@@ -78,16 +79,19 @@ void occupy_standard_streams() {
 
 int print_out(std::string_view text, int status) {
   if (status == 2) return status;
+  end_progress();
   const Status done = write_stdout(text);
   return done.ok() ? status : report_error(done.error());
 }
 
 void say(std::string_view line) {
   const std::string text = "busbar: " + without_long_echoes(escape_terminal(line, true)) + "\n";
-  if (CapturedOutput* const captured = CapturedOutput::current())
+  if (CapturedOutput* const captured = CapturedOutput::current()) {
     captured->err += text;
-  else
-    std::fputs(text.c_str(), stderr);
+    return;
+  }
+  clear_progress();
+  std::fputs(text.c_str(), stderr);
 }
 
 int report_error(const Error& error) {

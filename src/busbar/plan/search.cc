@@ -32,14 +32,14 @@ class Search {
   Result<Plan> run() {
     BUSBAR_RETURN_IF_ERROR(open());
     while (first_knows_sends() && wanted(queue_.top())) {
-      if (!ask_.go_on()) break;
+      if (!ask_.go_on(progress())) break;
       look_ahead();
       const Entry next = queue_.top();
       queue_.pop();
       if (next.fitting == kNone32 && tried_.contains({next.point, next.zero})) continue;
       const Status done = next.fitting == kNone32 ? fit(next) : !next.closed ? close_bound(next) : time(next);
       if (done.ok()) continue;
-      if (best_ == Duration::max() || ask_.go_on()) return done.error();
+      if (best_ == Duration::max() || ask_.go_on(progress())) return done.error();
       queue_.push(next);  // interrupted: the best so far, with this bound among those left
       break;
     }
@@ -65,6 +65,8 @@ class Search {
       return point != o.point ? point > o.point : zero > o.zero;
     }
   };
+
+  PlanProgress progress() const { return {best_, queue_.empty() ? Duration::max() : queue_.top().bound}; }
 
   bool wanted(const Entry& e) const {
     if (e.bound < best_ || plan_.layouts.size() >= ask_.rows) return e.bound < best_;

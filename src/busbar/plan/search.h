@@ -18,12 +18,19 @@ struct PlanWorker {
   std::function<Result<StepResult>(const LayoutSpec&)> time;
 };
 
+/// How far a search is.
+struct PlanProgress {
+  Duration best = Duration::max();  ///< the least time so far; max(): none is known
+  Duration bound;                   ///< no layout that is left is faster
+};
+
 struct PlanAsk {
   std::uint32_t gpus = 0;
   Bytes capacity{0};  ///< memory of a GPU
   /// Times a layout: the way `busbar train` does.
   std::function<Result<StepResult>(const LayoutSpec&)> time;
-  std::function<bool()> go_on = [] { return true; };  ///< asked before each layout; false: stop with the best so far
+  /// Asked before each layout is bounded or timed; false: stop with the best so far.
+  std::function<bool(const PlanProgress&)> go_on = [](const PlanProgress&) { return true; };
   /// After the proof, layouts within `close` of the best are timed too, until `rows` are timed in all.
   std::size_t rows = 0;
   double close = 0;                  ///< 0.02: 2 %

@@ -291,7 +291,7 @@ TEST(SearchPlan, StopsWithABoundOfWhatIsLeft) {
     ++timed;
     return m.time(model, l);
   };
-  ask.go_on = [&] { return timed < 1; };
+  ask.go_on = [&](const PlanProgress&) { return timed < 1; };
   const Plan part = search_plan(space, model, m.kernels, m.floors, ask).value();
   ASSERT_EQ(part.layouts.size(), 1u);
   EXPECT_LE(part.proven, whole.proven);
