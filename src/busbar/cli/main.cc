@@ -11,6 +11,7 @@
 #include "busbar/base/embedded.h"
 #include "busbar/base/run_files.h"
 #include "busbar/cli/command_line.h"
+#include "busbar/cli/crash_report.h"
 #include "busbar/cli/long_run.h"
 #include "busbar/cli/streams.h"
 
@@ -47,8 +48,12 @@ int main(int argc, char** argv) {
   busbar::leave_on_signals();
   std::set_new_handler(give_up_for_memory);
   busbar::occupy_standard_streams();
+  const std::vector<std::string> args(argv + 1, argv + argc);
+  const std::string typed = busbar::typed_line(args);
+  busbar::report_crashes(typed);
   const busbar::RunFiles files;
-  const int status = busbar::run_command_line(std::vector<std::string>(argv + 1, argv + argc));
+  const int status = busbar::run_reporting_exceptions([&] { return busbar::run_command_line(args); }, typed);
+  busbar::end_progress();
   name_embedded_inputs(files);
   return status;
 }
