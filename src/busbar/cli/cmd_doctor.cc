@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <system_error>
 #include <utility>
 
 #include "busbar/base/input.h"
@@ -46,7 +47,9 @@ bool fails(const Diagnosis& d, const std::string& fail_on) {
   return false;
 }
 
-Status check_read(const Evidence& evidence) {
+/// `first`: the first input.
+Status check_read(const Evidence& evidence, const std::string& first) {
+  if (evidence.files().empty()) return invalid("no file is in it", {first, 0, 0, ""});
   std::uint64_t stated = 0, lines = 0;
   for (const EvidenceFile& f : evidence.files()) stated += f.stated, lines += f.lines;
   if (stated > 0) return {};
@@ -111,7 +114,8 @@ void read_picks(const LogComparison& c, const FactTables& tables, Evidence& evid
 std::optional<Result<Cluster>> named_machine(const std::vector<std::string>& words, const Overrides& overrides) {
   if (words.size() != 1 || words[0] == "-" || names_input(words[0])) return std::nullopt;
   Result<Cluster> machine = load_machine(words[0], overrides);
-  if (!machine.ok() && std::filesystem::is_directory(words[0])) return std::nullopt;
+  std::error_code unknown;
+  if (!machine.ok() && std::filesystem::is_directory(words[0], unknown)) return std::nullopt;
   return machine;
 }
 
@@ -167,7 +171,7 @@ Result<int> run(const DoctorFlags& o) {
     if (ended != 0) return report_part(o, diagnose(evidence, rules, tables), evidence, ended);
   }
   BUSBAR_RETURN_IF_ERROR(write_bundle(o.inputs, files, evidence, tables));
-  BUSBAR_RETURN_IF_ERROR(check_read(evidence));
+  BUSBAR_RETURN_IF_ERROR(check_read(evidence, o.first));
   if (machine.empty() && evidence.named("table.header").empty()) BUSBAR_RETURN_IF_ERROR(refuse_flags_of_a_machine(o));
   FaultCostOptions cost;
   std::vector<LogComparison> compared;

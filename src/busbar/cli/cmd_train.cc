@@ -4,6 +4,7 @@
 #include <iterator>
 #include <memory>
 #include <optional>
+#include <system_error>
 
 #include "busbar/base/id.h"
 #include "busbar/base/input.h"
@@ -141,9 +142,10 @@ struct Measured {
 Result<Measured> read_measured(const std::string& text, const TrainRun& run) {
   Measured out;
   Duration time;
+  std::error_code unknown;
   if (const Result<Duration> d = parse_duration(text); d.ok() && *d > Duration()) {
     time = *d;
-  } else if (!std::filesystem::is_regular_file(text)) {
+  } else if (!std::filesystem::is_regular_file(text, unknown)) {
     return flag_error(
         "--measured",
         fmt::format("'{}' is not the time of a step or the file of a trace; write for example 21s, 950ms or "

@@ -22,7 +22,8 @@ Prediction row_of(std::uint64_t bytes, const std::string& warning) {
 
 TEST(CollectiveReport, ARowBelowTheFloorHasAWarningAndTheTableIsWhole) {
   const Cluster cluster = load_cluster("dgx-h100").value();
-  const std::vector<Prediction> rows = {row_of(1 << 20, ""), row_of(2 << 20, "ring: below the floor"), row_of(4 << 20, "")};
+  const std::vector<Prediction> rows = {row_of(1 << 20, ""), row_of(2 << 20, "ring: below the floor"),
+                                        row_of(4 << 20, "")};
   const Document d =
       to_document(CollectiveOptions(), cluster, 8, Collective::kAllReduce, rows, Band(), "as NCCL 2.30 chooses");
   const std::string text = render_text(d, TextOptions());

@@ -13,7 +13,7 @@ struct TieMeasurement {
   std::string term;                ///< "all_gather of 64 MiB over 64 GPUs in 8 nodes"
   double best_s = 0, other_s = 0;  ///< how long each of the steps waits for it
   double band_percent = 0;         ///< half the width of its band
-  std::string command;             ///< nccl-tests under mpirun; nvbandwidth for copies to hosts; Python for matrix products
+  std::string command;  ///< nccl-tests under mpirun; nvbandwidth for copies to hosts; Python for matrix products
 };
 
 /// Terms are the exposed time of each kind of collective (operation, ranks, one node or several, band of sizes), and
