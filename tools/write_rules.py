@@ -25,6 +25,46 @@ found nothing, and unknown when no input says anything about it. PART, VALUE, OT
 
 """
 
+UNKNOWN = """
+## What no rule knows
+
+### unknown-warning
+
+**warn**, or **fail** if the job has failed and nothing else explains it: VALUE, a warning of NCCL that no rule knows.
+
+Each line `NCCL WARN` or `NCCL ERROR` counts that is the evidence of no other finding. Warnings that sound jobs print, too, are listed with
+their sources in `catalog/evidence/nccl-log.yaml` (`nccl.harmless`) and do not count. Messages that differ only in numbers are one warning.
+
+Judged from: log of NCCL or RCCL. For example:
+
+```text
+n1:10:12 [3] transport/nvls.cc:244 NCCL WARN Cuda failure 1 'invalid argument'
+```
+
+Fix:
+
+```text
+export NCCL_DEBUG=INFO  # and give the doctor the log of every rank
+search for the message at github.com/NVIDIA/nccl/issues
+```
+
+### unknown-failure
+
+**fail**: The job has failed, and nothing here says why.
+
+Judged from: messages of mpirun, srun, torchrun, PyTorch or nccl-tests about an error, without a finding at fail. For example:
+
+```text
+mpirun noticed that process rank 3 with PID 4711 on node n1 exited on signal 9 (Killed).
+```
+
+Fix:
+
+```text
+export NCCL_DEBUG=INFO  # and give the doctor the log of every rank
+```
+"""
+
 COMPARISON = """
 ## Machines side by side
 
@@ -96,7 +136,7 @@ def page():
     tables = load("evidence")
     parts = [f"## {file['title']}\n\n" + "\n".join(section(rule, tables) for rule in file["rules"])
              for file in load("rules")]
-    return HEAD + "\n".join(parts).rstrip("\n") + "\n" + COMPARISON
+    return HEAD + "\n".join(parts).rstrip("\n") + "\n" + UNKNOWN + COMPARISON
 
 
 if __name__ == "__main__":

@@ -62,6 +62,16 @@ Status check_read(const Evidence& evidence, const std::string& first) {
       {evidence.files().front().name, 0, 0, ""});
 }
 
+/// Without this check, "nothing wrong" would stand where nothing was looked at.
+Status check_judged(const Diagnosis& found, const Evidence& evidence) {
+  if (!found.findings.empty() || !found.ok.empty()) return {};
+  std::uint64_t stated = 0;
+  for (const EvidenceFile& f : evidence.files()) stated += f.stated;
+  return invalid(fmt::format("{} of its lines {} known, but no rule can be judged by them alone; give also {}", stated,
+                             stated == 1 ? "is" : "are", found.unknown.front().ask),
+                 {evidence.files().front().name, 0, 0, ""});
+}
+
 /// Pre: `machine` is not empty.
 Result<FaultCostOptions> cost_options(const DoctorFlags& o, const std::string& machine) {
   FaultCostOptions cost;
@@ -186,6 +196,7 @@ Result<int> run(const DoctorFlags& o) {
                                   [](const Finding& f) { return f.severity != Severity::kFail; });
   found.findings.insert(place, odd.begin(), odd.end());
   BUSBAR_ASSIGN(const std::vector<JudgedTable> judged, judge_tables(evidence, o.common, machine, o.op));
+  if (judged.empty() && compared.empty()) BUSBAR_RETURN_IF_ERROR(check_judged(found, evidence));
   std::string machine_text;
   if (!machine.empty()) {
     BUSBAR_ASSIGN(machine_text, add_costs(cost, found));

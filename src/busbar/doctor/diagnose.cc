@@ -7,6 +7,7 @@
 
 #include "busbar/base/text.h"
 #include "busbar/doctor/internal/conditions.h"
+#include "busbar/doctor/unknown_warnings.h"
 
 namespace busbar {
 namespace {
@@ -144,6 +145,7 @@ Diagnosis diagnose(const Evidence& evidence, const std::vector<Rule>& rules, con
       out.unknown.push_back(unknown_of(rule, *missing, tables));
   }
   mark_consequences(out.findings, rules);
+  for (Finding& f : unknown_warnings(evidence, out.findings)) out.findings.push_back(std::move(f));
   std::stable_sort(out.findings.begin(), out.findings.end(), [](const Finding& a, const Finding& b) {
     if (a.follows_from.empty() != b.follows_from.empty()) return a.follows_from.empty();
     return a.severity > b.severity;

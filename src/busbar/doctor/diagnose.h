@@ -45,7 +45,9 @@ struct UnknownRule {
 };
 
 struct Diagnosis {
-  std::vector<Finding> findings;  ///< fail first; within a severity in the order of the rules, consequences last
+  /// Fail first; within a severity in the order of the rules, then what no rule knows (unknown_warnings.h);
+  /// consequences last.
+  std::vector<Finding> findings;
   std::vector<UnknownRule> unknown;
   std::vector<std::string> ok;  ///< ids of rules that were judged and do not fire
 };

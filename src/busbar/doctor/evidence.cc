@@ -29,7 +29,15 @@ int Evidence::add_file(std::string name) {
   return static_cast<int>(files_.size()) - 1;
 }
 
-void Evidence::add(Fact fact) {
+void Evidence::join(const std::vector<std::uint32_t>& line) {
+  for (const std::uint32_t warning : line) {
+    if (warning == kDropped || facts_[warning].name != kWarningFact || !facts_[warning].with.empty()) continue;
+    for (const std::uint32_t other : line)
+      if (other != warning && other != kDropped) facts_[warning].with.push_back(other);
+  }
+}
+
+std::uint32_t Evidence::add(Fact fact) {
   key_.clear();
   for (const std::string* part : {&fact.name, &fact.subject, &fact.value, &fact.host}) {
     key_ += *part;
@@ -39,19 +47,20 @@ void Evidence::add(Fact fact) {
   key_ += static_cast<char>((fact.file >> 8) & 0xff);
   if (const auto known = place_.find(std::string_view(key_)); known != place_.end()) {
     ++facts_[known->second].count;
-    return;
+    return known->second;
   }
   auto list = by_name_.find(fact.name);
   if (list == by_name_.end()) list = by_name_.emplace(fact.name, std::vector<std::uint32_t>()).first;
   if (list->second.size() >= kMostValues) {
     ++dropped_;
-    return;
+    return kDropped;
   }
   const auto at = static_cast<std::uint32_t>(facts_.size());
   place_.emplace(key_, at);
   list->second.push_back(at);
   fact.text = shown(fact.text, kLongestText);
   facts_.push_back(std::move(fact));
+  return at;
 }
 
 const std::vector<std::uint32_t>& Evidence::named(std::string_view name) const {

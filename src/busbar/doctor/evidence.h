@@ -22,7 +22,12 @@ struct Fact {
   int line = 0;         ///< of the first occurrence, 1-based
   std::string text;     ///< that line, shortened
   std::uint64_t count = 1;
+  std::vector<std::uint32_t> with{};  ///< of a kWarningFact: the other facts of its line, as indices into facts()
 };
+
+inline constexpr std::string_view kWarningFact = "nccl.warning";    ///< a line that NCCL prints as a warning
+inline constexpr std::string_view kHarmlessFact = "nccl.harmless";  ///< a warning that sound jobs print, too
+inline constexpr std::string_view kFailureFact = "job.failed";      ///< a line that shows that the job has ended early
 
 /// One input and how much of it was read.
 struct EvidenceFile {
@@ -45,9 +50,13 @@ class Evidence {
   EvidenceFile& file(int index) { return files_[static_cast<std::size_t>(index)]; }
   const std::vector<EvidenceFile>& files() const { return files_; }
 
-  /// `text` is shortened and its bytes that are not printable are replaced. `fact.file` must exist.
-  void add(Fact fact);
+  /// `text` is shortened and its bytes that are not printable are replaced. `fact.file` must exist. Returns its index
+  /// in facts(), or that of the equal one that is known; kDropped: it is one too many.
+  std::uint32_t add(Fact fact);
+  static constexpr std::uint32_t kDropped = UINT32_MAX;
   const std::vector<Fact>& facts() const { return facts_; }
+  /// Says that these facts stand in one line. Keeps them for those of the name kWarningFact.
+  void join(const std::vector<std::uint32_t>& line);
   /// Indices into facts(), in order of addition; empty for an unknown name.
   const std::vector<std::uint32_t>& named(std::string_view name) const;
   std::uint64_t dropped() const { return dropped_; }

@@ -44,7 +44,8 @@ Result<FactRow> read_row(const YamlNode& node) {
 struct FactTables::LineState {
   Evidence& evidence;
   int file = 0, line = 0;
-  std::string_view text;  ///< of the file
+  std::string_view text;             ///< of the file
+  std::vector<std::uint32_t> facts;  ///< taken so far
 };
 
 Result<FactTables> FactTables::load(const Catalog& catalog) {
@@ -121,14 +122,14 @@ bool FactTables::take(const FactRow& row, std::string_view line, Section& sectio
     if (row.fact.empty()) break;
     const bool by_section = row.subject.empty() && c.subject.empty() && row.inside;
     const std::string_view host = c.host.empty() ? host_of_log_line(line) : c.host;
-    state.evidence.add({row.fact,
-                        by_section            ? section.subject
-                        : row.subject.empty() ? std::string(c.subject)
-                                              : row.subject,
-                        row.value.empty()       ? std::string(c.value)
-                        : row.value == "{host}" ? std::string(host)
-                                                : row.value,
-                        std::string(host), state.file, state.line, std::string(state.text), 1});
+    state.facts.push_back(state.evidence.add({row.fact,
+                                              by_section            ? section.subject
+                                              : row.subject.empty() ? std::string(c.subject)
+                                                                    : row.subject,
+                                              row.value.empty()       ? std::string(c.value)
+                                              : row.value == "{host}" ? std::string(host)
+                                                                      : row.value,
+                                              std::string(host), state.file, state.line, std::string(state.text), 1}));
   }
   return taken;
 }
@@ -148,13 +149,14 @@ int FactTables::read(LineSource& source, Evidence& evidence, StopFlag stop) cons
     const std::string_view line = said.empty() ? text : said;
     find_candidates(line, section, candidates);
     if (section.open && line.find(':') == line.npos) section.heading = trimmed(line);
-    LineState state{evidence, file, source.number(), text};
+    LineState state{evidence, file, source.number(), text, {}};
     bool any = false;
     for (const std::uint32_t row : candidates) {
       if (!take(rows_[row], line, section, state)) continue;
       any = true;
       seen[rows_[row].table] = true;
     }
+    evidence.join(state.facts);
     stated += any ? 1 : 0;
   }
   EvidenceFile& done = evidence.file(file);
