@@ -31,6 +31,10 @@ Json to_json(const CatalogEntry& entry) {
   Json j{{"folder", entry.folder}, {"name", entry.name}, {"title", entry.title}};
   j["figures"] = Json::array();
   for (const Figure& f : entry.figures) j["figures"].push_back(to_json(f));
+  j["aliases"] = entry.aliases;
+  j["parameters"] = Json::array();
+  for (const Parameter& p : entry.parameters)
+    j["parameters"].push_back({{"name", p.name}, {"default", p.value}, {"help", p.help}});
   j["made_of"] = entry.made_of;
   return j;
 }
@@ -50,6 +54,19 @@ Table figure_table(const CatalogEntry& entry) {
     table.rows.push_back({f.path, number_of(f), f.unit, f.confidence, f.source});
   }
   table.note = entry.title;
+  std::string names;
+  for (const std::string& alias : entry.aliases) append_word(names, alias);
+  if (!names.empty()) table.note += fmt::format(". Other names: {}.", names);
+  return table;
+}
+
+Table parameter_table(const CatalogEntry& entry) {
+  Table table{fmt::format("Parameters of {}", entry.name),
+              {to_left("parameter"), to_left("default"), to_left("what it is")}};
+  for (const Parameter& p : entry.parameters) table.rows.push_back({p.name, p.value, p.help});
+  const Parameter& first = entry.parameters.front();
+  table.note = fmt::format("Set one with --set node.{}={}, or next to 'base: {}' in a file.", first.name, first.value,
+                           entry.name);
   return table;
 }
 
@@ -57,10 +74,18 @@ Table figure_table(const CatalogEntry& entry) {
 Result<Table> folder_table(const std::string& folder, const Catalog& catalog, Json& entries) {
   Table table;
   table.columns = {to_left("entry"), to_left("what it is")};
+  const std::vector<CatalogAlias> aliases = catalog.aliases(folder);
   for (const std::string& name : catalog.names(folder)) {
     BUSBAR_ASSIGN(const std::string title, catalog_title(folder, name, catalog));
-    entries.push_back({{"folder", folder}, {"name", name}, {"title", title}});
-    table.rows.push_back({name, title});
+    Json others = Json::array();
+    std::string words;
+    for (const CatalogAlias& a : aliases) {
+      if (a.entry != name) continue;
+      others.push_back(a.alias);
+      append_word(words, a.alias);
+    }
+    entries.push_back({{"folder", folder}, {"name", name}, {"title", title}, {"aliases", std::move(others)}});
+    table.rows.push_back({name, words.empty() ? title : fmt::format("{} (also {})", title, words)});
   }
   if (folder == kTransports) {
     for (const PacketTransportName& t : packet_transports()) {
@@ -110,13 +135,15 @@ const PacketTransportName* packet_transport_of(const std::string& wanted) {
 
 /// All entries with this name, then the entries that they consist of, once each.
 Result<std::vector<CatalogEntry>> collect(const std::string& wanted, const Catalog& catalog) {
-  const auto [folder, name] = folder_and_name(wanted);
+  const auto [folder, word] = folder_and_name(wanted);
   std::vector<CatalogEntry> out;
   std::vector<std::string> all;
   for (const std::string& f : catalog.folders()) {
     if (!folder.empty() && f != folder) continue;
     for (const std::string& n : catalog.names(f))
       if (std::find(all.begin(), all.end(), n) == all.end()) all.push_back(n);
+    for (CatalogAlias& a : catalog.aliases(f)) all.push_back(std::move(a.alias));
+    const std::string name = catalog.entry_of(f, word);
     if (!catalog.has(f, name)) continue;
     BUSBAR_ASSIGN(CatalogEntry entry, catalog_entry(f, name, catalog));
     out.push_back(std::move(entry));
@@ -127,7 +154,7 @@ Result<std::vector<CatalogEntry>> collect(const std::string& wanted, const Catal
   if (out.empty())
     return Error{ErrorCode::kNotFound,
                  fmt::format("the catalogue has no '{}'; {}", wanted,
-                             suggestion(name, all, "'busbar catalog' lists all entries")),
+                             suggestion(word, all, "'busbar catalog' lists all entries")),
                  {}};
   for (std::size_t i = 0; i < out.size(); ++i) {
     const std::vector<std::string> parts = out[i].made_of;  // a copy: `out` grows
@@ -150,6 +177,7 @@ Result<int> show(const CatalogFlags& o, const Catalog& catalog) {
   for (const CatalogEntry& entry : entries) {
     data["entries"].push_back(to_json(entry));
     document.add(figure_table(entry));
+    if (!entry.parameters.empty()) document.add(parameter_table(entry));
   }
   if (const PacketTransportName* transport = packet_transport_of(o.name)) {
     data["entries"].push_back(settings_entry(*transport));

@@ -378,7 +378,8 @@ Result<int> run_man(const PagesFlags& o, const std::vector<Command>& commands, c
 
 Result<int> run_completion(const PagesFlags& o, const std::vector<Command>& commands) {
   const Catalog catalog;
-  const CompletionWords words{catalog.names("nodes"), catalog.names("models")};
+  CompletionWords words{catalog.names("nodes"), catalog.names("models")};
+  for (CatalogAlias& a : catalog.aliases("nodes")) words.machines.push_back(std::move(a.alias));
   const std::pair<const char*, std::string> shells[] = {{"bash", "bash-completion/completions/busbar"},
                                                         {"zsh", "zsh/site-functions/_busbar"},
                                                         {"fish", "fish/vendor_completions.d/busbar.fish"}};

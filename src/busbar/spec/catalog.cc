@@ -33,6 +33,11 @@ const EmbeddedFile* find_embedded(std::string_view folder, std::string_view name
   return nullptr;
 }
 
+/// Whether a built-in file has the key; a file of the user's (null) may have it.
+bool may_have_aliases(const EmbeddedFile* file) {
+  return file == nullptr || file->text.find("\naliases:") != std::string_view::npos;
+}
+
 std::string file_in(const std::string& directory, std::string_view folder, std::string_view name) {
   return (fs::path(directory) / folder / fmt::format("{}.yaml", name)).string();
 }
@@ -99,7 +104,9 @@ Result<YamlDocument> Catalog::load(std::string_view folder, std::string_view nam
   constexpr std::size_t kMostListed = 40;
   const std::string all = known.size() > kMostListed ? fmt::format("'busbar catalog {}' lists them", folder)
                                                      : "there are: " + comma_list(known);
-  const std::string hint = known.empty() ? "name a file" : suggestion(name, known, all);
+  std::vector<std::string> close = known;
+  for (const CatalogAlias& a : aliases(folder)) close.push_back(a.alias);
+  const std::string hint = known.empty() ? "name a file" : suggestion(name, close, all);
   return Error{ErrorCode::kNotFound, fmt::format("the catalogue has no '{}' among its {}; {}", name, folder, hint), {}};
 }
 
@@ -120,6 +127,27 @@ std::vector<std::string> Catalog::names(std::string_view folder) const {
   std::sort(out.begin(), out.end());
   out.erase(std::unique(out.begin(), out.end()), out.end());
   return out;
+}
+
+std::vector<CatalogAlias> Catalog::aliases(std::string_view folder) const {
+  std::vector<CatalogAlias> out;
+  for (const std::string& entry : names(folder)) {
+    if (!may_have_aliases(directories_.empty() ? find_embedded(folder, entry) : nullptr)) continue;
+    const Result<YamlDocument> document = load(folder, entry);
+    if (!document.ok()) continue;  // whoever names the entry is told why
+    const auto key = document->root().find("aliases");
+    const auto list = key ? key->find("names") : std::nullopt;
+    for (std::size_t i = 0; list && i < list->size(); ++i) out.push_back({lower(list->item(i).scalar()), entry});
+  }
+  std::sort(out.begin(), out.end(), [](const CatalogAlias& a, const CatalogAlias& b) { return a.alias < b.alias; });
+  return out;
+}
+
+std::string Catalog::entry_of(std::string_view folder, std::string_view name) const {
+  if (has(folder, name)) return std::string(name);
+  for (CatalogAlias& a : aliases(folder))
+    if (a.alias == lower(name)) return std::move(a.entry);
+  return std::string(name);
 }
 
 std::vector<std::string> Catalog::folders() const {

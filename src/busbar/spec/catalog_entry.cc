@@ -15,12 +15,12 @@ using Kind = YamlNode::Kind;
 
 /// Whether the key's value is a name, a place or an explanation.
 bool is_wording(std::string_view key) {
-  static constexpr std::array<std::string_view, 30> kKeys{
+  static constexpr std::array<std::string_view, 31> kKeys{
       "fec_source",     "name",         "part",    "source", "note",  "confidence", "efficiency_source",
       "latency_source", "cable_source", "between", "pairs",  "torus", "numa",       "islands",
       "planes",         "kind",         "shape",   "base",   "link",  "network",    "fabric",
       "parameters",     "protocol",     "gpu",     "full",   "words", "pci_ids",    "twisted",
-      "merges_nics",    "brand"};
+      "merges_nics",    "brand",        "aliases"};
   return std::find(kKeys.begin(), kKeys.end(), key) != kKeys.end();
 }
 
@@ -30,6 +30,7 @@ std::string unit_of_key(std::string_view path) {
   const std::string_view key = dot == std::string_view::npos ? path : path.substr(dot + 1);
   if (path.find("cable_m") != std::string_view::npos || key == "reach_m") return "m";
   if (key == "efficiency" || key.ends_with("share") || path.starts_with("contention")) return "share";
+  if (key.ends_with("tokens")) return "tokens";
   if (key == "oversubscription") return "ratio";
   if (key.ends_with("_percent")) return "%";
   if (key == "per_year") return "events/year";
@@ -134,6 +135,19 @@ void collect_parts(const YamlNode& node, const Catalog& catalog, std::vector<std
   }
 }
 
+/// The parameters of a node, each with its line in catalog/parameters/nodes.yaml.
+Result<std::vector<Parameter>> parameters_of(const YamlNode& base, Reading& reading) {
+  BUSBAR_ASSIGN(const std::vector<NodeParameter> values, node_parameters(base, reading));
+  std::vector<Parameter> out;
+  if (values.empty() || !reading.catalog.has("parameters", "nodes")) return out;
+  BUSBAR_ASSIGN(const YamlDocument words, reading.catalog.load("parameters", "nodes"));
+  for (const NodeParameter& p : values) {
+    const auto help = words.root().find(p.name);
+    out.push_back({p.name, p.value, help ? help->scalar() : ""});
+  }
+  return out;
+}
+
 }  // namespace
 
 Result<std::string> catalog_title(std::string_view folder, std::string_view name, const Catalog& catalog) {
@@ -161,7 +175,10 @@ Result<CatalogEntry> catalog_entry(std::string_view folder, std::string_view nam
     Reading reading(catalog);
     BUSBAR_ASSIGN(const YamlDocument map, YamlDocument::parse(fmt::format("base: \"{}\"\n", name), "catalogue"));
     BUSBAR_ASSIGN(root, resolve_node(map.root(), reading));
+    BUSBAR_ASSIGN(out.parameters, parameters_of(map.root(), reading));
   }
+  for (CatalogAlias& a : catalog.aliases(folder))
+    if (a.entry == name) out.aliases.push_back(std::move(a.alias));
   out.figures = figures_of(root);
   collect_parts(root, catalog, out.made_of);
   return out;

@@ -23,10 +23,18 @@ struct Figure {
 /// All figures below `root`, in file order. Names, places and wiring (between, pairs, numa) are not figures.
 std::vector<Figure> figures_of(const YamlNode& root);
 
+/// What `--set node.NAME=VALUE` can change of a board.
+struct Parameter {
+  std::string name, value;  ///< the value of the entry
+  std::string help;         ///< what it does; "" if catalog/parameters has no line about it
+};
+
 struct CatalogEntry {
   std::string folder, name;
   std::string title;  ///< as given by catalog_title
   std::vector<Figure> figures;
+  std::vector<Parameter> parameters;  ///< of a node
+  std::vector<std::string> aliases;   ///< its other names
   std::vector<std::string> made_of;  ///< "links/nvlink4": the entries of the catalogue that this entry names, once each
 };
 

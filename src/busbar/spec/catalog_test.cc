@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -61,8 +62,35 @@ TEST(Catalog, ANodeNamesItsParts) {
   EXPECT_THAT(entry.made_of, testing::Not(testing::Contains("gpus/h100-sxm")));
 }
 
+TEST(Catalog, ANodeListsItsParametersWithTheirValuesAndWhatTheyDo) {
+  const auto entry = catalog_entry("nodes", "a100-pcie", Catalog()).value();
+  const auto gpu = std::find_if(entry.parameters.begin(), entry.parameters.end(),
+                                [](const Parameter& p) { return p.name == "gpu"; });
+  ASSERT_NE(gpu, entry.parameters.end());
+  EXPECT_EQ(gpu->value, "a100-pcie-80") << "its own, not that of its base";
+  for (const std::string& node : Catalog().names("nodes"))
+    for (const Parameter& p : catalog_entry("nodes", node, Catalog()).value().parameters)
+      EXPECT_FALSE(p.help.empty()) << node << " has a parameter " << p.name << " without a line in catalog/parameters";
+}
+
+TEST(Catalog, AliasesAreUniqueAndTheirNodesLoad) {
+  const Catalog catalog;
+  std::set<std::string> met;
+  for (const std::string& name : catalog.names("nodes")) met.insert(name);
+  for (const CatalogAlias& a : catalog.aliases("nodes")) {
+    EXPECT_TRUE(met.insert(a.alias).second) << a.alias << " has two meanings";
+    EXPECT_EQ(catalog.entry_of("nodes", a.alias), a.entry);
+    EXPECT_TRUE(catalog.load("nodes", a.entry)->root().find("aliases")->find("source")) << a.entry;
+  }
+  for (const char* said : {"hgx-h100", "p5", "P5.48xlarge", "nd96isr_H100_v5", "a3-mega", "BM.GPU.H100.8"})
+    EXPECT_TRUE(catalog.has("nodes", catalog.entry_of("nodes", said))) << said;
+  EXPECT_EQ(load_cluster("p5:2")->name, "aws-p5:2");
+  EXPECT_EQ(load_cluster("p5:2")->topology.gpus().size(), 16u);
+}
+
 TEST(Catalog, EveryEntryCanBeShown) {
-  const std::set<std::string> words{"comparisons", "evidence", "rules"};  // most of their entries have no figures
+  const std::set<std::string> words{"comparisons", "evidence", "parameters",
+                                    "rules"};  // most of their entries have no figures
   const Catalog catalog;
   for (const std::string& folder : catalog.folders()) {
     for (const std::string& name : catalog.names(folder)) {

@@ -17,7 +17,7 @@ bool is_file(std::string_view name) {
 /// "dgx-h100:64" as a document.
 Result<YamlDocument> preset(std::string_view name, Reading& reading) {
   const std::size_t colon = name.find(':');
-  const std::string_view node = name.substr(0, colon);
+  const std::string node = reading.catalog.entry_of("nodes", name.substr(0, colon));
   std::int64_t nodes = 1;
   if (colon != std::string_view::npos) {
     const std::string_view number = name.substr(colon + 1);

@@ -112,10 +112,20 @@ Result<Values> values_of(const Chain& chain) {
 }  // namespace
 
 bool is_node_key(std::string_view key) {
-  static constexpr std::string_view kKeys[] = {"name",  "devices",    "links", "fabric", "protocol",
-                                               "price", "gpudirect",  "p2p",   "source", "confidence",
-                                               "note",  "parameters", "power", "hall",   "ocs"};
+  static constexpr std::string_view kKeys[] = {"name",      "devices", "links",  "fabric",     "protocol", "price",
+                                               "gpudirect", "p2p",     "source", "confidence", "note",     "parameters",
+                                               "power",     "hall",    "ocs",    "aliases"};
   return std::find(std::begin(kKeys), std::end(kKeys), key) != std::end(kKeys);
+}
+
+Result<std::vector<NodeParameter>> node_parameters(const YamlNode& value, Reading& reading) {
+  BUSBAR_ASSIGN(const Chain chain, follow(value, reading));
+  BUSBAR_ASSIGN(const Values values, values_of(chain));
+  std::vector<NodeParameter> out;
+  const auto own = chain.bottom.root().find("parameters");
+  for (std::size_t i = 0; own && i < own->size(); ++i)
+    out.push_back({own->key(i), values.find(own->key(i))->second.scalar()});
+  return out;
 }
 
 Result<YamlNode> resolve_node(const YamlNode& value, Reading& reading) {

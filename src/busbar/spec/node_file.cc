@@ -45,6 +45,7 @@ Result<NodeFile> read_node(const YamlNode& map, Reading& reading) {
   out.hall = r.optional("hall");
   const auto ocs = r.optional("ocs");
   r.optional("parameters");
+  r.optional("aliases");
   r.optional("power");
   r.optional("gpudirect", &YamlNode::as_bool, out.gpudirect);
   r.optional("p2p", &YamlNode::as_bool, out.p2p);

@@ -6,7 +6,9 @@
 // A parameter is a word or a number. `$name` in the base's file is replaced by the value before the file is read.
 #pragma once
 
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "busbar/spec/reading.h"
 
@@ -14,6 +16,12 @@ namespace busbar {
 
 /// The keys of a node file other than parameters: devices, links, defaults and provenance.
 bool is_node_key(std::string_view key);
+
+struct NodeParameter {
+  std::string name, value;
+};
+/// The parameters of a node in the order of its file, with the values that it gives them. `value`: as in resolve_node.
+Result<std::vector<NodeParameter>> node_parameters(const YamlNode& value, Reading& reading);
 
 /// A node as a complete map: `value` is a name in catalog/nodes, a map with `base:`, or a complete map. Keys next to
 /// `base` set its parameters or replace its keys. Bases may have bases, at most 8 deep.
