@@ -79,6 +79,11 @@ Result<ModelSpec> read_model(const YamlNode& node) {
     r.required("tokens", &YamlNode::as_int, m.window.tokens, 1, kMostWindow);
     r.optional("full_every", &YamlNode::as_int, m.window.full_every, 2, kMostLayers);
   });
+  reader.inner("recipe", [&](MapReader& r) {
+    r.required("batch_tokens", &YamlNode::as_int, m.recipe.batch_tokens, 1, kMostBatchTokens);
+    r.required("source", &YamlNode::as_string, m.recipe.source);
+    r.optional("confidence");
+  });
   reader.optional("source", &YamlNode::as_string, m.source);
   reader.optional("note");
   const auto moe = reader.optional("moe"), latent = reader.optional("latent_attention");

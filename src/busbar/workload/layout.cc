@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "busbar/workload/batch.h"
 #include "busbar/workload/internal/layer_split.h"
 
 namespace busbar {
@@ -17,7 +18,6 @@ const char* title_of(PipelineSchedule s) {
 }
 
 constexpr std::uint64_t kMostTokens = 1u << 26;  // of one micro-batch: keeps every product below 2^63
-constexpr std::uint64_t kMostSequences = 1u << 30;
 
 using Check = Status (*)(const LayoutSpec&, const ModelSpec&);
 
@@ -309,11 +309,7 @@ Result<LayoutSpec> resolve_layout(LayoutSpec layout, const ModelSpec& model, std
   BUSBAR_RETURN_IF_ERROR(fill_dp(layout, gpus));
   BUSBAR_RETURN_IF_ERROR(check_sharding(layout));
   BUSBAR_RETURN_IF_ERROR(check_experts(layout, model));
-  if (layout.global_batch == 0) {
-    const std::uint64_t batch = std::uint64_t{layout.dp} * layout.micro_batch * layout.pp;
-    if (batch > kMostSequences) return invalid(fmt::format("{} is too large", batch), layout.place("global_batch"));
-    layout.global_batch = static_cast<std::uint32_t>(batch);
-  }
+  BUSBAR_RETURN_IF_ERROR(fill_batch_of_degrees(layout, model, gpus > 0 ? gpus : layout.ranks()));
   BUSBAR_RETURN_IF_ERROR(check_batch(layout, model));
   return layout;
 }

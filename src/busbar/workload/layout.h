@@ -108,7 +108,8 @@ struct LayoutSpec {
   std::vector<std::uint32_t> chunk_layers;
   std::uint32_t seq = 4096;
   std::uint32_t micro_batch = 1;   ///< sequences
-  std::uint32_t global_batch = 0;  ///< sequences per step; 0: one micro-batch per replica and pipeline stage
+  std::uint32_t global_batch = 0;  ///< sequences per step; 0: usual_batch()
+  std::string batch_basis;         ///< where a batch comes from that was not given; empty: it was
   Precision precision = Precision::kBf16;
   std::uint32_t zero = 1;         ///< sharded: 0 nothing, 1 optimizer states, 2 gradients too, 3 parameters too (FSDP)
   std::uint32_t shard_group = 0;  ///< ranks that share one set of shards; 0: all DP x CP; fewer: hybrid sharding (HSDP)

@@ -35,6 +35,12 @@ struct WindowSpec {
   std::uint32_t full_every = 0;  ///< of each so many layers the last one has no window; 0: all have one
 };
 
+/// How those who published the model trained it.
+struct RecipeSpec {
+  std::uint64_t batch_tokens = 0;  ///< of a step; 0: not published
+  std::string source;
+};
+
 struct ModelSpec {
   std::string name;
   std::uint32_t layers = 0;
@@ -53,6 +59,7 @@ struct ModelSpec {
   /// Multi-token prediction: modules after the last layer, each a projection of two hidden states to one, one more
   /// layer, and one more use of the head. Source: DeepSeek-V3, arXiv:2412.19437 (2024), section 2.2.
   std::uint32_t mtp = 0;
+  RecipeSpec recipe;
   std::string source;
   std::map<std::string, Where> places;  ///< where each key was given, for messages
 };
