@@ -223,7 +223,7 @@ Command collective_command(const std::string& typed) {
                    {"OP",
                     "all_reduce, all_gather, reduce_scatter, broadcast, reduce, all_to_all, all_to_allv, gather, "
                     "scatter or send_recv; the names of nccl-tests also work",
-                    &o->op}};
+                    &o->op, true, nullptr, "", [](const std::string& word) { return parse_collective(word).ok(); }}};
   c.renamed = {{"--matrix", "--pairs"}};
   c.flags = {
       {"-b,--minbytes", "SIZE", "smallest size S; K, M, G are binary (default 8)", "Sweep", &o->first},

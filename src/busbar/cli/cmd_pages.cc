@@ -77,6 +77,11 @@ std::string trimmed_end(std::string text) {
   return text;
 }
 
+std::string foreign_spelling(const ForeignFlag& row) {
+  return fmt::format("--{}{}", row.name, row.is_switch() ? "" : row.takes_any() ? " X" : " " + std::string(row.value));
+}
+std::string our_spelling(const ForeignFlag& row) { return fmt::format("{} {}", row.ours, our_value(row, "X")); }
+
 /// "`--set` *PATH=VALUE*", without characters that break a table cell.
 std::string markdown_cell(const std::string& text) {
   std::string out;
@@ -97,6 +102,11 @@ std::string man_page(const Command& c, const std::string& version) {
     for (const Flag& f : c.flags)
       if (f.category == category) out += option(f);
   }
+  const std::vector<const ForeignFlag*> others = foreign_flags_of(c);
+  if (!others.empty()) out += ".SH FLAGS OF OTHER PROGRAMS\n";
+  for (const ForeignFlag* row : others)
+    out += fmt::format(".TP\n\\fB{}\\fR\n{}: {}\n", roff(foreign_spelling(*row)), roff(std::string(row->program)),
+                       roff(our_spelling(*row)));
   out += fmt::format(".SH EXAMPLES\n.nf\n{}\n.fi\n", roff(trimmed_end(c.examples)));
   out += definitions("ENVIRONMENT", kEnvironment) + definitions("EXIT STATUS", kStatus);
   return out + ".SH SEE ALSO\n.BR busbar (1)\n";
@@ -136,6 +146,10 @@ std::string markdown_page(const Command& c) {
       out += fmt::format("| {} | {}{} |\n", names, markdown_cell(help_of(f)), repeats(f) ? "; several times too" : "");
     }
   }
+  const std::vector<const ForeignFlag*> others = foreign_flags_of(c);
+  if (!others.empty()) out += "\n## Flags of other programs\n\n| program | flag | means |\n|---|---|---|\n";
+  for (const ForeignFlag* row : others)
+    out += fmt::format("| {} | `{}` | `{}` |\n", row->program, foreign_spelling(*row), our_spelling(*row));
   return out + fmt::format("\n## Examples\n\n```text\n{}\n```\n", trimmed_end(c.examples));
 }
 

@@ -2,56 +2,120 @@
 
 #include <algorithm>
 #include <iterator>
-#include <utility>
+
+#include "busbar/base/text.h"
 
 namespace busbar {
+namespace {
 
-std::string flag_for_word(std::string_view flag, const std::vector<std::string>& known) {
-  // Source: arguments of Megatron-LM (arguments.py), DeepSpeed's and torchtitan's configuration keys, as `plan` writes
-  // them.
-  static constexpr std::pair<std::string_view, std::string_view> kWords[] = {
-      {"tensor-model-parallel-size", "--tp"},
-      {"tensor-parallel-size", "--tp"},
-      {"tensor-parallel-degree", "--tp"},
-      {"pipeline-model-parallel-size", "--pp"},
-      {"pipeline-parallel-size", "--pp"},
-      {"pipeline-parallel-degree", "--pp"},
-      {"num-virtual-stages-per-pipeline-rank", "--vpp"},
-      {"virtual-pipeline-model-parallel-size", "--vpp"},
-      {"data-parallel-size", "--dp"},
-      {"context-parallel-size", "--cp"},
-      {"context-parallel-degree", "--cp"},
-      {"expert-model-parallel-size", "--ep"},
-      {"expert-parallel-size", "--ep"},
-      {"expert-parallel-degree", "--ep"},
-      {"micro-batch-size", "--micro-batch"},
-      {"mbs", "--micro-batch"},
-      {"global-batch-size", "--global-batch"},
-      {"gbs", "--global-batch"},
-      {"batch", "--global-batch"},
-      {"batch-size", "--global-batch"},
-      {"seq-length", "--seq"},
-      {"seq-len", "--seq"},
-      {"seqlen", "--seq"},
-      {"sequence-length", "--seq"},
-      {"dtype", "--precision"},
-      {"zero-stage", "--zero"},
-      {"recompute-granularity", "--recompute"},
-      {"message-size", "-b"},
-      {"bytes", "-b"},
-      {"size", "-b"},
-      {"sizes", "-b"},
-      {"output", "--out"},
-      {"machine", "--cluster"},
-      {"topology", "--cluster"},
-      {"num-gpus", "-g"},
-  };
-  if (!flag.starts_with("--")) return {};
-  std::string word(flag.substr(2));
-  std::replace(word.begin(), word.end(), '_', '-');
-  const auto it = std::ranges::find(kWords, word, &std::pair<std::string_view, std::string_view>::first);
-  if (it == std::end(kWords) || std::find(known.begin(), known.end(), it->second) == known.end()) return {};
-  return std::string(it->second);
+constexpr std::string_view kMegatron = "Megatron-LM", kTorchtitan = "torchtitan", kDeepSpeed = "DeepSpeed";
+constexpr std::string_view kOthers = "others", kSpeech = "";
+
+// Sources: Megatron-LM megatron/training/arguments.py; torchtitan torchtitan/config/job_config.py; DeepSpeed
+// docs/_pages/config-json.md, whose keys scripts take as flags.
+constexpr ForeignFlag kForeign[] = {
+    {kMegatron, "tensor-model-parallel-size", "--tp"},
+    {kMegatron, "pipeline-model-parallel-size", "--pp"},
+    {kMegatron, "num-virtual-stages-per-pipeline-rank", "--vpp"},
+    {kMegatron, "num-layers-per-virtual-pipeline-stage", "--set", "*", "layout.layers_per_chunk=*"},
+    {kMegatron, "context-parallel-size", "--cp"},
+    {kMegatron, "expert-model-parallel-size", "--ep"},
+    {kMegatron, "expert-tensor-parallel-size", "--set", "*", "layout.expert_tp=*"},
+    {kMegatron, "micro-batch-size", "--micro-batch"},
+    {kMegatron, "global-batch-size", "--global-batch"},
+    {kMegatron, "seq-length", "--seq"},
+    {kMegatron, "recompute-granularity", "--recompute"},
+    {kMegatron, "sequence-parallel", "--set", "", "layout.sequence_parallel=true"},
+    {kMegatron, "tp-comm-overlap", "--set", "", "layout.overlap.tp=true"},
+    {kMegatron, "overlap-grad-reduce", "--set", "", "layout.overlap.grad_reduce=true"},
+    {kMegatron, "overlap-param-gather", "--set", "", "layout.overlap.param_gather=true"},
+    {kMegatron, "cp-comm-type", "--set", "p2p", "layout.context=ring"},
+    {kMegatron, "cp-comm-type", "--set", "all_gather", "layout.context=all_gather"},
+    {kMegatron, "cp-comm-type", "--set", "a2a", "layout.context=all_to_all"},
+    {kMegatron, "optimizer-cpu-offload", "--offload", "", "optimizer"},
+    {kMegatron, "bf16", "--precision", "", "bf16"},
+    {kMegatron, "fp16", "--precision", "", "fp16"},
+    {kMegatron, "fp8-format", "--precision", "e4m3", "fp8"},
+    {kMegatron, "fp8-format", "--precision", "hybrid", "fp8"},
+    {kMegatron, "fp4-format", "--precision", "e2m1", "fp4"},
+    {kMegatron, "use-megatron-fsdp", "--zero", "", "0"},
+    {kMegatron, "use-distributed-optimizer", "--zero", "", "1"},
+    {kMegatron, "data-parallel-sharding-strategy", "--zero", "no_shard", "0"},
+    {kMegatron, "data-parallel-sharding-strategy", "--zero", "optim", "1"},
+    {kMegatron, "data-parallel-sharding-strategy", "--zero", "optim_grads", "2"},
+    {kMegatron, "data-parallel-sharding-strategy", "--zero", "optim_grads_params", "3"},
+    {kTorchtitan, "parallelism.tensor_parallel_degree", "--tp"},
+    {kTorchtitan, "parallelism.pipeline_parallel_degree", "--pp"},
+    {kTorchtitan, "parallelism.context_parallel_degree", "--cp"},
+    {kTorchtitan, "parallelism.expert_parallel_degree", "--ep"},
+    {kTorchtitan, "training.local_batch_size", "--micro-batch"},
+    {kTorchtitan, "training.global_batch_size", "--global-batch"},
+    {kTorchtitan, "training.seq_len", "--seq"},
+    {kTorchtitan, "activation_checkpoint.mode", "--recompute"},
+    {kTorchtitan, "parallelism.fsdp_reshard_after_forward", "--zero", "never", "2"},
+    {kTorchtitan, "parallelism.fsdp_reshard_after_forward", "--zero", "always", "3"},
+    {kDeepSpeed, "zero_stage", "--zero"},
+    {kDeepSpeed, "train_batch_size", "--global-batch"},
+    {kDeepSpeed, "train_micro_batch_size_per_gpu", "--micro-batch"},
+    {kOthers, "tensor-parallel-size", "--tp"},
+    {kOthers, "tensor-parallel-degree", "--tp"},
+    {kOthers, "pipeline-parallel-size", "--pp"},
+    {kOthers, "pipeline-parallel-degree", "--pp"},
+    {kOthers, "virtual-pipeline-model-parallel-size", "--vpp"},
+    {kOthers, "data-parallel-size", "--dp"},
+    {kOthers, "context-parallel-degree", "--cp"},
+    {kOthers, "expert-parallel-size", "--ep"},
+    {kOthers, "expert-parallel-degree", "--ep"},
+    {kOthers, "mbs", "--micro-batch"},
+    {kOthers, "gbs", "--global-batch"},
+    {kOthers, "seq-len", "--seq"},
+    {kOthers, "sequence-length", "--seq"},
+    {kOthers, "fsdp", "--zero", "", "3"},
+    {kSpeech, "seqlen", "--seq"},
+    {kSpeech, "batch", "--global-batch"},
+    {kSpeech, "batch-size", "--global-batch"},
+    {kSpeech, "dtype", "--precision"},
+    {kSpeech, "message-size", "-b"},
+    {kSpeech, "bytes", "-b"},
+    {kSpeech, "size", "-b"},
+    {kSpeech, "sizes", "-b"},
+    {kSpeech, "output", "--out"},
+    {kSpeech, "machine", "--cluster"},
+    {kSpeech, "topology", "--cluster"},
+    {kSpeech, "num-gpus", "-g"},
+};
+
+std::string with_hyphens(std::string_view name) {
+  std::string out = lower(name);
+  std::replace(out.begin(), out.end(), '_', '-');
+  return out;
+}
+
+}  // namespace
+
+std::span<const ForeignFlag> foreign_flags() { return kForeign; }
+
+std::vector<const ForeignFlag*> rows_of_word(std::string_view flag, const std::vector<std::string>& known) {
+  std::vector<const ForeignFlag*> out;
+  if (!flag.starts_with("--")) return out;
+  const std::string word = with_hyphens(flag.substr(2));
+  for (const ForeignFlag& row : kForeign)
+    if (with_hyphens(row.name) == word && std::find(known.begin(), known.end(), row.ours) != known.end())
+      out.push_back(&row);
+  return out;
+}
+
+std::string our_value(const ForeignFlag& row, const std::string& theirs) {
+  std::string out(row.our_value);
+  if (const std::size_t star = out.find('*'); star != std::string::npos) out.replace(star, 1, theirs);
+  return out;
+}
+
+std::string flag_of_program(std::string_view program, std::string_view ours) {
+  const auto row = std::find_if(std::begin(kForeign), std::end(kForeign), [&](const ForeignFlag& f) {
+    return f.program == program && f.ours == ours && f.takes_any() && f.our_value == "*";
+  });
+  return row == std::end(kForeign) ? "" : "--" + std::string(row->name);
 }
 
 }  // namespace busbar

@@ -8,7 +8,6 @@
 
 #include "busbar/base/quantity.h"
 #include "busbar/base/text.h"
-#include "busbar/cli/flag_words.h"
 #include "busbar/cli/help_page.h"
 
 namespace busbar {
@@ -103,14 +102,20 @@ std::string guess_among(const std::string& word, const std::vector<std::string>&
   return did_you_mean(nearest(word, known));
 }
 
-Error unknown_flag(const Command& c, const std::string& name) {
-  for (const auto& [old, now] : c.renamed)
-    if (old == name) return invalid(fmt::format("'{}' is now '{}'", old, now));
+std::vector<std::string> names_of_flags(const Command& c) {
   std::vector<std::string> known{"--help"};
   for (const Flag& f : c.flags)
     for (std::string& n : split_names(f.names)) known.push_back(std::move(n));
-  const std::string ours = flag_for_word(name, known);
-  return invalid(fmt::format("unknown flag '{}'{}", name, did_you_mean(ours.empty() ? nearest(name, known) : ours)));
+  return known;
+}
+
+/// `rows`: what the flag means in usual speech.
+Error unknown_flag(const Command& c, const std::string& name, const std::vector<const ForeignFlag*>& rows) {
+  for (const auto& [old, now] : c.renamed)
+    if (old == name) return invalid(fmt::format("'{}' is now '{}'", old, now));
+  return invalid(
+      fmt::format("unknown flag '{}'{}", name,
+                  did_you_mean(rows.empty() ? nearest(name, names_of_flags(c)) : std::string(rows[0]->ours))));
 }
 
 /// Matches the words of one command line with the table of one command.
@@ -157,25 +162,63 @@ class ArgumentReader {
       return {};
     }
     const Flag* const f = find(name);
-    if (f == nullptr) return unknown_flag(c_, is_long ? name : word);
     std::optional<std::string> value;
     if (end < word.size()) value = word.substr(end + (word[end] == '='));
-    Status done = set(*f, name, std::move(value));
+    const auto rows = f == nullptr ? rows_of_word(name, names_of_flags(c_)) : std::vector<const ForeignFlag*>();
+    if (f == nullptr && (rows.empty() || rows[0]->program.empty()))
+      return unknown_flag(c_, is_long ? name : word, rows);
+    Status done = f == nullptr ? set_foreign(rows, name, std::move(value)) : set(*f, name, std::move(value));
     if (done.ok()) return done;
     Error error = done.error();
     error.where.path = name;
     return error;
   }
 
+  /// The next word, as the value of `name`.
+  Result<std::string> next_value(const std::string& name, const std::string& what) {
+    if (at_ == args_.size()) return invalid(fmt::format("a value is missing; write {} {}", name, what));
+    const std::string& value = args_[at_];
+    if (value.starts_with("--") || find(value) != nullptr)
+      return invalid(fmt::format("a value is missing before '{}'; write {} {}", value, name, what));
+    ++at_;
+    return value;
+  }
+
+  /// A flag of another program, by its rows.
+  Status set_foreign(const std::vector<const ForeignFlag*>& rows, const std::string& name,
+                     std::optional<std::string> value) {
+    const Flag& f = *find(std::string(rows[0]->ours));
+    if (rows[0]->is_switch() && value) return invalid("takes no value");
+    std::string words;
+    for (const ForeignFlag* row : rows) append_word(words, row->takes_any() ? f.value : row->value);
+    if (!rows[0]->is_switch() && !value) {
+      BUSBAR_ASSIGN(value, next_value(name, words));
+    }
+    const std::string theirs = value.value_or("");
+    const auto row = std::find_if(rows.begin(), rows.end(),
+                                  [&](const ForeignFlag* r) { return r->takes_any() || r->value == theirs; });
+    if (row == rows.end()) return invalid(fmt::format("'{}' is not one of {}", theirs, words));
+    if (f.list != nullptr && names_several(theirs))
+      return invalid(fmt::format("takes one value; write {} for a list", (*row)->ours));
+    if (!(*row)->takes_any() && !is_list(f) && !counts_now(f, **row)) return {};
+    return set(f, std::string((*row)->ours), our_value(**row, theirs));
+  }
+
+  /// Whether a row with a fixed value counts besides those before it: the last one of the table does.
+  bool counts_now(const Flag& f, const ForeignFlag& row) {
+    const auto [known, first] = fixed_.emplace(&f, &row);
+    if (first) return true;
+    if (&row < known->second) return false;
+    known->second = &row;
+    given_.erase(&f);
+    return true;
+  }
+
   Status set(const Flag& f, const std::string& name, std::optional<std::string> value) {
     if (f.value.empty() && value) return invalid("takes no value");
     if (!given_.emplace(&f, name).second && !is_list(f)) return invalid("is given twice; leave one out");
     if (!f.value.empty() && !value) {
-      if (at_ == args_.size()) return invalid(fmt::format("a value is missing; write {} {}", name, f.value));
-      value = args_[at_];
-      if (value->starts_with("--") || find(*value) != nullptr)
-        return invalid(fmt::format("a value is missing before '{}'; write {} {}", *value, name, f.value));
-      ++at_;
+      BUSBAR_ASSIGN(value, next_value(name, f.value));
     }
     if (value && value->empty()) return invalid(fmt::format("the value is empty; write {} {}", name, f.value));
     if (f.list != nullptr && names_several(*value)) {
@@ -228,16 +271,27 @@ class ArgumentReader {
     return unsupported(fmt::format("has no effect without {}; add that, or leave this out", f.needs), {"", 0, 0, name});
   }
 
-  Status place_words() const {
+  /// Takes the word that is `p` beyond doubt, wherever it stands.
+  bool take_certain_word(const Positional& p) {
+    const auto word = p.is ? std::find_if(words_.begin(), words_.end(), p.is) : words_.end();
+    if (word == words_.end()) return false;
+    *p.target = *word;
+    words_.erase(word);
+    return true;
+  }
+
+  Status place_words() {
+    std::vector<const Positional*> open;
+    for (const Positional& p : c_.positionals)
+      if (!has_flag(p) && !take_certain_word(p)) open.push_back(&p);
     std::size_t next = 0;
-    for (const Positional& p : c_.positionals) {
-      if (has_flag(p)) continue;
+    for (const Positional* p : open) {
       if (next < words_.size())
-        *p.target = words_[next++];
-      else if (p.required)
-        return invalid(p.name + " is missing");
-      if (p.more != nullptr)
-        for (; next < words_.size(); ++next) p.more->push_back(words_[next]);
+        *p->target = words_[next++];
+      else if (p->required)
+        return invalid(fmt::format("{} is missing: {}{}", p->name, p->help, p->such_as));
+      if (p->more != nullptr)
+        for (; next < words_.size(); ++next) p->more->push_back(words_[next]);
     }
     if (next == words_.size()) return {};
     return invalid(fmt::format("unexpected argument '{}'; usage: {}", words_[next], usage_of(c_)));
@@ -247,7 +301,8 @@ class ArgumentReader {
   const std::vector<std::string> args_;
   std::size_t at_ = 0;
   std::vector<std::string> words_;
-  std::map<const Flag*, std::string> given_;  // as spelled; keyed by address, so in the table's order
+  std::map<const Flag*, std::string> given_;         // as spelled; keyed by address, so in the table's order
+  std::map<const Flag*, const ForeignFlag*> fixed_;  // that set a flag to their fixed value
   bool help_ = false;
 };
 
@@ -274,6 +329,15 @@ std::vector<std::string> split_names(const std::string& names) {
     out.push_back(names.substr(at, comma - at));
     at = comma + 1;
   }
+  return out;
+}
+
+std::vector<const ForeignFlag*> foreign_flags_of(const Command& command) {
+  std::vector<const ForeignFlag*> out;
+  const std::vector<std::string> known = names_of_flags(command);
+  if (std::find(known.begin(), known.end(), "--tp") == known.end()) return out;  // --set alone is no layout
+  for (const ForeignFlag& row : foreign_flags())
+    if (!row.program.empty() && std::find(known.begin(), known.end(), row.ours) != known.end()) out.push_back(&row);
   return out;
 }
 

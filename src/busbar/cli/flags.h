@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "busbar/base/result.h"
+#include "busbar/cli/flag_words.h"
 
 namespace busbar {
 
@@ -51,7 +52,9 @@ struct Positional {
   std::string help;
   std::string* target = nullptr;
   bool required = true;
-  std::vector<std::string>* more = nullptr;  ///< takes all further words; only for the last positional
+  std::vector<std::string>* more = nullptr;      ///< takes all further words; only for the last positional
+  std::string such_as{};                         ///< how to choose one, for the message that misses it
+  std::function<bool(const std::string&)> is{};  ///< whether a word is one beyond doubt: then in any place; null: never
 };
 
 struct Command {
@@ -84,14 +87,16 @@ struct Parsed {
 std::string help_of(const Flag& flag);
 /// Splits "-b,--minbytes" into "-b", "--minbytes".
 std::vector<std::string> split_names(const std::string& names);
+/// The flags of other programs that a command takes, in the order of their table.
+std::vector<const ForeignFlag*> foreign_flags_of(const Command& command);
 /// Categories in order of first occurrence.
 std::vector<std::string> categories_of(const Command& command);
 /// The usage line: "busbar path CLUSTER A B [OPTION]...".
 std::string usage_of(const Command& command);
 
 /// Flags and positionals in any order; "--flag VALUE", "--flag=VALUE", "-fVALUE"; "--" ends the flags, "-" is a word.
-/// Only parses; opens no file. `args`: without the program's name. Numbers are finite and >= 0, except 64-bit ones. A
-/// positional whose target a flag has filled takes no word.
+/// Flags of other programs (flag_words.h) count as ours. Only parses; opens no file. `args`: without the program's
+/// name. Numbers are finite and >= 0, except 64-bit ones. A positional whose target a flag has filled takes no word.
 Parsed parse_command_line(const std::vector<Command>& commands, const std::vector<std::string>& args,
                           const std::string& version);
 

@@ -117,5 +117,92 @@ TEST(Flags, HelpIsAFlagAndACommand) {
   EXPECT_EQ(printed({"--version"}), "1.0\n");
 }
 
+/// The settings of a layout that other programs have flags for.
+struct Layout {
+  std::optional<std::int64_t> tp, zero;
+  std::optional<std::string> precision;
+  std::vector<std::string> set;
+};
+
+std::string layout_refusal(Layout& l, const std::vector<std::string>& args) {
+  Command c;
+  c.name = "run";
+  c.flags = {{"--tp", "N", "degree", "In", &l.tp},
+             {"--zero", "0-3", "shards", "In", &l.zero, {"0", "1", "2", "3"}},
+             {"--precision", "NAME", "kind", "In", &l.precision, {"bf16", "fp16", "fp8", "fp4"}},
+             {"--set", "K=V", "changes", "In", &l.set}};
+  std::vector<std::string> words{"run"};
+  words.insert(words.end(), args.begin(), args.end());
+  const Parsed parsed = parse_command_line({c}, words, "1.0");
+  return parsed.command == nullptr && parsed.status != 0 ? parsed.print.substr(0, parsed.print.rfind(" (busbar")) : "";
+}
+
+TEST(ForeignFlags, MeanOurs) {
+  for (const std::vector<std::string>& args : std::vector<std::vector<std::string>>{
+           {"--tensor-model-parallel-size", "8"},
+           {"--tensor_model_parallel_size=8"},
+           {"--parallelism.tensor_parallel_degree", "8"},
+       }) {
+    Layout l;
+    EXPECT_EQ(layout_refusal(l, args), "") << args[0];
+    EXPECT_EQ(l.tp, 8) << args[0];
+  }
+  Layout l;
+  EXPECT_EQ(layout_refusal(l, {"--fsdp", "--sequence-parallel", "--num-layers-per-virtual-pipeline-stage", "5"}), "");
+  EXPECT_EQ(l.zero, 3);
+  EXPECT_EQ(l.set, (std::vector<std::string>{"layout.sequence_parallel=true", "layout.layers_per_chunk=5"}));
+}
+
+TEST(ForeignFlags, TheStrongerOfTwoCountsInAnyOrder) {
+  const std::vector<std::string> bf16{"--bf16"}, fp8{"--fp8-format", "hybrid"};
+  for (const bool swapped : {false, true}) {
+    std::vector<std::string> args = swapped ? fp8 : bf16;
+    args.insert(args.end(), (swapped ? bf16 : fp8).begin(), (swapped ? bf16 : fp8).end());
+    Layout l;
+    EXPECT_EQ(layout_refusal(l, args), "");
+    EXPECT_EQ(l.precision, "fp8");
+  }
+  Layout l;
+  EXPECT_EQ(layout_refusal(l, {"--use-distributed-optimizer", "--use-megatron-fsdp",
+                               "--data-parallel-sharding-strategy", "optim_grads_params"}),
+            "");
+  EXPECT_EQ(l.zero, 3);
+}
+
+TEST(ForeignFlags, AreRefusedAsOursAre) {
+  Layout l;
+  EXPECT_EQ(layout_refusal(l, {"--tensor-model-parallel-size", "x"}),
+            "--tensor-model-parallel-size: 'x' is not a whole number");
+  EXPECT_EQ(layout_refusal(l, {"--fp8-format", "e5m2"}), "--fp8-format: 'e5m2' is not one of e4m3, hybrid");
+  EXPECT_EQ(layout_refusal(l, {"--fsdp=3"}), "--fsdp: takes no value");
+  EXPECT_EQ(layout_refusal(l, {"--mbs", "1"}), "unknown flag '--mbs'") << "no flag of ours sets it here";
+  EXPECT_EQ(layout_refusal(l, {"--dtype", "bf16"}), "unknown flag '--dtype'; did you mean '--precision'?");
+  Layout twice;
+  EXPECT_NE(layout_refusal(twice, {"--tp", "8", "--tensor-model-parallel-size", "4"}).find("is given twice"),
+            std::string::npos);
+}
+
+TEST(ForeignFlags, HaveOneMeaning) {
+  for (const ForeignFlag& a : foreign_flags())
+    for (const ForeignFlag& b : foreign_flags())
+      EXPECT_TRUE(&a == &b || a.name != b.name || (a.ours == b.ours && a.value != b.value)) << a.name;
+  EXPECT_EQ(flag_of_program("Megatron-LM", "--tp"), "--tensor-model-parallel-size");
+  EXPECT_EQ(flag_of_program("torchtitan", "--seq"), "--training.seq_len");
+}
+
+TEST(Flags, AWordThatIsOneBeyondDoubtStandsAnywhere) {
+  std::string cluster, op;
+  Command c;
+  c.name = "run";
+  c.positionals = {{"CLUSTER", "a machine", &cluster, true, nullptr, "; such as box"},
+                   {"OP", "sum or max", &op, true, nullptr, "", [](const std::string& w) { return w == "sum"; }}};
+  EXPECT_NE(parse_command_line({c}, {"run", "sum", "box"}, "1").command, nullptr);
+  EXPECT_EQ(cluster, "box");
+  EXPECT_EQ(op, "sum");
+  EXPECT_NE(parse_command_line({c}, {"run", "sum"}, "1").print.find("CLUSTER is missing: a machine; such as box"),
+            std::string::npos);
+  EXPECT_NE(parse_command_line({c}, {"run", "box"}, "1").print.find("OP is missing: sum or max"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace busbar

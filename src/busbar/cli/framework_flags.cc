@@ -2,7 +2,10 @@
 
 #include <fmt/core.h>
 
+#include <string_view>
+
 #include "busbar/base/json.h"
+#include "busbar/cli/flag_words.h"
 
 namespace busbar {
 namespace {
@@ -10,13 +13,26 @@ namespace {
 /// Megatron offloads whole layers, all but one, only without stages and without recomputation.
 bool whole_layers(const LayoutSpec& l) { return l.pp == 1 && l.recompute == Recompute::kNone; }
 
+using Settings = std::vector<std::pair<const char*, std::uint32_t>>;
+
+/// "--tensor-model-parallel-size 8 ...": our settings with the program's names.
+std::string named(std::string_view program, const Settings& settings, char between) {
+  std::string s;
+  for (const auto& [ours, value] : settings)
+    s += fmt::format("{}{}{}{}", s.empty() ? "" : " ", flag_of_program(program, ours), between, value);
+  return s;
+}
+
 std::string megatron_flags(const ModelSpec& model, const LayoutSpec& l) {
-  std::string s = fmt::format(
-      "--tensor-model-parallel-size {} --pipeline-model-parallel-size {} --context-parallel-size {} "
-      "--micro-batch-size {} --global-batch-size {} --seq-length {}",
-      l.tp, l.pp, l.cp, l.micro_batch, l.global_batch, l.seq);
-  if (l.vpp > 1) s += fmt::format(" --num-virtual-stages-per-pipeline-rank {}", l.vpp);
-  if (l.ep > 1) s += fmt::format(" --expert-model-parallel-size {}", l.ep);
+  Settings settings{{"--tp", l.tp},
+                    {"--pp", l.pp},
+                    {"--cp", l.cp},
+                    {"--micro-batch", l.micro_batch},
+                    {"--global-batch", l.global_batch},
+                    {"--seq", l.seq}};
+  if (l.vpp > 1) settings.emplace_back("--vpp", l.vpp);
+  if (l.ep > 1) settings.emplace_back("--ep", l.ep);
+  std::string s = named("Megatron-LM", settings, ' ');
   if (l.tp > 1 && l.sequence_parallel) s += " --sequence-parallel";
   if (l.zero == 1) s += " --use-distributed-optimizer";
   if (l.zero >= 2)
@@ -40,12 +56,11 @@ std::string megatron_flags(const ModelSpec& model, const LayoutSpec& l) {
 
 std::string torchtitan_flags(const LayoutSpec& l) {
   const bool shards = l.zero >= 2;
-  std::string s = fmt::format(
-      "--parallelism.tensor_parallel_degree={} --parallelism.pipeline_parallel_degree={} "
-      "--parallelism.context_parallel_degree={} --parallelism.data_parallel_shard_degree={} "
-      "--parallelism.data_parallel_replicate_degree={}",
-      l.tp, l.pp, l.cp, shards ? l.dp : 1, shards ? 1 : l.dp);
-  if (l.ep > 1) s += fmt::format(" --parallelism.expert_parallel_degree={}", l.ep);
+  Settings settings{{"--tp", l.tp}, {"--pp", l.pp}, {"--cp", l.cp}};
+  if (l.ep > 1) settings.emplace_back("--ep", l.ep);
+  std::string s = named("torchtitan", settings, '=');
+  s += fmt::format(" --parallelism.data_parallel_shard_degree={} --parallelism.data_parallel_replicate_degree={}",
+                   shards ? l.dp : 1, shards ? 1 : l.dp);
   if (shards) s += fmt::format(" --parallelism.fsdp_reshard_after_forward={}", l.zero == 3 ? "always" : "never");
   const char* schedule = l.schedule == PipelineSchedule::kGPipe       ? "GPipe"
                          : l.schedule == PipelineSchedule::kZbV       ? "ZBVZeroBubble"
@@ -53,10 +68,12 @@ std::string torchtitan_flags(const LayoutSpec& l) {
                          : l.vpp > 1                                  ? "Interleaved1F1B"
                                                                       : "1F1B";
   if (l.pp > 1) s += fmt::format(" --parallelism.pipeline_parallel_schedule={}", schedule);
-  s += fmt::format(
-      " --training.local_batch_size={} --training.global_batch_size={} --training.seq_len={} "
-      "--activation_checkpoint.mode={}",
-      l.pp > 1 ? l.micro_batch * l.micro_batches() : l.micro_batch, l.global_batch, l.seq, name_of(l.recompute));
+  s += " " + named("torchtitan",
+                   {{"--micro-batch", l.pp > 1 ? l.micro_batch * l.micro_batches() : l.micro_batch},
+                    {"--global-batch", l.global_batch},
+                    {"--seq", l.seq}},
+                   '=');
+  s += fmt::format(" {}={}", flag_of_program("torchtitan", "--recompute"), name_of(l.recompute));
   if (l.pp > 1) s += fmt::format(" --parallelism.pipeline_parallel_microbatch_size={}", l.micro_batch);
   if (l.offload_optimizer && shards) s += " --training.enable_cpu_offload";
   if (l.zero == 1) s += "   (no flag for ZeRO-1)";

@@ -44,7 +44,14 @@ std::string help_page(const Command& c) {
     for (const Flag& f : c.flags)
       if (f.category == category) out += item(f);
   }
-  return out + fmt::format("\n  -h,--help               this text\n\nExamples:\n{}", c.examples);
+  out += "\n  -h,--help               this text\n";
+  if (const std::vector<const ForeignFlag*> others = foreign_flags_of(c); !others.empty())
+    out +=
+        "\n" + wrapped(fmt::format("Flags of Megatron-LM, torchtitan and DeepSpeed work too, such as --{}; the manual "
+                                   "page lists them.",
+                                   others.front()->name),
+                       0);
+  return out + fmt::format("\nExamples:\n{}", c.examples);
 }
 
 std::string help_overview(const std::vector<Command>& commands) {

@@ -56,7 +56,10 @@ Positional cluster_word(std::string& cluster, bool required) {
   return {"CLUSTER",
           "preset (dgx-h100), NAME:N (N nodes on their default fabric) or a file (YAML, NCCL topology XML, hwloc XML, "
           "nvidia-smi matrix); also --cluster",
-          &cluster, required};
+          &cluster,
+          required,
+          nullptr,
+          "; such as dgx-h100, dgx-b200:64, gb200-nvl72, mi300x-8 or rtx4090-pcie; 'busbar catalog nodes' lists all"};
 }
 Flag cluster_flag(std::string& cluster) {
   return {"--cluster", "CLUSTER", "the machine: preset, NAME:N or file; also as the argument CLUSTER", "Machine",

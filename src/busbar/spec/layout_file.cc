@@ -277,6 +277,7 @@ Result<LayoutSpec> read_layout(const YamlNode& node, LayoutSpec base) {
   r.flag("embedding_as_layer", l.embedding_as_layer);
   r.flag("head_as_layer", l.head_as_layer);
   r.sizes("chunk_layers", l.chunk_layers);
+  r.size("layers_per_chunk", l.layers_per_chunk);
   r.word("context", set_context);
   r.word("attention", set_attention);
   r.word("loss", set_loss);

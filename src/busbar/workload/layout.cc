@@ -299,8 +299,27 @@ Status check_experts(const LayoutSpec& l, const ModelSpec& m) {
 
 }  // namespace
 
+namespace {
+
+/// Sets vpp where layers_per_chunk is given.
+Status fill_vpp(LayoutSpec& l, const ModelSpec& m) {
+  if (l.layers_per_chunk == 0) return {};
+  const std::uint64_t round = std::uint64_t{l.layers_per_chunk} * l.pp;
+  if (l.places.contains("vpp")) return invalid("vpp says the same; leave one out", l.place("layers_per_chunk"));
+  if (round == 0 || m.layers % round != 0)
+    return invalid(
+        fmt::format("{} layers are not divisible by layers_per_chunk {} x pp {}", m.layers, l.layers_per_chunk, l.pp),
+        l.place("layers_per_chunk"));
+  l.vpp = static_cast<std::uint32_t>(m.layers / round);
+  l.layers_per_chunk = 0;
+  return {};
+}
+
+}  // namespace
+
 Result<LayoutSpec> resolve_layout(LayoutSpec layout, const ModelSpec& model, std::uint32_t gpus) {
   BUSBAR_RETURN_IF_ERROR(check_model(model));
+  BUSBAR_RETURN_IF_ERROR(fill_vpp(layout, model));
   if (layout.goes_back() && !layout.places.contains("vpp")) layout.vpp = 2;
   for (const Check check : {check_positive, check_switches, check_heads}) {
     BUSBAR_RETURN_IF_ERROR(check(layout, model));

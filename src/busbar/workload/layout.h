@@ -90,10 +90,11 @@ std::string name_of(const RankOrder& o);  ///< "tp-cp-dp-pp"
 struct LayoutSpec {
   std::uint32_t tp = 1;
   std::uint32_t pp = 1;
-  std::uint32_t vpp = 1;  ///< model chunks per pipeline stage; above 1: interleaved 1F1B
-  std::uint32_t dp = 0;   ///< 0: GPUs of the machine / (tp x pp x cp)
-  std::uint32_t cp = 1;   ///< ranks that share each sequence
-  std::uint32_t ep = 1;   ///< ranks that share the experts of a layer; taken from TP x CP x DP, innermost ranks first
+  std::uint32_t vpp = 1;               ///< model chunks per pipeline stage; above 1: interleaved 1F1B
+  std::uint32_t layers_per_chunk = 0;  ///< instead of vpp: layers of a model chunk; 0: as vpp says
+  std::uint32_t dp = 0;                ///< 0: GPUs of the machine / (tp x pp x cp)
+  std::uint32_t cp = 1;                ///< ranks that share each sequence
+  std::uint32_t ep = 1;  ///< ranks that share the experts of a layer; taken from TP x CP x DP, innermost ranks first
   std::uint32_t expert_tp = 0;  ///< ranks that share each expert; 0: tp without EP, 1 with EP
   PipelineSchedule schedule = PipelineSchedule::k1F1B;
   ContextParallel context = ContextParallel::kRing;
