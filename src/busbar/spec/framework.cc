@@ -16,6 +16,9 @@ constexpr const char* kFrameworks[] = {"megatron",         "nemo",          "meg
                                        "fsdp2-torchtitan", "deepspeed",     "maxtext",
                                        "internevo",        "fsdp-composer", "other"};
 
+constexpr std::pair<const char*, const char*> kFrameworkAliases[] = {
+    {"torchtitan", "fsdp2-torchtitan"}, {"megatron-lm", "megatron"}, {"megatron-core", "megatron"}, {"fsdp", "other"}};
+
 // Copies of ZeRO-3 in PyTorch, bytes per parameter and micro-batch. One flat tensor for a layer: its gradients are
 // joined (2+2) and divided before the sum (2+2). Source: torch/distributed/fsdp, _flat_param.py (views by torch.split,
 // whose backward joins them) and _runtime_utils.py (_reduce_grad, _div_if_needed).
@@ -83,7 +86,17 @@ class ChangedKeys {
 
 }  // namespace
 
-std::vector<std::string> framework_names() { return {std::begin(kFrameworks), std::end(kFrameworks)}; }
+std::vector<std::string> framework_names() {
+  std::vector<std::string> out{std::begin(kFrameworks), std::end(kFrameworks)};
+  for (const auto& [alias, name] : kFrameworkAliases) out.emplace_back(alias);
+  return out;
+}
+
+std::string framework_of(const std::string& name) {
+  for (const auto& [alias, own] : kFrameworkAliases)
+    if (name == alias) return own;
+  return name;
+}
 
 void set_framework(const std::string& framework, LayoutSpec& l) {
   const bool ampere_era = l.precision == Precision::kFp16;  // runs in fp16 date from before flash attention
@@ -148,11 +161,12 @@ Result<Duration> expert_launch_in(const YamlDocument& framework) {
   return launch;
 }
 
-Result<LayoutSpec> layout_in_framework(const std::string& framework, const Where& where, const ModelSpec& model,
+Result<LayoutSpec> layout_in_framework(const std::string& said, const Where& where, const ModelSpec& model,
                                        const LayoutSpec& given, const Catalog& catalog) {
   const std::vector<std::string> known = framework_names();
-  if (std::find(known.begin(), known.end(), framework) == known.end())
-    return invalid(fmt::format("'{}' is not a framework that is known; write one of {}", framework, comma_list(known)),
+  const std::string framework = framework_of(said);
+  if (std::find(known.begin(), known.end(), said) == known.end())
+    return invalid(fmt::format("'{}' is not a framework that is known; write one of {}", said, comma_list(known)),
                    where);
   LayoutSpec l = given;
   set_framework(framework, l);

@@ -11,8 +11,10 @@
 
 namespace busbar {
 
-/// Names that set_framework knows.
+/// Names that set_framework knows, and their aliases.
 std::vector<std::string> framework_names();
+/// The name that set_framework knows: "fsdp2-torchtitan" for "torchtitan".
+std::string framework_of(const std::string& name);
 
 /// Kernels, overlap and the precision of sums in `framework`, on a layout whose degrees, ZeRO and precision are known.
 /// Other names: a program of one's own on PyTorch. Source: docs/accuracy.md, section on training steps, names document

@@ -122,6 +122,7 @@ Status read_layout_keys(const std::optional<YamlNode>& node, const ScenarioFlags
     BUSBAR_ASSIGN(out.framework, key->as_string());
     where = key->where();
   }
+  out.framework = framework_of(out.framework);
   const LayoutSpec given = out.layout;
   BUSBAR_ASSIGN(LayoutSpec base, layout_in_framework(out.framework, where, out.model, given, catalog));
   BUSBAR_ASSIGN(out.layout, read(std::move(base)));
