@@ -275,7 +275,7 @@ Result<NamedFlows> read_flow_csv(const std::string& file, const Router& router, 
   return Reader(file, router, first).read();
 }
 
-std::string write_flow_csv(const FlowList& list, const Router& router) {
+std::string write_flow_csv(const FlowList& list, const Router& router, const std::string& remark) {
   const Topology& t = router.topology();
   const Placement placement(router, t.gpus());
   std::unordered_map<std::uint32_t, DeviceId> nearest;
@@ -288,6 +288,7 @@ std::string write_flow_csv(const FlowList& list, const Router& router) {
   std::string out;
   if (const RateShares& s = list.shares; s.scale_up < 1 || s.server < 1 || s.network < 1)
     out = fmt::format("{} scale_up={} server={} network={}\n", kSharesLine, s.scale_up, s.server, s.network);
+  if (!remark.empty()) out += fmt::format("# {}\n", remark);
   out += "id,src,dst,bytes,start_ns,after,trigger,lane,delay_ns\n";
   for (std::uint32_t f = 0; f < list.flows.size(); ++f) {
     const ListedFlow& x = list.flows[f];

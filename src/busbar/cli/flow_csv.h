@@ -27,6 +27,6 @@ Result<NamedFlows> read_flow_csv(const std::string& file, const Router& router, 
 
 /// The same columns for a list, with numbers as ids, after a line with its shares of link rates if they are below 1. A
 /// flow that leaves or arrives by another NIC than its GPU's nearest names that NIC as its host.
-std::string write_flow_csv(const FlowList& list, const Router& router);
+std::string write_flow_csv(const FlowList& list, const Router& router, const std::string& remark = "");
 
 }  // namespace busbar

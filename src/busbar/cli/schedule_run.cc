@@ -317,6 +317,15 @@ Status write_chakra_files(const std::string& file, const MessageGraph& graph) {
   return {};
 }
 
+/// What the column of bytes counts.
+std::string words_of_bytes(const Prediction& row) {
+  const bool plain = row.protocol() == Protocol::kSimple;
+  return fmt::format("{} of {} B on {} ranks, {}, protocol {}: bytes are {}", name_of(row.call.op), count(row.size()),
+                     row.call.groups.size(), row.algorithm, name_of(row.protocol()),
+                     plain ? "data, to which the protocol adds none"
+                           : "on the wire, data and what the protocol adds; --protocol simple adds none");
+}
+
 }  // namespace
 
 Status write_schedule(const std::string& file, const Predictor& machine, const std::vector<Prediction>& rows) {
@@ -325,7 +334,7 @@ Status write_schedule(const std::string& file, const Predictor& machine, const s
     FlowList list;
     BUSBAR_RETURN_IF_ERROR(
         add_collective_flows(row.call, machine.router(), machine.placement(), machine.protocol(), list));
-    return write_file(file, write_flow_csv(list, machine.router()));
+    return write_file(file, write_flow_csv(list, machine.router(), words_of_bytes(row)));
   }
   if (file.ends_with(".conf")) {
     BUSBAR_ASSIGN(const std::string picks, tuner_csv(machine, rows));
