@@ -22,8 +22,8 @@ Result<std::vector<DeviceId>> chosen_gpus(const Cluster& cluster, const ExpectOp
     for (std::uint32_t r = 0; r < groups.size(); ++r) out.push_back(all[groups.actor(0, r)]);
     return out;
   }
-  if (n < 2 || n > all.size())
-    return invalid(fmt::format("{} GPUs, the machine has {}; a collective needs two", n, all.size()), {"", 0, 0, "-g"});
+  if (n > all.size()) return too_many_gpus("-g", n, cluster, o.overrides);
+  if (n < 2) return invalid("a collective needs two GPUs", {"", 0, 0, "-g"});
   return std::vector<DeviceId>(all.begin(), all.begin() + n);
 }
 

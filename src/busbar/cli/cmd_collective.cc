@@ -93,8 +93,7 @@ Result<GroupFamily> read_groups(const CollectiveOptions& o, const Cluster& clust
   }
   const std::uint32_t n = asked == 0 ? all / o.jobs : asked;
   if (n == 0 || std::uint64_t{n} * o.jobs > all)
-    return flag_error(
-        "-g", fmt::format("{} GPUs asked for, {} has {}", std::uint64_t{std::max(n, 1u)} * o.jobs, cluster.name, all));
+    return too_many_gpus("-g", std::uint64_t{std::max(n, 1u)} * o.jobs, cluster, o.common.overrides);
   return one_group(n);
 }
 

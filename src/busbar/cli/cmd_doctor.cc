@@ -146,10 +146,13 @@ Result<int> report_part(const DoctorFlags& o, const Diagnosis& found, const Evid
 
 Status refuse_flags_of_a_machine(const DoctorFlags& o) {
   const Overrides& given = o.common.overrides;
-  const std::pair<const char*, bool> flags[] = {
-      {"--collective", !o.op.empty()},       {"--set", !given.set.empty()},
-      {"--degrade", !given.degrade.empty()}, {"--fail", !given.fail.empty()},
-      {"--gpu", !given.gpu.empty()},         {"--gpu-memory-rate", !given.gpu_memory_rate.empty()}};
+  const std::pair<const char*, bool> flags[] = {{"--collective", !o.op.empty()},
+                                                {"--set", !given.set.empty()},
+                                                {"--degrade", !given.degrade.empty()},
+                                                {"--fail", !given.fail.empty()},
+                                                {"--nodes", given.nodes > 0},
+                                                {"--gpu", !given.gpu.empty()},
+                                                {"--gpu-memory-rate", !given.gpu_memory_rate.empty()}};
   for (const auto& [flag, is_given] : flags)
     if (is_given) return flag_error(flag, "needs a machine; add --cluster dgx-h100:2, or a file");
   return {};

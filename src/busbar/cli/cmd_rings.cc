@@ -269,8 +269,7 @@ Result<int> run(const RingsFlags& o) {
   BUSBAR_ASSIGN(const NcclSettings settings, settings_of(o, cluster));
   auto gpus = cluster.topology.gpus();
   if (gpus.empty()) return invalid("there is no GPU in this machine", {o.cluster, 0, 0, ""});
-  if (o.gpus > gpus.size())
-    return flag_error("-g", fmt::format("{} GPUs asked for, {} has {}", o.gpus, cluster.name, gpus.size()));
+  if (o.gpus > gpus.size()) return too_many_gpus("-g", o.gpus, cluster, o.common.overrides);
   if (o.copies == 0) return flag_error("--copies", "at least 1 node is needed");
   constexpr std::uint64_t kMostRanks = std::uint64_t{1} << 20;  // takes some seconds
   if (std::uint64_t{o.copies} * gpus.size() > kMostRanks)

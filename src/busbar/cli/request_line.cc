@@ -31,6 +31,7 @@ class Line {
     add("--launch", predict.launch);
     add("--shortcuts-off", predict.shortcuts_off);
     add_all("--env", predict.env);
+    if (overrides.nodes > 0) add("--nodes", overrides.nodes);
     add_all("--set", overrides.set);
     add_all("--degrade", overrides.degrade);
     add_all("--fail", overrides.fail);

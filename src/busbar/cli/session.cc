@@ -38,6 +38,8 @@ void add_common_flags(Command& c, CommonOptions& o, Engines engines, bool with_e
       {"--degrade", "SELECTOR=FACTOR", "reduce links to FACTOR of their rate, e.g. node5.nic2=0.5; globs allowed",
        "Machine", &o.overrides.degrade},
       {"--fail", "SELECTOR", "remove links, e.g. leaf3-spine1; globs allowed", "Machine", &o.overrides.fail},
+      {"--nodes", "N", "the first N nodes (scale-up domains) of the machine; of a preset without a size, N of it",
+       "Machine", &o.overrides.nodes},
       {"--gpu", "PART", "product of GPUs that the machine's file does not name, e.g. h100-sxm (see catalog gpus)",
        "Machine", &o.overrides.gpu},
       {"--gpu-memory-rate", "RATE", "memory (HBM) rate of every GPU, e.g. 8TB/s; affects collectives and kernels",

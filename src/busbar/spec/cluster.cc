@@ -2,12 +2,14 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 
 #include "busbar/base/quantity.h"
 #include "busbar/base/text.h"
 #include "busbar/spec/calibrated.h"
+#include "busbar/spec/catalog_entry.h"
 #include "busbar/spec/cluster_document.h"
 #include "busbar/spec/internal/cabling_file.h"
 #include "busbar/spec/internal/fabric_file.h"
@@ -207,6 +209,16 @@ Result<Topology> build(const ClusterKeys& keys, NodeFile& node, const std::vecto
   return std::move(builder).seal();
 }
 
+/// --nodes on a machine of another program, which is taken whole.
+Status check_nodes(const Overrides& overrides, const Topology& topology, const std::string& name) {
+  const std::size_t has = std::max<std::size_t>(1, topology.blocks().size());
+  const Where where{"", 0, 0, "--nodes"};
+  if (overrides.nodes > has) return invalid(too_few(overrides.nodes, "nodes", name, has), where);
+  if (overrides.nodes == 0 || overrides.nodes == has) return {};
+  return invalid(fmt::format("{} was described by another program and has {} nodes, which stay together", name, has),
+                 where);
+}
+
 /// --gpu applies only to GPUs that the file does not name.
 Status check_gpu(const Overrides& overrides, const std::string& gpu_part, Reading& reading) {
   const Where where{"", 0, 0, "--gpu"};
@@ -325,6 +337,7 @@ Result<Cluster> adopt_topology(Topology topology, std::string name, std::string 
   reading.text = std::move(text);
   Cluster out;
   out.name = std::move(name);
+  BUSBAR_RETURN_IF_ERROR(check_nodes(overrides, topology, out.name));
   BUSBAR_ASSIGN(const std::vector<Fault> faults, collect_faults(std::nullopt, overrides));
   TopologyBuilder builder(std::move(topology));
   BUSBAR_ASSIGN(const auto memory_rate, memory_rate_flag(overrides, reading));
@@ -346,6 +359,25 @@ Result<Cluster> adopt_topology(Topology topology, std::string name, std::string 
   out.sources = std::move(reading.sources);
   out.text = text_of(reading, overrides);
   return out;
+}
+
+Error too_many_gpus(const char* flag, std::uint64_t asked, const Cluster& cluster, const Overrides& overrides) {
+  const std::size_t has = cluster.topology.gpus().size();
+  std::string message = too_few(asked, "GPUs", cluster.name, has);
+  const std::string preset = cluster.name.substr(0, cluster.name.find(':'));
+  const Catalog catalog(overrides.catalog);
+  const std::uint64_t unit =
+      std::max<std::uint64_t>(1, has / std::max<std::size_t>(1, cluster.topology.blocks().size()));
+  if (catalog.has("nodes", preset)) {
+    const std::uint64_t nodes = asked / unit + (asked % unit > 0 ? 1 : 0);
+    message += fmt::format("; {}:{} has {}", preset, nodes, nodes * unit);
+    const Result<CatalogEntry> entry = catalog_entry("nodes", preset, catalog);
+    const bool sizes = entry.ok() && std::any_of(entry->parameters.begin(), entry->parameters.end(),
+                                                 [](const Parameter& p) { return p.name == "gpus"; });
+    if (sizes && cluster.topology.blocks().size() <= 1)
+      message += fmt::format(" in {} servers, and --set node.gpus={} puts them into one", nodes, asked);
+  }
+  return invalid(std::move(message), {"", 0, 0, flag});
 }
 
 }  // namespace busbar

@@ -16,11 +16,12 @@
 
 namespace busbar {
 
-/// --set, --degrade, --fail, --gpu and --gpu-memory-rate as typed, in order.
+/// --set, --degrade, --fail, --nodes, --gpu and --gpu-memory-rate as typed, in order.
 struct Overrides {
   std::vector<std::string> set;      ///< "fabric.link.rate=200Gb/s"
   std::vector<std::string> degrade;  ///< "node5.nic2=0.5"
   std::vector<std::string> fail;     ///< "leaf3-spine1"
+  std::uint32_t nodes = 0;           ///< --nodes: the first so many; 0: all, of a preset without a size one
   std::string gpu;                   ///< --gpu: product of GPUs that the file does not name; empty: none given
   std::string gpu_memory_rate;       ///< --gpu-memory-rate; empty: none given
   std::string catalog;               ///< --catalog DIR; empty: $BUSBAR_CATALOG, then the embedded files
@@ -58,7 +59,7 @@ struct Cluster {
 };
 
 /// `name` is the text of a cluster file if it begins with '{', a file if it exists or ends in .yaml/.yml, otherwise a
-/// preset of the catalogue, with ":N" for N nodes.
+/// preset of the catalogue, or another name of one ("p5"), with ":N" for N nodes.
 Result<Cluster> load_cluster(std::string_view name, const Overrides& overrides = {});
 
 /// The same for the text of a cluster file; `name`: the file's name in messages.
@@ -69,5 +70,8 @@ Result<Cluster> parse_cluster(std::string text, const std::string& name, const O
 /// inputs_hash.
 Result<Cluster> adopt_topology(Topology topology, std::string name, std::string text, std::string_view protocol,
                                const Overrides& overrides);
+
+/// Why `cluster` has no `asked` GPUs, and which machine has. `flag`: the one that asked for them.
+Error too_many_gpus(const char* flag, std::uint64_t asked, const Cluster& cluster, const Overrides& overrides);
 
 }  // namespace busbar

@@ -31,7 +31,8 @@ Result<YamlDocument> preset(std::string_view name, Reading& reading) {
     error.message = fmt::format("cluster '{}': no such file, and {}", name, error.message);
     return error;
   }
-  const std::string text = fmt::format("name: \"{}\"\nnode: {}\nnodes: {}\n", name, node, nodes);
+  const std::string_view size = colon == std::string_view::npos ? std::string_view() : name.substr(colon);
+  const std::string text = fmt::format("name: \"{}{}\"\nnode: {}\nnodes: {}\n", node, size, node, nodes);
   return YamlDocument::parse(text, std::string(name));
 }
 
@@ -92,6 +93,22 @@ Status prepare(YamlDocument& document, std::string_view path, Reading& reading) 
   return fabric ? expand(document, fabric->find("network"), "fabric.network", "networks", reading) : Status();
 }
 
+/// Leaves the first `nodes` nodes.
+Status keep_nodes(std::uint32_t nodes, YamlDocument& document, Reading& reading) {
+  std::int64_t has = 1;
+  const auto key = document.root().find("nodes"), name = document.root().find("name");
+  if (key) {
+    BUSBAR_ASSIGN(has, key->as_int(1, kMaxNodes));
+  }
+  const std::string machine = name ? name->scalar() : "the machine";
+  if (nodes > has)
+    return invalid(too_few(nodes, "nodes", machine, static_cast<std::uint64_t>(has)), {"", 0, 0, "--nodes"});
+  if (machine == fmt::format("{}:{}", machine.substr(0, machine.find(':')), has))  // a preset
+    BUSBAR_RETURN_IF_ERROR(document.set("name", fmt::format("{}:{}", machine.substr(0, machine.find(':')), nodes)));
+  reading.text += fmt::format("--nodes {}\n", nodes);
+  return document.set("nodes", std::to_string(nodes));
+}
+
 }  // namespace
 
 std::optional<std::string> cluster_key(std::string_view path) {
@@ -108,11 +125,19 @@ std::optional<std::string> cluster_key(std::string_view path) {
   return prefixed ? std::optional(std::string(path)) : std::nullopt;
 }
 
+std::string too_few(std::uint64_t asked, const char* what, const std::string& machine, std::uint64_t has) {
+  return fmt::format("{} {} asked for, {} has {}", asked, what, machine, has);
+}
+
 Result<YamlDocument> cluster_document(std::string_view name, const Overrides& overrides, Reading& reading) {
   if (name.empty()) return invalid("no cluster named; write a file, a preset such as dgx-h100, or dgx-h100:64");
   if (name.front() == '{') return cluster_document(YamlDocument::parse(std::string(name), "{...}"), overrides, reading);
-  return cluster_document(is_file(name) ? YamlDocument::load(std::string(name)) : preset(name, reading), overrides,
-                          reading);
+  if (is_file(name)) return cluster_document(YamlDocument::load(std::string(name)), overrides, reading);
+  if (overrides.nodes == 0 || name.find(':') != std::string_view::npos)
+    return cluster_document(preset(name, reading), overrides, reading);
+  Overrides others = overrides;  // a preset without a size has as many nodes as asked for
+  others.nodes = 0;
+  return cluster_document(preset(fmt::format("{}:{}", name, overrides.nodes), reading), others, reading);
 }
 
 Result<YamlDocument> cluster_document(Result<YamlDocument> document, const Overrides& overrides, Reading& reading) {
@@ -127,6 +152,7 @@ Result<YamlDocument> cluster_document(Result<YamlDocument> document, const Overr
     BUSBAR_RETURN_IF_ERROR(document->set(path, std::string_view(set).substr(equals + 1)));
     reading.text += "--set " + set + "\n";
   }
+  if (overrides.nodes > 0) BUSBAR_RETURN_IF_ERROR(keep_nodes(overrides.nodes, *document, reading));
   return document;
 }
 

@@ -365,5 +365,32 @@ TEST(ClusterBadInput, MutatedFilesNeverCrash) {
   }
 }
 
+TEST(Cluster, NodesAreTheFirstOnesOfAMachineAndTheSizeOfAPreset) {
+  Overrides o;
+  o.nodes = 2;
+  for (const char* name : {"dgx-h100", "dgx-h100:4", "{node: dgx-h100, nodes: 4, fabric: ndr-rail}"}) {
+    const auto part = load_cluster(name, o);
+    ASSERT_TRUE(part.ok()) << name << ": " << part.error().text();
+    EXPECT_EQ(part->topology.gpus().size(), 16u) << name;
+    EXPECT_EQ(part->topology.blocks().size(), 2u) << name;
+  }
+  EXPECT_EQ(load_cluster("dgx-h100", o)->name, "dgx-h100:2");
+  EXPECT_EQ(load_cluster("dgx-h100:4", o)->name, "dgx-h100:2");
+  o.nodes = 5;
+  const auto none = load_cluster("dgx-h100:4", o);
+  ASSERT_FALSE(none.ok());
+  EXPECT_EQ(none.error().text(), "--nodes: 5 nodes asked for, dgx-h100:4 has 4");
+}
+
+TEST(Cluster, TooManyGpusNameTheMachineThatHasThem) {
+  const auto words = [](const char* name, std::uint64_t asked) {
+    return too_many_gpus("-g", asked, load_cluster(name).value(), {}).text();
+  };
+  EXPECT_EQ(words("dgx-h100:2", 20), "-g: 20 GPUs asked for, dgx-h100:2 has 16; dgx-h100:3 has 24");
+  EXPECT_THAT(words("a100-pcie", 8),
+              HasSubstr("a100-pcie has 4; a100-pcie:2 has 8 in 2 servers, and --set node.gpus=8"));
+  EXPECT_EQ(words("{node: dgx-h100}", 9), "-g: 9 GPUs asked for, {node: dgx-h100} has 8");
+}
+
 }  // namespace
 }  // namespace busbar

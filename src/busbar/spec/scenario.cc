@@ -34,6 +34,7 @@ Result<Settings> sort_settings(const Overrides& overrides) {
   Settings out;
   out.cluster.degrade = overrides.degrade;
   out.cluster.fail = overrides.fail;
+  out.cluster.nodes = overrides.nodes;
   out.cluster.gpu = overrides.gpu;
   out.cluster.gpu_memory_rate = overrides.gpu_memory_rate;
   out.cluster.catalog = overrides.catalog;
