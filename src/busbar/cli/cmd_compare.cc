@@ -202,7 +202,7 @@ Command compare_command(const std::string& typed) {
        &o->clusters},
       {"--scenario", "FILE", "model and layout of this file, on the machines named", "Scenario",
        &o->ask.input.scenario},
-      {"--gpus", "N", "as many servers of each machine as hold N GPUs", "Scenario", &o->ask.gpus},
+      gpus_flag(o->ask.gpus),
       {"--fabrics", "LIST",
        "each machine with each of these: ib, roce, roce-untuned, spectrum-x, uec, tcp, rail-only, leaf-spine, "
        "fat-tree, dragonfly, photonics, names of catalog fabrics, or ratios such as 2:1 and fat-tree-4:1",
@@ -228,7 +228,6 @@ Command compare_command(const std::string& typed) {
        "Collective", &o->scale},
   };
   for (Flag& flag : scenario_flags(f)) {
-    if (flag.names == "--global-batch") flag.help += " (default: 8,192 tokens per GPU, at most 16 Mi)";
     if (flag.names == "--layout") flag.help = "layout file; without any layout, a search finds one per machine";
     if (flag.names != "--cluster") c.flags.push_back(std::move(flag));
   }

@@ -7,6 +7,7 @@
 #include "busbar/cli/commands.h"
 #include "busbar/cli/plan_report.h"
 #include "busbar/cli/predict_flags.h"
+#include "busbar/cli/scenario_flags.h"
 #include "busbar/cli/session.h"
 #include "busbar/cli/step_ask.h"
 #include "busbar/step/machine.h"
@@ -26,14 +27,8 @@ struct PlanFlags {
 
 Result<int> run(PlanFlags& o) {
   if (o.flags.cluster.empty() || o.flags.model.empty())
-    return invalid("name a machine and a model: busbar plan dgx-h100:64 llama3-70b --global-batch 1024");
-  if (o.gpus > 0) {
-    BUSBAR_ASSIGN(const SizedMachine sized, sized_machine(o.flags.cluster, o.gpus, o.common.overrides));
-    if (sized.gpus != o.gpus)
-      return flag_error("--gpus", fmt::format("{} GPUs are not a multiple of the {} of one {}", o.gpus, sized.per_node,
-                                              o.flags.cluster));
-    o.flags.cluster = sized.name;
-  }
+    return invalid("name a machine and a model: busbar plan dgx-h100:64 llama3-70b");
+  BUSBAR_RETURN_IF_ERROR(take_servers(o.gpus, o.flags.cluster, o.common.overrides));
   constexpr std::uint32_t kMostThreads = 256;
   if (o.threads == 0 || o.threads > kMostThreads)
     return flag_error("--threads", fmt::format("{} is not a number from 1 to {}", o.threads, kMostThreads));
@@ -46,12 +41,11 @@ Result<int> run(PlanFlags& o) {
   }
   BUSBAR_ASSIGN(Scenario scenario,
                 scenario_from_flags(o.flags, o.common.overrides, Catalog(o.common.overrides.catalog)));
-  if (scenario.layout.global_batch == 0)
-    return flag_error("--global-batch", "is required: the number of sequences per step, such as 1024");
   if (!o.lists.order.empty() && scenario.layout.rank_order != kTpCpDpPp)
     return flag_error("--order", "the layout names an order; leave out one of the two");
   TrainAsk ask;
   join_command(ask);
+  ask.gpus = o.gpus;
   ask.engine = o.common.engine;
   ask.predict = o.predict;
   StepRequest request{o.flags.cluster, o.flags.model, o.flags.layout, o.common.overrides, o.predict, o.common.engine};
@@ -76,15 +70,15 @@ Command plan_command(const std::string& typed) {
       "  busbar plan dgx-h100:8 llama3-8b --global-batch 256 --tp 1,2,4,8 --recompute none --json\n"
       "  busbar plan dgx-h100:8 llama3-8b --global-batch 256 --pareto\n"
       "  busbar plan dgx-h100:2048 llama3.1-405b --seq 8192 --global-batch 2048 --within 5s\n";
-  c.positionals = {cluster_word(o->flags.cluster, false), {"MODEL", "catalogue name or file", &o->flags.model, false}};
+  c.positionals = {cluster_word(o->flags.cluster, false), model_word(o->flags.model)};
   LayoutFlags& l = o->flags.degrees;
   PlanLists& s = o->lists;
   c.flags = {
       cluster_flag(o->flags.cluster),
       {"--model", "MODEL", "catalogue name or file", "Scenario", &o->flags.model},
-      {"--gpus", "N", "as many servers of the machine as hold N GPUs", "Scenario", &o->gpus},
+      gpus_flag(o->gpus),
       {"--layout", "FILE", "layout file with the keys that the search does not choose", "Scenario", &o->flags.layout},
-      {"--global-batch", "N", "sequences per step", "Scenario", &l.global_batch},
+      {"--global-batch", "N", kGlobalBatchHelp, "Scenario", &l.global_batch},
       {"--seq", "TOKENS", "sequence length (default 4096)", "Scenario", &l.seq},
       {"--precision", "NAME", "bf16 (default), fp16, fp8 or fp4", "Scenario", &l.precision,
        one_of("bf16", "fp16", "fp8", "fp4")},

@@ -14,6 +14,7 @@
 #include "busbar/cli/scenario_flags.h"
 #include "busbar/cli/session.h"
 #include "busbar/cli/step_ask.h"
+#include "busbar/cli/train_report.h"
 #include "busbar/cli/train_variants.h"
 #include "busbar/predict/predictor.h"
 #include "busbar/step/machine.h"
@@ -113,6 +114,7 @@ Result<int> run(SurviveFlags& o) {
   BUSBAR_ASSIGN(const GoodputRun goodput, timed_goodput(step, o));
   Json j{{"schema", "busbar.survive/1"}};
   add_goodput(goodput, j);
+  j["layout"] = layout_json(step.layout);
   LongRun watch("faults");
   PartLosses losses;
   if (o.parts) {
@@ -127,6 +129,7 @@ Result<int> run(SurviveFlags& o) {
   Document d{"What failures cost " + step.scenario.model.name + " on " + step.cluster().name, o.common.typed, {}};
   if (!step.planned_because.empty())
     d.add(Paragraph{"Planned, because " + step.planned_because + ": " + step.planned_flags});
+  add_batch_words(step.layout, d);
   for (DocumentBlock& b : goodput_blocks(goodput)) {
     if (b.audience == Audience::kPage && o.common.explain) b.audience = Audience::kBoth;
     d.blocks.push_back(std::move(b));

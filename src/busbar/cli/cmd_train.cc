@@ -47,6 +47,7 @@ struct TrainFlags {
   CheckpointAsk checkpoint;
   bool compressions = false;
   std::uint32_t checkpoint_every = kNone32;  // steps; kNone32: none
+  std::uint32_t gpus = 0;
   ScenarioFlags flags;
   PlanLists lists;
 };
@@ -190,11 +191,11 @@ Result<int> run_step(const TrainFlags& o, std::vector<TrainVariant> variants, Tr
   const bool page = !o.common.html.empty();
   Scenario scenario = std::move(variants.front().scenario);
   variants.erase(variants.begin());
-  const std::uint32_t gpus = page ? gpus_of(scenario) : 0;
+  const std::uint32_t gpus = o.gpus > 0 ? o.gpus : page ? gpus_of(scenario) : 0;
   const bool whole = o.common.explain || (page && gpus <= kQuickGpus);
   ask.relief = whole;
   const bool document = !o.common.for_programs() || page;
-  ask.timeline = document || !o.trace.empty();
+  ask.timeline = page || !o.trace.empty();
   const bool open =
       o.scenario.empty() && o.flags.layout.empty() && variants.empty() && !names_a_layout(scenario.layout);
   BUSBAR_ASSIGN(const TrainRun run, run_named_step(std::move(scenario), ask, open));
@@ -258,8 +259,11 @@ Result<int> run(TrainFlags o) {
                 read_variants({o.scenario, o.flags,
                                o.common.engine == "packet" ? without_packets(o.common.overrides) : o.common.overrides},
                               o.besides));
+  for (TrainVariant& v : variants)
+    BUSBAR_RETURN_IF_ERROR(take_servers(o.gpus, v.scenario.cluster, v.scenario.cluster_overrides));
   TrainAsk ask;
   join_command(ask);
+  ask.gpus = o.gpus;
   ask.packet_settings = o.common.overrides;
   ask.engine = o.common.engine;
   ask.transport = o.transport;
@@ -299,6 +303,7 @@ Command train_command(const std::string& typed) {
   c.positionals = scenario_words(o->scenario, o->flags);
   c.flags = scenario_flags(o->flags);
   take_lists(o->lists, c.flags);
+  c.flags.push_back(without({"--scale", "--batches", "--jobs"}, gpus_flag(o->gpus)));
   c.add({
       {"--beside", "CHANGES",
        "also run the step with these changes, in another column: 'cluster.routing=static unfolded', "

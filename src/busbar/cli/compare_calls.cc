@@ -26,8 +26,12 @@ using CallRows = std::vector<CallRow>;
 
 /// The machines of a command with their numbers of GPUs: each as typed, or in each size of --scale.
 Result<std::vector<CompareVariant>> machines_of(const CompareAsk& ask, const CallsAsk& calls) {
-  if (calls.from == 0) return compare_variants(ask);
   std::vector<CompareVariant> out;
+  if (calls.from == 0) {
+    BUSBAR_ASSIGN(out, compare_variants(ask));
+    for (CompareVariant& v : out) v.gpus = ask.gpus;
+    return out;
+  }
   for (std::uint64_t n = calls.from; n <= calls.to; n *= 2) {
     CompareAsk sized = ask;
     sized.gpus = static_cast<std::uint32_t>(n);

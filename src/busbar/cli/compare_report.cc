@@ -217,15 +217,14 @@ Bars chart(const Rows& rows) {
 
 StepRequest request_of(const CompareRow& r, const CompareAsk& ask) {
   StepRequest q{r.variant.machine,   ask.input.flags.model, ask.input.flags.layout,
-                ask.input.overrides, ask.train.predict,     ask.train.engine};
-  for (std::string& s : r.variant.fabric.settings()) q.overrides.set.push_back(std::move(s));
+                r.variant.overrides, ask.train.predict,     ask.train.engine};
+  if (r.run.gpus < r.run.cluster().topology.gpus().size()) q.gpus = r.run.gpus;
   return q;
 }
 
 /// The step of a row as a command; empty where no command gives it.
 std::string command_of(const CompareRow& r, const CompareAsk& ask) {
-  const bool plain = r.variant.step.change.empty() && ask.input.scenario.empty() &&
-                     r.run.layout.ranks() == r.run.cluster().topology.gpus().size();
+  const bool plain = r.variant.step.change.empty() && ask.input.scenario.empty();
   return plain ? request_line(request_of(r, ask), r.run.layout) : "";
 }
 
@@ -296,9 +295,11 @@ std::string letter_of(std::size_t row) {
 Json compare_json(const Rows& rows, const CompareAsk& ask, const CommonOptions& common) {
   std::string read;
   for (const CompareRow& r : rows) read += r.run.kernels.text + r.run.scenario.text + r.run.cluster().text;
+  const std::string& basis = rows[0].run.layout.batch_basis;
   Json j{{"schema", "busbar.compare/1"},
          {"model", rows[0].run.scenario.model.name},
          {"global_batch", rows[0].run.layout.global_batch},
+         {"global_batch_basis", basis.empty() ? "given" : basis},
          {"engine", ask.train.engine},
          {"usd_per_kwh", ask.cost.terms.usd_per_kwh},
          {"pue", ask.cost.terms.pue},
@@ -317,10 +318,7 @@ Document compare_document(const Rows& rows, const CompareAsk& ask, const std::st
   d.add(chart(rows), rows.size() <= kFewBars ? Audience::kBoth : Audience::kPage);
   if (ask.tokens > 0) d.add(run_table(rows, ask.tokens));
   d.add(key_of(rows));
-  if (rows[0].run.scenario.layout.places.find("global_batch") == rows[0].run.scenario.layout.places.end())
-    d.add(Paragraph{
-        fmt::format("Global batch {}: 8,192 tokens per GPU, at most 16 Mi tokens; set it with --global-batch.",
-                    rows[0].run.layout.global_batch)});
+  add_batch_words(rows[0].run.layout, d);
   Facts commands{"Each row as a step", {}};
   for (std::size_t i = 0; i < rows.size(); ++i)
     if (std::string line = command_of(rows[i], ask); !line.empty())

@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <map>
 
@@ -13,13 +12,6 @@
 
 namespace busbar {
 namespace {
-
-/// `machine` with the GPUs asked for.
-Result<std::string> sized_name(const std::string& machine, const CompareAsk& ask) {
-  if (ask.gpus == 0) return machine;
-  BUSBAR_ASSIGN(SizedMachine sized, sized_machine(machine, ask.gpus, ask.input.overrides));
-  return std::move(sized.name);
-}
 
 Error about(Error error, const std::string& machine) {
   if (error.where.prefix().empty()) error.message = fmt::format("{}: {}", machine, error.message);
@@ -35,10 +27,12 @@ Error of_variant(Error error) {
 }
 
 Status add_machine(const std::string& typed, const CompareAsk& ask, std::vector<CompareVariant>& out) {
-  BUSBAR_ASSIGN(const std::string name, sized_name(typed, ask));
+  std::string name = typed;
+  Overrides overrides = ask.input.overrides;
+  BUSBAR_RETURN_IF_ERROR(take_servers(ask.gpus, name, overrides));
   std::vector<FabricWord> fabrics(1);
   if (!ask.fabrics.empty()) {
-    BUSBAR_ASSIGN(const Cluster own, load_machine(name, ask.input.overrides));
+    BUSBAR_ASSIGN(const Cluster own, load_machine(name, overrides));
     const BytesPerSecond port = port_rate(own.topology);
     if (per_second(port) == 0)
       return flag_error("--fabrics",
@@ -46,12 +40,13 @@ Status add_machine(const std::string& typed, const CompareAsk& ask, std::vector<
     BUSBAR_ASSIGN(fabrics, read_fabric_words(ask.fabrics, port, Catalog(ask.input.overrides.catalog)));
   }
   if (ask.shapes > 0) {
-    BUSBAR_ASSIGN(const Cluster own, load_machine(name, ask.input.overrides));
+    BUSBAR_ASSIGN(const Cluster own, load_machine(name, overrides));
     BUSBAR_ASSIGN(fabrics, torus_shapes(own, ask.shapes));
   }
   for (const FabricWord& fabric : fabrics) {
     TrainInput input = ask.input;
     input.flags.cluster = name;
+    input.overrides = overrides;
     for (std::string& setting : fabric.settings()) input.overrides.set.push_back(std::move(setting));
     std::vector<TrainVariant> steps(1);
     if (ask.has_model()) {
@@ -108,11 +103,9 @@ class CompareRunner {
     ask.gpus = ask_.gpus;
     ask.fold = variant.step.fold;
     BUSBAR_ASSIGN(row.run, open_train(std::move(scenario), ask));
-    const auto all = static_cast<std::uint32_t>(row.run.cluster().topology.gpus().size());
-    const std::uint32_t gpus = ask.gpus > 0 ? ask.gpus : all;
+    const std::uint32_t gpus = row.run.gpus;
     LayoutSpec& layout = row.run.scenario.layout;
-    if (batch_ == 0) batch_ = layout.global_batch > 0 ? layout.global_batch : usual_batch(gpus, layout.seq);
-    if (layout.global_batch == 0) layout.global_batch = batch_;
+    if (layout.global_batch == 0) layout.global_batch = batch_, layout.batch_basis = basis_;
     if (given) {
       BUSBAR_ASSIGN(row.run.layout, resolve_layout(layout, row.run.scenario.model, gpus));
     } else {
@@ -124,6 +117,7 @@ class CompareRunner {
       }
       row.run.layout = layout = known->second;
     }
+    if (batch_ == 0) batch_ = row.run.layout.global_batch, basis_ = row.run.layout.batch_basis;
     BUSBAR_RETURN_IF_ERROR(predict_train(row.run, ask));
     BUSBAR_ASSIGN(row.transport, transport_range(row.run, variant.fabric.transport, ask));
     BUSBAR_ASSIGN(row.cost, machine_cost(row.run.cluster(), prices_, ask_.cost.terms));
@@ -136,6 +130,7 @@ class CompareRunner {
   const CompareAsk& ask_;
   const PriceList prices_;
   std::uint32_t batch_ = 0;                    ///< of the first row, where others have none
+  std::string basis_;                          ///< of that batch
   std::map<std::string, LayoutSpec> planned_;  ///< by machine
 };
 
@@ -193,13 +188,6 @@ Result<std::vector<CompareRow>> run_compare(const CompareAsk& ask, LongRun& watc
   }
   watch.go_on(out.size(), variants.size());
   return out;
-}
-
-std::uint32_t usual_batch(std::uint32_t gpus, std::uint32_t seq) {
-  constexpr std::uint64_t kPerGpu = 8192, kMost = std::uint64_t{1} << 24;
-  const std::uint64_t sequences = std::max<std::uint64_t>(1, std::min(gpus * kPerGpu, kMost) / std::max(1u, seq));
-  const std::uint64_t odd = gpus >> std::countr_zero(gpus);  // 24,576 = 3 x 2^13: replicas come in threes
-  return static_cast<std::uint32_t>(odd > sequences ? sequences : odd * std::bit_floor(sequences / odd));
 }
 
 double band_of_difference(const std::string& machine_a, const Band& a, const std::string& machine_b, const Band& b) {

@@ -71,10 +71,6 @@ inline constexpr std::size_t kComparePlanTimed = 8;
 /// machine's other variants keep it. Stops early, with the rows so far, if `watch` requests it.
 Result<std::vector<CompareRow>> run_compare(const CompareAsk& ask, LongRun& watch);
 
-/// Sequences per step where nothing names them: 8,192 tokens per GPU, but no more than 16 Mi tokens, in a number that
-/// many replicas divide.
-std::uint32_t usual_batch(std::uint32_t gpus, std::uint32_t seq);
-
 /// How far a row is from another one.
 enum class Likeness : std::uint8_t {
   kDiffers,

@@ -53,14 +53,6 @@ TEST(CompareFabrics, EveryPresetOfEveryWordHasPortsOfItsRateAndItsPenaltiesExist
   }
 }
 
-TEST(CompareRun, TheUsualBatchIsDividedByManyReplicas) {
-  EXPECT_EQ(usual_batch(512, 4096), 1024u);
-  EXPECT_EQ(usual_batch(16384, 8192), 2048u);
-  EXPECT_EQ(usual_batch(24576, 4096), 3072u);
-  EXPECT_EQ(usual_batch(1, 1u << 20), 1u);
-  for (const std::uint32_t odd : {3u, 5u, 9u}) EXPECT_EQ(usual_batch(64 * odd, 4096) % odd, 0u);
-}
-
 TEST(CompareRun, ARowIsTheStepThatTrainPredictsWithItsLayout) {
   CompareAsk ask;
   ask.machines = {"dgx-h100:2"};

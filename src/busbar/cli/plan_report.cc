@@ -187,6 +187,7 @@ Document plan_document(const PlanRun& r, const std::string& typed, std::uint32_t
   Document d{fmt::format("{} on {}", r.machine.scenario.model.name, r.machine.cluster().name), typed, {}};
   d.add(verdict(r));
   d.add(layout_table(r, rows));
+  add_batch_words(r.plan.layouts.front().layout, d);
   if (r.front.size() > 1) d.add(front_table(r));
   if (Facts ties = tie_facts(r, rows); !ties.items.empty()) d.add(std::move(ties));
   Facts commands;

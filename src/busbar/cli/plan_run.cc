@@ -14,6 +14,7 @@
 #include "busbar/cli/train_report.h"
 #include "busbar/spec/catalog.h"
 #include "busbar/topology/gpu_memory.h"
+#include "busbar/workload/batch.h"
 
 namespace busbar {
 namespace {
@@ -105,18 +106,15 @@ Error nothing_fits(const PlannedLayout& least, Bytes capacity) {
   return e;
 }
 
-std::uint32_t gpus_of_job(const TrainRun& run) {
-  return static_cast<std::uint32_t>(run.cluster().topology.gpus().size()) / run.settings.jobs;
-}
-
 using GoOn = std::function<bool(std::size_t, const PlanProgress&)>;
 constexpr std::size_t kCompared = 10;  ///< layouts that a search times where ties are left
 
-/// A search on an opened machine with `capacity` per GPU. `others`: the same machine, opened for further threads.
-/// `go_on(timed, progress)` is asked before each layout.
-Result<Plan> search_on(const TrainRun& machine, std::uint32_t gpus, const PlanSpace& space, Bytes capacity, GoOn go_on,
+/// A search on an opened machine with `capacity` per GPU; without a batch, with the usual one. `others`: the same
+/// machine, opened for further threads. `go_on(timed, progress)` is asked before each layout.
+Result<Plan> search_on(const TrainRun& machine, std::uint32_t gpus, PlanSpace space, Bytes capacity, GoOn go_on,
                        const std::vector<TrainRun>& others = {}, std::size_t rows = 0) {
   const ModelSpec& model = machine.scenario.model;
+  fill_batch(space.base, model, gpus);
   CallFloors floors(*machine.machine);
   PlanAsk search;
   search.gpus = gpus;
@@ -160,7 +158,7 @@ std::vector<PlannedLayout> front_of(std::vector<PlannedLayout> layouts) {
 Status find_front(PlanRun& run, const PlanSpace& space, bool whole, const GoOn& go_on,
                   const std::vector<TrainRun>& others) {
   std::vector<PlannedLayout> timed = run.plan.layouts;
-  const std::uint32_t gpus = gpus_of_job(run.machine);
+  const std::uint32_t gpus = run.machine.gpus;
   bool more = whole && run.plan.complete;
   for (std::size_t best = 0; more;) {
     const double least = static_cast<double>(count(timed[best].memory.total()));
@@ -224,6 +222,7 @@ Result<PlanRun> run_plan(StepRequest request, Scenario scenario, const PlanLists
   for (TrainRun& other : others) {
     BUSBAR_ASSIGN(other, open_train(scenario, ask));
   }
+  if (run.machine.gpus < run.machine.cluster().topology.gpus().size()) run.request.gpus = run.machine.gpus;
   run.capacity = gpu_memory(run.machine.cluster().topology);
   const auto start = std::chrono::steady_clock::now();
   const auto seconds = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); };
@@ -232,8 +231,7 @@ Result<PlanRun> run_plan(StepRequest request, Scenario scenario, const PlanLists
     return watch.go_on_with(timed, [&] { return progress_words(p); }) &&
            (effort.within_s <= 0 || seconds() < effort.within_s);
   };
-  BUSBAR_ASSIGN(run.plan,
-                search_on(run.machine, gpus_of_job(run.machine), space, run.capacity, go_on, others, kCompared));
+  BUSBAR_ASSIGN(run.plan, search_on(run.machine, run.machine.gpus, space, run.capacity, go_on, others, kCompared));
   if (!run.plan.layouts.empty()) {
     BUSBAR_RETURN_IF_ERROR(find_front(run, space, effort.whole_front, go_on, others));
     BUSBAR_RETURN_IF_ERROR(find_ties(run));
@@ -264,9 +262,10 @@ std::string DefaultPlan::flags() const {
 }
 
 Result<DefaultPlan> plan_default(const TrainRun& machine) {
-  const LayoutSpec& asked = machine.scenario.layout;
   const ModelSpec& model = machine.scenario.model;
-  const std::uint32_t gpus = gpus_of_job(machine);
+  const std::uint32_t gpus = machine.gpus;
+  LayoutSpec asked = machine.scenario.layout;
+  fill_batch(asked, model, gpus);
   Result<LayoutSpec> usual = resolve_layout(asked, model, gpus);
   Status usable = usual.ok() ? check_fits(memory_use(model, *usual), gpu_memory(machine.cluster().topology))
                              : Status(usual.error());
@@ -274,8 +273,6 @@ Result<DefaultPlan> plan_default(const TrainRun& machine) {
   PlanSpace space;
   space.base = asked;
   space.schedule = {PipelineSchedule::k1F1B};  // that every framework has
-  if (usual.ok()) space.base.global_batch = usual->global_batch;
-  if (space.base.global_batch == 0) return usable.error();
   LongRun watch("layouts");
   const std::size_t most = most_timed_by_default(gpus);
   Result<Plan> plan =

@@ -63,7 +63,7 @@ struct DefaultPlan {
   std::string because;        ///< why it is not the default one; empty: it is
   std::string flags() const;  ///< to add to the command for the same layout
 };
-/// The layout of a step for which none was given. Without a global batch it is that of the default layout.
+/// The layout of a step for which none was given. Without a global batch it is the usual one.
 /// Errors: kDoesNotFit when none fits; those of resolve_layout() when no layout divides.
 Result<DefaultPlan> plan_default(const TrainRun& machine);
 

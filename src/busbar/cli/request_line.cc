@@ -77,6 +77,7 @@ std::string request_line(const StepRequest& r, const LayoutSpec& l) {
   out.add("--seq", l.seq);
   out.add("--global-batch", l.global_batch);
   out.add("--precision", name_of(l.precision));
+  if (r.gpus > 0) out.add("--gpus", r.gpus);
   out.add_machine(r.engine, r.predict, r.overrides);
   return out.text;
 }

@@ -17,6 +17,7 @@ struct StepRequest {
   Overrides overrides;
   PredictOptions predict;
   std::string engine = "flow";
+  std::uint32_t gpus = 0;  ///< the first GPUs of the machine; 0: all
 };
 /// "--tp 8 --pp 1 ...": what a search chooses.
 std::string layout_flags(const LayoutSpec& layout);

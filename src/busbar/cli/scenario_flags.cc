@@ -7,6 +7,20 @@
 #include "busbar/spec/framework.h"
 
 namespace busbar {
+namespace {
+
+bool is_catalog_model(const std::string& word) { return Catalog().has("models", word); }
+
+}  // namespace
+
+Positional model_word(std::string& model) {
+  return {"MODEL", "catalogue name or file", &model, false, nullptr, "", is_catalog_model};
+}
+
+Flag gpus_flag(std::uint32_t& gpus) {
+  return {"-g,--gpus", "N", "the first N GPUs, on the servers that hold them; a preset without a size gets as many",
+          "Scenario", &gpus};
+}
 
 std::vector<Positional> scenario_words(std::string& scenario, ScenarioFlags& flags) {
   std::vector<Positional> out{
@@ -34,6 +48,7 @@ bool names_machine(const std::string& word) {
 }  // namespace
 
 void sort_scenario_words(std::string& scenario, ScenarioFlags& flags) {
+  if (flags.model.empty() && is_catalog_model(scenario)) flags.model.swap(scenario);  // the model first
   if (!names_machine(scenario)) return;
   if (!flags.cluster.empty() && flags.model.empty()) flags.model.swap(flags.cluster);  // the second word
   if (flags.cluster.empty()) flags.cluster.swap(scenario);
@@ -55,7 +70,7 @@ std::vector<Flag> scenario_flags(ScenarioFlags& flags) {
       {"--ep", "N", "expert-parallel degree: ranks of TP x CP x DP that share the experts of a layer", "Layout", &l.ep},
       {"--seq", "TOKENS", "sequence length", "Layout", &l.seq},
       {"--micro-batch", "N", "sequences per micro-batch", "Layout", &l.micro_batch},
-      {"--global-batch", "N", "sequences per step", "Layout", &l.global_batch},
+      {"--global-batch", "N", kGlobalBatchHelp, "Layout", &l.global_batch},
       {"--precision", "NAME", "bf16, fp16, fp8 or fp4", "Layout", &l.precision, one_of("bf16", "fp16", "fp8", "fp4")},
       {"--zero", "0-3", "shard 1: optimizer, 2: also gradients, 3: also parameters (FSDP)", "Layout", &l.zero,
        one_of("0", "1", "2", "3")},

@@ -77,6 +77,7 @@ Json layout_json(const LayoutSpec& l) {
           {"seq", l.seq},
           {"micro_batch", l.micro_batch},
           {"global_batch", l.global_batch},
+          {"global_batch_basis", l.batch_basis.empty() ? "given" : l.batch_basis},
           {"micro_batches", l.micro_batches()},
           {"precision", name_of(l.precision)},
           {"zero", l.zero},

@@ -12,6 +12,7 @@
 #include "busbar/cli/session.h"
 #include "busbar/cli/train_report.h"
 #include "busbar/topology/gpu_memory.h"
+#include "busbar/workload/batch.h"
 
 namespace busbar {
 namespace {
@@ -81,8 +82,7 @@ class Combinations {
  public:
   Combinations(ListsRun& run, std::vector<ListAxis> axes, const std::string& typed)
       : run_(run), axes_(std::move(axes)), command_(without_output(typed)) {
-    const TrainRun& machine = run.machine;
-    gpus_ = static_cast<std::uint32_t>(machine.cluster().topology.gpus().size()) / machine.settings.jobs;
+    gpus_ = run.machine.gpus;
   }
 
   /// The n-th one: the last list changes fastest.
@@ -101,6 +101,7 @@ class Combinations {
     const Scenario& scenario = run_.machine.scenario;
     LayoutSpec asked = scenario.layout;
     BUSBAR_RETURN_IF_ERROR(apply_flags(flags, asked));
+    fill_batch(asked, scenario.model, gpus_);  // one batch for all combinations
     Result<LayoutSpec> layout = resolve_layout(std::move(asked), scenario.model, gpus_);
     if (!layout.ok()) {
       ++refused_[layout.error().message];
@@ -212,8 +213,6 @@ Result<ListsRun> run_lists(Scenario scenario, const PlanLists& lists, const Trai
                       fmt::format("the lists have {} combinations, more than {}; shorten them, or let `busbar plan` "
                                   "search",
                                   format_number(all), format_number(kMostCombinations)));
-  if (scenario.layout.global_batch == 0)
-    return flag_error("--global-batch", "is required with lists: without it each layout has a batch of its own");
   ListsRun run;
   BUSBAR_ASSIGN(run.machine, open_train(std::move(scenario), ask));
   run.capacity = gpu_memory(run.machine.cluster().topology);
@@ -275,6 +274,7 @@ Document lists_document(const ListsRun& r, const std::string& typed) {
   if (!r.layouts.empty()) {
     d.add(lists_verdict(r));
     d.add(lists_table(r));
+    add_batch_words(r.layouts.front().planned.layout, d);
   }
   if (!r.refused.empty()) d.add(refused_table(r));
   Facts commands{"Each row as a step", {}};

@@ -39,8 +39,7 @@ struct ListsRun {
 
 /// Each combination as `busbar train` with its values resolves and times it. Values that have no list are those of the
 /// scenario. `typed`: the command line, for the commands of rows.
-/// Errors: kInvalid names the flag of a bad list, or --global-batch: without it each layout has a batch of its own;
-/// also when no combination divides.
+/// Errors: kInvalid names the flag of a bad list; also when no combination divides.
 Result<ListsRun> run_lists(Scenario scenario, const PlanLists& lists, const TrainAsk& ask, const std::string& typed);
 
 Json lists_json(const ListsRun& run, const CommonOptions& common);

@@ -199,6 +199,12 @@ Facts details(const TrainRun& r) {
 
 }  // namespace
 
+void add_batch_words(const LayoutSpec& l, Document& d) {
+  if (l.batch_basis.empty()) return;
+  d.add(Paragraph{
+      fmt::format("Global batch {} sequences: {}. Set another with --global-batch.", l.global_batch, l.batch_basis)});
+}
+
 std::span<const int> memory_colours() {
   static constexpr int kColours[] = {colour::kCompute, colour::kTp, colour::kOptimizer, colour::kDp,   colour::kPp,
                                      colour::kIdle,    colour::kCp, colour::kEp,        colour::kIdle, colour::kOther};
@@ -332,6 +338,7 @@ void add_verdict(const TrainRun& r, const TrainExtras& extras, Document& d) {
         Paragraph{fmt::format("No layout is given, and the default one cannot run: {}. Planned: {}. This search stops "
                               "after {} timed {} of 1F1B; 'busbar plan' goes on until the best is proven.",
                               r.planned_because, r.planned_flags, most, most == 1 ? "layout" : "layouts")});
+  add_batch_words(r.layout, d);
   std::string words = waiting_words(r);
   if (!extras.like.empty()) words += (words.empty() ? "" : " ") + published_words(extras.like, r);
   if (!words.empty()) d.add(Paragraph{std::move(words)}, Audience::kPage);

@@ -29,6 +29,8 @@ struct TrainExtras {
 };
 Document train_document(const TrainRun& run, const std::string& typed, const TrainExtras& extras);
 
+/// Which batch was chosen, and why, unless it was given.
+void add_batch_words(const LayoutSpec& layout, Document& document);
 /// All keys of a resolved layout.
 Json layout_json(const LayoutSpec& layout);
 /// Name and time of each part of the breakdown, in the order of the contract.

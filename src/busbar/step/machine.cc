@@ -2,6 +2,9 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "busbar/base/input.h"
 #include "busbar/formats/import.h"
 #include "busbar/predict/packet_words.h"
@@ -74,14 +77,25 @@ Result<Cluster> load_any(const std::string& name, const Overrides& overrides) {
 
 }  // namespace
 
-Result<SizedMachine> sized_machine(const std::string& preset, std::uint32_t asked, const Overrides& overrides) {
-  if (names_input(preset) || is_yaml(preset) || preset.find(':') != std::string::npos)
-    return invalid(fmt::format("needs a machine without a size, such as dgx-h100, not '{}'", preset),
-                   {"", 0, 0, "--gpus"});
-  BUSBAR_ASSIGN(const Cluster one, load_machine(preset + ":1", overrides));
-  const auto unit = static_cast<std::uint32_t>(one.topology.gpus().size());
-  const std::uint32_t nodes = asked / unit + (asked % unit > 0 ? 1 : 0);
-  return SizedMachine{fmt::format("{}:{}", preset, nodes), nodes * unit, unit};
+Status take_servers(std::uint32_t gpus, std::string& name, Overrides& overrides) {
+  const bool preset = !names_input(name) && !is_yaml(name) && !name.starts_with('{');
+  if (preset && overrides.nodes > 0 && name.find(':') == std::string::npos)
+    name += fmt::format(":{}", std::exchange(overrides.nodes, 0));
+  if (gpus == 0) return {};
+  Overrides sound = overrides;  // faults may name servers that a preset without a size does not have yet
+  sound.degrade.clear();
+  sound.fail.clear();
+  BUSBAR_ASSIGN(const Cluster own, load_machine(name, sound));
+  const auto all = static_cast<std::uint32_t>(own.topology.gpus().size());
+  const auto has = static_cast<std::uint32_t>(std::max<std::size_t>(1, own.topology.blocks().size()));
+  const bool open = preset && name.find(':') == std::string::npos;
+  if (gpus > all && !open) return too_many_gpus("--gpus", gpus, own, overrides);
+  const std::uint32_t unit = std::max(1u, all / has), nodes = gpus / unit + (gpus % unit > 0 ? 1 : 0);
+  if (preset)
+    name = fmt::format("{}:{}", name.substr(0, name.find(':')), nodes);
+  else if (nodes < has)
+    overrides.nodes = nodes;
+  return {};
 }
 
 Result<PartFigures> catalog_part_figures(const std::string& catalog_directory) {

@@ -21,14 +21,10 @@ Result<Cluster> read_machine(const std::string& text, const std::string& name, c
 /// The machine as a commented file of ours that names no other machine; --degrade and --fail are left out.
 Result<std::string> machine_yaml(const std::string& name, const Cluster& loaded, const Overrides& overrides);
 
-/// A preset with as many nodes as hold `asked` GPUs: "dgx-h100" and 512 give "dgx-h100:64".
-struct SizedMachine {
-  std::string name;
-  std::uint32_t gpus = 0;  ///< at least those asked for
-  std::uint32_t per_node = 0;
-};
-/// Errors name --gpus: `preset` is a file, or has a size already.
-Result<SizedMachine> sized_machine(const std::string& preset, std::uint32_t asked, const Overrides& overrides);
+/// Narrows `name` and `overrides` to the servers that hold the first `gpus` GPUs (0: all): "dgx-h100" and 512 become
+/// "dgx-h100:64", a file keeps its name and gets Overrides::nodes. Error of --gpus: the machine has a size, and it is
+/// too small.
+Status take_servers(std::uint32_t gpus, std::string& name, Overrides& overrides);
 
 /// "GPUs", or "chips" for a machine that names them so (chip0): TPUs.
 const char* gpus_in_words(const Topology& topology);

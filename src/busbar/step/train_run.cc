@@ -175,6 +175,10 @@ Result<std::vector<Relief>> step_relief(const TrainRun& run, const StepRunner& r
   return out;
 }
 
+std::uint32_t gpus_of_job(const TrainRun& run, const TrainAsk& ask) {
+  return ask.gpus > 0 ? ask.gpus : static_cast<std::uint32_t>(run.cluster().topology.gpus().size()) / run.settings.jobs;
+}
+
 Result<TrainRun> open_machine(Scenario scenario, const TrainAsk& ask) {
   TrainRun run;
   run.engine = ask.engine;
@@ -217,6 +221,7 @@ Result<TrainRun> open_machine(Scenario scenario, const TrainAsk& ask) {
   BUSBAR_ASSIGN(run.machine, Predictor::make(std::move(cluster), std::move(placed), std::move(policy)));
   if (offloads) run.kernels.host_bytes_per_s = host_rate(run.machine->router());
   if (run.machine->policy().host_memory) run.kernels.host_ranks = run.machine->ranks();
+  run.gpus = gpus_of_job(run, ask);
   return run;
 }
 
@@ -229,7 +234,7 @@ std::string kept_key(const Scenario& scenario, const TrainAsk& ask) {
                      p.shortcuts_off.empty() && !scenario.layout.offload_optimizer &&
                      !scenario.layout.offload_activations && scenario.packet.empty();
   if (!usual || ask.kept == nullptr) return "";
-  std::string key = fmt::format("{} {} {} {} {} {}", scenario.cluster, o.catalog, o.gpu, o.gpu_memory_rate,
+  std::string key = fmt::format("{} {} {} {} {} {} {}", scenario.cluster, o.nodes, o.catalog, o.gpu, o.gpu_memory_rate,
                                 scenario.layout.cuda_graphs, scenario.model.moe.experts > 0);
   for (const auto* list : {&o.set, &o.degrade, &o.fail})
     for (const std::string& change : *list) key += "\n" + change;
@@ -251,6 +256,7 @@ Result<TrainRun> open_train(Scenario scenario, const TrainAsk& ask) {
     run.machine = std::move(known.predictor);
     run.kernels = std::move(known.kernels);
     run.band = std::move(known.band);
+    run.gpus = gpus_of_job(run, ask);
     return run;
   }
   BUSBAR_ASSIGN(TrainRun run, open_machine(std::move(scenario), ask));
@@ -260,8 +266,7 @@ Result<TrainRun> open_train(Scenario scenario, const TrainAsk& ask) {
 
 Result<TrainRun> load_train(Scenario scenario, const TrainAsk& ask) {
   BUSBAR_ASSIGN(TrainRun run, open_train(std::move(scenario), ask));
-  const auto all = static_cast<std::uint32_t>(run.cluster().topology.gpus().size()) / run.settings.jobs;
-  BUSBAR_ASSIGN(run.layout, resolve_layout(run.scenario.layout, run.scenario.model, ask.gpus > 0 ? ask.gpus : all));
+  BUSBAR_ASSIGN(run.layout, resolve_layout(run.scenario.layout, run.scenario.model, run.gpus));
   return run;
 }
 

@@ -25,6 +25,7 @@ namespace busbar {
 struct TrainRun {
   Scenario scenario;
   std::shared_ptr<Predictor> machine;  ///< shared with KeptMachines only; rank r on GPU r
+  std::uint32_t gpus = 0;              ///< of the job
   LayoutSpec layout;                   ///< resolved
   KernelTable kernels;
   Band band;        ///< for the time of the step
@@ -85,7 +86,7 @@ struct TrainAsk {
   std::function<void(const std::string&)> notice{};  ///< packets: takes what a user should know
 };
 
-/// Loads the machine and the kernel table; `layout` stays open.
+/// Loads the machine and the kernel table; `layout` stays open. Error of --gpus: the machine has fewer than ask.gpus.
 Result<TrainRun> open_train(Scenario scenario, const TrainAsk& ask);
 /// The same, and fits the layout.
 Result<TrainRun> load_train(Scenario scenario, const TrainAsk& ask);
