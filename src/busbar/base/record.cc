@@ -1,0 +1,219 @@
+#include "busbar/base/record.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "busbar/base/text.h"
+
+namespace busbar {
+namespace {
+
+bool has_elements(const Type& t) {
+  return t.kind == TypeKind::kOptional || t.kind == TypeKind::kList || t.kind == TypeKind::kMap;
+}
+
+const char* in_words(TypeKind kind) {
+  switch (kind) {
+    case TypeKind::kBool:
+      return "true or false";
+    case TypeKind::kInteger:
+      return "a whole number";
+    case TypeKind::kNumber:
+      return "a number";
+    case TypeKind::kText:
+      return "a text";
+    case TypeKind::kList:
+      return "a list";
+    case TypeKind::kMap:
+    case TypeKind::kRecord:
+      return "an object";
+    case TypeKind::kOptional:
+    case TypeKind::kAny:
+      break;
+  }
+  return "a value";
+}
+
+Error wrong_kind(const Json& json, const Type& type, const std::string& path) {
+  std::string shown = json.dump();
+  if (shown.size() > 40) shown = shown.substr(0, 40) + "...";
+  return invalid(fmt::format("{} is not {}", shown, in_words(type.kind)), {"", 0, 0, path});
+}
+
+std::string inside(const std::string& path, std::string_view key) {
+  return path.empty() ? std::string(key) : fmt::format("{}.{}", path, key);
+}
+
+Status read_whole_number(const Json& json, const Type& type, void* out, const std::string& path) {
+  if (!json.is_number()) return wrong_kind(json, type, path);
+  const double n = json.number();
+  if (!(std::floor(n) == n)) return wrong_kind(json, type, path);
+  if (n < type.least || n > type.most)
+    return invalid(fmt::format("{} is not between {} and {}", json.dump(), type.least, type.most), {"", 0, 0, path});
+  type.read(json, out);
+  return {};
+}
+
+Status read_list(const Json& json, const Type& type, void* out, const std::string& path) {
+  type.clear(out);
+  if (!json.is_array()) return read_json_into(json, *type.inner, type.add(out, ""), path);  // a list of one
+  for (std::size_t i = 0; i < json.size(); ++i)
+    BUSBAR_RETURN_IF_ERROR(
+        read_json_into(json.values()[i], *type.inner, type.add(out, ""), fmt::format("{}[{}]", path, i)));
+  return {};
+}
+
+Status read_map(const Json& json, const Type& type, void* out, const std::string& path) {
+  if (!json.is_object()) return wrong_kind(json, type, path);
+  type.clear(out);
+  for (const Json::Member& m : json.members())
+    BUSBAR_RETURN_IF_ERROR(read_json_into(m.value, *type.inner, type.add(out, m.key), inside(path, m.key)));
+  return {};
+}
+
+Json schema_of_type(const Type& type) {
+  switch (type.kind) {
+    case TypeKind::kBool:
+      return {{"type", "boolean"}};
+    case TypeKind::kInteger:
+      return {{"type", "integer"}, {"minimum", type.least}, {"maximum", type.most}};
+    case TypeKind::kNumber:
+      return {{"type", "number"}};
+    case TypeKind::kText:
+      return {{"type", "string"}};
+    case TypeKind::kOptional:
+      return {{"anyOf", Json::array({schema_of_type(*type.inner), {{"type", "null"}}})}};
+    case TypeKind::kList:
+      return {{"type", "array"}, {"items", schema_of_type(*type.inner)}};
+    case TypeKind::kMap:
+      return {{"type", "object"}, {"additionalProperties", schema_of_type(*type.inner)}};
+    case TypeKind::kRecord:
+      return schema_of(type.record(), nullptr);
+    case TypeKind::kAny:
+      break;
+  }
+  return Json::object();
+}
+
+}  // namespace
+
+std::string Field::flag_names() const {
+  if (!flag.empty()) return flag;
+  std::string out = "--" + name;
+  std::replace(out.begin(), out.end(), '_', '-');
+  return out;
+}
+
+const Field* Record::find(std::string_view name) const {
+  for (const Field& f : fields_)
+    if (f.name == name) return &f;
+  return nullptr;
+}
+
+std::vector<std::string> Record::names() const {
+  std::vector<std::string> out;
+  for (const Field& f : fields_) out.push_back(f.name);
+  return out;
+}
+
+std::vector<Field> joined(std::vector<std::vector<Field>> lists) {
+  std::vector<Field> out;
+  for (std::vector<Field>& list : lists)
+    for (Field& f : list) out.push_back(std::move(f));
+  return out;
+}
+
+Json to_json(const Record& record, const void* of) {
+  Json out = Json::object();
+  for (const Field& f : record.fields()) {
+    const void* const value = f.at(of);
+    if (f.absent_if_empty && has_elements(*f.type) && f.type->size(value) == 0) continue;
+    out[f.name] = to_json(*f.type, value);
+  }
+  return out;
+}
+
+Json to_json(const Type& type, const void* of) {
+  if (type.write != nullptr) return type.write(of);
+  if (type.kind == TypeKind::kRecord) return to_json(type.record(), of);
+  if (type.kind == TypeKind::kOptional) return type.size(of) == 0 ? Json() : to_json(*type.inner, type.at(of, 0));
+  Json out = type.kind == TypeKind::kList ? Json::array() : Json::object();
+  for (std::size_t i = 0; i < type.size(of); ++i) {
+    Json value = to_json(*type.inner, type.at(of, i));
+    if (type.kind == TypeKind::kList)
+      out.push_back(std::move(value));
+    else
+      out[type.key(of, i)] = std::move(value);
+  }
+  return out;
+}
+
+Status read_json_into(const Json& json, const Type& type, void* out, const std::string& path) {
+  switch (type.kind) {
+    case TypeKind::kBool:
+      if (!json.is_boolean()) return wrong_kind(json, type, path);
+      break;
+    case TypeKind::kInteger:
+      return read_whole_number(json, type, out, path);
+    case TypeKind::kNumber:
+      if (!json.is_number() || !std::isfinite(json.number())) return wrong_kind(json, type, path);
+      break;
+    case TypeKind::kText:
+      if (!json.is_string()) return wrong_kind(json, type, path);
+      break;
+    case TypeKind::kOptional:
+      type.clear(out);
+      return json.is_null() ? Status() : read_json_into(json, *type.inner, type.add(out, ""), path);
+    case TypeKind::kList:
+      return read_list(json, type, out, path);
+    case TypeKind::kMap:
+      return read_map(json, type, out, path);
+    case TypeKind::kRecord:
+      return read_json_into(json, type.record(), out, path);
+    case TypeKind::kAny:
+      break;
+  }
+  type.read(json, out);
+  return {};
+}
+
+Status read_json_into(const Json& json, const Record& record, void* out, const std::string& path) {
+  if (!json.is_object())
+    return invalid(fmt::format("{} is not an object", json.dump().substr(0, 40)), {"", 0, 0, path});
+  for (const Json::Member& m : json.members()) {
+    const Field* const f = record.find(m.key);
+    if (f == nullptr)
+      return invalid(fmt::format("there is no '{}' in a {}; {}", m.key, record.name(),
+                                 suggestion(m.key, record.names(), "it has " + comma_list(record.names()))),
+                     {"", 0, 0, path});
+    BUSBAR_RETURN_IF_ERROR(read_json_into(m.value, *f->type, f->at(out), inside(path, m.key)));
+    const bool known = f->choices.empty() || !m.value.is_string() ||
+                       std::find(f->choices.begin(), f->choices.end(), m.value.text()) != f->choices.end();
+    if (!known)
+      return invalid(fmt::format("'{}' is not one of {}", m.value.text(), comma_list(f->choices)),
+                     {"", 0, 0, inside(path, m.key)});
+  }
+  return {};
+}
+
+Json schema_of(const Record& record, const void* defaults) {
+  Json properties = Json::object(), required = Json::array();
+  for (const Field& f : record.fields()) {
+    Json field = schema_of_type(*f.type);
+    if (!f.meaning.empty()) field["description"] = f.meaning;
+    if (!f.unit.empty()) field["unit"] = f.unit;
+    if (!f.choices.empty()) field["enum"] = Json(f.choices);
+    if (defaults != nullptr) field["default"] = to_json(*f.type, f.at(defaults));
+    const bool must = defaults == nullptr ? !f.absent_if_empty : f.word == Field::Word::kRequired;
+    if (must) required.push_back(f.name);
+    properties[f.name] = std::move(field);
+  }
+  return {{"type", "object"},
+          {"properties", std::move(properties)},
+          {"required", std::move(required)},
+          {"additionalProperties", false}};
+}
+
+}  // namespace busbar
