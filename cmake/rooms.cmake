@@ -127,6 +127,23 @@ function(busbar_header_check)
   target_compile_options(busbar_headers PRIVATE -O0 -g0 -Wall -Wextra)
 endfunction()
 
+# The list of what the files NAME_<kind>.cc of a room make, each by a function NAME_<kind>(): collected_<kind>s() of
+# internal/collected.h. A new file is in the list without an edit elsewhere.
+function(busbar_collect room kind Type)
+  file(GLOB files CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*_${kind}.cc)
+  set(declared "")
+  set(listed "")
+  foreach(path ${files})
+    get_filename_component(name ${path} NAME_WE)
+    string(APPEND declared "${Type} ${name}();\n")
+    string(APPEND listed "${name}(), ")
+  endforeach()
+  set(made ${CMAKE_CURRENT_BINARY_DIR}/collected.cc)
+  file(CONFIGURE OUTPUT ${made} @ONLY CONTENT
+       "#include \"busbar/${room}/internal/collected.h\"\n\nnamespace busbar::${room} {\n${declared}\nstd::vector<${Type}> collected_${kind}s() { return {${listed}}; }\n\n}  // namespace busbar::${room}\n")
+  target_sources(busbar_${room} PRIVATE ${made})
+endfunction()
+
 function(busbar_summary)
   get_property(rooms GLOBAL PROPERTY BUSBAR_ROOMS)
   list(JOIN rooms " " rooms)

@@ -42,6 +42,9 @@ ROOMS = {
     "study": ["base"],
     "report": ["base", "trace"],
 }
+ROOMS["questions"] = [room for room in ROOMS if room not in ("runtime", "report")]
+ROOMS["views"] = ["questions", "report"]
+ROOMS["api"] = ["views", "formats"]
 ROOMS["cli"] = list(ROOMS)
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"')

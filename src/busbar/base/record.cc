@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "busbar/base/text.h"
 
@@ -95,6 +96,35 @@ Json schema_of_type(const Type& type) {
       break;
   }
   return Json::object();
+}
+
+bool add_numbers(const Type& type, const void* of, std::string_view path, std::vector<double>& out);
+
+bool add_numbers(const Record& record, const void* of, std::string_view path, std::vector<double>& out) {
+  const std::size_t dot = std::min(path.find('.'), path.size());
+  const Field* const f = record.find(path.substr(0, dot));
+  return f != nullptr && add_numbers(*f->type, f->at(of), path.substr(std::min(dot + 1, path.size())), out);
+}
+
+bool add_numbers(const Type& type, const void* of, std::string_view path, std::vector<double>& out) {
+  switch (type.kind) {
+    case TypeKind::kInteger:
+    case TypeKind::kNumber:
+      out.push_back(type.write(of).number());
+      return path.empty();
+    case TypeKind::kRecord:
+      return add_numbers(type.record(), of, path, out);
+    case TypeKind::kOptional:
+      if (type.size(of) > 0) return add_numbers(*type.inner, type.at(of, 0), path, out);
+      out.push_back(std::numeric_limits<double>::quiet_NaN());
+      return true;
+    case TypeKind::kList:
+      for (std::size_t i = 0; i < type.size(of); ++i)
+        if (!add_numbers(*type.inner, type.at(of, i), path, out)) return false;
+      return true;
+    default:
+      return false;
+  }
 }
 
 }  // namespace
@@ -198,6 +228,12 @@ Status read_json_into(const Json& json, const Record& record, void* out, const s
   return {};
 }
 
+std::optional<std::vector<double>> numbers_at(const Record& record, const void* of, std::string_view path) {
+  std::vector<double> out;
+  if (!add_numbers(record, of, path, out)) return {};
+  return out;
+}
+
 Json schema_of(const Record& record, const void* defaults) {
   Json properties = Json::object(), required = Json::array();
   for (const Field& f : record.fields()) {
@@ -206,7 +242,7 @@ Json schema_of(const Record& record, const void* defaults) {
     if (!f.unit.empty()) field["unit"] = f.unit;
     if (!f.choices.empty()) field["enum"] = Json(f.choices);
     if (defaults != nullptr) field["default"] = to_json(*f.type, f.at(defaults));
-    const bool must = defaults == nullptr ? !f.absent_if_empty : f.word == Field::Word::kRequired;
+    const bool must = defaults == nullptr ? !f.absent_if_empty : f.required;
     if (must) required.push_back(f.name);
     properties[f.name] = std::move(field);
   }

@@ -87,7 +87,10 @@ struct Field {
   std::string needs;                        ///< refused without this field ("scale") or value ("engine=packet")
   std::vector<std::string> useless_with{};  ///< refused with these fields, because it then has no effect
   bool decides = true;                      ///< a result depends on it; false: only how, or how fast, it comes
-  enum class Word : std::uint8_t { kNo, kRequired, kOptional } word = Word::kNo;  ///< also a positional argument
+  /// Also, or only, a positional argument, such as CLUSTER.
+  enum class Word : std::uint8_t { kNo, kAlso, kOnly } word = Word::kNo;
+  bool required = false;     ///< as a word, or in JSON
+  std::string word_meaning;  ///< of the word, if it differs
 
   void* at(void* record) const { return static_cast<char*>(record) + offset; }
   const void* at(const void* record) const { return static_cast<const char*>(record) + offset; }
@@ -100,7 +103,11 @@ struct Field {
   Field among(std::vector<std::string> words) && { return choices = std::move(words), std::move(*this); }
   Field with(std::string other) && { return needs = std::move(other), std::move(*this); }
   Field without(std::vector<std::string> others) && { return useless_with = std::move(others), std::move(*this); }
-  Field as_word(Word w = Word::kRequired) && { return word = w, std::move(*this); }
+  Field as_word(Word w = Word::kOnly, std::string m = "") && {
+    word = w, required = true, word_meaning = std::move(m);
+    return std::move(*this);
+  }
+  Field optional() && { return required = false, std::move(*this); }
   Field undecided() && { return decides = false, std::move(*this); }
   Field or_absent() && { return absent_if_empty = true, std::move(*this); }
 };
@@ -153,6 +160,10 @@ Result<S> from_json(const Json& json) {
 /// JSON Schema (draft 2020-12) of an object with these fields. `defaults`: a record, whose values become defaults;
 /// null: every field that cannot be absent is required.
 Json schema_of(const Record& record, const void* defaults);
+
+/// The numbers at a path: "hops.latency_ns" is that field of every hop. NaN: null there. Empty: no such path, or no
+/// numbers there.
+std::optional<std::vector<double>> numbers_at(const Record& record, const void* of, std::string_view path);
 
 // Below: how type_of() knows types.
 

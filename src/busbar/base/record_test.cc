@@ -110,6 +110,16 @@ TEST(Record, SchemaHasDefaultsOfRequestsAndRequiresFieldsOfResults) {
   EXPECT_EQ(result["required"].dump(), R"(["live","gpus","set","hops","parts_ns","engine"])");
 }
 
+TEST(Record, GivesTheNumbersOfAPath) {
+  const Path p = full();
+  const auto at = [&](const char* path) { return numbers_at(record_of(&p), &p, path); };
+  EXPECT_EQ(at("hops.latency_ns"), (std::vector<double>{350.5, 1}));
+  EXPECT_EQ(at("gpus"), std::vector<double>{4});
+  ASSERT_TRUE(at("hops.GBps"));
+  EXPECT_TRUE(std::isnan(at("hops.GBps")->back()));
+  for (const char* none : {"hops.link", "hops", "hop.latency_ns", "gpus.x", "engine", ""}) EXPECT_FALSE(at(none)) << none;
+}
+
 TEST(Field, IsSpelledAsItsName) {
   EXPECT_EQ((Field{"global_batch", &Machine::gpus, "", ""}.flag_names()), "--global-batch");
   EXPECT_EQ((Field{"gpus", &Machine::gpus, "", ""}.spelled("-g,--gpus").flag_names()), "-g,--gpus");

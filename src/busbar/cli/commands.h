@@ -21,7 +21,6 @@ Command flows_command(const std::string& typed);
 Command import_command(const std::string& typed);
 Command localize_command(const std::string& typed);
 Command new_cluster_command(const std::string& typed);
-Command path_command(const std::string& typed);
 Command plan_command(const std::string& typed);
 Command rings_command(const std::string& typed);
 Command survive_command(const std::string& typed);

@@ -25,6 +25,12 @@ Command new_command(CommonOptions& o, const std::string& typed, std::string name
   return c;
 }
 
+std::vector<Flag> output_flags(CommonOptions& o) {
+  return {{"--json", "", "one JSON object on stdout instead of text", "Output", &o.json},
+          {"--csv", "", "the rows as CSV instead of text, with the keys of --json as columns", "Output", &o.csv},
+          {"--html", "FILE", "also write a self-contained page", "Output", &o.html}};
+}
+
 void add_common_flags(Command& c, CommonOptions& o, Engines engines, bool with_explain) {
   if (engines == Engines::kAll)
     c.flags.push_back({"--engine", "NAME", "analytic, flow (default) or packet", "Machine", &o.engine,
@@ -46,10 +52,8 @@ void add_common_flags(Command& c, CommonOptions& o, Engines engines, bool with_e
        "Machine", &o.overrides.gpu_memory_rate},
       {"--catalog", "DIR", "read product data from DIR before $BUSBAR_CATALOG and the built-in files", "Machine",
        &o.overrides.catalog},
-      {"--json", "", "one JSON object on stdout instead of text", "Output", &o.json},
-      {"--csv", "", "the rows as CSV instead of text, with the keys of --json as columns", "Output", &o.csv},
-      {"--html", "FILE", "also write a self-contained page", "Output", &o.html},
   });
+  c.add(output_flags(o));
   if (with_explain)
     c.flags.push_back({"--explain", "", "show the gain from improving each kind of link", "Output", &o.explain});
 }

@@ -1,0 +1,181 @@
+#include "busbar/api/busbar_c.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <memory>
+#include <string>
+
+#include "busbar/base/run_files.h"
+#include "busbar/base/text.h"
+#include "busbar/formats/json_text.h"
+#include "busbar/api/internal/time_limit.h"
+#include "busbar/questions/question.h"
+#include "busbar/report/document.h"
+#include "busbar/views/view.h"
+
+using busbar::Error;
+using busbar::Json;
+using busbar::Result;
+using busbar::questions::Answer;
+
+struct busbar_answer {
+  Result<Answer> answer;
+};
+
+namespace busbar {
+namespace {
+
+char* copy(const std::string& text) {
+  char* const out = static_cast<char*>(std::malloc(text.size() + 1));
+  if (out != nullptr) std::memcpy(out, text.c_str(), text.size() + 1);
+  return out;
+}
+
+const char* name_of(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::kInvalid:
+      return "invalid";
+    case ErrorCode::kNotFound:
+      return "not_found";
+    case ErrorCode::kUnsupported:
+      return "unsupported";
+    case ErrorCode::kUnreachable:
+      return "unreachable";
+    case ErrorCode::kDoesNotFit:
+      return "does_not_fit";
+    case ErrorCode::kIo:
+      break;
+  }
+  return "io";
+}
+
+Json to_json(const Error& e) {
+  return {{"error",
+           {{"code", name_of(e.code)},
+            {"message", e.message},
+            {"file", e.where.file},
+            {"line", e.where.line},
+            {"column", e.where.column},
+            {"path", e.where.path},
+            {"text", e.text()}}}};
+}
+
+Error unexpected(const char* what) {
+  return Error{ErrorCode::kUnsupported, fmt::format("internal error: {}; please report the request", what), {}};
+}
+
+/// What `f` returns; an exception becomes an error.
+template <typename F>
+auto guarded(F f) -> decltype(f()) {
+  try {
+    return f();
+  } catch (const std::bad_alloc&) {
+    return Error{ErrorCode::kIo, "not enough memory; ask for fewer GPUs, sizes or flows", {}};
+  } catch (const std::exception& e) {
+    return unexpected(e.what());
+  }
+}
+
+Result<Answer> ask(const char* request, const busbar_options* options) {
+  if (request == nullptr) return invalid("the request is NULL");
+  const RunFiles files;
+  BUSBAR_ASSIGN(Json json, parse_json(request, "request"));
+  if (!json.is_object()) return invalid("a request is an object, such as {\"question\": \"path\"}");
+  const Json& name = std::as_const(json)["question"];
+  if (!name.is_string()) return invalid("the key \"question\" is missing", {"", 0, 0, "question"});
+  const questions::Question* const question = questions::find_question(name.text());
+  if (question == nullptr) {
+    std::vector<std::string> known;
+    for (const questions::Question& q : questions::all_questions()) known.push_back(q.name);
+    return invalid(fmt::format("there is no question '{}'; {}", name.text(),
+                               suggestion(name.text(), known, "there are " + comma_list(known))),
+                   {"", 0, 0, "question"});
+  }
+  json.erase("question");
+  TimeLimit limit(options == nullptr ? 0 : options->time_limit_s);
+  questions::Context context;
+  context.stop = limit.flag();
+  if (options != nullptr && options->progress != nullptr)
+    context.progress = [&](const std::string& what, std::size_t done, std::size_t total) {
+      if (options->progress(options->user, what.c_str(), done, total) != 0) limit.stop();
+    };
+  Result<Answer> answer = questions::ask(*question, json, context);
+  if (!answer.ok() && *limit.flag() != 0)
+    return Error{ErrorCode::kUnsupported, "ended by its caller before there was an answer", {}};
+  return answer;
+}
+
+Json json_of(const Result<Answer>& answer) { return answer.ok() ? answer->json() : to_json(answer.error()); }
+
+}  // namespace
+}  // namespace busbar
+
+extern "C" {
+
+int busbar_abi_version(void) { return BUSBAR_ABI_VERSION; }
+const char* busbar_version(void) { return BUSBAR_VERSION; }
+void busbar_free(char* text) { std::free(text); }
+
+busbar_answer* busbar_ask(const char* request, const busbar_options* options) {
+  Result<Answer> answer = busbar::guarded([&] { return busbar::ask(request, options); });
+  return new (std::nothrow) busbar_answer{std::move(answer)};
+}
+
+void busbar_answer_free(busbar_answer* answer) { delete answer; }
+
+int busbar_answer_status(const busbar_answer* a) {
+  if (a->answer.ok()) return a->answer->status;
+  return a->answer.error().code == busbar::ErrorCode::kDoesNotFit ? 1 : 2;
+}
+
+char* busbar_answer_json(const busbar_answer* a) { return busbar::copy(busbar::json_of(a->answer).dump()); }
+
+char* busbar_call(const char* request) { return busbar_call_with(request, nullptr); }
+
+char* busbar_call_with(const char* request, const busbar_options* options) {
+  busbar_answer* const answer = busbar_ask(request, options);
+  if (answer == nullptr) return nullptr;
+  char* const out = busbar_answer_json(answer);
+  busbar_answer_free(answer);
+  return out;
+}
+
+char* busbar_answer_text(const busbar_answer* a, int columns) {
+  if (!a->answer.ok()) return nullptr;
+  busbar::TextOptions options;
+  options.columns = columns;
+  options.utf8 = true;
+  return busbar::copy(busbar::render_text(busbar::views::view_of(*a->answer), options));
+}
+
+char* busbar_answer_html(const busbar_answer* a) {
+  return a->answer.ok() ? busbar::copy(busbar::render_html(busbar::views::view_of(*a->answer))) : nullptr;
+}
+
+int64_t busbar_answer_numbers(const busbar_answer* a, const char* path, double* out, int64_t room) {
+  if (!a->answer.ok()) return -1;
+  const auto numbers = busbar::numbers_at(*a->answer->question->result, a->answer->result.get(), path);
+  if (!numbers) return -1;
+  const auto count = static_cast<int64_t>(numbers->size());
+  for (int64_t i = 0; i < std::min(room, count); ++i) out[i] = (*numbers)[static_cast<std::size_t>(i)];
+  return count;
+}
+
+char* busbar_schema(const char* question) {
+  using namespace busbar;
+  if (question == nullptr) {
+    Json names = Json::array();
+    for (const questions::Question& q : questions::all_questions()) names.push_back(q.name);
+    return copy(names.dump());
+  }
+  const questions::Question* const q = questions::find_question(question);
+  if (q == nullptr) return copy(to_json(invalid(fmt::format("there is no question '{}'", question))).dump());
+  return copy(Json{{"request", questions::request_schema(*q)}, {"answer", questions::answer_schema(*q)}}.dump());
+}
+
+}  // extern "C"

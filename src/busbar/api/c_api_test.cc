@@ -1,0 +1,97 @@
+// The C interface: what other languages see.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "busbar/api/busbar_c.h"
+#include "busbar/formats/json_text.h"
+
+namespace busbar {
+namespace {
+
+const char* const kPath = R"({"question": "path", "cluster": "dgx-h100", "a": "gpu0", "b": "gpu7"})";
+
+Json called(const std::string& request) {
+  char* const text = busbar_call(request.c_str());
+  const auto json = parse_json(text, "answer");
+  busbar_free(text);
+  EXPECT_TRUE(json.ok());
+  return *json;
+}
+std::string error_of(const std::string& request) { return called(request)["error"]["text"].text(); }
+
+TEST(CInterface, AnswersARequest) {
+  const Json j = called(kPath);
+  EXPECT_EQ(j["schema"].text(), "busbar.path/1");
+  EXPECT_EQ(j["type"].text(), "NVL");
+}
+
+TEST(CInterface, GivesErrorsWithPlaceAndRemedy) {
+  EXPECT_EQ(error_of("{"), "request:1:2: unexpected end of the text");
+  EXPECT_NE(error_of("[]"), "");
+  EXPECT_NE(error_of(R"({"cluster": "dgx-h100"})").find("question"), std::string::npos);
+  EXPECT_NE(error_of(R"({"question": "pat"})").find("did you mean 'path'"), std::string::npos);
+  EXPECT_NE(error_of(R"({"question": "path"})").find("'cluster' is missing"), std::string::npos);
+  EXPECT_NE(error_of(R"({"question": "path", "cluster": "dgx-h1000", "a": "0", "b": "1"})").find("dgx-h100"),
+            std::string::npos);
+  EXPECT_NE(error_of(R"({"question": "path", "cluster": 8, "a": "0", "b": "1"})").find("is not a text"),
+            std::string::npos);
+  EXPECT_NE(error_of(R"({"question": "path", "cluster": "dgx-h100", "a": NaN})"), "");
+  EXPECT_NE(error_of(R"({"question": "path", "cluster": "caf\u00e9.yaml", "a": "0", "b": "1"})"), "");
+  EXPECT_EQ(busbar_call(nullptr) == nullptr, false);
+}
+
+TEST(CInterface, KeepsAnAnswerForItsParts) {
+  busbar_answer* const a = busbar_ask(kPath, nullptr);
+  EXPECT_EQ(busbar_answer_status(a), 0);
+  char* const text = busbar_answer_text(a, 80);
+  EXPECT_NE(std::strstr(text, "gpu0 to node0.gpu7"), nullptr);
+  busbar_free(text);
+  char* const page = busbar_answer_html(a);
+  EXPECT_NE(std::strstr(page, "<!doctype html>"), nullptr);
+  busbar_free(page);
+  double ns[8] = {};
+  EXPECT_EQ(busbar_answer_numbers(a, "hops.latency_ns", ns, 8), 2);
+  EXPECT_GT(ns[0], 0);
+  EXPECT_EQ(busbar_answer_numbers(a, "hops.speed", ns, 8), -1);
+  busbar_answer_free(a);
+}
+
+TEST(CInterface, AnErrorHasJsonOnly) {
+  busbar_answer* const a = busbar_ask("{}", nullptr);
+  EXPECT_EQ(busbar_answer_status(a), 2);
+  EXPECT_EQ(busbar_answer_text(a, 80), nullptr);
+  EXPECT_EQ(busbar_answer_html(a), nullptr);
+  EXPECT_EQ(busbar_answer_numbers(a, "hops", nullptr, 0), -1);
+  busbar_answer_free(a);
+}
+
+TEST(CInterface, AnswersSeveralThreadsAtOnce) {
+  const std::string one = called(kPath).dump();
+  std::vector<std::string> answers(4);
+  std::vector<std::thread> threads;
+  for (std::string& out : answers) threads.emplace_back([&out] { out = called(kPath).dump(); });
+  for (std::thread& t : threads) t.join();
+  for (const std::string& answer : answers) EXPECT_EQ(answer, one);
+}
+
+TEST(CInterface, DescribesEveryQuestion) {
+  char* const names = busbar_schema(nullptr);
+  const auto all = parse_json(names, "names");
+  busbar_free(names);
+  for (const Json& name : all->values()) {
+    char* const text = busbar_schema(name.text().c_str());
+    const auto schema = parse_json(text, "schema");
+    busbar_free(text);
+    for (const char* side : {"request", "answer"})
+      for (const Json::Member& field : (*schema)[side]["properties"].members())
+        EXPECT_FALSE(field.key != "schema" && field.value["description"].text().empty()) << name.text() << field.key;
+  }
+}
+
+}  // namespace
+}  // namespace busbar

@@ -1,0 +1,74 @@
+#include "busbar/cli/question_command.h"
+
+#include <memory>
+
+#include "busbar/cli/long_run.h"
+#include "busbar/cli/session.h"
+#include "busbar/views/view.h"
+
+namespace busbar {
+namespace {
+
+/// Where the parser puts the value of a field of `request`.
+FlagTarget target_of(const Field& f, void* request) {
+  void* const at = f.at(request);
+  const auto is = [&]<typename T>(const T*) { return f.type == &type_of<T>(); };
+  if (is(static_cast<const bool*>(nullptr))) return static_cast<bool*>(at);
+  if (is(static_cast<const std::string*>(nullptr))) return static_cast<std::string*>(at);
+  if (is(static_cast<const std::uint32_t*>(nullptr))) return static_cast<std::uint32_t*>(at);
+  if (is(static_cast<const double*>(nullptr))) return static_cast<double*>(at);
+  if (is(static_cast<const std::vector<std::string>*>(nullptr))) return static_cast<std::vector<std::string>*>(at);
+  if (is(static_cast<const std::optional<std::string>*>(nullptr))) return static_cast<std::optional<std::string>*>(at);
+  BUSBAR_CHECK(is(static_cast<const std::optional<std::int64_t>*>(nullptr))) << f.name;
+  return static_cast<std::optional<std::int64_t>*>(at);
+}
+
+/// "--engine packet" for a field's "engine=packet".
+std::string spelled(const Record& record, const std::string& need) {
+  if (need.empty()) return "";
+  const std::size_t equals = std::min(need.find('='), need.size());
+  const Field* const other = record.find(need.substr(0, equals));
+  BUSBAR_CHECK(other != nullptr) << need;
+  const std::string name = split_names(other->flag_names()).back();
+  return equals == need.size() ? name : name + ' ' + need.substr(equals + 1);
+}
+
+Flag flag_of(const Record& record, const Field& f, void* request) {
+  Flag flag{f.flag_names(), f.value, f.meaning, f.category, target_of(f, request), f.choices};
+  flag.needs = spelled(record, f.needs);
+  for (const std::string& other : f.useless_with) flag.useless_with.push_back(spelled(record, other));
+  return flag;
+}
+
+Positional positional_of(const Field& f, void* request) {
+  return {f.value, f.word_meaning.empty() ? f.meaning : f.word_meaning, std::get<std::string*>(target_of(f, request)),
+          f.required};
+}
+
+Result<int> run(const questions::Question& question, const CommonOptions& o, std::shared_ptr<const void> request) {
+  questions::Context context;
+  context.stop = LongRun::flag();
+  BUSBAR_ASSIGN(const questions::Answer answer, ask(question, std::move(request), context));
+  Document document = views::view_of(answer);
+  document.command = o.typed;
+  Json data = answer.json();
+  return deliver(o, data, document, answer.status);
+}
+
+}  // namespace
+
+Command command_of(const questions::Question& question, const std::string& typed) {
+  const auto o = std::make_shared<CommonOptions>();
+  const std::shared_ptr<void> request = question.new_request();
+  Command c = new_command(*o, typed, question.name, question.summary);
+  c.examples = question.examples;
+  for (const Field& f : question.request->fields()) {
+    if (f.word != Field::Word::kNo) c.positionals.push_back(positional_of(f, request.get()));
+    if (f.word != Field::Word::kOnly) c.flags.push_back(flag_of(*question.request, f, request.get()));
+  }
+  c.add(output_flags(*o));
+  c.run = [o, request, q = &question] { return run(*q, *o, request); };
+  return c;
+}
+
+}  // namespace busbar

@@ -1,0 +1,14 @@
+// The command of a question: its flags from the fields of the request, its output from the result and its view.
+#pragma once
+
+#include <string>
+
+#include "busbar/cli/flags.h"
+#include "busbar/questions/question.h"
+
+namespace busbar {
+
+/// `typed`: the command line, for the head of a page.
+Command command_of(const questions::Question& question, const std::string& typed);
+
+}  // namespace busbar

@@ -1,0 +1,34 @@
+#include "busbar/questions/machine_request.h"
+
+namespace busbar {
+
+const Record& record_of(const Overrides*) {
+  static const Record record(
+      "machine",
+      {Field("set", &Overrides::set, "", "change one key of the cluster file, e.g. fabric.oversubscription=2")
+           .takes("PATH=VALUE")
+           .of("Machine"),
+       Field("degrade", &Overrides::degrade, "",
+             "reduce links to FACTOR of their rate, e.g. node5.nic2=0.5; globs allowed")
+           .takes("SELECTOR=FACTOR")
+           .of("Machine"),
+       Field("fail", &Overrides::fail, "", "remove links, e.g. leaf3-spine1; globs allowed")
+           .takes("SELECTOR")
+           .of("Machine"),
+       Field("gpu", &Overrides::gpu, "",
+             "product of GPUs that the machine's file does not name, e.g. h100-sxm (see catalog gpus)")
+           .takes("PART")
+           .of("Machine"),
+       Field("gpu_memory_rate", &Overrides::gpu_memory_rate, "",
+             "memory (HBM) rate of every GPU, e.g. 8TB/s; affects collectives and kernels")
+           .takes("RATE")
+           .of("Machine"),
+       Field("catalog", &Overrides::catalog, "",
+             "read product data from DIR before $BUSBAR_CATALOG and the built-in files")
+           .takes("DIR")
+           .of("Machine")
+           .undecided()});
+  return record;
+}
+
+}  // namespace busbar

@@ -1,0 +1,41 @@
+// The machine of a question: how it is named, and what is changed about it.
+#pragma once
+
+#include <string>
+
+#include "busbar/base/record.h"
+#include "busbar/spec/cluster.h"
+
+namespace busbar {
+
+const Record& record_of(const Overrides*);
+
+namespace questions {
+
+/// The field of a machine, which every question about one has first: a word and a flag.
+template <typename Asked>
+Field cluster_field(std::string Asked::*cluster, bool required = true) {
+  Field f = Field("cluster", cluster, "", "the machine: preset, NAME:N or file; also as the argument CLUSTER")
+                .takes("CLUSTER")
+                .of("Machine")
+                .as_word(Field::Word::kAlso,
+                         "preset (dgx-h100), NAME:N (N nodes on their default fabric) or a file (YAML, NCCL topology "
+                         "XML, hwloc XML, nvidia-smi matrix); also --cluster");
+  f.required = required;
+  return f;
+}
+
+/// "--engine" of a question that fluids or packets may answer.
+enum class Engines : std::uint8_t { kFluids, kAll };
+template <typename Asked>
+Field engine_field(std::string Asked::*engine, Engines engines) {
+  const bool all = engines == Engines::kAll;
+  return Field("engine", engine, "", all ? "analytic, flow (default) or packet" : "flow (default) or analytic")
+      .takes("NAME")
+      .of("Machine")
+      .among(all ? std::vector<std::string>{"analytic", "flow", "packet"}
+                 : std::vector<std::string>{"analytic", "flow"});
+}
+
+}  // namespace questions
+}  // namespace busbar
