@@ -67,6 +67,7 @@ Command command_of(const questions::Question& question, const std::string& typed
     if (f.word != Field::Word::kOnly) c.flags.push_back(flag_of(*question.request, f, request.get()));
   }
   c.add(output_flags(*o));
+  if (question.request->find("explain") == nullptr) c.flags.push_back(explain_flag(*o));
   c.run = [o, request, q = &question] { return run(*q, *o, request); };
   return c;
 }
