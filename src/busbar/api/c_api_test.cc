@@ -31,7 +31,7 @@ TEST(CInterface, AnswersARequest) {
 }
 
 TEST(CInterface, GivesErrorsWithPlaceAndRemedy) {
-  EXPECT_EQ(error_of("{"), "request:1:2: unexpected end of the text");
+  EXPECT_NE(error_of("{").find("request:1:2: not JSON"), std::string::npos);
   EXPECT_NE(error_of("[]"), "");
   EXPECT_NE(error_of(R"({"cluster": "dgx-h100"})").find("question"), std::string::npos);
   EXPECT_NE(error_of(R"({"question": "pat"})").find("did you mean 'path'"), std::string::npos);
@@ -52,7 +52,7 @@ TEST(CInterface, KeepsAnAnswerForItsParts) {
   EXPECT_NE(std::strstr(text, "gpu0 to node0.gpu7"), nullptr);
   busbar_free(text);
   char* const page = busbar_answer_html(a);
-  EXPECT_NE(std::strstr(page, "<!doctype html>"), nullptr);
+  EXPECT_NE(std::strstr(page, "<html"), nullptr);
   busbar_free(page);
   double ns[8] = {};
   EXPECT_EQ(busbar_answer_numbers(a, "hops.latency_ns", ns, 8), 2);

@@ -25,7 +25,7 @@ Result<int> run(const Command& command) {
 std::vector<Command> commands_of(const std::string& typed) {
   std::vector<std::pair<int, Command>> placed{
       {10, collective_command(typed)}, {20, train_command(typed)},    {30, plan_command(typed)},
-      {40, topo_command(typed)},       {50, localize_command(typed)}, {70, flows_command(typed)},
+      {40, topo_command(typed)},       {70, flows_command(typed)},
       {80, catalog_command(typed)},    {90, validate_command(typed)}, {100, rings_command(typed)},
       {110, import_command(typed)},    {120, expect_command(typed)},  {130, calibrate_command(typed)},
       {140, claims_command(typed)},    {150, cost_command(typed)},    {160, doctor_command(typed)},

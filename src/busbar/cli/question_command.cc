@@ -45,30 +45,34 @@ Positional positional_of(const Field& f, void* request) {
           f.required};
 }
 
-Result<int> run(const questions::Question& question, const CommonOptions& o, std::shared_ptr<const void> request) {
+Result<int> run(const questions::Question& question, Asked& asked) {
+  join_words(*question.request, asked);
   questions::Context context;
   context.stop = LongRun::flag();
-  BUSBAR_ASSIGN(const questions::Answer answer, ask(question, std::move(request), context));
-  Document document = views::view_of(answer);
-  document.command = o.typed;
-  Json data = answer.json();
-  return deliver(o, data, document, answer.status);
+  const Result<questions::Answer> answer = ask(question, std::shared_ptr<const void>(asked.request), context);
+  if (!answer.ok()) return as_typed(*question.request, answer.error());
+  Document document = views::view_of(*answer);
+  document.command = asked.output.typed;
+  Json data = answer->json();
+  return deliver(asked.output, data, document, answer->status);
 }
 
 }  // namespace
 
 Command command_of(const questions::Question& question, const std::string& typed) {
-  const auto o = std::make_shared<CommonOptions>();
-  const std::shared_ptr<void> request = question.new_request();
-  Command c = new_command(*o, typed, question.name, question.summary);
+  const auto asked = std::make_shared<Asked>();
+  asked->request = question.new_request();
+  Command c = new_command(asked->output, typed, question.name, question.summary);
   c.examples = question.examples;
+  std::vector<Flag> output;
   for (const Field& f : question.request->fields()) {
-    if (f.word != Field::Word::kNo) c.positionals.push_back(positional_of(f, request.get()));
-    if (f.word != Field::Word::kOnly) c.flags.push_back(flag_of(*question.request, f, request.get()));
+    if (f.word != Field::Word::kNo) c.positionals.push_back(positional_of(f, *asked));
+    if (f.word != Field::Word::kOnly)
+      (f.category == "Output" ? output : c.flags).push_back(flag_of(*question.request, f, asked->request.get()));
   }
-  c.add(output_flags(*o));
-  if (question.request->find("explain") == nullptr) c.flags.push_back(explain_flag(*o));
-  c.run = [o, request, q = &question] { return run(*q, *o, request); };
+  c.add(output_flags(asked->output));
+  c.add(std::move(output));
+  c.run = [asked, q = &question] { return run(*q, *asked); };
   return c;
 }
 

@@ -31,10 +31,6 @@ std::vector<Flag> output_flags(CommonOptions& o) {
           {"--html", "FILE", "also write a self-contained page", "Output", &o.html}};
 }
 
-Flag explain_flag(CommonOptions& o) {
-  return {"--explain", "", "show the gain from improving each kind of link", "Output", &o.explain};
-}
-
 void add_common_flags(Command& c, CommonOptions& o, Engines engines, bool with_explain) {
   if (engines == Engines::kAll)
     c.flags.push_back({"--engine", "NAME", "analytic, flow (default) or packet", "Machine", &o.engine,
@@ -58,7 +54,8 @@ void add_common_flags(Command& c, CommonOptions& o, Engines engines, bool with_e
        &o.overrides.catalog},
   });
   c.add(output_flags(o));
-  if (with_explain) c.flags.push_back(explain_flag(o));
+  if (with_explain)
+    c.flags.push_back({"--explain", "", "show the gain from improving each kind of link", "Output", &o.explain});
 }
 
 Positional cluster_word(std::string& cluster, bool required) {

@@ -44,7 +44,6 @@ Command new_command(CommonOptions& o, const std::string& typed, std::string name
 enum class Engines : std::uint8_t { kNone, kFluids, kAll };  ///< that a command offers; kFluids: flow and analytic
 /// --json, --csv and --html.
 std::vector<Flag> output_flags(CommonOptions& o);
-Flag explain_flag(CommonOptions& o);
 /// Adds the flags for the engine, the machine and the output.
 void add_common_flags(Command& c, CommonOptions& o, Engines engines, bool with_explain = true);
 

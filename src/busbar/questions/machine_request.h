@@ -37,5 +37,11 @@ Field engine_field(std::string Asked::*engine, Engines engines) {
                  : std::vector<std::string>{"analytic", "flow"});
 }
 
+/// "--explain" of a question whose answer can say more.
+template <typename Asked>
+Field explain_field(bool Asked::*explain) {
+  return Field("explain", explain, "", "show the gain from improving each kind of link").of("Output").undecided();
+}
+
 }  // namespace questions
 }  // namespace busbar

@@ -6,10 +6,10 @@
 #include <optional>
 
 #include "busbar/base/text.h"
-#include "busbar/step/machine.h"
 #include "busbar/questions/machine_request.h"
 #include "busbar/questions/question.h"
 #include "busbar/routing/path_view.h"
+#include "busbar/step/machine.h"
 
 namespace busbar::questions {
 
@@ -21,7 +21,8 @@ const Record& record_of(const PathRequest*) {
                    .takes("A")
                    .as_word(),
                Field("b", &PathRequest::b, "", "the other device").takes("B").as_word()},
-              fields_inside(&PathRequest::machine)}));
+              fields_inside(&PathRequest::machine),
+              {explain_field(&PathRequest::explain)}}));
   return record;
 }
 
@@ -181,8 +182,8 @@ PathResult result_of(const Cluster& c, const PathView& v, DeviceId a, DeviceId b
 
 Result<PathResult> answer(const PathRequest& q, const Context&) {
   BUSBAR_ASSIGN(const Cluster cluster, load_machine(q.cluster, q.machine));
-  BUSBAR_ASSIGN(const DeviceId a, find_device(cluster.topology, q.a, "A"));
-  BUSBAR_ASSIGN(const DeviceId b, find_device(cluster.topology, q.b, "B"));
+  BUSBAR_ASSIGN(const DeviceId a, find_device(cluster.topology, q.a, "a"));
+  BUSBAR_ASSIGN(const DeviceId b, find_device(cluster.topology, q.b, "b"));
   const Router router(cluster.topology, cluster.routing, cluster.seed);
   BUSBAR_ASSIGN(const PathView view, view_path(router, a, b, {cluster.gpudirect, cluster.p2p}));
   PathResult r = result_of(cluster, view, a, b);
@@ -191,11 +192,12 @@ Result<PathResult> answer(const PathRequest& q, const Context&) {
 }
 
 Question path_question() {
-  return make_question("path", "the path between two devices: type, hops, bottleneck, latency, what else uses it",
-                       "  busbar path dgx-h100 gpu0 gpu7\n"
-                       "  busbar path dgx-h100:64 0 511\n"
-                       "  busbar path dgx-a100 node0.gpu0 node0.nic0 --json\n",
-                       60, &answer);
+  return make_question<PathRequest, PathResult>(
+      "path", "the path between two devices: type, hops, bottleneck, latency, what else uses it",
+      "  busbar path dgx-h100 gpu0 gpu7\n"
+      "  busbar path dgx-h100:64 0 511\n"
+      "  busbar path dgx-a100 node0.gpu0 node0.nic0 --json\n",
+      60);
 }
 
 }  // namespace busbar::questions

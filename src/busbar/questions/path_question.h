@@ -15,6 +15,7 @@ namespace busbar::questions {
 struct PathRequest {
   std::string cluster, a, b;
   Overrides machine;
+  bool explain = false;
 };
 const Record& record_of(const PathRequest*);
 

@@ -33,11 +33,19 @@ std::string as_setting(const Type& type, const void* value) {
   }
 }
 
+/// The words of a positional argument, each on its line.
+std::string as_words(const Type& type, const void* value) {
+  if (type.kind != TypeKind::kList) return as_setting(type, value) + '\n';
+  std::string out;
+  for (std::size_t i = 0; i < type.size(value); ++i) out += as_setting(*type.inner, type.at(value, i)) + '\n';
+  return out;
+}
+
 /// One line for each word and each field that decides. A field that is a word and a flag has two.
 std::string settings_of(const std::string& question, const Record& record, const void* request) {
   std::string out = question + '\n';
   for (const Field& f : record.fields())
-    if (f.word != Field::Word::kNo) out += as_setting(*f.type, f.at(request)) + '\n';
+    if (f.word != Field::Word::kNo) out += as_words(*f.type, f.at(request));
   for (const Field& f : record.fields())
     if (f.decides && f.word != Field::Word::kOnly) out += as_setting(*f.type, f.at(request)) + '\n';
   return out;

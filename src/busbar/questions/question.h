@@ -48,15 +48,15 @@ struct Question {
   std::string schema() const;  ///< "busbar.path/1"
 };
 
-/// A question of these types. A result with a member `exit_status` decides the status of the answer.
+/// A question of these types, which `answer(const Asked&, const Context&)` next to them answers. A result with a member
+/// `exit_status` decides the status.
 template <typename Asked, typename Found>
-Question make_question(std::string name, std::string summary, std::string examples, int place,
-                       Result<Found> (*answer)(const Asked&, const Context&)) {
+Question make_question(std::string name, std::string summary, std::string examples, int place) {
   Question q{std::move(name), std::move(summary), std::move(examples), place};
   q.request = &record_of(static_cast<const Asked*>(nullptr));
   q.result = &record_of(static_cast<const Found*>(nullptr));
   q.new_request = [] { return std::make_shared<Asked>(); };
-  q.answer = [answer](std::shared_ptr<const void> request, const Context& context) -> Result<Answer> {
+  q.answer = [](std::shared_ptr<const void> request, const Context& context) -> Result<Answer> {
     BUSBAR_ASSIGN(Found found, answer(*static_cast<const Asked*>(request.get()), context));
     Answer out;
     if constexpr (requires { found.exit_status; }) out.status = found.exit_status;
@@ -80,6 +80,9 @@ Result<Answer> ask(const Question& question, std::shared_ptr<const void> request
 /// Schemas of a request and of an answer.
 Json request_schema(const Question& question);
 Json answer_schema(const Question& question);
+
+/// The place of an error in a field of the request.
+inline Where field_of(std::string name) { return {"", 0, 0, std::move(name)}; }
 
 /// 16 digits of everything that a result depends on: the fields of the request that decide, `read` (the text of the
 /// catalogue) and the contents of all inputs. Names of inputs do not count.

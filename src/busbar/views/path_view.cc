@@ -44,7 +44,7 @@ std::string sharers(const PathResult& r) {
   return out.empty() ? "nothing" : out;
 }
 
-Facts facts_of(const PathResult& r) {
+Facts path_facts(const PathResult& r) {
   Facts facts;
   facts.items = {{"type", fmt::format("{}, {}", r.type, r.meaning)}};
   if (r.nccl_type != r.type)
@@ -77,16 +77,16 @@ Table hops_table(const PathResult& r) {
   return table;
 }
 
-Document document_of(const PathRequest&, const PathResult& r) {
+Document path_document(const PathRequest&, const PathResult& r) {
   Document d{fmt::format("{} to {} in {}", r.from, r.to, r.cluster), {}, {}};
   if (r.hops.empty()) {
-    d.add(facts_of(r));
+    d.add(path_facts(r));
     return d;
   }
   d.add(Highlight{fmt::format("{} and {}: {}, limited by {}.", format_rate(*r.GBps * 1e9),
                               format_duration(r.latency_ns * 1e-9), r.meaning, r.brand)},
         Audience::kPage);
-  d.add(facts_of(r));
+  d.add(path_facts(r));
   d.add(hops_table(r));
   d.add(latency_table(r));
   return d;
@@ -94,6 +94,6 @@ Document document_of(const PathRequest&, const PathResult& r) {
 
 }  // namespace
 
-View path_view() { return make_view("path", document_of); }
+View path_view() { return make_view("path", path_document); }
 
 }  // namespace busbar::views
