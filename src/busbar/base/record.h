@@ -91,6 +91,7 @@ struct Field {
   enum class Word : std::uint8_t { kNo, kAlso, kOnly } word = Word::kNo;
   bool required = false;     ///< as a word, or in JSON
   std::string word_meaning;  ///< of the word, if it differs
+  std::string such_as;       ///< how to choose a word, for the message that misses it: "; such as dgx-h100"
 
   void* at(void* record) const { return static_cast<char*>(record) + offset; }
   const void* at(const void* record) const { return static_cast<const char*>(record) + offset; }

@@ -15,6 +15,10 @@ const Record& record_of(const Overrides*) {
        Field("fail", &Overrides::fail, "", "remove links, e.g. leaf3-spine1; globs allowed")
            .takes("SELECTOR")
            .of("Machine"),
+       Field("nodes", &Overrides::nodes, "",
+             "the first N nodes (scale-up domains) of the machine; of a preset without a size, N of it")
+           .takes("N")
+           .of("Machine"),
        Field("gpu", &Overrides::gpu, "",
              "product of GPUs that the machine's file does not name, e.g. h100-sxm (see catalog gpus)")
            .takes("PART")

@@ -22,6 +22,8 @@ Field cluster_field(std::string Asked::*cluster, bool required = true) {
                          "preset (dgx-h100), NAME:N (N nodes on their default fabric) or a file (YAML, NCCL topology "
                          "XML, hwloc XML, nvidia-smi matrix); also --cluster");
   f.required = required;
+  f.such_as =
+      "; such as dgx-h100, dgx-b200:64, gb200-nvl72, mi300x-8 or rtx4090-pcie; 'busbar catalog nodes' lists all";
   return f;
 }
 
