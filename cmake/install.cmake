@@ -38,7 +38,7 @@ function(busbar_library)
   set_target_properties(busbar_library PROPERTIES OUTPUT_NAME busbar EXPORT_NAME busbar LINKER_LANGUAGE CXX)
   target_compile_features(busbar_library INTERFACE cxx_std_20)
   target_include_directories(busbar_library INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
-  target_link_libraries(busbar_library INTERFACE fmt::fmt yaml-cpp pugixml::pugixml SQLite::SQLite3 ZLIB::ZLIB)
+  target_link_libraries(busbar_library INTERFACE fmt::fmt yaml-cpp pugixml::pugixml SQLite::SQLite3 LibArchive::LibArchive)
   install(TARGETS busbar_library EXPORT busbarTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT dev)
 endfunction()
 
@@ -106,7 +106,7 @@ set(CPACK_COMPONENT_BUSBAR_DESCRIPTION "Says how fast GPUs can talk, what limits
  from two cards on a PCIe bus to clusters of 100,000. Needs no GPU and no network.")
 set(CPACK_DEBIAN_DEV_PACKAGE_NAME libbusbar-dev)
 set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
-set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS "g++, libfmt-dev, libyaml-cpp-dev, libpugixml-dev, libsqlite3-dev, zlib1g-dev")
+set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS "g++, libfmt-dev, libyaml-cpp-dev, libpugixml-dev, libsqlite3-dev, libarchive-dev")
 set(CPACK_COMPONENT_DEV_DESCRIPTION "The library behind the command busbar: archive, headers, CMake package and\n\
  pkg-config file.")
 include(CPack)

@@ -160,7 +160,7 @@ function(busbar_summary)
   message(STATUS "  build        ${CMAKE_BUILD_TYPE}, sanitizers ${sanitize}, hot-loop checks ${BUSBAR_DCHECKS}")
   message(STATUS "  tests        ${BUSBAR_TESTS}, warnings are errors ${BUSBAR_WERROR}")
   message(STATUS "  libraries    fmt ${fmt_VERSION}, yaml-cpp ${yaml-cpp_VERSION}, nlohmann-json ${nlohmann_json_VERSION}, "
-                 "pugixml ${pugixml_VERSION}, SQLite ${SQLite3_VERSION}, zlib ${ZLIB_VERSION_STRING}")
+                 "pugixml ${pugixml_VERSION}, SQLite ${SQLite3_VERSION}, libarchive ${LibArchive_VERSION}")
   message(STATUS "  rooms        ${rooms}")
 endfunction()
 

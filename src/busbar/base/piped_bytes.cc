@@ -11,7 +11,7 @@
 namespace busbar {
 
 PipedBytes::~PipedBytes() {
-  if (fd_ != STDIN_FILENO) close(fd_);
+  if (fd_ >= 0 && fd_ != STDIN_FILENO) close(fd_);
 }
 
 std::string PipedBytes::piece(std::size_t at, std::size_t most) {
@@ -31,14 +31,20 @@ int PipedBytes::error() const {
   return error_;
 }
 
+std::ptrdiff_t PipedBytes::read_piece(char* to, std::size_t size) {
+  if (!stream_) return read(fd_, to, size);
+  stream_->read(to, static_cast<std::streamsize>(size));
+  return stream_->gcount();
+}
+
 bool PipedBytes::read_more() {
   constexpr std::size_t kPiece = 64 << 10;
   if (ended_) return false;
   const std::size_t kept = bytes_.size();
   bytes_.resize(kept + kPiece);
-  const ssize_t got = read(fd_, bytes_.data() + kept, kPiece);
+  const std::ptrdiff_t got = read_piece(bytes_.data() + kept, kPiece);
   if (got < 0 && errno != EINTR) error_ = errno;
-  bytes_.resize(kept + static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+  bytes_.resize(kept + static_cast<std::size_t>(std::max<std::ptrdiff_t>(got, 0)));
   if (bytes_.size() > kMostInput) error_ = EFBIG;
   ended_ = got == 0 || error_ != 0;
   return true;

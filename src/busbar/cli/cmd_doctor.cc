@@ -179,7 +179,7 @@ Result<int> run(const DoctorFlags& o) {
     if (!machine.empty()) return flag_error("--cluster", "the machine is named twice; leave it out");
     machine = words[0];
   } else {
-    BUSBAR_ASSIGN(files, evidence_files(words));
+    files = words;
     BUSBAR_ASSIGN(const int ended, read_files(files, tables, evidence));
     if (ended != 0) return report_part(o, diagnose(evidence, rules, tables), evidence, ended);
   }

@@ -1,12 +1,12 @@
 #include "busbar/cli/doctor_inputs.h"
 
 #include <cstdlib>
+#include <iterator>
 #include <set>
 
 #include "busbar/base/output.h"
 #include "busbar/cli/topo_host.h"
 #include "busbar/doctor/bundle.h"
-#include "busbar/formats/gzip_stream.h"
 #include "busbar/host/describe_host.h"
 #include "busbar/host/hwloc_library.h"
 #include "busbar/host/node_xml.h"
@@ -58,14 +58,13 @@ Status write_bundle(const DoctorInputs& o, const std::vector<std::string>& files
   }
   for (const std::string& name : files) {
     if (name == "-") return invalid("can be read only once; write it to a file first", {"-", 0, 0, "--bundle"});
-    BUSBAR_ASSIGN(BundleFile file, read_for_bundle(name));
-    contents.push_back(std::move(file));
+    BUSBAR_ASSIGN(std::vector<BundleFile> texts, read_for_bundle(name));
+    std::move(texts.begin(), texts.end(), std::back_inserter(contents));
   }
   if (contents.empty())
     return invalid("a described machine has no files; name logs, or add --live", {"", 0, 0, "--bundle"});
-  const std::string tar = pack_bundle(std::move(contents), hosts, users, missing_kinds(evidence, tables));
   const bool packed = o.bundle.ends_with(".gz") || o.bundle.ends_with(".tgz");
-  return write_file(o.bundle, packed ? pack_gzip(tar) : tar);
+  return write_file(o.bundle, pack_bundle(std::move(contents), hosts, users, missing_kinds(evidence, tables), packed));
 }
 
 }  // namespace busbar

@@ -65,10 +65,10 @@ Result<std::vector<JudgedTable>> judge_tables(const Evidence& evidence, const Co
   for (const std::uint32_t i : evidence.named("table.header")) {
     const EvidenceFile& file = evidence.files()[static_cast<std::size_t>(evidence.facts()[i].file)];
     if (!out.empty() && out.back().file == file.name) continue;
-    if (!file.archive.empty() || file.name == "-") {
+    if (file.name == "-") {
       out.push_back({});
       out.back().file = file.name;
-      out.back().refused = "tables are judged in files of their own, not in archives or standard input";
+      out.back().refused = "a table on standard input is not judged; write it to a file";
       continue;
     }
     BUSBAR_ASSIGN(JudgedTable table, judge(file.name, common, cluster, op));

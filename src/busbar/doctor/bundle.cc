@@ -2,11 +2,11 @@
 
 #include <fmt/core.h>
 
+#include "busbar/base/archive.h"
 #include "busbar/base/text.h"
 #include "busbar/doctor/internal/redaction.h"
 #include "busbar/formats/import.h"
 #include "busbar/formats/lines.h"
-#include "busbar/formats/tar_archive.h"
 
 namespace busbar {
 namespace {
@@ -38,11 +38,9 @@ std::string redacted(const std::string& text, const Redaction& redaction) {
   return out;
 }
 
-}  // namespace
-
-Result<BundleFile> read_for_bundle(const std::string& name) {
-  BUSBAR_ASSIGN(const ImportSource source, ImportSource::open(name));
-  BundleFile out{name, {}, {}};
+Result<BundleFile> read_text_of(Input input) {
+  BundleFile out{input.name(), {}, {}};
+  BUSBAR_ASSIGN(const ImportSource source, ImportSource::of_input(std::move(input)));
   if (source.head().find('\0') != source.head().npos) {
     out.missing = "is no text";
     return out;
@@ -60,8 +58,21 @@ Result<BundleFile> read_for_bundle(const std::string& name) {
   return out;
 }
 
+}  // namespace
+
+Result<std::vector<BundleFile>> read_for_bundle(const std::string& name) {
+  std::vector<BundleFile> out;
+  BUSBAR_ASSIGN(InputFiles files, InputFiles::open(name));
+  while (true) {
+    BUSBAR_ASSIGN(std::optional<Input> file, files.next());
+    if (!file) return out;
+    BUSBAR_ASSIGN(BundleFile text, read_text_of(std::move(*file)));
+    out.push_back(std::move(text));
+  }
+}
+
 std::string pack_bundle(std::vector<BundleFile> files, const std::vector<std::string>& hosts,
-                        const std::vector<std::string>& users, const std::vector<std::string>& missing) {
+                        const std::vector<std::string>& users, const std::vector<std::string>& missing, bool gzip) {
   std::string salt;
   for (const BundleFile& f : files) salt += f.name + '\n' + f.text.substr(0, 64 << 10) + '\n';
   Redaction redaction(salt);
@@ -74,20 +85,17 @@ std::string pack_bundle(std::vector<BundleFile> files, const std::vector<std::st
       "by\n"
       "pseudonyms, the same for the same original. Names that no line marks as such are kept: look before you send.\n"
       "Read it with: busbar doctor THIS-FILE; several bundles are compared.\n\nFiles:\n";
-  std::string content;
+  std::vector<std::pair<std::string, std::string>> content(1);
   for (std::size_t i = 0; i < files.size(); ++i) {
     const BundleFile& f = files[i];
     const std::string name = redaction.redact(name_in_archive(i + 1, f.name));
     readme += fmt::format("  {}{}\n", name, f.missing.empty() ? "" : ": " + redaction.redact(f.missing));
-    if (!f.text.empty()) append_tar(content, name, redacted(f.text, redaction));
+    if (!f.text.empty()) content.emplace_back(name, redacted(f.text, redaction));
   }
   if (!missing.empty()) readme += "\nA maintainer will also ask for:\n";
   for (const std::string& line : missing) readme += "  " + line + "\n";
-  std::string out;
-  append_tar(out, "README.txt", readme);
-  out += content;
-  finish_tar(out);
-  return out;
+  content.front() = {"README.txt", std::move(readme)};
+  return write_archive(content, gzip);
 }
 
 }  // namespace busbar

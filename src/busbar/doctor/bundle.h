@@ -18,12 +18,13 @@ struct BundleFile {
 
 inline constexpr std::uint64_t kMostOfBundled = 64 << 20;  ///< bytes of one file; the rest is left out
 
-/// Text of a file, unpacked if it is packed.
-Result<BundleFile> read_for_bundle(const std::string& name);
+/// Texts of the files that a name stands for (see InputFiles), unpacked if they are packed.
+Result<std::vector<BundleFile>> read_for_bundle(const std::string& name);
 
-/// An archive of tar with README.txt and the files, redacted (see Redaction). `hosts` and `users` are names to replace
-/// in addition to those that lines name. `missing`: what a maintainer will also ask for, a line each.
+/// An archive of tar, packed by gzip if asked, with README.txt and the files, redacted (see Redaction). `hosts` and
+/// `users` are names to replace in addition to those that lines name. `missing`: what a maintainer will also ask for, a
+/// line each.
 std::string pack_bundle(std::vector<BundleFile> files, const std::vector<std::string>& hosts,
-                        const std::vector<std::string>& users, const std::vector<std::string>& missing);
+                        const std::vector<std::string>& users, const std::vector<std::string>& missing, bool gzip);
 
 }  // namespace busbar

@@ -5,11 +5,11 @@
 
 #include <sstream>
 
+#include "busbar/base/archive.h"
 #include "busbar/doctor/compare_bundles.h"
 #include "busbar/doctor/fact_tables.h"
 #include "busbar/doctor/internal/redaction.h"
 #include "busbar/formats/lines.h"
-#include "busbar/formats/tar_archive.h"
 
 namespace busbar {
 namespace {
@@ -85,9 +85,8 @@ class Bundles : public testing::Test {
 
 TEST_F(Bundles, HoldEveryFileWithoutItsNames) {
   const std::string tar = pack_bundle({{"/home/bob/n1.log", "n1:1:2 [0] NCCL INFO x 10.0.0.1\nn1 again", {}}}, {"boss"},
-                                      {}, {"environment: env"});
-  std::istringstream in(tar);
-  TarReader reader(in, "b.tar");
+                                      {}, {"environment: env"}, false);
+  ArchiveFiles reader(std::make_unique<std::istringstream>(tar));
   ASSERT_TRUE(reader.next().value());
   EXPECT_EQ(reader.name(), "README.txt");
   ASSERT_TRUE(reader.next().value());

@@ -3,37 +3,14 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <system_error>
 
 #include "busbar/formats/flight_recorder.h"
 #include "busbar/formats/import.h"
 #include "busbar/formats/odd_cables.h"
-#include "busbar/formats/tar_archive.h"
 
 namespace busbar {
 
 namespace {
-
-/// Adds the facts of all files of an archive. What is broken stops the reading, but not the diagnosis.
-Status read_archive(const ImportSource& source, const FactTables& tables, Evidence& evidence, StopFlag stop) {
-  BUSBAR_ASSIGN(const std::unique_ptr<std::istream> in, source.stream());
-  TarReader tar(*in, source.name());
-  while (!stops(stop)) {
-    const Result<bool> more = tar.next();
-    if (more.ok() && !*more) break;
-    const std::string name = source.name() + ":" + tar.name();
-    if (!more.ok()) {
-      const Status cause = source.complete();
-      const int index = evidence.add_file(source.name());
-      evidence.file(index).stopped = cause.ok() ? more.error().message : cause.error().message;
-      break;
-    }
-    LineSource lines = LineSource::of_stream(tar.content(), name);
-    evidence.file(tables.read(lines, evidence, stop)).archive = source.name();
-  }
-  return {};
-}
 
 /// Adds the facts of a dump of the flight recorder. One that is broken says nothing, but does not stop the diagnosis.
 Status read_dump(ImportSource& source, const FactTables& tables, Evidence& evidence) {
@@ -74,34 +51,8 @@ Result<bool> read_network(ImportSource& source, const FactTables& tables, Eviden
   return true;
 }
 
-}  // namespace
-
-Result<std::vector<std::string>> evidence_files(const std::vector<std::string>& words) {
-  namespace fs = std::filesystem;
-  std::vector<std::string> out;
-  for (const std::string& word : words) {
-    std::error_code failed;
-    if (!fs::is_directory(word, failed)) {
-      out.push_back(word);
-      continue;
-    }
-    std::vector<std::string> inside;
-    for (fs::recursive_directory_iterator it(word, fs::directory_options::skip_permission_denied, failed), end;
-         !failed && it != end; it.increment(failed)) {
-      std::error_code ignored;
-      if (it->is_regular_file(ignored)) inside.push_back(it->path().string());
-    }
-    if (failed) return Error{ErrorCode::kIo, failed.message(), {word, 0, 0, ""}};
-    if (inside.empty()) return Error{ErrorCode::kNotFound, "no file is in this folder", {word, 0, 0, ""}};
-    std::sort(inside.begin(), inside.end());
-    out.insert(out.end(), inside.begin(), inside.end());
-  }
-  return out;
-}
-
-Status read_evidence(const std::string& file, const FactTables& tables, Evidence& evidence, StopFlag stop) {
-  BUSBAR_ASSIGN(ImportSource source, ImportSource::open(file));
-  if (looks_like_tar(source.head())) return read_archive(source, tables, evidence, stop);
+/// Adds the facts of one file.
+Status read_file(ImportSource& source, const FactTables& tables, Evidence& evidence, StopFlag stop) {
   if (looks_like_flight_recorder(source.head())) return read_dump(source, tables, evidence);
   BUSBAR_ASSIGN(const bool network, read_network(source, tables, evidence));
   if (network) return {};
@@ -109,6 +60,31 @@ Status read_evidence(const std::string& file, const FactTables& tables, Evidence
   const int index = tables.read(lines, evidence, stop);
   if (stops(stop)) return {};
   if (const Status done = source.complete(); !done.ok()) evidence.file(index).stopped = done.error().message;
+  return {};
+}
+
+Status read_input(Input input, const FactTables& tables, Evidence& evidence, StopFlag stop) {
+  BUSBAR_ASSIGN(ImportSource source, ImportSource::of_input(std::move(input)));
+  const std::size_t first = evidence.files().size();
+  BUSBAR_RETURN_IF_ERROR(read_file(source, tables, evidence, stop));
+  for (std::size_t i = first; i < evidence.files().size(); ++i)
+    evidence.file(static_cast<int>(i)).archive = source.archive();
+  return {};
+}
+
+}  // namespace
+
+Status read_evidence(const std::string& name, const FactTables& tables, Evidence& evidence, StopFlag stop) {
+  BUSBAR_ASSIGN(InputFiles files, InputFiles::open(name));
+  while (!stops(stop)) {
+    Result<std::optional<Input>> file = files.next();
+    if (file.ok() && !*file) break;
+    const Status read = file.ok() ? read_input(std::move(**file), tables, evidence, stop) : Status(file.error());
+    if (read.ok()) continue;
+    if (!files.several()) return read;
+    const int index = evidence.add_file(read.error().where.file);
+    evidence.file(index).stopped = read.error().message;
+  }
   return {};
 }
 

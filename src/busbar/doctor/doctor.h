@@ -2,7 +2,6 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "busbar/base/result.h"
 #include "busbar/base/stop_flag.h"
@@ -11,11 +10,9 @@
 
 namespace busbar {
 
-/// Files in order; a folder stands for all files below it, by name. Error kNotFound if there is no such file.
-Result<std::vector<std::string>> evidence_files(const std::vector<std::string>& words);
-
-/// Adds the facts of a file, or of all files of an archive of tar. A file whose reading stops early (packed data that
-/// is cut, `stop`) is read as far as it goes, and its entry says why it stopped. Error if it cannot be opened.
-Status read_evidence(const std::string& file, const FactTables& tables, Evidence& evidence, StopFlag stop = nullptr);
+/// Adds the facts of a file, of all files below a folder, or of an archive. A file whose reading stops early (packed
+/// data that is cut, `stop`) is read as far as it goes, and its entry says why it stopped; so does a file of several
+/// that cannot be opened. Error if a file alone cannot be opened, or if there is none.
+Status read_evidence(const std::string& name, const FactTables& tables, Evidence& evidence, StopFlag stop = nullptr);
 
 }  // namespace busbar

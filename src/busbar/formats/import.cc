@@ -16,7 +16,6 @@
 #include "busbar/formats/internal/mscclpp_plan.h"
 #include "busbar/formats/internal/slurm_topology.h"
 #include "busbar/formats/internal/smi_matrix.h"
-#include "busbar/formats/internal/zstd_stream.h"
 #include "busbar/formats/lines.h"
 #include "busbar/formats/nccl_log.h"
 #include "busbar/formats/nccl_topo_xml_reader.h"
@@ -53,17 +52,6 @@ bool is_nccl_topo(std::string_view head) { return first_tag(head) == "system"; }
 bool is_nccl_graph(std::string_view head) { return first_tag(head) == "graphs"; }
 bool is_msccl(std::string_view head) { return first_tag(head) == "algo"; }
 bool is_hwloc(std::string_view head) { return first_tag(head) == "topology"; }
-
-/// The program that unpacks a file with this beginning; null if it is not packed, or packed in an unknown way.
-const char* unpacker_of(std::string_view head) {
-  if (head.starts_with("\x1f\x8b")) return "gunzip";  // text in memory, or packed twice
-  if (head.starts_with("\x28\xb5\x2f\xfd")) return "unzstd";
-  if (head.starts_with("\xfd\x37zXZ")) return "unxz";
-  if (head.starts_with("BZh")) return "bunzip2";
-  if (head.starts_with("PK\x03\x04")) return "unzip";
-  if (head.size() > 262 && head.substr(257, 5) == "ustar") return "tar -x";
-  return nullptr;
-}
 
 constexpr FormatEntry kFormats[] = {
     {"nccl-topology", "NCCL or RCCL topology XML (NCCL_TOPO_FILE)", is_nccl_topo, nullptr, read_nccl_topo_xml},
@@ -111,22 +99,19 @@ Result<ImportReport> report_in(const FormatEntry& format, ImportSource& source, 
 }  // namespace
 
 Result<ImportSource> ImportSource::open(const std::string& path) {
+  BUSBAR_ASSIGN(Input input, Input::open(path));
+  return of_input(std::move(input));
+}
+
+Result<ImportSource> ImportSource::of_input(Input input) {
   ImportSource s;
-  s.name_ = path;
-  BUSBAR_ASSIGN(s.input_, Input::open(path));
-  const auto read_head = [&s]() -> Status {
-    BUSBAR_ASSIGN(const std::unique_ptr<std::istream> in, s.stream());
-    s.head_.resize(kHead);
-    in->read(s.head_.data(), static_cast<std::streamsize>(kHead));
-    s.head_.resize(static_cast<std::size_t>(in->gcount()));
-    return s.head_.empty() ? s.complete() : Status();  // what is cut later can be read as far as it goes
-  };
-  BUSBAR_RETURN_IF_ERROR(read_head());
-  s.zstd_ = looks_like_zstd(s.head_);
-  if (s.zstd_ || looks_like_gzip(s.head_)) {
-    s.failure_ = std::make_shared<UnpackFailure>();
-    BUSBAR_RETURN_IF_ERROR(read_head());
-  }
+  s.name_ = input.name();
+  s.input_ = std::move(input);
+  BUSBAR_ASSIGN(const std::unique_ptr<std::istream> in, s.stream());
+  s.head_.resize(kHead);
+  in->read(s.head_.data(), static_cast<std::streamsize>(kHead));
+  s.head_.resize(static_cast<std::size_t>(in->gcount()));
+  if (s.head_.empty()) BUSBAR_RETURN_IF_ERROR(s.complete());  // what is cut later can be read as far as it goes
   s.marked_ = s.head_.starts_with(kByteOrderMark);
   if (s.marked_) s.head_.erase(0, kByteOrderMark.size());
   return s;
@@ -143,14 +128,8 @@ ImportSource ImportSource::of_text(std::string_view text, std::string name) {
 Result<std::string_view> ImportSource::whole() {
   if (!input_) return given_;
   if (read_) return std::string_view(text_);
-  if (failure_) {
-    BUSBAR_ASSIGN(const std::unique_ptr<std::istream> in, stream());
-    text_.assign(std::istreambuf_iterator<char>(*in), {});
-    BUSBAR_RETURN_IF_ERROR(complete());
-  } else {
-    BUSBAR_ASSIGN(text_, input_->whole());
-    if (marked_) text_.erase(0, kByteOrderMark.size());
-  }
+  BUSBAR_ASSIGN(text_, input_->whole());
+  if (marked_) text_.erase(0, kByteOrderMark.size());
   read_ = true;
   return std::string_view(text_);
 }
@@ -168,14 +147,15 @@ Result<std::unique_ptr<std::istream>> ImportSource::stream() const {
   else
     in = std::make_unique<std::istringstream>(std::string(given_));
   if (!*in) return Error{ErrorCode::kIo, "cannot be read", {name_, 0, 0, ""}};
-  if (failure_) in = zstd_ ? unpack_zstd(std::move(in), failure_) : unpack_gzip(std::move(in), failure_);
   if (marked_) in->ignore(static_cast<std::streamsize>(kByteOrderMark.size()));
   return in;
 }
 
-Status ImportSource::complete() const {
-  if (failure_) BUSBAR_RETURN_IF_ERROR(status_of(*failure_, name_));
-  return input_ ? input_->status() : Status();
+Status ImportSource::complete() const { return input_ ? input_->status() : Status(); }
+
+const std::string& ImportSource::archive() const {
+  static const std::string kNone;
+  return input_ ? input_->archive() : kNone;
 }
 
 std::span<const FormatEntry> import_formats() { return kFormats; }
@@ -202,9 +182,6 @@ Result<ImportReport> import_source(ImportSource& source, const PartFigures& figu
   }
   if (format == nullptr && !kind.empty())
     return invalid(fmt::format("there is no kind '{}'; known are {}", kind, kinds), {"", 0, 0, "--kind"});
-  if (const char* tool = format == nullptr ? unpacker_of(source.head()) : nullptr)
-    return invalid(fmt::format("is packed, and only gzip and zstd are unpacked here; unpack it with {} first", tool),
-                   {source.name(), 0, 0, ""});
   if (format == nullptr)
     return invalid(fmt::format("not a kind of file that is known; known are {}", kinds), {source.name(), 0, 0, ""});
   Result<ImportReport> report = report_in(*format, source, figures);

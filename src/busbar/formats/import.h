@@ -15,22 +15,22 @@
 #include "busbar/base/json.h"
 #include "busbar/base/result.h"
 #include "busbar/formats/comm_trace.h"
-#include "busbar/formats/gzip_stream.h"
 #include "busbar/formats/imported.h"
 #include "busbar/formats/imported_schedule.h"
 #include "busbar/topology/part_figures.h"
 
 namespace busbar {
 
-/// An input to import: its beginning, and the whole on request. Input compressed by gzip or zstd is unpacked while it
-/// is read, up to kMostUnpacked bytes. A byte order mark is skipped.
+/// An input to import: its beginning, and the whole on request. A byte order mark is skipped.
 class ImportSource {
  public:
   static Result<ImportSource> open(const std::string& path);
+  static Result<ImportSource> of_input(Input input);
   /// For text in memory, which must outlive the source.
   static ImportSource of_text(std::string_view text, std::string name);
 
   const std::string& name() const { return name_; }
+  const std::string& archive() const;              ///< that holds the file; empty: none
   std::string_view head() const { return head_; }  ///< at most 64 KiB
   /// The whole text; Error kUnsupported above 1 GiB.
   Result<std::string_view> whole();
@@ -45,10 +45,8 @@ class ImportSource {
   std::string name_, head_, text_;
   std::string_view given_;
   std::optional<Input> input_;  ///< absent for text in memory
-  bool zstd_ = false;           ///< packed by zstd, not gzip
   bool marked_ = false;         ///< it begins with a byte order mark
   bool read_ = false;
-  std::shared_ptr<UnpackFailure> failure_;  ///< only for packed inputs; shared with their streams
 };
 
 /// The content of a file, as labels and values to print.

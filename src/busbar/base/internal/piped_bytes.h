@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <istream>
+#include <memory>
 #include <mutex>
 #include <string>
 
@@ -10,6 +12,7 @@ namespace busbar {
 class PipedBytes {
  public:
   explicit PipedBytes(int fd) : fd_(fd) {}  ///< closes it at the end, unless it is standard input
+  explicit PipedBytes(std::unique_ptr<std::istream> stream) : fd_(-1), stream_(std::move(stream)) {}
   ~PipedBytes();
   PipedBytes(const PipedBytes&) = delete;
   PipedBytes& operator=(const PipedBytes&) = delete;
@@ -22,8 +25,10 @@ class PipedBytes {
 
  private:
   bool read_more();
+  std::ptrdiff_t read_piece(char* to, std::size_t size);  ///< -1: errno says why
 
-  const int fd_;
+  const int fd_;  ///< -1: a stream
+  const std::unique_ptr<std::istream> stream_;
   mutable std::mutex mutex_;  // guards the members below
   std::string bytes_;
   bool ended_ = false;
