@@ -1,9 +1,10 @@
-// Unpacking any bytes gives texts within the limit, as compressed data and as an archive.
+// Unpacking any bytes gives texts within the limit, as compressed data, as an archive, and as UTF-16.
 #include <iterator>
 #include <sstream>
 
 #include "busbar/base/archive.h"
 #include "busbar/base/check.h"
+#include "busbar/base/internal/utf16.h"
 #include "fuzz.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -17,5 +18,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   ArchiveFiles files(stream(), kMost);
   for (Result<bool> more = files.next(); more.ok() && *more; more = files.next())
     BUSBAR_CHECK(length(*files.content(failure)) <= kMost);
+  BUSBAR_CHECK(length(*utf8_of_utf16(stream())) <= 2 * size);
   return 0;
 }

@@ -267,5 +267,13 @@ TEST_F(PackedInput, NamesThatLeaveTheFolderAreOnlyLabels) {
   EXPECT_EQ(text_of(tar + ":/etc/x"), "2");
 }
 
+TEST_F(PackedInput, Utf16IsText) {
+  using namespace std::string_literals;
+  EXPECT_EQ(text_of(file("le", "\xff\xfe"s + "a\0\xe4\0\x3c\xd8\xdf\xdf\n\0"s)), "a\xc3\xa4\xf0\x9f\x8f\x9f\n");
+  EXPECT_EQ(text_of(file("be", "\xfe\xff"s + "\0a\0\xe4\0\n"s)), "a\xc3\xa4\n");
+  EXPECT_EQ(text_of(file("half", "\xff\xfe"s + "a\0\x3c\xd8z\0b"s)), "a\xef\xbf\xbdz\xef\xbf\xbd");
+  EXPECT_EQ(text_of(file("end", "\xff\xfe"s + "a\0\x3c\xd8"s)), "a\xef\xbf\xbd");
+}
+
 }  // namespace
 }  // namespace busbar

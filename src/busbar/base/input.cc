@@ -15,6 +15,7 @@
 
 #include "busbar/base/embedded.h"
 #include "busbar/base/internal/piped_bytes.h"
+#include "busbar/base/internal/utf16.h"
 #include "busbar/base/quantity.h"
 #include "busbar/base/run_files.h"
 #include "busbar/base/utf8.h"
@@ -169,6 +170,7 @@ void Input::recognise() {
   if (compressed_ && !failure_) failure_ = std::make_shared<UnpackFailure>();
   if (compressed_) first = head();
   holds_files_ = looks_like_archive(first);
+  utf16_ = first.starts_with("\xff\xfe") || first.starts_with("\xfe\xff");
 }
 
 std::string Input::head() const {
@@ -230,6 +232,7 @@ std::unique_ptr<std::istream> Input::stream() const {
   else
     in = std::make_unique<std::ifstream>(name_, std::ios::binary);
   if (compressed_) in = unpack(std::move(in), failure_);
+  if (utf16_) in = utf8_of_utf16(std::move(in));
   return in;
 }
 

@@ -1,6 +1,6 @@
 // An input that a user names: a file, a pipe, a FIFO, standard input ("-") or a file of an archive
 // ("logs.tar:node1.log"). All files are read through this class. Data that gzip, bzip2, xz or zstd packed is unpacked
-// while it is read.
+// while it is read, and UTF-16 with a byte order mark (PowerShell, Notepad) becomes UTF-8.
 #pragma once
 
 #include <cstdint>
@@ -51,7 +51,7 @@ class Input {
   std::shared_ptr<PipedBytes> pipe_;        ///< null: a file
   const EmbeddedFile* embedded_ = nullptr;  ///< null: a file or a pipe
   std::shared_ptr<UnpackFailure> failure_;  ///< of unpacking; shared with the streams
-  bool compressed_ = false, holds_files_ = false;
+  bool compressed_ = false, utf16_ = false, holds_files_ = false;
 };
 
 /// The files that a name stands for, one after the other: the file itself, those below a folder by name, those of an
