@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 
 #include "busbar/doctor/internal/log_prefix.h"
 #include "busbar/doctor/internal/nic_distances.h"
@@ -44,8 +45,9 @@ Result<FactRow> read_row(const YamlNode& node) {
 struct FactTables::LineState {
   Evidence& evidence;
   int file = 0, line = 0;
-  std::string_view text;             ///< of the file
-  std::vector<std::uint32_t> facts;  ///< taken so far
+  std::string_view text;               ///< of the file
+  std::string_view host;               ///< from what a launcher or logger put before the line
+  std::vector<std::uint32_t> facts{};  ///< taken so far
 };
 
 Result<FactTables> FactTables::load(const Catalog& catalog) {
@@ -121,7 +123,8 @@ bool FactTables::take(const FactRow& row, std::string_view line, Section& sectio
     if (row.begins) section = {row.table, true, std::string(c.subject), {}};
     if (row.fact.empty()) break;
     const bool by_section = row.subject.empty() && c.subject.empty() && row.inside;
-    const std::string_view host = c.host.empty() ? host_of_log_line(line) : c.host;
+    std::string_view host = c.host.empty() ? host_of_log_line(line) : c.host;
+    if (host.empty()) host = state.host;
     state.facts.push_back(state.evidence.add({row.fact,
                                               by_section            ? section.subject
                                               : row.subject.empty() ? std::string(c.subject)
@@ -136,20 +139,17 @@ bool FactTables::take(const FactRow& row, std::string_view line, Section& sectio
 
 int FactTables::read(LineSource& source, Evidence& evidence, StopFlag stop) const {
   const int file = evidence.add_file(source.name());
-  Section section;
+  struct Reading {
+    Section section;
+    NicDistances distances;
+    PerftestRows perftest;
+  };
+  std::map<std::string, Reading> readings;  // by source: their lines may alternate
   std::vector<std::uint32_t> candidates;
   std::vector<bool> seen(tables_.size());
   std::uint64_t lines = 0, stated = 0;
-  NicDistances distances;
-  PerftestRows perftest;
-  for (std::string_view text; !stops(stop) && source.next(text);) {
-    ++lines;
-    std::string said = distances.said_by(text);
-    if (said.empty()) said = perftest.said_by(text);
-    const std::string_view line = said.empty() ? text : said;
+  const auto take_line = [&](std::string_view line, Section& section, LineState state) {
     find_candidates(line, section, candidates);
-    if (section.open && line.find(':') == line.npos) section.heading = trimmed(line);
-    LineState state{evidence, file, source.number(), text, {}};
     bool any = false;
     for (const std::uint32_t row : candidates) {
       if (!take(rows_[row], line, section, state)) continue;
@@ -157,6 +157,21 @@ int FactTables::read(LineSource& source, Evidence& evidence, StopFlag stop) cons
       seen[rows_[row].table] = true;
     }
     evidence.join(state.facts);
+    return any;
+  };
+  source.skip_prefixes();
+  for (std::string_view text; !stops(stop) && source.next(text);) {
+    ++lines;
+    Reading& reading = readings[source.prefix().source()];
+    Section& section = reading.section;
+    std::string said = reading.distances.said_by(text);
+    if (said.empty()) said = reading.perftest.said_by(text);
+    const std::string_view line = said.empty() ? text : said;
+    if (section.open && line.find(':') == line.npos) section.heading = trimmed(line);
+    const LineState state{evidence, file, source.number(), source.whole_line(), source.prefix().host};
+    bool any = take_line(line, section, state);
+    // What looks like a prefix may be the subject of the line.
+    if (!any && source.prefix().length > 0) any = take_line(source.whole_line(), section, state);
     stated += any ? 1 : 0;
   }
   EvidenceFile& done = evidence.file(file);

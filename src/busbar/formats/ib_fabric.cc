@@ -47,6 +47,7 @@ int lid_in(std::string_view text) {
 /// Lines that are neither empty nor comments, each with its number in `number`.
 template <class F>
 void for_each_line(LineSource& source, int& number, F&& f) {
+  source.skip_prefixes();
   std::string_view raw;
   while (source.next(raw)) {
     number = source.number();

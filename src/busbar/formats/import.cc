@@ -16,6 +16,7 @@
 #include "busbar/formats/internal/mscclpp_plan.h"
 #include "busbar/formats/internal/slurm_topology.h"
 #include "busbar/formats/internal/smi_matrix.h"
+#include "busbar/formats/line_prefix.h"
 #include "busbar/formats/lines.h"
 #include "busbar/formats/nccl_log.h"
 #include "busbar/formats/nccl_topo_xml_reader.h"
@@ -163,6 +164,10 @@ std::span<const FormatEntry> import_formats() { return kFormats; }
 const FormatEntry* find_format(std::string_view head) {
   for (const FormatEntry& f : import_formats())
     if (f.matches(head)) return &f;
+  if (head.find('\0') != head.npos) return nullptr;
+  const std::string bare = without_prefixes(head);
+  for (const FormatEntry& f : import_formats())
+    if (bare != head && f.matches(bare)) return &f;
   return nullptr;
 }
 

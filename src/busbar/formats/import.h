@@ -76,7 +76,7 @@ struct FormatEntry {
 /// In the order in which they are tried.
 std::span<const FormatEntry> import_formats();
 
-/// The first format that matches; null if none does.
+/// The first format that matches, with or without what launchers and loggers put before each line; null if none does.
 const FormatEntry* find_format(std::string_view head);
 
 /// Precondition: the format is that of a trace.

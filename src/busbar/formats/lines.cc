@@ -35,7 +35,7 @@ bool LineSource::refill() {
   return got > 0;
 }
 
-bool LineSource::next(std::string_view& line) {
+bool LineSource::next_raw(std::string_view& line) {
   std::size_t searched = 0, end = std::string_view::npos;
   while (true) {
     end = rest_.substr(0, kLongestLine).find('\n', searched);
@@ -51,6 +51,50 @@ bool LineSource::next(std::string_view& line) {
   if (line.ends_with('\r')) line.remove_suffix(1);
   if (number_ < std::numeric_limits<int>::max()) ++number_;
   return true;
+}
+
+void LineSource::skip_prefixes() {
+  constexpr std::size_t kSample = 64 << 10;
+  skips_ = true;
+  if (rest_.empty()) refill();
+  labels_ = label_styles(rest_.substr(0, kSample));
+}
+
+/// The next line, or part of one, without its prefix.
+bool LineSource::next_part(std::string_view& line) {
+  if (!next_raw(line)) return false;
+  if (std::memchr(line.data(), '\x1b', line.size()) != nullptr) {
+    remove_terminal_commands(line, clean_);
+    line = clean_;
+  }
+  whole_ = line;
+  prefix_ = prefix_of(line, labels_);
+  line.remove_prefix(prefix_.length);
+  return true;
+}
+
+bool LineSource::next(std::string_view& line) {
+  if (!skips_) return next_raw(line);
+  while (next_part(line)) {
+    std::string& before = parts_[prefix_.stream == "stderr" ? 1 : 0];
+    if (before.empty() && !prefix_.partial) return true;
+    const bool full = before.size() + line.size() > kLongestLine;
+    before += line;
+    if (prefix_.partial && !full) continue;
+    joined_.swap(before);
+    before.clear();
+    line = joined_;
+    return true;
+  }
+  for (std::string& left : parts_) {
+    if (left.empty()) continue;
+    joined_.swap(left);
+    left.clear();
+    line = whole_ = joined_;
+    prefix_ = {};
+    return true;
+  }
+  return false;
 }
 
 void LineCursor::blanks() {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "busbar/base/result.h"
+#include "busbar/formats/line_prefix.h"
 
 namespace busbar {
 
@@ -21,6 +22,12 @@ class LineSource {
   /// The next line without its end (LF or CR LF); valid until the next call. False at the end. A line longer than
   /// kLongestLine comes in pieces of that length.
   bool next(std::string_view& line);
+  /// From now on: lines without what launchers, container runtimes and loggers put before them, and without commands to
+  /// a terminal. Parts of a line of the CRI are joined.
+  void skip_prefixes();
+  const LinePrefix& prefix() const { return prefix_; }    ///< of the last line, if prefixes are skipped
+  std::string_view whole_line() const { return whole_; }  ///< with its prefix
+
   int number() const { return number_; }  ///< of the last line, 1-based
   const std::string& name() const { return name_; }
   Where where() const { return {name_, number_, 0, ""}; }
@@ -29,12 +36,21 @@ class LineSource {
 
  private:
   bool refill();
+  bool next_raw(std::string_view& line);
+  bool next_part(std::string_view& line);
   std::string name_;
   std::unique_ptr<std::istream> stream_;  ///< null: all text is in memory
   std::vector<char> buffer_;              ///< for streams only
   std::string_view rest_;                 ///< text not returned yet
   bool ended_ = true;                     ///< no more data for the buffer
   int number_ = 0;
+  bool skips_ = false;
+  LabelStyles labels_;
+  LinePrefix prefix_;
+  std::string_view whole_;
+  std::string clean_;     ///< the line without commands to a terminal
+  std::string parts_[2];  ///< beginnings of lines on stdout and stderr
+  std::string joined_;
 };
 
 /// Reads the words and numbers of a line from left to right; a failed call does not move.

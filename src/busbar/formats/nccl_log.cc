@@ -69,6 +69,7 @@ constexpr std::string_view kCounted[] = {
 class LogReader {
  public:
   Result<NcclLog> read(LineSource& source) {
+    source.skip_prefixes();
     std::string_view line;
     while (source.next(line)) {
       ++log_.lines;

@@ -1,6 +1,7 @@
 #include "busbar/formats/perf_table.h"
 
 #include <algorithm>
+#include <map>
 
 namespace busbar {
 namespace {
@@ -63,11 +64,12 @@ class TableReader {
  private:
   /// The current table. After rows, a comment that opens a run starts a new table.
   PerfTable& table(bool opens) {
-    if (out_.tables.empty() || (opens && !out_.tables.back().rows.empty())) {
+    if (table_ == kNone || (opens && !out_.tables[table_].rows.empty())) {
+      table_ = out_.tables.size();
       out_.tables.emplace_back();
       layout_.reset();
     }
-    return out_.tables.back();
+    return out_.tables[table_];
   }
 
   void read_comment(std::string_view text) {
@@ -160,7 +162,9 @@ class TableReader {
       ++out_.unknown.back().count;
   }
 
+  static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
   PerfResults& out_;
+  std::size_t table_ = kNone;  ///< the current one
   std::optional<Layout> layout_;
   int number_ = 0;
 };
@@ -174,9 +178,10 @@ bool looks_like_perf_table(std::string_view head) {
 
 Result<PerfResults> read_perf_table(LineSource& source) {
   PerfResults out;
-  TableReader reader(out);
-  std::string_view line;
-  while (source.next(line)) reader.read_line(line, source.number());
+  std::map<std::string, TableReader> readers;  // by source: their lines may alternate
+  source.skip_prefixes();
+  for (std::string_view line; source.next(line);)
+    readers.try_emplace(source.prefix().source(), out).first->second.read_line(line, source.number());
   const bool rows =
       std::any_of(out.tables.begin(), out.tables.end(), [](const PerfTable& t) { return !t.rows.empty(); });
   if (!rows)

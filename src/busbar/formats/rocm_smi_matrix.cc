@@ -73,6 +73,7 @@ Status read_row(LineCursor c, Part part, const Where& where, Tables& t) {
 Result<Tables> read_tables(std::string_view text, const std::string& name) {
   Tables t;
   LineSource source = LineSource::of_text(text, name);
+  source.skip_prefixes();
   std::string_view raw;
   Part part = Part::kNone;
   while (source.next(raw)) {

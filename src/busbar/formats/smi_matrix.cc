@@ -41,6 +41,7 @@ bool is_device(std::string_view name) { return is_smi_gpu(name) || is_smi_nic(na
 Result<Matrix> read_matrix(std::string_view text, const std::string& name) {
   Matrix m;
   LineSource source = LineSource::of_text(text, name);
+  source.skip_prefixes();
   std::string_view line;
   std::size_t numa_column = 0, columns = 0;
   bool legend = false;
