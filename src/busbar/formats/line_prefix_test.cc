@@ -161,5 +161,21 @@ TEST(PerfTable, TablesOfSeveralSourcesMayAlternate) {
   }
 }
 
+TEST(PerfTable, TheCommandBeforeATableNamesItsOperation) {
+  const std::string table =
+      "# nThread 1 nGpus 8 minBytes 8\n#  size count type redop root time algbw busbw error\n"
+      "  1024  256  float  none  -1  30.0  0.03  0.03  0\n";
+  const auto named = [&](const std::string& before) {
+    const std::string text = before + table;
+    LineSource source = LineSource::of_text(text, "t");
+    return read_perf_table(source).value().tables[0].collective;
+  };
+  EXPECT_EQ(named("+ mpirun -np 16 ./build/all_gather_perf -b 8 -e 8G\n"), "all_gather");
+  EXPECT_EQ(named("$ /opt/nccl-tests/build/alltoall_perf\n"), "alltoall");
+  EXPECT_EQ(named("for t in all_gather_perf reduce_scatter_perf; do ./build/all_gather_perf\nreduce_perf -b\n"), "");
+  EXPECT_EQ(named("my_perf -b 8\n"), "");
+  EXPECT_EQ(named(""), "");
+}
+
 }  // namespace
 }  // namespace busbar

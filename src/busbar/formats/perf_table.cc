@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "busbar/collectives/schedule.h"
+
 namespace busbar {
 namespace {
 
@@ -44,9 +46,34 @@ std::optional<Layout> read_layout(const std::vector<std::string_view>& words) {
   return size && l.halves >= 1 && l.halves <= 2 && columns >= 4 ? std::optional(l) : std::nullopt;
 }
 
+/// The operation that a command before a table names, "mpirun ... ./build/all_reduce_perf -b 8".
+class NamedProgram {
+ public:
+  void read_line(std::string_view line) {
+    constexpr std::string_view kEnd = "_perf";
+    const std::size_t at = line.find(kEnd);
+    if (at == line.npos || (at + kEnd.size() < line.size() && line[at + kEnd.size()] != ' ')) return;
+    const std::string_view word = line.substr(0, at);
+    const std::string name(word.substr(word.find_last_of(" /'\"=") + 1));
+    if (!parse_collective(name).ok()) return;
+    several_ = several_ || (!name_.empty() && name_ != name);
+    name_ = name;
+  }
+  /// For the table that begins now; empty if none or several are named.
+  std::string take() {
+    const std::string name = several_ ? "" : name_;
+    if (several_) *this = {};
+    return name;
+  }
+
+ private:
+  std::string name_;
+  bool several_ = false;
+};
+
 class TableReader {
  public:
-  explicit TableReader(PerfResults& out) : out_(out) {}
+  TableReader(PerfResults& out, NamedProgram& program) : out_(out), program_(program) {}
 
   void read_line(std::string_view line, int number) {
     number_ = number;
@@ -58,6 +85,7 @@ class TableReader {
       read_row(text);
     } else {
       ++out_.other_lines;
+      program_.read_line(text);
     }
   }
 
@@ -150,7 +178,9 @@ class TableReader {
       if (checked != "N/A") t.wrong = wrong;
       (half == 0 ? row.out_of_place : row.in_place) = t;
     }
-    table(false).rows.push_back(std::move(row));
+    PerfTable& t = table(false);
+    if (t.rows.empty() && t.collective.empty()) t.collective = program_.take();
+    t.rows.push_back(std::move(row));
   }
 
   void cut_off(std::string_view text) {
@@ -164,6 +194,7 @@ class TableReader {
 
   static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
   PerfResults& out_;
+  NamedProgram& program_;
   std::size_t table_ = kNone;  ///< the current one
   std::optional<Layout> layout_;
   int number_ = 0;
@@ -178,10 +209,11 @@ bool looks_like_perf_table(std::string_view head) {
 
 Result<PerfResults> read_perf_table(LineSource& source) {
   PerfResults out;
+  NamedProgram program;
   std::map<std::string, TableReader> readers;  // by source: their lines may alternate
   source.skip_prefixes();
   for (std::string_view line; source.next(line);)
-    readers.try_emplace(source.prefix().source(), out).first->second.read_line(line, source.number());
+    readers.try_emplace(source.prefix().source(), out, program).first->second.read_line(line, source.number());
   const bool rows =
       std::any_of(out.tables.begin(), out.tables.end(), [](const PerfTable& t) { return !t.rows.empty(); });
   if (!rows)

@@ -1,6 +1,7 @@
 // Results of nccl-tests and rccl-tests: the table on the terminal (any release), and their JSON reports.
 //
-// Source: NVIDIA nccl-tests 1.x to 2.19.6, src/common.cu and util.cu; ROCm rccl-tests, JSON of --report_filepath.
+// Source: NVIDIA nccl-tests 1.x to 2.19.6, src/common.cu and util.cu; ROCm rccl-tests, JSON and CSV of
+// --report_filepath.
 #pragma once
 
 #include <optional>
@@ -53,7 +54,8 @@ struct PerfResults {
 
 bool looks_like_perf_table(std::string_view head);
 bool looks_like_perf_json(std::string_view head);
-/// Lines of NCCL and of launchers may occur in between. Error kInvalid if there is no table at all.
+/// Lines of NCCL and of launchers may occur in between, and tables of several sources may alternate line by line. Where
+/// no release names the operation, the command before the table does. Error kInvalid if there is no table at all.
 Result<PerfResults> read_perf_table(LineSource& source);
 Result<PerfResults> read_perf_json(std::string_view text, const std::string& name);
 
