@@ -120,6 +120,10 @@ Result<MeasuredResults> parse_results(std::string_view text, const std::string& 
     BUSBAR_ASSIGN(const PerfResults results, read_perf_json(text, name));
     return from_tables(results, name);
   }
+  if (looks_like_perf_csv(text.substr(0, kHead))) {
+    BUSBAR_ASSIGN(const PerfResults results, read_perf_csv(text, name));
+    return from_tables(results, name);
+  }
   LineSource lines = LineSource::of_text(text, name);
   const Result<PerfResults> results = read_perf_table(lines);
   if (!results.ok()) return from_times({}, {}, name);

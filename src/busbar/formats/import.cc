@@ -75,6 +75,7 @@ constexpr FormatEntry kFormats[] = {
     {"nccl-tuner", "picks for NCCL's tuner plugin (NCCL_TUNER_CONFIG_FILE)", looks_like_nccl_tuner, report_nccl_tuner,
      nullptr},
     {"nccl-tests-json", "report of nccl-tests or rccl-tests in JSON", looks_like_perf_json, report_perf_json, nullptr},
+    {"nccl-tests-csv", "report of rccl-tests in CSV", looks_like_perf_csv, report_perf_csv, nullptr},
     {"nccl-tests", "table of nccl-tests or rccl-tests", looks_like_perf_table, report_perf_table, nullptr},
     {"nccl-log", "NCCL_DEBUG=INFO log", looks_like_nccl_log, report_nccl_log, nullptr},
     {"rocm-smi-topology", "matrices of rocm-smi --showtopo", looks_like_rocm_smi_matrix, nullptr, read_rocm_smi_matrix},

@@ -149,6 +149,12 @@ Result<ImportReport> report_perf_json(ImportSource& source) {
   return describe(std::move(results));
 }
 
+Result<ImportReport> report_perf_csv(ImportSource& source) {
+  BUSBAR_ASSIGN(const std::string_view text, source.whole());
+  BUSBAR_ASSIGN(PerfResults results, read_perf_csv(text, source.name()));
+  return describe(std::move(results));
+}
+
 Result<ImportReport> report_perf_table(ImportSource& source) {
   BUSBAR_ASSIGN(LineSource lines, source.lines());
   BUSBAR_ASSIGN(PerfResults results, read_perf_table(lines));

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "busbar/base/csv.h"
+#include "busbar/base/text.h"
 #include "busbar/formats/json_text.h"
 #include "busbar/formats/perf_table.h"
 
@@ -73,14 +75,15 @@ void read_rows(const Json& root, PerfResults& out) {
     if (!row.is_object()) continue;
     add_unknown_keys(out.unknown, row, "row.",
                      {"numCycle", "name", "nodes", "ranks", "ranksPerNode", "gpusPerRank", "size", "type", "redop",
-                      "inPlace", "time", "algBw", "busBw", "wrong", "count", "root"});
+                      "inPlace", "time", "algBw", "busBw", "wrong", "count", "root", "gpus"});
     std::string name = text_of(row, "name");
     if (name.ends_with("_perf")) name.resize(name.size() - 5);
-    for (char& c : name) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;
+    name = lower(name);
     const auto [at, fresh] = table_of.try_emplace(name, out.tables.size());
     if (fresh) {
       out.tables.emplace_back().collective = name;
-      out.tables.back().rank_count = small_of(row, "ranks", 0) * std::max(small_of(row, "gpusPerRank", 1), 1);
+      const int gpus = small_of(row, "ranks", 0) * std::max(small_of(row, "gpusPerRank", 1), 1);
+      out.tables.back().rank_count = gpus > 0 ? gpus : small_of(row, "gpus", 0);
     }
     std::vector<PerfRow>& rows = out.tables[at->second].rows;
     const auto time = number_of(row, "time");
@@ -90,8 +93,10 @@ void read_rows(const Json& root, PerfResults& out) {
     const bool in_place = number_of(row, "inPlace").value_or(0) != 0;
     PerfRow r;
     r.size_bytes = count_of(row, "size");
+    r.count = count_of(row, "count");
     r.type = text_of(row, "type");
     r.op = text_of(row, "redop");
+    if (r.op == "none") r.op.clear();
     const bool pairs = !rows.empty() && rows.back().size_bytes == r.size_bytes && rows.back().type == r.type &&
                        rows.back().op == r.op && !(in_place ? rows.back().in_place : rows.back().out_of_place);
     if (!pairs) rows.push_back(std::move(r));
@@ -99,12 +104,50 @@ void read_rows(const Json& root, PerfResults& out) {
   }
 }
 
+/// The names of the JSON report for columns in any case.
+std::string json_name(const std::string& column) {
+  static const std::map<std::string, std::string> kNames = {{"numcycle", "numCycle"},
+                                                            {"rankspernode", "ranksPerNode"},
+                                                            {"gpusperrank", "gpusPerRank"},
+                                                            {"inplace", "inPlace"},
+                                                            {"algbw", "algBw"},
+                                                            {"busbw", "busBw"}};
+  const std::string low = lower(column);
+  const auto known = kNames.find(low);
+  return known == kNames.end() ? low : known->second;
+}
+
 }  // namespace
+
+bool looks_like_perf_csv(std::string_view head) {
+  const std::string first = lower(head.substr(0, head.find_first_of("\r\n")));
+  bool size = false, time = false, bandwidth = false;
+  for (const std::string_view column : split_at(first, ',')) {
+    size = size || trimmed(column) == "size";
+    time = time || trimmed(column) == "time";
+    bandwidth = bandwidth || trimmed(column) == "busbw";
+  }
+  return size && time && bandwidth;
+}
 
 bool looks_like_perf_json(std::string_view head) {
   return (head.starts_with("{") || head.starts_with("[")) &&
          ((head.find("\"nccl_version\"") != head.npos && head.find("\"args\"") != head.npos) ||
           (head.find("\"busBw\"") != head.npos && head.find("\"inPlace\"") != head.npos));
+}
+
+Result<PerfResults> read_perf_csv(std::string_view text, const std::string& name) {
+  BUSBAR_ASSIGN(const CsvTable table, CsvTable::parse(text, name));
+  Json rows = Json::array();
+  for (std::size_t row = 0; row < table.rows(); ++row) {
+    Json cells = Json::object();
+    for (std::size_t c = 0; c < table.columns().size(); ++c)
+      cells[json_name(table.columns()[c])] = Json(table.cell(row, c));
+    rows.push_back(std::move(cells));
+  }
+  PerfResults out;
+  read_rows(rows, out);
+  return out;
 }
 
 Result<PerfResults> read_perf_json(std::string_view text, const std::string& name) {

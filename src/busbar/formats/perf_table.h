@@ -1,4 +1,4 @@
-// Results of nccl-tests and rccl-tests: the table on the terminal (any release), and their JSON reports.
+// Results of nccl-tests and rccl-tests: the table on the terminal (any release), and their JSON and CSV reports.
 //
 // Source: NVIDIA nccl-tests 1.x to 2.19.6, src/common.cu and util.cu; ROCm rccl-tests, JSON and CSV of
 // --report_filepath.
@@ -54,9 +54,11 @@ struct PerfResults {
 
 bool looks_like_perf_table(std::string_view head);
 bool looks_like_perf_json(std::string_view head);
+bool looks_like_perf_csv(std::string_view head);
 /// Lines of NCCL and of launchers may occur in between, and tables of several sources may alternate line by line. Where
 /// no release names the operation, the command before the table does. Error kInvalid if there is no table at all.
 Result<PerfResults> read_perf_table(LineSource& source);
 Result<PerfResults> read_perf_json(std::string_view text, const std::string& name);
+Result<PerfResults> read_perf_csv(std::string_view text, const std::string& name);
 
 }  // namespace busbar

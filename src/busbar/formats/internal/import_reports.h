@@ -11,6 +11,7 @@ ImportReport report_of(CommTrace trace);
 
 Result<ImportReport> report_nccl_graph(ImportSource& source);
 Result<ImportReport> report_perf_json(ImportSource& source);
+Result<ImportReport> report_perf_csv(ImportSource& source);
 Result<ImportReport> report_perf_table(ImportSource& source);
 Result<ImportReport> report_nccl_log(ImportSource& source);
 Result<ImportReport> report_iblinkinfo(ImportSource& source);
