@@ -9,6 +9,7 @@
 #include "busbar/accuracy/summary.h"
 #include "busbar/base/csv.h"
 #include "busbar/base/input.h"
+#include "busbar/formats/import.h"
 #include "busbar/formats/perf_table.h"
 
 namespace busbar {
@@ -130,9 +131,76 @@ Result<MeasuredResults> parse_results(std::string_view text, const std::string& 
   return from_tables(*results, name);
 }
 
-Result<MeasuredResults> read_results(const std::string& file) {
-  BUSBAR_ASSIGN(const std::string text, read_text(file));
-  return parse_results(text, file);
+namespace {
+
+/// Adds the results of one more file of a set.
+Status join(MeasuredResults more, const std::string& name, MeasuredResults& all) {
+  const Where where{name, 0, 0, ""};
+  if (!all.collective.empty() && !more.collective.empty() && all.collective != more.collective)
+    return several(all.collective, more.collective, where);
+  if (all.ranks != 0 && more.ranks != 0 && all.ranks != more.ranks)
+    return several(fmt::format("results of {} GPUs", all.ranks), fmt::format("of {}", more.ranks), where);
+  if (all.rows.empty()) {
+    more.files.swap(all.files);
+    all = std::move(more);
+    return {};
+  }
+  all.rows.insert(all.rows.end(), more.rows.begin(), more.rows.end());
+  for (std::string& line : more.unread) all.unread.push_back(name + ": " + line);
+  return {};
+}
+
+std::string what_else(std::string_view text, const Error& error) {
+  constexpr std::size_t kHead = 64 << 10;
+  const FormatEntry* const format = find_format(text.substr(0, kHead));
+  return format != nullptr ? format->summary : error.message;
+}
+
+/// Reads a file of a set for its results, and lists it.
+Status add_file(const Input& input, MeasuredResults& all) {
+  const Result<std::string> text = read_text(input);
+  Result<MeasuredResults> read = text.ok() ? parse_results(*text, input.name()) : text.error();
+  if (read.ok()) {
+    all.files.push_back({input.name(),
+                         fmt::format("{} sizes of {}", read->rows.size(),
+                                     read->collective.empty() ? "a collective without a name" : read->collective),
+                         true});
+    return join(std::move(*read), input.name(), all);
+  }
+  all.files.push_back({input.name(), text.ok() ? what_else(*text, read.error()) : text.error().message, false});
+  return {};
+}
+
+Error no_results(const std::string& name, const MeasuredResults& all) {
+  std::string words;
+  for (const ResultsFile& f : all.files)
+    if (words.size() < 200) words += fmt::format("{}{}: {}", words.empty() ? "" : "; ", f.name, f.what);
+  return invalid("no file in it holds results: " + words, {name, 0, 0, ""});
+}
+
+}  // namespace
+
+Result<MeasuredResults> read_results(const std::string& name) {
+  BUSBAR_ASSIGN(InputFiles files, InputFiles::open(name));
+  Result<std::optional<Input>> file = files.next();
+  if (!files.several()) {
+    BUSBAR_ASSIGN(const std::optional<Input> alone, std::move(file));
+    BUSBAR_ASSIGN(const std::string text, read_text(*alone));
+    return parse_results(text, name);
+  }
+  MeasuredResults all;
+  for (; !file.ok() || *file; file = files.next()) {
+    if (!file.ok()) {
+      all.files.push_back({file.error().where.file, file.error().message, false});
+      continue;
+    }
+    BUSBAR_RETURN_IF_ERROR(add_file(**file, all));
+  }
+  std::map<std::uint64_t, std::vector<double>> times;
+  for (const MeasuredResult& r : all.rows) times[r.size_bytes].push_back(r.us);
+  all.rows.clear();
+  if (times.empty()) return no_results(name, all);
+  return from_times(std::move(times), std::move(all), name);
 }
 
 }  // namespace busbar

@@ -1,5 +1,5 @@
-// A user's own measurements: the table or JSON report of nccl-tests or rccl-tests, or a CSV with size_bytes and
-// time_us, and optionally gpus, the number of participants.
+// A user's own measurements: the table or JSON report of nccl-tests or rccl-tests, a CSV of rccl-tests, or a CSV with
+// size_bytes and time_us, and optionally gpus, the number of participants.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +17,12 @@ struct MeasuredResult {
   double us = 0;
 };
 
+/// A file that was read for results, and what it is: "128 sizes of all_reduce", "NCCL_DEBUG=INFO log".
+struct ResultsFile {
+  std::string name, what;
+  bool has_results = false;
+};
+
 struct MeasuredResults {
   std::string collective{};            ///< as named in the file; empty: not named
   std::vector<MeasuredResult> rows{};  ///< by ascending size; the median if a size occurs several times
@@ -29,10 +35,13 @@ struct MeasuredResults {
   double bus_per_algorithm = 0;        ///< busbw / algbw of the largest size; 0: not in the file
   std::string reduction{};             ///< column redop: "sum"; empty: none
   int root = -1;                       ///< column root; -1: none
+  std::vector<ResultsFile> files{};    ///< of a folder or an archive; empty for a file
 };
 
+/// A folder or an archive stands for its files, one log per host or rank, as one set: those with results must agree on
+/// collective and ranks, and others are only listed.
 /// Errors with line: a file of neither kind, a table without rows, a time that is not a number above 0.
-Result<MeasuredResults> read_results(const std::string& file);
+Result<MeasuredResults> read_results(const std::string& name);
 Result<MeasuredResults> parse_results(std::string_view text, const std::string& name);
 
 }  // namespace busbar

@@ -177,6 +177,14 @@ void add_verdict(Document& d, const Expectation& e, Collective op) {
       "A further loss of up to {:.0f} % of the bandwidth would not show; compare with --baseline.", unseen)});
 }
 
+/// What the files of a folder or an archive are.
+Table table_of_files(const std::vector<ResultsFile>& files) {
+  Table t{"Files", {to_left("file"), to_left("what it is")}};
+  for (const ResultsFile& f : files) t.rows.push_back({f.name, f.what});
+  t.note = "Sizes that several files hold count with their median; busbar doctor judges each file.";
+  return t;
+}
+
 Document to_document(const ExpectFlags& o, const MeasuredResults& results, const Expectation& e,
                      const ExpectOptions& options, bool proposed, const FaultSearchResult* found) {
   const Collective op = options.op;
@@ -205,6 +213,7 @@ Document to_document(const ExpectFlags& o, const MeasuredResults& results, const
                                results.ranks, results.product, results.hosts)}});
   d.add(Paragraph{"Expected with " + words + "."});
   for (const std::string& line : results.unread) d.add(Paragraph{"Not read: " + line + "."});
+  if (!results.files.empty()) d.add(table_of_files(results.files));
   add_findings(d, found, e);
   return d;
 }
@@ -249,6 +258,8 @@ Result<int> run_expect(ExpectFlags o) {
   add_findings(j, found ? &*found : nullptr, e);
   add_policy(j, options.policy, launch_mode(o, results), e.launch);
   j["unread"] = results.unread;
+  for (const ResultsFile& f : results.files)
+    j["files"].push_back({{"file", f.name}, {"what", f.what}, {"has_results", f.has_results}});
   j["complete"] = e.rows.size() == results.rows.size();
   j["inputs_hash"] = inputs_hash(o.common, e.inputs);
   return deliver(o.common, j, to_document(o, results, e, options, proposed, found ? &*found : nullptr),
@@ -291,8 +302,10 @@ Result<int> run_calibrate(const ExpectFlags& o) {
 Command command_of(const std::shared_ptr<ExpectFlags>& o, const std::string& typed, std::string name,
                    std::string summary) {
   Command c = new_command(o->common, typed, std::move(name), std::move(summary));
-  c.positionals = {{"RESULTS", "output of nccl-tests, or a CSV with size_bytes and time_us", &o->file},
-                   cluster_word(o->cluster, false)};
+  c.positionals = {
+      {"RESULTS", "output of nccl-tests, or a CSV with size_bytes and time_us; or a folder or an archive of them",
+       &o->file},
+      cluster_word(o->cluster, false)};
   c.flags = {cluster_flag(o->cluster),
              {"--collective", "OP", "the measured collective (default: as in the file)", "Machine", &o->op},
              {"-g,--gpus", "N", "number of GPUs in the measurement, the first N (default all)", "Machine", &o->gpus},

@@ -13,9 +13,11 @@
 #include "busbar/cli/schedule_run.h"
 #include "busbar/cli/session.h"
 #include "busbar/cli/sweep.h"
+#include "busbar/doctor/doctor.h"
 #include "busbar/formats/comm_groups.h"
 #include "busbar/formats/comm_trace.h"
 #include "busbar/formats/import.h"
+#include "busbar/formats/import_set.h"
 #include "busbar/predict/predictor.h"
 #include "busbar/step/machine.h"
 
@@ -255,19 +257,88 @@ Status write_csv(const ImportFlags& o, const ImportReport& report) {
   return write_file(o.rows, perf_csv(report.found["tables"]));
 }
 
+/// What the doctor reads in a file of no kind: "output of ibstat"; empty: nothing.
+Result<std::string> evidence_words(const ImportFlags& o, const std::string& file) {
+  BUSBAR_ASSIGN(const FactTables tables, FactTables::load(Catalog(o.common.overrides.catalog)));
+  BUSBAR_ASSIGN(const std::vector<std::string> titles, evidence_in(file, tables));
+  return comma_list(titles);
+}
+
+Json unknown_json(const std::vector<UnknownPart>& unknown) {
+  Json out = Json::array();
+  for (const UnknownPart& u : unknown) out.push_back({{"line", u.line}, {"what", u.what}, {"count", u.count}});
+  return out;
+}
+
+/// A file of a set; `what`: in words.
+Json file_json(ImportedFile& f, const std::string& what) {
+  Json j{{"file", f.name}, {"what", what}, {"kind", f.refused.empty() ? Json(f.report.kind) : Json()}};
+  if (!f.refused.empty()) return j;
+  j["found"] = std::move(f.report.found);
+  j["notes"] = f.report.notes;
+  j["unknown"] = unknown_json(f.report.unknown);
+  return j;
+}
+
+/// A folder or an archive: what each file is, all tables, and NCCL's lines as those of one job.
+Result<int> run_set(const ImportFlags& o, ImportSet set) {
+  if (!o.cluster.empty()) return flag_error("--cluster", "times one file; name it");
+  Json j{{"schema", "busbar.import/1"}, {"file", o.file}, {"kind", "set"}, {"files", Json::array()}};
+  Table files{"Files", {to_left("file"), to_left("what it is")}};
+  Json tables = Json::array();
+  bool any = false;
+  for (ImportedFile& f : set.files) {
+    std::string what = f.report.kind;
+    if (!f.refused.empty()) {
+      const Result<std::string> evidence = evidence_words(o, f.name);
+      what = evidence.ok() && !evidence->empty() ? *evidence + " (for busbar doctor)" : f.refused;
+    }
+    any = any || f.refused.empty();
+    if (f.report.found.contains("tables"))
+      for (const Json& t : f.report.found["tables"].values()) tables.push_back(t);
+    files.rows.push_back({f.name, what});
+    j["files"].push_back(file_json(f, what));
+  }
+  if (!any)
+    return invalid("holds no file of a known kind: " + files.rows[0][0] + ": " + files.rows[0][1], {o.file, 0, 0, ""});
+  if (!o.rows.empty()) BUSBAR_RETURN_IF_ERROR(write_file(o.rows, perf_csv(tables)));
+  Document document{fmt::format("{}: {} files", o.file, set.files.size()), o.common.typed, {}};
+  document.add(files);
+  j["log"] = nullptr;
+  if (set.log) {
+    const Document log = to_document(o, *set.log);
+    document.blocks.insert(document.blocks.end(), log.blocks.begin(), log.blocks.end());
+    j["log"] = std::move(set.log->found);
+  }
+  j["inputs_hash"] = inputs_hash(o.common);
+  return deliver(o.common, j, document, 0);
+}
+
+/// Why the file is of no kind; where the doctor reads it, that says so.
+Error not_imported(const ImportFlags& o, const ImportSource& source, Error why) {
+  if (!o.kind.empty() || find_format(source.head()) != nullptr) return why;
+  const Result<std::string> evidence = evidence_words(o, o.file);
+  if (!evidence.ok() || evidence->empty()) return why;
+  return invalid(fmt::format("holds {}, which busbar doctor reads and judges", *evidence), {o.file, 0, 0, ""});
+}
+
 Result<int> run(const ImportFlags& o) {
   if (!o.groups.empty() && o.cluster.empty()) return groups_wanted_for("there is no --cluster");
-  BUSBAR_ASSIGN(ImportSource source, ImportSource::open(o.file));
   BUSBAR_ASSIGN(const PartFigures figures, catalog_part_figures(o.common.overrides.catalog));
-  BUSBAR_ASSIGN(ImportReport report, import_source(source, figures, o.kind));
+  BUSBAR_ASSIGN(InputFiles files, InputFiles::open(o.file));
+  Result<std::optional<Input>> next = files.next();
+  if (files.several()) return run_set(o, import_set(std::move(next), std::move(files), figures, o.kind));
+  BUSBAR_ASSIGN(std::optional<Input> only, std::move(next));
+  BUSBAR_ASSIGN(ImportSource source, ImportSource::of_input(std::move(*only)));
+  Result<ImportReport> read = import_source(source, figures, o.kind);
+  if (!read.ok()) return not_imported(o, source, read.error());
+  ImportReport report = std::move(*read);
   Document document = to_document(o, report);
   if (!o.rows.empty()) BUSBAR_RETURN_IF_ERROR(write_csv(o, report));
   Json j{{"schema", "busbar.import/1"}, {"file", o.file}, {"kind", report.kind}};
   j["found"] = std::move(report.found);  // moved, because that of a log may be large
   j["notes"] = report.notes;
-  j["unknown"] = Json::array();
-  for (const UnknownPart& u : report.unknown)
-    j["unknown"].push_back({{"line", u.line}, {"what", u.what}, {"count", u.count}});
+  j["unknown"] = unknown_json(report.unknown);
   j["inputs_hash"] = inputs_hash(o.common);
   int status = report.refuted ? 1 : 0;
   if (!o.cluster.empty() && !report.refuted) {
@@ -289,7 +360,7 @@ Command import_command(const std::string& typed) {
   c.positionals = {{"FILE",
                     "NCCL topology or graph XML, NCCL_DEBUG=INFO log, nccl-tests output or JSON, nvidia-smi topo -m, "
                     "rocm-smi --showtopo, hwloc XML, ibnetdiscover, iblinkinfo, Slurm topology.conf, MSCCL XML, "
-                    "MSCCL++ plan, GOAL, Chakra trace, Kineto trace",
+                    "MSCCL++ plan, GOAL, Chakra trace, Kineto trace; or a folder or an archive of such files",
                     &o->file},
                    cluster_word(o->cluster, false)};
   c.flags = {

@@ -88,4 +88,14 @@ Status read_evidence(const std::string& name, const FactTables& tables, Evidence
   return {};
 }
 
+Result<std::vector<std::string>> evidence_in(const std::string& name, const FactTables& tables) {
+  Evidence evidence;
+  BUSBAR_RETURN_IF_ERROR(read_evidence(name, tables, evidence));
+  std::vector<std::string> out;
+  for (const EvidenceFile& f : evidence.files())
+    for (const FactTable& t : tables.tables())
+      if (std::find(f.kinds.begin(), f.kinds.end(), t.name) != f.kinds.end()) out.push_back(t.title);
+  return out;
+}
+
 }  // namespace busbar

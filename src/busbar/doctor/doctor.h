@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "busbar/base/result.h"
 #include "busbar/base/stop_flag.h"
@@ -14,5 +15,8 @@ namespace busbar {
 /// data that is cut, `stop`) is read as far as it goes, and its entry says why it stopped; so does a file of several
 /// that cannot be opened. Error if a file alone cannot be opened, or if there is none.
 Status read_evidence(const std::string& name, const FactTables& tables, Evidence& evidence, StopFlag stop = nullptr);
+
+/// Titles of the tables that read lines of the text: "output of ibstat".
+Result<std::vector<std::string>> evidence_in(const std::string& name, const FactTables& tables);
 
 }  // namespace busbar

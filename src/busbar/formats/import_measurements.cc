@@ -164,6 +164,10 @@ Result<ImportReport> report_perf_table(ImportSource& source) {
 Result<ImportReport> report_nccl_log(ImportSource& source) {
   BUSBAR_ASSIGN(LineSource lines, source.lines());
   BUSBAR_ASSIGN(NcclLog log, read_nccl_log(lines));
+  return report_of(std::move(log));
+}
+
+ImportReport report_of(NcclLog log) {
   ImportReport report;
   Json& found = report.found;
   found["lines"] = log.lines;

@@ -66,9 +66,9 @@ constexpr std::string_view kCounted[] = {
     "Trees",          "Channel ",      "Call to",         "misc/",        "NVLS Head",       "include/",
     "PXN Disabled",   "Sharp rank",    "Communicator has"};
 
-class LogReader {
+class LogReader : public NcclLogs {
  public:
-  Result<NcclLog> read(LineSource& source) {
+  void add(LineSource& source) override {
     source.skip_prefixes();
     std::string_view line;
     while (source.next(line)) {
@@ -76,8 +76,10 @@ class LogReader {
       line_ = source.number();
       read_line(line);
     }
+  }
+  Result<NcclLog> take(const std::string& name) override {
     if (log_.messages == 0)
-      return invalid("no line of NCCL in this file; was it made with NCCL_DEBUG=INFO?", {source.name(), 0, 0, ""});
+      return invalid("no line of NCCL in this file; was it made with NCCL_DEBUG=INFO?", {name, 0, 0, ""});
     merge_records();
     return std::move(log_);
   }
@@ -430,6 +432,12 @@ bool looks_like_nccl_log(std::string_view head) {
   return head.find(" NCCL INFO ") != head.npos || head.find(" NCCL WARN ") != head.npos;
 }
 
-Result<NcclLog> read_nccl_log(LineSource& source) { return LogReader().read(source); }
+Result<NcclLog> read_nccl_log(LineSource& source) {
+  LogReader reader;
+  reader.add(source);
+  return reader.take(source.name());
+}
+
+std::unique_ptr<NcclLogs> NcclLogs::make() { return std::make_unique<LogReader>(); }
 
 }  // namespace busbar

@@ -8,6 +8,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -112,5 +113,16 @@ bool looks_like_nccl_log(std::string_view head);
 
 /// Reads to the end. Error kInvalid if no line is NCCL's. Space grows with ranks x channels, not with lines.
 Result<NcclLog> read_nccl_log(LineSource& source);
+
+/// The logs of one job that are in several files, one per host or rank, as one log. Numbers of lines are those in the
+/// files.
+class NcclLogs {
+ public:
+  static std::unique_ptr<NcclLogs> make();
+  virtual ~NcclLogs() = default;
+  virtual void add(LineSource& source) = 0;
+  /// Once. Error kInvalid if no line is NCCL's; `name`: for that.
+  virtual Result<NcclLog> take(const std::string& name) = 0;
+};
 
 }  // namespace busbar

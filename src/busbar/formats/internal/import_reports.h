@@ -5,6 +5,8 @@
 
 namespace busbar {
 
+struct NcclLog;
+
 /// Of every kind that holds a machine or a trace.
 ImportReport report_of(ImportedMachine machine);
 ImportReport report_of(CommTrace trace);
@@ -14,6 +16,7 @@ Result<ImportReport> report_perf_json(ImportSource& source);
 Result<ImportReport> report_perf_csv(ImportSource& source);
 Result<ImportReport> report_perf_table(ImportSource& source);
 Result<ImportReport> report_nccl_log(ImportSource& source);
+ImportReport report_of(NcclLog log);
 Result<ImportReport> report_iblinkinfo(ImportSource& source);
 Result<ImportReport> report_ibnetdiscover(ImportSource& source);
 Result<ImportReport> report_msccl(ImportSource& source);
