@@ -6,6 +6,7 @@
 #include "busbar/base/id.h"
 #include "busbar/floors/cut_demand.h"
 #include "busbar/lowering/lowering.h"
+#include "busbar/plan/step_bound.h"
 
 namespace busbar {
 namespace {
@@ -71,7 +72,7 @@ CallFloors::CallFloors(Predictor& machine)
 Duration CallFloors::of(const CollectiveCall& call) {
   if (!call.groups.listed.empty()) return launch_;
   const auto [at, fresh] = known_.try_emplace(key_of(call), 0);
-  if (fresh) at->second = reaches_memory(call.groups) ? time_over(1, std::max(gpu_.out, gpu_.in)) : ps_per_byte(call);
+  if (fresh) at->second = reaches_memory(call.groups) ? copy_ps_per_byte(call) : ps_per_byte(call);
   const Duration by_cuts = launch_ + duration_from_ps(at->second * static_cast<double>(count(call.bytes)));
   if (!fills_blocks(call.groups) && !fill_blocks_together(call.groups)) return by_cuts;
   return std::max(by_cuts, by_schedule(call.op, call.bytes, call.groups.size()));
@@ -85,6 +86,27 @@ Duration CallFloors::send(const CollectiveCall& call) {
   if (const Result<CallId> id = engine_->prepare(*ready); id.ok())
     at->second = std::max(at->second, duration_from_ps(closed_form_ps(*engine_->lowered(*id))));
   return at->second;
+}
+
+/// What a byte more adds to the closed form of copies between GPUs and their host memory, which load the same links
+/// whatever their size. Stages of equal blocks have that of the first.
+double CallFloors::copy_ps_per_byte(CollectiveCall call) {
+  const double by_ports = time_over(1, std::max(gpu_.out, gpu_.in));
+  const auto pairs = static_cast<std::uint32_t>(call.groups.groups()),
+             memory = static_cast<std::uint32_t>(block_.size());
+  if (repeats(pairs)) call.groups.base = call.groups.base < memory ? 0 : memory;
+  const auto [at, fresh] = copies_.try_emplace(key_of(call), by_ports);
+  if (!fresh || !has_closed_bounds(machine_)) return at->second;
+  constexpr std::uint64_t kSize = 1ull << 30;
+  double ps[2];
+  for (int i = 0; i < 2; ++i) {
+    call.bytes = Bytes{kSize << i};
+    const Result<CollectiveCall> ready = machine_.prepare(call);
+    const Result<CallId> id = ready.ok() ? engine_->prepare(*ready) : Result<CallId>(ready.error());
+    if (!id.ok()) return at->second;
+    ps[i] = closed_form_ps(*engine_->lowered(*id));
+  }
+  return at->second = std::max(by_ports, (ps[1] - ps[0]) * (1 - 1e-9) / kSize);
 }
 
 /// Whether the first pair is a GPU and its host memory, whose ranks follow those of the GPUs.

@@ -47,6 +47,7 @@ class CallFloors {
   double at_gpus(const CollectiveCall& call, bool inside) const;
   double at_blocks(const CollectiveCall& call) const;
   bool reaches_memory(const GroupFamily& groups) const;
+  double copy_ps_per_byte(CollectiveCall call);
   bool fills_blocks(const GroupFamily& groups) const;
   bool fill_blocks_together(const GroupFamily& groups) const;
   Duration by_schedule(Collective op, Bytes bytes, std::uint32_t n);
@@ -60,9 +61,10 @@ class CallFloors {
   Ports gpu_, scale_up_;  ///< of the GPU with the fastest ports: all links; those to switches inside its block
   std::vector<Ports> blocks_;
   Ports fastest_block_;
-  std::uint32_t block_gpus_ = 0;                        ///< of the largest block
-  bool equal_blocks_ = true;                            ///< all have so many, and the same rates
-  std::map<std::vector<std::uint32_t>, double> known_;  ///< ps per byte of S, by operation and groups
+  std::uint32_t block_gpus_ = 0;                         ///< of the largest block
+  bool equal_blocks_ = true;                             ///< all have so many, and the same rates
+  std::map<std::vector<std::uint32_t>, double> known_;   ///< ps per byte of S, by operation and groups
+  std::map<std::vector<std::uint32_t>, double> copies_;  ///< the same of copies to and from host memory
   std::map<std::tuple<Collective, Bytes, std::uint32_t>, Duration> scheduled_;
   std::map<std::pair<std::vector<std::uint32_t>, Bytes>, Duration> sends_;
 };

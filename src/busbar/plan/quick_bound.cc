@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "busbar/plan/internal/memory_floor.h"
+#include "busbar/workload/memory.h"
 
 namespace busbar {
 namespace {
@@ -214,7 +215,7 @@ QuickBounds::Kernels QuickBounds::of(const PlanPoint& p, bool sends) {
   const Sends& sent = sends && p.pp > 1 && p.order == kTpCpDpPp ? sends_of(p) : kNoSends;
   double around = 0;           // of the stages before, their first pass and their last one
   double there = 0, back = 0;  // the sends between these
-  double passes = 0, most = 0, one = 0;
+  double passes = 0, most = 0, one = 0, own = 0;
   const std::vector<StageLoad>& stages = loads_of(p);
   for (std::uint32_t r = 0; r < p.pp; ++r) {
     const StageLoad& stage = stages[r];
@@ -223,6 +224,7 @@ QuickBounds::Kernels QuickBounds::of(const PlanPoint& p, bool sends) {
     if (r > 0 && waits) back += previous;
     one += all + (comes_back && r > 0 ? backward(stage.last_chunk) : 0);
     const double in_order = around + there + back + m * (all + all_back);
+    if (r == 0) own = in_order;
     passes = std::max(passes, in_order);
     if (rounds) {  // micro-batch 0 passes all chunks before the last one of this stage, and the last one comes back
       const double first = p.pp * (all - forward(stage.last_chunk)),
@@ -237,8 +239,8 @@ QuickBounds::Kernels QuickBounds::of(const PlanPoint& p, bool sends) {
   }
   if (comes_back && !sent.next.empty()) one += p.vpp * sent.lap - sent.next.back() + back;
   const auto whole = [](double time) { return Duration::ps(static_cast<std::int64_t>(time * kRounding)); };
-  return {whole(std::max(passes, most)), whole(passes), whole(one), duration_from_ps(t.tp_wait),
-          duration_from_ps(t.first.forward)};
+  return {whole(std::max(passes, most)),     whole(passes), whole(one), duration_from_ps(t.tp_wait),
+          duration_from_ps(t.first.forward), whole(own)};
 }
 
 const QuickBounds::StageShards& QuickBounds::shards_of(const PlanPoint& p) {
@@ -307,10 +309,64 @@ double QuickBounds::first_units(const PlanPoint& p, const ShardRates& rates, std
   return experts < plain ? n.layer * experts : n.layer * plain + n.experts * (experts - plain);
 }
 
+Duration QuickBounds::of(const PlanPoint& p, std::uint32_t zero, const Kernels& kernels) {
+  const Duration bound = of_shards(p, zero, kernels);
+  const LayoutSpec& base = space_.base;
+  if (bound == Duration() || !(base.offload_optimizer || base.offload_activations)) return bound;
+  const Duration passes = std::max(kernels.own, base.offload_activations ? host_copies(p) : Duration());
+  return std::max(bound, passes + (base.offload_optimizer ? host_update(p, zero) : Duration()));
+}
+
+/// The first stage copies `bytes` of each of its GPUs to host memory, or from there.
+double QuickBounds::copy_ps(const PlanPoint& p, double bytes, bool to_host) {
+  if (kernels_.host_ranks == 0) return bytes / kernels_.host_bytes_per_s * 1e12;
+  const std::uint32_t ranks = p.tp * p.cp * p.dp;
+  if (!has_plain_ranks(p.order, ranks, floors_)) return 0;
+  CollectiveCall call =
+      first_stage_call(Collective::kSendRecv, bytes, 2, kernels_.host_ranks, {{.extent = ranks, .actor_stride = 1}});
+  if (!to_host) {
+    call.groups.base = kernels_.host_ranks;
+    call.groups.inner[0].actor_stride = 0u - kernels_.host_ranks;
+  }
+  call.algorithm = "direct";
+  call.protocol = Protocol::kSimple;
+  return ps(floors_.of(call));
+}
+
+/// What each layer of the first stage keeps goes to host memory and comes back, one copy after another.
+Duration QuickBounds::host_copies(const PlanPoint& p) {
+  order_.schedule = p.schedule;
+  order_.pp = p.pp;
+  order_.vpp = p.vpp;
+  double layers = 0;
+  const Chunks& chunks = chunks_of(p);
+  for (std::uint32_t place = 0; place < chunks.size(); ++place)
+    if (order_.stage_of(place) == 0) layers += chunks[place];
+  const auto bytes = static_cast<double>(
+      activation_bytes_per_layer(model_, layout_of(space_, p, space_.base.zero), expert_layers(model_) > 0));
+  const double m = space_.base.global_batch / (p.dp * p.micro_batch);
+  const double one = copy_ps(p, bytes, true) + copy_ps(p, bytes, false);
+  return Duration::ps(static_cast<std::int64_t>(m * layers * one * kRounding));
+}
+
+/// The first stage's update on the CPU comes after its last pass: gradients there, parameters back.
+Duration QuickBounds::host_update(const PlanPoint& p, std::uint32_t zero) {
+  LayoutSpec l = layout_of(space_, p, zero);
+  const Shards& all = shards_of(p).all;
+  const double sharing = l.expert_tensor(), copies = zero >= 1 ? l.tp * l.cp * l.dp / (l.ep * sharing) : 1;
+  const double shard =
+      all.dense / l.tp / (l.shards_optimizer() ? l.shard_ranks() : 1) + all.routed / l.ep / sharing / copies;
+  const OptimizerTimes t = optimizer_times(0, static_cast<std::uint64_t>(shard), l, kernels_);
+  double sum = slowed(t.update);
+  if (t.to_host > 0) sum += copy_ps(p, static_cast<double>(t.to_host), true);
+  if (t.from_host > 0) sum += copy_ps(p, static_cast<double>(t.from_host), false);
+  return Duration::ps(static_cast<std::int64_t>(sum * kRounding));
+}
+
 /// The first stage's shards cross its dp stream one call after another. Its layers at least: each is gathered before
 /// its forward and its backward pass (the last of a chunk may stay in between) and its gradients are reduced, none
 /// before the first is there.
-Duration QuickBounds::of(const PlanPoint& p, std::uint32_t zero, const Kernels& kernels) {
+Duration QuickBounds::of_shards(const PlanPoint& p, std::uint32_t zero, const Kernels& kernels) {
   const LayoutSpec& base = space_.base;
   if (zero < 2 || p.dp * p.cp < 2 || base.shard_group > 0 || kernels.bound == Duration()) return kernels.bound;
   if (p.order != kTpCpDpPp) return kernels.bound;

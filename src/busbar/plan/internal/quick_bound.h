@@ -24,12 +24,13 @@ class QuickBounds {
     Duration first_gradient;  ///< not before: a micro-batch has passed all stages, and comes back to the first
     Duration tp_wait;         ///< of one collective that the compute stream waits for
     Duration embedding;       ///< its forward kernel
+    Duration own;             ///< all passes of the first stage
   };
   /// All arguments must outlive this object.
   QuickBounds(const PlanSpace& space, const ModelSpec& model, const KernelTable& kernels, CallFloors& floors);
   /// `sends`: with the closed forms of sends between stages, which cost the routing of each kind of call once.
   Kernels of(const PlanPoint& point, bool sends = false);
-  /// With the shards of ZeRO degree `zero`. `kernels`: the result of the other.
+  /// With the shards of ZeRO degree `zero`, and what crosses to host memory. `kernels`: the result of the other.
   Duration of(const PlanPoint& point, std::uint32_t zero, const Kernels& kernels);
   using Chunks = std::vector<std::uint32_t>;  ///< layers of each virtual stage; empty: refused
   const Chunks& chunks_of(const PlanPoint& p);
@@ -85,6 +86,10 @@ class QuickBounds {
   struct ShardRates {
     double dense = 0, routed = 0;
   };
+  Duration of_shards(const PlanPoint& p, std::uint32_t zero, const Kernels& kernels);
+  double copy_ps(const PlanPoint& p, double bytes, bool to_host);
+  Duration host_copies(const PlanPoint& p);
+  Duration host_update(const PlanPoint& p, std::uint32_t zero);
   const StageShards& shards_of(const PlanPoint& p);
   const ShardRates& shard_rates(const PlanPoint& p, std::uint32_t sharing);
   double first_units(const PlanPoint& p, const ShardRates& rates, std::uint32_t sharing, const Kernels& kernels);
@@ -108,7 +113,7 @@ class QuickBounds {
   std::map<std::pair<std::uint32_t, std::uint64_t>, Sends> sends_;  ///< by PP and bytes
   std::map<std::tuple<std::uint32_t, std::uint32_t, PipelineSchedule>, StageShards> shards_;
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, ShardRates> rates_;  ///< by TP, DP x CP and EP
-  LayoutSpec order_;                                                                     ///< only its schedule
+  LayoutSpec order_;                           ///< only its schedule, PP and VPP
   std::vector<std::uint32_t> experts_before_;  ///< per layer: layers with experts before it
   double dense_share_ = 0, expert_share_ = 0;  ///< least parameters of a layer, without TP and routed experts
   double routed_ = 0;                          ///< parameters of all routed experts of a layer
