@@ -101,28 +101,23 @@ class Search {
     std::uint32_t point = 0, zero = 0;
   };
 
-  /// The degrees of ZeRO to try: one where a single rank has all data, because there they are one layout.
-  std::span<const std::uint32_t> zeros_of(const PlanPoint& p) const {
-    return std::span(space_.zero).first(p.dp * p.cp == 1 ? 1 : space_.zero.size());
-  }
-
   Status open() {
     points_ = points_of(space_, model_, ask_.gpus);
     MemoryFloors memory(space_, model_);
     std::vector<Entry> entries;
     entries.reserve(points_.size() * space_.zero.size());
     for (std::uint32_t i = 0; i < points_.size(); ++i) {
+      plan_.searched += zero_of(space_, model_, points_[i]).size();
       const QuickBounds::Kernels kernels = quick_.of(points_[i]);
       if (kernels.bound == Duration()) continue;
       const std::array<double, 4> least = memory.of(points_[i], quick_.chunks_of(points_[i]));
-      for (const std::uint32_t zero : zeros_of(points_[i])) {
+      for (const std::uint32_t zero : zero_of(space_, model_, points_[i])) {
         if (least[zero] > static_cast<double>(count(ask_.capacity)))
           too_large_.push_back({least[zero], i, zero});
         else
           entries.push_back({quick_.of(points_[i], zero, kernels), i, zero});
       }
     }
-    for (const PlanPoint& p : points_) plan_.searched += zeros_of(p).size();
     plan_.no_fit = too_large_.size();
     plan_.refused = plan_.searched - entries.size() - too_large_.size();
     std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return b < a; });

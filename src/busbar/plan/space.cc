@@ -30,12 +30,20 @@ std::vector<ParallelAxis> axes_of(const PlanPoint& p, const RankOrder& o) {
   return out;
 }
 
+/// Whether selective recomputation frees memory. Fused attention keeps no scores.
+bool saves(const LayoutSpec& base) {
+  const RecomputeModules& m = base.modules;
+  return m.act || m.layernorm || m.mla_up_proj || (m.core_attn && base.attention == AttentionKernel::kUnfused);
+}
+
 class Points {
  public:
   Points(const PlanSpace& space, const ModelSpec& model)
       : space_(space),
         model_(model),
-        orders_(space.order.empty() ? std::vector<RankOrder>{space.base.rank_order} : space.order) {}
+        orders_(space.order.empty() ? std::vector<RankOrder>{space.base.rank_order} : space.order),
+        selective_saves_(saves(space.base) || std::find(space.recompute.begin(), space.recompute.end(),
+                                                        Recompute::kNone) == space.recompute.end()) {}
 
   void add_degrees(std::uint32_t gpus) {
     for (const std::uint32_t pp : divisors(gpus, space_.pp))
@@ -84,6 +92,7 @@ class Points {
       if (!allows(space_.vpp, vpp)) continue;
       p.vpp = vpp;
       for (const Recompute r : space_.recompute) {
+        if (r == Recompute::kSelective && !selective_saves_) continue;
         p.recompute = r;
         out.push_back(p);
       }
@@ -93,7 +102,8 @@ class Points {
   const PlanSpace& space_;
   const ModelSpec& model_;
   const std::vector<RankOrder> orders_;
-  LayoutSpec order_;  ///< only its schedule
+  const bool selective_saves_;  ///< or it is asked for without none at all
+  LayoutSpec order_;            ///< only its schedule
 };
 
 }  // namespace
@@ -102,6 +112,14 @@ std::vector<PlanPoint> points_of(const PlanSpace& space, const ModelSpec& model,
   Points points(space, model);
   points.add_degrees(gpus);
   return std::move(points.out);
+}
+
+std::span<const std::uint32_t> zero_of(const PlanSpace& space, const ModelSpec& model, const PlanPoint& p) {
+  const LayoutSpec& base = space.base;
+  const bool free = base.secondary_shards == 0 && !base.whole_tensors && !base.accumulate_gradients;  // of one degree
+  const std::uint32_t tensor = base.expert_tp > 0 ? base.expert_tp : p.ep > 1 ? 1 : p.tp;
+  const bool shared = p.dp * p.cp > 1 || (model.moe.experts > 0 && p.tp > p.ep * tensor);
+  return std::span(space.zero).first(free && !shared ? std::min<std::size_t>(1, space.zero.size()) : space.zero.size());
 }
 
 LayoutSpec layout_of(const PlanSpace& space, const PlanPoint& p, std::uint32_t zero) {

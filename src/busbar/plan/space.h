@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "busbar/workload/layout.h"
@@ -31,8 +32,13 @@ struct PlanPoint {
 };
 
 /// All points whose degrees multiply to `gpus` and divide the batch, in a fixed order. resolve_layout() may still
-/// refuse some. One stage has one schedule: 1F1B.
+/// refuse some. One stage has one schedule: 1F1B. Selective recomputation that saves no memory, with fused attention,
+/// is left out next to none at all.
 std::vector<PlanPoint> points_of(const PlanSpace& space, const ModelSpec& model, std::uint32_t gpus);
+
+/// The degrees of ZeRO to try with a point: only the first where no rank shares its parameters with another one, so
+/// that all degrees are one layout.
+std::span<const std::uint32_t> zero_of(const PlanSpace& space, const ModelSpec& model, const PlanPoint& point);
 
 /// As resolve_layout() takes it.
 LayoutSpec layout_of(const PlanSpace& space, const PlanPoint& point, std::uint32_t zero);
