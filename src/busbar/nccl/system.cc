@@ -38,6 +38,22 @@ float pcie_of(const LinkClass& c) {
   return pcie_GBps(static_cast<double>(per_second(c.wire_rate)) * 8 / 1e9 / std::max<int>(c.lanes, 1), lanes);
 }
 
+/// Refuses accelerators of other libraries.
+Status check_known(const Topology& t, DeviceId gpu) {
+  const DeviceClass& c = t.device_class(gpu);
+  if (c.compute_capability > 0 || !c.architecture.empty()) return {};
+  const auto is_ici = [](const LinkClass& l) { return l.kind == LinkKind::kIci; };
+  if (std::any_of(t.link_classes().begin(), t.link_classes().end(), is_ici))
+    return Error{ErrorCode::kUnsupported,
+                 fmt::format("on {} ({}) XLA chooses, over ICI links, and its choices are not published", t.name(gpu),
+                             c.part.empty() ? "a chip" : c.part),
+                 {}};
+  return Error{ErrorCode::kUnsupported,
+               fmt::format("NCCL and RCCL are not known to run on {} ({}no compute capability or architecture)",
+                           t.name(gpu), c.part.empty() ? "" : fmt::format("{}: ", c.part)),
+               {}};
+}
+
 /// Walks over the devices of one block and turns them into nodes and links.
 class SystemBuilder {
  public:
@@ -86,11 +102,7 @@ class SystemBuilder {
       const auto at = std::find(gpus_.begin(), gpus_.end(), device(p));
       if (at != gpus_.end()) {
         const DeviceClass& c = t_.device_class(device(p));
-        if (c.compute_capability == 0 && c.architecture.empty())
-          return Error{ErrorCode::kUnsupported,
-                       fmt::format("NCCL and RCCL are not known to run on {} ({}no compute capability or architecture)",
-                                   t_.name(device(p)), c.part.empty() ? "" : fmt::format("{}: ", c.part)),
-                       {}};
+        BUSBAR_RETURN_IF_ERROR(check_known(t_, device(p)));
         const std::uint32_t n = add(NcclNodeKind::kGpu, device(p));
         NcclNode& node = s_.nodes[n];
         node.compute_capability = c.compute_capability;
@@ -318,6 +330,7 @@ Result<NcclSystem> build_nccl_system(const Topology& t, std::span<const DeviceId
   BUSBAR_CHECK(!gpus.empty() && gpus.size() == ranks.size()) << "every GPU has a rank";
   for (const DeviceId g : gpus)
     if (t.block_of(g) != t.block_of(gpus[0])) return invalid("the graph of a node needs GPUs of one block");
+  BUSBAR_RETURN_IF_ERROR(check_known(t, gpus[0]));
   if (gpus.size() > kMostNcclGpus)
     return Error{
         ErrorCode::kUnsupported,
