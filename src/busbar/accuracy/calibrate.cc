@@ -218,7 +218,12 @@ Result<Calibration> calibrate(const MeasuredResults& results, const ExpectOption
   out.share = std::exp(-fit.at()[1]);
   out.launch_us = fit.launch_us();
   judge(results, fit, out);
-  if (out.verdict == CalibrationVerdict::kFits) out.overlay = fit.overlay();
+  if (out.verdict != CalibrationVerdict::kFits) return out;
+  out.overlay = fit.overlay();
+  BUSBAR_ASSIGN(const Expectation expected, expect_results(results, options));
+  if (expected.table.verdict == Verdict::kLow)
+    out.why += "; slower than comparable machines: " + expected.table.why +
+               "; the overlay takes this for normal, so look for a fault first";
   return out;
 }
 

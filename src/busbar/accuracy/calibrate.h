@@ -27,7 +27,8 @@ struct Calibration {
 
 /// Fits three values to all sizes at once: a factor on all latencies, one on all rates, and extra time per launch. If
 /// the results cannot separate latencies from rates, both get the same factor and launches get none. Absolute errors
-/// are minimised, not their squares, so that outliers have little influence.
+/// are minimised, not their squares, so that outliers have little influence. Results that fit and that expect_results()
+/// calls low say so in `why`.
 /// Broken: below 60 % of the rates; or latencies above 1.6 times and 100 us more for the smallest size. Does not fit: a
 /// size below the machine's floor, rates above 130 %, or a remaining median error above 15 %.
 /// Error kInvalid if the results have another number of ranks.

@@ -102,6 +102,15 @@ TEST(Calibrate, AMachineAtHalfItsBandwidthIsBrokenAndGetsNoOverlay) {
   EXPECT_EQ(c->overlay, "");
 }
 
+TEST(Calibrate, AMachineBelowItsBandFitsAndIsCalledSlow) {
+  const ExpectOptions o = calibrating("dgx-a100");
+  const auto slow = calibrate(table_of(o, 1 / 0.7), o), sound = calibrate(table_of(o, 1), o);
+  ASSERT_TRUE(slow.ok() && sound.ok());
+  EXPECT_EQ(slow->verdict, CalibrationVerdict::kFits);
+  EXPECT_THAT(slow->why, HasSubstr("slower than comparable machines"));
+  EXPECT_THAT(sound->why, testing::Not(HasSubstr("slower")));
+}
+
 TEST(Calibrate, TimesBelowTheFloorDoNotFit) {
   const ExpectOptions o = calibrating("dgx-h100:2");
   auto machine = predictor_of(o, {}).value();
