@@ -61,7 +61,7 @@ std::string help_overview(const std::vector<Command>& commands) {
   return out +
          "\nFirst steps:\n  busbar collective dgx-h100 all_reduce\n  busbar train examples/llama3-70b-512xh100.yaml\n"
          "'busbar help COMMAND' explains every flag.\n'busbar --version' prints the version.\n"
-         "Exit status: 0 done, 1 the answer is no, 2 error.\n";
+         "Exit status: 0 done, 1 the answer is no, 2 error; 130 or 143 interrupted, with the results so far.\n";
 }
 
 }  // namespace busbar
