@@ -1,5 +1,6 @@
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <set>
@@ -39,7 +40,8 @@ Result<int> run_steps(CompareFlags& o) {
   if (rows.empty()) return watch.status();
   Json j = compare_json(rows, o.ask, o.common);
   j["complete"] = !watch.interrupted();
-  return deliver(o.common, j, compare_document(rows, o.ask, o.common.typed), watch.status());
+  const bool none_fits = std::all_of(rows.begin(), rows.end(), [](const auto& r) { return r.run.does_not_fit; });
+  return deliver(o.common, j, compare_document(rows, o.ask, o.common.typed), watch.status(none_fits ? 1 : 0));
 }
 
 Result<int> run_crossing(const CompareFlags& o) {

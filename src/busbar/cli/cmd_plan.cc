@@ -51,7 +51,7 @@ Result<int> run(PlanFlags& o) {
   StepRequest request{o.flags.cluster, o.flags.model, o.flags.layout, o.common.overrides, o.predict, o.common.engine};
   BUSBAR_ASSIGN(const PlanRun plan,
                 run_plan(std::move(request), std::move(scenario), o.lists, ask, {within_s, o.pareto, o.threads}));
-  if (plan.status != 0) say("interrupted; these are the best layouts so far");
+  if (plan.status > 1) say("interrupted; these are the best layouts so far");
   Json j = plan_json(plan, o.common);
   j["run"] = o.common.clock.to_json();
   j["run"]["search_s"] = plan.seconds;

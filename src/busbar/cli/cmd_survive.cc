@@ -16,6 +16,7 @@
 #include "busbar/cli/step_ask.h"
 #include "busbar/cli/train_report.h"
 #include "busbar/cli/train_variants.h"
+#include "busbar/cli/train_verdict.h"
 #include "busbar/predict/predictor.h"
 #include "busbar/step/machine.h"
 #include "busbar/step/train_run.h"
@@ -112,7 +113,7 @@ Result<int> run(SurviveFlags& o) {
   const bool open = o.scenario.empty() && o.flags.layout.empty() && !names_a_layout(scenario.layout);
   BUSBAR_ASSIGN(const TrainRun step, run_named_step(std::move(scenario), ask, open));
   BUSBAR_ASSIGN(const GoodputRun goodput, timed_goodput(step, o));
-  Json j{{"schema", "busbar.survive/1"}};
+  Json j{{"schema", "busbar.survive/1"}, {"fits", !step.does_not_fit}};
   add_goodput(goodput, j);
   j["layout"] = layout_json(step.layout);
   LongRun watch("faults");
@@ -127,7 +128,8 @@ Result<int> run(SurviveFlags& o) {
   j["engine"] = o.common.engine;
   j["inputs_hash"] = inputs_hash(o.common, step.scenario.text + step.cluster().text + goodput.rates.text);
   Document d{"What failures cost " + step.scenario.model.name + " on " + step.cluster().name, o.common.typed, {}};
-  if (!step.planned_because.empty())
+  if (step.does_not_fit) d.add(step_verdict(step));
+  if (!step.planned_because.empty() && !step.does_not_fit)
     d.add(Paragraph{"Planned, because " + step.planned_because + ": " + step.planned_flags});
   add_batch_words(step.layout, d);
   for (DocumentBlock& b : goodput_blocks(goodput)) {
@@ -138,7 +140,7 @@ Result<int> run(SurviveFlags& o) {
     for (DocumentBlock& b : losses_blocks(losses)) d.blocks.push_back(std::move(b));
   const int status = watch.status(step.does_not_fit ? 1 : 0);
   BUSBAR_ASSIGN(const int done, deliver(o.common, j, d, status));
-  if (step.does_not_fit) report_error(*step.does_not_fit);
+  if (step.does_not_fit && o.common.for_programs()) report_error(*step.does_not_fit);
   return done;
 }
 

@@ -173,9 +173,11 @@ void add_measured(const Measured& m, Document& d) {
 }
 
 /// Levers, where the steps for them are asked for, and for a document the published runs like this one.
-Result<TrainExtras> extras_of(const TrainRun& run, bool levers, bool document) {
+Result<TrainExtras> extras_of(const TrainRun& run, const TrainAsk& ask, bool levers, bool document) {
   TrainExtras out;
-  if (levers && run.engine != "packet") {
+  if (run.does_not_fit) {
+    BUSBAR_ASSIGN(out.fits, changes_that_fit(run, ask));
+  } else if (levers && run.engine != "packet") {
     LongRun watch("changes");
     BUSBAR_ASSIGN(out.levers, find_levers(run, watch));
   }
@@ -200,7 +202,7 @@ Result<int> run_step(const TrainFlags& o, std::vector<TrainVariant> variants, Tr
       o.scenario.empty() && o.flags.layout.empty() && variants.empty() && !names_a_layout(scenario.layout);
   BUSBAR_ASSIGN(const TrainRun run, run_named_step(std::move(scenario), ask, open));
   const std::optional<ScaleRun> sizes = page && whole ? sizes_for_page(run.scenario, ask, gpus) : std::nullopt;
-  BUSBAR_ASSIGN(TrainExtras extras, extras_of(run, whole, document));
+  BUSBAR_ASSIGN(TrainExtras extras, extras_of(run, ask, whole, document));
   extras.sizes = sizes ? &*sizes : nullptr;
   LongRun watch("columns");
   const std::size_t columns = 1 + variants.size();
@@ -231,6 +233,7 @@ Result<int> run_step(const TrainFlags& o, std::vector<TrainVariant> variants, Tr
   }
   Json j = train_json(run, o.common);
   if (!extras.levers.empty()) j["levers"] = levers_json(run, extras.levers);
+  if (run.does_not_fit) j["would_fit"] = fit_changes_json(extras.fits);
   if (compressed) j["compressions"] = compression_json(*compressed);
   if (saved) j["checkpoint"] = checkpoint_json(*saved, o.checkpoint_every, step_spread(run).expected_s);
   if (measured) j["measured"] = gap_json(measured->gap);
@@ -247,7 +250,7 @@ Result<int> run_step(const TrainFlags& o, std::vector<TrainVariant> variants, Tr
   if (measured && document) add_measured(*measured, d);
   if (o.common.explain) explain_shortcuts(run.machine->policy().shortcuts, j, d);
   BUSBAR_ASSIGN(const int status, deliver(o.common, j, d, watch.status(run.does_not_fit ? 1 : 0)));
-  if (run.does_not_fit) report_error(*run.does_not_fit);
+  if (run.does_not_fit && o.common.for_programs()) report_error(*run.does_not_fit);
   if (o.trace.empty() || o.common.for_programs()) return status;
   return print_out(fmt::format("trace: {} (open it in ui.perfetto.dev)\n", escape_terminal(o.trace, true)), status);
 }

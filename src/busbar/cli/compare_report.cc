@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 
 #include "busbar/base/quantity.h"
@@ -18,6 +19,7 @@ namespace busbar {
 namespace {
 
 using Rows = std::vector<CompareRow>;
+constexpr double kNever = std::numeric_limits<double>::infinity();
 
 double seconds_of(const CompareRow& r) { return r.run.step.step_time.in_s(); }
 
@@ -173,37 +175,73 @@ std::string names_in_words(const Rows& rows, const std::vector<std::size_t>& som
   return names.size() == 1 ? names[0] : names[0] + " and " + names[1];
 }
 
-/// The fastest with its ties, how far the slowest is behind, and the cheapest.
+bool fits(const CompareRow& r) { return !r.run.does_not_fit; }
+
+/// "450", or "445 to 450" where rows differ.
+std::string range_of(const Rows& rows, const std::vector<std::size_t>& some, double (*value)(const CompareRow&),
+                     int digits) {
+  double low = value(rows[some[0]]), high = low;
+  for (const std::size_t i : some) low = std::min(low, value(rows[i])), high = std::max(high, value(rows[i]));
+  const std::string least = format_number(low, digits), most = format_number(high, digits);
+  return least == most ? most : least + " to " + most;
+}
+
+double token_rate(const CompareRow& r) { return r.run.metrics.tokens_per_s_per_gpu; }
+double mfu_percent(const CompareRow& r) { return 100 * r.run.metrics.mfu; }
+
+/// The cheapest tokens, and whose price may be as low; empty where a price is missing.
+std::string cheapest_words(const Rows& rows) {
+  const bool priced = std::all_of(rows.begin(), rows.end(), [](const auto& r) { return r.cost.sums.complete(); });
+  if (!priced || rows.size() < 2) return "";
+  const std::size_t cheap =
+      least(rows, [](const CompareRow& r) { return fits(r) ? r.usd_per_million_tokens_high : kNever; });
+  const CompareRow& c = rows[cheap];
+  std::vector<std::size_t> near;
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    if (i != cheap && fits(rows[i]) && rows[i].usd_per_million_tokens_low <= c.usd_per_million_tokens_high)
+      near.push_back(i);
+  std::string text =
+      fmt::format(". {} has the cheapest tokens: ${} to ${} per million", name_in_words(rows, cheap),
+                  format_number(c.usd_per_million_tokens_low), format_number(c.usd_per_million_tokens_high));
+  if (!near.empty()) text += fmt::format("; those of {} may cost as little", letters_in_words(near));
+  return text;
+}
+
+/// The rows that do not fit, and their time if they did.
+std::string no_fit_words(const Rows& rows) {
+  std::string text;
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    if (!fits(rows[i]))
+      text += fmt::format("{}{} does not fit; if it did, {} per step, {:.0f} % MFU", text.empty() ? "" : ". ",
+                          name_in_words(rows, i), format_duration(seconds_of(rows[i])), mfu_percent(rows[i]));
+  return text;
+}
+
+/// Of the rows that fit, the fastest with its ties, how far the slowest is behind, and the cheapest.
 Highlight verdict(const Rows& rows) {
-  const std::size_t fast = least(rows, [](const CompareRow& r) { return -r.run.metrics.tokens_per_s_per_gpu; });
+  const std::string not_fitting = no_fit_words(rows);
+  const auto count = static_cast<std::size_t>(std::count_if(rows.begin(), rows.end(), fits));
+  if (count == 0) return {not_fitting + "."};
+  const std::size_t fast = least(rows, [](const CompareRow& r) { return fits(r) ? -token_rate(r) : kNever; });
   std::vector<std::size_t> tied;
   for (std::size_t i = 0; i < rows.size(); ++i)
-    if (i == fast || likeness(rows[i], rows[fast]) != Likeness::kDiffers) tied.push_back(i);
-  const auto rate = [&rows](std::size_t i) { return rows[i].run.metrics.tokens_per_s_per_gpu; };
-  std::string text = tied.size() > 1
-                         ? fmt::format("{} tie{}: they are closer than the band of their difference",
-                                       names_in_words(rows, tied), tied.size() < rows.size() ? " for first" : "")
-                     : rows.size() > 1 ? name_in_words(rows, fast) + " is the fastest"
-                                       : "One step";
-  const std::size_t slow = least(rows, [](const CompareRow& r) { return r.run.metrics.tokens_per_s_per_gpu; });
-  const double times = rate(fast) / rate(slow);
+    if (fits(rows[i]) && (i == fast || likeness(rows[i], rows[fast]) != Likeness::kDiffers)) tied.push_back(i);
+  std::string text = tied.size() > 1 ? fmt::format("{} tie{}: they are closer than the band of their difference",
+                                                   names_in_words(rows, tied), tied.size() < count ? " for first" : "")
+                     : count > 1     ? name_in_words(rows, fast) + " is the fastest"
+                                     : "One step";
+  const std::size_t slow = least(rows, [](const CompareRow& r) { return fits(r) ? token_rate(r) : kNever; });
+  const double times = token_rate(rows[fast]) / token_rate(rows[slow]);
   constexpr double kFew = 1.2;  // from here on in times
-  text += fmt::format(": {} tokens/s per GPU", format_number(rate(fast)));
-  if (tied.size() < rows.size())
+  text += fmt::format(": {} tokens/s per GPU", range_of(rows, tied, token_rate, 3));
+  if (tied.size() < count)
     text += (times < kFew ? fmt::format(", {:.0f} % more than ", 100 * (times - 1))
                           : fmt::format(", {:.2g} times as many as ", times)) +
             name_in_words(rows, slow) + ";";
   else
     text += ",";
-  text += fmt::format(" {:.1f} % MFU", 100 * rows[fast].run.metrics.mfu);
-  const bool priced = std::all_of(rows.begin(), rows.end(), [](const auto& r) { return r.cost.sums.complete(); });
-  if (priced && rows.size() > 1) {
-    const std::size_t cheap = least(rows, [](const CompareRow& r) { return r.usd_per_million_tokens_high; });
-    const CompareRow& c = rows[cheap];
-    text += fmt::format(". {} has the cheapest tokens: ${} to ${} per million", name_in_words(rows, cheap),
-                        format_number(c.usd_per_million_tokens_low), format_number(c.usd_per_million_tokens_high));
-  }
-  return {text + "."};
+  text += fmt::format(" {} % MFU", range_of(rows, tied, mfu_percent, 3)) + cheapest_words(rows) + ".";
+  return {text + (not_fitting.empty() ? "" : " " + not_fitting + ".")};
 }
 
 Bars chart(const Rows& rows) {

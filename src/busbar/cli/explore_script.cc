@@ -132,7 +132,7 @@ const ask = async () => {  // one request at a time; of several changes meanwhil
   clearTimeout(late);
   const r = answer.result;
   find('verdict').classList.remove('late');
-  find('verdict').textContent = answer.status ? answer.message : r.verdict;
+  find('verdict').textContent = r ? r.verdict : answer.message;
   find('verdict').classList.toggle('bad', answer.status !== 0);
   for (const figure of document.querySelectorAll('figure')) figure.hidden = !r;
   if (r) draw(r); else list([]);

@@ -8,6 +8,7 @@
 #include "busbar/cli/framework_flags.h"
 #include "busbar/cli/session.h"
 #include "busbar/cli/train_report.h"
+#include "busbar/cli/train_verdict.h"
 
 namespace busbar {
 namespace {
@@ -37,6 +38,12 @@ Highlight verdict(const PlanRun& r) {
   return {fmt::format("{} per step, {} % MFU, with {}, micro-batch {}, recompute {}.{} {}",
                       format_duration(best.step.step_time.in_s()), format_number(100 * mfu_of(r, best)),
                       short_layout(best.layout), best.layout.micro_batch, name_of(best.layout.recompute), tie, how)};
+}
+
+Highlight no_fit_verdict(const PlanRun& r) {
+  const PlannedLayout& least = *r.plan.least;
+  const Error why = check_fits(least.memory, r.capacity).error();
+  return {does_not_fit_words(least.step.step_time, mfu_of(r, least), why)};
 }
 
 Table layout_table(const PlanRun& r, std::uint32_t rows) {
@@ -148,25 +155,61 @@ Json planned_json(const TrainRun& machine, const PlannedLayout& l) {
   return j;
 }
 
-Json plan_json(const PlanRun& r, const CommonOptions& common) {
+namespace {
+
+/// What a search says that found a layout, and one that did not.
+Json search_json(const PlanRun& r, const CommonOptions& common) {
   const Plan& p = r.plan;
-  Json j{
+  const PlannedLayout& any = p.layouts.empty() ? *p.least : p.layouts.front();
+  return {
       {"schema", "busbar.plan/1"},
       {"cluster", r.machine.cluster().name},
-      {"gpus", p.layouts.front().layout.ranks()},
+      {"gpus", any.layout.ranks()},
       {"model", r.machine.scenario.model.name},
       {"engine", r.request.engine},
       {"inputs_hash", inputs_hash(common, r.machine.kernels.text + r.machine.scenario.text + r.machine.cluster().text)},
-      {"best", row_json(r, p.layouts.front())},
-      {"lower_bound_s", p.lower_bound.in_s()},
-      {"proven_s", p.proven.in_s()},
-      {"gap_percent", gap_percent(p)},
+      {"fits", !p.layouts.empty()},
       {"complete", p.complete},
       {"searched", p.searched},
       {"pruned", {{"refused", p.refused}, {"memory", p.no_fit}, {"bound", p.bounded}}},
-      {"timed", p.layouts.size()},
-      {"tie_percent", r.tie_percent()},
-      {"tied", 1 + r.tied.size()}};
+      {"timed", p.layouts.size()}};
+}
+
+Json no_fit_json(const PlanRun& r, const CommonOptions& common) {
+  Json j = search_json(r, common);
+  for (const char* key : {"best", "lower_bound_s", "proven_s", "gap_percent"}) j[key] = nullptr;
+  for (const char* key : {"layouts", "pareto"}) j[key] = Json::array();
+  j["flags"] = Json::object();
+  j["least"] = planned_json(r.machine, *r.plan.least);
+  j["least"]["capacity_bytes"] = count(r.capacity);
+  j["would_fit"] = fit_changes_json(r.would_fit);
+  j["verdict"] = no_fit_verdict(r).text;
+  return j;
+}
+
+Document no_fit_document(const PlanRun& r, const std::string& typed) {
+  Document d{fmt::format("{} on {}", r.machine.scenario.model.name, r.machine.cluster().name), typed, {}};
+  d.add(no_fit_verdict(r));
+  d.add(fit_table(r.would_fit));
+  d.add(
+      Paragraph{fmt::format("None of {} layouts fits: {} do not divide, {} are too large. This one needs least "
+                            "memory: {}.",
+                            r.plan.searched, r.plan.refused, r.plan.no_fit, layout_flags(r.plan.least->layout))});
+  return d;
+}
+
+}  // namespace
+
+Json plan_json(const PlanRun& r, const CommonOptions& common) {
+  if (r.plan.layouts.empty()) return no_fit_json(r, common);
+  const Plan& p = r.plan;
+  Json j = search_json(r, common);
+  j["best"] = row_json(r, p.layouts.front());
+  j["lower_bound_s"] = p.lower_bound.in_s();
+  j["proven_s"] = p.proven.in_s();
+  j["gap_percent"] = gap_percent(p);
+  j["tie_percent"] = r.tie_percent();
+  j["tied"] = 1 + r.tied.size();
   for (const auto& [name, flags] : framework_flags(r.machine.scenario.model, p.layouts.front().layout))
     j["flags"][name] = flags;
   j["layouts"] = Json::array();
@@ -184,6 +227,7 @@ Json plan_json(const PlanRun& r, const CommonOptions& common) {
 }
 
 Document plan_document(const PlanRun& r, const std::string& typed, std::uint32_t rows) {
+  if (r.plan.layouts.empty()) return no_fit_document(r, typed);
   Document d{fmt::format("{} on {}", r.machine.scenario.model.name, r.machine.cluster().name), typed, {}};
   d.add(verdict(r));
   d.add(layout_table(r, rows));

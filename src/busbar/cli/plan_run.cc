@@ -98,8 +98,8 @@ std::string degrees(const LayoutSpec& l) {
 Error nothing_fits(const PlannedLayout& least, Bytes capacity) {
   Error e = check_fits(least.memory, capacity).error();
   e.message = fmt::format(
-      "no layout fits: the least, {} with ZeRO-{}, recompute {} and micro-batch {}, is {} too large; {}; take more "
-      "GPUs or GPUs with more memory",
+      "no layout fits: the least, {} with ZeRO-{}, recompute {} and micro-batch {}, is {} too large; {}; 'busbar plan' "
+      "tries what would make it fit",
       degrees(least.layout), least.layout.zero, name_of(least.layout.recompute), least.layout.micro_batch,
       format_size(static_cast<double>(count(least.memory.total()) - count(capacity))),
       e.message.substr(0, e.message.find("; raise")));
@@ -109,12 +109,22 @@ Error nothing_fits(const PlannedLayout& least, Bytes capacity) {
 using GoOn = std::function<bool(std::size_t, const PlanProgress&)>;
 constexpr std::size_t kCompared = 10;  ///< layouts that a search times where ties are left
 
-/// A search on an opened machine with `capacity` per GPU; without a batch, with the usual one. `others`: the same
-/// machine, opened for further threads. `go_on(timed, progress)` is asked before each layout.
-Result<Plan> search_on(const TrainRun& machine, std::uint32_t gpus, PlanSpace space, Bytes capacity, GoOn go_on,
-                       const std::vector<TrainRun>& others = {}, std::size_t rows = 0) {
+/// Whether the search found a layout, or was stopped before.
+Status check_found(const Plan& plan, const PlanSpace& space, const ModelSpec& model, std::uint32_t gpus,
+                   Bytes capacity) {
+  if (!plan.layouts.empty() || !plan.complete) return {};
+  if (plan.least) return nothing_fits(*plan.least, capacity);
+  return flag_error("--global-batch",
+                    fmt::format("no layout divides {} GPUs, the {} layers and {} heads of {} and a global batch of {} "
+                                "within the space asked for; change one of them",
+                                gpus, model.layers, model.heads, model.name, space.base.global_batch));
+}
+
+/// A search on an opened machine with `capacity` per GPU, which may find nothing.
+/// `others`: the same machine, opened for further threads. `go_on(timed, progress)` is asked before each layout.
+Result<Plan> search_all(const TrainRun& machine, std::uint32_t gpus, const PlanSpace& space, Bytes capacity, GoOn go_on,
+                        const std::vector<TrainRun>& others = {}, std::size_t rows = 0) {
   const ModelSpec& model = machine.scenario.model;
-  fill_batch(space.base, model, gpus);
   CallFloors floors(*machine.machine);
   PlanAsk search;
   search.gpus = gpus;
@@ -133,13 +143,16 @@ Result<Plan> search_on(const TrainRun& machine, std::uint32_t gpus, PlanSpace sp
     search.others.push_back(
         {floors_of_others.back().get(), [&other](const LayoutSpec& layout) { return step_with(other, layout); }});
   }
-  BUSBAR_ASSIGN(Plan plan, search_plan(space, model, machine.kernels, floors, search));
-  if (!plan.layouts.empty() || !plan.complete) return plan;
-  if (plan.least) return nothing_fits(*plan.least, search.capacity);
-  return flag_error("--global-batch",
-                    fmt::format("no layout divides {} GPUs, the {} layers and {} heads of {} and a global batch of {} "
-                                "within the space asked for; change one of them",
-                                search.gpus, model.layers, model.heads, model.name, space.base.global_batch));
+  return search_plan(space, model, machine.kernels, floors, search);
+}
+
+/// The same; without a batch, with the usual one. Finding nothing is an error.
+Result<Plan> search_on(const TrainRun& machine, std::uint32_t gpus, PlanSpace space, Bytes capacity, GoOn go_on,
+                       const std::vector<TrainRun>& others = {}) {
+  fill_batch(space.base, machine.scenario.model, gpus);
+  BUSBAR_ASSIGN(Plan plan, search_all(machine, gpus, space, capacity, std::move(go_on), others));
+  BUSBAR_RETURN_IF_ERROR(check_found(plan, space, machine.scenario.model, gpus, capacity));
+  return plan;
 }
 
 /// Those that no other beats in both time and memory, the fastest first.
@@ -213,15 +226,29 @@ Result<PlanSpace> read_space(const PlanLists& lists, LayoutSpec base) {
   return space;
 }
 
+namespace {
+
+/// Times the layout that needs least, and tries what would make one fit.
+Result<PlanRun> nothing_planned(PlanRun run, const PlanSpace& space, const TrainAsk& ask) {
+  PlannedLayout& least = *run.plan.least;
+  BUSBAR_ASSIGN(least.step, step_with(run.machine, least.layout));
+  BUSBAR_ASSIGN(run.would_fit, searches_that_fit(run.machine, ask, space));
+  run.status = 1;
+  return run;
+}
+
+}  // namespace
+
 Result<PlanRun> run_plan(StepRequest request, Scenario scenario, const PlanLists& lists, const TrainAsk& ask,
                          const PlanEffort& effort) {
-  BUSBAR_ASSIGN(const PlanSpace space, read_space(lists, scenario.layout));
+  BUSBAR_ASSIGN(PlanSpace space, read_space(lists, scenario.layout));
   PlanRun run{.machine = {}, .request = std::move(request), .plan = {}};
   BUSBAR_ASSIGN(run.machine, open_train(scenario, ask));
   std::vector<TrainRun> others(effort.threads - 1);
   for (TrainRun& other : others) {
     BUSBAR_ASSIGN(other, open_train(scenario, ask));
   }
+  fill_batch(space.base, run.machine.scenario.model, run.machine.gpus);
   if (run.machine.gpus < run.machine.cluster().topology.gpus().size()) run.request.gpus = run.machine.gpus;
   run.capacity = gpu_memory(run.machine.cluster().topology);
   const auto start = std::chrono::steady_clock::now();
@@ -231,7 +258,9 @@ Result<PlanRun> run_plan(StepRequest request, Scenario scenario, const PlanLists
     return watch.go_on_with(timed, [&] { return progress_words(p); }) &&
            (effort.within_s <= 0 || seconds() < effort.within_s);
   };
-  BUSBAR_ASSIGN(run.plan, search_on(run.machine, run.machine.gpus, space, run.capacity, go_on, others, kCompared));
+  BUSBAR_ASSIGN(run.plan, search_all(run.machine, run.machine.gpus, space, run.capacity, go_on, others, kCompared));
+  if (run.plan.least) return nothing_planned(std::move(run), space, ask);
+  BUSBAR_RETURN_IF_ERROR(check_found(run.plan, space, run.machine.scenario.model, run.machine.gpus, run.capacity));
   if (!run.plan.layouts.empty()) {
     BUSBAR_RETURN_IF_ERROR(find_front(run, space, effort.whole_front, go_on, others));
     BUSBAR_RETURN_IF_ERROR(find_ties(run));
@@ -274,14 +303,15 @@ Result<DefaultPlan> plan_default(const TrainRun& machine) {
   space.base = asked;
   space.schedule = {PipelineSchedule::k1F1B};  // that every framework has
   LongRun watch("layouts");
-  const std::size_t most = most_timed_by_default(gpus);
+  const std::size_t most = most_timed_by_default(gpus, asked);
   Result<Plan> plan =
-      search_on(machine, gpus, space, gpu_memory(machine.cluster().topology),
-                [&](std::size_t timed, const auto&) { return watch.go_on(timed, most) && timed < most; });
+      search_all(machine, gpus, space, gpu_memory(machine.cluster().topology),
+                 [&](std::size_t timed, const auto&) { return watch.go_on(timed, most) && timed < most; });
   if (!plan.ok()) return usual.ok() ? plan.error() : usable.error();
+  const std::string why = usable.error().message, because = why.substr(0, std::min(why.find(": "), why.find("; ")));
+  if (plan->least) return DefaultPlan{std::move(plan->least->layout), because, true};
   if (plan->layouts.empty()) return usable.error();  // interrupted
-  const std::string why = usable.error().message;
-  return DefaultPlan{plan->layouts.front().layout, why.substr(0, std::min(why.find(": "), why.find("; ")))};
+  return DefaultPlan{std::move(plan->layouts.front().layout), because};
 }
 
 Result<LayoutSpec> plan_briefly(const TrainRun& machine, std::uint32_t gpus, std::size_t timed,
@@ -289,16 +319,23 @@ Result<LayoutSpec> plan_briefly(const TrainRun& machine, std::uint32_t gpus, std
   PlanSpace space;
   space.base = machine.scenario.layout;
   space.schedule = {PipelineSchedule::k1F1B};
-  BUSBAR_ASSIGN(const Plan plan, search_on(machine, gpus, space, gpu_memory(machine.cluster().topology),
-                                           [&](std::size_t so_far, const auto&) { return so_far < timed && go_on(); }));
+  BUSBAR_ASSIGN(PlannedLayout best, plan_fastest(machine, gpus, space, timed, go_on));
+  return std::move(best.layout);
+}
+
+Result<PlannedLayout> plan_fastest(const TrainRun& machine, std::uint32_t gpus, const PlanSpace& space,
+                                   std::size_t timed, const std::function<bool()>& go_on) {
+  BUSBAR_ASSIGN(Plan plan, search_on(machine, gpus, space, gpu_memory(machine.cluster().topology),
+                                     [&](std::size_t so_far, const auto&) { return so_far < timed && go_on(); }));
   if (plan.layouts.empty()) return invalid("interrupted before a layout was timed");
-  return plan.layouts.front().layout;
+  return std::move(plan.layouts.front());
 }
 
 Result<TrainRun> run_without_layout(Scenario scenario, const TrainAsk& ask) {
   BUSBAR_ASSIGN(TrainRun run, open_train(std::move(scenario), ask));
   BUSBAR_ASSIGN(const DefaultPlan plan, plan_default(run));
   run.layout = plan.layout;
+  if (plan.none_fits) run.none_fits = run.scenario.layout;
   if (!plan.because.empty()) {
     run.scenario.layout = plan.layout;
     run.planned_because = plan.because;

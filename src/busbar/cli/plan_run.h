@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "busbar/cli/fit_changes.h"
 #include "busbar/cli/request_line.h"
 #include "busbar/cli/tie_measurement.h"
 #include "busbar/plan/search.h"
@@ -26,7 +27,9 @@ struct PlanRun {
   Plan plan;
   Bytes capacity{0};
   double seconds = 0;  ///< of the search
-  int status = 0;      ///< exit status: 130 or 143 if a signal ended the search
+  int status = 0;      ///< exit status: 130 or 143 if a signal ended the search, 1 if nothing fits
+  /// Nothing fits: plan.layouts is empty, plan.least has a step, and these changes would make a layout fit.
+  std::vector<FitChange> would_fit{};
   /// The Pareto front of time and memory, the fastest first: of the layouts timed in `plan` and, if asked for, in
   /// searches with less memory. All layouts use all GPUs, so money follows time.
   std::vector<PlannedLayout> front{};
@@ -44,8 +47,7 @@ struct PlanEffort {
   bool whole_front = false;   ///< also search for the fastest layout with less and less memory
   std::uint32_t threads = 1;  ///< change nothing but the time that the search takes
 };
-/// Errors: kDoesNotFit, with the layout that needs least, when none fits; kInvalid when no layout divides the GPUs, the
-/// model and the batch.
+/// Errors: kInvalid when no layout divides the GPUs, the model and the batch.
 Result<PlanRun> run_plan(StepRequest request, Scenario scenario, const PlanLists& lists, const TrainAsk& ask,
                          const PlanEffort& effort);
 
@@ -56,21 +58,29 @@ std::string progress_words(const PlanProgress& progress);
 bool names_a_layout(const LayoutSpec& layout);
 
 /// How many layouts plan_default() times at most. A limit on layouts instead of time: the same command prints the same
-/// bytes everywhere. Above 65,536 GPUs one takes a minute.
-constexpr std::size_t most_timed_by_default(std::uint32_t gpus) { return gpus > 65536 ? 1 : 4; }
+/// bytes everywhere. Above 65,536 GPUs one takes a minute. With offload more: bounds order such layouts less well,
+/// because copies of different stages meet.
+constexpr std::size_t most_timed_by_default(std::uint32_t gpus, const LayoutSpec& layout) {
+  return gpus > 65536 ? 1 : layout.offload_optimizer || layout.offload_activations ? 8 : 4;
+}
 struct DefaultPlan {
   LayoutSpec layout;          ///< resolved: the default one, or the fastest that was timed
   std::string because;        ///< why it is not the default one; empty: it is
+  bool none_fits = false;     ///< `layout` is the one that needs least memory
   std::string flags() const;  ///< to add to the command for the same layout
 };
 /// The layout of a step for which none was given. Without a global batch it is the usual one.
-/// Errors: kDoesNotFit when none fits; those of resolve_layout() when no layout divides.
+/// Errors: those of resolve_layout() when no layout divides.
 Result<DefaultPlan> plan_default(const TrainRun& machine);
 
 /// For a step of `machine` on `gpus` GPUs: the fastest of the first `timed` layouts of a search with the schedules that
 /// every framework has. `go_on`: as in PlanAsk. Errors: as run_plan().
 Result<LayoutSpec> plan_briefly(const TrainRun& machine, std::uint32_t gpus, std::size_t timed,
                                 const std::function<bool()>& go_on);
+
+/// The same for any space, with its step.
+Result<PlannedLayout> plan_fastest(const TrainRun& machine, std::uint32_t gpus, const PlanSpace& space,
+                                   std::size_t timed, const std::function<bool()>& go_on);
 
 /// The step of a scenario without a layout: in the default one or, where that cannot run, in one that a search finds.
 Result<TrainRun> run_without_layout(Scenario scenario, const TrainAsk& ask);

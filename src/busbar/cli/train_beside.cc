@@ -132,6 +132,9 @@ Table beside_table(const TrainRun& asked, const std::vector<BesideRun>& besides)
     const double usd = c.run->cost.usd_per_million_tokens;
     return usd > 0 ? format_money(usd) : "-";
   });
+  const auto above = [](const Compared& c) { return c.run->scaling_efficiency.value_or(1) >= 1.0005; };
+  if (std::any_of(all.begin(), all.end(), above))
+    t.note = "Of one replica: above 100 % where replicas share the optimizer's work (ZeRO).";
   return t;
 }
 

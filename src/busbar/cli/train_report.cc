@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "busbar/base/quantity.h"
+#include "busbar/base/text.h"
 #include "busbar/cli/money.h"
 #include "busbar/cli/packet_options.h"
 #include "busbar/cli/penalty_words.h"
@@ -59,9 +60,20 @@ std::string layout_words(const LayoutSpec& l) {
   return s;
 }
 
+/// Without the keys that a search chose instead of the framework.
+std::string framework_sets(const TrainRun& r) {
+  if (r.planned_flags.empty()) return r.scenario.framework_sets;
+  std::string out;
+  for (std::string_view item : split_at(r.scenario.framework_sets, ',')) {
+    if (item.starts_with(' ')) item.remove_prefix(1);
+    if (!item.empty() && !item.starts_with("recompute")) append_word(out, item);
+  }
+  return out;
+}
+
 /// What the framework sets where the layout says nothing.
 std::string framework_words(const TrainRun& r) {
-  const std::string& sets = r.scenario.framework_sets;
+  const std::string sets = framework_sets(r);
   std::string words = r.scenario.framework + ": " + (sets.empty() ? "sets nothing else than Busbar" : sets);
   if (r.layout.pp > 1 && !r.layout.places.contains("vpp")) words += ", vpp 1";
   return words;
@@ -75,7 +87,7 @@ Facts headline(const TrainRun& r) {
   add("tokens", fmt::format("{} /s per GPU", format_number(r.metrics.tokens_per_s_per_gpu)));
   add("memory per GPU", fmt::format("{} of {}", format_size(static_cast<double>(count(r.memory.total()))),
                                     format_size(static_cast<double>(count(r.memory_capacity)))));
-  if (r.scaling_efficiency) add("scaling", fmt::format("{:.0f} % of one replica", 100 * *r.scaling_efficiency));
+  if (r.scaling_efficiency) add("scaling", scaling_words(r));
   if (r.cluster().usd_per_gpu_hour > 0) add("money", format_money(r.cost.usd_per_step) + " a step");
   return f;
 }
@@ -148,7 +160,8 @@ Facts details(const TrainRun& r) {
   f.title = "The scenario and its result";
   const auto add = [&](std::string key, std::string value) { f.items.emplace_back(std::move(key), std::move(value)); };
   const FabricSummary& fabric = r.cluster().fabric;
-  add("machine", fmt::format("{}, {} GPUs ({})", r.cluster().name, r.layout.ranks(), r.cluster().gpu_part));
+  add("machine", fmt::format("{}, {} {} ({})", r.cluster().name, r.layout.ranks(), gpus_in_words(r.cluster().topology),
+                             r.cluster().gpu_part));
   std::string network = fabric.network.empty() ? fabric.kind : fabric.network + ", " + fabric.kind;
   constexpr std::pair<const char*, const char*> kTiers[] = {{"leaf", "leaves"}, {"spine", "spines"}, {"core", "cores"}};
   for (std::size_t k = 0; k < fabric.switches.size(); ++k) {
@@ -330,16 +343,18 @@ Table source_table(const TrainRun& r) {
 
 /// Everything a reader needs before the details; about one screen of a page.
 void add_verdict(const TrainRun& r, const TrainExtras& extras, Document& d) {
-  if (r.does_not_fit) d.add(Highlight{r.does_not_fit->message});
   if (!extras.besides.empty()) d.add(beside_verdict(r, extras.besides));
   d.add(step_verdict(r));
-  if (const std::size_t most = most_timed_by_default(r.layout.ranks()); !r.planned_flags.empty())
+  if (r.does_not_fit) d.add(fit_table(extras.fits));
+  if (r.none_fits)
+    d.add(Paragraph{"No layout is given, and none fits. This one needs least memory: " + r.planned_flags + "."});
+  else if (const std::size_t most = most_timed_by_default(r.layout.ranks(), r.layout); !r.planned_flags.empty())
     d.add(
         Paragraph{fmt::format("No layout is given, and the default one cannot run: {}. Planned: {}. This search stops "
                               "after {} timed {} of 1F1B; 'busbar plan' goes on until the best is proven.",
                               r.planned_because, r.planned_flags, most, most == 1 ? "layout" : "layouts")});
   add_batch_words(r.layout, d);
-  std::string words = waiting_words(r);
+  std::string words = r.does_not_fit ? "" : waiting_words(r);
   if (!extras.like.empty()) words += (words.empty() ? "" : " ") + published_words(extras.like, r);
   if (!words.empty()) d.add(Paragraph{std::move(words)}, Audience::kPage);
   d.add(headline(r), Audience::kTerminal);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "busbar/base/json.h"
+#include "busbar/cli/fit_changes.h"
 #include "busbar/cli/published_runs.h"
 #include "busbar/cli/train_beside.h"
 #include "busbar/cli/train_levers.h"
@@ -25,6 +26,7 @@ struct TrainExtras {
   const ScaleRun* sizes = nullptr;  ///< the scenario on other sizes of the machine
   std::vector<BesideRun> besides;   ///< variants in columns
   std::vector<Lever> levers;
+  std::vector<FitChange> fits;     ///< of a step that does not fit
   std::vector<PublishedRun> like;  ///< the most similar published runs
 };
 Document train_document(const TrainRun& run, const std::string& typed, const TrainExtras& extras);

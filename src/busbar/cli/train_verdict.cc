@@ -10,6 +10,7 @@
 #include "busbar/cli/money.h"
 #include "busbar/cli/session.h"
 #include "busbar/report/style.h"
+#include "busbar/workload/layer_times.h"
 
 namespace busbar {
 namespace {
@@ -83,7 +84,39 @@ std::string largest_call(const TrainRun& r) {
                      brand_of(t.link_class(u.bound.link)));
 }
 
+/// Of the stage with most parameters.
+Duration optimizer_time(const TrainRun& r, const LayoutSpec& layout) {
+  LayoutSpec whole = layout;
+  whole.zero = 0;
+  Duration most;
+  for (std::uint32_t s = 0; s < layout.pp; ++s) {
+    const std::uint64_t local = count(stage_memory(r.scenario.model, whole, s).parameters) / layout.parameter_bytes;
+    const std::uint64_t shard = layout.shards_optimizer() ? local / layout.shard_ranks() : local;
+    const OptimizerTimes t = optimizer_times(local, shard, layout, r.kernels);
+    const double copied = static_cast<double>(t.to_host + t.from_host);
+    const Duration copies = copied > 0 ? duration_from_ps(copied / r.kernels.host_bytes_per_s * 1e12) : Duration();
+    most = std::max(most, t.norm + t.update + copies);
+  }
+  return most;
+}
+
+/// Why a GPU of many replicas does more than one of a single replica.
+std::string above_one_replica(const TrainRun& r) {
+  const Duration alone = optimizer_time(r, single_replica(r.layout)), shared = optimizer_time(r, r.layout);
+  const double longer_s = (*r.scaling_efficiency - 1) * r.step.step_time.in_s();
+  if ((alone - shared).in_s() < longer_s / 2)
+    return fmt::format("alone, one takes {} longer", format_duration(longer_s));
+  return fmt::format("alone, one updates all optimizer states in {}; {} share them by ZeRO-{} and take {}",
+                     format_duration(alone.in_s()), r.layout.dp, r.layout.zero, format_duration(shared.in_s()));
+}
+
 }  // namespace
+
+std::string scaling_words(const TrainRun& r) {
+  const std::string percent = fmt::format("{:.0f} %", 100 * *r.scaling_efficiency);
+  const bool above = *r.scaling_efficiency >= 1.005;  // what is not printed as 100 %
+  return percent + " of one replica" + (above ? ": " + above_one_replica(r) : "");
+}
 
 std::span<const StepPart> step_parts() { return kStepParts; }
 
@@ -107,7 +140,15 @@ std::pair<double, double> likely_step_s(const TrainRun& r) {
   return {expected * (1 + r.band.low_percent / 100), expected * (1 + r.band.high_percent / 100)};
 }
 
+std::string does_not_fit_words(Duration step, double mfu, const Error& why) {
+  std::string reason = why.message.substr(0, why.message.find(": "));
+  if (!reason.empty()) reason[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(reason[0])));
+  return fmt::format("Does not fit; if it did, {} per step, {:.0f} % MFU. {}.", format_duration(step.in_s()), 100 * mfu,
+                     reason);
+}
+
 Highlight step_verdict(const TrainRun& r) {
+  if (r.does_not_fit) return {does_not_fit_words(r.step.step_time, r.metrics.mfu, *r.does_not_fit)};
   const StepResult& s = r.step;
   const auto [low, high] = likely_step_s(r);
   std::string text = fmt::format("{} per step (likely {}), {:.0f} % MFU.", format_duration(s.step_time.in_s()),

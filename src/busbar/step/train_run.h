@@ -46,10 +46,11 @@ struct TrainRun {
   std::uint32_t packet_threads = 1;
   Duration p99;  ///< with the penalties of a transport: the step if all transfers between servers took their p99
   StepSettings settings;
-  Duration alone;               ///< the step of one of several jobs, without the others; zero: there is one job
-  std::string planned_because;  ///< why a search chose the layout instead of the default one; empty: it did not
-  std::string planned_flags;    ///< that give this layout
-  StepLaw law;                  ///< what differs between steps
+  Duration alone;                       ///< the step of one of several jobs, without the others; zero: there is one job
+  std::string planned_because;          ///< why a search chose the layout instead of the default one; empty: it did not
+  std::string planned_flags;            ///< that give this layout
+  std::optional<LayoutSpec> none_fits;  ///< what was asked for where no layout fits: this one needs least memory
+  StepLaw law;                          ///< what differs between steps
   const Cluster& cluster() const { return machine->cluster(); }
 };
 
