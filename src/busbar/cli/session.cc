@@ -48,7 +48,7 @@ void add_common_flags(Command& c, CommonOptions& o, Engines engines, bool with_e
        "Machine", &o.overrides.nodes},
       {"--gpu", "PART", "product of GPUs that the machine's file does not name, e.g. h100-sxm (see catalog gpus)",
        "Machine", &o.overrides.gpu},
-      {"--gpu-memory-rate", "RATE", "memory (HBM) rate of every GPU, e.g. 8TB/s; affects collectives and kernels",
+      {"--gpu-memory-rate", "RATE", "memory rate of every GPU, e.g. 8TB/s; affects collectives and kernels",
        "Machine", &o.overrides.gpu_memory_rate},
       {"--catalog", "DIR", "read product data from DIR before $BUSBAR_CATALOG and the built-in files", "Machine",
        &o.overrides.catalog},

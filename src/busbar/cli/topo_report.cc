@@ -16,6 +16,7 @@
 #include "busbar/spec/cluster.h"
 #include "busbar/step/machine.h"
 #include "busbar/topology/cabling.h"
+#include "busbar/topology/gpu_memory.h"
 #include "busbar/topology/tiers.h"
 
 namespace busbar {
@@ -211,6 +212,14 @@ std::string reach_in_words(const TopoFacts& f) {
                      format_number(inside->wire_GBps / nic->wire_GBps, 2));
 }
 
+std::string oversubscription_words(const FabricSummary& f) {
+  if (f.oversubscription_is_idle())
+    return fmt::format("no over-subscription: one switch holds all NICs, so {:.3g}:1 has no effect",
+                       f.oversubscription_asked);
+  return f.oversubscription == 1 ? "no over-subscription"
+                                 : fmt::format("leaves {:.3g}:1 over-subscribed", f.oversubscription);
+}
+
 Facts facts_of(const Cluster& c, const TopoFacts& f) {
   Facts out;
   std::string counts;
@@ -219,10 +228,7 @@ Facts facts_of(const Cluster& c, const TopoFacts& f) {
   out.items.emplace_back("counts", counts);
   if (!c.fabric.network.empty())
     out.items.emplace_back(
-        "fabric", fmt::format("{}, {}, {}", c.fabric.network, c.fabric.kind,
-                              c.fabric.oversubscription == 1
-                                  ? "no over-subscription"
-                                  : fmt::format("leaves {:.3g}:1 over-subscribed", c.fabric.oversubscription)));
+        "fabric", fmt::format("{}, {}, {}", c.fabric.network, c.fabric.kind, oversubscription_words(c.fabric)));
   if (f.bisection.GBps > 0)
     out.items.emplace_back(
         "bisection", fmt::format("{} in one direction, {} counting both ({}: {})", format_rate(f.bisection.GBps * 1e9),
@@ -234,7 +240,8 @@ Facts facts_of(const Cluster& c, const TopoFacts& f) {
   if (c.ocs.switches > 0) out.items.emplace_back("optical", optical_sentence(c, f));
   if (!f.cables.empty()) out.items.emplace_back("cables", cabling_sentence(c, f.cabling));
   if (count(f.memory) == 0) return out;
-  out.items.emplace_back("memory", fmt::format("{} of HBM in all", format_size(static_cast<double>(count(f.memory)))));
+  out.items.emplace_back("memory", fmt::format("{} of {} in all", format_size(static_cast<double>(count(f.memory))),
+                                               gpu_memory_kind(c.topology)));
   std::string domain = fmt::format("{} GPUs are connected by scale-up links: {} together", f.scale_up.gpus,
                                    format_size(static_cast<double>(count(f.scale_up.memory))));
   if (f.scale_up.ports_GBps > 0)
@@ -350,8 +357,10 @@ Json topo_json(const Cluster& c, const TopoFacts& f, const TopoParts& p) {
   for (const LargestModel& m : largest_models(f.scale_up))
     j["scale_up_domain"]["largest_models"].push_back(
         {{"what", m.what}, {"bytes_per_parameter", m.bytes_per_parameter}, {"parameters", m.parameters}});
-  j["fabric"] = {
-      {"kind", c.fabric.kind}, {"network", c.fabric.network}, {"oversubscription", c.fabric.oversubscription}};
+  j["fabric"] = {{"kind", c.fabric.kind},
+                 {"network", c.fabric.network},
+                 {"oversubscription", c.fabric.oversubscription},
+                 {"oversubscription_asked", c.fabric.oversubscription_asked}};
   add_sharing(c.topology, f.ways, j);
   j["p2p"] = c.p2p;
   j["gpudirect"] = c.gpudirect;

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <string_view>
 
+#include "busbar/topology/gpu_memory.h"
+
 namespace busbar {
 namespace {
 
@@ -84,7 +86,7 @@ std::vector<MachineChange> machine_changes(const Cluster& cluster, const Predict
   worst.resize(std::min(worst.size(), kMostRepairs));
   for (const Repair& r : worst) add(words_of(r)).cluster = repaired(cluster, r);
   if (memory && per_second(cluster.topology.device_class(cluster.topology.gpus().front()).memory_rate) > 0) {
-    MachineChange& c = add("+10 % rate of GPU memory (HBM)");
+    MachineChange& c = add("+10 % rate of " + gpu_memory_in_words(cluster.topology));
     c.cluster = with_memory(cluster, kMore);
     c.memory = true;
   }

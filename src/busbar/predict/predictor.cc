@@ -17,6 +17,7 @@
 #include "busbar/predict/internal/cause.h"
 #include "busbar/predict/machine_changes.h"
 #include "busbar/routing/path_view.h"
+#include "busbar/topology/gpu_memory.h"
 
 namespace busbar {
 namespace {
@@ -313,7 +314,7 @@ Status Predictor::relieve_machine(const CollectiveCall& asked, Prediction& out) 
     if (!p.ok()) continue;  // a limit of the engine that does not affect the machine itself
     const double gain = gain_percent(static_cast<double>(out.time.in_ps()), static_cast<double>(p->time.in_ps()));
     out.relief.push_back({c.what, gain, 0, {}});
-    if (c.memory && gain >= kHalfPercent) out.cause = "GPU memory (HBM): slower than the links";
+    if (c.memory && gain >= kHalfPercent) out.cause = gpu_memory_in_words(cluster_.topology) + ": slower than the links";
   }
   if (!changed_->empty()) sort_by_gain(out.relief);
   return {};

@@ -202,7 +202,7 @@ Result<Topology> build(const ClusterKeys& keys, NodeFile& node, const std::vecto
   if (!known) out.switches_power_w = 0;
   out.routing = fabric.routing;
   out.gpudirect = node.gpudirect && fabric.gpudirect;
-  out.fabric = {name_of(plan->kind), fabric.network, {}, plan->oversubscription};
+  out.fabric = {name_of(plan->kind), fabric.network, {}, plan->oversubscription, fabric.spec.tier(0).oversubscription};
   for (const TierPlan& tier : plan->tiers) out.fabric.switches.push_back(tier.switches);
   if (memory_rate) builder.set_gpu_memory_rate(*memory_rate);
   BUSBAR_RETURN_IF_ERROR(apply_faults(faults, builder));

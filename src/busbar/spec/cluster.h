@@ -29,11 +29,14 @@ struct Overrides {
 
 /// The content of `fabric:` in the file, kept for reports.
 struct FabricSummary {
-  std::string kind;                     ///< "none", "single-switch", "leaf-spine", "rail-optimised"
-  std::string network;                  ///< "InfiniBand NDR"
-  std::vector<std::uint32_t> switches;  ///< per tier, leaves first
-  double oversubscription = 1;
+  std::string kind;                              ///< "none", "single-switch", "leaf-spine", "rail-optimised"
+  std::string network;                           ///< "InfiniBand NDR"
+  std::vector<std::uint32_t> switches;           ///< per tier, leaves first
+  double oversubscription = 1;                   ///< of the leaves, as built
+  double oversubscription_asked = 1;             ///< as the file or --set gives it
   NicMerging merges_nics = NicMerging::kByCard;  ///< as given by its transport
+  /// A ratio was asked for, and one switch holds all NICs: nothing is above it.
+  bool oversubscription_is_idle() const { return oversubscription_asked > 1 && switches.size() == 1; }
 };
 
 struct Cluster {

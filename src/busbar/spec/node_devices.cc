@@ -50,6 +50,7 @@ Status look_up_gpu(const YamlNode& map, Reading& reading, DeviceClass& out) {
   if (const auto identity = r.optional("identity")) BUSBAR_RETURN_IF_ERROR(read_gpu_identity(*identity, out));
   r.required("memory", &YamlNode::as_size, out.memory);
   r.required("memory_rate", &YamlNode::as_rate, out.memory_rate);
+  r.optional("memory_kind", &YamlNode::as_string, out.memory_kind);
   reading.note(fmt::format("{} memory", out.part), map);
   return r.finish();
 }

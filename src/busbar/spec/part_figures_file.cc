@@ -31,6 +31,7 @@ Result<PartFigures::Gpu> read_gpu(const std::string& name, const YamlNode& map, 
   gpu.device_class.part = name;
   BUSBAR_ASSIGN(gpu.device_class.memory, map.find("memory").value_or(YamlNode()).as_size());
   BUSBAR_ASSIGN(gpu.device_class.memory_rate, map.find("memory_rate").value_or(YamlNode()).as_rate());
+  if (const auto kind = map.find("memory_kind")) gpu.device_class.memory_kind = kind->scalar();
   if (const auto identity = map.find("identity")) {
     BUSBAR_RETURN_IF_ERROR(read_gpu_identity(*identity, gpu.device_class));
     const auto ids = identity->find("pci_ids");

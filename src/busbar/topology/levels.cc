@@ -61,7 +61,9 @@ void add_gpu_levels(const Topology& t, DeviceId gpu, std::vector<Level>& out) {
     }
   }
   const double memory = static_cast<double>(per_second(t.device_class(gpu).memory_rate)) / kGiga;
-  if (memory > 0) out.push_back({"hbm", memory, memory, Duration(), "memory of the GPU, data sheet"});
+  const std::string& kind = t.device_class(gpu).memory_kind;
+  const char* const name = kind.empty() || kind == "HBM" ? "hbm" : "memory";
+  if (memory > 0) out.push_back({name, memory, memory, Duration(), "memory of the GPU, data sheet"});
   if (scale_up.cables > 0) {
     out.push_back(
         level("scale-up", scale_up, 1, scale_up.latency * (direct ? 1 : 2),
