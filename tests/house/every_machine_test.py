@@ -16,7 +16,9 @@ TIME_LIMIT_S = 120
 MODEL = ("name: small\nlayers: 8\nhidden: 4096\nffn: 14336\nheads: 32\nkv_heads: 8\nhead_dim: 128\nmlp: gated\nvocab: 32000\n"
          "tied_embeddings: false\nsource: a test\n")
 MOST_GPUS = 72  # of a machine that is also tried twice: two TPU pods take minutes
-SPACE = ["--tp", "1,2", "--pp", "1,2", "--vpp", "1", "--cp", "1", "--micro-batch", "1", "--zero", "1", "--schedule", "1f1b"]
+SPACE = ["--vpp", "1", "--cp", "1", "--micro-batch", "1", "--zero", "1", "--schedule", "1f1b"]
+FEW = ["--tp", "1,2", "--pp", "1,2", *SPACE]  # ties among them
+ONE = ["--tp", "1", "--pp", "1", *SPACE]      # of pods, each of whose layouts takes seconds
 
 
 def commands(machine, gpus):
@@ -26,7 +28,7 @@ def commands(machine, gpus):
     yield ["cost", machine]
     yield ["train", "--cluster", machine, "--model", "small.yaml", *job]
     for more in ([], ["--offload", "optimizer"]):
-        yield ["plan", machine, "small.yaml", *job, *SPACE, *more]
+        yield ["plan", machine, "small.yaml", *job, *(FEW if gpus <= 1024 else ONE), *more]
 
 
 def answer(words, folder=None):
