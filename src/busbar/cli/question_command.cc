@@ -40,9 +40,43 @@ Flag flag_of(const Record& record, const Field& f, void* request) {
   return flag;
 }
 
-Positional positional_of(const Field& f, void* request) {
-  return {f.value, f.word_meaning.empty() ? f.meaning : f.word_meaning, std::get<std::string*>(target_of(f, request)),
-          f.required};
+bool is_list(const Field& f) { return f.type == &type_of<std::vector<std::string>>(); }
+
+/// A command as it is asked: its output, its request, and the first of the words of a list, which the parser takes
+/// apart.
+struct Asked {
+  CommonOptions output;
+  std::shared_ptr<void> request;
+  std::string first_word;
+};
+
+Positional positional_of(const Field& f, Asked& asked) {
+  const std::string& help = f.word_meaning.empty() ? f.meaning : f.word_meaning;
+  const FlagTarget target = target_of(f, asked.request.get());
+  Positional out{f.value, help, &asked.first_word, f.required};
+  if (is_list(f))
+    out.more = std::get<std::vector<std::string>*>(target);
+  else
+    out.target = std::get<std::string*>(target);
+  out.such_as = f.such_as;
+  return out;
+}
+
+/// The first word joins the others of its list.
+void join_words(const Record& record, Asked& asked) {
+  if (asked.first_word.empty()) return;
+  for (const Field& f : record.fields()) {
+    if (f.word == Field::Word::kNo || !is_list(f)) continue;
+    auto& list = *static_cast<std::vector<std::string>*>(f.at(asked.request.get()));
+    list.insert(list.begin(), asked.first_word);
+  }
+}
+
+/// An error in a field, as one in its flag or word: "--threshold" for "threshold".
+Error as_typed(const Record& record, Error error) {
+  const Field* const f = error.where.file.empty() ? record.find(error.where.path) : nullptr;
+  if (f != nullptr) error.where.path = f->word == Field::Word::kOnly ? f->value : split_names(f->flag_names()).back();
+  return error;
 }
 
 Result<int> run(const questions::Question& question, Asked& asked) {
