@@ -6,12 +6,8 @@
 #include <fstream>
 #include <sstream>
 
-#include "busbar/predict/predictor.h"
-#include "busbar/spec/kernels_file.h"
-#include "busbar/spec/model_file.h"
 #include "busbar/spec/scenario.h"
-#include "busbar/step/simulate.h"
-#include "busbar/workload/build_program.h"
+#include "busbar/step/train_run.h"
 
 namespace busbar {
 namespace {
@@ -40,31 +36,22 @@ std::vector<StepRow> read_rows() {
 }
 
 Result<double> predict_s(const StepRow& row) {
-  const Catalog catalog;
-  BUSBAR_ASSIGN(Cluster cluster, load_cluster(row.cluster));
-  BUSBAR_ASSIGN(const YamlDocument document, catalog.load("models", row.model));
-  BUSBAR_ASSIGN(ModelSpec model, read_model(document.root()));
-  model.vocab = row.vocab;
-  LayoutSpec layout;
-  layout.tp = row.tp;
-  layout.pp = row.pp;
-  layout.vpp = row.vpp;
-  layout.dp = row.dp;
-  layout.seq = row.seq;
-  layout.micro_batch = row.micro_batch;
-  layout.global_batch = row.global_batch;
-  layout.overlap_tp = row.overlap_tp;
-  layout.recompute = row.recompute == "none" ? Recompute::kNone : Recompute::kSelective;
-  const auto gpus = cluster.topology.gpus();
-  BUSBAR_ASSIGN(const LayoutSpec resolved, resolve_layout(layout, model, static_cast<std::uint32_t>(gpus.size())));
-  BUSBAR_ASSIGN(const KernelTable kernels, load_kernels(cluster.gpu_part, catalog));
-  BUSBAR_ASSIGN(Program program, build_program(model, resolved, kernels));
-  BUSBAR_ASSIGN(const auto machine, Predictor::make(std::move(cluster), {}, {.engine = "analytic"}));
-  BUSBAR_RETURN_IF_ERROR(machine->prepare(program));
-  const auto engine = machine->open_engine();
-  BUSBAR_ASSIGN(const StepResult result,
-                simulate_step(program, *engine, {.contention = kernels.contention, .timeline = false}));
-  return result.step_time.in_s();
+  ScenarioFlags flags;
+  flags.cluster = row.cluster;
+  flags.model = row.model;
+  LayoutFlags& l = flags.degrees;
+  l = {.tp = row.tp, .pp = row.pp, .vpp = row.vpp, .dp = row.dp, .seq = row.seq};
+  l.micro_batch = row.micro_batch;
+  l.global_batch = row.global_batch;
+  l.recompute = row.recompute == "none" ? "none" : "selective";
+  Overrides overrides;
+  overrides.set = {fmt::format("model.vocab={}", row.vocab), fmt::format("layout.overlap.tp={}", row.overlap_tp)};
+  BUSBAR_ASSIGN(Scenario scenario, scenario_from_flags(flags, overrides, Catalog()));
+  step::Ask ask;
+  ask.engine = "analytic";
+  ask.timeline = ask.scaling = false;
+  BUSBAR_ASSIGN(const step::Prediction run, step::predict(std::move(scenario), ask));
+  return run.step.step_time.in_s();
 }
 
 TEST(TrainingRows, PredictionsStayNearPublishedRuns) {

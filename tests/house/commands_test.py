@@ -1,8 +1,9 @@
 """The commands that results carry give the times that stand next to them, to the picosecond.
 
-    tests/house/commands_test.py BUSBAR
+    tests/house/commands_test.py BUSBAR [--all] [NAME OF A TEST]
 
-Runs the commands of all rows of `validate`, of all collectives of some steps and of the first layouts of some plans.
+Runs the commands of all measured collectives, of some measured training steps (--all: of all of them), of all
+collectives of some steps and of the first layouts of some plans.
 """
 import concurrent.futures
 import json
@@ -15,6 +16,7 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUSBAR = ""
+ALL = False
 STEPS = [["examples/llama3-70b-512xh100.yaml"], ["examples/llama3-8b-64xcards-100g.yaml"],
          ["--cluster", "dgx-1v:2", "--model", "llama2-7b", "--tp", "4", "--pp", "2"],
          ["--cluster", "mi250x-4:4", "--model", "llama2-7b", "--tp", "2", "--zero", "3"],  # groups with rings of their own
@@ -51,6 +53,22 @@ class Commands(unittest.TestCase):
         for row in rows:
             with self.subTest(row["command"]):
                 self.assertEqual(times[row["command"]], row["predicted"])
+
+    def test_rows_of_training_steps(self):
+        only = [] if ALL else ["--only", "gpus_total<257"]
+        rows = run(["validate", "data/measured/training.csv", *only])["rows"]
+        commands = sorted({r["command"] for r in rows})
+        self.assertGreater(len(commands), 100)
+        tried = commands if ALL else commands[::len(commands) // 12]
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            times = dict(zip(tried, pool.map(lambda c: run(shlex.split(c)[1:])["jitter"]["expected_step_s"], tried)))
+        equal = 0
+        for row in rows:
+            if row["command"] in times:
+                with self.subTest(row["row_id"]):
+                    self.assertEqual(times[row["command"]], row["predicted"], row["command"])
+                    equal += 1
+        print(f"{equal} rows of training steps equal their commands")
 
     def test_collectives_of_steps(self):
         for step in STEPS:
@@ -91,4 +109,6 @@ class Commands(unittest.TestCase):
 
 if __name__ == "__main__":
     BUSBAR = str(pathlib.Path(sys.argv.pop(1)).resolve())
+    ALL = "--all" in sys.argv
+    sys.argv = [word for word in sys.argv if word != "--all"]
     unittest.main()

@@ -46,12 +46,12 @@ struct LeftOutDense {
   std::vector<FittedConstant> constants;  ///< by key and name; without the frameworks whose kernel_time is 1
   LeftOutPart all;                        ///< every configuration with the constants of the catalogue, and the fitted
   std::vector<LeftOutTable> tables;       ///< those with two or more parts
-  LeftOutPart never_fitted;               ///< the rows whose notes say "in no fit"; 0 rows: none
+  LeftOutPart never_fitted;               ///< the rows whose column fit says "no"; 0 rows: none
 };
 
 /// Leaves parts of the dense rows out of the fit of `held_share` (catalog/clocks) and `kernel_time`
 /// (catalog/frameworks). A step's time is taken as linear in 1 / held_share and in kernel_time, from three predictions
-/// of each row. Rows whose notes say "in no fit" take part in none. A framework that is left out gets kernel_time 1, as
+/// of each row. Rows whose column fit says "no" take part in none. A framework that is left out gets kernel_time 1, as
 /// NeMo and Megatron have it, a generation the mean of the others. GPUs without a clock curve take no part. Cost: 3
 /// times the dense rows of `table`.
 Result<LeftOutDense> leave_dense_out(const CsvTable& table, const ValidateOptions& options);

@@ -6,15 +6,15 @@
 
 #include "busbar/accuracy/internal/constant_fit.h"
 #include "busbar/accuracy/internal/counted_rows.h"
-#include "busbar/accuracy/internal/training_layout.h"
+#include "busbar/accuracy/internal/row_catalog.h"
 #include "busbar/accuracy/leave_out.h"
 #include "busbar/spec/clock_curve.h"
+#include "busbar/spec/framework.h"
 #include "busbar/spec/kernels_file.h"
 
 namespace busbar {
 namespace {
 
-constexpr const char* kInNoFit = "in no fit";               // in the notes of a row
 constexpr double kSlowerClock = 0.9, kSlowerKernels = 1.1;  // of the two trials
 constexpr double kStartHeldShare = 0.9;
 
@@ -84,7 +84,8 @@ class DenseRows {
     }
     const Generation& generation = generations_[now.gpu];
     if (generation.name.empty()) return {};
-    BUSBAR_ASSIGN(const double kernel_time, kernel_time_of(now.kind, "", files_));
+    BUSBAR_ASSIGN(const Framework framework, Framework::open(now.kind, {}, files_.catalog()));
+    BUSBAR_ASSIGN(const double kernel_time, framework.kernel_time(""));
     FitRow f{.ratio = now.predicted / now.measured, .held = generation.held_share, .time = kernel_time};
     f.clock_share = (with_slower_clock / now.predicted - 1) / (1 / kSlowerClock - 1);
     f.software_share = (with_slower_kernels / now.predicted - 1) / (kSlowerKernels - 1);
@@ -93,7 +94,7 @@ class DenseRows {
     constants.generations.insert(f.generation);
     if (kernel_time == 1) constants.reference.insert(f.framework);
     rows.push_back({f, now.gpu, generation.name, now.kind, table_.cell(now.row, "source_id"),
-                    table_.cell(now.row, "notes").find(kInNoFit) == std::string::npos});
+                    table_.cell(now.row, "fit") != "no"});
     return {};
   }
 

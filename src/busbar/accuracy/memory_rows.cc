@@ -2,7 +2,7 @@
 #include <fmt/core.h>
 
 #include "busbar/accuracy/internal/measured_machine.h"
-#include "busbar/accuracy/internal/training_layout.h"
+#include "busbar/accuracy/internal/training_row.h"
 #include "busbar/accuracy/validate.h"
 #include "busbar/topology/gpu_memory.h"
 #include "busbar/workload/memory.h"
@@ -31,11 +31,12 @@ Result<Bytes> counted_part(const std::string& basis, const MemoryUse& use) {
 
 Status score(const CsvTable& table, std::size_t row, const ValidateOptions& options, RowCatalog& files,
              ScoredRow& out) {
-  BUSBAR_ASSIGN(const ModelSpec model, model_of_row(table, row, files));
-  BUSBAR_ASSIGN(const MeasuredLayout asked, layout_of_row(table, row, model, files));
-  const auto layout = resolve_layout(asked.layout, model, 0);
+  BUSBAR_ASSIGN(StepQuestion question, question_of_row(table, row, files));
+  question.scenario.cluster = table.cell(row, "node");
+  BUSBAR_ASSIGN(const Scenario scenario, scenario_from_flags(question.scenario, question.overrides, files.catalog()));
+  const auto layout = resolve_layout(scenario.layout, scenario.model, 0);
   if (!layout.ok()) return unsupported(layout.error().message);
-  const MemoryUse use = memory_use(model, *layout);
+  const MemoryUse use = memory_use(scenario.model, *layout);
   const std::string& basis = table.cell(row, "basis");
   BUSBAR_ASSIGN(const Bytes predicted, counted_part(basis, use));
   out.predicted = static_cast<double>(count(predicted)) / kGiB;

@@ -15,12 +15,4 @@ const std::vector<ModelSpec>& RowCatalog::models() {
   return *models_;
 }
 
-Result<const YamlDocument*> RowCatalog::framework(const std::string& name) {
-  const auto known = frameworks_.find(name);
-  if (known != frameworks_.end()) return &known->second;
-  if (!catalog_.has("frameworks", name)) return nullptr;
-  BUSBAR_ASSIGN(YamlDocument document, catalog_.load("frameworks", name));
-  return &frameworks_.emplace(name, std::move(document)).first->second;
-}
-
 }  // namespace busbar

@@ -8,8 +8,17 @@
 #include "busbar/base/csv.h"
 #include "busbar/predict/band.h"
 #include "busbar/predict/request.h"
+#include "busbar/spec/scenario.h"
 
 namespace busbar {
+
+/// Everything that the time of a step depends on: the content of a command line of `busbar train`.
+struct StepQuestion {
+  ScenarioFlags scenario;
+  Overrides overrides;
+  std::string engine;
+  PredictOptions predict;
+};
 
 struct ScoredRow {
   std::size_t row = 0;               ///< in the table
@@ -34,6 +43,7 @@ struct ScoredRow {
   std::string bound_by;            ///< in words
   std::string library;             ///< the library whose rules chose: "NCCL 2.27"; empty: none
   std::optional<CollectiveRequest> asked;  ///< collectives: the request that gives `predicted`
+  std::optional<StepQuestion> step;        ///< training: the question whose answer is `predicted`
   bool counts = true;                      ///< whether the row is scored: use=accuracy, or the table has no such column
   std::string unsupported;                 ///< why there is no prediction; empty: there is one
 

@@ -7,22 +7,14 @@
 #include <string_view>
 
 #include "busbar/accuracy/internal/machine_cache.h"
-#include "busbar/accuracy/internal/training_layout.h"
+#include "busbar/accuracy/internal/training_row.h"
 #include "busbar/accuracy/validate.h"
-#include "busbar/predict/launch.h"
-#include "busbar/predict/predictor.h"
-#include "busbar/routing/path_view.h"
-#include "busbar/spec/kernels_file.h"
-#include "busbar/step/jitter.h"
-#include "busbar/step/simulate.h"
-#include "busbar/topology/gpu_memory.h"
-#include "busbar/workload/build_program.h"
-#include "busbar/workload/memory.h"
+#include "busbar/base/text.h"
+#include "busbar/step/machine.h"
+#include "busbar/step/train_run.h"
 
 namespace busbar {
 namespace {
-
-constexpr double kChipToChip = 200e9;  // bytes/s: NVLink-C2C has 450 GB/s, PCIe 5 less than 64
 
 /// Columns that determine a step: rows equal in all of them are one configuration.
 constexpr const char* kInputs[] = {"node",         "node_variant",
@@ -40,7 +32,7 @@ constexpr const char* kInputs[] = {"node",         "node_variant",
                                    "recompute",    "micro_batch",
                                    "global_batch", "overlap",
                                    "moe",          "sequence_parallel",
-                                   "moe_experts"};
+                                   "moe_experts",  "set"};
 
 std::string configuration_of(const CsvTable& table, std::size_t row) {
   std::string out = table.cell(row, "model") + " on " + table.cell(row, "gpus_total") + " " + table.cell(row, "gpu");
@@ -60,125 +52,119 @@ std::string sweep_of(const CsvTable& table, std::size_t row) {
   return out;
 }
 
-struct Machine {
-  std::unique_ptr<Predictor> predictor;
-  KernelTable kernels;
-};
-
-/// What decides how the calls of a layout run on one machine.
-struct Use {
-  bool cuda_graphs = false, offloads = false;
-};
-
-Use use_of(const LayoutSpec& l) { return {l.cuda_graphs, l.offload_activations || l.offload_optimizer}; }
-
-Result<std::unique_ptr<Machine>> build(const MeasuredMachine& m, const ValidateOptions& options, Use use) {
-  auto out = std::make_unique<Machine>();
-  BUSBAR_ASSIGN(Cluster cluster, parse_cluster(m.text, m.node, options.overrides));
-  BUSBAR_ASSIGN(std::vector<DeviceId> gpus, gpus_taking_part(m, cluster.topology));
-  const Catalog catalog(options.overrides.catalog);
-  BUSBAR_ASSIGN(out->kernels, load_kernels(cluster, catalog));
-  for (MatrixRates* const rates : {&out->kernels.bf16, &out->kernels.fp8, &out->kernels.fp4})
-    rates->sustained_share *= options.factors.held_share;
-  PredictOptions predict = options.predict;
-  if (predict.launch.empty()) predict.launch = launch_of_framework(cluster, use.cuda_graphs);
-  PredictPolicy policy{.engine = options.engine, .stop = options.stop};
-  BUSBAR_RETURN_IF_ERROR(read_predict_options(predict, catalog, policy));
-  policy.host_memory = use.offloads && has_host_memory(cluster.topology);
-  BUSBAR_ASSIGN(out->predictor, Predictor::make(std::move(cluster), std::move(gpus), std::move(policy)));
-  out->kernels.host_bytes_per_s = host_rate(out->predictor->router());
-  if (out->predictor->policy().host_memory) out->kernels.host_ranks = out->predictor->ranks();
-  return out;
-}
-
-Result<StepResult> simulate(const Machine& m, const ModelSpec& model, const LayoutSpec& layout) {
-  BUSBAR_ASSIGN(Program program, build_program(model, layout, m.kernels));
-  BUSBAR_RETURN_IF_ERROR(m.predictor->prepare(program));
-  const auto engine = m.predictor->open_engine();
-  return simulate_step(program, *engine, {.contention = m.kernels.contention, .timeline = false});
-}
-
 std::string in_words(const LayoutSpec& l) {
   return fmt::format("TP {} PP {} x{} CP {} DP {}, ZeRO-{} over {}, {}, attention {}, recompute {}{}", l.tp, l.pp,
                      l.vpp, l.cp, l.dp, l.zero, l.shard_ranks(), name_of(l.precision), name_of(l.attention),
                      name_of(l.recompute), l.recompute_layers > 0 ? fmt::format(" of {}", l.recompute_layers) : "");
 }
 
-double memory_share(const Machine& m, const ModelSpec& model, const LayoutSpec& layout) {
-  return static_cast<double>(count(memory_use(model, layout).total())) /
-         static_cast<double>(count(gpu_memory(m.predictor->cluster().topology)));
+/// All that decides the time of a question, as a key.
+std::string key_of(const StepQuestion& q) {
+  const LayoutFlags& d = q.scenario.degrees;
+  std::string out = fmt::format("{}|{}|{}|{}|{}", q.scenario.cluster, q.scenario.model, q.scenario.framework,
+                                d.precision.value_or(""), d.recompute.value_or(""));
+  for (const auto& v : {d.tp, d.pp, d.vpp, d.dp, d.cp, d.ep, d.seq, d.micro_batch, d.global_batch, d.zero})
+    out += fmt::format("|{}", v.value_or(-1));
+  for (const std::string& set : q.overrides.set) out += '|' + set;
+  return out;
 }
 
-/// Activations that do not fit are recomputed, or kept in host memory if a chip-to-chip link reaches it.
-void choose_recompute(const Machine& m, const ModelSpec& model, LayoutSpec& layout) {
-  const Bytes capacity = gpu_memory(m.predictor->cluster().topology);
-  const bool fits = count(memory_use(model, layout).total()) <= count(capacity);
-  if (!fits && m.kernels.host_bytes_per_s >= kChipToChip) {
-    layout.offload_activations = true;
-    if (count(memory_use(model, layout).total()) <= count(capacity)) return;
-    layout.offload_activations = false;
-  }
-  layout = least_recomputation(model, layout, capacity);
+std::string shares_in_words(const StepResult& step) {
+  const Breakdown& b = step.breakdown;
+  const auto share = [&](Duration d) { return 100 * d.in_s() / step.step_time.in_s(); };
+  return fmt::format(
+      "compute {:.0f} %, tp {:.0f}, dp {:.0f}, pp {:.0f}, cp {:.0f}, ep {:.0f}, bubble {:.0f}, rest {:.0f}",
+      share(b.compute), share(b.exposed_tp), share(b.exposed_dp), share(b.exposed_pp), share(b.exposed_cp),
+      share(b.exposed_ep), share(b.bubble), share(b.optimizer + b.other));
 }
 
 class TrainingRows {
  public:
-  TrainingRows(const CsvTable& table, const ValidateOptions& options, const AccuracyTable& accuracy)
-      : table_(table), options_(options), files_(options.overrides.catalog), accuracy_(accuracy) {}
+  TrainingRows(const CsvTable& table, const ValidateOptions& options)
+      : table_(table), options_(options), files_(options.overrides.catalog) {}
 
-  Status score(std::size_t row, ScoredRow& out) {
+  /// The measured time into `out`, and the question of the row.
+  Status ask(std::size_t row, ScoredRow& out) {
     BUSBAR_ASSIGN(const auto measured, table_.number(row, "step_time_s"));
     if (!measured || *measured <= 0) return unsupported("no step time");
     out.measured = *measured;
     if (table_.cell(row, "layout_complete") == "no") return unsupported("the layout is not complete");
-    BUSBAR_ASSIGN(const ModelSpec model, model_of_row(table_, row, files_));
-    BUSBAR_ASSIGN(MeasuredLayout asked, layout_of_row(table_, row, model, files_, options_.expert_launch));
+    BUSBAR_ASSIGN(StepQuestion question, question_of_row(table_, row, files_));
     BUSBAR_ASSIGN(const MeasuredMachine described, machine_of_row(table_, row, files_.catalog()));
-    BUSBAR_ASSIGN(asked.layout.kernel_time,
-                  kernel_time_of(table_.cell(row, "framework"), release_of(table_.cell(row, "source")), files_));
-    asked.layout.kernel_time *= options_.factors.kernel_time;
-    BUSBAR_ASSIGN(const Machine* machine, machine_for(described, use_of(asked.layout)));
-    const auto resolved = resolve_layout(asked.layout, model, machine->predictor->ranks());
-    if (!resolved.ok()) return unsupported(resolved.error().message);
-    LayoutSpec layout = *resolved;
-    if (asked.chooses_recompute) choose_recompute(*machine, model, layout);
-    BUSBAR_ASSIGN(machine, machine_for(described, use_of(layout)));
-    const auto step = simulate(*machine, model, layout);
-    if (!step.ok()) return unsupported(step.error().message);
-    out.gpus = layout.ranks();
-    out.gpu = machine->predictor->cluster().gpu_part;
-    out.band = accuracy_.training(machine->predictor->cluster(), model.moe.experts > 0);
-    out.predicted = step->step_time.in_s() * expected_slowest(machine->kernels.jitter_share, layout.ranks());
-    out.how = in_words(layout);
-    out.memory_share = memory_share(*machine, model, layout);
-    const Breakdown& b = step->breakdown;
-    const auto share = [&](Duration d) { return 100 * d.in_s() / step->step_time.in_s(); };
-    out.bound_by = fmt::format(
-        "compute {:.0f} %, tp {:.0f}, dp {:.0f}, pp {:.0f}, cp {:.0f}, ep {:.0f}, bubble {:.0f}, rest {:.0f}",
-        share(b.compute), share(b.exposed_tp), share(b.exposed_dp), share(b.exposed_pp), share(b.exposed_cp),
-        share(b.exposed_ep), share(b.bubble), share(b.optimizer + b.other));
+    BUSBAR_ASSIGN(const std::uint32_t* const part, part_of_machine(described));
+    if (*part > 0) question.overrides.set.push_back(fmt::format("layout.gpus={}", *part));
+    question.scenario.cluster = described.text;
+    question.engine = options_.engine;
+    question.predict = options_.predict;
+    const std::vector<std::string> sets = std::move(question.overrides.set);
+    question.overrides = options_.overrides;
+    question.overrides.set.insert(question.overrides.set.end(), sets.begin(), sets.end());
+    out.step = std::move(question);
+    return {};
+  }
+
+  /// The answer to out.step.
+  Status answer(ScoredRow& out) {
+    const StepQuestion& q = *out.step;
+    BUSBAR_ASSIGN(Scenario scenario, scenario_from_flags(q.scenario, q.overrides, files_.catalog(), gpu_of_machine));
+    scenario.layout.kernel_time *= options_.factors.kernel_time;
+    if (options_.expert_launch && scenario.layout.expert_launch > Duration{})
+      scenario.layout.expert_launch = *options_.expert_launch;
+    step::Ask ask;
+    ask.engine = q.engine;
+    ask.timeline = ask.scaling = false;
+    ask.predict = q.predict;
+    ask.held_share = options_.factors.held_share;
+    ask.stop = options_.stop;
+    ask.kept = &machines_;
+    BUSBAR_ASSIGN(const step::Prediction run, step::predict(std::move(scenario), ask));
+    out.gpus = run.layout.ranks();
+    out.gpu = run.cluster().gpu_part;
+    out.band = run.band;
+    out.predicted = run.law.expected();
+    out.how = in_words(run.layout);
+    out.memory_share = static_cast<double>(count(run.memory.total())) / static_cast<double>(count(run.memory_capacity));
+    out.bound_by = shares_in_words(run.step);
     return {};
   }
 
  private:
-  Result<Machine*> machine_for(const MeasuredMachine& described, Use use) {
-    const std::string key = std::string(use.cuda_graphs ? "graphs" : "") + (use.offloads ? " offloads" : "");
-    return machines_.of(described, key, [&] { return build(described, options_, use); });
+  /// How many GPUs take part; 0: all of the machine.
+  Result<std::uint32_t*> part_of_machine(const MeasuredMachine& described) {
+    return parts_.of(described, "", [&]() -> Result<std::unique_ptr<std::uint32_t>> {
+      BUSBAR_ASSIGN(const Cluster cluster, parse_cluster(described.text, described.node, options_.overrides));
+      BUSBAR_ASSIGN(const std::vector<DeviceId> gpus, gpus_taking_part(described, cluster.topology));
+      const auto all = cluster.topology.gpus();
+      if (gpus.size() == all.size()) return std::make_unique<std::uint32_t>(0);
+      if (!std::equal(gpus.begin(), gpus.end(), all.begin()))
+        return unsupported("the GPUs that take part are not the first of the machine");
+      return std::make_unique<std::uint32_t>(static_cast<std::uint32_t>(gpus.size()));
+    });
   }
 
   const CsvTable& table_;
   const ValidateOptions& options_;
   RowCatalog files_;
-  const AccuracyTable& accuracy_;
-  MachineCache<Machine> machines_;
+  MachineCache<std::uint32_t> parts_;
+  KeptMachines machines_{1000, 1'000'000};  // a table has some hundreds
 };
 
-/// Of the rows of one configuration, scores the newest release: the highest container version, or the last row.
+void take_answer(const ScoredRow& twin, ScoredRow& out) {
+  out.predicted = twin.predicted;
+  out.gpus = twin.gpus;
+  out.gpu = twin.gpu;
+  out.band = twin.band;
+  out.how = twin.how;
+  out.memory_share = twin.memory_share;
+  out.bound_by = twin.bound_by;
+}
+
+/// Of the rows of one configuration, scores the newest release: the highest framework_release, or the last row.
 void score_newest_only(const CsvTable& table, std::vector<ScoredRow>& rows) {
   std::map<std::string, std::pair<std::string, std::size_t>> newest;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (!rows[i].counts) continue;
-    const std::string release = release_of(table.cell(rows[i].row, "source"));
+    const std::string& release = table.cell(rows[i].row, "framework_release");
     const auto it = newest.find(rows[i].configuration);
     if (it == newest.end() || release >= it->second.first) newest[rows[i].configuration] = {release, i};
   }
@@ -193,9 +179,8 @@ void score_newest_only(const CsvTable& table, std::vector<ScoredRow>& rows) {
 Result<std::vector<ScoredRow>> validate_training(const CsvTable& table, const std::vector<std::size_t>& rows,
                                                  const ValidateOptions& options) {
   std::vector<ScoredRow> out;
-  BUSBAR_ASSIGN(const AccuracyTable accuracy, AccuracyTable::load(Catalog(options.overrides.catalog)));
-  TrainingRows scorer(table, options, accuracy);
-  std::map<std::string, std::size_t> done;  // configurations (and recipes of experts) already predicted
+  TrainingRows scorer(table, options);
+  std::map<std::string, std::size_t> done;  // questions that are answered
   for (const std::size_t row : rows) {
     if (options.go_on && !options.go_on(out.size(), rows.size())) break;
     ScoredRow s = begin_scored_row(table, row);
@@ -208,28 +193,18 @@ Result<std::vector<ScoredRow>> validate_training(const CsvTable& table, const st
     s.model = table.cell(row, "model");
     s.sweep = sweep_of(table, row);
     s.layers = table.cell(row, "moe") == "yes" ? "experts" : "dense";
-    const std::string inputs = s.configuration + (s.layers == "experts" ? '|' + table.cell(row, "source") : "");
-    if (const auto same = done.find(inputs); same != done.end() && out[same->second].unsupported.empty()) {
-      const ScoredRow& twin = out[same->second];
-      BUSBAR_ASSIGN(const auto measured, table.number(row, "step_time_s"));
-      if (!measured || *measured <= 0) {
-        s.unsupported = "no step time";
-      } else {
-        s.measured = *measured;
-        s.predicted = twin.predicted;
-        s.gpus = twin.gpus;
-        s.gpu = twin.gpu;
-        s.band = twin.band;
-        s.how = twin.how;
-        s.memory_share = twin.memory_share;
-        s.bound_by = twin.bound_by;
-      }
-    } else if (const Status status = scorer.score(row, s); !status.ok()) {
+    Status status = scorer.ask(row, s);
+    const auto same = status.ok() ? done.find(key_of(*s.step)) : done.end();
+    if (same != done.end()) {
+      take_answer(out[same->second], s);
+    } else if (status.ok()) {
+      status = scorer.answer(s);
+      if (status.ok()) done[key_of(*s.step)] = out.size();
+    }
+    if (!status.ok()) {
       if (stops(options.stop)) break;
-      if (status.error().code == ErrorCode::kInvalid) return status.error();
+      if (status.error().code == ErrorCode::kInvalid && !s.step) return status.error();  // the table is wrong
       s.unsupported = status.error().message;
-    } else {
-      done[inputs] = out.size();
     }
     out.push_back(std::move(s));
   }

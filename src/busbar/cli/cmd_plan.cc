@@ -40,7 +40,7 @@ Result<int> run(PlanFlags& o) {
     within_s = within->in_s();
   }
   BUSBAR_ASSIGN(Scenario scenario,
-                scenario_from_flags(o.flags, o.common.overrides, Catalog(o.common.overrides.catalog)));
+                scenario_from_flags(o.flags, o.common.overrides, Catalog(o.common.overrides.catalog), gpu_of_machine));
   if (!o.lists.order.empty() && scenario.layout.rank_order != kTpCpDpPp)
     return flag_error("--order", "the layout names an order; leave out one of the two");
   TrainAsk ask;

@@ -86,7 +86,7 @@ Result<PartLosses> lose_parts_of(const TrainRun& step, const TrainAsk& ask, Long
     Scenario scenario = step.scenario;
     scenario.layout = step.layout;
     scenario.cluster_overrides = with;
-    BUSBAR_ASSIGN(const TrainRun run, run_train(std::move(scenario), ask));
+    BUSBAR_ASSIGN(const TrainRun run, step::predict(std::move(scenario), ask));
     return step_spread(run).expected_s;
   };
   const auto gpus = static_cast<std::uint32_t>(step.cluster().topology.gpus().size());

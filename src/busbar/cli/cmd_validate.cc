@@ -83,6 +83,7 @@ Json to_json(const ScoredRow& r) {
   if (r.size_bytes > 0) j["size_bytes"] = r.size_bytes;
   if (lacks_symmetric_kernels(r)) j["kernels"] = "NCCL without symmetric memory kernels";
   if (r.asked) j["command"] = request_line(*r.asked);
+  if (r.step) j["command"] = request_line(*r.step);
   if (!r.joined.empty()) j["joined"] = r.joined, j["p2p"] = r.p2p;
   if (!r.model.empty()) j["model"] = r.model, j["layers"] = r.layers;
   if (!r.band.basis.empty()) j["band_percent"] = Json::array({r.band.low_percent, r.band.high_percent});

@@ -65,7 +65,7 @@ TEST(CompareRun, ARowIsTheStepThatTrainPredictsWithItsLayout) {
   EXPECT_TRUE(row.planned);
   Scenario scenario = row.variant.step.scenario;
   scenario.layout = row.run.layout;
-  const auto step = run_train(scenario, ask.train);
+  const auto step = step::predict(scenario, ask.train);
   ASSERT_TRUE(step.ok()) << step.error().text();
   EXPECT_EQ(row.run.step.step_time, step->step.step_time);
   EXPECT_EQ(likeness(row, row), Likeness::kEqual);  // no penalties are known
@@ -85,7 +85,7 @@ TEST(CompareRun, ARangeHoldsTheStepsOfTrainWithTheTransport) {
   Scenario scenario = row.variant.step.scenario;
   scenario.layout = row.run.layout;
   ask.train.transport = "dcqcn";
-  const auto slowed = run_train(scenario, ask.train);
+  const auto slowed = step::predict(scenario, ask.train);
   ASSERT_TRUE(slowed.ok()) << slowed.error().text();
   EXPECT_EQ(slowed->machine->policy().penalty->balance, row.transport.penalty->balance);
   EXPECT_LT(row.transport.low_s, row.transport.high_s);

@@ -347,7 +347,7 @@ Result<TrainRun> run_without_layout(Scenario scenario, const TrainAsk& ask) {
 
 Result<TrainRun> run_named_step(Scenario scenario, const TrainAsk& ask, bool open) {
   const NamedTask task("timing the step on " + scenario.cluster);
-  return open ? run_without_layout(std::move(scenario), ask) : run_train(std::move(scenario), ask);
+  return open ? run_without_layout(std::move(scenario), ask) : step::predict(std::move(scenario), ask);
 }
 
 std::string why_lost(const PlannedLayout& l, const PlannedLayout& best) {

@@ -84,7 +84,7 @@ Result<PlannedLayout> plan_fastest(const TrainRun& machine, std::uint32_t gpus, 
 
 /// The step of a scenario without a layout: in the default one or, where that cannot run, in one that a search finds.
 Result<TrainRun> run_without_layout(Scenario scenario, const TrainAsk& ask);
-/// That, if `open`, or run_train(), as a NamedTask.
+/// That, if `open`, or step::predict(), as a NamedTask.
 Result<TrainRun> run_named_step(Scenario scenario, const TrainAsk& ask, bool open);
 
 /// Which part of the step made a layout slower than the best, in words.

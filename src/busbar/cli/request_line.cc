@@ -55,6 +55,28 @@ std::string request_line(const CollectiveRequest& r) {
   return out.text;
 }
 
+std::string request_line(const StepQuestion& q) {
+  const LayoutFlags& d = q.scenario.degrees;
+  Line out("busbar train --cluster " + quoted(q.scenario.cluster) + " --model " + quoted(q.scenario.model));
+  out.add("--framework", q.scenario.framework);
+  const std::pair<const char*, const std::optional<std::int64_t>&> numbers[] = {{"--tp", d.tp},
+                                                                                {"--pp", d.pp},
+                                                                                {"--vpp", d.vpp},
+                                                                                {"--dp", d.dp},
+                                                                                {"--cp", d.cp},
+                                                                                {"--ep", d.ep},
+                                                                                {"--seq", d.seq},
+                                                                                {"--zero", d.zero},
+                                                                                {"--micro-batch", d.micro_batch},
+                                                                                {"--global-batch", d.global_batch}};
+  for (const auto& [flag, value] : numbers)
+    if (value) out.add(flag, std::to_string(*value));
+  out.add("--precision", d.precision.value_or(""));
+  out.add("--recompute", d.recompute.value_or(""));
+  out.add_machine(q.engine, q.predict, q.overrides);
+  return out.text;
+}
+
 std::string layout_flags(const LayoutSpec& l) {
   Line out("");
   const std::pair<const char*, std::uint32_t> degrees[] = {{"--tp", l.tp},    {"--pp", l.pp}, {"--vpp", l.vpp},

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "busbar/accuracy/scored_row.h"
 #include "busbar/predict/request.h"
 #include "busbar/spec/scenario.h"
 
@@ -19,6 +20,9 @@ struct StepRequest {
   std::string engine = "flow";
   std::uint32_t gpus = 0;  ///< the first GPUs of the machine; 0: all
 };
+/// The same for a measured training step: "busbar train --cluster ... --framework nemo:24.09 --tp 8 ...".
+std::string request_line(const StepQuestion& question);
+
 /// "--tp 8 --pp 1 ...": what a search chooses.
 std::string layout_flags(const LayoutSpec& layout);
 /// "busbar train --cluster dgx-h100:64 --model llama3-70b --tp 8 ...": the step with a layout of the space around what

@@ -4,7 +4,6 @@
 #include "busbar/base/yaml.h"
 #include "busbar/cli/session.h"
 #include "busbar/formats/import.h"
-#include "busbar/spec/framework.h"
 
 namespace busbar {
 namespace {
@@ -60,8 +59,12 @@ std::vector<Flag> scenario_flags(ScenarioFlags& flags) {
       {"--cluster", "CLUSTER", "preset, NAME:N or file; overrides the scenario's", "Scenario", &flags.cluster},
       {"--model", "MODEL", "catalogue name or file; overrides the scenario's", "Scenario", &flags.model},
       {"--layout", "FILE", "layout file; overrides the scenario's", "Scenario", &flags.layout},
-      {"--framework", "NAME", "training framework whose defaults hold where no key of the layout is given, e.g. nemo",
-       "Layout", &flags.framework, framework_names()},
+      {"--framework", "NAME[:RELEASE]",
+       "training framework whose defaults hold where no key of the layout is given, e.g. nemo or megatron-bridge:26.06 "
+       "(default release: the newest); busbar catalog frameworks lists them",
+       "Layout", &flags.framework},
+      {"--recipe", "WHICH", "auto (default): as the framework's recipe for this model and GPU; none: without", "Layout",
+       &flags.recipe, one_of("auto", "none")},
       {"--tp", "N", "tensor-parallel degree", "Layout", &l.tp},
       {"--pp", "N", "pipeline stages", "Layout", &l.pp},
       {"--vpp", "N", "model chunks per stage (interleaved 1F1B)", "Layout", &l.vpp},
@@ -76,7 +79,8 @@ std::vector<Flag> scenario_flags(ScenarioFlags& flags) {
        one_of("0", "1", "2", "3")},
       {"--offload", "WHAT", "kept in host memory: optimizer states, activations or both", "Layout", &l.offload,
        one_of("optimizer", "activations", "both", "none")},
-      {"--recompute", "NAME", "none, selective or full", "Layout", &l.recompute, one_of("none", "selective", "full")},
+      {"--recompute", "NAME", "none, selective, full, or auto: the least with which the step fits", "Layout",
+       &l.recompute, one_of("none", "selective", "full", "auto")},
   };
 }
 

@@ -41,7 +41,7 @@ class BatchCurve {
     if (const auto known = points_.find(units); known != points_.end()) return known->second;
     Scenario scenario = variant_.scenario;
     scenario.layout.global_batch = units * smallest();
-    Result<TrainRun> run = run_train(std::move(scenario), ask_);
+    Result<TrainRun> run = step::predict(std::move(scenario), ask_);
     if (!run.ok()) return variant_.change.empty() ? run.error() : with_change(run.error(), variant_.change);
     cluster_ = run->cluster().name;
     if (run->does_not_fit) does_not_fit_ = run->does_not_fit->message;

@@ -92,7 +92,7 @@ Highlight beside_verdict(const TrainRun& asked, const std::vector<BesideRun>& be
 Result<BesideRun> run_beside(TrainVariant variant, TrainAsk ask) {
   ask.timeline = ask.relief = false;
   ask.fold = variant.fold;
-  Result<TrainRun> run = run_train(variant.scenario, ask);
+  Result<TrainRun> run = step::predict(variant.scenario, ask);
   if (!run.ok()) return with_change(run.error(), variant.change);
   return BesideRun{std::move(variant), std::move(*run)};
 }

@@ -102,6 +102,7 @@ Json train_json(const TrainRun& r, const CommonOptions& common) {
          {"model", r.scenario.model.name},
          {"layout", layout_json(r.layout)},
          {"framework", r.scenario.framework.empty() ? Json() : Json(r.scenario.framework)},
+         {"framework_release", r.scenario.framework_release.empty() ? Json() : Json(r.scenario.framework_release)},
          {"engine", r.engine},
          {"inputs_hash", inputs_hash(common, r.kernels.text + r.scenario.text + r.cluster().text)},
          {"step_time_s", r.step.step_time.in_s()},

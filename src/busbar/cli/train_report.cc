@@ -74,7 +74,9 @@ std::string framework_sets(const TrainRun& r) {
 /// What the framework sets where the layout says nothing.
 std::string framework_words(const TrainRun& r) {
   const std::string sets = framework_sets(r);
-  std::string words = r.scenario.framework + ": " + (sets.empty() ? "sets nothing else than Busbar" : sets);
+  const std::string& release = r.scenario.framework_release;
+  std::string words = r.scenario.framework + (release.empty() ? "" : " " + release) + ": " +
+                      (sets.empty() ? "sets nothing else than Busbar" : sets);
   if (r.layout.pp > 1 && !r.layout.places.contains("vpp")) words += ", vpp 1";
   return words;
 }

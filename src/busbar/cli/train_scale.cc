@@ -32,7 +32,7 @@ Result<ScalePoint> one_point(Scenario scenario, TrainAsk ask, const std::string&
   ScalePoint p;
   scenario.cluster = fmt::format("{}:{}", preset, (gpus + per_block - 1) / per_block);
   ask.gpus = gpus;
-  Result<TrainRun> run = run_train(std::move(scenario), ask);
+  Result<TrainRun> run = step::predict(std::move(scenario), ask);
   if (!run.ok()) return run.error();
   p.layout = run->layout;
   p.step = run->step.step_time;

@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "busbar/spec/cluster_document.h"
+#include "busbar/step/machine.h"
 
 namespace busbar {
 namespace {
@@ -64,10 +65,11 @@ Status change(const std::string& word, TrainInput& input, bool& fold) {
 
 Result<Scenario> read_scenario(const TrainInput& input) {
   const Catalog catalog(input.overrides.catalog);
-  if (!input.scenario.empty()) return load_scenario(input.scenario, input.flags, input.overrides, catalog);
+  if (!input.scenario.empty())
+    return load_scenario(input.scenario, input.flags, input.overrides, catalog, gpu_of_machine);
   if (input.flags.cluster.empty() && input.flags.model.empty())
     return invalid("name a scenario file, or a machine and a model: dgx-h100:64 llama3-70b --tp 8");
-  return scenario_from_flags(input.flags, input.overrides, catalog);
+  return scenario_from_flags(input.flags, input.overrides, catalog, gpu_of_machine);
 }
 
 Result<std::vector<TrainVariant>> read_variants(const TrainInput& input, const std::vector<std::string>& besides) {

@@ -3,32 +3,54 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cctype>
+#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <optional>
 
 #include "busbar/base/text.h"
+#include "busbar/spec/layout_file.h"
 
 namespace busbar {
 namespace {
 
-constexpr const char* kFrameworks[] = {"megatron",         "nemo",          "megatron-bridge",
-                                       "fsdp2-torchtitan", "deepspeed",     "maxtext",
-                                       "internevo",        "fsdp-composer", "other"};
+constexpr const char* kFolder = "frameworks";
+constexpr const char* kKeys[] = {"name",     "aliases", "base",    "releases", "kernel_time",
+                                 "defaults", "terms",   "recipes", "note"};
 
-constexpr std::pair<const char*, const char*> kFrameworkAliases[] = {
-    {"torchtitan", "fsdp2-torchtitan"}, {"megatron-lm", "megatron"}, {"megatron-core", "megatron"}, {"fsdp", "other"}};
+Result<std::vector<std::string>> words_in(const YamlNode& file, const char* key) {
+  std::vector<std::string> out;
+  const auto list = file.find(key);
+  for (std::size_t i = 0; list && i < list->size(); ++i) {
+    BUSBAR_ASSIGN(std::string word, list->item(i).as_string());
+    out.push_back(std::move(word));
+  }
+  return out;
+}
 
-// Copies of ZeRO-3 in PyTorch, bytes per parameter and micro-batch. One flat tensor for a layer: its gradients are
-// joined (2+2) and divided before the sum (2+2). Source: torch/distributed/fsdp, _flat_param.py (views by torch.split,
-// whose backward joins them) and _runtime_utils.py (_reduce_grad, _div_if_needed).
-constexpr std::uint32_t kFlatShardCopies = 8;
-// A shard of every tensor: what is gathered is put in order, forward and backward (2+2 each), gradients are joined in
-// fp32 (2+4). Source: torch/distributed/fsdp/_fully_shard/_fsdp_collectives.py (split_with_sizes_copy, chunk_cat).
-constexpr std::uint32_t kTensorShardCopies = 14;
+/// "24.04.01" as {24, 4, 1}; empty for another text.
+std::vector<int> numbers_of(const std::string& release) {
+  std::vector<int> out;
+  for (const std::string_view part : split_at(release, '.')) {
+    int n = 0;
+    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), n);
+    if (error != std::errc() || end != part.data() + part.size()) return {};
+    out.push_back(n);
+  }
+  return out;
+}
 
-bool launches_experts_by_megatron_core(const std::string& framework) {
-  return framework == "nemo" || framework == "megatron-bridge" || framework == "megatron";
+/// The place of a release among `releases`, which are in order; one that is not listed comes after all with smaller
+/// numbers. Below 0: it is no release.
+double place_of(const std::string& release, const std::vector<std::string>& releases) {
+  const auto listed = std::find(releases.begin(), releases.end(), release);
+  if (listed != releases.end()) return static_cast<double>(listed - releases.begin());
+  const std::vector<int> numbers = numbers_of(release);
+  if (numbers.empty()) return -1;
+  const auto smaller = std::count_if(releases.begin(), releases.end(),
+                                     [&](const std::string& known) { return numbers_of(known) < numbers; });
+  return static_cast<double>(smaller) - 0.5;
 }
 
 /// Years from the start of 2000 to a release named by year and month, as "26.04.01"; nothing for another text.
@@ -38,29 +60,153 @@ std::optional<double> years_of_release(const std::string& release) {
   return year + (month - 1) / 12.0;
 }
 
-/// The entry `key` of a file of catalog/frameworks, read by `inner`.
-template <typename F>
-Status read_entry(const YamlDocument& framework, const char* key, F inner) {
-  MapReader r(framework.root());
-  for (const char* known : {"name", "kernel_time", "expert_launch", "recipes"}) r.optional(known);
-  r.inner(key, [&](MapReader& entry) {
-    inner(entry);
-    entry.required("source");
-    entry.optional("confidence");
-  });
+/// "DeepSeek-V3" and "deepseek_v3" as "deepseekv3".
+std::string plain(const std::string& name) {
+  std::string out;
+  for (const char c : name)
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0)
+      out += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return out;
+}
+
+/// A condition as written: a value, or a number after > or <.
+struct Bound {
+  char sign = '=';
+  std::string value;
+};
+Bound bound_of(const std::string& text) {
+  if (!text.empty() && (text.front() == '>' || text.front() == '<')) return {text.front(), text.substr(1)};
+  return {'=', text};
+}
+
+bool holds(const Bound& bound, double value, double with) {
+  return bound.sign == '>' ? value > with : bound.sign == '<' ? value < with : value == with;
+}
+
+/// What the conditions of an entry are about.
+struct Facts {
+  const ModelSpec& model;
+  const LayoutSpec& layout;
+  const std::string& release;
+  const std::vector<std::string>& releases;
+  const GpuName& gpu;
+};
+
+/// The number that `key` is about; nothing for other keys.
+std::optional<double> number_of(const std::string& key, const Facts& f) {
+  const LayoutSpec& l = f.layout;
+  const std::pair<const char*, std::uint32_t> numbers[] = {
+      {"tp", l.tp}, {"pp", l.pp}, {"vpp", l.vpp},   {"dp", l.dp},
+      {"cp", l.cp}, {"ep", l.ep}, {"zero", l.zero}, {"experts", f.model.moe.experts}};
+  for (const auto& [name, value] : numbers)
+    if (key == name) return value;
+  return {};
+}
+
+Result<bool> number_holds(const YamlNode& node, const Bound& bound, double value) {
+  double with = 0;
+  if (!is_number(bound.value, with)) return node.error("is not a number, >NUMBER or <NUMBER");
+  return holds(bound, value, with);
+}
+
+/// One name or a list: whether one of them begins `name`.
+bool begins_one(const YamlNode& node, const std::string& name) {
+  if (node.kind() == YamlNode::Kind::kScalar) return plain(name).starts_with(plain(node.scalar()));
+  for (std::size_t i = 0; i < node.size(); ++i)
+    if (begins_one(node.item(i), name)) return true;
+  return false;
+}
+
+Result<bool> condition_holds(const std::string& key, const YamlNode& node, const Facts& f) {
+  const Bound bound = bound_of(node.scalar());
+  if (const auto number = number_of(key, f)) return number_holds(node, bound, *number);
+  if (key == "release") {
+    if (f.release.empty()) return bound.sign != '<';
+    return holds(bound, place_of(f.release, f.releases), place_of(bound.value, f.releases));
+  }
+  if (key == "from") return place_of(f.release, f.releases) >= place_of(node.scalar(), f.releases);
+  if (key == "precision") return node.scalar() == name_of(f.layout.precision);
+  if (key == "recompute") return node.scalar() == name_of(f.layout.recompute);
+  if (key == "sequence_parallel") return (node.scalar() == "true") == f.layout.sequence_parallel;
+  if (key == "model") return begins_one(node, f.model.name);
+  if (key != "gpu") return node.error("there is no condition of this name");
+  BUSBAR_ASSIGN(const std::string gpu, f.gpu());
+  return begins_one(node, gpu);
+}
+
+/// Whether all conditions in the map `when` hold; that on the GPU, which may take a machine to know, comes last.
+Result<bool> all_hold(const YamlNode& when, const Facts& f) {
+  for (const bool on_gpu : {false, true})
+    for (std::size_t i = 0; i < when.size(); ++i) {
+      if ((when.key(i) == "gpu") != on_gpu) continue;
+      BUSBAR_ASSIGN(const bool one, condition_holds(when.key(i), when.item(i), f));
+      if (!one) return false;
+    }
+  return true;
+}
+
+/// An entry of a list in a file: `when`, `layout` and `source`.
+struct Entry {
+  std::optional<YamlNode> when;
+  YamlNode layout;
+};
+Result<Entry> read_entry(const YamlNode& node) {
+  Entry out;
+  MapReader r(node);
+  out.when = r.optional("when");
+  out.layout = r.required("layout");
+  r.required("source");
+  r.optional("confidence");
+  BUSBAR_RETURN_IF_ERROR(r.finish());
+  return out;
+}
+
+/// `layout` with the entries under `list` whose conditions hold: all of them, or only the first.
+Result<LayoutSpec> with_entries(const YamlNode& file, const char* list, bool only_first, const Facts& facts,
+                                LayoutSpec layout) {
+  const auto entries = file.find(list);
+  for (std::size_t i = 0; entries && i < entries->size(); ++i) {
+    BUSBAR_ASSIGN(const Entry entry, read_entry(entries->item(i)));
+    if (entry.when) {
+      BUSBAR_ASSIGN(const bool fits, all_hold(*entry.when, facts));
+      if (!fits) continue;
+    }
+    const auto places = layout.places;  // of the user's keys
+    BUSBAR_ASSIGN(layout, read_layout(entry.layout, std::move(layout)));
+    layout.places = places;
+    if (only_first) break;
+  }
+  return layout;
+}
+
+Status check_keys(const YamlNode& file) {
+  MapReader r(file);
+  for (const char* key : kKeys) r.optional(key);
   return r.finish();
 }
 
-/// What is recomputed when nothing is set. Sources: torchtitan torchtitan/config/job_config.py @6404b93 (selective,
-/// every second layer), MaxText MaxText/configs/base.yml @315ebb5 (remat_policy full), Megatron-LM
-/// megatron/training/arguments.py (--recompute-granularity None), llm-foundry (activation_checkpointing false).
-void set_default_recompute(const std::string& framework, const ModelSpec& model, LayoutSpec& l) {
-  l.recompute = Recompute::kNone;
-  if (framework == "maxtext") l.recompute = Recompute::kFull;
-  if (framework != "fsdp2-torchtitan") return;
-  l.recompute = Recompute::kFull;
-  l.recompute_layers = std::max(1u, model.layers / l.chunks() / 2);
+/// The file with this name or alias; nothing if there is none.
+Result<std::optional<YamlDocument>> find_file(const std::string& name, const Catalog& catalog) {
+  if (catalog.has(kFolder, name)) {
+    BUSBAR_ASSIGN(YamlDocument file, catalog.load(kFolder, name));
+    return std::optional<YamlDocument>(std::move(file));
+  }
+  for (const std::string& other : catalog.names(kFolder)) {
+    BUSBAR_ASSIGN(YamlDocument file, catalog.load(kFolder, other));
+    BUSBAR_ASSIGN(const std::vector<std::string> aliases, words_in(file.root(), "aliases"));
+    if (std::find(aliases.begin(), aliases.end(), name) != aliases.end())
+      return std::optional<YamlDocument>(std::move(file));
+  }
+  return std::optional<YamlDocument>();
 }
+
+Error unknown_framework(const std::string& name, const Where& where, const Catalog& catalog) {
+  return invalid(
+      fmt::format("'{}' is not a framework that is known; write one of {}", name, comma_list(framework_names(catalog))),
+      where);
+}
+
+const GpuName kAnyGpu = [] { return Result<std::string>(std::string()); };
 
 class ChangedKeys {
  public:
@@ -75,6 +221,7 @@ class ChangedKeys {
   static std::string word(bool b) { return b ? "true" : "false"; }
   static std::string word(std::uint32_t n) { return std::to_string(n); }
   static std::string word(std::uint64_t n) { return std::to_string(n); }
+  static std::string word(const std::string& s) { return s; }
   static std::string word(double x) { return fmt::format("{:.4g}", x); }
   static std::string word(Duration d) { return fmt::format("{:.3g} us", 1e6 * d.in_s()); }
   template <typename E>
@@ -86,105 +233,85 @@ class ChangedKeys {
 
 }  // namespace
 
-std::vector<std::string> framework_names() {
-  std::vector<std::string> out{std::begin(kFrameworks), std::end(kFrameworks)};
-  for (const auto& [alias, name] : kFrameworkAliases) out.emplace_back(alias);
+std::vector<std::string> framework_names(const Catalog& catalog) { return catalog.names(kFolder); }
+
+Result<Framework> Framework::open(const std::string& text, const Where& where, const Catalog& catalog) {
+  const std::size_t colon = text.find(':');
+  const std::string asked = text.substr(0, colon);
+  BUSBAR_ASSIGN(std::optional<YamlDocument> file, find_file(asked, catalog));
+  if (!file) return unknown_framework(asked, where, catalog);
+  Framework out;
+  MapReader r(file->root());
+  std::string base;
+  r.required("name", &YamlNode::as_string, out.name_);
+  r.optional("base", &YamlNode::as_string, base);
+  if (!r.ok()) return r.finish().error();
+  if (const auto releases = file->root().find("releases")) {
+    BUSBAR_ASSIGN(out.releases_, words_in(*releases, "names"));
+  }
+  if (!base.empty()) {
+    BUSBAR_ASSIGN(YamlDocument below, catalog.load(kFolder, base));
+    out.files_.push_back(std::move(below));
+  }
+  out.files_.push_back(std::move(*file));
+  for (const YamlDocument& f : out.files_) BUSBAR_RETURN_IF_ERROR(check_keys(f.root()));
+  if (!out.releases_.empty()) out.release_ = out.releases_.back();
+  if (colon == std::string::npos) return out;
+  out.release_ = text.substr(colon + 1);
+  if (out.releases_.empty()) return invalid(fmt::format("no release of {} is known; write {}", asked, asked), where);
+  if (place_of(out.release_, out.releases_) < -0.5 || numbers_of(out.release_).empty())
+    return invalid(
+        fmt::format("'{}' is not a release of {}; known are {}", out.release_, asked, comma_list(out.releases_)),
+        where);
   return out;
 }
 
-std::string framework_of(const std::string& name) {
-  for (const auto& [alias, own] : kFrameworkAliases)
-    if (name == alias) return own;
-  return name;
-}
-
-void set_framework(const std::string& framework, LayoutSpec& l) {
-  const bool ampere_era = l.precision == Precision::kFp16;  // runs in fp16 date from before flash attention
-  if (framework == "deepspeed") {
-    l.attention = AttentionKernel::kUnfused;
-    l.overlap_grad_reduce = l.overlap_param_gather = l.overlap_p2p = l.overlap_tp_backward = false;
-  } else if (framework == "megatron") {
-    l.attention = ampere_era ? AttentionKernel::kUnfused : AttentionKernel::kFlash;
-    l.overlap_grad_reduce = l.overlap_param_gather = !ampere_era;
-  } else if (framework == "fsdp-composer") {
-    l.loss = LossKernel::kFused;             // llm-foundry's default: flash-attn's cross-entropy
-    l.attention = AttentionKernel::kFlash1;  // Triton's, because of its ALiBi
-    l.early_stop = true;
-    l.gradient_bytes = 2;
-    l.shard_copy_bytes = kFlatShardCopies;
-  } else if (framework == "fsdp2-torchtitan") {
-    l.loss = LossKernel::kTorch;
-    if (l.pp > 1) {  // with stages its FSDP keeps parameters after forward and reduces gradients once a step
-      l.reshard = false;
-      l.accumulate_gradients = true;
-      l.stage_buffers = true;
-    }
-    l.early_stop = true;
-    l.shard_copy_bytes = kTensorShardCopies;
-    l.attention = AttentionKernel::kFlash2;
-    l.context = ContextParallel::kAllGather;
-    l.overlap_tp_backward = false;  // DTensor's collectives follow the backward pass of the whole linear layer
-  } else if (framework == "internevo") {
-    l.gradient_bytes = 2;
-    l.overlap_grad_reduce = false;
-    l.bucket_parameters = 256'000'000;  // reduce_bucket_size of 512 MB in its configs/7B_sft.py
-    l.whole_tensors = l.zero == 1;      // its hybrid ZeRO optimizer distributes whole tensors and broadcasts them
-  } else if (framework == "nemo" || framework == "megatron-bridge") {
-    l.overlap_tp = l.sequence_parallel && l.tp > 1;
-    l.gradient_bytes = 2;
-  } else if (framework == "maxtext") {
-    l.gradient_bytes = 2;
-  } else if (l.zero == 3) {  // FSDP on PyTorch
-    l.attention = AttentionKernel::kFlash2;
-    l.early_stop = true;
-    l.shard_copy_bytes = kTensorShardCopies;
-    l.overlap_tp_backward = false;
-  }
-}
-
-Result<double> kernel_time_in(const YamlDocument& framework, const std::string& release) {
+Result<double> Framework::kernel_time(const std::string& release) const {
+  MapReader file(files_.back().root());
+  for (const char* key : kKeys) file.optional(key);
   double time = 1, fall_per_year = 0;
   std::string of_release;
-  BUSBAR_RETURN_IF_ERROR(read_entry(framework, "kernel_time", [&](MapReader& entry) {
+  file.inner("kernel_time", [&](MapReader& entry) {
     entry.required("value", &YamlNode::as_number, time, 0.1, 10);
     entry.optional("release", &YamlNode::as_string, of_release);
     entry.optional("fall_per_year", &YamlNode::as_number, fall_per_year, 0, 1);
-  }));
+    entry.required("source");
+    entry.optional("confidence");
+  });
+  BUSBAR_RETURN_IF_ERROR(file.finish());
   const auto own = years_of_release(of_release), now = years_of_release(release);
   return own && now ? time * std::exp(-fall_per_year * (*now - *own)) : time;
 }
 
-Result<Duration> expert_launch_in(const YamlDocument& framework) {
-  Duration launch;
-  BUSBAR_RETURN_IF_ERROR(read_entry(
-      framework, "expert_launch", [&](MapReader& entry) { entry.required("value", &YamlNode::as_duration, launch); }));
-  return launch;
+Result<LayoutSpec> Framework::with_defaults(const ModelSpec& model, const LayoutSpec& given) const {
+  LayoutSpec out = given;
+  BUSBAR_ASSIGN(out.kernel_time, kernel_time(release_));
+  const Facts facts{model, given, release_, releases_, kAnyGpu};
+  for (const YamlDocument& file : files_) {
+    BUSBAR_ASSIGN(out, with_entries(file.root(), "defaults", false, facts, std::move(out)));
+  }
+  return out;
 }
 
-Result<LayoutSpec> layout_in_framework(const std::string& said, const Where& where, const ModelSpec& model,
-                                       const LayoutSpec& given, const Catalog& catalog) {
-  const std::vector<std::string> known = framework_names();
-  const std::string framework = framework_of(said);
-  if (std::find(known.begin(), known.end(), said) == known.end())
-    return invalid(fmt::format("'{}' is not a framework that is known; write one of {}", said, comma_list(known)),
-                   where);
-  LayoutSpec l = given;
-  set_framework(framework, l);
-  set_default_recompute(framework, model, l);
-  if (catalog.has("frameworks", framework)) {
-    BUSBAR_ASSIGN(const YamlDocument file, catalog.load("frameworks", framework));
-    BUSBAR_ASSIGN(l.kernel_time, kernel_time_in(file, ""));
-  }
-  if (model.moe.experts > 0 && launches_experts_by_megatron_core(framework)) {
-    BUSBAR_ASSIGN(const YamlDocument core, catalog.load("frameworks", "megatron-core"));
-    BUSBAR_ASSIGN(l.expert_launch, expert_launch_in(core));
-  }
-  return l;
+Result<LayoutSpec> Framework::with_recipe(const ModelSpec& model, const LayoutSpec& given, const GpuName& gpu,
+                                          LayoutSpec base) const {
+  const Facts facts{model, given, release_, releases_, gpu};
+  return with_entries(files_.back().root(), "recipes", true, facts, std::move(base));
+}
+
+Result<LayoutSpec> Framework::with_terms(const ModelSpec& model, LayoutSpec layout) const {
+  const LayoutSpec said = layout;
+  const Facts facts{model, said, release_, releases_, kAnyGpu};
+  return with_entries(files_.back().root(), "terms", true, facts, std::move(layout));
 }
 
 std::string layout_changes(const LayoutSpec& a, const LayoutSpec& b) {
   ChangedKeys c;
-  c.add("recompute", a.recompute, b.recompute);
+  if (b.choose_recompute && !a.choose_recompute)
+    c.add("recompute", std::string(), std::string("auto"));
+  else
+    c.add("recompute", a.recompute, b.recompute);
+  c.add("recompute_every", a.recompute_every, b.recompute_every);
   c.add("recompute_layers", a.recompute_layers, b.recompute_layers);
   c.add("early_stop", a.early_stop, b.early_stop);
   c.add("stage_buffers", a.stage_buffers, b.stage_buffers);
@@ -202,6 +329,11 @@ std::string layout_changes(const LayoutSpec& a, const LayoutSpec& b) {
   c.add("overlap.p2p", a.overlap_p2p, b.overlap_p2p);
   c.add("overlap.tp", a.overlap_tp, b.overlap_tp);
   c.add("overlap.tp_backward", a.overlap_tp_backward, b.overlap_tp_backward);
+  c.add("overlap.ep", a.overlap_ep, b.overlap_ep);
+  c.add("expert_exchange", a.expert_exchange, b.expert_exchange);
+  c.add("expert_capacity", a.expert_capacity, b.expert_capacity);
+  c.add("expert_tp", a.expert_tp, b.expert_tp);
+  c.add("fused_experts", a.fused_experts, b.fused_experts);
   c.add("expert_launch", a.expert_launch, b.expert_launch);
   c.add("kernel_time", a.kernel_time, b.kernel_time);
   return c.text();

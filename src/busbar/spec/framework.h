@@ -1,6 +1,10 @@
-// What a training framework does where a layout does not say.
+// What a training framework does where a layout does not say: catalog/frameworks, by release.
+//
+//   BUSBAR_ASSIGN(const Framework f, Framework::open("nemo:24.09", where, catalog));
+//   BUSBAR_ASSIGN(LayoutSpec base, f.with_defaults(model, given));
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -11,28 +15,38 @@
 
 namespace busbar {
 
-/// Names that set_framework knows, and their aliases.
-std::vector<std::string> framework_names();
-/// The name that set_framework knows: "fsdp2-torchtitan" for "torchtitan".
-std::string framework_of(const std::string& name);
+/// Names of the files of catalog/frameworks.
+std::vector<std::string> framework_names(const Catalog& catalog);
 
-/// Kernels, overlap and the precision of sums in `framework`, on a layout whose degrees, ZeRO and precision are known.
-/// Other names: a program of one's own on PyTorch. Source: docs/accuracy.md, section on training steps, names document
-/// and version for each line.
-void set_framework(const std::string& framework, LayoutSpec& layout);
+/// The catalogue name of the GPUs of a machine; called only where an entry depends on it.
+using GpuName = std::function<Result<std::string>()>;
 
-/// The version of a release in a file of catalog/frameworks. Time of kernels against those of Megatron-Core: 1 without
-/// the key. Where the file says how it falls from release to release, that of the container `release`, named by year
-/// and month as "26.04.01"; for an empty `release` that of the file's own.
-Result<double> kernel_time_in(const YamlDocument& framework, const std::string& release);
-/// Host time per kernel of one expert, in catalog/frameworks/megatron-core.yaml.
-Result<Duration> expert_launch_in(const YamlDocument& framework);
+/// One framework in one release. An entry of its file holds `when` all its conditions do.
+class Framework {
+ public:
+  /// `text`: NAME or NAME:RELEASE, with the name of a file or one of its aliases; the newest release if none is given.
+  /// Errors at `where` list what is known.
+  static Result<Framework> open(const std::string& text, const Where& where, const Catalog& catalog);
 
-/// `given` with the defaults of `framework` where it names no key: those above, and what is recomputed when a user of
-/// the framework sets nothing (full layers in MaxText, every second layer in torchtitan, else nothing).
-/// Error: a name that is not known, at `where`.
-Result<LayoutSpec> layout_in_framework(const std::string& framework, const Where& where, const ModelSpec& model,
-                                       const LayoutSpec& given, const Catalog& catalog);
+  const std::string& name() const { return name_; }
+  const std::string& release() const { return release_; }  ///< empty: its file lists no releases
+
+  /// Time of kernels against those of Megatron-Core; 1 if the file does not say. Where it falls from release to
+  /// release, that of `release`, named by year and month; for an empty one that of the file's own.
+  Result<double> kernel_time(const std::string& release) const;
+  /// `given`, which decides the conditions, with the framework's defaults and the time of its kernels.
+  Result<LayoutSpec> with_defaults(const ModelSpec& model, const LayoutSpec& given) const;
+  /// `base` with the first recipe that holds for `given`; without one, `base`.
+  Result<LayoutSpec> with_recipe(const ModelSpec& model, const LayoutSpec& given, const GpuName& gpu,
+                                 LayoutSpec base) const;
+  /// `layout` with what words of the user mean in this framework: its `terms`.
+  Result<LayoutSpec> with_terms(const ModelSpec& model, LayoutSpec layout) const;
+
+ private:
+  std::string name_, release_;
+  std::vector<std::string> releases_;  ///< the oldest first
+  std::vector<YamlDocument> files_;    ///< what it builds on first, then its own
+};
 
 /// "attention flash2, loss torch": the keys that differ, with their values in `after`.
 std::string layout_changes(const LayoutSpec& before, const LayoutSpec& after);

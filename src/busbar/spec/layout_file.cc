@@ -31,8 +31,13 @@ Status set_precision(const std::string& word, const Where& where, LayoutSpec& l)
 }
 
 Status set_recompute(const std::string& word, const Where& where, LayoutSpec& l) {
-  static constexpr const char* kWords[] = {"none", "selective", "full"};
-  return set_word(kWords, "kind of recomputation", word, where, l.recompute);
+  static constexpr const char* kWords[] = {"none", "selective", "full", "auto"};
+  std::uint8_t chosen = 0;
+  BUSBAR_RETURN_IF_ERROR(set_word(kWords, "kind of recomputation", word, where, chosen));
+  l.choose_recompute = chosen == std::size(kWords) - 1;
+  l.recompute = l.choose_recompute ? Recompute::kNone : static_cast<Recompute>(chosen);
+  l.recompute_every = 0;
+  return {};
 }
 
 Status set_schedule(const std::string& word, const Where& where, LayoutSpec& l) {
@@ -210,7 +215,7 @@ class LayoutReader {
     if (const auto node = reader_.optional("overlap")) layout.places["overlap_tp"] = node->where();
   }
   Status finish() {
-    reader_.optional("framework");  // read by the scenario
+    for (const char* key : {"framework", "recipe", "gpus"}) reader_.optional(key);  // read by the scenario
     return reader_.finish();
   }
   LayoutSpec layout;
@@ -267,6 +272,7 @@ Result<LayoutSpec> read_layout(const YamlNode& node, LayoutSpec base) {
   r.flag("accumulate_gradients", l.accumulate_gradients);
   r.word("recompute", set_recompute);
   r.size("recompute_layers", l.recompute_layers);
+  r.size("recompute_every", l.recompute_every);
   r.recompute_modules();
   r.flag("early_stop", l.early_stop);
   r.flag("stage_buffers", l.stage_buffers);

@@ -1,7 +1,11 @@
 #include "busbar/spec/model_file.h"
 
-#include <filesystem>
+#include <fmt/core.h>
 
+#include <filesystem>
+#include <utility>
+
+#include "busbar/base/text.h"
 #include "busbar/spec/internal/hugging_face_model.h"
 #include "busbar/spec/internal/model_bounds.h"
 
@@ -45,7 +49,67 @@ void read_sizes(MapReader& reader, ModelSpec& m) {
   size("vocab", kMostVocabulary, m.vocab);
 }
 
+/// A map in braces, one entry at a time.
+class MapText {
+ public:
+  void add(const char* key, const std::string& value) { append_word(text_, fmt::format("{}: {}", key, value)); }
+  void add(const char* key, std::uint32_t value) { add(key, std::to_string(value)); }
+  void add_unless(const char* key, std::uint32_t value, std::uint32_t usual) {
+    if (value != usual) add(key, value);
+  }
+  void add_if(const char* key, bool value) {
+    if (value) add(key, "true");
+  }
+  std::string braces() const { return "{" + text_ + "}"; }
+
+ private:
+  std::string text_;
+};
+
+std::string text_of(const ExpertSpec& e) {
+  MapText t;
+  t.add("experts", e.experts);
+  t.add("per_token", e.per_token);
+  t.add("ffn", e.ffn);
+  t.add_unless("shared", e.shared, 0);
+  t.add_unless("dense_layers", e.dense_layers, 0);
+  t.add_unless("every", e.every, 1);
+  t.add_unless("most_nodes", e.most_nodes, 0);
+  t.add_if("biases", e.biases);
+  return t.braces();
+}
+
+std::string text_of(const LatentAttentionSpec& l) {
+  MapText t;
+  t.add_unless("q_rank", l.q_rank, 0);
+  t.add("kv_rank", l.kv_rank);
+  t.add("nope_dim", l.nope_dim);
+  t.add("rope_dim", l.rope_dim);
+  t.add("v_dim", l.v_dim);
+  return t.braces();
+}
+
 }  // namespace
+
+std::string model_text(const ModelSpec& m) {
+  MapText t;
+  t.add("name", "\"" + m.name + "\"");
+  const std::pair<const char*, std::uint32_t> sizes[] = {
+      {"layers", m.layers},     {"hidden", m.hidden},     {"ffn", m.ffn},    {"heads", m.heads},
+      {"kv_heads", m.kv_heads}, {"head_dim", m.head_dim}, {"vocab", m.vocab}};
+  for (const auto& [key, value] : sizes) t.add(key, value);
+  t.add("mlp", m.gated_mlp ? "gated" : "plain");
+  t.add_if("tied_embeddings", m.tied_embeddings);
+  t.add_if("qk_norm", m.qk_norm);
+  t.add_unless("mtp", m.mtp, 0);
+  MapText window;
+  window.add("tokens", m.window.tokens);
+  window.add_unless("full_every", m.window.full_every, 0);
+  if (m.window.tokens > 0) t.add("window", window.braces());
+  if (m.moe.experts > 0) t.add("moe", text_of(m.moe));
+  if (m.latent.kv_rank > 0) t.add("latent_attention", text_of(m.latent));
+  return t.braces();
+}
 
 bool looks_like_file(std::string_view name) {
   return name == "-" || name.find('/') != std::string_view::npos || name.ends_with(".yaml") || name.ends_with(".yml") ||
@@ -54,6 +118,7 @@ bool looks_like_file(std::string_view name) {
 
 Result<YamlDocument> find_document(std::string_view folder, std::string_view name, const std::string& directory,
                                    const Catalog& catalog) {
+  if (name.starts_with('{')) return YamlDocument::parse(std::string(name), "{...}");
   if (!looks_like_file(name)) return catalog.load(folder, name);
   if (name == "-") return YamlDocument::load("-");
   const std::filesystem::path path{std::string(name)};

@@ -1,6 +1,7 @@
 // A model from YAML: a catalogue name, a file, or a map inside a scenario; or a config.json of Hugging Face.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "busbar/base/yaml.h"
@@ -9,11 +10,14 @@
 
 namespace busbar {
 
+/// `m` as a map that read_model() reads: "{name: x, layers: 32, ...}".
+std::string model_text(const ModelSpec& m);
+
 /// Reads and checks one model. Unknown keys are refused.
 Result<ModelSpec> read_model(const YamlNode& node);
 
-/// The document of `name`: standard input, a file if it looks like a path (relative to `directory`), otherwise an entry
-/// of the catalogue's `folder`.
+/// The document of `name`: a map in braces, standard input, a file if it looks like a path (relative to `directory`),
+/// otherwise an entry of the catalogue's `folder`.
 Result<YamlDocument> find_document(std::string_view folder, std::string_view name, const std::string& directory,
                                    const Catalog& catalog);
 

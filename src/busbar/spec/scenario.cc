@@ -17,6 +17,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::int64_t kMostGpus = 1 << 24;  // above any machine
+
 /// The --set arguments, sorted by what they concern; paths without their first word.
 struct Settings {
   using List = std::vector<std::pair<std::string, std::string>>;
@@ -103,39 +105,72 @@ Status read_named_model(const std::string& name, const std::string& directory, c
   return {};
 }
 
+/// What reads a layout: the flags, the catalogue, and who knows the GPUs.
+struct LayoutSources {
+  const ScenarioFlags& flags;
+  const Catalog& catalog;
+  const GpuOfMachine& gpu_of;
+};
+
+/// The word under `key` or, before it, of the flag; empty if neither is given.
+Result<std::string> word_of(const std::optional<YamlNode>& node, const char* key, const std::string& flag,
+                            Where& where) {
+  where = {};
+  where.path = fmt::format("--{}", key);
+  const std::optional<YamlNode> found = node ? node->find(key) : std::nullopt;
+  if (!flag.empty() || !found) return flag;
+  where = found->where();
+  return found->as_string();
+}
+
+Result<bool> takes_recipes(const std::optional<YamlNode>& node, const std::string& flag) {
+  Where where;
+  BUSBAR_ASSIGN(const std::string word, word_of(node, "recipe", flag, where));
+  if (word.empty() || word == "auto") return true;
+  if (word != "none") return invalid(fmt::format("'{}' is not auto or none", word), where);
+  return false;
+}
+
 /// The keys of `node`, if any, and the flags, over the defaults of the framework that one of them names.
-Status read_layout_keys(const std::optional<YamlNode>& node, const ScenarioFlags& flags, const Catalog& catalog,
-                        Scenario& out) {
+Status read_layout_keys(const std::optional<YamlNode>& node, const LayoutSources& from, Scenario& out) {
   const auto read = [&](LayoutSpec base) -> Result<LayoutSpec> {
     if (node) {
       BUSBAR_ASSIGN(base, read_layout(*node, std::move(base)));
     }
-    BUSBAR_RETURN_IF_ERROR(apply_flags(flags.degrees, base));
+    BUSBAR_RETURN_IF_ERROR(apply_flags(from.flags.degrees, base));
     return base;
   };
   BUSBAR_ASSIGN(out.layout, read({}));
-  const std::optional<YamlNode> key = node ? node->find("framework") : std::nullopt;
-  if (flags.framework.empty() && !key) return {};
-  out.framework = flags.framework;
-  Where where;
-  where.path = "--framework";
-  if (out.framework.empty()) {
-    BUSBAR_ASSIGN(out.framework, key->as_string());
-    where = key->where();
+  if (const auto gpus = node ? node->find("gpus") : std::nullopt) {
+    BUSBAR_ASSIGN(const std::int64_t n, gpus->as_int(1, kMostGpus));
+    out.gpus = static_cast<std::uint32_t>(n);
   }
-  out.framework = framework_of(out.framework);
+  Where where;
+  BUSBAR_ASSIGN(const std::string named, word_of(node, "framework", from.flags.framework, where));
+  BUSBAR_ASSIGN(const bool recipes, takes_recipes(node, from.flags.recipe));
+  if (named.empty() && !from.flags.recipe.empty())
+    return flag_error("--recipe", "recipes are a framework's; add --framework nemo, for example");
+  if (named.empty()) return {};
+  BUSBAR_ASSIGN(const Framework framework, Framework::open(named, where, from.catalog));
+  out.framework = framework.name();
+  out.framework_release = framework.release();
   const LayoutSpec given = out.layout;
-  BUSBAR_ASSIGN(LayoutSpec base, layout_in_framework(out.framework, where, out.model, given, catalog));
-  BUSBAR_ASSIGN(out.layout, read(std::move(base)));
+  BUSBAR_ASSIGN(LayoutSpec base, framework.with_defaults(out.model, given));
+  if (recipes) {
+    const auto gpu = [&] { return from.gpu_of(out.cluster, out.cluster_overrides); };
+    BUSBAR_ASSIGN(base, framework.with_recipe(out.model, given, gpu, std::move(base)));
+  }
+  BUSBAR_ASSIGN(base, read(std::move(base)));
+  BUSBAR_ASSIGN(out.layout, framework.with_terms(out.model, std::move(base)));
   out.framework_sets = layout_changes(given, out.layout);
   return {};
 }
 
 Status read_named_layout(const std::string& name, const std::string& directory, const Settings& settings,
-                         const ScenarioFlags& flags, const Catalog& catalog, Scenario& out) {
-  BUSBAR_ASSIGN(YamlDocument document, find_document("layouts", name, directory, catalog));
+                         const LayoutSources& from, Scenario& out) {
+  BUSBAR_ASSIGN(YamlDocument document, find_document("layouts", name, directory, from.catalog));
   BUSBAR_RETURN_IF_ERROR(apply(settings.layout, "", document));
-  BUSBAR_RETURN_IF_ERROR(read_layout_keys(document.root(), flags, catalog, out));
+  BUSBAR_RETURN_IF_ERROR(read_layout_keys(document.root(), from, out));
   out.text += document.text() + text_of(settings.layout);
   return {};
 }
@@ -163,12 +198,12 @@ Status read_model_part(const std::optional<YamlNode>& node, const std::string& d
   return read.ok() ? read : at_name(read.error(), node->where());
 }
 
-Status read_layout_part(const std::optional<YamlNode>& node, const std::string& directory, const ScenarioFlags& flags,
-                        const Settings& settings, const Catalog& catalog, Scenario& out) {
-  if (!flags.layout.empty()) return read_named_layout(flags.layout, "", settings, flags, catalog, out);
-  if (!node || node->kind() == YamlNode::Kind::kMap) return read_layout_keys(node, flags, catalog, out);
+Status read_layout_part(const std::optional<YamlNode>& node, const std::string& directory, const Settings& settings,
+                        const LayoutSources& from, Scenario& out) {
+  if (!from.flags.layout.empty()) return read_named_layout(from.flags.layout, "", settings, from, out);
+  if (!node || node->kind() == YamlNode::Kind::kMap) return read_layout_keys(node, from, out);
   BUSBAR_ASSIGN(const std::string name, node->as_string());
-  const Status read = read_named_layout(name, directory, settings, flags, catalog, out);
+  const Status read = read_named_layout(name, directory, settings, from, out);
   return read.ok() ? read : at_name(read.error(), node->where());
 }
 
@@ -179,7 +214,7 @@ bool is_map(const YamlDocument& document, const char* key) {
 
 /// The text of the flags, which the result depends on as on the files.
 std::string text_of(const ScenarioFlags& f) {
-  std::string out = f.cluster + '\n' + f.model + '\n' + f.layout + '\n' + f.framework;
+  std::string out = f.cluster + '\n' + f.model + '\n' + f.layout + '\n' + f.framework + f.recipe;
   const LayoutFlags& d = f.degrees;
   for (const auto& v : {d.tp, d.pp, d.vpp, d.dp, d.cp, d.ep, d.seq, d.micro_batch, d.global_batch, d.zero}) {
     out += v ? std::to_string(*v) + ' ' : "- ";
@@ -198,7 +233,7 @@ Error at_name(Error error, const Where& name) {
 }
 
 Result<Scenario> load_scenario(const std::string& path, const ScenarioFlags& flags, const Overrides& overrides,
-                               const Catalog& catalog) {
+                               const Catalog& catalog, const GpuOfMachine& gpu_of) {
   BUSBAR_ASSIGN(const Settings settings, sort_settings(overrides));
   BUSBAR_ASSIGN(YamlDocument document, YamlDocument::load(path));
   const std::string directory = fs::path(path).parent_path().string();
@@ -230,11 +265,17 @@ Result<Scenario> load_scenario(const std::string& path, const ScenarioFlags& fla
     BUSBAR_ASSIGN(out.packet, read_packet_lines(*packet, catalog, out.text));
   }
   BUSBAR_RETURN_IF_ERROR(read_model_part(model, directory, flags, settings, catalog, out));
-  BUSBAR_RETURN_IF_ERROR(read_layout_part(layout, directory, flags, settings, catalog, out));
+  BUSBAR_RETURN_IF_ERROR(read_layout_part(layout, directory, settings, {flags, catalog, gpu_of}, out));
   return out;
 }
 
-Result<Scenario> scenario_from_flags(const ScenarioFlags& flags, const Overrides& overrides, const Catalog& catalog) {
+Result<std::string> gpu_of_cluster(const std::string& cluster, const Overrides& overrides) {
+  BUSBAR_ASSIGN(const Cluster machine, load_cluster(cluster, overrides));
+  return machine.gpu_part;
+}
+
+Result<Scenario> scenario_from_flags(const ScenarioFlags& flags, const Overrides& overrides, const Catalog& catalog,
+                                     const GpuOfMachine& gpu_of) {
   BUSBAR_ASSIGN(const Settings settings, sort_settings(overrides));
   if (flags.cluster.empty()) {
     return flag_error("--cluster", "no machine is named; give a preset (dgx-h100:64) or a file");
@@ -246,7 +287,7 @@ Result<Scenario> scenario_from_flags(const ScenarioFlags& flags, const Overrides
   BUSBAR_RETURN_IF_ERROR(read_model_part(std::nullopt, "", flags, settings, catalog, out));
   BUSBAR_ASSIGN(YamlDocument set, YamlDocument::parse("{}", "--set"));
   if (flags.layout.empty()) BUSBAR_RETURN_IF_ERROR(apply(settings.layout, "", set));
-  BUSBAR_RETURN_IF_ERROR(read_layout_part(set.root(), "", flags, settings, catalog, out));
+  BUSBAR_RETURN_IF_ERROR(read_layout_part(set.root(), "", settings, {flags, catalog, gpu_of}, out));
   return out;
 }
 

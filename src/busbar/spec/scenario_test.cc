@@ -3,8 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
 
 #include "busbar/spec/clock_curve.h"
+#include "busbar/spec/framework.h"
 #include "busbar/spec/kernels_file.h"
 #include "busbar/spec/model_file.h"
 
@@ -110,9 +114,9 @@ TEST(KernelsFile, FreeConstantsAreFewAndInTwoFolders) {
   };
   EXPECT_EQ(catalog.names("clocks").size(), 3u);
   for (const std::string& name : catalog.names("clocks")) EXPECT_EQ(count("clocks", name), 1) << name;
-  EXPECT_LE(catalog.names("frameworks").size(), 9u);
+  EXPECT_LE(catalog.names("frameworks").size(), 10u);
   for (const std::string& name : catalog.names("frameworks"))
-    EXPECT_EQ(count("frameworks", name), name == "nemo" ? 0 : 1) << name;
+    EXPECT_EQ(count("frameworks", name), name == "nemo" || name == "megatron" ? 0 : 1) << name;
   for (const std::string& name : catalog.names("kernels")) EXPECT_EQ(count("kernels", name), 0) << name;
 }
 
@@ -285,18 +289,105 @@ TEST(Scenario, AFrameworkSetsOnlyWhatIsNotGiven) {
     return scenario_from_flags(flags, o, Catalog()).value();
   };
   const Scenario plain = of({}), given = of({"layout.recompute=none", "layout.kernel_time=1.5", "layout.pp=2"});
-  EXPECT_EQ(plain.layout.recompute, Recompute::kFull);
+  EXPECT_TRUE(plain.layout.choose_recompute);
   EXPECT_EQ(plain.layout.gradient_bytes, 2u);
   EXPECT_LT(plain.layout.kernel_time, 1);
-  EXPECT_EQ(plain.framework_sets, "recompute full, gradient_bytes 2, kernel_time 0.965");
+  EXPECT_EQ(plain.framework_sets, "recompute auto, gradient_bytes 2, kernel_time 0.965");
   EXPECT_EQ(given.layout.recompute, Recompute::kNone);
   EXPECT_EQ(given.layout.kernel_time, 1.5);
   EXPECT_EQ(given.layout.pp, 2u);
+  EXPECT_FALSE(given.layout.choose_recompute);
   EXPECT_EQ(given.framework_sets, "gradient_bytes 2");
   flags.framework = "nemo";
   EXPECT_EQ(of({"layout.framework=maxtext"}).framework, "nemo") << "the flag overrides";
   flags.framework.clear();
   EXPECT_EQ(of({"layout.framework=maxtext"}).framework_sets, plain.framework_sets);
+}
+
+// What a framework does is in catalog/frameworks; here by a file of its own, so that products do not matter.
+class FrameworkFile : public testing::Test {
+ protected:
+  static constexpr const char* kText = R"(name: mine
+aliases: [my-own, "my.own"]
+releases: {names: ["3.0", "24.04", "24.10"], source: x}
+kernel_time: {value: 0.9, release: "24.04", fall_per_year: 0.2, source: x}
+defaults:
+  - {layout: {attention: flash1, recompute: none}, source: x}
+  - {when: {pp: ">1", precision: fp16, release: "<24.04"}, layout: {attention: unfused}, source: x}
+terms:
+  - {when: {recompute: selective}, layout: {recompute: full, recompute_every: 2}, source: x}
+recipes:
+  - {when: {model: Llama_3, gpu: [B200, H100], from: "24.04"}, layout: {loss: fused, tp: 2}, source: x}
+  - {when: {model: llama3}, layout: {loss: torch}, source: x}
+)";
+  void SetUp() override {
+    directory_ = std::filesystem::path(testing::TempDir()) / "busbar_frameworks";
+    std::filesystem::create_directories(directory_ / "frameworks");
+    std::ofstream(directory_ / "frameworks" / "mine.yaml") << kText;
+  }
+  Result<Scenario> read(const std::string& framework, std::vector<std::string> set, const std::string& recipe = "") {
+    ScenarioFlags flags;
+    flags.cluster = "dgx-h100:8";
+    flags.model = "llama3-8b";
+    flags.framework = framework;
+    flags.recipe = recipe;
+    Overrides o;
+    o.set = std::move(set);
+    o.catalog = directory_.string();
+    return scenario_from_flags(flags, o, Catalog(o.catalog));
+  }
+  std::filesystem::path directory_;
+};
+
+TEST_F(FrameworkFile, EntriesHoldWhenAllTheirConditionsDo) {
+  const std::vector<std::string> old{"layout.pp=2", "layout.precision=fp16"};
+  EXPECT_EQ(read("mine:3.0", old)->layout.attention, AttentionKernel::kUnfused);
+  EXPECT_EQ(read("mine:3.0", {"layout.pp=2"})->layout.attention, AttentionKernel::kFlash1) << "bf16";
+  EXPECT_EQ(read("mine:3.0", {"layout.precision=fp16"})->layout.attention, AttentionKernel::kFlash1) << "one stage";
+  EXPECT_EQ(read("mine:24.04", old)->layout.attention, AttentionKernel::kFlash1);
+  EXPECT_EQ(read("mine", old)->layout.attention, AttentionKernel::kFlash1) << "the newest release";
+}
+
+TEST_F(FrameworkFile, ReleasesAreInTheOrderOfTheFileAndOthersAmongThemByNumber) {
+  EXPECT_EQ(read("my-own", {})->framework_release, "24.10");
+  EXPECT_EQ(read("my.own:24.05", {})->framework, "mine");
+  EXPECT_EQ(read("mine:24.05", {})->layout.loss, LossKernel::kFused) << "after 24.04";
+  EXPECT_EQ(read("mine:23.12", {})->layout.loss, LossKernel::kTorch) << "before it";
+  EXPECT_NEAR(read("mine:24.04", {})->layout.kernel_time, 0.9, 1e-12);
+  EXPECT_NEAR(read("mine:25.04", {})->layout.kernel_time, 0.9 * std::exp(-0.2), 1e-12);
+  EXPECT_NE(read("mine:new", {}).error().text().find("3.0, 24.04, 24.10"), std::string::npos);
+}
+
+TEST_F(FrameworkFile, TheFirstRecipeThatFitsCountsUnlessItIsSwitchedOffOrAKeyIsGiven) {
+  EXPECT_EQ(read("mine", {})->layout.tp, 2u);
+  EXPECT_EQ(read("mine", {"layout.tp=4"})->layout.tp, 4u);
+  EXPECT_EQ(read("mine", {}, "none")->layout.loss, LossKernel::kVocabParallel);
+  EXPECT_EQ(read("mine", {"layout.recipe=none"})->layout.tp, 1u);
+  EXPECT_NE(read("", {}, "none").error().text().find("--recipe"), std::string::npos);
+}
+
+TEST_F(FrameworkFile, AWordOfTheUserMeansWhatItMeansInTheFramework) {
+  const Scenario s = read("mine", {"layout.recompute=selective"}).value();
+  EXPECT_EQ(s.layout.recompute, Recompute::kFull);
+  EXPECT_EQ(s.layout.recompute_every, 2u);
+  EXPECT_EQ(resolve_layout(s.layout, s.model, 64)->recompute_layers, s.model.layers / 2);
+}
+
+TEST_F(FrameworkFile, UnknownNamesListAllThatAreKnown) {
+  const std::string text = read("minne", {}).error().text();
+  for (const std::string& name : framework_names(Catalog(directory_.string())))
+    EXPECT_NE(text.find(name), std::string::npos) << name;
+}
+
+TEST(ModelFile, TextOfAModelReadsBackAsTheSameModel) {
+  const Catalog catalog;
+  for (const std::string& name : catalog.names("models")) {
+    const ModelSpec m = read_model(catalog.load("models", name)->root()).value();
+    const ModelSpec back = read_model(YamlDocument::parse(model_text(m), "{...}")->root()).value();
+    EXPECT_EQ(model_text(back), model_text(m));
+    EXPECT_EQ(parameter_count(back), parameter_count(m)) << name;
+    EXPECT_EQ(flops_per_token(back, 8192).causal, flops_per_token(m, 8192).causal) << name;
+  }
 }
 
 TEST(KernelsFile, NamesTheCurveOfAGpusGeneration) {
@@ -309,7 +400,7 @@ TEST(KernelsFile, NamesTheCurveOfAGpusGeneration) {
 TEST(Scenario, ErrorsNamePlaceAndRemedy) {
   const auto parse = [](const char* text) { return read_layout(YamlDocument::parse(text, "job.yaml").value().root()); };
   const std::pair<const char*, const char*> cases[] = {
-      {"{tp: 8, recompute: some}", "write none, selective or full"},
+      {"{tp: 8, recompute: some}", "write none, selective, full or auto"},
       {"{tp: -1}", "tp"},
       {"{tpp: 8}", "tp"},
       {"{precision: int8}", "write bf16, fp16, fp8 or fp4"},

@@ -3,12 +3,6 @@
 #include <algorithm>
 
 namespace busbar {
-namespace {
-
-constexpr std::size_t kMostMachines = 3;  // one of 16,384 GPUs takes about 100 MB
-constexpr int kMostUses = 100;            // each adds calls to it
-
-}  // namespace
 
 OpenedMachine KeptMachines::take(const std::string& key) {
   const std::lock_guard lock(mutex_);
@@ -18,14 +12,14 @@ OpenedMachine KeptMachines::take(const std::string& key) {
   if (found == entries_.end()) return {};
   OpenedMachine out = found->machine;
   entries_.splice(entries_.begin(), entries_, found);
-  if (++found->uses == kMostUses) entries_.erase(found);
+  if (++found->uses == most_uses_) entries_.erase(found);
   return out;
 }
 
 void KeptMachines::keep(const std::string& key, const OpenedMachine& machine) {
   const std::lock_guard lock(mutex_);
   entries_.push_front({key, machine});
-  if (entries_.size() > kMostMachines) entries_.pop_back();
+  if (entries_.size() > most_machines_) entries_.pop_back();
 }
 
 }  // namespace busbar

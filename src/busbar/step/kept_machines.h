@@ -1,6 +1,7 @@
 // Machines that stay ready between the steps of one process.
 #pragma once
 
+#include <cstddef>
 #include <list>
 #include <memory>
 #include <mutex>
@@ -24,6 +25,8 @@ struct OpenedMachine {
 /// it, take() does not find it. Safe for several threads.
 class KeptMachines {
  public:
+  /// Each use adds calls to a machine, so it is dropped after `uses`; one of 16,384 GPUs takes about 100 MB.
+  explicit KeptMachines(std::size_t machines = 3, int uses = 100) : most_machines_(machines), most_uses_(uses) {}
   /// The machine that was kept under `key`; a null predictor if there is none, or a step has it.
   OpenedMachine take(const std::string& key);
   void keep(const std::string& key, const OpenedMachine& machine);
@@ -34,6 +37,8 @@ class KeptMachines {
     OpenedMachine machine;
     int uses = 0;
   };
+  const std::size_t most_machines_;
+  const int most_uses_;
   std::mutex mutex_;          // guards the member below
   std::list<Entry> entries_;  // the last used first
 };

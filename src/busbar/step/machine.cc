@@ -118,6 +118,11 @@ Result<std::string> machine_yaml(const std::string& name, const Cluster& loaded,
   return format != nullptr && format->machine != nullptr ? topology_yaml(loaded) : cluster_yaml(name, overrides);
 }
 
+Result<std::string> gpu_of_machine(const std::string& name, const Overrides& overrides) {
+  BUSBAR_ASSIGN(const Cluster machine, load_machine(name, overrides));
+  return machine.gpu_part;
+}
+
 Result<Cluster> read_machine(const std::string& text, const std::string& name, const Overrides& overrides) {
   const FormatEntry* const format = find_format(text);
   if (format == nullptr || format->machine == nullptr)

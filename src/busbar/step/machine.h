@@ -14,6 +14,9 @@ namespace busbar {
 /// load_cluster(). Assumptions of the import are listed among the cluster's sources.
 Result<Cluster> load_machine(const std::string& name, const Overrides& overrides);
 
+/// The catalogue name of its GPUs, for recipes of frameworks; empty: it is not known.
+Result<std::string> gpu_of_machine(const std::string& name, const Overrides& overrides);
+
 /// A machine from a text in the format of another program; `name` is for messages. Error kInvalid: it has no GPU, or
 /// the product of its GPUs is not known.
 Result<Cluster> read_machine(const std::string& text, const std::string& name, const Overrides& overrides);

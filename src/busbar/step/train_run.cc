@@ -88,7 +88,7 @@ Result<StepResult> step_on(const TrainRun& run, MachineChange change) {
 
 /// What makes the steps of `run` differ: its own step, once more with delayed messages, and with a slow GPU.
 Result<StepLaw> law_of(const TrainRun& run) {
-  const std::uint32_t gpus = run.machine->ranks();
+  const std::uint32_t gpus = run.layout.ranks() * run.settings.jobs;
   StepLaw law{run.step.step_time.in_s(), run.kernels.jitter_share, gpus};
   BUSBAR_ASSIGN(std::vector<LinkDelay> delays, parse_jitter(run.settings.jitter, run.cluster().topology));
   if (!delays.empty()) {
@@ -175,8 +175,14 @@ Result<std::vector<Relief>> step_relief(const TrainRun& run, const StepRunner& r
   return out;
 }
 
-std::uint32_t gpus_of_job(const TrainRun& run, const TrainAsk& ask) {
-  return ask.gpus > 0 ? ask.gpus : static_cast<std::uint32_t>(run.cluster().topology.gpus().size()) / run.settings.jobs;
+/// Those asked for: by the caller, by the layout, or all.
+Result<std::uint32_t> gpus_of_job(const TrainRun& run, const TrainAsk& ask) {
+  const auto all = static_cast<std::uint32_t>(run.cluster().topology.gpus().size()) / run.settings.jobs;
+  if (ask.gpus > 0) return ask.gpus;
+  if (run.scenario.gpus > all)
+    return invalid(fmt::format("{} GPUs are asked for, the machine has {}", run.scenario.gpus, all),
+                   run.scenario.layout.place("gpus"));
+  return run.scenario.gpus > 0 ? run.scenario.gpus : all;
 }
 
 Result<TrainRun> open_machine(Scenario scenario, const TrainAsk& ask) {
@@ -190,6 +196,8 @@ Result<TrainRun> open_machine(Scenario scenario, const TrainAsk& ask) {
   cluster.packet.insert(cluster.packet.end(), run.scenario.packet.begin(), run.scenario.packet.end());
   const Catalog catalog(run.scenario.cluster_overrides.catalog);
   BUSBAR_ASSIGN(run.kernels, load_kernels(cluster, catalog));
+  for (MatrixRates* const rates : {&run.kernels.bf16, &run.kernels.fp8, &run.kernels.fp4})
+    rates->sustained_share *= ask.held_share;
   if (ask.engine != "packet") BUSBAR_RETURN_IF_ERROR(choose_paths(ask.balance, cluster));
   BUSBAR_ASSIGN(const AccuracyTable accuracy, AccuracyTable::load(catalog));
   run.band = accuracy.training(cluster, run.scenario.model.moe.experts > 0);
@@ -221,7 +229,7 @@ Result<TrainRun> open_machine(Scenario scenario, const TrainAsk& ask) {
   BUSBAR_ASSIGN(run.machine, Predictor::make(std::move(cluster), std::move(placed), std::move(policy)));
   if (offloads) run.kernels.host_bytes_per_s = host_rate(run.machine->router());
   if (run.machine->policy().host_memory) run.kernels.host_ranks = run.machine->ranks();
-  run.gpus = gpus_of_job(run, ask);
+  BUSBAR_ASSIGN(run.gpus, gpus_of_job(run, ask));
   return run;
 }
 
@@ -229,16 +237,39 @@ Result<TrainRun> open_machine(Scenario scenario, const TrainAsk& ask) {
 std::string kept_key(const Scenario& scenario, const TrainAsk& ask) {
   const Overrides& o = scenario.cluster_overrides;
   const PredictOptions& p = ask.predict;
-  const bool usual = ask.engine == "flow" && ask.transport.empty() && ask.balance.empty() && ask.fold &&
-                     ask.settings.jobs == 1 && p.env.empty() && p.nccl.empty() && p.launch.empty() &&
-                     p.shortcuts_off.empty() && !scenario.layout.offload_optimizer &&
+  const bool usual = ask.engine != "packet" && ask.transport.empty() && ask.balance.empty() && ask.fold &&
+                     ask.settings.jobs == 1 && ask.held_share == 1 && !scenario.layout.offload_optimizer &&
                      !scenario.layout.offload_activations && scenario.packet.empty();
   if (!usual || ask.kept == nullptr) return "";
-  std::string key = fmt::format("{} {} {} {} {} {} {}", scenario.cluster, o.nodes, o.catalog, o.gpu, o.gpu_memory_rate,
+  std::string key = fmt::format("{} {} {} {} {} {} {} {} {} {} {}", ask.engine, p.nccl, p.launch, p.shortcuts_off,
+                                scenario.cluster, o.nodes, o.catalog, o.gpu, o.gpu_memory_rate,
                                 scenario.layout.cuda_graphs, scenario.model.moe.experts > 0);
-  for (const auto* list : {&o.set, &o.degrade, &o.fail})
+  for (const auto* list : {&p.env, &o.set, &o.degrade, &o.fail})
     for (const std::string& change : *list) key += "\n" + change;
   return fmt::format("{}\n{}", key, const_cast<const void*>(static_cast<const volatile void*>(ask.stop)));
+}
+
+constexpr double kChipToChip = 200e9;  // bytes/s: NVLink-C2C has 450 GB/s, PCIe 5 less than 64
+
+/// Decides `recompute: auto`. Activations that do not fit are kept in host memory if a chip-to-chip link reaches it,
+/// otherwise recomputed.
+Status choose_recompute(TrainRun& run, const TrainAsk& ask) {
+  const Bytes capacity = gpu_memory(run.cluster().topology);
+  const ModelSpec model = run.scenario.model;
+  const auto fits = [&](const LayoutSpec& l) { return check_fits(memory_use(model, l), capacity).ok(); };
+  run.layout.choose_recompute = false;
+  if (fits(run.layout)) return {};
+  LayoutSpec offloaded = run.layout;
+  offloaded.offload_activations = true;
+  if (run.layout.offload_activations || host_rate(run.machine->router()) < kChipToChip || !fits(offloaded)) {
+    run.layout = least_recomputation(model, run.layout, capacity);
+    return {};
+  }
+  Scenario scenario = run.scenario;
+  scenario.layout.offload_activations = true;  // decides what the machine needs
+  BUSBAR_ASSIGN(run, open_machine(std::move(scenario), ask));
+  run.layout = offloaded;
+  return {};
 }
 
 }  // namespace
@@ -256,7 +287,7 @@ Result<TrainRun> open_train(Scenario scenario, const TrainAsk& ask) {
     run.machine = std::move(known.predictor);
     run.kernels = std::move(known.kernels);
     run.band = std::move(known.band);
-    run.gpus = gpus_of_job(run, ask);
+    BUSBAR_ASSIGN(run.gpus, gpus_of_job(run, ask));
     return run;
   }
   BUSBAR_ASSIGN(TrainRun run, open_machine(std::move(scenario), ask));
@@ -267,6 +298,7 @@ Result<TrainRun> open_train(Scenario scenario, const TrainAsk& ask) {
 Result<TrainRun> load_train(Scenario scenario, const TrainAsk& ask) {
   BUSBAR_ASSIGN(TrainRun run, open_train(std::move(scenario), ask));
   BUSBAR_ASSIGN(run.layout, resolve_layout(run.scenario.layout, run.scenario.model, run.gpus));
+  if (run.layout.choose_recompute) BUSBAR_RETURN_IF_ERROR(choose_recompute(run, ask));
   return run;
 }
 
@@ -301,7 +333,7 @@ Status predict_train(TrainRun& run, const TrainAsk& ask) {
   return {};
 }
 
-Result<TrainRun> run_train(Scenario scenario, const TrainAsk& ask) {
+Result<step::Prediction> step::predict(Scenario scenario, const Ask& ask) {
   BUSBAR_ASSIGN(TrainRun run, load_train(std::move(scenario), ask));
   BUSBAR_RETURN_IF_ERROR(predict_train(run, ask));
   return run;

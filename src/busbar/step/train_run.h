@@ -82,19 +82,33 @@ struct TrainAsk {
   PredictOptions predict;            ///< an empty launch mode means the frameworks' usual one
   bool relief = false;               ///< run the step again for each improved group of links
   StepSettings settings{};
+  double held_share = 1;                             ///< factor on every GPU's rates under load, for fits
   StopFlag stop = nullptr;                           ///< ends the step at its next event; null: nothing does
   KeptMachines* kept = nullptr;                      ///< machines that are ready; null: none
   std::function<void(const std::string&)> notice{};  ///< packets: takes what a user should know
 };
 
-/// Loads the machine and the kernel table; `layout` stays open. Error of --gpus: the machine has fewer than ask.gpus.
+namespace step {
+
+using Ask = TrainAsk;
+using Prediction = TrainRun;
+
+/// THE way to time a training step: machine, kernels, framework, layout, routing and program are made here and nowhere
+/// else. Memory that does not fit is a result, not an error.
+///   BUSBAR_ASSIGN(const Scenario scenario, scenario_from_flags(flags, {}, catalog));
+///   BUSBAR_ASSIGN(const step::Prediction run, step::predict(scenario, {}));
+Result<Prediction> predict(Scenario scenario, const Ask& ask);
+
+}  // namespace step
+
+/// The parts of step::predict(), for those who ask much about one machine. Loads the machine and the kernel table;
+/// `layout` stays open. Error of --gpus: the machine has fewer than ask.gpus.
 Result<TrainRun> open_train(Scenario scenario, const TrainAsk& ask);
-/// The same, and fits the layout.
+/// The same, and fits the layout. `recompute: auto` is decided here: the least with which the step fits or, where a
+/// chip-to-chip link reaches the host's memory, activations kept there.
 Result<TrainRun> load_train(Scenario scenario, const TrainAsk& ask);
 /// Simulates the loaded step and fills in the rest of `run`. Memory that does not fit is a result, not an error.
 Status predict_train(TrainRun& run, const TrainAsk& ask);
-/// load_train() and predict_train().
-Result<TrainRun> run_train(Scenario scenario, const TrainAsk& ask);
 
 /// The step with other link rates, or in another layout of the same ranks; on fluids.
 Result<Duration> step_if(const TrainRun& run, const WhatIf& change);

@@ -325,6 +325,8 @@ Result<LayoutSpec> resolve_layout(LayoutSpec layout, const ModelSpec& model, std
     BUSBAR_RETURN_IF_ERROR(check(layout, model));
   }
   BUSBAR_ASSIGN(layout.chunk_layers, split_layers(layout, model));
+  if (layout.recompute_every > 0)
+    layout.recompute_layers = std::max(1u, model.layers / layout.chunks() / layout.recompute_every);
   BUSBAR_RETURN_IF_ERROR(fill_dp(layout, gpus));
   BUSBAR_RETURN_IF_ERROR(check_sharding(layout));
   BUSBAR_RETURN_IF_ERROR(check_experts(layout, model));

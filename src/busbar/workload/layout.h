@@ -124,6 +124,8 @@ struct LayoutSpec {
   Recompute recompute = Recompute::kSelective;
   RecomputeModules modules;            ///< kSelective
   std::uint32_t recompute_layers = 0;  ///< kFull: layers of each model chunk that are recomputed; 0: all
+  std::uint32_t recompute_every = 0;   ///< kFull: one of so many layers is; 0: as recompute_layers says
+  bool choose_recompute = false;       ///< the least with which the step fits in memory (`recompute: auto`)
   bool early_stop = false;             ///< recomputation ends at the last kept tensor (PyTorch), without the last GEMM
   /// Stages have buffers to receive all their micro-batches in and keep what they compute (PyTorch's pipelining).
   bool stage_buffers = false;

@@ -1,7 +1,6 @@
 // Files of the catalogue that rows of a measured table refer to, each read once.
 #pragma once
 
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,13 +16,10 @@ class RowCatalog {
   const Catalog& catalog() const { return catalog_; }
   /// All models that can be read, by name.
   const std::vector<ModelSpec>& models();
-  /// The file of a framework; null if there is none. It lives as long as this object.
-  Result<const YamlDocument*> framework(const std::string& name);
 
  private:
   Catalog catalog_;
   std::optional<std::vector<ModelSpec>> models_;
-  std::map<std::string, YamlDocument> frameworks_;
 };
 
 }  // namespace busbar
