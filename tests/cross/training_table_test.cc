@@ -57,14 +57,14 @@ TEST(TrainingTable, RowsThatCannotBePredictedSayWhy) {
 
 TEST(TrainingTable, EveryMoeRowOfTheTableThatCountsIsPredicted) {
   ValidateOptions options;
-  options.only = "use=accuracy,moe=yes";
+  options.only = "use=accuracy,moe=yes,fabric!=ici";  // slices of TPUs have no NICs, which a row needs
   const auto rows = validate(table(), options);
   ASSERT_TRUE(rows.ok()) << rows.error().text();
-  ASSERT_EQ(rows->size(), 67u);
+  ASSERT_EQ(rows->size(), 69u);
   for (const ScoredRow& r : *rows) EXPECT_EQ(r.unsupported, "") << r.id;
   const ErrorSummary e = summarise(*rows).by_layers.at("experts");
   fmt::print("experts: mean {:.1f} %, p90 {:.1f} % of {}\n", e.mean_abs_percent, e.p90_abs_percent, e.configurations);
-  EXPECT_EQ(e.configurations, 34u);
+  EXPECT_EQ(e.configurations, 35u);
   EXPECT_LT(e.mean_abs_percent, 14);
 }
 
@@ -103,7 +103,7 @@ TEST(TrainingTable, OfEqualInputsOnlyTheNewestReleaseCounts) {
   std::vector<std::string> scored;
   for (const ScoredRow& r : *rows)
     if (r.counts) scored.push_back(r.id);
-  EXPECT_EQ(scored, std::vector<std::string>{"323"});  // container 26.04.01, before 26.04, 26.02.01 and 26.02
+  EXPECT_EQ(scored, std::vector<std::string>{"370"});  // the last row of 26.04, after 26.02
 }
 
 }  // namespace

@@ -32,7 +32,7 @@ constexpr const char* kInputs[] = {"node",         "node_variant",
                                    "recompute",    "micro_batch",
                                    "global_batch", "overlap",
                                    "moe",          "sequence_parallel",
-                                   "moe_experts",  "set"};
+                                   "moe_experts"};
 
 std::string configuration_of(const CsvTable& table, std::size_t row) {
   std::string out = table.cell(row, "model") + " on " + table.cell(row, "gpus_total") + " " + table.cell(row, "gpu");
@@ -159,12 +159,15 @@ void take_answer(const ScoredRow& twin, ScoredRow& out) {
   out.bound_by = twin.bound_by;
 }
 
+constexpr const char* kNewest = "~";  // after all numbers: a release that is not stated counts as the newest
+
 /// Of the rows of one configuration, scores the newest release: the highest framework_release, or the last row.
 void score_newest_only(const CsvTable& table, std::vector<ScoredRow>& rows) {
   std::map<std::string, std::pair<std::string, std::size_t>> newest;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (!rows[i].counts) continue;
-    const std::string& release = table.cell(rows[i].row, "framework_release");
+    const std::string& stated = table.cell(rows[i].row, "framework_release");
+    const std::string release = stated.empty() ? kNewest : stated;
     const auto it = newest.find(rows[i].configuration);
     if (it == newest.end() || release >= it->second.first) newest[rows[i].configuration] = {release, i};
   }
