@@ -28,6 +28,11 @@ class OnePrediction(unittest.TestCase):
             self.assertEqual(code, 1, line)
             self.assertIn("step/run.cc:2:", text)
 
+    def test_refuses_steps_of_ones_own_outside_step(self):
+        line = "auto s = simulate_step(p, *engine, {});\n"
+        self.assertEqual(self.check("accuracy/rows.cc", line)[0], 1)
+        self.assertEqual(self.check("step/train_run.cc", line)[0], 0)
+
     def test_accepts_them_in_predict_below_it_and_in_tests(self):
         for name in ("predict/predictor.cc", "choice/fastest.cc", "step/run_test.cc"):
             code, text = self.check(name, "auto e = make_flow_engine(r, p, {});\n")
