@@ -60,6 +60,8 @@ Status Paths::route(const Router& router, const FlowList& list, const Shortcuts&
       BUSBAR_RETURN_IF_ERROR(
           bundles ? router.spread_bundled(flow.from, flow.to, flow.nic_from, flow.nic_to, path)
                   : spread_reaching(router, list.reach, flow.from, flow.to, flow.nic_from, flow.nic_to, f, cables));
+    for (CapacityShare& s : path)  // bundles are of cables, and memory is on none
+      if (!s.on.is_bundle()) s.on = bus_of(t, s.on.link());
     for (const LinkShare& s : cables) path.push_back({bus_of(t, s.link), s.share});
     double latency = 0, rate = INFINITY;
     for (const CapacityShare& s : path) {
