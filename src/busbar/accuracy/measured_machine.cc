@@ -193,8 +193,7 @@ Result<MeasuredMachine> machine_of_row(const CsvTable& table, std::size_t row, c
   if (variant.contains("p2p")) map.keys["p2p"] = variant.at("p2p") == "off" ? "false" : "true";
   std::string node;
   for (const auto& [key, value] : map.keys) append_word(node, key + ": " + value);
-  out.text =
-      fmt::format("{{name: {}, nodes: {}, routing: spray, node: {{{}}}{}}}", out.node, blocks, node, fabric_lines);
+  out.text = fmt::format("{{name: {}, nodes: {}, node: {{{}}}{}}}", out.node, blocks, node, fabric_lines);
   return out;
 }
 

@@ -32,6 +32,7 @@ struct Network {
   std::vector<CablePart> cable_parts;
   bool gpudirect = true;
   std::optional<YamlNode> transport;
+  RoutingPolicy routing = RoutingPolicy::kStatic;
 };
 
 Status read_link(const YamlNode& map, Reading& reading, CableFigures& out) {
@@ -98,6 +99,7 @@ Status read_parts(MapReader& r, Reading& reading, Network& out) {
   if (core) BUSBAR_RETURN_IF_ERROR(read_switch(*core, reading, out.tiers[2]));
   if (nic) BUSBAR_RETURN_IF_ERROR(read_nic(*nic, reading, out));
   r.optional("gpudirect", &YamlNode::as_bool, out.gpudirect);
+  r.optional("routing", &as_routing_policy, out.routing);
   if (cable) BUSBAR_RETURN_IF_ERROR(read_cable(*cable, reading, out));
   return {};
 }
@@ -201,7 +203,7 @@ Result<FabricFile> read_fabric(const YamlNode& node, Reading& reading) {
   }
   BUSBAR_RETURN_IF_ERROR(read_parts(r, reading, network));
   BUSBAR_RETURN_IF_ERROR(read_fabric_sizes(r, out.spec));
-  r.optional("routing", &as_routing_policy, out.routing);
+  out.routing = network.routing;
   const auto uplink = r.optional("uplink");
   if (const auto metres = r.optional("cable_m")) {
     out.in_hall = metres->kind() == YamlNode::Kind::kScalar && metres->scalar() == "hall";

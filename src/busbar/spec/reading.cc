@@ -23,7 +23,8 @@ Result<YamlNode> Reading::resolve(const YamlNode& node, std::string_view folder)
 
 void Reading::note(std::string what, const YamlNode& map) {
   std::string from;
-  for (const char* key : {"source", "efficiency_source", "latency_source", "cable_source", "fec_source"}) {
+  for (const char* key :
+       {"source", "efficiency_source", "latency_source", "cable_source", "fec_source", "routing_source"}) {
     if (const auto s = map.find(key)) from += (from.empty() ? "" : "; ") + s->scalar();
   }
   if (from.empty()) return;
@@ -34,8 +35,8 @@ void Reading::note(std::string what, const YamlNode& map) {
 
 MapReader sourced(const YamlNode& map) {
   MapReader reader(map);
-  for (const char* key :
-       {"source", "confidence", "note", "efficiency_source", "latency_source", "cable_source", "fec_source"})
+  for (const char* key : {"source", "confidence", "note", "efficiency_source", "latency_source", "cable_source",
+                          "fec_source", "routing_source"})
     reader.optional(key);
   return reader;
 }
