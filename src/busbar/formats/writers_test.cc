@@ -58,7 +58,7 @@ NodeTemplate server(std::uint32_t gpus) {
 Topology cabled(std::uint32_t gpus, std::uint32_t nodes) {
   TopologyBuilder b;
   const auto index_of_template = b.add_template(server(gpus));
-  const DeviceId leaf = b.add_switch({DeviceKind::kLeaf, "", Bytes{0}, BytesPerSecond{0}, false}, "leaf0");
+  const DeviceId leaf = b.add_switch({DeviceKind::kLeaf, "", Bytes{0}, BytesPerSecond{0}, "", false}, "leaf0");
   for (std::uint32_t i = 0; i < nodes; ++i) {
     const BlockId block = b.add_block(index_of_template);
     for (std::uint32_t p = 0; p < b.peek().templates()[0].devices.size(); ++p)

@@ -40,8 +40,8 @@ struct DeviceClass {
   std::string part;  ///< catalogue name: "h100-sxm"
   Bytes memory{0};   ///< of a GPU, otherwise 0
   BytesPerSecond memory_rate{0};
-  std::string memory_kind;  ///< of a GPU: "HBM", "GDDR6X"; empty: not known
-  bool reduces = false;  ///< a switch that can add payloads (NVLS, SHARP)
+  std::string memory_kind{};  ///< of a GPU: "HBM", "GDDR6X"; empty: not known
+  bool reduces = false;       ///< a switch that can add payloads (NVLS, SHARP)
   // Limits of a switch that reduces; 0: none.
   std::uint32_t reduce_trees = 0;  ///< at a time
   Bytes reduce_message{0};         ///< largest
