@@ -16,7 +16,7 @@
 namespace busbar {
 namespace {
 
-enum Field : std::size_t { kId, kSrc, kDst, kBytes, kStart, kAfter, kTrigger, kLane, kDelay, kFields };
+enum FlowField : std::size_t { kId, kSrc, kDst, kBytes, kStart, kAfter, kTrigger, kLane, kDelay, kFields };
 constexpr std::array<const char*, kFields> kFieldNames{"id",    "src",     "dst",  "bytes",   "start_ns",
                                                        "after", "trigger", "lane", "delay_ns"};
 
@@ -55,7 +55,7 @@ class Reader {
     int line;
     std::string text;
   };
-  Error at(int line, std::string message, Field field = kFields, ErrorCode code = ErrorCode::kInvalid) const {
+  Error at(int line, std::string message, FlowField field = kFields, ErrorCode code = ErrorCode::kInvalid) const {
     return Error{code, std::move(message), {file_, line, 0, field == kFields ? "" : kFieldNames[field]}};
   }
 
@@ -92,7 +92,7 @@ class Reader {
       if (column_[f] != kAbsent) return at(line_, fmt::format("the column '{}' occurs twice", names[c]));
       column_[f] = c;
     }
-    for (const Field f : {kId, kSrc, kDst, kBytes})
+    for (const FlowField f : {kId, kSrc, kDst, kBytes})
       if (column_[f] == kAbsent) return at(line_, fmt::format("the column '{}' is missing", kFieldNames[f]));
     return {};
   }
@@ -102,7 +102,7 @@ class Reader {
       return at(line_, fmt::format("{} columns, but the header has {}; separate several flows in 'after' by ';'",
                                    cells.size(), columns_));
     }
-    const auto cell = [&](Field f) {
+    const auto cell = [&](FlowField f) {
       return column_[f] == kAbsent ? std::string_view() : std::string_view(cells[column_[f]]);
     };
     if (cell(kId).empty()) return at(line_, "is empty; give every flow a name or a number", kId);
@@ -136,7 +136,7 @@ class Reader {
     return {};
   }
 
-  Status host(std::string_view word, Field field, DeviceId& device, DeviceId& nic) {
+  Status host(std::string_view word, FlowField field, DeviceId& device, DeviceId& nic) {
     std::int64_t n = 0;
     if (is_number(word, n)) {
       n += first_;
@@ -187,7 +187,7 @@ class Reader {
     return {};
   }
 
-  Status time(std::string_view word, Field field, SimTime& out) {
+  Status time(std::string_view word, FlowField field, SimTime& out) {
     constexpr double kLatest = 1e15;  // 11 days; simulated time ends after 106
     if (word.empty()) return {};
     double ns = 0;

@@ -93,7 +93,7 @@ Result<int> run(const questions::Question& question, Asked& asked) {
 
 }  // namespace
 
-Command command_of(const questions::Question& question, const std::string& typed) {
+Command question_command(const questions::Question& question, const std::string& typed) {
   const auto asked = std::make_shared<Asked>();
   asked->request = question.new_request();
   Command c = new_command(asked->output, typed, question.name, question.summary);

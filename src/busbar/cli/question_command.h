@@ -9,6 +9,6 @@
 namespace busbar {
 
 /// `typed`: the command line, for the head of a page.
-Command command_of(const questions::Question& question, const std::string& typed);
+Command question_command(const questions::Question& question, const std::string& typed);
 
 }  // namespace busbar
