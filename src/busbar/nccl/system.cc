@@ -43,11 +43,15 @@ Status check_known(const Topology& t, DeviceId gpu) {
   const DeviceClass& c = t.device_class(gpu);
   if (c.compute_capability > 0 || !c.architecture.empty()) return {};
   const auto is_ici = [](const LinkClass& l) { return l.kind == LinkKind::kIci; };
-  if (std::any_of(t.link_classes().begin(), t.link_classes().end(), is_ici))
+  const auto own = std::find_if(t.link_classes().begin(), t.link_classes().end(), is_ici);
+  if (own != t.link_classes().end()) {
+    const bool tpu = own->brand.empty();
     return Error{ErrorCode::kUnsupported,
-                 fmt::format("on {} ({}) XLA chooses, over ICI links, and its choices are not published", t.name(gpu),
-                             c.part.empty() ? "a chip" : c.part),
+                 fmt::format("on {} ({}) {} chooses, over {} links, and its choices are not published", t.name(gpu),
+                             c.part.empty() ? "a chip" : c.part, tpu ? "XLA" : "the maker's library",
+                             tpu ? "ICI" : own->brand),
                  {}};
+  }
   return Error{ErrorCode::kUnsupported,
                fmt::format("NCCL and RCCL are not known to run on {} ({}no compute capability or architecture)",
                            t.name(gpu), c.part.empty() ? "" : fmt::format("{}: ", c.part)),
