@@ -65,7 +65,7 @@ TEST(Flags, EndWithTwoDashesAndOneDashIsAWord) {
 
 TEST(Flags, ErrorsNameTheFlag) {
   const std::pair<std::vector<std::string>, std::string> cases[] = {
-      {{"run"}, "CLUSTER is missing"},
+      {{"run"}, "CLUSTER is missing: a machine"},
       {{"run", "a", "b", "c"}, "unexpected argument 'c'; usage: busbar run CLUSTER [OP] [OPTION]..."},
       {{"run", "a", "--set"}, "--set: a value is missing; write --set K=V"},
       {{"run", "a", "--set", "--json"}, "--set: a value is missing before '--json'; write --set K=V"},

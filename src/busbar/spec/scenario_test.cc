@@ -1,6 +1,7 @@
 #include "busbar/spec/scenario.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -321,7 +322,7 @@ recipes:
   - {when: {model: llama3}, layout: {loss: torch}, source: x}
 )";
   void SetUp() override {
-    directory_ = std::filesystem::path(testing::TempDir()) / "busbar_frameworks";
+    directory_ = std::filesystem::path(testing::TempDir()) / ("busbar_frameworks." + std::to_string(getpid()));
     std::filesystem::create_directories(directory_ / "frameworks");
     std::ofstream(directory_ / "frameworks" / "mine.yaml") << kText;
   }
