@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Refuses two types of one name in namespace busbar: the linker would merge their functions without a warning.
+"""Refuses two types of one name in one namespace: the linker would merge their functions without a warning.
 
     tools/check_type_names.py [ROOT]
 
@@ -13,17 +13,24 @@ import sys
 TYPE = re.compile(r"(?:struct|class|enum class)\s+(\w+)(?![\w:<])[^;(]*\{")
 
 
+NAMESPACE = re.compile(r"\s*namespace ([\w:]+) \{")
+
+
 def outer_types(path):
-    """Names of types that `path` defines in namespace busbar itself, with their lines."""
-    anonymous_at, depth = None, 0
+    """Names of types that `path` defines in named namespaces, with these before them, and their lines."""
+    anonymous_at, depth, named = None, 0, []  # names of open namespaces with the depths outside them
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
         code = line.split("//")[0]
         if anonymous_at is None and re.match(r"\s*namespace \{", code):
             anonymous_at = depth
+        if opened := NAMESPACE.match(code):
+            named.append((opened.group(1), depth))
         found = TYPE.match(code)
         if found and anonymous_at is None:
-            yield found.group(1), number
+            yield "::".join([name for name, _ in named] + [found.group(1)]), number
         depth += code.count("{") - code.count("}")
+        while named and depth <= named[-1][1]:
+            named.pop()
         if anonymous_at is not None and depth <= anonymous_at:
             anonymous_at = None
 

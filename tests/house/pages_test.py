@@ -50,6 +50,7 @@ class Pages(unittest.TestCase):
     def test_every_flag_of_every_command_is_in_its_manual_page(self):
         for command in self.commands:
             page = busbar("man", command).replace("\\-", "-").replace("\\(aq", "'")
+            page = page.split(".SH FLAGS OF OTHER PROGRAMS")[0]
             options = re.findall(r"^\\fB(-.*)", page, re.MULTILINE)
             named = {name for line in options for name in re.findall(r"\\fB(-\S+)\\fR|, (-\S+)", "\\fB" + line)
                      for name in name if name}
