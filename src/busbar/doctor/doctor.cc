@@ -89,8 +89,10 @@ Status read_evidence(const std::string& name, const FactTables& tables, Evidence
 }
 
 Result<std::vector<std::string>> evidence_in(const std::string& name, const FactTables& tables) {
+  BUSBAR_ASSIGN(const ImportSource source, ImportSource::open(name));
+  LineSource lines = LineSource::of_text(source.head(), name);
   Evidence evidence;
-  BUSBAR_RETURN_IF_ERROR(read_evidence(name, tables, evidence));
+  tables.read(lines, evidence);
   std::vector<std::string> out;
   for (const EvidenceFile& f : evidence.files())
     for (const FactTable& t : tables.tables())

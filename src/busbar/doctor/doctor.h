@@ -16,7 +16,7 @@ namespace busbar {
 /// that cannot be opened. Error if a file alone cannot be opened, or if there is none.
 Status read_evidence(const std::string& name, const FactTables& tables, Evidence& evidence, StopFlag stop = nullptr);
 
-/// Titles of the tables that read lines of the text: "output of ibstat".
+/// Titles of the tables that read lines at the beginning of the file: "output of ibstat".
 Result<std::vector<std::string>> evidence_in(const std::string& name, const FactTables& tables);
 
 }  // namespace busbar
