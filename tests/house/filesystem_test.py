@@ -84,7 +84,7 @@ class Names(unittest.TestCase):
                 with tarfile.open(pathlib.Path(folder, name), mode) as tar:
                     tar.add(pathlib.Path(folder, inside), arcname=inside)
                 done = subprocess.run([BUSBAR, "doctor", name], capture_output=True, text=True, cwd=folder, check=False)
-                self.assertEqual((done.returncode, done.stderr), (2, f"busbar: {name}: no file is in it\n"))
+                self.assertEqual((done.returncode, done.stderr), (2, f"busbar: {name}: is an archive without a file in it\n"))
 
 
 if __name__ == "__main__":

@@ -103,7 +103,7 @@ class Trace(unittest.TestCase):
         self.assertLessEqual(len(courses), 30)
         for name, course in courses.items():
             self.assertRegex(name, r"^[a-z]+\d+(\.[a-z]+\d+)?->[a-z]+\d+(\.[a-z]+\d+)?$")
-            self.assertEqual(course, sorted(course))
+            self.assertEqual(course, sorted(course, key=lambda point: point[0]))
             self.assertGreater(len({round(value, 6) for _, value in course}), 3, name)
             self.assertTrue(all(0 <= value <= 100 for _, value in course), name)
             self.assertAlmostEqual(course[-1][0] / 1e9, self.json["step_time_s"], places=3)
