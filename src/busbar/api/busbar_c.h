@@ -4,7 +4,7 @@
  *   puts(answer);
  *   busbar_free(answer);
  *
- * A request is an object with the key "question" and the fields of the request (busbar help --schema path). An answer is
+ * A request is an object with the key "question" and the fields of the request (busbar_schema() lists them). An answer is
  * the object that the command prints with --json. An error is {"error": {"code", "message", "file", "line", "column",
  * "path", "text"}}, with text as the command prints it. Functions print nothing, end no process and may be called from
  * several threads at the same time. Text is UTF-8. NULL comes back only where memory for an error is missing.
