@@ -11,6 +11,7 @@
 #include "busbar/base/quantity.h"
 #include "busbar/base/run_files.h"
 #include "busbar/cli/csv_rows.h"
+#include "busbar/questions/bound_by.h"
 #include "busbar/report/plain.h"
 
 namespace busbar {
@@ -95,37 +96,9 @@ const char* word(BoundKind k) { return k == BoundKind::kBandwidth ? "bandwidth" 
 
 }  // namespace
 
-std::string brand_of(const LinkClass& link) {
-  if (!link.brand.empty()) return link.brand;
-  switch (link.kind) {
-    case LinkKind::kNvlink:
-      return "NVLink";
-    case LinkKind::kXgmi:
-      return "xGMI";
-    case LinkKind::kIci:
-      return "ICI";
-    case LinkKind::kC2c:
-      return "NVLink-C2C";
-    case LinkKind::kPcie:
-      return "PCIe";
-    case LinkKind::kSocket:
-      return "the link between CPUs";
-    case LinkKind::kHost:
-      return "host memory";
-    case LinkKind::kInfiniband:
-      return "InfiniBand";
-    case LinkKind::kEthernet:
-      return "Ethernet";
-    case LinkKind::kIdeal:
-      break;
-  }
-  return "network";
-}
+std::string brand_of(const LinkClass& link) { return questions::brand_of(link); }
 
-std::string link_class_name(LinkId link, const Topology& t) {
-  const LinkClass& c = t.link_class(link);
-  return c.part.empty() ? name_of(c.kind) : c.part;
-}
+std::string link_class_name(LinkId link, const Topology& t) { return questions::part_of(t, link); }
 
 Json bound_to_json(const Bound& b, const Topology& t) {
   Json j{{"link", nullptr}, {"class", nullptr}, {"phase", b.phase}, {"kind", nullptr}};
