@@ -2,16 +2,13 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
 #include <ctime>
 
-#include "busbar/base/input.h"
 #include "busbar/base/json.h"
 #include "busbar/base/output.h"
-#include "busbar/base/quantity.h"
-#include "busbar/base/run_files.h"
 #include "busbar/cli/csv_rows.h"
 #include "busbar/questions/bound_by.h"
+#include "busbar/questions/question.h"
 #include "busbar/report/plain.h"
 
 namespace busbar {
@@ -79,15 +76,7 @@ Json RunClock::to_json() const {
 }
 
 std::string inputs_hash(const CommonOptions& o, std::string_view read) {
-  std::uint64_t hash = hash64(read);
-  for (std::size_t at = 0; at < o.settings.size();) {
-    const std::size_t end = std::min(o.settings.find('\n', at), o.settings.size());
-    const std::string value = o.settings.substr(at, end - at);
-    hash = hash64(names_input(value) ? "(input)\n" : value + '\n', hash);
-    at = end + 1;
-  }
-  const RunFiles* const files = RunFiles::current();
-  return fmt::format("{:016x}", files == nullptr ? hash : hash64(fmt::format("{:x}", files->inputs_digest()), hash));
+  return questions::inputs_hash(std::string_view(o.settings), read);
 }
 
 namespace {

@@ -116,11 +116,14 @@ Json answer_schema(const Question& q) {
 }
 
 std::string inputs_hash(const std::string& question, const Record& record, const void* request, std::string_view read) {
+  return inputs_hash(settings_of(question, record, request), read);
+}
+
+std::string inputs_hash(std::string_view settings, std::string_view read) {
   std::uint64_t hash = hash64(read);
-  const std::string settings = settings_of(question, record, request);
   for (std::size_t at = 0; at < settings.size();) {
     const std::size_t end = std::min(settings.find('\n', at), settings.size());
-    const std::string value = settings.substr(at, end - at);
+    const std::string value(settings.substr(at, end - at));
     hash = hash64(names_input(value) ? "(input)\n" : value + '\n', hash);
     at = end + 1;
   }

@@ -87,6 +87,8 @@ inline Where field_of(std::string name) { return {"", 0, 0, std::move(name)}; }
 /// 16 digits of everything that a result depends on: the fields of the request that decide, `read` (the text of the
 /// catalogue) and the contents of all inputs. Names of inputs do not count.
 std::string inputs_hash(const std::string& question, const Record& record, const void* request, std::string_view read);
+/// The same from the fields as lines of text.
+std::string inputs_hash(std::string_view settings, std::string_view read);
 template <HasRecord Asked>
 std::string inputs_hash(const std::string& question, const Asked& request, std::string_view read) {
   return inputs_hash(question, record_of(&request), &request, read);
