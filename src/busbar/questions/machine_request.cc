@@ -24,7 +24,7 @@ const Record& record_of(const Overrides*) {
            .takes("PART")
            .of("Machine"),
        Field("gpu_memory_rate", &Overrides::gpu_memory_rate, "",
-             "memory (HBM) rate of every GPU, e.g. 8TB/s; affects collectives and kernels")
+             "memory rate of every GPU, e.g. 8TB/s; affects collectives and kernels")
            .takes("RATE")
            .of("Machine"),
        Field("catalog", &Overrides::catalog, "",
