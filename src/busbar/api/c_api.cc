@@ -1,5 +1,3 @@
-#include "busbar/api/busbar_c.h"
-
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -10,10 +8,11 @@
 #include <memory>
 #include <string>
 
+#include "busbar/api/busbar_c.h"
+#include "busbar/api/internal/time_limit.h"
 #include "busbar/base/run_files.h"
 #include "busbar/base/text.h"
 #include "busbar/formats/json_text.h"
-#include "busbar/api/internal/time_limit.h"
 #include "busbar/questions/question.h"
 #include "busbar/report/document.h"
 #include "busbar/views/view.h"
@@ -101,8 +100,8 @@ Result<Answer> ask(const char* request, const busbar_options* options) {
   questions::Context context;
   context.stop = limit.flag();
   if (options != nullptr && options->progress != nullptr)
-    context.progress = [&](const std::string& what, std::size_t done, std::size_t total) {
-      if (options->progress(options->user, what.c_str(), done, total) != 0) limit.stop();
+    context.progress = [&](const Progress& p) {
+      if (options->progress(options->user, p.what.c_str(), p.done, p.total) != 0) limit.stop();
     };
   Result<Answer> answer = questions::ask(*question, json, context);
   if (!answer.ok() && *limit.flag() != 0)

@@ -209,6 +209,21 @@ bool LongRun::go_on_with(std::size_t done, const std::function<std::string()>& s
   return !interrupted();
 }
 
+Context LongRun::context() {
+  Context out;
+  out.stop = flag();
+  out.progress = [this](const Progress& p) {
+    what_ = p.what;
+    if (p.total != 0)
+      go_on(p.done, p.total);
+    else if (p.so_far)
+      go_on_with(p.done, p.so_far);
+    else if (shown_)
+      late_line.set(p.what);
+  };
+  return out;
+}
+
 void LongRun::show(const std::function<std::string(double)>& line) {
   if (!shown_) return;
   const auto now = std::chrono::steady_clock::now();

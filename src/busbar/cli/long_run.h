@@ -9,6 +9,8 @@
 #include <optional>
 #include <string>
 
+#include "busbar/base/context.h"
+
 namespace busbar {
 
 /// What a captured command shares with another thread: how far it is, and the wish that it stops.
@@ -88,6 +90,8 @@ class LongRun {
   bool go_on(std::size_t done, std::size_t total);
   /// The same where how many are left is not known. `so_far`: what follows the number done and the unit.
   bool go_on_with(std::size_t done, const std::function<std::string()>& so_far);
+  /// For answers below the command line: their progress is that of this run, in units of their own.
+  Context context();
   bool interrupted() const { return stopped() != 0; }
   /// Exit status of the run: `otherwise`, or after a signal 128 and its number, as in shells.
   int status(int otherwise = 0) const { return interrupted() ? 128 + stopped() : otherwise; }

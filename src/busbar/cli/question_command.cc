@@ -1,8 +1,10 @@
 #include "busbar/cli/question_command.h"
 
 #include <memory>
+#include <optional>
 
 #include "busbar/cli/long_run.h"
+#include "busbar/cli/packet_options.h"
 #include "busbar/cli/session.h"
 #include "busbar/views/view.h"
 
@@ -79,16 +81,51 @@ Error as_typed(const Record& record, Error error) {
   return error;
 }
 
+/// A signal ends the program while an answer begins or cannot tell how far it is; once it counts, it keeps what it has.
+class AnswerWatch {
+ public:
+  questions::Context context() {
+    questions::Context out;
+    out.stop = LongRun::flag();
+    out.notice = notice_on_stderr();
+    out.progress = [this](const Progress& p) { show(p); };
+    return out;
+  }
+  /// Exit status of the command: `otherwise` unless a signal ended the answer early, which this says.
+  int status(int otherwise) const {
+    if (!run_) return otherwise;
+    run_->report_interruption();
+    return run_->status(otherwise);
+  }
+
+ private:
+  void show(const Progress& p) {
+    const bool counts = p.total != 0 || p.so_far;
+    if (!counts && !run_) {
+      task_.reset();
+      task_.emplace(p.what);
+      return;
+    }
+    task_.reset();
+    if (!run_) shown_by_run_ = run_.emplace(p.what).context();
+    shown_by_run_.progress(p);
+  }
+
+  std::optional<NamedTask> task_;
+  std::optional<LongRun> run_;
+  Context shown_by_run_;
+};
+
 Result<int> run(const questions::Question& question, Asked& asked) {
   join_words(*question.request, asked);
-  questions::Context context;
-  context.stop = LongRun::flag();
-  const Result<questions::Answer> answer = ask(question, std::shared_ptr<const void>(asked.request), context);
+  AnswerWatch watch;
+  const Result<questions::Answer> answer = ask(question, std::shared_ptr<const void>(asked.request), watch.context());
   if (!answer.ok()) return as_typed(*question.request, answer.error());
+  const int status = watch.status(answer->status);
   Document document = views::view_of(*answer);
   document.command = asked.output.typed;
   Json data = answer->json();
-  return deliver(asked.output, data, document, answer->status);
+  return deliver(asked.output, data, document, status);
 }
 
 }  // namespace

@@ -1,18 +1,17 @@
 // What a caller lends to an answer.
 #pragma once
 
-#include <csignal>
-#include <cstddef>
-#include <functional>
-#include <string>
+#include "busbar/base/context.h"
 
-namespace busbar::questions {
+namespace busbar {
 
-/// All members may be left as they are.
-struct Context {
-  const volatile std::sig_atomic_t* stop = nullptr;  ///< an answer ends early, with what it has, once this is not 0
-  /// Called between the parts of a long answer: `done` of `total` units `what` ("layouts") are finished.
-  std::function<void(const std::string& what, std::size_t done, std::size_t total)> progress = {};
+class KeptMachines;
+
+namespace questions {
+
+struct Context : busbar::Context {
+  KeptMachines* kept = nullptr;  ///< machines that are ready; null: none
 };
 
-}  // namespace busbar::questions
+}  // namespace questions
+}  // namespace busbar
