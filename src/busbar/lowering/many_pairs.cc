@@ -140,15 +140,17 @@ class GroupExchange {
     std::size_t staged = 0;
     BUSBAR_ASSIGN(const PairEnds pair_ends, ends(staged));
     if (staged != 0 && staged != actors_.size()) return false;
-    BUSBAR_ASSIGN(const PairLoads* const loads,
-                  tools_.spread.between_blocks(pair_ends, machine_.table.class_latency_ps(),
-                                               machine_.table.bundles() != nullptr, *tools_.router.settings().bias,
-                                               machine_.stop));
+    BUSBAR_ASSIGN(
+        const PairLoads* const loads,
+        tools_.spread.between_blocks(pair_ends, machine_.table.class_latency_ps(), machine_.table.bundles() != nullptr,
+                                     *tools_.router.settings().bias, machine_.stop));
     if (loads == nullptr) return false;
     shortcuts.take(shortcut);
     const auto overhead_ps = static_cast<double>(costs_of(machine_.protocol, plan_.call.protocol).step_network.in_ps());
     times_.latest_ps = std::max(times_.latest_ps, loads->latest_ps + overhead_ps);
-    for (const PairLoads::At& l : loads->on) load_with_limit(l.on, l.pairs, l.least_ps + overhead_ps);
+    const SendRoutes& routes = tools_.router.routes();
+    for (const PairLoads::At& l : loads->on)
+      load_with_limit(staged == 0 ? l.on : routes.memory_bus(l.on), l.pairs, l.least_ps + overhead_ps);
     for (std::size_t m = 0; m < actors_.size(); ++m)
       if (machine_.table.limited(pair_ends.gpu[m]))
         load(CapacityId::limit_of(pair_ends.gpu[m]),
@@ -166,7 +168,7 @@ class GroupExchange {
     BUSBAR_RETURN_IF_ERROR(route_in_server(from, to));
     const double pairs = pairs_outside(actors_[m]);
     for (const CapacityShare& l : run_.path)
-      if (pairs > 0) load_with_limit(l.on, pairs * l.share, least_ps);
+      if (pairs > 0) load_with_limit(tools_.router.routes().memory_bus(l.on), pairs * l.share, least_ps);
     return {};
   }
 

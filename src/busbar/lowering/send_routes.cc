@@ -83,10 +83,15 @@ void SendRoutes::share_host_way(std::size_t begin, std::vector<CapacityShare>& p
 }
 
 void SendRoutes::share_memory_bus(std::size_t begin, std::vector<CapacityShare>& path) const {
-  for (std::size_t i = begin; i < path.size(); ++i)
-    if (const LinkId l = path[i].on.link();
-        topology().link_class(l).kind == LinkKind::kHost && topology().kind(topology().from(l)) == DeviceKind::kNuma)
-      path[i].on = reverse(l);
+  for (std::size_t i = begin; i < path.size(); ++i) path[i].on = memory_bus(path[i].on);
+}
+
+CapacityId SendRoutes::memory_bus(CapacityId on) const {
+  if (!on.is_link()) return on;
+  const LinkId l = on.link();
+  const bool read =
+      topology().link_class(l).kind == LinkKind::kHost && topology().kind(topology().from(l)) == DeviceKind::kNuma;
+  return read ? CapacityId(reverse(l)) : on;
 }
 
 void SendRoutes::add_memory(DeviceId gpu, double bytes, std::vector<CapacityShare>& path) const {
@@ -147,9 +152,12 @@ Status SendRoutes::cross_by(const Crossing& way, const SendEnds& send, std::uint
     if (way.gpu != a) BUSBAR_RETURN_IF_ERROR(inside(a, way.gpu, path));
     return spread(way.gpu, b, way, flow, send.bias, path);
   }
+  const std::size_t begin = path.size();
   BUSBAR_RETURN_IF_ERROR(inside(a, host_a, path));
   BUSBAR_RETURN_IF_ERROR(spread(host_a, host_b, way, flow, send.bias, path));
-  return inside(host_b, b, path);
+  BUSBAR_RETURN_IF_ERROR(inside(host_b, b, path));
+  share_memory_bus(begin, path);
+  return {};
 }
 
 Status SendRoutes::spread(DeviceId a, DeviceId b, const Crossing& way, std::uint64_t flow, const SplitBias& bias,

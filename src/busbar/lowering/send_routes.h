@@ -46,15 +46,16 @@ class SendRoutes {
   void add_limits(std::size_t begin, bool adds, std::vector<CapacityShare>& path) const;
   /// Appends the memory of `gpu`, if it is a capacity. It moves `bytes` for every byte of the send.
   void add_memory(DeviceId gpu, double bytes, std::vector<CapacityShare>& path) const;
-  /// A GPU that writes to host memory and reads from it at the same time does each more slowly: in its slot a byte takes
-  /// some room of the other direction, so that each reaches ProtocolModel::staged_both_ways of its rate alone.
+  /// A GPU that writes to host memory and reads from it at the same time does each more slowly: in its slot a byte
+  /// takes some room of the other direction, so that each reaches ProtocolModel::staged_both_ways of its rate alone.
   void share_host_way(std::size_t begin, std::vector<CapacityShare>& path) const;
-  /// Memory channels carry one direction at a time (JEDEC JESD79-5): both directions load one capacity.
-  void share_memory_bus(std::size_t begin, std::vector<CapacityShare>& path) const;
+  /// Memory channels carry one direction at a time (JEDEC JESD79-5): both directions load one capacity, this.
+  CapacityId memory_bus(CapacityId on) const;
   /// The memory that `gpu` stages in: the NUMA node with the fewest hops, the first of several; kNone: there is none.
   DeviceId host_memory(DeviceId gpu);
 
  private:
+  void share_memory_bus(std::size_t begin, std::vector<CapacityShare>& path) const;
   const Topology& topology() const { return router_.topology(); }
   /// Returns whether it is staged.
   Result<bool> straight_or_staged(DeviceId a, DeviceId b, std::vector<CapacityShare>& path);

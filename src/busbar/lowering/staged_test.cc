@@ -67,5 +67,33 @@ TEST(Staged, EveryByteIsWrittenToHostMemoryAndReadFromIt) {
   EXPECT_NEAR(seconds(two_cards(false, 16), kBoth, without_p2p(1)), 4.0, 1e-9);
 }
 
+/// One GPU, one NIC and the memory of one CPU in each of two servers.
+Topology two_servers(double memory_GBps) {
+  NodeTemplate node;
+  node.devices = {test_device(DeviceKind::kGpu, "gpu0"), test_device(DeviceKind::kCpu, "cpu0"),
+                  test_device(DeviceKind::kNuma, "numa0"), test_device(DeviceKind::kNic, "nic0")};
+  node.links = {{0, 1, test_link(LinkKind::kPcie, kSlotGBps, Duration())},
+                {1, 3, test_link(LinkKind::kPcie, kSlotGBps, Duration())},
+                {2, 1, test_link(LinkKind::kHost, memory_GBps, Duration())}};
+  TopologyBuilder b;
+  const std::uint32_t t = b.add_template(node);
+  DeviceClass leaf;
+  leaf.kind = DeviceKind::kLeaf;
+  const DeviceId hub = b.add_switch(leaf, "leaf0");
+  for (std::uint32_t i = 0; i < 2; ++i) b.add_block(t);
+  const LinkClass cable = test_link(LinkKind::kInfiniband, kSlotGBps, Duration());
+  for (const std::uint32_t i : {0u, 1u}) b.connect(b.device(static_cast<BlockId>(i), 3), hub, cable);
+  return std::move(b).seal();
+}
+
+// One after another and all pairs at once: two ways through the lowering.
+TEST(Staged, EveryByteForANicIsWrittenToHostMemoryAndReadFromItToo) {
+  ProtocolModel p;
+  p.gpudirect = false;
+  EXPECT_NEAR(seconds(two_servers(1000), kBoth, p), 0.5, 1e-9);
+  EXPECT_NEAR(seconds(two_servers(16), kBoth, p), 4.0, 1e-9);
+  EXPECT_NEAR(seconds(two_servers(16), Collective::kAllToAll, p), 4.0, 1e-9);
+}
+
 }  // namespace
 }  // namespace busbar
