@@ -7,7 +7,7 @@
 #include "busbar/base/output.h"
 #include "busbar/base/quantity.h"
 #include "busbar/base/text.h"
-#include "busbar/cli/flow_sizes.h"
+#include "busbar/predict/flow_sizes.h"
 #include "busbar/cli/flow_trace.h"
 #include "busbar/packet/background.h"
 

@@ -9,7 +9,7 @@
 
 #include "busbar/base/quantity.h"
 #include "busbar/base/text.h"
-#include "busbar/cli/flow_sizes.h"
+#include "busbar/predict/flow_sizes.h"
 #include "busbar/cli/streams.h"
 #include "busbar/packet/transport_names.h"
 #include "busbar/predict/packet_words.h"

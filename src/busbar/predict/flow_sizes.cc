@@ -1,4 +1,4 @@
-#include "busbar/cli/flow_sizes.h"
+#include "busbar/predict/flow_sizes.h"
 
 #include <optional>
 #include <vector>
