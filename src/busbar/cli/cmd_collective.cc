@@ -48,6 +48,16 @@ std::vector<std::string> algorithms(const CollectiveOptions& o, const Collective
   return std::move(legal.names);
 }
 
+Result<PacketOptions> packets_of(const CollectiveOptions& o, const Cluster& cluster) {
+  questions::PacketRun words = o.packets;
+  BUSBAR_ASSIGN(PacketOptions out, read_packets(words, o.extras, o.seed, cluster, o.common.overrides));
+  if (o.compute_jitter.empty()) return out;
+  const Result<Duration> mean = parse_duration(o.compute_jitter);
+  if (!mean.ok()) return flag_error("--compute-jitter", mean.error().message);
+  out.compute_jitter = *mean;
+  return out;
+}
+
 /// The policy from the flags.
 Result<PredictPolicy> policy_of(const CollectiveOptions& o, const Cluster& cluster, double fan_in) {
   PredictPolicy out;
@@ -55,13 +65,10 @@ Result<PredictPolicy> policy_of(const CollectiveOptions& o, const Cluster& clust
   out.stop = LongRun::flag();
   BUSBAR_RETURN_IF_ERROR(read_predict_options(o.predict, Catalog(o.common.overrides.catalog), out));
   if (out.engine == "packet") {
-    std::string transport = o.transport, balance = o.balance;
-    BUSBAR_ASSIGN(out.packets, read_packet_options(transport, balance, o.seed, cluster, o.common.overrides));
-    BUSBAR_RETURN_IF_ERROR(read_packet_extras(o.extras, cluster.topology, o.common.overrides.catalog, *out.packets));
-    out.packets->patience_s = o.patience_s;
-    out.packets->stop = LongRun::flag();
-  } else if (!o.transport.empty()) {
-    BUSBAR_ASSIGN(out.penalty, load_call_penalty(o.transport, balance_of(cluster), fan_in, o.common.overrides.catalog));
+    BUSBAR_ASSIGN(out.packets, packets_of(o, cluster));
+  } else if (!o.packets.transport.empty()) {
+    BUSBAR_ASSIGN(out.penalty,
+                  load_call_penalty(o.packets.transport, balance_of(cluster), fan_in, o.common.overrides.catalog));
   }
   BUSBAR_ASSIGN(out.delays, parse_jitter(o.jitter, cluster.topology));
   if (!o.jitter.empty() && out.packets)
@@ -111,7 +118,7 @@ Result<int> run(CollectiveOptions o) {
   BUSBAR_ASSIGN(std::vector<Bytes> sweep, sweep_sizes(o.first, o.last, o.factor));
   const Overrides& said = o.common.overrides;
   BUSBAR_ASSIGN(Cluster loaded, load_machine(o.cluster, o.common.engine == "packet" ? without_packets(said) : said));
-  if (o.common.engine != "packet") BUSBAR_RETURN_IF_ERROR(choose_paths(o.balance, loaded));
+  if (o.common.engine != "packet") BUSBAR_RETURN_IF_ERROR(choose_paths(o.packets.lb, loaded));
   const auto all = loaded.topology.gpus();
   BUSBAR_ASSIGN(const GroupFamily groups, read_groups(o, loaded));
   const std::uint32_t n = groups.size();
@@ -261,10 +268,10 @@ Command collective_command(const std::string& typed) {
       {"-r,--root", "RANK", "root of broadcast, reduce, gather and scatter (default 0)", "Algorithm", &o->root},
       with("--engine packet",
            {"--compute-jitter", "TIME", "each rank starts late by an exponential time with this mean", "Packets",
-            &o->extras.compute_jitter}),
+            &o->compute_jitter}),
   };
   c.add(nccl_tests_flags(o->nccl_tests));
-  c.add(packet_run_flags(o->transport, o->balance, o->patience_s));
+  c.add(packet_run_flags(o->packets.transport, o->packets.lb, o->packets.patience));
   c.add(predict_flags(o->predict, "as the machine's file says"));
   c.add(packet_flags(o->extras));
   for (Flag& f : c.flags)  // a schedule from a file fixes these itself

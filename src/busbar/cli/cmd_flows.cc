@@ -27,12 +27,12 @@ namespace {
 
 struct FlowsFlags {
   CommonOptions common;
-  std::string fabric, balance, transport, cdf;
+  std::string fabric, cdf;
+  questions::PacketRun packets;
   FlowSource source;
   std::optional<std::int64_t> seed;
   std::uint32_t links = 1000;
-  double patience_s = 1800;
-  PacketExtras extras;
+  questions::PacketExtras extras;
   WatchFlags watch;
 };
 
@@ -250,7 +250,7 @@ NetworkUse use_of(double load, Duration until, const Topology& t, const FlowList
 }
 
 Status check_transport(const FlowsFlags& o) {
-  if (o.transport.empty() || !o.source.sizes.empty()) return {};
+  if (o.packets.transport.empty() || !o.source.sizes.empty()) return {};
   return Error{ErrorCode::kUnsupported,
                "fluids know transports only by penalties on random flows (--sizes); for a list add --engine packet",
                {"", 0, 0, "--transport"}};
@@ -283,13 +283,12 @@ Status check_flows(const NamedFlows& named, const Topology& t, const std::string
 
 Result<int> run(const FlowsFlags& o) {
   if (o.common.engine == "packet")
-    return run_packet_flows(o.common, {o.fabric, o.source, o.cdf, o.transport, o.balance, o.seed, o.links, o.patience_s,
-                                       o.extras, o.watch});
+    return run_packet_flows(o.common, {o.fabric, o.source, o.cdf, o.packets, o.seed, o.links, o.extras, o.watch});
   BUSBAR_RETURN_IF_ERROR(check_engine(o.common.engine));
   BUSBAR_RETURN_IF_ERROR(check_transport(o));
   BUSBAR_ASSIGN(Cluster cluster, load_machine(o.fabric, o.common.overrides));
   BUSBAR_RETURN_IF_ERROR(refuse_packet_lines(cluster.packet));
-  BUSBAR_RETURN_IF_ERROR(choose_paths(o.balance, cluster));
+  BUSBAR_RETURN_IF_ERROR(choose_paths(o.packets.lb, cluster));
   if (o.seed && *o.seed < 0) return flag_error("--seed", "a seed is 0 or more");
   if (o.seed) cluster.seed = static_cast<std::uint64_t>(*o.seed);
   const Router router(cluster.topology, cluster.routing, cluster.seed);
@@ -309,10 +308,11 @@ Result<int> run(const FlowsFlags& o) {
   r.cluster = cluster.name;
   r.named = std::move(named);
   r.result = std::move(result);
-  if (!o.transport.empty()) {
+  if (!o.packets.transport.empty()) {
     BUSBAR_ASSIGN(const Duration until, parse_duration(o.source.until));
     const NetworkUse use = use_of(o.source.load, until, cluster.topology, r.result);
-    BUSBAR_ASSIGN(r.penalties, load_penalties(o.transport, balance_of(cluster), use, o.common.overrides.catalog));
+    BUSBAR_ASSIGN(r.penalties,
+                  load_penalties(o.packets.transport, balance_of(cluster), use, o.common.overrides.catalog));
   }
   rank_flows_and_links(r, cluster.topology, o.links);
   std::uint64_t largest = 1;
@@ -358,14 +358,14 @@ Command flows_command(const std::string& typed) {
   c.flags = {
       {"--lb", "NAME",
        "ecmp (one path per flow, by hash), spray, adaptive, or (packets only) flowlet; default: the cluster's",
-       "Machine", &o->balance, one_of("ecmp", "spray", "adaptive", "flowlet")},
+       "Machine", &o->packets.lb, one_of("ecmp", "spray", "adaptive", "flowlet")},
       {"--seed", "N", "seed of the hash of paths, and of random flows (default: the cluster's)", "Machine", &o->seed},
       {"--cdf", "FILE.csv", "write the distribution of completion times: fct_us,percent,slowdown,bytes", "Files",
        &o->cdf},
       with("--json", {"--links", "N", "number of links to list, fullest first (default 1000)", "Output", &o->links}),
   };
   c.add(flow_source_flags(o->source));
-  for (Flag& f : packet_run_flags(o->transport, o->balance, o->patience_s))
+  for (Flag& f : packet_run_flags(o->packets.transport, o->packets.lb, o->packets.patience))
     if (f.names != "--lb") c.flags.push_back(std::move(f));
   c.add(watch_flags(o->watch));
   c.add(packet_flags(o->extras));

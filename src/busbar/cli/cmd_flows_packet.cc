@@ -309,8 +309,8 @@ Json to_json(const CommonOptions& common, const PacketFlowsRequest& o, const Pac
   Json j{{"schema", "busbar.flows/1"},
          {"cluster", r.cluster},
          {"engine", common.engine},
-         {"transport", o.transport},
-         {"lb", o.balance},
+         {"transport", o.packets.transport},
+         {"lb", o.packets.lb},
          {"seed", r.options.seed},
          {"inputs_hash", inputs_hash(common, c.text)},
          {"makespan_us", r.last(&PacketOutcome::fct).since_start().in_us()},
@@ -324,12 +324,12 @@ Json to_json(const CommonOptions& common, const PacketFlowsRequest& o, const Pac
          {"packet_hops", x.hops},
          {"packets", to_json(static_cast<const PacketCounts&>(x))},
          {"lanes", lanes_json(x.lanes)},
-         {"settings", settings_json(x.settings)},
+         {"settings", questions::settings_json(x.settings)},
          {"flows_done", r.done},
          {"complete", r.done == r.listed()},
          {"digest", fmt::format("{:016x}", x.digest)}};
   if (!c.assumptions.empty()) j["assumptions"] = c.assumptions;
-  if (!o.extras.faults.empty()) j["faults"] = o.extras.faults;
+  if (!o.extras.fault.empty()) j["faults"] = o.extras.fault;
   if (x.background > 0) j["background"] = {{"flows", x.background}, {"mean_fct_us", r.background_mean_us()}};
   if (!x.stuck.empty()) j["stuck"] = x.stuck;
   r.times().add_to(j);
@@ -412,7 +412,7 @@ Document to_document(const CommonOptions& common, const PacketFlowsRequest& o, c
   Document d{fmt::format("{} flows on {}, packet by packet", r.listed(), r.cluster), common.typed, {}};
   d.add(
       Facts{d.title,
-            {{"transport", fmt::format("{}, paths by {}, seed {}", o.transport, o.balance, r.options.seed)},
+            {{"transport", fmt::format("{}, paths by {}, seed {}", o.packets.transport, o.packets.lb, r.options.seed)},
              {"last flow ends after", format_duration(r.last(&PacketOutcome::fct).since_start().in_s())},
              {"flow completion time", fmt::format("{} us mean, {} us p99, {} us longest", format_number(r.mean_us(), 4),
                                                   format_number(r.fct_us(0.99), 4), format_number(r.fct_us(1), 4))},
@@ -459,14 +459,11 @@ Status check_lanes(const NamedFlows& named, const PacketOptions& options, const 
 Result<int> run_packet_flows(const CommonOptions& common, const PacketFlowsRequest& request) {
   PacketFlowsRequest o = request;
   BUSBAR_ASSIGN(Cluster cluster, load_machine(o.fabric, without_packets(common.overrides)));
-  BUSBAR_ASSIGN(PacketOptions options, read_packet_options(o.transport, o.balance, o.seed, cluster, common.overrides));
-  BUSBAR_RETURN_IF_ERROR(read_packet_extras(o.extras, cluster.topology, common.overrides.catalog, options));
+  BUSBAR_ASSIGN(PacketOptions options, read_packets(o.packets, o.extras, o.seed, cluster, common.overrides));
   const Router router(cluster.topology, RoutingPolicy::kStatic, options.seed);
   BUSBAR_ASSIGN(NamedFlows named, read_flows(o.source, cluster, router, options.seed, common.overrides.catalog));
   BUSBAR_RETURN_IF_ERROR(check_lanes(named, options, o.source.file));
-  options.patience_s = o.patience_s;
   LongRun long_run("flows");
-  options.stop = LongRun::flag();
   PacketWatch watch(o.watch, named, cluster.topology);
   BUSBAR_RETURN_IF_ERROR(watch.watch(options));
   PacketCourses courses;

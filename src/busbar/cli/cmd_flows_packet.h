@@ -17,11 +17,11 @@ inline constexpr std::size_t kRowsShown = 10;  ///< rows per table of flows or l
 struct PacketFlowsRequest {
   std::string fabric;
   FlowSource source;
-  std::string cdf, transport, balance;
+  std::string cdf;
+  questions::PacketRun packets;
   std::optional<std::int64_t> seed;
   std::uint32_t links = 1000;
-  double patience_s = 1800;
-  PacketExtras extras;
+  questions::PacketExtras extras;
   WatchFlags watch;
 };
 

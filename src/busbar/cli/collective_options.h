@@ -25,10 +25,10 @@ struct CollectiveOptions {
   std::optional<std::int64_t> seed;
   std::string algorithm = "auto";
   PredictOptions predict;
-  std::string transport, balance;  ///< for the packet engine
-  double patience_s = 1800;
+  questions::PacketRun packets;
   std::vector<std::string> jitter;
-  PacketExtras extras;
+  questions::PacketExtras extras;
+  std::string compute_jitter;
   std::string schedule, out, matrix;  ///< file names
 };
 

@@ -1,226 +1,67 @@
 #include "busbar/cli/packet_options.h"
 
-#include <fmt/format.h>
+#include <utility>
 
-#include <algorithm>
-#include <chrono>
-#include <cmath>
-#include <iterator>
-
-#include "busbar/base/quantity.h"
-#include "busbar/base/text.h"
-#include "busbar/predict/flow_sizes.h"
-#include "busbar/cli/streams.h"
-#include "busbar/packet/transport_names.h"
-#include "busbar/predict/packet_words.h"
-#include "busbar/topology/selector.h"
+#include "busbar/cli/long_run.h"
 
 namespace busbar {
 namespace {
 
-constexpr const char* kPackets = "--engine packet";
-constexpr std::int64_t kMostThreads = 256;
-const Where kFaultFlag{"", 0, 0, "--fault"};
+using questions::PacketExtras;
+using questions::PacketRun;
 
-Error wrong_fault(const std::string& text, const std::string& why) {
-  return invalid(
-      fmt::format("'{}': {}; write SELECTOR=WHAT[@FROM[..UNTIL]], for example leaf0-spine1=down@20us..60us or "
-                  "node5.nic0=loss:0.001",
-                  text, why),
-      kFaultFlag);
-}
-
-/// Parses the WHAT of a fault.
-Status read_kind(const std::string& text, std::string_view what, PacketFault& fault) {
-  using Kind = PacketFault::Kind;
-  const std::size_t colon = what.find(':');
-  const std::string_view word = what.substr(0, colon);
-  const std::pair<const char*, Kind> kinds[] = {{"down", Kind::kDown},
-                                                {"rate", Kind::kRate},
-                                                {"loss", Kind::kLoss},
-                                                {"slow", Kind::kSlow},
-                                                {"storm", Kind::kStorm}};
-  const auto known = std::find_if(std::begin(kinds), std::end(kinds), [&](const auto& k) { return word == k.first; });
-  if (known == std::end(kinds))
-    return wrong_fault(text, fmt::format("there is no fault '{}', only down, rate, loss, slow and storm", word));
-  fault.kind = known->second;
-  const bool shares = fault.kind != Kind::kDown && fault.kind != Kind::kStorm;
-  if (shares != (colon != std::string_view::npos))
-    return wrong_fault(text, shares ? fmt::format("the amount is missing; write {}:0.01", word)
-                                    : fmt::format("{} takes no number", word));
-  if (!shares) return {};
-  const std::string_view number = what.substr(colon + 1);
-  if (!is_number(number, fault.value) || !(fault.value > 0 && fault.value < 1))
-    return wrong_fault(text, fmt::format("'{}' is not a number above 0 and below 1", number));
-  return {};
-}
-
-Status read_times(const std::string& text, std::string_view times, PacketFault& fault) {
-  const std::size_t dots = times.find("..");
-  const auto read = [&](std::string_view t, SimTime& out) -> Status {
-    const Result<Duration> d = parse_duration(t);
-    if (!d.ok()) return wrong_fault(text, d.error().message);
-    out = SimTime::at(*d);
-    return {};
-  };
-  BUSBAR_RETURN_IF_ERROR(read(times.substr(0, dots), fault.from));
-  if (dots != std::string_view::npos) BUSBAR_RETURN_IF_ERROR(read(times.substr(dots + 2), fault.until));
-  if (fault.until <= fault.from) return wrong_fault(text, "it ends before it begins");
-  return {};
-}
-
-Status read_faults(const std::vector<std::string>& texts, const std::string& reroute_after, const Topology& topology,
-                   PacketOptions& options) {
-  if (reroute_after == "never") {
-    options.reroute_after = Duration::max();
-  } else if (!reroute_after.empty()) {
-    const Result<Duration> after = parse_duration(reroute_after);
-    if (!after.ok()) return flag_error("--reroute-after", after.error().message);
-    options.reroute_after = *after;
+std::vector<Flag> flags_of_packets(const Record& record, const std::vector<FlagTarget>& targets) {
+  std::vector<Flag> out;
+  for (const Field& f : record.fields()) {
+    Flag flag{f.flag_names(), f.value, f.meaning, f.category, targets[out.size()], f.choices};
+    flag.needs = f.needs.empty() ? "" : f.needs == "fault" ? "--fault" : "--engine packet";
+    out.push_back(std::move(flag));
   }
-  for (const std::string& text : texts) {
-    PacketFault fault;
-    const std::size_t equals = text.rfind('='), at = text.find('@', equals == std::string::npos ? 0 : equals);
-    if (equals == std::string::npos) return wrong_fault(text, "the kind of fault is missing");
-    const std::string_view all(text);
-    BUSBAR_RETURN_IF_ERROR(
-        read_kind(text, all.substr(equals + 1, at == std::string::npos ? at : at - equals - 1), fault));
-    if (at != std::string::npos) BUSBAR_RETURN_IF_ERROR(read_times(text, all.substr(at + 1), fault));
-    Result<std::vector<LinkId>> cables = select_cables(topology, all.substr(0, equals));
-    if (!cables.ok()) return wrong_fault(text, cables.error().message);
-    const bool of_host = fault.kind == PacketFault::Kind::kSlow || fault.kind == PacketFault::Kind::kStorm;
-    const std::size_t before = options.faults.size();
-    for (const LinkId cable : *cables) {
-      for (const LinkId way : {cable, reverse(cable)}) {
-        const DeviceKind end = topology.kind(topology.to(way));
-        if (of_host && end != DeviceKind::kNic && end != DeviceKind::kGpu) continue;
-        fault.link = way;
-        options.faults.push_back(fault);
-      }
-    }
-    if (options.faults.size() == before) return wrong_fault(text, "no link of this selector ends at a host");
-  }
-  return {};
+  return out;
 }
 
-/// Parses LOAD:SIZES@UNTIL.
-Status read_background(const std::string& text, const std::string& catalog_directory, PacketOptions& options) {
-  const std::size_t colon = text.find(':'), at = text.rfind('@');
-  const auto wrong = [&](const std::string& why) {
-    return flag_error("--background",
-                      fmt::format("'{}': {}; write LOAD:SIZES@UNTIL, for example 0.3:websearch@1ms", text, why));
-  };
-  if (colon == std::string::npos || at == std::string::npos || at < colon)
-    return wrong("load, sizes or end is missing");
-  BackgroundTraffic b;
-  if (!is_number(std::string_view(text).substr(0, colon), b.load) || !(b.load > 0 && b.load < 1))
-    return wrong("the load must be above 0 and below 1, as a share of each host's cable");
-  const Result<Duration> until = parse_duration(std::string_view(text).substr(at + 1));
-  if (!until.ok()) return wrong(until.error().message);
-  b.until = SimTime::at(*until);
-  BUSBAR_ASSIGN(b.sizes, read_flow_sizes(text.substr(colon + 1, at - colon - 1), catalog_directory));
-  b.seed = options.seed;
-  options.background = std::move(b);
-  return {};
-}
+const Record& record_of_extras() { return record_of(static_cast<const PacketExtras*>(nullptr)); }
+const Record& record_of_run() { return record_of(static_cast<const PacketRun*>(nullptr)); }
 
-/// Weights or "strict", separated by commas.
-Result<std::vector<std::uint32_t>> read_lanes(const std::string& text) {
-  constexpr std::uint32_t kMostWeight = 1000;
-  std::vector<std::uint32_t> weights;
-  for (const std::string_view word : split_at(text, ',')) {
-    std::uint32_t weight = 0;
-    if (word != "strict" && (!is_number(word, weight) || weight == 0 || weight > kMostWeight))
-      return flag_error(
-          "--lanes", fmt::format("'{}' is not a weight; write 1 to {} or strict for each lane, for example strict,3,1",
-                                 word, kMostWeight));
-    weights.push_back(weight);  // 0: strict
-  }
-  if (weights.size() > kMostFlowLanes)
-    return flag_error("--lanes",
-                      fmt::format("{} lanes are too many; at most {} are possible", weights.size(), kMostFlowLanes));
-  return weights;
+/// An error in a field of the request, as one in its flag.
+Error in_packet_flag(Error error) {
+  for (const Record* record : {&record_of_extras(), &record_of_run()})
+    if (const Field* const f = record->find(error.where.path); f != nullptr && error.where.file.empty())
+      error.where.path = f->flag_names();
+  if (error.where.path == "seed") error.where.path = "--seed";
+  return error;
 }
 
 }  // namespace
 
+std::vector<Flag> packet_flags(PacketExtras& x) {
+  return flags_of_packets(record_of_extras(),
+                          {&x.cut_through, &x.background, &x.fault, &x.lanes, &x.threads, &x.reroute_after});
+}
+
 Flag packet_threads_flag(std::optional<std::int64_t>& threads) {
-  return with(kPackets, {"--threads", "N", "simulate with N threads; results are equal (default: as many as pay)",
-                         "Packets", &threads});
+  PacketExtras extras;
+  Flag out = std::move(packet_flags(extras)[4]);
+  out.target = &threads;
+  return out;
 }
 
 Result<std::uint32_t> packet_threads(const std::optional<std::int64_t>& threads) {
-  if (threads.value_or(1) < 1 || threads.value_or(1) > kMostThreads)
-    return flag_error("--threads", fmt::format("1 to {} threads", kMostThreads));
-  return static_cast<std::uint32_t>(threads.value_or(0));
-}
-
-std::vector<Flag> packet_flags(PacketExtras& extras) {
-  std::vector<Flag> flags{
-      {"--cut-through", "", "switches forward a packet while it still arrives, if the outgoing link is not faster",
-       "Packets", &extras.cut_through},
-      {"--background", "LOAD:SIZES@UNTIL", "further flows (Poisson), e.g. 0.3:websearch@1ms; sizes as --sizes of flows",
-       "Packets", &extras.background},
-      {"--fault", "SELECTOR=WHAT[@FROM[..UNTIL]]",
-       "down, rate:0.25, loss:0.001, slow:0.5 (receiver) or storm (of pauses), e.g. leaf0-spine1=down@20us..60us; "
-       "repeatable",
-       "Packets", &extras.faults},
-      {"--lanes", "W,W,...",
-       "virtual lanes with these weights, or strict; a flow uses its column lane, jobs take turns", "Packets",
-       &extras.lanes},
-  };
-  for (Flag& f : flags) f.needs = kPackets;
-  flags.push_back(packet_threads_flag(extras.threads));
-  flags.push_back(with(
-      "--fault", {"--reroute-after", "TIME", "time until switches route around a failed link (default 1ms), or never",
-                  "Packets", &extras.reroute_after}));
-  return flags;
+  const Result<std::uint32_t> n = questions::threads_of(threads);
+  return n.ok() ? n : in_packet_flag(n.error());
 }
 
 std::vector<Flag> packet_run_flags(std::string& transport, std::string& balance, double& patience_s) {
-  std::vector<std::string> transports, balances;
-  for (const PacketTransportName& t : packet_transports()) transports.emplace_back(t.name);
-  for (const std::string_view b : packet_balances()) balances.emplace_back(b);
-  return {
-      {"--transport", "NAME", fmt::format("{} (default nscc); fluids: with its penalties", fmt::join(transports, ", ")),
-       "Packets", &transport, transports},
-      {"--lb", "NAME", fmt::format("{} (default: the cluster's)", fmt::join(balances, ", ")), "Packets", &balance,
-       balances},
-      with(kPackets,
-           {"--patience", "SECONDS", "refuse runs with a longer run time (default 1800)", "Packets", &patience_s})};
+  return flags_of_packets(record_of_run(), {&transport, &balance, &patience_s});
 }
 
-Status read_packet_extras(const PacketExtras& extras, const Topology& topology, const std::string& catalog_directory,
-                          PacketOptions& options) {
-  options.cut_through = extras.cut_through;
-  if (!extras.lanes.empty()) {
-    BUSBAR_ASSIGN(options.lanes, read_lanes(extras.lanes));
-  }
-  BUSBAR_ASSIGN(options.threads, packet_threads(extras.threads));
-  if (!extras.compute_jitter.empty()) {
-    const Result<Duration> mean = parse_duration(extras.compute_jitter);
-    if (!mean.ok()) return flag_error("--compute-jitter", mean.error().message);
-    options.compute_jitter = *mean;
-  }
-  if (!extras.background.empty())
-    BUSBAR_RETURN_IF_ERROR(read_background(extras.background, catalog_directory, options));
-  return read_faults(extras.faults, extras.reroute_after, topology, options);
-}
-
-std::function<void(const PacketProgress&)> progress_on_stderr() {
-  using Clock = std::chrono::steady_clock;
-  constexpr double kEvery = 2;
-  const auto begin = Clock::now();
-  return [begin, said = 0.0](const PacketProgress& p) mutable {
-    const double s = std::chrono::duration<double>(Clock::now() - begin).count();
-    if (s < said + kEvery) return;
-    said = s;
-    const double share = static_cast<double>(p.hops) / std::max(1.0, p.hops_expected);
-    const std::string left =
-        share > 0 && share < 1 ? fmt::format(", about {:.0f} s to go", s * (1 - share) / share) : std::string();
-    say(fmt::format("{:.1f} us simulated, {} of {} flows ended, {:.1f} million packet-hops in {:.0f} s{}",
-                    p.now.since_start().in_us(), p.done, p.flows, static_cast<double>(p.hops) * 1e-6, s, left));
-  };
+Result<PacketOptions> read_packets(PacketRun& run, const PacketExtras& extras, std::optional<std::int64_t> seed,
+                                   const Cluster& cluster, const Overrides& overrides) {
+  questions::Context context;
+  context.stop = LongRun::flag();
+  context.notice = notice_on_stderr();
+  Result<PacketOptions> out = packet_options_of(run, extras, seed, cluster, overrides, context);
+  return out.ok() ? out : in_packet_flag(out.error());
 }
 
 std::function<void(const std::string&)> notice_on_stderr() {
@@ -229,46 +70,6 @@ std::function<void(const std::string&)> notice_on_stderr() {
     said = text;
     say(text);
   };
-}
-
-Json to_json(const PacketCounts& x) {
-  return {{"data", x.data},     {"acks", x.acks},        {"nacks", x.nacks},   {"asks", x.asks},
-          {"resent", x.resent}, {"trimmed", x.trims},    {"dropped", x.drops}, {"marked", x.marks},
-          {"pauses", x.pauses}, {"timeouts", x.timeouts}};
-}
-
-std::string trouble_of(const PacketCounts& x) {
-  return fmt::format("{} marked, {} trimmed, {} dropped, {} sent again, {} pauses, {} timeouts", x.marks, x.trims,
-                     x.drops, x.resent, x.pauses, x.timeouts);
-}
-
-Json settings_json(const std::vector<double>& settings) {
-  Json out = Json::object();
-  for (std::size_t i = 0; i < settings.size(); ++i) {
-    const PacketKnob& knob = packet_knobs()[i];
-    if (std::isnan(settings[i])) continue;
-    if (knob.unit == PacketUnit::kBytes) {
-      out[std::string(knob.key) + "_bytes"] = static_cast<std::uint64_t>(settings[i]);
-    } else if (knob.unit == PacketUnit::kTime) {
-      out[std::string(knob.key) + "_us"] = settings[i] * 1e-6;
-    } else if (knob.unit == PacketUnit::kWord) {
-      out[knob.key] = knob.words[settings[i] > 0 ? 1 : 0];
-    } else {
-      out[knob.unit == PacketUnit::kRate ? std::string(knob.key) + "_bytes_per_s" : knob.key] = settings[i];
-    }
-  }
-  return out;
-}
-
-Result<PacketOptions> read_packet_options(std::string& transport, std::string& balance,
-                                          std::optional<std::int64_t> seed, const Cluster& cluster,
-                                          const Overrides& overrides) {
-  if (seed && *seed < 0) return flag_error("--seed", "a seed is 0 or more");
-  BUSBAR_ASSIGN(PacketOptions p, packet_options(transport, balance, cluster, overrides));
-  p.progress = progress_on_stderr();
-  p.notice = notice_on_stderr();
-  if (seed) p.seed = static_cast<std::uint64_t>(*seed);
-  return p;
 }
 
 }  // namespace busbar

@@ -1,0 +1,12 @@
+#include "busbar/views/packet_counts.h"
+
+#include <fmt/core.h>
+
+namespace busbar {
+
+std::string trouble_of(const PacketCounts& x) {
+  return fmt::format("{} marked, {} trimmed, {} dropped, {} sent again, {} pauses, {} timeouts", x.marks, x.trims,
+                     x.drops, x.resent, x.pauses, x.timeouts);
+}
+
+}  // namespace busbar
