@@ -98,6 +98,26 @@ Json schema_of_type(const Type& type) {
   return Json::object();
 }
 
+const Type& without_optional(const Type& type) {
+  return type.kind == TypeKind::kOptional ? without_optional(*type.inner) : type;
+}
+
+/// The words that a field takes, as its type writes them; null too for an optional one.
+Json choices_of(const Field& f) {
+  Json out = Json::array();
+  const bool numbers = without_optional(*f.type).kind == TypeKind::kInteger;
+  for (const std::string& word : f.choices) out.push_back(numbers ? Json(std::stoll(word)) : Json(word));
+  if (f.type->kind == TypeKind::kOptional) out.push_back(Json());
+  return out;
+}
+
+Status check_choice(const Field& f, const Json& value, const std::string& path) {
+  if (f.choices.empty() || (!value.is_string() && !value.is_number())) return {};
+  const std::string word = value.is_string() ? value.text() : value.dump();
+  if (std::find(f.choices.begin(), f.choices.end(), word) != f.choices.end()) return {};
+  return invalid(fmt::format("'{}' is not one of {}", word, comma_list(f.choices)), {"", 0, 0, path});
+}
+
 bool add_numbers(const Type& type, const void* of, std::string_view path, std::vector<double>& out);
 
 bool add_numbers(const Record& record, const void* of, std::string_view path, std::vector<double>& out) {
@@ -219,11 +239,7 @@ Status read_json_into(const Json& json, const Record& record, void* out, const s
                                  suggestion(m.key, record.names(), "it has " + comma_list(record.names()))),
                      {"", 0, 0, path});
     BUSBAR_RETURN_IF_ERROR(read_json_into(m.value, *f->type, f->at(out), inside(path, m.key)));
-    const bool known = f->choices.empty() || !m.value.is_string() ||
-                       std::find(f->choices.begin(), f->choices.end(), m.value.text()) != f->choices.end();
-    if (!known)
-      return invalid(fmt::format("'{}' is not one of {}", m.value.text(), comma_list(f->choices)),
-                     {"", 0, 0, inside(path, m.key)});
+    BUSBAR_RETURN_IF_ERROR(check_choice(*f, m.value, inside(path, m.key)));
   }
   return {};
 }
@@ -240,7 +256,7 @@ Json schema_of(const Record& record, const void* defaults) {
     Json field = schema_of_type(*f.type);
     if (!f.meaning.empty()) field["description"] = f.meaning;
     if (!f.unit.empty()) field["unit"] = f.unit;
-    if (!f.choices.empty()) field["enum"] = Json(f.choices);
+    if (!f.choices.empty()) field["enum"] = choices_of(f);
     if (defaults != nullptr) field["default"] = to_json(*f.type, f.at(defaults));
     const bool must = defaults == nullptr ? !f.absent_if_empty : f.required;
     if (must) required.push_back(f.name);

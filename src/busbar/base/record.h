@@ -92,6 +92,7 @@ struct Field {
   bool required = false;     ///< as a word, or in JSON
   std::string word_meaning;  ///< of the word, if it differs
   std::string such_as;       ///< how to choose a word, for the message that misses it: "; such as dgx-h100"
+  bool (*is_one)(const std::string&) = nullptr;  ///< whether a word is one beyond doubt: then in any place; null: never
 
   void* at(void* record) const { return static_cast<char*>(record) + offset; }
   const void* at(const void* record) const { return static_cast<const char*>(record) + offset; }
@@ -108,6 +109,7 @@ struct Field {
     word = w, required = true, word_meaning = std::move(m);
     return std::move(*this);
   }
+  Field known_by(bool (*is)(const std::string&)) && { return is_one = is, std::move(*this); }
   Field optional() && { return required = false, std::move(*this); }
   Field undecided() && { return decides = false, std::move(*this); }
   Field or_absent() && { return absent_if_empty = true, std::move(*this); }

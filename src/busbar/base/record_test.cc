@@ -21,6 +21,7 @@ const Record& record_of(const Hop*) {
 struct Machine {
   std::uint32_t gpus = 8;
   std::vector<std::string> set;
+  std::optional<std::int64_t> zero;
 };
 const Record& record_of(const Machine*) {
   static const Record record("machine", {{"gpus", &Machine::gpus, "", "GPUs"}, {"set", &Machine::set, "", "changes"}});
@@ -110,6 +111,14 @@ TEST(Record, SchemaHasDefaultsOfRequestsAndRequiresFieldsOfResults) {
   EXPECT_EQ(result["required"].dump(), R"(["live","gpus","set","hops","parts_ns","engine"])");
 }
 
+TEST(Record, TakesAmongNumbersOnlyThoseNamed) {
+  const Record record("layout", {Field("zero", &Machine::zero, "", "shards").among({"0", "1"})});
+  Machine m;
+  EXPECT_TRUE(read_json_into(Json{{"zero", 1}}, record, &m).ok());
+  EXPECT_EQ(read_json_into(Json{{"zero", 2}}, record, &m).error().text(), "zero: '2' is not one of 0, 1");
+  EXPECT_EQ(schema_of(record, &m)["properties"]["zero"]["enum"].dump(), "[0,1,null]");
+}
+
 TEST(Record, GivesTheNumbersOfAPath) {
   const Path p = full();
   const auto at = [&](const char* path) { return numbers_at(record_of(&p), &p, path); };
@@ -117,7 +126,8 @@ TEST(Record, GivesTheNumbersOfAPath) {
   EXPECT_EQ(at("gpus"), std::vector<double>{4});
   ASSERT_TRUE(at("hops.GBps"));
   EXPECT_TRUE(std::isnan(at("hops.GBps")->back()));
-  for (const char* none : {"hops.link", "hops", "hop.latency_ns", "gpus.x", "engine", ""}) EXPECT_FALSE(at(none)) << none;
+  for (const char* none : {"hops.link", "hops", "hop.latency_ns", "gpus.x", "engine", ""})
+    EXPECT_FALSE(at(none)) << none;
 }
 
 TEST(Field, IsSpelledAsItsName) {

@@ -10,6 +10,7 @@
 #include "busbar/cli/scenario_flags.h"
 #include "busbar/cli/session.h"
 #include "busbar/cli/step_ask.h"
+#include "busbar/questions/step_request.h"
 #include "busbar/step/machine.h"
 
 namespace busbar {
@@ -78,7 +79,7 @@ Command plan_command(const std::string& typed) {
       {"--model", "MODEL", "catalogue name or file", "Scenario", &o->flags.model},
       gpus_flag(o->gpus),
       {"--layout", "FILE", "layout file with the keys that the search does not choose", "Scenario", &o->flags.layout},
-      {"--global-batch", "N", kGlobalBatchHelp, "Scenario", &l.global_batch},
+      {"--global-batch", "N", questions::kGlobalBatchMeaning, "Scenario", &l.global_batch},
       {"--seq", "TOKENS", "sequence length (default 4096)", "Scenario", &l.seq},
       {"--precision", "NAME", "bf16 (default), fp16, fp8 or fp4", "Scenario", &l.precision,
        one_of("bf16", "fp16", "fp8", "fp4")},

@@ -15,11 +15,12 @@
 #include "busbar/cli/session.h"
 #include "busbar/cli/step_ask.h"
 #include "busbar/cli/train_report.h"
-#include "busbar/cli/train_variants.h"
 #include "busbar/cli/train_verdict.h"
 #include "busbar/predict/predictor.h"
+#include "busbar/questions/step_request.h"
 #include "busbar/step/machine.h"
 #include "busbar/step/train_run.h"
+#include "busbar/step/train_variants.h"
 
 namespace busbar {
 namespace {
@@ -103,7 +104,7 @@ Result<GoodputRun> timed_goodput(const TrainRun& step, const SurviveFlags& o) {
 
 Result<int> run(SurviveFlags& o) {
   if (!o.op.empty()) return run_collective(o);
-  sort_scenario_words(o.scenario, o.flags);
+  questions::sort_scenario_words(o.scenario, o.flags);
   BUSBAR_ASSIGN(Scenario scenario, read_scenario({o.scenario, o.flags, o.common.overrides}));
   TrainAsk ask;
   join_command(ask);

@@ -27,6 +27,7 @@
 #include "busbar/cli/train_scale.h"
 #include "busbar/cli/train_traced.h"
 #include "busbar/predict/packet_words.h"
+#include "busbar/questions/step_request.h"
 #include "busbar/report/plain.h"
 #include "busbar/step/machine.h"
 #include "busbar/trace/perfetto.h"
@@ -256,7 +257,7 @@ Result<int> run_step(const TrainFlags& o, std::vector<TrainVariant> variants, Tr
 }
 
 Result<int> run(TrainFlags o) {
-  sort_scenario_words(o.scenario, o.flags);
+  questions::sort_scenario_words(o.scenario, o.flags);
   if (o.checkpoint_every == 0) return flag_error("--checkpoint-every", "0 is no interval; use 1 step or more");
   BUSBAR_ASSIGN(std::vector<TrainVariant> variants,
                 read_variants({o.scenario, o.flags,

@@ -8,9 +8,9 @@
 #include "busbar/cli/compare_fabrics.h"
 #include "busbar/cli/cost_flags.h"
 #include "busbar/cli/long_run.h"
-#include "busbar/cli/train_variants.h"
 #include "busbar/cost/run_cost.h"
 #include "busbar/step/train_run.h"
+#include "busbar/step/train_variants.h"
 
 namespace busbar {
 

@@ -3,22 +3,13 @@
 #include <fmt/format.h>
 
 #include "busbar/base/quantity.h"
-#include "busbar/predict/launch.h"
+#include "busbar/cli/question_command.h"
+#include "busbar/questions/predict_request.h"
 
 namespace busbar {
 
 std::vector<Flag> predict_flags(PredictOptions& o, const std::string& launch) {
-  return {{"--env", "NCCL_X=Y", "set a variable of NCCL; may be given several times", "NCCL", &o.env},
-          {"--nccl", "VERSION", "NCCL release whose rules apply, 2.18 to 2.30 (default: as in the input, or 2.30)",
-           "NCCL", &o.nccl},
-          {"--launch", "MODE",
-           "how collectives start: graph (CUDA graph), loop (one process, all its GPUs), process (one per GPU), "
-           "unknown (default: " +
-               launch + ")",
-           "NCCL", &o.launch, launch_modes()},
-          {"--shortcuts-off", "NAMES",
-           "compute without these shortcuts, e.g. call-images,bundles, or all; --explain names those taken", "Output",
-           &o.shortcuts_off}};
+  return flags_of(Record("predict", questions::with_default_launch(record_of(&o).fields(), launch)), &o);
 }
 
 void add_policy(Json& j, const PredictPolicy& policy, const std::string& mode, Duration launch) {

@@ -61,6 +61,7 @@ Positional positional_of(const Field& f, Asked& asked) {
   else
     out.target = std::get<std::string*>(target);
   out.such_as = f.such_as;
+  if (f.is_one != nullptr) out.is = f.is_one;
   return out;
 }
 
@@ -128,21 +129,36 @@ Result<int> run(const questions::Question& question, Asked& asked) {
   return deliver(asked.output, data, document, status);
 }
 
+/// --json and the other flags of every question stand before the fields about its output that end the list.
+std::size_t place_of_output(const Record& record) {
+  std::size_t end = record.fields().size();
+  while (end > 0 && record.fields()[end - 1].category == "Output") --end;
+  return end;
+}
+
 }  // namespace
+
+std::vector<Flag> flags_of(const Record& record, void* request) {
+  std::vector<Flag> out;
+  for (const Field& f : record.fields())
+    if (f.word != Field::Word::kOnly) out.push_back(flag_of(record, f, request));
+  return out;
+}
 
 Command question_command(const questions::Question& question, const std::string& typed) {
   const auto asked = std::make_shared<Asked>();
   asked->request = question.new_request();
   Command c = new_command(asked->output, typed, question.name, question.summary);
   c.examples = question.examples;
-  std::vector<Flag> output;
-  for (const Field& f : question.request->fields()) {
+  const std::vector<Field>& fields = question.request->fields();
+  const std::size_t output = place_of_output(*question.request);
+  for (std::size_t i = 0; i <= fields.size(); ++i) {
+    if (i == output) c.add(output_flags(asked->output));
+    if (i == fields.size()) break;
+    const Field& f = fields[i];
     if (f.word != Field::Word::kNo) c.positionals.push_back(positional_of(f, *asked));
-    if (f.word != Field::Word::kOnly)
-      (f.category == "Output" ? output : c.flags).push_back(flag_of(*question.request, f, asked->request.get()));
+    if (f.word != Field::Word::kOnly) c.flags.push_back(flag_of(*question.request, f, asked->request.get()));
   }
-  c.add(output_flags(asked->output));
-  c.add(std::move(output));
   c.run = [asked, q = &question] { return run(*q, *asked); };
   return c;
 }

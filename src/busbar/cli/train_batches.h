@@ -8,8 +8,8 @@
 #include "busbar/cli/batch_range.h"
 #include "busbar/cli/long_run.h"
 #include "busbar/cli/train_scale.h"
-#include "busbar/cli/train_variants.h"
 #include "busbar/spec/claims_file.h"
+#include "busbar/step/train_variants.h"
 
 namespace busbar {
 

@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "busbar/base/json.h"
-#include "busbar/cli/train_variants.h"
 #include "busbar/report/document.h"
 #include "busbar/step/train_run.h"
+#include "busbar/step/train_variants.h"
 
 namespace busbar {
 

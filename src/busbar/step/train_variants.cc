@@ -1,4 +1,4 @@
-#include "busbar/cli/train_variants.h"
+#include "busbar/step/train_variants.h"
 
 #include <fmt/core.h>
 
