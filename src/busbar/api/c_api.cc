@@ -158,7 +158,7 @@ char* busbar_answer_html(const busbar_answer* a) {
 
 int64_t busbar_answer_numbers(const busbar_answer* a, const char* path, double* out, int64_t room) {
   if (!a->answer.ok()) return -1;
-  const auto numbers = busbar::numbers_at(*a->answer->question->result, a->answer->result.get(), path);
+  const auto numbers = busbar::numbers_at(*a->answer->record, a->answer->data, path);
   if (!numbers) return -1;
   const auto count = static_cast<int64_t>(numbers->size());
   for (int64_t i = 0; i < std::min(room, count); ++i) out[i] = (*numbers)[static_cast<std::size_t>(i)];

@@ -6,6 +6,7 @@
 #include "busbar/cli/long_run.h"
 #include "busbar/cli/packet_options.h"
 #include "busbar/cli/session.h"
+#include "busbar/report/plain.h"
 #include "busbar/views/view.h"
 
 namespace busbar {
@@ -126,7 +127,15 @@ Result<int> run(const questions::Question& question, Asked& asked) {
   Document document = views::view_of(*answer);
   document.command = asked.output.typed;
   Json data = answer->json();
-  return deliver(asked.output, data, document, status);
+  if (!answer->run.is_null()) {
+    data["run"] = asked.output.clock.to_json();
+    data["run"].update(answer->run);
+  }
+  BUSBAR_ASSIGN(const int done, deliver(asked.output, data, document, status));
+  const bool text = !asked.output.for_programs();
+  if (answer->refused && !text) report_error(*answer->refused);
+  if (answer->last_words.empty() || !text) return done;
+  return print_out(escape_terminal(answer->last_words, true) + '\n', done);
 }
 
 /// --json and the other flags of every question stand before the fields about its output that end the list.

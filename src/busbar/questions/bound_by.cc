@@ -10,6 +10,11 @@ const Record& record_of(const BoundBy*) {
   return record;
 }
 
+BoundBy bound_result(const Bound& b, const Topology& t) {
+  if (b.link == kNone<LinkId>) return {{}, {}, b.phase, {}};
+  return {t.name(b.link), part_of(t, b.link), b.phase, b.kind == BoundKind::kBandwidth ? "bandwidth" : "latency"};
+}
+
 std::string part_of(const Topology& t, LinkId link) {
   const LinkClass& c = t.link_class(link);
   return c.part.empty() ? name_of(c.kind) : c.part;

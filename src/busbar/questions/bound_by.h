@@ -15,6 +15,7 @@ struct BoundBy {
   std::optional<std::string> link, part, phase, kind;
 };
 const Record& record_of(const BoundBy*);
+BoundBy bound_result(const Bound& bound, const Topology& topology);
 
 /// "ndr 4x": the part of a link, or its kind.
 std::string part_of(const Topology& topology, LinkId link);

@@ -65,7 +65,7 @@ std::string Question::schema() const { return fmt::format("busbar.{}/{}", name, 
 
 Json Answer::json() const {
   Json out{{"schema", question->schema()}};
-  out.update(to_json(*question->result, result.get()));
+  out.update(to_json(*record, data));
   return out;
 }
 
@@ -107,12 +107,17 @@ Json request_schema(const Question& q) {
 }
 
 Json answer_schema(const Question& q) {
-  Json schema = schema_of(*q.result, nullptr);
-  Json properties{{"schema", {{"const", q.schema()}}}};
-  properties.update(schema["properties"]);
-  properties["run"] = {{"type", "object"}, {"description", "of this run: seconds, and whatever differs between runs"}};
-  schema["properties"] = std::move(properties);
-  return with_schema(q, "answer", std::move(schema));
+  Json kinds = Json::array();
+  for (const Record* const record : q.results) {
+    Json schema = schema_of(*record, nullptr);
+    Json properties{{"schema", {{"const", q.schema()}}}};
+    properties.update(schema["properties"]);
+    properties["run"] = {{"type", "object"},
+                         {"description", "of this run: seconds, and whatever differs between runs"}};
+    schema["properties"] = std::move(properties);
+    kinds.push_back(std::move(schema));
+  }
+  return with_schema(q, "answer", kinds.size() == 1 ? kinds.values()[0] : Json{{"anyOf", std::move(kinds)}});
 }
 
 std::string inputs_hash(const std::string& question, const Record& record, const void* request, std::string_view read) {

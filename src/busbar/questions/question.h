@@ -12,8 +12,11 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "busbar/base/record.h"
@@ -28,7 +31,12 @@ struct Question;
 struct Answer {
   const Question* question = nullptr;
   std::shared_ptr<const void> request, result;  ///< of the types that the question's records describe
-  int status = 0;                               ///< as of the command: 0 done, 1 a clean "no"
+  const Record* record = nullptr;               ///< of the fields of the result
+  const void* data = nullptr;    ///< `result`, or what it holds where a question has results of several kinds
+  int status = 0;                ///< as of the command: 0 done, 1 a clean "no"
+  std::optional<Error> refused;  ///< why the status is 1, for who sees only the data
+  Json run;                      ///< what differs between runs besides their seconds; null: nothing
+  std::string last_words;        ///< after the text on a terminal: "trace: FILE"
 
   /// {"schema": "busbar.path/1", then the fields of the result}.
   Json json() const;
@@ -41,27 +49,61 @@ struct Question {
   int place = 0;         ///< in the list of commands: lowest first, then by name
   int version = 1;       ///< of the result; raised when a key changes its meaning
   const Record* request = nullptr;
-  const Record* result = nullptr;
+  std::vector<const Record*> results{};  ///< one for each kind of result
   std::function<std::shared_ptr<void>()> new_request{};
   std::function<Result<Answer>(std::shared_ptr<const void> request, const Context&)> answer{};
 
   std::string schema() const;  ///< "busbar.path/1"
 };
 
-/// A question of these types, which `answer(const Asked&, const Context&)` next to them answers. A result with a member
-/// `exit_status` decides the status.
+namespace internal {
+
+/// The kinds of a result: one, or those of a std::variant.
+template <typename Found>
+struct Kinds {
+  static std::vector<const Record*> records() { return {&record_of(static_cast<const Found*>(nullptr))}; }
+  template <typename F>
+  static void visit(const Found& found, F f) {
+    f(found);
+  }
+};
+template <typename... Found>
+struct Kinds<std::variant<Found...>> {
+  static std::vector<const Record*> records() { return {&record_of(static_cast<const Found*>(nullptr))...}; }
+  template <typename F>
+  static void visit(const std::variant<Found...>& found, F f) {
+    std::visit(f, found);
+  }
+};
+
+template <typename Found>
+void describe(const Found& found, Answer& out) {
+  out.record = &record_of(&found);
+  out.data = &found;
+  if constexpr (requires { found.exit_status; }) out.status = found.exit_status;
+  if constexpr (requires { found.refused; }) out.refused = found.refused;
+  if constexpr (requires { found.of_run; }) out.run = found.of_run;
+  if constexpr (requires { found.last_words; }) out.last_words = found.last_words;
+}
+
+}  // namespace internal
+
+/// A question of these types, which `answer(const Asked&, const Context&)` next to them answers. `Found` may be a
+/// std::variant of results. Members `exit_status`, `refused`, `of_run` and `last_words` of a result are those of its
+/// answer.
 template <typename Asked, typename Found>
 Question make_question(std::string name, std::string summary, std::string examples, int place) {
   Question q{std::move(name), std::move(summary), std::move(examples), place};
   q.request = &record_of(static_cast<const Asked*>(nullptr));
-  q.result = &record_of(static_cast<const Found*>(nullptr));
+  q.results = internal::Kinds<Found>::records();
   q.new_request = [] { return std::make_shared<Asked>(); };
   q.answer = [](std::shared_ptr<const void> request, const Context& context) -> Result<Answer> {
     BUSBAR_ASSIGN(Found found, answer(*static_cast<const Asked*>(request.get()), context));
+    const auto kept = std::make_shared<const Found>(std::move(found));
     Answer out;
-    if constexpr (requires { found.exit_status; }) out.status = found.exit_status;
+    internal::Kinds<Found>::visit(*kept, [&](const auto& one) { internal::describe(one, out); });
     out.request = std::move(request);
-    out.result = std::make_shared<const Found>(std::move(found));
+    out.result = kept;
     return out;
   };
   return q;
