@@ -139,6 +139,14 @@ TEST(Expect, FasterThanTheBandIsGoodAsLongAsPhysicsAllowsIt) {
   EXPECT_EQ(fast->rows.front().verdict, Verdict::kFast);
 }
 
+// On an NVSwitch with reductions large calls come near the floor, and their band would reach below it.
+TEST(Expect, NoRowIsExpectedBelowItsFloor) {
+  for (const char* const cluster : {"dgx-h100", "dgx-h200", "dgx-a100", "gb200-nvl72", "mi300x-8", "rtx4090-pcie"}) {
+    const auto e = expect_results(modelled(cluster, 1, 0), on(cluster));
+    for (const ExpectedRow& row : e->rows) EXPECT_GE(row.low_us, row.floor_us) << cluster << ' ' << row.size_bytes;
+  }
+}
+
 TEST(Results, BandwidthsNameTheOperation) {
   const auto table = [](const char* row, std::uint32_t ranks) {
     std::string text = fmt::format("# nThread 1 nGpus {}\n", ranks);

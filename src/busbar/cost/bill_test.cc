@@ -57,6 +57,15 @@ TEST(Bill, ATwinPortModuleServesTwoEnds) {
   EXPECT_EQ(line_of(bill, "osfp-800g-twin").count, 2 * 512);  // 2 ends of 400 Gb/s a cable, 2 of them a module
 }
 
+TEST(Bill, ACardOfTwoPortsIsBoughtOnce) {
+  const auto nics = [](const std::string& ports) {
+    const Bill bill = bill_for("{node: {base: dgx-h100, ports_per_card: " + ports + "}, nodes: 3}");
+    return count_of(bill, BillGroup::kNic);
+  };
+  const std::uint64_t others = nics("1") - 3 * 8;
+  EXPECT_EQ(nics("2"), 3 * 4 + others);
+}
+
 TEST(Bill, SumsEqualTheirLines) {
   const Bill bill = bill_for("dgx-h100:64");
   const BillSums sums = sums_of(bill);

@@ -138,6 +138,17 @@ TEST_F(Host, TellsDistancesOfPciDevicesAsNvidiaSmiDoes) {
   for (std::size_t i = 0; i < all.size(); ++i) EXPECT_EQ(distance_of(all[i], all[0]), found[i]) << "symmetric";
 }
 
+// The GPU hangs at the first switch, the NIC at a second one below it.
+TEST_F(Host, ASwitchBelowAnotherMakesThePathCrossSeveral) {
+  const std::string top = "pci0000:16/0000:16:01.0/0000:17:00.0/";
+  add_pci(top + "0000:18:00.0/0000:19:00.0", "0x030200", "0x10de", 0);
+  add_pci(top + "0000:18:01.0/0000:1a:00.0/0000:1b:00.0/0000:1c:00.0", "0x020700", "0x15b3", 0);
+  const std::vector<PciDevice> all = pci_devices(files());
+  ASSERT_EQ(all.size(), 2u);
+  EXPECT_STREQ(distance_of(all[0], all[1]), "PXB");
+  EXPECT_STREQ(distance_of(all[1], all[0]), "PXB");
+}
+
 TEST_F(Host, NamesTheDistanceOfEachGpuToItsNearestRdmaDevice) {
   add_pci("pci0000:16/0000:16:01.0/0000:17:00.0", "0x030200", "0x10de", 0);
   add_pci("pci0000:16/0000:16:02.0/0000:18:00.0", "0x020000", "0x8086", 0);  // no RDMA

@@ -104,6 +104,20 @@ TEST(RingsThatShareLinks, OfMoreSendsThanAreFollowedSayThatALawCountsThem) {
   }
 }
 
+// Rings that send the same way are followed as one, and count for the others as often as there are. All rings share the
+// links of all GPUs here, whatever their order.
+TEST(RingsThatShareLinks, WeighAsManyAsAreEqual) {
+  const Ground m(std::move(one_switch(8)).seal());
+  const auto &a = kFourWays[0], &b = kFourWays[1];
+  for (const std::uint64_t bytes : {kGiB / 1024, kGiB / 64, kGiB / 16}) {
+    const auto us = [&](std::vector<std::vector<std::uint32_t>> orders) {
+      return 1e-6 * closed_form_ps(try_lower(m, over_rings(std::move(orders), bytes)).value());
+    };
+    const double unequal = us(kFourWays);
+    EXPECT_NEAR(us({a, a, a, b}), unequal, 1e-3 * unequal) << bytes;
+  }
+}
+
 // Rings of equal order share the links of their GPUs with others that take longer.
 TEST(RingsThatShareLinks, OfEqualOrderTakeEquallyLongWhateverTheirPlaces) {
   const Ground m(std::move(pods_of_eight(2)).seal());

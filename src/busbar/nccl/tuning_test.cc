@@ -54,6 +54,20 @@ TEST(NcclTuning, CostsEqualAPublicLog) {
     for (std::size_t p = 0; p < 3; ++p) EXPECT_EQ(t.threads[a][p], expected[a][p]);
 }
 
+// NCCL 2.19 to 2.30, src/graph/tuning.cc: a step over the network costs 1 us of the processor, 2 on AMD's.
+TEST(NcclTuning, AProcessorOfAmdTakesTwiceAsLongForAStepOverTheNetwork) {
+  const auto ring_us = [](CpuVendor vendor, std::optional<float> overhead_us) {
+    NcclComm c = over_sockets();
+    c.ranks = 4;  // so that some steps stay inside a node
+    c.shapes[0].system.cpu = {CpuArch::kX86, vendor, 0, 0};
+    c.settings.net_overhead_us = overhead_us;
+    return tune_nccl(c).of(Collective::kAllReduce, NcclAlgorithm::kRing, NcclProtocol::kSimple).latency_us;
+  };
+  EXPECT_EQ(ring_us(CpuVendor::kAmd, {}), ring_us(CpuVendor::kAmd, 2));
+  EXPECT_EQ(ring_us(CpuVendor::kIntel, {}), ring_us(CpuVendor::kIntel, 1));
+  EXPECT_LT(ring_us(CpuVendor::kIntel, 1), ring_us(CpuVendor::kIntel, 2));
+}
+
 NcclComm comm_as(const Topology& t, NcclVersion version = {}) {
   NcclSettings settings;
   settings.version = version;

@@ -10,6 +10,7 @@
 #include "busbar/predict/predictor.h"
 #include "busbar/routing/path_view.h"
 #include "busbar/spec/kernels_file.h"
+#include "busbar/spec/model_file.h"
 #include "busbar/workload/build_program.h"
 #include "busbar/workload/test_models.h"
 
@@ -105,6 +106,34 @@ PlanSpace some_space(Choices& c) {
                                             PipelineSchedule::kZbV, PipelineSchedule::kDualPipeV},
                                            2);
   return s;
+}
+
+// Large vocabularies, narrow layers: what a stage counts twice shows.
+TEST(MemoryFloor, NoModelOfTheCatalogueNeedsLess) {
+  constexpr std::uint32_t kTp = 8, kPp = 2;
+  std::size_t checked = 0;
+  const Catalog catalog;
+  for (const std::string& name : catalog.names("models")) {
+    const ModelSpec model = read_model(catalog.load("models", name)->root()).value();
+    PlanSpace space;
+    space.base.global_batch = 16;
+    space.base.seq = 1024;
+    space.tp = {1, kTp};
+    space.pp = {1, kPp};
+    space.recompute = {Recompute::kNone};
+    space.schedule = {PipelineSchedule::k1F1B};
+    space.vpp = space.cp = space.micro_batch = {1};
+    MemoryFloors memory(space, model);
+    for (const PlanPoint& p : points_of(space, model, kTp * kPp))
+      for (const std::uint32_t zero : {0u, 3u}) {
+        const auto layout = resolve_layout(layout_of(space, p, zero), model, kTp * kPp);
+        if (!layout.ok()) continue;
+        const auto bytes = static_cast<double>(count(memory_use(model, *layout).total()));
+        EXPECT_LE(memory.of(p, layout->chunk_layers)[zero], bytes) << name << " tp " << p.tp << " pp " << p.pp;
+        ++checked;
+      }
+  }
+  EXPECT_GT(checked, 500u);
 }
 
 /// The best time of the whole space; every bound is checked on the way.

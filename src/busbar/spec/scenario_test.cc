@@ -305,6 +305,22 @@ TEST(Scenario, AFrameworkSetsOnlyWhatIsNotGiven) {
   EXPECT_EQ(of({"layout.framework=maxtext"}).framework_sets, plain.framework_sets);
 }
 
+// User buffers of Transformer Engine overlap what sequence parallelism gathers and scatters, and need it.
+TEST(Scenario, NemoOverlapsTensorParallelismOnlyWithSequenceParallelism) {
+  ScenarioFlags flags;
+  flags.cluster = "dgx-h100";
+  flags.model = "llama3-70b";
+  flags.framework = "nemo";
+  flags.degrees.tp = 8;
+  const auto of = [&](const std::string& sequence_parallel) {
+    Overrides o;
+    o.set = {"layout.sequence_parallel=" + sequence_parallel};
+    return scenario_from_flags(flags, o, Catalog()).value().layout.overlap_tp;
+  };
+  EXPECT_TRUE(of("true"));
+  EXPECT_FALSE(of("false"));
+}
+
 // What a framework does is in catalog/frameworks; here by a file of its own, so that products do not matter.
 class FrameworkFile : public testing::Test {
  protected:

@@ -212,6 +212,17 @@ TEST(Step, GapsAreAttributedToTheirCause) {
   EXPECT_EQ(r.critical_time, (std::vector<Duration>{Duration::us(57), Duration::us(60)}));
 }
 
+// The reduction of another stage that the critical one waits for is communication, and no bubble.
+TEST(Step, AReductionOfAStageThatIsNotCriticalIsExposedToo) {
+  HandMade h;
+  const OpId reduced = h.call(0, OpClass::kDp, {h.work(0, 50)});
+  h.work(1, 60, {reduced});
+  const StepResult r = simulate(h.p, constant(Duration::us(7)));
+  EXPECT_EQ(r.critical_role, RoleId{1});
+  EXPECT_EQ(r.breakdown.bubble, Duration::us(50));
+  EXPECT_EQ(r.breakdown.exposed_dp, Duration::us(7));
+}
+
 // A 30 us collective starts together with 20 us of work, so only 10 us of it are exposed. The end after the last
 // compute counts too.
 TEST(Step, OnlyTheUncoveredPartOfACollectiveIsExposed) {
