@@ -15,8 +15,8 @@
 #include "busbar/base/text.h"
 #include "busbar/cli/commands.h"
 #include "busbar/cli/session.h"
-#include "busbar/cli/topology_drawing.h"
 #include "busbar/spec/cluster_writer.h"
+#include "busbar/views/topology_drawing.h"
 
 namespace busbar {
 namespace {

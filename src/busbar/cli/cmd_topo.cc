@@ -11,11 +11,11 @@
 #include "busbar/cli/streams.h"
 #include "busbar/cli/topo_host.h"
 #include "busbar/cli/topo_report.h"
-#include "busbar/cli/topology_drawing.h"
 #include "busbar/formats/dot_writer.h"
 #include "busbar/formats/nccl_topo_xml_writer.h"
 #include "busbar/host/node_xml.h"
 #include "busbar/step/machine.h"
+#include "busbar/views/topology_drawing.h"
 
 namespace busbar {
 namespace {

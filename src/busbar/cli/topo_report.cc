@@ -10,7 +10,6 @@
 #include "busbar/base/json.h"
 #include "busbar/base/quantity.h"
 #include "busbar/base/text.h"
-#include "busbar/cli/topology_drawing.h"
 #include "busbar/report/document.h"
 #include "busbar/report/plain.h"
 #include "busbar/spec/cluster.h"
@@ -18,6 +17,7 @@
 #include "busbar/topology/cabling.h"
 #include "busbar/topology/gpu_memory.h"
 #include "busbar/topology/tiers.h"
+#include "busbar/views/topology_drawing.h"
 
 namespace busbar {
 namespace {

@@ -18,7 +18,6 @@
 #include "busbar/cli/scaling_drawing.h"
 #include "busbar/cli/session.h"
 #include "busbar/cli/topo_report.h"
-#include "busbar/cli/topology_drawing.h"
 #include "busbar/cli/train_beside.h"
 #include "busbar/cli/train_timeline.h"
 #include "busbar/cli/train_verdict.h"
@@ -26,6 +25,7 @@
 #include "busbar/report/style.h"
 #include "busbar/step/machine.h"
 #include "busbar/topology/levels.h"
+#include "busbar/views/topology_drawing.h"
 #include "busbar/workload/expert_load.h"
 
 namespace busbar {

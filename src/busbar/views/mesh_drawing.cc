@@ -1,4 +1,4 @@
-#include "busbar/cli/mesh_drawing.h"
+#include "busbar/views/mesh_drawing.h"
 
 #include <fmt/core.h>
 

@@ -1,4 +1,4 @@
-#include "busbar/cli/topology_drawing.h"
+#include "busbar/views/topology_drawing.h"
 
 #include <fmt/core.h>
 
@@ -10,10 +10,10 @@
 
 #include "busbar/base/quantity.h"
 #include "busbar/base/text.h"
-#include "busbar/cli/mesh_drawing.h"
 #include "busbar/report/layered_drawing.h"
 #include "busbar/report/style.h"
 #include "busbar/topology/tiers.h"
+#include "busbar/views/mesh_drawing.h"
 
 namespace busbar {
 namespace {
