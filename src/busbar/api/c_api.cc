@@ -106,6 +106,7 @@ Result<Answer> ask(const char* request, const busbar_options* options) {
   Result<Answer> answer = questions::ask(*question, json, context);
   if (!answer.ok() && *limit.flag() != 0)
     return Error{ErrorCode::kUnsupported, "ended by its caller before there was an answer", {}};
+  if (answer.ok()) BUSBAR_RETURN_IF_ERROR(views::write_files(*answer));
   return answer;
 }
 
@@ -149,7 +150,8 @@ char* busbar_answer_text(const busbar_answer* a, int columns) {
   busbar::TextOptions options;
   options.columns = columns;
   options.utf8 = true;
-  return busbar::copy(busbar::render_text(busbar::views::view_of(*a->answer), options));
+  return busbar::copy(busbar::render_text(busbar::views::view_of(*a->answer, busbar::views::Extent::kText), options) +
+                      busbar::views::text_after(*a->answer, options.columns));
 }
 
 char* busbar_answer_html(const busbar_answer* a) {

@@ -24,7 +24,6 @@ Command plan_command(const std::string& typed);
 Command rings_command(const std::string& typed);
 Command survive_command(const std::string& typed);
 Command sweep_command(const std::string& typed);
-Command topo_command(const std::string& typed);
 Command train_command(const std::string& typed);
 Command validate_command(const std::string& typed);
 

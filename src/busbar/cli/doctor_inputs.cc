@@ -5,11 +5,11 @@
 #include <set>
 
 #include "busbar/base/output.h"
-#include "busbar/cli/topo_host.h"
 #include "busbar/doctor/bundle.h"
 #include "busbar/host/describe_host.h"
 #include "busbar/host/hwloc_library.h"
 #include "busbar/host/node_xml.h"
+#include "busbar/host/pci_devices.h"
 
 namespace busbar {
 namespace {

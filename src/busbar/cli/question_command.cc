@@ -118,24 +118,42 @@ class AnswerWatch {
   Context shown_by_run_;
 };
 
+/// The document, if one is needed.
+Document document_of(const questions::Answer& answer, const CommonOptions& output) {
+  Document out;
+  if (!output.for_programs() || !output.html.empty())
+    out = views::view_of(answer, output.html.empty() ? views::Extent::kText : views::Extent::kPage);
+  out.command = output.typed;
+  return out;
+}
+
+Result<int> print(const questions::Answer& answer, const CommonOptions& output, int status) {
+  Json data = answer.json();
+  if (!answer.run.is_null()) {
+    data["run"] = output.clock.to_json();
+    data["run"].update(answer.run);
+  }
+  BUSBAR_ASSIGN(const int done, deliver(output, data, document_of(answer, output), status));
+  if (output.for_programs()) {
+    if (answer.refused) report_error(*answer.refused);
+    return done;
+  }
+  std::string more = views::text_after(answer, text_options().columns);
+  if (!answer.last_words.empty()) more += escape_terminal(answer.last_words, true) + '\n';
+  return more.empty() ? done : print_out(more, done);
+}
+
 Result<int> run(const questions::Question& question, Asked& asked) {
   join_words(*question.request, asked);
   AnswerWatch watch;
   const Result<questions::Answer> answer = ask(question, std::shared_ptr<const void>(asked.request), watch.context());
   if (!answer.ok()) return as_typed(*question.request, answer.error());
   const int status = watch.status(answer->status);
-  Document document = views::view_of(*answer);
-  document.command = asked.output.typed;
-  Json data = answer->json();
-  if (!answer->run.is_null()) {
-    data["run"] = asked.output.clock.to_json();
-    data["run"].update(answer->run);
-  }
-  BUSBAR_ASSIGN(const int done, deliver(asked.output, data, document, status));
-  const bool text = !asked.output.for_programs();
-  if (answer->refused && !text) report_error(*answer->refused);
-  if (answer->last_words.empty() || !text) return done;
-  return print_out(escape_terminal(answer->last_words, true) + '\n', done);
+  if (answer->files != nullptr)
+    for (const questions::OutputFile& f : *answer->files)
+      if (f.path == "-") return print_out(f.text, status);
+  BUSBAR_RETURN_IF_ERROR(views::write_files(*answer));
+  return print(*answer, asked.output, status);
 }
 
 /// --json and the other flags of every question stand before the fields about its output that end the list.

@@ -17,7 +17,6 @@
 #include "busbar/cli/predict_flags.h"
 #include "busbar/cli/scaling_drawing.h"
 #include "busbar/cli/session.h"
-#include "busbar/cli/topo_report.h"
 #include "busbar/cli/train_beside.h"
 #include "busbar/cli/train_timeline.h"
 #include "busbar/cli/train_verdict.h"
@@ -25,6 +24,7 @@
 #include "busbar/report/style.h"
 #include "busbar/step/machine.h"
 #include "busbar/topology/levels.h"
+#include "busbar/views/level_table.h"
 #include "busbar/views/topology_drawing.h"
 #include "busbar/workload/expert_load.h"
 

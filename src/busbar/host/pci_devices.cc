@@ -70,6 +70,11 @@ std::vector<PciDevice> pci_devices(const HostFiles& files) {
   return out;
 }
 
+bool has_gpu(const HostFiles& files) {
+  const std::vector<PciDevice> all = pci_devices(files);
+  return std::any_of(all.begin(), all.end(), [](const PciDevice& d) { return d.role == PciRole::kGpu; });
+}
+
 const char* distance_of(const PciDevice& a, const PciDevice& b) {
   if (!a.root.empty() && a.root == b.root) {
     const auto [in_a, in_b] = std::mismatch(a.above.begin(), a.above.end(), b.above.begin(), b.above.end());

@@ -24,6 +24,7 @@ struct PciDevice {
 
 /// All devices, in the order of their ids. Where Linux does not know the NUMA node, hwloc is asked, if it is there.
 std::vector<PciDevice> pci_devices(const HostFiles& files);
+bool has_gpu(const HostFiles& files);
 
 /// How far two devices are apart, in the words of nvidia-smi topo -m: PIX, PXB, PHB, NODE or SYS. Empty: not known,
 /// because the devices are below different root complexes and a NUMA node is unknown.

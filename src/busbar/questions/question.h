@@ -27,6 +27,12 @@ namespace busbar::questions {
 
 struct Question;
 
+/// A file that a request names.
+struct OutputFile {
+  std::string path;  ///< "-": instead of everything else that a command prints
+  std::string text;
+};
+
 /// A request and its result.
 struct Answer {
   const Question* question = nullptr;
@@ -37,6 +43,7 @@ struct Answer {
   std::optional<Error> refused;  ///< why the status is 1, for who sees only the data
   Json run;                      ///< what differs between runs besides their seconds; null: nothing
   std::string last_words;        ///< after the text on a terminal: "trace: FILE"
+  const std::vector<OutputFile>* files = nullptr;  ///< not written yet; null: none
 
   /// {"schema": "busbar.path/1", then the fields of the result}.
   Json json() const;
@@ -84,13 +91,14 @@ void describe(const Found& found, Answer& out) {
   if constexpr (requires { found.refused; }) out.refused = found.refused;
   if constexpr (requires { found.of_run; }) out.run = found.of_run;
   if constexpr (requires { found.last_words; }) out.last_words = found.last_words;
+  if constexpr (requires { found.files; }) out.files = &found.files;
 }
 
 }  // namespace internal
 
 /// A question of these types, which `answer(const Asked&, const Context&)` next to them answers. `Found` may be a
-/// std::variant of results. Members `exit_status`, `refused`, `of_run` and `last_words` of a result are those of its
-/// answer.
+/// std::variant of results. Members `exit_status`, `refused`, `of_run`, `last_words` and `files` of a result are those
+/// of its answer.
 template <typename Asked, typename Found>
 Question make_question(std::string name, std::string summary, std::string examples, int place) {
   Question q{std::move(name), std::move(summary), std::move(examples), place};

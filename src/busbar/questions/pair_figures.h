@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "busbar/base/json.h"
-#include "busbar/report/document.h"
+#include "busbar/base/record.h"
+#include "busbar/base/result.h"
 #include "busbar/spec/cluster.h"
 
 namespace busbar {
@@ -35,16 +35,8 @@ struct HopCounts {
 };
 /// Errors: more than kMostInPairs devices.
 Result<HopCounts> hop_counts(const Cluster& cluster, BlockId block);
-Json to_json(const HopCounts& counts);
-std::string hop_text(const HopCounts& counts, std::size_t columns);
 
-Json to_json(const PairFigures& figures);
-/// A row per sender, a column per receiver, in fixed width. What does not fit `columns` follows in further blocks.
-std::string pair_text(const std::string& title, const PairFigures& figures,
-                      const std::vector<std::vector<double>>& values, std::size_t columns);
-
-/// The same as a picture: a square per pair, the stronger its colour the larger. Up to 24 GPUs with the figures.
-Drawing draw_pairs(const std::string& title, const PairFigures& figures,
-                   const std::vector<std::vector<double>>& values);
+const Record& record_of(const PairFigures*);
+const Record& record_of(const HopCounts*);
 
 }  // namespace busbar

@@ -1,26 +1,32 @@
-#include "busbar/cli/topo_report.h"
-
+// A machine, or this host without one.
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <iterator>
-#include <map>
 #include <string>
 
-#include "busbar/base/json.h"
 #include "busbar/base/quantity.h"
 #include "busbar/base/text.h"
-#include "busbar/report/document.h"
+#include "busbar/questions/topo_question.h"
 #include "busbar/report/plain.h"
 #include "busbar/spec/cluster.h"
 #include "busbar/step/machine.h"
 #include "busbar/topology/cabling.h"
 #include "busbar/topology/gpu_memory.h"
-#include "busbar/topology/tiers.h"
+#include "busbar/topology/tree_view.h"
+#include "busbar/views/level_table.h"
+#include "busbar/views/pair_tables.h"
 #include "busbar/views/topology_drawing.h"
+#include "busbar/views/view.h"
 
-namespace busbar {
+namespace busbar::views {
 namespace {
+
+using questions::OutputFile;
+using questions::TopoAnswer;
+using questions::TopoHost;
+using questions::TopoNic;
+using questions::TopoRequest;
+using questions::TopoResult;
 
 std::string watts(double w) {
   return w < 1e4 ? fmt::format("{} W", format_number(w)) : fmt::format("{} kW", format_number(w / 1e3));
@@ -78,91 +84,7 @@ Table cabling_table(const Cluster& c, const CablingSums& s) {
   return t;
 }
 
-Json cabling_json(const Cluster& c, const CablingSums& s) {
-  Json j{{"cables", s.cables},
-         {"length_m", s.length_m},
-         {"transceivers", s.transceivers},
-         {"too_long", s.too_long},
-         {"cables_power_w", s.power_w},
-         {"switches", c.topology.fabric_switches().size()},
-         {"switches_power_w", c.switches_power_w > 0 ? Json(c.switches_power_w) : Json(nullptr)},
-         {"parts", Json::array()}};
-  for (std::size_t i = 0; i < s.parts.size(); ++i) {
-    const CablePartSum& p = s.parts[i];
-    const CablePart& part = c.cabling.parts[i];
-    j["parts"].push_back({{"name", part.name},
-                          {"medium", name_of(part.medium)},
-                          {"reach_m", part.reach_m},
-                          {"cables", p.cables},
-                          {"ends", p.ends},
-                          {"length_m", p.length_m},
-                          {"longest_m", p.longest_m},
-                          {"power_w", p.power_w}});
-  }
-  return j;
-}
-
-double giga(BytesPerSecond r) { return static_cast<double>(per_second(r)) / 1e9; }
-
-const char* plural_of(DeviceKind k) {
-  constexpr const char* kNames[] = {
-      "gpus",       "cpus",   "numa_nodes", "pcie_switches", "root_ports",       "nics",    "nvmes",
-      "nvswitches", "leaves", "spines",     "cores",         "optical_switches", "switches"};
-  static_assert(std::size(kNames) == static_cast<std::size_t>(DeviceKind::kSwitch) + 1);
-  return kNames[static_cast<std::size_t>(k)];
-}
-
-/// "cores"; tiers above as "tier_4_switches".
-void add_core_counts(const Topology& t, std::vector<std::pair<std::string, std::uint32_t>>& out) {
-  constexpr std::uint8_t kCoreTier = 3;
-  std::map<std::uint8_t, std::uint32_t> counts;
-  for (const std::uint8_t tier : switch_tiers(t))
-    if (tier >= kCoreTier) ++counts[tier];
-  for (const auto& [tier, n] : counts)
-    out.emplace_back(tier == kCoreTier ? plural_of(DeviceKind::kCore) : fmt::format("tier_{}_switches", tier), n);
-}
-
-Json level_json(const Level& l) {
-  Json j{{"name", l.name}, {"GBps_per_direction", l.wire_GBps}, {"payload_GBps", l.payload_GBps}};
-  j["latency_ns"] = l.latency > Duration() ? Json(l.latency.in_ns()) : Json(nullptr);
-  j["ratio"] = l.ratio > 0 ? Json(l.ratio) : Json(nullptr);
-  j["counted"] = l.note;
-  return j;
-}
-
-Json matrix_json(const RelationMatrix& m) {
-  Json j{{"names", m.names}, {"cells", m.cells}, {"cpu_affinity", m.cpu_affinity}, {"numa_affinity", m.numa_affinity}};
-  j["legend"] = Json::object();
-  for (const auto& [word, meaning] : m.legend) j["legend"][word] = meaning;
-  return j;
-}
-
-void add_graph(const Topology& t, Json& j) {
-  Json& devices = j["devices"] = Json::array();
-  for (std::uint32_t i = 0; i < t.device_count(); ++i) {
-    const auto d = static_cast<DeviceId>(i);
-    Json entry{{"name", t.name(d)}, {"kind", name_of(t.kind(d))}, {"part", t.device_class(d).part}};
-    if (t.numa(d) >= 0) entry["numa"] = t.numa(d);
-    if (count(t.device_class(d).memory) > 0) entry["memory_bytes"] = count(t.device_class(d).memory);
-    devices.push_back(std::move(entry));
-  }
-  Json& links = j["links"] = Json::array();
-  for (std::uint32_t i = 0; i < t.link_count(); i += 2) {
-    const auto l = static_cast<LinkId>(i);
-    const LinkClass& c = t.link_class(l);
-    links.push_back({{"from", t.name(t.from(l))},
-                     {"to", t.name(t.to(l))},
-                     {"kind", name_of(c.kind)},
-                     {"class", c.part},
-                     {"lanes", c.lanes},
-                     {"GBps_per_direction", giga(c.wire_rate)},
-                     {"payload_GBps", giga(c.payload_rate())},
-                     {"latency_ns", c.latency.in_ns()},
-                     {"health", c.health}});
-  }
-}
-
-std::string words_of(const std::string& key) {
+std::string words_of_count(const std::string& key) {
   std::string out = key;
   std::replace(out.begin(), out.end(), '_', ' ');
   for (const auto& [from, to] : {std::pair("gpus", "GPUs"),
@@ -187,6 +109,64 @@ std::string singular_of(std::string words) {
   if (words == "leaves") return "leaf";
   words.resize(words.size() - (words.ends_with("witches") ? 2 : 1));
   return words;
+}
+
+std::string number_of(std::size_t n, const char* one) { return fmt::format("{} {}{}", n, one, n == 1 ? "" : "s"); }
+
+/// "2 GPUs and 2 NICs", "4 GPUs".
+std::string members(const PcieRoot& r) {
+  std::string out = r.gpus.empty() ? "" : number_of(r.gpus.size(), "GPU");
+  if (!r.nics.empty()) out += (out.empty() ? "" : " and ") + number_of(r.nics.size(), "NIC");
+  return out;
+}
+
+std::string listed(const Topology& t, const PcieRoot& r) {
+  constexpr std::size_t kMostListed = 8;
+  std::vector<DeviceId> all = r.gpus;
+  all.insert(all.end(), r.nics.begin(), r.nics.end());
+  std::string out;
+  for (std::size_t i = 0; i < std::min(all.size(), kMostListed); ++i)
+    out += (out.empty() ? "" : " ") + name_in_node(t, all[i]);
+  return all.size() > kMostListed ? out + " ..." : out;
+}
+
+/// Roots with as many GPUs and NICs are counted together: "4 roots with 2 GPUs and 2 NICs each (gpu0 gpu1 ...)".
+std::string roots_sentence(const Topology& t, const std::vector<PcieRoot>& roots) {
+  std::string out;
+  std::vector<bool> told(roots.size());
+  for (std::size_t i = 0; i < roots.size(); ++i) {
+    if (told[i] || !roots[i].shared()) continue;
+    std::size_t alike = 0;
+    for (std::size_t k = i; k < roots.size(); ++k) {
+      if (members(roots[k]) != members(roots[i])) continue;
+      told[k] = true;
+      ++alike;
+    }
+    out += fmt::format("{}{} shared by {}{} ({}: {})", out.empty() ? "" : "; ", number_of(alike, "root"),
+                       members(roots[i]), alike > 1 ? " each" : "", name_in_node(t, roots[i].top), listed(t, roots[i]));
+  }
+  if (out.empty()) return "none is shared: each GPU and NIC has a link of its own to its CPU";
+  const auto own = std::count_if(roots.begin(), roots.end(), [](const PcieRoot& r) { return !r.shared(); });
+  return own == 0 ? out : out + fmt::format("; {} alone", number_of(static_cast<std::size_t>(own), "device"));
+}
+
+std::string tiers_sentence(const std::vector<TierRatio>& tiers) {
+  std::string out;
+  for (const TierRatio& t : tiers)
+    out += fmt::format("{}{}: {}", out.empty() ? "" : "; ", t.tier,
+                       t.non_blocking() ? "yes" : fmt::format("no, {}:1", format_number(t.ratio)));
+  return out;
+}
+
+std::vector<std::pair<std::string, std::string>> sharing_facts(const Topology& t, const SharedWays& w) {
+  std::vector<std::pair<std::string, std::string>> out;
+  if (!w.nics.empty())
+    out.emplace_back("GPUs per NIC", fmt::format("{:.3g} ({} and {} in a node)",
+                                                 static_cast<double>(w.gpus) / static_cast<double>(w.nics.size()),
+                                                 number_of(w.gpus, "GPU"), number_of(w.nics.size(), "NIC")));
+  if (!w.roots.empty()) out.emplace_back("PCIe roots", roots_sentence(t, w.roots));
+  if (!w.tiers.empty()) out.emplace_back("non-blocking", tiers_sentence(w.tiers));
+  return out;
 }
 
 std::string optical_sentence(const Cluster& c, const TopoFacts& f) {
@@ -224,7 +204,7 @@ Facts facts_of(const Cluster& c, const TopoFacts& f) {
   Facts out;
   std::string counts;
   for (const auto& [key, n] : f.counts)
-    append_word(counts, fmt::format("{} {}", n, n == 1 ? singular_of(words_of(key)) : words_of(key)));
+    append_word(counts, fmt::format("{} {}", n, n == 1 ? singular_of(words_of_count(key)) : words_of_count(key)));
   out.items.emplace_back("counts", counts);
   if (!c.fabric.network.empty())
     out.items.emplace_back(
@@ -257,10 +237,10 @@ Facts facts_of(const Cluster& c, const TopoFacts& f) {
   return out;
 }
 
-Table tree_table(const Topology& t, const TopoParts& p) {
-  Table out{fmt::format("Inside node{}", index(p.block)),
+Table tree_table(const Topology& t, BlockId block) {
+  Table out{fmt::format("Inside node{}", index(block)),
             {to_left("device"), to_left("part"), "NUMA", to_left("uplink"), "GB/s", to_left("outside the tree")}};
-  for (const TreeLine& l : block_tree(t, p.block)) {
+  for (const TreeLine& l : block_tree(t, block)) {
     const std::string name = t.name(l.device), numa = t.numa(l.device) < 0 ? "-" : std::to_string(t.numa(l.device));
     std::string indent;
     for (std::uint32_t i = 1; i < l.depth; ++i) indent += ".  ";
@@ -268,7 +248,8 @@ Table tree_table(const Topology& t, const TopoParts& p) {
     const bool up = l.up != kNone<LinkId>;
     out.rows.push_back({indent + name.substr(name.find('.') + 1), t.device_class(l.device).part, numa,
                         up ? t.link_class(l.up).part : "",
-                        up ? format_number(giga(t.link_class(l.up).floor_rate())) : "", l.extra});
+                        up ? format_number(static_cast<double>(per_second(t.link_class(l.up).floor_rate())) / 1e9) : "",
+                        l.extra});
   }
   out.note =
       "Uplink: the link to the device above, wire rate per direction. Outside the tree: all other links of a device.";
@@ -291,104 +272,50 @@ Table matrix_table(const RelationMatrix& m, BlockId block) {
   return out;
 }
 
-}  // namespace
+Document host_document(const TopoHost& r) {
+  Document d{"This host", {}, {}};
+  d.add(Highlight{"This host has no GPU of NVIDIA or AMD that Linux shows."});
+  Table t{
+      "Network devices",
+      {to_left("device"), "rate", to_left("state"), to_left("layer"), to_left("RDMA"), "NUMA node", to_left("PCI")}};
+  for (const TopoNic& n : r.nics)
+    t.rows.push_back({n.name, n.rate_bytes_per_s ? format_rate(*n.rate_bytes_per_s) : "unknown", n.state, n.layer,
+                      n.rdma ? "yes" : "no", n.numa_node ? std::to_string(*n.numa_node) : "unknown", n.pci});
+  d.add(Facts{"", {{"NUMA nodes", r.numa_nodes_online.value_or("unknown")}}});
+  if (t.rows.empty())
+    d.add(Paragraph{"It has no network device with hardware of its own."});
+  else
+    d.add(std::move(t));
+  d.add(Paragraph{"`busbar doctor --live` judges it; `busbar topo dgx-h100` shows a machine of the catalogue."});
+  return d;
+}
 
-TopoFacts topo_facts(const Cluster& c, BlockId node) {
+constexpr std::uint32_t kMostInMatrix = 72;  ///< GPUs of a domain whose pairs a page shows
+
+void add_pictures(const TopoResult& r, Document& d) {
+  const Topology& t = r.machine->topology;
+  d.add(draw_node(t, r.block, {}), Audience::kPage);
+  if (!t.fabric_switches().empty()) d.add(draw_fabric(t, {}), Audience::kPage);
+  if (r.facts.scale_up.gpus > kMostInMatrix && !r.pairs) return;
+  const Result<PairFigures> pairs = r.pairs ? *r.pairs : pair_figures(*r.machine, r.block);
+  if (pairs.ok())
+    d.add(
+        draw_pairs("Bandwidth of each pair of GPUs alone, one direction, payload (GB/s)", *pairs, pairs->payload_GBps),
+        Audience::kPage);
+}
+
+Document machine_document(const TopoRequest& q, const TopoResult& r, Extent extent) {
+  const Cluster& c = *r.machine;
   const Topology& t = c.topology;
-  TopoFacts f;
-  f.counts.emplace_back("nodes", static_cast<std::uint32_t>(t.blocks().size()));
-  for (const auto& [kind, n] : device_counts(t)) {
-    if (kind == DeviceKind::kCore)
-      add_core_counts(t, f.counts);
-    else
-      f.counts.emplace_back(plural_of(kind), n);
-  }
-  f.counts.emplace_back("links", t.link_count() / 2);
-  f.levels = machine_levels(t);
-  f.bisection = bisect(t);
-  f.memory = total_memory(t);
-  f.scale_up = scale_up_domain(t);
-  f.ways = shared_ways(t, node, f.levels, f.bisection, f.scale_up);
-  if (c.cabling.parts.empty()) return f;
-  f.cables = lay_cables(t, c.cabling);
-  f.cabling = sum_of(t, f.cables, c.cabling);
-  return f;
-}
-
-std::vector<LargestModel> largest_models(const ScaleUpDomain& domain) {
-  const auto bytes = static_cast<double>(count(domain.memory));
-  // Training: bf16 parameter 2, fp32 gradient 4, fp32 master copy and two Adam moments 12, once in the whole domain; no
-  // memory is left for activations. workload/memory counts the gradient in fp32.
-  return {{"as bf16 weights", 2, bytes / 2},
-          {"as fp8 weights", 1, bytes},
-          {"in training with Adam, mixed precision, fully sharded", 18, bytes / 18}};
-}
-
-Table level_table(const std::vector<Level>& levels) {
-  Table t{"Tiers that a byte crosses, per GPU and direction",
-          {to_left("level"), "wire (GB/s)", "payload (GB/s)", "narrower by", "latency (ns)", to_left("counted")}};
-  for (const Level& l : levels) {
-    if (l.from_above) continue;
-    t.rows.push_back({l.name, format_number(l.wire_GBps), format_number(l.payload_GBps),
-                      l.ratio >= 1  ? format_number(l.ratio)
-                      : l.ratio > 0 ? format_number(1 / l.ratio) + " wider"
-                                    : "-",
-                      l.latency > Duration() ? format_number(l.latency.in_ns(), 4) : "-", l.note});
-  }
-  t.note =
-      "1 GB/s = 1e9 bytes per second per direction; vendors often add both directions. Engines use payload, floors use "
-      "wire. Latency is one way, hardware only.";
-  return t;
-}
-
-Json topo_json(const Cluster& c, const TopoFacts& f, const TopoParts& p) {
-  Json j{{"cluster", c.name}, {"counts", Json::object()}};
-  for (const auto& [key, n] : f.counts) j["counts"][key] = n;
-  j["levels"] = Json::array();
-  for (const Level& l : f.levels) j["levels"].push_back(level_json(l));
-  j["bisection_GBps"] = f.bisection.GBps;
-  j["bisection_kind"] = f.bisection.kind;
-  j["bisection_cut"] = f.bisection.cut;
-  j["memory_bytes_total"] = count(f.memory);
-  j["scale_up_domain"] = {{"gpus", f.scale_up.gpus},
-                          {"memory_bytes", count(f.scale_up.memory)},
-                          {"ports_GBps_per_direction", f.scale_up.ports_GBps}};
-  j["scale_up_domain"]["largest_models"] = Json::array();
-  for (const LargestModel& m : largest_models(f.scale_up))
-    j["scale_up_domain"]["largest_models"].push_back(
-        {{"what", m.what}, {"bytes_per_parameter", m.bytes_per_parameter}, {"parameters", m.parameters}});
-  j["fabric"] = {{"kind", c.fabric.kind},
-                 {"network", c.fabric.network},
-                 {"oversubscription", c.fabric.oversubscription},
-                 {"oversubscription_asked", c.fabric.oversubscription_asked}};
-  add_sharing(c.topology, f.ways, j);
-  j["p2p"] = c.p2p;
-  j["gpudirect"] = c.gpudirect;
-  j["optical_switches"] = nullptr;
-  if (c.ocs.switches > 0)
-    j["optical_switches"] = {{"switches", c.ocs.switches},
-                             {"cube", c.ocs.cube},
-                             {"links", c.ocs.links(f.scale_up.gpus)},
-                             {"switching_s", c.ocs.switching.in_s()},
-                             {"initialisation_s", c.ocs.initialisation.in_s()},
-                             {"reconfiguration_s", c.ocs.reconfiguration().in_s()}};
-  j["cabling"] = f.cables.empty() ? Json(nullptr) : cabling_json(c, f.cabling);
-  if (p.all || p.matrix) j["matrix"] = matrix_json(relation_matrix(c.topology, p.block));
-  if (p.all) add_graph(c.topology, j);
-  return j;
-}
-
-Document topo_document(const Cluster& c, const TopoFacts& f, const TopoParts& p, const std::string& typed) {
-  const Topology& t = c.topology;
-  Document d{fmt::format("{}: {} {}", c.name, t.gpus().size(), gpus_in_words(t)), typed, {}};
-  if (const std::string words = reach_in_words(f); !words.empty()) d.add(Highlight{words}, Audience::kPage);
-  d.add(facts_of(c, f));
-  if (p.levels || p.all) d.add(level_table(f.levels));
-  if (!f.cables.empty()) d.add(cabling_table(c, f.cabling), p.all ? Audience::kBoth : Audience::kPage);
-  if (p.tree || p.all) d.add(tree_table(t, p));
-  if (p.matrix || p.all) d.add(matrix_table(relation_matrix(t, p.block), p.block), Audience::kPage);
-  if (p.pictures) d.add(draw_node(t, p.block, {}), Audience::kPage);
-  if (p.pictures && !t.fabric_switches().empty()) d.add(draw_fabric(t, {}), Audience::kPage);
+  const bool levels = q.all || q.levels || !(q.matrix || q.tree || q.bandwidth || q.latency || q.hops);
+  Document d{fmt::format("{}: {} {}", c.name, t.gpus().size(), gpus_in_words(t)), {}, {}};
+  if (const std::string words = reach_in_words(r.facts); !words.empty()) d.add(Highlight{words}, Audience::kPage);
+  d.add(facts_of(c, r.facts));
+  if (levels) d.add(level_table(r.facts.levels));
+  if (!r.facts.cables.empty()) d.add(cabling_table(c, r.facts.cabling), q.all ? Audience::kBoth : Audience::kPage);
+  if (q.tree || q.all) d.add(tree_table(t, r.block));
+  if (q.matrix || q.all) d.add(matrix_table(relation_matrix(t, r.block), r.block), Audience::kPage);
+  if (extent == Extent::kPage) add_pictures(r, d);
   if (c.sources.empty()) return d;
   Table sources{"Figures and their sources", {to_left("figure")}};
   for (const std::string& s : c.sources) sources.rows.push_back({s});
@@ -396,6 +323,12 @@ Document topo_document(const Cluster& c, const TopoFacts& f, const TopoParts& p,
   return d;
 }
 
+Document topo_document(const TopoRequest& q, const TopoAnswer& a, Extent extent) {
+  const auto* const host = std::get_if<TopoHost>(&a);
+  return host != nullptr ? host_document(*host) : machine_document(q, std::get<TopoResult>(a), extent);
+}
+
+/// The matrix in the form of `nvidia-smi topo -m`: tabs between cells, then the legends.
 std::string matrix_text(const Topology& t, const RelationMatrix& m) {
   std::string out;
   for (const std::string& name : m.names) out += "\t" + escape_terminal(name, true);
@@ -416,4 +349,53 @@ std::string matrix_text(const Topology& t, const RelationMatrix& m) {
   return nics.empty() ? out : out + "\nNIC Legend:\n\n" + nics;
 }
 
-}  // namespace busbar
+std::string pair_texts(const TopoRequest& q, const PairFigures& pairs, std::size_t columns) {
+  std::string out;
+  const auto add = [&](const char* title, const std::vector<std::vector<double>>& values) {
+    out += pair_text(title, pairs, values, columns);
+  };
+  if (q.bandwidth) {
+    add("Bandwidth of each pair alone, one direction, payload (GB/s)", pairs.payload_GBps);
+    add("Bandwidth of each pair alone, both directions at the same time, their sum (GB/s)", pairs.both_GBps);
+  }
+  if (q.bandwidth && !pairs.staged_GBps.empty()) {
+    add("The same with P2P off, through host memory, one direction (GB/s)", pairs.staged_GBps);
+    add("With P2P off, both directions, their sum (GB/s)", pairs.staged_both_GBps);
+  }
+  if (q.latency) add("Latency of each pair, hardware alone (us)", pairs.latency_us);
+  if (q.latency && !pairs.staged_latency_us.empty())
+    add("Latency of a copy with P2P off, in two steps through host memory, with software (us)",
+        pairs.staged_latency_us);
+  return out;
+}
+
+std::string topo_tables(const TopoRequest& q, const TopoAnswer& a, int columns) {
+  if (std::holds_alternative<TopoHost>(a)) return "";
+  const TopoResult& r = std::get<TopoResult>(a);
+  const auto wide = static_cast<std::size_t>(columns);
+  std::string out = r.pairs ? pair_texts(q, *r.pairs, wide) : "";
+  if (r.hops) out += hop_text(*r.hops, wide);
+  const Topology& t = r.machine->topology;
+  if (q.matrix || q.all) out += "\n" + matrix_text(t, relation_matrix(t, r.block));
+  return out;
+}
+
+/// One picture: the network if there is one, unless a node is requested.
+std::vector<OutputFile> topo_pictures(const TopoRequest& q, const TopoAnswer& a) {
+  if (q.svg.empty()) return {};
+  const TopoResult& r = std::get<TopoResult>(a);
+  const Topology& t = r.machine->topology;
+  const bool inside = q.node.has_value() || t.fabric_switches().empty();
+  return {{q.svg, render_svg(inside ? draw_node(t, r.block, {}) : draw_fabric(t, {}))}};
+}
+
+}  // namespace
+
+View topo_view() {
+  View out = make_view("topo", topo_document);
+  out.add_text(topo_tables);
+  out.add_files(topo_pictures);
+  return out;
+}
+
+}  // namespace busbar::views

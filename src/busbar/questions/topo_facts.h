@@ -1,13 +1,13 @@
-// What the GPUs of a machine share on their way out: PCIe roots, NICs, and the tiers of the network.
+// What a machine is: counts, tiers, bisection, memory, cables, and what its GPUs share on their way out.
 #pragma once
 
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "busbar/base/json.h"
 #include "busbar/spec/cluster.h"
 #include "busbar/topology/bisection.h"
+#include "busbar/topology/cabling.h"
 #include "busbar/topology/levels.h"
 #include "busbar/topology/pcie_roots.h"
 
@@ -35,9 +35,24 @@ struct SharedWays {
 SharedWays shared_ways(const Topology& topology, BlockId node, const std::vector<Level>& levels,
                        const Bisection& bisection, const ScaleUpDomain& domain);
 
-/// "GPUs per NIC", "PCIe roots", "non-blocking".
-std::vector<std::pair<std::string, std::string>> sharing_facts(const Topology& topology, const SharedWays& ways);
-/// Keys gpus_per_nic, pcie_roots and tiers.
-void add_sharing(const Topology& topology, const SharedWays& ways, Json& out);
+struct TopoFacts {
+  std::vector<std::pair<std::string, std::uint32_t>> counts;  ///< "gpus", 8; in order
+  std::vector<Level> levels;
+  Bisection bisection;
+  Bytes memory{0};
+  ScaleUpDomain scale_up;
+  SharedWays ways;            ///< of the node that was asked for
+  std::vector<Cable> cables;  ///< of the network; empty without one
+  CablingSums cabling;
+};
+TopoFacts topo_facts(const Cluster& cluster, BlockId node);
+
+/// The largest model that fits the memory of a scale-up domain.
+struct LargestModel {
+  std::string what;
+  double bytes_per_parameter = 0;
+  double parameters = 0;
+};
+std::vector<LargestModel> largest_models(const ScaleUpDomain& domain);
 
 }  // namespace busbar
