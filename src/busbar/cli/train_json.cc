@@ -11,13 +11,6 @@
 #include "busbar/workload/expert_load.h"
 
 namespace busbar {
-
-std::vector<std::pair<std::string, Duration>> breakdown_rows(const Breakdown& b) {
-  return {{"compute", b.compute},       {"exposed_tp", b.exposed_tp}, {"exposed_dp", b.exposed_dp},
-          {"exposed_pp", b.exposed_pp}, {"exposed_cp", b.exposed_cp}, {"exposed_ep", b.exposed_ep},
-          {"bubble", b.bubble},         {"optimizer", b.optimizer},   {"other", b.other}};
-}
-
 namespace {
 
 Json memory_json(const MemoryUse& m) {

@@ -35,8 +35,6 @@ Document train_document(const TrainRun& run, const std::string& typed, const Tra
 void add_batch_words(const LayoutSpec& layout, Document& document);
 /// All keys of a resolved layout.
 Json layout_json(const LayoutSpec& layout);
-/// Name and time of each part of the breakdown, in the order of the contract.
-std::vector<std::pair<std::string, Duration>> breakdown_rows(const Breakdown& b);
 /// The parts that are not zero, in seconds.
 Bar breakdown_bar(std::string name, const Breakdown& b);
 /// The colours of memory_parts(), in their order.

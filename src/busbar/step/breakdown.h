@@ -1,6 +1,8 @@
 // The parts of a step's time; they sum to it to the picosecond.
 #pragma once
 
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "busbar/step/causes.h"
@@ -15,6 +17,9 @@ struct Breakdown {
     return compute + exposed_tp + exposed_dp + exposed_pp + exposed_cp + exposed_ep + bubble + optimizer + other;
   }
 };
+
+/// Name and time of each part, in the order of the contract: "exposed_tp".
+std::vector<std::pair<std::string, Duration>> breakdown_rows(const Breakdown& b);
 
 struct Attribution {
   RoleId critical_role{};
