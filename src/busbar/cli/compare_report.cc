@@ -14,6 +14,7 @@
 #include "busbar/cli/session.h"
 #include "busbar/cli/token_cost.h"
 #include "busbar/cli/train_report.h"
+#include "busbar/plan/layout_flags.h"
 
 namespace busbar {
 namespace {

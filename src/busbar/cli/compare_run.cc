@@ -8,6 +8,7 @@
 
 #include "busbar/cli/plan_run.h"
 #include "busbar/cli/request_line.h"
+#include "busbar/plan/layout_flags.h"
 #include "busbar/step/machine.h"
 
 namespace busbar {

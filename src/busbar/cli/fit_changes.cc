@@ -14,6 +14,7 @@
 #include "busbar/cli/train_report.h"
 #include "busbar/plan/call_floors.h"
 #include "busbar/plan/fitting.h"
+#include "busbar/plan/layout_flags.h"
 #include "busbar/plan/step_bound.h"
 #include "busbar/spec/catalog.h"
 #include "busbar/spec/larger_gpus.h"

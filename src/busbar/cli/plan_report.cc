@@ -9,6 +9,7 @@
 #include "busbar/cli/session.h"
 #include "busbar/cli/train_report.h"
 #include "busbar/cli/train_verdict.h"
+#include "busbar/plan/layout_flags.h"
 
 namespace busbar {
 namespace {

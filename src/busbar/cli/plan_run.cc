@@ -12,6 +12,7 @@
 #include "busbar/cli/flags.h"
 #include "busbar/cli/long_run.h"
 #include "busbar/cli/train_report.h"
+#include "busbar/plan/layout_flags.h"
 #include "busbar/spec/catalog.h"
 #include "busbar/topology/gpu_memory.h"
 #include "busbar/workload/batch.h"

@@ -23,8 +23,6 @@ struct StepRequest {
 /// The same for a measured training step: "busbar train --cluster ... --framework nemo:24.09 --tp 8 ...".
 std::string request_line(const StepQuestion& question);
 
-/// "--tp 8 --pp 1 ...": what a search chooses.
-std::string layout_flags(const LayoutSpec& layout);
 /// "busbar train --cluster dgx-h100:64 --model llama3-70b --tp 8 ...": the step with a layout of the space around what
 /// was asked for.
 std::string request_line(const StepRequest& request, const LayoutSpec& layout);

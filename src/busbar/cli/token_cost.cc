@@ -10,7 +10,7 @@
 #include "busbar/cli/compare_report.h"
 #include "busbar/cli/flags.h"
 #include "busbar/cli/money.h"
-#include "busbar/cli/request_line.h"
+#include "busbar/plan/layout_flags.h"
 
 namespace busbar {
 namespace {

@@ -1,0 +1,24 @@
+#include "busbar/plan/layout_flags.h"
+
+#include <utility>
+
+#include "busbar/base/shell_line.h"
+
+namespace busbar {
+
+std::string layout_flags(const LayoutSpec& l) {
+  ShellLine out("");
+  const std::pair<const char*, std::uint32_t> degrees[] = {{"--tp", l.tp},    {"--pp", l.pp}, {"--vpp", l.vpp},
+                                                           {"--dp", l.dp},    {"--cp", l.cp}, {"--ep", l.ep},
+                                                           {"--zero", l.zero}};
+  for (const auto& [flag, value] : degrees) out.add(flag, value);
+  out.add("--micro-batch", l.micro_batch);
+  out.add("--recompute", name_of(l.recompute));
+  out.add("--set", std::string("layout.schedule=") + name_of(l.schedule), "layout.schedule=1f1b");
+  if (l.rank_order != kTpCpDpPp) out.add("--set", "layout.rank_order=" + name_of(l.rank_order));
+  if (l.offload_optimizer || l.offload_activations)
+    out.add("--offload", !l.offload_activations ? "optimizer" : l.offload_optimizer ? "both" : "activations");
+  return out.text().substr(1);
+}
+
+}  // namespace busbar

@@ -1,0 +1,13 @@
+// A layout as the flags of `busbar train` that give it.
+#pragma once
+
+#include <string>
+
+#include "busbar/workload/layout.h"
+
+namespace busbar {
+
+/// "--tp 8 --pp 1 ...": what a search chooses.
+std::string layout_flags(const LayoutSpec& layout);
+
+}  // namespace busbar
