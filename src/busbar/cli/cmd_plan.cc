@@ -5,12 +5,14 @@
 #include "busbar/base/json.h"
 #include "busbar/base/quantity.h"
 #include "busbar/cli/commands.h"
+#include "busbar/cli/long_run.h"
 #include "busbar/cli/plan_report.h"
 #include "busbar/cli/predict_flags.h"
 #include "busbar/cli/scenario_flags.h"
 #include "busbar/cli/session.h"
 #include "busbar/cli/step_ask.h"
 #include "busbar/questions/step_request.h"
+#include "busbar/plan/space_lists.h"
 #include "busbar/step/machine.h"
 
 namespace busbar {
@@ -50,13 +52,20 @@ Result<int> run(PlanFlags& o) {
   ask.engine = o.common.engine;
   ask.predict = o.predict;
   StepRequest request{o.flags.cluster, o.flags.model, o.flags.layout, o.common.overrides, o.predict, o.common.engine};
-  BUSBAR_ASSIGN(const PlanRun plan,
-                run_plan(std::move(request), std::move(scenario), o.lists, ask, {within_s, o.pareto, o.threads}));
-  if (plan.status > 1) say("interrupted; these are the best layouts so far");
-  Json j = plan_json(plan, o.common);
+  Result<PlanSpace> space = read_space(o.lists, scenario.layout);
+  if (!space.ok()) return as_flag(space.error());
+  LongRun watch("layouts");
+  const Result<PlanRun> found =
+      run_plan(scenario, std::move(*space), ask, {within_s, o.pareto, o.threads}, watch.context());
+  if (!found.ok()) return as_flag(found.error());
+  const PlanRun& plan = *found;
+  if (plan.machine.gpus < plan.machine.cluster().topology.gpus().size()) request.gpus = plan.machine.gpus;
+  if (watch.interrupted()) say("interrupted; these are the best layouts so far");
+  const int status = watch.status(plan.plan.layouts.empty() ? 1 : 0);
+  Json j = plan_json(plan, request, o.common);
   j["run"] = o.common.clock.to_json();
   j["run"]["search_s"] = plan.seconds;
-  return deliver(o.common, j, plan_document(plan, o.common.typed, o.rows), plan.status);
+  return deliver(o.common, j, plan_document(plan, request, o.common.typed, o.rows), status);
 }
 
 }  // namespace

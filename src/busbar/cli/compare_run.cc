@@ -6,8 +6,8 @@
 #include <cmath>
 #include <map>
 
-#include "busbar/cli/plan_run.h"
 #include "busbar/cli/request_line.h"
+#include "busbar/plan/default_plan.h"
 #include "busbar/plan/layout_flags.h"
 #include "busbar/step/machine.h"
 

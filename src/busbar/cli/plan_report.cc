@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "busbar/base/quantity.h"
+#include "busbar/cli/fit_report.h"
 #include "busbar/cli/framework_flags.h"
 #include "busbar/cli/session.h"
 #include "busbar/cli/train_report.h"
@@ -87,12 +88,12 @@ Table front_table(const PlanRun& r) {
   return t;
 }
 
-Json row_json(const PlanRun& r, const PlannedLayout& l) {
+Json row_json(const PlanRun& r, const StepRequest& request, const PlannedLayout& l) {
   Json j = planned_json(r.machine, l);
   j["lower_bound_s"] = l.bound.in_s();
   j["tie"] = !r.tied.empty() && l.step.step_time.in_s() < r.tie_s();
   j["lost_because"] = &l == &r.plan.layouts.front() ? "" : why_lost(l, r.plan.layouts.front());
-  j["command"] = request_line(r.request, l.layout);
+  j["command"] = request_line(request, l.layout);
   return j;
 }
 
@@ -159,7 +160,7 @@ Json planned_json(const TrainRun& machine, const PlannedLayout& l) {
 namespace {
 
 /// What a search says that found a layout, and one that did not.
-Json search_json(const PlanRun& r, const CommonOptions& common) {
+Json search_json(const PlanRun& r, const StepRequest& request, const CommonOptions& common) {
   const Plan& p = r.plan;
   const PlannedLayout& any = p.layouts.empty() ? *p.least : p.layouts.front();
   return {
@@ -167,7 +168,7 @@ Json search_json(const PlanRun& r, const CommonOptions& common) {
       {"cluster", r.machine.cluster().name},
       {"gpus", any.layout.ranks()},
       {"model", r.machine.scenario.model.name},
-      {"engine", r.request.engine},
+      {"engine", request.engine},
       {"inputs_hash", inputs_hash(common, r.machine.kernels.text + r.machine.scenario.text + r.machine.cluster().text)},
       {"fits", !p.layouts.empty()},
       {"complete", p.complete},
@@ -176,8 +177,8 @@ Json search_json(const PlanRun& r, const CommonOptions& common) {
       {"timed", p.layouts.size()}};
 }
 
-Json no_fit_json(const PlanRun& r, const CommonOptions& common) {
-  Json j = search_json(r, common);
+Json no_fit_json(const PlanRun& r, const StepRequest& request, const CommonOptions& common) {
+  Json j = search_json(r, request, common);
   for (const char* key : {"best", "lower_bound_s", "proven_s", "gap_percent"}) j[key] = nullptr;
   for (const char* key : {"layouts", "pareto"}) j[key] = Json::array();
   j["flags"] = Json::object();
@@ -201,11 +202,11 @@ Document no_fit_document(const PlanRun& r, const std::string& typed) {
 
 }  // namespace
 
-Json plan_json(const PlanRun& r, const CommonOptions& common) {
-  if (r.plan.layouts.empty()) return no_fit_json(r, common);
+Json plan_json(const PlanRun& r, const StepRequest& request, const CommonOptions& common) {
+  if (r.plan.layouts.empty()) return no_fit_json(r, request, common);
   const Plan& p = r.plan;
-  Json j = search_json(r, common);
-  j["best"] = row_json(r, p.layouts.front());
+  Json j = search_json(r, request, common);
+  j["best"] = row_json(r, request, p.layouts.front());
   j["lower_bound_s"] = p.lower_bound.in_s();
   j["proven_s"] = p.proven.in_s();
   j["gap_percent"] = gap_percent(p);
@@ -216,18 +217,18 @@ Json plan_json(const PlanRun& r, const CommonOptions& common) {
   j["layouts"] = Json::array();
   for (const PlannedLayout& l : p.layouts) {
     const std::size_t i = j["layouts"].size();
-    j["layouts"].push_back(row_json(r, l));
+    j["layouts"].push_back(row_json(r, request, l));
     if (i > 0 && i <= r.tied.size() && r.tied[i - 1]) j["layouts"].back()["decided_by"] = decided_json(*r.tied[i - 1]);
   }
   j["pareto"] = Json::array();
-  for (const PlannedLayout& l : r.front) j["pareto"].push_back(row_json(r, l));
+  for (const PlannedLayout& l : r.front) j["pareto"].push_back(row_json(r, request, l));
   j["pareto_proven"] = r.front_proven;
   j["band_percent"] = Json::array({r.machine.band.low_percent, r.machine.band.high_percent});
   j["band_basis"] = r.machine.band.basis;
   return j;
 }
 
-Document plan_document(const PlanRun& r, const std::string& typed, std::uint32_t rows) {
+Document plan_document(const PlanRun& r, const StepRequest& request, const std::string& typed, std::uint32_t rows) {
   if (r.plan.layouts.empty()) return no_fit_document(r, typed);
   Document d{fmt::format("{} on {}", r.machine.scenario.model.name, r.machine.cluster().name), typed, {}};
   d.add(verdict(r));
@@ -238,7 +239,7 @@ Document plan_document(const PlanRun& r, const std::string& typed, std::uint32_t
   Facts commands;
   commands.title = "Each row as a step";
   for (std::size_t i = 0; i < std::min<std::size_t>(rows, r.plan.layouts.size()); ++i)
-    commands.items.emplace_back(std::to_string(i + 1), request_line(r.request, r.plan.layouts[i].layout));
+    commands.items.emplace_back(std::to_string(i + 1), request_line(request, r.plan.layouts[i].layout));
   d.add(std::move(commands));
   d.blocks.push_back(
       {Facts{"The best in other programs", framework_flags(r.machine.scenario.model, r.plan.layouts.front().layout)}});

@@ -2,7 +2,8 @@
 #pragma once
 
 #include "busbar/base/json.h"
-#include "busbar/cli/plan_run.h"
+#include "busbar/cli/request_line.h"
+#include "busbar/plan/plan_run.h"
 #include "busbar/report/document.h"
 
 namespace busbar {
@@ -19,8 +20,8 @@ Table table_of_layouts(std::string title, std::string last);
 Json planned_json(const TrainRun& machine, const PlannedLayout& layout);
 
 /// The keys of DESIGN's contract and a few more; everything except `run`.
-Json plan_json(const PlanRun& run, const CommonOptions& common);
+Json plan_json(const PlanRun& run, const StepRequest& request, const CommonOptions& common);
 /// `rows`: how many layouts the tables show.
-Document plan_document(const PlanRun& run, const std::string& typed, std::uint32_t rows);
+Document plan_document(const PlanRun& run, const StepRequest& request, const std::string& typed, std::uint32_t rows);
 
 }  // namespace busbar

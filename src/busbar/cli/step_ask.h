@@ -5,6 +5,9 @@
 
 namespace busbar {
 
+/// The step of a scenario, as a NamedTask; without a layout, if `open`, in one that plan_default() chooses.
+Result<TrainRun> run_named_step(Scenario scenario, const TrainAsk& ask, bool open);
+
 /// Sets the members of `ask` that depend on this thread's command: stop, kept, notice.
 void join_command(TrainAsk& ask);
 

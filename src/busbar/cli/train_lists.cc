@@ -46,7 +46,9 @@ struct ListAxis {
 };
 
 Result<std::vector<ListAxis>> axes_of(const PlanLists& lists, const LayoutSpec& base) {
-  BUSBAR_ASSIGN(const PlanSpace space, read_space(lists, base));
+  Result<PlanSpace> read = read_space(lists, base);
+  if (!read.ok()) return as_flag(read.error());
+  const PlanSpace& space = *read;
   std::vector<ListAxis> out;
   for (const ListFlag& f : kNumberLists) {
     if ((lists.*f.typed).empty()) continue;

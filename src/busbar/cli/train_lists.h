@@ -6,8 +6,10 @@
 
 #include "busbar/base/json.h"
 #include "busbar/cli/flags.h"
-#include "busbar/cli/plan_run.h"
+#include "busbar/plan/search.h"
+#include "busbar/plan/space_lists.h"
 #include "busbar/report/document.h"
+#include "busbar/step/train_run.h"
 
 namespace busbar {
 

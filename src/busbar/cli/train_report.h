@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "busbar/base/json.h"
-#include "busbar/cli/fit_changes.h"
 #include "busbar/cli/published_runs.h"
 #include "busbar/cli/train_beside.h"
 #include "busbar/cli/train_levers.h"
+#include "busbar/plan/fit_changes.h"
 #include "busbar/report/document.h"
 #include "busbar/step/train_run.h"
 

@@ -1,4 +1,4 @@
-#include "busbar/cli/plan_run.h"
+#include "busbar/plan/plan_run.h"
 
 #include <gtest/gtest.h>
 

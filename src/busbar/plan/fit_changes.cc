@@ -1,4 +1,4 @@
-#include "busbar/cli/fit_changes.h"
+#include "busbar/plan/fit_changes.h"
 
 #include <fmt/core.h>
 
@@ -7,14 +7,11 @@
 #include <optional>
 
 #include "busbar/base/quantity.h"
+#include "busbar/base/stop_flag.h"
 #include "busbar/base/text.h"
-#include "busbar/cli/long_run.h"
-#include "busbar/cli/plan_run.h"
-#include "busbar/cli/request_line.h"
-#include "busbar/cli/train_report.h"
 #include "busbar/plan/call_floors.h"
+#include "busbar/plan/default_plan.h"
 #include "busbar/plan/fitting.h"
-#include "busbar/plan/layout_flags.h"
 #include "busbar/plan/step_bound.h"
 #include "busbar/spec/catalog.h"
 #include "busbar/spec/larger_gpus.h"
@@ -222,8 +219,8 @@ std::optional<FitChange> best_with(const TrainRun& machine, const TrainAsk& ask,
   if (!opened.ok()) return {};
   opened->scenario.layout = space.base;
   const std::uint32_t gpus = gpus_of(*opened);
-  const Result<PlannedLayout> best = plan_fastest(*opened, gpus, space, most_timed_by_default(gpus, space.base),
-                                                  [] { return LongRun::last_signal() == 0; });
+  const Result<PlannedLayout> best =
+      plan_fastest(*opened, gpus, space, most_timed_by_default(gpus, space.base), [&] { return !stops(ask.stop); });
   if (!best.ok()) return {};
   std::string flags = other.set.empty() ? "--offload " + offload_word(space.base) : "--set " + other.set;
   if (!space.base.places.contains("global_batch")) flags += fmt::format(" --global-batch {}", space.base.global_batch);
@@ -279,33 +276,6 @@ Result<std::vector<FitChange>> searches_that_fit(const TrainRun& machine, const 
   for (const OtherMachine& other : parts)
     if (out.size() >= kFitChanges || add(best_with(machine, ask, space, other))) break;
   return out;
-}
-
-Json fit_changes_json(const std::vector<FitChange>& changes) {
-  Json out = Json::array();
-  for (const FitChange& c : changes)
-    out.push_back({{"what", c.what},
-                   {"flags", c.flags},
-                   {"step_time_s", c.step.in_s()},
-                   {"memory_bytes", count(c.memory.total())},
-                   {"capacity_bytes", count(c.capacity)},
-                   {"layout", layout_json(c.layout)}});
-  return out;
-}
-
-Table fit_table(const std::vector<FitChange>& changes) {
-  Table t{"What would make it fit", {to_left("change"), "step", "memory per GPU", to_left("how")}};
-  for (const FitChange& c : changes)
-    t.rows.push_back({c.what, format_duration(c.step.in_s()),
-                      fmt::format("{} of {}", format_size(static_cast<double>(count(c.memory.total()))),
-                                  format_size(static_cast<double>(count(c.capacity)))),
-                      c.flags});
-  t.note = changes.empty()
-               ? "No change that was tried is enough: up to three keys of the layout, more servers, GPUs of "
-                 "the same generation with more memory."
-               : "The smallest changes first: as few keys as possible, then the shortest step, then the "
-                 "machine. Each was tried.";
-  return t;
 }
 
 }  // namespace busbar

@@ -1,4 +1,4 @@
-#include "busbar/cli/tie_measurement.h"
+#include "busbar/plan/tie_measurement.h"
 
 #include <fmt/core.h>
 

@@ -4,9 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "busbar/base/json.h"
 #include "busbar/plan/space.h"
-#include "busbar/report/document.h"
 #include "busbar/step/train_run.h"
 
 namespace busbar {
@@ -29,9 +27,5 @@ Result<std::vector<FitChange>> changes_that_fit(const TrainRun& run, const Train
 /// For a space of which no layout fits: the fastest one of each way to offload, by the time of the step; then more
 /// servers, and other GPUs. A search ends after a few timed layouts, as in plan_default().
 Result<std::vector<FitChange>> searches_that_fit(const TrainRun& machine, const TrainAsk& ask, const PlanSpace& space);
-
-/// [{what, flags, step_time_s, memory_bytes, capacity_bytes, layout}]
-Json fit_changes_json(const std::vector<FitChange>& changes);
-Table fit_table(const std::vector<FitChange>& changes);
 
 }  // namespace busbar

@@ -1,0 +1,82 @@
+#include "busbar/plan/default_plan.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "busbar/plan/internal/step_search.h"
+#include "busbar/plan/layout_flags.h"
+#include "busbar/topology/gpu_memory.h"
+#include "busbar/workload/batch.h"
+
+namespace busbar {
+
+bool names_a_layout(const LayoutSpec& layout) {
+  constexpr const char* kSearched[] = {"tp", "pp",          "vpp",  "dp",        "cp",
+                                       "ep", "micro_batch", "zero", "recompute", "schedule"};
+  return std::any_of(std::begin(kSearched), std::end(kSearched),
+                     [&](const char* key) { return layout.places.contains(key); });
+}
+
+std::string DefaultPlan::flags() const {
+  const bool typed = layout.places.contains("global_batch");
+  return layout_flags(layout) + (typed ? "" : fmt::format(" --global-batch {}", layout.global_batch));
+}
+
+Result<DefaultPlan> plan_default(const TrainRun& machine, const Context& context) {
+  const ModelSpec& model = machine.scenario.model;
+  const std::uint32_t gpus = machine.gpus;
+  LayoutSpec asked = machine.scenario.layout;
+  fill_batch(asked, model, gpus);
+  Result<LayoutSpec> usual = resolve_layout(asked, model, gpus);
+  Status usable = usual.ok() ? check_fits(memory_use(model, *usual), gpu_memory(machine.cluster().topology))
+                             : Status(usual.error());
+  if (usable.ok()) return DefaultPlan{std::move(*usual), ""};
+  PlanSpace space;
+  space.base = asked;
+  space.schedule = {PipelineSchedule::k1F1B};  // that every framework has
+  const std::size_t most = most_timed_by_default(gpus, asked);
+  Result<Plan> plan = search_steps(
+      machine, gpus, space, gpu_memory(machine.cluster().topology),
+      [&](std::size_t timed, const auto&) { return context.go_on("layouts", timed, most) && timed < most; });
+  if (!plan.ok()) return usual.ok() ? plan.error() : usable.error();
+  const std::string why = usable.error().message, because = why.substr(0, std::min(why.find(": "), why.find("; ")));
+  if (plan->least) return DefaultPlan{std::move(plan->least->layout), because, true};
+  if (plan->layouts.empty()) return usable.error();  // interrupted
+  return DefaultPlan{std::move(plan->layouts.front().layout), because};
+}
+
+Result<LayoutSpec> plan_briefly(const TrainRun& machine, std::uint32_t gpus, std::size_t timed,
+                                const std::function<bool()>& go_on) {
+  PlanSpace space;
+  space.base = machine.scenario.layout;
+  space.schedule = {PipelineSchedule::k1F1B};
+  BUSBAR_ASSIGN(PlannedLayout best, plan_fastest(machine, gpus, space, timed, go_on));
+  return std::move(best.layout);
+}
+
+Result<PlannedLayout> plan_fastest(const TrainRun& machine, std::uint32_t gpus, const PlanSpace& space,
+                                   std::size_t timed, const std::function<bool()>& go_on) {
+  BUSBAR_ASSIGN(Plan plan, find_steps(machine, gpus, space, gpu_memory(machine.cluster().topology),
+                                      [&](std::size_t so_far, const auto&) { return so_far < timed && go_on(); }));
+  if (plan.layouts.empty()) return invalid("interrupted before a layout was timed");
+  return std::move(plan.layouts.front());
+}
+
+Result<TrainRun> run_without_layout(Scenario scenario, const TrainAsk& ask, const Context& context) {
+  BUSBAR_ASSIGN(TrainRun run, open_train(std::move(scenario), ask));
+  BUSBAR_ASSIGN(const DefaultPlan plan, plan_default(run, context));
+  run.layout = plan.layout;
+  if (plan.none_fits) run.none_fits = run.scenario.layout;
+  if (!plan.because.empty()) {
+    run.scenario.layout = plan.layout;
+    run.planned_because = plan.because;
+    run.planned_flags = plan.flags();
+  }
+  BUSBAR_RETURN_IF_ERROR(predict_train(run, ask));
+  return run;
+}
+
+}  // namespace busbar

@@ -1,0 +1,29 @@
+// A search on an opened machine, whose layouts are timed as `busbar train` times them.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <vector>
+
+#include "busbar/plan/search.h"
+#include "busbar/step/train_run.h"
+
+namespace busbar {
+
+/// Asked before each layout, with the number that were timed.
+using GoOnSearching = std::function<bool(std::size_t timed, const PlanProgress&)>;
+
+/// With `capacity` per GPU; may find nothing. `others`: the same machine, opened for further threads. `rows`: as in
+/// PlanAsk.
+Result<Plan> search_steps(const TrainRun& machine, std::uint32_t gpus, const PlanSpace& space, Bytes capacity,
+                          GoOnSearching go_on, const std::vector<TrainRun>& others = {}, std::size_t rows = 0);
+
+/// The same; without a batch, with the usual one. Finding nothing is an error.
+Result<Plan> find_steps(const TrainRun& machine, std::uint32_t gpus, PlanSpace space, Bytes capacity,
+                        GoOnSearching go_on, const std::vector<TrainRun>& others = {});
+
+/// Whether a search found a layout, or was stopped before.
+Status check_found(const Plan& plan, const PlanSpace& space, const ModelSpec& model, std::uint32_t gpus,
+                   Bytes capacity);
+
+}  // namespace busbar

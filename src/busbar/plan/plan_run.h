@@ -1,0 +1,51 @@
+// A search for a layout: what `busbar plan` asks, and all data of its report.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "busbar/base/context.h"
+#include "busbar/plan/fit_changes.h"
+#include "busbar/plan/search.h"
+#include "busbar/plan/tie_measurement.h"
+#include "busbar/step/train_run.h"
+
+namespace busbar {
+
+struct PlanRun {
+  TrainRun machine;  ///< opened, without a layout
+  Plan plan;
+  Bytes capacity{0};
+  double seconds = 0;  ///< of the search
+  /// Nothing fits: plan.layouts is empty, plan.least has a step, and these changes would make a layout fit.
+  std::vector<FitChange> would_fit{};
+  /// The Pareto front of time and memory, the fastest first: of the layouts timed in `plan` and, if asked for, in
+  /// searches with less memory. All layouts use all GPUs, so money follows time.
+  std::vector<PlannedLayout> front{};
+  bool front_proven = false;  ///< for every layout of the space a row is as fast with at most kFrontSlack its memory
+  /// Of the layouts after the first that are too close to it: what decides between each and the first.
+  std::vector<std::optional<TieMeasurement>> tied{};
+  /// The band of their difference: two layouts of one job share most of a prediction's error (docs/models/plan.md).
+  double tie_percent() const { return machine.band.layouts_percent; }
+  double tie_s() const { return (1 + tie_percent() / 100) * plan.layouts.front().step.step_time.in_s(); }
+};
+constexpr double kFrontSlack = 1.05;
+
+struct PlanEffort {
+  double within_s = 0;        ///< the search stops after so long with the best so far; 0: when it is complete
+  bool whole_front = false;   ///< also search for the fastest layout with less and less memory
+  std::uint32_t threads = 1;  ///< change nothing but the time that the search takes
+};
+/// Errors: kInvalid when no layout divides the GPUs, the model and the batch.
+Result<PlanRun> run_plan(const Scenario& scenario, PlanSpace space, const TrainAsk& ask, const PlanEffort& effort,
+                         const Context& context);
+
+/// What follows "29 layouts" on a terminal: " timed, the best takes 5.31 s; at most 7.7 % less is possible".
+std::string progress_words(const PlanProgress& progress);
+
+/// Which part of the step made a layout slower than the best, in words.
+std::string why_lost(const PlannedLayout& layout, const PlannedLayout& best);
+
+}  // namespace busbar

@@ -1,0 +1,17 @@
+// The degrees and words that a search tries, as lists that a person types.
+#pragma once
+
+#include <string>
+
+#include "busbar/plan/space.h"
+
+namespace busbar {
+
+/// "1,2,4", "0..3"; empty: everything.
+struct PlanLists {
+  std::string tp, pp, vpp, dp, cp, ep, micro_batch, zero, recompute, schedule, order;
+};
+/// Errors name the member.
+Result<PlanSpace> read_space(const PlanLists& lists, LayoutSpec base);
+
+}  // namespace busbar

@@ -1,0 +1,76 @@
+#include "busbar/plan/internal/step_search.h"
+
+#include <fmt/core.h>
+
+#include <memory>
+#include <utility>
+
+#include "busbar/base/quantity.h"
+#include "busbar/workload/batch.h"
+
+namespace busbar {
+namespace {
+
+std::string degrees(const LayoutSpec& l) {
+  std::string s = fmt::format("TP {} x PP {} x DP {}", l.tp, l.pp, l.dp);
+  if (l.cp > 1) s += fmt::format(" x CP {}", l.cp);
+  if (l.ep > 1) s += fmt::format(", EP {}", l.ep);
+  return s;
+}
+
+Error nothing_fits(const PlannedLayout& least, Bytes capacity) {
+  Error e = check_fits(least.memory, capacity).error();
+  e.message = fmt::format(
+      "no layout fits: the least, {} with ZeRO-{}, recompute {} and micro-batch {}, is {} too large; {}; 'busbar plan' "
+      "tries what would make it fit",
+      degrees(least.layout), least.layout.zero, name_of(least.layout.recompute), least.layout.micro_batch,
+      format_size(static_cast<double>(count(least.memory.total()) - count(capacity))),
+      e.message.substr(0, e.message.find("; raise")));
+  return e;
+}
+
+}  // namespace
+
+Status check_found(const Plan& plan, const PlanSpace& space, const ModelSpec& model, std::uint32_t gpus,
+                   Bytes capacity) {
+  if (!plan.layouts.empty() || !plan.complete) return {};
+  if (plan.least) return nothing_fits(*plan.least, capacity);
+  return invalid(fmt::format("no layout divides {} GPUs, the {} layers and {} heads of {} and a global batch of {} "
+                             "within the space asked for; change one of them",
+                             gpus, model.layers, model.heads, model.name, space.base.global_batch),
+                 {"", 0, 0, "global_batch"});
+}
+
+Result<Plan> search_steps(const TrainRun& machine, std::uint32_t gpus, const PlanSpace& space, Bytes capacity,
+                          GoOnSearching go_on, const std::vector<TrainRun>& others, std::size_t rows) {
+  const ModelSpec& model = machine.scenario.model;
+  CallFloors floors(*machine.machine);
+  PlanAsk search;
+  search.gpus = gpus;
+  search.capacity = capacity;
+  search.rows = rows;
+  search.close = machine.band.layouts_percent / 100;
+  std::size_t timed = 0;
+  search.time = [&](const LayoutSpec& layout) {
+    ++timed;
+    return step_with(machine, layout);
+  };
+  search.go_on = [&](const PlanProgress& p) { return go_on(timed, p); };
+  std::vector<std::unique_ptr<CallFloors>> floors_of_others;
+  for (const TrainRun& other : others) {
+    floors_of_others.push_back(std::make_unique<CallFloors>(*other.machine));
+    search.others.push_back(
+        {floors_of_others.back().get(), [&other](const LayoutSpec& layout) { return step_with(other, layout); }});
+  }
+  return search_plan(space, model, machine.kernels, floors, search);
+}
+
+Result<Plan> find_steps(const TrainRun& machine, std::uint32_t gpus, PlanSpace space, Bytes capacity,
+                        GoOnSearching go_on, const std::vector<TrainRun>& others) {
+  fill_batch(space.base, machine.scenario.model, gpus);
+  BUSBAR_ASSIGN(Plan plan, search_steps(machine, gpus, space, capacity, std::move(go_on), others));
+  BUSBAR_RETURN_IF_ERROR(check_found(plan, space, machine.scenario.model, gpus, capacity));
+  return plan;
+}
+
+}  // namespace busbar
