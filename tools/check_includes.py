@@ -32,7 +32,7 @@ ROOMS = {
     "predict": ["choice", "packet", "spec"],
     "step": ["workload", "predict", "formats"],
     "cost": ["spec", "step"],
-    "survive": ["spec"],
+    "survive": ["step", "spec"],
     "plan": ["step"],
     "accuracy": ["step", "spec", "formats"],
     "popular": ["spec", "formats"],

@@ -6,9 +6,8 @@
 #include "busbar/base/json.h"
 #include "busbar/base/quantity.h"
 #include "busbar/cli/commands.h"
-#include "busbar/cli/goodput_run.h"
+#include "busbar/cli/goodput_report.h"
 #include "busbar/cli/long_run.h"
-#include "busbar/cli/part_loss.h"
 #include "busbar/cli/predict_flags.h"
 #include "busbar/cli/scenario_flags.h"
 #include "busbar/cli/session.h"
@@ -72,7 +71,7 @@ Result<int> run_collective(SurviveFlags& o) {
                 lose_parts(
                     fmt::format("{} of {}", name_of(*op), format_binary_size(count(*size))), now_s,
                     part_classes(sound->topology, {}), o.common.overrides,
-                    [&](const Overrides& with) { return time_collective(o, *op, *size, with); }, watch));
+                    [&](const Overrides& with) { return time_collective(o, *op, *size, with); }, watch.context()));
   watch.report_interruption();
   Json j{{"schema", "busbar.survive/1"}, {"time_s", now_s}, {"rows", losses_json(losses)}};
   j["engine"] = o.common.engine;
@@ -93,13 +92,15 @@ Result<PartLosses> lose_parts_of(const TrainRun& step, const TrainAsk& ask, Long
   const auto gpus = static_cast<std::uint32_t>(step.cluster().topology.gpus().size());
   return lose_parts("step", step_spread(step).expected_s,
                     part_classes(step.cluster().topology, stage_colours(step.layout, gpus)),
-                    step.scenario.cluster_overrides, time, watch);
+                    step.scenario.cluster_overrides, time, watch.context());
 }
 
 Result<GoodputRun> timed_goodput(const TrainRun& step, const SurviveFlags& o) {
   const NamedTask task("timing the step with a slow server",
                        fmt::format("the step takes {} without", format_duration(step_spread(step).expected_s)));
-  return run_goodput(step, o.goodput, Catalog(o.common.overrides.catalog));
+  Result<GoodputRun> found = run_goodput(step, o.goodput, Catalog(o.common.overrides.catalog));
+  if (!found.ok()) return as_flag(found.error());
+  return found;
 }
 
 Result<int> run(SurviveFlags& o) {

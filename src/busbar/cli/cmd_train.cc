@@ -10,7 +10,7 @@
 #include "busbar/base/input.h"
 #include "busbar/base/json.h"
 #include "busbar/base/quantity.h"
-#include "busbar/cli/checkpoint_run.h"
+#include "busbar/cli/checkpoint_report.h"
 #include "busbar/cli/commands.h"
 #include "busbar/cli/fit_report.h"
 #include "busbar/cli/packet_options.h"
@@ -227,7 +227,9 @@ Result<int> run_step(const TrainFlags& o, std::vector<TrainVariant> variants, Tr
   }
   std::optional<CheckpointRun> saved;
   if (o.checkpoint_every != kNone32) {
-    BUSBAR_ASSIGN(saved, run_checkpoint(run, o.checkpoint));
+    Result<CheckpointRun> found = run_checkpoint(run, o.checkpoint);
+    if (!found.ok()) return as_flag(found.error());
+    saved = std::move(*found);
   }
   std::optional<Measured> measured;
   if (!o.measured.empty()) {

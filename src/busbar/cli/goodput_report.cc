@@ -1,9 +1,12 @@
+#include "busbar/cli/goodput_report.h"
+
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "busbar/base/quantity.h"
-#include "busbar/cli/goodput_run.h"
+#include "busbar/cli/checkpoint_report.h"
 #include "busbar/cli/money.h"
 
 namespace busbar {
@@ -127,7 +130,48 @@ Facts source_facts(const GoodputRun& r) {
   return f;
 }
 
+constexpr double kSame = 0.05;  // percent: below, the table says that nothing changes
+
+std::string cost_text(const PartLoss& l) {
+  if (!l.time_s) return "-";
+  return std::abs(l.cost_percent) < kSame ? "0" : fmt::format("{:+.1f} %", l.cost_percent);
+}
+
+std::string then_text(const PartLoss& l) {
+  if (!l.time_s) return l.state == PartState::kOut ? "ends, restarts on a spare server" : l.why_not;
+  if (l.switch_off) return "switch it off";
+  if (l.state == PartState::kHalfRate) return "runs on";
+  return l.part.ends_job ? "ends, restarts without it" : "runs on over other paths";
+}
+
+std::string verdict_of(const PartLosses& r) {
+  const auto off = std::find_if(r.rows.begin(), r.rows.end(), [](const PartLoss& l) { return l.switch_off; });
+  if (off == r.rows.end()) return "";
+  return fmt::format("Switch off a {} at half rate: with it the {} takes {}, without it {}.", off->part.what, r.what,
+                     format_duration(*off->time_s), format_duration(off->without_s));
+}
+
 }  // namespace
+
+std::vector<Flag> goodput_flags(GoodputAsk& a) {
+  std::vector<Flag> out{
+      {"--failures", "NAME",
+       "failure rates: an entry of the catalogue (busbar catalog failures) or a file (default llama3)", "Failures",
+       &a.failures},
+      {"--detect", "TIME", "from a crash until the job is ended (default 30s)", "Failures", &a.detect},
+      {"--watchdog", "TIME", "until a collective that hangs ends the job (default 600s)", "Failures", &a.watchdog},
+      {"--restart", "TIME", "scheduling and initialisation, without loading (default 300s)", "Failures", &a.restart},
+      {"--interval", "TIME", "useful time between checkpoints (default: Daly's optimum)", "Failures", &a.interval},
+      {"--repair-hours", "HOURS", "time to repair a server after a hardware fault (default 24)", "Failures",
+       &a.repair_hours},
+      {"--slow-servers", "P%xFACTOR", "share of servers that compute slower unnoticed, and how much (default 0.5%x1.1)",
+       "Failures", &a.slow_servers},
+      {"--tokens", "N", "length of the run, e.g. 15T: days and price", "Failures", &a.tokens},
+      {"--usd-per-gpu-hour", "USD", "price (default: the machine's)", "Failures", &a.usd_per_gpu_hour},
+  };
+  for (Flag& f : checkpoint_flags(a.checkpoint, "Failures")) out.push_back(std::move(f));
+  return out;
+}
 
 void add_goodput(const GoodputRun& r, Json& j) {
   j["goodput"] = r.shares.useful;
@@ -174,6 +218,44 @@ std::vector<DocumentBlock> goodput_blocks(const GoodputRun& r) {
   std::vector<DocumentBlock> out{{goodput_in_words(r), Audience::kPage}, {goodput_facts(r)}, {cause_table(r)}};
   if (!r.levers.empty()) out.push_back({lever_table(r)});
   out.push_back({source_facts(r), Audience::kPage});
+  return out;
+}
+
+Json losses_json(const PartLosses& losses) {
+  Json rows = Json::array();
+  for (const PartLoss& l : losses.rows)
+    rows.push_back({{"part", l.selector},
+                    {"kind", l.part.what},
+                    {"alike", l.part.alike},
+                    {"state", name_of(l.state)},
+                    {"time_s", l.time_s ? Json(*l.time_s) : Json(nullptr)},
+                    {"cost_percent", l.time_s ? Json(l.cost_percent) : Json(nullptr)},
+                    {"ends_job", l.state == PartState::kOut && l.part.ends_job},
+                    {"switch_off", l.switch_off},
+                    {"lost_h", l.lost_h ? Json(*l.lost_h) : Json(nullptr)},
+                    {"why_not", l.why_not.empty() ? Json(nullptr) : Json(l.why_not)}});
+  return rows;
+}
+
+std::vector<DocumentBlock> losses_blocks(const PartLosses& r) {
+  Table t{fmt::format("Without one part, or with it at half rate ({} now {})", r.what, format_duration(r.sound_s)),
+          {to_left("kind"), to_left("such as"), "alike", to_left("state"), "time", "cost"}};
+  const bool priced = !r.rows.empty() && r.rows.front().lost_h;
+  if (priced) t.columns.push_back({"lost (h)"});
+  t.columns.push_back(to_left("the job"));
+  for (const PartLoss& l : r.rows) {
+    t.rows.push_back({l.part.what, l.selector, std::to_string(l.part.alike), name_of(l.state),
+                      l.time_s ? format_duration(*l.time_s) : "-", cost_text(l)});
+    if (priced) t.rows.back().push_back(format_number(*l.lost_h, 2));
+    t.rows.back().push_back(then_text(l));
+  }
+  if (priced)
+    t.note =
+        "Lost: hours of work by one such event: stop and work again if it ends the job, then the slower state until "
+        "the repair.";
+  std::vector<DocumentBlock> out;
+  if (std::string verdict = verdict_of(r); !verdict.empty()) out.push_back({Paragraph{std::move(verdict)}});
+  out.push_back({std::move(t)});
   return out;
 }
 

@@ -1,8 +1,9 @@
-#include "busbar/cli/goodput_run.h"
+#include "busbar/survive/goodput_run.h"
 
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "busbar/base/quantity.h"
 #include "busbar/base/text.h"
@@ -12,10 +13,12 @@ namespace {
 
 constexpr double kConfidence = 0.99;  // that spares suffice
 
-Result<double> seconds_of(const char* flag, const std::string& text) {
+Error in_field(const char* field, std::string message) { return invalid(std::move(message), {"", 0, 0, field}); }
+
+Result<double> seconds_of(const char* field, const std::string& text) {
   const Result<Duration> d = parse_duration(text);
   if (!d.ok() || *d < Duration())
-    return flag_error(flag, fmt::format("'{}' is not a time; write for example 300s", text));
+    return in_field(field, fmt::format("'{}' is not a time; write for example 300s", text));
   return d->in_s();
 }
 
@@ -30,7 +33,7 @@ Result<double> read_tokens(const std::string& text) {
     number.pop_back();
   }
   if (is_number(number, tokens) && tokens * factor >= 1 && tokens * factor < 1e18) return tokens * factor;
-  return flag_error("--tokens", fmt::format("'{}' is not a number of tokens; write for example 15T or 300B", text));
+  return in_field("tokens", fmt::format("'{}' is not a number of tokens; write for example 15T or 300B", text));
 }
 
 class GoodputMaker {
@@ -39,12 +42,12 @@ class GoodputMaker {
 
   Result<GoodputRun> make(const Catalog& catalog) {
     Result<FailureRates> rates = read_failure_rates(ask_.failures, catalog);
-    if (!rates.ok() && rates.error().where.prefix().empty()) rates.error().where.path = "--failures";
+    if (!rates.ok() && rates.error().where.prefix().empty()) rates.error().where.path = "failures";
     BUSBAR_ASSIGN(out_.rates, std::move(rates));
     out_.parts = count_parts(run_.cluster());
     out_.interruptions = interruptions_of(out_.rates, out_.parts);
     if (out_.interruptions.per_day <= 0)
-      return flag_error("--failures", "nothing of this machine fails; give a cause that counts gpu or server");
+      return in_field("failures", "nothing of this machine fails; give a cause that counts gpu or server");
     read_cubes();
     BUSBAR_RETURN_IF_ERROR(read_recovery());
     BUSBAR_RETURN_IF_ERROR(read_checkpoint());
@@ -72,9 +75,9 @@ class GoodputMaker {
   }
 
   Status read_recovery() {
-    BUSBAR_ASSIGN(const double crash, seconds_of("--detect", ask_.detect));
-    BUSBAR_ASSIGN(const double watchdog, seconds_of("--watchdog", ask_.watchdog));
-    BUSBAR_ASSIGN(out_.restart_s, seconds_of("--restart", ask_.restart));
+    BUSBAR_ASSIGN(const double crash, seconds_of("detect", ask_.detect));
+    BUSBAR_ASSIGN(const double watchdog, seconds_of("watchdog", ask_.watchdog));
+    BUSBAR_ASSIGN(out_.restart_s, seconds_of("restart", ask_.restart));
     const double waiting = out_.interruptions.waiting_per_day / out_.interruptions.per_day;
     out_.detect_s = crash + waiting * std::max(0.0, watchdog - crash);
     crash_s_ = crash;
@@ -84,17 +87,17 @@ class GoodputMaker {
   Status read_checkpoint() {
     constexpr double kMostRepairHours = 24 * 365;
     if (ask_.repair_hours > kMostRepairHours)
-      return flag_error("--repair-hours", fmt::format("is at most {}, a year", kMostRepairHours));
+      return in_field("repair_hours", fmt::format("is at most {}, a year", kMostRepairHours));
     BUSBAR_ASSIGN(out_.checkpoint, run_checkpoint(run_, ask_.checkpoint));
     out_.terms = terms_of(out_.checkpoint.async, 1, out_.detect_s, out_.restart_s, 1);
     out_.young_s = young_interval(out_.terms);
     out_.interval_s = daly_interval(out_.terms);
     if (ask_.interval.empty()) return {};
-    BUSBAR_ASSIGN(out_.interval_s, seconds_of("--interval", ask_.interval));
-    if (out_.interval_s <= 0) return flag_error("--interval", "is not above 0");
+    BUSBAR_ASSIGN(out_.interval_s, seconds_of("interval", ask_.interval));
+    if (out_.interval_s <= 0) return in_field("interval", "is not above 0");
     if (out_.interval_s >= out_.terms.least_s) return {};
-    return flag_error("--interval", fmt::format("a checkpoint takes {} to write in the background; write at least that",
-                                                format_duration(out_.terms.least_s)));
+    return in_field("interval", fmt::format("a checkpoint takes {} to write in the background; write at least that",
+                                            format_duration(out_.terms.least_s)));
   }
 
   /// `faster`: factor on the rate of the storage; `rates`: on all failures.
@@ -135,8 +138,8 @@ class GoodputMaker {
   Status slow_servers() {
     const Result<Stragglers> slow = parse_stragglers(ask_.slow_servers);
     if (!slow.ok())
-      return flag_error("--slow-servers",
-                        fmt::format("'{}' is not PERCENT%xFACTOR, for example 0.5%x1.1", ask_.slow_servers));
+      return in_field("slow_servers",
+                      fmt::format("'{}' is not PERCENT%xFACTOR, for example 0.5%x1.1", ask_.slow_servers));
     out_.step_s = step_spread(run_).expected_s;
     out_.slow_chance = chance_of_any(slow->chance, static_cast<std::uint64_t>(servers()));
     LayoutSpec layout = run_.layout;
@@ -184,26 +187,6 @@ class GoodputMaker {
 };
 
 }  // namespace
-
-std::vector<Flag> goodput_flags(GoodputAsk& a) {
-  std::vector<Flag> out{
-      {"--failures", "NAME",
-       "failure rates: an entry of the catalogue (busbar catalog failures) or a file (default llama3)", "Failures",
-       &a.failures},
-      {"--detect", "TIME", "from a crash until the job is ended (default 30s)", "Failures", &a.detect},
-      {"--watchdog", "TIME", "until a collective that hangs ends the job (default 600s)", "Failures", &a.watchdog},
-      {"--restart", "TIME", "scheduling and initialisation, without loading (default 300s)", "Failures", &a.restart},
-      {"--interval", "TIME", "useful time between checkpoints (default: Daly's optimum)", "Failures", &a.interval},
-      {"--repair-hours", "HOURS", "time to repair a server after a hardware fault (default 24)", "Failures",
-       &a.repair_hours},
-      {"--slow-servers", "P%xFACTOR", "share of servers that compute slower unnoticed, and how much (default 0.5%x1.1)",
-       "Failures", &a.slow_servers},
-      {"--tokens", "N", "length of the run, e.g. 15T: days and price", "Failures", &a.tokens},
-      {"--usd-per-gpu-hour", "USD", "price (default: the machine's)", "Failures", &a.usd_per_gpu_hour},
-  };
-  for (Flag& f : checkpoint_flags(a.checkpoint, "Failures")) out.push_back(std::move(f));
-  return out;
-}
 
 Result<GoodputRun> run_goodput(const TrainRun& run, const GoodputAsk& ask, const Catalog& catalog) {
   return GoodputMaker(run, ask).make(catalog);

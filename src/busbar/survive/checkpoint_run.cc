@@ -1,9 +1,8 @@
-#include "busbar/cli/checkpoint_run.h"
+#include "busbar/survive/checkpoint_run.h"
 
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "busbar/base/quantity.h"
 #include "busbar/step/train_jobs.h"
@@ -61,18 +60,6 @@ Status set_slowdown(const TrainRun& run, CheckpointRun& c) {
 
 }  // namespace
 
-std::vector<Flag> checkpoint_flags(CheckpointAsk& a, const char* category) {
-  return {
-      {"--checkpoint-to", "PLACE", "storage behind the servers' storage NICs (default), or the servers' nvme drives",
-       category, &a.to, one_of("storage", "nvme")},
-      {"--storage", "RATE", "rate of the whole storage, e.g. 200GB/s (default 0.65 GB/s per server)", category,
-       &a.storage},
-      {"--async", "", "steps continue while a copy in host memory is written", category, &a.async},
-      {"--gpudirect-storage", "", "data go between GPUs and drives or storage NICs without a copy in host memory",
-       category, &a.direct},
-  };
-}
-
 double CheckpointRun::write_s(double faster) const {
   return std::max(links.save_s, store_bytes_per_s > 0 ? bytes / (store_bytes_per_s * faster) : 0);
 }
@@ -94,16 +81,16 @@ std::string CheckpointRun::write_bound() const {
 Result<CheckpointRun> run_checkpoint(const TrainRun& run, const CheckpointAsk& ask) {
   CheckpointRun out;
   out.async = ask.async;
-  const bool drives = ask.to == "nvme";
-  if (ask.async && ask.direct)
-    return flag_error("--gpudirect-storage",
-                      "writes out of GPU memory, and --async out of a copy in host memory; leave one of them out");
+  const bool drives = ask.checkpoint_to == "nvme";
+  if (ask.async && ask.gpudirect_storage)
+    return invalid("writes out of GPU memory, and --async out of a copy in host memory; leave one of them out",
+                   {"", 0, 0, "gpudirect_storage"});
   if (drives && !ask.storage.empty())
-    return flag_error("--storage", "is the rate of a storage system; leave out --checkpoint-to nvme");
+    return invalid("is the rate of a storage system; leave out --checkpoint-to nvme", {"", 0, 0, "storage"});
   if (!drives) out.store_bytes_per_s = kStoragePerServer * servers_of(run);
   if (!ask.storage.empty()) {
     const Result<BytesPerSecond> rate = parse_rate(ask.storage);
-    if (!rate.ok()) return flag_error("--storage", rate.error().message);
+    if (!rate.ok()) return invalid(rate.error().message, {"", 0, 0, "storage"});
     out.store_bytes_per_s = static_cast<double>(per_second(*rate));
   }
   const std::vector<double> bytes = bytes_of_ranks(run);
@@ -111,51 +98,11 @@ Result<CheckpointRun> run_checkpoint(const TrainRun& run, const CheckpointAsk& a
   BUSBAR_ASSIGN(std::vector<DeviceId> gpus, place_jobs(run.cluster().topology, run.settings));
   const auto all = run.cluster().topology.gpus();
   if (gpus.empty()) gpus.assign(all.begin(), all.end());
-  Result<CheckpointTimes> links = checkpoint_times(run.machine->router(), gpus, bytes, {drives, ask.direct});
-  if (!links.ok() && links.error().where.prefix().empty()) links.error().where.path = "--checkpoint-to";
+  Result<CheckpointTimes> links = checkpoint_times(run.machine->router(), gpus, bytes, {drives, ask.gpudirect_storage});
+  if (!links.ok() && links.error().where.prefix().empty()) links.error().where.path = "checkpoint_to";
   BUSBAR_ASSIGN(out.links, std::move(links));
   if (out.async && run.engine != "packet") BUSBAR_RETURN_IF_ERROR(set_slowdown(run, out));
   return out;
-}
-
-Facts checkpoint_facts(const CheckpointRun& c, std::uint64_t steps, double step_s) {
-  Facts f{"Checkpoints", {}};
-  const double between_s = static_cast<double>(steps) * step_s, write_s = c.write_s();
-  f.items.emplace_back("size",
-                       fmt::format("{} in all, up to {} per GPU", format_size(c.bytes), format_size(c.most_bytes)));
-  f.items.emplace_back("save", fmt::format("{}, set by {}; over the servers' links alone {}", format_duration(write_s),
-                                           c.write_bound(), format_duration(c.links.save_s)));
-  f.items.emplace_back("load", format_duration(c.load_s()));
-  std::string cost = fmt::format("steps wait {} every {} steps: {:.2g} % of the time", format_duration(c.stop_s()),
-                                 steps, 100 * c.lost_s(between_s) / (c.stop_s() + between_s));
-  if (c.async)
-    cost += fmt::format(" for the copy to host memory ({}); the write goes on during {:.2g} steps", c.links.copy_link,
-                        std::max(0.0, write_s - c.stop_s()) / step_s);
-  if (c.async)
-    cost += c.slowed_link.empty()
-                ? ", over links that steps do not use"
-                : fmt::format(", which take up to {:.2g} % longer (both use {})", 100 * c.slowed, c.slowed_link);
-  if (c.async && write_s > between_s)
-    cost += fmt::format(". It is not done when the next begins: save every {:.0f} steps or less often",
-                        std::ceil(write_s / step_s));
-  f.items.emplace_back("cost", std::move(cost));
-  return f;
-}
-
-Json checkpoint_json(const CheckpointRun& c, std::uint64_t steps, double step_s) {
-  return {{"every_steps", steps},
-          {"bytes", c.bytes},
-          {"most_bytes_per_gpu", c.most_bytes},
-          {"storage_GBps", c.store_bytes_per_s > 0 ? Json(c.store_bytes_per_s / 1e9) : Json()},
-          {"save_s", c.write_s()},
-          {"load_s", c.load_s()},
-          {"links_save_s", c.links.save_s},
-          {"bound_by", c.write_bound()},
-          {"copy_s", c.links.copy_s},
-          {"stop_s", c.stop_s()},
-          {"slowed_steps_share", c.slowed},
-          {"share_of_time",
-           c.lost_s(static_cast<double>(steps) * step_s) / (c.stop_s() + static_cast<double>(steps) * step_s)}};
 }
 
 }  // namespace busbar

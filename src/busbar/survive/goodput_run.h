@@ -5,11 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "busbar/base/json.h"
-#include "busbar/cli/checkpoint_run.h"
-#include "busbar/cli/flags.h"
-#include "busbar/report/document.h"
 #include "busbar/step/train_run.h"
+#include "busbar/survive/checkpoint_run.h"
 #include "busbar/survive/failure_rates.h"
 #include "busbar/survive/goodput.h"
 
@@ -26,7 +23,6 @@ struct GoodputAsk {
   std::string tokens;           ///< of the run: "15T"; empty: none
   double usd_per_gpu_hour = 0;  ///< 0: the machine's
 };
-std::vector<Flag> goodput_flags(GoodputAsk& ask);
 
 /// One thing that a person could change, and the useful share with it.
 struct GoodputLever {
@@ -60,11 +56,7 @@ struct GoodputRun {
   double step_s = 0, usd_per_hour = 0;
   double run_days = 0, run_usd = 0;  ///< of all tokens asked for; 0: none
 };
-/// `run`: of one step, for which parts are counted and times taken.
+/// `run`: of one step, for which parts are counted and times taken. Errors name the member.
 Result<GoodputRun> run_goodput(const TrainRun& run, const GoodputAsk& ask, const Catalog& catalog);
-
-/// Adds its keys to `j`.
-void add_goodput(const GoodputRun& run, Json& j);
-std::vector<DocumentBlock> goodput_blocks(const GoodputRun& run);
 
 }  // namespace busbar

@@ -1,4 +1,4 @@
-#include "busbar/cli/part_loss.h"
+#include "busbar/survive/part_loss.h"
 
 #include <fmt/core.h>
 #include <gmock/gmock.h>
@@ -24,9 +24,9 @@ TEST(PartLoss, NoOtherNicCostsMoreThanTheRow) {
   std::vector<PartClass> nics = part_classes(sound.topology, {});
   std::erase_if(nics, [](const PartClass& c) { return c.what != "nic"; });
   ASSERT_EQ(nics.size(), 1u);
-  LongRun watch("faults", false);
+
   const auto time = [](const Overrides& with) -> Result<double> { return all_reduce_s(with); };
-  const PartLosses losses = lose_parts("all_reduce", all_reduce_s({}), nics, {}, time, watch).value();
+  const PartLosses losses = lose_parts("all_reduce", all_reduce_s({}), nics, {}, time, {}).value();
   for (const PartLoss& l : losses.rows) {
     for (std::uint32_t nic = 0; nic < 32; nic += 3) {
       const std::string name = fmt::format("node{}.nic{}", nic / 8, nic % 8);
@@ -40,13 +40,13 @@ TEST(PartLoss, NoOtherNicCostsMoreThanTheRow) {
 
 TEST(PartLoss, RowsAreThoseOfTheSameFaultByHand) {
   const Cluster sound = load_cluster("dgx-h100:4").value();
-  LongRun watch("faults", false);
+
   const auto time = [](const Overrides& with) -> Result<double> {
     BUSBAR_ASSIGN(const Cluster c, load_cluster("dgx-h100:4", with));
     return all_reduce_s(with);
   };
   const PartLosses losses =
-      lose_parts("all_reduce", all_reduce_s({}), part_classes(sound.topology, {}), {}, time, watch).value();
+      lose_parts("all_reduce", all_reduce_s({}), part_classes(sound.topology, {}), {}, time, {}).value();
   double before = HUGE_VAL;
   std::size_t nics = 0;
   for (const PartLoss& l : losses.rows) {
@@ -67,9 +67,8 @@ TEST(PartLoss, RowsAreThoseOfTheSameFaultByHand) {
 TEST(PartLoss, AdviceIsGivenOnlyWhereTheMachineIsFasterWithoutThePart) {
   const PartClass part{"nic", {"node0.nic0"}, 8, true};
   const auto losses = [&](double out_s, double half_s) {
-    LongRun watch("faults", false);
     const auto time = [&](const Overrides& with) -> Result<double> { return with.fail.empty() ? half_s : out_s; };
-    return lose_parts("step", 1.0, {part}, {}, time, watch).value();
+    return lose_parts("step", 1.0, {part}, {}, time, {}).value();
   };
   for (const PartLoss& l : losses(1.1, 1.5).rows) EXPECT_EQ(l.switch_off, l.state == PartState::kHalfRate);
   for (const PartLoss& l : losses(1.5, 1.1).rows) EXPECT_FALSE(l.switch_off);

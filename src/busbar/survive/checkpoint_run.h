@@ -2,11 +2,7 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
-#include "busbar/base/json.h"
-#include "busbar/cli/flags.h"
-#include "busbar/report/document.h"
 #include "busbar/step/checkpoint.h"
 #include "busbar/step/train_run.h"
 
@@ -14,12 +10,11 @@ namespace busbar {
 
 /// As typed. Defaults and their sources: docs/models/survive.md.
 struct CheckpointAsk {
-  std::string to = "storage";  ///< or "nvme"
-  std::string storage;         ///< rate of the whole storage; empty: 0.65 GB/s per server
-  bool async = false;          ///< steps continue while a copy in host memory is written
-  bool direct = false;         ///< GPUDirect Storage
+  std::string checkpoint_to = "storage";  ///< or "nvme"
+  std::string storage;                    ///< rate of the whole storage; empty: 0.65 GB/s per server
+  bool async = false;                     ///< steps continue while a copy in host memory is written
+  bool gpudirect_storage = false;
 };
-std::vector<Flag> checkpoint_flags(CheckpointAsk& ask, const char* category);
 
 struct CheckpointRun {
   double bytes = 0, most_bytes = 0;  ///< of all; of the GPU that writes most
@@ -36,10 +31,7 @@ struct CheckpointRun {
   double lost_s(double between_s) const;  ///< by one checkpoint, if steps of `between_s` follow it
   std::string write_bound() const;        ///< "the storage at 1.3 TB/s", or a link
 };
+/// Errors name the member.
 Result<CheckpointRun> run_checkpoint(const TrainRun& run, const CheckpointAsk& ask);
-
-/// The cost of a checkpoint every `steps` steps.
-Facts checkpoint_facts(const CheckpointRun& c, std::uint64_t steps, double step_s);
-Json checkpoint_json(const CheckpointRun& c, std::uint64_t steps, double step_s);
 
 }  // namespace busbar

@@ -6,11 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "busbar/base/json.h"
-#include "busbar/cli/goodput_run.h"
-#include "busbar/cli/long_run.h"
-#include "busbar/report/document.h"
+#include "busbar/base/context.h"
 #include "busbar/spec/cluster.h"
+#include "busbar/survive/goodput_run.h"
 #include "busbar/survive/part_classes.h"
 
 namespace busbar {
@@ -40,14 +38,11 @@ using TimeWith = std::function<Result<double>(const Overrides& overrides)>;
 
 /// Runs `time` with the named members of each class lost, and at half rate. Interrupted: the rows so far.
 Result<PartLosses> lose_parts(std::string what, double sound_s, const std::vector<PartClass>& classes,
-                              const Overrides& overrides, const TimeWith& time, LongRun& watch);
+                              const Overrides& overrides, const TimeWith& time, const Context& context);
 /// Fills in lost_h.
 void price_losses(const GoodputRun& goodput, double repair_hours, PartLosses& losses);
 
 /// The stage of each rank's GPU, for part_classes(): first, last, or one in between.
 std::vector<std::uint32_t> stage_colours(const LayoutSpec& layout, std::uint32_t gpus);
-
-Json losses_json(const PartLosses& losses);
-std::vector<DocumentBlock> losses_blocks(const PartLosses& losses);
 
 }  // namespace busbar
