@@ -62,7 +62,7 @@ Status add_machine(const std::string& typed, const CompareAsk& ask, std::vector<
 
 /// A layout for all steps on one machine, found on its first.
 Result<LayoutSpec> find_layout(const TrainRun& first, std::uint32_t gpus, const LongRun& watch) {
-  return plan_briefly(first, gpus, kComparePlanTimed, [&] { return !watch.interrupted(); });
+  return plan_briefly(first, gpus, {kComparePlanTimed}, [&] { return !watch.interrupted(); });
 }
 
 /// The step again, as `busbar train --transport` runs it.

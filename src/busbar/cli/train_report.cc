@@ -21,7 +21,6 @@
 #include "busbar/cli/train_timeline.h"
 #include "busbar/cli/train_verdict.h"
 #include "busbar/cli/train_volumes.h"
-#include "busbar/plan/default_plan.h"
 #include "busbar/report/style.h"
 #include "busbar/step/machine.h"
 #include "busbar/topology/levels.h"
@@ -351,11 +350,11 @@ void add_verdict(const TrainRun& r, const TrainExtras& extras, Document& d) {
   if (r.does_not_fit) d.add(fit_table(extras.fits));
   if (r.none_fits)
     d.add(Paragraph{"No layout is given, and none fits. This one needs least memory: " + r.planned_flags + "."});
-  else if (const std::size_t most = most_timed_by_default(r.layout.ranks(), r.layout); !r.planned_flags.empty())
-    d.add(
-        Paragraph{fmt::format("No layout is given, and the default one cannot run: {}. Planned: {}. This search stops "
-                              "after {} timed {} of 1F1B; 'busbar plan' goes on until the best is proven.",
-                              r.planned_because, r.planned_flags, most, most == 1 ? "layout" : "layouts")});
+  else if (!r.planned_flags.empty())
+    d.add(Paragraph{
+        fmt::format("No layout is given, and the default one cannot run: {}. Planned: {}. This search stops "
+                    "after {} timed {} of 1F1B; 'busbar plan' goes on until the best is proven.",
+                    r.planned_because, r.planned_flags, r.planned_after, r.planned_after == 1 ? "layout" : "layouts")});
   add_batch_words(r.layout, d);
   std::string words = r.does_not_fit ? "" : waiting_words(r);
   if (!extras.like.empty()) words += (words.empty() ? "" : " ") + published_words(extras.like, r);

@@ -12,6 +12,13 @@
 #include "busbar/workload/batch.h"
 
 namespace busbar {
+namespace {
+
+bool within(const SearchLimit& limit, const SearchWork& work) {
+  return work.layouts < limit.layouts && work.passes < limit.passes;
+}
+
+}  // namespace
 
 bool names_a_layout(const LayoutSpec& layout) {
   constexpr const char* kSearched[] = {"tp", "pp",          "vpp",  "dp",        "cp",
@@ -37,30 +44,34 @@ Result<DefaultPlan> plan_default(const TrainRun& machine, const Context& context
   PlanSpace space;
   space.base = asked;
   space.schedule = {PipelineSchedule::k1F1B};  // that every framework has
-  const std::size_t most = most_timed_by_default(gpus, asked);
+  const SearchLimit limit = limit_by_default(gpus, asked);
+  std::size_t stops_after = limit.layouts;
   Result<Plan> plan = search_steps(
-      machine, gpus, space, gpu_memory(machine.cluster().topology),
-      [&](std::size_t timed, const auto&) { return context.go_on("layouts", timed, most) && timed < most; });
+      machine, gpus, space, gpu_memory(machine.cluster().topology), [&](const SearchWork& work, const auto&) {
+        if (!within(limit, work)) stops_after = work.layouts;
+        return context.go_on("layouts", work.layouts, limit.layouts) && within(limit, work);
+      });
   if (!plan.ok()) return usual.ok() ? plan.error() : usable.error();
   const std::string why = usable.error().message, because = why.substr(0, std::min(why.find(": "), why.find("; ")));
   if (plan->least) return DefaultPlan{std::move(plan->least->layout), because, true};
   if (plan->layouts.empty()) return usable.error();  // interrupted
-  return DefaultPlan{std::move(plan->layouts.front().layout), because};
+  return DefaultPlan{std::move(plan->layouts.front().layout), because, false, stops_after};
 }
 
-Result<LayoutSpec> plan_briefly(const TrainRun& machine, std::uint32_t gpus, std::size_t timed,
+Result<LayoutSpec> plan_briefly(const TrainRun& machine, std::uint32_t gpus, const SearchLimit& limit,
                                 const std::function<bool()>& go_on) {
   PlanSpace space;
   space.base = machine.scenario.layout;
   space.schedule = {PipelineSchedule::k1F1B};
-  BUSBAR_ASSIGN(PlannedLayout best, plan_fastest(machine, gpus, space, timed, go_on));
+  BUSBAR_ASSIGN(PlannedLayout best, plan_fastest(machine, gpus, space, limit, go_on));
   return std::move(best.layout);
 }
 
 Result<PlannedLayout> plan_fastest(const TrainRun& machine, std::uint32_t gpus, const PlanSpace& space,
-                                   std::size_t timed, const std::function<bool()>& go_on) {
-  BUSBAR_ASSIGN(Plan plan, find_steps(machine, gpus, space, gpu_memory(machine.cluster().topology),
-                                      [&](std::size_t so_far, const auto&) { return so_far < timed && go_on(); }));
+                                   const SearchLimit& limit, const std::function<bool()>& go_on) {
+  BUSBAR_ASSIGN(Plan plan,
+                find_steps(machine, gpus, space, gpu_memory(machine.cluster().topology),
+                           [&](const SearchWork& work, const auto&) { return within(limit, work) && go_on(); }));
   if (plan.layouts.empty()) return invalid("interrupted before a layout was timed");
   return std::move(plan.layouts.front());
 }
@@ -74,6 +85,7 @@ Result<TrainRun> run_without_layout(Scenario scenario, const TrainAsk& ask, cons
     run.scenario.layout = plan.layout;
     run.planned_because = plan.because;
     run.planned_flags = plan.flags();
+    run.planned_after = plan.stops_after;
   }
   BUSBAR_RETURN_IF_ERROR(predict_train(run, ask));
   return run;

@@ -220,7 +220,7 @@ std::optional<FitChange> best_with(const TrainRun& machine, const TrainAsk& ask,
   opened->scenario.layout = space.base;
   const std::uint32_t gpus = gpus_of(*opened);
   const Result<PlannedLayout> best =
-      plan_fastest(*opened, gpus, space, most_timed_by_default(gpus, space.base), [&] { return !stops(ask.stop); });
+      plan_fastest(*opened, gpus, space, limit_by_default(gpus, space.base), [&] { return !stops(ask.stop); });
   if (!best.ok()) return {};
   std::string flags = other.set.empty() ? "--offload " + offload_word(space.base) : "--set " + other.set;
   if (!space.base.places.contains("global_batch")) flags += fmt::format(" --global-batch {}", space.base.global_batch);

@@ -40,7 +40,7 @@ Status find_front(PlanRun& run, const PlanSpace& space, bool whole, const GoOnSe
     Result<Plan> plan =
         find_steps(run.machine, gpus, space, Bytes{static_cast<std::uint64_t>(least / kFrontSlack)}, go_on, others);
     if (!plan.ok() && plan.error().code != ErrorCode::kDoesNotFit) {
-      if (go_on(0, {})) return plan.error();
+      if (go_on({}, {})) return plan.error();
       break;  // interrupted: the front so far
     }
     run.front_proven = !plan.ok();
@@ -88,8 +88,8 @@ Result<PlanRun> run_plan(const Scenario& scenario, PlanSpace space, const TrainA
   run.capacity = gpu_memory(run.machine.cluster().topology);
   const auto start = std::chrono::steady_clock::now();
   const auto seconds = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); };
-  const auto go_on = [&](std::size_t timed, const PlanProgress& p) {  // how many are left is not known
-    return context.go_on_with("layouts", timed, [&] { return progress_words(p); }) &&
+  const auto go_on = [&](const SearchWork& work, const PlanProgress& p) {  // how many are left is not known
+    return context.go_on_with("layouts", work.layouts, [&] { return progress_words(p); }) &&
            (effort.within_s <= 0 || seconds() < effort.within_s);
   };
   BUSBAR_ASSIGN(run.plan, search_steps(run.machine, run.machine.gpus, space, run.capacity, go_on, others, kCompared));

@@ -50,12 +50,13 @@ Result<Plan> search_steps(const TrainRun& machine, std::uint32_t gpus, const Pla
   search.capacity = capacity;
   search.rows = rows;
   search.close = machine.band.layouts_percent / 100;
-  std::size_t timed = 0;
+  SearchWork work;
   search.time = [&](const LayoutSpec& layout) {
-    ++timed;
+    ++work.layouts;
+    work.passes += std::uint64_t{layout.micro_batches()} * layout.chunks();
     return step_with(machine, layout);
   };
-  search.go_on = [&](const PlanProgress& p) { return go_on(timed, p); };
+  search.go_on = [&](const PlanProgress& p) { return go_on(work, p); };
   std::vector<std::unique_ptr<CallFloors>> floors_of_others;
   for (const TrainRun& other : others) {
     floors_of_others.push_back(std::make_unique<CallFloors>(*other.machine));

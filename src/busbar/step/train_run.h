@@ -49,6 +49,7 @@ struct TrainRun {
   Duration alone;                       ///< the step of one of several jobs, without the others; zero: there is one job
   std::string planned_because;          ///< why a search chose the layout instead of the default one; empty: it did not
   std::string planned_flags;            ///< that give this layout
+  std::size_t planned_after = 0;        ///< timed layouts, after which the search stopped
   std::optional<LayoutSpec> none_fits;  ///< what was asked for where no layout fits: this one needs least memory
   StepLaw law;                          ///< what differs between steps
   const Cluster& cluster() const { return machine->cluster(); }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <vector>
 
@@ -10,8 +11,13 @@
 
 namespace busbar {
 
-/// Asked before each layout, with the number that were timed.
-using GoOnSearching = std::function<bool(std::size_t timed, const PlanProgress&)>;
+/// What was timed so far.
+struct SearchWork {
+  std::size_t layouts = 0;
+  std::uint64_t passes = 0;  ///< of micro-batches through model chunks, forward and backward as one
+};
+/// Asked before each layout.
+using GoOnSearching = std::function<bool(const SearchWork&, const PlanProgress&)>;
 
 /// With `capacity` per GPU; may find nothing. `others`: the same machine, opened for further threads. `rows`: as in
 /// PlanAsk.
