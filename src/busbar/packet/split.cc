@@ -113,7 +113,7 @@ Ps busiest_host(const Wiring& wiring, const FlowList& list, std::span<const std:
 }
 
 /// How many threads make a run shorter, where the caller leaves that open: each needs an idle core, and enough to do
-/// between two meetings of all, which take microseconds. Source of the limits: docs/speed.md, Several threads.
+/// between two meetings of all, which take microseconds. Source of the limits: docs/speed.md, Packets.
 std::uint32_t threads_that_pay(const Wiring& wiring, const FlowList& list, const std::vector<std::uint32_t>& routes,
                                double hops) {
   constexpr double kWorth = 5e5, kHopsBetweenMeetings = 1000;
