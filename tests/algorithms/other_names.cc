@@ -2,6 +2,7 @@
 // instead of collectives/algorithms_in_use.cc.
 #include "other_names.h"
 
+#include <bit>
 #include <vector>
 
 #include "busbar/collectives/algorithms.h"
@@ -11,6 +12,8 @@ namespace busbar {
 Result<Schedule> build_bidirectional_ring(const ScheduleSpec& spec);
 
 std::string other_name(const std::string& name) { return "other_" + std::to_string(name.size()) + name.substr(0, 2); }
+
+bool is_power_of_two(std::uint32_t n) { return std::has_single_bit(n); }
 
 std::span<const RegisteredAlgorithm> algorithms() {
   static const auto names = [] {
@@ -30,6 +33,8 @@ std::span<const RegisteredAlgorithm> algorithms() {
                    set_of(kAllReduce, kAllGather, kReduceScatter, kBroadcast, kReduce),
                    &build_bidirectional_ring,
                    {.takes_orders = true, .channels_per_order = 2, .sends_flags = true}});
+    out.push_back(
+        {"halves_of_powers", set_of(kAllReduce), registered[2].build, {}, {is_power_of_two, "a power of two"}});
     return out;
   }();
   return all;

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 
 #include "busbar/choice/fastest.h"
@@ -163,6 +164,20 @@ TEST(ANewAlgorithm, IsTriedByFastest) {
   const auto engine = make_analytic_engine(router, placement, {});
   const auto best = resolve_algorithm(*engine, placement, topology, test_call(8, "fastest", 1 << 30, 0));
   EXPECT_EQ(best.value().algorithm, "bidirectional_ring");
+}
+
+TEST(OtherNames, AnAlgorithmIsOfferedForTheRankCountsThatItTakes) {
+  ScheduleSpec spec;
+  spec.algorithm = "halves_of_powers";
+  spec.op = Collective::kAllReduce;
+  for (const std::uint32_t ranks : {1u, 2u, 6u, 8u, 12u}) {
+    spec.ranks = ranks;
+    const bool takes = ranks != 6 && ranks != 12;
+    const std::vector<std::string> offered = algorithms_for(spec, false);
+    EXPECT_EQ(std::count(offered.begin(), offered.end(), spec.algorithm), takes) << ranks;
+    EXPECT_EQ(build_schedule(spec).ok(), takes) << ranks;
+  }
+  EXPECT_EQ(build_schedule(spec).error().text(), "halves_of_powers needs a power of two of ranks, here are 12");
 }
 
 }  // namespace

@@ -9,11 +9,19 @@
 
 namespace busbar {
 
+/// The rank counts that an algorithm takes, and their name: "a power of two"; null: all.
+struct TakenRanks {
+  bool (*takes)(std::uint32_t ranks) = nullptr;
+  const char* name = "";
+};
+
 struct RegisteredAlgorithm {
   std::string_view name;
   std::uint32_t ops = 0;  ///< bit per Collective: set_of(...)
   Result<Schedule> (*build)(const ScheduleSpec&) = nullptr;
   AlgorithmTraits traits{};
+  TakenRanks ranks{};
+  bool takes(std::uint32_t n) const { return ranks.takes == nullptr || ranks.takes(n); }
 };
 
 template <class... Ops>

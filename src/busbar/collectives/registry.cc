@@ -59,6 +59,10 @@ Result<Schedule> build(const RegisteredAlgorithm& a, const ScheduleSpec& spec) {
   if (spec.channels > kMostChannels || spec.orders.size() > kMostChannels)
     return invalid(fmt::format("at most {} channels", kMostChannels));
   BUSBAR_RETURN_IF_ERROR(check_pairs(spec));
+  if (!a.takes(spec.ranks))
+    return Error{ErrorCode::kUnsupported,
+                 fmt::format("{} needs {} of ranks, here are {}", a.name, a.ranks.name, spec.ranks),
+                 {}};
   BUSBAR_ASSIGN(Schedule s, a.build(spec));
   s.algorithm = spec.algorithm;
   s.traits = a.traits;
@@ -127,7 +131,8 @@ std::vector<std::string> algorithms_for(const ScheduleSpec& spec, bool in_networ
   if (!check_pairs(spec).ok()) return out;
   for (const RegisteredAlgorithm& a : algorithms()) {
     const AlgorithmTraits& t = a.traits;
-    if (!builds(a, spec.op) || (t.reduces_in_network && !(in_network && divides && l > 1))) continue;
+    if (!builds(a, spec.op) || !a.takes(spec.ranks) || (t.reduces_in_network && !(in_network && divides && l > 1)))
+      continue;
     if ((t.names_levels && !two_levels) || (t.takes_dimensions && spec.dimensions.empty())) continue;
     out.emplace_back(a.name);
   }

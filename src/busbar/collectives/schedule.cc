@@ -1,7 +1,6 @@
 #include "busbar/collectives/schedule.h"
 
 #include <algorithm>
-#include <iterator>
 
 #include "busbar/base/check.h"
 
@@ -51,34 +50,74 @@ GroupFamily one_group(std::uint32_t n) {
   return f;
 }
 
-Coupling coupling_of(Pattern p) {
-  const bool direct = p >= Pattern::kDirectReduceScatter && p <= Pattern::kDirectScatter;
-  return direct || p == Pattern::kPairwiseAllToAll ? Coupling::kFree : Coupling::kChain;
-}
+namespace {
 
-bool is_stepwise(Pattern p) { return p >= Pattern::kHalvingReduceScatter; }
+/// How the moves of a pattern are made.
+enum class Made : std::uint8_t {
+  kAlong,  ///< a ring, a chain or a tree, by code of its own
+  kSends,  ///< by sends.h
+  kHub,    ///< by sends.h, between the members and their hub
+};
+enum class Adds : std::uint8_t { kNo, kAtRanks };
+
+struct PatternRow {
+  Pattern pattern;
+  const char* name;
+  Made made;
+  Coupling coupling;
+  Adds adds;
+};
+
+constexpr PatternRow kPatterns[] = {
+    {Pattern::kRingReduceScatter, "ring reduce-scatter", Made::kAlong, Coupling::kChain, Adds::kAtRanks},
+    {Pattern::kRingAllGather, "ring all-gather", Made::kAlong, Coupling::kChain, Adds::kNo},
+    {Pattern::kChainBroadcast, "chain broadcast", Made::kAlong, Coupling::kChain, Adds::kNo},
+    {Pattern::kChainReduce, "chain reduce", Made::kAlong, Coupling::kChain, Adds::kAtRanks},
+    {Pattern::kTreeReduce, "tree reduce", Made::kAlong, Coupling::kChain, Adds::kAtRanks},
+    {Pattern::kTreeBroadcast, "tree broadcast", Made::kAlong, Coupling::kChain, Adds::kNo},
+    {Pattern::kHalvingReduceScatter, "halving reduce-scatter", Made::kSends, Coupling::kChain, Adds::kAtRanks},
+    {Pattern::kDoublingAllGather, "doubling all-gather", Made::kSends, Coupling::kChain, Adds::kNo},
+    {Pattern::kBruckAllGather, "Bruck all-gather", Made::kSends, Coupling::kChain, Adds::kNo},
+    {Pattern::kPatAllGather, "PAT all-gather", Made::kSends, Coupling::kChain, Adds::kNo},
+    {Pattern::kPatReduceScatter, "PAT reduce-scatter", Made::kSends, Coupling::kChain, Adds::kAtRanks},
+    {Pattern::kBinomialScatter, "binomial scatter", Made::kSends, Coupling::kChain, Adds::kNo},
+    {Pattern::kBinomialGather, "binomial gather", Made::kSends, Coupling::kChain, Adds::kNo},
+    {Pattern::kBruckAllToAll, "Bruck all-to-all", Made::kSends, Coupling::kChain, Adds::kNo},
+    {Pattern::kPairwiseAllToAll, "pairwise all-to-all", Made::kSends, Coupling::kFree, Adds::kNo},
+    {Pattern::kDirectReduceScatter, "direct reduce-scatter", Made::kSends, Coupling::kFree, Adds::kAtRanks},
+    {Pattern::kDirectAllGather, "direct all-gather", Made::kSends, Coupling::kFree, Adds::kNo},
+    {Pattern::kDirectAllToAll, "direct all-to-all", Made::kSends, Coupling::kFree, Adds::kNo},
+    {Pattern::kDirectShift, "send to the next", Made::kSends, Coupling::kFree, Adds::kNo},
+    {Pattern::kDirectGather, "direct gather", Made::kSends, Coupling::kFree, Adds::kNo},
+    {Pattern::kDirectScatter, "direct scatter", Made::kSends, Coupling::kFree, Adds::kNo},
+    {Pattern::kHubReduce, "in-network reduce", Made::kHub, Coupling::kChain, Adds::kNo},
+    {Pattern::kHubMulticast, "in-network multicast", Made::kHub, Coupling::kChain, Adds::kNo},
+    {Pattern::kHubGather, "in-network gather", Made::kHub, Coupling::kChain, Adds::kNo},
+    {Pattern::kHubScatter, "in-network scatter", Made::kHub, Coupling::kChain, Adds::kNo},
+    {Pattern::kHubUp, "send to the network", Made::kHub, Coupling::kChain, Adds::kNo},
+    {Pattern::kHubDown, "take from the network", Made::kHub, Coupling::kChain, Adds::kNo},
+};
+
+/// Whether the rows stand in the order of the enumeration, one for each.
+constexpr bool in_order() {
+  std::size_t i = 0;
+  for (const PatternRow& row : kPatterns)
+    if (static_cast<std::size_t>(row.pattern) != i++) return false;
+  return i == static_cast<std::size_t>(Pattern::kHubDown) + 1;
+}
+static_assert(in_order());
+
+const PatternRow& row_of(Pattern p) { return kPatterns[static_cast<std::size_t>(p)]; }
+
+}  // namespace
+
+Coupling coupling_of(Pattern p) { return row_of(p).coupling; }
+bool is_stepwise(Pattern p) { return row_of(p).made != Made::kAlong; }
+bool uses_hub(Pattern p) { return row_of(p).made == Made::kHub; }
+bool adds_at_ranks(Pattern p) { return row_of(p).adds == Adds::kAtRanks; }
+const char* name_of(Pattern p) { return row_of(p).name; }
 
 bool is_tree(Pattern p) { return p == Pattern::kTreeReduce || p == Pattern::kTreeBroadcast; }
-
-bool uses_hub(Pattern p) { return p >= Pattern::kHubReduce; }
-
-bool adds_at_ranks(Pattern p) {
-  return p == Pattern::kRingReduceScatter || p == Pattern::kChainReduce || p == Pattern::kTreeReduce ||
-         p == Pattern::kHalvingReduceScatter || p == Pattern::kPatReduceScatter || p == Pattern::kDirectReduceScatter;
-}
-
-const char* name_of(Pattern p) {
-  static constexpr const char* kNames[] = {
-      "ring reduce-scatter", "ring all-gather",     "chain broadcast",        "chain reduce",
-      "tree reduce",         "tree broadcast",      "halving reduce-scatter", "doubling all-gather",
-      "Bruck all-gather",    "PAT all-gather",      "PAT reduce-scatter",     "binomial scatter",
-      "binomial gather",     "Bruck all-to-all",    "pairwise all-to-all",    "direct reduce-scatter",
-      "direct all-gather",   "direct all-to-all",   "send to the next",       "direct gather",
-      "direct scatter",      "in-network reduce",   "in-network multicast",   "in-network gather",
-      "in-network scatter",  "send to the network", "take from the network"};
-  static_assert(std::size(kNames) == static_cast<std::size_t>(Pattern::kHubDown) + 1);
-  return kNames[static_cast<std::size_t>(p)];
-}
 
 std::uint32_t PairCounts::first(std::uint32_t n, std::uint32_t src, std::uint32_t dst) const {
   if (!begin.empty()) return begin[std::size_t{src} * n + dst];
