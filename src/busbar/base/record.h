@@ -20,6 +20,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <string>
@@ -56,6 +57,15 @@ struct Type {
 template <typename T>
 using Named = std::vector<std::pair<std::string, T>>;
 
+/// A list whose rows are made when they are read: together they need more memory than what they are made of. Only one
+/// thread reads at a time.
+template <typename T>
+struct Rows {
+  std::size_t count = 0;
+  std::function<T(std::size_t)> make{};
+  mutable T last{};  ///< the row that was read last
+};
+
 template <typename S>
 concept HasRecord = requires(const S* s) {
   { record_of(s) } -> std::same_as<const Record&>;
@@ -78,8 +88,10 @@ struct Field {
   std::string name, unit, meaning;
   const Type* type;
   std::size_t offset = 0;
+  bool row_by_row = false;       ///< a list that is written one row per line, never as a whole
   bool absent_if_empty = false;  ///< an empty optional, list or map is left out of JSON instead of null, [] or {}
   // Of requests:
+  std::string old_flag{};                   ///< of old, for the message that refuses it
   std::string flag;                         ///< "-b,--minbytes" if it is not "--" and the name with '-' for '_'
   std::string value;                        ///< how help names a value: "SIZE"; empty: a switch
   std::string category;                     ///< of help: "Machine"
@@ -102,6 +114,7 @@ struct Field {
   Field of(std::string c) && { return category = std::move(c), std::move(*this); }
   Field takes(std::string v) && { return value = std::move(v), std::move(*this); }
   Field spelled(std::string f) && { return flag = std::move(f), std::move(*this); }
+  Field formerly(std::string f) && { return old_flag = std::move(f), std::move(*this); }
   Field among(std::vector<std::string> words) && { return choices = std::move(words), std::move(*this); }
   Field with(std::string other) && { return needs = std::move(other), std::move(*this); }
   Field without(std::vector<std::string> others) && { return useless_with = std::move(others), std::move(*this); }
@@ -112,6 +125,7 @@ struct Field {
   Field known_by(bool (*is)(const std::string&)) && { return is_one = is, std::move(*this); }
   Field optional() && { return required = false, std::move(*this); }
   Field undecided() && { return decides = false, std::move(*this); }
+  Field by_rows() && { return row_by_row = true, std::move(*this); }
   Field or_absent() && { return absent_if_empty = true, std::move(*this); }
 };
 
@@ -260,6 +274,22 @@ struct MakeType<std::vector<T>> {
     t.at = [](const void* v, std::size_t i) -> const void* { return &(*static_cast<const Held*>(v))[i]; };
     t.clear = [](void* v) { static_cast<Held*>(v)->clear(); };
     t.add = [](void* v, std::string_view) -> void* { return &static_cast<Held*>(v)->emplace_back(); };
+    return t;
+  }
+};
+template <typename T>
+struct MakeType<Rows<T>> {
+  using Held = Rows<T>;
+  static Type make() {
+    Type t;
+    t.kind = TypeKind::kList;
+    t.inner = &type_of<T>();
+    t.size = [](const void* v) { return static_cast<const Held*>(v)->count; };
+    t.at = [](const void* v, std::size_t i) -> const void* {
+      const auto* const rows = static_cast<const Held*>(v);
+      rows->last = rows->make(i);
+      return &rows->last;
+    };
     return t;
   }
 };

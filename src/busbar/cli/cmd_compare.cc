@@ -16,9 +16,9 @@
 #include "busbar/cli/scenario_flags.h"
 #include "busbar/cli/session.h"
 #include "busbar/cli/step_ask.h"
-#include "busbar/cli/sweep.h"
 #include "busbar/cli/token_cost.h"
 #include "busbar/cli/train_scale.h"
+#include "busbar/questions/sweep.h"
 
 namespace busbar {
 namespace {

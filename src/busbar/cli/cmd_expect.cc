@@ -14,15 +14,15 @@
 #include "busbar/base/json.h"
 #include "busbar/base/output.h"
 #include "busbar/base/quantity.h"
-#include "busbar/cli/bandwidth_charts.h"
 #include "busbar/cli/commands.h"
 #include "busbar/cli/expect_options.h"
 #include "busbar/cli/fault_report.h"
 #include "busbar/cli/long_run.h"
 #include "busbar/cli/predict_flags.h"
 #include "busbar/cli/session.h"
-#include "busbar/cli/sweep.h"
+#include "busbar/questions/sweep.h"
 #include "busbar/step/machine.h"
+#include "busbar/views/bandwidth_charts.h"
 
 namespace busbar {
 namespace {

@@ -9,17 +9,19 @@
 #include "busbar/base/quantity.h"
 #include "busbar/base/text.h"
 #include "busbar/cli/commands.h"
+#include "busbar/cli/long_run.h"
 #include "busbar/cli/predict_flags.h"
-#include "busbar/cli/schedule_run.h"
 #include "busbar/cli/session.h"
-#include "busbar/cli/sweep.h"
 #include "busbar/doctor/doctor.h"
 #include "busbar/formats/comm_groups.h"
 #include "busbar/formats/comm_trace.h"
 #include "busbar/formats/import.h"
 #include "busbar/formats/import_set.h"
 #include "busbar/predict/predictor.h"
+#include "busbar/questions/schedule_times.h"
+#include "busbar/questions/sweep.h"
 #include "busbar/step/machine.h"
+#include "busbar/views/schedule_table.h"
 
 namespace busbar {
 namespace {
@@ -236,7 +238,9 @@ Result<int> add_times(const ImportFlags& o, const ImportReport& report, Json& j,
   }
   if (format->messages != nullptr) {
     BUSBAR_ASSIGN(const ImportedMessages messages, format->messages(source));
-    BUSBAR_RETURN_IF_ERROR(time_messages(messages, *machine, j["timed"], document));
+    BUSBAR_ASSIGN(const questions::MessagesResult timed, questions::time_messages(messages, *machine));
+    j["timed"] = to_json(timed);
+    document.add(messages_facts(timed, cluster.topology));
     return 0;
   }
   BUSBAR_ASSIGN(const ImportedSchedule schedule, load_schedule(o.file));
@@ -245,8 +249,11 @@ Result<int> add_times(const ImportFlags& o, const ImportReport& report, Json& j,
   BUSBAR_ASSIGN(const std::vector<Bytes> sizes, sweep_sizes(o.first.empty() ? std::to_string(low) : o.first,
                                                             o.last.empty() ? std::to_string(high) : o.last, o.factor));
   LongRun watch("sizes");
-  BUSBAR_ASSIGN(const std::vector<ScheduleRow> rows, time_schedule(schedule, *machine, sizes, 0, watch));
-  j["timed"] = {{"cluster", cluster.name}, {"results", schedule_json(schedule, rows, cluster)}};
+  BUSBAR_ASSIGN(const std::vector<ScheduleRow> rows, time_schedule(schedule, *machine, sizes, 0, watch.context()));
+  watch.report_interruption();
+  Json list = Json::array();
+  for (const auto& row : questions::schedule_results(schedule, rows, cluster.topology)) list.push_back(to_json(row));
+  j["timed"] = {{"cluster", cluster.name}, {"results", std::move(list)}};
   document.add(schedule_table(schedule, rows, cluster));
   return watch.status();
 }

@@ -9,12 +9,12 @@
 #include "busbar/accuracy/validate.h"
 #include "busbar/base/json.h"
 #include "busbar/base/quantity.h"
-#include "busbar/cli/bandwidth_charts.h"
 #include "busbar/cli/commands.h"
 #include "busbar/cli/long_run.h"
 #include "busbar/cli/predict_flags.h"
 #include "busbar/cli/request_line.h"
 #include "busbar/cli/session.h"
+#include "busbar/views/bandwidth_charts.h"
 
 namespace busbar {
 namespace {

@@ -11,7 +11,6 @@ namespace busbar {
 Command calibrate_command(const std::string& typed);
 Command catalog_command(const std::string& typed);
 Command claims_command(const std::string& typed);
-Command collective_command(const std::string& typed);
 Command compare_command(const std::string& typed);
 Command cost_command(const std::string& typed);
 Command doctor_command(const std::string& typed);
@@ -21,7 +20,6 @@ Command flows_command(const std::string& typed);
 Command import_command(const std::string& typed);
 Command new_cluster_command(const std::string& typed);
 Command plan_command(const std::string& typed);
-Command rings_command(const std::string& typed);
 Command survive_command(const std::string& typed);
 Command sweep_command(const std::string& typed);
 Command train_command(const std::string& typed);

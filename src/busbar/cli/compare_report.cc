@@ -9,12 +9,12 @@
 #include "busbar/base/quantity.h"
 #include "busbar/base/text.h"
 #include "busbar/cli/money.h"
-#include "busbar/cli/penalty_words.h"
 #include "busbar/cli/request_line.h"
 #include "busbar/cli/session.h"
 #include "busbar/cli/token_cost.h"
 #include "busbar/cli/train_report.h"
 #include "busbar/plan/layout_flags.h"
+#include "busbar/views/penalty_words.h"
 
 namespace busbar {
 namespace {

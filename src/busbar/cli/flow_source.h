@@ -8,7 +8,7 @@
 
 #include "busbar/base/json.h"
 #include "busbar/cli/flags.h"
-#include "busbar/cli/flow_csv.h"
+#include "busbar/questions/flow_csv.h"
 #include "busbar/report/document.h"
 #include "busbar/spec/cluster.h"
 

@@ -7,9 +7,9 @@
 
 #include "busbar/base/output.h"
 #include "busbar/base/quantity.h"
-#include "busbar/cli/penalty_words.h"
 #include "busbar/report/chart.h"
 #include "busbar/report/style.h"
+#include "busbar/views/penalty_words.h"
 
 namespace busbar {
 namespace {

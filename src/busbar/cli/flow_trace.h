@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "busbar/cli/flow_csv.h"
+#include "busbar/questions/flow_csv.h"
 #include "busbar/spec/cluster.h"
 
 namespace busbar {

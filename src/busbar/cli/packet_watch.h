@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "busbar/cli/flags.h"
-#include "busbar/cli/flow_csv.h"
 #include "busbar/packet/packet_list.h"
+#include "busbar/questions/flow_csv.h"
 
 namespace busbar {
 

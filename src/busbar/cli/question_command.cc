@@ -183,6 +183,7 @@ Command question_command(const questions::Question& question, const std::string&
     if (i == output) c.add(output_flags(asked->output));
     if (i == fields.size()) break;
     const Field& f = fields[i];
+    if (!f.old_flag.empty()) c.renamed.emplace_back(f.old_flag, split_names(f.flag_names()).back());
     if (f.word != Field::Word::kNo) c.positionals.push_back(positional_of(f, *asked));
     if (f.word != Field::Word::kOnly) c.flags.push_back(flag_of(*question.request, f, asked->request.get()));
   }

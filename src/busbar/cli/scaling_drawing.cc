@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "busbar/base/quantity.h"
-#include "busbar/cli/curve_drawing.h"
 #include "busbar/report/style.h"
+#include "busbar/views/curve_drawing.h"
 
 namespace busbar {
 namespace {

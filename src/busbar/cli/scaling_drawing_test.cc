@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "busbar/cli/curve_drawing.h"
+#include "busbar/views/curve_drawing.h"
 
 namespace busbar {
 namespace {

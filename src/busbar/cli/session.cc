@@ -46,8 +46,8 @@ void add_common_flags(Command& c, CommonOptions& o, Engines engines, bool with_e
        "Machine", &o.overrides.nodes},
       {"--gpu", "PART", "product of GPUs that the machine's file does not name, e.g. h100-sxm (see catalog gpus)",
        "Machine", &o.overrides.gpu},
-      {"--gpu-memory-rate", "RATE", "memory rate of every GPU, e.g. 8TB/s; affects collectives and kernels",
-       "Machine", &o.overrides.gpu_memory_rate},
+      {"--gpu-memory-rate", "RATE", "memory rate of every GPU, e.g. 8TB/s; affects collectives and kernels", "Machine",
+       &o.overrides.gpu_memory_rate},
       {"--catalog", "DIR", "read product data from DIR before $BUSBAR_CATALOG and the built-in files", "Machine",
        &o.overrides.catalog},
   });
@@ -96,16 +96,6 @@ Json bound_to_json(const Bound& b, const Topology& t) {
   j["class"] = link_class_name(b.link, t);
   j["kind"] = word(b.kind);
   return j;
-}
-
-std::string bound_to_text(const Bound& b, const Topology& t) {
-  if (b.link == kNone<LinkId>) return "nothing: no data is sent";
-  return fmt::format("the {} of {} ({}, {})", word(b.kind), brand_of(t.link_class(b.link)), link_class_name(b.link, t),
-                     t.name(b.link));
-}
-
-std::string bound_in_short(const Bound& b, const Topology& t) {
-  return b.link == kNone<LinkId> ? "-" : fmt::format("{}, {}", word(b.kind), link_class_name(b.link, t));
 }
 
 Result<int> deliver(const CommonOptions& o, Json& data, const Document& document, int status, Printed printed) {

@@ -8,10 +8,10 @@
 
 #include "busbar/base/json.h"
 #include "busbar/base/quantity.h"
-#include "busbar/cli/curve_drawing.h"
 #include "busbar/cli/train_report.h"
 #include "busbar/report/style.h"
 #include "busbar/step/machine.h"
+#include "busbar/views/curve_drawing.h"
 
 namespace busbar {
 namespace {

@@ -1,13 +1,13 @@
 
 #include "busbar/base/json.h"
 #include "busbar/cli/packet_options.h"
-#include "busbar/cli/penalty_words.h"
 #include "busbar/cli/predict_flags.h"
 #include "busbar/cli/request_line.h"
 #include "busbar/cli/session.h"
 #include "busbar/cli/train_report.h"
 #include "busbar/cli/train_verdict.h"
 #include "busbar/cli/train_volumes.h"
+#include "busbar/views/penalty_words.h"
 #include "busbar/workload/expert_load.h"
 
 namespace busbar {

@@ -13,7 +13,6 @@
 #include "busbar/cli/fit_report.h"
 #include "busbar/cli/money.h"
 #include "busbar/cli/packet_options.h"
-#include "busbar/cli/penalty_words.h"
 #include "busbar/cli/predict_flags.h"
 #include "busbar/cli/scaling_drawing.h"
 #include "busbar/cli/session.h"
@@ -25,6 +24,7 @@
 #include "busbar/step/machine.h"
 #include "busbar/topology/levels.h"
 #include "busbar/views/level_table.h"
+#include "busbar/views/penalty_words.h"
 #include "busbar/views/topology_drawing.h"
 #include "busbar/workload/expert_load.h"
 

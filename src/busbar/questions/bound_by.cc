@@ -3,16 +3,18 @@
 namespace busbar::questions {
 
 const Record& record_of(const BoundBy*) {
-  static const Record record("bound_by", {{"link", &BoundBy::link, "", "the link that limits"},
-                                          {"class", &BoundBy::part, "", "its part: ndr 4x"},
-                                          {"phase", &BoundBy::phase, "", "of the schedule"},
-                                          {"kind", &BoundBy::kind, "", "bandwidth or latency"}});
+  static const Record record("bound_by",
+                             {{"link", &BoundBy::link, "", "the link that limits"},
+                              {"class", &BoundBy::part, "", "its part: ndr 4x"},
+                              {"phase", &BoundBy::phase, "", "of the schedule"},
+                              {"kind", &BoundBy::kind, "", "bandwidth or latency"},
+                              Field("cause", &BoundBy::cause, "", "why, where it is not a link").or_absent()});
   return record;
 }
 
 BoundBy bound_result(const Bound& b, const Topology& t) {
-  if (b.link == kNone<LinkId>) return {{}, {}, b.phase, {}};
-  return {t.name(b.link), part_of(t, b.link), b.phase, b.kind == BoundKind::kBandwidth ? "bandwidth" : "latency"};
+  if (b.link == kNone<LinkId>) return {{}, {}, b.phase, {}, {}};
+  return {t.name(b.link), part_of(t, b.link), b.phase, b.kind == BoundKind::kBandwidth ? "bandwidth" : "latency", {}};
 }
 
 std::string part_of(const Topology& t, LinkId link) {

@@ -13,6 +13,7 @@ namespace busbar::questions {
 /// All empty: nothing was sent.
 struct BoundBy {
   std::optional<std::string> link, part, phase, kind;
+  std::optional<std::string> cause{};  ///< of a bound that is not a link
 };
 const Record& record_of(const BoundBy*);
 BoundBy bound_result(const Bound& bound, const Topology& topology);

@@ -1,4 +1,4 @@
-#include "busbar/cli/tuner_csv.h"
+#include "busbar/questions/tuner_csv.h"
 
 #include <fmt/core.h>
 
@@ -55,7 +55,7 @@ std::size_t nodes_of(const CollectiveCall& call, const Predictor& machine) {
 Result<std::string> tuner_csv(const Predictor& machine, const std::vector<Prediction>& rows) {
   const char* const op = tuner_name(rows.front().call.op);
   if (op == nullptr)
-    return unsupported(fmt::format("NCCL's tuner has no {}", name_of(rows.front().call.op)), {"", 0, 0, "--out"});
+    return unsupported(fmt::format("NCCL's tuner has no {}", name_of(rows.front().call.op)), {"", 0, 0, "out"});
   const Topology& t = machine.cluster().topology;
   const std::size_t nodes = t.blocks().size();
   std::vector<Pick> picks;
@@ -68,7 +68,7 @@ Result<std::string> tuner_csv(const Predictor& machine, const std::vector<Predic
     else if (pick.time < picks.back().time)
       picks.back() = std::move(pick);
   }
-  if (picks.empty()) return unsupported("none of these algorithms is NCCL's; add --algorithm all", {"", 0, 0, "--out"});
+  if (picks.empty()) return unsupported("none of these algorithms is NCCL's; add --algorithm all", {"", 0, 0, "out"});
   const bool whole = machine.ranks() == t.gpus().size();
   std::string out = fmt::format("# {} over {} GPUs of {}, predicted by busbar\n", name_of(rows.front().call.op),
                                 machine.ranks(), machine.cluster().name);
@@ -84,14 +84,14 @@ Result<std::string> tuner_csv(const Predictor& machine, const std::vector<Predic
   return out;
 }
 
-Result<std::optional<TunerPicks>> read_tuner_file(const CollectiveOptions& o) {
-  if (!o.algorithm.ends_with(".conf") && !o.algorithm.ends_with(".csv")) return std::optional<TunerPicks>();
-  if (o.protocol != "auto" || o.channels != 0)
-    return flag_error("--algorithm", "the file names protocol and channels; leave out --protocol and --channels");
-  BUSBAR_ASSIGN(ImportSource source, ImportSource::open(o.algorithm));
+bool names_tuner_file(const std::string& algorithm) {
+  return algorithm.ends_with(".conf") || algorithm.ends_with(".csv");
+}
+
+Result<TunerPicks> read_tuner_file(const std::string& file) {
+  BUSBAR_ASSIGN(ImportSource source, ImportSource::open(file));
   BUSBAR_ASSIGN(const std::string_view text, source.whole());
-  BUSBAR_ASSIGN(TunerPicks picks, read_nccl_tuner(text, o.algorithm));
-  return std::optional(std::move(picks));
+  return read_nccl_tuner(text, file);
 }
 
 Result<Prediction> time_as_picked(const TunerPicks& picks, CollectiveCall call, const TimeAsk& ask,

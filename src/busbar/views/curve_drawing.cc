@@ -1,4 +1,4 @@
-#include "busbar/cli/curve_drawing.h"
+#include "busbar/views/curve_drawing.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "busbar/cli/flow_csv.h"
+#include "busbar/questions/flow_csv.h"
 
 #include <fmt/core.h>
 

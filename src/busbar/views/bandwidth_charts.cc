@@ -1,4 +1,4 @@
-#include "busbar/cli/bandwidth_charts.h"
+#include "busbar/views/bandwidth_charts.h"
 
 #include <fmt/core.h>
 

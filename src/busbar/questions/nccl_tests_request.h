@@ -3,20 +3,19 @@
 
 #include <cstdint>
 #include <string>
-#include <vector>
 
-#include "busbar/cli/flags.h"
+#include "busbar/base/record.h"
 #include "busbar/collectives/schedule.h"
 
-namespace busbar {
+namespace busbar::questions {
 
-struct NcclTestsFlags {
+struct NcclTestsRequest {
   std::uint32_t gpus = 0, threads = 0;  ///< 0: not given
-  std::uint32_t graph = 0;              ///< launches per CUDA graph; 0: no graph
+  std::uint32_t cudagraph = 0;          ///< launches per CUDA graph; 0: no graph
   std::string datatype = "float", reduction = "sum";
   /// Accepted without effect: a prediction needs no repetition, check or buffer.
-  std::uint32_t iterations = 0, warmups = 0, check = 0, parallel_init = 0, aggregated = 0, blocking = 0, average = 0,
-                registered = 0;
+  std::uint32_t iters = 0, warmup_iters = 0, check = 0, parallel_init = 0, agg_iters = 0, blocking = 0, average = 0,
+                local_register = 0;
 
   /// The number of ranks by -t and -g, over all nodes; 0: one per GPU.
   std::uint32_t ranks() const;
@@ -24,6 +23,6 @@ struct NcclTestsFlags {
   /// halves; and all collectives without reduction.
   bool switches_may_reduce(Collective op) const;
 };
-std::vector<Flag> nccl_tests_flags(NcclTestsFlags& flags);
+const Record& record_of(const NcclTestsRequest*);
 
-}  // namespace busbar
+}  // namespace busbar::questions

@@ -1,12 +1,10 @@
 // Picks per size for NCCL's example tuner plugin, written and followed.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "busbar/base/result.h"
-#include "busbar/cli/collective_options.h"
 #include "busbar/formats/nccl_tuner.h"
 #include "busbar/predict/predictor.h"
 
@@ -18,8 +16,9 @@ namespace busbar {
 /// kUnsupported if NCCL's tuner has no such collective, or none of the algorithms.
 Result<std::string> tuner_csv(const Predictor& machine, const std::vector<Prediction>& rows);
 
-/// `--algorithm FILE.conf` (or .csv) of `busbar collective`; empty for names of algorithms.
-Result<std::optional<TunerPicks>> read_tuner_file(const CollectiveOptions& o);
+/// Whether `algorithm` names a file of picks, .conf or .csv.
+bool names_tuner_file(const std::string& algorithm);
+Result<TunerPicks> read_tuner_file(const std::string& file);
 
 /// Times the call as the first pick that applies says; as NCCL chooses if none does, or if NCCL could not run it.
 Result<Prediction> time_as_picked(const TunerPicks& picks, CollectiveCall call, const TimeAsk& ask, Predictor& machine);

@@ -1,4 +1,4 @@
-#include "busbar/cli/penalty_words.h"
+#include "busbar/views/penalty_words.h"
 
 #include <fmt/core.h>
 

@@ -1,4 +1,4 @@
-#include "busbar/cli/sweep.h"
+#include "busbar/questions/sweep.h"
 
 #include <fmt/core.h>
 
@@ -7,7 +7,6 @@
 
 #include "busbar/base/quantity.h"
 #include "busbar/base/random.h"
-#include "busbar/cli/flags.h"
 
 namespace busbar {
 Result<std::vector<Bytes>> sweep_sizes(const std::string& first_text, const std::string& last_text, double factor) {
@@ -19,9 +18,10 @@ Result<std::vector<Bytes>> sweep_sizes(const std::string& first_text, const std:
   BUSBAR_ASSIGN(const Bytes first, parse(first_text, "-b"));
   const bool single = last_text.empty() && count(first) > (std::uint64_t{16} << 30);
   BUSBAR_ASSIGN(const Bytes last, parse(last_text.empty() ? (single ? first_text : "16G") : last_text, "-e"));
-  if (count(first) == 0) return flag_error("-b", "sizes start at 1 byte");
-  if (count(last) < count(first)) return flag_error("-e", fmt::format("{} is below -b {}", last_text, first_text));
-  if (!(factor > 1) || factor > 1e6) return flag_error("-f", "the step factor must be above 1");
+  if (count(first) == 0) return invalid("sizes start at 1 byte", {"", 0, 0, "-b"});
+  if (count(last) < count(first))
+    return invalid(fmt::format("{} is below -b {}", last_text, first_text), {"", 0, 0, "-e"});
+  if (!(factor > 1) || factor > 1e6) return invalid("the step factor must be above 1", {"", 0, 0, "-f"});
   constexpr std::size_t kMostSizes = 4096;
   constexpr double kMostSteps = 1e6;  // small sizes need many steps between two sizes
   const auto low = static_cast<double>(count(first)), high = static_cast<double>(count(last));
@@ -30,7 +30,8 @@ Result<std::vector<Bytes>> sweep_sizes(const std::string& first_text, const std:
   for (double s = low; s <= high && steps <= kMostSteps && sizes.size() <= kMostSizes; s *= factor)
     if (sizes.empty() || static_cast<Bytes>(s) != sizes.back()) sizes.push_back(static_cast<Bytes>(s));
   if (steps > kMostSteps || sizes.size() > kMostSizes)
-    return flag_error("-f", fmt::format("{:g} gives more than {} sizes; use a larger factor", factor, kMostSizes));
+    return invalid(fmt::format("{:g} gives more than {} sizes; use a larger factor", factor, kMostSizes),
+                   {"", 0, 0, "-f"});
   return sizes;
 }
 
@@ -43,8 +44,8 @@ Result<std::vector<DeviceId>> place_ranks(const std::string& placement, std::spa
     std::uint32_t seed = 0;
     const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), seed);
     if (placement.substr(0, colon) != "random" || error != std::errc() || end != number.data() + number.size())
-      return flag_error("--placement",
-                        fmt::format("there is no placement '{}'; use packed, random or random:SEED", placement));
+      return invalid(fmt::format("there is no placement '{}'; use packed, random or random:SEED", placement),
+                     {"", 0, 0, "--placement"});
     RandomStream random(seed, "placement");
     for (std::size_t i = gpus.size(); i > 1; --i) std::swap(gpus[i - 1], gpus[random.below(i)]);
   }

@@ -1,13 +1,13 @@
-#include "busbar/cli/nccl_tests_flags.h"
+#include "busbar/questions/nccl_tests_request.h"
 
 #include <gtest/gtest.h>
 
-namespace busbar {
+namespace busbar::questions {
 namespace {
 
-TEST(NcclTestsFlags, ThreadsTimesGpusAreTheRanks) {
+TEST(NcclTestsRequest, ThreadsTimesGpusAreTheRanks) {
   const auto ranks = [](std::uint32_t t, std::uint32_t g) {
-    NcclTestsFlags f;
+    NcclTestsRequest f;
     f.threads = t;
     f.gpus = g;
     return f.ranks();
@@ -19,9 +19,9 @@ TEST(NcclTestsFlags, ThreadsTimesGpusAreTheRanks) {
   EXPECT_EQ(ranks(1u << 31, 1u << 31), 0xffffffffu);
 }
 
-TEST(NcclTestsFlags, SwitchesReduceOnlyWithNcclsRules) {
+TEST(NcclTestsRequest, SwitchesReduceOnlyWithNcclsRules) {
   const auto may = [](const char* type, const char* reduction, Collective op = Collective::kAllReduce) {
-    NcclTestsFlags f;
+    NcclTestsRequest f;
     f.datatype = type;
     f.reduction = reduction;
     return f.switches_may_reduce(op);
@@ -37,4 +37,4 @@ TEST(NcclTestsFlags, SwitchesReduceOnlyWithNcclsRules) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::questions

@@ -1,0 +1,180 @@
+// The time of a collective over a range of sizes.
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "busbar/base/quantity.h"
+#include "busbar/questions/collective_question.h"
+#include "busbar/step/machine.h"
+#include "busbar/views/bandwidth_charts.h"
+#include "busbar/views/bound_words.h"
+#include "busbar/views/packet_counts.h"
+#include "busbar/views/penalty_words.h"
+#include "busbar/views/policy_words.h"
+#include "busbar/views/schedule_table.h"
+#include "busbar/views/view.h"
+
+namespace busbar::views {
+namespace {
+
+using questions::CollectiveAnswer;
+using questions::CollectiveRequest;
+using questions::CollectiveResult;
+using questions::leaves_out_symmetric_kernels;
+using questions::NcclTestsRequest;
+using questions::ScheduleResult;
+using questions::summary_row;
+
+/// The chain that limits the time, one line per part.
+Table chain_table(const Prediction& row, const Topology& topology) {
+  Table t{fmt::format("The chain that limits {}", format_binary_size(count(row.size()))),
+          {to_left("part"), "us", "%", "ranks", "rounds", to_left("link"), to_left("phase")}};
+  for (const ChainPart& p : row.chain) {
+    const bool ranks = p.from != kNone32;
+    t.rows.push_back({name_of(p.kind), format_number(p.ps * 1e-6, 4),
+                      format_number(100 * p.ps / std::max(1.0, static_cast<double>(row.time.in_ps()))),
+                      ranks ? fmt::format("{} -> {}", p.from, p.to) : "-",
+                      p.rounds > 0 ? std::to_string(p.rounds) : "-",
+                      p.link == kNone<LinkId> ? "-" : topology.name(p.link), p.phase});
+  }
+  t.note =
+      "The parts are in sequence and sum to the time. ranks: where a part begins and ends; link: the narrowest one.";
+  return t;
+}
+
+std::string title_of(const CollectiveRequest& q, const CollectiveResult& r) {
+  const Cluster& c = r.machine->cluster();
+  std::string out = fmt::format("{} over {} {} of {}", r.collective, r.gpus, gpus_in_words(c.topology), c.name);
+  if (const NcclTestsRequest& f = q.nccl_tests; f.ranks() > 0 && c.topology.blocks().size() > 1)
+    out += fmt::format(" (-t {} x -g {} over all nodes)", std::max(1u, f.threads), std::max(1u, f.gpus));
+  return out;
+}
+
+Table sizes_table(const CollectiveRequest& q, const CollectiveResult& result) {
+  const Topology& topology = result.machine->cluster().topology;
+  const std::string words = policy_words(
+      result.machine->policy(), q.nccl_tests.cudagraph > 0 && q.predict.launch.empty() ? "graph" : q.predict.launch,
+      result.machine->protocol().launch);
+  Table t{title_of(q, result) + ", " + result.engine + " engine",
+          {"size (B)", "time (us)", "algbw (GB/s)", "busbw (GB/s)", to_left("algorithm"), to_left("protocol"),
+           "floor (us)", to_left("bound by")}};
+  for (const Prediction& r : result.rows)
+    t.rows.push_back({std::to_string(count(r.size())), format_number(r.time.in_us(), 4), format_number(r.algbw()),
+                      format_number(r.algbw() * bus_factor(result.op, result.gpus)), r.algorithm, name_of(r.protocol()),
+                      format_number(r.floor.time.in_us(), 4),
+                      r.cause.empty() ? bound_in_short(r.bound, topology) : r.cause.substr(0, r.cause.find(':'))});
+  t.note =
+      "GB/s is 1e9 bytes per second per direction. floor: no schedule on this machine can be faster. Algorithms: " +
+      result.algorithm_choice_note + "; " + words + ".";
+  if (std::any_of(result.rows.begin(), result.rows.end(), [&](const Prediction& r) {
+        return leaves_out_symmetric_kernels(r, result.gpus, result.op, topology);
+      }))
+    t.note += " Below 1 MiB: NCCL without symmetric memory kernels.";
+  for (const Prediction& r : result.rows)
+    if (!r.warning.empty()) t.note += fmt::format(" At {}: {}.", format_binary_size(count(r.size())), r.warning);
+  return t;
+}
+
+/// "At 1 GiB the time is limited by ...".
+std::string limit_words(const Prediction& last, const std::string& size, const Topology& t) {
+  const std::string bound = bound_to_text(last.bound, t);
+  const bool one_limit = last.cause.empty() || last.host_wait > Duration();
+  return one_limit
+             ? fmt::format("At {} the time is limited by {}.", size, last.cause.empty() ? bound : last.cause)
+             : fmt::format("At {} the cause of the limit is: {}. The time is limited by {}.", size, last.cause, bound);
+}
+
+void add_floor(const Prediction& last, Document& d) {
+  if (last.floor.time <= Duration()) return;
+  d.add(Paragraph{fmt::format(
+      "Lower bound: {} us, for any schedule ({} cut: {}); this takes {:.3g} times as long. The busiest link of this "
+      "schedule needs {} us at wire rate.",
+      format_number(last.floor.time.in_us(), 4), name_of(last.floor.kind), last.floor.cut,
+      last.time.in_s() / last.floor.time.in_s(), format_number(last.algorithm_floor.in_us(), 4))});
+}
+
+Paragraph made_words(const Prediction& last) {
+  const auto us = [](Duration d) { return format_number(d.in_us(), 4); };
+  if (!last.call.schedule)
+    return {"No schedule made for this machine is faster than algorithm " + last.made->textbook + "."};
+  return {fmt::format("Made for this machine: {}. The fastest of the others, {}, takes {} us{}.", last.made->what,
+                      last.made->textbook, us(last.made->textbook_time),
+                      last.made->ring_time ? fmt::format(", plain rings {} us", us(*last.made->ring_time)) : "")};
+}
+
+Table relief_table(const Prediction& last, bool explain, const Topology& t) {
+  Table relief{fmt::format("Gain from improving links at {}", format_binary_size(count(last.size()))),
+               {to_left("change"), "time saved (%)"}};
+  for (const Relief& x : last.relief) relief.rows.push_back({x.what, format_number(x.gain_percent)});
+  if (!explain) return relief;
+  relief.columns.push_back({"at most (%)"});
+  relief.columns.push_back(to_left("next limit"));
+  for (std::size_t i = 0; i < last.relief.size(); ++i) {
+    relief.rows[i].push_back(format_number(last.relief[i].most_percent));
+    relief.rows[i].push_back(last.relief[i].next ? bound_in_short(*last.relief[i].next, t) : "-");
+  }
+  relief.note = "at most: without this limit; next limit: the limit after that.";
+  return relief;
+}
+
+/// What the row has besides its time, in the order of the page.
+void add_rest(const CollectiveRequest& q, const Prediction& last, const std::string& size, const Topology& t,
+              Document& d) {
+  add_floor(last, d);
+  if (last.packets) d.add(Paragraph{"Packets: " + trouble_of(*last.packets) + "."});
+  if (!last.chain.empty()) d.add(chain_table(last, t));
+  if (last.made) d.add(made_words(last));
+  last.simplified.for_each([&](Simplification s) {
+    const SimplificationEffect& e = effect_of(s);
+    d.add(Paragraph{fmt::format(
+        "Simplified: {}. Message by message, {} takes from {} % less to {} % more time (docs/models/flow.md).", e.words,
+        size, -e.low_percent, e.high_percent)});
+  });
+  if (last.jitter) d.add(Paragraph{jitter_to_text(*last.jitter, last.time)});
+  if (!last.relief.empty()) d.add(relief_table(last, q.explain, t));
+}
+
+Document sizes_document(const CollectiveRequest& q, const CollectiveResult& r) {
+  const Cluster& c = r.machine->cluster();
+  const Prediction& last = summary_row(r.rows);
+  const std::string size = format_binary_size(count(last.size())), limit = limit_words(last, size, c.topology);
+  Document d{title_of(q, r), {}, {}};
+  // A page begins with the answer and the picture; a terminal ends with the answer.
+  d.add(Highlight{fmt::format("{} takes {} ({} GB/s bus bandwidth). {}", size, format_duration(last.time.in_s()),
+                              format_number(last.algbw() * bus_factor(r.op, r.gpus)), limit)},
+        Audience::kPage);
+  d.add(draw_bandwidth(r.rows, r.op, r.gpus), Audience::kPage);
+  d.add(sizes_table(q, r));
+  d.add(Highlight{limit}, Audience::kTerminal);
+  add_rest(q, last, size, c.topology, d);
+  for (const std::string& a : c.assumptions) d.add(Paragraph{"Assumed: " + a + "."});
+  d.add(Paragraph{words_of(last.band, " at " + size)});
+  if (last.p99) d.add(penalty_words(*r.machine->policy().penalty, size, format_number(last.p99->in_us(), 4) + " us"));
+  if (r.shortcuts) d.add(shortcut_words(*r.shortcuts));
+  return d;
+}
+
+Document file_document(const CollectiveRequest& q, const ScheduleResult& r) {
+  const Cluster& c = r.machine->cluster();
+  const ScheduleRow& last = r.rows.back();
+  const std::string size = format_binary_size(count(last.size));
+  Document d{fmt::format("{} over {} GPUs of {} by {}", r.collective, r.gpus, c.name, q.schedule), {}, {}};
+  d.add(schedule_table(*r.imported, r.rows, c));
+  d.add(Highlight{
+      fmt::format("Proved: {} sends, at most {} of them one after another. At {} the time is limited by {}.",
+                  r.schedule.sends, r.schedule.longest_chain_of_sends, size, bound_to_text(last.bound, c.topology))});
+  for (const std::string& note : r.notes) d.add(Paragraph{"Assumed: " + note + "."});
+  d.add(Paragraph{words_of(r.band, " at " + size)});
+  return d;
+}
+
+Document collective_document(const CollectiveRequest& q, const CollectiveAnswer& a) {
+  const auto* const file = std::get_if<ScheduleResult>(&a);
+  return file != nullptr ? file_document(q, *file) : sizes_document(q, std::get<CollectiveResult>(a));
+}
+
+}  // namespace
+
+View collective_view() { return make_view("collective", collective_document); }
+
+}  // namespace busbar::views

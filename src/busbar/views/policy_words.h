@@ -1,0 +1,17 @@
+// How an answer predicted collectives, in words.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "busbar/predict/policy.h"
+#include "busbar/report/document.h"
+
+namespace busbar {
+
+/// "launch: process, 7.08 us; NCCL_PROTO=LL". `mode`: empty for the machine's own figure.
+std::string policy_words(const PredictPolicy& policy, const std::string& mode, Duration launch);
+/// What --explain says of the shortcuts that an answer took.
+Paragraph shortcut_words(const std::vector<std::string>& names);
+
+}  // namespace busbar
