@@ -7,12 +7,12 @@
 
 namespace busbar {
 
-/// Prints the failed condition and then its context, piece by piece, on stderr; aborts at the end of its scope. It uses
-/// no stream, because nearly every source includes this header.
+/// Collects the failed condition and then its context, piece by piece. At the end of its scope it prints them on stderr
+/// and aborts. It uses no stream, because nearly every source includes this header.
 class CheckFailure {
  public:
   CheckFailure(const char* file, int line, const char* condition);
-  [[noreturn]] ~CheckFailure();
+  [[noreturn]] ~CheckFailure() noexcept(false);
   CheckFailure(const CheckFailure&) = delete;
   CheckFailure& operator=(const CheckFailure&) = delete;
   CheckFailure& operator<<(std::string_view text);
@@ -27,6 +27,10 @@ class CheckFailure {
   CheckFailure& add(std::int64_t number);
   CheckFailure& add(std::uint64_t number);
 };
+
+/// From now on a failed check throws std::logic_error with the same text, in all threads, and prints nothing: a library
+/// must not end the process of its caller.
+void let_checks_throw();
 
 }  // namespace busbar
 
