@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cmath>
 #include <cstdlib>
+#include <exception>
 #include <thread>
 #include <vector>
 
@@ -21,13 +22,21 @@ std::uint32_t idle_cores() {
 void share_out(std::size_t items, std::size_t threads,
                const std::function<void(std::size_t item, std::size_t thread)>& work) {
   std::atomic<std::size_t> next{0};
+  std::vector<std::exception_ptr> failed(std::max<std::size_t>(1, std::min(threads, items)));
   const auto take = [&](std::size_t thread) {
-    for (std::size_t item = next++; item < items; item = next++) work(item, thread);
+    try {
+      for (std::size_t item = next++; item < items; item = next++) work(item, thread);
+    } catch (...) {
+      failed[thread] = std::current_exception();
+      next = items;
+    }
   };
   std::vector<std::thread> others;
-  for (std::size_t t = 1; t < std::min(threads, items); ++t) others.emplace_back(take, t);
+  for (std::size_t t = 1; t < failed.size(); ++t) others.emplace_back(take, t);
   take(0);
   for (std::thread& other : others) other.join();
+  for (const std::exception_ptr& e : failed)
+    if (e) std::rethrow_exception(e);
 }
 
 double memory_of_this_machine() {

@@ -16,7 +16,7 @@ std::uint32_t idle_cores();
 double memory_of_this_machine();
 
 /// Calls work(item, thread) once for each item below `items`, in ascending order on each of up to `threads` threads.
-/// Thread 0 is the caller's. Returns when all calls have.
+/// Thread 0 is the caller's. Returns when all calls have. An exception of a call ends the work and is thrown here.
 void share_out(std::size_t items, std::size_t threads,
                const std::function<void(std::size_t item, std::size_t thread)>& work);
 
