@@ -2,16 +2,14 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <bit>
-#include <functional>
 #include <map>
 #include <queue>
 #include <set>
 #include <span>
-#include <thread>
 #include <tuple>
 
+#include "busbar/base/cores.h"
 #include "busbar/plan/internal/memory_floor.h"
 #include "busbar/plan/internal/quick_bound.h"
 
@@ -191,15 +189,9 @@ class Search {
          ahead.size() < most && first_knows_sends() && wanted(queue_.top()); queue_.pop())
       ahead.push_back(queue_.top());
     std::vector<std::optional<Look>> looks(ahead.size());
-    std::atomic<std::size_t> next{0};
-    const auto work = [&](const PlanWorker& worker) {
-      for (std::size_t i = next++; i < ahead.size(); i = next++)
-        if (!known(ahead[i])) looks[i] = look(ahead[i], worker);
-    };
-    std::vector<std::thread> threads;
-    for (const PlanWorker& other : ask_.others) threads.emplace_back(work, std::cref(other));
-    work(own_);
-    for (std::thread& t : threads) t.join();
+    share_out(ahead.size(), 1 + ask_.others.size(), [&](std::size_t i, std::size_t thread) {
+      if (!known(ahead[i])) looks[i] = look(ahead[i], thread == 0 ? own_ : ask_.others[thread - 1]);
+    });
     for (std::size_t i = 0; i < ahead.size(); ++i) {
       if (looks[i]) looks_.emplace(ahead[i].key(), std::move(*looks[i]));
       queue_.push(ahead[i]);
