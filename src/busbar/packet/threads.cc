@@ -69,7 +69,10 @@ std::optional<EndedBlock> PartThreads::take_ended(Ps limit) {
 PartThreads::Why PartThreads::run(Until until, Ps limit) {
   ask_ = {until, sum_.now, limit, traffic_.size(), sum_.silences};
   gate_.arrive_and_wait(members_.front()->look);
-  return run_windows(0);
+  const Why why = run_windows(0);
+  for (const auto& m : members_)
+    if (m->failed) std::rethrow_exception(m->failed);
+  return why;
 }
 
 void PartThreads::wait_for_runs(std::uint32_t number) {
@@ -122,20 +125,30 @@ PartThreads::Why PartThreads::run_windows(std::uint32_t number) {
     }
     if (number == 0 && options_.progress)
       options_.progress({SimTime::at(Duration::ps(sum.next)), sum.finished, ask.flows, sum.hops, hops_expected_});
-    for (const auto& from : members_) {
-      std::vector<Packet>& box = from->mail.box(m.turn ^ 1, number);
-      for (const Packet& p : box) part.network.receive(p);
-      box.clear();
-    }
     const Ps end =
         std::min(last, sum.next > INT64_MAX - split_.lookahead ? INT64_MAX : sum.next + split_.lookahead - 1);
-    for (EventQueue::Event e{}; !ends_early(ask, part, done) && part.events.pop_until(end, e); ++part.out.events) {
-      m.now = e.time;
-      part.take(e);
+    try {
+      run_window(number, end, done, ask);
+    } catch (...) {
+      m.failed = std::current_exception();  // the others learn it when they meet next
     }
-    m.turns = part.network.hand_over_until(end == INT64_MAX ? end : end + 1);
-    m.mailed = m.mail.close();
   }
+}
+
+void PartThreads::run_window(std::uint32_t number, Ps end, bool done, const Ask& ask) {
+  Member& m = *members_[number];
+  RunningPart& part = *m.part;
+  for (const auto& from : members_) {
+    std::vector<Packet>& box = from->mail.box(m.turn ^ 1, number);
+    for (const Packet& p : box) part.network.receive(p);
+    box.clear();
+  }
+  for (EventQueue::Event e{}; !ends_early(ask, part, done) && part.events.pop_until(end, e); ++part.out.events) {
+    m.now = e.time;
+    part.take(e);
+  }
+  m.turns = part.network.hand_over_until(end == INT64_MAX ? end : end + 1);
+  m.mailed = m.mail.close();
 }
 
 void PartThreads::speak(std::uint32_t number, PartWord& w) {
@@ -150,7 +163,7 @@ void PartThreads::speak(std::uint32_t number, PartWord& w) {
   w.hops = part.network.hops();
   w.ended_blocks = part.hosts.ended_blocks_waiting();
   w.changes = part.network.changes_to_come();
-  w.stop = number == 0 && options_.stop != nullptr && *options_.stop != 0;
+  w.stop = m.failed || (number == 0 && options_.stop != nullptr && *options_.stop != 0);
 }
 
 PartWord PartThreads::add(const std::vector<PartWord>& words) {

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <chrono>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <thread>
@@ -78,9 +79,11 @@ class PartThreads {
     Ps turns = INT64_MAX;                               ///< next turn of a packet that waits to go to another part
     std::uint32_t turn = 0;                             ///< of the two sets of words, used in turn as in Mail
     std::chrono::nanoseconds look = Meeting::kLongest;  ///< for the others, before its thread sleeps
+    std::exception_ptr failed{};                        ///< what its thread threw: all end, and run() throws it
   };
   void wait_for_runs(std::uint32_t number);
   Why run_windows(std::uint32_t number);
+  void run_window(std::uint32_t number, Ps end, bool done, const Ask& ask);
   void speak(std::uint32_t number, PartWord& word);
   static PartWord add(const std::vector<PartWord>& words);
   bool silent(const Ask& ask, const PartWord& sum, News& news) const;
