@@ -9,7 +9,9 @@
 #include <string>
 
 #include "busbar/api/busbar_c.h"
+#include "busbar/api/internal/interrupt_watch.h"
 #include "busbar/api/internal/time_limit.h"
+#include "busbar/base/check.h"
 #include "busbar/base/run_files.h"
 #include "busbar/base/text.h"
 #include "busbar/formats/json_text.h"
@@ -77,11 +79,22 @@ auto guarded(F f) -> decltype(f()) {
     return Error{ErrorCode::kIo, "not enough memory; ask for fewer GPUs, sizes or flows", {}};
   } catch (const std::exception& e) {
     return unexpected(e.what());
+  } catch (...) {
+    return unexpected("an exception of an unknown type");
   }
 }
 
+/// A text for C; null if it cannot be made.
+template <typename F>
+char* text_or_null(F f) {
+  const Result<std::string> text = guarded([&]() -> Result<std::string> { return f(); });
+  return text.ok() ? copy(*text) : nullptr;
+}
+
 Result<Answer> ask(const char* request, const busbar_options* options) {
+  let_checks_throw();
   if (request == nullptr) return invalid("the request is NULL");
+  if (RunFiles::current() != nullptr) return invalid("a callback cannot ask; let it end its call, and ask then");
   const RunFiles files;
   BUSBAR_ASSIGN(Json json, parse_json(request, "request"));
   if (!json.is_object()) return invalid("a request is an object, such as {\"question\": \"path\"}");
@@ -97,6 +110,7 @@ Result<Answer> ask(const char* request, const busbar_options* options) {
   }
   json.erase("question");
   TimeLimit limit(options == nullptr ? 0 : options->time_limit_s);
+  const InterruptWatch interrupts(options != nullptr && options->end_on_sigint != 0 ? &limit : nullptr);
   questions::Context context;
   context.stop = limit.flag();
   if (options != nullptr && options->progress != nullptr)
@@ -133,7 +147,9 @@ int busbar_answer_status(const busbar_answer* a) {
   return a->answer.error().code == busbar::ErrorCode::kDoesNotFit ? 1 : 2;
 }
 
-char* busbar_answer_json(const busbar_answer* a) { return busbar::copy(busbar::json_of(a->answer).dump()); }
+char* busbar_answer_json(const busbar_answer* a) {
+  return busbar::text_or_null([&] { return busbar::json_of(a->answer).dump(); });
+}
 
 char* busbar_call(const char* request) { return busbar_call_with(request, nullptr); }
 
@@ -150,12 +166,15 @@ char* busbar_answer_text(const busbar_answer* a, int columns) {
   busbar::TextOptions options;
   options.columns = columns;
   options.utf8 = true;
-  return busbar::copy(busbar::render_text(busbar::views::view_of(*a->answer, busbar::views::Extent::kText), options) +
-                      busbar::views::text_after(*a->answer, options.columns));
+  return busbar::text_or_null([&] {
+    return busbar::render_text(busbar::views::view_of(*a->answer, busbar::views::Extent::kText), options) +
+           busbar::views::text_after(*a->answer, options.columns);
+  });
 }
 
 char* busbar_answer_html(const busbar_answer* a) {
-  return a->answer.ok() ? busbar::copy(busbar::render_html(busbar::views::view_of(*a->answer))) : nullptr;
+  if (!a->answer.ok()) return nullptr;
+  return busbar::text_or_null([&] { return busbar::render_html(busbar::views::view_of(*a->answer)); });
 }
 
 int64_t busbar_answer_numbers(const busbar_answer* a, const char* path, double* out, int64_t room) {

@@ -1,13 +1,19 @@
 // The C interface: what other languages see.
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cmath>
+#include <csignal>
 #include <cstring>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "busbar/api/busbar_c.h"
+#include "busbar/api/internal/interrupt_watch.h"
+#include "busbar/base/check.h"
+#include "busbar/base/run_files.h"
 #include "busbar/formats/json_text.h"
 
 namespace busbar {
@@ -77,6 +83,38 @@ TEST(CInterface, AnswersSeveralThreadsAtOnce) {
   for (std::string& out : answers) threads.emplace_back([&out] { out = called(kPath).dump(); });
   for (std::thread& t : threads) t.join();
   for (const std::string& answer : answers) EXPECT_EQ(answer, one);
+}
+
+TEST(CInterface, RefusesToBeAskedByItsCallback) {
+  const RunFiles of_a_call;
+  EXPECT_NE(error_of(kPath).find("a callback cannot ask"), std::string::npos);
+}
+
+TEST(CInterface, MakesAnErrorOfAFailedCheck) {
+  let_checks_throw();
+  EXPECT_THROW(BUSBAR_CHECK(false), std::logic_error);
+}
+
+int interrupts = 0;
+
+TEST(CInterface, SigintStopsACallAndReachesTheProgram) {
+  std::signal(SIGINT, [](int) { ++interrupts; });
+  {
+    TimeLimit limit(0), other(0);
+    const InterruptWatch watch(&limit), second(&other);
+    std::raise(SIGINT);
+    EXPECT_NE(*limit.flag(), 0);
+    EXPECT_EQ(*other.flag(), 0);
+  }
+  std::raise(SIGINT);
+  EXPECT_EQ(interrupts, 2);
+  std::signal(SIGINT, SIG_DFL);
+}
+
+TEST(CInterface, ATimeLimitStops) {
+  TimeLimit limit(0.01);
+  for (int i = 0; i < 1000 && *limit.flag() == 0; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_NE(*limit.flag(), 0);
 }
 
 TEST(CInterface, DescribesEveryQuestion) {
