@@ -94,6 +94,11 @@ endmacro()
 
 # Settings of every target of this build folder.
 macro(busbar_global_flags)
+  # For libbusbar.so, of the same objects as the command: docs/decisions/072-library.md has what it costs.
+  set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+  set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+  set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
+  add_compile_options(-fno-semantic-interposition)
   if(BUSBAR_DCHECKS)
     add_compile_options(-UNDEBUG -D_GLIBCXX_ASSERTIONS)  # of containers and spans, too: indices in range, optionals full
   endif()

@@ -50,6 +50,8 @@ class Installed(unittest.TestCase):
         folder = self.prefix / "include"
         headers = {str(path.relative_to(folder)): path.read_text(encoding="utf-8") for path in folder.rglob("*.h")}
         self.assertIn("busbar/predict/predictor.h", headers)
+        self.assertIn("#include \"busbar/questions/path_question.h\"", headers["busbar/busbar.h"])
+        self.assertIn("busbar/busbar_c.h", headers)
         for name, text in headers.items():
             self.assertNotRegex(name, "/(internal/|test_|random_|fake_|fixture)")
             for used in re.findall(r'#include "(busbar/[^"]+)"', text):
@@ -83,6 +85,7 @@ class Installed(unittest.TestCase):
             "-DCMAKE_CXX_FLAGS=-O0")
         run("cmake", "--build", build)
         self.assertEqual(run(build / "uses_busbar"), GREETING)
+        self.assertEqual(run(build / "asks_busbar"), "NVL, 500 ns\n")
 
     @unittest.skipUnless(shutil.which("pkg-config"), "no pkg-config here")
     def test_pkg_config_knows_how_to_compile_and_link(self):
