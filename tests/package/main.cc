@@ -1,18 +1,53 @@
-// The rate between two GPUs of a server, computed with the installed library.
+// A path, a collective and a training step on a server, computed with the installed library.
+#include <busbar/busbar.h>
+
 #include <cstdio>
 
-#include "busbar/routing/path_view.h"
-#include "busbar/spec/cluster.h"
+#include "busbar/predict/predictor.h"
+#include "busbar/spec/scenario.h"
+#include "busbar/step/train_run.h"
+
+namespace {
+
+/// Of the first GPU to the last one of eight.
+busbar::Result<double> wire_GBps(const std::string& server) {
+  busbar::questions::PathRequest request;
+  request.cluster = server;
+  request.a = "gpu0", request.b = "gpu7";
+  BUSBAR_ASSIGN(const busbar::questions::PathResult path, busbar::questions::answer(request));
+  return *path.wire_GBps;
+}
+
+busbar::Result<double> all_reduce_us(const std::string& server) {
+  BUSBAR_ASSIGN(busbar::Cluster cluster, busbar::load_cluster(server));
+  BUSBAR_ASSIGN(const auto machine, busbar::Predictor::make(std::move(cluster), {}));
+  const auto call = busbar::call_over(busbar::Collective::kAllReduce, busbar::Bytes{1u << 30}, machine->ranks());
+  BUSBAR_ASSIGN(const busbar::Prediction prediction, machine->time(call));
+  return 1e6 * prediction.time.in_s();
+}
+
+busbar::Result<double> step_s(const std::string& server) {
+  busbar::ScenarioFlags flags;
+  flags.cluster = server;
+  flags.model = "llama3-8b";
+  flags.degrees.global_batch = 64;
+  BUSBAR_ASSIGN(busbar::Scenario scenario, busbar::scenario_from_flags(flags, {}, busbar::Catalog()));
+  BUSBAR_ASSIGN(const busbar::step::Prediction step, busbar::step::predict(std::move(scenario), {}));
+  return step.step.step_time.in_s();
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
-  const auto cluster = busbar::load_cluster(argc > 1 ? argv[1] : "dgx-h100");
-  if (!cluster.ok()) {
-    std::fprintf(stderr, "%s\n", cluster.error().text().c_str());
-    return 2;
+  const std::string server = argc > 1 ? argv[1] : "dgx-h100";
+  const struct {
+    const char* format;
+    busbar::Result<double> value;
+  } lines[] = {{"gpu0 to gpu7: %.0f GB/s on the wire\n", wire_GBps(server)},
+               {"all_reduce of 1 GiB: %.0f us\n", all_reduce_us(server)},
+               {"step of llama3-8b: %.2f s\n", step_s(server)}};
+  for (const auto& line : lines) {
+    if (!line.value.ok()) return std::fprintf(stderr, "%s\n", line.value.error().text().c_str()), 2;
+    std::printf(line.format, *line.value);
   }
-  const auto gpus = cluster->topology.gpus();
-  const busbar::Router router(cluster->topology, cluster->routing, cluster->seed);
-  const auto path = busbar::view_path(router, gpus.front(), gpus.back());
-  if (!path.ok()) return 2;
-  std::printf("%zu GPUs, %.0f GB/s on the wire\n", gpus.size(), path->wire_GBps);
 }
