@@ -14,13 +14,30 @@ if(BUSBAR_PORTABLE)
   add_link_options(-static-libstdc++ -Wl,--gc-sections)
 endif()
 
+# A copy of an archive that may become part of a shared library: BUSBAR_ARCHIVE_<name>. Debian compiles archives for
+# programs, which may hold the variables of GLIBC themselves; in the copy they are those of portable_symbols.cc.
+function(busbar_find_archive name)
+  find_library(BUSBAR_ORIGINAL_${name} lib${name}.a REQUIRED)
+  set(copy ${PROJECT_BINARY_DIR}/archives/lib${name}.a)
+  file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/archives)
+  set(others --redefine-sym __libc_single_threaded=busbar_portable_single_threaded)
+  foreach(stream stdin stdout stderr)
+    list(APPEND others --redefine-sym ${stream}=busbar_portable_${stream})
+  endforeach()
+  execute_process(COMMAND ${CMAKE_OBJCOPY} ${others} ${BUSBAR_ORIGINAL_${name}} ${copy} COMMAND_ERROR_IS_FATAL ANY)
+  if(NOT TARGET busbar_portable_symbols)
+    add_library(busbar_portable_symbols STATIC ${PROJECT_SOURCE_DIR}/cmake/portable_symbols.cc)
+  endif()
+  set(BUSBAR_ARCHIVE_${name} ${copy} busbar_portable_symbols PARENT_SCOPE)
+endfunction()
+
 # An archive in place of a library whose config file may know only the shared one.
 #   busbar_archive(pugixml::pugixml pugixml pugixml.hpp)
 function(busbar_archive target name header)
-  find_library(BUSBAR_ARCHIVE_${name} lib${name}.a REQUIRED)
+  busbar_find_archive(${name})
   find_path(BUSBAR_HEADER_${name} ${header} REQUIRED)
   add_library(${target} INTERFACE IMPORTED)
-  set_target_properties(${target} PROPERTIES INTERFACE_LINK_LIBRARIES ${BUSBAR_ARCHIVE_${name}}
+  set_target_properties(${target} PROPERTIES INTERFACE_LINK_LIBRARIES "${BUSBAR_ARCHIVE_${name}}"
                                              INTERFACE_INCLUDE_DIRECTORIES ${BUSBAR_HEADER_${name}})
 endfunction()
 
@@ -28,7 +45,7 @@ endfunction()
 function(busbar_complete_archives)
   if(BUSBAR_PORTABLE AND TARGET LibArchive::LibArchive)
     foreach(name z bz2 lzma zstd nettle)  # its readers of .gz, .bz2, .xz, .zst, and of zip
-      find_library(BUSBAR_ARCHIVE_${name} lib${name}.a REQUIRED)
+      busbar_find_archive(${name})
       set_property(TARGET LibArchive::LibArchive APPEND PROPERTY INTERFACE_LINK_LIBRARIES ${BUSBAR_ARCHIVE_${name}})
     endforeach()
   endif()
