@@ -47,6 +47,8 @@ TEST(CInterface, GivesErrorsWithPlaceAndRemedy) {
   EXPECT_NE(error_of(R"({"question": "path", "cluster": 8, "a": "0", "b": "1"})").find("is not a text"),
             std::string::npos);
   EXPECT_NE(error_of(R"({"question": "path", "cluster": "dgx-h100", "a": NaN})"), "");
+  EXPECT_NE(error_of(R"({"question": "path", "cluster": "dgx-h100", "a": "0", "b": "1", "nodes": 1e400})"), "");
+  EXPECT_NE(error_of(R"({"question": "path", "cluster": "dgx-h100", "a": "0", "b": "1", "nodes": 1e300})"), "");
   EXPECT_NE(error_of(R"({"question": "path", "cluster": "caf\u00e9.yaml", "a": "0", "b": "1"})"), "");
   EXPECT_EQ(busbar_call(nullptr) == nullptr, false);
 }
@@ -90,8 +92,8 @@ TEST(CInterface, RefusesToBeAskedByItsCallback) {
   EXPECT_NE(error_of(kPath).find("a callback cannot ask"), std::string::npos);
 }
 
-TEST(CInterface, MakesAnErrorOfAFailedCheck) {
-  let_checks_throw();
+TEST(CInterface, LetsFailedChecksThrowOnceItWasAsked) {
+  called(kPath);
   EXPECT_THROW(BUSBAR_CHECK(false), std::logic_error);
 }
 
