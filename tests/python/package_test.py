@@ -3,16 +3,19 @@
     tests/python/package_test.py BUSBAR LIBRARY
 """
 import base64
+import doctest
 import hashlib
 import json
 import os
 import pathlib
 import pickle
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import threading
+import time
 import unittest
 import zipfile
 
@@ -116,12 +119,63 @@ class Answers(unittest.TestCase):
             machine.write_text("node: dgx-h100\nnodes: 2\n", encoding="utf-8")
             self.assertEqual(bb.path(machine, "0", "15").type, "NET")
 
+    def test_the_example_of_the_package_is_right(self):
+        self.assertEqual(doctest.testmod(bb), (0, 4))
+
     def test_help_says_what_each_field_is(self):
         for name in bb.questions():
             function = getattr(bb, name)
             self.assertIn(bb.schema(name)["request"]["title"][1:], function.__doc__)
             for field in bb.schema(name)["request"]["properties"]:
                 self.assertIn(f"\n    {field}", function.__doc__)
+
+
+@unittest.skipUnless("plan" in bb.questions(), "no question here takes long")
+class LongAnswers(unittest.TestCase):
+    LONG = {"cluster": "dgx-h100:64", "model": "gpt3-175b", "global_batch": 512}
+
+    def ends_soon(self, **how):
+        begin = time.monotonic()
+        try:
+            bb.plan(**self.LONG, **how)
+        except bb.Error as error:
+            self.assertIn("ended by its caller", str(error))
+        finally:
+            self.assertLess(time.monotonic() - begin, 60)
+
+    def test_a_time_limit_ends_them(self):
+        self.ends_soon(time_limit=0.3)
+
+    def test_their_progress_is_told_and_may_end_them(self):
+        told = []
+        self.ends_soon(progress=lambda *how_far: told.append(how_far) or len(told) > 3)
+        self.assertGreater(len(told), 3)
+
+    def test_an_exception_of_the_callback_ends_them(self):
+        def fail(*_how_far):
+            raise LookupError("enough")
+
+        with self.assertRaisesRegex(LookupError, "enough"):
+            self.ends_soon(progress=fail)
+
+    def test_ctrl_c_ends_them(self):
+        code = f"import busbar; print('begins', flush=True); busbar.plan(**{self.LONG})"
+        with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              text=True) as run:
+            run.stdout.readline()
+            time.sleep(0.5)
+            run.send_signal(signal.SIGINT)
+            _out, err = run.communicate(timeout=60)
+        self.assertTrue(run.returncode == 0 or err.rstrip().endswith("KeyboardInterrupt"), err)
+
+    def test_other_threads_run_meanwhile(self):
+        counted = 0
+        thread = threading.Thread(target=lambda: self.ends_soon(time_limit=1))
+        thread.start()
+        while thread.is_alive():
+            counted += 1
+            time.sleep(0.01)
+        self.assertGreater(counted, 10)
 
 
 class Failures(unittest.TestCase):
