@@ -60,7 +60,7 @@ class Answer(Record):
     def numbers(self, path: str) -> numpy.ndarray[Any, numpy.dtype[numpy.float64]]: ...
     def to_pandas(self, of: str | None = ...) -> pandas.DataFrame: ...
 '''
-PLAIN = {"boolean": "bool", "integer": "int", "number": "float"}
+PLAIN = {"boolean": "bool", "integer": "int", "number": "float", "null": "None", "string": "str"}
 
 
 def capitals(name):
@@ -73,24 +73,35 @@ class Classes:
     def __init__(self):
         self.texts = []
 
-    def add(self, name, base, properties):
-        fields = [f"    {python_name(key)}: {self.type_of(field, name + capitals(key))}"
-                  for key, field in properties.items() if key.isidentifier()]
+    def add(self, name, base, kinds):
+        """A class with the fields of all kinds of a record."""
+        types = {}
+        for number, kind in enumerate(kinds):
+            for key, field in kind["properties"].items():
+                if key.isidentifier():
+                    inner = name + capitals(key) + (str(number + 1) if key in types else "")
+                    types.setdefault(key, []).append(self.type_of(field, inner))
+        fields = [f"    {python_name(key)}: {union(of_key)}" for key, of_key in types.items()]
         self.texts.append("\n".join([f"class {name}({base}):", *(fields or ["    ..."])]) + "\n")
         return name
 
     def type_of(self, field, name):
         if "anyOf" in field:
-            return self.type_of(field["anyOf"][0], name) + " | None"
+            return union(self.type_of(one, name) for one in field["anyOf"])
         kind = field.get("type")
         if kind == "array":
             return f"Rows[{self.type_of(field['items'], name)}]"
         if kind == "object" and field.get("properties"):
-            return self.add(name, "Record", field["properties"])
+            return self.add(name, "Record", [field])
         if kind == "object":
             inner = field.get("additionalProperties")
             return f"Mapping[str, {self.type_of(inner, name) if isinstance(inner, dict) else 'Any'}]"
-        return "str" if kind == "string" or "const" in field else PLAIN.get(kind, "Any")
+        return "str" if "const" in field else PLAIN.get(kind, "Any")
+
+
+def union(types):
+    """"int | None": each once, in order."""
+    return " | ".join(dict.fromkeys(types))
 
 
 def argument_type(field):
@@ -126,7 +137,7 @@ def stubs():
     for question in questions():
         both = schema(question)
         classes = Classes()
-        answer = classes.add(capitals(question) + "Answer", "Answer", both["answer"]["properties"])
+        answer = classes.add(capitals(question) + "Answer", "Answer", both["answer"].get("anyOf", [both["answer"]]))
         out += [*classes.texts, function_text(question, both["request"], answer)]
     return "\n".join(out)
 

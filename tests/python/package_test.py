@@ -31,10 +31,6 @@ SAME = [
     ("path", "gb200-nvl72 0 71", {"cluster": "gb200-nvl72", "a": "0", "b": "71"}),
     ("path", "mi300x-8:4 node0.gpu0 node3.gpu5", {"cluster": "mi300x-8:4", "a": "node0.gpu0", "b": "node3.gpu5"}),
     ("path", "rtx4090-pcie:2 0 9 --set nic=cx7", {"cluster": "rtx4090-pcie:2", "a": "0", "b": "9", "set": "nic=cx7"}),
-    ("collective", "dgx-h100:2 all_reduce -b 1M -e 1M",
-     {"cluster": "dgx-h100:2", "op": "all_reduce", "minbytes": "1M", "maxbytes": "1M"}),
-    ("train", "examples/llama3-70b-512xh100.yaml", {"scenario": "examples/llama3-70b-512xh100.yaml"}),
-    ("plan", "dgx-h100 llama3-8b --global-batch 64", {"cluster": "dgx-h100", "model": "llama3-8b", "global_batch": 64}),
 ]
 
 
