@@ -252,11 +252,13 @@ std::optional<std::vector<double>> numbers_at(const Record& record, const void* 
 
 Json schema_of(const Record& record, const void* defaults) {
   Json properties = Json::object(), required = Json::array();
+  int words = 0;  // a field that may be given as a word says which one it is
   for (const Field& f : record.fields()) {
     Json field = schema_of_type(*f.type);
     if (!f.meaning.empty()) field["description"] = f.meaning;
     if (!f.unit.empty()) field["unit"] = f.unit;
     if (!f.choices.empty()) field["enum"] = choices_of(f);
+    if (defaults != nullptr && f.word != Field::Word::kNo) field["position"] = words++;
     if (defaults != nullptr) field["default"] = to_json(*f.type, f.at(defaults));
     const bool must = defaults == nullptr ? !f.absent_if_empty : f.required;
     if (must) required.push_back(f.name);

@@ -119,6 +119,12 @@ TEST(Record, TakesAmongNumbersOnlyThoseNamed) {
   EXPECT_EQ(schema_of(record, &m)["properties"]["zero"]["enum"].dump(), "[0,1,null]");
 }
 
+TEST(Record, SchemaNumbersTheWordsOfARequest) {
+  const Record record("layout", {Field("zero", &Machine::zero, "", "shards").as_word(Field::Word::kAlso)});
+  const Machine m;
+  EXPECT_EQ(schema_of(record, &m)["properties"]["zero"]["position"].dump(), "0");
+}
+
 TEST(Record, GivesTheNumbersOfAPath) {
   const Path p = full();
   const auto at = [&](const char* path) { return numbers_at(record_of(&p), &p, path); };
