@@ -10,7 +10,7 @@ FOLDER = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(FOLDER))
 
 from busbar._library import questions, schema  # noqa: E402
-from busbar._questions import documentation, python_name  # noqa: E402
+from busbar._questions import documentation, python_name, words_of  # noqa: E402
 
 OUTPUT = FOLDER / "busbar/__init__.pyi"
 HEAD = '''# Written by python/write_stubs.py from the schemas of the library.
@@ -122,12 +122,14 @@ def argument_type(field):
 
 
 def function_text(question, request, answer):
-    required = request["required"]
-    words = [f"{python_name(name)}: {argument_type(request['properties'][name])}" for name in required]
-    others = [f"{python_name(name)}: {argument_type(field)} = ..." for name, field in request["properties"].items()
-              if name not in required]
-    more = [*others, "progress: Progress | None = ...", "time_limit: float | None = ..."]
-    lines = ",\n    ".join([*words, "*", *more])
+    properties, words = request["properties"], words_of(request)
+
+    def argument(name):
+        given = "" if name in request["required"] else " = ..."
+        return f"{python_name(name)}: {argument_type(properties[name])}{given}"
+
+    more = [*(argument(name) for name in properties if name not in words), "progress: Progress | None = ...", "time_limit: float | None = ..."]
+    lines = ",\n    ".join([*(argument(name) for name in words), "*", *more])
     text = documentation(request["title"], request).replace("\\", "\\\\").replace('"""', "'''")
     return f'def {question}(\n    {lines},\n) -> {answer}:\n    """{text}\n    """\n'
 

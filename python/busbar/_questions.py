@@ -97,14 +97,22 @@ def ask(question, /, *, progress=None, time_limit=None, **fields):
 _NONE = inspect.Parameter.empty
 
 
+def words_of(request):
+    """The fields that may be positional: the words of the command, those that must be there first."""
+    fields = request["properties"]
+    words = sorted((name for name in fields if "position" in fields[name]), key=lambda name: fields[name]["position"])
+    return sorted(words, key=lambda name: name not in request["required"])
+
+
 def _signature(request):
-    """Required fields first, which may be positional; the others, and those of the call, by keyword."""
-    required = request["required"]
-    parameters = [inspect.Parameter(python_name(name), inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in required]
-    for name, field in request["properties"].items():
-        if name not in required:
-            parameters.append(inspect.Parameter(python_name(name), inspect.Parameter.KEYWORD_ONLY,
-                                                default=field.get("default", _NONE)))
+    """Words first, which may be positional; the other fields, and those of the call, by keyword."""
+    words = words_of(request)
+    parameters = []
+    for name in [*words, *(name for name in request["properties"] if name not in words)]:
+        field = request["properties"][name]
+        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD if name in words else inspect.Parameter.KEYWORD_ONLY
+        default = _NONE if name in request["required"] else field.get("default", _NONE)
+        parameters.append(inspect.Parameter(python_name(name), kind, default=default))
     parameters += [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None) for name in OF_CALL]
     return inspect.Signature(parameters)
 
@@ -125,13 +133,13 @@ def documentation(title, request):
 
 
 def _function(question, request, module):
-    required = request["required"]
+    known = words_of(request)
     names = {python_name(name): name for name in request["properties"] if python_name(name) != name}
 
     def function(*words, progress=None, time_limit=None, **fields):
-        if len(words) > len(required):
-            raise TypeError(f"{question}() takes {len(required)} words: {', '.join(required)}")
-        for name, word in zip(required, words):
+        if len(words) > len(known):
+            raise TypeError(f"{question}() takes {len(known)} words: {', '.join(known)}")
+        for name, word in zip(known, words):
             if name in fields:
                 raise TypeError(f"{question}() has two values for '{name}'")
             fields[name] = word
