@@ -27,11 +27,7 @@ const Record& record_of(const Overrides*) {
              "memory rate of every GPU, e.g. 8TB/s; affects collectives and kernels")
            .takes("RATE")
            .of("Machine"),
-       Field("catalog", &Overrides::catalog, "",
-             "read product data from DIR before $BUSBAR_CATALOG and the built-in files")
-           .takes("DIR")
-           .of("Machine")
-           .undecided()});
+       questions::catalog_field(&Overrides::catalog)});
   return record;
 }
 

@@ -27,6 +27,15 @@ Field cluster_field(std::string Asked::*cluster, bool required = true) {
   return f;
 }
 
+/// "--catalog" of a question without a machine.
+template <typename Asked>
+Field catalog_field(std::string Asked::*catalog) {
+  return Field("catalog", catalog, "", "read product data from DIR before $BUSBAR_CATALOG and the built-in files")
+      .takes("DIR")
+      .of("Machine")
+      .undecided();
+}
+
 /// "--engine" of a question that fluids or packets may answer.
 enum class Engines : std::uint8_t { kFluids, kAll };
 template <typename Asked>
