@@ -1,5 +1,10 @@
 #include "busbar/cli/question_command.h"
 
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <iostream>
 #include <memory>
 #include <optional>
 
@@ -83,6 +88,14 @@ Error as_typed(const Record& record, Error error) {
   return error;
 }
 
+Result<std::string> prompt_on_terminal(const std::string& text) {
+  fmt::print(stderr, "{}", text);
+  std::fflush(stderr);
+  std::string line;
+  if (!std::getline(std::cin, line)) return invalid("the answers ended before the last question");
+  return line;
+}
+
 /// A signal ends the program while an answer begins or cannot tell how far it is; once it counts, it keeps what it has.
 class AnswerWatch {
  public:
@@ -90,6 +103,7 @@ class AnswerWatch {
     questions::Context out;
     out.stop = LongRun::flag();
     out.notice = notice_on_stderr();
+    if (isatty(STDIN_FILENO) != 0) out.prompt = prompt_on_terminal;
     out.progress = [this](const Progress& p) { show(p); };
     return out;
   }
