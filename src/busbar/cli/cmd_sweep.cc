@@ -12,7 +12,6 @@
 
 #include "busbar/base/json.h"
 #include "busbar/base/output.h"
-#include "busbar/base/run_files.h"
 #include "busbar/base/text.h"
 #include "busbar/cli/command_line.h"
 #include "busbar/cli/commands.h"
@@ -52,14 +51,6 @@ Result<Shard> parse_shard(const std::string& text) {
   return out;
 }
 
-/// The result of a command without what differs from run to run.
-std::string lasting_part(const std::string& printed) {
-  Result<Json> json = parse_json(printed, "result");
-  if (!json.ok() || !json->is_object()) return "";
-  json->erase("run");
-  return json->dump();
-}
-
 Json settings_json(const CellSettings& settings) {
   Json out = Json::object();
   for (const auto& [key, value] : settings) out[key] = value;
@@ -70,13 +61,10 @@ StudyRow run_cell(const Study& study, std::uint64_t cell) {
   StudyRow row;
   row.cell = cell;
   row.settings = settings_json(study.settings(cell)).dump();
-  const RunFiles files;
-  CapturedOutput captured;
-  std::vector<std::string> words = study.words(cell);
-  words.emplace_back("--json");
-  row.status = run_command_line(words);
-  row.result = lasting_part(captured.out);
-  row.message = captured.err.substr(0, captured.err.find_last_not_of('\n') + 1);
+  const questions::LineAnswer answer = answer_line(study.words(cell));
+  row.status = answer.status;
+  row.result = answer.json.is_object() ? answer.json.dump() : "";
+  row.message = answer.message;
   return row;
 }
 

@@ -3,21 +3,30 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <thread>
 
+#include "busbar/base/output.h"
 #include "busbar/base/quantity.h"
+#include "busbar/base/run_files.h"
 #include "busbar/cli/commands.h"
 #include "busbar/cli/long_run.h"
 #include "busbar/cli/question_command.h"
 #include "busbar/cli/streams.h"
+#include "busbar/formats/json_text.h"
 #include "busbar/spec/catalog.h"
 
 namespace busbar {
 namespace {
 
 /// Without this check, a folder that is no catalogue would silently give answers from other product data.
-Result<int> run(const Command& command) {
+Status check_catalog(const Command& command) {
   for (const Flag& f : command.flags)
     if (f.names == "--catalog") BUSBAR_RETURN_IF_ERROR(Catalog(*std::get<std::string*>(f.target)).check());
+  return {};
+}
+
+Result<int> run(const Command& command) {
+  BUSBAR_RETURN_IF_ERROR(check_catalog(command));
   return command.run();
 }
 
@@ -26,9 +35,9 @@ std::vector<Command> commands_of(const std::string& typed) {
   std::vector<std::pair<int, Command>> placed{
       {20, train_command(typed)},      {30, plan_command(typed)},     {70, flows_command(typed)},
       {90, validate_command(typed)},   {110, import_command(typed)},  {120, expect_command(typed)},
-      {130, calibrate_command(typed)}, {140, claims_command(typed)},  {150, cost_command(typed)},
-      {160, doctor_command(typed)},    {170, survive_command(typed)}, {180, compare_command(typed)},
-      {190, sweep_command(typed)},     {200, explore_command(typed)}};
+      {130, calibrate_command(typed)}, {150, cost_command(typed)},    {160, doctor_command(typed)},
+      {170, survive_command(typed)},   {180, compare_command(typed)}, {190, sweep_command(typed)},
+      {200, explore_command(typed)}};
   for (const questions::Question& q : questions::all_questions())
     placed.emplace_back(q.place, question_command(q, typed));
   std::stable_sort(placed.begin(), placed.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
@@ -37,7 +46,72 @@ std::vector<Command> commands_of(const std::string& typed) {
   return out;
 }
 
+std::string without_last_breaks(const std::string& text) { return text.substr(0, text.find_last_not_of('\n') + 1); }
+
+/// Adds messages for standard error.
+class LineMessages {
+ public:
+  explicit LineMessages(std::string& out) : out_(out) {}
+  void add(const std::string& line) {
+    if (line == last_) return;
+    last_ = line;
+    out_ += (out_.empty() ? "" : "\n") + without_last_breaks(message_line(line));
+  }
+
+ private:
+  std::string& out_;
+  std::string last_;
+};
+
+Result<questions::Answer> checked_answer(const Command& command, const questions::Context& context) {
+  BUSBAR_RETURN_IF_ERROR(check_catalog(command));
+  return command.answer(context);
+}
+
+questions::LineAnswer answer_of_question(const Command& command) {
+  questions::LineAnswer out;
+  LineMessages messages(out.message);
+  questions::Context context;
+  context.stop = LongRun::flag();
+  context.notice = [&messages](const std::string& text) { messages.add(text); };
+  const Result<questions::Answer> answer = checked_answer(command, context);
+  out.status = answer.ok() ? answer->status : status_of(answer.error());
+  if (answer.ok())
+    out.json = answer->json();
+  else
+    messages.add(answer.error().text());
+  return out;
+}
+
+/// Of a command that is no question yet: what it prints.
+questions::LineAnswer captured_answer(std::vector<std::string> words) {
+  words.emplace_back("--json");
+  CapturedOutput captured;
+  questions::LineAnswer out;
+  out.status = run_command_line(words);
+  out.message = without_last_breaks(captured.err);
+  Result<Json> json = parse_json(captured.out, "result");
+  if (!json.ok() || !json->is_object()) return out;
+  json->erase("run");
+  out.json = *std::move(json);
+  return out;
+}
+
+questions::LineAnswer answer_here(const std::vector<std::string>& words) {
+  const RunFiles files;
+  const std::vector<Command> commands = commands_of("");
+  const Parsed parsed = parse_command_line(commands, words, "");
+  if (parsed.command == nullptr || !parsed.command->answer) return captured_answer(words);
+  return answer_of_question(*parsed.command);
+}
+
 }  // namespace
+
+questions::LineAnswer answer_line(const std::vector<std::string>& words) {
+  questions::LineAnswer out;
+  std::thread([&] { out = answer_here(words); }).join();
+  return out;
+}
 
 std::string typed_line(const std::vector<std::string>& args) {
   std::string line = "busbar";

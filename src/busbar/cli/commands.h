@@ -9,7 +9,6 @@
 namespace busbar {
 
 Command calibrate_command(const std::string& typed);
-Command claims_command(const std::string& typed);
 Command compare_command(const std::string& typed);
 Command cost_command(const std::string& typed);
 Command doctor_command(const std::string& typed);

@@ -13,6 +13,11 @@
 
 namespace busbar {
 
+namespace questions {
+struct Answer;
+struct Context;
+}  // namespace questions
+
 /// An error in the value of a flag ("--scale") or of a word ("CLUSTER").
 inline Error flag_error(const char* flag, std::string message) { return invalid(std::move(message), {"", 0, 0, flag}); }
 
@@ -70,6 +75,8 @@ struct Command {
     for (Flag& f : more) flags.push_back(std::move(f));
   }
   std::function<Result<int>()> run;  ///< exit status
+  /// The answer without printing; empty: the command is no question.
+  std::function<Result<questions::Answer>(const questions::Context&)> answer{};
   /// Where the parser writes, as text, the settings that may affect the result: words and values in the table's order,
   /// without flags of the categories "Output" and "Files" and flags that affect only the run time. Null: nowhere.
   std::string* settings = nullptr;

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 
+#include "busbar/cli/command_line.h"
 #include "busbar/cli/long_run.h"
 #include "busbar/cli/packet_options.h"
 #include "busbar/cli/session.h"
@@ -103,6 +104,7 @@ class AnswerWatch {
     questions::Context out;
     out.stop = LongRun::flag();
     out.notice = notice_on_stderr();
+    out.answer_line = answer_line;
     if (isatty(STDIN_FILENO) != 0) out.prompt = prompt_on_terminal;
     out.progress = [this](const Progress& p) { show(p); };
     return out;
@@ -157,11 +159,19 @@ Result<int> print(const questions::Answer& answer, const CommonOptions& output, 
   return more.empty() ? done : print_out(more, done);
 }
 
-Result<int> run(const questions::Question& question, Asked& asked) {
+/// The answer; errors as typed.
+Result<questions::Answer> answer_of(const questions::Question& question, Asked& asked,
+                                    const questions::Context& context) {
   join_words(*question.request, asked);
-  AnswerWatch watch;
-  const Result<questions::Answer> answer = ask(question, std::shared_ptr<const void>(asked.request), watch.context());
+  Result<questions::Answer> answer = ask(question, std::shared_ptr<const void>(asked.request), context);
   if (!answer.ok()) return as_typed(*question.request, answer.error());
+  return answer;
+}
+
+Result<int> run(const questions::Question& question, Asked& asked) {
+  AnswerWatch watch;
+  const Result<questions::Answer> answer = answer_of(question, asked, watch.context());
+  if (!answer.ok()) return answer.error();
   const int status = watch.status(answer->status);
   if (answer->files != nullptr)
     for (const questions::OutputFile& f : *answer->files)
@@ -202,6 +212,7 @@ Command question_command(const questions::Question& question, const std::string&
     if (f.word != Field::Word::kOnly) c.flags.push_back(flag_of(*question.request, f, asked->request.get()));
   }
   c.run = [asked, q = &question] { return run(*q, *asked); };
+  c.answer = [asked, q = &question](const questions::Context& context) { return answer_of(*q, *asked, context); };
   return c;
 }
 

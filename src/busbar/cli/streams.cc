@@ -84,8 +84,12 @@ int print_out(std::string_view text, int status) {
   return done.ok() ? status : report_error(done.error());
 }
 
+std::string message_line(std::string_view line) {
+  return "busbar: " + without_long_echoes(escape_terminal(line, true)) + "\n";
+}
+
 void say(std::string_view line) {
-  const std::string text = "busbar: " + without_long_echoes(escape_terminal(line, true)) + "\n";
+  const std::string text = message_line(line);
   if (CapturedOutput* const captured = CapturedOutput::current()) {
     captured->err += text;
     return;
@@ -94,9 +98,11 @@ void say(std::string_view line) {
   std::fputs(text.c_str(), stderr);
 }
 
+int status_of(const Error& error) { return error.code == ErrorCode::kDoesNotFit ? 1 : 2; }
+
 int report_error(const Error& error) {
   say(error.text());
-  return error.code == ErrorCode::kDoesNotFit ? 1 : 2;
+  return status_of(error);
 }
 
 TextOptions text_options() {

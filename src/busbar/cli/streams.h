@@ -2,6 +2,7 @@
 // terminal.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "busbar/base/result.h"
@@ -17,11 +18,15 @@ void occupy_standard_streams();
 /// `status` 2 an error has occurred before, and nothing is printed.
 int print_out(std::string_view text, int status = 0);
 
-/// Prints a line on standard error after "busbar: ". Control characters and direction marks become '?'; words and
+/// A line for standard error: "busbar: " and `line`. Control characters and direction marks become '?'; words and
 /// quoted text longer than 200 characters are shortened.
+std::string message_line(std::string_view line);
+/// Prints that.
 void say(std::string_view line);
 
-/// Prints "busbar: <error>" on stderr; returns the exit status of its code (1: does not fit; otherwise 2).
+/// Exit status of a command that ends with the error: 1 if something does not fit, otherwise 2.
+int status_of(const Error& error);
+/// Prints "busbar: <error>" on stderr; returns its status.
 int report_error(const Error& error);
 
 /// How to print text on standard output: as wide as $COLUMNS or the terminal (100 if both are unknown); in colour on a
