@@ -13,7 +13,6 @@
 #include "busbar/api/internal/time_limit.h"
 #include "busbar/base/check.h"
 #include "busbar/base/run_files.h"
-#include "busbar/base/text.h"
 #include "busbar/formats/json_text.h"
 #include "busbar/questions/question.h"
 #include "busbar/report/document.h"
@@ -100,14 +99,8 @@ Result<Answer> ask(const char* request, const busbar_options* options) {
   if (!json.is_object()) return invalid("a request is an object, such as {\"question\": \"path\"}");
   const Json& name = std::as_const(json)["question"];
   if (!name.is_string()) return invalid("the key \"question\" is missing", {"", 0, 0, "question"});
-  const questions::Question* const question = questions::find_question(name.text());
-  if (question == nullptr) {
-    std::vector<std::string> known;
-    for (const questions::Question& q : questions::all_questions()) known.push_back(q.name);
-    return invalid(fmt::format("there is no question '{}'; {}", name.text(),
-                               suggestion(name.text(), known, "there are " + comma_list(known))),
-                   {"", 0, 0, "question"});
-  }
+  BUSBAR_ASSIGN(const questions::Question* const question,
+                questions::question_named(name.text(), {"", 0, 0, "question"}));
   json.erase("question");
   TimeLimit limit(options == nullptr ? 0 : options->time_limit_s);
   const InterruptWatch interrupts(options != nullptr && options->end_on_sigint != 0 ? &limit : nullptr);
@@ -188,14 +181,9 @@ int64_t busbar_answer_numbers(const busbar_answer* a, const char* path, double* 
 
 char* busbar_schema(const char* question) {
   using namespace busbar;
-  if (question == nullptr) {
-    Json names = Json::array();
-    for (const questions::Question& q : questions::all_questions()) names.push_back(q.name);
-    return copy(names.dump());
-  }
-  const questions::Question* const q = questions::find_question(question);
-  if (q == nullptr) return copy(to_json(invalid(fmt::format("there is no question '{}'", question))).dump());
-  return copy(Json{{"request", questions::request_schema(*q)}, {"answer", questions::answer_schema(*q)}}.dump());
+  if (question == nullptr) return copy(Json(questions::question_names()).dump());
+  const Result<const questions::Question*> q = questions::question_named(question);
+  return copy((q.ok() ? questions::schemas_of(**q) : to_json(q.error())).dump());
 }
 
 }  // extern "C"

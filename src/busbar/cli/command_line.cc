@@ -105,6 +105,19 @@ questions::LineAnswer answer_here(const std::vector<std::string>& words) {
   return answer_of_question(*parsed.command);
 }
 
+/// What "help --schema [COMMAND]" prints.
+Result<std::string> schema_help(std::vector<std::string> words) {
+  std::erase(words, "--schema");
+  if (words.size() == 1) return Json(questions::question_names()).dump(2) + '\n';
+  if (words.size() > 2) return invalid("names several commands; ask for one after another", {"", 0, 0, "--schema"});
+  BUSBAR_ASSIGN(const questions::Question* const question, questions::question_named(words[1], {"", 0, 0, "--schema"}));
+  return questions::schemas_of(*question).dump(2) + '\n';
+}
+
+bool asks_for_schema(const std::vector<std::string>& words) {
+  return !words.empty() && words[0] == "help" && std::find(words.begin(), words.end(), "--schema") != words.end();
+}
+
 }  // namespace
 
 questions::LineAnswer answer_line(const std::vector<std::string>& words) {
@@ -123,6 +136,10 @@ std::string typed_line(const std::vector<std::string>& args) {
 }
 
 int run_command_line(const std::vector<std::string>& args) {
+  if (asks_for_schema(args)) {
+    const Result<std::string> schema = schema_help(args);
+    return schema.ok() ? print_out(*schema) : report_error(schema.error());
+  }
   std::vector<Command> commands = commands_of(typed_line(args));
   const std::string version = "busbar " BUSBAR_VERSION;
   commands.push_back(man_command(commands, version));

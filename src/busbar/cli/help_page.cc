@@ -60,7 +60,9 @@ std::string help_overview(const std::vector<Command>& commands) {
   for (const Command& c : commands) out += item(c.name, c.summary);
   return out +
          "\nFirst steps:\n  busbar collective dgx-h100 all_reduce\n  busbar train examples/llama3-70b-512xh100.yaml\n"
-         "'busbar help COMMAND' explains every flag.\n'busbar --version' prints the version.\n"
+         "'busbar help COMMAND' explains every flag.\n"
+         "'busbar help --schema COMMAND' prints the JSON Schema of its request and its answer.\n"
+         "'busbar --version' prints the version.\n"
          "Exit status: 0 done, 1 the answer is no, 2 error; 130 or 143 interrupted, with the results so far.\n";
 }
 

@@ -7,6 +7,7 @@
 #include "busbar/base/input.h"
 #include "busbar/base/quantity.h"
 #include "busbar/base/run_files.h"
+#include "busbar/base/text.h"
 #include "busbar/questions/internal/collected.h"
 
 namespace busbar::questions {
@@ -86,6 +87,20 @@ const Question* find_question(std::string_view name) {
   return nullptr;
 }
 
+std::vector<std::string> question_names() {
+  std::vector<std::string> out;
+  for (const Question& q : all_questions()) out.push_back(q.name);
+  return out;
+}
+
+Result<const Question*> question_named(std::string_view name, const Where& where) {
+  if (const Question* const found = find_question(name)) return found;
+  const std::vector<std::string> known = question_names();
+  return invalid(
+      fmt::format("there is no question '{}'; {}", name, suggestion(name, known, "there are " + comma_list(known))),
+      where);
+}
+
 Result<Answer> ask(const Question& question, const Json& request, const Context& context) {
   std::shared_ptr<void> filled = question.new_request();
   BUSBAR_RETURN_IF_ERROR(read_json_into(request, *question.request, filled.get()));
@@ -119,6 +134,8 @@ Json answer_schema(const Question& q) {
   }
   return with_schema(q, "answer", kinds.size() == 1 ? kinds.values()[0] : Json{{"anyOf", std::move(kinds)}});
 }
+
+Json schemas_of(const Question& q) { return {{"request", request_schema(q)}, {"answer", answer_schema(q)}}; }
 
 std::string inputs_hash(const std::string& question, const Record& record, const void* request, std::string_view read) {
   return inputs_hash(settings_of(question, record, request), read);

@@ -119,8 +119,11 @@ Question make_question(std::string name, std::string summary, std::string exampl
 
 /// All questions, in the order of `place`.
 const std::vector<Question>& all_questions();
+std::vector<std::string> question_names();
 /// Null: there is none of this name.
 const Question* find_question(std::string_view name);
+/// Error kInvalid at `where`, with the nearest name, if there is none of this name.
+Result<const Question*> question_named(std::string_view name, const Where& where = {});
 
 /// The answer to a request whose fields `request` sets; the others keep their defaults.
 Result<Answer> ask(const Question& question, const Json& request, const Context& context = {});
@@ -130,6 +133,8 @@ Result<Answer> ask(const Question& question, std::shared_ptr<const void> request
 /// Schemas of a request and of an answer.
 Json request_schema(const Question& question);
 Json answer_schema(const Question& question);
+/// Both, as {"request", "answer"}.
+Json schemas_of(const Question& question);
 
 /// The place of an error in a field of the request.
 inline Where field_of(std::string name) { return {"", 0, 0, std::move(name)}; }
