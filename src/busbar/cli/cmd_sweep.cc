@@ -15,7 +15,6 @@
 #include "busbar/base/text.h"
 #include "busbar/cli/command_line.h"
 #include "busbar/cli/commands.h"
-#include "busbar/cli/csv_rows.h"
 #include "busbar/cli/long_run.h"
 #include "busbar/cli/session.h"
 #include "busbar/formats/json_text.h"
@@ -23,6 +22,7 @@
 #include "busbar/study/ranks.h"
 #include "busbar/study/study_file.h"
 #include "busbar/study/study_store.h"
+#include "busbar/views/csv_rows.h"
 
 namespace busbar {
 namespace {

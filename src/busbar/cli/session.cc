@@ -6,10 +6,10 @@
 
 #include "busbar/base/json.h"
 #include "busbar/base/output.h"
-#include "busbar/cli/csv_rows.h"
 #include "busbar/questions/bound_by.h"
 #include "busbar/questions/question.h"
 #include "busbar/report/plain.h"
+#include "busbar/views/csv_rows.h"
 
 namespace busbar {
 

@@ -1,4 +1,4 @@
-#include "busbar/cli/csv_rows.h"
+#include "busbar/views/csv_rows.h"
 
 #include <gtest/gtest.h>
 
