@@ -8,6 +8,7 @@
 
 #include "busbar/accuracy/calibrate.h"
 #include "busbar/accuracy/expect.h"
+#include "busbar/accuracy/expect_options.h"
 #include "busbar/accuracy/library_version.h"
 #include "busbar/accuracy/results_meaning.h"
 #include "busbar/accuracy/thresholds.h"
@@ -15,14 +16,14 @@
 #include "busbar/base/output.h"
 #include "busbar/base/quantity.h"
 #include "busbar/cli/commands.h"
-#include "busbar/cli/expect_options.h"
-#include "busbar/cli/fault_report.h"
 #include "busbar/cli/long_run.h"
 #include "busbar/cli/predict_flags.h"
 #include "busbar/cli/session.h"
+#include "busbar/questions/fault_findings.h"
 #include "busbar/questions/sweep.h"
 #include "busbar/step/machine.h"
 #include "busbar/views/bandwidth_charts.h"
+#include "busbar/views/fault_findings.h"
 
 namespace busbar {
 namespace {
@@ -45,7 +46,10 @@ std::string launch_mode(const ExpectFlags& o, const MeasuredResults& results) {
 
 /// Without results, the operation is all-reduce unless a flag says otherwise.
 Result<ExpectOptions> read_options(const ExpectFlags& o, const MeasuredResults& results) {
-  BUSBAR_ASSIGN(ExpectOptions out, expect_options(o.common, o.cluster, o.op, o.predict, results, o.gpus));
+  Result<ExpectOptions> read =
+      expect_options(o.common.overrides, o.common.engine, o.cluster, o.op, o.predict, results, o.gpus, LongRun::flag());
+  if (!read.ok() && read.error().where.path == "cluster") read.error().where.path = "--cluster";
+  BUSBAR_ASSIGN(ExpectOptions out, std::move(read));
   out.ranks = o.ranks;
   if (o.gpus != 0 && !o.ranks.empty()) return flag_error("--ranks", "already selects the GPUs; leave out -g");
   return out;
@@ -214,7 +218,7 @@ Document to_document(const ExpectFlags& o, const MeasuredResults& results, const
   d.add(Paragraph{"Expected with " + words + "."});
   for (const std::string& line : results.unread) d.add(Paragraph{"Not read: " + line + "."});
   if (!results.files.empty()) d.add(table_of_files(results.files));
-  add_findings(d, found, e);
+  views::add_findings(questions::fault_findings(found, e), d);
   return d;
 }
 
@@ -255,7 +259,7 @@ Result<int> run_expect(ExpectFlags o) {
                   {"slower_percent", e.table.plateau_percent},
                   {"threshold_percent", e.table.threshold_percent}};
   j["cluster_proposed"] = proposed;
-  add_findings(j, found ? &*found : nullptr, e);
+  j.update(to_json(questions::fault_findings(found ? &*found : nullptr, e)));
   add_policy(j, options.policy, launch_mode(o, results), e.launch);
   j["unread"] = results.unread;
   for (const ResultsFile& f : results.files)

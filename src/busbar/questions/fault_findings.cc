@@ -1,0 +1,118 @@
+#include "busbar/questions/fault_findings.h"
+
+#include <fmt/core.h>
+
+namespace busbar::questions {
+
+const Record& record_of(const FaultCandidate*) {
+  static const Record record(
+      "candidate",
+      {{"rank", &FaultCandidate::rank, "", "1: fits best; equal: these results do not tell them apart"},
+       {"rule", &FaultCandidate::rule, "", "what kind of fault it is"},
+       {"part", &FaultCandidate::part, "", "a selector that --degrade takes; null: the whole machine"},
+       {"alike", &FaultCandidate::alike, "", "all parts of its class"},
+       {"factor", &FaultCandidate::factor, "", "remaining share of the rate; 0: dead; 1: not a matter of rate"},
+       {"confidence", &FaultCandidate::confidence, "", "share of the likelihood, 0 to 1"},
+       {"explanation", &FaultCandidate::explanation, "", "one sentence for people"},
+       {"flags", &FaultCandidate::flags, "", "repeat the prediction with the fault"},
+       {"misfit", &FaultCandidate::misfit, "", "sum of squares of the best of this rank, in units of the noise"}});
+  return record;
+}
+
+const Record& record_of(const FaultFinding*) {
+  static const Record record(
+      "finding", {{"rule", &FaultFinding::rule, "", "what kind of fault it is, or cannot-tell"},
+                  {"severity", &FaultFinding::severity, "", "fail, warn or unknown"},
+                  {"part", &FaultFinding::part, "", "a selector that --degrade takes; null: no part is named"},
+                  {"candidates", &FaultFinding::candidates, "", "most likely first"},
+                  {"explanation", &FaultFinding::explanation, "", "one sentence for people"},
+                  {"cost_percent", &FaultFinding::cost_percent, "%", "how much longer large sizes take with it"},
+                  {"sound_confidence", &FaultFinding::sound_confidence, "", "that the machine is sound, 0 to 1"}});
+  return record;
+}
+
+const Record& record_of(const TellingMeasurement*) {
+  static const Record record("measurement",
+                             {{"tells", &TellingMeasurement::tells, "", "which node, which rail, ..."},
+                              {"command", &TellingMeasurement::command, "", "for a shell, with nccl-tests"}});
+  return record;
+}
+
+const Record& record_of(const FaultFindings*) {
+  static const Record record(
+      "findings", {Field("findings", &FaultFindings::findings, "", "a fault that explains the results").or_absent(),
+                   Field("unseen_parts", &FaultFindings::unseen_parts, "", "whose faults would not show").or_absent(),
+                   Field("next", &FaultFindings::next, "", "measurements that tell candidates apart").or_absent()});
+  return record;
+}
+
+namespace {
+
+constexpr std::size_t kListed = 6;      // ranks
+constexpr double kWorthListing = 0.01;  // of the likelihood
+
+std::string words_of(const Suspect& s, double factor) {
+  if (factor == 0 && !s.whole()) return s.words + ": dead";
+  return factor < 1 && factor > 0 ? fmt::format("{} at {:.0f} %", s.words, 100 * factor) : s.words;
+}
+
+std::optional<std::string> selector_of(const Suspect& s) { return s.whole() ? std::optional<std::string>() : s.part; }
+
+/// fail: named and low; warn: named, but within what healthy machines show; unknown: not named.
+const char* severity_of(const FaultFindings& found) {
+  if (!found.named) return "unknown";
+  return found.low ? "fail" : "warn";
+}
+
+std::string explanation_of(const FaultSearchResult& found) {
+  if (!found.told)
+    return "cannot tell: links within 8 % of their rates and launches of 0.7 to 1.5 times explain these times as well "
+           "as any fault";
+  if (!found.named) return "cannot tell which: several faults explain these times";
+  return words_of(found.ranked.front().faults.front(), found.ranked.front().factors.front());
+}
+
+void add_candidates(const Culprit& c, std::uint64_t rank, std::vector<FaultCandidate>& out) {
+  for (std::size_t i = 0; i < c.faults.size(); ++i) {
+    const Suspect& s = c.faults[i];
+    out.push_back({rank, s.rule, selector_of(s), s.alike, c.factors[i], c.confidences[i], words_of(s, c.factors[i]),
+                   flags_of(s, c.factors[i]), c.misfit, c.confidence, c.slower_percent});
+  }
+}
+
+FaultFinding finding_of(const FaultSearchResult& search, const FaultFindings& found) {
+  const Culprit& first = search.ranked.front();
+  const Suspect& s = first.faults.front();
+  FaultFinding out;
+  out.rule = search.named ? s.rule : "cannot-tell";
+  out.severity = severity_of(found);
+  if (search.named) out.part = selector_of(s);
+  for (std::size_t i = 0; i < search.ranked.size(); ++i) {
+    if (i >= kListed && search.ranked[i].confidence < kWorthListing) break;
+    add_candidates(search.ranked[i], i + 1, out.candidates);
+  }
+  out.explanation = explanation_of(search);
+  out.cost_percent = first.slower_percent;
+  out.sound_confidence = search.sound_confidence;
+  return out;
+}
+
+}  // namespace
+
+FaultFindings fault_findings(const FaultSearchResult* search, const Expectation& e) {
+  FaultFindings out;
+  out.findings.emplace();
+  out.unseen_parts.emplace();
+  out.next.emplace();
+  out.low = e.table.verdict == Verdict::kLow;
+  out.searched = search != nullptr;
+  if (search == nullptr || search->ranked.empty()) return out;
+  out.told = search->told;
+  out.named = search->named;
+  out.findings->push_back(finding_of(*search, out));
+  out.unseen_parts = search->unseen;
+  for (const NextMeasurement& m : next_measurements(*search)) out.next->push_back({m.tells, m.command});
+  return out;
+}
+
+}  // namespace busbar::questions

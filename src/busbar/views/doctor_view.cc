@@ -1,0 +1,174 @@
+// What is wrong with a machine.
+#include <fmt/core.h>
+
+#include <cmath>
+#include <tuple>
+
+#include "busbar/base/quantity.h"
+#include "busbar/base/text.h"
+#include "busbar/questions/doctor_question.h"
+#include "busbar/views/fault_findings.h"
+#include "busbar/views/view.h"
+
+namespace busbar::views {
+namespace {
+
+using questions::DifferenceOfLog;
+using questions::DoctorFinding;
+using questions::DoctorRequest;
+using questions::DoctorResult;
+using questions::LogOnMachine;
+using questions::TableOnMachine;
+
+std::string parts_of(const DoctorFinding& f) {
+  std::string out;
+  for (const questions::Candidate& p : f.candidates) append_word(out, p.part);
+  return out;
+}
+
+/// Whole percents, without "-0".
+double whole_percent(double percent) { return std::round(percent) + 0.0; }
+
+void add_evidence(const DoctorFinding& f, Facts& out) {
+  constexpr std::size_t kMostLines = 3;
+  for (std::size_t i = 0; i < f.evidence.size() && i < kMostLines; ++i)
+    out.items.emplace_back(i == 0 ? "evidence" : "",
+                           fmt::format("{}:{}: {}", f.evidence[i].file, f.evidence[i].line, f.evidence[i].text));
+  if (f.evidence_lines > kMostLines)
+    out.items.emplace_back("", fmt::format("and {} more lines", f.evidence_lines - kMostLines));
+}
+
+Facts finding_facts(const DoctorFinding& f) {
+  Facts out{fmt::format("[{}] {} ({})", f.severity, f.title, f.rule), {}};
+  add_evidence(f, out);
+  if (!f.candidates.empty()) out.items.emplace_back("part", parts_of(f));
+  out.items.emplace_back("why", f.explanation);
+  if (f.cost_percent)
+    out.items.emplace_back("cost",
+                           fmt::format("{:+.0f} % time ({})", whole_percent(*f.cost_percent), f.cost_of.value_or("")));
+  else if (f.cost_of)
+    out.items.emplace_back("cost", *f.cost_of);
+  if (f.flags) out.items.emplace_back("predict", "busbar collective ... " + *f.flags);
+  for (std::size_t i = 0; i < f.fix.size(); ++i) out.items.emplace_back(i == 0 ? "fix" : "", f.fix[i]);
+  return out;
+}
+
+std::string diagnosis_summary(const DoctorResult& r) {
+  std::size_t fails = 0, warns = 0, notes = 0;
+  for (const DoctorFinding& f : r.findings) ++(f.severity == "fail" ? fails : f.severity == "warn" ? warns : notes);
+  if (r.findings.empty())
+    return fmt::format("No rule found anything wrong: {} ok, {} not judged.", r.ok.size(), r.unknown.size());
+  std::string counts;
+  for (const auto& [n, one, many] : {std::tuple(fails, "fault", "faults"), std::tuple(warns, "warning", "warnings"),
+                                     std::tuple(notes, "note", "notes")})
+    if (n > 0) append_word(counts, fmt::format("{} {}", n, n == 1 ? one : many));
+  const auto rules = [](std::size_t n) { return fmt::format("{} rule{}", n, n == 1 ? "" : "s"); };
+  return fmt::format("{}: {}. {} found nothing, {} could not be judged.", counts, r.findings.front().title,
+                     rules(r.ok.size()), rules(r.unknown.size()));
+}
+
+/// What to provide so that more rules can be judged, each way once.
+Table open_rules_table(const DoctorResult& r) {
+  Table out{"Not judged", {to_left("to judge"), to_left("provide")}, {}, {}};
+  for (const questions::OpenRule& u : r.unknown) {
+    bool known = false;
+    for (std::vector<std::string>& row : out.rows)
+      if (row[1] == u.ask) row[0] += ", " + u.rule, known = true;
+    if (!known) out.rows.push_back({u.rule, u.ask});
+  }
+  return out;
+}
+
+std::string words_of_cost(const DifferenceOfLog& d) {
+  if (!d.cost_percent) return d.cost_of;
+  const std::string most = d.cost_at_most_percent ? fmt::format(", at most {:+.0f} %", *d.cost_at_most_percent) : "";
+  return fmt::format("{:+.0f} % time{} ({})", whole_percent(*d.cost_percent), most, d.cost_of);
+}
+
+void add_differences(const LogOnMachine& c, Document& out) {
+  for (const DifferenceOfLog& d : c.differences) {
+    Facts facts{d.what, {{"log", d.logged}, {"machine", d.expected}, {"cause", d.cause}}};
+    facts.items.emplace_back("cost", words_of_cost(d));
+    out.add(std::move(facts));
+  }
+  if (!c.settings_without_effect.empty())
+    out.add(
+        Paragraph{fmt::format("Settings of the log without effect here: {}.", comma_list(c.settings_without_effect))});
+}
+
+void add_log(const LogOnMachine& c, const std::string& machine, Document& out) {
+  if (c.refused) {
+    out.add(Paragraph{fmt::format("{} was not compared with {}: {}.", c.file, machine, *c.refused)});
+    return;
+  }
+  const std::string head = fmt::format("{} ranks on {} node{} ({}:{}) next to {} by the rules of {}", c.ranks, c.nodes,
+                                       c.nodes == 1 ? "" : "s", c.file, c.line, machine, c.library);
+  const std::string agrees = c.agrees.empty() ? "nothing" : comma_list(c.agrees);
+  if (c.differences.empty()) {
+    out.add(Paragraph{fmt::format("{}: no difference. Equal: {}.", head, agrees)});
+    return;
+  }
+  out.add(Paragraph{fmt::format("{}: {} difference{}. Equal: {}.", head, c.differences.size(),
+                                c.differences.size() == 1 ? "" : "s", agrees)});
+  add_differences(c, out);
+}
+
+void add_files(const DoctorResult& r, Document& out) {
+  Table files{"Read", {to_left("file"), "lines", "used", to_left("kinds")}, {}, {}};
+  for (const questions::ReadFile& f : r.inputs) {
+    const std::string kinds = comma_list(f.kinds);
+    files.rows.push_back(
+        {f.file, std::to_string(f.lines), std::to_string(f.lines_with_facts), kinds.empty() ? "none" : kinds});
+    if (f.stopped) out.add(Paragraph{fmt::format("{} was read up to line {} only: {}.", f.file, f.lines, *f.stopped)});
+  }
+  out.add(std::move(files));
+}
+
+void add_judged_table(const TableOnMachine& t, Document& d) {
+  if (!t.verdict) {
+    d.add(Paragraph{fmt::format("{}: the table was not judged: {}.", t.file, t.refused.value_or(""))});
+    return;
+  }
+  d.add(Heading{fmt::format("{}: {} on {}{}", t.file, *t.collective, *t.cluster,
+                            t.cluster_proposed ? ", the machine that the file names" : "")});
+  d.add(Paragraph{fmt::format(
+      "The table is {}{}. Sizes from {} on take {:.0f} % {} than expected; from {:.0f} % longer on counts as low.",
+      *t.verdict, t.why->empty() ? "" : ": " + *t.why, format_binary_size(t.plateau_from_bytes),
+      std::abs(*t.slower_percent), *t.slower_percent < 0 ? "less" : "longer", *t.threshold_percent)});
+  add_findings(t.faults, d);
+  d.add(Paragraph{
+      fmt::format("Each size: busbar expect {} --cluster {} --collective {}", t.file, *t.cluster, *t.collective)});
+}
+
+/// Tables that are low come first, others after the summary. Pre: the document begins with a summary.
+void add_judged_tables(const std::vector<TableOnMachine>& tables, Document& d) {
+  Document low{"", "", {}}, others{"", "", {}};
+  for (const TableOnMachine& t : tables) add_judged_table(t, t.verdict == "low" ? low : others);
+  d.blocks.insert(d.blocks.begin() + 1, others.blocks.begin(), others.blocks.end());
+  d.blocks.insert(d.blocks.begin(), low.blocks.begin(), low.blocks.end());
+}
+
+Document doctor_document(const DoctorRequest& q, const DoctorResult& r) {
+  Document out{"Diagnosis", {}, {}};
+  out.add(Highlight{diagnosis_summary(r)});
+  for (const DoctorFinding& f : r.findings)
+    if (!f.follows_from) out.add(finding_facts(f));
+  for (const DoctorFinding& f : r.findings)
+    if (f.follows_from) out.add(Paragraph{fmt::format("Follows from {}: {} ({}).", *f.follows_from, f.title, f.rule)});
+  if (r.logs_against_machine)
+    for (const LogOnMachine& c : *r.logs_against_machine) add_log(c, r.machine, out);
+  add_files(r, out);
+  if (!r.unknown.empty()) out.add(open_rules_table(r));
+  if (r.tables) add_judged_tables(*r.tables, out);
+  if (r.bundle && *r.bundle)
+    out.add(Paragraph{fmt::format(
+        "{} is written. Names that no line marks as those of hosts or users are still in it: look before you send it.",
+        q.bundle)});
+  return out;
+}
+
+}  // namespace
+
+View doctor_view() { return make_view("doctor", doctor_document); }
+
+}  // namespace busbar::views
