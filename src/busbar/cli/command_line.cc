@@ -36,7 +36,7 @@ std::vector<Command> commands_of(const std::string& typed) {
       {20, train_command(typed)},      {30, plan_command(typed)},    {70, flows_command(typed)},
       {90, validate_command(typed)},   {110, import_command(typed)}, {120, expect_command(typed)},
       {130, calibrate_command(typed)}, {150, cost_command(typed)},   {170, survive_command(typed)},
-      {180, compare_command(typed)},   {190, sweep_command(typed)},  {200, explore_command(typed)}};
+      {180, compare_command(typed)},   {200, explore_command(typed)}};
   for (const questions::Question& q : questions::all_questions())
     placed.emplace_back(q.place, question_command(q, typed));
   std::stable_sort(placed.begin(), placed.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
@@ -79,6 +79,7 @@ questions::LineAnswer answer_of_question(const Command& command) {
     out.json = answer->json();
   else
     messages.add(answer.error().text());
+  if (answer.ok() && answer->refused) messages.add(answer->refused->text());
   return out;
 }
 

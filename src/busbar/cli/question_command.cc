@@ -105,6 +105,7 @@ class AnswerWatch {
     out.stop = LongRun::flag();
     out.notice = notice_on_stderr();
     out.answer_line = answer_line;
+    out.check_command = check_command;
     if (isatty(STDIN_FILENO) != 0) out.prompt = prompt_on_terminal;
     out.progress = [this](const Progress& p) { show(p); };
     return out;
@@ -172,6 +173,7 @@ Result<int> run(const questions::Question& question, Asked& asked) {
   AnswerWatch watch;
   const Result<questions::Answer> answer = answer_of(question, asked, watch.context());
   if (!answer.ok()) return answer.error();
+  if (answer->silent) return answer->status;
   const int status = watch.status(answer->status);
   if (answer->files != nullptr)
     for (const questions::OutputFile& f : *answer->files)

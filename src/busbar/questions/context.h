@@ -27,6 +27,8 @@ struct Context : busbar::Context {
   /// Answers a command line, given as its words after "busbar", without printing; its inputs are its own. For answers
   /// made of those of others (claims). Empty: the caller reads no command lines. Several threads may call it.
   std::function<LineAnswer(const std::vector<std::string>& words)> answer_line = {};
+  /// Error kInvalid at `where`, with the nearest name, if no command has this name. Empty as answer_line.
+  std::function<Status(const std::string& name, const Where& where)> check_command = {};
   /// Shows a text to a person and gives the line that this person types. Empty: there is none to ask.
   std::function<Result<std::string>(const std::string& text)> prompt = {};
 };

@@ -42,6 +42,7 @@ struct Answer {
   int status = 0;                ///< as of the command: 0 done, 1 a clean "no"
   std::optional<Error> refused;  ///< why the status is 1, for who sees only the data
   Json run;                      ///< what differs between runs besides their seconds; null: nothing
+  bool silent = false;           ///< there is nothing to show: another process has the answer
   std::string last_words;        ///< after the text on a terminal: "trace: FILE"
   const std::vector<OutputFile>* files = nullptr;  ///< not written yet; null: none
 
@@ -90,6 +91,7 @@ void describe(const Found& found, Answer& out) {
   if constexpr (requires { found.exit_status; }) out.status = found.exit_status;
   if constexpr (requires { found.refused; }) out.refused = found.refused;
   if constexpr (requires { found.of_run; }) out.run = found.of_run;
+  if constexpr (requires { found.silent; }) out.silent = found.silent;
   if constexpr (requires { found.last_words; }) out.last_words = found.last_words;
   if constexpr (requires { found.files; }) out.files = &found.files;
 }
@@ -97,8 +99,8 @@ void describe(const Found& found, Answer& out) {
 }  // namespace internal
 
 /// A question of these types, which `answer(const Asked&, const Context&)` next to them answers. `Found` may be a
-/// std::variant of results. Members `exit_status`, `refused`, `of_run`, `last_words` and `files` of a result are those
-/// of its answer.
+/// std::variant of results. Members `exit_status`, `refused`, `of_run`, `silent`, `last_words` and `files` of a result
+/// are those of its answer.
 template <typename Asked, typename Found>
 Question make_question(std::string name, std::string summary, std::string examples, int place) {
   Question q{std::move(name), std::move(summary), std::move(examples), place};
