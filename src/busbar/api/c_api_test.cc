@@ -53,6 +53,19 @@ TEST(CInterface, GivesErrorsWithPlaceAndRemedy) {
   EXPECT_EQ(busbar_call(nullptr) == nullptr, false);
 }
 
+TEST(CInterface, AnswersQuestionsThatAreNoMachine) {
+  EXPECT_EQ(called(R"({"question": "catalog", "name": "links/nvlink4"})")["entries"][0]["name"].text(), "nvlink4");
+  const Json judged = called(R"({"question": "doctor", "files": "dgx-h100:2"})");
+  EXPECT_EQ(judged["schema"].text(), "busbar.doctor/1");
+  EXPECT_FALSE(judged["ok"].empty());
+  EXPECT_NE(error_of(R"({"question": "new"})").find("--servers"), std::string::npos);
+}
+
+TEST(CInterface, RefusesQuestionsMadeOfCommandLines) {
+  EXPECT_NE(error_of(R"({"question": "claims"})").find("command lines"), std::string::npos);
+  EXPECT_NE(error_of(R"({"question": "sweep", "file": "study.yaml"})").find("command lines"), std::string::npos);
+}
+
 TEST(CInterface, KeepsAnAnswerForItsParts) {
   busbar_answer* const a = busbar_ask(kPath, nullptr);
   EXPECT_EQ(busbar_answer_status(a), 0);
