@@ -35,7 +35,7 @@ Status read_live(const DoctorInputs& o, const FactTables& tables, Evidence& evid
   if (!o.live) return {};
   const HostFiles files(o.root);
   if (!files.exists("/sys") || !files.exists("/proc"))
-    return invalid("needs a folder that holds the folders sys and proc of a host", {o.root, 0, 0, "root"});
+    return invalid("needs a folder that holds the folders sys and proc of a host", {o.root, 0, 0, "--root"});
   const std::string text = describe_host(files);
   LineSource lines = LineSource::of_text(text, live_name(files, o));
   tables.read(lines, evidence);
@@ -57,7 +57,7 @@ Status write_bundle(const DoctorInputs& o, const std::vector<std::string>& files
     if (const char* const user = std::getenv("USER"); user != nullptr) users.emplace_back(user);
   }
   for (const std::string& name : files) {
-    if (name == "-") return invalid("can be read only once; write it to a file first", {"-", 0, 0, "bundle"});
+    if (name == "-") return invalid("can be read only once; write it to a file first", {"-", 0, 0, "--bundle"});
     BUSBAR_ASSIGN(std::vector<BundleFile> texts, read_for_bundle(name));
     std::move(texts.begin(), texts.end(), std::back_inserter(contents));
   }

@@ -236,7 +236,9 @@ Result<NewResult> answer(const NewRequest& request, const Context& context) {
   r.servers = cluster.topology.blocks().size();
   r.gpus = cluster.topology.gpus().size();
   r.fabric = cluster.fabric.kind;
-  r.inputs_hash = inputs_hash("new", request, cluster.text);
+  NewRequest named = request;
+  named.file.clear();  // names of outputs do not count
+  r.inputs_hash = inputs_hash("new", named, cluster.text);
   r.cluster = std::make_shared<const Cluster>(std::move(cluster));
   return r;
 }
