@@ -722,6 +722,50 @@ def path(
     time_limit       seconds, after which the answer ends
     """
 
+class CatalogAnswerEntriesFigures(Record):
+    path: str
+    value: Any
+    unit: str
+    text: str
+    source: str
+    confidence: str | None
+    least: Any | None
+    most: Any | None
+
+class CatalogAnswerEntriesParameters(Record):
+    name: str
+    default: str
+    help: str
+
+class CatalogAnswerEntries(Record):
+    folder: str
+    name: str
+    title: str
+    figures: Rows[CatalogAnswerEntriesFigures] | None
+    aliases: Rows[str] | None
+    parameters: Rows[CatalogAnswerEntriesParameters] | None
+    made_of: Rows[str] | None
+
+class CatalogAnswer(Answer):
+    schema: str
+    entries: Rows[CatalogAnswerEntries]
+    run: Mapping[str, Any]
+
+def catalog(
+    name: Text = ...,
+    *,
+    catalog: Text = ...,
+    progress: Progress | None = ...,
+    time_limit: float | None = ...,
+) -> CatalogAnswer:
+    """List the known machines, parts and models, with the source of each figure.
+
+    name     an entry, FOLDER/ENTRY or a folder; absent: all names
+    catalog  read product data from DIR before $BUSBAR_CATALOG and the built-in files
+    progress  called as progress(what, done, total); true ends the answer
+    time_limit  seconds, after which the answer ends
+    """
+
 class RingsAnswerCounts(Record):
     coll: int
     nvls: int
@@ -855,4 +899,278 @@ def rings(
     explain          show the gain from improving each kind of link
     progress         called as progress(what, done, total); true ends the answer
     time_limit       seconds, after which the answer ends
+    """
+
+class ClaimsAnswerClaims(Record):
+    id: str
+    text: str
+    said: str
+    said_value: float | None
+    unit: str | None
+    computed: float | None
+    computed_up_to: float | None
+    both_directions: bool
+    verdict: str
+    said_over_computed: float | None
+    depends_on: str | None
+    decided_by: str | None
+    why: str | None
+    command: str | None
+    commands: Rows[str]
+    problem: str | None
+
+class ClaimsAnswer(Answer):
+    schema: str
+    claims: Rows[ClaimsAnswerClaims]
+    summary: Mapping[str, int]
+    complete: bool
+    inputs_hash: str
+    run: Mapping[str, Any]
+
+def claims(
+    claim: Text = ...,
+    *,
+    catalog: Text = ...,
+    progress: Progress | None = ...,
+    time_limit: float | None = ...,
+) -> ClaimsAnswer:
+    """What popular texts say about GPU networks, computed now: right, wrong by what, or what it depends on.
+
+    claim    a claim (S0-67) or a text of catalog/popular (levels); absent: all
+    catalog  read product data from DIR before $BUSBAR_CATALOG and the built-in files
+    progress  called as progress(what, done, total); true ends the answer
+    time_limit  seconds, after which the answer ends
+    """
+
+class DoctorAnswerFindingsCandidates(Record):
+    part: str
+    confidence: float
+    against: int | None
+
+class DoctorAnswerFindingsEvidence(Record):
+    file: str
+    line: int
+    text: str
+
+class DoctorAnswerFindings(Record):
+    rule: str
+    title: str
+    severity: str
+    part: str | None
+    candidates: Rows[DoctorAnswerFindingsCandidates]
+    evidence: Rows[DoctorAnswerFindingsEvidence]
+    evidence_lines: int
+    explanation: str
+    fix: Rows[str]
+    cost_percent: float | None
+    cost_of: str | None
+    selectors: Rows[str]
+    flags: str | None
+    follows_from: str | None
+    references: Rows[str]
+    page: str
+
+class DoctorAnswerUnknown(Record):
+    rule: str
+    title: str
+    missing: str
+    ask: str
+
+class DoctorAnswerFiles(Record):
+    file: str
+    lines: int
+    lines_with_facts: int
+    kinds: Rows[str]
+    stopped: str | None
+
+class DoctorAnswerLogsAgainstMachineDifferences(Record):
+    what: str
+    logged: str
+    expected: str
+    cause: str
+    cost_percent: float | None
+    cost_at_most_percent: float | None
+    cost_of: str
+
+class DoctorAnswerLogsAgainstMachine(Record):
+    file: str
+    line: int
+    ranks: int
+    nodes: int
+    other_communicators: int
+    library: str
+    settings: Rows[str]
+    settings_without_effect: Rows[str]
+    agrees: Rows[str]
+    differences: Rows[DoctorAnswerLogsAgainstMachineDifferences]
+    refused: str | None
+
+class DoctorAnswerTablesFindingsCandidates(Record):
+    rank: int
+    rule: str
+    part: str | None
+    alike: Rows[str]
+    factor: float
+    confidence: float
+    explanation: str
+    flags: str
+    misfit: float
+
+class DoctorAnswerTablesFindings(Record):
+    rule: str
+    severity: str
+    part: str | None
+    candidates: Rows[DoctorAnswerTablesFindingsCandidates]
+    explanation: str
+    cost_percent: float
+    sound_confidence: float
+
+class DoctorAnswerTablesNext(Record):
+    tells: str
+    command: str
+
+class DoctorAnswerTables(Record):
+    file: str
+    cluster: str | None
+    cluster_proposed: bool
+    refused: str | None
+    collective: str | None
+    verdict: str | None
+    why: str | None
+    slower_percent: float | None
+    threshold_percent: float | None
+    findings: Rows[DoctorAnswerTablesFindings] | None
+    unseen_parts: Rows[str] | None
+    next: Rows[DoctorAnswerTablesNext] | None
+
+class DoctorAnswer(Answer):
+    schema: str
+    findings: Rows[DoctorAnswerFindings]
+    unknown: Rows[DoctorAnswerUnknown]
+    ok: Rows[str]
+    files: Rows[DoctorAnswerFiles]
+    logs_against_machine: Rows[DoctorAnswerLogsAgainstMachine] | None
+    tables: Rows[DoctorAnswerTables] | None
+    bundle: str | None | None
+    inputs_hash: str
+    run: Mapping[str, Any]
+
+def doctor(
+    files: Sequence[Text] | Text = ...,
+    *,
+    live: bool = ...,
+    root: Text = ...,
+    bundle: Text = ...,
+    fail_on: Literal['fail', 'warn', 'note', 'never'] = ...,
+    cluster: Text = ...,
+    collective: Text = ...,
+    set: Sequence[Text] | Text = ...,
+    degrade: Sequence[Text] | Text = ...,
+    fail: Sequence[Text] | Text = ...,
+    nodes: int = ...,
+    gpu: Text = ...,
+    gpu_memory_rate: Text = ...,
+    catalog: Text = ...,
+    progress: Progress | None = ...,
+    time_limit: float | None = ...,
+) -> DoctorAnswer:
+    """Find what is wrong with a machine from logs and outputs of tools, with evidence and fix.
+
+    files            logs, outputs of tools (in any mixture), or a folder of them; or the name of a machine (dgx-h100:4)
+    live             read this host: /sys, /proc, the environment and NVIDIA's library; changes nothing
+    root             read copies of the folders sys and proc below DIR instead of this host
+    bundle           write the inputs (and this host with --live) to an archive (.tar, .tar.gz) without names, to send
+    fail_on          exit with 1 if a finding is at least this severe: fail (default), warn, note or never
+    cluster          the machine of the logs, to predict what each finding costs and to compare logs of NCCL with it
+    collective       the collective whose cost is predicted (default: that of the rule, or all_reduce)
+    set              change one key of the cluster file, e.g. fabric.oversubscription=2
+    degrade          reduce links to FACTOR of their rate, e.g. node5.nic2=0.5; globs allowed
+    fail             remove links, e.g. leaf3-spine1; globs allowed
+    nodes            the first N nodes (scale-up domains) of the machine; of a preset without a size, N of it
+    gpu              product of GPUs that the machine's file does not name, e.g. h100-sxm (see catalog gpus)
+    gpu_memory_rate  memory rate of every GPU, e.g. 8TB/s; affects collectives and kernels
+    catalog          read product data from DIR before $BUSBAR_CATALOG and the built-in files
+    progress         called as progress(what, done, total); true ends the answer
+    time_limit       seconds, after which the answer ends
+    """
+
+class SweepAnswer(Answer):
+    schema: str
+    cells: int
+    rows: int
+    failed: int
+    complete: bool
+    database: str
+    csv: str
+    jsonl: str
+    inputs_hash: str
+    run: Mapping[str, Any]
+
+def sweep(
+    file: Text,
+    *,
+    out: Text = ...,
+    threads: int = ...,
+    shard: Text = ...,
+    merge: Sequence[Text] | Text = ...,
+    progress: Progress | None = ...,
+    time_limit: float | None = ...,
+) -> SweepAnswer:
+    """One command with many settings, into a database, CSV and JSON lines; can be stopped and resumed.
+
+    file     YAML file with command, grid, list, random (docs/formats/sweep.md)
+    out      the database; .csv and .jsonl are written next to it (default: FILE.db)
+    threads  cells to run at the same time (default: one per processor)
+    shard    only every N-th cell, starting with the I-th: for jobs on several machines
+    merge    add the cells of another database of this study, and run nothing; may be repeated
+    progress  called as progress(what, done, total); true ends the answer
+    time_limit  seconds, after which the answer ends
+    """
+
+class NewAnswer(Answer):
+    schema: str
+    file: str
+    picture: str
+    board: str
+    servers: int
+    gpus: int
+    fabric: str
+    inputs_hash: str
+    run: Mapping[str, Any]
+
+def new(
+    file: Text = ...,
+    *,
+    servers: int | None = ...,
+    gpu: Text = ...,
+    node: Text = ...,
+    gpus: int | None = ...,
+    nics: int | None = ...,
+    fabric: Text = ...,
+    network: Text = ...,
+    leaf: int | None = ...,
+    ratio: Text | None = ...,
+    name: Text = ...,
+    force: bool = ...,
+    catalog: Text = ...,
+    progress: Progress | None = ...,
+    time_limit: float | None = ...,
+) -> NewAnswer:
+    """Write a commented cluster file and its picture, from five questions or from flags.
+
+    file     the file to write; the picture beside it ends in .svg (default: NAME.yaml)
+    servers  number of servers
+    gpu      its GPUs, e.g. h100-sxm (see catalog gpus); the board is the usual one with them
+    node     its board, e.g. dgx-h100 (see catalog nodes)
+    gpus     GPUs per server, for boards of cards in slots (default: the board's)
+    nics     NICs per server (default: the board's)
+    fabric   a kind (leaf-spine, rail-optimised, fat-tree, rail-only, dragonfly, single-switch) or an entry of catalog fabrics (default: the board's)
+    network  e.g. roce-400g (see catalog networks; default: that of the board's fabric)
+    leaf     NIC ports per leaf (default: what the switch and the ratio give)
+    ratio    rate down to rate up of a leaf, 2 or 2:1 (default: the fabric's)
+    name     of the cluster (default my-cluster)
+    force    replace files that exist
+    catalog  read product data from DIR before $BUSBAR_CATALOG and the built-in files
+    progress  called as progress(what, done, total); true ends the answer
+    time_limit  seconds, after which the answer ends
     """
