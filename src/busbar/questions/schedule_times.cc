@@ -150,7 +150,7 @@ Result<MessagesResult> time_messages(const ImportedMessages& messages, Predictor
     return invalid(fmt::format("is for {} ranks, {} has {} GPUs", messages.graph.ranks, cluster.name, machine.ranks()),
                    {messages.name, 0, 0, ""});
   MessageGraph graph = messages.graph;
-  graph.nics = nics_of(messages.call, graph.ranks, machine);
+  graph.nics = busbar::nics_of(messages.call, graph.ranks, machine);
   BUSBAR_ASSIGN(const MessageRun run, run_messages(machine.router(), machine.placement(), machine.protocol(),
                                                    messages.call.protocol, graph, machine.policy().shortcuts));
   return MessagesResult{cluster.name,
