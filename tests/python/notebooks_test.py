@@ -7,6 +7,7 @@ import io
 import json
 import os
 import pathlib
+import sys
 import tempfile
 import unittest
 
@@ -49,6 +50,8 @@ class Notebooks(unittest.TestCase):
                 os.chdir(folder)
                 self.run_cells(path)
                 os.chdir(before)
+                if "matplotlib.pyplot" in sys.modules:  # the next notebook draws its own
+                    sys.modules["matplotlib.pyplot"].close("all")
 
     def test_no_output_is_kept(self):
         for path in NOTEBOOKS:
