@@ -22,6 +22,7 @@ NAMES = {
     "csignal": "sig_atomic_t", "cstddef": "byte max_align_t nullptr_t ptrdiff_t size_t",
     "cstdint": "int8_t int16_t int32_t int64_t intptr_t uint8_t uint16_t uint32_t uint64_t uintptr_t",
     "cstdlib": "abort abs getenv size_t", "cstring": "memcmp memcpy memset strlen size_t", "deque": "deque",
+    "exception": "current_exception exception exception_ptr rethrow_exception",
     "filesystem": "filesystem", "fstream": "fstream ifstream ios ofstream",
     "functional": "bind equal_to function greater hash identity invoke less plus reference_wrapper", "initializer_list": "initializer_list",
     "iosfwd": "istream ostream streambuf", "iterator": "advance back_inserter begin distance end forward_iterator_tag "
