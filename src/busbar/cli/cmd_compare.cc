@@ -17,8 +17,8 @@
 #include "busbar/cli/session.h"
 #include "busbar/cli/step_ask.h"
 #include "busbar/cli/token_cost.h"
-#include "busbar/cli/train_scale.h"
 #include "busbar/questions/sweep.h"
+#include "busbar/step/scale_run.h"
 
 namespace busbar {
 namespace {

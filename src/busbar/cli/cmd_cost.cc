@@ -8,11 +8,11 @@
 #include "busbar/cli/commands.h"
 #include "busbar/cli/compare_run.h"
 #include "busbar/cli/cost_flags.h"
-#include "busbar/cli/money.h"
 #include "busbar/cli/scenario_flags.h"
 #include "busbar/cli/session.h"
 #include "busbar/cli/token_cost.h"
 #include "busbar/cost/bill.h"
+#include "busbar/cost/money.h"
 #include "busbar/cost/run_cost.h"
 #include "busbar/step/machine.h"
 

@@ -12,14 +12,15 @@
 #include "busbar/cli/scenario_flags.h"
 #include "busbar/cli/session.h"
 #include "busbar/cli/step_ask.h"
-#include "busbar/cli/train_report.h"
-#include "busbar/cli/train_verdict.h"
 #include "busbar/plan/default_plan.h"
 #include "busbar/predict/predictor.h"
+#include "busbar/questions/layout_result.h"
 #include "busbar/questions/step_request.h"
+#include "busbar/questions/step_words.h"
 #include "busbar/step/machine.h"
 #include "busbar/step/train_run.h"
 #include "busbar/step/train_variants.h"
+#include "busbar/views/step_parts.h"
 
 namespace busbar {
 namespace {
@@ -117,7 +118,7 @@ Result<int> run(SurviveFlags& o) {
   BUSBAR_ASSIGN(const GoodputRun goodput, timed_goodput(step, o));
   Json j{{"schema", "busbar.survive/1"}, {"fits", !step.does_not_fit}};
   add_goodput(goodput, j);
-  j["layout"] = layout_json(step.layout);
+  j["layout"] = to_json(questions::layout_result(step.layout));
   LongRun watch("faults");
   PartLosses losses;
   if (o.parts) {
@@ -130,7 +131,7 @@ Result<int> run(SurviveFlags& o) {
   j["engine"] = o.common.engine;
   j["inputs_hash"] = inputs_hash(o.common, step.scenario.text + step.cluster().text + goodput.rates.text);
   Document d{"What failures cost " + step.scenario.model.name + " on " + step.cluster().name, o.common.typed, {}};
-  if (step.does_not_fit) d.add(step_verdict(step));
+  if (step.does_not_fit) d.add(Highlight{step_verdict(step)});
   if (!step.planned_because.empty() && !step.does_not_fit)
     d.add(Paragraph{"Planned, because " + step.planned_because + ": " + step.planned_flags});
   add_batch_words(step.layout, d);

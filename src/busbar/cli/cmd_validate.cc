@@ -12,8 +12,8 @@
 #include "busbar/cli/commands.h"
 #include "busbar/cli/long_run.h"
 #include "busbar/cli/predict_flags.h"
-#include "busbar/cli/request_line.h"
 #include "busbar/cli/session.h"
+#include "busbar/questions/request_line.h"
 #include "busbar/views/bandwidth_charts.h"
 
 namespace busbar {

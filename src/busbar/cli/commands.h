@@ -17,7 +17,6 @@ Command flows_command(const std::string& typed);
 Command import_command(const std::string& typed);
 Command plan_command(const std::string& typed);
 Command survive_command(const std::string& typed);
-Command train_command(const std::string& typed);
 Command validate_command(const std::string& typed);
 
 /// `commands` is the table that the pages describe. It must outlive the command and may still grow.

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "busbar/base/quantity.h"
-#include "busbar/cli/money.h"
+#include "busbar/cost/money.h"
 #include "busbar/spec/reading.h"
 
 namespace busbar {

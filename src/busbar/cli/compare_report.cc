@@ -8,13 +8,14 @@
 
 #include "busbar/base/quantity.h"
 #include "busbar/base/text.h"
-#include "busbar/cli/money.h"
-#include "busbar/cli/request_line.h"
 #include "busbar/cli/session.h"
 #include "busbar/cli/token_cost.h"
-#include "busbar/cli/train_report.h"
+#include "busbar/cost/money.h"
 #include "busbar/plan/layout_flags.h"
+#include "busbar/questions/layout_result.h"
+#include "busbar/questions/request_line.h"
 #include "busbar/views/penalty_words.h"
+#include "busbar/views/step_parts.h"
 
 namespace busbar {
 namespace {
@@ -287,7 +288,7 @@ Json row_json(const Rows& rows, std::size_t i, const CompareAsk& ask) {
          {"network", text(r.run.cluster().fabric.network)},
          {"gpus", r.run.layout.ranks()},
          {"gpus_bought", r.cost.bill.gpus},
-         {"layout", layout_json(r.run.layout)},
+         {"layout", to_json(questions::layout_result(r.run.layout))},
          {"layout_searched", r.planned},
          {"fits", !r.run.does_not_fit},
          {"step_time_s", seconds_of(r)},

@@ -6,9 +6,9 @@
 #include <cmath>
 #include <map>
 
-#include "busbar/cli/request_line.h"
 #include "busbar/plan/default_plan.h"
 #include "busbar/plan/layout_flags.h"
+#include "busbar/questions/request_line.h"
 #include "busbar/step/machine.h"
 
 namespace busbar {

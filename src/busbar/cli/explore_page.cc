@@ -4,9 +4,8 @@
 
 #include "busbar/base/json.h"
 #include "busbar/cli/explore_fields.h"
-#include "busbar/cli/train_report.h"
-#include "busbar/cli/train_verdict.h"
 #include "busbar/report/style.h"
+#include "busbar/views/step_parts.h"
 #include "busbar/workload/memory.h"
 
 namespace busbar {

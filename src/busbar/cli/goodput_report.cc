@@ -6,8 +6,9 @@
 #include <cmath>
 
 #include "busbar/base/quantity.h"
-#include "busbar/cli/checkpoint_report.h"
-#include "busbar/cli/money.h"
+#include "busbar/cli/question_command.h"
+#include "busbar/cost/money.h"
+#include "busbar/questions/checkpoint_request.h"
 
 namespace busbar {
 namespace {
@@ -169,7 +170,10 @@ std::vector<Flag> goodput_flags(GoodputAsk& a) {
       {"--tokens", "N", "length of the run, e.g. 15T: days and price", "Failures", &a.tokens},
       {"--usd-per-gpu-hour", "USD", "price (default: the machine's)", "Failures", &a.usd_per_gpu_hour},
   };
-  for (Flag& f : checkpoint_flags(a.checkpoint, "Failures")) out.push_back(std::move(f));
+  for (Flag& f : flags_of(record_of(&a.checkpoint), &a.checkpoint)) {
+    f.category = "Failures";
+    out.push_back(std::move(f));
+  }
   return out;
 }
 

@@ -5,12 +5,15 @@
 #include <algorithm>
 
 #include "busbar/base/quantity.h"
-#include "busbar/cli/fit_report.h"
 #include "busbar/cli/framework_flags.h"
 #include "busbar/cli/session.h"
-#include "busbar/cli/train_report.h"
-#include "busbar/cli/train_verdict.h"
 #include "busbar/plan/layout_flags.h"
+#include "busbar/plan/planned_figures.h"
+#include "busbar/questions/planned_result.h"
+#include "busbar/questions/step_words.h"
+#include "busbar/views/fit_table.h"
+#include "busbar/views/layout_words.h"
+#include "busbar/views/step_parts.h"
 
 namespace busbar {
 namespace {
@@ -123,38 +126,8 @@ Facts tie_facts(const PlanRun& r, std::uint32_t rows) {
 
 }  // namespace
 
-double usd_of(const TrainRun& machine, const PlannedLayout& l) {
-  return step_cost(l.layout, l.step.step_time, machine.cluster().usd_per_gpu_hour).usd_per_step;
-}
-
-double mfu_of(const TrainRun& machine, const PlannedLayout& l) {
-  return step_metrics(machine.scenario.model, l.layout, l.step.step_time, machine.kernels.bf16.peak_flops_per_s).mfu;
-}
-
-std::string short_layout(const LayoutSpec& l) {
-  std::string s = fmt::format("TP {} PP {}", l.tp, l.pp);
-  if (l.vpp > 1) s += fmt::format(" VPP {}", l.vpp);
-  s += fmt::format(" DP {}", l.dp);
-  if (l.cp > 1) s += fmt::format(" CP {}", l.cp);
-  if (l.ep > 1) s += fmt::format(" EP {}", l.ep);
-  s += fmt::format(" ZeRO-{}", l.zero);
-  if (l.schedule != PipelineSchedule::k1F1B) s += fmt::format(" {}", name_of(l.schedule));
-  if (l.rank_order != kTpCpDpPp) s += " " + name_of(l.rank_order);
-  return s;
-}
-
-Table table_of_layouts(std::string title, std::string last) {
-  return {std::move(title),
-          {"#", to_left("layout"), "batch", to_left("recompute"), "step", "MFU (%)", "memory", "$/step",
-           to_left(std::move(last))}};
-}
-
 Json planned_json(const TrainRun& machine, const PlannedLayout& l) {
-  Json j{{"layout", layout_json(l.layout)},          {"step_time_s", l.step.step_time.in_s()},
-         {"step_time_ps", l.step.step_time.in_ps()}, {"mfu", mfu_of(machine, l)},
-         {"memory_bytes", count(l.memory.total())},  {"usd_per_step", usd_of(machine, l)}};
-  for (const auto& [name, d] : breakdown_rows(l.step.breakdown)) j["breakdown_s"][name] = d.in_s();
-  return j;
+  return to_json(questions::planned_result(machine, l));
 }
 
 namespace {
@@ -184,7 +157,8 @@ Json no_fit_json(const PlanRun& r, const StepRequest& request, const CommonOptio
   j["flags"] = Json::object();
   j["least"] = planned_json(r.machine, *r.plan.least);
   j["least"]["capacity_bytes"] = count(r.capacity);
-  j["would_fit"] = fit_changes_json(r.would_fit);
+  const std::vector<questions::FitResult> would_fit = questions::fit_results(r.would_fit);
+  j["would_fit"] = to_json(type_of<std::vector<questions::FitResult>>(), &would_fit);
   j["verdict"] = no_fit_verdict(r).text;
   return j;
 }

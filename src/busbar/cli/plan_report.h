@@ -2,20 +2,14 @@
 #pragma once
 
 #include "busbar/base/json.h"
-#include "busbar/cli/request_line.h"
 #include "busbar/plan/plan_run.h"
+#include "busbar/questions/request_line.h"
 #include "busbar/report/document.h"
 
 namespace busbar {
 
 struct CommonOptions;
 
-double usd_of(const TrainRun& machine, const PlannedLayout& layout);  ///< per step; 0: the machine has no price
-double mfu_of(const TrainRun& machine, const PlannedLayout& layout);
-/// "TP 4 PP 2 DP 8 ZeRO-1".
-std::string short_layout(const LayoutSpec& layout);
-/// Empty, with columns for layout, step, MFU, memory and price, and a last one in words.
-Table table_of_layouts(std::string title, std::string last);
 /// Layout, time, parts, MFU, memory and price of a step.
 Json planned_json(const TrainRun& machine, const PlannedLayout& layout);
 

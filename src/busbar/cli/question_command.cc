@@ -12,6 +12,7 @@
 #include "busbar/cli/long_run.h"
 #include "busbar/cli/packet_options.h"
 #include "busbar/cli/session.h"
+#include "busbar/cli/step_ask.h"
 #include "busbar/report/plain.h"
 #include "busbar/views/view.h"
 
@@ -42,8 +43,18 @@ std::string spelled(const Record& record, const std::string& need) {
   return equals == need.size() ? name : name + ' ' + need.substr(equals + 1);
 }
 
+/// The field that takes what the flag of `f` is given as a list, "2,4,8": tp_list for tp. Null: the flag takes none.
+const Field* list_of(const Record& record, const Field& f) { return record.find(f.name + "_list"); }
+
+/// Lists share the flag of their field. The command itself sets `page` and `typed`.
+bool has_flag(const Record& record, const Field& f) {
+  const bool is_list = f.name.ends_with("_list") && record.find(f.name.substr(0, f.name.size() - 5)) != nullptr;
+  return f.word != Field::Word::kOnly && !is_list && f.name != "page" && f.name != "typed";
+}
+
 Flag flag_of(const Record& record, const Field& f, void* request) {
   Flag flag{f.flag_names(), f.value, f.meaning, f.category, target_of(f, request), f.choices};
+  if (const Field* const list = list_of(record, f)) flag.list = static_cast<std::string*>(list->at(request));
   flag.needs = spelled(record, f.needs);
   for (const std::string& other : f.useless_with) flag.useless_with.push_back(spelled(record, other));
   return flag;
@@ -80,6 +91,14 @@ void join_words(const Record& record, Asked& asked) {
     auto& list = *static_cast<std::vector<std::string>*>(f.at(asked.request.get()));
     list.insert(list.begin(), asked.first_word);
   }
+}
+
+/// What a request learns of the command: that it makes a page, and its line.
+void fill_in(const Record& record, Asked& asked) {
+  if (const Field* const page = record.find("page"))
+    *static_cast<bool*>(page->at(asked.request.get())) = !asked.output.html.empty();
+  if (const Field* const typed = record.find("typed"))
+    *static_cast<std::string*>(typed->at(asked.request.get())) = asked.output.typed;
 }
 
 /// An error in a field, as one in its flag or word: "--threshold" for "threshold".
@@ -164,7 +183,10 @@ Result<int> print(const questions::Answer& answer, const CommonOptions& output, 
 Result<questions::Answer> answer_of(const questions::Question& question, Asked& asked,
                                     const questions::Context& context) {
   join_words(*question.request, asked);
-  Result<questions::Answer> answer = ask(question, std::shared_ptr<const void>(asked.request), context);
+  fill_in(*question.request, asked);
+  questions::Context with_machines = context;
+  if (with_machines.kept == nullptr) with_machines.kept = lent_machines();
+  Result<questions::Answer> answer = ask(question, std::shared_ptr<const void>(asked.request), with_machines);
   if (!answer.ok()) return as_typed(*question.request, answer.error());
   return answer;
 }
@@ -194,7 +216,7 @@ std::size_t place_of_output(const Record& record) {
 std::vector<Flag> flags_of(const Record& record, void* request) {
   std::vector<Flag> out;
   for (const Field& f : record.fields())
-    if (f.word != Field::Word::kOnly) out.push_back(flag_of(record, f, request));
+    if (has_flag(record, f)) out.push_back(flag_of(record, f, request));
   return out;
 }
 
@@ -211,7 +233,7 @@ Command question_command(const questions::Question& question, const std::string&
     const Field& f = fields[i];
     if (!f.old_flag.empty()) c.renamed.emplace_back(f.old_flag, split_names(f.flag_names()).back());
     if (f.word != Field::Word::kNo) c.positionals.push_back(positional_of(f, *asked));
-    if (f.word != Field::Word::kOnly) c.flags.push_back(flag_of(*question.request, f, asked->request.get()));
+    if (has_flag(*question.request, f)) c.flags.push_back(flag_of(*question.request, f, asked->request.get()));
   }
   c.run = [asked, q = &question] { return run(*q, *asked); };
   c.answer = [asked, q = &question](const questions::Context& context) { return answer_of(*q, *asked, context); };

@@ -33,6 +33,8 @@ void join_command(TrainAsk& ask) {
   ask.notice = notice_on_stderr();
 }
 
+KeptMachines* lent_machines() { return lent; }
+
 LentMachines::LentMachines(KeptMachines& machines) { lent = &machines; }
 LentMachines::~LentMachines() { lent = nullptr; }
 

@@ -11,6 +11,9 @@ Result<TrainRun> run_named_step(Scenario scenario, const TrainAsk& ask, bool ope
 /// Sets the members of `ask` that depend on this thread's command: stop, kept, notice.
 void join_command(TrainAsk& ask);
 
+/// Those of this thread; null: none.
+KeptMachines* lent_machines();
+
 /// While one exists, the steps of its thread use `machines`.
 class LentMachines {
  public:

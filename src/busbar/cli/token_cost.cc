@@ -9,7 +9,7 @@
 #include "busbar/base/text.h"
 #include "busbar/cli/compare_report.h"
 #include "busbar/cli/flags.h"
-#include "busbar/cli/money.h"
+#include "busbar/cost/money.h"
 #include "busbar/plan/layout_flags.h"
 
 namespace busbar {

@@ -39,6 +39,22 @@ double bus_factor(Collective op, double n) {
   }
 }
 
+double sent_by_group(Collective op, double n) {
+  switch (op) {
+    case Collective::kAllReduce:
+    case Collective::kAllGather:
+    case Collective::kReduceScatter:
+    case Collective::kAllToAll:
+      return n * bus_factor(op, n);
+    case Collective::kAllToAllV:  // as if every member sent as much as the busiest
+    case Collective::kBroadcast:
+    case Collective::kReduce:
+      return n - 1;
+    default:
+      return bus_factor(op, n);
+  }
+}
+
 std::string below_floor(Duration predicted, Duration floor, const std::string& what) {
   constexpr double kRounded_ps = 4, kRoundedShare = 1e-9;
   const auto least_ps = static_cast<double>(floor.in_ps());

@@ -70,6 +70,8 @@ std::string limit_of(const Prediction& p, const Topology& topology);
 
 /// Bus bandwidth per algorithm bandwidth over n ranks. Source: NVIDIA nccl-tests, doc/PERFORMANCE.md.
 double bus_factor(Collective op, double n);
+/// Bytes that all members of a group of `n` send together per byte of S, without what stays on its rank.
+double sent_by_group(Collective op, double n);
 
 /// What to say of a time below a physical floor, which is our bug; empty: it is not below. Tolerance: 4 ps, as engines
 /// round each part of a time to picoseconds, and one part in 1e9, as they add fluids in floating point.

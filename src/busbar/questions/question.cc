@@ -42,13 +42,19 @@ std::string as_words(const Type& type, const void* value) {
   return out;
 }
 
+/// Nothing for a list (tp_list) that is not given.
+std::string as_line(const Field& f, const void* request) {
+  const std::string text = as_setting(*f.type, f.at(request));
+  return text.empty() && f.name.ends_with("_list") ? "" : text + '\n';
+}
+
 /// One line for each word and each field that decides. A field that is a word and a flag has two.
 std::string settings_of(const std::string& question, const Record& record, const void* request) {
   std::string out = question + '\n';
   for (const Field& f : record.fields())
     if (f.word != Field::Word::kNo) out += as_words(*f.type, f.at(request));
   for (const Field& f : record.fields())
-    if (f.decides && f.word != Field::Word::kOnly) out += as_setting(*f.type, f.at(request)) + '\n';
+    if (f.decides && f.word != Field::Word::kOnly) out += as_line(f, request);
   return out;
 }
 

@@ -61,8 +61,9 @@ const Record& record_of(const ScenarioFlags*) {
                      .of("Scenario"),
                  Field("layout", &S::layout, "", "layout file; overrides the scenario's").takes("FILE").of("Scenario"),
                  Field("framework", &S::framework, "",
-                       "training framework whose defaults hold where no key of the layout is given, e.g. nemo or "
-                       "megatron-bridge:26.06 (default release: the newest); busbar catalog frameworks lists them")
+                       "training framework whose defaults hold where no key of the layout is given, "
+                       "e.g. nemo or megatron-bridge:26.06 (default release: the newest); "
+                       "busbar catalog frameworks lists them")
                      .takes("NAME[:RELEASE]")
                      .of("Layout"),
                  Field("recipe", &S::recipe, "",

@@ -1,0 +1,15 @@
+// One layout with batches of many sizes, as a document.
+#pragma once
+
+#include <string>
+
+#include "busbar/report/document.h"
+#include "busbar/step/batches_run.h"
+
+namespace busbar {
+
+/// "192", "960 to 1920", "960 and more", or "nowhere: 98.0 to 99.9 %".
+std::string words_of(const ClaimRange& r);
+Document batches_document(const BatchesRun& run);
+
+}  // namespace busbar

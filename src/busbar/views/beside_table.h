@@ -1,0 +1,16 @@
+// A step and its variants in columns.
+#pragma once
+
+#include <vector>
+
+#include "busbar/report/document.h"
+#include "busbar/step/beside_run.h"
+
+namespace busbar {
+
+/// "dgx-b200:64 takes 36 % less time than as asked: 6.13 instead of 9.63 s. ..."
+Highlight beside_verdict(const TrainRun& asked, const std::vector<BesideRun>& besides);
+/// One column each, beginning with the scenario itself; parts that are zero in all columns are omitted.
+Table beside_table(const TrainRun& asked, const std::vector<BesideRun>& besides);
+
+}  // namespace busbar

@@ -1,0 +1,27 @@
+#include "busbar/views/layout_words.h"
+
+#include <fmt/core.h>
+
+#include <utility>
+
+namespace busbar {
+
+std::string short_layout(const LayoutSpec& l) {
+  std::string s = fmt::format("TP {} PP {}", l.tp, l.pp);
+  if (l.vpp > 1) s += fmt::format(" VPP {}", l.vpp);
+  s += fmt::format(" DP {}", l.dp);
+  if (l.cp > 1) s += fmt::format(" CP {}", l.cp);
+  if (l.ep > 1) s += fmt::format(" EP {}", l.ep);
+  s += fmt::format(" ZeRO-{}", l.zero);
+  if (l.schedule != PipelineSchedule::k1F1B) s += fmt::format(" {}", name_of(l.schedule));
+  if (l.rank_order != kTpCpDpPp) s += " " + name_of(l.rank_order);
+  return s;
+}
+
+Table table_of_layouts(std::string title, std::string last) {
+  return {std::move(title),
+          {"#", to_left("layout"), "batch", to_left("recompute"), "step", "MFU (%)", "memory", "$/step",
+           to_left(std::move(last))}};
+}
+
+}  // namespace busbar

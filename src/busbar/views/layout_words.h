@@ -1,0 +1,16 @@
+// Layouts in tables.
+#pragma once
+
+#include <string>
+
+#include "busbar/report/document.h"
+#include "busbar/workload/layout.h"
+
+namespace busbar {
+
+/// "TP 4 PP 2 DP 8 ZeRO-1".
+std::string short_layout(const LayoutSpec& layout);
+/// Empty, with columns for layout, step, MFU, memory and price, and a last one in words.
+Table table_of_layouts(std::string title, std::string last);
+
+}  // namespace busbar

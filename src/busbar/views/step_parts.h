@@ -1,0 +1,27 @@
+// The parts of a step and of its memory in pictures.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "busbar/report/document.h"
+#include "busbar/step/breakdown.h"
+#include "busbar/workload/layout.h"
+
+namespace busbar {
+
+/// The parts of a step as pages and tables show them.
+struct StepPart {
+  const char* key;    ///< of Breakdown in JSON: "exposed_tp"
+  const char* words;  ///< "exposed TP"
+  int colour;
+};
+std::span<const StepPart> step_parts();
+/// The parts that are not zero, in seconds.
+Bar breakdown_bar(std::string name, const Breakdown& b);
+/// The colours of memory_parts(), in their order.
+std::span<const int> memory_colours();
+/// Which batch was chosen, and why, unless it was given.
+void add_batch_words(const LayoutSpec& layout, Document& document);
+
+}  // namespace busbar

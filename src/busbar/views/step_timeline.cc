@@ -1,0 +1,137 @@
+#include "busbar/views/step_timeline.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "busbar/base/quantity.h"
+#include "busbar/report/style.h"
+#include "busbar/views/step_parts.h"
+
+namespace busbar {
+namespace {
+
+int colour_of_category(const std::string& category) {
+  for (const StepPart& p : step_parts())
+    if (category == p.key || "exposed_" + category == p.key) return p.colour;
+  return colour::kOther;
+}
+
+class TimelineWriter {
+ public:
+  TimelineWriter(const TrainRun& run, double from_s, double to_s)
+      : tl_(run.step.timeline), from_s_(from_s), to_s_(to_s) {
+    for (const Track& t : tl_.tracks) rows_.push_back({t.process, t.thread, {}});
+    ends_.resize(rows_.size());
+  }
+
+  std::vector<TimelineRow> write() {
+    for (std::size_t s = 0; s < tl_.spans.size(); ++s) {
+      const Span& span = tl_.spans[s];
+      const std::size_t row = index(span.track);
+      if (tl_.tracks[row].thread == "compute") add_wait(span, row);
+      ends_[row] = std::max(ends_[row], span.start + span.duration);
+      std::string limit;
+      if (span.bytes > 0) limit = format_binary_size(span.bytes);
+      if (span.algorithm < tl_.strings.size()) limit += ", " + tl_.strings[span.algorithm];
+      if (span.bound_by < tl_.strings.size()) limit += ", limited by " + tl_.strings[span.bound_by];
+      add(row, span.start, span.duration, colour_of_category(tl_.strings[span.category]), tl_.strings[span.label],
+          std::move(limit), static_cast<std::int64_t>(s), span.cause);
+    }
+    return std::move(rows_);
+  }
+
+ private:
+  void add(std::size_t row, SimTime start, Duration length, int colour, std::string text, std::string limit,
+           std::int64_t id, SpanId cause) {
+    const double at = start.since_start().in_s(), s = length.in_s();
+    if (at + s <= from_s_ || at >= to_s_ || s <= 0) return;
+    rows_[row].spans.push_back({at, s, colour, std::move(text), std::move(limit), id,
+                                cause == kNoSpan ? -1 : static_cast<std::int64_t>(cause)});
+  }
+
+  /// The time from the end of the row's last span to the start of `next`.
+  void add_wait(const Span& next, std::size_t row) {
+    if (next.start <= ends_[row] || next.cause == kNoSpan) return;
+    const Span& cause = tl_.spans[static_cast<std::size_t>(next.cause)];
+    const std::string& category = tl_.strings[cause.category];
+    const bool stage = category == "pp" || category == "compute";  // the work of another stage
+    add(row, ends_[row], next.start - ends_[row], stage ? colour::kIdle : colour_of_category(category),
+        "waits for " + tl_.strings[cause.label], "", -1, next.cause);
+  }
+
+  const Timeline& tl_;
+  double from_s_, to_s_;
+  std::vector<TimelineRow> rows_;
+  std::vector<SimTime> ends_;  ///< per row, of the spans so far
+};
+
+void add_legend(TimelineView& v) {
+  v.legend.clear();
+  for (const StepPart& p : step_parts()) {
+    const auto used = [&](const TimelineSpan& span) { return span.colour == p.colour; };
+    const auto in_row = [&](const TimelineRow& row) { return std::any_of(row.spans.begin(), row.spans.end(), used); };
+    if (!std::any_of(v.rows.begin(), v.rows.end(), in_row)) continue;
+    const std::string_view words = p.words;
+    v.legend.emplace_back(words.starts_with("exposed ") ? words.substr(8) : words, p.colour);
+  }
+}
+
+struct LayerStarts {
+  std::string process;
+  std::vector<double> s;
+  bool inside = false;
+};
+
+/// The starts of `label` in the row of compute that has most of them. Of neighbours with one label, the first counts.
+LayerStarts starts_of(const Timeline& tl, std::string_view label) {
+  std::vector<LayerStarts> rows(tl.tracks.size());
+  for (const Span& span : tl.spans) {
+    const Track& track = tl.tracks[index(span.track)];
+    if (track.thread != "compute") continue;
+    LayerStarts& row = rows[index(span.track)];
+    row.process = track.process;
+    const bool is = tl.strings[span.label] == label;
+    if (is && !row.inside) row.s.push_back(span.start.since_start().in_s());
+    row.inside = is;
+  }
+  const auto most = std::max_element(rows.rbegin(), rows.rend(),  // of equals the last: models may begin otherwise
+                                     [](const auto& a, const auto& b) { return a.s.size() < b.s.size(); });
+  return most == rows.rend() ? LayerStarts{} : *most;
+}
+
+}  // namespace
+
+TimelineView timeline_view(const TrainRun& r, std::string title, double from_s, double to_s) {
+  TimelineView v;
+  v.title = std::move(title);
+  v.start_s = from_s;
+  v.end_s = to_s;
+  v.rows = TimelineWriter(r, from_s, to_s).write();
+  std::erase_if(v.rows, [](const TimelineRow& row) { return row.spans.empty(); });
+  add_legend(v);
+  return v;
+}
+
+std::optional<TimelineView> layer_view(const TrainRun& r, std::string title, std::string_view label) {
+  constexpr double kUsual = 1.02;  // times the median
+  const auto [process, starts, inside] = starts_of(r.step.timeline, label);
+  if (starts.size() < 3) return std::nullopt;
+  std::vector<double> lengths;
+  for (std::size_t i = 1; i < starts.size(); ++i) lengths.push_back(starts[i] - starts[i - 1]);
+  const auto middle = lengths.begin() + static_cast<std::ptrdiff_t>(lengths.size() / 2);
+  std::nth_element(lengths.begin(), middle, lengths.end());
+  double from = starts[0], to = starts[1];
+  for (std::size_t i = 1; i < starts.size(); ++i) {
+    if (starts[i] - starts[i - 1] > kUsual * *middle) continue;  // from one micro-batch to the next
+    from = starts[i - 1], to = starts[i];
+    if (from >= r.step.step_time.in_s() / 2) break;
+  }
+  TimelineView out = timeline_view(r, std::move(title), from, to);
+  std::erase_if(out.rows, [&name = process](const TimelineRow& row) { return row.group != name; });
+  add_legend(out);
+  return out;
+}
+
+}  // namespace busbar
