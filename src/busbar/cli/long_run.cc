@@ -203,6 +203,8 @@ bool LongRun::go_on(std::size_t done, std::size_t total) {
 }
 
 bool LongRun::go_on_with(std::size_t done, const std::function<std::string()>& so_far) {
+  done_ = done;
+  total_ = 0;
   if (watcher != nullptr) watcher->report(what_, done, done + 1);
   show([&](double) { return fmt::format("{} {}{}", done, what_, so_far()); });
   if (shown_ && interrupted()) late_line.clear();
@@ -236,7 +238,8 @@ void LongRun::show(const std::function<std::string(double)>& line) {
 
 void LongRun::report_interruption() const {
   if (!interrupted()) return;
-  say(fmt::format("interrupted; {} of {} {} are done", done_, total_, what_));
+  const std::string all = total_ > 0 ? fmt::format("of {} ", total_) : "";
+  say(fmt::format("interrupted; {} {}{} are done", done_, all, what_));
 }
 
 }  // namespace busbar
