@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "busbar/base/result.h"
-#include "busbar/cli/flag_words.h"
+#include "busbar/questions/flag_words.h"
 
 namespace busbar {
 

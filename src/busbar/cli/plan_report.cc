@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "busbar/base/quantity.h"
-#include "busbar/cli/framework_flags.h"
+#include "busbar/questions/framework_flags.h"
 #include "busbar/cli/session.h"
 #include "busbar/plan/layout_flags.h"
 #include "busbar/plan/planned_figures.h"

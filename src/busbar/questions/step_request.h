@@ -18,7 +18,7 @@
 namespace busbar {
 
 /// The degrees and the other keys of a layout that have a field of their own. Flags of other programs for them:
-/// cli/flag_words.cc.
+/// questions/flag_words.cc.
 const Record& record_of(const LayoutFlags*);
 /// Cluster, model, layout file, framework and recipe; then the keys of a layout.
 const Record& record_of(const ScenarioFlags*);

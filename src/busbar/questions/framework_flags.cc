@@ -1,11 +1,11 @@
-#include "busbar/cli/framework_flags.h"
+#include "busbar/questions/framework_flags.h"
 
 #include <fmt/core.h>
 
 #include <string_view>
 
 #include "busbar/base/json.h"
-#include "busbar/cli/flag_words.h"
+#include "busbar/questions/flag_words.h"
 
 namespace busbar {
 namespace {

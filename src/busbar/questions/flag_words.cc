@@ -1,4 +1,4 @@
-#include "busbar/cli/flag_words.h"
+#include "busbar/questions/flag_words.h"
 
 #include <algorithm>
 #include <iterator>
