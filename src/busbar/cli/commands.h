@@ -15,7 +15,6 @@ Command expect_command(const std::string& typed);
 Command explore_command(const std::string& typed);
 Command flows_command(const std::string& typed);
 Command import_command(const std::string& typed);
-Command plan_command(const std::string& typed);
 Command survive_command(const std::string& typed);
 Command validate_command(const std::string& typed);
 

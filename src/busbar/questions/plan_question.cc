@@ -1,0 +1,328 @@
+#include "busbar/questions/plan_question.h"
+
+#include <fmt/core.h>
+
+#include <utility>
+
+#include "busbar/base/quantity.h"
+#include "busbar/questions/framework_flags.h"
+#include "busbar/questions/machine_request.h"
+#include "busbar/questions/predict_request.h"
+#include "busbar/questions/question.h"
+#include "busbar/questions/request_line.h"
+#include "busbar/questions/step_ask.h"
+#include "busbar/questions/step_request.h"
+#include "busbar/questions/step_words.h"
+#include "busbar/spec/scenario.h"
+#include "busbar/step/machine.h"
+
+namespace busbar {
+namespace {
+
+Field space_field(const char* name, std::string PlanLists::*list, const char* meaning) {
+  return Field(name, list, "", meaning).takes("LIST").of("Space");
+}
+
+}  // namespace
+
+const Record& record_of(const PlanLists*) {
+  using P = PlanLists;
+  static const Record record(
+      "space",
+      {space_field("tp", &P::tp, "tensor-parallel degrees to try: 1,2,4 or 1..8 (default all that divide)"),
+       space_field("pp", &P::pp, "pipeline stages to try"),
+       space_field("vpp", &P::vpp, "model chunks per stage to try"),
+       space_field("dp", &P::dp, "data-parallel replicas to try"),
+       space_field("cp", &P::cp, "context-parallel degrees to try"),
+       space_field("ep", &P::ep, "expert-parallel degrees to try"),
+       space_field("micro_batch", &P::micro_batch, "sequences per micro-batch to try"),
+       space_field("zero", &P::zero, "ZeRO degrees to try (default 0..3)"),
+       space_field("recompute", &P::recompute, "kinds to try (default none,selective,full)"),
+       space_field("schedule", &P::schedule, "pipeline schedules to try (default 1f1b,gpipe,zb-h1,zb-v,dualpipe-v)"),
+       space_field("order", &P::order,
+                   "orders of ranks to try, innermost first, or all (default tp-cp-dp-pp, or the layout's)")});
+  return record;
+}
+
+namespace questions {
+
+const Record& record_of(const PlanRequest*) {
+  using P = PlanRequest;
+  static const Record record = [] {
+    Field cluster = cluster_field(&P::cluster, false);
+    Field threads =
+        Field("threads", &P::threads, "", "layouts to time at the same time (default 1); changes only the run time")
+            .takes("N")
+            .of("Search")
+            .undecided();
+    return Record(
+        "plan request",
+        joined(
+            {{std::move(cluster), model_field(&P::model), gpus_field(&P::gpus),
+              Field("layout", &P::layout, "", "layout file with the keys that the search does not choose")
+                  .takes("FILE")
+                  .of("Scenario"),
+              Field("global_batch", &P::global_batch, "", kGlobalBatchMeaning).takes("N").of("Scenario"),
+              Field("seq", &P::seq, "tokens", "sequence length (default 4096)").takes("TOKENS").of("Scenario"),
+              Field("precision", &P::precision, "", "bf16 (default), fp16, fp8 or fp4")
+                  .takes("NAME")
+                  .of("Scenario")
+                  .among({"bf16", "fp16", "fp8", "fp4"}),
+              Field("offload", &P::offload, "", "kept in host memory: optimizer states, activations or both")
+                  .takes("WHAT")
+                  .of("Scenario")
+                  .among({"optimizer", "activations", "both", "none"})},
+             fields_inside(&P::lists),
+             {Field("within", &P::within, "",
+                    "stop after this time with the best so far: 500ms (default: when it is proven)")
+                  .takes("TIME")
+                  .of("Search"),
+              std::move(threads),
+              Field("pareto", &P::pareto, "", "also search for the fastest layouts with less memory, in steps of 5 %")
+                  .of("Search"),
+              Field("rows", &P::rows, "", "layouts to show (default 10)").takes("N").of("Output").undecided()},
+             predict_fields(&P::predict, kLaunchOfFrameworks),
+             {engine_field(&P::engine, Engines::kFluids)},
+             fields_inside(&P::machine)}));
+  }();
+  return record;
+}
+
+const Record& record_of(const DecidedBy*) {
+  using D = DecidedBy;
+  static const Record record("decision", {{"term", &D::term, "", "all_gather of 64 MiB over 64 GPUs in 8 nodes"},
+                                          {"best_s", &D::best_s, "s", "that the best layout waits for it"},
+                                          {"this_s", &D::this_s, "s", "that this layout waits for it"},
+                                          {"band_percent", &D::band_percent, "%", "half the width of its band"},
+                                          {"command", &D::command, "", "that measures it"}});
+  return record;
+}
+
+const Record& record_of(const PlanRow*) {
+  using P = PlanRow;
+  static const Record record(
+      "planned layout",
+      joined({fields_inside(&P::step),
+              {{"lower_bound_s", &P::lower_bound_s, "s", "which its step cannot beat"},
+               {"tie", &P::tie, "", "closer to the best than the band of their difference"},
+               {"lost_because", &P::lost_because, "", "the part that makes it slower than the best"},
+               {"command", &P::command, "", "that gives this step"},
+               Field("decided_by", &P::decided_by, "", "what decides between it and the best").or_absent()}}));
+  return record;
+}
+
+const Record& record_of(const PrunedLayouts*) {
+  using P = PrunedLayouts;
+  static const Record record("pruned", {{"refused", &P::refused, "", "degrees that do not divide"},
+                                        {"memory", &P::memory, "", "too large"},
+                                        {"bound", &P::bound, "", "cannot be faster than the best"}});
+  return record;
+}
+
+const Record& record_of(const PlanSearch*) {
+  using P = PlanSearch;
+  static const Record record("search",
+                             {{"cluster", &P::cluster, "", "the machine"},
+                              {"gpus", &P::gpus, "", "of the job"},
+                              {"model", &P::model, "", "its name"},
+                              {"engine", &P::engine, "", "flow or analytic"},
+                              {"inputs_hash", &P::inputs_hash, "", "of everything that the answer depends on"},
+                              {"fits", &P::fits, "", "a layout fits into memory"},
+                              {"complete", &P::complete, "", "the best is proven"},
+                              {"searched", &P::searched, "", "layouts of the space"},
+                              {"pruned", &P::pruned, "", "layouts that were not timed"},
+                              {"timed", &P::timed, "", "layouts"}});
+  return record;
+}
+
+const Record& record_of(const PlanResult*) {
+  using P = PlanResult;
+  static const Record record(
+      "plan", joined({fields_inside(&P::search),
+                      {{"best", &P::best, "", "the fastest layout"},
+                       {"lower_bound_s", &P::lower_bound_s, "s", "of every layout that fits, before any was timed"},
+                       {"proven_s", &P::proven_s, "s", "no layout of the space is faster"},
+                       {"gap_percent", &P::gap_percent, "%", "from the best to proven_s"},
+                       {"tie_percent", &P::tie_percent, "%", "band of the difference of two layouts"},
+                       {"tied", &P::tied, "", "layouts that are too close to tell apart, the best included"},
+                       {"flags", &P::flags, "", "of the best layout, by program"},
+                       {"layouts", &P::layouts, "", "all that were timed, the fastest first"},
+                       {"pareto", &P::pareto, "", "layouts that no other beats in both time and memory"},
+                       {"pareto_proven", &P::pareto_proven, "", "of the whole space, within 5 % of memory"},
+                       {"band_percent", &P::band_percent, "%", "low and high, around a step's time"},
+                       {"band_basis", &P::band_basis, "", "what the band is measured on"}}}));
+  return record;
+}
+
+const Record& record_of(const LeastLayout*) {
+  using L = LeastLayout;
+  static const Record record(
+      "least layout", joined({fields_inside(&L::step), {{"capacity_bytes", &L::capacity_bytes, "bytes", "of a GPU"}}}));
+  return record;
+}
+
+const Record& record_of(const PlanNothing*) {
+  using P = PlanNothing;
+  static const Record record("plan of what does not fit",
+                             joined({fields_inside(&P::search),
+                                     {{"best", &P::best, "", "null"},
+                                      {"lower_bound_s", &P::lower_bound_s, "s", "null"},
+                                      {"proven_s", &P::proven_s, "s", "null"},
+                                      {"gap_percent", &P::gap_percent, "%", "null"},
+                                      {"layouts", &P::layouts, "", "none"},
+                                      {"pareto", &P::pareto, "", "none"},
+                                      {"flags", &P::flags, "", "none"},
+                                      {"least", &P::least, "", "the layout that needs least memory"},
+                                      {"would_fit", &P::would_fit, "", "changes with which a layout fits"},
+                                      {"verdict", &P::verdict, "", "one sentence for people"}}}));
+  return record;
+}
+
+namespace {
+
+/// A search and what it was asked.
+struct PlanFound {
+  const PlanRequest& request;
+  StepRequest step;  ///< for the commands of rows
+  PlanRun run;
+};
+
+PlanRow plan_row(const PlanFound& f, const PlannedLayout& l) {
+  const PlannedLayout& best = f.run.plan.layouts.front();
+  PlanRow row;
+  row.step = planned_result(f.run.machine, l);
+  row.lower_bound_s = l.bound.in_s();
+  row.tie = !f.run.tied.empty() && l.step.step_time.in_s() < f.run.tie_s();
+  if (&l != &best) row.lost_because = why_lost(l, best);
+  row.command = request_line(f.step, l.layout);
+  return row;
+}
+
+PlanSearch search_result(const PlanFound& f) {
+  const Plan& p = f.run.plan;
+  const TrainRun& m = f.run.machine;
+  const PlannedLayout& any = p.layouts.empty() ? *p.least : p.layouts.front();
+  PlanSearch out;
+  out.cluster = m.cluster().name;
+  out.gpus = any.layout.ranks();
+  out.model = m.scenario.model.name;
+  out.engine = f.request.engine;
+  out.inputs_hash = inputs_hash("plan", f.request, m.kernels.text + m.scenario.text + m.cluster().text);
+  out.fits = !p.layouts.empty();
+  out.complete = p.complete;
+  out.searched = p.searched;
+  out.pruned = {p.refused, p.no_fit, p.bounded};
+  out.timed = p.layouts.size();
+  return out;
+}
+
+Json search_seconds(const PlanRun& run) { return {{"search_s", run.seconds}}; }
+
+PlanNothing nothing_result(const PlanFound& f) {
+  const PlannedLayout& least = *f.run.plan.least;
+  PlanNothing out;
+  out.search = search_result(f);
+  out.least = {planned_result(f.run.machine, least), count(f.run.capacity)};
+  out.would_fit = fit_results(f.run.would_fit);
+  const Error why = check_fits(least.memory, f.run.capacity).error();
+  out.verdict = does_not_fit_words(least.step.step_time, out.least.step.mfu, why);
+  out.of_run = search_seconds(f.run);
+  return out;
+}
+
+/// How far the best may be from the fastest, in percent: 0 if it is the fastest.
+double percent_to_proven(const Plan& p) {
+  const double best = p.layouts.front().step.step_time.in_s();
+  return 100 * (best - p.proven.in_s()) / p.proven.in_s();
+}
+
+PlanResult plan_result(const PlanFound& f) {
+  const PlanRun& run = f.run;
+  const Plan& p = run.plan;
+  PlanResult out;
+  out.search = search_result(f);
+  out.best = plan_row(f, p.layouts.front());
+  out.lower_bound_s = p.lower_bound.in_s();
+  out.proven_s = p.proven.in_s();
+  out.gap_percent = percent_to_proven(p);
+  out.tie_percent = run.tie_percent();
+  out.tied = 1 + run.tied.size();
+  out.flags = framework_flags(run.machine.scenario.model, p.layouts.front().layout);
+  for (const PlannedLayout& l : p.layouts) out.layouts.push_back(plan_row(f, l));
+  for (std::size_t i = 0; i < run.tied.size(); ++i)
+    if (const auto& m = run.tied[i]; m && i + 1 < out.layouts.size())
+      out.layouts[i + 1].decided_by = DecidedBy{m->term, m->best_s, m->other_s, m->band_percent, m->command};
+  for (const PlannedLayout& l : run.front) out.pareto.push_back(plan_row(f, l));
+  out.pareto_proven = run.front_proven;
+  out.band_percent = {run.machine.band.low_percent, run.machine.band.high_percent};
+  out.band_basis = run.machine.band.basis;
+  out.of_run = search_seconds(run);
+  return out;
+}
+
+Result<double> seconds_within(const std::string& text) {
+  if (text.empty()) return 0.0;
+  const Result<Duration> within = parse_duration(text);
+  if (!within.ok() || *within <= Duration())
+    return invalid(fmt::format("'{}' is not a time; write for example 500ms", text), field_of("within"));
+  return within->in_s();
+}
+
+/// The scenario of a search, on the servers that hold its GPUs.
+Result<Scenario> scenario_of(const PlanRequest& r, StepRequest& step) {
+  BUSBAR_RETURN_IF_ERROR(take_servers(r.gpus, step.cluster, step.overrides));
+  ScenarioFlags flags;
+  flags.cluster = step.cluster;
+  flags.model = r.model;
+  flags.layout = r.layout;
+  flags.degrees.global_batch = r.global_batch;
+  flags.degrees.seq = r.seq;
+  flags.degrees.precision = r.precision;
+  flags.degrees.offload = r.offload;
+  return scenario_from_flags(flags, step.overrides, Catalog(r.machine.catalog), gpu_of_machine);
+}
+
+}  // namespace
+
+Result<PlanAnswer> answer(const PlanRequest& r, const Context& context) {
+  if (r.cluster.empty() || r.model.empty())
+    return invalid("name a machine and a model: busbar plan dgx-h100:64 llama3-70b");
+  constexpr std::uint32_t kMostThreads = 256;
+  if (r.threads == 0 || r.threads > kMostThreads)
+    return invalid(fmt::format("{} is not a number from 1 to {}", r.threads, kMostThreads), field_of("threads"));
+  StepRequest step{r.cluster, r.model, r.layout, r.machine, r.predict, r.engine};
+  BUSBAR_ASSIGN(const Scenario scenario, scenario_of(r, step));
+  BUSBAR_ASSIGN(const double within_s, seconds_within(r.within));
+  if (!r.lists.order.empty() && scenario.layout.rank_order != kTpCpDpPp)
+    return invalid("the layout names an order; leave out one of the two", field_of("order"));
+  BUSBAR_ASSIGN(PlanSpace space, read_space(r.lists, scenario.layout));
+  TrainAsk ask = step_ask(context);
+  ask.gpus = r.gpus;
+  ask.engine = r.engine;
+  ask.predict = r.predict;
+  BUSBAR_ASSIGN(PlanRun run, run_plan(scenario, std::move(space), ask, {within_s, r.pareto, r.threads}, context));
+  if (run.machine.gpus < run.machine.cluster().topology.gpus().size()) step.gpus = run.machine.gpus;
+  PlanFound found{r, std::move(step), std::move(run)};
+  if (found.run.plan.layouts.empty()) {
+    PlanNothing nothing = nothing_result(found);
+    nothing.run = std::move(found.run);
+    return PlanAnswer(std::move(nothing));
+  }
+  PlanResult result = plan_result(found);
+  result.run = std::move(found.run);
+  return PlanAnswer(std::move(result));
+}
+
+Question plan_question() {
+  return make_question<PlanRequest, PlanAnswer>(
+      "plan", "the fastest layout of a model on a machine, with a proof, and why the others are slower",
+      "  busbar plan dgx-h100:64 gpt3-175b --global-batch 512\n"
+      "  busbar plan dgx-h100 llama3-70b --gpus 512 --global-batch 1024 --zero 1..3\n"
+      "  busbar plan dgx-h100:8 llama3-8b --global-batch 256 --tp 1,2,4,8 --recompute none --json\n"
+      "  busbar plan dgx-h100:8 llama3-8b --global-batch 256 --pareto\n"
+      "  busbar plan dgx-h100:2048 llama3.1-405b --seq 8192 --global-batch 2048 --within 5s\n",
+      30);
+}
+
+}  // namespace questions
+}  // namespace busbar

@@ -1,0 +1,22 @@
+#include "busbar/questions/step_ask.h"
+
+#include <utility>
+
+#include "busbar/plan/default_plan.h"
+
+namespace busbar::questions {
+
+TrainAsk step_ask(const Context& context) {
+  TrainAsk ask;
+  ask.stop = context.stop;
+  ask.kept = context.kept;
+  ask.notice = context.notice;
+  return ask;
+}
+
+Result<TrainRun> named_step(Scenario scenario, const TrainAsk& ask, bool open, const Context& context) {
+  context.begin("timing the step on " + scenario.cluster);
+  return open ? run_without_layout(std::move(scenario), ask, context) : step::predict(std::move(scenario), ask);
+}
+
+}  // namespace busbar::questions

@@ -1,0 +1,139 @@
+// The fastest layout, the others that were timed, and what decides between those that tie.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "busbar/base/quantity.h"
+#include "busbar/plan/layout_flags.h"
+#include "busbar/plan/plan_run.h"
+#include "busbar/questions/plan_question.h"
+#include "busbar/views/fit_table.h"
+#include "busbar/views/layout_words.h"
+#include "busbar/views/step_parts.h"
+#include "busbar/views/view.h"
+
+namespace busbar::views {
+namespace {
+
+using questions::DecidedBy;
+using questions::PlanAnswer;
+using questions::PlannedStep;
+using questions::PlanNothing;
+using questions::PlanRequest;
+using questions::PlanResult;
+using questions::PlanSearch;
+
+std::string memory_text(std::uint64_t bytes) { return format_size(static_cast<double>(bytes)); }
+
+std::string planned_price(double usd) { return usd > 0 ? format_number(usd) : "-"; }
+
+Highlight plan_verdict(const PlanResult& r) {
+  const PlannedStep& best = r.best.step;
+  const std::string how = r.search.complete
+                              ? fmt::format("No layout of the {} in the space is faster.", r.search.searched)
+                              : fmt::format("No layout of the {} in the space is more than {:.1f} % faster.",
+                                            r.search.searched, r.gap_percent);
+  const std::string tied =
+      r.tied == r.layouts.size() ? fmt::format("all {} timed layouts", r.tied) : fmt::format("rows 1 to {}", r.tied);
+  const std::string tie =
+      r.tied > 1 ? fmt::format(" A tie: {} are closer than the band of their difference, {:.0f} %; measure them.", tied,
+                               r.tie_percent)
+                 : "";
+  return {fmt::format("{} per step, {} % MFU, with {}, micro-batch {}, recompute {}.{} {}",
+                      format_duration(best.step_time_s), format_number(100 * best.mfu),
+                      short_layout(r.run.plan.layouts.front().layout), best.layout.micro_batch, best.layout.recompute,
+                      tie, how)};
+}
+
+Table planned_table(const PlanResult& r, std::uint32_t rows) {
+  Table t = table_of_layouts("Layouts, the fastest first", "slower because of");
+  for (std::size_t i = 0; i < std::min<std::size_t>(rows, r.layouts.size()); ++i) {
+    const PlannedStep& s = r.layouts[i].step;
+    const bool tied = i > 0 && i < r.tied;
+    t.rows.push_back({std::to_string(i + 1), short_layout(r.run.plan.layouts[i].layout),
+                      std::to_string(s.layout.micro_batch), s.layout.recompute, format_duration(s.step_time_s),
+                      fmt::format("{:.1f}", 100 * s.mfu), memory_text(s.memory_bytes), planned_price(s.usd_per_step),
+                      (tied ? "tie; " : "") + r.layouts[i].lost_because});
+  }
+  const PlanSearch& p = r.search;
+  t.note = fmt::format(
+      "{} layouts: {} do not divide, {} do not fit into {}, {} cannot be faster by their bounds, {} timed. Least bound "
+      "of those that fit: {}, {:.1f} % below the best.",
+      p.searched, p.pruned.refused, p.pruned.memory, memory_text(count(r.run.capacity)), p.pruned.bound, p.timed,
+      format_duration(r.lower_bound_s), 100 * (1 - r.lower_bound_s / r.best.step.step_time_s));
+  return t;
+}
+
+/// What less memory costs in time.
+Table front_table(const PlanResult& r) {
+  Table t{"Less memory, more time",
+          {to_left("layout"), "batch", to_left("recompute"), "step", "slower (%)", "memory", "$/step"}};
+  const double best_s = r.pareto.front().step.step_time_s;
+  for (std::size_t i = 0; i < r.pareto.size(); ++i) {
+    const PlannedStep& s = r.pareto[i].step;
+    t.rows.push_back({short_layout(r.run.front[i].layout), std::to_string(s.layout.micro_batch), s.layout.recompute,
+                      format_duration(s.step_time_s), fmt::format("{:.1f}", 100 * (s.step_time_s / best_s - 1)),
+                      memory_text(s.memory_bytes), planned_price(s.usd_per_step)});
+  }
+  const std::string scope =
+      r.pareto_proven ? fmt::format("For every layout of the space a row is as fast with at most {:g} % more memory.",
+                                    100 * (kFrontSlack - 1))
+                      : "Of the layouts that were timed; --pareto searches for faster ones with less memory.";
+  t.note = scope + " All layouts use all GPUs, so the cheapest step is the fastest.";
+  return t;
+}
+
+/// Per measurement: the rows that it separates from the first, and how. A command stands where it is named first.
+Facts tie_facts(const PlanResult& r, std::uint32_t rows) {
+  Facts out{"What decides the tie", {}};
+  for (std::size_t i = 1; i < r.tied && i < r.layouts.size() && i + 1 <= rows; ++i) {
+    if (!r.layouts[i].decided_by) continue;
+    const DecidedBy& m = *r.layouts[i].decided_by;
+    std::string command = m.command;
+    for (std::size_t k = 1; k < i && command == m.command; ++k)
+      if (r.layouts[k].decided_by && r.layouts[k].decided_by->command == m.command)
+        command = fmt::format("The command of 1 or {}.", k + 1);
+    out.items.emplace_back(fmt::format("1 or {}", i + 1),
+                           fmt::format("{}: {} of the step or {}, known within {:.0f} %. {}", m.term,
+                                       format_duration(m.best_s), format_duration(m.this_s), m.band_percent, command));
+  }
+  return out;
+}
+
+Document document_without_layout(const PlanNothing& r) {
+  Document d{fmt::format("{} on {}", r.search.model, r.search.cluster), {}, {}};
+  d.add(Highlight{r.verdict});
+  d.add(fit_table(r.run.would_fit));
+  d.add(Paragraph{fmt::format(
+      "None of {} layouts fits: {} do not divide, {} are too large. This one needs least "
+      "memory: {}.",
+      r.search.searched, r.search.pruned.refused, r.search.pruned.memory, layout_flags(r.run.plan.least->layout))});
+  return d;
+}
+
+Document document_of_layouts(const PlanRequest& asked, const PlanResult& r) {
+  Document d{fmt::format("{} on {}", r.search.model, r.search.cluster), {}, {}};
+  d.add(plan_verdict(r));
+  d.add(planned_table(r, asked.rows));
+  add_batch_words(r.run.plan.layouts.front().layout, d);
+  if (r.pareto.size() > 1) d.add(front_table(r));
+  if (Facts ties = tie_facts(r, asked.rows); !ties.items.empty()) d.add(std::move(ties));
+  Facts commands{"Each row as a step", {}};
+  for (std::size_t i = 0; i < std::min<std::size_t>(asked.rows, r.layouts.size()); ++i)
+    commands.items.emplace_back(std::to_string(i + 1), r.layouts[i].command);
+  d.add(std::move(commands));
+  d.blocks.push_back({Facts{"The best in other programs", r.flags}});
+  return d;
+}
+
+Document plan_document(const PlanRequest& asked, const PlanAnswer& r) {
+  const auto* const found = std::get_if<PlanResult>(&r);
+  return found != nullptr ? document_of_layouts(asked, *found) : document_without_layout(std::get<PlanNothing>(r));
+}
+
+}  // namespace
+
+View plan_view() { return make_view("plan", plan_document); }
+
+}  // namespace busbar::views
