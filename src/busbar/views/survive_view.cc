@@ -1,23 +1,30 @@
-#include "busbar/cli/goodput_report.h"
-
+// What failures cost: of a step over a long run, or of a collective.
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include "busbar/base/quantity.h"
-#include "busbar/cli/question_command.h"
 #include "busbar/cost/money.h"
-#include "busbar/questions/checkpoint_request.h"
+#include "busbar/questions/step_words.h"
+#include "busbar/questions/survive_question.h"
+#include "busbar/survive/goodput.h"
+#include "busbar/views/step_parts.h"
+#include "busbar/views/view.h"
 
-namespace busbar {
+namespace busbar::views {
 namespace {
 
-double percent(double share) { return 100 * share; }
+using questions::SurviveCallResult;
+using questions::SurviveRequest;
+using questions::SurviveResult;
+using questions::SurviveStepResult;
+
+double in_percent(double share) { return 100 * share; }
 /// Two digits of what is lost: "93.4", "99.72".
 std::string share_text(double share) {
   const int digits = share > 0.99 && share < 1 ? 2 : 1;
-  return fmt::format("{:.{}f} %", percent(share), digits);
+  return fmt::format("{:.{}f} %", in_percent(share), digits);
 }
 
 std::string span_text(double seconds) {
@@ -27,34 +34,20 @@ std::string span_text(double seconds) {
   return format_duration(seconds);
 }
 
-Json lines_json(const GoodputRun& r) {
-  Json out = Json::array();
-  for (const Interruptions::Line& line : r.interruptions.lines)
-    out.push_back({{"name", line.cause.name},
-                   {"part", name_of(line.cause.part)},
-                   {"parts", line.parts},
-                   {"events_per_part_year", line.cause.per_year},
-                   {"events_per_day", line.per_day},
-                   {"share", line.per_day / r.interruptions.per_day},
-                   {"network", line.cause.network},
-                   {"source", line.cause.source}});
-  return out;
-}
-
-Table cause_table(const GoodputRun& r) {
+Table goodput_causes(const GoodputRun& r) {
   Table t{"What ends the job",
           {to_left("cause"), to_left("counted"), "parts", "per part and year", "per day", "share"}};
   for (const Interruptions::Line& line : r.interruptions.lines)
     t.rows.push_back({line.cause.name, name_of(line.cause.part), std::to_string(line.parts),
-                      fmt::format("{:.2g} %", percent(line.cause.per_year)), format_number(line.per_day, 2),
-                      fmt::format("{:.1f} %", percent(line.per_day / r.interruptions.per_day))});
+                      fmt::format("{:.2g} %", in_percent(line.cause.per_year)), format_number(line.per_day, 2),
+                      fmt::format("{:.1f} %", in_percent(line.per_day / r.interruptions.per_day))});
   t.note = fmt::format(
       "Rates of {}; all of them {:g} to {:g} times as high in other fleets. The network, NICs included: {:.1f} %.",
-      r.rates.name, r.rates.low, r.rates.high, percent(r.interruptions.network_per_day / r.interruptions.per_day));
+      r.rates.name, r.rates.low, r.rates.high, in_percent(r.interruptions.network_per_day / r.interruptions.per_day));
   return t;
 }
 
-Table lever_table(const GoodputRun& r) {
+Table goodput_levers(const GoodputRun& r) {
   Table t{"What would change it", {to_left("change"), "goodput", "gain per day"}};
   for (const GoodputLever& l : r.levers) {
     const double gained = l.useful - r.shares.useful;
@@ -100,13 +93,13 @@ Facts goodput_facts(const GoodputRun& r) {
     add("spare cubes", fmt::format("{} in addition to the {} of the job suffice 99 % of the time", c.spares, c.cubes));
   }
   const double servers = static_cast<double>(r.parts[static_cast<std::size_t>(FailingPart::kServer)]);
-  add("spare servers",
-      fmt::format("{} ({} %) suffice 99 % of the time; {} are in repair on average", r.spares,
-                  format_number(percent(static_cast<double>(r.spares) / servers), 2), format_number(r.in_repair, 2)));
+  add("spare servers", fmt::format("{} ({} %) suffice 99 % of the time; {} are in repair on average", r.spares,
+                                   format_number(in_percent(static_cast<double>(r.spares) / servers), 2),
+                                   format_number(r.in_repair, 2)));
   if (r.slow_chance > 0)
     add("slow servers",
         fmt::format("chance of having one: {:.3g} %; the step then takes {} % longer; not counted above",
-                    percent(r.slow_chance), format_number(percent(r.slow_step_s / r.step_s - 1), 2)));
+                    in_percent(r.slow_chance), format_number(in_percent(r.slow_step_s / r.step_s - 1), 2)));
   if (r.run_days > 0)
     add("whole run",
         fmt::format("{} days{}", format_number(r.run_days), r.run_usd > 0 ? ", " + dollars(r.run_usd) : ""));
@@ -123,7 +116,7 @@ Highlight goodput_in_words(const GoodputRun& r) {
   return {text};
 }
 
-Facts source_facts(const GoodputRun& r) {
+Facts rate_sources(const GoodputRun& r) {
   Facts f{"Sources of the failure rates", {}};
   for (const Interruptions::Line& line : r.interruptions.lines)
     f.items.emplace_back(line.cause.name, line.cause.source);
@@ -131,114 +124,32 @@ Facts source_facts(const GoodputRun& r) {
   return f;
 }
 
+std::vector<DocumentBlock> goodput_blocks(const GoodputRun& r) {
+  std::vector<DocumentBlock> out{{goodput_in_words(r), Audience::kPage}, {goodput_facts(r)}, {goodput_causes(r)}};
+  if (!r.levers.empty()) out.push_back({goodput_levers(r)});
+  out.push_back({rate_sources(r), Audience::kPage});
+  return out;
+}
+
 constexpr double kSame = 0.05;  // percent: below, the table says that nothing changes
 
-std::string cost_text(const PartLoss& l) {
+std::string loss_cost_text(const PartLoss& l) {
   if (!l.time_s) return "-";
   return std::abs(l.cost_percent) < kSame ? "0" : fmt::format("{:+.1f} %", l.cost_percent);
 }
 
-std::string then_text(const PartLoss& l) {
+std::string after_loss_text(const PartLoss& l) {
   if (!l.time_s) return l.state == PartState::kOut ? "ends, restarts on a spare server" : l.why_not;
   if (l.switch_off) return "switch it off";
   if (l.state == PartState::kHalfRate) return "runs on";
   return l.part.ends_job ? "ends, restarts without it" : "runs on over other paths";
 }
 
-std::string verdict_of(const PartLosses& r) {
+std::string switch_off_words(const PartLosses& r) {
   const auto off = std::find_if(r.rows.begin(), r.rows.end(), [](const PartLoss& l) { return l.switch_off; });
   if (off == r.rows.end()) return "";
   return fmt::format("Switch off a {} at half rate: with it the {} takes {}, without it {}.", off->part.what, r.what,
                      format_duration(*off->time_s), format_duration(off->without_s));
-}
-
-}  // namespace
-
-std::vector<Flag> goodput_flags(GoodputAsk& a) {
-  std::vector<Flag> out{
-      {"--failures", "NAME",
-       "failure rates: an entry of the catalogue (busbar catalog failures) or a file (default llama3)", "Failures",
-       &a.failures},
-      {"--detect", "TIME", "from a crash until the job is ended (default 30s)", "Failures", &a.detect},
-      {"--watchdog", "TIME", "until a collective that hangs ends the job (default 600s)", "Failures", &a.watchdog},
-      {"--restart", "TIME", "scheduling and initialisation, without loading (default 300s)", "Failures", &a.restart},
-      {"--interval", "TIME", "useful time between checkpoints (default: Daly's optimum)", "Failures", &a.interval},
-      {"--repair-hours", "HOURS", "time to repair a server after a hardware fault (default 24)", "Failures",
-       &a.repair_hours},
-      {"--slow-servers", "P%xFACTOR", "share of servers that compute slower unnoticed, and how much (default 0.5%x1.1)",
-       "Failures", &a.slow_servers},
-      {"--tokens", "N", "length of the run, e.g. 15T: days and price", "Failures", &a.tokens},
-      {"--usd-per-gpu-hour", "USD", "price (default: the machine's)", "Failures", &a.usd_per_gpu_hour},
-  };
-  for (Flag& f : flags_of(record_of(&a.checkpoint), &a.checkpoint)) {
-    f.category = "Failures";
-    out.push_back(std::move(f));
-  }
-  return out;
-}
-
-void add_goodput(const GoodputRun& r, Json& j) {
-  j["goodput"] = r.shares.useful;
-  j["goodput_low"] = r.at_high_rates.useful;
-  j["goodput_high"] = r.at_low_rates.useful;
-  j["interruptions_per_day"] = r.interruptions.per_day;
-  j["mtti_h"] = r.terms.mtti_s / kSecondsInHour;
-  j["network_share"] = r.interruptions.network_per_day / r.interruptions.per_day;
-  j["lost"] = {{"checkpoint", r.shares.checkpoint}, {"restart", r.shares.restart}, {"rework", r.shares.rework}};
-  j["lost_usd_per_day"] =
-      r.usd_per_hour > 0 ? Json((1 - r.shares.useful) * r.usd_per_hour * kHoursInDay) : Json(nullptr);
-  const CheckpointRun& c = r.checkpoint;
-  j["checkpoint"] = {{"bytes", c.bytes},
-                     {"storage_GBps", c.store_bytes_per_s > 0 ? Json(c.store_bytes_per_s / 1e9) : Json()},
-                     {"write_s", c.write_s()},
-                     {"links_save_s", c.links.save_s},
-                     {"bound_by", c.write_bound()},
-                     {"stop_s", r.terms.save_s},
-                     {"interval_s", r.interval_s},
-                     {"young_interval_s", r.young_s}};
-  j["recovery_s"] = {{"detect", r.detect_s}, {"restart", r.restart_s}, {"load", c.load_s()}};
-  j["spare_servers"] = r.spares;
-  j["servers_in_repair"] = r.in_repair;
-  j["spare_cubes"] = nullptr;
-  if (const SpareCubes& c = r.cubes; c.cubes > 0)
-    j["spare_cubes"] = {{"cubes", c.cubes},
-                        {"spares", c.spares},
-                        {"switching_s", c.switching_s},
-                        {"initialisation_s", c.initialisation_s},
-                        {"events_per_day", c.per_day},
-                        {"event_s", c.event_s},
-                        {"event_usd", r.usd_per_hour > 0 ? Json(c.event_s / kSecondsInHour * r.usd_per_hour) : Json()}};
-  j["slow_servers"] = {{"chance", r.slow_chance}, {"step_time_s", r.slow_step_s}};
-  j["step_time_s"] = r.step_s;
-  j["run_days"] = r.run_days > 0 ? Json(r.run_days) : Json(nullptr);
-  j["run_usd"] = r.run_usd > 0 ? Json(r.run_usd) : Json(nullptr);
-  j["failures"] = r.rates.name;
-  j["causes"] = lines_json(r);
-  j["levers"] = Json::array();
-  for (const GoodputLever& l : r.levers) j["levers"].push_back({{"what", l.what}, {"goodput", l.useful}});
-}
-
-std::vector<DocumentBlock> goodput_blocks(const GoodputRun& r) {
-  std::vector<DocumentBlock> out{{goodput_in_words(r), Audience::kPage}, {goodput_facts(r)}, {cause_table(r)}};
-  if (!r.levers.empty()) out.push_back({lever_table(r)});
-  out.push_back({source_facts(r), Audience::kPage});
-  return out;
-}
-
-Json losses_json(const PartLosses& losses) {
-  Json rows = Json::array();
-  for (const PartLoss& l : losses.rows)
-    rows.push_back({{"part", l.selector},
-                    {"kind", l.part.what},
-                    {"alike", l.part.alike},
-                    {"state", name_of(l.state)},
-                    {"time_s", l.time_s ? Json(*l.time_s) : Json(nullptr)},
-                    {"cost_percent", l.time_s ? Json(l.cost_percent) : Json(nullptr)},
-                    {"ends_job", l.state == PartState::kOut && l.part.ends_job},
-                    {"switch_off", l.switch_off},
-                    {"lost_h", l.lost_h ? Json(*l.lost_h) : Json(nullptr)},
-                    {"why_not", l.why_not.empty() ? Json(nullptr) : Json(l.why_not)}});
-  return rows;
 }
 
 std::vector<DocumentBlock> losses_blocks(const PartLosses& r) {
@@ -249,18 +160,50 @@ std::vector<DocumentBlock> losses_blocks(const PartLosses& r) {
   t.columns.push_back(to_left("the job"));
   for (const PartLoss& l : r.rows) {
     t.rows.push_back({l.part.what, l.selector, std::to_string(l.part.alike), name_of(l.state),
-                      l.time_s ? format_duration(*l.time_s) : "-", cost_text(l)});
+                      l.time_s ? format_duration(*l.time_s) : "-", loss_cost_text(l)});
     if (priced) t.rows.back().push_back(format_number(*l.lost_h, 2));
-    t.rows.back().push_back(then_text(l));
+    t.rows.back().push_back(after_loss_text(l));
   }
   if (priced)
     t.note =
         "Lost: hours of work by one such event: stop and work again if it ends the job, then the slower state until "
         "the repair.";
   std::vector<DocumentBlock> out;
-  if (std::string verdict = verdict_of(r); !verdict.empty()) out.push_back({Paragraph{std::move(verdict)}});
+  if (std::string verdict = switch_off_words(r); !verdict.empty()) out.push_back({Paragraph{std::move(verdict)}});
   out.push_back({std::move(t)});
   return out;
 }
 
-}  // namespace busbar
+void add_blocks(std::vector<DocumentBlock> blocks, Document& d) {
+  for (DocumentBlock& b : blocks) d.blocks.push_back(std::move(b));
+}
+
+Document survive_step_document(const SurviveRequest& asked, const SurviveStepResult& r) {
+  const TrainRun& step = r.step;
+  Document d{"What failures cost " + step.scenario.model.name + " on " + step.cluster().name, {}, {}};
+  if (!r.fits) d.add(Highlight{step_verdict(step)});
+  if (!step.planned_because.empty() && r.fits)
+    d.add(Paragraph{"Planned, because " + step.planned_because + ": " + step.planned_flags});
+  add_batch_words(step.layout, d);
+  std::vector<DocumentBlock> blocks = goodput_blocks(r.run);
+  for (DocumentBlock& b : blocks)
+    if (b.audience == Audience::kPage && asked.explain) b.audience = Audience::kBoth;
+  add_blocks(std::move(blocks), d);
+  if (r.losses) add_blocks(losses_blocks(*r.losses), d);
+  return d;
+}
+
+Document survive_call_document(const SurviveCallResult& r) {
+  return {"What lost parts cost on " + r.cluster, {}, losses_blocks(r.losses)};
+}
+
+Document survive_document(const SurviveRequest& asked, const SurviveResult& r) {
+  const auto* const step = std::get_if<SurviveStepResult>(&r);
+  return step != nullptr ? survive_step_document(asked, *step) : survive_call_document(std::get<SurviveCallResult>(r));
+}
+
+}  // namespace
+
+View survive_view() { return make_view("survive", survive_document); }
+
+}  // namespace busbar::views
