@@ -6,15 +6,16 @@
 #include "busbar/base/quantity.h"
 #include "busbar/base/text.h"
 #include "busbar/cli/commands.h"
-#include "busbar/cli/compare_run.h"
-#include "busbar/cli/cost_flags.h"
-#include "busbar/cli/scenario_flags.h"
+#include "busbar/cli/long_run.h"
+#include "busbar/cli/question_command.h"
 #include "busbar/cli/session.h"
-#include "busbar/cli/token_cost.h"
 #include "busbar/cost/bill.h"
 #include "busbar/cost/money.h"
 #include "busbar/cost/run_cost.h"
+#include "busbar/questions/step_request.h"
+#include "busbar/questions/token_cost.h"
 #include "busbar/step/machine.h"
+#include "busbar/views/token_cost.h"
 
 namespace busbar {
 namespace {
@@ -175,7 +176,7 @@ Result<CompareRow> run_model(const CostFlags& o) {
   ask.train.timeline = ask.train.scaling = false;
   ask.cost = o.cost;
   LongRun watch("steps");
-  BUSBAR_ASSIGN(std::vector<CompareRow> rows, run_compare(ask, watch));
+  BUSBAR_ASSIGN(std::vector<CompareRow> rows, run_compare(ask, watch.context()));
   if (rows.empty()) return invalid("interrupted before the step was known");
   return std::move(rows.front());
 }
@@ -188,7 +189,7 @@ struct Payback {
 
 Result<Payback> read_payback(const CostFlags& o, const Cluster& cluster, const CostResult& r) {
   Payback out;
-  BUSBAR_ASSIGN(out.usd, parse_count(o.upgrade, "--upgrade", "10M (1e6) or 250K"));
+  BUSBAR_ASSIGN(out.usd, questions::parse_count(o.upgrade, "--upgrade", "10M (1e6) or 250K"));
   if (o.saves_percent <= 0 || o.saves_percent >= 100)
     return flag_error("--saves", "an upgrade saves more than 0 and less than 100 % of the machine's time");
   out.percent = o.saves_percent;
@@ -219,7 +220,7 @@ void add_payback(const Payback& p, Json& j, Document& d) {
 }
 
 Result<int> run(const CostFlags& o) {
-  BUSBAR_RETURN_IF_ERROR(o.cost.check());
+  if (const Status fine = o.cost.check(); !fine.ok()) return as_flag(fine.error());
   BUSBAR_ASSIGN(const Cluster cluster, load_machine(o.cluster, o.common.overrides));
   BUSBAR_ASSIGN(const PriceList prices, PriceList::open(Catalog(o.common.overrides.catalog), o.cost.prices));
   CostResult r;
@@ -235,11 +236,11 @@ Result<int> run(const CostFlags& o) {
   if (!o.flags.model.empty()) {
     double tokens = 0;
     if (!o.tokens.empty()) {
-      BUSBAR_ASSIGN(tokens, parse_count(o.tokens, "--tokens", "15T (1e12), 300B (1e9) or 2e9"));
+      BUSBAR_ASSIGN(tokens, questions::parse_count(o.tokens, "--tokens", "15T (1e12), 300B (1e9) or 2e9"));
     }
     BUSBAR_ASSIGN(const CompareRow row, run_model(o));
-    j["training"] = token_cost_json(row, tokens);
-    d.blocks.insert(d.blocks.begin() + 1, {token_cost_facts(row, tokens), Audience::kBoth});
+    j["training"] = busbar::to_json(questions::token_cost(row, tokens));
+    d.blocks.insert(d.blocks.begin() + 1, {views::token_cost_facts(row, tokens), Audience::kBoth});
   }
   if (const std::string words = prices_in_words(r); !words.empty())
     d.blocks.insert(d.blocks.begin(), {Highlight{words}, Audience::kPage});
@@ -266,7 +267,7 @@ Command cost_command(const std::string& typed) {
       "  busbar cost dgx-h100:2048 --model llama3.1-405b --tokens 15T\n"
       "  busbar cost dgx-h100:2048 --upgrade 10M --saves 5\n";
   c.positionals = {cluster_word(o->cluster)};
-  c.flags = cost_flags(o->cost);
+  c.flags = flags_of(record_of(&o->cost), &o->cost);
   c.add({with("--saves",
               {"--upgrade", "USD", "price of an upgrade, such as 10M: after how many months it has paid for itself",
                "Cost", &o->upgrade}),
@@ -274,7 +275,7 @@ Command cost_command(const std::string& typed) {
                             &o->saves_percent}),
          with("--model",
               {"--tokens", "N", "also days, price and energy of a run of N tokens: 15T, 300B", "Cost", &o->tokens})});
-  for (Flag& f : scenario_flags(o->flags))
+  for (Flag& f : flags_of(record_of(&o->flags), &o->flags))
     if (f.names != "--cluster") {
       if (f.names != "--model") f.needs = "--model";
       c.flags.push_back(std::move(f));

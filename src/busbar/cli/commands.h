@@ -9,7 +9,6 @@
 namespace busbar {
 
 Command calibrate_command(const std::string& typed);
-Command compare_command(const std::string& typed);
 Command cost_command(const std::string& typed);
 Command expect_command(const std::string& typed);
 Command explore_command(const std::string& typed);

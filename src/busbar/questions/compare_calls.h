@@ -4,14 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "busbar/base/json.h"
-#include "busbar/cli/compare_run.h"
 #include "busbar/predict/prediction.h"
-#include "busbar/report/document.h"
+#include "busbar/questions/compare_run.h"
 
 namespace busbar {
-
-struct CommonOptions;
 
 struct CallsAsk {
   Collective op{};
@@ -37,11 +33,7 @@ struct CallRow {
   std::string refused;                ///< why there is no time; empty: there is one
 };
 /// Every machine x fabric x number of GPUs x algorithm x size. Algorithms that cannot run a call have the reason.
-/// Stops early, with the rows so far, if `watch` requests it.
-Result<std::vector<CallRow>> run_calls(const CompareAsk& ask, const CallsAsk& calls, LongRun& watch);
-
-Json calls_json(const std::vector<CallRow>& rows, const CallsAsk& calls, const CommonOptions& common);
-/// One table per size, or with several numbers of GPUs the map of the fastest algorithms.
-Document calls_document(const std::vector<CallRow>& rows, const CallsAsk& calls, const std::string& typed);
+/// Stops early, with the rows so far, if a signal asks for it.
+Result<std::vector<CallRow>> run_calls(const CompareAsk& ask, const CallsAsk& calls, const Context& context);
 
 }  // namespace busbar

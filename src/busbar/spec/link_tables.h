@@ -5,9 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "busbar/base/json.h"
 #include "busbar/base/result.h"
-#include "busbar/report/document.h"
 #include "busbar/spec/catalog.h"
 #include "busbar/spec/price_list.h"
 
@@ -34,10 +32,5 @@ struct OpticsRow {
 };
 /// catalog/optics, by energy per bit; what has none comes last.
 Result<std::vector<OpticsRow>> read_optics(const Catalog& catalog, const PriceList& prices);
-
-Json links_json(const std::vector<LinkRow>& rows);
-Document links_document(const std::vector<LinkRow>& rows, const std::string& typed);
-Json optics_json(const std::vector<OpticsRow>& rows);
-Document optics_document(const std::vector<OpticsRow>& rows, const std::string& typed);
 
 }  // namespace busbar

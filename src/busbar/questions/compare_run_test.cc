@@ -1,11 +1,11 @@
+#include "busbar/questions/compare_run.h"
+
 #include <gtest/gtest.h>
 
 #include "busbar/base/quantity.h"
-#include "busbar/cli/compare_fabrics.h"
-#include "busbar/cli/compare_report.h"
-#include "busbar/cli/compare_run.h"
 #include "busbar/predict/penalties.h"
 #include "busbar/spec/cluster.h"
+#include "busbar/spec/fabric_words.h"
 #include "busbar/spec/reading.h"
 
 namespace busbar {
@@ -27,7 +27,7 @@ TEST(CompareFabrics, WhatDoesNotExistIsNamed) {
   for (const char* bad : {"", "rocket", "0:1", "fat-tree-:1", "photonics", "ib,,roce"}) {
     const auto words = read_fabric_words(bad, k400, Catalog());
     ASSERT_FALSE(words.ok()) << bad;
-    EXPECT_EQ(words.error().where.path, "--fabrics") << bad;
+    EXPECT_EQ(words.error().where.path, "fabrics") << bad;
   }
 }
 
@@ -58,8 +58,7 @@ TEST(CompareRun, ARowIsTheStepThatTrainPredictsWithItsLayout) {
   ask.machines = {"dgx-h100:2"};
   ask.input.flags.model = "llama3-8b";
   ask.input.flags.degrees.global_batch = 64;
-  LongRun watch("variants", false);
-  const auto rows = run_compare(ask, watch);
+  const auto rows = run_compare(ask, {});
   ASSERT_TRUE(rows.ok()) << rows.error().text();
   const CompareRow& row = rows->front();
   EXPECT_TRUE(row.planned);
@@ -78,8 +77,7 @@ TEST(CompareRun, ARangeHoldsTheStepsOfTrainWithTheTransport) {
   ask.input.flags.model = "llama3-8b";
   ask.input.flags.degrees.tp = 1;
   ask.input.flags.degrees.global_batch = 64;
-  LongRun watch("variants", false);
-  const auto rows = run_compare(ask, watch);
+  const auto rows = run_compare(ask, {});
   ASSERT_TRUE(rows.ok()) << rows.error().text();
   const CompareRow& row = rows->front();
   Scenario scenario = row.variant.step.scenario;
@@ -93,7 +91,7 @@ TEST(CompareRun, ARangeHoldsTheStepsOfTrainWithTheTransport) {
   EXPECT_EQ(row.transport.high_s, slowed->p99.in_s());
 }
 
-TEST(CompareReport, LettersGoOnAfterZ) {
+TEST(CompareRun, LettersGoOnAfterZ) {
   EXPECT_EQ(letter_of(0), "A");
   EXPECT_EQ(letter_of(25), "Z");
   EXPECT_EQ(letter_of(26), "AA");

@@ -1,52 +1,34 @@
-#include "busbar/cli/compare_report.h"
+#include "busbar/views/compare_steps_document.h"
 
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <limits>
 #include <optional>
+#include <utility>
 
 #include "busbar/base/quantity.h"
 #include "busbar/base/text.h"
-#include "busbar/cli/session.h"
-#include "busbar/cli/token_cost.h"
 #include "busbar/cost/money.h"
 #include "busbar/plan/layout_flags.h"
-#include "busbar/questions/layout_result.h"
-#include "busbar/questions/request_line.h"
-#include "busbar/views/penalty_words.h"
 #include "busbar/views/step_parts.h"
+#include "busbar/views/token_cost.h"
 
-namespace busbar {
+namespace busbar::views {
 namespace {
 
+using questions::ComparedStep;
+using questions::CompareSteps;
 using Rows = std::vector<CompareRow>;
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
-double seconds_of(const CompareRow& r) { return r.run.step.step_time.in_s(); }
-
-/// How much longer or shorter a million tokens take than in the first row, in percent.
-double percent_more(const CompareRow& r, const CompareRow& first) {
-  return 100 * (first.tokens_per_s() / r.tokens_per_s() - 1);
-}
-
-double exposed_percent(const CompareRow& r) {
-  const Breakdown& b = r.run.step.breakdown;
-  const Duration exposed = b.exposed_tp + b.exposed_dp + b.exposed_pp + b.exposed_cp + b.exposed_ep;
-  return 100 * exposed.in_s() / seconds_of(r);
-}
+double step_seconds_of(const CompareRow& r) { return r.run.step.step_time.in_s(); }
 
 /// The rows before `i` that it cannot be told from.
 std::vector<std::size_t> alike(const Rows& rows, std::size_t i, Likeness how) {
   std::vector<std::size_t> out;
   for (std::size_t k = 0; k < i; ++k)
     if (likeness(rows[k], rows[i]) == how) out.push_back(k);
-  return out;
-}
-
-Json letters(const std::vector<std::size_t>& rows) {
-  Json out = Json::array();
-  for (const std::size_t k : rows) out.push_back(letter_of(k));
   return out;
 }
 
@@ -63,7 +45,7 @@ std::string letters_in_words(const std::vector<std::size_t>& rows) {
   return comma_list(out);
 }
 
-std::string remark(const Rows& rows, std::size_t i) {
+std::string compare_remark(const Rows& rows, std::size_t i) {
   std::vector<std::string> out;
   if (rows[i].run.does_not_fit) out.push_back("does not fit");
   if (const auto equal = alike(rows, i, Likeness::kEqual); !equal.empty())
@@ -74,14 +56,14 @@ std::string remark(const Rows& rows, std::size_t i) {
 
 std::string range_words(const CompareRow& r) {
   if (!r.transport.penalty) return "-";
-  const double low = 100 * (r.transport.low_s / seconds_of(r) - 1),
-               high = 100 * (r.transport.high_s / seconds_of(r) - 1);
+  const double low = 100 * (r.transport.low_s / step_seconds_of(r) - 1),
+               high = 100 * (r.transport.high_s / step_seconds_of(r) - 1);
   return fmt::format("{:+.1f} to {:+.1f}", low, high);
 }
 
 std::string at_least(const CompareRow& r) { return r.cost.sums.complete() ? "" : "> "; }
 
-std::string price_words(const CompareRow& r) {
+std::string machine_price(const CompareRow& r) {
   return r.cost.sums.all.high > 0 ? at_least(r) + dollars(r.cost.sums.all.middle()) : "-";
 }
 
@@ -94,7 +76,7 @@ std::string token_price(const CompareRow& r) {
 }
 
 /// What a sum leaves out, by row: a machine that is only rented has no price.
-std::string left_out(const Rows& rows) {
+std::string left_out_words(const Rows& rows) {
   std::string out;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const BillSums& sums = rows[i].cost.sums;
@@ -114,16 +96,17 @@ Table step_table(const Rows& rows) {
   t.changes = true;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const CompareRow& r = rows[i];
-    t.rows.push_back({letter_of(i), format_duration(seconds_of(r)), format_number(r.run.metrics.tokens_per_s_per_gpu),
-                      i == 0 ? "-" : fmt::format("{:+.1f}", percent_more(r, rows[0])), range_words(r),
+    t.rows.push_back({letter_of(i), format_duration(step_seconds_of(r)),
+                      format_number(r.run.metrics.tokens_per_s_per_gpu),
+                      i == 0 ? "-" : fmt::format("{:+.1f}", percent_more_time(r, rows[0])), range_words(r),
                       fmt::format("{:.1f}", 100 * r.run.metrics.mfu), fmt::format("{:.1f}", exposed_percent(r)),
-                      price_words(r), rating_text(r.cost.sums), token_price(r), remark(rows, i)});
+                      machine_price(r), rating_text(r.cost.sums), token_price(r), compare_remark(rows, i)});
   }
   const std::string columns =
       "time: of a token, against A. transport: what congestion control may change of the step, by penalties measured "
       "on packets; -: none are known. exposed: communication that nothing hides. $/M tokens: purchase over the years "
       "and electricity; rent where a price is missing.";
-  t.note = columns + left_out(rows);
+  t.note = columns + left_out_words(rows);
   return t;
 }
 
@@ -177,7 +160,7 @@ std::string names_in_words(const Rows& rows, const std::vector<std::size_t>& som
   return names.size() == 1 ? names[0] : names[0] + " and " + names[1];
 }
 
-bool fits(const CompareRow& r) { return !r.run.does_not_fit; }
+bool row_fits(const CompareRow& r) { return !r.run.does_not_fit; }
 
 /// "450", or "445 to 450" where rows differ.
 std::string range_of(const Rows& rows, const std::vector<std::size_t>& some, double (*value)(const CompareRow&),
@@ -196,11 +179,11 @@ std::string cheapest_words(const Rows& rows) {
   const bool priced = std::all_of(rows.begin(), rows.end(), [](const auto& r) { return r.cost.sums.complete(); });
   if (!priced || rows.size() < 2) return "";
   const std::size_t cheap =
-      least(rows, [](const CompareRow& r) { return fits(r) ? r.usd_per_million_tokens_high : kNever; });
+      least(rows, [](const CompareRow& r) { return row_fits(r) ? r.usd_per_million_tokens_high : kNever; });
   const CompareRow& c = rows[cheap];
   std::vector<std::size_t> near;
   for (std::size_t i = 0; i < rows.size(); ++i)
-    if (i != cheap && fits(rows[i]) && rows[i].usd_per_million_tokens_low <= c.usd_per_million_tokens_high)
+    if (i != cheap && row_fits(rows[i]) && rows[i].usd_per_million_tokens_low <= c.usd_per_million_tokens_high)
       near.push_back(i);
   std::string text =
       fmt::format(". {} has the cheapest tokens: ${} to ${} per million", name_in_words(rows, cheap),
@@ -213,26 +196,26 @@ std::string cheapest_words(const Rows& rows) {
 std::string no_fit_words(const Rows& rows) {
   std::string text;
   for (std::size_t i = 0; i < rows.size(); ++i)
-    if (!fits(rows[i]))
+    if (!row_fits(rows[i]))
       text += fmt::format("{}{} does not fit; if it did, {} per step, {:.0f} % MFU", text.empty() ? "" : ". ",
-                          name_in_words(rows, i), format_duration(seconds_of(rows[i])), mfu_percent(rows[i]));
+                          name_in_words(rows, i), format_duration(step_seconds_of(rows[i])), mfu_percent(rows[i]));
   return text;
 }
 
 /// Of the rows that fit, the fastest with its ties, how far the slowest is behind, and the cheapest.
-Highlight verdict(const Rows& rows) {
+Highlight compare_verdict(const Rows& rows) {
   const std::string not_fitting = no_fit_words(rows);
-  const auto count = static_cast<std::size_t>(std::count_if(rows.begin(), rows.end(), fits));
+  const auto count = static_cast<std::size_t>(std::count_if(rows.begin(), rows.end(), row_fits));
   if (count == 0) return {not_fitting + "."};
-  const std::size_t fast = least(rows, [](const CompareRow& r) { return fits(r) ? -token_rate(r) : kNever; });
+  const std::size_t fast = least(rows, [](const CompareRow& r) { return row_fits(r) ? -token_rate(r) : kNever; });
   std::vector<std::size_t> tied;
   for (std::size_t i = 0; i < rows.size(); ++i)
-    if (fits(rows[i]) && (i == fast || likeness(rows[i], rows[fast]) != Likeness::kDiffers)) tied.push_back(i);
+    if (row_fits(rows[i]) && (i == fast || likeness(rows[i], rows[fast]) != Likeness::kDiffers)) tied.push_back(i);
   std::string text = tied.size() > 1 ? fmt::format("{} tie{}: they are closer than the band of their difference",
                                                    names_in_words(rows, tied), tied.size() < count ? " for first" : "")
                      : count > 1     ? name_in_words(rows, fast) + " is the fastest"
                                      : "One step";
-  const std::size_t slow = least(rows, [](const CompareRow& r) { return fits(r) ? token_rate(r) : kNever; });
+  const std::size_t slow = least(rows, [](const CompareRow& r) { return row_fits(r) ? token_rate(r) : kNever; });
   const double times = token_rate(rows[fast]) / token_rate(rows[slow]);
   constexpr double kFew = 1.2;  // from here on in times
   text += fmt::format(": {} tokens/s per GPU", range_of(rows, tied, token_rate, 3));
@@ -246,7 +229,7 @@ Highlight verdict(const Rows& rows) {
   return {text + (not_fitting.empty() ? "" : " " + not_fitting + ".")};
 }
 
-Bars chart(const Rows& rows) {
+Bars compare_chart(const Rows& rows) {
   Bars bars;
   bars.title = "Where the time of a step goes";
   bars.unit = "s";
@@ -255,116 +238,23 @@ Bars chart(const Rows& rows) {
   return bars;
 }
 
-StepRequest request_of(const CompareRow& r, const CompareAsk& ask) {
-  StepRequest q{r.variant.machine,   ask.input.flags.model, ask.input.flags.layout,
-                r.variant.overrides, ask.train.predict,     ask.train.engine};
-  if (r.run.gpus < r.run.cluster().topology.gpus().size()) q.gpus = r.run.gpus;
-  return q;
-}
-
-/// The step of a row as a command; empty where no command gives it.
-std::string command_of(const CompareRow& r, const CompareAsk& ask) {
-  const bool plain = r.variant.step.change.empty() && ask.input.scenario.empty();
-  return plain ? request_line(request_of(r, ask), r.run.layout) : "";
-}
-
-Json transport_json(const CompareRow& r) {
-  if (!r.transport.penalty) return nullptr;
-  Json j = to_json(*r.transport.penalty);
-  j["step_low_s"] = r.transport.low_s;
-  j["step_high_s"] = r.transport.high_s;
-  return j;
-}
-
-Json row_json(const Rows& rows, std::size_t i, const CompareAsk& ask) {
-  const CompareRow& r = rows[i];
-  const BillSums& sums = r.cost.sums;
-  const auto text = [](const std::string& s) { return s.empty() ? Json(nullptr) : Json(s); };
-  const bool priced = sums.all.high > 0;
-  Json j{{"variant", letter_of(i)},
-         {"machine", r.variant.machine},
-         {"fabric", text(r.variant.fabric.word)},
-         {"change", text(r.variant.step.change)},
-         {"network", text(r.run.cluster().fabric.network)},
-         {"gpus", r.run.layout.ranks()},
-         {"gpus_bought", r.cost.bill.gpus},
-         {"layout", to_json(questions::layout_result(r.run.layout))},
-         {"layout_searched", r.planned},
-         {"fits", !r.run.does_not_fit},
-         {"step_time_s", seconds_of(r)},
-         {"step_time_ps", r.run.step.step_time.in_ps()},
-         {"time_percent_more", percent_more(r, rows[0])},
-         {"tokens_per_s", r.tokens_per_s()},
-         {"tokens_per_s_per_gpu", r.run.metrics.tokens_per_s_per_gpu},
-         {"mfu", r.run.metrics.mfu},
-         {"exposed_percent", exposed_percent(r)},
-         {"transport", transport_json(r)},
-         {"ties_with", letters(alike(rows, i, Likeness::kTie))},
-         {"equal_by_construction_with", letters(alike(rows, i, Likeness::kEqual))},
-         {"capex_usd", priced ? Json(sums.all.middle()) : Json(nullptr)},
-         {"capex_low_usd", priced ? Json(sums.all.low) : Json(nullptr)},
-         {"capex_high_usd", priced ? Json(sums.all.high) : Json(nullptr)},
-         {"network_usd", priced ? Json(sums.network.middle()) : Json(nullptr)},
-         {"complete", sums.complete()},
-         {"power_w", sums.power_w},
-         {"usd_per_million_tokens_low", sums.complete() ? Json(r.usd_per_million_tokens_low) : Json(nullptr)},
-         {"usd_per_million_tokens_high", sums.complete() ? Json(r.usd_per_million_tokens_high) : Json(nullptr)},
-         {"rent_usd_per_million_tokens",
-          r.run.cost.usd_per_million_tokens > 0 ? Json(r.run.cost.usd_per_million_tokens) : Json(nullptr)},
-         {"kwh_per_million_tokens",
-          sums.unpowered.empty() ? Json(cost_of_tokens(r.cost.rate, 1e6, r.tokens_per_s()).kwh) : Json(nullptr)},
-         {"command", text(command_of(r, ask))}};
-  for (const auto& [name, d] : breakdown_rows(r.run.step.breakdown)) j["breakdown_s"][name] = d.in_s();
-  if (ask.tokens > 0) {
-    Json cost = token_cost_json(r, ask.tokens);
-    j["whole_run"] = cost["whole_run"];
-  }
-  j["band_percent"] = Json::array({r.run.band.low_percent, r.run.band.high_percent});
-  j["band_basis"] = r.run.band.basis;
-  return j;
-}
-
 }  // namespace
 
-std::string letter_of(std::size_t row) {
-  constexpr std::size_t kLetters = 26;
-  const std::string last(1, static_cast<char>('A' + row % kLetters));
-  return row < kLetters ? last : letter_of(row / kLetters - 1) + last;
-}
-
-Json compare_json(const Rows& rows, const CompareAsk& ask, const CommonOptions& common) {
-  std::string read;
-  for (const CompareRow& r : rows) read += r.run.kernels.text + r.run.scenario.text + r.run.cluster().text;
-  const std::string& basis = rows[0].run.layout.batch_basis;
-  Json j{{"schema", "busbar.compare/1"},
-         {"model", rows[0].run.scenario.model.name},
-         {"global_batch", rows[0].run.layout.global_batch},
-         {"global_batch_basis", basis.empty() ? "given" : basis},
-         {"engine", ask.train.engine},
-         {"usd_per_kwh", ask.cost.terms.usd_per_kwh},
-         {"pue", ask.cost.terms.pue},
-         {"years", ask.cost.terms.years},
-         {"inputs_hash", inputs_hash(common, read)},
-         {"rows", Json::array()}};
-  for (std::size_t i = 0; i < rows.size(); ++i) j["rows"].push_back(row_json(rows, i, ask));
-  return j;
-}
-
-Document compare_document(const Rows& rows, const CompareAsk& ask, const std::string& typed) {
-  Document d{rows[0].run.scenario.model.name + " side by side", typed, {}};
-  d.add(verdict(rows));
+Document compare_steps_document(const CompareSteps& r) {
+  const Rows& rows = r.found;
+  Document d{r.model + " side by side", {}, {}};
+  d.add(compare_verdict(rows));
   d.add(step_table(rows));
   constexpr std::size_t kFewBars = 5;  // more columns than a terminal has
-  d.add(chart(rows), rows.size() <= kFewBars ? Audience::kBoth : Audience::kPage);
-  if (ask.tokens > 0) d.add(run_table(rows, ask.tokens));
+  d.add(compare_chart(rows), rows.size() <= kFewBars ? Audience::kBoth : Audience::kPage);
+  if (r.tokens > 0) d.add(run_table(rows, r.tokens));
   d.add(key_of(rows));
   add_batch_words(rows[0].run.layout, d);
   Facts commands{"Each row as a step", {}};
-  for (std::size_t i = 0; i < rows.size(); ++i)
-    if (std::string line = command_of(rows[i], ask); !line.empty())
-      commands.items.emplace_back(letter_of(i), std::move(line));
+  for (const ComparedStep& row : r.rows)
+    if (row.command) commands.items.emplace_back(row.variant, *row.command);
   if (!commands.items.empty()) d.add(std::move(commands), Audience::kPage);
   return d;
 }
 
-}  // namespace busbar
+}  // namespace busbar::views

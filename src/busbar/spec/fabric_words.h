@@ -1,4 +1,4 @@
-// The words of `busbar compare --fabrics`.
+// Words for fabrics, such as a comparison takes them: "ib", "4:1", "fat-tree-2:1".
 #pragma once
 
 #include <string>
@@ -28,11 +28,11 @@ BytesPerSecond port_rate(const Topology& topology);
 /// A list as typed: words of catalog/comparisons/fabrics ("ib"), names of presets, ratios ("2:1"), or a word and a
 /// ratio
 /// ("fat-tree-4:1"). `port`: the rate of the machine's ports, which chooses among the presets of a word.
-/// Errors name --fabrics, and the words or rates that exist.
+/// Errors name the field `fabrics`, and the words or rates that exist.
 Result<std::vector<FabricWord>> read_fabric_words(const std::string& list, BytesPerSecond port, const Catalog& catalog);
 
 /// Every shape of `chips` chips that optical switches can wire from the cubes of the machine, the most even first.
-/// Errors name --shapes: no such switches, or no whole number of cubes.
+/// Errors name the field `shapes`: no such switches, or no whole number of cubes.
 Result<std::vector<FabricWord>> torus_shapes(const Cluster& machine, std::uint32_t chips);
 
 }  // namespace busbar

@@ -1,4 +1,4 @@
-#include "busbar/cli/compare_run.h"
+#include "busbar/questions/compare_run.h"
 
 #include <fmt/core.h>
 
@@ -8,7 +8,6 @@
 
 #include "busbar/plan/default_plan.h"
 #include "busbar/plan/layout_flags.h"
-#include "busbar/questions/request_line.h"
 #include "busbar/step/machine.h"
 
 namespace busbar {
@@ -19,9 +18,9 @@ Error about(Error error, const std::string& machine) {
   return error;
 }
 
-/// An error of a change, which here is given with --variant.
+/// An error of a change, which here is a variant.
 Error of_variant(Error error) {
-  if (error.where.path == "--beside") error.where.path = "--variant";
+  if (error.where.path == "--beside") error.where.path = "variant";
   if (const std::size_t at = error.message.find("(with --beside"); at != std::string::npos)
     error.message.replace(at, 14, "(with --variant");
   return error;
@@ -36,8 +35,8 @@ Status add_machine(const std::string& typed, const CompareAsk& ask, std::vector<
     BUSBAR_ASSIGN(const Cluster own, load_machine(name, overrides));
     const BytesPerSecond port = port_rate(own.topology);
     if (per_second(port) == 0)
-      return flag_error("--fabrics",
-                        fmt::format("{} has no network between servers; give it a size, such as {}:2", name, typed));
+      return invalid(fmt::format("{} has no network between servers; give it a size, such as {}:2", name, typed),
+                     {"", 0, 0, "fabrics"});
     BUSBAR_ASSIGN(fabrics, read_fabric_words(ask.fabrics, port, Catalog(ask.input.overrides.catalog)));
   }
   if (ask.shapes > 0) {
@@ -61,8 +60,8 @@ Status add_machine(const std::string& typed, const CompareAsk& ask, std::vector<
 }
 
 /// A layout for all steps on one machine, found on its first.
-Result<LayoutSpec> find_layout(const TrainRun& first, std::uint32_t gpus, const LongRun& watch) {
-  return plan_briefly(first, gpus, {kComparePlanTimed}, [&] { return !watch.interrupted(); });
+Result<LayoutSpec> find_layout(const TrainRun& first, std::uint32_t gpus, const Context& context) {
+  return plan_briefly(first, gpus, {kComparePlanTimed}, [&] { return !context.stopped(); });
 }
 
 /// The step again, as `busbar train --transport` runs it.
@@ -96,7 +95,7 @@ class CompareRunner {
  public:
   CompareRunner(const CompareAsk& ask, PriceList prices) : ask_(ask), prices_(std::move(prices)) {}
 
-  Result<CompareRow> run(CompareVariant variant, const LongRun& watch) {
+  Result<CompareRow> run(CompareVariant variant, const Context& context) {
     CompareRow row;
     Scenario scenario = variant.step.scenario;
     const bool given = names_a_layout(scenario.layout) || !ask_.input.flags.layout.empty();
@@ -113,7 +112,7 @@ class CompareRunner {
       row.planned = true;
       auto known = planned_.find(variant.machine);
       if (known == planned_.end()) {
-        BUSBAR_ASSIGN(LayoutSpec found, find_layout(row.run, gpus, watch));
+        BUSBAR_ASSIGN(LayoutSpec found, find_layout(row.run, gpus, context));
         known = planned_.emplace(variant.machine, std::move(found)).first;
       }
       row.run.layout = layout = known->second;
@@ -174,20 +173,20 @@ Result<MachineCost> machine_cost(const Cluster& cluster, const PriceList& prices
   return out;
 }
 
-Result<std::vector<CompareRow>> run_compare(const CompareAsk& ask, LongRun& watch) {
+Result<std::vector<CompareRow>> run_compare(const CompareAsk& ask, const Context& context) {
   BUSBAR_ASSIGN(std::vector<CompareVariant> variants, compare_variants(ask));
   BUSBAR_ASSIGN(PriceList prices, PriceList::open(Catalog(ask.input.overrides.catalog), ask.cost.prices));
   CompareRunner runner(ask, std::move(prices));
   std::vector<CompareRow> out;
   for (CompareVariant& v : variants) {
-    if (!watch.go_on(out.size(), variants.size())) break;
+    if (!context.go_on("variants", out.size(), variants.size())) break;
     const std::string name = v.name();
-    Result<CompareRow> row = runner.run(std::move(v), watch);
-    if (!row.ok() && watch.interrupted()) break;
+    Result<CompareRow> row = runner.run(std::move(v), context);
+    if (!row.ok() && context.stopped()) break;
     if (!row.ok()) return about(row.error(), name);
     out.push_back(std::move(*row));
   }
-  watch.go_on(out.size(), variants.size());
+  context.go_on("variants", out.size(), variants.size());
   return out;
 }
 
@@ -213,6 +212,22 @@ Likeness likeness(const CompareRow& a, const CompareRow& b) {
                     port_rate(m.topology) == port_rate(n.topology) && a.run.layout.ranks() == b.run.layout.ranks();
   const bool unknown = !a.transport.penalty || !b.transport.penalty;
   return same && unknown && a.variant.step.change == b.variant.step.change ? Likeness::kEqual : Likeness::kTie;
+}
+
+std::string letter_of(std::size_t row) {
+  constexpr std::size_t kLetters = 26;
+  const std::string last(1, static_cast<char>('A' + row % kLetters));
+  return row < kLetters ? last : letter_of(row / kLetters - 1) + last;
+}
+
+double percent_more_time(const CompareRow& r, const CompareRow& first) {
+  return 100 * (first.tokens_per_s() / r.tokens_per_s() - 1);
+}
+
+double exposed_percent(const CompareRow& r) {
+  const Breakdown& b = r.run.step.breakdown;
+  const Duration exposed = b.exposed_tp + b.exposed_dp + b.exposed_pp + b.exposed_cp + b.exposed_ep;
+  return 100 * exposed.in_s() / r.run.step.step_time.in_s();
 }
 
 }  // namespace busbar

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "busbar/cli/compare_fabrics.h"
-#include "busbar/cli/cost_flags.h"
-#include "busbar/cli/long_run.h"
+#include "busbar/base/context.h"
+#include "busbar/cost/cost_options.h"
 #include "busbar/cost/run_cost.h"
+#include "busbar/spec/fabric_words.h"
 #include "busbar/step/train_run.h"
 #include "busbar/step/train_variants.h"
 
@@ -19,7 +19,7 @@ struct CompareAsk {
   std::uint32_t gpus = 0;             ///< per machine; 0: all that it has
   std::string fabrics;                ///< as typed; empty: each machine's own
   std::uint32_t shapes = 0;           ///< chips of which every torus is tried; 0: each machine as it is
-  std::vector<std::string> changes;   ///< of --variant
+  std::vector<std::string> changes;   ///< with which each machine is tried again
   TrainInput input;                   ///< model, layout, overrides; without machine
   TrainAsk train;
   CostOptions cost;
@@ -37,10 +37,10 @@ struct CompareVariant {
   std::string name() const;  ///< "dgx-h100:2048, roce, layout.pp=4"
 };
 /// All machines x fabrics x changes, in the order typed; without a model: without steps. Errors name the machine,
-/// --fabrics or --variant.
+/// or the field `fabrics`, `shapes` or `variant`.
 Result<std::vector<CompareVariant>> compare_variants(const CompareAsk& ask);
 
-/// What a machine costs, with the terms of the flags.
+/// What a machine costs.
 struct MachineCost {
   Bill bill;
   BillSums sums;
@@ -68,8 +68,8 @@ struct CompareRow {
 inline constexpr std::size_t kComparePlanTimed = 8;
 
 /// One row per variant. Without a layout in the scenario, a search finds one per machine, on its first fabric; the
-/// machine's other variants keep it. Stops early, with the rows so far, if `watch` requests it.
-Result<std::vector<CompareRow>> run_compare(const CompareAsk& ask, LongRun& watch);
+/// machine's other variants keep it. Stops early, with the rows so far, if a signal asks for it.
+Result<std::vector<CompareRow>> run_compare(const CompareAsk& ask, const Context& context);
 
 /// How far a row is from another one.
 enum class Likeness : std::uint8_t {
@@ -80,5 +80,13 @@ enum class Likeness : std::uint8_t {
 /// The band of the difference of two times of one layout or call, in percent: what is left when shared errors cancel.
 double band_of_difference(const std::string& machine_a, const Band& a, const std::string& machine_b, const Band& b);
 Likeness likeness(const CompareRow& a, const CompareRow& b);
+
+/// How a row is called: "A", "B", ..., "Z", "AA", ...
+std::string letter_of(std::size_t row);
+
+/// How much longer or shorter a million tokens take than in the first row, in percent.
+double percent_more_time(const CompareRow& row, const CompareRow& first);
+/// All exposed communication, of the step.
+double exposed_percent(const CompareRow& row);
 
 }  // namespace busbar

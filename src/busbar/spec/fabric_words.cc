@@ -1,16 +1,18 @@
-#include "busbar/cli/compare_fabrics.h"
+#include "busbar/spec/fabric_words.h"
 
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "busbar/base/quantity.h"
 #include "busbar/base/text.h"
-#include "busbar/cli/flags.h"
 #include "busbar/spec/reading.h"
 
 namespace busbar {
 namespace {
+
+Error in_field(const char* field, std::string message) { return invalid(std::move(message), {"", 0, 0, field}); }
 
 /// Cuts "-4:1" or "4:1" off the end of a word and returns "4"; empty: there is no ratio.
 std::string cut_ratio(std::string& word) {
@@ -34,11 +36,10 @@ Result<std::string> preset_at(const YamlNode& node, const std::string& word, Byt
     rates.emplace_back(node.key(i));
   }
   constexpr double kBitsPerGigabit = 1e9 / 8;
-  return flag_error(
-      "--fabrics",
-      fmt::format("'{}' has no preset for ports of {} Gb/s, only for {}; name a preset "
-                  "(busbar catalog fabrics)",
-                  word, format_number(static_cast<double>(per_second(port)) / kBitsPerGigabit), comma_list(rates)));
+  return in_field("fabrics", fmt::format("'{}' has no preset for ports of {} Gb/s, only for {}; name a preset "
+                                         "(busbar catalog fabrics)",
+                                         word, format_number(static_cast<double>(per_second(port)) / kBitsPerGigabit),
+                                         comma_list(rates)));
 }
 
 Status read_word(const YamlNode& entry, const std::string& word, BytesPerSecond port, FabricWord& out) {
@@ -68,9 +69,9 @@ Result<FabricWord> read_one(const std::string& typed, const YamlNode& words, Byt
     out.preset = word;
     return out;
   }
-  return flag_error("--fabrics", fmt::format("'{}' is none of {}, no ratio such as 2:1, and no preset of busbar "
-                                             "catalog fabrics",
-                                             typed, comma_list(known)));
+  return in_field("fabrics", fmt::format("'{}' is none of {}, no ratio such as 2:1, and no preset of busbar "
+                                         "catalog fabrics",
+                                         typed, comma_list(known)));
 }
 
 }  // namespace
@@ -109,11 +110,10 @@ Result<std::vector<FabricWord>> read_fabric_words(const std::string& list, Bytes
 Result<std::vector<FabricWord>> torus_shapes(const Cluster& machine, std::uint32_t chips) {
   const std::uint32_t edge = machine.ocs.cube, in_cube = machine.ocs.chips_in_cube();
   if (machine.ocs.switches == 0)
-    return flag_error("--shapes",
-                      fmt::format("{} has no optical switches that could wire another shape", machine.name));
+    return in_field("shapes", fmt::format("{} has no optical switches that could wire another shape", machine.name));
   if (chips % in_cube != 0)
-    return flag_error(
-        "--shapes", fmt::format("shapes are made of cubes of {} chips: {} or {}, not {}", in_cube,
+    return in_field("shapes",
+                    fmt::format("shapes are made of cubes of {} chips: {} or {}, not {}", in_cube,
                                 std::max(in_cube, chips / in_cube * in_cube), (chips / in_cube + 1) * in_cube, chips));
   std::vector<FabricWord> out;
   const std::uint32_t cubes = chips / in_cube;

@@ -1,10 +1,8 @@
-// The flags of every command that counts money.
+// What whoever counts money may set.
 #pragma once
 
 #include <string>
-#include <vector>
 
-#include "busbar/cli/flags.h"
 #include "busbar/cost/bill.h"
 
 namespace busbar {
@@ -12,8 +10,7 @@ namespace busbar {
 struct CostOptions {
   std::string prices;             ///< a file; empty: the catalogue alone
   CostTerms terms{0.08, 1.2, 4};  ///< power in the USA and PUE of modern halls: docs/models/cost.md; years: a choice
-  Status check() const;           ///< errors name the flag
+  Status check() const;           ///< errors name the field
 };
-std::vector<Flag> cost_flags(CostOptions& o);
 
 }  // namespace busbar

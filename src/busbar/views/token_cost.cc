@@ -1,18 +1,14 @@
-#include "busbar/cli/token_cost.h"
+#include "busbar/views/token_cost.h"
 
 #include <fmt/core.h>
 
-#include <cmath>
 #include <utility>
 
 #include "busbar/base/quantity.h"
-#include "busbar/base/text.h"
-#include "busbar/cli/compare_report.h"
-#include "busbar/cli/flags.h"
 #include "busbar/cost/money.h"
 #include "busbar/plan/layout_flags.h"
 
-namespace busbar {
+namespace busbar::views {
 namespace {
 
 constexpr std::pair<char, double> kCounts[] = {{'T', 1e12}, {'B', 1e9}, {'M', 1e6}, {'K', 1e3}};
@@ -39,48 +35,12 @@ std::string cost_words(const CompareRow& r, const WorkCost& c) {
                      energy);
 }
 
-Json to_json(const CompareRow& r, const WorkCost& c) {
-  const bool priced = r.cost.sums.all.high > 0, powered = r.cost.sums.unpowered.empty();
-  return {{"usd_low", priced ? Json(c.usd.low) : Json(nullptr)},
-          {"usd_high", priced ? Json(c.usd.high) : Json(nullptr)},
-          {"energy_usd", powered ? Json(c.energy_usd) : Json(nullptr)},
-          {"kwh", powered ? Json(c.kwh) : Json(nullptr)}};
-}
-
 }  // namespace
-
-Result<double> parse_count(const std::string& text, const char* flag, const char* example) {
-  double factor = 1, value = 0;
-  std::string number = text;
-  for (const auto& [letter, size] : kCounts) {
-    if (number.empty() || std::toupper(static_cast<unsigned char>(number.back())) != letter) continue;
-    factor = size;
-    number.pop_back();
-    break;
-  }
-  if (is_number(number, value) && std::isfinite(value) && value > 0) return value * factor;
-  return flag_error(flag, fmt::format("'{}' is no number above 0; write for example {}", text, example));
-}
 
 std::string words_of_tokens(double tokens) {
   for (const auto& [letter, size] : kCounts)
     if (tokens >= size) return fmt::format("{}{} tokens", format_number(tokens / size), letter);
   return format_number(tokens) + " tokens";
-}
-
-Json token_cost_json(const CompareRow& r, double tokens) {
-  constexpr double kMillion = 1e6;
-  Json j{{"step_time_s", r.run.step.step_time.in_s()},
-         {"tokens_per_s", r.tokens_per_s()},
-         {"mfu", r.run.metrics.mfu},
-         {"per_step", to_json(r, of_step(r))},
-         {"per_million_tokens", to_json(r, of_tokens(r, kMillion))}};
-  if (tokens <= 0) return j;
-  const WorkCost run = of_tokens(r, tokens);
-  j["whole_run"] = to_json(r, run);
-  j["whole_run"]["tokens"] = tokens;
-  j["whole_run"]["days"] = run.days();
-  return j;
 }
 
 Facts token_cost_facts(const CompareRow& r, double tokens) {
@@ -111,4 +71,4 @@ Table run_table(const std::vector<CompareRow>& rows, double tokens) {
   return t;
 }
 
-}  // namespace busbar
+}  // namespace busbar::views

@@ -1,17 +1,14 @@
-#include "busbar/cli/compare_links.h"
+#include "busbar/spec/link_tables.h"
 
 #include <fmt/core.h>
 
 #include <algorithm>
 
-#include "busbar/base/quantity.h"
-#include "busbar/cost/money.h"
 #include "busbar/spec/reading.h"
 
 namespace busbar {
 namespace {
 
-constexpr double kGigabyte = 1e9;
 constexpr double kBitsPerByte = 8;
 constexpr double kPcie5BytesPerS = 16 * 4e9;  // 16 lanes of 32 GT/s: PCI Express 5.0
 
@@ -85,8 +82,6 @@ Result<OpticsRow> read_optic(const std::string& name, const Catalog& catalog, co
   return row;
 }
 
-std::string number_or_dash(double value) { return value > 0 ? format_number(value) : "-"; }
-
 }  // namespace
 
 Result<std::vector<LinkRow>> read_links(const Catalog& catalog) {
@@ -118,60 +113,6 @@ Result<std::vector<OpticsRow>> read_optics(const Catalog& catalog, const PriceLi
     return a.pj_per_bit() < b.pj_per_bit();
   });
   return out;
-}
-
-Json links_json(const std::vector<LinkRow>& rows) {
-  Json j{{"schema", "busbar.compare/1"}, {"of", "links"}, {"rows", Json::array()}};
-  for (const LinkRow& r : rows)
-    j["rows"].push_back(
-        {{"name", r.name},
-         {"entry", r.entry},
-         {"year", r.year},
-         {"lanes", r.lanes},
-         {"GBps_per_direction", r.bytes_per_s / kGigabyte},
-         {"GBps_both_directions", 2 * r.bytes_per_s / kGigabyte},
-         {"copies_GBps", r.efficiency > 0 ? Json(r.bytes_per_s * r.efficiency / kGigabyte) : Json(nullptr)},
-         {"times_pcie5_x16", r.times_pcie5}});
-  return j;
-}
-
-Document links_document(const std::vector<LinkRow>& rows, const std::string& typed) {
-  Table t{"", {to_left("link"), "year", "GB/s per direction", "both ways", "copies reach", "times PCIe 5 x16"}};
-  for (const LinkRow& r : rows) {
-    const bool memory = r.entry.starts_with("gpus/");
-    t.rows.push_back({r.name, std::to_string(r.year), format_number(r.bytes_per_s / kGigabyte),
-                      memory ? "-" : format_number(2 * r.bytes_per_s / kGigabyte),
-                      number_or_dash(r.bytes_per_s * r.efficiency / kGigabyte), format_number(r.times_pcie5)});
-  }
-  t.note =
-      "All links of one GPU, one port of a network, or the memory of one GPU, before encoding. Texts that add both "
-      "directions print twice the rate. copies reach: measured, with the source in the catalogue.";
-  return {"Links and memories", typed, {{std::move(t)}}};
-}
-
-Json optics_json(const std::vector<OpticsRow>& rows) {
-  Json j{{"schema", "busbar.compare/1"}, {"of", "optics"}, {"rows", Json::array()}};
-  for (const OpticsRow& r : rows)
-    j["rows"].push_back({{"name", r.name},
-                         {"medium", r.medium},
-                         {"rate_Gbps", r.bits_per_s / kGigabyte},
-                         {"reach_m", r.reach_m},
-                         {"power_w", r.power_w ? Json(*r.power_w) : Json(nullptr)},
-                         {"pj_per_bit", r.power_w ? Json(r.pj_per_bit()) : Json(nullptr)},
-                         {"sold_as", r.cable ? "cable" : "end"},
-                         {"usd_low", r.usd ? Json(r.usd->low) : Json(nullptr)},
-                         {"usd_high", r.usd ? Json(r.usd->high) : Json(nullptr)}});
-  return j;
-}
-
-Document optics_document(const std::vector<OpticsRow>& rows, const std::string& typed) {
-  Table t{"", {to_left("part"), to_left("medium"), "Gb/s", "reach (m)", "power (W)", "pJ/bit", to_left("price")}};
-  for (const OpticsRow& r : rows)
-    t.rows.push_back({r.name, r.medium, format_number(r.bits_per_s / kGigabyte), number_or_dash(r.reach_m),
-                      r.power_w ? format_number(*r.power_w) : "-", r.power_w ? format_number(r.pj_per_bit()) : "-",
-                      r.usd ? dollars(*r.usd) + (r.cable ? " a cable" : " an end") : "no price"});
-  t.note = "Power and energy of one end; a link has two. Co-packaged optics are in the price of their switch.";
-  return {"Optics and cables", typed, {{std::move(t)}}};
 }
 
 }  // namespace busbar

@@ -1,11 +1,11 @@
 // Where a machine catches up with another one while one of its keys grows: "8 slowly linked GPUs against 4 fast ones".
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
-#include "busbar/base/json.h"
-#include "busbar/cli/compare_run.h"
-#include "busbar/report/document.h"
+#include "busbar/questions/compare_run.h"
 
 namespace busbar {
 
@@ -13,9 +13,10 @@ namespace busbar {
 struct CrossingAsk {
   std::string key, unit;
   double from = 0, to = 0;
+  std::string words(double value) const;    ///< "31.5 GB/s"
   std::string setting(double value) const;  ///< for --set: "node.links[0].rate=31.5GB/s"
 };
-/// Errors name --crossing.
+/// Errors name the field `crossing`.
 Result<CrossingAsk> parse_crossing(const std::string& text);
 
 struct CrossingPoint {
@@ -31,9 +32,9 @@ struct MachineCrossing {
   double value = 0;  ///< then: the least one tried at which it is as fast, within 1 %
 };
 /// `ask` has two machines; the key is set on the first. Bisection between the ends, of which only one must be faster.
-Result<MachineCrossing> find_crossing(const CompareAsk& ask, const CrossingAsk& crossing, LongRun& watch);
+Result<MachineCrossing> find_crossing(const CompareAsk& ask, const CrossingAsk& crossing, const Context& context);
 
-Json crossing_json(const MachineCrossing& crossing);
-Document crossing_document(const MachineCrossing& crossing, const std::string& typed);
+/// "4 GPUs of A are as fast as 8 of B from 31.5 GB/s on."
+std::string crossing_words(const MachineCrossing& crossing);
 
 }  // namespace busbar

@@ -1,0 +1,139 @@
+#include "busbar/questions/compare_calls.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+
+#include "busbar/choice/fastest.h"
+#include "busbar/collectives/algorithms.h"
+#include "busbar/predict/predictor.h"
+#include "busbar/step/machine.h"
+
+namespace busbar {
+namespace {
+
+using CallRows = std::vector<CallRow>;
+
+/// The machines of a command with their numbers of GPUs: each as typed, or in each size of --scale.
+Result<std::vector<CompareVariant>> machines_of(const CompareAsk& ask, const CallsAsk& calls) {
+  std::vector<CompareVariant> out;
+  if (calls.from == 0) {
+    BUSBAR_ASSIGN(out, compare_variants(ask));
+    for (CompareVariant& v : out) v.gpus = ask.gpus;
+    return out;
+  }
+  for (std::uint64_t n = calls.from; n <= calls.to; n *= 2) {
+    CompareAsk sized = ask;
+    sized.gpus = static_cast<std::uint32_t>(n);
+    BUSBAR_ASSIGN(std::vector<CompareVariant> some, compare_variants(sized));
+    for (CompareVariant& v : some) {
+      v.gpus = sized.gpus;
+      out.push_back(std::move(v));
+    }
+  }
+  return out;
+}
+
+/// One machine with its predictor.
+class CallRunner {
+ public:
+  static Result<CallRunner> open(const CompareAsk& ask, const CompareVariant& v, const AccuracyTable& accuracy,
+                                 const PriceList& prices) {
+    CallRunner out;
+    BUSBAR_ASSIGN(Cluster cluster, load_machine(v.machine, v.overrides));
+    BUSBAR_ASSIGN(const MachineCost cost, machine_cost(cluster, prices, ask.cost.terms));
+    out.row_ = {.machine = v.machine,
+                .fabric = v.fabric.word,
+                .algorithm = {},
+                .how = {},
+                .limit = {},
+                .band = {},
+                .refused = {}};
+    out.row_.gpus = v.gpus > 0 ? v.gpus : static_cast<std::uint32_t>(cluster.topology.gpus().size());
+    out.row_.power_w = cost.sums.power_w;
+    if (cost.sums.complete()) out.row_.capex_usd = cost.sums.all.middle();
+    PredictPolicy policy{.engine = ask.train.engine};
+    policy.stop = ask.train.stop;
+    BUSBAR_RETURN_IF_ERROR(read_predict_options(ask.train.predict, Catalog(ask.input.overrides.catalog), policy));
+    policy.accuracy = &accuracy;
+    BUSBAR_ASSIGN(out.machine_, Predictor::make(std::move(cluster), {}, std::move(policy)));
+    return out;
+  }
+
+  Result<CallRow> time(const CallsAsk& calls, const std::string& algorithm, Bytes size) {
+    CallRow row = row_;
+    row.algorithm = algorithm;
+    row.size = size;
+    row.op = calls.op;
+    CollectiveCall call = call_over(calls.op, size, row.gpus);
+    call.algorithm = algorithm;
+    if (calls.usual && takes_long(call)) {
+      row.refused = "left out: it needs too many routes; name it with --algorithms";
+      return row;
+    }
+    const Result<Prediction> p = machine_->time(call, {.floor = false, .relief = false});
+    if (!p.ok() && (calls.algorithms.size() == 1 || p.error().code != ErrorCode::kUnsupported)) return p.error();
+    if (!p.ok()) {
+      row.refused = p.error().message;
+      return row;
+    }
+    row.time_s = p->time.in_s();
+    row.busbw = p->algbw() * bus_factor(calls.op, row.gpus);
+    row.how = how_of(*p);
+    row.limit = limit_of(*p, machine_->cluster().topology);
+    row.band = p->band;
+    return row;
+  }
+
+ private:
+  /// Whether "auto" would leave the algorithm out for its work.
+  bool takes_long(const CollectiveCall& call) {
+    if (!left_out_) left_out_ = legal_algorithms(call, machine_->placement(), machine_->cluster().topology).left_out;
+    return std::any_of(left_out_->begin(), left_out_->end(),
+                       [&](const std::string& s) { return s.starts_with(call.algorithm + " "); });
+  }
+
+  CallRow row_;
+  std::unique_ptr<Predictor> machine_;
+  std::optional<std::vector<std::string>> left_out_;  ///< of its calls, which differ in their sizes alone
+};
+
+}  // namespace
+
+std::vector<std::string> usual_algorithms(Collective op) {
+  std::vector<std::string> usual, all;
+  for (const RegisteredAlgorithm& a : algorithms()) {
+    if ((a.ops & set_of(op)) == 0) continue;
+    all.emplace_back(a.name);
+    if (a.traits.customary || (a.traits.reduces_in_network && !a.traits.reduces_in_fabric)) usual.emplace_back(a.name);
+  }
+  return usual.size() < 2 ? all : usual;
+}
+
+Result<std::vector<CallRow>> run_calls(const CompareAsk& ask, const CallsAsk& calls, const Context& context) {
+  BUSBAR_ASSIGN(const std::vector<CompareVariant> machines, machines_of(ask, calls));
+  const Catalog catalog(ask.input.overrides.catalog);
+  BUSBAR_ASSIGN(const AccuracyTable accuracy, AccuracyTable::load(catalog));
+  BUSBAR_ASSIGN(const PriceList prices, PriceList::open(catalog, ask.cost.prices));
+  const std::size_t all = machines.size() * calls.sizes.size() * calls.algorithms.size();
+  CallRows out;
+  for (const CompareVariant& v : machines) {
+    if (!context.go_on("times", out.size(), all)) return out;
+    BUSBAR_ASSIGN(CallRunner runner, CallRunner::open(ask, v, accuracy, prices));
+    for (const std::string& algorithm : calls.algorithms) {
+      for (const Bytes size : calls.sizes) {
+        if (!context.go_on("times", out.size(), all)) return out;
+        Result<CallRow> row = runner.time(calls, algorithm, size);
+        if (!row.ok() && context.stopped()) return out;
+        if (!row.ok()) return row.error();
+        out.push_back(std::move(*row));
+      }
+    }
+  }
+  context.go_on("times", out.size(), all);
+  return out;
+}
+
+}  // namespace busbar
