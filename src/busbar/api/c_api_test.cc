@@ -36,6 +36,21 @@ TEST(CInterface, AnswersARequest) {
   EXPECT_EQ(j["type"].text(), "NVL");
 }
 
+TEST(CInterface, AnswersWhatCommandsAboutStepsAnswer) {
+  const Json plan = called(R"({"question": "plan", "cluster": "dgx-h100", "model": "llama3-8b", "global_batch": 16,
+                               "tp": "8", "zero": "1", "recompute": "none", "schedule": "1f1b"})");
+  EXPECT_EQ(plan["schema"].text(), "busbar.plan/1");
+  EXPECT_EQ(plan["best"]["layout"]["tp"].number(), 8);
+  const Json survive = called(R"({"question": "survive", "cluster": "dgx-h100:2", "for": "all_reduce", "size": "1M"})");
+  EXPECT_EQ(survive["schema"].text(), "busbar.survive/1");
+  EXPECT_GT(survive["rows"].size(), 0u);
+  const Json compare = called(R"({"question": "compare", "machines": ["links"]})");
+  EXPECT_EQ(compare["of"].text(), "links");
+  EXPECT_NE(error_of(R"({"question": "compare", "machines": ["dgx-h100:2"], "model": "llama3-8b", "tokens": "x"})")
+                .find("tokens: 'x' is no number above 0"),
+            std::string::npos);
+}
+
 TEST(CInterface, GivesErrorsWithPlaceAndRemedy) {
   EXPECT_NE(error_of("{").find("request:1:2: not JSON"), std::string::npos);
   EXPECT_NE(error_of("[]"), "");
