@@ -136,7 +136,7 @@ const Record& record_of(const StepPrice*) {
                 {"per_step", &P::per_step, "USD", "of a step"},
                 {"per_million_tokens", &P::per_million_tokens, "USD", "of a million tokens"},
                 {"per_day", &P::per_day, "USD", "of the whole machine"},
-                {"per_day_per_percent", &P::per_day_per_percent, "USD", "what 1 % of the step costs a day"}});
+                {"per_day_per_percent_of_step", &P::per_day_per_percent, "USD", "what 1 % of the step costs a day"}});
   return record;
 }
 
