@@ -15,6 +15,7 @@
 #include "busbar/questions/predict_request.h"
 #include "busbar/questions/question.h"
 #include "busbar/questions/row_command.h"
+#include "busbar/questions/step_ask.h"
 #include "busbar/questions/step_request.h"
 #include "busbar/spec/catalog.h"
 #include "busbar/spec/claims_file.h"
@@ -228,10 +229,7 @@ struct StepsAsked {
 };
 
 TrainAsk ask_of(const TrainRequest& q, std::uint32_t threads, const Context& context) {
-  TrainAsk ask;
-  ask.stop = context.stop;
-  ask.kept = context.kept;
-  ask.notice = context.notice;
+  TrainAsk ask = step_ask(context);
   ask.gpus = q.gpus;
   ask.packet_settings = q.machine;
   ask.engine = q.engine;
@@ -331,8 +329,7 @@ Result<TrainRun> run_first(const StepsAsked& a, const TrainAsk& ask) {
   const Scenario& scenario = a.variants.front().scenario;
   const bool open = a.sorted.scenario.empty() && a.sorted.flags.layout.empty() && a.variants.size() == 1 &&
                     !names_a_layout(scenario.layout);
-  a.context.begin("timing the step on " + scenario.cluster);
-  return open ? run_without_layout(scenario, ask, a.context) : step::predict(scenario, ask);
+  return named_step(scenario, ask, open, a.context);
 }
 
 /// Levers, where the steps for them are asked for, and the published runs like this one.
