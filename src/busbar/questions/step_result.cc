@@ -247,7 +247,7 @@ MemoryResult memory_result(const MemoryUse& m) {
 /// The command that gives the time of the call alone; none for packets and with penalties, which it cannot state.
 std::optional<std::string> command_of(const TrainRun& r, const CollectiveCall& prepared) {
   if (r.engine == "packet" || r.machine->policy().penalty) return {};
-  CollectiveRequest asked{r.scenario.cluster, r.scenario.cluster_overrides, r.engine, prepared, r.predict};
+  busbar::CollectiveRequest asked{r.scenario.cluster, r.scenario.cluster_overrides, r.engine, prepared, r.predict};
   asked.call.algorithm = "auto";
   asked.call.protocol = Protocol::kAuto;
   asked.predict.nccl = to_string(r.machine->policy().nccl);
@@ -277,7 +277,7 @@ VolumeResult volume_result(const Volume& v) {
           v.bytes_per_gpu, law_of(v.op),  v.level, v.links};
 }
 
-std::optional<std::string> unless_empty(const std::string& text) {
+std::optional<std::string> name_or_null(const std::string& text) {
   return text.empty() ? std::nullopt : std::optional(text);
 }
 
@@ -349,8 +349,8 @@ StepAnswer step_answer(const TrainRun& r, std::string inputs_hash) {
   a.gpus = r.layout.ranks();
   a.model = r.scenario.model.name;
   a.layout = layout_result(r.layout);
-  a.framework = unless_empty(r.scenario.framework);
-  a.framework_release = unless_empty(r.scenario.framework_release);
+  a.framework = name_or_null(r.scenario.framework);
+  a.framework_release = name_or_null(r.scenario.framework_release);
   a.engine = r.engine;
   a.inputs_hash = std::move(inputs_hash);
   add_time(r, a);
