@@ -55,7 +55,7 @@ std::string row_command(const std::string& typed, const Record& record, const vo
   const TrainRequest defaults;
   ShellLine line("busbar train");
   for (const Field& f : record.fields())
-    if (!f.name.ends_with("_list") && f.decides) add_field(f, request, &defaults, line);
+    if (!f.name.ends_with("_list") && f.category != "Output") add_field(f, request, &defaults, line);
   for (const auto& [name, value] : row.values) line.add(long_name(*record.find(name)).c_str(), value);
   return line.text();
 }

@@ -153,8 +153,9 @@ const Record& record_of(const TrainRequest*) {
                 .without({"scale", "batches"})
                 .undecided(),
             Field("page", &T::page, "", "also what only a page shows: gain of changes, sizes, the timeline")
+                .of("Output")
                 .undecided(),
-            Field("typed", &T::typed, "", "the command line, for the commands of rows").undecided(),
+            Field("typed", &T::typed, "", "the command line, for the commands of rows").of("Output").undecided(),
             Field("checkpoint_every", &T::checkpoint_every, "",
                   "also what a checkpoint every STEPS steps costs, over the servers' links and the storage")
                 .takes("STEPS")
