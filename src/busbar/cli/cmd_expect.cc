@@ -259,7 +259,7 @@ Result<int> run_expect(ExpectFlags o) {
                   {"slower_percent", e.table.plateau_percent},
                   {"threshold_percent", e.table.threshold_percent}};
   j["cluster_proposed"] = proposed;
-  j.update(to_json(questions::fault_findings(found ? &*found : nullptr, e)));
+  j.update(busbar::to_json(questions::fault_findings(found ? &*found : nullptr, e)));
   add_policy(j, options.policy, launch_mode(o, results), e.launch);
   j["unread"] = results.unread;
   for (const ResultsFile& f : results.files)

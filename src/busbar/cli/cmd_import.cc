@@ -239,7 +239,7 @@ Result<int> add_times(const ImportFlags& o, const ImportReport& report, Json& j,
   if (format->messages != nullptr) {
     BUSBAR_ASSIGN(const ImportedMessages messages, format->messages(source));
     BUSBAR_ASSIGN(const questions::MessagesResult timed, questions::time_messages(messages, *machine));
-    j["timed"] = to_json(timed);
+    j["timed"] = busbar::to_json(timed);
     document.add(messages_facts(timed, cluster.topology));
     return 0;
   }
@@ -252,7 +252,8 @@ Result<int> add_times(const ImportFlags& o, const ImportReport& report, Json& j,
   BUSBAR_ASSIGN(const std::vector<ScheduleRow> rows, time_schedule(schedule, *machine, sizes, 0, watch.context()));
   watch.report_interruption();
   Json list = Json::array();
-  for (const auto& row : questions::schedule_results(schedule, rows, cluster.topology)) list.push_back(to_json(row));
+  for (const auto& row : questions::schedule_results(schedule, rows, cluster.topology))
+    list.push_back(busbar::to_json(row));
   j["timed"] = {{"cluster", cluster.name}, {"results", std::move(list)}};
   document.add(schedule_table(schedule, rows, cluster));
   return watch.status();
