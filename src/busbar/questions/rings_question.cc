@@ -87,7 +87,7 @@ struct ChannelSource {
   std::string nic(std::uint32_t node, std::uint32_t net) const { return nic_name(*comm, machine->topology, node, net); }
 };
 
-std::vector<std::string> nics_of(const ChannelSource& s, const std::vector<NcclPorts>& ports) {
+std::vector<std::string> channel_nics(const ChannelSource& s, const std::vector<NcclPorts>& ports) {
   std::vector<std::string> out;
   for (std::uint32_t n = 0; n < ports.size(); ++n) {
     out.push_back(s.nic(n, ports[n].in.net));
@@ -98,12 +98,12 @@ std::vector<std::string> nics_of(const ChannelSource& s, const std::vector<NcclP
 
 RingChannel ring_channel(const ChannelSource& s, std::uint32_t ch) {
   const NcclRing ring = nccl_ring(*s.comm, ch);
-  return {"ring", ch, ring.order, {}, nics_of(s, ring.ports), s.rings[ch % s.rings.size()]};
+  return {"ring", ch, ring.order, {}, channel_nics(s, ring.ports), s.rings[ch % s.rings.size()]};
 }
 
 RingChannel tree_channel(const ChannelSource& s, std::uint32_t ch) {
   const NcclTree tree = nccl_tree(*s.comm, ch);
-  RingChannel out{"tree", ch, order_of(tree), {}, nics_of(s, tree.ports), s.trees[ch % s.trees.size()]};
+  RingChannel out{"tree", ch, order_of(tree), {}, channel_nics(s, tree.ports), s.trees[ch % s.trees.size()]};
   out.parents.emplace();
   for (const std::uint32_t r : out.order) out.parents->push_back(tree.up[r]);
   return out;
