@@ -1,4 +1,4 @@
-// A path, a collective and a training step on a server, computed with the installed library.
+// A path, a collective, a training step and its fastest layout on a server, computed with the installed library.
 #include <busbar/busbar.h>
 
 #include <cstdio>
@@ -36,6 +36,14 @@ busbar::Result<double> step_s(const std::string& server) {
   return step.step.step_time.in_s();
 }
 
+/// Asked by the name of the question, and with JSON.
+busbar::Result<double> planned_step_s(const std::string& server) {
+  const busbar::Json request{{"cluster", server}, {"model", "llama3-8b"}, {"global_batch", 64}};
+  BUSBAR_ASSIGN(const busbar::questions::Answer answer,
+                busbar::questions::ask(*busbar::questions::find_question("plan"), request));
+  return answer.json()["best"]["step_time_s"].number();
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -45,7 +53,8 @@ int main(int argc, char** argv) {
     busbar::Result<double> value;
   } lines[] = {{"gpu0 to gpu7: %.0f GB/s on the wire\n", wire_GBps(server)},
                {"all_reduce of 1 GiB: %.0f us\n", all_reduce_us(server)},
-               {"step of llama3-8b: %.2f s\n", step_s(server)}};
+               {"step of llama3-8b: %.2f s\n", step_s(server)},
+               {"in the fastest layout: %.2f s\n", planned_step_s(server)}};
   for (const auto& line : lines) {
     if (!line.value.ok()) return std::fprintf(stderr, "%s\n", line.value.error().text().c_str()), 2;
     std::printf(line.format, *line.value);
