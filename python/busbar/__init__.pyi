@@ -377,6 +377,1640 @@ def collective(
     time_limit       seconds, after which the answer ends
     """
 
+class TrainAnswerLayoutCompression(Record):
+    bytes: float
+    exchange: str
+
+class TrainAnswerLayoutStraggler(Record):
+    speed: float
+    stage: int
+
+class TrainAnswerLayoutOffload(Record):
+    optimizer: bool
+    activations: bool
+
+class TrainAnswerLayout(Record):
+    tp: int
+    pp: int
+    vpp: int
+    dp: int
+    cp: int
+    ep: int
+    expert_tp: int
+    expert_exchange: str
+    seq: int
+    micro_batch: int
+    global_batch: int
+    global_batch_basis: str
+    micro_batches: int
+    precision: str
+    zero: int
+    recompute: str
+    sequence_parallel: bool
+    shard_ranks: int
+    schedule: str
+    context: str
+    attention: str
+    rank_order: str
+    chunk_layers: Rows[int]
+    compression: TrainAnswerLayoutCompression
+    secondary_shards: int
+    straggler: TrainAnswerLayoutStraggler
+    offload: TrainAnswerLayoutOffload
+
+class TrainAnswerPenalty(Record):
+    transport: str
+    lb: str
+    fan_in: float
+    mean: float
+    p99: float
+    source: str
+
+class TrainAnswerPackets(Record):
+    transport: str
+    lb: str
+    data: int
+    acks: int
+    nacks: int
+    asks: int
+    resent: int
+    trimmed: int
+    dropped: int
+    marked: int
+    pauses: int
+    timeouts: int
+
+class TrainAnswerBreakdownS(Record):
+    compute: float
+    exposed_tp: float
+    exposed_dp: float
+    exposed_pp: float
+    exposed_cp: float
+    exposed_ep: float
+    bubble: float
+    optimizer: float
+    other: float
+
+class TrainAnswerBreakdownPs(Record):
+    compute: int
+    exposed_tp: int
+    exposed_dp: int
+    exposed_pp: int
+    exposed_cp: int
+    exposed_ep: int
+    bubble: int
+    optimizer: int
+    other: int
+
+class TrainAnswerGradientReduction(Record):
+    alone_s: float
+    backward_s: float
+
+class TrainAnswerMemoryBytes(Record):
+    parameters: int
+    gradients: int
+    optimizer: int
+    activations: int
+    logits: int
+    gathered: int
+    recomputed: int
+    temporary: int
+    fragmentation: int
+    workspace: int
+    total: int
+    stage: int
+    capacity: int | None
+
+class TrainAnswerMemoryStages(Record):
+    parameters: int
+    gradients: int
+    optimizer: int
+    activations: int
+    logits: int
+    gathered: int
+    recomputed: int
+    temporary: int
+    fragmentation: int
+    workspace: int
+    total: int
+    stage: int
+    capacity: int | None
+
+class TrainAnswerVolumes(Record):
+    class_: str
+    collective: str
+    ranks: int
+    calls_per_gpu: float
+    message_bytes: float
+    bytes_per_gpu: float
+    law: str
+    level: str
+    links: str
+
+class TrainAnswerJitter(Record):
+    gpu_percent: float
+    expected_step_s: float
+    p10_s: float
+    p50_s: float
+    p90_s: float
+    p99_s: float
+    link_delays: float
+    slow_gpu_chance: float
+
+class TrainAnswerJobs(Record):
+    count: int
+    placement: str
+    alone_s: float
+
+class TrainAnswerExperts(Record):
+    busiest_rank: float
+    busiest_rank_p90: float
+    dropped: float
+
+class TrainAnswerPlanned(Record):
+    because: str
+    flags: str
+
+class TrainAnswerLaunch(Record):
+    mode: str
+    us: float
+    host_us_per_gpu: float | None
+
+class TrainAnswerCostUsd(Record):
+    per_gpu_hour: float
+    price_source: str
+    per_step: float
+    per_million_tokens: float
+    per_day: float
+    per_day_per_percent_of_step: float
+
+class TrainAnswerCallsBoundBy(Record):
+    link: str | None
+    class_: str | None
+    phase: str | None
+    kind: str | None
+    cause: str | None
+
+class TrainAnswerCalls(Record):
+    what: str
+    class_: str
+    collective: str
+    algorithm: str
+    ranks: int
+    groups: int
+    size_bytes: int
+    count: int
+    mean_us: float
+    alone_us: float
+    command: str | None
+    total_s: float
+    exposed_s: float
+    bound_by: TrainAnswerCallsBoundBy
+
+class TrainAnswerBoundBy(Record):
+    link: str | None
+    class_: str | None
+    phase: str | None
+    kind: str | None
+    cause: str | None
+
+class TrainAnswerRelief(Record):
+    what: str
+    gain_percent: float
+
+class TrainAnswerLevers(Record):
+    what: str
+    flag: str
+    step_time_s: float
+    saved_s: float
+    saved_usd_per_day: float
+
+class TrainAnswerWouldFitLayoutCompression(Record):
+    bytes: float
+    exchange: str
+
+class TrainAnswerWouldFitLayoutStraggler(Record):
+    speed: float
+    stage: int
+
+class TrainAnswerWouldFitLayoutOffload(Record):
+    optimizer: bool
+    activations: bool
+
+class TrainAnswerWouldFitLayout(Record):
+    tp: int
+    pp: int
+    vpp: int
+    dp: int
+    cp: int
+    ep: int
+    expert_tp: int
+    expert_exchange: str
+    seq: int
+    micro_batch: int
+    global_batch: int
+    global_batch_basis: str
+    micro_batches: int
+    precision: str
+    zero: int
+    recompute: str
+    sequence_parallel: bool
+    shard_ranks: int
+    schedule: str
+    context: str
+    attention: str
+    rank_order: str
+    chunk_layers: Rows[int]
+    compression: TrainAnswerWouldFitLayoutCompression
+    secondary_shards: int
+    straggler: TrainAnswerWouldFitLayoutStraggler
+    offload: TrainAnswerWouldFitLayoutOffload
+
+class TrainAnswerWouldFit(Record):
+    what: str
+    flags: str
+    step_time_s: float
+    memory_bytes: int
+    capacity_bytes: int
+    layout: TrainAnswerWouldFitLayout
+
+class TrainAnswerCompressionsRows(Record):
+    gradients: str
+    bytes: float
+    sent_bytes: float
+    kernels_s: float
+    exposed_dp_s: float
+    step_time_s: float
+    gain_percent: float
+    pays_below_GBps: float | None
+    pays_below_factor: float
+
+class TrainAnswerCompressions(Record):
+    varied: str
+    rate_GBps: float
+    rows: Rows[TrainAnswerCompressionsRows]
+
+class TrainAnswerCheckpoint(Record):
+    every_steps: int
+    bytes: float
+    most_bytes_per_gpu: float
+    storage_GBps: float | None
+    save_s: float
+    load_s: float
+    links_save_s: float
+    bound_by: str
+    copy_s: float
+    stop_s: float
+    slowed_steps_share: float
+    share_of_time: float
+
+class TrainAnswerMeasuredCauses(Record):
+    what: str
+    factor: float | None
+    step_time_s: float
+    explained_percent: float
+    hint: str
+
+class TrainAnswerMeasuredTraceParts(Record):
+    part: str
+    measured_s: float
+    predicted_s: float
+    inside_the_one_above: bool
+
+class TrainAnswerMeasuredTraceCalls(Record):
+    class_: str
+    collective: str
+    times: float
+    predicted_times: float
+    mean_us: float | None
+    fastest_us: float | None
+    predicted_us: float | None
+
+class TrainAnswerMeasuredTrace(Record):
+    file: str
+    rank: int
+    steps: int
+    step_time_s: float
+    shortest_s: float
+    longest_s: float
+    busy_s: Mapping[str, float]
+    parts: Rows[TrainAnswerMeasuredTraceParts]
+    calls: Rows[TrainAnswerMeasuredTraceCalls]
+    notes: Rows[str]
+
+class TrainAnswerMeasured(Record):
+    measured_s: float
+    expected_s: float
+    gap_percent: float
+    in_band: bool
+    causes: Rows[TrainAnswerMeasuredCauses]
+    trace: TrainAnswerMeasuredTrace | None
+
+class TrainAnswerBesideLayoutCompression(Record):
+    bytes: float
+    exchange: str
+
+class TrainAnswerBesideLayoutStraggler(Record):
+    speed: float
+    stage: int
+
+class TrainAnswerBesideLayoutOffload(Record):
+    optimizer: bool
+    activations: bool
+
+class TrainAnswerBesideLayout(Record):
+    tp: int
+    pp: int
+    vpp: int
+    dp: int
+    cp: int
+    ep: int
+    expert_tp: int
+    expert_exchange: str
+    seq: int
+    micro_batch: int
+    global_batch: int
+    global_batch_basis: str
+    micro_batches: int
+    precision: str
+    zero: int
+    recompute: str
+    sequence_parallel: bool
+    shard_ranks: int
+    schedule: str
+    context: str
+    attention: str
+    rank_order: str
+    chunk_layers: Rows[int]
+    compression: TrainAnswerBesideLayoutCompression
+    secondary_shards: int
+    straggler: TrainAnswerBesideLayoutStraggler
+    offload: TrainAnswerBesideLayoutOffload
+
+class TrainAnswerBesidePenalty(Record):
+    transport: str
+    lb: str
+    fan_in: float
+    mean: float
+    p99: float
+    source: str
+
+class TrainAnswerBesidePackets(Record):
+    transport: str
+    lb: str
+    data: int
+    acks: int
+    nacks: int
+    asks: int
+    resent: int
+    trimmed: int
+    dropped: int
+    marked: int
+    pauses: int
+    timeouts: int
+
+class TrainAnswerBesideBreakdownS(Record):
+    compute: float
+    exposed_tp: float
+    exposed_dp: float
+    exposed_pp: float
+    exposed_cp: float
+    exposed_ep: float
+    bubble: float
+    optimizer: float
+    other: float
+
+class TrainAnswerBesideBreakdownPs(Record):
+    compute: int
+    exposed_tp: int
+    exposed_dp: int
+    exposed_pp: int
+    exposed_cp: int
+    exposed_ep: int
+    bubble: int
+    optimizer: int
+    other: int
+
+class TrainAnswerBesideGradientReduction(Record):
+    alone_s: float
+    backward_s: float
+
+class TrainAnswerBesideMemoryBytes(Record):
+    parameters: int
+    gradients: int
+    optimizer: int
+    activations: int
+    logits: int
+    gathered: int
+    recomputed: int
+    temporary: int
+    fragmentation: int
+    workspace: int
+    total: int
+    stage: int
+    capacity: int | None
+
+class TrainAnswerBesideMemoryStages(Record):
+    parameters: int
+    gradients: int
+    optimizer: int
+    activations: int
+    logits: int
+    gathered: int
+    recomputed: int
+    temporary: int
+    fragmentation: int
+    workspace: int
+    total: int
+    stage: int
+    capacity: int | None
+
+class TrainAnswerBesideVolumes(Record):
+    class_: str
+    collective: str
+    ranks: int
+    calls_per_gpu: float
+    message_bytes: float
+    bytes_per_gpu: float
+    law: str
+    level: str
+    links: str
+
+class TrainAnswerBesideJitter(Record):
+    gpu_percent: float
+    expected_step_s: float
+    p10_s: float
+    p50_s: float
+    p90_s: float
+    p99_s: float
+    link_delays: float
+    slow_gpu_chance: float
+
+class TrainAnswerBesideJobs(Record):
+    count: int
+    placement: str
+    alone_s: float
+
+class TrainAnswerBesideExperts(Record):
+    busiest_rank: float
+    busiest_rank_p90: float
+    dropped: float
+
+class TrainAnswerBesidePlanned(Record):
+    because: str
+    flags: str
+
+class TrainAnswerBesideLaunch(Record):
+    mode: str
+    us: float
+    host_us_per_gpu: float | None
+
+class TrainAnswerBesideCostUsd(Record):
+    per_gpu_hour: float
+    price_source: str
+    per_step: float
+    per_million_tokens: float
+    per_day: float
+    per_day_per_percent_of_step: float
+
+class TrainAnswerBesideCallsBoundBy(Record):
+    link: str | None
+    class_: str | None
+    phase: str | None
+    kind: str | None
+    cause: str | None
+
+class TrainAnswerBesideCalls(Record):
+    what: str
+    class_: str
+    collective: str
+    algorithm: str
+    ranks: int
+    groups: int
+    size_bytes: int
+    count: int
+    mean_us: float
+    alone_us: float
+    command: str | None
+    total_s: float
+    exposed_s: float
+    bound_by: TrainAnswerBesideCallsBoundBy
+
+class TrainAnswerBesideBoundBy(Record):
+    link: str | None
+    class_: str | None
+    phase: str | None
+    kind: str | None
+    cause: str | None
+
+class TrainAnswerBesideRelief(Record):
+    what: str
+    gain_percent: float
+
+class TrainAnswerBeside(Record):
+    change: str
+    folded: bool
+    cluster: str
+    gpus: int
+    model: str
+    layout: TrainAnswerBesideLayout
+    framework: str | None
+    framework_release: str | None
+    engine: str
+    inputs_hash: str
+    step_time_s: float
+    step_time_ps: int
+    tokens_per_s_per_gpu: float
+    model_tflops_per_gpu: float
+    model_tflops_per_gpu_full_attention: float
+    mfu: float
+    mfu_full_attention: float
+    mfu_counts: str
+    assumptions: Rows[str]
+    penalty: TrainAnswerBesidePenalty | None
+    step_time_p99_s: float | None
+    packets: TrainAnswerBesidePackets | None
+    breakdown_s: TrainAnswerBesideBreakdownS
+    breakdown_ps: TrainAnswerBesideBreakdownPs
+    idle_percent: float
+    gradient_reduction: TrainAnswerBesideGradientReduction
+    compute_slowed_s: float
+    critical_role: str
+    memory_bytes: TrainAnswerBesideMemoryBytes
+    memory_stages: Rows[TrainAnswerBesideMemoryStages]
+    volumes: Rows[TrainAnswerBesideVolumes]
+    jitter: TrainAnswerBesideJitter
+    jobs: TrainAnswerBesideJobs | None
+    experts: TrainAnswerBesideExperts | None
+    planned: TrainAnswerBesidePlanned | None
+    fits: bool
+    scaling_efficiency: float | None
+    nccl: str
+    env: Rows[str]
+    launch: TrainAnswerBesideLaunch
+    cost_usd: TrainAnswerBesideCostUsd
+    calls: Rows[TrainAnswerBesideCalls]
+    bound_by: TrainAnswerBesideBoundBy
+    relief: Rows[TrainAnswerBesideRelief]
+    band_percent: Rows[float]
+    band_basis: str
+    likely_step_s: Rows[float]
+    verdict: str
+
+class TrainAnswerPointsBreakdownS(Record):
+    compute: float
+    exposed_tp: float
+    exposed_dp: float
+    exposed_pp: float
+    exposed_cp: float
+    exposed_ep: float
+    bubble: float
+    optimizer: float
+    other: float
+
+class TrainAnswerPoints(Record):
+    change: str
+    scaling: str
+    gpus: int
+    dp: int
+    global_batch: int
+    step_time_s: float
+    tokens_per_s_per_gpu: float
+    mfu: float
+    efficiency: float
+    idle_gpus: float
+    tokens_per_s: float
+    switch_tiers: int
+    faster_because: str | None
+    exposed_percent: float
+    exposed_dp_percent: float
+    idle_percent: float
+    usd_per_day_per_percent: float
+    breakdown_s: TrainAnswerPointsBreakdownS
+
+class TrainAnswerSkipped(Record):
+    change: str
+    scaling: str
+    gpus: int
+    dp: int
+    reason: str
+
+class TrainAnswerStopsHidingAtGpus(Record):
+    weak: int | None
+    strong: int | None
+
+class TrainAnswerBeside2Skipped(Record):
+    change: str
+    scaling: str
+    gpus: int
+    dp: int
+    reason: str
+
+class TrainAnswerBeside2StopsHidingAtGpus(Record):
+    weak: int | None
+    strong: int | None
+
+class TrainAnswerBeside2(Record):
+    cluster: str
+    model: str
+    usd_per_gpu_hour: float
+    skipped: Rows[TrainAnswerBeside2Skipped]
+    change: str | None
+    stops_hiding_at_gpus: TrainAnswerBeside2StopsHidingAtGpus
+
+class TrainAnswerPoints3BreakdownS(Record):
+    compute: float
+    exposed_tp: float
+    exposed_dp: float
+    exposed_pp: float
+    exposed_cp: float
+    exposed_ep: float
+    bubble: float
+    optimizer: float
+    other: float
+
+class TrainAnswerPoints3(Record):
+    change: str
+    cluster: str
+    global_batch: int
+    micro_batches: int
+    step_time_s: float
+    tokens_per_s_per_gpu: float
+    mfu: float
+    efficiency: float
+    exposed_tp_percent: float
+    exposed_dp_percent: float
+    idle_percent: float
+    breakdown_s: TrainAnswerPoints3BreakdownS
+
+class TrainAnswerClaims(Record):
+    change: str
+    cluster: str
+    measure: str
+    said_of: str
+    low_percent: float
+    high_percent: float
+    holds: bool
+    from_batch: int | None
+    to_batch: int | None
+    reaches_below: bool
+    reaches_above: bool
+    least_percent: float
+    most_percent: float
+
+class TrainAnswerLayoutsLayoutCompression(Record):
+    bytes: float
+    exchange: str
+
+class TrainAnswerLayoutsLayoutStraggler(Record):
+    speed: float
+    stage: int
+
+class TrainAnswerLayoutsLayoutOffload(Record):
+    optimizer: bool
+    activations: bool
+
+class TrainAnswerLayoutsLayout(Record):
+    tp: int
+    pp: int
+    vpp: int
+    dp: int
+    cp: int
+    ep: int
+    expert_tp: int
+    expert_exchange: str
+    seq: int
+    micro_batch: int
+    global_batch: int
+    global_batch_basis: str
+    micro_batches: int
+    precision: str
+    zero: int
+    recompute: str
+    sequence_parallel: bool
+    shard_ranks: int
+    schedule: str
+    context: str
+    attention: str
+    rank_order: str
+    chunk_layers: Rows[int]
+    compression: TrainAnswerLayoutsLayoutCompression
+    secondary_shards: int
+    straggler: TrainAnswerLayoutsLayoutStraggler
+    offload: TrainAnswerLayoutsLayoutOffload
+
+class TrainAnswerLayoutsBreakdownS(Record):
+    compute: float
+    exposed_tp: float
+    exposed_dp: float
+    exposed_pp: float
+    exposed_cp: float
+    exposed_ep: float
+    bubble: float
+    optimizer: float
+    other: float
+
+class TrainAnswerLayouts(Record):
+    layout: TrainAnswerLayoutsLayout
+    step_time_s: float | None
+    step_time_ps: int | None
+    mfu: float | None
+    memory_bytes: int
+    usd_per_step: float | None
+    breakdown_s: TrainAnswerLayoutsBreakdownS | None
+    fits: bool
+    no_fit_because: str
+    command: str
+
+class TrainAnswerRefused(Record):
+    because: str
+    combinations: int
+
+class TrainAnswer(Answer):
+    schema: str
+    cluster: str
+    gpus: int
+    model: str
+    layout: TrainAnswerLayout
+    framework: str | None
+    framework_release: str | None
+    engine: str
+    inputs_hash: str
+    step_time_s: float
+    step_time_ps: int
+    tokens_per_s_per_gpu: float
+    model_tflops_per_gpu: float
+    model_tflops_per_gpu_full_attention: float
+    mfu: float
+    mfu_full_attention: float
+    mfu_counts: str
+    assumptions: Rows[str]
+    penalty: TrainAnswerPenalty | None
+    step_time_p99_s: float | None
+    packets: TrainAnswerPackets | None
+    breakdown_s: TrainAnswerBreakdownS
+    breakdown_ps: TrainAnswerBreakdownPs
+    idle_percent: float
+    gradient_reduction: TrainAnswerGradientReduction
+    compute_slowed_s: float
+    critical_role: str
+    memory_bytes: TrainAnswerMemoryBytes
+    memory_stages: Rows[TrainAnswerMemoryStages]
+    volumes: Rows[TrainAnswerVolumes]
+    jitter: TrainAnswerJitter
+    jobs: TrainAnswerJobs | None
+    experts: TrainAnswerExperts | None
+    planned: TrainAnswerPlanned | None
+    fits: bool
+    scaling_efficiency: float | None
+    nccl: str
+    env: Rows[str]
+    launch: TrainAnswerLaunch
+    cost_usd: TrainAnswerCostUsd
+    calls: Rows[TrainAnswerCalls]
+    bound_by: TrainAnswerBoundBy
+    relief: Rows[TrainAnswerRelief]
+    band_percent: Rows[float]
+    band_basis: str
+    likely_step_s: Rows[float]
+    verdict: str
+    levers: Rows[TrainAnswerLevers]
+    would_fit: Rows[TrainAnswerWouldFit] | None
+    compressions: TrainAnswerCompressions | None
+    checkpoint: TrainAnswerCheckpoint | None
+    measured: TrainAnswerMeasured | None
+    beside: Rows[TrainAnswerBeside] | Rows[TrainAnswerBeside2]
+    complete: bool | None | bool
+    shortcuts: Rows[str] | None
+    run: Mapping[str, Any]
+    usd_per_gpu_hour: float
+    points: Rows[TrainAnswerPoints] | Rows[TrainAnswerPoints3]
+    skipped: Rows[TrainAnswerSkipped]
+    change: str | None
+    stops_hiding_at_gpus: TrainAnswerStopsHidingAtGpus
+    claims: Rows[TrainAnswerClaims]
+    claims_source: str
+    combinations: int
+    timed: int
+    no_fit: int
+    memory_capacity_bytes: int
+    layouts: Rows[TrainAnswerLayouts]
+    refused: Rows[TrainAnswerRefused]
+
+def train(
+    scenario: Text = ...,
+    cluster: Text = ...,
+    *,
+    model: Text = ...,
+    layout: Text = ...,
+    framework: Text = ...,
+    recipe: Literal['auto', 'none'] = ...,
+    tp: int | None = ...,
+    tp_list: Text = ...,
+    pp: int | None = ...,
+    pp_list: Text = ...,
+    vpp: int | None = ...,
+    vpp_list: Text = ...,
+    dp: int | None = ...,
+    dp_list: Text = ...,
+    cp: int | None = ...,
+    cp_list: Text = ...,
+    ep: int | None = ...,
+    ep_list: Text = ...,
+    seq: int | None = ...,
+    micro_batch: int | None = ...,
+    micro_batch_list: Text = ...,
+    global_batch: int | None = ...,
+    precision: Literal['bf16', 'fp16', 'fp8', 'fp4', None] | None = ...,
+    zero: int | None = ...,
+    zero_list: Text = ...,
+    offload: Literal['optimizer', 'activations', 'both', 'none', None] | None = ...,
+    recompute: Literal['none', 'selective', 'full', 'auto', None] | None = ...,
+    recompute_list: Text = ...,
+    gpus: int = ...,
+    beside: Sequence[Text] | Text = ...,
+    measured: Text = ...,
+    compressions: bool = ...,
+    algorithm: Sequence[Text] | Text = ...,
+    jobs: int = ...,
+    placement: Text = ...,
+    jitter: Sequence[Text] | Text = ...,
+    stragglers: Text = ...,
+    scale: Text = ...,
+    scaling: Literal['weak', 'strong', 'both'] = ...,
+    batches: Text = ...,
+    usd_per_gpu_hour: float = ...,
+    brief: bool = ...,
+    trace: Text = ...,
+    page: bool = ...,
+    typed: Text = ...,
+    checkpoint_every: int = ...,
+    checkpoint_to: Literal['storage', 'nvme'] = ...,
+    storage: Text = ...,
+    async_: bool = ...,
+    gpudirect_storage: bool = ...,
+    transport: Literal['nscc', 'dcqcn', 'hpcc', 'roce', 'swift', 'ib', 'tcp-cubic', 'dctcp', 'credit'] = ...,
+    lb: Literal['ecmp', 'spray', 'adaptive', 'flowlet'] = ...,
+    patience: float = ...,
+    threads: int | None = ...,
+    env: Sequence[Text] | Text = ...,
+    nccl: Text = ...,
+    launch: Literal['graph', 'loop', 'process', 'unknown'] = ...,
+    shortcuts_off: Text = ...,
+    engine: Literal['analytic', 'flow', 'packet'] = ...,
+    set: Sequence[Text] | Text = ...,
+    degrade: Sequence[Text] | Text = ...,
+    fail: Sequence[Text] | Text = ...,
+    nodes: int = ...,
+    gpu: Text = ...,
+    gpu_memory_rate: Text = ...,
+    catalog: Text = ...,
+    explain: bool = ...,
+    progress: Progress | None = ...,
+    time_limit: float | None = ...,
+) -> TrainAnswer:
+    """One training step: time, breakdown, memory, money, and the link that limits it.
+
+    scenario           YAML file that names cluster, model and layout; or the machine
+    cluster            preset, NAME:N or file; overrides the scenario's
+    model              catalogue name or file; overrides the scenario's
+    layout             layout file; overrides the scenario's
+    framework          training framework whose defaults hold where no key of the layout is given, e.g. nemo or megatron-bridge:26.06 (default release: the newest); busbar catalog frameworks lists them
+    recipe             auto (default): as the framework's recipe for this model and GPU; none: without
+    tp                 tensor-parallel degree; or a list
+    tp_list            values of tp to try, 2,4,8 or 1..4: every combination of the lists
+    pp                 pipeline stages; or a list
+    pp_list            values of pp to try, 2,4,8 or 1..4: every combination of the lists
+    vpp                model chunks per stage (interleaved 1F1B); or a list
+    vpp_list           values of vpp to try, 2,4,8 or 1..4: every combination of the lists
+    dp                 data-parallel replicas (default: from the remaining GPUs); or a list
+    dp_list            values of dp to try, 2,4,8 or 1..4: every combination of the lists
+    cp                 context-parallel degree: ranks that share each sequence; or a list
+    cp_list            values of cp to try, 2,4,8 or 1..4: every combination of the lists
+    ep                 expert-parallel degree: ranks of TP x CP x DP that share the experts of a layer; or a list
+    ep_list            values of ep to try, 2,4,8 or 1..4: every combination of the lists
+    seq                sequence length
+    micro_batch        sequences per micro-batch; or a list
+    micro_batch_list   values of micro_batch to try, 2,4,8 or 1..4: every combination of the lists
+    global_batch       sequences per step (default: as published for the model, else about 4 M tokens)
+    precision          bf16, fp16, fp8 or fp4
+    zero               shard 1: optimizer, 2: also gradients, 3: also parameters (FSDP); or a list
+    zero_list          values of zero to try, 2,4,8 or 1..4: every combination of the lists
+    offload            kept in host memory: optimizer states, activations or both
+    recompute          none, selective, full, or auto: the least with which the step fits; or a list
+    recompute_list     values of recompute to try, 2,4,8 or 1..4: every combination of the lists
+    gpus               the first N GPUs, on the servers that hold them; a preset without a size gets as many
+    beside             also run the step with these changes, in another column: 'cluster.routing=static unfolded', 'cluster=dgx-b200:64 layout.tp=4'
+    measured           a measured step, such as 21s, or a trace of it (Kineto or Chakra, also .gz): where the difference is
+    compressions       also the step with gradients in bf16, 8, 4 and 1 bits, top-k and PowerSGD, and the network rate up to which each pays
+    algorithm          algorithm of the calls of tp, dp, cp or ep that it can run, e.g. dp=tree, dp=sharp, tp=nvls (default auto)
+    jobs               N equal jobs at the same time, each on its share of the nodes (default 1)
+    placement          nodes of the jobs: packed (default), interleaved, random or random:SEED
+    jitter             links that delay P % of their messages, e.g. node3.nic2=1%x50us: changes the spread of steps
+    stragglers         each GPU takes FACTOR times as long in P % of the steps, e.g. 0.01%x1.3: changes the spread of steps
+    scale              run the same layout on machines of FROM to TO GPUs, doubling: 8..131072
+    scaling            weak (the batch grows), strong (the batch stays) or both (default)
+    batches            run the same step with batches of FROM to TO sequences, and check published claims: 64..4096
+    usd_per_gpu_hour   price (default: the machine's) (USD)
+    brief              leave out the comparison with one replica, which takes another step
+    trace              also write a Perfetto trace
+    page               also what only a page shows: gain of changes, sizes, the timeline
+    typed              the command line, for the commands of rows
+    checkpoint_every   also what a checkpoint every STEPS steps costs, over the servers' links and the storage
+    checkpoint_to      storage behind the servers' storage NICs (default), or the servers' nvme drives
+    storage            rate of the whole storage, e.g. 200GB/s (default 0.65 GB/s per server)
+    async_             steps continue while a copy in host memory is written
+    gpudirect_storage  data go between GPUs and drives or storage NICs without a copy in host memory
+    transport          nscc, dcqcn, hpcc, roce, swift, ib, tcp-cubic, dctcp, credit (default nscc); fluids: with its penalties
+    lb                 ecmp, spray, adaptive, flowlet (default: the cluster's)
+    patience           refuse runs with a longer run time (default 1800) (s)
+    threads            simulate with N threads; results are equal (default: as many as pay)
+    env                set a variable of NCCL; may be given several times
+    nccl               NCCL release whose rules apply, 2.18 to 2.30 (default: as in the input, or 2.30)
+    launch             how collectives start: graph (CUDA graph), loop (one process, all its GPUs), process (one per GPU), unknown (default: as the framework: process, or graph with layout.cuda_graphs)
+    shortcuts_off      compute without these shortcuts, e.g. call-images,bundles, or all; --explain names those taken
+    engine             analytic, flow (default) or packet
+    set                change one key of the cluster file, e.g. fabric.oversubscription=2
+    degrade            reduce links to FACTOR of their rate, e.g. node5.nic2=0.5; globs allowed
+    fail               remove links, e.g. leaf3-spine1; globs allowed
+    nodes              the first N nodes (scale-up domains) of the machine; of a preset without a size, N of it
+    gpu                product of GPUs that the machine's file does not name, e.g. h100-sxm (see catalog gpus)
+    gpu_memory_rate    memory rate of every GPU, e.g. 8TB/s; affects collectives and kernels
+    catalog            read product data from DIR before $BUSBAR_CATALOG and the built-in files
+    explain            show the gain from improving each kind of link
+    progress           called as progress(what, done, total); true ends the answer
+    time_limit         seconds, after which the answer ends
+    """
+
+class PlanAnswerPruned(Record):
+    refused: int
+    memory: int
+    bound: int
+
+class PlanAnswerBestLayoutCompression(Record):
+    bytes: float
+    exchange: str
+
+class PlanAnswerBestLayoutStraggler(Record):
+    speed: float
+    stage: int
+
+class PlanAnswerBestLayoutOffload(Record):
+    optimizer: bool
+    activations: bool
+
+class PlanAnswerBestLayout(Record):
+    tp: int
+    pp: int
+    vpp: int
+    dp: int
+    cp: int
+    ep: int
+    expert_tp: int
+    expert_exchange: str
+    seq: int
+    micro_batch: int
+    global_batch: int
+    global_batch_basis: str
+    micro_batches: int
+    precision: str
+    zero: int
+    recompute: str
+    sequence_parallel: bool
+    shard_ranks: int
+    schedule: str
+    context: str
+    attention: str
+    rank_order: str
+    chunk_layers: Rows[int]
+    compression: PlanAnswerBestLayoutCompression
+    secondary_shards: int
+    straggler: PlanAnswerBestLayoutStraggler
+    offload: PlanAnswerBestLayoutOffload
+
+class PlanAnswerBestBreakdownS(Record):
+    compute: float
+    exposed_tp: float
+    exposed_dp: float
+    exposed_pp: float
+    exposed_cp: float
+    exposed_ep: float
+    bubble: float
+    optimizer: float
+    other: float
+
+class PlanAnswerBestDecidedBy(Record):
+    term: str
+    best_s: float
+    this_s: float
+    band_percent: float
+    command: str
+
+class PlanAnswerBest(Record):
+    layout: PlanAnswerBestLayout
+    step_time_s: float
+    step_time_ps: int
+    mfu: float
+    memory_bytes: int
+    usd_per_step: float
+    breakdown_s: PlanAnswerBestBreakdownS
+    lower_bound_s: float
+    tie: bool
+    lost_because: str
+    command: str
+    decided_by: PlanAnswerBestDecidedBy | None
+
+class PlanAnswerLayoutsLayoutCompression(Record):
+    bytes: float
+    exchange: str
+
+class PlanAnswerLayoutsLayoutStraggler(Record):
+    speed: float
+    stage: int
+
+class PlanAnswerLayoutsLayoutOffload(Record):
+    optimizer: bool
+    activations: bool
+
+class PlanAnswerLayoutsLayout(Record):
+    tp: int
+    pp: int
+    vpp: int
+    dp: int
+    cp: int
+    ep: int
+    expert_tp: int
+    expert_exchange: str
+    seq: int
+    micro_batch: int
+    global_batch: int
+    global_batch_basis: str
+    micro_batches: int
+    precision: str
+    zero: int
+    recompute: str
+    sequence_parallel: bool
+    shard_ranks: int
+    schedule: str
+    context: str
+    attention: str
+    rank_order: str
+    chunk_layers: Rows[int]
+    compression: PlanAnswerLayoutsLayoutCompression
+    secondary_shards: int
+    straggler: PlanAnswerLayoutsLayoutStraggler
+    offload: PlanAnswerLayoutsLayoutOffload
+
+class PlanAnswerLayoutsBreakdownS(Record):
+    compute: float
+    exposed_tp: float
+    exposed_dp: float
+    exposed_pp: float
+    exposed_cp: float
+    exposed_ep: float
+    bubble: float
+    optimizer: float
+    other: float
+
+class PlanAnswerLayoutsDecidedBy(Record):
+    term: str
+    best_s: float
+    this_s: float
+    band_percent: float
+    command: str
+
+class PlanAnswerLayouts(Record):
+    layout: PlanAnswerLayoutsLayout
+    step_time_s: float
+    step_time_ps: int
+    mfu: float
+    memory_bytes: int
+    usd_per_step: float
+    breakdown_s: PlanAnswerLayoutsBreakdownS
+    lower_bound_s: float
+    tie: bool
+    lost_because: str
+    command: str
+    decided_by: PlanAnswerLayoutsDecidedBy | None
+
+class PlanAnswerParetoLayoutCompression(Record):
+    bytes: float
+    exchange: str
+
+class PlanAnswerParetoLayoutStraggler(Record):
+    speed: float
+    stage: int
+
+class PlanAnswerParetoLayoutOffload(Record):
+    optimizer: bool
+    activations: bool
+
+class PlanAnswerParetoLayout(Record):
+    tp: int
+    pp: int
+    vpp: int
+    dp: int
+    cp: int
+    ep: int
+    expert_tp: int
+    expert_exchange: str
+    seq: int
+    micro_batch: int
+    global_batch: int
+    global_batch_basis: str
+    micro_batches: int
+    precision: str
+    zero: int
+    recompute: str
+    sequence_parallel: bool
+    shard_ranks: int
+    schedule: str
+    context: str
+    attention: str
+    rank_order: str
+    chunk_layers: Rows[int]
+    compression: PlanAnswerParetoLayoutCompression
+    secondary_shards: int
+    straggler: PlanAnswerParetoLayoutStraggler
+    offload: PlanAnswerParetoLayoutOffload
+
+class PlanAnswerParetoBreakdownS(Record):
+    compute: float
+    exposed_tp: float
+    exposed_dp: float
+    exposed_pp: float
+    exposed_cp: float
+    exposed_ep: float
+    bubble: float
+    optimizer: float
+    other: float
+
+class PlanAnswerParetoDecidedBy(Record):
+    term: str
+    best_s: float
+    this_s: float
+    band_percent: float
+    command: str
+
+class PlanAnswerPareto(Record):
+    layout: PlanAnswerParetoLayout
+    step_time_s: float
+    step_time_ps: int
+    mfu: float
+    memory_bytes: int
+    usd_per_step: float
+    breakdown_s: PlanAnswerParetoBreakdownS
+    lower_bound_s: float
+    tie: bool
+    lost_because: str
+    command: str
+    decided_by: PlanAnswerParetoDecidedBy | None
+
+class PlanAnswerPruned2(Record):
+    refused: int
+    memory: int
+    bound: int
+
+class PlanAnswerBest2LayoutCompression(Record):
+    bytes: float
+    exchange: str
+
+class PlanAnswerBest2LayoutStraggler(Record):
+    speed: float
+    stage: int
+
+class PlanAnswerBest2LayoutOffload(Record):
+    optimizer: bool
+    activations: bool
+
+class PlanAnswerBest2Layout(Record):
+    tp: int
+    pp: int
+    vpp: int
+    dp: int
+    cp: int
+    ep: int
+    expert_tp: int
+    expert_exchange: str
+    seq: int
+    micro_batch: int
+    global_batch: int
+    global_batch_basis: str
+    micro_batches: int
+    precision: str
+    zero: int
+    recompute: str
+    sequence_parallel: bool
+    shard_ranks: int
+    schedule: str
+    context: str
+    attention: str
+    rank_order: str
+    chunk_layers: Rows[int]
+    compression: PlanAnswerBest2LayoutCompression
+    secondary_shards: int
+    straggler: PlanAnswerBest2LayoutStraggler
+    offload: PlanAnswerBest2LayoutOffload
+
+class PlanAnswerBest2BreakdownS(Record):
+    compute: float
+    exposed_tp: float
+    exposed_dp: float
+    exposed_pp: float
+    exposed_cp: float
+    exposed_ep: float
+    bubble: float
+    optimizer: float
+    other: float
+
+class PlanAnswerBest2DecidedBy(Record):
+    term: str
+    best_s: float
+    this_s: float
+    band_percent: float
+    command: str
+
+class PlanAnswerBest2(Record):
+    layout: PlanAnswerBest2Layout
+    step_time_s: float
+    step_time_ps: int
+    mfu: float
+    memory_bytes: int
+    usd_per_step: float
+    breakdown_s: PlanAnswerBest2BreakdownS
+    lower_bound_s: float
+    tie: bool
+    lost_because: str
+    command: str
+    decided_by: PlanAnswerBest2DecidedBy | None
+
+class PlanAnswerLayouts2LayoutCompression(Record):
+    bytes: float
+    exchange: str
+
+class PlanAnswerLayouts2LayoutStraggler(Record):
+    speed: float
+    stage: int
+
+class PlanAnswerLayouts2LayoutOffload(Record):
+    optimizer: bool
+    activations: bool
+
+class PlanAnswerLayouts2Layout(Record):
+    tp: int
+    pp: int
+    vpp: int
+    dp: int
+    cp: int
+    ep: int
+    expert_tp: int
+    expert_exchange: str
+    seq: int
+    micro_batch: int
+    global_batch: int
+    global_batch_basis: str
+    micro_batches: int
+    precision: str
+    zero: int
+    recompute: str
+    sequence_parallel: bool
+    shard_ranks: int
+    schedule: str
+    context: str
+    attention: str
+    rank_order: str
+    chunk_layers: Rows[int]
+    compression: PlanAnswerLayouts2LayoutCompression
+    secondary_shards: int
+    straggler: PlanAnswerLayouts2LayoutStraggler
+    offload: PlanAnswerLayouts2LayoutOffload
+
+class PlanAnswerLayouts2BreakdownS(Record):
+    compute: float
+    exposed_tp: float
+    exposed_dp: float
+    exposed_pp: float
+    exposed_cp: float
+    exposed_ep: float
+    bubble: float
+    optimizer: float
+    other: float
+
+class PlanAnswerLayouts2DecidedBy(Record):
+    term: str
+    best_s: float
+    this_s: float
+    band_percent: float
+    command: str
+
+class PlanAnswerLayouts2(Record):
+    layout: PlanAnswerLayouts2Layout
+    step_time_s: float
+    step_time_ps: int
+    mfu: float
+    memory_bytes: int
+    usd_per_step: float
+    breakdown_s: PlanAnswerLayouts2BreakdownS
+    lower_bound_s: float
+    tie: bool
+    lost_because: str
+    command: str
+    decided_by: PlanAnswerLayouts2DecidedBy | None
+
+class PlanAnswerPareto2LayoutCompression(Record):
+    bytes: float
+    exchange: str
+
+class PlanAnswerPareto2LayoutStraggler(Record):
+    speed: float
+    stage: int
+
+class PlanAnswerPareto2LayoutOffload(Record):
+    optimizer: bool
+    activations: bool
+
+class PlanAnswerPareto2Layout(Record):
+    tp: int
+    pp: int
+    vpp: int
+    dp: int
+    cp: int
+    ep: int
+    expert_tp: int
+    expert_exchange: str
+    seq: int
+    micro_batch: int
+    global_batch: int
+    global_batch_basis: str
+    micro_batches: int
+    precision: str
+    zero: int
+    recompute: str
+    sequence_parallel: bool
+    shard_ranks: int
+    schedule: str
+    context: str
+    attention: str
+    rank_order: str
+    chunk_layers: Rows[int]
+    compression: PlanAnswerPareto2LayoutCompression
+    secondary_shards: int
+    straggler: PlanAnswerPareto2LayoutStraggler
+    offload: PlanAnswerPareto2LayoutOffload
+
+class PlanAnswerPareto2BreakdownS(Record):
+    compute: float
+    exposed_tp: float
+    exposed_dp: float
+    exposed_pp: float
+    exposed_cp: float
+    exposed_ep: float
+    bubble: float
+    optimizer: float
+    other: float
+
+class PlanAnswerPareto2DecidedBy(Record):
+    term: str
+    best_s: float
+    this_s: float
+    band_percent: float
+    command: str
+
+class PlanAnswerPareto2(Record):
+    layout: PlanAnswerPareto2Layout
+    step_time_s: float
+    step_time_ps: int
+    mfu: float
+    memory_bytes: int
+    usd_per_step: float
+    breakdown_s: PlanAnswerPareto2BreakdownS
+    lower_bound_s: float
+    tie: bool
+    lost_because: str
+    command: str
+    decided_by: PlanAnswerPareto2DecidedBy | None
+
+class PlanAnswerLeastLayoutCompression(Record):
+    bytes: float
+    exchange: str
+
+class PlanAnswerLeastLayoutStraggler(Record):
+    speed: float
+    stage: int
+
+class PlanAnswerLeastLayoutOffload(Record):
+    optimizer: bool
+    activations: bool
+
+class PlanAnswerLeastLayout(Record):
+    tp: int
+    pp: int
+    vpp: int
+    dp: int
+    cp: int
+    ep: int
+    expert_tp: int
+    expert_exchange: str
+    seq: int
+    micro_batch: int
+    global_batch: int
+    global_batch_basis: str
+    micro_batches: int
+    precision: str
+    zero: int
+    recompute: str
+    sequence_parallel: bool
+    shard_ranks: int
+    schedule: str
+    context: str
+    attention: str
+    rank_order: str
+    chunk_layers: Rows[int]
+    compression: PlanAnswerLeastLayoutCompression
+    secondary_shards: int
+    straggler: PlanAnswerLeastLayoutStraggler
+    offload: PlanAnswerLeastLayoutOffload
+
+class PlanAnswerLeastBreakdownS(Record):
+    compute: float
+    exposed_tp: float
+    exposed_dp: float
+    exposed_pp: float
+    exposed_cp: float
+    exposed_ep: float
+    bubble: float
+    optimizer: float
+    other: float
+
+class PlanAnswerLeast(Record):
+    layout: PlanAnswerLeastLayout
+    step_time_s: float
+    step_time_ps: int
+    mfu: float
+    memory_bytes: int
+    usd_per_step: float
+    breakdown_s: PlanAnswerLeastBreakdownS
+    capacity_bytes: int
+
+class PlanAnswerWouldFitLayoutCompression(Record):
+    bytes: float
+    exchange: str
+
+class PlanAnswerWouldFitLayoutStraggler(Record):
+    speed: float
+    stage: int
+
+class PlanAnswerWouldFitLayoutOffload(Record):
+    optimizer: bool
+    activations: bool
+
+class PlanAnswerWouldFitLayout(Record):
+    tp: int
+    pp: int
+    vpp: int
+    dp: int
+    cp: int
+    ep: int
+    expert_tp: int
+    expert_exchange: str
+    seq: int
+    micro_batch: int
+    global_batch: int
+    global_batch_basis: str
+    micro_batches: int
+    precision: str
+    zero: int
+    recompute: str
+    sequence_parallel: bool
+    shard_ranks: int
+    schedule: str
+    context: str
+    attention: str
+    rank_order: str
+    chunk_layers: Rows[int]
+    compression: PlanAnswerWouldFitLayoutCompression
+    secondary_shards: int
+    straggler: PlanAnswerWouldFitLayoutStraggler
+    offload: PlanAnswerWouldFitLayoutOffload
+
+class PlanAnswerWouldFit(Record):
+    what: str
+    flags: str
+    step_time_s: float
+    memory_bytes: int
+    capacity_bytes: int
+    layout: PlanAnswerWouldFitLayout
+
+class PlanAnswer(Answer):
+    schema: str
+    cluster: str
+    gpus: int
+    model: str
+    engine: str
+    inputs_hash: str
+    fits: bool
+    complete: bool
+    searched: int
+    pruned: PlanAnswerPruned | PlanAnswerPruned2
+    timed: int
+    best: PlanAnswerBest | PlanAnswerBest2 | None
+    lower_bound_s: float | float | None
+    proven_s: float | float | None
+    gap_percent: float | float | None
+    tie_percent: float
+    tied: int
+    flags: Mapping[str, str]
+    layouts: Rows[PlanAnswerLayouts] | Rows[PlanAnswerLayouts2]
+    pareto: Rows[PlanAnswerPareto] | Rows[PlanAnswerPareto2]
+    pareto_proven: bool
+    band_percent: Rows[float]
+    band_basis: str
+    run: Mapping[str, Any]
+    least: PlanAnswerLeast
+    would_fit: Rows[PlanAnswerWouldFit]
+    verdict: str
+
+def plan(
+    cluster: Text = ...,
+    model: Text = ...,
+    *,
+    gpus: int = ...,
+    layout: Text = ...,
+    global_batch: int | None = ...,
+    seq: int | None = ...,
+    precision: Literal['bf16', 'fp16', 'fp8', 'fp4', None] | None = ...,
+    offload: Literal['optimizer', 'activations', 'both', 'none', None] | None = ...,
+    tp: Text = ...,
+    pp: Text = ...,
+    vpp: Text = ...,
+    dp: Text = ...,
+    cp: Text = ...,
+    ep: Text = ...,
+    micro_batch: Text = ...,
+    zero: Text = ...,
+    recompute: Text = ...,
+    schedule: Text = ...,
+    order: Text = ...,
+    within: Text = ...,
+    threads: int = ...,
+    pareto: bool = ...,
+    rows: int = ...,
+    env: Sequence[Text] | Text = ...,
+    nccl: Text = ...,
+    launch: Literal['graph', 'loop', 'process', 'unknown'] = ...,
+    shortcuts_off: Text = ...,
+    engine: Literal['analytic', 'flow'] = ...,
+    set: Sequence[Text] | Text = ...,
+    degrade: Sequence[Text] | Text = ...,
+    fail: Sequence[Text] | Text = ...,
+    nodes: int = ...,
+    gpu: Text = ...,
+    gpu_memory_rate: Text = ...,
+    catalog: Text = ...,
+    progress: Progress | None = ...,
+    time_limit: float | None = ...,
+) -> PlanAnswer:
+    """The fastest layout of a model on a machine, with a proof, and why the others are slower.
+
+    cluster          the machine: preset, NAME:N or file; also as the argument CLUSTER
+    model            catalogue name or file
+    gpus             the first N GPUs, on the servers that hold them; a preset without a size gets as many
+    layout           layout file with the keys that the search does not choose
+    global_batch     sequences per step (default: as published for the model, else about 4 M tokens)
+    seq              sequence length (default 4096) (tokens)
+    precision        bf16 (default), fp16, fp8 or fp4
+    offload          kept in host memory: optimizer states, activations or both
+    tp               tensor-parallel degrees to try: 1,2,4 or 1..8 (default all that divide)
+    pp               pipeline stages to try
+    vpp              model chunks per stage to try
+    dp               data-parallel replicas to try
+    cp               context-parallel degrees to try
+    ep               expert-parallel degrees to try
+    micro_batch      sequences per micro-batch to try
+    zero             ZeRO degrees to try (default 0..3)
+    recompute        kinds to try (default none,selective,full)
+    schedule         pipeline schedules to try (default 1f1b,gpipe,zb-h1,zb-v,dualpipe-v)
+    order            orders of ranks to try, innermost first, or all (default tp-cp-dp-pp, or the layout's)
+    within           stop after this time with the best so far: 500ms (default: when it is proven)
+    threads          layouts to time at the same time (default 1); changes only the run time
+    pareto           also search for the fastest layouts with less memory, in steps of 5 %
+    rows             layouts to show (default 10)
+    env              set a variable of NCCL; may be given several times
+    nccl             NCCL release whose rules apply, 2.18 to 2.30 (default: as in the input, or 2.30)
+    launch           how collectives start: graph (CUDA graph), loop (one process, all its GPUs), process (one per GPU), unknown (default: as the framework: process, or graph with layout.cuda_graphs)
+    shortcuts_off    compute without these shortcuts, e.g. call-images,bundles, or all; --explain names those taken
+    engine           flow (default) or analytic
+    set              change one key of the cluster file, e.g. fabric.oversubscription=2
+    degrade          reduce links to FACTOR of their rate, e.g. node5.nic2=0.5; globs allowed
+    fail             remove links, e.g. leaf3-spine1; globs allowed
+    nodes            the first N nodes (scale-up domains) of the machine; of a preset without a size, N of it
+    gpu              product of GPUs that the machine's file does not name, e.g. h100-sxm (see catalog gpus)
+    gpu_memory_rate  memory rate of every GPU, e.g. 8TB/s; affects collectives and kernels
+    catalog          read product data from DIR before $BUSBAR_CATALOG and the built-in files
+    progress         called as progress(what, done, total); true ends the answer
+    time_limit       seconds, after which the answer ends
+    """
+
 class TopoAnswerNics(Record):
     name: str
     rate_bytes_per_s: float | None
@@ -1083,6 +2717,540 @@ def doctor(
     fail_on          exit with 1 if a finding is at least this severe: fail (default), warn, note or never
     cluster          the machine of the logs, to predict what each finding costs and to compare logs of NCCL with it
     collective       the collective whose cost is predicted (default: that of the rule, or all_reduce)
+    set              change one key of the cluster file, e.g. fabric.oversubscription=2
+    degrade          reduce links to FACTOR of their rate, e.g. node5.nic2=0.5; globs allowed
+    fail             remove links, e.g. leaf3-spine1; globs allowed
+    nodes            the first N nodes (scale-up domains) of the machine; of a preset without a size, N of it
+    gpu              product of GPUs that the machine's file does not name, e.g. h100-sxm (see catalog gpus)
+    gpu_memory_rate  memory rate of every GPU, e.g. 8TB/s; affects collectives and kernels
+    catalog          read product data from DIR before $BUSBAR_CATALOG and the built-in files
+    progress         called as progress(what, done, total); true ends the answer
+    time_limit       seconds, after which the answer ends
+    """
+
+class SurviveAnswerLost(Record):
+    checkpoint: float
+    restart: float
+    rework: float
+
+class SurviveAnswerCheckpoint(Record):
+    bytes: float
+    storage_GBps: float | None
+    write_s: float
+    links_save_s: float
+    bound_by: str
+    stop_s: float
+    interval_s: float
+    young_interval_s: float
+
+class SurviveAnswerRecoveryS(Record):
+    detect: float
+    restart: float
+    load: float
+
+class SurviveAnswerSpareCubes(Record):
+    cubes: int
+    spares: int
+    switching_s: float
+    initialisation_s: float
+    events_per_day: float
+    event_s: float
+    event_usd: float | None
+
+class SurviveAnswerSlowServers(Record):
+    chance: float
+    step_time_s: float
+
+class SurviveAnswerCauses(Record):
+    name: str
+    part: str
+    parts: int
+    events_per_part_year: float
+    events_per_day: float
+    share: float
+    network: bool
+    source: str
+
+class SurviveAnswerLevers(Record):
+    what: str
+    goodput: float
+
+class SurviveAnswerLayoutCompression(Record):
+    bytes: float
+    exchange: str
+
+class SurviveAnswerLayoutStraggler(Record):
+    speed: float
+    stage: int
+
+class SurviveAnswerLayoutOffload(Record):
+    optimizer: bool
+    activations: bool
+
+class SurviveAnswerLayout(Record):
+    tp: int
+    pp: int
+    vpp: int
+    dp: int
+    cp: int
+    ep: int
+    expert_tp: int
+    expert_exchange: str
+    seq: int
+    micro_batch: int
+    global_batch: int
+    global_batch_basis: str
+    micro_batches: int
+    precision: str
+    zero: int
+    recompute: str
+    sequence_parallel: bool
+    shard_ranks: int
+    schedule: str
+    context: str
+    attention: str
+    rank_order: str
+    chunk_layers: Rows[int]
+    compression: SurviveAnswerLayoutCompression
+    secondary_shards: int
+    straggler: SurviveAnswerLayoutStraggler
+    offload: SurviveAnswerLayoutOffload
+
+class SurviveAnswerRows(Record):
+    part: str
+    kind: str
+    alike: int
+    state: str
+    time_s: float | None
+    cost_percent: float | None
+    ends_job: bool
+    switch_off: bool
+    lost_h: float | None
+    why_not: str | None
+
+class SurviveAnswerRows2(Record):
+    part: str
+    kind: str
+    alike: int
+    state: str
+    time_s: float | None
+    cost_percent: float | None
+    ends_job: bool
+    switch_off: bool
+    lost_h: float | None
+    why_not: str | None
+
+class SurviveAnswer(Answer):
+    schema: str
+    fits: bool
+    goodput: float
+    goodput_low: float
+    goodput_high: float
+    interruptions_per_day: float
+    mtti_h: float
+    network_share: float
+    lost: SurviveAnswerLost
+    lost_usd_per_day: float | None
+    checkpoint: SurviveAnswerCheckpoint
+    recovery_s: SurviveAnswerRecoveryS
+    spare_servers: int
+    servers_in_repair: float
+    spare_cubes: SurviveAnswerSpareCubes | None
+    slow_servers: SurviveAnswerSlowServers
+    step_time_s: float
+    run_days: float | None
+    run_usd: float | None
+    failures: str
+    causes: Rows[SurviveAnswerCauses]
+    levers: Rows[SurviveAnswerLevers]
+    layout: SurviveAnswerLayout
+    rows: Rows[SurviveAnswerRows] | None | Rows[SurviveAnswerRows2]
+    complete: bool | None | bool
+    engine: str
+    inputs_hash: str
+    run: Mapping[str, Any]
+    time_s: float
+
+def survive(
+    scenario: Text = ...,
+    cluster: Text = ...,
+    *,
+    model: Text = ...,
+    layout: Text = ...,
+    framework: Text = ...,
+    recipe: Literal['auto', 'none'] = ...,
+    tp: int | None = ...,
+    pp: int | None = ...,
+    vpp: int | None = ...,
+    dp: int | None = ...,
+    cp: int | None = ...,
+    ep: int | None = ...,
+    seq: int | None = ...,
+    micro_batch: int | None = ...,
+    global_batch: int | None = ...,
+    precision: Literal['bf16', 'fp16', 'fp8', 'fp4', None] | None = ...,
+    zero: int | None = ...,
+    offload: Literal['optimizer', 'activations', 'both', 'none', None] | None = ...,
+    recompute: Literal['none', 'selective', 'full', 'auto', None] | None = ...,
+    gpus: int = ...,
+    parts: bool = ...,
+    for_: Text = ...,
+    size: Text = ...,
+    failures: Text = ...,
+    detect: Text = ...,
+    watchdog: Text = ...,
+    restart: Text = ...,
+    interval: Text = ...,
+    repair_hours: float = ...,
+    slow_servers: Text = ...,
+    tokens: Text = ...,
+    usd_per_gpu_hour: float = ...,
+    checkpoint_to: Literal['storage', 'nvme'] = ...,
+    storage: Text = ...,
+    async_: bool = ...,
+    gpudirect_storage: bool = ...,
+    env: Sequence[Text] | Text = ...,
+    nccl: Text = ...,
+    launch: Literal['graph', 'loop', 'process', 'unknown'] = ...,
+    shortcuts_off: Text = ...,
+    engine: Literal['analytic', 'flow'] = ...,
+    set: Sequence[Text] | Text = ...,
+    degrade: Sequence[Text] | Text = ...,
+    fail: Sequence[Text] | Text = ...,
+    nodes: int = ...,
+    gpu: Text = ...,
+    gpu_memory_rate: Text = ...,
+    catalog: Text = ...,
+    explain: bool = ...,
+    progress: Progress | None = ...,
+    time_limit: float | None = ...,
+) -> SurviveAnswer:
+    """What failures cost: interruptions, checkpoint interval, goodput, spare servers, lost or slow parts.
+
+    scenario           YAML file that names cluster, model and layout; or the machine
+    cluster            preset, NAME:N or file; overrides the scenario's
+    model              catalogue name or file; overrides the scenario's
+    layout             layout file; overrides the scenario's
+    framework          training framework whose defaults hold where no key of the layout is given, e.g. nemo or megatron-bridge:26.06 (default release: the newest); busbar catalog frameworks lists them
+    recipe             auto (default): as the framework's recipe for this model and GPU; none: without
+    tp                 tensor-parallel degree
+    pp                 pipeline stages
+    vpp                model chunks per stage (interleaved 1F1B)
+    dp                 data-parallel replicas (default: from the remaining GPUs)
+    cp                 context-parallel degree: ranks that share each sequence
+    ep                 expert-parallel degree: ranks of TP x CP x DP that share the experts of a layer
+    seq                sequence length
+    micro_batch        sequences per micro-batch
+    global_batch       sequences per step (default: as published for the model, else about 4 M tokens)
+    precision          bf16, fp16, fp8 or fp4
+    zero               shard 1: optimizer, 2: also gradients, 3: also parameters (FSDP)
+    offload            kept in host memory: optimizer states, activations or both
+    recompute          none, selective, full, or auto: the least with which the step fits
+    gpus               the first N GPUs, on the servers that hold them; a preset without a size gets as many
+    parts              also the step without one part of each kind, and with that part at half rate, worst first
+    for_               instead of a step: a collective over all GPUs with parts lost or slow, e.g. all_reduce
+    size               its size (default 1G)
+    failures           failure rates: an entry of the catalogue (busbar catalog failures) or a file (default llama3)
+    detect             from a crash until the job is ended (default 30s)
+    watchdog           until a collective that hangs ends the job (default 600s)
+    restart            scheduling and initialisation, without loading (default 300s)
+    interval           useful time between checkpoints (default: Daly's optimum)
+    repair_hours       time to repair a server after a hardware fault (default 24)
+    slow_servers       share of servers that compute slower unnoticed, and how much (default 0.5%x1.1)
+    tokens             length of the run, e.g. 15T: days and price
+    usd_per_gpu_hour   price (default: the machine's)
+    checkpoint_to      storage behind the servers' storage NICs (default), or the servers' nvme drives
+    storage            rate of the whole storage, e.g. 200GB/s (default 0.65 GB/s per server)
+    async_             steps continue while a copy in host memory is written
+    gpudirect_storage  data go between GPUs and drives or storage NICs without a copy in host memory
+    env                set a variable of NCCL; may be given several times
+    nccl               NCCL release whose rules apply, 2.18 to 2.30 (default: as in the input, or 2.30)
+    launch             how collectives start: graph (CUDA graph), loop (one process, all its GPUs), process (one per GPU), unknown (default: as the framework: process, or graph with layout.cuda_graphs)
+    shortcuts_off      compute without these shortcuts, e.g. call-images,bundles, or all; --explain names those taken
+    engine             flow (default) or analytic
+    set                change one key of the cluster file, e.g. fabric.oversubscription=2
+    degrade            reduce links to FACTOR of their rate, e.g. node5.nic2=0.5; globs allowed
+    fail               remove links, e.g. leaf3-spine1; globs allowed
+    nodes              the first N nodes (scale-up domains) of the machine; of a preset without a size, N of it
+    gpu                product of GPUs that the machine's file does not name, e.g. h100-sxm (see catalog gpus)
+    gpu_memory_rate    memory rate of every GPU, e.g. 8TB/s; affects collectives and kernels
+    catalog            read product data from DIR before $BUSBAR_CATALOG and the built-in files
+    explain            show the sources of the failure rates
+    progress           called as progress(what, done, total); true ends the answer
+    time_limit         seconds, after which the answer ends
+    """
+
+class CompareAnswerRowsLayoutCompression(Record):
+    bytes: float
+    exchange: str
+
+class CompareAnswerRowsLayoutStraggler(Record):
+    speed: float
+    stage: int
+
+class CompareAnswerRowsLayoutOffload(Record):
+    optimizer: bool
+    activations: bool
+
+class CompareAnswerRowsLayout(Record):
+    tp: int
+    pp: int
+    vpp: int
+    dp: int
+    cp: int
+    ep: int
+    expert_tp: int
+    expert_exchange: str
+    seq: int
+    micro_batch: int
+    global_batch: int
+    global_batch_basis: str
+    micro_batches: int
+    precision: str
+    zero: int
+    recompute: str
+    sequence_parallel: bool
+    shard_ranks: int
+    schedule: str
+    context: str
+    attention: str
+    rank_order: str
+    chunk_layers: Rows[int]
+    compression: CompareAnswerRowsLayoutCompression
+    secondary_shards: int
+    straggler: CompareAnswerRowsLayoutStraggler
+    offload: CompareAnswerRowsLayoutOffload
+
+class CompareAnswerRowsTransport(Record):
+    transport: str
+    lb: str
+    fan_in: float
+    mean: float
+    p99: float
+    source: str
+    step_low_s: float
+    step_high_s: float
+
+class CompareAnswerRowsBreakdownS(Record):
+    compute: float
+    exposed_tp: float
+    exposed_dp: float
+    exposed_pp: float
+    exposed_cp: float
+    exposed_ep: float
+    bubble: float
+    optimizer: float
+    other: float
+
+class CompareAnswerRowsWholeRun(Record):
+    usd_low: float | None
+    usd_high: float | None
+    energy_usd: float | None
+    kwh: float | None
+    tokens: float
+    days: float
+
+class CompareAnswerRows(Record):
+    variant: str
+    machine: str
+    fabric: str | None
+    change: str | None
+    network: str | None
+    gpus: int
+    gpus_bought: int
+    layout: CompareAnswerRowsLayout
+    layout_searched: bool
+    fits: bool
+    step_time_s: float
+    step_time_ps: int
+    time_percent_more: float
+    tokens_per_s: float
+    tokens_per_s_per_gpu: float
+    mfu: float
+    exposed_percent: float
+    transport: CompareAnswerRowsTransport | None
+    ties_with: Rows[str]
+    equal_by_construction_with: Rows[str]
+    capex_usd: float | None
+    capex_low_usd: float | None
+    capex_high_usd: float | None
+    network_usd: float | None
+    complete: bool
+    power_w: float
+    usd_per_million_tokens_low: float | None
+    usd_per_million_tokens_high: float | None
+    rent_usd_per_million_tokens: float | None
+    kwh_per_million_tokens: float | None
+    command: str | None
+    breakdown_s: CompareAnswerRowsBreakdownS
+    whole_run: CompareAnswerRowsWholeRun | None
+    band_percent: Rows[float]
+    band_basis: str
+
+class CompareAnswerCrossingRows(Record):
+    value: float
+    tokens_per_s: float
+
+class CompareAnswerCrossing(Record):
+    key: str
+    unit: str
+    machine: str
+    gpus: int
+    against: str
+    against_gpus: int
+    against_tokens_per_s: float
+    value: float | None
+    answer: str
+    rows: Rows[CompareAnswerCrossingRows]
+
+class CompareAnswerRows3(Record):
+    machine: str
+    fabric: str | None
+    gpus: int
+    asked_algorithm: str
+    size_bytes: int
+    refused: str | None
+    time_us: float | None
+    busbw_GBps: float | None
+    how: str | None
+    limit: str | None
+    capex_usd: float | None | None
+    power_w: float | None
+    band_percent: Rows[float]
+    band_basis: str | None
+
+class CompareAnswerRows4(Record):
+    name: str
+    entry: str
+    year: int
+    lanes: int
+    GBps_per_direction: float
+    GBps_both_directions: float
+    copies_GBps: float | None
+    times_pcie5_x16: float
+
+class CompareAnswerRows5(Record):
+    name: str
+    medium: str
+    rate_Gbps: float
+    reach_m: float
+    power_w: float | None
+    pj_per_bit: float | None
+    sold_as: str
+    usd_low: float | None
+    usd_high: float | None
+
+class CompareAnswer(Answer):
+    schema: str
+    model: str
+    global_batch: int
+    global_batch_basis: str
+    engine: str
+    usd_per_kwh: float
+    pue: float
+    years: float
+    inputs_hash: str
+    rows: Rows[CompareAnswerRows] | Rows[CompareAnswerRows3] | Rows[CompareAnswerRows4] | Rows[CompareAnswerRows5]
+    complete: bool
+    run: Mapping[str, Any]
+    crossing: CompareAnswerCrossing
+    collective: str
+    of: str
+
+def compare(
+    machines: Sequence[Text] | Text = ...,
+    *,
+    cluster: Sequence[Text] | Text = ...,
+    scenario: Text = ...,
+    gpus: int = ...,
+    fabrics: Text = ...,
+    shapes: int = ...,
+    variant: Sequence[Text] | Text = ...,
+    crossing: Text = ...,
+    tokens: Text = ...,
+    min_bytes: Text = ...,
+    max_bytes: Text = ...,
+    step_factor: float = ...,
+    algorithms: Text = ...,
+    scale: Text = ...,
+    model: Text = ...,
+    layout: Text = ...,
+    framework: Text = ...,
+    recipe: Literal['auto', 'none'] = ...,
+    tp: int | None = ...,
+    pp: int | None = ...,
+    vpp: int | None = ...,
+    dp: int | None = ...,
+    cp: int | None = ...,
+    ep: int | None = ...,
+    seq: int | None = ...,
+    micro_batch: int | None = ...,
+    global_batch: int | None = ...,
+    precision: Literal['bf16', 'fp16', 'fp8', 'fp4', None] | None = ...,
+    zero: int | None = ...,
+    offload: Literal['optimizer', 'activations', 'both', 'none', None] | None = ...,
+    recompute: Literal['none', 'selective', 'full', 'auto', None] | None = ...,
+    prices: Text = ...,
+    power_price: float = ...,
+    pue: float = ...,
+    years: float = ...,
+    env: Sequence[Text] | Text = ...,
+    nccl: Text = ...,
+    launch: Literal['graph', 'loop', 'process', 'unknown'] = ...,
+    shortcuts_off: Text = ...,
+    engine: Literal['analytic', 'flow'] = ...,
+    set: Sequence[Text] | Text = ...,
+    degrade: Sequence[Text] | Text = ...,
+    fail: Sequence[Text] | Text = ...,
+    nodes: int = ...,
+    gpu: Text = ...,
+    gpu_memory_rate: Text = ...,
+    catalog: Text = ...,
+    progress: Progress | None = ...,
+    time_limit: float | None = ...,
+) -> CompareAnswer:
+    """Machines and fabrics side by side: step, MFU, price, power, $ per token, and what is a tie.
+
+    machines         machines: presets, NAME:N or files, and maybe a collective; or `links`, or `optics`
+    cluster          one of the machines, as the argument CLUSTER; may be repeated
+    scenario         model and layout of this file, on the machines named
+    gpus             the first N GPUs, on the servers that hold them; a preset without a size gets as many
+    fabrics          each machine with each of these: ib, roce, roce-untuned, spectrum-x, uec, tcp, rail-only, leaf-spine, fat-tree, dragonfly, photonics, names of catalog fabrics, or ratios such as 2:1 and fat-tree-4:1
+    shapes           every torus of N chips that the optical switches of each machine can wire: which shape is best
+    variant          each machine again with these changes: 'layout.pp=4 layout.zero=3'; may be repeated
+    crossing         from which value of a key the first machine is as fast as the second: node.links[1].rate=20..450GB/s
+    tokens           also days, price and energy of a run of N tokens: 15T, 300B
+    min_bytes        smallest size of the collective (default 1G)
+    max_bytes        largest size (default: the smallest)
+    step_factor      factor between sizes (default 2)
+    algorithms       each machine with each of these: ring,tree,nvls (default auto)
+    scale            with FROM to TO GPUs, doubling: which algorithm wins where (default: those that libraries run the collective by)
+    model            catalogue name or file; overrides the scenario's
+    layout           layout file; without any layout, a search finds one per machine
+    framework        training framework whose defaults hold where no key of the layout is given, e.g. nemo or megatron-bridge:26.06 (default release: the newest); busbar catalog frameworks lists them
+    recipe           auto (default): as the framework's recipe for this model and GPU; none: without
+    tp               tensor-parallel degree
+    pp               pipeline stages
+    vpp              model chunks per stage (interleaved 1F1B)
+    dp               data-parallel replicas (default: from the remaining GPUs)
+    cp               context-parallel degree: ranks that share each sequence
+    ep               expert-parallel degree: ranks of TP x CP x DP that share the experts of a layer
+    seq              sequence length
+    micro_batch      sequences per micro-batch
+    global_batch     sequences per step (default: as published for the model, else about 4 M tokens)
+    precision        bf16, fp16, fp8 or fp4
+    zero             shard 1: optimizer, 2: also gradients, 3: also parameters (FSDP)
+    offload          kept in host memory: optimizer states, activations or both
+    recompute        none, selective, full, or auto: the least with which the step fits
+    prices           YAML file with your own prices and powers; they replace those of the catalogue
+    power_price      price of a kWh in $ (default 0.08) (USD/kWh)
+    pue              power of the building over that of the machine (default 1.2)
+    years            years over which the purchase is spread (default 4) (years)
+    env              set a variable of NCCL; may be given several times
+    nccl             NCCL release whose rules apply, 2.18 to 2.30 (default: as in the input, or 2.30)
+    launch           how collectives start: graph (CUDA graph), loop (one process, all its GPUs), process (one per GPU), unknown (default: as the framework: process, or graph with layout.cuda_graphs)
+    shortcuts_off    compute without these shortcuts, e.g. call-images,bundles, or all; --explain names those taken
+    engine           flow (default) or analytic
     set              change one key of the cluster file, e.g. fabric.oversubscription=2
     degrade          reduce links to FACTOR of their rate, e.g. node5.nic2=0.5; globs allowed
     fail             remove links, e.g. leaf3-spine1; globs allowed
