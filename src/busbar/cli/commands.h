@@ -14,7 +14,6 @@ Command expect_command(const std::string& typed);
 Command explore_command(const std::string& typed);
 Command flows_command(const std::string& typed);
 Command import_command(const std::string& typed);
-Command validate_command(const std::string& typed);
 
 /// `commands` is the table that the pages describe. It must outlive the command and may still grow.
 Command man_command(const std::vector<Command>& commands, const std::string& version);

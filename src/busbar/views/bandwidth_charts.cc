@@ -102,18 +102,18 @@ Drawing draw_expectation(const std::vector<ExpectedRow>& rows, Collective op, do
   return rows.size() < 2 ? Drawing{} : draw_chart(c);
 }
 
-Drawing draw_scatter(const std::vector<ScoredRow>& rows) {
+Drawing draw_scatter(const std::vector<questions::ValidatedRow>& rows) {
   std::map<std::string, std::size_t> units, nodes;
-  for (const ScoredRow& r : rows)
-    if (r.unsupported.empty() && r.predicted > 0 && r.measured > 0) ++units[r.unit];
+  for (const questions::ValidatedRow& r : rows)
+    if (r.predicted > 0 && r.measured > 0) ++units[r.unit];
   if (units.empty()) return {};
   const std::string unit = std::max_element(units.begin(), units.end(), [](const auto& a, const auto& b) {
                              return a.second < b.second;
                            })->first;
-  std::vector<const ScoredRow*> drawn;
-  for (const ScoredRow& r : rows)
-    if (r.unsupported.empty() && r.unit == unit && r.predicted > 0 && r.measured > 0) drawn.push_back(&r);
-  for (const ScoredRow* r : drawn) ++nodes[r->node];
+  std::vector<const questions::ValidatedRow*> drawn;
+  for (const questions::ValidatedRow& r : rows)
+    if (r.unit == unit && r.predicted > 0 && r.measured > 0) drawn.push_back(&r);
+  for (const questions::ValidatedRow* r : drawn) ++nodes[r->node];
   std::vector<std::pair<std::size_t, std::string>> most;
   for (const auto& [node, n] : nodes) most.emplace_back(n, node);
   std::sort(most.begin(), most.end(),
@@ -125,7 +125,7 @@ Drawing draw_scatter(const std::vector<ScoredRow>& rows) {
   c.square = true;
   c.note = "Solid: measured as predicted. Dashed: twice and half of it.";
   double low = drawn.front()->predicted, high = low;
-  for (const ScoredRow* r : drawn) {
+  for (const questions::ValidatedRow* r : drawn) {
     low = std::min({low, r->predicted, r->measured});
     high = std::max({high, r->predicted, r->measured});
   }
@@ -140,14 +140,14 @@ Drawing draw_scatter(const std::vector<ScoredRow>& rows) {
   for (std::size_t i = 0; i <= std::min(kNamedNodes, most.size() - 1); ++i) {
     const bool rest = i == kNamedNodes;
     ChartSeries s{rest ? "others" : most[i].second, rest ? colour::kOther : kCurveColours[i], {}, false, true};
-    for (const ScoredRow* r : drawn) {
+    for (const questions::ValidatedRow* r : drawn) {
       const bool named =
           std::any_of(most.begin(), most.begin() + static_cast<std::ptrdiff_t>(std::min(kNamedNodes, most.size())),
                       [&](const auto& m) { return m.second == r->node; });
       if (rest ? named : r->node != most[i].second) continue;
       s.points.push_back({r->predicted, r->measured,
-                          fmt::format("{}: predicted {}, measured {} {}", r->id, format_number(r->predicted),
-                                      format_number(r->measured), unit)});
+                          fmt::format("{}: predicted {}, measured {} {}", r->row_id.value_or(r->source_id.value_or("")),
+                                      format_number(r->predicted), format_number(r->measured), unit)});
     }
     c.series.push_back(std::move(s));
   }

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "busbar/accuracy/expect.h"
-#include "busbar/accuracy/validate.h"
 #include "busbar/predict/prediction.h"
+#include "busbar/questions/validate_question.h"
 #include "busbar/report/document.h"
 
 namespace busbar {
@@ -17,6 +17,6 @@ Drawing draw_bandwidth(const std::vector<Prediction>& rows, Collective op, doubl
 Drawing draw_expectation(const std::vector<ExpectedRow>& rows, Collective op, double ranks);
 /// Each row as a point: measured against predicted, with the lines of equality and of twice and half of it. The nodes
 /// with most rows have colours of their own. Rows of several units: those of the most frequent one.
-Drawing draw_scatter(const std::vector<ScoredRow>& rows);
+Drawing draw_scatter(const std::vector<questions::ValidatedRow>& rows);
 
 }  // namespace busbar
