@@ -2400,6 +2400,474 @@ def catalog(
     time_limit  seconds, after which the answer ends
     """
 
+class ValidateAnswerRows(Record):
+    source_id: str | None
+    row_id: str | None
+    size_bytes: int | None
+    predicted: float
+    measured: float
+    error_percent: float
+    unit: str
+    node: str
+    gpu: str
+    several_nodes: bool
+    fabric: str
+    kind: str
+    scored: bool
+    how: str
+    bound_by: str
+    memory_share: float | None
+    library: str
+    kernels: str | None
+    command: str | None
+    joined: str | None
+    p2p: bool | None
+    model: str | None
+    layers: str | None
+    band_percent: Rows[float] | None
+
+class ValidateAnswerSummaryByBand(Record):
+    configurations: int
+    rows: int
+    median_percent: float
+    median_abs_percent: float
+    mean_abs_percent: float
+    p90_abs_percent: float
+    max_abs_percent: float
+
+class ValidateAnswerSummaryBands(Record):
+    configurations: int
+    rows: int
+    coverage_percent: float
+    median_width_percent: float
+    p90_percent: float
+
+class ValidateAnswerSummaryTwins(Record):
+    pairs: int
+    median_percent: float
+
+class ValidateAnswerSummaryByNode(Record):
+    configurations: int
+    rows: int
+    median_percent: float
+    median_abs_percent: float
+    mean_abs_percent: float
+    p90_abs_percent: float
+    max_abs_percent: float
+
+class ValidateAnswerSummaryByFabric(Record):
+    configurations: int
+    rows: int
+    median_percent: float
+    median_abs_percent: float
+    mean_abs_percent: float
+    p90_abs_percent: float
+    max_abs_percent: float
+
+class ValidateAnswerSummaryByKind(Record):
+    configurations: int
+    rows: int
+    median_percent: float
+    median_abs_percent: float
+    mean_abs_percent: float
+    p90_abs_percent: float
+    max_abs_percent: float
+
+class ValidateAnswerSummaryByLayers(Record):
+    configurations: int
+    rows: int
+    median_percent: float
+    median_abs_percent: float
+    mean_abs_percent: float
+    p90_abs_percent: float
+    max_abs_percent: float
+
+class ValidateAnswerSummaryByModel(Record):
+    configurations: int
+    rows: int
+    median_percent: float
+    median_abs_percent: float
+    mean_abs_percent: float
+    p90_abs_percent: float
+    max_abs_percent: float
+
+class ValidateAnswerSummaryByNodeAndBand(Record):
+    configurations: int
+    rows: int
+    median_percent: float
+    median_abs_percent: float
+    mean_abs_percent: float
+    p90_abs_percent: float
+    max_abs_percent: float
+
+class ValidateAnswerSummaryOrder(Record):
+    pairs: int
+    right: int
+    right_percent: float
+
+class ValidateAnswerSummarySweeps(Record):
+    sweeps: int
+    found: int
+    found_percent: float
+
+class ValidateAnswerSummaryLayouts(Record):
+    jobs: int
+    pairs: int
+    p90_percent: float
+
+class ValidateAnswerSummary(Record):
+    by_band: Mapping[str, ValidateAnswerSummaryByBand]
+    bands: Mapping[str, ValidateAnswerSummaryBands]
+    twins: Mapping[str, ValidateAnswerSummaryTwins]
+    by_node: Mapping[str, ValidateAnswerSummaryByNode]
+    by_fabric: Mapping[str, ValidateAnswerSummaryByFabric]
+    by_kind: Mapping[str, ValidateAnswerSummaryByKind]
+    by_layers: Mapping[str, ValidateAnswerSummaryByLayers]
+    by_model: Mapping[str, ValidateAnswerSummaryByModel]
+    by_node_and_band: Mapping[str, Mapping[str, ValidateAnswerSummaryByNodeAndBand]]
+    order: ValidateAnswerSummaryOrder
+    sweeps: ValidateAnswerSummarySweeps
+    layouts: ValidateAnswerSummaryLayouts
+
+class ValidateAnswerWorst(Record):
+    configuration: str
+    band: str
+    error_percent: float
+    how: str
+    bound_by: str
+
+class ValidateAnswerLeftOutModelsWith(Record):
+    configurations: int
+    rows: int
+    median_percent: float
+    median_abs_percent: float
+    mean_abs_percent: float
+    p90_abs_percent: float
+    max_abs_percent: float
+
+class ValidateAnswerLeftOutModelsWithout(Record):
+    configurations: int
+    rows: int
+    median_percent: float
+    median_abs_percent: float
+    mean_abs_percent: float
+    p90_abs_percent: float
+    max_abs_percent: float
+
+class ValidateAnswerLeftOutModels(Record):
+    model: str
+    with_: ValidateAnswerLeftOutModelsWith
+    launch_us: float
+    without: ValidateAnswerLeftOutModelsWithout
+
+class ValidateAnswerLeftOutAll(Record):
+    configurations: int
+    rows: int
+    median_percent: float
+    median_abs_percent: float
+    mean_abs_percent: float
+    p90_abs_percent: float
+    max_abs_percent: float
+
+class ValidateAnswerLeftOutGpusPartsWith(Record):
+    configurations: int
+    rows: int
+    median_percent: float
+    median_abs_percent: float
+    mean_abs_percent: float
+    p90_abs_percent: float
+    max_abs_percent: float
+
+class ValidateAnswerLeftOutGpusPartsWithout(Record):
+    configurations: int
+    rows: int
+    median_percent: float
+    median_abs_percent: float
+    mean_abs_percent: float
+    p90_abs_percent: float
+    max_abs_percent: float
+
+class ValidateAnswerLeftOutGpusParts(Record):
+    name: str
+    with_: ValidateAnswerLeftOutGpusPartsWith
+    without: ValidateAnswerLeftOutGpusPartsWithout
+
+class ValidateAnswerLeftOutGpusAllWith(Record):
+    configurations: int
+    rows: int
+    median_percent: float
+    median_abs_percent: float
+    mean_abs_percent: float
+    p90_abs_percent: float
+    max_abs_percent: float
+
+class ValidateAnswerLeftOutGpusAllWithout(Record):
+    configurations: int
+    rows: int
+    median_percent: float
+    median_abs_percent: float
+    mean_abs_percent: float
+    p90_abs_percent: float
+    max_abs_percent: float
+
+class ValidateAnswerLeftOutGpusAll(Record):
+    name: str
+    with_: ValidateAnswerLeftOutGpusAllWith
+    without: ValidateAnswerLeftOutGpusAllWithout
+
+class ValidateAnswerLeftOutGpus(Record):
+    parts: Rows[ValidateAnswerLeftOutGpusParts]
+    all: ValidateAnswerLeftOutGpusAll
+    measured_percent: Rows[float]
+
+class ValidateAnswerLeftOutGenerationsPartsWith(Record):
+    configurations: int
+    rows: int
+    median_percent: float
+    median_abs_percent: float
+    mean_abs_percent: float
+    p90_abs_percent: float
+    max_abs_percent: float
+
+class ValidateAnswerLeftOutGenerationsPartsWithout(Record):
+    configurations: int
+    rows: int
+    median_percent: float
+    median_abs_percent: float
+    mean_abs_percent: float
+    p90_abs_percent: float
+    max_abs_percent: float
+
+class ValidateAnswerLeftOutGenerationsParts(Record):
+    name: str
+    with_: ValidateAnswerLeftOutGenerationsPartsWith
+    without: ValidateAnswerLeftOutGenerationsPartsWithout
+
+class ValidateAnswerLeftOutGenerationsAllWith(Record):
+    configurations: int
+    rows: int
+    median_percent: float
+    median_abs_percent: float
+    mean_abs_percent: float
+    p90_abs_percent: float
+    max_abs_percent: float
+
+class ValidateAnswerLeftOutGenerationsAllWithout(Record):
+    configurations: int
+    rows: int
+    median_percent: float
+    median_abs_percent: float
+    mean_abs_percent: float
+    p90_abs_percent: float
+    max_abs_percent: float
+
+class ValidateAnswerLeftOutGenerationsAll(Record):
+    name: str
+    with_: ValidateAnswerLeftOutGenerationsAllWith
+    without: ValidateAnswerLeftOutGenerationsAllWithout
+
+class ValidateAnswerLeftOutGenerations(Record):
+    parts: Rows[ValidateAnswerLeftOutGenerationsParts]
+    all: ValidateAnswerLeftOutGenerationsAll
+    measured_percent: Rows[float]
+
+class ValidateAnswerLeftOutFrameworksPartsWith(Record):
+    configurations: int
+    rows: int
+    median_percent: float
+    median_abs_percent: float
+    mean_abs_percent: float
+    p90_abs_percent: float
+    max_abs_percent: float
+
+class ValidateAnswerLeftOutFrameworksPartsWithout(Record):
+    configurations: int
+    rows: int
+    median_percent: float
+    median_abs_percent: float
+    mean_abs_percent: float
+    p90_abs_percent: float
+    max_abs_percent: float
+
+class ValidateAnswerLeftOutFrameworksParts(Record):
+    name: str
+    with_: ValidateAnswerLeftOutFrameworksPartsWith
+    without: ValidateAnswerLeftOutFrameworksPartsWithout
+
+class ValidateAnswerLeftOutFrameworksAllWith(Record):
+    configurations: int
+    rows: int
+    median_percent: float
+    median_abs_percent: float
+    mean_abs_percent: float
+    p90_abs_percent: float
+    max_abs_percent: float
+
+class ValidateAnswerLeftOutFrameworksAllWithout(Record):
+    configurations: int
+    rows: int
+    median_percent: float
+    median_abs_percent: float
+    mean_abs_percent: float
+    p90_abs_percent: float
+    max_abs_percent: float
+
+class ValidateAnswerLeftOutFrameworksAll(Record):
+    name: str
+    with_: ValidateAnswerLeftOutFrameworksAllWith
+    without: ValidateAnswerLeftOutFrameworksAllWithout
+
+class ValidateAnswerLeftOutFrameworks(Record):
+    parts: Rows[ValidateAnswerLeftOutFrameworksParts]
+    all: ValidateAnswerLeftOutFrameworksAll
+    measured_percent: Rows[float]
+
+class ValidateAnswerLeftOutSeriesPartsWith(Record):
+    configurations: int
+    rows: int
+    median_percent: float
+    median_abs_percent: float
+    mean_abs_percent: float
+    p90_abs_percent: float
+    max_abs_percent: float
+
+class ValidateAnswerLeftOutSeriesPartsWithout(Record):
+    configurations: int
+    rows: int
+    median_percent: float
+    median_abs_percent: float
+    mean_abs_percent: float
+    p90_abs_percent: float
+    max_abs_percent: float
+
+class ValidateAnswerLeftOutSeriesParts(Record):
+    name: str
+    with_: ValidateAnswerLeftOutSeriesPartsWith
+    without: ValidateAnswerLeftOutSeriesPartsWithout
+
+class ValidateAnswerLeftOutSeriesAllWith(Record):
+    configurations: int
+    rows: int
+    median_percent: float
+    median_abs_percent: float
+    mean_abs_percent: float
+    p90_abs_percent: float
+    max_abs_percent: float
+
+class ValidateAnswerLeftOutSeriesAllWithout(Record):
+    configurations: int
+    rows: int
+    median_percent: float
+    median_abs_percent: float
+    mean_abs_percent: float
+    p90_abs_percent: float
+    max_abs_percent: float
+
+class ValidateAnswerLeftOutSeriesAll(Record):
+    name: str
+    with_: ValidateAnswerLeftOutSeriesAllWith
+    without: ValidateAnswerLeftOutSeriesAllWithout
+
+class ValidateAnswerLeftOutSeries(Record):
+    parts: Rows[ValidateAnswerLeftOutSeriesParts]
+    all: ValidateAnswerLeftOutSeriesAll
+    measured_percent: Rows[float]
+
+class ValidateAnswerLeftOutConstants(Record):
+    constant: str
+    of: str
+    catalog: float
+    fitted: float
+
+class ValidateAnswerLeftOutNeverFittedWith(Record):
+    configurations: int
+    rows: int
+    median_percent: float
+    median_abs_percent: float
+    mean_abs_percent: float
+    p90_abs_percent: float
+    max_abs_percent: float
+
+class ValidateAnswerLeftOutNeverFittedWithout(Record):
+    configurations: int
+    rows: int
+    median_percent: float
+    median_abs_percent: float
+    mean_abs_percent: float
+    p90_abs_percent: float
+    max_abs_percent: float
+
+class ValidateAnswerLeftOutNeverFitted(Record):
+    name: str
+    with_: ValidateAnswerLeftOutNeverFittedWith
+    without: ValidateAnswerLeftOutNeverFittedWithout
+
+class ValidateAnswerLeftOut(Record):
+    models: Rows[ValidateAnswerLeftOutModels] | None
+    all: ValidateAnswerLeftOutAll | None
+    gpus: ValidateAnswerLeftOutGpus | None
+    generations: ValidateAnswerLeftOutGenerations | None
+    frameworks: ValidateAnswerLeftOutFrameworks | None
+    series: ValidateAnswerLeftOutSeries | None
+    constants: Rows[ValidateAnswerLeftOutConstants] | None
+    never_fitted: ValidateAnswerLeftOutNeverFitted | None
+
+class ValidateAnswer(Answer):
+    schema: str
+    file: str
+    engine: str
+    complete: bool
+    rows: Rows[ValidateAnswerRows]
+    unsupported: Mapping[str, int]
+    libraries: Mapping[str, int]
+    summary: ValidateAnswerSummary
+    worst: Rows[ValidateAnswerWorst]
+    left_out: ValidateAnswerLeftOut | None
+    run: Mapping[str, Any]
+
+def validate(
+    file: Text,
+    *,
+    only: Text = ...,
+    leave_out: bool = ...,
+    worst: int = ...,
+    env: Sequence[Text] | Text = ...,
+    nccl: Text = ...,
+    launch: Literal['graph', 'loop', 'process', 'unknown'] = ...,
+    shortcuts_off: Text = ...,
+    engine: Literal['analytic', 'flow'] = ...,
+    set: Sequence[Text] | Text = ...,
+    degrade: Sequence[Text] | Text = ...,
+    fail: Sequence[Text] | Text = ...,
+    nodes: int = ...,
+    gpu: Text = ...,
+    gpu_memory_rate: Text = ...,
+    catalog: Text = ...,
+    progress: Progress | None = ...,
+    time_limit: float | None = ...,
+) -> ValidateAnswer:
+    """Predict every row of a table of measurements and show the errors.
+
+    file             table with the columns of data/measured/README.md
+    only             only rows with column=value, !=, > or <; join several by ','
+    leave_out        training steps: also leave each GPU, framework, series and model with experts out of the fits
+    worst            number of worst cases to list (default 12)
+    env              set a variable of NCCL; may be given several times
+    nccl             NCCL release whose rules apply, 2.18 to 2.30 (default: as in the input, or 2.30)
+    launch           how collectives start: graph (CUDA graph), loop (one process, all its GPUs), process (one per GPU), unknown (default: as in each row; steps: as their framework)
+    shortcuts_off    compute without these shortcuts, e.g. call-images,bundles, or all; --explain names those taken
+    engine           analytic (default; gives the same as flow, because a row alone shares no links) or flow
+    set              change one key of the cluster file, e.g. fabric.oversubscription=2
+    degrade          reduce links to FACTOR of their rate, e.g. node5.nic2=0.5; globs allowed
+    fail             remove links, e.g. leaf3-spine1; globs allowed
+    nodes            the first N nodes (scale-up domains) of the machine; of a preset without a size, N of it
+    gpu              product of GPUs that the machine's file does not name, e.g. h100-sxm (see catalog gpus)
+    gpu_memory_rate  memory rate of every GPU, e.g. 8TB/s; affects collectives and kernels
+    catalog          read product data from DIR before $BUSBAR_CATALOG and the built-in files
+    progress         called as progress(what, done, total); true ends the answer
+    time_limit       seconds, after which the answer ends
+    """
+
 class RingsAnswerCounts(Record):
     coll: int
     nvls: int
