@@ -18,7 +18,7 @@ MADE_THERE = re.compile(r"\b(make_(?:flow|analytic|packet)_engine|make_packet_ch
                         r"run_packet_jobs|find_relief|build_nccl_comm)\(|\b(Lowering|NcclSchedules)\s+\w+[({;]")
 STEPS_MADE_THERE = re.compile(r"\bsimulate_step\(")
 # They draw what NCCL searches for, or compare it with a log, and time nothing.
-EXEMPT = {"cli/cmd_rings.cc", "doctor/logged_job.cc"}
+EXEMPT = {"questions/rings_question.cc", "doctor/logged_job.cc"}
 
 
 def main():
