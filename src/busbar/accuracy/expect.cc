@@ -10,7 +10,7 @@
 namespace busbar {
 namespace {
 
-/// Those that take part, in order of ranks.
+/// The GPUs that take part, in order of ranks.
 Result<std::vector<DeviceId>> chosen_gpus(const Cluster& cluster, const ExpectOptions& o) {
   const auto all = cluster.topology.gpus();
   const std::uint32_t n = o.gpus == 0 ? static_cast<std::uint32_t>(all.size()) : o.gpus;

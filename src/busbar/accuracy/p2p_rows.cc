@@ -21,7 +21,7 @@ namespace {
 /// NIC tests: gap between two messages of one queue pair. Gap and wire time combine as t^p = gap^p + wire^p. Source:
 /// perftest on ConnectX-6, 2 B to 8 MiB (rdma-az-hdr-read-bw of data/measured/p2p.csv).
 constexpr double kMessageGapUs = 0.353, kOverlapPower = 1.5;
-/// Of rates of NCCL without a size: they are the highest of a sweep.
+/// The size of rates of NCCL without one: they are the highest of a sweep.
 constexpr double kLargeMessage = 1 << 30;
 
 struct Server {

@@ -28,7 +28,7 @@ struct ErrorSummary {
   double p90_abs_percent = 0;
   double max_abs_percent = 0;
 };
-/// Of `rows` rows whose configurations have these errors, in percent. All 0 if there are none.
+/// The summary of `rows` rows whose configurations have these errors, in percent. All 0 if there are none.
 ErrorSummary summarise_errors(const std::vector<double>& errors_percent, std::size_t rows);
 
 /// Pairs of configurations of one board or one GPU count, same collective and size, measured more than 15 % apart.

@@ -161,7 +161,7 @@ void take_answer(const ScoredRow& twin, ScoredRow& out) {
 
 constexpr const char* kNewest = "~";  // after all numbers: a release that is not stated counts as the newest
 
-/// Of the rows of one configuration, scores the newest release: the highest framework_release, or the last row.
+/// Among the rows of one configuration, scores the newest release: the highest framework_release, or the last row.
 void score_newest_only(const CsvTable& table, std::vector<ScoredRow>& rows) {
   std::map<std::string, std::pair<std::string, std::size_t>> newest;
   for (std::size_t i = 0; i < rows.size(); ++i) {

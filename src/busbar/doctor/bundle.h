@@ -9,7 +9,7 @@
 
 namespace busbar {
 
-/// Of an archive to write, before redaction.
+/// A file of an archive to write, before redaction.
 struct BundleFile {
   std::string name;  ///< as the user knows it
   std::string text;

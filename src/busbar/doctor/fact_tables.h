@@ -42,7 +42,7 @@ struct FactRow {
 class FactTables {
  public:
   static Result<FactTables> load(const Catalog& catalog);
-  /// Of one text; `name`: the file's name in messages. Appends to the tables.
+  /// Adds the facts of one text; `name`: the file's name in messages. Appends to the tables.
   Status add(const YamlDocument& document);
 
   const std::vector<FactTable>& tables() const { return tables_; }

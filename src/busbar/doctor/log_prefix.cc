@@ -16,7 +16,7 @@ bool drop_number(std::string_view& who) {
   return true;
 }
 
-/// Of "0: host:pid:tid [3] NCCL INFO ...", and of "... [3] misc/socket.cc:49 NCCL WARN ...".
+/// The prefix of "0: host:pid:tid [3] NCCL INFO ...", and of "... [3] misc/socket.cc:49 NCCL WARN ...".
 LogPrefix prefix_of(std::string_view line) {
   const std::size_t at = line.find(" NCCL ");
   if (at == line.npos) return {};

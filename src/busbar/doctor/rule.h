@@ -70,9 +70,9 @@ struct Rule {
   std::vector<std::string> shows, silent;  ///< texts with which it fires and does not
 };
 
-/// Of all files of catalog/rules, in order of names. Errors name the place.
+/// The rules of all files of catalog/rules, in order of names. Errors name the place.
 Result<std::vector<Rule>> load_rules(const Catalog& catalog);
-/// Of one file.
+/// The rules of one file.
 Result<std::vector<Rule>> read_rules(const YamlDocument& document);
 
 }  // namespace busbar

@@ -10,8 +10,8 @@ struct Demand {
   double out = 0, in = 0;
 };
 
-/// Of `inside` of `n` ranks, all equivalent, whatever the schedule. Pre: 0 < inside < n. Nothing for collectives with a
-/// root, pairs, and an all-to-all-v: theirs depend on more (internal/floor_demand.h).
+/// The demand of `inside` of `n` ranks, all equivalent, whatever the schedule. Pre: 0 < inside < n. Nothing for
+/// collectives with a root, pairs, and an all-to-all-v: theirs depend on more (internal/floor_demand.h).
 Demand demand_across(Collective op, double inside, double n);
 
 }  // namespace busbar

@@ -125,7 +125,7 @@ class ChakraReader {
   }
 
  private:
-  /// Of a process group. PyTorch leaves out the ranks of the group of all: its calls have a size and no list.
+  /// The ranks of a process group. PyTorch leaves out the ranks of the group of all: its calls have a size and no list.
   struct Members {
     std::vector<std::uint32_t> ranks;
     std::uint32_t size = 0;

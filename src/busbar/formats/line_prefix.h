@@ -35,7 +35,7 @@ struct LabelStyles {
   bool host = false;     ///< "gpu-a01: "
   bool bar = false;      ///< "worker-0  | "
 };
-/// Those with which at least half of the lines of `sample` begin, and three lines alike. The last line may be cut.
+/// The styles with which at least half of the lines of `sample` begin, and three lines alike. The last line may be cut.
 LabelStyles label_styles(std::string_view sample);
 
 /// Cost: a comparison or two for a line without a prefix.

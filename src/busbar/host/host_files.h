@@ -18,7 +18,7 @@ class HostFiles {
   std::string text(const std::string& path) const;
   /// The first line without blanks at its ends.
   std::string line(const std::string& path) const;
-  /// Of a folder, in alphabetical order; numbers within names count as numbers.
+  /// The names in a folder, in alphabetical order; numbers within names count as numbers.
   std::vector<std::string> names(const std::string& folder) const;
   /// Where a link leads, below the root: "/sys/devices/pci0000:16/0000:16:01.0".
   std::string target(const std::string& path) const;

@@ -28,7 +28,7 @@ std::string phase_name(const PlannedCall& plan, PhaseRun run) {
   return name;
 }
 
-/// Of several phases whose chunks are not followed.
+/// What is simplified in several phases whose chunks are not followed.
 Simplifications unfollowed(const PlannedCall& plan) {
   Simplifications out;
   bool in_turn = false, switches = false;

@@ -31,8 +31,8 @@ std::vector<std::vector<std::uint32_t>> ring_orders(const CollectiveCall& call, 
 inline constexpr std::uint32_t kMostChunks = 4096;
 inline constexpr std::uint64_t kBytesPerChannel = 4096, kFilledChannels = 64;
 
-/// Of a tree and its mate in all, where the call names no count: a pod of 1,024 NICs would have 2,048, which takes
-/// longer to time and is no faster. Source: NVIDIA NCCL 2.30.7, src/include/device.h, MAXCHANNELS.
+/// The channels of a tree and its mate in all, where the call names no count: a pod of 1,024 NICs would have 2,048,
+/// which takes longer to time and is no faster. Source: NVIDIA NCCL 2.30.7, src/include/device.h, MAXCHANNELS.
 inline constexpr std::uint32_t kMostTreeChannels = 64;
 
 /// The schedule that `call.algorithm` builds over domains of `per_domain` ranks: algorithms that take orders over

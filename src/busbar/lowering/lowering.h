@@ -100,7 +100,7 @@ class Lowering {
   double least_ps(const CollectiveCall& call);
   const Router& router() const;
   const ProtocolModel& protocol() const;
-  /// Of all that stages may cross.
+  /// The rates and latencies of all that stages may cross.
   const CapacityTable& capacities() const;
 
  private:

@@ -29,7 +29,7 @@ bool has_many_pairs(const PlacedMachine& machine, const PlannedCall& plan, std::
 
 namespace {
 
-/// Of pairs that are taken together.
+/// The times of pairs that are taken together.
 struct PairTimes {
   double latest_ps = 0;  ///< largest latency
   double alone_ps = 0;   ///< longest time of one alone, where messages are held up
@@ -71,7 +71,7 @@ class GroupExchange {
     return machine_.placement.gpu(plan_.call.groups.actor(of_.call_group, actor));
   }
   BlockId block(std::uint32_t actor) const { return machine_.topology().block_of(gpu(actor)); }
-  /// Of an actor with members in other blocks.
+  /// How many pairs an actor has with members in other blocks.
   double pairs_outside(std::uint32_t actor) const {
     return static_cast<double>(actors_.size() - by_block_.at(block(actor)).size());
   }

@@ -39,7 +39,7 @@ class SendRoutes {
   // The parts of such routes.
   Status inside(DeviceId a, DeviceId b, std::vector<CapacityShare>& path);  ///< of one server, straight
   Status to_switches(DeviceId gpu, bool up, double share, std::vector<CapacityShare>& path);
-  /// Of path[begin..), whose shares of one hop sum to `whole`; overheads left out.
+  /// The latency of path[begin..), whose shares of one hop sum to `whole`; overheads left out.
   double latency_ps(std::span<const CapacityShare> path, std::size_t begin, double whole) const;
   /// Appends the limits of the devices that path[begin..) enters. Those of switches that add count only if they add
   /// this send, and those of GPUs never: what passes a GPU on its way does not touch its memory.

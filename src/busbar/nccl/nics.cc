@@ -52,7 +52,7 @@ std::vector<NicGroup> by_distance(const Topology& t, const std::vector<DeviceId>
   return out;
 }
 
-/// Those of `nics` with the nearest kind of path and the fewest hops from `gpu`.
+/// The NICs of `nics` with the nearest kind of path and the fewest hops from `gpu`.
 std::vector<DeviceId> nearest_nics(const Topology& t, DeviceId gpu, const std::vector<DeviceId>& nics) {
   const BlockPaths paths(t, gpu, GpuRelay::kNo);
   std::vector<DeviceId> out;

@@ -35,7 +35,7 @@ struct Access {
   double (*get)(const Profile&);
   void (*set)(Profile&, double);
 };
-/// Of a member of the profile. `place` returns a reference to it.
+/// The knob of a member of the profile. `place` returns a reference to it.
 template <auto place>
 constexpr Access member() {
   return {[](const Profile& p) {

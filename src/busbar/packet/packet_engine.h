@@ -15,8 +15,8 @@ class PacketEngine : public Engine {
  public:
   /// Packet-hops of one run of the call, without retransmissions.
   virtual double hops(CallId call) const = 0;
-  /// Of all calls, after the last one. Like link_bytes(), it first lets all packets arrive; no call can start after
-  /// that.
+  /// What the packets of all calls met, after the last one. Like link_bytes(), it first lets all packets arrive; no
+  /// call can start after that.
   virtual PacketCounts counts() const = 0;
   /// Threads that run packets, once a call has started.
   virtual std::uint32_t threads() const = 0;

@@ -52,7 +52,7 @@ struct PacketLogEntry {
   PacketEvent event{};
   std::uint32_t packet = 0;       ///< its number in its part; of kAcked: all before it have arrived
   LinkId link = kNone<LinkId>;    ///< of kQueued, kMarked, kTrimmed, kDropped
-  std::uint64_t queue_bytes = 0;  ///< likewise: bytes that wait there, before it
+  std::uint64_t queue_bytes = 0;  ///< of the same events: bytes that wait there, before it
   double window_bytes = 0;        ///< of kAcked, kNacked, kTimeout
   std::uint32_t part = 0;  ///< with several queue pairs: which of the flow's parts, each of which starts and ends
 };

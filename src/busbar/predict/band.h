@@ -14,7 +14,7 @@ struct Band {
   double low_percent = 0, high_percent = 0;  ///< measurements are (1 + low/100 .. 1 + high/100) of the prediction
   std::string basis;
   bool ideal = false;  ///< a machine without software costs: nothing was measured, and there is no band
-  /// Of training steps of one job in two layouts: 9 of 10 measured ratios of their times are within this many percent
+  /// For training steps of one job in two layouts: 9 of 10 measured ratios of their times are within this many percent
   /// of the predicted ratio. Common errors cancel.
   double layouts_percent = 0;
 };

@@ -16,8 +16,8 @@ namespace busbar {
 namespace {
 
 using BySize = std::array<SizePenalty, 4>;
-/// Of tools/write_penalties.py: the means of log(bytes) of the web search's flows in each class, and the bytes in
-/// flight of its network, 50 GB/s x 4.338 us.
+/// Figures of tools/write_penalties.py: the means of log(bytes) of the web search's flows in each class, and the bytes
+/// in flight of its network, 50 GB/s x 4.338 us.
 constexpr double kMiddles[] = {8.55e3, 68.3e3, 1.12e6, 7.02e6}, kTabulatedBdp = 216.9e3;
 constexpr const char* kClassKeys[] = {"below_30kB", "below_300kB", "below_3MB", "above"};
 
@@ -93,8 +93,8 @@ Result<double> part_of_excess(const YamlNode& loads, double load, double crossin
   return row_at(loads, load, [&](const YamlNode& shares) { return row_at(shares, crossing, part); });
 }
 
-/// Of the excess of 1 ms in the tabulated network, the part of flows that start during more or less: there, a host's
-/// cable carries `cable_bytes` meanwhile.
+/// The part of the excess of 1 ms in the tabulated network that is of flows that start during more or less: there, a
+/// host's cable carries `cable_bytes` meanwhile.
 Result<double> part_by_time(const YamlNode& loads, double load, double cable_bytes) {
   constexpr double kMost = 10, kMega = 1e6;
   const auto part = [](const YamlNode& node) { return node.as_number(0, kMost); };

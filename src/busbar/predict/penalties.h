@@ -35,7 +35,7 @@ struct Penalties {
 /// that exist.
 Result<Penalties> load_penalties(const std::string& transport, const std::string& balance, const NetworkUse& use,
                                  const std::string& catalog_directory);
-/// Of one call at full load, from the same files, linear in the logarithm of the fan-in. Errors: likewise.
+/// The penalty of one call at full load, from the same files, linear in the logarithm of the fan-in. Errors: likewise.
 Result<NetworkPenalty> load_call_penalty(const std::string& transport, const std::string& balance, double fan_in,
                                          const std::string& catalog_directory);
 /// Senders to one receiver at a time: of an exchange or a gather over n ranks those of other servers, otherwise 1.

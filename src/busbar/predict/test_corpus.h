@@ -51,7 +51,7 @@ struct Machine {
   }
 };
 
-/// Its time, and the bytes of one run on each link.
+/// A case of the time of a collective, and of the bytes of one run on each link.
 inline Case collective(Machine machine, Collective op, std::uint64_t bytes, std::string algorithm = "auto",
                        std::uint32_t group = 0) {
   const std::string name = machine.cluster + ", " + name_of(op) + ", " + algorithm;

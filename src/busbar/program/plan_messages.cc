@@ -67,7 +67,7 @@ class MessageLister {
     return false;
   }
   /// Marks steps without a message of their own on which other ranks depend, and their predecessors on the same rank.
-  /// Their messages must have arrived before they count as done; those of all other steps need only have left.
+  /// The messages of marked steps must have arrived before they count as done; those of all others need only have left.
   Status note_telling(const std::vector<std::vector<std::uint32_t>>& next) {
     tells_.assign(p_.steps.size(), false);
     for (std::size_t i = order_.size(); i-- > 0;) {

@@ -11,7 +11,7 @@ struct PairCopy {
   double both_ways_GBps = 0;  ///< the sum of both directions at the same time
 };
 
-/// Of a path through host memory the copy is cut in pieces that are written and then read. This is the share of the
+/// A copy through host memory is cut in pieces that are written and then read. This is the share of the
 /// narrower of its PCIe paths that remains, for both directions together. Source: data/measured/p2p.csv, 22 of 26 GB/s
 /// (RTX 4090), 37 of 55 (H100), 5.7 of 12.8 (RTX 2080 Ti); both directions at once move no more than one.
 inline constexpr double kStagedShare = 0.65;

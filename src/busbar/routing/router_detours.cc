@@ -54,7 +54,7 @@ const Router::State::Ways& Router::State::detours(std::uint32_t a, std::uint32_t
   return known_detours.emplace(pair, find_detours(a, b)).first->second;
 }
 
-/// Of links in series, like conductances.
+/// The pull of links in series, which add up like conductances.
 double Router::State::pull(const std::vector<LinkId>& way, const SplitBias& bias) const {
   double resistance = 0;
   for (const LinkId l : way) resistance += 1 / pull(l, bias);

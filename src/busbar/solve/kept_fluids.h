@@ -20,7 +20,7 @@ struct KeptFluids {
   Csr<std::uint32_t> crossing;   ///< per link: fluids, ascending
   std::vector<std::uint32_t> by_cap;
 
-  /// Those of `fluids` with what MaxMinSolver::reduce() left of their links. Pre: they share these with no others.
+  /// The fluids of `fluids` with what MaxMinSolver::reduce() left of their links. Pre: they share these with no others.
   /// `number`: work space, kNone32 per row of `reduced`, before and after.
   KeptFluids(const MaxMinSolver& reduced, std::span<const std::uint32_t> fluids, std::vector<double> caps,
              std::vector<std::uint32_t>& number);
@@ -35,7 +35,7 @@ class KeptRates {
  public:
   static constexpr std::uint32_t kFew = 128;
   explicit KeptRates(Shortcuts shortcuts = {}) : many_(std::move(shortcuts)) {}
-  /// Of the open fluids, in order. Valid until the next call. `open`: per fluid.
+  /// The rates of the open fluids, in order. Valid until the next call. `open`: per fluid.
   std::span<const double> of(const KeptFluids& fluids, std::span<const std::uint8_t> open);
 
  private:

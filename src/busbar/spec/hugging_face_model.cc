@@ -153,7 +153,7 @@ void read_experts(HuggingFaceKeys& keys, const std::string& type, ModelSpec& m) 
   read_expert_layers(keys, e);
 }
 
-/// Of layers that alternate, each so many layers one is full; the file may list them all.
+/// The window of layers that alternate: each so many layers one is full; the file may list them all.
 void read_window_list(HuggingFaceKeys& keys, const YamlNode& list, ModelSpec& m) {
   if (list.size() != m.layers)
     return keys.fail({"layer_types"}, fmt::format("{} types for {} layers", list.size(), m.layers));

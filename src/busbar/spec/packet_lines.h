@@ -15,9 +15,9 @@ struct PacketLine {
   Where where;
 };
 
-/// Of `node`: a map of KEY: VALUE; a name of catalog/packets, or a file relative to that of `node`, which hold such a
-/// map under `settings`; or `none`. Keys of maps inside the map are joined by points. `read`: receives the text of
-/// every file that a name led to.
+/// The lines of `node`: a map of KEY: VALUE; a name of catalog/packets, or a file relative to that of `node`, which
+/// hold such a map under `settings`; or `none`. Keys of maps inside the map are joined by points. `read`: receives the
+/// text of every file that a name led to.
 Result<std::vector<PacketLine>> read_packet_lines(const YamlNode& node, const Catalog& catalog, std::string& read);
 
 /// Errors: kUnsupported, at the first line, if there is one. For all that times without packets.

@@ -67,7 +67,7 @@ Status apply(const Settings::List& settings, const std::string& prefix, YamlDocu
   return {};
 }
 
-/// Those of --set that concern packets go to the machine and to the scenario, whose settings count.
+/// The keys of --set that concern packets go to the machine and to the scenario, whose settings count.
 Status set_packets(const std::vector<std::string>& sets, YamlDocument& document) {
   for (const std::string& set : sets) {
     if (!set.starts_with("packet.") && !set.starts_with("packet=")) continue;

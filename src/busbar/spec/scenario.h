@@ -38,7 +38,7 @@ struct ScenarioFlags {
 
 /// The catalogue name of the GPUs of a machine, for recipes of frameworks.
 using GpuOfMachine = std::function<Result<std::string>(const std::string& cluster, const Overrides& overrides)>;
-/// Of a machine that load_cluster() knows.
+/// The same name, of a machine that load_cluster() knows.
 Result<std::string> gpu_of_cluster(const std::string& cluster, const Overrides& overrides);
 
 /// `path` is a file with the keys cluster, model, layout, packet. Each of the first three is a catalogue name, a file

@@ -7,7 +7,7 @@
 
 namespace busbar {
 
-/// Of the first GPU; all are taken to be alike. Pre: there is a GPU.
+/// The memory of the first GPU; all are taken to be alike. Pre: there is a GPU.
 inline Bytes gpu_memory(const Topology& t) { return t.device_class(t.gpus().front()).memory; }
 
 /// "HBM", "GDDR6X", of the first GPU; "memory" where the kind is not known. Pre: there is a GPU.

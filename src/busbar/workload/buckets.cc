@@ -37,7 +37,7 @@ std::array<std::uint64_t, 4> layer_tensors(const ModelSpec& m, const LayoutSpec&
           experts ? shared : p.mlp_out / l.tp};
 }
 
-/// Of multi-token prediction: two norms and the projection of two hidden states.
+/// The parameters that join a head of multi-token prediction: two norms and the projection of two hidden states.
 std::uint64_t join_parameters(const ModelSpec& m, const LayoutSpec& l) {
   return 2ull * m.hidden * m.hidden / l.tp + 2ull * m.hidden;
 }

@@ -124,7 +124,7 @@ double chunk_activations(const ModelSpec& m, const LayoutSpec& l, std::uint32_t 
   return kept;
 }
 
-/// Of all passes in flight at the worst moment.
+/// The activations of all passes in flight at the worst moment.
 double stage_activations(const ModelSpec& m, const LayoutSpec& l, std::uint32_t stage, const LayerBytes& layer) {
   std::vector<double> chunks(l.vpp);
   for (std::uint32_t c = 0; c < l.vpp; ++c) chunks[c] = chunk_activations(m, l, stage, c, layer);

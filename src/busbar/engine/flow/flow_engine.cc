@@ -186,7 +186,7 @@ void FlowEngine::progress(Run& run, SimTime at) {
   run.updated = at;
 }
 
-/// Of the open fluids of the sharing group, run by run.
+/// The rates of the open fluids of the sharing group, run by run.
 std::span<const double> FlowEngine::group_rates() {
   members_.clear();
   for (const std::uint32_t r : group_) members_.push_back({stage_id(runs_[r]), &stage_of(runs_[r]), runs_[r].left});

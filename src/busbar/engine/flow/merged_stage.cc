@@ -16,7 +16,7 @@ constexpr double kEqual = 1.02;  // far below what the step depends on; hashed f
 StageMerger::StageMerger(StageSolver& solver, const CapacityTable& table)
     : solver_(solver), table_(table), splitter_(solver.shortcuts()) {}
 
-/// Of each fluid, while all of the stage are under way.
+/// The rate of each fluid while all of the stage are under way.
 std::vector<double> StageMerger::rates_alone(const Stage& stage) const {
   std::vector<double> out(stage.fluids.size());
   for (std::uint32_t c = 0; c < stage.components.size(); ++c) {

@@ -7,7 +7,7 @@ namespace busbar {
 
 struct NcclLog;
 
-/// Of every kind that holds a machine or a trace.
+/// The report of a file that holds a machine.
 ImportReport report_of(ImportedMachine machine);
 ImportReport report_of(CommTrace trace);
 

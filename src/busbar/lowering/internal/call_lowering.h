@@ -19,7 +19,7 @@ struct LoweringSpace {
   HopTimes hop_times;
   RingTimes ring_times;
   OpenRun run{};
-  RunLoads total;  ///< of all runs of a pipeline or of a call; zero in between
+  RunLoads total;  ///< the bytes of all runs of a pipeline or of a call; zero in between
 
   explicit LoweringSpace(const PlacedMachine& machine)
       : times(machine.table, machine.shortcuts),

@@ -27,7 +27,7 @@ struct PlannedCall {
   bool follows_rings = true;                  ///< piece by piece, where they share links
   std::vector<std::vector<PhaseRun>> runs{};  ///< per channel of the schedule; run s is part of step s
 
-  /// Of one chunk of the schedule, in one chunk of the pipeline.
+  /// The bytes of one chunk of the schedule, in one chunk of the pipeline.
   double chunk_bytes() const { return static_cast<double>(count(call.bytes)) / schedule.chunks_per_buffer() / chunks; }
   std::size_t steps() const {
     std::size_t n = 0;

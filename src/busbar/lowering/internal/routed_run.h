@@ -60,7 +60,7 @@ struct OpenRun {
   void clear_routes();
   /// Bytes on `c` while all runs of the step are under way.
   double step_load(CapacityId c) const { return step_loads ? std::max((*step_loads)[c], loads[c]) : loads[c]; }
-  /// Of one connection.
+  /// The bytes of the connection that carries most.
   double most_bytes() const;
   /// Bytes of the connection that carries most. With `stepwise`: or of all sends of one rank together.
   double busiest_bytes(bool stepwise);

@@ -65,10 +65,10 @@ class RunTimes {
   double longest_load_ps(const OpenRun& run, double ps) const {
     return run.loads.longest_ps(ps, [&](CapacityId c) { return table_.rate(c); });
   }
-  /// Of `bytes` at the most that the channels of a connection carry; 0 if they have no limit.
+  /// The time of `bytes` at the most that the channels of a connection carry; 0 if they have no limit.
   double capped_ps(double bytes) const { return plan_->lanes.cap > 0 ? bytes / plan_->lanes.cap : 0; }
 
-  /// Of a ring. `most`: OpenRun::most_bytes().
+  /// The cost of a piece of a ring. `most`: OpenRun::most_bytes().
   PieceCost piece_cost(const OpenRun& run, const Connection& c, double piece, double most) const;
   /// A round of a ring when its links are as full as that of its quickest edge: all wait for the piece that this edge
   /// brings, but for the time that pieces which came over longer edges fill.

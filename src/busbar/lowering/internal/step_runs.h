@@ -28,7 +28,7 @@ class StepRuns {
               OpenRun& run);
   /// Bytes of all runs of the step together; null where they are not known, or of one run only.
   const RunLoads* loads() const { return together_ ? &*loads_ : nullptr; }
-  /// Of the runs that are routed together.
+  /// What is simplified in the runs that are routed together.
   const Simplifications& simplified() const { return simplified_; }
   /// Per group of ranks of the call and group of the family; empty: routed one by one.
   std::span<RoutedRun> routed(std::size_t channel) { return routed_[channel]; }

@@ -263,7 +263,7 @@ class Hosts {
   std::vector<Receiver> receivers_;
   std::vector<std::uint64_t> sent_bits_, got_;
   std::vector<std::array<std::uint8_t, 64>> penalties_;  ///< per sender, if flows are sprayed: times to pass over
-  std::vector<std::uint8_t> used_;  ///< likewise: the path of each packet of the window, kCopy, kThird
+  std::vector<std::uint8_t> used_;                       ///< of each packet of the window: its path, kCopy, kThird
   std::vector<std::uint32_t> free_senders_, free_receivers_;
   std::uint32_t words_ = 4, lanes_ = 1;
   std::uint64_t finished_ = 0, delivered_ = 0, silences_ = 0;

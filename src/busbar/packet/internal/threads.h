@@ -54,7 +54,7 @@ class PartThreads {
   /// Takes the next block all of whose flows have arrived by `limit`, in order of (time, wire).
   std::optional<EndedBlock> take_ended(Ps limit);
   std::vector<RunningPart*> parts() const;
-  /// Of all parts, after the last run().
+  /// The words of all parts as one, after the last run().
   const PartWord& sum() const { return sum_; }
 
  private:
@@ -62,7 +62,7 @@ class PartThreads {
   struct Ask {
     Until until = Until::kAllEnded;
     Ps from = 0, limit = INT64_MAX;
-    std::uint64_t flows = 0, silences = 0;  ///< of all; so far
+    std::uint64_t flows = 0, silences = 0;  ///< of all parts, so far
   };
   /// When packets last arrived, as far as a part has looked.
   struct News {
@@ -71,14 +71,14 @@ class PartThreads {
   };
   /// A part and what it has sent.
   struct Member {
-    std::unique_ptr<Wiring> wiring;  ///< of its own if faults change routes: each part does so in its own time
+    std::unique_ptr<Wiring> wiring;  ///< the part's own if faults change routes: each part does so in its own time
     std::unique_ptr<RunningPart> part;
     Mail mail;
     Ps now = 0;
     Ps mailed = INT64_MAX;                              ///< first arrival of the packets sent in the last window
     Ps turns = INT64_MAX;                               ///< next turn of a packet that waits to go to another part
-    std::uint32_t turn = 0;                             ///< of the two sets of words, used in turn as in Mail
-    std::chrono::nanoseconds look = Meeting::kLongest;  ///< for the others, before its thread sleeps
+    std::uint32_t turn = 0;                             ///< which of the two sets of words is in use, as in Mail
+    std::chrono::nanoseconds look = Meeting::kLongest;  ///< how long its thread looks for the others before it sleeps
     std::exception_ptr failed{};                        ///< what its thread threw: all end, and run() throws it
   };
   void wait_for_runs(std::uint32_t number);

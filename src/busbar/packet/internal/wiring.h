@@ -94,7 +94,7 @@ class Wiring {
   }
   /// Time of one packet of `size` bytes over an idle route.
   Ps idle_time(std::uint32_t route, std::uint64_t size) const;
-  /// Of a whole transfer until the acknowledgement of its last packet is back. Pre: sealed.
+  /// How long a whole transfer takes until the acknowledgement of its last packet is back. Pre: sealed.
   Ps time_alone(std::uint32_t route, std::uint64_t bytes, std::uint32_t payload, std::uint32_t header) const;
 
  private:

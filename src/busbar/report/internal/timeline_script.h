@@ -7,7 +7,8 @@ namespace busbar {
 
 /// What stands between <script> and </script>; valid in HTML and in XML.
 std::string_view timeline_script();
-/// Its hash as in a Content-Security-Policy: "sha256-...". tests/browser checks that it is that of the script.
+/// The hash of the script as in a Content-Security-Policy: "sha256-...". tests/browser checks that it is that of the
+/// script.
 std::string_view timeline_script_hash();
 
 }  // namespace busbar

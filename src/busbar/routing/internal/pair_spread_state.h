@@ -72,7 +72,8 @@ struct PairSpread::State {
   std::vector<std::uint32_t> far_of{};   ///< per member and lane
   std::vector<std::uint32_t> own_far{};  ///< per Far: members of the current block; zero in between
   std::vector<DeviceId> exit{};          ///< per member and Far: the NIC it leaves by
-  std::vector<std::uint8_t> relayed{};   ///< likewise: whether over GPUs to a NIC joined to the receiver's NIC
+  std::vector<std::uint8_t>
+      relayed{};  ///< per entry of the same list: whether over GPUs to a NIC joined to the receiver's NIC
   std::vector<Source> sources{};
   std::vector<Sink> sinks{};
   std::vector<std::uint32_t> source_of{}, sink_of{};  ///< per member
@@ -87,7 +88,7 @@ struct PairSpread::State {
   PerCapacity<Load> load{};
   std::vector<CapacityId> touched{};
   std::vector<Load> between{};                     ///< per pair of attachments
-  std::vector<double> way_ps{};                    ///< likewise: latency, once known
+  std::vector<double> way_ps{};                    ///< of the same ways: latency, once known
   std::vector<double> least_to{};                  ///< per source and Far
   std::vector<double> least_from{};                ///< per sink
   std::vector<std::unique_ptr<Walker>> walkers{};  ///< per thread

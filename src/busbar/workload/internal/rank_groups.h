@@ -15,7 +15,8 @@ GroupFamily dp_groups(const LayoutSpec& l, std::uint32_t stage);    ///< all DP 
 GroupFamily shard_groups(const LayoutSpec& l, std::uint32_t stage);   ///< its subgroups that share one set of shards
 GroupFamily copy_groups(const LayoutSpec& l, std::uint32_t stage);    ///< its subgroups that hold the same shard
 GroupFamily expert_groups(const LayoutSpec& l, std::uint32_t stage);  ///< EP: that exchange tokens
-/// Of an EP group: ranks that are in the same domain of `scale_up_gpus` GPUs, and equal ranks of all its domains.
+/// The parts of an EP group: ranks that are in the same domain of `scale_up_gpus` GPUs, and equal ranks of all its
+/// domains.
 struct NodeGroups {
   GroupFamily inside, across;
 };

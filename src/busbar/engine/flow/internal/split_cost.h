@@ -16,7 +16,7 @@ struct SplitOutcome {
   std::vector<double> load;  ///< per directed link: load if all sent at the unlimited rate / link rate
 };
 
-/// Of stages. The fluids of one stage end together.
+/// The cost of stages whose fluids end together.
 class SplitCost {
  public:
   /// `rate`: bytes per ps; `capacities`: of all that Stage::on may name.
