@@ -97,7 +97,7 @@ questions::LineAnswer captured_answer(std::vector<std::string> words) {
 
 questions::LineAnswer answer_here(const std::vector<std::string>& words) {
   const RunFiles files;
-  const std::vector<Command> commands = commands_of("");
+  const std::vector<Command> commands = commands_of(typed_line(words));
   const Parsed parsed = parse_command_line(commands, words, "");
   if (parsed.command == nullptr || !parsed.command->answer) return captured_answer(words);
   return answer_of_question(*parsed.command);
