@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "busbar/api/busbar_c.h"
@@ -49,6 +50,18 @@ TEST(CInterface, AnswersWhatCommandsAboutStepsAnswer) {
   EXPECT_NE(error_of(R"({"question": "compare", "machines": ["dgx-h100:2"], "model": "llama3-8b", "tokens": "x"})")
                 .find("tokens: 'x' is no number above 0"),
             std::string::npos);
+}
+
+TEST(CInterface, AnswersOtherQuestionsWithTheJsonOfTheirCommands) {
+  const std::pair<const char*, const char*> rows[] = {
+      {R"({"question": "topo", "cluster": "dgx-h100", "bandwidth": true})", "busbar.topo/1"},
+      {R"({"question": "collective", "cluster": "dgx-h100", "collective": "all_reduce", "max_bytes": "1K"})",
+       "busbar.collective/1"},
+      {R"({"question": "rings", "cluster": "dgx-h100:2"})", "busbar.rings/1"},
+      {R"({"question": "expect", "cluster": "dgx-h100", "thresholds": true, "collective": "all_reduce",
+           "max_bytes": "1M"})",
+       "busbar.expect/1"}};
+  for (const auto& [request, schema] : rows) EXPECT_EQ(called(request)["schema"].text(), schema) << request;
 }
 
 TEST(CInterface, GivesErrorsWithPlaceAndRemedy) {

@@ -8,12 +8,9 @@
 
 namespace busbar {
 
-Command calibrate_command(const std::string& typed);
 Command cost_command(const std::string& typed);
-Command expect_command(const std::string& typed);
 Command explore_command(const std::string& typed);
 Command flows_command(const std::string& typed);
-Command import_command(const std::string& typed);
 
 /// `commands` is the table that the pages describe. It must outlive the command and may still grow.
 Command man_command(const std::vector<Command>& commands, const std::string& version);
