@@ -8,7 +8,6 @@
 
 namespace busbar {
 
-Command cost_command(const std::string& typed);
 Command explore_command(const std::string& typed);
 Command flows_command(const std::string& typed);
 

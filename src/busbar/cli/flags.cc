@@ -320,14 +320,6 @@ Parsed unknown_command(const std::vector<Command>& commands, const std::string& 
 
 }  // namespace
 
-Error as_flag(Error error) {
-  std::string& path = error.where.path;
-  if (path.empty() || path.front() == '-' || !error.where.file.empty()) return error;
-  path = "--" + path;
-  std::replace(path.begin(), path.end(), '_', '-');
-  return error;
-}
-
 std::string help_of(const Flag& f) { return (f.needs.empty() ? "" : "with " + f.needs + ": ") + f.help; }
 
 std::vector<std::string> split_names(const std::string& names) {

@@ -21,9 +21,6 @@ struct Context;
 /// An error in the value of a flag ("--scale") or of a word ("CLUSTER").
 inline Error flag_error(const char* flag, std::string message) { return invalid(std::move(message), {"", 0, 0, flag}); }
 
-/// An error in a field of a request, as one in the flag that sets it: "micro_batch" is --micro-batch.
-Error as_flag(Error error);
-
 using FlagTarget = std::variant<bool*, std::string*, std::vector<std::string>*, std::uint32_t*, double*,
                                 std::optional<std::int64_t>*, std::optional<std::string>*>;
 
