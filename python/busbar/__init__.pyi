@@ -3044,6 +3044,164 @@ def claims(
     time_limit  seconds, after which the answer ends
     """
 
+class CostAnswerParts(Record):
+    group: str
+    part: str
+    tier: str | None
+    count: int
+    each_low_usd: float | None
+    each_high_usd: float | None
+    usd: float | None
+    price_in: str | None
+    each_power_w: float | None
+    power_w: float | None
+    power_in: str | None
+    length_m: float | None
+    source: str | None
+    confidence: str | None
+
+class CostAnswerTrainingPerStep(Record):
+    usd_low: float | None
+    usd_high: float | None
+    energy_usd: float | None
+    kwh: float | None
+
+class CostAnswerTrainingPerMillionTokens(Record):
+    usd_low: float | None
+    usd_high: float | None
+    energy_usd: float | None
+    kwh: float | None
+
+class CostAnswerTrainingWholeRun(Record):
+    usd_low: float | None
+    usd_high: float | None
+    energy_usd: float | None
+    kwh: float | None
+    tokens: float
+    days: float
+
+class CostAnswerTraining(Record):
+    step_time_s: float
+    tokens_per_s: float
+    mfu: float
+    per_step: CostAnswerTrainingPerStep
+    per_million_tokens: CostAnswerTrainingPerMillionTokens
+    whole_run: CostAnswerTrainingWholeRun | None
+
+class CostAnswerPayback(Record):
+    usd: float
+    saves_percent: float
+    months_at_rent: float | None
+    months_at_own_cost: float | None
+
+class CostAnswer(Answer):
+    schema: str
+    gpus: int
+    capex_usd: float
+    capex_low_usd: float
+    capex_high_usd: float
+    capex_per_gpu_usd: float | None
+    network_usd: float
+    network_share: float | None
+    complete: bool
+    unpriced: Rows[str]
+    power_w: float | None
+    network_power_w: float | None
+    unpowered: Rows[str]
+    facility_power_w: float
+    energy_kwh_per_year: float
+    energy_usd_per_year: float
+    usd_per_gpu_hour: float
+    usd_per_gpu_hour_low: float
+    usd_per_gpu_hour_high: float
+    rent_usd_per_gpu_hour: float | None
+    rent_usd_per_year: float | None
+    usd_per_kwh: float
+    pue: float
+    years: float
+    parts: Rows[CostAnswerParts]
+    inputs_hash: str
+    training: CostAnswerTraining | None
+    payback: CostAnswerPayback | None
+    run: Mapping[str, Any]
+
+def cost(
+    cluster: Text,
+    *,
+    prices: Text = ...,
+    power_price: float = ...,
+    pue: float = ...,
+    years: float = ...,
+    upgrade: Text = ...,
+    saves: float = ...,
+    tokens: Text = ...,
+    model: Text = ...,
+    layout: Text = ...,
+    framework: Text = ...,
+    recipe: Literal['auto', 'none'] = ...,
+    tp: int | None = ...,
+    pp: int | None = ...,
+    vpp: int | None = ...,
+    dp: int | None = ...,
+    cp: int | None = ...,
+    ep: int | None = ...,
+    seq: int | None = ...,
+    micro_batch: int | None = ...,
+    global_batch: int | None = ...,
+    precision: Literal['bf16', 'fp16', 'fp8', 'fp4', None] | None = ...,
+    zero: int | None = ...,
+    offload: Literal['optimizer', 'activations', 'both', 'none', None] | None = ...,
+    recompute: Literal['none', 'selective', 'full', 'auto', None] | None = ...,
+    set: Sequence[Text] | Text = ...,
+    degrade: Sequence[Text] | Text = ...,
+    fail: Sequence[Text] | Text = ...,
+    nodes: int = ...,
+    gpu: Text = ...,
+    gpu_memory_rate: Text = ...,
+    catalog: Text = ...,
+    explain: bool = ...,
+    progress: Progress | None = ...,
+    time_limit: float | None = ...,
+) -> CostAnswer:
+    """Parts of a machine with prices and powers: servers, switches, optics, cables, $ per GPU and hour.
+
+    prices           YAML file with your own prices and powers; they replace those of the catalogue
+    power_price      price of a kWh in $ (default 0.08) (USD/kWh)
+    pue              power of the building over that of the machine (default 1.2)
+    years            years over which the purchase is spread (default 4) (years)
+    upgrade          price of an upgrade, such as 10M: after how many months it has paid for itself (USD)
+    saves            percent of the machine's time that the upgrade saves (%)
+    tokens           also days, price and energy of a run of N tokens: 15T, 300B
+    model            catalogue name or file; overrides the scenario's
+    layout           layout file; overrides the scenario's
+    framework        training framework whose defaults hold where no key of the layout is given, e.g. nemo or megatron-bridge:26.06 (default release: the newest); busbar catalog frameworks lists them
+    recipe           auto (default): as the framework's recipe for this model and GPU; none: without
+    tp               tensor-parallel degree
+    pp               pipeline stages
+    vpp              model chunks per stage (interleaved 1F1B)
+    dp               data-parallel replicas (default: from the remaining GPUs)
+    cp               context-parallel degree: ranks that share each sequence
+    ep               expert-parallel degree: ranks of TP x CP x DP that share the experts of a layer
+    seq              sequence length
+    micro_batch      sequences per micro-batch
+    global_batch     sequences per step (default: as published for the model, else about 4 M tokens)
+    precision        bf16, fp16, fp8 or fp4
+    zero             shard 1: optimizer, 2: also gradients, 3: also parameters (FSDP)
+    offload          kept in host memory: optimizer states, activations or both
+    recompute        none, selective, full, or auto: the least with which the step fits
+    cluster          the machine: preset, NAME:N or file; also as the argument CLUSTER
+    set              change one key of the cluster file, e.g. fabric.oversubscription=2
+    degrade          reduce links to FACTOR of their rate, e.g. node5.nic2=0.5; globs allowed
+    fail             remove links, e.g. leaf3-spine1; globs allowed
+    nodes            the first N nodes (scale-up domains) of the machine; of a preset without a size, N of it
+    gpu              product of GPUs that the machine's file does not name, e.g. h100-sxm (see catalog gpus)
+    gpu_memory_rate  memory rate of every GPU, e.g. 8TB/s; affects collectives and kernels
+    catalog          read product data from DIR before $BUSBAR_CATALOG and the built-in files
+    explain          show the sources of the prices
+    progress         called as progress(what, done, total); true ends the answer
+    time_limit       seconds, after which the answer ends
+    """
+
 class DoctorAnswerFindingsCandidates(Record):
     part: str
     confidence: float
