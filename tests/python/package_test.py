@@ -37,6 +37,9 @@ SAME = [
      {"cluster": "gb200-nvl72", "collective": "all_gather", "max_bytes": "1G", "step_factor": 8, "explain": True}),
     ("train", "examples/llama3-70b-512xh100.yaml", {"scenario": "examples/llama3-70b-512xh100.yaml"}),
     ("plan", "dgx-h100 llama3-8b --global-batch 64", {"cluster": "dgx-h100", "model": "llama3-8b", "global_batch": 64}),
+    ("cost", "dgx-h100:64 --model llama3-70b --tp 8 --global-batch 1024 --tokens 15T --upgrade 250K --saves 5",
+     {"cluster": "dgx-h100:64", "model": "llama3-70b", "tp": 8, "global_batch": 1024, "tokens": "15T", "upgrade": "250K",
+      "saves": 5}),
     ("topo", "mi300x-8 --matrix", {"cluster": "mi300x-8", "matrix": True}),
     ("rings", "dgx-h100:2", {"cluster": "dgx-h100:2"}),
 ]

@@ -45,6 +45,9 @@ TEST(CInterface, AnswersWhatCommandsAboutStepsAnswer) {
   const Json survive = called(R"({"question": "survive", "cluster": "dgx-h100:2", "for": "all_reduce", "size": "1M"})");
   EXPECT_EQ(survive["schema"].text(), "busbar.survive/1");
   EXPECT_GT(survive["rows"].size(), 0u);
+  const Json cost = called(R"({"question": "cost", "cluster": "dgx-h100", "upgrade": "10K", "saves": 5})");
+  EXPECT_EQ(cost["payback"]["usd"].number(), 10000);
+  EXPECT_NE(error_of(R"({"question": "cost", "cluster": "dgx-h100", "pue": 0.9})").find("pue"), std::string::npos);
   const Json compare = called(R"({"question": "compare", "machines": ["links"]})");
   EXPECT_EQ(compare["of"].text(), "links");
   EXPECT_NE(error_of(R"({"question": "compare", "machines": ["dgx-h100:2"], "model": "llama3-8b", "tokens": "x"})")
