@@ -131,7 +131,7 @@ def function_text(question, request, answer):
     more = [*(argument(name) for name in properties if name not in words), "progress: Progress | None = ...", "time_limit: float | None = ..."]
     lines = ",\n    ".join([*(argument(name) for name in words), "*", *more])
     text = documentation(request["title"], request).replace("\\", "\\\\").replace('"""', "'''")
-    return f'def {question}(\n    {lines},\n) -> {answer}:\n    """{text}\n    """\n'
+    return f'def {python_name(question)}(\n    {lines},\n) -> {answer}:\n    """{text}\n    """\n'
 
 
 def stubs():

@@ -12,9 +12,9 @@ from ._library import LIBRARY, PROGRESS, Error, Options, questions, schema, take
 OF_CALL = ("progress", "time_limit")  # keywords that are not fields
 
 
-def python_name(field):
-    """The keyword of a field: from_ for "from"."""
-    return field + "_" if keyword.iskeyword(field) else field
+def python_name(name):
+    """The keyword of a field, or the function of a question: from_ for "from", import_ for "import"."""
+    return name + "_" if keyword.iskeyword(name) else name
 
 
 def _as_json(value):
@@ -147,7 +147,7 @@ def _function(question, request, module):
             fields[names[name]] = fields.pop(name)
         return _asked(question, fields, progress, time_limit)
 
-    function.__name__ = function.__qualname__ = question
+    function.__name__ = function.__qualname__ = python_name(question)
     function.__module__ = module
     function.__doc__ = documentation(request["title"], request)
     function.__signature__ = _signature(request)
@@ -162,5 +162,5 @@ def make_functions(module):
         clash = [name for name in request["properties"] if name in OF_CALL]
         if clash:
             raise ImportError(f"the question {question} has a field {clash[0]}, which is a keyword of every call")
-        out[question] = _function(question, request, module)
+        out[python_name(question)] = _function(question, request, module)
     return out

@@ -6,6 +6,7 @@ import base64
 import doctest
 import hashlib
 import json
+import keyword
 import os
 import pathlib
 import pickle
@@ -66,6 +67,10 @@ class Answers(unittest.TestCase):
                 self.assertEqual(json.dumps(json.loads(ours)), json.dumps(theirs))
                 asked += 1
         self.assertGreater(asked, 9)
+
+    def test_a_question_named_like_a_keyword_ends_with_an_underscore(self):
+        answer = bb.import_(ROOT / "tests/fixtures/nvidia-smi-topo/gcp-a3ultra-h200-8gpu-8nic.txt")
+        self.assertEqual((answer.question, bb.import_.__name__), ("import", "import_"))
 
     def test_fields_are_attributes_of_nested_objects(self):
         answer = bb.path("dgx-h100", "gpu0", b="gpu7")
@@ -129,7 +134,7 @@ class Answers(unittest.TestCase):
 
     def test_help_says_what_each_field_is(self):
         for name in bb.questions():
-            function = getattr(bb, name)
+            function = getattr(bb, name + "_" if keyword.iskeyword(name) else name)
             self.assertIn(bb.schema(name)["request"]["title"][1:], function.__doc__)
             for field in bb.schema(name)["request"]["properties"]:
                 self.assertIn(f"\n    {field}", function.__doc__)
