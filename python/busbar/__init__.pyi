@@ -3003,6 +3003,420 @@ def rings(
     time_limit       seconds, after which the answer ends
     """
 
+class ImportAnswerUnknown(Record):
+    line: int
+    what: str
+    count: int
+
+class ImportAnswerUnknown2(Record):
+    line: int
+    what: str
+    count: int
+
+class ImportAnswerTimedResultsBoundBy(Record):
+    link: str | None
+    class_: str | None
+    phase: str | None
+    kind: str | None
+    cause: str | None
+
+class ImportAnswerTimedResults(Record):
+    collective: str
+    size_bytes: int
+    ranks: int | None
+    times: int
+    measured_us: float | None
+    measured_median_us: float | None
+    predicted_us: float
+    algorithm: str
+    floor_us: float
+    above_floor_percent: float | None
+    bound_by: ImportAnswerTimedResultsBoundBy
+
+class ImportAnswerTimed(Record):
+    cluster: str
+    results: Rows[ImportAnswerTimedResults]
+    not_timed: Mapping[str, int]
+    measured_over_floor: float | None
+
+class ImportAnswerUnknown3(Record):
+    line: int
+    what: str
+    count: int
+
+class ImportAnswerTimed3BoundBy(Record):
+    link: str | None
+    class_: str | None
+    phase: str | None
+    kind: str | None
+    cause: str | None
+
+class ImportAnswerTimed3ChainUs(Record):
+    work: float
+    transfer: float
+    latency: float
+
+class ImportAnswerTimed3(Record):
+    cluster: str
+    time_us: float
+    messages: int
+    bytes: int
+    algorithm_floor_us: float
+    bound_by: ImportAnswerTimed3BoundBy
+    chain_us: ImportAnswerTimed3ChainUs
+
+class ImportAnswerUnknown4(Record):
+    line: int
+    what: str
+    count: int
+
+class ImportAnswerTimed4ResultsFloorCut(Record):
+    kind: str
+    name: str
+
+class ImportAnswerTimed4ResultsBoundBy(Record):
+    link: str | None
+    class_: str | None
+    phase: str | None
+    kind: str | None
+    cause: str | None
+
+class ImportAnswerTimed4ResultsReliefNext(Record):
+    link: str | None
+    class_: str | None
+    phase: str | None
+    kind: str | None
+    cause: str | None
+
+class ImportAnswerTimed4ResultsRelief(Record):
+    what: str
+    gain_percent: float
+    most_percent: float | None
+    next: ImportAnswerTimed4ResultsReliefNext | None
+
+class ImportAnswerTimed4Results(Record):
+    size_bytes: int
+    time_us: float
+    algbw_GBps: float
+    busbw_GBps: float
+    algorithm: str
+    protocol: str
+    channels: int
+    chunks: int
+    floor_us: float
+    floor_cut: ImportAnswerTimed4ResultsFloorCut
+    above_floor_percent: float
+    algorithm_floor_us: float
+    bound_by: ImportAnswerTimed4ResultsBoundBy
+    relief: Rows[ImportAnswerTimed4ResultsRelief]
+    ours: str | None
+    ours_time_us: float | None
+    against_ours_percent: float | None
+    warning: str | None
+
+class ImportAnswerTimed4(Record):
+    cluster: str
+    results: Rows[ImportAnswerTimed4Results]
+
+class ImportAnswerFilesUnknown(Record):
+    line: int
+    what: str
+    count: int
+
+class ImportAnswerFiles(Record):
+    file: str
+    what: str
+    kind: str | None
+    found: Any | None
+    notes: Rows[str] | None
+    unknown: Rows[ImportAnswerFilesUnknown] | None
+
+class ImportAnswer(Answer):
+    schema: str
+    file: str
+    kind: str
+    found: Any
+    notes: Rows[str]
+    unknown: Rows[ImportAnswerUnknown] | Rows[ImportAnswerUnknown2] | Rows[ImportAnswerUnknown3] | Rows[ImportAnswerUnknown4]
+    inputs_hash: str
+    run: Mapping[str, Any]
+    timed: ImportAnswerTimed | ImportAnswerTimed3 | ImportAnswerTimed4
+    files: Rows[ImportAnswerFiles]
+    log: Any
+
+def import_(
+    file: Text,
+    cluster: Text = ...,
+    *,
+    kind: Text = ...,
+    rows: Text = ...,
+    groups: Text = ...,
+    min_bytes: Text = ...,
+    max_bytes: Text = ...,
+    step_factor: float = ...,
+    env: Sequence[Text] | Text = ...,
+    nccl: Text = ...,
+    launch: Literal['graph', 'loop', 'process', 'unknown'] = ...,
+    shortcuts_off: Text = ...,
+    set: Sequence[Text] | Text = ...,
+    degrade: Sequence[Text] | Text = ...,
+    fail: Sequence[Text] | Text = ...,
+    nodes: int = ...,
+    gpu: Text = ...,
+    gpu_memory_rate: Text = ...,
+    catalog: Text = ...,
+    progress: Progress | None = ...,
+    time_limit: float | None = ...,
+) -> ImportAnswer:
+    """Identify a file of another program and show its content.
+
+    file             NCCL topology or graph XML, NCCL_DEBUG=INFO log, nccl-tests output or JSON, nvidia-smi topo -m, rocm-smi --showtopo, hwloc XML, ibnetdiscover, iblinkinfo, Slurm topology.conf, MSCCL XML, MSCCL++ plan, GOAL, Chakra trace, Kineto trace; or a folder or an archive of such files
+    kind             read the file as this kind, e.g. nccl-log, instead of detecting it
+    rows             write the rows of nccl-tests or rccl-tests as CSV
+    cluster          time the schedule, messages or collectives of the file on this machine
+    groups           ranks of the groups named in a trace, as JSON: {"1": [0, 1, 2, 3]}
+    min_bytes        smallest size S (default: from the file)
+    max_bytes        largest size (default: from the file)
+    step_factor      factor between sizes (default 4)
+    env              set a variable of NCCL; may be given several times
+    nccl             NCCL release whose rules apply, 2.18 to 2.30 (default: as in the input, or 2.30)
+    launch           how collectives start: graph (CUDA graph), loop (one process, all its GPUs), process (one per GPU), unknown (default: as the machine's file says)
+    shortcuts_off    compute without these shortcuts, e.g. call-images,bundles, or all; --explain names those taken
+    set              change one key of the cluster file, e.g. fabric.oversubscription=2
+    degrade          reduce links to FACTOR of their rate, e.g. node5.nic2=0.5; globs allowed
+    fail             remove links, e.g. leaf3-spine1; globs allowed
+    nodes            the first N nodes (scale-up domains) of the machine; of a preset without a size, N of it
+    gpu              product of GPUs that the machine's file does not name, e.g. h100-sxm (see catalog gpus)
+    gpu_memory_rate  memory rate of every GPU, e.g. 8TB/s; affects collectives and kernels
+    catalog          read product data from DIR before $BUSBAR_CATALOG and the built-in files
+    progress         called as progress(what, done, total); true ends the answer
+    time_limit       seconds, after which the answer ends
+    """
+
+class ExpectAnswerRows(Record):
+    size_bytes: int
+    measured_us: float
+    expected_us: float
+    low_us: float
+    high_us: float
+    verdict: str
+    how: str
+    bound_by: str
+
+class ExpectAnswerPlateau(Record):
+    from_bytes: int
+    slower_percent: float
+    threshold_percent: float
+
+class ExpectAnswerFindingsCandidates(Record):
+    rank: int
+    rule: str
+    part: str | None
+    alike: Rows[str]
+    factor: float
+    confidence: float
+    explanation: str
+    flags: str
+    misfit: float
+
+class ExpectAnswerFindings(Record):
+    rule: str
+    severity: str
+    part: str | None
+    candidates: Rows[ExpectAnswerFindingsCandidates]
+    explanation: str
+    cost_percent: float
+    sound_confidence: float
+
+class ExpectAnswerNext(Record):
+    tells: str
+    command: str
+
+class ExpectAnswerLaunch(Record):
+    mode: str
+    us: float
+    host_us_per_gpu: float | None
+
+class ExpectAnswerFiles(Record):
+    file: str
+    what: str
+    has_results: bool
+
+class ExpectAnswerRows2(Record):
+    collective: str
+    size_bytes: int
+    least_busbw_GBps: float
+    expected_busbw_GBps: float
+    most_busbw_GBps: float
+    expected_us: float
+    low_us: float
+    high_us: float
+    band_percent: Rows[float]
+    band_basis: str
+    how: str
+    bound_by: str
+
+class ExpectAnswerLaunch2(Record):
+    mode: str
+    us: float
+    host_us_per_gpu: float | None
+
+class ExpectAnswerRows3(Record):
+    size_bytes: int
+    measured_us: float
+    baseline_us: float
+    change_percent: float
+    verdict: str
+
+class ExpectAnswer(Answer):
+    schema: str
+    cluster: str
+    collective: str
+    engine: str
+    gpus: int
+    rows: Rows[ExpectAnswerRows] | Rows[ExpectAnswerRows2] | Rows[ExpectAnswerRows3]
+    verdict: str
+    why: str
+    plateau: ExpectAnswerPlateau
+    cluster_proposed: bool
+    findings: Rows[ExpectAnswerFindings] | None
+    unseen_parts: Rows[str] | None
+    next: Rows[ExpectAnswerNext] | None
+    nccl: str
+    env: Rows[str]
+    launch: ExpectAnswerLaunch | ExpectAnswerLaunch2
+    unread: Rows[str]
+    files: Rows[ExpectAnswerFiles]
+    complete: bool
+    inputs_hash: str
+    run: Mapping[str, Any]
+    baseline: str
+    tolerance_percent: float
+
+def expect(
+    results: Text = ...,
+    cluster: Text = ...,
+    *,
+    collective: Text = ...,
+    gpus: int = ...,
+    ranks: Sequence[Text] | Text = ...,
+    env: Sequence[Text] | Text = ...,
+    nccl: Text = ...,
+    launch: Literal['graph', 'loop', 'process', 'unknown'] = ...,
+    shortcuts_off: Text = ...,
+    engine: Literal['analytic', 'flow'] = ...,
+    set: Sequence[Text] | Text = ...,
+    degrade: Sequence[Text] | Text = ...,
+    fail: Sequence[Text] | Text = ...,
+    nodes: int = ...,
+    gpu: Text = ...,
+    gpu_memory_rate: Text = ...,
+    catalog: Text = ...,
+    thresholds: bool = ...,
+    min_bytes: Text = ...,
+    max_bytes: Text = ...,
+    step_factor: float = ...,
+    baseline: Text = ...,
+    tolerance: float = ...,
+    progress: Progress | None = ...,
+    time_limit: float | None = ...,
+) -> ExpectAnswer:
+    """Compare measured results with the expected ones, with a verdict per size.
+
+    results          output of nccl-tests, or a CSV with size_bytes and time_us; or a folder or an archive of them
+    cluster          the machine: preset, NAME:N or file; also as the argument CLUSTER
+    collective       the measured collective (default: as in the file)
+    gpus             number of GPUs in the measurement, the first N (default all)
+    ranks            instead of -g: the GPUs in the measurement, such as 0,1,8,9 or 0:32:8
+    env              set a variable of NCCL; may be given several times
+    nccl             NCCL release whose rules apply, 2.18 to 2.30 (default: as in the input, or 2.30)
+    launch           how collectives start: graph (CUDA graph), loop (one process, all its GPUs), process (one per GPU), unknown (default: as in the file, or the machine's own)
+    shortcuts_off    compute without these shortcuts, e.g. call-images,bundles, or all; --explain names those taken
+    engine           flow (default) or analytic
+    set              change one key of the cluster file, e.g. fabric.oversubscription=2
+    degrade          reduce links to FACTOR of their rate, e.g. node5.nic2=0.5; globs allowed
+    fail             remove links, e.g. leaf3-spine1; globs allowed
+    nodes            the first N nodes (scale-up domains) of the machine; of a preset without a size, N of it
+    gpu              product of GPUs that the machine's file does not name, e.g. h100-sxm (see catalog gpus)
+    gpu_memory_rate  memory rate of every GPU, e.g. 8TB/s; affects collectives and kernels
+    catalog          read product data from DIR before $BUSBAR_CATALOG and the built-in files
+    thresholds       print the least acceptable bandwidth by collective and size, instead of results
+    min_bytes        smallest size (default 1M)
+    max_bytes        largest size (default 16G)
+    step_factor      factor between sizes (default 4)
+    baseline         compare with other results instead of a machine
+    tolerance        ignore smaller changes (default 5) (%)
+    progress         called as progress(what, done, total); true ends the answer
+    time_limit       seconds, after which the answer ends
+    """
+
+class CalibrateAnswerBefore(Record):
+    median_abs_percent: float
+
+class CalibrateAnswerAfter(Record):
+    median_abs_percent: float
+
+class CalibrateAnswer(Answer):
+    schema: str
+    cluster: str
+    before: CalibrateAnswerBefore
+    after: CalibrateAnswerAfter
+    share: float
+    latency_factor: float
+    launch_us: float
+    verdict: str
+    why: str
+    overlay: str
+    inputs_hash: str
+    run: Mapping[str, Any]
+
+def calibrate(
+    results: Text,
+    cluster: Text = ...,
+    *,
+    collective: Text = ...,
+    gpus: int = ...,
+    ranks: Sequence[Text] | Text = ...,
+    env: Sequence[Text] | Text = ...,
+    nccl: Text = ...,
+    launch: Literal['graph', 'loop', 'process', 'unknown'] = ...,
+    shortcuts_off: Text = ...,
+    engine: Literal['analytic', 'flow'] = ...,
+    set: Sequence[Text] | Text = ...,
+    degrade: Sequence[Text] | Text = ...,
+    fail: Sequence[Text] | Text = ...,
+    nodes: int = ...,
+    gpu: Text = ...,
+    gpu_memory_rate: Text = ...,
+    catalog: Text = ...,
+    overlay: Text = ...,
+    progress: Progress | None = ...,
+    time_limit: float | None = ...,
+) -> CalibrateAnswer:
+    """Fit a machine to measured results, or report that it is broken.
+
+    results          output of nccl-tests, or a CSV with size_bytes and time_us; or a folder or an archive of them
+    cluster          the machine: preset, NAME:N or file; also as the argument CLUSTER
+    collective       the measured collective (default: as in the file)
+    gpus             number of GPUs in the measurement, the first N (default all)
+    ranks            instead of -g: the GPUs in the measurement, such as 0,1,8,9 or 0:32:8
+    env              set a variable of NCCL; may be given several times
+    nccl             NCCL release whose rules apply, 2.18 to 2.30 (default: as in the input, or 2.30)
+    launch           how collectives start: graph (CUDA graph), loop (one process, all its GPUs), process (one per GPU), unknown (default: as in the file, or the machine's own)
+    shortcuts_off    compute without these shortcuts, e.g. call-images,bundles, or all; --explain names those taken
+    engine           flow (default) or analytic
+    set              change one key of the cluster file, e.g. fabric.oversubscription=2
+    degrade          reduce links to FACTOR of their rate, e.g. node5.nic2=0.5; globs allowed
+    fail             remove links, e.g. leaf3-spine1; globs allowed
+    nodes            the first N nodes (scale-up domains) of the machine; of a preset without a size, N of it
+    gpu              product of GPUs that the machine's file does not name, e.g. h100-sxm (see catalog gpus)
+    gpu_memory_rate  memory rate of every GPU, e.g. 8TB/s; affects collectives and kernels
+    catalog          read product data from DIR before $BUSBAR_CATALOG and the built-in files
+    overlay          write the fitted machine as a cluster file
+    progress         called as progress(what, done, total); true ends the answer
+    time_limit       seconds, after which the answer ends
+    """
+
 class ClaimsAnswerClaims(Record):
     id: str
     text: str
