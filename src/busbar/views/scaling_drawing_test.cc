@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "busbar/views/curve_drawing.h"
+#include "busbar/views/scale_document.h"
 
 namespace busbar {
 namespace {
