@@ -1,6 +1,6 @@
 // A flow list from bytes: refused with a message, or read with every flow between devices of the machine.
 #include "busbar/base/check.h"
-#include "busbar/cli/flow_csv.h"
+#include "busbar/questions/flow_csv.h"
 #include "busbar/spec/cluster.h"
 #include "fuzz.h"
 #include "input_file.h"
