@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "busbar/cli/train_run.h"
+#include "busbar/step/train_run.h"
 
 namespace {
 
