@@ -86,8 +86,8 @@ TEST(MessageRun, TakesForAMessageWhatASendOfAScheduleTakes) {
           g.add(message(0, 1, 90'000'000));
           const MessageRun r = run_messages(router, pair, protocol, Protocol::kSimple, g).value();
           EXPECT_NEAR(static_cast<double>(r.end.since_start().in_ps()), fluid_ps, 2) << peers << direct << far;
-          // GB/s: of the GPUs; or of the host's memory, which a copy between GPUs of one host writes and reads
-          const double rate = (far == 1 ? peers : direct) ? 18 : far == 1 ? 15.0 / 2 : 15;
+          // GB/s: of the GPUs; or of the host's memory, which a copy through it writes and reads
+          const double rate = (far == 1 ? peers : direct) ? 18 : 15.0 / 2;
           EXPECT_NEAR(r.tasks[0].sent.since_start().in_us(), 90'000 / rate, 1e-3) << peers << direct << far;
         }
 }
