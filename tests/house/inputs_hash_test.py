@@ -56,6 +56,12 @@ class InputsHash(unittest.TestCase):
         self.write("b/c.yaml", "node: dgx-h100\nnodes: 2\nrouting: adaptive\n")
         self.assertNotEqual(one, self.hash("flows", "b/c.yaml", "f.csv"))
 
+    def test_the_trace_of_a_measured_step_counts(self):
+        fixtures = pathlib.Path(__file__).resolve().parents[1] / "fixtures"
+        step = ["train", "dgx-h100", "llama3-8b", "--tp", "2", "--global-batch", "4", "--brief", "--measured"]
+        traces = [fixtures / "kineto/two-steps-tp2-dp4.json", fixtures / "chakra-et/one-step-tp2-dp4.0.et"]
+        self.assertEqual(len({self.hash(*step, str(trace)) for trace in traces}), 2)
+
     def test_the_catalogue_counts(self):
         self.write("mine/protocols/nccl-hopper.yaml",
                    (pathlib.Path(__file__).resolve().parents[2] / "catalog/protocols/nccl-hopper.yaml").read_text())

@@ -398,6 +398,7 @@ Result<TrainResult> one_step(const StepsAsked& a) {
   BUSBAR_RETURN_IF_ERROR(add_neighbours(a, run, whole, out));
   BUSBAR_RETURN_IF_ERROR(add_columns(a, ask, out));
   BUSBAR_RETURN_IF_ERROR(add_asked(a, run, out));
+  out.step.inputs_hash = a.hash(run);  // again, now that the files of what was asked for besides are read
   if (run.engine == "packet") out.of_run = Json{{"threads", run.packet_threads}};
   if (a.q.explain) out.shortcuts = run.machine->policy().shortcuts.names_taken();
   return TrainResult(std::move(out));
