@@ -20,7 +20,9 @@
 #include "busbar/floors/floor.h"
 #include "busbar/predict/penalties.h"
 #include "busbar/predict/prediction.h"
+#include "busbar/questions/bound_by.h"
 #include "busbar/step/machine.h"
+#include "busbar/views/bound_words.h"
 
 namespace busbar {
 namespace {
@@ -115,7 +117,7 @@ Json to_json(const FlowsFlags& o, const Report& r, const Cluster& c) {
          {"makespan_us", r.result.end.since_start().in_us()},
          {"floor_us", r.floor.in_us()},
          {"fct_us", {{"min", r.fct_us(0)}, {"p50", r.fct_us(0.5)}, {"p99", r.fct_us(0.99)}, {"max", r.fct_us(1)}}},
-         {"bound_by", bound_to_json(bound_of(last_of(r)), c.topology)},
+         {"bound_by", busbar::to_json(questions::bound_result(bound_of(last_of(r)), c.topology))},
          {"band_percent", Json::array({r.band.low_percent, r.band.high_percent})},
          {"band_basis", r.band.basis},
          {"events", r.result.events},
@@ -370,7 +372,7 @@ Command flows_command(const std::string& typed) {
   c.add(watch_flags(o->watch));
   c.add(packet_flags(o->extras));
   c.flags.push_back(cluster_flag(o->fabric));
-  add_common_flags(c, o->common, Engines::kAll);
+  add_common_flags(c, o->common);
   c.run = [o] { return run(*o); };
   return c;
 }

@@ -39,18 +39,6 @@ std::vector<Flag> packet_flags(PacketExtras& x) {
                           {&x.cut_through, &x.background, &x.fault, &x.lanes, &x.threads, &x.reroute_after});
 }
 
-Flag packet_threads_flag(std::optional<std::int64_t>& threads) {
-  PacketExtras extras;
-  Flag out = std::move(packet_flags(extras)[4]);
-  out.target = &threads;
-  return out;
-}
-
-Result<std::uint32_t> packet_threads(const std::optional<std::int64_t>& threads) {
-  const Result<std::uint32_t> n = questions::threads_of(threads);
-  return n.ok() ? n : in_packet_flag(n.error());
-}
-
 std::vector<Flag> packet_run_flags(std::string& transport, std::string& balance, double& patience_s) {
   return flags_of_packets(record_of_run(), {&transport, &balance, &patience_s});
 }

@@ -14,9 +14,6 @@
 namespace busbar {
 
 std::vector<Flag> packet_flags(questions::PacketExtras& extras);
-/// --threads by itself, and its number: 0 where it is not given.
-Flag packet_threads_flag(std::optional<std::int64_t>& threads);
-Result<std::uint32_t> packet_threads(const std::optional<std::int64_t>& threads);
 /// --transport, --lb and --patience.
 std::vector<Flag> packet_run_flags(std::string& transport, std::string& balance, double& patience_s);
 /// questions::packet_options_of() with notices on stderr and errors at flags.

@@ -6,7 +6,8 @@
 
 #include "busbar/base/json.h"
 #include "busbar/base/output.h"
-#include "busbar/questions/bound_by.h"
+#include "busbar/cli/question_command.h"
+#include "busbar/questions/machine_request.h"
 #include "busbar/questions/question.h"
 #include "busbar/report/plain.h"
 #include "busbar/views/csv_rows.h"
@@ -29,31 +30,12 @@ std::vector<Flag> output_flags(CommonOptions& o) {
           {"--html", "FILE", "also write a self-contained page", "Output", &o.html}};
 }
 
-void add_common_flags(Command& c, CommonOptions& o, Engines engines, bool with_explain) {
-  if (engines == Engines::kAll)
-    c.flags.push_back({"--engine", "NAME", "analytic, flow (default) or packet", "Machine", &o.engine,
-                       one_of("analytic", "flow", "packet")});
-  if (engines == Engines::kFluids)
-    c.flags.push_back(
-        {"--engine", "NAME", "flow (default) or analytic", "Machine", &o.engine, one_of("analytic", "flow")});
-  c.add({
-      {"--set", "PATH=VALUE", "change one key of the cluster file, e.g. fabric.oversubscription=2", "Machine",
-       &o.overrides.set},
-      {"--degrade", "SELECTOR=FACTOR", "reduce links to FACTOR of their rate, e.g. node5.nic2=0.5; globs allowed",
-       "Machine", &o.overrides.degrade},
-      {"--fail", "SELECTOR", "remove links, e.g. leaf3-spine1; globs allowed", "Machine", &o.overrides.fail},
-      {"--nodes", "N", "the first N nodes (scale-up domains) of the machine; of a preset without a size, N of it",
-       "Machine", &o.overrides.nodes},
-      {"--gpu", "PART", "product of GPUs that the machine's file does not name, e.g. h100-sxm (see catalog gpus)",
-       "Machine", &o.overrides.gpu},
-      {"--gpu-memory-rate", "RATE", "memory rate of every GPU, e.g. 8TB/s; affects collectives and kernels", "Machine",
-       &o.overrides.gpu_memory_rate},
-      {"--catalog", "DIR", "read product data from DIR before $BUSBAR_CATALOG and the built-in files", "Machine",
-       &o.overrides.catalog},
-  });
+void add_common_flags(Command& c, CommonOptions& o) {
+  c.flags.push_back({"--engine", "NAME", "analytic, flow (default) or packet", "Machine", &o.engine,
+                     one_of("analytic", "flow", "packet")});
+  c.add(flags_of(record_of(&o.overrides), &o.overrides));
   c.add(output_flags(o));
-  if (with_explain)
-    c.flags.push_back({"--explain", "", "show the gain from improving each kind of link", "Output", &o.explain});
+  c.flags.push_back({"--explain", "", "show the gain from improving each kind of link", "Output", &o.explain});
 }
 
 Positional cluster_word(std::string& cluster, bool required) {
@@ -77,25 +59,6 @@ Json RunClock::to_json() const {
 
 std::string inputs_hash(const CommonOptions& o, std::string_view read) {
   return questions::inputs_hash(std::string_view(o.settings), read);
-}
-
-namespace {
-
-const char* word(BoundKind k) { return k == BoundKind::kBandwidth ? "bandwidth" : "latency"; }
-
-}  // namespace
-
-std::string brand_of(const LinkClass& link) { return questions::brand_of(link); }
-
-std::string link_class_name(LinkId link, const Topology& t) { return questions::part_of(t, link); }
-
-Json bound_to_json(const Bound& b, const Topology& t) {
-  Json j{{"link", nullptr}, {"class", nullptr}, {"phase", b.phase}, {"kind", nullptr}};
-  if (b.link == kNone<LinkId>) return j;
-  j["link"] = t.name(b.link);
-  j["class"] = link_class_name(b.link, t);
-  j["kind"] = word(b.kind);
-  return j;
 }
 
 Result<int> deliver(const CommonOptions& o, Json& data, const Document& document, int status, Printed printed) {

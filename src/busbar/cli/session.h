@@ -41,11 +41,10 @@ struct CommonOptions {
 };
 /// A command whose typed line, settings and given flags are kept in `o`.
 Command new_command(CommonOptions& o, const std::string& typed, std::string name, std::string summary);
-enum class Engines : std::uint8_t { kNone, kFluids, kAll };  ///< that a command offers; kFluids: flow and analytic
 /// --json, --csv and --html.
 std::vector<Flag> output_flags(CommonOptions& o);
 /// Adds the flags for the engine, the machine and the output.
-void add_common_flags(Command& c, CommonOptions& o, Engines engines, bool with_explain = true);
+void add_common_flags(Command& c, CommonOptions& o);
 
 /// The machine, as a word or as --cluster, for every command with a machine.
 Positional cluster_word(std::string& cluster, bool required = true);
@@ -54,15 +53,6 @@ Flag cluster_flag(std::string& cluster);
 /// 16 digits of everything that a result depends on: settings, `read` (text of the catalogue) and the contents of all
 /// inputs. Names of inputs, outputs, and the order of flags do not count.
 std::string inputs_hash(const CommonOptions& o, std::string_view read = {});
-
-/// {"link", "class", "phase", "kind"} of a bound; nulls if nothing was sent.
-Json bound_to_json(const Bound& bound, const Topology& topology);
-/// The usual name of a link: its part, or its kind.
-std::string brand_of(const LinkClass& link);  ///< "NVLink", "InfiniBand"
-std::string link_class_name(LinkId link, const Topology& topology);
-/// "the bandwidth of ndr 4x (node0.nic3->leaf3)"; in short: "bandwidth, ndr 4x".
-std::string bound_to_text(const Bound& bound, const Topology& topology);
-std::string bound_in_short(const Bound& bound, const Topology& topology);
 
 /// Prints JSON, CSV or the terminal text on stdout, and writes the page if requested. `data` already holds the schema;
 /// the key `run` is added if it is not there.
