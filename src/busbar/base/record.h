@@ -88,7 +88,6 @@ struct Field {
   std::string name, unit, meaning;
   const Type* type;
   std::size_t offset = 0;
-  bool row_by_row = false;       ///< a list that is written one row per line, never as a whole
   bool absent_if_empty = false;  ///< an empty optional, list or map is left out of JSON instead of null, [] or {}
   // Of requests:
   std::string old_flag{};                   ///< of old, for the message that refuses it
@@ -125,7 +124,6 @@ struct Field {
   Field known_by(bool (*is)(const std::string&)) && { return is_one = is, std::move(*this); }
   Field optional() && { return required = false, std::move(*this); }
   Field undecided() && { return decides = false, std::move(*this); }
-  Field by_rows() && { return row_by_row = true, std::move(*this); }
   Field or_absent() && { return absent_if_empty = true, std::move(*this); }
 };
 
