@@ -68,10 +68,11 @@ def capitals(name):
 
 
 class Classes:
-    """Types of answers; those of records are classes, written once they are used."""
+    """Types of answers; those of records are classes, written once they are used. Records with the same fields share one."""
 
     def __init__(self):
         self.texts = []
+        self.names = {}  # by base and fields
 
     def add(self, name, base, kinds):
         """A class with the fields of all kinds of a record."""
@@ -82,8 +83,10 @@ class Classes:
                     inner = name + capitals(key) + (str(number + 1) if key in types else "")
                     types.setdefault(key, []).append(self.type_of(field, inner))
         fields = [f"    {python_name(key)}: {union(of_key)}" for key, of_key in types.items()]
-        self.texts.append("\n".join([f"class {name}({base}):", *(fields or ["    ..."])]) + "\n")
-        return name
+        known = self.names.setdefault((base, *fields), name)
+        if known == name:
+            self.texts.append("\n".join([f"class {name}({base}):", *(fields or ["    ..."])]) + "\n")
+        return known
 
     def type_of(self, field, name):
         if "anyOf" in field:

@@ -56,18 +56,11 @@ class CollectiveAnswerResultsBoundBy(Record):
     kind: str | None
     cause: str | None
 
-class CollectiveAnswerResultsReliefNext(Record):
-    link: str | None
-    class_: str | None
-    phase: str | None
-    kind: str | None
-    cause: str | None
-
 class CollectiveAnswerResultsRelief(Record):
     what: str
     gain_percent: float
     most_percent: float | None
-    next: CollectiveAnswerResultsReliefNext | None
+    next: CollectiveAnswerResultsBoundBy | None
 
 class CollectiveAnswerResultsSimplified(Record):
     what: str
@@ -154,13 +147,6 @@ class CollectiveAnswerLaunch(Record):
     us: float
     host_us_per_gpu: float | None
 
-class CollectiveAnswerBoundBy(Record):
-    link: str | None
-    class_: str | None
-    phase: str | None
-    kind: str | None
-    cause: str | None
-
 class CollectiveAnswerPenalty(Record):
     transport: str
     lb: str
@@ -176,30 +162,6 @@ class CollectiveAnswerSchedule(Record):
     sends: int
     longest_chain_of_sends: int
 
-class CollectiveAnswerResults2FloorCut(Record):
-    kind: str
-    name: str
-
-class CollectiveAnswerResults2BoundBy(Record):
-    link: str | None
-    class_: str | None
-    phase: str | None
-    kind: str | None
-    cause: str | None
-
-class CollectiveAnswerResults2ReliefNext(Record):
-    link: str | None
-    class_: str | None
-    phase: str | None
-    kind: str | None
-    cause: str | None
-
-class CollectiveAnswerResults2Relief(Record):
-    what: str
-    gain_percent: float
-    most_percent: float | None
-    next: CollectiveAnswerResults2ReliefNext | None
-
 class CollectiveAnswerResults2(Record):
     size_bytes: int
     time_us: float
@@ -210,27 +172,15 @@ class CollectiveAnswerResults2(Record):
     channels: int
     chunks: int
     floor_us: float
-    floor_cut: CollectiveAnswerResults2FloorCut
+    floor_cut: CollectiveAnswerResultsFloorCut
     above_floor_percent: float
     algorithm_floor_us: float
-    bound_by: CollectiveAnswerResults2BoundBy
-    relief: Rows[CollectiveAnswerResults2Relief]
+    bound_by: CollectiveAnswerResultsBoundBy
+    relief: Rows[CollectiveAnswerResultsRelief]
     ours: str | None
     ours_time_us: float | None
     against_ours_percent: float | None
     warning: str | None
-
-class CollectiveAnswerLaunch2(Record):
-    mode: str
-    us: float
-    host_us_per_gpu: float | None
-
-class CollectiveAnswerBoundBy2(Record):
-    link: str | None
-    class_: str | None
-    phase: str | None
-    kind: str | None
-    cause: str | None
 
 class CollectiveAnswer(Answer):
     schema: str
@@ -246,8 +196,8 @@ class CollectiveAnswer(Answer):
     results: Rows[CollectiveAnswerResults] | Rows[CollectiveAnswerResults2]
     nccl: str
     env: Rows[str]
-    launch: CollectiveAnswerLaunch | CollectiveAnswerLaunch2
-    bound_by: CollectiveAnswerBoundBy | CollectiveAnswerBoundBy2
+    launch: CollectiveAnswerLaunch
+    bound_by: CollectiveAnswerResultsBoundBy
     band_percent: Rows[float]
     band_basis: str
     assumptions: Rows[str]
@@ -481,21 +431,6 @@ class TrainAnswerMemoryBytes(Record):
     stage: int
     capacity: int | None
 
-class TrainAnswerMemoryStages(Record):
-    parameters: int
-    gradients: int
-    optimizer: int
-    activations: int
-    logits: int
-    gathered: int
-    recomputed: int
-    temporary: int
-    fragmentation: int
-    workspace: int
-    total: int
-    stage: int
-    capacity: int | None
-
 class TrainAnswerVolumes(Record):
     class_: str
     collective: str
@@ -567,13 +502,6 @@ class TrainAnswerCalls(Record):
     exposed_s: float
     bound_by: TrainAnswerCallsBoundBy
 
-class TrainAnswerBoundBy(Record):
-    link: str | None
-    class_: str | None
-    phase: str | None
-    kind: str | None
-    cause: str | None
-
 class TrainAnswerRelief(Record):
     what: str
     gain_percent: float
@@ -585,54 +513,13 @@ class TrainAnswerLevers(Record):
     saved_s: float
     saved_usd_per_day: float
 
-class TrainAnswerWouldFitLayoutCompression(Record):
-    bytes: float
-    exchange: str
-
-class TrainAnswerWouldFitLayoutStraggler(Record):
-    speed: float
-    stage: int
-
-class TrainAnswerWouldFitLayoutOffload(Record):
-    optimizer: bool
-    activations: bool
-
-class TrainAnswerWouldFitLayout(Record):
-    tp: int
-    pp: int
-    vpp: int
-    dp: int
-    cp: int
-    ep: int
-    expert_tp: int
-    expert_exchange: str
-    seq: int
-    micro_batch: int
-    global_batch: int
-    global_batch_basis: str
-    micro_batches: int
-    precision: str
-    zero: int
-    recompute: str
-    sequence_parallel: bool
-    shard_ranks: int
-    schedule: str
-    context: str
-    attention: str
-    rank_order: str
-    chunk_layers: Rows[int]
-    compression: TrainAnswerWouldFitLayoutCompression
-    secondary_shards: int
-    straggler: TrainAnswerWouldFitLayoutStraggler
-    offload: TrainAnswerWouldFitLayoutOffload
-
 class TrainAnswerWouldFit(Record):
     what: str
     flags: str
     step_time_s: float
     memory_bytes: int
     capacity_bytes: int
-    layout: TrainAnswerWouldFitLayout
+    layout: TrainAnswerLayout
 
 class TrainAnswerCompressionsRows(Record):
     gradients: str
@@ -706,214 +593,13 @@ class TrainAnswerMeasured(Record):
     causes: Rows[TrainAnswerMeasuredCauses]
     trace: TrainAnswerMeasuredTrace | None
 
-class TrainAnswerBesideLayoutCompression(Record):
-    bytes: float
-    exchange: str
-
-class TrainAnswerBesideLayoutStraggler(Record):
-    speed: float
-    stage: int
-
-class TrainAnswerBesideLayoutOffload(Record):
-    optimizer: bool
-    activations: bool
-
-class TrainAnswerBesideLayout(Record):
-    tp: int
-    pp: int
-    vpp: int
-    dp: int
-    cp: int
-    ep: int
-    expert_tp: int
-    expert_exchange: str
-    seq: int
-    micro_batch: int
-    global_batch: int
-    global_batch_basis: str
-    micro_batches: int
-    precision: str
-    zero: int
-    recompute: str
-    sequence_parallel: bool
-    shard_ranks: int
-    schedule: str
-    context: str
-    attention: str
-    rank_order: str
-    chunk_layers: Rows[int]
-    compression: TrainAnswerBesideLayoutCompression
-    secondary_shards: int
-    straggler: TrainAnswerBesideLayoutStraggler
-    offload: TrainAnswerBesideLayoutOffload
-
-class TrainAnswerBesidePenalty(Record):
-    transport: str
-    lb: str
-    fan_in: float
-    mean: float
-    p99: float
-    source: str
-
-class TrainAnswerBesidePackets(Record):
-    transport: str
-    lb: str
-    data: int
-    acks: int
-    nacks: int
-    asks: int
-    resent: int
-    trimmed: int
-    dropped: int
-    marked: int
-    pauses: int
-    timeouts: int
-
-class TrainAnswerBesideBreakdownS(Record):
-    compute: float
-    exposed_tp: float
-    exposed_dp: float
-    exposed_pp: float
-    exposed_cp: float
-    exposed_ep: float
-    bubble: float
-    optimizer: float
-    other: float
-
-class TrainAnswerBesideBreakdownPs(Record):
-    compute: int
-    exposed_tp: int
-    exposed_dp: int
-    exposed_pp: int
-    exposed_cp: int
-    exposed_ep: int
-    bubble: int
-    optimizer: int
-    other: int
-
-class TrainAnswerBesideGradientReduction(Record):
-    alone_s: float
-    backward_s: float
-
-class TrainAnswerBesideMemoryBytes(Record):
-    parameters: int
-    gradients: int
-    optimizer: int
-    activations: int
-    logits: int
-    gathered: int
-    recomputed: int
-    temporary: int
-    fragmentation: int
-    workspace: int
-    total: int
-    stage: int
-    capacity: int | None
-
-class TrainAnswerBesideMemoryStages(Record):
-    parameters: int
-    gradients: int
-    optimizer: int
-    activations: int
-    logits: int
-    gathered: int
-    recomputed: int
-    temporary: int
-    fragmentation: int
-    workspace: int
-    total: int
-    stage: int
-    capacity: int | None
-
-class TrainAnswerBesideVolumes(Record):
-    class_: str
-    collective: str
-    ranks: int
-    calls_per_gpu: float
-    message_bytes: float
-    bytes_per_gpu: float
-    law: str
-    level: str
-    links: str
-
-class TrainAnswerBesideJitter(Record):
-    gpu_percent: float
-    expected_step_s: float
-    p10_s: float
-    p50_s: float
-    p90_s: float
-    p99_s: float
-    link_delays: float
-    slow_gpu_chance: float
-
-class TrainAnswerBesideJobs(Record):
-    count: int
-    placement: str
-    alone_s: float
-
-class TrainAnswerBesideExperts(Record):
-    busiest_rank: float
-    busiest_rank_p90: float
-    dropped: float
-
-class TrainAnswerBesidePlanned(Record):
-    because: str
-    flags: str
-
-class TrainAnswerBesideLaunch(Record):
-    mode: str
-    us: float
-    host_us_per_gpu: float | None
-
-class TrainAnswerBesideCostUsd(Record):
-    per_gpu_hour: float
-    price_source: str
-    per_step: float
-    per_million_tokens: float
-    per_day: float
-    per_day_per_percent_of_step: float
-
-class TrainAnswerBesideCallsBoundBy(Record):
-    link: str | None
-    class_: str | None
-    phase: str | None
-    kind: str | None
-    cause: str | None
-
-class TrainAnswerBesideCalls(Record):
-    what: str
-    class_: str
-    collective: str
-    algorithm: str
-    ranks: int
-    groups: int
-    size_bytes: int
-    count: int
-    mean_us: float
-    alone_us: float
-    command: str | None
-    total_s: float
-    exposed_s: float
-    bound_by: TrainAnswerBesideCallsBoundBy
-
-class TrainAnswerBesideBoundBy(Record):
-    link: str | None
-    class_: str | None
-    phase: str | None
-    kind: str | None
-    cause: str | None
-
-class TrainAnswerBesideRelief(Record):
-    what: str
-    gain_percent: float
-
 class TrainAnswerBeside(Record):
     change: str
     folded: bool
     cluster: str
     gpus: int
     model: str
-    layout: TrainAnswerBesideLayout
+    layout: TrainAnswerLayout
     framework: str | None
     framework_release: str | None
     engine: str
@@ -927,46 +613,35 @@ class TrainAnswerBeside(Record):
     mfu_full_attention: float
     mfu_counts: str
     assumptions: Rows[str]
-    penalty: TrainAnswerBesidePenalty | None
+    penalty: TrainAnswerPenalty | None
     step_time_p99_s: float | None
-    packets: TrainAnswerBesidePackets | None
-    breakdown_s: TrainAnswerBesideBreakdownS
-    breakdown_ps: TrainAnswerBesideBreakdownPs
+    packets: TrainAnswerPackets | None
+    breakdown_s: TrainAnswerBreakdownS
+    breakdown_ps: TrainAnswerBreakdownPs
     idle_percent: float
-    gradient_reduction: TrainAnswerBesideGradientReduction
+    gradient_reduction: TrainAnswerGradientReduction
     compute_slowed_s: float
     critical_role: str
-    memory_bytes: TrainAnswerBesideMemoryBytes
-    memory_stages: Rows[TrainAnswerBesideMemoryStages]
-    volumes: Rows[TrainAnswerBesideVolumes]
-    jitter: TrainAnswerBesideJitter
-    jobs: TrainAnswerBesideJobs | None
-    experts: TrainAnswerBesideExperts | None
-    planned: TrainAnswerBesidePlanned | None
+    memory_bytes: TrainAnswerMemoryBytes
+    memory_stages: Rows[TrainAnswerMemoryBytes]
+    volumes: Rows[TrainAnswerVolumes]
+    jitter: TrainAnswerJitter
+    jobs: TrainAnswerJobs | None
+    experts: TrainAnswerExperts | None
+    planned: TrainAnswerPlanned | None
     fits: bool
     scaling_efficiency: float | None
     nccl: str
     env: Rows[str]
-    launch: TrainAnswerBesideLaunch
-    cost_usd: TrainAnswerBesideCostUsd
-    calls: Rows[TrainAnswerBesideCalls]
-    bound_by: TrainAnswerBesideBoundBy
-    relief: Rows[TrainAnswerBesideRelief]
+    launch: TrainAnswerLaunch
+    cost_usd: TrainAnswerCostUsd
+    calls: Rows[TrainAnswerCalls]
+    bound_by: TrainAnswerCallsBoundBy
+    relief: Rows[TrainAnswerRelief]
     band_percent: Rows[float]
     band_basis: str
     likely_step_s: Rows[float]
     verdict: str
-
-class TrainAnswerPointsBreakdownS(Record):
-    compute: float
-    exposed_tp: float
-    exposed_dp: float
-    exposed_pp: float
-    exposed_cp: float
-    exposed_ep: float
-    bubble: float
-    optimizer: float
-    other: float
 
 class TrainAnswerPoints(Record):
     change: str
@@ -986,7 +661,7 @@ class TrainAnswerPoints(Record):
     exposed_dp_percent: float
     idle_percent: float
     usd_per_day_per_percent: float
-    breakdown_s: TrainAnswerPointsBreakdownS
+    breakdown_s: TrainAnswerBreakdownS
 
 class TrainAnswerSkipped(Record):
     change: str
@@ -999,35 +674,13 @@ class TrainAnswerStopsHidingAtGpus(Record):
     weak: int | None
     strong: int | None
 
-class TrainAnswerBeside2Skipped(Record):
-    change: str
-    scaling: str
-    gpus: int
-    dp: int
-    reason: str
-
-class TrainAnswerBeside2StopsHidingAtGpus(Record):
-    weak: int | None
-    strong: int | None
-
 class TrainAnswerBeside2(Record):
     cluster: str
     model: str
     usd_per_gpu_hour: float
-    skipped: Rows[TrainAnswerBeside2Skipped]
+    skipped: Rows[TrainAnswerSkipped]
     change: str | None
-    stops_hiding_at_gpus: TrainAnswerBeside2StopsHidingAtGpus
-
-class TrainAnswerPoints3BreakdownS(Record):
-    compute: float
-    exposed_tp: float
-    exposed_dp: float
-    exposed_pp: float
-    exposed_cp: float
-    exposed_ep: float
-    bubble: float
-    optimizer: float
-    other: float
+    stops_hiding_at_gpus: TrainAnswerStopsHidingAtGpus
 
 class TrainAnswerPoints3(Record):
     change: str
@@ -1041,7 +694,7 @@ class TrainAnswerPoints3(Record):
     exposed_tp_percent: float
     exposed_dp_percent: float
     idle_percent: float
-    breakdown_s: TrainAnswerPoints3BreakdownS
+    breakdown_s: TrainAnswerBreakdownS
 
 class TrainAnswerClaims(Record):
     change: str
@@ -1058,66 +711,14 @@ class TrainAnswerClaims(Record):
     least_percent: float
     most_percent: float
 
-class TrainAnswerLayoutsLayoutCompression(Record):
-    bytes: float
-    exchange: str
-
-class TrainAnswerLayoutsLayoutStraggler(Record):
-    speed: float
-    stage: int
-
-class TrainAnswerLayoutsLayoutOffload(Record):
-    optimizer: bool
-    activations: bool
-
-class TrainAnswerLayoutsLayout(Record):
-    tp: int
-    pp: int
-    vpp: int
-    dp: int
-    cp: int
-    ep: int
-    expert_tp: int
-    expert_exchange: str
-    seq: int
-    micro_batch: int
-    global_batch: int
-    global_batch_basis: str
-    micro_batches: int
-    precision: str
-    zero: int
-    recompute: str
-    sequence_parallel: bool
-    shard_ranks: int
-    schedule: str
-    context: str
-    attention: str
-    rank_order: str
-    chunk_layers: Rows[int]
-    compression: TrainAnswerLayoutsLayoutCompression
-    secondary_shards: int
-    straggler: TrainAnswerLayoutsLayoutStraggler
-    offload: TrainAnswerLayoutsLayoutOffload
-
-class TrainAnswerLayoutsBreakdownS(Record):
-    compute: float
-    exposed_tp: float
-    exposed_dp: float
-    exposed_pp: float
-    exposed_cp: float
-    exposed_ep: float
-    bubble: float
-    optimizer: float
-    other: float
-
 class TrainAnswerLayouts(Record):
-    layout: TrainAnswerLayoutsLayout
+    layout: TrainAnswerLayout
     step_time_s: float | None
     step_time_ps: int | None
     mfu: float | None
     memory_bytes: int
     usd_per_step: float | None
-    breakdown_s: TrainAnswerLayoutsBreakdownS | None
+    breakdown_s: TrainAnswerBreakdownS | None
     fits: bool
     no_fit_because: str
     command: str
@@ -1155,7 +756,7 @@ class TrainAnswer(Answer):
     compute_slowed_s: float
     critical_role: str
     memory_bytes: TrainAnswerMemoryBytes
-    memory_stages: Rows[TrainAnswerMemoryStages]
+    memory_stages: Rows[TrainAnswerMemoryBytes]
     volumes: Rows[TrainAnswerVolumes]
     jitter: TrainAnswerJitter
     jobs: TrainAnswerJobs | None
@@ -1168,7 +769,7 @@ class TrainAnswer(Answer):
     launch: TrainAnswerLaunch
     cost_usd: TrainAnswerCostUsd
     calls: Rows[TrainAnswerCalls]
-    bound_by: TrainAnswerBoundBy
+    bound_by: TrainAnswerCallsBoundBy
     relief: Rows[TrainAnswerRelief]
     band_percent: Rows[float]
     band_basis: str
@@ -1420,478 +1021,15 @@ class PlanAnswerBest(Record):
     command: str
     decided_by: PlanAnswerBestDecidedBy | None
 
-class PlanAnswerLayoutsLayoutCompression(Record):
-    bytes: float
-    exchange: str
-
-class PlanAnswerLayoutsLayoutStraggler(Record):
-    speed: float
-    stage: int
-
-class PlanAnswerLayoutsLayoutOffload(Record):
-    optimizer: bool
-    activations: bool
-
-class PlanAnswerLayoutsLayout(Record):
-    tp: int
-    pp: int
-    vpp: int
-    dp: int
-    cp: int
-    ep: int
-    expert_tp: int
-    expert_exchange: str
-    seq: int
-    micro_batch: int
-    global_batch: int
-    global_batch_basis: str
-    micro_batches: int
-    precision: str
-    zero: int
-    recompute: str
-    sequence_parallel: bool
-    shard_ranks: int
-    schedule: str
-    context: str
-    attention: str
-    rank_order: str
-    chunk_layers: Rows[int]
-    compression: PlanAnswerLayoutsLayoutCompression
-    secondary_shards: int
-    straggler: PlanAnswerLayoutsLayoutStraggler
-    offload: PlanAnswerLayoutsLayoutOffload
-
-class PlanAnswerLayoutsBreakdownS(Record):
-    compute: float
-    exposed_tp: float
-    exposed_dp: float
-    exposed_pp: float
-    exposed_cp: float
-    exposed_ep: float
-    bubble: float
-    optimizer: float
-    other: float
-
-class PlanAnswerLayoutsDecidedBy(Record):
-    term: str
-    best_s: float
-    this_s: float
-    band_percent: float
-    command: str
-
-class PlanAnswerLayouts(Record):
-    layout: PlanAnswerLayoutsLayout
-    step_time_s: float
-    step_time_ps: int
-    mfu: float
-    memory_bytes: int
-    usd_per_step: float
-    breakdown_s: PlanAnswerLayoutsBreakdownS
-    lower_bound_s: float
-    tie: bool
-    lost_because: str
-    command: str
-    decided_by: PlanAnswerLayoutsDecidedBy | None
-
-class PlanAnswerParetoLayoutCompression(Record):
-    bytes: float
-    exchange: str
-
-class PlanAnswerParetoLayoutStraggler(Record):
-    speed: float
-    stage: int
-
-class PlanAnswerParetoLayoutOffload(Record):
-    optimizer: bool
-    activations: bool
-
-class PlanAnswerParetoLayout(Record):
-    tp: int
-    pp: int
-    vpp: int
-    dp: int
-    cp: int
-    ep: int
-    expert_tp: int
-    expert_exchange: str
-    seq: int
-    micro_batch: int
-    global_batch: int
-    global_batch_basis: str
-    micro_batches: int
-    precision: str
-    zero: int
-    recompute: str
-    sequence_parallel: bool
-    shard_ranks: int
-    schedule: str
-    context: str
-    attention: str
-    rank_order: str
-    chunk_layers: Rows[int]
-    compression: PlanAnswerParetoLayoutCompression
-    secondary_shards: int
-    straggler: PlanAnswerParetoLayoutStraggler
-    offload: PlanAnswerParetoLayoutOffload
-
-class PlanAnswerParetoBreakdownS(Record):
-    compute: float
-    exposed_tp: float
-    exposed_dp: float
-    exposed_pp: float
-    exposed_cp: float
-    exposed_ep: float
-    bubble: float
-    optimizer: float
-    other: float
-
-class PlanAnswerParetoDecidedBy(Record):
-    term: str
-    best_s: float
-    this_s: float
-    band_percent: float
-    command: str
-
-class PlanAnswerPareto(Record):
-    layout: PlanAnswerParetoLayout
-    step_time_s: float
-    step_time_ps: int
-    mfu: float
-    memory_bytes: int
-    usd_per_step: float
-    breakdown_s: PlanAnswerParetoBreakdownS
-    lower_bound_s: float
-    tie: bool
-    lost_because: str
-    command: str
-    decided_by: PlanAnswerParetoDecidedBy | None
-
-class PlanAnswerPruned2(Record):
-    refused: int
-    memory: int
-    bound: int
-
-class PlanAnswerBest2LayoutCompression(Record):
-    bytes: float
-    exchange: str
-
-class PlanAnswerBest2LayoutStraggler(Record):
-    speed: float
-    stage: int
-
-class PlanAnswerBest2LayoutOffload(Record):
-    optimizer: bool
-    activations: bool
-
-class PlanAnswerBest2Layout(Record):
-    tp: int
-    pp: int
-    vpp: int
-    dp: int
-    cp: int
-    ep: int
-    expert_tp: int
-    expert_exchange: str
-    seq: int
-    micro_batch: int
-    global_batch: int
-    global_batch_basis: str
-    micro_batches: int
-    precision: str
-    zero: int
-    recompute: str
-    sequence_parallel: bool
-    shard_ranks: int
-    schedule: str
-    context: str
-    attention: str
-    rank_order: str
-    chunk_layers: Rows[int]
-    compression: PlanAnswerBest2LayoutCompression
-    secondary_shards: int
-    straggler: PlanAnswerBest2LayoutStraggler
-    offload: PlanAnswerBest2LayoutOffload
-
-class PlanAnswerBest2BreakdownS(Record):
-    compute: float
-    exposed_tp: float
-    exposed_dp: float
-    exposed_pp: float
-    exposed_cp: float
-    exposed_ep: float
-    bubble: float
-    optimizer: float
-    other: float
-
-class PlanAnswerBest2DecidedBy(Record):
-    term: str
-    best_s: float
-    this_s: float
-    band_percent: float
-    command: str
-
-class PlanAnswerBest2(Record):
-    layout: PlanAnswerBest2Layout
-    step_time_s: float
-    step_time_ps: int
-    mfu: float
-    memory_bytes: int
-    usd_per_step: float
-    breakdown_s: PlanAnswerBest2BreakdownS
-    lower_bound_s: float
-    tie: bool
-    lost_because: str
-    command: str
-    decided_by: PlanAnswerBest2DecidedBy | None
-
-class PlanAnswerLayouts2LayoutCompression(Record):
-    bytes: float
-    exchange: str
-
-class PlanAnswerLayouts2LayoutStraggler(Record):
-    speed: float
-    stage: int
-
-class PlanAnswerLayouts2LayoutOffload(Record):
-    optimizer: bool
-    activations: bool
-
-class PlanAnswerLayouts2Layout(Record):
-    tp: int
-    pp: int
-    vpp: int
-    dp: int
-    cp: int
-    ep: int
-    expert_tp: int
-    expert_exchange: str
-    seq: int
-    micro_batch: int
-    global_batch: int
-    global_batch_basis: str
-    micro_batches: int
-    precision: str
-    zero: int
-    recompute: str
-    sequence_parallel: bool
-    shard_ranks: int
-    schedule: str
-    context: str
-    attention: str
-    rank_order: str
-    chunk_layers: Rows[int]
-    compression: PlanAnswerLayouts2LayoutCompression
-    secondary_shards: int
-    straggler: PlanAnswerLayouts2LayoutStraggler
-    offload: PlanAnswerLayouts2LayoutOffload
-
-class PlanAnswerLayouts2BreakdownS(Record):
-    compute: float
-    exposed_tp: float
-    exposed_dp: float
-    exposed_pp: float
-    exposed_cp: float
-    exposed_ep: float
-    bubble: float
-    optimizer: float
-    other: float
-
-class PlanAnswerLayouts2DecidedBy(Record):
-    term: str
-    best_s: float
-    this_s: float
-    band_percent: float
-    command: str
-
-class PlanAnswerLayouts2(Record):
-    layout: PlanAnswerLayouts2Layout
-    step_time_s: float
-    step_time_ps: int
-    mfu: float
-    memory_bytes: int
-    usd_per_step: float
-    breakdown_s: PlanAnswerLayouts2BreakdownS
-    lower_bound_s: float
-    tie: bool
-    lost_because: str
-    command: str
-    decided_by: PlanAnswerLayouts2DecidedBy | None
-
-class PlanAnswerPareto2LayoutCompression(Record):
-    bytes: float
-    exchange: str
-
-class PlanAnswerPareto2LayoutStraggler(Record):
-    speed: float
-    stage: int
-
-class PlanAnswerPareto2LayoutOffload(Record):
-    optimizer: bool
-    activations: bool
-
-class PlanAnswerPareto2Layout(Record):
-    tp: int
-    pp: int
-    vpp: int
-    dp: int
-    cp: int
-    ep: int
-    expert_tp: int
-    expert_exchange: str
-    seq: int
-    micro_batch: int
-    global_batch: int
-    global_batch_basis: str
-    micro_batches: int
-    precision: str
-    zero: int
-    recompute: str
-    sequence_parallel: bool
-    shard_ranks: int
-    schedule: str
-    context: str
-    attention: str
-    rank_order: str
-    chunk_layers: Rows[int]
-    compression: PlanAnswerPareto2LayoutCompression
-    secondary_shards: int
-    straggler: PlanAnswerPareto2LayoutStraggler
-    offload: PlanAnswerPareto2LayoutOffload
-
-class PlanAnswerPareto2BreakdownS(Record):
-    compute: float
-    exposed_tp: float
-    exposed_dp: float
-    exposed_pp: float
-    exposed_cp: float
-    exposed_ep: float
-    bubble: float
-    optimizer: float
-    other: float
-
-class PlanAnswerPareto2DecidedBy(Record):
-    term: str
-    best_s: float
-    this_s: float
-    band_percent: float
-    command: str
-
-class PlanAnswerPareto2(Record):
-    layout: PlanAnswerPareto2Layout
-    step_time_s: float
-    step_time_ps: int
-    mfu: float
-    memory_bytes: int
-    usd_per_step: float
-    breakdown_s: PlanAnswerPareto2BreakdownS
-    lower_bound_s: float
-    tie: bool
-    lost_because: str
-    command: str
-    decided_by: PlanAnswerPareto2DecidedBy | None
-
-class PlanAnswerLeastLayoutCompression(Record):
-    bytes: float
-    exchange: str
-
-class PlanAnswerLeastLayoutStraggler(Record):
-    speed: float
-    stage: int
-
-class PlanAnswerLeastLayoutOffload(Record):
-    optimizer: bool
-    activations: bool
-
-class PlanAnswerLeastLayout(Record):
-    tp: int
-    pp: int
-    vpp: int
-    dp: int
-    cp: int
-    ep: int
-    expert_tp: int
-    expert_exchange: str
-    seq: int
-    micro_batch: int
-    global_batch: int
-    global_batch_basis: str
-    micro_batches: int
-    precision: str
-    zero: int
-    recompute: str
-    sequence_parallel: bool
-    shard_ranks: int
-    schedule: str
-    context: str
-    attention: str
-    rank_order: str
-    chunk_layers: Rows[int]
-    compression: PlanAnswerLeastLayoutCompression
-    secondary_shards: int
-    straggler: PlanAnswerLeastLayoutStraggler
-    offload: PlanAnswerLeastLayoutOffload
-
-class PlanAnswerLeastBreakdownS(Record):
-    compute: float
-    exposed_tp: float
-    exposed_dp: float
-    exposed_pp: float
-    exposed_cp: float
-    exposed_ep: float
-    bubble: float
-    optimizer: float
-    other: float
-
 class PlanAnswerLeast(Record):
-    layout: PlanAnswerLeastLayout
+    layout: PlanAnswerBestLayout
     step_time_s: float
     step_time_ps: int
     mfu: float
     memory_bytes: int
     usd_per_step: float
-    breakdown_s: PlanAnswerLeastBreakdownS
+    breakdown_s: PlanAnswerBestBreakdownS
     capacity_bytes: int
-
-class PlanAnswerWouldFitLayoutCompression(Record):
-    bytes: float
-    exchange: str
-
-class PlanAnswerWouldFitLayoutStraggler(Record):
-    speed: float
-    stage: int
-
-class PlanAnswerWouldFitLayoutOffload(Record):
-    optimizer: bool
-    activations: bool
-
-class PlanAnswerWouldFitLayout(Record):
-    tp: int
-    pp: int
-    vpp: int
-    dp: int
-    cp: int
-    ep: int
-    expert_tp: int
-    expert_exchange: str
-    seq: int
-    micro_batch: int
-    global_batch: int
-    global_batch_basis: str
-    micro_batches: int
-    precision: str
-    zero: int
-    recompute: str
-    sequence_parallel: bool
-    shard_ranks: int
-    schedule: str
-    context: str
-    attention: str
-    rank_order: str
-    chunk_layers: Rows[int]
-    compression: PlanAnswerWouldFitLayoutCompression
-    secondary_shards: int
-    straggler: PlanAnswerWouldFitLayoutStraggler
-    offload: PlanAnswerWouldFitLayoutOffload
 
 class PlanAnswerWouldFit(Record):
     what: str
@@ -1899,7 +1037,7 @@ class PlanAnswerWouldFit(Record):
     step_time_s: float
     memory_bytes: int
     capacity_bytes: int
-    layout: PlanAnswerWouldFitLayout
+    layout: PlanAnswerBestLayout
 
 class PlanAnswer(Answer):
     schema: str
@@ -1911,17 +1049,17 @@ class PlanAnswer(Answer):
     fits: bool
     complete: bool
     searched: int
-    pruned: PlanAnswerPruned | PlanAnswerPruned2
+    pruned: PlanAnswerPruned
     timed: int
-    best: PlanAnswerBest | PlanAnswerBest2 | None
+    best: PlanAnswerBest | PlanAnswerBest | None
     lower_bound_s: float | float | None
     proven_s: float | float | None
     gap_percent: float | float | None
     tie_percent: float
     tied: int
     flags: Mapping[str, str]
-    layouts: Rows[PlanAnswerLayouts] | Rows[PlanAnswerLayouts2]
-    pareto: Rows[PlanAnswerPareto] | Rows[PlanAnswerPareto2]
+    layouts: Rows[PlanAnswerBest]
+    pareto: Rows[PlanAnswerBest]
     pareto_proven: bool
     band_percent: Rows[float]
     band_basis: str
@@ -2446,60 +1584,6 @@ class ValidateAnswerSummaryTwins(Record):
     pairs: int
     median_percent: float
 
-class ValidateAnswerSummaryByNode(Record):
-    configurations: int
-    rows: int
-    median_percent: float
-    median_abs_percent: float
-    mean_abs_percent: float
-    p90_abs_percent: float
-    max_abs_percent: float
-
-class ValidateAnswerSummaryByFabric(Record):
-    configurations: int
-    rows: int
-    median_percent: float
-    median_abs_percent: float
-    mean_abs_percent: float
-    p90_abs_percent: float
-    max_abs_percent: float
-
-class ValidateAnswerSummaryByKind(Record):
-    configurations: int
-    rows: int
-    median_percent: float
-    median_abs_percent: float
-    mean_abs_percent: float
-    p90_abs_percent: float
-    max_abs_percent: float
-
-class ValidateAnswerSummaryByLayers(Record):
-    configurations: int
-    rows: int
-    median_percent: float
-    median_abs_percent: float
-    mean_abs_percent: float
-    p90_abs_percent: float
-    max_abs_percent: float
-
-class ValidateAnswerSummaryByModel(Record):
-    configurations: int
-    rows: int
-    median_percent: float
-    median_abs_percent: float
-    mean_abs_percent: float
-    p90_abs_percent: float
-    max_abs_percent: float
-
-class ValidateAnswerSummaryByNodeAndBand(Record):
-    configurations: int
-    rows: int
-    median_percent: float
-    median_abs_percent: float
-    mean_abs_percent: float
-    p90_abs_percent: float
-    max_abs_percent: float
-
 class ValidateAnswerSummaryOrder(Record):
     pairs: int
     right: int
@@ -2519,12 +1603,12 @@ class ValidateAnswerSummary(Record):
     by_band: Mapping[str, ValidateAnswerSummaryByBand]
     bands: Mapping[str, ValidateAnswerSummaryBands]
     twins: Mapping[str, ValidateAnswerSummaryTwins]
-    by_node: Mapping[str, ValidateAnswerSummaryByNode]
-    by_fabric: Mapping[str, ValidateAnswerSummaryByFabric]
-    by_kind: Mapping[str, ValidateAnswerSummaryByKind]
-    by_layers: Mapping[str, ValidateAnswerSummaryByLayers]
-    by_model: Mapping[str, ValidateAnswerSummaryByModel]
-    by_node_and_band: Mapping[str, Mapping[str, ValidateAnswerSummaryByNodeAndBand]]
+    by_node: Mapping[str, ValidateAnswerSummaryByBand]
+    by_fabric: Mapping[str, ValidateAnswerSummaryByBand]
+    by_kind: Mapping[str, ValidateAnswerSummaryByBand]
+    by_layers: Mapping[str, ValidateAnswerSummaryByBand]
+    by_model: Mapping[str, ValidateAnswerSummaryByBand]
+    by_node_and_band: Mapping[str, Mapping[str, ValidateAnswerSummaryByBand]]
     order: ValidateAnswerSummaryOrder
     sweeps: ValidateAnswerSummarySweeps
     layouts: ValidateAnswerSummaryLayouts
@@ -2536,241 +1620,20 @@ class ValidateAnswerWorst(Record):
     how: str
     bound_by: str
 
-class ValidateAnswerLeftOutModelsWith(Record):
-    configurations: int
-    rows: int
-    median_percent: float
-    median_abs_percent: float
-    mean_abs_percent: float
-    p90_abs_percent: float
-    max_abs_percent: float
-
-class ValidateAnswerLeftOutModelsWithout(Record):
-    configurations: int
-    rows: int
-    median_percent: float
-    median_abs_percent: float
-    mean_abs_percent: float
-    p90_abs_percent: float
-    max_abs_percent: float
-
 class ValidateAnswerLeftOutModels(Record):
     model: str
-    with_: ValidateAnswerLeftOutModelsWith
+    with_: ValidateAnswerSummaryByBand
     launch_us: float
-    without: ValidateAnswerLeftOutModelsWithout
-
-class ValidateAnswerLeftOutAll(Record):
-    configurations: int
-    rows: int
-    median_percent: float
-    median_abs_percent: float
-    mean_abs_percent: float
-    p90_abs_percent: float
-    max_abs_percent: float
-
-class ValidateAnswerLeftOutGpusPartsWith(Record):
-    configurations: int
-    rows: int
-    median_percent: float
-    median_abs_percent: float
-    mean_abs_percent: float
-    p90_abs_percent: float
-    max_abs_percent: float
-
-class ValidateAnswerLeftOutGpusPartsWithout(Record):
-    configurations: int
-    rows: int
-    median_percent: float
-    median_abs_percent: float
-    mean_abs_percent: float
-    p90_abs_percent: float
-    max_abs_percent: float
+    without: ValidateAnswerSummaryByBand
 
 class ValidateAnswerLeftOutGpusParts(Record):
     name: str
-    with_: ValidateAnswerLeftOutGpusPartsWith
-    without: ValidateAnswerLeftOutGpusPartsWithout
-
-class ValidateAnswerLeftOutGpusAllWith(Record):
-    configurations: int
-    rows: int
-    median_percent: float
-    median_abs_percent: float
-    mean_abs_percent: float
-    p90_abs_percent: float
-    max_abs_percent: float
-
-class ValidateAnswerLeftOutGpusAllWithout(Record):
-    configurations: int
-    rows: int
-    median_percent: float
-    median_abs_percent: float
-    mean_abs_percent: float
-    p90_abs_percent: float
-    max_abs_percent: float
-
-class ValidateAnswerLeftOutGpusAll(Record):
-    name: str
-    with_: ValidateAnswerLeftOutGpusAllWith
-    without: ValidateAnswerLeftOutGpusAllWithout
+    with_: ValidateAnswerSummaryByBand
+    without: ValidateAnswerSummaryByBand
 
 class ValidateAnswerLeftOutGpus(Record):
     parts: Rows[ValidateAnswerLeftOutGpusParts]
-    all: ValidateAnswerLeftOutGpusAll
-    measured_percent: Rows[float]
-
-class ValidateAnswerLeftOutGenerationsPartsWith(Record):
-    configurations: int
-    rows: int
-    median_percent: float
-    median_abs_percent: float
-    mean_abs_percent: float
-    p90_abs_percent: float
-    max_abs_percent: float
-
-class ValidateAnswerLeftOutGenerationsPartsWithout(Record):
-    configurations: int
-    rows: int
-    median_percent: float
-    median_abs_percent: float
-    mean_abs_percent: float
-    p90_abs_percent: float
-    max_abs_percent: float
-
-class ValidateAnswerLeftOutGenerationsParts(Record):
-    name: str
-    with_: ValidateAnswerLeftOutGenerationsPartsWith
-    without: ValidateAnswerLeftOutGenerationsPartsWithout
-
-class ValidateAnswerLeftOutGenerationsAllWith(Record):
-    configurations: int
-    rows: int
-    median_percent: float
-    median_abs_percent: float
-    mean_abs_percent: float
-    p90_abs_percent: float
-    max_abs_percent: float
-
-class ValidateAnswerLeftOutGenerationsAllWithout(Record):
-    configurations: int
-    rows: int
-    median_percent: float
-    median_abs_percent: float
-    mean_abs_percent: float
-    p90_abs_percent: float
-    max_abs_percent: float
-
-class ValidateAnswerLeftOutGenerationsAll(Record):
-    name: str
-    with_: ValidateAnswerLeftOutGenerationsAllWith
-    without: ValidateAnswerLeftOutGenerationsAllWithout
-
-class ValidateAnswerLeftOutGenerations(Record):
-    parts: Rows[ValidateAnswerLeftOutGenerationsParts]
-    all: ValidateAnswerLeftOutGenerationsAll
-    measured_percent: Rows[float]
-
-class ValidateAnswerLeftOutFrameworksPartsWith(Record):
-    configurations: int
-    rows: int
-    median_percent: float
-    median_abs_percent: float
-    mean_abs_percent: float
-    p90_abs_percent: float
-    max_abs_percent: float
-
-class ValidateAnswerLeftOutFrameworksPartsWithout(Record):
-    configurations: int
-    rows: int
-    median_percent: float
-    median_abs_percent: float
-    mean_abs_percent: float
-    p90_abs_percent: float
-    max_abs_percent: float
-
-class ValidateAnswerLeftOutFrameworksParts(Record):
-    name: str
-    with_: ValidateAnswerLeftOutFrameworksPartsWith
-    without: ValidateAnswerLeftOutFrameworksPartsWithout
-
-class ValidateAnswerLeftOutFrameworksAllWith(Record):
-    configurations: int
-    rows: int
-    median_percent: float
-    median_abs_percent: float
-    mean_abs_percent: float
-    p90_abs_percent: float
-    max_abs_percent: float
-
-class ValidateAnswerLeftOutFrameworksAllWithout(Record):
-    configurations: int
-    rows: int
-    median_percent: float
-    median_abs_percent: float
-    mean_abs_percent: float
-    p90_abs_percent: float
-    max_abs_percent: float
-
-class ValidateAnswerLeftOutFrameworksAll(Record):
-    name: str
-    with_: ValidateAnswerLeftOutFrameworksAllWith
-    without: ValidateAnswerLeftOutFrameworksAllWithout
-
-class ValidateAnswerLeftOutFrameworks(Record):
-    parts: Rows[ValidateAnswerLeftOutFrameworksParts]
-    all: ValidateAnswerLeftOutFrameworksAll
-    measured_percent: Rows[float]
-
-class ValidateAnswerLeftOutSeriesPartsWith(Record):
-    configurations: int
-    rows: int
-    median_percent: float
-    median_abs_percent: float
-    mean_abs_percent: float
-    p90_abs_percent: float
-    max_abs_percent: float
-
-class ValidateAnswerLeftOutSeriesPartsWithout(Record):
-    configurations: int
-    rows: int
-    median_percent: float
-    median_abs_percent: float
-    mean_abs_percent: float
-    p90_abs_percent: float
-    max_abs_percent: float
-
-class ValidateAnswerLeftOutSeriesParts(Record):
-    name: str
-    with_: ValidateAnswerLeftOutSeriesPartsWith
-    without: ValidateAnswerLeftOutSeriesPartsWithout
-
-class ValidateAnswerLeftOutSeriesAllWith(Record):
-    configurations: int
-    rows: int
-    median_percent: float
-    median_abs_percent: float
-    mean_abs_percent: float
-    p90_abs_percent: float
-    max_abs_percent: float
-
-class ValidateAnswerLeftOutSeriesAllWithout(Record):
-    configurations: int
-    rows: int
-    median_percent: float
-    median_abs_percent: float
-    mean_abs_percent: float
-    p90_abs_percent: float
-    max_abs_percent: float
-
-class ValidateAnswerLeftOutSeriesAll(Record):
-    name: str
-    with_: ValidateAnswerLeftOutSeriesAllWith
-    without: ValidateAnswerLeftOutSeriesAllWithout
-
-class ValidateAnswerLeftOutSeries(Record):
-    parts: Rows[ValidateAnswerLeftOutSeriesParts]
-    all: ValidateAnswerLeftOutSeriesAll
+    all: ValidateAnswerLeftOutGpusParts
     measured_percent: Rows[float]
 
 class ValidateAnswerLeftOutConstants(Record):
@@ -2779,38 +1642,15 @@ class ValidateAnswerLeftOutConstants(Record):
     catalog: float
     fitted: float
 
-class ValidateAnswerLeftOutNeverFittedWith(Record):
-    configurations: int
-    rows: int
-    median_percent: float
-    median_abs_percent: float
-    mean_abs_percent: float
-    p90_abs_percent: float
-    max_abs_percent: float
-
-class ValidateAnswerLeftOutNeverFittedWithout(Record):
-    configurations: int
-    rows: int
-    median_percent: float
-    median_abs_percent: float
-    mean_abs_percent: float
-    p90_abs_percent: float
-    max_abs_percent: float
-
-class ValidateAnswerLeftOutNeverFitted(Record):
-    name: str
-    with_: ValidateAnswerLeftOutNeverFittedWith
-    without: ValidateAnswerLeftOutNeverFittedWithout
-
 class ValidateAnswerLeftOut(Record):
     models: Rows[ValidateAnswerLeftOutModels] | None
-    all: ValidateAnswerLeftOutAll | None
+    all: ValidateAnswerSummaryByBand | None
     gpus: ValidateAnswerLeftOutGpus | None
-    generations: ValidateAnswerLeftOutGenerations | None
-    frameworks: ValidateAnswerLeftOutFrameworks | None
-    series: ValidateAnswerLeftOutSeries | None
+    generations: ValidateAnswerLeftOutGpus | None
+    frameworks: ValidateAnswerLeftOutGpus | None
+    series: ValidateAnswerLeftOutGpus | None
     constants: Rows[ValidateAnswerLeftOutConstants] | None
-    never_fitted: ValidateAnswerLeftOutNeverFitted | None
+    never_fitted: ValidateAnswerLeftOutGpusParts | None
 
 class ValidateAnswer(Answer):
     schema: str
@@ -2883,48 +1723,12 @@ class RingsAnswerGraphsRing(Record):
     intra_type: str
     inter_type: str
 
-class RingsAnswerGraphsTree(Record):
-    pattern: str
-    cross_nic: int
-    channels: int
-    intra_GBps: float
-    inter_GBps: float
-    intra_type: str
-    inter_type: str
-
-class RingsAnswerGraphsNvls(Record):
-    pattern: str
-    cross_nic: int
-    channels: int
-    intra_GBps: float
-    inter_GBps: float
-    intra_type: str
-    inter_type: str
-
-class RingsAnswerGraphsCollnetChain(Record):
-    pattern: str
-    cross_nic: int
-    channels: int
-    intra_GBps: float
-    inter_GBps: float
-    intra_type: str
-    inter_type: str
-
-class RingsAnswerGraphsCollnetDirect(Record):
-    pattern: str
-    cross_nic: int
-    channels: int
-    intra_GBps: float
-    inter_GBps: float
-    intra_type: str
-    inter_type: str
-
 class RingsAnswerGraphs(Record):
     ring: RingsAnswerGraphsRing | None
-    tree: RingsAnswerGraphsTree | None
-    nvls: RingsAnswerGraphsNvls | None
-    collnet_chain: RingsAnswerGraphsCollnetChain | None
-    collnet_direct: RingsAnswerGraphsCollnetDirect | None
+    tree: RingsAnswerGraphsRing | None
+    nvls: RingsAnswerGraphsRing | None
+    collnet_chain: RingsAnswerGraphsRing | None
+    collnet_direct: RingsAnswerGraphsRing | None
 
 class RingsAnswerNicOfGpu(Record):
     rank: int
@@ -3008,11 +1812,6 @@ class ImportAnswerUnknown(Record):
     what: str
     count: int
 
-class ImportAnswerUnknown2(Record):
-    line: int
-    what: str
-    count: int
-
 class ImportAnswerTimedResultsBoundBy(Record):
     link: str | None
     class_: str | None
@@ -3039,18 +1838,6 @@ class ImportAnswerTimed(Record):
     not_timed: Mapping[str, int]
     measured_over_floor: float | None
 
-class ImportAnswerUnknown3(Record):
-    line: int
-    what: str
-    count: int
-
-class ImportAnswerTimed3BoundBy(Record):
-    link: str | None
-    class_: str | None
-    phase: str | None
-    kind: str | None
-    cause: str | None
-
 class ImportAnswerTimed3ChainUs(Record):
     work: float
     transfer: float
@@ -3062,37 +1849,18 @@ class ImportAnswerTimed3(Record):
     messages: int
     bytes: int
     algorithm_floor_us: float
-    bound_by: ImportAnswerTimed3BoundBy
+    bound_by: ImportAnswerTimedResultsBoundBy
     chain_us: ImportAnswerTimed3ChainUs
-
-class ImportAnswerUnknown4(Record):
-    line: int
-    what: str
-    count: int
 
 class ImportAnswerTimed4ResultsFloorCut(Record):
     kind: str
     name: str
 
-class ImportAnswerTimed4ResultsBoundBy(Record):
-    link: str | None
-    class_: str | None
-    phase: str | None
-    kind: str | None
-    cause: str | None
-
-class ImportAnswerTimed4ResultsReliefNext(Record):
-    link: str | None
-    class_: str | None
-    phase: str | None
-    kind: str | None
-    cause: str | None
-
 class ImportAnswerTimed4ResultsRelief(Record):
     what: str
     gain_percent: float
     most_percent: float | None
-    next: ImportAnswerTimed4ResultsReliefNext | None
+    next: ImportAnswerTimedResultsBoundBy | None
 
 class ImportAnswerTimed4Results(Record):
     size_bytes: int
@@ -3107,7 +1875,7 @@ class ImportAnswerTimed4Results(Record):
     floor_cut: ImportAnswerTimed4ResultsFloorCut
     above_floor_percent: float
     algorithm_floor_us: float
-    bound_by: ImportAnswerTimed4ResultsBoundBy
+    bound_by: ImportAnswerTimedResultsBoundBy
     relief: Rows[ImportAnswerTimed4ResultsRelief]
     ours: str | None
     ours_time_us: float | None
@@ -3118,18 +1886,13 @@ class ImportAnswerTimed4(Record):
     cluster: str
     results: Rows[ImportAnswerTimed4Results]
 
-class ImportAnswerFilesUnknown(Record):
-    line: int
-    what: str
-    count: int
-
 class ImportAnswerFiles(Record):
     file: str
     what: str
     kind: str | None
     found: Any | None
     notes: Rows[str] | None
-    unknown: Rows[ImportAnswerFilesUnknown] | None
+    unknown: Rows[ImportAnswerUnknown] | None
 
 class ImportAnswer(Answer):
     schema: str
@@ -3137,7 +1900,7 @@ class ImportAnswer(Answer):
     kind: str
     found: Any
     notes: Rows[str]
-    unknown: Rows[ImportAnswerUnknown] | Rows[ImportAnswerUnknown2] | Rows[ImportAnswerUnknown3] | Rows[ImportAnswerUnknown4]
+    unknown: Rows[ImportAnswerUnknown]
     inputs_hash: str
     run: Mapping[str, Any]
     timed: ImportAnswerTimed | ImportAnswerTimed3 | ImportAnswerTimed4
@@ -3256,11 +2019,6 @@ class ExpectAnswerRows2(Record):
     how: str
     bound_by: str
 
-class ExpectAnswerLaunch2(Record):
-    mode: str
-    us: float
-    host_us_per_gpu: float | None
-
 class ExpectAnswerRows3(Record):
     size_bytes: int
     measured_us: float
@@ -3284,7 +2042,7 @@ class ExpectAnswer(Answer):
     next: Rows[ExpectAnswerNext] | None
     nccl: str
     env: Rows[str]
-    launch: ExpectAnswerLaunch | ExpectAnswerLaunch2
+    launch: ExpectAnswerLaunch
     unread: Rows[str]
     files: Rows[ExpectAnswerFiles]
     complete: bool
@@ -3353,14 +2111,11 @@ def expect(
 class CalibrateAnswerBefore(Record):
     median_abs_percent: float
 
-class CalibrateAnswerAfter(Record):
-    median_abs_percent: float
-
 class CalibrateAnswer(Answer):
     schema: str
     cluster: str
     before: CalibrateAnswerBefore
-    after: CalibrateAnswerAfter
+    after: CalibrateAnswerBefore
     share: float
     latency_factor: float
     launch_us: float
@@ -3480,12 +2235,6 @@ class CostAnswerTrainingPerStep(Record):
     energy_usd: float | None
     kwh: float | None
 
-class CostAnswerTrainingPerMillionTokens(Record):
-    usd_low: float | None
-    usd_high: float | None
-    energy_usd: float | None
-    kwh: float | None
-
 class CostAnswerTrainingWholeRun(Record):
     usd_low: float | None
     usd_high: float | None
@@ -3499,7 +2248,7 @@ class CostAnswerTraining(Record):
     tokens_per_s: float
     mfu: float
     per_step: CostAnswerTrainingPerStep
-    per_million_tokens: CostAnswerTrainingPerMillionTokens
+    per_million_tokens: CostAnswerTrainingPerStep
     whole_run: CostAnswerTrainingWholeRun | None
 
 class CostAnswerPayback(Record):
@@ -3868,18 +2617,6 @@ class SurviveAnswerRows(Record):
     lost_h: float | None
     why_not: str | None
 
-class SurviveAnswerRows2(Record):
-    part: str
-    kind: str
-    alike: int
-    state: str
-    time_s: float | None
-    cost_percent: float | None
-    ends_job: bool
-    switch_off: bool
-    lost_h: float | None
-    why_not: str | None
-
 class SurviveAnswer(Answer):
     schema: str
     fits: bool
@@ -3904,7 +2641,7 @@ class SurviveAnswer(Answer):
     causes: Rows[SurviveAnswerCauses]
     levers: Rows[SurviveAnswerLevers]
     layout: SurviveAnswerLayout
-    rows: Rows[SurviveAnswerRows] | None | Rows[SurviveAnswerRows2]
+    rows: Rows[SurviveAnswerRows] | None | Rows[SurviveAnswerRows]
     complete: bool | None | bool
     engine: str
     inputs_hash: str
