@@ -100,10 +100,10 @@ void describe(const Found& found, Answer& out) {
 
 /// A question of these types, which `answer(const Asked&, const Context&)` next to them answers. `Found` may be a
 /// std::variant of results. Members `exit_status`, `refused`, `of_run`, `silent`, `last_words` and `files` of a result
-/// are those of its answer.
+/// are those of its answer. `version`: of the result.
 template <typename Asked, typename Found>
-Question make_question(std::string name, std::string summary, std::string examples, int place) {
-  Question q{std::move(name), std::move(summary), std::move(examples), place};
+Question make_question(std::string name, std::string summary, std::string examples, int place, int version = 1) {
+  Question q{std::move(name), std::move(summary), std::move(examples), place, version};
   q.request = &record_of(static_cast<const Asked*>(nullptr));
   q.results = internal::Kinds<Found>::records();
   q.new_request = [] { return std::make_shared<Asked>(); };
