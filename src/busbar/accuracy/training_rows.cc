@@ -73,9 +73,10 @@ std::string shares_in_words(const StepResult& step) {
   const Breakdown& b = step.breakdown;
   const auto share = [&](Duration d) { return 100 * d.in_s() / step.step_time.in_s(); };
   return fmt::format(
-      "compute {:.0f} %, tp {:.0f}, dp {:.0f}, pp {:.0f}, cp {:.0f}, ep {:.0f}, bubble {:.0f}, rest {:.0f}",
+      "compute {:.0f} %, tp {:.0f}, dp {:.0f}, pp {:.0f}, cp {:.0f}, ep {:.0f}, bubble {:.0f}, rest {:.0f}, slowest "
+      "GPU {:.0f}",
       share(b.compute), share(b.exposed_tp), share(b.exposed_dp), share(b.exposed_pp), share(b.exposed_cp),
-      share(b.exposed_ep), share(b.bubble), share(b.optimizer + b.other));
+      share(b.exposed_ep), share(b.bubble), share(b.optimizer + b.other), share(b.slowest_gpu));
 }
 
 class TrainingRows {
@@ -121,7 +122,7 @@ class TrainingRows {
     out.gpus = run.layout.ranks();
     out.gpu = run.cluster().gpu_part;
     out.band = run.band;
-    out.predicted = run.law.expected();
+    out.predicted = run.step.step_time.in_s();
     out.how = in_words(run.layout);
     out.memory_share = static_cast<double>(count(run.memory.total())) / static_cast<double>(count(run.memory_capacity));
     out.bound_by = shares_in_words(run.step);

@@ -55,7 +55,9 @@ class LayoutTimer {
 
   Result<Duration> bound(const LayoutSpec& layout) {
     BUSBAR_ASSIGN(Opened * machine, machine_for(layout));
-    return step_bound(run_.scenario.model, layout, machine->run.kernels, *machine->floors);
+    BUSBAR_ASSIGN(const Duration bound,
+                  step_bound(run_.scenario.model, layout, machine->run.kernels, *machine->floors));
+    return machine->run.law.mean_of(bound);
   }
   Result<Duration> time(const LayoutSpec& layout) {
     BUSBAR_ASSIGN(Opened * machine, machine_for(layout));

@@ -173,7 +173,7 @@ class Search {
   }
 
   bool known(const Entry& e) const {
-    if (e.closed && fitting_[e.fitting].step.step_time > Duration()) return true;
+    if (e.closed && fitting_[e.fitting].step.balanced > Duration()) return true;
     if (e.fitting != kNone32 && !e.closed && closed_[e.fitting]) return true;  // before its turn
     if (e.fitting != kNone32) return looks_.contains(e.key());
     return looks_.contains(e.key()) || tried_.contains({e.point, e.zero});
@@ -258,8 +258,8 @@ class Search {
     return {};
   }
   void beat(const PlannedLayout& timed) {
-    if (timed.step.step_time >= best_) return;
-    best_ = timed.step.step_time;
+    if (timed.step.balanced >= best_) return;
+    best_ = timed.step.balanced;
     bound_of_best_ = timed.bound;
   }
   /// Of the layouts for which `wanted` is true the one with the least bound; kNone32: there is none.
@@ -270,7 +270,7 @@ class Search {
       if (wanted(i) && (least == kNone32 || fitting_[i].bound < fitting_[least].bound)) least = i;
     return least;
   }
-  static bool is_timed(const PlannedLayout& l) { return l.step.step_time > Duration(); }
+  static bool is_timed(const PlannedLayout& l) { return l.step.balanced > Duration(); }
 
   void put_back(PlannedLayout l) {
     const auto place = static_cast<std::uint32_t>(fitting_.size());
@@ -295,14 +295,14 @@ class Search {
   Status time(const Entry& e) {
     const std::uint32_t i = e.fitting;
     if (plan_.lower_bound == Duration()) plan_.lower_bound = fitting_[i].bound;
-    if (fitting_[i].step.step_time == Duration()) {  // not ahead of its turn
+    if (fitting_[i].step.balanced == Duration()) {  // not ahead of its turn
       Look found = take_look(e);
       BUSBAR_RETURN_IF_ERROR(found.done);
       fitting_[i].step = std::move(found.step);
     }
     beat(fitting_[i]);
     plan_.layouts.push_back(std::move(fitting_[i]));
-    fitting_[i].step.step_time = Duration();
+    fitting_[i].step.balanced = Duration();
     fitting_[i].bound = Duration::max();  // no longer here
     return {};
   }
@@ -327,7 +327,7 @@ class Search {
     plan_.complete = queue_.empty() || queue_.top().bound >= best_;
     if (plan_.lower_bound == Duration() && !queue_.empty()) plan_.lower_bound = queue_.top().bound;
     for (PlannedLayout& l : fitting_)  // those timed ahead of their turn that did not leave the queue
-      if (l.step.step_time > Duration()) plan_.layouts.push_back(std::move(l));
+      if (l.step.balanced > Duration()) plan_.layouts.push_back(std::move(l));
     plan_.lower_bound = std::min(plan_.lower_bound, best_);
     plan_.proven = plan_.complete || plan_.layouts.empty() ? best_ : queue_.top().bound;
     plan_.bounded = plan_.searched - plan_.refused - plan_.no_fit - plan_.layouts.size();
@@ -335,9 +335,8 @@ class Search {
       plan_.least.reset();
     else if (plan_.complete)
       find_least();
-    std::stable_sort(plan_.layouts.begin(), plan_.layouts.end(), [](const PlannedLayout& a, const PlannedLayout& b) {
-      return a.step.step_time < b.step.step_time;
-    });
+    std::stable_sort(plan_.layouts.begin(), plan_.layouts.end(),
+                     [](const PlannedLayout& a, const PlannedLayout& b) { return a.step.balanced < b.step.balanced; });
   }
 
   const PlanSpace& space_;

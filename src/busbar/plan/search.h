@@ -27,7 +27,7 @@ struct PlanProgress {
 struct PlanAsk {
   std::uint32_t gpus = 0;
   Bytes capacity{0};  ///< memory of a GPU
-  /// Times a layout: the way `busbar train` does.
+  /// Times a layout: the way `busbar train` does. Bounds are those of equal GPUs: StepResult::balanced decides.
   std::function<Result<StepResult>(const LayoutSpec&)> time;
   /// Asked before each layout is bounded or timed; false: stop with the best so far.
   std::function<bool(const PlanProgress&)> go_on = [](const PlanProgress&) { return true; };

@@ -29,6 +29,11 @@ Error nothing_fits(const PlannedLayout& least, Bytes capacity) {
   return e;
 }
 
+/// A bound of steps with equal GPUs as one of mean steps.
+Duration with_slowest(const TrainRun& machine, Duration bound) {
+  return bound == Duration::max() ? bound : machine.law.mean_of(bound);
+}
+
 }  // namespace
 
 Status check_found(const Plan& plan, const PlanSpace& space, const ModelSpec& model, std::uint32_t gpus,
@@ -56,14 +61,20 @@ Result<Plan> search_steps(const TrainRun& machine, std::uint32_t gpus, const Pla
     work.passes += std::uint64_t{layout.micro_batches()} * layout.chunks();
     return step_with(machine, layout);
   };
-  search.go_on = [&](const PlanProgress& p) { return go_on(work, p); };
+  search.go_on = [&](const PlanProgress& p) {
+    return go_on(work, {with_slowest(machine, p.best), with_slowest(machine, p.bound)});
+  };
   std::vector<std::unique_ptr<CallFloors>> floors_of_others;
   for (const TrainRun& other : others) {
     floors_of_others.push_back(std::make_unique<CallFloors>(*other.machine));
     search.others.push_back(
         {floors_of_others.back().get(), [&other](const LayoutSpec& layout) { return step_with(other, layout); }});
   }
-  return search_plan(space, model, machine.kernels, floors, search);
+  BUSBAR_ASSIGN(Plan plan, search_plan(space, model, machine.kernels, floors, search));
+  for (PlannedLayout& l : plan.layouts) l.bound = with_slowest(machine, l.bound);
+  plan.lower_bound = with_slowest(machine, plan.lower_bound);
+  plan.proven = with_slowest(machine, plan.proven);
+  return plan;
 }
 
 Result<Plan> find_steps(const TrainRun& machine, std::uint32_t gpus, PlanSpace space, Bytes capacity,

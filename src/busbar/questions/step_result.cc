@@ -23,14 +23,16 @@ Record parts_record(const char* name, const char* unit) {
                        {"exposed_ep", &P::exposed_ep, unit, "exchanges of experts that nothing hides"},
                        {"bubble", &P::bubble, unit, "waiting for the work of other stages"},
                        {"optimizer", &P::optimizer, unit, "update of the parameters"},
-                       {"other", &P::other, unit, "everything else"}});
+                       {"other", &P::other, unit, "everything else"},
+                       {"slowest_gpu", &P::slowest_gpu, unit,
+                        "waiting for the slowest of GPUs that vary, and for random delays"}});
 }
 
 /// `of`: from a duration to a number.
 template <typename T, typename F>
 PartsOfStep<T> parts_of(const Breakdown& b, F of) {
   return {of(b.compute),    of(b.exposed_tp), of(b.exposed_dp), of(b.exposed_pp), of(b.exposed_cp),
-          of(b.exposed_ep), of(b.bubble),     of(b.optimizer),  of(b.other)};
+          of(b.exposed_ep), of(b.bubble),     of(b.optimizer),  of(b.other),      of(b.slowest_gpu)};
 }
 
 }  // namespace
@@ -94,7 +96,7 @@ const Record& record_of(const SpreadResult*) {
   using S = SpreadResult;
   static const Record record("spread",
                              {{"gpu_percent", &S::gpu_percent, "%", "by which a GPU varies (standard deviation)"},
-                              {"expected_step_s", &S::expected_step_s, "s", "mean, with waiting for the slowest GPU"},
+                              {"expected_step_s", &S::expected_step_s, "s", "mean: step_time_s"},
                               {"p10_s", &S::p10_s, "s", "1 step in 10 takes less"},
                               {"p50_s", &S::p50_s, "s", "median"},
                               {"p90_s", &S::p90_s, "s", "1 step in 10 takes more"},
@@ -187,8 +189,9 @@ const Record& record_of(const StepAnswer*) {
             {"framework_release", &S::framework_release, "", "of the framework"},
             {"engine", &S::engine, "", "flow, analytic or packet"},
             {"inputs_hash", &S::inputs_hash, "", "of everything that the result depends on"},
-            {"step_time_s", &S::step_time_s, "s", "of a step"},
+            {"step_time_s", &S::step_time_s, "s", "what a stopwatch shows: mean, with waiting for the slowest GPU"},
             {"step_time_ps", &S::step_time_ps, "ps", "the same"},
+            {"balanced_step_time_s", &S::balanced_step_time_s, "s", "if all GPUs were equal, without random delays"},
             {"tokens_per_s_per_gpu", &S::tokens_per_s_per_gpu, "1/s", "of a GPU"},
             {"model_tflops_per_gpu", &S::model_tflops_per_gpu, "TFLOP/s", "with causal attention"},
             {"model_tflops_per_gpu_full_attention", &S::model_tflops_per_gpu_full_attention, "TFLOP/s",
@@ -285,6 +288,7 @@ void add_time(const TrainRun& r, StepAnswer& a) {
   const Breakdown& parts = r.step.breakdown;
   a.step_time_s = r.step.step_time.in_s();
   a.step_time_ps = r.step.step_time.in_ps();
+  a.balanced_step_time_s = r.step.balanced.in_s();
   a.breakdown_s = step_seconds(parts);
   a.breakdown_ps = parts_of<std::int64_t>(parts, [](Duration d) { return d.in_ps(); });
   a.idle_percent = idle_percent(parts, r.step.step_time);
@@ -294,7 +298,7 @@ void add_time(const TrainRun& r, StepAnswer& a) {
   a.critical_role = r.program.roles[index(r.step.critical_role)].name;
   const StepSpread s = step_spread(r);
   a.jitter = {
-      100 * r.kernels.jitter_share, s.expected_s, s.p10_s, s.p50_s, s.p90_s, s.p99_s, r.law.delays, r.law.slow_chance};
+      100 * r.kernels.jitter_share, a.step_time_s, s.p10_s, s.p50_s, s.p90_s, s.p99_s, r.law.delays, r.law.slow_chance};
   a.band_percent = {r.band.low_percent, r.band.high_percent};
   a.band_basis = r.band.basis;
   const auto [low_s, high_s] = likely_step_s(r);

@@ -19,7 +19,8 @@ namespace busbar::questions {
 /// The parts of a step, which sum to it.
 template <typename T>
 struct PartsOfStep {
-  T compute{}, exposed_tp{}, exposed_dp{}, exposed_pp{}, exposed_cp{}, exposed_ep{}, bubble{}, optimizer{}, other{};
+  T compute{}, exposed_tp{}, exposed_dp{}, exposed_pp{}, exposed_cp{}, exposed_ep{}, bubble{}, optimizer{}, other{},
+      slowest_gpu{};
 };
 using StepSeconds = PartsOfStep<double>;
 const Record& record_of(const StepSeconds*);
@@ -112,6 +113,7 @@ struct StepAnswer {
   std::string engine, inputs_hash;
   double step_time_s = 0;
   std::int64_t step_time_ps = 0;
+  double balanced_step_time_s = 0;
   double tokens_per_s_per_gpu = 0, model_tflops_per_gpu = 0, model_tflops_per_gpu_full_attention = 0;
   double mfu = 0, mfu_full_attention = 0;
   std::string mfu_counts;

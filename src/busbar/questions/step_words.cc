@@ -124,7 +124,7 @@ std::string call_name(const TrainRun& r, const CallUse& u) {
 }
 
 std::pair<double, double> likely_step_s(const TrainRun& r) {
-  const double expected = step_spread(r).expected_s;
+  const double expected = r.step.step_time.in_s();
   return {expected * (1 + r.band.low_percent / 100), expected * (1 + r.band.high_percent / 100)};
 }
 

@@ -354,10 +354,10 @@ Result<PartLosses> lose_parts_of(const TrainRun& step, const TrainAsk& ask, cons
     scenario.layout = step.layout;
     scenario.cluster_overrides = with;
     BUSBAR_ASSIGN(const TrainRun run, step::predict(std::move(scenario), ask));
-    return step_spread(run).expected_s;
+    return run.step.step_time.in_s();
   };
   const auto gpus = static_cast<std::uint32_t>(step.cluster().topology.gpus().size());
-  return lose_parts("step", step_spread(step).expected_s,
+  return lose_parts("step", step.step.step_time.in_s(),
                     part_classes(step.cluster().topology, stage_colours(step.layout, gpus)),
                     step.scenario.cluster_overrides, time, context);
 }
@@ -377,7 +377,7 @@ Result<SurviveResult> survive_steps(const SurviveRequest& r, const Context& cont
   const bool open = file.empty() && flags.layout.empty() && !names_a_layout(scenario.layout);
   BUSBAR_ASSIGN(out.step, named_step(std::move(scenario), ask, open, context));
   context.begin(fmt::format("timing the step with a slow server; it takes {} without one",
-                            format_duration(step_spread(out.step).expected_s)));
+                            format_duration(out.step.step.step_time.in_s())));
   BUSBAR_ASSIGN(out.run, run_goodput(out.step, r.goodput, Catalog(r.machine.catalog)));
   out.fits = !out.step.does_not_fit;
   out.exit_status = out.fits ? 0 : 1;

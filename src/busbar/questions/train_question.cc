@@ -375,7 +375,7 @@ Status add_asked(const StepsAsked& a, const TrainRun& run, TrainStep& out) {
   }
   if (a.q.checkpoint_every != kNone32) {
     BUSBAR_ASSIGN(out.saved, run_checkpoint(run, a.q.checkpoint));
-    out.checkpoint = checkpoint_result(*out.saved, a.q.checkpoint_every, out.step.jitter.expected_step_s);
+    out.checkpoint = checkpoint_result(*out.saved, a.q.checkpoint_every, out.step.step_time_s);
   }
   if (!a.q.measured.empty()) BUSBAR_RETURN_IF_ERROR(read_measured(a.q.measured, run, a.context, out));
   return {};
@@ -428,7 +428,7 @@ Question train_question() {
       "  busbar train examples/llama3-8b-64xcards-100g.yaml --batches 64..4096 --beside cluster=dgx-h100:8\n"
       "  busbar train dgx-h100:8 llama3-70b --tp 8 --global-batch 256 --measured rank0.json.gz\n"
       "  busbar train examples/llama3-70b-512xh100.yaml --scale 8..16384 --usd-per-gpu-hour 3\n",
-      20);
+      20, 2);
 }
 
 }  // namespace questions

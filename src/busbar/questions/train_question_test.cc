@@ -17,11 +17,13 @@ TEST(TrainQuestion, AnswersFromJsonWithPartsThatSumToTheStep) {
   const Answer a =
       asked(Json{{"cluster", "dgx-h100"}, {"model", "llama3-8b"}, {"tp", 2}, {"global_batch", 16}, {"brief", true}});
   const Json j = a.json();
-  EXPECT_EQ(j["schema"].text(), "busbar.train/1");
+  EXPECT_EQ(j["schema"].text(), "busbar.train/2");
   EXPECT_EQ(a.status, 0);
   double sum = 0;
   for (const Json::Member& part : j["breakdown_ps"].members()) sum += part.value.number();
   EXPECT_EQ(sum, j["step_time_ps"].number());
+  const double waits = j["breakdown_s"]["slowest_gpu"].number(), balanced = j["balanced_step_time_s"].number();
+  EXPECT_NEAR(waits, 0.005 * 1.43 * balanced, 0.01 * waits);  // 0.5 % times the expected largest of 8 normal values
   EXPECT_TRUE(numbers_at(*a.record, a.data, "calls.exposed_s"));
 }
 

@@ -170,9 +170,10 @@ class Attributor {
 }  // namespace
 
 std::vector<std::pair<std::string, Duration>> breakdown_rows(const Breakdown& b) {
-  return {{"compute", b.compute},       {"exposed_tp", b.exposed_tp}, {"exposed_dp", b.exposed_dp},
-          {"exposed_pp", b.exposed_pp}, {"exposed_cp", b.exposed_cp}, {"exposed_ep", b.exposed_ep},
-          {"bubble", b.bubble},         {"optimizer", b.optimizer},   {"other", b.other}};
+  return {{"compute", b.compute},        {"exposed_tp", b.exposed_tp}, {"exposed_dp", b.exposed_dp},
+          {"exposed_pp", b.exposed_pp},  {"exposed_cp", b.exposed_cp}, {"exposed_ep", b.exposed_ep},
+          {"bubble", b.bubble},          {"optimizer", b.optimizer},   {"other", b.other},
+          {"slowest_gpu", b.slowest_gpu}};
 }
 
 Attribution attribute(const Program& program, const OpIndex& ids, const ProgramRun& run, const Causes& causes) {

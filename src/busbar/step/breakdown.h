@@ -13,8 +13,10 @@ namespace busbar {
 /// For the critical role: what its compute stream does, and what each of its idle gaps waits for.
 struct Breakdown {
   Duration compute, exposed_tp, exposed_dp, exposed_pp, exposed_cp, exposed_ep, bubble, optimizer, other;
+  Duration slowest_gpu;  ///< waiting for the slowest of GPUs that vary, and for random delays; 0 where all are equal
   Duration total() const {
-    return compute + exposed_tp + exposed_dp + exposed_pp + exposed_cp + exposed_ep + bubble + optimizer + other;
+    return compute + exposed_tp + exposed_dp + exposed_pp + exposed_cp + exposed_ep + bubble + optimizer + other +
+           slowest_gpu;
   }
 };
 

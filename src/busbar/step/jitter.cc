@@ -13,6 +13,13 @@ double StepLaw::expected() const {
   return slowest * ((1 - slow_chance) * step_s + slow_chance * slow_s) + delays * delay_s;
 }
 
+Duration StepLaw::mean_of(Duration balanced) const {
+  StepLaw other = *this;
+  other.step_s = balanced.in_s();
+  if (slow_chance > 0) other.slow_s = slow_s / step_s * other.step_s;
+  return duration_from_ps(other.expected() * 1e12);
+}
+
 double StepLaw::below(double seconds) const {
   const auto of = [&](double step) {  // steps that take `step` without jitter, with k delays
     double sum = 0, chance = std::exp(-delays), seen = chance;

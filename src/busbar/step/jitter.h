@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "busbar/base/normal.h"
+#include "busbar/base/units.h"
 
 namespace busbar {
 
@@ -21,6 +22,8 @@ struct StepLaw {
   double slow_chance = 0, slow_s = 0;
 
   double expected() const;
+  /// The expected time of another step of `balanced` without anything random. Slow GPUs lengthen it by the same factor.
+  Duration mean_of(Duration balanced) const;
   double below(double seconds) const;  ///< share of the steps that take less
   double quantile(double p) const;     ///< 0 < p < 1; by bisection, within 1e-9
 };

@@ -69,5 +69,14 @@ TEST(Jitter, WithoutDelaysAndSlowGpusTheLawIsThatOfTheSlowest) {
   EXPECT_NEAR((StepLaw{2, 0, 512}).quantile(0.99), 2, 1e-8);
 }
 
+TEST(Jitter, AnotherStepVariesAsTheStepOfTheLaw) {
+  const StepLaw law{2, 0.01, 512, 1.5, 0.02, 0.03, 2.6};
+  EXPECT_EQ(law.mean_of(Duration::us(2'000'000)), duration_from_ps(law.expected() * 1e12));
+  const StepLaw half{1,    0.01, 512, 1.5,
+                     0.02, 0.03, 1.3};  // a slow GPU takes 1.3 times as long, delays as long as before
+  EXPECT_EQ(law.mean_of(Duration::us(1'000'000)), duration_from_ps(half.expected() * 1e12));
+  EXPECT_EQ((StepLaw{0, 0, 512}).mean_of(Duration::us(7)), Duration::us(7));
+}
+
 }  // namespace
 }  // namespace busbar

@@ -61,7 +61,7 @@ Result<StepResult> simulate_step(const Program& program, Engine& engine, const S
   const Causes causes(program, ids, run);
   const Attribution attribution = attribute(program, ids, run, causes);
   StepResult result;
-  result.step_time = run.length;
+  result.step_time = result.balanced = run.length;
   result.critical_role = attribution.critical_role;
   result.breakdown = attribution.breakdown;
   result.slowed = attribution.slowed;
@@ -69,6 +69,12 @@ Result<StepResult> simulate_step(const Program& program, Engine& engine, const S
   result.calls = call_uses(program, ids, run, attribution, engine);
   if (options.timeline) result.timeline = step_timeline(program, ids, run, causes, engine, options.topology);
   return result;
+}
+
+StepResult as_measured(StepResult step, const StepLaw& law) {
+  step.step_time = law.mean_of(step.balanced);
+  step.breakdown.slowest_gpu = step.step_time - step.balanced;
+  return step;
 }
 
 }  // namespace busbar

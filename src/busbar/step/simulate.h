@@ -6,6 +6,7 @@
 #include "busbar/engine/engine.h"
 #include "busbar/program/program.h"
 #include "busbar/step/breakdown.h"
+#include "busbar/step/jitter.h"
 #include "busbar/topology/topology.h"
 #include "busbar/trace/timeline.h"
 #include "busbar/workload/kernels.h"
@@ -33,7 +34,8 @@ struct CallUse {
 };
 
 struct StepResult {
-  Duration step_time;
+  Duration step_time;  ///< the mean that a stopwatch shows; of simulate_step(): with GPUs that are all equal
+  Duration balanced;   ///< with GPUs that are all equal; the length of `timeline`
   RoleId critical_role{};
   Breakdown breakdown;                  ///< sums to step_time exactly
   Duration slowed;                      ///< part of breakdown.compute: the cost of collectives at the same time
@@ -44,5 +46,8 @@ struct StepResult {
 
 /// Precondition: a fresh engine (nothing in flight, time 0).
 Result<StepResult> simulate_step(const Program& program, Engine& engine, const StepOptions& options);
+
+/// `step` as a stopwatch shows it in the mean; what `law` adds is a part of its breakdown.
+StepResult as_measured(StepResult step, const StepLaw& law);
 
 }  // namespace busbar

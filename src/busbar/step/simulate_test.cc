@@ -135,6 +135,16 @@ TEST(Step, BreakdownSumsToTheStepTime) {
   }
 }
 
+TEST(Step, WaitingForTheSlowestGpuIsAPartOfItsOwn) {
+  auto program = build_program(small_model(), small_layout(2, 2, 2, 2, 4), flat_kernels());
+  const StepResult equal = simulate(*program, constant(Duration::us(37)));
+  const StepResult r = as_measured(equal, StepLaw{0, 0.01, 64});
+  EXPECT_EQ(r.balanced, equal.step_time);
+  EXPECT_EQ(r.breakdown.total(), r.step_time);
+  EXPECT_EQ(r.breakdown.total() - r.breakdown.slowest_gpu, equal.step_time);
+  EXPECT_NEAR(r.step_time.in_s() / equal.step_time.in_s(), 1 + 0.01 * expected_maximum(64), 1e-9);
+}
+
 TEST(Step, FreeCommunicationIsNeverExposed) {
   auto program = build_program(small_model(), small_layout(8, 1, 1, 4, 3), flat_kernels());
   const StepResult r = simulate(*program, constant(Duration{}));

@@ -35,8 +35,7 @@ std::string usual_fault(const std::string& links, double factor) {
 
 class Search {
  public:
-  Search(const TrainRun& run, Gap& gap, const Context& context)
-      : run_(run), gap_(gap), context_(context), slowest_(gap.expected_s / run.step.step_time.in_s()) {}
+  Search(const TrainRun& run, Gap& gap, const Context& context) : run_(run), gap_(gap), context_(context) {}
 
   /// The factor with which the step takes as long as measured, or the least one.
   Status lower(const std::string& what, const StepAt& step, bool link) {
@@ -62,7 +61,7 @@ class Search {
     if (!context_.go_on("causes", ++done_, kAtMost)) return {};
     const auto step = step_with(run_, layout);
     if (!step.ok()) return {};  // this layout cannot be changed so
-    add({what, {}, rounded_s(step->step_time.in_s() * slowest_), 0, ""});
+    add({what, {}, rounded_s(step->step_time.in_s()), 0, ""});
     return {};
   }
 
@@ -72,7 +71,7 @@ class Search {
   Result<double> seconds(const StepAt& step, double factor) {
     if (!context_.go_on("causes", ++done_, kAtMost)) return gap_.expected_s;
     BUSBAR_ASSIGN(const Duration d, step(factor));
-    return d.in_s() * slowest_;
+    return d.in_s();
   }
   void add(GapCause cause) {
     cause.explained_percent = 100 * (cause.step_time_s - gap_.expected_s) / (target() - gap_.expected_s);
@@ -82,7 +81,6 @@ class Search {
   const TrainRun& run_;
   Gap& gap_;
   const Context& context_;
-  double slowest_;  ///< the expected step, which waits for the slowest GPU, in steps
   std::size_t done_ = 0;
 };
 
@@ -135,7 +133,7 @@ void sort_causes(std::vector<GapCause>& causes) {
 
 Result<Gap> explain_gap(const TrainRun& run, Duration measured, const Context& context) {
   Gap gap;
-  const Duration expected = duration_from_ps(step_spread(run).expected_s * 1e12);
+  const Duration expected = run.step.step_time;
   gap.measured_s = measured.in_s();
   gap.expected_s = expected.in_s();
   gap.gap_percent = 100 * (gap.measured_s / gap.expected_s - 1);

@@ -79,7 +79,6 @@ std::vector<TracedPart> parts_of(const TracedParts& t, const TrainRun& run) {
   const double gemm = alone(TracedKind::kGemm), attention = alone(TracedKind::kAttention),
                others = alone(TracedKind::kOther);
   const double compute = b.compute.in_s(), gemm_s = kinds.gemm.in_s(), attention_s = kinds.attention.in_s();
-  const double slowest = step_spread(run).expected_s - run.step.step_time.in_s();
   std::vector<TracedPart> out{
       {"computation", gemm + attention + others, compute},
       {"GEMM", gemm, gemm_s, true},
@@ -94,7 +93,7 @@ std::vector<TracedPart> parts_of(const TracedParts& t, const TrainRun& run) {
       {"exposed collectives of no known purpose", exposed(OpClass::kOther), 0},
       {"copies to and from the GPU", alone(TracedKind::kCopy), 0},
       {"idle", t.idle_us / 1e6, b.other.in_s()},
-      {"waiting for the slowest GPU (measured: in the collectives)", 0, slowest}};
+      {"waiting for the slowest GPU (measured: in the collectives)", 0, b.slowest_gpu.in_s()}};
   std::erase_if(out, [](const TracedPart& p) { return p.measured_s == 0 && p.predicted_s == 0; });
   return out;
 }

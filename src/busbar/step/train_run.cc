@@ -69,8 +69,15 @@ class StepRunner {
   const TrainRun& run_;
 };
 
-/// The step of `run` on a machine with one change.
-Result<StepResult> step_on(const TrainRun& run, MachineChange change) {
+/// A step and what decides how its GPUs differ.
+struct JobStep {
+  const LayoutSpec& layout;
+  std::uint32_t jobs = 1;
+  const StepResult& step;
+};
+
+/// The step of `layout` on the machine of `run` with one change, with GPUs that are all equal.
+Result<StepResult> step_on(const TrainRun& run, MachineChange change, const LayoutSpec& layout, std::uint32_t jobs) {
   TrainRun other;
   other.engine = change.policy.engine;
   other.scenario = run.scenario;
@@ -82,30 +89,34 @@ Result<StepResult> step_on(const TrainRun& run, MachineChange change) {
   BUSBAR_ASSIGN(std::vector<DeviceId> gpus, place_jobs(change.cluster.topology, run.settings));
   BUSBAR_ASSIGN(other.machine, Predictor::make(std::move(change.cluster), std::move(gpus), std::move(change.policy)));
   const StepRunner runner(other);
-  BUSBAR_ASSIGN(const Program program, runner.program(other.layout));
+  BUSBAR_ASSIGN(const Program program, runner.program(layout, jobs));
   return runner.simulate_fluids(program, false, {});
 }
 
-/// What makes the steps of `run` differ: its own step, once more with delayed messages, and with a slow GPU.
-Result<StepLaw> law_of(const TrainRun& run) {
-  const std::uint32_t gpus = run.layout.ranks() * run.settings.jobs;
-  StepLaw law{run.step.step_time.in_s(), run.kernels.jitter_share, gpus};
+/// What makes the steps of a job on the machine of `run` differ: its own step, once more with delayed messages, and
+/// with a slow GPU.
+Result<StepLaw> law_of(const TrainRun& run, const JobStep& job) {
+  const std::uint32_t gpus = job.layout.ranks();  // jobs do not wait for each other
+  StepLaw law{job.step.balanced.in_s(), run.kernels.jitter_share, gpus};
   BUSBAR_ASSIGN(std::vector<LinkDelay> delays, parse_jitter(run.settings.jitter, run.cluster().topology));
   if (!delays.empty()) {
     for (const LinkDelay& d : delays) law.delay_s = std::max(law.delay_s, d.delay.in_s());
     PredictPolicy policy = run.machine->policy();
     policy.delays = std::move(delays);
-    BUSBAR_ASSIGN(const StepResult late, step_on(run, {"", run.cluster(), std::move(policy), false}));
-    law.delays = std::max(0.0, late.step_time.in_s() - law.step_s) / law.delay_s;
+    BUSBAR_ASSIGN(const StepResult late,
+                  step_on(run, {"", run.cluster(), std::move(policy), false}, job.layout, job.jobs));
+    law.delays = std::max(0.0, late.balanced.in_s() - law.step_s) / law.delay_s;
   }
   BUSBAR_ASSIGN(const Stragglers slow, parse_stragglers(run.settings.stragglers));
   if (slow.chance > 0) {
-    LayoutSpec layout = run.layout;
+    LayoutSpec layout = job.layout;
     layout.straggler_speed = 1 / slow.factor;
-    layout.straggler_stage = std::min(index(run.step.critical_role), layout.pp - 1);
-    BUSBAR_ASSIGN(const StepResult step, step_with(run, layout));
+    layout.straggler_stage = std::min(index(job.step.critical_role), layout.pp - 1);
+    const StepRunner runner(run);
+    BUSBAR_ASSIGN(const Program program, runner.program(layout, job.jobs));
+    BUSBAR_ASSIGN(const StepResult step, runner.simulate_fluids(program, false, {}));
     law.slow_chance = -std::expm1(gpus * std::log1p(-slow.chance));
-    law.slow_s = step.step_time.in_s();
+    law.slow_s = std::max(law.step_s, step.balanced.in_s());
   }
   return law;
 }
@@ -132,7 +143,7 @@ Result<std::vector<Duration>> changed_steps(const TrainRun& run, const StepRunne
   const auto take = [&](std::size_t i, const StepRunner& with) {
     const auto faster = [&] { return WhatIf{groups[i].classes, 1.1, 1.0, {}}; };
     steps[i] = i < groups.size() ? with.simulate_fluids(run.program, false, faster())
-                                 : step_on(run, std::move(changes[i - groups.size()]));
+                                 : step_on(run, std::move(changes[i - groups.size()]), run.layout, run.settings.jobs);
   };
   if (!steps.empty()) take(0, runner);
   const bool worth = std::chrono::duration<double>(Clock::now() - begin).count() >= kWorthThreads_s;
@@ -148,7 +159,7 @@ Result<std::vector<Duration>> changed_steps(const TrainRun& run, const StepRunne
   std::vector<Duration> out;
   for (const auto& step : steps) {
     if (!step->ok()) return step->error();
-    out.push_back((*step)->step_time);
+    out.push_back(run.law.mean_of((*step)->balanced));
   }
   return out;
 }
@@ -158,7 +169,7 @@ Result<std::vector<Relief>> step_relief(const TrainRun& run, const StepRunner& r
   auto before = static_cast<double>(run.step.step_time.in_ps());
   if (run.engine == "packet") {
     BUSBAR_ASSIGN(const StepResult fluid, runner.simulate_fluids(run.program, false, {}));
-    before = static_cast<double>(fluid.step_time.in_ps());
+    before = static_cast<double>(run.law.mean_of(fluid.balanced).in_ps());
   }
   const std::vector<LinkGroup> groups = link_groups(run.cluster().topology);
   PredictPolicy fluids = run.machine->policy();
@@ -184,6 +195,9 @@ Result<std::uint32_t> gpus_of_job(const TrainRun& run, const TrainAsk& ask) {
                    run.scenario.layout.place("gpus"));
   return run.scenario.gpus > 0 ? run.scenario.gpus : all;
 }
+
+/// Until a step is timed, and delays and slow GPUs with it: all wait for the slowest.
+StepLaw law_of_equal_steps(const TrainRun& run) { return {0, run.kernels.jitter_share, run.gpus}; }
 
 Result<TrainRun> open_machine(Scenario scenario, const TrainAsk& ask) {
   TrainRun run;
@@ -230,6 +244,7 @@ Result<TrainRun> open_machine(Scenario scenario, const TrainAsk& ask) {
   if (offloads) run.kernels.host_bytes_per_s = host_rate(run.machine->router());
   if (run.machine->policy().host_memory) run.kernels.host_ranks = run.machine->ranks();
   BUSBAR_ASSIGN(run.gpus, gpus_of_job(run, ask));
+  run.law = law_of_equal_steps(run);
   return run;
 }
 
@@ -288,6 +303,7 @@ Result<TrainRun> open_train(Scenario scenario, const TrainAsk& ask) {
     run.kernels = std::move(known.kernels);
     run.band = std::move(known.band);
     BUSBAR_ASSIGN(run.gpus, gpus_of_job(run, ask));
+    run.law = law_of_equal_steps(run);
     return run;
   }
   BUSBAR_ASSIGN(TrainRun run, open_machine(std::move(scenario), ask));
@@ -306,16 +322,18 @@ Status predict_train(TrainRun& run, const TrainAsk& ask) {
   const StepRunner runner(run);
   BUSBAR_ASSIGN(run.program, runner.program(run.layout));
   BUSBAR_ASSIGN(run.step, runner.simulate(run.program, ask.timeline, &run));
+  BUSBAR_ASSIGN(run.law, law_of(run, {run.layout, run.settings.jobs, run.step}));
+  run.step = as_measured(std::move(run.step), run.law);
   if (run.settings.jobs > 1) {
     BUSBAR_ASSIGN(const Program one, runner.program(run.layout, 1));
     BUSBAR_ASSIGN(const StepResult alone, runner.simulate(one, false));
-    run.alone = alone.step_time;
+    BUSBAR_ASSIGN(const StepLaw law, law_of(run, {run.layout, 1, alone}));
+    run.alone = law.mean_of(alone.balanced);
   }
   if (run.machine->policy().penalty) {
     BUSBAR_ASSIGN(const StepResult late, runner.simulate_fluids(run.program, false, run.machine->late_transfers()));
-    run.p99 = late.step_time;
+    run.p99 = run.law.mean_of(late.balanced);
   }
-  BUSBAR_ASSIGN(run.law, law_of(run));
   run.memory = memory_use(run.scenario.model, run.layout);
   run.memory_capacity = gpu_memory(run.cluster().topology);
   if (const Status fits = check_fits(run.memory, run.memory_capacity); !fits.ok()) run.does_not_fit = fits.error();
@@ -323,9 +341,11 @@ Status predict_train(TrainRun& run, const TrainAsk& ask) {
   run.cost = step_cost(run.layout, run.step.step_time, run.cluster().usd_per_gpu_hour);
   if (ask.scaling) run.scaling_efficiency = 1;
   if (ask.scaling && run.layout.dp > 1) {
-    BUSBAR_ASSIGN(const Program alone, runner.program(single_replica(run.layout)));
+    const LayoutSpec one = single_replica(run.layout);
+    BUSBAR_ASSIGN(const Program alone, runner.program(one));
     BUSBAR_ASSIGN(const StepResult replica, runner.simulate(alone, false));
-    run.scaling_efficiency = scaling_efficiency(run.step.step_time, replica.step_time);
+    BUSBAR_ASSIGN(const StepLaw law, law_of(run, {one, run.settings.jobs, replica}));
+    run.scaling_efficiency = scaling_efficiency(run.step.step_time, law.mean_of(replica.balanced));
   }
   if (ask.relief) {
     BUSBAR_ASSIGN(run.relief, step_relief(run, runner));
@@ -342,7 +362,8 @@ Result<step::Prediction> step::predict(Scenario scenario, const Ask& ask) {
 Result<Program> program_with(const TrainRun& run, const LayoutSpec& layout) { return StepRunner(run).program(layout); }
 
 Result<StepResult> step_of(const TrainRun& run, const Program& program, const WhatIf& change) {
-  return StepRunner(run).simulate_fluids(program, false, change);
+  BUSBAR_ASSIGN(StepResult step, StepRunner(run).simulate_fluids(program, false, change));
+  return as_measured(std::move(step), run.law);
 }
 
 Result<Duration> step_if(const TrainRun& run, const WhatIf& change) {
@@ -357,7 +378,7 @@ Result<StepResult> step_with(const TrainRun& run, const LayoutSpec& layout) {
 
 StepSpread step_spread(const TrainRun& r) {
   const StepLaw& law = r.law;
-  return {law.expected(), law.quantile(0.1), law.quantile(0.5), law.quantile(0.9), law.quantile(0.99)};
+  return {law.quantile(0.1), law.quantile(0.5), law.quantile(0.9), law.quantile(0.99)};
 }
 
 double idle_percent(const Breakdown& parts, Duration step) {

@@ -51,13 +51,13 @@ struct TrainRun {
   std::string planned_flags;            ///< that give this layout
   std::size_t planned_after = 0;        ///< timed layouts, after which the search stopped
   std::optional<LayoutSpec> none_fits;  ///< what was asked for where no layout fits: this one needs least memory
-  StepLaw law;                          ///< what differs between steps
+  StepLaw law;                          ///< what differs between steps; before the step is timed: of equal steps
   const Cluster& cluster() const { return machine->cluster(); }
 };
 
-/// Steps of one run: expected time, and the times below which a share of them stays.
+/// Steps of one run: the times below which a share of them stays.
 struct StepSpread {
-  double expected_s = 0, p10_s = 0, p50_s = 0, p90_s = 0, p99_s = 0;
+  double p10_s = 0, p50_s = 0, p90_s = 0, p99_s = 0;
 };
 StepSpread step_spread(const TrainRun& run);
 
@@ -111,7 +111,7 @@ Result<TrainRun> load_train(Scenario scenario, const TrainAsk& ask);
 /// Simulates the loaded step and fills in the rest of `run`. Memory that does not fit is a result, not an error.
 Status predict_train(TrainRun& run, const TrainAsk& ask);
 
-/// The step with other link rates, or in another layout of the same ranks; on fluids.
+/// The step with other link rates, or in another layout of the same ranks; on fluids. It varies as that of the run.
 Result<Duration> step_if(const TrainRun& run, const WhatIf& change);
 Result<StepResult> step_with(const TrainRun& run, const LayoutSpec& layout);
 /// The same in two parts: the program with algorithms chosen, and its step, perhaps with other link rates.

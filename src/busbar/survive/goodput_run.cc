@@ -140,13 +140,13 @@ class GoodputMaker {
     if (!slow.ok())
       return in_field("slow_servers",
                       fmt::format("'{}' is not PERCENT%xFACTOR, for example 0.5%x1.1", ask_.slow_servers));
-    out_.step_s = step_spread(run_).expected_s;
+    out_.step_s = run_.step.step_time.in_s();
     out_.slow_chance = chance_of_any(slow->chance, static_cast<std::uint64_t>(servers()));
     LayoutSpec layout = run_.layout;
     layout.straggler_speed = run_.layout.straggler_speed / slow->factor;
     layout.straggler_stage = std::min(index(run_.step.critical_role), layout.pp - 1);
     BUSBAR_ASSIGN(const StepResult step, step_with(run_, layout));
-    out_.slow_step_s = out_.step_s * step.step_time.in_s() / run_.step.step_time.in_s();
+    out_.slow_step_s = step.step_time.in_s();
     return {};
   }
 

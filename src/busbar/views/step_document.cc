@@ -119,11 +119,11 @@ std::string gradient_words(const TrainRun& r) {
 std::string spread_words(const TrainRun& r) {
   const StepSpread s = step_spread(r);
   std::string words = fmt::format(
-      "each GPU varies by {:.2g} %, and every step waits for the slowest of {} GPUs: {} on average, {} to {} in 80 % "
-      "of "
-      "steps, 1 step in 100 above {}",
-      100 * r.kernels.jitter_share, r.law.gpus, format_duration(s.expected_s), format_duration(s.p10_s),
-      format_duration(s.p90_s), format_duration(s.p99_s));
+      "each GPU varies by {:.2g} %, and every step waits for the slowest of {} GPUs: {} on average instead of {} with "
+      "equal GPUs, {} to {} in 80 % of steps, 1 step in 100 above {}",
+      100 * r.kernels.jitter_share, r.law.gpus, format_duration(r.step.step_time.in_s()),
+      format_duration(r.step.balanced.in_s()), format_duration(s.p10_s), format_duration(s.p90_s),
+      format_duration(s.p99_s));
   if (r.law.delay_s > 0)
     words += fmt::format("; {} delays of {} per step", format_number(r.law.delays), format_duration(r.law.delay_s));
   if (r.law.slow_chance > 0)
@@ -374,7 +374,7 @@ void add_measured(const questions::TrainStep& t, Document& d) {
 /// What was asked for besides the step.
 void add_extras(const questions::TrainStep& t, Document& d) {
   if (t.compressions) d.add(compression_table(*t.compressions));
-  if (t.saved) d.add(checkpoint_facts(*t.saved, t.checkpoint->every_steps, t.step.jitter.expected_step_s));
+  if (t.saved) d.add(checkpoint_facts(*t.saved, t.checkpoint->every_steps, t.step.step_time_s));
   if (t.measured) add_measured(t, d);
   if (t.shortcuts) d.add(shortcut_words(*t.shortcuts));
 }
@@ -391,7 +391,7 @@ Document step_document(const questions::TrainStep& extras) {
   add_verdict(r, extras, d);
   const auto fold = [&](const char* text, bool printed = true) { d.add(Fold{text, printed}, Audience::kPage); };
   d.add(Heading{"Timeline"}, Audience::kPage);
-  const double end = r.step.step_time.in_s();
+  const double end = r.step.balanced.in_s();
   TimelineView whole = timeline_view(r, "Timeline of the step", 0, end);
   whole.explore = true;
   d.add(std::move(whole), Audience::kPage);

@@ -7,15 +7,12 @@
 namespace busbar {
 namespace {
 
-constexpr StepPart kStepParts[] = {{"compute", "compute", colour::kCompute},
-                                   {"exposed_tp", "exposed TP", colour::kTp},
-                                   {"exposed_dp", "exposed DP", colour::kDp},
-                                   {"exposed_pp", "exposed PP", colour::kPp},
-                                   {"exposed_cp", "exposed CP", colour::kCp},
-                                   {"exposed_ep", "exposed EP", colour::kEp},
-                                   {"bubble", "pipeline bubble", colour::kIdle},
-                                   {"optimizer", "optimizer", colour::kOptimizer},
-                                   {"other", "other", colour::kOther}};
+constexpr StepPart kStepParts[] = {
+    {"compute", "compute", colour::kCompute},     {"exposed_tp", "exposed TP", colour::kTp},
+    {"exposed_dp", "exposed DP", colour::kDp},    {"exposed_pp", "exposed PP", colour::kPp},
+    {"exposed_cp", "exposed CP", colour::kCp},    {"exposed_ep", "exposed EP", colour::kEp},
+    {"bubble", "pipeline bubble", colour::kIdle}, {"optimizer", "optimizer", colour::kOptimizer},
+    {"other", "other", colour::kOther},           {"slowest_gpu", "slowest GPU", colour::kFloor}};
 
 }  // namespace
 

@@ -126,7 +126,7 @@ std::optional<TimelineView> layer_view(const TrainRun& r, std::string title, std
   for (std::size_t i = 1; i < starts.size(); ++i) {
     if (starts[i] - starts[i - 1] > kUsual * *middle) continue;  // from one micro-batch to the next
     from = starts[i - 1], to = starts[i];
-    if (from >= r.step.step_time.in_s() / 2) break;
+    if (from >= r.step.balanced.in_s() / 2) break;
   }
   TimelineView out = timeline_view(r, std::move(title), from, to);
   std::erase_if(out.rows, [&name = process](const TimelineRow& row) { return row.group != name; });

@@ -19,8 +19,8 @@ struct SearchWork {
 /// Asked before each layout.
 using GoOnSearching = std::function<bool(const SearchWork&, const PlanProgress&)>;
 
-/// With `capacity` per GPU; may find nothing. `others`: the same machine, opened for further threads. `rows`: as in
-/// PlanAsk.
+/// With `capacity` per GPU; may find nothing. Bounds are those of a mean step, with the slowest GPU. `others`: the same
+/// machine, opened for further threads. `rows`: as in PlanAsk.
 Result<Plan> search_steps(const TrainRun& machine, std::uint32_t gpus, const PlanSpace& space, Bytes capacity,
                           GoOnSearching go_on, const std::vector<TrainRun>& others = {}, std::size_t rows = 0);
 
