@@ -297,7 +297,7 @@ Question compare_question() {
       "  busbar compare tpu-v4 --shapes 512 all_reduce -b 1G\n"
       "  busbar compare links\n"
       "  busbar compare optics\n",
-      180);
+      180, 2);
 }
 
 }  // namespace busbar::questions

@@ -55,6 +55,7 @@ struct ComparedStep {
   bool layout_searched = false, fits = true;
   double step_time_s = 0;
   std::int64_t step_time_ps = 0;
+  double balanced_step_time_s = 0;
   double time_percent_more = 0, tokens_per_s = 0, tokens_per_s_per_gpu = 0, mfu = 0, exposed_percent = 0;
   std::optional<TransportResult> transport;
   std::vector<std::string> ties_with, equal_by_construction_with;

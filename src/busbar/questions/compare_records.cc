@@ -28,8 +28,9 @@ const Record& record_of(const ComparedStep*) {
        {"layout", &C::layout, "", "of the step"},
        {"layout_searched", &C::layout_searched, "", "no layout was given"},
        {"fits", &C::fits, "", "into memory"},
-       {"step_time_s", &C::step_time_s, "s", "of one step"},
+       {"step_time_s", &C::step_time_s, "s", "of one step: mean, with the slowest GPU"},
        {"step_time_ps", &C::step_time_ps, "ps", "the same, exactly"},
+       {"balanced_step_time_s", &C::balanced_step_time_s, "s", "if all GPUs were equal"},
        {"time_percent_more", &C::time_percent_more, "%", "of a token, against the first row"},
        {"tokens_per_s", &C::tokens_per_s, "", "of all GPUs"},
        {"tokens_per_s_per_gpu", &C::tokens_per_s_per_gpu, "", "of each"},
@@ -225,6 +226,7 @@ ComparedStep compared_step(const std::vector<CompareRow>& rows, std::size_t i, d
   out.fits = !run.does_not_fit;
   out.step_time_s = run.step.step_time.in_s();
   out.step_time_ps = run.step.step_time.in_ps();
+  out.balanced_step_time_s = run.step.balanced.in_s();
   out.time_percent_more = percent_more_time(r, rows[0]);
   out.tokens_per_s = r.tokens_per_s();
   out.tokens_per_s_per_gpu = run.metrics.tokens_per_s_per_gpu;

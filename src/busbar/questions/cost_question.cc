@@ -259,7 +259,7 @@ Question cost_question() {
       "  busbar cost '{node: dgx-h100, nodes: 64, fabric: roce-400g-rail}' --csv\n"
       "  busbar cost dgx-h100:2048 --model llama3.1-405b --tokens 15T\n"
       "  busbar cost dgx-h100:2048 --upgrade 10M --saves 5\n",
-      150);
+      150, 2);
 }
 
 }  // namespace busbar::questions

@@ -6,16 +6,18 @@ namespace busbar::questions {
 
 const Record& record_of(const ListedStep*) {
   using L = ListedStep;
-  static const Record record("layout", {{"layout", &L::layout, "", "resolved"},
-                                        {"step_time_s", &L::step_time_s, "s", "of a step; null: it does not fit"},
-                                        {"step_time_ps", &L::step_time_ps, "ps", "the same"},
-                                        {"mfu", &L::mfu, "", "model FLOPs over the peak, 0 to 1"},
-                                        {"memory_bytes", &L::memory_bytes, "bytes", "of the fullest GPU"},
-                                        {"usd_per_step", &L::usd_per_step, "USD", "0: the machine has no price"},
-                                        Field("breakdown_s", &L::breakdown_s, "", "the parts of the step").or_absent(),
-                                        {"fits", &L::fits, "", "into the memory of a GPU"},
-                                        {"no_fit_because", &L::no_fit_because, "", "empty: it fits"},
-                                        {"command", &L::command, "", "for this row alone"}});
+  static const Record record(
+      "layout", {{"layout", &L::layout, "", "resolved"},
+                 {"step_time_s", &L::step_time_s, "s", "of a step: mean, with the slowest GPU; null: it does not fit"},
+                 {"step_time_ps", &L::step_time_ps, "ps", "the same"},
+                 {"balanced_step_time_s", &L::balanced_step_time_s, "s", "if all GPUs were equal"},
+                 {"mfu", &L::mfu, "", "model FLOPs over the peak, 0 to 1"},
+                 {"memory_bytes", &L::memory_bytes, "bytes", "of the fullest GPU"},
+                 {"usd_per_step", &L::usd_per_step, "USD", "0: the machine has no price"},
+                 Field("breakdown_s", &L::breakdown_s, "", "the parts of the step").or_absent(),
+                 {"fits", &L::fits, "", "into the memory of a GPU"},
+                 {"no_fit_because", &L::no_fit_because, "", "empty: it fits"},
+                 {"command", &L::command, "", "for this row alone"}});
   return record;
 }
 
@@ -58,6 +60,7 @@ ListedStep listed_step(const TrainRun& machine, const ListedLayout& row, std::st
   if (!out.fits) return out;
   out.step_time_s = step.step_time_s;
   out.step_time_ps = step.step_time_ps;
+  out.balanced_step_time_s = step.balanced_step_time_s;
   out.mfu = step.mfu;
   out.usd_per_step = step.usd_per_step;
   out.breakdown_s = step.breakdown_s;

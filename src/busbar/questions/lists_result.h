@@ -19,6 +19,7 @@ struct ListedStep {
   LayoutResult layout;
   std::optional<double> step_time_s;
   std::optional<std::int64_t> step_time_ps;
+  std::optional<double> balanced_step_time_s;
   std::optional<double> mfu;
   std::uint64_t memory_bytes = 0;
   std::optional<double> usd_per_step;

@@ -321,7 +321,7 @@ Question plan_question() {
       "  busbar plan dgx-h100:8 llama3-8b --global-batch 256 --tp 1,2,4,8 --recompute none --json\n"
       "  busbar plan dgx-h100:8 llama3-8b --global-batch 256 --pareto\n"
       "  busbar plan dgx-h100:2048 llama3.1-405b --seq 8192 --global-batch 2048 --within 5s\n",
-      30);
+      30, 2);
 }
 
 }  // namespace questions

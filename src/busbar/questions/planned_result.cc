@@ -6,19 +6,21 @@ namespace busbar::questions {
 
 const Record& record_of(const PlannedStep*) {
   using P = PlannedStep;
-  static const Record record("layout", {{"layout", &P::layout, "", "resolved"},
-                                        {"step_time_s", &P::step_time_s, "s", "of a step"},
-                                        {"step_time_ps", &P::step_time_ps, "ps", "the same"},
-                                        {"mfu", &P::mfu, "", "model FLOPs over the peak, 0 to 1"},
-                                        {"memory_bytes", &P::memory_bytes, "bytes", "of the fullest GPU"},
-                                        {"usd_per_step", &P::usd_per_step, "USD", "0: the machine has no price"},
-                                        {"breakdown_s", &P::breakdown_s, "", "the parts of the step"}});
+  static const Record record("layout",
+                             {{"layout", &P::layout, "", "resolved"},
+                              {"step_time_s", &P::step_time_s, "s", "of a step: mean, with the slowest GPU"},
+                              {"step_time_ps", &P::step_time_ps, "ps", "the same"},
+                              {"balanced_step_time_s", &P::balanced_step_time_s, "s", "if all GPUs were equal"},
+                              {"mfu", &P::mfu, "", "model FLOPs over the peak, 0 to 1"},
+                              {"memory_bytes", &P::memory_bytes, "bytes", "of the fullest GPU"},
+                              {"usd_per_step", &P::usd_per_step, "USD", "0: the machine has no price"},
+                              {"breakdown_s", &P::breakdown_s, "", "the parts of the step"}});
   return record;
 }
 
 PlannedStep planned_result(const TrainRun& machine, const PlannedLayout& l) {
-  return {layout_result(l.layout), l.step.step_time.in_s(), l.step.step_time.in_ps(),      mfu_of(machine, l),
-          count(l.memory.total()), usd_of(machine, l),      step_seconds(l.step.breakdown)};
+  return {layout_result(l.layout), l.step.step_time.in_s(), l.step.step_time.in_ps(), l.step.balanced.in_s(),
+          mfu_of(machine, l),      count(l.memory.total()), usd_of(machine, l),       step_seconds(l.step.breakdown)};
 }
 
 const Record& record_of(const FitResult*) {

@@ -17,6 +17,7 @@ struct PlannedStep {
   LayoutResult layout;
   double step_time_s = 0;
   std::int64_t step_time_ps = 0;
+  double balanced_step_time_s = 0;
   double mfu = 0;
   std::uint64_t memory_bytes = 0;
   double usd_per_step = 0;

@@ -252,7 +252,7 @@ Question sweep_question() {
       "  busbar sweep examples/sweep.yaml --shard 1/2 --out part1.db\n"
       "  busbar sweep examples/sweep.yaml --shard 2/2 --out part2.db\n"
       "  busbar sweep examples/sweep.yaml --merge part1.db --merge part2.db --out whole.db\n",
-      190);
+      190, 2);
 }
 
 }  // namespace busbar::questions

@@ -72,12 +72,14 @@ const Record& record_of(const WholeRun*) {
 
 const Record& record_of(const TokenCost*) {
   using T = TokenCost;
-  static const Record record("training", {{"step_time_s", &T::step_time_s, "s", "of one step"},
-                                          {"tokens_per_s", &T::tokens_per_s, "", "of all GPUs"},
-                                          {"mfu", &T::mfu, "", "of the dense bf16 peak"},
-                                          {"per_step", &T::per_step, "", "money and energy"},
-                                          {"per_million_tokens", &T::per_million_tokens, "", "money and energy"},
-                                          Field("whole_run", &T::whole_run, "", "of all tokens").or_absent()});
+  static const Record record("training",
+                             {{"step_time_s", &T::step_time_s, "s", "of one step: mean, with the slowest GPU"},
+                              {"balanced_step_time_s", &T::balanced_step_time_s, "s", "if all GPUs were equal"},
+                              {"tokens_per_s", &T::tokens_per_s, "", "of all GPUs"},
+                              {"mfu", &T::mfu, "", "of the dense bf16 peak"},
+                              {"per_step", &T::per_step, "", "money and energy"},
+                              {"per_million_tokens", &T::per_million_tokens, "", "money and energy"},
+                              Field("whole_run", &T::whole_run, "", "of all tokens").or_absent()});
   return record;
 }
 
@@ -102,6 +104,7 @@ TokenCost token_cost(const CompareRow& r, double tokens) {
   constexpr double kMillion = 1e6;
   const double step_s = r.run.step.step_time.in_s();
   return {step_s,
+          r.run.step.balanced.in_s(),
           r.tokens_per_s(),
           r.run.metrics.mfu,
           work_price(r, cost_of(r.cost.rate, step_s)),

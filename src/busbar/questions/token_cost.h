@@ -30,7 +30,7 @@ struct WholeRun {
 const Record& record_of(const WholeRun*);
 
 struct TokenCost {
-  double step_time_s = 0, tokens_per_s = 0, mfu = 0;
+  double step_time_s = 0, balanced_step_time_s = 0, tokens_per_s = 0, mfu = 0;
   WorkPrice per_step, per_million_tokens;
   std::optional<WholeRun> whole_run;
 };
