@@ -400,6 +400,7 @@ class TrainAnswerBreakdownS(Record):
     bubble: float
     optimizer: float
     other: float
+    slowest_gpu: float
 
 class TrainAnswerBreakdownPs(Record):
     compute: int
@@ -411,6 +412,7 @@ class TrainAnswerBreakdownPs(Record):
     bubble: int
     optimizer: int
     other: int
+    slowest_gpu: int
 
 class TrainAnswerGradientReduction(Record):
     alone_s: float
@@ -606,6 +608,7 @@ class TrainAnswerBeside(Record):
     inputs_hash: str
     step_time_s: float
     step_time_ps: int
+    balanced_step_time_s: float
     tokens_per_s_per_gpu: float
     model_tflops_per_gpu: float
     model_tflops_per_gpu_full_attention: float
@@ -715,6 +718,7 @@ class TrainAnswerLayouts(Record):
     layout: TrainAnswerLayout
     step_time_s: float | None
     step_time_ps: int | None
+    balanced_step_time_s: float | None
     mfu: float | None
     memory_bytes: int
     usd_per_step: float | None
@@ -739,6 +743,7 @@ class TrainAnswer(Answer):
     inputs_hash: str
     step_time_s: float
     step_time_ps: int
+    balanced_step_time_s: float
     tokens_per_s_per_gpu: float
     model_tflops_per_gpu: float
     model_tflops_per_gpu_full_attention: float
@@ -999,6 +1004,7 @@ class PlanAnswerBestBreakdownS(Record):
     bubble: float
     optimizer: float
     other: float
+    slowest_gpu: float
 
 class PlanAnswerBestDecidedBy(Record):
     term: str
@@ -1011,6 +1017,7 @@ class PlanAnswerBest(Record):
     layout: PlanAnswerBestLayout
     step_time_s: float
     step_time_ps: int
+    balanced_step_time_s: float
     mfu: float
     memory_bytes: int
     usd_per_step: float
@@ -1025,6 +1032,7 @@ class PlanAnswerLeast(Record):
     layout: PlanAnswerBestLayout
     step_time_s: float
     step_time_ps: int
+    balanced_step_time_s: float
     mfu: float
     memory_bytes: int
     usd_per_step: float
@@ -2245,6 +2253,7 @@ class CostAnswerTrainingWholeRun(Record):
 
 class CostAnswerTraining(Record):
     step_time_s: float
+    balanced_step_time_s: float
     tokens_per_s: float
     mfu: float
     per_step: CostAnswerTrainingPerStep
@@ -2818,6 +2827,7 @@ class CompareAnswerRowsBreakdownS(Record):
     bubble: float
     optimizer: float
     other: float
+    slowest_gpu: float
 
 class CompareAnswerRowsWholeRun(Record):
     usd_low: float | None
@@ -2840,6 +2850,7 @@ class CompareAnswerRows(Record):
     fits: bool
     step_time_s: float
     step_time_ps: int
+    balanced_step_time_s: float
     time_percent_more: float
     tokens_per_s: float
     tokens_per_s_per_gpu: float

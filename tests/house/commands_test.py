@@ -61,7 +61,7 @@ class Commands(unittest.TestCase):
         self.assertGreater(len(commands), 100)
         tried = commands if ALL else commands[::len(commands) // 12]
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
-            times = dict(zip(tried, pool.map(lambda c: run(shlex.split(c)[1:])["jitter"]["expected_step_s"], tried)))
+            times = dict(zip(tried, pool.map(lambda c: run(shlex.split(c)[1:])["step_time_s"], tried)))
         equal = 0
         for row in rows:
             if row["command"] in times:
@@ -87,8 +87,28 @@ class Commands(unittest.TestCase):
                 with self.subTest(row["command"]):
                     step = run(words[1:])
                     self.assertEqual(step["step_time_ps"], row["step_time_ps"])
+                    self.assertEqual(step["step_time_s"], row["step_time_s"])
+                    self.assertEqual(step["balanced_step_time_s"], row["balanced_step_time_s"])
+                    self.assertEqual(step["breakdown_s"], row["breakdown_s"])
                     self.assertEqual(step["layout"], row["layout"])
                     self.assertEqual(step["memory_bytes"]["total"], row["memory_bytes"])
+
+    def test_a_step_takes_the_same_time_in_every_command(self):
+        step = ["dgx-h100:2", "--model", "llama3-8b", "--tp", "2", "--global-batch", "64"]
+        train = run(["train", "--cluster", *step])
+        times = {"compare": run(["compare", *step])["rows"][0]["step_time_s"],
+                 "cost": run(["cost", *step])["training"]["step_time_s"],
+                 "survive": run(["survive", *step])["step_time_s"],
+                 "train of lists": run(["train", "--cluster", *step, "--zero", "0,1"])["layouts"],
+                 "train of sizes": run(["train", "--cluster", *step, "--scale", "16..16"])["points"][0]["step_time_s"],
+                 "the spread": train["jitter"]["expected_step_s"],
+                 "the sum of parts": round(sum(train["breakdown_ps"].values()) / 1e12, 12)}
+        listed = [row for row in times["train of lists"] if row["layout"]["zero"] == train["layout"]["zero"]]
+        times["train of lists"] = listed[0]["step_time_s"]
+        self.assertGreater(train["step_time_s"], train["balanced_step_time_s"])
+        for command, time in times.items():
+            with self.subTest(command):
+                self.assertEqual(time, train["step_time_s"])
 
     def test_what_is_turned_off_costs_the_same_whichever_command_is_asked(self):
         step = ["train", "--cluster", "dgx-h100:2", "--model", "llama3-8b", "--zero", "0"]

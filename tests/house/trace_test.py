@@ -107,7 +107,7 @@ class Trace(unittest.TestCase):
             self.assertEqual(course, sorted(course))
             self.assertGreater(len({round(value, 6) for _, value in course}), 3, name)
             self.assertTrue(all(0 <= value <= 100 for _, value in course), name)
-            self.assertAlmostEqual(course[-1][0] / 1e9, self.json["step_time_s"], places=3)
+            self.assertAlmostEqual(course[-1][0] / 1e9, self.json["balanced_step_time_s"], places=3)
 
 
 if __name__ == "__main__":
