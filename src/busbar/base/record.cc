@@ -162,6 +162,12 @@ const Field* Record::find(std::string_view name) const {
   return nullptr;
 }
 
+const Field* Record::list_of(std::string_view name) const {
+  for (const Field& f : fields_)
+    if (f.values_of == name) return &f;
+  return nullptr;
+}
+
 std::vector<std::string> Record::names() const {
   std::vector<std::string> out;
   for (const Field& f : fields_) out.push_back(f.name);
@@ -175,12 +181,12 @@ std::vector<Field> joined(std::vector<std::vector<Field>> lists) {
   return out;
 }
 
-Json to_json(const Record& record, const void* of) {
+Json to_json(const Record& record, const void* of, const Field* left_out) {
   Json out = Json::object();
   for (const Field& f : record.fields()) {
     const void* const value = f.at(of);
     if (f.absent_if_empty && has_elements(*f.type) && f.type->size(value) == 0) continue;
-    out[f.name] = to_json(*f.type, value);
+    out[f.name] = &f == left_out ? Json(0) : to_json(*f.type, value);
   }
   return out;
 }

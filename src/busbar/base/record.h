@@ -88,6 +88,7 @@ struct Field {
   std::string name, unit, meaning;
   const Type* type;
   std::size_t offset = 0;
+  bool row_by_row = false;       ///< a list that is written one row per line, never as a whole
   bool absent_if_empty = false;  ///< an empty optional, list or map is left out of JSON instead of null, [] or {}
   // Of requests:
   std::string old_flag{};                   ///< of old, for the message that refuses it
@@ -100,6 +101,9 @@ struct Field {
   bool decides = true;                      ///< a result depends on it; false: only how, or how fast, it comes
   /// Also, or only, a positional argument, such as CLUSTER.
   enum class Word : std::uint8_t { kNo, kAlso, kOnly } word = Word::kNo;
+  std::string values_of;  ///< the field whose flag takes the text of this one too, a list "2,4,8"; empty: none
+  /// Filled in by the command, without a flag: whether it makes a page; its line.
+  enum class Told : std::uint8_t { kNo, kPage, kLine } told = Told::kNo;
   bool required = false;     ///< as a word, or in JSON
   std::string word_meaning;  ///< of the word, if it differs
   std::string such_as;       ///< how to choose a word, for the message that misses it: "; such as dgx-h100"
@@ -124,7 +128,10 @@ struct Field {
   Field known_by(bool (*is)(const std::string&)) && { return is_one = is, std::move(*this); }
   Field optional() && { return required = false, std::move(*this); }
   Field undecided() && { return decides = false, std::move(*this); }
+  Field by_rows() && { return row_by_row = true, std::move(*this); }
   Field or_absent() && { return absent_if_empty = true, std::move(*this); }
+  Field listing(std::string field) && { return values_of = std::move(field), std::move(*this); }
+  Field filled_in(Told t) && { return told = t, std::move(*this); }
 };
 
 /// The list of the fields of a struct, in the order of JSON and help.
@@ -134,7 +141,8 @@ class Record {
 
   const std::string& name() const { return name_; }
   const std::vector<Field>& fields() const { return fields_; }
-  const Field* find(std::string_view name) const;  ///< null: there is none
+  const Field* find(std::string_view name) const;     ///< null: there is none
+  const Field* list_of(std::string_view name) const;  ///< the field that takes lists for this one; null: there is none
   std::vector<std::string> names() const;
 
  private:
@@ -153,8 +161,8 @@ std::vector<Field> fields_inside(T S::*member) {
 /// `lists`, one after another.
 std::vector<Field> joined(std::vector<std::vector<Field>> lists);
 
-/// The fields of `record` in their order, as an object.
-Json to_json(const Record& record, const void* of);
+/// The fields of `record` in their order, as an object. `left_out`: a field of `record` that becomes 0; null: none.
+Json to_json(const Record& record, const void* of, const Field* left_out = nullptr);
 Json to_json(const Type& type, const void* of);
 template <HasRecord S>
 Json to_json(const S& s) {

@@ -47,6 +47,16 @@ const Record& record_of(const Path*) {
   return record;
 }
 
+struct Course {
+  std::uint32_t flows = 3;
+  Rows<Hop> hops;
+};
+const Record& record_of(const Course*) {
+  static const Record record(
+      "run", {{"flows", &Course::flows, "", "flows"}, Field("hops", &Course::hops, "", "made when read").by_rows()});
+  return record;
+}
+
 Path full() {
   Path p;
   p.live = true;
@@ -134,6 +144,18 @@ TEST(Record, GivesTheNumbersOfAPath) {
   EXPECT_TRUE(std::isnan(at("hops.GBps")->back()));
   for (const char* none : {"hops.link", "hops", "hop.latency_ns", "gpus.x", "engine", ""})
     EXPECT_FALSE(at(none)) << none;
+}
+
+TEST(Record, MakesRowsWhenTheyAreReadAndLeavesOutAField) {
+  Course run;
+  run.hops.count = 2;
+  run.hops.make = [](std::size_t i) { return Hop{"link" + std::to_string(i), static_cast<double>(i), {}}; };
+  EXPECT_EQ(to_json(run)["hops"].size(), 2u);
+  EXPECT_EQ(to_json(run)["hops"].values()[1]["link"].text(), "link1");
+  EXPECT_EQ(numbers_at(record_of(&run), &run, "hops.latency_ns"), (std::vector<double>{0, 1}));
+  const Field* const hops = record_of(&run).find("hops");
+  EXPECT_TRUE(hops->row_by_row);
+  EXPECT_EQ(to_json(record_of(&run), &run, hops).dump(), R"({"flows":3,"hops":0})");
 }
 
 TEST(Field, IsSpelledAsItsName) {
