@@ -43,18 +43,14 @@ std::string spelled(const Record& record, const std::string& need) {
   return equals == need.size() ? name : name + ' ' + need.substr(equals + 1);
 }
 
-/// The field that takes what the flag of `f` is given as a list, "2,4,8": tp_list for tp. Null: the flag takes none.
-const Field* list_of(const Record& record, const Field& f) { return record.find(f.name + "_list"); }
-
-/// Lists share the flag of their field. The command itself sets `page` and `typed`.
-bool has_flag(const Record& record, const Field& f) {
-  const bool is_list = f.name.ends_with("_list") && record.find(f.name.substr(0, f.name.size() - 5)) != nullptr;
-  return f.word != Field::Word::kOnly && !is_list && f.name != "page" && f.name != "typed";
+/// Lists share the flag of their field.
+bool has_flag(const Field& f) {
+  return f.word != Field::Word::kOnly && f.values_of.empty() && f.told == Field::Told::kNo;
 }
 
 Flag flag_of(const Record& record, const Field& f, void* request) {
   Flag flag{f.flag_names(), f.value, f.meaning, f.category, target_of(f, request), f.choices};
-  if (const Field* const list = list_of(record, f)) flag.list = static_cast<std::string*>(list->at(request));
+  if (const Field* const list = record.list_of(f.name)) flag.list = static_cast<std::string*>(list->at(request));
   flag.needs = spelled(record, f.needs);
   for (const std::string& other : f.useless_with) flag.useless_with.push_back(spelled(record, other));
   return flag;
@@ -93,12 +89,13 @@ void join_words(const Record& record, Asked& asked) {
   }
 }
 
-/// What a request learns of the command: that it makes a page, and its line.
+/// What a request learns of the command.
 void fill_in(const Record& record, Asked& asked) {
-  if (const Field* const page = record.find("page"))
-    *static_cast<bool*>(page->at(asked.request.get())) = !asked.output.html.empty();
-  if (const Field* const typed = record.find("typed"))
-    *static_cast<std::string*>(typed->at(asked.request.get())) = asked.output.typed;
+  for (const Field& f : record.fields()) {
+    void* const at = f.at(asked.request.get());
+    if (f.told == Field::Told::kPage) *static_cast<bool*>(at) = !asked.output.html.empty();
+    if (f.told == Field::Told::kLine) *static_cast<std::string*>(at) = asked.output.typed;
+  }
 }
 
 /// An error in a field, as one in its flag or word: "--threshold" for "threshold".
@@ -216,7 +213,7 @@ std::size_t place_of_output(const Record& record) {
 std::vector<Flag> flags_of(const Record& record, void* request) {
   std::vector<Flag> out;
   for (const Field& f : record.fields())
-    if (has_flag(record, f)) out.push_back(flag_of(record, f, request));
+    if (has_flag(f)) out.push_back(flag_of(record, f, request));
   return out;
 }
 
@@ -233,7 +230,7 @@ Command question_command(const questions::Question& question, const std::string&
     const Field& f = fields[i];
     if (!f.old_flag.empty()) c.renamed.emplace_back(f.old_flag, split_names(f.flag_names()).back());
     if (f.word != Field::Word::kNo) c.positionals.push_back(positional_of(f, *asked));
-    if (has_flag(*question.request, f)) c.flags.push_back(flag_of(*question.request, f, asked->request.get()));
+    if (has_flag(f)) c.flags.push_back(flag_of(*question.request, f, asked->request.get()));
   }
   c.run = [asked, q = &question] { return run(*q, *asked); };
   c.answer = [asked, q = &question](const questions::Context& context) { return answer_of(*q, *asked, context); };

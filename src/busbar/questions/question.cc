@@ -45,7 +45,7 @@ std::string as_words(const Type& type, const void* value) {
 /// Nothing for a list (tp_list) that is not given.
 std::string as_line(const Field& f, const void* request) {
   const std::string text = as_setting(*f.type, f.at(request));
-  return text.empty() && f.name.ends_with("_list") ? "" : text + '\n';
+  return text.empty() && !f.values_of.empty() ? "" : text + '\n';
 }
 
 /// One line for each word and each field that decides. A field that is a word and a flag has two.

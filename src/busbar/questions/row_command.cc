@@ -21,7 +21,7 @@ std::string typed_row(const std::string& typed, const Record& record, const void
   for (const std::string_view word : split_at(typed, ' '))
     if (word != "--json" && word != "--csv") out += (out.empty() ? "" : " ") + std::string(word);
   for (const auto& [name, value] : row.values) {
-    const Field& list = *record.find(name + "_list");
+    const Field& list = *record.list_of(name);
     const std::string flag = long_name(*record.find(name));
     for (const char* between : {" ", "="}) {
       const std::string before = " " + flag + between + value_text(to_json(*list.type, list.at(request)));
@@ -55,7 +55,7 @@ std::string row_command(const std::string& typed, const Record& record, const vo
   const TrainRequest defaults;
   ShellLine line("busbar train");
   for (const Field& f : record.fields())
-    if (!f.name.ends_with("_list") && f.category != "Output") add_field(f, request, &defaults, line);
+    if (f.values_of.empty() && f.category != "Output") add_field(f, request, &defaults, line);
   for (const auto& [name, value] : row.values) line.add(long_name(*record.find(name)).c_str(), value);
   return line.text();
 }

@@ -82,6 +82,7 @@ std::vector<Field> scenario_fields_with_lists() {
     values.name += "_list";
     values.meaning = "values of " + f.name + " to try, 2,4,8 or 1..4: every combination of the lists";
     values.offset += offset;
+    values.values_of = f.name;
     out.push_back(std::move(f));
     out.push_back(std::move(values));
   }
@@ -154,8 +155,12 @@ const Record& record_of(const TrainRequest*) {
                 .undecided(),
             Field("page", &T::page, "", "also what only a page shows: gain of changes, sizes, the timeline")
                 .of("Output")
+                .filled_in(Field::Told::kPage)
                 .undecided(),
-            Field("typed", &T::typed, "", "the command line, for the commands of rows").of("Output").undecided(),
+            Field("typed", &T::typed, "", "the command line, for the commands of rows")
+                .of("Output")
+                .filled_in(Field::Told::kLine)
+                .undecided(),
             Field("checkpoint_every", &T::checkpoint_every, "",
                   "also what a checkpoint every STEPS steps costs, over the servers' links and the storage")
                 .takes("STEPS")
