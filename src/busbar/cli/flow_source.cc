@@ -8,7 +8,7 @@
 #include "busbar/base/quantity.h"
 #include "busbar/base/text.h"
 #include "busbar/predict/flow_sizes.h"
-#include "busbar/cli/flow_trace.h"
+#include "busbar/questions/flow_trace.h"
 #include "busbar/packet/background.h"
 
 namespace busbar {

@@ -1,4 +1,4 @@
-#include "busbar/cli/flow_trace.h"
+#include "busbar/questions/flow_trace.h"
 
 #include <fmt/core.h>
 
