@@ -63,7 +63,12 @@ TEST(CInterface, AnswersOtherQuestionsWithTheJsonOfTheirCommands) {
       {R"({"question": "rings", "cluster": "dgx-h100:2"})", "busbar.rings/1"},
       {R"({"question": "expect", "cluster": "dgx-h100", "thresholds": true, "collective": "all_reduce",
            "max_bytes": "1M"})",
-       "busbar.expect/1"}};
+       "busbar.expect/1"},
+      {R"({"question": "flows", "cluster": "dgx-h100:2", "sizes": "websearch", "load": 0.2, "until": "50us"})",
+       "busbar.flows/1"},
+      {R"({"question": "flows", "cluster": "dgx-h100:2", "sizes": "websearch", "load": 0.2, "until": "50us",
+           "engine": "packet"})",
+       "busbar.flows/1"}};
   for (const auto& [request, schema] : rows) EXPECT_EQ(called(request)["schema"].text(), schema) << request;
 }
 

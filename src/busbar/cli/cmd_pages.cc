@@ -11,7 +11,7 @@
 #include "busbar/base/text.h"
 #include "busbar/cli/commands.h"
 #include "busbar/cli/flags.h"
-#include "busbar/cli/session.h"
+#include "busbar/cli/streams.h"
 #include "busbar/spec/catalog.h"
 
 namespace busbar {

@@ -30,9 +30,9 @@ Result<int> run(const Command& command) {
   return command.run();
 }
 
-/// All commands, in the order of help: questions by their places, the others by the places stated here.
+/// All commands, in the order of help: questions by their places, the other by the place stated here.
 std::vector<Command> commands_of(const std::string& typed) {
-  std::vector<std::pair<int, Command>> placed{{70, flows_command(typed)}, {200, explore_command(typed)}};
+  std::vector<std::pair<int, Command>> placed{{200, explore_command(typed)}};
   for (const questions::Question& q : questions::all_questions())
     placed.emplace_back(q.place, question_command(q, typed));
   std::stable_sort(placed.begin(), placed.end(), [](const auto& a, const auto& b) { return a.first < b.first; });

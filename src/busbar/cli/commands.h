@@ -9,7 +9,6 @@
 namespace busbar {
 
 Command explore_command(const std::string& typed);
-Command flows_command(const std::string& typed);
 
 /// `commands` is the table that the pages describe. It must outlive the command and may still grow.
 Command man_command(const std::vector<Command>& commands, const std::string& version);

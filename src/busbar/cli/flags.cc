@@ -48,37 +48,6 @@ Status take(const std::string&, bool& out) {
   return {};
 }
 
-std::string as_text(bool value) { return value ? "yes" : "no"; }
-std::string as_text(const std::string& value) { return value; }
-std::string as_text(std::uint32_t value) { return std::to_string(value); }
-std::string as_text(double value) { return fmt::format("{}", value); }
-std::string as_text(const std::vector<std::string>& values) {
-  std::string out;
-  for (const std::string& v : values) out += v + '\t';
-  return out;
-}
-template <typename T>
-std::string as_text(const std::optional<T>& value) {
-  return value ? fmt::format("{}", *value) : "-";
-}
-
-/// See Command::settings.
-std::string settings_of(const Command& c) {
-  std::string out = c.name + '\n';
-  for (const Positional& p : c.positionals) {
-    out += *p.target + '\n';
-    if (p.more != nullptr)
-      for (const std::string& word : *p.more) out += word + '\n';
-  }
-  for (const Flag& f : c.flags) {
-    const bool decides = f.category != "Output" && f.category != "Files" && f.names != "--threads" &&
-                         f.names != "--patience" && f.names != "--catalog";
-    if (decides) out += std::visit([](const auto* target) { return as_text(*target); }, f.target) + '\n';
-    if (decides && f.list != nullptr && !f.list->empty()) out += *f.list + '\n';
-  }
-  return out;
-}
-
 /// "1,2,4" or "1..4".
 bool names_several(const std::string& value) {
   return value.find(',') != std::string::npos || value.find("..") != std::string::npos;
@@ -139,11 +108,6 @@ class ArgumentReader {
     return check_use();
   }
   bool help() const { return help_; }
-  std::vector<std::string> given() const {
-    std::vector<std::string> out;
-    for (const auto& [flag, name] : given_) out.push_back(name);
-    return out;
-  }
 
  private:
   const Flag* find(const std::string& name) const {
@@ -370,8 +334,6 @@ Parsed parse_command_line(const std::vector<Command>& commands, const std::vecto
   const Status done = reader.read();
   if (!done.ok()) return wrong_usage(done.error(), fmt::format("busbar {} --help", c->name));
   if (reader.help()) return {nullptr, help_page(*c), 0};
-  if (c->settings != nullptr) *c->settings = settings_of(*c);
-  if (c->given != nullptr) *c->given = reader.given();
   return {&*c, "", 0};
 }
 

@@ -74,11 +74,6 @@ struct Command {
   std::function<Result<int>()> run;  ///< exit status
   /// The answer without printing; empty: the command is no question.
   std::function<Result<questions::Answer>(const questions::Context&)> answer{};
-  /// Where the parser writes, as text, the settings that may affect the result: words and values in the table's order,
-  /// without flags of the categories "Output" and "Files" and flags that affect only the run time. Null: nowhere.
-  std::string* settings = nullptr;
-  /// Where the parser writes the flags given, as spelled, in the table's order. Null: nowhere.
-  std::vector<std::string>* given = nullptr;
   /// Flags of old and their names of today, for the message that refuses them.
   std::vector<std::pair<std::string, std::string>> renamed{};
 };

@@ -1,44 +1,56 @@
 #include "busbar/cli/json_rows.h"
 
-#include "busbar/base/json.h"
 #include "busbar/base/output.h"
-#include "busbar/cli/long_run.h"
 
 namespace busbar {
 namespace {
 
-Status print(const Json& data, const JsonRows& rows) {
-  constexpr std::size_t kAtOnce = 60'000;  // characters
-  // Only keys of the report itself follow a line break and two spaces.
-  const std::string place = "\n  " + Json(rows.key).dump() + ": ";
-  const std::string text = data.dump(2);
-  const std::size_t at = text.find(place) + place.size();
-  std::string out = text.substr(0, at) + "[";
-  for (std::size_t i = 0; i < rows.count; ++i) {
-    out += i == 0 ? "\n    " : ",\n    ";
-    out += rows.row(i).dump();
-    if (out.size() < kAtOnce) continue;
-    BUSBAR_RETURN_IF_ERROR(write_stdout(out));
-    out.clear();
+void append(const Type& type, const void* of, std::string& out);
+
+void append(const Record& record, const void* of, std::string& out) {
+  out += '{';
+  for (const Field& f : record.fields()) {
+    const void* const value = f.at(of);
+    if (f.absent_if_empty && f.type->size != nullptr && f.type->size(value) == 0) continue;
+    out += out.back() == '{' ? "\"" : ",\"";
+    out += f.name;
+    out += "\":";
+    append(*f.type, value, out);
   }
-  out += (rows.count > 0 ? "\n  ]" : "]") + text.substr(at + 1) + "\n";
-  return write_stdout(out);
+  out += '}';
+}
+
+/// As to_json(type, of).dump(), in less time: it makes no objects.
+void append(const Type& type, const void* of, std::string& out) {
+  if (type.write != nullptr) {
+    out += type.write(of).dump();
+  } else if (type.kind == TypeKind::kRecord) {
+    append(type.record(), of, out);
+  } else if (type.kind == TypeKind::kOptional && type.size(of) > 0) {
+    append(*type.inner, type.at(of, 0), out);
+  } else {
+    out += to_json(type, of).dump();
+  }
 }
 
 }  // namespace
 
-Result<int> deliver_rows(const CommonOptions& o, Json data, const JsonRows& rows,
-                         const std::function<Document()>& document, int status) {
-  if (o.json && !o.csv) {
-    data[rows.key] = 0;  // one character
-    end_progress();
-    BUSBAR_RETURN_IF_ERROR(print(data, rows));
-    return o.html.empty() ? status : deliver(o, data, document(), status, Printed::kAlready);
+Status write_json(const Json& data, const Field& rows, const void* list) {
+  constexpr std::size_t kAtOnce = 60'000;  // characters
+  // Only keys of the report itself follow a line break and two spaces.
+  const std::string place = "\n  " + Json(rows.name).dump() + ": ";
+  const std::string text = data.dump(2);
+  const std::size_t at = text.find(place) + place.size(), count = rows.type->size(list);
+  std::string out = text.substr(0, at) + "[";
+  for (std::size_t i = 0; i < count; ++i) {
+    out += i == 0 ? "\n    " : ",\n    ";
+    append(*rows.type->inner, rows.type->at(list, i), out);
+    if (out.size() < kAtOnce) continue;
+    BUSBAR_RETURN_IF_ERROR(write_stdout(out));
+    out.clear();
   }
-  Json all = Json::array();
-  for (std::size_t i = 0; o.csv && i < rows.count; ++i) all.push_back(rows.row(i));
-  data[rows.key] = std::move(all);
-  return deliver(o, data, document(), status);
+  out += (count > 0 ? "\n  ]" : "]") + text.substr(at + 1) + "\n";
+  return write_stdout(out);
 }
 
 }  // namespace busbar

@@ -9,10 +9,11 @@
 #include <optional>
 
 #include "busbar/cli/command_line.h"
+#include "busbar/cli/json_rows.h"
 #include "busbar/cli/long_run.h"
-#include "busbar/cli/packet_options.h"
 #include "busbar/cli/session.h"
 #include "busbar/cli/step_ask.h"
+#include "busbar/cli/streams.h"
 #include "busbar/report/plain.h"
 #include "busbar/views/view.h"
 
@@ -35,7 +36,7 @@ FlagTarget target_of(const Field& f, void* request) {
 
 /// "--engine packet" for a field's "engine=packet".
 std::string spelled(const Record& record, const std::string& need) {
-  if (need.empty()) return "";
+  if (need.empty() || need.starts_with("--")) return need;  // a flag of every command
   const std::size_t equals = std::min(need.find('='), need.size());
   const Field* const other = record.find(need.substr(0, equals));
   BUSBAR_CHECK(other != nullptr) << need;
@@ -61,7 +62,7 @@ bool is_list(const Field& f) { return f.type == &type_of<std::vector<std::string
 /// A command as it is asked: its output, its request, and the first of the words of a list, which the parser takes
 /// apart.
 struct Asked {
-  CommonOptions output;
+  OutputOptions output;
   std::shared_ptr<void> request;
   std::string first_word;
 };
@@ -113,13 +114,22 @@ Result<std::string> prompt_on_terminal(const std::string& text) {
   return line;
 }
 
+/// Prints a line on standard error, unless it is that of before.
+std::function<void(const std::string&)> say_once() {
+  return [said = std::string()](const std::string& text) mutable {
+    if (text == said) return;
+    said = text;
+    say(text);
+  };
+}
+
 /// A signal ends the program while an answer begins or cannot tell how far it is; once it counts, it keeps what it has.
 class AnswerWatch {
  public:
   questions::Context context() {
     questions::Context out;
     out.stop = LongRun::flag();
-    out.notice = notice_on_stderr();
+    out.notice = say_once();
     out.answer_line = answer_line;
     out.check_command = check_command;
     if (isatty(STDIN_FILENO) != 0) out.prompt = prompt_on_terminal;
@@ -152,7 +162,7 @@ class AnswerWatch {
 };
 
 /// The document, if one is needed.
-Document document_of(const questions::Answer& answer, const CommonOptions& output) {
+Document document_of(const questions::Answer& answer, const OutputOptions& output) {
   Document out;
   if (!output.for_programs() || !output.html.empty())
     out = views::view_of(answer, output.html.empty() ? views::Extent::kText : views::Extent::kPage);
@@ -160,13 +170,21 @@ Document document_of(const questions::Answer& answer, const CommonOptions& outpu
   return out;
 }
 
-Result<int> print(const questions::Answer& answer, const CommonOptions& output, int status) {
-  Json data = answer.json();
-  if (!answer.run.is_null()) {
-    data["run"] = output.clock.to_json();
-    data["run"].update(answer.run);
-  }
-  BUSBAR_ASSIGN(const int done, deliver(output, data, document_of(answer, output), status));
+Result<int> print_data(const questions::Answer& answer, const OutputOptions& output, int status) {
+  const Field* const rows = output.json && !output.csv ? answer.rows() : nullptr;
+  Json data = Json::object();
+  if (output.for_programs()) data = rows == nullptr ? answer.json() : answer.json_without_rows();
+  data["run"] = output.clock.to_json();
+  if (!answer.run.is_null()) data["run"].update(answer.run);
+  const Document document = document_of(answer, output);
+  if (rows == nullptr) return deliver(output, data, document, status);
+  end_progress();
+  BUSBAR_RETURN_IF_ERROR(write_json(data, *rows, rows->at(answer.data)));
+  return output.html.empty() ? status : deliver(output, data, document, status, Printed::kAlready);
+}
+
+Result<int> print(const questions::Answer& answer, const OutputOptions& output, int status) {
+  BUSBAR_ASSIGN(const int done, print_data(answer, output, status));
   if (output.for_programs()) {
     if (answer.refused) report_error(*answer.refused);
     return done;
@@ -220,7 +238,10 @@ std::vector<Flag> flags_of(const Record& record, void* request) {
 Command question_command(const questions::Question& question, const std::string& typed) {
   const auto asked = std::make_shared<Asked>();
   asked->request = question.new_request();
-  Command c = new_command(asked->output, typed, question.name, question.summary);
+  asked->output.typed = typed;
+  Command c;
+  c.name = question.name;
+  c.summary = question.summary;
   c.examples = question.examples;
   const std::vector<Field>& fields = question.request->fields();
   const std::size_t output = place_of_output(*question.request);

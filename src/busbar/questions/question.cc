@@ -76,6 +76,18 @@ Json Answer::json() const {
   return out;
 }
 
+const Field* Answer::rows() const {
+  for (const Field& f : record->fields())
+    if (f.row_by_row) return &f;
+  return nullptr;
+}
+
+Json Answer::json_without_rows() const {
+  Json out{{"schema", question->schema()}};
+  out.update(to_json(*record, data, rows()));
+  return out;
+}
+
 const std::vector<Question>& all_questions() {
   static const std::vector<Question> all = [] {
     std::vector<Question> list = collected_questions();

@@ -48,6 +48,10 @@ struct Answer {
 
   /// {"schema": "busbar.path/1", then the fields of the result}.
   Json json() const;
+  /// The list that is written row by row; null: none.
+  const Field* rows() const;
+  /// json() with 0 for that list.
+  Json json_without_rows() const;
 };
 
 struct Question {

@@ -8,19 +8,6 @@
 
 namespace busbar {
 
-Json to_json(const Penalties& p) {
-  Json classes = Json::array();
-  for (const SizePenalty& c : p.by_size) classes.push_back({{"mean", c.mean}, {"p50", c.p50}, {"p99", c.p99}});
-  return {{"transport", p.transport},
-          {"lb", p.balance},
-          {"load", p.use.load},
-          {"crossing", p.use.crossing},
-          {"cable_bytes", p.use.cable_bytes},
-          {"size_scale", p.size_scale},
-          {"by_size", std::move(classes)},
-          {"source", fmt::format("catalog penalties/{}-{}", p.transport, p.balance)}};
-}
-
 Json to_json(const NetworkPenalty& p) {
   return {{"transport", p.transport},
           {"lb", p.balance},

@@ -9,7 +9,6 @@
 
 namespace busbar {
 
-Json to_json(const Penalties& penalties);
 /// {transport, lb, fan_in, mean, p99, source}
 Json to_json(const NetworkPenalty& penalty);
 /// `what` takes `p99` where all transfers take the penalty's p99.
