@@ -1502,6 +1502,251 @@ def path(
     time_limit       seconds, after which the answer ends
     """
 
+class FlowsAnswerFctUs(Record):
+    min: float
+    p50: float
+    p99: float
+    max: float
+
+class FlowsAnswerBoundBy(Record):
+    link: str | None
+    class_: str | None
+    phase: str | None
+    kind: str | None
+    cause: str | None
+
+class FlowsAnswerFctCdf(Record):
+    percent: float
+    fct_us: float
+
+class FlowsAnswerFctBySizeFctUs(Record):
+    mean: float
+    p50: float
+    p99: float
+
+class FlowsAnswerFctBySize(Record):
+    from_bytes: int
+    to_bytes: int | None
+    flows: int
+    fct_us: FlowsAnswerFctBySizeFctUs
+    slowdown: FlowsAnswerFctBySizeFctUs | None
+
+class FlowsAnswerPenalties(Record):
+    transport: str
+    lb: str
+    load: float
+    crossing: float
+    cable_bytes: float
+    size_scale: float
+    by_size: Rows[FlowsAnswerFctBySizeFctUs]
+    source: str
+
+class FlowsAnswerFctWithPenaltiesUs(Record):
+    mean: float
+
+class FlowsAnswerJobs(Record):
+    file: str
+    flows: int
+    end_us: float | None
+
+class FlowsAnswerFlowsPartsUs(Record):
+    latency: float | None
+    transfer: float | None
+    sharing: float | None
+
+class FlowsAnswerFlows(Record):
+    id: str
+    bytes: int
+    start_us: float | None
+    fct_us: float | None
+    parts_us: FlowsAnswerFlowsPartsUs
+    held_by: str | None
+
+class FlowsAnswerLinks(Record):
+    link: str
+    bytes: float
+    flows: int
+    mean_use_percent: float
+
+class FlowsAnswerFctUs2(Record):
+    min: float
+    mean: float
+    p50: float
+    p99: float
+    max: float
+
+class FlowsAnswerPackets(Record):
+    data: int
+    acks: int
+    nacks: int
+    asks: int
+    resent: int
+    trimmed: int
+    dropped: int
+    marked: int
+    pauses: int
+    timeouts: int
+
+class FlowsAnswerLanes(Record):
+    lane: int
+    data: int
+    resent: int
+    trimmed: int
+    dropped: int
+    marked: int
+    pauses: int
+    paused_us: float
+
+class FlowsAnswerBackground(Record):
+    flows: int
+    mean_fct_us: float
+
+class FlowsAnswerFlows2(Record):
+    id: str
+    bytes: int
+    start_us: float | None
+    fct_us: float | None
+    received_us: float | None
+    slowdown: float | None
+    parts_us: Mapping[str, float]
+    resent: int | None
+    held_by: str | None | None
+
+class FlowsAnswerLinks2QueueBytes(Record):
+    p50: int
+    p99: int
+    max: int
+
+class FlowsAnswerLinks2(Record):
+    link: str
+    bytes: int
+    mean_use_percent: float
+    queue_bytes: FlowsAnswerLinks2QueueBytes
+    marks: int | None
+    trims: int | None
+    drops: int | None
+    pauses: int | None
+    paused_us: float | None
+
+class FlowsAnswer(Answer):
+    schema: str
+    cluster: str
+    engine: str
+    inputs_hash: str
+    makespan_us: float
+    floor_us: float
+    fct_us: FlowsAnswerFctUs | FlowsAnswerFctUs2
+    bound_by: FlowsAnswerBoundBy
+    band_percent: Rows[float]
+    band_basis: str
+    events: int
+    rate_changes: int
+    flows_done: int
+    complete: bool
+    warning: str | None
+    assumptions: Rows[str]
+    fct_cdf: Rows[FlowsAnswerFctCdf]
+    fct_by_size: Rows[FlowsAnswerFctBySize]
+    penalties: FlowsAnswerPenalties | None
+    fct_with_penalties_us: FlowsAnswerFctWithPenaltiesUs | None
+    jobs: Rows[FlowsAnswerJobs]
+    flows: Rows[FlowsAnswerFlows] | Rows[FlowsAnswerFlows2]
+    links: Rows[FlowsAnswerLinks] | Rows[FlowsAnswerLinks2]
+    links_used: int
+    shortcuts: Rows[str] | None
+    run: Mapping[str, Any]
+    transport: str
+    lb: str
+    seed: int
+    received_us: float
+    packet_hops: int
+    packets: FlowsAnswerPackets
+    lanes: Rows[FlowsAnswerLanes]
+    settings: Any
+    digest: str
+    faults: Rows[str]
+    background: FlowsAnswerBackground | None
+    stuck: str | None
+
+def flows(
+    cluster: Text,
+    flows: Text = ...,
+    *,
+    lb: Literal['ecmp', 'spray', 'adaptive', 'flowlet'] = ...,
+    seed: int | None = ...,
+    cdf: Text = ...,
+    links: int = ...,
+    job: Sequence[Text] | Text = ...,
+    groups: Text = ...,
+    sizes: Text = ...,
+    load: float = ...,
+    until: Text = ...,
+    out: Text = ...,
+    transport: Literal['nscc', 'dcqcn', 'hpcc', 'roce', 'swift', 'ib', 'tcp-cubic', 'dctcp', 'credit'] = ...,
+    patience: float = ...,
+    series: Text = ...,
+    interval: Text = ...,
+    log: Text = ...,
+    log_flows: Text = ...,
+    cut_through: bool = ...,
+    background: Text = ...,
+    fault: Sequence[Text] | Text = ...,
+    lanes: Text = ...,
+    threads: int | None = ...,
+    reroute_after: Text = ...,
+    engine: Literal['analytic', 'flow', 'packet'] = ...,
+    set: Sequence[Text] | Text = ...,
+    degrade: Sequence[Text] | Text = ...,
+    fail: Sequence[Text] | Text = ...,
+    nodes: int = ...,
+    gpu: Text = ...,
+    gpu_memory_rate: Text = ...,
+    catalog: Text = ...,
+    explain: bool = ...,
+    page: bool = ...,
+    progress: Progress | None = ...,
+    time_limit: float | None = ...,
+) -> FlowsAnswer:
+    """Run a list of flows on a fabric: when each flow ends, and what limits it.
+
+    lb               ecmp (one path per flow, by hash), spray, adaptive, or (packets only) flowlet; default: the cluster's
+    seed             seed of the hash of paths, and of random flows (default: the cluster's)
+    cdf              write the distribution of completion times: fct_us,percent,slowdown,bytes
+    links            number of links to list, fullest first (default 1000)
+    job              a further list or trace that runs at the same time, its rank 0 on this GPU (default 0); repeatable
+    groups           Chakra traces: ranks of their groups, as JSON: {"1": [0, 1, 2, 3]}
+    sizes            random flows in place of a list: websearch, hadoop or FILE.csv (bytes,percent)
+    load             of each host's cables, e.g. 0.6; starts are Poisson, destinations uniform
+    until            time of the last start (default 1ms)
+    out              write all flows, random or of traces, as a list that this command reads
+    transport        nscc, dcqcn, hpcc, roce, swift, ib, tcp-cubic, dctcp, credit (default nscc); fluids: with its penalties
+    patience         refuse runs with a longer run time (default 1800) (s)
+    series           write rates, queues, windows, marks and pauses of links and flows over time
+    interval         between the samples of --series (default 10us)
+    log              write every event of the flows in --log-flows
+    log_flows        flows to log, by their ids, e.g. 3,17
+    cut_through      switches forward a packet while it still arrives, if the outgoing link is not faster
+    background       further flows (Poisson), e.g. 0.3:websearch@1ms; sizes as --sizes of flows
+    fault            down, rate:0.25, loss:0.001, slow:0.5 (receiver) or storm (of pauses), e.g. leaf0-spine1=down@20us..60us; repeatable
+    lanes            virtual lanes with these weights, or strict; a flow uses its column lane, jobs take turns
+    threads          simulate with N threads; results are equal (default: as many as pay)
+    reroute_after    time until switches route around a failed link (default 1ms), or never
+    cluster          the machine: preset, NAME:N or file; also as the argument CLUSTER
+    flows            id,src,dst,bytes,start_ns,after[,trigger][,lane][,delay_ns], one flow per line; or a GOAL or Chakra trace (PREFIX.0.et), rank r on GPU r
+    engine           analytic, flow (default) or packet
+    set              change one key of the cluster file, e.g. fabric.oversubscription=2
+    degrade          reduce links to FACTOR of their rate, e.g. node5.nic2=0.5; globs allowed
+    fail             remove links, e.g. leaf3-spine1; globs allowed
+    nodes            the first N nodes (scale-up domains) of the machine; of a preset without a size, N of it
+    gpu              product of GPUs that the machine's file does not name, e.g. h100-sxm (see catalog gpus)
+    gpu_memory_rate  memory rate of every GPU, e.g. 8TB/s; affects collectives and kernels
+    catalog          read product data from DIR before $BUSBAR_CATALOG and the built-in files
+    explain          show the gain from improving each kind of link
+    page             keep what only the pictures of a page need
+    progress         called as progress(what, done, total); true ends the answer
+    time_limit       seconds, after which the answer ends
+    """
+
 class CatalogAnswerEntriesFigures(Record):
     path: str
     value: Any
