@@ -108,6 +108,7 @@ std::vector<double> PreparedCalls::flow_stage_ps(const LoweredCall& call) {
 Bound PreparedCalls::bound_by(CallId id) const { return bound_of(lowered(id)); }
 
 void PreparedCalls::add_link_bytes(CallId id, double times, std::vector<double>& bytes) const {
+  times /= lowered(id).measured_factor;
   for (const Stage& s : lowered(id).stages)
     for (const Fluid& f : s.fluids)
       for (std::uint32_t i = f.begin; i < f.end; ++i)

@@ -106,6 +106,8 @@ struct Lowering::State {
     return ranks_per_domain(call, machine.topology(), machine.placement);
   }
   Result<LoweredCall> lower(const CollectiveCall& call);
+  Result<LoweredCall> lower_well_split(const CollectiveCall& call, bool splits);
+  void take_as_measured(LoweredCall& call) const;
 };
 
 Lowering::Lowering(const Router& router, const Placement& placement, const ProtocolModel& protocol, Shortcuts shortcuts,
@@ -141,6 +143,7 @@ PlanLanes Lowering::lanes(const CollectiveCall& call, const Schedule& schedule) 
 
 double Lowering::least_ps(const CollectiveCall& call) {
   const PlacedMachine& m = state_->machine;
+  if (m.protocol.measured) return 0;
   double slowest_ps = 0;
   for (const CollectiveCall& part : call.parts) slowest_ps = std::max(slowest_ps, least_ps(part));
   if (!call.parts.empty()) return slowest_ps;
@@ -202,9 +205,49 @@ Result<LoweredCall> Lowering::State::lower(const CollectiveCall& call) {
   return out;
 }
 
+namespace {
+
+void stretch(double factor, Stage& stage) {
+  for (Fluid& f : stage.fluids) f.bytes *= factor, f.alone_ps *= factor;
+  for (double* ps : {&stage.load_ps, &stage.slowest_alone_ps, &stage.latency_ps}) *ps *= factor;
+}
+
+}  // namespace
+
+CallTraits call_traits(const LoweredCall& call, const Topology& topology, const Placement& placement) {
+  CallTraits out;
+  const CollectiveCall& c = parts_of(call.call).front();
+  out.op = c.op;
+  out.ranks = c.groups.size();
+  out.bytes = static_cast<double>(count(c.bytes));
+  out.way = c.algorithm + " " + name_of(c.protocol);
+  const auto block = [&](std::uint32_t m) { return topology.block_of(placement.gpu(c.groups.actor(0, m))); };
+  for (std::uint32_t m = 1; m < out.ranks && !out.several_nodes; ++m) out.several_nodes = block(m) != block(0);
+  for (const Stage& s : call.stages) out.bytes_share += s.load_ps;
+  out.bytes_share = std::min(1.0, out.bytes_share / std::max(closed_form_ps(call), 1.0));
+  return out;
+}
+
+/// Never below the floor of its schedule.
+void Lowering::State::take_as_measured(LoweredCall& call) const {
+  const double ps = closed_form_ps(call);
+  if (!protocol.measured || ps <= 0) return;
+  const double factor =
+      std::exp(protocol.measured->ln_factor(call_traits(call, machine.topology(), machine.placement)));
+  call.measured_factor = std::max(factor, std::min(1.0, call.algorithm_floor_ps / ps));
+  call.launch_ps *= call.measured_factor;
+  for (Stage& stage : call.stages) stretch(call.measured_factor, stage);
+}
+
 Result<LoweredCall> Lowering::lower(const CollectiveCall& call) {
-  State& st = *state_;
-  if (!splits()) return st.lower(call);
+  Result<LoweredCall> out = state_->lower_well_split(call, splits());
+  if (out.ok()) state_->take_as_measured(*out);
+  return out;
+}
+
+Result<LoweredCall> Lowering::State::lower_well_split(const CollectiveCall& call, bool splits) {
+  State& st = *this;
+  if (!splits) return st.lower(call);
   ChainTrace* const trace = std::exchange(st.trace, nullptr);
   std::vector<SplitSearch> steps(1);
   Result<LoweredCall> found = invalid("nothing was tried");
@@ -240,12 +283,16 @@ Result<Stage> Lowering::lower_step(const CollectiveCall& call, std::uint32_t ste
   st.trace = trace;
   if (!found.ok()) return found.error();
   if (found->stages.size() != 1) return invalid("no such stage");
+  if (st.protocol.measured) {
+    BUSBAR_ASSIGN(const LoweredCall whole, lower(call));
+    stretch(whole.measured_factor, found->stages[0]);
+  }
   return std::move(found->stages[0]);
 }
 
 Result<std::vector<ChainPart>> Lowering::explain(const CollectiveCall& call) {
   State& st = *state_;
-  BUSBAR_ASSIGN(const LoweredCall base, lower(call));
+  BUSBAR_ASSIGN(const LoweredCall base, st.lower_well_split(call, splits()));
   ChainTrace trace;
   double launch_ps = base.launch_ps;
   for (const Stage& s : base.stages) {
@@ -256,7 +303,7 @@ Result<std::vector<ChainPart>> Lowering::explain(const CollectiveCall& call) {
   }
   trace.parts.resize(base.stages.size());
   st.trace = &trace;
-  const Result<LoweredCall> again = lower(call);
+  const Result<LoweredCall> again = st.lower_well_split(call, splits());
   st.trace = nullptr;
   if (!again.ok()) return again.error();
   std::vector<ChainPart> out;
@@ -286,6 +333,9 @@ Result<std::vector<ChainPart>> Lowering::explain(const CollectiveCall& call) {
     p.ps = total - s.latency_ps;
     out.push_back(p);
   }
+  LoweredCall measured = base;
+  st.take_as_measured(measured);
+  for (ChainPart& p : out) p.ps *= measured.measured_factor;
   return out;
 }
 

@@ -21,6 +21,7 @@
 #include "busbar/lowering/chain_part.h"
 #include "busbar/lowering/simplification.h"
 #include "busbar/lowering/what_if.h"
+#include "busbar/program/measured_calls.h"
 #include "busbar/program/program.h"
 #include "busbar/routing/capacity.h"
 #include "busbar/routing/placement.h"
@@ -64,7 +65,13 @@ struct LoweredCall {
   std::vector<Stage> stages;
   double launch_ps = 0;
   double algorithm_floor_ps = 0;  ///< largest load / wire rate of the whole schedule (DESIGN 4.6)
+  /// All times and bytes above, of those that the model gives: by measured calls (ProtocolModel::measured).
+  /// Otherwise 1.
+  double measured_factor = 1;
 };
+
+/// What measured calls know a call by.
+CallTraits call_traits(const LoweredCall& call, const Topology& topology, const Placement& placement);
 
 /// Closed-form time of the call alone: per stage the longer of its latency chains and its link loads, one after the
 /// other.

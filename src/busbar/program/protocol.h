@@ -2,12 +2,15 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string_view>
 
 #include "busbar/base/result.h"
 #include "busbar/base/units.h"
 
 namespace busbar {
+
+class MeasuredCalls;
 
 /// How a receiver recognises new data. Source: NVIDIA NCCL, src/include/device.h.
 enum class Protocol : std::uint8_t {
@@ -45,6 +48,7 @@ struct ProtocolModel {
   bool peer_access = true;      ///< GPUs write to each other over PCIe; if false, over host memory
   bool scale_up_access = true;  ///< the same over NVLink, xGMI, ...
   bool gpudirect = true;        ///< NICs reach GPU memory; if false, over host memory
+  std::shared_ptr<const MeasuredCalls> measured{};  ///< times of this very machine, which correct all others; or null
   Bytes chunk{0};               ///< piece size for trees, chains and hierarchies if the call gives none; 0: one piece
 };
 
