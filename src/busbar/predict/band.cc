@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 
 #include "busbar/base/quantity.h"
@@ -75,6 +76,20 @@ const AccuracyTable::SizeErrors* AccuracyTable::at(const std::vector<SizeErrors>
         (best == nullptr || count(b.from) > count(best->from)))
       best = &b;
   return best;
+}
+
+Band narrowed(const Band& band, const MeasuredCalls& measured, const CallTraits& call) {
+  constexpr double kNineTenths = 1.645, kLeastKnown = 0.02;
+  const MeasuredCalls::Estimate e = measured.at(call);
+  if (band.ideal || band.basis.empty() || e.known < kLeastKnown) return band;
+  const double left = std::sqrt(1 - e.known), least = kNineTenths * e.sigma * std::sqrt(e.known);
+  Band out = band;
+  out.low_percent = 100 * std::expm1(std::min(left * std::log1p(std::max(band.low_percent, -99.0) / 100), -least));
+  out.high_percent = 100 * std::expm1(std::max(left * std::log1p(band.high_percent / 100), least));
+  out.basis =
+      fmt::format("{} calls measured on this machine ({:.0f} % of the spread is known from them); before that, {}",
+                  measured.calls().size(), 100 * e.known, band.basis);
+  return out;
 }
 
 Status AccuracyTable::read_training(const YamlNode& root) {

@@ -14,6 +14,7 @@
 #include "busbar/packet/packet_list.h"
 #include "busbar/predict/band.h"
 #include "busbar/predict/jitter.h"
+#include "busbar/program/measured_calls.h"
 
 namespace busbar {
 
@@ -43,6 +44,8 @@ struct Prediction {
   Bound bound;
   std::string cause;   ///< of a bound that is not a link: "no NIC near: ...", "the host: ..."; otherwise empty
   Duration host_wait;  ///< part of the time: GPUs wait for the host, which starts all GPUs of a node in turn
+  CallTraits traits;           ///< what measured calls know it by
+  double measured_factor = 1;  ///< of the modelled time, by measured calls of this machine
   Band band;
   Simplifications simplified{};  ///< by the fluid engines; effect_of() says by how much
   Floor floor;                   ///< no schedule on this machine is faster; zero if not requested

@@ -236,6 +236,10 @@ Status Predictor::run(const std::vector<CollectiveCall>& jobs, const TimeAsk& as
     out.packets = run.counts;
   }
   out.time = out.jobs.back();
+  if (const LoweredCall* lowered = trials.engine->lowered(ids.front())) {
+    out.traits = call_traits(*lowered, cluster_.topology, *placement_);
+    out.measured_factor = lowered->measured_factor;
+  }
   if (jobs.size() == 1) wait_for_host(out);
   out.bound = trials.engine->bound_by(last);
   for (const CallId id : ids)
@@ -314,7 +318,8 @@ Status Predictor::relieve_machine(const CollectiveCall& asked, Prediction& out) 
     if (!p.ok()) continue;  // a limit of the engine that does not affect the machine itself
     const double gain = gain_percent(static_cast<double>(out.time.in_ps()), static_cast<double>(p->time.in_ps()));
     out.relief.push_back({c.what, gain, 0, {}});
-    if (c.memory && gain >= kHalfPercent) out.cause = gpu_memory_in_words(cluster_.topology) + ": slower than the links";
+    if (c.memory && gain >= kHalfPercent)
+      out.cause = gpu_memory_in_words(cluster_.topology) + ": slower than the links";
   }
   if (!changed_->empty()) sort_by_gain(out.relief);
   return {};
@@ -327,7 +332,8 @@ void Predictor::wait_for_host(Prediction& out) const {
   std::int64_t gpus = 0;  // of the first GPU's node
   for (std::uint32_t m = 0; m < groups.size(); ++m)
     gpus += t.block_of(placement_->gpu(groups.actor(0, m))) == t.block_of(placement_->gpu(groups.actor(0, 0)));
-  const Duration host = policy_.host_per_gpu * gpus;
+  const Duration host =
+      duration_from_ps(static_cast<double>((policy_.host_per_gpu * gpus).in_ps()) * out.measured_factor);
   if (host <= out.time) return;
   out.host_wait = host - out.time;
   out.time = host;
@@ -372,6 +378,7 @@ Result<Prediction> Predictor::time(const CollectiveCall& call, const TimeAsk& as
   if (policy_.accuracy != nullptr)
     out.band =
         policy_.accuracy->collective(cluster_, call.bytes, leaves_a_block(cluster_.topology, *placement_, call.groups));
+  if (protocol_.measured && !policy_.packets) out.band = narrowed(out.band, *protocol_.measured, out.traits);
   BUSBAR_RETURN_IF_ERROR(judge(jobs, ask, trials, out));
   if (policy_.penalty && ask.jobs == 1) {
     const std::unique_ptr<Engine> late = open_engine(late_transfers());
