@@ -15,6 +15,7 @@
 #include "busbar/spec/internal/fabric_file.h"
 #include "busbar/spec/internal/node_base.h"
 #include "busbar/spec/internal/node_file.h"
+#include "busbar/spec/measured_tables.h"
 #include "busbar/spec/protocol_file.h"
 #include "busbar/topology/cable_index.h"
 #include "busbar/topology/connectivity.h"
@@ -109,7 +110,7 @@ Status apply_faults(const std::vector<Fault>& faults, TopologyBuilder& builder) 
 /// The keys of a cluster file.
 struct ClusterKeys {
   YamlNode node;
-  std::optional<YamlNode> fabric, protocol, price, faults, routing, hall, calibrated, gpu_memory_rate, packet;
+  std::optional<YamlNode> fabric, protocol, price, faults, routing, hall, calibrated, measured, gpu_memory_rate, packet;
   std::int64_t nodes = 1, seed = 0;
   std::string gpu;
 };
@@ -129,6 +130,7 @@ Result<ClusterKeys> read_keys(const YamlNode& root, std::string& name) {
   keys.hall = r.optional("hall");
   keys.packet = r.optional("packet");
   keys.calibrated = r.optional("calibrated");
+  keys.measured = r.optional("measured");
   r.optional("gpu", &YamlNode::as_string, keys.gpu);
   keys.gpu_memory_rate = r.optional("gpu_memory_rate");
   BUSBAR_RETURN_IF_ERROR(r.finish());
@@ -293,6 +295,11 @@ Result<Cluster> read_cluster(const YamlNode& root, std::string name, const Overr
     calibrate_protocol(factors, out.protocol);
     out.protocol.peer_access = out.p2p;
     out.protocol.gpudirect = out.gpudirect;
+  }
+  if (keys.measured) {
+    BUSBAR_ASSIGN(const std::vector<MeasuredTable> tables, read_measured_tables(*keys.measured));
+    for (const MeasuredTable& t : tables) reading.sources.push_back("measured: " + t.source);
+    out.protocol.measured = as_calls(tables);
   }
   if (keys.packet) {
     BUSBAR_ASSIGN(out.packet, read_packet_lines(*keys.packet, reading.catalog, reading.text));

@@ -25,6 +25,7 @@ constexpr KeyHelp kHelp[] = {
     {"gpu", "product of GPUs that the file does not name"},
     {"gpu_memory_rate", "bytes per second of the memory of every GPU"},
     {"calibrated", "factors from measurements"},
+    {"measured", "tables of this machine, written by busbar calibrate: they correct the times of all collectives"},
     {"node.name", "of the board"},
     {"node.fabric", "network of several such servers, if the cluster names none"},
     {"node.devices", "a device each, or `count` of them with numbers: gpu0, gpu1, ..."},
