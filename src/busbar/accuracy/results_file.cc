@@ -3,7 +3,9 @@
 #include <fmt/core.h>
 
 #include <charconv>
+#include <iterator>
 #include <map>
+#include <numeric>
 #include <set>
 
 #include "busbar/accuracy/summary.h"
@@ -30,14 +32,24 @@ Error several(const std::string& a, const std::string& b, Where where) {
   return invalid(fmt::format("the file holds {} and {}; one collective at a time", a, b), std::move(where));
 }
 
-Result<MeasuredResults> parse_csv(std::string_view text, const std::string& name) {
-  BUSBAR_ASSIGN(const CsvTable table, CsvTable::parse(text, name));
+Result<CsvTable> csv_of(std::string_view text, const std::string& name) {
+  BUSBAR_ASSIGN(CsvTable table, CsvTable::parse(text, name));
   if (table.column("size_bytes") == CsvTable::kAbsent || table.column("time_us") == CsvTable::kAbsent)
     return invalid("the columns size_bytes and time_us are needed", {name, 1, 0, ""});
+  return table;
+}
+
+std::vector<std::size_t> all_rows(const CsvTable& table) {
+  std::vector<std::size_t> out(table.rows());
+  std::iota(out.begin(), out.end(), std::size_t{0});
+  return out;
+}
+
+Result<MeasuredResults> from_csv(const CsvTable& table, const std::vector<std::size_t>& rows) {
   std::map<std::uint64_t, std::vector<double>> times;
   std::string collective;
   std::uint32_t ranks = 0;
-  for (std::size_t row = 0; row < table.rows(); ++row) {
+  for (const std::size_t row : rows) {
     BUSBAR_ASSIGN(const auto size, table.number(row, "size_bytes"));
     BUSBAR_ASSIGN(const auto us, table.number(row, "time_us"));
     if (!size || *size < 1) continue;
@@ -56,7 +68,7 @@ Result<MeasuredResults> parse_csv(std::string_view text, const std::string& name
   }
   MeasuredResults out{std::move(collective)};
   out.ranks = ranks;
-  return from_times(std::move(times), std::move(out), name);
+  return from_times(std::move(times), std::move(out), table.file());
 }
 
 /// The number after `name` in the line of settings; 0 if there is none.
@@ -111,24 +123,63 @@ Result<MeasuredResults> from_tables(const PerfResults& results, const std::strin
   return from_times(std::move(times), std::move(out), name);
 }
 
+bool is_plain_csv(std::string_view text) {
+  return text.substr(0, text.find('\n')).find("size_bytes") != std::string_view::npos;
+}
+
+/// Nothing in a text that holds no table.
+Result<PerfResults> perf_results_of(std::string_view text, const std::string& name) {
+  constexpr std::size_t kHead = 4096;
+  if (looks_like_perf_json(text.substr(0, kHead))) return read_perf_json(text, name);
+  if (looks_like_perf_csv(text.substr(0, kHead))) return read_perf_csv(text, name);
+  LineSource lines = LineSource::of_text(text, name);
+  Result<PerfResults> results = read_perf_table(lines);
+  return results.ok() ? std::move(results) : PerfResults();
+}
+
+Result<std::vector<NamedResults>> csv_tables(std::string_view text, const std::string& name) {
+  BUSBAR_ASSIGN(const CsvTable table, csv_of(text, name));
+  std::map<std::pair<std::string, std::string>, std::vector<std::size_t>> rows;
+  for (std::size_t r = 0; r < table.rows(); ++r)
+    rows[{table.cell(r, "collective"), table.cell(r, "gpus")}].push_back(r);
+  std::vector<NamedResults> out;
+  for (const auto& [key, of] : rows) {
+    BUSBAR_ASSIGN(MeasuredResults results, from_csv(table, of));
+    out.push_back({name, std::move(results)});
+  }
+  if (out.empty()) return from_times({}, {}, name).error();
+  return out;
+}
+
+Result<std::vector<NamedResults>> perf_tables(std::string_view text, const std::string& name) {
+  BUSBAR_ASSIGN(PerfResults all, perf_results_of(text, name));
+  std::map<std::pair<std::string, std::size_t>, PerfResults> runs;
+  for (PerfTable& t : all.tables)
+    if (!t.rows.empty())
+      runs[{t.collective, t.ranks.empty() ? static_cast<std::size_t>(t.rank_count) : t.ranks.size()}].tables.push_back(
+          std::move(t));
+  std::vector<NamedResults> out;
+  for (const auto& [key, run] : runs) {
+    BUSBAR_ASSIGN(MeasuredResults results, from_tables(run, name));
+    out.push_back({name, std::move(results)});
+  }
+  if (out.empty()) return from_times({}, {}, name).error();
+  return out;
+}
+
+Result<std::vector<NamedResults>> tables_of(std::string_view text, const std::string& name) {
+  return is_plain_csv(text) ? csv_tables(text, name) : perf_tables(text, name);
+}
+
 }  // namespace
 
 Result<MeasuredResults> parse_results(std::string_view text, const std::string& name) {
-  constexpr std::size_t kHead = 4096;
-  const std::string_view first = text.substr(0, text.find('\n'));
-  if (first.find("size_bytes") != std::string_view::npos) return parse_csv(text, name);
-  if (looks_like_perf_json(text.substr(0, kHead))) {
-    BUSBAR_ASSIGN(const PerfResults results, read_perf_json(text, name));
-    return from_tables(results, name);
+  if (is_plain_csv(text)) {
+    BUSBAR_ASSIGN(const CsvTable table, csv_of(text, name));
+    return from_csv(table, all_rows(table));
   }
-  if (looks_like_perf_csv(text.substr(0, kHead))) {
-    BUSBAR_ASSIGN(const PerfResults results, read_perf_csv(text, name));
-    return from_tables(results, name);
-  }
-  LineSource lines = LineSource::of_text(text, name);
-  const Result<PerfResults> results = read_perf_table(lines);
-  if (!results.ok()) return from_times({}, {}, name);
-  return from_tables(*results, name);
+  BUSBAR_ASSIGN(const PerfResults results, perf_results_of(text, name));
+  return from_tables(results, name);
 }
 
 namespace {
@@ -201,6 +252,27 @@ Result<MeasuredResults> read_results(const std::string& name) {
   all.rows.clear();
   if (times.empty()) return no_results(name, all);
   return from_times(std::move(times), std::move(all), name);
+}
+
+Result<std::vector<NamedResults>> read_result_tables(const std::string& name) {
+  BUSBAR_ASSIGN(InputFiles files, InputFiles::open(name));
+  std::vector<NamedResults> out;
+  MeasuredResults none;  // files without results, for the message
+  for (Result<std::optional<Input>> file = files.next(); !file.ok() || *file; file = files.next()) {
+    if (!file.ok()) {
+      if (!files.several()) return file.error();
+      continue;
+    }
+    const Result<std::string> text = read_text(**file);
+    Result<std::vector<NamedResults>> read = text.ok() ? tables_of(*text, (*file)->name()) : text.error();
+    if (!read.ok() && !files.several()) return read.error();
+    if (read.ok())
+      std::move(read->begin(), read->end(), std::back_inserter(out));
+    else
+      none.files.push_back({(*file)->name(), text.ok() ? what_else(*text, read.error()) : read.error().message, false});
+  }
+  if (out.empty()) return no_results(name, none);
+  return out;
 }
 
 }  // namespace busbar

@@ -44,4 +44,11 @@ struct MeasuredResults {
 Result<MeasuredResults> read_results(const std::string& name);
 Result<MeasuredResults> parse_results(std::string_view text, const std::string& name);
 
+struct NamedResults {
+  std::string file;
+  MeasuredResults results;
+};
+/// The same where files may hold several operations and numbers of ranks: results of each on their own.
+Result<std::vector<NamedResults>> read_result_tables(const std::string& name);
+
 }  // namespace busbar
