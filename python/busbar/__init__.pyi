@@ -1905,6 +1905,22 @@ class ValidateAnswerLeftOut(Record):
     constants: Rows[ValidateAnswerLeftOutConstants] | None
     never_fitted: ValidateAnswerLeftOutGpusParts | None
 
+class ValidateAnswerOwnTablesLines(Record):
+    left_out: str
+    sizes: str
+    before_percent: float
+    after_percent: float
+    own_percent: float
+    moved_percent: float
+    worse_percent: float
+    in_band_percent: float
+    pairs: int
+    machines: int
+
+class ValidateAnswerOwnTables(Record):
+    lines: Rows[ValidateAnswerOwnTablesLines]
+    carry_over_as_learnt: bool
+
 class ValidateAnswer(Answer):
     schema: str
     file: str
@@ -1916,6 +1932,7 @@ class ValidateAnswer(Answer):
     summary: ValidateAnswerSummary
     worst: Rows[ValidateAnswerWorst]
     left_out: ValidateAnswerLeftOut | None
+    own_tables: ValidateAnswerOwnTables | None
     run: Mapping[str, Any]
 
 def validate(
@@ -1923,6 +1940,8 @@ def validate(
     *,
     only: Text = ...,
     leave_out: bool = ...,
+    own_table: bool = ...,
+    more: Sequence[Text] | Text = ...,
     worst: int = ...,
     env: Sequence[Text] | Text = ...,
     nccl: Text = ...,
@@ -1944,6 +1963,8 @@ def validate(
     file             table with the columns of data/measured/README.md
     only             only rows with column=value, !=, > or <; join several by ','
     leave_out        training steps: also leave each GPU, framework, series and model with experts out of the fits
+    own_table        collectives: also judge what tables of one's own machine do to its other answers
+    more             another table with the same columns; may be given several times
     worst            number of worst cases to list (default 12)
     env              set a variable of NCCL; may be given several times
     nccl             NCCL release whose rules apply, 2.18 to 2.30 (default: as in the input, or 2.30)
@@ -2364,6 +2385,25 @@ def expect(
 class CalibrateAnswerBefore(Record):
     median_abs_percent: float
 
+class CalibrateAnswerTablesUnused(Record):
+    size_bytes: Rows[int]
+    why: str
+
+class CalibrateAnswerTables(Record):
+    file: str
+    collective: str
+    ranks: int
+    sizes: int
+    unused: Rows[CalibrateAnswerTablesUnused]
+
+class CalibrateAnswerQuantities(Record):
+    what: str
+    collective: str
+    several_nodes: bool
+    percent: float
+    low_percent: float
+    high_percent: float
+
 class CalibrateAnswer(Answer):
     schema: str
     cluster: str
@@ -2374,14 +2414,17 @@ class CalibrateAnswer(Answer):
     launch_us: float
     verdict: str
     why: str
+    tables: Rows[CalibrateAnswerTables]
+    contradictions: Rows[str]
+    quantities: Rows[CalibrateAnswerQuantities]
     overlay: str
     inputs_hash: str
     run: Mapping[str, Any]
 
 def calibrate(
-    results: Text,
-    cluster: Text = ...,
+    results: Sequence[Text] | Text,
     *,
+    cluster: Text = ...,
     collective: Text = ...,
     gpus: int = ...,
     ranks: Sequence[Text] | Text = ...,
@@ -2403,7 +2446,7 @@ def calibrate(
 ) -> CalibrateAnswer:
     """Fit a machine to measured results, or report that it is broken.
 
-    results          output of nccl-tests, or a CSV with size_bytes and time_us; or a folder or an archive of them
+    results          outputs of nccl-tests or rccl-tests, or CSVs with size_bytes and time_us, of one machine; or folders or archives of them
     cluster          the machine: preset, NAME:N or file; also as the argument CLUSTER
     collective       the measured collective (default: as in the file)
     gpus             number of GPUs in the measurement, the first N (default all)

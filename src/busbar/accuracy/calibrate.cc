@@ -3,10 +3,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <iterator>
+#include <map>
 
+#include "busbar/accuracy/results_meaning.h"
 #include "busbar/accuracy/summary.h"
 #include "busbar/base/quantity.h"
 #include "busbar/spec/calibrated.h"
@@ -15,171 +16,212 @@ namespace busbar {
 namespace {
 
 constexpr double kBrokenRate = 0.6, kBrokenLatency = 1.6, kBrokenUs = 100;
-constexpr double kMostRate = 1.3, kMostMedianPercent = 15;
-constexpr int kMostRounds = 12;
 
-/// The unknowns: logarithms of factors on latencies and on bytes' times; launches relative to the smallest time.
-using Point = std::array<double, 3>;
+/// A table whose calls were modelled, by size.
+struct FittedTable {
+  std::string file;
+  std::vector<MeasuredCall> calls;
+};
 
-/// Solves a x = b for the first n unknowns; a is symmetric and positive definite. The other unknowns stay 0.
-Point solve(std::array<Point, 3> a, Point b, std::size_t n) {
-  Point x{};
-  for (std::size_t i = 0; i < n; ++i)
-    for (std::size_t k = i + 1; k < n; ++k) {
-      const double f = a[k][i] / a[i][i];
-      for (std::size_t j = i; j < n; ++j) a[k][j] -= f * a[i][j];
-      b[k] -= f * b[i];
-    }
-  for (std::size_t i = n; i-- > 0;) {
-    x[i] = b[i];
-    for (std::size_t j = i + 1; j < n; ++j) x[i] -= a[i][j] * x[j];
-    x[i] /= a[i][i];
-  }
-  return x;
-}
-
-class Fit {
+/// The machine without measured tables, which stay apart.
+class BareMachine {
  public:
-  Fit(const MeasuredResults& results, const ExpectOptions& options) : results_(results), options_(options) {}
-
   /// A requested launch time becomes the machine's own.
-  Status open() {
-    Overrides overrides = options_.overrides;
-    if (options_.policy.launch)
-      overrides.set.push_back(fmt::format("protocol.launch={}ps", options_.policy.launch->in_ps()));
-    options_.policy.launch.reset();
-    const Result<std::string> text = cluster_text(options_.cluster, overrides, start_);
+  Status open(const ExpectOptions& options) {
+    Overrides overrides = options.overrides;
+    if (options.policy.launch)
+      overrides.set.push_back(fmt::format("protocol.launch={}ps", options.policy.launch->in_ps()));
+    const Result<std::string> text = cluster_text(options.cluster, overrides, measured_);
     if (!text.ok())
       return invalid(text.error().message + "; a machine is fitted by keys: name a preset or a cluster file",
                      text.error().where);
     text_ = *text;
-    BUSBAR_ASSIGN(expected_us_, times_at({}));
-    smallest_us_ = *std::min_element(expected_us_.begin(), expected_us_.end());
+    catalog_.catalog = options.overrides.catalog;
     return {};
   }
-
-  /// Gauss-Newton steps with weights that minimise the sum of absolute errors.
-  Status run() {
-    std::vector<double> us = expected_us_;
-    for (int round = 0; round < kMostRounds; ++round) {
-      constexpr double kNudge = 0.01;
-      BUSBAR_ASSIGN(const std::vector<double> later, times_at({at_[0] + kNudge, at_[1], at_[2]}));
-      const Point step = step_from(us, later, kNudge);
-      for (std::size_t i = 0; i < step.size(); ++i) at_[i] += step[i];
-      BUSBAR_ASSIGN(us, times_at(at_));
-      if (std::all_of(step.begin(), step.end(), [](double s) { return std::abs(s) < 1e-5; })) break;
-    }
-    fitted_us_ = std::move(us);
-    return {};
+  /// The first GPUs, if the results say that they are of fewer ranks.
+  Result<std::unique_ptr<Predictor>> predictor(const OwnResults& table) const {
+    BUSBAR_ASSIGN(Cluster cluster, parse_cluster(text_, table.options.cluster, catalog_));
+    ExpectOptions options = table.options;
+    options.policy.launch.reset();
+    const auto all = static_cast<std::uint32_t>(cluster.topology.gpus().size());
+    if (options.gpus == 0 && options.ranks.empty() && table.results.ranks < all) options.gpus = table.results.ranks;
+    return predictor_on(options, std::move(cluster));
   }
-
-  CalibratedFactors factors_at(const Point& p) const {
-    CalibratedFactors out = start_;
-    out.latency *= std::exp(p[0]);
-    out.rate *= std::exp(-p[1]);
-    out.launch_more += Duration::ps(std::llround(p[2] * smallest_us_ * 1e6));
-    return out;
-  }
-  const Point& at() const { return at_; }
-  std::string overlay() const {
-    return "# Fitted to measured results by busbar calibrate\n" + text_ + calibrated_yaml(factors_at(at_));
-  }
-  const std::vector<double>& expected_us() const { return expected_us_; }
-  double launch_us() const { return launch_us_; }
-  double median_error(bool fitted) const {
-    std::vector<double> errors;
-    const std::vector<double>& us = fitted ? fitted_us_ : expected_us_;
-    for (std::size_t i = 0; i < us.size(); ++i) errors.push_back(100 * std::abs(us[i] / results_.rows[i].us - 1));
-    return median_of(std::move(errors));
-  }
+  const std::string& text() const { return text_; }
+  const std::vector<MeasuredTable>& measured() const { return measured_; }
 
  private:
-  Result<std::vector<double>> times_at(const Point& p) {
-    Overrides catalog_only;
-    catalog_only.catalog = options_.overrides.catalog;
-    BUSBAR_ASSIGN(Cluster cluster,
-                  parse_cluster(text_ + calibrated_yaml(factors_at(p)), options_.cluster, catalog_only));
-    launch_us_ = cluster.protocol.launch.in_us();
-    BUSBAR_ASSIGN(const auto machine, predictor_on(options_, std::move(cluster)));
-    std::vector<double> out;
-    for (const MeasuredResult& m : results_.rows) {
-      BUSBAR_ASSIGN(const Prediction t,
-                    machine->time(call_over(options_.op, Bytes{m.size_bytes}, machine->ranks()), kTimeAlone));
-      out.push_back(t.time.in_us());
-    }
-    return out;
-  }
-
-  /// If latencies and bytes take longer by one factor, times grow by it. So one small change gives both slopes.
-  Point step_from(const std::vector<double>& us, const std::vector<double>& later, double nudge) const {
-    constexpr double kSmall = 1e-3;  // smaller errors have equal weight
-    constexpr double kTie = 1e-3;    // relative to the weights: keeps unknowns equal that the results cannot separate
-    std::array<Point, 3> a{};
-    Point b{};
-    double all = 0;
-    for (std::size_t i = 0; i < us.size(); ++i) {
-      const double error = std::log(results_.rows[i].us / us[i]), weight = 1 / std::max(std::abs(error), kSmall);
-      const double latency = std::log(later[i] / us[i]) / nudge;
-      const double launch = at_[2] * smallest_us_ / us[i];
-      const Point slope{latency, 1 - latency - launch, smallest_us_ / us[i]};
-      all += weight;
-      for (std::size_t r = 0; r < 3; ++r) {
-        b[r] += weight * slope[r] * error;
-        for (std::size_t c = 0; c < 3; ++c) a[r][c] += weight * slope[r] * slope[c];
-      }
-    }
-    const double tie = kTie * all, apart = at_[0] - at_[1];
-    a[0][0] += tie, a[1][1] += tie, a[2][2] += tie;
-    a[0][1] -= tie, a[1][0] -= tie;
-    b[0] -= tie * apart, b[1] += tie * apart, b[2] -= tie * at_[2];
-    Point step = solve(a, b, 3);
-    if (at_[2] + step[2] >= 0) return step;
-    for (std::size_t r = 0; r < 2; ++r) b[r] += a[r][2] * at_[2];  // launches are never below 0
-    step = solve(a, b, 2);
-    step[2] = -at_[2];
-    return step;
-  }
-
-  const MeasuredResults& results_;
-  ExpectOptions options_;
   std::string text_;
-  CalibratedFactors start_;  ///< factors that the file already has
-  Point at_{};
-  std::vector<double> expected_us_, fitted_us_;
-  double smallest_us_ = 1, launch_us_ = 0;
+  Overrides catalog_;
+  std::vector<MeasuredTable> measured_;
 };
 
-/// The first size with a time below the machine's floor; null: none.
-const MeasuredResult* below_floor(const MeasuredResults& results, Predictor& machine, Collective op, Floor& floor) {
-  constexpr double kRounding = 0.005;  // tables print four figures
-  for (const MeasuredResult& m : results.rows) {
-    floor = machine.floor(call_over(op, Bytes{m.size_bytes}, machine.ranks()));
-    if (m.us < floor.time.in_us() * (1 - kRounding)) return &m;
-  }
-  return nullptr;
+void leave_out(std::uint64_t size, const std::string& why, CalibratedTable& out) {
+  for (UnusedSizes& u : out.unused)
+    if (u.why == why) return u.size_bytes.push_back(size);
+  out.unused.push_back({{size}, why});
 }
 
-void judge(const MeasuredResults& results, const Fit& fit, Calibration& out) {
-  const double smallest_more = results.rows.front().us - fit.expected_us().front();
-  out.verdict = CalibrationVerdict::kDoesNotFit;
-  if (out.share < kBrokenRate) {
-    out.verdict = CalibrationVerdict::kBroken;
-    out.why = fmt::format("rates are {:.0f} % of what this machine gives when it is well; find the fault first",
-                          out.share * 100);
-  } else if (out.latency > kBrokenLatency && smallest_more > kBrokenUs) {
-    out.verdict = CalibrationVerdict::kBroken;
-    out.why = fmt::format("small sizes take {:.0f} us longer than they should; find the fault first", smallest_more);
-  } else if (out.share > kMostRate) {
-    out.why =
-        fmt::format("rates would have to be {:.0f} % of those of such a machine: is it another one?", out.share * 100);
-  } else if (out.after_percent > kMostMedianPercent) {
-    out.why = fmt::format("half of the sizes stay more than {:.0f} % off: times grow in another way with the size",
-                          out.after_percent);
-  } else {
-    out.verdict = CalibrationVerdict::kFits;
-    out.why = fmt::format("{:.0f} % of the expected rates, {:.0f} % of the latencies, {:.1f} us before the first byte",
-                          out.share * 100, out.latency * 100, out.launch_us);
+/// Whether the size took far longer, or far shorter, than the sizes around it would make likely.
+bool is_odd(const std::vector<MeasuredCall>& calls, std::size_t i) {
+  constexpr double kOdd = 1.5;
+  if (i == 0 || i + 1 >= calls.size()) return false;
+  const auto took = [&](std::size_t k) { return calls[k].us / calls[k].modelled_us; };
+  const auto [low, high] = std::minmax(took(i - 1), took(i + 1));
+  return took(i) > kOdd * high || took(i) * kOdd < low;
+}
+
+Result<std::vector<MeasuredCall>> modelled(const OwnResults& table, Predictor& machine, CalibratedTable& out) {
+  constexpr double kRounding = 0.005;  // tables print four figures
+  std::vector<MeasuredCall> calls, sound;
+  for (const MeasuredResult& m : table.results.rows) {
+    const CollectiveCall call = call_over(table.options.op, Bytes{m.size_bytes}, machine.ranks());
+    const Floor floor = machine.floor(call);
+    if (m.us < floor.time.in_us() * (1 - kRounding)) {
+      leave_out(m.size_bytes, fmt::format("faster than physics allows this machine ({})", floor.cut), out);
+      continue;
+    }
+    BUSBAR_ASSIGN(const Prediction p, machine.time(call, kTimeAlone));
+    calls.push_back({p.traits, m.us, p.time.in_us()});
   }
+  for (std::size_t i = 0; i < calls.size(); ++i)
+    if (is_odd(calls, i))
+      leave_out(static_cast<std::uint64_t>(calls[i].call.bytes), "more than 1.5 times off the sizes around it", out);
+    else
+      sound.push_back(calls[i]);
+  out.used = sound.size();
+  return sound;
+}
+
+/// Median of measured / modelled over the calls that bytes bound (or do not bound); 1: there is none.
+double took(const std::vector<MeasuredCall>& calls, bool bytes) {
+  constexpr double kMostly = 0.7;
+  std::vector<double> list;
+  for (const MeasuredCall& c : calls)
+    if (bytes ? c.call.bytes_share >= kMostly : c.call.bytes_share <= 1 - kMostly) list.push_back(c.us / c.modelled_us);
+  return list.empty() ? 1 : median_of(std::move(list));
+}
+
+/// Empty: the table is of a sound machine.
+std::string why_broken(const FittedTable& t) {
+  const double rates = 1 / took(t.calls, true), latencies = took(t.calls, false);
+  const double more_us = t.calls.front().us - t.calls.front().modelled_us;
+  if (rates < kBrokenRate)
+    return fmt::format("rates are {:.0f} % of what this machine gives when it is well; find the fault first",
+                       rates * 100);
+  if (latencies > kBrokenLatency && more_us > kBrokenUs)
+    return fmt::format("small sizes take {:.0f} us longer than they should; find the fault first", more_us);
+  return {};
+}
+
+bool same_call(const CallTraits& a, const CallTraits& b) {
+  return a.op == b.op && a.ranks == b.ranks && a.several_nodes == b.several_nodes && a.bytes == b.bytes;
+}
+
+void add_contradictions(const std::vector<FittedTable>& tables, Calibration& out) {
+  constexpr double kDiffer = 1.25;
+  for (std::size_t a = 0; a < tables.size(); ++a)
+    for (std::size_t b = a + 1; b < tables.size(); ++b)
+      for (const MeasuredCall& x : tables[a].calls)
+        for (const MeasuredCall& y : tables[b].calls)
+          if (same_call(x.call, y.call) && std::max(x.us, y.us) > kDiffer * std::min(x.us, y.us))
+            out.contradictions.push_back(fmt::format("{} of {} over {} ranks: {:.4g} us in {}, {:.4g} us in {}",
+                                                     name_of(x.call.op),
+                                                     format_binary_size(static_cast<std::uint64_t>(x.call.bytes)),
+                                                     x.call.ranks, x.us, tables[a].file, y.us, tables[b].file));
+}
+
+/// The tables of the file without calls that were measured again, then the new ones.
+std::vector<MeasuredTable> all_tables(const std::vector<MeasuredTable>& old, const std::vector<FittedTable>& fitted) {
+  std::vector<MeasuredTable> out;
+  const auto again = [&](const MeasuredCall& m) {
+    for (const FittedTable& t : fitted)
+      for (const MeasuredCall& c : t.calls)
+        if (same_call(m.call, c.call)) return true;
+    return false;
+  };
+  for (MeasuredTable t : old) {
+    std::erase_if(t.calls, again);
+    if (!t.calls.empty()) out.push_back(std::move(t));
+  }
+  for (const FittedTable& t : fitted) out.push_back({t.file, t.calls});
+  return out;
+}
+
+double median_off(const std::vector<FittedTable>& tables, const MeasuredCalls* known) {
+  std::vector<double> errors;
+  for (const FittedTable& t : tables)
+    for (const MeasuredCall& c : t.calls) {
+      const double factor = known == nullptr ? 1 : std::exp(known->ln_factor(c.call));
+      errors.push_back(100 * std::abs(c.modelled_us * factor / c.us - 1));
+    }
+  return errors.empty() ? 0 : median_of(std::move(errors));
+}
+
+/// `sign`: a factor on times is one on latencies, and its inverse is one on rates.
+FittedQuantity quantity(const char* what, const CallTraits& of, const MeasuredCalls::Quantity& q, double sign) {
+  constexpr double kNineTenths = 1.645;
+  const auto percent = [&](double sigmas) { return 100 * std::exp(sign * q.ln_factor + sigmas * q.sigma); };
+  return {what, name_of(of.op), of.several_nodes, percent(0), percent(-kNineTenths), percent(kNineTenths)};
+}
+
+void add_quantities(const std::vector<FittedTable>& tables, const MeasuredCalls& known, Calibration& out) {
+  std::map<std::pair<bool, Collective>, CallTraits> of;
+  for (const FittedTable& t : tables) {
+    const CallTraits& c = t.calls.front().call;
+    of[{c.several_nodes, c.op}] = c;
+  }
+  for (const auto& [key, c] : of) {
+    out.quantities.push_back(quantity("rates", c, known.rates(c.op, c.ranks, c.several_nodes), -1));
+    out.quantities.push_back(quantity("latencies", c, known.latencies(c.op, c.ranks, c.several_nodes), 1));
+  }
+}
+
+Calibration does_not_fit(Calibration out) {
+  out.verdict = CalibrationVerdict::kDoesNotFit;
+  out.why = "no size can be used";
+  for (const CalibratedTable& t : out.tables)
+    if (!t.unused.empty()) out.why = fmt::format("{}: {}: is it another machine?", t.file, t.unused.front().why);
+  return out;
+}
+
+/// Error: the results name GPUs of another product.
+Status check_product(const OwnResults& t, const Cluster& cluster) {
+  const std::string preset = proposed_cluster(t.results);
+  if (preset.empty()) return {};
+  Overrides catalog_only;
+  catalog_only.catalog = t.options.overrides.catalog;
+  const Result<Cluster> named = load_cluster(preset, catalog_only);
+  if (!named.ok() || named->gpu_part == cluster.gpu_part || cluster.gpu_part.empty()) return {};
+  return invalid(fmt::format("it was measured on {}, the machine has {}", named->gpu_part, cluster.gpu_part),
+                 {"", 0, 0, "--cluster"});
+}
+
+/// Models each table. Error: none can be of the machine.
+Result<std::vector<FittedTable>> model_tables(const std::vector<OwnResults>& tables, const BareMachine& bare,
+                                              Calibration& out) {
+  std::vector<FittedTable> fitted;
+  std::optional<Error> refused;
+  for (const OwnResults& t : tables) {
+    CalibratedTable& row = out.tables.emplace_back(CalibratedTable{t.file, name_of(t.options.op), 0, 0, {}});
+    const Result<std::unique_ptr<Predictor>> machine = bare.predictor(t);
+    Status same = machine.ok() ? check_ranks(t.results, **machine) : Status(machine.error());
+    if (same.ok()) same = check_product(t, (*machine)->cluster());
+    if (!same.ok()) {
+      if (!refused) refused = same.error();
+      row.unused.push_back({{}, same.error().message});
+      continue;
+    }
+    row.ranks = (*machine)->ranks();
+    out.inputs += (*machine)->cluster().text;
+    out.launch_us = (*machine)->protocol().launch.in_us();
+    BUSBAR_ASSIGN(std::vector<MeasuredCall> calls, modelled(t, **machine, row));
+    if (!calls.empty()) fitted.push_back({t.file, std::move(calls)});
+  }
+  if (refused && std::all_of(out.tables.begin(), out.tables.end(), [](const auto& t) { return t.ranks == 0; }))
+    return *refused;
+  return fitted;
 }
 
 }  // namespace
@@ -190,40 +232,39 @@ const char* name_of(CalibrationVerdict verdict) {
   return kNames[static_cast<std::size_t>(verdict)];
 }
 
-Result<Calibration> calibrate(const MeasuredResults& results, const ExpectOptions& options) {
-  BUSBAR_ASSIGN(const auto machine, predictor_of(options, options.overrides));
-  BUSBAR_RETURN_IF_ERROR(check_ranks(results, *machine));
+Result<Calibration> calibrate(const std::vector<OwnResults>& tables) {
+  BareMachine bare;
+  BUSBAR_RETURN_IF_ERROR(bare.open(tables.front().options));
   Calibration out;
-  out.inputs = machine->cluster().text;
-  Fit fit(results, options);
-  BUSBAR_RETURN_IF_ERROR(fit.open());
-  out.before_percent = out.after_percent = fit.median_error(false);
-  out.launch_us = fit.launch_us();
-  Floor floor;
-  if (const MeasuredResult* m = below_floor(results, *machine, options.op, floor)) {
-    out.verdict = CalibrationVerdict::kDoesNotFit;
-    out.why = fmt::format(
-        "{} in {:.4g} us is faster than physics allows this machine, {:.4g} us ({}): is it another "
-        "one?",
-        format_binary_size(m->size_bytes), m->us, floor.time.in_us(), floor.cut);
-    return out;
+  BUSBAR_ASSIGN(const std::vector<FittedTable> fitted, model_tables(tables, bare, out));
+  if (fitted.empty()) return does_not_fit(std::move(out));
+  add_contradictions(fitted, out);
+  std::vector<MeasuredCall> calls;
+  for (const FittedTable& t : fitted) calls.insert(calls.end(), t.calls.begin(), t.calls.end());
+  out.share = 1 / took(calls, true);
+  out.latency = took(calls, false);
+  const std::vector<MeasuredTable> all = all_tables(bare.measured(), fitted);
+  const auto before = as_calls(bare.measured()), after = as_calls(all);
+  out.before_percent = median_off(fitted, before.get());
+  out.after_percent = median_off(fitted, after.get());
+  add_quantities(fitted, *after, out);
+  for (const FittedTable& t : fitted)
+    if (std::string why = why_broken(t); !why.empty()) {
+      out.verdict = CalibrationVerdict::kBroken;
+      out.why = tables.size() > 1 ? t.file + ": " + why : why;
+      return out;
+    }
+  out.why =
+      fmt::format("{:.0f} % of the expected rates, {:.0f} % of the latencies", out.share * 100, out.latency * 100);
+  out.overlay = "# Fitted to measured results by busbar calibrate\n" + bare.text() + measured_yaml(all);
+  for (const OwnResults& t : tables) {
+    const Result<Expectation> expected = expect_results(t.results, t.options);
+    if (expected.ok() && expected->table.verdict == Verdict::kLow)
+      out.why += fmt::format(
+          "; {} slower than comparable machines: {}; the overlay takes this for normal, so look for "
+          "a fault first",
+          tables.size() > 1 ? t.file : "this is", expected->table.why);
   }
-  if (const Status done = fit.run(); !done.ok()) {
-    out.verdict = CalibrationVerdict::kDoesNotFit;
-    out.why = "no machine of this kind takes such times: " + done.error().message;
-    return out;
-  }
-  out.after_percent = fit.median_error(true);
-  out.latency = std::exp(fit.at()[0]);
-  out.share = std::exp(-fit.at()[1]);
-  out.launch_us = fit.launch_us();
-  judge(results, fit, out);
-  if (out.verdict != CalibrationVerdict::kFits) return out;
-  out.overlay = fit.overlay();
-  BUSBAR_ASSIGN(const Expectation expected, expect_results(results, options));
-  if (expected.table.verdict == Verdict::kLow)
-    out.why += "; slower than comparable machines: " + expected.table.why +
-               "; the overlay takes this for normal, so look for a fault first";
   return out;
 }
 

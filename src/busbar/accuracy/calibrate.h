@@ -1,7 +1,9 @@
 // A machine fitted to a user's results: `busbar calibrate`.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "busbar/accuracy/expect.h"
 
@@ -10,28 +12,56 @@ namespace busbar {
 enum class CalibrationVerdict : std::uint8_t {
   kFits,
   kBroken,      ///< much slower than machines of its kind: look for the fault
-  kDoesNotFit,  ///< faster than physics or such a machine allows, or with another shape of the curve
+  kDoesNotFit,  ///< no table, or no part of one, is of such a machine
 };
 const char* name_of(CalibrationVerdict verdict);  ///< "fits", "broken machine", "does not fit"
+
+/// Results of one operation, and how they were measured.
+struct OwnResults {
+  std::string file;
+  MeasuredResults results;
+  ExpectOptions options;
+};
+
+/// Sizes that are not used, with the reason.
+struct UnusedSizes {
+  std::vector<std::uint64_t> size_bytes;
+  std::string why;
+};
+
+struct CalibratedTable {
+  std::string file, collective;
+  std::uint32_t ranks = 0;
+  std::uint64_t used = 0;  ///< sizes
+  std::vector<UnusedSizes> unused;
+};
+
+/// A rate or a latency of the machine, relative to the expected one: nine tenths of what the tables allow.
+struct FittedQuantity {
+  std::string what, collective;
+  bool several_nodes = false;
+  double percent = 100, low_percent = 100, high_percent = 100;
+};
 
 struct Calibration {
   double before_percent = 0, after_percent = 0;  ///< median |error| of the predictions
   double share = 1;                              ///< measured rates, relative to the expected rates
   double latency = 1;                            ///< measured latencies, relative to the expected ones
-  double launch_us = 0;                          ///< fitted time before the first byte
+  double launch_us = 0;                          ///< expected time before the first byte
   CalibrationVerdict verdict = CalibrationVerdict::kFits;
   std::string why;
-  std::string overlay;  ///< if it fits: the complete cluster file, with the flags and the fitted factors
+  std::vector<CalibratedTable> tables;
+  std::vector<std::string> contradictions;  ///< sizes of one call for which two tables differ
+  std::vector<FittedQuantity> quantities;
+  std::string overlay;  ///< if it fits: the complete cluster file, with the flags and the measured tables
   std::string inputs;
 };
 
-/// Fits three values to all sizes at once: a factor on all latencies, one on all rates, and extra time per launch. If
-/// the results cannot separate latencies from rates, both get the same factor and launches get none. Absolute errors
-/// are minimised, not their squares, so that outliers have little influence. Results that fit and that expect_results()
-/// calls low say so in `why`.
-/// Broken: below 60 % of the rates; or latencies above 1.6 times and 100 us more for the smallest size. Does not fit: a
-/// size below the machine's floor, rates above 130 %, or a remaining median error above 15 %.
-/// Error kInvalid if the results have another number of ranks.
-Result<Calibration> calibrate(const MeasuredResults& results, const ExpectOptions& options);
+/// Fits MeasuredCalls to all results. Tables that the cluster file already has stay, except for equal calls. `cluster`
+/// of all options is the same. Not used, and named: tables of more ranks than the machine has, or of other GPUs; sizes
+/// below the machine's floor; a size whose neighbours both differ from it by more than 1.5 times in the same direction.
+/// Broken: rates below 60 % at the sizes that rates bound, or latencies above 1.6 times and 100 us more. Error kInvalid
+/// if no table is of a number of ranks that the machine has.
+Result<Calibration> calibrate(const std::vector<OwnResults>& tables);
 
 }  // namespace busbar

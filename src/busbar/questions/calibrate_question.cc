@@ -1,27 +1,79 @@
 #include "busbar/questions/calibrate_question.h"
 
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
 #include "busbar/accuracy/calibrate.h"
 
-namespace busbar::questions {
+namespace busbar {
 
-Result<CalibrateResult> answer(const CalibrateRequest& q, const Context& context) {
-  BUSBAR_ASSIGN(const MeasuredResults results, read_results(q.measured.results));
-  BUSBAR_ASSIGN(ExpectOptions options, options_of(q.measured, results, context));
-  options.go_on = nullptr;
-  BUSBAR_ASSIGN(const Calibration c, calibrate(results, options));
-  CalibrateResult r{q.measured.cluster,
-                    {c.before_percent},
-                    {c.after_percent},
-                    c.share,
-                    c.latency,
-                    c.launch_us,
-                    name_of(c.verdict),
-                    c.why,
-                    c.overlay,
-                    {},
-                    0,
-                    {}};
-  r.inputs_hash = inputs_hash("calibrate", q, c.inputs);
+const Record& record_of(const FittedQuantity*) {
+  using F = FittedQuantity;
+  static const Record record(
+      "quantity", {{"what", &F::what, "", "rates or latencies"},
+                   {"collective", &F::collective, "", "from its tables"},
+                   {"several_nodes", &F::several_nodes, "", "between nodes, otherwise inside one"},
+                   {"percent", &F::percent, "%", "of the expected ones"},
+                   {"low_percent", &F::low_percent, "%", "nine tenths of what the tables allow are between this"},
+                   {"high_percent", &F::high_percent, "%", "and this"}});
+  return record;
+}
+
+namespace questions {
+namespace {
+
+/// Without --cluster, the last of several words is the machine unless it is a file.
+void find_cluster(CalibrateRequest& q) {
+  std::error_code none;
+  if (!q.measured.cluster.empty() || q.results.size() < 2 || std::filesystem::exists(q.results.back(), none)) return;
+  q.measured.cluster = q.results.back();
+  q.results.pop_back();
+}
+
+Result<std::vector<OwnResults>> own_results(const CalibrateRequest& q, const Context& context) {
+  std::vector<OwnResults> out;
+  for (const std::string& file : q.results) {
+    BUSBAR_ASSIGN(std::vector<NamedResults> tables, read_result_tables(file));
+    for (NamedResults& t : tables) {
+      BUSBAR_ASSIGN(ExpectOptions options, options_of(q.measured, t.results, context));
+      options.go_on = nullptr;
+      out.push_back({t.file, std::move(t.results), std::move(options)});
+    }
+  }
+  return out;
+}
+
+std::vector<UsedTable> shown(const std::vector<CalibratedTable>& tables) {
+  std::vector<UsedTable> out;
+  for (const CalibratedTable& t : tables) {
+    UsedTable& shown = out.emplace_back(UsedTable{t.file, t.collective, t.ranks, t.used, {}});
+    for (const UnusedSizes& u : t.unused) shown.unused.push_back({u.size_bytes, u.why});
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<CalibrateResult> answer(const CalibrateRequest& asked, const Context& context) {
+  CalibrateRequest q = asked;
+  find_cluster(q);
+  BUSBAR_ASSIGN(const std::vector<OwnResults> results, own_results(q, context));
+  BUSBAR_ASSIGN(const Calibration c, calibrate(results));
+  CalibrateResult r;
+  r.cluster = q.measured.cluster;
+  r.before = {c.before_percent};
+  r.after = {c.after_percent};
+  r.share = c.share;
+  r.latency_factor = c.latency;
+  r.launch_us = c.launch_us;
+  r.verdict = name_of(c.verdict);
+  r.why = c.why;
+  r.tables = shown(c.tables);
+  r.contradictions = c.contradictions;
+  r.quantities = c.quantities;
+  r.overlay = c.overlay;
+  r.inputs_hash = inputs_hash("calibrate", asked, c.inputs);
   const bool fits = c.verdict == CalibrationVerdict::kFits;
   r.exit_status = fits ? 0 : 1;
   if (!q.overlay.empty() && fits) r.files.push_back({q.overlay, c.overlay});
@@ -30,13 +82,39 @@ Result<CalibrateResult> answer(const CalibrateRequest& q, const Context& context
 
 const Record& record_of(const CalibrateRequest*) {
   using Q = CalibrateRequest;
-  static const Record record("calibrate request",
-                             joined({fields_inside(&Q::measured),
-                                     {Field("overlay", &Q::overlay, "", "write the fitted machine as a cluster file")
-                                          .spelled("--out,--overlay")
-                                          .takes("FILE")
-                                          .of("Output")
-                                          .undecided()}}));
+  std::vector<Field> measured = fields_inside(&Q::measured);
+  std::erase_if(measured, [](const Field& f) { return f.name == "results"; });
+  for (Field& f : measured)
+    if (f.name == "cluster") f.word = Field::Word::kNo;
+  static const Record record(
+      "calibrate request",
+      joined({{Field("results", &Q::results, "",
+                     "outputs of nccl-tests or rccl-tests, or CSVs with size_bytes and time_us, of one machine; or "
+                     "folders or archives of them")
+                   .takes("RESULTS")
+                   .as_word()},
+              measured,
+              {Field("overlay", &Q::overlay, "", "write the fitted machine as a cluster file")
+                   .spelled("--out,--overlay")
+                   .takes("FILE")
+                   .of("Output")
+                   .undecided()}}));
+  return record;
+}
+
+const Record& record_of(const UnusedPart*) {
+  static const Record record("unused", {{"size_bytes", &UnusedPart::size_bytes, "B", "sizes; none: the whole table"},
+                                        {"why", &UnusedPart::why, "", "in words"}});
+  return record;
+}
+
+const Record& record_of(const UsedTable*) {
+  using U = UsedTable;
+  static const Record record("table", {{"file", &U::file, "", "where it is from"},
+                                       {"collective", &U::collective, "", "what was measured"},
+                                       {"ranks", &U::ranks, "", "0: the machine has not so many"},
+                                       {"sizes", &U::sizes, "", "number of sizes that are used"},
+                                       {"unused", &U::unused, "", "sizes that are not used"}});
   return record;
 }
 
@@ -54,9 +132,12 @@ const Record& record_of(const CalibrateResult*) {
                     {"after", &R::after, "", "error of the fitted machine"},
                     {"share", &R::share, "", "measured rates, relative to the expected ones"},
                     {"latency_factor", &R::latency_factor, "", "measured latencies, relative to the expected ones"},
-                    {"launch_us", &R::launch_us, "us", "fitted time before the first byte"},
+                    {"launch_us", &R::launch_us, "us", "expected time before the first byte"},
                     {"verdict", &R::verdict, "", "whether the machine fits"},
                     {"why", &R::why, "", "in words"},
+                    {"tables", &R::tables, "", "what was used of each table"},
+                    {"contradictions", &R::contradictions, "", "sizes of one call for which tables differ"},
+                    {"quantities", &R::quantities, "", "what the tables say about the machine"},
                     {"overlay", &R::overlay, "", "the fitted machine as a cluster file; empty: it does not fit"},
                     {"inputs_hash", &R::inputs_hash, "", "of everything that the result depends on"}});
   return record;
@@ -65,9 +146,10 @@ const Record& record_of(const CalibrateResult*) {
 Question calibrate_question() {
   return make_question<CalibrateRequest, CalibrateResult>(
       "calibrate", "fit a machine to measured results, or report that it is broken",
-      "  busbar calibrate results.txt --cluster dgx-h100:2 --out mine.yaml\n"
+      "  busbar calibrate all_reduce.txt all_gather.txt --cluster dgx-h100:2 --out mine.yaml\n"
       "  busbar collective mine.yaml all_reduce\n",
       130);
 }
 
-}  // namespace busbar::questions
+}  // namespace questions
+}  // namespace busbar

@@ -4,14 +4,20 @@
 #include <string>
 #include <vector>
 
+#include "busbar/accuracy/calibrate.h"
 #include "busbar/questions/expect_question.h"
 #include "busbar/questions/question.h"
 
-namespace busbar::questions {
+namespace busbar {
+
+const Record& record_of(const FittedQuantity*);
+
+namespace questions {
 
 struct CalibrateRequest {
-  MeasuredRequest measured;
-  std::string overlay;  ///< file to write
+  std::vector<std::string> results;  ///< files; without `cluster`, the last word may be the machine
+  MeasuredRequest measured;          ///< its results are unused
+  std::string overlay;               ///< file to write
 };
 const Record& record_of(const CalibrateRequest*);
 
@@ -20,11 +26,29 @@ struct MedianError {
 };
 const Record& record_of(const MedianError*);
 
+struct UnusedPart {
+  std::vector<std::uint64_t> size_bytes;  ///< empty: the whole table
+  std::string why;
+};
+const Record& record_of(const UnusedPart*);
+
+struct UsedTable {
+  std::string file, collective;
+  std::uint32_t ranks = 0;
+  std::uint64_t sizes = 0;
+  std::vector<UnusedPart> unused;
+};
+const Record& record_of(const UsedTable*);
+
 struct CalibrateResult {
   std::string cluster;
   MedianError before, after;
   double share = 1, latency_factor = 1, launch_us = 0;
-  std::string verdict, why, overlay, inputs_hash;
+  std::string verdict, why;
+  std::vector<UsedTable> tables;
+  std::vector<std::string> contradictions;
+  std::vector<FittedQuantity> quantities;
+  std::string overlay, inputs_hash;
   int exit_status = 0;
   std::vector<OutputFile> files;
 };
@@ -32,4 +56,5 @@ const Record& record_of(const CalibrateResult*);
 
 Result<CalibrateResult> answer(const CalibrateRequest& request, const Context& context = {});
 
-}  // namespace busbar::questions
+}  // namespace questions
+}  // namespace busbar

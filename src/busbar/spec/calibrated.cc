@@ -96,13 +96,6 @@ Result<CalibratedFactors> read_calibrated(const YamlNode& map) {
   return out;
 }
 
-std::string calibrated_yaml(const CalibratedFactors& factors) {
-  return fmt::format(
-      "calibrated: {{latency_factor: {:.6g}, rate_factor: {:.6g}, launch_more: {}ps, source: fitted to measured "
-      "results}}\n",
-      factors.latency, factors.rate, factors.launch_more.in_ps());
-}
-
 void calibrate_parts(const CalibratedFactors& f, NodeTemplate& node, FabricSpec& fabric) {
   for (TemplateLink& l : node.links) l.link_class.latency = times(l.link_class.latency, f.latency);
   for (TemplateDevice& d : node.devices) {
@@ -129,7 +122,8 @@ void calibrate_protocol(const CalibratedFactors& f, ProtocolModel& p) {
   p.channel_rate = times(p.channel_rate, f.rate);
 }
 
-Result<std::string> cluster_text(std::string_view name, const Overrides& overrides, CalibratedFactors& factors) {
+Result<std::string> cluster_text(std::string_view name, const Overrides& overrides,
+                                 std::vector<MeasuredTable>& measured) {
   const Catalog catalog(overrides.catalog);
   Reading reading(catalog);
   BUSBAR_ASSIGN(const YamlDocument document, cluster_document(name, overrides, reading));
@@ -139,8 +133,8 @@ Result<std::string> cluster_text(std::string_view name, const Overrides& overrid
     const std::string key = root.key(i);
     const bool said_by_flag =
         (key == "gpu" && !overrides.gpu.empty()) || (key == "gpu_memory_rate" && !overrides.gpu_memory_rate.empty());
-    if (key == "calibrated") {
-      BUSBAR_ASSIGN(factors, read_calibrated(root.item(i)));
+    if (key == "measured") {
+      BUSBAR_ASSIGN(measured, read_measured_tables(root.item(i)));
     } else if (key != "faults" && !said_by_flag) {
       add_block(key, root.item(i), "", out);
     }

@@ -1,10 +1,12 @@
-// How a measured machine differs from the figures of its parts: the key `calibrated` of a cluster file.
+// How a measured machine differs from the figures of its parts: the keys `calibrated` and `measured` of a cluster file.
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "busbar/program/protocol.h"
 #include "busbar/spec/cluster.h"
+#include "busbar/spec/measured_tables.h"
 #include "busbar/spec/reading.h"
 #include "busbar/topology/fabric.h"
 
@@ -19,13 +21,12 @@ struct CalibratedFactors {
 };
 
 Result<CalibratedFactors> read_calibrated(const YamlNode& map);
-/// "calibrated: {...}", in the form that read_calibrated() reads.
-std::string calibrated_yaml(const CalibratedFactors& factors);
 
 void calibrate_parts(const CalibratedFactors& factors, NodeTemplate& node, FabricSpec& fabric);
 void calibrate_protocol(const CalibratedFactors& factors, ProtocolModel& protocol);
 
-/// The complete cluster file of `name` with `overrides`, without `calibrated`, whose factors go to `factors`.
-Result<std::string> cluster_text(std::string_view name, const Overrides& overrides, CalibratedFactors& factors);
+/// The complete cluster file of `name` with `overrides`, without `measured`, whose tables go to `measured`.
+Result<std::string> cluster_text(std::string_view name, const Overrides& overrides,
+                                 std::vector<MeasuredTable>& measured);
 
 }  // namespace busbar

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 namespace busbar {
 namespace {
 
@@ -12,8 +14,8 @@ TEST(Calibrated, TheTextOfAClusterHasItsFlagsInIt) {
   o.degrade = {"node1.nic3=0.5"};
   o.fail = {"node0.nic1"};
   o.gpu_memory_rate = "1TB/s";
-  CalibratedFactors factors;
-  const auto text = cluster_text("dgx-h100:2", o, factors);
+  std::vector<MeasuredTable> measured;
+  const auto text = cluster_text("dgx-h100:2", o, measured);
   ASSERT_TRUE(text.ok()) << text.error().text();
   const auto again = parse_cluster(*text, "again");
   ASSERT_TRUE(again.ok()) << again.error().text() << *text;
@@ -32,8 +34,8 @@ TEST(Calibrated, TheTextOfAClusterHasItsFlagsInIt) {
 
 TEST(Calibrated, EveryPresetIsTheSameMachineAsItsText) {
   for (const std::string& name : Catalog().names("nodes")) {
-    CalibratedFactors factors;
-    const auto text = cluster_text(name, {}, factors);
+    std::vector<MeasuredTable> measured;
+    const auto text = cluster_text(name, {}, measured);
     ASSERT_TRUE(text.ok()) << text.error().text();
     const auto again = parse_cluster(*text, name), once = load_cluster(name);
     ASSERT_TRUE(again.ok()) << again.error().text();
@@ -45,8 +47,8 @@ TEST(Calibrated, EveryPresetIsTheSameMachineAsItsText) {
 
 TEST(Calibrated, FactorsApplyToLatenciesAndRates) {
   const Cluster plain = load_cluster("dgx-h100:2").value();
-  const CalibratedFactors f{1.5, 0.8, Duration::us(3)};
-  const auto c = parse_cluster("name: c\nnode: dgx-h100\nnodes: 2\n" + calibrated_yaml(f), "c");
+  const char* const f = "calibrated: {latency_factor: 1.5, rate_factor: 0.8, launch_more: 3us}\n";
+  const auto c = parse_cluster("name: c\nnode: dgx-h100\nnodes: 2\n" + std::string(f), "c");
   ASSERT_TRUE(c.ok()) << c.error().text();
   EXPECT_NEAR(c->protocol.launch.in_us(), 1.5 * plain.protocol.launch.in_us() + 3, 1e-6);
   EXPECT_NEAR(c->protocol.share_scale_up, 0.8 * plain.protocol.share_scale_up, 1e-9);
@@ -58,15 +60,27 @@ TEST(Calibrated, FactorsApplyToLatenciesAndRates) {
   }
 }
 
-TEST(Calibrated, FactorsOfAFileAreGivenBack) {
-  const CalibratedFactors f{1.25, 0.5, Duration::us(2)};
-  const auto map = YamlDocument::parse(calibrated_yaml(f), "t");
+TEST(Calibrated, MeasuredTablesAreGivenBack) {
+  const CallTraits call{Collective::kAllGather, 16, true, "hierarchical(nvls,tree) simple", 4096, 0.125};
+  const std::string text = measured_yaml({{"my \\ \"a\".txt", {{call, 30.5, 28}}}});
+  const auto map = YamlDocument::parse(text, "t");
   ASSERT_TRUE(map.ok()) << map.error().text();
-  const auto read = read_calibrated(*map->root().find("calibrated"));
-  ASSERT_TRUE(read.ok());
-  EXPECT_EQ(read->latency, 1.25);
-  EXPECT_EQ(read->rate, 0.5);
-  EXPECT_EQ(read->launch_more, Duration::us(2));
+  const auto read = read_measured_tables(*map->root().find("measured"));
+  ASSERT_TRUE(read.ok()) << read.error().text();
+  EXPECT_EQ(measured_yaml(*read), text);
+}
+
+TEST(Calibrated, AMeasuredCallTakesItsTimeAndTablesAreTakenOutOfTheText) {
+  const CallTraits call{Collective::kAllReduce, 8, false, "ring simple", 1e9, 1};
+  const std::string text = "name: c\nnode: dgx-a100\n" + measured_yaml({{"a.txt", {{call, 200, 100}}}});
+  const auto c = parse_cluster(text, "c");
+  ASSERT_TRUE(c.ok()) << c.error().text();
+  ASSERT_NE(c->protocol.measured, nullptr);
+  EXPECT_NEAR(c->protocol.measured->ln_factor(call), std::log(2), 0.01);
+  std::vector<MeasuredTable> measured;
+  const auto without = cluster_text("{" + std::string("name: c, node: dgx-a100}"), {}, measured);
+  ASSERT_TRUE(without.ok());
+  EXPECT_TRUE(measured.empty());
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // A machine fitted to measured results.
 #include <fmt/core.h>
 
+#include "busbar/base/quantity.h"
 #include "busbar/questions/calibrate_question.h"
 #include "busbar/views/view.h"
 
@@ -10,16 +11,50 @@ namespace {
 using questions::CalibrateRequest;
 using questions::CalibrateResult;
 
+std::string sizes_in_words(const std::vector<std::uint64_t>& sizes) {
+  constexpr std::size_t kListed = 4;
+  std::string out;
+  for (std::size_t i = 0; i < sizes.size() && i < kListed; ++i)
+    out += (i > 0 ? ", " : "") + format_binary_size(sizes[i]);
+  return sizes.size() > kListed ? fmt::format("{} and {} more", out, sizes.size() - kListed) : out;
+}
+
+Table tables_table(const CalibrateResult& r) {
+  Table t{"Tables", {to_left("file"), to_left("collective"), "ranks", "sizes used", to_left("not used")}};
+  for (const questions::UsedTable& u : r.tables) {
+    std::string unused;
+    for (const questions::UnusedPart& p : u.unused)
+      unused += fmt::format("{}{}{}{}", unused.empty() ? "" : "; ", sizes_in_words(p.size_bytes),
+                            p.size_bytes.empty() ? "" : ": ", p.why);
+    t.rows.push_back({u.file, u.collective, std::to_string(u.ranks), std::to_string(u.sizes), unused});
+  }
+  return t;
+}
+
+Table quantities_table(const CalibrateResult& r) {
+  Table t{"The machine, relative to the expected one",
+          {to_left("what"), to_left("from"), to_left("where"), "percent", "from (%)", "to (%)"}};
+  for (const FittedQuantity& q : r.quantities)
+    t.rows.push_back({q.what, q.collective, q.several_nodes ? "between nodes" : "in a node",
+                      fmt::format("{:.0f}", q.percent), fmt::format("{:.0f}", q.low_percent),
+                      fmt::format("{:.0f}", q.high_percent)});
+  t.note = "What no rate and no latency explains is a curve over sizes for each operation, algorithm and protocol.";
+  return t;
+}
+
 Document calibrate_document(const CalibrateRequest& q, const CalibrateResult& r) {
-  Document d{fmt::format("{} fitted to {}", r.cluster, q.measured.results), {}, {}};
+  const std::string files = q.results.size() == 1 ? q.results.front() : fmt::format("{} tables", r.tables.size());
+  Document d{fmt::format("{} fitted to {}", r.cluster, files), {}, {}};
   Facts facts;
   facts.items = {{"before", fmt::format("{:.1f} % median error", r.before.median_abs_percent)},
                  {"after", fmt::format("{:.1f} % median error", r.after.median_abs_percent)},
                  {"bandwidth", fmt::format("{:.1f} % of the expected value", r.share * 100)},
                  {"latency", fmt::format("{:.1f} % of the expected value", r.latency_factor * 100)},
-                 {"launch", fmt::format("{:.1f} us", r.launch_us)},
                  {"verdict", fmt::format("{}: {}", r.verdict, r.why)}};
   d.add(facts);
+  d.add(tables_table(r));
+  for (const std::string& words : r.contradictions) d.add(Paragraph{"Tables differ: " + words});
+  if (!r.quantities.empty()) d.add(quantities_table(r));
   if (q.overlay.empty()) return d;
   d.add(Paragraph{r.files.empty() ? "The overlay is not written." : "overlay: " + q.overlay});
   return d;
