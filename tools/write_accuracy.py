@@ -124,6 +124,19 @@ def collectives(busbar, fit_again):
                    f"  bands:\n{bands}")
 
 
+def own_tables(busbar):
+    """What tables of a machine do to its other answers."""
+    more = ROOT / "data/measured/collectives_more.csv"
+    found = validated(busbar, "collectives", "--more", more, "--own-table")["own_tables"]
+    lines = ["| left out | size | pairs | machines | before (%) | after (%) | own table (%) | moved (%) | worse (%) | "
+             "in the band (%) |", "|---|---|---|---|---|---|---|---|---|---|"]
+    for r in found["lines"]:
+        lines.append(f"| {r['left_out']} | {r['sizes']} | {r['pairs']} | {r['machines']} | {r['before_percent']:.1f} | "
+                     f"{r['after_percent']:.1f} | {r['own_percent']:.1f} | {r['moved_percent']:.0f} | "
+                     f"{r['worse_percent']:.0f} | {r['in_band_percent']:.0f} |")
+    write_table("own tables", lines)
+
+
 def write_table(name, lines):
     """Replaces the text between <!-- name --> and <!-- end --> in docs/accuracy.md."""
     path = ROOT / "docs/accuracy.md"
@@ -197,10 +210,13 @@ def main():
     parser.add_argument("busbar", help="the command to ask")
     parser.add_argument("--check", action="store_true", help="only ask whether the bands still hold")
     parser.add_argument("--quick", action="store_true", help="keep the bands of boards left out: no constant is fitted")
-    parser.add_argument("--only", choices=["collectives", "training"], help="one of the two files")
+    parser.add_argument("--only", choices=["collectives", "training", "own-tables"],
+                        help="one of the two files, or the table of what own tables do in docs/accuracy.md")
     args = parser.parse_args()
     asked = {"collectives": (lambda: collectives(args.busbar, not args.quick), ()),
              "training": (lambda: training(args.busbar), TRAINING)}
+    if args.only in (None, "own-tables") and not args.check:
+        own_tables(args.busbar)
     bad = []
     for name, (make, more) in asked.items():
         if args.only not in (None, name):

@@ -97,6 +97,7 @@ class CollectiveRows {
     out.p2p = reaches_peers(machine->predictor->cluster());
     out.band = accuracy_.collective(machine->predictor->cluster(), call.bytes, out.several_nodes);
     out.predicted = p.time.in_us();
+    out.traits = p.traits;
     out.how = how_of(p);
     out.bound_by = limit_of(p, machine->predictor->cluster().topology);
     out.asked = std::move(asked);

@@ -8,6 +8,7 @@
 #include "busbar/base/csv.h"
 #include "busbar/predict/band.h"
 #include "busbar/predict/request.h"
+#include "busbar/program/measured_calls.h"
 #include "busbar/spec/scenario.h"
 
 namespace busbar {
@@ -44,6 +45,7 @@ struct ScoredRow {
   std::string library;             ///< the library whose rules chose: "NCCL 2.27"; empty: none
   std::optional<CollectiveRequest> asked;  ///< collectives: the request that gives `predicted`
   std::optional<StepQuestion> step;        ///< training: the question whose answer is `predicted`
+  CallTraits traits{};                     ///< collectives: what measured calls know the row by
   bool counts = true;                      ///< whether the row is scored: use=accuracy, or the table has no such column
   std::string unsupported;                 ///< why there is no prediction; empty: there is one
 

@@ -27,6 +27,13 @@ const Record& record_of(const ValidateRequest*) {
                      "training steps: also leave each GPU, framework, series and model with experts out of the fits")
                    .of("Output")
                    .undecided(),
+               Field("own_table", &R::own_table, "",
+                     "collectives: also judge what tables of one's own machine do to its other answers")
+                   .of("Output")
+                   .undecided(),
+               Field("more", &R::more, "", "another table with the same columns; may be given several times")
+                   .takes("FILE")
+                   .of("Rows"),
                Field("worst", &R::worst, "", "number of worst cases to list (default 12)")
                    .takes("N")
                    .of("Output")
@@ -185,8 +192,15 @@ Result<std::optional<LeftOutResult>> left_out(const CsvTable& table, const Valid
 Result<ValidateResult> answer(const ValidateRequest& q, const Context& context) {
   const auto go_on = [&](std::size_t done, std::size_t total) { return context.go_on("rows", done, total); };
   ValidateOptions options{q.machine, q.engine, q.only, q.predict, go_on, context.stop};
-  BUSBAR_ASSIGN(const CsvTable table, CsvTable::load(q.file));
-  BUSBAR_ASSIGN(const std::vector<ScoredRow> rows, validate(table, options));
+  BUSBAR_ASSIGN(CsvTable table, CsvTable::load(q.file));
+  BUSBAR_ASSIGN(std::vector<ScoredRow> rows, validate(table, options));
+  std::vector<ScoredTable> tables{{std::move(table), rows}};
+  for (const std::string& file : q.more) {
+    BUSBAR_ASSIGN(table, CsvTable::load(file));
+    BUSBAR_ASSIGN(const std::vector<ScoredRow> others, validate(table, options));
+    rows.insert(rows.end(), others.begin(), others.end());
+    tables.push_back({std::move(table), others});
+  }
   ValidateResult r;
   r.file = q.file;
   r.engine = q.engine;
@@ -194,9 +208,13 @@ Result<ValidateResult> answer(const ValidateRequest& q, const Context& context) 
   add_rows(rows, r);
   r.summary = shown(summarise(rows));
   for (const WorstCase& w : worst_cases(rows, q.worst)) r.worst.push_back(shown(w, rows[w.example]));
+  if (q.own_table && r.complete) {
+    OwnTableJudgement judged = judge_own_tables(tables);
+    r.own_tables = {std::move(judged.lines), judged.best_is_in_use};
+  }
   if (!q.leave_out || !r.complete) return r;
   options.go_on = [](std::size_t, std::size_t) { return true; };
-  BUSBAR_ASSIGN(r.left_out, left_out(table, options));
+  BUSBAR_ASSIGN(r.left_out, left_out(tables.front().table, options));
   return r;
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "busbar/accuracy/own_table.h"
 #include "busbar/accuracy/summary.h"
 #include "busbar/base/record.h"
 #include "busbar/predict/predict_options.h"
@@ -17,12 +18,14 @@ namespace busbar {
 const Record& record_of(const ErrorSummary*);
 const Record& record_of(const BandSummary*);
 const Record& record_of(const TwinSpread*);
+const Record& record_of(const OwnTableLine*);
 
 namespace questions {
 
 struct ValidateRequest {
   std::string file, only;
-  bool leave_out = false;
+  std::vector<std::string> more;  ///< further tables
+  bool leave_out = false, own_table = false;
   std::uint32_t worst = 12;
   PredictOptions predict;
   std::string engine = "analytic";
@@ -128,6 +131,13 @@ struct LeftOutResult {
 };
 const Record& record_of(const LeftOutResult*);
 
+/// What the user's own tables do to the other answers for that machine: OwnTableJudgement.
+struct OwnTablesResult {
+  std::vector<OwnTableLine> lines;
+  bool carry_over_as_learnt = true;
+};
+const Record& record_of(const OwnTablesResult*);
+
 struct ValidateResult {
   std::string file, engine;
   bool complete = true;
@@ -136,6 +146,7 @@ struct ValidateResult {
   ErrorsOfTable summary;
   std::vector<FarthestRow> worst;
   std::optional<LeftOutResult> left_out;
+  std::optional<OwnTablesResult> own_tables;
   // For views only:
   std::uint64_t all_rows = 0;  ///< also those without a prediction
 };

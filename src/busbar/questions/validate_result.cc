@@ -33,7 +33,32 @@ const Record& record_of(const TwinSpread*) {
   return record;
 }
 
+const Record& record_of(const OwnTableLine*) {
+  using L = OwnTableLine;
+  static const Record record(
+      "own table", {{"left_out", &L::left_out, "", "what was predicted from the machine's other tables"},
+                    {"sizes", &L::sizes, "", "of the predicted calls"},
+                    {"before_percent", &L::before_percent, "%", "median |error| without own tables"},
+                    {"after_percent", &L::after_percent, "%", "with the machine's other tables"},
+                    {"own_percent", &L::own_percent, "%", "with its own table, a quarter of which is left out in turn"},
+                    {"moved_percent", &L::moved_percent, "%", "pairs whose error changes by more than 0.1 points"},
+                    {"worse_percent", &L::worse_percent, "%", "pairs whose error grows by more than 2 points"},
+                    {"in_band_percent", &L::in_band_percent, "%", "measured times inside the band afterwards"},
+                    {"pairs", &L::pairs, "", "of machine and operation"},
+                    {"machines", &L::machines, "", "that they are of"}});
+  return record;
+}
+
 namespace questions {
+
+const Record& record_of(const OwnTablesResult*) {
+  using R = OwnTablesResult;
+  static const Record record(
+      "own tables", {{"lines", &R::lines, "", "by what is left out, and size"},
+                     {"carry_over_as_learnt", &R::carry_over_as_learnt, "",
+                      "whether these rows give the same choice of how far measurements carry over as is in use"}});
+  return record;
+}
 
 const Record& record_of(const ValidatedRow*) {
   using R = ValidatedRow;
@@ -173,7 +198,9 @@ const Record& record_of(const ValidateResult*) {
        {"libraries", &V::libraries, "", "number of rows by the library whose rules chose"},
        {"summary", &V::summary, "", "over the rows that count"},
        {"worst", &V::worst, "", "farthest off, worst first"},
-       Field("left_out", &V::left_out, "", "with leave_out: errors without a part in the fits").or_absent()});
+       Field("left_out", &V::left_out, "", "with leave_out: errors without a part in the fits").or_absent(),
+       Field("own_tables", &V::own_tables, "", "with own_table: errors of other answers for the same machine")
+           .or_absent()});
   return record;
 }
 

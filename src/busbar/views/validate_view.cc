@@ -119,6 +119,23 @@ Table models_left_out(const LeftOutResult& left) {
   return t;
 }
 
+Table own_tables_table(const questions::OwnTablesResult& r) {
+  Table t{"What tables of a machine do to its other answers",
+          {to_left("left out"), to_left("size"), "pairs", "machines", "before (%)", "after (%)", "own table (%)",
+           "moved (%)", "worse (%)", "in the band (%)"}};
+  for (const OwnTableLine& l : r.lines)
+    t.rows.push_back({l.left_out, l.sizes, std::to_string(l.pairs), std::to_string(l.machines),
+                      one_decimal(l.before_percent), one_decimal(l.after_percent), one_decimal(l.own_percent),
+                      fmt::format("{:.0f}", l.moved_percent), fmt::format("{:.0f}", l.worse_percent),
+                      fmt::format("{:.0f}", l.in_band_percent)});
+  t.note =
+      "A pair is a machine and an operation. Its error is the median over its sizes; the columns are medians over "
+      "pairs. "
+      "before: without tables of the machine; after: with its other tables; own table: with three quarters of its own "
+      "sizes; worse: by more than 2 points.";
+  return t;
+}
+
 Table parts_left_out(const char* words, const PartsLeftOut& left) {
   Table t{fmt::format("Each {} left out of the fit of held_share and kernel_time (dense models)", words),
           {to_left(words), "configurations", "mean |error| (%)", "median error without it (%)",
@@ -243,6 +260,7 @@ Document validate_document(const ValidateRequest&, const ValidateResult& r) {
   if (!r.unsupported.empty()) d.add(counts_table("Not predicted", "reason", r.unsupported));
   if (!r.libraries.empty()) d.add(counts_table("Rows by library", "library", r.libraries));
   if (r.left_out) add_left_out(*r.left_out, d);
+  if (r.own_tables && !r.own_tables->lines.empty()) d.add(own_tables_table(*r.own_tables));
   return d;
 }
 
