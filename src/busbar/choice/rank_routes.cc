@@ -1,6 +1,7 @@
 #include "busbar/choice/internal/rank_routes.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "busbar/routing/flow_name.h"
 
@@ -17,8 +18,8 @@ bool same_links(std::span<const RankRoutes::Part> a, std::span<const RankRoutes:
 /// Reads the routes of one node and numbers its links in order of first use.
 class RankRoutes::Reader {
  public:
-  Reader(const Router& router, const Placement& placement)
-      : router_(router), placement_(placement), number_(router.topology().link_count(), 0) {}
+  Reader(const Router& router, const Placement& placement, bool equal_rates = false)
+      : router_(router), placement_(placement), equal_rates_(equal_rates), number_(router.topology().link_count(), 0) {}
 
   void start_node() {
     for (const std::uint32_t l : met_) number_[l] = 0;
@@ -45,7 +46,7 @@ class RankRoutes::Reader {
         met_.push_back(index(s.link));
         k = links();
       }
-      const double ps_per_byte = s.share / lanes / (t.payload_rate(s.link) * 1e-12);
+      const double ps_per_byte = s.share / lanes / (equal_rates_ ? 1 : t.payload_rate(s.link) * 1e-12);
       const auto same = std::find_if(out.begin(), out.end(), [&](const Part& p) { return p.link == k - 1; });
       if (same == out.end())
         out.push_back({k - 1, ps_per_byte});
@@ -58,14 +59,15 @@ class RankRoutes::Reader {
  private:
   const Router& router_;
   const Placement& placement_;
+  const bool equal_rates_;
   std::vector<std::uint32_t> number_;  ///< per link: 1 + its dense number; 0: not used yet
   std::vector<std::uint32_t> met_;
   std::vector<LinkShare> path_;
 };
 
-RankRoutes::RankRoutes(const Router& router, const Placement& placement, const CollectiveCall& call)
+RankRoutes::RankRoutes(const Router& router, const Placement& placement, const CollectiveCall& call, bool equal_rates)
     : ranks_(call.groups.size()) {
-  Reader reader(router, placement);
+  Reader reader(router, placement, equal_rates);
   Rows rows;
   for (std::uint32_t a = 0; a < ranks_; ++a)
     for (std::uint32_t b = 0; b < ranks_; ++b)
@@ -99,6 +101,11 @@ RankRoutes::RankRoutes(const Router& router, const Placement& placement,
         (*alike)[i][p].ps_per_byte = std::max((*alike)[i][p].ps_per_byte, rows[i][p].ps_per_byte);
   }
   keep(kinds);
+}
+
+bool RankRoutes::has_equal_rates() const {
+  return std::all_of(parts_.begin(), parts_.end(),
+                     [&](const Part& p) { return std::abs(p.ps_per_byte / parts_.front().ps_per_byte - 1) < 1e-9; });
 }
 
 /// Stores, row by row, the loads of all nodes. The links of a node are numbered after those of the previous nodes.

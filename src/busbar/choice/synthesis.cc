@@ -10,7 +10,9 @@
 #include "busbar/choice/internal/forest_packing.h"
 #include "busbar/choice/internal/packing.h"
 #include "busbar/choice/internal/path_packing.h"
+#include "busbar/choice/internal/rank_order.h"
 #include "busbar/choice/internal/two_levels.h"
+#include "busbar/choice/rooted_sums.h"
 #include "busbar/collectives/builders.h"
 #include "busbar/collectives/chain.h"
 #include "busbar/engine/engine.h"
@@ -21,6 +23,7 @@ namespace busbar {
 namespace {
 
 constexpr std::uint32_t kMostSearched = 64;       // ranks
+constexpr std::uint32_t kMostByGraph = 32;        // ranks searched as if all links were equally fast, too
 constexpr std::uint32_t kMostUnits = 32;          // rings or trees at the same time
 constexpr std::uint32_t kMostForest = 96;         // trees at the same time
 constexpr std::uint32_t kMostBesideLevels = 16;   // ranks of a forest over several nodes
@@ -50,26 +53,64 @@ class Maker {
       has_levels = !two.empty();
       std::move(two.begin(), two.end(), std::back_inserter(out_));
     }
-    if (n_ > 1 && n_ <= kMostSearched) {
-      const RankRoutes routes(router_, placement_, call_);
+    for (const bool equal_rates : {false, true}) {
+      if (n_ < 2 || n_ > (equal_rates ? kMostByGraph : kMostSearched)) break;
+      const CollectiveCall ordered = in_order();
+      const RankRoutes routes(router_, placement_, ordered, equal_rates);
+      if (equal_rates && RankRoutes(router_, placement_, ordered).has_equal_rates()) break;
       for (const std::uint32_t most : {1u, kMostUnits}) {
-        const Packing r = pack(routes, call_.op, call_.root, PackingShape::kRings, most);
-        if (r.size() > 0) BUSBAR_RETURN_IF_ERROR(rings(r.orders, "searched"));
-        const Packing t = pack(routes, call_.op, call_.root, PackingShape::kTrees, most);
-        if (t.size() > 0) BUSBAR_RETURN_IF_ERROR(trees(t.trees));
+        const Packing r = pack(routes, call_.op, ordered.root, PackingShape::kRings, most);
+        if (r.size() > 0) BUSBAR_RETURN_IF_ERROR(rings(given_numbers(r.orders), "searched"));
+        const Packing t = pack(routes, call_.op, ordered.root, PackingShape::kTrees, most);
+        if (t.size() > 0) BUSBAR_RETURN_IF_ERROR(trees(given_numbers(t.trees)));
       }
       for (const double per_depth : {0.0, 1.0}) {
         if (has_levels && n_ > kMostBesideLevels) break;
         const ForestRequest request{call_.op, 1, kMostForest, per_depth, call_.op == Collective::kAllReduce};
-        for (const ForestPacking& f : pack_forests(routes, request)) BUSBAR_RETURN_IF_ERROR(forest(f.trees));
+        for (const ForestPacking& f : pack_forests(routes, request))
+          BUSBAR_RETURN_IF_ERROR(forest(given_numbers(f.trees)));
       }
     }
-    if (rooted(call_.op)) BUSBAR_RETURN_IF_ERROR(in_two_halves());
-    if (call_.op == Collective::kBroadcast) BUSBAR_RETURN_IF_ERROR(as_all_reduce());
+    if (rooted(call_.op)) {
+      BUSBAR_RETURN_IF_ERROR(in_two_halves());
+      BUSBAR_RETURN_IF_ERROR(as_all_reduce());
+    }
     return std::move(out_);
   }
 
  private:
+  /// The call over the same ranks in an order given by their routes: what a search finds there does not depend on
+  /// how ranks are numbered.
+  CollectiveCall in_order() {
+    const bool has_root = rooted(call_.op) || call_.op == Collective::kGather || call_.op == Collective::kScatter;
+    if (order_.empty())
+      order_ =
+          order_by_routes(RankRoutes(router_, placement_, call_), has_root ? std::optional(call_.root) : std::nullopt);
+    CollectiveCall out = call_;
+    out.groups = {};
+    out.groups.listed_groups = 1;
+    for (const std::uint32_t r : order_) out.groups.listed.push_back(call_.groups.actor(0, r));
+    if (has_root)
+      out.root = static_cast<std::uint32_t>(std::find(order_.begin(), order_.end(), call_.root) - order_.begin());
+    return out;
+  }
+  void give_number(std::uint32_t& rank) const { rank = order_[rank]; }
+  void give_number(std::vector<std::uint32_t>& ranks) const {
+    for (std::uint32_t& r : ranks) give_number(r);
+  }
+  void give_number(WeightedTree& t) const { give_number(t.tree.position); }
+  void give_number(ForestTree& t) const {
+    give_number(t.up.position);
+    give_number(t.down.position);
+  }
+  void give_number(RankPath& p) const { give_number(p.ranks); }
+  /// What was found for in_order(), for the ranks as the call numbers them.
+  template <typename T>
+  std::vector<T> given_numbers(std::vector<T> found) const {
+    for (T& f : found) give_number(f);
+    return found;
+  }
+
   Status rings(std::vector<std::vector<std::uint32_t>> orders, const char* how) {
     ScheduleSpec spec;
     spec.algorithm = "ring";
@@ -113,14 +154,17 @@ class Maker {
     return each_schedule(half, take);
   }
 
-  /// Each all-reduce, in which only the root has something to add.
+  /// Each all-reduce, in which only the root has something to add, or only the root keeps the sums.
   Status as_all_reduce() {
     if (n_ < 3 || n_ > kMostHalved) return {};
     CollectiveCall sums = call_;
     sums.op = Collective::kAllReduce;
     sums.root = 0;
     return each_schedule(sums, [&](const Schedule& s, const std::string& what) {
-      add(from_root_alone(s, call_.root), what + ", an all-reduce of what the root has");
+      const bool down = call_.op == Collective::kBroadcast;
+      if (auto rooted = rooted_sums(s, call_.op, call_.root))
+        add(*std::move(rooted), what + (down ? ", an all-reduce of what the root has"
+                                             : ", an all-reduce of which the root keeps the sums"));
     });
   }
 
@@ -142,8 +186,12 @@ class Maker {
   Status over_relays() {
     const bool pairs = call_.op == Collective::kAllToAll;
     if (n_ > 1 && n_ <= (pairs ? kMostPairsSearched : kMostSearched)) {
-      const RankRoutes routes(router_, placement_, call_);
-      for (const PathPacking& p : pack_paths(routes, call_.op, call_.root)) BUSBAR_RETURN_IF_ERROR(paths(p.paths));
+      const CollectiveCall ordered = in_order();
+      for (const bool equal_rates : {false, true}) {
+        const RankRoutes routes(router_, placement_, ordered, equal_rates);
+        for (const PathPacking& p : pack_paths(routes, call_.op, ordered.root))
+          BUSBAR_RETURN_IF_ERROR(paths(given_numbers(p.paths)));
+      }
     }
     if (pairs || n_ < 3 || n_ > kMostRelayed || (call_.op != Collective::kGather && call_.op != Collective::kScatter))
       return {};
@@ -241,6 +289,7 @@ class Maker {
   const CollectiveCall& call_;
   const Shortcuts shortcuts_;
   std::uint32_t n_;
+  std::vector<std::uint32_t> order_;  ///< of in_order()
   std::vector<Synthesized> out_;
 };
 

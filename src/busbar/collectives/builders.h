@@ -102,8 +102,9 @@ Result<Schedule> with_orders(Schedule schedule, const std::vector<std::vector<st
 Schedule with_root(Schedule pieces, std::uint32_t root);
 
 /// The all-reduce `sums` as a broadcast: a rank without data keeps what arrives, and what it would send before is left
-/// out. Its time counts these sends too, so it is an upper bound.
-Schedule from_root_alone(Schedule sums, std::uint32_t root);
+/// out. Its time counts these sends too, so it is an upper bound. Or as a reduce, of which only the root keeps the
+/// sums.
+Schedule for_root_alone(Schedule sums, Collective op, std::uint32_t root);
 
 /// `copies` copies, each on its own channels with 1/copies of the buffer.
 /// Precondition: copies >= 1, no all-to-all, no layouts by channel.

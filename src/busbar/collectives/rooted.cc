@@ -100,10 +100,10 @@ class RootedWriter {
 
 Schedule with_root(Schedule pieces, std::uint32_t root) { return RootedWriter(std::move(pieces), root).write(); }
 
-Schedule from_root_alone(Schedule sums, std::uint32_t root) {
-  sums.op = Collective::kBroadcast;
+Schedule for_root_alone(Schedule sums, Collective op, std::uint32_t root) {
+  sums.op = op;
   sums.root = root;
-  sums.sends_nothing = true;
+  sums.sends_nothing = op == Collective::kBroadcast;
   return sums;
 }
 

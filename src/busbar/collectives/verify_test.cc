@@ -64,7 +64,7 @@ TEST(Schedules, OfAllReducesAreProvedAsBroadcasts) {
   const auto prove = [&](const BuiltCase& c) {
     if (c.schedule.op != Collective::kAllReduce || c.schedule.ranks > 32 || c.schedule.ranks < 3) return;
     for (const std::uint32_t root : {0u, c.schedule.ranks - 1}) {
-      Schedule s = from_root_alone(c.schedule, root);
+      Schedule s = for_root_alone(c.schedule, Collective::kBroadcast, root);
       const Status ok = verify(s);
       ASSERT_TRUE(ok.ok()) << c.text() << " root " << root << ": " << ok.error().text();
       s.sends_nothing = false;

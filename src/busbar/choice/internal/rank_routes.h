@@ -20,9 +20,10 @@ class RankRoutes {
     std::uint32_t link;
     double ps_per_byte;
   };
-  /// The routes of group 0 of `call`, as the engines route them, over all NICs of a rank.
+  /// The routes of group 0 of `call`, as the engines route them, over all NICs of a rank. With `equal_rates` as if all
+  /// links were equally fast.
   /// Cost: one routing per ordered pair of ranks and NIC.
-  RankRoutes(const Router& router, const Placement& placement, const CollectiveCall& call);
+  RankRoutes(const Router& router, const Placement& placement, const CollectiveCall& call, bool equal_rates = false);
   /// Routes inside nodes, which are given by their ranks place by place, and from each node to the next.
   /// Precondition: at least two nodes, with equally many ranks.
   RankRoutes(const Router& router, const Placement& placement, std::span<const std::vector<std::uint32_t>> nodes,
@@ -30,6 +31,8 @@ class RankRoutes {
 
   std::uint32_t ranks() const { return ranks_; }
   std::uint32_t links() const { return links_; }
+  /// Whether equal rates would change nothing.
+  bool has_equal_rates() const;
   std::span<const Part> route(std::uint32_t from, std::uint32_t to) const {
     return row(std::size_t{from} * ranks_ + to);
   }
