@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "busbar/choice/as_nccl.h"
+#include "busbar/choice/rooted_sums.h"
+#include "busbar/lowering/channels.h"
 
 namespace busbar {
 namespace {
@@ -239,6 +241,47 @@ Result<ChosenCall> CallChooser::fastest_of_all(const CollectiveCall& call, Trial
   return out;
 }
 
+/// A broadcast or reduce takes the schedule of the customary all-reduce if that is faster: it moves no less.
+Status CallChooser::shorten_by_all_reduce(const CollectiveCall& asked, TrialEngines& trials, ChosenCall& best) {
+  CollectiveCall sums = asked;
+  sums.op = Collective::kAllReduce;
+  sums.root = 0;
+  const Result<CollectiveCall> found = resolve_algorithm(*trials.engine, placement_, topology_, sums);
+  if (!found.ok()) return trials.engine->status();
+  const std::uint32_t domain = ranks_per_domain(*found, topology_, placement_);
+  BUSBAR_ASSIGN(const Schedule schedule, build_for_call(*found, topology_, placement_, domain, asked.channels));
+  std::optional<Schedule> alone = rooted_sums(schedule, asked.op, asked.root);
+  if (!alone) return {};
+  CollectiveCall rooted = asked;
+  rooted.algorithm = "synthesized";
+  rooted.protocol = found->protocol;
+  rooted.schedule = std::make_shared<const Schedule>(*std::move(alone));
+  BUSBAR_ASSIGN(const CallId ours, trials.engine->prepare(best.call));
+  const Result<CallId> theirs = trials.engine->prepare(rooted);
+  if (!theirs.ok() || trials.engine->time_alone(*theirs) >= trials.engine->time_alone(ours)) return {};
+  best.made = MadeSchedule{found->algorithm + ", an all-reduce for the root alone",
+                           best.call.algorithm,
+                           trials.engine->time_alone(ours),
+                           {}};
+  best.call = std::move(rooted);
+  return {};
+}
+
+/// "auto" where neither NCCL nor RCCL runs. A search among all schedules is bounded to few ranks, and to machines
+/// whose software is unknown: the others run what their libraries have.
+Result<ChosenCall> CallChooser::without_library(CollectiveCall call, TrialEngines& trials) {
+  constexpr std::uint32_t kMostSearched = 64;  // ranks
+  if (ideal_ && trials.alone && call.groups.groups() == 1 && call.groups.size() <= kMostSearched) {
+    call.algorithm = "fastest";
+    return fastest_of_all(call, trials);
+  }
+  ChosenCall out{call, ChosenBy::kFastest, {}, {}};
+  BUSBAR_ASSIGN(out.call, resolve_algorithm(*trials.engine, placement_, topology_, call, nullptr, &trials.helpers));
+  if (call.op == Collective::kBroadcast || call.op == Collective::kReduce)
+    BUSBAR_RETURN_IF_ERROR(shorten_by_all_reduce(call, trials, out));
+  return out;
+}
+
 Result<ChosenCall> CallChooser::choose(const CollectiveCall& asked, TrialEngines& trials) {
   CollectiveCall call = asked;
   if (const auto named = nccl_algorithm(call.algorithm)) call.algorithm = schedule_name(*named);
@@ -246,6 +289,7 @@ Result<ChosenCall> CallChooser::choose(const CollectiveCall& asked, TrialEngines
     if (may_be_made(call)) return fastest_of_all(call, trials);
     BUSBAR_ASSIGN(auto chosen, as_library(call, trials));
     if (chosen) return *std::move(chosen);
+    if (call.algorithm == "auto") return without_library(std::move(call), trials);
   }
   ChosenCall out{call, call.algorithm == "auto" ? ChosenBy::kFastest : ChosenBy::kGiven, {}, {}};
   BUSBAR_ASSIGN(out.call,

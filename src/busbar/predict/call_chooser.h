@@ -38,9 +38,13 @@ bool same_shape(const CollectiveCall& a, const CollectiveCall& b);
 /// Predictor's choice of algorithms for a call.
 class CallChooser {
  public:
-  /// All arguments must outlive this object.
-  CallChooser(const Router& router, const Placement& placement, Communicators& communicators)
-      : topology_(router.topology()), router_(router), placement_(placement), communicators_(communicators) {}
+  /// All arguments must outlive this object. `ideal`: the machine's software costs nothing.
+  CallChooser(const Router& router, const Placement& placement, Communicators& communicators, bool ideal = false)
+      : topology_(router.topology()),
+        router_(router),
+        placement_(placement),
+        communicators_(communicators),
+        ideal_(ideal) {}
 
   Result<ChosenCall> choose(const CollectiveCall& asked, TrialEngines& trials);
 
@@ -50,6 +54,8 @@ class CallChooser {
   Result<std::optional<ChosenCall>> in_parts(const CollectiveCall& call, const std::vector<GroupFamily>& ways,
                                              TrialEngines& trials);
   std::optional<ChosenCall> as_nccl(const CollectiveCall& call, const FamilyCommunicators& comms, TrialEngines& trials);
+  Result<ChosenCall> without_library(CollectiveCall call, TrialEngines& trials);
+  Status shorten_by_all_reduce(const CollectiveCall& asked, TrialEngines& trials, ChosenCall& best);
   Result<ChosenCall> fastest_of_all(const CollectiveCall& call, TrialEngines& trials);
   Result<CollectiveCall> over_channels(CollectiveCall call, const std::vector<std::string>& algorithms,
                                        const FamilyCommunicators& comms, TrialEngines& trials);
@@ -61,6 +67,7 @@ class CallChooser {
   const Router& router_;
   const Placement& placement_;
   Communicators& communicators_;
+  bool ideal_;
   std::optional<std::pair<CollectiveCall, std::vector<Synthesized>>> made_;  ///< for the last such call, for any size
 };
 
