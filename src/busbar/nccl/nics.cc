@@ -4,6 +4,8 @@
 #include <bit>
 #include <map>
 
+#include "busbar/topology/seen_damage.h"
+
 namespace busbar {
 namespace {
 
@@ -96,7 +98,7 @@ double cabled_GBps(const Topology& t, DeviceId nic) {
   double rate = 0;
   for (const LinkId l : t.out_links(nic))
     if (is_fabric(t.link_class(l).kind) && t.block_of(t.to(l)) != t.block_of(nic))
-      rate += static_cast<double>(per_second(t.link_class(l).wire_rate)) * t.link_class(l).health;
+      rate += static_cast<double>(per_second(t.link_class(l).wire_rate)) * seen_share(t, l);
   return rate / kGiga;
 }
 

@@ -8,6 +8,7 @@
 
 #include "busbar/nccl/internal/nics.h"
 #include "busbar/nccl/internal/paths.h"
+#include "busbar/topology/seen_damage.h"
 
 namespace busbar {
 
@@ -46,11 +47,11 @@ Status check_known(const Topology& t, DeviceId gpu) {
   const auto own = std::find_if(t.link_classes().begin(), t.link_classes().end(), is_ici);
   if (own != t.link_classes().end()) {
     const bool tpu = own->brand.empty();
-    return Error{ErrorCode::kUnsupported,
-                 fmt::format("on {} ({}) {} chooses, over {} links, and its choices are not published", t.name(gpu),
-                             c.part.empty() ? "a chip" : c.part, tpu ? "XLA" : "the maker's library",
-                             tpu ? "ICI" : own->brand),
-                 {}};
+    return Error{
+        ErrorCode::kUnsupported,
+        fmt::format("on {} ({}) {} chooses, over {} links, and its choices are not published", t.name(gpu),
+                    c.part.empty() ? "a chip" : c.part, tpu ? "XLA" : "the maker's library", tpu ? "ICI" : own->brand),
+        {}};
   }
   return Error{ErrorCode::kUnsupported,
                fmt::format("NCCL and RCCL are not known to run on {} ({}no compute capability or architecture)",
@@ -241,7 +242,8 @@ class SystemBuilder {
           break;
         case LinkKind::kPcie:
           if (a == kNoNode || b == kNoNode) break;
-          join(home(a, t_.to(l), d), home(b, d, t_.to(l)), NcclLinkKind::kPci, pcie_of(c));
+          join(home(a, t_.to(l), d), home(b, d, t_.to(l)), NcclLinkKind::kPci,
+               pcie_of(c) * static_cast<float>(seen_share(t_, l)));
           break;
         default:
           break;  // sockets are meshed below; NCCL ignores NUMA nodes and drives

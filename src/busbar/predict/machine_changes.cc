@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "busbar/topology/gpu_memory.h"
+#include "busbar/topology/seen_damage.h"
 
 namespace busbar {
 namespace {
@@ -35,7 +36,8 @@ std::vector<Repair> repairs(const Topology& t) {
   for (const Damage& d : t.damage()) {
     const auto like = [&](const Repair& r) {
       const Damage& first = *r.front();
-      return first.left == d.left && t.link_class_index(first.links.front()) == t.link_class_index(d.links.front());
+      return first.left == d.left && is_seen(first) == is_seen(d) &&
+             t.link_class_index(first.links.front()) == t.link_class_index(d.links.front());
     };
     const auto same = std::find_if(out.begin(), out.end(), like);
     same == out.end() ? out.push_back({&d}) : same->push_back(&d);
@@ -47,7 +49,11 @@ std::vector<Repair> repairs(const Topology& t) {
 
 std::string words_of(const Repair& r) {
   const std::string others = r.size() > 1 ? fmt::format(" and {} more", r.size() - 1) : "";
-  return fmt::format("{}{} as built, not at {:.3g} %", r.front()->name, others, 100 * r.front()->left);
+  std::string name = r.front()->name;
+  const bool seen = is_seen(*r.front());
+  if (seen) name.resize(name.size() - kSeen.size());
+  return fmt::format("{}{} as built, not at {:.3g} %{}", name, others, 100 * r.front()->left,
+                     seen ? ", which software sees" : "");
 }
 
 Cluster repaired(const Cluster& cluster, const Repair& repair) {

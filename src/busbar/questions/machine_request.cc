@@ -9,8 +9,9 @@ const Record& record_of(const Overrides*) {
            .takes("PATH=VALUE")
            .of("Machine"),
        Field("degrade", &Overrides::degrade, "",
-             "reduce links to FACTOR of their rate, e.g. node5.nic2=0.5; globs allowed")
-           .takes("SELECTOR=FACTOR")
+             "reduce links to FACTOR of their rate, e.g. node5.nic2=0.5; NCCL sees it only with =0.5:seen; globs "
+             "allowed")
+           .takes("SELECTOR=FACTOR[:seen]")
            .of("Machine"),
        Field("fail", &Overrides::fail, "", "remove links, e.g. leaf3-spine1; globs allowed")
            .takes("SELECTOR")

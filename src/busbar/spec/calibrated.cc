@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "busbar/spec/cluster_document.h"
+#include "busbar/topology/seen_damage.h"
 
 namespace busbar {
 namespace {
@@ -77,7 +78,11 @@ void add_faults(const std::optional<YamlNode>& stated, const Overrides& override
   for (std::size_t i = 0; stated && i < stated->size(); ++i) list += "  - " + flow_text(stated->item(i)) + "\n";
   for (const std::string& text : overrides.degrade) {
     const std::size_t equals = text.rfind('=');
-    list += fmt::format("  - {{degrade: {}, factor: {}}}\n", quoted(text.substr(0, equals)), text.substr(equals + 1));
+    std::string factor = text.substr(equals + 1);
+    const bool seen = factor.ends_with(kSeen);
+    if (seen) factor.resize(factor.size() - kSeen.size());
+    list += fmt::format("  - {{degrade: {}, factor: {}{}}}\n", quoted(text.substr(0, equals)), factor,
+                        seen ? ", seen: true" : "");
   }
   for (const std::string& text : overrides.fail) list += fmt::format("  - {{fail: {}}}\n", quoted(text));
   if (!list.empty()) out += "faults:\n" + list;

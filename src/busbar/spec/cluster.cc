@@ -19,6 +19,7 @@
 #include "busbar/spec/protocol_file.h"
 #include "busbar/topology/cable_index.h"
 #include "busbar/topology/connectivity.h"
+#include "busbar/topology/seen_damage.h"
 
 namespace busbar {
 namespace {
@@ -50,6 +51,9 @@ Result<Fault> read_fault(const YamlNode& map) {
   const auto degrade = r.optional("degrade"), fail = r.optional("fail"), factor = r.optional("factor");
   r.optional(degrade ? "degrade" : "fail", &YamlNode::as_string, fault.selector);
   r.optional("factor", &YamlNode::as_number, fault.factor, -1e9, 1e9);  // the range is the selector's to judge
+  bool seen = false;
+  r.optional("seen", &YamlNode::as_bool, seen);
+  if (seen) fault.selector += kSeen;
   BUSBAR_RETURN_IF_ERROR(r.finish());
   if (degrade.has_value() == fail.has_value()) {
     return map.error("a fault is {degrade: SELECTOR, factor: 0.5} or {fail: SELECTOR}");
@@ -57,6 +61,7 @@ Result<Fault> read_fault(const YamlNode& map) {
   if (degrade.has_value() != factor.has_value()) {
     return map.error(factor ? "'fail' takes no factor" : "'degrade' needs 'factor', for example 0.5");
   }
+  if (seen && fail) return map.error("'fail' takes no 'seen': everyone sees a dead link");
   return fault;
 }
 
@@ -66,9 +71,14 @@ Result<Fault> degrade_flag(const std::string& text) {
   if (equals == std::string::npos)
     return invalid(fmt::format("'{}' has no '='; write SELECTOR=FACTOR", text), fault.where);
   fault.selector = text.substr(0, equals);
+  std::string_view number = std::string_view(text).substr(equals + 1);
+  if (number.ends_with(kSeen)) {
+    number.remove_suffix(kSeen.size());
+    fault.selector += kSeen;
+  }
   double factor = 0;
-  if (!is_number(text.substr(equals + 1), factor))
-    return invalid(fmt::format("'{}' is not a number; write SELECTOR=0.5", text.substr(equals + 1)), fault.where);
+  if (!is_number(number, factor))
+    return invalid(fmt::format("'{}' is not a number; write SELECTOR=0.5", number), fault.where);
   fault.factor = factor;
   return fault;
 }

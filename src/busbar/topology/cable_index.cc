@@ -6,6 +6,7 @@
 
 #include "busbar/base/grouped.h"
 #include "busbar/base/text.h"
+#include "busbar/topology/seen_damage.h"
 
 namespace busbar {
 
@@ -78,7 +79,9 @@ Status degrade_cables(TopologyBuilder& builder, const CableIndex& index, std::st
     return invalid(fmt::format("the factor {} for '{}' must lie between 0 and 1, both excluded; a dead cable is 'fail'",
                                factor, selector));
   }
-  BUSBAR_ASSIGN(std::vector<LinkId> links, index.select(selector));
+  std::string_view cables = selector;
+  if (cables.ends_with(kSeen)) cables.remove_suffix(kSeen.size());
+  BUSBAR_ASSIGN(std::vector<LinkId> links, index.select(cables));
   builder.degrade(std::move(links), factor, std::string(selector));
   return {};
 }
