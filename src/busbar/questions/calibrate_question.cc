@@ -23,10 +23,17 @@ const Record& record_of(const FittedQuantity*) {
 namespace questions {
 namespace {
 
-/// Without --cluster, the last of several words is the machine unless it is a file.
-void find_cluster(CalibrateRequest& q) {
+bool may_be_results(const std::string& word) {
+  const std::filesystem::path path(word);
   std::error_code none;
-  if (!q.measured.cluster.empty() || q.results.size() < 2 || std::filesystem::exists(q.results.back(), none)) return;
+  for (const char* machine : {".yaml", ".yml", ".xml"})
+    if (path.extension() == machine) return false;
+  return std::filesystem::exists(path, none);
+}
+
+/// Without --cluster, the last of several words is the machine unless it is a file of results.
+void find_cluster(CalibrateRequest& q) {
+  if (!q.measured.cluster.empty() || q.results.size() < 2 || may_be_results(q.results.back())) return;
   q.measured.cluster = q.results.back();
   q.results.pop_back();
 }

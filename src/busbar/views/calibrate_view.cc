@@ -43,7 +43,7 @@ Table quantities_table(const CalibrateResult& r) {
 }
 
 Document calibrate_document(const CalibrateRequest& q, const CalibrateResult& r) {
-  const std::string files = q.results.size() == 1 ? q.results.front() : fmt::format("{} tables", r.tables.size());
+  const std::string files = r.tables.size() == 1 ? r.tables.front().file : fmt::format("{} tables", r.tables.size());
   Document d{fmt::format("{} fitted to {}", r.cluster, files), {}, {}};
   Facts facts;
   facts.items = {{"before", fmt::format("{:.1f} % median error", r.before.median_abs_percent)},
