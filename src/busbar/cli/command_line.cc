@@ -5,14 +5,12 @@
 #include <algorithm>
 #include <thread>
 
-#include "busbar/base/output.h"
 #include "busbar/base/quantity.h"
 #include "busbar/base/run_files.h"
 #include "busbar/cli/commands.h"
 #include "busbar/cli/long_run.h"
 #include "busbar/cli/question_command.h"
 #include "busbar/cli/streams.h"
-#include "busbar/formats/json_text.h"
 #include "busbar/spec/catalog.h"
 
 namespace busbar {
@@ -79,17 +77,11 @@ questions::LineAnswer answer_of_question(const Command& command) {
   return out;
 }
 
-/// Of a command that is no question yet: what it prints.
-questions::LineAnswer captured_answer(std::vector<std::string> words) {
-  words.emplace_back("--json");
-  CapturedOutput captured;
+/// Of a line that runs no command: what the parser says of it.
+questions::LineAnswer refusal(const Parsed& parsed) {
   questions::LineAnswer out;
-  out.status = run_command_line(words);
-  out.message = without_last_breaks(captured.err);
-  Result<Json> json = parse_json(captured.out, "result");
-  if (!json.ok() || !json->is_object()) return out;
-  json->erase("run");
-  out.json = *std::move(json);
+  out.status = parsed.status;
+  if (parsed.status != 0) LineMessages(out.message).add(parsed.print);
   return out;
 }
 
@@ -97,8 +89,9 @@ questions::LineAnswer answer_here(const std::vector<std::string>& words) {
   const RunFiles files;
   const std::vector<Command> commands = commands_of(typed_line(words));
   const Parsed parsed = parse_command_line(commands, words, "");
-  if (parsed.command == nullptr || !parsed.command->answer) return captured_answer(words);
-  return answer_of_question(*parsed.command);
+  if (parsed.command == nullptr) return refusal(parsed);
+  if (parsed.command->answer) return answer_of_question(*parsed.command);
+  return refusal({nullptr, fmt::format("'{}' runs only in a terminal; it has no answer", parsed.command->name), 2});
 }
 
 /// What "help --schema [COMMAND]" prints.
