@@ -149,6 +149,35 @@ bool add_numbers(const Type& type, const void* of, std::string_view path, std::v
 
 }  // namespace
 
+Field::Field(const char* name_, const char* unit_, std::string_view meaning_, const Type& type_, std::size_t offset_)
+    : name(name_), unit(unit_), meaning(meaning_), type(&type_), offset(offset_) {}
+Field::Field(const Field&) = default;
+Field::Field(Field&&) noexcept = default;
+Field& Field::operator=(const Field&) = default;
+Field& Field::operator=(Field&&) noexcept = default;
+Field::~Field() = default;
+
+Field&& Field::of(const char* c) && { return category = c, std::move(*this); }
+Field&& Field::takes(std::string v) && { return value = std::move(v), std::move(*this); }
+Field&& Field::spelled(const char* f) && { return flag = f, std::move(*this); }
+Field&& Field::formerly(const char* f) && { return old_flag = f, std::move(*this); }
+Field&& Field::among(std::vector<std::string> words) && { return choices = std::move(words), std::move(*this); }
+Field&& Field::with(const char* other) && { return needs = other, std::move(*this); }
+Field&& Field::without(std::vector<std::string> others) && {
+  return useless_with = std::move(others), std::move(*this);
+}
+Field&& Field::as_word(Word w, const char* m) && {
+  word = w, required = true, word_meaning = m;
+  return std::move(*this);
+}
+Field&& Field::known_by(bool (*is)(const std::string&)) && { return is_one = is, std::move(*this); }
+Field&& Field::optional() && { return required = false, std::move(*this); }
+Field&& Field::undecided() && { return decides = false, std::move(*this); }
+Field&& Field::by_rows() && { return row_by_row = true, std::move(*this); }
+Field&& Field::or_absent() && { return absent_if_empty = true, std::move(*this); }
+Field&& Field::listing(const char* field) && { return values_of = field, std::move(*this); }
+Field&& Field::filled_in(Told t) && { return told = t, std::move(*this); }
+
 std::string Field::flag_names() const {
   if (!flag.empty()) return flag;
   std::string out = "--" + name;

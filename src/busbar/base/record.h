@@ -17,6 +17,7 @@
 // record_of() is found by its argument, so it stands next to the struct, in the namespace of the room.
 #pragma once
 
+#include <bit>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -74,16 +75,27 @@ concept HasRecord = requires(const S* s) {
 template <typename T>
 const Type& type_of();
 
+namespace internal {
+/// Of a member in the objects of its class: what the ABI of Linux says a pointer to it is.
+template <typename S, typename T>
+std::size_t offset_of(T S::*member) {
+  return std::bit_cast<std::size_t>(member);
+}
+}  // namespace internal
+
 /// One field of a record.
 struct Field {
-  /// `meaning`: one line for people, without its default. Pre: S can be made from nothing.
+  /// `meaning`: one line for people, without its default.
   template <typename S, typename T>
-  Field(const char* name_, T S::*member, const char* unit_, std::string meaning_)
-      : name(name_), unit(unit_), meaning(std::move(meaning_)), type(&type_of<T>()) {
-    static const S prototype{};
-    offset = static_cast<std::size_t>(reinterpret_cast<const char*>(&(prototype.*member)) -
-                                      reinterpret_cast<const char*>(&prototype));
-  }
+  Field(const char* name_, T S::*member, const char* unit_, std::string_view meaning_)
+      : Field(name_, unit_, meaning_, type_of<T>(), internal::offset_of(member)) {}
+  // Out of line: a table of fields would else hold the code of hundreds of them.
+  Field(const char* name_, const char* unit_, std::string_view meaning_, const Type& type_, std::size_t offset_);
+  Field(const Field&);
+  Field(Field&&) noexcept;
+  Field& operator=(const Field&);
+  Field& operator=(Field&&) noexcept;
+  ~Field();
 
   std::string name, unit, meaning;
   const Type* type;
@@ -114,24 +126,21 @@ struct Field {
   std::string flag_names() const;  ///< "-b,--minbytes"
 
   // For tables: Field{"engine", ...}.of("Machine").takes("NAME").among({"flow", "packet"}).
-  Field of(std::string c) && { return category = std::move(c), std::move(*this); }
-  Field takes(std::string v) && { return value = std::move(v), std::move(*this); }
-  Field spelled(std::string f) && { return flag = std::move(f), std::move(*this); }
-  Field formerly(std::string f) && { return old_flag = std::move(f), std::move(*this); }
-  Field among(std::vector<std::string> words) && { return choices = std::move(words), std::move(*this); }
-  Field with(std::string other) && { return needs = std::move(other), std::move(*this); }
-  Field without(std::vector<std::string> others) && { return useless_with = std::move(others), std::move(*this); }
-  Field as_word(Word w = Word::kOnly, std::string m = "") && {
-    word = w, required = true, word_meaning = std::move(m);
-    return std::move(*this);
-  }
-  Field known_by(bool (*is)(const std::string&)) && { return is_one = is, std::move(*this); }
-  Field optional() && { return required = false, std::move(*this); }
-  Field undecided() && { return decides = false, std::move(*this); }
-  Field by_rows() && { return row_by_row = true, std::move(*this); }
-  Field or_absent() && { return absent_if_empty = true, std::move(*this); }
-  Field listing(std::string field) && { return values_of = std::move(field), std::move(*this); }
-  Field filled_in(Told t) && { return told = t, std::move(*this); }
+  Field&& of(const char* c) &&;
+  Field&& takes(std::string v) &&;
+  Field&& spelled(const char* f) &&;
+  Field&& formerly(const char* f) &&;
+  Field&& among(std::vector<std::string> words) &&;
+  Field&& with(const char* other) &&;
+  Field&& without(std::vector<std::string> others) &&;
+  Field&& as_word(Word w = Word::kOnly, const char* m = "") &&;
+  Field&& known_by(bool (*is)(const std::string&)) &&;
+  Field&& optional() &&;
+  Field&& undecided() &&;
+  Field&& by_rows() &&;
+  Field&& or_absent() &&;
+  Field&& listing(const char* field) &&;
+  Field&& filled_in(Told t) &&;
 };
 
 /// The list of the fields of a struct, in the order of JSON and help.
