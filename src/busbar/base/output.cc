@@ -18,8 +18,6 @@
 namespace busbar {
 namespace {
 
-thread_local CapturedOutput* captured_output = nullptr;
-
 Error cannot_write(const std::string& name, int code) {
   return Error{ErrorCode::kIo, fmt::format("cannot be written: {}", std::strerror(code)), {name, 0, 0, ""}};
 }
@@ -107,18 +105,7 @@ Status write_file(const std::string& name, std::string_view bytes) {
   return replace_file(name, bytes, file.st_mode & 07777);
 }
 
-CapturedOutput::CapturedOutput() {
-  BUSBAR_CHECK(captured_output == nullptr) << "captured twice";
-  captured_output = this;
-}
-CapturedOutput::~CapturedOutput() { captured_output = nullptr; }
-CapturedOutput* CapturedOutput::current() { return captured_output; }
-
 Status write_stdout(std::string_view bytes) {
-  if (CapturedOutput* const captured = CapturedOutput::current()) {
-    captured->out += bytes;
-    return {};
-  }
   const int failed = write_all(STDOUT_FILENO, bytes);
   if (failed == 0 || failed == EPIPE) return {};
   return Error{ErrorCode::kIo, std::strerror(failed), {"stdout", 0, 0, ""}};

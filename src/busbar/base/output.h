@@ -18,18 +18,4 @@ Status write_file(const std::string& name, std::string_view bytes);
 /// Errors: kIo with the system's reason, at the place "stdout".
 Status write_stdout(std::string_view bytes);
 
-/// While one exists, what its thread writes to standard output goes into `out`, and messages for standard error into
-/// `err`: a command runs as a function, and its files and signals are its own (run_files.h, long_run.h). At most one
-/// per thread exists.
-class CapturedOutput {
- public:
-  CapturedOutput();
-  ~CapturedOutput();
-  CapturedOutput(const CapturedOutput&) = delete;
-  CapturedOutput& operator=(const CapturedOutput&) = delete;
-  static CapturedOutput* current();  ///< of this thread; null: none exists
-
-  std::string out, err;
-};
-
 }  // namespace busbar

@@ -4,26 +4,22 @@
 #include <unistd.h>
 
 #include <array>
-#include <cstdlib>
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "busbar/base/input.h"
 #include "busbar/base/json.h"
-#include "busbar/base/output.h"
-#include "busbar/base/run_files.h"
 #include "busbar/cli/command_line.h"
 #include "busbar/cli/commands.h"
 #include "busbar/cli/explore_fields.h"
 #include "busbar/cli/explore_page.h"
 #include "busbar/cli/explore_server.h"
 #include "busbar/cli/long_run.h"
-#include "busbar/cli/step_ask.h"
 #include "busbar/cli/streams.h"
+#include "busbar/report/document.h"
 #include "busbar/spec/catalog.h"
 #include "busbar/step/kept_machines.h"
+#include "busbar/views/view.h"
 
 namespace busbar {
 namespace {
@@ -86,73 +82,45 @@ std::string line_of(const std::vector<std::string>& words) {
   return line;
 }
 
-/// What a command printed, on both streams.
-struct Said {
-  int status = 0;
-  std::string out, err;  ///< `err`: without "busbar: "
-};
-
-Said run_words(const std::vector<std::string>& words) {
-  const RunFiles files;
-  CapturedOutput captured;
-  Said said;
-  said.status = run_command_line(words);
-  said.out = std::move(captured.out);
-  said.err = captured.err.substr(0, captured.err.find_last_not_of('\n') + 1);
+/// The answer of `words` for the page; `machines` stay ready.
+AskedLine ask_for_page(const std::vector<std::string>& words, RunWatch& watch, KeptMachines& machines) {
+  questions::Context context;
+  context.kept = &machines;
+  context.stop = watch.flag();
+  context.progress = [&watch](const Progress& p) {
+    if (p.total != 0 || p.so_far) watch.report(p.what, p.done, p.total != 0 ? p.total : p.done + 1);
+  };
+  AskedLine asked = ask_line(words, std::move(context));
   constexpr std::string_view kHead = "busbar: ";
-  if (said.err.starts_with(kHead)) said.err.erase(0, kHead.size());
-  return said;
+  if (asked.message.starts_with(kHead)) asked.message.erase(0, kHead.size());
+  return asked;
 }
 
-LocalReply answer_of(const std::string& command, const Said& said) {
-  const Json head{{"command", command}, {"status", said.status}, {"message", said.err}};
-  std::string text = head.dump();
-  text.pop_back();  // the result is text already, a line of it
-  text += ",\"result\":" + (said.out.empty() ? "null" : said.out) + "}";
-  std::erase(text, '\n');  // of the layout of JSON: those in its texts are written as two letters
-  return {200, "application/json", std::move(text)};
+LocalReply json_reply(const std::string& command, const AskedLine& asked) {
+  const Json body{{"command", command},
+                  {"status", asked.status},
+                  {"message", asked.message},
+                  {"result", asked.answer ? asked.answer->json() : Json()}};
+  return {200, "application/json", body.dump()};
 }
 
-LocalReply answer_reply(const ExploreChoice& choice, ExploreAsk ask) {
+LocalReply answer_reply(const ExploreChoice& choice, ExploreAsk ask, RunWatch& watch, KeptMachines& machines) {
   const Result<std::vector<std::string>> words = explore_words(choice, ask);
-  if (!words.ok()) return answer_of("", {2, "", words.error().text()});
+  if (!words.ok()) return json_reply("", {2, words.error().text(), {}});
   std::vector<std::string> asked = *words;
-  asked.emplace_back("--json");
   if (ask == ExploreAsk::kStep) asked.emplace_back("--brief");
-  return answer_of(line_of(*words), run_words(asked));
+  return json_reply(line_of(*words), ask_for_page(asked, watch, machines));
 }
-
-/// A folder that only this user can read, as long as the object exists.
-struct PrivateFolder {
-  PrivateFolder() {
-    std::error_code failed;
-    path = (std::filesystem::temp_directory_path(failed) / "busbar-XXXXXX").string();
-    if (mkdtemp(path.data()) == nullptr) path.clear();
-  }
-  ~PrivateFolder() {
-    std::error_code failed;
-    if (!path.empty()) std::filesystem::remove_all(path, failed);
-  }
-  PrivateFolder(const PrivateFolder&) = delete;
-  PrivateFolder& operator=(const PrivateFolder&) = delete;
-  std::string path;
-};
 
 /// `saved`: the browser stores the page instead of showing it.
-LocalReply report_reply(const ExploreChoice& choice, bool saved) {
+LocalReply report_reply(const ExploreChoice& choice, bool saved, RunWatch& watch, KeptMachines& machines) {
   const Result<std::vector<std::string>> words = explore_words(choice, ExploreAsk::kStep);
   if (!words.ok()) return {400, kPlainType, words.error().text() + "\n"};
-  const PrivateFolder folder;
-  if (folder.path.empty()) return {500, kPlainType, "no folder for the report can be made; see $TMPDIR\n"};
-  const std::string file = folder.path + "/step.html";
-  std::vector<std::string> asked = *words;
-  asked.insert(asked.end(), {"--html", file});
-  const Said said = run_words(asked);
-  Result<std::string> page = read_text(file);
-  if (!page.ok()) return {400, kPlainType, said.err + "\n"};
-  const std::size_t named = page->find(file);  // the command line at its head
-  if (named != std::string::npos) page->replace(named, file.size(), "step.html");
-  LocalReply reply{200, kPageType, std::move(*page)};
+  const AskedLine asked = ask_for_page(*words, watch, machines);
+  if (!asked.answer) return {400, kPlainType, asked.message + "\n"};
+  Document document = views::view_of(*asked.answer, views::Extent::kPage);
+  document.command = line_of(*words) + " --html step.html";
+  LocalReply reply{200, kPageType, render_html(document)};
   if (saved) reply.headers = {{"Content-Disposition", "attachment; filename=\"step.html\""}};
   return reply;
 }
@@ -164,13 +132,11 @@ LocalReply page_reply() {
 }
 
 LocalReply ExploreAnswers::reply(const LocalRequest& request, RunWatch& watch) {
-  const WatchedRun watched(watch);
-  const LentMachines lent(machines_);
   for (const auto& [path, ask] : kAnswers)
-    if (request.path == path) return answer_reply(request.values, ask);
+    if (request.path == path) return answer_reply(request.values, ask, watch, machines_);
   if (request.path == "/") return page_reply();
-  if (request.path == "/report") return report_reply(request.values, true);
-  if (request.path == "/details") return report_reply(request.values, false);
+  if (request.path == "/report") return report_reply(request.values, true, watch, machines_);
+  if (request.path == "/details") return report_reply(request.values, false, watch, machines_);
   return {404, kPlainType, "there is no such page\n"};
 }
 

@@ -61,37 +61,26 @@ Result<questions::Answer> checked_answer(const Command& command, const questions
   return command.answer(context);
 }
 
-questions::LineAnswer answer_of_question(const Command& command) {
-  questions::LineAnswer out;
+AskedLine ask_command(const Command& command, questions::Context context) {
+  AskedLine out;
   LineMessages messages(out.message);
-  questions::Context context;
-  context.stop = LongRun::flag();
   context.notice = [&messages](const std::string& text) { messages.add(text); };
-  const Result<questions::Answer> answer = checked_answer(command, context);
+  Result<questions::Answer> answer = checked_answer(command, context);
   out.status = answer.ok() ? answer->status : status_of(answer.error());
-  if (answer.ok())
-    out.json = answer->json();
-  else
+  if (!answer.ok())
     messages.add(answer.error().text());
-  if (answer.ok() && answer->refused) messages.add(answer->refused->text());
+  else if (answer->refused)
+    messages.add(answer->refused->text());
+  if (answer.ok()) out.answer = std::move(*answer);
   return out;
 }
 
 /// Of a line that runs no command: what the parser says of it.
-questions::LineAnswer refusal(const Parsed& parsed) {
-  questions::LineAnswer out;
+AskedLine refusal(const Parsed& parsed) {
+  AskedLine out;
   out.status = parsed.status;
   if (parsed.status != 0) LineMessages(out.message).add(parsed.print);
   return out;
-}
-
-questions::LineAnswer answer_here(const std::vector<std::string>& words) {
-  const RunFiles files;
-  const std::vector<Command> commands = commands_of(typed_line(words));
-  const Parsed parsed = parse_command_line(commands, words, "");
-  if (parsed.command == nullptr) return refusal(parsed);
-  if (parsed.command->answer) return answer_of_question(*parsed.command);
-  return refusal({nullptr, fmt::format("'{}' runs only in a terminal; it has no answer", parsed.command->name), 2});
 }
 
 /// What "help --schema [COMMAND]" prints.
@@ -109,9 +98,23 @@ bool asks_for_schema(const std::vector<std::string>& words) {
 
 }  // namespace
 
+AskedLine ask_line(const std::vector<std::string>& words, questions::Context context) {
+  const RunFiles files;
+  const std::vector<Command> commands = commands_of(typed_line(words));
+  const Parsed parsed = parse_command_line(commands, words, "");
+  if (parsed.command == nullptr) return refusal(parsed);
+  if (parsed.command->answer) return ask_command(*parsed.command, std::move(context));
+  return refusal({nullptr, fmt::format("'{}' runs only in a terminal; it has no answer", parsed.command->name), 2});
+}
+
 questions::LineAnswer answer_line(const std::vector<std::string>& words) {
   questions::LineAnswer out;
-  std::thread([&] { out = answer_here(words); }).join();
+  std::thread([&] {
+    questions::Context context;
+    context.stop = LongRun::flag();
+    AskedLine asked = ask_line(words, std::move(context));
+    out = {asked.status, asked.answer ? asked.answer->json() : Json(), std::move(asked.message)};
+  }).join();
   return out;
 }
 
@@ -135,7 +138,6 @@ int run_command_line(const std::vector<std::string>& args) {
   commands.push_back(completion_command(commands));
   const Parsed parsed = parse_command_line(commands, args, version);
   if (parsed.command) {
-    LongRun::forget_signal();
     show_when_late("'" + parsed.command->name + "' is at work");
     const Result<int> status = run(*parsed.command);
     if (status.ok()) return *status;

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "busbar/base/result.h"
-#include "busbar/cli/long_run.h"
+#include "busbar/cli/run_watch.h"
 
 namespace busbar {
 

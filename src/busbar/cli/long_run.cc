@@ -7,7 +7,6 @@
 #include <cstdio>
 #include <iterator>
 
-#include "busbar/base/output.h"
 #include "busbar/cli/streams.h"
 
 namespace busbar {
@@ -21,8 +20,7 @@ constexpr const char* kClearLine = "\r\033[K";
 
 volatile std::sig_atomic_t stop = 0;  // the only type that a signal handler may write
 
-thread_local RunWatch* watcher = nullptr;
-thread_local int ended_by = 0;  // see LongRun::last_signal()
+int ended_by = 0;  // see LongRun::last_signal()
 
 constexpr int kSignals[] = {SIGINT, SIGTERM};
 
@@ -104,28 +102,6 @@ std::string progress_line(const std::string& what, std::size_t done, std::size_t
                      std::string(kCells - std::min(kCells, full), '-'), 100 * share, left);
 }
 
-void RunWatch::stop(int signal) {
-  if (stop_ == 0) stop_ = signal;
-}
-
-void RunWatch::reset() {
-  stop_ = 0;
-  report("", 0, 0);
-}
-
-void RunWatch::report(const std::string& what, std::size_t done, std::size_t total) {
-  const std::lock_guard lock(mutex_);
-  progress_ = {done, total, what};
-}
-
-RunWatch::Progress RunWatch::progress() const {
-  const std::lock_guard lock(mutex_);
-  return progress_;
-}
-
-WatchedRun::WatchedRun(RunWatch& watch) { watcher = &watch; }
-WatchedRun::~WatchedRun() { watcher = nullptr; }
-
 void leave_on_signals() {
   for (const int s : kSignals) std::signal(s, leave);
 }
@@ -133,9 +109,7 @@ void leave_on_signals() {
 NamedTask::NamedTask(const std::string& what, const std::string& known)
     : NamedTask(what, known, isatty(STDERR_FILENO) != 0) {}
 
-NamedTask::NamedTask(const std::string& what, const std::string& known, bool shown)
-    : captured_(CapturedOutput::current() != nullptr) {
-  if (captured_) return;
+NamedTask::NamedTask(const std::string& what, const std::string& known, bool shown) {
   when_left.set(fmt::format("{}busbar: interrupted while {}; {}\n", shown ? kClearLine : "", what, known));
   before_ = late_line.text();
   if (shown) late_line.listen();
@@ -143,14 +117,13 @@ NamedTask::NamedTask(const std::string& what, const std::string& known, bool sho
 }
 
 NamedTask::~NamedTask() {
-  if (captured_) return;
   when_left.ready = 0;
   late_line.clear();
   late_line.set(before_);
 }
 
 void show_when_late(const std::string& what) {
-  if (CapturedOutput::current() != nullptr || isatty(STDERR_FILENO) == 0) return;
+  if (isatty(STDERR_FILENO) == 0) return;
   late_line.set(what);
   late_line.listen();
   alarm(static_cast<unsigned>(kQuiet_s));
@@ -159,7 +132,6 @@ void show_when_late(const std::string& what) {
 void clear_progress() { late_line.clear(); }
 
 void end_progress() {
-  if (CapturedOutput::current() != nullptr) return;
   alarm(0);
   late_line.set("");
   late_line.clear();
@@ -168,11 +140,7 @@ void end_progress() {
 LongRun::LongRun(std::string what) : LongRun(std::move(what), isatty(STDERR_FILENO) != 0) {}
 
 LongRun::LongRun(std::string what, bool shown)
-    : what_(std::move(what)),
-      shown_(shown && CapturedOutput::current() == nullptr),
-      captured_(CapturedOutput::current() != nullptr),
-      start_(std::chrono::steady_clock::now()) {
-  if (captured_) return;
+    : what_(std::move(what)), shown_(shown), start_(std::chrono::steady_clock::now()) {
   if (shown_) late_line.listen();
   before_line_ = late_line.text();
   stop = 0;
@@ -181,22 +149,19 @@ LongRun::LongRun(std::string what, bool shown)
 
 LongRun::~LongRun() {
   if (stopped() != 0) ended_by = stopped();
-  if (captured_) return;
   late_line.clear();
   late_line.set(before_line_);
   stop = 0;
   for (std::size_t i = 0; i < std::size(kSignals); ++i) std::signal(kSignals[i], before_[i]);
 }
 
-const volatile std::sig_atomic_t* LongRun::flag() { return watcher != nullptr ? watcher->flag() : &stop; }
+const volatile std::sig_atomic_t* LongRun::flag() { return &stop; }
 int LongRun::stopped() { return *flag(); }
 int LongRun::last_signal() { return ended_by; }
-void LongRun::forget_signal() { ended_by = 0; }
 
 bool LongRun::go_on(std::size_t done, std::size_t total) {
   done_ = done;
   total_ = total;
-  if (watcher != nullptr) watcher->report(what_, done, total);
   show([&](double elapsed_s) { return progress_line(what_, done, total, elapsed_s); });
   if (shown_ && (done >= total || interrupted())) late_line.clear();
   return !interrupted();
@@ -205,7 +170,6 @@ bool LongRun::go_on(std::size_t done, std::size_t total) {
 bool LongRun::go_on_with(std::size_t done, const std::function<std::string()>& so_far) {
   done_ = done;
   total_ = 0;
-  if (watcher != nullptr) watcher->report(what_, done, done + 1);
   show([&](double) { return fmt::format("{} {}{}", done, what_, so_far()); });
   if (shown_ && interrupted()) late_line.clear();
   return !interrupted();

@@ -5,7 +5,6 @@
 #include <csignal>
 #include <cstddef>
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <string>
 
@@ -13,54 +12,20 @@
 
 namespace busbar {
 
-/// What a captured command shares with another thread: how far it is, and the wish that it stops.
-class RunWatch {
- public:
-  struct Progress {
-    std::size_t done = 0, total = 0;  ///< total 0: not begun
-    std::string what;                 ///< unit, "layouts"
-  };
-  RunWatch() = default;
-  RunWatch(const RunWatch&) = delete;
-  RunWatch& operator=(const RunWatch&) = delete;
-
-  /// The command ends at its next event or part, as after `signal`. Only the first call counts.
-  void stop(int signal);
-  /// For the next command.
-  void reset();
-  void report(const std::string& what, std::size_t done, std::size_t total);
-  Progress progress() const;
-  const volatile std::sig_atomic_t* flag() const { return &stop_; }
-
- private:
-  volatile std::sig_atomic_t stop_ = 0;  // the type that engines check
-  mutable std::mutex mutex_;             // guards the member below
-  Progress progress_;
-};
-
-/// While one exists, the LongRuns of its thread, which must be of a captured command, obey `watch` instead of signals.
-class WatchedRun {
- public:
-  explicit WatchedRun(RunWatch& watch);
-  ~WatchedRun();
-  WatchedRun(const WatchedRun&) = delete;
-  WatchedRun& operator=(const WatchedRun&) = delete;
-};
-
 /// From now on, while no LongRun exists, SIGINT and SIGTERM end the program with status 130 and 143, without results.
 void leave_on_signals();
 
 /// From now on a terminal shows `what` while the program has run for more than two seconds, until a LongRun or a
-/// NamedTask has something better. Does nothing in captured commands.
+/// NamedTask has something better.
 void show_when_late(const std::string& what);
 /// Before a line on standard error: takes the progress from the screen for now.
 void clear_progress();
-/// Before the result: a terminal shows no progress from now on. Does nothing in captured commands.
+/// Before the result: a terminal shows no progress from now on.
 void end_progress();
 
 /// A long part of a command that cannot tell how far it is, such as a step on a large machine. While one exists, a
 /// signal that ends the program prints "busbar: interrupted while WHAT; KNOWN", and a terminal shows WHAT after two
-/// seconds. At most one exists, apart from those of captured commands, which do nothing.
+/// seconds. At most one exists.
 class NamedTask {
  public:
   /// `what`: "timing the step of 512 GPUs".
@@ -71,12 +36,10 @@ class NamedTask {
   NamedTask& operator=(const NamedTask&) = delete;
 
  private:
-  bool captured_;
   std::string before_;  ///< what a terminal shows outside of it
 };
 
-/// While one exists, the first SIGINT or SIGTERM only sets a flag; a second one ends the program. At most one exists,
-/// apart from those of captured commands (CapturedOutput), which see the flag and leave it to the first.
+/// While one exists, the first SIGINT or SIGTERM only sets a flag; a second one ends the program. At most one exists.
 class LongRun {
  public:
   /// `what` is the unit of progress: "rows". `shown`: whether stderr is a terminal; it shows a bar after two seconds.
@@ -95,11 +58,10 @@ class LongRun {
   bool interrupted() const { return stopped() != 0; }
   /// Exit status of the run: `otherwise`, or after a signal 128 and its number, as in shells.
   int status(int otherwise = 0) const { return interrupted() ? 128 + stopped() : otherwise; }
-  /// For engines, which check it themselves; of this thread's command.
+  /// For engines, which check it themselves.
   static const volatile std::sig_atomic_t* flag();
-  /// The signal that interrupted a LongRun of this thread since forget_signal(); 0: none.
+  /// The signal that interrupted a LongRun; 0: none did.
   static int last_signal();
-  static void forget_signal();
   /// After an interrupt, prints "busbar: interrupted; 3 of 15 rows are known" on stderr.
   void report_interruption() const;
 
@@ -110,7 +72,6 @@ class LongRun {
 
   std::string what_;
   bool shown_;
-  bool captured_;           ///< one command of many: its caller watches the signals
   void (*before_[2])(int);  ///< previous handlers of SIGINT and SIGTERM
   std::chrono::steady_clock::time_point start_;
   std::optional<std::chrono::steady_clock::time_point> drawn_;

@@ -12,7 +12,6 @@
 #include "busbar/cli/json_rows.h"
 #include "busbar/cli/long_run.h"
 #include "busbar/cli/session.h"
-#include "busbar/cli/step_ask.h"
 #include "busbar/cli/streams.h"
 #include "busbar/report/plain.h"
 #include "busbar/views/view.h"
@@ -199,9 +198,7 @@ Result<questions::Answer> answer_of(const questions::Question& question, Asked& 
                                     const questions::Context& context) {
   join_words(*question.request, asked);
   fill_in(*question.request, asked);
-  questions::Context with_machines = context;
-  if (with_machines.kept == nullptr) with_machines.kept = lent_machines();
-  Result<questions::Answer> answer = ask(question, std::shared_ptr<const void>(asked.request), with_machines);
+  Result<questions::Answer> answer = ask(question, std::shared_ptr<const void>(asked.request), context);
   if (!answer.ok()) return as_typed(*question.request, answer.error());
   return answer;
 }

@@ -90,10 +90,6 @@ std::string message_line(std::string_view line) {
 
 void say(std::string_view line) {
   const std::string text = message_line(line);
-  if (CapturedOutput* const captured = CapturedOutput::current()) {
-    captured->err += text;
-    return;
-  }
   clear_progress();
   std::fputs(text.c_str(), stderr);
 }
