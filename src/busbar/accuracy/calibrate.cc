@@ -68,7 +68,7 @@ bool is_odd(const std::vector<MeasuredCall>& calls, std::size_t i) {
   constexpr double kOdd = 1.5;
   if (i == 0 || i + 1 >= calls.size()) return false;
   const auto took = [&](std::size_t k) { return calls[k].us / calls[k].modelled_us; };
-  const auto [low, high] = std::minmax(took(i - 1), took(i + 1));
+  const auto [low, high] = std::minmax({took(i - 1), took(i + 1)});
   return took(i) > kOdd * high || took(i) * kOdd < low;
 }
 
