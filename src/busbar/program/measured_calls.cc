@@ -134,7 +134,7 @@ MeasuredCalls::Estimate MeasuredCalls::at(const CallTraits& call) const {
   std::vector<double> with_calls;
   for (const MeasuredCall& m : calls_) with_calls.push_back(covariance(call, m.call));
   Estimate out = estimate(with_calls, covariance(call, call));
-  out.sigma = std::hypot(out.sigma, carry_.noise);
+  out.sigma = std::sqrt(out.sigma * out.sigma + carry_.noise * carry_.noise);  // hypot() needs a newer glibc
   return out;
 }
 
