@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "busbar/choice/synthesis.h"
 #include "busbar/engine/flow/message_run.h"
@@ -14,8 +15,9 @@ namespace {
 
 constexpr std::uint32_t kPieces = 64;
 
-/// For the first `most` candidates of `op`: reading back gives the same plan, proved, with the same time; this is
-/// within `tolerance` of the engine's time for the schedule with the same pieces.
+/// For the first `most` candidates of `op`: reading back gives the same plan, proved, with the same time. Where nothing
+/// that the search has found is faster, this is within `tolerance` of the engine's time for the schedule with the same
+/// pieces. (Candidates found as if all links were equally fast may wait for slow links message by message.)
 void expect_the_same_back(const Topology& t, Collective op, double tolerance, std::size_t most = 100) {
   const Router router(t, RoutingPolicy::kStatic);
   const Placement placement(router, t.gpus());
@@ -25,6 +27,13 @@ void expect_the_same_back(const Topology& t, Collective op, double tolerance, st
   call.op = op;
   const auto candidates = synthesize(router, placement, call).value();
   ASSERT_FALSE(candidates.empty()) << name_of(op);
+  const auto fluid_us = [&](const Synthesized& s) {
+    call.schedule = s.schedule;
+    return engine->time_alone(engine->prepare(call).value()).in_us();
+  };
+  double least_us = std::numeric_limits<double>::infinity();
+  for (const Synthesized& s : candidates)
+    if (!s.schedule->sends_nothing) least_us = std::min(least_us, fluid_us(s));
   for (std::size_t i = 0; i < std::min(most, candidates.size()); ++i) {
     const Synthesized& s = candidates[i];
     if (s.schedule->sends_nothing) continue;  // no file states it
@@ -37,11 +46,12 @@ void expect_the_same_back(const Topology& t, Collective op, double tolerance, st
       return run_messages(router, placement, protocol, Protocol::kSimple, g).value().end.since_start();
     };
     EXPECT_EQ(run(a.plan), run(b.plan)) << s.what;
-    call.schedule = s.schedule;
-    const Duration fluid = engine->time_alone(engine->prepare(call).value());
+    constexpr double kAsFast = 1.05;
+    const double fluid = fluid_us(s);
+    if (fluid > kAsFast * least_us) continue;
     // A scatter and an all-gather in one pipeline: docs/models/flow.md states the limit.
     const double within = s.what.starts_with("a scatter, then") ? 0.15 : tolerance;
-    EXPECT_NEAR(run(b.plan).in_us() / fluid.in_us(), 1, within) << name_of(op) << " " << s.what;
+    EXPECT_NEAR(run(b.plan).in_us() / fluid, 1, within) << name_of(op) << " " << s.what;
   }
 }
 
