@@ -1,7 +1,7 @@
 # Rooms that read files or command lines; their tests run under the sanitizers as well.
 set(BUSBAR_READERS base topology workload spec accuracy formats host doctor)
 # Further rooms that the preset `asan` sanitizes, for the scenarios with bad input; all others compute from checked values.
-set(BUSBAR_ALSO_SANITIZED nccl popular study questions views cli)
+set(BUSBAR_ALSO_SANITIZED nccl popular study questions views lines cli)
 
 # One room = one folder under src/busbar = one library target busbar_<name>; its *_test.cc files make <name>_test.
 # COLD: no run waits for the loops of this room, so fast compilation matters more than its speed.

@@ -44,7 +44,8 @@ ROOMS = {
 }
 ROOMS["questions"] = [room for room in ROOMS if room not in ("runtime", "report")]
 ROOMS["views"] = ["questions", "report"]
-ROOMS["api"] = ["views", "formats"]
+ROOMS["lines"] = ["questions", "report"]
+ROOMS["api"] = ["lines", "views", "formats"]
 ROOMS["cli"] = list(ROOMS)
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"')

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "busbar/base/json.h"
-#include "busbar/cli/command_line.h"
+#include "busbar/lines/ask_line.h"
 #include "busbar/cli/commands.h"
 #include "busbar/cli/explore_fields.h"
 #include "busbar/cli/explore_page.h"

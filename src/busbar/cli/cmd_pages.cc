@@ -10,7 +10,7 @@
 #include "busbar/base/output.h"
 #include "busbar/base/text.h"
 #include "busbar/cli/commands.h"
-#include "busbar/cli/flags.h"
+#include "busbar/lines/flags.h"
 #include "busbar/cli/streams.h"
 #include "busbar/spec/catalog.h"
 

@@ -3,25 +3,16 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <thread>
 
-#include "busbar/base/quantity.h"
-#include "busbar/base/run_files.h"
 #include "busbar/cli/commands.h"
+#include "busbar/cli/help_page.h"
 #include "busbar/cli/long_run.h"
 #include "busbar/cli/question_command.h"
 #include "busbar/cli/streams.h"
-#include "busbar/spec/catalog.h"
+#include "busbar/lines/ask_line.h"
 
 namespace busbar {
 namespace {
-
-/// Without this check, a folder that is no catalogue would silently give answers from other product data.
-Status check_catalog(const Command& command) {
-  for (const Flag& f : command.flags)
-    if (f.names == "--catalog") BUSBAR_RETURN_IF_ERROR(Catalog(*std::get<std::string*>(f.target)).check());
-  return {};
-}
 
 Result<int> run(const Command& command) {
   BUSBAR_RETURN_IF_ERROR(check_catalog(command));
@@ -39,50 +30,6 @@ std::vector<Command> commands_of(const std::string& typed) {
   return out;
 }
 
-std::string without_last_breaks(const std::string& text) { return text.substr(0, text.find_last_not_of('\n') + 1); }
-
-/// Adds messages for standard error.
-class LineMessages {
- public:
-  explicit LineMessages(std::string& out) : out_(out) {}
-  void add(const std::string& line) {
-    if (line == last_) return;
-    last_ = line;
-    out_ += (out_.empty() ? "" : "\n") + without_last_breaks(message_line(line));
-  }
-
- private:
-  std::string& out_;
-  std::string last_;
-};
-
-Result<questions::Answer> checked_answer(const Command& command, const questions::Context& context) {
-  BUSBAR_RETURN_IF_ERROR(check_catalog(command));
-  return command.answer(context);
-}
-
-AskedLine ask_command(const Command& command, questions::Context context) {
-  AskedLine out;
-  LineMessages messages(out.message);
-  context.notice = [&messages](const std::string& text) { messages.add(text); };
-  Result<questions::Answer> answer = checked_answer(command, context);
-  out.status = answer.ok() ? answer->status : status_of(answer.error());
-  if (!answer.ok())
-    messages.add(answer.error().text());
-  else if (answer->refused)
-    messages.add(answer->refused->text());
-  if (answer.ok()) out.answer = std::move(*answer);
-  return out;
-}
-
-/// Of a line that runs no command: what the parser says of it.
-AskedLine refusal(const Parsed& parsed) {
-  AskedLine out;
-  out.status = parsed.status;
-  if (parsed.status != 0) LineMessages(out.message).add(parsed.print);
-  return out;
-}
-
 /// What "help --schema [COMMAND]" prints.
 Result<std::string> schema_help(std::vector<std::string> words) {
   std::erase(words, "--schema");
@@ -97,35 +44,6 @@ bool asks_for_schema(const std::vector<std::string>& words) {
 }
 
 }  // namespace
-
-AskedLine ask_line(const std::vector<std::string>& words, questions::Context context) {
-  const RunFiles files;
-  const std::vector<Command> commands = commands_of(typed_line(words));
-  const Parsed parsed = parse_command_line(commands, words, "");
-  if (parsed.command == nullptr) return refusal(parsed);
-  if (parsed.command->answer) return ask_command(*parsed.command, std::move(context));
-  return refusal({nullptr, fmt::format("'{}' runs only in a terminal; it has no answer", parsed.command->name), 2});
-}
-
-questions::LineAnswer answer_line(const std::vector<std::string>& words) {
-  questions::LineAnswer out;
-  std::thread([&] {
-    questions::Context context;
-    context.stop = LongRun::flag();
-    AskedLine asked = ask_line(words, std::move(context));
-    out = {asked.status, asked.answer ? asked.answer->json() : Json(), std::move(asked.message)};
-  }).join();
-  return out;
-}
-
-std::string typed_line(const std::vector<std::string>& args) {
-  std::string line = "busbar";
-  for (const std::string& word : args) {
-    const bool plain = !word.empty() && word.find_first_of(" \t\n\"'\\$*?[]{}()<>|&;~#`!") == std::string::npos;
-    line += ' ' + (plain ? word : "'" + word + "'");
-  }
-  return line;
-}
 
 int run_command_line(const std::vector<std::string>& args) {
   if (asks_for_schema(args)) {
@@ -145,19 +63,10 @@ int run_command_line(const std::vector<std::string>& args) {
     say("interrupted before there was a result");
     return 128 + LongRun::last_signal();
   }
+  if (parsed.help) return print_out(parsed.of != nullptr ? help_page(*parsed.of) : help_overview(commands));
   if (parsed.status == 0) return print_out(parsed.print);
   say(parsed.print);
   return parsed.status;
-}
-
-Status check_command(const std::string& name, const Where& where) {
-  std::vector<std::string> known;
-  for (const Command& c : commands_of("")) known.push_back(c.name);
-  if (std::find(known.begin(), known.end(), name) != known.end()) return {};
-  const std::string guess = nearest(name, known);
-  return invalid(
-      fmt::format("there is no command '{}'{}", name, guess.empty() ? "" : fmt::format("; did you mean '{}'?", guess)),
-      where);
 }
 
 }  // namespace busbar

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "busbar/cli/flags.h"
+#include "busbar/lines/flags.h"
 
 namespace busbar {
 

@@ -14,6 +14,7 @@
 #include "busbar/cli/crash_report.h"
 #include "busbar/cli/long_run.h"
 #include "busbar/cli/streams.h"
+#include "busbar/lines/ask_line.h"
 
 namespace {
 

@@ -18,14 +18,9 @@ void occupy_standard_streams();
 /// `status` 2 an error has occurred before, and nothing is printed.
 int print_out(std::string_view text, int status = 0);
 
-/// A line for standard error: "busbar: " and `line`. Control characters and direction marks become '?'; words and
-/// quoted text longer than 200 characters are shortened.
-std::string message_line(std::string_view line);
-/// Prints that.
+/// Prints the message_line() of `line` on standard error.
 void say(std::string_view line);
 
-/// Exit status of a command that ends with the error: 1 if something does not fit, otherwise 2.
-int status_of(const Error& error);
 /// Prints "busbar: <error>" on stderr; returns its status.
 int report_error(const Error& error);
 

@@ -1,4 +1,4 @@
-#include "busbar/cli/flags.h"
+#include "busbar/lines/flags.h"
 
 #include <fmt/core.h>
 
@@ -8,7 +8,6 @@
 
 #include "busbar/base/quantity.h"
 #include "busbar/base/text.h"
-#include "busbar/cli/help_page.h"
 
 namespace busbar {
 namespace {
@@ -326,14 +325,14 @@ Parsed parse_command_line(const std::vector<Command>& commands, const std::vecto
     rest.erase(rest.begin());
     rest.insert(rest.begin() + (rest.empty() ? 0 : 1), "--help");
   }
-  if (rest.empty() || rest[0] == "--help" || rest[0] == "-h") return {nullptr, help_overview(commands), 0};
+  if (rest.empty() || rest[0] == "--help" || rest[0] == "-h") return {nullptr, "", 0, true};
   if (rest[0] == "--version") return {nullptr, version + "\n", 0};
   const auto c = std::find_if(commands.begin(), commands.end(), [&](const Command& k) { return k.name == rest[0]; });
   if (c == commands.end()) return unknown_command(commands, rest[0]);
   ArgumentReader reader(*c, {rest.begin() + 1, rest.end()});
   const Status done = reader.read();
   if (!done.ok()) return wrong_usage(done.error(), fmt::format("busbar {} --help", c->name));
-  if (reader.help()) return {nullptr, help_page(*c), 0};
+  if (reader.help()) return {nullptr, "", 0, true, &*c};
   return {&*c, "", 0};
 }
 

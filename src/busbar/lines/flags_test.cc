@@ -1,4 +1,4 @@
-#include "busbar/cli/flags.h"
+#include "busbar/lines/flags.h"
 
 #include <gtest/gtest.h>
 
@@ -109,12 +109,17 @@ TEST(Flags, AreRefusedWhereTheyChangeNothing) {
 TEST(Flags, HelpIsAFlagAndACommand) {
   Typed t;
   const std::vector<Command> commands = table(t);
-  const auto printed = [&](std::vector<std::string> args) { return parse_command_line(commands, args, "1.0").print; };
-  EXPECT_EQ(printed({"help", "run"}), printed({"run", "--help"}));
-  EXPECT_EQ(printed({"help"}), printed({"--help"}));
-  EXPECT_EQ(printed({}), printed({"-h"}));
-  EXPECT_NE(printed({"run", "-h"}).find("-g,--gpus N"), std::string::npos);
-  EXPECT_EQ(printed({"--version"}), "1.0\n");
+  const auto parsed = [&](std::vector<std::string> args) { return parse_command_line(commands, args, "1.0"); };
+  for (const std::vector<std::string>& args :
+       {{"help", "run"}, {"run", "--help"}, std::vector<std::string>{"run", "-h"}}) {
+    EXPECT_TRUE(parsed(args).help);
+    EXPECT_EQ(parsed(args).of, &commands[0]);
+  }
+  for (const std::vector<std::string>& args : {{"help"}, {"--help"}, {"-h"}, std::vector<std::string>{}}) {
+    EXPECT_TRUE(parsed(args).help);
+    EXPECT_EQ(parsed(args).of, nullptr);
+  }
+  EXPECT_EQ(parsed({"--version"}).print, "1.0\n");
 }
 
 /// The settings of a layout that other programs have flags for.

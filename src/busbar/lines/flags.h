@@ -78,11 +78,13 @@ struct Command {
   std::vector<std::pair<std::string, std::string>> renamed{};
 };
 
-/// The meaning of a command line: a command to run, or a text to print before exit.
+/// The meaning of a command line: a command to run, or a text or a help page to print before exit.
 struct Parsed {
   const Command* command = nullptr;
   std::string print;
-  int status = 0;  ///< for `print`: 0 for help or version, 2 for wrong usage (then `print` goes to stderr)
+  int status = 0;     ///< for `print`: 0 for the version, 2 for wrong usage (then `print` goes to stderr)
+  bool help = false;  ///< print the help of `of`, or of all commands
+  const Command* of = nullptr;
 };
 
 /// Its help with its requirement: "with --scale: price ...".
