@@ -106,7 +106,7 @@ class Explore(unittest.TestCase):
                 run = subprocess.run([self.busbar, *words[1:], "--json", "--brief"], capture_output=True, text=True, check=False)
                 expected = json.loads(run.stdout)
                 for result in (got["result"], expected):
-                    del result["run"]
+                    result.pop("run", None)
                 self.assertEqual(got["result"], expected)
                 self.assertEqual(got["status"], run.returncode)
                 self.assertEqual("busbar: " + got["message"] if got["message"] else "", run.stderr.strip())
@@ -136,7 +136,7 @@ class Explore(unittest.TestCase):
                 run = subprocess.run([self.busbar, *typed[1:], "--json"], capture_output=True, text=True, check=True)
                 expected = json.loads(run.stdout)
                 for result in (last["result"], expected):
-                    del result["run"]
+                    result.pop("run", None)
                 self.assertEqual(last["result"], expected)
         *_, last = self.stream("plan", tp="x", node="dgx-h10")
         self.assertIn("did you mean", last["message"])
@@ -168,7 +168,7 @@ class Explore(unittest.TestCase):
         again = [self.answer(**s)["result"] for s in reversed(states)][::-1]
         for results in (first, again):
             for r in results:
-                del r["run"]
+                r.pop("run", None)
         self.assertEqual(first, again)
 
     def test_bad_values_get_the_message_of_the_command(self):
