@@ -14,6 +14,7 @@
 #include "busbar/base/check.h"
 #include "busbar/base/run_files.h"
 #include "busbar/formats/json_text.h"
+#include "busbar/lines/ask_line.h"
 #include "busbar/questions/question.h"
 #include "busbar/report/document.h"
 #include "busbar/views/view.h"
@@ -106,6 +107,7 @@ Result<Answer> ask(const char* request, const busbar_options* options) {
   const InterruptWatch interrupts(options != nullptr && options->end_on_sigint != 0 ? &limit : nullptr);
   questions::Context context;
   context.stop = limit.flag();
+  let_answer_lines(context);
   if (options != nullptr && options->progress != nullptr)
     context.progress = [&](const Progress& p) {
       if (options->progress(options->user, p.what.c_str(), p.done, p.total) != 0) limit.stop();

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <csignal>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -99,9 +101,21 @@ TEST(CInterface, AnswersQuestionsThatAreNoMachine) {
   EXPECT_NE(error_of(R"({"question": "new"})").find("--servers"), std::string::npos);
 }
 
-TEST(CInterface, RefusesQuestionsMadeOfCommandLines) {
-  EXPECT_NE(error_of(R"({"question": "claims"})").find("command lines"), std::string::npos);
-  EXPECT_NE(error_of(R"({"question": "sweep", "file": "study.yaml"})").find("command lines"), std::string::npos);
+TEST(CInterface, AnswersQuestionsMadeOfCommandLines) {
+  const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "busbar_c_api_sweep";
+  std::filesystem::remove_all(folder);
+  std::filesystem::create_directory(folder);
+  const auto study = [&](const char* name, const char* text) {
+    std::ofstream(folder / name) << text;
+    return R"({"question": "sweep", "file": ")" + (folder / name).string() + "\"}";
+  };
+  const Json swept =
+      called(study("two.yaml", "command: collective dgx-h100 all_reduce\ngrid:\n  -b: [1M, 16M]\n  -e: [16M]\n"));
+  EXPECT_EQ(swept["rows"].natural(), 2u);
+  EXPECT_EQ(swept["failed"].natural(), 0u);
+  EXPECT_NE(error_of(study("wrong.yaml", "command: colective dgx-h100\ngrid:\n  -b: [1M]\n")).find("no command"),
+            std::string::npos);
+  std::filesystem::remove_all(folder);
 }
 
 TEST(CInterface, KeepsAnAnswerForItsParts) {

@@ -25,7 +25,7 @@ struct LineAnswer {
 struct Context : busbar::Context {
   KeptMachines* kept = nullptr;  ///< machines that are ready; null: none
   /// Answers a command line, given as its words after "busbar", without printing; its inputs are its own. For answers
-  /// made of those of others (claims). Empty: the caller reads no command lines. Several threads may call it.
+  /// made of those of others (claims, sweep). Empty: the caller reads no command lines. Several threads may call it.
   std::function<LineAnswer(const std::vector<std::string>& words)> answer_line = {};
   /// Error kInvalid at `where`, with the nearest name, if no command has this name. Empty as answer_line.
   std::function<Status(const std::string& name, const Where& where)> check_command = {};
