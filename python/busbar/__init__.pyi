@@ -316,7 +316,7 @@ def collective(
     collective       all_reduce, all_gather, reduce_scatter, broadcast, reduce, all_to_all, all_to_allv, gather, scatter or send_recv; the names of nccl-tests also work
     engine           analytic, flow (default) or packet
     set              change one key of the cluster file, e.g. fabric.oversubscription=2
-    degrade          reduce links to FACTOR of their rate, e.g. node5.nic2=0.5; globs allowed
+    degrade          reduce links to FACTOR of their rate, e.g. node5.nic2=0.5; NCCL sees it only with =0.5:seen; globs allowed
     fail             remove links, e.g. leaf3-spine1; globs allowed
     nodes            the first N nodes (scale-up domains) of the machine; of a preset without a size, N of it
     gpu              product of GPUs that the machine's file does not name, e.g. h100-sxm (see catalog gpus)
@@ -937,7 +937,7 @@ def train(
     shortcuts_off      compute without these shortcuts, e.g. call-images,bundles, or all; --explain names those taken
     engine             analytic, flow (default) or packet
     set                change one key of the cluster file, e.g. fabric.oversubscription=2
-    degrade            reduce links to FACTOR of their rate, e.g. node5.nic2=0.5; globs allowed
+    degrade            reduce links to FACTOR of their rate, e.g. node5.nic2=0.5; NCCL sees it only with =0.5:seen; globs allowed
     fail               remove links, e.g. leaf3-spine1; globs allowed
     nodes              the first N nodes (scale-up domains) of the machine; of a preset without a size, N of it
     gpu                product of GPUs that the machine's file does not name, e.g. h100-sxm (see catalog gpus)
@@ -1147,7 +1147,7 @@ def plan(
     shortcuts_off    compute without these shortcuts, e.g. call-images,bundles, or all; --explain names those taken
     engine           flow (default) or analytic
     set              change one key of the cluster file, e.g. fabric.oversubscription=2
-    degrade          reduce links to FACTOR of their rate, e.g. node5.nic2=0.5; globs allowed
+    degrade          reduce links to FACTOR of their rate, e.g. node5.nic2=0.5; NCCL sees it only with =0.5:seen; globs allowed
     fail             remove links, e.g. leaf3-spine1; globs allowed
     nodes            the first N nodes (scale-up domains) of the machine; of a preset without a size, N of it
     gpu              product of GPUs that the machine's file does not name, e.g. h100-sxm (see catalog gpus)
@@ -1342,7 +1342,7 @@ def topo(
     cluster          the machine: preset, NAME:N or file; also as the argument CLUSTER
     root             without a machine: read copies of the folders sys and proc below DIR instead of this host
     set              change one key of the cluster file, e.g. fabric.oversubscription=2
-    degrade          reduce links to FACTOR of their rate, e.g. node5.nic2=0.5; globs allowed
+    degrade          reduce links to FACTOR of their rate, e.g. node5.nic2=0.5; NCCL sees it only with =0.5:seen; globs allowed
     fail             remove links, e.g. leaf3-spine1; globs allowed
     nodes            the first N nodes (scale-up domains) of the machine; of a preset without a size, N of it
     gpu              product of GPUs that the machine's file does not name, e.g. h100-sxm (see catalog gpus)
@@ -1412,7 +1412,7 @@ def localize(
     cluster          the machine: preset, NAME:N or file; also as the argument CLUSTER
     threshold        how much slower than equal parts counts as slow (default 15) (%)
     set              change one key of the cluster file, e.g. fabric.oversubscription=2
-    degrade          reduce links to FACTOR of their rate, e.g. node5.nic2=0.5; globs allowed
+    degrade          reduce links to FACTOR of their rate, e.g. node5.nic2=0.5; NCCL sees it only with =0.5:seen; globs allowed
     fail             remove links, e.g. leaf3-spine1; globs allowed
     nodes            the first N nodes (scale-up domains) of the machine; of a preset without a size, N of it
     gpu              product of GPUs that the machine's file does not name, e.g. h100-sxm (see catalog gpus)
@@ -1491,7 +1491,7 @@ def path(
     a                a device: node0.gpu3, gpu3 (of node0), or a GPU's number
     b                the other device
     set              change one key of the cluster file, e.g. fabric.oversubscription=2
-    degrade          reduce links to FACTOR of their rate, e.g. node5.nic2=0.5; globs allowed
+    degrade          reduce links to FACTOR of their rate, e.g. node5.nic2=0.5; NCCL sees it only with =0.5:seen; globs allowed
     fail             remove links, e.g. leaf3-spine1; globs allowed
     nodes            the first N nodes (scale-up domains) of the machine; of a preset without a size, N of it
     gpu              product of GPUs that the machine's file does not name, e.g. h100-sxm (see catalog gpus)
@@ -1735,7 +1735,7 @@ def flows(
     flows            id,src,dst,bytes,start_ns,after[,trigger][,lane][,delay_ns], one flow per line; or a GOAL or Chakra trace (PREFIX.0.et), rank r on GPU r
     engine           analytic, flow (default) or packet
     set              change one key of the cluster file, e.g. fabric.oversubscription=2
-    degrade          reduce links to FACTOR of their rate, e.g. node5.nic2=0.5; globs allowed
+    degrade          reduce links to FACTOR of their rate, e.g. node5.nic2=0.5; NCCL sees it only with =0.5:seen; globs allowed
     fail             remove links, e.g. leaf3-spine1; globs allowed
     nodes            the first N nodes (scale-up domains) of the machine; of a preset without a size, N of it
     gpu              product of GPUs that the machine's file does not name, e.g. h100-sxm (see catalog gpus)
@@ -1972,7 +1972,7 @@ def validate(
     shortcuts_off    compute without these shortcuts, e.g. call-images,bundles, or all; --explain names those taken
     engine           analytic (default; gives the same as flow, because a row alone shares no links) or flow
     set              change one key of the cluster file, e.g. fabric.oversubscription=2
-    degrade          reduce links to FACTOR of their rate, e.g. node5.nic2=0.5; globs allowed
+    degrade          reduce links to FACTOR of their rate, e.g. node5.nic2=0.5; NCCL sees it only with =0.5:seen; globs allowed
     fail             remove links, e.g. leaf3-spine1; globs allowed
     nodes            the first N nodes (scale-up domains) of the machine; of a preset without a size, N of it
     gpu              product of GPUs that the machine's file does not name, e.g. h100-sxm (see catalog gpus)
@@ -2070,7 +2070,7 @@ def rings(
     nccl_graph       write the graphs of the first node for NCCL_GRAPH_FILE
     cluster          the machine: preset, NAME:N or file; also as the argument CLUSTER
     set              change one key of the cluster file, e.g. fabric.oversubscription=2
-    degrade          reduce links to FACTOR of their rate, e.g. node5.nic2=0.5; globs allowed
+    degrade          reduce links to FACTOR of their rate, e.g. node5.nic2=0.5; NCCL sees it only with =0.5:seen; globs allowed
     fail             remove links, e.g. leaf3-spine1; globs allowed
     nodes            the first N nodes (scale-up domains) of the machine; of a preset without a size, N of it
     gpu              product of GPUs that the machine's file does not name, e.g. h100-sxm (see catalog gpus)
@@ -2220,7 +2220,7 @@ def import_(
     launch           how collectives start: graph (CUDA graph), loop (one process, all its GPUs), process (one per GPU), unknown (default: as the machine's file says)
     shortcuts_off    compute without these shortcuts, e.g. call-images,bundles, or all; --explain names those taken
     set              change one key of the cluster file, e.g. fabric.oversubscription=2
-    degrade          reduce links to FACTOR of their rate, e.g. node5.nic2=0.5; globs allowed
+    degrade          reduce links to FACTOR of their rate, e.g. node5.nic2=0.5; NCCL sees it only with =0.5:seen; globs allowed
     fail             remove links, e.g. leaf3-spine1; globs allowed
     nodes            the first N nodes (scale-up domains) of the machine; of a preset without a size, N of it
     gpu              product of GPUs that the machine's file does not name, e.g. h100-sxm (see catalog gpus)
@@ -2366,7 +2366,7 @@ def expect(
     shortcuts_off    compute without these shortcuts, e.g. call-images,bundles, or all; --explain names those taken
     engine           flow (default) or analytic
     set              change one key of the cluster file, e.g. fabric.oversubscription=2
-    degrade          reduce links to FACTOR of their rate, e.g. node5.nic2=0.5; globs allowed
+    degrade          reduce links to FACTOR of their rate, e.g. node5.nic2=0.5; NCCL sees it only with =0.5:seen; globs allowed
     fail             remove links, e.g. leaf3-spine1; globs allowed
     nodes            the first N nodes (scale-up domains) of the machine; of a preset without a size, N of it
     gpu              product of GPUs that the machine's file does not name, e.g. h100-sxm (see catalog gpus)
@@ -2457,7 +2457,7 @@ def calibrate(
     shortcuts_off    compute without these shortcuts, e.g. call-images,bundles, or all; --explain names those taken
     engine           flow (default) or analytic
     set              change one key of the cluster file, e.g. fabric.oversubscription=2
-    degrade          reduce links to FACTOR of their rate, e.g. node5.nic2=0.5; globs allowed
+    degrade          reduce links to FACTOR of their rate, e.g. node5.nic2=0.5; NCCL sees it only with =0.5:seen; globs allowed
     fail             remove links, e.g. leaf3-spine1; globs allowed
     nodes            the first N nodes (scale-up domains) of the machine; of a preset without a size, N of it
     gpu              product of GPUs that the machine's file does not name, e.g. h100-sxm (see catalog gpus)
@@ -2651,7 +2651,7 @@ def cost(
     recompute        none, selective, full, or auto: the least with which the step fits
     cluster          the machine: preset, NAME:N or file; also as the argument CLUSTER
     set              change one key of the cluster file, e.g. fabric.oversubscription=2
-    degrade          reduce links to FACTOR of their rate, e.g. node5.nic2=0.5; globs allowed
+    degrade          reduce links to FACTOR of their rate, e.g. node5.nic2=0.5; NCCL sees it only with =0.5:seen; globs allowed
     fail             remove links, e.g. leaf3-spine1; globs allowed
     nodes            the first N nodes (scale-up domains) of the machine; of a preset without a size, N of it
     gpu              product of GPUs that the machine's file does not name, e.g. h100-sxm (see catalog gpus)
@@ -2804,7 +2804,7 @@ def doctor(
     cluster          the machine of the logs, to predict what each finding costs and to compare logs of NCCL with it
     collective       the collective whose cost is predicted (default: that of the rule, or all_reduce)
     set              change one key of the cluster file, e.g. fabric.oversubscription=2
-    degrade          reduce links to FACTOR of their rate, e.g. node5.nic2=0.5; globs allowed
+    degrade          reduce links to FACTOR of their rate, e.g. node5.nic2=0.5; NCCL sees it only with =0.5:seen; globs allowed
     fail             remove links, e.g. leaf3-spine1; globs allowed
     nodes            the first N nodes (scale-up domains) of the machine; of a preset without a size, N of it
     gpu              product of GPUs that the machine's file does not name, e.g. h100-sxm (see catalog gpus)
@@ -3043,7 +3043,7 @@ def survive(
     shortcuts_off      compute without these shortcuts, e.g. call-images,bundles, or all; --explain names those taken
     engine             flow (default) or analytic
     set                change one key of the cluster file, e.g. fabric.oversubscription=2
-    degrade            reduce links to FACTOR of their rate, e.g. node5.nic2=0.5; globs allowed
+    degrade            reduce links to FACTOR of their rate, e.g. node5.nic2=0.5; NCCL sees it only with =0.5:seen; globs allowed
     fail               remove links, e.g. leaf3-spine1; globs allowed
     nodes              the first N nodes (scale-up domains) of the machine; of a preset without a size, N of it
     gpu                product of GPUs that the machine's file does not name, e.g. h100-sxm (see catalog gpus)
@@ -3328,7 +3328,7 @@ def compare(
     shortcuts_off    compute without these shortcuts, e.g. call-images,bundles, or all; --explain names those taken
     engine           flow (default) or analytic
     set              change one key of the cluster file, e.g. fabric.oversubscription=2
-    degrade          reduce links to FACTOR of their rate, e.g. node5.nic2=0.5; globs allowed
+    degrade          reduce links to FACTOR of their rate, e.g. node5.nic2=0.5; NCCL sees it only with =0.5:seen; globs allowed
     fail             remove links, e.g. leaf3-spine1; globs allowed
     nodes            the first N nodes (scale-up domains) of the machine; of a preset without a size, N of it
     gpu              product of GPUs that the machine's file does not name, e.g. h100-sxm (see catalog gpus)
