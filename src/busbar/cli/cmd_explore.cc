@@ -9,13 +9,13 @@
 #include <vector>
 
 #include "busbar/base/json.h"
-#include "busbar/lines/ask_line.h"
 #include "busbar/cli/commands.h"
 #include "busbar/cli/explore_fields.h"
 #include "busbar/cli/explore_page.h"
 #include "busbar/cli/explore_server.h"
 #include "busbar/cli/long_run.h"
 #include "busbar/cli/streams.h"
+#include "busbar/lines/ask_line.h"
 #include "busbar/report/document.h"
 #include "busbar/spec/catalog.h"
 #include "busbar/step/kept_machines.h"
@@ -76,12 +76,6 @@ constexpr std::pair<const char*, ExploreAsk> kAnswers[] = {{"/answer", ExploreAs
                                                            {"/machines", ExploreAsk::kMachines},
                                                            {"/fabrics", ExploreAsk::kFabrics}};
 
-std::string line_of(const std::vector<std::string>& words) {
-  std::string line = "busbar";
-  for (const std::string& word : words) line += " " + word;  // no word of the page needs quotes
-  return line;
-}
-
 /// The answer of `words` for the page; `machines` stay ready.
 AskedLine ask_for_page(const std::vector<std::string>& words, RunWatch& watch, KeptMachines& machines) {
   questions::Context context;
@@ -109,7 +103,7 @@ LocalReply answer_reply(const ExploreChoice& choice, ExploreAsk ask, RunWatch& w
   if (!words.ok()) return json_reply("", {2, words.error().text(), {}});
   std::vector<std::string> asked = *words;
   if (ask == ExploreAsk::kStep) asked.emplace_back("--brief");
-  return json_reply(line_of(*words), ask_for_page(asked, watch, machines));
+  return json_reply(typed_line(*words), ask_for_page(asked, watch, machines));
 }
 
 /// `saved`: the browser stores the page instead of showing it.
@@ -119,7 +113,7 @@ LocalReply report_reply(const ExploreChoice& choice, bool saved, RunWatch& watch
   const AskedLine asked = ask_for_page(*words, watch, machines);
   if (!asked.answer) return {400, kPlainType, asked.message + "\n"};
   Document document = views::view_of(*asked.answer, views::Extent::kPage);
-  document.command = line_of(*words) + " --html step.html";
+  document.command = typed_line(*words) + " --html step.html";
   LocalReply reply{200, kPageType, render_html(document)};
   if (saved) reply.headers = {{"Content-Disposition", "attachment; filename=\"step.html\""}};
   return reply;
