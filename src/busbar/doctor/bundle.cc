@@ -5,6 +5,7 @@
 #include "busbar/base/archive.h"
 #include "busbar/base/text.h"
 #include "busbar/doctor/internal/redaction.h"
+#include "busbar/doctor/internal/secrets.h"
 #include "busbar/formats/import.h"
 #include "busbar/formats/lines.h"
 
@@ -27,10 +28,12 @@ std::string name_in_archive(std::size_t number, const std::string& name) {
 std::string redacted(const std::string& text, const Redaction& redaction) {
   std::string out;
   out.reserve(text.size());
+  PemBlocks pem;
   std::string_view rest = text;
   while (!rest.empty()) {
     const std::size_t end = rest.find('\n');
-    out += redaction.redact(rest.substr(0, end));
+    const std::string_view line = rest.substr(0, end);
+    out += pem.covers(line) ? "removed" : redaction.redact(line);
     if (end == rest.npos) break;
     out += '\n';
     rest.remove_prefix(end + 1);

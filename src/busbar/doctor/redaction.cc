@@ -8,6 +8,7 @@
 #include "busbar/base/quantity.h"
 #include "busbar/base/text.h"
 #include "busbar/doctor/internal/log_prefix.h"
+#include "busbar/doctor/internal/secrets.h"
 
 namespace busbar {
 namespace {
@@ -16,8 +17,9 @@ constexpr std::string_view kTokenLetters = "0123456789abcdefghijklmnopqrstuvwxyz
 constexpr std::string_view kHexLetters = "0123456789abcdefABCDEF";
 
 /// Names that are no secret, or stand for no person or host.
-constexpr std::array<std::string_view, 12> kCommon{"root", "ubuntu", "nobody", "admin",  "ec2-user",  "runner",
-                                                   "user", "home",   "host",   "centos", "localhost", "none"};
+constexpr std::array<std::string_view, 16> kCommon{"root", "ubuntu", "nobody", "admin",  "ec2-user",  "runner",
+                                                   "user", "home",   "host",   "centos", "localhost", "none",
+                                                   "git",  "node",   "nccl",   "removed"};
 
 bool is_hex(std::string_view text) { return !text.empty() && text.find_first_not_of(kHexLetters) == text.npos; }
 
@@ -38,9 +40,10 @@ std::string_view word_before(std::string_view line, std::size_t end) {
   return line.substr(at, end - at);
 }
 
-bool begins_with_letter(std::string_view text) {
-  return !text.empty() && ((text[0] >= 'a' && text[0] <= 'z') || (text[0] >= 'A' && text[0] <= 'Z'));
-}
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+bool is_word_letter(char c) { return is_letter(c) || (c >= '0' && c <= '9'); }
+
+bool begins_with_letter(std::string_view text) { return !text.empty() && is_letter(text[0]); }
 
 /// "10.0.0.1" as four numbers; false for masks, wildcards and this host.
 bool is_address(std::string_view text, std::array<unsigned, 4>& out) {
@@ -68,19 +71,6 @@ bool is_uuid(std::string_view text) {
   return true;
 }
 
-/// Where the value begins that must not be shown at all; npos if there is none.
-std::size_t secret_in(std::string_view line) {
-  const std::size_t sign = line.find_first_of("=:");
-  if (sign == line.npos) return line.npos;
-  const std::string name = lower(line.substr(0, sign));
-  constexpr std::array<std::string_view, 4> kSerial{"serial number", "serial_number", "[sn]", "board serial"};
-  const auto has = [&](std::string_view word) { return name.find(word) != name.npos; };
-  if (std::any_of(kSerial.begin(), kSerial.end(), has)) return sign + 1;
-  constexpr std::array<std::string_view, 6> kSecret{"token", "secret", "password", "passwd", "credential", "nodelist"};
-  const bool key = name.ends_with("_key") || name.ends_with("apikey");
-  return line[sign] == '=' && (key || std::any_of(kSecret.begin(), kSecret.end(), has)) ? sign + 1 : line.npos;
-}
-
 }  // namespace
 
 Redaction::Redaction(std::string_view salt) : salt_(hash64(salt)) {}
@@ -88,9 +78,8 @@ Redaction::Redaction(std::string_view salt) : salt_(hash64(salt)) {}
 std::uint64_t Redaction::code(std::string_view text) const { return hash64(text, hash64("busbar", salt_)); }
 
 void Redaction::add_host(std::string_view name) {
-  if (!begins_with_letter(name) && !name.starts_with("ip-")) return;
-  for (const std::string_view common : kCommon)
-    if (name == common) return;
+  if (std::none_of(name.begin(), name.end(), is_letter) || name.starts_with("0x")) return;
+  if (std::find(kCommon.begin(), kCommon.end(), name) != kCommon.end()) return;
   hosts_.emplace(name);
   const std::string_view first = name.substr(0, name.find('.'));
   if (first.size() > 2) hosts_.emplace(first);
@@ -108,14 +97,27 @@ void Redaction::learn(std::string_view line) {
   if (const std::size_t kernel = line.find(" kernel: "); kernel != line.npos && kernel > 0)
     if (line.find(':') < kernel) add_host(word_before(line, kernel));
   if (line.starts_with("Linux ")) add_host(word_at(line, 6));
-  for (const std::string_view name : {"HOSTNAME=", "HOST=", "NODENAME="})
+  for (const std::string_view name : {"HOSTNAME=", "HOST=", "NODENAME=", "MASTER_ADDR=", "master_addr=", "master_addr ",
+                                      "endpoint=", "endpoint ", "srun: error: ", "on node ", "CA: ", "\"MF0;"})
     if (const std::size_t at = line.find(name); at != line.npos) add_host(word_at(line, at + name.size()));
-  for (const std::string_view name : {"/home/", "/Users/", "USER=", "LOGNAME="})
+  for (const std::string_view name : {"/home/", "/Users/", "USER=", "LOGNAME=", "logged in as: "})
     if (const std::size_t at = line.find(name); at != line.npos) add_user(word_at(line, at + name.size()));
+  for (const std::string_view name : {" -H ", " --host ", " --hosts "}) learn_list(line, name);
+  if (const std::size_t device = line.find(" mlx5_"); device != line.npos)  // "node7 mlx5_0", as ibnetdiscover has it
+    if (const std::size_t quote = line.rfind('"', device); quote != line.npos)
+      add_host(line.substr(quote + 1, device - quote - 1));
   if (const std::size_t at = line.find('@'); at != line.npos && at > 0) {
     const std::string_view host = word_at(line, at + 1), user = word_before(line, at);
     if (begins_with_letter(host) && begins_with_letter(user)) add_host(host), add_user(user);
   }
+}
+
+/// "a:8,b:8" after `flag`.
+void Redaction::learn_list(std::string_view line, std::string_view flag) {
+  const std::size_t at = line.find(flag);
+  if (at == line.npos) return;
+  const std::string_view list = line.substr(at + flag.size());
+  for (const std::string_view host : split_at(list.substr(0, list.find(' ')), ',')) add_host(word_at(host, 0));
 }
 
 /// As many hexadecimal digits as `text` has.
@@ -133,8 +135,6 @@ std::string Redaction::part(std::string_view text) const {
     const std::uint64_t net = code(fmt::format("net {}.{}.{}", a[0], a[1], a[2])), host = code(text);
     return fmt::format("10.{}.{}.{}", net % 256, net / 256 % 256, host % 254 + 1);
   }
-  if (hosts_.contains(text)) return fmt::format("host-{:06x}", code(text) & 0xffffff);
-  if (users_.contains(text)) return fmt::format("user-{:06x}", code(text) & 0xffffff);
   if (text.size() == 18 && text.starts_with("0x") && is_hex(text.substr(2)))
     return "0x" + hex(text.substr(2), {}, "guid");
   const std::string_view id = text.substr(0, 4) == "GPU-" ? text.substr(4) : text;
@@ -144,12 +144,7 @@ std::string Redaction::part(std::string_view text) const {
       out += (out.empty() || out.ends_with('-') ? "" : "-") + hex(group, {}, id);
     return out;
   }
-  if (text.find('.') == text.npos) return std::string(text);
-  std::string out;
-  for (const std::string_view label : split_at(text, '.'))
-    out += (out.empty() ? "" : ".") +
-           (hosts_.contains(label) || users_.contains(label) ? part(label) : std::string(label));
-  return out;
+  return std::string(text);
 }
 
 std::string Redaction::token(std::string_view text) const {
@@ -165,14 +160,8 @@ std::string Redaction::token(std::string_view text) const {
   return out;
 }
 
-std::string Redaction::redact(std::string_view line) const {
-  if (const std::size_t at = secret_in(line); at != line.npos)
-    return std::string(line.substr(0, at)) + fmt::format(" removed-{:06x}", code(line.substr(at)) & 0xffffff);
+std::string Redaction::without_addresses(std::string_view line) const {
   std::string out;
-  if (line.starts_with("/proc/") || line.starts_with("/sys/")) {  // folders such as vm are names of hosts, too
-    out = line.substr(0, line.find(':'));
-    line.remove_prefix(out.size());
-  }
   for (std::size_t at = 0; at < line.size();) {
     const std::size_t begin = std::min(line.find_first_of(kTokenLetters, at), line.size());
     out += line.substr(at, begin - at);
@@ -185,6 +174,48 @@ std::string Redaction::redact(std::string_view line) const {
     out += line.substr(end, at - end);
   }
   return out;
+}
+
+std::string Redaction::pseudonym(std::string_view name) const {
+  if (hosts_.contains(name)) return fmt::format("host-{:06x}", code(name) & 0xffffff);
+  if (users_.contains(name)) return fmt::format("user-{:06x}", code(name) & 0xffffff);
+  return {};
+}
+
+/// The last pass: known names wherever whole words of the text are one, the longest first.
+std::string Redaction::without_names(std::string_view text) const {
+  const auto inside = [&](std::size_t at) {  // a word
+    return at > 0 && at < text.size() && is_word_letter(text[at - 1]) && is_word_letter(text[at]);
+  };
+  std::string out;
+  for (std::size_t at = 0; at < text.size();) {
+    std::string name;
+    std::size_t end = at;
+    if (is_word_letter(text[at]) && !inside(at)) end = std::min(text.find_first_not_of(kTokenLetters, at), text.size());
+    for (; end > at && name.empty(); --end)
+      if (!inside(end)) name = pseudonym(text.substr(at, end - at));
+    if (name.empty())
+      out += text[at++];
+    else
+      out += name, at = end + 1;
+  }
+  return out;
+}
+
+std::string Redaction::redact(std::string_view line) const {
+  std::string out;
+  if (line.starts_with("/proc/") || line.starts_with("/sys/")) {  // folders such as vm are names of hosts, too
+    out = line.substr(0, line.find(':'));
+    line.remove_prefix(out.size());
+  }
+  std::string shown;
+  std::size_t at = 0;
+  for (const TextSpan& secret : secrets_in(line)) {
+    shown += without_addresses(line.substr(at, secret.begin - at));
+    shown += fmt::format("removed-{:06x}", code(line.substr(secret.begin, secret.end - secret.begin)) & 0xffffff);
+    at = secret.end;
+  }
+  return out + without_names(shown + without_addresses(line.substr(at)));
 }
 
 }  // namespace busbar

@@ -16,9 +16,9 @@ namespace busbar {
 ///   names of users     user@host, /home/NAME, USER=NAME, and those given
 ///   IPv4 addresses     10.a.b.c; addresses of one /24 network stay in one
 ///   MAC addresses, GUIDs, GIDs, IPv6 addresses, UUIDs, serial numbers
-///   values of variables whose names speak of tokens, passwords, keys or lists of nodes
-/// Kept are 127.0.0.1, masks, wildcards, the prefixes fe80 and ffff, PCI bus ids and version numbers.
-/// Limits: a name that no line names as that of a host or user is kept.
+///   secrets (internal/secrets.h)
+/// Known names are replaced wherever they stand as words. Kept are 127.0.0.1, masks, wildcards, the prefixes fe80 and
+/// ffff, PCI bus ids and version numbers. Limits: a name that no line names as that of a host or user is kept.
 class Redaction {
  public:
   /// `salt`: text that a reader of the result does not know, such as the inputs. It makes it harder to guess originals.
@@ -36,6 +36,10 @@ class Redaction {
   std::size_t users() const { return users_.size(); }
 
  private:
+  void learn_list(std::string_view line, std::string_view flag);
+  std::string without_addresses(std::string_view line) const;
+  std::string without_names(std::string_view text) const;
+  std::string pseudonym(std::string_view name) const;  ///< empty: no known name
   std::string token(std::string_view text) const;
   std::string part(std::string_view text) const;
   std::string hex(std::string_view text, std::string_view kept, std::string_view seed) const;
