@@ -4,6 +4,7 @@
 #include <cstring>
 #include <map>
 
+#include "busbar/doctor/internal/assignment.h"
 #include "busbar/doctor/internal/log_prefix.h"
 #include "busbar/doctor/internal/nic_distances.h"
 #include "busbar/doctor/internal/perftest_rows.h"
@@ -33,6 +34,7 @@ Result<FactRow> read_row(const YamlNode& node) {
   r.optional("under", &YamlNode::as_string, row.under);
   r.optional("begins", &YamlNode::as_bool, row.begins);
   r.optional("inside", &YamlNode::as_bool, row.inside);
+  r.optional("setting", &YamlNode::as_bool, row.setting);
   BUSBAR_RETURN_IF_ERROR(r.finish());
   BUSBAR_ASSIGN(row.line, LinePattern::read(line));
   if (row.fact.empty() && !row.begins) return node.error("needs a fact, or begins: true");
@@ -119,6 +121,7 @@ bool FactTables::take(const FactRow& row, std::string_view line, Section& sectio
   bool taken = false;
   std::size_t from = 0;
   for (LineCaptures c; row.line.match(line, from, c); c = {}) {
+    if (row.setting && !is_assignment(line, static_cast<std::size_t>(c.subject.data() - line.data()))) continue;
     taken = true;
     if (row.begins) section = {row.table, true, std::string(c.subject), {}};
     if (row.fact.empty()) break;
@@ -137,7 +140,14 @@ bool FactTables::take(const FactRow& row, std::string_view line, Section& sectio
   return taken;
 }
 
-int FactTables::read(LineSource& source, Evidence& evidence, StopFlag stop) const {
+/// Whether a row of the section's table counts only under this line.
+bool FactTables::is_heading(std::string_view line, const Section& section) const {
+  return section.open && std::any_of(rows_.begin(), rows_.end(), [&](const FactRow& row) {
+           return row.table == section.table && !row.under.empty() && trimmed(line).starts_with(row.under);
+         });
+}
+
+int FactTables::read(LineSource& source, Evidence& evidence, StopFlag stop, const EachLine& each) const {
   const int file = evidence.add_file(source.name());
   struct Reading {
     Section section;
@@ -148,7 +158,7 @@ int FactTables::read(LineSource& source, Evidence& evidence, StopFlag stop) cons
   std::vector<std::uint32_t> candidates;
   std::vector<bool> seen(tables_.size());
   std::uint64_t lines = 0, stated = 0;
-  const auto take_line = [&](std::string_view line, Section& section, LineState state) {
+  const auto take_line = [&](std::string_view line, Section& section, LineState& state) {
     find_candidates(line, section, candidates);
     bool any = false;
     for (const std::uint32_t row : candidates) {
@@ -168,11 +178,14 @@ int FactTables::read(LineSource& source, Evidence& evidence, StopFlag stop) cons
     if (said.empty()) said = reading.perftest.said_by(text);
     const std::string_view line = said.empty() ? text : said;
     if (section.open && line.find(':') == line.npos) section.heading = trimmed(line);
-    const LineState state{evidence, file, source.number(), source.whole_line(), source.prefix().host};
+    LineState state{evidence, file, source.number(), source.whole_line(), source.prefix().host};
     bool any = take_line(line, section, state);
     // What looks like a prefix may be the subject of the line.
     if (!any && source.prefix().length > 0) any = take_line(source.whole_line(), section, state);
     stated += any ? 1 : 0;
+    if (each)
+      each({source.whole_line().substr(0, source.prefix().length), text,
+            any || !said.empty() || is_heading(text, section), state.facts});
   }
   EvidenceFile& done = evidence.file(file);
   done.lines = lines;

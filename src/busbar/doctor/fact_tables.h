@@ -7,6 +7,7 @@
 
 #include <bitset>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -37,7 +38,16 @@ struct FactRow {
   std::string under;           ///< the last line of the section without a colon must begin with this
   bool begins = false;         ///< the captured subject is that of the section
   bool inside = false;         ///< only in a section of this table
+  bool setting = false;        ///< only where a shell or a launcher would set the variable (internal/assignment.h)
 };
+
+/// A line of a text, and what the tables made of it.
+struct LineUse {
+  std::string_view prefix, line;            ///< what launchers and loggers put before it, and the rest
+  bool used = false;                        ///< a row reads it, or needs it as a heading
+  const std::vector<std::uint32_t>& facts;  ///< that it states, as indices into Evidence::facts(), or kDropped
+};
+using EachLine = std::function<void(const LineUse&)>;
 
 class FactTables {
  public:
@@ -49,9 +59,9 @@ class FactTables {
   /// The tables that can state the fact, by index.
   std::vector<std::size_t> tables_of(std::string_view fact) const;
 
-  /// Adds the facts of all lines to a new file of `evidence`, or of those before `stop`; returns its index. Cost:
-  /// linear in the text.
-  int read(LineSource& source, Evidence& evidence, StopFlag stop = nullptr) const;
+  /// Adds the facts of all lines to a new file of `evidence`, or of those before `stop`; returns its index. Calls
+  /// `each` for every line, if there is one. Cost: linear in the text.
+  int read(LineSource& source, Evidence& evidence, StopFlag stop = nullptr, const EachLine& each = {}) const;
 
  private:
   struct Section {
@@ -63,6 +73,7 @@ class FactTables {
   struct LineState;
   void find_candidates(std::string_view line, const Section& section, std::vector<std::uint32_t>& out) const;
   bool take(const FactRow& row, std::string_view line, Section& section, LineState& state) const;
+  bool is_heading(std::string_view line, const Section& section) const;
 
   std::vector<FactTable> tables_;
   std::vector<FactRow> rows_;

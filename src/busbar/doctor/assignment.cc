@@ -1,0 +1,64 @@
+#include "busbar/doctor/internal/assignment.h"
+
+#include <algorithm>
+#include <array>
+
+#include "busbar/formats/lines.h"
+
+namespace busbar {
+namespace {
+
+/// "A=1", perhaps in quotes, a list or both.
+bool assigns(std::string_view word) {
+  const std::size_t begin = word.find_first_not_of("\"'[");
+  if (begin == word.npos) return false;
+  const std::size_t sign = word.find('=', begin);
+  constexpr std::string_view kName = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_";
+  return sign != word.npos && sign > begin &&
+         word.substr(begin, sign - begin).find_first_not_of(kName) == std::string_view::npos;
+}
+
+/// "root@n1:~#", "user@n1:/x$", "dir]$".
+bool is_prompt(std::string_view word) {
+  if (word.size() < 2 || (word.back() != '$' && word.back() != '#')) return false;
+  return word.find('@') != word.npos || std::string_view("~])/>").find(word[word.size() - 2]) != std::string_view::npos;
+}
+
+bool ends_command(std::string_view word) {
+  constexpr std::array<std::string_view, 8> kSigns{"$", "%", "+", "&&", "||", "|", "then", "time"};
+  return std::find(kSigns.begin(), kSigns.end(), word) != kSigns.end() || word.ends_with(';') || is_prompt(word);
+}
+
+bool sets_next_word(std::string_view word) {
+  constexpr std::array<std::string_view, 9> kCommands{"export", "env",  "set",  "declare",    "ENV",
+                                                      "setenv", "sudo", "exec", "Environment"};
+  return std::find(kCommands.begin(), kCommands.end(), word) != kCommands.end();
+}
+
+/// Whether a command, or a word of one that sets variables, may begin after `before`.
+bool begins_after(std::string_view before) {
+  before = trimmed(before);
+  if (before.empty()) return true;
+  const std::size_t begin = before.find_last_of(" \t") + 1;  // npos + 1 is 0
+  const std::string_view word = before.substr(begin), rest = before.substr(0, begin);
+  if (word.starts_with('-') || ends_command(word)) return true;
+  if (word.starts_with('[') || word.starts_with('{')) return assigns(word) || word.size() == 1;
+  return (sets_next_word(word) || assigns(word)) && begins_after(rest);
+}
+
+}  // namespace
+
+bool is_assignment(std::string_view line, std::size_t at) {
+  std::string_view before = line.substr(0, at);
+  if (before.ends_with('"') || before.ends_with('\'')) before.remove_suffix(1);
+  if (before.empty()) return true;
+  if (before.ends_with('[')) return true;
+  if (before.ends_with(',') || before.ends_with('=')) {  // --export=ALL,NAME=1, Environment="NAME=1"
+    const std::string_view word = before.substr(before.find_last_of(" \t") + 1);
+    return word.starts_with('-') || (before.size() == word.size() && before.ends_with('='));
+  }
+  const char last = before.back();
+  return (last == ' ' || last == '\t') && begins_after(before);
+}
+
+}  // namespace busbar
