@@ -87,6 +87,7 @@ std::string pack_bundle(std::vector<BundleFile> files, const std::vector<std::st
       "Written by busbar doctor --bundle. Names of hosts and users, addresses, GUIDs and serial numbers are replaced "
       "by\n"
       "pseudonyms, the same for the same original. Names that no line marks as such are kept: look before you send.\n"
+      "\"(left out: N)\" stands for N lines that no rule reads; --bundle-full keeps them.\n"
       "Read it with: busbar doctor THIS-FILE; several bundles are compared.\n\nFiles:\n";
   std::vector<std::pair<std::string, std::string>> content(1);
   for (std::size_t i = 0; i < files.size(); ++i) {

@@ -6,6 +6,7 @@
 
 #include "busbar/base/output.h"
 #include "busbar/doctor/bundle.h"
+#include "busbar/doctor/internal/used_lines.h"
 #include "busbar/host/describe_host.h"
 #include "busbar/host/hwloc_library.h"
 #include "busbar/host/node_xml.h"
@@ -59,6 +60,8 @@ Status write_bundle(const DoctorInputs& o, const std::vector<std::string>& files
   for (const std::string& name : files) {
     if (name == "-") return invalid("can be read only once; write it to a file first", {"-", 0, 0, "--bundle"});
     BUSBAR_ASSIGN(std::vector<BundleFile> texts, read_for_bundle(name));
+    for (BundleFile& file : texts)
+      if (!o.full) file.text = used_lines(file.text, file.name, tables);
     std::move(texts.begin(), texts.end(), std::back_inserter(contents));
   }
   if (contents.empty())

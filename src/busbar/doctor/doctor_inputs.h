@@ -13,6 +13,7 @@ struct DoctorInputs {
   bool live = false;       ///< read this host
   std::string root = "/";  ///< or copies of its folders sys and proc
   std::string bundle;      ///< the archive to write; empty: none
+  bool full = false;       ///< it holds all lines, not only those that a rule or reader uses
 };
 
 /// Adds what the host says about itself; nothing without `live`.
