@@ -18,6 +18,8 @@ struct DoctorRequest {
   bool live = false;               ///< read this host
   std::string root = "/";          ///< or copies of its folders sys and proc
   std::string bundle;              ///< the archive to write; empty: none
+  bool bundle_full = false;        ///< with all lines
+  bool verbose = false;            ///< in views: lists rules that could not be judged
   std::string fail_on = "fail", cluster, collective;
   Overrides machine;
 };

@@ -1,7 +1,9 @@
 // What is wrong with a machine.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
+#include <map>
 #include <tuple>
 
 #include "busbar/base/quantity.h"
@@ -65,6 +67,16 @@ std::string diagnosis_summary(const DoctorResult& r) {
   const auto rules = [](std::size_t n) { return fmt::format("{} rule{}", n, n == 1 ? "" : "s"); };
   return fmt::format("{}: {}. {} found nothing, {} could not be judged.", counts, r.findings.front().title,
                      rules(r.ok.size()), rules(r.unknown.size()));
+}
+
+/// The way that lets most rules be judged.
+std::string open_rules_line(const DoctorResult& r) {
+  std::map<std::string, std::size_t> rules;
+  for (const questions::OpenRule& u : r.unknown) ++rules[u.ask];
+  const auto most =
+      std::max_element(rules.begin(), rules.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  return fmt::format("Not judged: {} rule{}, {} of them without {}; --verbose lists all.", r.unknown.size(),
+                     r.unknown.size() == 1 ? "" : "s", most->second, most->first);
 }
 
 /// What to provide so that more rules can be judged, each way once.
@@ -140,26 +152,34 @@ void add_judged_table(const TableOnMachine& t, Document& d) {
       fmt::format("Each size: busbar expect {} --cluster {} --collective {}", t.file, *t.cluster, *t.collective)});
 }
 
-/// Tables that are low come first, others after the summary. Pre: the document begins with a summary.
-void add_judged_tables(const std::vector<TableOnMachine>& tables, Document& d) {
-  Document low{"", "", {}}, others{"", "", {}};
-  for (const TableOnMachine& t : tables) add_judged_table(t, t.verdict == "low" ? low : others);
-  d.blocks.insert(d.blocks.begin() + 1, others.blocks.begin(), others.blocks.end());
-  d.blocks.insert(d.blocks.begin(), low.blocks.begin(), low.blocks.end());
+/// Low tables, or all others.
+void add_judged_tables(const DoctorResult& r, bool low, Document& d) {
+  if (!r.tables) return;
+  for (const TableOnMachine& t : *r.tables)
+    if ((t.verdict == "low") == low) add_judged_table(t, d);
+}
+
+/// What the view says of a finding; a low table has a section of its own.
+void add_finding(const DoctorFinding& f, Document& d) {
+  if (f.follows_from)
+    d.add(Paragraph{fmt::format("Follows from {}: {} ({}).", *f.follows_from, f.title, f.rule)});
+  else if (f.rule != "low-table")
+    d.add(finding_facts(f));
 }
 
 Document doctor_document(const DoctorRequest& q, const DoctorResult& r) {
   Document out{"Diagnosis", {}, {}};
   out.add(Highlight{diagnosis_summary(r)});
-  for (const DoctorFinding& f : r.findings)
-    if (!f.follows_from) out.add(finding_facts(f));
-  for (const DoctorFinding& f : r.findings)
-    if (f.follows_from) out.add(Paragraph{fmt::format("Follows from {}: {} ({}).", *f.follows_from, f.title, f.rule)});
+  add_judged_tables(r, true, out);
+  for (const DoctorFinding& f : r.findings) add_finding(f, out);
+  add_judged_tables(r, false, out);
   if (r.logs_against_machine)
     for (const LogOnMachine& c : *r.logs_against_machine) add_log(c, r.machine, out);
   add_files(r, out);
-  if (!r.unknown.empty()) out.add(open_rules_table(r));
-  if (r.tables) add_judged_tables(*r.tables, out);
+  if (!r.unknown.empty() && q.verbose)
+    out.add(open_rules_table(r));
+  else if (!r.unknown.empty())
+    out.add(Paragraph{open_rules_line(r)});
   if (r.bundle && *r.bundle)
     out.add(Paragraph{fmt::format(
         "{} is written. Names that no line marks as those of hosts or users are still in it: look before you send it.",
