@@ -171,6 +171,12 @@ class Explore(unittest.TestCase):
                 r.pop("run", None)
         self.assertEqual(first, again)
 
+    def test_machines_that_stay_ready_keep_to_256_mib(self):
+        for pp in ("16", "8"):
+            self.answer(nodes="2048", model="llama3.1-405b", pp=pp, global_batch="2048")
+        _, resident, of_files = [int(n) for n in pathlib.Path(f"/proc/{self.server.pid}/statm").read_text().split()[:3]]
+        self.assertLess((resident - of_files) * os.sysconf("SC_PAGESIZE"), 256 << 20)
+
     def test_bad_values_get_the_message_of_the_command(self):
         for change, message in (({"tp": "3"}, "--tp: 32 attention heads are not divisible by tp 3"),
                                 ({"tp": "x"}, "--tp"), ({"recompute": "all"}, "all"), ({"nodes": "0"}, "0"),

@@ -129,6 +129,9 @@ class TrainingRows {
     return {};
   }
 
+  /// Call after answer().
+  void fit() { machines_.fit(); }
+
  private:
   /// How many GPUs take part; 0: all of the machine.
   Result<std::uint32_t*> part_of_machine(const MeasuredMachine& described) {
@@ -147,7 +150,7 @@ class TrainingRows {
   const ValidateOptions& options_;
   RowCatalog files_;
   MachineCache<std::uint32_t> parts_;
-  KeptMachines machines_{1000, 1'000'000};  // a table has some hundreds
+  KeptMachines machines_;
 };
 
 void take_answer(const ScoredRow& twin, ScoredRow& out) {
@@ -203,6 +206,7 @@ Result<std::vector<ScoredRow>> validate_training(const CsvTable& table, const st
       take_answer(out[same->second], s);
     } else if (status.ok()) {
       status = scorer.answer(s);
+      scorer.fit();
       if (status.ok()) done[key_of(*s.step)] = out.size();
     }
     if (!status.ok()) {

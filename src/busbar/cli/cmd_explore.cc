@@ -65,6 +65,8 @@ class ExploreAnswers {
   static std::vector<std::string> long_paths();
 
  private:
+  LocalReply reply_of(const LocalRequest& request, RunWatch& watch);
+
   KeptMachines machines_;
 };
 
@@ -126,6 +128,12 @@ LocalReply page_reply() {
 }
 
 LocalReply ExploreAnswers::reply(const LocalRequest& request, RunWatch& watch) {
+  const LocalReply out = reply_of(request, watch);  // the answer, which uses a machine, has ended with it
+  machines_.fit();
+  return out;
+}
+
+LocalReply ExploreAnswers::reply_of(const LocalRequest& request, RunWatch& watch) {
   for (const auto& [path, ask] : kAnswers)
     if (request.path == path) return answer_reply(request.values, ask, watch, machines_);
   if (request.path == "/") return page_reply();

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <list>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 
 #include "busbar/predict/band.h"
 #include "busbar/predict/predictor.h"
@@ -21,24 +23,35 @@ struct OpenedMachine {
   std::string launch;
 };
 
-/// The last few machines, with the calls that steps on them have prepared. A step uses a machine alone: while it has
-/// it, take() does not find it. Safe for several threads.
+/// Bytes that this process has in memory, without files that it maps. 0: not known.
+std::size_t memory_of_process();
+
+/// Machines with all that steps on them have prepared: routers, calls, states. A step uses a machine alone: while it
+/// has it, take() does not find it. Safe for several threads.
 class KeptMachines {
  public:
-  /// Each use adds calls to a machine, so it is dropped after `uses`; one of 16,384 GPUs takes about 100 MB.
-  explicit KeptMachines(std::size_t machines = 3, int uses = 100) : most_machines_(machines), most_uses_(uses) {}
+  static constexpr std::size_t kBudget = std::size_t{256} << 20;
+
+  /// `in_use` tells how much memory the process has.
+  explicit KeptMachines(std::size_t budget = kBudget, std::function<std::size_t()> in_use = memory_of_process)
+      : budget_(budget), in_use_(std::move(in_use)) {}
   /// The machine that was kept under `key`; a null predictor if there is none, or a step has it.
   OpenedMachine take(const std::string& key);
   void keep(const std::string& key, const OpenedMachine& machine);
+  /// Call after each answer, whose machine then has grown: while the process has more memory than the budget, lets go
+  /// of the machine that was used least recently, and gives its memory back to the system.
+  void fit();
 
  private:
   struct Entry {
     std::string key;
     OpenedMachine machine;
-    int uses = 0;
+    bool in_use() const { return machine.predictor.use_count() > 1; }
   };
-  const std::size_t most_machines_;
-  const int most_uses_;
+  bool drop_last();
+
+  const std::size_t budget_;
+  const std::function<std::size_t()> in_use_;
   std::mutex mutex_;          // guards the member below
   std::list<Entry> entries_;  // the last used first
 };
