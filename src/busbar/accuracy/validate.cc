@@ -62,9 +62,11 @@ Result<TableKind> kind_of_table(const CsvTable& table) {
   if (has("path_kind") && has("value")) return TableKind::kPointToPoint;
   if (has("step_time_s")) return TableKind::kTraining;
   if (has("peak_GiB")) return TableKind::kMemory;
+  if (has("kernel") && has("time_us")) return TableKind::kKernels;
   return Error{ErrorCode::kUnsupported,
                "no table of measurements: collectives have the columns collective, size_bytes and time_us, copies "
-               "path_kind and value, training steps step_time_s, memory of training steps peak_GiB",
+               "path_kind and value, training steps step_time_s, memory of training steps peak_GiB, single kernels kernel "
+               "and time_us",
                {table.file(), 1, 0, ""}};
 }
 
@@ -99,6 +101,8 @@ Result<std::vector<ScoredRow>> validate(const CsvTable& table, const ValidateOpt
       return validate_training(table, rows, options);
     case TableKind::kMemory:
       return validate_memory(table, rows, options);
+    case TableKind::kKernels:
+      return validate_kernels(table, rows, options);
   }
   return Error{ErrorCode::kUnsupported, "tables of this kind cannot be predicted yet", {table.file(), 1, 0, ""}};
 }

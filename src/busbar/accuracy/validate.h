@@ -14,7 +14,7 @@
 
 namespace busbar {
 
-enum class TableKind : std::uint8_t { kCollectives, kPointToPoint, kTraining, kMemory };
+enum class TableKind : std::uint8_t { kCollectives, kPointToPoint, kTraining, kMemory, kKernels };
 
 /// Factors on constants that are fitted to training steps, for leave_out.h.
 struct TrainingFactors {
@@ -51,6 +51,8 @@ Result<std::vector<ScoredRow>> validate_training(const CsvTable& table, const st
                                                  const ValidateOptions& options);
 Result<std::vector<ScoredRow>> validate_memory(const CsvTable& table, const std::vector<std::size_t>& rows,
                                                const ValidateOptions& options);
+Result<std::vector<ScoredRow>> validate_kernels(const CsvTable& table, const std::vector<std::size_t>& rows,
+                                                const ValidateOptions& options);
 Result<std::vector<ScoredRow>> validate_point_to_point(const CsvTable& table, const std::vector<std::size_t>& rows,
                                                        const ValidateOptions& options);
 
