@@ -14,8 +14,9 @@ if(BUSBAR_PORTABLE)
   add_link_options(-static-libstdc++ -Wl,--gc-sections)
 endif()
 
-# A copy of an archive that may become part of a shared library: BUSBAR_ARCHIVE_<name>. Debian compiles archives for
-# programs, which may hold the variables of GLIBC themselves; in the copy they are those of portable_symbols.cc.
+# A copy of an archive that may become part of a shared library: target busbar_archive_<name>. Debian compiles archives
+# for programs, which may hold the variables of GLIBC themselves; in the copy they are those of portable_symbols.cc, which
+# the linker must see after each archive that needs them.
 function(busbar_find_archive name)
   find_library(BUSBAR_ORIGINAL_${name} lib${name}.a REQUIRED)
   set(copy ${PROJECT_BINARY_DIR}/archives/lib${name}.a)
@@ -27,8 +28,11 @@ function(busbar_find_archive name)
   execute_process(COMMAND ${CMAKE_OBJCOPY} ${others} ${BUSBAR_ORIGINAL_${name}} ${copy} COMMAND_ERROR_IS_FATAL ANY)
   if(NOT TARGET busbar_portable_symbols)
     add_library(busbar_portable_symbols STATIC ${PROJECT_SOURCE_DIR}/cmake/portable_symbols.cc)
+    set_target_properties(busbar_portable_symbols PROPERTIES CXX_VISIBILITY_PRESET hidden)
   endif()
-  set(BUSBAR_ARCHIVE_${name} ${copy} busbar_portable_symbols PARENT_SCOPE)
+  add_library(busbar_archive_${name} STATIC IMPORTED GLOBAL)
+  set_target_properties(busbar_archive_${name} PROPERTIES IMPORTED_LOCATION ${copy}
+                                                          INTERFACE_LINK_LIBRARIES busbar_portable_symbols)
 endfunction()
 
 # An archive in place of a library whose config file may know only the shared one.
@@ -37,7 +41,7 @@ function(busbar_archive target name header)
   busbar_find_archive(${name})
   find_path(BUSBAR_HEADER_${name} ${header} REQUIRED)
   add_library(${target} INTERFACE IMPORTED)
-  set_target_properties(${target} PROPERTIES INTERFACE_LINK_LIBRARIES "${BUSBAR_ARCHIVE_${name}}"
+  set_target_properties(${target} PROPERTIES INTERFACE_LINK_LIBRARIES busbar_archive_${name}
                                              INTERFACE_INCLUDE_DIRECTORIES ${BUSBAR_HEADER_${name}})
 endfunction()
 
@@ -46,7 +50,7 @@ function(busbar_complete_archives)
   if(BUSBAR_PORTABLE AND TARGET LibArchive::LibArchive)
     foreach(name z bz2 lzma zstd nettle)  # its readers of .gz, .bz2, .xz, .zst, and of zip
       busbar_find_archive(${name})
-      set_property(TARGET LibArchive::LibArchive APPEND PROPERTY INTERFACE_LINK_LIBRARIES ${BUSBAR_ARCHIVE_${name}})
+      set_property(TARGET LibArchive::LibArchive APPEND PROPERTY INTERFACE_LINK_LIBRARIES busbar_archive_${name})
     endforeach()
   endif()
 endfunction()
