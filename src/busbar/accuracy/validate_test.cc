@@ -54,6 +54,18 @@ TEST(Validate, ATableOfSomethingElseIsRefused) {
   EXPECT_EQ(kind_of_table(table("a,b\n1,2\n")).error().code, ErrorCode::kUnsupported);
 }
 
+TEST(Validate, AKernelIsTimedFromItsShapeAndAMissingSizeIsNamed) {
+  const std::string header = "gpu,kernel,variant,direction,m,n,k,bytes,time_us\n";
+  const auto rows = validate(table(header + "h100-sxm,gemm,bf16,forward,8192,8192,8192,,1600\n" +
+                                   "h100-sxm,fft,,forward,8192,8192,8192,,1600\n"),
+                             {});
+  ASSERT_TRUE(rows.ok()) << rows.error().text();
+  EXPECT_GT((*rows)[0].predicted, 2 * 8192.0 * 8192 * 8192 / 989e12 * 1e6);  // at the peak
+  EXPECT_THAT((*rows)[1].unsupported, HasSubstr("no model of kernel 'fft'"));
+  const auto missing = validate(table(header + "h100-sxm,gemm,bf16,forward,8192,8192,,,1600\n"), {});
+  EXPECT_THAT(missing.error().text(), HasSubstr("needs k, a number from 1 on"));
+}
+
 TEST(Validate, ARowIsPredictedFromItsColumnsAndATimeFollowsFromItsBandwidth) {
   const CsvTable t = table(std::string(kHeader) +
                            "a,1,8,8,all_reduce,1073741824,8000,,dgx-a100,,0,0,none,na,ring,accuracy\n"
