@@ -78,11 +78,10 @@ std::vector<Field> scenario_fields_with_lists() {
       continue;
     }
     f.meaning += "; or a list";
-    Field values(list->first, list->second, "", "");
+    Field values = Field(list->first, list->second, "", "").listing(list->first);
     values.name += "_list";
     values.meaning = "values of " + f.name + " to try, 2,4,8 or 1..4: every combination of the lists";
     values.offset += offset;
-    values.values_of = f.name;
     out.push_back(std::move(f));
     out.push_back(std::move(values));
   }
@@ -372,7 +371,7 @@ Status add_columns(const StepsAsked& a, const TrainAsk& ask, TrainStep& out) {
 /// What was asked for besides the step.
 Status add_asked(const StepsAsked& a, const TrainRun& run, TrainStep& out) {
   if (!a.q.trace.empty()) {
-    BUSBAR_RETURN_IF_ERROR(write_perfetto(run.step.timeline, a.q.trace));
+    out.files.push_back({a.q.trace, perfetto_bytes(run.step.timeline)});
     out.last_words = fmt::format("trace: {} (open it in ui.perfetto.dev)", a.q.trace);
   }
   if (a.q.compressions) {

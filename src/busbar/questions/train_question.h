@@ -20,6 +20,7 @@
 #include "busbar/questions/lists_result.h"
 #include "busbar/questions/packet_request.h"
 #include "busbar/questions/planned_result.h"
+#include "busbar/questions/question.h"
 #include "busbar/questions/scale_result.h"
 #include "busbar/questions/step_changes.h"
 #include "busbar/questions/step_result.h"
@@ -81,6 +82,7 @@ struct TrainStep {
   std::optional<Error> refused;  ///< why it does not fit
   Json of_run;
   std::string last_words;
+  std::vector<OutputFile> files;
   // For views only:
   std::shared_ptr<const TrainRun> run;
   std::vector<BesideRun> besides;

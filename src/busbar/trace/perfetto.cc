@@ -253,8 +253,4 @@ class TraceWriter {
 
 std::string perfetto_bytes(const Timeline& timeline) { return TraceWriter(timeline).write(); }
 
-Status write_perfetto(const Timeline& timeline, const std::string& path) {
-  return write_file(path, perfetto_bytes(timeline));
-}
-
 }  // namespace busbar

@@ -3,7 +3,6 @@
 
 #include <string>
 
-#include "busbar/base/result.h"
 #include "busbar/trace/timeline.h"
 
 namespace busbar {
@@ -20,8 +19,5 @@ namespace busbar {
 /// Cost:    linear in spans, except for a sort per track; about 60 bytes a span.
 /// Order:   equal timelines give equal bytes.
 std::string perfetto_bytes(const Timeline& timeline);
-
-/// Writes them to `path`. Error kIo with the path if that fails.
-Status write_perfetto(const Timeline& timeline, const std::string& path);
 
 }  // namespace busbar

@@ -275,20 +275,6 @@ TEST(Perfetto, AHundredThousandSpansTakeLessThanTenMegabytes) {
   EXPECT_LT(bytes.size(), 10'000'000u);
 }
 
-TEST(Perfetto, WritesTheSameBytesToAFileAndNamesTheFileItCannotWrite) {
-  const std::string path = testing::TempDir() + "busbar_perfetto_test.pftrace";
-  ASSERT_TRUE(write_perfetto(two_streams(), path).ok());
-  std::ifstream in(path, std::ios::binary);
-  std::stringstream text;
-  text << in.rdbuf();
-  EXPECT_EQ(text.str(), perfetto_bytes(two_streams()));
-  std::remove(path.c_str());
-  const Status bad = write_perfetto(two_streams(), "/no/such/folder/x.pftrace");
-  ASSERT_FALSE(bad.ok());
-  EXPECT_EQ(bad.error().code, ErrorCode::kIo);
-  EXPECT_THAT(bad.error().text(), testing::HasSubstr("/no/such/folder/x.pftrace"));
-}
-
 TEST(Wire, NumbersTakeTheBytesOfThePublishedExample) {
   WireWriter w;
   w.varint(1, 150);  // "Protocol Buffers, Encoding": message Test1 { optional int32 a = 1; } with a = 150
