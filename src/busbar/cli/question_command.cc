@@ -8,13 +8,16 @@
 #include <memory>
 #include <optional>
 
+#include "busbar/base/json.h"
+#include "busbar/base/output.h"
 #include "busbar/cli/json_rows.h"
 #include "busbar/cli/long_run.h"
-#include "busbar/cli/session.h"
 #include "busbar/cli/streams.h"
 #include "busbar/lines/ask_line.h"
+#include "busbar/lines/output_options.h"
 #include "busbar/lines/question_line.h"
 #include "busbar/report/plain.h"
+#include "busbar/views/csv_rows.h"
 #include "busbar/views/view.h"
 
 namespace busbar {
@@ -83,21 +86,33 @@ Document document_of(const questions::Answer& answer, const OutputOptions& outpu
   return out;
 }
 
-Result<int> print_data(const questions::Answer& answer, const OutputOptions& output, int status) {
-  const Field* const rows = output.json && !output.csv ? answer.rows() : nullptr;
-  Json data = Json::object();
-  if (output.for_programs()) data = rows == nullptr ? answer.json() : answer.json_without_rows();
+/// Prints JSON, CSV or the terminal text on stdout.
+Result<int> print_data(const questions::Answer& answer, const OutputOptions& output, const Document& document,
+                       int status) {
+  if (!output.for_programs()) return print_out(render_text(document, text_options()), status);
+  const Field* const rows = output.csv ? nullptr : answer.rows();
+  Json data = rows == nullptr ? answer.json() : answer.json_without_rows();
   data["run"] = output.clock.to_json();
   if (!answer.run.is_null()) data["run"].update(answer.run);
-  const Document document = document_of(answer, output);
-  if (rows == nullptr) return deliver(output, data, document, status);
+  if (rows == nullptr) return print_out(output.csv ? csv_of(data) : data.dump(2) + "\n", status);
   end_progress();
   BUSBAR_RETURN_IF_ERROR(write_json(data, *rows, rows->at(answer.data)));
-  return output.html.empty() ? status : deliver(output, data, document, status, Printed::kAlready);
+  return status;
+}
+
+/// And the page, if requested. Returns the exit status: `status`, or 2 if stdout could not be written.
+Result<int> print_result(const questions::Answer& answer, const OutputOptions& output, int status) {
+  if (output.json && output.csv) return flag_error("--csv", "excludes --json; use one of them");
+  const Document document = document_of(answer, output);
+  BUSBAR_ASSIGN(const int done, print_data(answer, output, document, status));
+  if (output.html.empty()) return done;
+  BUSBAR_RETURN_IF_ERROR(write_file(output.html, render_html(document)));
+  if (output.for_programs()) return done;
+  return print_out(fmt::format("\nreport: {}\n", escape_terminal(output.html, true)), done);
 }
 
 Result<int> print(const questions::Answer& answer, const OutputOptions& output, int status) {
-  BUSBAR_ASSIGN(const int done, print_data(answer, output, status));
+  BUSBAR_ASSIGN(const int done, print_result(answer, output, status));
   if (output.for_programs()) {
     if (answer.refused) report_error(*answer.refused);
     return done;

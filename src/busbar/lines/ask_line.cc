@@ -15,13 +15,19 @@
 namespace busbar {
 namespace {
 
-std::vector<Command> question_lines(const std::string& typed) {
+/// The command that `words` name; if they name none, all.
+std::vector<Command> commands_for(const std::vector<std::string>& words) {
+  const questions::Question* const named = words.empty() ? nullptr : questions::find_question(words[0]);
   std::vector<Command> out;
-  for (const questions::Question& q : questions::all_questions()) {
+  const auto add = [&](const questions::Question& q) {
     const auto output = std::make_shared<OutputOptions>();
-    output->typed = typed;
+    output->typed = typed_line(words);
     out.push_back(question_line(q, output));
-  }
+  };
+  if (named != nullptr)
+    add(*named);
+  else
+    for (const questions::Question& q : questions::all_questions()) add(q);
   return out;
 }
 
@@ -91,10 +97,7 @@ questions::LineAnswer answer_line_apart(const std::vector<std::string>& words, c
 
 Status check_command(const std::string& name, const Where& where) {
   if (questions::find_question(name) != nullptr) return {};
-  const std::string guess = nearest(name, questions::question_names());
-  return invalid(
-      fmt::format("there is no command '{}'{}", name, guess.empty() ? "" : fmt::format("; did you mean '{}'?", guess)),
-      where);
+  return no_command(name, questions::question_names(), where);
 }
 
 }  // namespace
@@ -107,7 +110,7 @@ Status check_catalog(const Command& command) {
 
 AskedLine ask_line(const std::vector<std::string>& words, questions::Context context) {
   const RunFiles files;
-  const std::vector<Command> commands = question_lines(typed_line(words));
+  const std::vector<Command> commands = commands_for(words);
   const Parsed parsed = parse_command_line(commands, words, "");
   return parsed.command == nullptr ? refusal(parsed) : ask_command(*parsed.command, std::move(context));
 }

@@ -277,11 +277,14 @@ Parsed wrong_usage(const Error& error, const std::string& help) {
 Parsed unknown_command(const std::vector<Command>& commands, const std::string& word) {
   std::vector<std::string> known{"help"};
   for (const Command& c : commands) known.push_back(c.name);
-  return wrong_usage(invalid(fmt::format("there is no command '{}'{}", word, guess_among(word, known))),
-                     "busbar --help");
+  return wrong_usage(no_command(word, known), "busbar --help");
 }
 
 }  // namespace
+
+Error no_command(const std::string& name, const std::vector<std::string>& known, const Where& where) {
+  return invalid(fmt::format("there is no command '{}'{}", name, guess_among(name, known)), where);
+}
 
 std::string help_of(const Flag& f) { return (f.needs.empty() ? "" : "with " + f.needs + ": ") + f.help; }
 

@@ -98,6 +98,9 @@ std::vector<std::string> categories_of(const Command& command);
 /// The usage line: "busbar path CLUSTER A B [OPTION]...".
 std::string usage_of(const Command& command);
 
+/// Says that there is no command `name`, and which of `known` it may be.
+Error no_command(const std::string& name, const std::vector<std::string>& known, const Where& where = {});
+
 /// Flags and positionals in any order; "--flag VALUE", "--flag=VALUE", "-fVALUE"; "--" ends the flags, "-" is a word.
 /// Flags of other programs (flag_words.h) count as ours. Only parses; opens no file. `args`: without the program's
 /// name. Numbers are finite and >= 0, except 64-bit ones. A positional whose target a flag has filled takes no word.
