@@ -138,20 +138,19 @@ MeasuredCalls::Estimate MeasuredCalls::at(const CallTraits& call) const {
   return out;
 }
 
-MeasuredCalls::Quantity MeasuredCalls::rates(Collective op, std::uint32_t ranks, bool several_nodes) const {
-  const CallTraits all_bytes{op, ranks, several_nodes, "", 1, 1};
+MeasuredCalls::Quantity MeasuredCalls::quantity(const CallTraits& call, Covariance part) const {
   std::vector<double> with_calls;
-  for (const MeasuredCall& m : calls_) with_calls.push_back(rate_covariance(all_bytes, m.call));
-  const Estimate e = estimate(with_calls, rate_covariance(all_bytes, all_bytes));
+  for (const MeasuredCall& m : calls_) with_calls.push_back((this->*part)(call, m.call));
+  const Estimate e = estimate(with_calls, (this->*part)(call, call));
   return {e.ln_factor, e.sigma};
 }
 
+MeasuredCalls::Quantity MeasuredCalls::rates(Collective op, std::uint32_t ranks, bool several_nodes) const {
+  return quantity({op, ranks, several_nodes, "", 1, 1}, &MeasuredCalls::rate_covariance);
+}
+
 MeasuredCalls::Quantity MeasuredCalls::latencies(Collective op, std::uint32_t ranks, bool several_nodes) const {
-  const CallTraits no_bytes{op, ranks, several_nodes, "", 1, 0};
-  std::vector<double> with_calls;
-  for (const MeasuredCall& m : calls_) with_calls.push_back(latency_covariance(no_bytes, m.call));
-  const Estimate e = estimate(with_calls, latency_covariance(no_bytes, no_bytes));
-  return {e.ln_factor, e.sigma};
+  return quantity({op, ranks, several_nodes, "", 1, 0}, &MeasuredCalls::latency_covariance);
 }
 
 }  // namespace busbar

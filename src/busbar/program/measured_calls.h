@@ -70,6 +70,8 @@ class MeasuredCalls {
   Quantity latencies(Collective op, std::uint32_t ranks, bool several_nodes) const;
 
  private:
+  using Covariance = double (MeasuredCalls::*)(const CallTraits& a, const CallTraits& b) const;
+  Quantity quantity(const CallTraits& call, Covariance part) const;
   double rate_covariance(const CallTraits& a, const CallTraits& b) const;
   double latency_covariance(const CallTraits& a, const CallTraits& b) const;
   double curve_covariance(const CallTraits& a, const CallTraits& b) const;

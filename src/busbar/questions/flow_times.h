@@ -4,9 +4,11 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "busbar/base/record.h"
+#include "busbar/base/units.h"
 #include "busbar/predict/penalties.h"
 
 namespace busbar::questions {
@@ -73,5 +75,16 @@ class FlowTimes {
   static constexpr std::size_t kLeast = 100;
   std::vector<TimedFlow> flows_;
 };
+
+/// Of a run's flows that have ended. `alone`: how long one takes alone, of its outcome.
+template <class Run, class Alone>
+FlowTimes times_of(const Run& run, const Alone& alone) {
+  std::vector<TimedFlow> out;
+  for (const std::uint32_t f : run.by_fct) {
+    const auto& x = run.result.flows[f];
+    out.push_back({count(run.named.list.flows[f].bytes), x.fct.in_us(), x.fct.in_us() / alone(x).in_us()});
+  }
+  return FlowTimes(std::move(out));
+}
 
 }  // namespace busbar::questions

@@ -118,16 +118,6 @@ Status check_flows(const NamedFlows& named, const Topology& t, const std::string
   return {};
 }
 
-FlowTimes times_of_fluids(const FluidRun& r) {
-  std::vector<TimedFlow> out;
-  for (const std::uint32_t f : r.by_fct) {
-    const FlowOutcome& x = r.result.flows[f];
-    const Duration alone = x.latency + x.transfer;
-    out.push_back({count(r.named.list.flows[f].bytes), x.fct.in_us(), x.fct.in_us() / alone.in_us()});
-  }
-  return FlowTimes(std::move(out));
-}
-
 FluidRow fluid_row(const FluidRun& r, std::size_t f) {
   const FlowOutcome& x = r.result.flows[f];
   FluidRow out;
@@ -143,7 +133,7 @@ FluidRow fluid_row(const FluidRun& r, std::size_t f) {
 
 void add_times(FluidResult& out) {
   const FluidRun& r = *out.run;
-  out.times = times_of_fluids(r);
+  out.times = times_of(r, [](const FlowOutcome& x) { return x.latency + x.transfer; });
   out.fct_cdf = out.times.cdf();
   out.fct_by_size = out.times.by_size(r.by());
   if (r.penalties) {

@@ -74,15 +74,6 @@ void rank(PacketFlowsRun& r) {
                    [&](const PacketLink& a, const PacketLink& b) { return busy(a, t) > busy(b, t); });
 }
 
-FlowTimes times_of_packets(const PacketFlowsRun& r) {
-  std::vector<TimedFlow> out;
-  for (const std::uint32_t f : r.by_fct) {
-    const PacketOutcome& x = r.result.flows[f];
-    out.push_back({count(r.named.list.flows[f].bytes), x.fct.in_us(), x.fct.in_us() / x.alone.in_us()});
-  }
-  return FlowTimes(std::move(out));
-}
-
 PacketFlowRow flow_row(const PacketFlowsRun& r, std::size_t f) {
   const PacketOutcome& x = r.result.flows[f];
   PacketFlowRow out;
@@ -158,7 +149,7 @@ PacketFlowsResult result_of(const FlowsRequest& q, std::shared_ptr<const PacketF
   out.faults = q.extras.fault;
   if (x.background > 0) out.background = BackgroundRow{x.background, r.background_mean_us()};
   if (!x.stuck.empty()) out.stuck = x.stuck;
-  out.times = times_of_packets(r);
+  out.times = times_of(r, [](const PacketOutcome& x) { return x.alone; });
   out.fct_cdf = out.times.cdf();
   out.fct_by_size = out.times.by_size();
   out.jobs = job_ends(r.named, [&](std::size_t f) {
