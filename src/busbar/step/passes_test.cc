@@ -243,8 +243,8 @@ class CountedStarts final : public FakeEngine {
   int starts = 0;
 };
 
-// 20 times work and an all-reduce; a send takes 2 % of the first 100 us.
-TEST(Passes, AreOneEventAgainOnceASendHasEnded) {
+/// 20 times work and an all-reduce; a send takes 2 % of the first 100 us.
+Program work_and_a_send() {
   Program p;
   p.labels = {"work"};
   p.roles = {{"role", {"compute", "tp", "pp"}, {}}};
@@ -271,15 +271,44 @@ TEST(Passes, AreOneEventAgainOnceASendHasEnded) {
   p.passes = {pass};
   p.uses = {{0, OpId{1}, RoleId{0}, 0}};
   p.outside.close_row();
+  return p;
+}
+
+CountedStarts a_us_per_byte() {
+  return CountedStarts(
+      [](const CollectiveCall& call) { return Duration::us(static_cast<std::int64_t>(count(call.bytes))); });
+}
+
+TEST(Passes, AreOneEventAgainOnceASendHasEnded) {
+  const Program p = work_and_a_send();
   const auto starts = [&](const Shortcuts& shortcuts) {
-    CountedStarts engine(
-        [](const CollectiveCall& call) { return Duration::us(static_cast<std::int64_t>(count(call.bytes))); });
+    CountedStarts engine = a_us_per_byte();
     const ProgramRun run = run_program(p, engine, {.tp = 0, .dp = 0, .pp = 0.02}, shortcuts).value();
     EXPECT_NEAR(run.length.in_us(), 20 * 60 + 90 * 0.02, 0.1);  // 10 of the first 100 us are spent on an all-reduce
     return engine.starts;
   };
   EXPECT_EQ(starts(Shortcuts::none()), 21);
   EXPECT_LE(starts({}), 4);
+}
+
+// The last operation waits for the first one of the pass, which ends before the pass is one event again, and for 5 ms
+// of work elsewhere.
+TEST(Passes, ThatAreOneEventAgainReleaseWhatWaitsForThemOnlyOnce) {
+  Program p = work_and_a_send();
+  p.roles.push_back({"other", {"compute", "tp"}, {}});
+  Op elsewhere;
+  elsewhere.kind = OpKind::kDelay;
+  elsewhere.role = RoleId{1};
+  elsewhere.duration = Duration::us(5000);
+  Op last = elsewhere;
+  last.stream = 1;
+  last.duration = Duration::us(1);
+  p.ops.insert(p.ops.end(), {elsewhere, last});
+  p.deps.close_row();
+  p.deps.values.insert(p.deps.values.end(), {OpId{1}, OpId{41}});
+  p.deps.close_row();
+  CountedStarts engine = a_us_per_byte();
+  EXPECT_EQ(run_program(p, engine, {.tp = 0, .dp = 0, .pp = 0.02})->length, Duration::us(5001));
 }
 
 TEST(PassShape, RestsBeginWhereNoOperationIsUnderWay) {

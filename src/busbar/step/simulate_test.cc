@@ -233,6 +233,23 @@ TEST(Step, AReductionOfAStageThatIsNotCriticalIsExposedToo) {
   EXPECT_EQ(r.breakdown.exposed_dp, Duration::us(7));
 }
 
+TEST(Step, CallsAreListedByExposedTimeThenByTotalTimeThenByNumber) {
+  HandMade h;
+  h.p.calls.assign(4, h.p.calls[0]);
+  const std::uint64_t us[] = {20, 20, 30, 10};
+  for (std::size_t c = 0; c < 4; ++c) h.p.calls[c].bytes = Bytes{us[c]};
+  const OpId work = h.work(0, 100);
+  for (std::uint32_t c = 0; c < 4; ++c) {  // only the last one does not run during the work
+    h.call(0, OpClass::kTp, c == 3 ? std::vector{work} : std::vector<OpId>{});
+    h.p.ops.back().call = CallId{c};
+  }
+  const StepResult r = simulate(
+      h.p, [](const CollectiveCall& call) { return Duration::us(static_cast<std::int64_t>(count(call.bytes))); });
+  std::vector<CallId> order;
+  for (const CallUse& use : r.calls) order.push_back(use.call);
+  EXPECT_EQ(order, (std::vector<CallId>{CallId{3}, CallId{2}, CallId{0}, CallId{1}}));
+}
+
 // A 30 us collective starts together with 20 us of work, so only 10 us of it are exposed. The end after the last
 // compute counts too.
 TEST(Step, OnlyTheUncoveredPartOfACollectiveIsExposed) {
