@@ -21,6 +21,25 @@ std::vector<std::uint32_t> key_of(const CollectiveCall& c) {
   return key;
 }
 
+/// Members of a group in the blocks that have any.
+class MembersOfBlocks {
+ public:
+  MembersOfBlocks(const std::vector<std::uint32_t>& block, std::size_t blocks) : block_(block), members_(blocks) {}
+  /// The fewest and the most.
+  std::pair<std::uint32_t, std::uint32_t> range(const GroupFamily& groups, std::uint32_t g) {
+    std::fill(members_.begin(), members_.end(), 0);
+    for (std::uint32_t m = 0; m < groups.size(); ++m) ++members_[block_[groups.actor(g, m)]];
+    std::pair<std::uint32_t, std::uint32_t> out{groups.size(), 0};
+    for (const std::uint32_t n : members_)
+      if (n > 0) out = {std::min(out.first, n), std::max(out.second, n)};
+    return out;
+  }
+
+ private:
+  const std::vector<std::uint32_t>& block_;
+  std::vector<std::uint32_t> members_;
+};
+
 }  // namespace
 
 CallFloors::CallFloors(Predictor& machine)
@@ -33,6 +52,7 @@ CallFloors::CallFloors(Predictor& machine)
   const double share = std::max({p.share_scale_up, p.share_server, p.share_network, p.share_switch});
   std::vector<Ports> gpus(t.device_count()), near(t.device_count());
   std::vector<double> inside(blocks_.size());
+  bool direct = false;  // scale-up links between two GPUs
   for (std::uint32_t l = 0; l < t.link_count(); ++l) {
     const auto link = static_cast<LinkId>(l);
     const double rate = t.payload_rate(link) * share * 1e-12;
@@ -42,6 +62,7 @@ CallFloors::CallFloors(Predictor& machine)
     gpus[index(from)].out += rate;
     gpus[index(to)].in += rate;
     if (is_scale_up(t.link_class(link).kind) && out == in) {
+      direct = direct || (t.kind(to) == DeviceKind::kGpu && t.kind(from) == DeviceKind::kGpu);
       if (t.kind(to) != DeviceKind::kGpu) near[index(from)].out += rate;
       if (t.kind(from) != DeviceKind::kGpu) near[index(to)].in += rate;
     }
@@ -56,7 +77,7 @@ CallFloors::CallFloors(Predictor& machine)
     scale_up_ = {std::max(scale_up_.out, near[index(d)].out), std::max(scale_up_.in, near[index(d)].in)};
   }
   for (const DeviceId d : t.gpus())  // a GPU without such a port goes other ways
-    if (near[index(d)].out <= 0) scale_up_ = {};
+    if (direct || near[index(d)].out <= 0) scale_up_ = {};
   std::vector<std::uint32_t> gpus_of(blocks_.size());
   for (const std::uint32_t b : block_) block_gpus_ = std::max(block_gpus_, ++gpus_of[b]);
   for (std::size_t b = 0; b < blocks_.size(); ++b) {
@@ -97,16 +118,21 @@ double CallFloors::copy_ps_per_byte(CollectiveCall call) {
   if (repeats(pairs)) call.groups.base = call.groups.base < memory ? 0 : memory;
   const auto [at, fresh] = copies_.try_emplace(key_of(call), by_ports);
   if (!fresh || !has_closed_bounds(machine_)) return at->second;
+  return at->second = std::max(by_ports, ps_of_one_more_byte(std::move(call)));
+}
+
+/// Of the closed form of a large call; 0: the call cannot be prepared.
+double CallFloors::ps_of_one_more_byte(CollectiveCall call) {
   constexpr std::uint64_t kSize = 1ull << 30;
   double ps[2];
   for (int i = 0; i < 2; ++i) {
     call.bytes = Bytes{kSize << i};
     const Result<CollectiveCall> ready = machine_.prepare(call);
     const Result<CallId> id = ready.ok() ? engine_->prepare(*ready) : Result<CallId>(ready.error());
-    if (!id.ok()) return at->second;
+    if (!id.ok()) return 0;
     ps[i] = closed_form_ps(*engine_->lowered(*id));
   }
-  return at->second = std::max(by_ports, (ps[1] - ps[0]) * (1 - 1e-9) / kSize);
+  return (ps[1] - ps[0]) * (1 - 1e-9) / kSize;
 }
 
 /// Whether the first pair is a GPU and its host memory, whose ranks follow those of the GPUs.
@@ -162,7 +188,7 @@ Duration CallFloors::gather(double bytes, std::uint32_t n, bool neighbours, bool
   if (n > block_gpus_)
     ps = std::max(ps, time_over(bytes * (n - block_gpus_) / n, std::max(fastest_block_.in, fastest_block_.out)));
   const Duration by_cuts = launch_ + duration_from_ps(ps);
-  if (!neighbours || !(fills_blocks(one_group(n)) || (inside && whole))) return by_cuts;
+  if (!neighbours || !(fills_blocks(one_group(n)) || (inside && (whole || scale_up_.in > 0)))) return by_cuts;
   const Bytes all{static_cast<std::uint64_t>(bytes)};
   const Duration chosen =
       scattered ? std::min(by_schedule(Collective::kAllGather, all, n), by_schedule(Collective::kReduceScatter, all, n))
@@ -170,13 +196,35 @@ Duration CallFloors::gather(double bytes, std::uint32_t n, bool neighbours, bool
   return std::max(by_cuts, chosen);
 }
 
-double CallFloors::ps_per_byte(const CollectiveCall& call) const {
+/// The group with the fewest members in a block sends most of its bytes through their ports to the network.
+double CallFloors::of_least_member(const CollectiveCall& call) {
+  constexpr std::uint32_t kMost = 64;  // GPUs of a group: its pairs are routed
+  const GroupFamily& all = call.groups;
+  if (call.op != Collective::kAllToAll || all.size() > kMost || !has_closed_bounds(machine_)) return 0;
+  MembersOfBlocks members(block_, blocks_.size());
+  std::uint32_t least = kNone32, worst = 0;
+  for (std::uint32_t g = 0; g < all.groups(); ++g) {
+    const auto [fewest, most] = members.range(all, g);
+    if (fewest == most || fewest >= least) continue;
+    least = fewest;
+    worst = g;
+  }
+  if (least == kNone32) return 0;
+  CollectiveCall one;
+  one.op = call.op;
+  one.algorithm = "auto";
+  one.groups.base = all.actor(worst, 0);
+  one.groups.inner = all.inner;
+  return ps_of_one_more_byte(std::move(one));
+}
+
+double CallFloors::ps_per_byte(const CollectiveCall& call) {
   if (call.groups.size() < 2) return 0;
   bool inside = true;
   for (std::uint32_t g = 0; g < call.groups.groups() && inside; ++g)
     for (std::uint32_t m = 1; m < call.groups.size() && inside; ++m)
       inside = block_[call.groups.actor(g, m)] == block_[call.groups.actor(g, 0)];
-  return std::max(at_gpus(call, inside), inside ? 0 : at_blocks(call));
+  return inside ? at_gpus(call, true) : std::max({at_gpus(call, false), at_blocks(call), of_least_member(call)});
 }
 
 double CallFloors::at_gpus(const CollectiveCall& call, bool inside) const {

@@ -17,7 +17,8 @@ namespace busbar {
 /// Bytes that must leave or enter a GPU, or all GPUs of a block (a server or rack), over the payload rate of all its
 /// links, times the largest share of it that kernels reach; plus the launch. The demands are those of FloorDemand. For
 /// groups of whole blocks, and groups that fill blocks, also the closed form of the schedule that the machine's library
-/// would choose.
+/// would choose; for exchanges between pairs whose groups straddle blocks, what its bytes add to that of the group with
+/// the fewest members in a block.
 /// Other traffic only takes rate away, so the bound also holds under contention (docs/models/plan.md).
 /// Cost: linear in the ranks of a call, once for each set of groups.
 class CallFloors {
@@ -43,7 +44,9 @@ class CallFloors {
   struct Ports {
     double out = 0, in = 0;  ///< bytes per ps
   };
-  double ps_per_byte(const CollectiveCall& call) const;
+  double ps_per_byte(const CollectiveCall& call);
+  double of_least_member(const CollectiveCall& call);
+  double ps_of_one_more_byte(CollectiveCall call);
   double at_gpus(const CollectiveCall& call, bool inside) const;
   double at_blocks(const CollectiveCall& call) const;
   bool reaches_memory(const GroupFamily& groups) const;

@@ -1,0 +1,54 @@
+#include "busbar/plan/call_floors.h"
+
+#include <gtest/gtest.h>
+
+#include "busbar/spec/catalog.h"
+#include "busbar/spec/cluster.h"
+
+namespace busbar {
+namespace {
+
+struct Straddling {
+  double bound = 0, time = 0;  ///< seconds
+};
+
+/// An all-to-all in groups of `n` neighbouring GPUs that fill the first two servers or racks of a machine.
+Straddling exchange(Predictor& machine, CallFloors& floors, std::uint32_t n) {
+  CollectiveCall call;
+  call.op = Collective::kAllToAll;
+  call.bytes = Bytes{64'000'000};
+  call.algorithm = "auto";
+  call.groups.inner = {{.extent = n, .actor_stride = 1}};
+  call.groups.outer = {{.extent = machine.ranks() / n, .actor_stride = n}};
+  return {floors.of(call).in_s(), machine.time(call).value().time.in_s()};
+}
+
+TEST(CallFloors, OfGroupsThatStraddleServersAreBelowTheirTimesOnAllMachines) {
+  int checked = 0;
+  const Catalog catalog;
+  for (const std::string& name : catalog.names("nodes")) {
+    Result<Cluster> cluster = load_cluster(name + ":2");
+    if (!cluster.ok() || cluster->topology.gpus().size() > 144) continue;
+    Result<std::unique_ptr<Predictor>> machine = Predictor::make(std::move(*cluster), {});
+    if (!machine.ok() || (*machine)->ranks() < 6) continue;
+    CallFloors floors(**machine);
+    for (const std::uint32_t n : {3u, 5u, 16u, 32u}) {
+      if (n > (*machine)->ranks()) continue;
+      const Straddling e = exchange(**machine, floors, n);
+      EXPECT_LE(e.bound, e.time * (1 + 1e-9)) << name << " groups of " << n;
+      ++checked;
+    }
+  }
+  EXPECT_GT(checked, 100);
+}
+
+// Of 32 GPUs, 8 are in the first rack: what comes to them crosses their NICs.
+TEST(CallFloors, KnowThatNetworkPortsOfTheFewestMembersFeedAGroup) {
+  const std::unique_ptr<Predictor> machine = Predictor::make(load_cluster("gb200-nvl72:2").value(), {}).value();
+  CallFloors floors(*machine);
+  const Straddling e = exchange(*machine, floors, 32);
+  EXPECT_GT(e.bound, 0.9 * e.time);
+}
+
+}  // namespace
+}  // namespace busbar
