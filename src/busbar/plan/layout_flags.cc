@@ -3,8 +3,17 @@
 #include <utility>
 
 #include "busbar/base/shell_line.h"
+#include "busbar/base/text.h"
+#include "busbar/plan/space.h"
 
 namespace busbar {
+
+std::string modules_text(const RecomputeModules& modules) {
+  std::string out;
+  for (const auto& [name, module] : kRecomputeModules)
+    if (modules.*module) append_word(out, name);
+  return out;
+}
 
 std::string layout_flags(const LayoutSpec& l) {
   ShellLine out("");
@@ -14,6 +23,8 @@ std::string layout_flags(const LayoutSpec& l) {
   for (const auto& [flag, value] : degrees) out.add(flag, value);
   out.add("--micro-batch", l.micro_batch);
   out.add("--recompute", name_of(l.recompute));
+  if (l.recompute == Recompute::kSelective && !l.modules.core_attn)
+    out.add("--set", "layout.recompute_modules=[" + modules_text(l.modules) + "]");
   out.add("--set", std::string("layout.schedule=") + name_of(l.schedule), "layout.schedule=1f1b");
   if (l.rank_order != kTpCpDpPp) out.add("--set", "layout.rank_order=" + name_of(l.rank_order));
   if (l.offload_optimizer || l.offload_activations)

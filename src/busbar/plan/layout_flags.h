@@ -9,5 +9,7 @@ namespace busbar {
 
 /// "--tp 8 --pp 1 ...": what a search chooses.
 std::string layout_flags(const LayoutSpec& layout);
+/// "act, layernorm".
+std::string modules_text(const RecomputeModules& modules);
 
 }  // namespace busbar

@@ -54,7 +54,7 @@ Result<std::vector<ListAxis>> axes_of(const PlanLists& lists, const LayoutSpec& 
   }
   if (lists.recompute.empty()) return out;
   ListAxis axis{kRecomputeList, {}, nullptr};
-  for (const Recompute r : space.recompute) axis.values.emplace_back(name_of(r));
+  for (const PlanRecompute& r : space.recompute) axis.values.emplace_back(name_of(r.kind));
   out.push_back(std::move(axis));
   return out;
 }

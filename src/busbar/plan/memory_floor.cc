@@ -41,7 +41,7 @@ MemoryFloors::MemoryFloors(const PlanSpace& space, const ModelSpec& model)
 }
 
 const MemoryFloors::Layer& MemoryFloors::layer_of(const PlanPoint& p) {
-  const auto [at, fresh] = layers_.try_emplace({p.tp, p.cp, p.ep, p.micro_batch, p.recompute});
+  const auto [at, fresh] = layers_.try_emplace({p.tp, p.cp, p.ep, p.micro_batch, p.recompute.key()});
   if (!fresh) return at->second;
   const LayoutSpec l = layout_of(space_, p, space_.base.zero);
   const auto kept = [&](bool experts) {

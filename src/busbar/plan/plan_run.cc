@@ -85,14 +85,18 @@ Result<PlanRun> run_plan(const Scenario& scenario, PlanSpace space, const TrainA
     BUSBAR_ASSIGN(other, open_train(scenario, ask));
   }
   fill_batch(space.base, run.machine.scenario.model, run.machine.gpus);
-  run.capacity = gpu_memory(run.machine.cluster().topology);
+  run.gap = effort.whole_front ? 0 : effort.gap;
+  run.headroom = effort.headroom;
+  const auto memory = static_cast<double>(count(gpu_memory(run.machine.cluster().topology)));
+  run.capacity = Bytes{static_cast<std::uint64_t>(memory * (1 - effort.headroom))};
   const auto start = std::chrono::steady_clock::now();
   const auto seconds = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); };
   const auto go_on = [&](const SearchWork& work, const PlanProgress& p) {  // how many are left is not known
     return context.go_on_with("layouts", work.layouts, [&] { return progress_words(p); }) &&
            (effort.within_s <= 0 || seconds() < effort.within_s);
   };
-  BUSBAR_ASSIGN(run.plan, search_steps(run.machine, run.machine.gpus, space, run.capacity, go_on, others, kCompared));
+  BUSBAR_ASSIGN(run.plan,
+                search_steps(run.machine, run.machine.gpus, space, run.capacity, go_on, others, kCompared, run.gap));
   if (run.plan.least) return nothing_planned(std::move(run), space, ask);
   BUSBAR_RETURN_IF_ERROR(check_found(run.plan, space, run.machine.scenario.model, run.machine.gpus, run.capacity));
   if (!run.plan.layouts.empty()) {

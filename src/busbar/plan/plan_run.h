@@ -17,7 +17,8 @@ namespace busbar {
 struct PlanRun {
   TrainRun machine;  ///< opened, without a layout
   Plan plan;
-  Bytes capacity{0};
+  Bytes capacity{0};  ///< of a GPU, less the headroom
+  double gap = 0, headroom = 0;
   double seconds = 0;  ///< of the search
   /// Nothing fits: plan.layouts is empty, plan.least has a step, and these changes would make a layout fit.
   std::vector<FitChange> would_fit{};
@@ -36,6 +37,8 @@ constexpr double kFrontSlack = 1.05;
 struct PlanEffort {
   double within_s = 0;        ///< the search stops after so long with the best so far; 0: when it is complete
   bool whole_front = false;   ///< also search for the fastest layout with less and less memory
+  double gap = 0;             ///< 0.03: stop when no layout is more than 3 % faster
+  double headroom = 0;        ///< share of the memory of a GPU that stays free
   std::uint32_t threads = 1;  ///< change nothing but the time that the search takes
 };
 /// Errors: kInvalid when no layout divides the GPUs, the model and the batch.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "busbar/plan/internal/memory_floor.h"
+#include "busbar/workload/expert_load.h"
 #include "busbar/workload/memory.h"
 
 namespace busbar {
@@ -10,6 +11,7 @@ namespace {
 
 constexpr double kRounding = 1 - 1e-9;  // of kernels to whole picoseconds
 constexpr double kBf16Bytes = 2;
+constexpr double kRoundedLoad = 1.0 / 256;  // of a rank: loads of pairs are in steps of so much (stage_experts.cc)
 
 double ps(Duration d) { return static_cast<double>(d.in_ps()); }
 
@@ -31,6 +33,12 @@ bool has_plain_ranks(const RankOrder& order, std::uint32_t ranks, CallFloors& fl
 }
 bool has_plain_ranks(const LayoutSpec& l, CallFloors& floors) {
   return has_plain_ranks(l.rank_order, l.tp * l.cp * l.dp, floors);
+}
+
+/// Whether the ranks of TP and CP of a stage fill blocks.
+bool has_whole_blocks(const LayoutSpec& l, CallFloors& floors) {
+  const std::uint32_t ranks = l.tp * l.cp;
+  return l.rank_order == kTpCpPpDp && ranks % floors.block_gpus() == 0 && floors.repeats(ranks);
 }
 
 }  // namespace
@@ -65,13 +73,25 @@ const QuickBounds::Chunks& QuickBounds::chunks_of(const PlanPoint& p) {
 }
 
 const QuickBounds::Times& QuickBounds::times_of(const PlanPoint& p) {
-  const auto [at, fresh] = times_.try_emplace({p.tp, p.cp, p.dp, p.ep, p.micro_batch, p.recompute, p.order});
+  const TimesKey key{p.tp, p.cp, p.dp, p.ep, p.micro_batch, p.recompute.key(), p.order};
+  if (last_times_.second != nullptr && last_times_.first == key) return *last_times_.second;
+  const auto [at, fresh] = times_.try_emplace(key);
+  last_times_ = {key, &at->second};
   if (!fresh) return at->second;
   const LayoutSpec layout = layout_of(space_, p, space_.base.zero);
-  const auto [known, unknown] = step_times_.try_emplace({p.tp, p.cp, p.ep, p.micro_batch, p.recompute});
+  const auto [known, unknown] = step_times_.try_emplace({p.tp, p.cp, p.ep, p.micro_batch, p.recompute.key()});
   if (unknown) known->second = step_times(model_, layout, kernels_);
   at->second = measure(known->second, layout);
   return at->second;
+}
+
+Duration QuickBounds::mean_stage(const PlanPoint& p) {
+  const Times& t = times_of(p);
+  const double experts = experts_before_.back(), dense = model_.layers - experts;
+  const auto both = [](const Passes& all) { return all.forward + all.backward; };
+  const double pass = dense * both(t.dense) + experts * both(t.experts) + both(t.first) + both(t.last);
+  const double m = space_.base.global_batch / (p.dp * p.micro_batch);
+  return Duration::ps(static_cast<std::int64_t>(m * pass / p.pp * kRounding));
 }
 
 /// What stage_blocks.cc and stage_experts.cc of workload write.
@@ -89,16 +109,41 @@ QuickBounds::Exposed QuickBounds::exposed(const LayoutSpec& l) {
     out.core = gather;
     out.core_back = 2 * gather;  // ring: their gradients too; else gathered, and scattered
   }
-  const bool drops = l.expert_capacity > 0;  // tokens: the busiest rank may have less than the mean load
-  if (l.ep > 1 && l.overlap_ep == 0 && l.expert_exchange == ExpertExchange::kAllToAll && !drops) {
-    const double token = static_cast<double>(l.routed_tokens()) * model_.hidden;  // of mean load
-    const std::uint32_t stride = l.expert_tensor(), copies = l.tp * l.cp * l.dp / (stride * l.ep);
-    const double words = token * model_.moe.per_token;
-    const double there = time(Collective::kAllToAll, words * l.dispatch_bytes - 1, l.ep, stride, copies);
-    const double back = time(Collective::kAllToAll, words * kBf16Bytes - 1, l.ep, stride, copies);
-    out.experts = {there + back, 2 * back};
-  }
+  out.experts = exchanges_of(l, 0, 1);
   return out;
+}
+
+/// Picoseconds of the exchanges of experts' tokens that a layer of a stage waits for. Neither where some of them run
+/// under computation, nor where tokens are dropped: the busiest rank may have less than the mean load.
+QuickBounds::Passes QuickBounds::exchanges_of(const LayoutSpec& l, std::uint32_t stage, double least_load) {
+  if (l.ep < 2 || l.overlap_ep > 0 || l.expert_exchange != ExpertExchange::kAllToAll || l.expert_capacity > 0)
+    return {};
+  const std::uint32_t stride = l.expert_tensor(), ranks = l.tp * l.cp * l.dp;
+  const double words = static_cast<double>(l.routed_tokens()) * model_.hidden * model_.moe.per_token * least_load;
+  const auto time = [&](double bytes) {
+    std::vector<Axis> outer{{.extent = stride, .actor_stride = 1},
+                            {.extent = ranks / (stride * l.ep), .actor_stride = stride * l.ep}};
+    CollectiveCall call = first_stage_call(Collective::kAllToAll, bytes - 1, l.ep, stride, std::move(outer));
+    call.groups.base = stage * ranks;
+    return ps(floors_.of(call));
+  };
+  const double there = time(words * l.dispatch_bytes), back = time(words * kBf16Bytes);
+  return {there + back, 2 * back};
+}
+
+/// Groups of equal members in all servers have the floors that the other bounds know.
+const QuickBounds::Straddling& QuickBounds::straddling(const PlanPoint& p) {
+  const auto [at, fresh] = straddling_.try_emplace({p.tp, p.cp, p.pp, p.ep, p.micro_batch});
+  if (!fresh || p.ep < 2 || p.order != kTpCpDpPp) return at->second;
+  LayoutSpec l = layout_of(space_, p, space_.base.zero);
+  const std::uint32_t span = l.expert_tensor() * p.ep, ranks = p.tp * p.cp * p.dp, block = floors_.block_gpus();
+  if ((block % span == 0 && ranks % span == 0 && ranks % block == 0) || span % block == 0) return at->second;
+  l.pp = p.pp;
+  const std::vector<double> loads = rank_loads(model_, l);
+  const double least = *std::min_element(loads.begin(), loads.end()) - kRoundedLoad;
+  for (std::uint32_t stage = 0; stage < std::min(p.pp, 2u); ++stage)
+    at->second[stage] = exchanges_of(l, stage, std::max(0.0, least));
+  return at->second;
 }
 
 double QuickBounds::slowed(Duration kernel) const { return ps(kernel) * space_.base.kernel_time; }
@@ -107,7 +152,7 @@ QuickBounds::Times QuickBounds::measure(const StepTimes& t, const LayoutSpec& l)
   const Exposed waits = exposed(l);
   const double states = kBf16Bytes * l.tokens() * model_.hidden;
   const bool shows = l.tp > 1 && !l.overlap_tp;  // each half of a layer: two in its forward pass, one in its backward
-  const bool whole = has_plain_ranks(l, floors_);
+  const bool whole = has_plain_ranks(l, floors_) || has_whole_blocks(l, floors_);
   const bool neighbours = l.rank_order[0] == ParallelAxis::kTp;
   const double call = shows ? ps(floors_.gather(states, l.tp, neighbours, l.sequence_parallel, whole)) : 0;
   const double before = l.sequence_parallel ? 2 * call : call, after = l.sequence_parallel ? call : 0;
@@ -131,6 +176,7 @@ QuickBounds::Times QuickBounds::measure(const StepTimes& t, const LayoutSpec& l)
   const EndTimes& e = t.ends;
   Times out;
   out.tp_wait = call;
+  out.exchanges = waits.experts;
   out.dense = layer(slowed(t.mlp.forward()) + before, slowed(t.mlp.backward()) + after, not_again);
   out.experts = layer(slowed(t.experts.forward()) + waits.experts.forward,
                       slowed(t.experts.backward()) + waits.experts.backward, 0);
@@ -199,6 +245,14 @@ const QuickBounds::Sends& QuickBounds::sends_of(const PlanPoint& p) {
 QuickBounds::Kernels QuickBounds::of(const PlanPoint& p, bool sends) {
   if (chunks_of(p).empty()) return {};
   const Times& t = times_of(p);
+  const bool again = p.recompute == Recompute::kFull && space_.base.recompute_layers == 0;
+  Straddling more{};  // than the exchanges that are known for all stages
+  if (sends)
+    for (std::size_t r = 0; r < more.size(); ++r) {
+      const Passes& all = straddling(p)[r];
+      more[r].forward = std::max(0.0, all.forward - t.exchanges.forward);
+      more[r].backward = std::max(0.0, all.backward - t.exchanges.backward) + (again ? more[r].forward : 0);
+    }
   const auto forward = [&](const Load& l) {
     return l.dense * t.dense.forward + l.experts * t.experts.forward + l.first * t.first.forward +
            l.last * t.last.forward;
@@ -219,7 +273,9 @@ QuickBounds::Kernels QuickBounds::of(const PlanPoint& p, bool sends) {
   const std::vector<StageLoad>& stages = loads_of(p);
   for (std::uint32_t r = 0; r < p.pp; ++r) {
     const StageLoad& stage = stages[r];
-    const double all = forward(stage.all), all_back = backward(stage.all);
+    const Passes wait = r < more.size() ? more[r] : Passes{};
+    const double all = forward(stage.all) + stage.all.experts * wait.forward,
+                 all_back = backward(stage.all) + stage.all.experts * wait.backward;
     const double next = sent.next.empty() ? 0 : sent.next[r], previous = sent.next.empty() ? 0 : sent.previous[r];
     if (r > 0 && waits) back += previous;
     one += all + (comes_back && r > 0 ? backward(stage.last_chunk) : 0);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <limits>
 #include <map>
 #include <queue>
 #include <set>
@@ -26,21 +27,16 @@ class Search {
         floors_(floors),
         ask_(ask),
         own_{&floors, ask.time},
-        quick_(space, model, kernels, floors) {}
+        quick_(space, model, kernels, floors),
+        memory_(space, model) {}
 
   Result<Plan> run() {
-    BUSBAR_RETURN_IF_ERROR(open());
-    while (first_knows_sends() && wanted(queue_.top())) {
-      if (!ask_.go_on(progress())) break;
-      look_ahead();
-      const Entry next = queue_.top();
-      queue_.pop();
-      if (next.fitting == kNone32 && tried_.contains({next.point, next.zero})) continue;
-      const Status done = next.fitting == kNone32 ? fit(next) : !next.closed ? close_bound(next) : time(next);
-      if (done.ok()) continue;
-      if (best_ == Duration::max() || ask_.go_on(progress())) return done.error();
-      queue_.push(next);  // interrupted: the best so far, with this bound among those left
-      break;
+    BUSBAR_RETURN_IF_ERROR(open(true, true));
+    BUSBAR_ASSIGN(const bool going, search(kGuesses));
+    if (going || ask_.rows > 0) BUSBAR_RETURN_IF_ERROR(open(false, going));
+    if (going) {
+      BUSBAR_ASSIGN(const bool whole, search());
+      if (whole) BUSBAR_RETURN_IF_ERROR(try_orders());
     }
     close();
     return std::move(plan_);
@@ -65,10 +61,60 @@ class Search {
     }
   };
 
+  static constexpr std::size_t kGuesses = 6;  ///< usual layouts that are timed before all others are looked at
+
+  /// Until the best of the queue is proven, or `most` are timed. False: stopped from outside.
+  Result<bool> search(std::size_t most = std::numeric_limits<std::size_t>::max()) {
+    while (first_knows_sends() && wanted(queue_.top()) && plan_.layouts.size() < most) {
+      if (!ask_.go_on(progress())) return false;
+      look_ahead();
+      const Entry next = queue_.top();
+      queue_.pop();
+      if (next.fitting == kNone32 && tried_.contains({next.point, next.zero})) continue;
+      const Status done = next.fitting == kNone32 ? fit(next) : !next.closed ? close_bound(next) : time(next);
+      if (done.ok()) continue;
+      if (best_ == Duration::max() || ask_.go_on(progress())) return done.error();
+      queue_.push(next);  // interrupted: the best so far, with this bound among those left
+      return false;
+    }
+    return true;
+  }
+
+  /// Times the fastest layouts in other orders of ranks.
+  Status try_orders() {
+    constexpr std::size_t kBest = 2;
+    sort_layouts();
+    std::vector<LayoutSpec> best;
+    for (const PlannedLayout& l : std::span(plan_.layouts).first(std::min(kBest, plan_.layouts.size())))
+      if (l.layout.pp > 1 && l.layout.dp > 1) best.push_back(l.layout);
+    for (const LayoutSpec& l : best)
+      for (const RankOrder& order : space_.order_of_best) {
+        if (!ask_.go_on(progress())) return {};
+        PlannedLayout other{l, memory_use(model_, l), {}, {}};
+        other.layout.rank_order = order;
+        BUSBAR_RETURN_IF_ERROR(raise_bound(other, *own_.floors));
+        BUSBAR_ASSIGN(other.step, ask_.time(other.layout));
+        beat(other);
+        plan_.layouts.push_back(std::move(other));
+        ++plan_.searched;
+      }
+    return {};
+  }
+
+  void sort_layouts() {
+    std::stable_sort(plan_.layouts.begin(), plan_.layouts.end(),
+                     [](const PlannedLayout& a, const PlannedLayout& b) { return a.step.balanced < b.step.balanced; });
+  }
+
   PlanProgress progress() const { return {best_, queue_.empty() ? Duration::max() : queue_.top().bound}; }
 
+  /// Whether a layout with this bound may be faster than the best by more than the gap.
+  bool may_win(Duration bound) const {
+    return best_ == Duration::max() || bound.in_s() * (1 + ask_.gap) < best_.in_s();
+  }
+
   bool wanted(const Entry& e) const {
-    if (e.bound < best_ || plan_.layouts.size() >= ask_.rows) return e.bound < best_;
+    if (may_win(e.bound) || plan_.layouts.size() >= ask_.rows) return may_win(e.bound);
     return e.bound.in_s() < (1 + ask_.close) * best_.in_s();
   }
 
@@ -94,34 +140,46 @@ class Search {
     StepResult step{};       ///< of an entry with this bound
   };
 
-  struct TooLarge {
-    double bytes = 0;
-    std::uint32_t point = 0, zero = 0;
-  };
-
-  Status open() {
-    points_ = points_of(space_, model_, ask_.gpus);
-    MemoryFloors memory(space_, model_);
+  /// Adds the usual layouts to the queue, or all others that may win. `search`: false where only the least bound of
+  /// what is left is of interest.
+  Status open(bool usual, bool search) {
     std::vector<Entry> entries;
-    entries.reserve(points_.size() * space_.zero.size());
-    for (std::uint32_t i = 0; i < points_.size(); ++i) {
-      plan_.searched += zero_of(space_, model_, points_[i]).size();
-      const QuickBounds::Kernels kernels = quick_.of(points_[i]);
-      if (kernels.bound == Duration()) continue;
-      const std::array<double, 4> least = memory.of(points_[i], quick_.chunks_of(points_[i]));
-      for (const std::uint32_t zero : zero_of(space_, model_, points_[i])) {
-        if (least[zero] > static_cast<double>(count(ask_.capacity)))
-          too_large_.push_back({least[zero], i, zero});
-        else
-          entries.push_back({quick_.of(points_[i], zero, kernels), i, zero});
-      }
-    }
-    plan_.no_fit = too_large_.size();
-    plan_.refused = plan_.searched - entries.size() - too_large_.size();
+    for_each_point(space_, model_, ask_.gpus, [&](const PlanPoint& p) {
+      if (is_usual(p, space_, floors_.block_gpus()) == usual) add(p, entries);
+    });
     std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return b < a; });
-    BUSBAR_RETURN_IF_ERROR(dive(entries));
+    if (search && best_ == Duration::max()) BUSBAR_RETURN_IF_ERROR(dive(entries));
     for (const Entry& e : entries) queue_.push(e);
     return {};
+  }
+
+  void add(const PlanPoint& p, std::vector<Entry>& entries) {
+    const std::span<const std::uint32_t> degrees = zero_of(space_, model_, p);
+    plan_.searched += degrees.size();
+    const QuickBounds::Chunks& chunks = quick_.chunks_of(p);
+    if (chunks.empty()) {
+      plan_.refused += degrees.size();
+      return;
+    }
+    if (!enters(quick_.mean_stage(p))) return;
+    const QuickBounds::Kernels kernels = quick_.of(p);
+    if (!enters(kernels.bound)) return;
+    const std::array<double, 4> least = memory_.of(p, chunks);
+    const std::size_t before = entries.size();
+    for (const std::uint32_t zero : degrees) {
+      if (least[zero] > static_cast<double>(count(ask_.capacity)))
+        ++plan_.no_fit;
+      else if (const Duration bound = quick_.of(p, zero, kernels); enters(bound))
+        entries.push_back({bound, static_cast<std::uint32_t>(points_.size()), zero});
+    }
+    if (entries.size() > before) points_.push_back(p);
+  }
+
+  /// Whether a layout enters the queue; else its bound is kept.
+  bool enters(Duration bound) {
+    if (may_win(bound)) return true;
+    left_out_ = std::min(left_out_, bound);
+    return false;
   }
 
   /// Times one good layout first: with a time to beat the search prunes from the start, and may stop at once. It is the
@@ -245,7 +303,7 @@ class Search {
   /// beat while the proof is far away. Bounds of closed forms order layouts as times do: where there are any, a layout
   /// needs one.
   Status time_least() {
-    const int closes = best_ == Duration::max() ? 6 : 2;  // each costs a few times as much as with floors
+    const int closes = best_ == Duration::max() ? 3 : 2;  // each costs a few times as much as with floors
     for (int n = 0; n < closes; ++n) {
       const std::uint32_t least = least_of([&](std::uint32_t i) { return !closed_[i]; });
       if (least == kNone32 || fitting_[least].bound >= best_) break;
@@ -294,7 +352,6 @@ class Search {
 
   Status time(const Entry& e) {
     const std::uint32_t i = e.fitting;
-    if (plan_.lower_bound == Duration()) plan_.lower_bound = fitting_[i].bound;
     if (fitting_[i].step.balanced == Duration()) {  // not ahead of its turn
       Look found = take_look(e);
       BUSBAR_RETURN_IF_ERROR(found.done);
@@ -307,15 +364,31 @@ class Search {
     return {};
   }
 
+  struct TooLarge {
+    double bytes = 0;
+    PlanPoint point;
+    std::uint32_t zero = 0;
+  };
+
+  /// The layouts whose floors are above the memory of a GPU, those that may need least first.
+  std::vector<TooLarge> too_large() {
+    std::vector<TooLarge> out;
+    for_each_point(space_, model_, ask_.gpus, [&](const PlanPoint& p) {
+      if (quick_.of(p).bound == Duration()) return;
+      const std::array<double, 4> least = memory_.of(p, quick_.chunks_of(p));
+      for (const std::uint32_t zero : zero_of(space_, model_, p))
+        if (least[zero] > static_cast<double>(count(ask_.capacity))) out.push_back({least[zero], p, zero});
+    });
+    std::stable_sort(out.begin(), out.end(), [](const TooLarge& a, const TooLarge& b) { return a.bytes < b.bytes; });
+    return out;
+  }
+
   /// Of the layouts that were too large by their floors, those that may need less than the least so far.
   void find_least() {
-    std::sort(too_large_.begin(), too_large_.end(), [](const TooLarge& a, const TooLarge& b) {
-      return std::tie(a.bytes, a.point, a.zero) < std::tie(b.bytes, b.point, b.zero);
-    });
     if (plan_.least) plan_.least->memory = memory_use(model_, plan_.least->layout);
-    for (const TooLarge& t : too_large_) {
+    for (const TooLarge& t : too_large()) {
       if (plan_.least && t.bytes >= static_cast<double>(count(plan_.least->memory.total()))) return;
-      Result<LayoutSpec> layout = resolve_layout(layout_of(space_, points_[t.point], t.zero), model_, ask_.gpus);
+      Result<LayoutSpec> layout = resolve_layout(layout_of(space_, t.point, t.zero), model_, ask_.gpus);
       if (!layout.ok()) continue;
       const MemoryUse use = memory_use(model_, *layout);
       if (!plan_.least || count(use.total()) < count(plan_.least->memory.total()))
@@ -324,19 +397,18 @@ class Search {
   }
 
   void close() {
-    plan_.complete = queue_.empty() || queue_.top().bound >= best_;
-    if (plan_.lower_bound == Duration() && !queue_.empty()) plan_.lower_bound = queue_.top().bound;
+    const Duration left = std::min(left_out_, queue_.empty() ? Duration::max() : queue_.top().bound);
+    plan_.complete = queue_.empty() || !may_win(queue_.top().bound);
     for (PlannedLayout& l : fitting_)  // those timed ahead of their turn that did not leave the queue
       if (l.step.balanced > Duration()) plan_.layouts.push_back(std::move(l));
-    plan_.lower_bound = std::min(plan_.lower_bound, best_);
-    plan_.proven = plan_.complete || plan_.layouts.empty() ? best_ : queue_.top().bound;
+    plan_.proven = plan_.lower_bound = std::min(best_, left);
+    for (const PlannedLayout& l : plan_.layouts) plan_.lower_bound = std::min(plan_.lower_bound, l.bound);
     plan_.bounded = plan_.searched - plan_.refused - plan_.no_fit - plan_.layouts.size();
     if (!plan_.layouts.empty())
       plan_.least.reset();
     else if (plan_.complete)
       find_least();
-    std::stable_sort(plan_.layouts.begin(), plan_.layouts.end(),
-                     [](const PlannedLayout& a, const PlannedLayout& b) { return a.step.balanced < b.step.balanced; });
+    sort_layouts();
   }
 
   const PlanSpace& space_;
@@ -346,12 +418,13 @@ class Search {
   const PlanAsk& ask_;
   const PlanWorker own_;  ///< of this thread
   QuickBounds quick_;
+  MemoryFloors memory_;
   std::vector<PlanPoint> points_;
   std::vector<PlannedLayout> fitting_;
   std::vector<bool> closed_;                                 ///< of fitting_: with closed bounds, where there are any
   std::set<std::pair<std::uint32_t, std::uint32_t>> tried_;  ///< by the dive: point and ZeRO
   std::map<Key, Look> looks_;                                ///< ahead of the queue
-  std::vector<TooLarge> too_large_;                          ///< by their floors
+  Duration left_out_ = Duration::max();  ///< the least bound of layouts that did not enter the queue
   std::priority_queue<Entry> queue_;
   Duration best_ = Duration::max(), bound_of_best_ = Duration::max();  ///< of the fastest so far
   Plan plan_;

@@ -34,6 +34,7 @@ struct PlanAsk {
   /// After the proof, layouts within `close` of the best are timed too, until `rows` are timed in all.
   std::size_t rows = 0;
   double close = 0;                  ///< 0.02: 2 %
+  double gap = 0;                    ///< 0.03: proven is enough that no layout is more than 3 % faster
   std::vector<PlanWorker> others{};  ///< threads that look ahead; the plan is the same with any number of them
 };
 
@@ -47,9 +48,9 @@ struct PlannedLayout {
 struct Plan {
   std::vector<PlannedLayout> layouts;  ///< all that were timed, the fastest first; ties: the lower bound first
   Duration lower_bound;                ///< of every layout in the space that fits, known before any was timed
-  /// No layout of the space is faster: the best time if the search is complete, else the least bound left.
+  /// No layout of the space is faster: the best time, or the least bound left if that is less.
   Duration proven;
-  bool complete = false;
+  bool complete = false;               ///< no layout is faster by more than the gap that was asked for
   std::uint64_t searched = 0;          ///< layouts in the space
   std::uint64_t refused = 0;           ///< degrees, layers or batches that do not divide
   std::uint64_t no_fit = 0;            ///< reached by the search, and too large
@@ -58,8 +59,9 @@ struct Plan {
 };
 
 /// Layouts leave a queue in the order of their bounds: first the quick bound, then, for those that fit, that of the
-/// program with floors, and with closed forms; then they are timed. The search ends when the next bound is not below
-/// the best time. Errors: those of `time`.
+/// program with floors, and with closed forms; then they are timed. The queue begins with usual layouts (is_usual);
+/// when some are timed, all others follow whose quick bound is below the best time. The search ends when the next bound
+/// is not below the best time, less the gap. Errors: those of `time`.
 Result<Plan> search_plan(const PlanSpace& space, const ModelSpec& model, const KernelTable& kernels, CallFloors& floors,
                          const PlanAsk& ask);
 

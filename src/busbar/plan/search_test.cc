@@ -101,7 +101,7 @@ PlanSpace some_space(Choices& c) {
   s.ep = c.some_of<std::uint32_t>({1, 2, 8}, 2);
   s.zero = c.some_of<std::uint32_t>({0, 1, 2, 3}, 2);
   s.micro_batch = c.some_of<std::uint32_t>({1, 2, 4}, 2);
-  s.recompute = c.some_of<Recompute>({Recompute::kNone, Recompute::kSelective, Recompute::kFull}, 1);
+  s.recompute = c.some_of<PlanRecompute>({Recompute::kNone, Recompute::kSelective, Recompute::kFull}, 1);
   s.schedule = c.some_of<PipelineSchedule>({PipelineSchedule::k1F1B, PipelineSchedule::kGPipe, PipelineSchedule::kZbH1,
                                             PipelineSchedule::kZbV, PipelineSchedule::kDualPipeV},
                                            2);
@@ -314,6 +314,7 @@ TEST(SearchPlan, StopsWithABoundOfWhatIsLeft) {
   PlanSpace space;
   space.base.global_batch = 64;
   PlanAsk ask = ask_of(m, model, Bytes{80'000'000'000});
+  ask.rows = 1;  // as of people who read the bound
   const Plan whole = search_plan(space, model, m.kernels, m.floors, ask).value();
   int timed = 0;
   ask.time = [&](const LayoutSpec& l) {

@@ -30,20 +30,43 @@ std::vector<ParallelAxis> axes_of(const PlanPoint& p, const RankOrder& o) {
   return out;
 }
 
-/// Whether selective recomputation frees memory. Fused attention keeps no scores.
-bool saves(const LayoutSpec& base) {
-  const RecomputeModules& m = base.modules;
-  return m.act || m.layernorm || m.mla_up_proj || (m.core_attn && base.attention == AttentionKernel::kUnfused);
+RecomputeModules modules_of(const PlanSpace& space, const PlanRecompute& r) {
+  return r.modules.value_or(space.base.modules);
+}
+
+/// The modules that free memory: fused attention keeps no scores.
+PlanRecompute saving(const PlanSpace& space, const ModelSpec& model, const PlanRecompute& r) {
+  if (r.kind != Recompute::kSelective) return r.kind;
+  RecomputeModules m = modules_of(space, r);
+  m.core_attn = m.core_attn && space.base.attention == AttentionKernel::kUnfused;
+  m.mla_up_proj = m.mla_up_proj && model.latent.kv_rank > 0;
+  const bool any = m.core_attn || m.act || m.layernorm || m.mla_up_proj;
+  return any ? PlanRecompute(Recompute::kSelective, m) : Recompute::kNone;
+}
+
+/// One of each that differs, as the list writes it; what frees nothing is none at all, if that is in the list.
+std::vector<PlanRecompute> different(const PlanSpace& space, const ModelSpec& model) {
+  std::vector<PlanRecompute> out;
+  std::vector<std::uint32_t> met;
+  for (const bool none : {true, false})  // first what the list calls none
+    for (const PlanRecompute& r : space.recompute)
+      if (none == (r.kind == Recompute::kNone)) {
+        const std::uint32_t key = saving(space, model, r).key();
+        if (std::find(met.begin(), met.end(), key) != met.end()) continue;
+        met.push_back(key);
+        out.push_back(r.modules ? saving(space, model, r) : r);
+      }
+  return out;
 }
 
 class Points {
  public:
-  Points(const PlanSpace& space, const ModelSpec& model)
+  Points(const PlanSpace& space, const ModelSpec& model, const std::function<void(const PlanPoint&)>& visit)
       : space_(space),
         model_(model),
         orders_(space.order.empty() ? std::vector<RankOrder>{space.base.rank_order} : space.order),
-        selective_saves_(saves(space.base) || std::find(space.recompute.begin(), space.recompute.end(),
-                                                        Recompute::kNone) == space.recompute.end()) {}
+        recompute_(different(space, model)),
+        visit_(visit) {}
 
   void add_degrees(std::uint32_t gpus) {
     for (const std::uint32_t pp : divisors(gpus, space_.pp))
@@ -54,7 +77,6 @@ class Points {
           if (space_.base.global_batch % p.dp == 0) add_orders(p);
         }
   }
-  std::vector<PlanPoint> out;
 
  private:
   void add_orders(PlanPoint p) {
@@ -76,10 +98,16 @@ class Points {
     const std::uint32_t sequences = space_.base.global_batch / p.dp;
     for (const std::uint32_t b : divisors(sequences, space_.micro_batch)) {
       p.micro_batch = b;
-      for (const PipelineSchedule s : space_.schedule) {
-        p.schedule = order_.schedule = s;
-        add_chunks(p, sequences / b);
+      for (const PlanRecompute& r : recompute_) {
+        p.recompute = r;
+        add_schedules(p, sequences / b);
       }
+    }
+  }
+  void add_schedules(PlanPoint p, std::uint32_t micro_batches) {
+    for (const PipelineSchedule s : space_.schedule) {
+      p.schedule = order_.schedule = s;
+      add_chunks(p, micro_batches);
     }
   }
   void add_chunks(PlanPoint p, std::uint32_t micro_batches) {
@@ -91,27 +119,55 @@ class Points {
     for (std::uint32_t vpp = first; vpp <= last; ++vpp) {
       if (!allows(space_.vpp, vpp)) continue;
       p.vpp = vpp;
-      for (const Recompute r : space_.recompute) {
-        if (r == Recompute::kSelective && !selective_saves_) continue;
-        p.recompute = r;
-        out.push_back(p);
-      }
+      visit_(p);
     }
   }
 
   const PlanSpace& space_;
   const ModelSpec& model_;
   const std::vector<RankOrder> orders_;
-  const bool selective_saves_;  ///< or it is asked for without none at all
-  LayoutSpec order_;            ///< only its schedule
+  const std::vector<PlanRecompute> recompute_;
+  const std::function<void(const PlanPoint&)>& visit_;
+  LayoutSpec order_;  ///< only its schedule
 };
 
 }  // namespace
 
+std::string name_of(const PlanRecompute& r) {
+  if (!r.modules) return name_of(r.kind);
+  std::string out;
+  for (const auto& [name, module] : kRecomputeModules)
+    if (*r.modules.*module) out += (out.empty() ? "" : "+") + std::string(name);
+  return out;
+}
+
+std::uint32_t PlanRecompute::key() const {
+  const RecomputeModules m = modules.value_or(RecomputeModules{});
+  const std::uint32_t named = (m.core_attn ? 1 : 0) + (m.act ? 2 : 0) + (m.layernorm ? 4 : 0) + (m.mla_up_proj ? 8 : 0);
+  return static_cast<std::uint32_t>(kind) + 4 * (modules ? 16 + named : 0);
+}
+
+void for_each_point(const PlanSpace& space, const ModelSpec& model, std::uint32_t gpus,
+                    const std::function<void(const PlanPoint&)>& visit) {
+  Points(space, model, visit).add_degrees(gpus);
+}
+
 std::vector<PlanPoint> points_of(const PlanSpace& space, const ModelSpec& model, std::uint32_t gpus) {
-  Points points(space, model);
-  points.add_degrees(gpus);
-  return std::move(points.out);
+  std::vector<PlanPoint> out;
+  for_each_point(space, model, gpus, [&](const PlanPoint& p) { out.push_back(p); });
+  return out;
+}
+
+bool is_usual(const PlanPoint& p, const PlanSpace& space, std::uint32_t domain) {
+  constexpr std::uint32_t kMostTp = 8, kMostBatch = 4, kMostChunks = 6, kTokens = 4096;
+  const std::uint32_t experts = p.ep * (space.base.expert_tp > 0 ? space.base.expert_tp : p.ep > 1 ? 1 : p.tp);
+  const bool whole = domain % experts == 0 || experts % domain == 0;
+  const std::uint32_t stage = p.tp * p.cp * p.dp;
+  const bool plain = p.order == space.base.rank_order && !(p.recompute.modules && p.recompute.modules->layernorm);
+  const bool aligned = p.ep == 1 || experts % domain == 0 || stage % domain % experts == 0;
+  return plain && p.tp <= kMostTp && domain % p.tp == 0 && whole && aligned && p.micro_batch <= kMostBatch &&
+         p.vpp <= kMostChunks && p.schedule != PipelineSchedule::kGPipe &&
+         p.cp <= std::max(1u, space.base.seq / kTokens);
 }
 
 std::span<const std::uint32_t> zero_of(const PlanSpace& space, const ModelSpec& model, const PlanPoint& p) {
@@ -131,7 +187,11 @@ LayoutSpec layout_of(const PlanSpace& space, const PlanPoint& p, std::uint32_t z
   l.cp = p.cp;
   l.ep = p.ep;
   l.micro_batch = p.micro_batch;
-  l.recompute = p.recompute;
+  l.recompute = p.recompute.kind;
+  if (l.recompute == Recompute::kSelective)
+    l.modules = modules_of(space, p.recompute);
+  else
+    l.places.erase("recompute_modules");
   l.schedule = p.schedule;
   l.rank_order = p.order;
   l.zero = zero;

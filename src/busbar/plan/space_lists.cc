@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
+#include <optional>
 
 #include "busbar/base/text.h"
 
@@ -12,10 +14,10 @@ namespace {
 
 Error in_field(const char* field, std::string message) { return invalid(std::move(message), {"", 0, 0, field}); }
 
-std::vector<std::string> list_words(const std::string& list) {
+std::vector<std::string> list_words(const std::string& list, char between = ',') {
   std::vector<std::string> out;
   for (std::size_t at = 0; at <= list.size() && !list.empty();) {
-    const std::size_t end = std::min(list.find(',', at), list.size());
+    const std::size_t end = std::min(list.find(between, at), list.size());
     out.push_back(list.substr(at, end - at));
     at = end + 1;
   }
@@ -64,6 +66,41 @@ Status read_words(const char* field, const std::string& list, std::vector<E>& ou
   return {};
 }
 
+/// "act+layernorm": what selective recomputation recomputes.
+std::optional<PlanRecompute> read_modules(const std::string& text) {
+  RecomputeModules modules{.core_attn = false};
+  for (const std::string& word : list_words(text, '+')) {
+    const auto* const known = std::find_if(std::begin(kRecomputeModules), std::end(kRecomputeModules),
+                                           [&](const auto& m) { return word == m.first; });
+    if (known == std::end(kRecomputeModules)) return {};
+    modules.*known->second = true;
+  }
+  return PlanRecompute(Recompute::kSelective, modules);
+}
+
+/// By default what frees memory at little work as well: activations, and with them norms and what latent attention
+/// projects up.
+Status read_recompute(const std::string& list, const LayoutSpec& base, std::vector<PlanRecompute>& out) {
+  if (list.empty() && !base.places.contains("recompute_modules")) {
+    out.insert(out.begin() + 2, {PlanRecompute(Recompute::kSelective, RecomputeModules{false, true, false, false}),
+                                 PlanRecompute(Recompute::kSelective, RecomputeModules{false, true, true, true})});
+  }
+  if (list.empty()) return {};
+  out.clear();
+  for (const std::string& word : list_words(list)) {
+    std::optional<PlanRecompute> kind = read_modules(word);
+    for (const Recompute r : {Recompute::kNone, Recompute::kSelective, Recompute::kFull})
+      if (word == name_of(r)) kind = r;
+    if (!kind)
+      return in_field("recompute", fmt::format("'{}' is none of none, selective and full, nor modules such as act or "
+                                               "act+layernorm (core_attn, act, layernorm, mla_up_proj)",
+                                               word));
+    if (std::find_if(out.begin(), out.end(), [&](const auto& r) { return r.key() == kind->key(); }) == out.end())
+      out.push_back(*kind);
+  }
+  return {};
+}
+
 Status read_orders(const std::string& list, std::vector<RankOrder>& out) {
   std::vector<RankOrder> all;
   RankOrder order = kTpCpDpPp;  // the words in ascending order
@@ -97,9 +134,10 @@ Result<PlanSpace> read_space(const PlanLists& lists, LayoutSpec base) {
   BUSBAR_RETURN_IF_ERROR(read_numbers("ep", lists.ep, 1, kMost, space.ep));
   BUSBAR_RETURN_IF_ERROR(read_numbers("micro_batch", lists.micro_batch, 1, kMost, space.micro_batch));
   BUSBAR_RETURN_IF_ERROR(read_numbers("zero", lists.zero, 0, 3, space.zero));
-  BUSBAR_RETURN_IF_ERROR(read_words("recompute", lists.recompute, space.recompute));
+  BUSBAR_RETURN_IF_ERROR(read_recompute(lists.recompute, space.base, space.recompute));
   BUSBAR_RETURN_IF_ERROR(read_words("schedule", lists.schedule, space.schedule));
   BUSBAR_RETURN_IF_ERROR(read_orders(lists.order, space.order));
+  if (lists.order.empty() && !space.base.places.contains("rank_order")) space.order_of_best = {kTpCpPpDp};
   return space;
 }
 

@@ -47,13 +47,14 @@ Status check_found(const Plan& plan, const PlanSpace& space, const ModelSpec& mo
 }
 
 Result<Plan> search_steps(const TrainRun& machine, std::uint32_t gpus, const PlanSpace& space, Bytes capacity,
-                          GoOnSearching go_on, const std::vector<TrainRun>& others, std::size_t rows) {
+                          GoOnSearching go_on, const std::vector<TrainRun>& others, std::size_t rows, double gap) {
   const ModelSpec& model = machine.scenario.model;
   CallFloors floors(*machine.machine);
   PlanAsk search;
   search.gpus = gpus;
   search.capacity = capacity;
   search.rows = rows;
+  search.gap = gap;
   search.close = machine.band.layouts_percent / 100;
   SearchWork work;
   search.time = [&](const LayoutSpec& layout) {

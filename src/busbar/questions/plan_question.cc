@@ -74,8 +74,15 @@ const Record& record_of(const PlanRequest*) {
                   .among({"optimizer", "activations", "both", "none"})},
              fields_inside(&P::lists),
              {Field("within", &P::within, "",
-                    "stop after this time with the best so far: 500ms (default: when it is proven)")
+                    "stop after this time with the best so far: 500ms (default: when --gap says)")
                   .takes("TIME")
+                  .of("Search"),
+              Field("gap", &P::gap, "%",
+                    "stop when no layout is faster by more than this (default 3; 0: prove the best)")
+                  .takes("PERCENT")
+                  .of("Search"),
+              Field("headroom", &P::headroom, "%", "memory of a GPU that stays free (default 5)")
+                  .takes("PERCENT")
                   .of("Search"),
               std::move(threads),
               Field("pareto", &P::pareto, "", "also search for the fastest layouts with less memory, in steps of 5 %")
@@ -144,6 +151,8 @@ const Record& record_of(const PlanResult*) {
                        {"proven_s", &P::proven_s, "s", "no layout of the space is faster"},
                        {"gap_percent", &P::gap_percent, "%", "from the best to proven_s"},
                        {"tie_percent", &P::tie_percent, "%", "band of the difference of two layouts"},
+                       {"capacity_bytes", &P::capacity_bytes, "bytes", "of a GPU, less the headroom"},
+                       {"fixed", &P::fixed, "", "what the search did not choose"},
                        {"tied", &P::tied, "", "layouts that are too close to tell apart, the best included"},
                        {"flags", &P::flags, "", "of the best layout, by program"},
                        {"layouts", &P::layouts, "", "all that were timed, the fastest first"},
@@ -236,6 +245,36 @@ double percent_to_proven(const Plan& p) {
   return 100 * (best - p.proven.in_s()) / p.proven.in_s();
 }
 
+Status check_percent(const char* field, double percent) {
+  if (percent >= 0 && percent < 100) return {};
+  return invalid(fmt::format("{:g} is no percentage from 0 to below 100", percent), field_of(field));
+}
+
+/// Keys of a layout that the search did not choose, and that change what it finds: as the layout file gives them, or
+/// by default.
+std::vector<std::string> fixed_keys(const PlanRequest& r, const LayoutSpec& l, const ModelSpec& model) {
+  std::vector<std::string> out;
+  const std::pair<const char*, const std::string*> lists[] = {{"TP", &r.lists.tp},
+                                                              {"PP", &r.lists.pp},
+                                                              {"VPP", &r.lists.vpp},
+                                                              {"DP", &r.lists.dp},
+                                                              {"CP", &r.lists.cp},
+                                                              {"EP", &r.lists.ep},
+                                                              {"micro-batch", &r.lists.micro_batch},
+                                                              {"ZeRO", &r.lists.zero},
+                                                              {"recompute", &r.lists.recompute},
+                                                              {"schedule", &r.lists.schedule},
+                                                              {"order", &r.lists.order}};
+  for (const auto& [name, list] : lists)
+    if (!list->empty()) out.push_back(fmt::format("{} {}", name, *list));
+  if (r.lists.order.empty() && !l.places.contains("rank_order"))
+    out.emplace_back("orders of ranks, except with the fastest layouts");
+  if (model.moe.experts > 0)
+    out.push_back(
+        fmt::format("expert exchange {}, {:g} % of it overlapped", name_of(l.expert_exchange), 100 * l.overlap_ep));
+  return out;
+}
+
 PlanResult plan_result(const PlanFound& f) {
   const PlanRun& run = f.run;
   const Plan& p = run.plan;
@@ -246,6 +285,8 @@ PlanResult plan_result(const PlanFound& f) {
   out.proven_s = p.proven.in_s();
   out.gap_percent = percent_to_proven(p);
   out.tie_percent = run.tie_percent();
+  out.capacity_bytes = count(run.capacity);
+  out.fixed = fixed_keys(f.request, p.layouts.front().layout, run.machine.scenario.model);
   out.tied = 1 + run.tied.size();
   out.flags = framework_flags(run.machine.scenario.model, p.layouts.front().layout);
   for (const PlannedLayout& l : p.layouts) out.layouts.push_back(plan_row(f, l));
@@ -292,6 +333,8 @@ Result<PlanAnswer> answer(const PlanRequest& r, const Context& context) {
     return invalid(fmt::format("{} is not a number from 1 to {}", r.threads, kMostThreads), field_of("threads"));
   StepRequest step{r.cluster, r.model, r.layout, r.machine, r.predict, r.engine};
   BUSBAR_ASSIGN(const Scenario scenario, scenario_of(r, step));
+  BUSBAR_RETURN_IF_ERROR(check_percent("gap", r.gap));
+  BUSBAR_RETURN_IF_ERROR(check_percent("headroom", r.headroom));
   BUSBAR_ASSIGN(const double within_s, seconds_within(r.within));
   if (!r.lists.order.empty() && scenario.layout.rank_order != kTpCpDpPp)
     return invalid("the layout names an order; leave out one of the two", field_of("order"));
@@ -300,7 +343,8 @@ Result<PlanAnswer> answer(const PlanRequest& r, const Context& context) {
   ask.gpus = r.gpus;
   ask.engine = r.engine;
   ask.predict = r.predict;
-  BUSBAR_ASSIGN(PlanRun run, run_plan(scenario, std::move(space), ask, {within_s, r.pareto, r.threads}, context));
+  BUSBAR_ASSIGN(PlanRun run, run_plan(scenario, std::move(space), ask,
+                                      {within_s, r.pareto, r.gap / 100, r.headroom / 100, r.threads}, context));
   if (run.machine.gpus < run.machine.cluster().topology.gpus().size()) step.gpus = run.machine.gpus;
   PlanFound found{r, std::move(step), std::move(run)};
   if (found.run.plan.layouts.empty()) {

@@ -28,6 +28,7 @@ struct PlanRequest {
   std::optional<std::string> precision, offload;
   PlanLists lists;
   std::string within;
+  double gap = 3, headroom = 5;  ///< percent
   std::uint32_t threads = 1;
   bool pareto = false;
   std::uint32_t rows = 10;
@@ -77,6 +78,8 @@ struct PlanResult {
   PlanSearch search;
   PlanRow best;
   double lower_bound_s = 0, proven_s = 0, gap_percent = 0, tie_percent = 0;
+  std::uint64_t capacity_bytes = 0;
+  std::vector<std::string> fixed;
   std::uint64_t tied = 1;
   Named<std::string> flags;
   std::vector<PlanRow> layouts, pareto;

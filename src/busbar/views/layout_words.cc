@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "busbar/plan/layout_flags.h"
+
 namespace busbar {
 
 std::string short_layout(const LayoutSpec& l) {
@@ -16,6 +18,11 @@ std::string short_layout(const LayoutSpec& l) {
   if (l.schedule != PipelineSchedule::k1F1B) s += fmt::format(" {}", name_of(l.schedule));
   if (l.rank_order != kTpCpDpPp) s += " " + name_of(l.rank_order);
   return s;
+}
+
+std::string recompute_words(const LayoutSpec& l) {
+  const bool named = l.recompute == Recompute::kSelective && !l.modules.core_attn;
+  return named ? modules_text(l.modules) : name_of(l.recompute);
 }
 
 Table table_of_layouts(std::string title, std::string last) {

@@ -10,6 +10,8 @@ namespace busbar {
 
 /// "TP 4 PP 2 DP 8 ZeRO-1".
 std::string short_layout(const LayoutSpec& layout);
+/// "none", "full", or what is recomputed alone: "act, layernorm".
+std::string recompute_words(const LayoutSpec& layout);
 /// Empty, with columns for layout, step, MFU, memory and price, and a last one in words.
 Table table_of_layouts(std::string title, std::string last);
 

@@ -1,5 +1,6 @@
 // The fastest layout, the others that were timed, and what decides between those that tie.
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <utility>
@@ -28,12 +29,16 @@ std::string memory_text(std::uint64_t bytes) { return format_size(static_cast<do
 
 std::string planned_price(double usd) { return usd > 0 ? format_number(usd) : "-"; }
 
+std::string fixed_words(const std::vector<std::string>& fixed) {
+  return fixed.empty() ? "" : fmt::format(" Not searched: {}.", fmt::join(fixed, "; "));
+}
+
 Highlight plan_verdict(const PlanResult& r) {
   const PlannedStep& best = r.best.step;
-  const std::string how = r.search.complete
-                              ? fmt::format("No layout of the {} in the space is faster.", r.search.searched)
-                              : fmt::format("No layout of the {} in the space is more than {:.1f} % faster.",
-                                            r.search.searched, r.gap_percent);
+  const std::string gap = r.gap_percent > 0.005 ? fmt::format(" by more than {:.2g} %", r.gap_percent) : "";
+  const std::string how =
+      fmt::format("No layout of the {} in the space is faster{}{}.{}", r.search.searched, gap,
+                  r.search.complete ? ", proven" : "; the search was stopped before its end", fixed_words(r.fixed));
   const std::string tied =
       r.tied == r.layouts.size() ? fmt::format("all {} timed layouts", r.tied) : fmt::format("rows 1 to {}", r.tied);
   const std::string tie =
@@ -42,8 +47,8 @@ Highlight plan_verdict(const PlanResult& r) {
                  : "";
   return {fmt::format("{} per step, {} % MFU, with {}, micro-batch {}, recompute {}.{} {}",
                       format_duration(best.step_time_s), format_number(100 * best.mfu),
-                      short_layout(r.run.plan.layouts.front().layout), best.layout.micro_batch, best.layout.recompute,
-                      tie, how)};
+                      short_layout(r.run.plan.layouts.front().layout), best.layout.micro_batch,
+                      recompute_words(r.run.plan.layouts.front().layout), tie, how)};
 }
 
 Table planned_table(const PlanResult& r, std::uint32_t rows) {
@@ -52,9 +57,9 @@ Table planned_table(const PlanResult& r, std::uint32_t rows) {
     const PlannedStep& s = r.layouts[i].step;
     const bool tied = i > 0 && i < r.tied;
     t.rows.push_back({std::to_string(i + 1), short_layout(r.run.plan.layouts[i].layout),
-                      std::to_string(s.layout.micro_batch), s.layout.recompute, format_duration(s.step_time_s),
-                      fmt::format("{:.1f}", 100 * s.mfu), memory_text(s.memory_bytes), planned_price(s.usd_per_step),
-                      (tied ? "tie; " : "") + r.layouts[i].lost_because});
+                      std::to_string(s.layout.micro_batch), recompute_words(r.run.plan.layouts[i].layout),
+                      format_duration(s.step_time_s), fmt::format("{:.1f}", 100 * s.mfu), memory_text(s.memory_bytes),
+                      planned_price(s.usd_per_step), (tied ? "tie; " : "") + r.layouts[i].lost_because});
   }
   const PlanSearch& p = r.search;
   t.note = fmt::format(
@@ -72,9 +77,10 @@ Table front_table(const PlanResult& r) {
   const double best_s = r.pareto.front().step.step_time_s;
   for (std::size_t i = 0; i < r.pareto.size(); ++i) {
     const PlannedStep& s = r.pareto[i].step;
-    t.rows.push_back({short_layout(r.run.front[i].layout), std::to_string(s.layout.micro_batch), s.layout.recompute,
-                      format_duration(s.step_time_s), fmt::format("{:.1f}", 100 * (s.step_time_s / best_s - 1)),
-                      memory_text(s.memory_bytes), planned_price(s.usd_per_step)});
+    t.rows.push_back({short_layout(r.run.front[i].layout), std::to_string(s.layout.micro_batch),
+                      recompute_words(r.run.front[i].layout), format_duration(s.step_time_s),
+                      fmt::format("{:.1f}", 100 * (s.step_time_s / best_s - 1)), memory_text(s.memory_bytes),
+                      planned_price(s.usd_per_step)});
   }
   const std::string scope =
       r.pareto_proven ? fmt::format("For every layout of the space a row is as fast with at most {:g} % more memory.",

@@ -38,7 +38,7 @@ class MemoryFloors {
   const ModelSpec& model_;
   std::vector<std::uint32_t> experts_before_;    ///< per layer: layers with experts before it
   double dense_ = 0, experts_ = 0, routed_ = 0;  ///< least parameters of a layer, without TP; all its routed experts
-  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, Recompute>, Layer> layers_;
+  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t>, Layer> layers_;
   /// By PP, VPP and schedule: the first two stages.
   std::map<std::tuple<std::uint32_t, std::uint32_t, PipelineSchedule>, std::array<Layers, 2>> stages_;
 };

@@ -1,6 +1,7 @@
 // A lower bound of a step's time that takes microseconds to compute, because it needs no program.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <tuple>
@@ -28,8 +29,11 @@ class QuickBounds {
   };
   /// All arguments must outlive this object.
   QuickBounds(const PlanSpace& space, const ModelSpec& model, const KernelTable& kernels, CallFloors& floors);
-  /// `sends`: with the closed forms of sends between stages, which cost the routing of each kind of call once.
+  /// `sends`: with the closed forms of sends between stages, and of exchanges whose groups straddle servers, which cost
+  /// the routing of each kind of call once.
   Kernels of(const PlanPoint& point, bool sends = false);
+  /// All passes of the mean stage: not above the others, and cheaper.
+  Duration mean_stage(const PlanPoint& point);
   /// With the shards of ZeRO degree `zero`, and what crosses to host memory. `kernels`: the result of the other.
   Duration of(const PlanPoint& point, std::uint32_t zero, const Kernels& kernels);
   using Chunks = std::vector<std::uint32_t>;  ///< layers of each virtual stage; empty: refused
@@ -44,6 +48,7 @@ class QuickBounds {
     Passes dense, experts;  ///< a layer
     Passes first, last;     ///< embedding; head, loss and multi-token prediction
     double tp_wait = 0;     ///< of one exposed collective of TP
+    Passes exchanges;       ///< of experts, a part of `experts`
   };
   /// How often each of these runs in one pass over some chunks.
   struct Load {
@@ -94,6 +99,9 @@ class QuickBounds {
   const ShardRates& shard_rates(const PlanPoint& p, std::uint32_t sharing);
   double first_units(const PlanPoint& p, const ShardRates& rates, std::uint32_t sharing, const Kernels& kernels);
   double slowed(Duration kernel) const;
+  using Straddling = std::array<Passes, 2>;  ///< what a layer of the first two stages waits for experts
+  const Straddling& straddling(const PlanPoint& p);
+  Passes exchanges_of(const LayoutSpec& layout, std::uint32_t stage, double least_load);
   const Times& times_of(const PlanPoint& p);
   Times measure(const StepTimes& kernels, const LayoutSpec& layout);
   Exposed exposed(const LayoutSpec& layout);
@@ -104,13 +112,18 @@ class QuickBounds {
   const ModelSpec& model_;
   const KernelTable& kernels_;
   CallFloors& floors_;
-  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, Recompute, RankOrder>,
-           Times>
-      times_;
-  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, Recompute>, StepTimes> step_times_;
+  using TimesKey =
+      std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, RankOrder>;
+  std::map<TimesKey, Times> times_;
+  std::pair<TimesKey, const Times*> last_times_{};  ///< of the last point
+  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t>, StepTimes>
+      step_times_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, Chunks> chunks_;
   std::map<std::tuple<std::uint32_t, std::uint32_t, PipelineSchedule>, std::vector<StageLoad>> loads_;
   std::map<std::pair<std::uint32_t, std::uint64_t>, Sends> sends_;  ///< by PP and bytes
+  /// By TP, CP, PP, EP and micro-batch.
+  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t>, Straddling>
+      straddling_;
   std::map<std::tuple<std::uint32_t, std::uint32_t, PipelineSchedule>, StageShards> shards_;
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, ShardRates> rates_;  ///< by TP, DP x CP and EP
   LayoutSpec order_;                           ///< only its schedule, PP and VPP

@@ -20,9 +20,10 @@ struct SearchWork {
 using GoOnSearching = std::function<bool(const SearchWork&, const PlanProgress&)>;
 
 /// With `capacity` per GPU; may find nothing. Bounds are those of a mean step, with the slowest GPU. `others`: the same
-/// machine, opened for further threads. `rows`: as in PlanAsk.
+/// machine, opened for further threads. `rows`, `gap`: as in PlanAsk.
 Result<Plan> search_steps(const TrainRun& machine, std::uint32_t gpus, const PlanSpace& space, Bytes capacity,
-                          GoOnSearching go_on, const std::vector<TrainRun>& others = {}, std::size_t rows = 0);
+                          GoOnSearching go_on, const std::vector<TrainRun>& others = {}, std::size_t rows = 0,
+                          double gap = 0);
 
 /// The same; without a batch, with the usual one. Finding nothing is an error.
 Result<Plan> find_steps(const TrainRun& machine, std::uint32_t gpus, PlanSpace space, Bytes capacity,
