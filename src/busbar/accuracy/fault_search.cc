@@ -8,7 +8,9 @@
 #include <optional>
 
 #include "busbar/accuracy/internal/nuisance_fit.h"
+#include "busbar/accuracy/summary.h"
 #include "busbar/base/quantity.h"
+#include "busbar/topology/seen_damage.h"
 
 namespace busbar {
 namespace {
@@ -22,6 +24,8 @@ constexpr double kPerFactor = 2;       // of the sum of squares, for a fitted fa
 constexpr double kSure = 0.8;          // of the likelihood
 constexpr std::size_t kMostNamed = 4;  // faults that share a rank: more are no answer
 constexpr std::size_t kRefined = 8;    // faults that are timed again, by other releases too
+constexpr double kMostMisfit = 3;      // of a fault that is named, per size: 1 is expected
+constexpr double kMostOff = 0.12;  // of the logarithm of its times at large sizes: rates of links may differ by 0.08
 
 /// What a fault costs before it is fitted: rare ones need better evidence. Source: configurations that are known bad in
 /// data/measured/collectives.csv, nearly all of which are faults of the whole machine.
@@ -146,7 +150,7 @@ class Search {
       for (const std::string& place : places) {
         Suspect one = s;
         one.part = place;
-        one.slowed = {place};
+        one.slowed = {s.slowed.front().ends_with(kSeen) ? place + std::string(kSeen) : place};
         one.alike.clear();
         for (const std::string& part : s.alike)
           if (place_in_node(part) == place_in_node(place)) one.alike.push_back(part);
@@ -320,6 +324,24 @@ class Search {
   /// Whether noise and nuisances hide the difference.
   bool equal(const Times& a, const Times& b) const { return misfit_between(a, b) < kEqual; }
 
+  /// Of the largest sizes.
+  double off(const Times& fitted) const {
+    constexpr std::uint64_t kPlateau = 16;  // as in judge_table
+    std::vector<double> out;
+    for (std::size_t i = 0; i < rows_.size(); ++i)
+      if (rows_[i].size_bytes >= rows_.back().size_bytes / kPlateau) out.push_back(measured_[i] - fitted[i]);
+    return median_of(std::move(out));
+  }
+
+  /// Of all sizes, relative to the expected times, which are smooth.
+  double scatter() const {
+    const auto ratio = [&](std::size_t i) { return std::log(all_[i].measured_us / all_[i].expected_us); };
+    std::vector<double> steps;
+    for (std::size_t i = 1; i + 1 < all_.size(); ++i)
+      steps.push_back(std::abs(ratio(i) - (ratio(i - 1) + ratio(i + 1)) / 2));
+    return steps.empty() ? 1 : std::exp(median_of(std::move(steps)));
+  }
+
   /// Joins faults that the results cannot tell apart, and shares out the likelihood. If nothing fits within the noise,
   /// the noise is taken to be as large as the best fit leaves.
   void rank(std::vector<Culprit> found, double sound, FaultSearchResult& out) const {
@@ -341,6 +363,7 @@ class Search {
       const double share = weight(found[at].misfit) / sum;
       if (group == leaders.size()) {
         leaders.push_back(&fitted_[at]);
+        found[at].off = off(fitted_[at]);
         out.ranked.push_back(std::move(found[at]));
       } else {
         out.ranked[group].faults.push_back(std::move(found[at].faults.front()));
@@ -354,7 +377,11 @@ class Search {
     const Culprit& first = out.ranked.front();
     out.sound_confidence = weight(sound) / sum;
     out.told = sound - least > kTold * scale;
-    out.named = out.told && first.confidence >= kSure && first.of_one_kind() && first.faults.size() <= kMostNamed;
+    out.fits = std::min(first.misfit, sound) <= kMostMisfit * static_cast<double>(rows_.size()) &&
+               (!out.told || std::abs(first.off) <= kMostOff);
+    out.scatter = scatter();
+    out.named =
+        out.told && out.fits && first.confidence >= kSure && first.of_one_kind() && first.faults.size() <= kMostNamed;
   }
 
   const ExpectOptions& options_;

@@ -18,6 +18,7 @@ struct Culprit {
   double misfit = 0;                ///< sum of squares of the first, in units of the noise
   double confidence = 0;            ///< of all together
   double slower_percent = 0;        ///< predicted time of the plateau above that of the sound machine
+  double off = 0;                   ///< median of the logarithms of measured over predicted times, large sizes
   /// Whether all are parts, or all are one fault of the whole machine.
   bool of_one_kind() const;
 };
@@ -26,7 +27,9 @@ struct FaultSearchResult {
   std::vector<Culprit> ranked;      ///< best first; empty if nothing changes the time
   double sound_confidence = 1;      ///< that there is no fault larger than the nuisances
   bool told = false;                ///< some fault explains the results, and a sound machine does not
-  bool named = false;               ///< told, and the first, of one kind, has at least 80 % of the likelihood
+  bool fits = true;                 ///< the first explains the results within their noise
+  bool named = false;               ///< told, fits, and the first, of one kind, has at least 80 % of the likelihood
+  double scatter = 1;               ///< median factor between a time and what its neighbours let expect
   bool several_nodes = false;       ///< of the machine
   std::vector<std::string> unseen;  ///< selectors of parts whose faults would not show
 };

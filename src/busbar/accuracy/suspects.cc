@@ -6,6 +6,7 @@
 #include <map>
 #include <tuple>
 
+#include "busbar/topology/seen_damage.h"
 #include "busbar/topology/selector.h"
 
 namespace busbar {
@@ -73,7 +74,15 @@ class Classes {
     for (PartClass& c : all_) {
       const std::string part = c.parts[c.parts.size() / 2];
       const bool node = part.starts_with("node") && part.find('.') == std::string::npos;
-      out.push_back({c.words.rule, c.words.words, part, std::move(c.parts), {part}, {}, node ? kSlow : kSlowOrDead});
+      out.push_back({c.words.rule, c.words.words, part, c.parts, {part}, {}, node ? kSlow : kSlowOrDead});
+      if (c.words.rule == std::string_view("slow-cable"))
+        out.push_back({c.words.rule,
+                       std::string(c.words.words) + ", of whose lower rate NCCL knows",
+                       part,
+                       std::move(c.parts),
+                       {part + std::string(kSeen)},
+                       {},
+                       kSlow});
     }
     return out;
   }
@@ -172,7 +181,10 @@ std::string flags_of(const Suspect& s, double factor) {
   for (const std::string& variable : s.env) add("--env " + variable);
   for (const std::string& selector : s.slowed) {
     if (factor == 0) add(fmt::format("--fail '{}'", selector));
-    if (factor > 0 && factor < 1) add(fmt::format("--degrade '{}={:.2g}'", selector, factor));
+    if (factor <= 0 || factor >= 1) continue;
+    const bool seen = selector.ends_with(kSeen);
+    add(fmt::format("--degrade '{}={:.2g}{}'", selector.substr(0, selector.size() - (seen ? kSeen.size() : 0)), factor,
+                    seen ? kSeen : ""));
   }
   return out;
 }

@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <cmath>
+
 namespace busbar::questions {
 
 const Record& record_of(const FaultCandidate*) {
@@ -50,6 +52,7 @@ namespace {
 
 constexpr std::size_t kListed = 6;      // ranks
 constexpr double kWorthListing = 0.01;  // of the likelihood
+constexpr std::size_t kMostAlike = 4;   // a part is named if no more parts are like it
 
 std::string words_of(const Suspect& s, double factor) {
   if (factor == 0 && !s.whole()) return s.words + ": dead";
@@ -64,7 +67,24 @@ const char* severity_of(const FaultFindings& found) {
   return found.low ? "fail" : "warn";
 }
 
+/// What is excluded, and what the times look like.
+std::string misfit_of(const FaultSearchResult& found) {
+  constexpr double kScatters = 1.15;
+  const Culprit& first = found.ranked.front();
+  std::string out = fmt::format(
+      "cannot tell: none of the known faults explains these times; the closest, {}, gives {:.2g} times the measured "
+      "time "
+      "of large sizes",
+      words_of(first.faults.front(), first.factors.front()), std::exp(-first.off));
+  if (found.scatter > kScatters)
+    out += fmt::format(
+        "; neighbouring sizes scatter by {:.2g} times, as with congestion, lost packets (PFC) or other jobs",
+        found.scatter);
+  return out;
+}
+
 std::string explanation_of(const FaultSearchResult& found) {
+  if (!found.fits) return misfit_of(found);
   if (!found.told)
     return "cannot tell: links within 8 % of their rates and launches of 0.7 to 1.5 times explain these times as well "
            "as any fault";
@@ -86,7 +106,7 @@ FaultFinding finding_of(const FaultSearchResult& search, const FaultFindings& fo
   FaultFinding out;
   out.rule = search.named ? s.rule : "cannot-tell";
   out.severity = severity_of(found);
-  if (search.named) out.part = selector_of(s);
+  if (search.named && s.alike.size() <= kMostAlike) out.part = selector_of(s);
   for (std::size_t i = 0; i < search.ranked.size(); ++i) {
     if (i >= kListed && search.ranked[i].confidence < kWorthListing) break;
     add_candidates(search.ranked[i], i + 1, out.candidates);
@@ -109,6 +129,7 @@ FaultFindings fault_findings(const FaultSearchResult* search, const Expectation&
   if (search == nullptr || search->ranked.empty()) return out;
   out.told = search->told;
   out.named = search->named;
+  out.fits = search->fits;
   out.findings->push_back(finding_of(*search, out));
   out.unseen_parts = search->unseen;
   for (const NextMeasurement& m : next_measurements(*search)) out.next->push_back({m.tells, m.command});

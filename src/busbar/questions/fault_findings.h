@@ -45,7 +45,7 @@ struct FaultFindings {
   std::optional<std::vector<std::string>> unseen_parts;
   std::optional<std::vector<TellingMeasurement>> next;
   // For views only:
-  bool searched = false, told = false, named = false, low = false;
+  bool searched = false, told = false, fits = true, named = false, low = false;
 };
 const Record& record_of(const FaultFindings*);
 

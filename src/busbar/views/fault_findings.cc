@@ -19,8 +19,8 @@ std::string suspected_part(const FaultCandidate& c) {
   return c.alike.size() > 1 ? fmt::format("{} or {} like it", *c.part, c.alike.size() - 1) : *c.part;
 }
 
-Table faults_table(const std::vector<FaultCandidate>& candidates) {
-  Table t{"Faults that explain the times",
+Table faults_table(const std::vector<FaultCandidate>& candidates, bool fits) {
+  Table t{fits ? "Faults that explain the times" : "Faults that come closest",
           {to_left("fault"), to_left("part"), "confidence (%)", "slower (%)", to_left("try")}};
   std::uint64_t rank = 0;
   for (const FaultCandidate& c : candidates) {
@@ -48,11 +48,11 @@ void add_findings(const FaultFindings& found, Document& d) {
     std::string words = finding.explanation;
     words.front() = 'C';
     d.add(Paragraph{words + "."});
-    if (!found.told) return;
+    if (found.fits && !found.told) return;
   } else if (!found.low) {
     d.add(Paragraph{"Healthy machines differ as much; if this one is at fault, then so:"});
   }
-  if (Table t = faults_table(finding.candidates); !t.rows.empty()) d.add(std::move(t));
+  if (Table t = faults_table(finding.candidates, found.fits); !t.rows.empty()) d.add(std::move(t));
   if (!found.unseen_parts->empty())
     d.add(Paragraph{"Would not show here, even at a tenth of the rate, these and parts like them: " +
                     comma_list(*found.unseen_parts) + "."});
