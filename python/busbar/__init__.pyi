@@ -2690,6 +2690,13 @@ class DoctorAnswerFindings(Record):
     references: Rows[str]
     page: str
 
+class DoctorAnswerFirstFailure(Record):
+    who: str
+    time: str
+    file: str
+    line: int
+    text: str
+
 class DoctorAnswerUnknown(Record):
     rule: str
     title: str
@@ -2766,6 +2773,7 @@ class DoctorAnswerTables(Record):
 class DoctorAnswer(Answer):
     schema: str
     findings: Rows[DoctorAnswerFindings]
+    first_failure: DoctorAnswerFirstFailure | None
     unknown: Rows[DoctorAnswerUnknown]
     ok: Rows[str]
     files: Rows[DoctorAnswerFiles]

@@ -23,6 +23,7 @@ struct Fact {
   std::string text;     ///< that line, shortened
   std::uint64_t count = 1;
   std::vector<std::uint32_t> with{};  ///< of a kWarningFact: the other facts of its line, as indices into facts()
+  std::string time{};                 ///< of the first occurrence, as a logger wrote it; empty: it did not
 };
 
 inline constexpr std::string_view kWarningFact = "nccl.warning";    ///< a line that NCCL prints as a warning

@@ -15,6 +15,8 @@ namespace {
 
 constexpr std::size_t kGram = LinePattern::kGram;
 
+constexpr std::string_view kWarns = " WARN ";
+
 std::uint32_t gram_at(const char* text) {
   std::uint32_t gram = 0;
   std::memcpy(&gram, text, kGram);
@@ -22,6 +24,21 @@ std::uint32_t gram_at(const char* text) {
 }
 
 std::size_t slot_of(std::uint32_t gram) { return (gram * 0x9E3779B1u) >> 16; }
+
+/// What a library says in a line with " WARN ".
+std::string warning_in(std::string_view line) {
+  const std::size_t at = line.find(kWarns);
+  return std::string(at == line.npos ? line : trimmed(line.substr(at + kWarns.size())));
+}
+
+/// "2026-11-24 12:00:00" of a logger, or of NCCL itself, which writes it in brackets.
+std::string_view time_of(const LinePrefix& prefix, std::string_view line) {
+  if (!prefix.time.empty()) return prefix.time;
+  const std::size_t end = line.find(']');
+  return line.starts_with("[2") && end != line.npos && line.substr(0, end).find(':') != line.npos
+             ? line.substr(1, end - 1)
+             : std::string_view();
+}
 
 Result<FactRow> read_row(const YamlNode& node) {
   FactRow row;
@@ -35,6 +52,7 @@ Result<FactRow> read_row(const YamlNode& node) {
   r.optional("begins", &YamlNode::as_bool, row.begins);
   r.optional("inside", &YamlNode::as_bool, row.inside);
   r.optional("setting", &YamlNode::as_bool, row.setting);
+  r.optional("warns", &YamlNode::as_bool, row.warns);
   BUSBAR_RETURN_IF_ERROR(r.finish());
   BUSBAR_ASSIGN(row.line, LinePattern::read(line));
   if (row.fact.empty() && !row.begins) return node.error("needs a fact, or begins: true");
@@ -48,7 +66,7 @@ struct FactTables::LineState {
   Evidence& evidence;
   int file = 0, line = 0;
   std::string_view text;               ///< of the file
-  std::string_view host;               ///< from what a launcher or logger put before the line
+  std::string_view host, time;         ///< from what a launcher or logger put before the line
   std::vector<std::uint32_t> facts{};  ///< taken so far
 };
 
@@ -75,15 +93,15 @@ Status FactTables::add(const YamlDocument& document) {
     FactRow& row = rows[i];
     row.table = tables_.size();
     const auto index = static_cast<std::uint32_t>(rows_.size());
+    std::vector<std::size_t>& of_fact = tables_of_[row.fact];
+    if (of_fact.empty() || of_fact.back() != row.table) of_fact.push_back(row.table);
     const std::string_view known = row.line.gram().empty() ? std::string_view(row.has) : row.line.gram();
     if (known.size() < kGram) {
       if (!row.inside && !row.line.anchored())
         return lines.item(i).error("needs four letters in sequence, a '^' or inside: true");
       without_gram_.push_back(index);
     } else {
-      const std::uint32_t gram = gram_at(known.data());
-      grams_.set(slot_of(gram));
-      rows_of_gram_[gram].push_back(index);
+      (row.warns ? by_gram_of_warnings_ : by_gram_).add(gram_at(known.data()), index);
     }
     rows_.push_back(std::move(row));
   }
@@ -91,22 +109,31 @@ Status FactTables::add(const YamlDocument& document) {
   return {};
 }
 
-std::vector<std::size_t> FactTables::tables_of(std::string_view fact) const {
-  std::vector<std::size_t> out;
-  for (const FactRow& row : rows_)
-    if (row.fact == fact && (out.empty() || out.back() != row.table)) out.push_back(row.table);
-  return out;
+const std::vector<std::size_t>& FactTables::tables_of(std::string_view fact) const {
+  static const std::vector<std::size_t> kNone;
+  const auto at = tables_of_.find(fact);
+  return at == tables_of_.end() ? kNone : at->second;
+}
+
+void FactTables::GramIndex::add(std::uint32_t gram, std::uint32_t row) {
+  grams_.set(slot_of(gram));
+  rows_[gram].push_back(row);
+}
+
+void FactTables::GramIndex::find(std::string_view line, std::vector<std::uint32_t>& out) const {
+  for (std::size_t at = 0; at + kGram <= line.size(); ++at) {
+    const std::uint32_t gram = gram_at(line.data() + at);
+    if (!grams_.test(slot_of(gram))) continue;
+    if (const auto rows = rows_.find(gram); rows != rows_.end())
+      out.insert(out.end(), rows->second.begin(), rows->second.end());
+  }
 }
 
 /// The rows that may match, in the order of the tables.
 void FactTables::find_candidates(std::string_view line, const Section& section, std::vector<std::uint32_t>& out) const {
   out.clear();
-  for (std::size_t at = 0; at + kGram <= line.size(); ++at) {
-    const std::uint32_t gram = gram_at(line.data() + at);
-    if (!grams_.test(slot_of(gram))) continue;
-    if (const auto rows = rows_of_gram_.find(gram); rows != rows_of_gram_.end())
-      out.insert(out.end(), rows->second.begin(), rows->second.end());
-  }
+  by_gram_.find(line, out);
+  if (line.find(kWarns) != line.npos) by_gram_of_warnings_.find(line, out);
   for (const std::uint32_t row : without_gram_)
     if (!rows_[row].inside || (section.open && rows_[row].table == section.table)) out.push_back(row);
   if (out.size() < 2) return;
@@ -125,7 +152,7 @@ bool FactTables::take(const FactRow& row, std::string_view line, Section& sectio
     taken = true;
     if (row.begins) section = {row.table, true, std::string(c.subject), {}};
     if (row.fact.empty()) break;
-    const bool by_section = row.subject.empty() && c.subject.empty() && row.inside;
+    const bool by_section = row.subject.empty() && c.subject.empty() && section.open && section.table == row.table;
     std::string_view host = c.host.empty() ? host_of_log_line(line) : c.host;
     if (host.empty()) host = state.host;
     state.facts.push_back(state.evidence.add({row.fact,
@@ -134,8 +161,15 @@ bool FactTables::take(const FactRow& row, std::string_view line, Section& sectio
                                                                     : row.subject,
                                               row.value.empty()       ? std::string(c.value)
                                               : row.value == "{host}" ? std::string(host)
+                                              : row.value == "{text}" ? warning_in(line)
                                                                       : row.value,
-                                              std::string(host), state.file, state.line, std::string(state.text), 1}));
+                                              std::string(host),
+                                              state.file,
+                                              state.line,
+                                              std::string(state.text),
+                                              1,
+                                              {},
+                                              std::string(state.time)}));
   }
   return taken;
 }
@@ -178,7 +212,8 @@ int FactTables::read(LineSource& source, Evidence& evidence, StopFlag stop, cons
     if (said.empty()) said = reading.perftest.said_by(text);
     const std::string_view line = said.empty() ? text : said;
     if (section.open && line.find(':') == line.npos) section.heading = trimmed(line);
-    LineState state{evidence, file, source.number(), source.whole_line(), source.prefix().host};
+    LineState state{
+        evidence, file, source.number(), source.whole_line(), source.prefix().host, time_of(source.prefix(), text)};
     bool any = take_line(line, section, state);
     // What looks like a prefix may be the subject of the line.
     if (!any && source.prefix().length > 0) any = take_line(source.whole_line(), section, state);

@@ -8,6 +8,7 @@
 #include <bitset>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -38,6 +39,7 @@ struct FactRow {
   std::string under;           ///< the last line of the section without a colon must begin with this
   bool begins = false;         ///< the captured subject is that of the section
   bool inside = false;         ///< only in a section of this table
+  bool warns = false;          ///< only in a line with " WARN "; "{text}" as value is what follows that word
   bool setting = false;        ///< only where a shell or a launcher would set the variable (internal/assignment.h)
 };
 
@@ -57,7 +59,7 @@ class FactTables {
 
   const std::vector<FactTable>& tables() const { return tables_; }
   /// The tables that can state the fact, by index.
-  std::vector<std::size_t> tables_of(std::string_view fact) const;
+  const std::vector<std::size_t>& tables_of(std::string_view fact) const;
 
   /// Adds the facts of all lines to a new file of `evidence`, or of those before `stop`; returns its index. Calls
   /// `each` for every line, if there is one. Cost: linear in the text.
@@ -77,8 +79,18 @@ class FactTables {
 
   std::vector<FactTable> tables_;
   std::vector<FactRow> rows_;
-  std::bitset<1 << 16> grams_;
-  std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> rows_of_gram_;  ///< for look-up only
+  std::map<std::string, std::vector<std::size_t>, std::less<>> tables_of_;
+  /// Rows by four bytes that their lines hold.
+  class GramIndex {
+   public:
+    void add(std::uint32_t gram, std::uint32_t row);
+    void find(std::string_view line, std::vector<std::uint32_t>& out) const;
+
+   private:
+    std::bitset<1 << 16> grams_;
+    std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> rows_;  ///< for look-up only
+  };
+  GramIndex by_gram_, by_gram_of_warnings_;
   std::vector<std::uint32_t> without_gram_;
 };
 

@@ -6,7 +6,7 @@
 #include <map>
 #include <set>
 
-#include "busbar/doctor/internal/log_prefix.h"
+#include "busbar/doctor/first_failure.h"
 
 namespace busbar {
 namespace {
@@ -77,17 +77,6 @@ class Unexplained {
   bool failed_ = false;
 };
 
-/// "rank 3", where the log says which process and GPU has this rank, otherwise "n1 [3]" or "line 12 of nccl.log".
-std::string who_warns(const Fact& warning, const Evidence& evidence) {
-  const std::string who = gpu_of_log_line(warning.text);
-  for (const std::uint32_t i : evidence.named("rank.started")) {
-    const Fact& rank = evidence.facts()[i];
-    if (!who.empty() && rank.file == warning.file && gpu_of_log_line(rank.text) == who) return "rank " + rank.value;
-  }
-  if (!who.empty()) return who;
-  return fmt::format("line {} of {}", warning.line, evidence.files()[static_cast<std::size_t>(warning.file)].name);
-}
-
 EvidenceLine line_of(const Fact& f, const Evidence& evidence) {
   return {evidence.files()[static_cast<std::size_t>(f.file)].name, f.line, f.text};
 }
@@ -107,9 +96,9 @@ Finding warnings_of(const std::vector<WarningKind>& kinds, const Evidence& evide
   out.rule = "unknown-warning";
   out.severity = fatal ? Severity::kFail : Severity::kWarn;
   const Fact& first = *kinds.front().first;
-  out.title = fmt::format("{} of NCCL that no rule knows: {}, first on {}",
+  out.title = fmt::format("{} that no rule knows: {}, first on {}",
                           kinds.size() == 1 ? "A warning" : fmt::format("{} warnings", kinds.size()),
-                          shortened(first.value), who_warns(first, evidence));
+                          shortened(first.value), who_prints(first, evidence));
   out.explanation = fatal
                         ? "The job has failed, and NCCL warned before. The first warning is closest to the cause."
                         : "NCCL prints a warning only where a call failed or a setting is wrong. The first is closest "

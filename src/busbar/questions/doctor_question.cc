@@ -16,6 +16,7 @@
 #include "busbar/doctor/diagnose.h"
 #include "busbar/doctor/doctor.h"
 #include "busbar/doctor/doctor_inputs.h"
+#include "busbar/doctor/first_failure.h"
 #include "busbar/doctor/log_against_machine.h"
 #include "busbar/formats/import.h"
 #include "busbar/formats/lines.h"
@@ -162,10 +163,21 @@ const Record& record_of(const TableOnMachine*) {
   return record;
 }
 
+const Record& record_of(const FirstFailed*) {
+  static const Record record("failure", {{"who", &FirstFailed::who, "", "rank, or process and GPU"},
+                                         {"time", &FirstFailed::time, "", "as the log writes it"},
+                                         {"file", &FirstFailed::file, "", "its name"},
+                                         {"line", &FirstFailed::line, "", "its number"},
+                                         {"text", &FirstFailed::text, "", "that line"}});
+  return record;
+}
+
 const Record& record_of(const DoctorResult*) {
   static const Record record(
       "doctor",
       {{"findings", &DoctorResult::findings, "", "worst first, consequences last"},
+       {"first_failure", &DoctorResult::first_failure, "",
+        "which rank failed first; null: times of several are not known"},
        {"unknown", &DoctorResult::unknown, "", "rules that could not be judged"},
        {"ok", &DoctorResult::ok, "", "rules that found nothing"},
        {"files", &DoctorResult::inputs, "", "what was read"},
@@ -212,6 +224,8 @@ void show_diagnosis(const Diagnosis& d, const busbar::Evidence& evidence, Doctor
   for (const busbar::Finding& f : d.findings) r.findings.push_back(shown(f));
   for (const UnknownRule& u : d.unknown) r.unknown.push_back({u.rule, u.title, u.missing, u.ask});
   r.ok = d.ok;
+  if (const std::optional<FirstFailure> f = first_failure(evidence))
+    r.first_failure = FirstFailed{f->who, f->time, f->file, f->line, f->text};
   for (const EvidenceFile& f : evidence.files())
     r.inputs.push_back({f.name, f.lines, f.stated, f.kinds, text_or_null(f.stopped)});
 }

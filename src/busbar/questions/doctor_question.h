@@ -87,8 +87,17 @@ struct TableOnMachine {
 };
 const Record& record_of(const TableOnMachine*);
 
+/// The earliest line of several ranks that states a failure.
+struct FirstFailed {
+  std::string who, time, file;
+  std::int64_t line = 0;
+  std::string text;
+};
+const Record& record_of(const FirstFailed*);
+
 struct DoctorResult {
   std::vector<DoctorFinding> findings;
+  std::optional<FirstFailed> first_failure;  ///< empty: times of several ranks are not known
   std::vector<OpenRule> unknown;
   std::vector<std::string> ok;
   std::vector<ReadFile> inputs;

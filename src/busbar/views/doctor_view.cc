@@ -170,6 +170,9 @@ void add_finding(const DoctorFinding& f, Document& d) {
 Document doctor_document(const DoctorRequest& q, const DoctorResult& r) {
   Document out{"Diagnosis", {}, {}};
   out.add(Highlight{diagnosis_summary(r)});
+  if (r.first_failure)
+    out.add(Paragraph{fmt::format("{} was first, {} ({}:{}).", r.first_failure->who, r.first_failure->time,
+                                  r.first_failure->file, r.first_failure->line)});
   add_judged_tables(r, true, out);
   for (const DoctorFinding& f : r.findings) add_finding(f, out);
   add_judged_tables(r, false, out);
