@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "busbar/base/text.h"
@@ -127,15 +128,72 @@ void mark_consequences(std::vector<Finding>& findings, const std::vector<Rule>& 
   }
 }
 
+/// Rules of families of warnings (catalog/rules/warnings.yaml) read only lines that nothing else explains.
+bool is_family(const Rule& rule) { return rule.when.front().fact.starts_with("warning."); }
+
+using Lines = std::set<std::pair<int, int>>;
+
+/// Which facts and lines are evidence of a finding, or say that a warning is harmless.
+class Explained {
+ public:
+  explicit Explained(const Evidence& evidence) : evidence_(evidence) {
+    for (const std::uint32_t i : evidence.named(kWarningFact)) {
+      const Fact& f = evidence.facts()[i];
+      warnings_[{f.file, f.line}] = &f;
+    }
+  }
+  void add(const std::vector<Fulfilment>& found) {
+    for (const Fulfilment& f : found)
+      for (const std::vector<const Fact*>& facts : {f.lead, f.rest})
+        for (const Fact* fact : facts) facts_.insert(fact), lines_.emplace(fact->file, fact->line);
+  }
+  /// Whether another rule reads the line of `family`. Equal facts of several lines are one, so the line alone does not
+  /// say.
+  bool covers(const Fact& family) const {
+    const std::pair line(family.file, family.line);
+    if (lines_.contains(line)) return true;
+    const auto warning = warnings_.find(line);
+    return warning != warnings_.end() &&
+           std::any_of(warning->second->with.begin(), warning->second->with.end(), [&](std::uint32_t i) {
+             const Fact& f = evidence_.facts()[i];
+             return f.name == kHarmlessFact || facts_.contains(&f);
+           });
+  }
+
+ private:
+  const Evidence& evidence_;
+  std::map<std::pair<int, int>, const Fact*> warnings_;
+  std::set<const Fact*> facts_;
+  Lines lines_;
+};
+
+/// A warning is a fault if the job has ended early and nothing else is one.
+void raise_warnings(const Evidence& evidence, std::vector<Finding>& findings) {
+  const auto fails = [](const Finding& f) { return f.severity == Severity::kFail; };
+  if (evidence.named(kFailureFact).empty() || std::any_of(findings.begin(), findings.end(), fails)) return;
+  Lines warnings;
+  for (const std::uint32_t i : evidence.named(kWarningFact))
+    warnings.emplace(evidence.facts()[i].file, evidence.facts()[i].line);
+  for (Finding& f : findings)
+    for (const EvidenceLine& e : f.evidence)
+      for (const auto& [file, line] : warnings)
+        if (f.severity == Severity::kWarn && e.line == line &&
+            e.file == evidence.files()[static_cast<std::size_t>(file)].name)
+          f.severity = Severity::kFail;
+}
+
 }  // namespace
 
 Diagnosis diagnose(const Evidence& evidence, const std::vector<Rule>& rules, const FactTables& tables) {
   Diagnosis out;
-  for (const Rule& rule : rules) {
-    const std::vector<Fulfilment> found = fulfilments(rule, evidence);
+  Explained explained(evidence);
+  const auto judge = [&](const Rule& rule) {
+    std::vector<Fulfilment> found = fulfilments(rule, evidence);
+    if (is_family(rule)) std::erase_if(found, [&](const Fulfilment& f) { return explained.covers(*f.lead.front()); });
     if (!found.empty()) {
       out.findings.push_back(finding_of(rule, found, evidence));
-      continue;
+      explained.add(found);
+      return;
     }
     const auto missing = std::find_if(rule.judged_by.begin(), rule.judged_by.end(),
                                       [&](const std::string& fact) { return evidence.named(fact).empty(); });
@@ -143,8 +201,13 @@ Diagnosis diagnose(const Evidence& evidence, const std::vector<Rule>& rules, con
       out.ok.push_back(rule.id);
     else
       out.unknown.push_back(unknown_of(rule, *missing, tables));
-  }
+  };
+  for (const Rule& rule : rules)
+    if (!is_family(rule)) judge(rule);
+  for (const Rule& rule : rules)
+    if (is_family(rule)) judge(rule);
   mark_consequences(out.findings, rules);
+  raise_warnings(evidence, out.findings);
   for (Finding& f : unknown_warnings(evidence, out.findings)) out.findings.push_back(std::move(f));
   std::stable_sort(out.findings.begin(), out.findings.end(), [](const Finding& a, const Finding& b) {
     if (a.follows_from.empty() != b.follows_from.empty()) return a.follows_from.empty();
