@@ -1,0 +1,138 @@
+#!/usr/bin/env python3
+"""Scores the doctor on the public threads of tests/doctor/threads and writes the table of docs/doctor.md (section Threads).
+
+    tools/doctor_threads.py BUSBAR [--check | --rules]
+
+Each log is judged alone. RULES says which rules name a cause. A finding that only repeats what was seen (SYMPTOMS) names none. Of the part
+that only scores, nothing but counts is printed; --rules lists each thread of the other part instead. --check writes nothing and
+exits 1 if the page differs. Without PyYAML it exits 77.
+"""
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+try:
+    import yaml
+except ImportError:
+    print("PyYAML is missing (python3-yaml)", file=sys.stderr)
+    sys.exit(77)
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+THREADS = ROOT / "tests/doctor/threads"
+PAGE = ROOT / "docs/doctor.md"
+BEGIN, END = "<!-- threads: tools/doctor_threads.py -->\n", "<!-- end of threads -->\n"
+SYMPTOMS = {"unknown-warning", "unknown-failure", "peer-closed", "flushed", "watchdog-timeout", "remote-error", "ranks-not-started",
+            "ofi-failed"}
+RULES = {
+    "acs-on": {"acs-redirect", "local-protection", "gdr-off", "iommu-translates"},
+    "collective-mismatch": {"collectives-differ", "flight-mismatch", "flight-behind", "watchdog-behind", "watchdog-timeout", "ranks-behind"},
+    "driver-library-mismatch": {"driver-mismatch"},
+    "driver-too-old": {"driver-too-old"},
+    "duplicate-gpu": {"duplicate-gpu"},
+    "fabric-manager-not-running": {"system-not-ready", "fabric-manager", "fabric-service"},
+    "fabric-manager-restarted-without-reset": {"nvls-setup", "nvls-bind", "fabric-manager"},
+    "fault-of-the-library": {"known-slow-release", "known-slow-sends", "release-misses-peermem", "internal-warning"},
+    "gdr-module-absent": {"gdr-module", "gdr-off", "gdr-one-side", "release-misses-peermem"},
+    "gid-index-wrong": {"roce-gid", "gid-by-hand", "connection-refused-by-nic", "retries-exceeded"},
+    "gid-read-fails-in-container": {"gid-unreadable"},
+    "gpu-ecc": {"gpu-ecc", "xid-memory"},
+    "gpu-fell-off-bus": {"gpu-lost", "xid-bus", "pcie-errors"},
+    "gpu-ipc-unavailable-in-container": {"gpu-ipc", "peer-memory-warning"},
+    "gpu-out-of-memory": {"gpu-memory", "memory-warning"},
+    "graph-file-set": {"graph-file"},
+    "host-name-unresolved": {"name-not-found"},
+    "ib-port-unstable": {"port-down", "port-event", "port-errors", "retries-exceeded", "ib-not-active"},
+    "libfabric-too-old": {"ofi-registration"},
+    "memlock-limit": {"memlock", "memlock-failed"},
+    "more-ranks-than-gpus": {"no-such-gpu", "duplicate-gpu"},
+    "mpi-cannot-reach-host": {"launcher-cannot-start"},
+    "nccl-for-other-cuda": {"other-cuda-build", "older-library", "driver-too-old"},
+    "nccl-too-old": {"older-library", "other-cuda-build"},
+    "no-usable-interface": {"no-network", "no-interface"},
+    "numa-host-memory-differs": {"shm-attach"},
+    "nvls-slots-exhausted": {"nvls-slots"},
+    "older-nccl-loaded": {"older-library", "versions-differ", "versions-mismatch"},
+    "one-rank-works-longer-than-timeout": {"watchdog-timeout", "watchdog-first", "watchdog-behind", "flight-behind"},
+    "open-files-limit": {"open-files", "open-files-soft", "too-many-files"},
+    "port-in-use": {"port-in-use"},
+    "rdma-devices-not-in-container": {"ofi-no-provider", "ofi-slow-provider", "rdma-not-used", "rdma-hidden", "rdma-absent"},
+    "scheduler-hides-gpus": {"no-such-gpu", "gpu-ipc"},
+    "shared-memory-too-small": {"shm-failed", "shm-small", "shm-in-loader", "shared-memory-warning"},
+    "sharp-not-available": {"sharp-failed"},
+    "topology-file-malformed": {"topology-file", "topology-warning"},
+    "ucx-too-old": {"ucx-error"},
+    "wrong-interface": {"wrong-interface", "peers-apart", "peer-unreachable", "bootstrap-lo", "store-timeout"},
+}
+
+
+def judged(busbar, log):
+    """Rules that fire, in order and without consequences, and the severity of each; None: nothing was recognised."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "job.log"
+        path.write_text(log)
+        done = subprocess.run([busbar, "doctor", str(path), "--json", "--fail-on", "never"], capture_output=True, text=True, cwd=ROOT)
+    if done.returncode != 0:
+        return None
+    found = [f for f in json.loads(done.stdout)["findings"] if not f.get("follows_from")]
+    return [f["rule"] for f in found], {f["rule"]: f["severity"] for f in found}
+
+
+def names_cause(rule):
+    return rule not in SYMPTOMS and not rule.endswith("-warning")
+
+
+def score(thread, result):
+    """The words of the table's columns that this thread counts in."""
+    rules, severity = result or ([], {})
+    if thread["healthy"]:
+        return {"sound"} | ({"false alarm"} if set(severity.values()) - {"note"} else set())
+    right = RULES[thread["cause"]]
+    causes = [r for r in rules if names_cause(r) or r in right]
+    out = {"failed"}
+    out |= {"first"} if causes[:1] and causes[0] in right else set()
+    out |= {"among three"} if right & set(causes[:3]) else set()
+    out |= {"wrong at fail"} if causes[:1] and causes[0] not in right and severity[causes[0]] == "fail" else set()
+    out |= {"silent"} if not rules else set()
+    return out | ({"tellable"} if thread.get("tellable", True) else set())
+
+
+def share(n, of):
+    return f"{n} ({100 * n / of:.0f} %)" if of else "-"
+
+
+def row(busbar, part):
+    counts = {}
+    for path in sorted((THREADS / part).glob("*.yaml")):
+        thread = yaml.safe_load(path.read_text())
+        columns = score(thread, judged(busbar, thread["log"]))
+        for column in columns:
+            counts[column] = counts.get(column, 0) + 1
+        if part == "rules" and "--rules" in sys.argv:
+            print(path.name, thread.get("cause"), judged(busbar, thread["log"]), sorted(columns))
+    n = counts.get
+    failed = n("failed", 0)
+    return (f"| {part} | {failed} | {n('tellable', 0)} | {share(n('first', 0), failed)} | {share(n('among three', 0), failed)} | "
+            f"{n('wrong at fail', 0)} | {n('silent', 0)} | {n('sound', 0)} | {n('false alarm', 0)} |")
+
+
+def table(busbar):
+    return "\n".join(["| part | failed jobs | cause shows in the lines | right first | right among three | wrong first, at fail | silent | "
+                      "sound jobs | false alarms |", "|---|---|---|---|---|---|---|---|---|", row(busbar, "rules"), row(busbar, "scored")]) + "\n"
+
+
+def main():
+    if "--rules" in sys.argv:
+        print(row(sys.argv[1], "rules"))
+        return
+    page = PAGE.read_text()
+    begin, end = page.index(BEGIN) + len(BEGIN), page.index(END)
+    new = page[:begin] + table(sys.argv[1]) + page[end:]
+    if "--check" in sys.argv:
+        sys.exit(0 if new == page else "docs/doctor.md is not what tools/doctor_threads.py writes")
+    PAGE.write_text(new)
+
+
+if __name__ == "__main__":
+    main()
