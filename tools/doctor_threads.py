@@ -64,6 +64,23 @@ RULES = {
     "topology-file-malformed": {"topology-file", "topology-warning"},
     "ucx-too-old": {"ucx-error"},
     "wrong-interface": {"wrong-interface", "peers-apart", "peer-unreachable", "bootstrap-lo", "store-timeout"},
+    "algorithm-setting-excludes-collective": {"pinned-algorithm", "schedule-warning"},
+    "firewall-between-hosts": {"peers-apart", "peer-unreachable", "store-timeout"},
+    "gpu-arch-override-set": {"other-cuda-build"},
+    "gpu-ipc-not-in-kernel": {"gpu-ipc"},
+    "gpu-needs-reset": {"gpu-lost", "xid-bus", "xid-memory", "xid-firmware"},
+    "host-name-resolves-to-loopback": {"bootstrap-lo"},
+    "interface-setting-wrong": {"no-network", "no-interface", "wrong-interface", "hca-filter"},
+    "iommu-not-passthrough": {"iommu-on", "iommu-pt-missing", "iommu-translates"},
+    "mtu-differs": {"mtu-differs", "mtu-small"},
+    "nccl-versions-differ": {"versions-differ", "versions-mismatch"},
+    "network-plugin-missing": {"cloud-plugin-missing", "rdma-not-used", "ofi-failed"},
+    "nic-firmware-too-old": {"firmware-differs"},
+    "nic-groups-unequal": {"mixed-nic-counts", "ofi-warning"},
+    "nvlink-link-down": {"nvlink-down", "xid-nvlink", "xgmi-down", "xgmi-errors"},
+    "p2p-broken": {"acs-redirect", "iommu-on", "no-peer-access"},
+    "rails-not-connected": {"connection-refused-by-nic", "retries-exceeded"},
+    "settings-differ-between-hosts": {"settings-differ"},
 }
 
 
@@ -88,7 +105,7 @@ def score(thread, result):
     rules, severity = result or ([], {})
     if thread["healthy"]:
         return {"sound"} | ({"false alarm"} if set(severity.values()) - {"note"} else set())
-    right = RULES[thread["cause"]]
+    right = RULES.get(thread["cause"], set())  # no rule stands for the other causes
     causes = [r for r in rules if names_cause(r) or r in right]
     out = {"failed"}
     out |= {"first"} if causes[:1] and causes[0] in right else set()
