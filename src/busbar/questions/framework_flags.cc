@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "busbar/base/json.h"
+#include "busbar/plan/space.h"
 #include "busbar/questions/flag_words.h"
 
 namespace busbar {
@@ -20,6 +21,15 @@ std::string named(std::string_view program, const Settings& settings, char betwe
   std::string s;
   for (const auto& [ours, value] : settings)
     s += fmt::format("{}{}{}{}", s.empty() ? "" : " ", flag_of_program(program, ours), between, value);
+  return s;
+}
+
+/// Megatron's `moe_act` is that of experts.
+std::string megatron_modules(const RecomputeModules& m, char between) {
+  std::string s;
+  for (const auto& [name, module] : kRecomputeModules)
+    if (m.*module)
+      s += (s.empty() ? "" : std::string(1, between)) + (std::string_view(name) == "act" ? "moe_act" : name);
   return s;
 }
 
@@ -40,7 +50,9 @@ std::string megatron_flags(const ModelSpec& model, const LayoutSpec& l) {
                      l.zero == 2 ? "optim_grads" : "optim_grads_params");
   if (l.overlap_grad_reduce) s += " --overlap-grad-reduce";
   if (l.zero > 0 && l.overlap_param_gather) s += " --overlap-param-gather";
-  if (l.recompute == Recompute::kSelective) s += " --recompute-granularity selective";
+  if (l.recompute == Recompute::kSelective)
+    s += " --recompute-granularity selective --recompute-modules " + megatron_modules(l.modules, ' ');
+  if (l.rank_order == kTpCpPpDp) s += " --use-tp-pp-dp-mapping";
   if (l.recompute == Recompute::kFull)
     s += " --recompute-granularity full --recompute-method uniform --recompute-num-layers 1";
   if (l.offload_optimizer)
@@ -111,6 +123,13 @@ std::string nemo_flags(const ModelSpec& model, const LayoutSpec& l) {
   if (l.ep > 1) s += fmt::format(" trainer.strategy.expert_model_parallel_size={}", l.ep);
   s += fmt::format(" data.micro_batch_size={} data.global_batch_size={} data.seq_length={}", l.micro_batch,
                    l.global_batch, l.seq);
+  s += fmt::format(" trainer.strategy.ddp.use_distributed_optimizer={}", l.zero > 0);
+  if (l.recompute == Recompute::kSelective)
+    s += fmt::format(" model.config.recompute_granularity=selective model.config.recompute_modules=[{}]",
+                     megatron_modules(l.modules, ','));
+  if (l.recompute == Recompute::kFull)
+    s += " model.config.recompute_granularity=full model.config.recompute_method=uniform "
+         "model.config.recompute_num_layers=1";
   if (l.offload_optimizer) s += " optim.config.optimizer_cpu_offload=true optim.config.optimizer_offload_fraction=1.0";
   if (l.offload_activations && whole_layers(l))
     s += fmt::format(

@@ -2,11 +2,13 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "busbar/base/quantity.h"
 #include "busbar/questions/framework_flags.h"
 #include "busbar/questions/machine_request.h"
+#include "busbar/questions/plan_frameworks.h"
 #include "busbar/questions/predict_request.h"
 #include "busbar/questions/question.h"
 #include "busbar/questions/request_line.h"
@@ -61,6 +63,9 @@ const Record& record_of(const PlanRequest*) {
             {{std::move(cluster), model_field(&P::model), gpus_field(&P::gpus),
               Field("layout", &P::layout, "", "layout file with the keys that the search does not choose")
                   .takes("FILE")
+                  .of("Scenario"),
+              Field("framework", &P::framework, "", "search what this framework runs, and print its line")
+                  .takes("NAME[:RELEASE]")
                   .of("Scenario"),
               Field("global_batch", &P::global_batch, "", kGlobalBatchMeaning).takes("N").of("Scenario"),
               Field("seq", &P::seq, "tokens", "sequence length (default 4096)").takes("TOKENS").of("Scenario"),
@@ -154,7 +159,7 @@ const Record& record_of(const PlanResult*) {
                        {"capacity_bytes", &P::capacity_bytes, "bytes", "of a GPU, less the headroom"},
                        {"fixed", &P::fixed, "", "what the search did not choose"},
                        {"tied", &P::tied, "", "layouts that are too close to tell apart, the best included"},
-                       {"flags", &P::flags, "", "of the best layout, by program"},
+                       {"flags", &P::flags, "", "by program, of the fastest timed layout that it runs"},
                        {"layouts", &P::layouts, "", "all that were timed, the fastest first"},
                        {"pareto", &P::pareto, "", "layouts that no other beats in both time and memory"},
                        {"pareto_proven", &P::pareto_proven, "", "of the whole space, within 5 % of memory"},
@@ -194,7 +199,37 @@ struct PlanFound {
   const PlanRequest& request;
   StepRequest step;  ///< for the commands of rows
   PlanRun run;
+  std::vector<FrameworkSpace> frameworks;
 };
+
+/// That whose layouts are searched, or all.
+Result<std::vector<FrameworkSpace>> frameworks_of(const PlanRequest& r, const ModelSpec& model) {
+  const Catalog catalog(r.machine.catalog);
+  if (r.framework.empty()) return framework_spaces(model, catalog);
+  BUSBAR_ASSIGN(FrameworkSpace one, framework_space(r.framework, model, catalog));
+  return std::vector<FrameworkSpace>{std::move(one)};
+}
+
+/// By program the line of the fastest timed layout that it runs.
+Named<std::string> lines_of_programs(const PlanFound& f) {
+  Named<std::string> out;
+  const std::vector<PlannedLayout>& all = f.run.plan.layouts;
+  for (const FrameworkSpace& framework : f.frameworks) {
+    const auto row =
+        std::find_if(all.begin(), all.end(), [&](const PlannedLayout& l) { return runs(framework, l.layout); });
+    if (row == all.end()) {
+      out.emplace_back(
+          framework.program,
+          fmt::format("runs none of these layouts; --framework {} searches those that it runs", framework.name));
+      continue;
+    }
+    for (const auto& [program, line] : framework_flags(f.run.machine.scenario.model, row->layout))
+      if (program == framework.program)
+        out.emplace_back(program, fmt::format("row {}, {}: {}", row - all.begin() + 1,
+                                              format_duration(row->step.step_time.in_s()), line));
+  }
+  return out;
+}
 
 PlanRow plan_row(const PlanFound& f, const PlannedLayout& l) {
   const PlannedLayout& best = f.run.plan.layouts.front();
@@ -267,8 +302,9 @@ std::vector<std::string> fixed_keys(const PlanRequest& r, const LayoutSpec& l, c
                                                               {"order", &r.lists.order}};
   for (const auto& [name, list] : lists)
     if (!list->empty()) out.push_back(fmt::format("{} {}", name, *list));
-  if (r.lists.order.empty() && !l.places.contains("rank_order"))
+  if (r.framework.empty() && r.lists.order.empty() && !l.places.contains("rank_order"))
     out.emplace_back("orders of ranks, except with the fastest layouts");
+  if (!r.framework.empty()) out.push_back("what " + r.framework + " does not run");
   if (model.moe.experts > 0)
     out.push_back(
         fmt::format("expert exchange {}, {:g} % of it overlapped", name_of(l.expert_exchange), 100 * l.overlap_ep));
@@ -288,7 +324,7 @@ PlanResult plan_result(const PlanFound& f) {
   out.capacity_bytes = count(run.capacity);
   out.fixed = fixed_keys(f.request, p.layouts.front().layout, run.machine.scenario.model);
   out.tied = 1 + run.tied.size();
-  out.flags = framework_flags(run.machine.scenario.model, p.layouts.front().layout);
+  out.flags = lines_of_programs(f);
   for (const PlannedLayout& l : p.layouts) out.layouts.push_back(plan_row(f, l));
   for (std::size_t i = 0; i < run.tied.size(); ++i)
     if (const auto& m = run.tied[i]; m && i + 1 < out.layouts.size())
@@ -338,7 +374,9 @@ Result<PlanAnswer> answer(const PlanRequest& r, const Context& context) {
   BUSBAR_ASSIGN(const double within_s, seconds_within(r.within));
   if (!r.lists.order.empty() && scenario.layout.rank_order != kTpCpDpPp)
     return invalid("the layout names an order; leave out one of the two", field_of("order"));
-  BUSBAR_ASSIGN(PlanSpace space, read_space(r.lists, scenario.layout));
+  BUSBAR_ASSIGN(const std::vector<FrameworkSpace> frameworks, frameworks_of(r, scenario.model));
+  BUSBAR_ASSIGN(PlanSpace space, r.framework.empty() ? read_space(r.lists, scenario.layout)
+                                                     : space_in(frameworks.front(), r.lists, scenario.layout));
   TrainAsk ask = step_ask(context);
   ask.gpus = r.gpus;
   ask.engine = r.engine;
@@ -346,7 +384,7 @@ Result<PlanAnswer> answer(const PlanRequest& r, const Context& context) {
   BUSBAR_ASSIGN(PlanRun run, run_plan(scenario, std::move(space), ask,
                                       {within_s, r.pareto, r.gap / 100, r.headroom / 100, r.threads}, context));
   if (run.machine.gpus < run.machine.cluster().topology.gpus().size()) step.gpus = run.machine.gpus;
-  PlanFound found{r, std::move(step), std::move(run)};
+  PlanFound found{r, std::move(step), std::move(run), frameworks};
   if (found.run.plan.layouts.empty()) {
     PlanNothing nothing = nothing_result(found);
     nothing.run = std::move(found.run);

@@ -24,6 +24,7 @@ struct PlanRequest {
   std::string cluster, model;
   std::uint32_t gpus = 0;  ///< 0: all
   std::string layout;      ///< a file
+  std::string framework;   ///< NAME or NAME:RELEASE: what it runs is searched
   std::optional<std::int64_t> global_batch, seq;
   std::optional<std::string> precision, offload;
   PlanLists lists;

@@ -17,7 +17,7 @@ namespace {
 
 constexpr const char* kFolder = "frameworks";
 constexpr const char* kKeys[] = {"name",     "aliases", "base",    "releases", "kernel_time",
-                                 "defaults", "terms",   "recipes", "note"};
+                                 "defaults", "terms",   "recipes", "runs",     "note"};
 
 Result<std::vector<std::string>> words_in(const YamlNode& file, const char* key) {
   std::vector<std::string> out;
@@ -303,6 +303,27 @@ Result<LayoutSpec> Framework::with_terms(const ModelSpec& model, LayoutSpec layo
   const LayoutSpec said = layout;
   const Facts facts{model, said, release_, releases_, kAnyGpu};
   return with_entries(files_.back().root(), "terms", true, facts, std::move(layout));
+}
+
+Result<std::optional<FrameworkRuns>> Framework::runs(const ModelSpec& model) const {
+  const auto node = files_.back().root().find("runs");
+  if (!node) return std::optional<FrameworkRuns>();
+  FrameworkRuns out;
+  for (std::size_t i = 0; i < node->size(); ++i) {
+    const std::string key = node->key(i);
+    if (key == "source") continue;
+    if (key == "program") {
+      BUSBAR_ASSIGN(out.program, node->item(i).as_string());
+      continue;
+    }
+    const bool of_experts = key.ends_with("_experts");
+    if (of_experts && model.moe.experts == 0) continue;
+    std::string list;
+    BUSBAR_ASSIGN(const std::vector<std::string> words, words_in(*node, key.c_str()));
+    for (const std::string& word : words) list += (list.empty() ? "" : ",") + word;
+    out.lists[of_experts ? key.substr(0, key.find("_experts")) : key] = list;
+  }
+  return std::optional(std::move(out));
 }
 
 std::string layout_changes(const LayoutSpec& a, const LayoutSpec& b) {

@@ -5,6 +5,8 @@
 #pragma once
 
 #include <functional>
+#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +22,13 @@ std::vector<std::string> framework_names(const Catalog& catalog);
 
 /// The catalogue name of the GPUs of a machine; called only where an entry depends on it.
 using GpuName = std::function<Result<std::string>()>;
+
+/// What a framework runs, as it says under `runs`: the values of a degree or word by name ("zero": "0,1"). What is not
+/// there is not limited.
+struct FrameworkRuns {
+  std::string program;  ///< whose flags these are
+  std::map<std::string, std::string> lists;
+};
 
 /// One framework in one release. An entry of its file holds `when` all its conditions do.
 class Framework {
@@ -41,6 +50,8 @@ class Framework {
                                  LayoutSpec base) const;
   /// `layout` with what words of the user mean in this framework: its `terms`.
   Result<LayoutSpec> with_terms(const ModelSpec& model, LayoutSpec layout) const;
+  /// Nothing: its file does not say what it runs.
+  Result<std::optional<FrameworkRuns>> runs(const ModelSpec& model) const;
 
  private:
   std::string name_, release_;

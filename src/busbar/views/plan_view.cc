@@ -129,7 +129,7 @@ Document document_of_layouts(const PlanRequest& asked, const PlanResult& r) {
   for (std::size_t i = 0; i < std::min<std::size_t>(asked.rows, r.layouts.size()); ++i)
     commands.items.emplace_back(std::to_string(i + 1), r.layouts[i].command);
   d.add(std::move(commands));
-  d.blocks.push_back({Facts{"The best in other programs", r.flags}});
+  d.blocks.push_back({Facts{"The fastest that other programs run", r.flags}});
   return d;
 }
 

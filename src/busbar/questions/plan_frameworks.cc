@@ -1,0 +1,100 @@
+#include "busbar/questions/plan_frameworks.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "busbar/spec/framework.h"
+
+namespace busbar {
+namespace {
+
+constexpr std::pair<const char*, std::string PlanLists::*> kFrameworkLists[] = {
+    {"tp", &PlanLists::tp},     {"pp", &PlanLists::pp},       {"vpp", &PlanLists::vpp},
+    {"cp", &PlanLists::cp},     {"ep", &PlanLists::ep},       {"schedule", &PlanLists::schedule},
+    {"zero", &PlanLists::zero}, {"order", &PlanLists::order}, {"recompute", &PlanLists::recompute}};
+
+Where framework_field() { return {"", 0, 0, "framework"}; }
+
+Result<std::optional<FrameworkSpace>> open_space(const std::string& text, const ModelSpec& model,
+                                                 const Catalog& catalog) {
+  BUSBAR_ASSIGN(const Framework framework, Framework::open(text, framework_field(), catalog));
+  BUSBAR_ASSIGN(const std::optional<FrameworkRuns> what, framework.runs(model));
+  if (!what) return std::optional<FrameworkSpace>();
+  FrameworkSpace out{framework.name(), what->program, {}};
+  for (const auto& [name, list] : kFrameworkLists)
+    if (const auto at = what->lists.find(name); at != what->lists.end()) out.lists.*list = at->second;
+  return std::optional(std::move(out));
+}
+
+template <typename T>
+bool has(const std::vector<T>& list, const T& value) {
+  return list.empty() || std::find(list.begin(), list.end(), value) != list.end();
+}
+
+bool has_kind(const std::vector<PlanRecompute>& list, const PlanRecompute& kind) {
+  return std::any_of(list.begin(), list.end(), [&](const PlanRecompute& r) { return r.key() == kind.key(); });
+}
+
+PlanRecompute kind_of(const LayoutSpec& l) {
+  return l.recompute == Recompute::kSelective ? PlanRecompute(l.recompute, l.modules) : l.recompute;
+}
+
+}  // namespace
+
+Result<std::vector<FrameworkSpace>> framework_spaces(const ModelSpec& model, const Catalog& catalog) {
+  std::vector<FrameworkSpace> out;
+  for (const std::string& name : framework_names(catalog)) {
+    BUSBAR_ASSIGN(std::optional<FrameworkSpace> space, open_space(name, model, catalog));
+    if (space) out.push_back(std::move(*space));
+  }
+  return out;
+}
+
+Result<FrameworkSpace> framework_space(const std::string& text, const ModelSpec& model, const Catalog& catalog) {
+  BUSBAR_ASSIGN(std::optional<FrameworkSpace> space, open_space(text, model, catalog));
+  if (space) return std::move(*space);
+  BUSBAR_ASSIGN(const std::vector<FrameworkSpace> known, framework_spaces(model, catalog));
+  std::string names;
+  for (const FrameworkSpace& f : known) names += (names.empty() ? "" : ", ") + f.name;
+  return invalid(fmt::format("what {} runs is not known; known are {}", text, names), framework_field());
+}
+
+Result<PlanSpace> space_in(const FrameworkSpace& framework, const PlanLists& typed, const LayoutSpec& base) {
+  PlanLists lists = typed;
+  for (const auto& [name, list] : kFrameworkLists)
+    if ((lists.*list).empty()) lists.*list = framework.lists.*list;
+  BUSBAR_ASSIGN(const PlanSpace all, read_space(framework.lists, base));
+  BUSBAR_ASSIGN(PlanSpace space, read_space(lists, base));
+  const auto limit = [](auto& values, const auto& known) {
+    std::erase_if(values, [&](const auto& v) { return !has(known, v); });
+    return !values.empty();
+  };
+  const auto kinds = [&] {
+    std::erase_if(space.recompute, [&](const PlanRecompute& r) { return !has_kind(all.recompute, r); });
+    return !space.recompute.empty();
+  };
+  const std::pair<const char*, bool> left[] = {{"schedule", limit(space.schedule, all.schedule)},
+                                               {"zero", limit(space.zero, all.zero)},
+                                               {"recompute", typed.recompute.empty() || kinds()},
+                                               {"tp", space.tp.empty() || limit(space.tp, all.tp)},
+                                               {"pp", space.pp.empty() || limit(space.pp, all.pp)},
+                                               {"vpp", space.vpp.empty() || limit(space.vpp, all.vpp)},
+                                               {"cp", space.cp.empty() || limit(space.cp, all.cp)},
+                                               {"ep", space.ep.empty() || limit(space.ep, all.ep)},
+                                               {"order", space.order.empty() || limit(space.order, all.order)}};
+  for (const auto& [name, any] : left)
+    if (!any) return invalid(fmt::format("{} runs none of these values", framework.program), {"", 0, 0, name});
+  return space;
+}
+
+bool runs(const FrameworkSpace& framework, const LayoutSpec& l) {
+  const Result<PlanSpace> all = read_space(framework.lists, LayoutSpec());
+  return all.ok() && has(all->tp, l.tp) && has(all->pp, l.pp) && has(all->vpp, l.vpp) && has(all->cp, l.cp) &&
+         has(all->ep, l.ep) && has(all->zero, l.zero) && has(all->schedule, l.schedule) &&
+         has(all->order, l.rank_order) && has_kind(all->recompute, kind_of(l));
+}
+
+}  // namespace busbar
