@@ -49,7 +49,7 @@ RULES = {
     "more-ranks-than-gpus": {"no-such-gpu", "duplicate-gpu"},
     "mpi-cannot-reach-host": {"launcher-cannot-start"},
     "nccl-for-other-cuda": {"other-cuda-build", "older-library", "driver-too-old"},
-    "nccl-too-old": {"older-library", "other-cuda-build"},
+    "nccl-too-old": {"nccl-too-old", "older-library", "other-cuda-build"},
     "no-usable-interface": {"no-network", "no-interface"},
     "numa-host-memory-differs": {"shm-attach"},
     "nvls-slots-exhausted": {"nvls-slots"},
@@ -69,7 +69,7 @@ RULES = {
     "gpu-arch-override-set": {"other-cuda-build"},
     "gpu-ipc-not-in-kernel": {"gpu-ipc"},
     "gpu-needs-reset": {"gpu-lost", "xid-bus", "xid-memory", "xid-firmware"},
-    "host-name-resolves-to-loopback": {"bootstrap-lo"},
+    "host-name-resolves-to-loopback": {"bootstrap-lo", "peer-is-loopback"},
     "interface-setting-wrong": {"no-network", "no-interface", "wrong-interface", "hca-filter"},
     "iommu-not-passthrough": {"iommu-on", "iommu-pt-missing", "iommu-translates"},
     "mtu-differs": {"mtu-differs", "mtu-small"},
@@ -80,6 +80,9 @@ RULES = {
     "nvlink-link-down": {"nvlink-down", "xid-nvlink", "xgmi-down", "xgmi-errors"},
     "p2p-broken": {"acs-redirect", "iommu-on", "no-peer-access"},
     "rails-not-connected": {"connection-refused-by-nic", "retries-exceeded"},
+    "peer-rank-died-of-oom": {"host-memory-killed"},
+    "terminal-closed": {"session-ended"},
+    "too-many-peers": {"too-many-peers"},
     "settings-differ-between-hosts": {"settings-differ"},
 }
 
