@@ -28,8 +28,6 @@ const char* name_of(Shortcut s) {
       "online rates",
       "runs alone",
       "kept contention",
-      "parts of a sharing group",
-      "kept rates",
       "kept splits",
       "rare splits",
       "whole passes",

@@ -34,8 +34,6 @@ enum class Shortcut : std::uint8_t {
   kOnlineRates,
   kRunsAlone,
   kKeptContention,
-  kPartsOfASharingGroup,
-  kKeptRates,
   kKeptSplits,
   kRareSplits,
   kWholePasses,

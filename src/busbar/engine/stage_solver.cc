@@ -16,11 +16,6 @@ void StageSolver::begin(Rates rates) {
   solver_.clear();
 }
 
-const MaxMinSolver& StageSolver::reduce() {
-  solver_.reduce(capacity_);
-  return solver_;
-}
-
 std::span<const double> StageSolver::solve() {
   solver_.solve(capacity_);
   return solver_.rates();

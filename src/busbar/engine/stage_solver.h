@@ -50,9 +50,6 @@ class StageSolver {
   /// The i-th of those added has ended; solve_again() gives the rates of the others.
   void close(std::uint32_t i) { solver_.close(i); }
   std::span<const double> solve_again();
-  /// The links that can affect a rate of those added: rows_of() and so on of the solver. Valid until the next begin().
-  const MaxMinSolver& reduce();
-  CapacityId link_of(std::uint32_t row) const { return used_[solver_.link_of(row)]; }
   std::size_t crossings() const { return solver_.crossings(); }
   const Shortcuts& shortcuts() const { return shortcuts_; }
   bool interrupted() const { return stops(stop_); }

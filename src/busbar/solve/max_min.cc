@@ -89,12 +89,11 @@ void MaxMinSolver::drop_idle(std::span<const double> capacity) {
 
 /// Makes a row for each remaining link: the fluids that cross it.
 void MaxMinSolver::make_rows(std::span<const double> capacity) {
-  row_capacity_.clear(), row_link_.clear(), open_.clear(), row_begin_.assign(1, 0);
+  row_capacity_.clear(), open_.clear(), row_begin_.assign(1, 0);
   for (const std::uint32_t l : touched_) {
     if (links_[l].crossed == 0) continue;
     links_[l].number = static_cast<std::uint32_t>(row_capacity_.size());
     row_capacity_.push_back(capacity[l]);
-    row_link_.push_back(l);
     open_.push_back(links_[l].crossed);
     row_begin_.push_back(row_begin_.back() + links_[l].crossed);
   }
@@ -178,16 +177,13 @@ void MaxMinSolver::fix(std::uint32_t fluid, double rate) {
   }
 }
 
-void MaxMinSolver::reduce(std::span<const double> capacity) {
+void MaxMinSolver::solve(std::span<const double> capacity) {
+  // The links that can affect a rate, as rows:
   count_demand(capacity);
   drop_idle(capacity);
   make_rows(capacity);
   if (shortcuts_.has(Shortcut::kLinksInSeries)) drop_in_series();
   transpose_rows();
-}
-
-void MaxMinSolver::solve(std::span<const double> capacity) {
-  reduce(capacity);
   rate_.assign(cap_.size(), 0.0);
   all_by_cap_.clear();
   for (std::uint32_t f = 0; f < cap_.size(); ++f)

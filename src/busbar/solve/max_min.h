@@ -27,14 +27,6 @@ class MaxMinSolver {
   void clear();
   void add_fluid(std::span<const std::uint32_t> links, std::span<const double> weights, double cap);
   void solve(std::span<const double> capacity);
-  /// Finds the links that can affect a rate, as rows, and solves nothing. Whatever fluids are taken away, the rates of
-  /// the others over these rows are their rates over all links.
-  void reduce(std::span<const double> capacity);
-  // After reduce() or solve(): capacities of the rows; those that a fluid crosses, and its weight on each.
-  std::span<const double> row_capacities() const { return row_capacity_; }
-  std::uint32_t link_of(std::uint32_t row) const { return row_link_[row]; }
-  std::span<const std::uint32_t> rows_of(std::uint32_t fluid) const { return of_fluid(cross_, fluid); }
-  std::span<const double> weights_of(std::uint32_t fluid) const { return of_fluid(cross_weight_, fluid); }
   /// Removes a fluid after a solution: its rate is 0 from then on. solve_again() gives the others their new rates, over
   /// the links that could be full with all of them.
   void close(std::uint32_t fluid);
@@ -56,10 +48,6 @@ class MaxMinSolver {
     std::uint32_t crossed = 0;  ///< fluids that cross it; 0 if it cannot affect a rate, and between calls
     std::uint32_t number = 0;   ///< number of the first fluid; later of the row
   };
-  template <typename T>
-  std::span<const T> of_fluid(const std::vector<T>& all, std::uint32_t f) const {
-    return std::span(all).subspan(cross_begin_[f], cross_begin_[f + 1] - cross_begin_[f]);
-  }
   double most(std::uint32_t fluid, std::span<const double> capacity) const;
   void count_demand(std::span<const double> capacity);
   void drop_idle(std::span<const double> capacity);
@@ -79,7 +67,7 @@ class MaxMinSolver {
   std::vector<std::uint32_t> by_;       ///< that link
   // Rows of links that can be full, in the order of touched_.
   std::vector<double> row_capacity_, residual_, open_weight_, row_weight_;
-  std::vector<std::uint32_t> row_link_, open_, row_begin_, row_fluid_, next_;
+  std::vector<std::uint32_t> open_, row_begin_, row_fluid_, next_;
   std::vector<std::uint64_t> row_hash_;
   std::vector<std::uint32_t> table_;        ///< hash table of row_hash_: 1 + row; 0: empty
   std::vector<std::uint32_t> cross_begin_;  ///< per fluid, into the next two

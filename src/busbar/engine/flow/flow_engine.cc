@@ -10,8 +10,7 @@ namespace busbar {
 
 FlowEngine::FlowEngine(const Router& router, const Placement& placement, const EngineOptions& options)
     : calls_(router, placement, options),
-      shared_(calls_.solver(), calls_.lowering().capacities(), !calls_.lowering().splits()),
-      rates_(calls_.solver(), calls_.lowering().capacities()) {}
+      shared_(calls_.solver(), calls_.lowering().capacities(), !calls_.lowering().splits()) {}
 
 Result<CallId> FlowEngine::prepare(const CollectiveCall& call) {
   BUSBAR_ASSIGN(const CallId id, calls_.prepare(call));
@@ -188,9 +187,13 @@ void FlowEngine::progress(Run& run, SimTime at) {
 
 /// The rates of the open fluids of the sharing group, run by run.
 std::span<const double> FlowEngine::group_rates() {
-  members_.clear();
-  for (const std::uint32_t r : group_) members_.push_back({stage_id(runs_[r]), &stage_of(runs_[r]), runs_[r].left});
-  return rates_.of(members_);
+  StageSolver& solver = calls_.solver();
+  const CapacityTable& table = calls_.lowering().capacities();
+  solver.begin(StageSolver::Rates::kAsBefore);
+  for (const std::uint32_t r : group_)
+    for (std::uint32_t f = 0; f < runs_[r].left.size(); ++f)
+      if (runs_[r].left[f] > 0) solver.add(stage_of(runs_[r]), f, [&](CapacityId c) { return table.rate(c); });
+  return solver.solve();
 }
 
 /// Every run of the sharing group as it stands at `at`, fluid by fluid.

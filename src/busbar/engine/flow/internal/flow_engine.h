@@ -19,7 +19,6 @@
 #include <utility>
 #include <vector>
 
-#include "busbar/engine/flow/internal/shared_rates.h"
 #include "busbar/engine/flow/internal/shared_stages.h"
 #include "busbar/engine/prepared.h"
 
@@ -125,8 +124,6 @@ class FlowEngine final : public Engine {
   std::vector<std::vector<Contention>> contend_;  ///< by the larger and the smaller stage id; rows grow when asked
   std::vector<std::uint64_t> word_;               ///< work space, zero
   SharedStages shared_;
-  SharedRates rates_;
-  std::vector<SharedRates::Member> members_;                         ///< of the sharing group that is being solved
   std::map<std::vector<std::uint64_t>, std::vector<Split>> splits_;  ///< by stages of a sharing group; empty: their own
   std::vector<double> moved_;                                        ///< bytes per link beyond those of own splits
   std::vector<Run> runs_;
