@@ -269,7 +269,9 @@ Result<std::vector<FitChange>> searches_that_fit(const TrainRun& machine, const 
     with.base.offload_activations = space.base.offload_activations || tensors;
     return add(best_with(machine, ask, with, {offload_words(with.base), ""}));
   };
-  const bool one = (optimizer && offload(true, false)) | (activations && offload(false, true));
+  const bool by_optimizer = optimizer && offload(true, false);
+  const bool by_activations = activations && offload(false, true);
+  const bool one = by_optimizer || by_activations;
   if (!one && optimizer && activations) offload(true, true);
   std::stable_sort(out.begin(), out.end(), quicker);
   for (const OtherMachine& other : more_servers(machine))
