@@ -1064,6 +1064,8 @@ class PlanAnswer(Answer):
     proven_s: float | float | None
     gap_percent: float | float | None
     tie_percent: float
+    capacity_bytes: int
+    fixed: Rows[str]
     tied: int
     flags: Mapping[str, str]
     layouts: Rows[PlanAnswerBest]
@@ -1082,6 +1084,7 @@ def plan(
     *,
     gpus: int = ...,
     layout: Text = ...,
+    framework: Text = ...,
     global_batch: int | None = ...,
     seq: int | None = ...,
     precision: Literal['bf16', 'fp16', 'fp8', 'fp4', None] | None = ...,
@@ -1098,6 +1101,8 @@ def plan(
     schedule: Text = ...,
     order: Text = ...,
     within: Text = ...,
+    gap: float = ...,
+    headroom: float = ...,
     threads: int = ...,
     pareto: bool = ...,
     rows: int = ...,
@@ -1122,6 +1127,7 @@ def plan(
     model            catalogue name or file
     gpus             the first N GPUs, on the servers that hold them; a preset without a size gets as many
     layout           layout file with the keys that the search does not choose
+    framework        search what this framework runs, and print its line
     global_batch     sequences per step (default: as published for the model, else about 4 M tokens)
     seq              sequence length (default 4096) (tokens)
     precision        bf16 (default), fp16, fp8 or fp4
@@ -1137,7 +1143,9 @@ def plan(
     recompute        kinds to try (default none,selective,full)
     schedule         pipeline schedules to try (default 1f1b,gpipe,zb-h1,zb-v,dualpipe-v)
     order            orders of ranks to try, innermost first, or all (default tp-cp-dp-pp, or the layout's)
-    within           stop after this time with the best so far: 500ms (default: when it is proven)
+    within           stop after this time with the best so far: 500ms (default: when --gap says)
+    gap              stop when no layout is faster by more than this (default 3; 0: prove the best) (%)
+    headroom         memory of a GPU that stays free (default 5) (%)
     threads          layouts to time at the same time (default 1); changes only the run time
     pareto           also search for the fastest layouts with less memory, in steps of 5 %
     rows             layouts to show (default 10)
