@@ -11,6 +11,8 @@ import pathlib
 import subprocess
 import sys
 
+from page_section import write_section
+
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs/doctor.md"
 BEGIN, END = "<!-- samples: tools/doctor_samples.py -->\n", "<!-- end of samples -->\n"
@@ -59,12 +61,7 @@ def table(busbar):
 
 
 def main():
-    page = PAGE.read_text()
-    begin, end = page.index(BEGIN) + len(BEGIN), page.index(END)
-    new = page[:begin] + table(sys.argv[1]) + page[end:]
-    if "--check" in sys.argv:
-        sys.exit(0 if new == page else "docs/doctor.md is not what tools/doctor_samples.py writes")
-    PAGE.write_text(new)
+    write_section(PAGE, BEGIN, END, table(sys.argv[1]), "--check" in sys.argv, "tools/doctor_samples.py")
 
 
 if __name__ == "__main__":

@@ -13,6 +13,8 @@ import subprocess
 import sys
 import tempfile
 
+from page_section import write_section
+
 try:
     import yaml
 except ImportError:
@@ -146,12 +148,7 @@ def main():
     if "--rules" in sys.argv:
         print(row(sys.argv[1], "rules"))
         return
-    page = PAGE.read_text()
-    begin, end = page.index(BEGIN) + len(BEGIN), page.index(END)
-    new = page[:begin] + table(sys.argv[1]) + page[end:]
-    if "--check" in sys.argv:
-        sys.exit(0 if new == page else "docs/doctor.md is not what tools/doctor_threads.py writes")
-    PAGE.write_text(new)
+    write_section(PAGE, BEGIN, END, table(sys.argv[1]), "--check" in sys.argv, "tools/doctor_threads.py")
 
 
 if __name__ == "__main__":
