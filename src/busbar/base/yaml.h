@@ -97,9 +97,10 @@ class MapReader {
     read(reader);
     if (Status status = reader.finish(); !status.ok()) fail(status.error());
   }
-  bool ok() const { return status_.ok(); }
+  bool ok() const { return status_.ok() && missing_.empty(); }
   void fail(Error error);  ///< keeps the first
-  /// The first error; or an error for the first unknown key with the nearest known one.
+  /// The first error, which names all keys that are missing; or an error for the first unknown key with the nearest
+  /// known one.
   Status finish();
 
  private:
@@ -110,8 +111,12 @@ class MapReader {
     else
       fail(result.error());
   }
+  Error missing_keys() const;
+  Status unknown_key() const;
+  bool is_known(std::string_view key) const;
+
   YamlNode node_;
-  std::vector<std::string> known_;
+  std::vector<std::string> known_, missing_;
   Status status_;
 };
 

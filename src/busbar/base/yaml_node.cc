@@ -123,7 +123,7 @@ MapReader::MapReader(YamlNode node) : node_(std::move(node)) {
 
 YamlNode MapReader::required(std::string_view key) {
   if (const auto child = optional(key)) return *child;
-  if (ok()) fail(node_.error(fmt::format("the key '{}' is missing", key)));
+  if (status_.ok()) missing_.emplace_back(key);
   return YamlNode();
 }
 
@@ -133,26 +133,43 @@ std::optional<YamlNode> MapReader::optional(std::string_view key) {
 }
 
 void MapReader::fail(Error error) {
-  if (status_.ok()) status_ = Status(std::move(error));
+  if (ok()) status_ = Status(std::move(error));
 }
 
-Status MapReader::finish() {
-  if (!status_.ok() || node_.kind() != YamlNode::Kind::kMap) return status_;
+bool MapReader::is_known(std::string_view key) const {
+  return std::find(known_.begin(), known_.end(), key) != known_.end();
+}
+
+Error MapReader::missing_keys() const {
+  std::string text = missing_.size() == 1 ? "the key " : "the keys ";
+  for (std::size_t i = 0; i < missing_.size(); ++i)
+    text += fmt::format("{}'{}'", i == 0 ? "" : i + 1 == missing_.size() ? " and " : ", ", missing_[i]);
+  text += missing_.size() == 1 ? " is missing" : " are missing";
+  for (std::size_t i = 0; i < node_.size(); ++i) {
+    const std::string key = node_.key(i), near = nearest(key, missing_);
+    if (!is_known(key) && !near.empty()) return node_.error(fmt::format("{}; is '{}' meant as '{}'?", text, key, near));
+  }
+  return node_.error(text);
+}
+
+Status MapReader::unknown_key() const {
   for (std::size_t i = 0; i < node_.size(); ++i) {
     const std::string key = node_.key(i);
-    bool is_known = false;
-    for (const std::string& k : known_) is_known = is_known || k == key;
-    if (is_known) continue;
+    if (is_known(key)) continue;
     const std::string near = nearest(key, known_);
     std::string hint = near.empty() ? "; known here:" : fmt::format("; did you mean '{}'?", near);
     if (near.empty()) {
       for (auto k = known_.begin(); k != known_.end(); ++k)
         if (std::find(known_.begin(), k, *k) == k) hint += (k == known_.begin() ? " " : ", ") + *k;
     }
-    fail(invalid(fmt::format("unknown key '{}'{}", key, hint), node_.key_where(i)));
-    break;
+    return invalid(fmt::format("unknown key '{}'{}", key, hint), node_.key_where(i));
   }
-  return status_;
+  return {};
+}
+
+Status MapReader::finish() {
+  if (!status_.ok() || node_.kind() != YamlNode::Kind::kMap) return status_;
+  return missing_.empty() ? unknown_key() : Status(missing_keys());
 }
 
 }  // namespace busbar

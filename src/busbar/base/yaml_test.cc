@@ -107,6 +107,19 @@ TEST(Yaml, ReaderKeepsTheFirstError) {
   EXPECT_EQ(missing.finish().error().text(), "f.yaml:1:1: the key 'name' is missing");
 }
 
+TEST(Yaml, ReaderNamesAllMissingKeysAndOneThatMayBeMeant) {
+  const auto why = [](const char* text) {
+    MapReader r(doc(text).root());
+    std::string out;
+    for (const char* key : {"layers", "hidden", "heads"}) r.required(key, &YamlNode::as_string, out);
+    return r.finish().error().text();
+  };
+  EXPECT_EQ(why("layers: 4\n"), "f.yaml:1:1: the keys 'hidden' and 'heads' are missing");
+  EXPECT_EQ(why("other: 4\n"), "f.yaml:1:1: the keys 'layers', 'hidden' and 'heads' are missing");
+  EXPECT_EQ(why("layers: 4\nhiden: 8\nheads: 2\n"),
+            "f.yaml:1:1: the key 'hidden' is missing; is 'hiden' meant as 'hidden'?");
+}
+
 TEST(Yaml, SetReplacesAddsAndNamesTheFlag) {
   auto d = doc("links:\n  - {rate: 1GB/s}\n  - {rate: 2GB/s}\nnode: dgx\n");
   const auto before = d.root();
