@@ -157,7 +157,7 @@ const Record& record_of(const PlanResult*) {
                        {"gap_percent", &P::gap_percent, "%", "from the best to proven_s"},
                        {"tie_percent", &P::tie_percent, "%", "band of the difference of two layouts"},
                        {"capacity_bytes", &P::capacity_bytes, "bytes", "of a GPU, less the headroom"},
-                       {"fixed", &P::fixed, "", "what the search did not choose"},
+                       {"fixed", &P::fixed, "", "what the search was held to"},
                        {"tied", &P::tied, "", "layouts that are too close to tell apart, the best included"},
                        {"flags", &P::flags, "", "by program, of the fastest timed layout that it runs"},
                        {"layouts", &P::layouts, "", "all that were timed, the fastest first"},
@@ -303,8 +303,8 @@ std::vector<std::string> fixed_keys(const PlanRequest& r, const LayoutSpec& l, c
   for (const auto& [name, list] : lists)
     if (!list->empty()) out.push_back(fmt::format("{} {}", name, *list));
   if (r.framework.empty() && r.lists.order.empty() && !l.places.contains("rank_order"))
-    out.emplace_back("orders of ranks, except with the fastest layouts");
-  if (!r.framework.empty()) out.push_back("what " + r.framework + " does not run");
+    out.emplace_back("other orders of ranks for the fastest layouts alone");
+  if (!r.framework.empty()) out.push_back("what " + r.framework + " runs");
   if (model.moe.experts > 0)
     out.push_back(
         fmt::format("expert exchange {}, {:g} % of it overlapped", name_of(l.expert_exchange), 100 * l.overlap_ep));
@@ -403,7 +403,7 @@ Question plan_question() {
       "  busbar plan dgx-h100:8 llama3-8b --global-batch 256 --tp 1,2,4,8 --recompute none --json\n"
       "  busbar plan dgx-h100:8 llama3-8b --global-batch 256 --pareto\n"
       "  busbar plan dgx-h100:2048 llama3.1-405b --seq 8192 --global-batch 2048 --within 5s\n",
-      30, 2);
+      30, 3);
 }
 
 }  // namespace questions

@@ -30,7 +30,7 @@ std::string memory_text(std::uint64_t bytes) { return format_size(static_cast<do
 std::string planned_price(double usd) { return usd > 0 ? format_number(usd) : "-"; }
 
 std::string fixed_words(const std::vector<std::string>& fixed) {
-  return fixed.empty() ? "" : fmt::format(" Not searched: {}.", fmt::join(fixed, "; "));
+  return fixed.empty() ? "" : fmt::format(" Searched within: {}.", fmt::join(fixed, "; "));
 }
 
 Highlight plan_verdict(const PlanResult& r) {
