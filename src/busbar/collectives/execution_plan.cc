@@ -20,6 +20,13 @@ bool to_next(const ExecutionPlan& p) { return p.op == Collective::kSendRecv && p
 std::uint32_t input_chunks(const ExecutionPlan& p) { return gives_part(p.op) ? p.chunks / p.ranks : p.chunks; }
 std::uint32_t output_chunks(const ExecutionPlan& p) { return takes_part(p.op) ? p.chunks / p.ranks : p.chunks; }
 
+std::uint32_t chunks_in(const ExecutionPlan& p, std::uint32_t actor, PlanBuffer buffer) {
+  if (buffer == PlanBuffer::kScratch) return p.scratch[actor];
+  if (buffer == PlanBuffer::kMessage) return p.messages[actor];
+  if (actor >= p.ranks) return 0;
+  return buffer == PlanBuffer::kInput ? input_chunks(p) : output_chunks(p);
+}
+
 std::uint32_t chunk_of_input(const ExecutionPlan& p, std::uint32_t rank, std::uint32_t place) {
   if (p.op == Collective::kAllToAll || to_next(p)) return rank * p.chunks + place;
   return gives_part(p.op) ? rank * (p.chunks / p.ranks) + place : place;

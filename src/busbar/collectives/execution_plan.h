@@ -40,15 +40,17 @@ struct ExecutionPlan {
   std::string name, file;
   Collective op{};
   std::uint32_t ranks = 0, root = 0;
-  std::uint32_t chunks = 0;  ///< equal parts of the buffer S of nccl-tests
+  std::uint32_t reducers = 0;  ///< switches: actors after the ranks, with scratch but neither input nor output
+  std::uint32_t chunks = 0;    ///< equal parts of the buffer S of nccl-tests
   std::uint32_t channels = 1;
   bool in_place = false;                         ///< input and output are one buffer, as in nccl-tests
-  std::vector<std::uint32_t> scratch, messages;  ///< chunks of these buffers, per rank
+  std::vector<std::uint32_t> scratch, messages;  ///< chunks of these buffers, per actor
   std::vector<std::uint32_t> thread_rank;
   std::vector<PlanStep> steps;   ///< thread by thread
   Csr<PlanSlice> reads, writes;  ///< per step
   Csr<std::uint32_t> after;      ///< per step: the steps of other threads for which it waits
 
+  std::uint32_t actors() const { return ranks + reducers; }
   std::uint32_t rank_of(const PlanStep& s) const { return thread_rank[s.thread]; }
   Where where(const PlanStep& s) const { return {file, s.line, 0, ""}; }
 };
@@ -56,6 +58,8 @@ struct ExecutionPlan {
 /// Number of chunks that a rank has as input and must have as output.
 std::uint32_t input_chunks(const ExecutionPlan& plan);
 std::uint32_t output_chunks(const ExecutionPlan& plan);
+/// Number of chunks of one buffer of an actor.
+std::uint32_t chunks_in(const ExecutionPlan& plan, std::uint32_t actor, PlanBuffer buffer);
 
 /// The chunk of the whole collective, as CollectiveDemand numbers it, that lies at `place` of a rank's input or output.
 std::uint32_t chunk_of_input(const ExecutionPlan& plan, std::uint32_t rank, std::uint32_t place);
@@ -88,5 +92,7 @@ struct PlanLanes {
 /// NICs of a rank. `in_place`: input and output are one buffer.
 /// Errors: kUnsupported for reducers in the network.
 Result<ExecutionPlan> plan_of(const Schedule& schedule, bool in_place, PlanLanes lanes = {});
+/// The same with the steps of the schedule's reducers, for a program that plays the switches.
+Result<ExecutionPlan> plan_with_reducers(const Schedule& schedule, bool in_place, PlanLanes lanes = {});
 
 }  // namespace busbar

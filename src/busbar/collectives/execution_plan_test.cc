@@ -43,6 +43,20 @@ TEST(ExecutionPlan, OfEveryScheduleIsProved) {
     EXPECT_THAT(name, AnyOf(HasSubstr("all_to_all"), HasSubstr("send_recv"))) << count;
 }
 
+TEST(ExecutionPlan, WithSwitchesThatReduceIsProvedToo) {
+  int proved = 0;
+  for_every_schedule([&](const BuiltCase& c) {
+    if (c.schedule.ranks > 12 || c.schedule.reducers == 0) return;
+    EXPECT_FALSE(plan_of(c.schedule, false).ok()) << c.text();
+    const ExecutionPlan plan = plan_with_reducers(c.schedule, false).value();
+    const auto proof = prove(plan);
+    ASSERT_TRUE(proof.ok()) << c.text() << ": " << proof.error().text();
+    EXPECT_EQ(chunks_in(plan, plan.ranks, PlanBuffer::kInput), 0u);
+    ++proved;
+  });
+  EXPECT_GT(proved, 50);
+}
+
 ExecutionPlan ring_plan() { return plan_of(build_ring(Collective::kAllReduce, 4).value(), true).value(); }
 
 TEST(ExecutionPlan, CountsStepsAndTheLongestChain) {

@@ -20,12 +20,13 @@ class PlanLister {
     plan_.op = s.op;
     plan_.ranks = s.ranks;
     plan_.root = s.root;
+    plan_.reducers = s.reducers;
     plan_.chunks = s.chunks_per_buffer() * lanes.lanes;
     plan_.in_place = in_place;
-    plan_.scratch.assign(s.ranks, 0);
-    plan_.messages.assign(s.ranks, 0);
-    scratch_of_.assign(std::size_t{s.ranks} * s.chunks * lanes.lanes, kNone32);
-    written_.assign(std::size_t{s.ranks} * s.chunks * lanes.lanes, false);
+    plan_.scratch.assign(plan_.actors(), 0);
+    plan_.messages.assign(plan_.actors(), 0);
+    scratch_of_.assign(std::size_t{plan_.actors()} * s.chunks * lanes.lanes, kNone32);
+    written_.assign(std::size_t{plan_.actors()} * s.chunks * lanes.lanes, false);
   }
 
   Result<ExecutionPlan> run() {
@@ -243,6 +244,10 @@ Result<ExecutionPlan> plan_of(const Schedule& schedule, bool in_place, PlanLanes
         ErrorCode::kUnsupported,
         fmt::format("{} reduces in the network, which a list of rank steps cannot express", schedule.algorithm),
         {}};
+  return plan_with_reducers(schedule, in_place, lanes);
+}
+
+Result<ExecutionPlan> plan_with_reducers(const Schedule& schedule, bool in_place, PlanLanes lanes) {
   return PlanLister(schedule, in_place, lanes).run();
 }
 

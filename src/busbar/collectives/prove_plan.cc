@@ -86,13 +86,14 @@ class PlanProver {
 };
 
 Status PlanProver::lay_out() {
-  const std::uint32_t n = plan_.ranks, in = input_chunks(plan_), out = output_chunks(plan_);
+  const std::uint32_t n = plan_.actors();
   threads_ = static_cast<std::uint32_t>(plan_.thread_rank.size());
   first_thread_.assign(n, 0);
   for (std::uint32_t t = threads_; t-- > 0;) first_thread_[plan_.thread_rank[t]] = t;
-  words_ = (n + 63) / 64;
+  words_ = (plan_.ranks + 63) / 64;
   std::size_t at = 0;
   for (std::uint32_t r = 0; r < n; ++r) {
+    const std::uint32_t in = chunks_in(plan_, r, PlanBuffer::kInput), out = chunks_in(plan_, r, PlanBuffer::kOutput);
     const bool own_part = plan_.op == Collective::kAllGather || plan_.op == Collective::kGather;
     const bool whole_in = in >= out;  // in place, the smaller buffer is the rank's part of the larger one
     input_at_.push_back(at + (plan_.in_place && own_part ? std::size_t{r} * in : 0));
@@ -124,14 +125,11 @@ std::size_t PlanProver::place(const PlanSlice& s, std::uint32_t i) const {
 }
 
 Status PlanProver::in_range(std::uint32_t step, const PlanSlice& s) const {
-  if (s.rank >= plan_.ranks) return fail(step, fmt::format("there is no rank {}", s.rank));
-  const std::uint32_t most = s.buffer == PlanBuffer::kInput     ? input_chunks(plan_)
-                             : s.buffer == PlanBuffer::kOutput  ? output_chunks(plan_)
-                             : s.buffer == PlanBuffer::kScratch ? plan_.scratch[s.rank]
-                                                                : plan_.messages[s.rank];
+  if (s.rank >= plan_.actors()) return fail(step, fmt::format("there is no rank {}", s.rank));
+  const std::uint32_t held = chunks_in(plan_, s.rank, s.buffer);
   const std::uint64_t end = std::uint64_t{s.first} + plan_.steps[step].count;
-  if (end <= most) return {};
-  return fail(step, fmt::format("uses {} chunk {}, rank {} has {}", word_for(s.buffer), end - 1, s.rank, most));
+  if (end <= held) return {};
+  return fail(step, fmt::format("uses {} chunk {}, rank {} has {}", word_for(s.buffer), end - 1, s.rank, held));
 }
 
 /// An order of all steps that all threads and `after` allow; and for each step, in clock_, how many steps of every
