@@ -35,7 +35,7 @@ NAMES = {
     "string": "basic_string getline stod stoi stoll stoull string to_string", "string_view": "string_view", "system_error": "errc error_code",
     "thread": "this_thread thread", "tuple": "apply forward_as_tuple get ignore make_tuple tie tuple tuple_element_t tuple_size_v",
     "concepts": "floating_point integral same_as",
-    "type_traits": "conditional_t decay_t enable_if_t false_type invoke_result_t is_convertible_v is_enum_v is_integral_v is_same_v "
+    "type_traits": "conditional_t integral_constant decay_t enable_if_t false_type invoke_result_t is_convertible_v is_enum_v is_integral_v is_same_v "
                    "is_signed_v is_trivially_copyable_v remove_cvref_t true_type underlying_type_t void_t",
     "unordered_map": "unordered_map unordered_multimap", "unordered_set": "unordered_set", "utility": "as_const declval exchange forward "
     "in_place_index integer_sequence make_pair move pair swap to_underlying", "variant": "get get_if holds_alternative in_place_index monostate "
