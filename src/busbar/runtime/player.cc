@@ -1,0 +1,129 @@
+#include "busbar/runtime/player.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+
+namespace busbar::runtime {
+namespace {
+
+std::int64_t now_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+}  // namespace
+
+Player::Player(const Stage& stage, std::uint32_t actor)
+    : stage_(stage),
+      actor_(actor),
+      combine_(combine_of(stage.filling.type, stage.filling.reduction)),
+      divide_(divide_of(stage.filling.type)) {
+  for (const std::uint32_t t : stage.program->threads_of.row(actor)) cursors_.push_back({t, 0, 0, 0});
+}
+
+std::byte* Player::at(const PlanSlice& s) const {
+  std::byte* memory = stage_.memory[s.rank];
+  return memory == nullptr ? nullptr : memory + stage_.program->place(s) * stage_.filling.chunk_bytes();
+}
+
+/// Counters only grow, so what was reached once need not be read again: `waited` counts it.
+bool Player::ready(Cursor& c) {
+  const Executable& x = *stage_.program;
+  const auto waits = x.waits.row(c.next);
+  const auto earlier = x.earlier.row(c.next);
+  const auto reached = [&](std::uint32_t thread, std::uint64_t steps) {
+    if (stage_.done[thread].value.load(std::memory_order_acquire) >= steps) return true;
+    stage_.board->seat(actor_).waits_for.store(thread, std::memory_order_relaxed);
+    return false;
+  };
+  for (; c.waited < waits.size(); ++c.waited) {
+    const Wait& w = waits[c.waited];
+    if (!reached(w.thread, run_ * x.steps_of(w.thread) + w.steps)) return false;
+  }
+  for (; c.waited < waits.size() + earlier.size(); ++c.waited) {
+    const std::uint32_t t = earlier[c.waited - waits.size()];
+    if (!reached(t, run_ * x.steps_of(t))) return false;
+  }
+  return true;
+}
+
+/// One read goes straight to where it is written. Of several, the sum is made at the first place that this process has,
+/// or aside if others read there.
+void Player::move(std::uint32_t step, std::size_t bytes) {
+  const auto reads = stage_.program->plan.reads.row(step), writes = stage_.program->plan.writes.row(step);
+  const std::byte* from = at(reads[0]);
+  if (reads.size() > 1) {
+    std::byte* sum = writes.size() == 1 && reads.size() == 2 ? at(writes[0]) : nullptr;
+    if (sum == nullptr) {
+      if (sum_.size() < bytes) sum_.resize(bytes);
+      sum = sum_.data();
+    }
+    const std::size_t count = bytes / size_of(stage_.filling.type);
+    for (std::size_t r = 1; r < reads.size(); ++r, from = sum) combine_(sum, from, at(reads[r]), count);
+  }
+  for (const PlanSlice& w : writes) {
+    std::byte* to = at(w);
+    if (to == nullptr)
+      sent_ = from;
+    else if (to != from)
+      std::memcpy(to, from, bytes);
+  }
+}
+
+void Player::perform(std::uint32_t step) {
+  const PlanStep& s = stage_.program->plan.steps[step];
+  const std::size_t bytes = s.count * stage_.filling.chunk_bytes();
+  sent_ = nullptr;
+  if (step >= stage_.program->first_division)
+    divide_(at(stage_.program->plan.writes.row(step)[0]), bytes / size_of(stage_.filling.type),
+            stage_.program->plan.ranks);
+  else if (bytes > 0 && !stage_.program->plan.reads.row(step).empty())
+    move(step, bytes);
+}
+
+/// Performs what can be performed of one thread; returns the number of steps.
+std::uint32_t Player::advance(Cursor& c) {
+  const std::uint32_t before = c.next;
+  Counter& done = stage_.done[c.thread];
+  while (c.next < c.end && ready(c)) {
+    const std::int64_t begin = times_ != nullptr ? now_ns() : 0;
+    perform(c.next);
+    if (times_ != nullptr) times_[c.next] = {begin, now_ns()};
+    done.value.store(done.value.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+    if (stage_.wire != nullptr) stage_.wire->finished(c.next, sent_);
+    ++c.next;
+    c.waited = 0;
+  }
+  return c.next - before;
+}
+
+bool Player::run() {
+  std::uint32_t left = 0, idle = 0;
+  for (Cursor& c : cursors_) {
+    c.next = stage_.program->first_step[c.thread];
+    c.end = stage_.program->first_step[c.thread + 1];
+    c.waited = 0;
+    left += c.end - c.next;
+  }
+  Seat& seat = stage_.board->seat(actor_);
+  while (left > 0) {
+    std::uint32_t steps = 0;
+    if (stage_.wire != nullptr) stage_.wire->poll();
+    for (Cursor& c : cursors_) steps += advance(c);
+    left -= steps;
+    if (steps > 0) {
+      seat.steps.store(seat.steps.load(std::memory_order_relaxed) + steps, std::memory_order_relaxed);
+      if (idle > 0) seat.waits_for.store(Seat::kNothing, std::memory_order_relaxed);
+      idle = 0;
+      continue;
+    }
+    if (stage_.board->ended()) return false;
+    stage_.board->idle(++idle);
+  }
+  seat.waits_for.store(Seat::kNothing, std::memory_order_relaxed);
+  ++run_;
+  return !stage_.board->ended();
+}
+
+}  // namespace busbar::runtime

@@ -1,0 +1,69 @@
+// Performs the steps of one actor.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "busbar/runtime/board.h"
+#include "busbar/runtime/executable.h"
+#include "busbar/runtime/test_data.h"
+
+namespace busbar::runtime {
+
+/// When a step began and ended, in nanoseconds of the steady clock.
+struct StepTime {
+  std::int64_t begin_ns = 0, end_ns = 0;
+};
+
+/// How steps reach actors whose memory and counters are elsewhere.
+class Wire {
+ public:
+  virtual ~Wire() = default;
+  /// The step is done: sends what it wrote, `data`, and its thread's counter to whoever needs them.
+  virtual void finished(std::uint32_t step, const std::byte* data) = 0;
+  /// Takes in what has arrived, and sends what waits.
+  virtual void poll() = 0;
+};
+
+/// What a player works with.
+struct Stage {
+  const Executable* program = nullptr;
+  Filling filling;
+  Board* board = nullptr;
+  Counter* done = nullptr;         ///< per thread of the plan
+  std::vector<std::byte*> memory;  ///< per actor; null: in another process
+  Wire* wire = nullptr;            ///< null: all memory is shared
+};
+
+class Player {
+ public:
+  Player(const Stage& stage, std::uint32_t actor);
+
+  /// Performs all steps of the actor once, as the run after those before. False: the run was ended from outside.
+  bool run();
+  /// From now on the times of step s are written to times[s]. Null: no more.
+  void record(StepTime* times) { times_ = times; }
+
+ private:
+  /// The next step of one thread.
+  struct Cursor {
+    std::uint32_t thread = 0, next = 0, end = 0, waited = 0;
+  };
+  bool ready(Cursor& c);
+  void perform(std::uint32_t step);
+  void move(std::uint32_t step, std::size_t bytes);
+  std::byte* at(const PlanSlice& s) const;
+  std::uint32_t advance(Cursor& c);
+
+  Stage stage_;
+  std::uint32_t actor_;
+  std::uint64_t run_ = 0;  ///< finished
+  std::vector<Cursor> cursors_;
+  std::vector<std::byte> sum_;  ///< of a step whose sum goes elsewhere
+  StepTime* times_ = nullptr;
+  Combine combine_;
+  Divide divide_;
+  const std::byte* sent_ = nullptr;  ///< what the last step wrote to another process
+};
+
+}  // namespace busbar::runtime
