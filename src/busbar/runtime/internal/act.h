@@ -1,0 +1,14 @@
+// The part that one actor plays in a session, wherever it runs.
+#pragma once
+
+#include "busbar/runtime/internal/arena.h"
+
+namespace busbar::runtime {
+
+/// Plays all tasks. False: the run was ended from outside.
+bool act(std::uint32_t actor, const std::vector<Task>& tasks, const Arena& arena, Board& board);
+
+/// What an actor waits for, in words; empty: it does not wait.
+std::string wait_of(std::uint32_t actor, const std::vector<Task>& tasks, Board& board);
+
+}  // namespace busbar::runtime

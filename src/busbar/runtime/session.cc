@@ -1,0 +1,71 @@
+#include "busbar/runtime/session.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <chrono>
+#include <numeric>
+#include <thread>
+
+#include "busbar/runtime/internal/act.h"
+#include "busbar/runtime/internal/processes.h"
+#include "busbar/runtime/internal/watch.h"
+
+namespace busbar::runtime {
+
+double TaskResult::mean_s() const {
+  return seconds.empty() ? 0
+                         : std::accumulate(seconds.begin(), seconds.end(), 0.0) / static_cast<double>(seconds.size());
+}
+
+namespace {
+
+/// Cores that this process may use.
+std::uint32_t cores_allowed() {
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) != 0) return std::max(1u, std::thread::hardware_concurrency());
+  return static_cast<std::uint32_t>(CPU_COUNT(&set));
+}
+
+/// Threads cannot be killed alone; only a bug makes one stand still, which the timeout tells.
+Status play_as_threads(const std::vector<Task>& tasks, const Arena& arena, Board& board,
+                       const SessionOptions& options) {
+  std::atomic<std::uint32_t> left{arena.actors()};
+  std::vector<std::jthread> threads;
+  for (std::uint32_t a = 0; a < arena.actors(); ++a)
+    threads.emplace_back([&, a] {
+      act(a, tasks, arena, board);
+      --left;
+    });
+  Watch watch(tasks, board, options);
+  while (left > 0) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    if (const Status s = watch.look(); !s.ok()) return board.end_run(), s;
+  }
+  return {};
+}
+
+TaskResult result_of(std::size_t task, const Task& t, const Arena& arena) {
+  TaskResult out;
+  for (std::uint32_t r = 0; r < t.program->plan.ranks; ++r) {
+    out.seconds.push_back(arena.measured(task, r).seconds);
+    out.wrong += arena.measured(task, r).wrong;
+  }
+  if (t.record) out.steps.assign(arena.steps(task), arena.steps(task) + t.program->plan.steps.size());
+  return out;
+}
+
+}  // namespace
+
+Result<std::vector<TaskResult>> run_tasks(const std::vector<Task>& tasks, const SessionOptions& options) {
+  const bool processes = options.transport == Transport::kShm;
+  BUSBAR_ASSIGN(const Arena arena, Arena::make(tasks, processes));
+  Board board(arena.board(), arena.actors(), arena.actors() > cores_allowed());
+  BUSBAR_RETURN_IF_ERROR(processes ? play_as_processes(tasks, arena, board, options)
+                                   : play_as_threads(tasks, arena, board, options));
+  std::vector<TaskResult> out;
+  for (std::size_t t = 0; t < tasks.size(); ++t) out.push_back(result_of(t, tasks[t], arena));
+  return out;
+}
+
+}  // namespace busbar::runtime

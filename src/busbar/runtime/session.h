@@ -1,0 +1,48 @@
+// Runs programs on data: every actor is a thread, or a process that shares memory with the others.
+//
+//   const Schedule ring = build_ring(Collective::kAllReduce, 4).value();
+//   const Executable program = compile(plan_of(ring, false).value(), {}).value();
+//   const auto results = run_tasks({{&program, {.chunk_elements = 1024}}}, {});
+//   if (results.ok()) use(results->front().wrong, results->front().mean_s());
+#pragma once
+
+#include <csignal>
+#include <cstdint>
+#include <vector>
+
+#include "busbar/base/result.h"
+#include "busbar/runtime/player.h"
+
+namespace busbar::runtime {
+
+/// A program, the data it runs on, and how often.
+struct Task {
+  const Executable* program = nullptr;
+  Filling filling;
+  std::uint32_t iterations = 1, warmup = 0;
+  bool check = true;    ///< runs once more on new data and compares every element
+  bool record = false;  ///< runs once more and keeps the times of steps
+};
+
+struct TaskResult {
+  std::vector<double> seconds;  ///< per rank, of one iteration
+  std::uint64_t wrong = 0;      ///< elements
+  std::vector<StepTime> steps;  ///< per step of the plan; of a recorded task
+
+  double mean_s() const;  ///< over ranks, as nccl-tests reports it
+};
+
+enum class Transport : std::uint8_t { kThreads, kShm };
+
+struct SessionOptions {
+  Transport transport = Transport::kThreads;
+  double timeout_s = 30;  ///< without a step of any rank, the run ends and names who stands still
+  const volatile std::sig_atomic_t* stop = nullptr;  ///< ends the run once it is not 0; null: nothing does
+};
+
+/// All tasks, one after another. Errors: kIo names the rank that was killed, ended or stopped, and what the others
+/// waited for. Processes that are started have ended when it returns; no name in a file system is ever made.
+/// Precondition: programs read the memory of other ranks only as their transport allows.
+Result<std::vector<TaskResult>> run_tasks(const std::vector<Task>& tasks, const SessionOptions& options);
+
+}  // namespace busbar::runtime

@@ -1,0 +1,169 @@
+#include "busbar/runtime/session.h"
+
+#include <dirent.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <set>
+#include <thread>
+
+#include "busbar/collectives/every_schedule.h"
+
+namespace busbar::runtime {
+namespace {
+
+using ::testing::HasSubstr;
+
+/// All schedules of 2 to 8 ranks with a plan, one division of the ranks into groups each.
+void for_every_run(const std::function<void(const BuiltCase&)>& f) {
+  std::set<std::string> seen;
+  for_every_schedule([&](const BuiltCase& c) {
+    if (c.schedule.ranks < 2 || c.schedule.ranks > 8 || c.schedule.op == Collective::kAllToAllV) return;
+    if (c.schedule.root > 1 || (grouped(c.schedule.algorithm) && c.group_size < 2)) return;
+    f(c);
+  });
+}
+
+TaskResult run_one(const Executable& program, const Filling& filling, const SessionOptions& options = {}) {
+  auto results = run_tasks({{&program, filling, 2, 1}}, options);
+  EXPECT_TRUE(results.ok()) << results.error().text();
+  return results.ok() ? results->front() : TaskResult{};
+}
+
+TEST(Session, EveryAlgorithmGivesExactlyWhatItsCollectiveDemands) {
+  std::set<std::string> ran;
+  for_every_run([&](const BuiltCase& c) {
+    for (const bool shared : {true, false}) {
+      const Executable program = compile(plan_with_reducers(c.schedule, false).value(), {shared}).value();
+      ASSERT_EQ(run_one(program, {ElementType::kInt32, Reduction::kSum, 3}).wrong, 0u) << c.text() << shared;
+    }
+    ran.insert(c.schedule.algorithm + name_of(c.schedule.op));
+  });
+  EXPECT_GT(ran.size(), 40u);
+}
+
+TEST(Session, EveryTypeAndReductionIsExact) {
+  const Schedule ring = build_ring(Collective::kAllReduce, 3).value();
+  for (const bool average : {false, true}) {
+    const Executable program = compile(plan_of(ring, false).value(), {true, average}).value();
+    for (int t = 0; t <= static_cast<int>(ElementType::kBfloat16); ++t)
+      for (int r = 0; r <= static_cast<int>(Reduction::kAvg); ++r) {
+        const Filling filling{static_cast<ElementType>(t), static_cast<Reduction>(r), 100};
+        if (average != (filling.reduction == Reduction::kAvg)) continue;
+        EXPECT_EQ(run_one(program, filling).wrong, 0u) << name_of(filling.type) << " " << name_of(filling.reduction);
+      }
+  }
+}
+
+/// The same plan whose step `s` writes somewhere else, or nothing: it is not proved, but runs.
+Executable misled(const Executable& program, std::uint32_t s) {
+  Executable out = program;
+  const ExecutionPlan& plan = program.plan;
+  for (std::uint32_t i = plan.writes.begin[s]; i < plan.writes.begin[s + 1]; ++i) {
+    PlanSlice& w = out.plan.writes.values[i];
+    const std::uint32_t held = chunks_in(plan, w.rank, w.buffer);
+    if (held > plan.steps[s].count) w.first = (w.first + 1) % (held - plan.steps[s].count + 1);
+  }
+  return out;
+}
+
+TEST(Session, AStepThatWritesToAnotherPlaceIsNoticed) {
+  int tried = 0, noticed = 0;
+  for_every_run([&](const BuiltCase& c) {
+    if (c.schedule.ranks > 4 || c.schedule.root > 0) return;
+    const Executable program = compile(plan_with_reducers(c.schedule, false).value(), {}).value();
+    for (std::uint32_t s = 0; s < program.plan.steps.size(); s += 5) {
+      const Executable bad = misled(program, s);
+      if (bad.plan.writes.values == program.plan.writes.values || prove(bad.plan).ok()) continue;
+      ++tried;
+      noticed += run_one(bad, {ElementType::kFloat, Reduction::kSum, 8}).wrong > 0;
+    }
+  });
+  EXPECT_GT(tried, 100);
+  EXPECT_EQ(noticed, tried);
+}
+
+TEST(Session, ASingleByteIsNoticed) {
+  const Executable program = compile(plan_of(build_ring(Collective::kAllGather, 2).value(), false).value(), {}).value();
+  const Filling filling{ElementType::kInt8, Reduction::kSum, 64};
+  std::vector<std::byte> memory(program.chunks_of(0) * filling.chunk_bytes());
+  const TestData data(program, filling);
+  data.fill(0, memory.data());
+  EXPECT_GT(data.wrong(0, memory.data()), 100u) << "an output that no step has written";
+}
+
+TEST(Session, ProcessesGiveTheSame) {
+  for (const std::uint32_t ranks : {2u, 5u}) {
+    const Executable program =
+        compile(plan_of(build_schedule("tree", Collective::kAllReduce, ranks, 1, 0).value(), false).value(), {})
+            .value();
+    const TaskResult r = run_one(program, {ElementType::kHalf, Reduction::kMax, 50}, {Transport::kShm});
+    EXPECT_EQ(r.wrong, 0u);
+    EXPECT_EQ(r.seconds.size(), ranks);
+    EXPECT_GT(r.mean_s(), 0);
+  }
+}
+
+TEST(Session, TimesOfStepsAreInTheOrderOfWaits) {
+  const Executable program = compile(plan_of(build_ring(Collective::kAllReduce, 3).value(), false).value(), {}).value();
+  Task task{&program, {ElementType::kFloat, Reduction::kSum, 100}};
+  task.record = true;
+  const auto results = run_tasks({task}, {});
+  ASSERT_TRUE(results.ok());
+  const auto& steps = results->front().steps;
+  ASSERT_EQ(steps.size(), program.plan.steps.size());
+  for (std::uint32_t s = 0; s < steps.size(); ++s)
+    for (const std::uint32_t a : program.plan.after.row(s)) EXPECT_LE(steps[a].end_ns, steps[s].end_ns);
+}
+
+/// The children of this process.
+std::vector<pid_t> children() {
+  std::vector<pid_t> out;
+  DIR* proc = opendir("/proc");
+  while (const dirent* e = readdir(proc)) {
+    const pid_t pid = static_cast<pid_t>(std::atoi(e->d_name));
+    if (pid <= 0) continue;
+    FILE* f = std::fopen(("/proc/" + std::string(e->d_name) + "/stat").c_str(), "r");
+    if (f == nullptr) continue;
+    int parent = 0;
+    if (std::fscanf(f, "%*d %*s %*c %d", &parent) == 1 && parent == getpid()) out.push_back(pid);
+    std::fclose(f);
+  }
+  closedir(proc);
+  return out;
+}
+
+/// Sends a signal to one rank of a run that would take very long.
+Result<std::vector<TaskResult>> run_and_send(int signal) {
+  const Executable program = compile(plan_of(build_ring(Collective::kAllReduce, 3).value(), false).value(), {}).value();
+  const Task endless{&program, {ElementType::kFloat, Reduction::kSum, 1000}, 1'000'000'000};
+  std::jthread sender([&] {
+    std::vector<pid_t> ranks;
+    while (ranks.size() < 3) ranks = children();
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    kill(*std::max_element(ranks.begin(), ranks.end()), signal);
+  });
+  return run_tasks({endless}, {Transport::kShm, 0.3});
+}
+
+TEST(Session, AKilledRankEndsAllAndIsNamed) {
+  const auto results = run_and_send(SIGKILL);
+  ASSERT_FALSE(results.ok());
+  EXPECT_THAT(results.error().message, HasSubstr("was killed by signal 9"));
+  EXPECT_THAT(results.error().message, HasSubstr("waited for rank"));
+  EXPECT_TRUE(children().empty());
+}
+
+TEST(Session, AStoppedRankIsNamed) {
+  const auto results = run_and_send(SIGSTOP);
+  ASSERT_FALSE(results.ok());
+  EXPECT_THAT(results.error().message, HasSubstr("is stopped by signal 19"));
+  EXPECT_TRUE(children().empty());
+}
+
+}  // namespace
+}  // namespace busbar::runtime
