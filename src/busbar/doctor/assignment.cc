@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
 
 #include "busbar/formats/lines.h"
 
@@ -46,6 +47,17 @@ bool begins_after(std::string_view before) {
   return (sets_next_word(word) || assigns(word)) && begins_after(rest);
 }
 
+/// A file of hosts, or a list of more than one.
+bool names_hosts(std::string_view command) {
+  if (command.find("hostfile ") != command.npos || command.find("machinefile ") != command.npos) return true;
+  for (const std::string_view flag : {" -H ", " -host ", " --host "})
+    if (const std::size_t list = command.find(flag); list != command.npos) {
+      const std::string_view rest = command.substr(list + flag.size());
+      return rest.substr(0, rest.find(' ')).find(',') != std::string_view::npos;
+    }
+  return false;
+}
+
 }  // namespace
 
 bool is_assignment(std::string_view line, std::size_t at) {
@@ -59,6 +71,14 @@ bool is_assignment(std::string_view line, std::size_t at) {
   }
   const char last = before.back();
   return (last == ' ' || last == '\t') && begins_after(before);
+}
+
+bool stays_on_host(std::string_view line, std::size_t at) {
+  const std::size_t run = line.find(" mpirun ", at);
+  if (run == line.npos || !is_assignment(line, at)) return false;
+  const std::string_view command = line.substr(run);
+  const std::string name(line.substr(at, line.find('=', at) - at));
+  return names_hosts(command) && command.find("-x " + name) == command.npos;
 }
 
 }  // namespace busbar

@@ -26,5 +26,15 @@ TEST(Assignment, IsNotFoundInSentences) {
     EXPECT_FALSE(sets(line)) << line;
 }
 
+TEST(Assignment, StaysOnTheHostOfMpirunUnlessAFlagPassesItOn) {
+  const auto stays = [](const std::string& line) { return stays_on_host(line, line.find("NCCL_")); };
+  for (const char* const line : {"NCCL_X=1 mpirun -np 2 --host n1,n2 ./x", "$ NCCL_X=1 A=2 mpirun --hostfile h ./x",
+                                 "NCCL_X=1 mpirun -H n1:8,n2:8 -x NCCL_Y=1 ./x"})
+    EXPECT_TRUE(stays(line)) << line;
+  for (const char* const line : {"NCCL_X=1 mpirun -np 8 ./x", "NCCL_X=1 mpirun -H n1 ./x", "NCCL_X=1 ./x -H n1,n2",
+                                 "NCCL_X=1 mpirun -x NCCL_X -H n1,n2 ./x", "mpirun -x NCCL_X=1 -H n1,n2 ./x"})
+    EXPECT_FALSE(stays(line)) << line;
+}
+
 }  // namespace
 }  // namespace busbar

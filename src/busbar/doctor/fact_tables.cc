@@ -48,10 +48,12 @@ Result<FactRow> read_row(const YamlNode& node) {
   r.optional("value", &YamlNode::as_string, row.value);
   r.optional("subject", &YamlNode::as_string, row.subject);
   r.optional("has", &YamlNode::as_string, row.has);
+  r.optional("has_not", &YamlNode::as_string, row.has_not);
   r.optional("under", &YamlNode::as_string, row.under);
   r.optional("begins", &YamlNode::as_bool, row.begins);
   r.optional("inside", &YamlNode::as_bool, row.inside);
   r.optional("setting", &YamlNode::as_bool, row.setting);
+  r.optional("stays", &YamlNode::as_bool, row.stays);
   r.optional("warns", &YamlNode::as_bool, row.warns);
   BUSBAR_RETURN_IF_ERROR(r.finish());
   BUSBAR_ASSIGN(row.line, LinePattern::read(line));
@@ -145,10 +147,12 @@ bool FactTables::take(const FactRow& row, std::string_view line, Section& sectio
   if (row.inside && !(section.open && section.table == row.table)) return false;
   if (!row.under.empty() && !section.heading.starts_with(row.under)) return false;
   if (!row.has.empty() && line.find(row.has) == line.npos) return false;
+  if (!row.has_not.empty() && line.find(row.has_not) != line.npos) return false;
   bool taken = false;
   std::size_t from = 0;
   for (LineCaptures c; row.line.match(line, from, c); c = {}) {
     if (row.setting && !is_assignment(line, static_cast<std::size_t>(c.subject.data() - line.data()))) continue;
+    if (row.stays && !stays_on_host(line, static_cast<std::size_t>(c.subject.data() - line.data()))) continue;
     taken = true;
     if (row.begins) section = {row.table, true, std::string(c.subject), {}};
     if (row.fact.empty()) break;

@@ -36,11 +36,13 @@ struct FactRow {
   std::string fact;            ///< empty: the row only begins a section
   std::string value, subject;  ///< instead of captures
   std::string has;             ///< the line must contain this, too
+  std::string has_not;         ///< and not this
   std::string under;           ///< the last line of the section without a colon must begin with this
   bool begins = false;         ///< the captured subject is that of the section
   bool inside = false;         ///< only in a section of this table
   bool warns = false;          ///< only in a line with " WARN "; "{text}" as value is what follows that word
   bool setting = false;        ///< only where a shell or a launcher would set the variable (internal/assignment.h)
+  bool stays = false;          ///< only where it sets the variable on its own host alone
 };
 
 /// A line of a text, and what the tables made of it.

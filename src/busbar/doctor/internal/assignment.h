@@ -11,4 +11,9 @@ namespace busbar {
 /// False in a comment, in parentheses, and after a word of a sentence ("try NAME=1").
 bool is_assignment(std::string_view line, std::size_t at);
 
+/// Whether "NAME=VALUE" at `at` is set for an mpirun on several hosts that passes it to none of them: Open MPI gives
+/// its processes on other hosts only the variables that -x names.
+///   NAME=1 mpirun -H n1,n2 ./x
+bool stays_on_host(std::string_view line, std::size_t at);
+
 }  // namespace busbar
