@@ -167,6 +167,35 @@ class Explained {
   Lines lines_;
 };
 
+bool is_set_by_test(const Fact& setting, const Evidence& evidence) {
+  if (setting.name != "env") return false;
+  const std::vector<std::uint32_t>& meant = evidence.named("env.of_test");
+  return std::any_of(meant.begin(), meant.end(), [&](std::uint32_t i) {
+    const Fact& f = evidence.facts()[i];
+    return f.file == setting.file && f.subject == setting.subject && f.value == setting.value;
+  });
+}
+
+bool is_set_by_test(const std::vector<Fulfilment>& found, const Evidence& evidence) {
+  return std::all_of(found.begin(), found.end(), [&](const Fulfilment& f) {
+    return std::all_of(f.lead.begin(), f.lead.end(), [&](const Fact* s) { return is_set_by_test(*s, evidence); });
+  });
+}
+
+/// What a user sets for a test is no fault of the machine.
+void note_what_is_meant(const std::vector<Fulfilment>& found, const Evidence& evidence, Finding& out) {
+  if (!is_set_by_test(found, evidence)) return;
+  out.severity = Severity::kNote;
+  out.explanation += " The command of the test sets it.";
+}
+
+/// What makes a job slow does not end it.
+void lower_what_is_slow(const Evidence& evidence, std::vector<Finding>& findings) {
+  if (evidence.named(kFailureFact).empty()) return;
+  for (Finding& f : findings)
+    if (!f.cost.faults.empty() && f.severity == Severity::kFail) f.severity = Severity::kWarn;
+}
+
 /// A warning is a fault if the job has ended early and nothing else is one.
 void raise_warnings(const Evidence& evidence, std::vector<Finding>& findings) {
   const auto fails = [](const Finding& f) { return f.severity == Severity::kFail; };
@@ -192,6 +221,7 @@ Diagnosis diagnose(const Evidence& evidence, const std::vector<Rule>& rules, con
     if (is_family(rule)) std::erase_if(found, [&](const Fulfilment& f) { return explained.covers(*f.lead.front()); });
     if (!found.empty()) {
       out.findings.push_back(finding_of(rule, found, evidence));
+      note_what_is_meant(found, evidence, out.findings.back());
       explained.add(found);
       return;
     }
@@ -207,6 +237,7 @@ Diagnosis diagnose(const Evidence& evidence, const std::vector<Rule>& rules, con
   for (const Rule& rule : rules)
     if (is_family(rule)) judge(rule);
   mark_consequences(out.findings, rules);
+  lower_what_is_slow(evidence, out.findings);
   raise_warnings(evidence, out.findings);
   for (Finding& f : unknown_warnings(evidence, out.findings)) out.findings.push_back(std::move(f));
   std::stable_sort(out.findings.begin(), out.findings.end(), [](const Finding& a, const Finding& b) {

@@ -116,6 +116,25 @@ TEST_F(Rules, CompareSequenceNumbersAsNumbers) {
   EXPECT_EQ(finding->part, "rank 1");
 }
 
+TEST_F(Rules, OnlyNoteWhatTheCommandOfATestSets) {
+  const Diagnosis typed =
+      judge({"mpirun -np 16 -x NCCL_IB_DISABLE=1 ./build/all_reduce_perf -b 8 -e 1G\n"
+             "n1:10:20 [0] NCCL INFO NCCL_IB_DISABLE set by environment to 1\n"});
+  ASSERT_NE(find(typed, "ib-disabled"), nullptr);
+  EXPECT_EQ(find(typed, "ib-disabled")->severity, Severity::kNote);
+  const Diagnosis other = judge({"mpirun -np 16 -x NCCL_IB_DISABLE=1 python train.py\n"});
+  EXPECT_EQ(find(other, "ib-disabled")->severity, Severity::kFail);
+}
+
+TEST_F(Rules, BlameNoSlowSettingForTheEndOfAJob) {
+  const Diagnosis found =
+      judge({"export NCCL_P2P_DISABLE=1\n"
+             "n1:10:20 [0] src/x.cc:7 NCCL WARN something new\nAborted (core dumped)\n"});
+  EXPECT_EQ(found.findings.front().rule, "unknown-warning");
+  EXPECT_EQ(found.findings.front().severity, Severity::kFail);
+  EXPECT_EQ(find(found, "p2p-disabled")->severity, Severity::kWarn);
+}
+
 TEST_F(Rules, SurviveLinesCutAnywhere) {
   for (const Rule& rule : rules_)
     for (const std::string& text : rule.shows)
