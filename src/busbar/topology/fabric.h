@@ -35,6 +35,7 @@ enum class NicOrder : std::uint8_t {
   kByNode,  ///< all NICs of a node on one leaf
   kDealt,   ///< one NIC per leaf in turn
 };
+const char* name_of(NicOrder order);  ///< "by-node", "dealt"
 
 /// How planes divide the ports of NICs.
 enum class PlaneOrder : std::uint8_t {
@@ -111,7 +112,9 @@ struct FabricPlan {
   std::uint32_t down = 0;             ///< NIC ports of a leaf
   DragonflySpec dragonfly;            ///< as built
   std::uint32_t global_parallel = 0;  ///< cables per pair of groups
-  double oversubscription = 1;        ///< rate of NIC cables / rate of uplinks, of the fullest leaf, as built
+  /// Rate of NIC cables / rate of uplinks, of the fullest leaf, as built. Of a dragonfly: rate of the NIC ports of half
+  /// of its groups / rate of the cables to the other half, and at least 1.
+  double oversubscription = 1;
 
   /// Switches of tier k over all planes; 0 if there is no such tier.
   std::uint32_t switches(std::size_t k) const { return k < tiers.size() ? tiers[k].switches : 0; }

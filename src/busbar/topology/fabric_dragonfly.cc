@@ -24,6 +24,14 @@ DragonflySpec sized(const FabricSpec& spec, std::uint64_t all_nics) {
   return d;
 }
 
+/// Groups / 2 send to the larger rest: each of them has `parallel` cables to each group there.
+double half_to_half(const FabricSpec& spec, const DragonflySpec& d, std::uint32_t parallel) {
+  const double nics = double{1} * d.routers * d.nics * static_cast<double>(per_second(spec.nic_link.wire_rate));
+  const double cables =
+      double{1} * (d.groups - d.groups / 2) * parallel * static_cast<double>(per_second(spec.tier(1).up.wire_rate));
+  return d.groups < 2 ? 1 : std::max(1.0, nics / cables);
+}
+
 }  // namespace
 
 Result<FabricPlan> plan_dragonfly(const FabricSpec& spec, std::uint32_t nodes, std::uint32_t nics) {
@@ -56,6 +64,7 @@ Result<FabricPlan> plan_dragonfly(const FabricSpec& spec, std::uint32_t nodes, s
   plan.tiers = {{d.groups * d.routers, d.groups, d.routers}};
   plan.down = d.nics;
   plan.global_parallel = d.groups > 1 ? static_cast<std::uint32_t>(globals / (d.groups - 1)) : 0;
+  plan.oversubscription = half_to_half(spec, d, plan.global_parallel);
   return plan;
 }
 

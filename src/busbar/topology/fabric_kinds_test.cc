@@ -227,6 +227,10 @@ TEST(Dragonfly, FewGroupsShareTheGlobalCablesEvenly) {
     if (index(x) >= 128 && index(y) >= 128) global += name(x) / 8 != name(y) / 8;
   }
   EXPECT_EQ(global, 6u * 16u);
+  EXPECT_DOUBLE_EQ(b.plan.oversubscription, 1);  // 64 NICs of two groups, 4 pairs x 16 cables to the others
+  s.dragonfly.globals = 1;
+  EXPECT_DOUBLE_EQ(plan_fabric(s, 64, 2)->oversubscription, 8);  // 64 NICs, 4 pairs x 2 cables
+  s.dragonfly.globals = 6;
   s.dragonfly.groups = 50;
   EXPECT_THAT(plan_fabric(s, 64, 2).error().message, testing::HasSubstr("48 cables leave a group"));
 }

@@ -124,6 +124,8 @@ const char* name_of(FabricKind kind) {
   return kNames[static_cast<std::size_t>(kind)];
 }
 
+const char* name_of(NicOrder order) { return order == NicOrder::kDealt ? "dealt" : "by-node"; }
+
 Result<FabricPlan> plan_fabric(const FabricSpec& spec, std::uint32_t nodes, std::uint32_t nics) {
   if (spec.kind == FabricKind::kNone || nodes == 0) return FabricPlan{};
   if (nics == 0) return cannot(spec, nodes, nics, "the node has no NIC to put a cable in; add one, or 'fabric: none'");
