@@ -2,7 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <cmath>
 #include <iterator>
 #include <map>
 #include <set>
@@ -77,40 +76,26 @@ class BillMaker {
     return {};
   }
 
-  double rate_of(const Cable& cable) const {
-    return static_cast<double>(per_second(t_.link_class(cable.link).wire_rate));
-  }
-
   Status add_cables() {
-    struct Sum {
-      std::uint64_t cables = 0;
-      double ends_rate = 0, length_m = 0;
-    };
     const std::vector<CablePart>& parts = c_.cabling.parts;
-    std::vector<Sum> sums(parts.size());
-    for (const Cable& cable : lay_cables(t_, c_.cabling)) {
-      Sum& upper = sums[cable.part[1]];
-      ++upper.cables;
-      upper.length_m += cable.length_m;
-      for (const std::uint16_t part : cable.part) sums[part].ends_rate += rate_of(cable);
-    }
+    const CablingSums sums = sum_of(t_, lay_cables(t_, c_.cabling), c_.cabling);
     std::uint64_t fibres = 0;
     double fibres_m = 0;
     for (std::size_t i = 0; i < parts.size(); ++i) {
-      if (sums[i].ends_rate <= 0) continue;
-      const double modules = std::ceil(sums[i].ends_rate / static_cast<double>(per_second(parts[i].rate)));
-      BUSBAR_ASSIGN(BillLine * line, add(BillGroup::kOptics, parts[i].name, static_cast<std::uint64_t>(modules)));
+      const CablePartSum& sum = sums.parts[i];
+      if (sum.modules == 0) continue;
+      BUSBAR_ASSIGN(BillLine * line, add(BillGroup::kOptics, parts[i].name, sum.modules));
       line->each.power_w = parts[i].power_w;
       if (line->each.sold_as_cable) {
         line->group = BillGroup::kCable;
-        line->count = sums[i].cables;
-        line->length_m = sums[i].length_m;
-        line->each.power_w = parts[i].power_w * modules / static_cast<double>(sums[i].cables);
+        line->count = sum.cables;
+        line->length_m = sum.length_m;
+        line->each.power_w = parts[i].power_w * sum.modules / sum.cables;
         continue;
       }
       if (parts[i].medium == Medium::kCoPackaged) line->price_in = kInSwitch;
-      fibres += sums[i].cables;
-      fibres_m += sums[i].length_m;
+      fibres += sum.cables;
+      fibres_m += sum.length_m;
     }
     if (fibres == 0) return {};
     BUSBAR_ASSIGN(BillLine * line, add(BillGroup::kCable, kFibre, fibres));

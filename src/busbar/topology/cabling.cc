@@ -65,9 +65,8 @@ std::uint16_t first_reaching(const CablingRules& rules, double metres, std::uint
   return at;
 }
 
-double end_power_w(const Topology& t, const Cable& c, const CablePart& part) {
-  return part.power_w * static_cast<double>(per_second(t.link_class(c.link).wire_rate)) /
-         static_cast<double>(per_second(part.rate));
+double share_of_module(const Topology& t, const Cable& c, const CablePart& part) {
+  return static_cast<double>(per_second(t.link_class(c.link).wire_rate)) / static_cast<double>(per_second(part.rate));
 }
 
 bool is_pluggable_optic(Medium m) { return m == Medium::kMultiMode || m == Medium::kSingleMode; }
@@ -135,6 +134,7 @@ std::vector<Cable> lay_cables(const Topology& t, const CablingRules& rules) {
 CablingSums sum_of(const Topology& t, const std::vector<Cable>& cables, const CablingRules& rules) {
   CablingSums s;
   s.parts.resize(rules.parts.size());
+  std::vector<double> modules(rules.parts.size());
   for (const Cable& c : cables) {
     ++s.cables;
     s.length_m += c.length_m;
@@ -144,12 +144,16 @@ CablingSums sum_of(const Topology& t, const std::vector<Cable>& cables, const Ca
     upper.length_m += c.length_m;
     upper.longest_m = std::max(upper.longest_m, c.length_m);
     for (const std::uint16_t p : c.part) {
-      const double power = end_power_w(t, c, rules.parts[p]);
+      const double power = rules.parts[p].power_w * share_of_module(t, c, rules.parts[p]);
       ++s.parts[p].ends;
       s.parts[p].power_w += power;
       s.power_w += power;
-      s.transceivers += is_pluggable_optic(rules.parts[p].medium) ? 1 : 0;
+      modules[p] += share_of_module(t, c, rules.parts[p]);
     }
+  }
+  for (std::size_t p = 0; p < modules.size(); ++p) {
+    s.parts[p].modules = static_cast<std::uint32_t>(std::ceil(modules[p] - 1e-9));
+    if (is_pluggable_optic(rules.parts[p].medium)) s.transceivers += s.parts[p].modules;
   }
   return s;
 }

@@ -58,13 +58,14 @@ std::vector<Cable> lay_cables(const Topology& topology, const CablingRules& rule
 struct CablePartSum {
   std::uint32_t cables = 0;  ///< cables with this part at their upper end, where switches are
   std::uint32_t ends = 0;
+  std::uint32_t modules = 0;  ///< rate of all ends / rate of the part, rounded up: a twin-port module serves two ends
   double length_m = 0, longest_m = 0;
   double power_w = 0;  ///< of its ends
 };
 struct CablingSums {
   std::vector<CablePartSum> parts;  ///< in the order of CablingRules::parts
   std::uint32_t cables = 0, too_long = 0;
-  std::uint32_t transceivers = 0;  ///< optical and pluggable ends
+  std::uint32_t transceivers = 0;  ///< optical and pluggable modules
   double power_w = 0, length_m = 0;
 };
 CablingSums sum_of(const Topology& topology, const std::vector<Cable>& cables, const CablingRules& rules);

@@ -94,7 +94,8 @@ TEST(Cabling, CountsTransceiversAndPowerByRate) {
   const CablingSums s = sum_of(t, cables, r);
   EXPECT_EQ(s.cables, cables.size());
   EXPECT_EQ(s.parts[0].cables + s.parts[1].cables + s.parts[2].cables, s.cables);
-  EXPECT_EQ(s.transceivers, 2 * (s.parts[1].cables + s.parts[2].cables));
+  EXPECT_EQ(s.parts[1].modules, s.parts[1].ends / 2);  // half the rate: two ends in a module
+  EXPECT_EQ(s.transceivers, s.parts[1].modules + s.parts[2].modules);
   EXPECT_DOUBLE_EQ(s.parts[1].power_w, s.parts[1].ends * 4.0);  // half the rate, half of 8 W
   EXPECT_DOUBLE_EQ(s.power_w, s.parts[0].power_w + s.parts[1].power_w + s.parts[2].power_w);
   r.parts[1].reach_m = 5;
@@ -113,7 +114,7 @@ TEST(Cabling, CoPackagedOpticsSitInSwitches) {
     EXPECT_EQ(r.parts[c.part[0]].name, t.kind(t.from(c.link)) == DeviceKind::kNic ? "dr" : "cpo");
   }
   const CablingSums s = sum_of(t, cables, r);
-  EXPECT_EQ(s.transceivers, 32u);
+  EXPECT_EQ(s.transceivers, 16u);  // 32 ends of 200 Gb/s, two in a module
   EXPECT_THAT(cabling_csv(t, cables, r), testing::HasSubstr("node0.nic0,leaf0,1.5,co-packaged,dr+cpo,200\n"));
 }
 
