@@ -114,6 +114,22 @@ std::vector<Level> machine_levels(const Topology& t) {
   return out;
 }
 
+NicRates nic_rates(const Topology& t) {
+  NicRates out;
+  for (const DeviceId s : t.fabric_switches())
+    for (const LinkId down : t.out_links(s)) {
+      const DeviceId nic = t.to(down);
+      if (t.kind(nic) != DeviceKind::kNic) continue;
+      for (const LinkId l : t.out_links(nic)) {
+        const LinkClass& c = t.link_class(l);
+        (is_fabric(c.kind) ? out.cable_GBps : out.slot_GBps) +=
+            static_cast<double>(per_second(c.payload_rate())) / kGiga;
+      }
+      return out;
+    }
+  return out;
+}
+
 ScaleUpDomain scale_up_domain(const Topology& t) {
   ScaleUpDomain out;
   if (t.gpus().empty()) return out;

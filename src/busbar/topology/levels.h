@@ -24,6 +24,16 @@ struct Level {
 /// sum of all live cables divided by the number of GPUs: the share of each GPU if all send at once.
 std::vector<Level> machine_levels(const Topology& topology);
 
+/// What one NIC has, payload in one direction.
+struct NicRates {
+  double slot_GBps = 0;   ///< its links inside the server
+  double cable_GBps = 0;  ///< its cables
+  /// The server cannot fill the cables.
+  bool starved() const { return slot_GBps > 0 && slot_GBps < cable_GBps; }
+};
+/// Of the first NIC with a cable to a switch; zeros without one.
+NicRates nic_rates(const Topology& topology);
+
 /// The number of devices of each kind, in the order of DeviceKind, without absent kinds. A switch chip that shows two
 /// levels counts once.
 std::vector<std::pair<DeviceKind, std::uint32_t>> device_counts(const Topology& topology);
