@@ -27,6 +27,7 @@ Status read_optical(const YamlNode& map, OpticalSwitches& out) {
   MapReader r = sourced(map);
   r.required("switches", &YamlNode::as_int, out.switches, 1, 1 << 20);
   r.required("cube", &YamlNode::as_int, out.cube, 1, 1024);
+  r.optional("cubes", &YamlNode::as_int, out.cubes, 1, 1 << 20);
   r.required("switching", &YamlNode::as_duration, out.switching);
   r.required("initialisation", &YamlNode::as_duration, out.initialisation);
   return r.finish();

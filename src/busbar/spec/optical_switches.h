@@ -11,6 +11,7 @@ namespace busbar {
 struct OpticalSwitches {
   std::uint32_t switches = 0;  ///< 0: none
   std::uint32_t cube = 0;      ///< chips along an edge of a cube that is wired with copper
+  std::uint32_t cubes = 0;     ///< that a pod has at most; 0: as many as its shape says
   Duration switching;          ///< the mirrors turn: until light passes the new way
   Duration initialisation;     ///< the links train again, and the chips learn the new shape
   /// Until another shape, or a spare cube, is connected. The restart of the job is not in it.

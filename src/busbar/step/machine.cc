@@ -9,6 +9,7 @@
 #include "busbar/formats/import.h"
 #include "busbar/predict/packet_words.h"
 #include "busbar/spec/cluster_writer.h"
+#include "busbar/spec/fabric_words.h"
 #include "busbar/spec/part_figures_file.h"
 
 namespace busbar {
@@ -77,6 +78,15 @@ Result<Cluster> load_any(const std::string& name, const Overrides& overrides) {
 
 }  // namespace
 
+namespace {
+
+/// Whether `chips` are whole cubes, several and not more than a pod has, that optical switches join.
+bool in_one_pod(const OpticalSwitches& ocs, std::uint32_t all, std::uint32_t chips) {
+  return ocs.cubes > 0 && chips > all && chips % ocs.chips_in_cube() == 0 && chips / ocs.chips_in_cube() <= ocs.cubes;
+}
+
+}  // namespace
+
 Status take_servers(std::uint32_t gpus, std::string& name, Overrides& overrides) {
   const bool preset = !names_input(name) && !is_yaml(name) && !name.starts_with('{');
   if (preset && overrides.nodes > 0 && name.find(':') == std::string::npos)
@@ -89,6 +99,11 @@ Status take_servers(std::uint32_t gpus, std::string& name, Overrides& overrides)
   const auto all = static_cast<std::uint32_t>(own.topology.gpus().size());
   const auto has = static_cast<std::uint32_t>(std::max<std::size_t>(1, own.topology.blocks().size()));
   const bool open = preset && name.find(':') == std::string::npos;
+  if (open && in_one_pod(own.ocs, all, gpus)) {
+    BUSBAR_ASSIGN(const std::vector<FabricWord> shapes, torus_shapes(own, gpus));
+    overrides.set.push_back("node.shape=" + shapes[0].shape);
+    return {};
+  }
   if (gpus > all && !open) return too_many_gpus("--gpus", gpus, own, overrides);
   const std::uint32_t unit = std::max(1u, all / has), nodes = gpus / unit + (gpus % unit > 0 ? 1 : 0);
   if (preset)

@@ -27,6 +27,7 @@ Result<std::string> machine_yaml(const std::string& name, const Cluster& loaded,
 /// Narrows `name` and `overrides` to the servers that hold the first `gpus` GPUs (0: all): "dgx-h100" and 512 become
 /// "dgx-h100:64", a file keeps its name and gets Overrides::nodes. Error of --gpus: the machine has a size, and it is
 /// too small.
+/// Cubes of chips that optical switches join become one torus, as even as the number allows, if a pod holds them.
 Status take_servers(std::uint32_t gpus, std::string& name, Overrides& overrides);
 
 /// "GPUs", or "chips" for a machine that names them so (chip0): TPUs.
