@@ -165,6 +165,25 @@ Result<std::optional<BytesPerSecond>> memory_rate_of(const ClusterKeys& keys, co
   return rate;
 }
 
+/// How NICs are spread over the leaves of a tree; empty: there is one switch, or another kind.
+std::string wiring_of(const FabricSpec& spec, const FabricPlan& plan) {
+  const bool tree = plan.kind == FabricKind::kLeafSpine || plan.kind == FabricKind::kFatTree;
+  if (plan.leaves() < 2) return "";
+  return plan.kind == FabricKind::kRailOptimised ? "by-rail" : tree ? name_of(spec.nic_order) : "";
+}
+
+FabricSummary summary_of(const FabricFile& file, const FabricPlan& plan) {
+  FabricSummary out;
+  out.kind = name_of(plan.kind);
+  out.network = file.network;
+  out.wiring = wiring_of(file.spec, plan);
+  if (out.wiring == "by-node") out.formerly = file.formerly;
+  out.oversubscription = plan.oversubscription;
+  out.oversubscription_asked = file.spec.tier(0).oversubscription;
+  for (const TierPlan& tier : plan.tiers) out.switches.push_back(tier.switches);
+  return out;
+}
+
 /// Creates the nodes and cables, then applies the faults.
 Result<Topology> build(const ClusterKeys& keys, NodeFile& node, const std::vector<Fault>& faults,
                        const CalibratedFactors& factors, const Overrides& overrides, Reading& reading,
@@ -214,8 +233,7 @@ Result<Topology> build(const ClusterKeys& keys, NodeFile& node, const std::vecto
   if (!known) out.switches_power_w = 0;
   out.routing = fabric.routing;
   out.gpudirect = node.gpudirect && fabric.gpudirect;
-  out.fabric = {name_of(plan->kind), fabric.network, {}, plan->oversubscription, fabric.spec.tier(0).oversubscription};
-  for (const TierPlan& tier : plan->tiers) out.fabric.switches.push_back(tier.switches);
+  out.fabric = summary_of(fabric, *plan);
   if (memory_rate) builder.set_gpu_memory_rate(*memory_rate);
   BUSBAR_RETURN_IF_ERROR(apply_faults(faults, builder));
   return std::move(builder).seal();

@@ -29,10 +29,12 @@ struct Overrides {
 
 /// The content of `fabric:` in the file, kept for reports.
 struct FabricSummary {
-  std::string kind;                              ///< "none", "single-switch", "leaf-spine", "rail-optimised"
-  std::string network;                           ///< "InfiniBand NDR"
-  std::vector<std::uint32_t> switches;           ///< per tier, leaves first
-  double oversubscription = 1;                   ///< of the leaves, as built
+  std::string kind;                     ///< "none", "single-switch", "leaf-spine", "rail-optimised"
+  std::string network;                  ///< "InfiniBand NDR"
+  std::vector<std::uint32_t> switches;  ///< per tier, leaves first
+  std::string wiring;    ///< of NICs on several leaves: "by-node", "dealt", "by-rail"; empty: the kind says it all
+  std::string formerly;  ///< the preset with the wiring that this name had in earlier versions; empty: none
+  double oversubscription = 1;                   ///< of the leaves, as built; of a dragonfly, half to half
   double oversubscription_asked = 1;             ///< as the file or --set gives it
   NicMerging merges_nics = NicMerging::kByCard;  ///< as given by its transport
   /// A ratio was asked for, and one switch holds all NICs: nothing is above it.

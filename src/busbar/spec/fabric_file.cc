@@ -194,6 +194,7 @@ Result<FabricFile> read_fabric(const YamlNode& node, Reading& reading) {
   Lengths lengths;
   MapReader r = sourced(map);
   r.optional("name");
+  r.optional("formerly", &YamlNode::as_string, out.formerly);
   const YamlNode kind = r.required("kind");
   if (!r.ok()) return r.finish().error();
   BUSBAR_ASSIGN(out.spec.kind, as_enum(kind, kLastFabricKind, &name_of, "kind of fabric"));

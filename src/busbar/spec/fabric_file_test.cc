@@ -133,5 +133,23 @@ TEST(FabricFile, TheCatalogueOnesMatchTheirNames) {
   EXPECT_EQ(named("ndr-rail-2-planes").planes, 2u);
 }
 
+TEST(FabricFile, LeafSpinesOfTheCatalogueAreWiredAlikeWhateverTheirNetwork) {
+  const Catalog catalog;
+  Reading reading(catalog);
+  std::size_t by_node = 0, dealt = 0;
+  for (const std::string& name : catalog.names("fabrics")) {
+    const FabricFile f = read_fabric(YamlDocument::parse(name, "f.yaml").value().root(), reading).value();
+    if (name.find("leaf-spine") == std::string::npos) continue;
+    const bool deals = name.ends_with("-dealt");
+    EXPECT_EQ(f.spec.nic_order, deals ? NicOrder::kDealt : NicOrder::kByNode) << name;
+    ++(deals ? dealt : by_node);
+    if (f.formerly.empty()) continue;
+    EXPECT_EQ(f.formerly, name + "-dealt");
+    EXPECT_TRUE(catalog.has("fabrics", f.formerly)) << f.formerly;
+  }
+  EXPECT_GT(by_node, 10u);
+  EXPECT_GT(dealt, 10u);
+}
+
 }  // namespace
 }  // namespace busbar

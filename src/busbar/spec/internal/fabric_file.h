@@ -19,6 +19,7 @@ struct FabricFile {
   bool in_hall = false;                ///< `cable_m: hall`: lengths follow from the distances between racks
   bool gpudirect = true;               ///< false: TCP, which copies through host memory
   RoutingPolicy routing = RoutingPolicy::kStatic;  ///< unless the cluster sets another
+  std::string formerly;                            ///< preset with the wiring that this name had in earlier versions
   std::string network;                             ///< "InfiniBand NDR"; the kind of link if the file names no network
   std::optional<YamlNode> transport;  ///< software costs of the network: a map or a name in catalog/transports
 };
