@@ -1196,6 +1196,7 @@ class TopoAnswerScaleUpDomain(Record):
 class TopoAnswerFabric(Record):
     kind: str
     network: str
+    wiring: str | None
     oversubscription: float
     oversubscription_asked: float
 

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <map>
 
+#include "busbar/topology/fabric.h"
 #include "busbar/topology/tiers.h"
 
 namespace busbar {
@@ -66,6 +67,7 @@ TopoFacts topo_facts(const Cluster& c, BlockId node) {
   f.memory = total_memory(t);
   f.scale_up = scale_up_domain(t);
   f.ways = shared_ways(t, node, f.levels, f.bisection, f.scale_up);
+  if (c.fabric.kind == name_of(FabricKind::kDragonfly)) f.ways.tiers = {{"groups", c.fabric.oversubscription}};
   if (c.cabling.parts.empty()) return f;
   f.cables = lay_cables(t, c.cabling);
   f.cabling = sum_of(t, f.cables, c.cabling);

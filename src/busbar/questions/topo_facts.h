@@ -15,7 +15,7 @@ namespace busbar {
 
 /// How many times less passes a tier than reaches it: 1 or less is non-blocking.
 struct TierRatio {
-  std::string tier;  ///< "scale-up", "leaf", "spine"
+  std::string tier;  ///< "scale-up", "leaf", "spine"; of a dragonfly "groups", half to half
   double ratio = 1;
   /// Rates are rounded to bytes per second.
   bool non_blocking() const { return ratio <= 1 + 1e-6; }

@@ -94,10 +94,12 @@ const Record& record_of(const TopoDomain*) {
 
 const Record& record_of(const TopoFabric*) {
   static const Record record(
-      "fabric", {{"kind", &TopoFabric::kind, "", "none, single-switch, leaf-spine, rail-optimised, ..."},
-                 {"network", &TopoFabric::network, "", "InfiniBand NDR, ..."},
-                 {"oversubscription", &TopoFabric::oversubscription, "", "of the leaves, as built"},
-                 {"oversubscription_asked", &TopoFabric::oversubscription_asked, "", "as the file gives it"}});
+      "fabric",
+      {{"kind", &TopoFabric::kind, "", "none, single-switch, leaf-spine, rail-optimised, ..."},
+       {"network", &TopoFabric::network, "", "InfiniBand NDR, ..."},
+       {"wiring", &TopoFabric::wiring, "", "of NICs on leaves: by-node, dealt, by-rail; null: one switch, or no tree"},
+       {"oversubscription", &TopoFabric::oversubscription, "", "of the leaves, as built; of a dragonfly, half to half"},
+       {"oversubscription_asked", &TopoFabric::oversubscription_asked, "", "as the file gives it"}});
   return record;
 }
 
@@ -109,9 +111,10 @@ const Record& record_of(const TopoRoot*) {
 }
 
 const Record& record_of(const TopoTier*) {
-  static const Record record("tier", {{"tier", &TopoTier::tier, "", "scale-up, leaf, spine"},
-                                      {"ratio", &TopoTier::ratio, "", "how many times less passes than reaches it"},
-                                      {"non_blocking", &TopoTier::non_blocking, "", "the ratio is 1 or less"}});
+  static const Record record(
+      "tier", {{"tier", &TopoTier::tier, "", "scale-up, leaf, spine; of a dragonfly groups, half to half"},
+               {"ratio", &TopoTier::ratio, "", "how many times less passes than reaches it"},
+               {"non_blocking", &TopoTier::non_blocking, "", "the ratio is 1 or less"}});
   return record;
 }
 
@@ -143,7 +146,7 @@ const Record& record_of(const TopoCabling*) {
   static const Record record(
       "cabling", {{"cables", &TopoCabling::cables, "", "of the network"},
                   {"length_m", &TopoCabling::length_m, "m", "of all cables"},
-                  {"transceivers", &TopoCabling::transceivers, "", "optical and pluggable ends"},
+                  {"transceivers", &TopoCabling::transceivers, "", "optical and pluggable modules"},
                   {"too_long", &TopoCabling::too_long, "", "cables that are too long for any of the parts"},
                   {"cables_power_w", &TopoCabling::cables_power_w, "W", "of cables and optics"},
                   {"switches", &TopoCabling::switches, "", "of the network"},

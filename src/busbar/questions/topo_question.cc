@@ -101,7 +101,9 @@ TopoResult machine_result(const Cluster& c, TopoFacts f) {
   r.memory_bytes_total = count(f.memory);
   r.scale_up_domain =
       TopoDomain{f.scale_up.gpus, count(f.scale_up.memory), f.scale_up.ports_GBps, largest_models(f.scale_up)};
-  r.fabric = TopoFabric{c.fabric.kind, c.fabric.network, c.fabric.oversubscription, c.fabric.oversubscription_asked};
+  r.fabric =
+      TopoFabric{c.fabric.kind, c.fabric.network, {}, c.fabric.oversubscription, c.fabric.oversubscription_asked};
+  if (!c.fabric.wiring.empty()) r.fabric.wiring = c.fabric.wiring;
   add_sharing(c.topology, f.ways, r);
   r.p2p = c.p2p;
   r.gpudirect = c.gpudirect;

@@ -62,6 +62,7 @@ const Record& record_of(const TopoDomain*);
 
 struct TopoFabric {
   std::string kind, network;
+  std::optional<std::string> wiring;
   double oversubscription = 1, oversubscription_asked = 1;
 };
 const Record& record_of(const TopoFabric*);

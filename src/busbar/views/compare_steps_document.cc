@@ -11,6 +11,7 @@
 #include "busbar/base/text.h"
 #include "busbar/cost/money.h"
 #include "busbar/plan/layout_flags.h"
+#include "busbar/views/network_words.h"
 #include "busbar/views/step_parts.h"
 #include "busbar/views/token_cost.h"
 
@@ -115,7 +116,11 @@ std::string fabric_words(const CompareRow& r) {
   if (!r.variant.fabric.shape.empty()) return "torus of " + r.variant.fabric.shape + " chips";
   if (f.kind.empty() || f.kind == "none") return "no network";
   std::string out = fmt::format("{}, {}", f.network, f.kind);
+  if (!wiring_words(f).empty()) out += " " + f.wiring;
   if (f.oversubscription != 1) out += fmt::format(" {:.3g}:1", f.oversubscription);
+  if (f.oversubscription_is_idle()) out += ", " + oversubscription_words(f);
+  if (!f.formerly.empty()) out += fmt::format(", before: {}", f.formerly);
+  if (const std::string words = starved_nic_words(r.run.cluster()); !words.empty()) out += ", " + words;
   if (!r.variant.fabric.title.empty()) out += fmt::format(" ({})", r.variant.fabric.title);
   return out;
 }

@@ -21,6 +21,7 @@
 #include "busbar/views/checkpoint_facts.h"
 #include "busbar/views/fit_table.h"
 #include "busbar/views/level_table.h"
+#include "busbar/views/network_words.h"
 #include "busbar/views/packet_counts.h"
 #include "busbar/views/penalty_words.h"
 #include "busbar/views/policy_words.h"
@@ -176,6 +177,7 @@ Facts details(const TrainRun& r) {
                                                    : fmt::format("{} of tier {}", one ? "switch" : "switches", k + 1);
     network += fmt::format(", {} {}", fabric.switches[k], tier);
   }
+  if (!views::wiring_words(fabric).empty()) network += ", NICs " + views::wiring_words(fabric);
   add("fabric", network);
   const auto in_e9 = [](std::uint64_t parameters) { return format_number(static_cast<double>(parameters) / 1e9); };
   std::string model =

@@ -14,6 +14,7 @@
 #include "busbar/topology/gpu_memory.h"
 #include "busbar/topology/tree_view.h"
 #include "busbar/views/level_table.h"
+#include "busbar/views/network_words.h"
 #include "busbar/views/pair_tables.h"
 #include "busbar/views/topology_drawing.h"
 #include "busbar/views/view.h"
@@ -192,14 +193,6 @@ std::string reach_in_words(const TopoFacts& f) {
                      format_number(inside->wire_GBps / nic->wire_GBps, 2));
 }
 
-std::string oversubscription_words(const FabricSummary& f) {
-  if (f.oversubscription_is_idle())
-    return fmt::format("no over-subscription: one switch holds all NICs, so {:.3g}:1 has no effect",
-                       f.oversubscription_asked);
-  return f.oversubscription == 1 ? "no over-subscription"
-                                 : fmt::format("leaves {:.3g}:1 over-subscribed", f.oversubscription);
-}
-
 Facts facts_of(const Cluster& c, const TopoFacts& f) {
   Facts out;
   std::string counts;
@@ -209,6 +202,8 @@ Facts facts_of(const Cluster& c, const TopoFacts& f) {
   if (!c.fabric.network.empty())
     out.items.emplace_back(
         "fabric", fmt::format("{}, {}, {}", c.fabric.network, c.fabric.kind, oversubscription_words(c.fabric)));
+  if (const std::string words = wiring_words(c.fabric); !words.empty()) out.items.emplace_back("wiring", words);
+  if (const std::string words = starved_nic_words(c); !words.empty()) out.items.emplace_back("NICs", words);
   if (f.bisection.GBps > 0)
     out.items.emplace_back(
         "bisection", fmt::format("{} in one direction, {} counting both ({}: {})", format_rate(f.bisection.GBps * 1e9),
