@@ -1,12 +1,11 @@
 #include "busbar/runtime/session.h"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <chrono>
 #include <numeric>
 #include <thread>
 
+#include "busbar/runtime/host_rates.h"
 #include "busbar/runtime/internal/act.h"
 #include "busbar/runtime/internal/processes.h"
 #include "busbar/runtime/internal/watch.h"
@@ -19,13 +18,6 @@ double TaskResult::mean_s() const {
 }
 
 namespace {
-
-/// Cores that this process may use.
-std::uint32_t cores_allowed() {
-  cpu_set_t set;
-  if (sched_getaffinity(0, sizeof set, &set) != 0) return std::max(1u, std::thread::hardware_concurrency());
-  return static_cast<std::uint32_t>(CPU_COUNT(&set));
-}
 
 /// Threads cannot be killed alone; only a bug makes one stand still, which the timeout tells.
 Status play_as_threads(const std::vector<Task>& tasks, const Arena& arena, Board& board,
