@@ -42,7 +42,7 @@ ROOMS = {
     "study": ["base"],
     "report": ["base", "trace"],
 }
-ROOMS["questions"] = [room for room in ROOMS if room not in ("runtime", "report")]
+ROOMS["questions"] = [room for room in ROOMS if room != "report"]
 ROOMS["views"] = ["questions", "report"]
 ROOMS["lines"] = ["questions", "report"]
 ROOMS["api"] = ["lines", "views", "formats"]

@@ -1756,6 +1756,84 @@ def flows(
     time_limit       seconds, after which the answer ends
     """
 
+class BenchAnswerHost(Record):
+    name: str
+    cores: int
+    hop_us: float
+    copy_in_cache_GBps: float
+    copy_GBps: float
+    add_in_cache_GBps: float
+    add_GBps: float
+
+class BenchAnswerResults(Record):
+    size_bytes: int
+    algorithm: str
+    measured_us: float
+    algbw_GBps: float
+    busbw_GBps: float
+    wrong: int | None
+    predicted_us: float | None
+    ratio: float | None
+    bound_by: str | None
+
+class BenchAnswer(Answer):
+    schema: str
+    collective: str
+    transport: str
+    datatype: str
+    reduction: str
+    ranks: int
+    switches: int
+    host: BenchAnswerHost
+    results: Rows[BenchAnswerResults]
+    median_error_percent: float | None
+    notes: Rows[str]
+    inputs_hash: str
+    run: Mapping[str, Any]
+
+def bench(
+    collective: Text,
+    *,
+    min_bytes: Text = ...,
+    max_bytes: Text = ...,
+    step_factor: float = ...,
+    iters: int = ...,
+    warmup_iters: int = ...,
+    check: int = ...,
+    datatype: Text = ...,
+    reduction: Text = ...,
+    ranks: int = ...,
+    root: int = ...,
+    transport: Literal['threads', 'shm'] = ...,
+    algorithm: Text = ...,
+    in_place: bool = ...,
+    timeout_s: float = ...,
+    emit_cluster: Text = ...,
+    progress: Progress | None = ...,
+    time_limit: float | None = ...,
+) -> BenchAnswer:
+    """Run a collective on this host for real: measured times next to predicted ones, every element checked.
+
+    collective    all_reduce, all_gather, reduce_scatter, broadcast, reduce, all_to_all, gather, scatter or send_recv; the names of nccl-tests also work
+    min_bytes     smallest size S; K, M, G are binary (default 8)
+    max_bytes     largest size (default 16M)
+    step_factor   factor between sizes (default 2)
+    iters         timed iterations (default 20)
+    warmup_iters  iterations before those (default 5)
+    check         0: do not check the results (default 1)
+    datatype      element type (default float): int8 to uint64, half, bfloat16, double
+    reduction     sum (default), prod, min, max, avg
+    ranks         number of ranks (default: one per core, at least 2)
+    root          root of broadcast, reduce, gather and scatter (default 0)
+    transport     threads of one process, or processes that share memory (default shm)
+    algorithm     fastest (as predicted for this host; the default), ring, tree, ..., or a file: MSCCL XML, MSCCL++ plan
+    in_place      input and output are one buffer
+    timeout_s     without a step of any rank the run ends (default 30) (s)
+    emit_cluster  write this host, as measured, as a machine that all commands take
+    progress      called as progress(what, done, total); true ends the answer
+    time_limit    seconds, after which the answer ends
+    """
+
 class CatalogAnswerEntriesFigures(Record):
     path: str
     value: Any

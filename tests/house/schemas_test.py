@@ -53,6 +53,7 @@ compare dgx-h100 dgx-b200 --gpus 16 --model llama3-8b
 compare dgx-h100:2 dgx-a100:2 all_reduce
 sweep study.yaml
 new --servers 2 --node dgx-h100
+bench all_reduce --ranks 2 -b 1K -e 8K -n 2 --transport threads
 """.strip().splitlines()]
 
 

@@ -1,0 +1,106 @@
+// The fields of a request to execute a collective, and of its result.
+#include "busbar/collectives/schedule.h"
+#include "busbar/questions/bench_question.h"
+
+namespace busbar::questions {
+namespace {
+
+bool is_executed_collective(const std::string& word) { return parse_collective(word).ok(); }
+
+std::vector<Field> bench_fields() {
+  using Q = BenchRequest;
+  const auto tested = [](Field f, const char* flag, const char* value) {
+    return std::move(f).of("As in nccl-tests").spelled(flag).takes(value);
+  };
+  const auto run = [](Field f, const char* value) { return std::move(f).of("Run").takes(value); };
+  return {
+      Field("collective", &Q::collective, "",
+            "all_reduce, all_gather, reduce_scatter, broadcast, reduce, all_to_all, gather, scatter or send_recv; the "
+            "names of nccl-tests also work")
+          .takes("OP")
+          .as_word()
+          .known_by(is_executed_collective),
+      tested({"min_bytes", &Q::min_bytes, "", "smallest size S; K, M, G are binary (default 8)"}, "-b,--minbytes",
+             "SIZE"),
+      tested({"max_bytes", &Q::max_bytes, "", "largest size (default 16M)"}, "-e,--maxbytes", "SIZE"),
+      tested({"step_factor", &Q::step_factor, "", "factor between sizes (default 2)"}, "-f,--stepfactor", "X"),
+      tested({"iters", &Q::iters, "", "timed iterations (default 20)"}, "-n,--iters", "N"),
+      tested({"warmup_iters", &Q::warmup_iters, "", "iterations before those (default 5)"}, "-w,--warmup_iters", "N"),
+      tested({"check", &Q::check, "", "0: do not check the results (default 1)"}, "-c,--check", "N"),
+      tested({"datatype", &Q::datatype, "", "element type (default float): int8 to uint64, half, bfloat16, double"},
+             "-d,--datatype", "TYPE"),
+      tested({"reduction", &Q::reduction, "", "sum (default), prod, min, max, avg"}, "-o,--op", "OP"),
+      run({"ranks", &Q::ranks, "", "number of ranks (default: one per core, at least 2)"}, "N"),
+      run({"root", &Q::root, "", "root of broadcast, reduce, gather and scatter (default 0)"}, "RANK"),
+      run(Field("transport", &Q::transport, "", "threads of one process, or processes that share memory (default shm)")
+              .among({"threads", "shm"}),
+          "NAME"),
+      run({"algorithm", &Q::algorithm, "",
+           "fastest (as predicted for this host; the default), ring, tree, ..., or a file: MSCCL XML, MSCCL++ plan"},
+          "NAME|FILE"),
+      Field("in_place", &Q::in_place, "", "input and output are one buffer").of("Run"),
+      run(Field("timeout_s", &Q::timeout_s, "s", "without a step of any rank the run ends (default 30)")
+              .spelled("--timeout")
+              .undecided(),
+          "SECONDS"),
+      Field("emit_cluster", &Q::emit_cluster, "", "write this host, as measured, as a machine that all commands take")
+          .takes("FILE.yaml")
+          .of("Files")
+          .undecided()};
+}
+
+}  // namespace
+
+const Record& record_of(const BenchRequest*) {
+  static const Record record("bench request", bench_fields());
+  return record;
+}
+
+const Record& record_of(const BenchHost*) {
+  using H = BenchHost;
+  static const Record record(
+      "host",
+      {{"name", &H::name, "", "of this host"},
+       {"cores", &H::cores, "", "that this process may use"},
+       {"hop_us", &H::hop_us, "us", "from one rank's flag to the step of the next"},
+       {"copy_in_cache_GBps", &H::copy_in_cache_GBps, "GB/s", "one core copies between small buffers while all do"},
+       {"copy_GBps", &H::copy_GBps, "GB/s", "the same with the largest buffers"},
+       {"add_in_cache_GBps", &H::add_in_cache_GBps, "GB/s", "one core adds two small buffers of floats while all do"},
+       {"add_GBps", &H::add_GBps, "GB/s", "the same with the largest buffers"}});
+  return record;
+}
+
+const Record& record_of(const BenchRow*) {
+  using R = BenchRow;
+  static const Record record(
+      "row", {{"size_bytes", &R::size_bytes, "bytes", "S, as nccl-tests counts it"},
+              {"algorithm", &R::algorithm, "", "that was executed"},
+              {"measured_us", &R::measured_us, "us", "of one iteration, the mean over ranks"},
+              {"algbw_GBps", &R::algbw_GBps, "GB/s", "S / time"},
+              {"busbw_GBps", &R::busbw_GBps, "GB/s", "as nccl-tests defines it"},
+              {"wrong", &R::wrong, "", "elements that are not as they must be; null: not checked"},
+              {"predicted_us", &R::predicted_us, "us", "on the host as measured; null: this cannot be predicted"},
+              {"ratio", &R::ratio, "", "measured / predicted"},
+              {"bound_by", &R::bound_by, "", "what limits the predicted time"}});
+  return record;
+}
+
+const Record& record_of(const BenchResult*) {
+  using R = BenchResult;
+  static const Record record(
+      "bench", {{"collective", &R::collective, "", "that was executed"},
+                {"transport", &R::transport, "", "threads or shm"},
+                {"datatype", &R::datatype, "", "of elements"},
+                {"reduction", &R::reduction, "", "of elements"},
+                {"ranks", &R::ranks, "", "their number"},
+                {"switches", &R::switches, "", "further threads or processes, which play switches that reduce"},
+                {"host", &R::host, "", "as measured before the sizes"},
+                {"results", &R::results, "", "one row per size"},
+                {"median_error_percent", &R::median_error_percent, "%",
+                 "of the predictions, without sign; null: there are none"},
+                {"notes", &R::notes, "", "what to know about these times"},
+                {"inputs_hash", &R::inputs_hash, "", "of everything that the request says"}});
+  return record;
+}
+
+}  // namespace busbar::questions

@@ -1,0 +1,140 @@
+#include "busbar/questions/bench_programs.h"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "busbar/collectives/builders.h"
+#include "busbar/questions/bench_host.h"
+#include "busbar/questions/schedule_times.h"
+
+namespace busbar::questions {
+namespace {
+
+bool is_schedule_file(const std::string& name) { return name.ends_with(".xml") || name.ends_with(".json"); }
+
+Result<std::unique_ptr<Predictor>> host_machine(const BenchCall& call, const runtime::HostRates& rates, Bytes size) {
+  const std::string yaml =
+      host_cluster_yaml(rates, {bench_host_name(), call.ranks, count(size), runtime::reduces(call.op)});
+  BUSBAR_ASSIGN(Cluster cluster, parse_cluster(yaml, "this host"));
+  return Predictor::make(std::move(cluster), {});
+}
+
+/// Where switches reduce, one switch joins all ranks; where levels are named, the smallest groups are a level.
+std::uint32_t group_size(const std::string& algorithm, std::uint32_t ranks) {
+  const AlgorithmTraits traits = traits_of(algorithm);
+  if (!traits.names_levels) return traits.reduces_in_network ? ranks : 1;
+  for (std::uint32_t g = 2; g < ranks; ++g)
+    if (ranks % g == 0) return g;
+  return 1;
+}
+
+Result<Schedule> schedule_of(const BenchRequest& q, const BenchCall& call, const std::string& algorithm) {
+  ScheduleSpec spec;
+  spec.algorithm = algorithm;
+  spec.op = call.op;
+  spec.ranks = call.ranks;
+  spec.ranks_per_group = group_size(algorithm, call.ranks);
+  spec.root = q.root;
+  return build_schedule(spec);
+}
+
+Result<runtime::Executable> program_of(const BenchRequest& q, const BenchCall& call, const BenchSize& at,
+                                       const Schedule* made) {
+  const runtime::CompileOptions options{true, call.reduction == runtime::Reduction::kAvg};
+  if (call.file) return runtime::compile(call.file->plan, options);
+  Schedule schedule;
+  if (made != nullptr) {
+    schedule = *made;
+  } else {
+    BUSBAR_ASSIGN(schedule, schedule_of(q, call, at.algorithm));
+  }
+  BUSBAR_ASSIGN(ExecutionPlan plan, runtime::plan_in_pieces(schedule, count(at.size), kBenchPiece, q.in_place));
+  return runtime::compile(std::move(plan), options);
+}
+
+}  // namespace
+
+std::string bench_host_name() {
+  char name[256] = "";
+  if (gethostname(name, sizeof name - 1) != 0 || name[0] == 0) return "host";
+  std::string out = name;
+  for (char& c : out)
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '-') c = '-';
+  return out;
+}
+
+Result<BenchCall> bench_call(const BenchRequest& q) {
+  BenchCall out;
+  BUSBAR_ASSIGN(out.op, parse_collective(q.collective));
+  const auto type = runtime::parse_element_type(q.datatype);
+  if (!type.ok()) return invalid(type.error().message, field_of("datatype"));
+  const auto reduction = runtime::parse_reduction(q.reduction);
+  if (!reduction.ok()) return invalid(reduction.error().message, field_of("reduction"));
+  out.type = *type;
+  out.reduction = *reduction;
+  out.ranks = q.ranks > 0 ? q.ranks : std::max(2u, runtime::cores_allowed());
+  constexpr std::uint32_t kMostRanks = 64;
+  if (out.ranks > kMostRanks)
+    return unsupported(fmt::format("at most {} ranks run on one host", kMostRanks), field_of("ranks"));
+  if (!is_schedule_file(q.algorithm)) return out;
+  BUSBAR_ASSIGN(ImportedSchedule read, load_schedule(q.algorithm));
+  if (read.plan.op != out.op)
+    return invalid(fmt::format("is an {}, not an {}", name_of(read.plan.op), name_of(out.op)), {q.algorithm, 0, 0, ""});
+  if (q.ranks > 0 && q.ranks != read.plan.ranks)
+    return invalid(fmt::format("the schedule is for {} ranks", read.plan.ranks), field_of("ranks"));
+  out.ranks = read.plan.ranks;
+  out.file = std::move(read);
+  return out;
+}
+
+namespace {
+
+/// Message by message, as `collective --schedule` times it.
+Status predict_file(const BenchCall& call, Predictor& machine, BenchSize& out) {
+  BUSBAR_ASSIGN(const std::vector<ScheduleRow> rows, time_schedule(*call.file, machine, {out.size}, 1, {}));
+  if (rows.empty()) return {};
+  out.predicted_us = rows.front().time.in_us();
+  Prediction bound;
+  bound.bound = rows.front().bound;
+  out.bound_by = limit_of(bound, machine.cluster().topology);
+  return {};
+}
+
+/// Takes the predicted algorithm if the request leaves it open. Returns a schedule that was made for this machine.
+Result<std::shared_ptr<const Schedule>> predict_call(const BenchRequest& q, const BenchCall& call, Predictor& machine,
+                                                     BenchSize& out) {
+  CollectiveCall asked = call_over(call.op, out.size, call.ranks);
+  asked.root = q.root;
+  asked.algorithm = q.algorithm;
+  const auto predicted = machine.time(asked, kTimeAlone);
+  if (!predicted.ok() && q.algorithm == "fastest") return predicted.error();
+  if (!predicted.ok()) return std::shared_ptr<const Schedule>();
+  out.predicted_us = predicted->time.in_us();
+  out.bound_by = limit_of(*predicted, machine.cluster().topology);
+  if (q.algorithm == "fastest") out.algorithm = predicted->algorithm;
+  return predicted->call.schedule;
+}
+
+}  // namespace
+
+Result<BenchSize> bench_size(const BenchRequest& q, const BenchCall& call, const runtime::HostRates& rates,
+                             Bytes size) {
+  BenchSize out;
+  out.size = size;
+  out.algorithm = call.file ? call.file->plan.name : q.algorithm;
+  BUSBAR_ASSIGN(const std::unique_ptr<Predictor> machine, host_machine(call, rates, size));
+  std::shared_ptr<const Schedule> made;
+  if (call.file) {
+    BUSBAR_RETURN_IF_ERROR(predict_file(call, *machine, out));
+  } else {
+    BUSBAR_ASSIGN(made, predict_call(q, call, *machine, out));
+  }
+  BUSBAR_ASSIGN(runtime::Executable program, program_of(q, call, out, made.get()));
+  out.program = std::make_shared<const runtime::Executable>(std::move(program));
+  return out;
+}
+
+}  // namespace busbar::questions

@@ -1,0 +1,43 @@
+// What `bench` executes and predicts at each size.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "busbar/formats/imported_schedule.h"
+#include "busbar/predict/predictor.h"
+#include "busbar/questions/bench_question.h"
+#include "busbar/runtime/host_rates.h"
+#include "busbar/runtime/session.h"
+
+namespace busbar::questions {
+
+/// One size before it runs.
+struct BenchSize {
+  Bytes size{};
+  std::string algorithm;
+  std::shared_ptr<const runtime::Executable> program;
+  std::optional<double> predicted_us;  ///< none: no prediction knows this
+  std::string bound_by;
+};
+
+/// The request as read.
+struct BenchCall {
+  Collective op{};
+  runtime::ElementType type{};
+  runtime::Reduction reduction{};
+  std::uint32_t ranks = 2;
+  std::optional<ImportedSchedule> file;  ///< of --algorithm FILE
+};
+Result<BenchCall> bench_call(const BenchRequest& q);
+
+/// Machine and programs of one size. Errors: an algorithm that cannot build the operation.
+Result<BenchSize> bench_size(const BenchRequest& q, const BenchCall& call, const runtime::HostRates& rates, Bytes size);
+
+/// The name of this host, in letters that a file may hold.
+std::string bench_host_name();
+
+}  // namespace busbar::questions

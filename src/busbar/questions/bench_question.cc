@@ -1,0 +1,121 @@
+#include "busbar/questions/bench_question.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "busbar/questions/bench_host.h"
+#include "busbar/questions/bench_programs.h"
+#include "busbar/questions/sweep.h"
+
+namespace busbar::questions {
+namespace {
+
+BenchHost host_of(const runtime::HostRates& r) {
+  const runtime::RatePoint& small = r.points.front();
+  const runtime::RatePoint& large = r.points.back();
+  return {bench_host_name(),
+          r.cores,
+          r.hop_s * 1e6,
+          small.copy_bytes_per_s / 1e9,
+          large.copy_bytes_per_s / 1e9,
+          small.add_bytes_per_s / 1e9,
+          large.add_bytes_per_s / 1e9};
+}
+
+runtime::Task task_of(const BenchRequest& q, const BenchCall& call, const BenchSize& at) {
+  runtime::Task task;
+  task.program = at.program.get();
+  const std::uint64_t elements = count(at.size) / size_of(call.type), chunks = at.program->plan.chunks;
+  task.filling = {call.type, call.reduction,
+                  static_cast<std::size_t>(std::max<std::uint64_t>(1, (elements + chunks - 1) / chunks))};
+  task.iterations = std::max(1u, q.iters);
+  task.warmup = q.warmup_iters;
+  task.check = q.check > 0;
+  return task;
+}
+
+BenchRow row_of(const BenchCall& call, const BenchSize& at, const runtime::TaskResult& measured, bool checked) {
+  BenchRow row;
+  row.size_bytes = count(at.size);
+  row.algorithm = at.algorithm;
+  row.measured_us = measured.mean_s() * 1e6;
+  row.algbw_GBps = static_cast<double>(row.size_bytes) / measured.mean_s() / 1e9;
+  row.busbw_GBps = row.algbw_GBps * bus_factor(call.op, call.ranks);
+  if (checked) row.wrong = measured.wrong;
+  row.predicted_us = at.predicted_us;
+  if (!at.predicted_us) return row;
+  row.ratio = row.measured_us / *row.predicted_us;
+  row.bound_by = at.bound_by;
+  return row;
+}
+
+std::optional<double> median_error(const std::vector<BenchRow>& rows) {
+  std::vector<double> errors;
+  for (const BenchRow& r : rows)
+    if (r.ratio) errors.push_back(100 * std::abs(*r.ratio - 1));
+  if (errors.empty()) return std::nullopt;
+  std::nth_element(errors.begin(), errors.begin() + static_cast<std::ptrdiff_t>(errors.size() / 2), errors.end());
+  return errors[errors.size() / 2];
+}
+
+std::vector<std::string> notes_of(const BenchResult& r) {
+  std::vector<std::string> out;
+  if (r.switches > 0)
+    out.push_back(fmt::format("switches that reduce are played by more {}, {} in number",
+                              r.transport == "shm" ? "processes" : "threads", r.switches));
+  if (r.ranks + r.switches > r.host.cores)
+    out.push_back(fmt::format("{} ranks share {} cores: each waits for others to give a core away",
+                              r.ranks + r.switches, r.host.cores));
+  return out;
+}
+
+}  // namespace
+
+Result<BenchResult> answer(const BenchRequest& q, const Context& context) {
+  BUSBAR_ASSIGN(const BenchCall call, bench_call(q));
+  BUSBAR_ASSIGN(const std::vector<Bytes> sizes, sweep_sizes(q.min_bytes, q.max_bytes, q.step_factor));
+  context.begin("measuring this host");
+  const runtime::HostRates rates = runtime::measure_host(call.ranks, count(sizes.back()));
+  std::vector<BenchSize> at;
+  std::vector<runtime::Task> tasks;
+  for (const Bytes size : sizes) {
+    BUSBAR_ASSIGN(BenchSize one, bench_size(q, call, rates, size));
+    at.push_back(std::move(one));
+    tasks.push_back(task_of(q, call, at.back()));
+  }
+  context.begin(fmt::format("running {} sizes on {} ranks", sizes.size(), call.ranks));
+  const runtime::Transport transport = q.transport == "shm" ? runtime::Transport::kShm : runtime::Transport::kThreads;
+  BUSBAR_ASSIGN(const auto measured, runtime::run_tasks(tasks, {transport, q.timeout_s, context.stop}));
+  BenchResult r;
+  r.collective = name_of(call.op);
+  r.transport = q.transport;
+  r.datatype = q.datatype;
+  r.reduction = q.reduction;
+  r.inputs_hash = inputs_hash("bench", q, "");
+  r.ranks = call.ranks;
+  for (const BenchSize& s : at) r.switches = std::max(r.switches, s.program->plan.reducers);
+  r.host = host_of(rates);
+  for (std::size_t i = 0; i < at.size(); ++i) {
+    r.results.push_back(row_of(call, at[i], measured[i], q.check > 0));
+    if (measured[i].wrong > 0) r.exit_status = 1;
+  }
+  r.median_error_percent = median_error(r.results);
+  r.notes = notes_of(r);
+  const BenchMachine machine{r.host.name, call.ranks, rates.points.back().bytes, runtime::reduces(call.op)};
+  if (!q.emit_cluster.empty()) r.files.push_back({q.emit_cluster, host_cluster_yaml(rates, machine)});
+  return r;
+}
+
+Question bench_question() {
+  return make_question<BenchRequest, BenchResult>(
+      "bench", "run a collective on this host for real: measured times next to predicted ones, every element checked",
+      "  busbar bench all_reduce -e 64M --ranks 2\n"
+      "  busbar bench all_gather --ranks 4 --algorithm ring --transport threads -d half\n"
+      "  busbar bench all_reduce --ranks 8 --algorithm allreduce.xml -b 1M -e 1M\n"
+      "  busbar bench all_reduce --emit-cluster host.yaml\n",
+      75);
+}
+
+}  // namespace busbar::questions

@@ -1,0 +1,62 @@
+// A collective executed on this host: times and a check of every element, each with its prediction.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "busbar/base/record.h"
+#include "busbar/questions/context.h"
+#include "busbar/questions/question.h"
+
+namespace busbar::questions {
+
+struct BenchRequest {
+  std::string collective;
+  std::string min_bytes = "8", max_bytes = "16M";
+  double step_factor = 2;
+  std::uint32_t ranks = 0;  ///< 0: one per core, at least 2
+  std::uint32_t root = 0;
+  std::string transport = "shm", algorithm = "fastest";
+  bool in_place = false;
+  std::uint32_t iters = 20, warmup_iters = 5, check = 1;
+  std::string datatype = "float", reduction = "sum";
+  double timeout_s = 30;
+  std::string emit_cluster;
+};
+const Record& record_of(const BenchRequest*);
+
+/// What this host was found to be, by measurement in this run.
+struct BenchHost {
+  std::string name;
+  std::uint32_t cores = 0;
+  double hop_us = 0, copy_in_cache_GBps = 0, copy_GBps = 0, add_in_cache_GBps = 0, add_GBps = 0;
+};
+const Record& record_of(const BenchHost*);
+
+struct BenchRow {
+  std::uint64_t size_bytes = 0;
+  std::string algorithm;
+  double measured_us = 0, algbw_GBps = 0, busbw_GBps = 0;
+  std::optional<std::uint64_t> wrong;
+  std::optional<double> predicted_us, ratio;
+  std::optional<std::string> bound_by;
+};
+const Record& record_of(const BenchRow*);
+
+struct BenchResult {
+  std::string collective, transport, datatype, reduction, inputs_hash;
+  std::uint32_t ranks = 0, switches = 0;
+  BenchHost host;
+  std::vector<BenchRow> results;
+  std::optional<double> median_error_percent;
+  std::vector<std::string> notes;
+  int exit_status = 0;
+  std::vector<OutputFile> files;
+};
+const Record& record_of(const BenchResult*);
+
+Result<BenchResult> answer(const BenchRequest& request, const Context& context = {});
+
+}  // namespace busbar::questions

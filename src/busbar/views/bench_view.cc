@@ -1,0 +1,64 @@
+// Executed collectives: the table of nccl-tests with predictions.
+#include <fmt/core.h>
+
+#include "busbar/base/quantity.h"
+#include "busbar/questions/bench_question.h"
+#include "busbar/views/view.h"
+
+namespace busbar::views {
+namespace {
+
+using questions::BenchRequest;
+using questions::BenchResult;
+using questions::BenchRow;
+
+Table bench_table(const BenchResult& r) {
+  Table t{"",
+          {"size (B)", "time (us)", "algbw (GB/s)", "busbw (GB/s)", "#wrong", "predicted (us)", "ratio",
+           to_left("algorithm"), to_left("bound by")}};
+  for (const BenchRow& row : r.results)
+    t.rows.push_back({std::to_string(row.size_bytes), format_number(row.measured_us), format_number(row.algbw_GBps),
+                      format_number(row.busbw_GBps), row.wrong ? std::to_string(*row.wrong) : "N/A",
+                      row.predicted_us ? format_number(*row.predicted_us) : "-",
+                      row.ratio ? fmt::format("{:.2f}", *row.ratio) : "-", row.algorithm, row.bound_by.value_or("-")});
+  t.note = "ratio: measured / predicted, on this host as measured before the run.";
+  return t;
+}
+
+Facts bench_facts(const BenchResult& r) {
+  Facts out{"This host, as measured", {}};
+  const auto rate = [](double GBps) { return format_rate(GBps * 1e9); };
+  out.items = {{"host", fmt::format("{}, {} cores", r.host.name, r.host.cores)},
+               {"flag to step", format_duration(r.host.hop_us * 1e-6)},
+               {"copy, one core", fmt::format("{} in cache, {} with the largest buffers",
+                                              rate(r.host.copy_in_cache_GBps), rate(r.host.copy_GBps))},
+               {"add, one core", fmt::format("{} in cache, {} with the largest buffers", rate(r.host.add_in_cache_GBps),
+                                             rate(r.host.add_GBps))}};
+  for (const std::string& note : r.notes) out.items.emplace_back("note", note);
+  return out;
+}
+
+std::string verdict(const BenchResult& r) {
+  std::string out = r.exit_status == 0 ? "Every element is as it must be." : "Some elements are wrong.";
+  if (r.results.empty() || !r.results.front().wrong) out = "Results were not checked.";
+  if (r.median_error_percent)
+    out += fmt::format(" Predictions are off by {:.0f} % in the median.", *r.median_error_percent);
+  return out;
+}
+
+Document bench_document(const BenchRequest&, const BenchResult& r) {
+  Document d{fmt::format("{} over {} ranks on {}, {}, {} {}", r.collective, r.ranks, r.host.name,
+                         r.transport == "shm" ? "processes that share memory" : "threads", r.datatype, r.reduction),
+             {},
+             {}};
+  d.add(bench_table(r));
+  d.add(Highlight{verdict(r)});
+  d.add(bench_facts(r));
+  return d;
+}
+
+}  // namespace
+
+View bench_view() { return make_view("bench", bench_document); }
+
+}  // namespace busbar::views
