@@ -19,7 +19,7 @@ except ImportError:
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 ALWAYS = {"address", "title", "symptom", "seen", "healthy", "log"}
 FAILED = {"cause", "accepted"}
-MAYBE = {"release", "harmless", "tellable"}
+MAYBE = {"release", "harmless", "tellable", "collected"}
 LINES = 64
 
 

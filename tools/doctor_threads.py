@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Scores the doctor on the public threads of tests/doctor/threads and writes the table of docs/doctor.md (section Threads).
 
-    tools/doctor_threads.py BUSBAR [--check | --rules]
+    tools/doctor_threads.py BUSBAR [--check | --rules | --collected DATE]
 
 Each log is judged alone. RULES says which rules name a cause. A finding that only repeats what was seen (SYMPTOMS) names none. Of the part
-that only scores, nothing but counts is printed; --rules lists each thread of the other part instead. --check writes nothing and
-exits 1 if the page differs. Without PyYAML it exits 77.
+that only scores, nothing but counts is printed; --rules lists each thread of the other part instead. --collected prints the table of
+the threads of that day alone, such as 2026-11-27. --check writes nothing and exits 1 if the page differs. Without PyYAML it exits 77.
 """
 import json
 import pathlib
@@ -126,10 +126,12 @@ def share(n, of):
     return f"{n} ({100 * n / of:.0f} %)" if of else "-"
 
 
-def row(busbar, part):
+def row(busbar, part, collected=None):
     counts = {}
     for path in sorted((THREADS / part).glob("*.yaml")):
         thread = yaml.safe_load(path.read_text())
+        if collected and str(thread.get("collected")) != collected:
+            continue
         columns = score(thread, judged(busbar, thread["log"]))
         for column in columns:
             counts[column] = counts.get(column, 0) + 1
@@ -141,14 +143,17 @@ def row(busbar, part):
             f"{n('wrong at fail', 0)} | {n('silent', 0)} | {n('sound', 0)} | {n('false alarm', 0)} |")
 
 
-def table(busbar):
+def table(busbar, collected=None):
     return "\n".join(["| part | failed jobs | cause shows in the lines | right first | right among three | wrong first, at fail | silent | "
-                      "sound jobs | false alarms |", "|---|---|---|---|---|---|---|---|---|", row(busbar, "rules"), row(busbar, "scored")]) + "\n"
+                      "sound jobs | false alarms |", "|---|---|---|---|---|---|---|---|---|", row(busbar, "rules", collected), row(busbar, "scored", collected)]) + "\n"
 
 
 def main():
     if "--rules" in sys.argv:
         print(row(sys.argv[1], "rules"))
+        return
+    if "--collected" in sys.argv:
+        print(table(sys.argv[1], sys.argv[sys.argv.index("--collected") + 1]), end="")
         return
     write_section(PAGE, BEGIN, END, table(sys.argv[1]), "--check" in sys.argv, "tools/doctor_threads.py")
 
