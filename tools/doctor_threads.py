@@ -145,7 +145,8 @@ def row(busbar, part, collected=None):
 
 def table(busbar, collected=None):
     return "\n".join(["| part | failed jobs | cause shows in the lines | right first | right among three | wrong first, at fail | silent | "
-                      "sound jobs | false alarms |", "|---|---|---|---|---|---|---|---|---|", row(busbar, "rules", collected), row(busbar, "scored", collected)]) + "\n"
+                      "sound jobs | false alarms |", "|---|---|---|---|---|---|---|---|---|",
+                      row(busbar, "rules", collected), row(busbar, "scored", collected)]) + "\n"
 
 
 def main():
