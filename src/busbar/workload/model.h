@@ -6,6 +6,7 @@
 #include <string>
 
 #include "busbar/base/result.h"
+#include "busbar/workload/mixer.h"
 
 namespace busbar {
 
@@ -19,14 +20,6 @@ struct ExpertSpec {
   std::uint32_t every = 1;         ///< of the layers after them, each `every`-th has experts
   std::uint32_t most_nodes = 0;    ///< nodes that hold the experts of one token, chosen first; 0: any
   bool biases = false;             ///< each product of an expert adds a bias
-};
-
-/// Multi-head latent attention: queries, keys and values pass through narrow matrices.
-/// Source: DeepSeek-V2, arXiv:2405.04434 (2024), section 2.1.
-struct LatentAttentionSpec {
-  std::uint32_t q_rank = 0;                             ///< width of the latent query; 0: queries are not narrowed
-  std::uint32_t kv_rank = 0;                            ///< width of the latent key and value; 0: ordinary attention
-  std::uint32_t nope_dim = 0, rope_dim = 0, v_dim = 0;  ///< of a head: without and with position, value
 };
 
 /// Layers whose tokens attend only to the tokens before them, up to a distance.
