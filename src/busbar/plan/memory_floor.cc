@@ -23,10 +23,15 @@ double in_flight(const PlanPoint& p, double micro_batches, std::uint32_t s) {
 }  // namespace
 
 double least_layer_share(const ModelSpec& m, std::uint32_t tp, bool experts) {
-  const LayerParameters p = layer_parameters(m);
-  const double gates = m.gated_mlp ? 3 : 2;
-  const double mlp = experts ? gates * m.moe.shared * m.moe.ffn * m.hidden : static_cast<double>(p.mlp_in + p.mlp_out);
-  return (static_cast<double>(attention_parameters(m)) + mlp) / tp;
+  double least = INFINITY;
+  for (const LayerKind& kind : layer_table(m).kinds) {
+    if (kind.experts != experts) continue;
+    const std::uint64_t width = experts ? std::uint64_t{m.moe.shared} * m.moe.ffn : kind.ffn;
+    double parameters = static_cast<double>(mlp_parameters(m, width));
+    for (const Matrix& x : mixer_matrices(kind.mixer, m.hidden)) parameters += static_cast<double>(x.parameters());
+    least = std::min(least, parameters / tp);
+  }
+  return std::isinf(least) ? 0 : least;
 }
 
 MemoryFloors::MemoryFloors(const PlanSpace& space, const ModelSpec& model)
@@ -46,8 +51,12 @@ const MemoryFloors::Layer& MemoryFloors::layer_of(const PlanPoint& p) {
   const LayoutSpec l = layout_of(space_, p, space_.base.zero);
   const auto kept = [&](bool experts) {
     if (l.offload_activations) return 0.0;
-    return static_cast<double>(l.recompute == Recompute::kFull ? checkpoint_bytes_per_layer(model_, l)
-                                                               : activation_bytes_per_layer(model_, l, experts));
+    if (l.recompute == Recompute::kFull) return static_cast<double>(checkpoint_bytes_per_layer(model_, l));
+    double least = INFINITY;
+    for (const LayerKind& kind : layer_table(model_).kinds)
+      if (kind.experts == experts)
+        least = std::min(least, static_cast<double>(activation_bytes_per_layer(model_, l, kind)));
+    return std::isinf(least) ? 0 : least;
   };
   at->second = {kept(false), model_.moe.experts > 0 ? kept(true) : 0};
   return at->second;

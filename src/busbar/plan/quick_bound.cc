@@ -1,6 +1,7 @@
 #include "busbar/plan/internal/quick_bound.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "busbar/plan/internal/memory_floor.h"
 #include "busbar/workload/expert_load.h"
@@ -103,8 +104,12 @@ QuickBounds::Exposed QuickBounds::exposed(const LayoutSpec& l) {
     return ps(floors_.of(first_stage_call(op, bytes, n, stride, std::move(outer))));
   };
   if (l.cp > 1 && l.context != ContextParallel::kAllToAll) {
-    const double heads = std::max(1u, model_.kv_heads / l.tp);
-    const double keys = 2 * kBf16Bytes * l.tokens() * l.cp * heads * attention_width(model_);
+    double elements = INFINITY;  // of the keys of a token, in the layers that have fewest
+    for (const LayerKind& kind : layer_table(model_).kinds)
+      elements = std::min(elements, has_scores(kind.mixer) ? 1.0 * attention_width(kind.mixer) *
+                                                                 std::max(1u, mixer_key_heads(kind.mixer) / l.tp)
+                                                           : 0.0);
+    const double keys = 2 * kBf16Bytes * l.tokens() * l.cp * elements;
     const double gather = time(Collective::kAllGather, keys, l.cp, l.tp, l.dp);
     out.core = gather;
     out.core_back = 2 * gather;  // ring: their gradients too; else gathered, and scattered
@@ -119,7 +124,8 @@ QuickBounds::Passes QuickBounds::exchanges_of(const LayoutSpec& l, std::uint32_t
   if (l.ep < 2 || l.overlap_ep > 0 || l.expert_exchange != ExpertExchange::kAllToAll || l.expert_capacity > 0)
     return {};
   const std::uint32_t stride = l.expert_tensor(), ranks = l.tp * l.cp * l.dp;
-  const double words = static_cast<double>(l.routed_tokens()) * model_.hidden * model_.moe.per_token * least_load;
+  const double words =
+      static_cast<double>(l.routed_tokens()) * routed_hidden(model_) * model_.moe.per_token * least_load;
   const auto time = [&](double bytes) {
     std::vector<Axis> outer{{.extent = stride, .actor_stride = 1},
                             {.extent = ranks / (stride * l.ep), .actor_stride = stride * l.ep}};
@@ -162,24 +168,35 @@ QuickBounds::Times QuickBounds::measure(const StepTimes& t, const LayoutSpec& l)
     return Passes{slowed(b.forward()) + added(b.core, waits.core) + before,
                   slowed(b.backward()) + added(b.core_back, waits.core_back) + after};
   };
-  Passes attention = attention_of(t.attention);
-  if (model_.window.tokens > 0) {  // of layers with and without a window, the shorter
-    const Passes windowed = attention_of(t.windowed);
-    attention = {std::min(attention.forward, windowed.forward), std::min(attention.backward, windowed.backward)};
-  }
-  const auto layer = [&](double forward, double backward, double skipped) {
-    Passes p{attention.forward + forward, attention.backward + backward};
-    if (l.recompute == Recompute::kFull && l.recompute_layers == 0) p.backward += p.forward - skipped;
+  const auto layer = [&](const LayerKind& kind, const LayerTimes& times) {
+    Passes p = kind.has_mixer() ? attention_of(times.mixer) : Passes{};
+    if (kind.experts) {
+      p.forward += slowed(t.experts.forward()) + waits.experts.forward;
+      p.backward += slowed(t.experts.backward()) + waits.experts.backward;
+    } else if (kind.has_mlp()) {
+      p.forward += slowed(times.mlp.forward()) + before;
+      p.backward += slowed(times.mlp.backward()) + after;
+    }
+    const Duration last = kind.has_mlp() ? times.mlp.out : times.mixer.out;
+    const double not_again = l.early_stop && !kind.experts ? slowed(last) + before : 0;
+    if (l.recompute == Recompute::kFull && l.recompute_layers == 0) p.backward += p.forward - not_again;
     return p;
   };
-  const double not_again = l.early_stop ? slowed(t.mlp.out) + before : 0;
+  const auto least = [&](bool experts) {  // of all kinds of layers with experts, or without
+    Passes p{INFINITY, INFINITY};
+    for (std::size_t k = 0; k < t.kinds.size(); ++k) {
+      if (t.layers.kinds[k].experts != experts) continue;
+      const Passes one = layer(t.layers.kinds[k], t.kinds[k]);
+      p = {std::min(p.forward, one.forward), std::min(p.backward, one.backward)};
+    }
+    return std::isinf(p.forward) ? Passes{} : p;
+  };
   const EndTimes& e = t.ends;
   Times out;
   out.tp_wait = call;
   out.exchanges = waits.experts;
-  out.dense = layer(slowed(t.mlp.forward()) + before, slowed(t.mlp.backward()) + after, not_again);
-  out.experts = layer(slowed(t.experts.forward()) + waits.experts.forward,
-                      slowed(t.experts.backward()) + waits.experts.backward, 0);
+  out.dense = least(false);
+  out.experts = least(true);
   out.first = {slowed(e.embedding), slowed(e.embedding_back)};
   const double uses = 1 + model_.mtp;
   out.last = {uses * slowed(e.head_norm + e.logits + e.loss),
@@ -398,8 +415,7 @@ Duration QuickBounds::host_copies(const PlanPoint& p) {
   const Chunks& chunks = chunks_of(p);
   for (std::uint32_t place = 0; place < chunks.size(); ++place)
     if (order_.stage_of(place) == 0) layers += chunks[place];
-  const auto bytes = static_cast<double>(
-      activation_bytes_per_layer(model_, layout_of(space_, p, space_.base.zero), expert_layers(model_) > 0));
+  const auto bytes = static_cast<double>(most_activation_bytes(model_, layout_of(space_, p, space_.base.zero)));
   const double m = space_.base.global_batch / (p.dp * p.micro_batch);
   const double one = copy_ps(p, bytes, true) + copy_ps(p, bytes, false);
   return Duration::ps(static_cast<std::int64_t>(m * layers * one * kRounding));

@@ -91,7 +91,7 @@ class Terms {
 /// The first product of a dense MLP, or the last one of attention where all layers have experts: m x n x k.
 std::string product_shape(const ModelSpec& m, const LayoutSpec& l) {
   if (m.moe.experts == 0) return fmt::format("{},{},{}", l.tokens(), (m.gated_mlp ? 2 : 1) * m.ffn / l.tp, m.hidden);
-  return fmt::format("{},{},{}", l.tokens(), m.hidden, m.heads * attention_width(m) / l.tp);
+  return fmt::format("{},{},{}", l.tokens(), m.hidden, m.heads * attention_width(layer_table(m).kinds[0].mixer) / l.tp);
 }
 
 TieMeasurement measure_products(const std::string& best, const std::string& other) {

@@ -8,33 +8,32 @@
 namespace busbar {
 namespace {
 
-/// If there are fewer key-value heads than TP ranks, several ranks hold the same head. Narrow matrices of latent
-/// attention are whole on each rank.
-std::uint64_t attention_in_per_rank(const ModelSpec& m, const LayoutSpec& l) {
-  if (const LatentAttentionSpec& a = m.latent; a.kv_rank > 0) {
-    const std::uint64_t down = std::uint64_t{m.hidden} * (a.q_rank + a.kv_rank + a.rope_dim) + a.q_rank + a.kv_rank;
-    const std::uint64_t queries = a.q_rank > 0 ? a.q_rank : m.hidden;
-    const std::uint64_t up = queries * (a.nope_dim + a.rope_dim) + std::uint64_t{a.kv_rank} * (a.nope_dim + a.v_dim);
-    return down + up * (m.heads / l.tp);
+/// Parameters of a mixer on one rank, before its core and after it. Narrow matrices are whole on each rank; if there
+/// are fewer key-value heads than ranks, several ranks hold the same head.
+struct MixerShare {
+  std::uint64_t in = 0, out = 0;
+  MixerShare(const MixerSpec& mixer, const ModelSpec& m, const LayoutSpec& l) {
+    for (const Matrix& x : mixer_matrices(mixer, m.hidden))
+      (x.output ? out : in) += x.cut == MatrixCut::kWhole ? x.parameters() : x.parameters() / l.tp;
+    if (mixer.kind == MixerKind::kAttention && mixer.kv_heads < l.tp) {
+      MixerSpec more = mixer;
+      more.kv_heads = l.tp;  // as if each rank had a head of its own
+      in = 0;
+      for (const Matrix& x : mixer_matrices(more, m.hidden))
+        if (!x.output) in += x.cut == MatrixCut::kWhole ? x.parameters() : x.parameters() / l.tp;
+    }
+    const std::uint64_t vectors = mixer_vectors(mixer);
+    in += mixer.kind == MixerKind::kState ? vectors / l.tp : vectors;
   }
-  const std::uint64_t kv = m.kv_heads < l.tp ? 1 : m.kv_heads / l.tp;
-  return static_cast<std::uint64_t>(m.hidden) * (m.heads / l.tp + 2 * kv) * m.head_dim;
-}
+};
 
-std::uint64_t attention_out_per_rank(const ModelSpec& m, const LayoutSpec& l) {
-  const std::uint32_t width = m.latent.kv_rank > 0 ? m.latent.v_dim : m.head_dim;
-  return std::uint64_t{m.hidden} * (m.heads / l.tp) * width;
-}
-
-/// In the order of TensorPart, without routed experts.
-std::array<std::uint64_t, 4> layer_tensors(const ModelSpec& m, const LayoutSpec& l, bool experts) {
-  const LayerParameters p = layer_parameters(m);
-  const std::uint64_t shared = std::uint64_t{m.moe.shared} * m.hidden * m.moe.ffn / l.tp;
-  const std::uint64_t router = std::uint64_t{m.hidden} * m.moe.experts;
-  return {attention_in_per_rank(m, l) + m.hidden,  // with its norm, which every TP rank holds in full
-          attention_out_per_rank(m, l),
-          (experts ? router + (m.gated_mlp ? 2 : 1) * shared : p.mlp_in / l.tp) + m.hidden,
-          experts ? shared : p.mlp_out / l.tp};
+/// In the order of TensorPart, without routed experts. Each half has its norm, which every TP rank holds in full.
+std::array<std::uint64_t, 4> layer_tensors(const ModelSpec& m, const LayoutSpec& l, const LayerKind& kind) {
+  const MixerShare mixer(kind.mixer, m, l);
+  const std::uint64_t width = kind.experts ? std::uint64_t{m.moe.shared} * m.moe.ffn : kind.ffn;
+  const std::uint64_t one = m.hidden * width / l.tp, router = kind.experts ? router_parameters(m) : 0;
+  return {mixer.in + (kind.has_mixer() ? m.hidden : 0), mixer.out,
+          router + (m.gated_mlp ? 2 : 1) * one + (kind.has_mlp() ? m.hidden : 0), one};
 }
 
 /// The parameters that join a head of multi-token prediction: two norms and the projection of two hidden states.
@@ -54,11 +53,11 @@ std::uint64_t head_parameters(const ModelSpec& m, const LayoutSpec& l) {
 /// Without routed experts.
 std::vector<std::uint64_t> tensors_of(const ModelSpec& m, const LayoutSpec& l, std::uint32_t first,
                                       std::uint32_t layers, bool embedding, bool head) {
-  const auto plain = layer_tensors(m, l, false), routed = layer_tensors(m, l, true);
+  const LayerTable table = layer_table(m);
   std::vector<std::uint64_t> out;
   if (embedding) out.push_back(table_parameters(m, l));
   for (std::uint32_t i = 0; i < layers; ++i) {
-    const auto& tensors = has_experts(m, first + i) ? routed : plain;
+    const auto tensors = layer_tensors(m, l, table.kind(first + i));
     out.insert(out.end(), tensors.begin(), tensors.end());
     if (first + i >= m.layers) out[out.size() - tensors.size()] += join_parameters(m, l);
   }
@@ -116,39 +115,36 @@ BucketPlan plan_buckets(const ModelSpec& model, const LayoutSpec& layout, std::u
 
 namespace {
 
-struct LayerCount {
-  std::uint64_t plain = 0, routed = 0;  ///< layers without and with routed experts
-  std::uint64_t mtp = 0;                ///< of them, of multi-token prediction
-};
-
-LayerCount layers_of_stage(const ModelSpec& m, const LayoutSpec& l, std::uint32_t stage) {
-  LayerCount out;
+/// Calls `use` with the number of each layer of a stage, those of multi-token prediction too.
+void for_each_layer(const ModelSpec& m, const LayoutSpec& l, std::uint32_t stage, auto use) {
   for (std::uint32_t c = 0; c < l.vpp; ++c) {
     const std::uint32_t place = l.virtual_stage(stage, c), first = first_layer_of(l, place);
-    const std::uint32_t layers = layers_with_mtp(l, m, place);
-    for (std::uint32_t i = first; i < first + layers; ++i) ++(has_experts(m, i) ? out.routed : out.plain);
-    out.mtp += layers - l.chunk_layers[place];
+    for (std::uint32_t i = 0; i < layers_with_mtp(l, m, place); ++i) use(first + i);
   }
-  return out;
 }
 
 }  // namespace
 
 std::uint64_t stage_parameters(const ModelSpec& model, const LayoutSpec& layout, std::uint32_t stage) {
-  const LayerCount layers = layers_of_stage(model, layout, stage);
-  const auto all = [&](bool experts) {
-    const auto tensors = layer_tensors(model, layout, experts);
-    return std::accumulate(tensors.begin(), tensors.end(), std::uint64_t{0});
-  };
-  std::uint64_t total = layers.plain * all(false) + layers.mtp * join_parameters(model, layout);
-  if (layers.routed > 0) total += layers.routed * all(true);
+  const LayerTable table = layer_table(model);
+  std::vector<std::uint64_t> of_kind;
+  for (const LayerKind& kind : table.kinds) {
+    const auto tensors = layer_tensors(model, layout, kind);
+    of_kind.push_back(std::accumulate(tensors.begin(), tensors.end(), std::uint64_t{0}));
+  }
+  std::uint64_t total = 0;
+  for_each_layer(model, layout, stage, [&](std::uint32_t layer) {
+    total += of_kind[table.of[layer]] + (layer >= model.layers ? join_parameters(model, layout) : 0);
+  });
   if (layout.virtual_stage(stage, 0) == 0) total += table_parameters(model, layout);
   return stage == layout.last_stage() ? total + head_parameters(model, layout) : total;
 }
 
 std::uint64_t stage_expert_parameters(const ModelSpec& model, const LayoutSpec& layout, std::uint32_t stage) {
   if (model.moe.experts == 0) return 0;
-  return layers_of_stage(model, layout, stage).routed * routed_parameters(model, layout);
+  std::uint64_t layers = 0;
+  for_each_layer(model, layout, stage, [&](std::uint32_t layer) { layers += has_experts(model, layer) ? 1 : 0; });
+  return layers * routed_parameters(model, layout);
 }
 
 }  // namespace busbar

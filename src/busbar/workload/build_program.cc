@@ -29,8 +29,11 @@ std::uint64_t expected_ops(const ModelSpec& m, const LayoutSpec& l) {
 
 /// Refuses sizes that no machine runs, before their times overflow.
 Status check_scale(const ModelSpec& m, const LayoutSpec& l, const StepTimes& t) {
-  const Duration mlp = std::max(t.mlp.forward() + t.mlp.backward(), t.experts.forward() + t.experts.backward());
-  const double layer_s = (t.attention.forward() + t.attention.backward() + mlp).in_s();
+  const auto both = [](const auto& b) { return b.forward() + b.backward(); };
+  Duration longest;
+  for (const LayerTimes& kind : t.kinds)
+    longest = std::max(longest, both(kind.mixer) + std::max(both(kind.mlp), both(t.experts)));
+  const double layer_s = longest.in_s();
   const EndTimes& e = t.ends;
   const double ends_s = (e.embedding + e.embedding_back + e.head_norm + e.head_norm_back + e.logits + e.logits_dgrad +
                          e.logits_wgrad + e.loss + e.loss_back)

@@ -322,7 +322,8 @@ TEST(Experts, APredictorAddsOneLayerAndOneHeadToTheLastStage) {
     m.mtp = 1;
     const StepTimes t = step_times(m, l, flat_kernels());
     const EndTimes& e = t.ends;
-    const Duration layer = t.attention.forward() + t.attention.backward() + t.experts.forward() + t.experts.backward();
+    const BlockTimes& mixer = t.kinds[0].mixer;
+    const Duration layer = mixer.forward() + mixer.backward() + t.experts.forward() + t.experts.backward();
     const Duration head =
         e.head_norm + e.head_norm_back + e.logits + e.logits_dgrad + e.logits_wgrad + e.loss + e.loss_back;
     const Duration join = e.embedding + e.embedding_back + e.join + e.join_dgrad + e.join_wgrad;
@@ -343,18 +344,18 @@ TEST(Experts, LayersWithAWindowAttendInLessTime) {
   LayoutSpec l = expert_layout(2, 8, 4);
   l.seq = 8192;
   const StepTimes t = step_times(m, l, flat_kernels());
-  EXPECT_NEAR(t.windowed.core.in_s() / t.attention.core.in_s(), (128.0 * (1 - 64.0 / 8192) + 128) / (4096.0 + 64),
-              1e-6);
-  EXPECT_EQ(t.windowed.in, t.attention.in);
+  const BlockTimes &windowed = t.of(2).mixer, &full = t.of(1).mixer;
+  EXPECT_NEAR(windowed.core.in_s() / full.core.in_s(), (128.0 * (1 - 64.0 / 8192) + 128) / (4096.0 + 64), 1e-6);
+  EXPECT_EQ(windowed.in, full.in);
 }
 
 TEST(Experts, NormsOfQueriesAndKeysTakeTheTimeOfTheirBytes) {
   ModelSpec m = small_experts();
   LayoutSpec l = expert_layout(2, 8, 4);
   l.seq = 65'536;
-  const BlockTimes without = step_times(m, l, flat_kernels()).attention;
+  const BlockTimes without = step_times(m, l, flat_kernels()).kinds[0].mixer;
   m.qk_norm = true;
-  const BlockTimes with = step_times(m, l, flat_kernels()).attention;
+  const BlockTimes with = step_times(m, l, flat_kernels()).kinds[0].mixer;
   const double elements = 65'536.0 * (8 + 4) * 64;
   EXPECT_EQ(with.middle - without.middle, flat_kernels().memory_time(elements * 4));
   EXPECT_EQ(with.middle_back - without.middle_back, flat_kernels().memory_time(elements * 6));

@@ -150,7 +150,7 @@ TEST(LayerTimes, MatrixWorkOfBackwardIsTwiceForward) {
   KernelTable k = flat_kernels();
   k.memory_bytes_per_s = 1e30;
   const StepTimes t = step_times(llama3_70b(), main_layout(1, 1), k);
-  EXPECT_NEAR(t.mlp.backward().in_us() / t.mlp.forward().in_us(), 2, 1e-6);
+  EXPECT_NEAR(t.kinds[0].mlp.backward().in_us() / t.kinds[0].mlp.forward().in_us(), 2, 1e-6);
 }
 
 // 10,922 against 10,944: 273 against 398 TFLOP/s. Source: stas00/ml-engineering, compute/accelerator.
@@ -162,17 +162,17 @@ TEST(LayerTimes, WidthsThatAreNotWholeLoadsAreSlow) {
   const StepTimes whole = step_times(m, l, flat_kernels());
   m.ffn = 10922;
   const StepTimes odd = step_times(m, l, flat_kernels());
-  EXPECT_NEAR(odd.mlp.in.in_us() / whole.mlp.in.in_us(), 398.0 / 273, 0.01);
-  EXPECT_NEAR(odd.mlp.in_wgrad.in_us() / whole.mlp.in_wgrad.in_us(), 398.0 / 273, 0.01);
-  EXPECT_EQ(odd.attention.in, whole.attention.in);
+  EXPECT_NEAR(odd.kinds[0].mlp.in.in_us() / whole.kinds[0].mlp.in.in_us(), 398.0 / 273, 0.01);
+  EXPECT_NEAR(odd.kinds[0].mlp.in_wgrad.in_us() / whole.kinds[0].mlp.in_wgrad.in_us(), 398.0 / 273, 0.01);
+  EXPECT_EQ(odd.kinds[0].mixer.in, whole.kinds[0].mixer.in);
 }
 
 TEST(LayerTimes, SelectiveRecomputationAddsTheAttentionCoreOnce) {
   LayoutSpec l = main_layout(1, 1);
   const KernelTable k = flat_kernels();
-  const Duration with = step_times(llama3_70b(), l, k).attention.backward();
+  const Duration with = step_times(llama3_70b(), l, k).kinds[0].mixer.backward();
   l.recompute = Recompute::kNone;
-  const Duration without = step_times(llama3_70b(), l, k).attention.backward();
+  const Duration without = step_times(llama3_70b(), l, k).kinds[0].mixer.backward();
   EXPECT_EQ(with - without, k.attention_time(AttentionKernel::kFlash, 8, 4096, 128, 1, 1, false));
 }
 
@@ -180,9 +180,9 @@ TEST(LayerTimes, LaunchesShowOnlyWhereKernelsAreShort) {
   KernelTable slow = flat_kernels();
   slow.launch = Duration::us(4);
   const StepTimes large = step_times(llama3_70b(), main_layout(1, 1), slow);
-  EXPECT_EQ(large.mlp.in, step_times(llama3_70b(), main_layout(1, 1), flat_kernels()).mlp.in);
+  EXPECT_EQ(large.kinds[0].mlp.in, step_times(llama3_70b(), main_layout(1, 1), flat_kernels()).kinds[0].mlp.in);
   const StepTimes small = step_times(small_model(), small_layout(8, 1, 1, 1, 1), slow);
-  EXPECT_EQ(small.mlp.in + small.mlp.middle + small.mlp.out, Duration::us(32));  // 8 kernels
+  EXPECT_EQ(small.kinds[0].mlp.in + small.kinds[0].mlp.middle + small.kinds[0].mlp.out, Duration::us(32));  // 8 kernels
 }
 
 }  // namespace

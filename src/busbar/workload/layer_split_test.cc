@@ -99,8 +99,9 @@ TEST(LayerSplit, OthersAreCutSoThatTheLongestChunkIsShortest) {
 TEST(LayerSplit, TheHeadCountsByItsForwardWork) {
   // Two multiply-adds per element of the head, and per element of each matrix of a layer, and the causal scores.
   const ModelSpec m = llama3_70b();
-  const LayerParameters p = layer_parameters(m);
-  const double layer = 2.0 * static_cast<double>(p.total() - p.norms) + 2.0 * 4096 * m.heads * m.head_dim;
+  const LayerKind kind = layer_table(m).kinds[0];
+  const std::uint64_t parameters = mixer_parameters(kind.mixer, m.hidden) + mlp_parameters(m, kind.ffn);
+  const double layer = 2.0 * static_cast<double>(parameters) + 2.0 * 4096 * m.heads * m.head_dim;
   EXPECT_NEAR(head_in_layers(m, 4096), 2.0 * m.hidden * m.vocab / layer, 1e-9);
 }
 

@@ -63,9 +63,8 @@ struct Shapes {
   const LayoutSpec& l;
   const KernelTable& k;
   std::uint64_t tokens, hidden;
-  double shard_elements;   ///< of the hidden state between the TP regions
-  Precision precision;     ///< of the layers' matrix products
-  double score_share = 1;  ///< scores of a layer with a window, relative to causal ones
+  double shard_elements;  ///< of the hidden state between the TP regions
+  Precision precision;    ///< of the layers' matrix products
 
   Shapes(const ModelSpec& model, const LayoutSpec& layout, const KernelTable& kernels)
       : m(model),
@@ -143,12 +142,33 @@ Duration wgrad_of(const Shapes& s, const std::vector<Product>& products) {
   return sum;
 }
 
-void add_core(const Shapes& s, BlockTimes& b, std::uint32_t heads, Duration rotary) {
+/// A kernel computes whole blocks of scores: those at both edges of a window are half empty, as those on the diagonal
+/// are without one.
+double kernel_share(const MixerSpec& mixer, std::uint32_t seq) {
+  constexpr double kBlock = 128;  // keys of a block. Source: FlashAttention-2 and -3 (arXiv:2307.08691, 2407.08608)
+  const double causal = seq / 2.0, keys = key_share(mixer, seq) * causal;
+  return std::min(1.0, (keys + kBlock) / (causal + kBlock / 2));
+}
+
+/// The scores of an indexer: one product of all queries with half of the keys, summed over heads before it is written.
+Duration indexer_time(const Shapes& s, const MixerSpec& mixer) {
+  const IndexerSpec& i = mixer.indexer;
+  if (i.heads == 0) return {};
+  const std::uint64_t keys = std::max<std::uint64_t>(1, s.l.seq / 2 / std::max(1u, mixer.compression.ratio));
+  const std::uint64_t queries = std::max<std::uint64_t>(1, s.tokens * i.heads / s.l.tp);
+  const double unwritten = -kWordBytes * static_cast<double>(queries * keys) * (i.heads - 1.0) / i.heads;
+  return s.k.gemm_time(queries, keys, i.dim, s.precision, unwritten);
+}
+
+void add_core(const Shapes& s, BlockTimes& b, const MixerSpec& mixer, Duration rotary) {
+  const std::uint32_t heads = mixer.heads / s.l.tp;
+  const double share = kernel_share(mixer, s.l.seq);
   const auto core = [&](bool backward) {
     const bool all_to_all = s.l.context == ContextParallel::kAllToAll;  // then a rank has few heads, whole sequences
-    const Duration whole = s.k.attention_time(s.l.attention, all_to_all ? heads / s.l.cp : heads, s.l.seq,
-                                              attention_width(s.m), s.l.micro_batch, all_to_all ? 1 : s.l.cp, backward);
-    return duration_from_ps(static_cast<double>(whole.in_ps()) * s.score_share);
+    const Duration whole =
+        s.k.attention_time(s.l.attention, all_to_all ? heads / s.l.cp : heads, s.l.seq, attention_width(mixer),
+                           s.l.micro_batch, all_to_all ? 1 : s.l.cp, backward);
+    return duration_from_ps(static_cast<double>(whole.in_ps()) * share) + indexer_time(s, mixer) * (backward ? 2 : 1);
   };
   b.core = core(false);
   b.core_back = core(true);
@@ -157,20 +177,43 @@ void add_core(const Shapes& s, BlockTimes& b, std::uint32_t heads, Duration rota
   b.middle_back = rotary + b.core_back;
 }
 
+/// What a rank multiplies before the core, or after it.
+std::vector<Product> products_of(const Shapes& s, const MixerSpec& mixer, bool output) {
+  const std::uint64_t piece = s.tokens / (s.l.sequence_parallel ? s.l.tp : 1);
+  std::vector<Product> out;
+  for (const Matrix& x : mixer_matrices(mixer, s.hidden)) {
+    if (x.output != output) continue;
+    if (x.cut == MatrixCut::kWhole) out.push_back({piece, x.columns, x.inner});
+    if (x.cut == MatrixCut::kColumns)
+      out.push_back({s.tokens, std::max<std::uint64_t>(1, x.columns / s.l.tp), x.inner});
+    if (x.cut == MatrixCut::kRows) out.push_back({s.tokens, x.columns, x.inner / s.l.tp});
+  }
+  return out;
+}
+
+/// Products and norms around a core that is known.
+void add_products(const Shapes& s, const MixerSpec& mixer, BlockTimes& b) {
+  const std::vector<Product> in = products_of(s, mixer, false), out = products_of(s, mixer, true);
+  const std::uint64_t values = out.front().inner;
+  b.in = forward_of(s, in) + s.cast(s.hidden, kFusedCastBytes);
+  b.out = forward_of(s, out) + s.cast(values, kCastBytes);
+  b.out_dgrad = dgrad_of(s, out) + s.cast(s.hidden, kCastBytes);
+  b.out_wgrad = wgrad_of(s, out);
+  b.in_dgrad = dgrad_of(s, in) + s.cast(in.front().n, kCastBytes);
+  b.in_wgrad = wgrad_of(s, in);
+}
+
 /// Multi-head latent attention: queries, keys and values through narrow matrices, which every TP rank holds and applies
 /// to its piece of the sequence; then up to this rank's heads.
-BlockTimes latent_attention_times(const Shapes& s) {
-  const LatentAttentionSpec& a = s.m.latent;
-  const std::uint32_t heads = s.m.heads / s.l.tp, query = a.nope_dim + a.rope_dim;
+BlockTimes latent_attention_times(const Shapes& s, const MixerSpec& mixer) {
+  const LatentAttentionSpec& a = mixer.latent;
+  const std::uint32_t heads = mixer.heads / s.l.tp, query = a.nope_dim + a.rope_dim;
   const std::uint64_t piece = s.tokens / (s.l.sequence_parallel ? s.l.tp : 1), out = std::uint64_t{heads} * a.v_dim;
-  std::vector<Product> in = {{piece, a.kv_rank + a.rope_dim, s.hidden},
-                             {s.tokens, std::uint64_t{heads} * query, a.q_rank > 0 ? a.q_rank : s.hidden},
-                             {s.tokens, std::uint64_t{heads} * (a.nope_dim + a.v_dim), a.kv_rank}};
-  if (a.q_rank > 0) in.push_back({piece, a.q_rank, s.hidden});
+  const std::vector<Product> in = products_of(s, mixer, false);
   const Duration norms = s.memory(static_cast<double>(piece) * (a.q_rank + a.kv_rank), kActivationBytes);
   BlockTimes b;
   add_norms(s, b);
-  add_core(s, b, heads, s.memory(static_cast<double>(s.tokens) * heads * (query + a.nope_dim), kRotaryBytes));
+  add_core(s, b, mixer, s.memory(static_cast<double>(s.tokens) * heads * (query + a.nope_dim), kRotaryBytes));
   b.in = forward_of(s, in) + norms + s.cast(s.hidden, kFusedCastBytes) + s.cast(a.q_rank + a.kv_rank, kFusedCastBytes);
   b.out = forward_of(s, {{s.tokens, s.hidden, out}}) + s.cast(out, kCastBytes);
   b.out_dgrad = dgrad_of(s, {{s.tokens, s.hidden, out}}) + s.cast(s.hidden, kCastBytes);
@@ -182,17 +225,65 @@ BlockTimes latent_attention_times(const Shapes& s) {
   return b;
 }
 
-BlockTimes attention_times(const Shapes& s) {
-  if (s.m.latent.kv_rank > 0) return latent_attention_times(s);
-  const std::uint32_t heads = s.m.heads / s.l.tp, kv = std::max(1u, s.m.kv_heads / s.l.tp), d = s.m.head_dim;
-  const std::uint64_t in = (heads + 2ull * kv) * d, out = static_cast<std::uint64_t>(heads) * d;
+/// Keys are values, and far ones are sums over several tokens. The rank's queries are all of its heads.
+BlockTimes compressed_attention_times(const Shapes& s, const MixerSpec& mixer) {
+  BlockTimes b;
+  add_norms(s, b);
+  const double elements = static_cast<double>(s.tokens) * (mixer.heads / s.l.tp + 1) * mixer.head_dim;
+  add_core(s, b, mixer, s.memory(elements, kRotaryBytes));
+  add_products(s, mixer, b);
+  stretch(s, b, kAttentionKernels, kAttentionBackKernels);
+  return b;
+}
+
+/// Chunks of tokens: scores inside, then the state is read and updated. A delta rule solves a triangular system for
+/// each chunk first: products of keys, and two with its inverse. Source: the kernels of the papers at StateRule.
+Duration state_core_time(const Shapes& s, const StateSpec& state, std::uint32_t heads) {
+  const std::uint64_t c = state.chunk, k = state.key_dim, v = state.value_dim;
+  const auto chunks = static_cast<std::uint32_t>(std::max<std::uint64_t>(1, s.tokens / c) * heads);
+  const auto product = [&](std::uint64_t rows, std::uint64_t columns, std::uint64_t inner) {
+    return s.k.gemm_time(rows, columns, inner, Precision::kBf16, 0, chunks);
+  };
+  Duration sum = product(c, c, k) + product(c, v, c) + product(k, v, c) + product(c, v, k);
+  if (state.rule == StateRule::kDelta) sum += product(c, c, k) + product(c, k, c) + product(c, v, c);
+  return sum;
+}
+
+BlockTimes state_times(const Shapes& s, const MixerSpec& mixer) {
+  const StateSpec& state = mixer.state;
+  const std::uint32_t heads = std::max(1u, state.heads / s.l.tp), keys = std::max(1u, state.key_heads / s.l.tp);
+  const auto tokens = static_cast<double>(s.tokens);
+  const double values = tokens * heads * state.value_dim, all = 2 * tokens * keys * state.key_dim + values;
+  const double convolved = state.conv > 0 ? all : 0;
+  BlockTimes b;
+  add_norms(s, b);
+  const Duration core = state_core_time(s, state, heads);  // backward: twice the products, and states again
+  b.core = core;
+  b.core_back = core * 3;
+  b.middle = s.memory(convolved, kActivationBytes) + b.core + s.memory(values, kGateBytes);
+  b.middle_back = s.memory(convolved, kActivationBackBytes) + b.core_back + s.memory(values, kGateBackBytes);
+  add_products(s, mixer, b);
+  stretch(s, b, kAttentionKernels, kAttentionBackKernels);
+  return b;
+}
+
+BlockTimes attention_times(const Shapes& s, const MixerSpec& mixer) {
+  const std::uint32_t heads = mixer.heads / s.l.tp, kv = std::max(1u, mixer.kv_heads / s.l.tp), d = mixer.head_dim;
+  const std::uint32_t v = mixer.v_dim > 0 ? mixer.v_dim : d;
+  const std::uint64_t out = static_cast<std::uint64_t>(heads) * v;
+  const std::uint64_t in =
+      std::uint64_t{heads} * d + std::uint64_t{kv} * (d + (mixer.keys_are_values ? 0 : v)) + (mixer.gate ? out : 0);
   BlockTimes b;
   add_norms(s, b);
   const double queries_and_keys = static_cast<double>(s.tokens) * (heads + kv) * d;
-  add_core(s, b, heads, s.memory(queries_and_keys, kRotaryBytes));
-  if (s.m.qk_norm) {
+  add_core(s, b, mixer, s.memory(queries_and_keys, kRotaryBytes));
+  if (mixer.qk_norm) {
     b.middle += s.memory(queries_and_keys, kActivationBytes);
     b.middle_back += s.memory(queries_and_keys, kActivationBackBytes);
+  }
+  if (mixer.gate) {
+    b.middle += s.memory(static_cast<double>(s.tokens * out), kGateBytes);
+    b.middle_back += s.memory(static_cast<double>(s.tokens * out), kGateBackBytes);
   }
   b.in = s.forward(in, s.hidden) + s.cast(s.hidden, kFusedCastBytes);
   b.out = s.forward(s.hidden, out) + s.cast(out, kCastBytes);
@@ -202,6 +293,22 @@ BlockTimes attention_times(const Shapes& s) {
   b.in_wgrad = s.wgrad(in, s.hidden, s.precision);
   stretch(s, b, kAttentionKernels, kAttentionBackKernels);
   return b;
+}
+
+BlockTimes mixer_times(const Shapes& s, const MixerSpec& mixer) {
+  switch (mixer.kind) {
+    case MixerKind::kNone:
+      return {};
+    case MixerKind::kAttention:
+      return attention_times(s, mixer);
+    case MixerKind::kLatent:
+      return latent_attention_times(s, mixer);
+    case MixerKind::kCompressed:
+      return compressed_attention_times(s, mixer);
+    case MixerKind::kState:
+      return state_times(s, mixer);
+  }
+  return {};
 }
 
 /// An MLP of `width` cut over TP.
@@ -232,7 +339,7 @@ ExpertTimes expert_times(const Shapes& s) {
   const double own = s.l.routed_tokens(), copies = own * e.per_token;  // of this rank, before the exchange
   const double arrived = copies * s.l.expert_tensor() * expert_load(s.m, s.l).busiest;
   const auto rows = static_cast<std::uint64_t>(std::max(1.0, arrived / local));
-  const std::uint64_t f = e.ffn / s.l.expert_tensor(), in = (s.m.gated_mlp ? 2 : 1) * f, h = s.hidden;
+  const std::uint64_t f = e.ffn / s.l.expert_tensor(), in = (s.m.gated_mlp ? 2 : 1) * f, h = routed_hidden(s.m);
   const double extra = (2.0 * s.l.gradient_bytes - kGradientWord) * local;
   const bool fused = s.l.fused_experts, narrow = s.precision == Precision::kFp8 || s.precision == Precision::kFp4;
   const int launches = static_cast<int>(local) * (narrow ? kNarrowExpertKernels : 1);
@@ -250,7 +357,13 @@ ExpertTimes expert_times(const Shapes& s) {
   const Duration stash = s.memory(kept, kStashPasses);
   const auto moved = [&](double elements, double bytes) { return s.memory(elements * static_cast<double>(h), bytes); };
   const double scores = own * e.experts;
-  const Duration router = s.k.gemm_time(static_cast<std::uint64_t>(own), e.experts, h) + s.memory(scores, kRouterBytes);
+  const Duration router =
+      s.k.gemm_time(static_cast<std::uint64_t>(own), e.experts, s.hidden) + s.memory(scores, kRouterBytes);
+  // Tokens are narrowed before they leave, and widened where they come back.
+  const auto resize = [&](std::uint64_t n, std::uint64_t inner) {
+    return e.hidden > 0 ? s.k.gemm_time(static_cast<std::uint64_t>(own), n, inner, s.precision) : Duration{};
+  };
+  const Duration narrowed = resize(h, s.hidden), widened = resize(s.hidden, h);
   // An all-to-all leaves copies in the order of their senders: a copy puts them in the order of experts, and one back.
   // Source: Megatron-Core, MoEAlltoAllTokenDispatcher (chunks are sorted where a rank has several experts).
   const bool sorts = s.l.ep > 1 && local > 1 && s.l.expert_exchange == ExpertExchange::kAllToAll;
@@ -258,12 +371,12 @@ ExpertTimes expert_times(const Shapes& s) {
   add_norms(s, t);
   const double gate = fused ? kFusedGateBytes : s.m.gated_mlp ? kGateBytes : kActivationBytes;
   const double gate_back = fused ? kFusedGateBackBytes : s.m.gated_mlp ? kGateBackBytes : kActivationBackBytes;
-  t.route = s.floor(router + moved(copies, kPermuteBytes), kRouteKernels);
+  t.route = s.floor(router + narrowed + moved(copies, kPermuteBytes), kRouteKernels);
   t.in = product(rows, in, h) + cast(h, false);
   t.middle = s.memory(arrived * static_cast<double>(f), gate);
   t.out = product(rows, h, f) + cast(f, true) + stash;
-  t.collect = s.floor(moved(copies, kCollectBytes) + moved(own, kWordBytes), kCollectKernels);
-  t.collect_back = s.floor(moved(copies, kPermuteBytes), kCollectKernels);
+  t.collect = s.floor(moved(copies, kCollectBytes) + moved(own, kWordBytes) + widened, kCollectKernels);
+  t.collect_back = s.floor(moved(copies, kPermuteBytes) + widened * 2, kCollectKernels);
   t.out_dgrad = product(rows, f, h) + cast(h, false) + stash;
   t.out_wgrad = product(h, f, rows, extra * static_cast<double>(h * f));
   t.middle_back = s.memory(arrived * static_cast<double>(f), gate_back);
@@ -272,7 +385,7 @@ ExpertTimes expert_times(const Shapes& s) {
   t.middle_back += sort;
   t.in_dgrad = product(rows, h, in) + cast(in, true);
   t.in_wgrad = product(in, h, rows, extra * static_cast<double>(in * h));
-  t.route_back = s.floor(router * 2 + moved(copies, kCollectBytes), kRouteKernels);
+  t.route_back = s.floor(router * 2 + narrowed * 2 + moved(copies, kCollectBytes), kRouteKernels);
   if (e.biases) {
     const auto per_expert = [&](double bytes, int kernels) {
       const Duration hosts = fused ? Duration{} : s.l.expert_launch * (kernels * static_cast<int>(local));
@@ -318,27 +431,12 @@ EndTimes end_times(const Shapes& s) {
 
 }  // namespace
 
-namespace {
-
-/// A kernel computes whole blocks of scores: those at both edges of a window are half empty, as those on the diagonal
-/// are without one.
-double window_kernel_share(const ModelSpec& m, std::uint32_t seq) {
-  constexpr double kBlock = 128;  // keys of a block. Source: FlashAttention-2 and -3 (arXiv:2307.08691, 2407.08608)
-  const double causal = seq / 2.0, keys = window_share(m, seq) * causal;
-  return std::min(1.0, (keys + kBlock) / (causal + kBlock / 2));
-}
-
-}  // namespace
-
 StepTimes step_times(const ModelSpec& model, const LayoutSpec& layout, const KernelTable& kernels) {
   const Shapes s(model, layout, kernels);
-  Shapes windowed = s;
-  windowed.score_share = window_kernel_share(model, layout.seq);
-  return {.attention = attention_times(s),
-          .windowed = attention_times(windowed),
-          .mlp = mlp_times(s, model.ffn),
-          .experts = expert_times(s),
-          .ends = end_times(s)};
+  StepTimes t{.layers = layer_table(model), .kinds = {}, .experts = expert_times(s), .ends = end_times(s)};
+  for (const LayerKind& kind : t.layers.kinds)
+    t.kinds.push_back({mixer_times(s, kind.mixer), kind.ffn > 0 ? mlp_times(s, kind.ffn) : BlockTimes{}});
+  return t;
 }
 
 namespace {
@@ -353,15 +451,15 @@ KernelKinds kernel_kinds(const ModelSpec& model, const LayoutSpec& layout, const
   const StepTimes t = step_times(model, layout, kernels);
   KernelKinds sum;
   const auto add_layer = [&](std::uint32_t layer, bool again) {
-    const BlockTimes& attention = has_window(model, layer) ? t.windowed : t.attention;
+    const auto& [attention, mlp] = t.of(layer);
     Duration forward = forward_gemms(attention), backward = backward_gemms(attention);
     if (has_experts(model, layer)) {
       const ExpertTimes& e = t.experts;
       forward += e.in + e.out + forward_gemms(e.shared);
       backward += e.out_dgrad + e.out_wgrad + e.in_dgrad + e.in_wgrad + backward_gemms(e.shared);
     } else {
-      forward += forward_gemms(t.mlp);
-      backward += backward_gemms(t.mlp);
+      forward += forward_gemms(mlp);
+      backward += backward_gemms(mlp);
     }
     sum.gemm += forward * (again ? 2 : 1) + backward;
     sum.attention += attention.core * (again ? 2 : 1) + attention.core_back;

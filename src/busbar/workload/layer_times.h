@@ -1,6 +1,8 @@
 // Durations of the pieces of one layer on one GPU, for one micro-batch.
 #pragma once
 
+#include <vector>
+
 #include "busbar/workload/kernels.h"
 #include "busbar/workload/layout.h"
 #include "busbar/workload/model.h"
@@ -44,10 +46,17 @@ struct EndTimes {
   Duration loss, loss_back;               ///< softmax and cross-entropy over the vocabulary shard
 };
 
+/// The halves of a layer of one kind; zero where it has none.
+struct LayerTimes {
+  BlockTimes mixer, mlp;
+};
+
 struct StepTimes {
-  BlockTimes attention, windowed, mlp;  ///< windowed: attention of layers with a window
+  LayerTable layers;
+  std::vector<LayerTimes> kinds;  ///< of `layers.kinds`
   ExpertTimes experts;
   EndTimes ends;
+  const LayerTimes& of(std::uint32_t layer) const { return kinds[layers.of[layer]]; }
 };
 
 /// Per-GPU times of `layout`'s micro-batch. layer_times.cc counts HBM traffic per kernel, each with its reason.

@@ -86,34 +86,40 @@ Status check_switches(const LayoutSpec& l, const ModelSpec&) {
   return {};
 }
 
-Status check_heads(const LayoutSpec& l, const ModelSpec& m) {
-  if (m.heads % l.tp != 0) {
+Status check_heads_of(const LayoutSpec& l, const LayerKind& kind) {
+  const std::uint32_t heads = mixer_heads(kind.mixer), keys = mixer_key_heads(kind.mixer);
+  if (kind.has_mixer() && heads % l.tp != 0) {
     return invalid(
-        fmt::format("{} attention heads are not divisible by tp {}; choose a divisor of {}", m.heads, l.tp, m.heads),
+        fmt::format("{} attention heads are not divisible by tp {}; choose a divisor of {}", heads, l.tp, heads),
         l.place("tp"));
   }
-  if (m.kv_heads % l.tp != 0 && l.tp % m.kv_heads != 0) {  // fewer heads than ranks: several ranks hold the same head
+  if (kind.has_mixer() && keys % l.tp != 0 && l.tp % keys != 0) {  // fewer than ranks: several hold the same head
     return invalid(fmt::format("{} key-value heads are not divisible by tp {}; choose a tp that divides {} or a "
                                "multiple of it",
-                               m.kv_heads, l.tp, m.kv_heads),
+                               keys, l.tp, keys),
                    l.place("tp"));
   }
-  if (m.ffn % l.tp != 0) {
-    return invalid(fmt::format("ffn {} is not divisible by tp {}", m.ffn, l.tp), l.place("tp"));
+  if (kind.ffn % l.tp != 0) {
+    return invalid(fmt::format("ffn {} is not divisible by tp {}", kind.ffn, l.tp), l.place("tp"));
   }
+  if (l.context == ContextParallel::kAllToAll && kind.has_mixer() && heads / l.tp % l.cp != 0) {
+    return invalid(
+        fmt::format("{} attention heads over tp {} are not divisible by cp {}, and all_to_all gives each rank "
+                    "whole heads; lower cp or use context: ring",
+                    heads, l.tp, l.cp),
+        l.place("cp"));
+  }
+  return {};
+}
+
+Status check_heads(const LayoutSpec& l, const ModelSpec& m) {
+  for (const LayerKind& kind : layer_table(m).kinds) BUSBAR_RETURN_IF_ERROR(check_heads_of(l, kind));
   if (l.sequence_parallel && l.seq % (std::uint64_t{l.tp} * l.cp) != 0) {
     return invalid(fmt::format("sequence {} is not divisible by tp {}{}; choose a multiple or sequence_parallel: false",
                                l.seq, l.tp, l.cp > 1 ? fmt::format(" x cp {}", l.cp) : ""),
                    l.place("seq"));
   }
-  if (l.context == ContextParallel::kAllToAll) {
-    if (m.heads / l.tp % l.cp == 0) return {};
-    return invalid(
-        fmt::format("{} attention heads over tp {} are not divisible by cp {}, and all_to_all gives each rank "
-                    "whole heads; lower cp or use context: ring",
-                    m.heads, l.tp, l.cp),
-        l.place("cp"));
-  }
+  if (l.context == ContextParallel::kAllToAll) return {};
   if (l.cp > 1 && l.seq % (2ull * l.cp) != 0) {
     return invalid(
         fmt::format("sequence {} is not divisible by 2 x cp {}: each rank takes one early and one late piece, "

@@ -50,34 +50,57 @@ double gigabytes(Bytes b) { return static_cast<double>(count(b)) * 1e-9; }
 
 }  // namespace
 
-std::uint64_t activation_bytes_per_layer(const ModelSpec& m, const LayoutSpec& l, bool experts) {
+namespace {
+
+/// What a mixer keeps of a token on one rank, its input apart.
+std::uint64_t mixer_bytes(const MixerSpec& x, const LayoutSpec& l) {
+  const std::uint64_t width = attention_width(x), q = std::uint64_t{mixer_heads(x)} * width / l.tp;
+  const std::uint64_t kv = std::max<std::uint64_t>(1, mixer_key_heads(x) / l.tp) * width;
+  if (x.kind == MixerKind::kNone) return 0;
+  if (x.kind == MixerKind::kState) {  // before and after the convolution, the gate, the output; states of chunks
+    const StateSpec& s = x.state;
+    const std::uint64_t keys = 2 * std::uint64_t{s.key_heads} * s.key_dim / l.tp;
+    const std::uint64_t values = std::uint64_t{s.heads} * s.value_dim / l.tp, again = s.conv > 0 ? 2 : 1;
+    return kBf16 * (again * (keys + values) + 2 * values + values * s.key_dim / s.chunk);
+  }
+  // Query and attention output, key and value; of latent attention the narrow ones too.
+  const std::uint64_t narrow =
+      x.latent.q_rank + x.latent.kv_rank + x.latent.rope_dim + (x.indexer.heads + 1ull) * x.indexer.dim;
+  const bool up = x.kind == MixerKind::kLatent && l.recomputes(&RecomputeModules::mla_up_proj);
+  std::uint64_t scores = kFp32 * x.heads / l.tp;  // log-sum-exp of the softmax
+  if (l.attention == AttentionKernel::kUnfused && !l.recomputes(&RecomputeModules::core_attn)) {
+    scores = kUnfusedScoreBytes * x.heads / l.tp * l.seq;
+  }
+  const std::uint64_t gate = x.gate ? 2 * kBf16 * q : 0;
+  return (up ? kBf16 * q : 2 * kBf16 * (q + kv)) + kBf16 * narrow / (l.sequence_parallel ? l.tp : 1) + scores + gate;
+}
+
+}  // namespace
+
+std::uint64_t activation_bytes_per_layer(const ModelSpec& m, const LayoutSpec& l, const LayerKind& kind) {
   // With sequence parallelism tp divides all tensors. Without it the inputs of norms and of column-parallel GEMMs are
   // whole on every GPU. Inputs of GEMMs in 8 bits are kept in 8 bits.
   const std::uint64_t input = l.precision == Precision::kFp8 || l.precision == Precision::kFp4 ? 1 : kBf16;
   const bool norms = l.recomputes(&RecomputeModules::layernorm), act = l.recomputes(&RecomputeModules::act);
-  const std::uint64_t whole = (2 * kBf16 + (norms ? 0 : 2 * input)) * m.hidden;  // two norm inputs, two GEMM inputs
-  const std::uint64_t width = attention_width(m), q = static_cast<std::uint64_t>(m.heads) * width / l.tp;
-  const std::uint64_t kv = std::max<std::uint64_t>(1, m.kv_heads / l.tp) * width;
-  // Query and attention output, key and value; of latent attention the narrow ones too.
-  const std::uint64_t narrow = m.latent.q_rank + m.latent.kv_rank + m.latent.rope_dim;
-  const bool up = m.latent.kv_rank > 0 && l.recomputes(&RecomputeModules::mla_up_proj);
-  const std::uint64_t attention =
-      (up ? kBf16 * q : 2 * kBf16 * (q + kv)) + kBf16 * narrow / (l.sequence_parallel ? l.tp : 1);
+  const std::uint64_t halves = (kind.has_mixer() ? 1 : 0) + (kind.has_mlp() ? 1 : 0);
+  const std::uint64_t whole = halves * (kBf16 + (norms ? 0 : input)) * m.hidden;  // input of the norm and of the GEMM
   // Up (and gate) output in 16 bits, the input of the down GEMM.
   const std::uint64_t per_width = (m.gated_mlp ? 2 : 1) * kBf16 + (act ? 0 : input);
-  const std::uint64_t mlp = per_width * (experts ? m.moe.shared * m.moe.ffn : m.ffn) / l.tp;
-  std::uint64_t scores = kFp32 * m.heads / l.tp;  // log-sum-exp of the softmax
-  if (l.attention == AttentionKernel::kUnfused && !l.recomputes(&RecomputeModules::core_attn)) {
-    scores = kUnfusedScoreBytes * m.heads / l.tp * l.seq;
-  }
+  const std::uint64_t mlp = per_width * (kind.experts ? m.moe.shared * m.moe.ffn : kind.ffn) / l.tp;
   std::uint64_t routed = 0;
-  if (experts) {  // copies of tokens on the busiest rank
+  if (kind.experts) {  // copies of tokens on the busiest rank
     const double copies =
         static_cast<double>(l.routed_tokens()) * m.moe.per_token * l.expert_tensor() * expert_load(m, l).busiest;
     routed = static_cast<std::uint64_t>(
-        copies * static_cast<double>(input * m.hidden + per_width * m.moe.ffn / l.expert_tensor()));
+        copies * static_cast<double>(input * routed_hidden(m) + per_width * m.moe.ffn / l.expert_tensor()));
   }
-  return routed + l.tokens() * ((l.sequence_parallel ? whole / l.tp : whole) + attention + mlp + scores);
+  return routed + l.tokens() * ((l.sequence_parallel ? whole / l.tp : whole) + mixer_bytes(kind.mixer, l) + mlp);
+}
+
+std::uint64_t most_activation_bytes(const ModelSpec& m, const LayoutSpec& l) {
+  std::uint64_t most = 0;
+  for (const LayerKind& kind : layer_table(m).kinds) most = std::max(most, activation_bytes_per_layer(m, l, kind));
+  return most;
 }
 
 std::uint64_t checkpoint_bytes_per_layer(const ModelSpec& m, const LayoutSpec& l) {
@@ -102,13 +125,14 @@ std::uint32_t chunks_in_flight(const LayoutSpec& l, std::uint32_t stage) {
 
 namespace {
 
-/// What a layer keeps of one micro-batch: without and with routed experts, and where it is recomputed.
+/// What a layer of each kind keeps of one micro-batch, and one that is recomputed.
 struct LayerBytes {
-  std::uint64_t plain, routed, again;
-  LayerBytes(const ModelSpec& m, const LayoutSpec& l)
-      : plain(activation_bytes_per_layer(m, l, false)),
-        routed(expert_layers(m) > 0 ? activation_bytes_per_layer(m, l, true) : 0),
-        again(checkpoint_bytes_per_layer(m, l)) {}
+  LayerTable table;
+  std::vector<std::uint64_t> kinds;
+  std::uint64_t again;
+  LayerBytes(const ModelSpec& m, const LayoutSpec& l) : table(layer_table(m)), again(checkpoint_bytes_per_layer(m, l)) {
+    for (const LayerKind& kind : table.kinds) kinds.push_back(activation_bytes_per_layer(m, l, kind));
+  }
 };
 
 /// What a pass of `chunk` of the stage keeps for its backward pass.
@@ -119,8 +143,7 @@ double chunk_activations(const ModelSpec& m, const LayoutSpec& l, std::uint32_t 
   const bool all_again = l.recompute == Recompute::kFull && l.recompute_layers == 0;
   const std::uint32_t layers = all_again ? l.chunk_layers[place] : layers_with_mtp(l, m, place);
   double kept = again * static_cast<double>(layer.again);
-  for (std::uint32_t i = again; i < layers; ++i)
-    kept += static_cast<double>(has_experts(m, first + i) ? layer.routed : layer.plain);
+  for (std::uint32_t i = again; i < layers; ++i) kept += static_cast<double>(layer.kinds[layer.table.of[first + i]]);
   return kept;
 }
 
@@ -179,7 +202,7 @@ double communicator_bytes(const LayoutSpec& l) {
 void add_moment(const ModelSpec& m, const LayoutSpec& l, std::uint32_t stage, MemoryUse& use) {
   const double state = static_cast<double>(l.tokens()) * m.hidden * kBf16;
   if (l.sequence_parallel && l.tp > 1) use.temporary = capped(2 * state);
-  if (l.recompute == Recompute::kFull) use.recomputed = Bytes{activation_bytes_per_layer(m, l, expert_layers(m) > 0)};
+  if (l.recompute == Recompute::kFull) use.recomputed = Bytes{most_activation_bytes(m, l)};
   if (stage != l.last_stage()) return;
   const std::uint64_t vocab = (m.vocab + l.tp - 1) / l.tp;
   const auto logits = static_cast<double>(l.tokens() * vocab);
@@ -213,8 +236,7 @@ MemoryUse stage_memory(const ModelSpec& m, const LayoutSpec& l, std::uint32_t st
   use.optimizer = Bytes{l.offload_optimizer ? 0 : (shard + expert_shard) * states};
   use.gathered = gathered_bytes(m, l, stage);
   double kept = stage_activations(m, l, stage, layer);
-  if (l.offload_activations)
-    kept = std::min(kept, kLayersOnTheWay * activation_bytes_per_layer(m, l, expert_layers(m) > 0));
+  if (l.offload_activations) kept = std::min(kept, kLayersOnTheWay * static_cast<double>(most_activation_bytes(m, l)));
   use.activations = capped(kept + stage_buffer_bytes(l, stage, checkpoint_bytes_per_layer(m, l)));
   add_moment(m, l, stage, use);
   const double passing = static_cast<double>(count(use.activations) + count(use.logits) + count(use.gathered) +

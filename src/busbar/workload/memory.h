@@ -49,8 +49,10 @@ MemoryUse memory_use(const ModelSpec& model, const LayoutSpec& layout);
 /// The same for one stage.
 MemoryUse stage_memory(const ModelSpec& model, const LayoutSpec& layout, std::uint32_t stage);
 
-/// Bytes of one micro-batch that one layer, with routed `experts` or without, keeps on one GPU until its backward pass.
-std::uint64_t activation_bytes_per_layer(const ModelSpec& model, const LayoutSpec& layout, bool experts = false);
+/// Bytes of one micro-batch that one layer of a kind keeps on one GPU until its backward pass.
+std::uint64_t activation_bytes_per_layer(const ModelSpec& model, const LayoutSpec& layout, const LayerKind& kind);
+/// The same of the kind that keeps most.
+std::uint64_t most_activation_bytes(const ModelSpec& model, const LayoutSpec& layout);
 /// Bytes that full recomputation keeps instead: the layer's input.
 std::uint64_t checkpoint_bytes_per_layer(const ModelSpec& model, const LayoutSpec& layout);
 /// Bytes per element of the logits while the loss is computed: 0 in chunks.

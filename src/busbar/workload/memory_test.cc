@@ -42,7 +42,7 @@ TEST(Memory, AModelThatDoesNotFitIsRefusedWithFigures) {
 // Source: our own count of tensors kept by flash attention, RMS norm and SwiGLU: s b (8 h + 4 H d + 4 Hkv d + 6 f) / t.
 TEST(Memory, ActivationsOfALayerFollowTheFormula) {
   const double expected = 4096.0 * (8 * 8192 + 4 * 64 * 128 + 4 * 8 * 128 + 6 * 28672 + 4 * 64) / 8;
-  EXPECT_NEAR(static_cast<double>(activation_bytes_per_layer(llama3_70b(), main_layout(1, 1))), expected, 1);
+  EXPECT_NEAR(static_cast<double>(most_activation_bytes(llama3_70b(), main_layout(1, 1))), expected, 1);
 }
 
 // 1F1B holds p micro-batches on the first stage; interleaved 1 + (p-1)/(p v) times as much (Korthikanti et al.).
@@ -66,7 +66,7 @@ TEST(Memory, ActivationsFollowKorthikanti) {
   l.recompute = Recompute::kNone;
   l.attention = AttentionKernel::kUnfused;
   const double sbh = 2048.0 * 12288, scores = 5.0 * 96 * 2048 / 12288;
-  const auto bytes = [&] { return static_cast<double>(activation_bytes_per_layer(m, l)); };
+  const auto bytes = [&] { return static_cast<double>(most_activation_bytes(m, l)); };
   EXPECT_NEAR(bytes() / (sbh / 8 * (34 + scores)), 1, 0.03);
   l.sequence_parallel = false;
   EXPECT_NEAR(bytes() / (sbh * (10 + 24.0 / 8 + scores / 8)), 1, 0.1);
@@ -148,7 +148,7 @@ TEST(Memory, FullRecomputationKeepsInputsAndOneLayer) {
   l.recompute = Recompute::kFull;
   const MemoryUse use = stage_memory(llama3_70b(), l, 0);  // 20 layers, 4 micro-batches in flight
   EXPECT_EQ(count(use.activations), 80 * checkpoint_bytes_per_layer(llama3_70b(), l));
-  EXPECT_EQ(count(use.recomputed), activation_bytes_per_layer(llama3_70b(), l));
+  EXPECT_EQ(count(use.recomputed), most_activation_bytes(llama3_70b(), l));
   l.recompute_layers = 10;
   EXPECT_GT(count(stage_memory(llama3_70b(), l, 0).activations), count(use.activations));
 }
@@ -183,7 +183,7 @@ TEST(Memory, PyTorchsPipelineHasBuffersForAllMicroBatches) {
 TEST(Memory, TheLastStageNeedsTheLogitsOrOneLayerWhicheverIsMore) {
   LayoutSpec l = main_layout(1, 1);
   l.recompute = Recompute::kFull;
-  const auto layer = activation_bytes_per_layer(llama3_70b(), l);
+  const auto layer = most_activation_bytes(llama3_70b(), l);
   for (const std::uint32_t vocab : {8'000u, 128'256u}) {
     ModelSpec m = llama3_70b();
     m.vocab = vocab;
@@ -212,7 +212,7 @@ TEST(Memory, PyTorchsLossKeepsMoreOfTheLogitsThanMegatrons) {
 // less.
 TEST(Memory, RecomputedModulesKeepLess) {
   LayoutSpec l = main_layout(1, 1);
-  const auto kept = [&] { return activation_bytes_per_layer(llama3_70b(), l); };
+  const auto kept = [&] { return most_activation_bytes(llama3_70b(), l); };
   const std::uint64_t tokens = l.tokens(), all = kept();
   l.recompute = Recompute::kSelective;
   EXPECT_EQ(kept(), all);  // the attention core of a fused kernel keeps no scores
@@ -246,8 +246,7 @@ TEST(Memory, EachCommunicatorTakesItsBuffers) {
 TEST(Memory, UnequalChunksCountEachForItself) {
   LayoutSpec l = main_layout(4, 5);
   const double equal = static_cast<double>(count(stage_memory(llama3_70b(), l, 0).activations));
-  EXPECT_NEAR(equal / static_cast<double>(activation_bytes_per_layer(llama3_70b(), l)), chunks_in_flight(l, 0) * 4,
-              1e-6);
+  EXPECT_NEAR(equal / static_cast<double>(most_activation_bytes(llama3_70b(), l)), chunks_in_flight(l, 0) * 4, 1e-6);
   l.chunk_layers[0] = 2;
   l.chunk_layers[1] = 6;  // of the next stage
   const double less = static_cast<double>(count(stage_memory(llama3_70b(), l, 0).activations));

@@ -2,93 +2,112 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace busbar {
 
-LayerParameters layer_parameters(const ModelSpec& m) {
-  const std::uint64_t h = m.hidden, f = m.ffn, d = m.head_dim;
-  LayerParameters p;
-  p.attention_in = h * (m.heads + 2ull * m.kv_heads) * d;
-  p.attention_out = h * m.heads * d;
-  p.mlp_in = (m.gated_mlp ? 2 : 1) * h * f;
-  p.mlp_out = h * f;
-  p.norms = 2 * h;
-  return p;
-}
-
 std::uint64_t embedding_parameters(const ModelSpec& m) { return static_cast<std::uint64_t>(m.vocab) * m.hidden; }
 
+namespace {
+
+/// Precondition: the model gives the kind of each layer.
+const LayerKind& given_kind(const ModelSpec& m, std::uint32_t layer) {
+  return m.kinds[layer < m.layers ? m.kind_of[layer] : m.kind_of.back()];
+}
+
+}  // namespace
+
 bool has_experts(const ModelSpec& m, std::uint32_t layer) {
+  if (!m.kind_of.empty()) return given_kind(m, layer).experts;
   const ExpertSpec& e = m.moe;
   if (layer >= m.layers) return e.experts > 0;  // multi-token prediction
   return e.experts > 0 && layer >= e.dense_layers && (layer - e.dense_layers) % e.every == e.every - 1;
 }
 
 bool has_window(const ModelSpec& m, std::uint32_t layer) {
+  if (!m.kind_of.empty()) return given_kind(m, layer).mixer.window > 0;
   const WindowSpec& w = m.window;
   return w.tokens > 0 && layer < m.layers && (w.full_every == 0 || layer % w.full_every != w.full_every - 1);
 }
 
-double window_share(const ModelSpec& m, std::uint32_t seq) {
-  if (m.window.tokens == 0 || m.window.tokens >= seq) return 1;
-  const double s = seq, w = m.window.tokens;
-  return (w * (s - w / 2) / s) / (s / 2);  // the first tokens see fewer than w
-}
-
 std::uint32_t expert_layers(const ModelSpec& m) {
-  return m.moe.experts == 0 || m.layers < m.moe.dense_layers ? 0 : (m.layers - m.moe.dense_layers) / m.moe.every;
+  std::uint32_t n = 0;
+  for (std::uint32_t i = 0; i < m.layers; ++i) n += has_experts(m, i) ? 1 : 0;
+  return n;
 }
 
-std::uint32_t attention_width(const ModelSpec& m) {
-  const LatentAttentionSpec& a = m.latent;
-  return a.kv_rank > 0 ? (a.nope_dim + a.rope_dim + a.v_dim) / 2 : m.head_dim;
+MixerSpec plain_mixer(const ModelSpec& m, bool windowed) {
+  return {.kind = m.latent.kv_rank > 0 ? MixerKind::kLatent : MixerKind::kAttention,
+          .heads = m.heads,
+          .kv_heads = m.kv_heads,
+          .head_dim = m.head_dim,
+          .window = windowed ? m.window.tokens : 0,
+          .qk_norm = m.qk_norm,
+          .latent = m.latent,
+          .indexer = {},
+          .compression = {},
+          .state = {}};
 }
 
-/// Latent: down and up of queries and of keys and values, and the output.
-std::uint64_t attention_parameters(const ModelSpec& m) {
-  const LatentAttentionSpec& a = m.latent;
-  const LayerParameters p = layer_parameters(m);
-  if (a.kv_rank == 0) return p.attention_in + p.attention_out;
-  const std::uint64_t h = m.hidden, heads = m.heads, q = a.nope_dim + a.rope_dim;
-  const std::uint64_t query = a.q_rank > 0 ? h * a.q_rank + a.q_rank * heads * q : h * heads * q;
-  return query + h * (a.kv_rank + a.rope_dim) + a.kv_rank * heads * (std::uint64_t{a.nope_dim} + a.v_dim) +
-         heads * a.v_dim * h;
+LayerTable layer_table(const ModelSpec& m) {
+  LayerTable t;
+  if (!m.kind_of.empty()) {
+    t.kinds = m.kinds;
+    t.of.assign(m.kind_of.begin(), m.kind_of.begin() + m.layers);
+    t.of.insert(t.of.end(), m.mtp, m.kind_of.back());
+    return t;
+  }
+  for (std::uint32_t i = 0; i < m.layers + m.mtp; ++i) {
+    const bool experts = has_experts(m, i);
+    const LayerKind kind{plain_mixer(m, has_window(m, i)), experts ? 0 : m.ffn, experts};
+    const auto at = std::find(t.kinds.begin(), t.kinds.end(), kind);
+    t.of.push_back(static_cast<std::uint16_t>(at - t.kinds.begin()));
+    if (at == t.kinds.end()) t.kinds.push_back(kind);
+  }
+  return t;
 }
 
-std::uint64_t expert_parameters(const ModelSpec& m) { return (m.gated_mlp ? 3ull : 2ull) * m.hidden * m.moe.ffn; }
+std::vector<std::uint32_t> LayerTable::counts() const {
+  std::vector<std::uint32_t> n(kinds.size());
+  for (const std::uint16_t k : of) ++n[k];
+  return n;
+}
+
+std::uint64_t mlp_parameters(const ModelSpec& m, std::uint64_t width) {
+  return (m.gated_mlp ? 3ull : 2ull) * m.hidden * width;
+}
+
+std::uint32_t routed_hidden(const ModelSpec& m) { return m.moe.hidden > 0 ? m.moe.hidden : m.hidden; }
+
+std::uint64_t expert_parameters(const ModelSpec& m) {
+  return (m.gated_mlp ? 3ull : 2ull) * routed_hidden(m) * m.moe.ffn;
+}
+
+std::uint64_t router_parameters(const ModelSpec& m) {
+  return std::uint64_t{m.hidden} * m.moe.experts + 2ull * m.hidden * m.moe.hidden;
+}
 
 namespace {
 
-/// Matrices of all layers, with `routed` routed experts counted in each layer that has some.
-std::uint64_t matrices_with(const ModelSpec& m, std::uint64_t routed) {
-  const LayerParameters dense = layer_parameters(m);
-  const std::uint64_t with_experts = expert_layers(m), router = std::uint64_t{m.hidden} * m.moe.experts;
-  return m.layers * attention_parameters(m) + (m.layers - with_experts) * (dense.mlp_in + dense.mlp_out) +
-         with_experts * ((routed + m.moe.shared) * expert_parameters(m) + router);
-}
-
-/// The same of the modules of multi-token prediction.
-std::uint64_t mtp_matrices(const ModelSpec& m, std::uint64_t routed) {
-  const LayerParameters dense = layer_parameters(m);
-  const std::uint64_t mlp =
-      m.moe.experts == 0 ? dense.mlp_in + dense.mlp_out
-                         : (routed + m.moe.shared) * expert_parameters(m) + std::uint64_t{m.hidden} * m.moe.experts;
-  return m.mtp * (attention_parameters(m) + mlp + 2ull * m.hidden * m.hidden);
-}
-
-/// Full layers, in layers with a window counted in part.
-double layers_of_scores(const ModelSpec& m, std::uint32_t seq) {
-  std::uint32_t windowed = 0;
-  for (std::uint32_t i = 0; i < m.layers; ++i) windowed += has_window(m, i) ? 1 : 0;
-  return m.layers - windowed + windowed * window_share(m, seq) + m.mtp;
+/// Matrices of the MLP of a layer, with `routed` routed experts if it has some.
+std::uint64_t mlp_matrices(const ModelSpec& m, const LayerKind& kind, std::uint64_t routed) {
+  if (!kind.experts) return mlp_parameters(m, kind.ffn);
+  return routed * expert_parameters(m) + mlp_parameters(m, std::uint64_t{m.moe.shared} * m.moe.ffn) +
+         router_parameters(m);
 }
 
 std::uint64_t count_with(const ModelSpec& m, std::uint64_t routed) {
-  const std::uint64_t tables = m.tied_embeddings ? 1 : 2;
-  const std::uint64_t norms = 2ull * m.hidden + (m.latent.kv_rank > 0 ? m.latent.q_rank + m.latent.kv_rank : 0);
-  return matrices_with(m, routed) + mtp_matrices(m, routed) + (m.layers + m.mtp) * norms + 2ull * m.mtp * m.hidden +
-         tables * embedding_parameters(m) + m.hidden;
+  const LayerTable table = layer_table(m);
+  const std::vector<std::uint32_t> layers = table.counts();
+  const std::uint64_t join = 2ull * m.hidden * m.hidden + 2ull * m.hidden;
+  std::uint64_t n = (m.tied_embeddings ? 1 : 2) * embedding_parameters(m) + m.hidden + m.mtp * join;
+  for (std::size_t k = 0; k < layers.size(); ++k) {
+    const LayerKind& kind = table.kinds[k];
+    const std::uint64_t norms = ((kind.has_mixer() ? 1 : 0) + (kind.has_mlp() ? 1 : 0)) * std::uint64_t{m.hidden};
+    n += layers[k] * (mixer_parameters(kind.mixer, m.hidden) + mlp_matrices(m, kind, routed) + norms);
+  }
+  return n;
 }
 
 }  // namespace
@@ -96,10 +115,32 @@ std::uint64_t count_with(const ModelSpec& m, std::uint64_t routed) {
 std::uint64_t parameter_count(const ModelSpec& m) { return count_with(m, m.moe.experts); }
 std::uint64_t active_parameter_count(const ModelSpec& m) { return count_with(m, m.moe.per_token); }
 
+std::uint64_t tower_parameters(const ModelSpec& m) {
+  std::uint64_t n = 0;
+  for (const TowerSpec& t : m.towers) n += t.parameters;
+  return n;
+}
+
+std::uint64_t cache_bytes(const ModelSpec& m, std::uint64_t tokens) {
+  const LayerTable table = layer_table(m);
+  std::uint64_t bytes = 0;
+  for (std::uint32_t i = 0; i < m.layers; ++i) {
+    const MixerCache c = mixer_cache(table.kind(i).mixer);
+    bytes += c.per_sequence + c.per_token * (c.most_tokens > 0 ? std::min(c.most_tokens, tokens) : tokens);
+  }
+  return bytes;
+}
+
 ModelFlops flops_per_token(const ModelSpec& m, std::uint32_t seq) {
-  const double matrices =
-      2.0 * static_cast<double>(matrices_with(m, m.moe.per_token) + mtp_matrices(m, m.moe.per_token));
-  const double scores = 4.0 * seq * m.heads * attention_width(m) * layers_of_scores(m, seq);
+  const LayerTable table = layer_table(m);
+  const std::vector<std::uint32_t> layers = table.counts();
+  double matrices = 4.0 * m.mtp * m.hidden * m.hidden, scores = 0;
+  for (std::size_t k = 0; k < layers.size(); ++k) {
+    const MixerFlops mixer = mixer_flops(table.kinds[k].mixer, m.hidden, seq);
+    const auto mlp = static_cast<double>(mlp_matrices(m, table.kinds[k], m.moe.per_token));
+    matrices += layers[k] * (mixer.matrices + mixer.states + 2.0 * mlp);
+    scores += layers[k] * mixer.scores;
+  }
   const double logits = 2.0 * (1 + m.mtp) * static_cast<double>(embedding_parameters(m));
   return {.full_attention = 3.0 * (matrices + scores + logits), .causal = 3.0 * (matrices + 0.5 * scores + logits)};
 }
@@ -127,6 +168,38 @@ Status check_experts(const ModelSpec& m) {
   return {};
 }
 
+/// Shapes that no layer has.
+Status check_mixer(const MixerSpec& x, const Where& where) {
+  const auto shared = [&](std::uint32_t heads, std::uint32_t by) -> Status {
+    if (heads > 0 && by > 0 && heads % by == 0) return {};
+    return invalid(fmt::format("{} heads cannot share {} key heads evenly; choose a divisor of {}", heads, by, heads),
+                   where);
+  };
+  if (x.kind == MixerKind::kNone) return {};
+  BUSBAR_RETURN_IF_ERROR(shared(mixer_heads(x), mixer_key_heads(x)));
+  if (attention_width(x) == 0) return invalid("a head is at least one element wide", where);
+  if (x.kind == MixerKind::kState && x.state.chunk == 0) return invalid("a chunk is at least one token", where);
+  if (x.kind == MixerKind::kCompressed && (x.compression.out_groups == 0 || x.heads % x.compression.out_groups != 0))
+    return invalid(fmt::format("{} heads are not {} equal groups", x.heads, x.compression.out_groups), where);
+  return {};
+}
+
+Status check_kinds(const ModelSpec& m) {
+  if (m.kinds.empty() && m.kind_of.empty()) return {};
+  const Where where = place_of(m, "layer_kinds");
+  if (m.kind_of.size() != m.layers + 1ull)
+    return invalid(fmt::format("{} kinds for {} layers and one of multi-token prediction", m.kind_of.size(), m.layers),
+                   where);
+  for (const std::uint16_t k : m.kind_of) {
+    if (k >= m.kinds.size())
+      return invalid(fmt::format("there are {} kinds, none has number {}", m.kinds.size(), k), where);
+    if (!m.kinds[k].has_mixer() && !m.kinds[k].has_mlp()) return invalid("a layer has a mixer or an MLP", where);
+    if (m.kinds[k].experts && m.moe.experts == 0) return invalid("layers with experts need 'moe'", where);
+  }
+  for (const LayerKind& k : m.kinds) BUSBAR_RETURN_IF_ERROR(check_mixer(k.mixer, where));
+  return {};
+}
+
 }  // namespace
 
 Status check_model(const ModelSpec& m) {
@@ -142,6 +215,7 @@ Status check_model(const ModelSpec& m) {
                                m.kv_heads, m.heads),
                    place("kv_heads"));
   }
+  BUSBAR_RETURN_IF_ERROR(check_kinds(m));
   return check_experts(m);
 }
 

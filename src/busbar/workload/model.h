@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "busbar/base/result.h"
 #include "busbar/workload/mixer.h"
@@ -20,6 +21,7 @@ struct ExpertSpec {
   std::uint32_t every = 1;         ///< of the layers after them, each `every`-th has experts
   std::uint32_t most_nodes = 0;    ///< nodes that hold the experts of one token, chosen first; 0: any
   bool biases = false;             ///< each product of an expert adds a bias
+  std::uint32_t hidden = 0;        ///< a token is narrowed to so many elements before its experts; 0: it is not
 };
 
 /// Layers whose tokens attend only to the tokens before them, up to a distance.
@@ -34,6 +36,13 @@ struct RecipeSpec {
   std::string source;
 };
 
+/// Parameters that a checkpoint has and a step of text does not use: what sees images or hears sound.
+struct TowerSpec {
+  std::string name;
+  std::uint64_t parameters = 0;
+};
+
+/// A decoder. Layers are all alike but for `moe` and `window`, or `kinds` and `kind_of` say what each is.
 struct ModelSpec {
   std::string name;
   std::uint32_t layers = 0;
@@ -52,35 +61,43 @@ struct ModelSpec {
   /// Multi-token prediction: modules after the last layer, each a projection of two hidden states to one, one more
   /// layer, and one more use of the head. Source: DeepSeek-V3, arXiv:2412.19437 (2024), section 2.2.
   std::uint32_t mtp = 0;
+  /// Kinds of layers, and the kind of each layer; one more for a module of multi-token prediction. Empty: see `moe` and
+  /// `window`.
+  std::vector<LayerKind> kinds;
+  std::vector<std::uint16_t> kind_of;
+  std::vector<TowerSpec> towers;
+  std::vector<std::string> notes;  ///< what the reader of the file took for granted or left out
   RecipeSpec recipe;
   std::string source;
   std::map<std::string, Where> places;  ///< where each key was given, for messages
 };
 
+/// The kinds of layers of a model, and the kind of each layer; modules of multi-token prediction come last.
+struct LayerTable {
+  std::vector<LayerKind> kinds;
+  std::vector<std::uint16_t> of;
+  const LayerKind& kind(std::uint32_t layer) const { return kinds[of[layer]]; }
+  std::vector<std::uint32_t> counts() const;  ///< layers of each kind
+};
+LayerTable layer_table(const ModelSpec& m);
+/// The shape of layers that are all alike: ordinary or latent attention, with a window if `windowed`.
+MixerSpec plain_mixer(const ModelSpec& m, bool windowed = false);
+
 bool has_experts(const ModelSpec& m, std::uint32_t layer);
 std::uint32_t expert_layers(const ModelSpec& m);  ///< how many have; without those of multi-token prediction
 bool has_window(const ModelSpec& m, std::uint32_t layer);
-/// Keys that a token of a windowed layer sees in the mean over a sequence, relative to those of an ordinary causal
-/// layer.
-double window_share(const ModelSpec& m, std::uint32_t seq);
 
-/// Parameters of one dense layer with ordinary attention, by matrix. Biases and learned positions are left out: below
-/// 0.1 % of every model here.
-struct LayerParameters {
-  std::uint64_t attention_in = 0;  ///< query, key, value
-  std::uint64_t attention_out = 0;
-  std::uint64_t mlp_in = 0;  ///< up and, with a gate, gate
-  std::uint64_t mlp_out = 0;
-  std::uint64_t norms = 0;  ///< two of `hidden` each (RMS norm)
-  std::uint64_t total() const { return attention_in + attention_out + mlp_in + mlp_out + norms; }
-};
-LayerParameters layer_parameters(const ModelSpec& m);
-std::uint32_t attention_width(const ModelSpec& m);         ///< of a head: the mean of query (or key) and value
-std::uint64_t attention_parameters(const ModelSpec& m);    ///< matrices of one layer's attention, latent or not
-std::uint64_t expert_parameters(const ModelSpec& m);       ///< one routed expert
+std::uint64_t mlp_parameters(const ModelSpec& m, std::uint64_t width);  ///< matrices of one dense MLP
+std::uint64_t expert_parameters(const ModelSpec& m);                    ///< one routed expert
+/// The router of a layer, and what narrows tokens before experts and widens them after.
+std::uint64_t router_parameters(const ModelSpec& m);
+std::uint32_t routed_hidden(const ModelSpec& m);           ///< elements of a token that an expert sees
 std::uint64_t embedding_parameters(const ModelSpec& m);    ///< one table of vocab x hidden
 std::uint64_t parameter_count(const ModelSpec& m);         ///< all that is trained, multi-token prediction included
 std::uint64_t active_parameter_count(const ModelSpec& m);  ///< parameters that one token uses; all of a dense model
+std::uint64_t tower_parameters(const ModelSpec& m);        ///< besides these: of towers
+/// Bytes that inference keeps of one sequence of `tokens` tokens, keys and values in 16 bits.
+std::uint64_t cache_bytes(const ModelSpec& m, std::uint64_t tokens);
 
 /// Model FLOPs per token of a training step: three times the forward pass, 2 per multiply-add, no recomputation.
 struct ModelFlops {

@@ -79,19 +79,19 @@ TEST(Model, APredictorOfOneMoreTokenIsALayerAProjectionAndAHead) {
 
 TEST(Model, AWindowHidesTheKeysBeforeIt) {
   ModelSpec m = small_model();
-  EXPECT_EQ(window_share(m, 4096), 1);
+  EXPECT_EQ(window_share(m.window.tokens, 4096), 1);
   m.window = {.tokens = 128, .full_every = 2};
   double seen = 0, causal = 0;
   for (int i = 1; i <= 4096; ++i) seen += std::min(i, 128), causal += i;
-  EXPECT_NEAR(window_share(m, 4096), seen / causal, 1e-3);
-  EXPECT_EQ(window_share(m, 128), 1);
+  EXPECT_NEAR(window_share(m.window.tokens, 4096), seen / causal, 1e-3);
+  EXPECT_EQ(window_share(m.window.tokens, 128), 1);
   EXPECT_TRUE(has_window(m, 0));
   EXPECT_FALSE(has_window(m, 1));
   ModelSpec without = m;
   without.window = {};
   const double scores = 6.0 * 4096 * m.heads * m.head_dim * m.layers;  // causal
   EXPECT_NEAR(flops_per_token(without, 4096).causal - flops_per_token(m, 4096).causal,
-              scores / 2 * (1 - window_share(m, 4096)), 1e3);
+              scores / 2 * (1 - window_share(m.window.tokens, 4096)), 1e3);
 }
 
 TEST(Model, HeadsThatCannotShareAreRefused) {

@@ -243,14 +243,14 @@ TEST(ContextParallel, CutsTheWorkOfEachRankAndKeepsGradientsWhole) {
 TEST(Recomputation, FullRunsEveryForwardTwice) {
   LayoutSpec l = layout_with(1, 2);
   const StepTimes t = step_times(small_model(), l, flat_kernels());
-  const Duration forward = t.attention.forward() + t.mlp.forward();
+  const Duration forward = t.kinds[0].mixer.forward() + t.kinds[0].mlp.forward();
   const Duration none = compute_of(program_of(l));
   l.recompute = Recompute::kFull;
   EXPECT_EQ(compute_of(program_of(l)) - none, forward * (8 * 2));
   l.recompute_layers = 3;
   EXPECT_EQ(compute_of(program_of(l)) - none, forward * (3 * 2));
   l.early_stop = true;  // backward does not need the last GEMM of a layer
-  EXPECT_EQ(compute_of(program_of(l)) - none, (forward - t.mlp.out) * (3 * 2));
+  EXPECT_EQ(compute_of(program_of(l)) - none, (forward - t.kinds[0].mlp.out) * (3 * 2));
 }
 
 TEST(DataParallel, CopiesOfShardsTakeTheTimeOfTheirBytesInEveryMicroBatch) {
@@ -339,7 +339,7 @@ TEST(Offload, GoesToTheRankOfTheHostMemoryWhereThereIsOne) {
     EXPECT_EQ(c.groups.groups(), l.ranks());
     EXPECT_EQ(std::max(from, to), std::min(from, to) + 100);
     if (o.stream == 5) {
-      EXPECT_EQ(count(c.bytes), activation_bytes_per_layer(small_model(), l));
+      EXPECT_EQ(count(c.bytes), most_activation_bytes(small_model(), l));
       ++(from < to ? out : in);
     } else {
       ++states;

@@ -24,28 +24,39 @@ StageWriter::BlockLabels StageWriter::mlp_labels() {
       Label::kScatterMlp, Label::kGatherMlpGradient, Label::kRegatherMlp, Label::kScatterMlpGradient, Label::kMlpAgain};
 }
 
-const BlockTimes& StageWriter::attention_of(std::uint32_t layer) const {
-  return has_window(model_, chunk_->first_layer + layer) ? times_.windowed : times_.attention;
-}
-
+/// A layer without a mixer, or without an MLP, has tensors of no size there.
 void StageWriter::forward_layer(std::uint32_t layer, Run run) {
   const auto tensor = [&](TensorPart part) { return chunk_->plan.tensor(layer, part); };
-  forward_block(attention_of(layer), attention_labels(), tensor(TensorPart::kAttentionIn),
-                tensor(TensorPart::kAttentionOut), run, false);
-  if (has_experts(model_, chunk_->first_layer + layer)) return forward_experts(layer, run);
+  const std::uint32_t number = chunk_->first_layer + layer;
+  const LayerKind& kind = times_.layers.kind(number);
   const bool stops_early = run == Run::kAgain && layout_.early_stop;
-  forward_block(times_.mlp, mlp_labels(), tensor(TensorPart::kMlpIn), tensor(TensorPart::kMlpOut), run, stops_early);
+  kind_ = times_.layers.of[number];
+  if (kind.has_mixer())
+    forward_block(times_.of(number).mixer, attention_labels(), tensor(TensorPart::kAttentionIn),
+                  tensor(TensorPart::kAttentionOut), run, stops_early && !kind.has_mlp());
+  if (kind.experts) return forward_experts(layer, run);
+  if (kind.has_mlp())
+    forward_block(times_.of(number).mlp, mlp_labels(), tensor(TensorPart::kMlpIn), tensor(TensorPart::kMlpOut), run,
+                  stops_early);
 }
 
 void StageWriter::backward_layer(std::uint32_t layer) {
   const auto tensor = [&](TensorPart part) { return chunk_->plan.tensor(layer, part); };
-  if (has_experts(model_, chunk_->first_layer + layer)) {
+  const auto half = [&](const BlockTimes& t, const BlockLabels& labels, TensorPart in, TensorPart out, bool is_there) {
+    if (is_there) return backward_block(t, labels, tensor(in), tensor(out));
+    if (layout_.splits_backward()) return;
+    gradient_ready(tensor(out));
+    gradient_ready(tensor(in));
+  };
+  const std::uint32_t number = chunk_->first_layer + layer;
+  const LayerKind& kind = times_.layers.kind(number);
+  kind_ = times_.layers.of[number];
+  if (kind.experts)
     backward_experts(layer);
-  } else {
-    backward_block(times_.mlp, mlp_labels(), tensor(TensorPart::kMlpIn), tensor(TensorPart::kMlpOut));
-  }
-  backward_block(attention_of(layer), attention_labels(), tensor(TensorPart::kAttentionIn),
-                 tensor(TensorPart::kAttentionOut));
+  else
+    half(times_.of(number).mlp, mlp_labels(), TensorPart::kMlpIn, TensorPart::kMlpOut, kind.has_mlp());
+  half(times_.of(number).mixer, attention_labels(), TensorPart::kAttentionIn, TensorPart::kAttentionOut,
+       kind.has_mixer());
 }
 
 void StageWriter::forward_block(const BlockTimes& t, const BlockLabels& names, std::uint32_t in_tensor,
@@ -109,27 +120,27 @@ void StageWriter::layer_weights(std::uint32_t layer) {
     compute(label, t.in_wgrad);
     gradient_ready(chunk_->plan.tensor(layer, in));
   };
+  const auto& [mixer, mlp] = times_.of(chunk_->first_layer + layer);
   const bool experts = has_experts(model_, chunk_->first_layer + layer);
   if (experts) compute(Label::kExpertWeights, times_.experts.weights());
-  block(experts ? times_.experts.shared : times_.mlp, Label::kMlpWeights, TensorPart::kMlpIn, TensorPart::kMlpOut);
-  block(attention_of(layer), Label::kAttentionWeights, TensorPart::kAttentionIn, TensorPart::kAttentionOut);
+  block(experts ? times_.experts.shared : mlp, Label::kMlpWeights, TensorPart::kMlpIn, TensorPart::kMlpOut);
+  block(mixer, Label::kAttentionWeights, TensorPart::kAttentionIn, TensorPart::kAttentionOut);
 }
 
 void StageWriter::attend(Label label, Duration core, bool backward) {
-  if (layout_.context == ContextParallel::kRing) {
-    return exchange_during(label, core, backward ? cp_exchange_back_ : cp_exchange_);
-  }
+  const ContextCalls& c = context_[kind_];
+  if (c.exchange != kNone<CallId>) return exchange_during(label, core, backward ? c.exchange_back : c.exchange);
   const auto exchange = [&](Label what, CallId call) {
     arrived_ = out_.collective(role_, StreamId::kCp, what, OpClass::kCp, call, {last_compute_});
   };
-  if (layout_.context == ContextParallel::kAllToAll) {  // backward: the output's gradient comes, those of Q, K, V leave
-    exchange(backward ? Label::kExchangeOutput : Label::kExchangeHeads, backward ? cp_to_pieces_ : cp_to_heads_);
+  if (c.to_heads != kNone<CallId>) {  // backward: the output's gradient comes, those of Q, K, V leave
+    exchange(backward ? Label::kExchangeOutput : Label::kExchangeHeads, backward ? c.to_pieces : c.to_heads);
     compute(label, core);
-    return exchange(backward ? Label::kExchangeHeads : Label::kExchangeOutput, backward ? cp_to_heads_ : cp_to_pieces_);
+    return exchange(backward ? Label::kExchangeHeads : Label::kExchangeOutput, backward ? c.to_heads : c.to_pieces);
   }
-  exchange(Label::kGatherKeys, cp_gather_);
+  exchange(Label::kGatherKeys, c.gather);
   compute(label, core);
-  if (backward) exchange(Label::kScatterKeys, cp_scatter_);
+  if (backward) exchange(Label::kScatterKeys, c.scatter);
 }
 
 /// Each rank begins with its own keys and values. Those of the others arrive while it works.

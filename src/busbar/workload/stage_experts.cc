@@ -61,8 +61,8 @@ double places_of_token(const ModelSpec& m, double n) { return n * (1 - std::pow(
 
 void StageWriter::prepare_expert_calls(std::uint32_t scale_up_gpus) {
   if (model_.moe.experts == 0) return;
-  const double token =
-      static_cast<double>(layout_.routed_tokens()) * model_.hidden * (1 + (kDuringCompute - 1) * layout_.overlap_ep);
+  const double token = static_cast<double>(layout_.routed_tokens()) * routed_hidden(model_) *
+                       (1 + (kDuringCompute - 1) * layout_.overlap_ep);
   const double busiest = expert_load(model_, layout_).busiest;
   const auto bytes = [&](double copies, double per_element) {  // all wait for the busiest rank
     return static_cast<std::uint64_t>(token * busiest * copies * per_element);

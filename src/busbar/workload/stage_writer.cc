@@ -12,7 +12,7 @@
 namespace busbar {
 namespace {
 
-constexpr std::uint64_t kBf16Bytes = 2;
+constexpr std::uint64_t kBf16Bytes = 2, kStateBytes = 4;
 constexpr std::uint64_t kLossTermBytes = 4;  // one fp32 per token
 constexpr int kLossSums = 3;  // maximum, sum of exponents, the target's logit: vocabulary-parallel cross-entropy
 constexpr std::uint32_t kPlainStreams = 4, kCpStreams = 5, kHostStreams = 6, kEpStreams = 7;
@@ -38,7 +38,7 @@ StageWriter::StageWriter(ProgramWriter& out, const ModelSpec& model, const Layou
   hidden_.fill(kNone<OpId>);
   role_ = out.add_role(fmt::format("stage {}", stage), stage_ranks(layout, stage), streams);
   if (layout.offload_activations) {
-    const double bytes = static_cast<double>(activation_bytes_per_layer(model, layout, expert_layers(model) > 0));
+    const double bytes = static_cast<double>(most_activation_bytes(model, layout));
     host_copy_ = duration_from_ps(bytes / machine.host_bytes_per_s * 1e12);
     if (host_ranks_ > 0) {
       host_out_ = host_call(static_cast<std::uint64_t>(bytes), true);
@@ -74,6 +74,38 @@ CallId StageWriter::host_call(std::uint64_t bytes, bool to_host) {
   return out_.intern(std::move(c));
 }
 
+/// What context parallelism exchanges for a layer: keys and values, or heads; of layers with states, the states that
+/// each rank's part of the sequence ends with.
+StageWriter::ContextCalls StageWriter::context_calls(const MixerSpec& mixer) {
+  ContextCalls c;
+  if (mixer.kind == MixerKind::kNone) return c;
+  const std::uint32_t key_heads = mixer_key_heads(mixer), width = attention_width(mixer);
+  const std::uint64_t heads = key_heads < layout_.tp ? 1 : key_heads / layout_.tp;
+  const std::uint64_t queries = mixer_heads(mixer) / layout_.tp;
+  const GroupFamily family = cp_groups(layout_, stage_);
+  if (mixer.kind == MixerKind::kState && layout_.context != ContextParallel::kAllToAll) {
+    const std::uint64_t state = kStateBytes * queries * mixer.state.key_dim * mixer.state.value_dim;
+    c.gather = c.scatter = call(Collective::kAllGather, state * layout_.cp * layout_.micro_batch, family);
+    return c;
+  }
+  const std::uint64_t keys = 2 * kBf16Bytes * layout_.tokens() * layout_.cp * heads * width;
+  if (layout_.context == ContextParallel::kAllToAll) {
+    const std::uint64_t head = kBf16Bytes * layout_.tokens() * width;
+    // A rank needs at least one key-value head: if there are fewer than ranks, copies are sent.
+    const std::uint64_t pairs = 2 * std::max<std::uint64_t>(heads, layout_.cp);
+    c.to_heads = call(Collective::kAllToAll, head * (queries + pairs), family);
+    c.to_pieces = call(Collective::kAllToAll, head * queries, family);
+  } else if (layout_.context == ContextParallel::kRing) {
+    const std::uint32_t pieces = ring_pieces(layout_.cp);
+    c.exchange = call(Collective::kAllGather, keys / pieces, family);
+    c.exchange_back = call(Collective::kAllGather, 2 * keys / pieces, family);  // their gradients travel too
+  } else {
+    c.gather = call(Collective::kAllGather, keys, family);
+    c.scatter = call(Collective::kReduceScatter, keys, family);
+  }
+  return c;
+}
+
 void StageWriter::prepare_calls() {
   const std::uint64_t states = kBf16Bytes * layout_.tokens() * model_.hidden;
   if (layout_.tp > 1) {
@@ -92,26 +124,8 @@ void StageWriter::prepare_calls() {
       tp_loss_ = call(Collective::kAllReduce, kLossTermBytes * layout_.tokens(), tp_family);
     }
   }
-  if (layout_.cp > 1) {
-    const std::uint64_t heads = model_.kv_heads < layout_.tp ? 1 : model_.kv_heads / layout_.tp;
-    const std::uint32_t width = attention_width(model_);
-    const std::uint64_t keys = 2 * kBf16Bytes * layout_.tokens() * layout_.cp * heads * width;
-    const GroupFamily cp_family = cp_groups(layout_, stage_);
-    if (layout_.context == ContextParallel::kAllToAll) {
-      const std::uint64_t head = kBf16Bytes * layout_.tokens() * width, queries = model_.heads / layout_.tp;
-      // A rank needs at least one key-value head: if there are fewer than ranks, copies are sent.
-      const std::uint64_t pairs = 2 * std::max<std::uint64_t>(heads, layout_.cp);
-      cp_to_heads_ = call(Collective::kAllToAll, head * (queries + pairs), cp_family);
-      cp_to_pieces_ = call(Collective::kAllToAll, head * queries, cp_family);
-    } else if (layout_.context == ContextParallel::kRing) {
-      const std::uint32_t pieces = ring_pieces(layout_.cp);
-      cp_exchange_ = call(Collective::kAllGather, keys / pieces, cp_family);
-      cp_exchange_back_ = call(Collective::kAllGather, 2 * keys / pieces, cp_family);  // their gradients travel too
-    } else {
-      cp_gather_ = call(Collective::kAllGather, keys, cp_family);
-      cp_scatter_ = call(Collective::kReduceScatter, keys, cp_family);
-    }
-  }
+  if (layout_.cp > 1)
+    for (const LayerKind& kind : times_.layers.kinds) context_.push_back(context_calls(kind.mixer));
   if (layout_.pp == 1) return;
   const std::uint64_t sent = sequence_parallel_ ? states / layout_.tp : states;
   const std::uint32_t next = (stage_ + 1) % layout_.pp, previous = (stage_ + layout_.pp - 1) % layout_.pp;

@@ -45,6 +45,11 @@ class StageWriter {
   };
   static BlockLabels attention_labels();
   static BlockLabels mlp_labels();
+  struct ContextCalls {
+    CallId exchange = kNone<CallId>, exchange_back = kNone<CallId>;  // ring, one piece
+    CallId gather = kNone<CallId>, scatter = kNone<CallId>;          // all-gather, of states too
+    CallId to_heads = kNone<CallId>, to_pieces = kNone<CallId>;      // all-to-all: Q, K, V; the output
+  };
   struct ChunkState {
     BucketPlan plan;
     std::uint32_t first_layer = 0;
@@ -80,6 +85,7 @@ class StageWriter {
   };
 
   void prepare_calls();
+  ContextCalls context_calls(const MixerSpec& mixer);
   void prepare_data_calls(ChunkState& chunk);
   void prepare_compressed(ChunkState& chunk, const KernelTable& machine);
   void prepare_bucket(ChunkState& chunk, std::size_t b);
@@ -100,7 +106,6 @@ class StageWriter {
   void backward_weights(std::uint32_t first_layer, std::uint32_t layers);
   void forward_layer(std::uint32_t layer, Run run);
   void backward_layer(std::uint32_t layer);
-  const BlockTimes& attention_of(std::uint32_t layer) const;
   void join_forward(std::uint32_t layer);
   void join_backward(std::uint32_t layer);
   void layer_weights(std::uint32_t layer);
@@ -163,9 +168,8 @@ class StageWriter {
   std::vector<ChunkState> chunks_;
   CallId tp_gather_ = kNone<CallId>, tp_scatter_ = kNone<CallId>, tp_reduce_ = kNone<CallId>;
   CallId tp_scatter_first_ = kNone<CallId>, tp_scatter_last_ = kNone<CallId>;  ///< pipelined with their GEMM
-  CallId cp_exchange_ = kNone<CallId>, cp_exchange_back_ = kNone<CallId>;      // ring, one piece
-  CallId cp_gather_ = kNone<CallId>, cp_scatter_ = kNone<CallId>;              // all-gather
-  CallId cp_to_heads_ = kNone<CallId>, cp_to_pieces_ = kNone<CallId>;          // all-to-all: Q, K, V; the output
+  std::vector<ContextCalls> context_;                                          ///< of each kind of layer
+  std::uint16_t kind_ = 0;                                                     ///< of the layer being written
   CallId ep_dispatch_ = kNone<CallId>, ep_gradient_ = kNone<CallId>;           // to the experts: tokens, gradients
   CallId ep_combine_ = kNone<CallId>;                                          // back from them: results, gradients
   CallId ep_fan_out_ = kNone<CallId>, ep_fan_in_ = kNone<CallId>;              // at the same time, inside a node
