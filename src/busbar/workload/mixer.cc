@@ -1,5 +1,7 @@
 #include "busbar/workload/mixer.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
 namespace busbar {
@@ -101,6 +103,17 @@ std::uint64_t mixer_parameters(const MixerSpec& m, std::uint64_t hidden) {
   std::uint64_t n = mixer_vectors(m);
   for (const Matrix& x : mixer_matrices(m, hidden)) n += x.parameters();
   return n;
+}
+
+std::string mixer_words(const MixerSpec& m) {
+  constexpr const char* kRules[] = {"delta", "mamba", "lightning"};
+  constexpr const char* kKinds[] = {"none", "attention", "latent attention", "compressed attention"};
+  if (m.kind == MixerKind::kState) return kRules[static_cast<std::size_t>(m.state.rule)];
+  std::string words = kKinds[static_cast<std::size_t>(m.kind)];
+  if (m.window > 0) words += fmt::format(", window of {}", m.window);
+  if (m.indexer.keys > 0) words += fmt::format(", best {} keys", m.indexer.keys);
+  if (m.compression.ratio > 0) words += fmt::format(", sums of {}", m.compression.ratio);
+  return words;
 }
 
 std::uint32_t mixer_heads(const MixerSpec& m) { return m.kind == MixerKind::kState ? m.state.heads : m.heads; }

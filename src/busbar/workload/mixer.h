@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "busbar/workload/layer_kind.h"
@@ -29,6 +30,9 @@ std::vector<Matrix> mixer_matrices(const MixerSpec& mixer, std::uint64_t hidden)
 /// Parameters that are in no matrix: convolutions, norms inside, scalars of heads.
 std::uint64_t mixer_vectors(const MixerSpec& mixer);
 std::uint64_t mixer_parameters(const MixerSpec& mixer, std::uint64_t hidden);
+
+/// "window of 128" or "delta": its name for people.
+std::string mixer_words(const MixerSpec& mixer);
 
 /// Heads that TP divides, and those of keys and values (or of the keys of states).
 std::uint32_t mixer_heads(const MixerSpec& mixer);

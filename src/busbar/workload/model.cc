@@ -97,20 +97,30 @@ std::uint64_t mlp_matrices(const ModelSpec& m, const LayerKind& kind, std::uint6
          router_parameters(m);
 }
 
+/// A layer of a kind, with so many routed experts.
+std::uint64_t layer_with(const ModelSpec& m, const LayerKind& kind, std::uint64_t routed) {
+  const std::uint64_t norms = ((kind.has_mixer() ? 1 : 0) + (kind.has_mlp() ? 1 : 0)) * std::uint64_t{m.hidden};
+  return mixer_parameters(kind.mixer, m.hidden) + mlp_matrices(m, kind, routed) + norms;
+}
+
 std::uint64_t count_with(const ModelSpec& m, std::uint64_t routed) {
   const LayerTable table = layer_table(m);
   const std::vector<std::uint32_t> layers = table.counts();
   const std::uint64_t join = 2ull * m.hidden * m.hidden + 2ull * m.hidden;
   std::uint64_t n = (m.tied_embeddings ? 1 : 2) * embedding_parameters(m) + m.hidden + m.mtp * join;
-  for (std::size_t k = 0; k < layers.size(); ++k) {
-    const LayerKind& kind = table.kinds[k];
-    const std::uint64_t norms = ((kind.has_mixer() ? 1 : 0) + (kind.has_mlp() ? 1 : 0)) * std::uint64_t{m.hidden};
-    n += layers[k] * (mixer_parameters(kind.mixer, m.hidden) + mlp_matrices(m, kind, routed) + norms);
-  }
+  for (std::size_t k = 0; k < layers.size(); ++k) n += layers[k] * layer_with(m, table.kinds[k], routed);
   return n;
 }
 
 }  // namespace
+
+std::uint64_t layer_parameters(const ModelSpec& m, const LayerKind& kind) { return layer_with(m, kind, m.moe.experts); }
+
+double layer_flops(const ModelSpec& m, const LayerKind& kind, std::uint32_t seq) {
+  const MixerFlops mixer = mixer_flops(kind.mixer, m.hidden, seq);
+  return mixer.matrices + mixer.states + 0.5 * mixer.scores +
+         2.0 * static_cast<double>(mlp_matrices(m, kind, m.moe.per_token));
+}
 
 std::uint64_t parameter_count(const ModelSpec& m) { return count_with(m, m.moe.experts); }
 std::uint64_t active_parameter_count(const ModelSpec& m) { return count_with(m, m.moe.per_token); }

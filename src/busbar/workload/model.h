@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "busbar/base/result.h"
@@ -41,6 +42,9 @@ struct TowerSpec {
   std::string name;
   std::uint64_t parameters = 0;
 };
+
+/// How a note begins that only lists keys of a file that decide nothing.
+inline constexpr std::string_view kHarmlessNote = "keys that change nothing here";
 
 /// A decoder. Layers are all alike but for `moe` and `window`, or `kinds` and `kind_of` say what each is.
 struct ModelSpec {
@@ -91,8 +95,10 @@ std::uint64_t mlp_parameters(const ModelSpec& m, std::uint64_t width);  ///< mat
 std::uint64_t expert_parameters(const ModelSpec& m);                    ///< one routed expert
 /// The router of a layer, and what narrows tokens before experts and widens them after.
 std::uint64_t router_parameters(const ModelSpec& m);
-std::uint32_t routed_hidden(const ModelSpec& m);           ///< elements of a token that an expert sees
-std::uint64_t embedding_parameters(const ModelSpec& m);    ///< one table of vocab x hidden
+std::uint32_t routed_hidden(const ModelSpec& m);                            ///< elements of a token that an expert sees
+std::uint64_t layer_parameters(const ModelSpec& m, const LayerKind& kind);  ///< all its experts
+double layer_flops(const ModelSpec& m, const LayerKind& kind, std::uint32_t seq);  ///< of a token, forward, causal
+std::uint64_t embedding_parameters(const ModelSpec& m);                            ///< one table of vocab x hidden
 std::uint64_t parameter_count(const ModelSpec& m);         ///< all that is trained, multi-token prediction included
 std::uint64_t active_parameter_count(const ModelSpec& m);  ///< parameters that one token uses; all of a dense model
 std::uint64_t tower_parameters(const ModelSpec& m);        ///< besides these: of towers
