@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "busbar/spec/internal/hugging_face_keys.h"
+#include "busbar/spec/internal/hugging_face_layers.h"
 #include "busbar/spec/internal/model_bounds.h"
 
 namespace busbar {
@@ -27,6 +28,34 @@ constexpr Family kFamilies[] = {
     {"qwen2_moe"},
     {"qwen3"},
     {"qwen3_moe"},
+    {"qwen3_vl_text"},
+    {"qwen3_vl_moe_text"},
+    {"qwen3_next"},
+    {"qwen3_5_text"},
+    {"qwen3_5_moe_text"},
+    {"minimax_m1"},
+    {"minimax_m2"},
+    {"minimax_m3"},
+    {"minimax_m3_vl"},
+    {"mimo"},
+    {"mimo_v2_flash"},
+    {"deepseek_v32"},
+    {"deepseek_v4"},
+    {"deepseek_ref"},
+    {"glm_moe_dsa"},
+    {"glm4_moe_lite"},
+    {"kimi_linear"},
+    {"step3p5"},
+    {"step3p7"},
+    {"nemotron_h", false},
+    {"nemotron-nas"},
+    {"gemma4_text", true, true, 0, 6},
+    {"cohere", true, true},
+    {"cohere2", true, true, 0, 4},
+    {"seed_oss"},
+    {"smollm3", true, true},
+    {"olmo2"},
+    {"olmo3", true, false, 0, 4},
     {"deepseek_v2"},
     {"deepseek_v3"},
     {"kimi_k2"},
@@ -59,13 +88,27 @@ constexpr Family kFamilies[] = {
 constexpr KeyNames kKvHeads = {"num_key_value_heads", "num_kv_heads", "kv_n_heads"};
 constexpr KeyNames kHeadWidth = {"head_dim", "attention_head_dim"};
 constexpr KeyNames kWidth = {"intermediate_size", "ffn_hidden_size", "ffn_dim", "n_inner"};
+constexpr KeyNames kSharedWidth = {"shared_expert_intermediate_size", "moe_shared_expert_intermediate_size",
+                                   "share_expert_dim", "shared_intermediate_size"};
 constexpr KeyNames kExperts = {"n_routed_experts", "num_local_experts", "num_experts", "moe_num_experts"};
-constexpr KeyNames kPerToken = {"num_experts_per_tok", "num_experts_per_token", "experts_per_token", "moe_top_k"};
-/// Keys of layers that are neither attention nor MLP.
-constexpr KeyNames kOtherLayers = {"mamba_d_state",           "mamba_num_heads",      "ssm_cfg",
-                                   "hybrid_override_pattern", "linear_num_key_heads", "state_size"};
+constexpr KeyNames kPerToken = {"num_experts_per_tok",
+                                "num_experts_per_token",
+                                "experts_per_token",
+                                "moe_top_k",
+                                "top_k_experts",
+                                "moe_k",
+                                "moe_topk"};
+/// Keys of layers that are neither attention nor MLP, and the types whose layers with them are known.
+struct OtherLayers {
+  const char* key;
+  const char* type;  ///< begins with this; null: none
+};
+constexpr OtherLayers kOtherLayers[] = {{"mamba_d_state", nullptr},        {"ssm_cfg", nullptr},
+                                        {"state_size", nullptr},           {"conv_L_cache", nullptr},
+                                        {"mamba_num_heads", "nemotron_h"}, {"hybrid_override_pattern", "nemotron_h"},
+                                        {"linear_num_key_heads", "qwen3_"}};
 
-Family family_of(HuggingFaceKeys& keys, const std::string& type) {
+Family family_of(HuggingFaceKeys& keys, const std::string& type, ModelSpec& m) {
   for (const Family& f : kFamilies)
     if (type == f.type) return f;
   // A type of one's own is usually a changed Llama, whose activation tells that there is a gate.
@@ -76,6 +119,7 @@ Family family_of(HuggingFaceKeys& keys, const std::string& type) {
                           "has a gate; write a model file (docs/formats/model.md)",
                           type, act));
   }
+  m.notes.push_back(fmt::format("model_type '{}' is not known: read as a Llama", type));
   return {""};
 }
 
@@ -114,8 +158,8 @@ void read_dense_list(HuggingFaceKeys& keys, ExpertSpec& e) {
   if (!list || list->size() == 0) return;
   for (std::size_t i = 0; i < list->size(); ++i) {
     const auto layer = list->item(i).as_int(0, kMostLayers);
-    if (!layer.ok() || static_cast<std::size_t>(*layer) != i || e.every > 1)
-      return keys.fail({"mlp_only_layers"}, "only the first layers can be without experts; write a model file");
+    if (!layer.ok()) return keys.fail({"mlp_only_layers"}, layer.error().text());
+    if (static_cast<std::size_t>(*layer) != i || e.every > 1) return;  // read_layer_kinds() takes each by its number
   }
   e.dense_layers = static_cast<std::uint32_t>(list->size());
 }
@@ -137,14 +181,17 @@ void read_experts(HuggingFaceKeys& keys, const std::string& type, ModelSpec& m) 
   e.per_token = keys.need(kPerToken, kMostExperts);
   const bool llama4 = type == "llama4_text" || type == "llama4";
   e.biases = type == "gpt_oss";
-  e.ffn = keys.read({"moe_intermediate_size"}, m.ffn, kMostWidth);
+  e.ffn = keys.read({"moe_intermediate_size", "expert_intermediate_size"}, m.ffn, kMostWidth);
+  e.hidden = keys.read({"moe_latent_size", "routed_expert_hidden_size"}, 0, kMostHidden);
+  m.ffn = keys.read({"dense_intermediate_size"}, m.ffn, kMostWidth);
   if (llama4) m.ffn = keys.read({"intermediate_size_mlp"}, m.ffn, kMostWidth);  // its intermediate_size is an expert's
-  e.shared = keys.read({"n_shared_experts", "moe_num_shared_experts"}, llama4 ? 1 : 0, kMostShared, 0);
-  std::uint32_t width = keys.read({"shared_expert_intermediate_size"}, 0, kMostWidth, 0);
-  if (keys.flag({"residual_moe"}, false)) width = m.ffn;  // Grok 2: a dense MLP next to the experts
+  e.shared =
+      keys.read({"n_shared_experts", "moe_num_shared_experts", "num_shared_experts"}, llama4 ? 1 : 0, kMostShared, 0);
+  std::uint32_t width = keys.read(kSharedWidth, 0, kMostWidth, 0);
+  // Grok 2, Gemma 4: a dense MLP next to the experts.
+  if (keys.flag({"residual_moe"}, false) || keys.flag({"enable_moe_block"}, false)) width = m.ffn;
   if (width > 0 && width % e.ffn != 0)
-    keys.fail({"shared_expert_intermediate_size"},
-              fmt::format("{} is no multiple of an expert's width {}", width, e.ffn));
+    keys.fail(kSharedWidth, fmt::format("{} is no multiple of an expert's width {}", width, e.ffn));
   if (width > 0) e.shared = width / e.ffn;
   const std::uint32_t groups = keys.read({"n_group"}, 1, kMostExperts),
                       chosen = keys.read({"topk_group"}, 1, kMostExperts);
@@ -167,7 +214,8 @@ void read_window_list(HuggingFaceKeys& keys, const YamlNode& list, ModelSpec& m)
   m.window = {keys.need({"sliding_window"}, kMostWindow), first == m.layers ? 0 : first + 1};
   for (std::uint32_t i = 0; i < m.layers; ++i) {
     if (has_window(m, i) == (list.item(i).scalar() == "sliding_attention")) continue;
-    return keys.fail({"layer_types"}, "the order of the types does not repeat; write a model file");
+    m.window = {};  // no repeated order: read_layer_kinds() takes each layer by itself
+    return;
   }
 }
 
@@ -180,13 +228,38 @@ void read_window(HuggingFaceKeys& keys, const Family& family, ModelSpec& m) {
   m.window = {keys.need({"sliding_window"}, kMostWindow), step};
 }
 
+constexpr KeyNames kLayers = {"num_hidden_layers", "n_layer", "n_layers", "num_layers"};
+
+/// A hybrid's list of layers gives their number too.
+std::uint32_t layers_of(HuggingFaceKeys& keys) {
+  const std::string letters = hybrid_pattern(keys, {"hybrid_override_pattern"}, {"layers_block_type"});
+  if (letters.empty()) return keys.need(kLayers, kMostLayers);
+  const std::uint32_t layers = keys.read(kLayers, static_cast<std::uint32_t>(letters.size()), kMostLayers);
+  if (layers != letters.size())
+    keys.fail({"hybrid_override_pattern", "layers_block_type"},
+              fmt::format("{} kinds for {} layers; give one for each", letters.size(), layers));
+  return layers;
+}
+
+/// Width of the MLP. Where all layers have experts it may be missing.
+std::uint32_t read_width(HuggingFaceKeys& keys, const Family& family, const ModelSpec& m) {
+  if (family.ffn_factor > 0) {
+    const std::uint32_t factor = keys.read({"expansion_ratio"}, family.ffn_factor, kMostWidth / kMostHidden);
+    return keys.read(kWidth, factor * m.hidden, kMostWidth);
+  }
+  if (!keys.has(kWidth) && keys.has({"moe_intermediate_size"})) return keys.need({"moe_intermediate_size"}, kMostWidth);
+  if (!keys.has(kWidth) && keys.has({"block_configs"})) return 4 * m.hidden;  // each block gives its own
+  return keys.need(kWidth, kMostWidth);
+}
+
 Result<ModelSpec> read_decoder(HuggingFaceKeys keys, const HuggingFaceKeys& root) {
   std::string type = keys.word({"model_type"});
+  if (type.empty()) type = root.word({"model_type"});
   if (name_of_model(root).starts_with("Grok")) type = "grok";
-  const Family family = family_of(keys, type);
   ModelSpec m;
+  const Family family = family_of(keys, type, m);
   m.name = name_of_model(root);
-  m.layers = keys.need({"num_hidden_layers", "n_layer", "n_layers", "num_layers"}, kMostLayers);
+  m.layers = layers_of(keys);
   m.hidden = keys.need({"hidden_size", "n_embd", "d_model"}, kMostHidden);
   m.heads = keys.need({"num_attention_heads", "n_head", "n_heads", "num_heads"}, kMostHeads);
   m.vocab = keys.need({"vocab_size"}, kMostVocabulary);
@@ -198,21 +271,22 @@ Result<ModelSpec> read_decoder(HuggingFaceKeys keys, const HuggingFaceKeys& root
     keys.fail({"num_attention_heads", "n_head", "n_heads"},
               fmt::format("hidden size {} is no multiple of {} heads, and head_dim is missing", m.hidden, m.heads));
   }
-  if (family.ffn_factor > 0)
-    m.ffn = keys.read(kWidth, keys.read({"expansion_ratio"}, family.ffn_factor, kMostWidth / kMostHidden) * m.hidden,
-                      kMostWidth);
-  else
-    m.ffn = keys.need(kWidth, kMostWidth);
+  m.ffn = read_width(keys, family, m);
   m.gated_mlp = family.gated;
-  m.qk_norm = type.starts_with("qwen3") || type == "gemma3_text";
+  m.qk_norm =
+      type.starts_with("qwen3") || type == "gemma3_text" || type == "gemma4_text" || keys.flag({"use_qk_norm"}, false);
   read_experts(keys, type, m);
   read_latent(keys, m);
   read_window(keys, family, m);
-  m.mtp = keys.read({"num_nextn_predict_layers"}, 0, kMostPredictors, 0);
+  m.mtp = keys.read({"num_nextn_predict_layers", "mtp_num_hidden_layers"}, 0, kMostPredictors, 0);
+  if (keys.status().ok()) read_layer_kinds(keys, type, m);
   HuggingFaceKeys outer = root;
   m.tied_embeddings = keys.flag({"tie_word_embeddings"}, outer.flag({"tie_word_embeddings"}, family.tied));
   BUSBAR_RETURN_IF_ERROR(keys.status());
   BUSBAR_RETURN_IF_ERROR(outer.status());
+  read_towers(outer, m);
+  keys.finish(m.notes);
+  BUSBAR_RETURN_IF_ERROR(keys.status());
   BUSBAR_RETURN_IF_ERROR(check_model(m));
   return m;
 }
@@ -230,8 +304,10 @@ Result<ModelSpec> read_hugging_face(const YamlNode& root) {
   const auto text = root.find("text_config");
   const bool nested = text && text->kind() == YamlNode::Kind::kMap && !keys.has({"num_hidden_layers"});
   HuggingFaceKeys decoder(nested ? *text : root);
-  if (const auto other = decoder.find(kOtherLayers))
-    return unsupported("layers without attention are not modelled", other->where());
+  const std::string type = decoder.word({"model_type"});
+  for (const OtherLayers& o : kOtherLayers)
+    if (const auto other = decoder.find({o.key}); other && (o.type == nullptr || !type.starts_with(o.type)))
+      return unsupported("layers without attention are not modelled for model_type '" + type + "'", other->where());
   BUSBAR_ASSIGN(ModelSpec m, read_decoder(decoder, keys));
   return m;
 }

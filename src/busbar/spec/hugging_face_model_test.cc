@@ -1,5 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+
 #include "busbar/spec/catalog.h"
 #include "busbar/spec/model_file.h"
 
@@ -156,11 +160,17 @@ TEST(HuggingFaceModel, WhatIsMissingOrContradictsItselfIsRefusedAtItsPlace) {
       {whole + ",\n\"num_local_experts\": 8, \"num_experts_per_tok\": 9}", "a token cannot meet 9 of 8 experts"},
       {whole + ",\n\"kv_lora_rank\": 512}", "qk_nope_head_dim is missing"},
       {whole + ",\n\"sliding_window\": 64, \"layer_types\": [\"sliding_attention\"]}", "1 types for 4 layers"},
-      {whole + ",\n\"sliding_window\": 64, \"layer_types\": [\"full_attention\", \"sliding_attention\", "
-               "\"full_attention\", \"sliding_attention\"]}",
-       "does not repeat"},
-      {whole + ",\n\"num_experts\": 8, \"num_experts_per_tok\": 2, \"mlp_only_layers\": [0, 2]}",
-       "only the first layers"},
+      {whole + ",\n\"layer_types\": [\"full_attention\", \"spiral\", \"full_attention\", \"full_attention\"]}",
+       "layer 1: 'spiral' is not modelled"},
+      {whole + ",\n\"num_experts\": 8, \"num_experts_per_tok\": 2, \"mlp_only_layers\": [4]}", "mlp_only_layers"},
+      {whole + ",\n\"num_experts\": 8, \"num_experts_per_tok\": 2, \"moe_layer_freq\": [0, 1]}",
+       "2 entries for 4 layers"},
+      {whole + ",\n\"attn_chunk_pattern\": 3}",
+       "config.json:7:23: attn_chunk_pattern: 'attn_chunk_pattern' is not known"},
+      {whole + ",\n\"rms_norm_eps\": NaN, \"num_key_value_heads\": \"8x\"}", "num_key_value_heads"},
+      {whole + ",\n\"num_key_value_heads\": NaN}", "num_key_value_heads"},
+      {whole + ",\n\"vocab_size\": 3", "config.json"},
+      {"{\"model_type\": \"nemotron_h\", \"hybrid_override_pattern\": \"MX\"}", "'X' at place 1"},
       {whole + ",\n\"num_experts\": 8, \"num_experts_per_tok\": 2, \"n_group\": 2, \"topk_group\": 4}",
        "4 of 2 groups"},
       {whole + ",\n\"mamba_d_state\": 128}", "config.json:7:18: mamba_d_state: layers without attention"},
@@ -172,6 +182,63 @@ TEST(HuggingFaceModel, WhatIsMissingOrContradictsItselfIsRefusedAtItsPlace) {
     ASSERT_FALSE(m.ok()) << json;
     EXPECT_NE(m.error().text().find(words), std::string::npos) << m.error().text() << "\n" << words;
   }
+}
+
+TEST(HuggingFaceModel, LayersOfSeveralKindsAreReadOneByOne) {
+  const std::string base =
+      "{\"model_type\": \"llama\", \"hidden_size\": 512, \"intermediate_size\": 1024, \"num_attention_heads\": 8, "
+      "\"vocab_size\": 1000, \"num_hidden_layers\": 4, \"sliding_window\": 64, \"layer_types\": ";
+  const std::string list = "[\"full_attention\", \"sliding_attention\", \"full_attention\", \"sliding_attention\"]";
+  const ModelSpec m = read_config(base + list + "}").value();
+  EXPECT_FALSE(has_window(m, 0));
+  EXPECT_TRUE(has_window(m, 1));
+  EXPECT_TRUE(has_window(m, 3));
+  EXPECT_EQ(parameter_count(m), parameter_count(read_config(base + "null}").value()));
+}
+
+TEST(HuggingFaceModel, WhatIsTakenForGrantedIsSaid) {
+  const ModelSpec m = read_config(R"({"model_type": "own", "hidden_act": "silu", "hidden_size": 512, "vocab_size": 1000,
+      "intermediate_size": 1024, "num_attention_heads": 8, "num_hidden_layers": 2, "my_key": 3, "bos_token_id": 1})")
+                          .value();
+  ASSERT_EQ(m.notes.size(), 3u);
+  EXPECT_NE(m.notes[0].find("'own' is not known: read as a Llama"), std::string::npos);
+  EXPECT_NE(m.notes[1].find("my_key"), std::string::npos);
+  EXPECT_NE(m.notes[2].find("bos_token_id"), std::string::npos);
+}
+
+/// The parameters that a row of tests/fixtures/hf-config/totals.tsv counts.
+double counted(ModelSpec m, const std::string& part) {
+  if (part == "text without mtp") m.mtp = 0;
+  return static_cast<double>(parameter_count(m) + (part == "total" ? tower_parameters(m) : 0));
+}
+
+// Hybrids with linear attention, Mamba-2, windows, indexers, missing blocks; quantised variants. Numbers that are
+// stated with few digits are met within their rounding.
+TEST(HuggingFaceModel, PublishedConfigurationsHaveTheParametersTheyState) {
+  const std::string folder = "tests/fixtures/hf-config/";
+  std::ifstream table(folder + "totals.tsv");
+  std::string line;
+  std::getline(table, line);
+  std::size_t rows = 0;
+  while (std::getline(table, line)) {
+    std::istringstream cells(line);
+    std::string file, stated, rounded, part;
+    std::getline(cells, file, '\t');
+    std::getline(cells, stated, '\t');
+    std::getline(cells, rounded, '\t');
+    std::getline(cells, part, '\t');
+    const auto document = YamlDocument::load(folder + file);
+    ASSERT_TRUE(document.ok()) << document.error().text();
+    const auto m = read_model(document->root());
+    ASSERT_TRUE(m.ok()) << m.error().text();
+    const double n = std::stod(stated), allowed = std::max(0.005 * n, std::stod(rounded) / 2);
+    EXPECT_NEAR(counted(*m, part), n, allowed) << file;
+    const ModelSpec back = read_model(YamlDocument::parse(model_text(*m), "{...}")->root()).value();
+    EXPECT_EQ(model_text(back), model_text(*m)) << file;
+    EXPECT_EQ(flops_per_token(back, 4096).causal, flops_per_token(*m, 4096).causal) << file;
+    ++rows;
+  }
+  EXPECT_GE(rows, 60u);
 }
 
 }  // namespace

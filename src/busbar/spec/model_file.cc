@@ -1,12 +1,14 @@
 #include "busbar/spec/model_file.h"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <filesystem>
 #include <utility>
 
 #include "busbar/base/text.h"
 #include "busbar/spec/internal/hugging_face_model.h"
+#include "busbar/spec/internal/layer_kind_file.h"
 #include "busbar/spec/internal/model_bounds.h"
 
 namespace busbar {
@@ -22,6 +24,7 @@ Status read_experts(const YamlNode& map, ExpertSpec& out) {
   r.optional("every", &YamlNode::as_int, out.every, 1, kMostLayers);
   r.optional("most_nodes", &YamlNode::as_int, out.most_nodes, 1, kMostExperts);
   r.optional("biases", &YamlNode::as_bool, out.biases);
+  r.optional("hidden", &YamlNode::as_int, out.hidden, 1, kMostHidden);
   return r.finish();
 }
 
@@ -76,6 +79,7 @@ std::string text_of(const ExpertSpec& e) {
   t.add_unless("every", e.every, 1);
   t.add_unless("most_nodes", e.most_nodes, 0);
   t.add_if("biases", e.biases);
+  t.add_unless("hidden", e.hidden, 0);
   return t.braces();
 }
 
@@ -87,6 +91,26 @@ std::string text_of(const LatentAttentionSpec& l) {
   t.add("rope_dim", l.rope_dim);
   t.add("v_dim", l.v_dim);
   return t.braces();
+}
+
+std::string kinds_text(const ModelSpec& m) {
+  std::string text;
+  for (const LayerKind& kind : m.kinds) append_word(text, layer_kind_text(kind));
+  return "[" + text + "]";
+}
+
+/// Kinds by number, and the number of each layer's kind; one more of multi-token prediction.
+Status read_kinds(const YamlNode& kinds, const YamlNode& order, ModelSpec& m) {
+  for (std::size_t i = 0; i < kinds.size(); ++i) {
+    BUSBAR_ASSIGN(const LayerKind kind, read_layer_kind(kinds.item(i)));
+    m.kinds.push_back(kind);
+  }
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    BUSBAR_ASSIGN(const std::int64_t n, order.item(i).as_int(0, static_cast<std::int64_t>(m.kinds.size()) - 1));
+    m.kind_of.push_back(static_cast<std::uint16_t>(n));
+  }
+  if (m.kind_of.size() == m.layers && m.mtp == 0 && m.layers > 0) m.kind_of.push_back(m.kind_of.back());
+  return {};
 }
 
 }  // namespace
@@ -107,6 +131,9 @@ std::string model_text(const ModelSpec& m) {
   window.add_unless("full_every", m.window.full_every, 0);
   if (m.window.tokens > 0) t.add("window", window.braces());
   if (m.moe.experts > 0) t.add("moe", text_of(m.moe));
+  if (!m.kinds.empty()) t.add("layer_kinds", kinds_text(m));
+  if (!m.kind_of.empty()) t.add("layer_order", fmt::format("[{}]", fmt::join(m.kind_of, ", ")));
+  if (const std::uint64_t n = tower_parameters(m); n > 0) t.add("tower_parameters", std::to_string(n));
   if (m.latent.kv_rank > 0) t.add("latent_attention", text_of(m.latent));
   return t.braces();
 }
@@ -151,7 +178,12 @@ Result<ModelSpec> read_model(const YamlNode& node) {
   });
   reader.optional("source", &YamlNode::as_string, m.source);
   reader.optional("note");
+  std::uint64_t towers = 0;
+  reader.optional("tower_parameters", &YamlNode::as_int, towers, 1, kMostTower);
   const auto moe = reader.optional("moe"), latent = reader.optional("latent_attention");
+  const auto kinds = reader.optional("layer_kinds"), order = reader.optional("layer_order");
+  if (kinds.has_value() != order.has_value())
+    reader.fail((kinds ? *kinds : *order).error("layer_kinds and layer_order go together; give both"));
   BUSBAR_RETURN_IF_ERROR(reader.finish());
   if (moe) {
     m.places["moe"] = moe->where();
@@ -161,6 +193,11 @@ Result<ModelSpec> read_model(const YamlNode& node) {
     m.places["latent_attention"] = latent->where();
     BUSBAR_RETURN_IF_ERROR(read_latent(*latent, m.latent));
   }
+  if (kinds) {
+    m.places["layer_kinds"] = order->where();
+    BUSBAR_RETURN_IF_ERROR(read_kinds(*kinds, *order, m));
+  }
+  if (towers > 0) m.towers.push_back({"towers", towers});
   BUSBAR_RETURN_IF_ERROR(check_model(m));
   return m;
 }

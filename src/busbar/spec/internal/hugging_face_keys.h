@@ -3,7 +3,9 @@
 
 #include <initializer_list>
 #include <optional>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "busbar/base/yaml.h"
 
@@ -22,6 +24,9 @@ class HuggingFaceKeys {
   std::uint32_t read(KeyNames names, std::uint32_t otherwise, std::int64_t most, std::int64_t low = 1);
   bool flag(KeyNames names, bool otherwise);
   std::string word(KeyNames names) const;  ///< empty: there is none
+  /// After all keys that are known were asked for: says which others are ignored, and refuses those that could change
+  /// the answer.
+  void finish(std::vector<std::string>& notes);
   /// Keeps an error at the first of these keys, or at the map.
   void fail(KeyNames names, std::string message);
   const YamlNode& map() const { return map_; }
@@ -30,6 +35,7 @@ class HuggingFaceKeys {
  private:
   YamlNode map_;
   Status status_;
+  mutable std::set<std::string, std::less<>> asked_;
 };
 
 }  // namespace busbar

@@ -1,0 +1,15 @@
+// Kinds of layers in a model file.
+#pragma once
+
+#include <string>
+
+#include "busbar/base/yaml.h"
+#include "busbar/workload/layer_kind.h"
+
+namespace busbar {
+
+/// "{mixer: attention, heads: 32, ...}": what read_layer_kind() reads.
+std::string layer_kind_text(const LayerKind& kind);
+Result<LayerKind> read_layer_kind(const YamlNode& node);
+
+}  // namespace busbar
