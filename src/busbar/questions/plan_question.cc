@@ -137,6 +137,7 @@ const Record& record_of(const PlanSearch*) {
                              {{"cluster", &P::cluster, "", "the machine"},
                               {"gpus", &P::gpus, "", "of the job"},
                               {"model", &P::model, "", "its name"},
+                              {"model_parameters", &P::model_parameters, "", "its sizes"},
                               {"engine", &P::engine, "", "flow or analytic"},
                               {"inputs_hash", &P::inputs_hash, "", "of everything that the answer depends on"},
                               {"fits", &P::fits, "", "a layout fits into memory"},
@@ -250,6 +251,7 @@ PlanSearch search_result(const PlanFound& f) {
   out.cluster = m.cluster().name;
   out.gpus = any.layout.ranks();
   out.model = m.scenario.model.name;
+  out.model_parameters = model_counts(m.scenario.model, any.layout.seq);
   out.engine = f.request.engine;
   out.inputs_hash = inputs_hash("plan", f.request, m.kernels.text + m.scenario.text + m.cluster().text);
   out.fits = !p.layouts.empty();

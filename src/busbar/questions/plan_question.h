@@ -11,6 +11,7 @@
 #include "busbar/plan/space_lists.h"
 #include "busbar/predict/predict_options.h"
 #include "busbar/questions/context.h"
+#include "busbar/questions/model_counts.h"
 #include "busbar/questions/planned_result.h"
 #include "busbar/spec/cluster.h"
 
@@ -67,6 +68,7 @@ struct PlanSearch {
   std::string cluster;
   std::uint32_t gpus = 0;
   std::string model, engine, inputs_hash;
+  ModelCounts model_parameters;
   bool fits = true, complete = false;
   std::uint64_t searched = 0;
   PrunedLayouts pruned;

@@ -184,6 +184,7 @@ const Record& record_of(const StepAnswer*) {
           {{{"cluster", &S::cluster, "", "name of the machine"},
             {"gpus", &S::gpus, "", "that take part"},
             {"model", &S::model, "", "its name"},
+            {"model_parameters", &S::model_parameters, "", "its sizes"},
             {"layout", &S::layout, "", "resolved"},
             {"framework", &S::framework, "", "whose defaults hold; null: Busbar's own"},
             {"framework_release", &S::framework_release, "", "of the framework"},
@@ -352,6 +353,7 @@ StepAnswer step_answer(const TrainRun& r, std::string inputs_hash) {
   a.cluster = r.cluster().name;
   a.gpus = r.layout.ranks();
   a.model = r.scenario.model.name;
+  a.model_parameters = model_counts(r.scenario.model, r.layout.seq);
   a.layout = layout_result(r.layout);
   a.framework = name_or_null(r.scenario.framework);
   a.framework_release = name_or_null(r.scenario.framework_release);

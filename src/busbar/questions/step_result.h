@@ -10,6 +10,7 @@
 #include "busbar/base/record.h"
 #include "busbar/questions/bound_by.h"
 #include "busbar/questions/layout_result.h"
+#include "busbar/questions/model_counts.h"
 #include "busbar/questions/packet_request.h"
 #include "busbar/questions/predict_result.h"
 #include "busbar/step/train_run.h"
@@ -108,6 +109,7 @@ struct StepAnswer {
   std::string cluster;
   std::uint32_t gpus = 0;
   std::string model;
+  ModelCounts model_parameters;
   LayoutResult layout;
   std::optional<std::string> framework, framework_release;
   std::string engine, inputs_hash;

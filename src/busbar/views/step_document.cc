@@ -400,6 +400,8 @@ Document step_document(const questions::TrainStep& extras) {
   d.add(Heading{"Details"}, Audience::kPage);
   fold("Scenario and result");
   d.add(details(r));
+  for (const std::string& note : r.scenario.model.notes)
+    if (!note.starts_with(kHarmlessNote)) d.add(Paragraph{"Model: " + note + "."}, Audience::kTerminal);
   for (const std::string& a : r.cluster().assumptions) d.add(Paragraph{"Assumed: " + a + "."}, Audience::kTerminal);
   fold("Time");
   d.add(breakdown_bars(r, extras.besides));
