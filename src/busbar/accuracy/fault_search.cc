@@ -24,13 +24,14 @@ constexpr double kPerFactor = 2;       // of the sum of squares, for a fitted fa
 constexpr double kSure = 0.8;          // of the likelihood
 constexpr std::size_t kMostNamed = 4;  // faults that share a rank: more are no answer
 constexpr std::size_t kRefined = 8;    // faults that are timed again, by other releases too
+constexpr double kScatters = 0.25;     // standard deviation of times, as a logarithm, that no sound network has
 constexpr double kMostMisfit = 3;      // of a fault that is named, per size: 1 is expected
 constexpr double kMostOff = 0.12;  // of the logarithm of its times at large sizes: rates of links may differ by 0.08
 
 /// What a fault costs before it is fitted: rare ones need better evidence. Source: configurations that are known bad in
 /// data/measured/collectives.csv, nearly all of which are faults of the whole machine.
 double penalty_of(const Suspect& s, double factor) {
-  constexpr double kSetting = 3, kPart = 1, kVerySlow = 2, kRarelyBelow = 0.2;
+  constexpr double kSetting = 6, kPart = 1, kVerySlow = 6, kRarelyBelow = 0.2;
   const bool slowed = factor > 0 && factor < 1;
   double out = slowed ? kPerFactor : 0;
   if (s.rule == "nccl-setting") out += kSetting;
@@ -76,6 +77,7 @@ class Search {
     refine(found, sound);
     if (out.several_nodes) {
       if (auto c = fit_collapse()) found.push_back(std::move(*c));
+      if (auto c = fit_scatter()) found.push_back(std::move(*c));
     }
     rank(std::move(found), sound, out);
     return out;
@@ -221,7 +223,7 @@ class Search {
     for (const double factor : s.factors)
       if (auto t = times_with(s, factor)) trials.push_back({factor, std::move(*t)});
     if (s.factors.empty()) {
-      if (auto t = times_with(s, 1)) trials.push_back({1, std::move(*t)});
+      if (auto t = times_with(s, 1)) trials = by_host_memory(s, std::move(*t));
     } else if (s.factors.front() < 1) {
       trials.insert(trials.begin(), {1, sound_});
     }
@@ -241,6 +243,20 @@ class Search {
     best.slower_percent = 100 * (std::exp(times.back() - sound_.back()) - 1);
     fitted_.push_back(std::move(times));
     return best;
+  }
+
+  /// Times with other rates of host memory, where payloads pass it: hosts differ more in those than in their links.
+  std::vector<Trial> by_host_memory(const Suspect& s, Times taken) const {
+    const bool staged = s.rule == "p2p-disabled" || s.rule == "no-gpudirect";
+    std::vector<Trial> out{{1, taken}};
+    for (const double rate : {0.5, 0.6, 0.7, 0.85, 1.2, 1.4, 1.7, 2.0}) {
+      if (!staged || !shows(taken)) break;
+      Times t = taken;
+      for (std::size_t i = 0; i < t.size(); ++i)
+        if (taken[i] - sound_[i] > kShows) t[i] = std::max(sound_[i], taken[i] - std::log(rate));
+      out.push_back({1, std::move(t)});
+    }
+    return out;
   }
 
   template <typename Take>
@@ -298,6 +314,46 @@ class Search {
     return best;
   }
 
+  /// A network that loses packets now and then: neighbouring sizes take times that no curve joins. The spread is
+  /// fitted, and its likelihood is that of a normal distribution of this width.
+  std::optional<Culprit> fit_scatter() {
+    constexpr std::size_t kLeast = 4;  // sizes that scatter
+    std::optional<Culprit> best;
+    Times times;
+    for (std::size_t from = 0; from + kLeast <= rows_.size(); ++from) {
+      const auto n = static_cast<double>(rows_.size() - from);
+      double mean = 0, square = 0, width = 0;
+      for (std::size_t i = from; i < rows_.size(); ++i) mean += (measured_[i] - sound_[i]) / n;
+      for (std::size_t i = from; i < rows_.size(); ++i) square += std::pow(measured_[i] - sound_[i] - mean, 2) / n;
+      const double spread = std::sqrt(square);
+      if (mean <= 0 || spread < kScatters || turns(from) < kLeast / 2) continue;
+      for (std::size_t i = from; i < rows_.size(); ++i) width += 1 + 2 * std::log(spread / noise_[i]);
+      Times t = sound_;
+      for (std::size_t i = from; i < t.size(); ++i) t[i] = measured_[i];
+      const double m = misfit(t) + width + 2 * kPerFactor;
+      if (best && m >= best->misfit) continue;
+      Suspect s{"fabric-misconfigured",
+                fmt::format("times of neighbouring sizes scatter from {} on (congestion, lost packets, flow control)",
+                            format_binary_size(rows_[from].size_bytes)),
+                "",
+                {},
+                {},
+                {},
+                {}};
+      best = Culprit{{std::move(s)}, {1}, {}, m, 0, 100 * (std::exp(mean) - 1)};
+      times = std::move(t);
+    }
+    if (best) fitted_.push_back(std::move(times));
+    return best;
+  }
+  /// How often the times of sizes from `from` on change between being longer and shorter than their neighbours' trend.
+  std::size_t turns(std::size_t from) const {
+    const auto off = [&](std::size_t i) { return measured_[i] - sound_[i]; };
+    std::size_t out = 0;
+    for (std::size_t i = from + 1; i + 1 < rows_.size(); ++i) out += (off(i) > off(i - 1)) != (off(i + 1) > off(i));
+    return out;
+  }
+
   /// Times the best again at their factors, and all by other releases if the results do not name theirs.
   void refine(std::vector<Culprit>& found, double& sound) {
     std::vector<std::size_t> order(found.size());
@@ -311,7 +367,8 @@ class Search {
     for (const std::size_t at : order) {
       Culprit& c = found[at];
       const double more = penalty_of(c.faults[0], c.factors[0]);
-      if (const auto t = times_with(c.faults[0], c.factors[0])) {
+      const bool timed = c.factors[0] == 1;
+      if (const auto t = timed ? std::nullopt : times_with(c.faults[0], c.factors[0])) {
         fitted_[at] = *t;
         c.misfit = misfit(*t) + more;
       }

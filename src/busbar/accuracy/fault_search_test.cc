@@ -55,6 +55,28 @@ TEST(Suspects, AServerAloneHasNoSuspectsOfTheNetwork) {
   EXPECT_EQ(suspect_of(whole_machine_faults(c), "tcp-fallback"), nullptr);
 }
 
+TEST(FaultSearch, FindsPeersThatCannotReachEachOtherAlthoughSwitchesReduce) {
+  ExpectOptions o;
+  o.cluster = "dgx-h100";
+  MeasuredResults slow = times_of_twin(o, {}, 1 << 20);
+  for (MeasuredResult& r : slow.rows)  // 14 GB/s over host memory
+    r.us = std::max(r.us, 15 + static_cast<double>(r.size_bytes) * 1.75 / 14e3);
+  const FaultSearchResult found = found_for(o, slow);
+  ASSERT_FALSE(found.ranked.empty());
+  EXPECT_EQ(found.ranked.front().faults.front().rule, "p2p-disabled");
+}
+
+TEST(FaultSearch, SaysThatTimesScatterIfNoCurveJoinsThem) {
+  ExpectOptions o;
+  o.cluster = "dgx-h100:2";
+  MeasuredResults lossy = times_of_twin(o, {}, 1 << 18);
+  const double factors[] = {1, 1, 4, 1.2, 6, 1.5, 5, 1.1, 4};
+  for (std::size_t i = 0; i < lossy.rows.size(); ++i) lossy.rows[i].us *= factors[i];
+  const FaultSearchResult found = found_for(o, lossy);
+  ASSERT_FALSE(found.ranked.empty());
+  EXPECT_THAT(found.ranked.front().faults.front().words, testing::HasSubstr("scatter"));
+}
+
 TEST(NuisanceFit, TakesUpWhatIsInItsRangeAndNoMore) {
   const std::vector<double> noise{0.03, 0.03}, slow{0.05, 0.05}, slower{0.15, 0.15};
   const std::vector<Nuisance> links{{{-1, -1}, -0.08, 0.08}};

@@ -155,8 +155,13 @@ std::vector<Suspect> whole_machine_faults(const Cluster& cluster) {
         {"over-subscribed-spine", "too few cables between leaf and spine", "", {}, {"leaf*-spine*"}, {}, kSlow});
     setting("nccl-setting", "NCCL_CROSS_NIC=0", "NCCL_CROSS_NIC=0");
   }
-  setting("p2p-disabled", "GPUs do not reach each other directly (NCCL_P2P_DISABLE, ACS or IOMMU on)",
-          "NCCL_P2P_DISABLE=1");
+  // NCCL's multicast does not ask for P2P (src/transport/nvls.cc, ncclNvlsInit), but what stops peers stops it, too.
+  out.push_back({"p2p-disabled",
+                 "GPUs do not reach each other directly (NCCL_P2P_DISABLE, ACS or IOMMU on)",
+                 "",
+                 {},
+                 {},
+                 {"NCCL_P2P_DISABLE=1", "NCCL_NVLS_ENABLE=0"}});
   setting("nvls-off", "NVLS is not used (NCCL_NVLS_ENABLE=0, or the fabric manager lacks multicast)",
           "NCCL_NVLS_ENABLE=0");
   for (const char* variable : {"NCCL_ALGO=Ring", "NCCL_ALGO=Tree", "NCCL_PROTO=LL", "NCCL_PROTO=LL128",

@@ -63,11 +63,12 @@ Result<TableKind> kind_of_table(const CsvTable& table) {
   if (has("step_time_s")) return TableKind::kTraining;
   if (has("peak_GiB")) return TableKind::kMemory;
   if (has("kernel") && has("time_us")) return TableKind::kKernels;
-  return Error{ErrorCode::kUnsupported,
-               "no table of measurements: collectives have the columns collective, size_bytes and time_us, copies "
-               "path_kind and value, training steps step_time_s, memory of training steps peak_GiB, single kernels kernel "
-               "and time_us",
-               {table.file(), 1, 0, ""}};
+  return Error{
+      ErrorCode::kUnsupported,
+      "no table of measurements: collectives have the columns collective, size_bytes and time_us, copies "
+      "path_kind and value, training steps step_time_s, memory of training steps peak_GiB, single kernels kernel "
+      "and time_us",
+      {table.file(), 1, 0, ""}};
 }
 
 Result<std::vector<std::size_t>> filter_rows(const CsvTable& table, const std::string& only) {
