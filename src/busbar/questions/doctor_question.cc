@@ -408,16 +408,26 @@ std::string explained_by(const TableOnMachine& t, const std::vector<busbar::Find
   return {};
 }
 
+/// The file names the GPUs of several nodes and not their network. Half of the NICs of the usual machine, or NICs of
+/// half their rate, are no fault.
+bool network_is_assumed(const TableOnMachine& t) {
+  constexpr double kHalfOfRate = 100;  // percent
+  return t.cluster_proposed && t.cluster->find(':') != std::string::npos && t.slower_percent.value_or(0) < kHalfOfRate;
+}
+
 busbar::Finding low_table(const TableOnMachine& t, const busbar::Evidence& evidence,
                           const std::vector<busbar::Finding>& of_rules) {
   busbar::Finding out;
   out.rule = "low-table";
-  out.severity = Severity::kFail;
+  out.severity = network_is_assumed(t) ? Severity::kNote : Severity::kFail;
   out.title = fmt::format("{} of {} is low: {}", *t.collective, t.file, *t.why);
   out.evidence = {header_of(t.file, evidence)};
   const bool searched = !t.faults.findings->empty();
   out.explanation = searched ? "Faults that explain it: " + t.faults.findings->front().explanation + "."
                              : "No single fault changes these times.";
+  if (network_is_assumed(t))
+    out.explanation +=
+        " The file does not name the network, so that of " + *t.cluster + " is assumed; --cluster states another.";
   out.fix = {
       fmt::format("busbar expect {} --cluster {} --collective {}  # each size", t.file, *t.cluster, *t.collective)};
   for (const TellingMeasurement& m : *t.faults.next) out.fix.push_back(m.command + "  # tells " + m.tells);
