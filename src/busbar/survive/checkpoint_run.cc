@@ -67,10 +67,14 @@ double CheckpointRun::load_s(double faster) const {
   return std::max(links.load_s, store_bytes_per_s > 0 ? bytes / (store_bytes_per_s * faster) : 0);
 }
 double CheckpointRun::stop_s(bool in_background, double faster) const {
-  return in_background ? std::min(links.copy_s, write_s(faster)) : write_s(faster);
+  return in_background ? std::min(std::max(links.copy_s, least_stop_s), write_s(faster)) : write_s(faster);
 }
 double CheckpointRun::lost_s(double between_s) const {
   return stop_s() + slowed * std::min(between_s, std::max(0.0, write_s() - stop_s()));
+}
+double CheckpointRun::lost_s(bool in_background, double faster) const {
+  const double stop = stop_s(in_background, faster);
+  return stop + (in_background ? slowed * (write_s(faster) - stop) : 0);
 }
 std::string CheckpointRun::write_bound() const {
   if (store_bytes_per_s > 0 && write_s() > links.save_s)
@@ -81,6 +85,11 @@ std::string CheckpointRun::write_bound() const {
 Result<CheckpointRun> run_checkpoint(const TrainRun& run, const CheckpointAsk& ask) {
   CheckpointRun out;
   out.async = ask.async;
+  const Result<Duration> stop = parse_duration(ask.async_stop);
+  if (!stop.ok() || *stop < Duration())
+    return invalid(fmt::format("'{}' is not a time; write for example 500ms", ask.async_stop),
+                   {"", 0, 0, "async_stop"});
+  out.least_stop_s = stop->in_s();
   const bool drives = ask.checkpoint_to == "nvme";
   if (ask.async && ask.gpudirect_storage)
     return invalid("writes out of GPU memory, and --async out of a copy in host memory; leave one of them out",

@@ -14,6 +14,7 @@ struct CheckpointAsk {
   std::string storage;                    ///< rate of the whole storage; empty: 0.65 GB/s per server
   bool async = false;                     ///< steps continue while a copy in host memory is written
   bool gpudirect_storage = false;
+  std::string async_stop = "500ms";  ///< with `async`: steps wait at least so long
 };
 
 struct CheckpointRun {
@@ -21,6 +22,7 @@ struct CheckpointRun {
   double store_bytes_per_s = 0;      ///< of the whole storage; 0: drives of the servers
   bool async = false;
   CheckpointTimes links;
+  double least_stop_s = 0;  ///< with `async`: planning, metadata and the barrier of all ranks
   double slowed = 0;        ///< with `async`: share by which a step takes longer while the write goes on, at most
   std::string slowed_link;  ///< that carries the write and the step; empty: none
   /// Seconds, with a storage `faster` times as fast.
@@ -29,7 +31,9 @@ struct CheckpointRun {
   double stop_s(bool in_background, double faster = 1) const;  ///< the time for which steps wait
   double stop_s() const { return stop_s(async); }
   double lost_s(double between_s) const;  ///< by one checkpoint, if steps of `between_s` follow it
-  std::string write_bound() const;        ///< "the storage at 1.3 TB/s", or a link
+  /// The same where the write ends before the next checkpoint.
+  double lost_s(bool in_background, double faster) const;
+  std::string write_bound() const;  ///< "the storage at 1.3 TB/s", or a link
 };
 /// Errors name the member.
 Result<CheckpointRun> run_checkpoint(const TrainRun& run, const CheckpointAsk& ask);

@@ -25,6 +25,7 @@ Result<FailureCause> read_cause(const YamlNode& node) {
   r.optional("hardware", &YamlNode::as_bool, out.hardware);
   r.optional("waits", &YamlNode::as_bool, out.waits);
   r.optional("network", &YamlNode::as_bool, out.network);
+  r.optional("silent", &YamlNode::as_bool, out.silent);
   BUSBAR_RETURN_IF_ERROR(r.finish());
   BUSBAR_ASSIGN(out.part, as_enum(part, kLastFailingPart, &name_of, "part"));
   if (const auto source = node.find("source")) out.source = source->scalar();
@@ -108,6 +109,7 @@ Interruptions interruptions_of(const FailureRates& rates, const PartCounts& part
     if (cause.hardware) out.hardware_per_day += per_day;
     if (cause.waits) out.waiting_per_day += per_day;
     if (cause.network) out.network_per_day += per_day;
+    if (cause.silent) out.silent_per_day += per_day;
     if (n > 0) out.lines.push_back({cause, n, per_day});
   }
   std::stable_sort(out.lines.begin(), out.lines.end(),

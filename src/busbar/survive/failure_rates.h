@@ -24,6 +24,7 @@ struct FailureCause {
   bool hardware = false;  ///< the server of the part is taken out for repair
   bool waits = false;     ///< nothing crashes: the job notices when a collective times out
   bool network = false;   ///< the fabric, with NICs
+  bool silent = false;    ///< results are wrong before anything is noticed
   std::string source;
 };
 
@@ -51,7 +52,7 @@ struct Interruptions {
     double per_day = 0;
   };
   std::vector<Line> lines;  ///< most frequent first; ties in the file's order
-  double per_day = 0, hardware_per_day = 0, waiting_per_day = 0, network_per_day = 0;
+  double per_day = 0, hardware_per_day = 0, waiting_per_day = 0, network_per_day = 0, silent_per_day = 0;
 };
 Interruptions interruptions_of(const FailureRates& rates, const PartCounts& parts);
 

@@ -16,6 +16,11 @@ double daly_interval(const CheckpointTerms& t) {
   return std::max(t.least_s, std::sqrt(2 * c * m) * (1 + std::sqrt(x) / 3 + x / 9) - c);
 }
 
+double whole_steps(double interval_s, double step_s, double least_s) {
+  const double fewest = std::max(1.0, std::ceil(least_s / step_s - 1e-9));
+  return step_s * std::max(fewest, std::round(interval_s / step_s));
+}
+
 Goodput goodput(const CheckpointTerms& t, double tau) {
   Goodput out;
   const double m = t.mtti_s;

@@ -23,12 +23,16 @@ double young_interval(const CheckpointTerms& terms);
 /// Daly 2006 (FGCS 22, equation 37): higher order, M for C >= 2 M; never below `least_s`.
 double daly_interval(const CheckpointTerms& terms);
 
+/// The nearest whole number of steps, at least one, that takes no less than `least_s`.
+double whole_steps(double interval_s, double step_s, double least_s);
+
 /// The shares of the time of a run; they sum to 1.
 struct Goodput {
   double useful = 1;
   double checkpoint = 0;  ///< saving
   double restart = 0;     ///< detection, restart, loading, including restarts that fail
   double rework = 0;      ///< steps and checkpoints that were lost
+  double slower = 0;      ///< pauses and slower steps while a part of the network is out
 };
 /// Exact for the process above (Daly 2006, equation 20): a second of useful steps takes
 /// M e^(R/M) (e^((tau+C)/M) - 1) / tau. Pre: interval_s > 0.

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "busbar/base/quantity.h"
@@ -45,18 +46,21 @@ class GoodputMaker {
     if (!rates.ok() && rates.error().where.prefix().empty()) rates.error().where.path = "failures";
     BUSBAR_ASSIGN(out_.rates, std::move(rates));
     out_.parts = count_parts(run_.cluster());
+    out_.step_s = run_.step.step_time.in_s();
+    if (ask_.failover) BUSBAR_RETURN_IF_ERROR(read_failover());
     out_.interruptions = interruptions_of(out_.rates, out_.parts);
     if (out_.interruptions.per_day <= 0)
       return in_field("failures", "nothing of this machine fails; give a cause that counts gpu or server");
     read_cubes();
     BUSBAR_RETURN_IF_ERROR(read_recovery());
     BUSBAR_RETURN_IF_ERROR(read_checkpoint());
-    out_.shares = goodput(out_.terms, out_.interval_s);
+    out_.shares = with_pauses(goodput(out_.terms, out_.interval_s));
     out_.at_low_rates = with_rates(out_.rates.low);
     out_.at_high_rates = with_rates(out_.rates.high);
     count_spares();
     BUSBAR_RETURN_IF_ERROR(slow_servers());
     add_levers();
+    add_policies();
     BUSBAR_RETURN_IF_ERROR(add_money());
     return std::move(out_);
   }
@@ -74,10 +78,46 @@ class GoodputMaker {
     out_.cubes.per_day = out_.interruptions.hardware_per_day;
   }
 
+  /// Causes of the network leave the list of what ends the job.
+  Status read_failover() {
+    const auto parts = [&](FailingPart p) { return static_cast<double>(out_.parts[static_cast<std::size_t>(p)]); };
+    const double nics = parts(FailingPart::kNic) / std::max(1.0, parts(FailingPart::kServer));
+    if (nics < 2) return in_field("failover", "needs servers with several NICs: nothing else joins them");
+    out_.failover.per_day = interruptions_of(out_.rates, out_.parts).network_per_day;
+    out_.failover.out_share = -std::expm1(-out_.failover.per_day * ask_.repair_hours / kHoursInDay);
+    std::erase_if(out_.rates.causes, [](const FailureCause& c) { return c.network; });
+    const Topology& t = run_.cluster().topology;
+    WhatIf less;
+    for (const DeviceId s : t.fabric_switches())
+      for (const LinkId l : t.out_links(s))
+        if (t.kind(t.to(l)) == DeviceKind::kNic) less.link_classes.push_back(t.link_class_index(l));
+    std::sort(less.link_classes.begin(), less.link_classes.end());
+    less.link_classes.erase(std::unique(less.link_classes.begin(), less.link_classes.end()), less.link_classes.end());
+    less.rate_factor = 1 - 1 / nics;  // the ring of all servers is as slow as that of the server without the NIC
+    BUSBAR_ASSIGN(const Duration step, step_if(run_, less));
+    out_.failover.slow_step = std::max(0.0, step.in_s() / out_.step_s - 1);
+    return {};
+  }
+
+  /// Adds pauses and slower steps of failures of the network, and steps after unnoticed corruption.
+  Goodput with_pauses(Goodput g) const {
+    const FailoverCost& f = out_.failover;
+    const double slower = f.per_day * f.pause_s / kSecondsInDay + f.out_share * f.slow_step;
+    const double wrong = out_.interruptions.silent_per_day * out_.silent_s / kSecondsInDay;
+    const double all = 1 + g.useful * (slower + wrong);
+    g.slower = g.useful * slower;
+    g.rework += g.useful * wrong;
+    for (double* share : {&g.useful, &g.checkpoint, &g.restart, &g.rework, &g.slower}) *share /= all;
+    return g;
+  }
+
   Status read_recovery() {
     BUSBAR_ASSIGN(const double crash, seconds_of("detect", ask_.detect));
     BUSBAR_ASSIGN(const double watchdog, seconds_of("watchdog", ask_.watchdog));
     BUSBAR_ASSIGN(out_.restart_s, seconds_of("restart", ask_.restart));
+    BUSBAR_ASSIGN(hot_restart_s_, seconds_of("hot_restart", ask_.hot_restart));
+    BUSBAR_ASSIGN(out_.silent_s, seconds_of("silent_after", ask_.silent_after));
+    out_.failover.pause_s = crash;
     const double waiting = out_.interruptions.waiting_per_day / out_.interruptions.per_day;
     out_.detect_s = crash + waiting * std::max(0.0, watchdog - crash);
     crash_s_ = crash;
@@ -91,7 +131,7 @@ class GoodputMaker {
     BUSBAR_ASSIGN(out_.checkpoint, run_checkpoint(run_, ask_.checkpoint));
     out_.terms = terms_of(out_.checkpoint.async, 1, out_.detect_s, out_.restart_s, 1);
     out_.young_s = young_interval(out_.terms);
-    out_.interval_s = daly_interval(out_.terms);
+    out_.interval_s = out_.best_s = best_interval(out_.terms);
     if (ask_.interval.empty()) return {};
     BUSBAR_ASSIGN(out_.interval_s, seconds_of("interval", ask_.interval));
     if (out_.interval_s <= 0) return in_field("interval", "is not above 0");
@@ -105,7 +145,7 @@ class GoodputMaker {
     const CheckpointRun& c = out_.checkpoint;
     CheckpointTerms t;
     t.mtti_s = kSecondsInDay / (out_.interruptions.per_day * rates);
-    t.save_s = c.stop_s(async, faster);
+    t.save_s = c.lost_s(async, faster);
     t.restart_s = detect_s + restart_s + c.load_s(faster) + exchange_s();
     if (async) t.least_s = c.write_s(faster);
     return t;
@@ -118,10 +158,11 @@ class GoodputMaker {
   CheckpointTerms terms(double rates) const {
     return terms_of(out_.checkpoint.async, 1, out_.detect_s, out_.restart_s, rates);
   }
+  double best_interval(const CheckpointTerms& t) const { return whole_steps(daly_interval(t), out_.step_s, t.least_s); }
   /// The interval as asked for, or the best one for these terms.
   double useful(const CheckpointTerms& t) const { return shares(t).useful; }
   Goodput shares(const CheckpointTerms& t) const {
-    return goodput(t, ask_.interval.empty() ? daly_interval(t) : std::max(t.least_s, out_.interval_s));
+    return with_pauses(goodput(t, ask_.interval.empty() ? best_interval(t) : std::max(t.least_s, out_.interval_s)));
   }
   Goodput with_rates(double factor) const { return shares(terms(factor)); }
 
@@ -140,7 +181,6 @@ class GoodputMaker {
     if (!slow.ok())
       return in_field("slow_servers",
                       fmt::format("'{}' is not PERCENT%xFACTOR, for example 0.5%x1.1", ask_.slow_servers));
-    out_.step_s = run_.step.step_time.in_s();
     out_.slow_chance = chance_of_any(slow->chance, static_cast<std::uint64_t>(servers()));
     LayoutSpec layout = run_.layout;
     layout.straggler_speed = run_.layout.straggler_speed / slow->factor;
@@ -168,6 +208,24 @@ class GoodputMaker {
                      [](const GoodputLever& a, const GoodputLever& b) { return a.useful > b.useful; });
   }
 
+  void add_policies() {
+    const LayoutSpec& l = run_.layout;
+    SpareTerms t;
+    t.run = out_.terms;
+    t.interval_s = out_.interval_s;
+    t.step_s = out_.step_s;
+    t.detect_s = out_.detect_s;
+    t.saved_by_hot_s = std::max(0.0, out_.restart_s - hot_restart_s_);
+    t.load_s = out_.checkpoint.load_s();
+    t.hardware_share = out_.interruptions.hardware_per_day / out_.interruptions.per_day;
+    t.repair_s = ask_.repair_hours * kSecondsInHour;
+    t.servers = servers();
+    t.domains = static_cast<double>(std::max<std::size_t>(1, run_.cluster().topology.blocks().size()));
+    t.replicas = l.dp;
+    t.peers_hold_state = l.dp > 1 && (l.zero == 0 || l.shard_copies() > 1);
+    out_.policies = spare_policies(t, kConfidence);
+  }
+
   Status add_money() {
     const double usd = ask_.usd_per_gpu_hour > 0 ? ask_.usd_per_gpu_hour : run_.cluster().usd_per_gpu_hour;
     out_.usd_per_hour = usd * static_cast<double>(run_.machine->ranks());
@@ -183,7 +241,7 @@ class GoodputMaker {
   const TrainRun& run_;
   const GoodputAsk& ask_;
   GoodputRun out_;
-  double crash_s_ = 0;
+  double crash_s_ = 0, hot_restart_s_ = 0;
 };
 
 }  // namespace

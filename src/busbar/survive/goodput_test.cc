@@ -68,6 +68,12 @@ TEST(Goodput, ABackgroundWriteLimitsTheInterval) {
   EXPECT_EQ(young_interval(t), 45);
 }
 
+TEST(Goodput, CheckpointsComeAfterWholeSteps) {
+  EXPECT_DOUBLE_EQ(whole_steps(104, 10, 0), 100);
+  EXPECT_DOUBLE_EQ(whole_steps(0.1, 10, 0), 10);
+  EXPECT_DOUBLE_EQ(whole_steps(104, 10, 111), 120);
+}
+
 TEST(Spares, CoverTheShareOfTimeAskedFor) {
   const auto chance_of_more = [](double mean, std::uint64_t n) {  // by the definition
     double sum = 0;
