@@ -854,6 +854,7 @@ def train(
     checkpoint_to: Literal['storage', 'nvme'] = ...,
     storage: Text = ...,
     async_: bool = ...,
+    async_stop: Text = ...,
     gpudirect_storage: bool = ...,
     transport: Literal['nscc', 'dcqcn', 'hpcc', 'roce', 'swift', 'ib', 'tcp-cubic', 'dctcp', 'credit'] = ...,
     lb: Literal['ecmp', 'spray', 'adaptive', 'flowlet'] = ...,
@@ -926,6 +927,7 @@ def train(
     checkpoint_to      storage behind the servers' storage NICs (default), or the servers' nvme drives
     storage            rate of the whole storage, e.g. 200GB/s (default 0.65 GB/s per server)
     async_             steps continue while a copy in host memory is written
+    async_stop         with --async steps wait at least so long: planning, metadata, a barrier (default 500ms)
     gpudirect_storage  data go between GPUs and drives or storage NICs without a copy in host memory
     transport          nscc, dcqcn, hpcc, roce, swift, ib, tcp-cubic, dctcp, credit (default nscc); fluids: with its penalties
     lb                 ecmp, spray, adaptive, flowlet (default: the cluster's)
@@ -2917,6 +2919,7 @@ class SurviveAnswerLost(Record):
     checkpoint: float
     restart: float
     rework: float
+    slower: float
 
 class SurviveAnswerCheckpoint(Record):
     bytes: float
@@ -2926,6 +2929,7 @@ class SurviveAnswerCheckpoint(Record):
     bound_by: str
     stop_s: float
     interval_s: float
+    interval_steps: float
     young_interval_s: float
 
 class SurviveAnswerRecoveryS(Record):
@@ -2959,6 +2963,13 @@ class SurviveAnswerCauses(Record):
 class SurviveAnswerLevers(Record):
     what: str
     goodput: float
+
+class SurviveAnswerPolicies(Record):
+    name: str
+    restart_s: float
+    goodput: float
+    spare_servers: int
+    paid_per_useful: float
 
 class SurviveAnswerLayoutCompression(Record):
     bytes: float
@@ -3036,6 +3047,7 @@ class SurviveAnswer(Answer):
     failures: str
     causes: Rows[SurviveAnswerCauses]
     levers: Rows[SurviveAnswerLevers]
+    policies: Rows[SurviveAnswerPolicies]
     layout: SurviveAnswerLayout
     rows: Rows[SurviveAnswerRows] | None | Rows[SurviveAnswerRows]
     complete: bool | None | bool
@@ -3073,6 +3085,9 @@ def survive(
     detect: Text = ...,
     watchdog: Text = ...,
     restart: Text = ...,
+    hot_restart: Text = ...,
+    silent_after: Text = ...,
+    failover: bool = ...,
     interval: Text = ...,
     repair_hours: float = ...,
     slow_servers: Text = ...,
@@ -3081,6 +3096,7 @@ def survive(
     checkpoint_to: Literal['storage', 'nvme'] = ...,
     storage: Text = ...,
     async_: bool = ...,
+    async_stop: Text = ...,
     gpudirect_storage: bool = ...,
     env: Sequence[Text] | Text = ...,
     nccl: Text = ...,
@@ -3127,6 +3143,9 @@ def survive(
     detect             from a crash until the job is ended (default 30s)
     watchdog           until a collective that hangs ends the job (default 600s)
     restart            scheduling and initialisation, without loading (default 300s)
+    hot_restart        initialisation alone, on spare servers that wait started (default 60s)
+    silent_after       from silent corruption until it is noticed; all steps since are lost (default 0s)
+    failover           failures of NICs, cables and switches do not end the job: collectives go on over other paths
     interval           useful time between checkpoints (default: Daly's optimum)
     repair_hours       time to repair a server after a hardware fault (default 24)
     slow_servers       share of servers that compute slower unnoticed, and how much (default 0.5%x1.1)
@@ -3135,6 +3154,7 @@ def survive(
     checkpoint_to      storage behind the servers' storage NICs (default), or the servers' nvme drives
     storage            rate of the whole storage, e.g. 200GB/s (default 0.65 GB/s per server)
     async_             steps continue while a copy in host memory is written
+    async_stop         with --async steps wait at least so long: planning, metadata, a barrier (default 500ms)
     gpudirect_storage  data go between GPUs and drives or storage NICs without a copy in host memory
     env                set a variable of NCCL; may be given several times
     nccl               NCCL release whose rules apply, 2.18 to 2.30 (default: as in the input, or 2.30)

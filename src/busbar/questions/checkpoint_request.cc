@@ -15,6 +15,10 @@ const Record& record_of(const CheckpointAsk*) {
            .takes("RATE")
            .of("Checkpoints"),
        Field("async", &C::async, "", "steps continue while a copy in host memory is written").of("Checkpoints"),
+       Field("async_stop", &C::async_stop, "",
+             "with --async steps wait at least so long: planning, metadata, a barrier (default 500ms)")
+           .takes("TIME")
+           .of("Checkpoints"),
        Field("gpudirect_storage", &C::gpudirect_storage, "",
              "data go between GPUs and drives or storage NICs without a copy in host memory")
            .of("Checkpoints")});

@@ -38,6 +38,13 @@ const Record& record_of(const GoodputAsk*) {
                               "until a collective that hangs ends the job (default 600s)"),
                failures_field("restart", &G::restart, "TIME",
                               "scheduling and initialisation, without loading (default 300s)"),
+               failures_field("hot_restart", &G::hot_restart, "TIME",
+                              "initialisation alone, on spare servers that wait started (default 60s)"),
+               failures_field("silent_after", &G::silent_after, "TIME",
+                              "from silent corruption until it is noticed; all steps since are lost (default 0s)"),
+               Field("failover", &G::failover, "",
+                     "failures of NICs, cables and switches do not end the job: collectives go on over other paths")
+                   .of("Failures"),
                failures_field("interval", &G::interval, "TIME",
                               "useful time between checkpoints (default: Daly's optimum)"),
                failures_field("repair_hours", &G::repair_hours, "HOURS",
@@ -47,6 +54,17 @@ const Record& record_of(const GoodputAsk*) {
                failures_field("tokens", &G::tokens, "N", "length of the run, e.g. 15T: days and price"),
                failures_field("usd_per_gpu_hour", &G::usd_per_gpu_hour, "USD", "price (default: the machine's)")},
               fields_inside(&G::checkpoint)}));
+  return record;
+}
+
+const Record& record_of(const SparePolicy*) {
+  using P = SparePolicy;
+  static const Record record(
+      "spare policy", {{"name", &P::name, "", "a way to go on after a failure"},
+                       {"restart_s", &P::restart_s, "s", "from a failure to the next step, on average"},
+                       {"goodput", &P::useful, "", "steps that count, as a share of those of all servers of the job"},
+                       {"spare_servers", &P::spares, "", "that suffice 99 % of the time"},
+                       {"paid_per_useful", &P::paid_per_useful, "", "hours of servers for one useful hour"}});
   return record;
 }
 
@@ -91,20 +109,24 @@ const Record& record_of(const LostTime*) {
   using L = LostTime;
   static const Record record("lost", {{"checkpoint", &L::checkpoint, "", "share of the time: saving"},
                                       {"restart", &L::restart, "", "share of the time: detection, restart, loading"},
-                                      {"rework", &L::rework, "", "share of the time: steps that were lost"}});
+                                      {"rework", &L::rework, "", "share of the time: steps that were lost"},
+                                      {"slower", &L::slower, "",
+                                       "share of the time: pauses and slower steps while the network lacks a part"}});
   return record;
 }
 
 const Record& record_of(const CheckpointCost*) {
   using C = CheckpointCost;
-  static const Record record("checkpoint", {{"bytes", &C::bytes, "bytes", "of all GPUs"},
-                                            {"storage_GBps", &C::storage_GBps, "GB/s", "null: drives of the servers"},
-                                            {"write_s", &C::write_s, "s", "until all is written"},
-                                            {"links_save_s", &C::links_save_s, "s", "over the servers' links alone"},
-                                            {"bound_by", &C::bound_by, "", "the storage, or a link"},
-                                            {"stop_s", &C::stop_s, "s", "for which steps wait"},
-                                            {"interval_s", &C::interval_s, "s", "from one to the next"},
-                                            {"young_interval_s", &C::young_interval_s, "s", "by Young's formula"}});
+  static const Record record("checkpoint",
+                             {{"bytes", &C::bytes, "bytes", "of all GPUs"},
+                              {"storage_GBps", &C::storage_GBps, "GB/s", "null: drives of the servers"},
+                              {"write_s", &C::write_s, "s", "until all is written"},
+                              {"links_save_s", &C::links_save_s, "s", "over the servers' links alone"},
+                              {"bound_by", &C::bound_by, "", "the storage, or a link"},
+                              {"stop_s", &C::stop_s, "s", "for which steps wait, or are slower, per checkpoint"},
+                              {"interval_s", &C::interval_s, "s", "from one to the next"},
+                              {"interval_steps", &C::interval_steps, "", "the same in steps"},
+                              {"young_interval_s", &C::young_interval_s, "s", "by Young's formula"}});
   return record;
 }
 
@@ -196,6 +218,7 @@ const Record& record_of(const SurviveStepResult*) {
        {"failures", &S::failures, "", "whose rates these are"},
        {"causes", &S::causes, "", "what ends the job, most frequent first"},
        {"levers", &S::levers, "", "what would change the goodput, best first"},
+       {"policies", &S::policies, "", "ways to go on after a failure, cheapest first"},
        {"layout", &S::layout, "", "of the step"},
        Field("rows", &S::rows, "", "the step with parts lost or slow, worst first").or_absent(),
        Field("complete", &S::complete, "", "no signal ended the rows early").or_absent(),
@@ -250,7 +273,8 @@ CheckpointCost checkpoint_cost(const GoodputRun& g) {
   return {c.bytes,         if_above_0(c.store_bytes_per_s / 1e9),
           c.write_s(),     c.links.save_s,
           c.write_bound(), g.terms.save_s,
-          g.interval_s,    g.young_s};
+          g.interval_s,    g.interval_s / g.step_s,
+          g.young_s};
 }
 
 std::optional<SpareCubesResult> spare_cubes_of(const GoodputRun& g) {
@@ -272,7 +296,7 @@ void take_goodput(const GoodputRun& g, SurviveStepResult& out) {
   out.interruptions_per_day = g.interruptions.per_day;
   out.mtti_h = g.terms.mtti_s / kSecondsInHour;
   out.network_share = g.interruptions.network_per_day / g.interruptions.per_day;
-  out.lost = {g.shares.checkpoint, g.shares.restart, g.shares.rework};
+  out.lost = {g.shares.checkpoint, g.shares.restart, g.shares.rework, g.shares.slower};
   if (g.usd_per_hour > 0) out.lost_usd_per_day = (1 - g.shares.useful) * g.usd_per_hour * kHoursInDay;
   out.checkpoint = checkpoint_cost(g);
   out.recovery_s = {g.detect_s, g.restart_s, g.checkpoint.load_s()};
@@ -286,6 +310,7 @@ void take_goodput(const GoodputRun& g, SurviveStepResult& out) {
   out.failures = g.rates.name;
   out.causes = causes_of(g);
   for (const GoodputLever& l : g.levers) out.levers.push_back({l.what, l.useful});
+  out.policies = g.policies;
 }
 
 /// A collective over all GPUs, timed as `busbar collective` times it.

@@ -17,6 +17,7 @@
 namespace busbar {
 
 const Record& record_of(const GoodputAsk*);
+const Record& record_of(const SparePolicy*);
 
 namespace questions {
 
@@ -36,7 +37,7 @@ const Record& record_of(const SurviveRequest*);
 
 /// Shares of the time.
 struct LostTime {
-  double checkpoint = 0, restart = 0, rework = 0;
+  double checkpoint = 0, restart = 0, rework = 0, slower = 0;
 };
 const Record& record_of(const LostTime*);
 
@@ -45,7 +46,7 @@ struct CheckpointCost {
   std::optional<double> storage_GBps;
   double write_s = 0, links_save_s = 0;
   std::string bound_by;
-  double stop_s = 0, interval_s = 0, young_interval_s = 0;
+  double stop_s = 0, interval_s = 0, interval_steps = 0, young_interval_s = 0;
 };
 const Record& record_of(const CheckpointCost*);
 
@@ -109,6 +110,7 @@ struct SurviveStepResult {
   std::string failures;
   std::vector<CauseOfEnd> causes;
   std::vector<LeverResult> levers;
+  std::vector<SparePolicy> policies;
   LayoutResult layout;
   std::optional<std::vector<PartLossResult>> rows;  ///< empty: `parts` was not asked for
   std::optional<bool> complete;

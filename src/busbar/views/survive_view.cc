@@ -58,6 +58,28 @@ Table goodput_levers(const GoodputRun& r) {
   return t;
 }
 
+Table policy_table(const GoodputRun& r) {
+  Table t{"Ways to go on after a failure, cheapest first",
+          {to_left("way"), "after each", "goodput", "spares", "paid hours per useful hour"}};
+  if (r.usd_per_hour > 0) t.columns.push_back({"$ per useful hour"});
+  for (const SparePolicy& p : r.policies) {
+    t.rows.push_back({p.name, span_text(p.restart_s), share_text(p.useful), std::to_string(p.spares),
+                      fmt::format("{:.3f}", p.paid_per_useful)});
+    if (r.usd_per_hour > 0) t.rows.back().push_back(dollars(p.paid_per_useful * r.usd_per_hour));
+  }
+  t.note =
+      "Paid: the servers of the job and its spares. goodput: steps that count, as a share of those of all servers of "
+      "the "
+      "job all the time. Started: spares hold the program and join without scheduling.";
+  return t;
+}
+
+/// "every 12 steps, 104 s".
+std::string interval_words(const GoodputRun& r, double interval_s) {
+  const double steps = std::round(interval_s / r.step_s);
+  return fmt::format("every {:.0f} step{} ({})", steps, steps == 1 ? "" : "s", span_text(interval_s));
+}
+
 Facts goodput_facts(const GoodputRun& r) {
   const double lost = 1 - r.shares.useful, mtti = r.terms.mtti_s;
   Facts f;
@@ -69,17 +91,25 @@ Facts goodput_facts(const GoodputRun& r) {
   const CheckpointRun& c = r.checkpoint;
   std::string saved =
       fmt::format("{} written in {}, set by {}", format_size(c.bytes), span_text(c.write_s()), c.write_bound());
-  if (r.terms.least_s > 0) saved += fmt::format(", in the background after a stop of {}", span_text(r.terms.save_s));
-  const double best_s = daly_interval(r.terms);
-  std::string every = fmt::format("best every {} (Daly; Young {})", span_text(best_s), span_text(r.young_s));
-  if (r.interval_s != best_s) every = fmt::format("every {}, as asked; {}", span_text(r.interval_s), every);
+  if (r.terms.least_s > 0) saved += fmt::format(", in the background after a stop of {}", span_text(c.stop_s()));
+  if (r.terms.save_s > c.stop_s())
+    saved += fmt::format(" and slower steps that cost {}", span_text(r.terms.save_s - c.stop_s()));
+  std::string every = fmt::format("best {}, by Daly ({} by Young)", interval_words(r, r.best_s), span_text(r.young_s));
+  if (r.interval_s != r.best_s) every = fmt::format("every {}, as asked; {}", span_text(r.interval_s), every);
   add("checkpoint", fmt::format("{}; {}", saved, every));
+  if (const FailoverCost& f = r.failover; f.per_day > 0)
+    add("failover",
+        fmt::format("{} a day of the network do not end the job: {} of pause each, then steps up to {} % longer "
+                    "until the repair, {} of the time",
+                    format_number(f.per_day, 2), span_text(f.pause_s), format_number(in_percent(f.slow_step), 2),
+                    share_text(f.out_share)));
   add("after each",
       fmt::format("{} to detect, {} to restart, {} to load, and {} of work again, on average", span_text(r.detect_s),
                   span_text(r.restart_s), span_text(c.load_s()), span_text(r.shares.rework * mtti)));
   std::string lost_text =
       fmt::format("{}: saving {}, restarts {}, work again {}", share_text(lost), share_text(r.shares.checkpoint),
                   share_text(r.shares.restart), share_text(r.shares.rework));
+  if (r.shares.slower > 0) lost_text += fmt::format(", slower steps {}", share_text(r.shares.slower));
   if (r.usd_per_hour > 0) lost_text += fmt::format("; {} a day", dollars(lost * r.usd_per_hour * kHoursInDay));
   add("lost", lost_text);
   if (const SpareCubes& c = r.cubes; c.cubes > 0) {
@@ -110,6 +140,7 @@ Highlight goodput_in_words(const GoodputRun& r) {
   std::string text = fmt::format("{} of the time are steps that count. ", share_text(r.shares.useful));
   text += fmt::format("A failure ends the job every {}", span_text(r.terms.mtti_s));
   text += fmt::format("; save a checkpoint every {}.", span_text(r.interval_s));
+  text += fmt::format(" Cheapest: {}.", r.policies.front().name);
   if (r.usd_per_hour > 0)
     text += fmt::format(" What is lost costs {} a day.",
                         format_money((1 - r.shares.useful) * r.usd_per_hour * kHoursInDay));
@@ -127,6 +158,7 @@ Facts rate_sources(const GoodputRun& r) {
 std::vector<DocumentBlock> goodput_blocks(const GoodputRun& r) {
   std::vector<DocumentBlock> out{{goodput_in_words(r), Audience::kPage}, {goodput_facts(r)}, {goodput_causes(r)}};
   if (!r.levers.empty()) out.push_back({goodput_levers(r)});
+  out.push_back({policy_table(r)});
   out.push_back({rate_sources(r), Audience::kPage});
   return out;
 }
