@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <chrono>
+#include <optional>
 
 namespace busbar::runtime {
 namespace {
@@ -14,6 +15,11 @@ class TaskPart {
  public:
   TaskPart(const Task& task, const Stage& stage, std::uint32_t actor)
       : task_(task), stage_(stage), actor_(actor), data_(*task.program, task.filling), player_(stage, actor) {}
+
+  /// How often play() meets the others.
+  static std::uint32_t meetings(const Task& t) {
+    return (t.warmup > 0 ? 1 : 0) + 1 + (t.record ? 1 : 0) + (t.check ? 3 : 0);
+  }
 
   bool play(Measured& out, StepTime* steps) {
     data_.fill(actor_, stage_.memory[actor_]);
@@ -56,13 +62,26 @@ class TaskPart {
 
 }  // namespace
 
-bool act(std::uint32_t actor, const std::vector<Task>& tasks, const Arena& arena, Board& board) {
+bool act(std::uint32_t actor, const std::vector<Task>& tasks, const Arena& arena, Board& board, const Mesh* mesh) {
+  std::optional<TcpWire> wire;
+  if (mesh != nullptr) wire.emplace(*mesh, actor, arena.actors());
   for (std::uint32_t t = 0; t < tasks.size(); ++t) {
     board.seat(actor).task.store(t, std::memory_order_relaxed);
     if (!board.meet(actor)) return false;
     const Task& task = tasks[t];
-    if (actor >= task.program->plan.actors()) continue;
-    const Stage stage{task.program, task.filling, &board, arena.counters(t), arena.blocks(), nullptr};
+    if (actor >= task.program->plan.actors()) {
+      board.stay_away(actor, TaskPart::meetings(task));
+      continue;
+    }
+    Stage stage{task.program, task.filling, &board, arena.counters(t), arena.blocks(), nullptr};
+    std::vector<Counter> own(wire ? task.program->threads() : 0);
+    if (wire) {
+      stage.done = own.data();
+      stage.wire = &*wire;
+      for (std::uint32_t a = 0; a < arena.actors(); ++a)
+        if (a != actor) stage.memory[a] = nullptr;
+      wire->begin(t, stage);
+    }
     if (!TaskPart(task, stage, actor).play(arena.measured(t, actor), arena.steps(t))) return false;
   }
   return board.meet(actor);

@@ -38,6 +38,11 @@ bool Board::meet(std::uint32_t actor) {
   return true;
 }
 
+void Board::stay_away(std::uint32_t actor, std::uint32_t meetings) {
+  std::atomic<std::uint64_t>& round = arrived_[actor].value;
+  round.store(round.load(std::memory_order_relaxed) + meetings, std::memory_order_release);
+}
+
 /// A waiting actor spins for some 10 us before it offers its core: a system call costs more than most waits.
 void Board::idle(std::uint32_t times) const {
   constexpr std::uint32_t kSpins = 256;

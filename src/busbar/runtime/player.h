@@ -21,8 +21,8 @@ class Wire {
   virtual ~Wire() = default;
   /// The step is done: sends what it wrote, `data`, and its thread's counter to whoever needs them.
   virtual void finished(std::uint32_t step, const std::byte* data) = 0;
-  /// Takes in what has arrived, and sends what waits.
-  virtual void poll() = 0;
+  /// Takes in what has arrived, and sends what waits. True: nothing waits to be sent.
+  virtual bool poll() = 0;
 };
 
 /// What a player works with.

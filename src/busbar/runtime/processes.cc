@@ -12,6 +12,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -24,8 +25,8 @@ namespace {
 /// The processes of one run. Each holds the only writing end of a pipe, so that its death is an event at the other end.
 class Family {
  public:
-  Family(const std::vector<Task>& tasks, const Arena& arena, Board& board, const SessionOptions& options)
-      : tasks_(tasks), arena_(arena), board_(board), watch_(tasks, board, options) {}
+  Family(const std::vector<Task>& tasks, const Arena& arena, Board& board, const SessionOptions& options, Mesh* mesh)
+      : tasks_(tasks), arena_(arena), board_(board), mesh_(mesh), watch_(tasks, board, options) {}
   ~Family() {
     for (std::size_t i = 0; i < pids_.size(); ++i) {
       if (pids_[i] > 0) {
@@ -51,6 +52,7 @@ class Family {
   const std::vector<Task>& tasks_;
   const Arena& arena_;
   Board& board_;
+  Mesh* mesh_;  ///< null: data are in shared memory
   Watch watch_;
   std::vector<pid_t> pids_;   ///< per actor; 0: has ended
   std::vector<pollfd> ends_;  ///< per actor
@@ -60,7 +62,8 @@ class Family {
 void Family::be_child(std::uint32_t actor, pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(1);
-  _exit(act(actor, tasks_, arena_, board_) ? 0 : 3);
+  if (mesh_ != nullptr) mesh_->keep(actor);
+  _exit(act(actor, tasks_, arena_, board_, mesh_) ? 0 : 3);
 }
 
 Status Family::start() {
@@ -128,7 +131,12 @@ Status Family::wait() {
 
 Status play_as_processes(const std::vector<Task>& tasks, const Arena& arena, Board& board,
                          const SessionOptions& options) {
-  Family family(tasks, arena, board, options);
+  std::optional<Mesh> mesh;
+  if (options.transport == Transport::kTcp) {
+    BUSBAR_ASSIGN(Mesh made, Mesh::make(arena.actors()));
+    mesh.emplace(std::move(made));
+  }
+  Family family(tasks, arena, board, options, mesh ? &*mesh : nullptr);
   Status s = family.start();
   if (s.ok()) s = family.wait();
   if (!s.ok()) board.end_run();

@@ -26,7 +26,7 @@ Status play_as_threads(const std::vector<Task>& tasks, const Arena& arena, Board
   std::vector<std::jthread> threads;
   for (std::uint32_t a = 0; a < arena.actors(); ++a)
     threads.emplace_back([&, a] {
-      act(a, tasks, arena, board);
+      act(a, tasks, arena, board, nullptr);
       --left;
     });
   Watch watch(tasks, board, options);
@@ -50,7 +50,7 @@ TaskResult result_of(std::size_t task, const Task& t, const Arena& arena) {
 }  // namespace
 
 Result<std::vector<TaskResult>> run_tasks(const std::vector<Task>& tasks, const SessionOptions& options) {
-  const bool processes = options.transport == Transport::kShm;
+  const bool processes = options.transport != Transport::kThreads;
   BUSBAR_ASSIGN(const Arena arena, Arena::make(tasks, processes));
   Board board(arena.board(), arena.actors(), arena.actors() > cores_allowed());
   BUSBAR_RETURN_IF_ERROR(processes ? play_as_processes(tasks, arena, board, options)

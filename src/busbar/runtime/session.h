@@ -1,4 +1,4 @@
-// Runs programs on data: every actor is a thread, or a process that shares memory with the others.
+// Runs programs on data: every actor is a thread or a process.
 //
 //   const Schedule ring = build_ring(Collective::kAllReduce, 4).value();
 //   const Executable program = compile(plan_of(ring, false).value(), {}).value();
@@ -32,7 +32,11 @@ struct TaskResult {
   double mean_s() const;  ///< over ranks, as nccl-tests reports it
 };
 
-enum class Transport : std::uint8_t { kThreads, kShm };
+enum class Transport : std::uint8_t {
+  kThreads,
+  kShm,  ///< processes that share memory
+  kTcp,  ///< processes whose data go through sockets of the loopback interface
+};
 
 struct SessionOptions {
   Transport transport = Transport::kThreads;

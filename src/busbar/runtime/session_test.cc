@@ -108,6 +108,20 @@ TEST(Session, ProcessesGiveTheSame) {
   }
 }
 
+TEST(Session, SocketsGiveTheSameForEveryAlgorithm) {
+  std::vector<Executable> programs;
+  for_every_run([&](const BuiltCase& c) {
+    if (c.schedule.ranks != 4 || c.schedule.root > 0) return;
+    programs.push_back(compile(plan_with_reducers(c.schedule, false).value(), {false}).value());
+  });
+  std::vector<Task> tasks;
+  for (const Executable& p : programs) tasks.push_back({&p, {ElementType::kInt32, Reduction::kSum, 20}, 3, 1});
+  tasks.front().filling.chunk_elements = 500'000;  // more than a socket takes at once
+  const auto results = run_tasks(tasks, {Transport::kTcp});
+  ASSERT_TRUE(results.ok()) << results.error().text();
+  for (std::size_t i = 0; i < tasks.size(); ++i) EXPECT_EQ((*results)[i].wrong, 0u) << programs[i].plan.name;
+}
+
 TEST(Session, TimesOfStepsAreInTheOrderOfWaits) {
   const Executable program = compile(plan_of(build_ring(Collective::kAllReduce, 3).value(), false).value(), {}).value();
   Task task{&program, {ElementType::kFloat, Reduction::kSum, 100}};

@@ -1,12 +1,17 @@
 // The part that one actor plays in a session, wherever it runs.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "busbar/runtime/internal/arena.h"
+#include "busbar/runtime/internal/tcp_wire.h"
 
 namespace busbar::runtime {
 
 /// Plays all tasks. False: the run was ended from outside.
-bool act(std::uint32_t actor, const std::vector<Task>& tasks, const Arena& arena, Board& board);
+/// `mesh`: how data reach the others; null: memory is shared.
+bool act(std::uint32_t actor, const std::vector<Task>& tasks, const Arena& arena, Board& board, const Mesh* mesh);
 
 /// What an actor waits for, in words; empty: it does not wait.
 std::string wait_of(std::uint32_t actor, const std::vector<Task>& tasks, Board& board);
