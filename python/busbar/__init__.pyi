@@ -1766,6 +1766,8 @@ class BenchAnswerHost(Record):
     copy_GBps: float
     add_in_cache_GBps: float
     add_GBps: float
+    socket_hop_us: float | None
+    socket_GBps: float | None
 
 class BenchAnswerResults(Record):
     size_bytes: int
@@ -1806,7 +1808,7 @@ def bench(
     reduction: Text = ...,
     ranks: int = ...,
     root: int = ...,
-    transport: Literal['threads', 'shm'] = ...,
+    transport: Literal['threads', 'shm', 'tcp'] = ...,
     algorithm: Text = ...,
     in_place: bool = ...,
     timeout_s: float = ...,
@@ -1827,7 +1829,7 @@ def bench(
     reduction     sum (default), prod, min, max, avg
     ranks         number of ranks (default: one per core, at least 2)
     root          root of broadcast, reduce, gather and scatter (default 0)
-    transport     threads of one process, or processes that share memory (default shm)
+    transport     threads of one process, processes that share memory (default shm), or tcp: processes whose data go through sockets of the loopback interface
     algorithm     fastest (as predicted for this host; the default), ring, tree, ..., or a file: MSCCL XML, MSCCL++ plan
     in_place      input and output are one buffer
     timeout_s     without a step of any rank the run ends (default 30) (s)

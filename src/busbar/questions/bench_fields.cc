@@ -32,8 +32,11 @@ std::vector<Field> bench_fields() {
       tested({"reduction", &Q::reduction, "", "sum (default), prod, min, max, avg"}, "-o,--op", "OP"),
       run({"ranks", &Q::ranks, "", "number of ranks (default: one per core, at least 2)"}, "N"),
       run({"root", &Q::root, "", "root of broadcast, reduce, gather and scatter (default 0)"}, "RANK"),
-      run(Field("transport", &Q::transport, "", "threads of one process, or processes that share memory (default shm)")
-              .among({"threads", "shm"}),
+      run(Field("transport", &Q::transport, "",
+                "threads of one process, processes that share memory (default shm), or tcp: processes whose data go "
+                "through "
+                "sockets of the loopback interface")
+              .among({"threads", "shm", "tcp"}),
           "NAME"),
       run({"algorithm", &Q::algorithm, "",
            "fastest (as predicted for this host; the default), ring, tree, ..., or a file: MSCCL XML, MSCCL++ plan"},
@@ -66,7 +69,9 @@ const Record& record_of(const BenchHost*) {
        {"copy_in_cache_GBps", &H::copy_in_cache_GBps, "GB/s", "one core copies between small buffers while all do"},
        {"copy_GBps", &H::copy_GBps, "GB/s", "the same with the largest buffers"},
        {"add_in_cache_GBps", &H::add_in_cache_GBps, "GB/s", "one core adds two small buffers of floats while all do"},
-       {"add_GBps", &H::add_GBps, "GB/s", "the same with the largest buffers"}});
+       {"add_GBps", &H::add_GBps, "GB/s", "the same with the largest buffers"},
+       {"socket_hop_us", &H::socket_hop_us, "us", "of 32 bytes over TCP; null: unused"},
+       {"socket_GBps", &H::socket_GBps, "GB/s", "one connection, 256 KiB at a time; null: unused"}});
   return record;
 }
 
@@ -89,7 +94,7 @@ const Record& record_of(const BenchResult*) {
   using R = BenchResult;
   static const Record record(
       "bench", {{"collective", &R::collective, "", "that was executed"},
-                {"transport", &R::transport, "", "threads or shm"},
+                {"transport", &R::transport, "", "threads, shm or tcp"},
                 {"datatype", &R::datatype, "", "of elements"},
                 {"reduction", &R::reduction, "", "of elements"},
                 {"ranks", &R::ranks, "", "their number"},

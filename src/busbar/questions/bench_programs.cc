@@ -43,7 +43,7 @@ Result<Schedule> schedule_of(const BenchRequest& q, const BenchCall& call, const
 
 Result<runtime::Executable> program_of(const BenchRequest& q, const BenchCall& call, const BenchSize& at,
                                        const Schedule* made) {
-  const runtime::CompileOptions options{true, call.reduction == runtime::Reduction::kAvg};
+  const runtime::CompileOptions options{q.transport != "tcp", call.reduction == runtime::Reduction::kAvg};
   if (call.file) return runtime::compile(call.file->plan, options);
   Schedule schedule;
   if (made != nullptr) {
@@ -133,6 +133,9 @@ Result<BenchSize> bench_size(const BenchRequest& q, const BenchCall& call, const
     BUSBAR_ASSIGN(made, predict_call(q, call, *machine, out));
   }
   BUSBAR_ASSIGN(runtime::Executable program, program_of(q, call, out, made.get()));
+  if (q.transport == "tcp" && (program.reads_others || program.writes_others))
+    return unsupported(fmt::format("{} reads or writes the memory of other ranks; use --transport shm", out.algorithm),
+                       field_of("transport"));
   out.program = std::make_shared<const runtime::Executable>(std::move(program));
   return out;
 }

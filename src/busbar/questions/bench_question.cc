@@ -12,16 +12,27 @@
 namespace busbar::questions {
 namespace {
 
+runtime::Transport transport_of(const BenchRequest& q) {
+  if (q.transport == "tcp") return runtime::Transport::kTcp;
+  return q.transport == "shm" ? runtime::Transport::kShm : runtime::Transport::kThreads;
+}
+
 BenchHost host_of(const runtime::HostRates& r) {
   const runtime::RatePoint& small = r.points.front();
   const runtime::RatePoint& large = r.points.back();
-  return {bench_host_name(),
-          r.cores,
-          r.hop_s * 1e6,
-          small.copy_bytes_per_s / 1e9,
-          large.copy_bytes_per_s / 1e9,
-          small.add_bytes_per_s / 1e9,
-          large.add_bytes_per_s / 1e9};
+  BenchHost out{bench_host_name(),
+                r.cores,
+                r.hop_s * 1e6,
+                small.copy_bytes_per_s / 1e9,
+                large.copy_bytes_per_s / 1e9,
+                small.add_bytes_per_s / 1e9,
+                large.add_bytes_per_s / 1e9,
+                {},
+                {}};
+  if (r.socket_bytes_per_s <= 0) return out;
+  out.socket_hop_us = r.socket_hop_s * 1e6;
+  out.socket_GBps = r.socket_bytes_per_s / 1e9;
+  return out;
 }
 
 runtime::Task task_of(const BenchRequest& q, const BenchCall& call, const BenchSize& at) {
@@ -64,7 +75,7 @@ std::vector<std::string> notes_of(const BenchResult& r) {
   std::vector<std::string> out;
   if (r.switches > 0)
     out.push_back(fmt::format("switches that reduce are played by more {}, {} in number",
-                              r.transport == "shm" ? "processes" : "threads", r.switches));
+                              r.transport == "threads" ? "threads" : "processes", r.switches));
   if (r.ranks + r.switches > r.host.cores)
     out.push_back(fmt::format("{} ranks share {} cores: each waits for others to give a core away",
                               r.ranks + r.switches, r.host.cores));
@@ -77,7 +88,8 @@ Result<BenchResult> answer(const BenchRequest& q, const Context& context) {
   BUSBAR_ASSIGN(const BenchCall call, bench_call(q));
   BUSBAR_ASSIGN(const std::vector<Bytes> sizes, sweep_sizes(q.min_bytes, q.max_bytes, q.step_factor));
   context.begin("measuring this host");
-  const runtime::HostRates rates = runtime::measure_host(call.ranks, count(sizes.back()));
+  runtime::HostRates rates = runtime::measure_host(call.ranks, count(sizes.back()));
+  if (q.transport == "tcp") BUSBAR_RETURN_IF_ERROR(runtime::measure_sockets(rates));
   std::vector<BenchSize> at;
   std::vector<runtime::Task> tasks;
   for (const Bytes size : sizes) {
@@ -86,8 +98,7 @@ Result<BenchResult> answer(const BenchRequest& q, const Context& context) {
     tasks.push_back(task_of(q, call, at.back()));
   }
   context.begin(fmt::format("running {} sizes on {} ranks", sizes.size(), call.ranks));
-  const runtime::Transport transport = q.transport == "shm" ? runtime::Transport::kShm : runtime::Transport::kThreads;
-  BUSBAR_ASSIGN(const auto measured, runtime::run_tasks(tasks, {transport, q.timeout_s, context.stop}));
+  BUSBAR_ASSIGN(const auto measured, runtime::run_tasks(tasks, {transport_of(q), q.timeout_s, context.stop}));
   BenchResult r;
   r.collective = name_of(call.op);
   r.transport = q.transport;

@@ -32,6 +32,7 @@ struct BenchHost {
   std::string name;
   std::uint32_t cores = 0;
   double hop_us = 0, copy_in_cache_GBps = 0, copy_GBps = 0, add_in_cache_GBps = 0, add_GBps = 0;
+  std::optional<double> socket_hop_us, socket_GBps;
 };
 const Record& record_of(const BenchHost*);
 

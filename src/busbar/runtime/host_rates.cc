@@ -1,6 +1,7 @@
 #include "busbar/runtime/host_rates.h"
 
 #include <sched.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <chrono>
@@ -11,6 +12,7 @@
 
 #include "busbar/runtime/board.h"
 #include "busbar/runtime/element.h"
+#include "busbar/runtime/internal/tcp_wire.h"
 
 namespace busbar::runtime {
 namespace {
@@ -97,7 +99,38 @@ double hop_time(std::uint32_t threads) {
   return s / kRounds / threads;
 }
 
+/// Sends or receives all of it.
+void pass(int socket, std::byte* data, std::size_t bytes, bool sends) {
+  for (std::size_t done = 0; done < bytes;) {
+    const ssize_t n =
+        sends ? send(socket, data + done, bytes - done, MSG_NOSIGNAL) : recv(socket, data + done, bytes - done, 0);
+    if (n > 0)
+      done += static_cast<std::size_t>(n);
+    else
+      sched_yield();
+  }
+}
+
+/// Least time in which two threads send `bytes` to each other in turn, one way.
+double time_one_way(const Mesh& mesh, std::size_t bytes) {
+  constexpr std::uint32_t kTurns = 20;
+  Crew crew(2);
+  std::vector<std::byte> data[2] = {std::vector<std::byte>(bytes), std::vector<std::byte>(bytes)};
+  const double s = crew.least_time(3, [&](std::uint32_t t) {
+    for (std::uint32_t i = 0; i < 2 * kTurns; ++i) pass(mesh.end(t, 1 - t), data[t].data(), bytes, i % 2 == t);
+  });
+  return s / (2 * kTurns);
+}
+
 }  // namespace
+
+Status measure_sockets(HostRates& rates) {
+  constexpr std::size_t kSmall = 32, kPiece = 256 << 10;
+  BUSBAR_ASSIGN(const Mesh mesh, Mesh::make(2));
+  rates.socket_hop_s = time_one_way(mesh, kSmall);
+  rates.socket_bytes_per_s = kPiece / std::max(1e-9, time_one_way(mesh, kPiece) - rates.socket_hop_s);
+  return {};
+}
 
 std::uint32_t cores_allowed() {
   cpu_set_t set;

@@ -12,6 +12,11 @@ using questions::BenchRequest;
 using questions::BenchResult;
 using questions::BenchRow;
 
+std::string words_of(const std::string& transport) {
+  if (transport == "tcp") return "processes over TCP";
+  return transport == "shm" ? "processes that share memory" : "threads";
+}
+
 Table bench_table(const BenchResult& r) {
   Table t{"",
           {"size (B)", "time (us)", "algbw (GB/s)", "busbw (GB/s)", "#wrong", "predicted (us)", "ratio",
@@ -34,6 +39,9 @@ Facts bench_facts(const BenchResult& r) {
                                               rate(r.host.copy_in_cache_GBps), rate(r.host.copy_GBps))},
                {"add, one core", fmt::format("{} in cache, {} with the largest buffers", rate(r.host.add_in_cache_GBps),
                                              rate(r.host.add_GBps))}};
+  if (r.host.socket_GBps)
+    out.items.emplace_back(
+        "sockets", fmt::format("{}, {}", format_duration(*r.host.socket_hop_us * 1e-6), rate(*r.host.socket_GBps)));
   for (const std::string& note : r.notes) out.items.emplace_back("note", note);
   return out;
 }
@@ -47,8 +55,8 @@ std::string verdict(const BenchResult& r) {
 }
 
 Document bench_document(const BenchRequest&, const BenchResult& r) {
-  Document d{fmt::format("{} over {} ranks on {}, {}, {} {}", r.collective, r.ranks, r.host.name,
-                         r.transport == "shm" ? "processes that share memory" : "threads", r.datatype, r.reduction),
+  Document d{fmt::format("{} over {} ranks on {}, {}, {} {}", r.collective, r.ranks, r.host.name, words_of(r.transport),
+                         r.datatype, r.reduction),
              {},
              {}};
   d.add(bench_table(r));
