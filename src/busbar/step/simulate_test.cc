@@ -38,7 +38,7 @@ KernelTable free_optimizer() {
 // T = (m + (p-1)/v) t with t = F + B of a whole stage for one micro-batch; SC21, section 2.2.
 TEST(Pipeline, TakesTheTimeOfTheLawWhenStagesAreEqualAndCommunicationIsFree) {
   const StepTimes times = equal_stages();
-  const BlockTimes &a = times.attention, &b = times.mlp;
+  const BlockTimes &a = times.kinds[0].mixer, &b = times.kinds[0].mlp;
   const Duration layer = a.forward() + a.backward() + b.forward() + b.backward();
   for (const auto& [p, v, m] : std::vector<std::tuple<int, int, int>>{{1, 1, 3},
                                                                       {2, 1, 1},
@@ -65,7 +65,7 @@ TEST(Pipeline, TakesTheTimeOfTheLawWhenStagesAreEqualAndCommunicationIsFree) {
 // inputs and W those of weights. ZB-V waits nowhere with F = B = W, but stage r starts r chunks of F later.
 TEST(Pipeline, ZeroBubbleSchedulesTakeTheTimeOfTheirPaper) {
   StepTimes times = equal_stages();
-  for (BlockTimes* b : {&times.attention, &times.mlp}) {
+  for (BlockTimes* b : {&times.kinds[0].mixer, &times.kinds[0].mlp}) {
     *b = {};
     b->in = b->out = b->out_dgrad = b->in_dgrad = Duration::us(10);
     b->out_wgrad = b->in_wgrad = Duration::us(8);
@@ -86,7 +86,7 @@ TEST(Pipeline, ZeroBubbleSchedulesTakeTheTimeOfTheirPaper) {
     EXPECT_LE(h1 - law, Duration::ps(8 * p * m)) << p << ' ' << m;  // embedding, head and optimizer: 1 ps each
     EXPECT_LT(h1, step(PipelineSchedule::k1F1B, p, 1, m));
   }
-  for (BlockTimes* b : {&times.attention, &times.mlp}) b->out_wgrad = b->in_wgrad = Duration::us(10);
+  for (BlockTimes* b : {&times.kinds[0].mixer, &times.kinds[0].mlp}) b->out_wgrad = b->in_wgrad = Duration::us(10);
   for (const auto& [p, m] : std::vector<std::pair<std::uint32_t, std::uint32_t>>{{2, 4}, {4, 7}, {4, 16}}) {
     const Duration f = Duration::us(40) * (8 / p);
     const Duration law = f * (3 * m) + Duration::us(20) * (8 / p) * (p - 1);  // half a stage is a chunk
@@ -100,7 +100,7 @@ TEST(Pipeline, ZeroBubbleSchedulesTakeTheTimeOfTheirPaper) {
 // here, and B is both parts of a backward pass.
 TEST(Pipeline, DualPipeVTakesTheTimeOfItsTable) {
   StepTimes times = equal_stages();
-  for (BlockTimes* b : {&times.attention, &times.mlp}) {
+  for (BlockTimes* b : {&times.kinds[0].mixer, &times.kinds[0].mlp}) {
     *b = {};
     b->in = b->out = Duration::us(10);
     b->out_dgrad = b->in_dgrad = Duration::us(12);
