@@ -132,6 +132,30 @@ class Sweeps(unittest.TestCase):
         self.assertEqual((row["status"], row["settings"]), (2, {"--tp": "3"}))
         self.assertIn("--tp", row["message"])
 
+    def test_cells_that_could_not_run_are_tried_again(self):
+        (self.folder / "later.yaml").write_text(
+            "command: train later.cluster.yaml llama3-8b --global-batch 32\ngrid: {--tp: [1, 8]}\n")
+        before = json.loads(sweep(self.folder, file="later.yaml").stdout)
+        self.assertEqual((before["rows"], before["failed"]), (2, 2))
+        (self.folder / "later.cluster.yaml").write_text("node: dgx-h100\n")
+        after = json.loads(sweep(self.folder, file="later.yaml").stdout)
+        self.assertEqual((after["rows"], after["failed"], after["run"]["new_cells"]), (2, 0, 2))
+        again = json.loads(sweep(self.folder, file="later.yaml").stdout)
+        self.assertEqual(again["run"]["new_cells"], 0)
+
+    def test_a_shard_is_found_in_what_the_starter_of_the_job_says(self):
+        for env in ({"SLURM_ARRAY_TASK_ID": "6", "SLURM_ARRAY_TASK_MIN": "5", "SLURM_ARRAY_TASK_COUNT": "3"},
+                    {"JOB_COMPLETION_INDEX": "1", "BUSBAR_SHARDS": "3"}):
+            name = "part-" + next(iter(env)) + ".db"
+            done = subprocess.run([BUSBAR, "sweep", "study.yaml", "--json", "--shard", "auto", "--out", name],
+                                  cwd=self.folder, capture_output=True, text=True, env={**os.environ, **env})
+            self.assertEqual(done.returncode, 0, done.stderr)
+            cells = [json.loads(line)["cell"] for line in tables(self.folder, name[:-3])[1].splitlines()]
+            self.assertEqual(cells, list(range(1, CELLS, 3)))
+        nobody = sweep(self.folder, "--shard", "auto", "--out", "nobody.db")
+        self.assertEqual(nobody.returncode, 2)
+        self.assertIn("BUSBAR_SHARDS", nobody.stderr)
+
     def test_a_changed_study_is_refused(self):
         (self.folder / "other.yaml").write_text(STUDY.replace("seed: 5", "seed: 6"))
         done = sweep(self.folder, "--out", "study.db", file="other.yaml")

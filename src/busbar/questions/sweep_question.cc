@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -38,7 +39,8 @@ const Record& record_of(const SweepRequest*) {
            .of("Sweep")
            .undecided(),
        Field("shard", &SweepRequest::shard, "",
-             "only every N-th cell, starting with the I-th: for jobs on several machines")
+             "only every N-th cell, starting with the I-th: for jobs on several machines; auto: as Slurm, MPI or "
+             "Kubernetes number this process")
            .takes("I/N")
            .of("Sweep"),
        Field("merge", &SweepRequest::merge, "",
@@ -63,20 +65,48 @@ const Record& record_of(const SweepResult*) {
 
 namespace {
 
-constexpr int kFailedCell = 2;  // exit status of a command that could not run
-
 struct Shard {
   std::uint64_t number = 1, of = 1;
   bool has(std::uint64_t cell) const { return cell % of == number - 1; }
 };
 
+/// A number that the starter of a job sets for each of its processes.
+std::optional<std::uint64_t> set_by_starter(const char* variable) {
+  const char* const text = std::getenv(variable);
+  std::uint64_t out = 0;
+  return text != nullptr && is_number(std::string(text), out) ? std::optional(out) : std::nullopt;
+}
+
+/// Which of how many processes this is, as Open MPI, MPICH, Slurm or Kubernetes say. Kubernetes does not say how many
+/// indices a job has: the job sets BUSBAR_SHARDS.
+Result<Shard> shard_of_job() {
+  struct Names {
+    const char *index, *first, *count;
+  };
+  constexpr Names kStarters[] = {{"OMPI_COMM_WORLD_RANK", nullptr, "OMPI_COMM_WORLD_SIZE"},
+                                 {"PMI_RANK", nullptr, "PMI_SIZE"},
+                                 {"SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_MIN", "SLURM_ARRAY_TASK_COUNT"},
+                                 {"SLURM_PROCID", nullptr, "SLURM_NTASKS"},
+                                 {"JOB_COMPLETION_INDEX", nullptr, "BUSBAR_SHARDS"}};
+  for (const Names& n : kStarters) {
+    const auto index = set_by_starter(n.index), count = set_by_starter(n.count);
+    const std::uint64_t first = n.first == nullptr ? 0 : set_by_starter(n.first).value_or(0);
+    if (index && count && *index >= first && *index - first < *count) return Shard{*index - first + 1, *count};
+  }
+  return invalid(
+      "no starter of jobs says which of how many processes this is (Open MPI, MPICH, Slurm; Kubernetes with "
+      "BUSBAR_SHARDS); write it, such as 3/8",
+      field_of("shard"));
+}
+
 Result<Shard> parse_shard(const std::string& text) {
   Shard out;
   if (text.empty()) return out;
+  if (text == "auto") return shard_of_job();
   const std::size_t slash = text.find('/');
   const bool good = slash != std::string::npos && is_number(text.substr(0, slash), out.number) &&
                     is_number(text.substr(slash + 1), out.of) && out.number >= 1 && out.number <= out.of;
-  if (!good) return invalid(fmt::format("'{}' is not i/n, such as 3/8", text), field_of("shard"));
+  if (!good) return invalid(fmt::format("'{}' is not i/n, such as 3/8, nor auto", text), field_of("shard"));
   return out;
 }
 
@@ -230,7 +260,10 @@ Result<SweepResult> answer(const SweepRequest& q, const Context& context) {
     return invalid("name the database, because a study from a pipe has no file name: --out study.db", field_of("out"));
   BUSBAR_ASSIGN(const Study study, Study::load(q.file));
   BUSBAR_RETURN_IF_ERROR(context.check_command(study.command(), study.command_named_at()));
-  BUSBAR_ASSIGN(const std::unique_ptr<Peers> peers, Peers::join());
+  std::unique_ptr<Peers> peers;  // a process with a shard of its own needs no others
+  if (q.shard.empty()) {
+    BUSBAR_ASSIGN(peers, Peers::join());
+  }
   if (peers && peers->rank() > 0) {
     BUSBAR_RETURN_IF_ERROR(
         serve(*peers, study.text(), [&](std::uint64_t cell) { return run_cell(study, cell, context); }));

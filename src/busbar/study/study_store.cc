@@ -95,7 +95,7 @@ StudyStore::~StudyStore() { sqlite3_close(db_); }
 Result<std::vector<std::uint64_t>> StudyStore::done() {
   const std::lock_guard lock(mutex_);
   std::vector<std::uint64_t> out;
-  Statement s(db_, "SELECT cell FROM cells ORDER BY cell");
+  Statement s(db_, fmt::format("SELECT cell FROM cells WHERE status != {} ORDER BY cell", kFailedCell).c_str());
   if (!s.ok()) return error();
   while (s.next()) out.push_back(static_cast<std::uint64_t>(s.number(0)));
   if (!s.done()) return error();
@@ -104,7 +104,7 @@ Result<std::vector<std::uint64_t>> StudyStore::done() {
 
 Status StudyStore::put(const StudyRow& row) {
   const std::lock_guard lock(mutex_);
-  Statement s(db_, "INSERT INTO cells VALUES(?,?,?,?,?)");
+  Statement s(db_, "INSERT OR REPLACE INTO cells VALUES(?,?,?,?,?)");
   if (!s.ok()) return error();
   s.bind(1, static_cast<std::int64_t>(row.cell));
   s.bind(2, row.settings);
@@ -141,7 +141,12 @@ Status StudyStore::merge(const std::string& path) {
     attach.next();
     if (!attach.done()) return error();
   }
-  const Status copied = run("INSERT OR IGNORE INTO main.cells SELECT * FROM other.cells");
+  const Status copied =
+      run(fmt::format("INSERT OR REPLACE INTO main.cells SELECT * FROM other.cells WHERE cell NOT IN "
+                      "(SELECT cell FROM main.cells WHERE status != {0}) AND (status != {0} OR cell NOT IN "
+                      "(SELECT cell FROM main.cells))",
+                      kFailedCell)
+              .c_str());
   const Status detached = run("DETACH other");
   return copied.ok() ? detached : copied;
 }

@@ -15,6 +15,8 @@ struct sqlite3;
 
 namespace busbar {
 
+inline constexpr int kFailedCell = 2;  ///< exit status of a command that could not run
+
 struct StudyRow {
   std::uint64_t cell = 0;
   std::string settings;  ///< JSON object
@@ -33,12 +35,13 @@ class StudyStore {
   StudyStore(const StudyStore&) = delete;
   StudyStore& operator=(const StudyStore&) = delete;
 
-  /// Ascending.
+  /// Cells whose command ran, ascending: one that could not run (kFailedCell) is to be tried again.
   Result<std::vector<std::uint64_t>> done();
+  /// Replaces an earlier row of the cell.
   Status put(const StudyRow& row);
   /// Every row by ascending cell, until `take` returns an error.
   Status each(const std::function<Status(const StudyRow&)>& take);
-  /// Adds the rows of another store of the same study that are not here.
+  /// Adds the rows of another store of the same study that are not here, or failed here.
   Status merge(const std::string& path);
 
  private:
