@@ -311,9 +311,30 @@ Result<TrainRun> open_train(Scenario scenario, const TrainAsk& ask) {
   return run;
 }
 
+namespace {
+
+/// Adds that boards may be smaller, where a layout leaves the same few GPUs of each domain idle: 64 of 72.
+Error with_smaller_boards(Error error, const TrainRun& run) {
+  const std::size_t domains = run.cluster().topology.blocks().size();
+  const std::uint64_t ranks = run.scenario.layout.ranks(), all = run.cluster().topology.gpus().size();
+  constexpr double kFew = 0.25;  // more idle GPUs are a mistake rather than spares
+  const bool few = ranks < all && static_cast<double>(all - ranks) < kFew * static_cast<double>(all);
+  if (!few || domains < 2 || ranks % domains != 0 || all % domains != 0) return error;
+  error.message += fmt::format(
+      "; or leave {} of the {} GPUs of each domain idle with a smaller board, as --set node.trays=16 does for racks of "
+      "72 "
+      "(busbar catalog lists parameters of boards)",
+      (all - ranks) / domains, all / domains);
+  return error;
+}
+
+}  // namespace
+
 Result<TrainRun> load_train(Scenario scenario, const TrainAsk& ask) {
   BUSBAR_ASSIGN(TrainRun run, open_train(std::move(scenario), ask));
-  BUSBAR_ASSIGN(run.layout, resolve_layout(run.scenario.layout, run.scenario.model, run.gpus));
+  Result<LayoutSpec> layout = resolve_layout(run.scenario.layout, run.scenario.model, run.gpus);
+  if (!layout.ok()) return with_smaller_boards(layout.error(), run);
+  run.layout = std::move(*layout);
   if (run.layout.choose_recompute) BUSBAR_RETURN_IF_ERROR(choose_recompute(run, ask));
   return run;
 }
