@@ -25,8 +25,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 THREADS = ROOT / "tests/doctor/threads"
 PAGE = ROOT / "docs/doctor.md"
 BEGIN, END = "<!-- threads: tools/doctor_threads.py -->\n", "<!-- end of threads -->\n"
-SYMPTOMS = {"unknown-warning", "unknown-failure", "peer-closed", "flushed", "watchdog-timeout", "remote-error", "ranks-not-started",
-            "ofi-failed", "crashed"}
+SYMPTOMS = {"unknown-warning", "unknown-failure", "unknown-error", "peer-closed", "flushed", "watchdog-timeout", "remote-error",
+            "ranks-not-started", "ofi-failed", "crashed"}
 RULES = {
     "acs-on": {"acs-redirect", "local-protection", "gdr-off", "iommu-translates", "no-peer-access"},
     "collective-mismatch": {"collectives-differ", "flight-mismatch", "flight-behind", "watchdog-behind", "watchdog-timeout", "ranks-behind"},

@@ -55,13 +55,32 @@ search for the message at github.com/NVIDIA/nccl/issues
 Judged from: messages of mpirun, srun, torchrun, PyTorch or nccl-tests about an error, without a finding at fail. For example:
 
 ```text
-mpirun noticed that process rank 3 with PID 4711 on node n1 exited on signal 9 (Killed).
+mpirun noticed that process rank 3 with PID 4711 on node n1 exited on signal 6 (Aborted).
 ```
 
 Fix:
 
 ```text
 export NCCL_DEBUG=INFO  # and give the doctor the log of every rank
+```
+
+### unknown-error
+
+**note**: A line speaks of an error that no rule knows: VALUE.
+
+Shown only if there is no other finding: words such as "error:", "failed" and "cannot" stand in the logs of sound jobs, too. A bundle keeps no
+line for them.
+
+Judged from: lines that speak of an error. For example:
+
+```text
+myprog: cannot open the card
+```
+
+Fix:
+
+```text
+export NCCL_DEBUG=INFO  # and give the doctor the whole log of every rank
 ```
 """
 

@@ -54,6 +54,7 @@ Result<FactRow> read_row(const YamlNode& node) {
   r.optional("inside", &YamlNode::as_bool, row.inside);
   r.optional("setting", &YamlNode::as_bool, row.setting);
   r.optional("stays", &YamlNode::as_bool, row.stays);
+  r.optional("weak", &YamlNode::as_bool, row.weak);
   r.optional("warns", &YamlNode::as_bool, row.warns);
   BUSBAR_RETURN_IF_ERROR(r.finish());
   BUSBAR_ASSIGN(row.line, LinePattern::read(line));
@@ -200,7 +201,7 @@ int FactTables::read(LineSource& source, Evidence& evidence, StopFlag stop, cons
     find_candidates(line, section, candidates);
     bool any = false;
     for (const std::uint32_t row : candidates) {
-      if (!take(rows_[row], line, section, state)) continue;
+      if (!take(rows_[row], line, section, state) || rows_[row].weak) continue;
       any = true;
       seen[rows_[row].table] = true;
     }

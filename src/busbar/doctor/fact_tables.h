@@ -42,6 +42,7 @@ struct FactRow {
   bool inside = false;         ///< only in a section of this table
   bool warns = false;          ///< only in a line with " WARN "; "{text}" as value is what follows that word
   bool setting = false;        ///< only where a shell or a launcher would set the variable (internal/assignment.h)
+  bool weak = false;           ///< says that something went wrong, not what: counts if nothing else does
   bool stays = false;          ///< only where it sets the variable on its own host alone
 };
 

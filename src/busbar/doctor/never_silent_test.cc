@@ -132,6 +132,16 @@ TEST_F(NeverSilent, OnTheEndOfAFailedJob) {
       }
 }
 
+TEST_F(NeverSilent, OnALineThatOnlySpeaksOfAnError) {
+  for (const char* const line : {"myprog: cannot open the card", "Exits early: device not found", "job failed"}) {
+    const Diagnosis d = judge(kSound + line + "\n");
+    ASSERT_EQ(d.findings.size(), 1u) << line;
+    EXPECT_EQ(d.findings.front().rule, "unknown-error");
+    EXPECT_EQ(d.findings.front().severity, Severity::kNote);
+  }
+  EXPECT_EQ(judge(kSound + "job failed\nAborted (core dumped)\n").findings.front().rule, "unknown-failure");
+}
+
 TEST_F(NeverSilent, ButOnASoundJob) { EXPECT_TRUE(judge(kSound).findings.empty()); }
 
 }  // namespace

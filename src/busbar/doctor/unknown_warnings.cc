@@ -124,6 +124,22 @@ Finding failure_of(const Evidence& evidence) {
   return out;
 }
 
+/// Lines that speak of an error, where nothing else does.
+Finding errors_of(const Evidence& evidence) {
+  const std::vector<std::uint32_t>& lines = evidence.named(kErrorFact);
+  Finding out;
+  out.rule = "unknown-error";
+  out.severity = Severity::kNote;
+  const Fact& first = evidence.facts()[lines.front()];
+  out.title = fmt::format("{} of an error that no rule knows: {}",
+                          lines.size() == 1 ? "A line speaks" : fmt::format("{} lines speak", lines.size()),
+                          shortened(first.text));
+  out.explanation = "No rule reads these lines, so nothing here says whether the job has failed, or why.";
+  for (const std::uint32_t i : lines) out.evidence.push_back(line_of(evidence.facts()[i], evidence));
+  out.fix = {"export NCCL_DEBUG=INFO  # and give the doctor the whole log of every rank"};
+  return out;
+}
+
 }  // namespace
 
 std::vector<Finding> unknown_warnings(const Evidence& evidence, const std::vector<Finding>& known) {
@@ -132,6 +148,7 @@ std::vector<Finding> unknown_warnings(const Evidence& evidence, const std::vecto
   const std::vector<WarningKind> kinds = unexplained.kinds();
   if (!kinds.empty()) return {warnings_of(kinds, evidence, fatal)};
   if (fatal) return {failure_of(evidence)};
+  if (known.empty() && !evidence.named(kErrorFact).empty()) return {errors_of(evidence)};
   return {};
 }
 

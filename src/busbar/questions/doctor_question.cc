@@ -261,7 +261,7 @@ Status check_read(const busbar::Evidence& evidence, const std::string& first) {
   if (evidence.files().empty()) return invalid("no file is in it", {first, 0, 0, ""});
   std::uint64_t stated = 0, lines = 0;
   for (const EvidenceFile& f : evidence.files()) stated += f.stated, lines += f.lines;
-  if (stated > 0) return {};
+  if (stated > 0 || !evidence.named(busbar::kErrorFact).empty()) return {};
   for (const EvidenceFile& f : evidence.files())
     if (!f.stopped.empty()) return invalid(f.stopped, {f.name, 0, 0, ""});
   if (lines == 0) return invalid("is empty", {evidence.files().front().name, 0, 0, ""});
