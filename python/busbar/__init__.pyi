@@ -327,6 +327,24 @@ def collective(
     time_limit       seconds, after which the answer ends
     """
 
+class TrainAnswerModelParametersKinds(Record):
+    mixer: str
+    mlp: str
+    layers: int
+    parameters: int
+    flops_per_token: float
+    cache_bytes_per_token: int
+    cache_tokens: int
+    cache_bytes_per_sequence: int
+
+class TrainAnswerModelParameters(Record):
+    total: int
+    active: int
+    embedding: int
+    towers: int
+    kinds: Rows[TrainAnswerModelParametersKinds]
+    notes: Rows[str]
+
 class TrainAnswerLayoutCompression(Record):
     bytes: float
     exchange: str
@@ -601,6 +619,7 @@ class TrainAnswerBeside(Record):
     cluster: str
     gpus: int
     model: str
+    model_parameters: TrainAnswerModelParameters
     layout: TrainAnswerLayout
     framework: str | None
     framework_release: str | None
@@ -736,6 +755,7 @@ class TrainAnswer(Answer):
     cluster: str
     gpus: int
     model: str
+    model_parameters: TrainAnswerModelParameters
     layout: TrainAnswerLayout
     framework: str | None
     framework_release: str | None
@@ -950,6 +970,24 @@ def train(
     time_limit         seconds, after which the answer ends
     """
 
+class PlanAnswerModelParametersKinds(Record):
+    mixer: str
+    mlp: str
+    layers: int
+    parameters: int
+    flops_per_token: float
+    cache_bytes_per_token: int
+    cache_tokens: int
+    cache_bytes_per_sequence: int
+
+class PlanAnswerModelParameters(Record):
+    total: int
+    active: int
+    embedding: int
+    towers: int
+    kinds: Rows[PlanAnswerModelParametersKinds]
+    notes: Rows[str]
+
 class PlanAnswerPruned(Record):
     refused: int
     memory: int
@@ -1054,6 +1092,7 @@ class PlanAnswer(Answer):
     cluster: str
     gpus: int
     model: str
+    model_parameters: PlanAnswerModelParameters
     engine: str
     inputs_hash: str
     fits: bool
