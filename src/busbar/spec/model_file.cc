@@ -93,6 +93,12 @@ std::string text_of(const LatentAttentionSpec& l) {
   return t.braces();
 }
 
+/// In double quotes; characters that have a meaning there are left out.
+std::string plain_quoted(std::string name) {
+  std::erase_if(name, [](unsigned char c) { return c == '"' || c == '\\' || c < ' '; });
+  return "\"" + name + "\"";
+}
+
 std::string kinds_text(const ModelSpec& m) {
   std::string text;
   for (const LayerKind& kind : m.kinds) append_word(text, layer_kind_text(kind));
@@ -117,7 +123,7 @@ Status read_kinds(const YamlNode& kinds, const YamlNode& order, ModelSpec& m) {
 
 std::string model_text(const ModelSpec& m) {
   MapText t;
-  t.add("name", "\"" + m.name + "\"");
+  t.add("name", plain_quoted(m.name));
   const std::pair<const char*, std::uint32_t> sizes[] = {
       {"layers", m.layers},     {"hidden", m.hidden},     {"ffn", m.ffn},    {"heads", m.heads},
       {"kv_heads", m.kv_heads}, {"head_dim", m.head_dim}, {"vocab", m.vocab}};
