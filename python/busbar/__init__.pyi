@@ -3291,6 +3291,7 @@ class CompareAnswerRows(Record):
     fabric: str | None
     change: str | None
     network: str | None
+    wiring: str | None
     gpus: int
     gpus_bought: int
     layout: CompareAnswerRowsLayout
@@ -3525,7 +3526,7 @@ def sweep(
     file     YAML file with command, grid, list, random (docs/formats/sweep.md)
     out      the database; .csv and .jsonl are written next to it (default: FILE.db)
     threads  cells to run at the same time (default: one per processor)
-    shard    only every N-th cell, starting with the I-th: for jobs on several machines
+    shard    only every N-th cell, starting with the I-th: for jobs on several machines; auto: as Slurm, MPI or Kubernetes number this process
     merge    add the cells of another database of this study, and run nothing; may be repeated
     progress  called as progress(what, done, total); true ends the answer
     time_limit  seconds, after which the answer ends

@@ -48,7 +48,7 @@ const Record& record_of(const TransportResult*);
 
 struct ComparedStep {
   std::string variant, machine;
-  std::optional<std::string> fabric, change, network;
+  std::optional<std::string> fabric, change, network, wiring;
   std::uint32_t gpus = 0;
   std::uint64_t gpus_bought = 0;
   LayoutResult layout;

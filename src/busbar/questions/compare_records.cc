@@ -23,6 +23,7 @@ const Record& record_of(const ComparedStep*) {
        {"fabric", &C::fabric, "", "as typed; null: its own"},
        {"change", &C::change, "", "as typed; null: none"},
        {"network", &C::network, "", "between servers"},
+       {"wiring", &C::wiring, "", "of NICs on leaves: by-node, dealt, by-rail; null: one switch, or no tree"},
        {"gpus", &C::gpus, "", "of the job"},
        {"gpus_bought", &C::gpus_bought, "", "of the machine"},
        {"layout", &C::layout, "", "of the step"},
@@ -220,6 +221,7 @@ ComparedStep compared_step(const std::vector<CompareRow>& rows, std::size_t i, d
   out.fabric = if_any(r.variant.fabric.word);
   out.change = if_any(r.variant.step.change);
   out.network = if_any(run.cluster().fabric.network);
+  out.wiring = if_any(run.cluster().fabric.wiring);
   out.gpus = run.layout.ranks();
   out.layout = layout_result(run.layout);
   out.layout_searched = r.planned;
