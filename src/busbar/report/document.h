@@ -93,7 +93,9 @@ struct TimelineSpan {
   std::string text{};       ///< what runs: "mlp"
   std::string limit{};      ///< what limits it; empty: not known
   std::int64_t id = -1;     ///< a number that no other span of the view has; below 0: none
-  std::int64_t cause = -1;  ///< id of the span whose end allowed this one to start
+  std::int64_t cause = -1;  ///< id of the span whose end allowed this one to start, or ended it if it is a wait
+  bool wait = false;        ///< nothing runs here
+  bool critical = false;    ///< on the path that decides how long the whole takes
 };
 struct TimelineRow {
   std::string group{}, name{};  ///< "stage 0", "compute"

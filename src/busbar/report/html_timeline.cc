@@ -4,6 +4,8 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <set>
+#include <unordered_map>
 
 #include "busbar/base/json.h"
 #include "busbar/report/internal/coalesce.h"
@@ -46,6 +48,24 @@ std::string tip(const TimelineSpan& span, const UnitScale& scale) {
   return span.limit.empty() ? out : out + ", " + escape_markup(span.limit);
 }
 
+/// Rules under the spans that decide how long the whole takes; those closer than a column become one.
+std::string critical_path(const Picture& p, const TimelineRow& row, double top) {
+  std::string out;
+  double from = 0, to = -1;
+  const auto close = [&] {
+    if (to > from)
+      out += fmt::format("M{} {}h{}v2h-{}z", p.x(from), coordinate(top + kBar), p.x(to) - p.x(from) + 1,
+                         p.x(to) - p.x(from) + 1);
+  };
+  for (const TimelineSpan& span : row.spans) {
+    if (!span.critical) continue;
+    if (to < from || span.start_s > to + p.column_s) close(), from = span.start_s;
+    to = span.start_s + span.duration_s;
+  }
+  close();
+  return out;
+}
+
 /// Stacks of one colour as one path: about 15 bytes each.
 void add_row(Picture& p, const TimelineRow& row, const UnitScale& scale) {
   const double top = p.height + kTop;
@@ -66,6 +86,8 @@ void add_row(Picture& p, const TimelineRow& row, const UnitScale& scale) {
     paths[piece.colour] +=
         fmt::format("M{} {}h{}v{}h-{}z", from, coordinate(high), to - from, coordinate(low - high), to - from);
   }
+  if (const std::string d = critical_path(p, row, top); !d.empty())
+    p.marks += "<path class=\"critical\" d=\"" + d + "\"/>\n";
   for (const auto& [index, d] : paths) p.marks += fmt::format("<path class=\"c{}\" d=\"{}\"/>\n", index, d);
   p.names += fmt::format("<div class=\"s\">{}</div>\n", escape_markup(row.name));
   p.height += kRow;
@@ -135,8 +157,9 @@ class NameTable {
 };
 
 /// The spans for the script. Most of them are alike, so a row has two numbers a span: the time from the end of the one
-/// before, and an index into `kinds`: (length, colour, name, limit or -1, row of the cause or -1). The cause is the
-/// span of that row that ends where this one starts. Only the longest kExploredSpans.
+/// before, and an index into `kinds`: (length, colour, name, limit or -1, cause, 1 for a wait + 2 on the critical
+/// path). The cause is a row, whose span ends where this one starts or where a wait ends; -1: none; below: -2 - name of
+/// one that is left out. Only the longest kExploredSpans, and their causes.
 class ScriptData {
  public:
   explicit ScriptData(const TimelineView& view)
@@ -144,6 +167,7 @@ class ScriptData {
   bool has_all() const { return shortest_s_ <= 0; }
 
   std::string write() {
+    find_causes();
     number_rows();
     Json rows = Json::array();
     for (const TimelineRow& row : view_.rows)
@@ -158,10 +182,26 @@ class ScriptData {
   }
 
  private:
-  using Kind = std::array<std::int64_t, 5>;
+  using Kind = std::array<std::int64_t, 6>;
 
   std::int64_t units(double s) const { return std::llround(s / unit_s_); }
-  bool drawn(const TimelineSpan& span) const { return span.duration_s >= shortest_s_; }
+  bool drawn(const TimelineSpan& span) const { return span.duration_s >= shortest_s_ || causes_.contains(span.id); }
+
+  void find_causes() {
+    for (const TimelineRow& row : view_.rows)
+      for (const TimelineSpan& span : row.spans) {
+        if (span.id >= 0) all_.emplace(span.id, &span);
+        if (span.duration_s >= shortest_s_ && span.cause >= 0) causes_.insert(span.cause);
+      }
+  }
+
+  std::int64_t cause_of(const TimelineSpan& span) {
+    if (const auto row = row_of_.find(span.cause); row != row_of_.end()) return row->second;
+    const auto left_out = all_.find(span.cause);
+    if (left_out == all_.end()) return -1;
+    const double s = left_out->second->duration_s;
+    return -2 - names_.of(left_out->second->text + ", " + UnitScale(s, "s", 2).text(s));
+  }
 
   /// The number of each span's row among those that the script gets.
   void number_rows() {
@@ -183,11 +223,10 @@ class ScriptData {
     for (const TimelineSpan& span : row.spans) {
       if (!drawn(span)) continue;
       const std::int64_t start = units(span.start_s), end = units(span.start_s + span.duration_s);
-      const auto cause = row_of_.find(span.cause);
       out.push_back(start - before);
-      out.push_back(
-          kind_of({end - start, known_colour(span.colour), names_.of(span.text),
-                   span.limit.empty() ? -1 : names_.of(span.limit), cause == row_of_.end() ? -1 : cause->second}));
+      out.push_back(kind_of({end - start, known_colour(span.colour), names_.of(span.text),
+                             span.limit.empty() ? -1 : names_.of(span.limit), cause_of(span),
+                             (span.wait ? 1 : 0) + (span.critical ? 2 : 0)}));
       before = end;
     }
     return out;
@@ -205,7 +244,9 @@ class ScriptData {
   const TimelineView& view_;
   double shortest_s_;
   double unit_s_ = std::max(1e-9, (view_.end_s - view_.start_s) / kTimeUnits);
-  std::map<std::int64_t, std::int64_t> row_of_;
+  std::set<std::int64_t> causes_;                              ///< of the longest spans: ids
+  std::unordered_map<std::int64_t, const TimelineSpan*> all_;  ///< by id
+  std::unordered_map<std::int64_t, std::int64_t> row_of_;
   std::map<Kind, std::int64_t> kind_at_;
   NameTable names_;
   Json kinds_ = Json::array();
@@ -240,7 +281,9 @@ std::string html_of(const TimelineView& view) {
     ScriptData data(view);
     out += "<script type=\"application/json\">" + data.write() + "</script>\n";
     if (!data.has_all())
-      out += "<p class=\"note\">The page has only the longest spans; --trace writes all of them.</p>\n";
+      out +=
+          "<p class=\"note\">The page has only the longest spans and what held them up; --trace writes all of "
+          "them.</p>\n";
   }
   return out + notes(view, p) + "</figure>\n";
 }

@@ -58,7 +58,7 @@ tbody th{min-width:6em}td:not(.r){min-width:10em}
 .plot svg{width:100%}
 .plot rect{stroke:var(--bg);stroke-width:.7;vector-effect:non-scaling-stroke}
 .plot .grid,.plot .mark{vector-effect:non-scaling-stroke}
-.lane{fill:var(--soft)}
+.lane{fill:var(--soft)}.critical{fill:var(--ink)}
 .ticks{position:relative;height:22px;font-size:.75rem;line-height:22px;color:var(--muted);overflow:hidden}
 .ticks span{position:absolute;transform:translateX(-50%);white-space:nowrap}
 .ticks .first{transform:none}.ticks .last{transform:translateX(-100%)}

@@ -16,8 +16,8 @@ for (const figure of document.querySelectorAll('figure.explore')) {
     let at = 0;
     lanes.push(row);
     for (let i = 0; i < r.s.length; i += 2) {
-      const [length, colour, name, limit, cause] = data.kinds[r.s[i + 1]];
-      const s = {row, from: at + r.s[i], colour, name: data.names[name], limit: limit < 0 ? '' : data.names[limit], cause};
+      const [length, colour, name, limit, cause, kind] = data.kinds[r.s[i + 1]];
+      const s = {row, from: at + r.s[i], colour, name: data.names[name], limit: limit < 0 ? '' : data.names[limit], cause, wait: kind & 1, critical: kind & 2};
       at = s.to = s.from + length;
       row.spans.push(s);
       spans.push(s);
@@ -72,11 +72,9 @@ for (const figure of document.querySelectorAll('figure.explore')) {
   };
   const before = s => {  // the span whose end let this one start
     if (s.cause < 0) return null;
-    for (const t of [s.from, s.to]) {  // what a wait waits for ends with it
-      const row = lanes[s.cause], found = row.spans[first(row, t - 1)];
-      if (found && found !== s && found.to === t) return found;
-    }
-    return null;
+    const t = s.wait ? s.to : s.from;  // what a wait waits for ends with it
+    const row = lanes[s.cause], found = row.spans[first(row, t - 1)];
+    return found && found !== s && found.to === t ? found : null;
   };
   const show = (a, b) => {
     const length = Math.min(wide, Math.max(least, b - a));
@@ -131,6 +129,7 @@ for (const figure of document.querySelectorAll('figure.explore')) {
         g.globalAlpha = faint ? 0.25 : 1;
         g.fillStyle = theme.fill[s.colour];
         rect(g, s, a, b - (b - a > 5 ? 1 : 0));
+        if (s.critical) { g.fillStyle = theme.ink; g.fillRect(a, s.row.y + LANE - 3, b - a, 2); }
         if (b - a > LETTER * 4) {
           const room = Math.floor((b - a - 8) / LETTER);
           g.fillStyle = theme.on[s.colour];
@@ -167,14 +166,17 @@ for (const figure of document.querySelectorAll('figure.explore')) {
     panel.replaceChildren();
     if (!s) return redraw();
     make('strong', {textContent: s.row.title + ': ' + about(s)}, panel);
-    let cause = before(s), n = 0;
+    let cause = before(s), last = s, n = 0;
     const list = make('ol', {}, panel);
-    for (; cause && n < 6; cause = before(cause), ++n) {
+    for (; cause && n < 6; last = cause, cause = before(cause), ++n) {
       const target = cause, item = make('li', {}, list);
       item.append(n ? 'that waited for ' : 'it waited for the end of ');
       make('button', {type: 'button', textContent: target.row.title + ': ' + about(target), onclick: () => choose(target, true)}, item);
     }
-    if (!n) make('li', {textContent: 'nothing in this picture held it up'}, list);
+    const it = n ? 'that ' : 'it ';
+    if (!cause && last.cause < -1)
+      make('li', {textContent: it + 'waited for ' + data.names[-2 - last.cause] + ', which is too short for this picture'}, list);
+    else if (!cause) make('li', {textContent: it + (last.from > data.start ? 'waited for something before this picture' : 'began with this picture')}, list);
     if (bring && (s.to < from || s.from > to || (s.to - s.from) / (to - from) < 0.01)) {
       const half = Math.max((s.to - s.from) * 8, least);
       show((s.from + s.to) / 2 - half, (s.from + s.to) / 2 + half);
@@ -246,6 +248,6 @@ for (const figure of document.querySelectorAll('figure.explore')) {
 //]]>)js";
 }
 
-std::string_view timeline_script_hash() { return "sha256-8fFaZUJiPOGbkmz0ssE3LfIRTXyvqYohgzC8G7XatmE="; }
+std::string_view timeline_script_hash() { return "sha256-3cT09EkXyra0vCHE3bcGAVhAgkE2yM/bc/pPMx6fhkY="; }
 
 }  // namespace busbar

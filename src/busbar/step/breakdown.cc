@@ -1,6 +1,7 @@
 #include "busbar/step/breakdown.h"
 
 #include <algorithm>
+#include <string_view>
 
 #include "busbar/base/check.h"
 #include "busbar/base/id.h"
@@ -10,12 +11,19 @@ namespace {
 
 constexpr std::uint16_t kComputeStream = 0;
 
+constexpr BreakdownPart kParts[] = {{"compute", &Breakdown::compute},       {"exposed_tp", &Breakdown::exposed_tp},
+                                    {"exposed_dp", &Breakdown::exposed_dp}, {"exposed_pp", &Breakdown::exposed_pp},
+                                    {"exposed_cp", &Breakdown::exposed_cp}, {"exposed_ep", &Breakdown::exposed_ep},
+                                    {"bubble", &Breakdown::bubble},         {"optimizer", &Breakdown::optimizer},
+                                    {"other", &Breakdown::other},           {"slowest_gpu", &Breakdown::slowest_gpu}};
+
+constexpr const BreakdownPart& part_named(std::string_view name) {
+  return *std::find_if(std::begin(kParts), std::end(kParts), [&](const BreakdownPart& p) { return name == p.name; });
+}
+
 /// `to` + (`b` - `a`)
 void add_difference(Attribution& to, const Attribution& b, const Attribution& a) {
-  constexpr Duration Breakdown::*kRows[] = {&Breakdown::compute,    &Breakdown::exposed_tp, &Breakdown::exposed_dp,
-                                            &Breakdown::exposed_pp, &Breakdown::exposed_cp, &Breakdown::exposed_ep,
-                                            &Breakdown::bubble,     &Breakdown::optimizer,  &Breakdown::other};
-  for (const auto row : kRows) to.breakdown.*row += b.breakdown.*row - a.breakdown.*row;
+  for (const BreakdownPart& part : kParts) to.breakdown.*part.time += b.breakdown.*part.time - a.breakdown.*part.time;
   to.slowed += b.slowed - a.slowed;
   for (std::size_t c = 0; c < to.exposed.size(); ++c) to.exposed[c] += b.exposed[c] - a.exposed[c];
 }
@@ -126,29 +134,13 @@ class Attributor {
       BUSBAR_DCHECK(r.end == to) << "a hole in the chain of causes";
       const SimTime begin = std::max(r.start, from);
       const Op& op = ids_.op(p);
-      row(op, ids_.role(p)) += to - begin;
-      if (op.kind == OpKind::kCollective) out_.exposed[index(op.call)] += to - begin;
+      const BreakdownPart& part = part_of_wait(op.cls, ids_.role(p) == out_.critical_role);
+      out_.breakdown.*part.time += to - begin;
+      if (op.kind == OpKind::kCollective && part.time != &Breakdown::bubble) out_.exposed[index(op.call)] += to - begin;
       to = begin;
       cause = causes_.of(p);
     }
     out_.breakdown.other += to - from;
-  }
-
-  Duration& row(const Op& op, RoleId role) {
-    Breakdown& b = out_.breakdown;
-    if (op.cls == OpClass::kPp) return b.exposed_pp;
-    if (op.cls == OpClass::kDp) return b.exposed_dp;
-    if (role != out_.critical_role) return b.bubble;
-    switch (op.cls) {
-      case OpClass::kTp:
-        return b.exposed_tp;
-      case OpClass::kCp:
-        return b.exposed_cp;
-      case OpClass::kEp:
-        return b.exposed_ep;
-      default:
-        return b.other;
-    }
   }
 
   static constexpr std::uint32_t kUnknown = 0xffff'ffffu;
@@ -169,11 +161,29 @@ class Attributor {
 
 }  // namespace
 
+std::span<const BreakdownPart> breakdown_parts() { return kParts; }
+
+const BreakdownPart& part_of_wait(OpClass cls, bool own) {
+  if (cls == OpClass::kPp) return part_named("exposed_pp");
+  if (!own) return part_named("bubble");
+  switch (cls) {
+    case OpClass::kTp:
+      return part_named("exposed_tp");
+    case OpClass::kDp:
+      return part_named("exposed_dp");
+    case OpClass::kCp:
+      return part_named("exposed_cp");
+    case OpClass::kEp:
+      return part_named("exposed_ep");
+    default:
+      return part_named("other");
+  }
+}
+
 std::vector<std::pair<std::string, Duration>> breakdown_rows(const Breakdown& b) {
-  return {{"compute", b.compute},        {"exposed_tp", b.exposed_tp}, {"exposed_dp", b.exposed_dp},
-          {"exposed_pp", b.exposed_pp},  {"exposed_cp", b.exposed_cp}, {"exposed_ep", b.exposed_ep},
-          {"bubble", b.bubble},          {"optimizer", b.optimizer},   {"other", b.other},
-          {"slowest_gpu", b.slowest_gpu}};
+  std::vector<std::pair<std::string, Duration>> out;
+  for (const BreakdownPart& p : kParts) out.emplace_back(p.name, b.*p.time);
+  return out;
 }
 
 Attribution attribute(const Program& program, const OpIndex& ids, const ProgramRun& run, const Causes& causes) {

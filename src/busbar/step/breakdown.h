@@ -1,6 +1,7 @@
 // The parts of a step's time; they sum to it to the picosecond.
 #pragma once
 
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,7 +21,18 @@ struct Breakdown {
   }
 };
 
-/// Name and time of each part, in the order of the contract: "exposed_tp".
+/// A part with its name in JSON: "exposed_tp".
+struct BreakdownPart {
+  const char* name;
+  Duration Breakdown::*time;
+};
+/// In the order of the contract.
+std::span<const BreakdownPart> breakdown_parts();
+/// The part of a wait of one role for work of class `cls`, its own or that of another role. Its own collectives are
+/// exposed, as are transfers between stages; whatever else another role does, its exchange of gradients too, is bubble.
+const BreakdownPart& part_of_wait(OpClass cls, bool own);
+
+/// Name and time of each part, in the order of the contract.
 std::vector<std::pair<std::string, Duration>> breakdown_rows(const Breakdown& b);
 
 struct Attribution {
@@ -32,9 +44,8 @@ struct Attribution {
 };
 
 /// The critical path leads from the operation that ends last through causes back to time 0. The critical role spends
-/// the most time on it (ties: lowest). For a gap of its compute stream, the chain of causes is followed back. Its own
-/// tp, dp, ... are exposed as such, as are transfers and gradient reductions of any role; other work of another role is
-/// bubble; the rest is other. Result: total() == run.length exactly.
+/// the most time on it (ties: lowest). For a gap of its compute stream, the chain of causes is followed back, and its
+/// work belongs to the parts that part_of_wait() says. Result: total() == run.length exactly.
 Attribution attribute(const Program& program, const OpIndex& ids, const ProgramRun& run, const Causes& causes);
 
 }  // namespace busbar

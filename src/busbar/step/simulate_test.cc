@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+#include <string>
+
 #include "busbar/base/id.h"
 #include "busbar/program/passes.h"
 #include "busbar/step/fake_engine.h"
@@ -58,6 +61,8 @@ TEST(Pipeline, TakesTheTimeOfTheLawWhenStagesAreEqualAndCommunicationIsFree) {
     const Duration law = chunk * (m * v + p - 1);
     EXPECT_LE(r.step_time - law, Duration::ps(4 * p)) << p << ' ' << v << ' ' << m;  // two 1 ps kernels per stage
     EXPECT_GE(r.step_time, law) << p << ' ' << v << ' ' << m;
+    // (p-1) / (v m) of the compute of all micro-batches
+    EXPECT_NEAR(r.breakdown.bubble.in_us(), (chunk * (p - 1)).in_us(), 1e-5 * p) << p << ' ' << v << ' ' << m;
   }
 }
 
@@ -133,6 +138,38 @@ TEST(Step, BreakdownSumsToTheStepTime) {
     EXPECT_EQ(r.step_time, r.timeline.length);
     EXPECT_EQ(r.breakdown.other, Duration{});
   }
+}
+
+TEST(Step, EachRowOfComputeInTheTimelineSumsToTheStep) {
+  for (const auto& layout : {small_layout(8, 1, 1, 4, 3), small_layout(2, 2, 2, 2, 4), small_layout(4, 4, 1, 2, 6),
+                             small_layout(1, 1, 1, 16, 2), small_layout(1, 8, 1, 1, 2), small_layout(2, 4, 2, 4, 8)}) {
+    auto program = build_program(small_model(), layout, flat_kernels());
+    const StepResult r = simulate(*program, constant(Duration::us(37)));
+    const Timeline& t = r.timeline;
+    std::vector<Duration> of_track(t.tracks.size());
+    std::map<std::string, Duration> critical;  // waits of the critical role by part
+    for (const Span& s : t.spans) of_track[index(s.track)] += s.duration;
+    for (const Wait& w : t.waits) {
+      of_track[index(w.track)] += w.duration;
+      if (t.tracks[index(w.track)].process == program->roles[index(r.critical_role)].name)
+        critical[t.strings[w.part]] += w.duration;
+    }
+    for (std::size_t i = 0; i < t.tracks.size(); ++i)
+      if (t.tracks[i].thread == "compute") EXPECT_EQ(of_track[i], t.length) << t.tracks[i].process;
+    for (const BreakdownPart& p : breakdown_parts()) {
+      const std::string_view name = p.name;
+      if (name != "compute" && name != "optimizer") EXPECT_EQ(critical[p.name], r.breakdown.*p.time) << name;
+    }
+  }
+}
+
+TEST(Step, TheCriticalPathOfTheTimelineHasNoHoles) {
+  auto program = build_program(small_model(), small_layout(2, 4, 2, 2, 8), flat_kernels());
+  const StepResult r = simulate(*program, constant(Duration::us(11)));
+  Duration sum;
+  for (const Span& s : r.timeline.spans)
+    if (s.critical) sum += s.duration;
+  EXPECT_EQ(sum, r.timeline.length);
 }
 
 TEST(Step, WaitingForTheSlowestGpuIsAPartOfItsOwn) {
@@ -222,15 +259,16 @@ TEST(Step, GapsAreAttributedToTheirCause) {
   EXPECT_EQ(r.critical_time, (std::vector<Duration>{Duration::us(57), Duration::us(60)}));
 }
 
-// The reduction of another stage that the critical one waits for is communication, and no bubble.
-TEST(Step, AReductionOfAStageThatIsNotCriticalIsExposedToo) {
+// No link that is faster for the critical stage shortens its wait for the exchange of another one.
+TEST(Step, TheExchangeOfGradientsOfAnotherStageIsBubble) {
   HandMade h;
   const OpId reduced = h.call(0, OpClass::kDp, {h.work(0, 50)});
   h.work(1, 60, {reduced});
   const StepResult r = simulate(h.p, constant(Duration::us(7)));
   EXPECT_EQ(r.critical_role, RoleId{1});
-  EXPECT_EQ(r.breakdown.bubble, Duration::us(50));
-  EXPECT_EQ(r.breakdown.exposed_dp, Duration::us(7));
+  EXPECT_EQ(r.breakdown.bubble, Duration::us(57));
+  EXPECT_EQ(r.breakdown.exposed_dp, Duration{});
+  EXPECT_EQ(r.calls.at(0).exposed, Duration{});
 }
 
 TEST(Step, CallsAreListedByExposedTimeThenByTotalTimeThenByNumber) {

@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "busbar/base/id.h"
+#include "busbar/step/breakdown.h"
 #include "busbar/step/internal/exposed_loads.h"
 #include "busbar/step/internal/link_courses.h"
 
@@ -38,7 +39,10 @@ class Writer {
   void add_tracks() {
     for (const Role& role : program_.roles) {
       first_track_.push_back(static_cast<std::uint32_t>(out_.tracks.size()));
-      for (const std::string& stream : role.streams) out_.tracks.push_back({role.name, stream});
+      for (const std::string& stream : role.streams) {
+        out_.tracks.push_back({role.name, stream});
+        role_of_.push_back(static_cast<RoleId>(first_track_.size() - 1));
+      }
     }
   }
 
@@ -91,29 +95,58 @@ class Writer {
         span.bytes = count(program_.calls[index(op.call)].bytes);
         courses_.add(op.call, span.start, span.duration);
       }
+      class_of_.push_back(op.cls);
       call_of_.push_back(op.kind == OpKind::kCollective ? op.call : kNone<CallId>);
       out_.spans.push_back(span);
     }
-    add_exposed();
+    add_gaps();
   }
 
-  /// Credits the gaps of compute rows, and the time from the last compute to the end, to the collectives that ended
-  /// them and to those that these waited for.
-  void add_exposed() {
+  /// Explains the gaps of compute rows, and the time from the last compute to the end, and credits them to the
+  /// collectives that ended them and to those that these waited for.
+  void add_gaps() {
     std::vector<SimTime> idle_since(out_.tracks.size());
     SpanId last = kNoSpan;
     for (std::uint32_t i = 0; i < out_.spans.size(); ++i) {
       const Span& s = out_.spans[i];
       SimTime& since = idle_since[index(s.track)];
-      if (out_.tracks[index(s.track)].thread == "compute") add_exposed_between(since, s.start, s.cause);
+      if (computes(s.track)) add_exposed_between(since, s.start, s.cause), add_waits(s.track, since, s.start, s.cause);
       since = std::max(since, s.start + s.duration);
       if (last == kNoSpan || end_of(s) > end_of(out_.spans[index(last)])) last = SpanId{i};
     }
     if (last == kNoSpan) return;
-    for (std::uint32_t track = 0; track < out_.tracks.size(); ++track)
-      if (out_.tracks[track].process == out_.tracks[index(out_.spans[index(last)].track)].process &&
-          out_.tracks[track].thread == "compute")
+    for (std::uint32_t track = 0; track < out_.tracks.size(); ++track) {
+      if (!computes(TrackId{track})) continue;
+      add_waits(TrackId{track}, idle_since[track], SimTime::at(run_.length), last);
+      if (out_.tracks[track].process == out_.tracks[index(out_.spans[index(last)].track)].process)
         add_exposed_between(idle_since[track], end_of(out_.spans[index(last)]), last);
+    }
+    for (SpanId s = last; s != kNoSpan; s = out_.spans[index(s)].cause) out_.spans[index(s)].critical = true;
+  }
+
+  bool computes(TrackId track) const { return out_.tracks[index(track)].thread == "compute"; }
+
+  /// What [from, to) of a row of compute waited for, by part of the step: as attribute() explains the critical role.
+  void add_waits(TrackId track, SimTime from, SimTime to, SpanId cause) {
+    const std::size_t first = out_.waits.size();
+    const auto add = [&](const BreakdownPart& part, SimTime start, SpanId why) {
+      const std::uint32_t name = intern(out_.strings, part.name);
+      if (out_.waits.size() > first && out_.waits.back().part == name) {
+        out_.waits.back().duration += out_.waits.back().start - start;
+        out_.waits.back().start = start;
+      } else {
+        out_.waits.push_back({track, name, start, to - start, why});
+      }
+      to = start;
+    };
+    for (; to > from && cause != kNoSpan; cause = out_.spans[index(cause)].cause) {
+      const Span& s = out_.spans[index(cause)];
+      const bool own = role_of_[index(s.track)] == role_of_[index(track)];
+      if (const SimTime begin = std::max(s.start, from); begin < to)
+        add(part_of_wait(class_of_[index(cause)], own), begin, cause);
+    }
+    if (to > from) add(part_of_wait(OpClass::kCompute, true), from, kNoSpan);
+    std::reverse(out_.waits.begin() + static_cast<std::ptrdiff_t>(first), out_.waits.end());
   }
 
   static SimTime end_of(const Span& s) { return s.start + s.duration; }
@@ -150,7 +183,9 @@ class Writer {
   const Topology* topology_;
   Timeline out_;
   std::vector<std::uint32_t> first_track_, category_, bound_, algorithm_;
-  std::vector<CallId> call_of_;  ///< per span
+  std::vector<RoleId> role_of_;    ///< per track
+  std::vector<OpClass> class_of_;  ///< per span
+  std::vector<CallId> call_of_;    ///< per span
   LinkCourses courses_;
 };
 

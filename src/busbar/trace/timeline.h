@@ -29,7 +29,17 @@ struct Span {
   std::uint32_t bound_by = kNoString;   ///< index into Timeline::strings, or none
   std::uint32_t algorithm = kNoString;  ///< of a collective, likewise
   std::uint64_t bytes = 0;              ///< of a collective: its size; 0: none
+  bool critical = false;                ///< on the path of causes that ends last
   Duration exposed;                     ///< how long rows of compute waited for this span, itself or through others
+};
+
+/// Why a row of compute stands still, for one stretch of time.
+struct Wait {
+  TrackId track{};
+  std::uint32_t part = 0;  ///< of the step: index into Timeline::strings, "bubble", "exposed_tp", ...
+  SimTime start;
+  Duration duration;
+  SpanId cause = kNoSpan;  ///< what ends it; kNoSpan: not known
 };
 
 /// The load of one directed link over the run.
@@ -46,6 +56,7 @@ struct Timeline {
   std::vector<Track> tracks;
   std::vector<std::string> strings;
   std::vector<Span> spans;  ///< by start time, ties by track
+  std::vector<Wait> waits;  ///< of the rows of compute; of one row by time
   std::vector<LinkLoad> links;
   Duration length;
 };

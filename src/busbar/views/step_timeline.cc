@@ -23,48 +23,50 @@ class TimelineWriter {
   TimelineWriter(const TrainRun& run, double from_s, double to_s)
       : tl_(run.step.timeline), from_s_(from_s), to_s_(to_s) {
     for (const Track& t : tl_.tracks) rows_.push_back({t.process, t.thread, {}});
-    ends_.resize(rows_.size());
   }
 
   std::vector<TimelineRow> write() {
     for (std::size_t s = 0; s < tl_.spans.size(); ++s) {
       const Span& span = tl_.spans[s];
       const std::size_t row = index(span.track);
-      if (tl_.tracks[row].thread == "compute") add_wait(span, row);
-      ends_[row] = std::max(ends_[row], span.start + span.duration);
       std::string limit;
       if (span.bytes > 0) limit = format_binary_size(span.bytes);
       if (span.algorithm < tl_.strings.size()) limit += ", " + tl_.strings[span.algorithm];
       if (span.bound_by < tl_.strings.size()) limit += ", limited by " + tl_.strings[span.bound_by];
       add(row, span.start, span.duration, colour_of_category(tl_.strings[span.category]), tl_.strings[span.label],
-          std::move(limit), static_cast<std::int64_t>(s), span.cause);
+          std::move(limit), static_cast<std::int64_t>(s), span.cause, span.critical);
     }
+    for (const Wait& wait : tl_.waits) add_wait(wait);
+    for (TimelineRow& row : rows_)
+      std::stable_sort(row.spans.begin(), row.spans.end(),
+                       [](const auto& a, const auto& b) { return a.start_s < b.start_s; });
     return std::move(rows_);
   }
 
  private:
   void add(std::size_t row, SimTime start, Duration length, int colour, std::string text, std::string limit,
-           std::int64_t id, SpanId cause) {
+           std::int64_t id, SpanId cause, bool critical = false) {
     const double at = start.since_start().in_s(), s = length.in_s();
     if (at + s <= from_s_ || at >= to_s_ || s <= 0) return;
     rows_[row].spans.push_back({at, s, colour, std::move(text), std::move(limit), id,
-                                cause == kNoSpan ? -1 : static_cast<std::int64_t>(cause)});
+                                cause == kNoSpan ? -1 : static_cast<std::int64_t>(cause), id < 0, critical});
   }
 
-  /// The time from the end of the row's last span to the start of `next`.
-  void add_wait(const Span& next, std::size_t row) {
-    if (next.start <= ends_[row] || next.cause == kNoSpan) return;
-    const Span& cause = tl_.spans[static_cast<std::size_t>(next.cause)];
-    const std::string& category = tl_.strings[cause.category];
-    const bool stage = category == "pp" || category == "compute";  // the work of another stage
-    add(row, ends_[row], next.start - ends_[row], stage ? colour::kIdle : colour_of_category(category),
-        "waits for " + tl_.strings[cause.label], "", -1, next.cause);
+  void add_wait(const Wait& wait) {
+    std::string text = "waits";
+    if (wait.cause != kNoSpan) {
+      const Span& cause = tl_.spans[index(wait.cause)];
+      const std::string& other = tl_.tracks[index(cause.track)].process;
+      text += " for " + tl_.strings[cause.label];
+      if (other != tl_.tracks[index(wait.track)].process) text += " of " + other;
+    }
+    add(index(wait.track), wait.start, wait.duration, colour_of_category(tl_.strings[wait.part]), std::move(text), "",
+        -1, wait.cause);
   }
 
   const Timeline& tl_;
   double from_s_, to_s_;
   std::vector<TimelineRow> rows_;
-  std::vector<SimTime> ends_;  ///< per row, of the spans so far
 };
 
 void add_legend(TimelineView& v) {
