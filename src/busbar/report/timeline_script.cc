@@ -59,7 +59,7 @@ for (const figure of document.querySelectorAll('figure.explore')) {
   const time = t => {
     const s = t * data.unit;
     for (const [unit, size] of [['s', 1], ['ms', 1e-3], ['us', 1e-6]])
-      if (Math.abs(s) >= size) return (s / size).toPrecision(Math.abs(s) >= 10 ? 5 : 4).replace(/\.?0+$/, '') + ' ' + unit;
+      if (Math.abs(s) >= 0.99995 * size) return String(+(s / size).toPrecision(Math.abs(s) >= 10 ? 5 : 4)) + ' ' + unit;
     return Math.round(s * 1e9) + ' ns';
   };
   const about = s => s.name + ', ' + time(s.to - s.from) + ' from ' + (s.from * data.unit * 1e3).toFixed(3) + ' ms' + (s.limit ? ', ' + s.limit : '');
@@ -248,6 +248,6 @@ for (const figure of document.querySelectorAll('figure.explore')) {
 //]]>)js";
 }
 
-std::string_view timeline_script_hash() { return "sha256-3cT09EkXyra0vCHE3bcGAVhAgkE2yM/bc/pPMx6fhkY="; }
+std::string_view timeline_script_hash() { return "sha256-R5UYf0lS0e+hwITi4wv7c1Chb7o3pBd2pGo6eWyf98g="; }
 
 }  // namespace busbar
