@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "busbar/runtime/board.h"
+#include "busbar/runtime/checked_data.h"
 #include "busbar/runtime/executable.h"
-#include "busbar/runtime/test_data.h"
 
 namespace busbar::runtime {
 

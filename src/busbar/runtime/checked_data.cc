@@ -1,4 +1,4 @@
-#include "busbar/runtime/test_data.h"
+#include "busbar/runtime/checked_data.h"
 
 #include <algorithm>
 #include <bit>
