@@ -110,12 +110,13 @@ LocalReply answer_reply(const ExploreChoice& choice, ExploreAsk ask, RunWatch& w
 
 /// `saved`: the browser stores the page instead of showing it.
 LocalReply report_reply(const ExploreChoice& choice, bool saved, RunWatch& watch, KeptMachines& machines) {
-  const Result<std::vector<std::string>> words = explore_words(choice, ExploreAsk::kStep);
+  Result<std::vector<std::string>> words = explore_words(choice, ExploreAsk::kStep);
   if (!words.ok()) return {400, kPlainType, words.error().text() + "\n"};
+  words->insert(words->end(), {"--html", "step.html"});  // the answer has what a page shows; nothing is written
   const AskedLine asked = ask_for_page(*words, watch, machines);
   if (!asked.answer) return {400, kPlainType, asked.message + "\n"};
   Document document = views::view_of(*asked.answer, views::Extent::kPage);
-  document.command = typed_line(*words) + " --html step.html";
+  document.command = typed_line(*words);
   LocalReply reply{200, kPageType, render_html(document)};
   if (saved) reply.headers = {{"Content-Disposition", "attachment; filename=\"step.html\""}};
   return reply;
