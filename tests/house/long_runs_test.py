@@ -117,9 +117,9 @@ class Interrupt(unittest.TestCase):
         self.assertIn(f"stopped: {answer['flows_done']} of {flows} flows have ended".encode(), complaint)
 
     def test_a_search_without_a_layout_says_that_it_was_interrupted(self):
-        run = start([BUSBAR, "plan", "dgx-h100:2048", "llama3.1-405b", "--seq", "8192", "--global-batch", "2048"],
+        run = start([BUSBAR, "plan", "dgx-h100:8192", "llama3.1-405b", "--seq", "8192", "--global-batch", "8192"],
                     stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        time.sleep(1)  # the first layout takes several seconds
+        time.sleep(0.7)  # the first layout takes several seconds
         run.send_signal(signal.SIGTERM)
         said, complaint = run.communicate(timeout=60)
         self.assertEqual((run.returncode, said), (143, b""), complaint)
