@@ -44,7 +44,7 @@ class TaskPart {
   }
   bool times(std::uint32_t n) { return n == 0 || (stage_.board->meet(actor_) && repeat(n)); }
 
-  /// Nobody writes while another fills or compares.
+  /// No actor writes while another fills or compares.
   bool check(Measured& out) {
     if (!stage_.board->meet(actor_)) return false;
     data_.fill(actor_, stage_.memory[actor_]);

@@ -21,7 +21,7 @@ struct alignas(64) Seat {
   std::atomic<std::uint32_t> task{0};
 };
 
-/// Nobody owns the memory: it is given.
+/// It does not own its memory: that is given.
 class Board {
  public:
   static std::size_t bytes(std::uint32_t actors);
@@ -33,7 +33,7 @@ class Board {
   bool ended() const { return stop_->value.load(std::memory_order_relaxed) != 0; }
   /// Returns when all actors have called it as often as `actor`. False: the run has ended.
   bool meet(std::uint32_t actor);
-  /// Does not wait at the next `meetings`, so that nobody waits for `actor` there.
+  /// Does not wait at the next `meetings`, so that no other waits for `actor` there.
   void stay_away(std::uint32_t actor, std::uint32_t meetings);
   /// Call while there is nothing to do, with the number of times in a row.
   void idle(std::uint32_t times) const;

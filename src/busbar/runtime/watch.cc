@@ -10,7 +10,7 @@ std::uint64_t Watch::steps() const {
   return sum;
 }
 
-/// The actors that wait for nobody.
+/// The actors that wait for no other.
 std::string Watch::who_stands() const {
   std::string out;
   for (std::uint32_t a = 0; a < board_.actors(); ++a)

@@ -164,19 +164,23 @@ class Attributor {
 std::span<const BreakdownPart> breakdown_parts() { return kParts; }
 
 const BreakdownPart& part_of_wait(OpClass cls, bool own) {
-  if (cls == OpClass::kPp) return part_named("exposed_pp");
-  if (!own) return part_named("bubble");
+  static constexpr const BreakdownPart &kTp = part_named("exposed_tp"), &kDp = part_named("exposed_dp"),
+                                       &kPp = part_named("exposed_pp"), &kCp = part_named("exposed_cp"),
+                                       &kEp = part_named("exposed_ep"), &kBubble = part_named("bubble"),
+                                       &kOther = part_named("other");
+  if (cls == OpClass::kPp) return kPp;
+  if (!own) return kBubble;
   switch (cls) {
     case OpClass::kTp:
-      return part_named("exposed_tp");
+      return kTp;
     case OpClass::kDp:
-      return part_named("exposed_dp");
+      return kDp;
     case OpClass::kCp:
-      return part_named("exposed_cp");
+      return kCp;
     case OpClass::kEp:
-      return part_named("exposed_ep");
+      return kEp;
     default:
-      return part_named("other");
+      return kOther;
   }
 }
 
