@@ -37,7 +37,7 @@ TEST(Scale, WeakScalingKeepsTheWorkOfAGpuAndStrongScalingTheBatch) {
       EXPECT_EQ(p->layout.global_batch, weak ? 64 * gpus / 16 : 64) << gpus;
       EXPECT_EQ(p->breakdown.total(), p->step);
       // Tokens of a step over its time; efficiency is relative to the smallest machine.
-      const double rate = p->layout.global_batch * double{p->layout.seq} / p->step.in_s();
+      const double rate = p->layout.global_batch * static_cast<double>(p->layout.seq) / p->step.in_s();
       EXPECT_NEAR(p->tokens_per_s(), rate, 1e-9 * rate);
       EXPECT_DOUBLE_EQ(p->efficiency, p->tokens_per_s_per_gpu / curve.front()->tokens_per_s_per_gpu);
       EXPECT_NEAR(p->idle_gpus(), gpus * (1 - p->efficiency), 1e-9);
