@@ -21,7 +21,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!layout.ok()) return 0;
   const std::uint64_t used = std::uint64_t{layout->tp} * layout->pp * layout->dp;
   BUSBAR_CHECK(used >= 1 && used <= kGpus) << used << " GPUs";
-  const auto layers = std::accumulate(layout->chunk_layers.begin(), layout->chunk_layers.end(), 0u);
+  const auto layers = std::accumulate(layout->split.chunk_layers.begin(), layout->split.chunk_layers.end(), 0u);
   BUSBAR_CHECK(scenario->model.heads % layout->tp == 0 && layers == scenario->model.layers);
   return 0;
 }

@@ -71,10 +71,10 @@ TEST_P(Sharding, NeverBeatsItsFloors) {
   const Way& w = GetParam();
   for (const bool prefetch : {true, false}) {
     LayoutSpec l;
-    l.tp = 2, l.pp = w.pp, l.vpp = w.vpp, l.zero = w.zero, l.reshard = w.reshard;
-    l.accumulate_gradients = w.accumulate;
-    l.prefetch = prefetch;
-    l.global_batch = 128;
+    l.tp = 2, l.pp = w.pp, l.vpp = w.vpp, l.sharding.zero = w.zero, l.sharding.reshard = w.reshard;
+    l.sharding.accumulate_gradients = w.accumulate;
+    l.sharding.prefetch = prefetch;
+    l.batch.global = 128;
     const Step s = run(m, l);
     EXPECT_EQ(s.result.breakdown.total(), s.result.step_time);
     for (const OpKind kind : {OpKind::kDelay, OpKind::kCollective}) {
@@ -98,9 +98,9 @@ TEST(Sharding, OfParametersCostsNothingWhereTheyStayGathered) {
   const Machine m;
   const auto step = [&](std::uint32_t zero, bool kept) {
     LayoutSpec l;
-    l.tp = 2, l.pp = 4, l.zero = zero, l.global_batch = 128;
-    l.reshard = !kept;
-    l.accumulate_gradients = kept && zero >= 2;
+    l.tp = 2, l.pp = 4, l.sharding.zero = zero, l.batch.global = 128;
+    l.sharding.reshard = !kept;
+    l.sharding.accumulate_gradients = kept && zero >= 2;
     return run(m, l).result.step_time.in_s();
   };
   const double one = step(1, false);

@@ -54,8 +54,9 @@ std::string sweep_of(const CsvTable& table, std::size_t row) {
 
 std::string in_words(const LayoutSpec& l) {
   return fmt::format("TP {} PP {} x{} CP {} DP {}, ZeRO-{} over {}, {}, attention {}, recompute {}{}", l.tp, l.pp,
-                     l.vpp, l.cp, l.dp, l.zero, l.shard_ranks(), name_of(l.precision), name_of(l.attention),
-                     name_of(l.recompute), l.recompute_layers > 0 ? fmt::format(" of {}", l.recompute_layers) : "");
+                     l.vpp, l.cp, l.dp, l.sharding.zero, l.shard_ranks(), name_of(l.precision), name_of(l.attention),
+                     name_of(l.recomputation.kind),
+                     l.recomputation.layers > 0 ? fmt::format(" of {}", l.recomputation.layers) : "");
 }
 
 /// All that decides the time of a question, as a key.
@@ -109,8 +110,8 @@ class TrainingRows {
     const StepQuestion& q = *out.step;
     BUSBAR_ASSIGN(Scenario scenario, scenario_from_flags(q.scenario, q.overrides, files_.catalog(), gpu_of_machine));
     scenario.layout.kernel_time *= options_.factors.kernel_time;
-    if (options_.expert_launch && scenario.layout.expert_launch > Duration{})
-      scenario.layout.expert_launch = *options_.expert_launch;
+    if (options_.expert_launch && scenario.layout.experts.launch > Duration{})
+      scenario.layout.experts.launch = *options_.expert_launch;
     step::Ask ask;
     ask.engine = q.engine;
     ask.timeline = ask.scaling = false;

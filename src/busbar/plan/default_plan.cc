@@ -29,7 +29,7 @@ bool names_a_layout(const LayoutSpec& layout) {
 
 std::string DefaultPlan::flags() const {
   const bool typed = layout.places.contains("global_batch");
-  return layout_flags(layout) + (typed ? "" : fmt::format(" --global-batch {}", layout.global_batch));
+  return layout_flags(layout) + (typed ? "" : fmt::format(" --global-batch {}", layout.batch.global));
 }
 
 Result<DefaultPlan> plan_default(const TrainRun& machine, const Context& context) {

@@ -25,7 +25,7 @@ struct SearchLimit {
 /// Of plan_default(). Above 65,536 GPUs a layout takes a minute. With offload more layouts: bounds order these less
 /// well, because copies of different stages meet.
 constexpr SearchLimit limit_by_default(std::uint32_t gpus, const LayoutSpec& layout) {
-  return {gpus > 65536 ? 1u : layout.offload_optimizer || layout.offload_activations ? 8u : 4u, 1u << 16};
+  return {gpus > 65536 ? 1u : layout.offload.optimizer || layout.offload.activations ? 8u : 4u, 1u << 16};
 }
 struct DefaultPlan {
   LayoutSpec layout;            ///< resolved: the default one, or the fastest that was timed

@@ -26,13 +26,13 @@ constexpr std::size_t kKeysOnMachine = 2;  ///< of a layout that another machine
 constexpr std::size_t kTimedOnMachine = 2;
 constexpr std::uint32_t kManyGpus = 4096;  ///< above, a step takes so long that only as many are timed as are shown
 
-bool offloads(const LayoutSpec& l) { return l.offload_optimizer || l.offload_activations; }
+bool offloads(const LayoutSpec& l) { return l.offload.optimizer || l.offload.activations; }
 
 /// The machine of `run` once more, with `set` changed, for layouts that offload or do not.
 Result<TrainRun> open_changed(const TrainRun& run, TrainAsk ask, bool offload, const std::string& set = "") {
   Scenario scenario = run.scenario;
-  scenario.layout.offload_optimizer = offload;  // only whether: the host's memory becomes an end of copies
-  scenario.layout.offload_activations = false;
+  scenario.layout.offload.optimizer = offload;  // only whether: the host's memory becomes an end of copies
+  scenario.layout.offload.activations = false;
   if (!set.empty()) scenario.cluster_overrides.set.push_back(set);
   if (ask.engine == "packet") {
     ask.engine = "flow";
@@ -69,7 +69,7 @@ class LayoutTimer {
     BUSBAR_ASSIGN(const Opened* machine, machine_for(run_.layout));
     FitAsk ask{run_.scenario.layout, gpus_of(machine->run), machine->floors->block_gpus(),
                gpu_memory(machine->run.cluster().topology)};
-    ask.layout.global_batch = run_.layout.global_batch;
+    ask.layout.batch.global = run_.layout.batch.global;
     if (ask.gpus != gpus_of(run_)) ask.layout.dp = 0;
     return ask;
   }
@@ -103,12 +103,12 @@ class LayoutTimer {
 };
 
 std::string offload_word(const LayoutSpec& l) {
-  return !l.offload_activations ? "optimizer" : l.offload_optimizer ? "both" : "activations";
+  return !l.offload.activations ? "optimizer" : l.offload.optimizer ? "both" : "activations";
 }
 
 std::string offload_words(const LayoutSpec& l) {
-  return !l.offload_activations ? "optimizer states in host memory"
-         : l.offload_optimizer  ? "optimizer states and activations in host memory"
+  return !l.offload.activations ? "optimizer states in host memory"
+         : l.offload.optimizer  ? "optimizer states and activations in host memory"
                                 : "activations in host memory";
 }
 
@@ -124,16 +124,18 @@ KeyChange number_change(const char* name, const char* flag, std::uint32_t from, 
 KeyChange change_of(FitKey key, const LayoutSpec& from, const LayoutSpec& to) {
   switch (key) {
     case FitKey::kRecompute:
-      return {fmt::format("recompute {} instead of {}", name_of(to.recompute), name_of(from.recompute)),
-              fmt::format("--recompute {}", name_of(to.recompute))};
+      return {
+          fmt::format("recompute {} instead of {}", name_of(to.recomputation.kind), name_of(from.recomputation.kind)),
+          fmt::format("--recompute {}", name_of(to.recomputation.kind))};
     case FitKey::kZero:
-      return {fmt::format("ZeRO-{} instead of ZeRO-{}", to.zero, from.zero), fmt::format("--zero {}", to.zero)};
+      return {fmt::format("ZeRO-{} instead of ZeRO-{}", to.sharding.zero, from.sharding.zero),
+              fmt::format("--zero {}", to.sharding.zero)};
     case FitKey::kOffloadStates:
       return {"optimizer states in host memory", "--offload " + offload_word(to)};
     case FitKey::kOffloadActivations:
       return {"activations in host memory", "--offload " + offload_word(to)};
     case FitKey::kMicroBatch:
-      return number_change("micro-batch", "--micro-batch", from.micro_batch, to.micro_batch);
+      return number_change("micro-batch", "--micro-batch", from.batch.micro, to.batch.micro);
     case FitKey::kTp:
       return number_change("TP", "--tp", from.tp, to.tp);
     case FitKey::kPp:
@@ -156,7 +158,7 @@ FitChange change_of(const TrainRun& run, FittingLayout found) {
       out.flags += (out.flags.empty() ? "" : " ") + change.flag;
   }
   if (!run.scenario.layout.places.contains("global_batch"))
-    out.flags += fmt::format(" --global-batch {}", out.layout.global_batch);  // the default depends on the layout
+    out.flags += fmt::format(" --global-batch {}", out.layout.batch.global);  // the default depends on the layout
   if (run.scenario.layout.dp != 0 && out.layout.dp != run.layout.dp)
     out.flags += fmt::format(" --dp {}", out.layout.dp);
   return out;
@@ -225,7 +227,7 @@ std::optional<FitChange> best_with(const TrainRun& machine, const TrainAsk& ask,
       plan_fastest(*opened, gpus, space, limit_by_default(gpus, space.base), [&] { return !stops(ask.stop); });
   if (!best.ok()) return {};
   std::string flags = other.set.empty() ? "--offload " + offload_word(space.base) : "--set " + other.set;
-  if (!space.base.places.contains("global_batch")) flags += fmt::format(" --global-batch {}", space.base.global_batch);
+  if (!space.base.places.contains("global_batch")) flags += fmt::format(" --global-batch {}", space.base.batch.global);
   return FitChange{other.what,          flags, best->layout, best->memory, gpu_memory(opened->cluster().topology),
                    best->step.step_time};
 }
@@ -236,7 +238,7 @@ Result<std::vector<FitChange>> changes_that_fit(const TrainRun& run, const Train
   if (run.none_fits) {
     PlanSpace space;
     space.base = *run.none_fits;
-    space.base.global_batch = run.layout.global_batch;
+    space.base.batch.global = run.layout.batch.global;
     space.schedule = {PipelineSchedule::k1F1B};
     return searches_that_fit(run, ask, space);
   }
@@ -262,11 +264,11 @@ Result<std::vector<FitChange>> searches_that_fit(const TrainRun& machine, const 
     if (change) out.push_back(*change);
     return change.has_value();
   };
-  const bool optimizer = !space.base.offload_optimizer, activations = !space.base.offload_activations;
+  const bool optimizer = !space.base.offload.optimizer, activations = !space.base.offload.activations;
   PlanSpace with = space;
   const auto offload = [&](bool states, bool tensors) {
-    with.base.offload_optimizer = space.base.offload_optimizer || states;
-    with.base.offload_activations = space.base.offload_activations || tensors;
+    with.base.offload.optimizer = space.base.offload.optimizer || states;
+    with.base.offload.activations = space.base.offload.activations || tensors;
     return add(best_with(machine, ask, with, {offload_words(with.base), ""}));
   };
   const bool by_optimizer = optimizer && offload(true, false);

@@ -23,32 +23,32 @@ void add_degrees(const LayoutSpec& from, std::uint32_t LayoutSpec::*degree, std:
 
 void add_recompute(const LayoutSpec& from, std::vector<LayoutSpec>& out) {
   for (const Recompute r : {Recompute::kSelective, Recompute::kFull}) {
-    if (r <= from.recompute) continue;
+    if (r <= from.recomputation.kind) continue;
     LayoutSpec l = from;
-    l.recompute = r;
+    l.recomputation.kind = r;
     out.push_back(std::move(l));
   }
 }
 
 void add_zero(const LayoutSpec& from, std::vector<LayoutSpec>& out) {
-  for (std::uint32_t zero = from.zero + 1; zero <= 3; ++zero) {
+  for (std::uint32_t zero = from.sharding.zero + 1; zero <= 3; ++zero) {
     LayoutSpec l = from;
-    l.zero = zero;
+    l.sharding.zero = zero;
     out.push_back(std::move(l));
   }
 }
 
-void add_switched_on(const LayoutSpec& from, bool LayoutSpec::*key, std::vector<LayoutSpec>& out) {
-  if (from.*key) return;
+void add_switched_on(const LayoutSpec& from, bool Offload::*key, std::vector<LayoutSpec>& out) {
+  if (from.offload.*key) return;
   LayoutSpec l = from;
-  l.*key = true;
+  l.offload.*key = true;
   out.push_back(std::move(l));
 }
 
 void add_micro_batch(const LayoutSpec& from, std::vector<LayoutSpec>& out) {
-  for (std::uint32_t n = from.micro_batch; n % 2 == 0;) {
+  for (std::uint32_t n = from.batch.micro; n % 2 == 0;) {
     LayoutSpec l = from;
-    l.micro_batch = n /= 2;
+    l.batch.micro = n /= 2;
     out.push_back(std::move(l));
   }
 }
@@ -64,10 +64,10 @@ std::vector<LayoutSpec> values_of(FitKey key, const LayoutSpec& from, const Mode
       add_zero(from, out);
       break;
     case FitKey::kOffloadStates:
-      add_switched_on(from, &LayoutSpec::offload_optimizer, out);
+      add_switched_on(from, &Offload::optimizer, out);
       break;
     case FitKey::kOffloadActivations:
-      add_switched_on(from, &LayoutSpec::offload_activations, out);
+      add_switched_on(from, &Offload::activations, out);
       break;
     case FitKey::kMicroBatch:
       add_micro_batch(from, out);

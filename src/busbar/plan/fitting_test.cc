@@ -14,7 +14,7 @@ constexpr Bytes k80GB{80'000'000'000};
 FitAsk ask_of_70b(std::uint32_t gpus, std::uint32_t tp) {
   FitAsk ask{.gpus = gpus, .domain = 8, .capacity = k80GB};
   ask.layout.tp = tp;
-  ask.layout.global_batch = gpus;
+  ask.layout.batch.global = gpus;
   return ask;
 }
 
@@ -40,10 +40,10 @@ TEST(Fitting, EachLayoutFitsAndDiffersInItsKeysOnly) {
   for (const FittingLayout& f : all) {
     ASSERT_EQ(f.keys.size(), 1u);
     EXPECT_LE(count(f.memory.total()), count(k80GB));
-    EXPECT_EQ(f.layout.zero != ask.layout.zero, f.keys[0] == FitKey::kZero);
+    EXPECT_EQ(f.layout.sharding.zero != ask.layout.sharding.zero, f.keys[0] == FitKey::kZero);
     EXPECT_EQ(f.layout.tp != ask.layout.tp, f.keys[0] == FitKey::kTp);
     EXPECT_EQ(f.layout.pp != ask.layout.pp, f.keys[0] == FitKey::kPp);
-    EXPECT_EQ(f.layout.recompute != ask.layout.recompute, f.keys[0] == FitKey::kRecompute);
+    EXPECT_EQ(f.layout.recomputation.kind != ask.layout.recomputation.kind, f.keys[0] == FitKey::kRecompute);
     EXPECT_EQ(f.layout.ranks(), ask.gpus);
   }
 }

@@ -21,9 +21,9 @@ TEST(LongestPath, IsTheTimeOfARunInWhichNothingIsShared) {
       asked.tp = 2;
       asked.pp = 2;
       asked.vpp = schedule == PipelineSchedule::k1F1B || schedule == PipelineSchedule::kZbV ? 2 : 1;
-      asked.zero = zero;
+      asked.sharding.zero = zero;
       asked.schedule = schedule;
-      asked.global_batch = 32;
+      asked.batch.global = 32;
       const ModelSpec model = small_model();
       const LayoutSpec layout = resolve_layout(asked, model, 16).value();
       Program program = build_program(model, layout, kernels).value();

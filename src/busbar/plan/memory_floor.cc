@@ -48,10 +48,10 @@ MemoryFloors::MemoryFloors(const PlanSpace& space, const ModelSpec& model)
 const MemoryFloors::Layer& MemoryFloors::layer_of(const PlanPoint& p) {
   const auto [at, fresh] = layers_.try_emplace({p.tp, p.cp, p.ep, p.micro_batch, p.recompute.key()});
   if (!fresh) return at->second;
-  const LayoutSpec l = layout_of(space_, p, space_.base.zero);
+  const LayoutSpec l = layout_of(space_, p, space_.base.sharding.zero);
   const auto kept = [&](bool experts) {
-    if (l.offload_activations) return 0.0;
-    if (l.recompute == Recompute::kFull) return static_cast<double>(checkpoint_bytes_per_layer(model_, l));
+    if (l.offload.activations) return 0.0;
+    if (l.recomputation.kind == Recompute::kFull) return static_cast<double>(checkpoint_bytes_per_layer(model_, l));
     double least = INFINITY;
     for (const LayerKind& kind : layer_table(model_).kinds)
       if (kind.experts == experts)
@@ -94,15 +94,15 @@ void MemoryFloors::add_stage(const PlanPoint& p, const std::vector<std::uint32_t
   double whole = (dense * dense_ + experts * experts_) / p.tp;
   if (s == 0) whole += static_cast<double>(embedding_parameters(model_)) / p.tp;
   const double routed = experts * routed_ / p.ep / sharing;
-  const double n = base.shard_group > 0 ? base.shard_group : p.dp * p.cp;
-  const double states = base.offload_optimizer ? 0 : kStates, parameters = base.parameter_bytes;
-  const double gradients = base.gradient_bytes;
-  const double held = in_flight(p, base.global_batch / (p.dp * p.micro_batch), s) * kept;
+  const double n = base.sharding.group > 0 ? base.sharding.group : p.dp * p.cp;
+  const double states = base.offload.optimizer ? 0 : kStates, parameters = base.exchange.parameter_bytes;
+  const double gradients = base.exchange.gradient_bytes;
+  const double held = in_flight(p, base.batch.global / (p.dp * p.micro_batch), s) * kept;
   // Of routed experts only what no sharding takes away.
   const double bytes[] = {routed * (parameters + gradients) + whole * (parameters + gradients + states),
                           routed * (parameters + gradients) + whole * (parameters + gradients + states / n),
                           routed * parameters + whole * (parameters + (gradients + states) / n),
-                          whole * (base.offload_optimizer ? parameters : kSharded) / n};
+                          whole * (base.offload.optimizer ? parameters : kSharded) / n};
   for (std::size_t z = 0; z < most.size(); ++z) most[z] = std::max(most[z], bytes[z] + held);
 }
 

@@ -61,15 +61,15 @@ const QuickBounds::Chunks& QuickBounds::chunks_of(const PlanPoint& p) {
   const auto [at, fresh] = chunks_.try_emplace({p.pp, p.vpp});
   if (!fresh) return at->second;
   LayoutSpec l = space_.base;
-  l.tp = l.cp = l.ep = l.dp = l.micro_batch = 1;
+  l.tp = l.cp = l.ep = l.dp = l.batch.micro = 1;
   l.pp = p.pp;
   l.vpp = p.vpp;
   l.schedule = PipelineSchedule::k1F1B;
-  l.global_batch = p.pp;
-  l.zero = 1;  // and no option that not every such layout allows
-  l.accumulate_gradients = l.whole_tensors = false;
-  l.shard_group = l.secondary_shards = l.expert_tp = l.straggler_stage = 0;
-  if (const auto whole = resolve_layout(std::move(l), model_, p.pp); whole.ok()) at->second = whole->chunk_layers;
+  l.batch.global = p.pp;
+  l.sharding.zero = 1;  // and no option that not every such layout allows
+  l.sharding.accumulate_gradients = l.sharding.whole_tensors = false;
+  l.sharding.group = l.sharding.secondary = l.expert_tp = l.straggler.stage = 0;
+  if (const auto whole = resolve_layout(std::move(l), model_, p.pp); whole.ok()) at->second = whole->split.chunk_layers;
   return at->second;
 }
 
@@ -79,7 +79,7 @@ const QuickBounds::Times& QuickBounds::times_of(const PlanPoint& p) {
   const auto [at, fresh] = times_.try_emplace(key);
   last_times_ = {key, &at->second};
   if (!fresh) return at->second;
-  const LayoutSpec layout = layout_of(space_, p, space_.base.zero);
+  const LayoutSpec layout = layout_of(space_, p, space_.base.sharding.zero);
   const auto [known, unknown] = step_times_.try_emplace({p.tp, p.cp, p.ep, p.micro_batch, p.recompute.key()});
   if (unknown) known->second = step_times(model_, layout, kernels_);
   at->second = measure(known->second, layout);
@@ -91,7 +91,7 @@ Duration QuickBounds::mean_stage(const PlanPoint& p) {
   const double experts = experts_before_.back(), dense = model_.layers - experts;
   const auto both = [](const Passes& all) { return all.forward + all.backward; };
   const double pass = dense * both(t.dense) + experts * both(t.experts) + both(t.first) + both(t.last);
-  const double m = space_.base.global_batch / (p.dp * p.micro_batch);
+  const double m = space_.base.batch.global / (p.dp * p.micro_batch);
   return Duration::ps(static_cast<std::int64_t>(m * pass / p.pp * kRounding));
 }
 
@@ -121,7 +121,7 @@ QuickBounds::Exposed QuickBounds::exposed(const LayoutSpec& l) {
 /// Picoseconds of the exchanges of experts' tokens that a layer of a stage waits for. Neither where some of them run
 /// under computation, nor where tokens are dropped: the busiest rank may have less than the mean load.
 QuickBounds::Passes QuickBounds::exchanges_of(const LayoutSpec& l, std::uint32_t stage, double least_load) {
-  if (l.ep < 2 || l.overlap_ep > 0 || l.expert_exchange != ExpertExchange::kAllToAll || l.expert_capacity > 0)
+  if (l.ep < 2 || l.experts.overlap > 0 || l.experts.exchange != ExpertExchange::kAllToAll || l.experts.capacity > 0)
     return {};
   const std::uint32_t stride = l.expert_tensor(), ranks = l.tp * l.cp * l.dp;
   const double words =
@@ -133,7 +133,7 @@ QuickBounds::Passes QuickBounds::exchanges_of(const LayoutSpec& l, std::uint32_t
     call.groups.base = stage * ranks;
     return ps(floors_.of(call));
   };
-  const double there = time(words * l.dispatch_bytes), back = time(words * kBf16Bytes);
+  const double there = time(words * l.experts.dispatch_bytes), back = time(words * kBf16Bytes);
   return {there + back, 2 * back};
 }
 
@@ -141,7 +141,7 @@ QuickBounds::Passes QuickBounds::exchanges_of(const LayoutSpec& l, std::uint32_t
 const QuickBounds::Straddling& QuickBounds::straddling(const PlanPoint& p) {
   const auto [at, fresh] = straddling_.try_emplace({p.tp, p.cp, p.pp, p.ep, p.micro_batch});
   if (!fresh || p.ep < 2 || p.order != kTpCpDpPp) return at->second;
-  LayoutSpec l = layout_of(space_, p, space_.base.zero);
+  LayoutSpec l = layout_of(space_, p, space_.base.sharding.zero);
   const std::uint32_t span = l.expert_tensor() * p.ep, ranks = p.tp * p.cp * p.dp, block = floors_.block_gpus();
   if ((block % span == 0 && ranks % span == 0 && ranks % block == 0) || span % block == 0) return at->second;
   l.pp = p.pp;
@@ -157,7 +157,7 @@ double QuickBounds::slowed(Duration kernel) const { return ps(kernel) * space_.b
 QuickBounds::Times QuickBounds::measure(const StepTimes& t, const LayoutSpec& l) {
   const Exposed waits = exposed(l);
   const double states = kBf16Bytes * l.tokens() * model_.hidden;
-  const bool shows = l.tp > 1 && !l.overlap_tp;  // each half of a layer: two in its forward pass, one in its backward
+  const bool shows = l.tp > 1 && !l.overlap.tp;  // each half of a layer: two in its forward pass, one in its backward
   const bool whole = has_plain_ranks(l, floors_) || has_whole_blocks(l, floors_);
   const bool neighbours = l.rank_order[0] == ParallelAxis::kTp;
   const double call = shows ? ps(floors_.gather(states, l.tp, neighbours, l.sequence_parallel, whole)) : 0;
@@ -178,8 +178,8 @@ QuickBounds::Times QuickBounds::measure(const StepTimes& t, const LayoutSpec& l)
       p.backward += slowed(times.mlp.backward()) + after;
     }
     const Duration last = kind.has_mlp() ? times.mlp.out : times.mixer.out;
-    const double not_again = l.early_stop && !kind.experts ? slowed(last) + before : 0;
-    if (l.recompute == Recompute::kFull && l.recompute_layers == 0) p.backward += p.forward - not_again;
+    const double not_again = l.recomputation.early_stop && !kind.experts ? slowed(last) + before : 0;
+    if (l.recomputation.kind == Recompute::kFull && l.recomputation.layers == 0) p.backward += p.forward - not_again;
     return p;
   };
   const auto least = [&](bool experts) {  // of all kinds of layers with experts, or without
@@ -235,7 +235,7 @@ const std::vector<QuickBounds::StageLoad>& QuickBounds::loads_of(const PlanPoint
 
 /// What stage_writer.cc of workload writes.
 const QuickBounds::Sends& QuickBounds::sends_of(const PlanPoint& p) {
-  const LayoutSpec layout = layout_of(space_, p, space_.base.zero);
+  const LayoutSpec layout = layout_of(space_, p, space_.base.sharding.zero);
   const std::uint64_t states = std::uint64_t{2} * layout.tokens() * model_.hidden;
   const std::uint64_t bytes = layout.sequence_parallel ? states / p.tp : states;
   const auto [at, fresh] = sends_.try_emplace({p.pp, bytes});
@@ -262,7 +262,7 @@ const QuickBounds::Sends& QuickBounds::sends_of(const PlanPoint& p) {
 QuickBounds::Kernels QuickBounds::of(const PlanPoint& p, bool sends) {
   if (chunks_of(p).empty()) return {};
   const Times& t = times_of(p);
-  const bool again = p.recompute == Recompute::kFull && space_.base.recompute_layers == 0;
+  const bool again = p.recompute == Recompute::kFull && space_.base.recomputation.layers == 0;
   Straddling more{};  // than the exchanges that are known for all stages
   if (sends)
     for (std::size_t r = 0; r < more.size(); ++r) {
@@ -281,7 +281,7 @@ QuickBounds::Kernels QuickBounds::of(const PlanPoint& p, bool sends) {
   order_.schedule = p.schedule;
   const bool waits = !order_.splits_backward(), comes_back = waits && !order_.goes_back();
   const bool rounds = p.vpp > 1 && p.schedule == PipelineSchedule::k1F1B;
-  const double m = space_.base.global_batch / (p.dp * p.micro_batch), laps = p.vpp - 1;
+  const double m = space_.base.batch.global / (p.dp * p.micro_batch), laps = p.vpp - 1;
   static const Sends kNoSends;
   const Sends& sent = sends && p.pp > 1 && p.order == kTpCpDpPp ? sends_of(p) : kNoSends;
   double around = 0;           // of the stages before, their first pass and their last one
@@ -373,7 +373,7 @@ const QuickBounds::ShardRates& QuickBounds::shard_rates(const PlanPoint& p, std:
 double QuickBounds::first_units(const PlanPoint& p, const ShardRates& rates, std::uint32_t sharing,
                                 const Kernels& kernels) {
   if (!has_plain_ranks(p.order, p.tp * p.cp * p.dp, floors_)) return 0;
-  const double parameter = space_.base.parameter_bytes, wait = ps(kernels.tp_wait);
+  const double parameter = space_.base.exchange.parameter_bytes, wait = ps(kernels.tp_wait);
   const double dense = parameter / p.tp * rates.dense, routed = routed_ * parameter / p.ep / sharing * rates.routed;
   const bool hides = static_cast<double>(embedding_parameters(model_)) * dense < ps(kernels.embedding);
   const Firsts& n = hides ? shards_of(p).without : shards_of(p).with;
@@ -385,9 +385,9 @@ double QuickBounds::first_units(const PlanPoint& p, const ShardRates& rates, std
 Duration QuickBounds::of(const PlanPoint& p, std::uint32_t zero, const Kernels& kernels) {
   const Duration bound = of_shards(p, zero, kernels);
   const LayoutSpec& base = space_.base;
-  if (bound == Duration() || !(base.offload_optimizer || base.offload_activations)) return bound;
-  const Duration passes = std::max(kernels.own, base.offload_activations ? host_copies(p) : Duration());
-  return std::max(bound, passes + (base.offload_optimizer ? host_update(p, zero) : Duration()));
+  if (bound == Duration() || !(base.offload.optimizer || base.offload.activations)) return bound;
+  const Duration passes = std::max(kernels.own, base.offload.activations ? host_copies(p) : Duration());
+  return std::max(bound, passes + (base.offload.optimizer ? host_update(p, zero) : Duration()));
 }
 
 /// The first stage copies `bytes` of each of its GPUs to host memory, or from there.
@@ -415,8 +415,9 @@ Duration QuickBounds::host_copies(const PlanPoint& p) {
   const Chunks& chunks = chunks_of(p);
   for (std::uint32_t place = 0; place < chunks.size(); ++place)
     if (order_.stage_of(place) == 0) layers += chunks[place];
-  const auto bytes = static_cast<double>(most_activation_bytes(model_, layout_of(space_, p, space_.base.zero)));
-  const double m = space_.base.global_batch / (p.dp * p.micro_batch);
+  const auto bytes =
+      static_cast<double>(most_activation_bytes(model_, layout_of(space_, p, space_.base.sharding.zero)));
+  const double m = space_.base.batch.global / (p.dp * p.micro_batch);
   const double one = copy_ps(p, bytes, true) + copy_ps(p, bytes, false);
   return Duration::ps(static_cast<std::int64_t>(m * layers * one * kRounding));
 }
@@ -440,7 +441,7 @@ Duration QuickBounds::host_update(const PlanPoint& p, std::uint32_t zero) {
 /// before the first is there.
 Duration QuickBounds::of_shards(const PlanPoint& p, std::uint32_t zero, const Kernels& kernels) {
   const LayoutSpec& base = space_.base;
-  if (zero < 2 || p.dp * p.cp < 2 || base.shard_group > 0 || kernels.bound == Duration()) return kernels.bound;
+  if (zero < 2 || p.dp * p.cp < 2 || base.sharding.group > 0 || kernels.bound == Duration()) return kernels.bound;
   if (p.order != kTpCpDpPp) return kernels.bound;
   const std::uint32_t sharing = base.expert_tp > 0 ? base.expert_tp : p.ep > 1 ? 1 : p.tp;
   const ShardRates& rates = shard_rates(p, sharing);
@@ -448,13 +449,14 @@ Duration QuickBounds::of_shards(const PlanPoint& p, std::uint32_t zero, const Ke
   const auto time = [&](const Shards& s, double bytes) {
     return bytes * (s.dense / p.tp * rates.dense + s.routed / p.ep / sharing * rates.routed);
   };
-  const double m = base.global_batch / (p.dp * p.micro_batch);
-  const bool reduces = !base.accumulate_gradients && base.compression.bytes <= 0;
-  const double reduced = reduces ? m * time(stage.all, base.gradient_bytes) : 0;
+  const double m = base.batch.global / (p.dp * p.micro_batch);
+  const bool reduces = !base.sharding.accumulate_gradients && base.exchange.compression.bytes <= 0;
+  const double reduced = reduces ? m * time(stage.all, base.exchange.gradient_bytes) : 0;
   double gathered = 0, first = 0;
-  if (zero >= 3 && (base.reshard || p.pp == 1)) {
-    const bool again = base.reshard && base.secondary_shards == 0;
-    gathered = m * (time(stage.all, base.parameter_bytes) + (again ? time(stage.again, base.parameter_bytes) : 0));
+  if (zero >= 3 && (base.sharding.reshard || p.pp == 1)) {
+    const bool again = base.sharding.reshard && base.sharding.secondary == 0;
+    gathered = m * (time(stage.all, base.exchange.parameter_bytes) +
+                    (again ? time(stage.again, base.exchange.parameter_bytes) : 0));
     first = m * first_units(p, rates, sharing, kernels);
   }
   const double least = std::max(

@@ -68,26 +68,26 @@ ModelSpec some_model(Choices& c) {
 
 /// Options that no list of a space has.
 void choose_options(LayoutSpec& l, Choices& c) {
-  l.reshard = c.one_of<int>({0, 1, 1}) > 0;
-  l.prefetch = c.one_of<int>({0, 1, 1, 1}) > 0;
-  l.accumulate_gradients = c.one_of<int>({0, 0, 0, 0, 1}) > 0;
-  l.gradient_bytes = c.one_of<std::uint32_t>({2, 4});
-  l.overlap_p2p = c.one_of<int>({0, 1}) > 0;
-  l.overlap_param_gather = l.overlap_grad_reduce = c.one_of<int>({0, 1, 1}) > 0;
-  l.dispatch_bytes = c.one_of<std::uint32_t>({1, 2});
-  l.expert_capacity = c.one_of<double>({0, 0, 0.5, 1.25});
-  l.expert_exchange = c.one_of<ExpertExchange>({ExpertExchange::kAllToAll, ExpertExchange::kPerNode});
-  if (c.one_of<int>({0, 1, 2, 3, 4, 5}) == 0) l.compression.bytes = 1;
-  if (l.reshard && c.one_of<int>({0, 1, 2, 3, 4, 5}) == 0) l.secondary_shards = 2;
-  if (c.one_of<int>({0, 1, 2, 3}) == 0) l.straggler_speed = 0.8;
+  l.sharding.reshard = c.one_of<int>({0, 1, 1}) > 0;
+  l.sharding.prefetch = c.one_of<int>({0, 1, 1, 1}) > 0;
+  l.sharding.accumulate_gradients = c.one_of<int>({0, 0, 0, 0, 1}) > 0;
+  l.exchange.gradient_bytes = c.one_of<std::uint32_t>({2, 4});
+  l.overlap.p2p = c.one_of<int>({0, 1}) > 0;
+  l.overlap.param_gather = l.overlap.grad_reduce = c.one_of<int>({0, 1, 1}) > 0;
+  l.experts.dispatch_bytes = c.one_of<std::uint32_t>({1, 2});
+  l.experts.capacity = c.one_of<double>({0, 0, 0.5, 1.25});
+  l.experts.exchange = c.one_of<ExpertExchange>({ExpertExchange::kAllToAll, ExpertExchange::kPerNode});
+  if (c.one_of<int>({0, 1, 2, 3, 4, 5}) == 0) l.exchange.compression.bytes = 1;
+  if (l.sharding.reshard && c.one_of<int>({0, 1, 2, 3, 4, 5}) == 0) l.sharding.secondary = 2;
+  if (c.one_of<int>({0, 1, 2, 3}) == 0) l.straggler.speed = 0.8;
 }
 
 PlanSpace some_space(Choices& c) {
   PlanSpace s;
-  s.base.seq = c.one_of<std::uint32_t>({1024, 4096});
-  s.base.global_batch = c.one_of<std::uint32_t>({8, 12, 16, 48});
+  s.base.batch.seq = c.one_of<std::uint32_t>({1024, 4096});
+  s.base.batch.global = c.one_of<std::uint32_t>({8, 12, 16, 48});
   s.base.sequence_parallel = c.one_of<int>({0, 1, 2}) > 0;
-  s.base.overlap_tp = s.base.sequence_parallel && c.one_of<int>({0, 1, 2}) == 0;
+  s.base.overlap.tp = s.base.sequence_parallel && c.one_of<int>({0, 1, 2}) == 0;
   s.base.kernel_time = c.one_of<double>({1, 1.095});
   s.base.context =
       c.one_of<ContextParallel>({ContextParallel::kRing, ContextParallel::kAllGather, ContextParallel::kAllToAll});
@@ -116,8 +116,8 @@ TEST(MemoryFloor, NoModelOfTheCatalogueNeedsLess) {
   for (const std::string& name : catalog.names("models")) {
     const ModelSpec model = read_model(catalog.load("models", name)->root()).value();
     PlanSpace space;
-    space.base.global_batch = 16;
-    space.base.seq = 1024;
+    space.base.batch.global = 16;
+    space.base.batch.seq = 1024;
     space.tp = {1, kTp};
     space.pp = {1, kPp};
     space.recompute = {Recompute::kNone};
@@ -129,7 +129,7 @@ TEST(MemoryFloor, NoModelOfTheCatalogueNeedsLess) {
         const auto layout = resolve_layout(layout_of(space, p, zero), model, kTp * kPp);
         if (!layout.ok()) continue;
         const auto bytes = static_cast<double>(count(memory_use(model, *layout).total()));
-        EXPECT_LE(memory.of(p, layout->chunk_layers)[zero], bytes) << name << " tp " << p.tp << " pp " << p.pp;
+        EXPECT_LE(memory.of(p, layout->split.chunk_layers)[zero], bytes) << name << " tp " << p.tp << " pp " << p.pp;
         ++checked;
       }
   }
@@ -147,7 +147,7 @@ Duration enumerate(PlanMachine& m, const ModelSpec& model, const PlanSpace& spac
       const auto layout = resolve_layout(layout_of(space, p, zero), model, m.gpus());
       if (!layout.ok()) continue;
       const auto bytes = count(memory_use(model, *layout).total());
-      EXPECT_LE(memory.of(p, layout->chunk_layers)[zero], static_cast<double>(bytes)) << p.pp << " zero " << zero;
+      EXPECT_LE(memory.of(p, layout->split.chunk_layers)[zero], static_cast<double>(bytes)) << p.pp << " zero " << zero;
       if (bytes > count(capacity)) continue;
       const Duration time = m.time(model, *layout)->step_time;
       EXPECT_LE(*step_bound(model, *layout, m.kernels, m.floors), time);
@@ -195,7 +195,7 @@ TEST(SearchPlan, FindsTheFastestOfSmallSpacesAndNoBoundIsAboveATime) {
     Choices c(seed);
     const ModelSpec model = some_model(c);
     PlanSpace space = some_space(c);
-    if (model.moe.experts > 0) space.base.overlap_ep = c.one_of<double>({0, 0, 0.5, 1});
+    if (model.moe.experts > 0) space.base.experts.overlap = c.one_of<double>({0, 0, 0.5, 1});
     spaces += expect_best(*machines[seed % machines.size()], model, space, timed);
   }
   EXPECT_GE(spaces, 180u);
@@ -213,8 +213,8 @@ TEST(SearchPlan, FindsTheFastestWhereStatesOrActivationsAreInHostMemory) {
     Choices c(seed);
     const ModelSpec model = some_model(c);
     PlanSpace space = some_space(c);
-    space.base.offload_optimizer = seed % 3 != 0;
-    space.base.offload_activations = seed % 3 != 1;
+    space.base.offload.optimizer = seed % 3 != 0;
+    space.base.offload.activations = seed % 3 != 1;
     spaces += expect_best(*machines[seed % machines.size()], model, space, timed);
   }
   EXPECT_GE(spaces, 25u);
@@ -228,15 +228,15 @@ TEST(QuickBounds, AreTightWhereForwardPassesWaitForTheirFirstLayer) {
   model.ffn = 32'768;
   model.vocab = 8192;
   PlanSpace space;
-  space.base.accumulate_gradients = true;
-  space.base.reshard = false;
-  space.base.seq = 4096;
+  space.base.sharding.accumulate_gradients = true;
+  space.base.sharding.reshard = false;
+  space.base.batch.seq = 4096;
   space.tp = space.pp = space.cp = space.micro_batch = {1};
   space.recompute = {Recompute::kNone};
   space.schedule = {PipelineSchedule::k1F1B};
   for (const char* name : {"dgx-h100", "dgx-a100", "dgx-h100:2", "hgx-h100-4:4"}) {
     PlanMachine m(name);
-    space.base.global_batch = 32 * m.gpus();
+    space.base.batch.global = 32 * m.gpus();
     QuickBounds quick(space, model, m.kernels, m.floors);
     const std::vector<PlanPoint> points = points_of(space, model, m.gpus());
     ASSERT_EQ(points.size(), 1u);
@@ -256,8 +256,8 @@ TEST(QuickBounds, KnowSendsBetweenStages) {
   PlanMachine m("hgx-h100-4:4");
   ModelSpec model = small_model();
   PlanSpace space;
-  space.base.seq = 4096;
-  space.base.global_batch = 32;
+  space.base.batch.seq = 4096;
+  space.base.batch.global = 32;
   space.tp = space.cp = space.micro_batch = {1};
   space.pp = {4};
   space.vpp = {1, 2};
@@ -282,17 +282,17 @@ TEST(MemoryFloors, AreCloseToTheMemoryOfLongSequencesUnderEverySchedule) {
   model.hidden = 2048;
   model.vocab = 1024;
   PlanSpace space;
-  space.base.seq = 131'072;
+  space.base.batch.seq = 131'072;
   space.recompute = {Recompute::kNone};
   for (const std::uint32_t pp : {2u, 4u, 8u}) {
-    space.base.global_batch = 4 * pp;
+    space.base.batch.global = 4 * pp;
     space.pp = {pp};
     space.dp = {1};
     MemoryFloors memory(space, model);
     for (const PlanPoint& p : points_of(space, model, pp)) {
       const auto layout = resolve_layout(layout_of(space, p, 1), model, pp);
       if (!layout.ok() || p.micro_batch > 1 || p.vpp > 2) continue;
-      const double floor = memory.of(p, layout->chunk_layers)[1], all = count(memory_use(model, *layout).total());
+      const double floor = memory.of(p, layout->split.chunk_layers)[1], all = count(memory_use(model, *layout).total());
       EXPECT_LE(floor, all) << pp << " " << name_of(p.schedule) << " vpp " << p.vpp;
       EXPECT_GE(floor, 0.9 * all) << pp << " " << name_of(p.schedule) << " vpp " << p.vpp;
     }
@@ -312,7 +312,7 @@ TEST(SearchPlan, StopsWithABoundOfWhatIsLeft) {
   PlanMachine m("dgx-h100");
   const ModelSpec model = small_model();
   PlanSpace space;
-  space.base.global_batch = 64;
+  space.base.batch.global = 64;
   PlanAsk ask = ask_of(m, model, Bytes{80'000'000'000});
   ask.rows = 1;  // as of people who read the bound
   const Plan whole = search_plan(space, model, m.kernels, m.floors, ask).value();
@@ -333,7 +333,7 @@ TEST(SearchPlan, NamesTheLayoutThatNeedsLeastWhereNoneFits) {
   PlanMachine m("dgx-h100");
   const ModelSpec model = small_model();
   PlanSpace space;
-  space.base.global_batch = 8;
+  space.base.batch.global = 8;
   const PlanAsk ask = ask_of(m, model, Bytes{1'000'000});
   const Plan plan = search_plan(space, model, m.kernels, m.floors, ask).value();
   EXPECT_TRUE(plan.layouts.empty());

@@ -31,7 +31,7 @@ std::vector<ParallelAxis> axes_of(const PlanPoint& p, const RankOrder& o) {
 }
 
 RecomputeModules modules_of(const PlanSpace& space, const PlanRecompute& r) {
-  return r.modules.value_or(space.base.modules);
+  return r.modules.value_or(space.base.recomputation.modules);
 }
 
 /// The modules that free memory: fused attention keeps no scores.
@@ -74,7 +74,7 @@ class Points {
         for (const std::uint32_t tp : divisors(gpus / pp / cp, space_.tp)) {
           PlanPoint p{.tp = tp, .pp = pp, .dp = gpus / pp / cp / tp, .cp = cp};
           if (pp > model_.layers + 2 || model_.heads % tp != 0 || !allows(space_.dp, p.dp)) continue;
-          if (space_.base.global_batch % p.dp == 0) add_orders(p);
+          if (space_.base.batch.global % p.dp == 0) add_orders(p);
         }
   }
 
@@ -95,7 +95,7 @@ class Points {
     }
   }
   void add_batches(PlanPoint p) {
-    const std::uint32_t sequences = space_.base.global_batch / p.dp;
+    const std::uint32_t sequences = space_.base.batch.global / p.dp;
     for (const std::uint32_t b : divisors(sequences, space_.micro_batch)) {
       p.micro_batch = b;
       for (const PlanRecompute& r : recompute_) {
@@ -167,12 +167,13 @@ bool is_usual(const PlanPoint& p, const PlanSpace& space, std::uint32_t domain) 
   const bool aligned = p.ep == 1 || experts % domain == 0 || stage % domain % experts == 0;
   return plain && p.tp <= kMostTp && domain % p.tp == 0 && whole && aligned && p.micro_batch <= kMostBatch &&
          p.vpp <= kMostChunks && p.schedule != PipelineSchedule::kGPipe &&
-         p.cp <= std::max(1u, space.base.seq / kTokens);
+         p.cp <= std::max(1u, space.base.batch.seq / kTokens);
 }
 
 std::span<const std::uint32_t> zero_of(const PlanSpace& space, const ModelSpec& model, const PlanPoint& p) {
   const LayoutSpec& base = space.base;
-  const bool free = base.secondary_shards == 0 && !base.whole_tensors && !base.accumulate_gradients;  // of one degree
+  const bool free = base.sharding.secondary == 0 && !base.sharding.whole_tensors &&
+                    !base.sharding.accumulate_gradients;  // of one degree
   const std::uint32_t tensor = base.expert_tp > 0 ? base.expert_tp : p.ep > 1 ? 1 : p.tp;
   const bool shared = p.dp * p.cp > 1 || (model.moe.experts > 0 && p.tp > p.ep * tensor);
   return std::span(space.zero).first(free && !shared ? std::min<std::size_t>(1, space.zero.size()) : space.zero.size());
@@ -186,15 +187,15 @@ LayoutSpec layout_of(const PlanSpace& space, const PlanPoint& p, std::uint32_t z
   l.dp = p.dp;
   l.cp = p.cp;
   l.ep = p.ep;
-  l.micro_batch = p.micro_batch;
-  l.recompute = p.recompute.kind;
-  if (l.recompute == Recompute::kSelective)
-    l.modules = modules_of(space, p.recompute);
+  l.batch.micro = p.micro_batch;
+  l.recomputation.kind = p.recompute.kind;
+  if (l.recomputation.kind == Recompute::kSelective)
+    l.recomputation.modules = modules_of(space, p.recompute);
   else
     l.places.erase("recompute_modules");
   l.schedule = p.schedule;
   l.rank_order = p.order;
-  l.zero = zero;
+  l.sharding.zero = zero;
   if (l.goes_back()) l.places.try_emplace("vpp");
   return l;
 }

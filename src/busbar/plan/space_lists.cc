@@ -123,7 +123,7 @@ Status read_orders(const std::string& list, std::vector<RankOrder>& out) {
 Result<PlanSpace> read_space(const PlanLists& lists, LayoutSpec base) {
   constexpr std::uint32_t kMost = 1u << 24;
   PlanSpace space;
-  if (base.layers_per_chunk > 0)
+  if (base.split.layers_per_chunk > 0)
     return invalid("a search chooses vpp; leave this out, or write --vpp", base.place("layers_per_chunk"));
   space.base = std::move(base);
   BUSBAR_RETURN_IF_ERROR(read_numbers("tp", lists.tp, 1, kMost, space.tp));

@@ -23,8 +23,8 @@ Error nothing_fits(const PlannedLayout& least, Bytes capacity) {
   e.message = fmt::format(
       "no layout fits: the least, {} with ZeRO-{}, recompute {} and micro-batch {}, is {} too large; {}; 'busbar plan' "
       "tries what would make it fit",
-      degrees(least.layout), least.layout.zero, name_of(least.layout.recompute), least.layout.micro_batch,
-      format_size(static_cast<double>(count(least.memory.total()) - count(capacity))),
+      degrees(least.layout), least.layout.sharding.zero, name_of(least.layout.recomputation.kind),
+      least.layout.batch.micro, format_size(static_cast<double>(count(least.memory.total()) - count(capacity))),
       e.message.substr(0, e.message.find("; raise")));
   return e;
 }
@@ -42,7 +42,7 @@ Status check_found(const Plan& plan, const PlanSpace& space, const ModelSpec& mo
   if (plan.least) return nothing_fits(*plan.least, capacity);
   return invalid(fmt::format("no layout divides {} GPUs, the {} layers and {} heads of {} and a global batch of {} "
                              "within the space asked for; change one of them",
-                             gpus, model.layers, model.heads, model.name, space.base.global_batch),
+                             gpus, model.layers, model.heads, model.name, space.base.batch.global),
                  {"", 0, 0, "global_batch"});
 }
 

@@ -55,7 +55,7 @@ namespace {
 BatchPoint batch_point(const MachineBatches& m, const ScalePoint& p) {
   return {m.change,
           m.cluster,
-          p.layout.global_batch,
+          p.layout.batch.global,
           p.layout.micro_batches(),
           p.step.in_s(),
           p.tokens_per_s_per_gpu,

@@ -252,8 +252,8 @@ CompareSteps steps_result(std::vector<CompareRow> rows, double tokens) {
   CompareSteps out;
   const TrainRun& first = rows[0].run;
   out.model = first.scenario.model.name;
-  out.global_batch = first.layout.global_batch;
-  out.global_batch_basis = first.layout.batch_basis.empty() ? "given" : first.layout.batch_basis;
+  out.global_batch = first.layout.batch.global;
+  out.global_batch_basis = first.layout.batch.basis.empty() ? "given" : first.layout.batch.basis;
   for (std::size_t i = 0; i < rows.size(); ++i) out.rows.push_back(compared_step(rows, i, tokens));
   out.found = std::move(rows);
   out.tokens = tokens;

@@ -105,7 +105,7 @@ class CompareRunner {
     BUSBAR_ASSIGN(row.run, open_train(std::move(scenario), ask));
     const std::uint32_t gpus = row.run.gpus;
     LayoutSpec& layout = row.run.scenario.layout;
-    if (layout.global_batch == 0) layout.global_batch = batch_, layout.batch_basis = basis_;
+    if (layout.batch.global == 0) layout.batch.global = batch_, layout.batch.basis = basis_;
     if (given) {
       BUSBAR_ASSIGN(row.run.layout, resolve_layout(layout, row.run.scenario.model, gpus));
     } else {
@@ -117,7 +117,7 @@ class CompareRunner {
       }
       row.run.layout = layout = known->second;
     }
-    if (batch_ == 0) batch_ = row.run.layout.global_batch, basis_ = row.run.layout.batch_basis;
+    if (batch_ == 0) batch_ = row.run.layout.batch.global, basis_ = row.run.layout.batch.basis;
     BUSBAR_RETURN_IF_ERROR(predict_train(row.run, ask));
     BUSBAR_ASSIGN(row.transport, transport_range(row.run, variant.fabric.transport, ask));
     BUSBAR_ASSIGN(row.cost, machine_cost(row.run.cluster(), prices_, ask_.cost.terms));

@@ -12,7 +12,7 @@ namespace busbar {
 namespace {
 
 /// Megatron offloads whole layers, all but one, only without stages and without recomputation.
-bool whole_layers(const LayoutSpec& l) { return l.pp == 1 && l.recompute == Recompute::kNone; }
+bool whole_layers(const LayoutSpec& l) { return l.pp == 1 && l.recomputation.kind == Recompute::kNone; }
 
 using Settings = std::vector<std::pair<const char*, std::uint32_t>>;
 
@@ -37,28 +37,28 @@ std::string megatron_flags(const ModelSpec& model, const LayoutSpec& l) {
   Settings settings{{"--tp", l.tp},
                     {"--pp", l.pp},
                     {"--cp", l.cp},
-                    {"--micro-batch", l.micro_batch},
-                    {"--global-batch", l.global_batch},
-                    {"--seq", l.seq}};
+                    {"--micro-batch", l.batch.micro},
+                    {"--global-batch", l.batch.global},
+                    {"--seq", l.batch.seq}};
   if (l.vpp > 1) settings.emplace_back("--vpp", l.vpp);
   if (l.ep > 1) settings.emplace_back("--ep", l.ep);
   std::string s = named("Megatron-LM", settings, ' ');
   if (l.tp > 1 && l.sequence_parallel) s += " --sequence-parallel";
-  if (l.zero == 1) s += " --use-distributed-optimizer";
-  if (l.zero >= 2)
+  if (l.sharding.zero == 1) s += " --use-distributed-optimizer";
+  if (l.sharding.zero >= 2)
     s += fmt::format(" --use-distributed-optimizer --use-megatron-fsdp --data-parallel-sharding-strategy {}",
-                     l.zero == 2 ? "optim_grads" : "optim_grads_params");
-  if (l.overlap_grad_reduce) s += " --overlap-grad-reduce";
-  if (l.zero > 0 && l.overlap_param_gather) s += " --overlap-param-gather";
-  if (l.recompute == Recompute::kSelective)
-    s += " --recompute-granularity selective --recompute-modules " + megatron_modules(l.modules, ' ');
+                     l.sharding.zero == 2 ? "optim_grads" : "optim_grads_params");
+  if (l.overlap.grad_reduce) s += " --overlap-grad-reduce";
+  if (l.sharding.zero > 0 && l.overlap.param_gather) s += " --overlap-param-gather";
+  if (l.recomputation.kind == Recompute::kSelective)
+    s += " --recompute-granularity selective --recompute-modules " + megatron_modules(l.recomputation.modules, ' ');
   if (l.rank_order == kTpCpPpDp) s += " --use-tp-pp-dp-mapping";
-  if (l.recompute == Recompute::kFull)
+  if (l.recomputation.kind == Recompute::kFull)
     s += " --recompute-granularity full --recompute-method uniform --recompute-num-layers 1";
-  if (l.offload_optimizer)
+  if (l.offload.optimizer)
     s += " --optimizer-cpu-offload --optimizer-offload-fraction 1.0 --use-precision-aware-optimizer";
-  if (l.offload_activations && whole_layers(l)) s += fmt::format(" --cpu-offloading-num-layers {}", model.layers - 1);
-  if (l.offload_activations && !whole_layers(l)) {
+  if (l.offload.activations && whole_layers(l)) s += fmt::format(" --cpu-offloading-num-layers {}", model.layers - 1);
+  if (l.offload.activations && !whole_layers(l)) {
     s += " --fine-grained-activation-offloading --offload-modules attn_norm core_attn attn_proj mlp_norm";
     if (model.moe.experts > 0) s += " expert_fc1 moe_act";
   }
@@ -67,13 +67,14 @@ std::string megatron_flags(const ModelSpec& model, const LayoutSpec& l) {
 }
 
 std::string torchtitan_flags(const LayoutSpec& l) {
-  const bool shards = l.zero >= 2;
+  const bool shards = l.sharding.zero >= 2;
   Settings settings{{"--tp", l.tp}, {"--pp", l.pp}, {"--cp", l.cp}};
   if (l.ep > 1) settings.emplace_back("--ep", l.ep);
   std::string s = named("torchtitan", settings, '=');
   s += fmt::format(" --parallelism.data_parallel_shard_degree={} --parallelism.data_parallel_replicate_degree={}",
                    shards ? l.dp : 1, shards ? 1 : l.dp);
-  if (shards) s += fmt::format(" --parallelism.fsdp_reshard_after_forward={}", l.zero == 3 ? "always" : "never");
+  if (shards)
+    s += fmt::format(" --parallelism.fsdp_reshard_after_forward={}", l.sharding.zero == 3 ? "always" : "never");
   const char* schedule = l.schedule == PipelineSchedule::kGPipe       ? "GPipe"
                          : l.schedule == PipelineSchedule::kZbV       ? "ZBVZeroBubble"
                          : l.schedule == PipelineSchedule::kDualPipeV ? "DualPipeV"
@@ -81,36 +82,36 @@ std::string torchtitan_flags(const LayoutSpec& l) {
                                                                       : "1F1B";
   if (l.pp > 1) s += fmt::format(" --parallelism.pipeline_parallel_schedule={}", schedule);
   s += " " + named("torchtitan",
-                   {{"--micro-batch", l.pp > 1 ? l.micro_batch * l.micro_batches() : l.micro_batch},
-                    {"--global-batch", l.global_batch},
-                    {"--seq", l.seq}},
+                   {{"--micro-batch", l.pp > 1 ? l.batch.micro * l.micro_batches() : l.batch.micro},
+                    {"--global-batch", l.batch.global},
+                    {"--seq", l.batch.seq}},
                    '=');
-  s += fmt::format(" {}={}", flag_of_program("torchtitan", "--recompute"), name_of(l.recompute));
-  if (l.pp > 1) s += fmt::format(" --parallelism.pipeline_parallel_microbatch_size={}", l.micro_batch);
-  if (l.offload_optimizer && shards) s += " --training.enable_cpu_offload";
-  if (l.zero == 1) s += "   (no flag for ZeRO-1)";
-  if (l.offload_optimizer)
+  s += fmt::format(" {}={}", flag_of_program("torchtitan", "--recompute"), name_of(l.recomputation.kind));
+  if (l.pp > 1) s += fmt::format(" --parallelism.pipeline_parallel_microbatch_size={}", l.batch.micro);
+  if (l.offload.optimizer && shards) s += " --training.enable_cpu_offload";
+  if (l.sharding.zero == 1) s += "   (no flag for ZeRO-1)";
+  if (l.offload.optimizer)
     s += shards ? "   (its offload keeps parameters in host memory too)"
                 : "   (offload of the optimizer needs ZeRO-2 or 3)";
-  if (l.offload_activations) s += "   (no flag for offload of activations)";
+  if (l.offload.activations) s += "   (no flag for offload of activations)";
   if (l.schedule == PipelineSchedule::kZbH1) s += "   (no flag for schedule zb-h1)";
   return s;
 }
 
 std::string deepspeed_config(const LayoutSpec& l) {
-  Json j{{"train_batch_size", l.global_batch},
-         {"train_micro_batch_size_per_gpu", l.micro_batch},
+  Json j{{"train_batch_size", l.batch.global},
+         {"train_micro_batch_size_per_gpu", l.batch.micro},
          {"gradient_accumulation_steps", l.micro_batches()},
-         {"zero_optimization", {{"stage", l.zero}}},
+         {"zero_optimization", {{"stage", l.sharding.zero}}},
          {"bf16", {{"enabled", l.precision == Precision::kBf16}}}};
-  if (l.offload_optimizer && l.zero > 0)
+  if (l.offload.optimizer && l.sharding.zero > 0)
     j["zero_optimization"]["offload_optimizer"] = {{"device", "cpu"}, {"pin_memory", true}};
-  if (l.offload_activations)
+  if (l.offload.activations)
     j["activation_checkpointing"] = {{"partition_activations", true}, {"cpu_checkpointing", true}};
   std::string s = j.dump();
   if (l.tp > 1 || l.pp > 1 || l.cp > 1) s += fmt::format("   (TP {}, PP {}, CP {} by the model)", l.tp, l.pp, l.cp);
-  if (l.offload_optimizer && l.zero == 0) s += "   (offload of the optimizer needs ZeRO-1 to 3)";
-  if (l.offload_activations) s += "   (of activations it offloads only the inputs of recomputed layers)";
+  if (l.offload.optimizer && l.sharding.zero == 0) s += "   (offload of the optimizer needs ZeRO-1 to 3)";
+  if (l.offload.activations) s += "   (of activations it offloads only the inputs of recomputed layers)";
   return s;
 }
 
@@ -121,22 +122,22 @@ std::string nemo_flags(const ModelSpec& model, const LayoutSpec& l) {
       l.tp, l.pp, l.cp, l.tp > 1 && l.sequence_parallel);
   if (l.vpp > 1) s += fmt::format(" trainer.strategy.virtual_pipeline_model_parallel_size={}", l.vpp);
   if (l.ep > 1) s += fmt::format(" trainer.strategy.expert_model_parallel_size={}", l.ep);
-  s += fmt::format(" data.micro_batch_size={} data.global_batch_size={} data.seq_length={}", l.micro_batch,
-                   l.global_batch, l.seq);
-  s += fmt::format(" trainer.strategy.ddp.use_distributed_optimizer={}", l.zero > 0);
-  if (l.recompute == Recompute::kSelective)
+  s += fmt::format(" data.micro_batch_size={} data.global_batch_size={} data.seq_length={}", l.batch.micro,
+                   l.batch.global, l.batch.seq);
+  s += fmt::format(" trainer.strategy.ddp.use_distributed_optimizer={}", l.sharding.zero > 0);
+  if (l.recomputation.kind == Recompute::kSelective)
     s += fmt::format(" model.config.recompute_granularity=selective model.config.recompute_modules=[{}]",
-                     megatron_modules(l.modules, ','));
-  if (l.recompute == Recompute::kFull)
+                     megatron_modules(l.recomputation.modules, ','));
+  if (l.recomputation.kind == Recompute::kFull)
     s += " model.config.recompute_granularity=full model.config.recompute_method=uniform "
          "model.config.recompute_num_layers=1";
-  if (l.offload_optimizer) s += " optim.config.optimizer_cpu_offload=true optim.config.optimizer_offload_fraction=1.0";
-  if (l.offload_activations && whole_layers(l))
+  if (l.offload.optimizer) s += " optim.config.optimizer_cpu_offload=true optim.config.optimizer_offload_fraction=1.0";
+  if (l.offload.activations && whole_layers(l))
     s += fmt::format(
         " model.config.cpu_offloading=true model.config.cpu_offloading_num_layers={} "
         "model.config.cpu_offloading_weights=false",
         model.layers - 1);
-  if (l.offload_activations && !whole_layers(l)) s += "   (offload of activations needs PP 1 and no recomputation)";
+  if (l.offload.activations && !whole_layers(l)) s += "   (offload of activations needs PP 1 and no recomputation)";
   if (l.schedule != PipelineSchedule::k1F1B) s += fmt::format("   (no flag for schedule {})", name_of(l.schedule));
   return s;
 }

@@ -66,26 +66,26 @@ LayoutResult layout_result(const LayoutSpec& l) {
   r.cp = l.cp;
   r.ep = l.ep;
   r.expert_tp = l.expert_tensor();
-  r.expert_exchange = name_of(l.expert_exchange);
-  r.seq = l.seq;
-  r.micro_batch = l.micro_batch;
-  r.global_batch = l.global_batch;
-  r.global_batch_basis = l.batch_basis.empty() ? "given" : l.batch_basis;
+  r.expert_exchange = name_of(l.experts.exchange);
+  r.seq = l.batch.seq;
+  r.micro_batch = l.batch.micro;
+  r.global_batch = l.batch.global;
+  r.global_batch_basis = l.batch.basis.empty() ? "given" : l.batch.basis;
   r.micro_batches = l.micro_batches();
   r.precision = name_of(l.precision);
-  r.zero = l.zero;
-  r.recompute = name_of(l.recompute);
+  r.zero = l.sharding.zero;
+  r.recompute = name_of(l.recomputation.kind);
   r.sequence_parallel = l.sequence_parallel;
   r.shard_ranks = l.shard_ranks();
   r.schedule = name_of(l.schedule);
   r.context = name_of(l.context);
   r.attention = name_of(l.attention);
   r.rank_order = name_of(l.rank_order);
-  r.chunk_layers = l.chunk_layers;
-  r.compression = {l.compression.bytes, name_of(l.compression.exchange)};
-  r.secondary_shards = l.secondary_shards;
-  r.straggler = {l.straggler_speed, l.straggler_stage};
-  r.offload = {l.offload_optimizer, l.offload_activations};
+  r.chunk_layers = l.split.chunk_layers;
+  r.compression = {l.exchange.compression.bytes, name_of(l.exchange.compression.exchange)};
+  r.secondary_shards = l.sharding.secondary;
+  r.straggler = {l.straggler.speed, l.straggler.stage};
+  r.offload = {l.offload.optimizer, l.offload.activations};
   return r;
 }
 

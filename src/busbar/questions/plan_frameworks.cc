@@ -39,7 +39,8 @@ bool has_kind(const std::vector<PlanRecompute>& list, const PlanRecompute& kind)
 }
 
 PlanRecompute kind_of(const LayoutSpec& l) {
-  return l.recompute == Recompute::kSelective ? PlanRecompute(l.recompute, l.modules) : l.recompute;
+  return l.recomputation.kind == Recompute::kSelective ? PlanRecompute(l.recomputation.kind, l.recomputation.modules)
+                                                       : l.recomputation.kind;
 }
 
 }  // namespace
@@ -93,7 +94,7 @@ Result<PlanSpace> space_in(const FrameworkSpace& framework, const PlanLists& typ
 bool runs(const FrameworkSpace& framework, const LayoutSpec& l) {
   const Result<PlanSpace> all = read_space(framework.lists, LayoutSpec());
   return all.ok() && has(all->tp, l.tp) && has(all->pp, l.pp) && has(all->vpp, l.vpp) && has(all->cp, l.cp) &&
-         has(all->ep, l.ep) && has(all->zero, l.zero) && has(all->schedule, l.schedule) &&
+         has(all->ep, l.ep) && has(all->zero, l.sharding.zero) && has(all->schedule, l.schedule) &&
          has(all->order, l.rank_order) && has_kind(all->recompute, kind_of(l));
 }
 

@@ -251,7 +251,7 @@ PlanSearch search_result(const PlanFound& f) {
   out.cluster = m.cluster().name;
   out.gpus = any.layout.ranks();
   out.model = m.scenario.model.name;
-  out.model_parameters = model_counts(m.scenario.model, any.layout.seq);
+  out.model_parameters = model_counts(m.scenario.model, any.layout.batch.seq);
   out.engine = f.request.engine;
   out.inputs_hash = inputs_hash("plan", f.request, m.kernels.text + m.scenario.text + m.cluster().text);
   out.fits = !p.layouts.empty();
@@ -308,8 +308,8 @@ std::vector<std::string> fixed_keys(const PlanRequest& r, const LayoutSpec& l, c
     out.emplace_back("other orders of ranks for the fastest layouts alone");
   if (!r.framework.empty()) out.push_back("what " + r.framework + " runs");
   if (model.moe.experts > 0)
-    out.push_back(
-        fmt::format("expert exchange {}, {:g} % of it overlapped", name_of(l.expert_exchange), 100 * l.overlap_ep));
+    out.push_back(fmt::format("expert exchange {}, {:g} % of it overlapped", name_of(l.experts.exchange),
+                              100 * l.experts.overlap));
   return out;
 }
 

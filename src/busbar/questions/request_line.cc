@@ -64,8 +64,8 @@ std::string request_line(const StepRequest& r, const LayoutSpec& l) {
   ShellLine out("busbar train --cluster " + shell_word(r.cluster) + " --model " + shell_word(r.model));
   out.add("--layout", r.layout);
   out.add_words(layout_flags(l));
-  out.add("--seq", l.seq);
-  out.add("--global-batch", l.global_batch);
+  out.add("--seq", l.batch.seq);
+  out.add("--global-batch", l.batch.global);
   out.add("--precision", name_of(l.precision));
   if (r.gpus > 0) out.add("--gpus", r.gpus);
   add_machine(out, r.engine, r.predict, r.overrides);

@@ -86,7 +86,7 @@ SizePoint size_point(const ScaleRun& r, const ScalePoint& p) {
           scaling_word(p.weak),
           p.layout.ranks(),
           p.layout.dp,
-          p.layout.global_batch,
+          p.layout.batch.global,
           p.step.in_s(),
           p.tokens_per_s_per_gpu,
           p.mfu,

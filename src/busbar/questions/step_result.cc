@@ -353,7 +353,7 @@ StepAnswer step_answer(const TrainRun& r, std::string inputs_hash) {
   a.cluster = r.cluster().name;
   a.gpus = r.layout.ranks();
   a.model = r.scenario.model.name;
-  a.model_parameters = model_counts(r.scenario.model, r.layout.seq);
+  a.model_parameters = model_counts(r.scenario.model, r.layout.batch.seq);
   a.layout = layout_result(r.layout);
   a.framework = name_or_null(r.scenario.framework);
   a.framework_release = name_or_null(r.scenario.framework_release);

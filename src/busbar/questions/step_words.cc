@@ -77,10 +77,11 @@ std::string largest_call(const TrainRun& r) {
 /// Of the stage with most parameters.
 Duration optimizer_time(const TrainRun& r, const LayoutSpec& layout) {
   LayoutSpec whole = layout;
-  whole.zero = 0;
+  whole.sharding.zero = 0;
   Duration most;
   for (std::uint32_t s = 0; s < layout.pp; ++s) {
-    const std::uint64_t local = count(stage_memory(r.scenario.model, whole, s).parameters) / layout.parameter_bytes;
+    const std::uint64_t local =
+        count(stage_memory(r.scenario.model, whole, s).parameters) / layout.exchange.parameter_bytes;
     const std::uint64_t shard = layout.shards_optimizer() ? local / layout.shard_ranks() : local;
     const OptimizerTimes t = optimizer_times(local, shard, layout, r.kernels);
     const double copied = static_cast<double>(t.to_host + t.from_host);
@@ -97,7 +98,8 @@ std::string above_one_replica(const TrainRun& r) {
   if ((alone - shared).in_s() < longer_s / 2)
     return fmt::format("alone, one takes {} longer", format_duration(longer_s));
   return fmt::format("alone, one updates all optimizer states in {}; {} share them by ZeRO-{} and take {}",
-                     format_duration(alone.in_s()), r.layout.dp, r.layout.zero, format_duration(shared.in_s()));
+                     format_duration(alone.in_s()), r.layout.dp, r.layout.sharding.zero,
+                     format_duration(shared.in_s()));
 }
 
 }  // namespace

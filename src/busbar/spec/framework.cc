@@ -95,9 +95,14 @@ struct Facts {
 /// The number that `key` is about; nothing for other keys.
 std::optional<double> number_of(const std::string& key, const Facts& f) {
   const LayoutSpec& l = f.layout;
-  const std::pair<const char*, std::uint32_t> numbers[] = {
-      {"tp", l.tp}, {"pp", l.pp}, {"vpp", l.vpp},   {"dp", l.dp},
-      {"cp", l.cp}, {"ep", l.ep}, {"zero", l.zero}, {"experts", f.model.moe.experts}};
+  const std::pair<const char*, std::uint32_t> numbers[] = {{"tp", l.tp},
+                                                           {"pp", l.pp},
+                                                           {"vpp", l.vpp},
+                                                           {"dp", l.dp},
+                                                           {"cp", l.cp},
+                                                           {"ep", l.ep},
+                                                           {"zero", l.sharding.zero},
+                                                           {"experts", f.model.moe.experts}};
   for (const auto& [name, value] : numbers)
     if (key == name) return value;
   return {};
@@ -126,7 +131,7 @@ Result<bool> condition_holds(const std::string& key, const YamlNode& node, const
   }
   if (key == "from") return place_of(f.release, f.releases) >= place_of(node.scalar(), f.releases);
   if (key == "precision") return node.scalar() == name_of(f.layout.precision);
-  if (key == "recompute") return node.scalar() == name_of(f.layout.recompute);
+  if (key == "recompute") return node.scalar() == name_of(f.layout.recomputation.kind);
   if (key == "sequence_parallel") return (node.scalar() == "true") == f.layout.sequence_parallel;
   if (key == "model") return begins_one(node, f.model.name);
   if (key != "gpu") return node.error("there is no condition of this name");
@@ -328,34 +333,35 @@ Result<std::optional<FrameworkRuns>> Framework::runs(const ModelSpec& model) con
 
 std::string layout_changes(const LayoutSpec& a, const LayoutSpec& b) {
   ChangedKeys c;
-  if (b.choose_recompute && !a.choose_recompute)
+  if (b.recomputation.choose && !a.recomputation.choose)
     c.add("recompute", std::string(), std::string("auto"));
   else
-    c.add("recompute", a.recompute, b.recompute);
-  c.add("recompute_every", a.recompute_every, b.recompute_every);
-  c.add("recompute_layers", a.recompute_layers, b.recompute_layers);
-  c.add("early_stop", a.early_stop, b.early_stop);
+    c.add("recompute", a.recomputation.kind, b.recomputation.kind);
+  c.add("recompute_every", a.recomputation.every, b.recomputation.every);
+  c.add("recompute_layers", a.recomputation.layers, b.recomputation.layers);
+  c.add("early_stop", a.recomputation.early_stop, b.recomputation.early_stop);
   c.add("stage_buffers", a.stage_buffers, b.stage_buffers);
   c.add("attention", a.attention, b.attention);
   c.add("loss", a.loss, b.loss);
   c.add("context", a.context, b.context);
-  c.add("gradient_bytes", a.gradient_bytes, b.gradient_bytes);
-  c.add("reshard", a.reshard, b.reshard);
-  c.add("accumulate_gradients", a.accumulate_gradients, b.accumulate_gradients);
-  c.add("shard_copy_bytes", a.shard_copy_bytes, b.shard_copy_bytes);
-  c.add("whole_tensors", a.whole_tensors, b.whole_tensors);
-  c.add("bucket_million_parameters", a.bucket_parameters / 1'000'000, b.bucket_parameters / 1'000'000);
-  c.add("overlap.grad_reduce", a.overlap_grad_reduce, b.overlap_grad_reduce);
-  c.add("overlap.param_gather", a.overlap_param_gather, b.overlap_param_gather);
-  c.add("overlap.p2p", a.overlap_p2p, b.overlap_p2p);
-  c.add("overlap.tp", a.overlap_tp, b.overlap_tp);
-  c.add("overlap.tp_backward", a.overlap_tp_backward, b.overlap_tp_backward);
-  c.add("overlap.ep", a.overlap_ep, b.overlap_ep);
-  c.add("expert_exchange", a.expert_exchange, b.expert_exchange);
-  c.add("expert_capacity", a.expert_capacity, b.expert_capacity);
+  c.add("gradient_bytes", a.exchange.gradient_bytes, b.exchange.gradient_bytes);
+  c.add("reshard", a.sharding.reshard, b.sharding.reshard);
+  c.add("accumulate_gradients", a.sharding.accumulate_gradients, b.sharding.accumulate_gradients);
+  c.add("shard_copy_bytes", a.sharding.copy_bytes, b.sharding.copy_bytes);
+  c.add("whole_tensors", a.sharding.whole_tensors, b.sharding.whole_tensors);
+  c.add("bucket_million_parameters", a.exchange.bucket_parameters / 1'000'000,
+        b.exchange.bucket_parameters / 1'000'000);
+  c.add("overlap.grad_reduce", a.overlap.grad_reduce, b.overlap.grad_reduce);
+  c.add("overlap.param_gather", a.overlap.param_gather, b.overlap.param_gather);
+  c.add("overlap.p2p", a.overlap.p2p, b.overlap.p2p);
+  c.add("overlap.tp", a.overlap.tp, b.overlap.tp);
+  c.add("overlap.tp_backward", a.overlap.tp_backward, b.overlap.tp_backward);
+  c.add("overlap.ep", a.experts.overlap, b.experts.overlap);
+  c.add("expert_exchange", a.experts.exchange, b.experts.exchange);
+  c.add("expert_capacity", a.experts.capacity, b.experts.capacity);
   c.add("expert_tp", a.expert_tp, b.expert_tp);
-  c.add("fused_experts", a.fused_experts, b.fused_experts);
-  c.add("expert_launch", a.expert_launch, b.expert_launch);
+  c.add("fused_experts", a.experts.fused, b.experts.fused);
+  c.add("expert_launch", a.experts.launch, b.experts.launch);
   c.add("kernel_time", a.kernel_time, b.kernel_time);
   return c.text();
 }

@@ -34,9 +34,9 @@ Status set_recompute(const std::string& word, const Where& where, LayoutSpec& l)
   static constexpr const char* kWords[] = {"none", "selective", "full", "auto"};
   std::uint8_t chosen = 0;
   BUSBAR_RETURN_IF_ERROR(set_word(kWords, "kind of recomputation", word, where, chosen));
-  l.choose_recompute = chosen == std::size(kWords) - 1;
-  l.recompute = l.choose_recompute ? Recompute::kNone : static_cast<Recompute>(chosen);
-  l.recompute_every = 0;
+  l.recomputation.choose = chosen == std::size(kWords) - 1;
+  l.recomputation.kind = l.recomputation.choose ? Recompute::kNone : static_cast<Recompute>(chosen);
+  l.recomputation.every = 0;
   return {};
 }
 
@@ -68,12 +68,12 @@ Status set_loss(const std::string& word, const Where& where, LayoutSpec& l) {
 
 Status set_expert_exchange(const std::string& word, const Where& where, LayoutSpec& l) {
   static constexpr const char* kWords[] = {"all_to_all", "per_node"};
-  return set_word(kWords, "exchange of experts' tokens", word, where, l.expert_exchange);
+  return set_word(kWords, "exchange of experts' tokens", word, where, l.experts.exchange);
 }
 
 Status set_compressed_exchange(const std::string& word, const Where& where, LayoutSpec& l) {
   static constexpr const char* kWords[] = {"all_to_all", "all_reduce", "all_gather"};
-  return set_word(kWords, "exchange of compressed gradients", word, where, l.compression.exchange);
+  return set_word(kWords, "exchange of compressed gradients", word, where, l.exchange.compression.exchange);
 }
 
 Status set_rank_order(const std::string& word, const Where& where, LayoutSpec& l) {
@@ -131,7 +131,7 @@ class LayoutReader {
     if (!node || !reader_.ok()) return;
     if (node->kind() != YamlNode::Kind::kSequence)
       return reader_.fail(node->error("write a list, as in [core_attn, act]"));
-    layout.modules = {.core_attn = false};
+    layout.recomputation.modules = {.core_attn = false};
     for (std::size_t i = 0; i < node->size(); ++i) {
       const auto name = node->item(i).as_string();
       if (!name.ok()) return reader_.fail(name.error());
@@ -141,7 +141,7 @@ class LayoutReader {
         return reader_.fail(node->item(i).error(
             fmt::format("'{}' is not recomputed alone; known are core_attn, act, layernorm and mla_up_proj", *name)));
       }
-      layout.modules.*known->second = true;
+      layout.recomputation.modules.*known->second = true;
     }
     layout.places["recompute_modules"] = node->where();
   }
@@ -167,8 +167,8 @@ class LayoutReader {
   }
   void offload() {
     reader_.inner("offload", [&](MapReader& inner) {
-      inner.optional("optimizer", &YamlNode::as_bool, layout.offload_optimizer);
-      inner.optional("activations", &YamlNode::as_bool, layout.offload_activations);
+      inner.optional("optimizer", &YamlNode::as_bool, layout.offload.optimizer);
+      inner.optional("activations", &YamlNode::as_bool, layout.offload.activations);
     });
     note_place("offload");
   }
@@ -184,12 +184,12 @@ class LayoutReader {
             "'{}' is not a compression that is known: fp8, int8, int4, one_bit; or write {{bytes: 0.25, work: 8}}",
             node->scalar())));
       }
-      layout.compression.bytes = *known;
+      layout.exchange.compression.bytes = *known;
       return;
     }
     reader_.inner("compression", [&](MapReader& inner) {
-      inner.optional("bytes", &YamlNode::as_number, layout.compression.bytes, 0, 4);
-      inner.optional("work", &YamlNode::as_number, layout.compression.work, 0, 1000);
+      inner.optional("bytes", &YamlNode::as_number, layout.exchange.compression.bytes, 0, 4);
+      inner.optional("work", &YamlNode::as_number, layout.exchange.compression.work, 0, 1000);
       const auto exchange = inner.optional("exchange");
       if (!exchange || !inner.ok()) return;
       const Status status = set_compressed_exchange(exchange->scalar(), exchange->where(), layout);
@@ -198,19 +198,19 @@ class LayoutReader {
   }
   void straggler() {
     reader_.inner("straggler", [&](MapReader& inner) {
-      inner.optional("speed", &YamlNode::as_number, layout.straggler_speed, 0.01, 1);
-      inner.optional("stage", &YamlNode::as_int, layout.straggler_stage, 0, kMostUnits);
+      inner.optional("speed", &YamlNode::as_number, layout.straggler.speed, 0.01, 1);
+      inner.optional("stage", &YamlNode::as_int, layout.straggler.stage, 0, kMostUnits);
     });
     note_place("straggler");
   }
   void overlap() {
     reader_.inner("overlap", [&](MapReader& inner) {
-      inner.optional("grad_reduce", &YamlNode::as_bool, layout.overlap_grad_reduce);
-      inner.optional("param_gather", &YamlNode::as_bool, layout.overlap_param_gather);
-      inner.optional("p2p", &YamlNode::as_bool, layout.overlap_p2p);
-      inner.optional("tp", &YamlNode::as_bool, layout.overlap_tp);
-      inner.optional("ep", &YamlNode::as_number, layout.overlap_ep, 0, 1);
-      inner.optional("tp_backward", &YamlNode::as_bool, layout.overlap_tp_backward);
+      inner.optional("grad_reduce", &YamlNode::as_bool, layout.overlap.grad_reduce);
+      inner.optional("param_gather", &YamlNode::as_bool, layout.overlap.param_gather);
+      inner.optional("p2p", &YamlNode::as_bool, layout.overlap.p2p);
+      inner.optional("tp", &YamlNode::as_bool, layout.overlap.tp);
+      inner.optional("ep", &YamlNode::as_number, layout.experts.overlap, 0, 1);
+      inner.optional("tp_backward", &YamlNode::as_bool, layout.overlap.tp_backward);
     });
     if (const auto node = reader_.optional("overlap")) layout.places["overlap_tp"] = node->where();
   }
@@ -254,62 +254,62 @@ Result<LayoutSpec> read_layout(const YamlNode& node, LayoutSpec base) {
   r.size("cp", l.cp);
   r.size("ep", l.ep);
   r.size("expert_tp", l.expert_tp);
-  r.size("dispatch_bytes", l.dispatch_bytes);
-  r.share("expert_skew", l.expert_skew);
-  r.share("expert_capacity", l.expert_capacity);
+  r.size("dispatch_bytes", l.experts.dispatch_bytes);
+  r.share("expert_skew", l.experts.skew);
+  r.share("expert_capacity", l.experts.capacity);
   r.word("expert_exchange", set_expert_exchange);
-  r.flag("fused_experts", l.fused_experts);
-  r.duration("expert_launch", l.expert_launch);
-  r.size("seq", l.seq);
-  r.size("micro_batch", l.micro_batch);
-  r.size("global_batch", l.global_batch);
-  r.size("zero", l.zero, 0);
+  r.flag("fused_experts", l.experts.fused);
+  r.duration("expert_launch", l.experts.launch);
+  r.size("seq", l.batch.seq);
+  r.size("micro_batch", l.batch.micro);
+  r.size("global_batch", l.batch.global);
+  r.size("zero", l.sharding.zero, 0);
   r.word("precision", set_precision);
-  r.size("shard_group", l.shard_group);
-  r.flag("whole_tensors", l.whole_tensors);
-  r.flag("prefetch", l.prefetch);
-  r.flag("reshard", l.reshard);
-  r.flag("accumulate_gradients", l.accumulate_gradients);
+  r.size("shard_group", l.sharding.group);
+  r.flag("whole_tensors", l.sharding.whole_tensors);
+  r.flag("prefetch", l.sharding.prefetch);
+  r.flag("reshard", l.sharding.reshard);
+  r.flag("accumulate_gradients", l.sharding.accumulate_gradients);
   r.word("recompute", set_recompute);
-  r.size("recompute_layers", l.recompute_layers);
-  r.size("recompute_every", l.recompute_every);
+  r.size("recompute_layers", l.recomputation.layers);
+  r.size("recompute_every", l.recomputation.every);
   r.recompute_modules();
-  r.flag("early_stop", l.early_stop);
+  r.flag("early_stop", l.recomputation.early_stop);
   r.flag("stage_buffers", l.stage_buffers);
   r.word("schedule", set_schedule);
-  r.size("first_layers", l.first_layers);
-  r.size("last_layers", l.last_layers);
-  r.flag("balanced_layers", l.balanced_layers);
-  r.flag("embedding_as_layer", l.embedding_as_layer);
-  r.flag("head_as_layer", l.head_as_layer);
-  r.sizes("chunk_layers", l.chunk_layers);
-  r.size("layers_per_chunk", l.layers_per_chunk);
+  r.size("first_layers", l.split.first_layers);
+  r.size("last_layers", l.split.last_layers);
+  r.flag("balanced_layers", l.split.balanced);
+  r.flag("embedding_as_layer", l.split.embedding_as_layer);
+  r.flag("head_as_layer", l.split.head_as_layer);
+  r.sizes("chunk_layers", l.split.chunk_layers);
+  r.size("layers_per_chunk", l.split.layers_per_chunk);
   r.word("context", set_context);
   r.word("attention", set_attention);
   r.word("loss", set_loss);
   r.word("rank_order", set_rank_order);
   r.flag("cuda_graphs", l.cuda_graphs);
   r.compression();
-  r.size("secondary_shards", l.secondary_shards);
+  r.size("secondary_shards", l.sharding.secondary);
   r.offload();
   r.straggler();
   r.flag("sequence_parallel", l.sequence_parallel);
   std::uint32_t bucket_millions = 0;
   r.size("bucket_million_parameters", bucket_millions);
-  if (bucket_millions > 0) l.bucket_parameters = bucket_millions * 1'000'000ull;
-  r.size("gradient_bytes", l.gradient_bytes);
-  r.size("parameter_bytes", l.parameter_bytes);
-  r.size("shard_copy_bytes", l.shard_copy_bytes, 0);
+  if (bucket_millions > 0) l.exchange.bucket_parameters = bucket_millions * 1'000'000ull;
+  r.size("gradient_bytes", l.exchange.gradient_bytes);
+  r.size("parameter_bytes", l.exchange.parameter_bytes);
+  r.size("shard_copy_bytes", l.sharding.copy_bytes, 0);
   r.overlap();
   r.share("kernel_time", l.kernel_time, 0.1);
   BUSBAR_RETURN_IF_ERROR(r.finish());
-  if (l.gradient_bytes != 2 && l.gradient_bytes != 4) {
+  if (l.exchange.gradient_bytes != 2 && l.exchange.gradient_bytes != 4) {
     return invalid("gradients are reduced in 2 bytes (bf16) or 4 (fp32)", l.place("gradient_bytes"));
   }
-  if (l.dispatch_bytes != 1 && l.dispatch_bytes != 2) {
+  if (l.experts.dispatch_bytes != 1 && l.experts.dispatch_bytes != 2) {
     return invalid("tokens are dispatched in 1 byte (fp8) or 2 (bf16) per element", l.place("dispatch_bytes"));
   }
-  if (l.parameter_bytes != 1 && l.parameter_bytes != 2 && l.parameter_bytes != 4) {
+  if (l.exchange.parameter_bytes != 1 && l.exchange.parameter_bytes != 2 && l.exchange.parameter_bytes != 4) {
     return invalid("parameters are gathered in 1 byte (fp8), 2 (bf16) or 4 (fp32)", l.place("parameter_bytes"));
   }
   return l;
@@ -328,10 +328,10 @@ Status apply_flags(const LayoutFlags& flags, LayoutSpec& l) {
   BUSBAR_RETURN_IF_ERROR(apply("dp", flags.dp, l.dp, l));
   BUSBAR_RETURN_IF_ERROR(apply("cp", flags.cp, l.cp, l));
   BUSBAR_RETURN_IF_ERROR(apply("ep", flags.ep, l.ep, l));
-  BUSBAR_RETURN_IF_ERROR(apply("seq", flags.seq, l.seq, l));
-  BUSBAR_RETURN_IF_ERROR(apply("micro_batch", flags.micro_batch, l.micro_batch, l));
-  BUSBAR_RETURN_IF_ERROR(apply("global_batch", flags.global_batch, l.global_batch, l));
-  BUSBAR_RETURN_IF_ERROR(apply("zero", flags.zero, l.zero, l, 0));
+  BUSBAR_RETURN_IF_ERROR(apply("seq", flags.seq, l.batch.seq, l));
+  BUSBAR_RETURN_IF_ERROR(apply("micro_batch", flags.micro_batch, l.batch.micro, l));
+  BUSBAR_RETURN_IF_ERROR(apply("global_batch", flags.global_batch, l.batch.global, l));
+  BUSBAR_RETURN_IF_ERROR(apply("zero", flags.zero, l.sharding.zero, l, 0));
   const auto flag = [](const char* name) {
     Where where;
     where.path = name;
@@ -339,8 +339,8 @@ Status apply_flags(const LayoutFlags& flags, LayoutSpec& l) {
   };
   if (flags.precision) BUSBAR_RETURN_IF_ERROR(set_precision(*flags.precision, flag("--precision"), l));
   if (flags.offload) {  // the flag table allows no other words
-    l.offload_optimizer = *flags.offload == "optimizer" || *flags.offload == "both";
-    l.offload_activations = *flags.offload == "activations" || *flags.offload == "both";
+    l.offload.optimizer = *flags.offload == "optimizer" || *flags.offload == "both";
+    l.offload.activations = *flags.offload == "activations" || *flags.offload == "both";
     l.places["offload"] = flag("--offload");
   }
   if (flags.recompute) BUSBAR_RETURN_IF_ERROR(set_recompute(*flags.recompute, flag("--recompute"), l));

@@ -211,7 +211,7 @@ TEST(Scenario, FlagsAndSettingsWinOverTheFile) {
   const auto s = load_scenario("examples/llama3-70b-512xh100.yaml", flags, overrides, Catalog());
   ASSERT_TRUE(s.ok()) << s.error().text();
   EXPECT_EQ(s->layout.tp, 4u);
-  EXPECT_EQ(s->layout.seq, 8192u);
+  EXPECT_EQ(s->layout.batch.seq, 8192u);
   EXPECT_EQ(s->model.layers, 40u);
   EXPECT_EQ(s->cluster, "dgx-h100:32");
   EXPECT_EQ(s->cluster_overrides.set, std::vector<std::string>{"fabric.rate=200Gb/s"});
@@ -258,25 +258,25 @@ TEST(Scenario, LayoutKeysOfWiderStepsAreRead) {
       "job.yaml");
   const auto l = read_layout(document->root());
   ASSERT_TRUE(l.ok()) << l.error().text();
-  EXPECT_EQ(l->zero, 3u);
-  EXPECT_EQ(l->shard_group, 8u);
-  EXPECT_FALSE(l->prefetch || l->reshard);
-  EXPECT_TRUE(l->accumulate_gradients);
-  EXPECT_EQ(l->straggler_speed, 0.9);
-  EXPECT_EQ(l->straggler_stage, 1u);
+  EXPECT_EQ(l->sharding.zero, 3u);
+  EXPECT_EQ(l->sharding.group, 8u);
+  EXPECT_FALSE(l->sharding.prefetch || l->sharding.reshard);
+  EXPECT_TRUE(l->sharding.accumulate_gradients);
+  EXPECT_EQ(l->straggler.speed, 0.9);
+  EXPECT_EQ(l->straggler.stage, 1u);
   EXPECT_EQ(l->kernel_time, 1.5);
-  EXPECT_FALSE(l->overlap_tp_backward);
-  EXPECT_EQ(l->recompute, Recompute::kFull);
-  EXPECT_EQ(l->recompute_layers, 2u);
+  EXPECT_FALSE(l->overlap.tp_backward);
+  EXPECT_EQ(l->recomputation.kind, Recompute::kFull);
+  EXPECT_EQ(l->recomputation.layers, 2u);
   EXPECT_EQ(l->cp, 2u);
   EXPECT_EQ(l->context, ContextParallel::kAllGather);
   EXPECT_EQ(l->attention, AttentionKernel::kFlash1);
   EXPECT_EQ(l->rank_order, kTpCpPpDp);
   EXPECT_EQ(l->precision, Precision::kFp8);
   EXPECT_EQ(l->schedule, PipelineSchedule::kGPipe);
-  EXPECT_EQ(l->first_layers, 3u);
-  EXPECT_TRUE(l->offload_activations && l->cuda_graphs);
-  EXPECT_EQ(l->parameter_bytes, 1u);
+  EXPECT_EQ(l->split.first_layers, 3u);
+  EXPECT_TRUE(l->offload.activations && l->cuda_graphs);
+  EXPECT_EQ(l->exchange.parameter_bytes, 1u);
 }
 
 TEST(Scenario, AFrameworkSetsOnlyWhatIsNotGiven) {
@@ -290,14 +290,14 @@ TEST(Scenario, AFrameworkSetsOnlyWhatIsNotGiven) {
     return scenario_from_flags(flags, o, Catalog()).value();
   };
   const Scenario plain = of({}), given = of({"layout.recompute=none", "layout.kernel_time=1.5", "layout.pp=2"});
-  EXPECT_TRUE(plain.layout.choose_recompute);
-  EXPECT_EQ(plain.layout.gradient_bytes, 2u);
+  EXPECT_TRUE(plain.layout.recomputation.choose);
+  EXPECT_EQ(plain.layout.exchange.gradient_bytes, 2u);
   EXPECT_LT(plain.layout.kernel_time, 1);
   EXPECT_EQ(plain.framework_sets, "recompute auto, gradient_bytes 2, kernel_time 0.965");
-  EXPECT_EQ(given.layout.recompute, Recompute::kNone);
+  EXPECT_EQ(given.layout.recomputation.kind, Recompute::kNone);
   EXPECT_EQ(given.layout.kernel_time, 1.5);
   EXPECT_EQ(given.layout.pp, 2u);
-  EXPECT_FALSE(given.layout.choose_recompute);
+  EXPECT_FALSE(given.layout.recomputation.choose);
   EXPECT_EQ(given.framework_sets, "gradient_bytes 2");
   flags.framework = "nemo";
   EXPECT_EQ(of({"layout.framework=maxtext"}).framework, "nemo") << "the flag overrides";
@@ -315,7 +315,7 @@ TEST(Scenario, NemoOverlapsTensorParallelismOnlyWithSequenceParallelism) {
   const auto of = [&](const std::string& sequence_parallel) {
     Overrides o;
     o.set = {"layout.sequence_parallel=" + sequence_parallel};
-    return scenario_from_flags(flags, o, Catalog()).value().layout.overlap_tp;
+    return scenario_from_flags(flags, o, Catalog()).value().layout.overlap.tp;
   };
   EXPECT_TRUE(of("true"));
   EXPECT_FALSE(of("false"));
@@ -385,9 +385,9 @@ TEST_F(FrameworkFile, TheFirstRecipeThatFitsCountsUnlessItIsSwitchedOffOrAKeyIsG
 
 TEST_F(FrameworkFile, AWordOfTheUserMeansWhatItMeansInTheFramework) {
   const Scenario s = read("mine", {"layout.recompute=selective"}).value();
-  EXPECT_EQ(s.layout.recompute, Recompute::kFull);
-  EXPECT_EQ(s.layout.recompute_every, 2u);
-  EXPECT_EQ(resolve_layout(s.layout, s.model, 64)->recompute_layers, s.model.layers / 2);
+  EXPECT_EQ(s.layout.recomputation.kind, Recompute::kFull);
+  EXPECT_EQ(s.layout.recomputation.every, 2u);
+  EXPECT_EQ(resolve_layout(s.layout, s.model, 64)->recomputation.layers, s.model.layers / 2);
 }
 
 TEST_F(FrameworkFile, UnknownNamesListAllThatAreKnown) {

@@ -21,14 +21,14 @@ class BatchCurve {
     ask_.timeline = ask_.relief = false;
     ask_.fold = variant.fold;
   }
-  std::uint32_t smallest() const { return base_.dp * base_.micro_batch * (base_.vpp > 1 ? base_.pp : 1); }
+  std::uint32_t smallest() const { return base_.dp * base_.batch.micro * (base_.vpp > 1 ? base_.pp : 1); }
   const std::string& cluster() const { return cluster_; }
   const std::string& does_not_fit() const { return does_not_fit_; }
 
   Result<ScalePoint> at(std::uint32_t units) {
     if (const auto known = points_.find(units); known != points_.end()) return known->second;
     Scenario scenario = variant_.scenario;
-    scenario.layout.global_batch = units * smallest();
+    scenario.layout.batch.global = units * smallest();
     Result<TrainRun> run = step::predict(std::move(scenario), ask_);
     if (!run.ok()) return variant_.change.empty() ? run.error() : with_change(run.error(), variant_.change);
     cluster_ = run->cluster().name;
@@ -55,7 +55,7 @@ class BatchCurve {
 Result<LayoutSpec> smallest_layout(const TrainVariant& v) {
   BUSBAR_ASSIGN(const Cluster cluster, load_machine(v.scenario.cluster, v.scenario.cluster_overrides));
   LayoutSpec l = v.scenario.layout;
-  l.global_batch = 0;
+  l.batch.global = 0;
   return resolve_layout(std::move(l), v.scenario.model, static_cast<std::uint32_t>(cluster.topology.gpus().size()));
 }
 

@@ -121,7 +121,7 @@ class BreakEven {
 }  // namespace
 
 Result<CompressionTable> compare_compressions(const TrainRun& run, const Context& context) {
-  if (run.layout.data_ranks() < 2 || run.layout.whole_tensors)
+  if (run.layout.data_ranks() < 2 || run.layout.sharding.whole_tensors)
     return invalid("needs data parallelism, with gradients reduced in pieces", {"", 0, 0, "compressions"});
   CompressionTable out;
   std::vector<std::uint16_t> classes = network_classes(run.cluster().topology, out);
@@ -130,8 +130,8 @@ Result<CompressionTable> compare_compressions(const TrainRun& run, const Context
   for (const Scheme& s : schemes_for(run.scenario.model)) {
     if (context.stopped()) break;
     LayoutSpec layout = run.layout;
-    layout.compression = s.compression;
-    layout.gradient_bytes = s.gradient_bytes;
+    layout.exchange.compression = s.compression;
+    layout.exchange.gradient_bytes = s.gradient_bytes;
     BUSBAR_ASSIGN(Program p, program_with(run, layout));
     BUSBAR_ASSIGN(const StepResult step, step_of(run, p));
     CompressionRow row;

@@ -36,27 +36,29 @@ void add_degrees(const LayoutSpec& l, std::vector<Setting>& out) {
   if (l.pp > 1 && l.vpp == 1 && l.schedule == PipelineSchedule::k1F1B)
     add("gradients of weights fill the bubble (ZB-H1)", "--set layout.schedule=zb-h1",
         [](LayoutSpec& o) { o.schedule = PipelineSchedule::kZbH1; });
-  add(fmt::format("micro-batches of {}", 2 * l.micro_batch), fmt::format("--micro-batch {}", 2 * l.micro_batch),
-      [n = 2 * l.micro_batch](LayoutSpec& o) { o.micro_batch = n; });
+  add(fmt::format("micro-batches of {}", 2 * l.batch.micro), fmt::format("--micro-batch {}", 2 * l.batch.micro),
+      [n = 2 * l.batch.micro](LayoutSpec& o) { o.batch.micro = n; });
 }
 
 /// Settings that can make steps shorter.
 std::vector<Setting> faster_settings(const TrainRun& run) {
   const LayoutSpec& l = run.layout;
   std::vector<Setting> out;
-  if (l.tp > 1 && !l.overlap_tp && l.sequence_parallel)
+  if (l.tp > 1 && !l.overlap.tp && l.sequence_parallel)
     out.push_back(
-        {"overlap TP with GEMMs", "--set layout.overlap_tp=true", [](LayoutSpec& o) { o.overlap_tp = true; }});
-  if (l.recompute != Recompute::kNone)
-    out.push_back({"no recomputation", "--recompute none", [](LayoutSpec& o) { o.recompute = Recompute::kNone; }});
-  if (l.recompute == Recompute::kFull)
+        {"overlap TP with GEMMs", "--set layout.overlap_tp=true", [](LayoutSpec& o) { o.overlap.tp = true; }});
+  if (l.recomputation.kind != Recompute::kNone)
+    out.push_back(
+        {"no recomputation", "--recompute none", [](LayoutSpec& o) { o.recomputation.kind = Recompute::kNone; }});
+  if (l.recomputation.kind == Recompute::kFull)
     out.push_back({"recompute attention only", "--recompute selective",
-                   [](LayoutSpec& o) { o.recompute = Recompute::kSelective; }});
-  if (l.data_ranks() > 1 && l.gradient_bytes > 2)
+                   [](LayoutSpec& o) { o.recomputation.kind = Recompute::kSelective; }});
+  if (l.data_ranks() > 1 && l.exchange.gradient_bytes > 2)
+    out.push_back({"gradients in 16 bits", "--set layout.gradient_bytes=2",
+                   [](LayoutSpec& o) { o.exchange.gradient_bytes = 2; }});
+  if (l.shards_parameters() && !l.sharding.prefetch)
     out.push_back(
-        {"gradients in 16 bits", "--set layout.gradient_bytes=2", [](LayoutSpec& o) { o.gradient_bytes = 2; }});
-  if (l.shards_parameters() && !l.prefetch)
-    out.push_back({"prefetch parameters", "--set layout.prefetch=true", [](LayoutSpec& o) { o.prefetch = true; }});
+        {"prefetch parameters", "--set layout.prefetch=true", [](LayoutSpec& o) { o.sharding.prefetch = true; }});
   if (!l.cuda_graphs)
     out.push_back({"CUDA graphs", "--set layout.cuda_graphs=true", [](LayoutSpec& o) { o.cuda_graphs = true; }});
   const bool half = l.precision == Precision::kBf16 || l.precision == Precision::kFp16;
@@ -70,7 +72,7 @@ std::vector<Setting> faster_settings(const TrainRun& run) {
 /// The step in another layout of the same GPUs and batch; nothing where it cannot run or does not fit.
 std::optional<Duration> step_in(const TrainRun& run, const Setting& setting) {
   LayoutSpec l = run.scenario.layout;
-  l.global_batch = run.layout.global_batch;
+  l.batch.global = run.layout.batch.global;
   setting.change(l);
   const Result<LayoutSpec> layout = resolve_layout(l, run.scenario.model, run.layout.ranks());
   if (!layout.ok() || !check_fits(memory_use(run.scenario.model, *layout), run.memory_capacity).ok()) return {};

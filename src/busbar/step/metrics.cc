@@ -5,14 +5,14 @@ namespace {
 
 constexpr double kSecondsPerHour = 3600, kHoursPerDay = 24, kTera = 1e12, kMillion = 1e6;
 
-double tokens_per_step(const LayoutSpec& l) { return static_cast<double>(l.global_batch) * l.seq; }
+double tokens_per_step(const LayoutSpec& l) { return static_cast<double>(l.batch.global) * l.batch.seq; }
 
 }  // namespace
 
 StepMetrics step_metrics(const ModelSpec& model, const LayoutSpec& layout, Duration step_time,
                          double peak_flops_per_s) {
   const double rate = tokens_per_step(layout) / (step_time.in_s() * layout.ranks());
-  const ModelFlops flops = flops_per_token(model, layout.seq);
+  const ModelFlops flops = flops_per_token(model, layout.batch.seq);
   StepMetrics m;
   m.tokens_per_s_per_gpu = rate;
   m.model_tflops_per_gpu = rate * flops.causal / kTera;

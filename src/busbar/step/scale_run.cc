@@ -70,16 +70,16 @@ std::string why_faster(const ScalePoint& before, const ScalePoint& after, const 
 LayoutSpec layout_for(const LayoutSpec& base, std::uint32_t gpus, bool weak) {
   LayoutSpec l = base;
   l.dp = gpus / (l.tp * l.pp * l.cp);
-  if (l.shard_group > l.data_ranks()) l.shard_group = 0;
-  if (weak) l.global_batch = base.micro_batches() * base.micro_batch * l.dp;
+  if (l.sharding.group > l.data_ranks()) l.sharding.group = 0;
+  if (weak) l.batch.global = base.micro_batches() * base.batch.micro * l.dp;
   return l;
 }
 
 std::string why_not(const LayoutSpec& l, std::uint32_t gpus) {
   const std::uint32_t replica = l.tp * l.pp * l.cp;
   if (gpus % replica != 0) return fmt::format("one replica needs {} GPUs", replica);
-  if (l.global_batch % (l.dp * l.micro_batch) != 0) {
-    return fmt::format("a batch of {} cannot be divided evenly among so many replicas", l.global_batch);
+  if (l.batch.global % (l.dp * l.batch.micro) != 0) {
+    return fmt::format("a batch of {} cannot be divided evenly among so many replicas", l.batch.global);
   }
   if (l.vpp > 1 && l.micro_batches() % l.pp != 0) return "fewer micro-batches than pipeline stages";
   return "";

@@ -34,10 +34,10 @@ TEST(Scale, WeakScalingKeepsTheWorkOfAGpuAndStrongScalingTheBatch) {
     ASSERT_EQ(curve.size(), 3u);
     for (const ScalePoint* p : curve) {
       EXPECT_EQ(p->layout.ranks(), gpus);
-      EXPECT_EQ(p->layout.global_batch, weak ? 64 * gpus / 16 : 64) << gpus;
+      EXPECT_EQ(p->layout.batch.global, weak ? 64 * gpus / 16 : 64) << gpus;
       EXPECT_EQ(p->breakdown.total(), p->step);
       // Tokens of a step over its time; efficiency is relative to the smallest machine.
-      const double rate = p->layout.global_batch * static_cast<double>(p->layout.seq) / p->step.in_s();
+      const double rate = p->layout.batch.global * static_cast<double>(p->layout.batch.seq) / p->step.in_s();
       EXPECT_NEAR(p->tokens_per_s(), rate, 1e-9 * rate);
       EXPECT_DOUBLE_EQ(p->efficiency, p->tokens_per_s_per_gpu / curve.front()->tokens_per_s_per_gpu);
       EXPECT_NEAR(p->idle_gpus(), gpus * (1 - p->efficiency), 1e-9);

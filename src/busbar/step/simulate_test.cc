@@ -79,7 +79,7 @@ TEST(Pipeline, ZeroBubbleSchedulesTakeTheTimeOfTheirPaper) {
     LayoutSpec l = small_layout(1, p, 1, 1, m);
     l.schedule = schedule;
     l.vpp = v;
-    l.chunk_layers.clear();
+    l.split.chunk_layers.clear();
     l = resolve_layout(l, small_model(), p).value();
     return simulate(build_program(small_model(), l, times, free_optimizer()), constant(Duration{})).step_time;
   };
@@ -115,7 +115,7 @@ TEST(Pipeline, DualPipeVTakesTheTimeOfItsTable) {
     LayoutSpec l = small_layout(1, p, 1, 1, m);
     l.schedule = PipelineSchedule::kDualPipeV;
     l.vpp = 2;
-    l.chunk_layers.clear();
+    l.split.chunk_layers.clear();
     l = resolve_layout(l, small_model(), p).value();
     const Duration step =
         simulate(build_program(small_model(), l, times, free_optimizer()), constant(Duration{})).step_time;
@@ -383,25 +383,25 @@ TEST(Step, SlowerCommunicationNeverShortensTheStep) {
 
 TEST(Step, EveryKindOfOverlapShortensTheStep) {
   LayoutSpec l = small_layout(8, 1, 1, 4, 3);
-  l.bucket_parameters = 2'000'000;
+  l.exchange.bucket_parameters = 2'000'000;
   const auto by_bytes = [](const CollectiveCall& c) { return transfer_time(c.bytes, BytesPerSecond{50'000'000'000}); };
   const auto time = [&] { return simulate(*build_program(small_model(), l, flat_kernels()), by_bytes).step_time; };
   const Duration all = time();
-  l.overlap_grad_reduce = false;
+  l.overlap.grad_reduce = false;
   const Duration late = time();
-  l.overlap_grad_reduce = true;
-  l.overlap_param_gather = false;
+  l.overlap.grad_reduce = true;
+  l.overlap.param_gather = false;
   EXPECT_GT(time(), all);
   EXPECT_GT(late, all);
-  l.overlap_param_gather = true;
-  l.overlap_tp = true;
+  l.overlap.param_gather = true;
+  l.overlap.tp = true;
   EXPECT_LT(time(), all);
 }
 
 // A reduce-scatter that is pipelined with its GEMM leaves a quarter behind it, however short it is.
 TEST(Step, TheLastChunkOfAPipelinedScatterIsExposed) {
   LayoutSpec l = small_layout(8, 1, 1, 1, 1);
-  l.overlap_tp = true;
+  l.overlap.tp = true;
   const auto time = [&](Duration whole) {
     const Program p = build_program(small_model(), l, flat_kernels()).value();
     Bytes most{0};
@@ -421,7 +421,7 @@ TEST(Step, TheLastChunkOfAPipelinedScatterIsExposed) {
 // last backward pass are not. 7 layers have experts, each with 2 exchanges forward and 2 backward.
 TEST(Step, PairsOfPassesHideTheExchangesOfExperts) {
   LayoutSpec l;
-  l.dp = l.ep = 8, l.seq = 4096, l.global_batch = 8 * 6, l.zero = 0;
+  l.dp = l.ep = 8, l.batch.seq = 4096, l.batch.global = 8 * 6, l.sharding.zero = 0;
   l = resolve_layout(l, small_experts(), 0).value();
   const Duration x = Duration::us(20);
   const auto time = [&] {
@@ -429,10 +429,10 @@ TEST(Step, PairsOfPassesHideTheExchangesOfExperts) {
     return simulate(*build_program(small_experts(), l, flat_kernels()), only_ep).step_time;
   };
   const Duration exposed = time();
-  l.overlap_ep = 1;
+  l.experts.overlap = 1;
   const Duration hidden = exposed - time();
   EXPECT_EQ(hidden, x * (5 * 2 * 14));
-  l.overlap_ep = 0.5;
+  l.experts.overlap = 0.5;
   EXPECT_EQ(exposed - time(), x * (5 * 14));
 }
 

@@ -92,31 +92,33 @@ std::vector<std::pair<std::string, LayoutSpec>> slower_settings(const ModelSpec&
     change(other);
     out.emplace_back(what, std::move(other));
   };
-  if (l.recompute != Recompute::kFull) {
-    add("all layers are recomputed", [](LayoutSpec& o) { o.recompute = Recompute::kFull, o.recompute_layers = 0; });
+  if (l.recomputation.kind != Recompute::kFull) {
+    add("all layers are recomputed",
+        [](LayoutSpec& o) { o.recomputation.kind = Recompute::kFull, o.recomputation.layers = 0; });
   }
   if (l.attention == AttentionKernel::kFlash)
     add("attention is FlashAttention-2", [](LayoutSpec& o) { o.attention = AttentionKernel::kFlash2; });
   if (l.attention != AttentionKernel::kUnfused)
     add("attention is not fused", [](LayoutSpec& o) { o.attention = AttentionKernel::kUnfused; });
-  if (l.data_ranks() > 1 && l.overlap_grad_reduce)
-    add("gradients are reduced after the backward pass", [](LayoutSpec& o) { o.overlap_grad_reduce = false; });
-  if (l.data_ranks() > 1 && l.overlap_param_gather && l.zero > 0)
-    add("parameters are gathered before the forward pass", [](LayoutSpec& o) { o.overlap_param_gather = false; });
-  if (l.shards_parameters() && l.prefetch)
-    add("parameters are not prefetched", [](LayoutSpec& o) { o.prefetch = false; });
-  if (l.vpp > 1 && l.overlap_p2p)
-    add("sends between stages are not overlapped", [](LayoutSpec& o) { o.overlap_p2p = false; });
-  if (l.overlap_tp) add("TP is not overlapped with GEMMs", [](LayoutSpec& o) { o.overlap_tp = false; });
+  if (l.data_ranks() > 1 && l.overlap.grad_reduce)
+    add("gradients are reduced after the backward pass", [](LayoutSpec& o) { o.overlap.grad_reduce = false; });
+  if (l.data_ranks() > 1 && l.overlap.param_gather && l.sharding.zero > 0)
+    add("parameters are gathered before the forward pass", [](LayoutSpec& o) { o.overlap.param_gather = false; });
+  if (l.shards_parameters() && l.sharding.prefetch)
+    add("parameters are not prefetched", [](LayoutSpec& o) { o.sharding.prefetch = false; });
+  if (l.vpp > 1 && l.overlap.p2p)
+    add("sends between stages are not overlapped", [](LayoutSpec& o) { o.overlap.p2p = false; });
+  if (l.overlap.tp) add("TP is not overlapped with GEMMs", [](LayoutSpec& o) { o.overlap.tp = false; });
   if (model.moe.experts == 0) return out;
-  if (l.overlap_ep > 0) add("exchanges of experts are not overlapped", [](LayoutSpec& o) { o.overlap_ep = 0; });
-  if (l.expert_exchange != ExpertExchange::kAllToAll)
+  if (l.experts.overlap > 0)
+    add("exchanges of experts are not overlapped", [](LayoutSpec& o) { o.experts.overlap = 0; });
+  if (l.experts.exchange != ExpertExchange::kAllToAll)
     add("experts' tokens travel by NCCL's all-to-all",
-        [](LayoutSpec& o) { o.expert_exchange = ExpertExchange::kAllToAll; });
-  if (l.expert_launch < kSlowLaunch)
-    add("each kernel of an expert is launched alone (20 us)", [](LayoutSpec& o) { o.expert_launch = kSlowLaunch; });
-  if (l.expert_skew < kUnevenSkew)
-    add("the loads of experts differ by 0.4 of their mean", [](LayoutSpec& o) { o.expert_skew = kUnevenSkew; });
+        [](LayoutSpec& o) { o.experts.exchange = ExpertExchange::kAllToAll; });
+  if (l.experts.launch < kSlowLaunch)
+    add("each kernel of an expert is launched alone (20 us)", [](LayoutSpec& o) { o.experts.launch = kSlowLaunch; });
+  if (l.experts.skew < kUnevenSkew)
+    add("the loads of experts differ by 0.4 of their mean", [](LayoutSpec& o) { o.experts.skew = kUnevenSkew; });
   return out;
 }
 
@@ -144,7 +146,7 @@ Result<Gap> explain_gap(const TrainRun& run, Duration measured, const Context& c
       "the slowest GPU computes at",
       [&](double f) -> Result<Duration> {
         LayoutSpec l = run.layout;
-        l.straggler_speed = std::min(1.0, run.layout.straggler_speed * f);
+        l.straggler.speed = std::min(1.0, run.layout.straggler.speed * f);
         BUSBAR_ASSIGN(const StepResult step, step_with(run, l));
         return step.step_time;
       },

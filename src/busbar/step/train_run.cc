@@ -110,8 +110,8 @@ Result<StepLaw> law_of(const TrainRun& run, const JobStep& job) {
   BUSBAR_ASSIGN(const Stragglers slow, parse_stragglers(run.settings.stragglers));
   if (slow.chance > 0) {
     LayoutSpec layout = job.layout;
-    layout.straggler_speed = 1 / slow.factor;
-    layout.straggler_stage = std::min(index(job.step.critical_role), layout.pp - 1);
+    layout.straggler.speed = 1 / slow.factor;
+    layout.straggler.stage = std::min(index(job.step.critical_role), layout.pp - 1);
     const StepRunner runner(run);
     BUSBAR_ASSIGN(const Program program, runner.program(layout, job.jobs));
     BUSBAR_ASSIGN(const StepResult step, runner.simulate_fluids(program, false, {}));
@@ -237,7 +237,7 @@ Result<TrainRun> open_machine(Scenario scenario, const TrainAsk& ask) {
     BUSBAR_ASSIGN(policy.penalty, load_call_penalty(ask.transport, balance_of(cluster), fan_in,
                                                     run.scenario.cluster_overrides.catalog));
   }
-  const bool offloads = run.scenario.layout.offload_optimizer || run.scenario.layout.offload_activations;
+  const bool offloads = run.scenario.layout.offload.optimizer || run.scenario.layout.offload.activations;
   policy.host_memory = offloads && has_host_memory(cluster.topology);
   BUSBAR_ASSIGN(std::vector<DeviceId> placed, place_jobs(cluster.topology, run.settings));
   BUSBAR_ASSIGN(run.machine, Predictor::make(std::move(cluster), std::move(placed), std::move(policy)));
@@ -253,8 +253,8 @@ std::string kept_key(const Scenario& scenario, const TrainAsk& ask) {
   const Overrides& o = scenario.cluster_overrides;
   const PredictOptions& p = ask.predict;
   const bool usual = ask.engine != "packet" && ask.transport.empty() && ask.balance.empty() && ask.fold &&
-                     ask.settings.jobs == 1 && ask.held_share == 1 && !scenario.layout.offload_optimizer &&
-                     !scenario.layout.offload_activations && scenario.packet.empty();
+                     ask.settings.jobs == 1 && ask.held_share == 1 && !scenario.layout.offload.optimizer &&
+                     !scenario.layout.offload.activations && scenario.packet.empty();
   if (!usual || ask.kept == nullptr) return "";
   std::string key = fmt::format("{} {} {} {} {} {} {} {} {} {} {}", ask.engine, p.nccl, p.launch, p.shortcuts_off,
                                 scenario.cluster, o.nodes, o.catalog, o.gpu, o.gpu_memory_rate,
@@ -272,16 +272,16 @@ Status choose_recompute(TrainRun& run, const TrainAsk& ask) {
   const Bytes capacity = gpu_memory(run.cluster().topology);
   const ModelSpec model = run.scenario.model;
   const auto fits = [&](const LayoutSpec& l) { return check_fits(memory_use(model, l), capacity).ok(); };
-  run.layout.choose_recompute = false;
+  run.layout.recomputation.choose = false;
   if (fits(run.layout)) return {};
   LayoutSpec offloaded = run.layout;
-  offloaded.offload_activations = true;
-  if (run.layout.offload_activations || host_rate(run.machine->router()) < kChipToChip || !fits(offloaded)) {
+  offloaded.offload.activations = true;
+  if (run.layout.offload.activations || host_rate(run.machine->router()) < kChipToChip || !fits(offloaded)) {
     run.layout = least_recomputation(model, run.layout, capacity);
     return {};
   }
   Scenario scenario = run.scenario;
-  scenario.layout.offload_activations = true;  // decides what the machine needs
+  scenario.layout.offload.activations = true;  // decides what the machine needs
   BUSBAR_ASSIGN(run, open_machine(std::move(scenario), ask));
   run.layout = offloaded;
   return {};
@@ -335,7 +335,7 @@ Result<TrainRun> load_train(Scenario scenario, const TrainAsk& ask) {
   Result<LayoutSpec> layout = resolve_layout(run.scenario.layout, run.scenario.model, run.gpus);
   if (!layout.ok()) return with_smaller_boards(layout.error(), run);
   run.layout = std::move(*layout);
-  if (run.layout.choose_recompute) BUSBAR_RETURN_IF_ERROR(choose_recompute(run, ask));
+  if (run.layout.recomputation.choose) BUSBAR_RETURN_IF_ERROR(choose_recompute(run, ask));
   return run;
 }
 

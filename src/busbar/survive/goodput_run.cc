@@ -183,8 +183,8 @@ class GoodputMaker {
                       fmt::format("'{}' is not PERCENT%xFACTOR, for example 0.5%x1.1", ask_.slow_servers));
     out_.slow_chance = chance_of_any(slow->chance, static_cast<std::uint64_t>(servers()));
     LayoutSpec layout = run_.layout;
-    layout.straggler_speed = run_.layout.straggler_speed / slow->factor;
-    layout.straggler_stage = std::min(index(run_.step.critical_role), layout.pp - 1);
+    layout.straggler.speed = run_.layout.straggler.speed / slow->factor;
+    layout.straggler.stage = std::min(index(run_.step.critical_role), layout.pp - 1);
     BUSBAR_ASSIGN(const StepResult step, step_with(run_, layout));
     out_.slow_step_s = step.step_time.in_s();
     return {};
@@ -222,7 +222,7 @@ class GoodputMaker {
     t.servers = servers();
     t.domains = static_cast<double>(std::max<std::size_t>(1, run_.cluster().topology.blocks().size()));
     t.replicas = l.dp;
-    t.peers_hold_state = l.dp > 1 && (l.zero == 0 || l.shard_copies() > 1);
+    t.peers_hold_state = l.dp > 1 && (l.sharding.zero == 0 || l.shard_copies() > 1);
     out_.policies = spare_policies(t, kConfidence);
   }
 
@@ -231,7 +231,7 @@ class GoodputMaker {
     out_.usd_per_hour = usd * static_cast<double>(run_.machine->ranks());
     if (ask_.tokens.empty()) return {};
     BUSBAR_ASSIGN(const double tokens, read_tokens(ask_.tokens));
-    const double per_step = static_cast<double>(run_.layout.global_batch) * static_cast<double>(run_.layout.seq);
+    const double per_step = static_cast<double>(run_.layout.batch.global) * static_cast<double>(run_.layout.batch.seq);
     const double seconds = tokens / per_step * out_.step_s / out_.shares.useful;
     out_.run_days = seconds / kSecondsInDay;
     out_.run_usd = seconds / kSecondsInHour * out_.usd_per_hour;

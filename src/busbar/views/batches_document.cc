@@ -26,7 +26,7 @@ Table points_table(const MachineBatches& m) {
           {"batch", "micro-batches", "step (s)", "tokens/s/GPU", "efficiency (%)", "exposed TP (%)", "exposed DP (%)",
            "idle (%)"}};
   for (const ScalePoint& p : m.points)
-    t.rows.push_back({std::to_string(p.layout.global_batch), std::to_string(p.layout.micro_batches()),
+    t.rows.push_back({std::to_string(p.layout.batch.global), std::to_string(p.layout.micro_batches()),
                       format_number(p.step.in_s()), format_number(p.tokens_per_s_per_gpu),
                       fmt::format("{:.1f}", 100 * p.efficiency),
                       fmt::format("{:.1f}", measured_percent(p, ClaimMeasure::kExposedTp)),
@@ -60,8 +60,8 @@ Drawing batches_drawing(const BatchesRun& r) {
   for (const MachineBatches& m : r.machines) {
     Curve c{label_of(m), kColours[curves.size() % std::size(kColours)], {}};
     for (const ScalePoint& p : m.points)
-      c.points.push_back({p.layout.global_batch, measured_percent(p, measure),
-                          fmt::format("{}, batch {}: {:.1f} %, {} a step", c.name, p.layout.global_batch,
+      c.points.push_back({p.layout.batch.global, measured_percent(p, measure),
+                          fmt::format("{}, batch {}: {:.1f} %, {} a step", c.name, p.layout.batch.global,
                                       measured_percent(p, measure), format_duration(p.step.in_s()))});
     curves.push_back(std::move(c));
   }
@@ -78,8 +78,8 @@ Highlight batches_verdict(const BatchesRun& r) {
     if (m.points.empty()) continue;
     const ScalePoint &a = m.points.front(), &b = m.points.back();
     out += fmt::format("{}{}: {} tokens/s per GPU with {} sequences per step, {} with {}", out.empty() ? "" : "; ",
-                       label_of(m), format_number(a.tokens_per_s_per_gpu), a.layout.global_batch,
-                       format_number(b.tokens_per_s_per_gpu), b.layout.global_batch);
+                       label_of(m), format_number(a.tokens_per_s_per_gpu), a.layout.batch.global,
+                       format_number(b.tokens_per_s_per_gpu), b.layout.batch.global);
   }
   return {out + "."};
 }

@@ -14,15 +14,15 @@ std::string short_layout(const LayoutSpec& l) {
   s += fmt::format(" DP {}", l.dp);
   if (l.cp > 1) s += fmt::format(" CP {}", l.cp);
   if (l.ep > 1) s += fmt::format(" EP {}", l.ep);
-  s += fmt::format(" ZeRO-{}", l.zero);
+  s += fmt::format(" ZeRO-{}", l.sharding.zero);
   if (l.schedule != PipelineSchedule::k1F1B) s += fmt::format(" {}", name_of(l.schedule));
   if (l.rank_order != kTpCpDpPp) s += " " + name_of(l.rank_order);
   return s;
 }
 
 std::string recompute_words(const LayoutSpec& l) {
-  const bool named = l.recompute == Recompute::kSelective && !l.modules.core_attn;
-  return named ? modules_text(l.modules) : name_of(l.recompute);
+  const bool named = l.recomputation.kind == Recompute::kSelective && !l.recomputation.modules.core_attn;
+  return named ? modules_text(l.recomputation.modules) : name_of(l.recomputation.kind);
 }
 
 Table table_of_layouts(std::string title, std::string last) {

@@ -19,10 +19,11 @@ Highlight lists_verdict(const ListsRun& r) {
   const std::string capacity = format_size(static_cast<double>(count(r.capacity)));
   if (!r.layouts.front().no_fit.empty())
     return {fmt::format("No layout fits into {}: the least, {} with micro-batch {}, needs {}.", capacity,
-                        short_layout(best.layout), best.layout.micro_batch, memory_text(best))};
+                        short_layout(best.layout), best.layout.batch.micro, memory_text(best))};
   return {fmt::format("{} per step, {} % MFU, with {}, micro-batch {}, recompute {}: the fastest of {} that fit.",
                       format_duration(best.step.step_time.in_s()), format_number(100 * mfu_of(r.machine, best)),
-                      short_layout(best.layout), best.layout.micro_batch, name_of(best.layout.recompute), r.fitting())};
+                      short_layout(best.layout), best.layout.batch.micro, name_of(best.layout.recomputation.kind),
+                      r.fitting())};
 }
 
 Table lists_table(const ListsRun& r) {
@@ -32,8 +33,8 @@ Table lists_table(const ListsRun& r) {
     const bool fits = row.no_fit.empty();
     const double usd = fits ? usd_of(r.machine, l) : 0;
     const double over = static_cast<double>(count(l.memory.total())) - static_cast<double>(count(r.capacity));
-    t.rows.push_back({std::to_string(t.rows.size() + 1), short_layout(l.layout), std::to_string(l.layout.micro_batch),
-                      name_of(l.layout.recompute), fits ? format_duration(l.step.step_time.in_s()) : "-",
+    t.rows.push_back({std::to_string(t.rows.size() + 1), short_layout(l.layout), std::to_string(l.layout.batch.micro),
+                      name_of(l.layout.recomputation.kind), fits ? format_duration(l.step.step_time.in_s()) : "-",
                       fits ? fmt::format("{:.1f}", 100 * mfu_of(r.machine, l)) : "-", memory_text(l),
                       usd > 0 ? format_number(usd) : "-", fits ? "yes" : format_size(over) + " too large"});
   }

@@ -18,7 +18,7 @@ Table curve_table(const ScaleRun& r, bool weak, const std::string& where) {
   for (const ScalePoint& p : r.points) {
     if (p.weak != weak || !p.skipped.empty()) continue;
     t.rows.push_back({std::to_string(p.layout.ranks()), std::to_string(p.layout.dp),
-                      std::to_string(p.layout.global_batch), format_number(p.step.in_s()),
+                      std::to_string(p.layout.batch.global), format_number(p.step.in_s()),
                       format_number(p.tokens_per_s_per_gpu),
                       format_number(p.tokens_per_s() / r.curve(weak).front()->tokens_per_s_per_gpu),
                       fmt::format("{:.1f}", 100 * p.efficiency), fmt::format("{:.0f}", std::max(0.0, p.idle_gpus())),

@@ -45,23 +45,24 @@ std::string schedule_words(const LayoutSpec& l) {
 
 std::string layout_words(const LayoutSpec& l) {
   std::string s = fmt::format("TP {} x PP {}{}", l.tp, l.pp, schedule_words(l));
-  if (std::adjacent_find(l.chunk_layers.begin(), l.chunk_layers.end(), std::not_equal_to{}) != l.chunk_layers.end()) {
+  if (std::adjacent_find(l.split.chunk_layers.begin(), l.split.chunk_layers.end(), std::not_equal_to{}) !=
+      l.split.chunk_layers.end()) {
     s += fmt::format(" (layers: {})", chunk_layers_text(l));
   }
   if (l.cp > 1)
     s += fmt::format(" x CP {}{}", l.cp,
                      l.context == ContextParallel::kRing ? "" : fmt::format(" ({})", name_of(l.context)));
   s += fmt::format(" x DP {}{}, ZeRO-{}, sequence {}, micro-batch {}, global batch {}, {}, recompute {}", l.dp,
-                   l.ep > 1 ? fmt::format(", EP {}", l.ep) : "", l.zero, l.seq, l.micro_batch, l.global_batch,
-                   name_of(l.precision), name_of(l.recompute));
+                   l.ep > 1 ? fmt::format(", EP {}", l.ep) : "", l.sharding.zero, l.batch.seq, l.batch.micro,
+                   l.batch.global, name_of(l.precision), name_of(l.recomputation.kind));
   if (l.rank_order != kTpCpDpPp) s += ", ranks in the order " + name_of(l.rank_order);
-  if (l.offload_optimizer || l.offload_activations)
-    s += fmt::format(", in host memory: {}", !l.offload_activations ? "optimizer states"
-                                             : l.offload_optimizer  ? "optimizer states and activations"
+  if (l.offload.optimizer || l.offload.activations)
+    s += fmt::format(", in host memory: {}", !l.offload.activations ? "optimizer states"
+                                             : l.offload.optimizer  ? "optimizer states and activations"
                                                                     : "activations");
-  if (l.straggler_speed < 1)
-    s += fmt::format("; the slowest GPU, in stage {}, at {} % of its speed", l.straggler_stage,
-                     format_number(100 * l.straggler_speed));
+  if (l.straggler.speed < 1)
+    s += fmt::format("; the slowest GPU, in stage {}, at {} % of its speed", l.straggler.stage,
+                     format_number(100 * l.straggler.speed));
   return s;
 }
 
@@ -138,7 +139,7 @@ std::string expert_words(const TrainRun& r) {
   std::string words =
       fmt::format("the busiest of {} ranks has {:.3g} times the mean load, {:.3g} times in one of ten exchanges",
                   r.layout.ep, load.busiest, load.busiest_p90);
-  if (r.layout.expert_capacity > 0)
+  if (r.layout.experts.capacity > 0)
     words += fmt::format("; {:.2g} % of the tokens' copies are dropped", 100 * load.dropped);
   return words;
 }

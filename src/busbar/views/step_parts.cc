@@ -19,9 +19,9 @@ constexpr StepPart kStepParts[] = {
 std::span<const StepPart> step_parts() { return kStepParts; }
 
 void add_batch_words(const LayoutSpec& l, Document& d) {
-  if (l.batch_basis.empty()) return;
+  if (l.batch.basis.empty()) return;
   d.add(Paragraph{
-      fmt::format("Global batch {} sequences: {}. Set another with --global-batch.", l.global_batch, l.batch_basis)});
+      fmt::format("Global batch {} sequences: {}. Set another with --global-batch.", l.batch.global, l.batch.basis)});
 }
 
 std::span<const int> memory_colours() {

@@ -28,13 +28,13 @@ std::optional<std::uint64_t> round_number(std::uint64_t n, std::uint64_t odd) {
 /// What every batch must be a multiple of.
 std::uint64_t batch_unit(const LayoutSpec& l) {
   const bool interleaved = l.vpp > 1 && l.schedule == PipelineSchedule::k1F1B;
-  return std::uint64_t{l.dp} * l.micro_batch * (interleaved ? l.pp : 1);
+  return std::uint64_t{l.dp} * l.batch.micro * (interleaved ? l.pp : 1);
 }
 
 /// The least that the schedule can run.
 std::uint64_t least_batch(const LayoutSpec& l) {
   const std::uint64_t stages = l.schedule == PipelineSchedule::kDualPipeV ? 2 * l.pp : l.goes_back() ? l.pp : 1;
-  return std::max(batch_unit(l), std::uint64_t{l.dp} * l.micro_batch * stages);
+  return std::max(batch_unit(l), std::uint64_t{l.dp} * l.batch.micro * stages);
 }
 
 }  // namespace
@@ -51,21 +51,21 @@ UsualBatch usual_batch(const ModelSpec& model, std::uint32_t seq, std::uint32_t 
 }
 
 void fill_batch(LayoutSpec& layout, const ModelSpec& model, std::uint32_t gpus) {
-  if (layout.global_batch > 0) return;
-  UsualBatch usual = usual_batch(model, layout.seq, gpus);
-  layout.global_batch = usual.sequences;
-  layout.batch_basis = std::move(usual.basis);
+  if (layout.batch.global > 0) return;
+  UsualBatch usual = usual_batch(model, layout.batch.seq, gpus);
+  layout.batch.global = usual.sequences;
+  layout.batch.basis = std::move(usual.basis);
 }
 
 Status fill_batch_of_degrees(LayoutSpec& layout, const ModelSpec& model, std::uint32_t gpus) {
-  if (layout.global_batch > 0) return {};
+  if (layout.batch.global > 0) return {};
   fill_batch(layout, model, gpus);
-  const std::uint64_t usual = layout.global_batch, least = least_batch(layout);
+  const std::uint64_t usual = layout.batch.global, least = least_batch(layout);
   const std::uint64_t batch = std::max(nearest_multiple(usual, batch_unit(layout)), least);
   if (batch > kMostSequencesOfStep) return invalid(fmt::format("{} is too large", batch), layout.place("global_batch"));
   if ((batch > usual ? batch - usual : usual - batch) * kNear > usual)
-    layout.batch_basis += fmt::format("; {} instead of {} so that {} replicas share it", batch, usual, layout.dp);
-  layout.global_batch = static_cast<std::uint32_t>(batch);
+    layout.batch.basis += fmt::format("; {} instead of {} so that {} replicas share it", batch, usual, layout.dp);
+  layout.batch.global = static_cast<std::uint32_t>(batch);
   return {};
 }
 

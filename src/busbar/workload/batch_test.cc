@@ -46,26 +46,26 @@ TEST(UsualBatch, StaysNearAndIsDividedByTheOddPartOfTheGpus) {
 
 TEST(UsualBatch, GrowsToOneMicroBatchForEachReplica) {
   LayoutSpec l = main_layout(1, 1);
-  l.global_batch = 0;
+  l.batch.global = 0;
   l.tp = 1;
   l.dp = 0;
-  l.micro_batch = 1;
+  l.batch.micro = 1;
   const auto few = resolve_layout(l, published(0), 512), many = resolve_layout(l, published(0), 16384);
   ASSERT_TRUE(few.ok() && many.ok());
-  EXPECT_EQ(few->global_batch, 1024u);
-  EXPECT_EQ(few->batch_basis.find("instead of"), std::string::npos) << few->batch_basis;
-  EXPECT_EQ(many->global_batch, 16384u);
-  EXPECT_NE(many->batch_basis.find("16384 instead of 1024"), std::string::npos) << many->batch_basis;
+  EXPECT_EQ(few->batch.global, 1024u);
+  EXPECT_EQ(few->batch.basis.find("instead of"), std::string::npos) << few->batch.basis;
+  EXPECT_EQ(many->batch.global, 16384u);
+  EXPECT_NE(many->batch.basis.find("16384 instead of 1024"), std::string::npos) << many->batch.basis;
 }
 
 TEST(UsualBatch, FeedsInterleavedAndFoldedPipelines) {
   LayoutSpec l = main_layout(4, 5);
-  l.global_batch = 0;
+  l.batch.global = 0;
   l.dp = 48;
   const auto interleaved = resolve_layout(l, published(0), 0);
   ASSERT_TRUE(interleaved.ok()) << interleaved.error().text();
   EXPECT_EQ(interleaved->micro_batches() % 4, 0u);
-  l.chunk_layers.clear();
+  l.split.chunk_layers.clear();
   l.vpp = 2;
   l.dp = 1024;
   l.schedule = PipelineSchedule::kDualPipeV;
@@ -78,8 +78,8 @@ TEST(UsualBatch, AGivenBatchStays) {
   LayoutSpec l = main_layout(1, 1);
   const auto given = resolve_layout(l, published(0), 512);
   ASSERT_TRUE(given.ok());
-  EXPECT_EQ(given->global_batch, l.global_batch);
-  EXPECT_EQ(given->batch_basis, "");
+  EXPECT_EQ(given->batch.global, l.batch.global);
+  EXPECT_EQ(given->batch.basis, "");
 }
 
 }  // namespace

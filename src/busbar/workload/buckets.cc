@@ -95,7 +95,7 @@ BucketPlan plan_buckets(const ModelSpec& model, const LayoutSpec& layout, std::u
   }
   plan.bucket_of.resize(plan.tensor_parameters.size());
   const std::uint64_t all = plan.parameters() + plan.expert_parameters();
-  const bool buckets = layout.overlap_grad_reduce || layout.whole_tensors;
+  const bool buckets = layout.overlap.grad_reduce || layout.sharding.whole_tensors;
   const std::uint64_t full = buckets ? bucket_size(layout) : all + 1;
   const auto rounded = [](std::uint64_t n, std::uint64_t ranks) { return (n + ranks - 1) / ranks * ranks; };
   std::uint64_t filled = 0, experts = 0;

@@ -23,7 +23,8 @@ constexpr double kLongestPieceSeconds = 100, kLongestStepSeconds = 1e5;  // far 
 constexpr double kLargestMessageBytes = 1e12;
 
 std::uint64_t expected_ops(const ModelSpec& m, const LayoutSpec& l) {
-  const bool more = l.cp > 1 || l.recompute == Recompute::kFull || l.shards_parameters() || l.offload_activations;
+  const bool more =
+      l.cp > 1 || l.recomputation.kind == Recompute::kFull || l.shards_parameters() || l.offload.activations;
   return static_cast<std::uint64_t>(m.layers) * l.micro_batches() * (kOpsPerLayer + (more ? kMoreOpsPerLayer : 0));
 }
 
@@ -56,8 +57,8 @@ Status check_scale(const ModelSpec& m, const LayoutSpec& l, const StepTimes& t) 
 OpId reduce_tied_embedding(ProgramWriter& out, std::deque<StageWriter>& stages, const ModelSpec& m, const LayoutSpec& l,
                            const std::vector<OpId>& reduced) {
   if (!m.tied_embeddings || l.last_stage() == 0) return kNone<OpId>;
-  const std::uint32_t parts = l.zero >= 2 ? l.shard_ranks() : 1;
-  const std::uint64_t bytes = embedding_parameters(m) / l.tp / parts * l.gradient_bytes;
+  const std::uint32_t parts = l.sharding.zero >= 2 ? l.shard_ranks() : 1;
+  const std::uint64_t bytes = embedding_parameters(m) / l.tp / parts * l.exchange.gradient_bytes;
   const CallId call = out.intern(auto_call(Collective::kAllReduce, bytes, stage_pairs(l, 0, l.last_stage())));
   return stages.front().across_stages(Label::kTiedEmbedding, call, {reduced.front(), reduced.back()});
 }
@@ -72,8 +73,8 @@ void close_step(ProgramWriter& out, std::deque<StageWriter>& stages, const Model
   std::vector<OptimizerTimes> times;
   for (std::uint32_t s = 0; s < l.pp; ++s) {
     const std::uint64_t local = stage_parameters(m, l, s), experts = stage_expert_parameters(m, l, s);
-    const std::uint64_t shard =
-        local / (l.shards_optimizer() ? l.shard_ranks() : 1) + experts / (l.zero >= 1 ? l.expert_data_ranks() : 1);
+    const std::uint64_t shard = local / (l.shards_optimizer() ? l.shard_ranks() : 1) +
+                                experts / (l.sharding.zero >= 1 ? l.expert_data_ranks() : 1);
     times.push_back(optimizer_times(local + experts, shard, l, kernels));
     norms.push_back(stages[s].gradient_norm(times.back().norm, reduced[s]));
   }
@@ -94,7 +95,7 @@ Program build_program(const ModelSpec& model, const LayoutSpec& layout, const St
   std::deque<StageWriter> stages;  // never moved, because writers hold references
   for (std::uint32_t s = 0; s < layout.pp; ++s) {
     StageWriter& stage = stages.emplace_back(out, model, layout, times, s, kernels);
-    if (layout.overlap_param_gather) stage.gather_parameters();
+    if (layout.overlap.param_gather) stage.gather_parameters();
     for (const PipelineStep& step : order_of(layout, s)) stage.pass(step);
   }
   close_step(out, stages, model, layout, kernels);
@@ -118,7 +119,7 @@ Result<Program> build_program(const ModelSpec& model, const LayoutSpec& layout, 
                  fmt::format("{} has no {} matrix units; use bf16", kernels.name, name_of(layout.precision)),
                  layout.place("precision")};
   }
-  if ((layout.offload_activations || layout.offload_optimizer) && kernels.host_bytes_per_s <= 0) {
+  if ((layout.offload.activations || layout.offload.optimizer) && kernels.host_bytes_per_s <= 0) {
     return invalid("this machine gives no rate between GPU and host memory", layout.place("offload"));
   }
   const StepTimes times = step_times(model, layout, kernels);

@@ -77,7 +77,7 @@ TEST(PipelineOrder, ManyMicroBatchesKeepNoMoreThanTheFirstOfThem) {
           if (v > 1 && schedule == PipelineSchedule::k1F1B && m % p != 0) continue;
           LayoutSpec l;
           l.schedule = schedule;
-          l.pp = p, l.vpp = v, l.dp = 1, l.micro_batch = 1, l.global_batch = m;
+          l.pp = p, l.vpp = v, l.dp = 1, l.batch.micro = 1, l.batch.global = m;
           for (std::uint32_t s = 0; s < p; ++s)
             EXPECT_EQ(most_kept(l, s, {3, 1, 7}), most_kept(order_of(l, s), {3, 1, 7})) << p << " " << v << " " << m;
         }
@@ -93,7 +93,7 @@ TEST(Buckets, OfAStageHoldItsParameters) {
     for (const auto& [pp, vpp] : std::vector<std::pair<std::uint32_t, std::uint32_t>>{{1, 1}, {4, 1}, {2, 2}}) {
       LayoutSpec asked;
       asked.tp = 2, asked.pp = pp, asked.vpp = vpp, asked.dp = 2, asked.ep = m.moe.experts > 0 ? 2 : 1;
-      asked.global_batch = 16;
+      asked.batch.global = 16;
       const LayoutSpec l = resolve_layout(asked, m, 4 * pp).value();
       for (std::uint32_t s = 0; s < pp; ++s) {
         std::uint64_t parameters = 0, routed = 0;
@@ -197,17 +197,17 @@ TEST(Program, SizesThatNoMachineRunsAreRefusedNotOverflown) {
   m.ffn = 1 << 22;
   m.vocab = 1 << 26;
   LayoutSpec l = small_layout(1, 1, 1, 1, 1);
-  l.seq = 1 << 24;
+  l.batch.seq = 1 << 24;
   const auto p = build_program(m, l, flat_kernels());
   ASSERT_FALSE(p.ok());
   EXPECT_NE(p.error().text().find("lower seq"), std::string::npos) << p.error().text();
-  l.micro_batch = 1 << 24;
+  l.batch.micro = 1 << 24;
   EXPECT_FALSE(resolve_layout(l, m, 1).ok());
 }
 
 TEST(Program, TooManyMicroBatchesAreRefused) {
   LayoutSpec l = small_layout(1, 1, 1, 1, 1);
-  l.global_batch = 1 << 20;
+  l.batch.global = 1 << 20;
   const auto p = build_program(small_model(), l, flat_kernels());
   ASSERT_FALSE(p.ok());
   EXPECT_NE(p.error().text().find("global_batch"), std::string::npos);
@@ -217,8 +217,8 @@ TEST(Program, TooManyMicroBatchesAreRefused) {
 TEST(Program, AStragglerStretchesTheComputationOfItsStageAlone) {
   LayoutSpec l = small_layout(2, 4, 1, 2, 8);
   const Program even = expanded(build_program(small_model(), l, flat_kernels()).value());
-  l.straggler_speed = 0.8;
-  l.straggler_stage = 2;
+  l.straggler.speed = 0.8;
+  l.straggler.stage = 2;
   const Program slow = expanded(build_program(small_model(), l, flat_kernels()).value());
   ASSERT_EQ(even.ops.size(), slow.ops.size());
   for (std::size_t i = 0; i < even.ops.size(); ++i) {
@@ -244,7 +244,7 @@ TEST(BuildProgram, KernelTimeStretchesEveryKernel) {
 TEST(BuildProgram, BackwardReductionsOfTpAreExposedWhereTheyAreNotOverlapped) {
   LayoutSpec l = small_layout(2, 1, 1, 1, 2);
   const Program hidden = expanded(build_program(small_model(), l, flat_kernels()).value());
-  l.overlap_tp_backward = false;
+  l.overlap.tp_backward = false;
   const Program exposed = expanded(build_program(small_model(), l, flat_kernels()).value());
   ASSERT_EQ(hidden.ops.size(), exposed.ops.size());
   EXPECT_NE(hidden.deps.values, exposed.deps.values);

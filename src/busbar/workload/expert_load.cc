@@ -22,10 +22,10 @@ double excess_over(double capacity, double deviation) {
 /// Standard deviation of the load of one expert.
 double expert_deviation(const ModelSpec& m, const LayoutSpec& l) {
   const ExpertSpec& e = m.moe;
-  if (l.expert_skew <= 0) return 0;
+  if (l.experts.skew <= 0) return 0;
   // A fair router gives each expert T k / E tokens with the variance of that count; skew 0 is forced balance.
   const double tokens = static_cast<double>(l.routed_tokens()) * l.ep * l.expert_tensor();
-  return std::sqrt(l.expert_skew * l.expert_skew + e.experts / (tokens * e.per_token));
+  return std::sqrt(l.experts.skew * l.experts.skew + e.experts / (tokens * e.per_token));
 }
 
 double rank_deviation(const ModelSpec& m, const LayoutSpec& l) {
@@ -33,7 +33,7 @@ double rank_deviation(const ModelSpec& m, const LayoutSpec& l) {
 }
 
 double capped(double load, const LayoutSpec& l) {
-  return l.expert_capacity > 0 ? std::min(load, l.expert_capacity) : load;
+  return l.experts.capacity > 0 ? std::min(load, l.experts.capacity) : load;
 }
 
 }  // namespace
@@ -49,7 +49,7 @@ ExpertLoad expert_load(const ModelSpec& m, const LayoutSpec& l) {
   } else {
     out.busiest = out.busiest_p90 = capped(1, l);
   }
-  if (l.expert_capacity > 0) out.dropped = excess_over(l.expert_capacity, expert_deviation(m, l));
+  if (l.experts.capacity > 0) out.dropped = excess_over(l.experts.capacity, expert_deviation(m, l));
   return out;
 }
 

@@ -24,9 +24,9 @@ namespace {
 LayoutSpec expert_layout(std::uint32_t tp, std::uint32_t dp, std::uint32_t ep, std::uint32_t expert_tp = 0) {
   LayoutSpec l;
   l.tp = tp, l.dp = dp, l.ep = ep, l.expert_tp = expert_tp;
-  l.seq = 1024;
-  l.recompute = Recompute::kNone;
-  l.global_batch = 2 * dp;
+  l.batch.seq = 1024;
+  l.recomputation.kind = Recompute::kNone;
+  l.batch.global = 2 * dp;
   auto resolved = resolve_layout(l, small_experts(), 0);
   EXPECT_TRUE(resolved.ok()) << resolved.error().text();
   return std::move(resolved).value();
@@ -51,11 +51,11 @@ TEST(Experts, TokensTravelToTheirExpertsAndBackForwardAndBackward) {
     const Program p = build_program(small_experts(), l, flat_kernels()).value();
     return bytes_moved(p, OpClass::kEp, Collective::kAllToAll);
   };
-  l.expert_skew = 0;
+  l.experts.skew = 0;
   EXPECT_EQ(all_to_all(), 4 * once);
-  l.dispatch_bytes = 1;  // fp8 on the way there; gradients and results in bf16
+  l.experts.dispatch_bytes = 1;  // fp8 on the way there; gradients and results in bf16
   EXPECT_EQ(all_to_all(), 3.5 * once);
-  l.recompute = Recompute::kFull;  // the forward pass runs once more
+  l.recomputation.kind = Recompute::kFull;  // the forward pass runs once more
   EXPECT_EQ(all_to_all(), 5 * once);
   l = expert_layout(2, 8, 1);  // every rank has all experts of its TP group: nothing is exchanged
   EXPECT_EQ(all_to_all(), 0);
@@ -65,7 +65,7 @@ TEST(Experts, TokensTravelToTheirExpertsAndBackForwardAndBackward) {
 // same two ways. What all send is what mean loads send.
 TEST(Experts, UnevenLoadsTravelByTheMatrixOfTheirPairs) {
   LayoutSpec l = expert_layout(1, 16, 8);
-  l.expert_skew = 0.4;
+  l.experts.skew = 0.4;
   const std::vector<double> loads = rank_loads(small_experts(), l);
   const Program p = build_program(small_experts(), l, flat_kernels()).value();
   std::vector<int> seen(2);
@@ -94,14 +94,14 @@ TEST(Experts, UnevenLoadsTravelByTheMatrixOfTheirPairs) {
 
 TEST(Experts, LoadsOfRanksHaveTheMeanAndTheLargestOfTheirDistribution) {
   LayoutSpec l = expert_layout(1, 16, 8);
-  l.expert_skew = 0.3;
+  l.experts.skew = 0.3;
   const auto loads = [&] { return rank_loads(small_experts(), l); };
   const std::vector<double> all = loads();
   EXPECT_NEAR(std::accumulate(all.begin(), all.end(), 0.0) / 8, 1, 1e-12);
   EXPECT_NEAR(*std::max_element(all.begin(), all.end()), expert_load(small_experts(), l).busiest, 1e-12);
-  l.expert_capacity = 1.05;
+  l.experts.capacity = 1.05;
   EXPECT_DOUBLE_EQ(std::ranges::max(loads()), 1.05);
-  l.expert_skew = 0;
+  l.experts.skew = 0;
   EXPECT_EQ(loads(), std::vector<double>(8, 1));
 }
 
@@ -109,7 +109,7 @@ TEST(Experts, LoadsOfRanksHaveTheMeanAndTheLargestOfTheirDistribution) {
 // size, as nccl-tests counts it.
 TEST(Experts, OneCopyTravelsToEachNodeAndFromThereToEachGpuThatHasAnExpert) {
   LayoutSpec l = expert_layout(1, 16, 16);
-  l.expert_skew = 0, l.expert_exchange = ExpertExchange::kPerNode;
+  l.experts.skew = 0, l.experts.exchange = ExpertExchange::kPerNode;
   KernelTable k = flat_kernels();
   k.scale_up_gpus = 4;
   const double token_bytes = 1024 * 1024 * 2.0, exchanges = 4 * 7 * 2;
@@ -133,7 +133,7 @@ TEST(Experts, BiasesCostTheTrafficOrTheLaunchesOfWhatAddsThem) {
   ModelSpec with = small_experts();
   with.moe.biases = true;
   LayoutSpec l = expert_layout(1, 16, 4);
-  l.expert_skew = 0;
+  l.experts.skew = 0;
   const KernelTable k = flat_kernels();
   const auto more = [&](Duration ExpertTimes::*part) {
     return step_times(with, l, k).experts.*part - step_times(small_experts(), l, k).experts.*part;
@@ -141,9 +141,9 @@ TEST(Experts, BiasesCostTheTrafficOrTheLaunchesOfWhatAddsThem) {
   const double elements = 1024 * 2 * 1024.0;  // tokens x copies x hidden
   EXPECT_EQ(more(&ExpertTimes::out), k.memory_time(28 * elements));
   EXPECT_EQ(more(&ExpertTimes::out_dgrad), k.memory_time((40 + 2 * 2) * elements));
-  l.expert_launch = Duration::us(1000);
+  l.experts.launch = Duration::us(1000);
   EXPECT_EQ(more(&ExpertTimes::out), Duration::us(4 * 2 * 1000));
-  l.fused_experts = true;  // part of the products
+  l.experts.fused = true;  // part of the products
   EXPECT_EQ(more(&ExpertTimes::out), Duration());
   EXPECT_EQ(more(&ExpertTimes::out_dgrad), k.memory_time(2 * elements));
 }
@@ -189,7 +189,7 @@ TEST(Experts, TheBusiestRankIsTheLargestOfSumsOfRandomLoads) {
   ModelSpec m = small_experts();
   m.moe.experts = 64;
   LayoutSpec l = expert_layout(1, 16, 16);
-  l.expert_skew = 0.3;
+  l.experts.skew = 0.3;
   const double noise = 64.0 / (1024.0 * 16 * 2);
   RandomStream random(3, "loads");
   const auto normal = [&] {
@@ -216,10 +216,10 @@ TEST(Experts, TheBusiestRankIsTheLargestOfSumsOfRandomLoads) {
   EXPECT_NEAR(expert_load(m, l).busiest, sum, 0.01);
   EXPECT_NEAR(expert_load(m, l).busiest_p90, largest[kDraws * 9 / 10], 0.01);
   EXPECT_EQ(expert_load(m, l).dropped, 0);
-  l.expert_capacity = 1.25;  // places of an expert, of the mean
+  l.experts.capacity = 1.25;  // places of an expert, of the mean
   EXPECT_NEAR(expert_load(m, l).dropped, dropped, 0.002);
   EXPECT_EQ(expert_load(m, l).busiest, 1.25);
-  l.expert_skew = 0;
+  l.experts.skew = 0;
   EXPECT_EQ(expert_load(m, l).busiest, 1);
   EXPECT_EQ(expert_load(m, l).dropped, 0);
 }
@@ -241,41 +241,41 @@ TEST(Experts, AProductTakesNoLessThanTheLaunchesOfEachExpert) {
   const auto experts = [&] { return step_times(small_experts(), l, flat_kernels()).experts; };
   l.cuda_graphs = true;  // they hold no kernel of a number of tokens that only the router knows
   const ExpertTimes alone = experts();
-  l.expert_launch = Duration::us(1000);
+  l.experts.launch = Duration::us(1000);
   EXPECT_EQ(experts().in, Duration::us(2 * 1000));
   EXPECT_EQ(experts().out_wgrad, Duration::us(2 * 1000));
   EXPECT_EQ(experts().route, alone.route);
   l.precision = Precision::kFp8;
   EXPECT_GE(experts().in_dgrad, Duration::us(8 * 1000));
-  l.fused_experts = true;
+  l.experts.fused = true;
   EXPECT_LT(experts().in, Duration::us(1000));
 }
 
 // After an all-to-all, copies are put in the order of a rank's experts, and back: read and written twice in 16 bits.
 TEST(Experts, CopiesAreSortedWhereARankHasSeveralExpertsAfterAnAllToAll) {
   LayoutSpec l = expert_layout(1, 16, 8);
-  l.seq = 65'536, l.expert_skew = 0;
+  l.batch.seq = 65'536, l.experts.skew = 0;
   const ModelSpec m = small_experts();
   const auto experts = [&] { return step_times(m, l, flat_kernels()).experts; };
   const ExpertTimes sorted = experts();
-  l.expert_exchange = ExpertExchange::kPerNode;  // its kernels write them in this order
+  l.experts.exchange = ExpertExchange::kPerNode;  // its kernels write them in this order
   const Duration copies = flat_kernels().memory_time(2 * (2 + 2) * 65'536.0 * m.moe.per_token * m.hidden);
   EXPECT_EQ(sorted.middle - experts().middle, copies);
   EXPECT_EQ(sorted.middle_back - experts().middle_back, copies);
   l.ep = 16;  // one expert for each rank
   const ExpertTimes alone = experts();
-  l.expert_exchange = ExpertExchange::kAllToAll;
+  l.experts.exchange = ExpertExchange::kAllToAll;
   EXPECT_EQ(experts().middle, alone.middle);
 }
 
 // Fused experts copy what the backward pass needs, its input in 8 bits and the first product in 16, there and back.
 TEST(Experts, FusedKernelsStashWhatTheBackwardPassNeeds) {
   LayoutSpec l = expert_layout(1, 16, 8);
-  l.seq = 65'536, l.expert_skew = 0;
+  l.batch.seq = 65'536, l.experts.skew = 0;
   const ModelSpec m = small_experts();
   const auto experts = [&] { return step_times(m, l, flat_kernels()).experts; };
   const ExpertTimes apart = experts();
-  l.fused_experts = true;
+  l.experts.fused = true;
   const double kept = 65'536.0 * m.moe.per_token * (m.hidden + 2.0 * 2 * m.moe.ffn);
   EXPECT_EQ(experts().out - apart.out, flat_kernels().memory_time(2 * kept));
   EXPECT_EQ(experts().out_dgrad - apart.out_dgrad, flat_kernels().memory_time(2 * kept));
@@ -284,15 +284,15 @@ TEST(Experts, FusedKernelsStashWhatTheBackwardPassNeeds) {
 TEST(Experts, ZeroSkewAndTenthsOfTokensScaleTheGroupedProducts) {
   LayoutSpec l = expert_layout(1, 16, 8);
   const auto experts = [&] { return step_times(small_experts(), l, flat_kernels()).experts; };
-  const ExpertTimes even = (l.expert_skew = 0, experts());
-  l.expert_skew = 0.5;
+  const ExpertTimes even = (l.experts.skew = 0, experts());
+  l.experts.skew = 0.5;
   EXPECT_GT(experts().in, even.in);
   EXPECT_EQ(experts().collect, even.collect);  // a rank collects its own tokens, however experts are loaded
 }
 
 TEST(Experts, ZeroBubbleAndPassesKeepTheWork) {
   LayoutSpec l = expert_layout(2, 8, 4);
-  l.pp = 4, l.chunk_layers.clear(), l.global_batch = 64;
+  l.pp = 4, l.split.chunk_layers.clear(), l.batch.global = 64;
   l = resolve_layout(l, small_experts(), 0).value();
   const auto work = [&](PipelineSchedule schedule, bool passes) {
     l.schedule = schedule;
@@ -310,7 +310,7 @@ TEST(Experts, ZeroBubbleAndPassesKeepTheWork) {
 TEST(Experts, APredictorAddsOneLayerAndOneHeadToTheLastStage) {
   for (const PipelineSchedule schedule : {PipelineSchedule::k1F1B, PipelineSchedule::kZbH1}) {
     LayoutSpec l = expert_layout(2, 8, 4);
-    l.pp = 4, l.chunk_layers = {2, 2, 2, 2}, l.global_batch = 64, l.schedule = schedule;
+    l.pp = 4, l.split.chunk_layers = {2, 2, 2, 2}, l.batch.global = 64, l.schedule = schedule;
     ModelSpec m = small_experts();
     const auto work = [&] {
       Duration sum;
@@ -342,7 +342,7 @@ TEST(Experts, LayersWithAWindowAttendInLessTime) {
   ModelSpec m = small_experts();
   m.window = {.tokens = 128, .full_every = 2};
   LayoutSpec l = expert_layout(2, 8, 4);
-  l.seq = 8192;
+  l.batch.seq = 8192;
   const StepTimes t = step_times(m, l, flat_kernels());
   const BlockTimes &windowed = t.of(2).mixer, &full = t.of(1).mixer;
   EXPECT_NEAR(windowed.core.in_s() / full.core.in_s(), (128.0 * (1 - 64.0 / 8192) + 128) / (4096.0 + 64), 1e-6);
@@ -352,7 +352,7 @@ TEST(Experts, LayersWithAWindowAttendInLessTime) {
 TEST(Experts, NormsOfQueriesAndKeysTakeTheTimeOfTheirBytes) {
   ModelSpec m = small_experts();
   LayoutSpec l = expert_layout(2, 8, 4);
-  l.seq = 65'536;
+  l.batch.seq = 65'536;
   const BlockTimes without = step_times(m, l, flat_kernels()).kinds[0].mixer;
   m.qk_norm = true;
   const BlockTimes with = step_times(m, l, flat_kernels()).kinds[0].mixer;
@@ -370,7 +370,7 @@ TEST(Experts, RefusalsNameTheirPlace) {
     EXPECT_NE(r.error().text().find(words), std::string::npos) << r.error().text();
   };
   refused([](LayoutSpec& l) { l.ep = 3; }, "16 experts are not divisible by ep 3");
-  refused([](LayoutSpec& l) { l.dp = 2, l.global_batch = 2, l.ep = 8; }, "does not divide tp 2 x cp 1 x dp 2");
+  refused([](LayoutSpec& l) { l.dp = 2, l.batch.global = 2, l.ep = 8; }, "does not divide tp 2 x cp 1 x dp 2");
   refused([](LayoutSpec& l) { l.expert_tp = 3; }, "not divisible by expert_tp 3");
   refused([](LayoutSpec& l) { l.sequence_parallel = false; }, "sequence_parallel");
   LayoutSpec dense = expert_layout(2, 8, 4);

@@ -171,7 +171,7 @@ TEST(LayerTimes, SelectiveRecomputationAddsTheAttentionCoreOnce) {
   LayoutSpec l = main_layout(1, 1);
   const KernelTable k = flat_kernels();
   const Duration with = step_times(llama3_70b(), l, k).kinds[0].mixer.backward();
-  l.recompute = Recompute::kNone;
+  l.recomputation.kind = Recompute::kNone;
   const Duration without = step_times(llama3_70b(), l, k).kinds[0].mixer.backward();
   EXPECT_EQ(with - without, k.attention_time(AttentionKernel::kFlash, 8, 4096, 128, 1, 1, false));
 }

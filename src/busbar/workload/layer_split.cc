@@ -20,27 +20,28 @@ Status check_middle(const LayoutSpec& l, const Counts& counts) {
   for (std::size_t c = 1; c + 1 < counts.size(); ++c) {
     if (counts[c] > 0) continue;
     return invalid(fmt::format("model chunk {} would have no layer, embedding or head", c),
-                   l.place(l.chunk_layers.empty() ? (l.vpp > 1 ? "vpp" : "pp") : "chunk_layers"));
+                   l.place(l.split.chunk_layers.empty() ? (l.vpp > 1 ? "vpp" : "pp") : "chunk_layers"));
   }
   return {};
 }
 
 Status check_given(const LayoutSpec& l, const ModelSpec& m) {
-  if (l.chunk_layers.size() != l.chunks()) {
-    return invalid(
-        fmt::format("{} numbers for pp {} x vpp {} = {} model chunks", l.chunk_layers.size(), l.pp, l.vpp, l.chunks()),
-        l.place("chunk_layers"));
-  }
-  if (sum(l.chunk_layers) != m.layers) {
-    return invalid(fmt::format("the numbers sum to {}, but {} has {} layers", sum(l.chunk_layers), m.name, m.layers),
+  if (l.split.chunk_layers.size() != l.chunks()) {
+    return invalid(fmt::format("{} numbers for pp {} x vpp {} = {} model chunks", l.split.chunk_layers.size(), l.pp,
+                               l.vpp, l.chunks()),
                    l.place("chunk_layers"));
   }
-  return check_middle(l, l.chunk_layers);
+  if (sum(l.split.chunk_layers) != m.layers) {
+    return invalid(
+        fmt::format("the numbers sum to {}, but {} has {} layers", sum(l.split.chunk_layers), m.name, m.layers),
+        l.place("chunk_layers"));
+  }
+  return check_middle(l, l.split.chunk_layers);
 }
 
 Status check_ends(const LayoutSpec& l, const ModelSpec& m) {
-  const std::uint64_t ends = std::uint64_t{l.first_layers} + l.last_layers;
-  const Where where = l.place(l.first_layers > 0 ? "first_layers" : "last_layers");
+  const std::uint64_t ends = std::uint64_t{l.split.first_layers} + l.split.last_layers;
+  const Where where = l.place(l.split.first_layers > 0 ? "first_layers" : "last_layers");
   if (ends == 0) return {};
   if (l.chunks() < 2) {
     return invalid("there is one model chunk, which takes all layers; set pp or leave first_layers and last_layers out",
@@ -48,7 +49,7 @@ Status check_ends(const LayoutSpec& l, const ModelSpec& m) {
   }
   if (ends >= m.layers) {
     return invalid(fmt::format("first_layers {} and last_layers {} leave no layer of {} for other chunks",
-                               l.first_layers, l.last_layers, m.layers),
+                               l.split.first_layers, l.split.last_layers, m.layers),
                    where);
   }
   return {};
@@ -87,16 +88,16 @@ Counts by_cost(std::uint32_t layers, std::uint32_t chunks, double head) {
 
 /// Layers and one place each for embedding and head, divided evenly.
 Result<Counts> with_places(const LayoutSpec& l, const ModelSpec& m) {
-  const std::uint32_t places = m.layers + (l.embedding_as_layer ? 1 : 0) + (l.head_as_layer ? 1 : 0);
-  if (places % l.chunks() != 0 || l.first_layers + l.last_layers > 0) {
+  const std::uint32_t places = m.layers + (l.split.embedding_as_layer ? 1 : 0) + (l.split.head_as_layer ? 1 : 0);
+  if (places % l.chunks() != 0 || l.split.first_layers + l.split.last_layers > 0) {
     return invalid(fmt::format("{} layers with {} are not {} equal chunks; leave embedding_as_layer and head_as_layer "
                                "out to cut by cost, or give chunk_layers",
                                m.layers, places - m.layers == 2 ? "embedding and head" : "one more", l.chunks()),
-                   l.place(l.embedding_as_layer ? "embedding_as_layer" : "head_as_layer"));
+                   l.place(l.split.embedding_as_layer ? "embedding_as_layer" : "head_as_layer"));
   }
   Counts counts(l.chunks(), places / l.chunks());
-  if (l.embedding_as_layer) --counts.front();
-  if (l.head_as_layer) --counts.back();
+  if (l.split.embedding_as_layer) --counts.front();
+  if (l.split.head_as_layer) --counts.back();
   return counts;
 }
 
@@ -110,17 +111,17 @@ double head_in_layers(const ModelSpec& m, std::uint32_t seq) {
 }
 
 std::uint32_t first_layer_of(const LayoutSpec& l, std::uint32_t chunk) {
-  return std::accumulate(l.chunk_layers.begin(), l.chunk_layers.begin() + chunk, 0u);
+  return std::accumulate(l.split.chunk_layers.begin(), l.split.chunk_layers.begin() + chunk, 0u);
 }
 
 std::uint32_t layers_with_mtp(const LayoutSpec& l, const ModelSpec& m, std::uint32_t chunk) {
-  return l.chunk_layers[chunk] + (chunk + 1 == l.chunks() ? m.mtp : 0);
+  return l.split.chunk_layers[chunk] + (chunk + 1 == l.chunks() ? m.mtp : 0);
 }
 
 Result<Counts> split_layers(const LayoutSpec& l, const ModelSpec& m) {
-  if (!l.chunk_layers.empty()) {
+  if (!l.split.chunk_layers.empty()) {
     BUSBAR_RETURN_IF_ERROR(check_given(l, m));
-    return l.chunk_layers;
+    return l.split.chunk_layers;
   }
   BUSBAR_RETURN_IF_ERROR(check_ends(l, m));
   const std::uint32_t chunks = l.chunks();
@@ -129,28 +130,28 @@ Result<Counts> split_layers(const LayoutSpec& l, const ModelSpec& m) {
                                m.layers, l.pp, l.vpp, std::uint64_t{l.pp} * l.vpp),
                    l.place(l.vpp > 1 ? "vpp" : "pp"));
   }
-  if (l.embedding_as_layer || l.head_as_layer) return with_places(l, m);
-  const std::uint32_t fixed = (l.first_layers > 0 ? 1 : 0) + (l.last_layers > 0 ? 1 : 0);
-  const std::uint32_t open = chunks - fixed, rest = m.layers - l.first_layers - l.last_layers;
+  if (l.split.embedding_as_layer || l.split.head_as_layer) return with_places(l, m);
+  const std::uint32_t fixed = (l.split.first_layers > 0 ? 1 : 0) + (l.split.last_layers > 0 ? 1 : 0);
+  const std::uint32_t open = chunks - fixed, rest = m.layers - l.split.first_layers - l.split.last_layers;
   Counts counts;
   if (open == 0 && rest > 0) {
-    return invalid(fmt::format("first_layers {} and last_layers {} are not the {} layers", l.first_layers,
-                               l.last_layers, m.layers),
+    return invalid(fmt::format("first_layers {} and last_layers {} are not the {} layers", l.split.first_layers,
+                               l.split.last_layers, m.layers),
                    l.place("first_layers"));
   }
   if (open > 0) {
-    counts = rest % open == 0 && !l.balanced_layers
+    counts = rest % open == 0 && !l.split.balanced
                  ? Counts(open, rest / open)
-                 : by_cost(rest, open, l.last_layers > 0 ? 0 : head_in_layers(m, l.seq));
+                 : by_cost(rest, open, l.split.last_layers > 0 ? 0 : head_in_layers(m, l.batch.seq));
   }
-  if (l.first_layers > 0) counts.insert(counts.begin(), l.first_layers);
-  if (l.last_layers > 0) counts.push_back(l.last_layers);
+  if (l.split.first_layers > 0) counts.insert(counts.begin(), l.split.first_layers);
+  if (l.split.last_layers > 0) counts.push_back(l.split.last_layers);
   BUSBAR_RETURN_IF_ERROR(check_middle(l, counts));
   return counts;
 }
 
 std::string chunk_layers_text(const LayoutSpec& layout) {
-  const Counts& counts = layout.chunk_layers;
+  const Counts& counts = layout.split.chunk_layers;
   std::string text;
   for (std::size_t i = 0, end = 0; i < counts.size(); i = end) {
     while (end < counts.size() && counts[end] == counts[i]) ++end;

@@ -49,19 +49,19 @@ double best_of(std::uint32_t layers, std::uint32_t chunks, double head) {
 TEST(LayerSplit, MetasCutOf405B) {
   LayoutSpec l;
   l.pp = 16;
-  l.seq = 8192;
+  l.batch.seq = 8192;
   Counts whole(16, 8);
   whole.front() = whole.back() = 7;
   EXPECT_EQ(split_of(l, llama_405b()), whole);
-  l.embedding_as_layer = l.head_as_layer = true;
+  l.split.embedding_as_layer = l.split.head_as_layer = true;
   EXPECT_EQ(split_of(l, llama_405b()), whole);
   l.vpp = 8;  // one layer in each chunk; the first has the embedding alone, the last the head
   Counts single(128, 1);
   single.front() = single.back() = 0;
   EXPECT_EQ(split_of(l, llama_405b()), single);
-  l.chunk_layers = single;
+  l.split.chunk_layers = single;
   EXPECT_EQ(chunk_layers_text(l), "0, 126 x 1, 0");
-  l.chunk_layers.clear();
+  l.split.chunk_layers.clear();
   l.pp = 32, l.vpp = 1;
   Counts thirty(32, 1);
   thirty.front() = thirty.back() = 0;
@@ -72,12 +72,12 @@ TEST(LayerSplit, LayersThatDivideAreCutEqually) {
   LayoutSpec l;
   l.pp = 4;
   EXPECT_EQ(split_of(l, 80), Counts(4, 20));
-  l.first_layers = 17;
+  l.split.first_layers = 17;
   EXPECT_EQ(split_of(l, 80), (Counts{17, 21, 21, 21}));
-  l.last_layers = 21;
+  l.split.last_layers = 21;
   EXPECT_EQ(split_of(l, 80), (Counts{17, 21, 21, 21}));
-  l.chunk_layers = {10, 30, 30, 10};
-  EXPECT_EQ(split_of(l, 80), l.chunk_layers);
+  l.split.chunk_layers = {10, 30, 30, 10};
+  EXPECT_EQ(split_of(l, 80), l.split.chunk_layers);
 }
 
 TEST(LayerSplit, OthersAreCutSoThatTheLongestChunkIsShortest) {
@@ -85,12 +85,12 @@ TEST(LayerSplit, OthersAreCutSoThatTheLongestChunkIsShortest) {
   for (int i = 0; i < 300; ++i) {
     LayoutSpec l;
     l.pp = 2 + static_cast<std::uint32_t>(random.below(4));
-    l.seq = 1024u << random.below(6);
-    l.balanced_layers = true;
+    l.batch.seq = 1024u << random.below(6);
+    l.split.balanced = true;
     const std::uint32_t layers = l.pp + static_cast<std::uint32_t>(random.below(12));
     const Counts counts = split_of(l, layers);
     ASSERT_EQ(std::accumulate(counts.begin(), counts.end(), 0u), layers);
-    const double head = head_in_layers(with_layers(layers), l.seq);
+    const double head = head_in_layers(with_layers(layers), l.batch.seq);
     EXPECT_NEAR(longest_of(counts, head), best_of(layers, l.pp, head), 1e-9) << layers << " over " << l.pp;
     for (std::size_t c = 1; c < counts.size(); ++c) EXPECT_LE(counts[0], counts[c] + (c + 1 == counts.size() ? 9 : 0));
   }

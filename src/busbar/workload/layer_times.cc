@@ -92,7 +92,7 @@ struct Shapes {
   }
   /// Accumulation into the main gradient: a read and a write instead of one 16-bit write.
   Duration wgrad(std::uint64_t n, std::uint64_t inner, Precision p) const {
-    const double extra = 2.0 * l.gradient_bytes - kGradientWord;
+    const double extra = 2.0 * l.exchange.gradient_bytes - kGradientWord;
     const Duration d = k.gemm_time(n, inner, tokens, p, extra * static_cast<double>(n * inner));
     return floor(aligned(d, n, inner, p), kGradKernels);
   }
@@ -133,7 +133,7 @@ Duration dgrad_of(const Shapes& s, const std::vector<Product>& products) {
   return sum;
 }
 Duration wgrad_of(const Shapes& s, const std::vector<Product>& products) {
-  const double extra = 2.0 * s.l.gradient_bytes - kGradientWord;
+  const double extra = 2.0 * s.l.exchange.gradient_bytes - kGradientWord;
   Duration sum;
   for (const Product& p : products) {
     const double bytes = extra * static_cast<double>(p.n * p.inner);
@@ -154,7 +154,7 @@ double kernel_share(const MixerSpec& mixer, std::uint32_t seq) {
 Duration indexer_time(const Shapes& s, const MixerSpec& mixer) {
   const IndexerSpec& i = mixer.indexer;
   if (i.heads == 0) return {};
-  const std::uint64_t keys = std::max<std::uint64_t>(1, s.l.seq / 2 / std::max(1u, mixer.compression.ratio));
+  const std::uint64_t keys = std::max<std::uint64_t>(1, s.l.batch.seq / 2 / std::max(1u, mixer.compression.ratio));
   const std::uint64_t queries = std::max<std::uint64_t>(1, s.tokens * i.heads / s.l.tp);
   const double unwritten = -kWordBytes * static_cast<double>(queries * keys) * (i.heads - 1.0) / i.heads;
   return s.k.gemm_time(queries, keys, i.dim, s.precision, unwritten);
@@ -162,12 +162,12 @@ Duration indexer_time(const Shapes& s, const MixerSpec& mixer) {
 
 void add_core(const Shapes& s, BlockTimes& b, const MixerSpec& mixer, Duration rotary) {
   const std::uint32_t heads = mixer.heads / s.l.tp;
-  const double share = kernel_share(mixer, s.l.seq);
+  const double share = kernel_share(mixer, s.l.batch.seq);
   const auto core = [&](bool backward) {
     const bool all_to_all = s.l.context == ContextParallel::kAllToAll;  // then a rank has few heads, whole sequences
     const Duration whole =
-        s.k.attention_time(s.l.attention, all_to_all ? heads / s.l.cp : heads, s.l.seq, attention_width(mixer),
-                           s.l.micro_batch, all_to_all ? 1 : s.l.cp, backward);
+        s.k.attention_time(s.l.attention, all_to_all ? heads / s.l.cp : heads, s.l.batch.seq, attention_width(mixer),
+                           s.l.batch.micro, all_to_all ? 1 : s.l.cp, backward);
     return duration_from_ps(static_cast<double>(whole.in_ps()) * share) + indexer_time(s, mixer) * (backward ? 2 : 1);
   };
   b.core = core(false);
@@ -340,13 +340,13 @@ ExpertTimes expert_times(const Shapes& s) {
   const double arrived = copies * s.l.expert_tensor() * expert_load(s.m, s.l).busiest;
   const auto rows = static_cast<std::uint64_t>(std::max(1.0, arrived / local));
   const std::uint64_t f = e.ffn / s.l.expert_tensor(), in = (s.m.gated_mlp ? 2 : 1) * f, h = routed_hidden(s.m);
-  const double extra = (2.0 * s.l.gradient_bytes - kGradientWord) * local;
-  const bool fused = s.l.fused_experts, narrow = s.precision == Precision::kFp8 || s.precision == Precision::kFp4;
+  const double extra = (2.0 * s.l.exchange.gradient_bytes - kGradientWord) * local;
+  const bool fused = s.l.experts.fused, narrow = s.precision == Precision::kFp8 || s.precision == Precision::kFp4;
   const int launches = static_cast<int>(local) * (narrow ? kNarrowExpertKernels : 1);
   // The host launches as fast as the GPU computes, or the GPU waits for it. One fused kernel has the products of all.
   const auto product = [&](std::uint64_t m, std::uint64_t n, std::uint64_t k, double bytes = 0) {
     const Duration time = s.k.gemm_time(m, n, k, s.precision, bytes, local);
-    return fused ? time : std::max(s.floor(time, launches), s.l.expert_launch * launches);
+    return fused ? time : std::max(s.floor(time, launches), s.l.experts.launch * launches);
   };
   // A cast of its own. Inside fused kernels the outputs of the activation and its gradient are cast for nothing.
   const auto cast = [&](std::uint64_t columns, bool in_fused) {
@@ -366,7 +366,7 @@ ExpertTimes expert_times(const Shapes& s) {
   const Duration narrowed = resize(h, s.hidden), widened = resize(s.hidden, h);
   // An all-to-all leaves copies in the order of their senders: a copy puts them in the order of experts, and one back.
   // Source: Megatron-Core, MoEAlltoAllTokenDispatcher (chunks are sorted where a rank has several experts).
-  const bool sorts = s.l.ep > 1 && local > 1 && s.l.expert_exchange == ExpertExchange::kAllToAll;
+  const bool sorts = s.l.ep > 1 && local > 1 && s.l.experts.exchange == ExpertExchange::kAllToAll;
   const Duration sort = sorts ? moved(arrived, 2 * kPermuteBytes) : Duration{};
   add_norms(s, t);
   const double gate = fused ? kFusedGateBytes : s.m.gated_mlp ? kGateBytes : kActivationBytes;
@@ -388,7 +388,7 @@ ExpertTimes expert_times(const Shapes& s) {
   t.route_back = s.floor(router * 2 + narrowed * 2 + moved(copies, kCollectBytes), kRouteKernels);
   if (e.biases) {
     const auto per_expert = [&](double bytes, int kernels) {
-      const Duration hosts = fused ? Duration{} : s.l.expert_launch * (kernels * static_cast<int>(local));
+      const Duration hosts = fused ? Duration{} : s.l.experts.launch * (kernels * static_cast<int>(local));
       return std::max(s.memory(arrived * static_cast<double>(h), bytes), hosts);
     };
     // The first product's bias is added by the product. Its gradient in 16 bits is one more read; casts sum it for
@@ -467,28 +467,29 @@ KernelKinds kernel_kinds(const ModelSpec& model, const LayoutSpec& layout, const
   for (std::uint32_t c = 0; c < layout.vpp; ++c) {
     const std::uint32_t chunk = layout.virtual_stage(stage, c), first = first_layer_of(layout, chunk);
     for (std::uint32_t l = 0; l < layers_with_mtp(layout, model, chunk); ++l)
-      add_layer(first + l, layout.recompute == Recompute::kFull && l < recomputed_layers_of(layout, chunk));
+      add_layer(first + l, layout.recomputation.kind == Recompute::kFull && l < recomputed_layers_of(layout, chunk));
   }
   if (stage == layout.last_stage()) {
     const EndTimes& e = t.ends;
     sum.gemm += (e.logits + e.logits_dgrad + e.logits_wgrad) * (1 + model.mtp) + e.join + e.join_dgrad + e.join_wgrad;
   }
   const double passes =
-      layout.micro_batches() * layout.kernel_time / (stage == layout.straggler_stage ? layout.straggler_speed : 1);
+      layout.micro_batches() * layout.kernel_time / (stage == layout.straggler.stage ? layout.straggler.speed : 1);
   for (Duration* d : {&sum.gemm, &sum.attention}) *d = duration_from_ps(static_cast<double>(d->in_ps()) * passes);
   return sum;
 }
 
 OptimizerTimes optimizer_times(std::uint64_t local, std::uint64_t shard, const LayoutSpec& layout,
                                const KernelTable& kernels) {
-  const double clear = static_cast<double>(local) * layout.gradient_bytes;
-  const double norm = static_cast<double>(shard) * layout.gradient_bytes;
+  const double clear = static_cast<double>(local) * layout.exchange.gradient_bytes;
+  const double norm = static_cast<double>(shard) * layout.exchange.gradient_bytes;
   const double update = static_cast<double>(shard) * kernels.optimizer_bytes_per_parameter;
   OptimizerTimes t{.norm = kernels.memory_time(norm), .update = kernels.memory_time(update + clear)};
-  if (!layout.offload_optimizer) return t;
+  if (!layout.offload.optimizer) return t;
   // Gradients go to the host, the CPU updates in host memory, parameters come back.
-  const double moved = static_cast<double>(shard) * (layout.gradient_bytes + layout.parameter_bytes);
-  if (kernels.host_ranks > 0) t.to_host = shard * layout.gradient_bytes, t.from_host = shard * layout.parameter_bytes;
+  const double moved = static_cast<double>(shard) * (layout.exchange.gradient_bytes + layout.exchange.parameter_bytes);
+  if (kernels.host_ranks > 0)
+    t.to_host = shard * layout.exchange.gradient_bytes, t.from_host = shard * layout.exchange.parameter_bytes;
   const double seconds = (kernels.host_ranks > 0 ? 0 : moved / kernels.host_bytes_per_s) +
                          update / std::max(kernels.host_memory_bytes_per_s, kernels.host_bytes_per_s / 2);
   t.update = duration_from_ps(seconds * 1e12) + kernels.memory_time(clear);

@@ -27,41 +27,42 @@ Status check_positive(const LayoutSpec& l, const ModelSpec&) {
                                                          {"vpp", l.vpp},
                                                          {"cp", l.cp},
                                                          {"ep", l.ep},
-                                                         {"seq", l.seq},
-                                                         {"micro_batch", l.micro_batch}};
+                                                         {"seq", l.batch.seq},
+                                                         {"micro_batch", l.batch.micro}};
   for (const auto& [key, value] : sizes) {
     if (value == 0) return invalid("must be at least 1", l.place(key));
   }
-  if (std::uint64_t{l.seq} * l.micro_batch > kMostTokens) {
-    return invalid(fmt::format("seq {} x micro_batch {} is more than {} tokens on one GPU; lower one of them", l.seq,
-                               l.micro_batch, kMostTokens),
+  if (std::uint64_t{l.batch.seq} * l.batch.micro > kMostTokens) {
+    return invalid(fmt::format("seq {} x micro_batch {} is more than {} tokens on one GPU; lower one of them",
+                               l.batch.seq, l.batch.micro, kMostTokens),
                    l.place("seq"));
   }
   return {};
 }
 
 Status check_switches(const LayoutSpec& l, const ModelSpec&) {
-  if (l.zero > 3) return invalid(fmt::format("there is no ZeRO-{}; use 0 to 3", l.zero), l.place("zero"));
-  if (l.accumulate_gradients && l.zero < 2) {
-    return invalid(fmt::format("zero {} always accumulates gradients; leave accumulate_gradients out", l.zero),
+  if (l.sharding.zero > 3)
+    return invalid(fmt::format("there is no ZeRO-{}; use 0 to 3", l.sharding.zero), l.place("zero"));
+  if (l.sharding.accumulate_gradients && l.sharding.zero < 2) {
+    return invalid(fmt::format("zero {} always accumulates gradients; leave accumulate_gradients out", l.sharding.zero),
                    l.place("accumulate_gradients"));
   }
-  if (l.secondary_shards > 0 && (l.zero != 3 || !l.reshard)) {
+  if (l.sharding.secondary > 0 && (l.sharding.zero != 3 || !l.sharding.reshard)) {
     return invalid("a second copy of the parameters needs zero 3 and reshard: true", l.place("secondary_shards"));
   }
-  if (l.compression.bytes >= l.gradient_bytes) {
+  if (l.exchange.compression.bytes >= l.exchange.gradient_bytes) {
     return invalid(fmt::format("compressed gradients of {} bytes are no smaller than gradient_bytes {}",
-                               l.compression.bytes, l.gradient_bytes),
+                               l.exchange.compression.bytes, l.exchange.gradient_bytes),
                    l.place("compression"));
   }
-  if (l.compression.bytes > 0 && l.whole_tensors) {
+  if (l.exchange.compression.bytes > 0 && l.sharding.whole_tensors) {
     return invalid("compressed gradients are exchanged in pieces; leave whole_tensors out", l.place("compression"));
   }
-  if (l.straggler_stage >= l.pp) {
-    return invalid(fmt::format("there is no stage {}: pp is {}", l.straggler_stage, l.pp), l.place("straggler"));
+  if (l.straggler.stage >= l.pp) {
+    return invalid(fmt::format("there is no stage {}: pp is {}", l.straggler.stage, l.pp), l.place("straggler"));
   }
-  if (l.whole_tensors && l.zero != 1) {
-    return invalid(fmt::format("whole_tensors needs zero 1, not zero {}", l.zero), l.place("whole_tensors"));
+  if (l.sharding.whole_tensors && l.sharding.zero != 1) {
+    return invalid(fmt::format("whole_tensors needs zero 1, not zero {}", l.sharding.zero), l.place("whole_tensors"));
   }
   if ((l.schedule == PipelineSchedule::kGPipe || l.schedule == PipelineSchedule::kZbH1) && l.vpp > 1) {
     return invalid(
@@ -72,11 +73,11 @@ Status check_switches(const LayoutSpec& l, const ModelSpec&) {
     return invalid(fmt::format("{} has two chunks per stage; use vpp 2 instead of {}", title_of(l.schedule), l.vpp),
                    l.place("vpp"));
   }
-  if (l.places.contains("recompute_modules") && l.recompute != Recompute::kSelective) {
-    return invalid(fmt::format("recompute_modules needs recompute: selective, not {}", name_of(l.recompute)),
+  if (l.places.contains("recompute_modules") && l.recomputation.kind != Recompute::kSelective) {
+    return invalid(fmt::format("recompute_modules needs recompute: selective, not {}", name_of(l.recomputation.kind)),
                    l.place("recompute_modules"));
   }
-  if (l.overlap_tp && !l.sequence_parallel) {
+  if (l.overlap.tp && !l.sequence_parallel) {
     return invalid("overlapping TP with GEMMs needs sequence_parallel: true", l.place("overlap_tp"));
   }
   if (l.vpp > 1 && l.pp == 1) {
@@ -114,33 +115,33 @@ Status check_heads_of(const LayoutSpec& l, const LayerKind& kind) {
 
 Status check_heads(const LayoutSpec& l, const ModelSpec& m) {
   for (const LayerKind& kind : layer_table(m).kinds) BUSBAR_RETURN_IF_ERROR(check_heads_of(l, kind));
-  if (l.sequence_parallel && l.seq % (std::uint64_t{l.tp} * l.cp) != 0) {
+  if (l.sequence_parallel && l.batch.seq % (std::uint64_t{l.tp} * l.cp) != 0) {
     return invalid(fmt::format("sequence {} is not divisible by tp {}{}; choose a multiple or sequence_parallel: false",
-                               l.seq, l.tp, l.cp > 1 ? fmt::format(" x cp {}", l.cp) : ""),
+                               l.batch.seq, l.tp, l.cp > 1 ? fmt::format(" x cp {}", l.cp) : ""),
                    l.place("seq"));
   }
   if (l.context == ContextParallel::kAllToAll) return {};
-  if (l.cp > 1 && l.seq % (2ull * l.cp) != 0) {
+  if (l.cp > 1 && l.batch.seq % (2ull * l.cp) != 0) {
     return invalid(
         fmt::format("sequence {} is not divisible by 2 x cp {}: each rank takes one early and one late piece, "
                     "so that all have the same work",
-                    l.seq, l.cp),
+                    l.batch.seq, l.cp),
         l.place("seq"));
   }
   return {};
 }
 
 Status check_sharding(const LayoutSpec& l) {
-  if (l.secondary_shards > 0 && (l.shard_ranks() % l.secondary_shards != 0 || l.secondary_shards % l.cp != 0)) {
+  if (l.sharding.secondary > 0 && (l.shard_ranks() % l.sharding.secondary != 0 || l.sharding.secondary % l.cp != 0)) {
     return invalid(
         fmt::format("secondary_shards {} must divide the {} ranks that share the parameters, and be a multiple "
                     "of cp {}",
-                    l.secondary_shards, l.shard_ranks(), l.cp),
+                    l.sharding.secondary, l.shard_ranks(), l.cp),
         l.place("secondary_shards"));
   }
-  if (l.shard_group == 0) return {};
-  if (l.data_ranks() % l.shard_group != 0 || l.shard_group % l.cp != 0) {
-    return invalid(fmt::format("shard_group {} must divide dp {} x cp {} = {}{}", l.shard_group, l.dp, l.cp,
+  if (l.sharding.group == 0) return {};
+  if (l.data_ranks() % l.sharding.group != 0 || l.sharding.group % l.cp != 0) {
+    return invalid(fmt::format("shard_group {} must divide dp {} x cp {} = {}{}", l.sharding.group, l.dp, l.cp,
                                l.data_ranks(), l.cp > 1 ? fmt::format(" and be a multiple of cp {}", l.cp) : ""),
                    l.place("shard_group"));
   }
@@ -148,26 +149,26 @@ Status check_sharding(const LayoutSpec& l) {
 }
 
 Status check_batch(const LayoutSpec& l, const ModelSpec&) {
-  const std::uint64_t per_round = static_cast<std::uint64_t>(l.dp) * l.micro_batch;
-  if (l.global_batch % per_round != 0) {
+  const std::uint64_t per_round = static_cast<std::uint64_t>(l.dp) * l.batch.micro;
+  if (l.batch.global % per_round != 0) {
     return invalid(
         fmt::format("global batch {} is not divisible by dp {} x micro_batch {} = {}; the next multiple is "
                     "{}",
-                    l.global_batch, l.dp, l.micro_batch, per_round, (l.global_batch / per_round + 1) * per_round),
+                    l.batch.global, l.dp, l.batch.micro, per_round, (l.batch.global / per_round + 1) * per_round),
         l.place("global_batch"));
   }
   const std::uint32_t least = l.schedule == PipelineSchedule::kDualPipeV ? 2 * l.pp : l.pp;
   if (l.goes_back() && l.micro_batches() < least) {
     return invalid(
         fmt::format("{} needs at least {}pp {} micro-batches, but global batch {} / (dp {} x micro_batch {}) = {}",
-                    title_of(l.schedule), least > l.pp ? "2 x " : "", l.pp, l.global_batch, l.dp, l.micro_batch,
+                    title_of(l.schedule), least > l.pp ? "2 x " : "", l.pp, l.batch.global, l.dp, l.batch.micro,
                     l.micro_batches()),
         l.place("global_batch"));
   }
   if (l.vpp > 1 && l.schedule == PipelineSchedule::k1F1B && l.micro_batches() % l.pp != 0) {
     return invalid(fmt::format("interleaving needs micro-batches in multiples of pp {}, but global batch {} / (dp {} x "
                                "micro_batch {}) = {}",
-                               l.pp, l.global_batch, l.dp, l.micro_batch, l.micro_batches()),
+                               l.pp, l.batch.global, l.dp, l.batch.micro, l.micro_batches()),
                    l.place("global_batch"));
   }
   return {};
@@ -247,14 +248,14 @@ Where LayoutSpec::place(const std::string& key) const {
 }
 
 std::uint64_t bucket_size(const LayoutSpec& layout) {
-  if (layout.bucket_parameters > 0) return layout.bucket_parameters;
+  if (layout.exchange.bucket_parameters > 0) return layout.exchange.bucket_parameters;
   return std::max<std::uint64_t>(40'000'000, 1'000'000ull * layout.data_ranks());
 }
 
 std::uint32_t recomputed_layers_of(const LayoutSpec& l, std::uint32_t chunk) {
-  if (l.recompute != Recompute::kFull) return 0;
-  const std::uint32_t all = l.chunk_layers[chunk];
-  return l.recompute_layers == 0 ? all : std::min(all, l.recompute_layers);
+  if (l.recomputation.kind != Recompute::kFull) return 0;
+  const std::uint32_t all = l.split.chunk_layers[chunk];
+  return l.recomputation.layers == 0 ? all : std::min(all, l.recomputation.layers);
 }
 
 namespace {
@@ -296,9 +297,9 @@ Status check_experts(const LayoutSpec& l, const ModelSpec& m) {
   if (l.tp > 1 && !l.sequence_parallel) {
     return invalid("experts with tensor parallelism need sequence_parallel: true", l.place("sequence_parallel"));
   }
-  if (l.shard_group > 0 || l.whole_tensors) {
+  if (l.sharding.group > 0 || l.sharding.whole_tensors) {
     return invalid("experts are sharded over all ranks that hold the same ones; leave it out",
-                   l.place(l.shard_group > 0 ? "shard_group" : "whole_tensors"));
+                   l.place(l.sharding.group > 0 ? "shard_group" : "whole_tensors"));
   }
   return {};
 }
@@ -309,15 +310,15 @@ namespace {
 
 /// Sets vpp where layers_per_chunk is given.
 Status fill_vpp(LayoutSpec& l, const ModelSpec& m) {
-  if (l.layers_per_chunk == 0) return {};
-  const std::uint64_t round = std::uint64_t{l.layers_per_chunk} * l.pp;
+  if (l.split.layers_per_chunk == 0) return {};
+  const std::uint64_t round = std::uint64_t{l.split.layers_per_chunk} * l.pp;
   if (l.places.contains("vpp")) return invalid("vpp says the same; leave one out", l.place("layers_per_chunk"));
   if (round == 0 || m.layers % round != 0)
-    return invalid(
-        fmt::format("{} layers are not divisible by layers_per_chunk {} x pp {}", m.layers, l.layers_per_chunk, l.pp),
-        l.place("layers_per_chunk"));
+    return invalid(fmt::format("{} layers are not divisible by layers_per_chunk {} x pp {}", m.layers,
+                               l.split.layers_per_chunk, l.pp),
+                   l.place("layers_per_chunk"));
   l.vpp = static_cast<std::uint32_t>(m.layers / round);
-  l.layers_per_chunk = 0;
+  l.split.layers_per_chunk = 0;
   return {};
 }
 
@@ -330,9 +331,9 @@ Result<LayoutSpec> resolve_layout(LayoutSpec layout, const ModelSpec& model, std
   for (const Check check : {check_positive, check_switches, check_heads}) {
     BUSBAR_RETURN_IF_ERROR(check(layout, model));
   }
-  BUSBAR_ASSIGN(layout.chunk_layers, split_layers(layout, model));
-  if (layout.recompute_every > 0)
-    layout.recompute_layers = std::max(1u, model.layers / layout.chunks() / layout.recompute_every);
+  BUSBAR_ASSIGN(layout.split.chunk_layers, split_layers(layout, model));
+  if (layout.recomputation.every > 0)
+    layout.recomputation.layers = std::max(1u, model.layers / layout.chunks() / layout.recomputation.every);
   BUSBAR_RETURN_IF_ERROR(fill_dp(layout, gpus));
   BUSBAR_RETURN_IF_ERROR(check_sharding(layout));
   BUSBAR_RETURN_IF_ERROR(check_experts(layout, model));
@@ -345,9 +346,9 @@ LayoutSpec single_replica(const LayoutSpec& layout) {
   LayoutSpec one = layout;
   const std::uint32_t experts = layout.ep * layout.expert_tensor(), ranks = layout.tp * layout.cp;
   one.dp = experts / std::gcd(experts, ranks);  // as many replicas as hold all experts once
-  one.global_batch = layout.global_batch / layout.dp * one.dp;
-  if (one.shard_group > one.cp) one.shard_group = 0;
-  one.secondary_shards = 0;
+  one.batch.global = layout.batch.global / layout.dp * one.dp;
+  if (one.sharding.group > one.cp) one.sharding.group = 0;
+  one.sharding.secondary = 0;
   return one;
 }
 

@@ -86,99 +86,142 @@ const char* name_of(CompressedExchange e);
 const char* name_of(ParallelAxis a);      ///< "tp"
 std::string name_of(const RankOrder& o);  ///< "tp-cp-dp-pp"
 
+/// The sequences of a step.
+struct Batch {
+  std::uint32_t seq = 4096;  ///< tokens of a sequence
+  std::uint32_t micro = 1;   ///< sequences
+  std::uint32_t global = 0;  ///< sequences per step; 0: usual_batch()
+  std::string basis;         ///< where a batch comes from that was not given; empty: it was
+};
+
+/// Which layers a pipeline stage has (layer_split.h).
+struct StageSplit {
+  std::uint32_t layers_per_chunk = 0;                      ///< instead of vpp: layers of a model chunk; 0: as vpp says
+  std::uint32_t first_layers = 0;                          ///< layers of the first model chunk; 0: as in other chunks
+  std::uint32_t last_layers = 0;                           ///< the same for the last chunk
+  bool balanced = false;                                   ///< cut by cost even where layers divide
+  bool embedding_as_layer = false, head_as_layer = false;  ///< each takes the place of one layer in its chunk
+  std::vector<std::uint32_t> chunk_layers;                 ///< of each chunk, in order: given, or by resolve_layout
+};
+
+/// What the ranks that hold the same parameters divide among them.
+struct Sharding {
+  std::uint32_t zero = 1;      ///< 0 nothing, 1 optimizer states, 2 gradients too, 3 parameters too (FSDP)
+  std::uint32_t group = 0;     ///< ranks that share one set of shards; 0: all DP x CP; fewer: hybrid sharding (HSDP)
+  bool whole_tensors = false;  ///< shards are whole tensors, reduced to and broadcast by their owners
+  bool prefetch = true;        ///< ZeRO-3: a layer's parameters are gathered while the previous layer computes
+  /// ZeRO-3: gathered parameters are dropped after forward and gathered again in backward. If false, they stay until
+  /// their backward pass ends or, with pipeline stages, until the step's last backward pass ends.
+  bool reshard = true;
+  /// ZeRO-2 and 3: whole gradients are kept and reduced once, after all micro-batches.
+  bool accumulate_gradients = false;
+  /// ZeRO-3: groups of so many ranks keep a second copy of the parameters, from which they gather again in backward
+  /// (ZeRO++ hpZ). 0: none.
+  std::uint32_t secondary = 0;
+  std::uint32_t copy_bytes = 0;  ///< ZeRO-3: HBM bytes per parameter and micro-batch between tensors and buffers
+};
+
+/// How gradients and parameters travel between these ranks.
+struct DataExchange {
+  std::uint64_t bucket_parameters = 0;  ///< 0: Megatron's max(40M, 1M x DP), see bucket_size()
+  std::uint32_t gradient_bytes = 4;     ///< fp32 gradients, Megatron's default
+  std::uint32_t parameter_bytes = 2;
+  Compression compression;
+};
+
+/// What backward computes again.
+struct Recomputation {
+  Recompute kind = Recompute::kSelective;
+  RecomputeModules modules;  ///< kSelective
+  std::uint32_t layers = 0;  ///< kFull: layers of each model chunk that are recomputed; 0: all
+  std::uint32_t every = 0;   ///< kFull: one of so many layers is; 0: as `layers` says
+  bool choose = false;       ///< the least with which the step fits in memory (`recompute: auto`)
+  bool early_stop = false;   ///< ends at the last kept tensor (PyTorch), without the last GEMM
+};
+
+/// What is kept in host memory.
+struct Offload {
+  bool optimizer = false;    ///< states, which the CPU updates
+  bool activations = false;  ///< kept tensors leave during forward and return during backward
+};
+
+/// The experts of a layer, apart from the degrees.
+struct ExpertRun {
+  std::uint32_t dispatch_bytes = 2;  ///< per element of a token on the way to its experts: 1 is fp8
+  ExpertExchange exchange = ExpertExchange::kAllToAll;
+  /// Share of the exchanges that run while another micro-batch computes, with forward and backward passes in pairs.
+  double overlap = 0;
+  /// Host time per kernel that runs once for each expert of a rank. CUDA graphs do not hold these kernels.
+  Duration launch;
+  bool fused = false;   ///< tokens are put in order by the exchange; activation and casts run inside GEMMs
+  double capacity = 0;  ///< places for tokens in an expert, of the mean load; further ones are dropped; 0: none is
+  double skew = 0.05;   ///< standard deviation of the load of one expert, of its mean; 0: forced balance
+};
+
+/// Which transfers run while the GPU computes.
+struct Overlap {
+  bool grad_reduce = true;
+  bool param_gather = true;
+  bool p2p = true;          ///< used only with vpp > 1, as in Megatron
+  bool tp = false;          ///< pipelined GEMM and collective (user buffers); needs sequence parallelism
+  bool tp_backward = true;  ///< an input's gradient is reduced during the gradient of the weights
+};
+
+/// The slowest GPU; its stage and all replicas wait for it.
+struct Straggler {
+  double speed = 1;         ///< 1: none
+  std::uint32_t stage = 0;  ///< of that GPU
+};
+
 /// Degrees of parallelism, batch and options.
 struct LayoutSpec {
   std::uint32_t tp = 1;
   std::uint32_t pp = 1;
-  std::uint32_t vpp = 1;               ///< model chunks per pipeline stage; above 1: interleaved 1F1B
-  std::uint32_t layers_per_chunk = 0;  ///< instead of vpp: layers of a model chunk; 0: as vpp says
-  std::uint32_t dp = 0;                ///< 0: GPUs of the machine / (tp x pp x cp)
-  std::uint32_t cp = 1;                ///< ranks that share each sequence
-  std::uint32_t ep = 1;  ///< ranks that share the experts of a layer; taken from TP x CP x DP, innermost ranks first
+  std::uint32_t vpp = 1;  ///< model chunks per pipeline stage; above 1: interleaved 1F1B
+  std::uint32_t dp = 0;   ///< 0: GPUs of the machine / (tp x pp x cp)
+  std::uint32_t cp = 1;   ///< ranks that share each sequence
+  std::uint32_t ep = 1;   ///< ranks that share the experts of a layer; taken from TP x CP x DP, innermost ranks first
   std::uint32_t expert_tp = 0;  ///< ranks that share each expert; 0: tp without EP, 1 with EP
+  RankOrder rank_order = kTpCpDpPp;
   PipelineSchedule schedule = PipelineSchedule::k1F1B;
   ContextParallel context = ContextParallel::kRing;
   AttentionKernel attention = AttentionKernel::kFlash;
   LossKernel loss = LossKernel::kVocabParallel;
-  RankOrder rank_order = kTpCpDpPp;
-  std::uint32_t first_layers = 0;                          ///< layers of the first model chunk; 0: as in other chunks
-  std::uint32_t last_layers = 0;                           ///< the same for the last chunk
-  bool balanced_layers = false;                            ///< cut by cost (layer_split.h) even where layers divide
-  bool embedding_as_layer = false, head_as_layer = false;  ///< each takes the place of one layer in its chunk
-  /// Layers of each model chunk, in order. Given, or filled in by resolve_layout.
-  std::vector<std::uint32_t> chunk_layers;
-  std::uint32_t seq = 4096;
-  std::uint32_t micro_batch = 1;   ///< sequences
-  std::uint32_t global_batch = 0;  ///< sequences per step; 0: usual_batch()
-  std::string batch_basis;         ///< where a batch comes from that was not given; empty: it was
   Precision precision = Precision::kBf16;
-  std::uint32_t zero = 1;         ///< sharded: 0 nothing, 1 optimizer states, 2 gradients too, 3 parameters too (FSDP)
-  std::uint32_t shard_group = 0;  ///< ranks that share one set of shards; 0: all DP x CP; fewer: hybrid sharding (HSDP)
-  bool whole_tensors = false;     ///< shards are whole tensors, reduced to and broadcast by their owners
-  bool prefetch = true;           ///< ZeRO-3: a layer's parameters are gathered while the previous layer computes
-  /// ZeRO-3: gathered parameters are dropped after forward and gathered again in backward. If false, they stay until
-  /// their backward pass ends or, with pipeline stages, until the step's last backward pass ends.
-  bool reshard = true;
-  bool accumulate_gradients =
-      false;  ///< ZeRO-2 and 3: whole gradients are kept and reduced once, after all micro-batches
-  Recompute recompute = Recompute::kSelective;
-  RecomputeModules modules;            ///< kSelective
-  std::uint32_t recompute_layers = 0;  ///< kFull: layers of each model chunk that are recomputed; 0: all
-  std::uint32_t recompute_every = 0;   ///< kFull: one of so many layers is; 0: as recompute_layers says
-  bool choose_recompute = false;       ///< the least with which the step fits in memory (`recompute: auto`)
-  bool early_stop = false;             ///< recomputation ends at the last kept tensor (PyTorch), without the last GEMM
+  Batch batch;
+  StageSplit split;
+  Sharding sharding;
+  DataExchange exchange;
+  Recomputation recomputation;
+  Offload offload;
+  ExpertRun experts;
+  Overlap overlap;
+  Straggler straggler;
+  bool sequence_parallel = true;
   /// Stages have buffers to receive all their micro-batches in and keep what they compute (PyTorch's pipelining).
   bool stage_buffers = false;
-  bool offload_optimizer = false;    ///< states are in host memory, the CPU runs the update
-  bool offload_activations = false;  ///< kept tensors go to host memory during forward and return during backward
-  bool cuda_graphs = false;          ///< the GPU launches kernels itself: no host time
-  bool sequence_parallel = true;
-  std::uint64_t bucket_parameters = 0;  ///< 0: Megatron's max(40M, 1M x DP), see bucket_size()
-  std::uint32_t gradient_bytes = 4;     ///< fp32 gradients, Megatron's default
-  std::uint32_t parameter_bytes = 2;
-  std::uint32_t shard_copy_bytes = 0;  ///< ZeRO-3: HBM bytes per parameter and micro-batch between tensors and buffers
-  Compression compression;
-  /// ZeRO-3: groups of so many ranks keep a second copy of the parameters, from which they gather again in backward
-  /// (ZeRO++ hpZ). 0: none.
-  std::uint32_t secondary_shards = 0;
-  std::uint32_t dispatch_bytes = 2;  ///< per element of a token on the way to its experts: 1 is fp8
-  ExpertExchange expert_exchange = ExpertExchange::kAllToAll;
-  /// Share of the exchanges that run while another micro-batch computes, with forward and backward passes in pairs.
-  double overlap_ep = 0;
-  /// Host time per kernel that runs once for each expert of a rank. CUDA graphs do not hold these kernels.
-  Duration expert_launch;
-  bool fused_experts = false;  ///< tokens are put in order by the exchange; activation and casts run inside GEMMs
-  double expert_capacity =
-      0;  ///< places for tokens in an expert, of the mean load; further ones are dropped; 0: none is
-  double expert_skew = 0.05;  ///< standard deviation of the load of one expert, of its mean; 0: forced balance
-  bool overlap_grad_reduce = true;
-  bool overlap_param_gather = true;
-  bool overlap_p2p = true;              ///< used only with vpp > 1, as in Megatron
-  bool overlap_tp = false;              ///< pipelined GEMM and collective (user buffers); needs sequence parallelism
-  bool overlap_tp_backward = true;      ///< an input's gradient is reduced during the gradient of the weights
+  bool cuda_graphs = false;             ///< the GPU launches kernels itself: no host time
   double kernel_time = 1;               ///< of all kernels, against those of Megatron-Core: the software's share
-  double straggler_speed = 1;           ///< of the slowest GPU; its stage and all replicas wait for it; 1: none
-  std::uint32_t straggler_stage = 0;    ///< the stage of that GPU
   std::map<std::string, Where> places;  ///< where each key was given (file or flag), for messages
 
   bool recomputes(bool RecomputeModules::*module) const {
-    return recompute == Recompute::kSelective && modules.*module;
+    return recomputation.kind == Recompute::kSelective && recomputation.modules.*module;
   }
   std::uint32_t ranks() const { return tp * cp * pp * dp; }
-  std::uint32_t micro_batches() const { return global_batch / (dp * micro_batch); }  ///< per replica and step
-  std::uint32_t tokens() const { return seq / cp * micro_batch; }                    ///< per micro-batch and CP rank
+  std::uint32_t micro_batches() const { return batch.global / (dp * batch.micro); }  ///< per replica and step
+  std::uint32_t tokens() const { return batch.seq / cp * batch.micro; }              ///< per micro-batch and CP rank
   std::uint32_t data_ranks() const { return dp * cp; }                               ///< that hold the same parameters
   std::uint32_t expert_tensor() const { return expert_tp > 0 ? expert_tp : ep > 1 ? 1 : tp; }
   std::uint32_t expert_data_ranks() const { return tp * cp * dp / (ep * expert_tensor()); }  ///< with the same experts
   /// Tokens of a micro-batch that a rank routes to experts: its own piece of the sequence.
   std::uint32_t routed_tokens() const { return tokens() / tp; }
-  std::uint32_t shard_ranks() const { return shard_group == 0 ? data_ranks() : shard_group; }
+  std::uint32_t shard_ranks() const { return sharding.group == 0 ? data_ranks() : sharding.group; }
   std::uint32_t shard_copies() const { return data_ranks() / shard_ranks(); }  ///< above 1: hybrid sharding
-  bool shards_optimizer() const { return zero >= 1 && shard_ranks() > 1; }
-  bool shards_gradients() const { return zero >= 2 && shard_ranks() > 1 && !accumulate_gradients; }
-  bool shards_parameters() const { return zero >= 3 && shard_ranks() > 1; }
-  bool keeps_gathered() const { return shards_parameters() && !reshard && pp > 1; }  ///< gathered once a step
-  std::uint32_t chunks() const { return pp * vpp; }                                  ///< model chunks: virtual stages
+  bool shards_optimizer() const { return sharding.zero >= 1 && shard_ranks() > 1; }
+  bool shards_gradients() const { return sharding.zero >= 2 && shard_ranks() > 1 && !sharding.accumulate_gradients; }
+  bool shards_parameters() const { return sharding.zero >= 3 && shard_ranks() > 1; }
+  bool keeps_gathered() const { return shards_parameters() && !sharding.reshard && pp > 1; }  ///< gathered once a step
+  std::uint32_t chunks() const { return pp * vpp; }  ///< model chunks: virtual stages
   /// A backward pass is two: gradients of inputs, and later those of weights.
   bool splits_backward() const { return schedule == PipelineSchedule::kZbH1 || goes_back(); }
   /// The second chunks of the stages are in reverse order.

@@ -26,47 +26,47 @@ TEST(Layout, EveryRefusalNamesItsPlaceAndARemedy) {
       {[](LayoutSpec& l) { l.tp = 0; }, "layout.tp", "at least 1"},
       {[](LayoutSpec& l) { l.tp = 3; }, "layout.tp", "64 attention heads are not divisible by tp 3"},
       {[](LayoutSpec& l) { l.cp = 3; }, "layout.seq", "sequence 4096"},
-      {[](LayoutSpec& l) { l.shard_group = 7; }, "layout.shard_group", "must divide dp 64"},
-      {[](LayoutSpec& l) { l.pp = 2, l.first_layers = 80; }, "layout.first_layers", "leave no layer"},
-      {[](LayoutSpec& l) { l.pp = 2, l.first_layers = 30, l.last_layers = 40; }, "layout.first_layers",
+      {[](LayoutSpec& l) { l.sharding.group = 7; }, "layout.shard_group", "must divide dp 64"},
+      {[](LayoutSpec& l) { l.pp = 2, l.split.first_layers = 80; }, "layout.first_layers", "leave no layer"},
+      {[](LayoutSpec& l) { l.pp = 2, l.split.first_layers = 30, l.split.last_layers = 40; }, "layout.first_layers",
        "are not the 80 layers"},
       {[](LayoutSpec& l) {
-         l.pp = 4, l.chunk_layers = {20, 20, 40};
+         l.pp = 4, l.split.chunk_layers = {20, 20, 40};
        },
        "layout.chunk_layers", "3 numbers for pp 4"},
       {[](LayoutSpec& l) {
-         l.pp = 4, l.chunk_layers = {20, 20, 20, 21};
+         l.pp = 4, l.split.chunk_layers = {20, 20, 20, 21};
        },
        "layout.chunk_layers", "sum to 81"},
       {[](LayoutSpec& l) {
-         l.pp = 4, l.chunk_layers = {20, 0, 40, 20};
+         l.pp = 4, l.split.chunk_layers = {20, 0, 40, 20};
        },
        "layout.chunk_layers", "chunk 1 would have"},
-      {[](LayoutSpec& l) { l.pp = 4, l.head_as_layer = true; }, "layout.head_as_layer", "not 4 equal chunks"},
-      {[](LayoutSpec& l) { l.accumulate_gradients = true; }, "layout.accumulate_gradients",
+      {[](LayoutSpec& l) { l.pp = 4, l.split.head_as_layer = true; }, "layout.head_as_layer", "not 4 equal chunks"},
+      {[](LayoutSpec& l) { l.sharding.accumulate_gradients = true; }, "layout.accumulate_gradients",
        "leave accumulate_gradients out"},
       {[](LayoutSpec& l) { l.pp = 4, l.vpp = 5, l.schedule = PipelineSchedule::kGPipe; }, "layout.vpp", "GPipe"},
       {[](LayoutSpec& l) { l.pp = 4, l.vpp = 5, l.schedule = PipelineSchedule::kZbH1; }, "layout.vpp", "ZB-H1"},
       {[](LayoutSpec& l) { l.pp = 4, l.vpp = 1, l.places["vpp"] = {}, l.schedule = PipelineSchedule::kZbV; }, "",
        "ZB-V has two chunks"},
-      {[](LayoutSpec& l) { l.pp = 4, l.global_batch = 16 * 3, l.schedule = PipelineSchedule::kZbV; },
+      {[](LayoutSpec& l) { l.pp = 4, l.batch.global = 16 * 3, l.schedule = PipelineSchedule::kZbV; },
        "layout.global_batch", "at least pp 4 micro-batches"},
       {[](LayoutSpec& l) { l.pp = 128; }, "layout.pp", "80 layers"},
       {[](LayoutSpec& l) { l.pp = 4, l.vpp = 32; }, "layout.vpp", "80 layers"},
       {[](LayoutSpec& l) { l.vpp = 2; }, "layout.vpp", "pp is 1"},
       {[](LayoutSpec& l) { l.pp = 80; }, "layout.pp", "take more nodes"},
       {[](LayoutSpec& l) { l.dp = 63; }, "layout.dp", "leave dp out for dp 64"},
-      {[](LayoutSpec& l) { l.global_batch = 1000; }, "layout.global_batch", "the next multiple is 1024"},
-      {[](LayoutSpec& l) { l.pp = 4, l.vpp = 5, l.global_batch = 16 * 6; }, "layout.global_batch", "multiples of pp 4"},
-      {[](LayoutSpec& l) { l.straggler_stage = 1; }, "layout.straggler", "no stage 1"},
-      {[](LayoutSpec& l) { l.zero = 4; }, "layout.zero", "use 0 to 3"},
-      {[](LayoutSpec& l) { l.overlap_tp = true, l.sequence_parallel = false; }, "layout.overlap_tp",
+      {[](LayoutSpec& l) { l.batch.global = 1000; }, "layout.global_batch", "the next multiple is 1024"},
+      {[](LayoutSpec& l) { l.pp = 4, l.vpp = 5, l.batch.global = 16 * 6; }, "layout.global_batch", "multiples of pp 4"},
+      {[](LayoutSpec& l) { l.straggler.stage = 1; }, "layout.straggler", "no stage 1"},
+      {[](LayoutSpec& l) { l.sharding.zero = 4; }, "layout.zero", "use 0 to 3"},
+      {[](LayoutSpec& l) { l.overlap.tp = true, l.sequence_parallel = false; }, "layout.overlap_tp",
        "sequence_parallel"},
   };
   for (const Case& c : cases) {
     LayoutSpec l;
     l.tp = 8;
-    l.global_batch = 1024;
+    l.batch.global = 1024;
     c.change(l);
     const auto r = resolve_layout(l, llama3_70b(), 512);
     ASSERT_FALSE(r.ok()) << c.words;

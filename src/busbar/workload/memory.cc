@@ -69,7 +69,7 @@ std::uint64_t mixer_bytes(const MixerSpec& x, const LayoutSpec& l) {
   const bool up = x.kind == MixerKind::kLatent && l.recomputes(&RecomputeModules::mla_up_proj);
   std::uint64_t scores = kFp32 * x.heads / l.tp;  // log-sum-exp of the softmax
   if (l.attention == AttentionKernel::kUnfused && !l.recomputes(&RecomputeModules::core_attn)) {
-    scores = kUnfusedScoreBytes * x.heads / l.tp * l.seq;
+    scores = kUnfusedScoreBytes * x.heads / l.tp * l.batch.seq;
   }
   const std::uint64_t gate = x.gate ? 2 * kBf16 * q : 0;
   return (up ? kBf16 * q : 2 * kBf16 * (q + kv)) + kBf16 * narrow / (l.sequence_parallel ? l.tp : 1) + scores + gate;
@@ -140,8 +140,8 @@ double chunk_activations(const ModelSpec& m, const LayoutSpec& l, std::uint32_t 
                          const LayerBytes& layer) {
   const std::uint32_t place = l.virtual_stage(stage, chunk), again = recomputed_layers_of(l, place);
   const std::uint32_t first = first_layer_of(l, place);
-  const bool all_again = l.recompute == Recompute::kFull && l.recompute_layers == 0;
-  const std::uint32_t layers = all_again ? l.chunk_layers[place] : layers_with_mtp(l, m, place);
+  const bool all_again = l.recomputation.kind == Recompute::kFull && l.recomputation.layers == 0;
+  const std::uint32_t layers = all_again ? l.split.chunk_layers[place] : layers_with_mtp(l, m, place);
   double kept = again * static_cast<double>(layer.again);
   for (std::uint32_t i = again; i < layers; ++i) kept += static_cast<double>(layer.kinds[layer.table.of[first + i]]);
   return kept;
@@ -184,17 +184,17 @@ Bytes gathered_bytes(const ModelSpec& m, const LayoutSpec& l, std::uint32_t stag
       all += n;
     }
   }
-  const std::uint64_t parameters = l.reshard ? (l.prefetch ? 2 : 1) * largest : all;
+  const std::uint64_t parameters = l.sharding.reshard ? (l.sharding.prefetch ? 2 : 1) * largest : all;
   const std::uint64_t shards = l.shards_gradients() ? 0 : all / l.shard_ranks();
-  const std::uint64_t second = l.secondary_shards > 0 ? all / std::min(l.secondary_shards, l.shard_ranks()) : 0;
-  return Bytes{(parameters + second) * l.parameter_bytes + (largest + shards) * l.gradient_bytes};
+  const std::uint64_t second = l.sharding.secondary > 0 ? all / std::min(l.sharding.secondary, l.shard_ranks()) : 0;
+  return Bytes{(parameters + second) * l.exchange.parameter_bytes + (largest + shards) * l.exchange.gradient_bytes};
 }
 
 /// Communicators of a rank: one per axis that has more than one rank.
 double communicator_bytes(const LayoutSpec& l) {
   double bytes = 0;
   for (const std::uint32_t ranks : {l.tp, l.cp, l.pp, l.data_ranks()}) bytes += ranks > 1 ? kCommunicator : 0;
-  if (l.ep > 1) bytes += l.expert_exchange == ExpertExchange::kAllToAll ? kAllToAllCommunicator : kCommunicator;
+  if (l.ep > 1) bytes += l.experts.exchange == ExpertExchange::kAllToAll ? kAllToAllCommunicator : kCommunicator;
   return bytes;
 }
 
@@ -202,7 +202,7 @@ double communicator_bytes(const LayoutSpec& l) {
 void add_moment(const ModelSpec& m, const LayoutSpec& l, std::uint32_t stage, MemoryUse& use) {
   const double state = static_cast<double>(l.tokens()) * m.hidden * kBf16;
   if (l.sequence_parallel && l.tp > 1) use.temporary = capped(2 * state);
-  if (l.recompute == Recompute::kFull) use.recomputed = Bytes{most_activation_bytes(m, l)};
+  if (l.recomputation.kind == Recompute::kFull) use.recomputed = Bytes{most_activation_bytes(m, l)};
   if (stage != l.last_stage()) return;
   const std::uint64_t vocab = (m.vocab + l.tp - 1) / l.tp;
   const auto logits = static_cast<double>(l.tokens() * vocab);
@@ -223,20 +223,20 @@ MemoryUse stage_memory(const ModelSpec& m, const LayoutSpec& l, std::uint32_t st
   const std::uint64_t local = stage_parameters(m, l, stage);
   const std::uint64_t experts = stage_expert_parameters(m, l, stage);
   const std::uint64_t shard = l.shards_optimizer() ? (local + l.shard_ranks() - 1) / l.shard_ranks() : local;
-  const std::uint64_t expert_shard = l.zero >= 1 ? experts / l.expert_data_ranks() : experts;
+  const std::uint64_t expert_shard = l.sharding.zero >= 1 ? experts / l.expert_data_ranks() : experts;
   MemoryUse use;
   use.stage = stage;
-  use.parameters =
-      Bytes{((l.shards_parameters() ? shard : local) + (l.zero >= 3 ? expert_shard : experts)) * l.parameter_bytes};
-  const bool shards_experts = l.zero >= 2 && !l.accumulate_gradients;
-  use.gradients =
-      Bytes{((l.shards_gradients() ? shard : local) + (shards_experts ? expert_shard : experts)) * l.gradient_bytes};
+  use.parameters = Bytes{((l.shards_parameters() ? shard : local) + (l.sharding.zero >= 3 ? expert_shard : experts)) *
+                         l.exchange.parameter_bytes};
+  const bool shards_experts = l.sharding.zero >= 2 && !l.sharding.accumulate_gradients;
+  use.gradients = Bytes{((l.shards_gradients() ? shard : local) + (shards_experts ? expert_shard : experts)) *
+                        l.exchange.gradient_bytes};
   const std::uint64_t states =
-      l.shards_parameters() ? kShardedBytes - l.parameter_bytes - l.gradient_bytes : kOptimizerBytes;
-  use.optimizer = Bytes{l.offload_optimizer ? 0 : (shard + expert_shard) * states};
+      l.shards_parameters() ? kShardedBytes - l.exchange.parameter_bytes - l.exchange.gradient_bytes : kOptimizerBytes;
+  use.optimizer = Bytes{l.offload.optimizer ? 0 : (shard + expert_shard) * states};
   use.gathered = gathered_bytes(m, l, stage);
   double kept = stage_activations(m, l, stage, layer);
-  if (l.offload_activations) kept = std::min(kept, kLayersOnTheWay * static_cast<double>(most_activation_bytes(m, l)));
+  if (l.offload.activations) kept = std::min(kept, kLayersOnTheWay * static_cast<double>(most_activation_bytes(m, l)));
   use.activations = capped(kept + stage_buffer_bytes(l, stage, checkpoint_bytes_per_layer(m, l)));
   add_moment(m, l, stage, use);
   const double passing = static_cast<double>(count(use.activations) + count(use.logits) + count(use.gathered) +
@@ -300,18 +300,18 @@ Status check_fits(const MemoryUse& use, Bytes capacity) {
 LayoutSpec least_recomputation(const ModelSpec& model, const LayoutSpec& layout, Bytes capacity) {
   const auto fits = [&](const LayoutSpec& l) { return count(memory_use(model, l).total()) <= count(capacity); };
   LayoutSpec l = layout;
-  l.recompute = Recompute::kNone;
+  l.recomputation.kind = Recompute::kNone;
   if (fits(l)) return l;
   if (l.attention == AttentionKernel::kUnfused) {  // fused kernels keep no scores: nothing to save
-    l.recompute = Recompute::kSelective;
+    l.recomputation.kind = Recompute::kSelective;
     if (fits(l)) return l;
   }
-  l.recompute = Recompute::kFull;
-  const std::uint32_t most = *std::max_element(l.chunk_layers.begin(), l.chunk_layers.end());
-  for (l.recompute_layers = 1; l.recompute_layers < most; ++l.recompute_layers) {
+  l.recomputation.kind = Recompute::kFull;
+  const std::uint32_t most = *std::max_element(l.split.chunk_layers.begin(), l.split.chunk_layers.end());
+  for (l.recomputation.layers = 1; l.recomputation.layers < most; ++l.recomputation.layers) {
     if (fits(l)) return l;
   }
-  l.recompute_layers = 0;
+  l.recomputation.layers = 0;
   return l;
 }
 

@@ -14,7 +14,7 @@ double gigabytes(Bytes b) { return static_cast<double>(count(b)) * 1e-9; }
 TEST(Memory, StatesPerParameterAreMegatrons) {
   for (const std::uint32_t zero : {0u, 1u}) {
     LayoutSpec l = main_layout(1, 1);
-    l.zero = zero;
+    l.sharding.zero = zero;
     const MemoryUse use = memory_use(llama3_70b(), l);
     const double states = gigabytes(use.parameters) + gigabytes(use.gradients) + gigabytes(use.optimizer);
     const double per_parameter = states * 1e9 / static_cast<double>(stage_parameters(llama3_70b(), l, 0));
@@ -32,7 +32,7 @@ TEST(Memory, TheMainJobsFitEightyGigabytes) {
 
 TEST(Memory, AModelThatDoesNotFitIsRefusedWithFigures) {
   LayoutSpec l = main_layout(1, 1);
-  l.micro_batch = 16;
+  l.batch.micro = 16;
   const Status s = check_fits(memory_use(llama3_70b(), l), Bytes{80'000'000'000});
   ASSERT_FALSE(s.ok());
   EXPECT_EQ(s.error().code, ErrorCode::kDoesNotFit);
@@ -62,15 +62,15 @@ TEST(Memory, ActivationsFollowKorthikanti) {
   ModelSpec m = llama3_70b();
   m.layers = 96, m.hidden = 12288, m.ffn = 4 * 12288, m.heads = m.kv_heads = 96, m.gated_mlp = false;
   LayoutSpec l = main_layout(1, 1);
-  l.seq = 2048;
-  l.recompute = Recompute::kNone;
+  l.batch.seq = 2048;
+  l.recomputation.kind = Recompute::kNone;
   l.attention = AttentionKernel::kUnfused;
   const double sbh = 2048.0 * 12288, scores = 5.0 * 96 * 2048 / 12288;
   const auto bytes = [&] { return static_cast<double>(most_activation_bytes(m, l)); };
   EXPECT_NEAR(bytes() / (sbh / 8 * (34 + scores)), 1, 0.03);
   l.sequence_parallel = false;
   EXPECT_NEAR(bytes() / (sbh * (10 + 24.0 / 8 + scores / 8)), 1, 0.1);
-  l.recompute = Recompute::kSelective;
+  l.recomputation.kind = Recompute::kSelective;
   l.sequence_parallel = true;
   EXPECT_NEAR(bytes() / (34 * sbh / 8), 1, 0.07);
   EXPECT_DOUBLE_EQ(static_cast<double>(checkpoint_bytes_per_layer(m, l)), 2 * sbh / 8);
@@ -88,12 +88,12 @@ TEST(Memory, KorthikantisModelsFitOnlyWithWhatThePaperAdds) {
     m.layers = r.layers, m.hidden = r.hidden, m.ffn = 4 * r.hidden, m.gated_mlp = false, m.vocab = 51200;
     m.heads = m.kv_heads = r.heads, m.head_dim = r.hidden / r.heads, m.tied_embeddings = true;
     LayoutSpec l;
-    l.tp = 8, l.pp = r.pp, l.vpp = r.vpp, l.dp = 1, l.zero = 0, l.seq = 2048;
-    l.micro_batch = r.micro_batch, l.global_batch = r.pp * r.micro_batch;
+    l.tp = 8, l.pp = r.pp, l.vpp = r.vpp, l.dp = 1, l.sharding.zero = 0, l.batch.seq = 2048;
+    l.batch.micro = r.micro_batch, l.batch.global = r.pp * r.micro_batch;
     l.attention = AttentionKernel::kUnfused;
     const auto gigabytes = [&](bool added) {
       l.sequence_parallel = added;
-      l.recompute = added ? Recompute::kSelective : Recompute::kNone;
+      l.recomputation.kind = added ? Recompute::kSelective : Recompute::kNone;
       return static_cast<double>(count(memory_use(m, resolve_layout(l, m, 0).value()).total())) / 1e9;
     };
     EXPECT_GT(gigabytes(false), 85.0) << r.layers;  // what CUDA reports: 79.2 GiB
@@ -104,10 +104,10 @@ TEST(Memory, KorthikantisModelsFitOnlyWithWhatThePaperAdds) {
 // DeepSpeed's counting: 16/D bytes per parameter with everything sharded. Source: ZeRO (arXiv:1910.02054), figure 1.
 TEST(Memory, ShardingDividesStatesByItsDegree) {
   LayoutSpec l = main_layout(1, 1);
-  l.gradient_bytes = 2;
+  l.exchange.gradient_bytes = 2;
   const double all = static_cast<double>(stage_parameters(llama3_70b(), l, 0));
   const auto states = [&](std::uint32_t zero) {
-    l.zero = zero;
+    l.sharding.zero = zero;
     const MemoryUse use = memory_use(llama3_70b(), l);
     return static_cast<double>(count(use.parameters) + count(use.gradients) + count(use.optimizer)) / all;
   };
@@ -115,7 +115,7 @@ TEST(Memory, ShardingDividesStatesByItsDegree) {
   EXPECT_NEAR(states(1), 4 + 12.0 / 64, 1e-3);
   EXPECT_NEAR(states(2), 2 + 14.0 / 64, 1e-3);
   EXPECT_NEAR(states(3), 16.0 / 64, 1e-3);
-  l.shard_group = 8;
+  l.sharding.group = 8;
   EXPECT_NEAR(states(3), 16.0 / 8, 1e-3);
 }
 
@@ -123,10 +123,10 @@ TEST(Memory, ShardingDividesStatesByItsDegree) {
 // stay gathered are whole, and their shard is extra.
 TEST(Memory, ShardingWithStagesDividesTheStatesOfAStage) {
   LayoutSpec l = main_layout(4, 1);
-  l.gradient_bytes = 2;
+  l.exchange.gradient_bytes = 2;
   const double local = static_cast<double>(stage_parameters(llama3_70b(), l, 1));
   const auto states = [&](std::uint32_t zero) {
-    l.zero = zero;
+    l.sharding.zero = zero;
     const MemoryUse use = stage_memory(llama3_70b(), l, 1);
     return static_cast<double>(count(use.parameters) + count(use.gradients) + count(use.optimizer)) / local;
   };
@@ -135,21 +135,21 @@ TEST(Memory, ShardingWithStagesDividesTheStatesOfAStage) {
   const auto gathered = [&] { return static_cast<double>(count(stage_memory(llama3_70b(), l, 1).gathered)); };
   const double layer = local / 20;  // Llama-3-70B over four stages
   EXPECT_NEAR(gathered() / layer, 2 * 2 + 2, 1e-3);
-  l.accumulate_gradients = true;
+  l.sharding.accumulate_gradients = true;
   EXPECT_NEAR(states(3), 2 + 14.0 / 16, 1e-3);
   const double reduced = 2 * layer + 2 * local / 16;  // the layer on its way, and the shards that it goes to
   EXPECT_NEAR(gathered(), 2 * 2 * layer + reduced, 1e-3 * layer);
-  l.reshard = false;
+  l.sharding.reshard = false;
   EXPECT_NEAR(gathered(), 2 * local + reduced, 1e-3 * layer);
 }
 
 TEST(Memory, FullRecomputationKeepsInputsAndOneLayer) {
   LayoutSpec l = main_layout(4, 1);
-  l.recompute = Recompute::kFull;
+  l.recomputation.kind = Recompute::kFull;
   const MemoryUse use = stage_memory(llama3_70b(), l, 0);  // 20 layers, 4 micro-batches in flight
   EXPECT_EQ(count(use.activations), 80 * checkpoint_bytes_per_layer(llama3_70b(), l));
   EXPECT_EQ(count(use.recomputed), most_activation_bytes(llama3_70b(), l));
-  l.recompute_layers = 10;
+  l.recomputation.layers = 10;
   EXPECT_GT(count(stage_memory(llama3_70b(), l, 0).activations), count(use.activations));
 }
 
@@ -157,9 +157,9 @@ TEST(Memory, FullRecomputationKeepsInputsAndOneLayer) {
 // 3 outputs. The last stage has 1 in flight and keeps the logits of all.
 TEST(Memory, PyTorchsPipelineHasBuffersForAllMicroBatches) {
   LayoutSpec l = main_layout(4, 1);
-  l.recompute = Recompute::kFull;
+  l.recomputation.kind = Recompute::kFull;
   l.loss = LossKernel::kTorch;
-  l.global_batch = 16 * l.dp * l.micro_batch;
+  l.batch.global = 16 * l.dp * l.batch.micro;
   const auto use = [&](std::uint32_t stage, bool buffers) {
     l.stage_buffers = buffers;
     return stage_memory(llama3_70b(), l, stage);
@@ -175,14 +175,14 @@ TEST(Memory, PyTorchsPipelineHasBuffersForAllMicroBatches) {
   EXPECT_EQ(count(use(3, true).logits) - count(use(3, false).logits), 15 * logits * 2);
   EXPECT_EQ(count(use(2, true).logits), 0u);
   l.pp = 1;
-  l.chunk_layers = {80};
+  l.split.chunk_layers = {80};
   EXPECT_EQ(count(use(0, true).total()), count(use(0, false).total()));
 }
 
 // The loss and the recomputation of a layer are never at the same time: only the larger counts.
 TEST(Memory, TheLastStageNeedsTheLogitsOrOneLayerWhicheverIsMore) {
   LayoutSpec l = main_layout(1, 1);
-  l.recompute = Recompute::kFull;
+  l.recomputation.kind = Recompute::kFull;
   const auto layer = most_activation_bytes(llama3_70b(), l);
   for (const std::uint32_t vocab : {8'000u, 128'256u}) {
     ModelSpec m = llama3_70b();
@@ -214,20 +214,20 @@ TEST(Memory, RecomputedModulesKeepLess) {
   LayoutSpec l = main_layout(1, 1);
   const auto kept = [&] { return most_activation_bytes(llama3_70b(), l); };
   const std::uint64_t tokens = l.tokens(), all = kept();
-  l.recompute = Recompute::kSelective;
+  l.recomputation.kind = Recompute::kSelective;
   EXPECT_EQ(kept(), all);  // the attention core of a fused kernel keeps no scores
-  l.modules.layernorm = true;
+  l.recomputation.modules.layernorm = true;
   EXPECT_EQ(all - kept(), 4 * 8192 / l.tp * tokens);
-  l.modules.act = true;
+  l.recomputation.modules.act = true;
   EXPECT_EQ(all - kept(), (4 * 8192 + 2 * 28672) / l.tp * tokens);
-  l.recompute = Recompute::kNone;
+  l.recomputation.kind = Recompute::kNone;
   EXPECT_EQ(kept(), all);
 }
 
 TEST(Memory, PartsSumToTheTotal) {
   LayoutSpec l = main_layout(1, 1);
-  l.zero = 3;
-  l.recompute = Recompute::kFull;
+  l.sharding.zero = 3;
+  l.recomputation.kind = Recompute::kFull;
   const MemoryUse use = memory_use(llama3_70b(), l);
   std::uint64_t sum = 0;
   for (const MemoryPart& p : memory_parts(use)) sum += count(p.bytes);
@@ -247,8 +247,8 @@ TEST(Memory, UnequalChunksCountEachForItself) {
   LayoutSpec l = main_layout(4, 5);
   const double equal = static_cast<double>(count(stage_memory(llama3_70b(), l, 0).activations));
   EXPECT_NEAR(equal / static_cast<double>(most_activation_bytes(llama3_70b(), l)), chunks_in_flight(l, 0) * 4, 1e-6);
-  l.chunk_layers[0] = 2;
-  l.chunk_layers[1] = 6;  // of the next stage
+  l.split.chunk_layers[0] = 2;
+  l.split.chunk_layers[1] = 6;  // of the next stage
   const double less = static_cast<double>(count(stage_memory(llama3_70b(), l, 0).activations));
   EXPECT_NEAR(less / equal, (23 * 4 - 7 * 2) / (23.0 * 4), 1e-6);  // 7 of the 23 passes in flight are of that chunk
 }
@@ -261,21 +261,21 @@ TEST(Memory, GPipeHoldsEveryMicroBatch) {
 
 TEST(Memory, RecomputationIsChosenOnlyAsFarAsNeeded) {
   const LayoutSpec l = main_layout(1, 1);
-  EXPECT_EQ(least_recomputation(llama3_70b(), l, Bytes{400'000'000'000}).recompute, Recompute::kNone);
+  EXPECT_EQ(least_recomputation(llama3_70b(), l, Bytes{400'000'000'000}).recomputation.kind, Recompute::kNone);
   const LayoutSpec some = least_recomputation(llama3_70b(), l, Bytes{65'000'000'000});
-  EXPECT_EQ(some.recompute, Recompute::kFull);
-  EXPECT_GT(some.recompute_layers, 0u);
+  EXPECT_EQ(some.recomputation.kind, Recompute::kFull);
+  EXPECT_GT(some.recomputation.layers, 0u);
   EXPECT_LE(gigabytes(memory_use(llama3_70b(), some).total()), 65);
   LayoutSpec less = some;
-  --less.recompute_layers;
-  if (less.recompute_layers > 0) EXPECT_GT(gigabytes(memory_use(llama3_70b(), less).total()), 65);
+  --less.recomputation.layers;
+  if (less.recomputation.layers > 0) EXPECT_GT(gigabytes(memory_use(llama3_70b(), less).total()), 65);
 }
 
 // A forward pass takes what the backward pass at the same time gives back.
 TEST(Memory, PairsOfPassesKeepNoMoreChunksThanPassesInTurn) {
   LayoutSpec l = small_layout(2, 4, 2, 4, 16);
   const std::uint32_t in_turn = chunks_in_flight(l, 1);
-  l.overlap_ep = 0.9;
+  l.experts.overlap = 0.9;
   EXPECT_EQ(chunks_in_flight(l, 1), in_turn);
 }
 

@@ -45,8 +45,8 @@ ModelSpec hybrid() {
 
 LayoutSpec hybrid_layout(std::uint32_t pp, PipelineSchedule schedule, std::uint32_t cp = 1) {
   LayoutSpec l;
-  l.tp = 2, l.pp = pp, l.dp = 4, l.ep = 4, l.cp = cp, l.seq = 1024, l.global_batch = 64, l.schedule = schedule;
-  if (pp == 4) l.chunk_layers = {1, 3, 3, 1};
+  l.tp = 2, l.pp = pp, l.dp = 4, l.ep = 4, l.cp = cp, l.batch.seq = 1024, l.batch.global = 64, l.schedule = schedule;
+  if (pp == 4) l.split.chunk_layers = {1, 3, 3, 1};
   return resolve_layout(l, hybrid(), 0).value();
 }
 
@@ -81,7 +81,7 @@ TEST(MixedLayers, StatesTakeTimeLinearInTheSequenceAndScoresQuadratic) {
   const ModelSpec m = hybrid();
   LayoutSpec l = hybrid_layout(1, PipelineSchedule::k1F1B);
   const auto core = [&](std::uint32_t seq, std::size_t kind) {
-    l.seq = seq;
+    l.batch.seq = seq;
     return step_times(m, l, flat_kernels()).kinds[kind].mixer.core.in_us();
   };
   for (const std::size_t states : {0u, 3u}) EXPECT_NEAR(core(65'536, states) / core(32'768, states), 2, 0.05);
@@ -149,7 +149,7 @@ TEST(MixedLayers, AllOptionsOfAStepRunWithLayersWithoutAMixerOrAnMlp) {
   for (const std::uint32_t zero : {0u, 1u, 3u})
     for (const Recompute again : {Recompute::kNone, Recompute::kFull}) {
       LayoutSpec l = hybrid_layout(1, PipelineSchedule::k1F1B);
-      l.zero = zero, l.recompute = again;
+      l.sharding.zero = zero, l.recomputation.kind = again;
       l = resolve_layout(l, m, 0).value();
       EXPECT_TRUE(build_program(m, l, flat_kernels()).ok());
     }

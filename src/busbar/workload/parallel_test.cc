@@ -44,12 +44,12 @@ Duration compute_of(const Program& p) {
 /// 16 ranks, `batches` micro-batches of the small model each.
 LayoutSpec layout_with(std::uint32_t zero, std::uint32_t batches) {
   LayoutSpec l;
-  l.zero = zero;
+  l.sharding.zero = zero;
   l.dp = 16;
-  l.seq = 1024;
-  l.recompute = Recompute::kNone;
-  l.gradient_bytes = 2;
-  l.global_batch = 16 * batches;
+  l.batch.seq = 1024;
+  l.recomputation.kind = Recompute::kNone;
+  l.exchange.gradient_bytes = 2;
+  l.batch.global = 16 * batches;
   return l;
 }
 
@@ -70,7 +70,7 @@ TEST(FullySharded, MovesParametersTwiceAndGradientsOncePerMicroBatch) {
   EXPECT_NEAR(moved(p, OpClass::kDp, Collective::kAllGather).bytes / (3 * (forward + backward)), 1, 1e-3);
   EXPECT_NEAR(moved(p, OpClass::kDp, Collective::kReduceScatter).bytes / (3 * 2 * all), 1, 1e-3);
   LayoutSpec kept = layout_with(3, 3);
-  kept.reshard = false;
+  kept.sharding.reshard = false;
   EXPECT_NEAR(moved(program_of(kept), OpClass::kDp, Collective::kAllGather).bytes / (3 * forward), 1, 1e-3);
 }
 
@@ -85,7 +85,7 @@ TEST(FullySharded, ZeroTwoReducesEveryMicroBatchAndGathersOnce) {
 LayoutSpec staged_layout(std::uint32_t zero, std::uint32_t pp, std::uint32_t vpp, std::uint32_t batches) {
   LayoutSpec l = layout_with(zero, batches);
   l.pp = pp, l.vpp = vpp, l.dp = 4;
-  l.global_batch = 4 * batches;
+  l.batch.global = 4 * batches;
   return l;
 }
 
@@ -120,7 +120,7 @@ TEST(FullySharded, EveryStageGathersItsOwnParametersForEveryPass) {
 TEST(FullySharded, WithStagesKeptParametersAreGatheredOnceAStep) {
   for (const auto& [pp, vpp] : {std::pair{4u, 1u}, std::pair{2u, 2u}}) {
     LayoutSpec l = staged_layout(3, pp, vpp, 6);
-    l.reshard = false;
+    l.sharding.reshard = false;
     const Program p = program_of(l);
     const double all = static_cast<double>(parameter_count(small_model()));
     EXPECT_NEAR(moved(p, OpClass::kDp, Collective::kAllGather).bytes / (2 * all), 1, 1e-3);
@@ -134,9 +134,9 @@ TEST(FullySharded, ZeroTwoReducesEveryPassOfEveryStageOrOnceWhereGradientsAddUp)
     for (const auto& [pp, vpp] : {std::pair{4u, 1u}, std::pair{2u, 2u}, std::pair{1u, 1u}}) {
       for (const bool overlap : {true, false}) {
         LayoutSpec l = staged_layout(zero, pp, vpp, 6);
-        l.overlap_grad_reduce = overlap;
+        l.overlap.grad_reduce = overlap;
         EXPECT_NEAR(moved(program_of(l), OpClass::kDp, Collective::kReduceScatter).bytes / (6 * 2 * all), 1, 1e-3);
-        l.accumulate_gradients = true;
+        l.sharding.accumulate_gradients = true;
         EXPECT_NEAR(moved(program_of(l), OpClass::kDp, Collective::kReduceScatter).bytes / (2 * all), 1, 1e-3);
       }
     }
@@ -173,8 +173,8 @@ TEST(FullySharded, ZeroNothingReducesAllOnce) {
 // InternEvo: gradients leave by bucket, parameters come back tensor by tensor.
 TEST(ShardedOptimizer, WholeTensorsAreReducedByBucketAndBroadcastOneByOne) {
   LayoutSpec l = layout_with(1, 2);
-  l.whole_tensors = true;
-  l.bucket_parameters = parameter_count(small_model()) / 3;
+  l.sharding.whole_tensors = true;
+  l.exchange.bucket_parameters = parameter_count(small_model()) / 3;
   const Program p = program_of(l);
   const double all = static_cast<double>(parameter_count(small_model()));
   EXPECT_EQ(moved(p, OpClass::kDp, Collective::kReduce).times, 3u);
@@ -186,7 +186,7 @@ TEST(ShardedOptimizer, WholeTensorsAreReducedByBucketAndBroadcastOneByOne) {
 // HSDP: shards inside groups of 4, copies across them; each rank's quarter of the gradients is reduced over 4 copies.
 TEST(FullySharded, HybridShardsReduceTheirPartOverTheCopies) {
   LayoutSpec l = layout_with(3, 2);
-  l.shard_group = 4;
+  l.sharding.group = 4;
   const Program p = program_of(l);
   const double all = static_cast<double>(parameter_count(small_model()));
   EXPECT_NEAR(moved(p, OpClass::kDp, Collective::kReduceScatter).bytes / (2 * 2 * all), 1, 1e-3);
@@ -204,7 +204,7 @@ TEST(ContextParallel, RingMovesKeysAndValuesOnceForwardAndTwiceBackward) {
   LayoutSpec l = layout_with(1, 2);
   l.cp = 4;
   l.dp = 4;
-  l.global_batch = 8;
+  l.batch.global = 8;
   const double keys = 2 * 2 * 1024.0 * 8 * 64, layers = 8 * 2;
   EXPECT_NEAR(moved(program_of(l), OpClass::kCp, Collective::kAllGather).bytes / (3 * layers * keys), 1, 1e-3);
   l.context = ContextParallel::kAllGather;
@@ -217,11 +217,11 @@ TEST(ContextParallel, RingMovesKeysAndValuesOnceForwardAndTwiceBackward) {
 // back.
 TEST(ContextParallel, AllToAllMovesQueriesKeysValuesAndOutputs) {
   LayoutSpec l = layout_with(1, 2);
-  l.cp = 4, l.dp = 4, l.global_batch = 8;
+  l.cp = 4, l.dp = 4, l.batch.global = 8;
   l.context = ContextParallel::kAllToAll;
   const double one_head = 2 * 256.0 * 64, layers = 8 * 2;
   EXPECT_EQ(moved(program_of(l), OpClass::kCp, Collective::kAllToAll).bytes, 2 * layers * one_head * (2 * 16 + 2 * 8));
-  l.cp = 16, l.dp = 1, l.global_batch = 2;  // 8 key-value heads for 16 ranks: each is sent twice
+  l.cp = 16, l.dp = 1, l.batch.global = 2;  // 8 key-value heads for 16 ranks: each is sent twice
   EXPECT_EQ(moved(program_of(l), OpClass::kCp, Collective::kAllToAll).bytes,
             2 * layers * (one_head / 4) * (2 * 16 + 2 * 16));
   l.cp = 32;
@@ -245,24 +245,24 @@ TEST(Recomputation, FullRunsEveryForwardTwice) {
   const StepTimes t = step_times(small_model(), l, flat_kernels());
   const Duration forward = t.kinds[0].mixer.forward() + t.kinds[0].mlp.forward();
   const Duration none = compute_of(program_of(l));
-  l.recompute = Recompute::kFull;
+  l.recomputation.kind = Recompute::kFull;
   EXPECT_EQ(compute_of(program_of(l)) - none, forward * (8 * 2));
-  l.recompute_layers = 3;
+  l.recomputation.layers = 3;
   EXPECT_EQ(compute_of(program_of(l)) - none, forward * (3 * 2));
-  l.early_stop = true;  // backward does not need the last GEMM of a layer
+  l.recomputation.early_stop = true;  // backward does not need the last GEMM of a layer
   EXPECT_EQ(compute_of(program_of(l)) - none, (forward - t.kinds[0].mlp.out) * (3 * 2));
 }
 
 TEST(DataParallel, CopiesOfShardsTakeTheTimeOfTheirBytesInEveryMicroBatch) {
   LayoutSpec l = layout_with(3, 2);
   const Duration none = compute_of(program_of(l));
-  l.shard_copy_bytes = 14;
+  l.sharding.copy_bytes = 14;
   const double parameters = static_cast<double>(parameter_count(small_model()));
   const double seconds = 2 * 14 * parameters / (flat_kernels().memory_bytes_per_s * flat_kernels().memory_share);
   EXPECT_NEAR((compute_of(program_of(l)) - none).in_s(), seconds, 0.01 * seconds);
-  l.zero = 1;  // nothing is gathered
+  l.sharding.zero = 1;  // nothing is gathered
   LayoutSpec whole = l;
-  whole.shard_copy_bytes = 0;
+  whole.sharding.copy_bytes = 0;
   EXPECT_EQ(compute_of(program_of(l)), compute_of(program_of(whole)));
 }
 
@@ -280,7 +280,7 @@ TEST(RankGroups, EveryKindCoversItsStageOnce) {
   std::sort(order.begin(), order.end());
   do {
     LayoutSpec l;
-    l.tp = 2, l.cp = 3, l.dp = 4, l.pp = 5, l.rank_order = order, l.shard_group = 6;
+    l.tp = 2, l.cp = 3, l.dp = 4, l.pp = 5, l.rank_order = order, l.sharding.group = 6;
     std::set<std::uint32_t> machine;
     for (std::uint32_t s = 0; s < l.pp; ++s) {
       std::set<std::uint32_t> stage;
@@ -309,7 +309,7 @@ TEST(RankGroups, EveryKindCoversItsStageOnce) {
 
 TEST(Offload, MovesKeptTensorsDownAndUpOncePerLayerAndMicroBatch) {
   LayoutSpec l = layout_with(1, 2);
-  l.offload_activations = true;
+  l.offload.activations = true;
   l = resolve_layout(l, small_model(), 0).value();
   KernelTable k = flat_kernels();
   EXPECT_FALSE(build_program(small_model(), l, k).ok());  // no rate to the host is known
@@ -324,7 +324,7 @@ TEST(Offload, MovesKeptTensorsDownAndUpOncePerLayerAndMicroBatch) {
 
 TEST(Offload, GoesToTheRankOfTheHostMemoryWhereThereIsOne) {
   LayoutSpec l = layout_with(1, 2);
-  l.offload_activations = l.offload_optimizer = true;
+  l.offload.activations = l.offload.optimizer = true;
   l = resolve_layout(l, small_model(), 0).value();
   KernelTable k = flat_kernels();
   k.host_bytes_per_s = 50e9;
@@ -374,15 +374,15 @@ double dp_bytes(const LayoutSpec& l, Collective op, std::uint32_t ranks) {
 TEST(Compression, SendsItsBytesPerGradientInsteadOfTheReduction) {
   LayoutSpec l = small_layout(1, 1, 1, 8, 2);
   const double gradients = dp_bytes(l, Collective::kReduceScatter, 8);
-  l.compression.bytes = 0.5;
+  l.exchange.compression.bytes = 0.5;
   EXPECT_EQ(dp_bytes(l, Collective::kReduceScatter, 8), 0);
-  EXPECT_NEAR(dp_bytes(l, Collective::kAllToAll, 8), gradients * 0.5 / l.gradient_bytes, 8);
-  l.zero = 0;
+  EXPECT_NEAR(dp_bytes(l, Collective::kAllToAll, 8), gradients * 0.5 / l.exchange.gradient_bytes, 8);
+  l.sharding.zero = 0;
   const double whole = dp_bytes(l, Collective::kAllToAll, 8);
   EXPECT_GE(dp_bytes(l, Collective::kAllGather, 8), whole);
-  l.compression.exchange = CompressedExchange::kAllGather;  // each rank's choice goes to all
+  l.exchange.compression.exchange = CompressedExchange::kAllGather;  // each rank's choice goes to all
   EXPECT_NEAR(dp_bytes(l, Collective::kAllGather, 8), 8 * whole, 64);
-  l.compression.exchange = CompressedExchange::kAllReduce;  // two factors
+  l.exchange.compression.exchange = CompressedExchange::kAllReduce;  // two factors
   EXPECT_EQ(dp_bytes(l, Collective::kAllToAll, 8), 0);
   EXPECT_NEAR(dp_bytes(l, Collective::kAllReduce, 8), whole, 64);
 }
@@ -390,7 +390,7 @@ TEST(Compression, SendsItsBytesPerGradientInsteadOfTheReduction) {
 // Inside nodes of four first: then each rank has a quarter of its node's sums to exchange with other nodes.
 TEST(Compression, GoesInsideNodesFirst) {
   LayoutSpec l = small_layout(1, 1, 1, 8, 2);
-  l.compression.bytes = 0.5;
+  l.exchange.compression.bytes = 0.5;
   const double once = dp_bytes(l, Collective::kAllToAll, 8);
   KernelTable k = flat_kernels();
   k.scale_up_gpus = 4;
@@ -416,20 +416,20 @@ TEST(Compression, ItsKernelsTakeTheTimeOfTheirBytes) {
     return sum.in_s();
   };
   EXPECT_EQ(work(), 0);
-  l.compression.bytes = 1;
+  l.exchange.compression.bytes = 1;
   const double elements = dp_bytes(l, Collective::kAllToAll, 8);
-  EXPECT_NEAR(work(), flat_kernels().memory_time(elements * (l.gradient_bytes + 2)).in_s(), 1e-9);
-  l.compression.work = 100;
+  EXPECT_NEAR(work(), flat_kernels().memory_time(elements * (l.exchange.gradient_bytes + 2)).in_s(), 1e-9);
+  l.exchange.compression.work = 100;
   EXPECT_NEAR(work(), flat_kernels().memory_time(elements * 100).in_s(), 1e-9);
 }
 
 // ZeRO++ hpZ: parameters cross all ranks before forward, and four ranks before backward.
 TEST(Compression, ASecondCopyServesTheBackwardPass) {
   LayoutSpec l = small_layout(1, 1, 1, 8, 2);
-  l.zero = 3;
+  l.sharding.zero = 3;
   l = resolve_layout(l, small_model(), 0).value();
   const double both = dp_bytes(l, Collective::kAllGather, 8);
-  l.secondary_shards = 4;
+  l.sharding.secondary = 4;
   const double forward = dp_bytes(l, Collective::kAllGather, 8), backward = dp_bytes(l, Collective::kAllGather, 4);
   EXPECT_EQ(forward + backward, both);
   EXPECT_GT(backward, 0.3 * both);
@@ -437,7 +437,7 @@ TEST(Compression, ASecondCopyServesTheBackwardPass) {
                                                                         small_model(),
                                                                         [&] {
                                                                           LayoutSpec n = l;
-                                                                          n.secondary_shards = 0;
+                                                                          n.sharding.secondary = 0;
                                                                           return n;
                                                                         }(),
                                                                         0)

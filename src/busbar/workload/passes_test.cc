@@ -40,12 +40,12 @@ std::vector<LayoutSpec> layouts() {
     v.schedule = schedule;
     out.push_back(v);
   }
-  add([](LayoutSpec& l) { l.overlap_tp = true; });
+  add([](LayoutSpec& l) { l.overlap.tp = true; });
   add([](LayoutSpec& l) { l.sequence_parallel = false; });
-  add([](LayoutSpec& l) { l.overlap_grad_reduce = false; });
-  add([](LayoutSpec& l) { l.overlap_param_gather = false; });
-  add([](LayoutSpec& l) { l.recompute = Recompute::kFull; });
-  for (const std::uint32_t zero : {0u, 2u, 3u}) add([&](LayoutSpec& l) { l.zero = zero; });
+  add([](LayoutSpec& l) { l.overlap.grad_reduce = false; });
+  add([](LayoutSpec& l) { l.overlap.param_gather = false; });
+  add([](LayoutSpec& l) { l.recomputation.kind = Recompute::kFull; });
+  for (const std::uint32_t zero : {0u, 2u, 3u}) add([&](LayoutSpec& l) { l.sharding.zero = zero; });
   return out;
 }
 
@@ -55,8 +55,8 @@ TEST(Passes, ExpandToTheProgramThatIsWrittenWithoutThem) {
     const Program with = build_program(small_model(), l, times, flat_kernels());
     const Program without = build_program(small_model(), l, times, flat_kernels(), false);
     EXPECT_TRUE(without.uses.empty());
-    expect_equal(expanded(with), without, std::to_string(l.pp) + " stages, ZeRO " + std::to_string(l.zero));
-    if (l.micro_batches() > 2 && l.zero < 2) EXPECT_LT(with.ops.size(), without.ops.size() / 2);
+    expect_equal(expanded(with), without, std::to_string(l.pp) + " stages, ZeRO " + std::to_string(l.sharding.zero));
+    if (l.micro_batches() > 2 && l.sharding.zero < 2) EXPECT_LT(with.ops.size(), without.ops.size() / 2);
   }
 }
 
@@ -66,8 +66,8 @@ TEST(Passes, WithExpertsWhoseExchangesArePairedExpandToTheProgramWithoutThem) {
     for (const std::uint32_t vpp : {1u, 2u}) {
       if (schedule != PipelineSchedule::k1F1B && (vpp == 2) != (schedule == PipelineSchedule::kDualPipeV)) continue;
       LayoutSpec l;
-      l.pp = 4, l.vpp = vpp, l.dp = 8, l.ep = 8, l.seq = 1024, l.global_batch = 128, l.schedule = schedule;
-      l.overlap_ep = 0.7, l.expert_exchange = ExpertExchange::kPerNode;
+      l.pp = 4, l.vpp = vpp, l.dp = 8, l.ep = 8, l.batch.seq = 1024, l.batch.global = 128, l.schedule = schedule;
+      l.experts.overlap = 0.7, l.experts.exchange = ExpertExchange::kPerNode;
       ModelSpec m = small_experts();
       m.mtp = 1;
       l = resolve_layout(l, m, 0).value();

@@ -29,7 +29,7 @@ void StageWriter::forward_layer(std::uint32_t layer, Run run) {
   const auto tensor = [&](TensorPart part) { return chunk_->plan.tensor(layer, part); };
   const std::uint32_t number = chunk_->first_layer + layer;
   const LayerKind& kind = times_.layers.kind(number);
-  const bool stops_early = run == Run::kAgain && layout_.early_stop;
+  const bool stops_early = run == Run::kAgain && layout_.recomputation.early_stop;
   kind_ = times_.layers.of[number];
   if (kind.has_mixer())
     forward_block(times_.of(number).mixer, attention_labels(), tensor(TensorPart::kAttentionIn),
@@ -165,7 +165,7 @@ void StageWriter::input_and_weights(Label input, Duration dgrad, Label weights, 
   const OpId gathered = tp_open(regather);
   compute(input, dgrad);
   const OpId scattered = tp_close(scatter);
-  arrived_ = layout_.overlap_tp_backward ? gathered : scattered;
+  arrived_ = layout_.overlap.tp_backward ? gathered : scattered;
   if (!layout_.splits_backward()) compute(weights, wgrad);  // else the gathered input is kept until then
   arrived_ = scattered;
 }

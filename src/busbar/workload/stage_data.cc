@@ -21,31 +21,31 @@ void StageWriter::prepare_data_calls(ChunkState& chunk) {
     const std::uint64_t experts = chunk.plan.bucket_experts[b];
     if (experts == 0 || layout_.expert_data_ranks() == 1) continue;
     const GroupFamily copies = expert_data_groups(layout_, stage_);
-    const Collective reduce = layout_.zero >= 1 ? Collective::kReduceScatter : Collective::kAllReduce;
-    chunk.expert_reduce[b] = call(reduce, experts * layout_.gradient_bytes, copies);
-    if (layout_.zero >= 1) {
-      chunk.expert_gather[b] = call(Collective::kAllGather, experts * layout_.parameter_bytes, copies);
+    const Collective reduce = layout_.sharding.zero >= 1 ? Collective::kReduceScatter : Collective::kAllReduce;
+    chunk.expert_reduce[b] = call(reduce, experts * layout_.exchange.gradient_bytes, copies);
+    if (layout_.sharding.zero >= 1) {
+      chunk.expert_gather[b] = call(Collective::kAllGather, experts * layout_.exchange.parameter_bytes, copies);
     }
   }
 }
 
 void StageWriter::prepare_bucket(ChunkState& chunk, std::size_t b) {
   if (layout_.data_ranks() == 1) return;
-  const std::uint64_t n = chunk.plan.bucket_parameters[b], gradients = n * layout_.gradient_bytes;
+  const std::uint64_t n = chunk.plan.bucket_parameters[b], gradients = n * layout_.exchange.gradient_bytes;
   if (!layout_.shards_optimizer()) {
     chunk.reduce[b] = call(Collective::kAllReduce, gradients, dp_groups(layout_, stage_));
     return;
   }
   const GroupFamily shards = shard_groups(layout_, stage_);
-  const bool whole = layout_.whole_tensors;
+  const bool whole = layout_.sharding.whole_tensors;
   chunk.reduce[b] = call(whole ? Collective::kReduce : Collective::kReduceScatter, gradients, shards);
-  const std::uint64_t parameters = n * layout_.parameter_bytes;
+  const std::uint64_t parameters = n * layout_.exchange.parameter_bytes;
   chunk.gather[b] = whole ? call(Collective::kBroadcast, parameters / chunk.plan.tensors_of(b), shards)
                           : call(Collective::kAllGather, parameters, shards);
   chunk.gather_again[b] = chunk.gather[b];
-  if (layout_.secondary_shards > 0 && layout_.secondary_shards < layout_.shard_ranks()) {
+  if (layout_.sharding.secondary > 0 && layout_.sharding.secondary < layout_.shard_ranks()) {
     LayoutSpec near = layout_;
-    near.shard_group = layout_.secondary_shards;
+    near.sharding.group = layout_.sharding.secondary;
     chunk.gather_again[b] = call(Collective::kAllGather, parameters, shard_groups(near, stage_));
   }
   if (layout_.shard_copies() == 1) return;
@@ -56,14 +56,14 @@ void StageWriter::prepare_bucket(ChunkState& chunk, std::size_t b) {
 /// Replaces the reductions of gradients. Gradients of experts stay as they are. All-to-alls go inside nodes first, so
 /// that each node sends sums to the others (ZeRO++ qgZ).
 void StageWriter::prepare_compressed(ChunkState& chunk, const KernelTable& machine) {
-  const Compression& c = layout_.compression;
-  const double work = c.work >= 0 ? c.work : layout_.gradient_bytes + 2 * c.bytes;
+  const Compression& c = layout_.exchange.compression;
+  const double work = c.work >= 0 ? c.work : layout_.exchange.gradient_bytes + 2 * c.bytes;
   const bool sharded = layout_.shards_optimizer();
   const GroupFamily ranks = sharded ? shard_groups(layout_, stage_) : dp_groups(layout_, stage_);
   LayoutSpec node = layout_;
-  node.shard_group = std::gcd(layout_.data_ranks(), std::max(1u, machine.scale_up_gpus / layout_.tp));
-  const bool two_hops = layout_.shard_group == 0 && node.shard_group > 1 && node.shard_group % layout_.cp == 0 &&
-                        node.shard_group < layout_.data_ranks();
+  node.sharding.group = std::gcd(layout_.data_ranks(), std::max(1u, machine.scale_up_gpus / layout_.tp));
+  const bool two_hops = layout_.sharding.group == 0 && node.sharding.group > 1 &&
+                        node.sharding.group % layout_.cp == 0 && node.sharding.group < layout_.data_ranks();
   for (std::size_t b = 0; b < chunk.reduce.size(); ++b) {
     if (chunk.reduce[b] == kNone<CallId>) continue;
     const auto elements = static_cast<double>(chunk.plan.bucket_parameters[b]);
@@ -75,7 +75,7 @@ void StageWriter::prepare_compressed(ChunkState& chunk, const KernelTable& machi
       chunk.reduce[b] = call(Collective::kAllGather, wire * ranks.size(), ranks);
     } else if (two_hops) {
       chunk.reduce[b] = call(Collective::kAllToAll, wire, shard_groups(node, stage_));
-      chunk.sums[b][0] = call(Collective::kAllToAll, wire / node.shard_group, copy_groups(node, stage_));
+      chunk.sums[b][0] = call(Collective::kAllToAll, wire / node.sharding.group, copy_groups(node, stage_));
     } else {
       chunk.reduce[b] = call(Collective::kAllToAll, wire, ranks);
     }
@@ -91,13 +91,13 @@ void StageWriter::data_call(Label label, CallId call, OpId after) {
 
 /// Owners of whole tensors broadcast them one by one, as the parameters are there at once and the roots differ.
 void StageWriter::gather_bucket(const ChunkState& chunk, std::size_t b, OpId after) {
-  const std::uint32_t calls = layout_.whole_tensors ? chunk.plan.tensors_of(b) : 1;
+  const std::uint32_t calls = layout_.sharding.whole_tensors ? chunk.plan.tensors_of(b) : 1;
   for (std::uint32_t i = 0; i < calls; ++i) data_call(Label::kGatherParameters, chunk.gather[b], after);
   data_call(Label::kGatherParameters, chunk.expert_gather[b], after);
 }
 
 void StageWriter::gather_parameters() {
-  if (layout_.zero == 0 || layout_.shards_parameters()) return;
+  if (layout_.sharding.zero == 0 || layout_.shards_parameters()) return;
   for (ChunkState& chunk : chunks_) {
     for (std::size_t b = chunk.gather.size(); b-- > 0;) {
       gather_bucket(chunk, b, kNone<OpId>);
@@ -125,8 +125,8 @@ void StageWriter::fetch(std::uint32_t bucket, bool again) {
 }
 
 void StageWriter::before_unit(std::uint32_t bucket, std::uint32_t next, bool first, bool again) {
-  if (first || !layout_.prefetch) fetch(bucket, again);
-  if (layout_.prefetch && next < chunk_->gather.size()) fetch(next, again);
+  if (first || !layout_.sharding.prefetch) fetch(bucket, again);
+  if (layout_.sharding.prefetch && next < chunk_->gather.size()) fetch(next, again);
 }
 
 void StageWriter::before_forward_unit(std::uint32_t tensor) {
@@ -138,13 +138,13 @@ void StageWriter::before_forward_unit(std::uint32_t tensor) {
 /// The last unit of forward is the first of backward. It is still present if no other pass came between. The
 /// embedding's gradient needs no table.
 void StageWriter::before_backward_unit(std::uint32_t tensor) {
-  if (!layout_.shards_parameters() || !layout_.reshard) return;
+  if (!layout_.shards_parameters() || !layout_.sharding.reshard) return;
   const std::uint32_t bucket = chunk_->plan.bucket_of[tensor], next = bucket + 1;
   const auto units = static_cast<std::uint32_t>(chunk_->gather.size());
   const bool last = chunk_->plan.has_embedding && next + 1 == units;
   const std::uint32_t prefetched = last ? units : next;
   if (bucket > 0 || !comes_after_its_forward_) return before_unit(bucket, prefetched, bucket == 0, true);
-  if (layout_.prefetch && prefetched < units) fetch(prefetched, true);
+  if (layout_.sharding.prefetch && prefetched < units) fetch(prefetched, true);
 }
 
 void StageWriter::offload_layer() {
@@ -162,7 +162,7 @@ void StageWriter::fetch_layer() {
 }
 
 void StageWriter::gradient_ready(std::uint32_t tensor) {
-  const bool now = layout_.shards_gradients() || (last_pass() && layout_.overlap_grad_reduce);
+  const bool now = layout_.shards_gradients() || (last_pass() && layout_.overlap.grad_reduce);
   if (!now) return;
   const std::uint32_t bucket = chunk_->plan.bucket_of[tensor];
   if (chunk_->plan.last_tensor[bucket] == tensor) reduce_bucket(*chunk_, bucket);
@@ -182,7 +182,7 @@ void StageWriter::reduce_bucket(ChunkState& chunk, std::uint32_t bucket) {
 }
 
 OpId StageWriter::reduce_rest() {
-  if (!layout_.overlap_grad_reduce && !layout_.shards_gradients()) {
+  if (!layout_.overlap.grad_reduce && !layout_.shards_gradients()) {
     for (ChunkState& chunk : chunks_) {
       for (std::uint32_t b = 0; b < chunk.reduce.size(); ++b) reduce_bucket(chunk, b);
     }
@@ -211,7 +211,7 @@ void StageWriter::update(const OptimizerTimes& times, OpId norm_sum) {
   if (times.to_host > 0) norm_sum = move(times.to_host, true, norm_sum);
   last_compute_ = out_.delay(role_, Label::kOptimizer, OpClass::kOptimizer, slowed(times.update), {norm_sum});
   if (times.from_host > 0) last_compute_ = move(times.from_host, false, last_compute_);
-  if (layout_.zero >= 1 && !layout_.shards_parameters() && !layout_.overlap_param_gather) {
+  if (layout_.sharding.zero >= 1 && !layout_.shards_parameters() && !layout_.overlap.param_gather) {
     for (ChunkState& chunk : chunks_) {
       for (std::size_t b = 0; b < chunk.gather.size(); ++b) {
         gather_bucket(chunk, b, last_compute_);

@@ -62,15 +62,15 @@ double places_of_token(const ModelSpec& m, double n) { return n * (1 - std::pow(
 void StageWriter::prepare_expert_calls(std::uint32_t scale_up_gpus) {
   if (model_.moe.experts == 0) return;
   const double token = static_cast<double>(layout_.routed_tokens()) * routed_hidden(model_) *
-                       (1 + (kDuringCompute - 1) * layout_.overlap_ep);
+                       (1 + (kDuringCompute - 1) * layout_.experts.overlap);
   const double busiest = expert_load(model_, layout_).busiest;
   const auto bytes = [&](double copies, double per_element) {  // all wait for the busiest rank
     return static_cast<std::uint64_t>(token * busiest * copies * per_element);
   };
-  const double copies = model_.moe.per_token, there = layout_.dispatch_bytes;
+  const double copies = model_.moe.per_token, there = layout_.experts.dispatch_bytes;
   const NodeGroups groups = expert_node_groups(layout_, stage_, scale_up_gpus);
   const std::uint32_t nodes = groups.across.size(), near = groups.inside.size();
-  const bool per_place = layout_.expert_exchange == ExpertExchange::kPerNode;
+  const bool per_place = layout_.experts.exchange == ExpertExchange::kPerNode;
   const std::uint32_t chosen = model_.moe.most_nodes == 0 ? nodes : std::min(nodes, model_.moe.most_nodes);
   const double ranks =  // one copy for each
       places_of_token(model_, static_cast<double>(chosen) * near) / (near > 1 ? kTokenRate : 1);
@@ -109,7 +109,7 @@ void StageWriter::expert_exchange(Label label, CallId call, CallId inside) {
   arrived_ = out_.collective(role_, StreamId::kEp, label, OpClass::kEp, call, {last_compute_, before});
   if (inside != kNone<CallId>)
     arrived_inside_ = out_.collective(role_, StreamId::kTp, label, OpClass::kEp, inside, {last_compute_, before});
-  hides_ += paired_ ? layout_.overlap_ep : 0;
+  hides_ += paired_ ? layout_.experts.overlap : 0;
   if (hides_ < 1) return hidden_.fill(kNone<OpId>);  // streams run in order: who waits for this one waits for those
   hides_ -= 1;
   const OpId now = arrived_, now_inside = arrived_inside_;

@@ -28,16 +28,16 @@ StageWriter::StageWriter(ProgramWriter& out, const ModelSpec& model, const Layou
       stage_(stage),
       virtual_stages_(layout.chunks()),
       sequence_parallel_(layout.sequence_parallel && layout.tp > 1),
-      overlap_tp_(layout.overlap_tp && layout.tp > 1),
-      blocking_p2p_(!(layout.overlap_p2p && (layout.vpp > 1 || layout.splits_backward()))),
+      overlap_tp_(layout.overlap.tp && layout.tp > 1),
+      blocking_p2p_(!(layout.overlap.p2p && (layout.vpp > 1 || layout.splits_backward()))),
       host_ranks_(machine.host_ranks) {
   const std::uint32_t streams = model.moe.experts > 0        ? kEpStreams
-                                : layout.offload_activations ? kHostStreams
+                                : layout.offload.activations ? kHostStreams
                                 : layout.cp > 1              ? kCpStreams
                                                              : kPlainStreams;
   hidden_.fill(kNone<OpId>);
   role_ = out.add_role(fmt::format("stage {}", stage), stage_ranks(layout, stage), streams);
-  if (layout.offload_activations) {
+  if (layout.offload.activations) {
     const double bytes = static_cast<double>(most_activation_bytes(model, layout));
     host_copy_ = duration_from_ps(bytes / machine.host_bytes_per_s * 1e12);
     if (host_ranks_ > 0) {
@@ -45,7 +45,7 @@ StageWriter::StageWriter(ProgramWriter& out, const ModelSpec& model, const Layou
       host_in_ = host_call(static_cast<std::uint64_t>(bytes), false);
     }
   }
-  slowness_ = layout.kernel_time / (stage == layout.straggler_stage ? layout.straggler_speed : 1);
+  slowness_ = layout.kernel_time / (stage == layout.straggler.stage ? layout.straggler.speed : 1);
   prepare_calls();
   prepare_expert_calls(machine.scale_up_gpus);
   for (std::uint32_t c = 0; c < layout_.vpp; ++c) {
@@ -56,8 +56,8 @@ StageWriter::StageWriter(ProgramWriter& out, const ModelSpec& model, const Layou
     prepare_data_calls(chunk);
     if (layout_.shards_parameters() && layout_.data_ranks() > 1)
       for (std::size_t b = 0; b < chunk.copies.size(); ++b)
-        chunk.copies[b] = machine.memory_time(1.0 * chunk.plan.bucket_parameters[b] * layout.shard_copy_bytes);
-    if (layout.compression.bytes > 0) prepare_compressed(chunk, machine);
+        chunk.copies[b] = machine.memory_time(1.0 * chunk.plan.bucket_parameters[b] * layout.sharding.copy_bytes);
+    if (layout.exchange.compression.bytes > 0) prepare_compressed(chunk, machine);
     chunks_.push_back(std::move(chunk));
   }
 }
@@ -85,7 +85,7 @@ StageWriter::ContextCalls StageWriter::context_calls(const MixerSpec& mixer) {
   const GroupFamily family = cp_groups(layout_, stage_);
   if (mixer.kind == MixerKind::kState && layout_.context != ContextParallel::kAllToAll) {
     const std::uint64_t state = kStateBytes * queries * mixer.state.key_dim * mixer.state.value_dim;
-    c.gather = c.scatter = call(Collective::kAllGather, state * layout_.cp * layout_.micro_batch, family);
+    c.gather = c.scatter = call(Collective::kAllGather, state * layout_.cp * layout_.batch.micro, family);
     return c;
   }
   const std::uint64_t keys = 2 * kBf16Bytes * layout_.tokens() * layout_.cp * heads * width;
@@ -144,7 +144,7 @@ void StageWriter::pass(const PipelineStep& step) {
   forward_before_ = step.forward ? chunk_ : nullptr;
   virtual_stage_ = layout_.virtual_stage(stage_, step.chunk);
   micro_batch_ = step.micro_batch;
-  const std::uint32_t layers = layout_.chunk_layers[virtual_stage_], first = chunk_->first_layer;
+  const std::uint32_t layers = layout_.split.chunk_layers[virtual_stage_], first = chunk_->first_layer;
   paired_ = runs_in_a_pair(step);
   hides_ = 0;
   out_.set_position(micro_batch_, first);
@@ -172,7 +172,7 @@ void StageWriter::pass(const PipelineStep& step) {
 /// With overlap_ep each forward pass after the warm-up runs together with the backward pass of another micro-batch,
 /// which takes one more forward pass before the first pair.
 bool StageWriter::runs_in_a_pair(const PipelineStep& step) {
-  if (layout_.overlap_ep == 0 || layout_.schedule == PipelineSchedule::kGPipe) return false;
+  if (layout_.experts.overlap == 0 || layout_.schedule == PipelineSchedule::kGPipe) return false;
   if (layout_.schedule == PipelineSchedule::kDualPipeV) return step.pair;
   if (step.part == BackwardPart::kWeights) return paired_;
   const std::uint32_t all = layout_.micro_batches() * layout_.vpp, nth = passes_[step.forward ? 1 : 0]++;
@@ -193,11 +193,11 @@ void StageWriter::write(const PipelineStep& step, std::uint32_t first_layer, std
 
 /// Whether all micro-batches for which this is true have the same pass.
 bool StageWriter::repeats(const PipelineStep& step) const {
-  if (layout_.shards_parameters() || layout_.shards_gradients() || layout_.offload_activations) return false;
+  if (layout_.shards_parameters() || layout_.shards_gradients() || layout_.offload.activations) return false;
   const bool experts = model_.moe.experts > 0 && layout_.expert_data_ranks() > 1;
   if (layout_.data_ranks() == 1 && !experts) return true;
-  if (step.forward) return micro_batch_ != 0 || layout_.zero == 0 || !layout_.overlap_param_gather;
-  return !last_pass() || !layout_.overlap_grad_reduce || step.part == BackwardPart::kInput;
+  if (step.forward) return micro_batch_ != 0 || layout_.sharding.zero == 0 || !layout_.overlap.param_gather;
+  return !last_pass() || !layout_.overlap.grad_reduce || step.part == BackwardPart::kInput;
 }
 
 StageWriter::Entry StageWriter::entry() const {
@@ -251,7 +251,7 @@ void StageWriter::forward(std::uint32_t first_layer, std::uint32_t layers) {
     out_.set_position(micro_batch_, first_layer + i);
     before_forward_unit(chunk_->plan.tensor(i, TensorPart::kAttentionIn));
     forward_layer(i, Run::kFirst);
-    if (layout_.offload_activations) offload_layer();
+    if (layout_.offload.activations) offload_layer();
   }
   if (virtual_stage_ + 1 != virtual_stages_) return;
   for (std::uint32_t i = layers; i < layers + model_.mtp; ++i) join_forward(i);
@@ -264,11 +264,11 @@ void StageWriter::backward(std::uint32_t first_layer, std::uint32_t layers) {
   if (virtual_stage_ + 1 == virtual_stages_) {
     for (std::uint32_t i = layers + model_.mtp; i-- > layers;) join_backward(i);
   }
-  if (layout_.offload_activations) fetch_layer();
+  if (layout_.offload.activations) fetch_layer();
   for (std::uint32_t i = layers; i-- > 0;) {
     out_.set_position(micro_batch_, first_layer + i);
     before_backward_unit(chunk_->plan.tensor(i, TensorPart::kAttentionIn));
-    if (layout_.offload_activations) {
+    if (layout_.offload.activations) {
       fetched_ = next_fetched_;
       if (i > 0) fetch_layer();
     }
@@ -320,7 +320,8 @@ void StageWriter::join_forward(std::uint32_t layer) {
 
 void StageWriter::join_backward(std::uint32_t layer) {
   before_backward_unit(chunk_->plan.tensor(layer, TensorPart::kAttentionIn));
-  if (layout_.recompute == Recompute::kFull && layout_.recompute_layers == 0) forward_layer(layer, Run::kAgain);
+  if (layout_.recomputation.kind == Recompute::kFull && layout_.recomputation.layers == 0)
+    forward_layer(layer, Run::kAgain);
   backward_layer(layer);
   const EndTimes& t = times_.ends;
   compute(Label::kJoinBack, t.join_dgrad + (layout_.splits_backward() ? Duration{} : t.join_wgrad));

@@ -77,8 +77,8 @@ inline LayoutSpec small_layout(std::uint32_t tp, std::uint32_t pp, std::uint32_t
   l.pp = pp;
   l.vpp = vpp;
   l.dp = dp;
-  l.seq = 1024;
-  l.global_batch = dp * batches;
+  l.batch.seq = 1024;
+  l.batch.global = dp * batches;
   auto resolved = resolve_layout(l, small_model(), tp * pp * dp);
   return std::move(resolved).value();
 }
@@ -89,7 +89,7 @@ inline LayoutSpec main_layout(std::uint32_t pp, std::uint32_t vpp) {
   l.tp = 8;
   l.pp = pp;
   l.vpp = vpp;
-  l.global_batch = 1024;
+  l.batch.global = 1024;
   auto resolved = resolve_layout(l, llama3_70b(), 512);
   return std::move(resolved).value();
 }
