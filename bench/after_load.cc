@@ -43,11 +43,11 @@ struct Measured {
 };
 
 busbar::Result<Measured> measure(const Case& c, int runs) {
-  busbar::Overrides overrides;
+  busbar::spec::Overrides overrides;
   if (*c.routing != 0) overrides.set.push_back(fmt::format("cluster.routing={}", c.routing));
-  const busbar::Catalog catalog(overrides.catalog);
-  BUSBAR_ASSIGN(busbar::Scenario scenario, busbar::load_scenario(c.scenario, {}, overrides, catalog));
-  busbar::TrainAsk ask;
+  const busbar::spec::Catalog catalog(overrides.catalog);
+  BUSBAR_ASSIGN(busbar::spec::Scenario scenario, busbar::spec::load_scenario(c.scenario, {}, overrides, catalog));
+  busbar::step::TrainAsk ask;
   ask.timeline = false;
   Measured m;
   std::vector<double> alone, both;
@@ -55,9 +55,9 @@ busbar::Result<Measured> measure(const Case& c, int runs) {
     for (const bool replica : {false, true}) {
       ask.scaling = replica;
       const double begin = cpu_ms();
-      BUSBAR_ASSIGN(busbar::TrainRun run, busbar::load_train(scenario, ask));
+      BUSBAR_ASSIGN(busbar::step::TrainRun run, busbar::step::load_train(scenario, ask));
       const double loaded = cpu_ms();
-      BUSBAR_RETURN_IF_ERROR(busbar::predict_train(run, ask));
+      BUSBAR_RETURN_IF_ERROR(busbar::step::predict_train(run, ask));
       (replica ? both : alone).push_back(cpu_ms() - loaded);
       m.load_ms = loaded - begin;
       m.step_s = run.step.step_time.in_s();

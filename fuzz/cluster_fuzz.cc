@@ -8,17 +8,17 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace busbar;
   static fuzz::InputFile file;
   file.write(data, size);
-  const auto cluster = load_cluster(file.path());
+  const auto cluster = spec::load_cluster(file.path());
   if (!cluster.ok()) {
     BUSBAR_CHECK(!cluster.error().message.empty());
     return 0;
   }
-  const Topology& t = cluster->topology;
+  const topology::Topology& t = cluster->topology;
   for (std::uint32_t i = 0; i < t.link_count(); ++i) {
-    const auto l = static_cast<LinkId>(i), back = static_cast<LinkId>(i ^ 1u);
+    const auto l = static_cast<topology::LinkId>(i), back = static_cast<topology::LinkId>(i ^ 1u);
     BUSBAR_CHECK(index(t.from(l)) < t.device_count() && t.from(l) == t.to(back)) << t.name(l);
     BUSBAR_CHECK(t.payload_rate(l) >= 0) << t.name(l);
   }
-  for (const DeviceId gpu : t.gpus()) BUSBAR_CHECK(t.kind(gpu) == DeviceKind::kGpu) << t.name(gpu);
+  for (const topology::DeviceId gpu : t.gpus()) BUSBAR_CHECK(t.kind(gpu) == topology::DeviceKind::kGpu) << t.name(gpu);
   return 0;
 }

@@ -6,7 +6,7 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace busbar;
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
-  const Result<std::string> lines = flight_recorder_lines(bytes, "nccl_trace_rank_0");
+  const Result<std::string> lines = formats::flight_recorder_lines(bytes, "nccl_trace_rank_0");
   BUSBAR_CHECK(lines.ok() || !lines.error().message.empty());
   return 0;
 }

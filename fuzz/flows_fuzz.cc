@@ -8,10 +8,10 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace busbar;
   static fuzz::InputFile file;
-  static const Cluster cluster = load_cluster("dgx-a100:2").value();
-  static const Router router(cluster.topology, cluster.routing, cluster.seed);
+  static const spec::Cluster cluster = spec::load_cluster("dgx-a100:2").value();
+  static const routing::Router router(cluster.topology, cluster.routing, cluster.seed);
   file.write(data, size);
-  const auto flows = read_flow_csv(file.path(), router);
+  const auto flows = questions::read_flow_csv(file.path(), router);
   if (!flows.ok()) {
     BUSBAR_CHECK(!flows.error().message.empty());
     return 0;

@@ -6,10 +6,10 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace busbar;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  for (const FormatEntry& f : import_formats()) {
+  for (const formats::FormatEntry& f : formats::import_formats()) {
     f.matches(text);
-    ImportSource source = ImportSource::of_text(text, "input");
-    const auto report = import_source(source, {}, f.kind);
+    formats::ImportSource source = formats::ImportSource::of_text(text, "input");
+    const auto report = formats::import_source(source, {}, f.kind);
     BUSBAR_CHECK(report.ok() ? report->found.is_object() : !report.error().message.empty()) << f.kind;
   }
   return 0;

@@ -7,7 +7,7 @@ namespace {
 
 using namespace busbar;
 
-void check_prefix(std::string_view line, const LinePrefix& prefix) {
+void check_prefix(std::string_view line, const formats::LinePrefix& prefix) {
   BUSBAR_CHECK(prefix.length <= line.size());
   const std::string_view text = line.substr(0, prefix.length);
   const auto inside = [&](std::string_view part) {
@@ -21,9 +21,9 @@ void check_prefix(std::string_view line, const LinePrefix& prefix) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  for (const LabelStyles& styles : {LabelStyles(), LabelStyles{true, true, true, true}})
-    check_prefix(text.substr(0, text.find('\n')), prefix_of(text.substr(0, text.find('\n')), styles));
-  LineSource source = LineSource::of_text(text, "input");
+  for (const formats::LabelStyles& styles : {formats::LabelStyles(), formats::LabelStyles{true, true, true, true}})
+    check_prefix(text.substr(0, text.find('\n')), formats::prefix_of(text.substr(0, text.find('\n')), styles));
+  formats::LineSource source = formats::LineSource::of_text(text, "input");
   source.skip_prefixes();
   std::size_t read = 0;
   for (std::string_view line; source.next(line);) read += line.size();

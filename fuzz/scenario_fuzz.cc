@@ -10,14 +10,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace busbar;
   constexpr std::uint32_t kGpus = 512;
   static fuzz::InputFile file;
-  static const Catalog catalog;
+  static const spec::Catalog catalog;
   file.write(data, size);
-  const auto scenario = load_scenario(file.path(), {}, {}, catalog);
+  const auto scenario = spec::load_scenario(file.path(), {}, {}, catalog);
   if (!scenario.ok()) {
     BUSBAR_CHECK(!scenario.error().message.empty());
     return 0;
   }
-  const auto layout = resolve_layout(scenario->layout, scenario->model, kGpus);
+  const auto layout = workload::resolve_layout(scenario->layout, scenario->model, kGpus);
   if (!layout.ok()) return 0;
   const std::uint64_t used = std::uint64_t{layout->tp} * layout->pp * layout->dp;
   BUSBAR_CHECK(used >= 1 && used <= kGpus) << used << " GPUs";

@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
-"""Refuses two types of one name in one namespace: the linker would merge their functions without a warning.
+"""Refuses two types of one name in one namespace: the linker would merge their functions without a warning. Refuses
+files of a room that open a namespace outside the room's own: busbar::ROOM, or busbar itself in base.
 
     tools/check_type_names.py [ROOT]
 
-Types in anonymous namespaces and nested types may share names; everything else may not. Exit 1 names the places.
+Types in anonymous namespaces and nested types may share names; everything else may not. What may be in another room's
+namespace are declarations of it (`class Machine;`) and functions that are found by their argument. Exit 1 names the places.
 """
 import collections
+import itertools
 import pathlib
 import re
 import sys
@@ -14,6 +17,22 @@ TYPE = re.compile(r"(?:struct|class|enum class)\s+(\w+)(?![\w:<])[^;(]*\{")
 
 
 NAMESPACE = re.compile(r"\s*namespace ([\w:]+) \{")
+FOUND_BY_ARGUMENT = {"questions"}  # record_of() of the types of all rooms
+
+
+def opens_elsewhere(path, room):
+    """Lines of `path` that open the namespace of another room for more than declarations."""
+    own = "busbar" if room == "base" else f"busbar::{room}"
+    lines = path.read_text(encoding="utf-8").splitlines()
+    for number, line in enumerate(lines, 1):
+        opened = re.match(r"namespace (busbar[\w:]*) \{", line)
+        if not opened or opened.group(1) == own or opened.group(1).startswith(own + "::"):
+            continue
+        if room in FOUND_BY_ARGUMENT:
+            continue
+        body = itertools.takewhile(lambda inner: not inner.startswith("}"), lines[number:])
+        if not all(re.match(r"(class|struct) \w+;|//|$", inner) for inner in body):
+            yield number
 
 
 def outer_types(path):
@@ -38,15 +57,20 @@ def outer_types(path):
 def main():
     root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent.parent)
     places = collections.defaultdict(list)
+    elsewhere = []
     for path in sorted((root / "src").rglob("*")):
         if path.suffix in (".h", ".cc"):
+            where = path.relative_to(root)
+            elsewhere += [f"{where}:{line}" for line in opens_elsewhere(path, where.parts[2])]
             for name, line in outer_types(path):
-                places[name].append(f"{path.relative_to(root)}:{line}")
+                places[name].append(f"{where}:{line}")
     twice = {name: where for name, where in places.items() if len(where) > 1}
     for name, where in sorted(twice.items()):
         print(f"type {name} is defined more than once: {', '.join(where)}")
-    print(f"{len(places)} types, {len(twice)} names taken twice")
-    return 1 if twice or not places else 0
+    for where in elsewhere:
+        print(f"{where} opens the namespace of another room")
+    print(f"{len(places)} types, {len(twice)} names taken twice, {len(elsewhere)} foreign namespaces")
+    return 1 if twice or elsewhere or not places else 0
 
 
 if __name__ == "__main__":

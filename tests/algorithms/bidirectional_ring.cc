@@ -3,11 +3,11 @@
 
 namespace busbar {
 
-Result<Schedule> build_bidirectional_ring(const ScheduleSpec& spec) {
-  BUSBAR_ASSIGN(Schedule ring, build_ring(spec.op, spec.ranks, spec.root));
+Result<collectives::Schedule> build_bidirectional_ring(const collectives::ScheduleSpec& spec) {
+  BUSBAR_ASSIGN(collectives::Schedule ring, collectives::build_ring(spec.op, spec.ranks, spec.root));
   std::vector<std::uint32_t> there(spec.ranks), back(spec.ranks);
   for (std::uint32_t i = 0; i < spec.ranks; ++i) there[i] = i, back[i] = spec.ranks - 1 - i;
-  return with_orders(std::move(ring), {there, back});
+  return collectives::with_orders(std::move(ring), {there, back});
 }
 
 }  // namespace busbar

@@ -19,27 +19,28 @@ namespace {
 
 struct Machine {
   std::string name;
-  Topology topology;
-  RoutingPolicy policy = RoutingPolicy::kSpray;
+  topology::Topology topology;
+  topology::RoutingPolicy policy = topology::RoutingPolicy::kSpray;
 };
 
 std::vector<Machine> machines() {
   std::vector<Machine> out;
-  out.push_back({"four pods that reduce", pods_of_eight(4, true).seal()});
-  out.push_back({"two pods", pods_of_eight(2).seal()});
-  out.push_back({"one switch", one_switch(8).seal()});
-  out.push_back({"a leaf-spine fabric that reduces", leaf_spine(2, 2, true).seal(), RoutingPolicy::kStatic});
-  out.push_back({"two NICs", single_gpu_nodes(6, 2).seal()});
+  out.push_back({"four pods that reduce", lowering::pods_of_eight(4, true).seal()});
+  out.push_back({"two pods", lowering::pods_of_eight(2).seal()});
+  out.push_back({"one switch", lowering::one_switch(8).seal()});
+  out.push_back(
+      {"a leaf-spine fabric that reduces", lowering::leaf_spine(2, 2, true).seal(), topology::RoutingPolicy::kStatic});
+  out.push_back({"two NICs", lowering::single_gpu_nodes(6, 2).seal()});
   for (unsigned seed = 0; seed < 12; ++seed) {
     RandomStream random(seed, "machines of other names");
-    out.push_back({"random " + std::to_string(seed), random_machine(random)});
+    out.push_back({"random " + std::to_string(seed), lowering::random_machine(random)});
   }
   return out;
 }
 
 /// Costs of everything that depends on an algorithm, each with another value.
-EngineOptions costs() {
-  EngineOptions o;
+engine::EngineOptions costs() {
+  engine::EngineOptions o;
   o.protocol.launch = Duration::us(6);
   o.protocol.chunk = Bytes{1 << 16};
   o.protocol.step_scale_up = Duration::us(3);
@@ -56,15 +57,15 @@ EngineOptions costs() {
 struct Said {
   ErrorCode refused{};
   Duration alone, end;
-  LinkId bound = kNone<LinkId>;
-  BoundKind kind{};
+  topology::LinkId bound = kNone<topology::LinkId>;
+  lowering::BoundKind kind{};
   std::vector<double> link_bytes;
   bool operator==(const Said&) const = default;
 };
 
-Said ask(std::unique_ptr<Engine> engine, const CollectiveCall& call) {
+Said ask(std::unique_ptr<engine::Engine> engine, const program::CollectiveCall& call) {
   Said out;
-  const Result<CallId> id = engine->prepare(call);
+  const Result<program::CallId> id = engine->prepare(call);
   if (!id.ok()) {
     out.refused = id.error().code;
     return out;
@@ -79,8 +80,8 @@ Said ask(std::unique_ptr<Engine> engine, const CollectiveCall& call) {
   return out;
 }
 
-bool same_flows(const FlowList& a, const FlowList& b) {
-  const auto same = [](const ListedFlow& x, const ListedFlow& y) {
+bool same_flows(const program::FlowList& a, const program::FlowList& b) {
+  const auto same = [](const program::ListedFlow& x, const program::ListedFlow& y) {
     return x.from == y.from && x.to == y.to && x.nic_from == y.nic_from && x.nic_to == y.nic_to && x.bytes == y.bytes &&
            x.start == y.start;
   };
@@ -89,24 +90,24 @@ bool same_flows(const FlowList& a, const FlowList& b) {
 }
 
 /// Whether the engine can time the call on this machine.
-bool expect_the_same(const Machine& m, const CollectiveCall& ours, const CollectiveCall& other) {
-  const Router router(m.topology, m.policy);
-  const Placement placement(router, m.topology.gpus());
-  const auto what = m.name + ": " + ours.algorithm + " " + name_of(ours.op);
-  EXPECT_EQ(ask(make_analytic_engine(router, placement, costs()), ours),
-            ask(make_analytic_engine(router, placement, costs()), other))
+bool expect_the_same(const Machine& m, const program::CollectiveCall& ours, const program::CollectiveCall& other) {
+  const routing::Router router(m.topology, m.policy);
+  const routing::Placement placement(router, m.topology.gpus());
+  const auto what = m.name + ": " + ours.algorithm + " " + collectives::name_of(ours.op);
+  EXPECT_EQ(ask(engine::make_analytic_engine(router, placement, costs()), ours),
+            ask(engine::make_analytic_engine(router, placement, costs()), other))
       << what;
-  EXPECT_EQ(ask(make_flow_engine(router, placement, costs()), ours),
-            ask(make_flow_engine(router, placement, costs()), other))
+  EXPECT_EQ(ask(engine::make_flow_engine(router, placement, costs()), ours),
+            ask(engine::make_flow_engine(router, placement, costs()), other))
       << what;
-  FlowList a, b;
-  const Status first = add_collective_flows(ours, router, placement, costs().protocol, a);
-  const Status second = add_collective_flows(other, router, placement, costs().protocol, b);
+  program::FlowList a, b;
+  const Status first = packet::add_collective_flows(ours, router, placement, costs().protocol, a);
+  const Status second = packet::add_collective_flows(other, router, placement, costs().protocol, b);
   EXPECT_EQ(first.ok(), second.ok()) << what;
   EXPECT_TRUE(same_flows(a, b)) << what;
-  const auto engine = make_analytic_engine(router, placement, costs());
-  const auto of_ours = resolve_algorithm(*engine, placement, m.topology, ours);
-  const auto of_other = resolve_algorithm(*engine, placement, m.topology, other);
+  const auto engine = engine::make_analytic_engine(router, placement, costs());
+  const auto of_ours = choice::resolve_algorithm(*engine, placement, m.topology, ours);
+  const auto of_other = choice::resolve_algorithm(*engine, placement, m.topology, other);
   EXPECT_EQ(of_ours.ok(), of_other.ok()) << what;
   if (of_ours.ok() && of_other.ok()) EXPECT_EQ(of_ours->protocol, of_other->protocol) << what;
   return of_ours.ok();
@@ -115,16 +116,17 @@ bool expect_the_same(const Machine& m, const CollectiveCall& ours, const Collect
 TEST(OtherNames, ChangeNothingInAnyEngine) {
   std::map<std::string_view, int> timed;
   for (const Machine& m : machines())
-    for (const RegisteredAlgorithm& a : registered_algorithms())
-      for (int op = 0; op <= static_cast<int>(Collective::kAllToAllV); ++op) {
+    for (const collectives::RegisteredAlgorithm& a : collectives::registered_algorithms())
+      for (int op = 0; op <= static_cast<int>(collectives::Collective::kAllToAllV); ++op) {
         if (!(a.ops >> op & 1)) continue;
-        CollectiveCall ours = test_call(static_cast<std::uint32_t>(m.topology.gpus().size()), std::string(a.name), 0);
-        ours.op = static_cast<Collective>(op);
-        if (ours.op == Collective::kAllToAllV) ours.pairs.hot = 1, ours.pairs.hot_chunks = 3;
+        program::CollectiveCall ours =
+            lowering::test_call(static_cast<std::uint32_t>(m.topology.gpus().size()), std::string(a.name), 0);
+        ours.op = static_cast<collectives::Collective>(op);
+        if (ours.op == collectives::Collective::kAllToAllV) ours.pairs.hot = 1, ours.pairs.hot_chunks = 3;
         ours.chunks = 0;
         for (const std::uint64_t bytes : {64, 1 << 14, 1 << 22}) {
           ours.bytes = Bytes{bytes};
-          CollectiveCall other = ours;
+          program::CollectiveCall other = ours;
           other.algorithm = other_name(ours.algorithm);
           timed[a.name] += expect_the_same(m, ours, other);
           if (!a.traits.names_levels) continue;
@@ -134,50 +136,53 @@ TEST(OtherNames, ChangeNothingInAnyEngine) {
           ours.algorithm = a.name;
         }
       }
-  for (const RegisteredAlgorithm& a : registered_algorithms()) EXPECT_GT(timed[a.name], 0) << a.name;
+  for (const collectives::RegisteredAlgorithm& a : collectives::registered_algorithms())
+    EXPECT_GT(timed[a.name], 0) << a.name;
 }
 
 /// The guarantees of docs/tutorials/add-an-algorithm.md for an algorithm with one file and one entry in the registry.
 TEST(ANewAlgorithm, UsesEveryNicOfTwoNodesAsRingDoes) {
-  const Topology topology = pods_of_eight(2).seal();
-  const Router router(topology, RoutingPolicy::kSpray);
-  const Placement placement(router, topology.gpus());
-  const auto engine = make_analytic_engine(router, placement, {});
+  const topology::Topology topology = lowering::pods_of_eight(2).seal();
+  const routing::Router router(topology, topology::RoutingPolicy::kSpray);
+  const routing::Placement placement(router, topology.gpus());
+  const auto engine = engine::make_analytic_engine(router, placement, {});
   const auto time = [&](const char* algorithm) {
-    return engine->time_alone(engine->prepare(test_call(16, algorithm, 1 << 30, 0)).value()).in_us();
+    return engine->time_alone(engine->prepare(lowering::test_call(16, algorithm, 1 << 30, 0)).value()).in_us();
   };
   EXPECT_NEAR(time("bidirectional_ring"), time("ring"), 0.01 * time("ring"));
 }
 
 /// GPUs linked in a ring: one direction leaves half of the links idle.
 TEST(ANewAlgorithm, IsTriedByFastest) {
-  NodeTemplate node;
+  topology::NodeTemplate node;
   for (std::uint32_t g = 0; g < 8; ++g) {
-    node.devices.push_back(test_device(DeviceKind::kGpu, "gpu" + std::to_string(g)));
-    node.links.push_back({g, (g + 1) % 8, test_link(LinkKind::kNvlink, 50, Duration::ns(500))});
+    node.devices.push_back(topology::test_device(topology::DeviceKind::kGpu, "gpu" + std::to_string(g)));
+    node.links.push_back({g, (g + 1) % 8, topology::test_link(topology::LinkKind::kNvlink, 50, Duration::ns(500))});
   }
-  TopologyBuilder b;
+  topology::TopologyBuilder b;
   b.add_block(b.add_template(node));
-  const Topology topology = std::move(b).seal();
-  const Router router(topology, RoutingPolicy::kSpray);
-  const Placement placement(router, topology.gpus());
-  const auto engine = make_analytic_engine(router, placement, {});
-  const auto best = resolve_algorithm(*engine, placement, topology, test_call(8, "fastest", 1 << 30, 0));
+  const topology::Topology topology = std::move(b).seal();
+  const routing::Router router(topology, topology::RoutingPolicy::kSpray);
+  const routing::Placement placement(router, topology.gpus());
+  const auto engine = engine::make_analytic_engine(router, placement, {});
+  const auto best =
+      choice::resolve_algorithm(*engine, placement, topology, lowering::test_call(8, "fastest", 1 << 30, 0));
   EXPECT_EQ(best.value().algorithm, "bidirectional_ring");
 }
 
 TEST(OtherNames, AnAlgorithmIsOfferedForTheRankCountsThatItTakes) {
-  ScheduleSpec spec;
+  collectives::ScheduleSpec spec;
   spec.algorithm = "halves_of_powers";
-  spec.op = Collective::kAllReduce;
+  spec.op = collectives::Collective::kAllReduce;
   for (const std::uint32_t ranks : {1u, 2u, 6u, 8u, 12u}) {
     spec.ranks = ranks;
     const bool takes = ranks != 6 && ranks != 12;
-    const std::vector<std::string> offered = algorithms_for(spec, false);
+    const std::vector<std::string> offered = collectives::algorithms_for(spec, false);
     EXPECT_EQ(std::count(offered.begin(), offered.end(), spec.algorithm), takes) << ranks;
-    EXPECT_EQ(build_schedule(spec).ok(), takes) << ranks;
+    EXPECT_EQ(collectives::build_schedule(spec).ok(), takes) << ranks;
   }
-  EXPECT_EQ(build_schedule(spec).error().text(), "halves_of_powers needs a power of two of ranks, here are 12");
+  EXPECT_EQ(collectives::build_schedule(spec).error().text(),
+            "halves_of_powers needs a power of two of ranks, here are 12");
 }
 
 }  // namespace

@@ -20,170 +20,181 @@ namespace {
 
 constexpr std::uint64_t kGB = 1'000'000'000;
 
-Floor machine_floor(const Router& router, const Placement& placement, const CollectiveCall& call,
-                    FloorRates rates = FloorRates::kWire) {
-  return MachineFloor(router, placement, call).at(call.bytes, rates);
+floors::Floor machine_floor(const routing::Router& router, const routing::Placement& placement,
+                            const program::CollectiveCall& call, floors::FloorRates rates = floors::FloorRates::kWire) {
+  return floors::MachineFloor(router, placement, call).at(call.bytes, rates);
 }
 
-Floor floor_of(const Topology& t, const CollectiveCall& call) {
-  const Router r(t, RoutingPolicy::kStatic);
-  const Placement p(r, t.gpus());
+floors::Floor floor_of(const topology::Topology& t, const program::CollectiveCall& call) {
+  const routing::Router r(t, topology::RoutingPolicy::kStatic);
+  const routing::Placement p(r, t.gpus());
   return machine_floor(r, p, call);
 }
 
-double floor_us(const Topology& t, const CollectiveCall& call) { return floor_of(t, call).time.in_us(); }
+double floor_us(const topology::Topology& t, const program::CollectiveCall& call) {
+  return floor_of(t, call).time.in_us();
+}
 
-CollectiveCall of_op(Collective op, std::uint32_t ranks, std::uint64_t bytes) {
-  CollectiveCall c = test_call(ranks, "ring", bytes);
+program::CollectiveCall of_op(collectives::Collective op, std::uint32_t ranks, std::uint64_t bytes) {
+  program::CollectiveCall c = lowering::test_call(ranks, "ring", bytes);
   c.op = op;
   return c;
 }
 
-TopologyBuilder eight_gpus(bool reduces) {
-  NodeTemplate node;
-  for (int g = 0; g < 8; ++g) node.devices.push_back(test_device(DeviceKind::kGpu, "gpu" + std::to_string(g)));
-  node.devices.push_back(test_device(DeviceKind::kNvSwitch, "nvswitch0"));
+topology::TopologyBuilder eight_gpus(bool reduces) {
+  topology::NodeTemplate node;
+  for (int g = 0; g < 8; ++g)
+    node.devices.push_back(topology::test_device(topology::DeviceKind::kGpu, "gpu" + std::to_string(g)));
+  node.devices.push_back(topology::test_device(topology::DeviceKind::kNvSwitch, "nvswitch0"));
   node.devices.back().device_class.reduces = reduces;
-  for (std::uint32_t g = 0; g < 8; ++g) node.links.push_back({g, 8, test_link(LinkKind::kNvlink, 450, Duration())});
-  TopologyBuilder b;
+  for (std::uint32_t g = 0; g < 8; ++g)
+    node.links.push_back({g, 8, topology::test_link(topology::LinkKind::kNvlink, 450, Duration())});
+  topology::TopologyBuilder b;
   b.add_block(b.add_template(node));
   return b;
 }
 
 TEST(Floor, OfEightGpusIsTheRingsUnlessTheSwitchReduces) {
   const double s_over_450 = 9e9 / 450e9 * 1e6;
-  EXPECT_NEAR(floor_us(eight_gpus(false).seal(), test_call(8, "ring", 9 * kGB)), 1.75 * s_over_450, 1e-3);
-  EXPECT_NEAR(floor_us(eight_gpus(true).seal(), test_call(8, "ring", 9 * kGB)), s_over_450, 1e-3);
-  EXPECT_EQ(floor_of(eight_gpus(false).seal(), test_call(8, "ring", kGB)).kind, CutKind::kAllPorts);
-  EXPECT_EQ(floor_of(eight_gpus(true).seal(), test_call(8, "ring", kGB)).kind, CutKind::kEndpoint);
+  EXPECT_NEAR(floor_us(eight_gpus(false).seal(), lowering::test_call(8, "ring", 9 * kGB)), 1.75 * s_over_450, 1e-3);
+  EXPECT_NEAR(floor_us(eight_gpus(true).seal(), lowering::test_call(8, "ring", 9 * kGB)), s_over_450, 1e-3);
+  EXPECT_EQ(floor_of(eight_gpus(false).seal(), lowering::test_call(8, "ring", kGB)).kind, floors::CutKind::kAllPorts);
+  EXPECT_EQ(floor_of(eight_gpus(true).seal(), lowering::test_call(8, "ring", kGB)).kind, floors::CutKind::kEndpoint);
 }
 
 TEST(Floor, OfTwoNodesIsSOverTheirCables) {
   // 2 x 8 x 400 Gb/s: S / 400 GB/s, plus GPU - NIC - switch - NIC - GPU
-  const Floor f = floor_of(pods_of_eight(2).seal(), test_call(16, "ring", 4 * kGB));
+  const floors::Floor f = floor_of(lowering::pods_of_eight(2).seal(), lowering::test_call(16, "ring", 4 * kGB));
   EXPECT_NEAR(f.time.in_us(), 10'000 + 4, 1e-3);
-  EXPECT_EQ(f.kind, CutKind::kNode);
+  EXPECT_EQ(f.kind, floors::CutKind::kNode);
 }
 
 TEST(Floor, CountsWhatEachCollectiveMustMove) {
-  const Topology t = eight_gpus(false).seal();
-  const std::pair<Collective, double> cases[] = {
-      {Collective::kAllGather, 7.0 / 8}, {Collective::kReduceScatter, 7.0 / 8}, {Collective::kBroadcast, 1.0},
-      {Collective::kReduce, 1.0},        {Collective::kAllToAll, 7.0 / 8},      {Collective::kAllToAllV, 7.0 / 8},
-      {Collective::kGather, 7.0 / 8},    {Collective::kScatter, 7.0 / 8}};
+  const topology::Topology t = eight_gpus(false).seal();
+  const std::pair<collectives::Collective, double> cases[] = {
+      {collectives::Collective::kAllGather, 7.0 / 8}, {collectives::Collective::kReduceScatter, 7.0 / 8},
+      {collectives::Collective::kBroadcast, 1.0},     {collectives::Collective::kReduce, 1.0},
+      {collectives::Collective::kAllToAll, 7.0 / 8},  {collectives::Collective::kAllToAllV, 7.0 / 8},
+      {collectives::Collective::kGather, 7.0 / 8},    {collectives::Collective::kScatter, 7.0 / 8}};
   for (const auto& [op, share] : cases)
-    EXPECT_NEAR(floor_us(t, of_op(op, 8, 450 * kGB)), share * 1e6, 1e-3) << name_of(op);
-  EXPECT_NEAR(floor_us(pods_of_eight(2).seal(), of_op(Collective::kAllToAll, 16, 400 * kGB)), 4e6 + 4, 1e-3)
+    EXPECT_NEAR(floor_us(t, of_op(op, 8, 450 * kGB)), share * 1e6, 1e-3) << collectives::name_of(op);
+  EXPECT_NEAR(floor_us(lowering::pods_of_eight(2).seal(), of_op(collectives::Collective::kAllToAll, 16, 400 * kGB)),
+              4e6 + 4, 1e-3)
       << "each rank of a node sends half of its 400 GB to the other one: 8 x 200 GB over 8 x 50 GB/s";
 }
 
 TEST(Floor, HearsOfTheRootAloneWhereThereIsOne) {
   // Three GPUs in a row: the middle one is one link of 1 us from both, the ends are two from each other.
-  NodeTemplate node;
-  for (int g = 0; g < 3; ++g) node.devices.push_back(test_device(DeviceKind::kGpu, "gpu" + std::to_string(g)));
+  topology::NodeTemplate node;
+  for (int g = 0; g < 3; ++g)
+    node.devices.push_back(topology::test_device(topology::DeviceKind::kGpu, "gpu" + std::to_string(g)));
   for (std::uint32_t g = 0; g < 2; ++g)
-    node.links.push_back({g, g + 1, test_link(LinkKind::kNvlink, 450, Duration::us(1))});
-  TopologyBuilder b;
+    node.links.push_back({g, g + 1, topology::test_link(topology::LinkKind::kNvlink, 450, Duration::us(1))});
+  topology::TopologyBuilder b;
   b.add_block(b.add_template(node));
-  const Topology t = std::move(b).seal();
-  for (const Collective op : {Collective::kBroadcast, Collective::kReduce, Collective::kGather, Collective::kScatter})
+  const topology::Topology t = std::move(b).seal();
+  for (const collectives::Collective op : {collectives::Collective::kBroadcast, collectives::Collective::kReduce,
+                                           collectives::Collective::kGather, collectives::Collective::kScatter})
     for (const std::uint32_t root : {0u, 1u, 2u}) {
-      CollectiveCall c = of_op(op, 3, 3);
+      program::CollectiveCall c = of_op(op, 3, 3);
       c.root = root;
-      EXPECT_NEAR(floor_us(t, c), root == 1 ? 1 : 2, 0.001) << name_of(op) << " " << root;
+      EXPECT_NEAR(floor_us(t, c), root == 1 ? 1 : 2, 0.001) << collectives::name_of(op) << " " << root;
     }
 }
 
 TEST(Floor, OfAnUnevenAllToAllFollowsItsCounts) {
-  const Topology t = eight_gpus(false).seal();
-  ScheduleSpec spec;
+  const topology::Topology t = eight_gpus(false).seal();
+  collectives::ScheduleSpec spec;
   spec.algorithm = "direct";
-  spec.op = Collective::kAllToAllV;
+  spec.op = collectives::Collective::kAllToAllV;
   spec.ranks = 8;
   spec.pairs.hot = 1;  // every rank sends rank 0 three of ten parts, including rank 0
   spec.pairs.hot_chunks = 3;
-  CollectiveCall c = of_op(spec.op, 8, 450 * kGB);
-  c.schedule = std::make_shared<const Schedule>(build_schedule(spec).value());
+  program::CollectiveCall c = of_op(spec.op, 8, 450 * kGB);
+  c.schedule = std::make_shared<const collectives::Schedule>(collectives::build_schedule(spec).value());
   EXPECT_NEAR(floor_us(t, c), 7 * 0.3e6, 1e-3);
 }
 
 TEST(Floor, FindsTheSetOfRanksWithTheNarrowestWayOut) {
-  const Floor f = floor_of(two_pairs(), test_call(4, "ring", 4 * kGB));
+  const floors::Floor f = floor_of(lowering::two_pairs(), lowering::test_call(4, "ring", 4 * kGB));
   EXPECT_NEAR(f.time.in_us(), 4e9 / 40e9 * 1e6, 1e-3);
-  EXPECT_EQ(f.kind, CutKind::kRanks);
+  EXPECT_EQ(f.kind, floors::CutKind::kRanks);
   EXPECT_EQ(f.cut, "what leaves ranks 0, 1");
 }
 
 /// `nodes` of two PCIe switches with `gpus` each; 64 GB/s per GPU, 30 GB/s from switch to CPU, one NUMA node per CPU,
 /// 25 GB/s between the CPUs, a 12 GB/s NIC on the first switch.
-Topology pcie_servers(std::uint32_t nodes, std::uint32_t gpus, std::uint64_t upi) {
-  NodeTemplate node;
+topology::Topology pcie_servers(std::uint32_t nodes, std::uint32_t gpus, std::uint64_t upi) {
+  topology::NodeTemplate node;
   for (std::uint32_t g = 0; g < 2 * gpus; ++g) {
-    node.devices.push_back(test_device(DeviceKind::kGpu, "gpu" + std::to_string(g)));
+    node.devices.push_back(topology::test_device(topology::DeviceKind::kGpu, "gpu" + std::to_string(g)));
     node.devices.back().numa = static_cast<std::int16_t>(g / gpus);
   }
   for (const char* name : {"pcie0", "pcie1", "cpu0", "cpu1", "nic0"}) {
     const std::string s = name;
-    node.devices.push_back(test_device(s[0] == 'p'   ? DeviceKind::kPcieSwitch
-                                       : s[0] == 'c' ? DeviceKind::kCpu
-                                                     : DeviceKind::kNic,
-                                       s));
+    node.devices.push_back(topology::test_device(s[0] == 'p'   ? topology::DeviceKind::kPcieSwitch
+                                                 : s[0] == 'c' ? topology::DeviceKind::kCpu
+                                                               : topology::DeviceKind::kNic,
+                                                 s));
     node.devices.back().numa = static_cast<std::int16_t>(s.back() - '0');
   }
   for (std::uint32_t g = 0; g < 2 * gpus; ++g)
-    node.links.push_back({g, 2 * gpus + g / gpus, test_link(LinkKind::kPcie, 64, Duration())});
+    node.links.push_back({g, 2 * gpus + g / gpus, topology::test_link(topology::LinkKind::kPcie, 64, Duration())});
   for (std::uint32_t k = 0; k < 2; ++k)
-    node.links.push_back({2 * gpus + k, 2 * gpus + 2 + k, test_link(LinkKind::kPcie, 30, Duration())});
-  node.links.push_back({2 * gpus + 2, 2 * gpus + 3, test_link(LinkKind::kSocket, upi, Duration())});
-  node.links.push_back({2 * gpus + 4, 2 * gpus, test_link(LinkKind::kPcie, 64, Duration())});
-  TopologyBuilder b;
+    node.links.push_back(
+        {2 * gpus + k, 2 * gpus + 2 + k, topology::test_link(topology::LinkKind::kPcie, 30, Duration())});
+  node.links.push_back({2 * gpus + 2, 2 * gpus + 3, topology::test_link(topology::LinkKind::kSocket, upi, Duration())});
+  node.links.push_back({2 * gpus + 4, 2 * gpus, topology::test_link(topology::LinkKind::kPcie, 64, Duration())});
+  topology::TopologyBuilder b;
   const std::uint32_t t = b.add_template(node);
   for (std::uint32_t i = 0; i < nodes; ++i) b.add_block(t);
   if (nodes < 2) return std::move(b).seal();
-  DeviceClass leaf;
-  leaf.kind = DeviceKind::kLeaf;
-  const DeviceId hub = b.add_switch(leaf, "leaf0");
+  topology::DeviceClass leaf;
+  leaf.kind = topology::DeviceKind::kLeaf;
+  const topology::DeviceId hub = b.add_switch(leaf, "leaf0");
   for (std::uint32_t i = 0; i < nodes; ++i)
-    b.connect(b.device(static_cast<BlockId>(i), 2 * gpus + 4), hub, test_link(LinkKind::kInfiniband, 12, Duration()));
+    b.connect(b.device(static_cast<topology::BlockId>(i), 2 * gpus + 4), hub,
+              topology::test_link(topology::LinkKind::kInfiniband, 12, Duration()));
   return std::move(b).seal();
 }
 
 TEST(Floor, NamesThePcieSwitchTheSocketOrTheNodeThatBinds) {
-  const Floor by_switch = floor_of(pcie_servers(1, 10, 300), test_call(20, "ring", 3 * kGB));
-  EXPECT_EQ(by_switch.kind, CutKind::kPcieSwitch) << by_switch.cut;
+  const floors::Floor by_switch = floor_of(pcie_servers(1, 10, 300), lowering::test_call(20, "ring", 3 * kGB));
+  EXPECT_EQ(by_switch.kind, floors::CutKind::kPcieSwitch) << by_switch.cut;
   EXPECT_NEAR(by_switch.time.in_us(), 3e9 / 30e9 * 1e6, 1e-3);
-  const Floor by_socket = floor_of(pcie_servers(1, 10, 25), test_call(20, "ring", 3 * kGB));
-  EXPECT_EQ(by_socket.kind, CutKind::kNuma) << by_socket.cut;
+  const floors::Floor by_socket = floor_of(pcie_servers(1, 10, 25), lowering::test_call(20, "ring", 3 * kGB));
+  EXPECT_EQ(by_socket.kind, floors::CutKind::kNuma) << by_socket.cut;
   EXPECT_NEAR(by_socket.time.in_us(), 3e9 / 25e9 * 1e6, 1e-3);
-  const Floor by_node = floor_of(pcie_servers(2, 10, 25), test_call(40, "ring", 3 * kGB));
-  EXPECT_EQ(by_node.kind, CutKind::kNode) << by_node.cut;
+  const floors::Floor by_node = floor_of(pcie_servers(2, 10, 25), lowering::test_call(40, "ring", 3 * kGB));
+  EXPECT_EQ(by_node.kind, floors::CutKind::kNode) << by_node.cut;
   EXPECT_NEAR(by_node.time.in_us(), 3e9 / 12e9 * 1e6, 1e-3);
 }
 
 /// Three tiers, all cables 10 GB/s: `pods` of `leaves` with 4 nodes of one GPU; one cable from each leaf to its pod's
 /// spine, one from each spine to the core.
-Topology three_tiers(std::uint32_t pods, std::uint32_t leaves) {
-  NodeTemplate node;
-  node.devices = {test_device(DeviceKind::kGpu, "gpu0"), test_device(DeviceKind::kNic, "nic0")};
-  node.links = {{0, 1, test_link(LinkKind::kPcie, 100, Duration())}};
-  TopologyBuilder b;
+topology::Topology three_tiers(std::uint32_t pods, std::uint32_t leaves) {
+  topology::NodeTemplate node;
+  node.devices = {topology::test_device(topology::DeviceKind::kGpu, "gpu0"),
+                  topology::test_device(topology::DeviceKind::kNic, "nic0")};
+  node.links = {{0, 1, topology::test_link(topology::LinkKind::kPcie, 100, Duration())}};
+  topology::TopologyBuilder b;
   const std::uint32_t t = b.add_template(node);
   for (std::uint32_t i = 0; i < pods * leaves * 4; ++i) b.add_block(t);
-  const auto add = [&](DeviceKind kind, std::string name) {
-    DeviceClass c;
+  const auto add = [&](topology::DeviceKind kind, std::string name) {
+    topology::DeviceClass c;
     c.kind = kind;
     return b.add_switch(c, std::move(name));
   };
-  const LinkClass cable = test_link(LinkKind::kInfiniband, 10, Duration());
-  const DeviceId core = add(DeviceKind::kCore, "core0");
+  const topology::LinkClass cable = topology::test_link(topology::LinkKind::kInfiniband, 10, Duration());
+  const topology::DeviceId core = add(topology::DeviceKind::kCore, "core0");
   for (std::uint32_t p = 0; p < pods; ++p) {
-    const DeviceId spine = add(DeviceKind::kSpine, "spine" + std::to_string(p));
+    const topology::DeviceId spine = add(topology::DeviceKind::kSpine, "spine" + std::to_string(p));
     b.connect(spine, core, cable);
     for (std::uint32_t l = 0; l < leaves; ++l) {
-      const DeviceId leaf = add(DeviceKind::kLeaf, "leaf" + std::to_string(p * leaves + l));
+      const topology::DeviceId leaf = add(topology::DeviceKind::kLeaf, "leaf" + std::to_string(p * leaves + l));
       b.connect(leaf, spine, cable);
       for (std::uint32_t i = 0; i < 4; ++i)
-        b.connect(b.device(static_cast<BlockId>((p * leaves + l) * 4 + i), 1), leaf, cable);
+        b.connect(b.device(static_cast<topology::BlockId>((p * leaves + l) * 4 + i), 1), leaf, cable);
     }
   }
   return std::move(b).seal();
@@ -191,147 +202,153 @@ Topology three_tiers(std::uint32_t pods, std::uint32_t leaves) {
 
 TEST(Floor, FollowsOversubscriptionUpTheTiers) {
   // A leaf with 4 of 40 GPUs sends 4 x 36/40 S up one cable; a pod with 20 GPUs sends 20 x 20/40 S.
-  const Floor pod = floor_of(three_tiers(2, 5), of_op(Collective::kAllToAll, 40, kGB));
-  EXPECT_EQ(pod.kind, CutKind::kPod) << pod.cut;
+  const floors::Floor pod = floor_of(three_tiers(2, 5), of_op(collectives::Collective::kAllToAll, 40, kGB));
+  EXPECT_EQ(pod.kind, floors::CutKind::kPod) << pod.cut;
   EXPECT_NEAR(pod.time.in_us(), 10 * 1e9 / 10e9 * 1e6, 1e-3);
-  const Floor leaf = floor_of(three_tiers(1, 5), of_op(Collective::kAllToAll, 20, kGB));
-  EXPECT_EQ(leaf.kind, CutKind::kLeaf) << leaf.cut;
+  const floors::Floor leaf = floor_of(three_tiers(1, 5), of_op(collectives::Collective::kAllToAll, 20, kGB));
+  EXPECT_EQ(leaf.kind, floors::CutKind::kLeaf) << leaf.cut;
   EXPECT_NEAR(leaf.time.in_us(), 4 * 16.0 / 20 * 1e9 / 10e9 * 1e6, 1e-3);
-  EXPECT_NEAR(floor_us(three_tiers(2, 5), of_op(Collective::kAllReduce, 40, kGB)), 2 * 39.0 / 40 * 1e5, 1e-3)
+  EXPECT_NEAR(floor_us(three_tiers(2, 5), of_op(collectives::Collective::kAllReduce, 40, kGB)), 2 * 39.0 / 40 * 1e5,
+              1e-3)
       << "40 nodes that do not reduce for each other pass on 78 S over 40 cables";
 }
 
 TEST(FloorTiers, HoldLeavesThenPodsThenAllAndServeEveryCall) {
-  const Topology t = three_tiers(2, 5);  // 2 pods of 5 leaves of 4 GPUs
-  FloorTiers tiers(t);
+  const topology::Topology t = three_tiers(2, 5);  // 2 pods of 5 leaves of 4 GPUs
+  floors::FloorTiers tiers(t);
   for (const auto& [tier, below, up] : {std::tuple(0u, 4u, 10.0), {1u, 20u, 10.0}, {2u, 40u, 0.0}}) {
-    const FloorTiers::Tier* at = tiers.at(tier);
+    const floors::FloorTiers::Tier* at = tiers.at(tier);
     ASSERT_NE(at, nullptr);
     for (std::uint32_t b = 0; b < 40; ++b) EXPECT_EQ(at->cluster_of[b], b / below * below) << tier;
     EXPECT_NEAR(at->up[0][0] * 1e3, up, 1e-9) << tier << " in GB/s";
     EXPECT_NEAR(at->down[0][0] * 1e3, up, 1e-9) << tier;
   }
   EXPECT_EQ(tiers.at(3), nullptr);
-  const Router r(t, RoutingPolicy::kStatic);
-  const Placement p(r, t.gpus());
+  const routing::Router r(t, topology::RoutingPolicy::kStatic);
+  const routing::Placement p(r, t.gpus());
   for (const std::uint32_t ranks : {40u, 20u, 4u, 30u}) {
-    const CollectiveCall c = of_op(Collective::kAllToAll, ranks, kGB);
-    EXPECT_EQ(MachineFloor(r, p, c, tiers).at(c.bytes).time, machine_floor(r, p, c).time) << ranks;
+    const program::CollectiveCall c = of_op(collectives::Collective::kAllToAll, ranks, kGB);
+    EXPECT_EQ(floors::MachineFloor(r, p, c, tiers).at(c.bytes).time, machine_floor(r, p, c).time) << ranks;
   }
 }
 
 // The ends of a chain of four NVLinks: the second GPU reaches all over NVLink, but the first and the last need two
 // relays to reach each other and use PCIe instead, which then counts for every cut with any root.
 TEST(Floor, CountsLinksThatPairsWithoutTheRootUse) {
-  NodeTemplate node;
-  for (int g = 0; g < 4; ++g) node.devices.push_back(test_device(DeviceKind::kGpu, "gpu" + std::to_string(g)));
-  node.devices.push_back(test_device(DeviceKind::kPcieSwitch, "pcie0"));
-  for (std::uint32_t g = 0; g < 4; ++g) node.links.push_back({g, 4, test_link(LinkKind::kPcie, 20, Duration())});
-  for (std::uint32_t g = 1; g < 4; ++g) node.links.push_back({g - 1, g, test_link(LinkKind::kNvlink, 30, Duration())});
-  TopologyBuilder b;
+  topology::NodeTemplate node;
+  for (int g = 0; g < 4; ++g)
+    node.devices.push_back(topology::test_device(topology::DeviceKind::kGpu, "gpu" + std::to_string(g)));
+  node.devices.push_back(topology::test_device(topology::DeviceKind::kPcieSwitch, "pcie0"));
+  for (std::uint32_t g = 0; g < 4; ++g)
+    node.links.push_back({g, 4, topology::test_link(topology::LinkKind::kPcie, 20, Duration())});
+  for (std::uint32_t g = 1; g < 4; ++g)
+    node.links.push_back({g - 1, g, topology::test_link(topology::LinkKind::kNvlink, 30, Duration())});
+  topology::TopologyBuilder b;
   b.add_block(b.add_template(node));
-  const Topology t = std::move(b).seal();
+  const topology::Topology t = std::move(b).seal();
   for (const std::uint32_t root : {0u, 1u, 2u}) {
-    CollectiveCall c = of_op(Collective::kBroadcast, 4, kGB);
+    program::CollectiveCall c = of_op(collectives::Collective::kBroadcast, 4, kGB);
     c.root = root;
     EXPECT_NEAR(floor_us(t, c), 1e9 / 50e9 * 1e6, 1e-3) << root;
   }
 }
 
 /// GPUs that are all linked to each other by links of 50 GB/s, of which payload reaches half.
-TopologyBuilder joined_gpus(std::uint32_t gpus) {
-  NodeTemplate node;
-  LinkClass half = test_link(LinkKind::kNvlink, 50, Duration());
+topology::TopologyBuilder joined_gpus(std::uint32_t gpus) {
+  topology::NodeTemplate node;
+  topology::LinkClass half = topology::test_link(topology::LinkKind::kNvlink, 50, Duration());
   half.efficiency = 0.5;
   for (std::uint32_t g = 0; g < gpus; ++g) {
-    node.devices.push_back(test_device(DeviceKind::kGpu, "gpu" + std::to_string(g)));
+    node.devices.push_back(topology::test_device(topology::DeviceKind::kGpu, "gpu" + std::to_string(g)));
     for (std::uint32_t h = 0; h < g; ++h) node.links.push_back({h, g, half});
   }
-  TopologyBuilder b;
+  topology::TopologyBuilder b;
   b.add_block(b.add_template(node));
   return b;
 }
 
 TEST(Floor, AtPayloadRatesCountsPortsThatLeadToMembers) {
-  const Topology t = joined_gpus(8).seal();
-  const Router r(t, RoutingPolicy::kStatic);
-  const Placement p(r, t.gpus());
-  const CollectiveCall call = of_op(Collective::kAllGather, 3, 3 * kGB);
+  const topology::Topology t = joined_gpus(8).seal();
+  const routing::Router r(t, topology::RoutingPolicy::kStatic);
+  const routing::Placement p(r, t.gpus());
+  const program::CollectiveCall call = of_op(collectives::Collective::kAllGather, 3, 3 * kGB);
   EXPECT_NEAR(machine_floor(r, p, call).time.in_us(), 2e9 / (7 * 50e9) * 1e6, 1e-3);
-  const Floor reachable = machine_floor(r, p, call, FloorRates::kPayload);
+  const floors::Floor reachable = machine_floor(r, p, call, floors::FloorRates::kPayload);
   EXPECT_NEAR(reachable.time.in_us(), 2e9 / (2 * 25e9) * 1e6, 1e-3) << reachable.cut;
 }
 
 TEST(Floor, AtPayloadRatesCountsPortsThatLeadToRelays) {
   // A square of chips: members 0 and 3 are connected only over 1 and 2.
-  NodeTemplate node;
-  for (int g = 0; g < 4; ++g) node.devices.push_back(test_device(DeviceKind::kGpu, "gpu" + std::to_string(g)));
+  topology::NodeTemplate node;
+  for (int g = 0; g < 4; ++g)
+    node.devices.push_back(topology::test_device(topology::DeviceKind::kGpu, "gpu" + std::to_string(g)));
   for (const auto& [a, b] : {std::pair(0u, 1u), {0u, 2u}, {1u, 3u}, {2u, 3u}})
-    node.links.push_back({a, b, test_link(LinkKind::kIci, 50, Duration())});
-  TopologyBuilder b;
+    node.links.push_back({a, b, topology::test_link(topology::LinkKind::kIci, 50, Duration())});
+  topology::TopologyBuilder b;
   b.add_block(b.add_template(node));
-  const Topology t = std::move(b).seal();
-  const Router r(t, RoutingPolicy::kStatic);
-  const Placement p(r, t.gpus());
-  CollectiveCall call = of_op(Collective::kAllGather, 2, 2 * kGB);
+  const topology::Topology t = std::move(b).seal();
+  const routing::Router r(t, topology::RoutingPolicy::kStatic);
+  const routing::Placement p(r, t.gpus());
+  program::CollectiveCall call = of_op(collectives::Collective::kAllGather, 2, 2 * kGB);
   call.groups.listed = {0, 3};
   call.groups.listed_groups = 1;
   call.groups.inner.clear();
-  const double us = machine_floor(r, p, call, FloorRates::kPayload).time.in_us();
+  const double us = machine_floor(r, p, call, floors::FloorRates::kPayload).time.in_us();
   EXPECT_GE(us, 1e9 / 100e9 * 1e6 * (1 - 1e-9));
   EXPECT_LE(us, 1e9 / 50e9 * 1e6 * (1 + 1e-9));
 }
 
 TEST(Floor, OfMemoryIsReadingAndWritingOnce) {
-  TopologyBuilder b = eight_gpus(true);
+  topology::TopologyBuilder b = eight_gpus(true);
   b.set_gpu_memory_rate(BytesPerSecond{100'000'000'000});
-  const Topology t = std::move(b).seal();
-  const std::pair<Collective, double> cases[] = {
-      {Collective::kAllReduce, 2},   {Collective::kReduceScatter, 1 + 1.0 / 8},
-      {Collective::kAllGather, 1},   {Collective::kReduce, 2},
-      {Collective::kBroadcast, 1},   {Collective::kAllToAll, 2 * 7.0 / 8},
-      {Collective::kGather, 7.0 / 8}};
+  const topology::Topology t = std::move(b).seal();
+  const std::pair<collectives::Collective, double> cases[] = {
+      {collectives::Collective::kAllReduce, 2},   {collectives::Collective::kReduceScatter, 1 + 1.0 / 8},
+      {collectives::Collective::kAllGather, 1},   {collectives::Collective::kReduce, 2},
+      {collectives::Collective::kBroadcast, 1},   {collectives::Collective::kAllToAll, 2 * 7.0 / 8},
+      {collectives::Collective::kGather, 7.0 / 8}};
   for (const auto& [op, share] : cases) {
-    const Floor f = floor_of(t, of_op(op, 8, 100 * kGB));
-    EXPECT_EQ(f.kind, CutKind::kMemory) << name_of(op);
+    const floors::Floor f = floor_of(t, of_op(op, 8, 100 * kGB));
+    EXPECT_EQ(f.kind, floors::CutKind::kMemory) << collectives::name_of(op);
     EXPECT_EQ(f.cut, "memory of node0.gpu0");
-    EXPECT_NEAR(f.time.in_us(), share * 1e6, 1e-3) << name_of(op);
+    EXPECT_NEAR(f.time.in_us(), share * 1e6, 1e-3) << collectives::name_of(op);
   }
 }
 
 RC_GTEST_PROP(Floor, NoScheduleOfOursOnARandomMachineGoesBelow, ()) {
   RandomStream random(*rc::gen::arbitrary<std::uint64_t>(), "floor machines");
-  TopologyBuilder machine(random_machine(random));
+  topology::TopologyBuilder machine(lowering::random_machine(random));
   if (random.below(2) == 0) machine.set_gpu_memory_rate(BytesPerSecond{(1 + random.below(500)) * kGB});
-  const Topology t = std::move(machine).seal();
-  const Router r(t, RoutingPolicy::kStatic);
-  const Placement p(r, t.gpus());
-  const auto flow = make_flow_engine(r, p, {});
-  const auto analytic = make_analytic_engine(r, p, {});
+  const topology::Topology t = std::move(machine).seal();
+  const routing::Router r(t, topology::RoutingPolicy::kStatic);
+  const routing::Placement p(r, t.gpus());
+  const auto flow = engine::make_flow_engine(r, p, {});
+  const auto analytic = engine::make_analytic_engine(r, p, {});
   const auto n = static_cast<std::uint32_t>(t.gpus().size());
-  for (int o = 0; o <= static_cast<int>(Collective::kAllToAllV); ++o) {
-    CollectiveCall c = test_call(n, "", 1 + random.below(std::uint64_t{1} << random.below(31)));
-    c.op = static_cast<Collective>(o);
-    const bool rooted = c.op == Collective::kBroadcast || c.op == Collective::kReduce || c.op == Collective::kGather ||
-                        c.op == Collective::kScatter;
+  for (int o = 0; o <= static_cast<int>(collectives::Collective::kAllToAllV); ++o) {
+    program::CollectiveCall c = lowering::test_call(n, "", 1 + random.below(std::uint64_t{1} << random.below(31)));
+    c.op = static_cast<collectives::Collective>(o);
+    const bool rooted = c.op == collectives::Collective::kBroadcast || c.op == collectives::Collective::kReduce ||
+                        c.op == collectives::Collective::kGather || c.op == collectives::Collective::kScatter;
     c.root = rooted ? static_cast<std::uint32_t>(random.below(n)) : 0;
-    ScheduleSpec spec;
+    collectives::ScheduleSpec spec;
     spec.root = c.root;
     spec.op = c.op;
     spec.ranks = n;
-    spec.ranks_per_group = ranks_per_domain(c, t, p);
-    const Floor floor = machine_floor(r, p, c, FloorRates::kPayload);
+    spec.ranks_per_group = lowering::ranks_per_domain(c, t, p);
+    const floors::Floor floor = machine_floor(r, p, c, floors::FloorRates::kPayload);
     if (machine_floor(r, p, c).time > floor.time) RC_FAIL("payloads are faster than wires");
-    for (const std::string& algorithm : algorithms_for(spec, true)) {
+    for (const std::string& algorithm : collectives::algorithms_for(spec, true)) {
       c.algorithm = algorithm;
       c.chunks = 1 + static_cast<std::uint32_t>(random.below(20));
-      for (Engine* e : {flow.get(), analytic.get()}) {
+      for (engine::Engine* e : {flow.get(), analytic.get()}) {
         const auto id = e->prepare(c);
         if (!id.ok()) continue;                                            // not on this machine
         const double us = e->time_alone(*id).in_us() * (1 + 1e-9) + 1e-6;  // rounding, a picosecond
         const double algorithm_us = e->lowered(*id)->algorithm_floor_ps * 1e-6;
-        const std::string text = fmt::format("{} {} {} us, floor {} us by {}, of the algorithm {} us", algorithm,
-                                             name_of(c.op), us, floor.time.in_us(), floor.cut, algorithm_us);
+        const std::string text =
+            fmt::format("{} {} {} us, floor {} us by {}, of the algorithm {} us", algorithm, collectives::name_of(c.op),
+                        us, floor.time.in_us(), floor.cut, algorithm_us);
         if (us < floor.time.in_us() || us < algorithm_us) RC_FAIL(text);
       }
     }

@@ -17,10 +17,11 @@ struct KernelErrors {
 };
 
 TEST(KernelTable, LongKernelsTakeAboutWhatWasMeasured) {
-  const auto rows = validate(CsvTable::load("data/measured/kernels.csv").value(), {.only = "use=accuracy,time_us>200"});
+  const auto rows =
+      accuracy::validate(CsvTable::load("data/measured/kernels.csv").value(), {.only = "use=accuracy,time_us>200"});
   ASSERT_TRUE(rows.ok()) << rows.error().text();
   std::map<std::string, KernelErrors> errors;
-  for (const ScoredRow& r : *rows) {
+  for (const accuracy::ScoredRow& r : *rows) {
     if (!r.unsupported.empty()) continue;
     KernelErrors& e = errors[r.kind];
     e.sum += std::abs(r.error_percent());

@@ -10,11 +10,11 @@ namespace busbar {
 namespace {
 
 TEST(MemoryTable, PublishedPeaksAreNearAndARunWithoutRoomDoesNotFit) {
-  const auto rows = validate(CsvTable::load("data/measured/memory.csv").value(), {});
+  const auto rows = accuracy::validate(CsvTable::load("data/measured/memory.csv").value(), {});
   ASSERT_TRUE(rows.ok()) << rows.error().text();
   double sum = 0;
   int peaks = 0, refused = 0;
-  for (const ScoredRow& r : *rows) {
+  for (const accuracy::ScoredRow& r : *rows) {
     EXPECT_EQ(r.unsupported, "") << r.id;
     if (r.counts) {
       sum += std::abs(r.error_percent());
@@ -34,12 +34,12 @@ TEST(MemoryTable, PublishedPeaksAreNearAndARunWithoutRoomDoesNotFit) {
 // These rows state what they recompute, so their layout does not bend to what fits. One GPU with all of Adam's states
 // in 16 bits per parameter would have no room; its source does not say how it is done.
 TEST(MemoryTable, StepsThatRanOnOneNodeFit) {
-  ValidateOptions options;
+  accuracy::ValidateOptions options;
   options.only = "use=accuracy,gpus_total<9,moe=no,recompute!=";
-  const auto rows = validate(CsvTable::load("data/measured/training.csv").value(), options);
+  const auto rows = accuracy::validate(CsvTable::load("data/measured/training.csv").value(), options);
   ASSERT_TRUE(rows.ok()) << rows.error().text();
   int n = 0;
-  for (const ScoredRow& r : *rows) {
+  for (const accuracy::ScoredRow& r : *rows) {
     if (!r.unsupported.empty() || r.id == "1183") continue;
     EXPECT_GT(r.memory_share, 0.1) << r.id;
     EXPECT_LE(r.memory_share, 1) << r.configuration << ": " << r.how;

@@ -12,41 +12,46 @@ namespace {
 
 class MessageFiles : public ::testing::Test {
  protected:
-  Duration time(const MessageGraph& g) const {
-    return run_messages(router_, placement_, protocol_, Protocol::kSimple, g).value().end.since_start();
+  Duration time(const program::MessageGraph& g) const {
+    return engine::run_messages(router_, placement_, protocol_, program::Protocol::kSimple, g)
+        .value()
+        .end.since_start();
   }
-  static Schedule schedule(const std::string& algorithm) {
-    ScheduleSpec spec;
+  static collectives::Schedule schedule(const std::string& algorithm) {
+    collectives::ScheduleSpec spec;
     spec.algorithm = algorithm;
-    spec.op = Collective::kAllReduce;
+    spec.op = collectives::Collective::kAllReduce;
     spec.ranks = 16;
     spec.ranks_per_group = 8;
-    return build_schedule(spec).value();
+    return collectives::build_schedule(spec).value();
   }
   static const std::vector<std::string>& algorithms() {
     static const std::vector<std::string> names{"ring", "tree", "halving_doubling", "direct", "hierarchical"};
     return names;
   }
-  Topology topology_ = pods_of_eight(2).seal();
-  Router router_{topology_, RoutingPolicy::kStatic};
-  Placement placement_{router_, topology_.gpus()};
-  ProtocolModel protocol_{};
+  topology::Topology topology_ = lowering::pods_of_eight(2).seal();
+  routing::Router router_{topology_, topology::RoutingPolicy::kStatic};
+  routing::Placement placement_{router_, topology_.gpus()};
+  program::ProtocolModel protocol_{};
 };
 
 TEST_F(MessageFiles, GoalTakesTheSameTime) {
   for (const std::string& algorithm : algorithms()) {
-    const MessageGraph g = messages_of(plan_of(schedule(algorithm), false).value(), Bytes{64 << 20}, 2).value();
-    const std::string text = write_goal(g).value();
-    LineSource lines = LineSource::of_text(text, algorithm);
-    EXPECT_EQ(time(messages_of(read_goal(lines).value()).value()), time(g)) << algorithm;
+    const program::MessageGraph g =
+        program::messages_of(collectives::plan_of(schedule(algorithm), false).value(), Bytes{64 << 20}, 2).value();
+    const std::string text = formats::write_goal(g).value();
+    formats::LineSource lines = formats::LineSource::of_text(text, algorithm);
+    EXPECT_EQ(time(formats::messages_of(formats::read_goal(lines).value()).value()), time(g)) << algorithm;
   }
 }
 
 TEST_F(MessageFiles, MscclTakesTheSameTime) {
   for (const std::string& algorithm : algorithms()) {
-    const MscclAlgorithm a = msccl_of(schedule(algorithm)).value();
-    const MscclAlgorithm b = read_msccl_xml(write_msccl_xml(a).value(), algorithm).value();
-    const auto run = [&](const ExecutionPlan& p) { return time(messages_of(p, Bytes{64 << 20}, 2).value()); };
+    const formats::MscclAlgorithm a = formats::msccl_of(schedule(algorithm)).value();
+    const formats::MscclAlgorithm b = formats::read_msccl_xml(formats::write_msccl_xml(a).value(), algorithm).value();
+    const auto run = [&](const collectives::ExecutionPlan& p) {
+      return time(program::messages_of(p, Bytes{64 << 20}, 2).value());
+    };
     EXPECT_EQ(run(a.plan), run(b.plan)) << algorithm;
   }
 }

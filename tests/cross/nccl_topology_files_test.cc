@@ -45,15 +45,15 @@ std::string renumbered(const std::string& text) {
   return out;
 }
 
-NcclComm comm_of(const std::string& text, std::span<const std::uint32_t> visible = {}) {
-  const ImportedMachine m = read_nccl_topo_xml(text, "file.xml").value();
-  std::vector<DeviceId> gpus(m.topology.gpus().begin(), m.topology.gpus().end());
+nccl::NcclComm comm_of(const std::string& text, std::span<const std::uint32_t> visible = {}) {
+  const formats::ImportedMachine m = formats::read_nccl_topo_xml(text, "file.xml").value();
+  std::vector<topology::DeviceId> gpus(m.topology.gpus().begin(), m.topology.gpus().end());
   if (!visible.empty()) {
-    std::vector<DeviceId> some;
+    std::vector<topology::DeviceId> some;
     for (const std::uint32_t g : visible) some.push_back(gpus[g]);
     gpus = some;
   }
-  return build_nccl_comm(m.topology, gpus, {}, 2).value();
+  return nccl::build_nccl_comm(m.topology, gpus, {}, 2).value();
 }
 
 const char* const kFiles[] = {"nccl-topo/oci-H100-topology.xml", "rccl-topo/topo_8p_942.xml",
@@ -65,12 +65,12 @@ TEST(NcclTopologyFiles, RenumberedBusIdsChangeNoRingAndNoTree) {
     const std::string text = text_of(std::filesystem::path("tests/fixtures") / file);
     ASSERT_FALSE(text.empty()) << file;
     ASSERT_NE(renumbered(text), text) << file;
-    const NcclComm a = comm_of(text), b = comm_of(renumbered(text));
+    const nccl::NcclComm a = comm_of(text), b = comm_of(renumbered(text));
     ASSERT_EQ(a.channels, b.channels) << file;
     EXPECT_EQ(a.nvls_channels, b.nvls_channels) << file;
     for (std::uint32_t c = 0; c < a.channels; ++c) {
-      EXPECT_EQ(nccl_ring(a, c).order, nccl_ring(b, c).order) << file << " channel " << c;
-      EXPECT_EQ(nccl_tree(a, c).up, nccl_tree(b, c).up) << file << " channel " << c;
+      EXPECT_EQ(nccl::nccl_ring(a, c).order, nccl::nccl_ring(b, c).order) << file << " channel " << c;
+      EXPECT_EQ(nccl::nccl_tree(a, c).up, nccl::nccl_tree(b, c).up) << file << " channel " << c;
     }
   }
 }
@@ -78,10 +78,10 @@ TEST(NcclTopologyFiles, RenumberedBusIdsChangeNoRingAndNoTree) {
 TEST(NcclTopologyFiles, HiddenGpusLeaveRingsOfTheOthers) {
   const std::uint32_t visible[] = {0, 1, 4, 7};
   for (const char* file : {kFiles[0], kFiles[1]}) {
-    const NcclComm c = comm_of(text_of(std::filesystem::path("tests/fixtures") / file), visible);
+    const nccl::NcclComm c = comm_of(text_of(std::filesystem::path("tests/fixtures") / file), visible);
     ASSERT_EQ(c.ranks, 8u);
     for (std::uint32_t ch = 0; ch < c.channels; ++ch) {
-      const NcclRing ring = nccl_ring(c, ch);
+      const nccl::NcclRing ring = nccl::nccl_ring(c, ch);
       EXPECT_EQ(std::set<std::uint32_t>(ring.order.begin(), ring.order.end()).size(), 8u) << file;
     }
   }
@@ -91,18 +91,19 @@ TEST(NcclTopologyFiles, HiddenGpusLeaveRingsOfTheOthers) {
 TEST(NcclTopologyFiles, TheTwoLevelsOfOneSwitchAreOneSwitchForNccl) {
   const std::string text = text_of("tests/fixtures/nccl-topo/oci-H100-topology.xml");
   const auto type_of = [](const std::string& xml) {
-    const ImportedMachine m = read_nccl_topo_xml(xml, "file.xml").value();
+    const formats::ImportedMachine m = formats::read_nccl_topo_xml(xml, "file.xml").value();
     std::vector<std::uint32_t> ranks(m.topology.gpus().size());
     std::iota(ranks.begin(), ranks.end(), 0u);
-    const NcclSystem s = build_nccl_system(m.topology, m.topology.gpus(), ranks, true, {}).value();
+    const nccl::NcclSystem s = nccl::build_nccl_system(m.topology, m.topology.gpus(), ranks, true, {}).value();
     return s.gpu_net.at(0, 0).type;
   };
-  EXPECT_EQ(type_of(text), PathType::kPix);
-  EXPECT_EQ(type_of(std::regex_replace(text, std::regex("0xc030"), "0x1234")), PathType::kPxb) << "by its id only";
-  const ImportedMachine m = read_nccl_topo_xml(text, "file.xml").value();
-  const auto up =
-      std::find_if(m.topology.out_links(m.topology.gpus()[0]).begin(), m.topology.out_links(m.topology.gpus()[0]).end(),
-                   [&](LinkId l) { return m.topology.kind(m.topology.to(l)) == DeviceKind::kPcieSwitch; });
+  EXPECT_EQ(type_of(text), topology::PathType::kPix);
+  EXPECT_EQ(type_of(std::regex_replace(text, std::regex("0xc030"), "0x1234")), topology::PathType::kPxb)
+      << "by its id only";
+  const formats::ImportedMachine m = formats::read_nccl_topo_xml(text, "file.xml").value();
+  const auto up = std::find_if(
+      m.topology.out_links(m.topology.gpus()[0]).begin(), m.topology.out_links(m.topology.gpus()[0]).end(),
+      [&](topology::LinkId l) { return m.topology.kind(m.topology.to(l)) == topology::DeviceKind::kPcieSwitch; });
   ASSERT_NE(up, m.topology.out_links(m.topology.gpus()[0]).end());
   EXPECT_TRUE(m.topology.device_class(m.topology.to(*up)).lower_level);
 }
@@ -121,9 +122,9 @@ TEST(NcclTopologyFiles, RcclKnowsItsOwnMachines) {
       {"8p_rome_4n_1", 48, 49}, {"8p_rome_pcie", 0, 0}, {"4p_942", 0, 0},   {"8p6l", 0, 0}};
   for (const Known& k : kKnown) {
     const std::string path = std::string("tests/fixtures/rccl-topo/topo_") + k.file + ".xml";
-    const ImportedMachine m = read_nccl_topo_xml(text_of(path), path).value();
+    const formats::ImportedMachine m = formats::read_nccl_topo_xml(text_of(path), path).value();
     for (const std::uint32_t nodes : {1u, 2u}) {
-      const NcclComm c = build_nccl_comm(m.topology, m.topology.gpus(), {}, nodes).value();
+      const nccl::NcclComm c = nccl::build_nccl_comm(m.topology, m.topology.gpus(), {}, nodes).value();
       const auto& match = c.shapes.front().graphs.rccl;
       EXPECT_EQ(match ? match->number : 0, nodes == 1 ? k.alone : k.together) << k.file << " x " << nodes;
     }
@@ -135,9 +136,9 @@ TEST(NcclTopologyFiles, AllOfThemGiveRingsOfAllGpus) {
   int machines = 0;
   for (const char* folder : {"tests/fixtures/nccl-topo", "tests/fixtures/rccl-topo"})
     for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-      const auto m = read_nccl_topo_xml(text_of(entry.path()), entry.path().string());
+      const auto m = formats::read_nccl_topo_xml(text_of(entry.path()), entry.path().string());
       if (!m.ok() || m->topology.gpus().empty()) continue;
-      const auto comm = build_nccl_comm(m->topology, m->topology.gpus(), {});
+      const auto comm = nccl::build_nccl_comm(m->topology, m->topology.gpus(), {});
       if (!comm.ok()) {
         EXPECT_EQ(comm.error().code, ErrorCode::kUnsupported) << entry.path();
         continue;
@@ -145,10 +146,10 @@ TEST(NcclTopologyFiles, AllOfThemGiveRingsOfAllGpus) {
       ++machines;
       EXPECT_GT(comm->channels, 0u) << entry.path();
       for (std::uint32_t c = 0; c < comm->channels; ++c) {
-        const NcclRing ring = nccl_ring(*comm, c);
+        const nccl::NcclRing ring = nccl::nccl_ring(*comm, c);
         EXPECT_EQ(std::set<std::uint32_t>(ring.order.begin(), ring.order.end()).size(), comm->ranks) << entry.path();
-        const NcclTree tree = nccl_tree(*comm, c);
-        EXPECT_EQ(std::count(tree.up.begin(), tree.up.end(), kNoRank), 1) << entry.path();
+        const nccl::NcclTree tree = nccl::nccl_tree(*comm, c);
+        EXPECT_EQ(std::count(tree.up.begin(), tree.up.end(), nccl::kNoRank), 1) << entry.path();
       }
     }
   EXPECT_GE(machines, 60);

@@ -60,9 +60,9 @@ double worst_percent(const Series& s, double Row::*step) {
 Series predicted(const CsvTable& t, const Series& measured) {
   Series out;
   for (Row r : measured) {
-    ValidateOptions options;
+    accuracy::ValidateOptions options;
     options.only = "row_id=" + r.id;
-    const auto rows = validate(t, options);
+    const auto rows = accuracy::validate(t, options);
     EXPECT_TRUE(rows.ok() && rows->size() == 1 && rows->front().unsupported.empty()) << r.id;
     r.predicted = rows->front().predicted;
     out.push_back(std::move(r));

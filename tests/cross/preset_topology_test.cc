@@ -15,21 +15,26 @@ constexpr const char* kPresets[] = {"dgx-h100",  "dgx-a100",   "dgx-b200", "dgx-
 
 TEST(Presets, SurviveNcclsTopologyFile) {
   for (const char* preset : kPresets) {
-    const Cluster cluster = load_cluster(preset).value();
-    const Topology& a = cluster.topology;
-    const auto text = write_nccl_topo_xml(a, BlockId{0});
+    const spec::Cluster cluster = spec::load_cluster(preset).value();
+    const topology::Topology& a = cluster.topology;
+    const auto text = formats::write_nccl_topo_xml(a, topology::BlockId{0});
     ASSERT_TRUE(text.ok()) << preset << ": " << text.error().text();
-    const auto read = read_nccl_topo_xml(*text, preset);
+    const auto read = formats::read_nccl_topo_xml(*text, preset);
     ASSERT_TRUE(read.ok()) << read.error().text();
-    const Topology& b = read->topology;
+    const topology::Topology& b = read->topology;
     EXPECT_TRUE(read->unknown.empty()) << preset;
-    const std::string again = write_nccl_topo_xml(b, BlockId{0}).value();  // without the bus ids of drives
-    EXPECT_EQ(write_nccl_topo_xml(read_nccl_topo_xml(again, preset).value().topology, BlockId{0}).value(), again);
+    const std::string again =
+        formats::write_nccl_topo_xml(b, topology::BlockId{0}).value();  // without the bus ids of drives
+    EXPECT_EQ(
+        formats::write_nccl_topo_xml(formats::read_nccl_topo_xml(again, preset).value().topology, topology::BlockId{0})
+            .value(),
+        again);
     ASSERT_EQ(b.gpus().size(), a.gpus().size()) << preset;
     for (std::size_t i = 0; i < a.gpus().size(); ++i) {
-      const BlockPaths from_a(a, a.gpus()[i], GpuRelay::kYes), from_b(b, b.gpus()[i], GpuRelay::kYes);
+      const topology::BlockPaths from_a(a, a.gpus()[i], topology::GpuRelay::kYes),
+          from_b(b, b.gpus()[i], topology::GpuRelay::kYes);
       for (std::size_t j = 0; j < a.gpus().size(); ++j)
-        EXPECT_EQ(name_of(from_a.type(a.gpus()[j])), name_of(from_b.type(b.gpus()[j])))
+        EXPECT_EQ(topology::name_of(from_a.type(a.gpus()[j])), topology::name_of(from_b.type(b.gpus()[j])))
             << preset << " gpu" << i << " gpu" << j;
     }
   }
@@ -37,13 +42,14 @@ TEST(Presets, SurviveNcclsTopologyFile) {
 
 TEST(Presets, HaveTheSameRingsWhenReadBack) {
   for (const char* preset : {"dgx-h100", "dgx-a100", "dgx-1v", "azure-ndv4"}) {
-    const Cluster cluster = load_cluster(preset).value();
-    const auto text = write_nccl_topo_xml(cluster.topology, BlockId{0}).value();
-    const Topology read = read_nccl_topo_xml(text, preset).value().topology;
-    const NcclComm a = build_nccl_comm(cluster.topology, cluster.topology.gpus(), {}).value();
-    const NcclComm b = build_nccl_comm(read, read.gpus(), {}).value();
+    const spec::Cluster cluster = spec::load_cluster(preset).value();
+    const auto text = formats::write_nccl_topo_xml(cluster.topology, topology::BlockId{0}).value();
+    const topology::Topology read = formats::read_nccl_topo_xml(text, preset).value().topology;
+    const nccl::NcclComm a = nccl::build_nccl_comm(cluster.topology, cluster.topology.gpus(), {}).value();
+    const nccl::NcclComm b = nccl::build_nccl_comm(read, read.gpus(), {}).value();
     ASSERT_EQ(a.channels, b.channels) << preset;
-    for (std::uint32_t c = 0; c < a.channels; ++c) EXPECT_EQ(nccl_ring(a, c).order, nccl_ring(b, c).order) << preset;
+    for (std::uint32_t c = 0; c < a.channels; ++c)
+      EXPECT_EQ(nccl::nccl_ring(a, c).order, nccl::nccl_ring(b, c).order) << preset;
   }
 }
 

@@ -18,38 +18,39 @@ namespace busbar {
 namespace {
 
 struct Machine {
-  std::unique_ptr<Predictor> predictor =
-      Predictor::make(load_cluster("dgx-h100:4").value(), {}, {.engine = "analytic"}).value();
-  KernelTable kernels = load_kernels(predictor->cluster().gpu_part, Catalog()).value();
-  ModelSpec model = read_model(Catalog().load("models", "llama3-8b").value().root()).value();
+  std::unique_ptr<predict::Predictor> predictor =
+      predict::Predictor::make(spec::load_cluster("dgx-h100:4").value(), {}, {.engine = "analytic"}).value();
+  workload::KernelTable kernels = spec::load_kernels(predictor->cluster().gpu_part, spec::Catalog()).value();
+  workload::ModelSpec model = spec::read_model(spec::Catalog().load("models", "llama3-8b").value().root()).value();
 };
 
 struct Step {
-  Program program;
-  StepResult result;
+  program::Program program;
+  step::StepResult result;
 };
 
-Step run(const Machine& m, const LayoutSpec& asked) {
-  const auto layout = resolve_layout(asked, m.model, 32);
+Step run(const Machine& m, const workload::LayoutSpec& asked) {
+  const auto layout = workload::resolve_layout(asked, m.model, 32);
   EXPECT_TRUE(layout.ok()) << layout.error().text();
-  Program p = build_program(m.model, *layout, m.kernels).value();
+  program::Program p = workload::build_program(m.model, *layout, m.kernels).value();
   EXPECT_TRUE(m.predictor->prepare(p).ok());
   const auto engine = m.predictor->open_engine();
-  StepResult result =
-      simulate_step(p, *engine, {.contention = m.kernels.contention, .timeline = false, .topology = nullptr}).value();
+  step::StepResult result =
+      step::simulate_step(p, *engine, {.contention = m.kernels.contention, .timeline = false, .topology = nullptr})
+          .value();
   return {std::move(p), std::move(result)};
 }
 
 /// Per stage: its computation alone, and its collectives of data parallelism, each at the floor of this machine, one
 /// after another as on their stream.
-std::map<std::uint32_t, Duration> floors(const Machine& m, const Program& p, OpKind kind) {
-  std::map<CallId, Duration> calls;
+std::map<std::uint32_t, Duration> floors(const Machine& m, const program::Program& p, program::OpKind kind) {
+  std::map<program::CallId, Duration> calls;
   std::map<std::uint32_t, Duration> sums;
-  const Program all = expanded(p);
-  for (const Op& o : all.ops) {
-    if (o.kind != kind || o.stream != (kind == OpKind::kDelay ? 0 : 2)) continue;
+  const program::Program all = program::expanded(p);
+  for (const program::Op& o : all.ops) {
+    if (o.kind != kind || o.stream != (kind == program::OpKind::kDelay ? 0 : 2)) continue;
     Duration d = o.duration;
-    if (kind == OpKind::kCollective) {
+    if (kind == program::OpKind::kCollective) {
       const auto [at, fresh] = calls.try_emplace(o.call);
       if (fresh) at->second = m.predictor->floor(p.calls[index(o.call)]).time;
       d = at->second;
@@ -70,14 +71,14 @@ TEST_P(Sharding, NeverBeatsItsFloors) {
   const Machine m;
   const Way& w = GetParam();
   for (const bool prefetch : {true, false}) {
-    LayoutSpec l;
+    workload::LayoutSpec l;
     l.tp = 2, l.pp = w.pp, l.vpp = w.vpp, l.sharding.zero = w.zero, l.sharding.reshard = w.reshard;
     l.sharding.accumulate_gradients = w.accumulate;
     l.sharding.prefetch = prefetch;
     l.batch.global = 128;
     const Step s = run(m, l);
     EXPECT_EQ(s.result.breakdown.total(), s.result.step_time);
-    for (const OpKind kind : {OpKind::kDelay, OpKind::kCollective}) {
+    for (const program::OpKind kind : {program::OpKind::kDelay, program::OpKind::kCollective}) {
       const auto sums = floors(m, s.program, kind);
       EXPECT_EQ(sums.size(), w.pp);
       for (const auto& [stage, floor] : sums) EXPECT_GE(s.result.step_time, floor) << "stage " << stage;
@@ -97,7 +98,7 @@ INSTANTIATE_TEST_SUITE_P(Ways, Sharding,
 TEST(Sharding, OfParametersCostsNothingWhereTheyStayGathered) {
   const Machine m;
   const auto step = [&](std::uint32_t zero, bool kept) {
-    LayoutSpec l;
+    workload::LayoutSpec l;
     l.tp = 2, l.pp = 4, l.sharding.zero = zero, l.batch.global = 128;
     l.sharding.reshard = !kept;
     l.sharding.accumulate_gradients = kept && zero >= 2;

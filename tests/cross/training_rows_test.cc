@@ -36,17 +36,17 @@ std::vector<StepRow> read_rows() {
 }
 
 Result<double> predict_s(const StepRow& row) {
-  ScenarioFlags flags;
+  spec::ScenarioFlags flags;
   flags.cluster = row.cluster;
   flags.model = row.model;
-  LayoutFlags& l = flags.degrees;
+  spec::LayoutFlags& l = flags.degrees;
   l = {.tp = row.tp, .pp = row.pp, .vpp = row.vpp, .dp = row.dp, .seq = row.seq};
   l.micro_batch = row.micro_batch;
   l.global_batch = row.global_batch;
   l.recompute = row.recompute == "none" ? "none" : "selective";
-  Overrides overrides;
+  spec::Overrides overrides;
   overrides.set = {fmt::format("model.vocab={}", row.vocab), fmt::format("layout.overlap.tp={}", row.overlap_tp)};
-  BUSBAR_ASSIGN(Scenario scenario, scenario_from_flags(flags, overrides, Catalog()));
+  BUSBAR_ASSIGN(spec::Scenario scenario, spec::scenario_from_flags(flags, overrides, spec::Catalog()));
   step::Ask ask;
   ask.engine = "analytic";
   ask.timeline = ask.scaling = false;

@@ -27,13 +27,13 @@ TEST(TrainingTable, SeriesOfEveryKindStayNearTheirMeasurements) {
                         {"source_id=korthikanti2022-T5,gpus_total<300", 15},
                         {"source_id=mpt-llmfoundry,model=MPT-3b,gpus_total=8,precision=amp_bf16", 10}};
   for (const Case& c : cases) {
-    ValidateOptions options;
+    accuracy::ValidateOptions options;
     options.only = std::string("use=accuracy,") + c.only;
-    const auto rows = validate(table(), options);
+    const auto rows = accuracy::validate(table(), options);
     ASSERT_TRUE(rows.ok()) << rows.error().text();
     double sum = 0;
     int n = 0;
-    for (const ScoredRow& r : *rows) {
+    for (const accuracy::ScoredRow& r : *rows) {
       EXPECT_EQ(r.unsupported, "") << r.id;
       if (!r.counts) continue;
       sum += std::abs(r.error_percent());
@@ -46,23 +46,23 @@ TEST(TrainingTable, SeriesOfEveryKindStayNearTheirMeasurements) {
 }
 
 TEST(TrainingTable, RowsThatCannotBePredictedSayWhy) {
-  ValidateOptions options;
+  accuracy::ValidateOptions options;
   options.only = "moe=yes,use=none,gpus_total<33";
-  const auto rows = validate(table(), options);
+  const auto rows = accuracy::validate(table(), options);
   ASSERT_TRUE(rows.ok());
   ASSERT_FALSE(rows->empty());
-  for (const ScoredRow& r : *rows)
+  for (const accuracy::ScoredRow& r : *rows)
     if (r.model.starts_with("Nemotron")) EXPECT_EQ(r.unsupported, "layers is not known");
 }
 
 TEST(TrainingTable, EveryMoeRowOfTheTableThatCountsIsPredicted) {
-  ValidateOptions options;
+  accuracy::ValidateOptions options;
   options.only = "use=accuracy,moe=yes,fabric!=ici";  // slices of TPUs have no NICs, which a row needs
-  const auto rows = validate(table(), options);
+  const auto rows = accuracy::validate(table(), options);
   ASSERT_TRUE(rows.ok()) << rows.error().text();
   ASSERT_EQ(rows->size(), 69u);
-  for (const ScoredRow& r : *rows) EXPECT_EQ(r.unsupported, "") << r.id;
-  const ErrorSummary e = summarise(*rows).by_layers.at("experts");
+  for (const accuracy::ScoredRow& r : *rows) EXPECT_EQ(r.unsupported, "") << r.id;
+  const accuracy::ErrorSummary e = accuracy::summarise(*rows).by_layers.at("experts");
   fmt::print("experts: mean {:.1f} %, p90 {:.1f} % of {}\n", e.mean_abs_percent, e.p90_abs_percent, e.configurations);
   EXPECT_EQ(e.configurations, 35u);
   EXPECT_LT(e.mean_abs_percent, 14);
@@ -70,13 +70,13 @@ TEST(TrainingTable, EveryMoeRowOfTheTableThatCountsIsPredicted) {
 
 // Two small models: the one left out is predicted with the launch that suits the other.
 TEST(TrainingTable, AModelThatIsLeftOutHasTheLaunchOfTheOthers) {
-  ValidateOptions options;
+  accuracy::ValidateOptions options;
   options.only = "use=accuracy,gpus_total<17,precision!=MXFP8";
-  const auto left = leave_models_out(table(), options);
+  const auto left = accuracy::leave_models_out(table(), options);
   ASSERT_TRUE(left.ok()) << left.error().text();
   ASSERT_EQ(left->models.size(), 2u);
   std::size_t all = 0;
-  for (const LeftOut& m : left->models) {
+  for (const accuracy::LeftOut& m : left->models) {
     all += m.with.configurations;
     EXPECT_EQ(m.without.configurations, m.with.configurations);
     if (m.launch == Duration::us(20)) EXPECT_EQ(m.without.mean_abs_percent, m.with.mean_abs_percent);
@@ -86,9 +86,9 @@ TEST(TrainingTable, AModelThatIsLeftOutHasTheLaunchOfTheOthers) {
 
 // Grok-1 on 512 H100: rows 551 (2024: no overlap of TP, experts cut over TP) and 809 (2025) have the same columns.
 TEST(TrainingTable, RunsWithOtherRecipesArePredictedApart) {
-  ValidateOptions options;
+  accuracy::ValidateOptions options;
   options.only = "use=accuracy,model=Grok1-314B,gpus_total=512,precision=fp8";
-  const auto rows = validate(table(), options);
+  const auto rows = accuracy::validate(table(), options);
   ASSERT_TRUE(rows.ok()) << rows.error().text();
   ASSERT_EQ(rows->size(), 2u);
   EXPECT_EQ(rows->at(0).configuration, rows->at(1).configuration);
@@ -96,12 +96,12 @@ TEST(TrainingTable, RunsWithOtherRecipesArePredictedApart) {
 }
 
 TEST(TrainingTable, OfEqualInputsOnlyTheNewestReleaseCounts) {
-  ValidateOptions options;
+  accuracy::ValidateOptions options;
   options.only = "source_id=mbridge-perf,model=Llama3-70B,node=dgx-h100,precision=FP8";
-  const auto rows = validate(table(), options);
+  const auto rows = accuracy::validate(table(), options);
   ASSERT_TRUE(rows.ok());
   std::vector<std::string> scored;
-  for (const ScoredRow& r : *rows)
+  for (const accuracy::ScoredRow& r : *rows)
     if (r.counts) scored.push_back(r.id);
   EXPECT_EQ(scored, std::vector<std::string>{"370"});  // the last row of 26.04, after 26.02
 }

@@ -19,19 +19,19 @@ busbar::Result<double> wire_GBps(const std::string& server) {
 }
 
 busbar::Result<double> all_reduce_us(const std::string& server) {
-  BUSBAR_ASSIGN(busbar::Cluster cluster, busbar::load_cluster(server));
-  BUSBAR_ASSIGN(const auto machine, busbar::Predictor::make(std::move(cluster), {}));
-  const auto call = busbar::call_over(busbar::Collective::kAllReduce, busbar::Bytes{1u << 30}, machine->ranks());
-  BUSBAR_ASSIGN(const busbar::Prediction prediction, machine->time(call));
+  BUSBAR_ASSIGN(busbar::spec::Cluster cluster, busbar::spec::load_cluster(server));
+  BUSBAR_ASSIGN(const auto machine, busbar::predict::Predictor::make(std::move(cluster), {}));
+  const auto call = busbar::predict::call_over(busbar::collectives::Collective::kAllReduce, busbar::Bytes{1u << 30}, machine->ranks());
+  BUSBAR_ASSIGN(const busbar::predict::Prediction prediction, machine->time(call));
   return 1e6 * prediction.time.in_s();
 }
 
 busbar::Result<double> step_s(const std::string& server) {
-  busbar::ScenarioFlags flags;
+  busbar::spec::ScenarioFlags flags;
   flags.cluster = server;
   flags.model = "llama3-8b";
   flags.degrees.global_batch = 64;
-  BUSBAR_ASSIGN(busbar::Scenario scenario, busbar::scenario_from_flags(flags, {}, busbar::Catalog()));
+  BUSBAR_ASSIGN(busbar::spec::Scenario scenario, busbar::spec::scenario_from_flags(flags, {}, busbar::spec::Catalog()));
   BUSBAR_ASSIGN(const busbar::step::Prediction step, busbar::step::predict(std::move(scenario), {}));
   return step.step.step_time.in_s();
 }

@@ -12,7 +12,7 @@
 #include "busbar/base/quantity.h"
 #include "busbar/spec/calibrated.h"
 
-namespace busbar {
+namespace busbar::accuracy {
 namespace {
 
 constexpr double kBrokenRate = 0.6, kBrokenLatency = 1.6, kBrokenUs = 100;
@@ -20,7 +20,7 @@ constexpr double kBrokenRate = 0.6, kBrokenLatency = 1.6, kBrokenUs = 100;
 /// A table whose calls were modelled, by size.
 struct FittedTable {
   std::string file;
-  std::vector<MeasuredCall> calls;
+  std::vector<program::MeasuredCall> calls;
 };
 
 /// The machine without measured tables, which stay apart.
@@ -28,10 +28,10 @@ class BareMachine {
  public:
   /// A requested launch time becomes the machine's own.
   Status open(const ExpectOptions& options) {
-    Overrides overrides = options.overrides;
+    spec::Overrides overrides = options.overrides;
     if (options.policy.launch)
       overrides.set.push_back(fmt::format("protocol.launch={}ps", options.policy.launch->in_ps()));
-    const Result<std::string> text = cluster_text(options.cluster, overrides, measured_);
+    const Result<std::string> text = spec::cluster_text(options.cluster, overrides, measured_);
     if (!text.ok())
       return invalid(text.error().message + "; a machine is fitted by keys: name a preset or a cluster file",
                      text.error().where);
@@ -40,8 +40,8 @@ class BareMachine {
     return {};
   }
   /// The first GPUs, if the results say that they are of fewer ranks.
-  Result<std::unique_ptr<Predictor>> predictor(const OwnResults& table) const {
-    BUSBAR_ASSIGN(Cluster cluster, parse_cluster(text_, table.options.cluster, catalog_));
+  Result<std::unique_ptr<predict::Predictor>> predictor(const OwnResults& table) const {
+    BUSBAR_ASSIGN(spec::Cluster cluster, spec::parse_cluster(text_, table.options.cluster, catalog_));
     ExpectOptions options = table.options;
     options.policy.launch.reset();
     const auto all = static_cast<std::uint32_t>(cluster.topology.gpus().size());
@@ -49,12 +49,12 @@ class BareMachine {
     return predictor_on(options, std::move(cluster));
   }
   const std::string& text() const { return text_; }
-  const std::vector<MeasuredTable>& measured() const { return measured_; }
+  const std::vector<spec::MeasuredTable>& measured() const { return measured_; }
 
  private:
   std::string text_;
-  Overrides catalog_;
-  std::vector<MeasuredTable> measured_;
+  spec::Overrides catalog_;
+  std::vector<spec::MeasuredTable> measured_;
 };
 
 void leave_out(std::uint64_t size, const std::string& why, CalibratedTable& out) {
@@ -64,7 +64,7 @@ void leave_out(std::uint64_t size, const std::string& why, CalibratedTable& out)
 }
 
 /// Whether the size took far longer, or far shorter, than the sizes around it would make likely.
-bool is_odd(const std::vector<MeasuredCall>& calls, std::size_t i) {
+bool is_odd(const std::vector<program::MeasuredCall>& calls, std::size_t i) {
   constexpr double kOdd = 1.5;
   if (i == 0 || i + 1 >= calls.size()) return false;
   const auto took = [&](std::size_t k) { return calls[k].us / calls[k].modelled_us; };
@@ -72,17 +72,18 @@ bool is_odd(const std::vector<MeasuredCall>& calls, std::size_t i) {
   return took(i) > kOdd * high || took(i) * kOdd < low;
 }
 
-Result<std::vector<MeasuredCall>> modelled(const OwnResults& table, Predictor& machine, CalibratedTable& out) {
+Result<std::vector<program::MeasuredCall>> modelled(const OwnResults& table, predict::Predictor& machine,
+                                                    CalibratedTable& out) {
   constexpr double kRounding = 0.005;  // tables print four figures
-  std::vector<MeasuredCall> calls, sound;
+  std::vector<program::MeasuredCall> calls, sound;
   for (const MeasuredResult& m : table.results.rows) {
-    const CollectiveCall call = call_over(table.options.op, Bytes{m.size_bytes}, machine.ranks());
-    const Floor floor = machine.floor(call);
+    const program::CollectiveCall call = predict::call_over(table.options.op, Bytes{m.size_bytes}, machine.ranks());
+    const floors::Floor floor = machine.floor(call);
     if (m.us < floor.time.in_us() * (1 - kRounding)) {
       leave_out(m.size_bytes, fmt::format("faster than physics allows this machine ({})", floor.cut), out);
       continue;
     }
-    BUSBAR_ASSIGN(const Prediction p, machine.time(call, kTimeAlone));
+    BUSBAR_ASSIGN(const predict::Prediction p, machine.time(call, predict::kTimeAlone));
     calls.push_back({p.traits, m.us, p.time.in_us()});
   }
   for (std::size_t i = 0; i < calls.size(); ++i)
@@ -95,10 +96,10 @@ Result<std::vector<MeasuredCall>> modelled(const OwnResults& table, Predictor& m
 }
 
 /// Median of measured / modelled over the calls that bytes bound (or do not bound); 1: there is none.
-double took(const std::vector<MeasuredCall>& calls, bool bytes) {
+double took(const std::vector<program::MeasuredCall>& calls, bool bytes) {
   constexpr double kMostly = 0.7;
   std::vector<double> list;
-  for (const MeasuredCall& c : calls)
+  for (const program::MeasuredCall& c : calls)
     if (bytes ? c.call.bytes_share >= kMostly : c.call.bytes_share <= 1 - kMostly) list.push_back(c.us / c.modelled_us);
   return list.empty() ? 1 : median_of(std::move(list));
 }
@@ -115,7 +116,7 @@ std::string why_broken(const FittedTable& t) {
   return {};
 }
 
-bool same_call(const CallTraits& a, const CallTraits& b) {
+bool same_call(const program::CallTraits& a, const program::CallTraits& b) {
   return a.op == b.op && a.ranks == b.ranks && a.several_nodes == b.several_nodes && a.bytes == b.bytes;
 }
 
@@ -123,25 +124,26 @@ void add_contradictions(const std::vector<FittedTable>& tables, Calibration& out
   constexpr double kDiffer = 1.25;
   for (std::size_t a = 0; a < tables.size(); ++a)
     for (std::size_t b = a + 1; b < tables.size(); ++b)
-      for (const MeasuredCall& x : tables[a].calls)
-        for (const MeasuredCall& y : tables[b].calls)
+      for (const program::MeasuredCall& x : tables[a].calls)
+        for (const program::MeasuredCall& y : tables[b].calls)
           if (same_call(x.call, y.call) && std::max(x.us, y.us) > kDiffer * std::min(x.us, y.us))
             out.contradictions.push_back(fmt::format("{} of {} over {} ranks: {:.4g} us in {}, {:.4g} us in {}",
-                                                     name_of(x.call.op),
+                                                     collectives::name_of(x.call.op),
                                                      format_binary_size(static_cast<std::uint64_t>(x.call.bytes)),
                                                      x.call.ranks, x.us, tables[a].file, y.us, tables[b].file));
 }
 
 /// The tables of the file without calls that were measured again, then the new ones.
-std::vector<MeasuredTable> all_tables(const std::vector<MeasuredTable>& old, const std::vector<FittedTable>& fitted) {
-  std::vector<MeasuredTable> out;
-  const auto again = [&](const MeasuredCall& m) {
+std::vector<spec::MeasuredTable> all_tables(const std::vector<spec::MeasuredTable>& old,
+                                            const std::vector<FittedTable>& fitted) {
+  std::vector<spec::MeasuredTable> out;
+  const auto again = [&](const program::MeasuredCall& m) {
     for (const FittedTable& t : fitted)
-      for (const MeasuredCall& c : t.calls)
+      for (const program::MeasuredCall& c : t.calls)
         if (same_call(m.call, c.call)) return true;
     return false;
   };
-  for (MeasuredTable t : old) {
+  for (spec::MeasuredTable t : old) {
     std::erase_if(t.calls, again);
     if (!t.calls.empty()) out.push_back(std::move(t));
   }
@@ -149,10 +151,10 @@ std::vector<MeasuredTable> all_tables(const std::vector<MeasuredTable>& old, con
   return out;
 }
 
-double median_off(const std::vector<FittedTable>& tables, const MeasuredCalls* known) {
+double median_off(const std::vector<FittedTable>& tables, const program::MeasuredCalls* known) {
   std::vector<double> errors;
   for (const FittedTable& t : tables)
-    for (const MeasuredCall& c : t.calls) {
+    for (const program::MeasuredCall& c : t.calls) {
       const double factor = known == nullptr ? 1 : std::exp(known->ln_factor(c.call));
       errors.push_back(100 * std::abs(c.modelled_us * factor / c.us - 1));
     }
@@ -160,16 +162,17 @@ double median_off(const std::vector<FittedTable>& tables, const MeasuredCalls* k
 }
 
 /// `sign`: a factor on times is one on latencies, and its inverse is one on rates.
-FittedQuantity quantity(const char* what, const CallTraits& of, const MeasuredCalls::Quantity& q, double sign) {
+FittedQuantity quantity(const char* what, const program::CallTraits& of, const program::MeasuredCalls::Quantity& q,
+                        double sign) {
   constexpr double kNineTenths = 1.645;
   const auto percent = [&](double sigmas) { return 100 * std::exp(sign * q.ln_factor + sigmas * q.sigma); };
-  return {what, name_of(of.op), of.several_nodes, percent(0), percent(-kNineTenths), percent(kNineTenths)};
+  return {what, collectives::name_of(of.op), of.several_nodes, percent(0), percent(-kNineTenths), percent(kNineTenths)};
 }
 
-void add_quantities(const std::vector<FittedTable>& tables, const MeasuredCalls& known, Calibration& out) {
-  std::map<std::pair<bool, Collective>, CallTraits> of;
+void add_quantities(const std::vector<FittedTable>& tables, const program::MeasuredCalls& known, Calibration& out) {
+  std::map<std::pair<bool, collectives::Collective>, program::CallTraits> of;
   for (const FittedTable& t : tables) {
-    const CallTraits& c = t.calls.front().call;
+    const program::CallTraits& c = t.calls.front().call;
     of[{c.several_nodes, c.op}] = c;
   }
   for (const auto& [key, c] : of) {
@@ -187,12 +190,12 @@ Calibration does_not_fit(Calibration out) {
 }
 
 /// Error: the results name GPUs of another product.
-Status check_product(const OwnResults& t, const Cluster& cluster) {
+Status check_product(const OwnResults& t, const spec::Cluster& cluster) {
   const std::string preset = proposed_cluster(t.results);
   if (preset.empty()) return {};
-  Overrides catalog_only;
+  spec::Overrides catalog_only;
   catalog_only.catalog = t.options.overrides.catalog;
-  const Result<Cluster> named = load_cluster(preset, catalog_only);
+  const Result<spec::Cluster> named = spec::load_cluster(preset, catalog_only);
   if (!named.ok() || named->gpu_part == cluster.gpu_part || cluster.gpu_part.empty()) return {};
   return invalid(fmt::format("it was measured on {}, the machine has {}", named->gpu_part, cluster.gpu_part),
                  {"", 0, 0, "--cluster"});
@@ -204,8 +207,9 @@ Result<std::vector<FittedTable>> model_tables(const std::vector<OwnResults>& tab
   std::vector<FittedTable> fitted;
   std::optional<Error> refused;
   for (const OwnResults& t : tables) {
-    CalibratedTable& row = out.tables.emplace_back(CalibratedTable{t.file, name_of(t.options.op), 0, 0, {}});
-    const Result<std::unique_ptr<Predictor>> machine = bare.predictor(t);
+    CalibratedTable& row =
+        out.tables.emplace_back(CalibratedTable{t.file, collectives::name_of(t.options.op), 0, 0, {}});
+    const Result<std::unique_ptr<predict::Predictor>> machine = bare.predictor(t);
     Status same = machine.ok() ? check_ranks(t.results, **machine) : Status(machine.error());
     if (same.ok()) same = check_product(t, (*machine)->cluster());
     if (!same.ok()) {
@@ -216,7 +220,7 @@ Result<std::vector<FittedTable>> model_tables(const std::vector<OwnResults>& tab
     row.ranks = (*machine)->ranks();
     out.inputs += (*machine)->cluster().text;
     out.launch_us = (*machine)->protocol().launch.in_us();
-    BUSBAR_ASSIGN(std::vector<MeasuredCall> calls, modelled(t, **machine, row));
+    BUSBAR_ASSIGN(std::vector<program::MeasuredCall> calls, modelled(t, **machine, row));
     if (!calls.empty()) fitted.push_back({t.file, std::move(calls)});
   }
   if (refused && std::all_of(out.tables.begin(), out.tables.end(), [](const auto& t) { return t.ranks == 0; }))
@@ -239,12 +243,12 @@ Result<Calibration> calibrate(const std::vector<OwnResults>& tables) {
   BUSBAR_ASSIGN(const std::vector<FittedTable> fitted, model_tables(tables, bare, out));
   if (fitted.empty()) return does_not_fit(std::move(out));
   add_contradictions(fitted, out);
-  std::vector<MeasuredCall> calls;
+  std::vector<program::MeasuredCall> calls;
   for (const FittedTable& t : fitted) calls.insert(calls.end(), t.calls.begin(), t.calls.end());
   out.share = 1 / took(calls, true);
   out.latency = took(calls, false);
-  const std::vector<MeasuredTable> all = all_tables(bare.measured(), fitted);
-  const auto before = as_calls(bare.measured()), after = as_calls(all);
+  const std::vector<spec::MeasuredTable> all = all_tables(bare.measured(), fitted);
+  const auto before = spec::as_calls(bare.measured()), after = spec::as_calls(all);
   out.before_percent = median_off(fitted, before.get());
   out.after_percent = median_off(fitted, after.get());
   add_quantities(fitted, *after, out);
@@ -256,7 +260,7 @@ Result<Calibration> calibrate(const std::vector<OwnResults>& tables) {
     }
   out.why =
       fmt::format("{:.0f} % of the expected rates, {:.0f} % of the latencies", out.share * 100, out.latency * 100);
-  out.overlay = "# Fitted to measured results by busbar calibrate\n" + bare.text() + measured_yaml(all);
+  out.overlay = "# Fitted to measured results by busbar calibrate\n" + bare.text() + spec::measured_yaml(all);
   for (const OwnResults& t : tables) {
     const Result<Expectation> expected = expect_results(t.results, t.options);
     if (expected.ok() && expected->table.verdict == Verdict::kLow)
@@ -268,4 +272,4 @@ Result<Calibration> calibrate(const std::vector<OwnResults>& tables) {
   return out;
 }
 
-}  // namespace busbar
+}  // namespace busbar::accuracy

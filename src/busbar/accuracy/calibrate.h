@@ -7,7 +7,7 @@
 
 #include "busbar/accuracy/expect.h"
 
-namespace busbar {
+namespace busbar::accuracy {
 
 enum class CalibrationVerdict : std::uint8_t {
   kFits,
@@ -64,4 +64,4 @@ struct Calibration {
 /// if no table is of a number of ranks that the machine has.
 Result<Calibration> calibrate(const std::vector<OwnResults>& tables);
 
-}  // namespace busbar
+}  // namespace busbar::accuracy

@@ -4,20 +4,20 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace busbar {
+namespace busbar::accuracy {
 namespace {
 
 using ::testing::HasSubstr;
 
-ExpectOptions calibrating(const char* cluster, Collective op = Collective::kAllReduce) {
+ExpectOptions calibrating(const char* cluster, collectives::Collective op = collectives::Collective::kAllReduce) {
   ExpectOptions o;
   o.cluster = cluster;
   o.op = op;
   return o;
 }
 
-double us_of(Predictor& machine, Collective op, std::uint64_t size) {
-  return machine.time(call_over(op, Bytes{size}, machine.ranks()), kTimeAlone)->time.in_us();
+double us_of(predict::Predictor& machine, collectives::Collective op, std::uint64_t size) {
+  return machine.time(predict::call_over(op, Bytes{size}, machine.ranks()), predict::kTimeAlone)->time.in_us();
 }
 
 Result<Calibration> calibrated(const MeasuredResults& results, const ExpectOptions& options) {
@@ -38,9 +38,9 @@ double least_factor(const ExpectOptions& o) {
   auto machine = predictor_of(o, o.overrides).value();
   double out = 0.8;
   for (const MeasuredResult& m : table_of(o, 1).rows) {
-    const CollectiveCall call = call_over(o.op, Bytes{m.size_bytes}, machine->ranks());
+    const program::CollectiveCall call = predict::call_over(o.op, Bytes{m.size_bytes}, machine->ranks());
     const double floor_us =
-        std::max(machine->floor(call).time.in_us(), machine->time(call, kTimeAlone)->algorithm_floor.in_us());
+        std::max(machine->floor(call).time.in_us(), machine->time(call, predict::kTimeAlone)->algorithm_floor.in_us());
     out = std::max(out, 1.02 * floor_us / m.us);
   }
   return out;
@@ -48,18 +48,19 @@ double least_factor(const ExpectOptions& o) {
 
 TEST(Calibrate, ATableThatIsAFactorOffGivesAMachineThatPredictsIt) {
   for (const char* cluster : {"dgx-h100", "dgx-a100:4", "dgx-1v", "rtx4090-pcie", "mi300x-8:2"})
-    for (const Collective op : {Collective::kAllReduce, Collective::kAllToAll}) {
+    for (const collectives::Collective op : {collectives::Collective::kAllReduce, collectives::Collective::kAllToAll}) {
       const ExpectOptions o = calibrating(cluster, op);
       const double least = least_factor(o);
       for (const double k : {least, 1.5}) {
-        SCOPED_TRACE(fmt::format("{} {} {}", cluster, name_of(op), k));
+        SCOPED_TRACE(fmt::format("{} {} {}", cluster, collectives::name_of(op), k));
         const MeasuredResults table = table_of(o, k);
         const auto c = calibrated(table, o);
         ASSERT_TRUE(c.ok()) << c.error().text();
         ASSERT_EQ(c->verdict, CalibrationVerdict::kFits) << c->why;
-        auto fitted = predictor_on(o, parse_cluster(c->overlay, "overlay.yaml").value()).value();
+        auto fitted = predictor_on(o, spec::parse_cluster(c->overlay, "overlay.yaml").value()).value();
         for (const MeasuredResult& m : table.rows) {
-          const auto p = fitted->time(call_over(op, Bytes{m.size_bytes}, fitted->ranks()), kTimeAlone);
+          const auto p =
+              fitted->time(predict::call_over(op, Bytes{m.size_bytes}, fitted->ranks()), predict::kTimeAlone);
           ASSERT_TRUE(p.ok()) << p.error().text();
           EXPECT_NEAR(p->time.in_us() / m.us, 1, 0.03) << m.size_bytes;
         }
@@ -94,7 +95,7 @@ TEST(Calibrate, TheOverlayIsTheWholeMachineWithItsFlags) {
   o.overrides.degrade = {"node0.nic0=0.5"};
   const auto c = calibrated(table_of(o, 1.1), o);
   ASSERT_TRUE(c.ok()) << c.error().text();
-  const auto cluster = parse_cluster(c->overlay, "overlay.yaml");
+  const auto cluster = spec::parse_cluster(c->overlay, "overlay.yaml");
   ASSERT_TRUE(cluster.ok()) << cluster.error().text();
   EXPECT_EQ(cluster->topology.damage().size(), 1u);
   EXPECT_EQ(cluster->topology.gpus().size(), 16u);
@@ -122,7 +123,8 @@ TEST(Calibrate, TimesBelowTheFloorDoNotFit) {
   const ExpectOptions o = calibrating("dgx-h100:2");
   auto machine = predictor_of(o, {}).value();
   MeasuredResults table = table_of(o, 1);
-  table.rows.back().us = 0.97 * machine->floor(call_over(o.op, Bytes{table.rows.back().size_bytes}, 16)).time.in_us();
+  table.rows.back().us =
+      0.97 * machine->floor(predict::call_over(o.op, Bytes{table.rows.back().size_bytes}, 16)).time.in_us();
   table.rows = {table.rows.back()};
   const auto c = calibrated(table, o);
   ASSERT_TRUE(c.ok());
@@ -135,13 +137,13 @@ TEST(Calibrate, EnginesAndStepsTakeTheMeasuredTimes) {
   const ExpectOptions o = calibrating("dgx-h100:2");
   const auto c = calibrated(table_of(o, 1.3), o);
   ASSERT_TRUE(c.ok());
-  const CollectiveCall call = call_over(o.op, Bytes{1 << 28}, 16);
+  const program::CollectiveCall call = predict::call_over(o.op, Bytes{1 << 28}, 16);
   std::vector<double> us;
   for (const char* engine : {"analytic", "flow"}) {
     ExpectOptions with = o;
     with.engine = engine;
-    auto machine = predictor_on(with, parse_cluster(c->overlay, "overlay.yaml").value()).value();
-    us.push_back(machine->time(call, kTimeAlone)->time.in_us());
+    auto machine = predictor_on(with, spec::parse_cluster(c->overlay, "overlay.yaml").value()).value();
+    us.push_back(machine->time(call, predict::kTimeAlone)->time.in_us());
     EXPECT_FALSE(machine->time(call, {.explain = true})->chain.empty());
     EXPECT_NEAR(machine->time(call, {.explain = true})->time.in_us(), us.back(), 1e-3);
   }
@@ -206,4 +208,4 @@ TEST(Calibrate, ACalibratedFileCanBeCalibratedAgain) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::accuracy

@@ -10,35 +10,35 @@
 #include "busbar/predict/launch.h"
 #include "busbar/predict/predictor.h"
 
-namespace busbar {
+namespace busbar::accuracy {
 namespace {
 
 struct RowMachine {
-  std::unique_ptr<Predictor> predictor;
-  GroupFamily ranks;  ///< one group: the ranks that take part
+  std::unique_ptr<predict::Predictor> predictor;
+  collectives::GroupFamily ranks;  ///< one group: the ranks that take part
 };
 
 Result<std::unique_ptr<RowMachine>> build(const MeasuredMachine& m, const ValidateOptions& options,
-                                          const PredictPolicy& asked) {
-  BUSBAR_ASSIGN(Cluster cluster, parse_cluster(m.text, m.node, options.overrides));
-  BUSBAR_ASSIGN(const std::vector<DeviceId> gpus, gpus_taking_part(m, cluster.topology));
+                                          const predict::PredictPolicy& asked) {
+  BUSBAR_ASSIGN(spec::Cluster cluster, spec::parse_cluster(m.text, m.node, options.overrides));
+  BUSBAR_ASSIGN(const std::vector<topology::DeviceId> gpus, gpus_taking_part(m, cluster.topology));
   auto out = std::make_unique<RowMachine>();
   const auto all = cluster.topology.gpus();
-  for (const DeviceId gpu : gpus)
+  for (const topology::DeviceId gpu : gpus)
     out->ranks.listed.push_back(static_cast<std::uint32_t>(std::find(all.begin(), all.end(), gpu) - all.begin()));
   out->ranks.listed_groups = 1;
-  BUSBAR_ASSIGN(out->predictor, Predictor::make(std::move(cluster), {}, asked));
+  BUSBAR_ASSIGN(out->predictor, predict::Predictor::make(std::move(cluster), {}, asked));
   return out;
 }
 
 /// Time of the row in us, measured directly or as a bandwidth. Source of the factors: nccl-tests, doc/PERFORMANCE.md.
-Result<double> measured_us(const CsvTable& table, std::size_t row, Collective op, double bytes, double n) {
+Result<double> measured_us(const CsvTable& table, std::size_t row, collectives::Collective op, double bytes, double n) {
   BUSBAR_ASSIGN(const auto time, table.number(row, "time_us"));
   if (time && *time > 0) return *time;
   BUSBAR_ASSIGN(const auto alg, table.number(row, "algbw_GBps"));
   if (alg && *alg > 0) return bytes / *alg / 1e3;
   BUSBAR_ASSIGN(const auto bus, table.number(row, "busbw_GBps"));
-  if (bus && *bus > 0) return bytes * bus_factor(op, n) / *bus / 1e3;
+  if (bus && *bus > 0) return bytes * predict::bus_factor(op, n) / *bus / 1e3;
   return unsupported("no time and no bandwidth");
 }
 
@@ -59,7 +59,7 @@ void limit_channels(const std::string& cell, std::vector<std::string>& env) {
 
 class CollectiveRows {
  public:
-  CollectiveRows(const CsvTable& table, const ValidateOptions& options, const AccuracyTable& accuracy)
+  CollectiveRows(const CsvTable& table, const ValidateOptions& options, const predict::AccuracyTable& accuracy)
       : table_(table), options_(options), catalog_(options.overrides.catalog), accuracy_(accuracy) {}
 
   /// Fills `out`. An error of kind kUnsupported is the row's reason; any other error ends the run.
@@ -67,16 +67,16 @@ class CollectiveRows {
     BUSBAR_ASSIGN(const auto size, table_.number(row, "size_bytes"));
     if (!size || *size < 1) return unsupported("the size is not known");
     out.size_bytes = static_cast<std::uint64_t>(*size);
-    const auto op = parse_collective(table_.cell(row, "collective"));
+    const auto op = collectives::parse_collective(table_.cell(row, "collective"));
     if (!op.ok()) return unsupported(fmt::format("collective '{}'", table_.cell(row, "collective")));
     if (table_.cell(row, "algo") == "custom") return unsupported("kernels that are not NCCL's");
     BUSBAR_ASSIGN(const MeasuredMachine described, machine_of_row(table_, row, catalog_));
     const LibraryVersion library = library_version(table_.cell(row, "library_version"));
     out.library = library.words;
-    CollectiveRequest asked{described.text, options_.overrides, options_.engine, {}, options_.predict};
-    if (asked.predict.nccl.empty()) asked.predict.nccl = to_string(library.rules);
-    if (asked.predict.nccl != to_string(library.rules)) out.library = "NCCL " + asked.predict.nccl;
-    if (asked.predict.launch.empty()) asked.predict.launch = launch_mode(table_.cell(row, "launch"));
+    predict::CollectiveRequest asked{described.text, options_.overrides, options_.engine, {}, options_.predict};
+    if (asked.predict.nccl.empty()) asked.predict.nccl = nccl::to_string(library.rules);
+    if (asked.predict.nccl != nccl::to_string(library.rules)) out.library = "NCCL " + asked.predict.nccl;
+    if (asked.predict.launch.empty()) asked.predict.launch = predict::launch_mode(table_.cell(row, "launch"));
     asked.predict.env = env_of(row);
     BUSBAR_ASSIGN(RowMachine* const machine, machine_of(described, asked.predict));
     const std::uint32_t ranks = machine->ranks.size();
@@ -84,32 +84,32 @@ class CollectiveRows {
       out.library = name;
     if (ranks < 2) return unsupported("fewer than two GPUs");
     BUSBAR_ASSIGN(out.measured, measured_us(table_, row, *op, *size, ranks));
-    const Result<Protocol> protocol = parse_protocol(table_.cell(row, "proto"));
-    CollectiveCall& call = asked.call = call_over(*op, Bytes{out.size_bytes}, ranks);
+    const Result<program::Protocol> protocol = program::parse_protocol(table_.cell(row, "proto"));
+    program::CollectiveCall& call = asked.call = predict::call_over(*op, Bytes{out.size_bytes}, ranks);
     call.groups = machine->ranks;
     call.algorithm = algorithm_of(row, *op, described.nodes);
     if (protocol.ok()) call.protocol = *protocol;
-    BUSBAR_ASSIGN(const Prediction p, machine->predictor->time(call, kTimeAlone));
+    BUSBAR_ASSIGN(const predict::Prediction p, machine->predictor->time(call, predict::kTimeAlone));
     out.gpus = ranks;
     out.gpu = machine->predictor->cluster().gpu_part;
     out.several_nodes = machine->predictor->several_nodes(call.groups);
-    out.joined = name_of(joined_by(machine->predictor->cluster().topology));
-    out.p2p = reaches_peers(machine->predictor->cluster());
+    out.joined = predict::name_of(predict::joined_by(machine->predictor->cluster().topology));
+    out.p2p = predict::reaches_peers(machine->predictor->cluster());
     out.band = accuracy_.collective(machine->predictor->cluster(), call.bytes, out.several_nodes);
     out.predicted = p.time.in_us();
     out.traits = p.traits;
-    out.how = how_of(p);
-    out.bound_by = limit_of(p, machine->predictor->cluster().topology);
+    out.how = predict::how_of(p);
+    out.bound_by = predict::limit_of(p, machine->predictor->cluster().topology);
     out.asked = std::move(asked);
     return {};
   }
 
  private:
   /// By NCCL's name. If only NVLS is named, it is the algorithm of an all-reduce.
-  std::string algorithm_of(std::size_t row, Collective op, std::uint32_t nodes) {
+  std::string algorithm_of(std::size_t row, collectives::Collective op, std::uint32_t nodes) {
     const std::string& named = table_.cell(row, "algo");
     if (!named.empty() && named != "auto") return named;
-    if (table_.cell(row, "nvls") != "on" || op != Collective::kAllReduce) return "auto";
+    if (table_.cell(row, "nvls") != "on" || op != collectives::Collective::kAllReduce) return "auto";
     return nodes == 1 ? "nvls" : "nvlstree";
   }
 
@@ -121,20 +121,20 @@ class CollectiveRows {
     out.insert(out.end(), options_.predict.env.begin(), options_.predict.env.end());
     return out;
   }
-  Result<RowMachine*> machine_of(const MeasuredMachine& m, const PredictOptions& asked) {
+  Result<RowMachine*> machine_of(const MeasuredMachine& m, const predict::PredictOptions& asked) {
     std::string more = asked.launch + "|" + asked.nccl;
     for (const std::string& variable : asked.env) more += "|" + variable;
     return machines_.of(m, more, [&]() -> Result<std::unique_ptr<RowMachine>> {
-      PredictPolicy policy{.engine = options_.engine, .stop = options_.stop};
-      BUSBAR_RETURN_IF_ERROR(read_predict_options(asked, catalog_, policy));
+      predict::PredictPolicy policy{.engine = options_.engine, .stop = options_.stop};
+      BUSBAR_RETURN_IF_ERROR(predict::read_predict_options(asked, catalog_, policy));
       return build(m, options_, policy);
     });
   }
 
   const CsvTable& table_;
   const ValidateOptions& options_;
-  Catalog catalog_;
-  const AccuracyTable& accuracy_;
+  spec::Catalog catalog_;
+  const predict::AccuracyTable& accuracy_;
   MachineCache<RowMachine> machines_;
 };
 
@@ -143,7 +143,8 @@ class CollectiveRows {
 Result<std::vector<ScoredRow>> validate_collectives(const CsvTable& table, const std::vector<std::size_t>& rows,
                                                     const ValidateOptions& options) {
   std::vector<ScoredRow> out;
-  BUSBAR_ASSIGN(const AccuracyTable accuracy, AccuracyTable::load(Catalog(options.overrides.catalog)));
+  BUSBAR_ASSIGN(const predict::AccuracyTable accuracy,
+                predict::AccuracyTable::load(spec::Catalog(options.overrides.catalog)));
   CollectiveRows scorer(table, options, accuracy);
   for (const std::size_t row : rows) {
     if (options.go_on && !options.go_on(out.size(), rows.size())) break;
@@ -161,4 +162,4 @@ Result<std::vector<ScoredRow>> validate_collectives(const CsvTable& table, const
   return out;
 }
 
-}  // namespace busbar
+}  // namespace busbar::accuracy

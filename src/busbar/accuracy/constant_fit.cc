@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace busbar {
+namespace busbar::accuracy {
 namespace {
 
 constexpr double kFarthest = 0.4;  // errors beyond it have causes that no constant mends
@@ -45,4 +45,4 @@ std::vector<double> fit_constants(const std::vector<const FitRow*>& rows, std::v
   return best;
 }
 
-}  // namespace busbar
+}  // namespace busbar::accuracy

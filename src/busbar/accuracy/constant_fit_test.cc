@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace busbar {
+namespace busbar::accuracy {
 namespace {
 
 /// Rows of two generations (constants 0 and 1) and two frameworks (2 and 3) whose constants are `truth`.
@@ -45,4 +45,4 @@ TEST(ConstantFit, RowsFarOffDoNotMoveAConstantAndThoseThatAreNotFreeStay) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::accuracy

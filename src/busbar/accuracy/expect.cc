@@ -7,44 +7,46 @@
 
 #include "busbar/predict/rank_groups.h"
 
-namespace busbar {
+namespace busbar::accuracy {
 namespace {
 
 /// The GPUs that take part, in order of ranks.
-Result<std::vector<DeviceId>> chosen_gpus(const Cluster& cluster, const ExpectOptions& o) {
+Result<std::vector<topology::DeviceId>> chosen_gpus(const spec::Cluster& cluster, const ExpectOptions& o) {
   const auto all = cluster.topology.gpus();
   const std::uint32_t n = o.gpus == 0 ? static_cast<std::uint32_t>(all.size()) : o.gpus;
-  std::vector<DeviceId> out;
+  std::vector<topology::DeviceId> out;
   if (!o.ranks.empty()) {
-    BUSBAR_ASSIGN(const GroupFamily groups, parse_rank_groups(o.ranks, static_cast<std::uint32_t>(all.size())));
+    BUSBAR_ASSIGN(const collectives::GroupFamily groups,
+                  predict::parse_rank_groups(o.ranks, static_cast<std::uint32_t>(all.size())));
     if (groups.groups() != 1 || groups.size() < 2)
       return invalid("results are of one group of two GPUs or more", {"", 0, 0, "--ranks"});
     for (std::uint32_t r = 0; r < groups.size(); ++r) out.push_back(all[groups.actor(0, r)]);
     return out;
   }
-  if (n > all.size()) return too_many_gpus("-g", n, cluster, o.overrides);
+  if (n > all.size()) return spec::too_many_gpus("-g", n, cluster, o.overrides);
   if (n < 2) return invalid("a collective needs two GPUs", {"", 0, 0, "-g"});
-  return std::vector<DeviceId>(all.begin(), all.begin() + n);
+  return std::vector<topology::DeviceId>(all.begin(), all.begin() + n);
 }
 
 }  // namespace
 
-Result<std::unique_ptr<Predictor>> predictor_of(const ExpectOptions& o, const Overrides& overrides,
-                                                const AccuracyTable* accuracy) {
-  BUSBAR_ASSIGN(Cluster cluster, o.load ? o.load(o.cluster, overrides) : load_cluster(o.cluster, overrides));
+Result<std::unique_ptr<predict::Predictor>> predictor_of(const ExpectOptions& o, const spec::Overrides& overrides,
+                                                         const predict::AccuracyTable* accuracy) {
+  BUSBAR_ASSIGN(spec::Cluster cluster,
+                o.load ? o.load(o.cluster, overrides) : spec::load_cluster(o.cluster, overrides));
   return predictor_on(o, std::move(cluster), accuracy);
 }
 
-Result<std::unique_ptr<Predictor>> predictor_on(const ExpectOptions& o, Cluster cluster,
-                                                const AccuracyTable* accuracy) {
-  BUSBAR_ASSIGN(const std::vector<DeviceId> gpus, chosen_gpus(cluster, o));
-  PredictPolicy policy = o.policy;
+Result<std::unique_ptr<predict::Predictor>> predictor_on(const ExpectOptions& o, spec::Cluster cluster,
+                                                         const predict::AccuracyTable* accuracy) {
+  BUSBAR_ASSIGN(const std::vector<topology::DeviceId> gpus, chosen_gpus(cluster, o));
+  predict::PredictPolicy policy = o.policy;
   policy.engine = o.engine;
   policy.accuracy = accuracy;
-  return Predictor::make(std::move(cluster), gpus, std::move(policy));
+  return predict::Predictor::make(std::move(cluster), gpus, std::move(policy));
 }
 
-Status check_ranks(const MeasuredResults& results, const Predictor& machine) {
+Status check_ranks(const MeasuredResults& results, const predict::Predictor& machine) {
   if (results.ranks == 0 || results.ranks == machine.ranks()) return {};
   return invalid(fmt::format("the results are of {} ranks, the machine has {}; name a machine of as many, or with "
                              "--gpus the first GPUs that ran it",
@@ -54,7 +56,8 @@ Status check_ranks(const MeasuredResults& results, const Predictor& machine) {
 
 Result<Expectation> expect_results(const MeasuredResults& results, const ExpectOptions& options) {
   constexpr double kNoise = 0.05;  // a column of sound tables scatters by 3 % to 8 %, so one row may be below its floor
-  BUSBAR_ASSIGN(const AccuracyTable accuracy, AccuracyTable::load(Catalog(options.overrides.catalog)));
+  BUSBAR_ASSIGN(const predict::AccuracyTable accuracy,
+                predict::AccuracyTable::load(spec::Catalog(options.overrides.catalog)));
   BUSBAR_ASSIGN(const auto machine, predictor_of(options, options.overrides, &accuracy));
   BUSBAR_RETURN_IF_ERROR(check_ranks(results, *machine));
   Expectation out;
@@ -63,10 +66,10 @@ Result<Expectation> expect_results(const MeasuredResults& results, const ExpectO
   out.launch = machine->protocol().launch;
   for (const MeasuredResult& m : results.rows) {
     if (options.go_on && !options.go_on(out.rows.size(), results.rows.size())) break;
-    Result<Prediction> timed =
-        machine->time(call_over(options.op, Bytes{m.size_bytes}, machine->ranks()), {.relief = false});
+    Result<predict::Prediction> timed =
+        machine->time(predict::call_over(options.op, Bytes{m.size_bytes}, machine->ranks()), {.relief = false});
     if (stops(options.policy.stop)) break;
-    BUSBAR_ASSIGN(const Prediction p, std::move(timed));
+    BUSBAR_ASSIGN(const predict::Prediction p, std::move(timed));
     const double us = p.time.in_us();
     ExpectedRow row{m.size_bytes,
                     m.us,
@@ -75,8 +78,8 @@ Result<Expectation> expect_results(const MeasuredResults& results, const ExpectO
                     us * (1 + p.band.high_percent / 100),
                     p.floor.time.in_us(),
                     Verdict::kGood,
-                    how_of(p),
-                    limit_of(p, machine->cluster().topology)};
+                    predict::how_of(p),
+                    predict::limit_of(p, machine->cluster().topology)};
     if (m.us > row.high_us) row.verdict = Verdict::kLow;
     if (m.us < row.low_us) row.verdict = Verdict::kFast;
     if (m.us < row.floor_us * (1 - kNoise)) row.verdict = Verdict::kSuspicious;
@@ -96,4 +99,4 @@ Result<std::vector<ComparedRow>> compare_results(const MeasuredResults& now, con
   return out;
 }
 
-}  // namespace busbar
+}  // namespace busbar::accuracy

@@ -10,33 +10,33 @@
 #include "busbar/predict/predictor.h"
 #include "busbar/spec/cluster.h"
 
-namespace busbar {
+namespace busbar::accuracy {
 
 struct ExpectOptions {
   std::string cluster;
-  Overrides overrides;
+  spec::Overrides overrides;
   std::string engine = "analytic";
-  Collective op = Collective::kAllReduce;
+  collectives::Collective op = collectives::Collective::kAllReduce;
   std::uint32_t gpus = 0;            ///< the first GPUs of the machine; 0: all
   std::vector<std::string> ranks{};  ///< instead: one group of them, as text of parse_rank_groups()
   /// Builds the machine of `cluster`; null: load_cluster().
-  std::function<Result<Cluster>(const std::string&, const Overrides&)> load = nullptr;
+  std::function<Result<spec::Cluster>(const std::string&, const spec::Overrides&)> load = nullptr;
   /// Called before each row with the number done and the total; false: stop and keep those. Null: none.
   std::function<bool(std::size_t, std::size_t)> go_on = nullptr;
-  std::vector<NcclVersion> releases{};  ///< others that search_faults() tries; empty: the results name theirs
-  PredictPolicy policy{};               ///< release, variables and launch; expect sets the rest
+  std::vector<nccl::NcclVersion> releases{};  ///< others that search_faults() tries; empty: the results name theirs
+  predict::PredictPolicy policy{};            ///< release, variables and launch; expect sets the rest
 };
 
 /// The predictor for the machine of `options`, with more changes to its file. `accuracy`: as in PredictPolicy.
-Result<std::unique_ptr<Predictor>> predictor_of(const ExpectOptions& options, const Overrides& overrides,
-                                                const AccuracyTable* accuracy = nullptr);
+Result<std::unique_ptr<predict::Predictor>> predictor_of(const ExpectOptions& options, const spec::Overrides& overrides,
+                                                         const predict::AccuracyTable* accuracy = nullptr);
 
 /// The same on a machine that is already built.
-Result<std::unique_ptr<Predictor>> predictor_on(const ExpectOptions& options, Cluster cluster,
-                                                const AccuracyTable* accuracy = nullptr);
+Result<std::unique_ptr<predict::Predictor>> predictor_on(const ExpectOptions& options, spec::Cluster cluster,
+                                                         const predict::AccuracyTable* accuracy = nullptr);
 
 /// Error kInvalid if the results state another number of ranks.
-Status check_ranks(const MeasuredResults& results, const Predictor& machine);
+Status check_ranks(const MeasuredResults& results, const predict::Predictor& machine);
 
 struct Expectation {
   std::vector<ExpectedRow> rows;
@@ -56,4 +56,4 @@ struct ComparedRow {
 /// Sizes in both. Error kInvalid if there is none.
 Result<std::vector<ComparedRow>> compare_results(const MeasuredResults& now, const MeasuredResults& before);
 
-}  // namespace busbar
+}  // namespace busbar::accuracy

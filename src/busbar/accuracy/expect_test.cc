@@ -8,19 +8,20 @@
 #include "busbar/predict/predictor.h"
 #include "busbar/spec/protocol_file.h"
 
-namespace busbar {
+namespace busbar::accuracy {
 namespace {
 
 using ::testing::HasSubstr;
 
-double all_reduce_us(Predictor& machine, std::uint64_t size) {
-  const CollectiveCall call = call_over(Collective::kAllReduce, Bytes{size}, machine.ranks());
-  return machine.time(call, kTimeAlone).value().time.in_us();
+double all_reduce_us(predict::Predictor& machine, std::uint64_t size) {
+  const program::CollectiveCall call =
+      predict::call_over(collectives::Collective::kAllReduce, Bytes{size}, machine.ranks());
+  return machine.time(call, predict::kTimeAlone).value().time.in_us();
 }
 
 /// The model's own times for a machine, scaled and shifted.
 MeasuredResults modelled(const std::string& cluster, double factor, double shift_us) {
-  auto machine = Predictor::make(load_cluster(cluster).value(), {}).value();
+  auto machine = predict::Predictor::make(spec::load_cluster(cluster).value(), {}).value();
   MeasuredResults out;
   for (std::uint64_t size = 8; size <= (std::uint64_t{8} << 30); size *= 4)
     out.rows.push_back({size, all_reduce_us(*machine, size) * factor + shift_us});
@@ -101,7 +102,7 @@ TEST(Expect, ResultsOfAnotherNumberOfRanksAreRefused) {
 }
 
 TEST(Expect, OneOddSizeOfManyCondemnsNoMachineUnlessPhysicsForbidsIt) {
-  auto machine = Predictor::make(load_cluster("dgx-a100").value(), {}).value();
+  auto machine = predict::Predictor::make(spec::load_cluster("dgx-a100").value(), {}).value();
   MeasuredResults results;
   for (std::uint64_t size = 64; size <= std::uint64_t{1} << 30; size *= 4)
     results.rows.push_back({size, all_reduce_us(*machine, size)});
@@ -156,11 +157,11 @@ TEST(Results, BandwidthsNameTheOperation) {
     return parse_results(text + row, "r.txt").value();
   };
   EXPECT_EQ(collective_of(table("  1073741824  268435456  float  sum  -1  4000  268.4  469.8  0\n", 8), 0).value(),
-            Collective::kAllReduce);
+            collectives::Collective::kAllReduce);
   EXPECT_EQ(collective_of(table("  1073741824  268435456  float  sum  -1  4000  268.4  234.9  0\n", 8), 0).value(),
-            Collective::kReduceScatter);
+            collectives::Collective::kReduceScatter);
   EXPECT_EQ(collective_of(table("  1073741824  268435456  float  none  0  4000  268.4  268.4  0\n", 8), 0).value(),
-            Collective::kBroadcast);
+            collectives::Collective::kBroadcast);
   const auto open = collective_of(table("  1073741824  268435456  float  none  -1  4000  268.4  234.9  0\n", 8), 0);
   EXPECT_THAT(open.error().text(), HasSubstr("all_gather, all_to_all"));
   EXPECT_FALSE(collective_of(parse_results("size_bytes,time_us\n8,10\n", "r.csv").value(), 8).ok());
@@ -194,4 +195,4 @@ TEST(Expect, SizesThatTwoFilesShareAreCompared) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::accuracy

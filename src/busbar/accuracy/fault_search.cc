@@ -12,7 +12,7 @@
 #include "busbar/base/quantity.h"
 #include "busbar/topology/seen_damage.h"
 
-namespace busbar {
+namespace busbar::accuracy {
 namespace {
 
 using Times = std::vector<double>;  ///< logarithms of us, per size
@@ -86,7 +86,7 @@ class Search {
  private:
   Status open() {
     BUSBAR_ASSIGN(base_, options_.load ? options_.load(options_.cluster, options_.overrides)
-                                       : load_cluster(options_.cluster, options_.overrides));
+                                       : spec::load_cluster(options_.cluster, options_.overrides));
     BUSBAR_ASSIGN(const auto machine, predictor_on(options_, *base_));
     rows_ = chosen_rows(all_, machine->ranks());
     launch_us_ = machine->protocol().launch.in_us();
@@ -97,11 +97,12 @@ class Search {
       noise_.push_back(std::max(model_.noise, std::log(std::max(r.high_us / r.expected_us, 1.0)) / kNormal / kAlike));
     }
     BUSBAR_ASSIGN(sound_, times(*machine));
-    static constexpr double ProtocolModel::*kShares[] = {&ProtocolModel::share_scale_up, &ProtocolModel::share_server,
-                                                         &ProtocolModel::share_network, &ProtocolModel::share_switch};
+    static constexpr double program::ProtocolModel::*kShares[] = {
+        &program::ProtocolModel::share_scale_up, &program::ProtocolModel::share_server,
+        &program::ProtocolModel::share_network, &program::ProtocolModel::share_switch};
     constexpr double kNudge = 0.95;
     for (const auto share : kShares) {
-      Cluster slower = *base_;
+      spec::Cluster slower = *base_;
       slower.protocol.*share *= kNudge;
       BUSBAR_ASSIGN(const auto other, predictor_on(options_, std::move(slower)));
       BUSBAR_ASSIGN(const Times t, times(*other));
@@ -113,12 +114,13 @@ class Search {
     return {};
   }
 
-  Result<Times> times(Predictor& machine) const { return times(machine, rows_); }
-  Result<Times> times(Predictor& machine, std::span<const ExpectedRow> rows) const {
+  Result<Times> times(predict::Predictor& machine) const { return times(machine, rows_); }
+  Result<Times> times(predict::Predictor& machine, std::span<const ExpectedRow> rows) const {
     Times out;
     for (const ExpectedRow& r : rows) {
-      BUSBAR_ASSIGN(const Prediction p,
-                    machine.time(call_over(options_.op, Bytes{r.size_bytes}, machine.ranks()), kTimeAlone));
+      BUSBAR_ASSIGN(
+          const predict::Prediction p,
+          machine.time(predict::call_over(options_.op, Bytes{r.size_bytes}, machine.ranks()), predict::kTimeAlone));
       out.push_back(std::log(p.time.in_us()));
     }
     return out;
@@ -152,7 +154,7 @@ class Search {
       for (const std::string& place : places) {
         Suspect one = s;
         one.part = place;
-        one.slowed = {s.slowed.front().ends_with(kSeen) ? place + std::string(kSeen) : place};
+        one.slowed = {s.slowed.front().ends_with(topology::kSeen) ? place + std::string(topology::kSeen) : place};
         one.alike.clear();
         for (const std::string& part : s.alike)
           if (place_in_node(part) == place_in_node(place)) one.alike.push_back(part);
@@ -183,12 +185,12 @@ class Search {
   }
 
   /// Empty if the machine has no such part or cannot run without it.
-  std::optional<Times> times_with(const Suspect& s, double factor, const NcclVersion* release = nullptr) const {
+  std::optional<Times> times_with(const Suspect& s, double factor, const nccl::NcclVersion* release = nullptr) const {
     return times_with(s, factor, release, rows_);
   }
-  std::optional<Times> times_with(const Suspect& s, double factor, const NcclVersion* release,
+  std::optional<Times> times_with(const Suspect& s, double factor, const nccl::NcclVersion* release,
                                   std::span<const ExpectedRow> rows) const {
-    Cluster cluster = *base_;
+    spec::Cluster cluster = *base_;
     ExpectOptions options = options_;
     if (release != nullptr) options.policy.nccl = *release;
     if (!apply_suspect(s, factor, cluster, options.policy).ok()) return std::nullopt;
@@ -362,7 +364,7 @@ class Search {
                      [&](std::size_t a, std::size_t b) { return found[a].misfit < found[b].misfit; });
     order.resize(std::min(order.size(), kRefined));
     const Suspect none{};
-    for (const NcclVersion& release : options_.releases)
+    for (const nccl::NcclVersion& release : options_.releases)
       if (const auto t = times_with(none, 1, &release)) sound = std::min(sound, misfit(*t));
     for (const std::size_t at : order) {
       Culprit& c = found[at];
@@ -372,7 +374,7 @@ class Search {
         fitted_[at] = *t;
         c.misfit = misfit(*t) + more;
       }
-      for (const NcclVersion& release : options_.releases)
+      for (const nccl::NcclVersion& release : options_.releases)
         if (const auto t = times_with(c.faults[0], c.factors[0], &release))
           c.misfit = std::min(c.misfit, misfit(*t) + more);
     }
@@ -445,7 +447,7 @@ class Search {
   NoiseModel model_;
   std::span<const ExpectedRow> all_;
   std::vector<ExpectedRow> rows_;
-  std::optional<Cluster> base_;
+  std::optional<spec::Cluster> base_;
   Times measured_, noise_, sound_;
   std::vector<Nuisance> nuisances_;  ///< the last is the launch, whose slope depends on the prediction
   double launch_us_ = 0;
@@ -469,4 +471,4 @@ Result<FaultSearchResult> search_faults(std::span<const ExpectedRow> expected, c
   return Search(expected, options, noise).run();
 }
 
-}  // namespace busbar
+}  // namespace busbar::accuracy

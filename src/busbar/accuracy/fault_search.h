@@ -8,7 +8,7 @@
 #include "busbar/accuracy/expect.h"
 #include "busbar/accuracy/suspects.h"
 
-namespace busbar {
+namespace busbar::accuracy {
 
 /// A fault, or several that these results cannot tell apart, with the factors that fit best.
 struct Culprit {
@@ -58,4 +58,4 @@ struct NextMeasurement {
 /// At most three, for the candidates within the likelihood ratio of a named fault.
 std::vector<NextMeasurement> next_measurements(const FaultSearchResult& found);
 
-}  // namespace busbar
+}  // namespace busbar::accuracy

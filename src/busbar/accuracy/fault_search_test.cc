@@ -8,16 +8,18 @@
 #include "busbar/accuracy/internal/nuisance_fit.h"
 #include "busbar/topology/selector.h"
 
-namespace busbar {
+namespace busbar::accuracy {
 namespace {
 
 /// Times of a machine that differs from its preset.
-MeasuredResults times_of_twin(const ExpectOptions& o, const Overrides& changes, std::uint64_t from = 1 << 16) {
+MeasuredResults times_of_twin(const ExpectOptions& o, const spec::Overrides& changes, std::uint64_t from = 1 << 16) {
   const auto machine = predictor_of(o, changes).value();
   MeasuredResults out;
   for (std::uint64_t size = from; size <= (std::uint64_t{4} << 30); size *= 4)
     out.rows.push_back(
-        {size, machine->time(call_over(o.op, Bytes{size}, machine->ranks()), kTimeAlone).value().time.in_us()});
+        {size, machine->time(predict::call_over(o.op, Bytes{size}, machine->ranks()), predict::kTimeAlone)
+                   .value()
+                   .time.in_us()});
   return out;
 }
 
@@ -37,7 +39,7 @@ const Suspect* suspect_of(const std::vector<Suspect>& all, std::string_view rule
 }
 
 TEST(Suspects, EqualPartsAreOneClassAndEverySelectorNamesCables) {
-  const Topology t = load_cluster("dgx-h100:4").value().topology;
+  const topology::Topology t = spec::load_cluster("dgx-h100:4").value().topology;
   const std::vector<Suspect> all = single_parts(t);
   const std::pair<const char*, std::size_t> counts[] = {{"slow-node", 4},      {"slow-nic", 32}, {"slow-cable", 32},
                                                         {"slow-nic-slot", 32}, {"slow-gpu", 32}, {"slow-gpu-slot", 32}};
@@ -46,11 +48,11 @@ TEST(Suspects, EqualPartsAreOneClassAndEverySelectorNamesCables) {
     EXPECT_EQ(suspect_of(all, rule)->alike.size(), count) << rule;
   }
   for (const Suspect& s : all)
-    for (const std::string& part : s.alike) EXPECT_TRUE(select_cables(t, part).ok()) << part;
+    for (const std::string& part : s.alike) EXPECT_TRUE(topology::select_cables(t, part).ok()) << part;
 }
 
 TEST(Suspects, AServerAloneHasNoSuspectsOfTheNetwork) {
-  const Cluster c = load_cluster("dgx-h100").value();
+  const spec::Cluster c = spec::load_cluster("dgx-h100").value();
   EXPECT_EQ(suspect_of(single_parts(c.topology), "slow-nic"), nullptr);
   EXPECT_EQ(suspect_of(whole_machine_faults(c), "tcp-fallback"), nullptr);
 }
@@ -90,7 +92,7 @@ TEST(FaultSearch, NamesTheClassOfOneSlowCable) {
   ExpectOptions o;
   o.cluster = "dgx-h100:2";
   o.overrides.set = {"routing=static"};  // adaptive routes go around it, and times tell less
-  o.op = Collective::kAllGather;
+  o.op = collectives::Collective::kAllGather;
   const FaultSearchResult found =
       found_for(o, times_of_twin(o, {.set = {"routing=static"}, .degrade = {"node1.nic3-leaf3=0.3"}}));
   ASSERT_FALSE(found.ranked.empty());
@@ -144,4 +146,4 @@ TEST(FaultSearch, ANetworkCollapsesWhereItsBandwidthFallsAndNotWhereItStaysLow) 
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::accuracy

@@ -6,7 +6,7 @@
 #include "busbar/accuracy/validate.h"
 #include "busbar/spec/kernels_file.h"
 
-namespace busbar {
+namespace busbar::accuracy {
 namespace {
 
 /// A row's cells, by name.
@@ -29,28 +29,30 @@ class KernelRow {
   std::size_t row_;
 };
 
-Result<Duration> product_time(const KernelRow& row, const KernelTable& gpu, std::string& how) {
+Result<Duration> product_time(const KernelRow& row, const workload::KernelTable& gpu, std::string& how) {
   BUSBAR_ASSIGN(const std::uint64_t m, row.count("m"));
   BUSBAR_ASSIGN(const std::uint64_t n, row.count("n"));
   BUSBAR_ASSIGN(const std::uint64_t k, row.count("k"));
-  const Precision precision = row.text("variant") == "fp8" ? Precision::kFp8 : Precision::kBf16;
-  how = fmt::format("{} x {} x {}, {}", m, n, k, name_of(precision));
+  const workload::Precision precision =
+      row.text("variant") == "fp8" ? workload::Precision::kFp8 : workload::Precision::kBf16;
+  how = fmt::format("{} x {} x {}, {}", m, n, k, workload::name_of(precision));
   return gpu.gemm_time(m, n, k, precision);
 }
 
-Result<Duration> attention_row_time(const KernelRow& row, const KernelTable& gpu, std::string& how) {
+Result<Duration> attention_row_time(const KernelRow& row, const workload::KernelTable& gpu, std::string& how) {
   BUSBAR_ASSIGN(const std::uint64_t heads, row.count("heads"));
   BUSBAR_ASSIGN(const std::uint64_t width, row.count("head_dim"));
   BUSBAR_ASSIGN(const std::uint64_t seq, row.count("seq"));
   BUSBAR_ASSIGN(const std::uint64_t sequences, row.count("sequences"));
-  const AttentionKernel kernel = row.text("variant") == "flash2" ? AttentionKernel::kFlash2 : AttentionKernel::kFlash;
+  const workload::AttentionKernel kernel =
+      row.text("variant") == "flash2" ? workload::AttentionKernel::kFlash2 : workload::AttentionKernel::kFlash;
   how = fmt::format("{} heads of {}, {} sequences of {}, {}", heads, width, sequences, seq, row.text("direction"));
   const auto small = [](std::uint64_t n) { return static_cast<std::uint32_t>(n); };
   return gpu.attention_time(kernel, small(heads), small(seq), small(width), small(sequences), 1,
                             row.text("direction") == "backward");
 }
 
-Result<Duration> predicted_time(const KernelRow& row, const KernelTable& gpu, std::string& how) {
+Result<Duration> predicted_time(const KernelRow& row, const workload::KernelTable& gpu, std::string& how) {
   const std::string& kernel = row.text("kernel");
   if (kernel == "gemm") return product_time(row, gpu, how);
   if (kernel == "attention") return attention_row_time(row, gpu, how);
@@ -67,8 +69,8 @@ Result<Duration> predicted_time(const KernelRow& row, const KernelTable& gpu, st
 
 Result<std::vector<ScoredRow>> validate_kernels(const CsvTable& table, const std::vector<std::size_t>& rows,
                                                 const ValidateOptions& options) {
-  const Catalog catalog(options.overrides.catalog);
-  std::map<std::string, KernelTable> gpus;
+  const spec::Catalog catalog(options.overrides.catalog);
+  std::map<std::string, workload::KernelTable> gpus;
   std::vector<ScoredRow> out;
   for (const std::size_t r : rows) {
     if (options.go_on && !options.go_on(out.size(), rows.size())) break;
@@ -79,7 +81,7 @@ Result<std::vector<ScoredRow>> validate_kernels(const CsvTable& table, const std
     s.kind = row.text("variant").empty() ? row.text("kernel") : row.text("kernel") + " " + row.text("variant");
     s.id = fmt::format("line {}", r + 2);
     if (!gpus.contains(s.gpu)) {
-      BUSBAR_ASSIGN(gpus[s.gpu], load_kernels(s.gpu, catalog));
+      BUSBAR_ASSIGN(gpus[s.gpu], spec::load_kernels(s.gpu, catalog));
     }
     BUSBAR_ASSIGN(const auto measured, table.number(r, "time_us"));
     if (!measured || *measured <= 0) {
@@ -98,4 +100,4 @@ Result<std::vector<ScoredRow>> validate_kernels(const CsvTable& table, const std
   return out;
 }
 
-}  // namespace busbar
+}  // namespace busbar::accuracy

@@ -6,7 +6,7 @@
 
 #include "busbar/accuracy/internal/counted_rows.h"
 
-namespace busbar {
+namespace busbar::accuracy {
 namespace {
 
 constexpr int kFromUs = 8, kToUs = 36, kStepUs = 2;
@@ -71,4 +71,4 @@ Result<LeftOutModels> leave_models_out(const CsvTable& table, const ValidateOpti
   return out;
 }
 
-}  // namespace busbar
+}  // namespace busbar::accuracy

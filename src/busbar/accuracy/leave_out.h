@@ -7,7 +7,7 @@
 #include "busbar/accuracy/summary.h"
 #include "busbar/accuracy/validate.h"
 
-namespace busbar {
+namespace busbar::accuracy {
 
 struct LeftOut {
   std::string name;
@@ -56,4 +56,4 @@ struct LeftOutDense {
 /// times the dense rows of `table`.
 Result<LeftOutDense> leave_dense_out(const CsvTable& table, const ValidateOptions& options);
 
-}  // namespace busbar
+}  // namespace busbar::accuracy

@@ -12,7 +12,7 @@
 #include "busbar/spec/framework.h"
 #include "busbar/spec/kernels_file.h"
 
-namespace busbar {
+namespace busbar::accuracy {
 namespace {
 
 constexpr double kSlowerClock = 0.9, kSlowerKernels = 1.1;  // of the two trials
@@ -42,11 +42,11 @@ struct Generation {
   double held_share = 1;
 };
 
-Result<Generation> generation_of(const std::string& gpu, const Catalog& catalog) {
-  BUSBAR_ASSIGN(const std::string name, clock_curve_of(gpu, catalog));
+Result<Generation> generation_of(const std::string& gpu, const spec::Catalog& catalog) {
+  BUSBAR_ASSIGN(const std::string name, spec::clock_curve_of(gpu, catalog));
   if (name.empty()) return Generation();
   std::vector<std::string> sources;
-  BUSBAR_ASSIGN(const ClockCurve curve, ClockCurve::load(name, catalog, sources));
+  BUSBAR_ASSIGN(const spec::ClockCurve curve, spec::ClockCurve::load(name, catalog, sources));
   return Generation{name, curve.held_share};
 }
 
@@ -84,7 +84,7 @@ class DenseRows {
     }
     const Generation& generation = generations_[now.gpu];
     if (generation.name.empty()) return {};
-    BUSBAR_ASSIGN(const Framework framework, Framework::open(now.kind, {}, files_.catalog()));
+    BUSBAR_ASSIGN(const spec::Framework framework, spec::Framework::open(now.kind, {}, files_.catalog()));
     BUSBAR_ASSIGN(const double kernel_time, framework.kernel_time(""));
     FitRow f{.ratio = now.predicted / now.measured, .held = generation.held_share, .time = kernel_time};
     f.clock_share = (with_slower_clock / now.predicted - 1) / (1 / kSlowerClock - 1);
@@ -208,4 +208,4 @@ Result<LeftOutDense> leave_dense_out(const CsvTable& table, const ValidateOption
   return out;
 }
 
-}  // namespace busbar
+}  // namespace busbar::accuracy

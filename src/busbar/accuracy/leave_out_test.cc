@@ -3,7 +3,7 @@
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
-namespace busbar {
+namespace busbar::accuracy {
 namespace {
 
 /// 8 GPUs of a board train Llama 2 7B: the least that a dense row needs.
@@ -91,4 +91,4 @@ TEST(LeaveOut, TheFitOfAllRowsIsGivenWithItsErrors) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::accuracy

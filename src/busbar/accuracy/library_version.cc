@@ -5,13 +5,13 @@
 #include <charconv>
 #include <optional>
 
-namespace busbar {
+namespace busbar::accuracy {
 namespace {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 /// A release at the start of `text`: "2.27.7", "v2.27", or the number of a header, 22707.
-std::optional<NcclVersion> release_at(std::string_view text) {
+std::optional<nccl::NcclVersion> release_at(std::string_view text) {
   constexpr unsigned kFirstCode = 20900, kLastCode = 29999;  // NCCL_VERSION_CODE of nccl.h since 2.9
   if (text.starts_with('v')) text.remove_prefix(1);
   const char* const last = text.data() + text.size();
@@ -19,15 +19,15 @@ std::optional<NcclVersion> release_at(std::string_view text) {
   const auto major = std::from_chars(text.data(), last, first);
   if (major.ec != std::errc()) return std::nullopt;
   if (first >= kFirstCode && first <= kLastCode)
-    return NcclVersion{static_cast<std::uint16_t>(first / 10000), static_cast<std::uint16_t>(first / 100 % 100)};
+    return nccl::NcclVersion{static_cast<std::uint16_t>(first / 10000), static_cast<std::uint16_t>(first / 100 % 100)};
   if (first != 2 || major.ptr == last || *major.ptr != '.') return std::nullopt;
   const auto minor = std::from_chars(major.ptr + 1, last, second);
   if (minor.ec != std::errc() || second > 99) return std::nullopt;
   if (minor.ptr != last && *minor.ptr == 'x') return std::nullopt;  // "2.2x": some release from 2.20 on
-  return NcclVersion{static_cast<std::uint16_t>(first), static_cast<std::uint16_t>(second)};
+  return nccl::NcclVersion{static_cast<std::uint16_t>(first), static_cast<std::uint16_t>(second)};
 }
 
-std::optional<NcclVersion> release_in(std::string_view text) {
+std::optional<nccl::NcclVersion> release_in(std::string_view text) {
   constexpr std::string_view kName = "NCCL";
   for (std::size_t at = text.find(kName); at != std::string_view::npos; at = text.find(kName, at + 1)) {
     if (at > 0 && text[at - 1] == 'R') continue;  // RCCL uses the same numbers but has its own rules
@@ -49,14 +49,14 @@ LibraryVersion library_version(std::string_view text) {
   const auto found = release_in(text);
   out.stated = found.has_value();
   if (!found) {
-    out.words = fmt::format("NCCL {}, none is stated", to_string(out.rules));
+    out.words = fmt::format("NCCL {}, none is stated", nccl::to_string(out.rules));
     return out;
   }
-  out.rules = nearest_known(*found);
-  out.words = "NCCL " + to_string(out.rules);
-  if (*found < out.rules) out.words += fmt::format(", the oldest known, for {}", to_string(*found));
-  if (*found > out.rules) out.words += fmt::format(", the newest known, for {}", to_string(*found));
+  out.rules = nccl::nearest_known(*found);
+  out.words = "NCCL " + nccl::to_string(out.rules);
+  if (*found < out.rules) out.words += fmt::format(", the oldest known, for {}", nccl::to_string(*found));
+  if (*found > out.rules) out.words += fmt::format(", the newest known, for {}", nccl::to_string(*found));
   return out;
 }
 
-}  // namespace busbar
+}  // namespace busbar::accuracy

@@ -6,10 +6,10 @@
 
 #include "busbar/nccl/version.h"
 
-namespace busbar {
+namespace busbar::accuracy {
 
 struct LibraryVersion {
-  NcclVersion rules;  ///< the rules that predict the row
+  nccl::NcclVersion rules;  ///< the rules that predict the row
   bool stated = false;
   std::string words;  ///< "NCCL 2.27", "NCCL 2.30, none is stated", "NCCL 2.18, the oldest known, for 2.9"
 };
@@ -19,4 +19,4 @@ struct LibraryVersion {
 /// Releases before and after the known ones count as the oldest and the newest of these.
 LibraryVersion library_version(std::string_view text);
 
-}  // namespace busbar
+}  // namespace busbar::accuracy

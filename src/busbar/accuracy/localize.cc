@@ -10,7 +10,7 @@
 #include "busbar/routing/router.h"
 #include "busbar/topology/selector.h"
 
-namespace busbar {
+namespace busbar::accuracy {
 namespace {
 
 using Cables = std::set<std::uint32_t>;  ///< even LinkIds
@@ -20,7 +20,7 @@ constexpr double kCertain = 0.8;
 
 class Ways {
  public:
-  explicit Ways(const Cluster& c) : t_(c.topology), router_(t_, RoutingPolicy::kSpray, c.seed) {}
+  explicit Ways(const spec::Cluster& c) : t_(c.topology), router_(t_, topology::RoutingPolicy::kSpray, c.seed) {}
 
   /// Cables that a measurement of these GPUs uses. Between nodes, GPUs in the same place talk to each other.
   Result<Cables> of(const SubsetTime& m) const {
@@ -38,35 +38,40 @@ class Ways {
   }
 
  private:
-  std::uint32_t place_of(DeviceId d) const { return index(d) - t_.blocks()[index(t_.block_of(d))].first_device; }
+  std::uint32_t place_of(topology::DeviceId d) const {
+    return index(d) - t_.blocks()[index(t_.block_of(d))].first_device;
+  }
 
-  Status add(DeviceId from, DeviceId to, Cables& out) const {
-    if (t_.block_of(from) == t_.block_of(to)) return add(from, to, kNone<DeviceId>, kNone<DeviceId>, out);
+  Status add(topology::DeviceId from, topology::DeviceId to, Cables& out) const {
+    if (t_.block_of(from) == t_.block_of(to))
+      return add(from, to, kNone<topology::DeviceId>, kNone<topology::DeviceId>, out);
     const auto channels = static_cast<std::uint32_t>(std::max<std::size_t>(1, router_.nearest_nics(from).size()));
     for (std::uint32_t c = 0; c < channels; ++c) {
-      const DeviceId nic_to = router_.nearest_nic(to, c);
-      const DeviceId nic_from = router_.exit_nic(from, router_.nearest_nic(from, c), nic_to);
+      const topology::DeviceId nic_to = router_.nearest_nic(to, c);
+      const topology::DeviceId nic_from = router_.exit_nic(from, router_.nearest_nic(from, c), nic_to);
       BUSBAR_RETURN_IF_ERROR(add(from, to, nic_from, nic_to, out));
     }
     return {};
   }
-  Status add(DeviceId from, DeviceId to, DeviceId nic_from, DeviceId nic_to, Cables& out) const {
-    std::vector<LinkShare> shares;
+  Status add(topology::DeviceId from, topology::DeviceId to, topology::DeviceId nic_from, topology::DeviceId nic_to,
+             Cables& out) const {
+    std::vector<routing::LinkShare> shares;
     BUSBAR_RETURN_IF_ERROR(router_.spread(from, to, nic_from, nic_to, 0, shares));
-    for (const LinkShare& s : shares) out.insert(index(s.link) & ~1u);
+    for (const routing::LinkShare& s : shares) out.insert(index(s.link) & ~1u);
     return {};
   }
 
-  const Topology& t_;
-  Router router_;
+  const topology::Topology& t_;
+  routing::Router router_;
 };
 
 /// Marks the slow measurements: those alike use as many cables of each class.
-void mark_slow(std::vector<SubsetTime>& times, const std::vector<Cables>& cables, const Topology& t, double threshold) {
+void mark_slow(std::vector<SubsetTime>& times, const std::vector<Cables>& cables, const topology::Topology& t,
+               double threshold) {
   std::map<std::string, std::vector<std::size_t>> alike;
   for (std::size_t i = 0; i < times.size(); ++i) {
     std::map<std::uint32_t, int> classes;
-    for (const std::uint32_t c : cables[i]) ++classes[t.link_class_index(static_cast<LinkId>(c))];
+    for (const std::uint32_t c : cables[i]) ++classes[t.link_class_index(static_cast<topology::LinkId>(c))];
     std::string key = fmt::format("{} {}", times[i].kind, times[i].gpus.size());
     for (const auto& [of, number] : classes) key += fmt::format(" {}x{}", number, of);
     alike[key].push_back(i);
@@ -84,7 +89,7 @@ void mark_slow(std::vector<SubsetTime>& times, const std::vector<Cables>& cables
 }
 
 /// The parts in the order in which they are named: nodes, then what joins nodes if the slow measurements span several.
-std::vector<Suspect> parts_to_name(const std::vector<SubsetTime>& times, const Topology& t) {
+std::vector<Suspect> parts_to_name(const std::vector<SubsetTime>& times, const topology::Topology& t) {
   const bool spans = std::any_of(times.begin(), times.end(), [&](const SubsetTime& m) {
     return m.slow && t.block_of(t.gpus()[m.gpus.front()]) != t.block_of(t.gpus()[m.gpus.back()]);
   });
@@ -98,8 +103,8 @@ std::vector<Suspect> parts_to_name(const std::vector<SubsetTime>& times, const T
 
 }  // namespace
 
-Result<Localization> localize(std::vector<SubsetTime> times, const Cluster& cluster, double threshold_percent) {
-  const Topology& t = cluster.topology;
+Result<Localization> localize(std::vector<SubsetTime> times, const spec::Cluster& cluster, double threshold_percent) {
+  const topology::Topology& t = cluster.topology;
   const Ways paths(cluster);
   std::vector<Cables> used;
   for (const SubsetTime& m : times) {
@@ -115,12 +120,12 @@ Result<Localization> localize(std::vector<SubsetTime> times, const Cluster& clus
   std::map<std::vector<bool>, std::size_t> of_crossed;  // parts crossed by the same measurements are one
   for (const Suspect& s : parts_to_name(out.times, t))
     for (const std::string& part : s.alike) {
-      BUSBAR_ASSIGN(const std::vector<LinkId> cables, select_cables(t, part));
+      BUSBAR_ASSIGN(const std::vector<topology::LinkId> cables, topology::select_cables(t, part));
       std::vector<bool> crossed;
       std::size_t wrong = 0, explained = 0;
       for (std::size_t i = 0; i < used.size(); ++i) {
-        crossed.push_back(
-            std::any_of(cables.begin(), cables.end(), [&](LinkId l) { return used[i].contains(index(l) & ~1u); }));
+        crossed.push_back(std::any_of(cables.begin(), cables.end(),
+                                      [&](topology::LinkId l) { return used[i].contains(index(l) & ~1u); }));
         wrong += crossed.back() != out.times[i].slow;
         explained += crossed.back() && out.times[i].slow;
       }
@@ -139,4 +144,4 @@ Result<Localization> localize(std::vector<SubsetTime> times, const Cluster& clus
   return out;
 }
 
-}  // namespace busbar
+}  // namespace busbar::accuracy

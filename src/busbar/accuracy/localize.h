@@ -8,7 +8,7 @@
 
 #include "busbar/accuracy/suspects.h"
 
-namespace busbar {
+namespace busbar::accuracy {
 
 /// One measurement of some GPUs of the machine.
 struct SubsetTime {
@@ -31,7 +31,7 @@ struct SubsetTime {
 ///   dst (numbers of GPUs)
 /// - the matrix of p2pBandwidthLatencyTest or nvbandwidth: GPUs of node 0; the first matrix of GB/s counts
 /// Errors with file and line: kInvalid, kNotFound.
-Result<std::vector<SubsetTime>> read_subset_times(const std::string& file, const Topology& topology);
+Result<std::vector<SubsetTime>> read_subset_times(const std::string& file, const topology::Topology& topology);
 
 /// A part, or several that these measurements cannot tell apart.
 struct LocatedPart {
@@ -48,6 +48,7 @@ struct Localization {
 };
 
 /// Slow: `threshold_percent` above the best quarter of the measurements of its kind whose GPUs are equally far apart.
-Result<Localization> localize(std::vector<SubsetTime> times, const Cluster& cluster, double threshold_percent = 15);
+Result<Localization> localize(std::vector<SubsetTime> times, const spec::Cluster& cluster,
+                              double threshold_percent = 15);
 
-}  // namespace busbar
+}  // namespace busbar::accuracy

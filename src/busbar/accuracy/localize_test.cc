@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace busbar {
+namespace busbar::accuracy {
 namespace {
 
 /// Rails and pairs of nodes of four servers of eight GPUs, where rail 5 and the pairs of node 2 take twice the time.
@@ -22,7 +22,7 @@ std::vector<SubsetTime> rails_and_pairs() {
 }
 
 Localization located(std::vector<SubsetTime> times) {
-  return localize(std::move(times), load_cluster("dgx-h100:4").value()).value();
+  return localize(std::move(times), spec::load_cluster("dgx-h100:4").value()).value();
 }
 
 TEST(Localize, ARailAndThePairsOfANodeNameItsNic) {
@@ -48,7 +48,7 @@ TEST(Localize, ASlowNodeAloneIsNamedAsAWhole) {
     for (std::uint32_t g = 0; g < 8; ++g) m.gpus.push_back(8 * n + g);
     times.push_back(std::move(m));
   }
-  const Localization l = localize(std::move(times), load_cluster("dgx-a100:4").value()).value();
+  const Localization l = localize(std::move(times), spec::load_cluster("dgx-a100:4").value()).value();
   ASSERT_TRUE(l.named);
   EXPECT_EQ(l.found.front().parts.front(), "node3");
 }
@@ -64,4 +64,4 @@ TEST(Localize, OneMisleadingMeasurementDoesNotHideThePart) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::accuracy

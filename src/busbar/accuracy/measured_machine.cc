@@ -8,7 +8,7 @@
 
 #include "busbar/base/text.h"
 
-namespace busbar {
+namespace busbar::accuracy {
 namespace {
 
 /// The content of node_variant: token -> value, "" for tokens without a value.
@@ -38,7 +38,7 @@ struct NodeMap {
 bool is_card_base(const std::string& name) { return name.starts_with("pcie-cards"); }
 
 /// The board as a base with parameters. Boards with cards are resolved down to their base, so that it can be exchanged.
-Result<NodeMap> node_map(const std::string& node, const Catalog& catalog) {
+Result<NodeMap> node_map(const std::string& node, const spec::Catalog& catalog) {
   NodeMap out;
   std::string name = node;
   for (int depth = 0; depth < 8; ++depth) {
@@ -104,7 +104,7 @@ struct Nics {
   int gbps = 0;
 };
 
-Result<std::string> fabric_text(const std::string& fabric, Nics nics, const Catalog& catalog) {
+Result<std::string> fabric_text(const std::string& fabric, Nics nics, const spec::Catalog& catalog) {
   if (nics.count <= 0 || nics.gbps <= 0) return unsupported("NICs are not known");
   const std::string network = network_of(fabric, nics.gbps, nics.count, catalog);
   if (network.empty()) return unsupported(fmt::format("no network {} of {} Gb/s in the catalogue", fabric, nics.gbps));
@@ -116,7 +116,7 @@ Result<std::string> fabric_text(const std::string& fabric, Nics nics, const Cata
 
 }  // namespace
 
-std::string network_of(const std::string& fabric, int gbps, int nics, const Catalog& catalog) {
+std::string network_of(const std::string& fabric, int gbps, int nics, const spec::Catalog& catalog) {
   static const std::map<int, std::string> kInfiniband{{10, "sdr"},  {20, "ddr"},  {40, "qdr"},  {56, "fdr"},
                                                       {100, "edr"}, {200, "hdr"}, {400, "ndr"}, {800, "xdr"}};
   std::string name;
@@ -133,7 +133,7 @@ std::string network_of(const std::string& fabric, int gbps, int nics, const Cata
   return catalog.has("networks", name) ? name : "";
 }
 
-Result<MeasuredMachine> machine_of_row(const CsvTable& table, std::size_t row, const Catalog& catalog) {
+Result<MeasuredMachine> machine_of_row(const CsvTable& table, std::size_t row, const spec::Catalog& catalog) {
   MeasuredMachine out;
   out.node = table.cell(row, "node");
   if (out.node.empty() || out.node == "unknown") return unsupported("the board is not known");
@@ -197,12 +197,12 @@ Result<MeasuredMachine> machine_of_row(const CsvTable& table, std::size_t row, c
   return out;
 }
 
-Result<std::vector<DeviceId>> gpus_taking_part(const MeasuredMachine& m, const Topology& t) {
+Result<std::vector<topology::DeviceId>> gpus_taking_part(const MeasuredMachine& m, const topology::Topology& t) {
   const auto all = t.gpus();
   const std::size_t per_block = all.size() / m.nodes;
   if (per_block * m.nodes != all.size() || m.gpus_per_node > per_block)
     return unsupported(fmt::format("{} GPUs a node, the board has {}", m.gpus_per_node, per_block));
-  std::vector<DeviceId> out;
+  std::vector<topology::DeviceId> out;
   for (std::uint32_t b = 0; b < m.nodes; ++b)
     for (std::uint32_t g = 0; g < m.gpus_per_node; ++g) {
       const std::uint32_t id = g < m.gpu_ids.size() ? m.gpu_ids[g] : g;
@@ -212,4 +212,4 @@ Result<std::vector<DeviceId>> gpus_taking_part(const MeasuredMachine& m, const T
   return out;
 }
 
-}  // namespace busbar
+}  // namespace busbar::accuracy

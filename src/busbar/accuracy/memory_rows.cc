@@ -7,12 +7,12 @@
 #include "busbar/topology/gpu_memory.h"
 #include "busbar/workload/memory.h"
 
-namespace busbar {
+namespace busbar::accuracy {
 namespace {
 
 constexpr double kGiB = 1024.0 * 1024 * 1024;
 
-std::string parts_in_words(const MemoryUse& m) {
+std::string parts_in_words(const workload::MemoryUse& m) {
   const auto gib = [](Bytes b) { return static_cast<double>(count(b)) / kGiB; };
   return fmt::format(
       "stage {}: states {:.1f}, activations {:.1f}, logits {:.1f}, gathered {:.1f}, recomputed {:.1f}, others {:.1f} "
@@ -22,7 +22,7 @@ std::string parts_in_words(const MemoryUse& m) {
 }
 
 /// The part of memory that the row's figure counts; the whole if the run ended for want of memory.
-Result<Bytes> counted_part(const std::string& basis, const MemoryUse& use) {
+Result<Bytes> counted_part(const std::string& basis, const workload::MemoryUse& use) {
   if (basis == "allocated") return use.allocated();
   if (basis == "reserved") return use.reserved();
   if (basis == "device" || basis == "oom") return use.total();
@@ -33,10 +33,11 @@ Status score(const CsvTable& table, std::size_t row, const ValidateOptions& opti
              ScoredRow& out) {
   BUSBAR_ASSIGN(StepQuestion question, question_of_row(table, row, files));
   question.scenario.cluster = table.cell(row, "node");
-  BUSBAR_ASSIGN(const Scenario scenario, scenario_from_flags(question.scenario, question.overrides, files.catalog()));
-  const auto layout = resolve_layout(scenario.layout, scenario.model, 0);
+  BUSBAR_ASSIGN(const spec::Scenario scenario,
+                spec::scenario_from_flags(question.scenario, question.overrides, files.catalog()));
+  const auto layout = workload::resolve_layout(scenario.layout, scenario.model, 0);
   if (!layout.ok()) return unsupported(layout.error().message);
-  const MemoryUse use = memory_use(scenario.model, *layout);
+  const workload::MemoryUse use = workload::memory_use(scenario.model, *layout);
   const std::string& basis = table.cell(row, "basis");
   BUSBAR_ASSIGN(const Bytes predicted, counted_part(basis, use));
   out.predicted = static_cast<double>(count(predicted)) / kGiB;
@@ -49,8 +50,8 @@ Status score(const CsvTable& table, std::size_t row, const ValidateOptions& opti
     return {};
   }
   BUSBAR_ASSIGN(const MeasuredMachine described, machine_of_row(table, row, files.catalog()));
-  BUSBAR_ASSIGN(const Cluster cluster, parse_cluster(described.text, described.node, options.overrides));
-  out.measured = static_cast<double>(count(gpu_memory(cluster.topology))) / kGiB;
+  BUSBAR_ASSIGN(const spec::Cluster cluster, spec::parse_cluster(described.text, described.node, options.overrides));
+  out.measured = static_cast<double>(count(topology::gpu_memory(cluster.topology))) / kGiB;
   out.counts = false;  // no figure: only whether it fits
   out.how += out.predicted > out.measured ? "; does not fit, as reported" : "; FITS, but the run did not";
   return {};
@@ -81,4 +82,4 @@ Result<std::vector<ScoredRow>> validate_memory(const CsvTable& table, const std:
   return out;
 }
 
-}  // namespace busbar
+}  // namespace busbar::accuracy

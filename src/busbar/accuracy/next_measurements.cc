@@ -2,7 +2,7 @@
 
 #include "busbar/accuracy/fault_search.h"
 
-namespace busbar {
+namespace busbar::accuracy {
 namespace {
 
 constexpr double kWorthATest = 0.05;  // of the likelihood
@@ -50,4 +50,4 @@ std::vector<NextMeasurement> next_measurements(const FaultSearchResult& found) {
   return out;
 }
 
-}  // namespace busbar
+}  // namespace busbar::accuracy

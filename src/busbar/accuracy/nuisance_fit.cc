@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace busbar {
+namespace busbar::accuracy {
 
 double least_squares(std::span<const double> error, std::span<const double> noise,
                      std::span<const Nuisance> nuisances) {
@@ -33,4 +33,4 @@ double least_squares(std::span<const double> error, std::span<const double> nois
   return sum;
 }
 
-}  // namespace busbar
+}  // namespace busbar::accuracy

@@ -10,7 +10,7 @@
 #include "busbar/accuracy/summary.h"
 #include "busbar/base/text.h"
 
-namespace busbar {
+namespace busbar::accuracy {
 namespace {
 
 constexpr double kBandFrom[] = {0, 1 << 20, 64 << 20};
@@ -25,13 +25,13 @@ std::size_t size_band(double bytes) {
 }
 
 struct Measured {
-  MeasuredCall call;
-  Band band;
+  program::MeasuredCall call;
+  predict::Band band;
 };
 
 /// One operation on one number of nodes, by size.
 struct OwnTable {
-  Collective op{};
+  collectives::Collective op{};
   std::uint32_t nodes = 1, ranks = 2;
   std::vector<Measured> sizes;
 };
@@ -46,7 +46,7 @@ struct OwnTrial {
   Part part{};
   const OwnMachine* machine = nullptr;
   const OwnTable* left_out = nullptr;
-  std::vector<std::pair<std::vector<MeasuredCall>, std::vector<Measured>>> folds;
+  std::vector<std::pair<std::vector<program::MeasuredCall>, std::vector<Measured>>> folds;
 };
 
 std::string words_but(const std::string& variant, const char* token) {
@@ -116,7 +116,7 @@ std::vector<OwnMachine> machines_of(const std::vector<ScoredTable>& scored) {
   return out;
 }
 
-void add_calls(const OwnTable& t, std::vector<MeasuredCall>& out) {
+void add_calls(const OwnTable& t, std::vector<program::MeasuredCall>& out) {
   for (const Measured& m : t.sizes) out.push_back(m.call);
 }
 
@@ -138,7 +138,7 @@ void add_own(const OwnMachine& m, const OwnTable& t, std::vector<OwnTrial>& out)
 
 template <typename Knows>
 void add_trial(Part part, const OwnMachine& m, const OwnTable& t, Knows knows, std::vector<OwnTrial>& out) {
-  std::vector<MeasuredCall> known;
+  std::vector<program::MeasuredCall> known;
   for (const OwnTable& other : m.tables)
     if (knows(other)) add_calls(other, known);
   if (!known.empty()) out.push_back({part, &m, &t, {{std::move(known), t.sizes}}});
@@ -174,18 +174,18 @@ double percent_off(const Measured& m, double ln_factor) {
   return 100 * std::abs(m.call.modelled_us * std::exp(ln_factor) / m.call.us - 1);
 }
 
-PairErrors errors_of(const OwnTrial& trial, const CarryOver& carry, bool with_bands) {
+PairErrors errors_of(const OwnTrial& trial, const program::CarryOver& carry, bool with_bands) {
   std::vector<std::vector<double>> before(kBands), after(kBands);
   std::vector<std::size_t> inside(kBands, 0);
   for (const auto& [known, asked] : trial.folds) {
-    const MeasuredCalls calls(known, carry);
+    const program::MeasuredCalls calls(known, carry);
     for (const Measured& m : asked) {
       const std::size_t b = size_band(m.call.call.bytes);
       const double ln_factor = calls.ln_factor(m.call.call);
       before[b].push_back(percent_off(m, 0));
       after[b].push_back(percent_off(m, ln_factor));
       if (!with_bands) continue;
-      const Band band = narrowed(m.band, calls, m.call.call);
+      const predict::Band band = predict::narrowed(m.band, calls, m.call.call);
       const double took = 100 * (m.call.us / (m.call.modelled_us * std::exp(ln_factor)) - 1);
       inside[b] += took >= band.low_percent && took <= band.high_percent;
     }
@@ -208,7 +208,7 @@ double loss(const PairError& e) {
 /// Every source, part and band counts alike. By source, part and band: the mean over pairs.
 using Losses = std::map<std::string, std::map<std::pair<Part, std::size_t>, double>>;
 
-Losses losses_of(const std::vector<OwnTrial>& trials, const CarryOver& carry) {
+Losses losses_of(const std::vector<OwnTrial>& trials, const program::CarryOver& carry) {
   std::map<std::string, std::map<std::pair<Part, std::size_t>, std::vector<double>>> all;
   for (const OwnTrial& t : trials) {
     const PairErrors errors = errors_of(t, carry, false);
@@ -275,7 +275,8 @@ struct LinePairs {
   }
 };
 
-std::vector<OwnTableLine> lines_of(const std::vector<OwnTrial>& trials, const std::map<std::string, CarryOver>& carry) {
+std::vector<OwnTableLine> lines_of(const std::vector<OwnTrial>& trials,
+                                   const std::map<std::string, program::CarryOver>& carry) {
   std::map<const OwnTable*, PairErrors> own;
   std::map<std::pair<Part, std::size_t>, LinePairs> pairs;
   for (const OwnTrial& t : trials) {
@@ -293,15 +294,15 @@ std::vector<OwnTableLine> lines_of(const std::vector<OwnTrial>& trials, const st
 
 }  // namespace
 
-std::vector<CarryOver> carry_over_choices() {
-  std::vector<CarryOver> out{carry_over_in_use()};
+std::vector<program::CarryOver> carry_over_choices() {
+  std::vector<program::CarryOver> out{program::carry_over_in_use()};
   for (const double operation : {0.0, 0.1})
     for (const double curve : {0.15, 0.25})
       for (const double octaves : {1.5, 2.5})
         for (const double latency : {0.15, 0.3})
           for (const double rate : {0.3, 0.5})
             for (const double noise : {0.02, 0.04}) {
-              CarryOver c = carry_over_in_use();
+              program::CarryOver c = program::carry_over_in_use();
               c.operation = operation, c.curve = curve, c.octaves = octaves;
               c.latency = latency, c.rate = rate, c.noise = noise;
               out.push_back(c);
@@ -312,14 +313,14 @@ std::vector<CarryOver> carry_over_choices() {
 OwnTableJudgement judge_own_tables(const std::vector<ScoredTable>& tables) {
   const std::vector<OwnMachine> machines = machines_of(tables);
   const std::vector<OwnTrial> trials = trials_of(machines);
-  const std::vector<CarryOver> choices = carry_over_choices();
+  const std::vector<program::CarryOver> choices = carry_over_choices();
   std::vector<Losses> losses;
-  for (const CarryOver& c : choices) losses.push_back(losses_of(trials, c));
-  std::map<std::string, CarryOver> carry;
+  for (const program::CarryOver& c : choices) losses.push_back(losses_of(trials, c));
+  std::map<std::string, program::CarryOver> carry;
   for (const OwnMachine& m : machines)
     if (!carry.contains(m.source)) carry.emplace(m.source, choices[best_without(losses, m.source)]);
   const std::size_t best = best_without(losses, "");
-  return {lines_of(trials, carry), choices[best], choices[best] == carry_over_in_use()};
+  return {lines_of(trials, carry), choices[best], choices[best] == program::carry_over_in_use()};
 }
 
-}  // namespace busbar
+}  // namespace busbar::accuracy

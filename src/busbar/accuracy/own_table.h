@@ -9,7 +9,7 @@
 #include "busbar/base/csv.h"
 #include "busbar/program/measured_calls.h"
 
-namespace busbar {
+namespace busbar::accuracy {
 
 /// Errors over pairs of a machine and an operation that are left out, each the median over its sizes in one band.
 struct OwnTableLine {
@@ -25,12 +25,12 @@ struct OwnTableLine {
 
 struct OwnTableJudgement {
   std::vector<OwnTableLine> lines;
-  CarryOver best{};             ///< of carry_over_choices() over all machines
+  program::CarryOver best{};    ///< of carry_over_choices() over all machines
   bool best_is_in_use = false;  ///< whether it is carry_over_in_use()
 };
 
 /// What may be learnt about how far measurements carry over. The first is carry_over_in_use().
-std::vector<CarryOver> carry_over_choices();
+std::vector<program::CarryOver> carry_over_choices();
 
 struct ScoredTable {
   CsvTable table;
@@ -41,4 +41,4 @@ struct ScoredTable {
 /// predicted with the choice that is best for the machines of all other sources.
 OwnTableJudgement judge_own_tables(const std::vector<ScoredTable>& tables);
 
-}  // namespace busbar
+}  // namespace busbar::accuracy

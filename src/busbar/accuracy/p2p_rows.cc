@@ -15,7 +15,7 @@
 #include "busbar/routing/pair_copy.h"
 #include "busbar/routing/path_view.h"
 
-namespace busbar {
+namespace busbar::accuracy {
 namespace {
 
 /// NIC tests: gap between two messages of one queue pair. Gap and wire time combine as t^p = gap^p + wire^p. Source:
@@ -25,8 +25,8 @@ constexpr double kMessageGapUs = 0.353, kOverlapPower = 1.5;
 constexpr double kLargeMessage = 1 << 30;
 
 struct Server {
-  Cluster cluster;
-  std::unique_ptr<Router> router;
+  spec::Cluster cluster;
+  std::unique_ptr<routing::Router> router;
 };
 
 /// Port rate in Gb/s from text such as "ConnectX-7 400G RoCEv2"; 0: none.
@@ -44,12 +44,12 @@ int port_gbps(const std::string& text) {
   return 0;
 }
 
-bool kind_fits(const std::string& path_kind, PathType type) {
+bool kind_fits(const std::string& path_kind, topology::PathType type) {
   if (path_kind == "nvlink" || path_kind == "xgmi" || path_kind == "nvlink-bridge")
-    return type == PathType::kNvl || type == PathType::kNvb;
-  if (path_kind == "pcie-switch") return type == PathType::kPix || type == PathType::kPxb;
-  if (path_kind == "pcie-root") return type == PathType::kPhb;
-  if (path_kind == "pcie-cross-socket") return type == PathType::kSys;
+    return type == topology::PathType::kNvl || type == topology::PathType::kNvb;
+  if (path_kind == "pcie-switch") return type == topology::PathType::kPix || type == topology::PathType::kPxb;
+  if (path_kind == "pcie-root") return type == topology::PathType::kPhb;
+  if (path_kind == "pcie-cross-socket") return type == topology::PathType::kSys;
   return false;
 }
 
@@ -57,43 +57,43 @@ class Paths {
  public:
   Paths(const ValidateOptions& options) : options_(options), catalog_(options.overrides.catalog) {}
 
-  const Catalog& catalog() const { return catalog_; }
+  const spec::Catalog& catalog() const { return catalog_; }
   /// The path from one GPU of the board to another, of the kind that the row names.
-  Result<PathView> between_gpus(const std::string& node, const std::string& path_kind) {
+  Result<routing::PathView> between_gpus(const std::string& node, const std::string& path_kind) {
     for (const std::string& text : boards(node, path_kind)) {
       BUSBAR_ASSIGN(const Server* s, server(node, text));
       const auto gpus = s->cluster.topology.gpus();
       for (std::size_t j = 1; j < gpus.size(); ++j) {
-        Result<PathView> view = view_path(*s->router, gpus[0], gpus[j]);
+        Result<routing::PathView> view = routing::view_path(*s->router, gpus[0], gpus[j]);
         if (view.ok() && kind_fits(path_kind, view->type)) return view;
       }
     }
     return unsupported(fmt::format("board {} has no path of kind {}", node, path_kind));
   }
   /// NCCL's send and receive between two GPUs of the board.
-  Result<Prediction> nccl_send(const std::string& node, Bytes bytes) {
+  Result<predict::Prediction> nccl_send(const std::string& node, Bytes bytes) {
     auto it = predictors_.find(node);
     if (it == predictors_.end()) {
-      BUSBAR_ASSIGN(Cluster cluster, parse_cluster(board(node), node, options_.overrides));
-      PredictPolicy policy{.engine = options_.engine, .stop = options_.stop};
-      BUSBAR_RETURN_IF_ERROR(read_predict_options(options_.predict, catalog_, policy));
-      BUSBAR_ASSIGN(auto predictor, Predictor::make(std::move(cluster), {}, policy));
+      BUSBAR_ASSIGN(spec::Cluster cluster, spec::parse_cluster(board(node), node, options_.overrides));
+      predict::PredictPolicy policy{.engine = options_.engine, .stop = options_.stop};
+      BUSBAR_RETURN_IF_ERROR(predict::read_predict_options(options_.predict, catalog_, policy));
+      BUSBAR_ASSIGN(auto predictor, predict::Predictor::make(std::move(cluster), {}, policy));
       it = predictors_.emplace(node, std::move(predictor)).first;
     }
-    return it->second->time(call_over(Collective::kSendRecv, bytes, 2), kTimeAlone);
+    return it->second->time(predict::call_over(collectives::Collective::kSendRecv, bytes, 2), predict::kTimeAlone);
   }
-  Result<ProtocolModel> protocol(const std::string& node) {
+  Result<program::ProtocolModel> protocol(const std::string& node) {
     BUSBAR_ASSIGN(const Server* s, server(node, board(node)));
     return s->cluster.protocol;
   }
   /// The path from the first GPU to the memory of its socket.
-  Result<PathView> to_host(const std::string& node) {
+  Result<routing::PathView> to_host(const std::string& node) {
     BUSBAR_ASSIGN(const Server* s, server(node, board(node)));
-    const Topology& t = s->cluster.topology;
-    std::optional<PathView> best;
+    const topology::Topology& t = s->cluster.topology;
+    std::optional<routing::PathView> best;
     for (std::uint32_t d = 0; d < t.device_count(); ++d) {
-      if (t.kind(static_cast<DeviceId>(d)) != DeviceKind::kNuma) continue;
-      Result<PathView> view = view_path(*s->router, t.gpus()[0], static_cast<DeviceId>(d));
+      if (t.kind(static_cast<topology::DeviceId>(d)) != topology::DeviceKind::kNuma) continue;
+      Result<routing::PathView> view = routing::view_path(*s->router, t.gpus()[0], static_cast<topology::DeviceId>(d));
       if (view.ok() && (!best || view->payload_GBps > best->payload_GBps)) best = std::move(*view);
     }
     if (!best) return unsupported(fmt::format("board {} has no host memory", node));
@@ -119,23 +119,23 @@ class Paths {
     auto it = servers_.find(text);
     if (it == servers_.end()) {
       auto s = std::make_unique<Server>();
-      Result<Cluster> cluster = parse_cluster(text, node, options_.overrides);
+      Result<spec::Cluster> cluster = spec::parse_cluster(text, node, options_.overrides);
       if (!cluster.ok()) return unsupported(cluster.error().message);
       s->cluster = std::move(*cluster);
-      s->router = std::make_unique<Router>(s->cluster.topology, s->cluster.routing, s->cluster.seed);
+      s->router = std::make_unique<routing::Router>(s->cluster.topology, s->cluster.routing, s->cluster.seed);
       it = servers_.emplace(text, std::move(s)).first;
     }
     return it->second.get();
   }
 
   const ValidateOptions& options_;
-  Catalog catalog_;
+  spec::Catalog catalog_;
   std::map<std::string, std::unique_ptr<Server>> servers_;
-  std::map<std::string, std::unique_ptr<Predictor>> predictors_;
+  std::map<std::string, std::unique_ptr<predict::Predictor>> predictors_;
 };
 
 /// Payload rate of a port in GB/s, one direction.
-Result<double> port_rate(const CsvTable& table, std::size_t row, const Catalog& catalog) {
+Result<double> port_rate(const CsvTable& table, std::size_t row, const spec::Catalog& catalog) {
   const std::string& kind = table.cell(row, "path_kind");
   int gbps = port_gbps(table.cell(row, "gpu_or_nic"));
   for (const char* column : {"path", "system"})
@@ -167,23 +167,25 @@ Result<Rate> rate_of(const CsvTable& table, std::size_t row, Paths& paths) {
   if (node.empty() || node == "unknown") return unsupported("the board is not known");
   if (!paths.catalog().has("nodes", node)) return unsupported(fmt::format("no board {} in the catalogue", node));
   if (kind == "host-device" || kind == "nvlink-c2c" || kind == "host-staged") {
-    BUSBAR_ASSIGN(const PathView way, paths.to_host(node));
+    BUSBAR_ASSIGN(const routing::PathView way, paths.to_host(node));
     if (kind == "host-staged") {
-      BUSBAR_ASSIGN(const ProtocolModel protocol, paths.protocol(node));
-      return Rate{way.payload_GBps * kStagedShare, 1, protocol.staged_copy.in_us(), "two copies through host memory"};
+      BUSBAR_ASSIGN(const program::ProtocolModel protocol, paths.protocol(node));
+      return Rate{way.payload_GBps * routing::kStagedShare, 1, protocol.staged_copy.in_us(),
+                  "two copies through host memory"};
     }
     // Both directions end in the same memory. PCIe is narrower than the memory, a chip-to-chip link is not.
     const double memory = way.hops.back().payload_GBps;
-    return Rate{way.payload_GBps, std::min(2.0, memory / way.payload_GBps), way.latency.in_us(), name_of(way.type)};
+    return Rate{way.payload_GBps, std::min(2.0, memory / way.payload_GBps), way.latency.in_us(),
+                topology::name_of(way.type)};
   }
   if (table.cell(row, "tool").starts_with("NCCL")) {
     BUSBAR_ASSIGN(const auto size, table.number(row, "size_bytes"));
     const double bytes = size.value_or(kLargeMessage);
-    BUSBAR_ASSIGN(const Prediction p, paths.nccl_send(node, Bytes{static_cast<std::uint64_t>(bytes)}));
+    BUSBAR_ASSIGN(const predict::Prediction p, paths.nccl_send(node, Bytes{static_cast<std::uint64_t>(bytes)}));
     return Rate{bytes / p.time.in_us() / 1e3, 2, p.time.in_us(), "NCCL's send_recv"};
   }
-  BUSBAR_ASSIGN(const PathView way, paths.between_gpus(node, kind));
-  return Rate{way.payload_GBps, 2, way.latency.in_us(), name_of(way.type)};
+  BUSBAR_ASSIGN(const routing::PathView way, paths.between_gpus(node, kind));
+  return Rate{way.payload_GBps, 2, way.latency.in_us(), topology::name_of(way.type)};
 }
 
 /// The prediction in the unit of the row's metric.
@@ -245,4 +247,4 @@ Result<std::vector<ScoredRow>> validate_point_to_point(const CsvTable& table, co
   return out;
 }
 
-}  // namespace busbar
+}  // namespace busbar::accuracy

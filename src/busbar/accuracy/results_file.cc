@@ -14,7 +14,7 @@
 #include "busbar/formats/import.h"
 #include "busbar/formats/perf_table.h"
 
-namespace busbar {
+namespace busbar::accuracy {
 namespace {
 
 Result<MeasuredResults> from_times(std::map<std::uint64_t, std::vector<double>> times, MeasuredResults out,
@@ -90,10 +90,10 @@ std::string launch_of(std::string_view settings) {
 }
 
 /// Times of both places count; sizes of 0 are skipped.
-Result<MeasuredResults> from_tables(const PerfResults& results, const std::string& name) {
+Result<MeasuredResults> from_tables(const formats::PerfResults& results, const std::string& name) {
   MeasuredResults out;
   std::map<std::uint64_t, std::vector<double>> times;
-  for (const PerfTable& t : results.tables) {
+  for (const formats::PerfTable& t : results.tables) {
     if (!t.library.empty()) out.library = t.library;
     if (!t.settings.empty()) out.launch = launch_of(t.settings);
     const std::size_t ranks = t.ranks.empty() ? static_cast<std::size_t>(t.rank_count) : t.ranks.size();
@@ -102,10 +102,10 @@ Result<MeasuredResults> from_tables(const PerfResults& results, const std::strin
       return several(out.collective, t.collective, {name, t.rows.front().line, 0, ""});
     if (out.collective.empty()) out.collective = t.collective;
     std::set<std::string> hosts;
-    for (const PerfRank& rank : t.ranks) hosts.insert(rank.host);
+    for (const formats::PerfRank& rank : t.ranks) hosts.insert(rank.host);
     if (!t.ranks.empty()) out.product = t.ranks.front().product;
     if (!t.ranks.empty()) out.hosts = static_cast<std::uint32_t>(hosts.size());
-    for (const PerfRow& row : t.rows) {
+    for (const formats::PerfRow& row : t.rows) {
       out.reduction = row.op == "none" ? "" : row.op;
       out.root = row.root;
       for (const auto& half : {row.out_of_place, row.in_place}) {
@@ -118,7 +118,7 @@ Result<MeasuredResults> from_tables(const PerfResults& results, const std::strin
       }
     }
   }
-  for (const UnknownPart& part : results.unknown)
+  for (const formats::UnknownPart& part : results.unknown)
     out.unread.push_back(fmt::format("line {}: {}", part.line, part.what));
   return from_times(std::move(times), std::move(out), name);
 }
@@ -128,13 +128,13 @@ bool is_plain_csv(std::string_view text) {
 }
 
 /// Nothing in a text that holds no table.
-Result<PerfResults> perf_results_of(std::string_view text, const std::string& name) {
+Result<formats::PerfResults> perf_results_of(std::string_view text, const std::string& name) {
   constexpr std::size_t kHead = 4096;
-  if (looks_like_perf_json(text.substr(0, kHead))) return read_perf_json(text, name);
-  if (looks_like_perf_csv(text.substr(0, kHead))) return read_perf_csv(text, name);
-  LineSource lines = LineSource::of_text(text, name);
-  Result<PerfResults> results = read_perf_table(lines);
-  return results.ok() ? std::move(results) : PerfResults();
+  if (formats::looks_like_perf_json(text.substr(0, kHead))) return formats::read_perf_json(text, name);
+  if (formats::looks_like_perf_csv(text.substr(0, kHead))) return formats::read_perf_csv(text, name);
+  formats::LineSource lines = formats::LineSource::of_text(text, name);
+  Result<formats::PerfResults> results = formats::read_perf_table(lines);
+  return results.ok() ? std::move(results) : formats::PerfResults();
 }
 
 Result<std::vector<NamedResults>> csv_tables(std::string_view text, const std::string& name) {
@@ -152,9 +152,9 @@ Result<std::vector<NamedResults>> csv_tables(std::string_view text, const std::s
 }
 
 Result<std::vector<NamedResults>> perf_tables(std::string_view text, const std::string& name) {
-  BUSBAR_ASSIGN(PerfResults all, perf_results_of(text, name));
-  std::map<std::pair<std::string, std::size_t>, PerfResults> runs;
-  for (PerfTable& t : all.tables)
+  BUSBAR_ASSIGN(formats::PerfResults all, perf_results_of(text, name));
+  std::map<std::pair<std::string, std::size_t>, formats::PerfResults> runs;
+  for (formats::PerfTable& t : all.tables)
     if (!t.rows.empty())
       runs[{t.collective, t.ranks.empty() ? static_cast<std::size_t>(t.rank_count) : t.ranks.size()}].tables.push_back(
           std::move(t));
@@ -178,7 +178,7 @@ Result<MeasuredResults> parse_results(std::string_view text, const std::string& 
     BUSBAR_ASSIGN(const CsvTable table, csv_of(text, name));
     return from_csv(table, all_rows(table));
   }
-  BUSBAR_ASSIGN(const PerfResults results, perf_results_of(text, name));
+  BUSBAR_ASSIGN(const formats::PerfResults results, perf_results_of(text, name));
   return from_tables(results, name);
 }
 
@@ -203,7 +203,7 @@ Status join(MeasuredResults more, const std::string& name, MeasuredResults& all)
 
 std::string what_else(std::string_view text, const Error& error) {
   constexpr std::size_t kHead = 64 << 10;
-  const FormatEntry* const format = find_format(text.substr(0, kHead));
+  const formats::FormatEntry* const format = formats::find_format(text.substr(0, kHead));
   return format != nullptr ? format->summary : error.message;
 }
 
@@ -275,4 +275,4 @@ Result<std::vector<NamedResults>> read_result_tables(const std::string& name) {
   return out;
 }
 
-}  // namespace busbar
+}  // namespace busbar::accuracy

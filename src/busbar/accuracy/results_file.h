@@ -10,7 +10,7 @@
 #include "busbar/base/result.h"
 #include "busbar/collectives/schedule.h"
 
-namespace busbar {
+namespace busbar::accuracy {
 
 struct MeasuredResult {
   std::uint64_t size_bytes = 0;
@@ -51,4 +51,4 @@ struct NamedResults {
 /// The same where files may hold several operations and numbers of ranks: results of each on their own.
 Result<std::vector<NamedResults>> read_result_tables(const std::string& name);
 
-}  // namespace busbar
+}  // namespace busbar::accuracy

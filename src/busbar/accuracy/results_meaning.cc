@@ -8,18 +8,19 @@
 #include "busbar/base/text.h"
 #include "busbar/predict/prediction.h"
 
-namespace busbar {
+namespace busbar::accuracy {
 namespace {
 
 struct Operation {
-  Collective op;
+  collectives::Collective op;
   bool reduces, rooted;
 };
-constexpr Operation kOperations[] = {{Collective::kAllReduce, true, false},     {Collective::kAllGather, false, false},
-                                     {Collective::kReduceScatter, true, false}, {Collective::kBroadcast, false, true},
-                                     {Collective::kReduce, true, true},         {Collective::kAllToAll, false, false},
-                                     {Collective::kGather, false, true},        {Collective::kScatter, false, true},
-                                     {Collective::kSendRecv, false, false}};
+constexpr Operation kOperations[] = {
+    {collectives::Collective::kAllReduce, true, false},     {collectives::Collective::kAllGather, false, false},
+    {collectives::Collective::kReduceScatter, true, false}, {collectives::Collective::kBroadcast, false, true},
+    {collectives::Collective::kReduce, true, true},         {collectives::Collective::kAllToAll, false, false},
+    {collectives::Collective::kGather, false, true},        {collectives::Collective::kScatter, false, true},
+    {collectives::Collective::kSendRecv, false, false}};
 
 /// A server by the names of its GPUs. Source of the names: CUDA's device property `name` and ROCm's product name, as in
 /// the headers of nccl-tests and rccl-tests.
@@ -64,20 +65,20 @@ bool has_word(const std::string& text, const std::string& word) {
 
 }  // namespace
 
-Result<Collective> collective_of(const MeasuredResults& r, std::uint32_t ranks) {
-  if (!r.collective.empty()) return parse_collective(r.collective);
+Result<collectives::Collective> collective_of(const MeasuredResults& r, std::uint32_t ranks) {
+  if (!r.collective.empty()) return collectives::parse_collective(r.collective);
   const double n = r.ranks != 0 ? r.ranks : ranks;
   constexpr double kRounding = 0.02;  // bandwidths are printed with two decimals
-  std::vector<Collective> possible;
+  std::vector<collectives::Collective> possible;
   for (const Operation& o : kOperations) {
     if (r.bus_per_algorithm <= 0 || n < 2) break;
-    if (std::abs(bus_factor(o.op, n) - r.bus_per_algorithm) > kRounding * r.bus_per_algorithm) continue;
+    if (std::abs(predict::bus_factor(o.op, n) - r.bus_per_algorithm) > kRounding * r.bus_per_algorithm) continue;
     if (o.reduces != !r.reduction.empty() || o.rooted != (r.root >= 0)) continue;
     possible.push_back(o.op);
   }
   if (possible.size() == 1) return possible.front();
   std::string names;
-  for (const Collective op : possible) append_word(names, name_of(op));
+  for (const collectives::Collective op : possible) append_word(names, collectives::name_of(op));
   const std::string known =
       names.empty() ? "" : fmt::format("; its busbw / algbw of {:.3g} is that of {}", r.bus_per_algorithm, names);
   return invalid(fmt::format("the results do not name their operation{}; add --collective {}", known,
@@ -95,4 +96,4 @@ std::string proposed_cluster(const MeasuredResults& r) {
   return {};
 }
 
-}  // namespace busbar
+}  // namespace busbar::accuracy

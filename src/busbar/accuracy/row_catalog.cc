@@ -2,17 +2,17 @@
 
 #include "busbar/spec/model_file.h"
 
-namespace busbar {
+namespace busbar::accuracy {
 
-const std::vector<ModelSpec>& RowCatalog::models() {
+const std::vector<workload::ModelSpec>& RowCatalog::models() {
   if (models_) return *models_;
   models_.emplace();
   for (const std::string& name : catalog_.names("models")) {
     const auto document = catalog_.load("models", name);
     if (!document.ok()) continue;
-    if (auto model = read_model(document->root()); model.ok()) models_->push_back(std::move(*model));
+    if (auto model = spec::read_model(document->root()); model.ok()) models_->push_back(std::move(*model));
   }
   return *models_;
 }
 
-}  // namespace busbar
+}  // namespace busbar::accuracy

@@ -11,14 +11,14 @@
 #include "busbar/program/measured_calls.h"
 #include "busbar/spec/scenario.h"
 
-namespace busbar {
+namespace busbar::accuracy {
 
 /// Everything that the time of a step depends on: the content of a command line of `busbar train`.
 struct StepQuestion {
-  ScenarioFlags scenario;
-  Overrides overrides;
+  spec::ScenarioFlags scenario;
+  spec::Overrides overrides;
   std::string engine;
-  PredictOptions predict;
+  predict::PredictOptions predict;
 };
 
 struct ScoredRow {
@@ -34,7 +34,7 @@ struct ScoredRow {
   bool several_nodes = false;      ///< collectives: ranks in more than one block of the machine
   std::string joined;              ///< collectives: the kind of links between the GPUs: "switch", "mesh", "pcie"
   bool p2p = true;                 ///< collectives: reaches_peers() of the machine
-  Band band;                       ///< empty basis: no band
+  predict::Band band;              ///< empty basis: no band
   std::string node, fabric, kind;  ///< kind: the collective, the path, or the framework
   std::string model;               ///< training: its name in the table
   std::string layers;              ///< training: "dense" or "experts"
@@ -43,11 +43,11 @@ struct ScoredRow {
   std::string how;                 ///< the predicted variant: "ring, simple, 16 channels"
   std::string bound_by;            ///< in words
   std::string library;             ///< the library whose rules chose: "NCCL 2.27"; empty: none
-  std::optional<CollectiveRequest> asked;  ///< collectives: the request that gives `predicted`
-  std::optional<StepQuestion> step;        ///< training: the question whose answer is `predicted`
-  CallTraits traits{};                     ///< collectives: what measured calls know the row by
-  bool counts = true;                      ///< whether the row is scored: use=accuracy, or the table has no such column
-  std::string unsupported;                 ///< why there is no prediction; empty: there is one
+  std::optional<predict::CollectiveRequest> asked;  ///< collectives: the request that gives `predicted`
+  std::optional<StepQuestion> step;                 ///< training: the question whose answer is `predicted`
+  program::CallTraits traits{};                     ///< collectives: what measured calls know the row by
+  bool counts = true;       ///< whether the row is scored: use=accuracy, or the table has no such column
+  std::string unsupported;  ///< why there is no prediction; empty: there is one
 
   double error_percent() const { return (predicted / measured - 1) * 100; }
   bool in_band() const {
@@ -67,4 +67,4 @@ inline ScoredRow begin_scored_row(const CsvTable& table, std::size_t row) {
   return s;
 }
 
-}  // namespace busbar
+}  // namespace busbar::accuracy

@@ -15,13 +15,13 @@
 #include "busbar/base/input.h"
 #include "busbar/base/text.h"
 
-namespace busbar {
+namespace busbar::accuracy {
 namespace {
 
 /// Which GPUs a kind of measurement uses.
 class Subsets {
  public:
-  explicit Subsets(const Topology& t) : t_(t) {
+  explicit Subsets(const topology::Topology& t) : t_(t) {
     for (std::uint32_t g = 0; g < t.gpus().size(); ++g) nodes_[index(t.block_of(t.gpus()[g]))].push_back(g);
   }
 
@@ -55,7 +55,7 @@ class Subsets {
     if (at != nodes_.end()) return at->second;
     return invalid(fmt::format("node {}; the machine has nodes 0 to {}", n, nodes_.size() - 1), where);
   }
-  const Topology& t_;
+  const topology::Topology& t_;
   std::map<std::uint32_t, std::vector<std::uint32_t>> nodes_;
 };
 
@@ -168,7 +168,7 @@ Result<std::vector<SubsetTime>> of_matrix(std::string_view text, const std::stri
 
 }  // namespace
 
-Result<std::vector<SubsetTime>> read_subset_times(const std::string& file, const Topology& topology) {
+Result<std::vector<SubsetTime>> read_subset_times(const std::string& file, const topology::Topology& topology) {
   const Subsets subsets(topology);
   BUSBAR_ASSIGN(const std::string text, read_text(file));
   const std::string_view head = std::string_view(text).substr(0, text.find('\n'));
@@ -192,4 +192,4 @@ Result<std::vector<SubsetTime>> read_subset_times(const std::string& file, const
       {file, 0, 0, ""});
 }
 
-}  // namespace busbar
+}  // namespace busbar::accuracy

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <tuple>
 
-namespace busbar {
+namespace busbar::accuracy {
 namespace {
 
 constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
@@ -274,4 +274,4 @@ std::vector<WorstCase> worst_cases(const std::vector<ScoredRow>& rows, std::size
   return out;
 }
 
-}  // namespace busbar
+}  // namespace busbar::accuracy

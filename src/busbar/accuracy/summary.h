@@ -7,7 +7,7 @@
 
 #include "busbar/accuracy/scored_row.h"
 
-namespace busbar {
+namespace busbar::accuracy {
 
 /// Half-open bands of sizes in MiB, and a band for rows without a size: "below 1 MiB", "1-64 MiB", "64 MiB-1 GiB", "1
 /// GiB and more", "no size".
@@ -91,4 +91,4 @@ struct WorstCase {
 };
 std::vector<WorstCase> worst_cases(const std::vector<ScoredRow>& rows, std::size_t most);
 
-}  // namespace busbar
+}  // namespace busbar::accuracy

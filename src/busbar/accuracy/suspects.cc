@@ -9,7 +9,7 @@
 #include "busbar/topology/seen_damage.h"
 #include "busbar/topology/selector.h"
 
-namespace busbar {
+namespace busbar::accuracy {
 namespace {
 
 const std::vector<double> kSlowOrDead{0.75, 0.5, 0.25, 0.1, 0};
@@ -21,24 +21,27 @@ struct CableWords {
   const char* words;
 };
 
-CableWords words_of_cable(const LinkClass& c, DeviceKind a, DeviceKind b) {
-  const auto has = [&](DeviceKind k) { return a == k || b == k; };
-  if (is_scale_up(c.kind)) return {"slow-nvlink", "the links between a GPU and its switch or neighbour"};
-  if (is_fabric(c.kind) && has(DeviceKind::kNic)) return {"slow-cable", "a cable between a NIC and its switch"};
-  if (is_fabric(c.kind)) return {"slow-uplink", "a cable between two switches"};
-  if (has(DeviceKind::kNic)) return {"slow-nic-slot", "the PCIe slot of a NIC (fewer lanes or an older generation)"};
-  if (has(DeviceKind::kGpu)) return {"slow-gpu-slot", "the PCIe slot of a GPU (fewer lanes or an older generation)"};
-  if (c.kind == LinkKind::kSocket) return {"slow-socket-link", "the link between two sockets"};
+CableWords words_of_cable(const topology::LinkClass& c, topology::DeviceKind a, topology::DeviceKind b) {
+  const auto has = [&](topology::DeviceKind k) { return a == k || b == k; };
+  if (topology::is_scale_up(c.kind)) return {"slow-nvlink", "the links between a GPU and its switch or neighbour"};
+  if (topology::is_fabric(c.kind) && has(topology::DeviceKind::kNic))
+    return {"slow-cable", "a cable between a NIC and its switch"};
+  if (topology::is_fabric(c.kind)) return {"slow-uplink", "a cable between two switches"};
+  if (has(topology::DeviceKind::kNic))
+    return {"slow-nic-slot", "the PCIe slot of a NIC (fewer lanes or an older generation)"};
+  if (has(topology::DeviceKind::kGpu))
+    return {"slow-gpu-slot", "the PCIe slot of a GPU (fewer lanes or an older generation)"};
+  if (c.kind == topology::LinkKind::kSocket) return {"slow-socket-link", "the link between two sockets"};
   return {"slow-pcie-uplink", "the PCIe link between a switch and its CPU"};
 }
 
-CableWords words_of_device(DeviceKind kind) {
+CableWords words_of_device(topology::DeviceKind kind) {
   switch (kind) {
-    case DeviceKind::kGpu:
+    case topology::DeviceKind::kGpu:
       return {"slow-gpu", "a GPU: all its links"};
-    case DeviceKind::kNic:
+    case topology::DeviceKind::kNic:
       return {"slow-nic", "a NIC: its cable and its slot"};
-    case DeviceKind::kNvSwitch:
+    case topology::DeviceKind::kNvSwitch:
       return {"slow-nvswitch", "a switch between GPUs: all its links"};
     default:
       return {"slow-switch", "a switch of the fabric: all its cables"};
@@ -46,12 +49,14 @@ CableWords words_of_device(DeviceKind kind) {
 }
 
 /// Storage, its slots and memory are not on the paths of collectives.
-bool carries_collectives(const Topology& t, DeviceId d) {
-  const DeviceKind k = t.kind(d);
-  if (k == DeviceKind::kNvme || k == DeviceKind::kNuma || k == DeviceKind::kOcs) return false;
-  if (k != DeviceKind::kNic || t.blocks().size() < 2) return k != DeviceKind::kNic;
+bool carries_collectives(const topology::Topology& t, topology::DeviceId d) {
+  const topology::DeviceKind k = t.kind(d);
+  if (k == topology::DeviceKind::kNvme || k == topology::DeviceKind::kNuma || k == topology::DeviceKind::kOcs)
+    return false;
+  if (k != topology::DeviceKind::kNic || t.blocks().size() < 2) return k != topology::DeviceKind::kNic;
   const auto links = t.out_links(d);
-  return std::any_of(links.begin(), links.end(), [&](LinkId l) { return is_fabric(t.link_class(l).kind); });
+  return std::any_of(links.begin(), links.end(),
+                     [&](topology::LinkId l) { return topology::is_fabric(t.link_class(l).kind); });
 }
 
 /// Equal parts, in order of their numbers.
@@ -80,7 +85,7 @@ class Classes {
                        std::string(c.words.words) + ", of whose lower rate NCCL knows",
                        part,
                        std::move(c.parts),
-                       {part + std::string(kSeen)},
+                       {part + std::string(topology::kSeen)},
                        {},
                        kSlow});
     }
@@ -94,31 +99,33 @@ class Classes {
 
 }  // namespace
 
-std::vector<Suspect> single_parts(const Topology& t) {
+std::vector<Suspect> single_parts(const topology::Topology& t) {
   Classes classes;
-  const auto part_of = [&](DeviceId d) { return t.device_class(d).part; };
+  const auto part_of = [&](topology::DeviceId d) { return t.device_class(d).part; };
   for (std::uint32_t b = 0; b < t.blocks().size() && t.blocks().size() > 1; ++b)
     classes.add({0, 0, 0, "", ""}, {"slow-node", "a node: all its links"}, fmt::format("node{}", b));
   for (std::uint32_t i = 0; i < t.device_count(); ++i) {
-    const auto d = static_cast<DeviceId>(i);
-    const DeviceKind k = t.kind(d);
-    if (k == DeviceKind::kCpu || k == DeviceKind::kPcieSwitch || k == DeviceKind::kRootPort) continue;
+    const auto d = static_cast<topology::DeviceId>(i);
+    const topology::DeviceKind k = t.kind(d);
+    if (k == topology::DeviceKind::kCpu || k == topology::DeviceKind::kPcieSwitch ||
+        k == topology::DeviceKind::kRootPort)
+      continue;
     if (carries_collectives(t, d))
       classes.add({1, static_cast<int>(k), 0, part_of(d), ""}, words_of_device(k), t.name(d));
   }
   for (std::uint32_t i = 0; i < t.link_count(); i += 2) {
-    const auto l = static_cast<LinkId>(i);
-    const DeviceId a = t.from(l), b = t.to(l);
+    const auto l = static_cast<topology::LinkId>(i);
+    const topology::DeviceId a = t.from(l), b = t.to(l);
     if (t.failed(l) || !carries_collectives(t, a) || !carries_collectives(t, b)) continue;
     const int low = static_cast<int>(std::min(t.kind(a), t.kind(b))),
               high = static_cast<int>(std::max(t.kind(a), t.kind(b)));
-    classes.add({2, low, high, t.link_class(l).part, name_of(t.link_class(l).kind)},
+    classes.add({2, low, high, t.link_class(l).part, topology::name_of(t.link_class(l).kind)},
                 words_of_cable(t.link_class(l), t.kind(a), t.kind(b)), fmt::format("{}-{}", t.name(a), t.name(b)));
   }
   return std::move(classes).suspects();
 }
 
-std::vector<Suspect> whole_machine_faults(const Cluster& cluster) {
+std::vector<Suspect> whole_machine_faults(const spec::Cluster& cluster) {
   std::vector<Suspect> out;
   const auto setting = [&](const char* rule, std::string words, std::string variable) {
     out.push_back({rule, std::move(words), "", {}, {}, {std::move(variable)}});
@@ -135,8 +142,8 @@ std::vector<Suspect> whole_machine_faults(const Cluster& cluster) {
     setting("no-gpudirect", "no GPUDirect RDMA: payloads pass host memory (nvidia-peermem missing, ACS or IOMMU on)",
             "NCCL_NET_GDR_LEVEL=LOC");
     std::size_t nics = 0;
-    for (const TemplateDevice& d : cluster.topology.templates().front().devices)
-      nics += d.device_class.kind == DeviceKind::kNic && d.name.starts_with("nic");
+    for (const topology::TemplateDevice& d : cluster.topology.templates().front().devices)
+      nics += d.device_class.kind == topology::DeviceKind::kNic && d.name.starts_with("nic");
     for (const auto& [kept, words] : {std::pair<std::size_t, const char*>{1, "one NIC of each node carries everything"},
                                       {nics / 2, "half of the NICs of each node carry everything"}}) {
       if (kept == 0 || kept >= nics) continue;
@@ -170,12 +177,13 @@ std::vector<Suspect> whole_machine_faults(const Cluster& cluster) {
   return out;
 }
 
-Status apply_suspect(const Suspect& s, double factor, Cluster& cluster, PredictPolicy& policy) {
+Status apply_suspect(const Suspect& s, double factor, spec::Cluster& cluster, predict::PredictPolicy& policy) {
   policy.env.insert(policy.env.end(), s.env.begin(), s.env.end());
   if (factor == 1 || s.slowed.empty()) return {};
-  TopologyBuilder builder(cluster.topology);
+  topology::TopologyBuilder builder(cluster.topology);
   for (const std::string& selector : s.slowed)
-    BUSBAR_RETURN_IF_ERROR(factor == 0 ? fail_cables(builder, selector) : degrade_cables(builder, selector, factor));
+    BUSBAR_RETURN_IF_ERROR(factor == 0 ? topology::fail_cables(builder, selector)
+                                       : topology::degrade_cables(builder, selector, factor));
   cluster.topology = std::move(builder).seal();
   return {};
 }
@@ -187,11 +195,12 @@ std::string flags_of(const Suspect& s, double factor) {
   for (const std::string& selector : s.slowed) {
     if (factor == 0) add(fmt::format("--fail '{}'", selector));
     if (factor <= 0 || factor >= 1) continue;
-    const bool seen = selector.ends_with(kSeen);
-    add(fmt::format("--degrade '{}={:.2g}{}'", selector.substr(0, selector.size() - (seen ? kSeen.size() : 0)), factor,
-                    seen ? kSeen : ""));
+    const bool seen = selector.ends_with(topology::kSeen);
+    add(fmt::format("--degrade '{}={:.2g}{}'",
+                    selector.substr(0, selector.size() - (seen ? topology::kSeen.size() : 0)), factor,
+                    seen ? topology::kSeen : ""));
   }
   return out;
 }
 
-}  // namespace busbar
+}  // namespace busbar::accuracy

@@ -7,7 +7,7 @@
 #include "busbar/predict/policy.h"
 #include "busbar/spec/cluster.h"
 
-namespace busbar {
+namespace busbar::accuracy {
 
 /// One fault, applied to one of a class of equal parts, or to the whole machine.
 struct Suspect {
@@ -23,15 +23,15 @@ struct Suspect {
 
 /// Classes of parts on the paths of collectives: cables by product and ends, GPUs, NICs, switches, nodes. The part in
 /// the middle of the class stands for it. Order: devices, then cables, by first occurrence.
-std::vector<Suspect> single_parts(const Topology& topology);
+std::vector<Suspect> single_parts(const topology::Topology& topology);
 
 /// Faults of the whole machine: the network, peer access, GPUDirect, settings of the library.
-std::vector<Suspect> whole_machine_faults(const Cluster& cluster);
+std::vector<Suspect> whole_machine_faults(const spec::Cluster& cluster);
 
 /// Applies the fault with `factor` (1: only the variables). Error if the machine has no such part.
-Status apply_suspect(const Suspect& suspect, double factor, Cluster& cluster, PredictPolicy& policy);
+Status apply_suspect(const Suspect& suspect, double factor, spec::Cluster& cluster, predict::PredictPolicy& policy);
 
 /// What repeats the prediction with the fault: "--degrade 'node1.nic4=0.5'", "--env NCCL_IB_DISABLE=1".
 std::string flags_of(const Suspect& suspect, double factor);
 
-}  // namespace busbar
+}  // namespace busbar::accuracy

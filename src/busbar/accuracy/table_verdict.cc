@@ -10,7 +10,7 @@
 #include "busbar/accuracy/summary.h"
 #include "busbar/base/quantity.h"
 
-namespace busbar {
+namespace busbar::accuracy {
 namespace {
 
 constexpr std::uint64_t kPlateau = 16;    // the largest size, relative to the smallest of the plateau
@@ -85,4 +85,4 @@ TableVerdict judge_table(std::span<const ExpectedRow> rows) {
   return out;
 }
 
-}  // namespace busbar
+}  // namespace busbar::accuracy

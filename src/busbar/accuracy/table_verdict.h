@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-namespace busbar {
+namespace busbar::accuracy {
 
 enum class Verdict : std::uint8_t {
   kGood,        ///< inside the band
@@ -38,4 +38,4 @@ struct TableVerdict {
 /// errors are log-normal: 2.05 / 1.64 times as wide in logarithms. Precondition: `rows` is not empty, ascending sizes.
 TableVerdict judge_table(std::span<const ExpectedRow> rows);
 
-}  // namespace busbar
+}  // namespace busbar::accuracy

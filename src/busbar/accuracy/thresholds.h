@@ -8,16 +8,16 @@
 #include "busbar/accuracy/expect.h"
 #include "busbar/predict/band.h"
 
-namespace busbar {
+namespace busbar::accuracy {
 
 struct Threshold {
-  Collective op{};
+  collectives::Collective op{};
   std::uint64_t size_bytes = 0;
   double expected_us = 0;
   double most_us = 0;   ///< a longer time is too slow
   double least_us = 0;  ///< a shorter time is not credible: the other end of the band, or the limit of physics
   double expected_busbw_GBps = 0, least_busbw_GBps = 0, most_busbw_GBps = 0;
-  Band band;
+  predict::Band band;
   std::string how, bound_by;
 };
 
@@ -29,7 +29,7 @@ struct Thresholds {
 };
 
 /// Ignores options.op. Leaves out collectives that the machine's library does not run over so many ranks.
-Result<Thresholds> acceptance_thresholds(const ExpectOptions& options, std::span<const Collective> ops,
+Result<Thresholds> acceptance_thresholds(const ExpectOptions& options, std::span<const collectives::Collective> ops,
                                          std::span<const std::uint64_t> sizes);
 
-}  // namespace busbar
+}  // namespace busbar::accuracy

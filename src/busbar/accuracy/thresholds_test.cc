@@ -3,12 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace busbar {
+namespace busbar::accuracy {
 namespace {
 
 using ::testing::HasSubstr;
 
-constexpr Collective kOps[] = {Collective::kAllReduce, Collective::kAllGather};
+constexpr collectives::Collective kOps[] = {collectives::Collective::kAllReduce, collectives::Collective::kAllGather};
 constexpr std::uint64_t kSizes[] = {std::uint64_t{1} << 20, std::uint64_t{1} << 30};
 
 Thresholds of(const char* cluster, std::vector<std::string> degrade = {}) {
@@ -52,40 +52,42 @@ TEST(Thresholds, AcceptedResultsAreGoodForExpect) {
                                       {r.most_us * 1.001, Verdict::kLow},
                                       {r.least_us * 0.999, Verdict::kFast}}) {
       const MeasuredResults one{"", {{r.size_bytes, us}}};
-      EXPECT_EQ(expect_results(one, o)->rows[0].verdict, verdict) << name_of(r.op) << " " << r.size_bytes;
+      EXPECT_EQ(expect_results(one, o)->rows[0].verdict, verdict) << collectives::name_of(r.op) << " " << r.size_bytes;
     }
   }
 }
 
 TEST(Thresholds, BandsComeFromMeasurementsAndAreWiderWhereThereIsNone) {
-  const AccuracyTable table = AccuracyTable::load(Catalog()).value();
+  const predict::AccuracyTable table = predict::AccuracyTable::load(spec::Catalog()).value();
   const Bytes size{std::uint64_t{1} << 30};
   const auto width = [&](const char* cluster, bool several) {
-    const Band b = table.collective(load_cluster(cluster).value(), size, several);
+    const predict::Band b = table.collective(spec::load_cluster(cluster).value(), size, several);
     return b.high_percent - b.low_percent;
   };
   EXPECT_GT(width("dgx-h100", false), 0);
   EXPECT_GT(width("dgx-h100:2", true), 0);
   EXPECT_LT(width("dgx-h100", false), width("gaudi3-8", false)) << "nothing was measured there";
-  EXPECT_THAT(table.collective(load_cluster("gaudi3-8").value(), size, false).basis,
+  EXPECT_THAT(table.collective(spec::load_cluster("gaudi3-8").value(), size, false).basis,
               HasSubstr("no measurement of gaudi3"));
-  EXPECT_THAT(table.collective(load_cluster("dgx-h100").value(), size, false).basis, HasSubstr("measured on h100-sxm"));
-  EXPECT_THAT(table.collective(load_cluster("gaudi3-8").value(), size, false).basis, HasSubstr("joined by"));
-  EXPECT_THAT(table.training(load_cluster("dgx-h100").value(), false).basis, HasSubstr("published runs on h100-sxm"));
+  EXPECT_THAT(table.collective(spec::load_cluster("dgx-h100").value(), size, false).basis,
+              HasSubstr("measured on h100-sxm"));
+  EXPECT_THAT(table.collective(spec::load_cluster("gaudi3-8").value(), size, false).basis, HasSubstr("joined by"));
+  EXPECT_THAT(table.training(spec::load_cluster("dgx-h100").value(), false).basis,
+              HasSubstr("published runs on h100-sxm"));
 }
 
 TEST(Thresholds, SizesAboveABandsBeginningUseIt) {
-  const AccuracyTable table = AccuracyTable::load(Catalog()).value();
-  const Cluster c = load_cluster("dgx-h100").value();
+  const predict::AccuracyTable table = predict::AccuracyTable::load(spec::Catalog()).value();
+  const spec::Cluster c = spec::load_cluster("dgx-h100").value();
   const auto sizes = table.sizes();
   ASSERT_EQ(sizes.size(), 4u);
   for (std::size_t i = 0; i + 1 < sizes.size(); ++i) {
-    const Band at = table.collective(c, sizes[i], false);
-    const Band below_next = table.collective(c, Bytes{count(sizes[i + 1]) - 1}, false);
+    const predict::Band at = table.collective(c, sizes[i], false);
+    const predict::Band below_next = table.collective(c, Bytes{count(sizes[i + 1]) - 1}, false);
     EXPECT_EQ(at.basis, below_next.basis);
     EXPECT_NE(at.basis, table.collective(c, sizes[i + 1], false).basis);
   }
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::accuracy

@@ -8,7 +8,7 @@
 #include "busbar/base/text.h"
 #include "busbar/spec/model_file.h"
 
-namespace busbar {
+namespace busbar::accuracy {
 namespace {
 
 bool has(const std::string& text, const char* word) { return text.find(word) != std::string::npos; }
@@ -64,7 +64,7 @@ class LayoutKeys {
 };
 
 /// The vocabulary of zero_fsdp.
-void set_sharding(const std::string& text, LayoutFlags& l, LayoutKeys& keys) {
+void set_sharding(const std::string& text, spec::LayoutFlags& l, LayoutKeys& keys) {
   const auto cp = static_cast<std::uint32_t>(*l.cp), data = static_cast<std::uint32_t>(*l.dp) * cp;
   std::uint32_t group = 0;
   if (has(text, "FSDP") || has(text, "ZeRO-3") || has(text, "fully sharded")) {
@@ -103,7 +103,7 @@ std::optional<std::string> recompute_of(const std::string& text) {
 }
 
 /// If layers do not divide evenly: one place each for embedding and head if that makes it even, otherwise cut by cost.
-void set_layers(const ModelSpec& m, const LayoutFlags& l, LayoutKeys& keys) {
+void set_layers(const workload::ModelSpec& m, const spec::LayoutFlags& l, LayoutKeys& keys) {
   const auto chunks = static_cast<std::uint32_t>(*l.pp * *l.vpp);
   if (m.layers % chunks == 0 || (m.layers + 2) % chunks != 0) return;
   keys.set("embedding_as_layer", true);
@@ -112,8 +112,8 @@ void set_layers(const ModelSpec& m, const LayoutFlags& l, LayoutKeys& keys) {
 
 /// What the columns do not say: latent attention, dense layers, the nodes of a token. Taken from the catalogue's model
 /// whose layers have the same shape, whatever its name.
-void complete_from_catalog(RowCatalog& catalog, ModelSpec& m) {
-  for (const ModelSpec& known : catalog.models()) {
+void complete_from_catalog(RowCatalog& catalog, workload::ModelSpec& m) {
+  for (const workload::ModelSpec& known : catalog.models()) {
     if (known.hidden != m.hidden || known.heads != m.heads || known.kv_heads != m.kv_heads ||
         known.moe.experts != m.moe.experts || known.moe.per_token != m.moe.per_token || known.moe.ffn != m.moe.ffn)
       continue;
@@ -130,9 +130,9 @@ void complete_from_catalog(RowCatalog& catalog, ModelSpec& m) {
   }
 }
 
-Result<ModelSpec> model_of_row(const CsvTable& table, std::size_t row, RowCatalog& catalog) {
+Result<workload::ModelSpec> model_of_row(const CsvTable& table, std::size_t row, RowCatalog& catalog) {
   RowNumbers n(table, row);
-  ModelSpec m;
+  workload::ModelSpec m;
   m.name = table.cell(row, "model");
   m.layers = n.need("layers");
   m.hidden = n.need("hidden");
@@ -152,15 +152,16 @@ Result<ModelSpec> model_of_row(const CsvTable& table, std::size_t row, RowCatalo
   // Tied embeddings or not: the choice whose count is nearer to the given one.
   BUSBAR_ASSIGN(const auto billions, table.number(row, "params_B"));
   if (billions) {
-    const double one = static_cast<double>(embedding_parameters(m)), all = static_cast<double>(parameter_count(m));
+    const double one = static_cast<double>(workload::embedding_parameters(m)),
+                 all = static_cast<double>(workload::parameter_count(m));
     m.tied_embeddings = std::abs(all - one - *billions * 1e9) < std::abs(all - *billions * 1e9);
   }
   if (m.moe.experts > 0) complete_from_catalog(catalog, m);
-  BUSBAR_RETURN_IF_ERROR(check_model(m));
+  BUSBAR_RETURN_IF_ERROR(workload::check_model(m));
   return m;
 }
 
-Status read_degrees(const CsvTable& table, std::size_t row, bool experts, LayoutFlags& l) {
+Status read_degrees(const CsvTable& table, std::size_t row, bool experts, spec::LayoutFlags& l) {
   RowNumbers n(table, row);
   l.tp = n.read("TP", 1);
   l.pp = n.read("PP", 1);
@@ -178,11 +179,11 @@ Status read_degrees(const CsvTable& table, std::size_t row, bool experts, Layout
 
 Result<StepQuestion> question_of_row(const CsvTable& table, std::size_t row, RowCatalog& catalog) {
   const auto cell = [&](const char* column) -> const std::string& { return table.cell(row, column); };
-  BUSBAR_ASSIGN(const ModelSpec model, model_of_row(table, row, catalog));
+  BUSBAR_ASSIGN(const workload::ModelSpec model, model_of_row(table, row, catalog));
   StepQuestion out;
-  LayoutFlags& l = out.scenario.degrees;
+  spec::LayoutFlags& l = out.scenario.degrees;
   LayoutKeys keys(out.overrides.set);
-  out.scenario.model = model_text(model);
+  out.scenario.model = spec::model_text(model);
   BUSBAR_RETURN_IF_ERROR(read_degrees(table, row, model.moe.experts > 0, l));
   l.precision = precision_of(cell("precision"));
   const bool parallel = cell("sequence_parallel").empty() ? *l.tp > 1 : cell("sequence_parallel") == "y";
@@ -199,4 +200,4 @@ Result<StepQuestion> question_of_row(const CsvTable& table, std::size_t row, Row
   return out;
 }
 
-}  // namespace busbar
+}  // namespace busbar::accuracy

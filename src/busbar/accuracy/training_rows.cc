@@ -13,7 +13,7 @@
 #include "busbar/step/machine.h"
 #include "busbar/step/train_run.h"
 
-namespace busbar {
+namespace busbar::accuracy {
 namespace {
 
 /// Columns that determine a step: rows equal in all of them are one configuration.
@@ -52,16 +52,16 @@ std::string sweep_of(const CsvTable& table, std::size_t row) {
   return out;
 }
 
-std::string in_words(const LayoutSpec& l) {
+std::string in_words(const workload::LayoutSpec& l) {
   return fmt::format("TP {} PP {} x{} CP {} DP {}, ZeRO-{} over {}, {}, attention {}, recompute {}{}", l.tp, l.pp,
-                     l.vpp, l.cp, l.dp, l.sharding.zero, l.shard_ranks(), name_of(l.precision), name_of(l.attention),
-                     name_of(l.recomputation.kind),
+                     l.vpp, l.cp, l.dp, l.sharding.zero, l.shard_ranks(), workload::name_of(l.precision),
+                     workload::name_of(l.attention), workload::name_of(l.recomputation.kind),
                      l.recomputation.layers > 0 ? fmt::format(" of {}", l.recomputation.layers) : "");
 }
 
 /// All that decides the time of a question, as a key.
 std::string key_of(const StepQuestion& q) {
-  const LayoutFlags& d = q.scenario.degrees;
+  const spec::LayoutFlags& d = q.scenario.degrees;
   std::string out = fmt::format("{}|{}|{}|{}|{}", q.scenario.cluster, q.scenario.model, q.scenario.framework,
                                 d.precision.value_or(""), d.recompute.value_or(""));
   for (const auto& v : {d.tp, d.pp, d.vpp, d.dp, d.cp, d.ep, d.seq, d.micro_batch, d.global_batch, d.zero})
@@ -70,8 +70,8 @@ std::string key_of(const StepQuestion& q) {
   return out;
 }
 
-std::string shares_in_words(const StepResult& step) {
-  const Breakdown& b = step.breakdown;
+std::string shares_in_words(const step::StepResult& step) {
+  const step::Breakdown& b = step.breakdown;
   const auto share = [&](Duration d) { return 100 * d.in_s() / step.step_time.in_s(); };
   return fmt::format(
       "compute {:.0f} %, tp {:.0f}, dp {:.0f}, pp {:.0f}, cp {:.0f}, ep {:.0f}, bubble {:.0f}, rest {:.0f}, slowest "
@@ -108,7 +108,8 @@ class TrainingRows {
   /// The answer to out.step.
   Status answer(ScoredRow& out) {
     const StepQuestion& q = *out.step;
-    BUSBAR_ASSIGN(Scenario scenario, scenario_from_flags(q.scenario, q.overrides, files_.catalog(), gpu_of_machine));
+    BUSBAR_ASSIGN(spec::Scenario scenario,
+                  spec::scenario_from_flags(q.scenario, q.overrides, files_.catalog(), step::gpu_of_machine));
     scenario.layout.kernel_time *= options_.factors.kernel_time;
     if (options_.expert_launch && scenario.layout.experts.launch > Duration{})
       scenario.layout.experts.launch = *options_.expert_launch;
@@ -137,8 +138,9 @@ class TrainingRows {
   /// How many GPUs take part; 0: all of the machine.
   Result<std::uint32_t*> part_of_machine(const MeasuredMachine& described) {
     return parts_.of(described, "", [&]() -> Result<std::unique_ptr<std::uint32_t>> {
-      BUSBAR_ASSIGN(const Cluster cluster, parse_cluster(described.text, described.node, options_.overrides));
-      BUSBAR_ASSIGN(const std::vector<DeviceId> gpus, gpus_taking_part(described, cluster.topology));
+      BUSBAR_ASSIGN(const spec::Cluster cluster,
+                    spec::parse_cluster(described.text, described.node, options_.overrides));
+      BUSBAR_ASSIGN(const std::vector<topology::DeviceId> gpus, gpus_taking_part(described, cluster.topology));
       const auto all = cluster.topology.gpus();
       if (gpus.size() == all.size()) return std::make_unique<std::uint32_t>(0);
       if (!std::equal(gpus.begin(), gpus.end(), all.begin()))
@@ -151,7 +153,7 @@ class TrainingRows {
   const ValidateOptions& options_;
   RowCatalog files_;
   MachineCache<std::uint32_t> parts_;
-  KeptMachines machines_;
+  step::KeptMachines machines_;
 };
 
 void take_answer(const ScoredRow& twin, ScoredRow& out) {
@@ -221,4 +223,4 @@ Result<std::vector<ScoredRow>> validate_training(const CsvTable& table, const st
   return out;
 }
 
-}  // namespace busbar
+}  // namespace busbar::accuracy

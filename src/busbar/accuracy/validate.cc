@@ -7,7 +7,7 @@
 #include "busbar/base/quantity.h"
 #include "busbar/base/text.h"
 
-namespace busbar {
+namespace busbar::accuracy {
 namespace {
 
 struct Condition {
@@ -108,4 +108,4 @@ Result<std::vector<ScoredRow>> validate(const CsvTable& table, const ValidateOpt
   return Error{ErrorCode::kUnsupported, "tables of this kind cannot be predicted yet", {table.file(), 1, 0, ""}};
 }
 
-}  // namespace busbar
+}  // namespace busbar::accuracy

@@ -12,7 +12,7 @@
 #include "busbar/predict/predict_options.h"
 #include "busbar/spec/cluster.h"
 
-namespace busbar {
+namespace busbar::accuracy {
 
 enum class TableKind : std::uint8_t { kCollectives, kPointToPoint, kTraining, kMemory, kKernels };
 
@@ -23,10 +23,10 @@ struct TrainingFactors {
 };
 
 struct ValidateOptions {
-  Overrides overrides;              ///< catalogue, and --set for every machine
-  std::string engine = "analytic";  ///< or "flow"
-  std::string only;                 ///< see row_filter()
-  PredictOptions predict{};         ///< overrides the rows' own
+  spec::Overrides overrides;          ///< catalogue, and --set for every machine
+  std::string engine = "analytic";    ///< or "flow"
+  std::string only;                   ///< see row_filter()
+  predict::PredictOptions predict{};  ///< overrides the rows' own
   /// Called before each row with the number done and the total; false: skip the rest.
   std::function<bool(std::size_t done, std::size_t total)> go_on{};
   StopFlag stop = nullptr;                  ///< ends a row that is being predicted, and skips the rest
@@ -56,4 +56,4 @@ Result<std::vector<ScoredRow>> validate_kernels(const CsvTable& table, const std
 Result<std::vector<ScoredRow>> validate_point_to_point(const CsvTable& table, const std::vector<std::size_t>& rows,
                                                        const ValidateOptions& options);
 
-}  // namespace busbar
+}  // namespace busbar::accuracy

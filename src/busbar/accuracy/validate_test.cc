@@ -8,7 +8,7 @@
 #include "busbar/accuracy/summary.h"
 #include "busbar/topology/levels.h"
 
-namespace busbar {
+namespace busbar::accuracy {
 namespace {
 
 using ::testing::ElementsAre;
@@ -148,7 +148,7 @@ TEST(Validate, ACellThatIsNoNumberEndsTheRunAtItsPlace) {
 TEST(MeasuredMachine, AccuracyRowsDescribeMachinesThatCanBeBuiltButForNetworksNotInTheCatalogue) {
   const auto t = CsvTable::load("data/measured/collectives.csv");
   ASSERT_TRUE(t.ok()) << t.error().text();
-  const Catalog catalog;
+  const spec::Catalog catalog;
   std::string last;
   std::size_t rows = 0, built = 0;
   for (const std::size_t row : filter_rows(*t, "use=accuracy").value()) {
@@ -161,7 +161,7 @@ TEST(MeasuredMachine, AccuracyRowsDescribeMachinesThatCanBeBuiltButForNetworksNo
     ++built;
     if (m->text == last) continue;
     last = m->text;
-    EXPECT_TRUE(parse_cluster(m->text, m->node).ok()) << t->where(row, "node").prefix() << last;
+    EXPECT_TRUE(spec::parse_cluster(m->text, m->node).ok()) << t->where(row, "node").prefix() << last;
   }
   EXPECT_GT(static_cast<double>(built), 0.95 * static_cast<double>(rows));
 }
@@ -171,13 +171,13 @@ TEST(MeasuredMachine, SwitchesSocketsAndPeerAccessComeFromTheVariant) {
       table(std::string(kHeader) +
             "a,1,8,8,all_reduce,1,1,,rtxpro6000-pcie,pcie-gen=4;pcie-switch;switches=2;p2p=on,0,0,none,na,auto,\n"
             "b,1,8,8,all_reduce,1,1,,rtx4090-pcie,cross-socket,0,0,none,na,auto,\n");
-  const auto a = machine_of_row(t, 0, Catalog());
+  const auto a = machine_of_row(t, 0, spec::Catalog());
   ASSERT_TRUE(a.ok());
   EXPECT_THAT(a->text, HasSubstr("base: pcie-cards-switched"));
   EXPECT_THAT(a->text, HasSubstr("link: pcie4"));
   EXPECT_THAT(a->text, HasSubstr("cards_per_switch: 4"));
   EXPECT_THAT(a->text, HasSubstr("p2p: true"));
-  const auto b = machine_of_row(t, 1, Catalog());
+  const auto b = machine_of_row(t, 1, spec::Catalog());
   ASSERT_TRUE(b.ok());
   EXPECT_THAT(b->text, HasSubstr("cards_per_cpu: 4"));
   EXPECT_THAT(b->text, HasSubstr("p2p: false"));
@@ -187,7 +187,7 @@ TEST(MeasuredMachine, TraysOfAnNvlRackAreOneDomainUnlessTheVariantNamesMoreRacks
   const auto text = [](const std::string& variant) {
     const CsvTable t = table(std::string(kHeader) + "a,4,16,4,all_reduce,1,1,,gb200-nvl72," + variant +
                              ",4,400,ib,yes,auto,accuracy\n");
-    return machine_of_row(t, 0, Catalog())->text;
+    return machine_of_row(t, 0, spec::Catalog())->text;
   };
   EXPECT_THAT(text(""), HasSubstr("nodes: 1,"));
   EXPECT_THAT(text("racks=1"), HasSubstr("nodes: 1,"));
@@ -224,7 +224,7 @@ TEST(Summary, AConfigurationCountsOnceByItsMedianHoweverManyRowsItHas) {
 
 TEST(Summary, BandsCountRowsInsideThemAndConfigurationsEqually) {
   std::vector<ScoredRow> rows;
-  const auto add = [&](const char* configuration, double predicted, double measured, Band band) {
+  const auto add = [&](const char* configuration, double predicted, double measured, predict::Band band) {
     ScoredRow r = scored(configuration, std::uint64_t{1} << 30, predicted, measured);
     r.band = std::move(band);
     rows.push_back(std::move(r));
@@ -306,4 +306,4 @@ TEST(Summary, TheWorstComeFirstWithTheRowNearestToTheirMedian) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::accuracy

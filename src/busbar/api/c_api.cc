@@ -28,7 +28,7 @@ struct busbar_answer {
   Result<Answer> answer;
 };
 
-namespace busbar {
+namespace busbar::api {
 namespace {
 
 char* copy(const std::string& text) {
@@ -96,7 +96,7 @@ Result<Answer> ask(const char* request, const busbar_options* options) {
   if (request == nullptr) return invalid("the request is NULL");
   if (RunFiles::current() != nullptr) return invalid("a callback cannot ask; let it end its call, and ask then");
   const RunFiles files;
-  BUSBAR_ASSIGN(Json json, parse_json(request, "request"));
+  BUSBAR_ASSIGN(Json json, formats::parse_json(request, "request"));
   if (!json.is_object()) return invalid("a request is an object, such as {\"question\": \"path\"}");
   const Json& name = std::as_const(json)["question"];
   if (!name.is_string()) return invalid("the key \"question\" is missing", {"", 0, 0, "question"});
@@ -107,7 +107,7 @@ Result<Answer> ask(const char* request, const busbar_options* options) {
   const InterruptWatch interrupts(options != nullptr && options->end_on_sigint != 0 ? &limit : nullptr);
   questions::Context context;
   context.stop = limit.flag();
-  let_answer_lines(context);
+  lines::let_answer_lines(context);
   if (options != nullptr && options->progress != nullptr)
     context.progress = [&](const Progress& p) {
       if (options->progress(options->user, p.what.c_str(), p.done, p.total) != 0) limit.stop();
@@ -122,7 +122,7 @@ Result<Answer> ask(const char* request, const busbar_options* options) {
 Json json_of(const Result<Answer>& answer) { return answer.ok() ? answer->json() : to_json(answer.error()); }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::api
 
 extern "C" {
 
@@ -131,7 +131,7 @@ const char* busbar_version(void) { return BUSBAR_VERSION; }
 void busbar_free(char* text) { std::free(text); }
 
 busbar_answer* busbar_ask(const char* request, const busbar_options* options) {
-  Result<Answer> answer = busbar::guarded([&] { return busbar::ask(request, options); });
+  Result<Answer> answer = busbar::api::guarded([&] { return busbar::api::ask(request, options); });
   return new (std::nothrow) busbar_answer{std::move(answer)};
 }
 
@@ -143,7 +143,7 @@ int busbar_answer_status(const busbar_answer* a) {
 }
 
 char* busbar_answer_json(const busbar_answer* a) {
-  return busbar::text_or_null([&] { return busbar::json_of(a->answer).dump(); });
+  return busbar::api::text_or_null([&] { return busbar::api::json_of(a->answer).dump(); });
 }
 
 char* busbar_call(const char* request) { return busbar_call_with(request, nullptr); }
@@ -158,18 +158,18 @@ char* busbar_call_with(const char* request, const busbar_options* options) {
 
 char* busbar_answer_text(const busbar_answer* a, int columns) {
   if (!a->answer.ok()) return nullptr;
-  busbar::TextOptions options;
+  busbar::report::TextOptions options;
   options.columns = columns;
   options.utf8 = true;
-  return busbar::text_or_null([&] {
-    return busbar::render_text(busbar::views::view_of(*a->answer, busbar::views::Extent::kText), options) +
+  return busbar::api::text_or_null([&] {
+    return busbar::report::render_text(busbar::views::view_of(*a->answer, busbar::views::Extent::kText), options) +
            busbar::views::text_after(*a->answer, options.columns);
   });
 }
 
 char* busbar_answer_html(const busbar_answer* a) {
   if (!a->answer.ok()) return nullptr;
-  return busbar::text_or_null([&] { return busbar::render_html(busbar::views::view_of(*a->answer)); });
+  return busbar::api::text_or_null([&] { return busbar::report::render_html(busbar::views::view_of(*a->answer)); });
 }
 
 int64_t busbar_answer_numbers(const busbar_answer* a, const char* path, double* out, int64_t room) {
@@ -183,9 +183,9 @@ int64_t busbar_answer_numbers(const busbar_answer* a, const char* path, double* 
 
 char* busbar_schema(const char* question) {
   using namespace busbar;
-  if (question == nullptr) return copy(Json(questions::question_names()).dump());
+  if (question == nullptr) return api::copy(Json(questions::question_names()).dump());
   const Result<const questions::Question*> q = questions::question_named(question);
-  return copy((q.ok() ? questions::schemas_of(**q) : to_json(q.error())).dump());
+  return api::copy((q.ok() ? questions::schemas_of(**q) : api::to_json(q.error())).dump());
 }
 
 }  // extern "C"

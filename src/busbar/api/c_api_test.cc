@@ -19,14 +19,14 @@
 #include "busbar/base/run_files.h"
 #include "busbar/formats/json_text.h"
 
-namespace busbar {
+namespace busbar::api {
 namespace {
 
 const char* const kPath = R"({"question": "path", "cluster": "dgx-h100", "a": "gpu0", "b": "gpu7"})";
 
 Json called(const std::string& request) {
   char* const text = busbar_call(request.c_str());
-  const auto json = parse_json(text, "answer");
+  const auto json = formats::parse_json(text, "answer");
   busbar_free(text);
   EXPECT_TRUE(json.ok());
   return *json;
@@ -186,11 +186,11 @@ TEST(CInterface, ATimeLimitStops) {
 
 TEST(CInterface, DescribesEveryQuestion) {
   char* const names = busbar_schema(nullptr);
-  const auto all = parse_json(names, "names");
+  const auto all = formats::parse_json(names, "names");
   busbar_free(names);
   for (const Json& name : all->values()) {
     char* const text = busbar_schema(name.text().c_str());
-    const auto schema = parse_json(text, "schema");
+    const auto schema = formats::parse_json(text, "schema");
     busbar_free(text);
     for (const char* side : {"request", "answer"})
       for (const Json::Member& field : (*schema)[side]["properties"].members())
@@ -199,4 +199,4 @@ TEST(CInterface, DescribesEveryQuestion) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::api

@@ -2,7 +2,7 @@
 
 #include <atomic>
 
-namespace busbar {
+namespace busbar::api {
 namespace {
 
 std::atomic<TimeLimit*> watched{nullptr};
@@ -35,4 +35,4 @@ InterruptWatch::~InterruptWatch() {
   watched = nullptr;
 }
 
-}  // namespace busbar
+}  // namespace busbar::api

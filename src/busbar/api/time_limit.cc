@@ -2,7 +2,7 @@
 
 #include <chrono>
 
-namespace busbar {
+namespace busbar::api {
 
 TimeLimit::TimeLimit(double seconds) {
   if (!(seconds > 0)) return;
@@ -22,4 +22,4 @@ TimeLimit::~TimeLimit() {
   watch_.join();
 }
 
-}  // namespace busbar
+}  // namespace busbar::api

@@ -2,10 +2,10 @@
 
 #include <fmt/core.h>
 
-namespace busbar {
+namespace busbar::choice {
 
-NcclSettings nccl_settings(const NcclSurroundings& around, NcclVersion version) {
-  NcclSettings s;
+nccl::NcclSettings nccl_settings(const NcclSurroundings& around, nccl::NcclVersion version) {
+  nccl::NcclSettings s;
   s.version = version;
   s.gdr = around.gpudirect;
   s.p2p_over_pcie = around.p2p;
@@ -14,11 +14,11 @@ NcclSettings nccl_settings(const NcclSurroundings& around, NcclVersion version) 
   return s;
 }
 
-std::string words_of_choice(const NcclComm& comm) {
-  const std::string words = fmt::format("as {} chooses", library_name(comm));
+std::string words_of_choice(const nccl::NcclComm& comm) {
+  const std::string words = fmt::format("as {} chooses", nccl::library_name(comm));
   if (!comm.shapes.front().system.amd_gpus) return words;
-  return fmt::format("{}, over rings of {}{}", words, origin_of_rings(comm),
+  return fmt::format("{}, over rings of {}{}", words, nccl::origin_of_rings(comm),
                      comm.shapes.front().graphs.rccl ? "" : ", because RCCL has no model of this machine");
 }
 
-}  // namespace busbar
+}  // namespace busbar::choice

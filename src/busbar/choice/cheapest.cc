@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace busbar {
+namespace busbar::choice {
 namespace {
 
 constexpr std::uint32_t kMostExact = 9;
@@ -96,9 +96,9 @@ std::vector<std::uint32_t> cheapest_ring(const PairPrices& c, const std::vector<
   return order;
 }
 
-GivenTree rooted_at(std::vector<std::vector<std::uint32_t>> near, std::uint32_t root) {
+collectives::GivenTree rooted_at(std::vector<std::vector<std::uint32_t>> near, std::uint32_t root) {
   for (auto& row : near) std::sort(row.begin(), row.end());
-  GivenTree t;
+  collectives::GivenTree t;
   t.position = {root};
   t.parent = {0};
   for (std::uint32_t i = 0; i < t.position.size(); ++i)
@@ -110,10 +110,10 @@ GivenTree rooted_at(std::vector<std::vector<std::uint32_t>> near, std::uint32_t 
   return t;
 }
 
-GivenTree rooted_at_centre(std::vector<std::vector<std::uint32_t>> near) {
+collectives::GivenTree rooted_at_centre(std::vector<std::vector<std::uint32_t>> near) {
   for (auto& row : near) std::sort(row.begin(), row.end());
   const std::uint32_t centre = centre_of(near);
   return rooted_at(std::move(near), centre);
 }
 
-}  // namespace busbar
+}  // namespace busbar::choice

@@ -5,39 +5,39 @@
 
 #include "busbar/collectives/edges.h"
 
-namespace busbar {
+namespace busbar::choice {
 namespace {
 
-double rate_ps(const Topology& t, LinkId l) {
-  return std::max(t.payload_rate(l), t.payload_rate(reverse(l))) / kPsPerSecond;
+double rate_ps(const topology::Topology& t, topology::LinkId l) {
+  return std::max(t.payload_rate(l), t.payload_rate(topology::reverse(l))) / kPsPerSecond;
 }
 
 }  // namespace
 
 double CutTime::links_of(std::uint32_t rank) {
   double sum = 0;
-  for (const LinkId l : topology_.out_links(gpu_[rank])) sum += rate_ps(topology_, l);
+  for (const topology::LinkId l : topology_.out_links(gpu_[rank])) sum += rate_ps(topology_, l);
   return sum;
 }
 
 double CutTime::cables_of(std::uint32_t block) {
   double sum = 0;
-  const Block& b = topology_.blocks()[index(blocks_[block])];
+  const topology::Block& b = topology_.blocks()[index(blocks_[block])];
   for (std::uint32_t p = 0; p < b.device_count; ++p)
-    for (const LinkId l : topology_.out_links(static_cast<DeviceId>(b.first_device + p)))
+    for (const topology::LinkId l : topology_.out_links(static_cast<topology::DeviceId>(b.first_device + p)))
       if (topology_.block_of(topology_.to(l)) != blocks_[block]) sum += rate_ps(topology_, l);
   return sum;
 }
 
 /// Sets where the ranks are and the rates of their links. False if some rank is outside all servers.
-bool CutTime::place(const CollectiveCall& call) {
+bool CutTime::place(const program::CollectiveCall& call) {
   if (!gpu_.empty() && placed_ == call.groups) return true;
   gpu_.clear(), block_of_.clear(), blocks_.clear(), links_.clear(), cables_.clear();
-  std::map<BlockId, std::uint32_t> number;
+  std::map<topology::BlockId, std::uint32_t> number;
   for (std::uint32_t m = 0; m < call.groups.size(); ++m) {
-    const DeviceId gpu = placement_.gpu(call.groups.actor(0, m));
-    const BlockId block = topology_.block_of(gpu);
-    if (block == kNone<BlockId>) return gpu_.clear(), false;
+    const topology::DeviceId gpu = placement_.gpu(call.groups.actor(0, m));
+    const topology::BlockId block = topology_.block_of(gpu);
+    if (block == kNone<topology::BlockId>) return gpu_.clear(), false;
     const auto [known, fresh] = number.try_emplace(block, static_cast<std::uint32_t>(blocks_.size()));
     if (fresh) blocks_.push_back(block);
     gpu_.push_back(gpu);
@@ -62,7 +62,7 @@ void CutTime::add(std::uint32_t from, std::uint32_t to, double chunks) {
 }
 
 /// Adds the same traffic for every pair of members.
-void CutTime::add_alike(const GroupFamily& family, double chunks) {
+void CutTime::add_alike(const collectives::GroupFamily& family, double chunks) {
   const double n = family.size();
   const auto add_both = [](Chunks& c, double more) { c.out += more, c.in += more; };
   for (std::uint32_t g = 0; g < family.groups(); ++g) {
@@ -76,14 +76,14 @@ void CutTime::add_alike(const GroupFamily& family, double chunks) {
   }
 }
 
-void CutTime::add_run(const Schedule& s, PhaseRun run) {
+void CutTime::add_run(const collectives::Schedule& s, collectives::PhaseRun run) {
   for (std::uint32_t p = run.begin; p < run.end; ++p) {
-    const Phase& phase = s.phases[p];
-    const GroupFamily& family = s.families[phase.family];
-    const std::uint64_t each = chunks_per_pair(s, phase);
+    const collectives::Phase& phase = s.phases[p];
+    const collectives::GroupFamily& family = s.families[phase.family];
+    const std::uint64_t each = collectives::chunks_per_pair(s, phase);
     if (each > 0) add_alike(family, static_cast<double>(each));
     for (std::uint32_t g = 0; each == 0 && g < family.groups(); ++g)
-      for_each_edge(s, phase, g, [&](std::uint32_t from, std::uint32_t to, auto chunks) {
+      collectives::for_each_edge(s, phase, g, [&](std::uint32_t from, std::uint32_t to, auto chunks) {
         add(from, to, static_cast<double>(chunks));
       });
   }
@@ -103,16 +103,16 @@ double CutTime::take_most_ps() {
   return most;
 }
 
-double CutTime::least_ps(const CollectiveCall& call, const Schedule& s) {
+double CutTime::least_ps(const program::CollectiveCall& call, const collectives::Schedule& s) {
   if (!s.pairs.equal() || s.ranks != call.groups.size() || !place(call)) return 0;
-  std::vector<std::vector<PhaseRun>> runs(s.channels);
+  std::vector<std::vector<collectives::PhaseRun>> runs(s.channels);
   std::size_t steps = 0;
-  for (const PhaseRun run : phase_runs(s)) {
+  for (const collectives::PhaseRun run : collectives::phase_runs(s)) {
     auto& own = runs[s.phases[run.begin].channel];
     own.push_back(run);
     steps = std::max(steps, own.size());
   }
-  const bool together = pipelines(s) || call.chunks > 1;
+  const bool together = collectives::pipelines(s) || call.chunks > 1;
   double ps = 0;
   for (std::size_t step = 0; step < steps; ++step) {
     for (const auto& own : runs)
@@ -122,4 +122,4 @@ double CutTime::least_ps(const CollectiveCall& call, const Schedule& s) {
   return (ps + take_most_ps()) * static_cast<double>(count(call.bytes)) / s.chunks_per_buffer();
 }
 
-}  // namespace busbar
+}  // namespace busbar::choice

@@ -9,11 +9,11 @@
 #include "busbar/lowering/lowering.h"
 #include "busbar/lowering/random_machine.h"
 
-namespace busbar {
+namespace busbar::choice {
 namespace {
 
-ScheduleSpec spec_over(Collective op, std::uint32_t ranks, std::uint32_t per_group) {
-  ScheduleSpec spec;
+collectives::ScheduleSpec spec_over(collectives::Collective op, std::uint32_t ranks, std::uint32_t per_group) {
+  collectives::ScheduleSpec spec;
   spec.op = op;
   spec.ranks = ranks;
   spec.ranks_per_group = per_group;
@@ -22,17 +22,18 @@ ScheduleSpec spec_over(Collective op, std::uint32_t ranks, std::uint32_t per_gro
 
 // Two servers of eight GPUs with a NIC of 50 GB/s each: half of a rank's traffic in an all-gather stays inside.
 TEST(CutTime, IsTheTimeOfTheCablesBetweenServers) {
-  const Topology t = pods_of_eight(2).seal();
-  const Router router(t, RoutingPolicy::kSpray);
-  const Placement placement(router, t.gpus());
-  CollectiveCall call = test_call(16, "direct", 16'000'000, 0);
-  call.op = Collective::kAllGather;
+  const topology::Topology t = lowering::pods_of_eight(2).seal();
+  const routing::Router router(t, topology::RoutingPolicy::kSpray);
+  const routing::Placement placement(router, t.gpus());
+  program::CollectiveCall call = lowering::test_call(16, "direct", 16'000'000, 0);
+  call.op = collectives::Collective::kAllGather;
   CutTime cut(t, placement);
-  const Schedule s = build_schedule("direct", call.op, 16, 8, 0).value();
+  const collectives::Schedule s = collectives::build_schedule("direct", call.op, 16, 8, 0).value();
   double cables = 0;  // bytes/s
   for (std::uint32_t l = 0; l < t.link_count(); ++l) {
-    const auto link = static_cast<LinkId>(l);
-    if (t.block_of(t.from(link)) == BlockId{0} && t.block_of(t.to(link)) != BlockId{0}) cables += t.payload_rate(link);
+    const auto link = static_cast<topology::LinkId>(l);
+    if (t.block_of(t.from(link)) == topology::BlockId{0} && t.block_of(t.to(link)) != topology::BlockId{0})
+      cables += t.payload_rate(link);
   }
   EXPECT_NEAR(cut.least_ps(call, s), 8 * 8 * 1e6 / cables * 1e12, 1);
 }
@@ -40,31 +41,31 @@ TEST(CutTime, IsTheTimeOfTheCablesBetweenServers) {
 TEST(CutTime, IsNeverAboveAnEnginesTime) {
   for (unsigned seed = 0; seed < 40; ++seed) {
     RandomStream random(seed, "machines for cut times");
-    const Topology t = random_machine(random);
-    const Router router(t, seed % 2 == 0 ? RoutingPolicy::kSpray : RoutingPolicy::kStatic);
-    const Placement placement(router, t.gpus());
+    const topology::Topology t = lowering::random_machine(random);
+    const routing::Router router(t, seed % 2 == 0 ? topology::RoutingPolicy::kSpray : topology::RoutingPolicy::kStatic);
+    const routing::Placement placement(router, t.gpus());
     const auto n = static_cast<std::uint32_t>(t.gpus().size());
-    const auto engine = make_analytic_engine(router, placement, {});
+    const auto engine = engine::make_analytic_engine(router, placement, {});
     CutTime cut(t, placement);
-    for (int op = 0; op <= static_cast<int>(Collective::kSendRecv); ++op) {
-      CollectiveCall call = test_call(n, "", 1 << 24, 0);
-      call.op = static_cast<Collective>(op);
+    for (int op = 0; op <= static_cast<int>(collectives::Collective::kSendRecv); ++op) {
+      program::CollectiveCall call = lowering::test_call(n, "", 1 << 24, 0);
+      call.op = static_cast<collectives::Collective>(op);
       call.chunks = random.below(2) == 0 ? 0 : 4;
-      const std::uint32_t per_domain = ranks_per_domain(call, t, placement);
-      const ScheduleSpec spec = spec_over(call.op, n, per_domain);
-      std::vector<std::string> names = algorithms_for(spec, true);
-      for (std::string& form : nested_forms(spec, true)) names.push_back(std::move(form));
+      const std::uint32_t per_domain = lowering::ranks_per_domain(call, t, placement);
+      const collectives::ScheduleSpec spec = spec_over(call.op, n, per_domain);
+      std::vector<std::string> names = collectives::algorithms_for(spec, true);
+      for (std::string& form : collectives::nested_forms(spec, true)) names.push_back(std::move(form));
       for (const std::string& name : names) {
         call.algorithm = name;
-        const Result<CallId> id = engine->prepare(call);
+        const Result<program::CallId> id = engine->prepare(call);
         if (!id.ok()) continue;
-        const Schedule s = build_for_call(call, t, placement, per_domain, 0).value();
+        const collectives::Schedule s = lowering::build_for_call(call, t, placement, per_domain, 0).value();
         EXPECT_LE(cut.least_ps(call, s), static_cast<double>(engine->time_alone(*id).in_ps()) * (1 + 1e-9))
-            << name << " " << name_of(call.op) << " on machine " << seed;
+            << name << " " << collectives::name_of(call.op) << " on machine " << seed;
       }
     }
   }
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::choice

@@ -6,7 +6,7 @@
 
 #include "busbar/engine/engine.h"
 
-namespace busbar {
+namespace busbar::choice {
 
 struct TrialHelpers;  // trial_times.h
 
@@ -18,12 +18,12 @@ struct LegalAlgorithms {
 /// Every algorithm that can build `call` on its machine, including in-network ones if switches reduce. Algorithms that
 /// need more than half a million routes (about a second) are left out. The limit is a count, not a time, so that the
 /// same call has the same answer on every machine.
-LegalAlgorithms legal_algorithms(const CollectiveCall& call, const Placement& placement, const Topology& topology,
-                                 const Shortcuts& shortcuts = {});
+LegalAlgorithms legal_algorithms(const program::CollectiveCall& call, const routing::Placement& placement,
+                                 const topology::Topology& topology, const Shortcuts& shortcuts = {});
 
 /// The names that "fastest" tries: the legal ones, and forms over two levels of those that name levels.
-std::vector<std::string> fastest_names(const CollectiveCall& call, const Placement& placement, const Topology& topology,
-                                       const Shortcuts& shortcuts = {});
+std::vector<std::string> fastest_names(const program::CollectiveCall& call, const routing::Placement& placement,
+                                       const topology::Topology& topology, const Shortcuts& shortcuts = {});
 
 /// `call` with "fastest" replaced by the algorithm of fastest_names() with the least time alone on `analytic`, and
 /// "auto" by the fastest customary one (ring, tree, hierarchical, torus), or if none of these is legal, as "fastest"
@@ -33,8 +33,9 @@ std::vector<std::string> fastest_names(const CollectiveCall& call, const Placeme
 /// whose times are never above those of `analytic`; a trial that is slower even there is not timed by `analytic`.
 /// `helpers`: time candidates on further threads where one takes long; the choice does not depend on them.
 /// Errors: the error of Engine::prepare for the last candidate, if none can be lowered.
-Result<CollectiveCall> resolve_algorithm(Engine& analytic, const Placement& placement, const Topology& topology,
-                                         CollectiveCall call, Engine* lower_bound = nullptr,
-                                         const TrialHelpers* helpers = nullptr);
+Result<program::CollectiveCall> resolve_algorithm(engine::Engine& analytic, const routing::Placement& placement,
+                                                  const topology::Topology& topology, program::CollectiveCall call,
+                                                  engine::Engine* lower_bound = nullptr,
+                                                  const TrialHelpers* helpers = nullptr);
 
-}  // namespace busbar
+}  // namespace busbar::choice

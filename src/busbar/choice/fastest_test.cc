@@ -9,11 +9,11 @@
 #include "busbar/lowering/lowering.h"
 #include "busbar/lowering/random_machine.h"
 
-namespace busbar {
+namespace busbar::choice {
 namespace {
 
-ProtocolModel with_flags() {
-  ProtocolModel p;
+program::ProtocolModel with_flags() {
+  program::ProtocolModel p;
   p.launch = Duration::us(6);
   p.step_scale_up = Duration::us(3);
   p.step_network = Duration::us(20);
@@ -23,17 +23,17 @@ ProtocolModel with_flags() {
 }
 
 struct Choice {
-  Topology topology = pods_of_eight(4).seal();
-  Router router{topology, RoutingPolicy::kSpray};
-  Placement placement{router, topology.gpus()};
-  std::unique_ptr<Engine> engine() const {
-    EngineOptions o;
+  topology::Topology topology = lowering::pods_of_eight(4).seal();
+  routing::Router router{topology, topology::RoutingPolicy::kSpray};
+  routing::Placement placement{router, topology.gpus()};
+  std::unique_ptr<engine::Engine> engine() const {
+    engine::EngineOptions o;
     o.protocol = with_flags();
-    return make_analytic_engine(router, placement, o);
+    return engine::make_analytic_engine(router, placement, o);
   }
   /// An all-reduce over all GPUs of pod `base`/8, or over all GPUs.
-  static CollectiveCall call(std::uint64_t bytes, std::uint32_t ranks = 32, std::uint32_t base = 0) {
-    CollectiveCall c = test_call(ranks, "auto", bytes, 0);
+  static program::CollectiveCall call(std::uint64_t bytes, std::uint32_t ranks = 32, std::uint32_t base = 0) {
+    program::CollectiveCall c = lowering::test_call(ranks, "auto", bytes, 0);
     c.groups.base = base;
     return c;
   }
@@ -44,23 +44,26 @@ TEST(Fastest, IsTheSameOnSeveralThreads) {
   for (const char* algorithm : {"auto", "fastest"})
     for (const bool flow : {false, true})
       for (const std::uint64_t bytes : {4, 65536, 1 << 24, 1 << 30}) {
-        CollectiveCall call = Choice::call(bytes);
+        program::CollectiveCall call = Choice::call(bytes);
         call.algorithm = algorithm;
-        const auto open = [&](const Router& r) {
-          EngineOptions o;
+        const auto open = [&](const routing::Router& r) {
+          engine::EngineOptions o;
           o.protocol = with_flags();
           TrialHelpers::Engines out;
-          out.engine = flow ? make_flow_engine(r, m.placement, o) : make_analytic_engine(r, m.placement, o);
-          if (flow) out.lower_bound = make_analytic_engine(r, m.placement, o);
+          out.engine =
+              flow ? engine::make_flow_engine(r, m.placement, o) : engine::make_analytic_engine(r, m.placement, o);
+          if (flow) out.lower_bound = engine::make_analytic_engine(r, m.placement, o);
           return out;
         };
         const auto find = [&](const TrialHelpers* helpers) {
           const TrialHelpers::Engines own = open(m.router);
           return resolve_algorithm(*own.engine, m.placement, m.topology, call, own.lower_bound.get(), helpers).value();
         };
-        const CollectiveCall one = find(nullptr);
+        const program::CollectiveCall one = find(nullptr);
         for (const std::uint32_t others : {1u, 3u}) {
-          const auto another = [&] { return std::make_unique<Router>(m.topology, RoutingPolicy::kSpray); };
+          const auto another = [&] {
+            return std::make_unique<routing::Router>(m.topology, topology::RoutingPolicy::kSpray);
+          };
           const TrialHelpers helpers{{others, another, 0}, open};
           EXPECT_EQ(find(&helpers), one) << algorithm << flow << bytes << others;
         }
@@ -71,48 +74,53 @@ TEST(Fastest, LeavesNothingUntriedThatWouldBeFaster) {
   const Choice m;
   for (const std::uint64_t bytes : {4, 512, 513, 65536, 1 << 24, 1 << 30}) {
     const auto engine = m.engine();
-    const CollectiveCall best = resolve_algorithm(*engine, m.placement, m.topology, Choice::call(bytes)).value();
+    const program::CollectiveCall best =
+        resolve_algorithm(*engine, m.placement, m.topology, Choice::call(bytes)).value();
     const Duration time = engine->time_alone(engine->prepare(best).value());
     for (const char* algorithm : {"ring", "tree", "hierarchical"})
-      for (const Protocol protocol : {Protocol::kSimple, Protocol::kLl128, Protocol::kLl}) {
-        if (std::string(algorithm) == "hierarchical" && protocol != Protocol::kSimple) continue;  // it has Simple only
-        CollectiveCall other = Choice::call(bytes);
+      for (const program::Protocol protocol :
+           {program::Protocol::kSimple, program::Protocol::kLl128, program::Protocol::kLl}) {
+        if (std::string(algorithm) == "hierarchical" && protocol != program::Protocol::kSimple)
+          continue;  // it has Simple only
+        program::CollectiveCall other = Choice::call(bytes);
         other.algorithm = algorithm;
         other.protocol = protocol;
-        EXPECT_LE(time, engine->time_alone(engine->prepare(other).value())) << algorithm << name_of(protocol) << bytes;
+        EXPECT_LE(time, engine->time_alone(engine->prepare(other).value()))
+            << algorithm << program::name_of(protocol) << bytes;
       }
   }
 }
 
 /// Forwards to another engine, and sets a flag with the third call that is prepared.
-class StoppedEngine : public Engine {
+class StoppedEngine : public engine::Engine {
  public:
-  StoppedEngine(std::unique_ptr<Engine> engine, volatile std::sig_atomic_t& stop)
+  StoppedEngine(std::unique_ptr<engine::Engine> engine, volatile std::sig_atomic_t& stop)
       : engine_(std::move(engine)), stop_(stop) {}
-  Result<CallId> prepare(const CollectiveCall& call) override {
+  Result<program::CallId> prepare(const program::CollectiveCall& call) override {
     if (++prepared == 3) stop_ = 1;
     return engine_->prepare(call);
   }
   Status status() const override { return engine_->status(); }
-  Duration time_alone(CallId call) const override { return engine_->time_alone(call); }
-  Bound bound_by(CallId call) const override { return engine_->bound_by(call); }
-  void start(CallId, std::uint64_t, SimTime) override {}
-  std::optional<Finished> advance(SimTime) override { return std::nullopt; }
+  Duration time_alone(program::CallId call) const override { return engine_->time_alone(call); }
+  lowering::Bound bound_by(program::CallId call) const override { return engine_->bound_by(call); }
+  void start(program::CallId, std::uint64_t, SimTime) override {}
+  std::optional<engine::Finished> advance(SimTime) override { return std::nullopt; }
   std::vector<double> link_bytes() const override { return {}; }
   int prepared = 0;
 
  private:
-  std::unique_ptr<Engine> engine_;
+  std::unique_ptr<engine::Engine> engine_;
   volatile std::sig_atomic_t& stop_;
 };
 
 TEST(Fastest, StopsAtTheNextTrialWhenAskedTo) {
   const Choice m;
   volatile std::sig_atomic_t stop = 0;
-  EngineOptions o;
+  engine::EngineOptions o;
   o.stop = &stop;
-  StoppedEngine engine(make_analytic_engine(m.router, m.placement, o), stop);
-  const Result<CollectiveCall> found = resolve_algorithm(engine, m.placement, m.topology, Choice::call(1 << 20));
+  StoppedEngine engine(engine::make_analytic_engine(m.router, m.placement, o), stop);
+  const Result<program::CollectiveCall> found =
+      resolve_algorithm(engine, m.placement, m.topology, Choice::call(1 << 20));
   ASSERT_FALSE(found.ok());
   EXPECT_EQ(found.error().message, interrupted().message);
   EXPECT_EQ(engine.prepared, 3);
@@ -125,32 +133,33 @@ TEST(Fastest, IsNoSlowerThanAutoAndThanAnyFormOfAHierarchy) {
   int nested = 0;
   for (unsigned seed = 0; seed < 24; ++seed) {
     RandomStream random(seed, "machines for the fastest");
-    const Topology t = random_machine(random);
-    const Router router(t, seed % 2 == 0 ? RoutingPolicy::kSpray : RoutingPolicy::kStatic);
-    const Placement placement(router, t.gpus());
-    EngineOptions options;
+    const topology::Topology t = lowering::random_machine(random);
+    const routing::Router router(t, seed % 2 == 0 ? topology::RoutingPolicy::kSpray : topology::RoutingPolicy::kStatic);
+    const routing::Placement placement(router, t.gpus());
+    engine::EngineOptions options;
     options.protocol = with_flags();
-    const auto engine = make_analytic_engine(router, placement, options);
-    for (int op = 0; op <= static_cast<int>(Collective::kReduce); ++op) {
+    const auto engine = engine::make_analytic_engine(router, placement, options);
+    for (int op = 0; op <= static_cast<int>(collectives::Collective::kReduce); ++op) {
       const auto ranks = static_cast<std::uint32_t>(t.gpus().size());
-      CollectiveCall call = test_call(ranks, "fastest", 64ull << random.below(25), 0);
-      call.op = static_cast<Collective>(op);
-      const auto time = [&](const CollectiveCall& c) {
-        const Result<CallId> id = engine->prepare(c);
+      program::CollectiveCall call = lowering::test_call(ranks, "fastest", 64ull << random.below(25), 0);
+      call.op = static_cast<collectives::Collective>(op);
+      const auto time = [&](const program::CollectiveCall& c) {
+        const Result<program::CallId> id = engine->prepare(c);
         return id.ok() ? engine->time_alone(*id) : Duration::max();
       };
       const Duration least = time(resolve_algorithm(*engine, placement, t, call).value());
-      CollectiveCall other = call;
+      program::CollectiveCall other = call;
       other.algorithm = "auto";
-      EXPECT_LE(least, time(resolve_algorithm(*engine, placement, t, other).value())) << seed << name_of(call.op);
-      other.protocol = Protocol::kSimple;
-      ScheduleSpec spec;
+      EXPECT_LE(least, time(resolve_algorithm(*engine, placement, t, other).value()))
+          << seed << collectives::name_of(call.op);
+      other.protocol = program::Protocol::kSimple;
+      collectives::ScheduleSpec spec;
       spec.op = call.op;
       spec.ranks = call.groups.size();
-      spec.ranks_per_group = ranks_per_domain(call, t, placement);
-      for (const std::string& form : nested_forms(spec, true)) {
+      spec.ranks_per_group = lowering::ranks_per_domain(call, t, placement);
+      for (const std::string& form : collectives::nested_forms(spec, true)) {
         other.algorithm = form;
-        EXPECT_LE(least, time(other)) << form << " " << seed << name_of(call.op);
+        EXPECT_LE(least, time(other)) << form << " " << seed << collectives::name_of(call.op);
         ++nested;
       }
     }
@@ -159,4 +168,4 @@ TEST(Fastest, IsNoSlowerThanAutoAndThanAnyFormOfAHierarchy) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::choice

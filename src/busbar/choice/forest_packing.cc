@@ -6,7 +6,7 @@
 #include "busbar/choice/internal/cheapest.h"
 #include "busbar/choice/internal/link_prices.h"
 
-namespace busbar {
+namespace busbar::choice {
 namespace {
 
 constexpr std::uint32_t kMostRootsTried = 16;  // ranks
@@ -20,7 +20,7 @@ class ForestPacker {
         n_(routes.ranks()),
         any_root_(request.any_root),
         per_depth_(request.per_depth),
-        across_bytes_((op_ == Collective::kAllReduce ? 2.0 : 1.0) * (request.nodes - 1) / request.nodes),
+        across_bytes_((op_ == collectives::Collective::kAllReduce ? 2.0 : 1.0) * (request.nodes - 1) / request.nodes),
         prices_(routes) {}
 
   std::vector<ForestPacking> all(std::uint32_t most_trees) {
@@ -51,26 +51,26 @@ class ForestPacker {
     return out;
   }
 
-  bool scatters() const { return op_ != Collective::kAllGather; }
-  bool gathers() const { return op_ != Collective::kReduceScatter; }
+  bool scatters() const { return op_ != collectives::Collective::kAllGather; }
+  bool gathers() const { return op_ != collectives::Collective::kReduceScatter; }
 
   template <class F>
-  static void for_each_edge_of(const GivenTree& t, F&& f) {
+  static void for_each_edge_of(const collectives::GivenTree& t, F&& f) {
     for (std::uint32_t i = 1; i < t.position.size(); ++i) f(t.position[i], t.position[t.parent[i]]);
   }
-  void load(const ForestTree& u, double sign) {
+  void load(const collectives::ForestTree& u, double sign) {
     load_up(u, sign);
     if (gathers()) for_each_edge_of(u.down, [&](auto child, auto parent) { prices_.add(parent, child, sign); });
   }
-  void load_up(const ForestTree& u, double sign) {
+  void load_up(const collectives::ForestTree& u, double sign) {
     if (across_bytes_ > 0) prices_.add_across(root_of(u), sign * across_bytes_);
     if (scatters()) for_each_edge_of(u.up, [&](auto child, auto parent) { prices_.add(child, parent, sign); });
   }
-  std::uint32_t root_of(const ForestTree& u) const { return (scatters() ? u.up : u.down).position[0]; }
+  std::uint32_t root_of(const collectives::ForestTree& u) const { return (scatters() ? u.up : u.down).position[0]; }
 
   /// The returned tree is not loaded yet.
-  ForestTree grow(std::uint32_t root) {
-    ForestTree u;
+  collectives::ForestTree grow(std::uint32_t root) {
+    collectives::ForestTree u;
     if (scatters()) u.up = rooted_at(prices_.cheapest_tree(root, {true, false, per_depth_}), root);
     if (scatters()) load_up(u, 1);
     if (gathers()) u.down = rooted_at(prices_.cheapest_tree(root, {false, true, per_depth_}), root);
@@ -79,17 +79,17 @@ class ForestPacker {
   }
 
   /// The cheapest tree for a share whose root was `root`.
-  ForestTree cheapest(std::uint32_t root) {
+  collectives::ForestTree cheapest(std::uint32_t root) {
     if (!any_root_) return grow(root);
     std::vector<std::uint32_t> roots;
     if (n_ <= kMostRootsTried)
       for (std::uint32_t r = 0; r < n_; ++r) roots.push_back((root + r) % n_);
     else
       roots = {root, cheapest_border()};
-    ForestTree best;
+    collectives::ForestTree best;
     double least = 0;
     for (const std::uint32_t r : roots) {
-      ForestTree u = grow(r);
+      collectives::ForestTree u = grow(r);
       load(u, 1);
       const double sum = prices_.total();
       load(u, -1);
@@ -106,20 +106,20 @@ class ForestPacker {
 
   void add() {
     prices_.rescale();
-    ForestTree u = cheapest(static_cast<std::uint32_t>(units_.size() % n_));
+    collectives::ForestTree u = cheapest(static_cast<std::uint32_t>(units_.size() % n_));
     load(u, 1);
     units_.push_back(std::move(u));
   }
 
   bool improve() {
     return replace_each(
-        prices_, units_, [this](const ForestTree& u, double sign) { load(u, sign); },
-        [this](const ForestTree& u) { return cheapest(root_of(u)); });
+        prices_, units_, [this](const collectives::ForestTree& u, double sign) { load(u, sign); },
+        [this](const collectives::ForestTree& u) { return cheapest(root_of(u)); });
   }
 
   bool reaches_all() const {
     bool all = true;
-    for (const ForestTree& u : units_) {
+    for (const collectives::ForestTree& u : units_) {
       if (scatters()) for_each_edge_of(u.up, [&](auto child, auto parent) { all &= routes_.joined(child, parent); });
       if (gathers()) for_each_edge_of(u.down, [&](auto child, auto parent) { all &= routes_.joined(parent, child); });
       if (across_bytes_ > 0) all &= !routes_.across(root_of(u)).empty();
@@ -127,31 +127,34 @@ class ForestPacker {
     return all;
   }
 
-  static bool same(const GivenTree& a, const GivenTree& b) { return a.position == b.position && a.parent == b.parent; }
-  std::vector<ForestTree> result() const {
-    std::vector<ForestTree> out;
-    for (const ForestTree& u : units_)
-      add_or_weigh(out, u, [&](const ForestTree& o) { return same(o.up, u.up) && same(o.down, u.down); });
+  static bool same(const collectives::GivenTree& a, const collectives::GivenTree& b) {
+    return a.position == b.position && a.parent == b.parent;
+  }
+  std::vector<collectives::ForestTree> result() const {
+    std::vector<collectives::ForestTree> out;
+    for (const collectives::ForestTree& u : units_)
+      add_or_weigh(out, u, [&](const collectives::ForestTree& o) { return same(o.up, u.up) && same(o.down, u.down); });
     return out;
   }
 
   const RankRoutes& routes_;
-  Collective op_;
+  collectives::Collective op_;
   std::uint32_t n_;
   bool any_root_;
   double per_depth_;
   double across_bytes_;  ///< over the node's border at its root, per byte of a tree
   LinkPrices prices_;    ///< of the bytes that each tree carries
-  std::vector<ForestTree> units_;
+  std::vector<collectives::ForestTree> units_;
 };
 
 }  // namespace
 
 std::vector<ForestPacking> pack_forests(const RankRoutes& routes, const ForestRequest& request) {
-  const Collective op = request.op;
-  const bool pieces = op == Collective::kAllReduce || op == Collective::kAllGather || op == Collective::kReduceScatter;
+  const collectives::Collective op = request.op;
+  const bool pieces = op == collectives::Collective::kAllReduce || op == collectives::Collective::kAllGather ||
+                      op == collectives::Collective::kReduceScatter;
   if (!pieces || routes.ranks() * request.nodes < 2) return {};
   return ForestPacker(routes, request).all(request.most_trees);
 }
 
-}  // namespace busbar
+}  // namespace busbar::choice

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace busbar {
+namespace busbar::choice {
 namespace {
 
 double steep(double x) {
@@ -144,4 +144,4 @@ std::vector<std::vector<std::uint32_t>> LinkPrices::cheapest_tree(std::uint32_t 
   return near;
 }
 
-}  // namespace busbar
+}  // namespace busbar::choice

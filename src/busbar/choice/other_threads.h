@@ -7,12 +7,12 @@
 
 #include "busbar/routing/router.h"
 
-namespace busbar {
+namespace busbar::choice {
 
 struct OtherThreads {
-  std::uint32_t count = 0;                            ///< next to the caller's; 0: the caller works alone
-  std::function<std::unique_ptr<Router>()> router{};  ///< one more of the same machine and settings
-  double worth_s = 0.02;                              ///< what takes less is not worth more threads
+  std::uint32_t count = 0;                                     ///< next to the caller's; 0: the caller works alone
+  std::function<std::unique_ptr<routing::Router>()> router{};  ///< one more of the same machine and settings
+  double worth_s = 0.02;                                       ///< what takes less is not worth more threads
 };
 
-}  // namespace busbar
+}  // namespace busbar::choice

@@ -5,7 +5,7 @@
 #include "busbar/choice/internal/cheapest.h"
 #include "busbar/choice/internal/link_prices.h"
 
-namespace busbar {
+namespace busbar::choice {
 namespace {
 
 constexpr double kUnreachable = LinkPrices::kUnreachable;
@@ -13,17 +13,17 @@ constexpr double kUnreachable = LinkPrices::kUnreachable;
 /// One ring or tree, with the directed pairs of ranks between which it sends.
 struct Unit {
   std::vector<std::uint32_t> order;  ///< rings
-  GivenTree tree;
+  collectives::GivenTree tree;
 };
 
 class Packer {
  public:
-  Packer(const RankRoutes& routes, Collective op, std::uint32_t root, PackingShape shape)
+  Packer(const RankRoutes& routes, collectives::Collective op, std::uint32_t root, PackingShape shape)
       : routes_(routes), op_(op), root_(root), shape_(shape), n_(routes.ranks()), prices_(routes) {
     const double n = n_;
-    ring_bytes_ = op == Collective::kAllReduce                                ? 2 * (n - 1) / n
-                  : op == Collective::kBroadcast || op == Collective::kReduce ? 1
-                                                                              : (n - 1) / n;
+    ring_bytes_ = op == collectives::Collective::kAllReduce ? 2 * (n - 1) / n
+                  : op == collectives::Collective::kBroadcast || op == collectives::Collective::kReduce ? 1
+                                                                                                        : (n - 1) / n;
   }
 
   Packing best(std::uint32_t most_units) {
@@ -46,15 +46,16 @@ class Packer {
   void for_each_pair(const Unit& u, F&& f) const {
     if (shape_ == PackingShape::kRings) {
       for (std::uint32_t p = 0; p < n_; ++p) {
-        const bool unused = (op_ == Collective::kBroadcast && p + 1 == n_) || (op_ == Collective::kReduce && p == 0);
+        const bool unused = (op_ == collectives::Collective::kBroadcast && p + 1 == n_) ||
+                            (op_ == collectives::Collective::kReduce && p == 0);
         if (!unused) f(u.order[p], u.order[p + 1 < n_ ? p + 1 : 0], ring_bytes_);
       }
       return;
     }
     for (std::uint32_t i = 1; i < n_; ++i) {
       const std::uint32_t child = u.tree.position[i], parent = u.tree.position[u.tree.parent[i]];
-      if (op_ != Collective::kBroadcast) f(child, parent, 1.0);
-      if (op_ != Collective::kReduce) f(parent, child, 1.0);
+      if (op_ != collectives::Collective::kBroadcast) f(child, parent, 1.0);
+      if (op_ != collectives::Collective::kReduce) f(parent, child, 1.0);
     }
   }
 
@@ -67,8 +68,9 @@ class Packer {
     PairPrices c(n_, kUnreachable);
     for (std::uint32_t a = 0; a < n_; ++a)
       for (std::uint32_t b = 0; b < n_; ++b) {
-        const bool chain = op_ == Collective::kBroadcast || op_ == Collective::kReduce;
-        const bool unused = chain && (op_ == Collective::kBroadcast ? b : a) == root_;  // where a chain ends
+        const bool chain = op_ == collectives::Collective::kBroadcast || op_ == collectives::Collective::kReduce;
+        const bool unused =
+            chain && (op_ == collectives::Collective::kBroadcast ? b : a) == root_;  // where a chain ends
         if (a != b) c.at(a, b) = unused ? 0 : prices_.price(a, b, ring_bytes_);
       }
     return c;
@@ -83,9 +85,11 @@ class Packer {
     return u;
   }
 
-  GivenTree grow_tree() {
-    auto near = prices_.cheapest_tree(root_, {op_ != Collective::kBroadcast, op_ != Collective::kReduce});
-    return op_ == Collective::kAllReduce ? rooted_at_centre(std::move(near)) : rooted_at(std::move(near), root_);
+  collectives::GivenTree grow_tree() {
+    auto near = prices_.cheapest_tree(
+        root_, {op_ != collectives::Collective::kBroadcast, op_ != collectives::Collective::kReduce});
+    return op_ == collectives::Collective::kAllReduce ? rooted_at_centre(std::move(near))
+                                                      : rooted_at(std::move(near), root_);
   }
 
   bool reaches_all(const Unit& u) const {
@@ -119,7 +123,7 @@ class Packer {
         out.orders.push_back(u.order);
         continue;
       }
-      add_or_weigh(out.trees, WeightedTree{u.tree, 1}, [&](const WeightedTree& w) {
+      add_or_weigh(out.trees, collectives::WeightedTree{u.tree, 1}, [&](const collectives::WeightedTree& w) {
         return w.tree.position == u.tree.position && w.tree.parent == u.tree.parent;
       });
     }
@@ -127,7 +131,7 @@ class Packer {
   }
 
   const RankRoutes& routes_;
-  Collective op_;
+  collectives::Collective op_;
   std::uint32_t root_;
   PackingShape shape_;
   std::uint32_t n_;
@@ -138,11 +142,12 @@ class Packer {
 
 }  // namespace
 
-Packing pack(const RankRoutes& routes, Collective op, std::uint32_t root, PackingShape shape,
+Packing pack(const RankRoutes& routes, collectives::Collective op, std::uint32_t root, PackingShape shape,
              std::uint32_t most_units) {
-  const bool reduces = op == Collective::kAllReduce || op == Collective::kBroadcast || op == Collective::kReduce;
+  const bool reduces = op == collectives::Collective::kAllReduce || op == collectives::Collective::kBroadcast ||
+                       op == collectives::Collective::kReduce;
   if (routes.ranks() < 2 || (shape == PackingShape::kTrees && !reduces)) return {};
   return Packer(routes, op, root, shape).best(most_units);
 }
 
-}  // namespace busbar
+}  // namespace busbar::choice

@@ -5,18 +5,19 @@
 
 #include "busbar/choice/internal/link_prices.h"
 
-namespace busbar {
+namespace busbar::choice {
 namespace {
 
 constexpr std::uint32_t kMostSends = 3;
 
 class PathPacker {
  public:
-  PathPacker(const RankRoutes& routes, Collective op, std::uint32_t root)
+  PathPacker(const RankRoutes& routes, collectives::Collective op, std::uint32_t root)
       : routes_(routes), n_(routes.ranks()), prices_(routes), price_(std::size_t{n_} * n_) {
     for (std::uint32_t a = 0; a < n_; ++a)
       for (std::uint32_t b = 0; b < n_; ++b)
-        if (a != b && (op == Collective::kAllToAll || (op == Collective::kGather ? b : a) == root))
+        if (a != b &&
+            (op == collectives::Collective::kAllToAll || (op == collectives::Collective::kGather ? b : a) == root))
           pairs_.emplace_back(a, b);
   }
 
@@ -77,9 +78,10 @@ class PathPacker {
         [this](const Way& u) { return cheapest(u.front(), u.back()); });
   }
 
-  std::vector<RankPath> result() const {
-    std::vector<RankPath> out;
-    for (const Way& u : units_) add_or_weigh(out, RankPath{u, 1}, [&](const RankPath& p) { return p.ranks == u; });
+  std::vector<collectives::RankPath> result() const {
+    std::vector<collectives::RankPath> out;
+    for (const Way& u : units_)
+      add_or_weigh(out, collectives::RankPath{u, 1}, [&](const collectives::RankPath& p) { return p.ranks == u; });
     return out;
   }
 
@@ -93,10 +95,12 @@ class PathPacker {
 
 }  // namespace
 
-std::vector<PathPacking> pack_paths(const RankRoutes& routes, Collective op, std::uint32_t root) {
-  if ((op != Collective::kGather && op != Collective::kScatter && op != Collective::kAllToAll) || routes.ranks() < 2)
+std::vector<PathPacking> pack_paths(const RankRoutes& routes, collectives::Collective op, std::uint32_t root) {
+  if ((op != collectives::Collective::kGather && op != collectives::Collective::kScatter &&
+       op != collectives::Collective::kAllToAll) ||
+      routes.ranks() < 2)
     return {};
   return PathPacker(routes, op, root).all();
 }
 
-}  // namespace busbar
+}  // namespace busbar::choice

@@ -7,7 +7,7 @@
 
 #include "busbar/base/random.h"
 
-namespace busbar {
+namespace busbar::choice {
 namespace {
 
 /// Equal busy times, up to rounding errors, have equal marks.
@@ -84,4 +84,4 @@ std::vector<std::uint32_t> order_by_routes(const RankRoutes& routes, std::option
   return Refinement(routes, root).order();
 }
 
-}  // namespace busbar
+}  // namespace busbar::choice

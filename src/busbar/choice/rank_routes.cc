@@ -5,7 +5,7 @@
 
 #include "busbar/routing/flow_name.h"
 
-namespace busbar {
+namespace busbar::choice {
 namespace {
 
 bool same_links(std::span<const RankRoutes::Part> a, std::span<const RankRoutes::Part> b) {
@@ -18,7 +18,7 @@ bool same_links(std::span<const RankRoutes::Part> a, std::span<const RankRoutes:
 /// Reads the routes of one node and numbers its links in order of first use.
 class RankRoutes::Reader {
  public:
-  Reader(const Router& router, const Placement& placement, bool equal_rates = false)
+  Reader(const routing::Router& router, const routing::Placement& placement, bool equal_rates = false)
       : router_(router), placement_(placement), equal_rates_(equal_rates), number_(router.topology().link_count(), 0) {}
 
   void start_node() {
@@ -30,16 +30,18 @@ class RankRoutes::Reader {
   std::vector<Part> between(std::uint32_t a, std::uint32_t b, bool keep_fabric = true) {
     std::vector<Part> out;
     if (a == b) return out;
-    const DeviceId from = placement_.gpu(a), to = placement_.gpu(b);
-    const Topology& t = router_.topology();
+    const topology::DeviceId from = placement_.gpu(a), to = placement_.gpu(b);
+    const topology::Topology& t = router_.topology();
     path_.clear();
     const std::uint32_t lanes = t.block_of(from) == t.block_of(to) ? 1 : placement_.nic_channels();
     for (std::uint32_t c = 0; c < lanes; ++c) {
-      const DeviceId nic_to = placement_.nic(b, c), nic_from = router_.exit_nic(from, placement_.nic(a, c), nic_to);
-      if (!router_.spread(from, to, nic_from, nic_to, flow_name(from, to, c), path_).ok()) return out;
+      const topology::DeviceId nic_to = placement_.nic(b, c),
+                               nic_from = router_.exit_nic(from, placement_.nic(a, c), nic_to);
+      if (!router_.spread(from, to, nic_from, nic_to, routing::flow_name(from, to, c), path_).ok()) return out;
     }
-    for (const LinkShare& s : path_) {
-      if (!keep_fabric && t.block_of(t.from(s.link)) == kNone<BlockId> && t.block_of(t.to(s.link)) == kNone<BlockId>)
+    for (const routing::LinkShare& s : path_) {
+      if (!keep_fabric && t.block_of(t.from(s.link)) == kNone<topology::BlockId> &&
+          t.block_of(t.to(s.link)) == kNone<topology::BlockId>)
         continue;
       std::uint32_t& k = number_[index(s.link)];
       if (k == 0) {
@@ -57,15 +59,16 @@ class RankRoutes::Reader {
   }
 
  private:
-  const Router& router_;
-  const Placement& placement_;
+  const routing::Router& router_;
+  const routing::Placement& placement_;
   const bool equal_rates_;
   std::vector<std::uint32_t> number_;  ///< per link: 1 + its dense number; 0: not used yet
   std::vector<std::uint32_t> met_;
-  std::vector<LinkShare> path_;
+  std::vector<routing::LinkShare> path_;
 };
 
-RankRoutes::RankRoutes(const Router& router, const Placement& placement, const CollectiveCall& call, bool equal_rates)
+RankRoutes::RankRoutes(const routing::Router& router, const routing::Placement& placement,
+                       const program::CollectiveCall& call, bool equal_rates)
     : ranks_(call.groups.size()) {
   Reader reader(router, placement, equal_rates);
   Rows rows;
@@ -76,7 +79,7 @@ RankRoutes::RankRoutes(const Router& router, const Placement& placement, const C
   keep({std::move(rows)});
 }
 
-RankRoutes::RankRoutes(const Router& router, const Placement& placement,
+RankRoutes::RankRoutes(const routing::Router& router, const routing::Placement& placement,
                        std::span<const std::vector<std::uint32_t>> nodes, const Shortcuts& shortcuts)
     : ranks_(static_cast<std::uint32_t>(nodes[0].size())) {
   Reader reader(router, placement);
@@ -125,4 +128,4 @@ void RankRoutes::keep(const std::vector<Rows>& nodes) {
   }
 }
 
-}  // namespace busbar
+}  // namespace busbar::choice

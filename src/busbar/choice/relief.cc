@@ -9,7 +9,7 @@
 #include "busbar/base/cores.h"
 #include "busbar/lowering/lowering.h"
 
-namespace busbar {
+namespace busbar::choice {
 
 namespace {
 
@@ -33,18 +33,19 @@ std::vector<LinkGroup> whole_kinds(const std::vector<LinkGroup>& tiers) {
 
 }  // namespace
 
-std::vector<LinkGroup> link_groups(const Topology& t) {
+std::vector<LinkGroup> link_groups(const topology::Topology& t) {
   std::vector<LinkGroup> groups;
   std::vector<bool> seen(t.link_classes().size(), false);
   for (std::uint32_t l = 0; l < t.link_count(); ++l) {
-    const auto link = static_cast<LinkId>(l);
+    const auto link = static_cast<topology::LinkId>(l);
     const std::uint16_t c = t.link_class_index(link);
     if (seen[c] || t.failed(link)) continue;
     seen[c] = true;
-    const char* a = name_of(t.kind(t.from(link)));
-    const char* b = name_of(t.kind(t.to(link)));
-    const LinkClass& of = t.link_class(link);
-    const std::string name = fmt::format("{}, {}-{}", of.brand.empty() ? name_of(of.kind) : of.brand.c_str(), a, b);
+    const char* a = topology::name_of(t.kind(t.from(link)));
+    const char* b = topology::name_of(t.kind(t.to(link)));
+    const topology::LinkClass& of = t.link_class(link);
+    const std::string name =
+        fmt::format("{}, {}-{}", of.brand.empty() ? topology::name_of(of.kind) : of.brand.c_str(), a, b);
     const auto it = std::find_if(groups.begin(), groups.end(), [&](const LinkGroup& g) { return g.name == name; });
     if (it == groups.end())
       groups.push_back({name, {c}});
@@ -70,55 +71,57 @@ namespace {
 
 struct LinkChange {
   std::string what;
-  WhatIf change, limit;  ///< `limit` removes the limit altogether
+  lowering::WhatIf change, limit;  ///< `limit` removes the limit altogether
 };
 
 /// Evaluates one call under changed links.
 class Changes {
  public:
-  Changes(const Router& router, const Placement& placement, const ProtocolModel& protocol, const CollectiveCall& call)
+  Changes(const routing::Router& router, const routing::Placement& placement, const program::ProtocolModel& protocol,
+          const program::CollectiveCall& call)
       : lowering_(router, placement, protocol, {.pairs_apart = 0}), call_(call) {
     lowering_.follow_rings(false);  // many calls, of which only the differences are asked
   }
 
-  Result<LoweredCall> lower() { return lowering_.lower(call_); }
-  const Lowering& lowering() const { return lowering_; }
+  Result<lowering::LoweredCall> lower() { return lowering_.lower(call_); }
+  const lowering::Lowering& lowering() const { return lowering_; }
 
   Result<Relief> relief(const LinkChange& change, double before_ps, bool every) {
     Relief r{change.what, 0, 0, {}};
     lowering_.set_what_if(change.change);
-    BUSBAR_ASSIGN(const LoweredCall changed, lower());
-    r.gain_percent = gain_percent(before_ps, closed_form_ps(changed));
+    BUSBAR_ASSIGN(const lowering::LoweredCall changed, lower());
+    r.gain_percent = gain_percent(before_ps, lowering::closed_form_ps(changed));
     if (!every) return r;
     lowering_.set_what_if(change.limit);
-    BUSBAR_ASSIGN(const LoweredCall freed, lower());
-    r.most_percent = gain_percent(before_ps, closed_form_ps(freed));
-    r.next = bound_of(freed);
+    BUSBAR_ASSIGN(const lowering::LoweredCall freed, lower());
+    r.most_percent = gain_percent(before_ps, lowering::closed_form_ps(freed));
+    r.next = lowering::bound_of(freed);
     return r;
   }
 
  private:
-  Lowering lowering_;
-  const CollectiveCall& call_;
+  lowering::Lowering lowering_;
+  const program::CollectiveCall& call_;
 };
 
 constexpr double kNoLimit = 1e6;  // factor on the rate
 
 /// The classes of the cables of NICs, degraded ones with sound ones, and of NIC slots if nothing else in the node of
 /// `gpu` has such a link; and the number of NICs with a cable in that node.
-std::pair<std::vector<std::uint16_t>, std::uint32_t> nics_of(const Topology& t, DeviceId gpu,
+std::pair<std::vector<std::uint16_t>, std::uint32_t> nics_of(const topology::Topology& t, topology::DeviceId gpu,
                                                              const std::vector<LinkGroup>& groups) {
   std::vector<std::uint8_t> other(t.link_classes().size(), 0);
-  const Block& block = t.blocks()[index(t.block_of(gpu))];
+  const topology::Block& block = t.blocks()[index(t.block_of(gpu))];
   std::uint32_t nics = 0;
   for (std::uint32_t p = 0; p < block.device_count; ++p) {
-    const auto d = static_cast<DeviceId>(block.first_device + p);
+    const auto d = static_cast<topology::DeviceId>(block.first_device + p);
     bool cable = false;
-    for (const LinkId l : t.out_links(d)) {
+    for (const topology::LinkId l : t.out_links(d)) {
       cable |= t.block_of(t.to(l)) != t.block_of(d);
-      if (t.kind(d) != DeviceKind::kNic && t.kind(t.to(l)) != DeviceKind::kNic) other[t.link_class_index(l)] = 1;
+      if (t.kind(d) != topology::DeviceKind::kNic && t.kind(t.to(l)) != topology::DeviceKind::kNic)
+        other[t.link_class_index(l)] = 1;
     }
-    nics += t.kind(d) == DeviceKind::kNic && cable;
+    nics += t.kind(d) == topology::DeviceKind::kNic && cable;
   }
   std::vector<std::uint16_t> classes;
   for (const LinkGroup& g : groups)
@@ -131,13 +134,15 @@ std::pair<std::vector<std::uint16_t>, std::uint32_t> nics_of(const Topology& t, 
 }
 
 /// The changes to links that the call uses.
-std::vector<LinkChange> changes_of(const LoweredCall& base, const Lowering& lowering, const Topology& t, DeviceId gpu,
-                                   bool every) {
+std::vector<LinkChange> changes_of(const lowering::LoweredCall& base, const lowering::Lowering& lowering,
+                                   const topology::Topology& t, topology::DeviceId gpu, bool every) {
   std::vector<bool> used(t.link_classes().size(), false);
-  for (const Stage& s : base.stages) {
-    if (s.busiest != kNone<LinkId>) used[t.link_class_index(s.busiest)] = true;  // else a reduction in a switch
-    for (const CapacityId c : s.on)
-      if (every) lowering.capacities().for_each_link(c, [&](LinkId x, double) { used[t.link_class_index(x)] = true; });
+  for (const lowering::Stage& s : base.stages) {
+    if (s.busiest != kNone<topology::LinkId>)
+      used[t.link_class_index(s.busiest)] = true;  // else a reduction in a switch
+    for (const routing::CapacityId c : s.on)
+      if (every)
+        lowering.capacities().for_each_link(c, [&](topology::LinkId x, double) { used[t.link_class_index(x)] = true; });
   }
   const auto is_used = [&](std::uint16_t c) { return used[c]; };
   std::vector<LinkChange> out;
@@ -159,17 +164,18 @@ std::vector<LinkChange> changes_of(const LoweredCall& base, const Lowering& lowe
 
 }  // namespace
 
-Result<std::vector<Relief>> find_relief(const Router& router, const Placement& placement, const ProtocolModel& protocol,
-                                        const CollectiveCall& call, bool every, const OtherThreads& others) {
+Result<std::vector<Relief>> find_relief(const routing::Router& router, const routing::Placement& placement,
+                                        const program::ProtocolModel& protocol, const program::CollectiveCall& call,
+                                        bool every, const OtherThreads& others) {
   using Clock = std::chrono::steady_clock;
   const auto begin = Clock::now();
   Changes first(router, placement, protocol, call);
-  BUSBAR_ASSIGN(const LoweredCall base, first.lower());
-  const double before_ps = closed_form_ps(base);
-  const DeviceId gpu = placement.gpu(call.groups.actor(0, 0));
+  BUSBAR_ASSIGN(const lowering::LoweredCall base, first.lower());
+  const double before_ps = lowering::closed_form_ps(base);
+  const topology::DeviceId gpu = placement.gpu(call.groups.actor(0, 0));
   const std::vector<LinkChange> changes = changes_of(base, first.lowering(), router.topology(), gpu, every);
   const bool worth = std::chrono::duration<double>(Clock::now() - begin).count() >= others.worth_s;
-  std::vector<std::unique_ptr<Router>> routers(1 + (worth ? others.count : 0));
+  std::vector<std::unique_ptr<routing::Router>> routers(1 + (worth ? others.count : 0));
   std::vector<std::unique_ptr<Changes>> machines(routers.size());
   std::vector<std::optional<Result<Relief>>> found(changes.size());
   share_out(changes.size(), machines.size(), [&](std::size_t i, std::size_t thread) {
@@ -188,4 +194,4 @@ Result<std::vector<Relief>> find_relief(const Router& router, const Placement& p
   return out;
 }
 
-}  // namespace busbar
+}  // namespace busbar::choice

@@ -5,11 +5,12 @@
 
 #include "busbar/collectives/schedule.h"
 
-namespace busbar {
+namespace busbar::choice {
 
 /// The all-reduce `sums` as a broadcast from `root` or a reduce to it (collectives/builders.h, for_root_alone). Empty
 /// for a reduce of `sums` that use scratch, where ranks without an output keep what others have in theirs, or whose
 /// first phase leaves out ranks, which rely on their input in the output.
-std::optional<Schedule> rooted_sums(Schedule sums, Collective op, std::uint32_t root);
+std::optional<collectives::Schedule> rooted_sums(collectives::Schedule sums, collectives::Collective op,
+                                                 std::uint32_t root);
 
-}  // namespace busbar
+}  // namespace busbar::choice

@@ -19,7 +19,7 @@
 #include "busbar/lowering/channels.h"
 #include "busbar/lowering/lowering.h"
 
-namespace busbar {
+namespace busbar::choice {
 namespace {
 
 constexpr std::uint32_t kMostSearched = 64;       // ranks
@@ -32,15 +32,18 @@ constexpr std::uint32_t kMostRelayed = 8192;      // ranks
 constexpr std::uint32_t kMostTurned = 8192;       // ranks
 constexpr std::uint32_t kMostHalved = 1024;       // ranks
 
-bool rooted(Collective op) { return op == Collective::kBroadcast || op == Collective::kReduce; }
+bool rooted(collectives::Collective op) {
+  return op == collectives::Collective::kBroadcast || op == collectives::Collective::kReduce;
+}
 
 class Maker {
  public:
-  Maker(const Router& router, const Placement& placement, const CollectiveCall& call, const Shortcuts& shortcuts)
+  Maker(const routing::Router& router, const routing::Placement& placement, const program::CollectiveCall& call,
+        const Shortcuts& shortcuts)
       : router_(router), placement_(placement), call_(call), shortcuts_(shortcuts), n_(call.groups.size()) {}
 
   Result<std::vector<Synthesized>> all() {
-    if (call_.op > Collective::kReduce) {  // the remaining collectives have no rings and no trees
+    if (call_.op > collectives::Collective::kReduce) {  // the remaining collectives have no rings and no trees
       BUSBAR_RETURN_IF_ERROR(over_relays());
       return std::move(out_);
     }
@@ -55,7 +58,7 @@ class Maker {
     }
     for (const bool equal_rates : {false, true}) {
       if (n_ < 2 || n_ > (equal_rates ? kMostByGraph : kMostSearched)) break;
-      const CollectiveCall ordered = in_order();
+      const program::CollectiveCall ordered = in_order();
       const RankRoutes routes(router_, placement_, ordered, equal_rates);
       if (equal_rates && RankRoutes(router_, placement_, ordered).has_equal_rates()) break;
       for (const std::uint32_t most : {1u, kMostUnits}) {
@@ -66,7 +69,8 @@ class Maker {
       }
       for (const double per_depth : {0.0, 1.0}) {
         if (has_levels && n_ > kMostBesideLevels) break;
-        const ForestRequest request{call_.op, 1, kMostForest, per_depth, call_.op == Collective::kAllReduce};
+        const ForestRequest request{call_.op, 1, kMostForest, per_depth,
+                                    call_.op == collectives::Collective::kAllReduce};
         for (const ForestPacking& f : pack_forests(routes, request))
           BUSBAR_RETURN_IF_ERROR(forest(given_numbers(f.trees)));
       }
@@ -81,12 +85,13 @@ class Maker {
  private:
   /// The call over the same ranks in an order given by their routes: what a search finds there does not depend on
   /// how ranks are numbered.
-  CollectiveCall in_order() {
-    const bool has_root = rooted(call_.op) || call_.op == Collective::kGather || call_.op == Collective::kScatter;
+  program::CollectiveCall in_order() {
+    const bool has_root = rooted(call_.op) || call_.op == collectives::Collective::kGather ||
+                          call_.op == collectives::Collective::kScatter;
     if (order_.empty())
       order_ =
           order_by_routes(RankRoutes(router_, placement_, call_), has_root ? std::optional(call_.root) : std::nullopt);
-    CollectiveCall out = call_;
+    program::CollectiveCall out = call_;
     out.groups = {};
     out.groups.listed_groups = 1;
     for (const std::uint32_t r : order_) out.groups.listed.push_back(call_.groups.actor(0, r));
@@ -98,12 +103,12 @@ class Maker {
   void give_number(std::vector<std::uint32_t>& ranks) const {
     for (std::uint32_t& r : ranks) give_number(r);
   }
-  void give_number(WeightedTree& t) const { give_number(t.tree.position); }
-  void give_number(ForestTree& t) const {
+  void give_number(collectives::WeightedTree& t) const { give_number(t.tree.position); }
+  void give_number(collectives::ForestTree& t) const {
     give_number(t.up.position);
     give_number(t.down.position);
   }
-  void give_number(RankPath& p) const { give_number(p.ranks); }
+  void give_number(collectives::RankPath& p) const { give_number(p.ranks); }
   /// What was found for in_order(), for the ranks as the call numbers them.
   template <typename T>
   std::vector<T> given_numbers(std::vector<T> found) const {
@@ -112,30 +117,30 @@ class Maker {
   }
 
   Status rings(std::vector<std::vector<std::uint32_t>> orders, const char* how) {
-    ScheduleSpec spec;
+    collectives::ScheduleSpec spec;
     spec.algorithm = "ring";
     spec.op = call_.op;
     spec.ranks = n_;
     spec.root = call_.root;
     spec.orders = std::move(orders);
     const std::size_t count = spec.orders.size();
-    BUSBAR_ASSIGN(Schedule s, build_schedule(spec));
+    BUSBAR_ASSIGN(collectives::Schedule s, collectives::build_schedule(spec));
     add(std::move(s), fmt::format("{} ring{} {}", count, count == 1 ? "" : "s", how));
     return {};
   }
 
-  Status trees(const std::vector<WeightedTree>& trees) {
-    BUSBAR_ASSIGN(Schedule s, build_tree_packing(call_.op, n_, call_.root, trees));
+  Status trees(const std::vector<collectives::WeightedTree>& trees) {
+    BUSBAR_ASSIGN(collectives::Schedule s, collectives::build_tree_packing(call_.op, n_, call_.root, trees));
     add(std::move(s), fmt::format("{} tree{}", trees.size(), trees.size() == 1 ? "" : "s"));
     return {};
   }
 
-  Status forest(const std::vector<ForestTree>& trees) {
-    ForestSpec spec;
+  Status forest(const std::vector<collectives::ForestTree>& trees) {
+    collectives::ForestSpec spec;
     spec.op = call_.op;
     spec.ranks = n_;
     spec.trees = trees;
-    BUSBAR_ASSIGN(Schedule s, build_forest(spec));
+    BUSBAR_ASSIGN(collectives::Schedule s, collectives::build_forest(spec));
     s.root = call_.root;
     add(std::move(s), fmt::format("{} trees from every rank", trees.size()));
     return {};
@@ -144,12 +149,12 @@ class Maker {
   /// A scatter followed by each all-gather, or each reduce-scatter followed by a gather.
   Status in_two_halves() {
     if (n_ < 3 || n_ > kMostHalved) return {};
-    const bool down = call_.op == Collective::kBroadcast;
-    CollectiveCall half = call_;
-    half.op = down ? Collective::kAllGather : Collective::kReduceScatter;
+    const bool down = call_.op == collectives::Collective::kBroadcast;
+    program::CollectiveCall half = call_;
+    half.op = down ? collectives::Collective::kAllGather : collectives::Collective::kReduceScatter;
     half.root = 0;
-    const auto take = [&](const Schedule& s, const std::string& what) {
-      add(with_root(s, call_.root), down ? "a scatter, then " + what : what + ", then a gather");
+    const auto take = [&](const collectives::Schedule& s, const std::string& what) {
+      add(collectives::with_root(s, call_.root), down ? "a scatter, then " + what : what + ", then a gather");
     };
     return each_schedule(half, take);
   }
@@ -157,11 +162,11 @@ class Maker {
   /// Each all-reduce, in which only the root has something to add, or only the root keeps the sums.
   Status as_all_reduce() {
     if (n_ < 3 || n_ > kMostHalved) return {};
-    CollectiveCall sums = call_;
-    sums.op = Collective::kAllReduce;
+    program::CollectiveCall sums = call_;
+    sums.op = collectives::Collective::kAllReduce;
     sums.root = 0;
-    return each_schedule(sums, [&](const Schedule& s, const std::string& what) {
-      const bool down = call_.op == Collective::kBroadcast;
+    return each_schedule(sums, [&](const collectives::Schedule& s, const std::string& what) {
+      const bool down = call_.op == collectives::Collective::kBroadcast;
       if (auto rooted = rooted_sums(s, call_.op, call_.root))
         add(*std::move(rooted), what + (down ? ", an all-reduce of what the root has"
                                              : ", an all-reduce of which the root keeps the sums"));
@@ -170,59 +175,60 @@ class Maker {
 
   /// `take(schedule, what)` for each schedule made for `call`, and for each algorithm that `fastest` tries.
   template <typename F>
-  Status each_schedule(CollectiveCall call, const F& take) {
+  Status each_schedule(program::CollectiveCall call, const F& take) {
     BUSBAR_ASSIGN(const std::vector<Synthesized> made, Maker(router_, placement_, call, shortcuts_).all());
     for (const Synthesized& m : made) take(*m.schedule, m.what);
-    const Topology& t = router_.topology();
-    const std::uint32_t per_domain = ranks_per_domain(call, t, placement_);
+    const topology::Topology& t = router_.topology();
+    const std::uint32_t per_domain = lowering::ranks_per_domain(call, t, placement_);
     for (const std::string& name : fastest_names(call, placement_, t, shortcuts_)) {
       call.algorithm = name;
-      if (const auto s = build_for_call(call, t, placement_, per_domain, 0); s.ok()) take(*s, name);
+      if (const auto s = lowering::build_for_call(call, t, placement_, per_domain, 0); s.ok()) take(*s, name);
     }
     return {};
   }
 
   /// If all nodes are as large as the root's, also without search: over the rank at the same place in the root's node.
   Status over_relays() {
-    const bool pairs = call_.op == Collective::kAllToAll;
+    const bool pairs = call_.op == collectives::Collective::kAllToAll;
     if (n_ > 1 && n_ <= (pairs ? kMostPairsSearched : kMostSearched)) {
-      const CollectiveCall ordered = in_order();
+      const program::CollectiveCall ordered = in_order();
       for (const bool equal_rates : {false, true}) {
         const RankRoutes routes(router_, placement_, ordered, equal_rates);
         for (const PathPacking& p : pack_paths(routes, call_.op, ordered.root))
           BUSBAR_RETURN_IF_ERROR(paths(given_numbers(p.paths)));
       }
     }
-    if (pairs || n_ < 3 || n_ > kMostRelayed || (call_.op != Collective::kGather && call_.op != Collective::kScatter))
+    if (pairs || n_ < 3 || n_ > kMostRelayed ||
+        (call_.op != collectives::Collective::kGather && call_.op != collectives::Collective::kScatter))
       return {};
     const std::vector<std::vector<std::uint32_t>> nodes = by_node();
     const auto has_root = [&](const auto& ranks) {
       return std::find(ranks.begin(), ranks.end(), call_.root) != ranks.end();
     };
     const auto& home = *std::find_if(nodes.begin(), nodes.end(), has_root);
-    std::vector<RankPath> out;
+    std::vector<collectives::RankPath> out;
     for (const auto& ranks : nodes)
       for (std::size_t l = 0; l < ranks.size(); ++l) {
         if (ranks[l] == call_.root) continue;
         const std::uint32_t relay = home[l % home.size()];
-        RankPath p{{ranks[l], call_.root}};
+        collectives::RankPath p{{ranks[l], call_.root}};
         if (relay != call_.root && relay != ranks[l]) p.ranks.insert(p.ranks.begin() + 1, relay);
-        if (call_.op == Collective::kScatter) std::reverse(p.ranks.begin(), p.ranks.end());
+        if (call_.op == collectives::Collective::kScatter) std::reverse(p.ranks.begin(), p.ranks.end());
         out.push_back(std::move(p));
       }
     return nodes.size() < 2 ? Status() : paths(out);
   }
 
-  Status paths(const std::vector<RankPath>& paths) {
-    BUSBAR_ASSIGN(Schedule s, build_paths(call_.op, n_, call_.root, paths));
+  Status paths(const std::vector<collectives::RankPath>& paths) {
+    BUSBAR_ASSIGN(collectives::Schedule s, collectives::build_paths(call_.op, n_, call_.root, paths));
     const auto relayed =
-        std::count_if(paths.begin(), paths.end(), [](const RankPath& p) { return p.ranks.size() > 2; });
+        std::count_if(paths.begin(), paths.end(), [](const collectives::RankPath& p) { return p.ranks.size() > 2; });
     add(std::move(s), fmt::format("{} paths, {} of them over relays", paths.size(), relayed));
     return {};
   }
 
-  void add(Schedule s, std::string what) {
-    out_.push_back({std::make_shared<const Schedule>(std::move(s)), std::move(what)});
+  void add(collectives::Schedule s, std::string what) {
+    out_.push_back({std::make_shared<const collectives::Schedule>(std::move(s)), std::move(what)});
   }
 
   /// Ranks of each node in the order of their GPUs, so that ranks at the same place have the same rail.
@@ -263,8 +269,8 @@ class Maker {
   Status turned_trees(const std::vector<std::vector<std::uint32_t>>& nodes) {
     constexpr std::size_t kMostTrees = 128;
     const std::size_t heads = most_ranks(nodes), count = heads * nodes.size();
-    if (call_.op != Collective::kAllReduce || nodes.size() < 2 || count > kMostTrees) return {};
-    std::vector<WeightedTree> out;
+    if (call_.op != collectives::Collective::kAllReduce || nodes.size() < 2 || count > kMostTrees) return {};
+    std::vector<collectives::WeightedTree> out;
     for (std::size_t c = 0; c < heads; ++c)
       for (std::size_t r = 0; r < nodes.size(); ++r) {
         std::vector<std::vector<std::uint32_t>> near(n_);
@@ -284,9 +290,9 @@ class Maker {
     return trees(out);
   }
 
-  const Router& router_;
-  const Placement& placement_;
-  const CollectiveCall& call_;
+  const routing::Router& router_;
+  const routing::Placement& placement_;
+  const program::CollectiveCall& call_;
   const Shortcuts shortcuts_;
   std::uint32_t n_;
   std::vector<std::uint32_t> order_;  ///< of in_order()
@@ -295,8 +301,8 @@ class Maker {
 
 }  // namespace
 
-Result<std::vector<Synthesized>> synthesize(const Router& router, const Placement& placement,
-                                            const CollectiveCall& call, const Shortcuts& shortcuts) {
+Result<std::vector<Synthesized>> synthesize(const routing::Router& router, const routing::Placement& placement,
+                                            const program::CollectiveCall& call, const Shortcuts& shortcuts) {
   if (call.groups.groups() != 1)
     return Error{ErrorCode::kUnsupported, "schedules are synthesized for one group of ranks at a time", {}};
   return Maker(router, placement, call, shortcuts).all();
@@ -305,34 +311,34 @@ Result<std::vector<Synthesized>> synthesize(const Router& router, const Placemen
 namespace {
 
 /// Whether numbers of pieces other than the lowering's are tried.
-bool may_be_cut(const Engine& engine, const CollectiveCall& call) {
-  const ProtocolModel* costs = engine.protocol();
+bool may_be_cut(const engine::Engine& engine, const program::CollectiveCall& call) {
+  const program::ProtocolModel* costs = engine.protocol();
   if (call.chunks != 0 || costs == nullptr || !rooted(call.op)) return false;
-  return count(costs->chunk) == 0 || !pipelines(*call.schedule);
+  return count(costs->chunk) == 0 || !collectives::pipelines(*call.schedule);
 }
 
 /// The number of pieces to try if the lowering uses one. If pieces cost nothing, a chain or tree uses as many as a
 /// ring. Otherwise pieces have the protocol's size and go through all phases.
-std::uint32_t pieces_of(const Engine& engine, CallId id, const CollectiveCall& call) {
-  const LoweredCall* lowered = engine.lowered(id);
+std::uint32_t pieces_of(const engine::Engine& engine, program::CallId id, const program::CollectiveCall& call) {
+  const lowering::LoweredCall* lowered = engine.lowered(id);
   if (!may_be_cut(engine, call) || lowered == nullptr || lowered->chunks != 1) return 0;
   const std::uint64_t piece = count(engine.protocol()->chunk) * lowered->channels;
   const std::uint64_t pieces = piece == 0 ? call.schedule->ranks : count(call.bytes) / piece;
-  return pieces < 2 ? 0 : static_cast<std::uint32_t>(std::min<std::uint64_t>(pieces, kMostChunks));
+  return pieces < 2 ? 0 : static_cast<std::uint32_t>(std::min<std::uint64_t>(pieces, lowering::kMostChunks));
 }
 
 }  // namespace
 
-Result<SynthesizedCall> pick_fastest(Engine& engine, Engine* lower_bound, CutTime& cut,
-                                     const std::vector<Synthesized>& candidates, CollectiveCall call,
-                                     CollectiveCall textbook) {
+Result<SynthesizedCall> pick_fastest(engine::Engine& engine, engine::Engine* lower_bound, CutTime& cut,
+                                     const std::vector<Synthesized>& candidates, program::CollectiveCall call,
+                                     program::CollectiveCall textbook) {
   SynthesizedCall best;
-  BUSBAR_ASSIGN(const CallId plain, engine.prepare(textbook));
+  BUSBAR_ASSIGN(const program::CallId plain, engine.prepare(textbook));
   Duration least = best.textbook_alone = engine.time_alone(plain);
   best.call = best.textbook = std::move(textbook);
   best.what = "plain " + best.call.algorithm;
   call.algorithm = "ring";
-  if (const Result<CallId> ring = engine.prepare(call); ring.ok()) {
+  if (const Result<program::CallId> ring = engine.prepare(call); ring.ok()) {
     best.ring_alone = engine.time_alone(*ring);
     // With less than a byte per rank, the textbook algorithms include no ring.
     if (*best.ring_alone < least) least = *best.ring_alone, best.call = call, best.what = "plain ring";
@@ -353,7 +359,7 @@ Result<SynthesizedCall> pick_fastest(Engine& engine, Engine* lower_bound, CutTim
     if (engine.least_time(call) > least && shortcuts.take(Shortcut::kLeastTime)) continue;
     order.emplace_back(cables, i);
     if (lower_bound == nullptr || !whole) continue;
-    if (const Result<CallId> id = lower_bound->prepare(call); id.ok())
+    if (const Result<program::CallId> id = lower_bound->prepare(call); id.ok())
       order.back().first = std::max(cables, lower_bound->time_alone(*id));
   }
   std::sort(order.begin(), order.end());
@@ -366,7 +372,7 @@ Result<SynthesizedCall> pick_fastest(Engine& engine, Engine* lower_bound, CutTim
     call.chunks = asked;
     for (bool again = true; again;) {
       BUSBAR_RETURN_IF_ERROR(engine.status());
-      const Result<CallId> id = engine.prepare(call);
+      const Result<program::CallId> id = engine.prepare(call);
       if (!id.ok()) break;  // some candidates need hardware that this machine lacks
       const Duration time = engine.time_alone(*id);
       if (time < least) least = time, best.call = call, best.what = candidates[i].what;
@@ -378,4 +384,4 @@ Result<SynthesizedCall> pick_fastest(Engine& engine, Engine* lower_bound, CutTim
   return best;
 }
 
-}  // namespace busbar
+}  // namespace busbar::choice

@@ -7,13 +7,13 @@
 #include "busbar/base/cores.h"
 #include "busbar/lowering/lowering.h"
 
-namespace busbar {
+namespace busbar::choice {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
 /// The sum of the link times of all stages; 0 if the engine does not give them.
-double simple_links_ps(const LoweredCall* lowered) {
+double simple_links_ps(const lowering::LoweredCall* lowered) {
   double sum = 0;
   for (std::size_t s = 0; lowered != nullptr && s < lowered->stages.size(); ++s) sum += lowered->stages[s].load_ps;
   return sum;
@@ -28,15 +28,15 @@ TrialTimes::TrialTimes(TrialMachine own, const TrialHelpers* helpers, std::vecto
 }
 TrialTimes::~TrialTimes() = default;
 
-TimedTrial TrialTimes::time(const TrialMachine& machine, const CollectiveCall& call,
+TimedTrial TrialTimes::time(const TrialMachine& machine, const program::CollectiveCall& call,
                             std::optional<Duration> best) const {
   TimedTrial out;
   if (best && machine.lower_bound != nullptr) {
-    const Result<CallId> cheap = machine.lower_bound->prepare(call);
+    const Result<program::CallId> cheap = machine.lower_bound->prepare(call);
     if (cheap.ok()) out.at_least = machine.lower_bound->time_alone(*cheap);
     if (out.at_least && *out.at_least > *best) return out;
   }
-  const Result<CallId> id = machine.engine->prepare(call);
+  const Result<program::CallId> id = machine.engine->prepare(call);
   if (!id.ok()) {
     out.status = id.error();
     return out;
@@ -96,4 +96,4 @@ const TimedTrial& TrialTimes::of(std::size_t i, std::optional<Duration> best,
   return *timed_[i];
 }
 
-}  // namespace busbar
+}  // namespace busbar::choice

@@ -10,22 +10,22 @@
 #include "busbar/choice/other_threads.h"
 #include "busbar/engine/engine.h"
 
-namespace busbar {
+namespace busbar::choice {
 
 /// An engine for candidates, and one that is cheaper to run and whose times are never above those of the first; or
 /// null.
 struct TrialMachine {
-  Engine* engine = nullptr;
-  Engine* lower_bound = nullptr;
+  engine::Engine* engine = nullptr;
+  engine::Engine* lower_bound = nullptr;
 };
 
 /// Opens further machines: `open` gives the engines over a router.
 struct TrialHelpers {
   struct Engines {
-    std::unique_ptr<Engine> engine, lower_bound;
+    std::unique_ptr<engine::Engine> engine, lower_bound;
   };
   OtherThreads threads{};
-  std::function<Engines(const Router&)> open{};
+  std::function<Engines(const routing::Router&)> open{};
 };
 
 /// What one candidate takes.
@@ -41,7 +41,7 @@ class TrialTimes {
  public:
   struct Candidate {
     std::size_t algorithm = 0;
-    const CollectiveCall* call = nullptr;
+    const program::CollectiveCall* call = nullptr;
   };
   TrialTimes(TrialMachine own, const TrialHelpers* helpers, std::vector<Candidate> candidates);
   ~TrialTimes();
@@ -52,11 +52,11 @@ class TrialTimes {
 
  private:
   struct Machine {
-    std::unique_ptr<Router> router;
+    std::unique_ptr<routing::Router> router;
     TrialHelpers::Engines engines;
     TrialMachine ask;
   };
-  TimedTrial time(const TrialMachine& machine, const CollectiveCall& call, std::optional<Duration> best) const;
+  TimedTrial time(const TrialMachine& machine, const program::CollectiveCall& call, std::optional<Duration> best) const;
   std::uint32_t machine_of(std::size_t candidate) const;
   void look_ahead(std::size_t i, std::optional<Duration> best, const std::function<bool(std::size_t)>& wanted);
 
@@ -68,4 +68,4 @@ class TrialTimes {
   bool long_ones_ = false;                          ///< some took long enough for threads to be worth it
 };
 
-}  // namespace busbar
+}  // namespace busbar::choice

@@ -21,7 +21,7 @@
 #include "busbar/step/kept_machines.h"
 #include "busbar/views/view.h"
 
-namespace busbar {
+namespace busbar::cli {
 namespace {
 
 /// Watches standard input if it is a terminal, a pipe or a socket; otherwise (/dev/null, a file) it never ends. Drops
@@ -67,7 +67,7 @@ class ExploreAnswers {
  private:
   LocalReply reply_of(const LocalRequest& request, RunWatch& watch);
 
-  KeptMachines machines_;
+  step::KeptMachines machines_;
 };
 
 constexpr const char* kPlainType = "text/plain; charset=utf-8";
@@ -79,20 +79,20 @@ constexpr std::pair<const char*, ExploreAsk> kAnswers[] = {{"/answer", ExploreAs
                                                            {"/fabrics", ExploreAsk::kFabrics}};
 
 /// The answer of `words` for the page; `machines` stay ready.
-AskedLine ask_for_page(const std::vector<std::string>& words, RunWatch& watch, KeptMachines& machines) {
+lines::AskedLine ask_for_page(const std::vector<std::string>& words, RunWatch& watch, step::KeptMachines& machines) {
   questions::Context context;
   context.kept = &machines;
   context.stop = watch.flag();
   context.progress = [&watch](const Progress& p) {
     if (p.total != 0 || p.so_far) watch.report(p.what, p.done, p.total != 0 ? p.total : p.done + 1);
   };
-  AskedLine asked = ask_line(words, std::move(context));
+  lines::AskedLine asked = lines::ask_line(words, std::move(context));
   constexpr std::string_view kHead = "busbar: ";
   if (asked.message.starts_with(kHead)) asked.message.erase(0, kHead.size());
   return asked;
 }
 
-LocalReply json_reply(const std::string& command, const AskedLine& asked) {
+LocalReply json_reply(const std::string& command, const lines::AskedLine& asked) {
   const Json body{{"command", command},
                   {"status", asked.status},
                   {"message", asked.message},
@@ -100,24 +100,24 @@ LocalReply json_reply(const std::string& command, const AskedLine& asked) {
   return {200, "application/json", body.dump()};
 }
 
-LocalReply answer_reply(const ExploreChoice& choice, ExploreAsk ask, RunWatch& watch, KeptMachines& machines) {
+LocalReply answer_reply(const ExploreChoice& choice, ExploreAsk ask, RunWatch& watch, step::KeptMachines& machines) {
   const Result<std::vector<std::string>> words = explore_words(choice, ask);
   if (!words.ok()) return json_reply("", {2, words.error().text(), {}});
   std::vector<std::string> asked = *words;
   if (ask == ExploreAsk::kStep) asked.emplace_back("--brief");
-  return json_reply(typed_line(*words), ask_for_page(asked, watch, machines));
+  return json_reply(lines::typed_line(*words), ask_for_page(asked, watch, machines));
 }
 
 /// `saved`: the browser stores the page instead of showing it.
-LocalReply report_reply(const ExploreChoice& choice, bool saved, RunWatch& watch, KeptMachines& machines) {
+LocalReply report_reply(const ExploreChoice& choice, bool saved, RunWatch& watch, step::KeptMachines& machines) {
   Result<std::vector<std::string>> words = explore_words(choice, ExploreAsk::kStep);
   if (!words.ok()) return {400, kPlainType, words.error().text() + "\n"};
   words->insert(words->end(), {"--html", "step.html"});  // the answer has what a page shows; nothing is written
-  const AskedLine asked = ask_for_page(*words, watch, machines);
+  const lines::AskedLine asked = ask_for_page(*words, watch, machines);
   if (!asked.answer) return {400, kPlainType, asked.message + "\n"};
-  Document document = views::view_of(*asked.answer, views::Extent::kPage);
-  document.command = typed_line(*words);
-  LocalReply reply{200, kPageType, render_html(document)};
+  report::Document document = views::view_of(*asked.answer, views::Extent::kPage);
+  document.command = lines::typed_line(*words);
+  LocalReply reply{200, kPageType, report::render_html(document)};
   if (saved) reply.headers = {{"Content-Disposition", "attachment; filename=\"step.html\""}};
   return reply;
 }
@@ -153,8 +153,9 @@ struct ExploreFlags {
 Result<int> run(const ExploreFlags& o) {
   constexpr std::uint32_t kLastPort = 65535;
   if (o.port > kLastPort)
-    return flag_error("--port", fmt::format("{} is no port; use 1 to {}, or 0 for any free one", o.port, kLastPort));
-  BUSBAR_RETURN_IF_ERROR(Catalog().check());
+    return lines::flag_error("--port",
+                             fmt::format("{} is no port; use 1 to {}, or 0 for any free one", o.port, kLastPort));
+  BUSBAR_RETURN_IF_ERROR(spec::Catalog().check());
   const LongRun watch("answers");  // Ctrl-C ends the wait below and the steps that are being computed
   ExploreAnswers answers;
   const auto reply = [&](const LocalRequest& request, RunWatch& run) { return answers.reply(request, run); };
@@ -172,10 +173,10 @@ Result<int> run(const ExploreFlags& o) {
 
 }  // namespace
 
-Command explore_command(const std::string& typed) {
+lines::Command explore_command(const std::string& typed) {
   static_cast<void>(typed);  // prints no page of its own
   const auto o = std::make_shared<ExploreFlags>();
-  Command c;
+  lines::Command c;
   c.name = "explore";
   c.summary = "a page in the browser whose lists and sliders change a training step and show the answer at once";
   c.examples =
@@ -189,4 +190,4 @@ Command explore_command(const std::string& typed) {
   return c;
 }
 
-}  // namespace busbar
+}  // namespace busbar::cli

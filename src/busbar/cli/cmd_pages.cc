@@ -10,11 +10,11 @@
 #include "busbar/base/output.h"
 #include "busbar/base/text.h"
 #include "busbar/cli/commands.h"
-#include "busbar/lines/flags.h"
 #include "busbar/cli/streams.h"
+#include "busbar/lines/flags.h"
 #include "busbar/spec/catalog.h"
 
-namespace busbar {
+namespace busbar::cli {
 namespace {
 
 constexpr const char* kEnvironment[][2] = {
@@ -53,16 +53,16 @@ std::string title(const std::string& name, const std::string& version) {
   return fmt::format(".TH {} 1 \"\" \"{}\" \"Busbar\"\n", roff(capitals), roff(version));
 }
 
-bool repeats(const Flag& f) { return std::holds_alternative<std::vector<std::string>*>(f.target); }
+bool repeats(const lines::Flag& f) { return std::holds_alternative<std::vector<std::string>*>(f.target); }
 
-std::string option(const Flag& f) {
+std::string option(const lines::Flag& f) {
   std::string out = ".TP\n";
-  const std::vector<std::string> names = split_names(f.names);
+  const std::vector<std::string> names = lines::split_names(f.names);
   for (std::size_t i = 0; i < names.size(); ++i) {
     out += (i > 0 ? ", " : "") + fmt::format("\\fB{}\\fR", roff(names[i]));
   }
   if (!f.value.empty()) out += fmt::format(" \\fI{}\\fR", roff(f.value));
-  return out + "\n" + roff(help_of(f)) + (repeats(f) ? "; may be given several times" : "") + "\n";
+  return out + "\n" + roff(lines::help_of(f)) + (repeats(f) ? "; may be given several times" : "") + "\n";
 }
 
 template <std::size_t N>
@@ -77,10 +77,12 @@ std::string trimmed_end(std::string text) {
   return text;
 }
 
-std::string foreign_spelling(const ForeignFlag& row) {
+std::string foreign_spelling(const questions::ForeignFlag& row) {
   return fmt::format("--{}{}", row.name, row.is_switch() ? "" : row.takes_any() ? " X" : " " + std::string(row.value));
 }
-std::string our_spelling(const ForeignFlag& row) { return fmt::format("{} {}", row.ours, our_value(row, "X")); }
+std::string our_spelling(const questions::ForeignFlag& row) {
+  return fmt::format("{} {}", row.ours, questions::our_value(row, "X"));
+}
 
 /// "`--set` *PATH=VALUE*", without characters that break a table cell.
 std::string markdown_cell(const std::string& text) {
@@ -90,21 +92,22 @@ std::string markdown_cell(const std::string& text) {
 }
 
 /// busbar-NAME(1) as source for man. It contains no date, so the same table gives the same bytes.
-std::string man_page(const Command& c, const std::string& version) {
+std::string man_page(const lines::Command& c, const std::string& version) {
   std::string out = title("busbar-" + c.name, version);
   out += fmt::format(".SH NAME\n{} \\- {}\n", roff("busbar-" + c.name), roff(c.summary));
-  out += fmt::format(".SH SYNOPSIS\n{}\n", roff(usage_of(c)));
+  out += fmt::format(".SH SYNOPSIS\n{}\n", roff(lines::usage_of(c)));
   if (!c.positionals.empty()) out += ".SH ARGUMENTS\n";
-  for (const Positional& p : c.positionals) out += fmt::format(".TP\n\\fI{}\\fR\n{}\n", roff(p.name), roff(p.help));
+  for (const lines::Positional& p : c.positionals)
+    out += fmt::format(".TP\n\\fI{}\\fR\n{}\n", roff(p.name), roff(p.help));
   out += ".SH OPTIONS\n.TP\n\\fB\\-h\\fR, \\fB\\-\\-help\\fR\nall of this in short\n";
-  for (const std::string& category : categories_of(c)) {
+  for (const std::string& category : lines::categories_of(c)) {
     out += fmt::format(".SS {}\n", roff(category));
-    for (const Flag& f : c.flags)
+    for (const lines::Flag& f : c.flags)
       if (f.category == category) out += option(f);
   }
-  const std::vector<const ForeignFlag*> others = foreign_flags_of(c);
+  const std::vector<const questions::ForeignFlag*> others = lines::foreign_flags_of(c);
   if (!others.empty()) out += ".SH FLAGS OF OTHER PROGRAMS\n";
-  for (const ForeignFlag* row : others)
+  for (const questions::ForeignFlag* row : others)
     out += fmt::format(".TP\n\\fB{}\\fR\n{}: {}\n", roff(foreign_spelling(*row)), roff(std::string(row->program)),
                        roff(our_spelling(*row)));
   out += fmt::format(".SH EXAMPLES\n.nf\n{}\n.fi\n", roff(trimmed_end(c.examples)));
@@ -113,7 +116,7 @@ std::string man_page(const Command& c, const std::string& version) {
 }
 
 /// busbar(1): commands, environment, exit status.
-std::string man_overview(const std::vector<Command>& commands, const std::string& version) {
+std::string man_overview(const std::vector<lines::Command>& commands, const std::string& version) {
   std::string out = title("busbar", version);
   out += ".SH NAME\nbusbar \\- how fast GPUs of a machine can talk, what limits them, and what would change it\n";
   out += ".SH SYNOPSIS\n\\fBbusbar\\fR \\fICOMMAND\\fR [\\fIARGUMENT\\fR]... [\\fIOPTION\\fR]...\n";
@@ -123,7 +126,7 @@ std::string man_overview(const std::vector<Command>& commands, const std::string
       "Needs no GPU, no privilege and no network.\n.PP\nRates are 1e9 bytes per second and direction. Sizes without "
       "unit are "
       "bytes; K, M and G are binary, as in nccl\\-tests.\n.SH COMMANDS\n";
-  for (const Command& c : commands) out += fmt::format(".TP\n\\fB{}\\fR\n{}\n", roff(c.name), roff(c.summary));
+  for (const lines::Command& c : commands) out += fmt::format(".TP\n\\fB{}\\fR\n{}\n", roff(c.name), roff(c.summary));
   out += definitions("ENVIRONMENT", kEnvironment) + definitions("EXIT STATUS", kStatus);
   out += ".SH SEE ALSO\n";
   for (std::size_t i = 0; i < commands.size(); ++i)
@@ -132,23 +135,24 @@ std::string man_overview(const std::vector<Command>& commands, const std::string
 }
 
 /// The page of one command in Markdown, for the documentation site.
-std::string markdown_page(const Command& c) {
-  std::string out = fmt::format("# busbar {}\n\n{}.\n\n```text\n{}\n```\n", c.name, c.summary, usage_of(c));
+std::string markdown_page(const lines::Command& c) {
+  std::string out = fmt::format("# busbar {}\n\n{}.\n\n```text\n{}\n```\n", c.name, c.summary, lines::usage_of(c));
   if (!c.positionals.empty()) out += "\n| argument | is |\n|---|---|\n";
-  for (const Positional& p : c.positionals) out += fmt::format("| `{}` | {} |\n", p.name, markdown_cell(p.help));
-  for (const std::string& category : categories_of(c)) {
+  for (const lines::Positional& p : c.positionals) out += fmt::format("| `{}` | {} |\n", p.name, markdown_cell(p.help));
+  for (const std::string& category : lines::categories_of(c)) {
     out += fmt::format("\n## {}\n\n| flag | does |\n|---|---|\n", category);
-    for (const Flag& f : c.flags) {
+    for (const lines::Flag& f : c.flags) {
       if (f.category != category) continue;
       std::string names;
-      for (const std::string& name : split_names(f.names)) names += (names.empty() ? "`" : ", `") + name + "`";
+      for (const std::string& name : lines::split_names(f.names)) names += (names.empty() ? "`" : ", `") + name + "`";
       if (!f.value.empty()) names += " " + markdown_cell(f.value);
-      out += fmt::format("| {} | {}{} |\n", names, markdown_cell(help_of(f)), repeats(f) ? "; several times too" : "");
+      out += fmt::format("| {} | {}{} |\n", names, markdown_cell(lines::help_of(f)),
+                         repeats(f) ? "; several times too" : "");
     }
   }
-  const std::vector<const ForeignFlag*> others = foreign_flags_of(c);
+  const std::vector<const questions::ForeignFlag*> others = lines::foreign_flags_of(c);
   if (!others.empty()) out += "\n## Flags of other programs\n\n| program | flag | means |\n|---|---|---|\n";
-  for (const ForeignFlag* row : others)
+  for (const questions::ForeignFlag* row : others)
     out += fmt::format("| {} | `{}` | `{}` |\n", row->program, foreign_spelling(*row), our_spelling(*row));
   return out + fmt::format("\n## Examples\n\n```text\n{}\n```\n", trimmed_end(c.examples));
 }
@@ -206,10 +210,10 @@ std::string bash_line(const Candidates& c) {
   return lists.empty() ? "" : "COMPREPLY=(" + lists.substr(1) + ")";
 }
 
-std::string bash_command(const Command& c, const CompletionWords& known) {
+std::string bash_command(const lines::Command& c, const CompletionWords& known) {
   std::string values, flags = "--help";
-  for (const Flag& f : c.flags) {
-    const std::vector<std::string> names = split_names(f.names);
+  for (const lines::Flag& f : c.flags) {
+    const std::vector<std::string> names = lines::split_names(f.names);
     flags += " " + joined(names);
     if (f.value.empty()) continue;
     std::string pattern;
@@ -218,7 +222,7 @@ std::string bash_command(const Command& c, const CompletionWords& known) {
     values += fmt::format("        {}) {}{}return ;;\n", pattern, line, line.empty() ? "" : "; ");
   }
   Candidates places;
-  for (const Positional& p : c.positionals) {
+  for (const lines::Positional& p : c.positionals) {
     const Candidates here = candidates(p.name, {}, known);
     places.words.insert(places.words.end(), here.words.begin(), here.words.end());
     places.files = places.files || here.files;
@@ -247,22 +251,22 @@ std::string zsh_action(const Candidates& c) {
   return words.empty() ? " " : "{" + words + "}";
 }
 
-std::string zsh_command(const Command& c, const CompletionWords& known) {
+std::string zsh_command(const lines::Command& c, const CompletionWords& known) {
   std::string out = fmt::format("    {})\n      _arguments -s {}", c.name, "'(-)--help[all flags in short]'");
-  for (const Flag& f : c.flags) {
-    const std::vector<std::string> names = split_names(f.names);
+  for (const lines::Flag& f : c.flags) {
+    const std::vector<std::string> names = lines::split_names(f.names);
     const bool repeats = std::holds_alternative<std::vector<std::string>*>(f.target);
     for (const std::string& name : names) {
       std::string spec = repeats ? "*" : fmt::format("({})", joined(names));
       spec += name;
       if (!f.value.empty() && name.starts_with("--")) spec += "=";
-      spec += "[" + zsh_text(help_of(f)) + "]";
+      spec += "[" + zsh_text(lines::help_of(f)) + "]";
       if (!f.value.empty()) spec += ":" + zsh_text(f.value) + ":" + zsh_action(candidates(f.value, f.choices, known));
       out += " \\\n        " + single_quoted(spec);
     }
   }
   for (std::size_t i = 0; i < c.positionals.size(); ++i) {
-    const Positional& p = c.positionals[i];
+    const lines::Positional& p = c.positionals[i];
     out += " \\\n        " + single_quoted(fmt::format("{}:{}{}:{}", p.more != nullptr ? "*" : std::to_string(i + 1),
                                                        p.required ? "" : ":", zsh_text(p.name),
                                                        zsh_action(candidates(p.name, {}, known))));
@@ -278,28 +282,28 @@ std::string fish_place(const Candidates& c) {
   return out;
 }
 
-std::string fish_command(const Command& c, const CompletionWords& known) {
+std::string fish_command(const lines::Command& c, const CompletionWords& known) {
   const std::string seen = fmt::format("complete -c busbar -n '__fish_seen_subcommand_from {}'", c.name);
   std::string out =
       fmt::format("complete -c busbar -n __fish_use_subcommand -a {} -d {}\n", c.name, single_quoted(c.summary, "\\"));
-  for (const Positional& p : c.positionals)
+  for (const lines::Positional& p : c.positionals)
     if (const std::string place = fish_place(candidates(p.name, {}, known)); !place.empty()) out += seen + place + "\n";
-  for (const Flag& f : c.flags) {
+  for (const lines::Flag& f : c.flags) {
     out += seen;
-    for (const std::string& name : split_names(f.names))
+    for (const std::string& name : lines::split_names(f.names))
       out += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
     if (!f.value.empty()) {
       const Candidates values = candidates(f.value, f.choices, known);
       out += (values.files ? " -r" : " -x") + fish_place(values);
     }
-    out += " -d " + single_quoted(help_of(f), "\\") + "\n";
+    out += " -d " + single_quoted(lines::help_of(f), "\\") + "\n";
   }
   return out;
 }
 
-std::string bash_completion(const std::vector<Command>& commands, const CompletionWords& known) {
+std::string bash_completion(const std::vector<lines::Command>& commands, const CompletionWords& known) {
   std::string names, cases;
-  for (const Command& c : commands) {
+  for (const lines::Command& c : commands) {
     names += " " + c.name;
     cases += bash_command(c, known);
   }
@@ -316,9 +320,9 @@ std::string bash_completion(const std::vector<Command>& commands, const Completi
       names, cases);
 }
 
-std::string zsh_completion(const std::vector<Command>& commands, const CompletionWords& known) {
+std::string zsh_completion(const std::vector<lines::Command>& commands, const CompletionWords& known) {
   std::string names, cases;
-  for (const Command& c : commands) {
+  for (const lines::Command& c : commands) {
     std::string name = c.name + ":" + c.summary;
     names += "    " + single_quoted(name) + "\n";
     cases += zsh_command(c, known);
@@ -333,13 +337,13 @@ std::string zsh_completion(const std::vector<Command>& commands, const Completio
       names, cases);
 }
 
-std::string fish_completion(const std::vector<Command>& commands, const CompletionWords& known) {
+std::string fish_completion(const std::vector<lines::Command>& commands, const CompletionWords& known) {
   std::string out =
       "# Completion of busbar for fish, written by 'busbar completion fish'.\n"
       "complete -c busbar -f\n"
       "complete -c busbar -n __fish_use_subcommand -l version -d 'print the version'\n"
       "complete -c busbar -s h -l help -d 'all flags in short'\n";
-  for (const Command& c : commands) out += fish_command(c, known);
+  for (const lines::Command& c : commands) out += fish_command(c, known);
   return out;
 }
 
@@ -361,39 +365,40 @@ int print(const PagesFlags& o, Json data, const std::string& text) {
   return print_out(o.json ? data.dump(2) + "\n" : text);
 }
 
-const Command* find_command(const std::vector<Command>& commands, const std::string& name) {
-  for (const Command& c : commands)
+const lines::Command* find_command(const std::vector<lines::Command>& commands, const std::string& name) {
+  for (const lines::Command& c : commands)
     if (c.name == name) return &c;
   return nullptr;
 }
 
-Result<int> run_man(const PagesFlags& o, const std::vector<Command>& commands, const std::string& version) {
-  const auto page = [&](const Command& c) { return o.markdown ? markdown_page(c) : man_page(c, version); };
+Result<int> run_man(const PagesFlags& o, const std::vector<lines::Command>& commands, const std::string& version) {
+  const auto page = [&](const lines::Command& c) { return o.markdown ? markdown_page(c) : man_page(c, version); };
   if (!o.write.empty()) {
     const std::filesystem::path folder(o.write);
     if (!o.markdown) BUSBAR_RETURN_IF_ERROR(write_text(folder / "busbar.1", man_overview(commands, version)));
-    for (const Command& c : commands) {
+    for (const lines::Command& c : commands) {
       const std::string name = o.markdown ? c.name + ".md" : "busbar-" + c.name + ".1";
       BUSBAR_RETURN_IF_ERROR(write_text(folder / name, page(c)));
     }
     return 0;
   }
-  if (o.subject.empty() && o.markdown) return flag_error("--markdown", "name a command, or use --write DIR for all");
+  if (o.subject.empty() && o.markdown)
+    return lines::flag_error("--markdown", "name a command, or use --write DIR for all");
   const Json data{{"schema", "busbar.man/1"}, {"page", o.subject.empty() ? "busbar" : "busbar-" + o.subject}};
   if (o.subject.empty()) return print(o, data, man_overview(commands, version));
-  if (const Command* c = find_command(commands, o.subject)) return print(o, data, page(*c));
+  if (const lines::Command* c = find_command(commands, o.subject)) return print(o, data, page(*c));
   std::vector<std::string> names;
-  for (const Command& c : commands) names.push_back(c.name);
+  for (const lines::Command& c : commands) names.push_back(c.name);
   return Error{
       ErrorCode::kNotFound,
       fmt::format("there is no command '{}'; {}", o.subject, suggestion(o.subject, names, "busbar --help lists them")),
       {}};
 }
 
-Result<int> run_completion(const PagesFlags& o, const std::vector<Command>& commands) {
-  const Catalog catalog;
+Result<int> run_completion(const PagesFlags& o, const std::vector<lines::Command>& commands) {
+  const spec::Catalog catalog;
   CompletionWords words{catalog.names("nodes"), catalog.names("models")};
-  for (CatalogAlias& a : catalog.aliases("nodes")) words.machines.push_back(std::move(a.alias));
+  for (spec::CatalogAlias& a : catalog.aliases("nodes")) words.machines.push_back(std::move(a.alias));
   const std::pair<const char*, std::string> shells[] = {{"bash", "bash-completion/completions/busbar"},
                                                         {"zsh", "zsh/site-functions/_busbar"},
                                                         {"fish", "fish/vendor_completions.d/busbar.fish"}};
@@ -415,9 +420,9 @@ Result<int> run_completion(const PagesFlags& o, const std::vector<Command>& comm
 
 }  // namespace
 
-Command man_command(const std::vector<Command>& commands, const std::string& version) {
+lines::Command man_command(const std::vector<lines::Command>& commands, const std::string& version) {
   const auto o = std::make_shared<PagesFlags>();
-  Command c;
+  lines::Command c;
   c.name = "man";
   c.summary = "print the manual page of one command or of all";
   c.examples = "  busbar man train | man -l -\n  busbar man --write ~/.local/share/man/man1\n";
@@ -429,9 +434,9 @@ Command man_command(const std::vector<Command>& commands, const std::string& ver
   return c;
 }
 
-Command completion_command(const std::vector<Command>& commands) {
+lines::Command completion_command(const std::vector<lines::Command>& commands) {
   const auto o = std::make_shared<PagesFlags>();
-  Command c;
+  lines::Command c;
   c.name = "completion";
   c.summary = "print the completion script for bash, zsh or fish";
   c.examples =
@@ -446,4 +451,4 @@ Command completion_command(const std::vector<Command>& commands) {
   return c;
 }
 
-}  // namespace busbar
+}  // namespace busbar::cli

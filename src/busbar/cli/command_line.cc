@@ -11,21 +11,21 @@
 #include "busbar/cli/streams.h"
 #include "busbar/lines/ask_line.h"
 
-namespace busbar {
+namespace busbar::cli {
 namespace {
 
-Result<int> run(const Command& command) {
-  BUSBAR_RETURN_IF_ERROR(check_catalog(command));
+Result<int> run(const lines::Command& command) {
+  BUSBAR_RETURN_IF_ERROR(lines::check_catalog(command));
   return command.run();
 }
 
 /// All commands, in the order of help: questions by their places, the other by the place stated here.
-std::vector<Command> commands_of(const std::string& typed) {
-  std::vector<std::pair<int, Command>> placed{{200, explore_command(typed)}};
+std::vector<lines::Command> commands_of(const std::string& typed) {
+  std::vector<std::pair<int, lines::Command>> placed{{200, explore_command(typed)}};
   for (const questions::Question& q : questions::all_questions())
     placed.emplace_back(q.place, question_command(q, typed));
   std::stable_sort(placed.begin(), placed.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-  std::vector<Command> out;
+  std::vector<lines::Command> out;
   for (auto& [place, command] : placed) out.push_back(std::move(command));
   return out;
 }
@@ -50,11 +50,11 @@ int run_command_line(const std::vector<std::string>& args) {
     const Result<std::string> schema = schema_help(args);
     return schema.ok() ? print_out(*schema) : report_error(schema.error());
   }
-  std::vector<Command> commands = commands_of(typed_line(args));
+  std::vector<lines::Command> commands = commands_of(lines::typed_line(args));
   const std::string version = "busbar " BUSBAR_VERSION;
   commands.push_back(man_command(commands, version));
   commands.push_back(completion_command(commands));
-  const Parsed parsed = parse_command_line(commands, args, version);
+  const lines::Parsed parsed = lines::parse_command_line(commands, args, version);
   if (parsed.command) {
     show_when_late("'" + parsed.command->name + "' is at work");
     const Result<int> status = run(*parsed.command);
@@ -69,4 +69,4 @@ int run_command_line(const std::vector<std::string>& args) {
   return parsed.status;
 }
 
-}  // namespace busbar
+}  // namespace busbar::cli

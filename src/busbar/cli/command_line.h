@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-namespace busbar {
+namespace busbar::cli {
 
 /// Parses and runs one command; prints its result. `args`: without the program's name.
 int run_command_line(const std::vector<std::string>& args);
 
-}  // namespace busbar
+}  // namespace busbar::cli

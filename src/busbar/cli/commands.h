@@ -6,12 +6,12 @@
 
 #include "busbar/lines/flags.h"
 
-namespace busbar {
+namespace busbar::cli {
 
-Command explore_command(const std::string& typed);
+lines::Command explore_command(const std::string& typed);
 
 /// `commands` is the table that the pages describe. It must outlive the command and may still grow.
-Command man_command(const std::vector<Command>& commands, const std::string& version);
-Command completion_command(const std::vector<Command>& commands);
+lines::Command man_command(const std::vector<lines::Command>& commands, const std::string& version);
+lines::Command completion_command(const std::vector<lines::Command>& commands);
 
-}  // namespace busbar
+}  // namespace busbar::cli

@@ -25,7 +25,7 @@
 #define BUSBAR_UNDER_SANITIZER 1
 #endif
 
-namespace busbar {
+namespace busbar::cli {
 namespace {
 
 constexpr std::pair<int, std::string_view> kCrashes[] = {
@@ -62,7 +62,7 @@ std::string what_to_report(const std::string& typed) {
   return fmt::format(
       "; this is a bug of Busbar. Please report these lines and the files that the command reads:\n"
       "  version: busbar {}\n  command: {}\n",
-      BUSBAR_VERSION, escape_terminal(typed, true));
+      BUSBAR_VERSION, report::escape_terminal(typed, true));
 }
 
 }  // namespace
@@ -87,7 +87,7 @@ void report_crashes(const std::string& typed) {
 int run_reporting_exceptions(const std::function<int()>& command, const std::string& typed) {
   const auto report = [&](const std::string& what) {
     clear_progress();
-    write_error("busbar: stopped by an exception: " + escape_terminal(what, true) + what_to_report(typed));
+    write_error("busbar: stopped by an exception: " + report::escape_terminal(what, true) + what_to_report(typed));
     return 2;
   };
   try {
@@ -99,4 +99,4 @@ int run_reporting_exceptions(const std::function<int()>& command, const std::str
   }
 }
 
-}  // namespace busbar
+}  // namespace busbar::cli

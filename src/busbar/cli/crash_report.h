@@ -4,7 +4,7 @@
 #include <functional>
 #include <string>
 
-namespace busbar {
+namespace busbar::cli {
 
 /// From now on a signal of a crash (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT) first prints on standard error what to
 /// report: the version, the command line and the place in the program. The program then ends by the signal, as without
@@ -14,4 +14,4 @@ void report_crashes(const std::string& typed);
 /// The status of `command`. An exception ends in 2, with the same report on standard error.
 int run_reporting_exceptions(const std::function<int()>& command, const std::string& typed);
 
-}  // namespace busbar
+}  // namespace busbar::cli

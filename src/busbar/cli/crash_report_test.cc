@@ -6,7 +6,7 @@
 #include <csignal>
 #include <stdexcept>
 
-namespace busbar {
+namespace busbar::cli {
 namespace {
 
 using testing::HasSubstr;
@@ -36,4 +36,4 @@ TEST(CrashReport, TheProgramStillDiesByTheSignal) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::cli

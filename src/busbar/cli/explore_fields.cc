@@ -11,7 +11,7 @@
 #include "busbar/spec/catalog.h"
 #include "busbar/step/machine.h"
 
-namespace busbar {
+namespace busbar::cli {
 namespace {
 
 /// One control. `flag`: of `train`, or empty where the value is part of a word.
@@ -65,7 +65,7 @@ Error field_error(const ExploreField& field, std::string message) {
 Status check(const ExploreField& field, const std::string& value) {
   if (!plain_value(value)) return field_error(field, "is no value; write a number, or a name of the catalogue");
   if (*field.folder == '\0' || value.empty()) return {};
-  const Catalog catalog;
+  const spec::Catalog catalog;
   if (catalog.has(field.folder, value)) return {};
   return field_error(field, fmt::format("the catalogue has no '{}'; {}", value,
                                         suggestion(value, catalog.names(field.folder), "choose one of the list")));
@@ -96,7 +96,7 @@ void add_flag(const ExploreField& f, const std::string& value, std::vector<std::
 }  // namespace
 
 Json explore_fields() {
-  const Catalog catalog;
+  const spec::Catalog catalog;
   Json out = Json::array();
   for (const ExploreField& f : kExploreFields) {
     Json values = Json::array();
@@ -133,7 +133,7 @@ Result<std::vector<std::string>> explore_words(const ExploreChoice& choice, Expl
       break;
     case ExploreAsk::kMachines: {
       if (values[kOther].empty()) return invalid("is missing", {"", 0, 0, "compare with"});
-      BUSBAR_ASSIGN(const Cluster cluster, load_machine(machine, {}));
+      BUSBAR_ASSIGN(const spec::Cluster cluster, step::load_machine(machine, {}));
       words = {"compare", values["node"], values[kOther], "--gpus", std::to_string(cluster.topology.gpus().size()),
                "--model", values["model"]};
     }
@@ -149,4 +149,4 @@ Result<std::vector<std::string>> explore_words(const ExploreChoice& choice, Expl
   return words;
 }
 
-}  // namespace busbar
+}  // namespace busbar::cli

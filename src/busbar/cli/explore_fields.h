@@ -9,7 +9,7 @@
 #include "busbar/base/json.h"
 #include "busbar/base/result.h"
 
-namespace busbar {
+namespace busbar::cli {
 
 /// Names and values as the page sends them, in its order: {"model", "llama3-70b"}.
 using ExploreChoice = std::vector<std::pair<std::string, std::string>>;
@@ -27,4 +27,4 @@ enum class ExploreAsk : std::uint8_t { kStep, kPlan, kMachines, kFabrics };
 /// machine to compare with.
 Result<std::vector<std::string>> explore_words(const ExploreChoice& choice, ExploreAsk ask);
 
-}  // namespace busbar
+}  // namespace busbar::cli

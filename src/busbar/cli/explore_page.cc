@@ -8,7 +8,7 @@
 #include "busbar/views/step_parts.h"
 #include "busbar/workload/memory.h"
 
-namespace busbar {
+namespace busbar::cli {
 namespace {
 
 constexpr std::string_view kStyle = R"(.page{max-width:1320px;padding-top:24px}
@@ -38,14 +38,15 @@ std::string for_script(std::string text) {
 
 Json step_parts_json() {
   Json out = Json::array();
-  for (const StepPart& p : step_parts()) out.push_back({{"key", p.key}, {"name", p.words}, {"colour", p.colour}});
+  for (const views::StepPart& p : views::step_parts())
+    out.push_back({{"key", p.key}, {"name", p.words}, {"colour", p.colour}});
   return out;
 }
 
 Json memory_parts_json() {
   Json out = Json::array();
-  for (const MemoryPart& p : memory_parts({}))
-    out.push_back({{"key", p.name}, {"name", p.name}, {"colour", memory_colours()[out.size()]}});
+  for (const workload::MemoryPart& p : workload::memory_parts({}))
+    out.push_back({{"key", p.name}, {"name", p.name}, {"colour", views::memory_colours()[out.size()]}});
   return out;
 }
 
@@ -105,7 +106,8 @@ std::string explore_page(std::string_view nonce) {
 </body>
 </html>
 )",
-                     nonce, palette_css(":root"), page_css(), kStyle, for_script(facts.dump()), explore_script());
+                     nonce, report::palette_css(":root"), report::page_css(), kStyle, for_script(facts.dump()),
+                     explore_script());
 }
 
-}  // namespace busbar
+}  // namespace busbar::cli

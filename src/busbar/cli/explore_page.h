@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace busbar {
+namespace busbar::cli {
 
 /// The page. Its script and its style carry `nonce`, which explore_policy() names: a browser runs nothing else.
 std::string explore_page(std::string_view nonce);
@@ -13,4 +13,4 @@ std::string explore_policy(std::string_view nonce);
 
 std::string_view explore_script();
 
-}  // namespace busbar
+}  // namespace busbar::cli

@@ -1,6 +1,6 @@
 #include "busbar/cli/explore_page.h"
 
-namespace busbar {
+namespace busbar::cli {
 
 std::string_view explore_script() {
   return R"js('use strict';
@@ -255,4 +255,4 @@ changed();
 )js";
 }
 
-}  // namespace busbar
+}  // namespace busbar::cli

@@ -23,7 +23,7 @@
 #include "busbar/base/json.h"
 #include "busbar/cli/http_head.h"
 
-namespace busbar {
+namespace busbar::cli {
 
 struct LocalServer::State {
   int listener = -1;
@@ -270,4 +270,4 @@ std::string LocalServer::address() const {
 
 std::uint32_t LocalServer::port() const { return state_->port; }
 
-}  // namespace busbar
+}  // namespace busbar::cli

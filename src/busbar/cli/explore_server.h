@@ -11,7 +11,7 @@
 #include "busbar/base/result.h"
 #include "busbar/cli/run_watch.h"
 
-namespace busbar {
+namespace busbar::cli {
 
 /// 128 random bits as 32 hexadecimal digits. Error kIo if the system gives none.
 Result<std::string> random_digits();
@@ -57,4 +57,4 @@ class LocalServer {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace busbar
+}  // namespace busbar::cli

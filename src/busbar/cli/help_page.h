@@ -6,10 +6,10 @@
 
 #include "busbar/lines/flags.h"
 
-namespace busbar {
+namespace busbar::cli {
 
-std::string help_page(const Command& command);
+std::string help_page(const lines::Command& command);
 /// Help of `busbar` itself: its commands.
-std::string help_overview(const std::vector<Command>& commands);
+std::string help_overview(const std::vector<lines::Command>& commands);
 
-}  // namespace busbar
+}  // namespace busbar::cli

@@ -6,7 +6,7 @@
 
 #include "busbar/base/text.h"
 
-namespace busbar {
+namespace busbar::cli {
 namespace {
 
 /// "%41+b" is "A b" in a query. Nothing if a '%' has no two hexadecimal digits.
@@ -78,4 +78,4 @@ std::optional<HttpHead> parse_http_head(std::string_view text) {
   return hosts == 1 ? std::optional(std::move(head)) : std::nullopt;
 }
 
-}  // namespace busbar
+}  // namespace busbar::cli

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-namespace busbar {
+namespace busbar::cli {
 
 struct HttpHead {
   std::string method, path;                                ///< `path`: decoded, without the query
@@ -20,4 +20,4 @@ struct HttpHead {
 /// Source: RFC 9112 sections 2 to 5 (request line, headers); WHATWG URL, "application/x-www-form-urlencoded".
 std::optional<HttpHead> parse_http_head(std::string_view text);
 
-}  // namespace busbar
+}  // namespace busbar::cli

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace busbar {
+namespace busbar::cli {
 namespace {
 
 TEST(HttpHead, HasMethodPathQueryAndHost) {
@@ -28,4 +28,4 @@ TEST(HttpHead, RefusesWhatIsNoRequest) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::cli

@@ -2,7 +2,7 @@
 
 #include "busbar/base/output.h"
 
-namespace busbar {
+namespace busbar::cli {
 namespace {
 
 void append(const Type& type, const void* of, std::string& out);
@@ -53,4 +53,4 @@ Status write_json(const Json& data, const Field& rows, const void* list) {
   return write_stdout(out);
 }
 
-}  // namespace busbar
+}  // namespace busbar::cli

@@ -5,10 +5,10 @@
 #include "busbar/base/record.h"
 #include "busbar/base/result.h"
 
-namespace busbar {
+namespace busbar::cli {
 
 /// Writes `data` to standard output, the elements of `list` one by one, one per line. `rows`: its field, whose value in
 /// `data` is 0.
 Status write_json(const Json& data, const Field& rows, const void* list);
 
-}  // namespace busbar
+}  // namespace busbar::cli

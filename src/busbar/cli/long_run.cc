@@ -9,7 +9,7 @@
 
 #include "busbar/cli/streams.h"
 
-namespace busbar {
+namespace busbar::cli {
 namespace {
 
 constexpr double kQuiet_s = 2;     // shorter runs show no progress
@@ -206,4 +206,4 @@ void LongRun::report_interruption() const {
   say(fmt::format("interrupted; {} {}{} are done", done_, all, what_));
 }
 
-}  // namespace busbar
+}  // namespace busbar::cli

@@ -10,7 +10,7 @@
 
 #include "busbar/base/context.h"
 
-namespace busbar {
+namespace busbar::cli {
 
 /// From now on, while no LongRun exists, SIGINT and SIGTERM end the program with status 130 and 143, without results.
 void leave_on_signals();
@@ -82,4 +82,4 @@ class LongRun {
 /// "12 of 40 rows [######--------------]  30 %, 2 per s, 14 s left".
 std::string progress_line(const std::string& what, std::size_t done, std::size_t total, double elapsed_s);
 
-}  // namespace busbar
+}  // namespace busbar::cli

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace busbar {
+namespace busbar::cli {
 namespace {
 
 TEST(LongRun, TheFirstInterruptStopsAtTheNextPartAndTheProgramLives) {
@@ -119,4 +119,4 @@ TEST(LongRun, TheLineSaysHowFarAndHowLong) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::cli

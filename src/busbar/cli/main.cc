@@ -37,7 +37,7 @@ void keep_freed_memory() {
 /// Whoever has edited a copy elsewhere must see that it was not read.
 void name_embedded_inputs(const busbar::RunFiles& files) {
   for (const busbar::EmbeddedFile* file : files.embedded())
-    busbar::say(std::string(file->name) + " is no file here; its built-in copy was read");
+    busbar::cli::say(std::string(file->name) + " is no file here; its built-in copy was read");
 }
 
 }  // namespace
@@ -46,15 +46,15 @@ int main(int argc, char** argv) {
   keep_freed_memory();
   std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is not an error: remaining output is dropped
   std::signal(SIGXFSZ, SIG_IGN);  // a file above its size limit is an error of the write, with its reason
-  busbar::leave_on_signals();
+  busbar::cli::leave_on_signals();
   std::set_new_handler(give_up_for_memory);
-  busbar::occupy_standard_streams();
+  busbar::cli::occupy_standard_streams();
   const std::vector<std::string> args(argv + 1, argv + argc);
-  const std::string typed = busbar::typed_line(args);
-  busbar::report_crashes(typed);
+  const std::string typed = busbar::lines::typed_line(args);
+  busbar::cli::report_crashes(typed);
   const busbar::RunFiles files;
-  const int status = busbar::run_reporting_exceptions([&] { return busbar::run_command_line(args); }, typed);
-  busbar::end_progress();
+  const int status = busbar::cli::run_reporting_exceptions([&] { return busbar::cli::run_command_line(args); }, typed);
+  busbar::cli::end_progress();
   name_embedded_inputs(files);
   return status;
 }

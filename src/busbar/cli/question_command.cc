@@ -20,7 +20,7 @@
 #include "busbar/views/csv_rows.h"
 #include "busbar/views/view.h"
 
-namespace busbar {
+namespace busbar::cli {
 namespace {
 
 Result<std::string> prompt_on_terminal(const std::string& text) {
@@ -47,7 +47,7 @@ class AnswerWatch {
     questions::Context out;
     out.stop = LongRun::flag();
     out.notice = say_once();
-    let_answer_lines(out);
+    lines::let_answer_lines(out);
     if (isatty(STDIN_FILENO) != 0) out.prompt = prompt_on_terminal;
     out.progress = [this](const Progress& p) { show(p); };
     return out;
@@ -78,8 +78,8 @@ class AnswerWatch {
 };
 
 /// The document, if one is needed.
-Document document_of(const questions::Answer& answer, const OutputOptions& output) {
-  Document out;
+report::Document document_of(const questions::Answer& answer, const lines::OutputOptions& output) {
+  report::Document out;
   if (!output.for_programs() || !output.html.empty())
     out = views::view_of(answer, output.html.empty() ? views::Extent::kText : views::Extent::kPage);
   out.command = output.typed;
@@ -87,42 +87,42 @@ Document document_of(const questions::Answer& answer, const OutputOptions& outpu
 }
 
 /// Prints JSON, CSV or the terminal text on stdout.
-Result<int> print_data(const questions::Answer& answer, const OutputOptions& output, const Document& document,
-                       int status) {
-  if (!output.for_programs()) return print_out(render_text(document, text_options()), status);
+Result<int> print_data(const questions::Answer& answer, const lines::OutputOptions& output,
+                       const report::Document& document, int status) {
+  if (!output.for_programs()) return print_out(report::render_text(document, text_options()), status);
   const Field* const rows = output.csv ? nullptr : answer.rows();
   Json data = rows == nullptr ? answer.json() : answer.json_without_rows();
   data["run"] = output.clock.to_json();
   if (!answer.run.is_null()) data["run"].update(answer.run);
-  if (rows == nullptr) return print_out(output.csv ? csv_of(data) : data.dump(2) + "\n", status);
+  if (rows == nullptr) return print_out(output.csv ? views::csv_of(data) : data.dump(2) + "\n", status);
   end_progress();
   BUSBAR_RETURN_IF_ERROR(write_json(data, *rows, rows->at(answer.data)));
   return status;
 }
 
 /// And the page, if requested. Returns the exit status: `status`, or 2 if stdout could not be written.
-Result<int> print_result(const questions::Answer& answer, const OutputOptions& output, int status) {
-  if (output.json && output.csv) return flag_error("--csv", "excludes --json; use one of them");
-  const Document document = document_of(answer, output);
+Result<int> print_result(const questions::Answer& answer, const lines::OutputOptions& output, int status) {
+  if (output.json && output.csv) return lines::flag_error("--csv", "excludes --json; use one of them");
+  const report::Document document = document_of(answer, output);
   BUSBAR_ASSIGN(const int done, print_data(answer, output, document, status));
   if (output.html.empty()) return done;
-  BUSBAR_RETURN_IF_ERROR(write_file(output.html, render_html(document)));
+  BUSBAR_RETURN_IF_ERROR(write_file(output.html, report::render_html(document)));
   if (output.for_programs()) return done;
-  return print_out(fmt::format("\nreport: {}\n", escape_terminal(output.html, true)), done);
+  return print_out(fmt::format("\nreport: {}\n", report::escape_terminal(output.html, true)), done);
 }
 
-Result<int> print(const questions::Answer& answer, const OutputOptions& output, int status) {
+Result<int> print(const questions::Answer& answer, const lines::OutputOptions& output, int status) {
   BUSBAR_ASSIGN(const int done, print_result(answer, output, status));
   if (output.for_programs()) {
     if (answer.refused) report_error(*answer.refused);
     return done;
   }
   std::string more = views::text_after(answer, text_options().columns);
-  if (!answer.last_words.empty()) more += escape_terminal(answer.last_words, true) + '\n';
+  if (!answer.last_words.empty()) more += report::escape_terminal(answer.last_words, true) + '\n';
   return more.empty() ? done : print_out(more, done);
 }
 
-Result<int> run(const Command& command, const OutputOptions& output) {
+Result<int> run(const lines::Command& command, const lines::OutputOptions& output) {
   AnswerWatch watch;
   const Result<questions::Answer> answer = command.answer(watch.context());
   if (!answer.ok()) return answer.error();
@@ -137,12 +137,12 @@ Result<int> run(const Command& command, const OutputOptions& output) {
 
 }  // namespace
 
-Command question_command(const questions::Question& question, const std::string& typed) {
-  const auto output = std::make_shared<OutputOptions>();
+lines::Command question_command(const questions::Question& question, const std::string& typed) {
+  const auto output = std::make_shared<lines::OutputOptions>();
   output->typed = typed;
-  Command c = question_line(question, output);
+  lines::Command c = lines::question_line(question, output);
   c.run = [output, line = c] { return run(line, *output); };
   return c;
 }
 
-}  // namespace busbar
+}  // namespace busbar::cli

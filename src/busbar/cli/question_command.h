@@ -6,9 +6,9 @@
 #include "busbar/lines/flags.h"
 #include "busbar/questions/question.h"
 
-namespace busbar {
+namespace busbar::cli {
 
 /// `typed`: the command line, for the head of a page.
-Command question_command(const questions::Question& question, const std::string& typed);
+lines::Command question_command(const questions::Question& question, const std::string& typed);
 
-}  // namespace busbar
+}  // namespace busbar::cli

@@ -1,6 +1,6 @@
 #include "busbar/cli/run_watch.h"
 
-namespace busbar {
+namespace busbar::cli {
 
 void RunWatch::stop(int signal) {
   if (stop_ == 0) stop_ = signal;
@@ -21,4 +21,4 @@ RunWatch::Progress RunWatch::progress() const {
   return progress_;
 }
 
-}  // namespace busbar
+}  // namespace busbar::cli

@@ -6,7 +6,7 @@
 #include <mutex>
 #include <string>
 
-namespace busbar {
+namespace busbar::cli {
 
 /// What an answer shares with another thread: how far it is, and the wish that it stops.
 class RunWatch {
@@ -33,4 +33,4 @@ class RunWatch {
   Progress progress_;
 };
 
-}  // namespace busbar
+}  // namespace busbar::cli

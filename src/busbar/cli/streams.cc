@@ -15,7 +15,7 @@
 #include "busbar/lines/message.h"
 #include "busbar/report/plain.h"
 
-namespace busbar {
+namespace busbar::cli {
 namespace {
 
 constexpr int kFewestColumns = 40, kMostColumns = 1000;
@@ -61,18 +61,18 @@ int print_out(std::string_view text, int status) {
 }
 
 void say(std::string_view line) {
-  const std::string text = message_line(line);
+  const std::string text = lines::message_line(line);
   clear_progress();
   std::fputs(text.c_str(), stderr);
 }
 
 int report_error(const Error& error) {
   say(error.text());
-  return status_of(error);
+  return lines::status_of(error);
 }
 
-TextOptions text_options() {
-  TextOptions text;
+report::TextOptions text_options() {
+  report::TextOptions text;
   if (const int columns = columns_of_output(); columns >= kFewestColumns)
     text.columns = std::min(columns, kMostColumns);
   text.colour = isatty(STDOUT_FILENO) != 0 && variable("NO_COLOR").empty() && variable("TERM") != "dumb";
@@ -80,4 +80,4 @@ TextOptions text_options() {
   return text;
 }
 
-}  // namespace busbar
+}  // namespace busbar::cli

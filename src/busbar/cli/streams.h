@@ -8,7 +8,7 @@
 #include "busbar/base/result.h"
 #include "busbar/report/document.h"
 
-namespace busbar {
+namespace busbar::cli {
 
 /// Opens the standard streams that were closed at the start, so that no file gets their number. Reading then ends at
 /// once, standard error is dropped, and writing to standard output fails, as if it were closed.
@@ -26,6 +26,6 @@ int report_error(const Error& error);
 
 /// How to print text on standard output: as wide as $COLUMNS or the terminal (100 if both are unknown); in colour on a
 /// terminal unless $NO_COLOR is set or $TERM is dumb; with characters beyond ASCII if the locale uses UTF-8.
-TextOptions text_options();
+report::TextOptions text_options();
 
-}  // namespace busbar
+}  // namespace busbar::cli

@@ -4,7 +4,7 @@
 
 #include <cstdlib>
 
-namespace busbar {
+namespace busbar::cli {
 namespace {
 
 std::string said(const std::string& line) {
@@ -52,4 +52,4 @@ TEST(Streams, UtfEightIsKnownInAllItsSpellings) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::cli

@@ -1,6 +1,6 @@
 #include "busbar/collectives/algorithms.h"
 
-namespace busbar {
+namespace busbar::collectives {
 
 // Each is defined in the file of its name.
 Result<Schedule> build_ring(const ScheduleSpec& spec);
@@ -48,4 +48,4 @@ constexpr RegisteredAlgorithm kAlgorithms[] = {
 
 std::span<const RegisteredAlgorithm> registered_algorithms() { return kAlgorithms; }
 
-}  // namespace busbar
+}  // namespace busbar::collectives

@@ -7,7 +7,7 @@
 
 #include "busbar/collectives/builders.h"
 
-namespace busbar {
+namespace busbar::collectives {
 
 /// The rank counts that an algorithm takes, and their name: "a power of two"; null: all.
 struct TakenRanks {
@@ -36,4 +36,4 @@ std::span<const RegisteredAlgorithm> registered_algorithms();
 /// so that a test program can link another list.
 std::span<const RegisteredAlgorithm> algorithms();
 
-}  // namespace busbar
+}  // namespace busbar::collectives

@@ -1,7 +1,7 @@
 #include "busbar/collectives/algorithms.h"
 
-namespace busbar {
+namespace busbar::collectives {
 
 std::span<const RegisteredAlgorithm> algorithms() { return registered_algorithms(); }
 
-}  // namespace busbar
+}  // namespace busbar::collectives

@@ -1,7 +1,7 @@
 #include "busbar/collectives/builders.h"
 #include "busbar/collectives/internal/legality.h"
 
-namespace busbar {
+namespace busbar::collectives {
 
 Result<Schedule> build_bruck(const ScheduleSpec& spec) {
   constexpr auto in = Buffer::kInput, out = Buffer::kOutput, tmp = Buffer::kScratch;
@@ -16,4 +16,4 @@ Result<Schedule> build_bruck(const ScheduleSpec& spec) {
   return s;
 }
 
-}  // namespace busbar
+}  // namespace busbar::collectives

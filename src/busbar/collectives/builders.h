@@ -9,7 +9,7 @@
 
 #include "busbar/collectives/schedule.h"
 
-namespace busbar {
+namespace busbar::collectives {
 
 /// What to build. Only the first four fields are required; an algorithm ignores fields that it does not use.
 struct ScheduleSpec {
@@ -110,4 +110,4 @@ Schedule for_root_alone(Schedule sums, Collective op, std::uint32_t root);
 /// Precondition: copies >= 1, no all-to-all, no layouts by channel.
 Schedule with_copies(Schedule schedule, std::uint32_t copies);
 
-}  // namespace busbar
+}  // namespace busbar::collectives

@@ -2,7 +2,7 @@
 
 #include "busbar/collectives/moves.h"
 
-namespace busbar {
+namespace busbar::collectives {
 namespace {
 
 /// Whether `second` starts with exactly the chunks that `first` leaves at their owners.
@@ -49,4 +49,4 @@ std::uint32_t run_rounds(const Schedule& schedule, PhaseRun run) {
   return sum;
 }
 
-}  // namespace busbar
+}  // namespace busbar::collectives

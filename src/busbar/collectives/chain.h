@@ -17,7 +17,7 @@
 #include "busbar/collectives/sends.h"
 #include "busbar/collectives/tree_nodes.h"
 
-namespace busbar {
+namespace busbar::collectives {
 
 /// Phases [begin, end) of Schedule::phases, all of one channel, walked together.
 struct PhaseRun {
@@ -143,4 +143,4 @@ double longest_chain(const Schedule& schedule, PhaseRun run, std::uint32_t group
   }
 }
 
-}  // namespace busbar
+}  // namespace busbar::collectives

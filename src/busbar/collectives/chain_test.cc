@@ -14,7 +14,7 @@
 #include "busbar/collectives/every_schedule.h"
 #include "busbar/collectives/moves.h"
 
-namespace busbar {
+namespace busbar::collectives {
 namespace {
 
 /// The dependency grid itself: send j of position p waits for arrival j - 1 from p - 1 and for its own send j - 1.
@@ -231,4 +231,4 @@ TEST(Chain, OfLargeRingsTakesFewPasses) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::collectives

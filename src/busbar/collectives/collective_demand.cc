@@ -2,7 +2,7 @@
 
 #include "busbar/base/check.h"
 
-namespace busbar {
+namespace busbar::collectives {
 namespace {
 
 bool joins_pairs(Collective op) { return op == Collective::kAllToAll || op == Collective::kAllToAllV; }
@@ -66,4 +66,4 @@ bool CollectiveDemand::has_output(std::uint32_t actor, std::uint32_t chunk) cons
   return true;
 }
 
-}  // namespace busbar
+}  // namespace busbar::collectives

@@ -6,7 +6,7 @@
 
 #include "busbar/collectives/schedule.h"
 
-namespace busbar {
+namespace busbar::collectives {
 
 class CollectiveDemand {
  public:
@@ -27,4 +27,4 @@ class CollectiveDemand {
   std::vector<std::uint32_t> source_of_, destination_of_;  ///< per chunk of an all-to-all
 };
 
-}  // namespace busbar
+}  // namespace busbar::collectives

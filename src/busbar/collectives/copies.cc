@@ -6,7 +6,7 @@
 #include "busbar/base/check.h"
 #include "busbar/collectives/builders.h"
 
-namespace busbar {
+namespace busbar::collectives {
 namespace {
 
 /// Whether `order` contains each of n members once.
@@ -122,4 +122,4 @@ Result<Schedule> with_orders(Schedule schedule, const std::vector<std::vector<st
   return s;
 }
 
-}  // namespace busbar
+}  // namespace busbar::collectives

@@ -3,7 +3,7 @@
 #include "busbar/collectives/builders.h"
 #include "busbar/collectives/internal/legality.h"
 
-namespace busbar {
+namespace busbar::collectives {
 
 Result<Schedule> build_direct(const ScheduleSpec& spec) {
   constexpr auto in = Buffer::kInput, out = Buffer::kOutput;
@@ -53,4 +53,4 @@ Result<Schedule> build_direct(const ScheduleSpec& spec) {
   return s;
 }
 
-}  // namespace busbar
+}  // namespace busbar::collectives

@@ -7,7 +7,7 @@
 #include "busbar/collectives/sends.h"
 #include "busbar/collectives/tree_nodes.h"
 
-namespace busbar {
+namespace busbar::collectives {
 
 /// Chunks that cross each edge of a ring of `size` members in one ring phase: a member forwards all pieces but one.
 inline std::uint64_t ring_edge_chunks(const Phase& phase, std::uint32_t size) {
@@ -72,4 +72,4 @@ void for_each_edge(const Schedule& schedule, const Phase& phase, std::uint32_t g
   }
 }
 
-}  // namespace busbar
+}  // namespace busbar::collectives

@@ -10,7 +10,7 @@
 
 #include "busbar/collectives/builders.h"
 
-namespace busbar {
+namespace busbar::collectives {
 
 struct BuiltCase {
   Schedule schedule;
@@ -139,4 +139,4 @@ inline void for_every_variant(const std::function<void(const BuiltCase&)>& f) {
   }
 }
 
-}  // namespace busbar
+}  // namespace busbar::collectives

@@ -5,7 +5,7 @@
 #include "busbar/base/check.h"
 #include "busbar/collectives/builders.h"
 
-namespace busbar {
+namespace busbar::collectives {
 namespace {
 
 /// Whether the buffer consists of one part per rank, and each rank provides its own.
@@ -59,4 +59,4 @@ Result<CollectiveDemand> demand_of(const ExecutionPlan& p) {
   return CollectiveDemand(header);
 }
 
-}  // namespace busbar
+}  // namespace busbar::collectives

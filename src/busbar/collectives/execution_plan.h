@@ -16,7 +16,7 @@
 #include "busbar/collectives/collective_demand.h"
 #include "busbar/collectives/schedule.h"
 
-namespace busbar {
+namespace busbar::collectives {
 
 enum class PlanBuffer : std::uint8_t { kInput, kOutput, kScratch, kMessage };
 
@@ -95,4 +95,4 @@ Result<ExecutionPlan> plan_of(const Schedule& schedule, bool in_place, PlanLanes
 /// The same with the steps of the schedule's reducers, for a program that plays the switches.
 Result<ExecutionPlan> plan_with_reducers(const Schedule& schedule, bool in_place, PlanLanes lanes = {});
 
-}  // namespace busbar
+}  // namespace busbar::collectives

@@ -9,7 +9,7 @@
 #include "busbar/collectives/every_schedule.h"
 #include "busbar/collectives/verify.h"
 
-namespace busbar {
+namespace busbar::collectives {
 namespace {
 
 using ::testing::AnyOf;
@@ -145,4 +145,4 @@ TEST(ExecutionPlan, LanesShareEveryChunk) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::collectives

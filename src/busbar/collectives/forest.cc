@@ -6,7 +6,7 @@
 
 #include "busbar/collectives/internal/legality.h"
 
-namespace busbar {
+namespace busbar::collectives {
 namespace {
 
 using enum Buffer;
@@ -168,4 +168,4 @@ class ForestWriter {
 
 Result<Schedule> build_forest(const ForestSpec& spec) { return ForestWriter(spec).write(); }
 
-}  // namespace busbar
+}  // namespace busbar::collectives

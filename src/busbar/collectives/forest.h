@@ -7,7 +7,7 @@
 
 #include "busbar/collectives/builders.h"
 
-namespace busbar {
+namespace busbar::collectives {
 
 /// A share of the buffer with the trees up which and down which it goes, both with one root.
 struct ForestTree {
@@ -47,4 +47,4 @@ struct RankPath {
 Result<Schedule> build_paths(Collective op, std::uint32_t ranks, std::uint32_t root,
                              const std::vector<RankPath>& paths);
 
-}  // namespace busbar
+}  // namespace busbar::collectives

@@ -12,7 +12,7 @@
 #include "busbar/collectives/moves.h"
 #include "busbar/collectives/verify.h"
 
-namespace busbar {
+namespace busbar::collectives {
 namespace {
 
 GivenTree random_given_tree(RandomStream& random, std::uint32_t n, std::uint32_t root) {
@@ -178,4 +178,4 @@ TEST(Paths, RefuseAPairWithoutAPath) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::collectives

@@ -1,7 +1,7 @@
 #include "busbar/collectives/builders.h"
 #include "busbar/collectives/internal/legality.h"
 
-namespace busbar {
+namespace busbar::collectives {
 
 Result<Schedule> build_halving_doubling(const ScheduleSpec& spec) {
   constexpr auto in = Buffer::kInput, out = Buffer::kOutput, tmp = Buffer::kScratch;
@@ -22,4 +22,4 @@ Result<Schedule> build_halving_doubling(const ScheduleSpec& spec) {
   }
 }
 
-}  // namespace busbar
+}  // namespace busbar::collectives

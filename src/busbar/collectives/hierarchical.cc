@@ -6,7 +6,7 @@
 #include "busbar/collectives/internal/legality.h"
 #include "busbar/collectives/internal/levels.h"
 
-namespace busbar {
+namespace busbar::collectives {
 namespace {
 
 /// "hierarchical" or "hierarchical(a,b)": one ring per level, or the named algorithms.
@@ -67,4 +67,4 @@ Result<Schedule> build_hierarchical(Collective op, std::uint32_t groups, std::ui
   return build_schedule("hierarchical", op, groups * group_size, group_size, root);
 }
 
-}  // namespace busbar
+}  // namespace busbar::collectives

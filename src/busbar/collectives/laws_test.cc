@@ -11,7 +11,7 @@
 #include "busbar/collectives/every_schedule.h"
 #include "busbar/collectives/moves.h"
 
-namespace busbar {
+namespace busbar::collectives {
 namespace {
 
 /// Sums, products, quotients, parentheses, "2(n-1)" for 2 x (n-1), ceil(x), log2(x) and one-letter variables.
@@ -214,4 +214,4 @@ TEST(Edges, CarryTheChunksOfTheMoves) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::collectives

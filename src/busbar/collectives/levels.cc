@@ -8,7 +8,7 @@
 #include "busbar/collectives/builders.h"
 #include "busbar/collectives/tree_shape.h"
 
-namespace busbar {
+namespace busbar::collectives {
 namespace {
 
 using enum Buffer;
@@ -218,4 +218,4 @@ std::vector<Axis> layout_of(std::span<const RankLevel> levels) {
   return out;
 }
 
-}  // namespace busbar
+}  // namespace busbar::collectives

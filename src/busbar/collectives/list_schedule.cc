@@ -10,7 +10,7 @@
 #include "busbar/collectives/execution_plan.h"
 #include "busbar/collectives/moves.h"
 
-namespace busbar {
+namespace busbar::collectives {
 namespace {
 
 class PlanLister {
@@ -251,4 +251,4 @@ Result<ExecutionPlan> plan_with_reducers(const Schedule& schedule, bool in_place
   return PlanLister(schedule, in_place, lanes).run();
 }
 
-}  // namespace busbar
+}  // namespace busbar::collectives

@@ -2,7 +2,7 @@
 
 #include "busbar/base/check.h"
 
-namespace busbar {
+namespace busbar::collectives {
 
 std::uint32_t rounds(const Schedule& schedule, const Phase& phase) {
   const std::uint32_t n = schedule.families[phase.family].size();
@@ -34,4 +34,4 @@ ChunkRange chunks_of_piece(const Schedule& s, const Phase& phase, std::uint32_t 
 
 }  // namespace moves_internal
 
-}  // namespace busbar
+}  // namespace busbar::collectives

@@ -8,7 +8,7 @@
 #include "busbar/collectives/sends.h"
 #include "busbar/collectives/tree_nodes.h"
 
-namespace busbar {
+namespace busbar::collectives {
 
 /// `chunk_count` chunks, starting at `first_chunk`, go from a buffer of `src` to a buffer of `dst`.
 struct Move {
@@ -151,4 +151,4 @@ void for_each_move(const Schedule& schedule, const Phase& phase, std::uint32_t r
   }
 }
 
-}  // namespace busbar
+}  // namespace busbar::collectives

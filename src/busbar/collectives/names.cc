@@ -6,7 +6,7 @@
 #include "busbar/base/quantity.h"
 #include "busbar/collectives/schedule.h"
 
-namespace busbar {
+namespace busbar::collectives {
 namespace {
 
 struct Spelling {
@@ -64,4 +64,4 @@ Result<Collective> parse_collective(std::string_view name) {
   return invalid("there is no collective '" + key + "'; " + remedy);
 }
 
-}  // namespace busbar
+}  // namespace busbar::collectives

@@ -6,7 +6,7 @@
 #include "busbar/collectives/internal/legality.h"
 #include "busbar/collectives/internal/levels.h"
 
-namespace busbar {
+namespace busbar::collectives {
 
 Result<Schedule> build_nvls(const ScheduleSpec& spec) {
   const std::uint32_t l = spec.ranks_per_group;
@@ -25,4 +25,4 @@ Result<Schedule> build_nvls(const ScheduleSpec& spec) {
   return s;
 }
 
-}  // namespace busbar
+}  // namespace busbar::collectives

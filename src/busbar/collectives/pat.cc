@@ -1,7 +1,7 @@
 #include "busbar/collectives/builders.h"
 #include "busbar/collectives/internal/legality.h"
 
-namespace busbar {
+namespace busbar::collectives {
 
 Result<Schedule> build_pat(const ScheduleSpec& spec) {
   Schedule s = blank_schedule(spec, spec.ranks);
@@ -14,4 +14,4 @@ Result<Schedule> build_pat(const ScheduleSpec& spec) {
   return s;
 }
 
-}  // namespace busbar
+}  // namespace busbar::collectives

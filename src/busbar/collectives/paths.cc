@@ -7,7 +7,7 @@
 #include "busbar/collectives/forest.h"
 #include "busbar/collectives/internal/legality.h"
 
-namespace busbar {
+namespace busbar::collectives {
 namespace {
 
 class PathWriter {
@@ -109,4 +109,4 @@ Result<Schedule> build_paths(Collective op, std::uint32_t ranks, std::uint32_t r
   return PathWriter(op, ranks, root).write(paths);
 }
 
-}  // namespace busbar
+}  // namespace busbar::collectives

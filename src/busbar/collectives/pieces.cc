@@ -1,6 +1,6 @@
 #include "busbar/collectives/pieces.h"
 
-namespace busbar {
+namespace busbar::collectives {
 namespace {
 
 std::uint32_t around(std::uint32_t n, std::uint64_t position) { return static_cast<std::uint32_t>(position % n); }
@@ -101,4 +101,4 @@ Piece piece_of(const Phase& ph, std::uint32_t n, std::uint32_t round, const Send
   }
 }
 
-}  // namespace busbar
+}  // namespace busbar::collectives

@@ -7,7 +7,7 @@
 #include "busbar/base/id.h"
 #include "busbar/collectives/execution_plan.h"
 
-namespace busbar {
+namespace busbar::collectives {
 namespace {
 
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 29;
@@ -275,4 +275,4 @@ Result<PlanProof> prove(const ExecutionPlan& plan) {
   return PlanProver(plan, demand).run();
 }
 
-}  // namespace busbar
+}  // namespace busbar::collectives

@@ -5,7 +5,7 @@
 #include "busbar/collectives/builders.h"
 #include "busbar/collectives/internal/legality.h"
 
-namespace busbar {
+namespace busbar::collectives {
 namespace {
 
 using enum Buffer;
@@ -56,4 +56,4 @@ Result<Schedule> build_rabenseifner(const ScheduleSpec& spec) {
   return s;
 }
 
-}  // namespace busbar
+}  // namespace busbar::collectives

@@ -7,7 +7,7 @@
 #include "busbar/collectives/internal/legality.h"
 #include "busbar/collectives/internal/levels.h"
 
-namespace busbar {
+namespace busbar::collectives {
 namespace {
 
 using enum Collective;
@@ -167,4 +167,4 @@ Result<Schedule> build_schedule(std::string_view algorithm, Collective op, std::
   return build_schedule(spec);
 }
 
-}  // namespace busbar
+}  // namespace busbar::collectives

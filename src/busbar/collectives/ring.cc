@@ -1,7 +1,7 @@
 #include "busbar/collectives/builders.h"
 #include "busbar/collectives/internal/legality.h"
 
-namespace busbar {
+namespace busbar::collectives {
 namespace {
 
 Phase ring_phase(Pattern pattern, Buffer source, Buffer work) {
@@ -45,4 +45,4 @@ Result<Schedule> build_ring(Collective op, std::uint32_t ranks, std::uint32_t ro
 
 Result<Schedule> build_ring(const ScheduleSpec& spec) { return build_ring(spec.op, spec.ranks, spec.root); }
 
-}  // namespace busbar
+}  // namespace busbar::collectives

@@ -5,7 +5,7 @@
 
 #include "busbar/base/check.h"
 
-namespace busbar {
+namespace busbar::collectives {
 namespace {
 
 /// Relative slack of the comparison of a bound with the best path, because of rounding in prefix sums. If latency
@@ -100,4 +100,4 @@ double RingPath::best_path(std::uint64_t rounds, double m, bool pinned) {
   return static_cast<double>(rounds) * m + best;
 }
 
-}  // namespace busbar
+}  // namespace busbar::collectives

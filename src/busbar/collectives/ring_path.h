@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace busbar {
+namespace busbar::collectives {
 
 /// Cost of sending one piece over an edge: the transfer occupies the edge, then the latency follows. In a ring, a
 /// latency down to -transfer means that a piece arrives before the edge is free for the next one.
@@ -56,4 +56,4 @@ class RingPath {
   RingWindow best_, window_;  ///< of the last best_path, and of the longest so far
 };
 
-}  // namespace busbar
+}  // namespace busbar::collectives

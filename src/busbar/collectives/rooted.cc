@@ -5,7 +5,7 @@
 
 #include "busbar/collectives/builders.h"
 
-namespace busbar {
+namespace busbar::collectives {
 namespace {
 
 /// Adjacent pieces of `span` chunks, each of another rank.
@@ -107,4 +107,4 @@ Schedule for_root_alone(Schedule sums, Collective op, std::uint32_t root) {
   return sums;
 }
 
-}  // namespace busbar
+}  // namespace busbar::collectives

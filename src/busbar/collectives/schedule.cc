@@ -4,7 +4,7 @@
 
 #include "busbar/base/check.h"
 
-namespace busbar {
+namespace busbar::collectives {
 namespace {
 
 std::uint32_t extent_of(const std::vector<Axis>& axes) {
@@ -136,4 +136,4 @@ std::uint32_t Schedule::part_of(std::uint32_t chunk) const {
   return layout.empty() ? chunk : dot(layout, &Axis::chunk_stride, chunk);
 }
 
-}  // namespace busbar
+}  // namespace busbar::collectives

@@ -17,7 +17,7 @@
 
 #include "busbar/base/result.h"
 
-namespace busbar {
+namespace busbar::collectives {
 
 enum class Collective : std::uint8_t {
   kAllReduce,
@@ -203,4 +203,4 @@ struct Schedule {
   std::uint32_t part_of(std::uint32_t chunk) const;
 };
 
-}  // namespace busbar
+}  // namespace busbar::collectives

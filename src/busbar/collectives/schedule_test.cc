@@ -9,7 +9,7 @@
 #include "busbar/collectives/sends.h"
 #include "busbar/collectives/verify.h"
 
-namespace busbar {
+namespace busbar::collectives {
 namespace {
 
 using ::testing::HasSubstr;
@@ -270,4 +270,4 @@ TEST(Registry, AcceptsOneRank) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::collectives

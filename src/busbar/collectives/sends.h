@@ -11,7 +11,7 @@
 
 #include "busbar/collectives/schedule.h"
 
-namespace busbar {
+namespace busbar::collectives {
 
 struct Send {
   std::uint32_t src = 0;  ///< position; n is the reducer
@@ -191,4 +191,4 @@ inline std::uint64_t chunks_per_pair(const Schedule& schedule, const Phase& phas
   }
 }
 
-}  // namespace busbar
+}  // namespace busbar::collectives

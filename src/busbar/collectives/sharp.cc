@@ -5,7 +5,7 @@
 #include "busbar/collectives/builders.h"
 #include "busbar/collectives/internal/legality.h"
 
-namespace busbar {
+namespace busbar::collectives {
 namespace {
 
 Status check_limits(const ScheduleSpec& spec, std::uint32_t trees) {
@@ -67,4 +67,4 @@ Result<Schedule> build_sharp(const ScheduleSpec& spec) {
   return s;
 }
 
-}  // namespace busbar
+}  // namespace busbar::collectives

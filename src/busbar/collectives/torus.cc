@@ -10,7 +10,7 @@
 #include "busbar/collectives/internal/legality.h"
 #include "busbar/collectives/internal/levels.h"
 
-namespace busbar {
+namespace busbar::collectives {
 namespace {
 
 /// The dimensions in the name; otherwise the machine's, or the two factors nearest to each other.
@@ -71,4 +71,4 @@ Result<Schedule> build_torus(const ScheduleSpec& spec) {
   return s;
 }
 
-}  // namespace busbar
+}  // namespace busbar::collectives

@@ -2,7 +2,7 @@
 #include "busbar/collectives/internal/legality.h"
 #include "busbar/collectives/tree_shape.h"
 
-namespace busbar {
+namespace busbar::collectives {
 namespace {
 
 Schedule build_binomial(Collective op, std::uint32_t ranks, std::uint32_t root) {
@@ -57,4 +57,4 @@ Result<Schedule> build_tree(Collective op, std::uint32_t ranks, std::uint32_t ro
 
 Result<Schedule> build_tree(const ScheduleSpec& spec) { return build_tree(spec.op, spec.ranks, spec.root); }
 
-}  // namespace busbar
+}  // namespace busbar::collectives

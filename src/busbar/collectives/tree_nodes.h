@@ -6,7 +6,7 @@
 #include "busbar/collectives/schedule.h"
 #include "busbar/collectives/tree_shape.h"
 
-namespace busbar {
+namespace busbar::collectives {
 
 /// Node 0 is the root. Cost: O(1) except depth for computed shapes; for given trees as noted.
 class TreeNodes {
@@ -67,4 +67,4 @@ class TreeNodes {
   const GivenTree* given_;
 };
 
-}  // namespace busbar
+}  // namespace busbar::collectives

@@ -3,7 +3,7 @@
 #include "busbar/collectives/builders.h"
 #include "busbar/collectives/internal/legality.h"
 
-namespace busbar {
+namespace busbar::collectives {
 
 Status check_tree(const GivenTree& t, std::uint32_t ranks, std::size_t number) {
   const auto refuse = [&](const char* why) { return invalid(fmt::format("tree {}: {}", number, why)); };
@@ -57,4 +57,4 @@ Result<Schedule> build_tree_packing(Collective op, std::uint32_t ranks, std::uin
   return s;
 }
 
-}  // namespace busbar
+}  // namespace busbar::collectives

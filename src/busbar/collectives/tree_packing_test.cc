@@ -10,7 +10,7 @@
 #include "busbar/collectives/moves.h"
 #include "busbar/collectives/verify.h"
 
-namespace busbar {
+namespace busbar::collectives {
 namespace {
 
 GivenTree random_tree(RandomStream& random, std::uint32_t n, std::uint32_t root) {
@@ -70,4 +70,4 @@ TEST(TreePacking, RefusesInvalidTrees) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::collectives

@@ -15,7 +15,7 @@
 #include <bit>
 #include <cstdint>
 
-namespace busbar {
+namespace busbar::collectives {
 
 /// Parent of node `i` > 0 in a tree of `n` nodes. It always has a higher lowest set bit than `i`, or is 0.
 constexpr std::uint32_t tree_parent(std::uint32_t n, std::uint32_t i) {
@@ -39,4 +39,4 @@ constexpr std::uint32_t tree_position(std::uint32_t n, std::uint8_t tree, std::u
   return static_cast<std::uint32_t>(p < n ? p : p - n);
 }
 
-}  // namespace busbar
+}  // namespace busbar::collectives

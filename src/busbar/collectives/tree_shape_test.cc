@@ -6,7 +6,7 @@
 #include <set>
 #include <vector>
 
-namespace busbar {
+namespace busbar::collectives {
 namespace {
 
 std::vector<std::uint32_t> children(std::uint32_t n, std::uint32_t node) {
@@ -75,4 +75,4 @@ TEST(TreeShape, HasTheMirrorOrTheShiftAsMate) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::collectives

@@ -10,7 +10,7 @@
 #include "busbar/collectives/chain.h"
 #include "busbar/collectives/verify.h"
 
-namespace busbar {
+namespace busbar::collectives {
 namespace {
 
 std::string text_of(const std::string& path) {
@@ -57,4 +57,4 @@ TEST(Tutorial, ShowsTheFilesAsTheyAre) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::collectives

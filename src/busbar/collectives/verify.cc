@@ -7,7 +7,7 @@
 #include "busbar/base/check.h"
 #include "busbar/base/id.h"
 
-namespace busbar {
+namespace busbar::collectives {
 namespace {
 
 const char* name_of(Buffer b) { return b == Buffer::kInput ? "input" : b == Buffer::kOutput ? "output" : "scratch"; }
@@ -101,7 +101,7 @@ Status Verifier::round(std::uint32_t channel, std::span<const Move> moves) {
   const std::uint32_t number = rounds_done_[channel]++;
   const auto blame = [&](const Move& m, const std::string& what) {
     return invalid(fmt::format("{} {}: channel {}, round {}: {}: {}", schedule_.algorithm,
-                               busbar::name_of(schedule_.op), channel, number, describe(m), what));
+                               busbar::collectives::name_of(schedule_.op), channel, number, describe(m), what));
   };
   in_flight_.clear();
   for (const Move& m : moves) {
@@ -124,7 +124,7 @@ Status Verifier::finish() const {
         const bool held = content_[slot(a, Buffer::kOutput, c) * words_ + r / 64] >> (r % 64) & 1;
         if (held != demand_.demands(r, c))
           return invalid(fmt::format("{} {}: at the end chunk {} of rank {} {} the input of rank {}",
-                                     schedule_.algorithm, busbar::name_of(schedule_.op), c, a,
+                                     schedule_.algorithm, busbar::collectives::name_of(schedule_.op), c, a,
                                      held ? "wrongly holds" : "lacks", r));
       }
     }
@@ -145,4 +145,4 @@ Status verify(const Schedule& schedule) {
   return verifier.finish();
 }
 
-}  // namespace busbar
+}  // namespace busbar::collectives

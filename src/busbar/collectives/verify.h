@@ -15,7 +15,7 @@
 #include "busbar/collectives/moves.h"
 #include "busbar/collectives/schedule.h"
 
-namespace busbar {
+namespace busbar::collectives {
 
 /// "3 -> 4, chunks [8, 10), output -> output, added to input".
 std::string describe(const Move& move);
@@ -65,4 +65,4 @@ class Verifier {
 /// All moves of the schedule, channel by channel, then `finish`.
 Status verify(const Schedule& schedule);
 
-}  // namespace busbar
+}  // namespace busbar::collectives

@@ -9,7 +9,7 @@
 #include "busbar/collectives/builders.h"
 #include "busbar/collectives/every_schedule.h"
 
-namespace busbar {
+namespace busbar::collectives {
 namespace {
 
 using ::testing::HasSubstr;
@@ -264,4 +264,4 @@ TEST_F(Faults, KeepChannelsApart) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::collectives

@@ -9,7 +9,7 @@
 
 #include "busbar/topology/tiers.h"
 
-namespace busbar {
+namespace busbar::cost {
 namespace {
 
 constexpr const char* kFolders[] = {"servers", "gpus", "nics", "switches", "optics", "cables"};
@@ -19,7 +19,8 @@ constexpr const char* kFibre = "mpo-fibre";  // catalog/cables: joins two optica
 
 class BillMaker {
  public:
-  BillMaker(const Cluster& cluster, const PriceList& prices) : c_(cluster), t_(cluster.topology), prices_(prices) {}
+  BillMaker(const spec::Cluster& cluster, const spec::PriceList& prices)
+      : c_(cluster), t_(cluster.topology), prices_(prices) {}
   Result<Bill> make() {
     bill_.gpus = t_.gpus().size();
     BUSBAR_RETURN_IF_ERROR(add_servers());
@@ -37,13 +38,13 @@ class BillMaker {
   }
 
   /// GPUs and NIC cards of one node, by part. Ports of one card count once.
-  static std::map<std::pair<BillGroup, std::string>, std::uint64_t> parts_of(const NodeTemplate& node) {
+  static std::map<std::pair<BillGroup, std::string>, std::uint64_t> parts_of(const topology::NodeTemplate& node) {
     std::map<std::pair<BillGroup, std::string>, std::uint64_t> out;
     std::set<std::int16_t> cards;
-    for (const TemplateDevice& d : node.devices) {
-      const DeviceKind kind = d.device_class.kind;
-      if (kind == DeviceKind::kGpu) ++out[{BillGroup::kGpu, d.device_class.part}];
-      if (kind == DeviceKind::kNic && (d.card < 0 || cards.insert(d.card).second))
+    for (const topology::TemplateDevice& d : node.devices) {
+      const topology::DeviceKind kind = d.device_class.kind;
+      if (kind == topology::DeviceKind::kGpu) ++out[{BillGroup::kGpu, d.device_class.part}];
+      if (kind == topology::DeviceKind::kNic && (d.card < 0 || cards.insert(d.card).second))
         ++out[{BillGroup::kNic, d.device_class.part}];
     }
     return out;
@@ -51,9 +52,9 @@ class BillMaker {
 
   Status add_servers() {
     std::map<std::uint32_t, std::uint64_t> nodes;  // per template
-    for (const Block& b : t_.blocks()) ++nodes[b.template_index];
+    for (const topology::Block& b : t_.blocks()) ++nodes[b.template_index];
     for (const auto& [index, count] : nodes) {
-      const NodeTemplate& node = t_.templates()[index];
+      const topology::NodeTemplate& node = t_.templates()[index];
       BUSBAR_ASSIGN(BillLine * server, add(BillGroup::kServer, node.name, count));
       const bool priced = !server->no_price(), powered = !server->no_power();
       for (const auto& [part, each] : parts_of(node)) {
@@ -66,23 +67,23 @@ class BillMaker {
   }
 
   Status add_switches() {
-    const std::vector<std::uint8_t> tiers = switch_tiers(t_);
+    const std::vector<std::uint8_t> tiers = topology::switch_tiers(t_);
     std::map<std::pair<std::uint8_t, std::string>, std::uint64_t> switches;
-    for (const DeviceId d : t_.fabric_switches()) ++switches[{tiers[index(d)], t_.device_class(d).part}];
+    for (const topology::DeviceId d : t_.fabric_switches()) ++switches[{tiers[index(d)], t_.device_class(d).part}];
     for (const auto& [key, count] : switches) {
       BUSBAR_ASSIGN(BillLine * line, add(BillGroup::kSwitch, key.second, count));
-      line->tier = tier_name(key.first);
+      line->tier = topology::tier_name(key.first);
     }
     return {};
   }
 
   Status add_cables() {
-    const std::vector<CablePart>& parts = c_.cabling.parts;
-    const CablingSums sums = sum_of(t_, lay_cables(t_, c_.cabling), c_.cabling);
+    const std::vector<topology::CablePart>& parts = c_.cabling.parts;
+    const topology::CablingSums sums = topology::sum_of(t_, topology::lay_cables(t_, c_.cabling), c_.cabling);
     std::uint64_t fibres = 0;
     double fibres_m = 0;
     for (std::size_t i = 0; i < parts.size(); ++i) {
-      const CablePartSum& sum = sums.parts[i];
+      const topology::CablePartSum& sum = sums.parts[i];
       if (sum.modules == 0) continue;
       BUSBAR_ASSIGN(BillLine * line, add(BillGroup::kOptics, parts[i].name, sum.modules));
       line->each.power_w = parts[i].power_w;
@@ -93,7 +94,7 @@ class BillMaker {
         line->each.power_w = parts[i].power_w * sum.modules / sum.cables;
         continue;
       }
-      if (parts[i].medium == Medium::kCoPackaged) line->price_in = kInSwitch;
+      if (parts[i].medium == topology::Medium::kCoPackaged) line->price_in = kInSwitch;
       fibres += sum.cables;
       fibres_m += sum.length_m;
     }
@@ -104,13 +105,13 @@ class BillMaker {
     return {};
   }
 
-  const Cluster& c_;
-  const Topology& t_;
-  const PriceList& prices_;
+  const spec::Cluster& c_;
+  const topology::Topology& t_;
+  const spec::PriceList& prices_;
   Bill bill_;
 };
 
-void add(PriceRange& sum, const PriceRange& each, double count) {
+void add(spec::PriceRange& sum, const spec::PriceRange& each, double count) {
   sum.low += each.low * count;
   sum.high += each.high * count;
 }
@@ -123,7 +124,9 @@ const char* name_of(BillGroup group) {
   return kNames[static_cast<std::size_t>(group)];
 }
 
-Result<Bill> bill_of(const Cluster& cluster, const PriceList& prices) { return BillMaker(cluster, prices).make(); }
+Result<Bill> bill_of(const spec::Cluster& cluster, const spec::PriceList& prices) {
+  return BillMaker(cluster, prices).make();
+}
 
 BillSums sums_of(const Bill& bill) {
   BillSums out;
@@ -157,4 +160,4 @@ RunningCost running_cost(const Bill& bill, const BillSums& sums, const CostTerms
   return out;
 }
 
-}  // namespace busbar
+}  // namespace busbar::cost

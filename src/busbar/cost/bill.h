@@ -8,7 +8,7 @@
 #include "busbar/spec/cluster.h"
 #include "busbar/spec/price_list.h"
 
-namespace busbar {
+namespace busbar::cost {
 
 enum class BillGroup : std::uint8_t { kServer, kGpu, kNic, kSwitch, kOptics, kCable };
 const char* name_of(BillGroup group);  ///< "server", "GPU", "NIC", "switch", "optics", "cable"
@@ -18,7 +18,7 @@ struct BillLine {
   std::string part;         ///< catalogue name or the name on the product
   std::string tier;         ///< of switches: "leaf"
   std::uint64_t count = 0;  ///< as they are sold: both ends of a copper cable are one
-  PartCost each;
+  spec::PartCost each;
   std::string price_in, power_in;  ///< "server": its price, or power, is in the server's; empty: counted here
   double length_m = 0;             ///< of cables and fibres, all together
   bool no_price() const { return price_in.empty() && !each.usd; }
@@ -27,8 +27,8 @@ struct BillLine {
 
 struct BillSums {
   bool complete() const { return unpriced.empty(); }
-  PriceRange all, network;  ///< $, every price at its low or its high end; of the lines with a price
-  double power_w = 0;       ///< ratings of the lines with a power
+  spec::PriceRange all, network;  ///< $, every price at its low or its high end; of the lines with a price
+  double power_w = 0;             ///< ratings of the lines with a power
   double network_power_w = 0;
   std::vector<std::string> unpriced, unpowered;  ///< "36 x sn5400", left out of the sums
 };
@@ -41,7 +41,7 @@ struct Bill {
 /// Servers by kind, then GPUs and NICs, switches by tier, and cables as lay_cables() lays them. A server with a price
 /// (power) in the list includes its GPUs and NICs; those of other servers are counted apart.
 /// Optical modules: the rate of all ends over the rate of a module, rounded up, so a twin-port module serves two ends.
-Result<Bill> bill_of(const Cluster& cluster, const PriceList& prices);
+Result<Bill> bill_of(const spec::Cluster& cluster, const spec::PriceList& prices);
 
 /// Network: NICs that are not in a server's price, switches, optics and cables.
 BillSums sums_of(const Bill& bill);
@@ -54,9 +54,9 @@ struct CostTerms {
 };
 struct RunningCost {
   double facility_power_w = 0, kwh_per_year = 0, energy_usd_per_year = 0;
-  PriceRange usd_per_gpu_hour;  ///< purchase over all hours of `years`, and electricity
+  spec::PriceRange usd_per_gpu_hour;  ///< purchase over all hours of `years`, and electricity
 };
 inline constexpr double kHoursPerYear = 8766;  ///< 365.25 days
 RunningCost running_cost(const Bill& bill, const BillSums& sums, const CostTerms& terms);
 
-}  // namespace busbar
+}  // namespace busbar::cost

@@ -5,25 +5,25 @@
 
 #include <fstream>
 
-namespace busbar {
+namespace busbar::cost {
 namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-PriceList catalogue_prices() { return *PriceList::open(Catalog(), ""); }
+spec::PriceList catalogue_prices() { return *spec::PriceList::open(spec::Catalog(), ""); }
 
 /// A list of the user's, from a file in the test's own folder.
-Result<PriceList> own_prices(const std::string& text) {
+Result<spec::PriceList> own_prices(const std::string& text) {
   const std::string path =
       testing::TempDir() + "/busbar_prices_" + testing::UnitTest::GetInstance()->current_test_info()->name() + ".yaml";
   std::ofstream(path) << text;
-  return PriceList::open(Catalog(), path);
+  return spec::PriceList::open(spec::Catalog(), path);
 }
 
-Bill bill_for(const std::string& cluster, const PriceList& prices = catalogue_prices()) {
-  return *bill_of(*load_cluster(cluster), prices);
+Bill bill_for(const std::string& cluster, const spec::PriceList& prices = catalogue_prices()) {
+  return *bill_of(*spec::load_cluster(cluster), prices);
 }
 
 std::uint64_t count_of(const Bill& bill, BillGroup group) {
@@ -120,9 +120,9 @@ TEST(RunningCost, FollowsItsFormula) {
 }
 
 TEST(PriceList, TheUsersFigurePrecedesTheCatalogues) {
-  const PriceList prices =
+  const spec::PriceList prices =
       *own_prices("switches: {qm9700: {price_usd: {low: 1, high: 3}}}\nservers: {h20-8: {power: 9kW}}\n");
-  const PartCost qm9700 = *prices.find("switches", "QM9700"), h20 = *prices.find("servers", "h20-8");
+  const spec::PartCost qm9700 = *prices.find("switches", "QM9700"), h20 = *prices.find("servers", "h20-8");
   EXPECT_DOUBLE_EQ(qm9700.usd->middle(), 2);
   EXPECT_DOUBLE_EQ(*qm9700.power_w, 747);  // the catalogue's
   EXPECT_THAT(qm9700.source, HasSubstr("yaml:1"));
@@ -145,4 +145,4 @@ TEST(PriceList, RefusesWhatWouldHaveNoEffect) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::cost

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-namespace busbar {
+namespace busbar::cost {
 namespace {
 
 Error in_field(const char* field, std::string message) { return invalid(std::move(message), {"", 0, 0, field}); }
@@ -21,4 +21,4 @@ Status CostOptions::check() const {
   return {};
 }
 
-}  // namespace busbar
+}  // namespace busbar::cost

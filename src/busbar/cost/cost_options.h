@@ -5,7 +5,7 @@
 
 #include "busbar/cost/bill.h"
 
-namespace busbar {
+namespace busbar::cost {
 
 struct CostOptions {
   std::string prices;             ///< a file; empty: the catalogue alone
@@ -13,4 +13,4 @@ struct CostOptions {
   Status check() const;           ///< errors name the field
 };
 
-}  // namespace busbar
+}  // namespace busbar::cost

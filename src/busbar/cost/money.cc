@@ -7,7 +7,7 @@
 
 #include "busbar/base/quantity.h"
 
-namespace busbar {
+namespace busbar::cost {
 
 std::string dollars(double usd) {
   constexpr std::pair<double, const char*> kUnits[] = {{1e9, " G"}, {1e6, " M"}, {1e3, " k"}};
@@ -16,7 +16,7 @@ std::string dollars(double usd) {
   return "$" + format_number(usd);
 }
 
-std::string dollars(const PriceRange& r) {
+std::string dollars(const spec::PriceRange& r) {
   return r.low == r.high ? dollars(r.low) : dollars(r.low) + " to " + dollars(r.high);
 }
 
@@ -39,4 +39,4 @@ std::string rating_text(const BillSums& sums) {
   return (sums.unpowered.empty() ? "" : "> ") + rating_text(sums.power_w);
 }
 
-}  // namespace busbar
+}  // namespace busbar::cost

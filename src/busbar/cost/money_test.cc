@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace busbar {
+namespace busbar::cost {
 namespace {
 
 TEST(Money, HasTwoDigitsAndSeparatesThousands) {
@@ -17,4 +17,4 @@ TEST(Money, HasTwoDigitsAndSeparatesThousands) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::cost

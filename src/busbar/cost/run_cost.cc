@@ -2,7 +2,7 @@
 
 #include <limits>
 
-namespace busbar {
+namespace busbar::cost {
 namespace {
 
 constexpr double kSecondsPerHour = 3600;
@@ -35,4 +35,4 @@ double payback_months(double usd, double percent, double usd_per_hour) {
   return saved_per_month > 0 ? usd / saved_per_month : std::numeric_limits<double>::infinity();
 }
 
-}  // namespace busbar
+}  // namespace busbar::cost

@@ -3,11 +3,11 @@
 
 #include "busbar/cost/bill.h"
 
-namespace busbar {
+namespace busbar::cost {
 
 /// What the whole machine costs and draws per second: purchase over its years, and electricity.
 struct MachineRate {
-  PriceRange usd_per_s;
+  spec::PriceRange usd_per_s;
   double energy_usd_per_s = 0;
   double kwh_per_s = 0;
 };
@@ -16,7 +16,7 @@ MachineRate machine_rate(const Bill& bill, const RunningCost& running, const Cos
 /// The cost of `seconds` of the machine.
 struct WorkCost {
   double seconds = 0;
-  PriceRange usd;
+  spec::PriceRange usd;
   double energy_usd = 0, kwh = 0;
   double days() const { return seconds / 86400; }
 };
@@ -28,4 +28,4 @@ WorkCost cost_of_tokens(const MachineRate& rate, double tokens, double tokens_pe
 /// `percent`: of the machine's time that the upgrade saves; its time is worth `usd_per_hour`.
 double payback_months(double usd, double percent, double usd_per_hour);
 
-}  // namespace busbar
+}  // namespace busbar::cost

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-namespace busbar {
+namespace busbar::cost {
 namespace {
 
 // 1,000 GPUs that draw 1 MW in the building, 0.10 $/kWh: 100 $ of electricity an hour.
@@ -39,4 +39,4 @@ TEST(RunCost, AnUpgradePaysByWhatItSaves) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::cost

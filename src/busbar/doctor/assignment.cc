@@ -6,7 +6,7 @@
 
 #include "busbar/formats/lines.h"
 
-namespace busbar {
+namespace busbar::doctor {
 namespace {
 
 /// "A=1", perhaps in quotes, a list or both.
@@ -38,7 +38,7 @@ bool sets_next_word(std::string_view word) {
 
 /// Whether a command, or a word of one that sets variables, may begin after `before`.
 bool begins_after(std::string_view before) {
-  before = trimmed(before);
+  before = formats::trimmed(before);
   if (before.empty()) return true;
   const std::size_t begin = before.find_last_of(" \t") + 1;  // npos + 1 is 0
   const std::string_view word = before.substr(begin), rest = before.substr(0, begin);
@@ -81,4 +81,4 @@ bool stays_on_host(std::string_view line, std::size_t at) {
   return names_hosts(command) && command.find("-x " + name) == command.npos;
 }
 
-}  // namespace busbar
+}  // namespace busbar::doctor

@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace busbar {
+namespace busbar::doctor {
 namespace {
 
 bool sets(const std::string& line) { return is_assignment(line, line.find("NCCL_")); }
@@ -37,4 +37,4 @@ TEST(Assignment, StaysOnTheHostOfMpirunUnlessAFlagPassesItOn) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::doctor

@@ -9,7 +9,7 @@
 #include "busbar/formats/import.h"
 #include "busbar/formats/lines.h"
 
-namespace busbar {
+namespace busbar::doctor {
 namespace {
 
 constexpr std::size_t kLongestName = 60;
@@ -43,12 +43,12 @@ std::string redacted(const std::string& text, const Redaction& redaction) {
 
 Result<BundleFile> read_text_of(Input input) {
   BundleFile out{input.name(), {}, {}};
-  BUSBAR_ASSIGN(const ImportSource source, ImportSource::of_input(std::move(input)));
+  BUSBAR_ASSIGN(const formats::ImportSource source, formats::ImportSource::of_input(std::move(input)));
   if (source.head().find('\0') != source.head().npos) {
     out.missing = "is no text";
     return out;
   }
-  BUSBAR_ASSIGN(LineSource lines, source.lines());
+  BUSBAR_ASSIGN(formats::LineSource lines, source.lines());
   for (std::string_view line; lines.next(line);) {
     if (out.text.size() + line.size() > kMostOfBundled) {
       out.missing = fmt::format("only the first {} lines are here", lines.number() - 1);
@@ -102,4 +102,4 @@ std::string pack_bundle(std::vector<BundleFile> files, const std::vector<std::st
   return write_archive(content, gzip);
 }
 
-}  // namespace busbar
+}  // namespace busbar::doctor

@@ -7,7 +7,7 @@
 
 #include "busbar/base/result.h"
 
-namespace busbar {
+namespace busbar::doctor {
 
 /// A file of an archive to write, before redaction.
 struct BundleFile {
@@ -27,4 +27,4 @@ Result<std::vector<BundleFile>> read_for_bundle(const std::string& name);
 std::string pack_bundle(std::vector<BundleFile> files, const std::vector<std::string>& hosts,
                         const std::vector<std::string>& users, const std::vector<std::string>& missing, bool gzip);
 
-}  // namespace busbar
+}  // namespace busbar::doctor

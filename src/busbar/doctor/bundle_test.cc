@@ -11,7 +11,7 @@
 #include "busbar/doctor/internal/redaction.h"
 #include "busbar/formats/lines.h"
 
-namespace busbar {
+namespace busbar::doctor {
 namespace {
 
 using testing::HasSubstr;
@@ -76,10 +76,10 @@ class Bundles : public testing::Test {
  protected:
   /// Reads a text as if it came from an archive.
   void add(const std::string& archive, const std::string& text) {
-    LineSource lines = LineSource::of_text(text, archive + ":host.txt");
+    formats::LineSource lines = formats::LineSource::of_text(text, archive + ":host.txt");
     evidence_.file(tables_.read(lines, evidence_)).archive = archive;
   }
-  const FactTables tables_ = FactTables::load(Catalog()).value();
+  const FactTables tables_ = FactTables::load(spec::Catalog()).value();
   Evidence evidence_;
 };
 
@@ -138,4 +138,4 @@ TEST_F(Bundles, ThatAreEqualGiveNoFinding) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::doctor

@@ -11,7 +11,7 @@
 
 #include "busbar/base/text.h"
 
-namespace busbar {
+namespace busbar::doctor {
 namespace {
 
 struct ComparedFact {
@@ -183,4 +183,4 @@ std::vector<Finding> compare_bundles(const Evidence& evidence) {
   return out;
 }
 
-}  // namespace busbar
+}  // namespace busbar::doctor

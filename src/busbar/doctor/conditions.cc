@@ -6,7 +6,7 @@
 
 #include "busbar/base/text.h"
 
-namespace busbar {
+namespace busbar::doctor {
 namespace {
 
 using Facts = std::vector<const Fact*>;
@@ -222,4 +222,4 @@ std::vector<Fulfilment> fulfilments(const Rule& rule, const Evidence& evidence) 
   return out;
 }
 
-}  // namespace busbar
+}  // namespace busbar::doctor

@@ -6,11 +6,11 @@
 #include "busbar/accuracy/expect.h"
 #include "busbar/doctor/diagnose.h"
 
-namespace busbar {
+namespace busbar::doctor {
 
 struct FaultCostOptions {
-  ExpectOptions machine;  ///< `op` counts only if it is asked for; `load` must be set
-  bool op_asked = false;  ///< otherwise the operation is that of the rule, or all-reduce
+  accuracy::ExpectOptions machine;  ///< `op` counts only if it is asked for; `load` must be set
+  bool op_asked = false;            ///< otherwise the operation is that of the rule, or all-reduce
 };
 
 /// Fills in `cost_percent` and `cost_of` of the findings whose rules have a counterpart in the machine: 1 GiB over all
@@ -19,4 +19,4 @@ struct FaultCostOptions {
 /// Error if the machine itself cannot be built.
 Result<std::string> add_costs(const FaultCostOptions& options, Diagnosis& found);
 
-}  // namespace busbar
+}  // namespace busbar::doctor

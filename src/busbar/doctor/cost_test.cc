@@ -4,31 +4,31 @@
 
 #include <algorithm>
 
-namespace busbar {
+namespace busbar::doctor {
 namespace {
 
 class Costs : public testing::Test {
  protected:
   Diagnosis judged(const std::vector<std::string>& texts, const std::string& cluster,
-                   const std::vector<std::string>& set = {}, std::optional<Collective> op = {}) const {
+                   const std::vector<std::string>& set = {}, std::optional<collectives::Collective> op = {}) const {
     Evidence evidence;
     for (const std::string& text : texts) {
-      LineSource source = LineSource::of_text(text, "file");
+      formats::LineSource source = formats::LineSource::of_text(text, "file");
       tables_.read(source, evidence);
     }
     Diagnosis out = diagnose(evidence, rules_, tables_);
     FaultCostOptions o;
     o.machine.cluster = cluster;
-    o.machine.load = load_cluster;
+    o.machine.load = spec::load_cluster;
     o.machine.overrides.set = set;
     o.op_asked = op.has_value();
-    o.machine.op = op.value_or(Collective::kAllReduce);
+    o.machine.op = op.value_or(collectives::Collective::kAllReduce);
     EXPECT_TRUE(add_costs(o, out).ok());
     return out;
   }
   static const Finding& first(const Diagnosis& d) { return d.findings.at(0); }
 
-  const Catalog catalog_;
+  const spec::Catalog catalog_;
   const FactTables tables_ = FactTables::load(catalog_).value();
   const std::vector<Rule> rules_ = load_rules(catalog_).value();
 };
@@ -48,12 +48,15 @@ TEST_F(Costs, AreKnownForEveryRuleWithACounterpartOnTwoNodes) {
 }
 
 TEST_F(Costs, AreThoseOfTheSamePredictionWithTheSetting) {
-  ExpectOptions o;
-  Cluster cluster = load_cluster("dgx-h100:2", {}).value();
+  accuracy::ExpectOptions o;
+  spec::Cluster cluster = spec::load_cluster("dgx-h100:2", {}).value();
   const auto us = [&](std::vector<std::string> env) {
     o.policy.env = std::move(env);
-    const auto machine = predictor_on(o, cluster).value();
-    return machine->time(call_over(Collective::kAllReduce, Bytes{1u << 30}, 16), kTimeAlone).value().time.in_us();
+    const auto machine = accuracy::predictor_on(o, cluster).value();
+    return machine
+        ->time(predict::call_over(collectives::Collective::kAllReduce, Bytes{1u << 30}, 16), predict::kTimeAlone)
+        .value()
+        .time.in_us();
   };
   const double ratio = us({"NCCL_ALGO=Ring"}) / us({});
   EXPECT_GT(ratio, 1.1);
@@ -66,7 +69,7 @@ TEST_F(Costs, OfAThinSpineCountAgainstTheFullOneForTheOperationThatIsAsked) {
   const Diagnosis all_to_all = judged(text, "dgx-2:64", thin);
   EXPECT_GT(first(all_to_all).cost_percent.value(), 20);
   EXPECT_NE(first(all_to_all).cost_of.find("all_to_all of 1 GiB"), std::string::npos);
-  const Diagnosis asked = judged(text, "dgx-2:64", thin, Collective::kAllReduce);
+  const Diagnosis asked = judged(text, "dgx-2:64", thin, collectives::Collective::kAllReduce);
   EXPECT_NE(first(asked).cost_of.find("all_reduce of 1 GiB"), std::string::npos);
 }
 
@@ -93,4 +96,4 @@ TEST_F(Costs, NameThePartsOfTheMachineAndWhatRepeatsThePrediction) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::doctor

@@ -5,10 +5,10 @@
 
 #include "busbar/spec/cluster.h"
 
-namespace busbar {
+namespace busbar::doctor {
 
 /// One line per fact: how far each GPU of the first node is from its nearest NIC, its scale-up rate, the network, the
 /// over-subscription of the fabric. Parts have the names that --degrade takes.
-std::string describe_machine(const Cluster& cluster);
+std::string describe_machine(const spec::Cluster& cluster);
 
-}  // namespace busbar
+}  // namespace busbar::doctor

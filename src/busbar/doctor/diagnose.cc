@@ -10,7 +10,7 @@
 #include "busbar/doctor/internal/conditions.h"
 #include "busbar/doctor/unknown_warnings.h"
 
-namespace busbar {
+namespace busbar::doctor {
 namespace {
 
 constexpr std::size_t kMostParts = 16;
@@ -247,4 +247,4 @@ Diagnosis diagnose(const Evidence& evidence, const std::vector<Rule>& rules, con
   return out;
 }
 
-}  // namespace busbar
+}  // namespace busbar::doctor

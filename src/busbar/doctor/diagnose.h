@@ -9,7 +9,7 @@
 #include "busbar/doctor/fact_tables.h"
 #include "busbar/doctor/rule.h"
 
-namespace busbar {
+namespace busbar::doctor {
 
 /// A part that may be at fault.
 struct FaultyPart {
@@ -54,4 +54,4 @@ struct Diagnosis {
 
 Diagnosis diagnose(const Evidence& evidence, const std::vector<Rule>& rules, const FactTables& tables);
 
-}  // namespace busbar
+}  // namespace busbar::doctor

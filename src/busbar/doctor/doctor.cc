@@ -8,16 +8,16 @@
 #include "busbar/formats/import.h"
 #include "busbar/formats/odd_cables.h"
 
-namespace busbar {
+namespace busbar::doctor {
 
 namespace {
 
 /// Adds the facts of a dump of the flight recorder. One that is broken says nothing, but does not stop the diagnosis.
-Status read_dump(ImportSource& source, const FactTables& tables, Evidence& evidence) {
+Status read_dump(formats::ImportSource& source, const FactTables& tables, Evidence& evidence) {
   BUSBAR_ASSIGN(const std::string_view dump, source.whole());
-  const Result<std::string> said = flight_recorder_lines(dump, source.name());
+  const Result<std::string> said = formats::flight_recorder_lines(dump, source.name());
   const std::string text = said.ok() ? *said : "";
-  LineSource lines = LineSource::of_text(text, source.name());
+  formats::LineSource lines = formats::LineSource::of_text(text, source.name());
   const int index = tables.read(lines, evidence);
   if (!said.ok()) evidence.file(index).stopped = said.error().message;
   return {};
@@ -25,11 +25,12 @@ Status read_dump(ImportSource& source, const FactTables& tables, Evidence& evide
 
 /// The cables as lines of catalog/evidence/network-cables.yaml. Each stands where the file lists it: the text has empty
 /// lines before it.
-std::string say_odd_cables(std::vector<OddCable> odd) {
-  std::stable_sort(odd.begin(), odd.end(), [](const OddCable& a, const OddCable& b) { return a.line < b.line; });
+std::string say_odd_cables(std::vector<formats::OddCable> odd) {
+  std::stable_sort(odd.begin(), odd.end(),
+                   [](const formats::OddCable& a, const formats::OddCable& b) { return a.line < b.line; });
   std::string out;
   int line = 1;
-  for (const OddCable& c : odd) {
+  for (const formats::OddCable& c : odd) {
     for (; line < c.line; ++line) out += '\n';
     out += fmt::format("network cable {} is {}: {}; ", c.part, c.missing ? "missing" : "slow", c.explanation);
   }
@@ -37,13 +38,13 @@ std::string say_odd_cables(std::vector<OddCable> odd) {
 }
 
 /// Adds the cables of a listed network that differ from their like. False if the source lists no network.
-Result<bool> read_network(ImportSource& source, const FactTables& tables, Evidence& evidence) {
-  const Result<std::optional<std::vector<OddCable>>> odd = find_odd_cables(source);
+Result<bool> read_network(formats::ImportSource& source, const FactTables& tables, Evidence& evidence) {
+  const Result<std::optional<std::vector<formats::OddCable>>> odd = formats::find_odd_cables(source);
   if (odd.ok() && !odd->has_value()) return false;
   const std::string text = odd.ok() ? say_odd_cables(**odd) : "";
-  LineSource lines = LineSource::of_text(text, source.name());
+  formats::LineSource lines = formats::LineSource::of_text(text, source.name());
   const int index = tables.read(lines, evidence);
-  BUSBAR_ASSIGN(LineSource all, source.lines());
+  BUSBAR_ASSIGN(formats::LineSource all, source.lines());
   std::uint64_t& count = evidence.file(index).lines = 0;
   for (std::string_view line; all.next(line);) ++count;
   const Status done = odd.ok() ? source.complete() : Status(odd.error());
@@ -52,11 +53,11 @@ Result<bool> read_network(ImportSource& source, const FactTables& tables, Eviden
 }
 
 /// Adds the facts of one file.
-Status read_file(ImportSource& source, const FactTables& tables, Evidence& evidence, StopFlag stop) {
-  if (looks_like_flight_recorder(source.head())) return read_dump(source, tables, evidence);
+Status read_file(formats::ImportSource& source, const FactTables& tables, Evidence& evidence, StopFlag stop) {
+  if (formats::looks_like_flight_recorder(source.head())) return read_dump(source, tables, evidence);
   BUSBAR_ASSIGN(const bool network, read_network(source, tables, evidence));
   if (network) return {};
-  BUSBAR_ASSIGN(LineSource lines, source.lines());
+  BUSBAR_ASSIGN(formats::LineSource lines, source.lines());
   const int index = tables.read(lines, evidence, stop);
   if (stops(stop)) return {};
   if (const Status done = source.complete(); !done.ok()) evidence.file(index).stopped = done.error().message;
@@ -64,7 +65,7 @@ Status read_file(ImportSource& source, const FactTables& tables, Evidence& evide
 }
 
 Status read_input(Input input, const FactTables& tables, Evidence& evidence, StopFlag stop) {
-  BUSBAR_ASSIGN(ImportSource source, ImportSource::of_input(std::move(input)));
+  BUSBAR_ASSIGN(formats::ImportSource source, formats::ImportSource::of_input(std::move(input)));
   const std::size_t first = evidence.files().size();
   BUSBAR_RETURN_IF_ERROR(read_file(source, tables, evidence, stop));
   for (std::size_t i = first; i < evidence.files().size(); ++i)
@@ -89,8 +90,8 @@ Status read_evidence(const std::string& name, const FactTables& tables, Evidence
 }
 
 Result<std::vector<std::string>> evidence_in(const std::string& name, const FactTables& tables) {
-  BUSBAR_ASSIGN(const ImportSource source, ImportSource::open(name));
-  LineSource lines = LineSource::of_text(source.head(), name);
+  BUSBAR_ASSIGN(const formats::ImportSource source, formats::ImportSource::open(name));
+  formats::LineSource lines = formats::LineSource::of_text(source.head(), name);
   Evidence evidence;
   tables.read(lines, evidence);
   std::vector<std::string> out;
@@ -100,4 +101,4 @@ Result<std::vector<std::string>> evidence_in(const std::string& name, const Fact
   return out;
 }
 
-}  // namespace busbar
+}  // namespace busbar::doctor

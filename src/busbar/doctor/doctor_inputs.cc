@@ -12,10 +12,10 @@
 #include "busbar/host/node_xml.h"
 #include "busbar/host/pci_devices.h"
 
-namespace busbar {
+namespace busbar::doctor {
 namespace {
 
-std::string live_name(const HostFiles& files, const DoctorInputs& o) {
+std::string live_name(const host::HostFiles& files, const DoctorInputs& o) {
   return files.is_this_host() ? "this host" : o.root;
 }
 
@@ -34,11 +34,11 @@ std::vector<std::string> missing_kinds(const Evidence& evidence, const FactTable
 
 Status read_live(const DoctorInputs& o, const FactTables& tables, Evidence& evidence) {
   if (!o.live) return {};
-  const HostFiles files(o.root);
+  const host::HostFiles files(o.root);
   if (!files.exists("/sys") || !files.exists("/proc"))
     return invalid("needs a folder that holds the folders sys and proc of a host", {o.root, 0, 0, "--root"});
-  const std::string text = describe_host(files);
-  LineSource lines = LineSource::of_text(text, live_name(files, o));
+  const std::string text = host::describe_host(files);
+  formats::LineSource lines = formats::LineSource::of_text(text, live_name(files, o));
   tables.read(lines, evidence);
   return {};
 }
@@ -49,10 +49,10 @@ Status write_bundle(const DoctorInputs& o, const std::vector<std::string>& files
   std::vector<BundleFile> contents;
   std::vector<std::string> hosts, users;
   if (o.live) {
-    const HostFiles host(o.root);
-    contents.push_back({"host.txt", describe_host(host), {}});
-    if (has_gpu(host)) contents.push_back({"topology.xml", node_xml(host), {}});
-    if (std::string xml = host.is_this_host() ? hwloc_xml_of_host() : ""; !xml.empty())
+    const host::HostFiles host(o.root);
+    contents.push_back({"host.txt", host::describe_host(host), {}});
+    if (host::has_gpu(host)) contents.push_back({"topology.xml", host::node_xml(host), {}});
+    if (std::string xml = host.is_this_host() ? host::hwloc_xml_of_host() : ""; !xml.empty())
       contents.push_back({"hwloc.xml", std::move(xml), {}});
     hosts.push_back(host.line("/proc/sys/kernel/hostname"));
     if (const char* const user = std::getenv("USER"); user != nullptr) users.emplace_back(user);
@@ -70,4 +70,4 @@ Status write_bundle(const DoctorInputs& o, const std::vector<std::string>& files
   return write_file(o.bundle, pack_bundle(std::move(contents), hosts, users, missing_kinds(evidence, tables), packed));
 }
 
-}  // namespace busbar
+}  // namespace busbar::doctor

@@ -7,7 +7,7 @@
 #include "busbar/doctor/evidence.h"
 #include "busbar/doctor/fact_tables.h"
 
-namespace busbar {
+namespace busbar::doctor {
 
 struct DoctorInputs {
   bool live = false;       ///< read this host
@@ -23,4 +23,4 @@ Status read_live(const DoctorInputs& o, const FactTables& tables, Evidence& evid
 Status write_bundle(const DoctorInputs& o, const std::vector<std::string>& files, const Evidence& evidence,
                     const FactTables& tables);
 
-}  // namespace busbar
+}  // namespace busbar::doctor

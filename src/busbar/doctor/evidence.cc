@@ -4,7 +4,7 @@
 
 #include "busbar/base/utf8.h"
 
-namespace busbar {
+namespace busbar::doctor {
 namespace {
 
 /// At most `most` bytes, with a question mark for each byte that is no printable text.
@@ -80,4 +80,4 @@ std::optional<double> number_in(std::string_view value) {
   return negative ? -out : out;
 }
 
-}  // namespace busbar
+}  // namespace busbar::doctor

@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
-namespace busbar {
+namespace busbar::doctor {
 
 /// One statement of a file: "port.rate of mlx5_0 on node1 is 200".
 struct Fact {
@@ -79,4 +79,4 @@ class Evidence {
 /// The first number in a value: "x16" and "16x" are 16, "8GT/s" is 8.
 std::optional<double> number_in(std::string_view value);
 
-}  // namespace busbar
+}  // namespace busbar::doctor

@@ -10,7 +10,7 @@
 #include "busbar/doctor/internal/perftest_rows.h"
 #include "busbar/spec/reading.h"
 
-namespace busbar {
+namespace busbar::doctor {
 namespace {
 
 constexpr std::size_t kGram = LinePattern::kGram;
@@ -28,11 +28,11 @@ std::size_t slot_of(std::uint32_t gram) { return (gram * 0x9E3779B1u) >> 16; }
 /// What a library says in a line with " WARN ".
 std::string warning_in(std::string_view line) {
   const std::size_t at = line.find(kWarns);
-  return std::string(at == line.npos ? line : trimmed(line.substr(at + kWarns.size())));
+  return std::string(at == line.npos ? line : formats::trimmed(line.substr(at + kWarns.size())));
 }
 
 /// "2026-11-24 12:00:00" of a logger, or of NCCL itself, which writes it in brackets.
-std::string_view time_of(const LinePrefix& prefix, std::string_view line) {
+std::string_view time_of(const formats::LinePrefix& prefix, std::string_view line) {
   if (!prefix.time.empty()) return prefix.time;
   const std::size_t end = line.find(']');
   return line.starts_with("[2") && end != line.npos && line.substr(0, end).find(':') != line.npos
@@ -73,7 +73,7 @@ struct FactTables::LineState {
   std::vector<std::uint32_t> facts{};  ///< taken so far
 };
 
-Result<FactTables> FactTables::load(const Catalog& catalog) {
+Result<FactTables> FactTables::load(const spec::Catalog& catalog) {
   FactTables out;
   for (const std::string& name : catalog.names("evidence")) {
     BUSBAR_ASSIGN(const YamlDocument document, catalog.load("evidence", name));
@@ -84,14 +84,14 @@ Result<FactTables> FactTables::load(const Catalog& catalog) {
 
 Status FactTables::add(const YamlDocument& document) {
   FactTable table;
-  MapReader r = sourced(document.root());
+  MapReader r = spec::sourced(document.root());
   r.required("name", &YamlNode::as_string, table.name);
   r.required("title", &YamlNode::as_string, table.title);
   r.required("ask", &YamlNode::as_string, table.ask);
   const YamlNode lines = r.required("lines");
   BUSBAR_RETURN_IF_ERROR(r.finish());
   std::vector<FactRow> rows;
-  BUSBAR_RETURN_IF_ERROR(read_items(lines, &read_row, rows));
+  BUSBAR_RETURN_IF_ERROR(spec::read_items(lines, &read_row, rows));
   for (std::size_t i = 0; i < rows.size(); ++i) {
     FactRow& row = rows[i];
     row.table = tables_.size();
@@ -182,11 +182,11 @@ bool FactTables::take(const FactRow& row, std::string_view line, Section& sectio
 /// Whether a row of the section's table counts only under this line.
 bool FactTables::is_heading(std::string_view line, const Section& section) const {
   return section.open && std::any_of(rows_.begin(), rows_.end(), [&](const FactRow& row) {
-           return row.table == section.table && !row.under.empty() && trimmed(line).starts_with(row.under);
+           return row.table == section.table && !row.under.empty() && formats::trimmed(line).starts_with(row.under);
          });
 }
 
-int FactTables::read(LineSource& source, Evidence& evidence, StopFlag stop, const EachLine& each) const {
+int FactTables::read(formats::LineSource& source, Evidence& evidence, StopFlag stop, const EachLine& each) const {
   const int file = evidence.add_file(source.name());
   struct Reading {
     Section section;
@@ -216,7 +216,7 @@ int FactTables::read(LineSource& source, Evidence& evidence, StopFlag stop, cons
     std::string said = reading.distances.said_by(text);
     if (said.empty()) said = reading.perftest.said_by(text);
     const std::string_view line = said.empty() ? text : said;
-    if (section.open && line.find(':') == line.npos) section.heading = trimmed(line);
+    if (section.open && line.find(':') == line.npos) section.heading = formats::trimmed(line);
     LineState state{
         evidence, file, source.number(), source.whole_line(), source.prefix().host, time_of(source.prefix(), text)};
     bool any = take_line(line, section, state);
@@ -236,4 +236,4 @@ int FactTables::read(LineSource& source, Evidence& evidence, StopFlag stop, cons
   return file;
 }
 
-}  // namespace busbar
+}  // namespace busbar::doctor

@@ -20,7 +20,7 @@
 #include "busbar/formats/lines.h"
 #include "busbar/spec/catalog.h"
 
-namespace busbar {
+namespace busbar::doctor {
 
 /// One kind of text.
 struct FactTable {
@@ -56,7 +56,7 @@ using EachLine = std::function<void(const LineUse&)>;
 
 class FactTables {
  public:
-  static Result<FactTables> load(const Catalog& catalog);
+  static Result<FactTables> load(const spec::Catalog& catalog);
   /// Adds the facts of one text; `name`: the file's name in messages. Appends to the tables.
   Status add(const YamlDocument& document);
 
@@ -66,7 +66,7 @@ class FactTables {
 
   /// Adds the facts of all lines to a new file of `evidence`, or of those before `stop`; returns its index. Calls
   /// `each` for every line, if there is one. Cost: linear in the text.
-  int read(LineSource& source, Evidence& evidence, StopFlag stop = nullptr, const EachLine& each = {}) const;
+  int read(formats::LineSource& source, Evidence& evidence, StopFlag stop = nullptr, const EachLine& each = {}) const;
 
  private:
   struct Section {
@@ -97,4 +97,4 @@ class FactTables {
   std::vector<std::uint32_t> without_gram_;
 };
 
-}  // namespace busbar
+}  // namespace busbar::doctor

@@ -7,7 +7,7 @@
 
 #include "busbar/doctor/internal/log_prefix.h"
 
-namespace busbar {
+namespace busbar::doctor {
 namespace {
 
 const std::string& file_of(const Fact& f, const Evidence& evidence) {
@@ -51,4 +51,4 @@ std::optional<FirstFailure> first_failure(const Evidence& evidence) {
   return FirstFailure{who_prints(*first, evidence), first->time, file_of(*first, evidence), first->text, first->line};
 }
 
-}  // namespace busbar
+}  // namespace busbar::doctor

@@ -6,7 +6,7 @@
 
 #include "busbar/doctor/evidence.h"
 
-namespace busbar {
+namespace busbar::doctor {
 
 /// Who prints a line: "rank 3", where the log says which process and GPU has this rank, otherwise "n1:10 [3]", or
 /// "line 12 of nccl.log".
@@ -22,4 +22,4 @@ struct FirstFailure {
 /// two ranks or files have times of one shape, because nothing is to be ordered then.
 std::optional<FirstFailure> first_failure(const Evidence& evidence);
 
-}  // namespace busbar
+}  // namespace busbar::doctor

@@ -4,16 +4,16 @@
 
 #include "busbar/doctor/fact_tables.h"
 
-namespace busbar {
+namespace busbar::doctor {
 namespace {
 
 class FirstFailures : public testing::Test {
  protected:
   void read(const std::string& name, const std::string& text) {
-    LineSource lines = LineSource::of_text(text, name);
+    formats::LineSource lines = formats::LineSource::of_text(text, name);
     tables_.read(lines, evidence_);
   }
-  const FactTables tables_ = FactTables::load(Catalog()).value();
+  const FactTables tables_ = FactTables::load(spec::Catalog()).value();
   Evidence evidence_;
 };
 
@@ -37,4 +37,4 @@ TEST_F(FirstFailures, AreNotOrderedWithoutTimesOrWithOneRank) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::doctor

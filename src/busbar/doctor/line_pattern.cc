@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace busbar {
+namespace busbar::doctor {
 namespace {
 
 bool blank(char c) { return c == ' ' || c == '\t'; }
@@ -167,4 +167,4 @@ bool LinePattern::match(std::string_view line, std::size_t& from, LineCaptures& 
   return false;
 }
 
-}  // namespace busbar
+}  // namespace busbar::doctor

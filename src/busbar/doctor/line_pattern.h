@@ -14,7 +14,7 @@
 #include "busbar/base/result.h"
 #include "busbar/base/yaml.h"
 
-namespace busbar {
+namespace busbar::doctor {
 
 /// The captured texts; empty where the pattern has no such capture.
 struct LineCaptures {
@@ -49,4 +49,4 @@ class LinePattern {
   std::string gram_;
 };
 
-}  // namespace busbar
+}  // namespace busbar::doctor

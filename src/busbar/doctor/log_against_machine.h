@@ -8,7 +8,7 @@
 #include "busbar/accuracy/expect.h"
 #include "busbar/formats/nccl_log.h"
 
-namespace busbar {
+namespace busbar::doctor {
 
 /// One thing that the log and the rules give differently.
 struct LogDifference {
@@ -45,9 +45,10 @@ struct LogComparison {
 
 /// Compares the largest communicator of the log. Its hosts are the first nodes of the machine, in the order of their
 /// ranks. Costs are of 1 GiB of `options.op`, those of picks at their sizes. Error if the machine cannot be built.
-Result<LogComparison> compare_log(const NcclLog& log, const std::string& file, const ExpectOptions& options);
+Result<LogComparison> compare_log(const formats::NcclLog& log, const std::string& file,
+                                  const accuracy::ExpectOptions& options);
 
 /// The picks as lines that catalog/evidence/log-against-machine.yaml reads; empty if none was compared.
 std::string describe_picks(const LogComparison& comparison);
 
-}  // namespace busbar
+}  // namespace busbar::doctor

@@ -6,20 +6,20 @@
 
 #include "busbar/formats/import.h"
 
-namespace busbar {
+namespace busbar::doctor {
 namespace {
 
 std::string log_text(const std::string& name) {
-  ImportSource source = ImportSource::open("tests/fixtures/nccl-log/" + name).value();
+  formats::ImportSource source = formats::ImportSource::open("tests/fixtures/nccl-log/" + name).value();
   return std::string(source.whole().value());
 }
 
 LogComparison compared(const std::string& text, const std::string& cluster) {
-  LineSource lines = LineSource::of_text(text, "log");
-  ExpectOptions o;
+  formats::LineSource lines = formats::LineSource::of_text(text, "log");
+  accuracy::ExpectOptions o;
   o.cluster = cluster;
-  o.load = load_cluster;
-  return compare_log(read_nccl_log(lines).value(), "log", o).value();
+  o.load = spec::load_cluster;
+  return compare_log(formats::read_nccl_log(lines).value(), "log", o).value();
 }
 
 void replace_all_in(std::string& text, const std::string& from, const std::string& to) {
@@ -223,4 +223,4 @@ TEST(LogAgainstMachine, AMachineThatIsTooSmallIsRefused) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::doctor

@@ -8,7 +8,7 @@
 
 #include "busbar/doctor/internal/logged_job.h"
 
-namespace busbar {
+namespace busbar::doctor {
 namespace {
 
 constexpr const char* kOtherNode =
@@ -29,12 +29,12 @@ void compare_count(LogComparison& out, const std::string& what, int logged, std:
 }
 
 void compare_coll_channels(const LoggedJob& job, int channels, LogComparison& out) {
-  const LoggedCommunicator& said = *job.said;
+  const formats::LoggedCommunicator& said = *job.said;
   compare_count(out, kForCollectives, channels, job.comm.channels, [&](LogDifference& d) {
     const bool fewer = static_cast<std::uint32_t>(channels) < job.comm.channels;
     d.cause = fewer ? "a limit that the log does not show (ncclConfig maxCTAs, a framework), slower links or fewer NICs"
                     : "a minimum that the log does not show (ncclConfig minCTAs), faster links or more NICs";
-    NcclComm logged = job.comm;
+    nccl::NcclComm logged = job.comm;
     logged.channels = static_cast<std::uint32_t>(channels);
     if (said.nvls_channels >= 0) logged.nvls_channels = static_cast<std::uint32_t>(said.nvls_channels);
     price_channels(job, d, logged,
@@ -53,7 +53,7 @@ bool compare_with_no_limit(const LoggedJob& job, int logged, LogComparison& out)
     if (limit) limits.push_back(v);
     return limit;
   });
-  NcclSettings settings = job.comm.settings;
+  nccl::NcclSettings settings = job.comm.settings;
   settings.max_channels = 0;
   auto comm = comm_of_job(job, settings);
   if (limits.empty() || !comm.ok() || comm->channels <= job.comm.channels) return false;
@@ -66,7 +66,7 @@ bool compare_with_no_limit(const LoggedJob& job, int logged, LogComparison& out)
 }
 
 void compare_counts(const LoggedJob& job, LogComparison& out) {
-  const LoggedCommunicator& said = *job.said;
+  const formats::LoggedCommunicator& said = *job.said;
   int channels = said.coll_channels;
   if (channels < 0 && !said.rings.empty()) channels = said.rings.rbegin()->first + 1;
   if (!compare_with_no_limit(job, channels, out)) compare_coll_channels(job, channels, out);
@@ -76,7 +76,7 @@ void compare_counts(const LoggedJob& job, LogComparison& out) {
       price(job, d, {"NCCL_NVLS_ENABLE=0"});
     } else if (job.comm.nvls_channels > 0) {
       d.cause = "a limit or minimum that the log does not show";
-      NcclComm logged = job.comm;
+      nccl::NcclComm logged = job.comm;
       logged.nvls_channels = static_cast<std::uint32_t>(said.nvls_channels);
       price_channels(job, d, logged, {fmt::format("NCCL_NVLS_NCHANNELS={}", said.nvls_channels)});
     } else {
@@ -100,7 +100,7 @@ std::string words_of_order(const std::vector<std::uint32_t>& order) {
   return order.size() > kMost ? out + " ..." : out;
 }
 
-std::vector<std::uint32_t> node_of_rank(const NcclComm& comm) {
+std::vector<std::uint32_t> node_of_rank(const nccl::NcclComm& comm) {
   std::vector<std::uint32_t> out(comm.ranks);
   for (std::uint32_t n = 0; n < comm.node_count(); ++n)
     for (const std::uint32_t rank : comm.nodes[n].ranks) out[rank] = n;
@@ -123,7 +123,7 @@ void compare_rings(const LoggedJob& job, LogComparison& out) {
     const bool whole = logged.size() == job.comm.ranks &&
                        std::all_of(logged.begin(), logged.end(), [&](std::uint32_t r) { return r < job.comm.ranks; });
     if (!whole || channel < 0 || static_cast<std::uint32_t>(channel) >= job.comm.channels) continue;
-    const std::vector<std::uint32_t> expected = nccl_ring(job.comm, static_cast<std::uint32_t>(channel)).order;
+    const std::vector<std::uint32_t> expected = nccl::nccl_ring(job.comm, static_cast<std::uint32_t>(channel)).order;
     ++all;
     same += logged == expected;
     if (logged != expected && !first)
@@ -138,7 +138,7 @@ void compare_rings(const LoggedJob& job, LogComparison& out) {
   out.differences.push_back(std::move(*first));
 }
 
-bool same_tree(const LoggedTree& logged, const NcclTree& tree, std::uint32_t rank) {
+bool same_tree(const formats::LoggedTree& logged, const nccl::NcclTree& tree, std::uint32_t rank) {
   std::multiset<int> a, b;
   for (const int child : logged.down)
     if (child >= 0) a.insert(child);
@@ -147,7 +147,7 @@ bool same_tree(const LoggedTree& logged, const NcclTree& tree, std::uint32_t ran
   return a == b && logged.up == tree.up[rank];
 }
 
-std::string words_of_tree(const LoggedTree& t, int rank) {
+std::string words_of_tree(const formats::LoggedTree& t, int rank) {
   return fmt::format("{}/{}/{}->{}->{}", t.down[0], t.down[1], t.down[2], rank, t.up);
 }
 
@@ -155,7 +155,7 @@ void compare_trees(const LoggedJob& job, LogComparison& out) {
   std::size_t same = 0, all = 0;
   std::optional<LogDifference> first;
   for (std::uint32_t c = 0; c < job.comm.channels; ++c) {
-    const NcclTree tree = nccl_tree(job.comm, c);
+    const nccl::NcclTree tree = nccl::nccl_tree(job.comm, c);
     for (const auto& [rank, member] : job.said->members) {
       if (c >= member.trees.size() || static_cast<std::uint32_t>(rank) >= job.comm.ranks) continue;
       const auto r = static_cast<std::uint32_t>(rank);
@@ -163,7 +163,7 @@ void compare_trees(const LoggedJob& job, LogComparison& out) {
       if (same_tree(member.trees[c], tree, r)) {
         ++same;
       } else if (!first) {
-        const LoggedTree ours{{tree.down[r][0], tree.down[r][1], tree.down[r][2]}, tree.up[r]};
+        const formats::LoggedTree ours{{tree.down[r][0], tree.down[r][1], tree.down[r][2]}, tree.up[r]};
         first = LogDifference{{},
                               fmt::format("channel {}: {}", c, words_of_tree(member.trees[c], rank)),
                               words_of_tree(ours, rank),
@@ -194,12 +194,12 @@ std::vector<ChannelNic> nics_of_rings(const LoggedJob& job) {
   std::vector<ChannelNic> out;
   for (const auto& [channel, order] : job.said->rings) {
     if (channel < 0 || static_cast<std::uint32_t>(channel) >= job.comm.channels) continue;
-    const NcclRing ring = nccl_ring(job.comm, static_cast<std::uint32_t>(channel));
+    const nccl::NcclRing ring = nccl::nccl_ring(job.comm, static_cast<std::uint32_t>(channel));
     if (order.size() != job.comm.ranks || ring.ports.empty()) continue;
     for (const std::uint32_t r : ends_of({order.begin(), order.end()}, node)) {
       ChannelNic nic{node[r], channel, {}, ring.ports[node[r]].out.net};
       if (const auto member = job.said->members.find(static_cast<int>(r)); member != job.said->members.end())
-        for (const LoggedNic& s : member->second.sends)
+        for (const formats::LoggedNic& s : member->second.sends)
           if (s.channel == channel) nic.logged.insert(s.device);
       if (!nic.logged.empty()) out.push_back(std::move(nic));
     }
@@ -261,4 +261,4 @@ void compare_channels(const LoggedJob& job, LogComparison& out) {
   compare_trees(job, out);
 }
 
-}  // namespace busbar
+}  // namespace busbar::doctor

@@ -9,7 +9,7 @@
 #include "busbar/base/quantity.h"
 #include "busbar/doctor/internal/logged_job.h"
 
-namespace busbar {
+namespace busbar::doctor {
 namespace {
 
 /// "NVLS_TREE" and "NVLSTree" are one name.
@@ -33,11 +33,13 @@ std::optional<T> named(std::string_view text, std::size_t values) {
 }
 
 struct Pick {
-  NcclAlgorithm algorithm{};
-  NcclProtocol protocol{};
+  nccl::NcclAlgorithm algorithm{};
+  nccl::NcclProtocol protocol{};
   auto operator<=>(const Pick&) const = default;
 };
-std::string words_of(const Pick& p) { return fmt::format("{} with {}", name_of(p.algorithm), name_of(p.protocol)); }
+std::string words_of(const Pick& p) {
+  return fmt::format("{} with {}", nccl::name_of(p.algorithm), nccl::name_of(p.protocol));
+}
 
 /// The sizes of one collective for which the log and the model pick differently in the same way.
 struct Differing {
@@ -45,23 +47,23 @@ struct Differing {
   std::size_t sizes = 0;
   int line = 0;  ///< of the largest size
 };
-using ByPicks = std::map<std::tuple<Collective, Pick, Pick>, Differing>;
+using ByPicks = std::map<std::tuple<collectives::Collective, Pick, Pick>, Differing>;
 
 /// The time with the logged pick and the expected one, of the largest size.
-void price_pick(const LoggedJob& job, Collective op, const Pick& logged, const Differing& sizes, LogDifference& d,
-                LogComparison& out) {
+void price_pick(const LoggedJob& job, collectives::Collective op, const Pick& logged, const Differing& sizes,
+                LogDifference& d, LogComparison& out) {
   const Result<double> as_expected = time_of_job(job, op, sizes.most);
-  const Result<double> as_logged = time_of_job(
-      job, op, sizes.most,
-      {fmt::format("NCCL_ALGO={}", name_of(logged.algorithm)), fmt::format("NCCL_PROTO={}", name_of(logged.protocol))});
+  const Result<double> as_logged = time_of_job(job, op, sizes.most,
+                                               {fmt::format("NCCL_ALGO={}", nccl::name_of(logged.algorithm)),
+                                                fmt::format("NCCL_PROTO={}", nccl::name_of(logged.protocol))});
   if (!as_expected.ok() || !as_logged.ok()) {
     d.cost_of = "not predicted: " + (as_expected.ok() ? as_logged.error().message : as_expected.error().message);
     return;
   }
   d.cost_percent = 100 * (*as_logged / *as_expected - 1);
-  d.cost_of = fmt::format("{} of {}, as logged {:.4g} us, as expected {:.4g} us", name_of(op),
+  d.cost_of = fmt::format("{} of {}, as logged {:.4g} us, as expected {:.4g} us", collectives::name_of(op),
                           format_binary_size(sizes.most), *as_logged, *as_expected);
-  out.picks.push_back({name_of(op), sizes.most, sizes.line, *d.cost_percent});
+  out.picks.push_back({collectives::name_of(op), sizes.most, sizes.line, *d.cost_percent});
 }
 
 }  // namespace
@@ -69,13 +71,14 @@ void price_pick(const LoggedJob& job, Collective op, const Pick& logged, const D
 void compare_picks(const LoggedJob& job, LogComparison& out) {
   ByPicks differing;
   std::size_t same = 0, all = 0;
-  for (const LoggedChoice& c : job.log->choices) {
-    const auto algorithm = named<NcclAlgorithm>(c.algorithm, kNcclAlgorithms);
-    const auto protocol = named<NcclProtocol>(c.protocol, kNcclProtocols);
-    const auto op = c.collective.empty() ? Result<Collective>(job.options.op) : parse_collective(c.collective);
-    if (!algorithm || !protocol || !op.ok() || !is_nccl_tuned(*op) || c.bytes <= 0) continue;
+  for (const formats::LoggedChoice& c : job.log->choices) {
+    const auto algorithm = named<nccl::NcclAlgorithm>(c.algorithm, nccl::kNcclAlgorithms);
+    const auto protocol = named<nccl::NcclProtocol>(c.protocol, nccl::kNcclProtocols);
+    const auto op = c.collective.empty() ? Result<collectives::Collective>(job.options.op)
+                                         : collectives::parse_collective(c.collective);
+    if (!algorithm || !protocol || !op.ok() || !nccl::is_nccl_tuned(*op) || c.bytes <= 0) continue;
     const auto bytes = static_cast<std::uint64_t>(c.bytes);
-    const auto expected = choose_nccl(job.comm, job.tuning, *op, Bytes{bytes});
+    const auto expected = nccl::choose_nccl(job.comm, job.tuning, *op, Bytes{bytes});
     if (!expected.ok()) continue;
     ++all;
     const Pick logged{*algorithm, *protocol}, ours{expected->algorithm, expected->protocol};
@@ -95,7 +98,7 @@ void compare_picks(const LoggedJob& job, LogComparison& out) {
                                   ? format_binary_size(sizes.most)
                                   : fmt::format("{} sizes from {} to {}", sizes.sizes, format_binary_size(sizes.least),
                                                 format_binary_size(sizes.most));
-    LogDifference d{fmt::format("{} of {}", name_of(op), range),
+    LogDifference d{fmt::format("{} of {}", collectives::name_of(op), range),
                     words_of(logged),
                     words_of(ours),
                     "a tuner plugin, another bandwidth than described in NCCL's tables, or another patch release",
@@ -115,4 +118,4 @@ std::string describe_picks(const LogComparison& c) {
   return out;
 }
 
-}  // namespace busbar
+}  // namespace busbar::doctor

@@ -1,6 +1,6 @@
 #include "busbar/doctor/internal/log_prefix.h"
 
-namespace busbar {
+namespace busbar::doctor {
 namespace {
 
 struct LogPrefix {
@@ -45,4 +45,4 @@ std::string gpu_of_log_line(std::string_view line) {
   return std::string(prefix.process) + (prefix.device.empty() ? "" : " " + std::string(prefix.device));
 }
 
-}  // namespace busbar
+}  // namespace busbar::doctor

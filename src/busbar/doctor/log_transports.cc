@@ -6,10 +6,10 @@
 
 #include "busbar/doctor/internal/logged_job.h"
 
-namespace busbar {
+namespace busbar::doctor {
 namespace {
 
-using SendsByNode = std::vector<std::vector<LoggedNic>>;
+using SendsByNode = std::vector<std::vector<formats::LoggedNic>>;
 
 SendsByNode sends_by_node(const LoggedJob& job) {
   SendsByNode out(job.comm.node_count());
@@ -23,8 +23,8 @@ SendsByNode sends_by_node(const LoggedJob& job) {
 void compare_network(const LoggedJob& job, LogComparison& out) {
   const auto& networks = job.log->networks;
   if (networks.empty() || job.comm.node_count() < 2) return;
-  const bool sockets =
-      std::any_of(networks.begin(), networks.end(), [](const LoggedText& t) { return t.text.starts_with("Socket"); });
+  const bool sockets = std::any_of(networks.begin(), networks.end(),
+                                   [](const formats::LoggedText& t) { return t.text.starts_with("Socket"); });
   const bool expected = job.comm.settings.sockets || job.cluster.fabric.network.starts_with("tcp");
   if (sockets == expected) {
     out.agrees.push_back("network " + networks.front().text);
@@ -44,7 +44,7 @@ void compare_network(const LoggedJob& job, LogComparison& out) {
 void compare_gpudirect(const LoggedJob& job, const SendsByNode& sends, LogComparison& out) {
   std::size_t direct = 0, all = 0;
   for (const auto& node : sends)
-    for (const LoggedNic& s : node) ++all, direct += s.gpudirect;
+    for (const formats::LoggedNic& s : node) ++all, direct += s.gpudirect;
   if (all == 0) return;
   const bool expected = job.cluster.gpudirect && !job.comm.settings.sockets;
   const std::string words = fmt::format("{} of {} sends with GPUDirect RDMA", direct, all);
@@ -64,12 +64,12 @@ void compare_gpudirect(const LoggedJob& job, const SendsByNode& sends, LogCompar
 }
 
 /// Network devices that the model's rings and trees use on a node.
-std::set<std::uint32_t> used_nets(const NcclComm& comm, std::uint32_t node) {
+std::set<std::uint32_t> used_nets(const nccl::NcclComm& comm, std::uint32_t node) {
   std::set<std::uint32_t> out;
   for (std::uint32_t c = 0; c < comm.channels; ++c) {
-    const NcclRing ring = nccl_ring(comm, c);
+    const nccl::NcclRing ring = nccl::nccl_ring(comm, c);
     if (node < ring.ports.size()) out.insert(ring.ports[node].out.net);
-    const NcclTree tree = nccl_tree(comm, c);
+    const nccl::NcclTree tree = nccl::nccl_tree(comm, c);
     if (node < tree.ports.size()) out.insert(tree.ports[node].out.net);
   }
   return out;
@@ -80,7 +80,7 @@ void compare_nics(const LoggedJob& job, const SendsByNode& sends, LogComparison&
   std::map<std::pair<std::size_t, std::size_t>, std::vector<std::uint32_t>> nodes;  // (logged, expected) -> nodes
   for (std::uint32_t n = 0; n < sends.size(); ++n) {
     std::set<int> logged;
-    for (const LoggedNic& s : sends[n]) logged.insert(s.device);
+    for (const formats::LoggedNic& s : sends[n]) logged.insert(s.device);
     if (!logged.empty()) nodes[{logged.size(), used_nets(job.comm, n).size()}].push_back(n);
   }
   for (const auto& [counts, which] : nodes) {
@@ -110,13 +110,14 @@ void compare_nics(const LoggedJob& job, const SendsByNode& sends, LogComparison&
 
 void compare_local(const LoggedJob& job, LogComparison& out) {
   std::uint64_t shared = 0, direct = 0;
-  for (const LoggedText& t : job.log->transports) {
+  for (const formats::LoggedText& t : job.log->transports) {
     if (t.text.starts_with("P2P")) direct += t.count;
     if (t.text.starts_with("SHM") || t.text.starts_with("direct shared")) shared += t.count;
   }
   if (shared + direct == 0 || job.comm.most_local_ranks() < 2) return;
-  const bool expected =
-      joined_by(job.cluster.topology) == JoinedBy::kPcie ? job.cluster.p2p : job.cluster.protocol.scale_up_access;
+  const bool expected = predict::joined_by(job.cluster.topology) == predict::JoinedBy::kPcie
+                            ? job.cluster.p2p
+                            : job.cluster.protocol.scale_up_access;
   const std::string words = shared == 0 ? "P2P" : fmt::format("{} of {} by shared memory", shared, shared + direct);
   if (expected == (shared == 0)) {
     out.agrees.push_back("GPUs of a node connect by " + words);
@@ -145,4 +146,4 @@ void compare_transports(const LoggedJob& job, LogComparison& out) {
   compare_local(job, out);
 }
 
-}  // namespace busbar
+}  // namespace busbar::doctor

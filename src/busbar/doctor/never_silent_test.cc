@@ -8,7 +8,7 @@
 
 #include "busbar/doctor/diagnose.h"
 
-namespace busbar {
+namespace busbar::doctor {
 namespace {
 
 constexpr std::array<const char*, 7> kPrefixes{"",
@@ -59,12 +59,12 @@ class NeverSilent : public testing::Test {
  protected:
   Evidence read(const std::string& text) const {
     Evidence evidence;
-    LineSource lines = LineSource::of_text(text, "job.log");
+    formats::LineSource lines = formats::LineSource::of_text(text, "job.log");
     tables_.read(lines, evidence);
     return evidence;
   }
   Diagnosis judge(const std::string& text) const { return diagnose(read(text), rules_, tables_); }
-  const Catalog catalog_;
+  const spec::Catalog catalog_;
   const FactTables tables_ = FactTables::load(catalog_).value();
   const std::vector<Rule> rules_ = load_rules(catalog_).value();
 };
@@ -145,4 +145,4 @@ TEST_F(NeverSilent, OnALineThatOnlySpeaksOfAnError) {
 TEST_F(NeverSilent, ButOnASoundJob) { EXPECT_TRUE(judge(kSound).findings.empty()); }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::doctor

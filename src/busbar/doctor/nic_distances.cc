@@ -7,19 +7,20 @@
 
 #include "busbar/formats/smi_cells.h"
 
-namespace busbar {
+namespace busbar::doctor {
 namespace {
 
 /// Nearest first, in the words of the legend. SOC is SYS of old drivers.
 constexpr std::array<std::string_view, 6> kDistances{"PIX", "PXB", "PHB", "NODE", "SYS", "SOC"};
 
-bool is_named_device(std::string_view name) { return is_smi_gpu(name) || is_smi_nic(name); }
+bool is_named_device(std::string_view name) { return formats::is_smi_gpu(name) || formats::is_smi_nic(name); }
 
 /// Per device column whether it is a NIC; empty: not a header.
 std::vector<bool> columns_of(const std::vector<std::string>& cells) {
   std::vector<bool> out;
   const std::size_t first = !cells.empty() && cells.front().empty() ? 1 : 0;
-  for (std::size_t i = first; i < cells.size() && is_named_device(cells[i]); ++i) out.push_back(is_smi_nic(cells[i]));
+  for (std::size_t i = first; i < cells.size() && is_named_device(cells[i]); ++i)
+    out.push_back(formats::is_smi_nic(cells[i]));
   if (std::find(cells.begin(), cells.end(), "X") != cells.end()) out.clear();
   return out;
 }
@@ -28,7 +29,7 @@ std::vector<bool> columns_of(const std::vector<std::string>& cells) {
 
 std::string NicDistances::said_by(std::string_view line) {
   if (nic_.empty() && line.find("GPU0") == line.npos) return {};
-  const std::vector<std::string> cells = smi_cells(line);
+  const std::vector<std::string> cells = formats::smi_cells(line);
   if (cells.empty()) return {};
   if (nic_.empty() || !is_named_device(cells.front()) || cells.size() <= nic_.size()) {
     nic_ = columns_of(cells);
@@ -37,8 +38,8 @@ std::string NicDistances::said_by(std::string_view line) {
   auto nearest = kDistances.end();
   for (std::size_t i = 0; i < nic_.size(); ++i)
     if (nic_[i]) nearest = std::min(nearest, std::find(kDistances.begin(), kDistances.end(), cells[i + 1]));
-  if (nearest == kDistances.end() || !is_smi_gpu(cells.front())) return {};
+  if (nearest == kDistances.end() || !formats::is_smi_gpu(cells.front())) return {};
   return fmt::format("matrix part {} has its nearest NIC at distance {}", cells.front(), *nearest);
 }
 
-}  // namespace busbar
+}  // namespace busbar::doctor

@@ -4,7 +4,7 @@
 
 #include "busbar/base/text.h"
 
-namespace busbar {
+namespace busbar::doctor {
 namespace {
 
 std::vector<std::string> said(const std::string& text) {
@@ -45,4 +45,4 @@ TEST(NicDistances, SurviveAMatrixCutAnywhere) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::doctor

@@ -4,7 +4,7 @@
 
 #include "busbar/formats/lines.h"
 
-namespace busbar {
+namespace busbar::doctor {
 namespace {
 
 constexpr std::int64_t kLeast = 64 << 10;            // bytes
@@ -20,7 +20,7 @@ std::string PerftestRows::said_by(std::string_view line) {
     return {};
   }
   if (const std::size_t at = line.find("Device "); at != line.npos) {
-    LineCursor rest(line.substr(at + 7));
+    formats::LineCursor rest(line.substr(at + 7));
     rest.blanks();
     if (!rest.accept(":")) return {};
     rest.blanks();
@@ -34,7 +34,7 @@ std::string PerftestRows::said_by(std::string_view line) {
     return {};
   }
   if (gigabits_ == 0 || device_.empty() || both_ways_) return {};
-  LineCursor row(line);
+  formats::LineCursor row(line);
   std::int64_t bytes = 0, iterations = 0;
   double peak = 0, average = 0;
   row.blanks();
@@ -49,4 +49,4 @@ std::string PerftestRows::said_by(std::string_view line) {
   return fmt::format("perftest device {} reaches {:.4g} Gb/s with {} bytes", device_, average * gigabits_, bytes);
 }
 
-}  // namespace busbar
+}  // namespace busbar::doctor

@@ -10,7 +10,7 @@
 #include "busbar/doctor/internal/log_prefix.h"
 #include "busbar/doctor/internal/secrets.h"
 
-namespace busbar {
+namespace busbar::doctor {
 namespace {
 
 constexpr std::string_view kTokenLetters = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_.:-";
@@ -218,4 +218,4 @@ std::string Redaction::redact(std::string_view line) const {
   return out + without_names(shown + without_addresses(line.substr(at)));
 }
 
-}  // namespace busbar
+}  // namespace busbar::doctor

@@ -10,7 +10,7 @@
 #include "busbar/collectives/schedule.h"
 #include "busbar/spec/catalog.h"
 
-namespace busbar {
+namespace busbar::doctor {
 
 enum class Severity : std::uint8_t {
   kNote,  ///< advice, or a setting that someone should know
@@ -57,7 +57,7 @@ struct RuleCost {
   std::vector<std::string> faults;  ///< rules of accuracy/suspects.h, or variables of NCCL ("NCCL_PXN_DISABLE=1")
   std::optional<double> factor;     ///< remaining share of the rate; empty: the first that a search tries
   std::string sound;                ///< instead: a change of the file as for --set, or "undamaged"
-  std::optional<Collective> op;     ///< that suffers most; empty: all-reduce
+  std::optional<collectives::Collective> op;  ///< that suffers most; empty: all-reduce
 };
 
 struct Rule {
@@ -71,8 +71,8 @@ struct Rule {
 };
 
 /// The rules of all files of catalog/rules, in order of names. Errors name the place.
-Result<std::vector<Rule>> load_rules(const Catalog& catalog);
+Result<std::vector<Rule>> load_rules(const spec::Catalog& catalog);
 /// The rules of one file.
 Result<std::vector<Rule>> read_rules(const YamlDocument& document);
 
-}  // namespace busbar
+}  // namespace busbar::doctor

@@ -5,7 +5,7 @@
 #include "busbar/doctor/rule.h"
 #include "busbar/spec/reading.h"
 
-namespace busbar {
+namespace busbar::doctor {
 namespace {
 
 /// A text, or a list of texts.
@@ -51,7 +51,7 @@ Result<Clause> read_clause(const YamlNode& node) {
   const auto same = r.optional("same");
   BUSBAR_RETURN_IF_ERROR(r.finish());
   if (same) {
-    BUSBAR_ASSIGN(c.same, as_enum<Scope>(*same, Scope::kFile, &name_of, "scope"));
+    BUSBAR_ASSIGN(c.same, spec::as_enum<Scope>(*same, Scope::kFile, &name_of, "scope"));
   }
   return c;
 }
@@ -66,7 +66,7 @@ Result<RuleCost> read_cost(const YamlNode& node) {
   BUSBAR_RETURN_IF_ERROR(r.finish());
   if (out.faults.empty() == out.sound.empty()) return node.error("needs either 'fault' or 'sound'");
   if (op) {
-    const Result<Collective> parsed = parse_collective(op->scalar());
+    const Result<collectives::Collective> parsed = collectives::parse_collective(op->scalar());
     if (!parsed.ok()) return op->error(parsed.error().message);
     out.op = *parsed;
   }
@@ -91,9 +91,9 @@ Result<Rule> read_rule(const YamlNode& node) {
   r.required("shows", &as_texts, rule.shows);
   r.required("silent", &as_texts, rule.silent);
   BUSBAR_RETURN_IF_ERROR(r.finish());
-  BUSBAR_ASSIGN(rule.severity, as_enum<Severity>(severity, Severity::kFail, &name_of, "severity"));
-  BUSBAR_RETURN_IF_ERROR(read_items(when, &read_clause, rule.when));
-  if (unless) BUSBAR_RETURN_IF_ERROR(read_items(*unless, &read_clause, rule.unless));
+  BUSBAR_ASSIGN(rule.severity, spec::as_enum<Severity>(severity, Severity::kFail, &name_of, "severity"));
+  BUSBAR_RETURN_IF_ERROR(spec::read_items(when, &read_clause, rule.when));
+  if (unless) BUSBAR_RETURN_IF_ERROR(spec::read_items(*unless, &read_clause, rule.unless));
   if (rule.when.empty() || rule.when.front().none) return when.error("needs a first clause that finds facts");
   return rule;
 }
@@ -114,17 +114,17 @@ const char* name_of(Scope scope) {
 
 Result<std::vector<Rule>> read_rules(const YamlDocument& document) {
   std::string name, title;
-  MapReader r = sourced(document.root());
+  MapReader r = spec::sourced(document.root());
   r.required("name", &YamlNode::as_string, name);
   r.required("title", &YamlNode::as_string, title);
   const YamlNode list = r.required("rules");
   BUSBAR_RETURN_IF_ERROR(r.finish());
   std::vector<Rule> out;
-  BUSBAR_RETURN_IF_ERROR(read_items(list, &read_rule, out));
+  BUSBAR_RETURN_IF_ERROR(spec::read_items(list, &read_rule, out));
   return out;
 }
 
-Result<std::vector<Rule>> load_rules(const Catalog& catalog) {
+Result<std::vector<Rule>> load_rules(const spec::Catalog& catalog) {
   std::vector<Rule> out;
   for (const std::string& name : catalog.names("rules")) {
     BUSBAR_ASSIGN(const YamlDocument document, catalog.load("rules", name));
@@ -134,4 +134,4 @@ Result<std::vector<Rule>> load_rules(const Catalog& catalog) {
   return out;
 }
 
-}  // namespace busbar
+}  // namespace busbar::doctor

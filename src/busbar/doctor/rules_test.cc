@@ -7,7 +7,7 @@
 #include "busbar/base/text.h"
 #include "busbar/doctor/diagnose.h"
 
-namespace busbar {
+namespace busbar::doctor {
 namespace {
 
 class Rules : public testing::Test {
@@ -15,7 +15,7 @@ class Rules : public testing::Test {
   Evidence read(const std::vector<std::string>& texts) const {
     Evidence evidence;
     for (std::size_t i = 0; i < texts.size(); ++i) {
-      LineSource source = LineSource::of_text(texts[i], "file" + std::to_string(i));
+      formats::LineSource source = formats::LineSource::of_text(texts[i], "file" + std::to_string(i));
       tables_.read(source, evidence);
     }
     return evidence;
@@ -28,7 +28,7 @@ class Rules : public testing::Test {
   }
   Diagnosis judge(const std::vector<std::string>& texts) const { return diagnose(read(texts), rules_, tables_); }
 
-  const Catalog catalog_;
+  const spec::Catalog catalog_;
   const FactTables tables_ = FactTables::load(catalog_).value();
   const std::vector<Rule> rules_ = load_rules(catalog_).value();
 };
@@ -142,4 +142,4 @@ TEST_F(Rules, SurviveLinesCutAnywhere) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::doctor

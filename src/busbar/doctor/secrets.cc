@@ -6,7 +6,7 @@
 
 #include "busbar/base/text.h"
 
-namespace busbar {
+namespace busbar::doctor {
 namespace {
 
 using Spans = std::vector<TextSpan>;
@@ -161,4 +161,4 @@ bool PemBlocks::covers(std::string_view line) {
   return inside;
 }
 
-}  // namespace busbar
+}  // namespace busbar::doctor

@@ -6,7 +6,7 @@
 #include "busbar/doctor/fact_tables.h"
 #include "busbar/doctor/internal/used_lines.h"
 
-namespace busbar {
+namespace busbar::doctor {
 namespace {
 
 struct Leak {
@@ -63,7 +63,7 @@ constexpr Leak kLeaks[] = {
 };
 
 std::string bundled(bool full) {
-  const FactTables tables = FactTables::load(Catalog()).value();
+  const FactTables tables = FactTables::load(spec::Catalog()).value();
   std::string text;
   for (const Leak& leak : kLeaks) text += std::string(leak.line) + '\n';
   BundleFile file{"job.log", full ? text : used_lines(text, "job.log", tables), {}};
@@ -81,7 +81,7 @@ TEST(Bundle, LeaksNoneOfFortySecrets) {
 }
 
 TEST(Bundle, KeepsTheLinesThatTheDoctorReads) {
-  const FactTables tables = FactTables::load(Catalog()).value();
+  const FactTables tables = FactTables::load(spec::Catalog()).value();
   const std::string kept = used_lines(
       "dear all, this is private\nand so is this\n"
       "#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw "
@@ -106,4 +106,4 @@ TEST(Bundle, KeepsTheLinesThatTheDoctorReads) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::doctor

@@ -8,25 +8,25 @@
 #include "busbar/collectives/builders.h"
 #include "busbar/doctor/internal/logged_job.h"
 
-namespace busbar {
+namespace busbar::doctor {
 namespace {
 
 /// Time in milliseconds of 1 GiB by this schedule. Each rank takes its nearest NICs in turn.
-Result<double> time_by(const LoggedJob& job, const char* algorithm, const Result<Schedule>& schedule) {
+Result<double> time_by(const LoggedJob& job, const char* algorithm, const Result<collectives::Schedule>& schedule) {
   if (!schedule.ok()) return schedule.error();
-  PredictPolicy policy = job.options.policy;
+  predict::PredictPolicy policy = job.options.policy;
   policy.engine = job.options.engine;
-  BUSBAR_ASSIGN(const auto machine, Predictor::make(Cluster(job.sound), job.gpus, std::move(policy)));
-  CollectiveCall call = call_over(job.options.op, Bytes{kPricedBytes}, machine->ranks());
+  BUSBAR_ASSIGN(const auto machine, predict::Predictor::make(spec::Cluster(job.sound), job.gpus, std::move(policy)));
+  program::CollectiveCall call = predict::call_over(job.options.op, Bytes{kPricedBytes}, machine->ranks());
   call.algorithm = algorithm;
-  call.protocol = Protocol::kSimple;
-  call.schedule = std::make_shared<const Schedule>(*schedule);
-  BUSBAR_ASSIGN(const Prediction p, machine->time(call, kTimeAlone));
+  call.protocol = program::Protocol::kSimple;
+  call.schedule = std::make_shared<const collectives::Schedule>(*schedule);
+  BUSBAR_ASSIGN(const predict::Prediction p, machine->time(call, predict::kTimeAlone));
   return p.time.in_us() / 1e3;
 }
 
-void compare_times(const LoggedJob& job, const char* algorithm, const Result<Schedule>& logged,
-                   const Result<Schedule>& expected, LogDifference& d) {
+void compare_times(const LoggedJob& job, const char* algorithm, const Result<collectives::Schedule>& logged,
+                   const Result<collectives::Schedule>& expected, LogDifference& d) {
   const Result<double> as_logged = time_by(job, algorithm, logged), as_expected = time_by(job, algorithm, expected);
   if (!as_logged.ok() || !as_expected.ok()) {
     d.cost_of = "not predicted: " + (as_logged.ok() ? as_expected : as_logged).error().message;
@@ -36,22 +36,22 @@ void compare_times(const LoggedJob& job, const char* algorithm, const Result<Sch
   d.cost_of = fmt::format(
       "{} of 1 GiB by {}s over the nearest NICs, as logged {:.4g} ms, as expected {:.4g} ms; no setting of NCCL gives "
       "these {}s, NCCL_TOPO_FILE of the node would (busbar topo node.xml)",
-      name_of(job.options.op), algorithm, *as_logged, *as_expected, algorithm);
+      collectives::name_of(job.options.op), algorithm, *as_logged, *as_expected, algorithm);
 }
 
-Result<Schedule> ring_schedule(const LoggedJob& job, std::vector<std::vector<std::uint32_t>> orders) {
-  ScheduleSpec spec;
+Result<collectives::Schedule> ring_schedule(const LoggedJob& job, std::vector<std::vector<std::uint32_t>> orders) {
+  collectives::ScheduleSpec spec;
   spec.algorithm = "ring";
   spec.op = job.options.op;
   spec.ranks = job.comm.ranks;
   spec.orders = std::move(orders);
-  return build_schedule(spec);
+  return collectives::build_schedule(spec);
 }
 
 /// A tree from its root down; empty if it does not reach all ranks.
-std::optional<GivenTree> tree_of(const std::vector<LoggedTree>& ranks) {
-  GivenTree out;
-  const auto root = std::find_if(ranks.begin(), ranks.end(), [](const LoggedTree& t) { return t.up < 0; });
+std::optional<collectives::GivenTree> tree_of(const std::vector<formats::LoggedTree>& ranks) {
+  collectives::GivenTree out;
+  const auto root = std::find_if(ranks.begin(), ranks.end(), [](const formats::LoggedTree& t) { return t.up < 0; });
   if (root == ranks.end()) return std::nullopt;
   out.position.push_back(static_cast<std::uint32_t>(root - ranks.begin()));
   out.parent.push_back(0);
@@ -70,7 +70,7 @@ std::optional<GivenTree> tree_of(const std::vector<LoggedTree>& ranks) {
 void price_rings(const LoggedJob& job, LogDifference& d) {
   std::vector<std::vector<std::uint32_t>> logged, expected;
   for (std::uint32_t c = 0; c < job.comm.channels; ++c) {
-    expected.push_back(nccl_ring(job.comm, c).order);
+    expected.push_back(nccl::nccl_ring(job.comm, c).order);
     const auto said = job.said->rings.find(static_cast<int>(c));
     logged.push_back(expected.back());
     if (said != job.said->rings.end() && said->second.size() == job.comm.ranks)
@@ -80,10 +80,10 @@ void price_rings(const LoggedJob& job, LogDifference& d) {
 }
 
 void price_trees(const LoggedJob& job, LogDifference& d) {
-  std::vector<WeightedTree> logged, expected;
+  std::vector<collectives::WeightedTree> logged, expected;
   for (std::uint32_t c = 0; c < job.comm.channels; ++c) {
-    const NcclTree tree = nccl_tree(job.comm, c);
-    std::vector<LoggedTree> ours, theirs;
+    const nccl::NcclTree tree = nccl::nccl_tree(job.comm, c);
+    std::vector<formats::LoggedTree> ours, theirs;
     for (std::uint32_t r = 0; r < job.comm.ranks; ++r) {
       ours.push_back({{tree.down[r][0], tree.down[r][1], tree.down[r][2]}, tree.up[r]});
       const auto member = job.said->members.find(static_cast<int>(r));
@@ -98,10 +98,10 @@ void price_trees(const LoggedJob& job, LogDifference& d) {
     expected.push_back({*by_rules});
     logged.push_back({*by_log});
   }
-  const auto schedule = [&](const std::vector<WeightedTree>& trees) {
-    return build_tree_packing(job.options.op, job.comm.ranks, 0, trees);
+  const auto schedule = [&](const std::vector<collectives::WeightedTree>& trees) {
+    return collectives::build_tree_packing(job.options.op, job.comm.ranks, 0, trees);
   };
   compare_times(job, "tree", schedule(logged), schedule(expected), d);
 }
 
-}  // namespace busbar
+}  // namespace busbar::doctor

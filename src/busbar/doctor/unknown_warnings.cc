@@ -8,7 +8,7 @@
 
 #include "busbar/doctor/first_failure.h"
 
-namespace busbar {
+namespace busbar::doctor {
 namespace {
 
 constexpr std::size_t kLongestTitle = 120;
@@ -152,4 +152,4 @@ std::vector<Finding> unknown_warnings(const Evidence& evidence, const std::vecto
   return {};
 }
 
-}  // namespace busbar
+}  // namespace busbar::doctor

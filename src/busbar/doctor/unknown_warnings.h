@@ -5,7 +5,7 @@
 
 #include "busbar/doctor/diagnose.h"
 
-namespace busbar {
+namespace busbar::doctor {
 
 /// Findings about what the rules leave unexplained: `unknown-warning`, the warnings of NCCL (kWarningFact) that are the
 /// evidence of none of `known` and that sound jobs do not print (kHarmlessFact); and `unknown-failure`, the end of the
@@ -13,4 +13,4 @@ namespace busbar {
 /// known.
 std::vector<Finding> unknown_warnings(const Evidence& evidence, const std::vector<Finding>& known);
 
-}  // namespace busbar
+}  // namespace busbar::doctor

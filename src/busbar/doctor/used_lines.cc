@@ -9,7 +9,7 @@
 #include "busbar/formats/import.h"
 #include "busbar/formats/lines.h"
 
-namespace busbar {
+namespace busbar::doctor {
 namespace {
 
 /// Words of tables of nccl-tests and perftest and of the matrix of nvidia-smi.
@@ -91,7 +91,7 @@ bool is_table_word(std::string_view word) {
 }
 
 bool is_table_row(std::string_view line) {
-  LineCursor words(line);
+  formats::LineCursor words(line);
   for (words.blanks(); !words.at_end(); words.blanks())
     if (!is_table_word(words.word())) return false;
   return true;
@@ -115,7 +115,7 @@ bool is_description(std::string_view text) {
   constexpr std::size_t kHead = 64 << 10;
   constexpr std::array<std::string_view, 5> kKinds{"nccl-topology", "nccl-graph", "hwloc", "ibnetdiscover",
                                                    "iblinkinfo"};
-  const FormatEntry* const format = find_format(text.substr(0, kHead));
+  const formats::FormatEntry* const format = formats::find_format(text.substr(0, kHead));
   return format != nullptr && std::find(kKinds.begin(), kKinds.end(), std::string_view(format->kind)) != kKinds.end();
 }
 
@@ -123,8 +123,8 @@ bool is_line_of_description(std::string_view line) {
   constexpr std::array<std::string_view, 9> kBeginnings{
       "<", "[", "vendid=", "devid=", "sysimgguid=", "0x", "CA:", "Switch", "switchguid="};
   return std::any_of(kBeginnings.begin(), kBeginnings.end(),
-                     [&](std::string_view begin) { return trimmed(line).starts_with(begin); }) ||
-         trimmed(line).starts_with("caguid=") || trimmed(line).starts_with("Ca\t");
+                     [&](std::string_view begin) { return formats::trimmed(line).starts_with(begin); }) ||
+         formats::trimmed(line).starts_with("caguid=") || formats::trimmed(line).starts_with("Ca\t");
 }
 
 class UsedLines {
@@ -175,10 +175,10 @@ std::string used_lines(const std::string& text, const std::string& name, const F
   std::string out;
   Evidence evidence;
   UsedLines used(evidence, is_description(text), out);
-  LineSource lines = LineSource::of_text(text, name);
+  formats::LineSource lines = formats::LineSource::of_text(text, name);
   tables.read(lines, evidence, nullptr, [&](const LineUse& use) { used.take(use); });
   used.end_gap();
   return out;
 }
 
-}  // namespace busbar
+}  // namespace busbar::doctor

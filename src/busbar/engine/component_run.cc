@@ -5,12 +5,13 @@
 
 #include "busbar/engine/stage_solver.h"
 
-namespace busbar {
+namespace busbar::engine {
 namespace {
 
 class ComponentRun {
  public:
-  ComponentRun(StageSolver& solver, const CapacityTable& table, const Stage& stage, const Component& c)
+  ComponentRun(StageSolver& solver, const lowering::CapacityTable& table, const lowering::Stage& stage,
+               const lowering::Component& c)
       : solver_(solver), table_(table), stage_(stage), first_(c.begin) {
     for (std::uint32_t m = 0; m < c.end - c.begin; ++m) left_.push_back(fluid(m).bytes), open_.push_back(m);
   }
@@ -50,7 +51,7 @@ class ComponentRun {
   std::vector<double> left() && { return std::move(left_); }
 
  private:
-  const Fluid& fluid(std::uint32_t f) const { return stage_.fluids[stage_.members[first_ + f]]; }
+  const lowering::Fluid& fluid(std::uint32_t f) const { return stage_.fluids[stage_.members[first_ + f]]; }
 
   void add_open() {
     added_ = open_.size();
@@ -58,7 +59,7 @@ class ComponentRun {
     solver_.begin(StageSolver::Rates::kAsBefore);
     for (std::uint32_t i = 0; i < open_.size(); ++i) {
       place_[open_[i]] = i;
-      solver_.add(stage_, stage_.members[first_ + open_[i]], [&](CapacityId c) { return table_.rate(c); });
+      solver_.add(stage_, stage_.members[first_ + open_[i]], [&](routing::CapacityId c) { return table_.rate(c); });
     }
   }
 
@@ -81,15 +82,15 @@ class ComponentRun {
 
   /// The link with the largest load / rate, and the fluids that cross it.
   void find_busiest() {
-    PerCapacity<double> load_ps(table_.counts(), 0.0);
-    CapacityId busiest;
+    routing::PerCapacity<double> load_ps(table_.counts(), 0.0);
+    routing::CapacityId busiest;
     for (const std::uint32_t f : open_)
-      each_link(f, [&](CapacityId l, double weight) {
+      each_link(f, [&](routing::CapacityId l, double weight) {
         load_ps[l] += weight * left_[f] / table_.rate(l);
         if (load_ps[l] > busiest_ps_) busiest_ps_ = load_ps[l], busiest = l;
       });
     for (const std::uint32_t f : open_)
-      each_link(f, [&](CapacityId l, double weight) {
+      each_link(f, [&](routing::CapacityId l, double weight) {
         if (l == busiest) on_busiest_.emplace_back(f, weight / table_.rate(l));
       });
   }
@@ -107,8 +108,8 @@ class ComponentRun {
   }
 
   StageSolver& solver_;
-  const CapacityTable& table_;
-  const Stage& stage_;
+  const lowering::CapacityTable& table_;
+  const lowering::Stage& stage_;
   std::uint32_t first_;
   std::vector<double> left_;                                    ///< bytes, per member of the component
   std::vector<std::uint32_t> place_;                            ///< per member: its number in the solver
@@ -120,12 +121,12 @@ class ComponentRun {
 
 }  // namespace
 
-double run_component(StageSolver& solver, const CapacityTable& table, const Stage& stage, const Component& c,
-                     double until_ps, std::vector<double>* remaining) {
+double run_component(StageSolver& solver, const lowering::CapacityTable& table, const lowering::Stage& stage,
+                     const lowering::Component& c, double until_ps, std::vector<double>* remaining) {
   ComponentRun run(solver, table, stage, c);
   const double end_ps = run.run(until_ps);
   if (remaining) *remaining = std::move(run).left();
   return end_ps;
 }
 
-}  // namespace busbar
+}  // namespace busbar::engine

@@ -9,7 +9,7 @@
 #include "busbar/lowering/test_machines.h"
 #include "busbar/lowering/test_stage.h"
 
-namespace busbar {
+namespace busbar::engine {
 namespace {
 
 /// One link of 0.45 bytes per ps. A slow fluid with a hundredth of the load and less than its fair share as cap, and 40
@@ -18,19 +18,19 @@ class SharedLink : public ::testing::Test {
  protected:
   /// Bytes of the slow fluid and of each of 40 others, as times of the link in ps.
   double run(double slow_ps, double other_ps, double slow_cap_ps, double most_visits) {
-    HandMadeStage s;
+    lowering::HandMadeStage s;
     s.add(kRate * slow_ps, slow_cap_ps, {0});
     for (int f = 0; f < 40; ++f) s.add(kRate * other_ps / 40, other_ps / 40, {0});
-    ComponentSplitter splitter({});
+    lowering::ComponentSplitter splitter({});
     splitter.resize(lowering_.capacities().counts());
-    splitter.split(s.stage, [&](CapacityId c) { return lowering_.capacities().rate(c); });
+    splitter.split(s.stage, [&](routing::CapacityId c) { return lowering_.capacities().rate(c); });
     EXPECT_EQ(s.stage.components.size(), 1u);
     StageSolver solver(lowering_.capacities().counts(), {.most_visits = most_visits});
     return run_component(solver, lowering_.capacities(), s.stage, s.stage.components[0], INFINITY, nullptr);
   }
   static constexpr double kRate = 0.45;
-  Ground ground_{std::move(one_switch(2)).seal()};
-  Lowering lowering_{ground_.router, ground_.placement, {}};
+  lowering::Ground ground_{std::move(lowering::one_switch(2)).seal()};
+  lowering::Lowering lowering_{ground_.router, ground_.placement, {}};
 };
 
 TEST_F(SharedLink, TakesItsLoadWhereItIsFullToTheEnd) {
@@ -43,4 +43,4 @@ TEST_F(SharedLink, TakesLongerWhereItIsNotFullAtTheEnd) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::engine

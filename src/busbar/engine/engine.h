@@ -17,7 +17,11 @@
 #include "busbar/program/protocol.h"
 #include "busbar/routing/placement.h"
 
-namespace busbar {
+namespace busbar::lowering {
+struct LoweredCall;  // lowering/lowering.h
+}  // namespace busbar::lowering
+
+namespace busbar::engine {
 
 /// A collective or transfer has ended.
 struct Finished {
@@ -25,35 +29,33 @@ struct Finished {
   SimTime at;
 };
 
-struct LoweredCall;  // lowering/lowering.h
-
 class Engine {
  public:
   virtual ~Engine() = default;
   /// Lowers a call once; starting it afterwards costs no routing. Same call, same id.
-  virtual Result<CallId> prepare(const CollectiveCall& call) = 0;
+  virtual Result<program::CallId> prepare(const program::CollectiveCall& call) = 0;
   /// Whether the calls are one another moved to other servers, so that what is best for one is for the other.
-  virtual bool alike(const CollectiveCall& /*a*/, const CollectiveCall& /*b*/) { return false; }
+  virtual bool alike(const program::CollectiveCall& /*a*/, const program::CollectiveCall& /*b*/) { return false; }
   /// Time of the call alone on the idle machine.
-  virtual Duration time_alone(CallId call) const = 0;
+  virtual Duration time_alone(program::CallId call) const = 0;
   /// What time_alone() of the call cannot go below, said without lowering it; 0 where nothing is known.
-  virtual Duration least_time(const CollectiveCall& /*call*/) { return {}; }
-  virtual Bound bound_by(CallId call) const = 0;
+  virtual Duration least_time(const program::CollectiveCall& /*call*/) { return {}; }
+  virtual lowering::Bound bound_by(program::CallId call) const = 0;
   /// What it may take; those who choose by its times heed it too.
   virtual Shortcuts shortcuts() const { return {}; }
   /// Costs of calls besides their links; null if the engine does not say.
-  virtual const ProtocolModel* protocol() const { return nullptr; }
+  virtual const program::ProtocolModel* protocol() const { return nullptr; }
   /// What the call became on the links; null when the engine has no fluids.
-  virtual const LoweredCall* lowered(CallId) const { return nullptr; }
+  virtual const lowering::LoweredCall* lowered(program::CallId) const { return nullptr; }
   /// Whether a call that meets none but those apart from it takes time_alone() to the picosecond.
   virtual bool times_hold() const { return false; }
   /// Whether two calls never change each other's times. Meaningless unless times_hold().
-  virtual bool apart(CallId /*a*/, CallId /*b*/) { return false; }
+  virtual bool apart(program::CallId /*a*/, program::CallId /*b*/) { return false; }
   /// Starts the call on all its groups. Precondition: `at` is not before the last event; where times_hold(), it may be
   /// if the call has met none but those apart from it since and has not ended yet.
-  virtual void start(CallId call, std::uint64_t tag, SimTime at) = 0;
+  virtual void start(program::CallId call, std::uint64_t tag, SimTime at) = 0;
   /// Counts `times` runs of the call, past ones that were not started here, into link_bytes().
-  virtual void count_runs(CallId /*call*/, std::uint64_t /*times*/) {}
+  virtual void count_runs(program::CallId /*call*/, std::uint64_t /*times*/) {}
   /// The next end not after `limit`, in order of (time, start sequence); empty when there is none until then.
   virtual std::optional<Finished> advance(SimTime limit) = 0;
   /// Why no call may ever end any more, found in the middle of a run.
@@ -61,29 +63,31 @@ class Engine {
   /// Bytes that crossed each directed link so far; size link_count().
   virtual std::vector<double> link_bytes() const = 0;
   /// Adds to `bytes` (size link_count()) what one run of the call by itself sends over each link.
-  virtual void add_bytes_of(CallId /*call*/, std::vector<double>& /*bytes*/) const {}
+  virtual void add_bytes_of(program::CallId /*call*/, std::vector<double>& /*bytes*/) const {}
 };
 
 /// Calls that were lowered once, for other engines over the same machine, ranks, protocol, what-if and delays.
 struct LoweredCalls {
   /// A call that was moved from another one instead.
   struct Image {
-    std::shared_ptr<const LoweredCall> call, from;
+    std::shared_ptr<const lowering::LoweredCall> call, from;
   };
-  std::vector<std::shared_ptr<const LoweredCall>> calls;
+  std::vector<std::shared_ptr<const lowering::LoweredCall>> calls;
   std::vector<Image> images;
 };
 
 struct EngineOptions {
-  ProtocolModel protocol;
-  WhatIf what_if;
-  std::vector<LinkDelay> delays{};        ///< times are those to be expected
-  std::shared_ptr<LoweredCalls> known{};  ///< taken from here, and added; null: none
+  program::ProtocolModel protocol;
+  lowering::WhatIf what_if;
+  std::vector<lowering::LinkDelay> delays{};  ///< times are those to be expected
+  std::shared_ptr<LoweredCalls> known{};      ///< taken from here, and added; null: none
   Shortcuts shortcuts{};
   StopFlag stop = nullptr;  ///< prepare() and status() then say that they were interrupted, and advance() finds nothing
 };
 
-std::unique_ptr<Engine> make_analytic_engine(const Router& router, const Placement& placement, EngineOptions options);
-std::unique_ptr<Engine> make_flow_engine(const Router& router, const Placement& placement, EngineOptions options);
+std::unique_ptr<Engine> make_analytic_engine(const routing::Router& router, const routing::Placement& placement,
+                                             EngineOptions options);
+std::unique_ptr<Engine> make_flow_engine(const routing::Router& router, const routing::Placement& placement,
+                                         EngineOptions options);
 
-}  // namespace busbar
+}  // namespace busbar::engine

@@ -8,23 +8,23 @@
 #include "busbar/lowering/test_machines.h"
 #include "busbar/topology/selector.h"
 
-namespace busbar {
+namespace busbar::engine {
 namespace {
 
 struct Machine {
-  Topology topology;
-  Router router;
-  Placement placement;
-  explicit Machine(TopologyBuilder b, RoutingPolicy policy = RoutingPolicy::kStatic)
+  topology::Topology topology;
+  routing::Router router;
+  routing::Placement placement;
+  explicit Machine(topology::TopologyBuilder b, topology::RoutingPolicy policy = topology::RoutingPolicy::kStatic)
       : topology(std::move(b).seal()), router(topology, policy), placement(router, topology.gpus()) {}
   std::unique_ptr<Engine> engine(bool flow, const Shortcuts& shortcuts = {}) const {
     EngineOptions o;
     o.shortcuts = shortcuts;
     return flow ? make_flow_engine(router, placement, o) : make_analytic_engine(router, placement, o);
   }
-  double milliseconds(bool flow, const CollectiveCall& call, const Shortcuts& shortcuts = {}) const {
+  double milliseconds(bool flow, const program::CollectiveCall& call, const Shortcuts& shortcuts = {}) const {
     const auto e = engine(flow, shortcuts);
-    const CallId id = e->prepare(call).value();
+    const program::CallId id = e->prepare(call).value();
     e->start(id, 1, SimTime());
     const auto done = e->advance(SimTime::max());
     EXPECT_TRUE(done.has_value());
@@ -35,52 +35,53 @@ struct Machine {
 
 // What lowered calls take is tested there; here, that both engines take it, of all kinds of steps.
 TEST(Engines, TakeTheClosedFormOfACallAloneWhereNothingContends) {
-  const std::pair<Collective, const char*> calls[] = {
-      {Collective::kAllReduce, "ring"},   {Collective::kAllReduce, "tree"},
-      {Collective::kAllReduce, "nvls"},   {Collective::kAllReduce, "halving_doubling"},
-      {Collective::kAllGather, "direct"}, {Collective::kAllToAll, "pairwise"}};
-  TopologyBuilder slow = one_switch(8);
-  slow.degrade(LinkId{2 * 5}, 0.5);
-  for (const Machine& m : {Machine(one_switch(8)), Machine(std::move(slow)), Machine(pods_of_eight(1, true))})
+  const std::pair<collectives::Collective, const char*> calls[] = {
+      {collectives::Collective::kAllReduce, "ring"},   {collectives::Collective::kAllReduce, "tree"},
+      {collectives::Collective::kAllReduce, "nvls"},   {collectives::Collective::kAllReduce, "halving_doubling"},
+      {collectives::Collective::kAllGather, "direct"}, {collectives::Collective::kAllToAll, "pairwise"}};
+  topology::TopologyBuilder slow = lowering::one_switch(8);
+  slow.degrade(topology::LinkId{2 * 5}, 0.5);
+  for (const Machine& m :
+       {Machine(lowering::one_switch(8)), Machine(std::move(slow)), Machine(lowering::pods_of_eight(1, true))})
     for (const auto& [op, algorithm] : calls)
       for (const std::uint32_t chunks : {1u, 16u})
         for (const bool flow : {false, true}) {
           EngineOptions o;
           o.protocol.step_scale_up = Duration::us(2);
           o.protocol.channel_rate = BytesPerSecond{200'000'000'000};
-          o.delays = {{LinkId{2}, 0.01, Duration::us(50)}};
+          o.delays = {{topology::LinkId{2}, 0.01, Duration::us(50)}};
           const auto e =
               flow ? make_flow_engine(m.router, m.placement, o) : make_analytic_engine(m.router, m.placement, o);
-          EXPECT_FALSE(e->prepare(test_call(9, "ring", kGiB)).ok()) << "more ranks than GPUs";
-          CollectiveCall call = test_call(8, algorithm, kGiB, chunks);
+          EXPECT_FALSE(e->prepare(lowering::test_call(9, "ring", lowering::kGiB)).ok()) << "more ranks than GPUs";
+          program::CollectiveCall call = lowering::test_call(8, algorithm, lowering::kGiB, chunks);
           call.op = op;
           const auto id = e->prepare(call);
           if (!id.ok()) continue;  // no switch reduces
-          const double ps = closed_form_ps(*e->lowered(*id));
+          const double ps = lowering::closed_form_ps(*e->lowered(*id));
           EXPECT_NEAR(static_cast<double>(e->time_alone(*id).in_ps()), ps, 1 + 1e-9 * ps) << algorithm << flow;
         }
 }
 
 TEST(Engines, FoldingChangesNothing) {
-  TopologyBuilder b = pods_of_eight(16);
-  b.degrade(LinkId{4}, 0.5);
-  b.degrade(LinkId{4 + 2 * 16 * 5}, 0.25);
+  topology::TopologyBuilder b = lowering::pods_of_eight(16);
+  b.degrade(topology::LinkId{4}, 0.5);
+  b.degrade(topology::LinkId{4 + 2 * 16 * 5}, 0.25);
   const Machine m(std::move(b));
   for (const char* algorithm : {"ring", "tree", "hierarchical"})
     for (const std::uint32_t chunks : {1u, 16u})
-      EXPECT_EQ(m.milliseconds(true, test_call(128, algorithm, kGiB, chunks)),
-                m.milliseconds(true, test_call(128, algorithm, kGiB, chunks), Shortcuts::none()))
+      EXPECT_EQ(m.milliseconds(true, lowering::test_call(128, algorithm, lowering::kGiB, chunks)),
+                m.milliseconds(true, lowering::test_call(128, algorithm, lowering::kGiB, chunks), Shortcuts::none()))
           << algorithm << chunks;
 }
 
 TEST(Engines, StopWhenTheyAreAskedTo) {
-  const Machine m(one_switch(4));
+  const Machine m(lowering::one_switch(4));
   volatile std::sig_atomic_t stop = 0;
   EngineOptions o;
   o.stop = &stop;
   const auto flow = make_flow_engine(m.router, m.placement, o),
              analytic = make_analytic_engine(m.router, m.placement, o);
-  const CallId a = flow->prepare(pair_transfer(0, 3, 900'000'000)).value();
+  const program::CallId a = flow->prepare(lowering::pair_transfer(0, 3, 900'000'000)).value();
   flow->start(a, 1, SimTime());
   flow->start(a, 2, SimTime());
   EXPECT_TRUE(flow->advance(SimTime::max()).has_value());
@@ -89,16 +90,16 @@ TEST(Engines, StopWhenTheyAreAskedTo) {
   EXPECT_FALSE(flow->advance(SimTime::max()).has_value());
   EXPECT_FALSE(flow->status().ok());
   EXPECT_FALSE(analytic->status().ok());
-  EXPECT_FALSE(flow->prepare(test_call(4, "ring", kGiB)).ok());
-  EXPECT_FALSE(analytic->prepare(test_call(4, "ring", kGiB)).ok());
+  EXPECT_FALSE(flow->prepare(lowering::test_call(4, "ring", lowering::kGiB)).ok());
+  EXPECT_FALSE(analytic->prepare(lowering::test_call(4, "ring", lowering::kGiB)).ok());
 }
 
 // Two transfers into one GPU: 450 GB/s shared. The short one ends at 2 x its time alone, then the long one speeds up.
 TEST(FlowEngine, TransfersShareALinkAndFreeItWhenTheyEnd) {
-  const Machine m(one_switch(4));
+  const Machine m(lowering::one_switch(4));
   const auto e = m.engine(true);
-  const CallId small = e->prepare(pair_transfer(0, 3, 450'000'000)).value();    // 1 ms + 1 us alone
-  const CallId large = e->prepare(pair_transfer(1, 3, 1'350'000'000)).value();  // 3 ms + 1 us alone
+  const program::CallId small = e->prepare(lowering::pair_transfer(0, 3, 450'000'000)).value();    // 1 ms + 1 us alone
+  const program::CallId large = e->prepare(lowering::pair_transfer(1, 3, 1'350'000'000)).value();  // 3 ms + 1 us alone
   e->start(small, 1, SimTime());
   e->start(large, 2, SimTime());
   const auto first = e->advance(SimTime::max()), second = e->advance(SimTime::max());
@@ -110,10 +111,10 @@ TEST(FlowEngine, TransfersShareALinkAndFreeItWhenTheyEnd) {
 }
 
 TEST(FlowEngine, ALateStarterSlowsARunThatWentAlone) {
-  const Machine m(one_switch(4));
+  const Machine m(lowering::one_switch(4));
   const auto e = m.engine(true);
-  const CallId a = e->prepare(pair_transfer(0, 3, 900'000'000)).value();  // 2 ms alone
-  const CallId b = e->prepare(pair_transfer(1, 3, 900'000'000)).value();
+  const program::CallId a = e->prepare(lowering::pair_transfer(0, 3, 900'000'000)).value();  // 2 ms alone
+  const program::CallId b = e->prepare(lowering::pair_transfer(1, 3, 900'000'000)).value();
   e->start(a, 1, SimTime());
   EXPECT_FALSE(e->advance(SimTime::at(Duration::us(1000))).has_value());
   e->start(b, 2, SimTime::at(Duration::us(1000)));  // a has half left: both share until a ends at 3 ms, b ends at 4 ms
@@ -125,9 +126,9 @@ TEST(FlowEngine, ALateStarterSlowsARunThatWentAlone) {
 }
 
 TEST(FlowEngine, ConservesBytesOnLinks) {
-  const Machine m(one_switch(8));
+  const Machine m(lowering::one_switch(8));
   const auto e = m.engine(true);
-  const CallId id = e->prepare(test_call(8, "ring", 8000)).value();
+  const program::CallId id = e->prepare(lowering::test_call(8, "ring", 8000)).value();
   e->start(id, 1, SimTime());
   e->start(id, 2, SimTime());
   while (e->advance(SimTime::max())) {
@@ -137,11 +138,12 @@ TEST(FlowEngine, ConservesBytesOnLinks) {
 
 // A call that shared no link so far may be added late: it ends, and shares links, as if it had been added in time.
 TEST(FlowEngine, ACallStartedInThePastSharesAsIfItHadBeenThere) {
-  const Machine m(pods_of_eight(2));
-  CollectiveCall inside = test_call(8, "ring", kGiB), across = test_call(16, "ring", kGiB);
+  const Machine m(lowering::pods_of_eight(2));
+  program::CollectiveCall inside = lowering::test_call(8, "ring", lowering::kGiB),
+                          across = lowering::test_call(16, "ring", lowering::kGiB);
   const auto ends = [&](bool late) {
     const auto e = m.engine(true);
-    const CallId a = e->prepare(inside).value(), b = e->prepare(across).value();
+    const program::CallId a = e->prepare(inside).value(), b = e->prepare(across).value();
     EXPECT_TRUE(e->times_hold());
     EXPECT_FALSE(e->apart(a, b));
     const SimTime begin = SimTime::at(Duration::us(100)), join = SimTime::at(Duration::us(900));
@@ -158,4 +160,4 @@ TEST(FlowEngine, ACallStartedInThePastSharesAsIfItHadBeenThere) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::engine

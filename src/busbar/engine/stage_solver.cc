@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <cmath>
 
-namespace busbar {
+namespace busbar::engine {
 
 void StageSolver::begin(Rates rates) {
   if (local_.empty()) local_ = {capacities_, 0};
   if (rates == Rates::kNew || rates_ == Rates::kNew) {
-    for (const CapacityId c : used_) local_[c] = 0;
+    for (const routing::CapacityId c : used_) local_[c] = 0;
     used_.clear();
     capacity_.clear();
   }
@@ -26,10 +26,10 @@ std::span<const double> StageSolver::solve_again() {
   return solver_.rates();
 }
 
-bool same_bytes(const Stage& stage) {
-  return std::all_of(stage.fluids.begin(), stage.fluids.end(), [&](const Fluid& f) {
+bool same_bytes(const lowering::Stage& stage) {
+  return std::all_of(stage.fluids.begin(), stage.fluids.end(), [&](const lowering::Fluid& f) {
     return std::abs(f.bytes - stage.fluids[0].bytes) <= 1e-12 * f.bytes;  // round-off
   });
 }
 
-}  // namespace busbar
+}  // namespace busbar::engine

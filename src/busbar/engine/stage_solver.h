@@ -10,14 +10,15 @@
 #include "busbar/lowering/lowering.h"
 #include "busbar/solve/max_min.h"
 
-namespace busbar {
+namespace busbar::engine {
 
 /// Gathers fluids, numbers their links densely and solves. Work space is kept; one per engine: add() must always say
 /// the same rates.
 class StageSolver {
  public:
   /// `capacities`: of all that Stage::on may name.
-  explicit StageSolver(const CapacityCounts& capacities, const Shortcuts& shortcuts = {}, StopFlag stop = nullptr)
+  explicit StageSolver(const routing::CapacityCounts& capacities, const Shortcuts& shortcuts = {},
+                       StopFlag stop = nullptr)
       : capacities_(capacities), shortcuts_(shortcuts), stop_(stop), solver_(shortcuts) {}
 
   /// kAsBefore: what add() will be given says of every link what it said after the last
@@ -26,15 +27,15 @@ class StageSolver {
   void begin(Rates rates = Rates::kNew);
   /// `rate` gives bytes per ps of a capacity.
   template <typename Rate>
-  void add(const Stage& stage, std::uint32_t fluid, const Rate& rate) {
-    const Fluid& f = stage.fluids[fluid];
+  void add(const lowering::Stage& stage, std::uint32_t fluid, const Rate& rate) {
+    const lowering::Fluid& f = stage.fluids[fluid];
     const std::uint32_t size = f.end - f.begin;
     add(std::span(stage.on).subspan(f.begin, size), std::span(stage.weight).subspan(f.begin, size), f.cap(), rate);
   }
   template <typename Rate>
-  void add(std::span<const CapacityId> on, std::span<const double> weights, double cap, const Rate& rate) {
+  void add(std::span<const routing::CapacityId> on, std::span<const double> weights, double cap, const Rate& rate) {
     scratch_.clear();
-    for (const CapacityId c : on) {
+    for (const routing::CapacityId c : on) {
       std::uint32_t& l = local_[c];
       if (l == 0) {
         used_.push_back(c);
@@ -55,26 +56,26 @@ class StageSolver {
   bool interrupted() const { return stops(stop_); }
 
  private:
-  CapacityCounts capacities_;
+  routing::CapacityCounts capacities_;
   Shortcuts shortcuts_;
   StopFlag stop_;
-  PerCapacity<std::uint32_t> local_;  ///< made when first needed; 1 + dense number; 0: not met yet
-  std::vector<CapacityId> used_;
+  routing::PerCapacity<std::uint32_t> local_;  ///< made when first needed; 1 + dense number; 0: not met yet
+  std::vector<routing::CapacityId> used_;
   std::vector<double> capacity_;
   std::vector<std::uint32_t> scratch_;
   Rates rates_ = Rates::kNew;  ///< of the fluids added
-  MaxMinSolver solver_;
+  solve::MaxMinSolver solver_;
 };
 
 /// Whether all fluids carry the same bytes. Then those on the link with the largest load / rate are slowest from start
 /// to end: docs/models/flow.md.
-bool same_bytes(const Stage& stage);
+bool same_bytes(const lowering::Stage& stage);
 
 /// Time until every fluid of component `c` has ended, started together and alone. When `remaining` is given, stops at
 /// `until_ps` and leaves what each member (in order of Stage::members) has yet to carry. Where every end on its own
 /// would cost more than Shortcuts::most_visits, ends that are close together are taken as one. The result means nothing
 /// once the solver is interrupted().
-double run_component(StageSolver& solver, const CapacityTable& table, const Stage& stage, const Component& c,
-                     double until_ps, std::vector<double>* remaining);
+double run_component(StageSolver& solver, const lowering::CapacityTable& table, const lowering::Stage& stage,
+                     const lowering::Component& c, double until_ps, std::vector<double>* remaining);
 
-}  // namespace busbar
+}  // namespace busbar::engine

@@ -3,7 +3,7 @@
 
 #include "busbar/collectives/schedule.h"
 
-namespace busbar {
+namespace busbar::floors {
 
 /// Parts of S that must leave a set of ranks, and parts that must enter it.
 struct Demand {
@@ -12,6 +12,6 @@ struct Demand {
 
 /// The demand of `inside` of `n` ranks, all equivalent, whatever the schedule. Pre: 0 < inside < n. Nothing for
 /// collectives with a root, pairs, and an all-to-all-v: theirs depend on more (internal/floor_demand.h).
-Demand demand_across(Collective op, double inside, double n);
+Demand demand_across(collectives::Collective op, double inside, double n);
 
-}  // namespace busbar
+}  // namespace busbar::floors

@@ -4,7 +4,7 @@
 
 #include "busbar/floors/internal/floor_cuts.h"
 
-namespace busbar {
+namespace busbar::floors {
 
 const char* name_of(CutKind kind) {
   constexpr const char* kNames[] = {"endpoint", "all ports", "PCIe switch", "NUMA",   "node",
@@ -13,13 +13,14 @@ const char* name_of(CutKind kind) {
   return kNames[static_cast<std::size_t>(kind)];
 }
 
-MachineFloor::MachineFloor(const Router& router, const Placement& placement, const CollectiveCall& call) {
+MachineFloor::MachineFloor(const routing::Router& router, const routing::Placement& placement,
+                           const program::CollectiveCall& call) {
   FloorTiers tiers(router.topology());
   *this = MachineFloor(router, placement, call, tiers);
 }
 
-MachineFloor::MachineFloor(const Router& router, const Placement& placement, const CollectiveCall& call,
-                           FloorTiers& tiers) {
+MachineFloor::MachineFloor(const routing::Router& router, const routing::Placement& placement,
+                           const program::CollectiveCall& call, FloorTiers& tiers) {
   for (std::uint32_t g = 0; g < call.groups.groups(); ++g) {
     FloorCuts cuts(router, placement, call, g, tiers);
     for (const FloorRates rates : {FloorRates::kWire, FloorRates::kPayload}) {
@@ -44,4 +45,4 @@ Floor MachineFloor::at(Bytes bytes, FloorRates rates) const {
   return worst;
 }
 
-}  // namespace busbar
+}  // namespace busbar::floors

@@ -8,7 +8,7 @@
 #include "busbar/program/program.h"
 #include "busbar/routing/placement.h"
 
-namespace busbar {
+namespace busbar::floors {
 
 class FloorTiers;
 
@@ -65,9 +65,10 @@ Duration floor_from_ps(double ps);
 class MachineFloor {
  public:
   /// Pre: the call's ranks are placed. `call.bytes` is not used. Each group is bounded as if it were alone.
-  MachineFloor(const Router& router, const Placement& placement, const CollectiveCall& call);
+  MachineFloor(const routing::Router& router, const routing::Placement& placement, const program::CollectiveCall& call);
   /// The same, with `tiers` kept from one floor to the next.
-  MachineFloor(const Router& router, const Placement& placement, const CollectiveCall& call, FloorTiers& tiers);
+  MachineFloor(const routing::Router& router, const routing::Placement& placement, const program::CollectiveCall& call,
+               FloorTiers& tiers);
   Floor at(Bytes bytes, FloorRates rates = FloorRates::kWire) const;
 
  private:
@@ -80,4 +81,4 @@ class MachineFloor {
   std::array<std::vector<Line>, 2> lines_;  ///< indexed by FloorRates
 };
 
-}  // namespace busbar
+}  // namespace busbar::floors

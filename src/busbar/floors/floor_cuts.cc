@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <map>
 
-namespace busbar {
+namespace busbar::floors {
 
-FloorCuts::FloorCuts(const Router& router, const Placement& placement, const CollectiveCall& call, std::uint32_t group,
-                     FloorTiers& tiers)
+FloorCuts::FloorCuts(const routing::Router& router, const routing::Placement& placement,
+                     const program::CollectiveCall& call, std::uint32_t group, FloorTiers& tiers)
     : router_(router),
       placement_(placement),
       t_(router.topology()),
@@ -55,20 +55,21 @@ std::vector<MachineFloor::Line> FloorCuts::bounds(FloorRates rates) {
   return out;
 }
 
-bool FloorCuts::usable(LinkId l) const {
-  return (!scale_up_ || is_scale_up(t_.link_class(l).kind)) && !is_stranger(t_.to(l)) && !is_stranger(t_.from(l));
+bool FloorCuts::usable(topology::LinkId l) const {
+  return (!scale_up_ || topology::is_scale_up(t_.link_class(l).kind)) && !is_stranger(t_.to(l)) &&
+         !is_stranger(t_.from(l));
 }
 
 bool FloorCuts::fabric_reduces() const {
   return std::any_of(t_.fabric_switches().begin(), t_.fabric_switches().end(),
-                     [&](DeviceId d) { return t_.device_class(d).reduces; });
+                     [&](topology::DeviceId d) { return t_.device_class(d).reduces; });
 }
 
 bool FloorCuts::can_reduce() const {
-  const auto reduces = [&](DeviceId d) { return t_.device_class(d).reduces; };
+  const auto reduces = [&](topology::DeviceId d) { return t_.device_class(d).reduces; };
   if (fabric_reduces()) return true;
-  for (const DeviceId g : gpus_)
-    for (const LinkId l : t_.out_links(g))
+  for (const topology::DeviceId g : gpus_)
+    for (const topology::LinkId l : t_.out_links(g))
       if (reduces(t_.to(l))) return true;
   return false;
 }
@@ -84,26 +85,26 @@ bool FloorCuts::take(const Demand& d, double out, double in, CutKind kind, const
 }
 
 void FloorCuts::take_all_of(std::uint32_t parts, double out, CutKind kind, const char* name) {
-  if (call_.op != Collective::kAllReduce || parts < 2) return;
+  if (call_.op != collectives::Collective::kAllReduce || parts < 2) return;
   if (take({2.0 * (parts - 1), 0}, out, out, kind, {})) name_it(kind, name);
 }
 
-void FloorCuts::take_devices(const std::vector<DeviceId>& devices, CutKind kind, const std::string& name) {
-  for (const DeviceId d : devices) side_[index(d)] = 1;
+void FloorCuts::take_devices(const std::vector<topology::DeviceId>& devices, CutKind kind, const std::string& name) {
+  for (const topology::DeviceId d : devices) side_[index(d)] = 1;
   double out = 0, in = 0;
-  for (const DeviceId d : devices)
-    for (const LinkId l : t_.out_links(d))
-      if (!side_[index(t_.to(l))] && usable(l)) out += rate(l), in += rate(reverse(l));
+  for (const topology::DeviceId d : devices)
+    for (const topology::LinkId l : t_.out_links(d))
+      if (!side_[index(t_.to(l))] && usable(l)) out += rate(l), in += rate(topology::reverse(l));
   std::vector<std::uint32_t> inside;
   for (std::size_t b = 0; b < used_blocks_.size(); ++b) {
-    const Block& block = t_.blocks()[used_blocks_[b]];
+    const topology::Block& block = t_.blocks()[used_blocks_[b]];
     if (devices.empty() || index(devices.front()) < block.first_device ||
         index(devices.front()) >= block.first_device + block.device_count)
       continue;
     for (std::uint32_t i = members_begin_[b]; i < members_begin_[b + 1]; ++i)
       if (side_[index(gpus_[members_[i]])]) inside.push_back(members_[i]);
   }
-  for (const DeviceId d : devices) side_[index(d)] = 0;
+  for (const topology::DeviceId d : devices) side_[index(d)] = 0;
   if (inside.empty() || inside.size() == n_) return;
   if (take(demand_.across(inside), out, in, kind, inside)) name_it(kind, name);
 }
@@ -112,8 +113,8 @@ void FloorCuts::endpoints() {
   double all = 0;
   for (std::uint32_t m = 0; m < n_; ++m) {
     double out = 0, in = 0;
-    for (const LinkId l : t_.out_links(gpus_[m]))
-      if (usable(l)) out += rate(l), in += rate(reverse(l));
+    for (const topology::LinkId l : t_.out_links(gpus_[m]))
+      if (usable(l)) out += rate(l), in += rate(topology::reverse(l));
     all += out;
     const Demand d = demand_.uneven() ? demand_.across({m}) : demand_.across(1, m == call_.root);
     if (take(d, out, in, CutKind::kEndpoint, {m})) name_it(CutKind::kEndpoint, "ports of " + t_.name(gpus_[m]));
@@ -134,11 +135,11 @@ void FloorCuts::memories() {
 }
 
 void FloorCuts::inside_blocks() {
-  std::vector<std::pair<ShapeId, std::size_t>> seen;  // shape and its ranks: usually equal
+  std::vector<std::pair<topology::ShapeId, std::size_t>> seen;  // shape and its ranks: usually equal
   for (std::size_t b = 0; b < used_blocks_.size(); ++b) {
-    const Block& block = t_.blocks()[used_blocks_[b]];
+    const topology::Block& block = t_.blocks()[used_blocks_[b]];
     const std::size_t ranks = members_begin_[b + 1] - members_begin_[b];
-    const std::pair<ShapeId, std::size_t> like{block.shape, ranks};
+    const std::pair<topology::ShapeId, std::size_t> like{block.shape, ranks};
     if (used_blocks_.size() > 256 && std::find(seen.begin(), seen.end(), like) != seen.end()) continue;
     seen.push_back(like);
     const std::string node = fmt::format("node{}", used_blocks_[b]);
@@ -147,10 +148,10 @@ void FloorCuts::inside_blocks() {
   }
 }
 
-void FloorCuts::numa_nodes(const Block& block, const std::string& node) {
-  std::map<std::int16_t, std::vector<DeviceId>> numa;
+void FloorCuts::numa_nodes(const topology::Block& block, const std::string& node) {
+  std::map<std::int16_t, std::vector<topology::DeviceId>> numa;
   for (std::uint32_t p = 0; p < block.device_count; ++p) {
-    const auto d = static_cast<DeviceId>(block.first_device + p);
+    const auto d = static_cast<topology::DeviceId>(block.first_device + p);
     if (t_.numa(d) >= 0) numa[t_.numa(d)].push_back(d);
   }
   for (const auto& [k, devices] : numa)
@@ -158,25 +159,26 @@ void FloorCuts::numa_nodes(const Block& block, const std::string& node) {
 }
 
 /// Each switch with its devices; then each connected set of switches, as a root port sees it, with its devices.
-void FloorCuts::pcie_switches(const Block& block) {
-  const auto is_endpoint = [&](DeviceId d) {
-    return t_.kind(d) == DeviceKind::kGpu || t_.kind(d) == DeviceKind::kNic || t_.kind(d) == DeviceKind::kNvme;
+void FloorCuts::pcie_switches(const topology::Block& block) {
+  const auto is_endpoint = [&](topology::DeviceId d) {
+    return t_.kind(d) == topology::DeviceKind::kGpu || t_.kind(d) == topology::DeviceKind::kNic ||
+           t_.kind(d) == topology::DeviceKind::kNvme;
   };
-  const auto gather = [&](DeviceId first, bool whole_set) {
-    std::vector<DeviceId> found{first};
+  const auto gather = [&](topology::DeviceId first, bool whole_set) {
+    std::vector<topology::DeviceId> found{first};
     for (std::size_t i = 0; i < found.size(); ++i) {
-      if (t_.kind(found[i]) != DeviceKind::kPcieSwitch) continue;
-      for (const LinkId l : t_.out_links(found[i])) {
-        const DeviceId d = t_.to(l);
-        const bool joins = is_endpoint(d) || (whole_set && t_.kind(d) == DeviceKind::kPcieSwitch);
+      if (t_.kind(found[i]) != topology::DeviceKind::kPcieSwitch) continue;
+      for (const topology::LinkId l : t_.out_links(found[i])) {
+        const topology::DeviceId d = t_.to(l);
+        const bool joins = is_endpoint(d) || (whole_set && t_.kind(d) == topology::DeviceKind::kPcieSwitch);
         if (joins && std::find(found.begin(), found.end(), d) == found.end()) found.push_back(d);
       }
     }
     return found;
   };
   for (std::uint32_t p = 0; p < block.device_count; ++p) {
-    const auto d = static_cast<DeviceId>(block.first_device + p);
-    if (t_.kind(d) != DeviceKind::kPcieSwitch) continue;
+    const auto d = static_cast<topology::DeviceId>(block.first_device + p);
+    if (t_.kind(d) != topology::DeviceKind::kPcieSwitch) continue;
     take_devices(gather(d, false), CutKind::kPcieSwitch, "what leaves " + t_.name(d));
     take_devices(gather(d, true), CutKind::kPcieSwitch, fmt::format("what leaves the switches of {}", t_.name(d)));
   }
@@ -187,13 +189,13 @@ void FloorCuts::blocks() {
   double all = 0;
   for (std::size_t b = 0; b < used_blocks_.size(); ++b) {
     double out = 0, in = 0;
-    const Block& block = t_.blocks()[used_blocks_[b]];
+    const topology::Block& block = t_.blocks()[used_blocks_[b]];
     for (std::uint32_t p = 0; p < block.device_count; ++p)
-      for (const LinkId l : t_.out_links(static_cast<DeviceId>(block.first_device + p))) {
-        const BlockId far = t_.block_of(t_.to(l));
+      for (const topology::LinkId l : t_.out_links(static_cast<topology::DeviceId>(block.first_device + p))) {
+        const topology::BlockId far = t_.block_of(t_.to(l));
         if (index(far) == used_blocks_[b]) continue;
-        out += rate(l), in += rate(reverse(l));
-        cabled_ |= far != kNone<BlockId>;
+        out += rate(l), in += rate(topology::reverse(l));
+        cabled_ |= far != kNone<topology::BlockId>;
       }
     inside.assign(members_.begin() + members_begin_[b], members_.begin() + members_begin_[b + 1]);
     if (take(demand_.across(inside), out, in, CutKind::kNode, inside))
@@ -229,4 +231,4 @@ void FloorCuts::tiers() {
   }
 }
 
-}  // namespace busbar
+}  // namespace busbar::floors

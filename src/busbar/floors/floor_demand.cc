@@ -2,12 +2,12 @@
 
 #include <algorithm>
 
-namespace busbar {
+namespace busbar::floors {
 
-FloorDemand::FloorDemand(const CollectiveCall& call) : op_(call.op), n_(call.groups.size()), root_(call.root) {
+FloorDemand::FloorDemand(const program::CollectiveCall& call) : op_(call.op), n_(call.groups.size()), root_(call.root) {
   constexpr std::uint32_t kMostUneven = 4096;  // it sums ranks^2 counts
-  const PairCounts& pairs = call.schedule ? call.schedule->pairs : call.pairs;
-  if (op_ != Collective::kAllToAllV || pairs.equal() || n_ > kMostUneven) return;
+  const collectives::PairCounts& pairs = call.schedule ? call.schedule->pairs : call.pairs;
+  if (op_ != collectives::Collective::kAllToAllV || pairs.equal() || n_ > kMostUneven) return;
   uneven_ = true;
   pairs_ = &pairs;
   const auto n = static_cast<std::uint32_t>(n_);
@@ -23,7 +23,7 @@ FloorDemand::FloorDemand(const CollectiveCall& call) : op_(call.op), n_(call.gro
 }
 
 Demand FloorDemand::across(const std::vector<std::uint32_t>& inside) const {
-  if (op_ == Collective::kSendRecv && n_ > 2) {  // one S between each member and the next
+  if (op_ == collectives::Collective::kSendRecv && n_ > 2) {  // one S between each member and the next
     std::vector<std::uint8_t> in(static_cast<std::size_t>(n_), 0);
     for (const std::uint32_t m : inside) in[m] = 1;
     Demand d;
@@ -50,16 +50,16 @@ Demand FloorDemand::across(const std::vector<std::uint32_t>& inside) const {
   return d;
 }
 
-Demand demand_across(Collective op, double inside, double n) {
+Demand demand_across(collectives::Collective op, double inside, double n) {
   const double outside = (n - inside) / n;
   switch (op) {
-    case Collective::kAllReduce:
+    case collectives::Collective::kAllReduce:
       return {1, 1};
-    case Collective::kAllGather:
+    case collectives::Collective::kAllGather:
       return {inside / n, outside};
-    case Collective::kReduceScatter:
+    case collectives::Collective::kReduceScatter:
       return {outside, inside / n};
-    case Collective::kAllToAll:
+    case collectives::Collective::kAllToAll:
       return {inside * outside, inside * outside};
     default:
       return {};
@@ -70,17 +70,17 @@ Demand FloorDemand::across(double inside, bool root_inside) const {
   const double outside = (n_ - inside) / n_;
   if (inside >= n_) return {};
   switch (op_) {
-    case Collective::kBroadcast:
+    case collectives::Collective::kBroadcast:
       return root_inside ? Demand{1, 0} : Demand{0, 1};
-    case Collective::kReduce:
+    case collectives::Collective::kReduce:
       return root_inside ? Demand{0, 1} : Demand{1, 0};
-    case Collective::kAllToAllV:
-      return uneven_ ? Demand{} : demand_across(Collective::kAllToAll, inside, n_);
-    case Collective::kGather:
+    case collectives::Collective::kAllToAllV:
+      return uneven_ ? Demand{} : demand_across(collectives::Collective::kAllToAll, inside, n_);
+    case collectives::Collective::kGather:
       return root_inside ? Demand{0, outside} : Demand{inside / n_, 0};
-    case Collective::kScatter:
+    case collectives::Collective::kScatter:
       return root_inside ? Demand{outside, 0} : Demand{0, inside / n_};
-    case Collective::kSendRecv:
+    case collectives::Collective::kSendRecv:
       if (n_ > 2) return {1, 1};
       return root_inside ? Demand{1, 0} : Demand{0, 1};
     default:
@@ -90,8 +90,9 @@ Demand FloorDemand::across(double inside, bool root_inside) const {
 
 double FloorDemand::through_memory(std::uint32_t member) const {
   const Demand d = uneven_ ? across({member}) : across(1, member == root_);
-  const bool adds = op_ == Collective::kAllReduce || op_ == Collective::kReduceScatter || op_ == Collective::kReduce;
+  const bool adds = op_ == collectives::Collective::kAllReduce || op_ == collectives::Collective::kReduceScatter ||
+                    op_ == collectives::Collective::kReduce;
   return (adds ? 1 : d.out) + d.in;
 }
 
-}  // namespace busbar
+}  // namespace busbar::floors

@@ -4,32 +4,32 @@
 
 #include "busbar/floors/internal/floor_cuts.h"
 
-namespace busbar {
+namespace busbar::floors {
 
 /// The least latency over the routes of all channels (by the NIC of a payload and by the NIC of a sum) and over
 /// switches between the two that reduce. Infinite if there is no way. Leaves the last route in `path`.
-double FloorCuts::route_latency_ps(std::uint32_t a, std::uint32_t b, std::vector<LinkShare>& path) {
+double FloorCuts::route_latency_ps(std::uint32_t a, std::uint32_t b, std::vector<routing::LinkShare>& path) {
   const bool inside = t_.block_of(gpus_[a]) == t_.block_of(gpus_[b]);
   double least = INFINITY;
-  const auto latency_ps = [&](LinkId l) { return static_cast<double>(t_.link_class(l).latency.in_ps()); };
-  for (const LinkId up : t_.out_links(gpus_[a])) {
+  const auto latency_ps = [&](topology::LinkId l) { return static_cast<double>(t_.link_class(l).latency.in_ps()); };
+  for (const topology::LinkId up : t_.out_links(gpus_[a])) {
     if (!t_.device_class(t_.to(up)).reduces) continue;
-    for (const LinkId down : t_.out_links(t_.to(up)))
+    for (const topology::LinkId down : t_.out_links(t_.to(up)))
       if (t_.to(down) == gpus_[b]) least = std::min(least, latency_ps(up) + latency_ps(down));
   }
-  const auto by = [&](DeviceId from, DeviceId to) {
+  const auto by = [&](topology::DeviceId from, topology::DeviceId to) {
     path.clear();
     if (!router_.spread(gpus_[a], gpus_[b], from, to, 0, path).ok()) return;
     double ps = 0;
-    for (const LinkShare& s : path) {
+    for (const routing::LinkShare& s : path) {
       ps += s.share * latency_ps(s.link);
       if (!stranger_.empty()) stranger_[index(t_.from(s.link))] = 0;
     }
     least = std::min(least, ps);
   };
   for (std::uint32_t c = 0; c < (inside ? 1 : placement_.nic_channels()); ++c) {
-    const DeviceId own = placement_.nic(ranks_[a], c), to = placement_.nic(ranks_[b], c);
-    const DeviceId from = inside ? own : router_.exit_nic(gpus_[a], own, to);
+    const topology::DeviceId own = placement_.nic(ranks_[a], c), to = placement_.nic(ranks_[b], c);
+    const topology::DeviceId from = inside ? own : router_.exit_nic(gpus_[a], own, to);
     if (from != own && fabric_reduces()) by(own, to);
     by(from, to);
   }
@@ -39,7 +39,8 @@ double FloorCuts::route_latency_ps(std::uint32_t a, std::uint32_t b, std::vector
 std::pair<std::uint32_t, std::uint32_t> FloorCuts::pair(std::uint32_t m) const {
   if (to_next()) return {m - 1, m};
   const std::uint32_t other = m == call_.root ? 0 : m;
-  if (call_.op == Collective::kGather || call_.op == Collective::kReduce) return {other, call_.root};
+  if (call_.op == collectives::Collective::kGather || call_.op == collectives::Collective::kReduce)
+    return {other, call_.root};
   return {call_.root, other};
 }
 
@@ -47,14 +48,14 @@ std::pair<std::uint32_t, std::uint32_t> FloorCuts::pair(std::uint32_t m) const {
 /// the next rank.
 void FloorCuts::find_reach() {
   scale_up_ = one_block_;
-  std::vector<LinkShare> path;
+  std::vector<routing::LinkShare> path;
   const std::uint32_t stride = std::max(1u, n_ / 4096);  // every pair is a lower bound; 4,096 of them are enough
   for (std::uint32_t m = 1; m < n_; m += (m + stride < n_ ? stride : std::max(1u, n_ - 1 - m))) {
     const auto [from, to] = pair(m);
     const double ps = route_latency_ps(from, to, path);
     if (ps < INFINITY) far_ps_ = std::max(far_ps_, ps);
-    scale_up_ = scale_up_ && ps < INFINITY && std::all_of(path.begin(), path.end(), [&](const LinkShare& s) {
-                  return is_scale_up(t_.link_class(s.link).kind);
+    scale_up_ = scale_up_ && ps < INFINITY && std::all_of(path.begin(), path.end(), [&](const routing::LinkShare& s) {
+                  return topology::is_scale_up(t_.link_class(s.link).kind);
                 });
   }
   scale_up_ = scale_up_ && all_pairs_scale_up();
@@ -66,17 +67,17 @@ void FloorCuts::find_strangers() {
   stranger_.assign(t_.device_count(), 0);
   for (const std::uint32_t b : used_blocks_)
     for (std::uint32_t p = 0; p < t_.blocks()[b].device_count; ++p) {
-      const auto d = static_cast<DeviceId>(t_.blocks()[b].first_device + p);
-      stranger_[index(d)] = t_.kind(d) == DeviceKind::kGpu;
+      const auto d = static_cast<topology::DeviceId>(t_.blocks()[b].first_device + p);
+      stranger_[index(d)] = t_.kind(d) == topology::DeviceKind::kGpu;
     }
-  for (const DeviceId gpu : gpus_) stranger_[index(gpu)] = 0;
+  for (const topology::DeviceId gpu : gpus_) stranger_[index(gpu)] = 0;
 }
 
 /// Up to 64 ranks: all pairs, over other ranks if that is shorter. Above: the least latency of the links that every
 /// route inside a domain or between two domains must cross.
 void FloorCuts::find_latencies() {
   constexpr std::uint32_t kMostPairs = 64;  // ranks
-  std::vector<LinkShare> path;
+  std::vector<routing::LinkShare> path;
   if (n_ <= kMostPairs) {
     find_strangers();
     pair_ps_.assign(std::size_t{n_} * n_, 0);
@@ -96,15 +97,15 @@ void FloorCuts::find_latencies() {
     return;
   }
   double port_ps = INFINITY, cable_ps = INFINITY;
-  for (const DeviceId g : gpus_)
-    for (const LinkId l : t_.out_links(g))
+  for (const topology::DeviceId g : gpus_)
+    for (const topology::LinkId l : t_.out_links(g))
       if (usable(l)) port_ps = std::min(port_ps, static_cast<double>(t_.link_class(l).latency.in_ps()));
   for (const std::uint32_t b : used_blocks_)
     for (std::uint32_t p = 0; !one_block_ && p < t_.blocks()[b].device_count; ++p)
-      for (const LinkId l : t_.out_links(static_cast<DeviceId>(t_.blocks()[b].first_device + p)))
+      for (const topology::LinkId l : t_.out_links(static_cast<topology::DeviceId>(t_.blocks()[b].first_device + p)))
         if (index(t_.block_of(t_.to(l))) != b)
           cable_ps = std::min(cable_ps, static_cast<double>(t_.link_class(l).latency.in_ps()));
-  const bool wired = t_.kind(t_.to(t_.out_links(gpus_[0]).front())) == DeviceKind::kGpu;
+  const bool wired = t_.kind(t_.to(t_.out_links(gpus_[0]).front())) == topology::DeviceKind::kGpu;
   near_ps_ = port_ps < INFINITY ? (wired ? 1 : 2) * port_ps : 0;
   near_domains_ps_ = cable_ps < INFINITY ? cable_ps + std::max(near_ps_, cable_ps) : near_ps_;
   if (used_blocks_.size() == n_) near_ps_ = near_domains_ps_;
@@ -125,26 +126,27 @@ double FloorCuts::nearest_ps(const std::vector<std::uint32_t>& inside, bool betw
 /// links join them all, and if all members have the same switches; otherwise checks the pairs.
 bool FloorCuts::all_pairs_scale_up() {
   constexpr std::uint32_t kMostPairs = 128;  // ranks
-  const auto peers = [&](DeviceId gpu) {
-    std::vector<DeviceId> out;
-    for (const LinkId l : t_.out_links(gpu))
-      if (is_scale_up(t_.link_class(l).kind)) out.push_back(t_.to(l));
+  const auto peers = [&](topology::DeviceId gpu) {
+    std::vector<topology::DeviceId> out;
+    for (const topology::LinkId l : t_.out_links(gpu))
+      if (topology::is_scale_up(t_.link_class(l).kind)) out.push_back(t_.to(l));
     return out;
   };
-  const std::vector<DeviceId> first = peers(gpus_[0]);
-  const bool switched =
-      std::all_of(first.begin(), first.end(), [&](DeviceId d) { return t_.kind(d) == DeviceKind::kNvSwitch; });
-  if (switched && std::all_of(gpus_.begin(), gpus_.end(), [&](DeviceId g) { return peers(g) == first; })) return true;
-  std::vector<LinkShare> path;
+  const std::vector<topology::DeviceId> first = peers(gpus_[0]);
+  const bool switched = std::all_of(
+      first.begin(), first.end(), [&](topology::DeviceId d) { return t_.kind(d) == topology::DeviceKind::kNvSwitch; });
+  if (switched && std::all_of(gpus_.begin(), gpus_.end(), [&](topology::DeviceId g) { return peers(g) == first; }))
+    return true;
+  std::vector<routing::LinkShare> path;
   if (n_ > kMostPairs) return false;  // PCIe ports then count as well: a weaker bound, but still true
   for (std::uint32_t a = 0; a < n_; ++a)
     for (std::uint32_t b = 0; b < n_; ++b) {
       if (a == b) continue;
       if (route_latency_ps(a, b, path) == INFINITY) return false;
-      for (const LinkShare& s : path)
-        if (!is_scale_up(t_.link_class(s.link).kind)) return false;
+      for (const routing::LinkShare& s : path)
+        if (!topology::is_scale_up(t_.link_class(s.link).kind)) return false;
     }
   return true;
 }
 
-}  // namespace busbar
+}  // namespace busbar::floors

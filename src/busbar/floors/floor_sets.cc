@@ -5,7 +5,7 @@
 
 #include "busbar/floors/internal/floor_cuts.h"
 
-namespace busbar {
+namespace busbar::floors {
 namespace {
 
 /// A small undirected graph. Nodes below `ranks` are ranks; the other nodes may be on either side of a cut.
@@ -83,20 +83,20 @@ void FloorCuts::sets_of_ranks() {
   constexpr std::uint32_t kMostSwitches = 256;  // a larger fabric counts as one node without a limit
   const bool whole = t_.fabric_switches().size() > kMostSwitches;
   RankGraph graph(n_);
-  std::map<DeviceId, std::uint32_t> place;
+  std::map<topology::DeviceId, std::uint32_t> place;
   for (std::uint32_t m = 0; m < n_; ++m) place.emplace(gpus_[m], m);
   std::uint32_t next = n_;
   for (const std::uint32_t b : used_blocks_)
     for (std::uint32_t p = 0; p < t_.blocks()[b].device_count; ++p)
-      if (const auto d = static_cast<DeviceId>(t_.blocks()[b].first_device + p);
+      if (const auto d = static_cast<topology::DeviceId>(t_.blocks()[b].first_device + p);
           !is_stranger(d) && place.emplace(d, next).second)
         ++next;
   const std::uint32_t hub = next;
   if (!one_block_)
-    for (const DeviceId s : t_.fabric_switches()) place.emplace(s, whole ? hub : next++);
+    for (const topology::DeviceId s : t_.fabric_switches()) place.emplace(s, whole ? hub : next++);
   graph.resize(whole ? hub + 1 : next);
   for (const auto& [d, p] : place)
-    for (const LinkId l : t_.out_links(d)) {
+    for (const topology::LinkId l : t_.out_links(d)) {
       const auto far = place.find(t_.to(l));
       if (far != place.end() && far->second != p && usable(l)) graph.join(p, far->second, rate(l));
     }
@@ -116,4 +116,4 @@ void FloorCuts::sets_of_ranks() {
   }
 }
 
-}  // namespace busbar
+}  // namespace busbar::floors

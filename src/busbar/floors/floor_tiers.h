@@ -9,10 +9,10 @@
 #include "busbar/floors/floor.h"
 #include "busbar/topology/topology.h"
 
-namespace busbar {
+namespace busbar::floors {
 
 /// In bytes per ps.
-double floor_rate(const Topology& topology, LinkId link, FloorRates rates);
+double floor_rate(const topology::Topology& topology, topology::LinkId link, FloorRates rates);
 
 /// Tier 0: domains with a common leaf are one cluster. Tier 1: clusters whose leaves have a common spine. And so on. It
 /// is independent of calls, so one object serves many floors. Tiers are made at the first request. Not safe for
@@ -24,7 +24,7 @@ class FloorTiers {
     /// By FloorRates and lowest block: bytes per ps of links out of the cluster's switches, and into them.
     std::array<std::vector<double>, 2> up, down;
   };
-  explicit FloorTiers(const Topology& topology);
+  explicit FloorTiers(const topology::Topology& topology);
   /// Null above the topmost switches.
   const Tier* at(std::size_t tier);
 
@@ -33,12 +33,12 @@ class FloorTiers {
   bool join_next_switches();
   void measure();
   /// The block whose cluster contains `d`; kNone32 for a switch not reached yet.
-  std::uint32_t member_of(DeviceId d) const;
-  const Topology& t_;
+  std::uint32_t member_of(topology::DeviceId d) const;
+  const topology::Topology& t_;
   DisjointSets clusters_;             ///< of blocks
   std::vector<std::uint32_t> owner_;  ///< per device, for switches only: a block
   std::vector<Tier> tiers_;
   bool complete_ = false;
 };
 
-}  // namespace busbar
+}  // namespace busbar::floors

@@ -8,7 +8,7 @@
 #include "busbar/base/quantity.h"
 #include "busbar/formats/lines.h"
 
-namespace busbar {
+namespace busbar::formats {
 namespace {
 
 constexpr std::int64_t kMostNodes = 8192, kMostNs3Links = 1'000'000;
@@ -142,7 +142,7 @@ Result<Ns3Topology> read_ns3_topology(std::string_view text, const std::string& 
 }
 
 Result<ImportedMachine> machine_of(const Ns3Topology& topology) {
-  NodeTemplate node;
+  topology::NodeTemplate node;
   node.name = "astra-sim";
   const bool switched =
       std::find(topology.is_switch.begin(), topology.is_switch.end(), true) != topology.is_switch.end();
@@ -150,8 +150,8 @@ Result<ImportedMachine> machine_of(const Ns3Topology& topology) {
   ImportedMachine out;
   std::uint32_t gpus = 0, switches = 0;
   for (const bool is_switch : topology.is_switch) {
-    TemplateDevice d;
-    if (is_switch) d.device_class.kind = DeviceKind::kNvSwitch;
+    topology::TemplateDevice d;
+    if (is_switch) d.device_class.kind = topology::DeviceKind::kNvSwitch;
     d.name = is_switch ? fmt::format("nvswitch{}", switches++) : fmt::format("gpu{}", gpus);
     ImportedDevice said;
     if (!is_switch) said.dev = said.rank = static_cast<int>(gpus++);
@@ -160,13 +160,13 @@ Result<ImportedMachine> machine_of(const Ns3Topology& topology) {
     node.devices.push_back(std::move(d));
   }
   for (const Ns3Link& l : topology.links) {
-    LinkClass link;
-    link.kind = switched ? LinkKind::kNvlink : LinkKind::kIci;
+    topology::LinkClass link;
+    link.kind = switched ? topology::LinkKind::kNvlink : topology::LinkKind::kIci;
     link.wire_rate = l.rate;
     link.latency = l.latency;
     node.links.push_back({places[l.from], places[l.to], link});
   }
-  TopologyBuilder b;
+  topology::TopologyBuilder b;
   b.add_block(b.add_template(std::move(node)));
   out.topology = std::move(b).seal();
   out.notes = {
@@ -175,4 +175,4 @@ Result<ImportedMachine> machine_of(const Ns3Topology& topology) {
   return out;
 }
 
-}  // namespace busbar
+}  // namespace busbar::formats

@@ -5,7 +5,7 @@
 
 #include "busbar/topology/topology.h"
 
-namespace busbar {
+namespace busbar::formats {
 namespace {
 
 using ::testing::HasSubstr;
@@ -70,4 +70,4 @@ TEST(AstraNs3, IsToldFromOtherText) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::formats

@@ -10,7 +10,7 @@
 #include "busbar/base/yaml.h"
 #include "busbar/formats/json_text.h"
 
-namespace busbar {
+namespace busbar::formats {
 namespace {
 
 constexpr std::int64_t kMostNpus = 4096;
@@ -29,16 +29,16 @@ Result<YamlNode> list_of(const YamlNode& root, std::string_view key, std::size_t
 double rate_of(const AstraDimension& d) { return d.bandwidth * (1 << 30); }
 
 /// One group of a dimension: `members` are indices of NPUs.
-void join(const AstraDimension& d, const std::vector<std::uint32_t>& members, const std::string& name, LinkKind kind,
-          NodeTemplate& node) {
-  LinkClass link;
+void join(const AstraDimension& d, const std::vector<std::uint32_t>& members, const std::string& name,
+          topology::LinkKind kind, topology::NodeTemplate& node) {
+  topology::LinkClass link;
   link.kind = kind;
   link.wire_rate = BytesPerSecond{static_cast<std::uint64_t>(std::llround(rate_of(d)))};
   link.latency = Duration::ps(std::llround(d.latency_ns * 1000));
   const auto n = static_cast<std::uint32_t>(members.size());
   if (d.block == AstraBlock::kSwitch) {
-    TemplateDevice hub;
-    hub.device_class.kind = DeviceKind::kNvSwitch;
+    topology::TemplateDevice hub;
+    hub.device_class.kind = topology::DeviceKind::kNvSwitch;
     hub.name = name;
     const auto place = static_cast<std::uint32_t>(node.devices.size());
     node.devices.push_back(hub);
@@ -95,10 +95,10 @@ Result<AstraNetwork> read_astra_network(std::string_view text, const std::string
 }
 
 Result<ImportedMachine> machine_of(const AstraNetwork& network) {
-  NodeTemplate node;
+  topology::NodeTemplate node;
   node.name = "astra-sim";
   for (std::uint32_t i = 0; i < network.npus; ++i) {
-    TemplateDevice gpu;
+    topology::TemplateDevice gpu;
     gpu.name = fmt::format("gpu{}", i);
     node.devices.push_back(gpu);
   }
@@ -107,15 +107,15 @@ Result<ImportedMachine> machine_of(const AstraNetwork& network) {
   const bool switched = std::any_of(network.dimensions.begin(), network.dimensions.end(),
                                     [](const AstraDimension& d) { return d.block == AstraBlock::kSwitch; });
   const bool routers = switched && network.dimensions.size() > 1;
-  LinkClass own;
-  own.kind = LinkKind::kNvlink;
+  topology::LinkClass own;
+  own.kind = topology::LinkKind::kNvlink;
   double all = 0;
   for (const AstraDimension& d : network.dimensions)
     all += rate_of(d) * (d.block == AstraBlock::kFullyConnected ? d.npus - 1 : d.block == AstraBlock::kRing ? 2 : 1);
   own.wire_rate = BytesPerSecond{static_cast<std::uint64_t>(std::llround(all))};
   for (std::uint32_t i = 0; routers && i < network.npus; ++i) {
-    TemplateDevice router;
-    router.device_class.kind = DeviceKind::kNvSwitch;
+    topology::TemplateDevice router;
+    router.device_class.kind = topology::DeviceKind::kNvSwitch;
     router.name = fmt::format("router{}", i);
     node.links.push_back({i, static_cast<std::uint32_t>(node.devices.size()), own});
     node.devices.push_back(router);
@@ -129,13 +129,14 @@ Result<ImportedMachine> machine_of(const AstraNetwork& network) {
       if (first / stride % d.npus != 0 || d.npus == 1) continue;
       std::vector<std::uint32_t> members;
       for (std::uint32_t i = 0; i < d.npus; ++i) members.push_back(first + i * stride + (routers ? network.npus : 0));
-      join(d, members, fmt::format("nvswitch{}", switches), switched ? LinkKind::kNvlink : LinkKind::kIci, node);
+      join(d, members, fmt::format("nvswitch{}", switches),
+           switched ? topology::LinkKind::kNvlink : topology::LinkKind::kIci, node);
       switches += d.block == AstraBlock::kSwitch;
     }
     stride *= d.npus;
   }
   ImportedMachine out;
-  TopologyBuilder b;
+  topology::TopologyBuilder b;
   out.devices.resize(node.devices.size());
   for (std::uint32_t i = 0; i < network.npus; ++i) out.devices[i].dev = out.devices[i].rank = static_cast<int>(i);
   b.add_block(b.add_template(std::move(node)));
@@ -236,4 +237,4 @@ Result<AstraSystem> read_astra_system(std::string_view text, const std::string& 
   return out;
 }
 
-}  // namespace busbar
+}  // namespace busbar::formats

@@ -6,7 +6,7 @@
 #include "busbar/formats/fixture.h"
 #include "busbar/topology/levels.h"
 
-namespace busbar {
+namespace busbar::formats {
 namespace {
 
 using ::testing::ElementsAre;
@@ -24,7 +24,7 @@ TEST(AstraSim, ASwitchOfEightIsAMachine) {
   const ImportedMachine m = machine(fixture("astra-sim/HGX-H100-validated.yml"));
   EXPECT_EQ(m.topology.gpus().size(), 8u);
   EXPECT_EQ(m.topology.link_count(), 16u);
-  const LinkClass& link = m.topology.link_class(static_cast<LinkId>(0));
+  const topology::LinkClass& link = m.topology.link_class(static_cast<topology::LinkId>(0));
   EXPECT_EQ(per_second(link.wire_rate), 400ull << 30);
   EXPECT_EQ(link.latency, Duration::ps(936'250));
   EXPECT_THAT(m.notes[0], HasSubstr("2^30 bytes"));
@@ -33,12 +33,12 @@ TEST(AstraSim, ASwitchOfEightIsAMachine) {
 // 2 x 8 x 4: 32 rings of two, 8 meshes of eight, 16 switches of four.
 TEST(AstraSim, DimensionsNestFromTheInside) {
   const ImportedMachine m = machine(fixture("astra-sim/Ring_FullyConnected_Switch.yml"));
-  const Topology& t = m.topology;
+  const topology::Topology& t = m.topology;
   EXPECT_EQ(t.gpus().size(), 64u);
   EXPECT_EQ(t.device_count(), 64u + 64 + 16);
   EXPECT_EQ(t.link_count() / 2, 64u + 32 + 8 * 28 + 64);
   std::vector<std::uint32_t> beside;  // neighbours of router 0, by number: GPU 0, its ring, its mesh, its switch
-  for (const LinkId l : t.out_links(static_cast<DeviceId>(64))) beside.push_back(index(t.to(l)));
+  for (const topology::LinkId l : t.out_links(static_cast<topology::DeviceId>(64))) beside.push_back(index(t.to(l)));
   EXPECT_THAT(beside, testing::UnorderedElementsAre(0, 65, 66, 68, 70, 72, 74, 76, 78, 128));
 }
 
@@ -78,4 +78,4 @@ TEST(AstraSim, ErrorsHaveTheirPlace) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::formats

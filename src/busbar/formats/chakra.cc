@@ -8,7 +8,7 @@
 #include "busbar/formats/internal/chakra_nodes.h"
 #include "busbar/formats/json_text.h"
 
-namespace busbar {
+namespace busbar::formats {
 namespace {
 
 constexpr std::uint64_t kMostMessageBytes = std::uint64_t{256} << 20;  ///< per message
@@ -302,4 +302,4 @@ Result<std::vector<TraceNode>> read_chakra_nodes(std::istream& in, const std::st
   return nodes;
 }
 
-}  // namespace busbar
+}  // namespace busbar::formats

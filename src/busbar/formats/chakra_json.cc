@@ -7,7 +7,7 @@
 #include "busbar/formats/internal/chakra_nodes.h"
 #include "busbar/formats/json_text.h"
 
-namespace busbar {
+namespace busbar::formats {
 namespace {
 
 /// Keys of a node that do not describe collectives. A key in none of the lists counts as unknown.
@@ -132,4 +132,4 @@ Result<CommTrace> read_chakra_json_nodes(std::istream& in, const std::string& na
   return ChakraJsonReader(name, &nodes).read(in);
 }
 
-}  // namespace busbar
+}  // namespace busbar::formats

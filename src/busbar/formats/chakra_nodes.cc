@@ -4,13 +4,16 @@
 
 #include <array>
 
-namespace busbar {
+namespace busbar::formats {
 namespace {
 
 void name_collective(std::uint64_t comm_type, TracedCollective& c, CommTrace& out) {
-  static constexpr Collective kOps[] = {Collective::kAllReduce, Collective::kReduce,        Collective::kAllGather,
-                                        Collective::kGather,    Collective::kScatter,       Collective::kBroadcast,
-                                        Collective::kAllToAll,  Collective::kReduceScatter, Collective::kReduceScatter};
+  static constexpr collectives::Collective kOps[] = {
+      collectives::Collective::kAllReduce,    collectives::Collective::kReduce,
+      collectives::Collective::kAllGather,    collectives::Collective::kGather,
+      collectives::Collective::kScatter,      collectives::Collective::kBroadcast,
+      collectives::Collective::kAllToAll,     collectives::Collective::kReduceScatter,
+      collectives::Collective::kReduceScatter};
   if (comm_type < std::size(kOps))
     c.op = kOps[comm_type];
   else if (comm_type == ChakraNode::kNotSaid)
@@ -60,4 +63,4 @@ void add_node(ChakraNode node, CommTrace& out, std::vector<TraceNode>* nodes) {
   out.collectives.push_back(std::move(node.call));
 }
 
-}  // namespace busbar
+}  // namespace busbar::formats

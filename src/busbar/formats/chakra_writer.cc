@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-namespace busbar {
+namespace busbar::formats {
 namespace {
 
 constexpr std::uint32_t kComputation = 4, kSend = 5, kReceive = 6;  ///< NodeType of et_def.proto
@@ -53,16 +53,16 @@ struct WrittenNode {
 
 class ChakraWriter {
  public:
-  explicit ChakraWriter(const MessageGraph& g) : g_(g), nodes_(g.ranks) {}
+  explicit ChakraWriter(const program::MessageGraph& g) : g_(g), nodes_(g.ranks) {}
 
   Result<std::vector<std::string>> write() {
-    for (const MessageTask& m : g_.tasks) {
-      if (m.from == MessageTask::kSwitch || m.to == MessageTask::kSwitch)
+    for (const program::MessageTask& m : g_.tasks) {
+      if (m.from == program::MessageTask::kSwitch || m.to == program::MessageTask::kSwitch)
         return Error{ErrorCode::kUnsupported, "Chakra has no switches that reduce", {}};
       tasks_.push_back(m.is_work() ? work(m) : message(m.from, m.to, count(m.bytes)));
     }
     for (std::uint32_t t = 0; t < g_.tasks.size(); ++t)
-      for (const TaskEdge& e : g_.after.row(t)) BUSBAR_RETURN_IF_ERROR(depend(t, e));
+      for (const program::TaskEdge& e : g_.after.row(t)) BUSBAR_RETURN_IF_ERROR(depend(t, e));
     std::vector<std::string> out;
     for (const auto& nodes : nodes_) out.push_back(file_of(nodes));
     return out;
@@ -74,7 +74,7 @@ class ChakraWriter {
     std::uint64_t send = 0, receive = 0;
   };
 
-  Ids work(const MessageTask& m) {
+  Ids work(const program::MessageTask& m) {
     constexpr std::int64_t kPicoseconds = 1'000'000;  // of a microsecond
     const std::uint64_t id = nodes_[m.from].size();
     const auto us = static_cast<std::uint64_t>((m.work.in_ps() + kPicoseconds - 1) / kPicoseconds);
@@ -90,12 +90,12 @@ class ChakraWriter {
     return ids;
   }
 
-  Status depend(std::uint32_t t, const TaskEdge& e) {
-    if (e.event == TaskEvent::kStarted)
+  Status depend(std::uint32_t t, const program::TaskEdge& e) {
+    if (e.event == program::TaskEvent::kStarted)
       return Error{ErrorCode::kUnsupported, "in Chakra no node waits for the start of another", {}};
-    const MessageTask& before = g_.tasks[e.task];
+    const program::MessageTask& before = g_.tasks[e.task];
     const std::uint32_t rank = g_.tasks[t].from;
-    const bool arrives = !before.is_work() && e.event == TaskEvent::kDone;
+    const bool arrives = !before.is_work() && e.event == program::TaskEvent::kDone;
     const std::uint32_t where = arrives ? before.to : before.from;
     const std::uint64_t id = arrives ? tasks_[e.task].receive : tasks_[e.task].send;
     if (where == rank) {
@@ -135,7 +135,7 @@ class ChakraWriter {
     return out.text();
   }
 
-  const MessageGraph& g_;
+  const program::MessageGraph& g_;
   std::vector<std::vector<WrittenNode>> nodes_;  ///< per rank
   std::vector<Ids> tasks_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> tags_;  ///< next, by sender and receiver
@@ -143,6 +143,8 @@ class ChakraWriter {
 
 }  // namespace
 
-Result<std::vector<std::string>> write_chakra(const MessageGraph& graph) { return ChakraWriter(graph).write(); }
+Result<std::vector<std::string>> write_chakra(const program::MessageGraph& graph) {
+  return ChakraWriter(graph).write();
+}
 
-}  // namespace busbar
+}  // namespace busbar::formats

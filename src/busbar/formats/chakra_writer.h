@@ -7,12 +7,12 @@
 
 #include "busbar/program/message_graph.h"
 
-namespace busbar {
+namespace busbar::formats {
 
 /// The contents of NAME.RANK.et, rank by rank, which read_chakra_nodes() reads back: a send and a receive per message,
 /// and computation per work, in whole microseconds (rounded up). Data dependencies are those of the graph. A task
 /// that waits for an event on another rank gets a message of 1 byte, as ASTRA-sim has no empty ones.
 /// kUnsupported for switches that reduce, and for tasks that wait for the start of another.
-Result<std::vector<std::string>> write_chakra(const MessageGraph& graph);
+Result<std::vector<std::string>> write_chakra(const program::MessageGraph& graph);
 
-}  // namespace busbar
+}  // namespace busbar::formats

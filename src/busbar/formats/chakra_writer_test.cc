@@ -10,14 +10,14 @@
 #include "busbar/collectives/builders.h"
 #include "busbar/formats/comm_trace.h"
 
-namespace busbar {
+namespace busbar::formats {
 namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-std::vector<std::vector<TraceNode>> chakra_read_back(const MessageGraph& g) {
+std::vector<std::vector<TraceNode>> chakra_read_back(const program::MessageGraph& g) {
   std::vector<std::vector<TraceNode>> out;
   for (const std::string& file : write_chakra(g).value()) {
     EXPECT_TRUE(looks_like_chakra(file));
@@ -29,10 +29,14 @@ std::vector<std::vector<TraceNode>> chakra_read_back(const MessageGraph& g) {
 
 TEST(ChakraWriter, WorkAndMessagesKeepTheirDependencies) {
   // Rank 0 computes and sends; rank 1 sends on what it receives; rank 0 then computes again.
-  const MessageGraph g{
+  const program::MessageGraph g{
       2,
       {{0, 0, {}, Duration::us(3)}, {0, 1, Bytes{500}}, {1, 0, Bytes{7}}, {0, 0, {}, Duration::ps(1)}},
-      {{0, 0, 1, 2, 4}, {{0, TaskEvent::kDone}, {1, TaskEvent::kDone}, {1, TaskEvent::kSent}, {2, TaskEvent::kDone}}}};
+      {{0, 0, 1, 2, 4},
+       {{0, program::TaskEvent::kDone},
+        {1, program::TaskEvent::kDone},
+        {1, program::TaskEvent::kSent},
+        {2, program::TaskEvent::kDone}}}};
   const auto ranks = chakra_read_back(g);
   ASSERT_EQ(ranks.size(), 2u);
   ASSERT_EQ(ranks[0].size(), 4u);
@@ -53,7 +57,7 @@ TEST(ChakraWriter, WorkAndMessagesKeepTheirDependencies) {
 }
 
 TEST(ChakraWriter, AnEventOfAnotherRankIsTold) {
-  const MessageGraph g{3, {{0, 1, Bytes{8}}, {2, 1, Bytes{8}}}, {{0, 0, 1}, {{0, TaskEvent::kDone}}}};
+  const program::MessageGraph g{3, {{0, 1, Bytes{8}}, {2, 1, Bytes{8}}}, {{0, 0, 1}, {{0, program::TaskEvent::kDone}}}};
   const auto ranks = chakra_read_back(g);
   ASSERT_EQ(ranks[2].size(), 2u);  // its send, and the receive of what rank 1 tells
   EXPECT_EQ(ranks[2][1].kind, TraceNodeKind::kReceive);
@@ -64,11 +68,13 @@ TEST(ChakraWriter, AnEventOfAnotherRankIsTold) {
 
 TEST(ChakraWriter, EveryMessageOfASchedulesHasItsTwoEnds) {
   for (const char* algorithm : {"ring", "tree", "halving_doubling", "direct"}) {
-    const Schedule s = build_schedule(algorithm, Collective::kAllReduce, 8, 1, 0).value();
-    const MessageGraph g = messages_of(plan_of(s, false).value(), Bytes{8'000'003}, 2).value();
+    const collectives::Schedule s =
+        collectives::build_schedule(algorithm, collectives::Collective::kAllReduce, 8, 1, 0).value();
+    const program::MessageGraph g =
+        program::messages_of(collectives::plan_of(s, false).value(), Bytes{8'000'003}, 2).value();
     std::map<std::tuple<std::uint64_t, std::uint64_t, std::uint64_t>, std::uint64_t> sent, received;
     std::uint64_t bytes = 0, bytes_back = 0;
-    for (const MessageTask& t : g.tasks) bytes += count(t.bytes);
+    for (const program::MessageTask& t : g.tasks) bytes += count(t.bytes);
     const auto ranks = chakra_read_back(g);
     for (std::uint64_t r = 0; r < ranks.size(); ++r)
       for (const TraceNode& n : ranks[r]) {
@@ -81,11 +87,11 @@ TEST(ChakraWriter, EveryMessageOfASchedulesHasItsTwoEnds) {
 }
 
 TEST(ChakraWriter, WhatChakraLacksIsRefused) {
-  const MessageGraph by_switch{1, {{0, MessageTask::kSwitch, Bytes{8}}}, {{0, 0}, {}}};
+  const program::MessageGraph by_switch{1, {{0, program::MessageTask::kSwitch, Bytes{8}}}, {{0, 0}, {}}};
   EXPECT_THAT(write_chakra(by_switch).error().text(), HasSubstr("no switches that reduce"));
-  const MessageGraph at_start{1, {{0, 0}, {0, 0}}, {{0, 0, 1}, {{0, TaskEvent::kStarted}}}};
+  const program::MessageGraph at_start{1, {{0, 0}, {0, 0}}, {{0, 0, 1}, {{0, program::TaskEvent::kStarted}}}};
   EXPECT_THAT(write_chakra(at_start).error().text(), HasSubstr("waits for the start"));
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::formats

@@ -6,7 +6,7 @@
 
 #include "busbar/formats/json_text.h"
 
-namespace busbar {
+namespace busbar::formats {
 namespace {
 
 constexpr std::size_t kMostNamed = 20;  ///< names of groups in one message
@@ -76,4 +76,4 @@ Status assign_groups(std::span<const CommGroup> groups, const std::string& name,
   return {};
 }
 
-}  // namespace busbar
+}  // namespace busbar::formats

@@ -10,7 +10,7 @@
 
 #include "busbar/formats/comm_trace.h"
 
-namespace busbar {
+namespace busbar::formats {
 
 struct CommGroup {
   std::string name;
@@ -25,4 +25,4 @@ Result<std::vector<CommGroup>> read_comm_groups(std::string_view text, const std
 /// Gives the collectives of a named group its ranks. Error for a name that `groups`, read from file `name`, lacks.
 Status assign_groups(std::span<const CommGroup> groups, const std::string& name, CommTrace& trace);
 
-}  // namespace busbar
+}  // namespace busbar::formats

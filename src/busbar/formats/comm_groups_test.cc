@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace busbar {
+namespace busbar::formats {
 namespace {
 
 using ::testing::ElementsAre;
@@ -50,4 +50,4 @@ TEST(CommGroups, GiveRanksToCollectivesThatNameThem) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::formats

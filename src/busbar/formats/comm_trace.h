@@ -12,13 +12,13 @@
 #include "busbar/collectives/schedule.h"
 #include "busbar/formats/imported.h"
 
-namespace busbar {
+namespace busbar::formats {
 
 /// One collective as one rank saw it. Zero and empty mean: not in the trace.
 struct TracedCollective {
-  std::optional<Collective> op;  ///< empty: point to point, a barrier, or an unknown name
-  std::string name;              ///< as written
-  std::uint64_t bytes = 0;       ///< S as nccl-tests counts it
+  std::optional<collectives::Collective> op;  ///< empty: point to point, a barrier, or an unknown name
+  std::string name;                           ///< as written
+  std::uint64_t bytes = 0;                    ///< S as nccl-tests counts it
   std::uint32_t ranks = 0;
   std::string group;                   ///< name of its process group
   std::vector<std::uint32_t> members;  ///< global ranks, if the trace lists them
@@ -52,7 +52,7 @@ struct TraceNode {
 /// Collectives of one kind, size and set of ranks.
 struct TracedCall {
   std::string what;
-  std::optional<Collective> op;
+  std::optional<collectives::Collective> op;
   std::uint64_t bytes = 0;
   std::uint32_t ranks = 0;
   std::uint64_t times = 0;
@@ -68,7 +68,7 @@ bool looks_like_kineto(std::string_view head);
 
 /// The collective named by a kernel or a call: "ncclDevKernel_AllReduce_Sum_f32_RING_LL(...)", "nccl:all_reduce",
 /// "_allgather_base".
-std::optional<Collective> collective_in(std::string_view name);
+std::optional<collectives::Collective> collective_in(std::string_view name);
 
 /// Reads message by message; memory holds one message. Errors name the byte. Source: mlcommons/chakra,
 /// schema/protobuf/et_def.proto.
@@ -82,4 +82,4 @@ Result<CommTrace> read_chakra_json(std::istream& in, const std::string& name);
 /// PyTorch's record_param_comms adds to events of NCCL's kernels.
 Result<CommTrace> read_kineto(std::istream& in, const std::string& name);
 
-}  // namespace busbar
+}  // namespace busbar::formats

@@ -7,7 +7,7 @@
 
 #include "busbar/formats/fixture.h"
 
-namespace busbar {
+namespace busbar::formats {
 namespace {
 
 using ::testing::HasSubstr;
@@ -38,7 +38,7 @@ TEST(Chakra, ReadsACollectiveOfASample) {
   const CommTrace t = chakra(fixture("chakra-et/all_gather_4npus_1MB.1.et")).value();
   EXPECT_EQ(t.version, "0.0.4");
   ASSERT_EQ(t.collectives.size(), 1u);
-  EXPECT_EQ(t.collectives[0].op, Collective::kAllGather);
+  EXPECT_EQ(t.collectives[0].op, collectives::Collective::kAllGather);
   EXPECT_EQ(t.collectives[0].bytes, 1u << 20);
   EXPECT_TRUE(t.collectives[0].on_gpu);
   EXPECT_TRUE(t.unknown.empty());
@@ -61,7 +61,7 @@ TEST(Chakra, KnowsEveryKindOfNumber) {
   const CommTrace t = chakra(kHead + message(node)).value();
   ASSERT_EQ(t.collectives.size(), 1u);
   const TracedCollective& c = t.collectives[0];
-  EXPECT_EQ(c.op, Collective::kReduceScatter);
+  EXPECT_EQ(c.op, collectives::Collective::kReduceScatter);
   EXPECT_EQ(c.bytes, 4096u);
   EXPECT_EQ(c.group, "tp");
   EXPECT_EQ(c.duration_us, 20);
@@ -108,8 +108,8 @@ TEST(ChakraJson, ReadsASample) {
   EXPECT_EQ(t.events, 7u);
   ASSERT_EQ(t.collectives.size(), 3u);
   EXPECT_FALSE(t.collectives[0].on_gpu);
-  EXPECT_EQ(t.collectives[0].op, Collective::kBroadcast) << "by its name: c10d::broadcast_(0)";
-  EXPECT_EQ(t.collectives[2].op, Collective::kBroadcast);
+  EXPECT_EQ(t.collectives[0].op, collectives::Collective::kBroadcast) << "by its name: c10d::broadcast_(0)";
+  EXPECT_EQ(t.collectives[2].op, collectives::Collective::kBroadcast);
   EXPECT_EQ(t.collectives[2].duration_us, 28);
   EXPECT_TRUE(t.collectives[2].on_gpu);
   EXPECT_TRUE(t.unknown.empty());
@@ -175,13 +175,13 @@ TEST(Kineto, ReadsSizesAndGroupsWithKernels) {
   EXPECT_EQ(t.events, 4u);
   ASSERT_EQ(t.collectives.size(), 2u);
   const TracedCollective& c = t.collectives[0];
-  EXPECT_EQ(c.op, Collective::kAllReduce);
+  EXPECT_EQ(c.op, collectives::Collective::kAllReduce);
   EXPECT_EQ(c.bytes, 2000u);
   EXPECT_EQ(c.ranks, 4u);
   EXPECT_EQ(c.channels, 24u);
   EXPECT_EQ(c.duration_us, 30.25);
   EXPECT_THAT(c.members, testing::ElementsAre(0, 1, 2, 3));
-  EXPECT_EQ(t.collectives[1].op, Collective::kAllGather);
+  EXPECT_EQ(t.collectives[1].op, collectives::Collective::kAllGather);
   EXPECT_EQ(t.collectives[1].bytes, 160u);  // of the larger of the two buffers
   EXPECT_TRUE(t.collectives[1].members.empty());
 }
@@ -192,7 +192,7 @@ TEST(Kineto, OlderTracesHaveSizesWithCalls) {
   for (const TracedCollective& c : t.collectives) {
     (c.on_gpu ? kernels : calls) += 1;
     EXPECT_EQ(c.ranks, 128u);
-    if (c.op == Collective::kAllReduce && !c.on_gpu) EXPECT_EQ(c.bytes % 4, 0u);
+    if (c.op == collectives::Collective::kAllReduce && !c.on_gpu) EXPECT_EQ(c.bytes % 4, 0u);
   }
   EXPECT_EQ(kernels, 10u);
   EXPECT_EQ(calls, 10u);
@@ -219,4 +219,4 @@ TEST(Kineto, BrokenOnesNameTheByte) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::formats

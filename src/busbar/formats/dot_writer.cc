@@ -8,7 +8,7 @@
 
 #include "busbar/base/quantity.h"
 
-namespace busbar {
+namespace busbar::formats {
 namespace {
 
 constexpr std::uint32_t kMostNamedDevices = 2'000;
@@ -22,14 +22,14 @@ std::string quoted(const std::string& text) {
   return out + '"';
 }
 
-const char* style_of(DeviceKind k) {
+const char* style_of(topology::DeviceKind k) {
   switch (k) {
-    case DeviceKind::kGpu:
+    case topology::DeviceKind::kGpu:
       return "shape=box style=filled fillcolor=\"#cfe8cf\"";
-    case DeviceKind::kNic:
+    case topology::DeviceKind::kNic:
       return "shape=box style=filled fillcolor=\"#f3e0c0\"";
-    case DeviceKind::kCpu:
-    case DeviceKind::kNuma:
+    case topology::DeviceKind::kCpu:
+    case topology::DeviceKind::kNuma:
       return "shape=box style=filled fillcolor=\"#e0e0e0\"";
     default:
       return "shape=ellipse style=filled fillcolor=\"#d5dff2\"";
@@ -39,20 +39,20 @@ const char* style_of(DeviceKind k) {
 /// If blocks are single boxes, a device of a block is named after its block.
 class Names {
  public:
-  Names(const Topology& t) : t_(t), whole_(t.device_count() <= kMostNamedDevices) {}
+  Names(const topology::Topology& t) : t_(t), whole_(t.device_count() <= kMostNamedDevices) {}
   bool whole() const { return whole_; }
-  std::string of(DeviceId d) const {
-    const BlockId b = t_.block_of(d);
-    return whole_ || b == kNone<BlockId> ? t_.name(d) : fmt::format("node{}", index(b));
+  std::string of(topology::DeviceId d) const {
+    const topology::BlockId b = t_.block_of(d);
+    return whole_ || b == kNone<topology::BlockId> ? t_.name(d) : fmt::format("node{}", index(b));
   }
 
  private:
-  const Topology& t_;
+  const topology::Topology& t_;
   bool whole_;
 };
 
-void write_block(const Topology& t, std::uint32_t b, bool whole, std::string& out) {
-  const Block& block = t.blocks()[b];
+void write_block(const topology::Topology& t, std::uint32_t b, bool whole, std::string& out) {
+  const topology::Block& block = t.blocks()[b];
   const std::string kind = t.templates()[block.template_index].name;
   if (!whole) {
     out += fmt::format("  \"node{}\" [shape=box label={}];\n", b, quoted(fmt::format("node{} {}", b, kind)));
@@ -60,7 +60,7 @@ void write_block(const Topology& t, std::uint32_t b, bool whole, std::string& ou
   }
   out += fmt::format("  subgraph \"cluster_node{}\" {{\n    label={};\n", b, quoted(fmt::format("node{} {}", b, kind)));
   for (std::uint32_t p = 0; p < block.device_count; ++p) {
-    const auto d = static_cast<DeviceId>(block.first_device + p);
+    const auto d = static_cast<topology::DeviceId>(block.first_device + p);
     const std::string name = t.name(d);
     out += fmt::format("    {} [label={} {}];\n", quoted(name), quoted(name.substr(name.find('.') + 1)),
                        style_of(t.kind(d)));
@@ -70,28 +70,29 @@ void write_block(const Topology& t, std::uint32_t b, bool whole, std::string& ou
 
 }  // namespace
 
-std::string write_dot(const Topology& t, const std::string& name) {
+std::string write_dot(const topology::Topology& t, const std::string& name) {
   const Names names(t);
   std::string out = fmt::format("graph {} {{\n  layout=dot;\n  ranksep=1;\n", quoted(name));
   for (std::uint32_t b = 0; b < t.blocks().size(); ++b) write_block(t, b, names.whole(), out);
-  for (const DeviceId s : t.fabric_switches())
+  for (const topology::DeviceId s : t.fabric_switches())
     out += fmt::format("  {} [{}];\n", quoted(t.name(s)), style_of(t.kind(s)));
   struct Edge {
-    LinkId first{};
+    topology::LinkId first{};
     double rate = 0;
     std::uint32_t cables = 0;
   };
-  std::map<std::pair<DeviceId, DeviceId>, Edge> edges;
+  std::map<std::pair<topology::DeviceId, topology::DeviceId>, Edge> edges;
   for (std::uint32_t i = 0; i < t.link_count(); i += 2) {
-    const auto l = static_cast<LinkId>(i);
+    const auto l = static_cast<topology::LinkId>(i);
     if (t.failed(l)) continue;
-    const BlockId a = t.block_of(t.from(l)), b = t.block_of(t.to(l));
-    if (!names.whole() && a == b && a != kNone<BlockId>) continue;
-    const auto end = [&](DeviceId d, BlockId block) {  // any device represents its block
-      return names.whole() || block == kNone<BlockId> ? d
-                                                      : static_cast<DeviceId>(t.blocks()[index(block)].first_device);
+    const topology::BlockId a = t.block_of(t.from(l)), b = t.block_of(t.to(l));
+    if (!names.whole() && a == b && a != kNone<topology::BlockId>) continue;
+    const auto end = [&](topology::DeviceId d, topology::BlockId block) {  // any device represents its block
+      return names.whole() || block == kNone<topology::BlockId>
+                 ? d
+                 : static_cast<topology::DeviceId>(t.blocks()[index(block)].first_device);
     };
-    const DeviceId x = end(t.from(l), a), y = end(t.to(l), b);
+    const topology::DeviceId x = end(t.from(l), a), y = end(t.to(l), b);
     Edge& e = edges[{std::min(x, y), std::max(x, y)}];
     if (e.cables++ == 0) e.first = l;
     e.rate += static_cast<double>(per_second(t.link_class(l).floor_rate()));
@@ -103,4 +104,4 @@ std::string write_dot(const Topology& t, const std::string& name) {
   return out + "}\n";
 }
 
-}  // namespace busbar
+}  // namespace busbar::formats

@@ -8,7 +8,7 @@
 #include <iterator>
 #include <string>
 
-namespace busbar {
+namespace busbar::formats {
 
 inline std::string fixture(const std::filesystem::path& name) {
   const std::filesystem::path path = std::filesystem::path("tests/fixtures") / name;
@@ -17,4 +17,4 @@ inline std::string fixture(const std::filesystem::path& name) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-}  // namespace busbar
+}  // namespace busbar::formats

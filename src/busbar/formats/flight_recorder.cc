@@ -9,7 +9,7 @@
 #include "busbar/formats/internal/pickle.h"
 #include "busbar/formats/json_text.h"
 
-namespace busbar {
+namespace busbar::formats {
 namespace {
 
 constexpr std::string_view kDigits = "0123456789";
@@ -119,4 +119,4 @@ Result<std::string> flight_recorder_lines(std::string_view dump, const std::stri
   return DumpLines(whole_dump, rank_in(name)).text();
 }
 
-}  // namespace busbar
+}  // namespace busbar::formats

@@ -6,7 +6,7 @@
 
 #include "busbar/base/result.h"
 
-namespace busbar {
+namespace busbar::formats {
 
 /// Whether a dump begins so, as pickle or as JSON.
 bool looks_like_flight_recorder(std::string_view head);
@@ -17,4 +17,4 @@ bool looks_like_flight_recorder(std::string_view head);
 /// Errors: kInvalid for broken data, with the place.
 Result<std::string> flight_recorder_lines(std::string_view dump, const std::string& name);
 
-}  // namespace busbar
+}  // namespace busbar::formats

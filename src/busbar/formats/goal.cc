@@ -7,7 +7,7 @@
 #include <tuple>
 #include <unordered_map>
 
-namespace busbar {
+namespace busbar::formats {
 namespace {
 
 constexpr std::int64_t kMostGoalRanks = 1 << 20;
@@ -56,9 +56,9 @@ class GoalReader {
       c.blanks();
       return found;
     };
-    const auto op = parse_collective(value("collective"));
+    const auto op = collectives::parse_collective(value("collective"));
     const std::string algorithm(value("algorithm"));
-    const auto protocol = parse_protocol(value("protocol"));
+    const auto protocol = program::parse_protocol(value("protocol"));
     std::int64_t root = 0, bytes = 0;
     const bool counts = LineCursor(value("root")).integer(root) && LineCursor(value("bytes")).integer(bytes);
     if (out_.ranks > 0 || !op.ok() || !protocol.ok() || !counts || root < 0 || root >= kMostGoalRanks || bytes < 0)
@@ -274,9 +274,9 @@ bool looks_like_goal(std::string_view head) {
 
 Result<GoalProgram> read_goal(LineSource& lines) { return GoalReader(lines).read(); }
 
-Result<MessageGraph> messages_of(const GoalProgram& p) {
+Result<program::MessageGraph> messages_of(const GoalProgram& p) {
   BUSBAR_ASSIGN(const std::vector<std::uint32_t> taken, match(p));
-  MessageGraph g;
+  program::MessageGraph g;
   g.ranks = p.ranks;
   std::vector<std::size_t> first(p.ops.size() + 1, 0);  // edge
   for (const GoalEdge& e : p.edges) ++first[e.op + 1];
@@ -285,14 +285,14 @@ Result<MessageGraph> messages_of(const GoalProgram& p) {
     const GoalKind kind = p.ops[e.before].kind;
     const bool sends =
         kind == GoalKind::kSend && p.ops[e.before].rank != static_cast<std::uint32_t>(p.ops[e.before].peer);
-    g.after.values.push_back({e.before, e.on_start ? TaskEvent::kStarted
-                                        : sends    ? TaskEvent::kSent
-                                                   : TaskEvent::kDone});
+    g.after.values.push_back({e.before, e.on_start ? program::TaskEvent::kStarted
+                                        : sends    ? program::TaskEvent::kSent
+                                                   : program::TaskEvent::kDone});
   };
   for (std::uint32_t i = 0; i < p.ops.size(); ++i) {
     const GoalOp& o = p.ops[i];
     const auto peer = static_cast<std::uint32_t>(o.peer);
-    MessageTask t{o.rank, o.kind == GoalKind::kSend ? peer : o.rank};
+    program::MessageTask t{o.rank, o.kind == GoalKind::kSend ? peer : o.rank};
     if (o.kind == GoalKind::kSend) t.bytes = Bytes{o.amount};
     t.channel = o.nic;
     if (o.kind == GoalKind::kCalc) {
@@ -307,11 +307,11 @@ Result<MessageGraph> messages_of(const GoalProgram& p) {
       else
         wait(edge);
     }
-    if (o.kind == GoalKind::kReceive) g.after.values.push_back({taken[i], TaskEvent::kDone});
+    if (o.kind == GoalKind::kReceive) g.after.values.push_back({taken[i], program::TaskEvent::kDone});
     g.after.close_row();
     g.tasks.push_back(t);
   }
   return g;
 }
 
-}  // namespace busbar
+}  // namespace busbar::formats

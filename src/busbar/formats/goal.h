@@ -12,7 +12,7 @@
 #include "busbar/program/message_graph.h"
 #include "busbar/program/program.h"
 
-namespace busbar {
+namespace busbar::formats {
 
 enum class GoalKind : std::uint8_t { kSend, kReceive, kCalc };
 struct GoalOp {
@@ -33,7 +33,8 @@ struct GoalEdge {
 struct GoalProgram {
   std::string file;
   std::uint32_t ranks = 0;
-  CollectiveCall call;  ///< whose messages these are, as write_goal() states in a comment; no algorithm: not stated
+  program::CollectiveCall
+      call;  ///< whose messages these are, as write_goal() states in a comment; no algorithm: not stated
   std::vector<GoalOp> ops;
   std::vector<GoalEdge> edges;  ///< by op
   std::vector<UnknownPart> unknown;
@@ -47,10 +48,10 @@ Result<GoalProgram> read_goal(LineSource& lines);
 /// The k-th send from one rank to another with a tag matches the k-th receive there. Then a receive from any source,
 /// or with any tag, takes the first unmatched send in the file. Error if a receive has no send, or a send no
 /// receive.
-Result<MessageGraph> messages_of(const GoalProgram& program);
+Result<program::MessageGraph> messages_of(const GoalProgram& program);
 
 /// Text that read_goal() and messages_of() read back as the same messages. A task that waits for an event on another
 /// rank gets a message of 0 bytes. kUnsupported for switches that reduce. `call`: for a comment; null: none.
-Result<std::string> write_goal(const MessageGraph& graph, const CollectiveCall* call = nullptr);
+Result<std::string> write_goal(const program::MessageGraph& graph, const program::CollectiveCall* call = nullptr);
 
-}  // namespace busbar
+}  // namespace busbar::formats

@@ -6,7 +6,7 @@
 #include "busbar/collectives/builders.h"
 #include "busbar/formats/fixture.h"
 
-namespace busbar {
+namespace busbar::formats {
 namespace {
 
 using ::testing::HasSubstr;
@@ -25,9 +25,9 @@ std::string program_error(const std::string& text) {
 TEST(Goal, ReadsABinomialTree) {
   const GoalProgram p = read_program(fixture("goal/binary_tree_32.goal")).value();
   EXPECT_EQ(p.ranks, 32u);
-  const MessageGraph g = messages_of(p).value();
+  const program::MessageGraph g = messages_of(p).value();
   std::size_t messages = 0;
-  for (const MessageTask& t : g.tasks) messages += !t.is_work();
+  for (const program::MessageTask& t : g.tasks) messages += !t.is_work();
   EXPECT_EQ(messages, 31u);
   EXPECT_TRUE(p.unknown.empty());
 }
@@ -46,10 +46,10 @@ TEST(Goal, KnowsCommentsTagsUnitsAndBothDependencies) {
   EXPECT_TRUE(p.edges[0].on_start);
   ASSERT_EQ(p.unknown.size(), 1u);
   EXPECT_EQ(p.unknown[0].what, "word lane");
-  const MessageGraph g = messages_of(p).value();
+  const program::MessageGraph g = messages_of(p).value();
   EXPECT_EQ(g.tasks[0].work, Duration::ns(1500));
-  EXPECT_EQ(g.after.row(1)[0], (TaskEdge{0, TaskEvent::kStarted}));
-  EXPECT_EQ(g.after.row(2)[0], (TaskEdge{1, TaskEvent::kDone}));
+  EXPECT_EQ(g.after.row(1)[0], (program::TaskEdge{0, program::TaskEvent::kStarted}));
+  EXPECT_EQ(g.after.row(2)[0], (program::TaskEdge{1, program::TaskEvent::kDone}));
 }
 
 TEST(Goal, SendsMeetReceivesInOrder) {
@@ -82,45 +82,48 @@ TEST(Goal, ErrorsHaveTheirLine) {
 // Messages alone keep their number and bytes; each becomes a send and a receive.
 TEST(Goal, SchedulesOfOursSurviveWritingAndReading) {
   for (const char* algorithm : {"ring", "tree", "halving_doubling", "direct"}) {
-    ScheduleSpec spec;
+    collectives::ScheduleSpec spec;
     spec.algorithm = algorithm;
-    spec.op = Collective::kAllReduce;
+    spec.op = collectives::Collective::kAllReduce;
     spec.ranks = 8;
-    const ExecutionPlan plan = plan_of(build_schedule(spec).value(), false).value();
-    const MessageGraph g = messages_of(plan, Bytes{8'000'003}, 2).value();
-    const MessageGraph back = messages_of(read_program(write_goal(g).value()).value()).value();
+    const collectives::ExecutionPlan plan =
+        collectives::plan_of(collectives::build_schedule(spec).value(), false).value();
+    const program::MessageGraph g = program::messages_of(plan, Bytes{8'000'003}, 2).value();
+    const program::MessageGraph back = messages_of(read_program(write_goal(g).value()).value()).value();
     std::uint64_t bytes = 0, bytes_back = 0, sends = 0, sends_back = 0;
-    for (const MessageTask& t : g.tasks) bytes += count(t.bytes), sends += !t.is_work();
-    for (const MessageTask& t : back.tasks) bytes_back += count(t.bytes), sends_back += !t.is_work();
+    for (const program::MessageTask& t : g.tasks) bytes += count(t.bytes), sends += !t.is_work();
+    for (const program::MessageTask& t : back.tasks) bytes_back += count(t.bytes), sends_back += !t.is_work();
     EXPECT_EQ(bytes, bytes_back) << algorithm;
     EXPECT_EQ(sends, sends_back) << algorithm;  // no 0-byte message was needed
   }
 }
 
 TEST(Goal, TheCallIsAComment) {
-  const MessageGraph one{2, {{0, 1, Bytes{8}}}, {{0, 0}, {}}};
-  CollectiveCall call;
-  call.op = Collective::kBroadcast;
+  const program::MessageGraph one{2, {{0, 1, Bytes{8}}}, {{0, 0}, {}}};
+  program::CollectiveCall call;
+  call.op = collectives::Collective::kBroadcast;
   call.algorithm = "tree";
-  call.protocol = Protocol::kLl128;
+  call.protocol = program::Protocol::kLl128;
   call.root = 1;
   call.bytes = Bytes{8};
   EXPECT_EQ(read_program(write_goal(one, &call).value())->call, call);
-  EXPECT_EQ(read_program(write_goal(one).value())->call, CollectiveCall());
-  EXPECT_EQ(read_program("// collective all_reduce of a bank\n" + write_goal(one).value())->call, CollectiveCall());
+  EXPECT_EQ(read_program(write_goal(one).value())->call, program::CollectiveCall());
+  EXPECT_EQ(read_program("// collective all_reduce of a bank\n" + write_goal(one).value())->call,
+            program::CollectiveCall());
 }
 
 // What each rank does first begins after the work; what waits for another rank's message does not change.
 TEST(Goal, WorkBeforeTheFirstSends) {
-  const MessageGraph relay{3, {{0, 1, Bytes{8}}, {1, 2, Bytes{8}}}, {{0, 0, 1}, {{0, TaskEvent::kDone}}}};
-  const MessageGraph g = after_work(relay, Duration::us(6));
+  const program::MessageGraph relay{
+      3, {{0, 1, Bytes{8}}, {1, 2, Bytes{8}}}, {{0, 0, 1}, {{0, program::TaskEvent::kDone}}}};
+  const program::MessageGraph g = program::after_work(relay, Duration::us(6));
   ASSERT_EQ(g.tasks.size(), 5u);
   EXPECT_EQ(g.tasks[2].work, Duration::us(6));
   ASSERT_EQ(g.after.row(3).size(), 1u);
-  EXPECT_EQ(g.after.row(3)[0], (TaskEdge{0, TaskEvent::kDone}));
+  EXPECT_EQ(g.after.row(3)[0], (program::TaskEdge{0, program::TaskEvent::kDone}));
   ASSERT_EQ(g.after.row(4).size(), 1u);
-  EXPECT_EQ(g.after.row(4)[0], (TaskEdge{3, TaskEvent::kDone}));
+  EXPECT_EQ(g.after.row(4)[0], (program::TaskEdge{3, program::TaskEvent::kDone}));
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::formats

@@ -8,18 +8,18 @@
 #include "busbar/base/quantity.h"
 #include "busbar/base/text.h"
 
-namespace busbar::machine_records {
+namespace busbar::formats::machine_records {
 namespace {
 
-using Signature = PartFigures::Signature;
-using Joined = PartFigures::Joined;
+using Signature = topology::PartFigures::Signature;
+using Joined = topology::PartFigures::Joined;
 
 class Naming {
  public:
-  Naming(Records& records, const PartFigures& figures, const std::string& file)
+  Naming(Records& records, const topology::PartFigures& figures, const std::string& file)
       : all_(records.all), figures_(figures), file_(file) {
     for (std::size_t i = 0; i < all_.size(); ++i)
-      if (all_[i].kind == RecordKind::kPci && kind_of(all_[i]) == DeviceKind::kGpu)
+      if (all_[i].kind == RecordKind::kPci && kind_of(all_[i]) == topology::DeviceKind::kGpu)
         (named_by_file(all_[i]).empty() ? open_ : named_).push_back(i);
   }
 
@@ -27,7 +27,7 @@ class Naming {
     if (figures_.gpus.empty()) return out_;
     BUSBAR_RETURN_IF_ERROR(check_given());
     if (open_.empty()) return out_;
-    const PartFigures::Gpu* product = figures_.given_gpu.empty() ? by_signature() : find(figures_.given_gpu);
+    const topology::PartFigures::Gpu* product = figures_.given_gpu.empty() ? by_signature() : find(figures_.given_gpu);
     if (product == nullptr) {
       if (!generation_known())
         out_.unnamed = fmt::format(
@@ -47,14 +47,14 @@ class Naming {
   const std::string& given() const { return figures_.given_gpu; }
 
   std::string named_by_file(const Record& r) const {
-    for (const PartFigures::Gpu& g : figures_.gpus)
+    for (const topology::PartFigures::Gpu& g : figures_.gpus)
       if (r.said.pci_id != 0 && std::find(g.pci_ids.begin(), g.pci_ids.end(), r.said.pci_id) != g.pci_ids.end())
         return g.device_class.part;
     return {};
   }
 
-  const PartFigures::Gpu* find(const std::string& name) const {
-    for (const PartFigures::Gpu& g : figures_.gpus)
+  const topology::PartFigures::Gpu* find(const std::string& name) const {
+    for (const topology::PartFigures::Gpu& g : figures_.gpus)
       if (g.device_class.part == name) return &g;
     return nullptr;
   }
@@ -63,7 +63,7 @@ class Naming {
     const Where where{"", 0, 0, "--gpu"};
     if (given().empty()) return {};
     std::vector<std::string> names;
-    for (const PartFigures::Gpu& g : figures_.gpus) names.push_back(g.device_class.part);
+    for (const topology::PartFigures::Gpu& g : figures_.gpus) names.push_back(g.device_class.part);
     if (find(given()) == nullptr) {
       const std::string guess = nearest(given(), names);
       return invalid(fmt::format("there is no GPU '{}' in the catalogue{}; 'busbar catalog gpus' lists them", given(),
@@ -95,22 +95,23 @@ class Naming {
   static bool is_switch(const LinkRecord& l) { return l.target_class == 0x068000 || l.target.starts_with("fffffff:"); }
 
   /// Whether the GPU has these links, and contradicts no figure of the product.
-  bool shows(const Record& r, const Signature& s, const PartFigures::Gpu& product) const {
-    const LinkRecord::Kind kind = s.kind == LinkKind::kXgmi ? LinkRecord::Kind::kXgmi : LinkRecord::Kind::kNvlink;
+  bool shows(const Record& r, const Signature& s, const topology::PartFigures::Gpu& product) const {
+    const LinkRecord::Kind kind =
+        s.kind == topology::LinkKind::kXgmi ? LinkRecord::Kind::kXgmi : LinkRecord::Kind::kNvlink;
     std::int64_t lanes = 0;
     bool over_switch = false;
     for (const LinkRecord& l : r.links)
       if (l.kind == kind) lanes += l.count, over_switch |= is_switch(l);
-    const DeviceClass& c = product.device_class;
+    const topology::DeviceClass& c = product.device_class;
     const bool same_sm = r.said.sm <= 0 || !r.architecture.empty() || r.said.sm == c.compute_capability;
     const bool same_architecture = r.architecture.empty() || r.architecture == c.architecture;
     return lanes == s.lanes && over_switch == (s.joined == Joined::kSwitch) && same_sm && same_architecture;
   }
 
-  const PartFigures::Gpu* by_signature() {
+  const topology::PartFigures::Gpu* by_signature() {
     for (const Signature& s : figures_.signatures)
       for (const std::string& name : s.products) {
-        const PartFigures::Gpu* product = find(name);
+        const topology::PartFigures::Gpu* product = find(name);
         const bool fits = product != nullptr && s.gpus == gpus_of_host() &&
                           std::all_of(open_.begin(), open_.end(), [&](auto i) { return shows(all_[i], s, *product); });
         if (!fits) continue;
@@ -118,7 +119,7 @@ class Naming {
         for (const std::string& other : s.products)
           if (other != name) append_word(others, other);
         out_.notes.push_back(fmt::format("{} GPUs with {} {} lanes each are taken as {}{}", s.gpus, s.lanes,
-                                         busbar::name_of(s.kind), name,
+                                         busbar::topology::name_of(s.kind), name,
                                          others.empty() ? "" : "; if they are " + others + ", say so with --gpu"));
         return product;
       }
@@ -126,7 +127,7 @@ class Naming {
   }
 
   /// Adds NVLinks that NCCL would find on the live machine, if the file does not list them.
-  void add_links(const PartFigures::Gpu& product) {
+  void add_links(const topology::PartFigures::Gpu& product) {
     std::vector<std::size_t> bare;
     for (const std::size_t i : open_)
       if (!all_[i].has_gpu) bare.push_back(i);
@@ -140,7 +141,7 @@ class Naming {
     if (!none && (board == figures_.signatures.end() || board->joined == Joined::kCube)) {
       out_.unnamed = fmt::format(
           "the file does not say how {} links join its {} {}; take a preset of such a board ('busbar catalog nodes')",
-          busbar::name_of(product.lane->kind), n, name);
+          busbar::topology::name_of(product.lane->kind), n, name);
       return;
     }
     for (const std::size_t i : bare) {
@@ -149,13 +150,13 @@ class Naming {
     }
     if (!none)
       out_.notes.push_back(fmt::format("{} lanes of {} as a board of {} {} has them", board->lanes,
-                                       busbar::name_of(board->kind), n, name));
+                                       busbar::topology::name_of(board->kind), n, name));
   }
 
   void add_links_of(std::size_t gpu, const std::vector<std::size_t>& all, const Signature& board,
-                    const DeviceClass& product) {
+                    const topology::DeviceClass& product) {
     LinkRecord l;
-    l.kind = board.kind == LinkKind::kXgmi ? LinkRecord::Kind::kXgmi : LinkRecord::Kind::kNvlink;
+    l.kind = board.kind == topology::LinkKind::kXgmi ? LinkRecord::Kind::kXgmi : LinkRecord::Kind::kNvlink;
     l.where = all_[gpu].where;
     if (product.architecture.empty()) all_[gpu].said.sm = product.compute_capability;
     if (board.joined == Joined::kSwitch) {
@@ -174,7 +175,7 @@ class Naming {
     }
   }
 
-  void add_speeds(const PartFigures::Gpu& product) {
+  void add_speeds(const topology::PartFigures::Gpu& product) {
     constexpr double kGTps[] = {2.5, 5, 8, 16, 32, 64, 128};  // of each generation, PCI-SIG
     if (product.host_pcie < 1 || product.host_pcie > static_cast<int>(std::size(kGTps))) return;
     const double GTps = kGTps[product.host_pcie - 1];
@@ -190,7 +191,7 @@ class Naming {
   }
 
   std::vector<Record>& all_;
-  const PartFigures& figures_;
+  const topology::PartFigures& figures_;
   const std::string& file_;
   std::vector<std::size_t> open_, named_;  ///< GPUs whose product the file does not name, and the other GPUs
   GpuNaming out_;
@@ -198,8 +199,8 @@ class Naming {
 
 }  // namespace
 
-Result<GpuNaming> name_gpus(Records& records, const PartFigures& figures, const std::string& file) {
+Result<GpuNaming> name_gpus(Records& records, const topology::PartFigures& figures, const std::string& file) {
   return Naming(records, figures, file).run();
 }
 
-}  // namespace busbar::machine_records
+}  // namespace busbar::formats::machine_records

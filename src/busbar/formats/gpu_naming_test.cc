@@ -5,27 +5,27 @@
 
 #include "busbar/formats/internal/smi_matrix.h"
 
-namespace busbar {
+namespace busbar::formats {
 namespace {
 
-PartFigures::Gpu product(const char* name, int capability, std::uint64_t lane_GBps) {
-  PartFigures::Gpu g;
+topology::PartFigures::Gpu product(const char* name, int capability, std::uint64_t lane_GBps) {
+  topology::PartFigures::Gpu g;
   g.device_class.part = name;
-  g.device_class.kind = DeviceKind::kGpu;
+  g.device_class.kind = topology::DeviceKind::kGpu;
   g.device_class.compute_capability = capability;
   g.lane.emplace();
-  g.lane->kind = LinkKind::kNvlink;
+  g.lane->kind = topology::LinkKind::kNvlink;
   g.lane->wire_rate = BytesPerSecond{lane_GBps * 1'000'000'000};
   g.host_pcie = 5;
   return g;
 }
 
 /// Two products with equal links between four GPUs, and one of a mesh.
-PartFigures two_products() {
-  PartFigures f;
+topology::PartFigures two_products() {
+  topology::PartFigures f;
   f.gpus = {product("first", 90, 25), product("second", 90, 30), product("third", 80, 20)};
-  f.signatures = {{4, 18, LinkKind::kNvlink, PartFigures::Joined::kSwitch, {"first", "second"}},
-                  {4, 6, LinkKind::kNvlink, PartFigures::Joined::kMesh, {"third"}}};
+  f.signatures = {{4, 18, topology::LinkKind::kNvlink, topology::PartFigures::Joined::kSwitch, {"first", "second"}},
+                  {4, 6, topology::LinkKind::kNvlink, topology::PartFigures::Joined::kMesh, {"third"}}};
   f.pcie.resize(6);
   return f;
 }
@@ -44,8 +44,8 @@ std::string matrix_of(int n, int lanes) {
 }
 
 double rate_of_first_link(const ImportedMachine& m) {
-  for (const LinkId l : m.topology.out_links(m.topology.gpus().front()))
-    if (is_scale_up(m.topology.link_class(l).kind))
+  for (const topology::LinkId l : m.topology.out_links(m.topology.gpus().front()))
+    if (topology::is_scale_up(m.topology.link_class(l).kind))
       return static_cast<double>(per_second(m.topology.link_class(l).wire_rate)) / 1e9;
   return 0;
 }
@@ -69,7 +69,7 @@ TEST(GpuNaming, TellsAMeshFromASwitch) {
 }
 
 TEST(GpuNaming, TheUsersProductOverridesTheSignature) {
-  PartFigures f = two_products();
+  topology::PartFigures f = two_products();
   f.given_gpu = "second";
   const auto m = read_nvidia_smi_matrix(matrix_of(4, 18), "m", f);
   ASSERT_TRUE(m.ok()) << m.error().text();
@@ -92,7 +92,7 @@ TEST(GpuNaming, WithoutProductsNothingIsNamed) {
 }
 
 TEST(GpuNaming, AnUnknownProductIsRefused) {
-  PartFigures f = two_products();
+  topology::PartFigures f = two_products();
   f.given_gpu = "thirt";
   const auto m = read_nvidia_smi_matrix(matrix_of(4, 18), "m", f);
   ASSERT_FALSE(m.ok());
@@ -100,4 +100,4 @@ TEST(GpuNaming, AnUnknownProductIsRefused) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::formats

@@ -11,7 +11,7 @@
 #include "busbar/formats/internal/machine_records.h"
 #include "busbar/formats/lines.h"
 
-namespace busbar {
+namespace busbar::formats {
 namespace {
 
 using namespace machine_records;
@@ -49,8 +49,8 @@ class HwlocReader {
     out_.version = 1;
     version_3_ = topology.find("version").value_or("").starts_with("3");
     for (const XmlElement& e : topology.children())
-      if (e.tag() == "object") BUSBAR_RETURN_IF_ERROR(find_numa(e, ProcessorIdentity()));
-    if (out_.all.empty()) add_cpu(0, ProcessorIdentity(), topology);
+      if (e.tag() == "object") BUSBAR_RETURN_IF_ERROR(find_numa(e, topology::ProcessorIdentity()));
+    if (out_.all.empty()) add_cpu(0, topology::ProcessorIdentity(), topology);
     for (const XmlElement& e : topology.children()) {
       if (e.tag() == "object") {
         BUSBAR_RETURN_IF_ERROR(walk(e, 0));
@@ -65,7 +65,7 @@ class HwlocReader {
   }
 
  private:
-  void add_cpu(int numa, const ProcessorIdentity& processor, const XmlElement& e) {
+  void add_cpu(int numa, const topology::ProcessorIdentity& processor, const XmlElement& e) {
     Record r;
     r.kind = RecordKind::kCpu;
     r.said.numa_id = numa;
@@ -77,7 +77,7 @@ class HwlocReader {
     out_.all.push_back(std::move(r));
   }
 
-  Status find_numa(const XmlElement& e, ProcessorIdentity processor) {
+  Status find_numa(const XmlElement& e, topology::ProcessorIdentity processor) {
     const std::string_view type = e.find("type").value_or("");
     if (type == "Machine" || type == "System") arch_ = info(e, "Architecture");
     if (type == "Package" || type == "Socket") processor = processor_of(e);
@@ -92,8 +92,8 @@ class HwlocReader {
     return {};
   }
 
-  ProcessorIdentity processor_of(const XmlElement& package) const {
-    ProcessorIdentity p;
+  topology::ProcessorIdentity processor_of(const XmlElement& package) const {
+    topology::ProcessorIdentity p;
     p.vendor = info(package, "CPUVendor");
     p.family = small_number(info(package, "CPUFamilyNumber"));
     p.model = small_number(info(package, "CPUModelNumber"));
@@ -104,7 +104,7 @@ class HwlocReader {
     return p;
   }
   /// In version 1, packages are below NUMA nodes.
-  ProcessorIdentity processor_below(const XmlElement& numa) const {
+  topology::ProcessorIdentity processor_below(const XmlElement& numa) const {
     for (const XmlElement& child : numa.children()) {
       const std::string_view type = child.find("type").value_or("");
       if (type == "Package" || type == "Socket") return processor_of(child);
@@ -265,11 +265,12 @@ class HwlocReader {
 
 }  // namespace
 
-Result<ImportedMachine> read_hwloc_xml(std::string_view text, const std::string& name, const PartFigures& figures) {
+Result<ImportedMachine> read_hwloc_xml(std::string_view text, const std::string& name,
+                                       const topology::PartFigures& figures) {
   BUSBAR_ASSIGN(const XmlElement root, parse_xml(text, name));
   if (root.tag() != "topology") return root.error("a file of hwloc begins with <topology>");
   BUSBAR_ASSIGN(Records records, HwlocReader().read(root));
   return build_machine(std::move(records), figures, name);
 }
 
-}  // namespace busbar
+}  // namespace busbar::formats

@@ -6,7 +6,7 @@
 
 #include "busbar/formats/internal/ib_fabric_lines.h"
 
-namespace busbar {
+namespace busbar::formats {
 namespace {
 
 using namespace ib_fabric;
@@ -348,4 +348,4 @@ bool looks_like_iblinkinfo(std::string_view head) {
 Result<ImportedFabric> read_ibnetdiscover(LineSource& source) { return DiscoverReader().read(source); }
 Result<ImportedFabric> read_iblinkinfo(LineSource& source) { return LinkInfoReader().read(source); }
 
-}  // namespace busbar
+}  // namespace busbar::formats

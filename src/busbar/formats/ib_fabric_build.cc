@@ -5,7 +5,7 @@
 
 #include "busbar/formats/internal/ib_fabric_lines.h"
 
-namespace busbar::ib_fabric {
+namespace busbar::formats::ib_fabric {
 namespace {
 
 constexpr std::size_t kMostFabricDevices = 1 << 20;
@@ -31,7 +31,7 @@ class FabricBuilder {
   Status build(const std::string& name) {
     if (out_.devices.empty()) return invalid("no switch and no adapter in this file", {name, 0, 0, ""});
     if (out_.devices.size() > kMostFabricDevices) return invalid("more than a million devices", {name, 0, 0, ""});
-    place_.assign(out_.devices.size(), kNone<DeviceId>);
+    place_.assign(out_.devices.size(), kNone<topology::DeviceId>);
     find_levels();
     add_hosts();
     add_switches();
@@ -83,23 +83,23 @@ class FabricBuilder {
       }
       const auto [at, fresh] = templates.try_emplace(names, 0);
       if (fresh) {
-        NodeTemplate node;
+        topology::NodeTemplate node;
         node.name = "host";
         for (const std::string& n : names) {
-          DeviceClass c;
-          c.kind = DeviceKind::kNic;
+          topology::DeviceClass c;
+          c.kind = topology::DeviceKind::kNic;
           node.devices.push_back({std::move(c), n, -1});
         }
         at->second = builder_.add_template(std::move(node));
       }
-      const BlockId block = builder_.add_block(at->second);
+      const topology::BlockId block = builder_.add_block(at->second);
       for (std::uint32_t n = 0; n < list.size(); ++n) set_place(list[n].second, builder_.device(block, n));
       out_.hosts.push_back(host);
     }
     if (nameless_) out_.notes.push_back("adapters without a host's name count as a host each, by their GUID");
   }
 
-  void set_place(std::size_t i, DeviceId d) {
+  void set_place(std::size_t i, topology::DeviceId d) {
     place_[i] = d;
     out_.devices[i].name = builder_.peek().name(d);
   }
@@ -110,24 +110,25 @@ class FabricBuilder {
       if (out_.devices[c.a.device].aggregates) reduces[c.b.device] = true;
       if (out_.devices[c.b.device].aggregates) reduces[c.a.device] = true;
     }
-    constexpr std::array kinds{DeviceKind::kLeaf, DeviceKind::kSpine, DeviceKind::kCore};
+    constexpr std::array kinds{topology::DeviceKind::kLeaf, topology::DeviceKind::kSpine, topology::DeviceKind::kCore};
     std::array<std::uint32_t, kinds.size()> count{};
     for (std::size_t i = 0; i < out_.devices.size(); ++i) {
       if (!out_.devices[i].is_switch) continue;
       const auto level = static_cast<std::size_t>(std::clamp<int>(level_[i], 0, kinds.size() - 1));
-      DeviceClass c;
+      topology::DeviceClass c;
       c.kind = kinds[level];
       c.reduces = reduces[i];
-      set_place(i, builder_.add_switch(std::move(c), fmt::format("{}{}", name_of(kinds[level]), count[level]++)));
+      set_place(
+          i, builder_.add_switch(std::move(c), fmt::format("{}{}", topology::name_of(kinds[level]), count[level]++)));
     }
   }
 
   void add_cables() {
     for (const FabricCable& c : out_.cables) {
-      const DeviceId a = place_[c.a.device], b = place_[c.b.device];
-      if (a == kNone<DeviceId> || b == kNone<DeviceId> || a == b) continue;
-      LinkClass link;
-      link.kind = LinkKind::kInfiniband;
+      const topology::DeviceId a = place_[c.a.device], b = place_[c.b.device];
+      if (a == kNone<topology::DeviceId> || b == kNone<topology::DeviceId> || a == b) continue;
+      topology::LinkClass link;
+      link.kind = topology::LinkKind::kInfiniband;
       double Mbps = lane_Mbps(c.speed) * c.width;
       if (Mbps <= 0) {
         Mbps = 1000;
@@ -141,8 +142,8 @@ class FabricBuilder {
   }
 
   ImportedFabric& out_;
-  TopologyBuilder builder_;
-  std::vector<DeviceId> place_;
+  topology::TopologyBuilder builder_;
+  std::vector<topology::DeviceId> place_;
   std::vector<int> level_;
   bool nameless_ = false;
 };
@@ -193,4 +194,4 @@ double lane_Mbps(std::string_view speed) {
 
 Status build_topology(ImportedFabric& fabric, const std::string& name) { return FabricBuilder(fabric).build(name); }
 
-}  // namespace busbar::ib_fabric
+}  // namespace busbar::formats::ib_fabric

@@ -23,7 +23,7 @@
 #include "busbar/formats/nccl_tuner.h"
 #include "busbar/formats/perf_table.h"
 
-namespace busbar {
+namespace busbar::formats {
 namespace {
 
 constexpr std::size_t kHead = 64 << 10;
@@ -87,7 +87,7 @@ constexpr FormatEntry kFormats[] = {
     {"slurm-topology", "Slurm topology.conf or topology.yaml", looks_like_slurm_topology, report_slurm, nullptr},
 };
 
-Result<ImportReport> report_in(const FormatEntry& format, ImportSource& source, const PartFigures& figures) {
+Result<ImportReport> report_in(const FormatEntry& format, ImportSource& source, const topology::PartFigures& figures) {
   if (format.read != nullptr) return format.read(source);
   if (format.trace != nullptr) {
     BUSBAR_ASSIGN(CommTrace trace, read_trace(format, source));
@@ -179,7 +179,8 @@ Result<CommTrace> read_trace(const FormatEntry& format, ImportSource& source) {
   return trace;
 }
 
-Result<ImportReport> import_source(ImportSource& source, const PartFigures& figures, const std::string& kind) {
+Result<ImportReport> import_source(ImportSource& source, const topology::PartFigures& figures,
+                                   const std::string& kind) {
   const FormatEntry* format = kind.empty() ? find_format(source.head()) : nullptr;
   std::string kinds;
   for (const FormatEntry& f : import_formats()) {
@@ -196,4 +197,4 @@ Result<ImportReport> import_source(ImportSource& source, const PartFigures& figu
   return report;
 }
 
-}  // namespace busbar
+}  // namespace busbar::formats

@@ -19,7 +19,7 @@
 #include "busbar/formats/imported_schedule.h"
 #include "busbar/topology/part_figures.h"
 
-namespace busbar {
+namespace busbar::formats {
 
 /// An input to import: its beginning, and the whole on request. A byte order mark is skipped.
 class ImportSource {
@@ -65,7 +65,8 @@ struct FormatEntry {
   /// Null for kinds that are reported as the machine or the trace that they hold.
   Result<ImportReport> (*read)(ImportSource& source);
   /// For kinds that describe one machine; otherwise null.
-  Result<ImportedMachine> (*machine)(std::string_view text, const std::string& name, const PartFigures& figures);
+  Result<ImportedMachine> (*machine)(std::string_view text, const std::string& name,
+                                     const topology::PartFigures& figures);
   /// For kinds that hold a schedule, which is proved; otherwise null.
   Result<ImportedSchedule> (*schedule)(ImportSource& source) = nullptr;
   /// For kinds that hold messages and work; otherwise null.
@@ -84,6 +85,7 @@ Result<CommTrace> read_trace(const FormatEntry& format, ImportSource& source);
 
 /// Reads the source in the first format that matches. `kind`: the name of a format to use without a check; empty:
 /// detect. Error kInvalid lists the kinds if none matches.
-Result<ImportReport> import_source(ImportSource& source, const PartFigures& figures, const std::string& kind = {});
+Result<ImportReport> import_source(ImportSource& source, const topology::PartFigures& figures,
+                                   const std::string& kind = {});
 
-}  // namespace busbar
+}  // namespace busbar::formats

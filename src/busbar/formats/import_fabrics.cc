@@ -9,12 +9,12 @@
 #include "busbar/formats/internal/slurm_topology.h"
 #include "busbar/topology/levels.h"
 
-namespace busbar {
+namespace busbar::formats {
 namespace {
 
-Json counts_of(const Topology& t) {
+Json counts_of(const topology::Topology& t) {
   Json counts{{"hosts", t.blocks().size()}};
-  for (const auto& [kind, n] : device_counts(t)) counts[name_of(kind)] = n;
+  for (const auto& [kind, n] : topology::device_counts(t)) counts[topology::name_of(kind)] = n;
   return counts;
 }
 
@@ -84,4 +84,4 @@ Result<ImportReport> report_slurm(ImportSource& source) {
   return report;
 }
 
-}  // namespace busbar
+}  // namespace busbar::formats

@@ -13,7 +13,7 @@
 #include "busbar/formats/fixture.h"
 #include "busbar/formats/import.h"
 
-namespace busbar {
+namespace busbar::formats {
 namespace {
 
 namespace fs = std::filesystem;
@@ -122,4 +122,4 @@ TEST(Import, EveryReaderRefusesAnEmptyFileWithAMessage) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::formats

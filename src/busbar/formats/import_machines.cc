@@ -6,23 +6,23 @@
 #include "busbar/topology/levels.h"
 #include "busbar/topology/matrix.h"
 
-namespace busbar {
+namespace busbar::formats {
 namespace {
 
 /// Lanes of a device's outgoing links of one kind.
-std::uint32_t lanes_of(const Topology& t, DeviceId d, bool scale_up) {
+std::uint32_t lanes_of(const topology::Topology& t, topology::DeviceId d, bool scale_up) {
   std::uint32_t n = 0;
-  for (const LinkId l : t.out_links(d))
-    if (is_scale_up(t.link_class(l).kind) == scale_up && t.link_class(l).kind != LinkKind::kC2c)
-      n += scale_up || t.link_class(l).kind == LinkKind::kPcie ? t.link_class(l).lanes : 0;
+  for (const topology::LinkId l : t.out_links(d))
+    if (topology::is_scale_up(t.link_class(l).kind) == scale_up && t.link_class(l).kind != topology::LinkKind::kC2c)
+      n += scale_up || t.link_class(l).kind == topology::LinkKind::kPcie ? t.link_class(l).lanes : 0;
   return n;
 }
 
 Json gpus_of(const ImportedMachine& m) {
   Json list = Json::array();
-  for (const DeviceId g : m.topology.gpus()) {
+  for (const topology::DeviceId g : m.topology.gpus()) {
     const ImportedDevice& said = m.devices[index(g)];
-    const DeviceClass& c = m.topology.device_class(g);
+    const topology::DeviceClass& c = m.topology.device_class(g);
     Json j{{"name", m.topology.name(g)}, {"bus_id", said.bus_id}, {"numa", m.topology.numa(g)}};
     if (said.rank >= 0) j["rank"] = said.rank;
     if (said.dev >= 0) j["dev"] = said.dev;
@@ -54,11 +54,11 @@ ImportReport report_of(ImportedMachine m) {
   ImportReport report;
   Json& found = report.found;
   Json counts = Json::object();
-  for (const auto& [kind, n] : device_counts(m.topology)) counts[name_of(kind)] = n;
+  for (const auto& [kind, n] : topology::device_counts(m.topology)) counts[topology::name_of(kind)] = n;
   found["counts"] = counts;
   found["gpus"] = gpus_of(m);
   found["ports"] = ports_of(m);
-  const RelationMatrix matrix = relation_matrix(m.topology, BlockId{0});
+  const topology::RelationMatrix matrix = topology::relation_matrix(m.topology, topology::BlockId{0});
   found["matrix"] = {{"names", matrix.names}, {"cells", matrix.cells}};
   report.notes = std::move(m.notes);
   report.unknown = std::move(m.unknown);
@@ -95,4 +95,4 @@ Result<ImportReport> report_nccl_graph(ImportSource& source) {
   return report;
 }
 
-}  // namespace busbar
+}  // namespace busbar::formats

@@ -8,7 +8,7 @@
 #include "busbar/formats/nccl_tuner.h"
 #include "busbar/formats/perf_table.h"
 
-namespace busbar {
+namespace busbar::formats {
 namespace {
 
 Json texts(const std::vector<LoggedText>& list) {
@@ -131,7 +131,7 @@ Result<ImportReport> report_nccl_tuner(ImportSource& source) {
   ImportReport report;
   report.found["picks"] = Json::array();
   for (const TunerPick& p : picks.picks)
-    report.found["picks"].push_back({{"collective", name_of(p.op)},
+    report.found["picks"].push_back({{"collective", collectives::name_of(p.op)},
                                      {"min_bytes", p.min_bytes},
                                      {"max_bytes", p.max_bytes},
                                      {"algorithm", or_null(p.algorithm)},
@@ -207,4 +207,4 @@ ImportReport report_of(NcclLog log) {
   return report;
 }
 
-}  // namespace busbar
+}  // namespace busbar::formats

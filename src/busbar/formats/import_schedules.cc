@@ -6,12 +6,12 @@
 #include "busbar/formats/internal/mscclpp_plan.h"
 #include "busbar/formats/msccl_xml.h"
 
-namespace busbar {
+namespace busbar::formats {
 namespace {
 
-void describe(const ExecutionPlan& p, Json& found) {
+void describe(const collectives::ExecutionPlan& p, Json& found) {
   found["name"] = p.name;
-  found["collective"] = name_of(p.op);
+  found["collective"] = collectives::name_of(p.op);
   found["ranks"] = p.ranks;
   found["chunks"] = p.chunks;
   found["channels"] = p.channels;
@@ -20,7 +20,7 @@ void describe(const ExecutionPlan& p, Json& found) {
 }
 
 /// Whether the schedule meets its collective's demand. If it does not, that is an answer, not a failure to read.
-void describe(const Result<PlanProof>& proof, ImportReport& report) {
+void describe(const Result<collectives::PlanProof>& proof, ImportReport& report) {
   Json& found = report.found;
   found["proved"] = proof.ok();
   if (proof.ok()) {
@@ -68,7 +68,7 @@ Result<ImportReport> report_goal(ImportSource& source) {
   found["pieces_of_work"] = n[2];
   found["work_ns"] = amount[2];
   found["dependencies"] = p.edges.size();
-  const Result<MessageGraph> graph = messages_of(p);
+  const Result<program::MessageGraph> graph = messages_of(p);
   found["every_send_is_received"] = graph.ok();
   if (!graph.ok()) found["why_not"] = graph.error().text();
   report.refuted = !graph.ok();
@@ -79,7 +79,7 @@ Result<ImportReport> report_goal(ImportSource& source) {
 Result<ImportedMessages> messages_of_goal(ImportSource& source) {
   BUSBAR_ASSIGN(LineSource lines, source.lines());
   BUSBAR_ASSIGN(const GoalProgram p, read_goal(lines));
-  BUSBAR_ASSIGN(MessageGraph graph, messages_of(p));
+  BUSBAR_ASSIGN(program::MessageGraph graph, messages_of(p));
   return ImportedMessages{source.name(), std::move(graph), p.call, {}};
 }
 
@@ -94,7 +94,7 @@ Result<ImportReport> report_mscclpp(ImportSource& source) {
   found["parts_per_chunk"] = p.parts;
   found["min_bytes"] = p.min_bytes;
   found["max_bytes"] = p.max_bytes > 0 ? Json(p.max_bytes) : Json();
-  describe(prove(p.plan), report);
+  describe(collectives::prove(p.plan), report);
   report.notes = std::move(p.notes);
   report.unknown = std::move(p.unknown);
   return report;
@@ -103,15 +103,15 @@ Result<ImportReport> report_mscclpp(ImportSource& source) {
 Result<ImportedSchedule> schedule_of_mscclpp(ImportSource& source) {
   BUSBAR_ASSIGN(const std::string_view text, source.whole());
   BUSBAR_ASSIGN(MscclppPlan p, read_mscclpp_plan(text, source.name()));
-  BUSBAR_ASSIGN(const PlanProof proof, prove(p.plan));
+  BUSBAR_ASSIGN(const collectives::PlanProof proof, collectives::prove(p.plan));
   return ImportedSchedule{std::move(p.plan), p.protocol, p.min_bytes, p.max_bytes, 0, proof, std::move(p.notes)};
 }
 
 Result<ImportedSchedule> schedule_of_msccl(ImportSource& source) {
   BUSBAR_ASSIGN(const std::string_view text, source.whole());
   BUSBAR_ASSIGN(MscclAlgorithm a, read_msccl_xml(text, source.name()));
-  BUSBAR_ASSIGN(const PlanProof proof, prove(a));
+  BUSBAR_ASSIGN(const collectives::PlanProof proof, prove(a));
   return ImportedSchedule{std::move(a.plan), a.protocol, a.min_bytes, a.max_bytes, a.loops, proof, std::move(a.notes)};
 }
 
-}  // namespace busbar
+}  // namespace busbar::formats

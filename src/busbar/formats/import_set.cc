@@ -4,7 +4,7 @@
 #include "busbar/formats/lines.h"
 #include "busbar/formats/nccl_log.h"
 
-namespace busbar {
+namespace busbar::formats {
 namespace {
 
 /// Whether lines of NCCL stand in it: in a log, or between the rows of a table.
@@ -12,7 +12,8 @@ bool may_hold_nccl_lines(const ImportReport& report) {
   return report.kind == "nccl-log" || report.kind == "nccl-tests";
 }
 
-Result<ImportReport> read_of_set(Input input, const PartFigures& figures, const std::string& kind, NcclLogs& logs) {
+Result<ImportReport> read_of_set(Input input, const topology::PartFigures& figures, const std::string& kind,
+                                 NcclLogs& logs) {
   BUSBAR_ASSIGN(ImportSource source, ImportSource::of_input(std::move(input)));
   BUSBAR_ASSIGN(ImportReport report, import_source(source, figures, kind));
   if (may_hold_nccl_lines(report)) {
@@ -24,7 +25,7 @@ Result<ImportReport> read_of_set(Input input, const PartFigures& figures, const 
 
 }  // namespace
 
-ImportSet import_set(Result<std::optional<Input>> file, InputFiles rest, const PartFigures& figures,
+ImportSet import_set(Result<std::optional<Input>> file, InputFiles rest, const topology::PartFigures& figures,
                      const std::string& kind) {
   ImportSet out;
   const std::unique_ptr<NcclLogs> logs = NcclLogs::make();
@@ -42,4 +43,4 @@ ImportSet import_set(Result<std::optional<Input>> file, InputFiles rest, const P
   return out;
 }
 
-}  // namespace busbar
+}  // namespace busbar::formats

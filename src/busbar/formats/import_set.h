@@ -8,7 +8,7 @@
 #include "busbar/base/input.h"
 #include "busbar/formats/import.h"
 
-namespace busbar {
+namespace busbar::formats {
 
 struct ImportedFile {
   std::string name;
@@ -23,7 +23,7 @@ struct ImportSet {
 
 /// Reads `first` and what follows it in `rest`. `kind`: as for import_source(). A file that cannot be read does not
 /// stop the others.
-ImportSet import_set(Result<std::optional<Input>> first, InputFiles rest, const PartFigures& figures,
+ImportSet import_set(Result<std::optional<Input>> first, InputFiles rest, const topology::PartFigures& figures,
                      const std::string& kind);
 
-}  // namespace busbar
+}  // namespace busbar::formats

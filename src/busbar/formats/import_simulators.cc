@@ -6,7 +6,7 @@
 #include "busbar/formats/internal/astra_sim.h"
 #include "busbar/formats/internal/import_reports.h"
 
-namespace busbar {
+namespace busbar::formats {
 namespace {
 
 const char* name_of(AstraBlock b) {
@@ -34,7 +34,8 @@ Result<ImportReport> report_astra_network(ImportSource& source) {
   return report;
 }
 
-Result<ImportedMachine> read_astra_machine(std::string_view text, const std::string& name, const PartFigures&) {
+Result<ImportedMachine> read_astra_machine(std::string_view text, const std::string& name,
+                                           const topology::PartFigures&) {
   BUSBAR_ASSIGN(const AstraNetwork network, read_astra_network(text, name));
   return machine_of(network);
 }
@@ -60,7 +61,7 @@ Result<ImportReport> report_ns3_topology(ImportSource& source) {
   return report;
 }
 
-Result<ImportedMachine> read_ns3_machine(std::string_view text, const std::string& name, const PartFigures&) {
+Result<ImportedMachine> read_ns3_machine(std::string_view text, const std::string& name, const topology::PartFigures&) {
   BUSBAR_ASSIGN(const Ns3Topology topology, read_ns3_topology(text, name));
   return machine_of(topology);
 }
@@ -79,4 +80,4 @@ Result<ImportReport> report_astra_system(ImportSource& source) {
   return report;
 }
 
-}  // namespace busbar
+}  // namespace busbar::formats

@@ -7,7 +7,7 @@
 #include "busbar/formats/comm_groups.h"
 #include "busbar/formats/internal/import_reports.h"
 
-namespace busbar {
+namespace busbar::formats {
 namespace {
 
 /// The groups that collectives name, the number of these collectives, and the groups' ranks if known.
@@ -68,7 +68,7 @@ std::vector<TracedCall> alike(const CommTrace& trace) {
            std::vector<const TracedCollective*>>
       by_kind;
   for (const TracedCollective& c : trace.collectives)
-    by_kind[{c.op ? busbar::name_of(*c.op) : c.name, c.bytes, c.ranks, c.members, c.on_gpu}].push_back(&c);
+    by_kind[{c.op ? busbar::collectives::name_of(*c.op) : c.name, c.bytes, c.ranks, c.members, c.on_gpu}].push_back(&c);
   std::vector<TracedCall> out;
   for (const auto& [key, list] : by_kind) {
     const TracedCollective& first = *list.front();
@@ -96,4 +96,4 @@ Result<ImportReport> report_comm_groups(ImportSource& source) {
   return report;
 }
 
-}  // namespace busbar
+}  // namespace busbar::formats

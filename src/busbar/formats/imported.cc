@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace busbar {
+namespace busbar::formats {
 
 void add_unknown(std::vector<UnknownPart>& list, int line, std::string what) {
   for (UnknownPart& u : list) {
@@ -29,4 +29,4 @@ void add_unknown_keys(std::vector<UnknownPart>& list, const Json& map, const std
       add_unknown(list, 0, fmt::format("key {}{}", prefix, key));
 }
 
-}  // namespace busbar
+}  // namespace busbar::formats

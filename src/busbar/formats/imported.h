@@ -11,7 +11,7 @@
 #include "busbar/base/xml.h"
 #include "busbar/topology/topology.h"
 
-namespace busbar {
+namespace busbar::formats {
 
 /// A part of a file that its reader does not use or does not know. Every such part is listed.
 struct UnknownPart {
@@ -46,7 +46,7 @@ struct ImportedDevice {
 
 /// One port of a NIC, as the network plugin offers it.
 struct ImportedPort {
-  DeviceId nic{};
+  topology::DeviceId nic{};
   std::string name;  ///< "mlx5_0"
   int dev = -1, port = 1, speed_mbps = 0, gdr = -1, collnet = 0;
   double latency_us = 0;
@@ -54,7 +54,7 @@ struct ImportedPort {
 };
 
 struct ImportedMachine {
-  Topology topology;                    ///< one block; its ports are on one switch "network" if their speed is known
+  topology::Topology topology;          ///< one block; its ports are on one switch "network" if their speed is known
   int version = 0;                      ///< of the file format: 1 NCCL, 2 RCCL
   std::vector<ImportedDevice> devices;  ///< of the block, by index: devices[index(d)]
   std::vector<ImportedPort> ports;      ///< by dev
@@ -63,4 +63,4 @@ struct ImportedMachine {
   std::vector<UnknownPart> unknown;
 };
 
-}  // namespace busbar
+}  // namespace busbar::formats

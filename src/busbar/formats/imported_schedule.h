@@ -9,23 +9,23 @@
 #include "busbar/program/message_graph.h"
 #include "busbar/program/program.h"
 
-namespace busbar {
+namespace busbar::formats {
 
 struct ImportedSchedule {
-  ExecutionPlan plan;
+  collectives::ExecutionPlan plan;
   std::string protocol;                        ///< "Simple", "LL", "LL128"
   std::uint64_t min_bytes = 0, max_bytes = 0;  ///< intended sizes; max 0: no limit
   std::uint32_t loops = 0;                     ///< of max_bytes, as it was timed; 0: the file does not say
-  PlanProof proof;
+  collectives::PlanProof proof;
   std::vector<std::string> notes;
 };
 
 /// Messages that belong to no known collective, so that there is nothing to prove.
 struct ImportedMessages {
   std::string name;
-  MessageGraph graph;
-  CollectiveCall call{};  ///< of which these are the messages; no algorithm: unknown
+  program::MessageGraph graph;
+  program::CollectiveCall call{};  ///< of which these are the messages; no algorithm: unknown
   std::vector<std::string> notes;
 };
 
-}  // namespace busbar
+}  // namespace busbar::formats

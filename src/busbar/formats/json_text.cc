@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-namespace busbar {
+namespace busbar::formats {
 namespace {
 
 constexpr int kMostJsonDepth = 256;
@@ -109,4 +109,4 @@ Result<Json> parse_json(std::string_view text, const std::string& name) {
   return invalid(events.error, place_of(text, events.error_at - 1, name));
 }
 
-}  // namespace busbar
+}  // namespace busbar::formats

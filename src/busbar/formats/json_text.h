@@ -10,7 +10,7 @@
 #include "busbar/base/json.h"
 #include "busbar/base/result.h"
 
-namespace busbar {
+namespace busbar::formats {
 
 /// Receives a document value by value, in the order of the text.
 class JsonListener {
@@ -56,4 +56,4 @@ Status read_json(std::istream& in, const std::string& name, JsonListener& listen
 /// Error kInvalid with line and column.
 Result<Json> parse_json(std::string_view text, const std::string& name);
 
-}  // namespace busbar
+}  // namespace busbar::formats

@@ -5,7 +5,7 @@
 
 #include <sstream>
 
-namespace busbar {
+namespace busbar::formats {
 namespace {
 
 using testing::HasSubstr;
@@ -59,4 +59,4 @@ TEST(JsonText, PartsAreTakenAsTheyEnd) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::formats

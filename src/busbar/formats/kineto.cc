@@ -3,18 +3,18 @@
 #include "busbar/formats/comm_trace.h"
 #include "busbar/formats/internal/kineto_events.h"
 
-namespace busbar {
+namespace busbar::formats {
 
-std::optional<Collective> collective_in(std::string_view name) {
+std::optional<collectives::Collective> collective_in(std::string_view name) {
   struct Word {
     std::string_view word;
-    Collective op;
+    collectives::Collective op;
   };
   static constexpr Word kWords[] = {
-      {"allreduce", Collective::kAllReduce}, {"reducescatter", Collective::kReduceScatter},
-      {"allgather", Collective::kAllGather}, {"broadcast", Collective::kBroadcast},
-      {"alltoall", Collective::kAllToAll},   {"reduce", Collective::kReduce},
-      {"gather", Collective::kGather},       {"scatter", Collective::kScatter}};
+      {"allreduce", collectives::Collective::kAllReduce}, {"reducescatter", collectives::Collective::kReduceScatter},
+      {"allgather", collectives::Collective::kAllGather}, {"broadcast", collectives::Collective::kBroadcast},
+      {"alltoall", collectives::Collective::kAllToAll},   {"reduce", collectives::Collective::kReduce},
+      {"gather", collectives::Collective::kGather},       {"scatter", collectives::Collective::kScatter}};
   std::string key;
   for (const char c : name.substr(0, name.find('(')))
     if (c != '_') key += static_cast<char>(c >= 'A' && c <= 'Z' ? c + 32 : c);
@@ -55,4 +55,4 @@ Result<CommTrace> read_kineto(std::istream& in, const std::string& name) {
   return out;
 }
 
-}  // namespace busbar
+}  // namespace busbar::formats

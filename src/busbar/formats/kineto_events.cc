@@ -8,7 +8,7 @@
 
 #include "busbar/formats/json_text.h"
 
-namespace busbar {
+namespace busbar::formats {
 namespace {
 
 /// Bytes of an element, by PyTorch's type names.
@@ -162,4 +162,4 @@ TracedCollective collective_of(const KinetoEvent& e, std::vector<UnknownPart>& u
   return c;
 }
 
-}  // namespace busbar
+}  // namespace busbar::formats

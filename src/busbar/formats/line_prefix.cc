@@ -5,7 +5,7 @@
 
 #include "busbar/formats/lines.h"
 
-namespace busbar {
+namespace busbar::formats {
 namespace {
 
 constexpr int kMostRank = 1 << 24;
@@ -371,4 +371,4 @@ void remove_terminal_commands(std::string_view line, std::string& out) {
   }
 }
 
-}  // namespace busbar
+}  // namespace busbar::formats

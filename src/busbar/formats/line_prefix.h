@@ -14,7 +14,7 @@
 #include <string>
 #include <string_view>
 
-namespace busbar {
+namespace busbar::formats {
 
 /// The parts of a prefix point into the line.
 struct LinePrefix {
@@ -47,4 +47,4 @@ std::string without_prefixes(std::string_view text);
 /// Removes the colours and other commands to a terminal. Source: ECMA-48, section 5.4.
 void remove_terminal_commands(std::string_view line, std::string& out);
 
-}  // namespace busbar
+}  // namespace busbar::formats

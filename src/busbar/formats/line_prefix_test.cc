@@ -6,7 +6,7 @@
 #include "busbar/formats/lines.h"
 #include "busbar/formats/perf_table.h"
 
-namespace busbar {
+namespace busbar::formats {
 namespace {
 
 constexpr LabelStyles kEveryStyle{true, true, true, true};
@@ -178,4 +178,4 @@ TEST(PerfTable, TheCommandBeforeATableNamesItsOperation) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::formats

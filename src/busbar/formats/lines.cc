@@ -5,7 +5,7 @@
 #include <cstring>
 #include <limits>
 
-namespace busbar {
+namespace busbar::formats {
 
 LineSource LineSource::of_text(std::string_view text, std::string name) {
   LineSource s;
@@ -143,4 +143,4 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
 }
 
-}  // namespace busbar
+}  // namespace busbar::formats

@@ -11,7 +11,7 @@
 #include "busbar/base/result.h"
 #include "busbar/formats/line_prefix.h"
 
-namespace busbar {
+namespace busbar::formats {
 
 class LineSource {
  public:
@@ -83,4 +83,4 @@ class LineCursor {
 
 std::string_view trimmed(std::string_view text);  ///< without blanks at either end
 
-}  // namespace busbar
+}  // namespace busbar::formats

@@ -10,7 +10,7 @@
 #include "busbar/formats/internal/machine_records.h"
 #include "busbar/formats/internal/part_links.h"
 
-namespace busbar::machine_records {
+namespace busbar::formats::machine_records {
 namespace {
 
 constexpr std::uint32_t kNvSwitchClass = 0x068000, kCpuClass = 0x068001;
@@ -25,7 +25,8 @@ bool is_word(const std::string& name) {
 
 class MachineBuilder {
  public:
-  MachineBuilder(Records records, const PartFigures& figures) : records_(std::move(records)), parts_(figures) {
+  MachineBuilder(Records records, const topology::PartFigures& figures)
+      : records_(std::move(records)), parts_(figures) {
     out_.version = records_.version;
     out_.unknown = std::move(records_.unknown);
     place_.assign(records_.all.size(), kNoPlace);
@@ -57,10 +58,10 @@ class MachineBuilder {
     std::uint64_t out = 0;
     const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), out, kHex);
     const bool whole = !digits.empty() && read.ec == std::errc() && read.ptr == digits.data() + digits.size();
-    return whole ? out : TemplateDevice::kNoBusId;
+    return whole ? out : topology::TemplateDevice::kNoBusId;
   }
 
-  std::uint32_t add(DeviceClass c, std::string name, int numa, ImportedDevice said) {
+  std::uint32_t add(topology::DeviceClass c, std::string name, int numa, ImportedDevice said) {
     constexpr int kMostNuma = 1023;
     names_.insert(name);
     const auto local = static_cast<std::int16_t>(numa >= 0 && numa <= kMostNuma ? numa : -1);
@@ -86,8 +87,8 @@ class MachineBuilder {
     });
     for (std::size_t n = 0; n < cpus_.size(); ++n) {
       const Record& r = record(cpus_[n]);
-      DeviceClass c;
-      c.kind = DeviceKind::kCpu;
+      topology::DeviceClass c;
+      c.kind = topology::DeviceKind::kCpu;
       c.processor = r.processor;
       place_[cpus_[n]] = add(std::move(c), fmt::format("cpu{}", n), r.said.numa_id, r.said);
     }
@@ -96,7 +97,7 @@ class MachineBuilder {
 
   /// GPUs, NVSwitches, PCIe switches, NICs, drives, in this order.
   void add_devices() {
-    std::map<DeviceKind, std::vector<std::size_t>> of_kind;
+    std::map<topology::DeviceKind, std::vector<std::size_t>> of_kind;
     for (std::size_t i = 0; i < records_.all.size(); ++i) {
       const Record& r = record(i);
       if (r.kind != RecordKind::kPci) continue;
@@ -108,18 +109,18 @@ class MachineBuilder {
                                           : fmt::format("pci of class 0x{:06x}", r.said.pci_class));
       }
     }
-    add_gpus(of_kind[DeviceKind::kGpu]);
+    add_gpus(of_kind[topology::DeviceKind::kGpu]);
     add_nvswitches();
-    add_plain(of_kind[DeviceKind::kPcieSwitch], DeviceKind::kPcieSwitch, "pcie");
-    add_nics(of_kind[DeviceKind::kNic]);
-    add_plain(of_kind[DeviceKind::kNvme], DeviceKind::kNvme, "nvme");
+    add_plain(of_kind[topology::DeviceKind::kPcieSwitch], topology::DeviceKind::kPcieSwitch, "pcie");
+    add_nics(of_kind[topology::DeviceKind::kNic]);
+    add_plain(of_kind[topology::DeviceKind::kNvme], topology::DeviceKind::kNvme, "nvme");
   }
 
   int numa_of(std::size_t i) { return record(root_of(i)).said.numa_id; }
 
-  void add_plain(const std::vector<std::size_t>& list, DeviceKind kind, const char* stem) {
+  void add_plain(const std::vector<std::size_t>& list, topology::DeviceKind kind, const char* stem) {
     for (std::size_t n = 0; n < list.size(); ++n) {
-      DeviceClass c;
+      topology::DeviceClass c;
       c.kind = kind;
       c.lower_level = is_lower_level(list[n]);
       place_[list[n]] = add(std::move(c), fmt::format("{}{}", stem, n), numa_of(list[n]), record(list[n]).said);
@@ -145,9 +146,9 @@ class MachineBuilder {
     });
     for (std::size_t n = 0; n < list.size(); ++n) {
       Record& r = record(list[n]);
-      DeviceClass c = r.product.empty()
-                          ? parts_.gpu(r.said.pci_id, r.architecture.empty() ? r.said.sm : -1, r.architecture)
-                          : parts_.product(r.product);
+      topology::DeviceClass c = r.product.empty()
+                                    ? parts_.gpu(r.said.pci_id, r.architecture.empty() ? r.said.sm : -1, r.architecture)
+                                    : parts_.product(r.product);
       place_[list[n]] = add(std::move(c), fmt::format("gpu{}", n), numa_of(list[n]), r.said);
       gpu_of_bus_[r.said.bus_id].push_back(list[n]);
       if (!r.has_gpu)
@@ -169,8 +170,8 @@ class MachineBuilder {
     }
     std::size_t n = 0;
     for (auto& [bus, place] : nvswitches_) {
-      DeviceClass c;
-      c.kind = DeviceKind::kNvSwitch;
+      topology::DeviceClass c;
+      c.kind = topology::DeviceKind::kNvSwitch;
       c.reduces = reduces;
       ImportedDevice said;
       said.bus_id = bus;
@@ -192,8 +193,8 @@ class MachineBuilder {
       std::string name = r.ports.empty() ? "" : r.ports.front().name;
       if (!is_word(name) || names_.contains(name)) name = fmt::format("nic{}", n);
       while (names_.contains(name)) name += "_";
-      DeviceClass c;
-      c.kind = DeviceKind::kNic;
+      topology::DeviceClass c;
+      c.kind = topology::DeviceKind::kNic;
       place_[list[n]] = add(std::move(c), std::move(name), numa_of(list[n]), r.said);
     }
     nics_ = std::move(list);
@@ -205,14 +206,14 @@ class MachineBuilder {
     constexpr int kFunctionBits = 4;
     std::map<std::pair<std::string, std::uint64_t>, std::int16_t> cards;
     for (const std::size_t n : nics_) {
-      TemplateDevice& device = node_.devices[place_[n]];
-      if (device.bus_id == TemplateDevice::kNoBusId) continue;
+      topology::TemplateDevice& device = node_.devices[place_[n]];
+      if (device.bus_id == topology::TemplateDevice::kNoBusId) continue;
       const std::pair card{record(root_of(n)).said.host, device.bus_id >> kFunctionBits};
       device.card = cards.try_emplace(card, static_cast<std::int16_t>(cards.size())).first->second;
     }
   }
 
-  void link(std::uint32_t a, std::uint32_t b, LinkClass c) { node_.links.push_back({a, b, std::move(c)}); }
+  void link(std::uint32_t a, std::uint32_t b, topology::LinkClass c) { node_.links.push_back({a, b, std::move(c)}); }
 
   void join_sockets() {
     for (std::size_t i = 0; i < cpus_.size(); ++i)
@@ -261,19 +262,20 @@ class MachineBuilder {
   void join_gpus() {
     using Pair = std::pair<std::uint32_t, std::uint32_t>;
     std::map<Pair, std::pair<std::int64_t, std::int64_t>> peers;  // lanes seen from the lower and the higher index
-    std::map<Pair, LinkClass> lane_of;
+    std::map<Pair, topology::LinkClass> lane_of;
     for (const std::size_t g : gpus_) {
       const std::uint32_t from = place_[g];
       const std::uint32_t cpu = place_[root_of(g)];
-      const DeviceClass& c = node_.devices[from].device_class;
-      std::map<std::pair<std::uint32_t, LinkKind>, std::int64_t> lanes, rate_of;
+      const topology::DeviceClass& c = node_.devices[from].device_class;
+      std::map<std::pair<std::uint32_t, topology::LinkKind>, std::int64_t> lanes, rate_of;
       for (const LinkRecord& l : record(g).links) {
         if (l.kind == LinkRecord::Kind::kPciLink) continue;
         if (l.kind == LinkRecord::Kind::kC2c) {
           link(from, cpu, parts_.c2c(l.MBps, l.count));
           continue;
         }
-        const LinkKind kind = l.kind == LinkRecord::Kind::kXgmi ? LinkKind::kXgmi : LinkKind::kNvlink;
+        const topology::LinkKind kind =
+            l.kind == LinkRecord::Kind::kXgmi ? topology::LinkKind::kXgmi : topology::LinkKind::kNvlink;
         const std::uint32_t to = peer_of(g, l, cpu);
         if (to == kNoPlace)
           absent(l);
@@ -304,20 +306,20 @@ class MachineBuilder {
   }
 
   void seal() {
-    TopologyBuilder builder;
+    topology::TopologyBuilder builder;
     const auto nics = nics_;
     const std::uint32_t index = builder.add_template(std::move(node_));
-    const BlockId block = builder.add_block(index);
-    DeviceId network = kNone<DeviceId>;
+    const topology::BlockId block = builder.add_block(index);
+    topology::DeviceId network = kNone<topology::DeviceId>;
     for (const std::size_t i : nics) {
       const Record& r = record(i);
-      const DeviceId nic = builder.device(block, place_[i]);
+      const topology::DeviceId nic = builder.device(block, place_[i]);
       for (ImportedPort p : r.ports) {
         p.nic = nic;
         if (p.speed_mbps > 0) {
-          if (network == kNone<DeviceId>) {
-            DeviceClass c;
-            c.kind = DeviceKind::kSwitch;
+          if (network == kNone<topology::DeviceId>) {
+            topology::DeviceClass c;
+            c.kind = topology::DeviceKind::kSwitch;
             network = builder.add_switch(std::move(c), "network");
           }
           const bool infiniband = r.said.pci_class >> 8 == 0x0207;
@@ -341,7 +343,7 @@ class MachineBuilder {
 
   Records records_;
   PartLinks parts_;
-  NodeTemplate node_;
+  topology::NodeTemplate node_;
   ImportedMachine out_;
   std::set<std::string> names_;
   std::vector<std::uint32_t> place_;  ///< per record: its index in node_.devices
@@ -352,16 +354,16 @@ class MachineBuilder {
 
 }  // namespace
 
-std::optional<DeviceKind> kind_of(const Record& r) {
+std::optional<topology::DeviceKind> kind_of(const Record& r) {
   const std::uint32_t base = r.said.pci_class >> 16, sub = r.said.pci_class >> 8;
-  if (r.has_gpu || base == 0x03 || base == 0x12) return DeviceKind::kGpu;
-  if (r.has_nic || base == 0x02) return DeviceKind::kNic;
-  if (sub == 0x0108) return DeviceKind::kNvme;
-  if (sub == 0x0604 || sub == 0x0801 || r.children > 0) return DeviceKind::kPcieSwitch;
+  if (r.has_gpu || base == 0x03 || base == 0x12) return topology::DeviceKind::kGpu;
+  if (r.has_nic || base == 0x02) return topology::DeviceKind::kNic;
+  if (sub == 0x0108) return topology::DeviceKind::kNvme;
+  if (sub == 0x0604 || sub == 0x0801 || r.children > 0) return topology::DeviceKind::kPcieSwitch;
   return std::nullopt;
 }
 
-Result<ImportedMachine> build_machine(Records records, const PartFigures& figures, const std::string& name) {
+Result<ImportedMachine> build_machine(Records records, const topology::PartFigures& figures, const std::string& name) {
   BUSBAR_ASSIGN(GpuNaming naming, name_gpus(records, figures, name));
   BUSBAR_ASSIGN(ImportedMachine out, MachineBuilder(std::move(records), figures).build(name));
   out.notes.insert(out.notes.begin(), naming.notes.begin(), naming.notes.end());
@@ -369,4 +371,4 @@ Result<ImportedMachine> build_machine(Records records, const PartFigures& figure
   return out;
 }
 
-}  // namespace busbar::machine_records
+}  // namespace busbar::formats::machine_records

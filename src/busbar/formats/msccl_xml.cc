@@ -8,7 +8,7 @@
 
 #include "busbar/base/xml.h"
 
-namespace busbar {
+namespace busbar::formats {
 namespace {
 
 constexpr std::int64_t kMostMscclRanks = 4096, kMostChunks = 1 << 16, kMostThreads = 1 << 16, kMostScratch = 1 << 20,
@@ -28,7 +28,7 @@ constexpr StepType kTypes[] = {
 
 struct RawStep {
   const StepType* type = nullptr;
-  PlanSlice source, destination;
+  collectives::PlanSlice source, destination;
   std::uint32_t count = 0;
   std::int64_t dep_thread = -1, dep_step = -1;
   int line = 0;
@@ -64,14 +64,15 @@ class MscclReader {
   }
 
  private:
-  ExecutionPlan& plan() { return out_.plan; }
+  collectives::ExecutionPlan& plan() { return out_.plan; }
   Error at_line(int line, std::string what) { return invalid(std::move(what), {plan().file, line, 0, ""}); }
 
   Status read_head(const XmlElement& algo);
   Status read_gpu(const XmlElement& gpu, std::uint32_t rank);
   Status read_thread(const XmlElement& tb, std::uint32_t rank, std::uint32_t number);
   Result<RawStep> read_step(const XmlElement& step, std::uint32_t rank);
-  Result<PlanSlice> read_slice(const XmlElement& step, std::uint32_t rank, const char* buffer, const char* offset);
+  Result<collectives::PlanSlice> read_slice(const XmlElement& step, std::uint32_t rank, const char* buffer,
+                                            const char* offset);
   Status connect();
   Status match();
   Status add_waits();
@@ -98,15 +99,15 @@ Status MscclReader::read_head(const XmlElement& algo) {
     return algo.error(fmt::format("{} GPUs with {} chunks are too many; at most {} in all", plan().ranks, plan().chunks,
                                   kMostChunksInAll));
   BUSBAR_ASSIGN(const std::string coll, algo.string("coll"));
-  const Result<Collective> op = parse_collective(coll);
+  const Result<collectives::Collective> op = collectives::parse_collective(coll);
   if (!op.ok())
     return algo.error(fmt::format("'{}' is not a collective whose result is known, so nothing can be proved; known are "
                                   "allreduce, allgather, reducescatter, alltoall, broadcast, reduce, gather, scatter",
                                   coll),
                       "coll");
   plan().op = *op;
-  if (*op == Collective::kBroadcast || *op == Collective::kReduce || *op == Collective::kGather ||
-      *op == Collective::kScatter)
+  if (*op == collectives::Collective::kBroadcast || *op == collectives::Collective::kReduce ||
+      *op == collectives::Collective::kGather || *op == collectives::Collective::kScatter)
     out_.notes.push_back("the root is rank 0: the file does not say");
   out_.protocol = algo.find("proto").value_or("Simple");
   if (out_.protocol != "Simple" && out_.protocol != "LL" && out_.protocol != "LL128")
@@ -188,14 +189,16 @@ Result<RawStep> MscclReader::read_step(const XmlElement& step, std::uint32_t ran
   return raw;
 }
 
-Result<PlanSlice> MscclReader::read_slice(const XmlElement& step, std::uint32_t rank, const char* buffer,
-                                          const char* offset) {
+Result<collectives::PlanSlice> MscclReader::read_slice(const XmlElement& step, std::uint32_t rank, const char* buffer,
+                                                       const char* offset) {
   BUSBAR_ASSIGN(const std::string name, step.string(buffer));
   if (name != "i" && name != "o" && name != "s")
     return step.error(fmt::format("'{}' is not i (input), o (output) or s (scratch)", name), buffer);
   BUSBAR_ASSIGN(const auto first, step.integer<std::uint32_t>(offset, 0, kMostScratch));
-  const PlanBuffer b = name == "i" ? PlanBuffer::kInput : name == "o" ? PlanBuffer::kOutput : PlanBuffer::kScratch;
-  return PlanSlice{rank, b, first};
+  const collectives::PlanBuffer b = name == "i"   ? collectives::PlanBuffer::kInput
+                                    : name == "o" ? collectives::PlanBuffer::kOutput
+                                                  : collectives::PlanBuffer::kScratch;
+  return collectives::PlanSlice{rank, b, first};
 }
 
 /// Largest number of messages in flight on a connection; protocols that cut messages allow fewer. Source: NVIDIA NCCL,
@@ -250,7 +253,7 @@ Status MscclReader::match() {
 
 Status MscclReader::connect() {
   BUSBAR_RETURN_IF_ERROR(match());
-  ExecutionPlan& p = plan();
+  collectives::ExecutionPlan& p = plan();
   for (std::uint32_t t = 0; t < threads_.size(); ++t) {
     const RawThread& th = threads_[t];
     p.thread_rank.push_back(th.rank);
@@ -258,12 +261,13 @@ Status MscclReader::connect() {
     for (std::uint32_t s = th.first; s < end; ++s) {
       const RawStep& r = raw_[s];
       p.steps.push_back({t, r.count, static_cast<std::uint16_t>(th.channel), false, r.line});
-      if (r.type->takes) p.reads.values.push_back({th.rank, PlanBuffer::kMessage, message_in_[s]});
+      if (r.type->takes) p.reads.values.push_back({th.rank, collectives::PlanBuffer::kMessage, message_in_[s]});
       if (r.type->adds) p.reads.values.push_back(r.source);
       if (r.type->name == std::string_view("re")) p.reads.values.push_back(r.destination);
       if (r.type->stores) p.writes.values.push_back(r.destination);
       if (r.type->sends)
-        p.writes.values.push_back({static_cast<std::uint32_t>(th.send), PlanBuffer::kMessage, message_out_[s]});
+        p.writes.values.push_back(
+            {static_cast<std::uint32_t>(th.send), collectives::PlanBuffer::kMessage, message_out_[s]});
       p.reads.close_row();
       p.writes.close_row();
     }
@@ -272,7 +276,7 @@ Status MscclReader::connect() {
 }
 
 Status MscclReader::add_waits() {
-  ExecutionPlan& p = plan();
+  collectives::ExecutionPlan& p = plan();
   for (std::uint32_t s = 0; s < raw_.size(); ++s) {
     const RawStep& r = raw_[s];
     const std::uint32_t rank = p.rank_of(p.steps[s]);
@@ -301,13 +305,14 @@ Result<MscclAlgorithm> read_msccl_xml(std::string_view text, const std::string& 
   BUSBAR_ASSIGN(const XmlElement root, parse_xml(text, name));
   BUSBAR_ASSIGN(MscclAlgorithm algorithm, MscclReader(name).read(root));
   for (std::uint32_t r = 0; r < algorithm.plan.ranks; ++r) {
-    const std::uint32_t in = input_chunks(algorithm.plan), out = output_chunks(algorithm.plan);
+    const std::uint32_t in = collectives::input_chunks(algorithm.plan),
+                        out = collectives::output_chunks(algorithm.plan);
     if ((algorithm.input[r] == in || algorithm.input[r] == 0) &&
         (algorithm.output[r] == out || algorithm.output[r] == 0))
       continue;
     algorithm.notes.push_back(fmt::format(
         "rank {} declares {} input and {} output chunks; {} over {} chunks has {} and {}", r, algorithm.input[r],
-        algorithm.output[r], name_of(algorithm.plan.op), algorithm.plan.chunks, in, out));
+        algorithm.output[r], collectives::name_of(algorithm.plan.op), algorithm.plan.chunks, in, out));
     break;
   }
   return algorithm;
@@ -316,8 +321,8 @@ Result<MscclAlgorithm> read_msccl_xml(std::string_view text, const std::string& 
 namespace {
 
 /// The plan, with sends that also wait for a free slot of their connection.
-ExecutionPlan with_slots(const MscclAlgorithm& algorithm) {
-  ExecutionPlan plan = algorithm.plan;
+collectives::ExecutionPlan with_slots(const MscclAlgorithm& algorithm) {
+  collectives::ExecutionPlan plan = algorithm.plan;
   Csr<std::uint32_t> after;
   for (std::uint32_t s = 0; s < plan.steps.size(); ++s) {
     for (const std::uint32_t b : plan.after.row(s)) after.values.push_back(b);
@@ -330,23 +335,23 @@ ExecutionPlan with_slots(const MscclAlgorithm& algorithm) {
 
 }  // namespace
 
-Result<PlanProof> prove(const MscclAlgorithm& algorithm) {
+Result<collectives::PlanProof> prove(const MscclAlgorithm& algorithm) {
   const auto waits = [](std::uint32_t s) { return s != MscclAlgorithm::kNoStep; };
   const bool slots = std::any_of(algorithm.slot_freed_by.begin(), algorithm.slot_freed_by.end(), waits);
-  PlanProof proof;
+  collectives::PlanProof proof;
   for (const bool in_place : {true, false}) {
     if (!(in_place ? algorithm.in_place : algorithm.out_of_place)) continue;
-    ExecutionPlan plan = algorithm.plan;
+    collectives::ExecutionPlan plan = algorithm.plan;
     plan.in_place = in_place;
-    Result<PlanProof> here = prove(plan);
+    Result<collectives::PlanProof> here = collectives::prove(plan);
     if (!here.ok()) {
       here.error().message += in_place ? " (in place)" : " (out of place)";
       return here.error();
     }
     if (slots) {
-      ExecutionPlan held = with_slots(algorithm);
+      collectives::ExecutionPlan held = with_slots(algorithm);
       held.in_place = in_place;
-      if (Result<PlanProof> runs = prove(held); !runs.ok()) {
+      if (Result<collectives::PlanProof> runs = collectives::prove(held); !runs.ok()) {
         runs.error().message += fmt::format("; a connection holds {} messages, and none is received", kSlots);
         return runs.error();
       }
@@ -356,4 +361,4 @@ Result<PlanProof> prove(const MscclAlgorithm& algorithm) {
   return proof;
 }
 
-}  // namespace busbar
+}  // namespace busbar::formats

@@ -9,10 +9,10 @@
 #include "busbar/collectives/execution_plan.h"
 #include "busbar/formats/imported.h"
 
-namespace busbar {
+namespace busbar::formats {
 
 struct MscclAlgorithm {
-  ExecutionPlan plan;                          ///< in place if the file allows it
+  collectives::ExecutionPlan plan;             ///< in place if the file allows it
   std::string protocol = "Simple";             ///< "LL", "LL128", "Simple"
   bool in_place = false, out_of_place = true;  ///< the modes that the file allows
   std::uint64_t min_bytes = 0, max_bytes = 0;  ///< intended sizes; max 0: no limit
@@ -31,12 +31,12 @@ Result<MscclAlgorithm> read_msccl_xml(std::string_view text, const std::string& 
 
 /// Proves the plan in every mode that the file allows, and that no rank waits forever for one of the eight slots of a
 /// connection.
-Result<PlanProof> prove(const MscclAlgorithm& algorithm);
+Result<collectives::PlanProof> prove(const MscclAlgorithm& algorithm);
 
 /// Text that read_msccl_xml() reads back as the same steps. kUnsupported for steps without a type in MSCCL.
 Result<std::string> write_msccl_xml(const MscclAlgorithm& algorithm);
 
 /// The MSCCL form of one of our schedules, in place if that works. See plan_of().
-Result<MscclAlgorithm> msccl_of(const Schedule& schedule, PlanLanes lanes = {});
+Result<MscclAlgorithm> msccl_of(const collectives::Schedule& schedule, collectives::PlanLanes lanes = {});
 
-}  // namespace busbar
+}  // namespace busbar::formats

@@ -8,7 +8,7 @@
 #include "busbar/collectives/builders.h"
 #include "busbar/formats/fixture.h"
 
-namespace busbar {
+namespace busbar::formats {
 namespace {
 
 using ::testing::AllOf;
@@ -101,7 +101,8 @@ TEST(MscclXml, SamplesSurviveWritingAndReading) {
 }
 
 TEST(MscclXml, LoopsAreKept) {
-  MscclAlgorithm a = msccl_of(build_schedule("ring", Collective::kAllReduce, 4, 1, 0).value()).value();
+  MscclAlgorithm a =
+      msccl_of(collectives::build_schedule("ring", collectives::Collective::kAllReduce, 4, 1, 0).value()).value();
   EXPECT_EQ(read_msccl_xml(write_msccl_xml(a).value(), "x.xml")->loops, 0u);
   a.loops = 21;
   EXPECT_EQ(read_msccl_xml(write_msccl_xml(a).value(), "x.xml")->loops, 21u);
@@ -109,27 +110,29 @@ TEST(MscclXml, LoopsAreKept) {
 
 // The readers of MSCCL, Azure and RCCL accept only this spelling; ours accepts both.
 TEST(MscclXml, ReduceScatterIsOneWord) {
-  const MscclAlgorithm a = msccl_of(build_schedule("ring", Collective::kReduceScatter, 4, 1, 0).value()).value();
+  const MscclAlgorithm a =
+      msccl_of(collectives::build_schedule("ring", collectives::Collective::kReduceScatter, 4, 1, 0).value()).value();
   const std::string text = write_msccl_xml(a).value();
   EXPECT_THAT(text, HasSubstr(" coll=\"reducescatter\" "));
-  EXPECT_EQ(read_msccl_xml(text, "x.xml")->plan.op, Collective::kReduceScatter);
+  EXPECT_EQ(read_msccl_xml(text, "x.xml")->plan.op, collectives::Collective::kReduceScatter);
 }
 
 TEST(MscclXml, OursAreProvedWhenReadBack) {
   int written = 0;
-  for (const Collective op : {Collective::kAllReduce, Collective::kAllGather, Collective::kReduceScatter,
-                              Collective::kAllToAll, Collective::kBroadcast})
-    for (const std::string& algorithm : algorithm_names()) {
-      ScheduleSpec spec;
+  for (const collectives::Collective op : {collectives::Collective::kAllReduce, collectives::Collective::kAllGather,
+                                           collectives::Collective::kReduceScatter, collectives::Collective::kAllToAll,
+                                           collectives::Collective::kBroadcast})
+    for (const std::string& algorithm : collectives::algorithm_names()) {
+      collectives::ScheduleSpec spec;
       spec.algorithm = algorithm;
       spec.op = op;
       spec.ranks = 8;
       spec.ranks_per_group = 4;
-      const auto schedule = build_schedule(spec);
+      const auto schedule = collectives::build_schedule(spec);
       if (!schedule.ok() || schedule->reducers > 0) continue;
       const auto a = msccl_of(*schedule);
       ASSERT_TRUE(a.ok()) << algorithm << ": " << a.error().text();
-      EXPECT_EQ(a->in_place, op != Collective::kAllToAll) << algorithm;
+      EXPECT_EQ(a->in_place, op != collectives::Collective::kAllToAll) << algorithm;
       const auto b = read_msccl_xml(write_msccl_xml(*a).value(), algorithm + ".xml");
       ASSERT_TRUE(b.ok()) << b.error().text();
       const auto proof = prove(*b);
@@ -139,11 +142,11 @@ TEST(MscclXml, OursAreProvedWhenReadBack) {
       ++written;
     }
   EXPECT_GT(written, 20);
-  ScheduleSpec nvls;
+  collectives::ScheduleSpec nvls;
   nvls.algorithm = "nvls";
-  nvls.op = Collective::kAllReduce;
+  nvls.op = collectives::Collective::kAllReduce;
   nvls.ranks = nvls.ranks_per_group = 8;
-  EXPECT_EQ(msccl_of(build_schedule(nvls).value()).error().code, ErrorCode::kUnsupported);
+  EXPECT_EQ(msccl_of(collectives::build_schedule(nvls).value()).error().code, ErrorCode::kUnsupported);
 }
 
 TEST(MscclXml, WrongAlgorithmsAreRefusedByTheProof) {
@@ -184,4 +187,4 @@ TEST(MscclXml, UnknownAttributesAreListed) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::formats

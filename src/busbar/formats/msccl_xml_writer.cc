@@ -6,13 +6,13 @@
 
 #include "busbar/formats/msccl_xml.h"
 
-namespace busbar {
+namespace busbar::formats {
 namespace {
 
 /// A step in MSCCL's form.
 struct WrittenStep {
   std::string type;
-  PlanSlice source, destination;
+  collectives::PlanSlice source, destination;
   bool takes = false, sends = false;
   std::uint32_t to = 0, from = 0;
 };
@@ -48,11 +48,11 @@ class MscclWriter {
   }
   /// As spelled by the readers of MSCCL, of Azure's scheduler and of RCCL (msccl_parser.cc).
   std::string coll() const {
-    if (p_.op == Collective::kAllReduce) return "allreduce";
-    if (p_.op == Collective::kAllGather) return "allgather";
-    if (p_.op == Collective::kReduceScatter) return "reducescatter";
-    if (p_.op == Collective::kAllToAll) return "alltoall";
-    return name_of(p_.op);
+    if (p_.op == collectives::Collective::kAllReduce) return "allreduce";
+    if (p_.op == collectives::Collective::kAllGather) return "allgather";
+    if (p_.op == collectives::Collective::kReduceScatter) return "reducescatter";
+    if (p_.op == collectives::Collective::kAllToAll) return "alltoall";
+    return collectives::name_of(p_.op);
   }
   Error unsupported(std::uint32_t s, const std::string& what) const {
     return {ErrorCode::kUnsupported, "MSCCL has no step that " + what, p_.where(p_.steps[s])};
@@ -64,19 +64,19 @@ class MscclWriter {
     for (std::uint32_t s = 0; s < p_.steps.size(); ++s) {
       BUSBAR_ASSIGN(WrittenStep w, classify(s));
       const std::uint32_t rank = p_.rank_of(p_.steps[s]), channel = p_.steps[s].channel;
-      for (const PlanSlice& x : p_.writes.row(s))
-        if (x.buffer == PlanBuffer::kMessage) {
+      for (const collectives::PlanSlice& x : p_.writes.row(s))
+        if (x.buffer == collectives::PlanBuffer::kMessage) {
           sent[{rank, x.rank, channel}].push_back(x.first);
           sender_[{x.rank, x.first}] = s;
         }
       steps_.push_back(std::move(w));
     }
     for (std::uint32_t s = 0; s < p_.steps.size(); ++s)
-      for (const PlanSlice& x : p_.reads.row(s)) {
-        if (x.buffer != PlanBuffer::kMessage) continue;
+      for (const collectives::PlanSlice& x : p_.reads.row(s)) {
+        if (x.buffer != collectives::PlanBuffer::kMessage) continue;
         const auto from = sender_.find({x.rank, x.first});
         if (from == sender_.end()) return unsupported(s, "takes a message that is not sent");
-        const PlanStep& sender = p_.steps[from->second];
+        const collectives::PlanStep& sender = p_.steps[from->second];
         if (sender.channel != p_.steps[s].channel || sender.count != p_.steps[s].count)
           return unsupported(s, "takes a message on another channel, or in parts");
         steps_[s].from = p_.rank_of(sender);
@@ -89,16 +89,16 @@ class MscclWriter {
   Result<WrittenStep> classify(std::uint32_t s) const {
     WrittenStep w;
     const std::uint32_t rank = p_.rank_of(p_.steps[s]);
-    std::vector<PlanSlice> own, stored;
-    for (const PlanSlice& x : p_.reads.row(s)) {
+    std::vector<collectives::PlanSlice> own, stored;
+    for (const collectives::PlanSlice& x : p_.reads.row(s)) {
       if (x.rank != rank) return unsupported(s, "reads from another rank");
-      if (x.buffer == PlanBuffer::kMessage)
+      if (x.buffer == collectives::PlanBuffer::kMessage)
         w.takes = true;
       else
         own.push_back(x);
     }
-    for (const PlanSlice& x : p_.writes.row(s)) {
-      if (x.buffer == PlanBuffer::kMessage) {
+    for (const collectives::PlanSlice& x : p_.writes.row(s)) {
+      if (x.buffer == collectives::PlanBuffer::kMessage) {
         if (w.sends) return unsupported(s, "sends to two ranks");
         w.sends = true;
         w.to = x.rank;
@@ -111,7 +111,7 @@ class MscclWriter {
     const bool reduces_here = !w.takes && !w.sends && own.size() == 2 && stored.size() == 1 && own[1] == stored[0];
     if (stored.size() > 1 || (own.size() > 1 && !reduces_here))
       return unsupported(s, "adds up or stores in two places");
-    w.source = own.empty() ? PlanSlice{rank, PlanBuffer::kInput, 0} : own[0];
+    w.source = own.empty() ? collectives::PlanSlice{rank, collectives::PlanBuffer::kInput, 0} : own[0];
     w.destination = stored.empty() ? w.source : stored[0];
     if (own.empty()) w.source = w.destination;
     if (reduces_here)
@@ -163,18 +163,21 @@ class MscclWriter {
       const auto w = waits(s);
       for (std::size_t i = 0; i + 1 < w.size(); ++i)
         write_step(number_[s] + static_cast<std::uint32_t>(i + 1 - w.size()), "nop", {}, {}, 0, &w[i], false);
-      const PlanStep& x = p_.steps[s];
+      const collectives::PlanStep& x = p_.steps[s];
       write_step(number_[s], steps_[s].type, steps_[s].source, steps_[s].destination, x.count,
                  w.empty() ? nullptr : &w.back(), waited_for_[s]);
     }
     out_ += "    </tb>\n";
   }
 
-  void write_step(std::uint32_t number, const std::string& type, const PlanSlice& source, const PlanSlice& destination,
-                  std::uint32_t count, const std::uint32_t* wait, bool waited_for) {
+  void write_step(std::uint32_t number, const std::string& type, const collectives::PlanSlice& source,
+                  const collectives::PlanSlice& destination, std::uint32_t count, const std::uint32_t* wait,
+                  bool waited_for) {
     static constexpr const char* kBuffers[] = {"i", "o", "s"};
     const bool nop = type == "nop";
-    const auto offset = [nop](const PlanSlice& x) { return nop ? -1 : static_cast<std::int64_t>(x.first); };
+    const auto offset = [nop](const collectives::PlanSlice& x) {
+      return nop ? -1 : static_cast<std::int64_t>(x.first);
+    };
     out_ += fmt::format(
         "      <step s=\"{}\" type=\"{}\" srcbuf=\"{}\" srcoff=\"{}\" dstbuf=\"{}\" dstoff=\"{}\" cnt=\"{}\" "
         "depid=\"{}\" "
@@ -186,7 +189,7 @@ class MscclWriter {
   }
 
   const MscclAlgorithm& a_;
-  const ExecutionPlan& p_;
+  const collectives::ExecutionPlan& p_;
   std::vector<WrittenStep> steps_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> sender_;  ///< by receiver and place
   std::vector<std::uint32_t> number_, id_;
@@ -198,19 +201,19 @@ class MscclWriter {
 
 Result<std::string> write_msccl_xml(const MscclAlgorithm& algorithm) { return MscclWriter(algorithm).write(); }
 
-Result<MscclAlgorithm> msccl_of(const Schedule& schedule, PlanLanes lanes) {
+Result<MscclAlgorithm> msccl_of(const collectives::Schedule& schedule, collectives::PlanLanes lanes) {
   MscclAlgorithm a;
   for (const bool in_place : {true, false}) {
-    BUSBAR_ASSIGN(a.plan, plan_of(schedule, in_place, lanes));
-    const Result<PlanProof> proof = prove(a.plan);
+    BUSBAR_ASSIGN(a.plan, collectives::plan_of(schedule, in_place, lanes));
+    const Result<collectives::PlanProof> proof = collectives::prove(a.plan);
     if (!proof.ok() && (!in_place || proof.error().code == ErrorCode::kUnsupported)) return proof.error();
     a.in_place = in_place;
     a.out_of_place = !in_place;
     if (proof.ok()) break;
   }
-  a.input.assign(a.plan.ranks, input_chunks(a.plan));
-  a.output.assign(a.plan.ranks, output_chunks(a.plan));
+  a.input.assign(a.plan.ranks, collectives::input_chunks(a.plan));
+  a.output.assign(a.plan.ranks, collectives::output_chunks(a.plan));
   return a;
 }
 
-}  // namespace busbar
+}  // namespace busbar::formats

@@ -5,7 +5,7 @@
 
 #include "busbar/formats/internal/mscclpp_reader.h"
 
-namespace busbar {
+namespace busbar::formats {
 namespace {
 
 constexpr std::size_t kMostSteps = 1'000'000;
@@ -118,7 +118,7 @@ Result<MscclppReader::SliceOf> MscclppReader::slice(const Json& j, const std::st
   BUSBAR_ASSIGN(out.size, integer(j, "size", 1, 1, kMostMscclppChunks, path));
   const auto at = static_cast<std::uint32_t>(first);
   if (j.contains("type")) {
-    BUSBAR_ASSIGN(const PlanBuffer own, buffer(j, "type", path));
+    BUSBAR_ASSIGN(const collectives::PlanBuffer own, buffer(j, "type", path));
     out.places = {{b.rank, own, at}};
     return out;
   }
@@ -152,8 +152,8 @@ Result<std::vector<MscclppReader::SliceOf>> MscclppReader::slices(const Json& op
   return out;
 }
 
-std::uint32_t MscclppReader::step(const Block& b, std::uint32_t count, const std::vector<PlanSlice>& reads,
-                                  const std::vector<PlanSlice>& writes, bool in_switch) {
+std::uint32_t MscclppReader::step(const Block& b, std::uint32_t count, const std::vector<collectives::PlanSlice>& reads,
+                                  const std::vector<collectives::PlanSlice>& writes, bool in_switch) {
   plan().steps.push_back({b.thread, count, 0, in_switch, 0});
   plan().reads.values.insert(plan().reads.values.end(), reads.begin(), reads.end());
   plan().reads.close_row();
@@ -187,9 +187,10 @@ Status MscclppReader::add_move(const MscclppOp& name, const Json& op, const Bloc
     begin = end / group * place;
     end = end / group * (place + 1);
   }
-  const auto emit = [&](const std::vector<PlanSlice>& reads, const std::vector<PlanSlice>& writes) {
-    const auto placed = [&](std::vector<PlanSlice> s, std::int64_t shift) {
-      for (PlanSlice& x : s) x.first = static_cast<std::uint32_t>(x.first * out_.parts + shift);
+  const auto emit = [&](const std::vector<collectives::PlanSlice>& reads,
+                        const std::vector<collectives::PlanSlice>& writes) {
+    const auto placed = [&](std::vector<collectives::PlanSlice> s, std::int64_t shift) {
+      for (collectives::PlanSlice& x : s) x.first = static_cast<std::uint32_t>(x.first * out_.parts + shift);
       return s;
     };
     for (std::int64_t at = begin; at < end;) {  // a round has parts_ parts of each chunk, in sequence
@@ -202,7 +203,7 @@ Status MscclppReader::add_move(const MscclppOp& name, const Json& op, const Bloc
       at += run;
     }
   };
-  std::vector<PlanSlice> reads, writes;
+  std::vector<collectives::PlanSlice> reads, writes;
   for (const SliceOf& s : from) reads.insert(reads.end(), s.places.begin(), s.places.end());
   for (std::size_t i = 0; i < to.size(); ++i) {
     if (moves) emit(from[from.size() == 1 ? 0 : i].places, to[i].places);
@@ -215,4 +216,4 @@ Status MscclppReader::add_move(const MscclppOp& name, const Json& op, const Bloc
   return {};
 }
 
-}  // namespace busbar
+}  // namespace busbar::formats

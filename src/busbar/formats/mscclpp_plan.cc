@@ -8,7 +8,7 @@
 #include "busbar/formats/internal/mscclpp_reader.h"
 #include "busbar/formats/json_text.h"
 
-namespace busbar {
+namespace busbar::formats {
 namespace {
 
 constexpr std::uint64_t kMostPartsInAll = std::uint64_t{1} << 22;  ///< parts of chunks of all ranks together
@@ -39,11 +39,11 @@ Result<std::string> MscclppReader::word(const Json& j, const char* key, const st
   return j[key].text();
 }
 
-Result<PlanBuffer> MscclppReader::buffer(const Json& j, const char* key, const std::string& path) const {
+Result<collectives::PlanBuffer> MscclppReader::buffer(const Json& j, const char* key, const std::string& path) const {
   BUSBAR_ASSIGN(const std::string type, word(j, key, path));
-  if (type == "i") return PlanBuffer::kInput;
-  if (type == "o") return PlanBuffer::kOutput;
-  if (type == "s") return PlanBuffer::kScratch;
+  if (type == "i") return collectives::PlanBuffer::kInput;
+  if (type == "o") return collectives::PlanBuffer::kOutput;
+  if (type == "s") return collectives::PlanBuffer::kScratch;
   return fail(path + "." + key, fmt::format("'{}' is not i (input), o (output) or s (scratch)", type));
 }
 
@@ -67,8 +67,8 @@ Status MscclppReader::read_head(const Json& root) {
   BUSBAR_ASSIGN(out_.protocol, word(root, "protocol", ""));
   if (out_.protocol != "Simple" && out_.protocol != "LL")
     return fail("protocol", fmt::format("'{}' is not Simple or LL", out_.protocol));
-  const Result<Collective> op = parse_collective(collective);
-  if (!op.ok() || *op == Collective::kSendRecv || *op == Collective::kAllToAllV)
+  const Result<collectives::Collective> op = collectives::parse_collective(collective);
+  if (!op.ok() || *op == collectives::Collective::kSendRecv || *op == collectives::Collective::kAllToAllV)
     return fail("collective",
                 fmt::format("'{}' is not a collective whose result is known, so nothing can be proved; known are "
                             "allreduce, allgather, reducescatter, alltoall, broadcast",
@@ -97,7 +97,7 @@ Result<MscclppPlan> MscclppReader::read(const Json& root) {
     BUSBAR_ASSIGN(const std::int64_t in, integer(gpu, "input_chunks", 0, 0, kMostMscclppChunks, path));
     BUSBAR_ASSIGN(const std::int64_t out, integer(gpu, "output_chunks", 0, 0, kMostMscclppChunks, path));
     BUSBAR_ASSIGN(const std::int64_t scratch, integer(gpu, "scratch_chunks", 0, 0, kMostMscclppChunks, path));
-    chunks = std::max(chunks, plan().op == Collective::kAllGather ? out : in);
+    chunks = std::max(chunks, plan().op == collectives::Collective::kAllGather ? out : in);
     plan().scratch.push_back(static_cast<std::uint32_t>(scratch));
     BUSBAR_ASSIGN(const std::vector<Json>* blocks, list(gpu, "threadblocks", path));
     for (const Json& tb : *blocks) {
@@ -168,7 +168,7 @@ Status MscclppReader::read_channels(const Json& gpu, MscclppGpu& g, const std::s
       BUSBAR_RETURN_IF_ERROR(ranks(*peers, g.peers[type]));
       continue;
     }
-    BUSBAR_ASSIGN(const PlanBuffer b,
+    BUSBAR_ASSIGN(const collectives::PlanBuffer b,
                   buffer(c, c.contains("buffer_type") ? "buffer_type" : "buff", path + ".channels"));
     BUSBAR_ASSIGN(const std::vector<Json>* groups, list(c, "rank_groups", path + ".channels"));
     for (const Json& group : *groups) {
@@ -182,7 +182,7 @@ Status MscclppReader::read_channels(const Json& gpu, MscclppGpu& g, const std::s
   for (const Json& r : *remote) {
     if (!r.is_object()) return fail(path + ".remote_buffers", "must be maps");
     BUSBAR_ASSIGN(const std::int64_t rank, integer(r, "rank", -1, 0, plan().ranks - 1, path + ".remote_buffers"));
-    BUSBAR_ASSIGN(const PlanBuffer b, buffer(r, "type", path + ".remote_buffers"));
+    BUSBAR_ASSIGN(const collectives::PlanBuffer b, buffer(r, "type", path + ".remote_buffers"));
     g.remote.push_back({static_cast<std::uint32_t>(rank), b});
   }
   BUSBAR_ASSIGN(const std::vector<Json>* semaphores, list(gpu, "semaphores", path));
@@ -248,4 +248,4 @@ bool looks_like_mscclpp_plan(std::string_view head) {
          head.find("\"gpus\"") != head.npos && head.find("\"protocol\"") != head.npos;
 }
 
-}  // namespace busbar
+}  // namespace busbar::formats

@@ -5,7 +5,7 @@
 
 #include "busbar/formats/fixture.h"
 
-namespace busbar {
+namespace busbar::formats {
 namespace {
 
 using ::testing::HasSubstr;
@@ -19,7 +19,7 @@ std::string replaced(std::string text, const std::string& from, const std::strin
 std::string plan_error(const std::string& text) {
   const auto p = read_mscclpp_plan(text, "p.json");
   if (!p.ok()) return p.error().text();
-  const auto proof = prove(p->plan);
+  const auto proof = collectives::prove(p->plan);
   return proof.ok() ? "proved" : proof.error().text();
 }
 
@@ -86,4 +86,4 @@ TEST(MscclppPlan, UnknownKeysAreListed) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::formats

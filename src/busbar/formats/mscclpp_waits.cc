@@ -5,7 +5,7 @@
 
 #include "busbar/formats/internal/mscclpp_reader.h"
 
-namespace busbar {
+namespace busbar::formats {
 
 /// The n-th channel of a type from one rank to another pairs with the n-th channel back.
 Result<std::uint32_t> MscclppReader::other_end(const MscclppEnd& e, const std::string& path) const {
@@ -65,10 +65,10 @@ void MscclppReader::match_barriers() {
 
 /// A reader of packets waits for their writer, since flags among the data show their arrival.
 void MscclppReader::match_packets() {
-  std::map<std::tuple<std::uint32_t, PlanBuffer, std::uint32_t>, std::uint32_t> writer;
-  const auto each = [&](const Csr<PlanSlice>& slices, std::uint32_t s, auto&& f) {
-    for (const PlanSlice& x : slices.row(s))
-      for (std::uint32_t i = 0; x.buffer == PlanBuffer::kScratch && i < plan().steps[s].count; ++i)
+  std::map<std::tuple<std::uint32_t, collectives::PlanBuffer, std::uint32_t>, std::uint32_t> writer;
+  const auto each = [&](const Csr<collectives::PlanSlice>& slices, std::uint32_t s, auto&& f) {
+    for (const collectives::PlanSlice& x : slices.row(s))
+      for (std::uint32_t i = 0; x.buffer == collectives::PlanBuffer::kScratch && i < plan().steps[s].count; ++i)
         f(std::tuple{x.rank, x.buffer, x.first + i});
   };
   const auto n = static_cast<std::uint32_t>(plan().steps.size());
@@ -86,4 +86,4 @@ void MscclppReader::match_packets() {
   }
 }
 
-}  // namespace busbar
+}  // namespace busbar::formats

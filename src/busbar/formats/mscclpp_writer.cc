@@ -10,7 +10,7 @@
 
 #include "busbar/formats/internal/mscclpp_reader.h"
 
-namespace busbar {
+namespace busbar::formats {
 namespace {
 
 // execution_common.hpp: MAX_OPERATION, MAX_CHANNEL, MAX_CHANNEL_PER_OPERATION, MAX_DEVICE_SEMAPHORES.
@@ -22,7 +22,7 @@ constexpr std::array<const char*, 2> kChannelTypes{"memory", "port"};
 
 class MscclppWriter {
  public:
-  MscclppWriter(const ExecutionPlan& plan, const MscclppOutput& options) : p_(plan), o_(options) {}
+  MscclppWriter(const collectives::ExecutionPlan& plan, const MscclppOutput& options) : p_(plan), o_(options) {}
 
   Result<Json> write() {
     BUSBAR_ASSIGN(const char* const collective, collective_name());
@@ -78,25 +78,25 @@ class MscclppWriter {
 
   Result<const char*> collective_name() const {
     switch (p_.op) {
-      case Collective::kAllReduce:
+      case collectives::Collective::kAllReduce:
         return "allreduce";
-      case Collective::kAllGather:
+      case collectives::Collective::kAllGather:
         return "allgather";
-      case Collective::kReduceScatter:
+      case collectives::Collective::kReduceScatter:
         return "reducescatter";
-      case Collective::kAllToAll:
+      case collectives::Collective::kAllToAll:
         return "alltoall";
-      case Collective::kBroadcast:
+      case collectives::Collective::kBroadcast:
         if (p_.root == 0) return "broadcast";
         return Error{ErrorCode::kUnsupported, "a plan of MSCCL++ cannot name the root of a broadcast, so it is 0", {}};
       default:
-        return Error{ErrorCode::kUnsupported, fmt::format("MSCCL++ has no {}", name_of(p_.op)), {}};
+        return Error{ErrorCode::kUnsupported, fmt::format("MSCCL++ has no {}", collectives::name_of(p_.op)), {}};
     }
   }
 
-  const PlanSlice* message_in(std::uint32_t s, bool written) const {
-    for (const PlanSlice& x : (written ? p_.writes : p_.reads).row(s))
-      if (x.buffer == PlanBuffer::kMessage) return &x;
+  const collectives::PlanSlice* message_in(std::uint32_t s, bool written) const {
+    for (const collectives::PlanSlice& x : (written ? p_.writes : p_.reads).row(s))
+      if (x.buffer == collectives::PlanBuffer::kMessage) return &x;
     return nullptr;
   }
 
@@ -109,17 +109,17 @@ class MscclppWriter {
       const auto reads = p_.reads.row(s), writes = p_.writes.row(s);
       if (reads.empty() || writes.size() != 1 || reads.size() > 2)
         return unsupported(s, "has no operation that stores in two places, or none");
-      const PlanSlice* const out = message_in(s, true);
+      const collectives::PlanSlice* const out = message_in(s, true);
       if (out != nullptr && (reads.size() > 1 || message_in(s, false) != nullptr))
         return unsupported(s, "has no operation that takes a message and sends it on");
-      for (const PlanSlice& x : reads)
+      for (const collectives::PlanSlice& x : reads)
         if (x.rank != rank_of(s)) return unsupported(s, "plans of ours do not read from other ranks");
       if (out == nullptr && writes[0].rank != rank_of(s))
         return unsupported(s, "plans of ours write to other ranks by messages only");
       if (out != nullptr) sent[{out->rank, out->first}] = s;
     }
     for (std::uint32_t s = 0; s < p_.steps.size(); ++s) {
-      const PlanSlice* const in = message_in(s, false);
+      const collectives::PlanSlice* const in = message_in(s, false);
       if (in == nullptr) continue;
       const auto from = sent.find({in->rank, in->first});
       if (from == sent.end() || p_.steps[from->second].count != p_.steps[s].count)
@@ -155,11 +155,11 @@ class MscclppWriter {
   /// Puts the step at the end of its channel's thread block, or of a new one if that one is full.
   void place(std::uint32_t s) {
     if (block_of_.empty()) block_of_.assign(p_.steps.size(), kNoStep);
-    const PlanStep& step = p_.steps[s];
+    const collectives::PlanStep& step = p_.steps[s];
     const std::uint32_t rank = rank_of(s);
     const auto [open, fresh] = open_.try_emplace({rank, step.channel}, blocks_.size());
     if (fresh) blocks_.push_back({rank, {}, 0, {}, {}});
-    const PlanSlice* const out = message_in(s, true);
+    const collectives::PlanSlice* const out = message_in(s, true);
     const bool sends = out != nullptr, takes = sender_[s] != kNoStep;
     const std::uint32_t peer = sends ? out->rank : takes ? rank_of(sender_[s]) : rank;
     std::size_t cost = sends ? 3 : takes ? 4 : 2;  // with the barriers of the thread block
@@ -257,8 +257,8 @@ class MscclppWriter {
       blocks.push_back(std::move(block));
     }
     return Json{{"id", r},
-                {"input_chunks", input_chunks(p_)},
-                {"output_chunks", output_chunks(p_)},
+                {"input_chunks", collectives::input_chunks(p_)},
+                {"output_chunks", collectives::output_chunks(p_)},
                 {"scratch_chunks", p_.scratch[r] + p_.messages[r]},
                 {"threadblocks", std::move(blocks)},
                 {"channels", std::move(channels)},
@@ -320,14 +320,14 @@ class MscclppWriter {
         ops_.push_back({{"name", "sem_acquire"}, {"semaphore_ids", Json(w_.acquires_[s])}});
         barrier();
       }
-      if (const PlanSlice* const out = w_.message_in(s, true))
+      if (const collectives::PlanSlice* const out = w_.message_in(s, true))
         send(s, *out);
       else
         take(s);
       if (!w_.releases_[s].empty()) ops_.push_back({{"name", "sem_release"}, {"semaphore_ids", Json(w_.releases_[s])}});
     }
 
-    void send(std::uint32_t s, const PlanSlice& out) {
+    void send(std::uint32_t s, const collectives::PlanSlice& out) {
       const std::uint32_t number = w_.connection_at_.at({b_, w_.block_of_[w_.receiver_[s]]});
       const std::size_t type = w_.connections_[number].type, id = channel(number, true);
       Json op{{"name", type == 0 ? "put" : "pwsf"},
@@ -354,8 +354,8 @@ class MscclppWriter {
       Json from = Json::array();
       const auto reads = w_.p_.reads.row(s);
       for (const bool messages : {false, true})  // MSCCL++ adds the others to the first
-        for (const PlanSlice& x : reads)
-          if ((x.buffer == PlanBuffer::kMessage) == messages) from.push_back(own(x, s));
+        for (const collectives::PlanSlice& x : reads)
+          if ((x.buffer == collectives::PlanBuffer::kMessage) == messages) from.push_back(own(x, s));
       Json op{{"name", reads.size() == 1 ? "copy" : "re"},
               {"src_buff", std::move(from)},
               {"dst_buff", Json::array({own(w_.p_.writes.row(s)[0], s)})}};
@@ -367,9 +367,9 @@ class MscclppWriter {
     /// All threads of the block wait for each other.
     void barrier() { ops_.push_back({{"name", "nop"}}); }
 
-    Json own(const PlanSlice& x, std::uint32_t s) const {
+    Json own(const collectives::PlanSlice& x, std::uint32_t s) const {
       static constexpr const char* kBuffers[] = {"i", "o", "s", "s"};
-      const std::uint32_t shift = x.buffer == PlanBuffer::kMessage ? w_.p_.scratch[x.rank] : 0;
+      const std::uint32_t shift = x.buffer == collectives::PlanBuffer::kMessage ? w_.p_.scratch[x.rank] : 0;
       return {{"type", kBuffers[static_cast<std::size_t>(x.buffer)]},
               {"index", shift + x.first},
               {"size", w_.p_.steps[s].count}};
@@ -395,7 +395,7 @@ class MscclppWriter {
     std::array<std::vector<std::size_t>, 2> ids_, buffers_;  ///< numbers on the GPU, per type
   };
 
-  const ExecutionPlan& p_;
+  const collectives::ExecutionPlan& p_;
   const MscclppOutput& o_;
   std::vector<std::uint32_t> sender_,
       receiver_;  ///< per step: where the message that it takes or sends is sent or taken
@@ -414,12 +414,12 @@ class MscclppWriter {
 
 }  // namespace
 
-Result<Json> write_mscclpp_plan(const ExecutionPlan& plan, const MscclppOutput& options) {
+Result<Json> write_mscclpp_plan(const collectives::ExecutionPlan& plan, const MscclppOutput& options) {
   BUSBAR_ASSIGN(Json out, MscclppWriter(plan, options).write());
   BUSBAR_ASSIGN(const MscclppPlan back, MscclppReader(plan.name).read(out));
-  const Result<PlanProof> proof = prove(back.plan);
+  const Result<collectives::PlanProof> proof = collectives::prove(back.plan);
   if (!proof.ok()) return proof.error();
   return out;
 }
 
-}  // namespace busbar
+}  // namespace busbar::formats

@@ -9,7 +9,7 @@
 #include "busbar/base/json.h"
 #include "busbar/collectives/execution_plan.h"
 
-namespace busbar {
+namespace busbar::formats {
 
 struct MscclppOutput {
   std::uint64_t min_bytes = 0, max_bytes = 0;  ///< intended sizes; max 0: no limit
@@ -21,6 +21,6 @@ struct MscclppOutput {
 /// its steps in an order that the whole plan allows.
 /// kUnsupported: collectives and steps that MSCCL++ lacks, and plans beyond its limits (64 operations and 16 channels
 /// per thread block, 16 semaphores per GPU).
-Result<Json> write_mscclpp_plan(const ExecutionPlan& plan, const MscclppOutput& options);
+Result<Json> write_mscclpp_plan(const collectives::ExecutionPlan& plan, const MscclppOutput& options);
 
-}  // namespace busbar
+}  // namespace busbar::formats

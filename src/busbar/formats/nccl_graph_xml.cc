@@ -7,7 +7,7 @@
 #include "busbar/base/text.h"
 #include "busbar/base/xml.h"
 
-namespace busbar {
+namespace busbar::formats {
 namespace {
 
 /// NCCL reads device numbers as hexadecimal.
@@ -128,4 +128,4 @@ std::string write_nccl_graph_xml(const std::vector<NcclGraphRecord>& graphs) {
   return out + "</graphs>\n";
 }
 
-}  // namespace busbar
+}  // namespace busbar::formats

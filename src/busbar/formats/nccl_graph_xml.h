@@ -11,7 +11,7 @@
 #include "busbar/base/result.h"
 #include "busbar/formats/imported.h"
 
-namespace busbar {
+namespace busbar::formats {
 
 /// One channel: NIC in, GPUs in the order of the chain, NIC out. -1: no NIC (one node).
 struct NcclGraphChannel {
@@ -44,4 +44,4 @@ Result<NcclGraphFile> read_nccl_graph_xml(std::string_view text, const std::stri
 /// As NCCL's own dump writes it; reading it gives `graphs` again.
 std::string write_nccl_graph_xml(const std::vector<NcclGraphRecord>& graphs);
 
-}  // namespace busbar
+}  // namespace busbar::formats

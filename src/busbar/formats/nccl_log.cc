@@ -6,7 +6,7 @@
 
 #include "busbar/formats/internal/nccl_log_messages.h"
 
-namespace busbar {
+namespace busbar::formats {
 namespace {
 
 using namespace nccl_log;
@@ -440,4 +440,4 @@ Result<NcclLog> read_nccl_log(LineSource& source) {
 
 std::unique_ptr<NcclLogs> NcclLogs::make() { return std::make_unique<LogReader>(); }
 
-}  // namespace busbar
+}  // namespace busbar::formats

@@ -16,7 +16,7 @@
 #include "busbar/formats/imported.h"
 #include "busbar/formats/lines.h"
 
-namespace busbar {
+namespace busbar::formats {
 
 /// A text with its first line and how often it occurred.
 struct LoggedText {
@@ -125,4 +125,4 @@ class NcclLogs {
   virtual Result<NcclLog> take(const std::string& name) = 0;
 };
 
-}  // namespace busbar
+}  // namespace busbar::formats

@@ -2,7 +2,7 @@
 
 #include <cctype>
 
-namespace busbar::nccl_log {
+namespace busbar::formats::nccl_log {
 namespace {
 
 constexpr std::int64_t kHighestRank = 1 << 24;  ///< a larger number is a broken message
@@ -282,4 +282,4 @@ std::string shape_of(std::string_view text) {
   return out;
 }
 
-}  // namespace busbar::nccl_log
+}  // namespace busbar::formats::nccl_log

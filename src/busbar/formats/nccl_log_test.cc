@@ -8,7 +8,7 @@
 #include "busbar/formats/fixture.h"
 #include "busbar/formats/internal/nccl_log_messages.h"
 
-namespace busbar {
+namespace busbar::formats {
 namespace {
 
 using testing::ElementsAre;
@@ -168,4 +168,4 @@ TEST(NcclLog, OneLineMayHoldAnyNumberOfMessages) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::formats

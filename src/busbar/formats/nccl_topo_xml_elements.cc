@@ -7,7 +7,7 @@
 
 #include "busbar/base/text.h"
 
-namespace busbar::machine_records {
+namespace busbar::formats::machine_records {
 namespace {
 
 constexpr std::size_t kMostPorts = 1 << 13;  ///< above any machine
@@ -245,4 +245,4 @@ Result<Records> read_records(const XmlElement& system) {
   return std::move(reader).take();
 }
 
-}  // namespace busbar::machine_records
+}  // namespace busbar::formats::machine_records

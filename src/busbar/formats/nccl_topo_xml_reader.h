@@ -10,7 +10,7 @@
 #include "busbar/formats/imported.h"
 #include "busbar/topology/part_figures.h"
 
-namespace busbar {
+namespace busbar::formats {
 
 /// `name`: the file's name in messages. Devices: one CPU per `cpu` element (a NUMA node for NCCL), linked with all
 /// other CPUs of its host; GPUs in the order of rank, then dev; NICs in the order of dev, named after their first port
@@ -18,6 +18,6 @@ namespace busbar {
 /// without children is listed as unknown. Links of GPUs name a peer at both ends; the larger count holds. Cost: linear
 /// in the file.
 Result<ImportedMachine> read_nccl_topo_xml(std::string_view text, const std::string& name,
-                                           const PartFigures& figures = {});
+                                           const topology::PartFigures& figures = {});
 
-}  // namespace busbar
+}  // namespace busbar::formats

@@ -9,7 +9,7 @@
 #include "busbar/base/result.h"
 #include "busbar/topology/topology.h"
 
-namespace busbar {
+namespace busbar::formats {
 
 inline constexpr std::size_t kMostNcclNodes = 256;  ///< elements that NCCL reads from one file
 
@@ -18,6 +18,6 @@ inline constexpr std::size_t kMostNcclNodes = 256;  ///< elements that NCCL read
 /// `cpu` is a NUMA node, as in NCCL. NICs without a cable carry storage and are left out if others of the block have a
 /// cable. If one link per switch makes too many elements, a GPU names one switch for all its NVLinks; NCCL counts all
 /// switches as one anyway. Error kUnsupported above kMostNcclNodes.
-Result<std::string> write_nccl_topo_xml(const Topology& topology, BlockId block);
+Result<std::string> write_nccl_topo_xml(const topology::Topology& topology, topology::BlockId block);
 
-}  // namespace busbar
+}  // namespace busbar::formats

@@ -8,21 +8,22 @@
 #include "busbar/base/text.h"
 #include "busbar/formats/lines.h"
 
-namespace busbar {
+namespace busbar::formats {
 namespace {
 
-constexpr std::pair<const char*, Collective> kCollectives[] = {{"allreduce", Collective::kAllReduce},
-                                                               {"allgather", Collective::kAllGather},
-                                                               {"reducescatter", Collective::kReduceScatter},
-                                                               {"broadcast", Collective::kBroadcast},
-                                                               {"reduce", Collective::kReduce}};
+constexpr std::pair<const char*, collectives::Collective> kCollectives[] = {
+    {"allreduce", collectives::Collective::kAllReduce},
+    {"allgather", collectives::Collective::kAllGather},
+    {"reducescatter", collectives::Collective::kReduceScatter},
+    {"broadcast", collectives::Collective::kBroadcast},
+    {"reduce", collectives::Collective::kReduce}};
 constexpr std::string_view kAlgorithms[] = {"tree", "ring", "collnet_direct", "collnet_chain",
                                             "nvls", "pat",  "nvls_tree"};
 constexpr std::string_view kProtocols[] = {"ll", "ll128", "simple"};
 constexpr std::string_view kHeader = "collective_type";
 constexpr std::size_t kFewestFields = 7, kRanksField = 7, kPipelinedField = 8, kRegisteredField = 9;
 
-std::optional<Collective> collective_of(std::string_view name) {
+std::optional<collectives::Collective> collective_of(std::string_view name) {
   for (const auto& [known, op] : kCollectives)
     if (known == name) return op;
   return std::nullopt;
@@ -102,7 +103,7 @@ class TunerReader {
 
 }  // namespace
 
-const char* tuner_name(Collective op) {
+const char* tuner_name(collectives::Collective op) {
   for (const auto& [name, known] : kCollectives)
     if (known == op) return name;
   return nullptr;
@@ -126,7 +127,7 @@ Result<TunerPicks> read_nccl_tuner(std::string_view text, const std::string& nam
   return TunerReader(text, name).read();
 }
 
-const TunerPick* pick_for(const TunerPicks& picks, Collective op, std::uint64_t bytes, std::size_t nodes,
+const TunerPick* pick_for(const TunerPicks& picks, collectives::Collective op, std::uint64_t bytes, std::size_t nodes,
                           std::uint32_t ranks) {
   for (const TunerPick& p : picks.picks)
     if (p.op == op && p.min_bytes <= bytes && bytes <= p.max_bytes &&
@@ -135,4 +136,4 @@ const TunerPick* pick_for(const TunerPicks& picks, Collective op, std::uint64_t 
   return nullptr;
 }
 
-}  // namespace busbar
+}  // namespace busbar::formats

@@ -10,11 +10,11 @@
 #include "busbar/collectives/schedule.h"
 #include "busbar/formats/imported.h"
 
-namespace busbar {
+namespace busbar::formats {
 
 /// A line of the file. Numbers of -1 leave the choice to NCCL, or apply to any number of nodes or ranks.
 struct TunerPick {
-  Collective op{};
+  collectives::Collective op{};
   std::uint64_t min_bytes = 0, max_bytes = 0;  ///< both inclusive
   std::string algorithm, protocol;             ///< "nvls_tree", "ll128"; empty: NCCL's choice
   std::int64_t channels = -1, nodes = -1, ranks = -1;
@@ -28,7 +28,7 @@ struct TunerPicks {
 };
 
 /// "allreduce"; null: the tuner has no such collective.
-const char* tuner_name(Collective op);
+const char* tuner_name(collectives::Collective op);
 
 bool looks_like_nccl_tuner(std::string_view head);
 
@@ -37,7 +37,7 @@ bool looks_like_nccl_tuner(std::string_view head);
 Result<TunerPicks> read_nccl_tuner(std::string_view text, const std::string& name);
 
 /// The first line that applies; null: NCCL chooses.
-const TunerPick* pick_for(const TunerPicks& picks, Collective op, std::uint64_t bytes, std::size_t nodes,
+const TunerPick* pick_for(const TunerPicks& picks, collectives::Collective op, std::uint64_t bytes, std::size_t nodes,
                           std::uint32_t ranks);
 
-}  // namespace busbar
+}  // namespace busbar::formats

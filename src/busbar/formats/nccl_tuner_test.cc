@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace busbar {
+namespace busbar::formats {
 namespace {
 
 using ::testing::HasSubstr;
@@ -20,18 +20,18 @@ TEST(NcclTuner, TheFirstLineThatAppliesCounts) {
   ASSERT_TRUE(looks_like_nccl_tuner(kPicks));
   const TunerPicks p = read_nccl_tuner(kPicks, "t.conf").value();
   ASSERT_EQ(p.picks.size(), 3u);
-  const TunerPick* tree = pick_for(p, Collective::kAllReduce, 65536, 2, 16);
+  const TunerPick* tree = pick_for(p, collectives::Collective::kAllReduce, 65536, 2, 16);
   ASSERT_NE(tree, nullptr);
   EXPECT_EQ(tree->algorithm, "tree");
   EXPECT_EQ(tree->protocol, "ll128");
   EXPECT_EQ(tree->channels, 2);
   EXPECT_EQ(tree->line, 4);
-  EXPECT_EQ(pick_for(p, Collective::kAllReduce, 65537, 2, 16), &p.picks[1]);
-  EXPECT_EQ(pick_for(p, Collective::kAllReduce, 65536, 2, 8), &p.picks[1]);   // other ranks
-  EXPECT_EQ(pick_for(p, Collective::kAllReduce, 65536, 1, 16), &p.picks[1]);  // other nodes
-  EXPECT_EQ(pick_for(p, Collective::kAllReduce, 1048577, 2, 16), nullptr);
-  EXPECT_EQ(pick_for(p, Collective::kAllGather, 8, 2, 16), nullptr);
-  EXPECT_EQ(pick_for(p, Collective::kReduceScatter, 8, 2, 16)->algorithm, "");
+  EXPECT_EQ(pick_for(p, collectives::Collective::kAllReduce, 65537, 2, 16), &p.picks[1]);
+  EXPECT_EQ(pick_for(p, collectives::Collective::kAllReduce, 65536, 2, 8), &p.picks[1]);   // other ranks
+  EXPECT_EQ(pick_for(p, collectives::Collective::kAllReduce, 65536, 1, 16), &p.picks[1]);  // other nodes
+  EXPECT_EQ(pick_for(p, collectives::Collective::kAllReduce, 1048577, 2, 16), nullptr);
+  EXPECT_EQ(pick_for(p, collectives::Collective::kAllGather, 8, 2, 16), nullptr);
+  EXPECT_EQ(pick_for(p, collectives::Collective::kReduceScatter, 8, 2, 16)->algorithm, "");
   ASSERT_EQ(p.unknown.size(), 2u);
   EXPECT_EQ(p.unknown[0].what, "field numPipeOps");
 }
@@ -52,4 +52,4 @@ TEST(NcclTuner, OtherTablesLookDifferent) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::formats

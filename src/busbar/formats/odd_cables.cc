@@ -8,7 +8,7 @@
 #include "busbar/formats/internal/ib_fabric.h"
 #include "busbar/formats/internal/ib_fabric_lines.h"
 
-namespace busbar {
+namespace busbar::formats {
 namespace {
 
 constexpr double kMost = 0.6;  // share of the like that makes a rule
@@ -41,15 +41,15 @@ class OddCables {
   }
 
  private:
-  using Kinds = std::pair<DeviceKind, DeviceKind>;
+  using Kinds = std::pair<topology::DeviceKind, topology::DeviceKind>;
 
   Kinds kinds_of(const FabricCable& c) const {
-    const DeviceKind a = kind_of(c.a), b = kind_of(c.b);
+    const topology::DeviceKind a = kind_of(c.a), b = kind_of(c.b);
     return std::minmax(a, b);
   }
-  DeviceKind kind_of(const FabricPort& p) const {
-    const Result<DeviceId> d = t_.find(f_.devices[p.device].name);
-    return d.ok() ? t_.kind(*d) : DeviceKind::kSwitch;
+  topology::DeviceKind kind_of(const FabricPort& p) const {
+    const Result<topology::DeviceId> d = t_.find(f_.devices[p.device].name);
+    return d.ok() ? t_.kind(*d) : topology::DeviceKind::kSwitch;
   }
   bool is_built(const FabricCable& c) const {
     return !f_.devices[c.a.device].name.empty() && !f_.devices[c.b.device].name.empty() && c.a.device != c.b.device;
@@ -82,17 +82,17 @@ class OddCables {
 
   void find_missing_between_switches() {
     std::map<std::pair<std::string, std::string>, std::size_t> cables;  // lower level first
-    std::map<DeviceKind, std::vector<std::string>> switches;
+    std::map<topology::DeviceKind, std::vector<std::string>> switches;
     for (const FabricDevice& d : f_.devices)
       if (d.is_switch && !d.name.empty())
-        if (const Result<DeviceId> id = t_.find(d.name); id.ok()) switches[t_.kind(*id)].push_back(d.name);
+        if (const Result<topology::DeviceId> id = t_.find(d.name); id.ok()) switches[t_.kind(*id)].push_back(d.name);
     for (const FabricCable& c : f_.cables) {
       if (!is_built(c)) continue;
       const bool ascending = kind_of(c.a) < kind_of(c.b);
       const std::string &a = f_.devices[c.a.device].name, &b = f_.devices[c.b.device].name;
       ++cables[ascending ? std::pair(a, b) : std::pair(b, a)];
     }
-    const auto missing_between = [&](DeviceKind low, DeviceKind high) {
+    const auto missing_between = [&](topology::DeviceKind low, topology::DeviceKind high) {
       std::map<std::size_t, std::size_t> numbers;
       const auto number = [&](const std::string& a, const std::string& b) {
         const auto at = cables.find({a, b});
@@ -121,13 +121,13 @@ class OddCables {
                              by_name_[b]->description, n, n == 1 ? "" : "s", *normal),
                  by_name_[a]->line});
     };
-    missing_between(DeviceKind::kLeaf, DeviceKind::kSpine);
-    missing_between(DeviceKind::kSpine, DeviceKind::kCore);
+    missing_between(topology::DeviceKind::kLeaf, topology::DeviceKind::kSpine);
+    missing_between(topology::DeviceKind::kSpine, topology::DeviceKind::kCore);
   }
 
   void find_missing_nics() {
     std::map<std::size_t, std::size_t> numbers;
-    for (const Block& b : t_.blocks()) ++numbers[b.device_count];
+    for (const topology::Block& b : t_.blocks()) ++numbers[b.device_count];
     const auto normal = usual(numbers, 4);
     for (std::size_t b = 0; normal && b < t_.blocks().size(); ++b)
       if (t_.blocks()[b].device_count < *normal)
@@ -138,7 +138,7 @@ class OddCables {
   }
 
   const ImportedFabric& f_;
-  const Topology& t_;
+  const topology::Topology& t_;
   std::map<std::string, const FabricDevice*> by_name_;
   std::vector<OddCable> out_;
 };
@@ -153,4 +153,4 @@ Result<std::optional<std::vector<OddCable>>> find_odd_cables(ImportSource& sourc
   return std::optional(OddCables(fabric).find());
 }
 
-}  // namespace busbar
+}  // namespace busbar::formats

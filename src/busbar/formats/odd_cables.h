@@ -8,7 +8,7 @@
 #include "busbar/base/result.h"
 #include "busbar/formats/import.h"
 
-namespace busbar {
+namespace busbar::formats {
 
 struct OddCable {
   bool missing = false;     ///< otherwise slower
@@ -23,4 +23,4 @@ struct OddCable {
 /// iblinkinfo.
 Result<std::optional<std::vector<OddCable>>> find_odd_cables(ImportSource& source);
 
-}  // namespace busbar
+}  // namespace busbar::formats

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace busbar {
+namespace busbar::formats {
 namespace {
 
 using ::testing::HasSubstr;
@@ -83,4 +83,4 @@ TEST(OddCables, OtherFilesAreNoNetworks) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::formats

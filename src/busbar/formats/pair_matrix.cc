@@ -9,7 +9,7 @@
 
 #include "busbar/base/csv.h"
 
-namespace busbar {
+namespace busbar::formats {
 namespace {
 
 constexpr std::uint32_t kMostMatrixRanks = 4096;     // memory holds ranks^2 counts
@@ -33,12 +33,12 @@ Result<std::uint64_t> bytes_at(const CsvTable& t, std::size_t row) {
 }
 
 /// Running sums of the sizes in the order of pairs, in chunks of one size.
-PairCounts in_chunks(const std::vector<std::uint64_t>& bytes) {
+collectives::PairCounts in_chunks(const std::vector<std::uint64_t>& bytes) {
   std::uint64_t divisor = 0;
   long double whole = 0;
   for (const std::uint64_t b : bytes) divisor = std::gcd(divisor, b), whole += static_cast<long double>(b);
   const long double chunk = std::max(static_cast<long double>(divisor), whole / kMostPairChunks);
-  PairCounts out;
+  collectives::PairCounts out;
   out.begin.reserve(bytes.size() + 1);
   long double sum = 0;
   out.begin.push_back(0);
@@ -92,4 +92,4 @@ Result<PairMatrix> parse_pair_matrix(std::string_view text, const std::string& n
   return read(t, ranks);
 }
 
-}  // namespace busbar
+}  // namespace busbar::formats

@@ -10,11 +10,11 @@
 #include "busbar/base/units.h"
 #include "busbar/collectives/schedule.h"
 
-namespace busbar {
+namespace busbar::formats {
 
 struct PairMatrix {
-  PairCounts counts;  ///< in chunks
-  Bytes busiest{0};   ///< S: the data of the rank that sends most, including what it keeps
+  collectives::PairCounts counts;  ///< in chunks
+  Bytes busiest{0};                ///< S: the data of the rank that sends most, including what it keeps
 };
 
 /// Pairs that are not listed exchange nothing. Sizes are exact if their greatest common divisor permits, otherwise
@@ -24,4 +24,4 @@ struct PairMatrix {
 Result<PairMatrix> read_pair_matrix(const std::string& file, std::uint32_t ranks);
 Result<PairMatrix> parse_pair_matrix(std::string_view text, const std::string& name, std::uint32_t ranks);
 
-}  // namespace busbar
+}  // namespace busbar::formats

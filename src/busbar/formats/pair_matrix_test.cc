@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace busbar {
+namespace busbar::formats {
 namespace {
 
 using ::testing::HasSubstr;
@@ -38,4 +38,4 @@ TEST(PairMatrix, RefusesInvalidRowsWithTheirLine) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::formats

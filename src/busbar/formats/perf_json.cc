@@ -8,7 +8,7 @@
 #include "busbar/formats/json_text.h"
 #include "busbar/formats/perf_table.h"
 
-namespace busbar {
+namespace busbar::formats {
 namespace {
 
 /// Numbers of the report may be strings ("nan", " -1").
@@ -162,4 +162,4 @@ Result<PerfResults> read_perf_json(std::string_view text, const std::string& nam
   return out;
 }
 
-}  // namespace busbar
+}  // namespace busbar::formats

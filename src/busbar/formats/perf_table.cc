@@ -5,7 +5,7 @@
 
 #include "busbar/collectives/schedule.h"
 
-namespace busbar {
+namespace busbar::formats {
 namespace {
 
 std::vector<std::string_view> words_of(std::string_view line) {
@@ -55,7 +55,7 @@ class NamedProgram {
     if (at == line.npos || (at + kEnd.size() < line.size() && line[at + kEnd.size()] != ' ')) return;
     const std::string_view word = line.substr(0, at);
     const std::string name(word.substr(word.find_last_of(" /'\"=") + 1));
-    if (!parse_collective(name).ok()) return;
+    if (!collectives::parse_collective(name).ok()) return;
     several_ = several_ || (!name_.empty() && name_ != name);
     name_ = name;
   }
@@ -222,4 +222,4 @@ Result<PerfResults> read_perf_table(LineSource& source) {
   return out;
 }
 
-}  // namespace busbar
+}  // namespace busbar::formats

@@ -13,7 +13,7 @@
 #include "busbar/formats/imported.h"
 #include "busbar/formats/lines.h"
 
-namespace busbar {
+namespace busbar::formats {
 
 struct PerfTiming {
   double time_us = 0, algbw_GBps = 0, busbw_GBps = 0;
@@ -61,4 +61,4 @@ Result<PerfResults> read_perf_table(LineSource& source);
 Result<PerfResults> read_perf_json(std::string_view text, const std::string& name);
 Result<PerfResults> read_perf_csv(std::string_view text, const std::string& name);
 
-}  // namespace busbar
+}  // namespace busbar::formats

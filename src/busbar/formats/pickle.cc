@@ -10,7 +10,7 @@
 
 #include "busbar/base/text.h"
 
-namespace busbar {
+namespace busbar::formats {
 namespace {
 
 constexpr std::size_t kMostValues = 4'000'000;
@@ -296,4 +296,4 @@ Result<Json> read_pickle(std::string_view bytes, const std::string& name, std::s
   return Machine(bytes, name).run(left_out);
 }
 
-}  // namespace busbar
+}  // namespace busbar::formats

@@ -6,7 +6,7 @@
 #include "busbar/formats/fixture.h"
 #include "busbar/formats/flight_recorder.h"
 
-namespace busbar {
+namespace busbar::formats {
 namespace {
 
 using testing::HasSubstr;
@@ -78,4 +78,4 @@ TEST(FlightRecorder, SaysPerGroupHowFarTheRankIs) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::formats

@@ -13,7 +13,7 @@
 #include "busbar/topology/matrix.h"
 #include "busbar/topology/path_type.h"
 
-namespace busbar {
+namespace busbar::formats {
 namespace {
 
 using testing::ElementsAre;
@@ -104,7 +104,7 @@ TEST(SmiMatrix, AMachineBuiltFromAMatrixHasThatMatrix) {
     const std::string text = fixture(name);
     const auto m = read_nvidia_smi_matrix(text, name);
     ASSERT_TRUE(m.ok()) << m.error().text();
-    const auto cells = plain(relation_matrix(m->topology, BlockId{0}).cells);
+    const auto cells = plain(topology::relation_matrix(m->topology, topology::BlockId{0}).cells);
     LineSource source = LineSource::of_text(text, name);
     std::string_view line;
     std::size_t row = 0;
@@ -130,11 +130,11 @@ TEST(SmiMatrix, SmallCountsAreMeshesAndLargeOnesSwitches) {
     }
     return read_nvidia_smi_matrix(text, "m").value();
   };
-  EXPECT_EQ(device_counts(matrix("NV6").topology).size(), 2u) << "GPUs and a CPU";
-  EXPECT_EQ(bonded_lanes(matrix("NV6").topology, DeviceId{1}, DeviceId{2}), 6u);
-  const Topology switched = matrix("NV30").topology;
-  EXPECT_EQ(device_counts(switched).size(), 3u);
-  EXPECT_EQ(bonded_lanes(switched, DeviceId{1}, DeviceId{2}), 30u);
+  EXPECT_EQ(topology::device_counts(matrix("NV6").topology).size(), 2u) << "GPUs and a CPU";
+  EXPECT_EQ(topology::bonded_lanes(matrix("NV6").topology, topology::DeviceId{1}, topology::DeviceId{2}), 6u);
+  const topology::Topology switched = matrix("NV30").topology;
+  EXPECT_EQ(topology::device_counts(switched).size(), 3u);
+  EXPECT_EQ(topology::bonded_lanes(switched, topology::DeviceId{1}, topology::DeviceId{2}), 30u);
 }
 
 TEST(SmiMatrix, ContradictionsAreRefusedAtTheirLine) {
@@ -149,9 +149,9 @@ TEST(SmiMatrix, AmdsTablesMakeAFullMesh) {
   const auto m = read_rocm_smi_matrix(fixture("nvidia-smi-topo/rocm-smi-showtopo-8xmi300x.txt"), "m");
   ASSERT_TRUE(m.ok()) << m.error().text();
   ASSERT_EQ(m->topology.gpus().size(), 8u);
-  for (const DeviceId a : m->topology.gpus())
-    for (const DeviceId b : m->topology.gpus())
-      if (a != b) EXPECT_EQ(bonded_lanes(m->topology, a, b), 1u);
+  for (const topology::DeviceId a : m->topology.gpus())
+    for (const topology::DeviceId b : m->topology.gpus())
+      if (a != b) EXPECT_EQ(topology::bonded_lanes(m->topology, a, b), 1u);
   EXPECT_EQ(m->topology.numa(m->topology.gpus()[7]), 1);
 }
 
@@ -176,7 +176,7 @@ TEST(IbFabric, ACableIsCountedOnceAndEveryBlockIsADevice) {
   EXPECT_EQ(f.cables.size() * 2, ports) << "both ends are listed";
   EXPECT_TRUE(f.unknown.empty());
   std::size_t reducing = 0;
-  for (const DeviceId s : f.topology.fabric_switches()) reducing += f.topology.device_class(s).reduces;
+  for (const topology::DeviceId s : f.topology.fabric_switches()) reducing += f.topology.device_class(s).reduces;
   EXPECT_GT(reducing, 0u);
 }
 
@@ -186,7 +186,8 @@ TEST(IbFabric, RatesAreDataRates) {
   EXPECT_EQ(f.cables.size(), 4u);
   EXPECT_THAT(f.hosts, ElementsAre("o0001", "o0002", "p0001"));
   for (std::uint32_t l = 0; l < f.topology.link_count(); ++l)
-    EXPECT_EQ(per_second(f.topology.link_class(static_cast<LinkId>(l)).wire_rate), 12'500'000'000u) << "4x EDR";
+    EXPECT_EQ(per_second(f.topology.link_class(static_cast<topology::LinkId>(l)).wire_rate), 12'500'000'000u)
+        << "4x EDR";
   EXPECT_EQ(f.devices[0].name, "node0.HCA_1");
 }
 
@@ -277,16 +278,17 @@ TEST(Hwloc, ADgx2HasItsGpusOnSixPlanesOfSwitches) {
   const auto m = read_hwloc_xml(fixture("hwloc-xml/nvidiaDGX2.xml"), "m.xml");
   ASSERT_TRUE(m.ok()) << m.error().text();
   ASSERT_EQ(m->topology.gpus().size(), 16u);
-  for (const DeviceId g : m->topology.gpus()) {
+  for (const topology::DeviceId g : m->topology.gpus()) {
     double GBps = 0;
-    for (const LinkId l : m->topology.out_links(g))
-      if (m->topology.link_class(l).kind == LinkKind::kNvlink)
+    for (const topology::LinkId l : m->topology.out_links(g))
+      if (m->topology.link_class(l).kind == topology::LinkKind::kNvlink)
         GBps += static_cast<double>(per_second(m->topology.link_class(l).wire_rate)) / 1e9;
     EXPECT_EQ(GBps, 150) << "6 NVLink 2 of 25 GB/s";
   }
-  const BlockPaths paths(m->topology, m->topology.gpus()[0], GpuRelay::kNo);
-  EXPECT_EQ(paths.type(m->topology.gpus()[1]), PathType::kNvl);
-  EXPECT_EQ(paths.type(m->topology.gpus()[15]), PathType::kSys) << "hwloc does not see the trunks between the boards";
+  const topology::BlockPaths paths(m->topology, m->topology.gpus()[0], topology::GpuRelay::kNo);
+  EXPECT_EQ(paths.type(m->topology.gpus()[1]), topology::PathType::kNvl);
+  EXPECT_EQ(paths.type(m->topology.gpus()[15]), topology::PathType::kSys)
+      << "hwloc does not see the trunks between the boards";
   EXPECT_EQ(m->topology.numa(m->topology.gpus()[15]), 1);
 }
 
@@ -298,4 +300,4 @@ TEST(Hwloc, PortsAreOpenFabricsDevices) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::formats

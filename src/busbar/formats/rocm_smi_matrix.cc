@@ -6,7 +6,7 @@
 #include "busbar/formats/internal/smi_matrix.h"
 #include "busbar/formats/lines.h"
 
-namespace busbar {
+namespace busbar::formats {
 namespace {
 
 using namespace machine_records;
@@ -137,9 +137,9 @@ bool looks_like_rocm_smi_matrix(std::string_view head) {
 }
 
 Result<ImportedMachine> read_rocm_smi_matrix(std::string_view text, const std::string& name,
-                                             const PartFigures& figures) {
+                                             const topology::PartFigures& figures) {
   BUSBAR_ASSIGN(Tables tables, read_tables(text, name));
   return build_machine(records_of(std::move(tables)), figures, name);
 }
 
-}  // namespace busbar
+}  // namespace busbar::formats

@@ -10,7 +10,7 @@
 #include "busbar/formats/lines.h"
 #include "busbar/topology/part_figures.h"
 
-namespace busbar {
+namespace busbar::formats {
 namespace {
 
 constexpr std::size_t kMostNames = 100'000;
@@ -126,35 +126,35 @@ class TopologyReader {
 
   Status build(const std::string& file) {
     BUSBAR_RETURN_IF_ERROR(find_levels(file));
-    TopologyBuilder b;
-    NodeTemplate host;
+    topology::TopologyBuilder b;
+    topology::NodeTemplate host;
     host.name = "host";
-    DeviceClass nic;
-    nic.kind = DeviceKind::kNic;
+    topology::DeviceClass nic;
+    nic.kind = topology::DeviceKind::kNic;
     host.devices.push_back({nic, "nic", -1});
     const std::uint32_t index = b.add_template(std::move(host));
-    std::map<std::string, std::pair<BlockId, int>> blocks;  // host -> block, line
+    std::map<std::string, std::pair<topology::BlockId, int>> blocks;  // host -> block, line
     for (const SlurmSwitch& s : out_.switches)
       for (const std::string& n : s.nodes) {
-        const auto [at, fresh] = blocks.try_emplace(n, BlockId{}, s.line);
+        const auto [at, fresh] = blocks.try_emplace(n, topology::BlockId{}, s.line);
         if (!fresh)
           return invalid(fmt::format("{} is below another switch already, see line {}", n, at->second.second),
                          {file, s.line, 0, s.name});
         at->second.first = b.add_block(index);
         out_.hosts.push_back(n);
       }
-    constexpr std::array kinds{DeviceKind::kLeaf, DeviceKind::kSpine, DeviceKind::kCore};
+    constexpr std::array kinds{topology::DeviceKind::kLeaf, topology::DeviceKind::kSpine, topology::DeviceKind::kCore};
     std::array<std::uint32_t, kinds.size()> count{};
-    std::vector<DeviceId> devices;
+    std::vector<topology::DeviceId> devices;
     for (std::size_t i = 0; i < out_.switches.size(); ++i) {
       const auto k = static_cast<std::size_t>(std::min<int>(level_[i], static_cast<int>(kinds.size()) - 1));
-      DeviceClass c;
+      topology::DeviceClass c;
       c.kind = kinds[k];
-      devices.push_back(b.add_switch(std::move(c), fmt::format("{}{}", name_of(kinds[k]), count[k]++)));
+      devices.push_back(b.add_switch(std::move(c), fmt::format("{}{}", topology::name_of(kinds[k]), count[k]++)));
     }
-    LinkClass cable;
-    cable.kind = LinkKind::kIdeal;
-    cable.wire_rate = kUnknownLane;
+    topology::LinkClass cable;
+    cable.kind = topology::LinkKind::kIdeal;
+    cable.wire_rate = topology::kUnknownLane;
     for (std::size_t i = 0; i < out_.switches.size(); ++i) {
       for (const std::string& n : out_.switches[i].nodes) b.connect(b.device(blocks.at(n).first, 0), devices[i], cable);
       for (const std::string& below : out_.switches[i].switches)
@@ -212,4 +212,4 @@ Result<SlurmTopology> read_slurm_topology(std::string_view text, const std::stri
   return TopologyReader().read(conf, name);
 }
 
-}  // namespace busbar
+}  // namespace busbar::formats

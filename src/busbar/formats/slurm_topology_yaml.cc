@@ -5,7 +5,7 @@
 #include "busbar/base/yaml.h"
 #include "busbar/formats/internal/slurm_topology.h"
 
-namespace busbar {
+namespace busbar::formats {
 namespace {
 
 /// Writes topology.conf, each switch in the line in which topology.yaml has it, so that errors name the right line.
@@ -76,4 +76,4 @@ Result<std::string> slurm_conf_of_yaml(std::string_view text, const std::string&
   return conf.take();
 }
 
-}  // namespace busbar
+}  // namespace busbar::formats

@@ -3,7 +3,7 @@
 #include "busbar/base/text.h"
 #include "busbar/formats/lines.h"
 
-namespace busbar {
+namespace busbar::formats {
 namespace {
 
 std::string without_escapes(std::string_view line) {
@@ -53,4 +53,4 @@ bool is_smi_nic(std::string_view name) {
   return is_numbered(name, "NIC") || name.starts_with("mlx") || name.starts_with("bnxt");
 }
 
-}  // namespace busbar
+}  // namespace busbar::formats

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-namespace busbar {
+namespace busbar::formats {
 
 /// The cells without blanks around them and without ANSI escapes, which highlight the header. Between tabs; in a line
 /// without a tab, as terminals and issue trackers leave it, words ("CPU Affinity" is one cell).
@@ -15,4 +15,4 @@ std::vector<std::string> smi_cells(std::string_view line);
 bool is_smi_gpu(std::string_view name);
 bool is_smi_nic(std::string_view name);
 
-}  // namespace busbar
+}  // namespace busbar::formats

@@ -12,7 +12,7 @@
 #include "busbar/formats/lines.h"
 #include "busbar/formats/smi_cells.h"
 
-namespace busbar {
+namespace busbar::formats {
 namespace {
 
 using namespace machine_records;
@@ -236,7 +236,7 @@ bool looks_like_nvidia_smi_matrix(std::string_view head) {
 }
 
 Result<ImportedMachine> read_nvidia_smi_matrix(std::string_view text, const std::string& name,
-                                               const PartFigures& figures) {
+                                               const topology::PartFigures& figures) {
   BUSBAR_ASSIGN(Matrix matrix, read_matrix(text, name));
   Result<Records> records = RecordsOfMatrix(std::move(matrix)).build();
   if (!records.ok()) {
@@ -246,4 +246,4 @@ Result<ImportedMachine> read_nvidia_smi_matrix(std::string_view text, const std:
   return build_machine(std::move(*records), figures, name);
 }
 
-}  // namespace busbar
+}  // namespace busbar::formats

@@ -7,7 +7,7 @@
 
 #include "busbar/formats/internal/kineto_events.h"
 
-namespace busbar {
+namespace busbar::formats {
 namespace {
 
 constexpr std::string_view kStepMark = "ProfilerStep#";
@@ -140,7 +140,7 @@ namespace {
 /// Cuts the time line at every start and end of a kernel.
 class Cutter {
  public:
-  Cutter(const StepTrace& trace, std::span<const OpClass> purposes) : trace_(trace), purposes_(purposes) {
+  Cutter(const StepTrace& trace, std::span<const program::OpClass> purposes) : trace_(trace), purposes_(purposes) {
     for (std::uint32_t k = 0; k < trace.kernels.size(); ++k) {
       edges_.push_back({trace.kernels[k].start_us, k, true});
       edges_.push_back({trace.kernels[k].end_us, k, false});
@@ -190,15 +190,15 @@ class Cutter {
   }
 
   const StepTrace& trace_;
-  std::span<const OpClass> purposes_;
+  std::span<const program::OpClass> purposes_;
   std::vector<KernelEdge> edges_;
   std::array<int, kTracedKinds> running_{};
-  std::array<int, static_cast<std::size_t>(OpClass::kOther) + 1> exposed_{};
+  std::array<int, static_cast<std::size_t>(program::OpClass::kOther) + 1> exposed_{};
 };
 
 }  // namespace
 
-TracedParts parts_of_steps(const StepTrace& trace, std::span<const OpClass> purposes) {
+TracedParts parts_of_steps(const StepTrace& trace, std::span<const program::OpClass> purposes) {
   TracedParts out;
   Cutter cutter(trace, purposes);
   out.shortest_us = trace.steps.front().end_us - trace.steps.front().start_us;
@@ -217,4 +217,4 @@ TracedParts parts_of_steps(const StepTrace& trace, std::span<const OpClass> purp
   return out;
 }
 
-}  // namespace busbar
+}  // namespace busbar::formats

@@ -11,7 +11,7 @@
 #include "busbar/formats/import.h"
 #include "busbar/program/program.h"
 
-namespace busbar {
+namespace busbar::formats {
 
 /// Kinds of work on a GPU, by the names of kernels.
 enum class TracedKind : std::uint8_t { kGemm, kAttention, kOptimizer, kOther, kCollective, kCopy };
@@ -49,10 +49,11 @@ struct TracedParts {
   /// Parts of the step. While several kernels run the first of these counts: GEMM, attention, optimizer, other kernels,
   /// collectives in order of OpClass, copies.
   std::array<double, kTracedKinds> alone_us{};
-  std::array<double, static_cast<std::size_t>(OpClass::kOther) + 1> exposed_us{};  ///< of alone_us[kCollective]
+  std::array<double, static_cast<std::size_t>(program::OpClass::kOther) + 1>
+      exposed_us{};  ///< of alone_us[kCollective]
   double idle_us = 0;
 };
 /// `purposes`: one per collective.
-TracedParts parts_of_steps(const StepTrace& trace, std::span<const OpClass> purposes);
+TracedParts parts_of_steps(const StepTrace& trace, std::span<const program::OpClass> purposes);
 
-}  // namespace busbar
+}  // namespace busbar::formats

@@ -7,7 +7,7 @@
 #include <fstream>
 #include <numeric>
 
-namespace busbar {
+namespace busbar::formats {
 namespace {
 
 using ::testing::HasSubstr;
@@ -29,8 +29,9 @@ TEST(StepTrace, PartsOfAStepSumToItsLength) {
   EXPECT_EQ(t.world_size, 8u);
   ASSERT_EQ(t.steps.size(), 2u);
   ASSERT_EQ(t.collectives.size(), 6u);
-  std::vector<OpClass> purposes;
-  for (const TracedCollective& c : t.collectives) purposes.push_back(c.ranks == 2 ? OpClass::kTp : OpClass::kDp);
+  std::vector<program::OpClass> purposes;
+  for (const TracedCollective& c : t.collectives)
+    purposes.push_back(c.ranks == 2 ? program::OpClass::kTp : program::OpClass::kDp);
   const TracedParts p = parts_of_steps(t, purposes);
   EXPECT_NEAR(p.step_us, 600'000, 1);
   EXPECT_NEAR(std::accumulate(p.alone_us.begin(), p.alone_us.end(), p.idle_us), p.step_us, 1e-3);
@@ -38,8 +39,8 @@ TEST(StepTrace, PartsOfAStepSumToItsLength) {
               1e-3);
   EXPECT_NEAR(part(p.alone_us, TracedKind::kGemm), 320'000, 1);
   EXPECT_NEAR(part(p.alone_us, TracedKind::kAttention), 60'000, 1);
-  EXPECT_NEAR(p.exposed_us[static_cast<std::size_t>(OpClass::kTp)], 40'000, 1);
-  EXPECT_NEAR(p.exposed_us[static_cast<std::size_t>(OpClass::kDp)], 80'000, 1);  // 50 ms run during the GEMM
+  EXPECT_NEAR(p.exposed_us[static_cast<std::size_t>(program::OpClass::kTp)], 40'000, 1);
+  EXPECT_NEAR(p.exposed_us[static_cast<std::size_t>(program::OpClass::kDp)], 80'000, 1);  // 50 ms run during the GEMM
   EXPECT_NEAR(part(p.busy_us, TracedKind::kCollective), 170'000, 1);
 }
 
@@ -73,12 +74,12 @@ TEST(StepTrace, ReadsAChakraTraceWithTimes) {
   const StepTrace t = read_step_trace(path).value();
   std::filesystem::remove(path);
   ASSERT_EQ(t.collectives.size(), 1u);
-  EXPECT_EQ(t.collectives[0].op, Collective::kAllReduce);
-  const std::vector<OpClass> purposes{OpClass::kDp};
+  EXPECT_EQ(t.collectives[0].op, collectives::Collective::kAllReduce);
+  const std::vector<program::OpClass> purposes{program::OpClass::kDp};
   const TracedParts p = parts_of_steps(t, purposes);
   EXPECT_EQ(p.step_us, 14);
   EXPECT_EQ(part(p.alone_us, TracedKind::kGemm), 10);
-  EXPECT_EQ(p.exposed_us[static_cast<std::size_t>(OpClass::kDp)], 4);
+  EXPECT_EQ(p.exposed_us[static_cast<std::size_t>(program::OpClass::kDp)], 4);
   EXPECT_THAT(read_step_trace("tests/fixtures/chakra-json/small_chakra.0.json").error().text(),
               HasSubstr("no start times"));
 }
@@ -108,4 +109,4 @@ TEST(StepTrace, RefusesWhatHasNoKernels) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::formats

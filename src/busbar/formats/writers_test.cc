@@ -8,14 +8,14 @@
 #include "busbar/formats/dot_writer.h"
 #include "busbar/formats/nccl_topo_xml_writer.h"
 
-namespace busbar {
+namespace busbar::formats {
 namespace {
 
 using testing::HasSubstr;
 using testing::Not;
 
-LinkClass link(LinkKind kind, std::uint64_t GBps, std::uint16_t lanes) {
-  LinkClass c;
+topology::LinkClass link(topology::LinkKind kind, std::uint64_t GBps, std::uint16_t lanes) {
+  topology::LinkClass c;
   c.kind = kind;
   c.wire_rate = BytesPerSecond{GBps * 1'000'000'000};
   c.lanes = lanes;
@@ -23,54 +23,57 @@ LinkClass link(LinkKind kind, std::uint64_t GBps, std::uint16_t lanes) {
 }
 
 /// Two sockets; below each a PCIe switch with `gpus` GPUs and a NIC; all GPUs on two NVSwitches; a storage NIC on cpu0.
-NodeTemplate server(std::uint32_t gpus) {
-  NodeTemplate n;
+topology::NodeTemplate server(std::uint32_t gpus) {
+  topology::NodeTemplate n;
   n.name = "server";
-  const auto add = [&](DeviceKind kind, std::string name, std::string part, std::int16_t numa) {
-    DeviceClass c;
+  const auto add = [&](topology::DeviceKind kind, std::string name, std::string part, std::int16_t numa) {
+    topology::DeviceClass c;
     c.kind = kind;
     c.part = std::move(part);
-    if (kind == DeviceKind::kGpu) c.compute_capability = 90;
-    if (kind == DeviceKind::kCpu) c.processor = {"x86_64", "AuthenticAMD", 25, 17};
+    if (kind == topology::DeviceKind::kGpu) c.compute_capability = 90;
+    if (kind == topology::DeviceKind::kCpu) c.processor = {"x86_64", "AuthenticAMD", 25, 17};
     n.devices.push_back({std::move(c), std::move(name), numa});
     return static_cast<std::uint32_t>(n.devices.size() - 1);
   };
-  const auto nvs0 = add(DeviceKind::kNvSwitch, "nvswitch0", "", -1),
-             nvs1 = add(DeviceKind::kNvSwitch, "nvswitch1", "", -1);
+  const auto nvs0 = add(topology::DeviceKind::kNvSwitch, "nvswitch0", "", -1),
+             nvs1 = add(topology::DeviceKind::kNvSwitch, "nvswitch1", "", -1);
   std::uint32_t gpu = 0;
   for (std::int16_t s = 0; s < 2; ++s) {
-    const auto cpu = add(DeviceKind::kCpu, "cpu" + std::to_string(s), "Xeon 8480C", s);
-    const auto pcie = add(DeviceKind::kPcieSwitch, "pcie" + std::to_string(s), "", s);
-    const auto nic = add(DeviceKind::kNic, "nic" + std::to_string(s), "", s);
-    n.links.push_back({pcie, cpu, link(LinkKind::kPcie, 64, 16)});
-    n.links.push_back({nic, pcie, link(LinkKind::kPcie, 64, 16)});
+    const auto cpu = add(topology::DeviceKind::kCpu, "cpu" + std::to_string(s), "Xeon 8480C", s);
+    const auto pcie = add(topology::DeviceKind::kPcieSwitch, "pcie" + std::to_string(s), "", s);
+    const auto nic = add(topology::DeviceKind::kNic, "nic" + std::to_string(s), "", s);
+    n.links.push_back({pcie, cpu, link(topology::LinkKind::kPcie, 64, 16)});
+    n.links.push_back({nic, pcie, link(topology::LinkKind::kPcie, 64, 16)});
     for (std::uint32_t i = 0; i < gpus; ++i) {
-      const auto g = add(DeviceKind::kGpu, "gpu" + std::to_string(gpu++), "h100-sxm", s);
-      n.links.push_back({g, pcie, link(LinkKind::kPcie, 32, 8)});
-      n.links.push_back({g, nvs0, link(LinkKind::kNvlink, 250, 10)});
-      n.links.push_back({g, nvs1, link(LinkKind::kNvlink, 200, 8)});
+      const auto g = add(topology::DeviceKind::kGpu, "gpu" + std::to_string(gpu++), "h100-sxm", s);
+      n.links.push_back({g, pcie, link(topology::LinkKind::kPcie, 32, 8)});
+      n.links.push_back({g, nvs0, link(topology::LinkKind::kNvlink, 250, 10)});
+      n.links.push_back({g, nvs1, link(topology::LinkKind::kNvlink, 200, 8)});
     }
-    if (s == 0) n.links.push_back({add(DeviceKind::kNic, "storage", "", 0), cpu, link(LinkKind::kPcie, 64, 16)});
+    if (s == 0)
+      n.links.push_back(
+          {add(topology::DeviceKind::kNic, "storage", "", 0), cpu, link(topology::LinkKind::kPcie, 64, 16)});
   }
   return n;
 }
 
-Topology cabled(std::uint32_t gpus, std::uint32_t nodes) {
-  TopologyBuilder b;
+topology::Topology cabled(std::uint32_t gpus, std::uint32_t nodes) {
+  topology::TopologyBuilder b;
   const auto index_of_template = b.add_template(server(gpus));
-  const DeviceId leaf = b.add_switch({DeviceKind::kLeaf, "", Bytes{0}, BytesPerSecond{0}, "", false}, "leaf0");
+  const topology::DeviceId leaf =
+      b.add_switch({topology::DeviceKind::kLeaf, "", Bytes{0}, BytesPerSecond{0}, "", false}, "leaf0");
   for (std::uint32_t i = 0; i < nodes; ++i) {
-    const BlockId block = b.add_block(index_of_template);
+    const topology::BlockId block = b.add_block(index_of_template);
     for (std::uint32_t p = 0; p < b.peek().templates()[0].devices.size(); ++p)
       if (b.peek().templates()[0].devices[p].name.starts_with("nic"))
-        b.connect(b.device(block, p), leaf, link(LinkKind::kInfiniband, 50, 4));
+        b.connect(b.device(block, p), leaf, link(topology::LinkKind::kInfiniband, 50, 4));
   }
   return std::move(b).seal();
 }
 
 TEST(NcclTopoXml, HoldsEveryDeviceBelowItsNumaNode) {
-  const Topology t = cabled(2, 1);
-  const auto text = write_nccl_topo_xml(t, BlockId{0});
+  const topology::Topology t = cabled(2, 1);
+  const auto text = write_nccl_topo_xml(t, topology::BlockId{0});
   ASSERT_TRUE(text.ok()) << text.error().text();
   EXPECT_THAT(*text, Not(HasSubstr(" />"))) << "NCCL's reader takes the blank for one more attribute";
   pugi::xml_document d;
@@ -108,12 +111,12 @@ TEST(NcclTopoXml, StaysWithinTheLimitsOfNccl) {
     EXPECT_TRUE(d.load_string(text.c_str()));
     return d.select_nodes("//*").size();
   };
-  const Topology merged = cabled(40, 1);  // 80 GPUs with two NVLink elements each would be over 256 elements
-  const auto text = write_nccl_topo_xml(merged, BlockId{0});
+  const topology::Topology merged = cabled(40, 1);  // 80 GPUs with two NVLink elements each would be over 256 elements
+  const auto text = write_nccl_topo_xml(merged, topology::BlockId{0});
   ASSERT_TRUE(text.ok()) << text.error().text();
   EXPECT_LE(count_nodes(*text), kMostNcclNodes);
   EXPECT_THAT(*text, HasSubstr("count=\"18\""));
-  const auto refused = write_nccl_topo_xml(cabled(60, 1), BlockId{0});
+  const auto refused = write_nccl_topo_xml(cabled(60, 1), topology::BlockId{0});
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().code, ErrorCode::kUnsupported);
 }
@@ -134,4 +137,4 @@ TEST(Dot, DrawsServersAsBoxesWhereThereAreMany) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::formats

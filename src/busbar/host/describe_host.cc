@@ -13,7 +13,7 @@
 #include "busbar/host/internal/verbs.h"
 #include "busbar/host/pci_devices.h"
 
-namespace busbar {
+namespace busbar::host {
 namespace {
 
 constexpr std::array<std::string_view, 10> kVariables{"NCCL_", "RCCL_", "TORCH_NCCL_", "TORCH_FR_",   "GLOO_",
@@ -184,4 +184,4 @@ class Description {
 
 std::string describe_host(const HostFiles& files) { return Description(files).text(); }
 
-}  // namespace busbar
+}  // namespace busbar::host

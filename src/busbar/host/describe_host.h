@@ -5,7 +5,7 @@
 
 #include "busbar/host/host_files.h"
 
-namespace busbar {
+namespace busbar::host {
 
 /// Lines "PATH:VALUE", as `grep -H .` prints them, of the files that matter to GPUs and NICs; lines of `lspci -vvv`
 /// of `ibv_devinfo` and of `nvidia-smi -q` for what only root or a library can read; and lines "host ..." about what is
@@ -14,4 +14,4 @@ namespace busbar {
 /// without NVLinks, xGMI, clocks, MTUs of RDMA ports and fabric manager.
 std::string describe_host(const HostFiles& files);
 
-}  // namespace busbar
+}  // namespace busbar::host

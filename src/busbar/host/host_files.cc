@@ -7,7 +7,7 @@
 
 #include "busbar/formats/lines.h"
 
-namespace busbar {
+namespace busbar::host {
 namespace {
 
 namespace fs = std::filesystem;
@@ -59,7 +59,7 @@ std::string HostFiles::text(const std::string& path) const {
 
 std::string HostFiles::line(const std::string& path) const {
   const std::string all = text(path);
-  return std::string(trimmed(std::string_view(all).substr(0, all.find('\n'))));
+  return std::string(formats::trimmed(std::string_view(all).substr(0, all.find('\n'))));
 }
 
 std::vector<std::string> HostFiles::names(const std::string& folder) const {
@@ -80,4 +80,4 @@ std::string HostFiles::target(const std::string& path) const {
   return whole.starts_with(base) ? whole.substr(base.size()) : std::string();
 }
 
-}  // namespace busbar
+}  // namespace busbar::host

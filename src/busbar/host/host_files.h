@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace busbar {
+namespace busbar::host {
 
 /// Reads and never writes. What is absent or must not be read by this user is empty.
 class HostFiles {
@@ -27,4 +27,4 @@ class HostFiles {
   std::string root_;  ///< without the slash at the end
 };
 
-}  // namespace busbar
+}  // namespace busbar::host

@@ -4,7 +4,7 @@
 
 #include "busbar/base/text.h"
 
-namespace busbar {
+namespace busbar::host {
 namespace {
 
 constexpr std::uint64_t kGiga = 1'000'000'000, kMega = 1'000'000;
@@ -52,4 +52,4 @@ std::vector<HostNic> host_nics(const HostFiles& files) {
   return out;
 }
 
-}  // namespace busbar
+}  // namespace busbar::host

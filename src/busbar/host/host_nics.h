@@ -7,7 +7,7 @@
 
 #include "busbar/host/host_files.h"
 
-namespace busbar {
+namespace busbar::host {
 
 struct HostNic {
   std::string name;            ///< "mlx5_0" with RDMA, otherwise "eth0"
@@ -22,4 +22,4 @@ struct HostNic {
 /// RDMA devices (port 1), then network interfaces of devices without RDMA; no purely virtual ones.
 std::vector<HostNic> host_nics(const HostFiles& files);
 
-}  // namespace busbar
+}  // namespace busbar::host

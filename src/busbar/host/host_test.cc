@@ -81,7 +81,7 @@ void hwloc_free_xmlbuffer(int*, char*) {}
 void hwloc_topology_destroy(int* topology) { *topology = 0; }
 }
 
-namespace busbar {
+namespace busbar::host {
 namespace {
 
 namespace fs = std::filesystem;
@@ -274,4 +274,4 @@ TEST(Libraries, ThatAreMissingSayNothing) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::host

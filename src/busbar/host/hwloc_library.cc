@@ -8,7 +8,7 @@
 #include "busbar/base/xml.h"
 #include "busbar/host/internal/loaded_library.h"
 
-namespace busbar {
+namespace busbar::host {
 namespace {
 
 // Names, types and values: hwloc 2.9, hwloc.h and hwloc/export.h.
@@ -68,4 +68,4 @@ std::map<std::string, int> numa_nodes_of_pci(std::string_view xml) {
   return out;
 }
 
-}  // namespace busbar
+}  // namespace busbar::host

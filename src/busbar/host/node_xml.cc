@@ -12,7 +12,7 @@
 #include "busbar/host/host_nics.h"
 #include "busbar/host/pci_devices.h"
 
-namespace busbar {
+namespace busbar::host {
 namespace {
 
 class NodeWriter {
@@ -114,4 +114,4 @@ class NodeWriter {
 
 std::string node_xml(const HostFiles& files) { return NodeWriter(files).text(); }
 
-}  // namespace busbar
+}  // namespace busbar::host

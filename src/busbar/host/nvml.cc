@@ -8,7 +8,7 @@
 
 #include "busbar/host/internal/loaded_library.h"
 
-namespace busbar {
+namespace busbar::host {
 namespace {
 
 // Names, types and values: NVML API reference 550. Nothing of NVML is needed to build.
@@ -111,4 +111,4 @@ std::string read_nvml(const char* library) {
   return out;
 }
 
-}  // namespace busbar
+}  // namespace busbar::host

@@ -10,7 +10,7 @@
 #include "busbar/base/text.h"
 #include "busbar/host/hwloc_library.h"
 
-namespace busbar {
+namespace busbar::host {
 namespace {
 
 // PCI Code and ID Assignment Specification 1.16: base class and subclass.
@@ -110,4 +110,4 @@ std::string access_control(const HostFiles& files, const PciDevice& device) {
   return {};
 }
 
-}  // namespace busbar
+}  // namespace busbar::host

@@ -7,7 +7,7 @@
 
 #include "busbar/host/host_files.h"
 
-namespace busbar {
+namespace busbar::host {
 
 enum class PciRole : std::uint8_t { kGpu, kNic, kBridge, kOther };
 
@@ -34,4 +34,4 @@ const char* distance_of(const PciDevice& a, const PciDevice& b);
 /// or only its first bytes may be read (without root).
 std::string access_control(const HostFiles& files, const PciDevice& device);
 
-}  // namespace busbar
+}  // namespace busbar::host

@@ -7,7 +7,7 @@
 
 #include "busbar/host/internal/loaded_library.h"
 
-namespace busbar {
+namespace busbar::host {
 namespace {
 
 // Names, types and values: ROCm SMI library 5 to 7, rocm_smi.h.
@@ -54,4 +54,4 @@ std::string read_any_rocm_smi() {
   return {};
 }
 
-}  // namespace busbar
+}  // namespace busbar::host

@@ -7,7 +7,7 @@
 
 #include "busbar/host/internal/loaded_library.h"
 
-namespace busbar {
+namespace busbar::host {
 namespace {
 
 // Names, types and values: rdma-core 44, libibverbs/verbs.h.
@@ -60,4 +60,4 @@ std::string read_verbs(const char* library) {
   return out;
 }
 
-}  // namespace busbar
+}  // namespace busbar::host

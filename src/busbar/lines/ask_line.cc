@@ -12,7 +12,7 @@
 #include "busbar/lines/question_line.h"
 #include "busbar/spec/catalog.h"
 
-namespace busbar {
+namespace busbar::lines {
 namespace {
 
 /// The command that `words` name; if they name none, all.
@@ -104,7 +104,7 @@ Status check_command(const std::string& name, const Where& where) {
 
 Status check_catalog(const Command& command) {
   for (const Flag& f : command.flags)
-    if (f.names == "--catalog") BUSBAR_RETURN_IF_ERROR(Catalog(*std::get<std::string*>(f.target)).check());
+    if (f.names == "--catalog") BUSBAR_RETURN_IF_ERROR(spec::Catalog(*std::get<std::string*>(f.target)).check());
   return {};
 }
 
@@ -131,4 +131,4 @@ void let_answer_lines(questions::Context& context) {
   context.check_command = check_command;
 }
 
-}  // namespace busbar
+}  // namespace busbar::lines

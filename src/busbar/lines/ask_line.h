@@ -10,7 +10,7 @@
 #include "busbar/questions/context.h"
 #include "busbar/questions/question.h"
 
-namespace busbar {
+namespace busbar::lines {
 
 /// What a line says that asks a question.
 struct AskedLine {
@@ -31,4 +31,4 @@ Status check_catalog(const Command& command);
 /// A command line as a user would type it.
 std::string typed_line(const std::vector<std::string>& words);
 
-}  // namespace busbar
+}  // namespace busbar::lines

@@ -9,7 +9,7 @@
 #include "busbar/base/quantity.h"
 #include "busbar/base/text.h"
 
-namespace busbar {
+namespace busbar::lines {
 namespace {
 
 template <typename T>
@@ -78,7 +78,7 @@ std::vector<std::string> names_of_flags(const Command& c) {
 }
 
 /// `rows`: what the flag means in usual speech.
-Error unknown_flag(const Command& c, const std::string& name, const std::vector<const ForeignFlag*>& rows) {
+Error unknown_flag(const Command& c, const std::string& name, const std::vector<const questions::ForeignFlag*>& rows) {
   for (const auto& [old, now] : c.renamed)
     if (old == name) return invalid(fmt::format("'{}' is now '{}'", old, now));
   return invalid(
@@ -127,7 +127,8 @@ class ArgumentReader {
     const Flag* const f = find(name);
     std::optional<std::string> value;
     if (end < word.size()) value = word.substr(end + (word[end] == '='));
-    const auto rows = f == nullptr ? rows_of_word(name, names_of_flags(c_)) : std::vector<const ForeignFlag*>();
+    const auto rows =
+        f == nullptr ? questions::rows_of_word(name, names_of_flags(c_)) : std::vector<const questions::ForeignFlag*>();
     if (f == nullptr && (rows.empty() || rows[0]->program.empty()))
       return unknown_flag(c_, is_long ? name : word, rows);
     Status done = f == nullptr ? set_foreign(rows, name, std::move(value)) : set(*f, name, std::move(value));
@@ -148,27 +149,28 @@ class ArgumentReader {
   }
 
   /// A flag of another program, by its rows.
-  Status set_foreign(const std::vector<const ForeignFlag*>& rows, const std::string& name,
+  Status set_foreign(const std::vector<const questions::ForeignFlag*>& rows, const std::string& name,
                      std::optional<std::string> value) {
     const Flag& f = *find(std::string(rows[0]->ours));
     if (rows[0]->is_switch() && value) return invalid("takes no value");
     std::string words;
-    for (const ForeignFlag* row : rows) append_word(words, row->takes_any() ? f.value : row->value);
+    for (const questions::ForeignFlag* row : rows) append_word(words, row->takes_any() ? f.value : row->value);
     if (!rows[0]->is_switch() && !value) {
       BUSBAR_ASSIGN(value, next_value(name, words));
     }
     const std::string theirs = value.value_or("");
-    const auto row = std::find_if(rows.begin(), rows.end(),
-                                  [&](const ForeignFlag* r) { return r->takes_any() || r->value == theirs; });
+    const auto row = std::find_if(rows.begin(), rows.end(), [&](const questions::ForeignFlag* r) {
+      return r->takes_any() || r->value == theirs;
+    });
     if (row == rows.end()) return invalid(fmt::format("'{}' is not one of {}", theirs, words));
     if (f.list != nullptr && names_several(theirs))
       return invalid(fmt::format("takes one value; write {} for a list", (*row)->ours));
     if (!(*row)->takes_any() && !is_list(f) && !counts_now(f, **row)) return {};
-    return set(f, std::string((*row)->ours), our_value(**row, theirs));
+    return set(f, std::string((*row)->ours), questions::our_value(**row, theirs));
   }
 
   /// Whether a row with a fixed value counts besides those before it: the last one of the table does.
-  bool counts_now(const Flag& f, const ForeignFlag& row) {
+  bool counts_now(const Flag& f, const questions::ForeignFlag& row) {
     const auto [known, first] = fixed_.emplace(&f, &row);
     if (first) return true;
     if (&row < known->second) return false;
@@ -264,8 +266,8 @@ class ArgumentReader {
   const std::vector<std::string> args_;
   std::size_t at_ = 0;
   std::vector<std::string> words_;
-  std::map<const Flag*, std::string> given_;         // as spelled; keyed by address, so in the table's order
-  std::map<const Flag*, const ForeignFlag*> fixed_;  // that set a flag to their fixed value
+  std::map<const Flag*, std::string> given_;                    // as spelled; keyed by address, so in the table's order
+  std::map<const Flag*, const questions::ForeignFlag*> fixed_;  // that set a flag to their fixed value
   bool help_ = false;
 };
 
@@ -298,11 +300,11 @@ std::vector<std::string> split_names(const std::string& names) {
   return out;
 }
 
-std::vector<const ForeignFlag*> foreign_flags_of(const Command& command) {
-  std::vector<const ForeignFlag*> out;
+std::vector<const questions::ForeignFlag*> foreign_flags_of(const Command& command) {
+  std::vector<const questions::ForeignFlag*> out;
   const std::vector<std::string> known = names_of_flags(command);
   if (std::find(known.begin(), known.end(), "--tp") == known.end()) return out;  // --set alone is no layout
-  for (const ForeignFlag& row : foreign_flags())
+  for (const questions::ForeignFlag& row : questions::foreign_flags())
     if (!row.program.empty() && std::find(known.begin(), known.end(), row.ours) != known.end()) out.push_back(&row);
   return out;
 }
@@ -339,4 +341,4 @@ Parsed parse_command_line(const std::vector<Command>& commands, const std::vecto
   return {&*c, "", 0};
 }
 
-}  // namespace busbar
+}  // namespace busbar::lines

@@ -11,12 +11,12 @@
 #include "busbar/base/result.h"
 #include "busbar/questions/flag_words.h"
 
-namespace busbar {
-
-namespace questions {
+namespace busbar::questions {
 struct Answer;
 struct Context;
-}  // namespace questions
+}  // namespace busbar::questions
+
+namespace busbar::lines {
 
 /// An error in the value of a flag ("--scale") or of a word ("CLUSTER").
 inline Error flag_error(const char* flag, std::string message) { return invalid(std::move(message), {"", 0, 0, flag}); }
@@ -92,7 +92,7 @@ std::string help_of(const Flag& flag);
 /// Splits "-b,--minbytes" into "-b", "--minbytes".
 std::vector<std::string> split_names(const std::string& names);
 /// The flags of other programs that a command takes, in the order of their table.
-std::vector<const ForeignFlag*> foreign_flags_of(const Command& command);
+std::vector<const questions::ForeignFlag*> foreign_flags_of(const Command& command);
 /// Categories in order of first occurrence.
 std::vector<std::string> categories_of(const Command& command);
 /// The usage line: "busbar path CLUSTER A B [OPTION]...".
@@ -107,4 +107,4 @@ Error no_command(const std::string& name, const std::vector<std::string>& known,
 Parsed parse_command_line(const std::vector<Command>& commands, const std::vector<std::string>& args,
                           const std::string& version);
 
-}  // namespace busbar
+}  // namespace busbar::lines

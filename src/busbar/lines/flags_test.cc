@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace busbar {
+namespace busbar::lines {
 namespace {
 
 struct Typed {
@@ -188,11 +188,11 @@ TEST(ForeignFlags, AreRefusedAsOursAre) {
 }
 
 TEST(ForeignFlags, HaveOneMeaning) {
-  for (const ForeignFlag& a : foreign_flags())
-    for (const ForeignFlag& b : foreign_flags())
+  for (const questions::ForeignFlag& a : questions::foreign_flags())
+    for (const questions::ForeignFlag& b : questions::foreign_flags())
       EXPECT_TRUE(&a == &b || a.name != b.name || (a.ours == b.ours && a.value != b.value)) << a.name;
-  EXPECT_EQ(flag_of_program("Megatron-LM", "--tp"), "--tensor-model-parallel-size");
-  EXPECT_EQ(flag_of_program("torchtitan", "--seq"), "--training.seq_len");
+  EXPECT_EQ(questions::flag_of_program("Megatron-LM", "--tp"), "--tensor-model-parallel-size");
+  EXPECT_EQ(questions::flag_of_program("torchtitan", "--seq"), "--training.seq_len");
 }
 
 TEST(Flags, AWordThatIsOneBeyondDoubtStandsAnywhere) {
@@ -210,4 +210,4 @@ TEST(Flags, AWordThatIsOneBeyondDoubtStandsAnywhere) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::lines

@@ -4,7 +4,7 @@
 
 #include "busbar/report/plain.h"
 
-namespace busbar {
+namespace busbar::lines {
 namespace {
 
 /// The end of the word, or of the text in single quotes, that begins at `at`.
@@ -35,9 +35,9 @@ std::string without_long_echoes(std::string_view text) {
 }  // namespace
 
 std::string message_line(std::string_view line) {
-  return "busbar: " + without_long_echoes(escape_terminal(line, true)) + "\n";
+  return "busbar: " + without_long_echoes(report::escape_terminal(line, true)) + "\n";
 }
 
 int status_of(const Error& error) { return error.code == ErrorCode::kDoesNotFit ? 1 : 2; }
 
-}  // namespace busbar
+}  // namespace busbar::lines

@@ -2,7 +2,7 @@
 
 #include <ctime>
 
-namespace busbar {
+namespace busbar::lines {
 
 std::vector<Flag> output_flags(OutputOptions& o) {
   return {{"--json", "", "one JSON object on stdout instead of text", "Output", &o.json},
@@ -15,4 +15,4 @@ Json RunClock::to_json() const {
   return {{"wall_s", wall.count()}, {"cpu_s", static_cast<double>(std::clock()) / CLOCKS_PER_SEC}};
 }
 
-}  // namespace busbar
+}  // namespace busbar::lines

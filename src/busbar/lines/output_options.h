@@ -8,7 +8,7 @@
 #include "busbar/base/json.h"
 #include "busbar/lines/flags.h"
 
-namespace busbar {
+namespace busbar::lines {
 
 /// Wall and processor seconds since construction.
 class RunClock {
@@ -32,4 +32,4 @@ struct OutputOptions {
 /// --json, --csv and --html.
 std::vector<Flag> output_flags(OutputOptions& o);
 
-}  // namespace busbar
+}  // namespace busbar::lines

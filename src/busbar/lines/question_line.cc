@@ -4,7 +4,7 @@
 
 #include "busbar/base/check.h"
 
-namespace busbar {
+namespace busbar::lines {
 namespace {
 
 /// Where the parser puts the value of a field of `request`.
@@ -134,4 +134,4 @@ Command question_line(const questions::Question& question, std::shared_ptr<Outpu
   return c;
 }
 
-}  // namespace busbar
+}  // namespace busbar::lines

@@ -7,9 +7,9 @@
 #include "busbar/lines/output_options.h"
 #include "busbar/questions/question.h"
 
-namespace busbar {
+namespace busbar::lines {
 
 /// All but how it runs. Its flags fill `output` and a request of its own, which `answer` asks.
 Command question_line(const questions::Question& question, std::shared_ptr<OutputOptions> output);
 
-}  // namespace busbar
+}  // namespace busbar::lines

@@ -10,36 +10,36 @@
 #include "busbar/lowering/lowering.h"
 #include "busbar/lowering/test_machines.h"
 
-namespace busbar {
+namespace busbar::lowering {
 namespace {
 
 /// Sixteen nodes of a GPU and a NIC on four leaves and two spines, the cable from leaf0 to spine0 at `health` of its
 /// rate.
-Topology leaves_and_spines(double health) {
-  FabricSpec spec = test_fabric(FabricKind::kLeafSpine, 8);
+topology::Topology leaves_and_spines(double health) {
+  topology::FabricSpec spec = topology::test_fabric(topology::FabricKind::kLeafSpine, 8);
   spec.levels[0].parallel = 2;
-  TestCluster c = std::move(*test_cluster(spec, test_nics(1, true), 16));
-  const Topology& so_far = c.builder.peek();
+  topology::TestCluster c = std::move(*topology::test_cluster(spec, topology::test_nics(1, true), 16));
+  const topology::Topology& so_far = c.builder.peek();
   for (std::uint32_t l = 0; l < so_far.link_count() && health < 1; l += 2)
-    if (so_far.name(LinkId{l}) == "leaf0->spine0") c.builder.degrade(LinkId{l}, health);
+    if (so_far.name(topology::LinkId{l}) == "leaf0->spine0") c.builder.degrade(topology::LinkId{l}, health);
   return std::move(c.builder).seal();
 }
 
-CollectiveCall all_to_all() {
-  CollectiveCall call = test_call(16, "direct", 1 << 30);
-  call.op = Collective::kAllToAll;
+program::CollectiveCall all_to_all() {
+  program::CollectiveCall call = test_call(16, "direct", 1 << 30);
+  call.op = collectives::Collective::kAllToAll;
   return call;
 }
 
-LoweredCall lowered(const Topology& t, RoutingPolicy policy) {
-  const Router router(t, policy);
-  const Placement placement(router, t.gpus());
+LoweredCall lowered(const topology::Topology& t, topology::RoutingPolicy policy) {
+  const routing::Router router(t, policy);
+  const routing::Placement placement(router, t.gpus());
   Lowering lowering(router, placement, {});
   return lowering.lower(all_to_all()).value();
 }
 
 TEST(SplitSearch, IsOverAfterOneTrialWhereNothingCanBeGained) {
-  const Topology t = leaves_and_spines(1);
+  const topology::Topology t = leaves_and_spines(1);
   const std::vector<double> load(t.link_count(), 1.0);
   SplitSearch s;
   EXPECT_TRUE(s.bias().empty()) << "equal splits first";
@@ -52,19 +52,19 @@ TEST(SplitSearch, IsOverAfterOneTrialWhereNothingCanBeGained) {
 }
 
 TEST(SplitSearch, KeepsTheBestAndEndsWhateverTheCosts) {
-  const Topology t = leaves_and_spines(1);
+  const topology::Topology t = leaves_and_spines(1);
   RandomStream random(5, "splits");
   for (int i = 0; i < 50; ++i) {
     SplitSearch s;
     double least = INFINITY;
-    SplitBias best;
+    routing::SplitBias best;
     int trials = 0;
     for (; !s.over(); ++trials) {
       ASSERT_LT(trials, 24);
       std::vector<double> load(t.link_count());
       for (double& l : load) l = random.uniform();
       const double cost = i == 0 ? 100.0 - trials : 1 + random.uniform();
-      const SplitBias tried = s.bias();
+      const routing::SplitBias tried = s.bias();
       s.record(t, cost, load, 0);
       EXPECT_EQ(s.improved(), cost < least * (1 - 1e-4));
       if (s.improved()) least = cost, best = tried;
@@ -76,10 +76,10 @@ TEST(SplitSearch, KeepsTheBestAndEndsWhateverTheCosts) {
 
 // The slow cables carry more than others: their factor falls, and that of no other cable does.
 TEST(SplitSearch, LeansAwayFromTheBusiestLink) {
-  const Topology t = leaves_and_spines(1);
+  const topology::Topology t = leaves_and_spines(1);
   std::vector<double> load(t.link_count(), 1.0);
   const auto busy = std::find_if(load.begin(), load.end(), [&](const double& l) {
-    return between_switches(t, static_cast<LinkId>(&l - load.data()));
+    return between_switches(t, static_cast<topology::LinkId>(&l - load.data()));
   });
   *busy = 4;
   SplitSearch s;
@@ -91,28 +91,29 @@ TEST(SplitSearch, LeansAwayFromTheBusiestLink) {
 }
 
 TEST(Adaptive, AllToAllLeansAwayFromSlowCables) {
-  const Topology t = leaves_and_spines(0.25);
-  const double spray = closed_form_ps(lowered(t, RoutingPolicy::kSpray));
-  const double adaptive = closed_form_ps(lowered(t, RoutingPolicy::kAdaptive));
+  const topology::Topology t = leaves_and_spines(0.25);
+  const double spray = closed_form_ps(lowered(t, topology::RoutingPolicy::kSpray));
+  const double adaptive = closed_form_ps(lowered(t, topology::RoutingPolicy::kAdaptive));
   // 48 pairs leave leaf0 over four cables, two of them of a quarter of the rate: 12 / 0.25 = 48 on a slow one, or 48
   // / 2.5.
   EXPECT_NEAR(adaptive / spray, 1 / 2.5, 0.02);
 }
 
 TEST(Adaptive, WhereNothingIsGainedItIsTheEqualSplitToTheLastBit) {
-  const Topology t = leaves_and_spines(1);
-  const LoweredCall spray = lowered(t, RoutingPolicy::kSpray), adaptive = lowered(t, RoutingPolicy::kAdaptive);
+  const topology::Topology t = leaves_and_spines(1);
+  const LoweredCall spray = lowered(t, topology::RoutingPolicy::kSpray),
+                    adaptive = lowered(t, topology::RoutingPolicy::kAdaptive);
   EXPECT_EQ(closed_form_ps(adaptive), closed_form_ps(spray));
   EXPECT_EQ(adaptive.stages.at(0).weight, spray.stages.at(0).weight);
 }
 
 TEST(Adaptive, ExplainsTheSplitThatItChose) {
-  const Topology t = leaves_and_spines(0.25);
-  const Router router(t, RoutingPolicy::kAdaptive);
-  const Placement placement(router, t.gpus());
+  const topology::Topology t = leaves_and_spines(0.25);
+  const routing::Router router(t, topology::RoutingPolicy::kAdaptive);
+  const routing::Placement placement(router, t.gpus());
   Lowering lowering(router, placement, {});
   for (const char* algorithm : {"ring", "halving_doubling"}) {
-    const CollectiveCall call = test_call(16, algorithm, 1 << 30);
+    const program::CollectiveCall call = test_call(16, algorithm, 1 << 30);
     const double ps = closed_form_ps(lowering.lower(call).value());
     const std::vector<ChainPart> parts = lowering.explain(call).value();
     EXPECT_NEAR(sum_ps(parts), ps, 1e-6 * ps) << algorithm;
@@ -122,24 +123,24 @@ TEST(Adaptive, ExplainsTheSplitThatItChose) {
 
 // A bias away from one of two spines sends nothing over it, for this step only.
 TEST(Adaptive, AStepIsThatOfTheWholeCallAndIsSplitAsAsked) {
-  const Topology t = leaves_and_spines(1);
-  const Router router(t, RoutingPolicy::kAdaptive);
-  const Placement placement(router, t.gpus());
+  const topology::Topology t = leaves_and_spines(1);
+  const routing::Router router(t, topology::RoutingPolicy::kAdaptive);
+  const routing::Placement placement(router, t.gpus());
   Lowering lowering(router, placement, {}, Shortcuts::none());
-  const CollectiveCall call = test_call(16, "hierarchical(ring,tree)", 1 << 30);
+  const program::CollectiveCall call = test_call(16, "hierarchical(ring,tree)", 1 << 30);
   const LoweredCall whole = lowering.lower(call).value();
   ASSERT_GT(whole.stages.size(), 1u);
   for (const Stage& stage : whole.stages) {
-    const Stage again = lowering.lower_step(call, stage.step, kEqualSplit).value();
+    const Stage again = lowering.lower_step(call, stage.step, routing::kEqualSplit).value();
     EXPECT_EQ(again.phase, stage.phase);
     EXPECT_EQ(again.weight, stage.weight);
     EXPECT_EQ(again.load_ps, stage.load_ps);
     EXPECT_EQ(again.slowest_alone_ps, stage.slowest_alone_ps);
   }
   EXPECT_FALSE(lowering.lower_step(call, static_cast<std::uint32_t>(whole.stages.back().step + 1), {}).ok());
-  SplitBias away(t.link_count(), 1);
+  routing::SplitBias away(t.link_count(), 1);
   for (std::uint32_t l = 0; l < t.link_count(); ++l)
-    if (t.name(LinkId{l}).find("spine0") != std::string::npos) away[l] = 1 / kMostBias;
+    if (t.name(topology::LinkId{l}).find("spine0") != std::string::npos) away[l] = 1 / routing::kMostBias;
   const Stage stage = lowering.lower_step(all_to_all(), 0, away).value();
   double over[2] = {0, 0};
   for (const Fluid& f : stage.fluids)
@@ -154,11 +155,11 @@ TEST(Adaptive, AStepIsThatOfTheWholeCallAndIsSplitAsAsked) {
 }
 
 TEST(Adaptive, LeavesNoLeanBehind) {
-  const Topology t = leaves_and_spines(0.25);
-  const Router router(t, RoutingPolicy::kAdaptive);
-  const Placement placement(router, t.gpus());
+  const topology::Topology t = leaves_and_spines(0.25);
+  const routing::Router router(t, topology::RoutingPolicy::kAdaptive);
+  const routing::Placement placement(router, t.gpus());
   Lowering lowering(router, placement, {});
-  std::vector<LinkShare> before, after;
+  std::vector<routing::LinkShare> before, after;
   ASSERT_TRUE(router.spread(t.gpus()[0], t.gpus()[15], placement.nic(0, 0), placement.nic(15, 0), 1, before).ok());
   ASSERT_TRUE(lowering.lower(all_to_all()).ok());
   ASSERT_TRUE(router.spread(t.gpus()[0], t.gpus()[15], placement.nic(0, 0), placement.nic(15, 0), 1, after).ok());
@@ -167,4 +168,4 @@ TEST(Adaptive, LeavesNoLeanBehind) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::lowering

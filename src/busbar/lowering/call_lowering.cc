@@ -4,25 +4,25 @@
 
 #include <algorithm>
 
-namespace busbar {
+namespace busbar::lowering {
 namespace {
 
 /// Connections that neither wait for each other nor share a rate. A pairwise exchange keeps its rounds.
-bool all_at_once(const Schedule& s, const Phase& phase) {
-  return coupling_of(phase.pattern) == Coupling::kFree &&
-         stepwise_rounds(phase.pattern, s.families[phase.family].size()) == 1;
+bool all_at_once(const collectives::Schedule& s, const collectives::Phase& phase) {
+  return collectives::coupling_of(phase.pattern) == collectives::Coupling::kFree &&
+         collectives::stepwise_rounds(phase.pattern, s.families[phase.family].size()) == 1;
 }
 
 /// Messages on each connection of a run: one per round of a ring; the sends of stepwise phases are connections each.
-double sends_each(const PlannedCall& plan, PhaseRun run) {
-  return is_ring(plan.first_phase(run).pattern) ? run_rounds(plan.schedule, run) : 1;
+double sends_each(const PlannedCall& plan, collectives::PhaseRun run) {
+  return is_ring(plan.first_phase(run).pattern) ? collectives::run_rounds(plan.schedule, run) : 1;
 }
 
-std::string phase_name(const PlannedCall& plan, PhaseRun run) {
-  const Pattern pattern = plan.first_phase(run).pattern;
-  std::string name = name_of(pattern);
-  if (run.end - run.begin > 1 && !is_stepwise(pattern)) name += " + all-gather";
-  const GroupFamily& family = plan.family(run);
+std::string phase_name(const PlannedCall& plan, collectives::PhaseRun run) {
+  const collectives::Pattern pattern = plan.first_phase(run).pattern;
+  std::string name = collectives::name_of(pattern);
+  if (run.end - run.begin > 1 && !collectives::is_stepwise(pattern)) name += " + all-gather";
+  const collectives::GroupFamily& family = plan.family(run);
   if (plan.schedule.traits.names_levels)
     name += family.size() > 1 && family.actor(0, 1) == family.actor(0, 0) + 1 ? " in group" : " across groups";
   return name;
@@ -32,11 +32,11 @@ std::string phase_name(const PlannedCall& plan, PhaseRun run) {
 Simplifications unfollowed(const PlannedCall& plan) {
   Simplifications out;
   bool in_turn = false, switches = false;
-  for (const std::vector<PhaseRun>& channel : plan.runs)
-    for (const PhaseRun run : channel) {
-      const Pattern pattern = plan.first_phase(run).pattern;
-      switches = switches || uses_hub(pattern);
-      in_turn = in_turn || is_ring(pattern) || (is_stepwise(pattern) && !uses_hub(pattern));
+  for (const std::vector<collectives::PhaseRun>& channel : plan.runs)
+    for (const collectives::PhaseRun run : channel) {
+      const collectives::Pattern pattern = plan.first_phase(run).pattern;
+      switches = switches || collectives::uses_hub(pattern);
+      in_turn = in_turn || is_ring(pattern) || (collectives::is_stepwise(pattern) && !collectives::uses_hub(pattern));
     }
   if (in_turn && plan.steps() > 1) out.add(Simplification::kPhasesInTurn);
   if (!in_turn && !switches && plan.chunks > 1) out.add(Simplification::kFirstChunk);
@@ -83,7 +83,7 @@ Status CallLowering::lower_step(std::size_t step) {
   const PairTools tools{machine_, spread_, space_.router, space_.times, space_.builder};
   for (std::size_t c = 0; c < plan_->runs.size(); ++c) {
     if (step >= plan_->runs[c].size()) continue;
-    const PhaseRun phases = plan_->runs[c][step];
+    const collectives::PhaseRun phases = plan_->runs[c][step];
     if (stage.phase.empty()) stage.phase = phase_name(*plan_, phases);
     const bool at_once = all_at_once(plan_->schedule, plan_->first_phase(phases));
     Status status;
@@ -106,7 +106,7 @@ Status CallLowering::lower_run(const GroupRun& of, std::size_t channel, StepRuns
   if (traces())
     trace_->parts[done_.size()] =
         RunTracer(machine_, *plan_, space_.times, of, run, space_.builder.stage.phase).trace();
-  const double bytes = run.busiest_bytes(is_stepwise(plan_->first_phase(of.phases).pattern));
+  const double bytes = run.busiest_bytes(collectives::is_stepwise(plan_->first_phase(of.phases).pattern));
   const double held_ps = space_.times.held_ps(run, sends_each(*plan_, of.phases));
   if (bytes > 0)
     space_.builder.emit(run.loads, bytes, space_.times.alone_ps(run, of) + held_ps);
@@ -118,25 +118,26 @@ Status CallLowering::lower_run(const GroupRun& of, std::size_t channel, StepRuns
 /// A phase whose connections know nothing of each other: a fluid each. Their latency is paid once, before the bytes.
 Status CallLowering::lower_sends(const GroupRun& of) {
   constexpr std::uint64_t kMostFluids = 2'000'000;  // some 300 MB
-  const Phase& phase = plan_->first_phase(of.phases);
-  const GroupFamily& family = plan_->family(of.phases);
+  const collectives::Phase& phase = plan_->first_phase(of.phases);
+  const collectives::GroupFamily& family = plan_->family(of.phases);
   const std::uint32_t n = family.size();
-  const bool pairs = phase.pattern != Pattern::kDirectGather && phase.pattern != Pattern::kDirectScatter &&
-                     phase.pattern != Pattern::kDirectShift;
+  const bool pairs = phase.pattern != collectives::Pattern::kDirectGather &&
+                     phase.pattern != collectives::Pattern::kDirectScatter &&
+                     phase.pattern != collectives::Pattern::kDirectShift;
   Stage& stage = space_.builder.stage;
   if (stage.fluids.size() + std::uint64_t{n} * (pairs ? n : 1) > kMostFluids)
     return unsupported(fmt::format("{} over {} ranks is {} routes at once; choose pairwise or bruck",
-                                   name_of(phase.pattern), n, std::uint64_t{n} * n));
+                                   collectives::name_of(phase.pattern), n, std::uint64_t{n} * n));
   OpenRun& run = space_.run;
   const double chunk_bytes = plan_->chunk_bytes();
   Status status;
   space_.router.begin_run({of.phases.begin, of.phases.begin + 1});
-  for_each_send(phase, n, 0, [&](const Send& send) {
-    const double bytes = static_cast<double>(chunks_of(plan_->schedule, phase, n, send)) * chunk_bytes;
+  collectives::for_each_send(phase, n, 0, [&](const collectives::Send& send) {
+    const double bytes = static_cast<double>(collectives::chunks_of(plan_->schedule, phase, n, send)) * chunk_bytes;
     if (!status.ok() || bytes == 0) return;
     run.clear_routes();
-    status = space_.router.connect(of.call_group, actor_of(phase, family, n, of.group, send.src),
-                                   actor_of(phase, family, n, of.group, send.dst), bytes, run);
+    status = space_.router.connect(of.call_group, collectives::actor_of(phase, family, n, of.group, send.src),
+                                   collectives::actor_of(phase, family, n, of.group, send.dst), bytes, run);
     if (!status.ok()) return;
     const double load_ps = space_.times.longest_load_ps(run, space_.times.capped_ps(bytes));
     stage.latency_ps = std::max(stage.latency_ps, run.connections[0].latency_ps);
@@ -158,7 +159,7 @@ Status CallLowering::lower_first_chunk(std::uint32_t call_group, std::size_t cha
                                        FirstChunk& first) {
   OpenRun& run = space_.run;
   for (std::size_t step = 0; step < plan_->runs[channel].size(); ++step) {
-    const PhaseRun phases = plan_->runs[channel][step];
+    const collectives::PhaseRun phases = plan_->runs[channel][step];
     const std::string name = phase_name(*plan_, phases);
     if (space_.builder.stage.phase.empty()) space_.builder.stage.phase = name;
     double slowest_ps = 0, bytes = 0, held_ps = 0;
@@ -171,9 +172,9 @@ Status CallLowering::lower_first_chunk(std::uint32_t call_group, std::size_t cha
       const double ps = empty ? 0 : space_.times.alone_ps(run, of) + held;
       if (ps > slowest_ps && traces()) parts = RunTracer(machine_, *plan_, space_.times, of, run, name).trace();
       slowest_ps = std::max(slowest_ps, ps);
-      bytes = std::max(bytes, run.busiest_bytes(is_stepwise(plan_->first_phase(phases).pattern)));
+      bytes = std::max(bytes, run.busiest_bytes(collectives::is_stepwise(plan_->first_phase(phases).pattern)));
       held_ps = std::max(held_ps, held);
-      for (const CapacityId c : run.loads.on()) space_.total.add(c, run.loads[c]);
+      for (const routing::CapacityId c : run.loads.on()) space_.total.add(c, run.loads[c]);
       run.loads.clear();
     }
     first.ps += slowest_ps;
@@ -198,7 +199,7 @@ Status CallLowering::lower_pipeline() {
         steps[step].route(*plan_, step, space_.router, space_.hop_times, space_.ring_times, space_.run));
     space_.builder.stage.simplified.add(steps[step].simplified());
     if (const RunLoads* loads = steps[step].loads())
-      for (const CapacityId c : loads->on()) all_loads.add(c, (*loads)[c]);
+      for (const routing::CapacityId c : loads->on()) all_loads.add(c, (*loads)[c]);
   }
   std::vector<double> followed_ps;  // per group of ranks and channel
   const std::uint32_t followed =
@@ -210,8 +211,8 @@ Status CallLowering::lower_pipeline() {
       FirstChunk first;
       BUSBAR_RETURN_IF_ERROR(lower_first_chunk(cg, c, steps, first));
       double busiest_ps = space_.times.capped_ps(first.all_bytes);
-      LinkId busiest = kNone<LinkId>;
-      for (const CapacityId l : total.on()) {
+      topology::LinkId busiest = kNone<topology::LinkId>;
+      for (const routing::CapacityId l : total.on()) {
         const double load = std::max(total[l], all_loads[l]);
         if (load / machine_.table.rate(l) > busiest_ps) busiest = machine_.table.link_of(l);
         busiest_ps = std::max(busiest_ps, load / machine_.table.rate(l));
@@ -230,7 +231,8 @@ Status CallLowering::lower_pipeline() {
     }
   all_loads.clear();
   space_.run.spare.push_back(std::move(all_loads));
-  space_.builder.stage.phase = plan_->schedule.algorithm + " " + name_of(plan_->schedule.op) + ", pipelined";
+  space_.builder.stage.phase =
+      plan_->schedule.algorithm + " " + collectives::name_of(plan_->schedule.op) + ", pipelined";
   return {};
 }
 
@@ -248,4 +250,4 @@ void CallLowering::close_stage() {
   if (!stage.fluids.empty()) done_.push_back(std::move(stage));
 }
 
-}  // namespace busbar
+}  // namespace busbar::lowering

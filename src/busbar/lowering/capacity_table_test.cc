@@ -5,23 +5,26 @@
 #include "busbar/lowering/internal/lanes.h"
 #include "busbar/topology/test_parts.h"
 
-namespace busbar {
+namespace busbar::lowering {
 namespace {
 
-Topology spine_cluster() {
-  return std::move(test_cluster(test_fabric(FabricKind::kFatTree, 4), test_nics(1, true), 16)->builder).seal();
+topology::Topology spine_cluster() {
+  return std::move(topology::test_cluster(topology::test_fabric(topology::FabricKind::kFatTree, 4),
+                                          topology::test_nics(1, true), 16)
+                       ->builder)
+      .seal();
 }
 
 TEST(CapacityTable, GivesABundleTheRateOfItsCablesTogether) {
-  const Topology t = spine_cluster();
-  const Router router(t, RoutingPolicy::kSpray);
+  const topology::Topology t = spine_cluster();
+  const routing::Router router(t, topology::RoutingPolicy::kSpray);
   const CapacityTable table(router, {});
   ASSERT_NE(table.bundles(), nullptr);
   ASSERT_EQ(table.counts().bundles, table.bundles()->count());
   for (std::uint32_t b = 0; b < table.counts().bundles; ++b) {
-    const CapacityId bundle = CapacityId::bundle(b);
+    const routing::CapacityId bundle = routing::CapacityId::bundle(b);
     double rate = 0, wire = 0, parts = 0;
-    table.for_each_link(bundle, [&](LinkId l, double part) {
+    table.for_each_link(bundle, [&](topology::LinkId l, double part) {
       rate += table.rate(l), wire += table.wire_rate(l), parts += part;
       EXPECT_EQ(table.latency_ps(l), table.latency_ps(bundle));
     });
@@ -33,14 +36,15 @@ TEST(CapacityTable, GivesABundleTheRateOfItsCablesTogether) {
 }
 
 TEST(CapacityTable, HasNoBundlesWhereMessagesAreHeldUpOrTheShortcutIsOff) {
-  const Topology t = spine_cluster();
-  const Router router(t, RoutingPolicy::kSpray);
-  const std::vector<LinkDelay> delays{{LinkId{3}, 0.5, Duration::us(1)}, {LinkId{3}, 0.25, Duration::us(4)}};
+  const topology::Topology t = spine_cluster();
+  const routing::Router router(t, topology::RoutingPolicy::kSpray);
+  const std::vector<LinkDelay> delays{{topology::LinkId{3}, 0.5, Duration::us(1)},
+                                      {topology::LinkId{3}, 0.25, Duration::us(4)}};
   const CapacityTable held(router, {}, {}, delays);
   EXPECT_EQ(held.bundles(), nullptr);
   ASSERT_TRUE(held.holds());
-  EXPECT_EQ(held.held_ps(LinkId{3}), 0.5e6 + 1e6);
-  EXPECT_EQ(held.held_ps(LinkId{4}), 0);
+  EXPECT_EQ(held.held_ps(topology::LinkId{3}), 0.5e6 + 1e6);
+  EXPECT_EQ(held.held_ps(topology::LinkId{4}), 0);
   const CapacityTable apart(router, {}, {}, {}, Shortcuts::none());
   EXPECT_EQ(apart.bundles(), nullptr);
   EXPECT_FALSE(apart.holds());
@@ -48,13 +52,13 @@ TEST(CapacityTable, HasNoBundlesWhereMessagesAreHeldUpOrTheShortcutIsOff) {
 }
 
 TEST(CapacityTable, ChangesTheClassesOfAWhatIfAndNoOthers) {
-  const Topology t = spine_cluster();
-  const Router router(t, RoutingPolicy::kStatic);
-  const std::uint16_t changed = t.link_class_index(LinkId{0});
+  const topology::Topology t = spine_cluster();
+  const routing::Router router(t, topology::RoutingPolicy::kStatic);
+  const std::uint16_t changed = t.link_class_index(topology::LinkId{0});
   const CapacityTable before(router, {});
   const CapacityTable after(router, {}, {{changed}, 2, 1, Duration::us(1000)});
   for (std::uint32_t l = 0; l < t.link_count(); ++l) {
-    const LinkId link{l};
+    const topology::LinkId link{l};
     const bool is = t.link_class_index(link) == changed;
     EXPECT_EQ(after.rate(link), (is ? 2 : 1) * before.rate(link));
     EXPECT_EQ(after.latency_ps(link), is ? 0 : before.latency_ps(link));
@@ -64,13 +68,15 @@ TEST(CapacityTable, ChangesTheClassesOfAWhatIfAndNoOthers) {
 }
 
 TEST(CapacityTable, TakesTheSharesOfLinksThatTheProtocolReaches) {
-  const Topology t = spine_cluster();
-  const Router router(t, RoutingPolicy::kStatic);
-  ProtocolModel protocol;
+  const topology::Topology t = spine_cluster();
+  const routing::Router router(t, topology::RoutingPolicy::kStatic);
+  program::ProtocolModel protocol;
   protocol.share_network = 0.5;
   const CapacityTable whole(router, {}), half(router, protocol);
   for (std::uint32_t l = 0; l < t.link_count(); ++l)
-    EXPECT_EQ(half.rate(LinkId{l}), whole.rate(LinkId{l}) * (is_fabric(t.link_class(LinkId{l}).kind) ? 0.5 : 1));
+    EXPECT_EQ(
+        half.rate(topology::LinkId{l}),
+        whole.rate(topology::LinkId{l}) * (topology::is_fabric(t.link_class(topology::LinkId{l}).kind) ? 0.5 : 1));
 }
 
 TEST(Lanes, TakeNicsInTurn) {
@@ -83,4 +89,4 @@ TEST(Lanes, TakeNicsInTurn) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::lowering

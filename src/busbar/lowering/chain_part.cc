@@ -4,7 +4,7 @@
 #include <cmath>
 #include <iterator>
 
-namespace busbar {
+namespace busbar::lowering {
 
 const char* name_of(ChainPartKind kind) {
   constexpr const char* kNames[] = {"launch", "latency", "bandwidth", "sharing"};
@@ -18,7 +18,7 @@ double sum_ps(const std::vector<ChainPart>& parts) {
   return sum;
 }
 
-void close_sum(std::vector<ChainPart>& parts, double total_ps, LinkId busiest, const std::string& phase) {
+void close_sum(std::vector<ChainPart>& parts, double total_ps, topology::LinkId busiest, const std::string& phase) {
   constexpr double kRoundOff = 1e-9;  // of the time
   const double left = total_ps - sum_ps(parts);
   if (left > kRoundOff * total_ps + 2) {  // 2 ps: times are whole picoseconds
@@ -35,4 +35,4 @@ void close_sum(std::vector<ChainPart>& parts, double total_ps, LinkId busiest, c
   if (longest != parts.end()) longest->ps += left;
 }
 
-}  // namespace busbar
+}  // namespace busbar::lowering

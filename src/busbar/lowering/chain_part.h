@@ -8,7 +8,7 @@
 #include "busbar/base/id.h"
 #include "busbar/topology/link.h"
 
-namespace busbar {
+namespace busbar::lowering {
 
 enum class ChainPartKind : std::uint8_t {
   kLaunch,     ///< once per call
@@ -23,8 +23,8 @@ struct ChainPart {
   std::string phase;
   std::uint32_t from = kNone32,
                 to = kNone32;  ///< members of the call between whom the part runs; kNone32: a link's load
-  std::uint32_t first_round = 0, rounds = 0;  ///< 0 rounds: not of certain rounds
-  LinkId link = kNone<LinkId>;                ///< the narrowest on the way, or the busiest
+  std::uint32_t first_round = 0, rounds = 0;        ///< 0 rounds: not of certain rounds
+  topology::LinkId link = kNone<topology::LinkId>;  ///< the narrowest on the way, or the busiest
   double ps = 0;
 };
 
@@ -32,6 +32,6 @@ double sum_ps(const std::vector<ChainPart>& parts);
 
 /// Makes `parts` sum to `total_ps` exactly: what an engine takes beyond the closed form is sharing on `busiest`;
 /// round-off goes to the longest part. Pre: parts sum to no more than total_ps but for round-off.
-void close_sum(std::vector<ChainPart>& parts, double total_ps, LinkId busiest, const std::string& phase);
+void close_sum(std::vector<ChainPart>& parts, double total_ps, topology::LinkId busiest, const std::string& phase);
 
-}  // namespace busbar
+}  // namespace busbar::lowering

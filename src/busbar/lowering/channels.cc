@@ -7,7 +7,7 @@
 #include "busbar/collectives/chain.h"
 #include "busbar/routing/gpu_mesh.h"
 
-namespace busbar {
+namespace busbar::lowering {
 namespace {
 
 /// A channel's way through a server.
@@ -19,15 +19,15 @@ struct Entry {
 /// The members of one group that stand in one server.
 class Domain {
  public:
-  Domain(const CollectiveCall& call, const Placement& placement, std::uint32_t group, std::uint32_t first,
-         std::uint32_t size)
+  Domain(const program::CollectiveCall& call, const routing::Placement& placement, std::uint32_t group,
+         std::uint32_t first, std::uint32_t size)
       : call_(call), placement_(placement), group_(group), first_(first), size_(size) {}
 
-  DeviceId nic(std::uint32_t m, std::uint32_t channel) const {
+  topology::DeviceId nic(std::uint32_t m, std::uint32_t channel) const {
     return placement_.nic(call_.groups.actor(group_, first_ + m), channel);
   }
   std::uint32_t nics() const {
-    std::vector<DeviceId> all;
+    std::vector<topology::DeviceId> all;
     for (std::uint32_t m = 0; m < size_; ++m)
       for (std::uint32_t c = 0; c < placement_.nic_channels(); ++c) all.push_back(nic(m, c));
     std::sort(all.begin(), all.end());
@@ -37,7 +37,7 @@ class Domain {
   /// `most`.
   std::vector<Entry> entries(std::uint32_t most) const {
     std::vector<Entry> out;
-    std::vector<DeviceId> used;
+    std::vector<topology::DeviceId> used;
     std::vector<std::uint32_t> times(size_, 0);
     while (out.size() < most) {
       const auto channel = static_cast<std::uint32_t>(out.size());
@@ -56,21 +56,21 @@ class Domain {
   }
 
  private:
-  bool shares(std::uint32_t m, DeviceId other) const {
+  bool shares(std::uint32_t m, topology::DeviceId other) const {
     for (std::uint32_t c = 0; c < placement_.nic_channels(); ++c)
       if (nic(m, c) == other) return true;
     return false;
   }
-  const CollectiveCall& call_;
-  const Placement& placement_;
+  const program::CollectiveCall& call_;
+  const routing::Placement& placement_;
   std::uint32_t group_, first_, size_;
 };
 
 /// Payload bytes per second that one GPU of the call sends another by their own links.
-double direct_rate(const CollectiveCall& call, const Topology& topology, const Placement& placement, std::uint32_t from,
-                   std::uint32_t to) {
+double direct_rate(const program::CollectiveCall& call, const topology::Topology& topology,
+                   const routing::Placement& placement, std::uint32_t from, std::uint32_t to) {
   double rate = 0;
-  for (const LinkId l : topology.out_links(placement.gpu(call.groups.actor(0, from))))
+  for (const topology::LinkId l : topology.out_links(placement.gpu(call.groups.actor(0, from))))
     if (topology.to(l) == placement.gpu(call.groups.actor(0, to)))
       rate += static_cast<double>(per_second(topology.link_class(l).wire_rate)) * topology.link_class(l).efficiency;
   return rate;
@@ -78,8 +78,8 @@ double direct_rate(const CollectiveCall& call, const Topology& topology, const P
 
 /// Bytes per second of the fastest links along each dimension of the first group, in one direction of its rings. Where
 /// both directions cross the same links, because there are two GPUs or no link joins the ends, half of that.
-std::vector<double> dimension_rates(const CollectiveCall& call, std::span<const std::uint32_t> extents,
-                                    const Topology& topology, const Placement& placement) {
+std::vector<double> dimension_rates(const program::CollectiveCall& call, std::span<const std::uint32_t> extents,
+                                    const topology::Topology& topology, const routing::Placement& placement) {
   std::vector<double> out;
   std::uint32_t stride = 1;
   for (const std::uint32_t extent : extents) {
@@ -112,10 +112,11 @@ double longest_of(std::span<const std::uint32_t> starts, std::span<const std::ui
 }
 
 /// Trees of reducing switches and their limits: as many trees as GPUs have NICs, no more than the switches hold.
-void limit_trees(const CollectiveCall& call, const Topology& topology, const Placement& placement, ScheduleSpec& spec) {
+void limit_trees(const program::CollectiveCall& call, const topology::Topology& topology,
+                 const routing::Placement& placement, collectives::ScheduleSpec& spec) {
   spec.message_bytes = count(call.bytes);
-  for (const DeviceId d : topology.fabric_switches()) {
-    const DeviceClass& c = topology.device_class(d);
+  for (const topology::DeviceId d : topology.fabric_switches()) {
+    const topology::DeviceClass& c = topology.device_class(d);
     if (!c.reduces) continue;
     if (c.reduce_trees > 0) spec.max_trees = std::min(spec.max_trees, c.reduce_trees);
     if (count(c.reduce_message) > 0) spec.max_message_bytes = std::min(spec.max_message_bytes, count(c.reduce_message));
@@ -125,7 +126,8 @@ void limit_trees(const CollectiveCall& call, const Topology& topology, const Pla
 
 }  // namespace
 
-std::uint32_t ranks_per_domain(const CollectiveCall& call, const Topology& topology, const Placement& placement) {
+std::uint32_t ranks_per_domain(const program::CollectiveCall& call, const topology::Topology& topology,
+                               const routing::Placement& placement) {
   const std::uint32_t n = call.groups.size();
   const auto block = [&](std::uint32_t group, std::uint32_t member) {
     return topology.block_of(placement.gpu(call.groups.actor(group, member)));
@@ -140,8 +142,9 @@ std::uint32_t ranks_per_domain(const CollectiveCall& call, const Topology& topol
   return run;
 }
 
-std::vector<std::vector<std::uint32_t>> ring_orders(const CollectiveCall& call, const Topology& topology,
-                                                    const Placement& placement, std::uint32_t per_domain,
+std::vector<std::vector<std::uint32_t>> ring_orders(const program::CollectiveCall& call,
+                                                    const topology::Topology& topology,
+                                                    const routing::Placement& placement, std::uint32_t per_domain,
                                                     std::uint32_t most) {
   const std::uint32_t n = call.groups.size();
   if (per_domain < 2 || per_domain == n || topology.blocks().size() < 2) return {};
@@ -165,13 +168,13 @@ std::vector<std::vector<std::uint32_t>> ring_orders(const CollectiveCall& call, 
   return orders;
 }
 
-std::vector<std::uint32_t> torus_dimensions(const CollectiveCall& call, const Topology& topology,
-                                            const Placement& placement) {
-  std::vector<DeviceId> gpus;
+std::vector<std::uint32_t> torus_dimensions(const program::CollectiveCall& call, const topology::Topology& topology,
+                                            const routing::Placement& placement) {
+  std::vector<topology::DeviceId> gpus;
   for (std::uint32_t g = 0; g < call.groups.groups(); ++g)
     for (std::uint32_t m = 0; m < call.groups.size(); ++m) gpus.push_back(placement.gpu(call.groups.actor(g, m)));
   const std::uint32_t per_domain = ranks_per_domain(call, topology, placement);
-  return torus_extents(topology, gpus, per_domain > 1 ? per_domain : call.groups.size());
+  return routing::torus_extents(topology, gpus, per_domain > 1 ? per_domain : call.groups.size());
 }
 
 std::vector<std::uint32_t> torus_starts(std::span<const std::uint32_t> extents, std::span<const double> rates) {
@@ -196,24 +199,25 @@ std::vector<std::uint32_t> torus_starts(std::span<const std::uint32_t> extents, 
   return best;
 }
 
-std::uint32_t pipeline_chunks(const CollectiveCall& call, const Schedule& schedule, const ProtocolModel& protocol,
-                              std::uint32_t all_channels) {
+std::uint32_t pipeline_chunks(const program::CollectiveCall& call, const collectives::Schedule& schedule,
+                              const program::ProtocolModel& protocol, std::uint32_t all_channels) {
   if (call.chunks != 0) return call.chunks;
   const std::uint64_t piece = count(protocol.chunk) * all_channels;
-  if (piece == 0 || !pipelines(schedule)) return 1;
+  if (piece == 0 || !collectives::pipelines(schedule)) return 1;
   return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(count(call.bytes) / piece, 1, kMostChunks));
 }
 
-Result<Schedule> build_for_call(const CollectiveCall& call, const Topology& topology, const Placement& placement,
-                                std::uint32_t per_domain, std::uint32_t most_channels) {
-  ScheduleSpec spec;
+Result<collectives::Schedule> build_for_call(const program::CollectiveCall& call, const topology::Topology& topology,
+                                             const routing::Placement& placement, std::uint32_t per_domain,
+                                             std::uint32_t most_channels) {
+  collectives::ScheduleSpec spec;
   spec.algorithm = call.algorithm;
   spec.op = call.op;
   spec.ranks = call.groups.size();
   spec.ranks_per_group = per_domain;
   spec.root = call.root;
   spec.pairs = call.pairs;
-  const AlgorithmTraits traits = traits_of(call.algorithm);
+  const collectives::AlgorithmTraits traits = collectives::traits_of(call.algorithm);
   if (traits.takes_orders) {
     if (call.channels == 0 && traits.channels_per_order > 1)
       most_channels = most_channels == 0 ? kMostTreeChannels : std::min(most_channels, kMostTreeChannels);
@@ -225,7 +229,7 @@ Result<Schedule> build_for_call(const CollectiveCall& call, const Topology& topo
     spec.starts = torus_starts(spec.dimensions, dimension_rates(call, spec.dimensions, topology, placement));
   }
   if (traits.reduces_in_fabric) limit_trees(call, topology, placement, spec);
-  return build_schedule(spec);
+  return collectives::build_schedule(spec);
 }
 
-}  // namespace busbar
+}  // namespace busbar::lowering

@@ -11,7 +11,7 @@
 #include "busbar/lowering/random_cluster.h"
 #include "busbar/lowering/test_ground.h"
 
-namespace busbar {
+namespace busbar::lowering {
 namespace {
 
 std::vector<std::uint32_t> starts_of(std::vector<std::uint32_t> extents, std::vector<double> rates) {
@@ -40,17 +40,17 @@ TEST(RingOrders, EnterTheScarcestServerByDifferentNics) {
   std::uint32_t several = 0, pairs = 0;
   for (int i = 0; i < 200; ++i) {
     SCOPED_TRACE(i);
-    const NodeTemplate node = random_server(random);
+    const topology::NodeTemplate node = random_server(random);
     const Ground m(std::move(random_cluster(random, node, 2 + static_cast<std::uint32_t>(random.below(3)))).seal());
     const std::uint32_t n = m.gpus(), blocks = static_cast<std::uint32_t>(m.topology.blocks().size());
-    const CollectiveCall call = test_call(n, "ring", kGiB);
+    const program::CollectiveCall call = test_call(n, "ring", kGiB);
     const std::uint32_t per_domain = ranks_per_domain(call, m.topology, m.placement);
     const auto most = static_cast<std::uint32_t>(random.below(4));
     const auto orders = ring_orders(call, m.topology, m.placement, per_domain, most);
     std::uint32_t fewest = UINT32_MAX;
     std::vector<std::uint32_t> scarce;
     for (std::uint32_t first = 0; first < n; first += per_domain) {
-      std::set<DeviceId> nics;
+      std::set<topology::DeviceId> nics;
       for (std::uint32_t r = first; r < first + per_domain; ++r)
         for (std::uint32_t c = 0; c < m.placement.nic_channels(); ++c) nics.insert(m.placement.nic(r, c));
       if (nics.size() < fewest) fewest = static_cast<std::uint32_t>(nics.size()), scarce.clear();
@@ -67,7 +67,7 @@ TEST(RingOrders, EnterTheScarcestServerByDifferentNics) {
     if (orders.empty()) continue;
     ++several;
     pairs += per_domain == 2;
-    std::set<DeviceId> entered;
+    std::set<topology::DeviceId> entered;
     for (std::uint32_t c = 0; c < orders.size(); ++c) entered.insert(m.placement.nic(orders[c][scarce[0]], c));
     EXPECT_EQ(entered.size(), orders.size());
   }
@@ -77,25 +77,30 @@ TEST(RingOrders, EnterTheScarcestServerByDifferentNics) {
 
 /// Orders of two servers of four GPUs, GPU g behind PCIe switch `pcie[g]` of two with a NIC each.
 std::vector<std::vector<std::uint32_t>> orders_behind(std::array<std::uint32_t, 4> pcie) {
-  NodeTemplate node;
-  for (int g = 0; g < 4; ++g) node.devices.push_back(test_device(DeviceKind::kGpu, "gpu" + std::to_string(g)));
-  for (int k = 0; k < 2; ++k) node.devices.push_back(test_device(DeviceKind::kPcieSwitch, "pcie" + std::to_string(k)));
-  for (int k = 0; k < 2; ++k) node.devices.push_back(test_device(DeviceKind::kNic, "nic" + std::to_string(k)));
-  node.devices.push_back(test_device(DeviceKind::kNvSwitch, "nvswitch0"));
-  node.links.push_back({4, 5, test_link(LinkKind::kPcie, 64)});
-  for (std::uint32_t k = 0; k < 2; ++k) node.links.push_back({4 + k, 6 + k, test_link(LinkKind::kPcie, 64)});
+  topology::NodeTemplate node;
+  for (int g = 0; g < 4; ++g)
+    node.devices.push_back(topology::test_device(topology::DeviceKind::kGpu, "gpu" + std::to_string(g)));
+  for (int k = 0; k < 2; ++k)
+    node.devices.push_back(topology::test_device(topology::DeviceKind::kPcieSwitch, "pcie" + std::to_string(k)));
+  for (int k = 0; k < 2; ++k)
+    node.devices.push_back(topology::test_device(topology::DeviceKind::kNic, "nic" + std::to_string(k)));
+  node.devices.push_back(topology::test_device(topology::DeviceKind::kNvSwitch, "nvswitch0"));
+  node.links.push_back({4, 5, topology::test_link(topology::LinkKind::kPcie, 64)});
+  for (std::uint32_t k = 0; k < 2; ++k)
+    node.links.push_back({4 + k, 6 + k, topology::test_link(topology::LinkKind::kPcie, 64)});
   for (std::uint32_t g = 0; g < 4; ++g) {
-    node.links.push_back({g, 4 + pcie[g], test_link(LinkKind::kPcie, 64)});
-    node.links.push_back({g, 8, test_link(LinkKind::kNvlink, 450)});
+    node.links.push_back({g, 4 + pcie[g], topology::test_link(topology::LinkKind::kPcie, 64)});
+    node.links.push_back({g, 8, topology::test_link(topology::LinkKind::kNvlink, 450)});
   }
-  TopologyBuilder b;
+  topology::TopologyBuilder b;
   const std::uint32_t t = b.add_template(node);
-  DeviceClass leaf;
-  leaf.kind = DeviceKind::kLeaf;
-  const BlockId first = b.add_block(t), second = b.add_block(t);
-  const DeviceId hub = b.add_switch(leaf, "leaf0");
-  for (const BlockId block : {first, second})
-    for (const std::uint32_t nic : {6u, 7u}) b.connect(b.device(block, nic), hub, test_link(LinkKind::kInfiniband, 50));
+  topology::DeviceClass leaf;
+  leaf.kind = topology::DeviceKind::kLeaf;
+  const topology::BlockId first = b.add_block(t), second = b.add_block(t);
+  const topology::DeviceId hub = b.add_switch(leaf, "leaf0");
+  for (const topology::BlockId block : {first, second})
+    for (const std::uint32_t nic : {6u, 7u})
+      b.connect(b.device(block, nic), hub, topology::test_link(topology::LinkKind::kInfiniband, 50));
   const Ground m(std::move(b).seal());
   return ring_orders(test_call(8, "ring", kGiB), m.topology, m.placement, 4, 0);
 }
@@ -107,8 +112,8 @@ TEST(RingOrders, GoDownwardsWhereOnlyTheMemberAboveSharesTheNic) {
   EXPECT_EQ(orders_behind({0, 0, 1, 0}), (Orders{{0, 1, 2, 3, 4, 5, 6, 7}, {2, 3, 0, 1, 6, 7, 4, 5}}));
 }
 
-CollectiveCall over(std::vector<std::uint32_t> ranks, std::uint32_t groups = 1) {
-  CollectiveCall call = test_call(static_cast<std::uint32_t>(ranks.size()) / groups, "ring", kGiB);
+program::CollectiveCall over(std::vector<std::uint32_t> ranks, std::uint32_t groups = 1) {
+  program::CollectiveCall call = test_call(static_cast<std::uint32_t>(ranks.size()) / groups, "ring", kGiB);
   call.groups = {};
   call.groups.listed = std::move(ranks);
   call.groups.listed_groups = groups;
@@ -117,7 +122,7 @@ CollectiveCall over(std::vector<std::uint32_t> ranks, std::uint32_t groups = 1) 
 
 TEST(RanksPerDomain, AreThoseOfOneServerInARowInEveryGroup) {
   const Ground m(std::move(pods_of_eight(3)).seal());
-  const auto of = [&](const CollectiveCall& call) { return ranks_per_domain(call, m.topology, m.placement); };
+  const auto of = [&](const program::CollectiveCall& call) { return ranks_per_domain(call, m.topology, m.placement); };
   EXPECT_EQ(of(over({0, 1, 8, 9, 16, 17})), 2u);
   EXPECT_EQ(of(over({0, 1, 2})), 3u);
   EXPECT_EQ(of(over({0, 8, 16})), 1u);
@@ -139,9 +144,10 @@ TEST(LoweredCalls, OfRanksWithoutAGpuAreRefused) {
 }
 
 TEST(PipelineChunks, HaveTheBytesOfTheProtocolAndAreNotTooMany) {
-  const Schedule s = build_schedule("tree", Collective::kAllReduce, 8, 1, 0).value();
-  ProtocolModel p;
-  CollectiveCall call = test_call(8, "tree", kGiB, 0);
+  const collectives::Schedule s =
+      collectives::build_schedule("tree", collectives::Collective::kAllReduce, 8, 1, 0).value();
+  program::ProtocolModel p;
+  program::CollectiveCall call = test_call(8, "tree", kGiB, 0);
   EXPECT_EQ(pipeline_chunks(call, s, p, 4), 1u) << "pieces have no size";
   p.chunk = Bytes{1 << 20};
   EXPECT_EQ(pipeline_chunks(call, s, p, 4), 256u);
@@ -151,32 +157,35 @@ TEST(PipelineChunks, HaveTheBytesOfTheProtocolAndAreNotTooMany) {
 }
 
 /// 4 x 4 chips with links of 50 GB/s along the first dimension and `second` GB/s along the other, in rings or not.
-Topology chips(std::uint64_t second, bool first_wraps, bool second_wraps) {
-  NodeTemplate node;
-  for (int g = 0; g < 16; ++g) node.devices.push_back(test_device(DeviceKind::kGpu, "chip" + std::to_string(g)));
+topology::Topology chips(std::uint64_t second, bool first_wraps, bool second_wraps) {
+  topology::NodeTemplate node;
+  for (int g = 0; g < 16; ++g)
+    node.devices.push_back(topology::test_device(topology::DeviceKind::kGpu, "chip" + std::to_string(g)));
   for (std::uint32_t i = 0; i < 16; ++i) {
     const std::uint32_t x = i % 4, y = i / 4;
-    if (first_wraps || x < 3) node.links.push_back({i, i - x + (x + 1) % 4, test_link(LinkKind::kIci, 50)});
-    if (second_wraps || y < 3) node.links.push_back({i, (i + 4) % 16, test_link(LinkKind::kIci, second)});
+    if (first_wraps || x < 3)
+      node.links.push_back({i, i - x + (x + 1) % 4, topology::test_link(topology::LinkKind::kIci, 50)});
+    if (second_wraps || y < 3)
+      node.links.push_back({i, (i + 4) % 16, topology::test_link(topology::LinkKind::kIci, second)});
   }
-  TopologyBuilder b;
+  topology::TopologyBuilder b;
   b.add_block(b.add_template(node));
   return std::move(b).seal();
 }
 
 /// Whether the channels of a torus call over all GPUs start with the dimensions that these rates ask for.
-void expect_starts(const Topology& t, std::vector<std::uint32_t> extents, std::vector<double> rates) {
+void expect_starts(const topology::Topology& t, std::vector<std::uint32_t> extents, std::vector<double> rates) {
   const Ground m(t);
-  const CollectiveCall call = test_call(m.gpus(), "torus", kGiB);
+  const program::CollectiveCall call = test_call(m.gpus(), "torus", kGiB);
   const auto built = build_for_call(call, m.topology, m.placement, m.gpus(), 0);
   ASSERT_TRUE(built.ok()) << built.error().message;
-  ScheduleSpec spec;
+  collectives::ScheduleSpec spec;
   spec.algorithm = "torus";
   spec.op = call.op;
   spec.ranks = m.gpus();
   spec.dimensions = extents;
   spec.starts = starts_of(extents, rates);
-  const Schedule expected = build_schedule(spec).value();
+  const collectives::Schedule expected = collectives::build_schedule(spec).value();
   EXPECT_EQ(built->channels, expected.channels);
   EXPECT_EQ(built->families, expected.families);
   ASSERT_EQ(built->phases.size(), expected.phases.size());
@@ -201,13 +210,14 @@ TEST(TorusStarts, CountARowThatNoLinkClosesHalf) {
 // Two GPUs side by side send each other both directions of a ring over one link: half of its rate for each, as for the
 // ends of a row that no link joins.
 TEST(TorusStarts, CountALinkBetweenTwoChipsHalf) {
-  NodeTemplate node;
-  for (int g = 0; g < 8; ++g) node.devices.push_back(test_device(DeviceKind::kGpu, "chip" + std::to_string(g)));
+  topology::NodeTemplate node;
+  for (int g = 0; g < 8; ++g)
+    node.devices.push_back(topology::test_device(topology::DeviceKind::kGpu, "chip" + std::to_string(g)));
   for (std::uint32_t i = 0; i < 8; ++i) {
-    if (i % 2 == 0) node.links.push_back({i, i + 1, test_link(LinkKind::kIci, 50)});
-    node.links.push_back({i, (i + 2) % 8, test_link(LinkKind::kIci, 50)});
+    if (i % 2 == 0) node.links.push_back({i, i + 1, topology::test_link(topology::LinkKind::kIci, 50)});
+    node.links.push_back({i, (i + 2) % 8, topology::test_link(topology::LinkKind::kIci, 50)});
   }
-  TopologyBuilder b;
+  topology::TopologyBuilder b;
   b.add_block(b.add_template(node));
   expect_starts(std::move(b).seal(), {2, 4}, {25, 50});
   EXPECT_NE(starts_of({2, 4}, {25, 50}), starts_of({2, 4}, {50, 50}));
@@ -217,10 +227,11 @@ TEST(TorusStarts, AreLeftAloneWhereADimensionHasNoLinks) { EXPECT_TRUE(starts_of
 
 // Two servers of two chips side by side: no link joins the servers.
 TEST(TorusDimensions, AreThoseOfAServerOfTwo) {
-  NodeTemplate node;
-  for (int g = 0; g < 2; ++g) node.devices.push_back(test_device(DeviceKind::kGpu, "chip" + std::to_string(g)));
-  node.links.push_back({0, 1, test_link(LinkKind::kIci, 50)});
-  TopologyBuilder b;
+  topology::NodeTemplate node;
+  for (int g = 0; g < 2; ++g)
+    node.devices.push_back(topology::test_device(topology::DeviceKind::kGpu, "chip" + std::to_string(g)));
+  node.links.push_back({0, 1, topology::test_link(topology::LinkKind::kIci, 50)});
+  topology::TopologyBuilder b;
   const std::uint32_t t = b.add_template(node);
   b.add_block(t);
   b.add_block(t);
@@ -231,4 +242,4 @@ TEST(TorusDimensions, AreThoseOfAServerOfTwo) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::lowering

@@ -7,7 +7,7 @@
 #include "busbar/lowering/test_machines.h"
 #include "busbar/topology/selector.h"
 
-namespace busbar {
+namespace busbar::lowering {
 namespace {
 
 // Closed forms: docs/models/flow.md. Tolerance 0.1 % as promised there.
@@ -43,12 +43,13 @@ TEST(LoweredCalls, PipelinedChunksStayBetweenFloorAndPhaseByPhase) {
 // however many channels share them.
 TEST(LoweredCalls, ChannelsThatShareLinksFillThemTogether) {
   const Ground m(one_switch(3).seal());
-  const GivenTree down{{0, 1, 2}, {0, 0, 1}};
+  const collectives::GivenTree down{{0, 1, 2}, {0, 0, 1}};
   for (const auto& [channels, chunks] : {std::pair(1u, 4u), {2u, 4u}, {5u, 4u}, {5u, 1000u}}) {
-    CollectiveCall call = test_call(3, "tree", kGiB, chunks);
-    call.op = Collective::kBroadcast;
-    const std::vector<WeightedTree> trees(channels, WeightedTree{down, 1});
-    call.schedule = std::make_shared<const Schedule>(build_tree_packing(call.op, 3, 0, trees).value());
+    program::CollectiveCall call = test_call(3, "tree", kGiB, chunks);
+    call.op = collectives::Collective::kBroadcast;
+    const std::vector<collectives::WeightedTree> trees(channels, collectives::WeightedTree{down, 1});
+    call.schedule =
+        std::make_shared<const collectives::Schedule>(collectives::build_tree_packing(call.op, 3, 0, trees).value());
     EXPECT_NEAR(lowered_ms(m, call), (1 + 1.0 / chunks) * kGiB / 450e9 * 1e3 + 0.002, 1e-4) << channels << chunks;
   }
 }
@@ -56,26 +57,27 @@ TEST(LoweredCalls, ChannelsThatShareLinksFillThemTogether) {
 // Root 0 with child 1, that with children 2 and 3; the cable of one GPU at a third. An edge takes the time of its
 // slower end, and a GPU sends to two children at once over one cable.
 TEST(LoweredCalls, ATreeTakesTheEdgesOfItsSlowestPath) {
-  const GivenTree tree{{0, 1, 2, 3}, {0, 0, 1, 1}};
+  const collectives::GivenTree tree{{0, 1, 2, 3}, {0, 0, 1, 1}};
   const double whole_ms = kGiB / 450e9 * 1e3;
   const std::pair<std::uint32_t, double> cases[] = {{0, 3 + 2}, {1, 3 + 6}, {2, 1 + 3}};
-  for (const Collective op : {Collective::kBroadcast, Collective::kReduce})
+  for (const collectives::Collective op : {collectives::Collective::kBroadcast, collectives::Collective::kReduce})
     for (const auto& [slow, edges] : cases) {
-      TopologyBuilder b = one_switch(4);
-      b.degrade(LinkId{2 * slow}, 1 / 3.0);
+      topology::TopologyBuilder b = one_switch(4);
+      b.degrade(topology::LinkId{2 * slow}, 1 / 3.0);
       const Ground m(std::move(b).seal());
-      CollectiveCall call = test_call(4, "tree", kGiB);
+      program::CollectiveCall call = test_call(4, "tree", kGiB);
       call.op = op;
-      call.schedule = std::make_shared<const Schedule>(build_tree_packing(op, 4, 0, {WeightedTree{tree, 1}}).value());
-      EXPECT_NEAR(lowered_ms(m, call), edges * whole_ms + 2e-3, 1e-3) << name_of(op) << slow;
+      call.schedule = std::make_shared<const collectives::Schedule>(
+          collectives::build_tree_packing(op, 4, 0, {collectives::WeightedTree{tree, 1}}).value());
+      EXPECT_NEAR(lowered_ms(m, call), edges * whole_ms + 2e-3, 1e-3) << collectives::name_of(op) << slow;
     }
 }
 
 TEST(LoweredCalls, OneHalfRateEdgeCostsTheLongestPathNotTheSum) {
   const std::pair<std::uint32_t, double> cases[] = {{512, 9.53}, {4096, 12.96}, {65536, 135.84}};
   for (const auto& [n, ms] : cases) {
-    TopologyBuilder b = one_switch(n);
-    b.degrade(LinkId{2 * 5}, 0.5);  // gpu5's cable: its two edges of the ring
+    topology::TopologyBuilder b = one_switch(n);
+    b.degrade(topology::LinkId{2 * 5}, 0.5);  // gpu5's cable: its two edges of the ring
     const Ground m(std::move(b).seal());
     EXPECT_NEAR(lowered_ms(m, test_call(n, "ring", kGiB)), ms, ms * 1e-3) << n;
   }
@@ -83,11 +85,13 @@ TEST(LoweredCalls, OneHalfRateEdgeCostsTheLongestPathNotTheSum) {
 
 TEST(LoweredCalls, DoublingEveryRateHalvesTimesWithoutLatency) {
   for (const std::uint64_t rate : {100, 200}) {
-    NodeTemplate node;
-    for (int g = 0; g < 4; ++g) node.devices.push_back(test_device(DeviceKind::kGpu, "gpu" + std::to_string(g)));
-    node.devices.push_back(test_device(DeviceKind::kNvSwitch, "nvswitch0"));
-    for (std::uint32_t g = 0; g < 4; ++g) node.links.push_back({g, 4, test_link(LinkKind::kNvlink, rate, Duration())});
-    TopologyBuilder b;
+    topology::NodeTemplate node;
+    for (int g = 0; g < 4; ++g)
+      node.devices.push_back(topology::test_device(topology::DeviceKind::kGpu, "gpu" + std::to_string(g)));
+    node.devices.push_back(topology::test_device(topology::DeviceKind::kNvSwitch, "nvswitch0"));
+    for (std::uint32_t g = 0; g < 4; ++g)
+      node.links.push_back({g, 4, topology::test_link(topology::LinkKind::kNvlink, rate, Duration())});
+    topology::TopologyBuilder b;
     b.add_block(b.add_template(node));
     const Ground m(std::move(b).seal());
     // 2(n-1)/n S / rate
@@ -108,7 +112,7 @@ TEST(LoweredCalls, ARingOverNodesUsesEveryNic) {
 
 TEST(LoweredCalls, ChannelsAskedForUseAsManyNics) {
   const Ground m(pods_of_eight(4).seal());
-  CollectiveCall call = test_call(32, "ring", kGiB);
+  program::CollectiveCall call = test_call(32, "ring", kGiB);
   double before = 0;
   for (const std::uint32_t channels : {8u, 4u, 2u, 1u}) {
     call.channels = channels;
@@ -127,8 +131,8 @@ TEST(LoweredCalls, SmallCallsUseFewerChannels) {
 }
 
 TEST(LoweredCalls, ADeadNicCostsARingOneChannelInEight) {
-  TopologyBuilder b = pods_of_eight(4);
-  for (const LinkId l : select_cables(b.peek(), "node2.nic5-leaf0").value()) b.fail(l);
+  topology::TopologyBuilder b = pods_of_eight(4);
+  for (const topology::LinkId l : topology::select_cables(b.peek(), "node2.nic5-leaf0").value()) b.fail(l);
   const Ground m(std::move(b).seal());
   EXPECT_EQ(try_lower(m, test_call(32, "ring", kGiB))->channels, 7u);
   EXPECT_NEAR(lowered_ms(m, test_call(32, "ring", kGiB)), 2 * 31 / 32.0 * kGiB / (7 * 50e9) * 1e3, 0.4);
@@ -136,7 +140,7 @@ TEST(LoweredCalls, ADeadNicCostsARingOneChannelInEight) {
 
 TEST(LoweredCalls, ATreeOverNodesUsesMoreThanOneNic) {
   const Ground m(pods_of_eight(8).seal());
-  CollectiveCall call = test_call(64, "tree", kGiB, 64);
+  program::CollectiveCall call = test_call(64, "tree", kGiB, 64);
   const double all = lowered_ms(m, call);
   call.channels = 2;
   EXPECT_LT(all, 0.25 * lowered_ms(m, call));
@@ -156,7 +160,7 @@ TEST(LoweredCalls, AGpuWithTwoNicsUsesBothWithEveryAlgorithm) {
 /// GPUs 0 and 1 are joined by NVLink, 0 and 2 over a PCIe switch.
 TEST(LoweredCalls, ASendHasTheOverheadOfTheLinksItTakes) {
   const Ground m(two_pairs());
-  ProtocolModel p;
+  program::ProtocolModel p;
   p.step_scale_up = Duration::us(2);
   p.step_server = Duration::us(5);
   p.step_network = Duration::us(11);
@@ -167,10 +171,10 @@ TEST(LoweredCalls, ASendHasTheOverheadOfTheLinksItTakes) {
 
 TEST(LoweredCalls, AChannelMovesNoMoreThanItsRate) {
   const Ground m(one_switch(8).seal());
-  CollectiveCall call = test_call(8, "ring", kGiB);
+  program::CollectiveCall call = test_call(8, "ring", kGiB);
   for (const std::uint32_t channels : {1u, 4u, 64u}) {
     call.channels = channels;
-    ProtocolModel p;
+    program::ProtocolModel p;
     p.channel_rate = BytesPerSecond{20'000'000'000};
     const double rate = std::min(20e9 * channels, 450e9);
     EXPECT_NEAR(lowered_ms(m, call, p), 1.75 * kGiB / rate * 1e3 + 14e-3, 1e-3);
@@ -180,11 +184,11 @@ TEST(LoweredCalls, AChannelMovesNoMoreThanItsRate) {
 // Of each 8 bytes on the wire 4 are flags, so all links carry twice the payload.
 TEST(LoweredCalls, FlagsAmongTheDataTakeTheirShareOfTheLinks) {
   const Ground m(one_switch(8).seal());
-  CollectiveCall call = test_call(8, "ring", kGiB);
-  ProtocolModel p;
+  program::CollectiveCall call = test_call(8, "ring", kGiB);
+  program::ProtocolModel p;
   p.ll = {.available = true, .step_scale_up = {}, .step_server = {}, .step_network = {}, .efficiency = 0.5};
   const double simple = lowered_ms(m, call, p);
-  call.protocol = Protocol::kLl;
+  call.protocol = program::Protocol::kLl;
   EXPECT_NEAR(lowered_ms(m, call, p) - 14e-3, 2 * (simple - 14e-3), 1e-6);
 }
 
@@ -193,18 +197,18 @@ TEST(LoweredCalls, RelabellingRanksOfAHashedFabricChangesNothing) {
   RandomStream random(3, "labels");
   for (int i = 0; i < 5; ++i) {
     const Ground m(leaf_spine(8, 4).seal());
-    std::vector<DeviceId> gpus(m.topology.gpus().begin(), m.topology.gpus().end());
-    CollectiveCall call = test_call(32, "ring", kGiB);
+    std::vector<topology::DeviceId> gpus(m.topology.gpus().begin(), m.topology.gpus().end());
+    program::CollectiveCall call = test_call(32, "ring", kGiB);
     const double before = lowered_ms(m, call);
-    call.groups = GroupFamily{};
+    call.groups = collectives::GroupFamily{};
     call.groups.listed_groups = 1;
     std::vector<std::uint32_t> label(32);
     for (std::uint32_t r = 0; r < 32; ++r) label[r] = r;
     for (std::uint32_t r = 31; r > 0; --r) std::swap(label[r], label[random.below(r + 1)]);
-    std::vector<DeviceId> relabelled(32);
+    std::vector<topology::DeviceId> relabelled(32);
     for (std::uint32_t r = 0; r < 32; ++r) relabelled[label[r]] = gpus[r];
     for (std::uint32_t r = 0; r < 32; ++r) call.groups.listed.push_back(label[r]);  // the same GPUs in the same order
-    const Placement placement(m.router, relabelled);
+    const routing::Placement placement(m.router, relabelled);
     EXPECT_EQ(closed_form_ps(Lowering(m.router, placement, {}).lower(call).value()) * 1e-9, before);
   }
 }
@@ -212,12 +216,12 @@ TEST(LoweredCalls, RelabellingRanksOfAHashedFabricChangesNothing) {
 TEST(LoweredCalls, AlgorithmFloorIsNeverAboveTheTime) {
   RandomStream random(1, "floors");
   for (int i = 0; i < 40; ++i) {
-    TopologyBuilder b = pods_of_eight(4);
+    topology::TopologyBuilder b = pods_of_eight(4);
     for (int d = 0; d < 3; ++d)
-      b.degrade(static_cast<LinkId>(random.below(b.peek().link_count())), 0.1 + 0.8 * random.uniform());
+      b.degrade(static_cast<topology::LinkId>(random.below(b.peek().link_count())), 0.1 + 0.8 * random.uniform());
     const Ground m(std::move(b).seal());
     for (const char* algorithm : {"ring", "tree", "hierarchical"}) {
-      const CollectiveCall call = test_call(32, algorithm, 1 + random.below(kGiB), 1 + random.below(8));
+      const program::CollectiveCall call = test_call(32, algorithm, 1 + random.below(kGiB), 1 + random.below(8));
       const LoweredCall lowered = try_lower(m, call).value();
       EXPECT_GE(closed_form_ps(lowered), lowered.algorithm_floor_ps * (1 - 1e-9)) << algorithm;
     }
@@ -226,7 +230,7 @@ TEST(LoweredCalls, AlgorithmFloorIsNeverAboveTheTime) {
 
 TEST(LoweredCalls, RelabellingRanksOfASymmetricMachineChangesNothing) {
   const Ground m(one_switch(16).seal());
-  CollectiveCall c = test_call(16, "ring", kGiB);
+  program::CollectiveCall c = test_call(16, "ring", kGiB);
   const double before = lowered_ms(m, c);
   c.groups.listed_groups = 1;
   for (std::uint32_t r = 0; r < 16; ++r) c.groups.listed.push_back((r * 5 + 3) % 16);
@@ -237,8 +241,8 @@ TEST(LoweredCalls, RelabellingRanksOfASymmetricMachineChangesNothing) {
 TEST(LoweredCalls, DirectAllToAllTakesLatencyAndTheBytesOfAPort) {
   const Ground m(one_switch(8).seal());
   for (const char* algorithm : {"direct", "pairwise"}) {
-    CollectiveCall c = test_call(8, algorithm, 8 * 450'000'000ull);
-    c.op = Collective::kAllToAll;
+    program::CollectiveCall c = test_call(8, algorithm, 8 * 450'000'000ull);
+    c.op = collectives::Collective::kAllToAll;
     const double latency_us = std::string(algorithm) == "direct" ? 1 : 7;  // one round, or seven after each other
     EXPECT_NEAR(lowered_ms(m, c), 7 + latency_us / 1000, 1e-5) << algorithm;
   }
@@ -247,8 +251,8 @@ TEST(LoweredCalls, DirectAllToAllTakesLatencyAndTheBytesOfAPort) {
 // By a matrix: what each port sends and receives bounds it, and the busiest port decides.
 TEST(LoweredCalls, AnAllToAllByMatrixTakesTheBytesOfTheBusiestPort) {
   const Ground m(one_switch(4).seal());
-  CollectiveCall c = test_call(4, "direct", 900'000'000);  // 100 MB a chunk: rank 0 sends nine
-  c.op = Collective::kAllToAllV;
+  program::CollectiveCall c = test_call(4, "direct", 900'000'000);  // 100 MB a chunk: rank 0 sends nine
+  c.op = collectives::Collective::kAllToAllV;
   const std::uint32_t chunks[4][4] = {{0, 2, 3, 4}, {1, 0, 1, 1}, {1, 1, 0, 1}, {1, 2, 1, 0}};
   c.pairs.begin = {0};
   for (const auto& row : chunks)
@@ -262,13 +266,14 @@ TEST(LoweredCalls, AnAllToAllByMatrixTakesTheBytesOfTheBusiestPort) {
 
 TEST(LoweredCalls, AReducingSwitchBeatsTheRingAndNeverItsPorts) {
   EXPECT_FALSE(try_lower(Ground(one_switch(8).seal()), test_call(8, "nvls", kGiB)).ok());
-  NodeTemplate node;
-  for (int g = 0; g < 8; ++g) node.devices.push_back(test_device(DeviceKind::kGpu, "gpu" + std::to_string(g)));
-  node.devices.push_back(test_device(DeviceKind::kNvSwitch, "nvswitch0"));
+  topology::NodeTemplate node;
+  for (int g = 0; g < 8; ++g)
+    node.devices.push_back(topology::test_device(topology::DeviceKind::kGpu, "gpu" + std::to_string(g)));
+  node.devices.push_back(topology::test_device(topology::DeviceKind::kNvSwitch, "nvswitch0"));
   node.devices.back().device_class.reduces = true;
   for (std::uint32_t g = 0; g < 8; ++g)
-    node.links.push_back({g, 8, test_link(LinkKind::kNvlink, 450, Duration::ns(500))});
-  TopologyBuilder b;
+    node.links.push_back({g, 8, topology::test_link(topology::LinkKind::kNvlink, 450, Duration::ns(500))});
+  topology::TopologyBuilder b;
   b.add_block(b.add_template(node));
   const Ground m(std::move(b).seal());
   const double port_ms = kGiB / 450e9 * 1e3;
@@ -279,7 +284,7 @@ TEST(LoweredCalls, AReducingSwitchBeatsTheRingAndNeverItsPorts) {
 
 TEST(LoweredCalls, LinksToASwitchThatAddsReachTheShareOfTheirRateThatTheProtocolGives) {
   const Ground m(pods_of_eight(1, true).seal());
-  ProtocolModel half;
+  program::ProtocolModel half;
   half.share_switch = 0.5;
   const double whole = lowered_ms(m, test_call(8, "nvls", kGiB));
   EXPECT_NEAR(lowered_ms(m, test_call(8, "nvls", kGiB), half), 2 * whole, 1e-3 * whole);
@@ -297,11 +302,11 @@ TEST(LoweredCalls, NameTheirStepsAfterTheLevelOfTheirGroups) {
 // 0's have ended at 2 t and the latency, and so has what rank 1 receives. Round 2: 0 -> 2 and 1 -> 0 take 2 t from
 // then.
 TEST(LoweredCalls, ARankBeginsARoundWhenItsSendsAndReceivesHaveEnded) {
-  TopologyBuilder b = one_switch(3);
-  b.degrade(LinkId{0}, 0.5);
+  topology::TopologyBuilder b = one_switch(3);
+  b.degrade(topology::LinkId{0}, 0.5);
   const Ground m(std::move(b).seal());
-  CollectiveCall call = test_call(3, "pairwise", 3 * 450'000'000);  // t = 1 ms
-  call.op = Collective::kAllToAll;
+  program::CollectiveCall call = test_call(3, "pairwise", 3 * 450'000'000);  // t = 1 ms
+  call.op = collectives::Collective::kAllToAll;
   EXPECT_NEAR(lowered_ms(m, call), 4 + 2e-3, 1e-6);
   double bytes_ps = 0, latency_ps = 0;
   std::uint32_t rounds = 0;
@@ -320,19 +325,20 @@ TEST(LoweredCalls, ARankBeginsARoundWhenItsSendsAndReceivesHaveEnded) {
 // + 10) t, as both share its cable, and its send is alone.
 TEST(LoweredCalls, ARankWaitsForWhatArrivesLastOfARoundInWhichItOnlyReceives) {
   for (const auto& [far_us, times] : {std::pair(0, 15 + 4 + 1.0), {10'000, 21 + 2 * 15 / 14.0 + 4}}) {
-    NodeTemplate node;
+    topology::NodeTemplate node;
     for (std::uint32_t g = 0; g < 8; ++g)
-      node.devices.push_back(test_device(DeviceKind::kGpu, "gpu" + std::to_string(g)));
-    node.devices.push_back(test_device(DeviceKind::kNvSwitch, "nvswitch0"));
+      node.devices.push_back(topology::test_device(topology::DeviceKind::kGpu, "gpu" + std::to_string(g)));
+    node.devices.push_back(topology::test_device(topology::DeviceKind::kNvSwitch, "nvswitch0"));
     for (std::uint32_t g = 0; g < 8; ++g)
-      node.links.push_back({g, 8, test_link(LinkKind::kNvlink, 450, Duration::us(g == 6 ? far_us : 0))});
-    TopologyBuilder b;
+      node.links.push_back(
+          {g, 8, topology::test_link(topology::LinkKind::kNvlink, 450, Duration::us(g == 6 ? far_us : 0))});
+    topology::TopologyBuilder b;
     b.add_block(b.add_template(node));
-    b.degrade(LinkId{2 * 5}, 1 / 15.0);
-    b.degrade(LinkId{2 * 3}, 1 / 14.0);
+    b.degrade(topology::LinkId{2 * 5}, 1 / 15.0);
+    b.degrade(topology::LinkId{2 * 3}, 1 / 14.0);
     const Ground m(std::move(b).seal());
-    CollectiveCall call = test_call(8, "tree", 8 * 450'000'000ull);  // t = 1 ms
-    call.op = Collective::kGather;
+    program::CollectiveCall call = test_call(8, "tree", 8 * 450'000'000ull);  // t = 1 ms
+    call.op = collectives::Collective::kGather;
     EXPECT_NEAR(lowered_ms(m, call), times, 1e-3) << far_us;
   }
 }
@@ -340,8 +346,8 @@ TEST(LoweredCalls, ARankWaitsForWhatArrivesLastOfARoundInWhichItOnlyReceives) {
 // n - 1 sends to one rank, however large n * n is.
 TEST(LoweredCalls, AGatherHasASendPerRank) {
   const Ground m(one_switch(2048).seal());
-  CollectiveCall call = test_call(2048, "direct", kGiB);
-  call.op = Collective::kGather;
+  program::CollectiveCall call = test_call(2048, "direct", kGiB);
+  call.op = collectives::Collective::kGather;
   const auto lowered = try_lower(m, call);
   ASSERT_TRUE(lowered.ok()) << lowered.error().message;
   EXPECT_EQ(lowered->stages.at(0).fluids.size(), 2047u);
@@ -352,25 +358,26 @@ TEST(LoweredCalls, AreBoundByBytesWhenThoseAreHalfOfTheTime) {
     LoweredCall call;
     Stage quick, slow;
     quick.slowest_alone_ps = 60, quick.load_ps = 60, quick.latency_ps = 30;
-    slow.slowest_alone_ps = 80, slow.load_ps = load_ps, slow.latency_ps = 20, slow.busiest = LinkId{3};
+    slow.slowest_alone_ps = 80, slow.load_ps = load_ps, slow.latency_ps = 20, slow.busiest = topology::LinkId{3};
     call.stages = {quick, slow};
-    EXPECT_EQ(bound_of(call).link, LinkId{3});
+    EXPECT_EQ(bound_of(call).link, topology::LinkId{3});
     EXPECT_EQ(bound_of(call).kind, kind);
     EXPECT_EQ(closed_form_ps(call), 60 + 80);
   }
 }
 
 TEST(LoweredCalls, AreNotChangedByACallBeforeThatCouldNotBeLowered) {
-  NodeTemplate node;  // the first two GPUs reach each other, the third has no such link
-  for (int g = 0; g < 3; ++g) node.devices.push_back(test_device(DeviceKind::kGpu, "gpu" + std::to_string(g)));
-  node.links.push_back({0, 1, test_link(LinkKind::kNvlink, 100, Duration())});
-  TopologyBuilder b;
+  topology::NodeTemplate node;  // the first two GPUs reach each other, the third has no such link
+  for (int g = 0; g < 3; ++g)
+    node.devices.push_back(topology::test_device(topology::DeviceKind::kGpu, "gpu" + std::to_string(g)));
+  node.links.push_back({0, 1, topology::test_link(topology::LinkKind::kNvlink, 100, Duration())});
+  topology::TopologyBuilder b;
   b.add_block(b.add_template(node));
   const Ground m(std::move(b).seal());
   Lowering fresh(m.router, m.placement, {}), used(m.router, m.placement, {});
   EXPECT_FALSE(used.lower(test_call(3, "ring", 1'000'000)).ok());
   EXPECT_FALSE(used.lower(test_call(3, "ring", 1'000'000, 4)).ok());
-  const CollectiveCall c = test_call(2, "ring", 1'000'000);
+  const program::CollectiveCall c = test_call(2, "ring", 1'000'000);
   EXPECT_EQ(closed_form_ps(used.lower(c).value()), closed_form_ps(fresh.lower(c).value()));
 }
 
@@ -378,8 +385,8 @@ TEST(LoweredCalls, AreNotChangedByACallBeforeThatCouldNotBeLowered) {
 TEST(LoweredCalls, KeepTheBytesOfTheirBusiestConnectionInAnyNumberOfChunks) {
   const Ground m(one_switch(8).seal());
   for (const std::uint32_t chunks : {1u, 4u, 64u}) {
-    CollectiveCall call = test_call(8, "ring", kGiB, chunks);
-    call.op = Collective::kBroadcast;
+    program::CollectiveCall call = test_call(8, "ring", kGiB, chunks);
+    call.op = collectives::Collective::kBroadcast;
     const LoweredCall lowered = try_lower(m, call).value();
     ASSERT_EQ(lowered.stages.size(), 1u);
     ASSERT_EQ(lowered.stages[0].fluids.size(), 1u);
@@ -391,11 +398,12 @@ TEST(LoweredCalls, KeepTheBytesOfTheirBusiestConnectionInAnyNumberOfChunks) {
 // millisecond later, and never meets it, though both cross each cable in both directions.
 TEST(LoweredCalls, TwoChunksThatDoNotMeetWaitForOneTransferOnly) {
   const Ground m(one_switch(4).seal());
-  CollectiveCall call = test_call(4, "tree", 450'000'000, 2);
-  const WeightedTree chain{{{0, 1, 2, 3}, {0, 0, 1, 2}}, 1};
-  call.schedule = std::make_shared<const Schedule>(build_tree_packing(call.op, 4, 0, {chain}).value());
+  program::CollectiveCall call = test_call(4, "tree", 450'000'000, 2);
+  const collectives::WeightedTree chain{{{0, 1, 2, 3}, {0, 0, 1, 2}}, 1};
+  call.schedule =
+      std::make_shared<const collectives::Schedule>(collectives::build_tree_packing(call.op, 4, 0, {chain}).value());
   EXPECT_NEAR(lowered_ms(m, call), (6 + 1) * 0.5 + 6e-3, 1e-6);
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::lowering

@@ -6,7 +6,7 @@
 #include "busbar/base/disjoint_sets.h"
 #include "busbar/base/random.h"
 
-namespace busbar {
+namespace busbar::lowering {
 
 /// Union-find over the links that fluids share.
 void ComponentSplitter::split(Stage& stage, const RateOf& rate_of) {
@@ -28,7 +28,7 @@ void ComponentSplitter::split(Stage& stage, const RateOf& rate_of) {
     }
   stage.members.resize(n);
   for (std::uint32_t f = 0; f < n; ++f) stage.members[stage.components[place[sets.find(f)]].end++] = f;
-  for (const CapacityId c : stage.on) owner_[c] = kNone32;
+  for (const routing::CapacityId c : stage.on) owner_[c] = kNone32;
   std::unordered_map<std::uint64_t, std::uint32_t> first;  // looked up only, never iterated
   for (std::uint32_t c = 0; c < stage.components.size(); ++c) {
     Component& component = stage.components[c];
@@ -62,4 +62,4 @@ std::uint64_t ComponentSplitter::likeness(const Stage& stage, const Component& c
   return h;
 }
 
-}  // namespace busbar
+}  // namespace busbar::lowering

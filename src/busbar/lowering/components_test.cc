@@ -4,7 +4,7 @@
 
 #include "busbar/lowering/test_stage.h"
 
-namespace busbar {
+namespace busbar::lowering {
 namespace {
 
 /// Two pairs of fluids. Alone every fluid is as fast as its own link; together each pair fills the link it shares.
@@ -16,11 +16,11 @@ TEST(Components, AreEqualOnlyOnLinksOfEqualRates) {
     const std::vector<double> rates{50, 50, 50, 50, 60, other};
     ComponentSplitter splitter({});
     splitter.resize({static_cast<std::uint32_t>(rates.size())});
-    splitter.split(s.stage, [&](CapacityId c) { return rates[c.number()]; });
+    splitter.split(s.stage, [&](routing::CapacityId c) { return rates[c.number()]; });
     ASSERT_EQ(s.stage.components.size(), 2u);
     EXPECT_EQ(s.stage.kinds, other == 60 ? 1u : 2u);
   }
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::lowering

@@ -6,19 +6,19 @@
 #include "busbar/lowering/test_ground.h"
 #include "busbar/lowering/test_machines.h"
 
-namespace busbar {
+namespace busbar::lowering {
 namespace {
 
 /// Two servers of one GPU and four NICs each.
 class FourNics : public ::testing::Test {
  protected:
-  std::vector<Crossing> crossings(const ChannelNics* nics, std::uint32_t from, std::uint32_t to) {
+  std::vector<Crossing> crossings(const program::ChannelNics* nics, std::uint32_t from, std::uint32_t to) {
     std::vector<Crossing> out;
     find_crossings(m_.router, m_.placement, nics, from, to, 1, out);
     return out;
   }
-  DeviceId nic(std::uint32_t rank, std::uint32_t k) const { return m_.placement.nic(rank, k); }
-  DeviceId gpu(std::uint32_t rank) const { return m_.placement.gpu(rank); }
+  topology::DeviceId nic(std::uint32_t rank, std::uint32_t k) const { return m_.placement.nic(rank, k); }
+  topology::DeviceId gpu(std::uint32_t rank) const { return m_.placement.gpu(rank); }
   Ground m_{std::move(single_gpu_nodes(2, 4)).seal()};
 };
 
@@ -32,7 +32,7 @@ TEST_F(FourNics, OfTheChannelAreTakenWhereTheLibraryGivesNone) {
 
 // Channel 1: rank 0 sends by a pair of ports, rank 1 receives by three, and receives nothing the other way.
 TEST_F(FourNics, OfTheLibraryAreTakenPortByPort) {
-  ChannelNics nics;
+  program::ChannelNics nics;
   nics.channels = nics.ranks = 2;
   nics.out = {kNone32, kNone32, 0, kNone32};
   nics.in = {kNone32, kNone32, kNone32, 1};
@@ -53,4 +53,4 @@ TEST_F(FourNics, OfTheLibraryAreTakenPortByPort) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::lowering

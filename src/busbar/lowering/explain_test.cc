@@ -9,7 +9,7 @@
 #include "busbar/lowering/test_lowered.h"
 #include "busbar/lowering/test_machines.h"
 
-namespace busbar {
+namespace busbar::lowering {
 namespace {
 
 /// Time of all parts of one kind in us.
@@ -21,7 +21,7 @@ double us_of(const std::vector<ChainPart>& parts, ChainPartKind kind) {
 }
 
 struct ChainCase {
-  Collective op;
+  collectives::Collective op;
   const char* algorithm;
   double sends, pieces;  ///< one after the other: latencies, and bytes as parts of the buffer
 };
@@ -30,15 +30,15 @@ struct ChainCase {
 TEST(Explanations, CountTheSendsThatFollowEachOther) {
   const Ground m(std::move(one_switch(8)).seal());
   const double buffer_us = kGiB / 450e9 * 1e6;
-  const ChainCase cases[] = {{Collective::kAllReduce, "ring", 14, 14.0 / 8},
-                             {Collective::kAllGather, "ring", 7, 7.0 / 8},
-                             {Collective::kBroadcast, "ring", 7, 7},
-                             {Collective::kReduce, "ring", 7, 7},
-                             {Collective::kAllReduce, "halving_doubling", 6, 14.0 / 8},
-                             {Collective::kAllToAll, "pairwise", 7, 7.0 / 8}};
+  const ChainCase cases[] = {{collectives::Collective::kAllReduce, "ring", 14, 14.0 / 8},
+                             {collectives::Collective::kAllGather, "ring", 7, 7.0 / 8},
+                             {collectives::Collective::kBroadcast, "ring", 7, 7},
+                             {collectives::Collective::kReduce, "ring", 7, 7},
+                             {collectives::Collective::kAllReduce, "halving_doubling", 6, 14.0 / 8},
+                             {collectives::Collective::kAllToAll, "pairwise", 7, 7.0 / 8}};
   for (const ChainCase& c : cases) {
     SCOPED_TRACE(c.algorithm);
-    CollectiveCall call = test_call(8, c.algorithm, kGiB);
+    program::CollectiveCall call = test_call(8, c.algorithm, kGiB);
     call.op = c.op;
     const auto parts = Lowering(m.router, m.placement, {}).explain(call).value();
     EXPECT_NEAR(us_of(parts, ChainPartKind::kLatency), c.sends, 1e-3);
@@ -66,31 +66,31 @@ TEST(Explanations, NameTheLinksOfManySends) {
 // Of the edges of a ring over two nodes those over NICs are the farthest, and there its bytes take longest.
 TEST(Explanations, NameTheFarthestEdgeAndTheNarrowestLink) {
   const Ground m(std::move(pods_of_eight(2)).seal());
-  CollectiveCall call = test_call(16, "ring", kGiB);
+  program::CollectiveCall call = test_call(16, "ring", kGiB);
   call.channels = 1;
   const auto parts = Lowering(m.router, m.placement, {}).explain(call).value();
   ASSERT_GE(parts.size(), 2u);
   for (const ChainPart& p : {parts.front(), parts.back()})
-    EXPECT_EQ(m.topology.link_class(p.link).kind, LinkKind::kInfiniband) << name_of(p.kind);
+    EXPECT_EQ(m.topology.link_class(p.link).kind, topology::LinkKind::kInfiniband) << name_of(p.kind);
 }
 
 /// Of the chain or tree of eight ranks with rank 3 as root.
-std::vector<ChainPart> rooted_parts(const Ground& m, const char* algorithm, Collective op) {
-  CollectiveCall call = test_call(8, algorithm, kGiB);
+std::vector<ChainPart> rooted_parts(const Ground& m, const char* algorithm, collectives::Collective op) {
+  program::CollectiveCall call = test_call(8, algorithm, kGiB);
   call.op = op;
   call.root = 3;
   return Lowering(m.router, m.placement, {}).explain(call).value();
 }
 
 TEST(Explanations, OfChainsBeginOrEndAtTheRootAndNameTheSlowCable) {
-  TopologyBuilder b = one_switch(8);
-  b.degrade(LinkId{2 * 5}, 0.5);  // GPU 5's cable: what it receives and what it sends
+  topology::TopologyBuilder b = one_switch(8);
+  b.degrade(topology::LinkId{2 * 5}, 0.5);  // GPU 5's cable: what it receives and what it sends
   const Ground m(std::move(b).seal());
-  const std::uint16_t slow = m.topology.link_class_index(LinkId{2 * 5});
-  for (const Collective op : {Collective::kBroadcast, Collective::kReduce}) {
+  const std::uint16_t slow = m.topology.link_class_index(topology::LinkId{2 * 5});
+  for (const collectives::Collective op : {collectives::Collective::kBroadcast, collectives::Collective::kReduce}) {
     std::uint32_t rounds = 0, slow_rounds = 0, at_root = 0;
     for (const ChainPart& p : rooted_parts(m, "ring", op)) {
-      at_root += op == Collective::kBroadcast ? p.from == 3 && p.first_round == 1 : p.to == 3;
+      at_root += op == collectives::Collective::kBroadcast ? p.from == 3 && p.first_round == 1 : p.to == 3;
       if (p.kind != ChainPartKind::kBandwidth) continue;
       rounds += p.rounds;
       EXPECT_NEAR(p.ps, p.rounds * kGiB / (m.topology.link_class_index(p.link) == slow ? 0.225 : 0.45), 10);
@@ -107,10 +107,10 @@ TEST(Explanations, OfChainsBeginOrEndAtTheRootAndNameTheSlowCable) {
 
 TEST(Explanations, OfTreesFollowThePathThatArrivesLast) {
   const Ground m(std::move(one_switch(8)).seal());
-  for (const Collective op : {Collective::kBroadcast, Collective::kReduce}) {
+  for (const collectives::Collective op : {collectives::Collective::kBroadcast, collectives::Collective::kReduce}) {
     const std::vector<ChainPart> parts = rooted_parts(m, "tree", op);
     ASSERT_EQ(parts.size(), 2u);
-    EXPECT_EQ(op == Collective::kBroadcast ? parts[0].from : parts[0].to, 3u);
+    EXPECT_EQ(op == collectives::Collective::kBroadcast ? parts[0].from : parts[0].to, 3u);
     EXPECT_NE(parts[0].from, parts[0].to);
     EXPECT_EQ(parts[0].first_round, 1u);
     EXPECT_EQ(parts[0].rounds, parts[1].rounds);
@@ -123,22 +123,24 @@ TEST(Explanations, OfTreesFollowThePathThatArrivesLast) {
 // from the GPU that is far.
 TEST(Explanations, OfTreesFollowThePathOfTheLongestLatency) {
   for (const auto& [far, end, us] : {std::tuple(1u, 3u, 7.0), {2u, 2u, 3.5}, {3u, 3u, 4.5}})
-    for (const Collective op : {Collective::kBroadcast, Collective::kReduce}) {
-      NodeTemplate node;
+    for (const collectives::Collective op : {collectives::Collective::kBroadcast, collectives::Collective::kReduce}) {
+      topology::NodeTemplate node;
       for (std::uint32_t g = 0; g < 4; ++g)
-        node.devices.push_back(test_device(DeviceKind::kGpu, "gpu" + std::to_string(g)));
-      node.devices.push_back(test_device(DeviceKind::kNvSwitch, "nvswitch0"));
+        node.devices.push_back(topology::test_device(topology::DeviceKind::kGpu, "gpu" + std::to_string(g)));
+      node.devices.push_back(topology::test_device(topology::DeviceKind::kNvSwitch, "nvswitch0"));
       for (std::uint32_t g = 0; g < 4; ++g)
-        node.links.push_back({g, 4, test_link(LinkKind::kNvlink, 450, Duration::ns(g == far ? 3000 : 500))});
-      TopologyBuilder b;
+        node.links.push_back(
+            {g, 4, topology::test_link(topology::LinkKind::kNvlink, 450, Duration::ns(g == far ? 3000 : 500))});
+      topology::TopologyBuilder b;
       b.add_block(b.add_template(node));
       const Ground m(std::move(b).seal());
-      CollectiveCall call = test_call(4, "tree", 8);
+      program::CollectiveCall call = test_call(4, "tree", 8);
       call.op = op;
-      const WeightedTree tree{{{0, 1, 2, 3}, {0, 0, 0, 1}}, 1};
-      call.schedule = std::make_shared<const Schedule>(build_tree_packing(op, 4, 0, {tree}).value());
+      const collectives::WeightedTree tree{{{0, 1, 2, 3}, {0, 0, 0, 1}}, 1};
+      call.schedule =
+          std::make_shared<const collectives::Schedule>(collectives::build_tree_packing(op, 4, 0, {tree}).value());
       const std::vector<ChainPart> parts = Lowering(m.router, m.placement, {}).explain(call).value();
-      SCOPED_TRACE(std::string(name_of(op)) + " " + std::to_string(far));
+      SCOPED_TRACE(std::string(collectives::name_of(op)) + " " + std::to_string(far));
       EXPECT_NEAR(us_of(parts, ChainPartKind::kLatency), us, 1e-6);
       std::set<std::uint32_t> ends;
       for (const ChainPart& p : parts) ends.insert({p.from, p.to});
@@ -152,10 +154,10 @@ TEST(ChainParts, ThatSumToLessAreFollowedBySharing) {
   latency.ps = 1e6;
   bytes.ps = 5e6;
   std::vector<ChainPart> parts{latency, bytes};
-  close_sum(parts, 10e6, LinkId{7}, "ring");
+  close_sum(parts, 10e6, topology::LinkId{7}, "ring");
   ASSERT_EQ(parts.size(), 3u);
   EXPECT_EQ(parts[2].kind, ChainPartKind::kSharing);
-  EXPECT_EQ(parts[2].link, LinkId{7});
+  EXPECT_EQ(parts[2].link, topology::LinkId{7});
   EXPECT_EQ(parts[2].phase, "ring");
   EXPECT_EQ(parts[2].ps, 4e6);
   EXPECT_EQ(parts[1].ps, 5e6);
@@ -167,21 +169,21 @@ TEST(ChainParts, GiveRoundOffToTheLongest) {
   bytes.ps = 5e6;
   for (const double off : {-1.0, 1.5}) {
     std::vector<ChainPart> parts{latency, bytes, latency};
-    close_sum(parts, 7e6 + off, LinkId{7}, "ring");
+    close_sum(parts, 7e6 + off, topology::LinkId{7}, "ring");
     ASSERT_EQ(parts.size(), 3u);
     EXPECT_EQ(parts[1].ps, 5e6 + off);
     EXPECT_EQ(sum_ps(parts), 7e6 + off);
   }
   std::vector<ChainPart> none;
-  close_sum(none, 1, LinkId{7}, "ring");
+  close_sum(none, 1, topology::LinkId{7}, "ring");
   EXPECT_TRUE(none.empty());
 }
 
 // All pairs at once: no chain of sends, but the latency of one and the load of a link.
 TEST(Explanations, OfWhatALinkCarriesAreLatencyThenBytes) {
   const Ground m(std::move(one_switch(8)).seal());
-  CollectiveCall call = test_call(8, "direct", kGiB);
-  call.op = Collective::kAllToAll;
+  program::CollectiveCall call = test_call(8, "direct", kGiB);
+  call.op = collectives::Collective::kAllToAll;
   const auto parts = Lowering(m.router, m.placement, {}).explain(call).value();
   ASSERT_EQ(parts.size(), 2u);
   EXPECT_EQ(parts[0].kind, ChainPartKind::kLatency);
@@ -195,7 +197,7 @@ TEST(Explanations, OfWhatALinkCarriesAreLatencyThenBytes) {
 // Eight channels over two nodes share the links of each GPU: 2 (n - 1) rounds.
 TEST(Explanations, OfRingsThatShareTheirLinksCountTheRoundsOfOne) {
   const Ground m(std::move(pods_of_eight(2)).seal());
-  const CollectiveCall call = test_call(16, "ring", kGiB);
+  const program::CollectiveCall call = test_call(16, "ring", kGiB);
   Lowering lowering(m.router, m.placement, {});
   const double ps = closed_form_ps(lowering.lower(call).value());
   const auto parts = lowering.explain(call).value();
@@ -208,12 +210,12 @@ TEST(Explanations, OfRingsThatShareTheirLinksCountTheRoundsOfOne) {
 // The chain passes the slow GPU again and again: what waits there has been sent before it can go on.
 TEST(Explanations, OfRingsWithASlowGpuStillFollowTheChain) {
   for (std::uint32_t slow = 0; slow < 8; ++slow) {
-    TopologyBuilder b = pods_of_eight(2);
-    b.degrade(LinkId{4 * slow}, 0.3);  // a GPU's cable to the switch of the first node, both ways
+    topology::TopologyBuilder b = pods_of_eight(2);
+    b.degrade(topology::LinkId{4 * slow}, 0.3);  // a GPU's cable to the switch of the first node, both ways
     const Ground m(std::move(b).seal());
-    ASSERT_EQ(m.topology.kind(m.topology.to(LinkId{4 * slow})), DeviceKind::kNvSwitch);
+    ASSERT_EQ(m.topology.kind(m.topology.to(topology::LinkId{4 * slow})), topology::DeviceKind::kNvSwitch);
     for (const std::uint64_t bytes : {std::uint64_t{1} << 16, kGiB}) {
-      const CollectiveCall call = test_call(16, "ring", bytes);
+      const program::CollectiveCall call = test_call(16, "ring", bytes);
       Lowering lowering(m.router, m.placement, {});
       const double ps = closed_form_ps(lowering.lower(call).value());
       const auto parts = lowering.explain(call).value();
@@ -229,14 +231,14 @@ TEST(Explanations, OfRingsWithASlowGpuStillFollowTheChain) {
 // Pieces of 0.1 us behind latencies of 1 us: the last one goes around once, over 14 edges of which four lead to or from
 // the slow GPU.
 TEST(Explanations, OfSmallPiecesCountEachEdgeOnTheWayWithItsOwnRate) {
-  const CollectiveCall call = test_call(8, "ring", 8 * 45'000);
+  const program::CollectiveCall call = test_call(8, "ring", 8 * 45'000);
   const auto parts = [&](const Ground& m) { return Lowering(m.router, m.placement, {}).explain(call).value(); };
   const Ground even(std::move(one_switch(8)).seal());
   ASSERT_EQ(parts(even).size(), 2u);
   EXPECT_NEAR(parts(even)[1].ps * 1e-6, 14 * 0.1, 1e-3);
   for (const double rate : {0.5, 0.95}) {
-    TopologyBuilder b = one_switch(8);
-    b.degrade(LinkId{2 * 5}, rate);
+    topology::TopologyBuilder b = one_switch(8);
+    b.degrade(topology::LinkId{2 * 5}, rate);
     const Ground m(std::move(b).seal());
     const std::vector<ChainPart> apart = parts(m);
     ASSERT_EQ(apart.size(), 3u) << rate;
@@ -246,19 +248,19 @@ TEST(Explanations, OfSmallPiecesCountEachEdgeOnTheWayWithItsOwnRate) {
     EXPECT_NEAR(apart[2].ps * 1e-6, 0.1 / rate, 1e-3);
     EXPECT_EQ(apart[2].rounds, 1u);
     EXPECT_TRUE((apart[2].from == 4 && apart[2].to == 5) || (apart[2].from == 5 && apart[2].to == 6));
-    EXPECT_EQ(m.topology.link_class_index(apart[2].link), m.topology.link_class_index(LinkId{2 * 5}));
+    EXPECT_EQ(m.topology.link_class_index(apart[2].link), m.topology.link_class_index(topology::LinkId{2 * 5}));
   }
 }
 
 /// An all-reduce over two rings of eight, in the order of the GPUs and the other way around.
-CollectiveCall both_ways_around(std::uint64_t bytes) {
-  CollectiveCall call = test_call(8, "ring", bytes);
-  ScheduleSpec spec;
+program::CollectiveCall both_ways_around(std::uint64_t bytes) {
+  program::CollectiveCall call = test_call(8, "ring", bytes);
+  collectives::ScheduleSpec spec;
   spec.algorithm = call.algorithm;
   spec.op = call.op;
   spec.ranks = 8;
   spec.orders = {{0, 1, 2, 3, 4, 5, 6, 7}, {0, 7, 6, 5, 4, 3, 2, 1}};
-  call.schedule = std::make_shared<const Schedule>(build_schedule(spec).value());
+  call.schedule = std::make_shared<const collectives::Schedule>(collectives::build_schedule(spec).value());
   return call;
 }
 
@@ -266,13 +268,14 @@ CollectiveCall both_ways_around(std::uint64_t bytes) {
 // edges, all eight and six of them again. The last to arrive goes along the two quick ones once.
 TEST(Explanations, OfRingsFollowThePieceThatArrivesLast) {
   for (std::uint32_t near = 0; near < 8; ++near) {
-    NodeTemplate node;
+    topology::NodeTemplate node;
     for (std::uint32_t g = 0; g < 8; ++g)
-      node.devices.push_back(test_device(DeviceKind::kGpu, "gpu" + std::to_string(g)));
-    node.devices.push_back(test_device(DeviceKind::kNvSwitch, "nvswitch0"));
+      node.devices.push_back(topology::test_device(topology::DeviceKind::kGpu, "gpu" + std::to_string(g)));
+    node.devices.push_back(topology::test_device(topology::DeviceKind::kNvSwitch, "nvswitch0"));
     for (std::uint32_t g = 0; g < 8; ++g)
-      node.links.push_back({g, 8, test_link(LinkKind::kNvlink, 450, Duration::ns(g == near ? 100 : 1000))});
-    TopologyBuilder b;
+      node.links.push_back(
+          {g, 8, topology::test_link(topology::LinkKind::kNvlink, 450, Duration::ns(g == near ? 100 : 1000))});
+    topology::TopologyBuilder b;
     b.add_block(b.add_template(node));
     const Ground m(std::move(b).seal());
     const auto parts = Lowering(m.router, m.placement, {}).explain(both_ways_around(2 * 8 * 18'000)).value();
@@ -283,13 +286,13 @@ TEST(Explanations, OfRingsFollowThePieceThatArrivesLast) {
 
 // The search for a split of the bytes over spines lowers the call again and again; what it found is explained.
 TEST(Explanations, OfAdaptiveRoutingFollowTheSendsToo) {
-  TopologyBuilder b = leaf_spine(4, 4);
-  b.degrade(static_cast<LinkId>(b.peek().link_count() - 2), 0.5);  // a cable of the last spine: cables differ
-  const Topology t = std::move(b).seal();
-  const Router router(t, RoutingPolicy::kAdaptive);
-  const Placement placement(router, t.gpus());
-  CollectiveCall call = test_call(16, "ring", kGiB);
-  call.op = Collective::kBroadcast;
+  topology::TopologyBuilder b = leaf_spine(4, 4);
+  b.degrade(static_cast<topology::LinkId>(b.peek().link_count() - 2), 0.5);  // a cable of the last spine: cables differ
+  const topology::Topology t = std::move(b).seal();
+  const routing::Router router(t, topology::RoutingPolicy::kAdaptive);
+  const routing::Placement placement(router, t.gpus());
+  program::CollectiveCall call = test_call(16, "ring", kGiB);
+  call.op = collectives::Collective::kBroadcast;
   Lowering lowering(router, placement, {});
   ASSERT_TRUE(lowering.splits());
   const auto parts = lowering.explain(call).value();
@@ -303,14 +306,14 @@ TEST(Explanations, OfAdaptiveRoutingFollowTheSendsToo) {
 TEST(Explanations, SumToTheClosedFormOnAnyMachine) {
   RandomStream random(9, "explanations");
   const char* const algorithms[] = {"ring", "tree", "hierarchical", "halving_doubling", "pat", "bruck", "direct"};
-  const Collective ops[] = {Collective::kAllReduce, Collective::kAllGather, Collective::kBroadcast,
-                            Collective::kAllToAll};
+  const collectives::Collective ops[] = {collectives::Collective::kAllReduce, collectives::Collective::kAllGather,
+                                         collectives::Collective::kBroadcast, collectives::Collective::kAllToAll};
   std::uint32_t explained = 0, followed = 0;
   for (int i = 0; i < 300; ++i) {
     SCOPED_TRACE(i);
     const Ground m(random_machine(random));
-    CollectiveCall call = test_call(m.gpus(), algorithms[random.below(7)], 1 + random.below(kGiB),
-                                    1 + 3 * static_cast<std::uint32_t>(random.below(2)));
+    program::CollectiveCall call = test_call(m.gpus(), algorithms[random.below(7)], 1 + random.below(kGiB),
+                                             1 + 3 * static_cast<std::uint32_t>(random.below(2)));
     call.op = ops[random.below(4)];
     Lowering lowering(m.router, m.placement, some_protocol());
     const auto lowered = lowering.lower(call);
@@ -332,20 +335,20 @@ TEST(Explanations, SumToTheClosedFormOnAnyMachine) {
 // cable.
 TEST(Explanations, OfASlowSendNameALinkOnItsWay) {
   const Ground m(std::move(one_switch(5)).seal());
-  CollectiveCall call = test_call(5, "direct", 45'000'000);
-  call.op = Collective::kAllToAllV;
+  program::CollectiveCall call = test_call(5, "direct", 45'000'000);
+  call.op = collectives::Collective::kAllToAllV;
   call.channels = 1;
   const std::uint32_t pieces[5][5] = {{0, 9, 0, 0, 0}, {}, {0, 0, 0, 0, 8}, {0, 0, 0, 0, 8}, {}};
   call.pairs.begin = {0};
   for (const auto& row : pieces)
     for (const std::uint32_t n : row) call.pairs.begin.push_back(call.pairs.begin.back() + n);
-  ProtocolModel p;
+  program::ProtocolModel p;
   p.channel_rate = BytesPerSecond{20'000'000'000};
   const std::vector<ChainPart> parts = Lowering(m.router, m.placement, p).explain(call).value();
-  const LinkId link = parts.back().link;
+  const topology::LinkId link = parts.back().link;
   EXPECT_TRUE(m.topology.from(link) == m.placement.gpu(0) || m.topology.to(link) == m.placement.gpu(1))
       << m.topology.name(link);
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::lowering

@@ -7,7 +7,7 @@
 #include "busbar/lowering/internal/run_times.h"
 #include "busbar/solve/transfer_clock.h"
 
-namespace busbar {
+namespace busbar::lowering {
 namespace {
 
 /// Which rank is in which round.
@@ -80,12 +80,12 @@ class Rounds {
 }  // namespace
 
 void RunTimes::follow_rounds(OpenRun& run, std::span<const RoundSend> sends, std::uint32_t ranks) const {
-  std::map<CapacityId, std::uint32_t> number;
+  std::map<routing::CapacityId, std::uint32_t> number;
   std::vector<double> capacity;
-  for (const CapacityShare& l : run.path)
+  for (const routing::CapacityShare& l : run.path)
     if (number.try_emplace(l.on, static_cast<std::uint32_t>(capacity.size())).second)
       capacity.push_back(table_.rate(l.on));
-  OnlineRates rates{OnlineMaxMin(std::move(capacity), shortcuts_)};
+  OnlineRates rates{solve::OnlineMaxMin(std::move(capacity), shortcuts_)};
   const double cap = plan_->lanes.cap;
   for (const Connection& c : run.connections) {
     std::map<std::uint32_t, double> weight_on;
@@ -96,7 +96,7 @@ void RunTimes::follow_rounds(OpenRun& run, std::span<const RoundSend> sends, std
     for (const auto& [link, w] : weight_on) on.push_back(link), weights.push_back(w);
     rates.solver.add_flow(on, weights, cap > 0 ? cap : INFINITY);
   }
-  TransferClock clock(rates, static_cast<std::uint32_t>(run.connections.size()));
+  solve::TransferClock clock(rates, static_cast<std::uint32_t>(run.connections.size()));
   Rounds rounds(sends, ranks);
   const auto start = [&](std::uint32_t send, std::int64_t ps) { clock.start_at(send, ps); };
   rounds.begin(start);
@@ -113,4 +113,4 @@ void RunTimes::follow_rounds(OpenRun& run, std::span<const RoundSend> sends, std
       });
 }
 
-}  // namespace busbar
+}  // namespace busbar::lowering

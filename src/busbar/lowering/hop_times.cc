@@ -8,7 +8,7 @@
 
 #include "busbar/base/csr.h"
 
-namespace busbar {
+namespace busbar::lowering {
 namespace {
 
 /// The sends of trees and chains, chunk after chunk, in the order in which they become possible. A hop sends a chunk
@@ -138,7 +138,7 @@ std::vector<std::vector<HopTimes::Crossing>> HopTimes::crossings_of(std::span<co
                                                                     std::vector<Link>& links) {
   std::vector<std::vector<Crossing>> out;
   for (const HopRun& r : runs) {
-    const std::vector<CapacityShare>& path = r.run->path;
+    const std::vector<routing::CapacityShare>& path = r.run->path;
     std::vector<Crossing>& row = out.emplace_back(path.size());
     for (const Connection& c : r.run->connections)
       for (std::uint32_t k = c.begin; k < c.end; ++k) {
@@ -151,7 +151,7 @@ std::vector<std::vector<HopTimes::Crossing>> HopTimes::crossings_of(std::span<co
       }
   }
   for (const HopRun& r : runs)
-    for (const CapacityShare& l : r.run->path) number_[l.on] = kNone32;
+    for (const routing::CapacityShare& l : r.run->path) number_[l.on] = kNone32;
   return out;
 }
 
@@ -190,4 +190,4 @@ std::vector<double> HopTimes::send(std::span<const HopRun> runs, std::uint32_t c
   return queue.ends();
 }
 
-}  // namespace busbar
+}  // namespace busbar::lowering

@@ -4,7 +4,7 @@
 
 #include "busbar/lowering/test_machines.h"
 
-namespace busbar {
+namespace busbar::lowering {
 namespace {
 
 constexpr double kLinkRate = 0.45, kLatency = 700;  // bytes per ps of a link of one_switch(); ps
@@ -16,14 +16,14 @@ class Hops : public ::testing::Test {
     RoutedRun run;
     for (const std::uint32_t l : links) {
       const auto at = static_cast<std::uint32_t>(run.path.size());
-      run.path.push_back({LinkId{l}, 1});
+      run.path.push_back({topology::LinkId{l}, 1});
       run.connections.push_back({at, at + 1, bytes, kLatency});
       run.connections.back().toward_root = at == 0 ? kNone32 : at - 1;
     }
     return run;
   }
-  Topology topology_ = std::move(one_switch(8)).seal();
-  Router router_{topology_, RoutingPolicy::kStatic};
+  topology::Topology topology_ = std::move(one_switch(8)).seal();
+  routing::Router router_{topology_, topology::RoutingPolicy::kStatic};
   CapacityTable table_{router_, {}};
   HopTimes times_{table_};
 };
@@ -66,4 +66,4 @@ TEST_F(Hops, AreNoFasterThanTheCapOfAConnectionAndCountTheFlagsOfTheProtocol) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::lowering

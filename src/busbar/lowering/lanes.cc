@@ -3,17 +3,18 @@
 #include <algorithm>
 #include <numeric>
 
-namespace busbar {
+namespace busbar::lowering {
 
-std::uint32_t most_channels(const CollectiveCall& call, const Placement& placement, const ProtocolModel& protocol) {
+std::uint32_t most_channels(const program::CollectiveCall& call, const routing::Placement& placement,
+                            const program::ProtocolModel& protocol) {
   const std::uint64_t filled = std::max<std::uint64_t>(1, count(call.bytes) / kBytesPerChannel);
   if (filled >= placement.nic_channels() && filled >= kFilledChannels) return protocol.max_channels;
   const auto n = static_cast<std::uint32_t>(filled);
   return protocol.max_channels == 0 ? n : std::min(n, protocol.max_channels);
 }
 
-Lanes lanes_of(const CollectiveCall& call, const Schedule& s, std::uint32_t per_domain, const Placement& placement,
-               const ProtocolModel& protocol) {
+Lanes lanes_of(const program::CollectiveCall& call, const collectives::Schedule& s, std::uint32_t per_domain,
+               const routing::Placement& placement, const program::ProtocolModel& protocol) {
   Lanes out;
   out.channels = s.channels;
   out.stride = call.schedule && call.channels == 0 ? 1 : 0;
@@ -35,4 +36,4 @@ Lanes lanes_of(const CollectiveCall& call, const Schedule& s, std::uint32_t per_
   return out;
 }
 
-}  // namespace busbar
+}  // namespace busbar::lowering

@@ -9,15 +9,16 @@
 #include "busbar/lowering/test_lowered.h"
 #include "busbar/lowering/test_machines.h"
 
-namespace busbar {
+namespace busbar::lowering {
 namespace {
 
 /// Sixteen nodes of one GPU and eight NICs.
 class ChannelLanes : public ::testing::Test {
  protected:
-  Lanes lanes(const CollectiveCall& call, const ProtocolModel& protocol = {}) const {
-    const Schedule s =
-        call.schedule ? *call.schedule : build_schedule(call.algorithm, call.op, call.groups.size(), 1, 0).value();
+  Lanes lanes(const program::CollectiveCall& call, const program::ProtocolModel& protocol = {}) const {
+    const collectives::Schedule s =
+        call.schedule ? *call.schedule
+                      : collectives::build_schedule(call.algorithm, call.op, call.groups.size(), 1, 0).value();
     return lanes_of(call, s, 1, ground_.placement, protocol);
   }
   /// NICs of all lanes of all channels of the schedule.
@@ -40,16 +41,16 @@ TEST_F(ChannelLanes, UseEveryNicOfACallOverNodes) {
 }
 
 TEST_F(ChannelLanes, AreOneInsideANode) {
-  const CollectiveCall call = test_call(16, "ring", kGiB);
-  const Schedule s = build_schedule("ring", call.op, 16, 16, 0).value();
+  const program::CollectiveCall call = test_call(16, "ring", kGiB);
+  const collectives::Schedule s = collectives::build_schedule("ring", call.op, 16, 16, 0).value();
   EXPECT_EQ(lanes_of(call, s, 16, ground_.placement, {}).count, 1u);
 }
 
 TEST_F(ChannelLanes, AreAsManyAsTheCallAsksForAndMoveNoMoreThanTheirRates) {
-  ProtocolModel p;
+  program::ProtocolModel p;
   p.channel_rate = BytesPerSecond{20'000'000'000};
   for (const std::uint32_t channels : {1u, 4u}) {
-    CollectiveCall call = test_call(16, "ring", kGiB);
+    program::CollectiveCall call = test_call(16, "ring", kGiB);
     call.channels = channels;
     const Lanes l = lanes(call, p);
     EXPECT_EQ(l.count, channels);
@@ -59,8 +60,9 @@ TEST_F(ChannelLanes, AreAsManyAsTheCallAsksForAndMoveNoMoreThanTheirRates) {
 }
 
 TEST_F(ChannelLanes, OfAScheduleThatIsGivenTakeTheNicsInTurn) {
-  CollectiveCall call = test_call(16, "ring", kGiB);
-  call.schedule = std::make_shared<const Schedule>(build_schedule("ring", call.op, 16, 1, 0).value());
+  program::CollectiveCall call = test_call(16, "ring", kGiB);
+  call.schedule =
+      std::make_shared<const collectives::Schedule>(collectives::build_schedule("ring", call.op, 16, 1, 0).value());
   const Lanes l = lanes(call);
   EXPECT_EQ(l.stride, 1u);
   EXPECT_EQ(l.nic(0, 3), 3u);
@@ -72,7 +74,7 @@ TEST_F(ChannelLanes, OfAScheduleThatIsGivenTakeTheNicsInTurn) {
 // Each of 64 NICs gets 4,096 bytes: from there on all channels that the protocol has are in use.
 TEST(MostChannels, AreAllOfTheProtocolOnceEveryNicIsFilled) {
   const Ground m(std::move(single_gpu_nodes(2, kFilledChannels)).seal());
-  ProtocolModel p;
+  program::ProtocolModel p;
   p.max_channels = 128;
   EXPECT_EQ(most_channels(test_call(2, "ring", 64 * 4096), m.placement, p), 128u);
   EXPECT_EQ(most_channels(test_call(2, "ring", 64 * 4096 - 1), m.placement, p), 63u);
@@ -81,7 +83,7 @@ TEST(MostChannels, AreAllOfTheProtocolOnceEveryNicIsFilled) {
 TEST_F(ChannelLanes, OfSmallCallsAreFewerAndNeverMoreThanTheProtocolHas) {
   EXPECT_EQ(lanes(test_call(16, "ring", 4)).count, 1u);
   EXPECT_EQ(lanes(test_call(16, "ring", 3 * 4096)).count, 3u);
-  ProtocolModel p;
+  program::ProtocolModel p;
   p.max_channels = 2;
   EXPECT_EQ(lanes(test_call(16, "ring", kGiB), p).count, 2u);
   EXPECT_EQ(lanes(test_call(16, "ring", 4), p).count, 1u);
@@ -89,22 +91,26 @@ TEST_F(ChannelLanes, OfSmallCallsAreFewerAndNeverMoreThanTheProtocolHas) {
 
 // Of two GPUs one is near three NICs and the other near one; two orders enter by a NIC each.
 TEST(PlannedLanes, AreOnePerOrder) {
-  NodeTemplate node;
-  for (int g = 0; g < 2; ++g) node.devices.push_back(test_device(DeviceKind::kGpu, "gpu" + std::to_string(g)));
-  for (int n = 0; n < 4; ++n) node.devices.push_back(test_device(DeviceKind::kNic, "nic" + std::to_string(n)));
-  node.links.push_back({0, 1, test_link(LinkKind::kNvlink, 450)});
-  for (std::uint32_t n = 0; n < 4; ++n) node.links.push_back({n / 3, 2 + n, test_link(LinkKind::kPcie, 64)});
-  TopologyBuilder b;
+  topology::NodeTemplate node;
+  for (int g = 0; g < 2; ++g)
+    node.devices.push_back(topology::test_device(topology::DeviceKind::kGpu, "gpu" + std::to_string(g)));
+  for (int n = 0; n < 4; ++n)
+    node.devices.push_back(topology::test_device(topology::DeviceKind::kNic, "nic" + std::to_string(n)));
+  node.links.push_back({0, 1, topology::test_link(topology::LinkKind::kNvlink, 450)});
+  for (std::uint32_t n = 0; n < 4; ++n)
+    node.links.push_back({n / 3, 2 + n, topology::test_link(topology::LinkKind::kPcie, 64)});
+  topology::TopologyBuilder b;
   const std::uint32_t t = b.add_template(node);
-  DeviceClass leaf;
-  leaf.kind = DeviceKind::kLeaf;
-  const BlockId first = b.add_block(t), second = b.add_block(t);
-  const DeviceId hub = b.add_switch(leaf, "leaf0");
-  for (const BlockId block : {first, second})
-    for (std::uint32_t n = 0; n < 4; ++n) b.connect(b.device(block, 2 + n), hub, test_link(LinkKind::kInfiniband, 50));
+  topology::DeviceClass leaf;
+  leaf.kind = topology::DeviceKind::kLeaf;
+  const topology::BlockId first = b.add_block(t), second = b.add_block(t);
+  const topology::DeviceId hub = b.add_switch(leaf, "leaf0");
+  for (const topology::BlockId block : {first, second})
+    for (std::uint32_t n = 0; n < 4; ++n)
+      b.connect(b.device(block, 2 + n), hub, topology::test_link(topology::LinkKind::kInfiniband, 50));
   const Ground m(std::move(b).seal());
-  const CollectiveCall call = test_call(4, "ring", kGiB);
-  const Schedule s = build_for_call(call, m.topology, m.placement, 2, 2).value();
+  const program::CollectiveCall call = test_call(4, "ring", kGiB);
+  const collectives::Schedule s = build_for_call(call, m.topology, m.placement, 2, 2).value();
   const Lanes l = lanes_of(call, s, 2, m.placement, {});
   EXPECT_EQ(m.placement.nic_channels(), 3u);
   EXPECT_EQ(l.channels, 2u);
@@ -112,4 +118,4 @@ TEST(PlannedLanes, AreOnePerOrder) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::lowering

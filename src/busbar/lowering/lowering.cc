@@ -13,37 +13,38 @@
 #include "busbar/lowering/internal/call_lowering.h"
 #include "busbar/lowering/send_costs.h"
 
-namespace busbar {
+namespace busbar::lowering {
 namespace {
 
 std::vector<double> load_ps_of(const Stage& stage, const PlacedMachine& m) {
   std::vector<double> out(m.topology().link_count(), 0.0);
   for (const Fluid& f : stage.fluids)
     for (std::uint32_t i = f.begin; i < f.end; ++i)
-      if (const CapacityId c = stage.on[i]; c.is_link())
+      if (const routing::CapacityId c = stage.on[i]; c.is_link())
         out[index(c.link())] += stage.weight[i] * f.bytes / m.table.rate(c);
   return out;
 }
 
 /// A stage of `ps` whose links have these loads takes no less under any split: links that cannot be avoided stay as
 /// busy as they are, and what hardly loads the others gains nothing there.
-double least_by_any_split(const Topology& t, std::span<const double> load_ps, const Stage& stage, double ps) {
+double least_by_any_split(const topology::Topology& t, std::span<const double> load_ps, const Stage& stage, double ps) {
   constexpr double kHardly = 1e-3;
   double avoidable = 0, certain = 0;
   for (std::uint32_t l = 0; l < load_ps.size(); ++l) {
-    double& most = between_switches(t, static_cast<LinkId>(l)) ? avoidable : certain;
+    double& most = between_switches(t, static_cast<topology::LinkId>(l)) ? avoidable : certain;
     most = std::max(most, load_ps[l]);
   }
   return avoidable <= kHardly * ps ? ps : certain + stage.latency_ps;  // the shortest ways have the least latency
 }
 
-Result<Schedule> schedule_of(const CollectiveCall& call, const PlacedMachine& m, std::uint32_t per_domain) {
+Result<collectives::Schedule> schedule_of(const program::CollectiveCall& call, const PlacedMachine& m,
+                                          std::uint32_t per_domain) {
   if (call.schedule) return *call.schedule;
   const std::uint32_t most = call.channels == 0 ? most_channels(call, m.placement, m.protocol) : call.channels;
   return build_for_call(call, m.topology(), m.placement, per_domain, most);
 }
 
-Status check_placed(const CollectiveCall& call, const Placement& placement) {
+Status check_placed(const program::CollectiveCall& call, const routing::Placement& placement) {
   for (std::uint32_t g = 0; g < call.groups.groups(); ++g)
     for (std::uint32_t m = 0; m < call.groups.size(); ++m)
       if (const std::uint32_t rank = call.groups.actor(g, m); rank >= placement.ranks())
@@ -51,13 +52,15 @@ Status check_placed(const CollectiveCall& call, const Placement& placement) {
   return {};
 }
 
-PlannedCall plan_call(const CollectiveCall& call, const Schedule& s, const PlacedMachine& m, std::uint32_t per_domain) {
+PlannedCall plan_call(const program::CollectiveCall& call, const collectives::Schedule& s, const PlacedMachine& m,
+                      std::uint32_t per_domain) {
   PlannedCall plan{call, s, lanes_of(call, s, per_domain, m.placement, m.protocol)};
   plan.sent.straight = 1 / costs_of(m.protocol, call.protocol).efficiency;
   plan.sent.to_switch = plan.sent.straight / m.protocol.share_switch;
   plan.chunks = pipeline_chunks(call, s, m.protocol, s.channels * plan.lanes.count);
   plan.runs.resize(s.channels);
-  for (const PhaseRun run : phase_runs(s)) plan.runs[s.phases[run.begin].channel].push_back(run);
+  for (const collectives::PhaseRun run : collectives::phase_runs(s))
+    plan.runs[s.phases[run.begin].channel].push_back(run);
   return plan;
 }
 
@@ -68,7 +71,7 @@ double algorithm_floor_ps(const LoweredCall& call, std::span<const PlannedCall> 
     for (const Fluid& f : stage.fluids)
       for (std::uint32_t i = f.begin; i < f.end; ++i) loads.add(stage.on[i], stage.weight[i] * f.bytes);
   double ps = 0;
-  for (const CapacityId l : loads.on())
+  for (const routing::CapacityId l : loads.on())
     if (!l.is_device()) {
       if (l.is_bundle()) m.shortcuts.take(Shortcut::kBundles);
       ps = std::max(ps, loads[l] / m.table.wire_rate(l));
@@ -82,36 +85,37 @@ double algorithm_floor_ps(const LoweredCall& call, std::span<const PlannedCall> 
 }  // namespace
 
 struct Lowering::State {
-  ProtocolModel protocol;
+  program::ProtocolModel protocol;
   Shortcuts shortcuts;
   WhatIf what_if{};
   std::vector<LinkDelay> delays{};
   CapacityTable table;
   PlacedMachine machine;
-  PairSpread pair_spread;
+  routing::PairSpread pair_spread;
   /// Made for the first call: an engine that takes all its calls over from another never needs it.
   std::optional<LoweringSpace> space{};
   StepChoice choice{};
   ChainTrace* trace = nullptr;
   bool follows_rings = true;
 
-  State(const Router& router, const Placement& placement, const ProtocolModel& p, Shortcuts s, StopFlag stop)
+  State(const routing::Router& router, const routing::Placement& placement, const program::ProtocolModel& p,
+        Shortcuts s, StopFlag stop)
       : protocol(p),
         shortcuts(std::move(s)),
         table(router, protocol, {}, {}, shortcuts),
         machine{router, placement, protocol, table, shortcuts, stop},
         pair_spread(router) {}
   void read_table() { table = CapacityTable(machine.router, protocol, what_if, delays, shortcuts); }
-  std::uint32_t per_domain(const CollectiveCall& call) const {
+  std::uint32_t per_domain(const program::CollectiveCall& call) const {
     return ranks_per_domain(call, machine.topology(), machine.placement);
   }
-  Result<LoweredCall> lower(const CollectiveCall& call);
-  Result<LoweredCall> lower_well_split(const CollectiveCall& call, bool splits);
+  Result<LoweredCall> lower(const program::CollectiveCall& call);
+  Result<LoweredCall> lower_well_split(const program::CollectiveCall& call, bool splits);
   void take_as_measured(LoweredCall& call) const;
 };
 
-Lowering::Lowering(const Router& router, const Placement& placement, const ProtocolModel& protocol, Shortcuts shortcuts,
-                   StopFlag stop)
+Lowering::Lowering(const routing::Router& router, const routing::Placement& placement,
+                   const program::ProtocolModel& protocol, Shortcuts shortcuts, StopFlag stop)
     : state_(new State(router, placement, protocol, std::move(shortcuts), stop)) {}
 Lowering::~Lowering() = default;
 
@@ -129,58 +133,60 @@ void Lowering::set_delays(std::span<const LinkDelay> delays) {
 void Lowering::follow_rings(bool on) { state_->follows_rings = on; }
 
 const CapacityTable& Lowering::capacities() const { return state_->table; }
-const ProtocolModel& Lowering::protocol() const { return state_->protocol; }
-const Router& Lowering::router() const { return state_->machine.router; }
+const program::ProtocolModel& Lowering::protocol() const { return state_->protocol; }
+const routing::Router& Lowering::router() const { return state_->machine.router; }
 
 /// Where all cables of a bundle carry the same, no other split is better.
-bool Lowering::splits() const { return router().policy() == RoutingPolicy::kAdaptive && !state_->table.bundles(); }
+bool Lowering::splits() const {
+  return router().policy() == topology::RoutingPolicy::kAdaptive && !state_->table.bundles();
+}
 
-PlanLanes Lowering::lanes(const CollectiveCall& call, const Schedule& schedule) {
+collectives::PlanLanes Lowering::lanes(const program::CollectiveCall& call, const collectives::Schedule& schedule) {
   const PlacedMachine& m = state_->machine;
   const Lanes lanes = lanes_of(call, schedule, state_->per_domain(call), m.placement, m.protocol);
   return {lanes.count, lanes.stride, m.placement.nic_channels()};
 }
 
-double Lowering::least_ps(const CollectiveCall& call) {
+double Lowering::least_ps(const program::CollectiveCall& call) {
   const PlacedMachine& m = state_->machine;
   if (m.protocol.measured) return 0;
   double slowest_ps = 0;
-  for (const CollectiveCall& part : call.parts) slowest_ps = std::max(slowest_ps, least_ps(part));
+  for (const program::CollectiveCall& part : call.parts) slowest_ps = std::max(slowest_ps, least_ps(part));
   if (!call.parts.empty()) return slowest_ps;
   const std::uint32_t per_domain = state_->per_domain(call);
-  const Result<Schedule> built = schedule_of(call, m, per_domain);
+  const Result<collectives::Schedule> built = schedule_of(call, m, per_domain);
   if (!built.ok() || built->ranks != call.groups.size() || count(call.bytes) == 0) return 0;
-  const Schedule& s = *built;
+  const collectives::Schedule& s = *built;
   const PlannedCall plan = plan_call(call, s, m, per_domain);
   if (plan.chunks != 1) return 0;
-  const ProtocolCosts costs = costs_of(m.protocol, call.protocol);
+  const program::ProtocolCosts costs = costs_of(m.protocol, call.protocol);
   Duration least = std::min({costs.step_scale_up, costs.step_server, costs.step_network});
   if (s.reducers > 0) least = std::min({least, m.protocol.step_switch, m.protocol.step_network});
-  const SendCost send{static_cast<double>(least.in_ps()), 0};
+  const collectives::SendCost send{static_cast<double>(least.in_ps()), 0};
   double most_ps = 0;
-  ChainScratch scratch;
-  for (const std::vector<PhaseRun>& channel : plan.runs) {
+  collectives::ChainScratch scratch;
+  for (const std::vector<collectives::PhaseRun>& channel : plan.runs) {
     double ps = 0;
-    for (const PhaseRun run : channel)
-      if (coupling_of(plan.first_phase(run).pattern) != Coupling::kFree)
-        ps += longest_chain(
+    for (const collectives::PhaseRun run : channel)
+      if (collectives::coupling_of(plan.first_phase(run).pattern) != collectives::Coupling::kFree)
+        ps += collectives::longest_chain(
             s, run, 0, [&](std::uint32_t, std::uint32_t) { return send; }, scratch);
     most_ps = std::max(most_ps, ps);
   }
   return static_cast<double>(m.protocol.launch.in_ps()) + most_ps;
 }
 
-Result<LoweredCall> Lowering::State::lower(const CollectiveCall& call) {
+Result<LoweredCall> Lowering::State::lower(const program::CollectiveCall& call) {
   BUSBAR_RETURN_IF_ERROR(check_placed(call, machine.placement));
-  const auto parts = parts_of(call);
-  std::vector<Schedule> built(parts.size());
+  const auto parts = program::parts_of(call);
+  std::vector<collectives::Schedule> built(parts.size());
   std::vector<PlannedCall> plans;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const std::uint32_t domain = per_domain(parts[i]);
     if (!parts[i].schedule) {
       BUSBAR_ASSIGN(built[i], schedule_of(parts[i], machine, domain));
     }
-    const Schedule& s = parts[i].schedule ? *parts[i].schedule : built[i];
+    const collectives::Schedule& s = parts[i].schedule ? *parts[i].schedule : built[i];
     if (s.ranks != call.groups.size() || s.op != call.op || s.root != call.root)
       return invalid("the schedule is for another call");
     plans.push_back(plan_call(parts[i], s, machine, domain));
@@ -214,13 +220,14 @@ void stretch(double factor, Stage& stage) {
 
 }  // namespace
 
-CallTraits call_traits(const LoweredCall& call, const Topology& topology, const Placement& placement) {
-  CallTraits out;
-  const CollectiveCall& c = parts_of(call.call).front();
+program::CallTraits call_traits(const LoweredCall& call, const topology::Topology& topology,
+                                const routing::Placement& placement) {
+  program::CallTraits out;
+  const program::CollectiveCall& c = program::parts_of(call.call).front();
   out.op = c.op;
   out.ranks = c.groups.size();
   out.bytes = static_cast<double>(count(c.bytes));
-  out.way = c.algorithm + " " + name_of(c.protocol);
+  out.way = c.algorithm + " " + program::name_of(c.protocol);
   const auto block = [&](std::uint32_t m) { return topology.block_of(placement.gpu(c.groups.actor(0, m))); };
   for (std::uint32_t m = 1; m < out.ranks && !out.several_nodes; ++m) out.several_nodes = block(m) != block(0);
   for (const Stage& s : call.stages) out.bytes_share += s.load_ps;
@@ -239,13 +246,13 @@ void Lowering::State::take_as_measured(LoweredCall& call) const {
   for (Stage& stage : call.stages) stretch(call.measured_factor, stage);
 }
 
-Result<LoweredCall> Lowering::lower(const CollectiveCall& call) {
+Result<LoweredCall> Lowering::lower(const program::CollectiveCall& call) {
   Result<LoweredCall> out = state_->lower_well_split(call, splits());
   if (out.ok()) state_->take_as_measured(*out);
   return out;
 }
 
-Result<LoweredCall> Lowering::State::lower_well_split(const CollectiveCall& call, bool splits) {
+Result<LoweredCall> Lowering::State::lower_well_split(const program::CollectiveCall& call, bool splits) {
   State& st = *this;
   if (!splits) return st.lower(call);
   ChainTrace* const trace = std::exchange(st.trace, nullptr);
@@ -261,7 +268,7 @@ Result<LoweredCall> Lowering::State::lower_well_split(const CollectiveCall& call
       if (stage.step >= steps.size()) steps.resize(stage.step + 1);
       SplitSearch& s = steps[stage.step];
       if (s.over()) continue;
-      const Topology& t = st.machine.topology();
+      const topology::Topology& t = st.machine.topology();
       const std::vector<double> load_ps = load_ps_of(stage, st.machine);
       const double ps = std::max(stage.slowest_alone_ps, stage.load_ps) + stage.latency_ps;
       s.record(t, ps, load_ps, least_by_any_split(t, load_ps, stage, ps));
@@ -274,10 +281,11 @@ Result<LoweredCall> Lowering::State::lower_well_split(const CollectiveCall& call
   return found;
 }
 
-Result<Stage> Lowering::lower_step(const CollectiveCall& call, std::uint32_t step, const SplitBias& bias) {
+Result<Stage> Lowering::lower_step(const program::CollectiveCall& call, std::uint32_t step,
+                                   const routing::SplitBias& bias) {
   State& st = *state_;
   ChainTrace* const trace = std::exchange(st.trace, nullptr);
-  st.choice = {std::vector<SplitBias>(step + 1, bias), step};
+  st.choice = {std::vector<routing::SplitBias>(step + 1, bias), step};
   Result<LoweredCall> found = st.lower(call);
   st.choice = {};
   st.trace = trace;
@@ -290,7 +298,7 @@ Result<Stage> Lowering::lower_step(const CollectiveCall& call, std::uint32_t ste
   return std::move(found->stages[0]);
 }
 
-Result<std::vector<ChainPart>> Lowering::explain(const CollectiveCall& call) {
+Result<std::vector<ChainPart>> Lowering::explain(const program::CollectiveCall& call) {
   State& st = *state_;
   BUSBAR_ASSIGN(const LoweredCall base, st.lower_well_split(call, splits()));
   ChainTrace trace;
@@ -308,7 +316,7 @@ Result<std::vector<ChainPart>> Lowering::explain(const CollectiveCall& call) {
   if (!again.ok()) return again.error();
   std::vector<ChainPart> out;
   if (launch_ps > 0.5)
-    out.push_back({ChainPartKind::kLaunch, "launch", kNone32, kNone32, 0, 0, kNone<LinkId>, launch_ps});
+    out.push_back({ChainPartKind::kLaunch, "launch", kNone32, kNone32, 0, 0, kNone<topology::LinkId>, launch_ps});
   for (std::size_t k = 0; k < base.stages.size(); ++k) {
     const Stage& s = base.stages[k];
     const Fluid& f = s.fluids[trace.fluid[k]];
@@ -318,7 +326,7 @@ Result<std::vector<ChainPart>> Lowering::explain(const CollectiveCall& call) {
       out.insert(out.end(), parts.begin(), parts.end());
       continue;
     }
-    LinkId link = s.busiest;  // a link's load, or a fluid's own
+    topology::LinkId link = s.busiest;  // a link's load, or a fluid's own
     double most = -1;
     for (std::uint32_t i = f.begin; i < f.end && s.load_ps < s.slowest_alone_ps; ++i)
       if (const double ps = s.weight[i] / st.table.rate(s.on[i]); ps > most)
@@ -360,4 +368,4 @@ Bound bound_of(const LoweredCall& call) {
   return bound;
 }
 
-}  // namespace busbar
+}  // namespace busbar::lowering

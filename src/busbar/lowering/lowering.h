@@ -26,7 +26,7 @@
 #include "busbar/routing/capacity.h"
 #include "busbar/routing/placement.h"
 
-namespace busbar {
+namespace busbar::lowering {
 
 struct Fluid {
   std::uint32_t begin = 0, end = 0;  ///< its run in Stage::on and Stage::weight
@@ -46,20 +46,21 @@ struct Stage {
   std::string phase;       ///< "ring reduce-scatter + all-gather"
   std::uint32_t step = 0;  ///< which phase run of the schedule, counted per channel
   std::vector<Fluid> fluids;
-  std::vector<CapacityId> on;          ///< per incidence: what is crossed
-  std::vector<double> weight;          ///< bytes there per byte of the busiest connection
-  std::vector<std::uint32_t> members;  ///< fluids, component by component
+  std::vector<routing::CapacityId> on;  ///< per incidence: what is crossed
+  std::vector<double> weight;           ///< bytes there per byte of the busiest connection
+  std::vector<std::uint32_t> members;   ///< fluids, component by component
   std::vector<Component> components;
-  std::uint32_t kinds = 0;         ///< components that are like no earlier one
-  double load_ps = 0;              ///< largest load / rate over the links: no engine goes below
-  LinkId busiest = kNone<LinkId>;  ///< the link of load_ps; of a limit of a device, a link of that device
-  double slowest_alone_ps = 0;     ///< largest Fluid::alone_ps
-  double latency_ps = 0;           ///< paid before the bytes, in no fluid's alone_ps but in LoweredCall::launch_ps
+  std::uint32_t kinds = 0;  ///< components that are like no earlier one
+  double load_ps = 0;       ///< largest load / rate over the links: no engine goes below
+  topology::LinkId busiest =
+      kNone<topology::LinkId>;  ///< the link of load_ps; of a limit of a device, a link of that device
+  double slowest_alone_ps = 0;  ///< largest Fluid::alone_ps
+  double latency_ps = 0;        ///< paid before the bytes, in no fluid's alone_ps but in LoweredCall::launch_ps
   Simplifications simplified{};
 };
 
 struct LoweredCall {
-  CollectiveCall call;
+  program::CollectiveCall call;
   std::uint32_t channels = 1;
   std::uint32_t chunks = 1;
   std::vector<Stage> stages;
@@ -71,7 +72,8 @@ struct LoweredCall {
 };
 
 /// What measured calls know a call by.
-CallTraits call_traits(const LoweredCall& call, const Topology& topology, const Placement& placement);
+program::CallTraits call_traits(const LoweredCall& call, const topology::Topology& topology,
+                                const routing::Placement& placement);
 
 /// Closed-form time of the call alone: per stage the longer of its latency chains and its link loads, one after the
 /// other.
@@ -83,8 +85,8 @@ Bound bound_of(const LoweredCall& call);
 class Lowering {
  public:
   /// `stop`: lower() returns interrupted() once it is set.
-  Lowering(const Router& router, const Placement& placement, const ProtocolModel& protocol, Shortcuts shortcuts = {},
-           StopFlag stop = nullptr);
+  Lowering(const routing::Router& router, const routing::Placement& placement, const program::ProtocolModel& protocol,
+           Shortcuts shortcuts = {}, StopFlag stop = nullptr);
   ~Lowering();
   void set_what_if(const WhatIf& what_if);
   void set_delays(std::span<const LinkDelay> delays);
@@ -93,20 +95,20 @@ class Lowering {
   void follow_rings(bool on);
   /// Errors: kUnsupported (algorithm and collective do not go together), kUnreachable, kInvalid (ranks not placed).
   /// Where splits() holds, each stage is split as evens its own loads best. Cost of that: some 5 to 25 lowerings.
-  Result<LoweredCall> lower(const CollectiveCall& call);
+  Result<LoweredCall> lower(const program::CollectiveCall& call);
   /// Whether routing is adaptive and no split is the best whatever the traffic.
   bool splits() const;
   /// The stage of Stage::step `step`, split by `bias`; its fluids come in the order of lower().
-  Result<Stage> lower_step(const CollectiveCall& call, std::uint32_t step, const SplitBias& bias);
+  Result<Stage> lower_step(const program::CollectiveCall& call, std::uint32_t step, const routing::SplitBias& bias);
   /// Over how many channels lower() lays each channel of a schedule of the call.
-  PlanLanes lanes(const CollectiveCall& call, const Schedule& schedule);
+  collectives::PlanLanes lanes(const program::CollectiveCall& call, const collectives::Schedule& schedule);
   /// The chain behind closed_form_ps(lower(call)): parts that follow each other and sum to it. Cost: two lowerings.
-  Result<std::vector<ChainPart>> explain(const CollectiveCall& call);
+  Result<std::vector<ChainPart>> explain(const program::CollectiveCall& call);
   /// What closed_form_ps(lower(call)) cannot go below, without routing anything: the longest chain of sends, each at
   /// the least overhead of the protocol. 0 where the phases overlap, and for what cannot be lowered.
-  double least_ps(const CollectiveCall& call);
-  const Router& router() const;
-  const ProtocolModel& protocol() const;
+  double least_ps(const program::CollectiveCall& call);
+  const routing::Router& router() const;
+  const program::ProtocolModel& protocol() const;
   /// The rates and latencies of all that stages may cross.
   const CapacityTable& capacities() const;
 
@@ -115,4 +117,4 @@ class Lowering {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace busbar
+}  // namespace busbar::lowering

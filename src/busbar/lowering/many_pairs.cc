@@ -8,17 +8,19 @@
 
 #include "busbar/lowering/send_costs.h"
 
-namespace busbar {
+namespace busbar::lowering {
 
 bool has_many_pairs(const PlacedMachine& machine, const PlannedCall& plan, std::size_t step) {
   if (plan.call.nics != nullptr) return false;  // no library chooses NICs for so many pairs
   double pairs = 0;
   std::uint64_t chunks = 0;
-  for (const std::vector<PhaseRun>& channel_runs : plan.runs) {
+  for (const std::vector<collectives::PhaseRun>& channel_runs : plan.runs) {
     if (step >= channel_runs.size()) continue;
-    const Phase& phase = plan.first_phase(channel_runs[step]);
-    const GroupFamily& family = plan.family(channel_runs[step]);
-    const std::uint64_t each = phase.pattern == Pattern::kPairwiseAllToAll ? 0 : chunks_per_pair(plan.schedule, phase);
+    const collectives::Phase& phase = plan.first_phase(channel_runs[step]);
+    const collectives::GroupFamily& family = plan.family(channel_runs[step]);
+    const std::uint64_t each = phase.pattern == collectives::Pattern::kPairwiseAllToAll
+                                   ? 0
+                                   : collectives::chunks_per_pair(plan.schedule, phase);
     if (each == 0 || (chunks != 0 && chunks != each)) return false;
     chunks = each;
     pairs += 1.0 * plan.call.groups.groups() * family.groups() * family.size() * (family.size() - 1.0);
@@ -40,7 +42,7 @@ class GroupExchange {
  public:
   GroupExchange(const PairTools& tools, const PlannedCall& plan, const GroupRun& of, double bytes, OpenRun& run)
       : tools_(tools), machine_(tools.machine), plan_(plan), of_(of), bytes_(bytes), run_(run) {
-    const GroupFamily& family = plan.family(of.phases);
+    const collectives::GroupFamily& family = plan.family(of.phases);
     for (std::uint32_t m = 0; m < family.size(); ++m) {
       actors_.push_back(family.actor(of.group, m));
       by_block_[block(actors_[m])].push_back(actors_[m]);
@@ -58,7 +60,7 @@ class GroupExchange {
     if (!spread && routes > kMostRouted)
       return unsupported(
           fmt::format("{} over {} ranks is {} routes that are not alike; choose another algorithm, such as bruck",
-                      name_of(plan_.first_phase(of_.phases).pattern), actors_.size(), routes));
+                      collectives::name_of(plan_.first_phase(of_.phases).pattern), actors_.size(), routes));
     for (const auto& [block, own] : by_block_)
       for (const std::uint32_t a : own)
         for (const std::uint32_t b : spread ? own : actors_)
@@ -67,10 +69,10 @@ class GroupExchange {
   }
 
  private:
-  DeviceId gpu(std::uint32_t actor) const {
+  topology::DeviceId gpu(std::uint32_t actor) const {
     return machine_.placement.gpu(plan_.call.groups.actor(of_.call_group, actor));
   }
-  BlockId block(std::uint32_t actor) const { return machine_.topology().block_of(gpu(actor)); }
+  topology::BlockId block(std::uint32_t actor) const { return machine_.topology().block_of(gpu(actor)); }
   /// How many pairs an actor has with members in other blocks.
   double pairs_outside(std::uint32_t actor) const {
     return static_cast<double>(actors_.size() - by_block_.at(block(actor)).size());
@@ -88,33 +90,34 @@ class GroupExchange {
   }
 
   /// `pairs` pairs cross `on`.
-  void load(CapacityId on, double pairs, double least_ps) {
+  void load(routing::CapacityId on, double pairs, double least_ps) {
     run_.loads.add(on, pairs * bytes_ * plan_.sent.straight);
     tools_.builder.cross(on, least_ps);
   }
   /// The same, and the limit of the device that a link leads to.
-  void load_with_limit(CapacityId on, double pairs, double least_ps) {
+  void load_with_limit(routing::CapacityId on, double pairs, double least_ps) {
     load(on, pairs, least_ps);
     if (!on.is_link()) return;
-    const Topology& t = machine_.topology();
-    const DeviceId d = t.to(on.link());
-    if (machine_.table.limited(d) && t.kind(d) != DeviceKind::kGpu && !t.device_class(d).reduces)
-      load(CapacityId::limit_of(d), pairs, least_ps);
+    const topology::Topology& t = machine_.topology();
+    const topology::DeviceId d = t.to(on.link());
+    if (machine_.table.limited(d) && t.kind(d) != topology::DeviceKind::kGpu && !t.device_class(d).reduces)
+      load(routing::CapacityId::limit_of(d), pairs, least_ps);
   }
 
-  Status route_in_server(DeviceId from, DeviceId to) {
+  Status route_in_server(topology::DeviceId from, topology::DeviceId to) {
     run_.path.clear();
     return tools_.router.routes().inside(from, to, run_.path);
   }
   /// Where the payload of each member leaves its server; `staged`: how many stage it in host memory.
-  Result<PairEnds> ends(std::size_t& staged) {
+  Result<routing::PairEnds> ends(std::size_t& staged) {
     SendRoutes& routes = tools_.router.routes();
-    PairEnds out;
+    routing::PairEnds out;
     out.lane = tools_.router.settings().nics;
     for (const std::uint32_t actor : actors_) {
-      const DeviceId at = gpu(actor), host = machine_.protocol.gpudirect ? kNone<DeviceId> : routes.host_memory(at);
+      const topology::DeviceId at = gpu(actor),
+                               host = machine_.protocol.gpudirect ? kNone<topology::DeviceId> : routes.host_memory(at);
       double before_ps = 0, after_ps = 0;
-      if (host != kNone<DeviceId>) {
+      if (host != kNone<topology::DeviceId>) {
         ++staged;
         BUSBAR_RETURN_IF_ERROR(route_in_server(at, host));
         before_ps = routes.latency_ps(run_.path, 0, 1);
@@ -122,7 +125,7 @@ class GroupExchange {
         after_ps = routes.latency_ps(run_.path, 0, 1);
       }
       out.gpu.push_back(at);
-      out.at.push_back(host == kNone<DeviceId> ? at : host);
+      out.at.push_back(host == kNone<topology::DeviceId> ? at : host);
       out.before_ps.push_back(before_ps);
       out.after_ps.push_back(after_ps);
       const std::uint32_t rank = plan_.call.groups.actor(of_.call_group, actor);
@@ -134,14 +137,14 @@ class GroupExchange {
   /// All pairs in different blocks, by classes of members. False: they are to be routed one by one.
   Result<bool> load_between_blocks() {
     const Shortcuts& shortcuts = machine_.shortcuts;
-    const bool hashed = machine_.router.policy() == RoutingPolicy::kStatic;
+    const bool hashed = machine_.router.policy() == topology::RoutingPolicy::kStatic;
     const Shortcut shortcut = hashed ? Shortcut::kHashedPairs : Shortcut::kPairClasses;
     if (machine_.table.holds() || !shortcuts.has(shortcut)) return false;
     std::size_t staged = 0;
-    BUSBAR_ASSIGN(const PairEnds pair_ends, ends(staged));
+    BUSBAR_ASSIGN(const routing::PairEnds pair_ends, ends(staged));
     if (staged != 0 && staged != actors_.size()) return false;
     BUSBAR_ASSIGN(
-        const PairLoads* const loads,
+        const routing::PairLoads* const loads,
         tools_.spread.between_blocks(pair_ends, machine_.table.class_latency_ps(), machine_.table.bundles() != nullptr,
                                      *tools_.router.settings().bias, machine_.stop));
     if (loads == nullptr) return false;
@@ -149,25 +152,25 @@ class GroupExchange {
     const auto overhead_ps = static_cast<double>(costs_of(machine_.protocol, plan_.call.protocol).step_network.in_ps());
     times_.latest_ps = std::max(times_.latest_ps, loads->latest_ps + overhead_ps);
     const SendRoutes& routes = tools_.router.routes();
-    for (const PairLoads::At& l : loads->on)
+    for (const routing::PairLoads::At& l : loads->on)
       load_with_limit(staged == 0 ? l.on : routes.memory_bus(l.on), l.pairs, l.least_ps + overhead_ps);
     for (std::size_t m = 0; m < actors_.size(); ++m)
       if (machine_.table.limited(pair_ends.gpu[m]))
-        load(CapacityId::limit_of(pair_ends.gpu[m]),
+        load(routing::CapacityId::limit_of(pair_ends.gpu[m]),
              pairs_outside(actors_[m]) * (1 + tools_.router.settings().arrival_cost),
              std::min(loads->least_out_ps[m], loads->least_in_ps[m]) + overhead_ps);
     for (std::size_t m = 0; m < actors_.size() && staged != 0; ++m) {
-      const DeviceId at = pair_ends.gpu[m], host = pair_ends.at[m];
+      const topology::DeviceId at = pair_ends.gpu[m], host = pair_ends.at[m];
       BUSBAR_RETURN_IF_ERROR(load_staging(m, at, host, loads->least_out_ps[m] + overhead_ps));
       BUSBAR_RETURN_IF_ERROR(load_staging(m, host, at, loads->least_in_ps[m] + overhead_ps));
     }
     return true;
   }
   /// All that member `m` sends or receives, between its GPU and host memory.
-  Status load_staging(std::size_t m, DeviceId from, DeviceId to, double least_ps) {
+  Status load_staging(std::size_t m, topology::DeviceId from, topology::DeviceId to, double least_ps) {
     BUSBAR_RETURN_IF_ERROR(route_in_server(from, to));
     const double pairs = pairs_outside(actors_[m]);
-    for (const CapacityShare& l : run_.path)
+    for (const routing::CapacityShare& l : run_.path)
       if (pairs > 0) load_with_limit(tools_.router.routes().memory_bus(l.on), pairs * l.share, least_ps);
     return {};
   }
@@ -179,15 +182,15 @@ class GroupExchange {
   const double bytes_;  ///< of each pair
   OpenRun& run_;
   std::vector<std::uint32_t> actors_{};
-  std::map<BlockId, std::vector<std::uint32_t>> by_block_{};
+  std::map<topology::BlockId, std::vector<std::uint32_t>> by_block_{};
   PairTimes times_{};
 };
 
 }  // namespace
 
 Status lower_pairs_together(const PairTools& tools, const PlannedCall& plan, const GroupRun& of, OpenRun& run) {
-  const double bytes =
-      static_cast<double>(chunks_per_pair(plan.schedule, plan.first_phase(of.phases))) * plan.chunk_bytes();
+  const double bytes = static_cast<double>(collectives::chunks_per_pair(plan.schedule, plan.first_phase(of.phases))) *
+                       plan.chunk_bytes();
   if (bytes == 0) return {};
   tools.router.begin_run({of.phases.begin, of.phases.begin + 1});
   BUSBAR_ASSIGN(const PairTimes times, GroupExchange(tools, plan, of, bytes, run).load_all());
@@ -198,4 +201,4 @@ Status lower_pairs_together(const PairTools& tools, const PlannedCall& plan, con
   return {};
 }
 
-}  // namespace busbar
+}  // namespace busbar::lowering

@@ -7,17 +7,17 @@
 #include "busbar/lowering/test_lowered.h"
 #include "busbar/lowering/test_machines.h"
 
-namespace busbar {
+namespace busbar::lowering {
 namespace {
 
-CollectiveCall random_exchange(RandomStream& random, std::uint32_t gpus) {
-  const Collective ops[] = {Collective::kAllToAll, Collective::kAllGather, Collective::kReduceScatter,
-                            Collective::kAllReduce};
-  CollectiveCall call = test_call(gpus, "direct", 1 + random.below(std::uint64_t{4} << 30));
+program::CollectiveCall random_exchange(RandomStream& random, std::uint32_t gpus) {
+  const collectives::Collective ops[] = {collectives::Collective::kAllToAll, collectives::Collective::kAllGather,
+                                         collectives::Collective::kReduceScatter, collectives::Collective::kAllReduce};
+  program::CollectiveCall call = test_call(gpus, "direct", 1 + random.below(std::uint64_t{4} << 30));
   call.op = ops[random.below(4)];
   call.channels = static_cast<std::uint32_t>(random.below(4));
   if (gpus % 2 == 0 && random.below(4) == 0) {  // every other GPU
-    call.groups = one_group(gpus / 2);
+    call.groups = collectives::one_group(gpus / 2);
     call.groups.inner[0].actor_stride = 2;
     call.groups.outer = {{2, 1, 0}};
   }
@@ -25,14 +25,14 @@ CollectiveCall random_exchange(RandomStream& random, std::uint32_t gpus) {
 }
 
 /// With host memory at most CPUs, which data cross where the NICs do not reach the GPUs.
-NodeTemplate with_host_memory(RandomStream& random, NodeTemplate node) {
+topology::NodeTemplate with_host_memory(RandomStream& random, topology::NodeTemplate node) {
   const auto devices = static_cast<std::uint32_t>(node.devices.size());
   for (std::uint32_t d = 0; d < devices; ++d) {
-    if (node.devices[d].device_class.kind != DeviceKind::kCpu || random.below(4) == 0) continue;
+    if (node.devices[d].device_class.kind != topology::DeviceKind::kCpu || random.below(4) == 0) continue;
     node.links.push_back({d, static_cast<std::uint32_t>(node.devices.size()),
-                          test_link(LinkKind::kHost, 1 + random.below(100),
-                                    Duration::ns(static_cast<std::int64_t>(random.below(900))))});
-    node.devices.push_back(test_device(DeviceKind::kNuma, "numa" + std::to_string(d)));
+                          topology::test_link(topology::LinkKind::kHost, 1 + random.below(100),
+                                              Duration::ns(static_cast<std::int64_t>(random.below(900))))});
+    node.devices.push_back(topology::test_device(topology::DeviceKind::kNuma, "numa" + std::to_string(d)));
     node.devices.back().device_class.transit_rate = BytesPerSecond{(1 + random.below(60)) * 1'000'000'000};
   }
   return node;
@@ -44,8 +44,9 @@ struct LoweredPairs {
   std::size_t fluids = 0;
 };
 
-Result<LoweredPairs> lower_pairs(const Router& router, const Placement& placement, const ProtocolModel& protocol,
-                                 const CollectiveCall& call, const std::vector<LinkDelay>& delays, bool together) {
+Result<LoweredPairs> lower_pairs(const routing::Router& router, const routing::Placement& placement,
+                                 const program::ProtocolModel& protocol, const program::CollectiveCall& call,
+                                 const std::vector<LinkDelay>& delays, bool together) {
   Lowering lowering(router, placement, protocol,
                     together ? Shortcuts{.pairs_apart = 0} : Shortcuts{}.without({Shortcut::kPairsAsOneFluid}));
   lowering.set_delays(delays);
@@ -63,22 +64,24 @@ TEST(Pairs, TakenTogetherLoadAndLastLikePairsOneByOne) {
   std::uint32_t compared = 0, fewer = 0, unreachable = 0;
   for (int i = 0; i < 400; ++i) {
     SCOPED_TRACE(i);
-    NodeTemplate node = random_server(random);
+    topology::NodeTemplate node = random_server(random);
     if (random.below(2) == 0) node = with_host_memory(random, std::move(node));
-    const Topology t = std::move(random_cluster(random, node, 2 + static_cast<std::uint32_t>(random.below(7)))).seal();
-    const RoutingPolicy policies[] = {RoutingPolicy::kStatic, RoutingPolicy::kStatic, RoutingPolicy::kSpray,
-                                      RoutingPolicy::kValiant, RoutingPolicy::kAdaptive};
-    const Router router(t, policies[random.below(5)], random.next());
-    const Placement placement(router, t.gpus());
-    ProtocolModel protocol = random.below(2) == 0 ? some_protocol() : ProtocolModel();
+    const topology::Topology t =
+        std::move(random_cluster(random, node, 2 + static_cast<std::uint32_t>(random.below(7)))).seal();
+    const topology::RoutingPolicy policies[] = {topology::RoutingPolicy::kStatic, topology::RoutingPolicy::kStatic,
+                                                topology::RoutingPolicy::kSpray, topology::RoutingPolicy::kValiant,
+                                                topology::RoutingPolicy::kAdaptive};
+    const routing::Router router(t, policies[random.below(5)], random.next());
+    const routing::Placement placement(router, t.gpus());
+    program::ProtocolModel protocol = random.below(2) == 0 ? some_protocol() : program::ProtocolModel();
     protocol.gpudirect = random.below(2) != 0;
     protocol.channel_rate = BytesPerSecond{random.below(3) == 0 ? std::uint64_t{3'000'000'000} : 0};
     protocol.ll = {.available = true, .efficiency = 0.5};
-    CollectiveCall call = random_exchange(random, static_cast<std::uint32_t>(t.gpus().size()));
-    if (random.below(4) == 0) call.protocol = Protocol::kLl;
+    program::CollectiveCall call = random_exchange(random, static_cast<std::uint32_t>(t.gpus().size()));
+    if (random.below(4) == 0) call.protocol = program::Protocol::kLl;
     std::vector<LinkDelay> delays;
     if (random.below(4) == 0)
-      delays.push_back({static_cast<LinkId>(random.below(t.link_count())), 0.5, Duration::us(10)});
+      delays.push_back({static_cast<topology::LinkId>(random.below(t.link_count())), 0.5, Duration::us(10)});
     const Result<LoweredPairs> apart = lower_pairs(router, placement, protocol, call, delays, false),
                                together = lower_pairs(router, placement, protocol, call, delays, true);
     ASSERT_EQ(apart.ok(), together.ok());
@@ -95,7 +98,7 @@ TEST(Pairs, TakenTogetherLoadAndLastLikePairsOneByOne) {
     double most = 0;
     for (const double b : apart->bytes) most = std::max(most, b);
     for (std::uint32_t l = 0; l < t.link_count(); ++l)
-      ASSERT_NEAR(together->bytes[l], apart->bytes[l], 1e-9 * most) << t.name(LinkId{l});
+      ASSERT_NEAR(together->bytes[l], apart->bytes[l], 1e-9 * most) << t.name(topology::LinkId{l});
   }
   EXPECT_GT(compared, 200u);
   EXPECT_GT(fewer, 150u);
@@ -105,7 +108,7 @@ TEST(Pairs, TakenTogetherLoadAndLastLikePairsOneByOne) {
 // Two groups over two servers each, in which each of two sets of eight has 8 x 7 pairs.
 TEST(Pairs, OfAllGroupsCountWhereManyAreTakenTogether) {
   const Ground m(std::move(pods_of_eight(4)).seal());
-  CollectiveCall call = test_call(16, "hierarchical(direct,direct)", kGiB);
+  program::CollectiveCall call = test_call(16, "hierarchical(direct,direct)", kGiB);
   call.groups.outer = {{2, 16, 0}};
   const auto fluids = [&](std::uint64_t apart) {
     return try_lower(m, call, {}, {.pairs_apart = apart})->stages.at(0).fluids.size();
@@ -115,4 +118,4 @@ TEST(Pairs, OfAllGroupsCountWhereManyAreTakenTogether) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::lowering

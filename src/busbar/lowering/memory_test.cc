@@ -7,50 +7,52 @@
 #include "busbar/lowering/test_lowered.h"
 #include "busbar/lowering/test_machines.h"
 
-namespace busbar {
+namespace busbar::lowering {
 namespace {
 
 constexpr double kSlow = 100e9;
 
 /// Eight GPUs or so on a switch that reduces, 450 GB/s each way, with memory of that rate; without latencies.
-Topology one_domain(std::uint32_t gpus, double memory) {
-  NodeTemplate node;
+topology::Topology one_domain(std::uint32_t gpus, double memory) {
+  topology::NodeTemplate node;
   for (std::uint32_t g = 0; g < gpus; ++g) {
-    node.devices.push_back(test_device(DeviceKind::kGpu, "gpu" + std::to_string(g)));
+    node.devices.push_back(topology::test_device(topology::DeviceKind::kGpu, "gpu" + std::to_string(g)));
     node.devices.back().device_class.memory_rate = BytesPerSecond{static_cast<std::uint64_t>(memory)};
   }
-  node.devices.push_back(test_device(DeviceKind::kNvSwitch, "nvswitch0"));
+  node.devices.push_back(topology::test_device(topology::DeviceKind::kNvSwitch, "nvswitch0"));
   node.devices.back().device_class.reduces = true;
   for (std::uint32_t g = 0; g < gpus; ++g)
-    node.links.push_back({g, gpus, test_link(LinkKind::kNvlink, 450, Duration())});
-  TopologyBuilder b;
+    node.links.push_back({g, gpus, topology::test_link(topology::LinkKind::kNvlink, 450, Duration())});
+  topology::TopologyBuilder b;
   b.add_block(b.add_template(node));
   return std::move(b).seal();
 }
 
-double seconds(const Topology& t, const CollectiveCall& call) { return 1e-3 * lowered_ms(Ground(t), call); }
+double seconds(const topology::Topology& t, const program::CollectiveCall& call) {
+  return 1e-3 * lowered_ms(Ground(t), call);
+}
 
-CollectiveCall of_op(Collective op, const char* algorithm, std::uint32_t chunks = 1) {
-  CollectiveCall c = test_call(8, algorithm, kGiB, chunks);
+program::CollectiveCall of_op(collectives::Collective op, const char* algorithm, std::uint32_t chunks = 1) {
+  program::CollectiveCall c = test_call(8, algorithm, kGiB, chunks);
   c.op = op;
   return c;
 }
 
 TEST(Memory, OfGpusIsReadForWhatLeavesAndWrittenForWhatArrives) {
-  const Topology t = one_domain(8, kSlow);
+  const topology::Topology t = one_domain(8, kSlow);
   const double s = kGiB / kSlow;
   // 7/8 S leave and 7/8 S arrive; a sum reads what is there as well.
-  EXPECT_NEAR(seconds(t, of_op(Collective::kAllGather, "ring")), 2 * 7.0 / 8 * s, 1e-9);
-  EXPECT_NEAR(seconds(t, of_op(Collective::kReduceScatter, "ring")), 3 * 7.0 / 8 * s, 1e-9);
-  EXPECT_NEAR(seconds(t, of_op(Collective::kAllReduce, "ring")), 5 * 7.0 / 8 * s, 1e-9);
-  EXPECT_NEAR(seconds(t, of_op(Collective::kAllToAll, "direct")), 2 * 7.0 / 8 * s, 1e-9);
+  EXPECT_NEAR(seconds(t, of_op(collectives::Collective::kAllGather, "ring")), 2 * 7.0 / 8 * s, 1e-9);
+  EXPECT_NEAR(seconds(t, of_op(collectives::Collective::kReduceScatter, "ring")), 3 * 7.0 / 8 * s, 1e-9);
+  EXPECT_NEAR(seconds(t, of_op(collectives::Collective::kAllReduce, "ring")), 5 * 7.0 / 8 * s, 1e-9);
+  EXPECT_NEAR(seconds(t, of_op(collectives::Collective::kAllToAll, "direct")), 2 * 7.0 / 8 * s, 1e-9);
   // A switch that adds reads all that a GPU has once and writes the sum; an eighth of it passes the GPU in between.
-  EXPECT_NEAR(seconds(t, of_op(Collective::kAllReduce, "nvls", 4096)), 2 * (1 + 1.0 / 8) * s, 2e-3 * s);
+  EXPECT_NEAR(seconds(t, of_op(collectives::Collective::kAllReduce, "nvls", 4096)), 2 * (1 + 1.0 / 8) * s, 2e-3 * s);
 }
 
 TEST(Memory, ThreeTimesAsFastAsTheLinksIsNoLimit) {
   for (const auto& [rate, limits] : {std::pair(1350e9, false), {1349e9, true}, {0.0, false}}) {
-    const Topology t = one_domain(8, rate);
+    const topology::Topology t = one_domain(8, rate);
     EXPECT_EQ(per_second(memory_limit(t, t.gpus()[0])) > 0, limits) << rate;
     const Ground g(t);
     EXPECT_EQ(CapacityTable(g.router, {}).counts().devices > 0, limits);
@@ -58,20 +60,20 @@ TEST(Memory, ThreeTimesAsFastAsTheLinksIsNoLimit) {
 }
 
 TEST(Memory, NeverSlowsWhatItsLinksHoldUpAlready) {
-  for (const auto& [op, algorithm] : {std::pair(Collective::kAllReduce, "ring"),
-                                      {Collective::kAllGather, "direct"},
-                                      {Collective::kAllToAll, "bruck"}})
+  for (const auto& [op, algorithm] : {std::pair(collectives::Collective::kAllReduce, "ring"),
+                                      {collectives::Collective::kAllGather, "direct"},
+                                      {collectives::Collective::kAllToAll, "bruck"}})
     EXPECT_DOUBLE_EQ(seconds(one_domain(8, 1349e9), of_op(op, algorithm)),
                      seconds(one_domain(8, 0), of_op(op, algorithm)))
         << algorithm;
 }
 
 /// Bytes that the memory of each rank moves, by the moves of the schedule.
-std::vector<double> by_moves(const Schedule& s, double chunk_bytes) {
+std::vector<double> by_moves(const collectives::Schedule& s, double chunk_bytes) {
   std::vector<double> out(s.ranks, 0.0);
-  for (const Phase& phase : s.phases)
-    for (std::uint32_t r = 0; r < rounds(s, phase); ++r)
-      for_each_move(s, phase, r, [&](const Move& m) {
+  for (const collectives::Phase& phase : s.phases)
+    for (std::uint32_t r = 0; r < collectives::rounds(s, phase); ++r)
+      collectives::for_each_move(s, phase, r, [&](const collectives::Move& m) {
         if (m.src < s.ranks) out[m.src] += m.chunk_count * chunk_bytes;
         if (m.dst < s.ranks) out[m.dst] += (m.reduce ? 2 : 1) * m.chunk_count * chunk_bytes;
       });
@@ -81,12 +83,12 @@ std::vector<double> by_moves(const Schedule& s, double chunk_bytes) {
 /// The same by the fluids of the lowered call.
 std::vector<double> by_fluids(const LoweredCall& call, const Ground& ground) {
   std::vector<double> out(ground.gpus(), 0.0);
-  const Topology& t = ground.topology;
+  const topology::Topology& t = ground.topology;
   for (const Stage& stage : call.stages)
     for (const Fluid& f : stage.fluids)
       for (std::uint32_t i = f.begin; i < f.end; ++i) {
         if (!stage.on[i].is_device()) continue;
-        const DeviceId gpu = stage.on[i].device();
+        const topology::DeviceId gpu = stage.on[i].device();
         for (std::uint32_t r = 0; r < ground.gpus(); ++r)
           if (t.gpus()[r] == gpu) out[r] += stage.weight[i] * f.bytes;
       }
@@ -96,14 +98,14 @@ std::vector<double> by_fluids(const LoweredCall& call, const Ground& ground) {
 TEST(Memory, MovesWhatTheMovesOfEveryScheduleReadAndWrite) {
   std::map<std::uint32_t, std::unique_ptr<Ground>> grounds;
   std::size_t seen = 0;
-  for_every_schedule([&](const BuiltCase& c) {
+  collectives::for_every_schedule([&](const collectives::BuiltCase& c) {
     if (c.schedule.ranks < 2 || c.schedule.ranks > 9) return;
     auto& ground = grounds[c.schedule.ranks];
     if (!ground) ground = std::make_unique<Ground>(one_domain(c.schedule.ranks, kSlow));
-    CollectiveCall call = test_call(c.schedule.ranks, c.schedule.algorithm.c_str(), 1'000'000);
+    program::CollectiveCall call = test_call(c.schedule.ranks, c.schedule.algorithm.c_str(), 1'000'000);
     call.op = c.schedule.op;
     call.root = c.schedule.root;
-    call.schedule = std::make_shared<const Schedule>(c.schedule);
+    call.schedule = std::make_shared<const collectives::Schedule>(c.schedule);
     const auto lowered = Lowering(ground->router, ground->placement, {}).lower(call);
     if (!lowered.ok()) return;  // trees of a fabric, which this machine has not
     ++seen;
@@ -115,30 +117,31 @@ TEST(Memory, MovesWhatTheMovesOfEveryScheduleReadAndWrite) {
 }
 
 /// Nodes of GPUs with slow memory and a NIC each; the switches in the nodes and above the NICs reduce.
-Topology domains_that_reduce(std::uint32_t nodes, std::uint32_t gpus) {
-  NodeTemplate node;
+topology::Topology domains_that_reduce(std::uint32_t nodes, std::uint32_t gpus) {
+  topology::NodeTemplate node;
   for (std::uint32_t g = 0; g < gpus; ++g) {
-    node.devices.push_back(test_device(DeviceKind::kGpu, "gpu" + std::to_string(g)));
+    node.devices.push_back(topology::test_device(topology::DeviceKind::kGpu, "gpu" + std::to_string(g)));
     node.devices.back().device_class.memory_rate = BytesPerSecond{static_cast<std::uint64_t>(kSlow)};
   }
-  node.devices.push_back(test_device(DeviceKind::kNvSwitch, "nvswitch0"));
+  node.devices.push_back(topology::test_device(topology::DeviceKind::kNvSwitch, "nvswitch0"));
   node.devices.back().device_class.reduces = true;
   for (std::uint32_t g = 0; g < gpus; ++g)
-    node.devices.push_back(test_device(DeviceKind::kNic, "nic" + std::to_string(g)));
+    node.devices.push_back(topology::test_device(topology::DeviceKind::kNic, "nic" + std::to_string(g)));
   for (std::uint32_t g = 0; g < gpus; ++g) {
-    node.links.push_back({g, gpus, test_link(LinkKind::kNvlink, 450, Duration())});
-    node.links.push_back({g, gpus + 1 + g, test_link(LinkKind::kPcie, 64, Duration())});
+    node.links.push_back({g, gpus, topology::test_link(topology::LinkKind::kNvlink, 450, Duration())});
+    node.links.push_back({g, gpus + 1 + g, topology::test_link(topology::LinkKind::kPcie, 64, Duration())});
   }
-  TopologyBuilder b;
+  topology::TopologyBuilder b;
   const std::uint32_t t = b.add_template(node);
-  DeviceClass leaf;
-  leaf.kind = DeviceKind::kLeaf;
+  topology::DeviceClass leaf;
+  leaf.kind = topology::DeviceKind::kLeaf;
   leaf.reduces = true;
   for (std::uint32_t i = 0; i < nodes; ++i) b.add_block(t);
-  const DeviceId hub = b.add_switch(leaf, "leaf0");
+  const topology::DeviceId hub = b.add_switch(leaf, "leaf0");
   for (std::uint32_t i = 0; i < nodes; ++i)
     for (std::uint32_t g = 0; g < gpus; ++g)
-      b.connect(b.device(static_cast<BlockId>(i), gpus + 1 + g), hub, test_link(LinkKind::kInfiniband, 50, Duration()));
+      b.connect(b.device(static_cast<topology::BlockId>(i), gpus + 1 + g), hub,
+                topology::test_link(topology::LinkKind::kInfiniband, 50, Duration()));
   return std::move(b).seal();
 }
 
@@ -155,19 +158,20 @@ TEST(Memory, OfTreesOverDomainsPassesAShareOfTheSumTwiceEachWay) {
 
 // Where pairs are counted by classes of members, each member's memory still carries its own.
 TEST(Memory, OfPairsTakenTogetherIsThatOfPairsApart) {
-  NodeTemplate node = single_gpu_nodes(1, 1).peek().templates()[0];
+  topology::NodeTemplate node = single_gpu_nodes(1, 1).peek().templates()[0];
   node.devices[0].device_class.memory_rate = BytesPerSecond{50'000'000'000};
-  TopologyBuilder b;
+  topology::TopologyBuilder b;
   const std::uint32_t t = b.add_template(node);
   for (int i = 0; i < 6; ++i) b.add_block(t);
-  DeviceClass leaf;
-  leaf.kind = DeviceKind::kLeaf;
-  const DeviceId hub = b.add_switch(leaf, "leaf0");
+  topology::DeviceClass leaf;
+  leaf.kind = topology::DeviceKind::kLeaf;
+  const topology::DeviceId hub = b.add_switch(leaf, "leaf0");
   for (int i = 0; i < 6; ++i)
-    b.connect(b.device(static_cast<BlockId>(i), 1), hub, test_link(LinkKind::kInfiniband, 50, Duration()));
+    b.connect(b.device(static_cast<topology::BlockId>(i), 1), hub,
+              topology::test_link(topology::LinkKind::kInfiniband, 50, Duration()));
   const Ground g(std::move(b).seal());
-  CollectiveCall call = test_call(6, "direct", kGiB);
-  call.op = Collective::kAllToAll;
+  program::CollectiveCall call = test_call(6, "direct", kGiB);
+  call.op = collectives::Collective::kAllToAll;
   double before_ps = 0;
   for (const std::uint64_t apart : {0u, 1000u}) {
     const auto lowered = try_lower(g, call, {}, {.pairs_apart = apart});
@@ -181,4 +185,4 @@ TEST(Memory, OfPairsTakenTogetherIsThatOfPairsApart) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::lowering

@@ -7,16 +7,17 @@
 #include "busbar/lowering/random_cluster.h"
 #include "busbar/lowering/test_lowered.h"
 
-namespace busbar {
+namespace busbar::lowering {
 namespace {
 
-CollectiveCall random_call(RandomStream& random, std::uint32_t gpus) {
+program::CollectiveCall random_call(RandomStream& random, std::uint32_t gpus) {
   const char* const algorithms[] = {"ring",     "tree",  "hierarchical", "halving_doubling", "pat", "bruck", "direct",
                                     "pairwise", "sharp", "torus"};
-  const Collective ops[] = {Collective::kAllReduce, Collective::kAllGather, Collective::kReduceScatter,
-                            Collective::kBroadcast, Collective::kReduce,    Collective::kAllToAll};
-  CollectiveCall call = test_call(gpus, algorithms[random.below(10)], 1 + (kGiB >> random.below(30)),
-                                  1 + 3 * static_cast<std::uint32_t>(random.below(2)));
+  const collectives::Collective ops[] = {collectives::Collective::kAllReduce,     collectives::Collective::kAllGather,
+                                         collectives::Collective::kReduceScatter, collectives::Collective::kBroadcast,
+                                         collectives::Collective::kReduce,        collectives::Collective::kAllToAll};
+  program::CollectiveCall call = test_call(gpus, algorithms[random.below(10)], 1 + (kGiB >> random.below(30)),
+                                           1 + 3 * static_cast<std::uint32_t>(random.below(2)));
   call.op = ops[random.below(6)];
   call.channels = static_cast<std::uint32_t>(random.below(3));
   return call;
@@ -49,11 +50,11 @@ TEST(AnyMachine, LowersACallAlikeWhateverWasLoweredBefore) {
     SCOPED_TRACE(i);
     const Ground m(random_machine(random));
     std::vector<LinkDelay> delays;
-    if (random.below(3) == 0) delays.push_back({LinkId{0}, 0.1, Duration::us(20)});
+    if (random.below(3) == 0) delays.push_back({topology::LinkId{0}, 0.1, Duration::us(20)});
     Lowering used(m.router, m.placement, some_protocol());
     used.set_delays(delays);
     for (int k = 0; k < 8; ++k) {
-      const CollectiveCall call = random_call(random, m.gpus());
+      const program::CollectiveCall call = random_call(random, m.gpus());
       SCOPED_TRACE(call.algorithm);
       Lowering fresh(m.router, m.placement, some_protocol());
       fresh.set_delays(delays);
@@ -75,7 +76,7 @@ TEST(AnyMachine, TakesNoLessThanItsBusiestLinkAndItsChainOfSends) {
     SCOPED_TRACE(i);
     const Ground m(random_machine(random));
     Lowering lowering(m.router, m.placement, some_protocol());
-    const CollectiveCall call = random_call(random, m.gpus());
+    const program::CollectiveCall call = random_call(random, m.gpus());
     SCOPED_TRACE(call.algorithm);
     const Result<LoweredCall> lowered = lowering.lower(call);
     if (!lowered.ok()) continue;
@@ -106,13 +107,13 @@ TEST(AnyMachine, TakesNoLessThanItsBusiestLinkAndItsChainOfSends) {
 // Of few bytes on links without latency, only the launch and the sends in a row take time.
 TEST(LeastTimes, AreTheTimesOfCallsWithoutBytesAndLatencies) {
   const Ground m(single_gpu_nodes(8, 1).seal());
-  ProtocolModel p;
+  program::ProtocolModel p;
   p.launch = Duration::us(7);
   p.step_scale_up = p.step_server = Duration::us(5);
   p.step_network = Duration::us(3);
   for (const auto& [algorithm, sends] : {std::pair("ring", 14), {"halving_doubling", 6}}) {
     Lowering lowering(m.router, m.placement, p);
-    const CollectiveCall call = test_call(8, algorithm, 8);
+    const program::CollectiveCall call = test_call(8, algorithm, 8);
     EXPECT_NEAR(lowering.least_ps(call) * 1e-6, 7 + 3 * sends, 1e-6) << algorithm;
     EXPECT_NEAR(closed_form_ps(lowering.lower(call).value()) * 1e-6, 7 + 3 * sends, 0.01) << algorithm;
   }
@@ -123,4 +124,4 @@ TEST(LeastTimes, AreTheTimesOfCallsWithoutBytesAndLatencies) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::lowering

@@ -7,20 +7,20 @@
 #include "busbar/lowering/test_machines.h"
 #include "busbar/topology/selector.h"
 
-namespace busbar {
+namespace busbar::lowering {
 namespace {
 
 using testing::HasSubstr;
 
-std::string refusal(const Ground& m, const CollectiveCall& call) { return try_lower(m, call).error().message; }
+std::string refusal(const Ground& m, const program::CollectiveCall& call) { return try_lower(m, call).error().message; }
 
-std::vector<double> bytes_of_links(const Ground& m, const CollectiveCall& call) {
+std::vector<double> bytes_of_links(const Ground& m, const program::CollectiveCall& call) {
   Lowering lowering(m.router, m.placement, {});
   return bytes_of_links(lowering.capacities(), lowering.lower(call).value(), m.topology.link_count());
 }
 
 TEST(Sharp, OneSwitchTakesEachPayloadOnceInAndOnceOut) {
-  DeviceClass adds;
+  topology::DeviceClass adds;
   adds.reduces = true;
   const Ground m(single_gpu_nodes(8, 1, adds).seal());
   EXPECT_NEAR(lowered_ms(m, test_call(8, "sharp", kGiB)), 2 * kGiB / 50e9 * 1e3, 1e-6);
@@ -33,10 +33,11 @@ TEST(Sharp, ALinkBetweenSwitchesCarriesOneSumHoweverManyRanksAreBelow) {
   const std::vector<double> bytes = bytes_of_links(m, test_call(32, "sharp", 1'000'000));
   double up = 0, down = 0;
   for (std::uint32_t l = 0; l < m.topology.link_count(); ++l) {
-    const DeviceKind a = m.topology.kind(m.topology.from(LinkId{l})), b = m.topology.kind(m.topology.to(LinkId{l}));
-    if (a == DeviceKind::kLeaf && b == DeviceKind::kSpine) up += bytes[l];
-    if (a == DeviceKind::kSpine && b == DeviceKind::kLeaf) down += bytes[l];
-    EXPECT_LE(bytes[l], 1'000'000.001) << m.topology.name(LinkId{l});
+    const topology::DeviceKind a = m.topology.kind(m.topology.from(topology::LinkId{l})),
+                               b = m.topology.kind(m.topology.to(topology::LinkId{l}));
+    if (a == topology::DeviceKind::kLeaf && b == topology::DeviceKind::kSpine) up += bytes[l];
+    if (a == topology::DeviceKind::kSpine && b == topology::DeviceKind::kLeaf) down += bytes[l];
+    EXPECT_LE(bytes[l], 1'000'000.001) << m.topology.name(topology::LinkId{l});
   }
   EXPECT_NEAR(up, 8e6, 1e-3);
   EXPECT_NEAR(down, 8e6, 1e-3);
@@ -46,7 +47,8 @@ TEST(Sharp, ALinkBetweenSwitchesCarriesOneSumHoweverManyRanksAreBelow) {
 TEST(Sharp, NodesThatAddUpInsideSendAnEighthOverEachNic) {
   const Ground m(pods_of_eight(16, true).seal());
   const std::vector<double> bytes = bytes_of_links(m, test_call(128, "sharp", kGiB, 512));
-  for (const LinkId l : select_cables(m.topology, "leaf0").value()) EXPECT_NEAR(bytes[index(l)], kGiB / 8.0, 1);
+  for (const topology::LinkId l : topology::select_cables(m.topology, "leaf0").value())
+    EXPECT_NEAR(bytes[index(l)], kGiB / 8.0, 1);
   const double ms = lowered_ms(m, test_call(128, "sharp", kGiB, 512));
   EXPECT_GT(ms, kGiB / 400e9 * 1e3);
   EXPECT_LT(ms, 1.2 * kGiB / 400e9 * 1e3);
@@ -54,7 +56,7 @@ TEST(Sharp, NodesThatAddUpInsideSendAnEighthOverEachNic) {
 }
 
 TEST(Sharp, KeepsToTheLimitsOfItsSwitches) {
-  DeviceClass adds;
+  topology::DeviceClass adds;
   const Ground plain(single_gpu_nodes(4, 1, adds).seal());
   EXPECT_THAT(refusal(plain, test_call(4, "sharp", 1024)), HasSubstr("can reduce"));
   adds.reduces = true;
@@ -62,7 +64,7 @@ TEST(Sharp, KeepsToTheLimitsOfItsSwitches) {
   adds.reduce_trees = 1;
   const Ground m(single_gpu_nodes(4, 2, adds).seal());
   EXPECT_THAT(refusal(m, test_call(4, "sharp", 4097)), HasSubstr("up to 4096 bytes here, not 4097"));
-  CollectiveCall call = test_call(4, "sharp", 4096);
+  program::CollectiveCall call = test_call(4, "sharp", 4096);
   EXPECT_TRUE(try_lower(m, call).ok());
   call.channels = 2;
   EXPECT_THAT(refusal(m, call), HasSubstr("1 trees here, not 2"));
@@ -75,37 +77,38 @@ TEST(Sharp, KeepsToTheLimitsOfItsSwitches) {
 // Three GPUs of a node add up inside and send a third each over their NICs: three trees, of which each meets in a spine
 // of its own.
 TEST(Sharp, TreesThatAreAsManyAsTheSpinesMeetInOneEach) {
-  NodeTemplate node;
+  topology::NodeTemplate node;
   for (std::uint32_t g = 0; g < 3; ++g)
-    node.devices.push_back(test_device(DeviceKind::kGpu, "gpu" + std::to_string(g)));
-  node.devices.push_back(test_device(DeviceKind::kNvSwitch, "nvswitch0"));
+    node.devices.push_back(topology::test_device(topology::DeviceKind::kGpu, "gpu" + std::to_string(g)));
+  node.devices.push_back(topology::test_device(topology::DeviceKind::kNvSwitch, "nvswitch0"));
   node.devices.back().device_class.reduces = true;
   for (std::uint32_t g = 0; g < 3; ++g) {
-    node.devices.push_back(test_device(DeviceKind::kNic, "nic" + std::to_string(g)));
-    node.links.push_back({g, 3, test_link(LinkKind::kNvlink, 450, Duration())});
-    node.links.push_back({g, 4 + g, test_link(LinkKind::kPcie, 1000, Duration())});
+    node.devices.push_back(topology::test_device(topology::DeviceKind::kNic, "nic" + std::to_string(g)));
+    node.links.push_back({g, 3, topology::test_link(topology::LinkKind::kNvlink, 450, Duration())});
+    node.links.push_back({g, 4 + g, topology::test_link(topology::LinkKind::kPcie, 1000, Duration())});
   }
-  TopologyBuilder b;
+  topology::TopologyBuilder b;
   const std::uint32_t t = b.add_template(node);
   for (int i = 0; i < 4; ++i) b.add_block(t);
-  DeviceClass leaf, spine;
-  leaf.kind = DeviceKind::kLeaf;
-  spine.kind = DeviceKind::kSpine;
+  topology::DeviceClass leaf, spine;
+  leaf.kind = topology::DeviceKind::kLeaf;
+  spine.kind = topology::DeviceKind::kSpine;
   leaf.reduces = spine.reduces = true;
-  const DeviceId leaves[] = {b.add_switch(leaf, "leaf0"), b.add_switch(leaf, "leaf1")};
-  const LinkClass cable = test_link(LinkKind::kInfiniband, 50, Duration());
+  const topology::DeviceId leaves[] = {b.add_switch(leaf, "leaf0"), b.add_switch(leaf, "leaf1")};
+  const topology::LinkClass cable = topology::test_link(topology::LinkKind::kInfiniband, 50, Duration());
   for (std::uint32_t i = 0; i < 4; ++i)
-    for (std::uint32_t g = 0; g < 3; ++g) b.connect(b.device(static_cast<BlockId>(i), 4 + g), leaves[i / 2], cable);
+    for (std::uint32_t g = 0; g < 3; ++g)
+      b.connect(b.device(static_cast<topology::BlockId>(i), 4 + g), leaves[i / 2], cable);
   for (int i = 0; i < 3; ++i) {
-    const DeviceId top = b.add_switch(spine, "spine" + std::to_string(i));
-    for (const DeviceId l : leaves) b.connect(l, top, cable);
+    const topology::DeviceId top = b.add_switch(spine, "spine" + std::to_string(i));
+    for (const topology::DeviceId l : leaves) b.connect(l, top, cable);
   }
   const Ground m(std::move(b).seal());
   const std::vector<double> bytes = bytes_of_links(m, test_call(12, "sharp", 3'000'000));
   std::uint32_t cables = 0;
   for (std::uint32_t l = 0; l < m.topology.link_count(); ++l)
-    if (between_switches(m.topology, LinkId{l})) {
-      EXPECT_NEAR(bytes[l], 1e6, 1e-3) << m.topology.name(LinkId{l});
+    if (between_switches(m.topology, topology::LinkId{l})) {
+      EXPECT_NEAR(bytes[l], 1e6, 1e-3) << m.topology.name(topology::LinkId{l});
       ++cables;
     }
   EXPECT_EQ(cables, 12u) << "both ways of six";
@@ -115,17 +118,17 @@ TEST(Sharp, TreesThatAreAsManyAsTheSpinesMeetInOneEach) {
 TEST(Nvls, OfFewBytesTakesAsLongAgain) {
   const Ground m(pods_of_eight(1, true).seal());
   Lowering lowering(m.router, m.placement, {});
-  const CollectiveCall call = test_call(8, "nvls", 16);
+  const program::CollectiveCall call = test_call(8, "nvls", 16);
   const double first_ps = closed_form_ps(lowering.lower(call).value());
   EXPECT_EQ(closed_form_ps(lowering.lower(call).value()), first_ps);
 }
 
 // Of few bytes: up and down, each send over the network has its overhead, and each link its latency.
 TEST(Sharp, TakesTheLatenciesOfTheLongestWayUpAndDown) {
-  ProtocolModel p;
+  program::ProtocolModel p;
   p.step_network = Duration::us(3);
   p.step_switch = Duration::us(1);
-  const auto us = [&](const Topology& t) {
+  const auto us = [&](const topology::Topology& t) {
     const Ground m(t);
     return 1e3 * lowered_ms(m, test_call(m.gpus(), "sharp", 8), p);
   };
@@ -136,7 +139,7 @@ TEST(Sharp, TakesTheLatenciesOfTheLongestWayUpAndDown) {
 }
 
 TEST(Sharp, AddersAreACapacityOfTheirOwn) {
-  DeviceClass adds;
+  topology::DeviceClass adds;
   adds.reduces = true;
   adds.reduce_rate = BytesPerSecond{100'000'000'000};  // eight ports bring in 400 GB/s
   const Ground m(single_gpu_nodes(8, 1, adds).seal());
@@ -145,14 +148,15 @@ TEST(Sharp, AddersAreACapacityOfTheirOwn) {
 }
 
 /// `gpus` GPUs below one CPU whose root complex passes 100 GB/s, each link 50 GB/s.
-TopologyBuilder one_root(std::uint32_t gpus) {
-  NodeTemplate node;
+topology::TopologyBuilder one_root(std::uint32_t gpus) {
+  topology::NodeTemplate node;
   for (std::uint32_t g = 0; g < gpus; ++g)
-    node.devices.push_back(test_device(DeviceKind::kGpu, "gpu" + std::to_string(g)));
-  node.devices.push_back(test_device(DeviceKind::kCpu, "cpu0"));
+    node.devices.push_back(topology::test_device(topology::DeviceKind::kGpu, "gpu" + std::to_string(g)));
+  node.devices.push_back(topology::test_device(topology::DeviceKind::kCpu, "cpu0"));
   node.devices.back().device_class.transit_rate = BytesPerSecond{100'000'000'000};
-  for (std::uint32_t g = 0; g < gpus; ++g) node.links.push_back({g, gpus, test_link(LinkKind::kPcie, 50, Duration())});
-  TopologyBuilder b;
+  for (std::uint32_t g = 0; g < gpus; ++g)
+    node.links.push_back({g, gpus, topology::test_link(topology::LinkKind::kPcie, 50, Duration())});
+  topology::TopologyBuilder b;
   b.add_block(b.add_template(node));
   return b;
 }
@@ -162,18 +166,18 @@ TEST(Units, ARootComplexIsSharedByAllThatCrossesIt) {
   EXPECT_NEAR(lowered_ms(Ground(one_root(2).seal()), test_call(2, "ring", kGiB)), kGiB / 50e9 * 1e3, 1e-6);
   EXPECT_NEAR(lowered_ms(Ground(one_root(8).seal()), test_call(8, "ring", kGiB)), 1.75 * kGiB / 12.5e9 * 1e3, 1e-6);
   const Ground m(one_root(8).seal());
-  const LinkId bound = bound_of(try_lower(m, test_call(8, "ring", kGiB)).value()).link;
+  const topology::LinkId bound = bound_of(try_lower(m, test_call(8, "ring", kGiB)).value()).link;
   EXPECT_LT(index(bound), m.topology.link_count()) << "a bound is a link with a name";
 }
 
 // A ring waits for every hold-up on its way: R p d of them in expectation, though only one link of eight is shaky.
 TEST(Delays, ARingWaitsForEveryHoldUpOfOneLink) {
   const Ground m(one_switch(8).seal());
-  const LinkId shaky = select_cables(m.topology, "node0.gpu3-nvswitch0").value()[0];
+  const topology::LinkId shaky = topology::select_cables(m.topology, "node0.gpu3-nvswitch0").value()[0];
   for (const auto& [algorithm, sends] : {std::pair("ring", 14), {"halving_doubling", 6}}) {
     Lowering lowering(m.router, m.placement, {});
     lowering.set_delays(std::vector<LinkDelay>{{shaky, 0.01, Duration::us(50)}});
-    const CollectiveCall call = test_call(8, algorithm, kGiB);
+    const program::CollectiveCall call = test_call(8, algorithm, kGiB);
     const double extra_us = 1e-6 * closed_form_ps(lowering.lower(call).value()) - 1e3 * lowered_ms(m, call);
     EXPECT_NEAR(extra_us, sends * 0.5, 0.01) << algorithm;  // each waits 1 % x 50 us
   }
@@ -182,9 +186,9 @@ TEST(Delays, ARingWaitsForEveryHoldUpOfOneLink) {
 // Sends that know nothing of each other wait once each.
 TEST(Delays, EachSendOfAnExchangeWaitsOnce) {
   const Ground m(one_switch(8).seal());
-  CollectiveCall call = test_call(8, "direct", 64);
-  call.op = Collective::kAllToAll;
-  const LinkId shaky = select_cables(m.topology, "node0.gpu3-nvswitch0").value()[0];
+  program::CollectiveCall call = test_call(8, "direct", 64);
+  call.op = collectives::Collective::kAllToAll;
+  const topology::LinkId shaky = topology::select_cables(m.topology, "node0.gpu3-nvswitch0").value()[0];
   Lowering lowering(m.router, m.placement, {});
   lowering.set_delays(std::vector<LinkDelay>{{shaky, 0.01, Duration::us(50)}});
   EXPECT_NEAR(1e-6 * closed_form_ps(lowering.lower(call).value()) - 1e3 * lowered_ms(m, call), 0.5, 0.01);
@@ -193,14 +197,14 @@ TEST(Delays, EachSendOfAnExchangeWaitsOnce) {
 // A chain of four chunks over two links: each chunk waits for its own.
 TEST(Delays, EveryChunkOfAPipelineWaits) {
   const Ground m(one_switch(3).seal());
-  CollectiveCall call = test_call(3, "ring", kGiB, 4);
-  call.op = Collective::kBroadcast;
+  program::CollectiveCall call = test_call(3, "ring", kGiB, 4);
+  call.op = collectives::Collective::kBroadcast;
   Lowering lowering(m.router, m.placement, {});
-  const LinkId shaky = select_cables(m.topology, "node0.gpu1-nvswitch0").value()[0];
+  const topology::LinkId shaky = topology::select_cables(m.topology, "node0.gpu1-nvswitch0").value()[0];
   lowering.set_delays(std::vector<LinkDelay>{{shaky, 0.01, Duration::us(50)}});
   const double extra_us = 1e-6 * closed_form_ps(lowering.lower(call).value()) - 1e3 * lowered_ms(m, call);
   EXPECT_NEAR(extra_us, 4 * 0.5, 0.01);
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::lowering

@@ -10,7 +10,7 @@
 #include "busbar/lowering/internal/send_classes.h"
 #include "busbar/solve/transfer_clock.h"
 
-namespace busbar {
+namespace busbar::lowering {
 namespace {
 
 constexpr std::size_t kMostSends = 16'384;  // some fifteen milliseconds
@@ -94,7 +94,9 @@ std::vector<double> structure_of(std::span<const SendOver> edges, std::span<cons
 }
 
 bool same_way(const RoutedRun& a, const RoutedRun& b) {
-  const auto share = [](const CapacityShare& x, const CapacityShare& y) { return x.on == y.on && x.share == y.share; };
+  const auto share = [](const routing::CapacityShare& x, const routing::CapacityShare& y) {
+    return x.on == y.on && x.share == y.share;
+  };
   const auto edge = [](const Connection& x, const Connection& y) {
     return x.end == y.end && x.bytes == y.bytes && x.latency_ps == y.latency_ps;
   };
@@ -107,11 +109,11 @@ bool same_way(const RoutedRun& a, const RoutedRun& b) {
 /// One ring of each set of equal ones, which stay together. `as`: which of these each ring is like.
 std::vector<RingRun> RingTimes::unequal(std::span<const RingRun> rings, std::vector<std::size_t>& as) const {
   std::vector<RingRun> out;
-  std::multimap<std::pair<std::size_t, CapacityId>, std::size_t> known;  // by what is compared most quickly
+  std::multimap<std::pair<std::size_t, routing::CapacityId>, std::size_t> known;  // by what is compared most quickly
   as.resize(rings.size());
   for (std::size_t i = 0; i < rings.size(); ++i) {
     const RoutedRun& run = *rings[i].run;
-    const std::pair key{run.path.size(), run.path.empty() ? CapacityId() : run.path[run.path.size() / 2].on};
+    const std::pair key{run.path.size(), run.path.empty() ? routing::CapacityId() : run.path[run.path.size() / 2].on};
     const auto [first, last] = known.equal_range(key);
     const auto it = std::find_if(first, last, [&](const auto& k) { return same_way(*out[k.second].run, run); });
     as[i] = it != last ? it->second : out.size();
@@ -132,11 +134,11 @@ bool RingTimes::open_question(std::span<const RingRun> rings, const RunLoads& lo
   constexpr double kEnough = 1e-2;  // of the time
   for (const RingRun& r : rings) {
     for (const auto& [on, bytes] : r.run->loads) own_[on] = bytes * r.run->equal;
-    RingPath least, most;
+    collectives::RingPath least, most;
     for (const Connection& c : r.run->connections) {
       double own_ps = 0, all_ps = 0;
       for (std::uint32_t k = c.begin; k < c.end; ++k) {
-        const CapacityId on = r.run->path[k].on;
+        const routing::CapacityId on = r.run->path[k].on;
         own_ps = std::max(own_ps, own_[on] / table_.rate(on) / r.rounds);
         all_ps = std::max(all_ps, loads[on] / table_.rate(on) / r.rounds);
       }
@@ -183,12 +185,12 @@ const std::vector<FollowedRing>& RingTimes::follow(std::span<const RingRun> ring
 
 std::vector<FollowedRing> RingTimes::run(std::span<const SendOver> edges, const SendClasses& classes,
                                          double cap) const {
-  OnlineRates rates{OnlineMaxMin(classes.capacity, shortcuts_)};
+  OnlineRates rates{solve::OnlineMaxMin(classes.capacity, shortcuts_)};
   for (std::size_t c = 0; c < classes.first.size(); ++c)
     for (int parity = 0; parity < 2; ++parity)
       rates.solver.add_flow(classes.links[c], classes.weights[c], cap > 0 ? cap : INFINITY);
   Pieces pieces(edges, classes);
-  TransferClock clock(rates, pieces.items());
+  solve::TransferClock clock(rates, pieces.items());
   const auto start = [&](std::uint32_t item, std::int64_t ps) { clock.start_at(item, ps); };
   pieces.begin(start);
   clock.run(
@@ -240,8 +242,8 @@ std::vector<SendOver> RingTimes::sends_of(std::span<const RingRun> rings, const 
     }
   }
   for (const RingRun& r : rings)
-    for (const CapacityShare& l : r.run->path) number_[l.on] = kNone32;
+    for (const routing::CapacityShare& l : r.run->path) number_[l.on] = kNone32;
   return out;
 }
 
-}  // namespace busbar
+}  // namespace busbar::lowering

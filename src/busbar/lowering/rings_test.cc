@@ -7,30 +7,31 @@
 #include "busbar/lowering/test_lowered.h"
 #include "busbar/lowering/test_machines.h"
 
-namespace busbar {
+namespace busbar::lowering {
 namespace {
 
 /// An all-reduce over rings that go around in these orders.
-CollectiveCall over_rings(std::vector<std::vector<std::uint32_t>> orders, std::uint64_t bytes) {
-  CollectiveCall call = test_call(static_cast<std::uint32_t>(orders[0].size()), "ring", bytes);
-  ScheduleSpec spec;
+program::CollectiveCall over_rings(std::vector<std::vector<std::uint32_t>> orders, std::uint64_t bytes) {
+  program::CollectiveCall call = test_call(static_cast<std::uint32_t>(orders[0].size()), "ring", bytes);
+  collectives::ScheduleSpec spec;
   spec.algorithm = call.algorithm;
   spec.op = call.op;
   spec.ranks = call.groups.size();
   spec.orders = std::move(orders);
-  call.schedule = std::make_shared<const Schedule>(build_schedule(spec).value());
+  call.schedule = std::make_shared<const collectives::Schedule>(collectives::build_schedule(spec).value());
   return call;
 }
 
 /// one_switch(8), with one microsecond more on the way to and from GPU 5.
-Topology one_far_gpu() {
-  NodeTemplate node;
+topology::Topology one_far_gpu() {
+  topology::NodeTemplate node;
   for (std::uint32_t g = 0; g < 8; ++g)
-    node.devices.push_back(test_device(DeviceKind::kGpu, "gpu" + std::to_string(g)));
-  node.devices.push_back(test_device(DeviceKind::kNvSwitch, "nvswitch0"));
+    node.devices.push_back(topology::test_device(topology::DeviceKind::kGpu, "gpu" + std::to_string(g)));
+  node.devices.push_back(topology::test_device(topology::DeviceKind::kNvSwitch, "nvswitch0"));
   for (std::uint32_t g = 0; g < 8; ++g)
-    node.links.push_back({g, 8, test_link(LinkKind::kNvlink, 450, Duration::ns(g == 5 ? 1500 : 500))});
-  TopologyBuilder b;
+    node.links.push_back(
+        {g, 8, topology::test_link(topology::LinkKind::kNvlink, 450, Duration::ns(g == 5 ? 1500 : 500))});
+  topology::TopologyBuilder b;
   b.add_block(b.add_template(node));
   return std::move(b).seal();
 }
@@ -43,9 +44,9 @@ const std::vector<std::vector<std::uint32_t>> kFourWays{
 // mean extra latency of all: 1 - 2 x 2/8 us.
 TEST(RingsThatShareLinks, TakeByLawRoundsOfFullLinks) {
   const double bytes_us = kGiB / 8.0 / 450e9 * 1e6;
-  const auto expect = [&](Topology t, double latency_us) {
+  const auto expect = [&](topology::Topology t, double latency_us) {
     const Ground m(std::move(t));
-    const CollectiveCall call = over_rings(kFourWays, kGiB);
+    const program::CollectiveCall call = over_rings(kFourWays, kGiB);
     Lowering lowering(m.router, m.placement, {});
     lowering.follow_rings(false);
     const double ps = closed_form_ps(lowering.lower(call).value());
@@ -65,7 +66,7 @@ TEST(RingsThatShareLinks, TakeByLawTheSumOfLatenciesForFewBytes) {
   const Ground m(one_far_gpu());
   Lowering lowering(m.router, m.placement, {});
   lowering.follow_rings(false);
-  const CollectiveCall call = over_rings(kFourWays, 800);
+  const program::CollectiveCall call = over_rings(kFourWays, 800);
   // 14 edges in a row, of which the most of 2 us: five turns of eight have two each, so 14 have four.
   EXPECT_NEAR(1e-6 * closed_form_ps(lowering.lower(call).value()), 10 + 4 * 2, 0.02);
 }
@@ -77,8 +78,8 @@ TEST(RingsThatShareLinks, TakeAsLongAfterOthersAsAtFirst) {
   std::vector<double> times;
   for (const std::uint64_t bytes : {kGiB, kGiB / 64, kGiB})
     for (const std::uint32_t first : {0u, 4u}) {
-      CollectiveCall call = over_rings({{0, 1, 2, 3}, {0, 2, 1, 3}, {0, 3, 2, 1}}, bytes);
-      call.groups = GroupFamily();
+      program::CollectiveCall call = over_rings({{0, 1, 2, 3}, {0, 2, 1, 3}, {0, 3, 2, 1}}, bytes);
+      call.groups = collectives::GroupFamily();
       call.groups.listed = {first, first + 1, first + 2, first + 3};
       call.groups.listed_groups = 1;
       Lowering fresh(m.router, m.placement, {});
@@ -96,7 +97,7 @@ TEST(RingsThatShareLinks, OfMoreSendsThanAreFollowedSayThatALawCountsThem) {
     for (const std::uint32_t stride : {1u, 2u, 4u, 7u})
       for (std::uint32_t i = 0, at = (orders.emplace_back(), 0); i < n; ++i, at = (at + stride) % n)
         orders.back().push_back(at);
-    const CollectiveCall call = over_rings(std::move(orders), kGiB);
+    const program::CollectiveCall call = over_rings(std::move(orders), kGiB);
     EXPECT_EQ(try_lower(m, call)->stages.at(0).simplified.has(Simplification::kRingsByLaw), law) << n;
     Lowering lowering(m.router, m.placement, {});
     lowering.follow_rings(false);
@@ -142,7 +143,7 @@ TEST(RingsThatShareLinks, OfEqualOrderTakeEquallyLongWhateverTheirPlaces) {
 // All of the first ring's links lead to other GPUs than those of the second.
 TEST(RingsThatShareLinks, AreAsQuickAsAloneWhereTheyShareNone) {
   const Ground m(std::move(pods_of_eight(2)).seal());
-  CollectiveCall call = test_call(8, "ring", kGiB);
+  program::CollectiveCall call = test_call(8, "ring", kGiB);
   const double alone = lowered_ms(m, call);
   call.groups.outer = {{2, 8, 0}};
   ASSERT_EQ(call.groups.groups(), 2u);
@@ -152,15 +153,15 @@ TEST(RingsThatShareLinks, AreAsQuickAsAloneWhereTheyShareNone) {
 // Of each 8 bytes on the wire 4 are flags, so all links carry twice the payload.
 TEST(RingsThatShareLinks, CarryTheFlagsOfTheirProtocol) {
   const Ground m(one_far_gpu());
-  ProtocolModel p;
+  program::ProtocolModel p;
   p.ll = {.available = true, .step_scale_up = {}, .step_server = {}, .step_network = {}, .efficiency = 0.5};
   for (const std::uint64_t bytes : {kGiB, kGiB / 64, kGiB / 1024}) {
-    CollectiveCall call = over_rings(kFourWays, bytes);
+    program::CollectiveCall call = over_rings(kFourWays, bytes);
     const double twice = lowered_ms(m, over_rings(kFourWays, 2 * bytes), p);
-    call.protocol = Protocol::kLl;
+    call.protocol = program::Protocol::kLl;
     EXPECT_NEAR(lowered_ms(m, call, p), twice, 1e-6) << bytes;
   }
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::lowering

@@ -1,6 +1,6 @@
 #include "busbar/lowering/internal/routed_run.h"
 
-namespace busbar {
+namespace busbar::lowering {
 
 void OpenRun::begin_call(std::uint32_t ranks, std::uint32_t reducers) {
   connection_of.assign(ranks + reducers, 0);
@@ -41,4 +41,4 @@ RoutedRun OpenRun::take() {
   return out;
 }
 
-}  // namespace busbar
+}  // namespace busbar::lowering

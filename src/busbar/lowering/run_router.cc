@@ -4,26 +4,26 @@
 
 #include <algorithm>
 
-namespace busbar {
+namespace busbar::lowering {
 namespace {
 
 /// Sets which send of a chain or tree waits for which (trees that reduce: for all of several).
-void link_hops(const Schedule& s, const Phase& phase, std::vector<Connection>& connections) {
+void link_hops(const collectives::Schedule& s, const collectives::Phase& phase, std::vector<Connection>& connections) {
   const auto hops = static_cast<std::uint32_t>(connections.size());
-  if (!is_tree(phase.pattern)) {
+  if (!collectives::is_tree(phase.pattern)) {
     for (std::uint32_t i = 0; i < hops; ++i) connections[i].toward_root = i == 0 ? kNone32 : i - 1;
     return;
   }
-  const TreeNodes tree(s, phase, hops + 1);
+  const collectives::TreeNodes tree(s, phase, hops + 1);
   for (std::uint32_t i = 1; i <= hops; ++i) {  // the edge of node i is connection i - 1
     const std::uint32_t parent = tree.parent(i);
     connections[i - 1].toward_root = parent == 0 ? kNone32 : parent - 1;
   }
 }
 
-std::uint64_t sends_of(const Schedule& s, const Phase& phase) {
+std::uint64_t sends_of(const collectives::Schedule& s, const collectives::Phase& phase) {
   const std::uint32_t n = s.families[phase.family].size();
-  return std::uint64_t{n} * stepwise_rounds(phase.pattern, n);
+  return std::uint64_t{n} * collectives::stepwise_rounds(phase.pattern, n);
 }
 
 }  // namespace
@@ -35,25 +35,26 @@ void RunRouter::begin_call(const PlannedCall& plan, std::uint32_t per_domain, bo
 }
 
 /// A byte that arrives is written; where it is added, its receiver reads its own byte as well.
-void RunRouter::begin_run(PhaseRun phases) {
-  const Schedule& s = plan_->schedule;
+void RunRouter::begin_run(collectives::PhaseRun phases) {
+  const collectives::Schedule& s = plan_->schedule;
   settings_.nics.clear();
   for (std::uint32_t lane = 0; lane < plan_->lanes.count; ++lane)
     settings_.nics.push_back(plan_->lanes.nic(s.phases[phases.begin].channel, lane));
   double sum = 0;
-  for (std::uint32_t p = phases.begin; p < phases.end; ++p) sum += adds_at_ranks(s.phases[p].pattern) ? 2 : 1;
+  for (std::uint32_t p = phases.begin; p < phases.end; ++p)
+    sum += collectives::adds_at_ranks(s.phases[p].pattern) ? 2 : 1;
   settings_.arrival_cost = sum / (phases.end - phases.begin);
 }
 
 Status RunRouter::connect(std::uint32_t call_group, std::uint32_t from, std::uint32_t to, double bytes, OpenRun& run) {
   if (stops(machine_.stop)) return interrupted();
-  const CollectiveCall& call = plan_->call;
+  const program::CollectiveCall& call = plan_->call;
   const std::uint32_t n = call.groups.size();
   const bool reduced = from >= n || to >= n, near = reduced && trees_.next_to(from, to);
   Connection c{static_cast<std::uint32_t>(run.path.size()), 0, bytes, 0};
   c.from = reduced ? Connection::kHub : from;
   if (near) {
-    const DeviceId gpu = machine_.placement.gpu(call.groups.actor(call_group, std::min(from, to)));
+    const topology::DeviceId gpu = machine_.placement.gpu(call.groups.actor(call_group, std::min(from, to)));
     BUSBAR_ASSIGN(c.latency_ps, routes_.next_to(gpu, to >= n, run.path));
   } else if (reduced) {
     BUSBAR_ASSIGN(c.latency_ps, trees_.edge(call_group, from, to, run.path));
@@ -75,17 +76,19 @@ Status RunRouter::connect(std::uint32_t call_group, std::uint32_t from, std::uin
   return {};
 }
 
-Status RunRouter::connect_round(const GroupRun& of, const Phase& phase, std::uint32_t round, OpenRun& run) {
-  const Schedule& s = plan_->schedule;
-  const GroupFamily& family = s.families[phase.family];
+Status RunRouter::connect_round(const GroupRun& of, const collectives::Phase& phase, std::uint32_t round,
+                                OpenRun& run) {
+  const collectives::Schedule& s = plan_->schedule;
+  const collectives::GroupFamily& family = s.families[phase.family];
   const std::uint32_t n = family.size();
   const double chunk_bytes = plan_->chunk_bytes();
   Status status;
-  for_each_send(phase, n, round, [&](const Send& send) {
+  collectives::for_each_send(phase, n, round, [&](const collectives::Send& send) {
     if (!status.ok()) return;
-    const std::uint64_t chunks = chunks_of(s, phase, n, send);
-    status = connect(of.call_group, actor_of(phase, family, n, of.group, send.src),
-                     actor_of(phase, family, n, of.group, send.dst), static_cast<double>(chunks) * chunk_bytes, run);
+    const std::uint64_t chunks = collectives::chunks_of(s, phase, n, send);
+    status = connect(of.call_group, collectives::actor_of(phase, family, n, of.group, send.src),
+                     collectives::actor_of(phase, family, n, of.group, send.dst),
+                     static_cast<double>(chunks) * chunk_bytes, run);
     if (status.ok()) run.connections.back().chunks = chunks;
   });
   return status;
@@ -95,29 +98,31 @@ Status RunRouter::connect_round(const GroupRun& of, const Phase& phase, std::uin
 Status RunRouter::open_rounds(const GroupRun& of, OpenRun& run) {
   constexpr std::uint64_t kMostSends = 1 << 24;  // some 1 GB and a quarter of a minute
   constexpr std::uint64_t kMostFollowed = 4096;  // beyond, rounds of different ranks are taken not to meet
-  const Schedule& s = plan_->schedule;
+  const collectives::Schedule& s = plan_->schedule;
   std::uint64_t all_sends = 0;
   for (std::uint32_t p = of.phases.begin; p < of.phases.end; ++p) all_sends += sends_of(s, s.phases[p]);
-  const bool to_switches = uses_hub(plan_->first_phase(of.phases).pattern);
+  const bool to_switches = collectives::uses_hub(plan_->first_phase(of.phases).pattern);
   const bool follows = all_sends <= kMostFollowed && !to_switches;
   if (!follows && !to_switches) builder_.stage.simplified.add(Simplification::kRoundsApart);
   const bool forgets = !keep_routes_ && !machine_.table.holds() && !to_switches && !follows;
   std::vector<RoundSend> followed;
   std::uint32_t number = 0;
   for (std::uint32_t p = of.phases.begin; p < of.phases.end; ++p) {
-    const Phase& phase = s.phases[p];
+    const collectives::Phase& phase = s.phases[p];
     const std::uint32_t n = s.families[phase.family].size();
     if (sends_of(s, phase) > kMostSends)
       return unsupported(
           fmt::format("{} over {} ranks is {} sends, each on a way of its own; choose another "
                       "algorithm, such as bruck or direct",
-                      name_of(phase.pattern), n, sends_of(s, phase)));
+                      collectives::name_of(phase.pattern), n, sends_of(s, phase)));
     begin_run({p, p + 1});
-    for (std::uint32_t r = 0; r < stepwise_rounds(phase.pattern, n); ++r, ++number) {
+    for (std::uint32_t r = 0; r < collectives::stepwise_rounds(phase.pattern, n); ++r, ++number) {
       const std::size_t first = run.connections.size(), first_link = run.path.size();
       BUSBAR_RETURN_IF_ERROR(connect_round(of, phase, r, run));
       if (follows) {
-        for_each_send(phase, n, r, [&](const Send& send) { followed.push_back({send.src, send.dst, number}); });
+        collectives::for_each_send(phase, n, r, [&](const collectives::Send& send) {
+          followed.push_back({send.src, send.dst, number});
+        });
         continue;
       }
       times_.time_round(run, first, run.connections.size(), false);
@@ -133,13 +138,13 @@ Status RunRouter::open_rounds(const GroupRun& of, OpenRun& run) {
 Status RunRouter::open(const GroupRun& of, OpenRun& run) {
   run.clear_routes();
   begin_run(of.phases);
-  const Phase& phase = plan_->first_phase(of.phases);  // the phases of a run cross the same edges
+  const collectives::Phase& phase = plan_->first_phase(of.phases);  // the phases of a run cross the same edges
   trees_.begin_run(phase.channel, settings_.nics[0]);
-  if (is_stepwise(phase.pattern)) return open_rounds(of, run);
-  const bool by_receiver = phase.pattern == Pattern::kTreeBroadcast;
+  if (collectives::is_stepwise(phase.pattern)) return open_rounds(of, run);
+  const bool by_receiver = phase.pattern == collectives::Pattern::kTreeBroadcast;
   const double repeats = of.phases.end - of.phases.begin, chunk_bytes = plan_->chunk_bytes();
   Status status;
-  for_each_edge(plan_->schedule, phase, of.group, [&](std::uint32_t from, std::uint32_t to, auto chunks) {
+  collectives::for_each_edge(plan_->schedule, phase, of.group, [&](std::uint32_t from, std::uint32_t to, auto chunks) {
     if (!status.ok()) return;
     run.connection_of[by_receiver ? to : from] = static_cast<std::uint32_t>(run.connections.size());
     status = connect(of.call_group, from, to, static_cast<double>(chunks) * repeats * chunk_bytes, run);
@@ -148,4 +153,4 @@ Status RunRouter::open(const GroupRun& of, OpenRun& run) {
   return status;
 }
 
-}  // namespace busbar
+}  // namespace busbar::lowering

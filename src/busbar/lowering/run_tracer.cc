@@ -4,18 +4,18 @@
 
 #include "busbar/collectives/tree_nodes.h"
 
-namespace busbar {
+namespace busbar::lowering {
 namespace {
 
 using Hop = RunTracer::Hop;
 
 ChainPart part(ChainPartKind kind, const std::string& phase, const Hop& first, const Hop& last, std::uint32_t rounds,
-               LinkId link, double ps) {
+               topology::LinkId link, double ps) {
   return {kind, phase, first.from, last.to, first.round, rounds, link, ps};
 }
 
 /// Hops that follow each other: for each class of narrowest link its latencies, then its bytes.
-std::vector<ChainPart> parts_of(const std::vector<Hop>& hops, const std::string& phase, const Topology& t) {
+std::vector<ChainPart> parts_of(const std::vector<Hop>& hops, const std::string& phase, const topology::Topology& t) {
   std::vector<ChainPart> out;
   for (const ChainPartKind kind : {ChainPartKind::kLatency, ChainPartKind::kBandwidth}) {
     std::vector<std::uint16_t> classes;
@@ -65,16 +65,16 @@ std::vector<Hop> chain_of(const FollowedRing& ring, const std::vector<Hop>& edge
 }  // namespace
 
 std::vector<ChainPart> RunTracer::trace() const {
-  const Phase& phase = plan_.first_phase(of_.phases);
+  const collectives::Phase& phase = plan_.first_phase(of_.phases);
   switch (phase.pattern) {
-    case Pattern::kRingReduceScatter:
-    case Pattern::kRingAllGather:
+    case collectives::Pattern::kRingReduceScatter:
+    case collectives::Pattern::kRingAllGather:
       return ring();
-    case Pattern::kChainBroadcast:
-    case Pattern::kChainReduce:
+    case collectives::Pattern::kChainBroadcast:
+    case collectives::Pattern::kChainReduce:
       return parts_of(chain(), name_, machine_.topology());
-    case Pattern::kTreeReduce:
-    case Pattern::kTreeBroadcast:
+    case collectives::Pattern::kTreeReduce:
+    case collectives::Pattern::kTreeBroadcast:
       return parts_of(tree(), name_, machine_.topology());
     default:
       return parts_of(rounds(), name_, machine_.topology());
@@ -82,7 +82,7 @@ std::vector<ChainPart> RunTracer::trace() const {
 }
 
 std::uint32_t RunTracer::actor_at(std::uint32_t position) const {
-  const GroupFamily& family = plan_.family(of_.phases);
+  const collectives::GroupFamily& family = plan_.family(of_.phases);
   return family.actor(of_.group, family.member_at(position % family.size()));
 }
 
@@ -97,14 +97,14 @@ std::vector<ChainPart> RunTracer::ring() const {
   const std::uint32_t n = plan_.family(of_.phases).size();
   const std::uint64_t rounds = (of_.phases.end - of_.phases.begin) * std::uint64_t{n - 1};
   std::vector<Hop> hops;
-  RingPath path;
+  collectives::RingPath path;
   for (std::uint32_t p = 0; p < n; ++p) hops.push_back(hop(actor_at(p), actor_at(p + 1), actor_at(p), 1));
   if (run_.followed.known()) return parts_of(chain_of(run_.followed, hops, rounds), name_, machine_.topology());
   for (const Hop& h : hops) path.add(h.cost.in_ring());
   const double ps = path.longest(rounds);
   if (const FullRound full = times_.full_round(run_, piece_); static_cast<double>(rounds) * full.ps() > ps)
     return full_rounds(full, rounds);
-  const RingWindow w = path.window();
+  const collectives::RingWindow w = path.window();
   const Hop &start = hops[w.first % n], &end = hops[(w.first + w.length - 1) % n];
   double latency = 0, passing = 0, longest = -1;
   const Hop *slowest = &start, *farthest = &start;
@@ -116,7 +116,8 @@ std::vector<ChainPart> RunTracer::ring() const {
     if (h.cost.latency_ps > longest) longest = h.cost.latency_ps, farthest = &h;
   }
   const auto length = static_cast<std::uint32_t>(w.length), rest = static_cast<std::uint32_t>(rounds - w.length);
-  const auto bytes = [&](const Hop& first, const Hop& last, std::uint32_t count, LinkId link, double bytes_ps) {
+  const auto bytes = [&](const Hop& first, const Hop& last, std::uint32_t count, topology::LinkId link,
+                         double bytes_ps) {
     return part(ChainPartKind::kBandwidth, name_, first, last, count, link, bytes_ps);
   };
   std::vector<ChainPart> out{
@@ -148,9 +149,9 @@ std::vector<ChainPart> RunTracer::full_rounds(const FullRound& round, std::uint6
 }
 
 std::vector<RunTracer::Hop> RunTracer::chain() const {
-  const Phase& phase = plan_.first_phase(of_.phases);
+  const collectives::Phase& phase = plan_.first_phase(of_.phases);
   const std::uint32_t n = plan_.family(of_.phases).size();
-  const std::uint32_t at = phase.pattern == Pattern::kChainReduce ? phase.root + 1 : phase.root;
+  const std::uint32_t at = phase.pattern == collectives::Pattern::kChainReduce ? phase.root + 1 : phase.root;
   std::vector<Hop> hops;
   for (std::uint32_t k = 0; k + 1 < n; ++k)
     hops.push_back(hop(actor_at(at + k), actor_at(at + k + 1), actor_at(at + k), k + 1));
@@ -158,10 +159,10 @@ std::vector<RunTracer::Hop> RunTracer::chain() const {
 }
 
 std::vector<RunTracer::Hop> RunTracer::tree() const {
-  const Phase& phase = plan_.first_phase(of_.phases);
+  const collectives::Phase& phase = plan_.first_phase(of_.phases);
   const std::uint32_t n = plan_.family(of_.phases).size();
-  const bool up = phase.pattern == Pattern::kTreeReduce;
-  const TreeNodes nodes(plan_.schedule, phase, n);
+  const bool up = phase.pattern == collectives::Pattern::kTreeReduce;
+  const collectives::TreeNodes nodes(plan_.schedule, phase, n);
   std::vector<double> ready(n, 0.0);
   std::vector<std::uint32_t> via(n, 0);  // up: the child a node waits for
   const auto hop_at = [&](std::uint32_t node) {
@@ -186,7 +187,7 @@ std::vector<RunTracer::Hop> RunTracer::tree() const {
 
 /// As chain.h walks stepwise phases, with the send that each position last waited for.
 std::vector<RunTracer::Hop> RunTracer::rounds() const {
-  const GroupFamily& family = plan_.family(of_.phases);
+  const collectives::GroupFamily& family = plan_.family(of_.phases);
   const std::uint32_t n = family.size();
   struct Step {
     Hop hop;
@@ -200,15 +201,15 @@ std::vector<RunTracer::Hop> RunTracer::rounds() const {
   double last = 0;
   std::int64_t end_step = -1;
   for (std::uint32_t i = of_.phases.begin; i < of_.phases.end; ++i) {
-    const Phase& ph = plan_.schedule.phases[i];
-    for (std::uint32_t r = 0; r < stepwise_rounds(ph.pattern, n); ++r) {
+    const collectives::Phase& ph = plan_.schedule.phases[i];
+    for (std::uint32_t r = 0; r < collectives::stepwise_rounds(ph.pattern, n); ++r) {
       ++round;
-      for_each_send(ph, n, r, [&](const Send& send) {
+      collectives::for_each_send(ph, n, r, [&](const collectives::Send& send) {
         const Connection& c = run_.connections[at++];
         const double left = ready[send.src] + c.transfer_ps, there = left + c.latency_ps;
         const auto number = static_cast<std::int64_t>(steps.size());
-        steps.push_back({{actor_of(ph, family, n, of_.group, send.src),
-                          actor_of(ph, family, n, of_.group, send.dst),
+        steps.push_back({{collectives::actor_of(ph, family, n, of_.group, send.src),
+                          collectives::actor_of(ph, family, n, of_.group, send.dst),
                           round,
                           {c.latency_ps, c.transfer_ps, c.transfer_ps, slowest_link(c)}},
                          why[send.src]});
@@ -229,19 +230,19 @@ std::vector<RunTracer::Hop> RunTracer::rounds() const {
     k = step.before;
   }
   std::reverse(hops.begin(), hops.end());
-  std::erase_if(hops, [](const Hop& h) { return h.cost.narrowest == kNone<LinkId>; });
+  std::erase_if(hops, [](const Hop& h) { return h.cost.narrowest == kNone<topology::LinkId>; });
   return hops;
 }
 
-LinkId RunTracer::slowest_link(const Connection& c) const {
-  LinkId slow = kNone<LinkId>;
+topology::LinkId RunTracer::slowest_link(const Connection& c) const {
+  topology::LinkId slow = kNone<topology::LinkId>;
   double most = -1;
   for (std::uint32_t k = c.begin; k < c.end; ++k) {
-    const CapacityShare& l = run_.path[k];
+    const routing::CapacityShare& l = run_.path[k];
     const double ps = l.share * c.bytes / machine_.table.rate(l.on);
     if (ps > most) most = ps, slow = machine_.table.link_of(l.on);
   }
   return slow;
 }
 
-}  // namespace busbar
+}  // namespace busbar::lowering

@@ -10,7 +10,7 @@
 
 #include "busbar/base/random.h"
 
-namespace busbar {
+namespace busbar::lowering {
 namespace {
 
 using Colours = std::vector<std::uint64_t>;
@@ -104,4 +104,4 @@ SendClasses send_classes(std::span<const SendOver> edges, std::span<const double
   return out;
 }
 
-}  // namespace busbar
+}  // namespace busbar::lowering

@@ -8,7 +8,7 @@
 
 #include "busbar/base/random.h"
 
-namespace busbar {
+namespace busbar::lowering {
 namespace {
 
 /// A ring over `n` ranks, rank i of a node of `node`, one link from each rank to the next.
@@ -82,4 +82,4 @@ TEST(SendClasses, OfRandomRingsAreStable) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::lowering

@@ -7,21 +7,23 @@
 #include "busbar/program/protocol.h"
 #include "busbar/routing/router.h"
 
-namespace busbar {
+namespace busbar::lowering {
 
 /// The costs of `protocol`. kSimple, kAuto and a protocol that `model` does not have: its steps, without flags.
-ProtocolCosts costs_of(const ProtocolModel& model, Protocol protocol);
+program::ProtocolCosts costs_of(const program::ProtocolModel& model, program::Protocol protocol);
 
 /// Overhead of a send from one GPU to another over `path`, LinkShares or CapacityShares. Between servers the path does
 /// not matter.
 template <typename Path>
-Duration send_overhead(const ProtocolCosts& costs, const Topology& topology, DeviceId from, DeviceId to,
-                       const Path& path) {
+Duration send_overhead(const program::ProtocolCosts& costs, const topology::Topology& topology, topology::DeviceId from,
+                       topology::DeviceId to, const Path& path) {
   if (topology.block_of(from) != topology.block_of(to)) return costs.step_network;
-  const auto in_server = [&](const auto& s) { return is_in_server(topology.link_class(link_of(s)).kind); };
+  const auto in_server = [&](const auto& s) {
+    return topology::is_in_server(topology.link_class(routing::link_of(s)).kind);
+  };
   return std::any_of(path.begin(), path.end(), in_server) ? costs.step_server : costs.step_scale_up;
 }
 
-RateShares rate_shares(const ProtocolModel& model);
+program::RateShares rate_shares(const program::ProtocolModel& model);
 
-}  // namespace busbar
+}  // namespace busbar::lowering

@@ -5,7 +5,7 @@
 #include <array>
 #include <cstdint>
 
-namespace busbar {
+namespace busbar::lowering {
 
 enum class Simplification : std::uint8_t {
   kRoundsApart,    ///< more sends in rounds than are followed: rounds of different ranks are taken not to meet
@@ -51,4 +51,4 @@ class Simplifications {
   std::uint32_t bits_ = 0;
 };
 
-}  // namespace busbar
+}  // namespace busbar::lowering

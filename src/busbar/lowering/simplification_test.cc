@@ -6,11 +6,11 @@
 #include "busbar/lowering/test_lowered.h"
 #include "busbar/lowering/test_machines.h"
 
-namespace busbar {
+namespace busbar::lowering {
 namespace {
 
 /// What all stages of a call say.
-Simplifications simplified(const Ground& m, CollectiveCall call, Collective op) {
+Simplifications simplified(const Ground& m, program::CollectiveCall call, collectives::Collective op) {
   call.op = op;
   Simplifications out;
   for (const Stage& s : try_lower(m, call).value().stages) out.add(s.simplified);
@@ -25,17 +25,21 @@ void expect_only(const Simplifications& said, std::vector<Simplification> expect
 
 TEST(Simplified, AreRoundsOfMoreSendsThanAreFollowed) {
   // 64 ranks have 63 rounds of 64 sends, just below 4,096; 65 have 64 of 65.
-  expect_only(simplified(Ground(one_switch(64).seal()), test_call(64, "pairwise", kGiB), Collective::kAllToAll), {});
-  expect_only(simplified(Ground(one_switch(65).seal()), test_call(65, "pairwise", kGiB), Collective::kAllToAll),
-              {Simplification::kRoundsApart});
+  expect_only(
+      simplified(Ground(one_switch(64).seal()), test_call(64, "pairwise", kGiB), collectives::Collective::kAllToAll),
+      {});
+  expect_only(
+      simplified(Ground(one_switch(65).seal()), test_call(65, "pairwise", kGiB), collectives::Collective::kAllToAll),
+      {Simplification::kRoundsApart});
 }
 
 TEST(Simplified, ArePhasesInTurnButNotOne) {
   const Ground m(pods_of_eight(2).seal());
-  expect_only(simplified(m, test_call(16, "hierarchical", kGiB), Collective::kAllReduce),
+  expect_only(simplified(m, test_call(16, "hierarchical", kGiB), collectives::Collective::kAllReduce),
               {Simplification::kPhasesInTurn});
-  expect_only(simplified(m, test_call(16, "hierarchical", 16), Collective::kAllReduce), {});  // latency alone
-  expect_only(simplified(m, test_call(16, "direct", kGiB), Collective::kAllToAll), {});
+  expect_only(simplified(m, test_call(16, "hierarchical", 16), collectives::Collective::kAllReduce),
+              {});  // latency alone
+  expect_only(simplified(m, test_call(16, "direct", kGiB), collectives::Collective::kAllToAll), {});
 }
 
 TEST(Simplified, AreTreesOfWhichOnlyTheFirstChunkIsFollowed) {
@@ -44,17 +48,18 @@ TEST(Simplified, AreTreesOfWhichOnlyTheFirstChunkIsFollowed) {
     const Ground m(one_switch(n).seal());
     std::vector<Simplification> expected;
     if (first) expected.push_back(Simplification::kFirstChunk);
-    expect_only(simplified(m, test_call(n, "tree", kGiB, 2), Collective::kAllReduce), expected);
-    expect_only(simplified(m, test_call(n, "tree", kGiB, 1), Collective::kAllReduce), {});
+    expect_only(simplified(m, test_call(n, "tree", kGiB, 2), collectives::Collective::kAllReduce), expected);
+    expect_only(simplified(m, test_call(n, "tree", kGiB, 1), collectives::Collective::kAllReduce), {});
   }
 }
 
 TEST(Simplified, AreReductionsByTreesThatMeetInOnePiece) {
   const Ground m(pods_of_eight(2).seal());
-  expect_only(simplified(m, test_call(16, "tree", kGiB), Collective::kReduce), {Simplification::kOnePieceTrees});
-  expect_only(simplified(m, test_call(16, "tree", kGiB), Collective::kBroadcast), {});
-  expect_only(simplified(m, test_call(16, "tree", kGiB, 4), Collective::kReduce), {});
+  expect_only(simplified(m, test_call(16, "tree", kGiB), collectives::Collective::kReduce),
+              {Simplification::kOnePieceTrees});
+  expect_only(simplified(m, test_call(16, "tree", kGiB), collectives::Collective::kBroadcast), {});
+  expect_only(simplified(m, test_call(16, "tree", kGiB, 4), collectives::Collective::kReduce), {});
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::lowering

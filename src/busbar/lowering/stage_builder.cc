@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <utility>
 
-namespace busbar {
+namespace busbar::lowering {
 
 void StageBuilder::begin(std::uint32_t step) {
-  for (const CapacityId c : crossed_) least_ps_[c] = INFINITY;
+  for (const routing::CapacityId c : crossed_) least_ps_[c] = INFINITY;
   crossed_.clear();
   stage = {};
   stage.step = step;
@@ -15,7 +15,7 @@ void StageBuilder::begin(std::uint32_t step) {
 void StageBuilder::emit(RunLoads& loads, double bytes, double alone_ps) {
   Fluid f;
   f.begin = static_cast<std::uint32_t>(stage.on.size());
-  for (const CapacityId c : loads.on()) {
+  for (const routing::CapacityId c : loads.on()) {
     stage.on.push_back(c);
     stage.weight.push_back(loads[c] / bytes);
     // Rounds that overlap still share their links, and the last byte has to arrive.
@@ -41,8 +41,8 @@ Stage StageBuilder::finish() {
     for (std::uint32_t i = f.begin; i < f.end; ++i) loads_.add(stage.on[i], stage.weight[i] * f.bytes);
   constexpr double kAlike = 1e-9;  // round-off
   double latest_ps = 0, latency_ps = 0;
-  CapacityId latest;
-  for (const CapacityId c : loads_.on()) {
+  routing::CapacityId latest;
+  for (const routing::CapacityId c : loads_.on()) {
     const double ps = loads_[c] / table_.rate(c), latency_of = least_ps_[c], end_ps = ps + latency_of;
     if (ps > stage.load_ps * (1 + kAlike))
       latency_ps = latency_of;
@@ -65,8 +65,8 @@ Stage StageBuilder::finish() {
   }
   if (stage.fluids.empty()) return {};
   if (!latency_is_known) stage.latency_ps = latency_ps;
-  components_.split(stage, [this](CapacityId c) { return table_.rate(c); });
+  components_.split(stage, [this](routing::CapacityId c) { return table_.rate(c); });
   return std::move(stage);
 }
 
-}  // namespace busbar
+}  // namespace busbar::lowering

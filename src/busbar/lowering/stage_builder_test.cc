@@ -4,7 +4,7 @@
 
 #include "busbar/lowering/test_machines.h"
 
-namespace busbar {
+namespace busbar::lowering {
 namespace {
 
 constexpr double kRate = 0.45;  // bytes per ps of a link of one_switch()
@@ -14,12 +14,12 @@ class Stages : public ::testing::Test {
   /// A connection of `latency_ps` that puts `bytes` on each of these links.
   void cross(std::initializer_list<std::uint32_t> links, double bytes, double latency_ps) {
     for (const std::uint32_t l : links) {
-      builder_.cross(LinkId{l}, latency_ps);
-      loads_.add(LinkId{l}, bytes);
+      builder_.cross(topology::LinkId{l}, latency_ps);
+      loads_.add(topology::LinkId{l}, bytes);
     }
   }
-  Topology topology_ = std::move(one_switch(4)).seal();
-  Router router_{topology_, RoutingPolicy::kStatic};
+  topology::Topology topology_ = std::move(one_switch(4)).seal();
+  routing::Router router_{topology_, topology::RoutingPolicy::kStatic};
   CapacityTable table_{router_, {}};
   RunLoads loads_{table_.counts()};
   StageBuilder builder_{table_, {}};
@@ -33,7 +33,7 @@ TEST_F(Stages, PayTheLeastLatencyOfTheBusiestLinkBeforeTheBytes) {
   builder_.emit(loads_, 9000, 100);
   const Stage stage = builder_.finish();
   EXPECT_EQ(stage.step, 3u);
-  EXPECT_EQ(stage.busiest, LinkId{0});
+  EXPECT_EQ(stage.busiest, topology::LinkId{0});
   EXPECT_NEAR(stage.load_ps, 13500 / kRate, 1e-6);
   EXPECT_EQ(stage.latency_ps, 500);
   ASSERT_EQ(stage.fluids.size(), 2u);
@@ -51,7 +51,7 @@ TEST_F(Stages, LastAsLongAsTheLinkWithTheLargestSumOfLoadAndLatency) {
   cross({2}, 4400, 1e6);
   builder_.emit(loads_, 4400, 0);
   const Stage stage = builder_.finish();
-  EXPECT_EQ(stage.busiest, LinkId{2});
+  EXPECT_EQ(stage.busiest, topology::LinkId{2});
   EXPECT_EQ(stage.latency_ps, 0);
   EXPECT_NEAR(stage.load_ps, 4500 / kRate, 1e-6);
   EXPECT_NEAR(stage.slowest_alone_ps, 4400 / kRate + 1e6, 1e-6);
@@ -102,26 +102,26 @@ TEST_F(Stages, HaveWeightsPerByteOfTheBusiestConnection) {
   cross({0, 2}, 6000, 0);
   builder_.emit(loads_, 6000, 0);
   const Stage stage = builder_.finish();
-  EXPECT_EQ(stage.on, (std::vector<CapacityId>{LinkId{0}, LinkId{2}}));
+  EXPECT_EQ(stage.on, (std::vector<routing::CapacityId>{topology::LinkId{0}, topology::LinkId{2}}));
   EXPECT_EQ(stage.weight, (std::vector<double>{1.5, 1}));
 }
 
 TEST(RunLoads, AreInTheOrderOfTheFirstLoadAndCanBePutBack) {
-  const CapacityCounts counts{4, 1, 1};
+  const routing::CapacityCounts counts{4, 1, 1};
   RunLoads loads(counts);
-  loads.add(LinkId{3}, 5);
-  loads.add(CapacityId::bundle(0), 7);
-  loads.add(LinkId{3}, 2);
-  EXPECT_EQ(loads.on(), (std::vector<CapacityId>{LinkId{3}, CapacityId::bundle(0)}));
-  EXPECT_EQ(loads.longest_ps(3, [](CapacityId) { return 2.0; }), 3.5);
-  EXPECT_EQ(loads.longest_ps(4, [](CapacityId) { return 2.0; }), 4);
+  loads.add(topology::LinkId{3}, 5);
+  loads.add(routing::CapacityId::bundle(0), 7);
+  loads.add(topology::LinkId{3}, 2);
+  EXPECT_EQ(loads.on(), (std::vector<routing::CapacityId>{topology::LinkId{3}, routing::CapacityId::bundle(0)}));
+  EXPECT_EQ(loads.longest_ps(3, [](routing::CapacityId) { return 2.0; }), 3.5);
+  EXPECT_EQ(loads.longest_ps(4, [](routing::CapacityId) { return 2.0; }), 4);
   const RunLoads::Kept kept = loads.take();
   EXPECT_TRUE(loads.on().empty());
-  EXPECT_EQ(loads[LinkId{3}], 0);
+  EXPECT_EQ(loads[topology::LinkId{3}], 0);
   for (const auto& [c, bytes] : kept) loads.add(c, bytes);
-  EXPECT_EQ(loads[LinkId{3}], 7);
-  EXPECT_EQ(loads[CapacityId::bundle(0)], 7);
+  EXPECT_EQ(loads[topology::LinkId{3}], 7);
+  EXPECT_EQ(loads[routing::CapacityId::bundle(0)], 7);
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::lowering

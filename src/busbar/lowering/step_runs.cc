@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace busbar {
+namespace busbar::lowering {
 
 StepRuns::~StepRuns() {
   if (!loads_) return;
@@ -21,27 +21,29 @@ Status StepRuns::route(const PlannedCall& plan, std::size_t step, RunRouter& rou
   bool meet = false;  // at one rank
   for (std::size_t c = 0; c < plan.runs.size(); ++c) {
     if (step >= plan.runs[c].size()) continue;
-    const PhaseRun phases = plan.runs[c][step];
-    const Pattern pattern = plan.first_phase(phases).pattern;
-    if (is_stepwise(pattern) && !uses_hub(pattern)) continue;
+    const collectives::PhaseRun phases = plan.runs[c][step];
+    const collectives::Pattern pattern = plan.first_phase(phases).pattern;
+    if (collectives::is_stepwise(pattern) && !collectives::uses_hub(pattern)) continue;
     Status status;
     plan.for_each_group(phases, [&](const GroupRun& of) {
       if (status.ok()) status = router.open(of, run);
       if (!status.ok()) return;
       ++opened;
       if (!loads_) loads_ = spare_loads(run.spare, router.counts());
-      for (const CapacityId l : run.loads.on())
+      for (const routing::CapacityId l : run.loads.on())
         if (run.loads[l] > 0) loads_->add(l, run.loads[l]);
       routed_[c].push_back(run.take());
     });
     BUSBAR_RETURN_IF_ERROR(status);
-    const bool reduces = pattern == Pattern::kTreeReduce && plan.schedule.op == Collective::kReduce;
-    meet = meet || reduces || pattern == Pattern::kChainReduce || pattern == Pattern::kChainBroadcast;
+    const bool reduces =
+        pattern == collectives::Pattern::kTreeReduce && plan.schedule.op == collectives::Collective::kReduce;
+    meet = meet || reduces || pattern == collectives::Pattern::kChainReduce ||
+           pattern == collectives::Pattern::kChainBroadcast;
     if (is_ring(pattern))
-      for (RoutedRun& routed : routed_[c]) rings.push_back({&routed, run_rounds(plan.schedule, phases)});
-    else if (!is_stepwise(pattern))
+      for (RoutedRun& routed : routed_[c]) rings.push_back({&routed, collectives::run_rounds(plan.schedule, phases)});
+    else if (!collectives::is_stepwise(pattern))
       for (RoutedRun& routed : routed_[c])
-        by_hops.push_back({&routed, pattern == Pattern::kTreeReduce, static_cast<std::uint32_t>(c)});
+        by_hops.push_back({&routed, pattern == collectives::Pattern::kTreeReduce, static_cast<std::uint32_t>(c)});
   }
   hop_times.send(by_hops, 1, plan.lanes.cap, plan.sent);
   if (!rings.empty() && ring_times.send(rings, *loads_, plan)) simplified_.add(Simplification::kRingsByLaw);
@@ -54,7 +56,7 @@ Status StepRuns::open(const PlannedCall& plan, const GroupRun& of, std::size_t c
                       RunTimes& times, OpenRun& run) {
   run.step_loads = loads();
   if (routed_[channel].empty()) return router.open(of, run);
-  const Phase& phase = plan.first_phase(of.phases);
+  const collectives::Phase& phase = plan.first_phase(of.phases);
   const std::size_t number = std::size_t{of.call_group} * plan.family(of.phases).groups() + of.group;
   RoutedRun routed = std::exchange(routed_[channel][number], {});
   run.path = std::move(routed.path);
@@ -62,13 +64,13 @@ Status StepRuns::open(const PlannedCall& plan, const GroupRun& of, std::size_t c
   run.equal = routed.equal;
   run.followed = std::move(routed.followed);
   for (const auto& [capacity, bytes] : routed.loads) run.loads.add(capacity, bytes);
-  if (is_stepwise(phase.pattern)) {
+  if (collectives::is_stepwise(phase.pattern)) {
     if (run.step_loads != nullptr) times.time_rounds_with_others(run, of.phases);
     return {};
   }
   std::uint32_t next = 0;  // in the order in which RunRouter::open() went along the edges
-  for_each_edge(plan.schedule, phase, of.group, [&](std::uint32_t from, std::uint32_t to, auto) {
-    run.connection_of[phase.pattern == Pattern::kTreeBroadcast ? to : from] = next++;
+  collectives::for_each_edge(plan.schedule, phase, of.group, [&](std::uint32_t from, std::uint32_t to, auto) {
+    run.connection_of[phase.pattern == collectives::Pattern::kTreeBroadcast ? to : from] = next++;
   });
   return {};
 }
@@ -83,11 +85,11 @@ std::uint32_t follow_pipeline(const PlannedCall& plan, std::span<StepRuns> steps
   for (std::uint32_t cg = 0; cg < plan.call.groups.groups(); ++cg)
     for (std::size_t c = 0; c < plan.runs.size(); ++c) {
       for (std::size_t step = 0; step < plan.runs[c].size(); ++step, ++stage) {
-        const Pattern pattern = plan.first_phase(plan.runs[c][step]).pattern;
-        if (is_stepwise(pattern) || is_ring(pattern) || steps[step].routed(c).empty()) return 1;
+        const collectives::Pattern pattern = plan.first_phase(plan.runs[c][step]).pattern;
+        if (collectives::is_stepwise(pattern) || is_ring(pattern) || steps[step].routed(c).empty()) return 1;
         const std::uint32_t groups = plan.family(plan.runs[c][step]).groups();
         for (RoutedRun& run : steps[step].routed(c).subspan(std::size_t{cg} * groups, groups)) {
-          hops.push_back({&run, pattern == Pattern::kTreeReduce, stage, step > 0});
+          hops.push_back({&run, pattern == collectives::Pattern::kTreeReduce, stage, step > 0});
           if (run.connections.empty()) return 1;
           sends += run.connections.size();
         }
@@ -109,4 +111,4 @@ std::uint32_t follow_pipeline(const PlannedCall& plan, std::span<StepRuns> steps
   return followed;
 }
 
-}  // namespace busbar
+}  // namespace busbar::lowering

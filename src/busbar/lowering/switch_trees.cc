@@ -6,15 +6,15 @@
 
 #include "busbar/lowering/channels.h"
 
-namespace busbar {
+namespace busbar::lowering {
 
-bool has_reducing_switch(const Topology& topology, DeviceId gpu) {
+bool has_reducing_switch(const topology::Topology& topology, topology::DeviceId gpu) {
   const auto links = topology.out_links(gpu);
   return std::any_of(links.begin(), links.end(),
-                     [&](LinkId l) { return topology.device_class(topology.to(l)).reduces; });
+                     [&](topology::LinkId l) { return topology.device_class(topology.to(l)).reduces; });
 }
 
-void SwitchTrees::begin(const CollectiveCall& call, const Schedule& s, std::uint32_t per_domain) {
+void SwitchTrees::begin(const program::CollectiveCall& call, const collectives::Schedule& s, std::uint32_t per_domain) {
   call_ = &call;
   roots_.at.clear();
   on_ = s.traits.reduces_in_fabric && s.reducers > 0;
@@ -22,7 +22,7 @@ void SwitchTrees::begin(const CollectiveCall& call, const Schedule& s, std::uint
   per_tree_ = s.reducers / s.channels;
   per_domain_ = per_domain;
   at_hubs_ = per_tree_ == 1;  // one domain: nothing else could add up
-  const Topology& t = machine_.topology();
+  const topology::Topology& t = machine_.topology();
   bool all = per_domain > 1;
   for (std::uint32_t m = 0; m < call.groups.size() && all; ++m) all = has_reducing_switch(t, gpu(0, m));
   at_hubs_ = at_hubs_ || all;
@@ -36,10 +36,10 @@ void SwitchTrees::begin_run(std::uint32_t channel, std::uint32_t nic) {
 }
 
 /// The cable from the NIC of member `m`, for the tree of the channel, to its switch.
-Result<LinkId> SwitchTrees::uplink(std::uint32_t group, std::uint32_t m) const {
-  const DeviceId nic = machine_.placement.nic(call_->groups.actor(group, m), nic_);
-  const LinkId l = nic == kNone<DeviceId> ? kNone<LinkId> : switches_->uplink(nic);
-  if (l == kNone<LinkId>)
+Result<topology::LinkId> SwitchTrees::uplink(std::uint32_t group, std::uint32_t m) const {
+  const topology::DeviceId nic = machine_.placement.nic(call_->groups.actor(group, m), nic_);
+  const topology::LinkId l = nic == kNone<topology::DeviceId> ? kNone<topology::LinkId> : switches_->uplink(nic);
+  if (l == kNone<topology::LinkId>)
     return unsupported(
         fmt::format("no switch above {} can reduce; choose another algorithm, or say 'reduces: true' of "
                     "the fabric's switch",
@@ -54,17 +54,17 @@ Status SwitchTrees::find_roots(std::uint32_t group) {
   roots_.channel = channel_;
   roots_.at.clear();
   const std::uint32_t n = call_->groups.size(), lanes_of_tree = at_hubs_ ? per_domain_ : 1;
-  std::vector<DeviceId> leaves;
+  std::vector<topology::DeviceId> leaves;
   for (std::uint32_t lane = 0; lane < lanes_of_tree; ++lane) {
     leaves.clear();
     for (std::uint32_t m = lane; m < n; m += lanes_of_tree) {
-      BUSBAR_ASSIGN(const LinkId l, uplink(group, m));
+      BUSBAR_ASSIGN(const topology::LinkId l, uplink(group, m));
       leaves.push_back(machine_.topology().to(l));
     }
     std::sort(leaves.begin(), leaves.end());
     leaves.erase(std::unique(leaves.begin(), leaves.end()), leaves.end());
     roots_.at.push_back(switches_->root(leaves, channel_ * lanes_of_tree + lane));
-    if (roots_.at.back() == kNone<DeviceId>)
+    if (roots_.at.back() == kNone<topology::DeviceId>)
       return unsupported("the switches above these ranks do not meet in one that can reduce; choose another algorithm");
   }
   return {};
@@ -72,31 +72,31 @@ Status SwitchTrees::find_roots(std::uint32_t group) {
 
 /// Between member `m` and the switch above its NIC, `share` of the bytes.
 Result<double> SwitchTrees::host_leg(std::uint32_t group, std::uint32_t m, bool up, double share,
-                                     std::vector<CapacityShare>& path) {
-  const DeviceId at = gpu(group, m), nic = machine_.placement.nic(call_->groups.actor(group, m), nic_);
-  BUSBAR_ASSIGN(const LinkId cable, uplink(group, m));
+                                     std::vector<routing::CapacityShare>& path) {
+  const topology::DeviceId at = gpu(group, m), nic = machine_.placement.nic(call_->groups.actor(group, m), nic_);
+  BUSBAR_ASSIGN(const topology::LinkId cable, uplink(group, m));
   const std::size_t begin = path.size();
   BUSBAR_RETURN_IF_ERROR(up ? routes_.inside(at, nic, path) : routes_.inside(nic, at, path));
-  path.push_back({up ? cable : reverse(cable), 1.0});
+  path.push_back({up ? cable : topology::reverse(cable), 1.0});
   for (std::size_t i = begin; i < path.size(); ++i) path[i].share *= share;
   return routes_.latency_ps(path, begin, share);
 }
 
 /// Between the switch above member `m` and the top of its tree. A link that the tree has loaded is not loaded again.
 Result<double> SwitchTrees::climb_leg(std::uint32_t group, std::uint32_t m, bool up, double share,
-                                      std::vector<CapacityShare>& path) {
+                                      std::vector<routing::CapacityShare>& path) {
   const std::uint32_t lane = at_hubs_ ? m % per_domain_ : 0;
-  BUSBAR_ASSIGN(const LinkId cable, uplink(group, m));
-  std::vector<LinkId> links;
+  BUSBAR_ASSIGN(const topology::LinkId cable, uplink(group, m));
+  std::vector<topology::LinkId> links;
   const std::uint32_t number = channel_ * static_cast<std::uint32_t>(roots_.at.size()) + lane;
-  const Topology& t = machine_.topology();
+  const topology::Topology& t = machine_.topology();
   if (!switches_->climb(t.to(cable), roots_.at[lane], number, links))
     return unsupported(fmt::format("no way of switches that reduce leads from {} to {}; choose another algorithm",
                                    t.name(t.to(cable)), t.name(roots_.at[lane])));
   double ps = 0;
-  for (const LinkId l : links) {
+  for (const topology::LinkId l : links) {
     ps += machine_.table.latency_ps(l);
-    const LinkId way = up ? l : reverse(l);
+    const topology::LinkId way = up ? l : topology::reverse(l);
     if (loaded_.insert((std::uint64_t{index(way)} << 16) | lane).second) path.push_back({way, share});
   }
   return ps;
@@ -104,7 +104,7 @@ Result<double> SwitchTrees::climb_leg(std::uint32_t group, std::uint32_t m, bool
 
 /// Between a rank and its domain's reducer, or between that and the top.
 Result<double> SwitchTrees::edge(std::uint32_t group, std::uint32_t from, std::uint32_t to,
-                                 std::vector<CapacityShare>& path) {
+                                 std::vector<routing::CapacityShare>& path) {
   const std::uint32_t n = call_->groups.size(), low = std::min(from, to), first = n + channel_ * per_tree_;
   const bool up = from < to, leaf_edge = low < n;
   BUSBAR_RETURN_IF_ERROR(find_roots(group));
@@ -136,4 +136,4 @@ Result<double> SwitchTrees::edge(std::uint32_t group, std::uint32_t from, std::u
   return latency_ps;
 }
 
-}  // namespace busbar
+}  // namespace busbar::lowering

@@ -4,19 +4,21 @@
 #include "busbar/program/protocol.h"
 #include "busbar/routing/placement.h"
 
-namespace busbar {
+namespace busbar::lowering {
 
 struct Ground {
-  Topology topology;
-  Router router;
-  Placement placement;
-  explicit Ground(Topology t)
-      : topology(std::move(t)), router(topology, RoutingPolicy::kStatic), placement(router, topology.gpus()) {}
+  topology::Topology topology;
+  routing::Router router;
+  routing::Placement placement;
+  explicit Ground(topology::Topology t)
+      : topology(std::move(t)),
+        router(topology, topology::RoutingPolicy::kStatic),
+        placement(router, topology.gpus()) {}
   std::uint32_t gpus() const { return static_cast<std::uint32_t>(topology.gpus().size()); }
 };
 
-inline ProtocolModel some_protocol() {
-  ProtocolModel p;
+inline program::ProtocolModel some_protocol() {
+  program::ProtocolModel p;
   p.launch = Duration::us(8);
   p.step_scale_up = Duration::us(2);
   p.step_network = Duration::us(10);
@@ -24,4 +26,4 @@ inline ProtocolModel some_protocol() {
   return p;
 }
 
-}  // namespace busbar
+}  // namespace busbar::lowering

@@ -4,15 +4,16 @@
 #include "busbar/lowering/lowering.h"
 #include "busbar/lowering/test_ground.h"
 
-namespace busbar {
+namespace busbar::lowering {
 
-inline Result<LoweredCall> try_lower(const Ground& m, const CollectiveCall& call, const ProtocolModel& protocol = {},
-                                     const Shortcuts& shortcuts = {}) {
+inline Result<LoweredCall> try_lower(const Ground& m, const program::CollectiveCall& call,
+                                     const program::ProtocolModel& protocol = {}, const Shortcuts& shortcuts = {}) {
   return Lowering(m.router, m.placement, protocol, shortcuts).lower(call);
 }
 
 /// The call alone, by its closed form.
-inline double lowered_ms(const Ground& m, const CollectiveCall& call, const ProtocolModel& protocol = {}) {
+inline double lowered_ms(const Ground& m, const program::CollectiveCall& call,
+                         const program::ProtocolModel& protocol = {}) {
   return closed_form_ps(try_lower(m, call, protocol).value()) * 1e-9;
 }
 
@@ -23,9 +24,9 @@ inline std::vector<double> bytes_of_links(const CapacityTable& capacities, const
   for (const Stage& s : call.stages)
     for (const Fluid& f : s.fluids)
       for (std::uint32_t i = f.begin; i < f.end; ++i)
-        capacities.for_each_link(s.on[i],
-                                 [&](LinkId l, double part) { out[index(l)] += part * s.weight[i] * f.bytes; });
+        capacities.for_each_link(
+            s.on[i], [&](topology::LinkId l, double part) { out[index(l)] += part * s.weight[i] * f.bytes; });
   return out;
 }
 
-}  // namespace busbar
+}  // namespace busbar::lowering

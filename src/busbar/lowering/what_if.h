@@ -7,7 +7,7 @@
 #include "busbar/base/units.h"
 #include "busbar/topology/link.h"
 
-namespace busbar {
+namespace busbar::lowering {
 
 /// Changes that a what-if asks for, without touching the topology.
 struct WhatIf {
@@ -20,9 +20,9 @@ struct WhatIf {
 /// A message over `link` is held up for `delay` with `probability`, and those behind it wait: jitter, or a loss and its
 /// retransmission timeout.
 struct LinkDelay {
-  LinkId link{};
+  topology::LinkId link{};
   double probability = 0;
   Duration delay;
 };
 
-}  // namespace busbar
+}  // namespace busbar::lowering

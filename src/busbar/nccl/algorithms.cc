@@ -4,7 +4,7 @@
 
 #include "busbar/base/check.h"
 
-namespace busbar {
+namespace busbar::nccl {
 
 namespace {
 
@@ -45,13 +45,13 @@ const char* name_of(NcclProtocol p) {
   return kNames[static_cast<std::size_t>(p)];
 }
 
-bool is_nccl_tuned(Collective op) {
+bool is_nccl_tuned(collectives::Collective op) {
   return std::find(std::begin(kNcclTuned), std::end(kNcclTuned), op) != std::end(kNcclTuned);
 }
 
-std::size_t nccl_place(Collective op) {
-  BUSBAR_CHECK(is_nccl_tuned(op)) << name_of(op) << " is not in NCCL's tables";
+std::size_t nccl_place(collectives::Collective op) {
+  BUSBAR_CHECK(is_nccl_tuned(op)) << collectives::name_of(op) << " is not in NCCL's tables";
   return static_cast<std::size_t>(std::find(std::begin(kNcclTuned), std::end(kNcclTuned), op) - std::begin(kNcclTuned));
 }
 
-}  // namespace busbar
+}  // namespace busbar::nccl

@@ -10,7 +10,7 @@
 
 #include "busbar/collectives/schedule.h"
 
-namespace busbar {
+namespace busbar::nccl {
 
 enum class NcclAlgorithm : std::uint8_t {
   kTree,
@@ -34,11 +34,12 @@ const char* schedule_name(NcclAlgorithm algorithm);
 std::optional<NcclAlgorithm> nccl_algorithm(std::string_view name);
 
 /// The collectives for which NCCL has a cost table. The tables of this room are in the same order.
-inline constexpr Collective kNcclTuned[] = {Collective::kAllReduce, Collective::kAllGather, Collective::kReduceScatter,
-                                            Collective::kBroadcast, Collective::kReduce};
+inline constexpr collectives::Collective kNcclTuned[] = {
+    collectives::Collective::kAllReduce, collectives::Collective::kAllGather, collectives::Collective::kReduceScatter,
+    collectives::Collective::kBroadcast, collectives::Collective::kReduce};
 inline constexpr std::size_t kNcclCollectives = std::size(kNcclTuned);
-bool is_nccl_tuned(Collective op);
-std::size_t nccl_place(Collective op);  ///< index in kNcclTuned. Pre: `op` is in it
+bool is_nccl_tuned(collectives::Collective op);
+std::size_t nccl_place(collectives::Collective op);  ///< index in kNcclTuned. Pre: `op` is in it
 
 /// The algorithms and protocols that one collective may use.
 struct NcclAllowed {
@@ -50,4 +51,4 @@ struct NcclAllowed {
 };
 using NcclAllowedAll = std::array<NcclAllowed, kNcclCollectives>;  ///< in the order of kNcclTuned
 
-}  // namespace busbar
+}  // namespace busbar::nccl

@@ -3,7 +3,7 @@
 
 #include "busbar/nccl/comm.h"
 
-namespace busbar {
+namespace busbar::nccl {
 namespace {
 
 /// Load that the channels of one graph put on every network device, relative to its rate, inward and outward apart.
@@ -94,4 +94,4 @@ std::vector<bool> balanced_trees(const NcclComm& comm) {
   return balanced(comm, [](const NcclGraphs& g) -> const NcclGraph& { return g.tree; });
 }
 
-}  // namespace busbar
+}  // namespace busbar::nccl

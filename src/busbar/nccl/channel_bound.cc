@@ -4,7 +4,7 @@
 #include <map>
 #include <utility>
 
-namespace busbar {
+namespace busbar::nccl {
 namespace {
 
 bool is_chain(NcclPattern p) {
@@ -12,11 +12,13 @@ bool is_chain(NcclPattern p) {
          p == NcclPattern::kBalancedTree;
 }
 
-bool allowed(const NcclPath& path, PathType most) { return path.type <= most && path.type != PathType::kDis; }
+bool allowed(const NcclPath& path, topology::PathType most) {
+  return path.type <= most && path.type != topology::PathType::kDis;
+}
 
 }  // namespace
 
-const ChannelBound::Inside& ChannelBound::inside(PathType most) {
+const ChannelBound::Inside& ChannelBound::inside(topology::PathType most) {
   std::optional<Inside>& known = inside_[static_cast<std::size_t>(most)];
   if (known) return *known;
   Inside& in = known.emplace(Inside());  // clang 15 sees no default constructor in the traits
@@ -33,7 +35,7 @@ const ChannelBound::Inside& ChannelBound::inside(PathType most) {
   return in;
 }
 
-const ChannelBound::Outside& ChannelBound::outside(PathType most) {
+const ChannelBound::Outside& ChannelBound::outside(topology::PathType most) {
   std::optional<Outside>& known = outside_[static_cast<std::size_t>(most)];
   if (known) return *known;
   Outside& out = known.emplace(Outside());
@@ -106,4 +108,4 @@ bool ChannelBound::may_improve(const NcclGraph& trial, const NcclGraph& best) {
          static_cast<int>(most) * least_hops(trial) < best.hops;
 }
 
-}  // namespace busbar
+}  // namespace busbar::nccl

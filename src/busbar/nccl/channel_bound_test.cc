@@ -7,20 +7,20 @@
 #include "busbar/nccl/internal/search.h"
 #include "busbar/nccl/test_nodes.h"
 
-namespace busbar {
+namespace busbar::nccl {
 namespace {
 
 NcclSystem system_of(const TestNode& node, bool inter) {
-  const Topology t = nccl_machine(node, 2);
-  std::vector<DeviceId> gpus;
-  for (const DeviceId g : t.gpus())
-    if (t.block_of(g) == static_cast<BlockId>(0)) gpus.push_back(g);
+  const topology::Topology t = nccl_machine(node, 2);
+  std::vector<topology::DeviceId> gpus;
+  for (const topology::DeviceId g : t.gpus())
+    if (t.block_of(g) == static_cast<topology::BlockId>(0)) gpus.push_back(g);
   std::vector<std::uint32_t> ranks(gpus.size());
   std::iota(ranks.begin(), ranks.end(), 0u);
   return build_nccl_system(t, gpus, ranks, inter, NcclSettings{}).value();
 }
 
-NcclGraph trial_of(NcclPattern pattern, float speed, PathType inside, PathType outside) {
+NcclGraph trial_of(NcclPattern pattern, float speed, topology::PathType inside, topology::PathType outside) {
   NcclGraph trial;
   trial.pattern = pattern;
   trial.same_channels = false;
@@ -43,8 +43,9 @@ TEST(NcclChannelBound, NoSearchFindsMoreChannelsOrFewerHops) {
       const NcclSystem s = system_of(node, inter);
       for (const NcclPattern pattern : {NcclPattern::kRing, NcclPattern::kBalancedTree, NcclPattern::kTree})
         for (const float speed : {48.0f, 24.0f, 12.0f, 6.0f, 0.24f})
-          for (const PathType inside : {PathType::kNvl, PathType::kPxb, PathType::kSys})
-            for (const PathType outside : {PathType::kPxb, PathType::kSys}) {
+          for (const topology::PathType inside :
+               {topology::PathType::kNvl, topology::PathType::kPxb, topology::PathType::kSys})
+            for (const topology::PathType outside : {topology::PathType::kPxb, topology::PathType::kSys}) {
               const NcclGraph trial = trial_of(pattern, speed, inside, outside);
               NcclGraph best = trial;
               best.intra_GBps = 0;
@@ -64,7 +65,7 @@ TEST(NcclChannelBound, NoSearchFindsMoreChannelsOrFewerHops) {
 TEST(NcclChannelBound, CountsNicsByWholeGigabytesAndPathsOfAllGpusTogether) {
   const NcclSystem two_nodes = system_of(TestNode{}, true);  // 8 GPUs, 18 NVLinks of 20.6 GB/s each, 8 NICs of 50 GB/s
   ChannelBound bound(two_nodes);
-  NcclGraph trial = trial_of(NcclPattern::kRing, 48, PathType::kNvl, PathType::kPxb);
+  NcclGraph trial = trial_of(NcclPattern::kRing, 48, topology::PathType::kNvl, topology::PathType::kPxb);
   // The links of a GPU carry 370.8 GB/s, so they hold 7 paths of 48 GB/s; 8 GPUs hold 56, or 8 channels of 7 paths.
   EXPECT_EQ(bound.most_channels(trial), 8u);
   trial.intra_GBps = 60;  // 6 paths per GPU, 48 in all
@@ -78,7 +79,8 @@ TEST(NcclChannelBound, CountsNicsByWholeGigabytesAndPathsOfAllGpusTogether) {
 TEST(NcclChannelBound, SkipsTrialsThatCannotImproveTheBest) {
   const NcclSystem s = system_of(TestNode{}, true);
   ChannelBound bound(s);
-  const NcclGraph trial = trial_of(NcclPattern::kRing, 24, PathType::kNvl, PathType::kPxb);  // 15 or 16 channels
+  const NcclGraph trial =
+      trial_of(NcclPattern::kRing, 24, topology::PathType::kNvl, topology::PathType::kPxb);  // 15 or 16 channels
   NcclGraph best = trial;
   best.channels = 0;
   EXPECT_TRUE(bound.may_improve(trial, best));
@@ -100,4 +102,4 @@ TEST(NcclChannelBound, SkipsTrialsThatCannotImproveTheBest) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::nccl

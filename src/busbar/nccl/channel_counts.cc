@@ -4,7 +4,7 @@
 #include <bit>
 #include <cmath>
 
-namespace busbar {
+namespace busbar::nccl {
 namespace {
 
 std::uint32_t coll_channels(const NcclComm& c) {
@@ -55,7 +55,7 @@ std::uint32_t per_net_peer(const NcclComm& c, const NcclSystem& s, std::uint32_t
 
 /// Channels between two GPUs of one node.
 std::uint32_t per_local_peer(const NcclComm& c, const NcclPath& path) {
-  if (path.type != PathType::kNvl && path.type != PathType::kNvb) return 2;
+  if (path.type != topology::PathType::kNvl && path.type != topology::PathType::kNvb) return 2;
   const float link = nvlink_GBps(c.least_capability, c.settings.version);
   return 2 * std::max(1u, static_cast<std::uint32_t>(path.GBps / link + 1e-3f));
 }
@@ -99,4 +99,4 @@ void count_nccl_channels(NcclComm& c) {
   count_p2p(c);
 }
 
-}  // namespace busbar
+}  // namespace busbar::nccl

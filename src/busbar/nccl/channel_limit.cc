@@ -2,7 +2,7 @@
 
 #include "busbar/nccl/internal/tuning_tables.h"
 
-namespace busbar {
+namespace busbar::nccl {
 
 std::optional<NcclChannelLimit> nccl_channel_limit(const NcclComm& comm, NcclAlgorithm algorithm,
                                                    NcclProtocol protocol) {
@@ -17,4 +17,4 @@ std::optional<NcclChannelLimit> nccl_channel_limit(const NcclComm& comm, NcclAlg
   return NcclChannelLimit{"perChMaxTreeBws", all / 2};
 }
 
-}  // namespace busbar
+}  // namespace busbar::nccl

@@ -7,7 +7,7 @@
 #include "busbar/nccl/algorithms.h"
 #include "busbar/nccl/comm.h"
 
-namespace busbar {
+namespace busbar::nccl {
 
 struct NcclChannelLimit {
   std::string_view constant;  ///< its name in NCCL
@@ -21,4 +21,4 @@ struct NcclChannelLimit {
 std::optional<NcclChannelLimit> nccl_channel_limit(const NcclComm& comm, NcclAlgorithm algorithm,
                                                    NcclProtocol protocol);
 
-}  // namespace busbar
+}  // namespace busbar::nccl

@@ -9,22 +9,22 @@
 #include "busbar/nccl/internal/tuning_tables.h"
 #include "busbar/nccl/tuning.h"
 
-namespace busbar {
+namespace busbar::nccl {
 namespace {
 
 /// Source: NVIDIA NCCL 2.30.7, src/graph/tuning.cc, ncclTopoGetAlgoTime.
-float forecast_us(const NcclComm& c, const NcclCost& cost, Collective op, NcclAlgorithm a, NcclProtocol p,
+float forecast_us(const NcclComm& c, const NcclCost& cost, collectives::Collective op, NcclAlgorithm a, NcclProtocol p,
                   std::uint64_t bytes) {
   float bandwidth = cost.GBps, latency = cost.latency_us;
   const int q = std::bit_width(bytes >> 6) - 1;
-  const bool reduces = op == Collective::kAllReduce && q >= 0;
+  const bool reduces = op == collectives::Collective::kAllReduce && q >= 0;
   if (reduces && a == NcclAlgorithm::kTree && q < 23) bandwidth *= tree_correction(p, q);
   const bool x86 = c.shapes.front().system.cpu.arch == CpuArch::kX86;
   if (reduces && a == NcclAlgorithm::kNvlsTree && q < 24 && c.least_capability >= 100 && x86 &&
       c.settings.version >= NcclVersion{2, 27})
     bandwidth *= tree_correction(NcclProtocol::kSimple, q);
-  if (a == NcclAlgorithm::kRing && p == NcclProtocol::kSimple && op == Collective::kAllReduce && c.node_count() > 1 &&
-      bytes / (std::uint64_t{c.channels} * c.ranks) >= 64)
+  if (a == NcclAlgorithm::kRing && p == NcclProtocol::kSimple && op == collectives::Collective::kAllReduce &&
+      c.node_count() > 1 && bytes / (std::uint64_t{c.channels} * c.ranks) >= 64)
     latency *= c.least_capability < 80 ? 1.9f : 1.4f;  // a plateau of the measured latency
   return latency + static_cast<float>(static_cast<double>(bytes) / (1000.0 * bandwidth));
 }
@@ -69,8 +69,8 @@ void set_channels(const NcclComm& c, const NcclTuning& t, std::uint64_t bytes, N
 }
 
 /// The choice with the least forecast that `allowed` and `forced` permit; empty if they permit none.
-std::optional<NcclChoice> cheapest(const NcclComm& c, const NcclTuning& t, Collective op, std::uint64_t bytes,
-                                   const NcclAllowed& allowed, const NcclForced& forced) {
+std::optional<NcclChoice> cheapest(const NcclComm& c, const NcclTuning& t, collectives::Collective op,
+                                   std::uint64_t bytes, const NcclAllowed& allowed, const NcclForced& forced) {
   std::optional<NcclChoice> best;
   for (std::size_t a = 0; a < kNcclAlgorithms; ++a)
     for (std::size_t p = 0; p < kNcclProtocols; ++p) {
@@ -93,13 +93,15 @@ std::optional<NcclChoice> cheapest(const NcclComm& c, const NcclTuning& t, Colle
 }  // namespace
 
 /// Source: src/enqueue.cc, addP2pToPlan.
-NcclChoice nccl_point_to_point(const NcclComm& c, Collective op, std::uint64_t bytes) {
+NcclChoice nccl_point_to_point(const NcclComm& c, collectives::Collective op, std::uint64_t bytes) {
   NcclChoice out;
   out.algorithm = NcclAlgorithm::kPointToPoint;
-  const std::uint64_t message = op == Collective::kSendRecv ? bytes : bytes / std::max(c.ranks, 1u);
+  const std::uint64_t message = op == collectives::Collective::kSendRecv ? bytes : bytes / std::max(c.ranks, 1u);
   constexpr std::uint64_t kNetStep = 128 << 10, kPcieStep = 128 << 10, kNvlinkStep = 512 << 10, kLlBytes = 16 << 10;
   const bool several = c.node_count() > 1;
-  const std::uint64_t step = several ? kNetStep : c.graphs.ring.intra_type <= PathType::kNvb ? kNvlinkStep : kPcieStep;
+  const std::uint64_t step = several                                                ? kNetStep
+                             : c.graphs.ring.intra_type <= topology::PathType::kNvb ? kNvlinkStep
+                                                                                    : kPcieStep;
   const std::uint64_t least = several ? step / 2 : step / 8, most = several ? step : 32 * step;
   const auto parts = [](std::uint64_t total, std::uint64_t part) { return (total + part - 1) / part; };
   std::uint64_t k = std::clamp<std::uint64_t>(parts(message, least), 1, c.p2p_channels_per_peer);
@@ -114,7 +116,7 @@ NcclChoice nccl_point_to_point(const NcclComm& c, Collective op, std::uint64_t b
   return out;
 }
 
-Result<NcclChoice> choose_nccl(const NcclComm& c, const NcclTuning& t, Collective op, Bytes bytes,
+Result<NcclChoice> choose_nccl(const NcclComm& c, const NcclTuning& t, collectives::Collective op, Bytes bytes,
                                const NcclForced& forced) {
   if (!is_nccl_tuned(op) || c.ranks < 2) return nccl_point_to_point(c, op, count(bytes));
   if (c.shapes.front().system.amd_gpus) return choose_rccl(c, t, op, bytes, forced);
@@ -128,11 +130,11 @@ Result<NcclChoice> choose_nccl(const NcclComm& c, const NcclTuning& t, Collectiv
     return Error{
         ErrorCode::kUnsupported,
         fmt::format("NCCL {} has no {} for {} here; leave algorithm and protocol to it", to_string(c.settings.version),
-                    forced.algorithm ? name_of(*forced.algorithm) : "such protocol", name_of(op)),
+                    forced.algorithm ? name_of(*forced.algorithm) : "such protocol", collectives::name_of(op)),
         {}};
   set_channels(c, t, count(bytes), *best);
   best->pieces = nccl_pieces(c, t, *best, bytes);
   return *best;
 }
 
-}  // namespace busbar
+}  // namespace busbar::nccl

@@ -7,7 +7,7 @@
 
 #include "busbar/nccl/tuning.h"
 
-namespace busbar {
+namespace busbar::nccl {
 namespace {
 
 constexpr std::uint64_t kKi = 1024;
@@ -26,7 +26,7 @@ std::uint64_t nvls_tree_most(const NcclComm& c, float nic_GBps) {
   const std::uint32_t nodes = c.node_count(), local = c.most_local_ranks();
   const std::uint64_t customary = (nodes >= 4 ? 64 : 128) * kKi;
   if (c.least_capability < 100 || c.settings.version < NcclVersion{2, 27} || nic_GBps < kGood) return customary;
-  const bool near = c.graphs.nvls.inter_type <= PathType::kPxb;
+  const bool near = c.graphs.nvls.inter_type <= topology::PathType::kPxb;
   if (nodes == 2) {
     if (local <= 4) return 256 * kKi;
     return (local >= 16 || (local <= 8 && near && nic_GBps < kFast) ? 64 : 128) * kKi;
@@ -51,7 +51,7 @@ std::uint64_t tree_ll128(const NcclComm& c, std::uint64_t per_channel) {
 
 std::uint64_t nvls(const NcclComm& c, const NcclTuning& t, std::uint64_t bytes, std::uint64_t at_once) {
   constexpr float kSlowGBps = 150;
-  const float model = t.of(Collective::kAllReduce, NcclAlgorithm::kNvls, NcclProtocol::kSimple).GBps;
+  const float model = t.of(collectives::Collective::kAllReduce, NcclAlgorithm::kNvls, NcclProtocol::kSimple).GBps;
   const std::uint64_t most = c.settings.nvls_chunk > 0 ? c.settings.nvls_chunk : 128 * kKi;
   std::uint64_t chunk = c.node_count() > 1 && model < kSlowGBps ? std::min(most, 32 * kKi) : most;
   if (bytes < 64 * at_once * chunk) chunk = std::min(chunk, 64 * kKi);
@@ -95,4 +95,4 @@ std::uint32_t nccl_pieces(const NcclComm& c, const NcclTuning& t, const NcclChoi
   return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(bytes / (at_once * chunk), 1, kMost));
 }
 
-}  // namespace busbar
+}  // namespace busbar::nccl

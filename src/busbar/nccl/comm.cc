@@ -8,27 +8,28 @@
 
 #include "busbar/nccl/internal/channel_counts.h"
 
-namespace busbar {
+namespace busbar::nccl {
 namespace {
 
 /// Nodes with an equal key share a search: their wiring, the GPUs in use and the rates of their NICs are equal.
 struct ShapeKey {
-  ShapeId shape{};
+  topology::ShapeId shape{};
   std::uint32_t template_index = 0;
   std::vector<std::uint32_t> gpus;
   std::vector<double> nics;
   auto operator<=>(const ShapeKey&) const = default;
 };
 
-ShapeKey key_of(const Topology& t, const Block& block, std::span<const DeviceId> gpus) {
+ShapeKey key_of(const topology::Topology& t, const topology::Block& block, std::span<const topology::DeviceId> gpus) {
   ShapeKey key{block.shape, block.template_index, {}, {}};
-  for (const DeviceId g : gpus) key.gpus.push_back(index(g) - block.first_device);
+  for (const topology::DeviceId g : gpus) key.gpus.push_back(index(g) - block.first_device);
   for (std::uint32_t p = 0; p < block.device_count; ++p) {
-    const auto d = static_cast<DeviceId>(block.first_device + p);
-    if (t.kind(d) != DeviceKind::kNic) continue;
+    const auto d = static_cast<topology::DeviceId>(block.first_device + p);
+    if (t.kind(d) != topology::DeviceKind::kNic) continue;
     double rate = 0;
-    for (const LinkId l : t.out_links(d))
-      if (is_fabric(t.link_class(l).kind)) rate += static_cast<double>(per_second(t.link_class(l).floor_rate()));
+    for (const topology::LinkId l : t.out_links(d))
+      if (topology::is_fabric(t.link_class(l).kind))
+        rate += static_cast<double>(per_second(t.link_class(l).floor_rate()));
     key.nics.push_back(rate);
   }
   return key;
@@ -101,7 +102,8 @@ std::uint32_t NcclComm::most_local_ranks() const {
 }
 
 /// Source of the numbers: ROCm RCCL (on NCCL 2.28.3), src/init.cc.
-bool has_pxn(const NcclSettings& settings, const Topology& t, std::span<const DeviceId> gpus, std::uint32_t copies) {
+bool has_pxn(const NcclSettings& settings, const topology::Topology& t, std::span<const topology::DeviceId> gpus,
+             std::uint32_t copies) {
   const std::string_view amd_target = t.device_class(gpus[0]).architecture;
   const std::size_t ranks = gpus.size() * copies;
   if (settings.pxn) return *settings.pxn;
@@ -118,8 +120,8 @@ std::string origin_of_rings(const NcclComm& comm) {
   return match ? fmt::format("its model {}", match->number) : "its search";
 }
 
-Result<NcclComm> build_nccl_comm(const Topology& t, std::span<const DeviceId> gpus, const NcclSettings& settings,
-                                 std::uint32_t copies) {
+Result<NcclComm> build_nccl_comm(const topology::Topology& t, std::span<const topology::DeviceId> gpus,
+                                 const NcclSettings& settings, std::uint32_t copies) {
   NcclComm comm;
   comm.settings = settings;
   comm.ranks = static_cast<std::uint32_t>(gpus.size());
@@ -131,7 +133,7 @@ Result<NcclComm> build_nccl_comm(const Topology& t, std::span<const DeviceId> gp
     std::uint32_t& node = node_of_block[index(t.block_of(gpus[r]))];
     if (node == UINT32_MAX) {
       node = static_cast<std::uint32_t>(ranks.size());
-      const BlockId block = t.block_of(gpus[r]);
+      const topology::BlockId block = t.block_of(gpus[r]);
       comm.nodes.push_back({block, t.blocks()[index(block)].first_device, 0, {}});
       ranks.emplace_back();
     }
@@ -143,7 +145,7 @@ Result<NcclComm> build_nccl_comm(const Topology& t, std::span<const DeviceId> gp
     member.ranks = std::move(ranks[n]);  // the GPUs of a system are in the order of the devices
     std::sort(member.ranks.begin(), member.ranks.end(),
               [&](std::uint32_t a, std::uint32_t b) { return gpus[a] < gpus[b]; });
-    std::vector<DeviceId> here;
+    std::vector<topology::DeviceId> here;
     for (const std::uint32_t r : member.ranks) here.push_back(gpus[r]);
     const auto [at, fresh] = shapes.try_emplace(key_of(t, t.blocks()[index(member.block)], here),
                                                 static_cast<std::uint32_t>(comm.shapes.size()));
@@ -163,4 +165,4 @@ Result<NcclComm> build_nccl_comm(const Topology& t, std::span<const DeviceId> gp
   return comm;
 }
 
-}  // namespace busbar
+}  // namespace busbar::nccl

@@ -10,7 +10,7 @@
 
 #include "busbar/nccl/graph.h"
 
-namespace busbar {
+namespace busbar::nccl {
 
 /// Nodes with equal wiring and the same GPUs in use share one system and its graphs.
 struct NcclNodeShape {
@@ -20,7 +20,7 @@ struct NcclNodeShape {
 };
 
 struct NcclMember {
-  BlockId block{};
+  topology::BlockId block{};
   std::uint32_t first_device = 0;    ///< of the block
   std::uint32_t shape = 0;           ///< index into NcclComm::shapes
   std::vector<std::uint32_t> ranks;  ///< by GPU of the shape's system
@@ -50,7 +50,7 @@ std::string library_name(const NcclComm& comm);
 std::string origin_of_rings(const NcclComm& comm);
 
 /// Whether GPUs send through NICs near other GPUs: as set; if not set, RCCL decides by rank count. Pre: ranks > 0.
-bool has_pxn(const NcclSettings& settings, const Topology& topology, std::span<const DeviceId> gpus,
+bool has_pxn(const NcclSettings& settings, const topology::Topology& topology, std::span<const topology::DeviceId> gpus,
              std::uint32_t copies = 1);
 
 /// Rate of the slowest network device of all nodes; 0 if there is none.
@@ -59,8 +59,8 @@ float least_nic_GBps(const NcclComm& comm);
 /// Rank r runs on gpus[r]; a block of the topology is a node. With `copies`, the same nodes are repeated that often
 /// with higher ranks, so that the description of a single node models many. Errors: those of build_nccl_system. Cost:
 /// one search per kind of node, plus O(ranks).
-Result<NcclComm> build_nccl_comm(const Topology& topology, std::span<const DeviceId> gpus, const NcclSettings& settings,
-                                 std::uint32_t copies = 1);
+Result<NcclComm> build_nccl_comm(const topology::Topology& topology, std::span<const topology::DeviceId> gpus,
+                                 const NcclSettings& settings, std::uint32_t copies = 1);
 
 /// The network device by which a channel enters or leaves a node, and the ranks that send or receive there.
 struct NcclPort {
@@ -70,7 +70,7 @@ struct NcclPort {
   bool operator==(const NcclPort&) const = default;
 };
 /// The NICs of node `node` that form network device `net` of its system.
-std::vector<DeviceId> nic_devices(const NcclComm& comm, std::uint32_t node, std::uint32_t net);
+std::vector<topology::DeviceId> nic_devices(const NcclComm& comm, std::uint32_t node, std::uint32_t net);
 
 /// The ports of one channel in one node.
 struct NcclPorts {
@@ -108,4 +108,4 @@ std::vector<bool> balanced_trees(const NcclComm& comm);
 /// Ranks that take part in NVLS across nodes: row h has head h of every node. Empty without NVLS.
 std::vector<std::vector<std::uint32_t>> nccl_nvls_heads(const NcclComm& comm);
 
-}  // namespace busbar
+}  // namespace busbar::nccl

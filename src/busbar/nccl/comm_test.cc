@@ -11,10 +11,10 @@
 
 #include "busbar/nccl/test_nodes.h"
 
-namespace busbar {
+namespace busbar::nccl {
 namespace {
 
-NcclComm comm_of(const Topology& t, const NcclSettings& settings) {
+NcclComm comm_of(const topology::Topology& t, const NcclSettings& settings) {
   return build_nccl_comm(t, t.gpus(), settings).value();
 }
 
@@ -33,7 +33,7 @@ std::string children(const NcclTree& t, std::uint32_t rank) {
 /// Compares all rings, trees and network sends of a shortened log with ours. `nic_of` maps a device of the log to our
 /// NIC. Returns how many lines were compared.
 template <class NicOf>
-int compare_with_log(const char* file, const Topology& t, const NcclComm& comm, const NicOf& nic_of) {
+int compare_with_log(const char* file, const topology::Topology& t, const NcclComm& comm, const NicOf& nic_of) {
   std::ifstream in(file);
   EXPECT_TRUE(in) << file;
   int compared = 0;
@@ -77,7 +77,7 @@ int compare_with_log(const char* file, const Topology& t, const NcclComm& comm, 
 
 /// The log numbers devices from the second socket: device 4 is next to GPU 0.
 TEST(NcclOracle, RingsTreesNicsAndProxiesEqualALogOfTwoNodesOf8H100) {
-  const Topology t = nccl_machine(TestNode{}, 2);
+  const topology::Topology t = nccl_machine(TestNode{}, 2);
   const NcclComm comm = comm_of(t, rails({2, 19}));
   EXPECT_EQ(comm.channels, 16u);
   EXPECT_EQ(comm.nvls_channels, 16u);
@@ -95,7 +95,7 @@ TEST(NcclOracle, RingsTreesNicsAndProxiesEqualALogOfTwoNodesOf8H100) {
 TEST(NcclOracle, RingsTreesNicsAndProxiesEqualALogOfTwoNodesOf8B200) {
   TestNode b200;
   b200.compute_capability = 100;
-  const Topology t = nccl_machine(b200, 2);
+  const topology::Topology t = nccl_machine(b200, 2);
   NcclSettings settings;
   settings.version = {2, 27};
   settings.min_channels = 32;
@@ -114,10 +114,10 @@ TEST(NcclOracle, RingsTreesNicsAndProxiesEqualALogOfTwoNodesOf8B200) {
 
 /// An older release, which did not prefer neighbours. Devices 1 and 8 carry no rail.
 TEST(NcclOracle, RingsTreesNicsAndProxiesEqualALogOfTwoNodesOf8H200) {
-  const Topology t = nccl_machine(TestNode{}, 2);
+  const topology::Topology t = nccl_machine(TestNode{}, 2);
   NcclSettings settings = rails({2, 18});
   settings.nvls = false;
-  settings.gdr_level = PathType::kPix;
+  settings.gdr_level = topology::PathType::kPix;
   const NcclComm comm = comm_of(t, settings);
   EXPECT_EQ(comm.channels, 16u);
   EXPECT_EQ(comm.p2p_channels_per_peer, 2u);
@@ -130,7 +130,7 @@ TEST(NcclOracle, RingsTreesNicsAndProxiesEqualALogOfTwoNodesOf8H200) {
 }
 
 TEST(NcclOracle, RingsAndTreesEqualALogOfSixNodesOf8H100) {
-  const Topology t = nccl_machine(TestNode{}, 6);
+  const topology::Topology t = nccl_machine(TestNode{}, 6);
   const NcclComm comm = comm_of(t, rails({2, 18}));
   EXPECT_GT(compare_with_log("tests/fixtures/nccl/clemson-6x8-h100.txt", t, comm, [](std::uint32_t d) { return d; }),
             700);
@@ -150,7 +150,7 @@ TEST(NcclOracle, ChannelCountsEqualTheLogs) {
         Counts{90, 1, {2, 20}, false, 24, 0, 32, 32}, Counts{100, 1, {2, 25}, true, 32, 32, 32, 32}}) {
     TestNode node;
     node.compute_capability = e.capability;
-    const Topology t = nccl_machine(node, e.nodes);
+    const topology::Topology t = nccl_machine(node, e.nodes);
     NcclSettings settings = rails(e.version);
     settings.nvls = e.nvls;
     const NcclComm c = comm_of(t, settings);
@@ -165,7 +165,7 @@ TEST(NcclOracle, ChannelCountsEqualTheLogs) {
 TEST(NcclTrees, FourteenNodesFormTheTreeOfTheTextbook) {
   TestNode one;
   one.gpus = 2;
-  const Topology t = nccl_machine(one, 14);
+  const topology::Topology t = nccl_machine(one, 14);
   const NcclComm comm = comm_of(t, rails({}));
   const NcclTree tree = nccl_tree(comm, 0);
   const auto parent_node = [&](std::uint32_t n) { return tree.up[2 * n] / 2; };
@@ -181,7 +181,7 @@ TEST(NcclTrees, FourteenNodesFormTheTreeOfTheTextbook) {
 
 TEST(NcclTrees, SpanAllRanksAndAreMatesOverTheNodes) {
   for (const std::uint32_t nodes : {1u, 2u, 3u, 5u, 8u, 13u, 16u}) {
-    const Topology t = nccl_machine(TestNode{}, nodes);
+    const topology::Topology t = nccl_machine(TestNode{}, nodes);
     const NcclComm comm = comm_of(t, rails({}));
     std::vector<int> inner(nodes, 0);
     for (const std::uint32_t channel : {0u, comm.search_channels}) {
@@ -205,7 +205,7 @@ TEST(NcclTrees, SpanAllRanksAndAreMatesOverTheNodes) {
 }
 
 TEST(NcclRings, AlternatingRingsCrossNodesWithoutCrossingRails) {
-  const Topology t = nccl_machine(TestNode{}, 4);
+  const topology::Topology t = nccl_machine(TestNode{}, 4);
   const NcclComm comm = comm_of(t, {});
   ASSERT_EQ(comm.graphs.ring.cross_nic, 2);
   for (std::uint32_t c = 0; c < comm.channels; ++c) {
@@ -218,22 +218,22 @@ TEST(NcclRings, AlternatingRingsCrossNodesWithoutCrossingRails) {
 
 TEST(NcclComm, NodesWithEqualWiringAreSearchedOnceAndADegradedNicDiffers) {
   const TestNode node;
-  const Topology t = nccl_machine(node, 6);
+  const topology::Topology t = nccl_machine(node, 6);
   EXPECT_EQ(comm_of(t, {}).shapes.size(), 1u);
-  TopologyBuilder b;
+  topology::TopologyBuilder b;
   const std::uint32_t sound = b.add_template(nccl_node(node));
   TestNode half = node;
   half.gpus = 4;
   const std::uint32_t other = b.add_template(nccl_node(half));
   b.add_block(sound), b.add_block(other);
-  const Topology mixed = std::move(b).seal();
+  const topology::Topology mixed = std::move(b).seal();
   const NcclComm comm = comm_of(mixed, {});
   EXPECT_EQ(comm.shapes.size(), 2u);
   EXPECT_EQ(comm.ranks, 12u);
 }
 
 TEST(NcclBalance, RailsAreEvenAndTwoRingsOnOneNicAreNot) {
-  const Topology t = nccl_machine(TestNode{}, 2);
+  const topology::Topology t = nccl_machine(TestNode{}, 2);
   NcclComm comm = comm_of(t, rails({}));
   for (const bool even : balanced_rings(comm)) EXPECT_TRUE(even);
   for (const bool even : balanced_trees(comm)) EXPECT_TRUE(even);
@@ -244,7 +244,7 @@ TEST(NcclBalance, RailsAreEvenAndTwoRingsOnOneNicAreNot) {
 }
 
 TEST(NcclBalance, AFarNicIsMarkedForItsChannelAlone) {
-  const Topology t = nccl_machine(TestNode{}, 2);
+  const topology::Topology t = nccl_machine(TestNode{}, 2);
   NcclComm comm = comm_of(t, rails({}));
   NcclGraph& ring = comm.shapes[0].graphs.ring;
   std::swap(ring.inter[2], ring.inter[4]), std::swap(ring.inter[3], ring.inter[5]);
@@ -256,7 +256,7 @@ TEST(NcclBalance, AFarNicIsMarkedForItsChannelAlone) {
 }
 
 TEST(NcclComm, CopiesOfANodeAreMoreNodesOfItsKind) {
-  const Topology one = nccl_machine(TestNode{}, 1), two = nccl_machine(TestNode{}, 2);
+  const topology::Topology one = nccl_machine(TestNode{}, 1), two = nccl_machine(TestNode{}, 2);
   const NcclComm copied = build_nccl_comm(one, one.gpus(), rails({}), 2).value(), real = comm_of(two, rails({}));
   ASSERT_EQ(copied.ranks, real.ranks);
   for (std::uint32_t c = 0; c < real.channels; ++c) {
@@ -266,8 +266,8 @@ TEST(NcclComm, CopiesOfANodeAreMoreNodesOfItsKind) {
 }
 
 TEST(NcclComm, RanksMayStandInAnyOrder) {
-  const Topology t = nccl_machine(TestNode{}, 2);
-  std::vector<DeviceId> gpus(t.gpus().begin(), t.gpus().end());
+  const topology::Topology t = nccl_machine(TestNode{}, 2);
+  std::vector<topology::DeviceId> gpus(t.gpus().begin(), t.gpus().end());
   std::reverse(gpus.begin(), gpus.end());
   const NcclComm comm = build_nccl_comm(t, gpus, rails({})).value();
   const NcclRing ring = nccl_ring(comm, 0);
@@ -277,4 +277,4 @@ TEST(NcclComm, RanksMayStandInAnyOrder) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::nccl

@@ -1,6 +1,6 @@
 #include "busbar/nccl/constants.h"
 
-namespace busbar {
+namespace busbar::nccl {
 
 float nvlink_GBps(int cc, NcclVersion v) {
   if (cc >= 100) return v >= NcclVersion{2, 27} ? 40.1f : 40.0f;
@@ -60,4 +60,4 @@ float inter_cpu_GBps(const CpuType& cpu, NcclVersion v) {
   return kNcclLocalGBps;
 }
 
-}  // namespace busbar
+}  // namespace busbar::nccl

@@ -9,7 +9,7 @@
 
 #include "busbar/nccl/version.h"
 
-namespace busbar {
+namespace busbar::nccl {
 
 inline constexpr float kNcclLocalGBps = 5000;  ///< links of type LOC
 inline constexpr std::uint32_t kMostNcclChannels = 64;
@@ -32,4 +32,4 @@ struct CpuType {
 /// Rate between two NUMA nodes of one machine.
 float inter_cpu_GBps(const CpuType& cpu, NcclVersion version);
 
-}  // namespace busbar
+}  // namespace busbar::nccl

@@ -9,7 +9,7 @@
 #include "busbar/base/quantity.h"
 #include "busbar/base/text.h"
 
-namespace busbar {
+namespace busbar::nccl {
 namespace {
 
 using Value = std::string_view;
@@ -44,20 +44,24 @@ Status to_bytes(Value text, std::uint64_t& out) {
 }
 
 /// A path type by name, or by the number that the first releases used.
-Result<PathType> level(Value text, std::initializer_list<PathType> names) {
-  constexpr PathType kNumbers[] = {PathType::kLoc, PathType::kPix, PathType::kPxb, PathType::kPhb, PathType::kSys};
+Result<topology::PathType> level(Value text, std::initializer_list<topology::PathType> names) {
+  constexpr topology::PathType kNumbers[] = {topology::PathType::kLoc, topology::PathType::kPix,
+                                             topology::PathType::kPxb, topology::PathType::kPhb,
+                                             topology::PathType::kSys};
   if (const auto n = whole(text, 0, std::size(kNumbers) - 1); n.ok()) return kNumbers[*n];
   std::string list;
-  for (const PathType t : names) {
-    if (lower(text) == lower(name_of(t))) return t;
-    append_word(list, name_of(t));
+  for (const topology::PathType t : names) {
+    if (lower(text) == lower(topology::name_of(t))) return t;
+    append_word(list, topology::name_of(t));
   }
   return invalid(fmt::format("'{}' is not a path type; use one of {}", text, list));
 }
 
-Status to_level(Value text, std::optional<PathType>& out) {
-  BUSBAR_ASSIGN(out, level(text, {PathType::kLoc, PathType::kNvl, PathType::kNvb, PathType::kC2c, PathType::kPix,
-                                  PathType::kPxb, PathType::kP2c, PathType::kPxn, PathType::kPhb, PathType::kSys}));
+Status to_level(Value text, std::optional<topology::PathType>& out) {
+  BUSBAR_ASSIGN(out, level(text, {topology::PathType::kLoc, topology::PathType::kNvl, topology::PathType::kNvb,
+                                  topology::PathType::kC2c, topology::PathType::kPix, topology::PathType::kPxb,
+                                  topology::PathType::kP2c, topology::PathType::kPxn, topology::PathType::kPhb,
+                                  topology::PathType::kSys}));
   return {};
 }
 
@@ -92,12 +96,13 @@ Result<std::uint8_t> bits_of(Value list, std::size_t count) {
 }
 
 /// Whether a group of a list applies to `op`. A group without a name applies to every collective.
-Result<bool> is_for(Value name, Collective op) {
-  constexpr std::pair<Value, Collective> kNames[] = {{"allreduce", Collective::kAllReduce},
-                                                     {"allgather", Collective::kAllGather},
-                                                     {"reducescatter", Collective::kReduceScatter},
-                                                     {"broadcast", Collective::kBroadcast},
-                                                     {"reduce", Collective::kReduce}};
+Result<bool> is_for(Value name, collectives::Collective op) {
+  constexpr std::pair<Value, collectives::Collective> kNames[] = {
+      {"allreduce", collectives::Collective::kAllReduce},
+      {"allgather", collectives::Collective::kAllGather},
+      {"reducescatter", collectives::Collective::kReduceScatter},
+      {"broadcast", collectives::Collective::kBroadcast},
+      {"reduce", collectives::Collective::kReduce}};
   if (name.empty()) return true;
   for (const auto& [known, of] : kNames)
     if (lower(name) == known) return of == op;
@@ -142,7 +147,7 @@ constexpr NcclVariable kVariables[] = {
      [](Value v, S& s) -> Status {
        bool off = false;
        BUSBAR_RETURN_IF_ERROR(to_flag(v, off));
-       s.p2p_level = off ? std::optional(PathType::kLoc) : std::nullopt;
+       s.p2p_level = off ? std::optional(topology::PathType::kLoc) : std::nullopt;
        return {};
      }},
     {"NCCL_P2P_LEVEL", kLevel, "the farthest path over which GPUs of a node reach each other's memory",
@@ -176,16 +181,18 @@ constexpr NcclVariable kVariables[] = {
     {"NCCL_NET_MERGE_LEVEL", "LOC, PORT, PIX, PXB, P2C, PXN, PHB or SYS",
      "the largest distance at which NICs are merged",
      [](Value v, S& s) -> Status {
-       if (lower(v) == "port") v = name_of(PathType::kNvl);  // "port" has the same number as NVL
-       BUSBAR_ASSIGN(s.merge_level, level(v, {PathType::kLoc, PathType::kNvl, PathType::kPix, PathType::kPxb,
-                                              PathType::kP2c, PathType::kPxn, PathType::kPhb, PathType::kSys}));
+       if (lower(v) == "port") v = topology::name_of(topology::PathType::kNvl);  // "port" has the same number as NVL
+       BUSBAR_ASSIGN(s.merge_level,
+                     level(v, {topology::PathType::kLoc, topology::PathType::kNvl, topology::PathType::kPix,
+                               topology::PathType::kPxb, topology::PathType::kP2c, topology::PathType::kPxn,
+                               topology::PathType::kPhb, topology::PathType::kSys}));
        return {};
      }},
     {"NCCL_IB_MERGE_NICS", kFlag, "0: every port of a NIC is separate",
      [](Value v, S& s) -> Status {
        bool on = true;
        BUSBAR_RETURN_IF_ERROR(to_flag(v, on));
-       s.merge_level = on ? PathType::kNvl : PathType::kLoc;
+       s.merge_level = on ? topology::PathType::kNvl : topology::PathType::kLoc;
        return {};
      }},
     {"NCCL_ALGO", "[collective:][^]ring,tree,...;...", "which algorithms are allowed", to_algorithms},
@@ -356,4 +363,4 @@ Status parse_nccl_setting(std::string_view text, NcclSettings& settings) {
   return no_such(name);
 }
 
-}  // namespace busbar
+}  // namespace busbar::nccl

@@ -9,7 +9,7 @@
 #include "busbar/base/result.h"
 #include "busbar/nccl/settings.h"
 
-namespace busbar {
+namespace busbar::nccl {
 
 struct NcclVariable {
   std::string_view name;    ///< "NCCL_NVLS_ENABLE"
@@ -25,4 +25,4 @@ std::span<const NcclVariable> nccl_variables();
 /// the nearest known name; kUnsupported for a variable whose effect on times is not modelled.
 Status parse_nccl_setting(std::string_view text, NcclSettings& settings);
 
-}  // namespace busbar
+}  // namespace busbar::nccl

@@ -11,7 +11,7 @@
 #include "busbar/nccl/test_nodes.h"
 #include "busbar/nccl/tuning.h"
 
-namespace busbar {
+namespace busbar::nccl {
 namespace {
 
 using testing::HasSubstr;
@@ -32,8 +32,9 @@ std::string refusal(const char* line) {
 }
 
 /// NCCL's choice for `op` on `nodes` nodes of 8 H100.
-NcclChoice choice_with(const NcclSettings& s, Collective op, std::uint64_t bytes, std::uint32_t nodes = 1) {
-  const Topology t = nccl_machine(TestNode{}, nodes);
+NcclChoice choice_with(const NcclSettings& s, collectives::Collective op, std::uint64_t bytes,
+                       std::uint32_t nodes = 1) {
+  const topology::Topology t = nccl_machine(TestNode{}, nodes);
   const auto comm = build_nccl_comm(t, t.gpus(), s);
   return *choose_nccl(*comm, tune_nccl(*comm), op, Bytes{bytes});
 }
@@ -81,77 +82,82 @@ TEST(NcclEnvironment, ARefusedSettingChangesNothing) {
 
 TEST(NcclEnvironment, AlgorithmsAreAllowedPerCollectiveAndLaterGroupsWin) {
   const NcclSettings s = settings_from({"NCCL_ALGO=^tree;allreduce:Tree,NVLS", "NCCL_PROTO=LL128"});
-  const NcclAllowed& reduce = s.allowed[nccl_place(Collective::kAllReduce)];
+  const NcclAllowed& reduce = s.allowed[nccl_place(collectives::Collective::kAllReduce)];
   EXPECT_TRUE(reduce.has(NcclAlgorithm::kTree) && reduce.has(NcclAlgorithm::kNvls));
   EXPECT_FALSE(reduce.has(NcclAlgorithm::kRing) || reduce.has(NcclProtocol::kSimple));
   EXPECT_TRUE(reduce.has(NcclProtocol::kLl128));
-  const NcclAllowed& gather = s.allowed[nccl_place(Collective::kAllGather)];
+  const NcclAllowed& gather = s.allowed[nccl_place(collectives::Collective::kAllGather)];
   EXPECT_TRUE(gather.has(NcclAlgorithm::kRing) && !gather.has(NcclAlgorithm::kTree));
 }
 
 TEST(NcclEnvironment, ForbiddenAlgorithmsAreNotChosen) {
-  EXPECT_EQ(choice_with({}, Collective::kAllReduce, kLarge).algorithm, NcclAlgorithm::kNvls);
-  const auto reduce = [](const NcclSettings& s) { return choice_with(s, Collective::kAllReduce, kLarge); };
+  EXPECT_EQ(choice_with({}, collectives::Collective::kAllReduce, kLarge).algorithm, NcclAlgorithm::kNvls);
+  const auto reduce = [](const NcclSettings& s) { return choice_with(s, collectives::Collective::kAllReduce, kLarge); };
   EXPECT_EQ(reduce(settings_from({"NCCL_NVLS_ENABLE=0"})).algorithm, NcclAlgorithm::kRing);
   EXPECT_EQ(reduce(settings_from({"NCCL_ALGO=tree"})).algorithm, NcclAlgorithm::kTree);
   EXPECT_EQ(reduce(settings_from({"NCCL_ALGO=^nvls", "NCCL_PROTO=LL"})).protocol, NcclProtocol::kLl);
-  EXPECT_EQ(choice_with(settings_from({"NCCL_ALGO=tree"}), Collective::kBroadcast, kLarge).algorithm,
+  EXPECT_EQ(choice_with(settings_from({"NCCL_ALGO=tree"}), collectives::Collective::kBroadcast, kLarge).algorithm,
             NcclAlgorithm::kRing)
       << "rings are the last resort";
   EXPECT_EQ(
-      choice_with(settings_from({"NCCL_PAT_ENABLE=1", "NCCL_ALGO=pat"}), Collective::kAllGather, 1024, 2).algorithm,
+      choice_with(settings_from({"NCCL_PAT_ENABLE=1", "NCCL_ALGO=pat"}), collectives::Collective::kAllGather, 1024, 2)
+          .algorithm,
       NcclAlgorithm::kPat);
 }
 
 TEST(NcclEnvironment, NamingLl128MakesItAvailableWhereNcclDoesNotTrustIt) {
   TestNode pcie;
   pcie.nvlinks = 0;
-  const Topology t = nccl_machine(pcie, 1);
+  const topology::Topology t = nccl_machine(pcie, 1);
   const auto protocol_under = [&](const NcclSettings& s) {
     const auto comm = build_nccl_comm(t, t.gpus(), s);
-    return choose_nccl(*comm, tune_nccl(*comm), Collective::kAllReduce, Bytes{kLarge}, {{}, NcclProtocol::kLl128}).ok();
+    return choose_nccl(*comm, tune_nccl(*comm), collectives::Collective::kAllReduce, Bytes{kLarge},
+                       {{}, NcclProtocol::kLl128})
+        .ok();
   };
   EXPECT_FALSE(protocol_under({}));
   EXPECT_TRUE(protocol_under(settings_from({"NCCL_PROTO=LL128"})));
 }
 
 TEST(NcclEnvironment, ChannelsAndThreadsAreAsSet) {
-  EXPECT_EQ(choice_with(settings_from({"NCCL_MAX_CTAS=4"}), Collective::kAllReduce, kLarge).channels, 4u);
-  EXPECT_EQ(choice_with(settings_from({"NCCL_MIN_NCHANNELS=40"}), Collective::kAllGather, kLarge).channels, 40u);
+  EXPECT_EQ(choice_with(settings_from({"NCCL_MAX_CTAS=4"}), collectives::Collective::kAllReduce, kLarge).channels, 4u);
+  EXPECT_EQ(choice_with(settings_from({"NCCL_MIN_NCHANNELS=40"}), collectives::Collective::kAllGather, kLarge).channels,
+            40u);
   constexpr std::uint64_t kSmall = 64 << 10;
   const NcclSettings many = settings_from({"NCCL_NTHREADS=64", "NCCL_ALGO=ring", "NCCL_PROTO=simple"});
   const NcclSettings few = settings_from({"NCCL_ALGO=ring", "NCCL_PROTO=simple"});
-  EXPECT_GT(choice_with(many, Collective::kAllReduce, kSmall).channels,
-            choice_with(few, Collective::kAllReduce, kSmall).channels);
+  EXPECT_GT(choice_with(many, collectives::Collective::kAllReduce, kSmall).channels,
+            choice_with(few, collectives::Collective::kAllReduce, kSmall).channels);
 }
 
 TEST(NcclEnvironment, LargerBuffersMeanFewerPieces) {
   const NcclSettings tree = settings_from({"NCCL_ALGO=tree", "NCCL_PROTO=simple"});
   const NcclSettings large = settings_from({"NCCL_ALGO=tree", "NCCL_PROTO=simple", "NCCL_BUFFSIZE=8388608"});
   constexpr std::uint64_t kMiddle = 480 << 20;
-  EXPECT_EQ(choice_with(tree, Collective::kAllReduce, kMiddle).pieces,
-            2 * choice_with(large, Collective::kAllReduce, kMiddle).pieces);
+  EXPECT_EQ(choice_with(tree, collectives::Collective::kAllReduce, kMiddle).pieces,
+            2 * choice_with(large, collectives::Collective::kAllReduce, kMiddle).pieces);
   const NcclSettings chunk = settings_from({"NCCL_NVLS_CHUNKSIZE=65536"});
-  EXPECT_EQ(choice_with(chunk, Collective::kAllReduce, kLarge).pieces,
-            2 * choice_with({}, Collective::kAllReduce, kLarge).pieces);
+  EXPECT_EQ(choice_with(chunk, collectives::Collective::kAllReduce, kLarge).pieces,
+            2 * choice_with({}, collectives::Collective::kAllReduce, kLarge).pieces);
 }
 
 TEST(NcclEnvironment, PathsFollowTheLevels) {
-  const Topology t = nccl_machine(TestNode{}, 2);
+  const topology::Topology t = nccl_machine(TestNode{}, 2);
   const auto node = [&](std::initializer_list<const char*> lines) {
     return std::move(build_nccl_comm(t, t.gpus(), settings_from(lines))->shapes.front().system);
   };
-  EXPECT_EQ(node({"NCCL_P2P_DISABLE=1"}).gpu_gpu.at(0, 1).type, PathType::kPhb);
-  EXPECT_EQ(node({"NCCL_P2P_LEVEL=NVL"}).gpu_gpu.at(0, 1).type, PathType::kNvl);
-  EXPECT_EQ(node({"NCCL_NET_GDR_LEVEL=LOC"}).gpu_net.at(0, 0).type, PathType::kPhb);
-  EXPECT_EQ(node({"NCCL_IB_DISABLE=1"}).gpu_net.at(0, 0).type, PathType::kPhb);
-  EXPECT_EQ(node({"NCCL_NET=Socket"}).gpu_net.at(0, 0).type, PathType::kPhb);
-  EXPECT_EQ(node({"NCCL_NET=Socket", "NCCL_NET=IB"}).gpu_net.at(0, 0).type, PathType::kPix) << "the last one counts";
-  EXPECT_EQ(node({"NCCL_PXN_DISABLE=1"}).gpu_net.at(0, 1).type, PathType::kPhb);
+  EXPECT_EQ(node({"NCCL_P2P_DISABLE=1"}).gpu_gpu.at(0, 1).type, topology::PathType::kPhb);
+  EXPECT_EQ(node({"NCCL_P2P_LEVEL=NVL"}).gpu_gpu.at(0, 1).type, topology::PathType::kNvl);
+  EXPECT_EQ(node({"NCCL_NET_GDR_LEVEL=LOC"}).gpu_net.at(0, 0).type, topology::PathType::kPhb);
+  EXPECT_EQ(node({"NCCL_IB_DISABLE=1"}).gpu_net.at(0, 0).type, topology::PathType::kPhb);
+  EXPECT_EQ(node({"NCCL_NET=Socket"}).gpu_net.at(0, 0).type, topology::PathType::kPhb);
+  EXPECT_EQ(node({"NCCL_NET=Socket", "NCCL_NET=IB"}).gpu_net.at(0, 0).type, topology::PathType::kPix)
+      << "the last one counts";
+  EXPECT_EQ(node({"NCCL_PXN_DISABLE=1"}).gpu_net.at(0, 1).type, topology::PathType::kPhb);
 }
 
 TEST(NcclEnvironment, WithoutSharedMemoryGpusThatDoNotReachEachOtherAreRefused) {
-  const Topology t = nccl_machine(TestNode{}, 1);
+  const topology::Topology t = nccl_machine(TestNode{}, 1);
   EXPECT_TRUE(build_nccl_comm(t, t.gpus(), settings_from({"NCCL_SHM_DISABLE=1"})).ok());
   const auto none = build_nccl_comm(t, t.gpus(), settings_from({"NCCL_SHM_DISABLE=1", "NCCL_P2P_DISABLE=1"}));
   ASSERT_FALSE(none.ok());
@@ -169,4 +175,4 @@ TEST(NcclAlgorithms, AreKnownByTheirOwnNamesAndByThoseOfOurSchedules) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::nccl

@@ -8,7 +8,7 @@
 #include "busbar/nccl/internal/rccl_match.h"
 #include "busbar/nccl/internal/search.h"
 
-namespace busbar {
+namespace busbar::nccl {
 
 const char* name_of(NcclPattern pattern) {
   constexpr const char* kNames[] = {"", "balanced tree", "split tree", "tree", "ring", "NVLS", "collnet direct"};
@@ -45,8 +45,8 @@ constexpr std::int64_t kAllSteps = 1 << 19;
 constexpr int kSteps = 1 << 14, kStepsSameChannels = 1 << 8;
 
 struct TypeRange {
-  PathType least = PathType::kDis, most = PathType::kLoc;
-  void add(PathType t) {
+  topology::PathType least = topology::PathType::kDis, most = topology::PathType::kLoc;
+  void add(topology::PathType t) {
     least = std::min(least, t);
     most = std::max(most, t);
   }
@@ -72,7 +72,7 @@ bool splits_in_two(const NcclSystem& s) {
   for (std::uint32_t g = 0; g < s.gpu_count(); ++g) {
     domain[g] = g;
     for (std::uint32_t p = 0; p < g; ++p)
-      if (s.gpu_gpu.at(g, p).type == PathType::kNvl) {
+      if (s.gpu_gpu.at(g, p).type == topology::PathType::kNvl) {
         domain[g] = domain[p];
         break;
       }
@@ -82,7 +82,7 @@ bool splits_in_two(const NcclSystem& s) {
   return several == 2;
 }
 
-PathType worse(PathType t) { return static_cast<PathType>(static_cast<int>(t) + 1); }
+topology::PathType worse(topology::PathType t) { return static_cast<topology::PathType>(static_cast<int>(t) + 1); }
 
 class Relaxation {
  public:
@@ -104,13 +104,13 @@ class Relaxation {
     if (s.gpu_count() > 1)
       intra_ = gpu_types(s);
     else
-      intra_ = {PathType::kLoc, PathType::kSys};
-    inter_ = {PathType::kPix, PathType::kSys};
+      intra_ = {topology::PathType::kLoc, topology::PathType::kSys};
+    inter_ = {topology::PathType::kPix, topology::PathType::kSys};
     if (s.inter) {
       inter_ = net_types(s);
       intra_.most = inter_.most;
     }
-    if (s.least_capability < 90) inter_.most = PathType::kSys;
+    if (s.least_capability < 90) inter_.most = topology::PathType::kSys;
     best_.intra_type = intra_.least;
     best_.inter_type = inter_.least;
     collect_types();
@@ -201,7 +201,7 @@ class Relaxation {
 
   /// Steps left after a search. A repeated search would meet the same chains and improve nothing, so it is not run.
   int search(const NcclGraph& wanted, int granted) {
-    const auto up_to = [](PathType t) { return (2u << static_cast<unsigned>(t)) - 1; };
+    const auto up_to = [](topology::PathType t) { return (2u << static_cast<unsigned>(t)) - 1; };
     const Trial t{wanted.pattern,
                   wanted.same_channels,
                   wanted.cross_nic,
@@ -226,8 +226,8 @@ class Relaxation {
 
   /// Relaxes the next restriction; false if none is left.
   bool relax_one() {
-    const bool amd_sys =
-        s_.cpu.arch == CpuArch::kX86 && s_.cpu.vendor == CpuVendor::kAmd && trial_.intra_type == PathType::kSys;
+    const bool amd_sys = s_.cpu.arch == CpuArch::kX86 && s_.cpu.vendor == CpuVendor::kAmd &&
+                         trial_.intra_type == topology::PathType::kSys;
     if (trial_.same_channels && !amd_sys) {
       trial_.same_channels = false;
       return true;
@@ -243,17 +243,17 @@ class Relaxation {
   }
 
   bool relax_types() {
-    const PathType most_intra = s_.inter ? trial_.inter_type : intra_.most;
+    const topology::PathType most_intra = s_.inter ? trial_.inter_type : intra_.most;
     const bool none = best_.channels == 0;
     if (trial_.intra_type < most_intra && (none || trial_.intra_type < best_.intra_type)) {
       trial_.intra_type = worse(trial_.intra_type);
-      if (trial_.intra_type < PathType::kDis) return true;
+      if (trial_.intra_type < topology::PathType::kDis) return true;
     }
     trial_.intra_type = intra_.least;
     if (s_.inter && trial_.inter_type < inter_.most &&
-        (none || trial_.inter_type < best_.inter_type || trial_.inter_type < PathType::kPxn)) {
+        (none || trial_.inter_type < best_.inter_type || trial_.inter_type < topology::PathType::kPxn)) {
       trial_.inter_type = worse(trial_.inter_type);
-      if (trial_.inter_type < PathType::kDis) return true;
+      if (trial_.inter_type < topology::PathType::kDis) return true;
     }
     trial_.inter_type = inter_.least;
     return false;
@@ -323,14 +323,14 @@ class Relaxation {
     best_.intra.resize(best_.gpus);
     for (std::uint32_t g = 0; g < best_.gpus; ++g) best_.intra[g] = g;
     best_.intra_GBps = 0.1f;
-    best_.intra_type = PathType::kSys;
+    best_.intra_type = topology::PathType::kSys;
     best_.channels = 1;
     best_.inter.clear();
-    best_.inter_type = PathType::kDis;
+    best_.inter_type = topology::PathType::kDis;
     if (s_.net_count() == 0) return;
     best_.inter = {local_net(s_, 0, 0), local_net(s_, best_.gpus - 1, 0)};
     best_.inter_GBps = 0.1f;
-    best_.inter_type = PathType::kSys;
+    best_.inter_type = topology::PathType::kSys;
   }
 
   void collect_types() {
@@ -395,4 +395,4 @@ NcclGraphs search_nccl_graphs(const NcclSystem& s, const NcclSettings& settings)
   return out;
 }
 
-}  // namespace busbar
+}  // namespace busbar::nccl

@@ -11,7 +11,7 @@
 
 #include "busbar/nccl/system.h"
 
-namespace busbar {
+namespace busbar::nccl {
 
 /// The values are the numbers that NCCL prints.
 enum class NcclPattern : std::uint8_t {
@@ -32,7 +32,7 @@ struct NcclGraph {
   std::uint32_t channels = 0, min_channels = 1, max_channels = 32;
   float intra_GBps = 0, inter_GBps = 0;  ///< per channel
   float inter_latency_us = 0;
-  PathType intra_type = PathType::kLoc, inter_type = PathType::kPix;
+  topology::PathType intra_type = topology::PathType::kLoc, inter_type = topology::PathType::kPix;
   int hops = 0;
   std::uint32_t gpus = 0;            ///< of one node
   std::vector<std::uint32_t> intra;  ///< channel-major: the GPU at each place of the chain (for NVLS, heads only)
@@ -64,4 +64,4 @@ struct NcclGraphs {
 };
 NcclGraphs search_nccl_graphs(const NcclSystem& system, const NcclSettings& settings);
 
-}  // namespace busbar
+}  // namespace busbar::nccl

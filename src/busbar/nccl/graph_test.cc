@@ -7,17 +7,18 @@
 
 #include "busbar/nccl/test_nodes.h"
 
-namespace busbar {
+namespace busbar::nccl {
 namespace {
 
-std::vector<DeviceId> gpus_of_node0(const Topology& t) {
-  std::vector<DeviceId> gpus;
-  for (const DeviceId g : t.gpus())
-    if (t.block_of(g) == static_cast<BlockId>(0)) gpus.push_back(g);
+std::vector<topology::DeviceId> gpus_of_node0(const topology::Topology& t) {
+  std::vector<topology::DeviceId> gpus;
+  for (const topology::DeviceId g : t.gpus())
+    if (t.block_of(g) == static_cast<topology::BlockId>(0)) gpus.push_back(g);
   return gpus;
 }
 
-NcclSystem system_of(const Topology& t, std::span<const DeviceId> gpus, bool inter, const NcclSettings& settings) {
+NcclSystem system_of(const topology::Topology& t, std::span<const topology::DeviceId> gpus, bool inter,
+                     const NcclSettings& settings) {
   std::vector<std::uint32_t> ranks(gpus.size());
   std::iota(ranks.begin(), ranks.end(), 0u);
   return build_nccl_system(t, gpus, ranks, inter, settings).value();
@@ -26,7 +27,7 @@ NcclSystem system_of(const Topology& t, std::span<const DeviceId> gpus, bool int
 /// The definition: every channel visits every GPU once over allowed paths, and all channels together fit on the links.
 void expect_sound(const NcclSystem& s, const NcclGraph& g) {
   std::vector<double> used(s.links.size(), 0.0);
-  const auto load = [&](const NcclPath& p, double rate, PathType most) {
+  const auto load = [&](const NcclPath& p, double rate, topology::PathType most) {
     EXPECT_LE(p.type, most);
     for (const std::uint32_t l : p.links) used[l] += rate;
   };
@@ -66,7 +67,7 @@ TEST(NcclSearch, ChannelsAreChainsOfAllGpusThatFitOnTheLinksTogether) {
       for (const int cross : {0, 1, 2}) {
         NcclSettings settings;
         settings.cross_nic = cross;
-        const Topology t = nccl_machine(node, 2);
+        const topology::Topology t = nccl_machine(node, 2);
         const NcclSystem s = system_of(t, gpus_of_node0(t), inter, settings);
         const NcclGraphs g = search_nccl_graphs(s, settings);
         EXPECT_GT(g.ring.channels, 0u);
@@ -91,7 +92,7 @@ TEST(NcclSearch, OneNodeHasTheChannelsOfItsLogs) {
     node.nvlinks = e.nvlinks;
     NcclSettings settings;
     settings.version = e.version;
-    const Topology t = nccl_machine(node, 1);
+    const topology::Topology t = nccl_machine(node, 1);
     const NcclGraphs g = search_nccl_graphs(system_of(t, t.gpus(), false, settings), settings);
     EXPECT_EQ(g.ring.channels, e.channels) << e.capability;
     EXPECT_FLOAT_EQ(g.ring.intra_GBps, e.GBps) << e.capability;
@@ -103,11 +104,11 @@ TEST(NcclSearch, OneNodeHasTheChannelsOfItsLogs) {
 TEST(NcclSearch, RailsTurnDownwardsAndLeaveThroughTheGpuThatTheyCameInBy) {
   NcclSettings settings;
   settings.cross_nic = 0;
-  const Topology t = nccl_machine(TestNode{}, 2);
+  const topology::Topology t = nccl_machine(TestNode{}, 2);
   const NcclGraphs g = search_nccl_graphs(system_of(t, gpus_of_node0(t), true, settings), settings);
   ASSERT_EQ(g.ring.channels, 8u);
   EXPECT_FLOAT_EQ(g.ring.intra_GBps, 45) << "eight times 48 do not fit on 370.8";
-  EXPECT_EQ(g.ring.inter_type, PathType::kPxn);
+  EXPECT_EQ(g.ring.inter_type, topology::PathType::kPxn);
   EXPECT_EQ(g.tree.pattern, NcclPattern::kTree);
   for (std::uint32_t c = 0; c < 8; ++c)
     for (std::uint32_t i = 0; i < 8; ++i) {
@@ -121,12 +122,12 @@ TEST(NcclSearch, RailsTurnDownwardsAndLeaveThroughTheGpuThatTheyCameInBy) {
 /// Public notes of 2 x 8 H100 with 8 x 400 Gb/s: "Pattern 4, crossNic 2, nChannels 8, bw 48.000000/48.000000, type
 /// NVL/PIX".
 TEST(NcclSearch, MayAlternateNicsWhereThatIsFaster) {
-  const Topology t = nccl_machine(TestNode{}, 2);
+  const topology::Topology t = nccl_machine(TestNode{}, 2);
   const NcclGraphs g = search_nccl_graphs(system_of(t, gpus_of_node0(t), true, {}), {});
   EXPECT_EQ(g.ring.cross_nic, 2);
   EXPECT_EQ(g.ring.channels, 8u);
   EXPECT_FLOAT_EQ(g.ring.intra_GBps, 48);
-  EXPECT_EQ(g.ring.inter_type, PathType::kPix);
+  EXPECT_EQ(g.ring.inter_type, topology::PathType::kPix);
   for (std::uint32_t c = 0; c < 8; ++c) EXPECT_EQ(g.ring.net(c, 1), g.ring.net(c ^ 1u, 0)) << "pairs swap";
 }
 
@@ -138,12 +139,12 @@ TEST(NcclSearch, TwoGpusWithTwoNicsMatchAPublicLog) {
   settings.pxn = false;
   TestNode node;
   node.gpus = 2;
-  const Topology t = nccl_machine(node, 2);
+  const topology::Topology t = nccl_machine(node, 2);
   const NcclGraphs g = search_nccl_graphs(system_of(t, gpus_of_node0(t), true, settings), settings);
   EXPECT_EQ(g.ring.cross_nic, 2);
   EXPECT_EQ(g.ring.channels, 4u);
   EXPECT_FLOAT_EQ(g.ring.intra_GBps, 24);
-  EXPECT_EQ(g.ring.inter_type, PathType::kPix);
+  EXPECT_EQ(g.ring.inter_type, topology::PathType::kPix);
   const std::uint32_t gpus[4][2] = {{0, 1}, {1, 0}, {0, 1}, {1, 0}};
   for (std::uint32_t c = 0; c < 4; ++c) {
     EXPECT_EQ(g.ring.gpu(c, 0), gpus[c][0]);
@@ -154,14 +155,14 @@ TEST(NcclSearch, TwoGpusWithTwoNicsMatchAPublicLog) {
 }
 
 TEST(NcclSearch, EveryGpuIsAHeadOfNvlsFromHopperOn) {
-  const Topology t = nccl_machine(TestNode{}, 1);
+  const topology::Topology t = nccl_machine(TestNode{}, 1);
   const NcclGraphs g = search_nccl_graphs(system_of(t, t.gpus(), false, {}), {});
   ASSERT_EQ(g.nvls.channels, 8u);
   for (std::uint32_t c = 0; c < 8; ++c) EXPECT_EQ(g.nvls.gpu(c, 0), c);
   TestNode ampere;
   ampere.compute_capability = 80;
   ampere.nvlinks = 12;
-  const Topology a = nccl_machine(ampere, 1);
+  const topology::Topology a = nccl_machine(ampere, 1);
   EXPECT_EQ(search_nccl_graphs(system_of(a, a.gpus(), false, {}), {}).nvls.channels, 0u);
 }
 
@@ -169,7 +170,7 @@ TEST(NcclSearch, EveryGpuIsAHeadOfNvlsFromHopperOn) {
 TEST(NcclSearch, CollnetHasAHeadPerNicOfAReducingNetworkAndNoneElsewhere) {
   NcclSettings settings;
   settings.collnet = true;
-  const Topology t = nccl_machine(TestNode{}, 2);
+  const topology::Topology t = nccl_machine(TestNode{}, 2);
   const NcclGraphs g = search_nccl_graphs(system_of(t, gpus_of_node0(t), true, settings), settings);
   EXPECT_EQ(g.collnet_chain.pattern, NcclPattern::kTree);
   EXPECT_EQ(g.collnet_chain.channels, g.ring.channels);
@@ -189,7 +190,7 @@ TEST(NcclSearch, OtherNumbersOfTheSameDevicesGiveTheSameChannels) {
   TestNode plain, renumbered;
   renumbered.nics_first = true;
   for (const bool inter : {false, true}) {
-    const Topology a = nccl_machine(plain, 2), b = nccl_machine(renumbered, 2);
+    const topology::Topology a = nccl_machine(plain, 2), b = nccl_machine(renumbered, 2);
     const NcclSystem sa = system_of(a, gpus_of_node0(a), inter, {}), sb = system_of(b, gpus_of_node0(b), inter, {});
     const NcclGraphs ga = search_nccl_graphs(sa, {}), gb = search_nccl_graphs(sb, {});
     EXPECT_EQ(ga.ring.channels, gb.ring.channels);
@@ -203,8 +204,8 @@ TEST(NcclSearch, OtherNumbersOfTheSameDevicesGiveTheSameChannels) {
 TEST(NcclSearch, HiddenGpusLeaveAChainOfTheOthers) {
   NcclSettings settings;
   settings.cross_nic = 0;
-  const Topology t = nccl_machine(TestNode{}, 2);
-  const std::vector<DeviceId> all = gpus_of_node0(t), some{all[0], all[2], all[3], all[6]};
+  const topology::Topology t = nccl_machine(TestNode{}, 2);
+  const std::vector<topology::DeviceId> all = gpus_of_node0(t), some{all[0], all[2], all[3], all[6]};
   const NcclSystem s = system_of(t, some, true, settings);
   const NcclGraphs g = search_nccl_graphs(s, settings);
   EXPECT_EQ(g.ring.gpus, 4u);
@@ -217,4 +218,4 @@ TEST(NcclSearch, HiddenGpusLeaveAChainOfTheOthers) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::nccl

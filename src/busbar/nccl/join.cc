@@ -5,7 +5,7 @@
 #include "busbar/collectives/tree_shape.h"
 #include "busbar/nccl/comm.h"
 
-namespace busbar {
+namespace busbar::nccl {
 namespace {
 
 const NcclNodeShape& shape_of(const NcclComm& c, std::uint32_t node) { return c.shapes[c.nodes[node].shape]; }
@@ -54,7 +54,7 @@ NcclPort port_of(const NcclComm& c, std::uint32_t node, std::uint32_t gpu, std::
   NcclPort port;
   port.net = net;
   port.rank = port.proxy = c.nodes[node].ranks[gpu];
-  if (sends && s.gpu_net.at(gpu, net).type == PathType::kPxn)
+  if (sends && s.gpu_net.at(gpu, net).type == topology::PathType::kPxn)
     port.proxy = c.nodes[node].ranks[static_cast<std::size_t>(s.local_gpu[net])];
   return port;
 }
@@ -82,7 +82,7 @@ NodeLinks plain_links(std::uint32_t n, std::uint32_t i) {
     if (n > 1) out.down[1] = static_cast<std::int32_t>(1u << (31 - std::countl_zero(n - 1)));
     return out;
   }
-  const std::uint32_t up = tree_parent(n, i);
+  const std::uint32_t up = collectives::tree_parent(n, i);
   out.up = static_cast<std::int32_t>(up);
   out.kind_of_child = i < up ? 0 : 1;
   std::uint32_t step = (i & (~i + 1)) >> 1;
@@ -139,10 +139,11 @@ void add_child(NcclTree& t, std::uint32_t rank, std::int32_t child) {
 
 }  // namespace
 
-std::vector<DeviceId> nic_devices(const NcclComm& c, std::uint32_t node, std::uint32_t net) {
+std::vector<topology::DeviceId> nic_devices(const NcclComm& c, std::uint32_t node, std::uint32_t net) {
   const NcclNodeShape& shape = shape_of(c, node);
-  std::vector<DeviceId> out = shape.system.nodes[shape.system.nets[net]].ports;
-  for (DeviceId& d : out) d = static_cast<DeviceId>(index(d) - shape.first_device + c.nodes[node].first_device);
+  std::vector<topology::DeviceId> out = shape.system.nodes[shape.system.nets[net]].ports;
+  for (topology::DeviceId& d : out)
+    d = static_cast<topology::DeviceId>(index(d) - shape.first_device + c.nodes[node].first_device);
   return out;
 }
 
@@ -221,4 +222,4 @@ std::vector<std::vector<std::uint32_t>> nccl_nvls_heads(const NcclComm& c) {
   return heads;
 }
 
-}  // namespace busbar
+}  // namespace busbar::nccl

@@ -6,35 +6,37 @@
 
 #include "busbar/topology/seen_damage.h"
 
-namespace busbar {
+namespace busbar::nccl {
 namespace {
 
-std::vector<DeviceId> cabled_nics(const Topology& t, const Block& block) {
-  std::vector<DeviceId> out;
+std::vector<topology::DeviceId> cabled_nics(const topology::Topology& t, const topology::Block& block) {
+  std::vector<topology::DeviceId> out;
   for (std::uint32_t p = 0; p < block.device_count; ++p) {
-    const auto d = static_cast<DeviceId>(block.first_device + p);
-    if (t.kind(d) == DeviceKind::kNic && cabled_GBps(t, d) > 0) out.push_back(d);
+    const auto d = static_cast<topology::DeviceId>(block.first_device + p);
+    if (t.kind(d) == topology::DeviceKind::kNic && cabled_GBps(t, d) > 0) out.push_back(d);
   }
   return out;
 }
 
 /// Most ports of one network device.
 std::size_t most_ports(const NcclSettings& s) {
-  if (s.merge_level == PathType::kLoc || s.version < NcclVersion{2, 20}) return 1;
+  if (s.merge_level == topology::PathType::kLoc || s.version < NcclVersion{2, 20}) return 1;
   if (s.version < NcclVersion{2, 24}) return 2;
   return s.version < NcclVersion{2, 30} ? 4 : 8;
 }
 
 /// The distance of two NICs as NCCL counts it for merging. The ports of one card have distance kNvl.
-PathType distance(const Topology& t, DeviceId a, DeviceId b, PathType farthest) {
+topology::PathType distance(const topology::Topology& t, topology::DeviceId a, topology::DeviceId b,
+                            topology::PathType farthest) {
   const std::int16_t card = t.template_device(a).card;
-  if (card >= 0 && card == t.template_device(b).card) return PathType::kNvl;
-  if (farthest <= PathType::kNvl) return PathType::kDis;  // only ports of one card may be merged
-  return BlockPaths(t, a, GpuRelay::kNo).type(b);
+  if (card >= 0 && card == t.template_device(b).card) return topology::PathType::kNvl;
+  if (farthest <= topology::PathType::kNvl) return topology::PathType::kDis;  // only ports of one card may be merged
+  return topology::BlockPaths(t, a, topology::GpuRelay::kNo).type(b);
 }
 
 /// Each NIC without a group starts one and takes all NICs near enough to it.
-std::vector<NicGroup> by_distance(const Topology& t, const std::vector<DeviceId>& nics, const NcclSettings& settings) {
+std::vector<NicGroup> by_distance(const topology::Topology& t, const std::vector<topology::DeviceId>& nics,
+                                  const NcclSettings& settings) {
   const std::size_t most = most_ports(settings);
   std::vector<NicGroup> out;
   std::vector<bool> placed(nics.size(), false);
@@ -43,11 +45,11 @@ std::vector<NicGroup> by_distance(const Topology& t, const std::vector<DeviceId>
     NicGroup group{{nics[i]}, false, 1};
     for (std::size_t j = i + 1; j < nics.size() && group.ports.size() < most; ++j) {
       if (placed[j] || t.numa(nics[i]) != t.numa(nics[j])) continue;  // NCCL does not merge across NUMA nodes
-      const PathType far = distance(t, nics[i], nics[j], settings.merge_level);
+      const topology::PathType far = distance(t, nics[i], nics[j], settings.merge_level);
       if (far > settings.merge_level) continue;
       placed[j] = true;
       group.ports.push_back(nics[j]);
-      group.sums_pcie = group.sums_pcie || far > PathType::kNvl;
+      group.sums_pcie = group.sums_pcie || far > topology::PathType::kNvl;
     }
     out.push_back(std::move(group));
   }
@@ -55,13 +57,14 @@ std::vector<NicGroup> by_distance(const Topology& t, const std::vector<DeviceId>
 }
 
 /// The NICs of `nics` with the nearest kind of path and the fewest hops from `gpu`.
-std::vector<DeviceId> nearest_nics(const Topology& t, DeviceId gpu, const std::vector<DeviceId>& nics) {
-  const BlockPaths paths(t, gpu, GpuRelay::kNo);
-  std::vector<DeviceId> out;
-  std::pair best{PathType::kDis, UINT32_MAX};
-  for (const DeviceId n : nics) {
+std::vector<topology::DeviceId> nearest_nics(const topology::Topology& t, topology::DeviceId gpu,
+                                             const std::vector<topology::DeviceId>& nics) {
+  const topology::BlockPaths paths(t, gpu, topology::GpuRelay::kNo);
+  std::vector<topology::DeviceId> out;
+  std::pair best{topology::PathType::kDis, UINT32_MAX};
+  for (const topology::DeviceId n : nics) {
     const std::pair here{paths.type(n), paths.hops(n)};
-    if (here.first == PathType::kDis || here > best) continue;
+    if (here.first == topology::PathType::kDis || here > best) continue;
     if (here < best) out.clear();
     best = here;
     out.push_back(n);
@@ -70,11 +73,12 @@ std::vector<DeviceId> nearest_nics(const Topology& t, DeviceId gpu, const std::v
 }
 
 /// GPUs with the same nearest NICs divide them; the first groups are larger if the numbers do not divide.
-std::vector<NicGroup> by_gpu(const Topology& t, const Block& block, const std::vector<DeviceId>& nics) {
-  std::map<std::vector<DeviceId>, std::size_t> sharers;
+std::vector<NicGroup> by_gpu(const topology::Topology& t, const topology::Block& block,
+                             const std::vector<topology::DeviceId>& nics) {
+  std::map<std::vector<topology::DeviceId>, std::size_t> sharers;
   for (std::uint32_t p = 0; p < block.device_count; ++p) {
-    const auto d = static_cast<DeviceId>(block.first_device + p);
-    if (t.kind(d) == DeviceKind::kGpu) ++sharers[nearest_nics(t, d, nics)];
+    const auto d = static_cast<topology::DeviceId>(block.first_device + p);
+    if (t.kind(d) == topology::DeviceKind::kGpu) ++sharers[nearest_nics(t, d, nics)];
   }
   std::vector<NicGroup> out;
   for (const auto& [near, gpus] : sharers) {
@@ -94,22 +98,23 @@ std::vector<NicGroup> by_gpu(const Topology& t, const Block& block, const std::v
 
 }  // namespace
 
-double cabled_GBps(const Topology& t, DeviceId nic) {
+double cabled_GBps(const topology::Topology& t, topology::DeviceId nic) {
   double rate = 0;
-  for (const LinkId l : t.out_links(nic))
-    if (is_fabric(t.link_class(l).kind) && t.block_of(t.to(l)) != t.block_of(nic))
-      rate += static_cast<double>(per_second(t.link_class(l).wire_rate)) * seen_share(t, l);
+  for (const topology::LinkId l : t.out_links(nic))
+    if (topology::is_fabric(t.link_class(l).kind) && t.block_of(t.to(l)) != t.block_of(nic))
+      rate += static_cast<double>(per_second(t.link_class(l).wire_rate)) * topology::seen_share(t, l);
   return rate / kGiga;
 }
 
-std::vector<NicGroup> group_nics(const Topology& t, const Block& block, const NcclSettings& settings) {
-  const std::vector<DeviceId> nics = cabled_nics(t, block);
-  const NicMerging merging = settings.sockets ? NicMerging::kNone : settings.merges_nics;
-  if (merging == NicMerging::kByGpu) return by_gpu(t, block, nics);
-  if (merging == NicMerging::kByCard) return by_distance(t, nics, settings);
+std::vector<NicGroup> group_nics(const topology::Topology& t, const topology::Block& block,
+                                 const NcclSettings& settings) {
+  const std::vector<topology::DeviceId> nics = cabled_nics(t, block);
+  const topology::NicMerging merging = settings.sockets ? topology::NicMerging::kNone : settings.merges_nics;
+  if (merging == topology::NicMerging::kByGpu) return by_gpu(t, block, nics);
+  if (merging == topology::NicMerging::kByCard) return by_distance(t, nics, settings);
   std::vector<NicGroup> alone;
-  for (const DeviceId n : nics) alone.push_back({{n}, false, 1});
+  for (const topology::DeviceId n : nics) alone.push_back({{n}, false, 1});
   return alone;
 }
 
-}  // namespace busbar
+}  // namespace busbar::nccl

@@ -2,24 +2,24 @@
 
 #include <algorithm>
 
-namespace busbar {
+namespace busbar::nccl {
 namespace {
 
-PathType type_of(NcclLinkKind kind) {
+topology::PathType type_of(NcclLinkKind kind) {
   switch (kind) {
     case NcclLinkKind::kNvl:
-      return PathType::kNvl;
+      return topology::PathType::kNvl;
     case NcclLinkKind::kC2c:
-      return PathType::kC2c;
+      return topology::PathType::kC2c;
     case NcclLinkKind::kPci:
-      return PathType::kPix;
+      return topology::PathType::kPix;
     case NcclLinkKind::kSys:
-      return PathType::kSys;
+      return topology::PathType::kSys;
     case NcclLinkKind::kLoc:
     case NcclLinkKind::kNet:  // only the path to the NIC counts
       break;
   }
-  return PathType::kLoc;
+  return topology::PathType::kLoc;
 }
 
 /// Paths from every node to one node.
@@ -29,7 +29,7 @@ class PathsTo {
 
   void run(std::uint32_t base) {
     std::fill(reached_.begin(), reached_.end(), Reached{});
-    reached_[base] = {PathType::kLoc, kNcclLocalGBps, 0, 0};
+    reached_[base] = {topology::PathType::kLoc, kNcclLocalGBps, 0, 0};
     base_ = base;
     open_.assign(1, base);
     while (!open_.empty()) {
@@ -44,17 +44,17 @@ class PathsTo {
   NcclPath path(std::uint32_t from) const {
     NcclPath out;
     out.type = reached_[from].type;
-    if (out.type == PathType::kDis) return out;
+    if (out.type == topology::PathType::kDis) return out;
     out.GBps = reached_[from].GBps;
     for (std::uint32_t n = from; n != base_; n = s_.links[reached_[n].towards].to)
       out.links.push_back(reached_[n].towards);
     return out;
   }
-  PathType type(std::uint32_t from) const { return reached_[from].type; }
+  topology::PathType type(std::uint32_t from) const { return reached_[from].type; }
 
  private:
   struct Reached {
-    PathType type = PathType::kDis;
+    topology::PathType type = topology::PathType::kDis;
     float GBps = 0;
     std::uint32_t hops = 0;
     std::uint32_t towards = 0;  ///< the link to the next node towards the base
@@ -64,15 +64,15 @@ class PathsTo {
     const NcclLink& link = s_.links[l];
     const NcclNodeKind here = s_.nodes[n].kind, there = s_.nodes[link.to].kind;
     const Reached& at = reached_[n];
-    PathType step = type_of(link.kind);
+    topology::PathType step = type_of(link.kind);
     if (n != base_ && here == NcclNodeKind::kGpu) {  // a path may pass one GPU only, between two GPUs over NVLink
       const bool relay = nvb_ && link.kind == NcclLinkKind::kNvl && there == NcclNodeKind::kGpu && at.hops == 1;
       if (!relay) return;
-      if (at.type == PathType::kNvl) step = PathType::kNvb;
+      if (at.type == topology::PathType::kNvl) step = topology::PathType::kNvb;
     }
-    if (here == NcclNodeKind::kPci && there == NcclNodeKind::kPci) step = PathType::kPxb;
+    if (here == NcclNodeKind::kPci && there == NcclNodeKind::kPci) step = topology::PathType::kPxb;
     if (link.kind == NcclLinkKind::kPci && (here == NcclNodeKind::kCpu || there == NcclNodeKind::kCpu))
-      step = PathType::kPhb;
+      step = topology::PathType::kPhb;
     Reached found{std::max(at.type, step), std::min(at.GBps, link.GBps), at.hops + 1, link.reverse};
     Reached& best = reached_[link.to];
     if (found.type > best.type) return;
@@ -96,7 +96,7 @@ void fill(NcclPaths& paths, const PathsTo& to, std::span<const std::uint32_t> fr
 }
 
 /// The path `first` followed by `second`.
-NcclPath joined(const NcclPath& first, const NcclPath& second, PathType type) {
+NcclPath joined(const NcclPath& first, const NcclPath& second, topology::PathType type) {
   NcclPath out{type, std::min(first.GBps, second.GBps), first.links};
   out.links.insert(out.links.end(), second.links.begin(), second.links.end());
   return out;
@@ -107,17 +107,18 @@ class Corrections {
   Corrections(NcclSystem& s, const NcclSettings& settings) : s_(s), settings_(settings) {}
 
   void peers() {
-    PathType level = PathType::kPxb;
-    if (s_.cpu.arch == CpuArch::kX86 && s_.cpu.vendor == CpuVendor::kAmd && s_.gpu_count() <= 2) level = PathType::kSys;
+    topology::PathType level = topology::PathType::kPxb;
+    if (s_.cpu.arch == CpuArch::kX86 && s_.cpu.vendor == CpuVendor::kAmd && s_.gpu_count() <= 2)
+      level = topology::PathType::kSys;
     level = settings_.p2p_level.value_or(level);
-    if (!settings_.p2p_over_pcie) level = std::min(level, PathType::kNvb);
+    if (!settings_.p2p_over_pcie) level = std::min(level, topology::PathType::kNvb);
     for (std::uint32_t g = 0; g < s_.gpu_count(); ++g) {
       const std::uint32_t cpu = local_cpu(g);
       for (std::uint32_t p = 0; p < s_.gpu_count(); ++p) {
         if (p == g || s_.gpu_gpu.at(p, g).type <= level || cpu == UINT32_MAX) continue;
         const NcclPath& up = s_.gpu_cpu.at(p, cpu);
         const NcclPath& down = s_.cpu_gpu.at(cpu, g);
-        if (up.type == PathType::kDis || down.type == PathType::kDis) continue;
+        if (up.type == topology::PathType::kDis || down.type == topology::PathType::kDis) continue;
         s_.gpu_gpu.at(p, g) = joined(up, down, std::max(up.type, down.type));
       }
     }
@@ -128,14 +129,15 @@ class Corrections {
     for (std::uint32_t g = 0; g < s_.gpu_count(); ++g)
       for (std::uint32_t n = 0; n < s_.net_count(); ++n) {
         NcclPath& path = s_.gpu_net.at(g, n);
-        if (path.type != PathType::kPhb || s_.links[path.links.front()].kind != NcclLinkKind::kC2c) continue;
-        path.type = s_.net_gpu.at(n, g).type = PathType::kP2c;
+        if (path.type != topology::PathType::kPhb || s_.links[path.links.front()].kind != NcclLinkKind::kC2c) continue;
+        path.type = s_.net_gpu.at(n, g).type = topology::PathType::kP2c;
       }
   }
 
   void through_peers() {
     if (!settings_.pxn.value_or(true)) return;
-    const PathType beside = reaches_c2c(settings_.pxn_c2c) ? PathType::kP2c : PathType::kPxb;
+    const topology::PathType beside =
+        reaches_c2c(settings_.pxn_c2c) ? topology::PathType::kP2c : topology::PathType::kPxb;
     for (std::uint32_t n = 0; n < s_.net_count(); ++n) {
       const int p = s_.local_gpu[n];
       if (p < 0) continue;
@@ -145,8 +147,9 @@ class Corrections {
       for (std::uint32_t g = 0; g < s_.gpu_count(); ++g) {
         NcclPath& own = s_.gpu_net.at(g, n);
         const NcclPath& over = s_.gpu_gpu.at(g, peer);
-        if (g == peer || over.type > PathType::kNvl) continue;
-        if (out.GBps > own.GBps || own.type > PathType::kPxn) own = joined(over, out, PathType::kPxn);
+        if (g == peer || over.type > topology::PathType::kNvl) continue;
+        if (out.GBps > own.GBps || own.type > topology::PathType::kPxn)
+          own = joined(over, out, topology::PathType::kPxn);
       }
     }
   }
@@ -155,10 +158,10 @@ class Corrections {
     for (std::uint32_t g = 0; g < s_.gpu_count(); ++g) {
       const std::uint32_t cpu = local_cpu(g);
       for (std::uint32_t n = 0; n < s_.net_count(); ++n) {
-        if (s_.gpu_net.at(g, n).type == PathType::kPxn || direct(g, n) || cpu == UINT32_MAX) continue;
+        if (s_.gpu_net.at(g, n).type == topology::PathType::kPxn || direct(g, n) || cpu == UINT32_MAX) continue;
         const NcclPath &up = s_.gpu_cpu.at(g, cpu), &away = s_.cpu_net.at(cpu, n);
         const NcclPath &in = s_.net_cpu.at(n, cpu), &down = s_.cpu_gpu.at(cpu, g);
-        if (away.type == PathType::kDis) continue;
+        if (away.type == topology::PathType::kDis) continue;
         s_.gpu_net.at(g, n) = joined(up, away, std::max(up.type, away.type));
         s_.net_gpu.at(n, g) = joined(in, down, std::max(in.type, down.type));
       }
@@ -171,7 +174,8 @@ class Corrections {
   /// Whether the NIC accesses the GPU's memory directly.
   bool direct(std::uint32_t g, std::uint32_t n) const {
     if (!settings_.gdr || settings_.sockets) return false;
-    const PathType level = reaches_c2c(settings_.gdr_c2c) ? PathType::kP2c : PathType::kPxb;
+    const topology::PathType level =
+        reaches_c2c(settings_.gdr_c2c) ? topology::PathType::kP2c : topology::PathType::kPxb;
     return s_.gpu_net.at(g, n).type <= settings_.gdr_level.value_or(level);
   }
 
@@ -179,7 +183,7 @@ class Corrections {
   std::uint32_t local_cpu(std::uint32_t g) const {
     std::uint32_t best = UINT32_MAX;
     for (std::uint32_t c = 0; c < s_.cpus.size(); ++c) {
-      if (s_.gpu_cpu.at(g, c).type == PathType::kDis) continue;
+      if (s_.gpu_cpu.at(g, c).type == topology::PathType::kDis) continue;
       if (best == UINT32_MAX || s_.gpu_cpu.at(g, c).links.size() < s_.gpu_cpu.at(g, best).links.size()) best = c;
     }
     return best;
@@ -194,10 +198,10 @@ template <typename At>
 std::vector<std::uint32_t> nearest(std::uint32_t count, const At& path) {
   std::vector<std::uint32_t> out;
   float most = 0;
-  PathType least = PathType::kDis;
+  topology::PathType least = topology::PathType::kDis;
   for (std::uint32_t i = 0; i < count; ++i) {
     const NcclPath& p = path(i);
-    if (p.type == PathType::kDis) continue;
+    if (p.type == topology::PathType::kDis) continue;
     if (p.GBps > most || (p.GBps == most && p.type < least)) {
       most = p.GBps;
       least = p.type;
@@ -309,4 +313,4 @@ void compute_nccl_paths(NcclSystem& s, const NcclSettings& settings) {
   sum_up(s);
 }
 
-}  // namespace busbar
+}  // namespace busbar::nccl

@@ -6,7 +6,7 @@
 
 #include "busbar/nccl/internal/channel_counts.h"
 
-namespace busbar {
+namespace busbar::nccl {
 namespace {
 
 constexpr std::uint32_t kMostRcclChannels = 128, kMostOverNetwork = 64;
@@ -16,7 +16,7 @@ bool is_cdna4(const NcclSystem& s) { return s.target.starts_with("gfx95"); }
 
 bool all_over_xgmi(const NcclSystem& s) {
   return std::all_of(s.gpu_gpu.cells.begin(), s.gpu_gpu.cells.end(),
-                     [](const NcclPath& p) { return p.type <= PathType::kNvb; });
+                     [](const NcclPath& p) { return p.type <= topology::PathType::kNvb; });
 }
 
 /// How often each ring is repeated.
@@ -46,7 +46,7 @@ std::uint32_t most_channels(const NcclComm& c) {
 }
 
 std::uint32_t per_peer(const NcclSystem& s, const NcclPath& path) {
-  if (path.type != PathType::kNvl && path.type != PathType::kNvb) return 2;
+  if (path.type != topology::PathType::kNvl && path.type != topology::PathType::kNvb) return 2;
   const auto links = static_cast<std::uint32_t>(path.GBps / xgmi_GBps(s.target) + 1e-3f);
   return (is_cdna3(s) || is_cdna4(s) ? 4 : 2) * std::max(1u, links);
 }
@@ -81,4 +81,4 @@ void count_rccl_channels(NcclComm& c) {
   c.p2p_channels_per_peer = std::min(std::bit_ceil(std::max(least, 1u)) * (doubled ? 2 : 1), c.p2p_channels);
 }
 
-}  // namespace busbar
+}  // namespace busbar::nccl

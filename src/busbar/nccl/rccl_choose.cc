@@ -7,7 +7,7 @@
 #include "busbar/nccl/internal/rccl_tables.h"
 #include "busbar/nccl/internal/rccl_tuning.h"
 
-namespace busbar {
+namespace busbar::nccl {
 namespace {
 
 const std::string& target_of(const NcclComm& c) { return c.shapes.front().system.target; }
@@ -20,7 +20,7 @@ struct RcclSizes {
 constexpr std::uint64_t kKiB = 1024, kMiB = kKiB * 1024;
 
 /// With several nodes. Bytes are S for all-reduce, else S / ranks.
-RcclSizes several_nodes(std::string_view target, Collective op, std::uint32_t nodes) {
+RcclSizes several_nodes(std::string_view target, collectives::Collective op, std::uint32_t nodes) {
   const bool cdna3 = target.starts_with("gfx94");
   const auto reduced = [&](std::uint64_t most) {
     return nodes > 2 ? static_cast<std::uint64_t>(static_cast<double>(most) * 3.8) : most;
@@ -28,14 +28,14 @@ RcclSizes several_nodes(std::string_view target, Collective op, std::uint32_t no
   if (!cdna3 && !target.starts_with("gfx95") && !target.starts_with("gfx12")) return {};
   const std::uint64_t small = target.starts_with("gfx12") ? kMiB : 256 * kKiB;
   switch (op) {
-    case Collective::kAllReduce:
+    case collectives::Collective::kAllReduce:
       return cdna3 ? RcclSizes{512 * kKiB, 512 * kKiB, reduced(4'415'057)}
                    : RcclSizes{small, small, reduced(70'640'910)};
-    case Collective::kReduceScatter:
+    case collectives::Collective::kReduceScatter:
       return cdna3 ? RcclSizes{640 * kKiB, 128 * kKiB, 3'211'264} : RcclSizes{64 * kKiB, 64 * kKiB, 8 * kMiB};
-    case Collective::kAllGather:
+    case collectives::Collective::kAllGather:
       return cdna3 ? RcclSizes{96 * kKiB, 96 * kKiB, 5'046'272} : RcclSizes{64 * kKiB, 64 * kKiB, 8 * kMiB};
-    case Collective::kReduce:
+    case collectives::Collective::kReduce:
       return cdna3 ? RcclSizes{4 * kKiB, 4 * kKiB, 16 * kMiB} : RcclSizes{16'383, 16'383, 16 * kMiB};
     default:
       return cdna3 ? RcclSizes{8 * kKiB, 8 * kKiB, 32 * kMiB} : RcclSizes{2 * kKiB, 2 * kKiB, 16 * kMiB};
@@ -43,16 +43,16 @@ RcclSizes several_nodes(std::string_view target, Collective op, std::uint32_t no
 }
 
 /// Bytes per rank up to which one node uses LL in spite of the table; 0: none.
-std::uint64_t one_node_ll(std::string_view target, Collective op) {
+std::uint64_t one_node_ll(std::string_view target, collectives::Collective op) {
   if (target.starts_with("gfx95")) {
-    if (op == Collective::kAllGather) return 88'448;
-    return op == Collective::kReduceScatter ? kMiB : 0;
+    if (op == collectives::Collective::kAllGather) return 88'448;
+    return op == collectives::Collective::kReduceScatter ? kMiB : 0;
   }
-  return target.starts_with("gfx94") && op == Collective::kReduceScatter ? 352'128 : 0;
+  return target.starts_with("gfx94") && op == collectives::Collective::kReduceScatter ? 352'128 : 0;
 }
 
 /// Channels of gfx950 on several nodes, by bytes per rank; 0: as otherwise.
-std::uint32_t channels_by_size(const NcclComm& c, Collective op, std::uint64_t per_rank) {
+std::uint32_t channels_by_size(const NcclComm& c, collectives::Collective op, std::uint64_t per_rank) {
   struct Step {
     std::uint64_t below;
     std::uint32_t channels;
@@ -63,15 +63,15 @@ std::uint32_t channels_by_size(const NcclComm& c, Collective op, std::uint64_t p
                               {512 * kKiB, 32}, {kMiB, 40},    {4 * kMiB, 56}, {256 * kMiB, 64}};
   if (c.node_count() < 2 || !target_of(c).starts_with("gfx95")) return 0;
   std::span<const Step> steps;
-  if (op == Collective::kReduceScatter) steps = kScatter;
-  if (op == Collective::kAllGather) steps = kGather;
+  if (op == collectives::Collective::kReduceScatter) steps = kScatter;
+  if (op == collectives::Collective::kAllGather) steps = kGather;
   for (const Step& s : steps)
     if (per_rank <= s.below) return s.channels;
   return 0;
 }
 
-std::uint64_t threshold_of(const NcclComm& c, Collective op, const NcclChoice& choice) {
-  const bool gathers = op == Collective::kAllGather || op == Collective::kReduceScatter;
+std::uint64_t threshold_of(const NcclComm& c, collectives::Collective op, const NcclChoice& choice) {
+  const bool gathers = op == collectives::Collective::kAllGather || op == collectives::Collective::kReduceScatter;
   const bool wide = gathers && c.node_count() > 1;
   if (choice.protocol == NcclProtocol::kSimple) return 64;
   if (choice.protocol == NcclProtocol::kLl128) return wide ? std::uint64_t{64} * c.ranks : 8;
@@ -79,7 +79,8 @@ std::uint64_t threshold_of(const NcclComm& c, Collective op, const NcclChoice& c
   return std::uint64_t{wide ? 16u : 8u} * c.ranks;
 }
 
-void set_rccl_channels(const NcclComm& c, const NcclTuning& t, Collective op, std::uint64_t bytes, NcclChoice& out) {
+void set_rccl_channels(const NcclComm& c, const NcclTuning& t, collectives::Collective op, std::uint64_t bytes,
+                       NcclChoice& out) {
   out.threads = t.threads[static_cast<std::size_t>(out.algorithm)][static_cast<std::size_t>(out.protocol)];
   out.channels = c.channels;
   const std::uint64_t per_channel = out.threads * threshold_of(c, op, out);
@@ -91,29 +92,31 @@ void set_rccl_channels(const NcclComm& c, const NcclTuning& t, Collective op, st
 }
 
 /// Whether an all-gather is so small that every rank sends directly to every other.
-bool is_direct(const NcclComm& c, Collective op, std::uint64_t bytes) {
+bool is_direct(const NcclComm& c, collectives::Collective op, std::uint64_t bytes) {
   const std::string& target = target_of(c);
   const bool cdna4 = target.starts_with("gfx95"), one = c.node_count() == 1;
-  if (op != Collective::kAllGather || c.ranks % 8 != 0 || (!one && !c.settings.pxn.value_or(false))) return false;
+  if (op != collectives::Collective::kAllGather || c.ranks % 8 != 0 || (!one && !c.settings.pxn.value_or(false)))
+    return false;
   if (target.starts_with("gfx94")) return bytes <= 4 * kMiB;
   return cdna4 && c.node_count() < 64 && bytes <= (one ? 8 : c.node_count() * 2) * kMiB;
 }
 
-bool available(const NcclTuning& t, Collective op, NcclAlgorithm a, NcclProtocol p, const NcclAllowed& allowed) {
+bool available(const NcclTuning& t, collectives::Collective op, NcclAlgorithm a, NcclProtocol p,
+               const NcclAllowed& allowed) {
   return allowed.has(a) && allowed.has(p) && t.of(op, a, p).GBps > 0;
 }
 
 /// Sets the protocol that the size requires, unless the user names one.
-void override_protocol(const NcclComm& c, const NcclTuning& t, Collective op, std::uint64_t bytes,
+void override_protocol(const NcclComm& c, const NcclTuning& t, collectives::Collective op, std::uint64_t bytes,
                        const NcclForced& forced, NcclChoice& out) {
   const NcclAllowed& allowed = c.settings.allowed[nccl_place(op)];
   if (forced.protocol || allowed.protocols != 0xff) return;
-  const std::uint64_t size = op == Collective::kAllReduce ? bytes : bytes / c.ranks;
+  const std::uint64_t size = op == collectives::Collective::kAllReduce ? bytes : bytes / c.ranks;
   const std::string& target = target_of(c);
   const auto may = [&](NcclProtocol p) { return available(t, op, out.algorithm, p, allowed); };
   if (c.node_count() == 1) {
     if (size <= one_node_ll(target, op) && may(NcclProtocol::kLl)) out.protocol = NcclProtocol::kLl;
-    const bool trees = target.starts_with("gfx95") && op == Collective::kAllReduce && !forced.algorithm &&
+    const bool trees = target.starts_with("gfx95") && op == collectives::Collective::kAllReduce && !forced.algorithm &&
                        available(t, op, NcclAlgorithm::kTree, NcclProtocol::kLl, allowed);
     if (trees && size >= 64 && size <= 256 * kKiB) {
       out.algorithm = NcclAlgorithm::kTree;
@@ -132,8 +135,8 @@ void override_protocol(const NcclComm& c, const NcclTuning& t, Collective op, st
 }
 
 /// The least forecast among the permitted choices; empty if none is permitted.
-std::optional<NcclChoice> least_forecast(const NcclComm& c, const NcclTuning& t, Collective op, std::uint64_t bytes,
-                                         const NcclForced& forced) {
+std::optional<NcclChoice> least_forecast(const NcclComm& c, const NcclTuning& t, collectives::Collective op,
+                                         std::uint64_t bytes, const NcclForced& forced) {
   const NcclAllowed& allowed = c.settings.allowed[nccl_place(op)];
   const RcclConstants& k = rccl_constants(c);
   std::optional<NcclChoice> best;
@@ -159,14 +162,14 @@ std::optional<NcclChoice> least_forecast(const NcclComm& c, const NcclTuning& t,
 
 }  // namespace
 
-Result<NcclChoice> choose_rccl(const NcclComm& c, const NcclTuning& t, Collective op, Bytes size,
+Result<NcclChoice> choose_rccl(const NcclComm& c, const NcclTuning& t, collectives::Collective op, Bytes size,
                                const NcclForced& forced) {
   const std::uint64_t bytes = count(size);
   std::optional<NcclChoice> best = least_forecast(c, t, op, bytes, forced);
   if (!best)
     return Error{ErrorCode::kUnsupported,
                  fmt::format("RCCL has no {} for {} here; leave algorithm and protocol to it",
-                             forced.algorithm ? name_of(*forced.algorithm) : "such protocol", name_of(op)),
+                             forced.algorithm ? name_of(*forced.algorithm) : "such protocol", collectives::name_of(op)),
                  {}};
   const bool free = !forced.algorithm && !forced.protocol && c.settings.allowed[nccl_place(op)].algorithms == 0xff;
   if (free && is_direct(c, op, bytes)) {
@@ -180,4 +183,4 @@ Result<NcclChoice> choose_rccl(const NcclComm& c, const NcclTuning& t, Collectiv
   return *best;
 }
 
-}  // namespace busbar
+}  // namespace busbar::nccl

@@ -6,7 +6,7 @@
 #include "busbar/base/id.h"
 #include "busbar/nccl/internal/rccl_models.h"
 
-namespace busbar {
+namespace busbar::nccl {
 namespace {
 
 std::uint32_t digit(char c) { return static_cast<std::uint32_t>(c <= '9' ? c - '0' : c - 'a' + 10); }
@@ -153,9 +153,9 @@ class Matching {
       const bool together = node_.numa_of_net[n] == node_.numa_of_gpu[gpus[j]];
       if (same_numa_ && together != (numa_[1][k] == numa_[0][j])) return false;
       if (near_.empty()) continue;
-      const PathType type = s_.gpu_net.at(gpus[j], n).type;
+      const topology::PathType type = s_.gpu_net.at(gpus[j], n).type;
       const bool near = near_[k].find(static_cast<char>('0' + j)) != std::string_view::npos;
-      if (type != PathType::kPxn && near != (type <= PathType::kPxb)) return false;
+      if (type != topology::PathType::kPxn && near != (type <= topology::PathType::kPxb)) return false;
     }
     return true;
   }
@@ -200,8 +200,8 @@ void rate(const NcclSystem& s, NcclPattern pattern, NcclGraph& g) {
   g.pattern = pattern;
   g.min_channels = g.max_channels = g.channels;
   g.intra_GBps = g.inter_GBps = s.total_GBps / static_cast<float>(g.channels);
-  g.intra_type = PathType::kLoc;
-  g.inter_type = PathType::kPix;
+  g.intra_type = topology::PathType::kLoc;
+  g.inter_type = topology::PathType::kPix;
   const std::uint32_t hops = pattern == NcclPattern::kRing && !s.inter ? g.gpus : g.gpus - 1;
   const std::uint32_t last = pattern == NcclPattern::kRing ? g.gpus - 1 : 1;
   for (std::uint32_t c = 0; c < g.channels; ++c) {
@@ -245,4 +245,4 @@ void match_rccl_model(const NcclSystem& s, const NcclSettings& settings, NcclGra
       }
 }
 
-}  // namespace busbar
+}  // namespace busbar::nccl

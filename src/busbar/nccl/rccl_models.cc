@@ -3,7 +3,7 @@
 // Source: ROCm RCCL (develop, on NCCL 2.28.3, ROCm 7.11), src/graph/rome_models.cc.
 #include "busbar/nccl/internal/rccl_models.h"
 
-namespace busbar {
+namespace busbar::nccl {
 namespace {
 
 // Widths of the xGMI between GPUs, one row per GPU. D: two hives of four GPUs; F, G: eight GPUs with three links each;
@@ -224,4 +224,4 @@ constexpr RcclModel kModels[] = {
 
 std::span<const RcclModel> rccl_models() { return kModels; }
 
-}  // namespace busbar
+}  // namespace busbar::nccl

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 
-namespace busbar {
+namespace busbar::nccl {
 namespace {
 
 // Steps over xGMI, steps over the network, shares for up to two nodes, shares for more; then tenths by size, from 64 B
@@ -124,4 +124,4 @@ float rccl_share(const RcclSteps& steps, NcclProtocol protocol, std::uint64_t by
   return tenths(row[static_cast<std::size_t>(std::clamp(q, 0, static_cast<int>(row.size()) - 1))]);
 }
 
-}  // namespace busbar
+}  // namespace busbar::nccl

@@ -8,7 +8,7 @@
 #include "busbar/nccl/internal/rccl_models.h"
 #include "busbar/nccl/test_nodes.h"
 
-namespace busbar {
+namespace busbar::nccl {
 namespace {
 
 std::vector<std::string> split(std::string_view text, char at = ' ') {
@@ -25,7 +25,7 @@ std::string order_of(const std::string& ring) {
 
 NcclComm amd_comm(std::uint32_t nodes, std::uint32_t nics = 8, const std::string& target = "gfx942",
                   const NcclSettings& settings = {}) {
-  const Topology t = nccl_machine(amd_node(nics, target), nodes, 400);
+  const topology::Topology t = nccl_machine(amd_node(nics, target), nodes, 400);
   return build_nccl_comm(t, t.gpus(), settings).value();
 }
 
@@ -80,7 +80,7 @@ TEST(RcclModels, AMeshOfEightIsTheModelOfItsNics) {
 }
 
 TEST(RcclModels, SomeOfItsGpusAreNoModel) {
-  const Topology t = nccl_machine(amd_node(), 1, 400);
+  const topology::Topology t = nccl_machine(amd_node(), 1, 400);
   const NcclComm c = build_nccl_comm(t, t.gpus().first(4), {}).value();
   EXPECT_EQ(model_of(c), 0);
   EXPECT_GT(c.channels, 0u);
@@ -153,4 +153,4 @@ TEST(RcclModels, PxnNeedsManyRanks) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::nccl

@@ -6,12 +6,14 @@
 
 #include "busbar/nccl/internal/rccl_tables.h"
 
-namespace busbar {
+namespace busbar::nccl {
 namespace {
 
 const NcclNodeShape& first(const NcclComm& c) { return c.shapes.front(); }
 
-bool forwards_only(Collective op) { return op == Collective::kBroadcast || op == Collective::kReduce; }
+bool forwards_only(collectives::Collective op) {
+  return op == collectives::Collective::kBroadcast || op == collectives::Collective::kReduce;
+}
 
 /// Latency and bandwidth of rings and trees.
 class RcclModelOfCosts {
@@ -23,10 +25,10 @@ class RcclModelOfCosts {
         nodes_(comm.node_count()),
         cdna_(first(comm).system.target.starts_with("gfx94") || first(comm).system.target.starts_with("gfx95")) {}
 
-  NcclCost cost(Collective op, NcclAlgorithm a, NcclProtocol p) const {
+  NcclCost cost(collectives::Collective op, NcclAlgorithm a, NcclProtocol p) const {
     const bool tree = a == NcclAlgorithm::kTree;
     if (!tree && a != NcclAlgorithm::kRing) return {};
-    if (tree && op != Collective::kAllReduce) return {};
+    if (tree && op != collectives::Collective::kAllReduce) return {};
     const NcclGraph& g = tree ? c_.graphs.tree : c_.graphs.ring;
     if (g.channels == 0 || (p == NcclProtocol::kLl128 && !ll128(op, g))) return {};
     if (tree && p == NcclProtocol::kSimple && nodes_ == 1 && cdna_) return {};
@@ -36,19 +38,20 @@ class RcclModelOfCosts {
  private:
   static std::size_t at(NcclProtocol p) { return static_cast<std::size_t>(p); }
 
-  bool ll128(Collective op, const NcclGraph& g) const {
+  bool ll128(collectives::Collective op, const NcclGraph& g) const {
     if (c_.settings.rccl_ll128 || c_.settings.allowed[nccl_place(op)].trusts_ll128) return true;
     const bool known = cdna_ || first(c_).system.target == "gfx90a";
     const auto& match = first(c_).graphs.rccl;
-    return known && match && match->ll128 && g.intra_type == PathType::kNvl && g.inter_type <= PathType::kPxb;
+    return known && match && match->ll128 && g.intra_type == topology::PathType::kNvl &&
+           g.inter_type <= topology::PathType::kPxb;
   }
 
-  float steps(Collective op) const {
-    if (op == Collective::kAllReduce) return 2 * (ranks_ - 1);
+  float steps(collectives::Collective op) const {
+    if (op == collectives::Collective::kAllReduce) return 2 * (ranks_ - 1);
     return forwards_only(op) ? ranks_ : ranks_ - 1;
   }
 
-  float bandwidth(Collective op, const NcclGraph& g, const RcclSteps& k, NcclProtocol p, bool tree) const {
+  float bandwidth(collectives::Collective op, const NcclGraph& g, const RcclSteps& k, NcclProtocol p, bool tree) const {
     const float one = nodes_ <= 2 ? g.intra_GBps : g.inter_GBps;
     float bus = static_cast<float>(g.channels) * one * (nodes_ <= 2 ? k.few_nodes : k.many_nodes)[at(p)];
     if (nodes_ == 1 && forwards_only(op) && p == NcclProtocol::kLl && cdna_) bus *= 1.65f;
@@ -56,7 +59,7 @@ class RcclModelOfCosts {
   }
 
   float inside(const NcclGraph& g, const RcclSteps& k, NcclProtocol p) const {
-    return (g.intra_type == PathType::kNvl ? k.xgmi : kRcclPcie)[at(p)];
+    return (g.intra_type == topology::PathType::kNvl ? k.xgmi : kRcclPcie)[at(p)];
   }
   /// With one GPU per node no traffic inside the node hides the network: its rings count as trees.
   float outside(const NcclGraph& g, const RcclSteps& k, NcclProtocol p) const {
@@ -71,13 +74,13 @@ class RcclModelOfCosts {
     return kRcclBase[at(p)] + 2 * (local * inside(g, k_.tree, p) + depth * outside(g, k_.tree, p));
   }
 
-  float ring_latency(Collective op, NcclProtocol p) const {
+  float ring_latency(collectives::Collective op, NcclProtocol p) const {
     const NcclGraph& g = c_.graphs.ring;
     if (forwards_only(op)) return kRcclBase[at(p)] + (nodes_ > 1 ? k_.ring.net[at(p)] : inside(g, k_.ring, p));
     if (nodes_ == 1) return kRcclBase[at(p)] + steps(op) * inside(g, k_.ring, p);
     const float overhead = c_.settings.net_overhead_us.value_or(first(c_).system.cpu.vendor == CpuVendor::kAmd ? 2 : 1);
     const float step = std::max(inside(g, k_.ring, p), overhead * (p == NcclProtocol::kSimple ? 3 : 1));
-    const float over_net = static_cast<float>(nodes_ - 1) * (op == Collective::kAllReduce ? 2 : 1);
+    const float over_net = static_cast<float>(nodes_ - 1) * (op == collectives::Collective::kAllReduce ? 2 : 1);
     return kRcclBase[at(p)] + (steps(op) - over_net) * step + over_net * outside(g, k_.ring, p);
   }
 
@@ -110,4 +113,4 @@ NcclTuning tune_rccl(const NcclComm& comm) {
   return out;
 }
 
-}  // namespace busbar
+}  // namespace busbar::nccl

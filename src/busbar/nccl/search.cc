@@ -4,7 +4,7 @@
 
 #include "busbar/nccl/internal/channel_bound.h"
 
-namespace busbar {
+namespace busbar::nccl {
 namespace {
 
 /// Odd multipliers, different for every link: the sum of reservations times multipliers identifies the reservations.
@@ -86,7 +86,7 @@ GraphSearch::Leg GraphSearch::leg(End from, std::uint32_t a, End to, std::uint32
 std::size_t GraphSearch::walk(const Leg& leg, std::size_t most, float bandwidth) {
   const std::int32_t plain = thousandths_of_GBps(bandwidth);
   std::int32_t over_pcie = plain;
-  if (leg.path->type == PathType::kPhb && leg.from_gpu)
+  if (leg.path->type == topology::PathType::kPhb && leg.from_gpu)
     for (const std::uint32_t l : leg.path->links) {  // an Intel host bridge loses a sixth of peer traffic
       const NcclNode& n = s_.nodes[s_.links[l].to];
       if (n.kind == NcclNodeKind::kCpu && n.cpu.arch == CpuArch::kX86 && n.cpu.vendor == CpuVendor::kIntel)
@@ -111,8 +111,8 @@ std::size_t GraphSearch::walk(const Leg& leg, std::size_t most, float bandwidth)
 }
 
 bool GraphSearch::allowed(const Leg& leg) const {
-  const PathType most = leg.intra ? now_.intra_type : now_.inter_type;
-  if (leg.path->type == PathType::kDis || leg.path->type > most) return false;
+  const topology::PathType most = leg.intra ? now_.intra_type : now_.inter_type;
+  if (leg.path->type == topology::PathType::kDis || leg.path->type > most) return false;
   return !is_tree() || leg.back->type <= most;
 }
 
@@ -348,4 +348,4 @@ std::uint32_t GraphSearch::replayed(std::int32_t step) const {
   return now_.gpu(now_.channels - 1, static_cast<std::uint32_t>(step + 1));
 }
 
-}  // namespace busbar
+}  // namespace busbar::nccl

@@ -3,7 +3,7 @@
 
 #include "busbar/nccl/internal/search.h"
 
-namespace busbar {
+namespace busbar::nccl {
 namespace {
 
 bool before(const GraphSearch::GpuScore& a, const GraphSearch::GpuScore& b) {
@@ -129,11 +129,11 @@ std::vector<std::uint32_t> GraphSearch::usable_nets(int gpu) const {
   const std::uint32_t end = gpu == -1 ? s_.gpu_count() : first + 1;
   for (std::uint32_t g = first; g < end; ++g)
     for (const std::uint32_t n : near_nets_[g]) list(n);
-  for (auto t = static_cast<int>(PathType::kLoc); t <= static_cast<int>(now_.inter_type); ++t)
+  for (auto t = static_cast<int>(topology::PathType::kLoc); t <= static_cast<int>(now_.inter_type); ++t)
     for (std::uint32_t g = first; g < end && nets.size() < listed.size(); ++g)
       for (std::uint32_t n = 0; n < s_.net_count(); ++n)
-        if (s_.gpu_net.at(g, n).type == static_cast<PathType>(t)) list(n);
+        if (s_.gpu_net.at(g, n).type == static_cast<topology::PathType>(t)) list(n);
   return nets;
 }
 
-}  // namespace busbar
+}  // namespace busbar::nccl

@@ -11,25 +11,26 @@
 #include "busbar/topology/nic_merging.h"
 #include "busbar/topology/path_type.h"
 
-namespace busbar {
+namespace busbar::nccl {
 
 struct NcclSettings {
   NcclVersion version;
   // Properties of the machine, unless a variable overrides them.
-  int cross_nic = 2;                             ///< NCCL_CROSS_NIC: 0 never, 1 always, 2 where it helps
-  bool p2p_over_pcie = true;                     ///< GPUs can reach each other over PCIe
-  bool gdr = true;                               ///< NICs access GPU memory directly
-  NicMerging merges_nics = NicMerging::kByCard;  ///< as the network plugin merges them
+  int cross_nic = 2;          ///< NCCL_CROSS_NIC: 0 never, 1 always, 2 where it helps
+  bool p2p_over_pcie = true;  ///< GPUs can reach each other over PCIe
+  bool gdr = true;            ///< NICs access GPU memory directly
+  topology::NicMerging merges_nics = topology::NicMerging::kByCard;  ///< as the network plugin merges them
   // Paths.
-  std::optional<PathType> p2p_level;      ///< NCCL_P2P_LEVEL; kLoc: NCCL_P2P_DISABLE
-  std::optional<PathType> gdr_level;      ///< NCCL_NET_GDR_LEVEL
-  bool shm = true;                        ///< not NCCL_SHM_DISABLE
-  std::optional<bool> pxn;                ///< NCCL_PXN_DISABLE; empty: on, or with RCCL by the number of ranks
-  bool pxn_c2c = true, gdr_c2c = true;    ///< NCCL_PXN_C2C, NCCL_NET_GDR_C2C: NICs behind a C2C link count as near
-  bool nvb = true;                        ///< not NCCL_NVB_DISABLE
-  bool sockets = false;                   ///< TCP instead of RDMA: NCCL_NET=Socket, NCCL_IB_DISABLE. Sockets
-                                          ///< copy through host memory and merge no NICs
-  PathType merge_level = PathType::kNvl;  ///< NCCL_NET_MERGE_LEVEL; kNvl stands for its PORT, kLoc is off
+  std::optional<topology::PathType> p2p_level;  ///< NCCL_P2P_LEVEL; kLoc: NCCL_P2P_DISABLE
+  std::optional<topology::PathType> gdr_level;  ///< NCCL_NET_GDR_LEVEL
+  bool shm = true;                              ///< not NCCL_SHM_DISABLE
+  std::optional<bool> pxn;                      ///< NCCL_PXN_DISABLE; empty: on, or with RCCL by the number of ranks
+  bool pxn_c2c = true, gdr_c2c = true;  ///< NCCL_PXN_C2C, NCCL_NET_GDR_C2C: NICs behind a C2C link count as near
+  bool nvb = true;                      ///< not NCCL_NVB_DISABLE
+  bool sockets = false;                 ///< TCP instead of RDMA: NCCL_NET=Socket, NCCL_IB_DISABLE. Sockets
+                                        ///< copy through host memory and merge no NICs
+  topology::PathType merge_level =
+      topology::PathType::kNvl;  ///< NCCL_NET_MERGE_LEVEL; kNvl stands for its PORT, kLoc is off
   // Algorithms.
   NcclAllowedAll allowed{};              ///< NCCL_ALGO, NCCL_PROTO
   bool rccl_models = true;               ///< not RCCL_MODEL_MATCHING_DISABLE
@@ -54,4 +55,4 @@ struct NcclSettings {
   Shortcuts shortcuts{};
 };
 
-}  // namespace busbar
+}  // namespace busbar::nccl

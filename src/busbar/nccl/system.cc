@@ -10,7 +10,7 @@
 #include "busbar/nccl/internal/paths.h"
 #include "busbar/topology/seen_damage.h"
 
-namespace busbar {
+namespace busbar::nccl {
 
 const char* name_of(NcclNodeKind kind) {
   constexpr const char* kNames[] = {"GPU", "PCI", "NVS", "CPU", "NIC", "NET"};
@@ -19,7 +19,7 @@ const char* name_of(NcclNodeKind kind) {
 
 namespace {
 
-CpuType cpu_type(const ProcessorIdentity& id) {
+CpuType cpu_type(const topology::ProcessorIdentity& id) {
   CpuType out;
   out.arch = id.arch == "x86_64"  ? CpuArch::kX86
              : id.arch == "arm64" ? CpuArch::kArm
@@ -34,16 +34,16 @@ CpuType cpu_type(const ProcessorIdentity& id) {
   return out;
 }
 
-float pcie_of(const LinkClass& c) {
+float pcie_of(const topology::LinkClass& c) {
   const int lanes = std::clamp<int>(c.lanes, 1, 16);
   return pcie_GBps(static_cast<double>(per_second(c.wire_rate)) * 8 / 1e9 / std::max<int>(c.lanes, 1), lanes);
 }
 
 /// Refuses accelerators of other libraries.
-Status check_known(const Topology& t, DeviceId gpu) {
-  const DeviceClass& c = t.device_class(gpu);
+Status check_known(const topology::Topology& t, topology::DeviceId gpu) {
+  const topology::DeviceClass& c = t.device_class(gpu);
   if (c.compute_capability > 0 || !c.architecture.empty()) return {};
-  const auto is_ici = [](const LinkClass& l) { return l.kind == LinkKind::kIci; };
+  const auto is_ici = [](const topology::LinkClass& l) { return l.kind == topology::LinkKind::kIci; };
   const auto own = std::find_if(t.link_classes().begin(), t.link_classes().end(), is_ici);
   if (own != t.link_classes().end()) {
     const bool tpu = own->brand.empty();
@@ -62,8 +62,8 @@ Status check_known(const Topology& t, DeviceId gpu) {
 /// Walks over the devices of one block and turns them into nodes and links.
 class SystemBuilder {
  public:
-  SystemBuilder(const Topology& t, std::span<const DeviceId> gpus, std::span<const std::uint32_t> ranks, bool inter,
-                const NcclSettings& settings)
+  SystemBuilder(const topology::Topology& t, std::span<const topology::DeviceId> gpus,
+                std::span<const std::uint32_t> ranks, bool inter, const NcclSettings& settings)
       : t_(t), gpus_(gpus), ranks_(ranks), settings_(settings), block_(t.blocks()[index(t.block_of(gpus[0]))]) {
     s_.inter = inter;
     node_of_.assign(block_.device_count, kNoNode);
@@ -85,13 +85,15 @@ class SystemBuilder {
  private:
   static constexpr std::uint32_t kNoNode = UINT32_MAX;
 
-  DeviceId device(std::uint32_t place) const { return static_cast<DeviceId>(block_.first_device + place); }
-  bool inside(DeviceId d) const {
+  topology::DeviceId device(std::uint32_t place) const {
+    return static_cast<topology::DeviceId>(block_.first_device + place);
+  }
+  bool inside(topology::DeviceId d) const {
     return index(d) >= block_.first_device && index(d) < block_.first_device + block_.device_count;
   }
-  std::uint32_t& node_of(DeviceId d) { return node_of_[index(d) - block_.first_device]; }
+  std::uint32_t& node_of(topology::DeviceId d) { return node_of_[index(d) - block_.first_device]; }
 
-  std::uint32_t add(NcclNodeKind kind, DeviceId d) {
+  std::uint32_t add(NcclNodeKind kind, topology::DeviceId d) {
     NcclNode n;
     n.kind = kind;
     n.device = d;
@@ -103,10 +105,10 @@ class SystemBuilder {
   Status add_gpus() {
     std::uint32_t dev = 0;
     for (std::uint32_t p = 0; p < block_.device_count; ++p) {
-      if (t_.kind(device(p)) != DeviceKind::kGpu) continue;
+      if (t_.kind(device(p)) != topology::DeviceKind::kGpu) continue;
       const auto at = std::find(gpus_.begin(), gpus_.end(), device(p));
       if (at != gpus_.end()) {
-        const DeviceClass& c = t_.device_class(device(p));
+        const topology::DeviceClass& c = t_.device_class(device(p));
         BUSBAR_RETURN_IF_ERROR(check_known(t_, device(p)));
         const std::uint32_t n = add(NcclNodeKind::kGpu, device(p));
         NcclNode& node = s_.nodes[n];
@@ -131,13 +133,15 @@ class SystemBuilder {
     if (numa < 0) numa = 0;
     const auto at = cpu_of_numa_.find(numa);
     if (at != cpu_of_numa_.end()) return at->second;
-    DeviceId socket = kNone<DeviceId>;  // the last with a number not above `numa`: a socket has its first node's
+    topology::DeviceId socket =
+        kNone<topology::DeviceId>;  // the last with a number not above `numa`: a socket has its first node's
     for (std::uint32_t p = 0; p < block_.device_count; ++p)
-      if (t_.kind(device(p)) == DeviceKind::kCpu && (socket == kNone<DeviceId> || t_.numa(device(p)) <= numa))
+      if (t_.kind(device(p)) == topology::DeviceKind::kCpu &&
+          (socket == kNone<topology::DeviceId> || t_.numa(device(p)) <= numa))
         socket = device(p);
     const std::uint32_t n = add(NcclNodeKind::kCpu, socket);
     s_.nodes[n].numa = numa;
-    if (socket != kNone<DeviceId>) s_.nodes[n].cpu = cpu_type(t_.device_class(socket).processor);
+    if (socket != kNone<topology::DeviceId>) s_.nodes[n].cpu = cpu_type(t_.device_class(socket).processor);
     s_.cpus.push_back(n);
     cpu_of_numa_[numa] = n;
     return n;
@@ -145,40 +149,41 @@ class SystemBuilder {
 
   void add_switches_and_cpus() {
     for (std::uint32_t p = 0; p < block_.device_count; ++p) {
-      const DeviceId d = device(p);
-      const DeviceKind k = t_.kind(d);
-      if (k == DeviceKind::kPcieSwitch && !has_upper_level(d)) node_of(d) = add(NcclNodeKind::kPci, d);
-      if (k == DeviceKind::kNvSwitch) {
+      const topology::DeviceId d = device(p);
+      const topology::DeviceKind k = t_.kind(d);
+      if (k == topology::DeviceKind::kPcieSwitch && !has_upper_level(d)) node_of(d) = add(NcclNodeKind::kPci, d);
+      if (k == topology::DeviceKind::kNvSwitch) {
         if (!s_.has_nvs()) s_.nvs = add(NcclNodeKind::kNvs, d);
         node_of(d) = s_.nvs;
       }
-      if (k == DeviceKind::kCpu || k == DeviceKind::kRootPort) node_of(d) = cpu_of(t_.numa(d));
+      if (k == topology::DeviceKind::kCpu || k == topology::DeviceKind::kRootPort) node_of(d) = cpu_of(t_.numa(d));
     }
     for (std::uint32_t p = 0; p < block_.device_count; ++p)
-      if (t_.kind(device(p)) == DeviceKind::kPcieSwitch && has_upper_level(device(p)))
+      if (t_.kind(device(p)) == topology::DeviceKind::kPcieSwitch && has_upper_level(device(p)))
         node_of(device(p)) = node_of(*upper_level(device(p)));
     if (!s_.cpus.empty()) s_.cpu = s_.nodes[s_.cpus[0]].cpu;
   }
 
   /// NCCL takes two levels of one physical PCIe switch as one. Returns the upper level for a lower one.
-  std::optional<DeviceId> upper_level(DeviceId d) const {
+  std::optional<topology::DeviceId> upper_level(topology::DeviceId d) const {
     if (!t_.device_class(d).lower_level) return std::nullopt;
-    for (const LinkId l : t_.out_links(d))
-      if (t_.kind(t_.to(l)) == DeviceKind::kPcieSwitch && !t_.device_class(t_.to(l)).lower_level) return t_.to(l);
+    for (const topology::LinkId l : t_.out_links(d))
+      if (t_.kind(t_.to(l)) == topology::DeviceKind::kPcieSwitch && !t_.device_class(t_.to(l)).lower_level)
+        return t_.to(l);
     return std::nullopt;
   }
-  bool has_upper_level(DeviceId d) const { return upper_level(d).has_value(); }
+  bool has_upper_level(topology::DeviceId d) const { return upper_level(d).has_value(); }
 
   void add_nets() {
     std::map<std::int16_t, std::pair<std::uint32_t, std::uint32_t>> cards;  // by card: network device and ports so far
     for (const NicGroup& group : group_nics(t_, block_, settings_)) {
-      const DeviceId d = group.ports.front();
+      const topology::DeviceId d = group.ports.front();
       const std::uint32_t nic = add(NcclNodeKind::kNic, d), net = add(NcclNodeKind::kNet, d);
-      for (const DeviceId port : group.ports)
+      for (const topology::DeviceId port : group.ports)
         if (port == d || group.sums_pcie) node_of(port) = nic;
       if (group.raised > 1) raised_.emplace_back(nic, group.raised);
       NcclNode& node = s_.nodes[net];
-      for (const DeviceId port : group.ports) node.net_GBps += static_cast<float>(cabled_GBps(t_, port));
+      for (const topology::DeviceId port : group.ports) node.net_GBps += static_cast<float>(cabled_GBps(t_, port));
       node.ports = group.ports;
       node.asic = net;
       if (const std::int16_t card = t_.template_device(d).card; card >= 0) {
@@ -223,27 +228,27 @@ class SystemBuilder {
   }
 
   /// The cables inside the block whose even direction leaves `d`.
-  void add_links(DeviceId d) {
-    for (const LinkId l : t_.out_links(d)) {
+  void add_links(topology::DeviceId d) {
+    for (const topology::LinkId l : t_.out_links(d)) {
       if ((static_cast<std::uint32_t>(l) & 1u) != 0 || !inside(t_.to(l))) continue;
-      const LinkClass& c = t_.link_class(l);
+      const topology::LinkClass& c = t_.link_class(l);
       const std::uint32_t a = node_of(d), b = node_of(t_.to(l));
       switch (c.kind) {
-        case LinkKind::kNvlink:
-        case LinkKind::kXgmi:
+        case topology::LinkKind::kNvlink:
+        case topology::LinkKind::kXgmi:
           if (a == kNoNode || b == kNoNode) break;
           if (s_.amd_gpus && (is_cpu(a) || is_cpu(b)))  // RCCL reads the PCIe function of the link
             join(home(a, t_.to(l), d), home(b, d, t_.to(l)), NcclLinkKind::kPci, wire_GBps(c));
           else
             join(a, b, NcclLinkKind::kNvl, scale_up_GBps(a, b, c));
           break;
-        case LinkKind::kC2c:
+        case topology::LinkKind::kC2c:
           if (a != kNoNode && b != kNoNode) join(a, b, NcclLinkKind::kC2c, wire_GBps(c));
           break;
-        case LinkKind::kPcie:
+        case topology::LinkKind::kPcie:
           if (a == kNoNode || b == kNoNode) break;
           join(home(a, t_.to(l), d), home(b, d, t_.to(l)), NcclLinkKind::kPci,
-               pcie_of(c) * static_cast<float>(seen_share(t_, l)));
+               pcie_of(c) * static_cast<float>(topology::seen_share(t_, l)));
           break;
         default:
           break;  // sockets are meshed below; NCCL ignores NUMA nodes and drives
@@ -252,18 +257,18 @@ class SystemBuilder {
   }
 
   bool is_cpu(std::uint32_t n) const { return s_.nodes[n].kind == NcclNodeKind::kCpu; }
-  static float wire_GBps(const LinkClass& c) {
+  static float wire_GBps(const topology::LinkClass& c) {
     return static_cast<float>(static_cast<double>(per_second(c.wire_rate)) / 1e9);
   }
 
   /// `node`; but for a CPU, the NUMA node to which the devices below its host bridge belong.
-  std::uint32_t home(std::uint32_t node, DeviceId below, DeviceId socket) {
+  std::uint32_t home(std::uint32_t node, topology::DeviceId below, topology::DeviceId socket) {
     return is_cpu(node) ? cpu_of(t_.numa(below) >= 0 ? t_.numa(below) : t_.numa(socket)) : node;
   }
 
-  float scale_up_GBps(std::uint32_t a, std::uint32_t b, const LinkClass& c) const {
+  float scale_up_GBps(std::uint32_t a, std::uint32_t b, const topology::LinkClass& c) const {
     const auto lanes = static_cast<float>(std::max<int>(c.lanes, 1));
-    if (c.kind == LinkKind::kXgmi) return lanes * xgmi_GBps(s_.target);
+    if (c.kind == topology::LinkKind::kXgmi) return lanes * xgmi_GBps(s_.target);
     int cc = 1000;
     for (const std::uint32_t n : {a, b})
       if (s_.nodes[n].kind == NcclNodeKind::kGpu) cc = std::min(cc, s_.nodes[n].compute_capability);
@@ -280,8 +285,8 @@ class SystemBuilder {
       return;
     }
     for (std::uint32_t p = 0; p < block_.device_count; ++p)
-      for (const LinkId l : t_.out_links(device(p)))
-        if ((static_cast<std::uint32_t>(l) & 1u) == 0 && t_.link_class(l).kind == LinkKind::kSocket)
+      for (const topology::LinkId l : t_.out_links(device(p)))
+        if ((static_cast<std::uint32_t>(l) & 1u) == 0 && t_.link_class(l).kind == topology::LinkKind::kSocket)
           join(node_of(device(p)), node_of(t_.to(l)), NcclLinkKind::kSys, inter_cpu_GBps(s_.cpu, settings_.version));
   }
 
@@ -318,11 +323,11 @@ class SystemBuilder {
       });
   }
 
-  const Topology& t_;
-  std::span<const DeviceId> gpus_;
+  const topology::Topology& t_;
+  std::span<const topology::DeviceId> gpus_;
   std::span<const std::uint32_t> ranks_;
   const NcclSettings& settings_;
-  const Block& block_;
+  const topology::Block& block_;
   NcclSystem s_;
   std::vector<std::uint32_t> node_of_;
   std::map<int, std::uint32_t> cpu_of_numa_;
@@ -331,10 +336,10 @@ class SystemBuilder {
 
 }  // namespace
 
-Result<NcclSystem> build_nccl_system(const Topology& t, std::span<const DeviceId> gpus,
+Result<NcclSystem> build_nccl_system(const topology::Topology& t, std::span<const topology::DeviceId> gpus,
                                      std::span<const std::uint32_t> ranks, bool inter, const NcclSettings& settings) {
   BUSBAR_CHECK(!gpus.empty() && gpus.size() == ranks.size()) << "every GPU has a rank";
-  for (const DeviceId g : gpus)
+  for (const topology::DeviceId g : gpus)
     if (t.block_of(g) != t.block_of(gpus[0])) return invalid("the graph of a node needs GPUs of one block");
   BUSBAR_RETURN_IF_ERROR(check_known(t, gpus[0]));
   if (gpus.size() > kMostNcclGpus)
@@ -347,4 +352,4 @@ Result<NcclSystem> build_nccl_system(const Topology& t, std::span<const DeviceId
   return system;
 }
 
-}  // namespace busbar
+}  // namespace busbar::nccl

@@ -19,7 +19,7 @@
 #include "busbar/nccl/settings.h"
 #include "busbar/topology/topology.h"
 
-namespace busbar {
+namespace busbar::nccl {
 
 enum class NcclNodeKind : std::uint8_t { kGpu, kPci, kNvs, kCpu, kNic, kNet };
 enum class NcclLinkKind : std::uint8_t { kLoc, kNvl, kC2c, kPci, kSys, kNet };
@@ -27,7 +27,7 @@ const char* name_of(NcclNodeKind kind);  ///< "GPU", "PCI", "NVS", "CPU", "NIC",
 
 struct NcclNode {
   NcclNodeKind kind{};
-  DeviceId device = kNone<DeviceId>;
+  topology::DeviceId device = kNone<topology::DeviceId>;
   // GPUs
   int compute_capability = 0;  ///< times ten; 0 unknown
   std::uint32_t rank = 0;
@@ -36,7 +36,8 @@ struct NcclNode {
   float net_GBps = 0;
   float net_latency_us = 0;
   std::uint32_t asic = 0, port = 0;
-  std::vector<DeviceId> ports;  ///< all NICs that it consists of, the first is `device`; more than one if merged
+  std::vector<topology::DeviceId>
+      ports;  ///< all NICs that it consists of, the first is `device`; more than one if merged
   bool collnet = false;
   // CPUs
   CpuType cpu;
@@ -51,7 +52,7 @@ struct NcclLink {
 };
 
 struct NcclPath {
-  PathType type = PathType::kDis;
+  topology::PathType type = topology::PathType::kDis;
   float GBps = 0;
   std::vector<std::uint32_t> links;  ///< in order
 };
@@ -90,7 +91,7 @@ struct NcclSystem {
 /// are the block's NICs with a live cable, merged as the settings say. There are none if `inter` is false; if there are
 /// none, `inter` of the result is false. Error kInvalid: GPUs of several blocks; kUnsupported: an accelerator that
 /// neither NCCL nor RCCL supports.
-Result<NcclSystem> build_nccl_system(const Topology& topology, std::span<const DeviceId> gpus,
+Result<NcclSystem> build_nccl_system(const topology::Topology& topology, std::span<const topology::DeviceId> gpus,
                                      std::span<const std::uint32_t> ranks, bool inter, const NcclSettings& settings);
 
 /// The network devices of GPU `gpu`: channel c uses number c modulo their count. Empty if there are none.
@@ -100,4 +101,4 @@ std::uint32_t local_net(const NcclSystem& system, std::uint32_t gpu, std::uint32
 /// The GPUs nearest to network device `net`: most bandwidth, then the lowest type.
 std::vector<std::uint32_t> local_gpus(const NcclSystem& system, std::uint32_t net);
 
-}  // namespace busbar
+}  // namespace busbar::nccl

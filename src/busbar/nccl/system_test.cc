@@ -6,7 +6,7 @@
 
 #include "busbar/nccl/test_nodes.h"
 
-namespace busbar {
+namespace busbar::nccl {
 namespace {
 
 std::vector<std::uint32_t> counted(std::size_t n) {
@@ -15,10 +15,10 @@ std::vector<std::uint32_t> counted(std::size_t n) {
   return out;
 }
 
-NcclSystem system_of(const Topology& t, bool inter, const NcclSettings& settings = {}) {
-  std::vector<DeviceId> gpus;
-  for (const DeviceId g : t.gpus())
-    if (t.block_of(g) == static_cast<BlockId>(0)) gpus.push_back(g);
+NcclSystem system_of(const topology::Topology& t, bool inter, const NcclSettings& settings = {}) {
+  std::vector<topology::DeviceId> gpus;
+  for (const topology::DeviceId g : t.gpus())
+    if (t.block_of(g) == static_cast<topology::BlockId>(0)) gpus.push_back(g);
   return build_nccl_system(t, gpus, counted(gpus.size()), inter, settings).value();
 }
 
@@ -74,10 +74,10 @@ TEST(NcclSystem, GivesANodeOf8H100TheFiguresOfItsLogs) {
 TEST(NcclPaths, GpusMeetOverTheSwitchAndReachTheirOwnNicOverOnePcieSwitch) {
   const NcclSystem s = system_of(nccl_machine(TestNode{}, 2), true);
   for (std::uint32_t g = 0; g < 8; ++g) {
-    EXPECT_EQ(s.gpu_gpu.at(g, g).type, PathType::kLoc);
-    EXPECT_EQ(s.gpu_gpu.at(g, (g + 1) % 8).type, PathType::kNvl);
+    EXPECT_EQ(s.gpu_gpu.at(g, g).type, topology::PathType::kLoc);
+    EXPECT_EQ(s.gpu_gpu.at(g, (g + 1) % 8).type, topology::PathType::kNvl);
     EXPECT_EQ(s.gpu_gpu.at(g, (g + 1) % 8).links.size(), 2u);
-    EXPECT_EQ(s.gpu_net.at(g, g).type, PathType::kPix);
+    EXPECT_EQ(s.gpu_net.at(g, g).type, topology::PathType::kPix);
     EXPECT_EQ(s.local_gpu[g], static_cast<int>(g));
     EXPECT_EQ(local_net(s, g, 0), g);
     EXPECT_EQ(local_net(s, g, 5), g) << "one NIC of its own: every channel takes it";
@@ -86,23 +86,23 @@ TEST(NcclPaths, GpusMeetOverTheSwitchAndReachTheirOwnNicOverOnePcieSwitch) {
 
 TEST(NcclPaths, OtherNicsAreReachedThroughTheGpuNextToThemButOnlyToSend) {
   const NcclSystem s = system_of(nccl_machine(TestNode{}, 2), true);
-  EXPECT_EQ(s.gpu_net.at(0, 1).type, PathType::kPxn);
+  EXPECT_EQ(s.gpu_net.at(0, 1).type, topology::PathType::kPxn);
   EXPECT_FLOAT_EQ(s.gpu_net.at(0, 1).GBps, 48);
-  EXPECT_EQ(s.net_gpu.at(1, 0).type, PathType::kPhb);
-  EXPECT_EQ(s.net_gpu.at(7, 0).type, PathType::kSys);
+  EXPECT_EQ(s.net_gpu.at(1, 0).type, topology::PathType::kPhb);
+  EXPECT_EQ(s.net_gpu.at(7, 0).type, topology::PathType::kSys);
   NcclSettings off;
   off.pxn = false;
-  EXPECT_EQ(system_of(nccl_machine(TestNode{}, 2), true, off).gpu_net.at(0, 1).type, PathType::kPhb);
+  EXPECT_EQ(system_of(nccl_machine(TestNode{}, 2), true, off).gpu_net.at(0, 1).type, topology::PathType::kPhb);
 }
 
 TEST(NcclPaths, WithoutPeerAccessOrGpudirectEverythingGoesThroughTheCpu) {
   NcclSettings off;
-  off.p2p_level = PathType::kLoc;
+  off.p2p_level = topology::PathType::kLoc;
   off.gdr = false;
   const NcclSystem s = system_of(nccl_machine(TestNode{}, 2), true, off);
-  EXPECT_EQ(s.gpu_gpu.at(0, 1).type, PathType::kPhb);
-  EXPECT_EQ(s.gpu_gpu.at(0, 7).type, PathType::kSys);
-  EXPECT_EQ(s.gpu_net.at(0, 0).type, PathType::kPhb);
+  EXPECT_EQ(s.gpu_gpu.at(0, 1).type, topology::PathType::kPhb);
+  EXPECT_EQ(s.gpu_gpu.at(0, 7).type, topology::PathType::kSys);
+  EXPECT_EQ(s.gpu_net.at(0, 0).type, topology::PathType::kPhb);
   EXPECT_GT(s.gpu_net.at(0, 0).links.size(), 3u) << "up to the CPU and down again";
 }
 
@@ -112,15 +112,15 @@ TEST(NcclPaths, PciePeersAreAllowedUpToSeveralSwitchesUnlessAMachineOfTwoIsAmds)
   pcie.gpus = 4;
   pcie.gpus_per_switch = 2;
   const NcclSystem s = system_of(nccl_machine(pcie, 1), false);
-  EXPECT_EQ(s.gpu_gpu.at(0, 1).type, PathType::kPix);
-  EXPECT_EQ(s.gpu_gpu.at(0, 2).type, PathType::kSys);
+  EXPECT_EQ(s.gpu_gpu.at(0, 1).type, topology::PathType::kPix);
+  EXPECT_EQ(s.gpu_gpu.at(0, 2).type, topology::PathType::kSys);
   EXPECT_EQ(s.gpu_gpu.at(0, 2).links.size(), 5u) << "GPU, switch, CPU, CPU, switch, GPU";
   TestNode amd = pcie;
   amd.gpus = 2;
   amd.gpus_per_switch = 1;
   amd.vendor = "AuthenticAMD";
   amd.family = 25;
-  EXPECT_EQ(system_of(nccl_machine(amd, 1), false).gpu_gpu.at(0, 1).type, PathType::kSys);
+  EXPECT_EQ(system_of(nccl_machine(amd, 1), false).gpu_gpu.at(0, 1).type, topology::PathType::kSys);
 }
 
 TEST(NcclPaths, TwoGpusAndTwoNicsOfOneSwitchEachTakeTheirOwn) {
@@ -137,32 +137,32 @@ TEST(NcclPaths, TwoGpusAndTwoNicsOfOneSwitchEachTakeTheirOwn) {
 }
 
 TEST(NcclPaths, OneGpuBetweenTwoNvlinksMayPassTrafficOn) {
-  NodeTemplate n;
+  topology::NodeTemplate n;
   const auto gpu = [&](const char* name) {
-    TemplateDevice d;
+    topology::TemplateDevice d;
     d.name = name;
     d.device_class.compute_capability = 70;
     n.devices.push_back(d);
   };
   gpu("gpu0"), gpu("gpu1"), gpu("gpu2");
-  n.links.push_back({0, 1, nccl_link(LinkKind::kNvlink, 50, 2)});
-  n.links.push_back({1, 2, nccl_link(LinkKind::kNvlink, 25, 1)});
-  TopologyBuilder b;
+  n.links.push_back({0, 1, nccl_link(topology::LinkKind::kNvlink, 50, 2)});
+  n.links.push_back({1, 2, nccl_link(topology::LinkKind::kNvlink, 25, 1)});
+  topology::TopologyBuilder b;
   b.add_block(b.add_template(n));
-  const Topology t = std::move(b).seal();
+  const topology::Topology t = std::move(b).seal();
   const NcclSystem s = system_of(t, false);
-  EXPECT_EQ(s.gpu_gpu.at(0, 2).type, PathType::kNvb);
+  EXPECT_EQ(s.gpu_gpu.at(0, 2).type, topology::PathType::kNvb);
   EXPECT_FLOAT_EQ(s.gpu_gpu.at(0, 2).GBps, 20);
   EXPECT_FLOAT_EQ(s.gpu_gpu.at(0, 1).GBps, 40);
   NcclSettings off;
   off.nvb = false;
-  EXPECT_NE(system_of(t, false, off).gpu_gpu.at(0, 2).type, PathType::kNvb);
+  EXPECT_NE(system_of(t, false, off).gpu_gpu.at(0, 2).type, topology::PathType::kNvb);
 }
 
 TEST(NcclSystem, RefusesAcceleratorsWithoutKnownRules) {
   TestNode unknown;
   unknown.compute_capability = 0;
-  const Topology t = nccl_machine(unknown, 1);
+  const topology::Topology t = nccl_machine(unknown, 1);
   const auto refused = build_nccl_system(t, t.gpus(), counted(8), false, {});
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().code, ErrorCode::kUnsupported);
@@ -171,14 +171,14 @@ TEST(NcclSystem, RefusesAcceleratorsWithoutKnownRules) {
 TEST(NcclSystem, RefusesDomainsLargerThanNcclKnows) {
   TestNode large;
   large.gpus = 80;
-  const Topology t = nccl_machine(large, 1);
+  const topology::Topology t = nccl_machine(large, 1);
   const auto refused = build_nccl_system(t, t.gpus(), counted(80), false, {});
   ASSERT_FALSE(refused.ok());
   EXPECT_NE(refused.error().message.find("at most 72"), std::string::npos);
 }
 
 /// Two ports of 200 Gb/s per card, and one card per GPU.
-Topology dual_ports() {
+topology::Topology dual_ports() {
   TestNode node;
   node.nic_gigabits = 200;
   node.nics_per_switch = node.ports_per_card = 2;
@@ -201,7 +201,7 @@ TEST(NcclNics, PortsOfACardAreOneDeviceWithTheirSumBehindThePcieLinkOfOne) {
 TEST(NcclNics, ReleasesBefore220AndLevelLocLeavePortsApart) {
   NcclSettings old, off;
   old.version = {2, 19};
-  off.merge_level = PathType::kLoc;
+  off.merge_level = topology::PathType::kLoc;
   for (const NcclSettings& settings : {old, off}) {
     const NcclSystem s = system_of(dual_ports(), true, settings);
     ASSERT_EQ(ports_of(s), std::vector<std::size_t>(16, 1));
@@ -215,7 +215,7 @@ TEST(NcclNics, AsManyPortsAreMergedAsTheReleaseAllows) {
   TestNode node;
   node.gpus = 2;
   node.nics_per_switch = node.ports_per_card = 8;
-  const Topology t = nccl_machine(node, 2);
+  const topology::Topology t = nccl_machine(node, 2);
   for (const auto& [minor, ports] : {std::pair{23, 2u}, {29, 4u}, {30, 8u}}) {
     NcclSettings settings;
     settings.version.minor = static_cast<std::uint16_t>(minor);
@@ -226,10 +226,10 @@ TEST(NcclNics, AsManyPortsAreMergedAsTheReleaseAllows) {
 TEST(NcclNics, ALevelOfPcieSwitchesMergesCardsAndSumsTheirPcieLinks) {
   TestNode node;
   node.nics_per_switch = 2;  // cards with one port each
-  const Topology t = nccl_machine(node, 2);
+  const topology::Topology t = nccl_machine(node, 2);
   NcclSettings settings;
   EXPECT_EQ(ports_of(system_of(t, true, settings)).size(), 16u);
-  settings.merge_level = PathType::kPix;
+  settings.merge_level = topology::PathType::kPix;
   const NcclSystem s = system_of(t, true, settings);
   EXPECT_EQ(ports_of(s), std::vector<std::size_t>(8, 2));
   EXPECT_FLOAT_EQ(s.nodes[s.nets[0]].net_GBps, 100);
@@ -245,14 +245,14 @@ TEST(NcclNics, AwsPluginGivesEveryGpuTheNicsNextToItAsOne) {
   node.nic_gigabits = 100;
   node.gpus_per_switch = 2;
   node.nics_per_switch = 7;
-  const Topology t = nccl_machine(node, 2);
+  const topology::Topology t = nccl_machine(node, 2);
   NcclSettings settings;
-  settings.merges_nics = NicMerging::kByGpu;
+  settings.merges_nics = topology::NicMerging::kByGpu;
   const NcclSystem s = system_of(t, true, settings);
   EXPECT_EQ(ports_of(s), (std::vector<std::size_t>{4, 3, 4, 3, 4, 3, 4, 3})) << "7 for two GPUs, the larger first";
-  settings.merges_nics = NicMerging::kNone;
+  settings.merges_nics = topology::NicMerging::kNone;
   EXPECT_EQ(ports_of(system_of(t, true, settings)).size(), 28u);
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::nccl

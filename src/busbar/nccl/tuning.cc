@@ -7,7 +7,7 @@
 #include "busbar/nccl/internal/rccl_tuning.h"
 #include "busbar/nccl/internal/tuning_tables.h"
 
-namespace busbar {
+namespace busbar::nccl {
 
 namespace {
 
@@ -32,7 +32,7 @@ class CostModel {
     if (cpu_.arch == CpuArch::kPower) k_.pcie[index(NcclAlgorithm::kTree)][2] = k_.pcie[index(NcclAlgorithm::kRing)][2];
   }
 
-  NcclCost cost(Collective op, NcclAlgorithm a, NcclProtocol p) const {
+  NcclCost cost(collectives::Collective op, NcclAlgorithm a, NcclProtocol p) const {
     if (!exists(op, a, p) || !enabled(op, a, p)) return {};
     return {latency(op, a, p), bandwidth(op, a, p)};
   }
@@ -59,24 +59,28 @@ class CostModel {
   static bool is_collnet(NcclAlgorithm a) {
     return a == NcclAlgorithm::kCollnetDirect || a == NcclAlgorithm::kCollnetChain;
   }
-  static bool gathers(Collective op) { return op == Collective::kAllGather || op == Collective::kReduceScatter; }
+  static bool gathers(collectives::Collective op) {
+    return op == collectives::Collective::kAllGather || op == collectives::Collective::kReduceScatter;
+  }
   float per_node() const { return ranks_ / static_cast<float>(nodes_); }
-  float steps(Collective op) const {
-    if (op == Collective::kAllReduce) return 2 * (ranks_ - 1);
+  float steps(collectives::Collective op) const {
+    if (op == collectives::Collective::kAllReduce) return 2 * (ranks_ - 1);
     return gathers(op) ? ranks_ - 1 : ranks_;
   }
 
-  bool exists(Collective op, NcclAlgorithm a, NcclProtocol p) const {
-    if ((op == Collective::kBroadcast || op == Collective::kReduce) && a != NcclAlgorithm::kRing) return false;
+  bool exists(collectives::Collective op, NcclAlgorithm a, NcclProtocol p) const {
+    if ((op == collectives::Collective::kBroadcast || op == collectives::Collective::kReduce) &&
+        a != NcclAlgorithm::kRing)
+      return false;
     if (gathers(op) &&
         (a == NcclAlgorithm::kTree || a == NcclAlgorithm::kCollnetChain || a == NcclAlgorithm::kNvlsTree))
       return false;
-    if (op == Collective::kAllReduce && a == NcclAlgorithm::kPat) return false;
+    if (op == collectives::Collective::kAllReduce && a == NcclAlgorithm::kPat) return false;
     const bool any_protocol = a == NcclAlgorithm::kTree || a == NcclAlgorithm::kRing;
     return any_protocol || p == NcclProtocol::kSimple;
   }
 
-  bool enabled(Collective op, NcclAlgorithm a, NcclProtocol p) const {
+  bool enabled(collectives::Collective op, NcclAlgorithm a, NcclProtocol p) const {
     if (graph(a).channels == 0) return false;
     if (is_nvls(a) && (!c_.nvls || graph(a).channels < 2)) return false;
     if (a == NcclAlgorithm::kNvlsTree && nodes_ == 1) return false;
@@ -94,26 +98,26 @@ class CostModel {
   }
 
   bool ll128(NcclAlgorithm a) const {
-    if (c_.least_capability < 70 || graph(a).intra_type > PathType::kNvb) return false;
+    if (c_.least_capability < 70 || graph(a).intra_type > topology::PathType::kNvb) return false;
     // Before 2.23, only generations that had been tested.
     const int cc = c_.least_capability;
     if (v_ < NcclVersion{2, 23} && cc != 70 && cc != 80 && cc != 90) return false;
-    return graph(a).inter_type <= (cc >= 90 ? PathType::kPxn : PathType::kPxb);
+    return graph(a).inter_type <= (cc >= 90 ? topology::PathType::kPxn : topology::PathType::kPxb);
   }
 
-  float nvls_per_channel(Collective op, NcclAlgorithm a) const {
+  float nvls_per_channel(collectives::Collective op, NcclAlgorithm a) const {
     const NcclGraph& g = graph(a);
     const auto channels = static_cast<float>(g.channels);
     const bool tree = a == NcclAlgorithm::kNvlsTree;
     if (v_ < kNvlsByEfficiency) return std::min(g.intra_GBps, tree && nodes_ > 2 ? g.inter_GBps / 2 : g.inter_GBps);
     float inside = g.intra_GBps * k_.nvls_efficiency[generation_] * (channels - 1) / channels;
-    inside *= op == Collective::kAllReduce ? 2 : (per_node() - 1) / per_node();
+    inside *= op == collectives::Collective::kAllReduce ? 2 : (per_node() - 1) / per_node();
     const float outside = g.inter_GBps * (tree && nodes_ <= 2 ? 2 : 1);
     const float most = tree ? k_.nvls_tree_channel[generation_][size_] : std::numeric_limits<float>::max();
     return std::min({inside, outside, most});
   }
 
-  float ring_bus(NcclProtocol p, float bus, float ll_most, Collective op) const {
+  float ring_bus(NcclProtocol p, float bus, float ll_most, collectives::Collective op) const {
     const auto channels = static_cast<float>(graph(NcclAlgorithm::kRing).channels);
     if (p == NcclProtocol::kLl) {
       float share = .5f;
@@ -141,7 +145,7 @@ class CostModel {
     return bus / factor * (c_.least_capability >= 90 ? .85f : 1);
   }
 
-  float bandwidth(Collective op, NcclAlgorithm a, NcclProtocol p) const {
+  float bandwidth(collectives::Collective op, NcclAlgorithm a, NcclProtocol p) const {
     const NcclGraph& g = graph(a);
     const bool amd = cpu_.vendor == CpuVendor::kAmd;
     const float ll_most = k_.ll_most[nodes_ == 1 ? generation_ : amd ? 1 : 0][size_];
@@ -158,11 +162,13 @@ class CostModel {
     return bus * .5f;
   }
 
-  float ring_latency(Collective op, NcclProtocol p, float inside, float outside) const {
+  float ring_latency(collectives::Collective op, NcclProtocol p, float inside, float outside) const {
     const std::size_t column = static_cast<std::size_t>(p);
     const NcclGraph& g = graph(NcclAlgorithm::kRing);
-    const NcclLatencies& steps_of = nodes_ > 1 ? k_.net : g.intra_type == PathType::kNvl ? k_.nvlink : k_.pcie;
-    if (op == Collective::kBroadcast || op == Collective::kReduce) {
+    const NcclLatencies& steps_of = nodes_ > 1                                 ? k_.net
+                                    : g.intra_type == topology::PathType::kNvl ? k_.nvlink
+                                                                               : k_.pcie;
+    if (op == collectives::Collective::kBroadcast || op == collectives::Collective::kReduce) {
       if (g.same_channels) return steps_of[index(NcclAlgorithm::kRing)][column];
       const auto row = p == NcclProtocol::kSimple ? NcclAlgorithm::kTree : NcclAlgorithm::kRing;
       return steps(op) * steps_of[index(row)][column];
@@ -173,17 +179,17 @@ class CostModel {
       const float overhead = c_.settings.net_overhead_us.value_or(amd ? 2.f : 1.f);
       inside = std::max(inside, overhead * (p == NcclProtocol::kSimple ? 3 : 1));
       const auto hops = static_cast<float>(nodes_ - 1);
-      over_net = op == Collective::kAllReduce ? 2 * hops : hops;
-      if (op == Collective::kAllReduce && v_ < NcclVersion{2, 23}) over_net = 2 * (hops + 1);
+      over_net = op == collectives::Collective::kAllReduce ? 2 * hops : hops;
+      if (op == collectives::Collective::kAllReduce && v_ < NcclVersion{2, 23}) over_net = 2 * (hops + 1);
     }
     return (steps(op) - over_net) * inside + over_net * outside;
   }
 
-  float latency(Collective op, NcclAlgorithm a, NcclProtocol p) const {
+  float latency(collectives::Collective op, NcclAlgorithm a, NcclProtocol p) const {
     const std::size_t row = index(a), column = static_cast<std::size_t>(p);
     const NcclGraph& g = graph(a);
     const float base = k_.base[row][column];
-    const float inside = (g.intra_type == PathType::kNvl ? k_.nvlink : k_.pcie)[row][column];
+    const float inside = (g.intra_type == topology::PathType::kNvl ? k_.nvlink : k_.pcie)[row][column];
     const bool alone = per_node() == 1 && v_ >= NcclVersion{2, 23};  // nothing in the node hides the network
     float outside = k_.net[alone ? index(NcclAlgorithm::kTree) : row][column] + g.inter_latency_us;
     if (p == NcclProtocol::kSimple) outside += g.inter_latency_us;  // for the flush
@@ -217,7 +223,7 @@ class CostModel {
 
 }  // namespace
 
-const NcclCost& NcclTuning::of(Collective op, NcclAlgorithm a, NcclProtocol p) const {
+const NcclCost& NcclTuning::of(collectives::Collective op, NcclAlgorithm a, NcclProtocol p) const {
   return cost[nccl_place(op)][static_cast<std::size_t>(a)][static_cast<std::size_t>(p)];
 }
 
@@ -242,4 +248,4 @@ NcclTuning tune_nccl(const NcclComm& comm) {
   return out;
 }
 
-}  // namespace busbar
+}  // namespace busbar::nccl

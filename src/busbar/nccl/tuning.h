@@ -10,7 +10,7 @@
 #include "busbar/nccl/algorithms.h"
 #include "busbar/nccl/comm.h"
 
-namespace busbar {
+namespace busbar::nccl {
 
 /// time = latency + bytes / bandwidth; bandwidth 0: not available.
 struct NcclCost {
@@ -23,7 +23,7 @@ struct NcclTuning {
   std::array<std::array<std::uint32_t, kNcclProtocols>, kNcclAlgorithms> threads{};  ///< most threads per block
 
   /// Pre: one of the five collectives.
-  const NcclCost& of(Collective op, NcclAlgorithm a, NcclProtocol p) const;
+  const NcclCost& of(collectives::Collective op, NcclAlgorithm a, NcclProtocol p) const;
 };
 
 /// Restrictions of one call, in addition to the settings.
@@ -48,7 +48,7 @@ NcclTuning tune_nccl(const NcclComm& comm);
 
 /// NCCL's choice for one call of S = `bytes`, with S counted as nccl-tests does. Error kUnsupported if `forced` permits
 /// no choice.
-Result<NcclChoice> choose_nccl(const NcclComm& comm, const NcclTuning& tuning, Collective op, Bytes bytes,
+Result<NcclChoice> choose_nccl(const NcclComm& comm, const NcclTuning& tuning, collectives::Collective op, Bytes bytes,
                                const NcclForced& forced = {});
 
-}  // namespace busbar
+}  // namespace busbar::nccl

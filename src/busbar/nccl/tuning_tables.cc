@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace busbar {
+namespace busbar::nccl {
 namespace {
 
 constexpr std::size_t at(NcclAlgorithm a) { return static_cast<std::size_t>(a); }
@@ -69,4 +69,4 @@ float tree_correction(NcclProtocol protocol, int q) {
   return kShare[static_cast<std::size_t>(protocol)][q];
 }
 
-}  // namespace busbar
+}  // namespace busbar::nccl

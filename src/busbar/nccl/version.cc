@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
-namespace busbar {
+namespace busbar::nccl {
 namespace {
 constexpr NcclVersion kOldest{2, 18}, kNewest{2, 30};
 }
@@ -31,4 +31,4 @@ NcclVersion nearest_known(NcclVersion version) { return std::clamp(version, kOld
 
 std::string to_string(NcclVersion v) { return fmt::format("{}.{}", v.major, v.minor); }
 
-}  // namespace busbar
+}  // namespace busbar::nccl

@@ -8,7 +8,7 @@
 
 #include "busbar/base/result.h"
 
-namespace busbar {
+namespace busbar::nccl {
 
 struct NcclVersion {
   std::uint16_t major = 2, minor = 30;
@@ -21,4 +21,4 @@ Result<NcclVersion> parse_nccl_version(std::string_view text);
 NcclVersion nearest_known(NcclVersion version);
 std::string to_string(NcclVersion version);  ///< "2.27"
 
-}  // namespace busbar
+}  // namespace busbar::nccl

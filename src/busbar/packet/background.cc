@@ -9,25 +9,25 @@
 
 #include "busbar/base/random.h"
 
-namespace busbar {
+namespace busbar::packet {
 namespace {
 
 constexpr double kMostRandomFlows = 4e6;  // some gigabytes
 
 struct Host {
-  DeviceId gpu, nic;
+  topology::DeviceId gpu, nic;
   double bytes_per_s = 0;  ///< its share of all cables of its NIC
 };
 
-std::vector<Host> hosts_of(const Router& router) {
-  const Topology& t = router.topology();
+std::vector<Host> hosts_of(const routing::Router& router) {
+  const topology::Topology& t = router.topology();
   std::vector<Host> hosts;
-  std::map<DeviceId, std::uint32_t> gpus_of;
-  for (const DeviceId gpu : t.gpus()) {
+  std::map<topology::DeviceId, std::uint32_t> gpus_of;
+  for (const topology::DeviceId gpu : t.gpus()) {
     Host h{gpu, router.nearest_nic(gpu, 0), 0};
-    if (h.nic == kNone<DeviceId>) continue;
-    for (const LinkId l : t.out_links(h.nic))
-      if (is_fabric(t.link_class(l).kind))
+    if (h.nic == kNone<topology::DeviceId>) continue;
+    for (const topology::LinkId l : t.out_links(h.nic))
+      if (topology::is_fabric(t.link_class(l).kind))
         h.bytes_per_s += static_cast<double>(per_second(t.link_class(l).floor_rate()));
     hosts.push_back(h);
     ++gpus_of[h.nic];
@@ -53,7 +53,7 @@ Bytes SizeDistribution::at(double share) const {
   return static_cast<Bytes>(std::max(1.0, std::ceil(a.bytes + part * (b.bytes - a.bytes))));
 }
 
-Status add_background(const BackgroundTraffic& traffic, const Router& router, FlowList& list) {
+Status add_background(const BackgroundTraffic& traffic, const routing::Router& router, program::FlowList& list) {
   const std::vector<Host> hosts = hosts_of(router);
   if (hosts.size() < 2)
     return Error{ErrorCode::kUnsupported, "random flows need two GPUs with NICs", {"", 0, 0, traffic.flag}};
@@ -65,7 +65,7 @@ Status add_background(const BackgroundTraffic& traffic, const Router& router, Fl
                  fmt::format("about {:.2g} random flows, more than {:.2g}; end it earlier, or lower the load", expected,
                              kMostRandomFlows),
                  {"", 0, 0, traffic.flag}};
-  std::vector<ListedFlow> flows;
+  std::vector<program::ListedFlow> flows;
   for (std::size_t h = 0; h < hosts.size(); ++h) {
     RandomStream random(traffic.seed, "background of host " + std::to_string(h));
     const double flows_per_ps = traffic.load * hosts[h].bytes_per_s / mean * 1e-12;
@@ -77,15 +77,15 @@ Status add_background(const BackgroundTraffic& traffic, const Router& router, Fl
       other += other >= h ? 1 : 0;
       const Bytes bytes = traffic.sizes.at(random.uniform());
       flows.push_back({hosts[h].gpu, hosts[other].gpu, hosts[h].nic, hosts[other].nic, bytes,
-                       SimTime::at(Duration::ps(std::llround(at))), FlowTrigger::kReceived});
+                       SimTime::at(Duration::ps(std::llround(at))), program::FlowTrigger::kReceived});
     }
   }
   std::stable_sort(flows.begin(), flows.end(), [](const auto& a, const auto& b) { return a.start < b.start; });
-  for (const ListedFlow& f : flows) {
+  for (const program::ListedFlow& f : flows) {
     list.flows.push_back(f);
     list.after.close_row();
   }
   return {};
 }
 
-}  // namespace busbar
+}  // namespace busbar::packet

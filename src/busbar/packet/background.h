@@ -8,7 +8,7 @@
 #include "busbar/program/flow_list.h"
 #include "busbar/routing/router.h"
 
-namespace busbar {
+namespace busbar::packet {
 
 /// The cumulative distribution of flow sizes, linear between its points.
 struct SizeDistribution {
@@ -33,6 +33,6 @@ struct BackgroundTraffic {
 /// Appends flows. Each GPU sends by its nearest NIC, to another GPU drawn uniformly. Starts are Poisson in time, at the
 /// rate that gives the load; GPUs that share a NIC share its load. Each GPU draws from a random stream of its own.
 /// Errors: kUnsupported if fewer than two GPUs have a NIC, or for too many flows.
-Status add_background(const BackgroundTraffic& traffic, const Router& router, FlowList& list);
+Status add_background(const BackgroundTraffic& traffic, const routing::Router& router, program::FlowList& list);
 
-}  // namespace busbar
+}  // namespace busbar::packet

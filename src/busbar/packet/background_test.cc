@@ -23,15 +23,15 @@ TEST(Background, SizesFollowTheirShares) {
 /// Load, spread of starts, and pairs are within four standard deviations of the request.
 TEST(Background, LoadsEveryCableAsAskedAndMeetsEveryPair) {
   const LeafSpine n(2, 4, 2);
-  FlowList list;
+  program::FlowList list;
   const SimTime until = SimTime::at(Duration::us(2000));
   ASSERT_TRUE(add_background({kSizes, 0.4, until, 3}, n.router, list).ok());
   const double expected = 8 * 0.4 * 50e9 * 2e-3 / kSizes.mean_bytes();
   const auto flows = static_cast<double>(list.flows.size());
   EXPECT_NEAR(flows, expected, 4 * std::sqrt(expected));
   double bytes = 0, starts = 0;
-  std::set<std::pair<DeviceId, DeviceId>> pairs;
-  for (const ListedFlow& f : list.flows) {
+  std::set<std::pair<topology::DeviceId, topology::DeviceId>> pairs;
+  for (const program::ListedFlow& f : list.flows) {
     bytes += static_cast<double>(count(f.bytes));
     starts += f.start.since_start().in_us();
     EXPECT_NE(f.from, f.to);

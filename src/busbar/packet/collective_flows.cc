@@ -18,7 +18,7 @@
 #include "busbar/lowering/send_costs.h"
 #include "busbar/packet/internal/reduction_flows.h"
 
-namespace busbar {
+namespace busbar::packet {
 namespace {
 
 /// Which flows filled which chunk: per (actor, buffer, chunk) a list of flows.
@@ -27,16 +27,16 @@ class Fillers {
   Fillers(std::uint32_t actors, std::uint32_t chunks)
       : chunks_(chunks), head_(std::size_t{actors} * 3 * chunks, kNone32) {}
 
-  std::uint32_t of(std::uint32_t actor, Buffer buffer, std::uint32_t chunk) const {
+  std::uint32_t of(std::uint32_t actor, collectives::Buffer buffer, std::uint32_t chunk) const {
     return head_[place(actor, buffer, chunk)];
   }
   /// Calls f(flow) for the flows that filled it.
   template <class F>
-  void each(std::uint32_t actor, Buffer buffer, std::uint32_t chunk, F&& f) const {
+  void each(std::uint32_t actor, collectives::Buffer buffer, std::uint32_t chunk, F&& f) const {
     for (std::uint32_t e = of(actor, buffer, chunk); e != kNone32; e = entries_[e].next) f(entries_[e].flow);
   }
   /// The chunks now hold data of `flows` and, in a reduction, of the flows that filled the operand before.
-  void fill(const Move& m, std::span<const std::uint32_t> flows) {
+  void fill(const collectives::Move& m, std::span<const std::uint32_t> flows) {
     for (std::uint32_t chunk = m.first_chunk; chunk < m.first_chunk + m.chunk_count; ++chunk) {
       std::uint32_t before = m.reduce ? of(m.dst, m.operand, chunk) : kNone32;
       for (const std::uint32_t flow : flows) {
@@ -51,7 +51,7 @@ class Fillers {
   struct Entry {
     std::uint32_t flow, next;
   };
-  std::size_t place(std::uint32_t actor, Buffer buffer, std::uint32_t chunk) const {
+  std::size_t place(std::uint32_t actor, collectives::Buffer buffer, std::uint32_t chunk) const {
     return (std::size_t{actor} * 3 + static_cast<std::size_t>(buffer)) * chunks_ + chunk;
   }
   std::uint32_t chunks_;
@@ -61,8 +61,8 @@ class Fillers {
 
 class Unroller {
  public:
-  Unroller(const CollectiveCall& call, const Schedule& s, const Router& router, const Placement& placement,
-           const ProtocolModel& protocol, FlowList& list)
+  Unroller(const program::CollectiveCall& call, const collectives::Schedule& s, const routing::Router& router,
+           const routing::Placement& placement, const program::ProtocolModel& protocol, program::FlowList& list)
       : call_(call),
         s_(s),
         router_(router),
@@ -72,7 +72,7 @@ class Unroller {
         list_(list),
         per_order_(s.traits.channels_per_order),
         protocol_(protocol),
-        costs_(costs_of(protocol, call.protocol)) {
+        costs_(lowering::costs_of(protocol, call.protocol)) {
     const unsigned __int128 chunks = s.chunks;
     bytes_ = static_cast<std::uint64_t>(count(call.bytes) * chunks / s.chunks_per_buffer());
   }
@@ -81,7 +81,7 @@ class Unroller {
   /// it sends; its calls are cut into segments too.
   Status unroll(std::uint32_t group) {
     constexpr std::uint64_t kLeastSegment = 256 * 1024, kMostSegments = 32;
-    segments_ = s_.reducers == 0 ? pipeline_chunks(call_, s_, protocol_, s_.channels)
+    segments_ = s_.reducers == 0 ? lowering::pipeline_chunks(call_, s_, protocol_, s_.channels)
                                  : std::clamp<std::uint64_t>(bytes_ / kLeastSegment, 1, kMostSegments);
     BUSBAR_RETURN_IF_ERROR(count_moves());
     for (segment_ = 0; segment_ < segments_; ++segment_) {
@@ -105,11 +105,12 @@ class Unroller {
   /// Refuses a call with too many moves before they take memory. Few rounds of few ranks need no count.
   Status count_moves() const {
     std::uint64_t all_rounds = 0, moves = 0;
-    for (const Phase& phase : s_.phases) all_rounds += rounds(s_, phase);
+    for (const collectives::Phase& phase : s_.phases) all_rounds += collectives::rounds(s_, phase);
     if (all_rounds * s_.ranks * s_.ranks * segments_ < kMostMoves) return {};  // a rank sends to each other one at most
-    for (const Phase& phase : s_.phases) {
-      for (std::uint32_t round = 0; round < rounds(s_, phase); ++round) {
-        for_each_move(s_, phase, round, [&](const Move& m) { moves += m.chunk_count > 0 ? segments_ : 0; });
+    for (const collectives::Phase& phase : s_.phases) {
+      for (std::uint32_t round = 0; round < collectives::rounds(s_, phase); ++round) {
+        collectives::for_each_move(s_, phase, round,
+                                   [&](const collectives::Move& m) { moves += m.chunk_count > 0 ? segments_ : 0; });
         if (list_.flows.size() + moves > kMostMoves) return too_many_moves();
       }
     }
@@ -118,18 +119,18 @@ class Unroller {
 
   Status unroll_segment(std::uint32_t group) {
     // Data that is there from the start has no predecessor; an uneven all-to-all may have a billion chunks.
-    waits_ = s_.phases.size() != 1 || coupling_of(s_.phases[0].pattern) != Coupling::kFree;
+    waits_ = s_.phases.size() != 1 || collectives::coupling_of(s_.phases[0].pattern) != collectives::Coupling::kFree;
     Fillers fillers(s_.ranks + s_.reducers, waits_ ? s_.chunks : 0);
     std::vector<Flows> sent(s_.ranks);  // in the previous round, pairwise exchanges only
-    std::vector<Move> moves;
-    for (const Phase& phase : s_.phases) {
-      for (std::uint32_t round = 0; round < rounds(s_, phase); ++round) {
+    std::vector<collectives::Move> moves;
+    for (const collectives::Phase& phase : s_.phases) {
+      for (std::uint32_t round = 0; round < collectives::rounds(s_, phase); ++round) {
         moves.clear();
-        for_each_move(s_, phase, round, [&](const Move& m) {
+        collectives::for_each_move(s_, phase, round, [&](const collectives::Move& m) {
           if (m.chunk_count > 0) moves.push_back(m);
         });
         // Moves of one round send data of earlier rounds, so call fill() only after all moves of the round.
-        if (uses_hub(phase.pattern)) {
+        if (collectives::uses_hub(phase.pattern)) {
           BUSBAR_RETURN_IF_ERROR(add_by_hub(phase, group, moves, fillers));
         } else {
           add_direct(phase, group, moves, fillers, sent);
@@ -140,12 +141,12 @@ class Unroller {
     return {};
   }
 
-  void add_direct(const Phase& phase, std::uint32_t group, std::span<const Move> moves, Fillers& fillers,
-                  std::vector<Flows>& sent) {
-    const bool in_turn = phase.pattern == Pattern::kPairwiseAllToAll;
+  void add_direct(const collectives::Phase& phase, std::uint32_t group, std::span<const collectives::Move> moves,
+                  Fillers& fillers, std::vector<Flows>& sent) {
+    const bool in_turn = phase.pattern == collectives::Pattern::kPairwiseAllToAll;
     std::vector<Flows> now, flows;
     if (in_turn) now = sent;
-    for (const Move& m : moves) {
+    for (const collectives::Move& m : moves) {
       flows.push_back(add(m, phase, group, fillers, in_turn ? sent[m.src] : Flows()));
       if (in_turn) now[m.src] = flows.back();
     }
@@ -153,12 +154,14 @@ class Unroller {
     if (in_turn) sent = std::move(now);
   }
 
-  Status add_by_hub(const Phase& phase, std::uint32_t group, std::span<const Move> moves, Fillers& fillers) {
+  Status add_by_hub(const collectives::Phase& phase, std::uint32_t group, std::span<const collectives::Move> moves,
+                    Fillers& fillers) {
     if (!reductions_)
-      reductions_.emplace(call_, s_, topology_, placement_, protocol_, ranks_per_domain(call_, topology_, placement_),
-                          [this](ListedFlow f, const ReductionFlows::Flows& after) { return emit(f, after); });
-    const auto filled = [&](const Move& m) { return filled_by(m, fillers); };
-    const auto size_of = [&](const Move& m) { return bytes_of(m); };
+      reductions_.emplace(call_, s_, topology_, placement_, protocol_,
+                          lowering::ranks_per_domain(call_, topology_, placement_),
+                          [this](program::ListedFlow f, const ReductionFlows::Flows& after) { return emit(f, after); });
+    const auto filled = [&](const collectives::Move& m) { return filled_by(m, fillers); };
+    const auto size_of = [&](const collectives::Move& m) { return bytes_of(m); };
     BUSBAR_ASSIGN(const std::vector<ReductionFlows::Flows> flows,
                   reductions_->round(phase, group, moves, filled, size_of));
     for (std::size_t i = 0; i < moves.size(); ++i) fillers.fill(moves[i], flows[i]);
@@ -169,11 +172,11 @@ class Unroller {
     return static_cast<std::uint64_t>(static_cast<unsigned __int128>(bytes_) * chunk / s_.chunks);
   }
   /// In the current segment.
-  std::uint64_t bytes_of(const Move& m) const {
+  std::uint64_t bytes_of(const collectives::Move& m) const {
     const std::uint64_t all = begin_of(m.first_chunk + m.chunk_count) - begin_of(m.first_chunk);
     return all * (segment_ + 1) / segments_ - all * segment_ / segments_;
   }
-  std::vector<std::uint32_t> filled_by(const Move& m, const Fillers& fillers) const {
+  std::vector<std::uint32_t> filled_by(const collectives::Move& m, const Fillers& fillers) const {
     std::vector<std::uint32_t> flows;
     for (std::uint32_t c = m.first_chunk; waits_ && c < m.first_chunk + m.chunk_count; ++c)
       fillers.each(m.src, m.src_buffer, c, [&](std::uint32_t flow) { flows.push_back(flow); });
@@ -181,22 +184,23 @@ class Unroller {
   }
 
   /// A flow per crossing; one to the relaying GPU and one from it, which run at the same time, if there is one.
-  Flows add(const Move& m, const Phase& phase, std::uint32_t group, const Fillers& fillers, const Flows& behind) {
+  Flows add(const collectives::Move& m, const collectives::Phase& phase, std::uint32_t group, const Fillers& fillers,
+            const Flows& behind) {
     const std::uint32_t a = call_.groups.actor(group, m.src), b = call_.groups.actor(group, m.dst);
     const std::uint32_t channel = phase.channel / per_order_;
-    const DeviceId from = placement_.gpu(a), to = placement_.gpu(b);
+    const topology::DeviceId from = placement_.gpu(a), to = placement_.gpu(b);
     crossings_.assign(1, {from, placement_.nic(a, channel), placement_.nic(b, channel)});
     if (call_.nics && topology_.block_of(from) != topology_.block_of(to))
-      find_crossings(router_, placement_, call_.nics.get(), a, b, channel, crossings_);
+      lowering::find_crossings(router_, placement_, call_.nics.get(), a, b, channel, crossings_);
     Flows after = filled_by(m, fillers), out;
     after.insert(after.end(), behind.begin(), behind.end());
     const auto bytes = static_cast<std::uint64_t>(std::ceil(static_cast<double>(bytes_of(m)) / costs_.efficiency));
     const std::uint64_t ways = crossings_.size();
     for (std::uint64_t i = 0; i < ways; ++i) {
-      const Crossing& way = crossings_[i];
-      ListedFlow f;
+      const lowering::Crossing& way = crossings_[i];
+      program::ListedFlow f;
       f.overhead = overhead(from, to);
-      f.nic_from = f.nic_to = kNone<DeviceId>;
+      f.nic_from = f.nic_to = kNone<topology::DeviceId>;
       f.bytes = Bytes{bytes * (i + 1) / ways - bytes * i / ways};
       f.from = from;
       f.to = way.gpu;
@@ -210,14 +214,14 @@ class Unroller {
     return out;
   }
 
-  Duration overhead(DeviceId from, DeviceId to) {
+  Duration overhead(topology::DeviceId from, topology::DeviceId to) {
     const auto [known, fresh] = overhead_.try_emplace({from, to});
     if (fresh) known->second = overhead_between(router_, costs_, from, to);
     return known->second;
   }
 
   /// A move has two segments in progress at a time. These pay the overheads, which later ones hide behind them.
-  std::uint32_t emit(ListedFlow f, Flows after) {
+  std::uint32_t emit(program::ListedFlow f, Flows after) {
     constexpr std::uint64_t kUnderWay = 2;
     const auto number = static_cast<std::uint32_t>(list_.flows.size());
     f.start = launch_;
@@ -231,26 +235,26 @@ class Unroller {
     return number;
   }
 
-  const CollectiveCall& call_;
-  const Schedule& s_;
-  const Router& router_;
-  const Topology& topology_;
-  const Placement& placement_;
+  const program::CollectiveCall& call_;
+  const collectives::Schedule& s_;
+  const routing::Router& router_;
+  const topology::Topology& topology_;
+  const routing::Placement& placement_;
   SimTime launch_;
-  FlowList& list_;
+  program::FlowList& list_;
   std::uint32_t per_order_;
   std::uint64_t bytes_ = 0;
   std::uint64_t segment_ = 0, segments_ = 1;
   std::size_t per_segment_ = 0;  ///< flows
-  std::vector<Crossing> crossings_;
+  std::vector<lowering::Crossing> crossings_;
   bool waits_ = true;  ///< moves send data that other moves bring
-  const ProtocolModel& protocol_;
-  const ProtocolCosts costs_;
-  std::map<std::pair<DeviceId, DeviceId>, Duration> overhead_;
+  const program::ProtocolModel& protocol_;
+  const program::ProtocolCosts costs_;
+  std::map<std::pair<topology::DeviceId, topology::DeviceId>, Duration> overhead_;
   std::optional<ReductionFlows> reductions_;
 };
 
-Status check_reducers(const Schedule& s) {
+Status check_reducers(const collectives::Schedule& s) {
   if (s.reducers > 0)
     return Error{
         ErrorCode::kUnsupported,
@@ -262,11 +266,12 @@ Status check_reducers(const Schedule& s) {
   return {};
 }
 
-Status check_memory(const CollectiveCall& call, const Topology& t, const Placement& placement) {
+Status check_memory(const program::CollectiveCall& call, const topology::Topology& t,
+                    const routing::Placement& placement) {
   for (std::uint32_t g = 0; g < call.groups.groups(); ++g)
     for (std::uint32_t m = 0; m < call.groups.size(); ++m) {
-      const DeviceId gpu = placement.gpu(call.groups.actor(g, m));
-      if (per_second(memory_limit(t, gpu)) > 0)
+      const topology::DeviceId gpu = placement.gpu(call.groups.actor(g, m));
+      if (per_second(lowering::memory_limit(t, gpu)) > 0)
         return unsupported(
             fmt::format("the memory of {} is slower than its links, which packets do not model; use "
                         "--engine flow",
@@ -276,9 +281,9 @@ Status check_memory(const CollectiveCall& call, const Topology& t, const Placeme
 }
 
 /// Delays the flows that a rank sends, from flow `first` on, by one random time per rank.
-void start_late(const CollectiveCall& call, const Placement& placement, Duration mean, RandomStream& random,
-                FlowList& list, std::size_t first) {
-  std::map<DeviceId, Duration> late;
+void start_late(const program::CollectiveCall& call, const routing::Placement& placement, Duration mean,
+                RandomStream& random, program::FlowList& list, std::size_t first) {
+  std::map<topology::DeviceId, Duration> late;
   for (std::uint32_t g = 0; g < call.groups.groups(); ++g)
     for (std::uint32_t r = 0; r < call.groups.size(); ++r)
       late[placement.gpu(call.groups.actor(g, r))] =
@@ -290,51 +295,56 @@ void start_late(const CollectiveCall& call, const Placement& placement, Duration
 
 }  // namespace
 
-Duration overhead_between(const Router& router, const ProtocolCosts& costs, DeviceId from, DeviceId to) {
-  const Topology& t = router.topology();
+Duration overhead_between(const routing::Router& router, const program::ProtocolCosts& costs, topology::DeviceId from,
+                          topology::DeviceId to) {
+  const topology::Topology& t = router.topology();
   if (t.block_of(from) != t.block_of(to)) return costs.step_network;
-  std::vector<LinkShare> path;
-  if (!router.spread(from, to, kNone<DeviceId>, kNone<DeviceId>, 0, path).ok()) return {};
-  return send_overhead(costs, t, from, to, path);
+  std::vector<routing::LinkShare> path;
+  if (!router.spread(from, to, kNone<topology::DeviceId>, kNone<topology::DeviceId>, 0, path).ok()) return {};
+  return lowering::send_overhead(costs, t, from, to, path);
 }
 
-Result<Schedule> schedule_of(const CollectiveCall& call, const Topology& topology, const Placement& placement) {
+Result<collectives::Schedule> schedule_of(const program::CollectiveCall& call, const topology::Topology& topology,
+                                          const routing::Placement& placement) {
   if (call.schedule) return *call.schedule;
-  return build_for_call(call, topology, placement, ranks_per_domain(call, topology, placement), call.channels);
+  return lowering::build_for_call(call, topology, placement, lowering::ranks_per_domain(call, topology, placement),
+                                  call.channels);
 }
 
-Status packets_can_run(const CollectiveCall& call, const Router& router, const Placement& placement) {
+Status packets_can_run(const program::CollectiveCall& call, const routing::Router& router,
+                       const routing::Placement& placement) {
   BUSBAR_RETURN_IF_ERROR(check_memory(call, router.topology(), placement));
-  for (const CollectiveCall& part : parts_of(call)) {
-    BUSBAR_ASSIGN(const Schedule s, schedule_of(part, router.topology(), placement));
+  for (const program::CollectiveCall& part : program::parts_of(call)) {
+    BUSBAR_ASSIGN(const collectives::Schedule s, schedule_of(part, router.topology(), placement));
     BUSBAR_RETURN_IF_ERROR(check_reducers(s));
   }
   return {};
 }
 
-Status add_collective_flows(const CollectiveCall& call, const Router& router, const Placement& placement,
-                            const ProtocolModel& protocol, FlowList& list) {
+Status add_collective_flows(const program::CollectiveCall& call, const routing::Router& router,
+                            const routing::Placement& placement, const program::ProtocolModel& protocol,
+                            program::FlowList& list) {
   BUSBAR_RETURN_IF_ERROR(check_memory(call, router.topology(), placement));
   if (!protocol.scale_up_access)
     return Error{ErrorCode::kUnsupported, "packets do not model GPUs without access over scale-up links", {}};
   list.reach = {protocol.gpudirect, protocol.peer_access};
-  list.shares = rate_shares(protocol);
-  for (const CollectiveCall& part : parts_of(call)) {
-    BUSBAR_ASSIGN(const Schedule s, schedule_of(part, router.topology(), placement));
+  list.shares = lowering::rate_shares(protocol);
+  for (const program::CollectiveCall& part : program::parts_of(call)) {
+    BUSBAR_ASSIGN(const collectives::Schedule s, schedule_of(part, router.topology(), placement));
     Unroller unroller(part, s, router, placement, protocol, list);
     for (std::uint32_t g = 0; g < part.groups.groups(); ++g) BUSBAR_RETURN_IF_ERROR(unroller.unroll(g));
   }
   return {};
 }
 
-Result<PacketJobs> run_packet_jobs(std::span<const CollectiveCall> jobs, const Router& router,
-                                   const Placement& placement, const ProtocolModel& protocol,
-                                   const PacketOptions& options, std::vector<ChainPart>* chain) {
-  FlowList list;
+Result<PacketJobs> run_packet_jobs(std::span<const program::CollectiveCall> jobs, const routing::Router& router,
+                                   const routing::Placement& placement, const program::ProtocolModel& protocol,
+                                   const PacketOptions& options, std::vector<lowering::ChainPart>* chain) {
+  program::FlowList list;
   std::vector<std::size_t> end_of;
   RandomStream random(options.seed, "compute jitter");
   for (std::size_t j = 0; j < jobs.size(); ++j) {
-    const CollectiveCall& call = jobs[j];
+    const program::CollectiveCall& call = jobs[j];
     const std::size_t first = list.flows.size();
     BUSBAR_RETURN_IF_ERROR(add_collective_flows(call, router, placement, protocol, list));
     end_of.push_back(list.flows.size());
@@ -358,4 +368,4 @@ Result<PacketJobs> run_packet_jobs(std::span<const CollectiveCall> jobs, const R
   return PacketJobs{ends, result};
 }
 
-}  // namespace busbar
+}  // namespace busbar::packet

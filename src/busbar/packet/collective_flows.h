@@ -12,23 +12,27 @@
 #include "busbar/program/protocol.h"
 #include "busbar/routing/placement.h"
 
-namespace busbar {
+namespace busbar::packet {
 
 /// The schedule that `call` runs on this machine: the call's own, or that of its algorithm with its channels' orders.
-Result<Schedule> schedule_of(const CollectiveCall& call, const Topology& topology, const Placement& placement);
+Result<collectives::Schedule> schedule_of(const program::CollectiveCall& call, const topology::Topology& topology,
+                                          const routing::Placement& placement);
 
 /// The software's part of a send. Of a pair without a way 0, which run_packet_list() refuses.
-Duration overhead_between(const Router& router, const ProtocolCosts& costs, DeviceId from, DeviceId to);
+Duration overhead_between(const routing::Router& router, const program::ProtocolCosts& costs, topology::DeviceId from,
+                          topology::DeviceId to);
 
 /// Appends the moves of `call` to `list`. A move starts when all flows that filled its chunks have arrived; in a
 /// pairwise exchange, when the sends of the previous round have arrived. The first one starts after protocol.launch.
 /// Each waits for its overhead before its first packet; flags of the protocol are bytes more. Errors: those of
 /// build_schedule; kUnsupported for reduction in the network, for GPUs whose memory is slower than their links, and for
 /// more moves than kMostMoves.
-Status add_collective_flows(const CollectiveCall& call, const Router& router, const Placement& placement,
-                            const ProtocolModel& protocol, FlowList& list);
+Status add_collective_flows(const program::CollectiveCall& call, const routing::Router& router,
+                            const routing::Placement& placement, const program::ProtocolModel& protocol,
+                            program::FlowList& list);
 /// kUnsupported for calls that need reduction in the network, or if a GPU's memory is slower than its links.
-Status packets_can_run(const CollectiveCall& call, const Router& router, const Placement& placement);
+Status packets_can_run(const program::CollectiveCall& call, const routing::Router& router,
+                       const routing::Placement& placement);
 inline constexpr std::size_t kMostMoves = 4'000'000;
 
 struct PacketJobs {
@@ -36,8 +40,8 @@ struct PacketJobs {
   PacketCounts counts;
 };
 /// Runs calls that start at once, job j on lane j modulo the number of lanes. `chain`: what the last end waited for.
-Result<PacketJobs> run_packet_jobs(std::span<const CollectiveCall> jobs, const Router& router,
-                                   const Placement& placement, const ProtocolModel& protocol,
-                                   const PacketOptions& options, std::vector<ChainPart>* chain = nullptr);
+Result<PacketJobs> run_packet_jobs(std::span<const program::CollectiveCall> jobs, const routing::Router& router,
+                                   const routing::Placement& placement, const program::ProtocolModel& protocol,
+                                   const PacketOptions& options, std::vector<lowering::ChainPart>* chain = nullptr);
 
-}  // namespace busbar
+}  // namespace busbar::packet

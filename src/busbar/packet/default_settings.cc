@@ -4,8 +4,7 @@
 
 #include "busbar/packet/internal/knobs.h"
 
-namespace busbar {
-namespace packet {
+namespace busbar::packet {
 namespace {
 
 Scale scale_of(const DefaultNetwork& n) {
@@ -22,7 +21,6 @@ Scale scale_of(const DefaultNetwork& n) {
 }
 
 }  // namespace
-}  // namespace packet
 
 std::vector<double> default_settings(PacketTransport transport, const DefaultNetwork& network) {
   std::vector<double> out(packet_knobs().size(), std::nan(""));
@@ -37,4 +35,4 @@ std::vector<double> default_settings(PacketTransport transport, const DefaultNet
   return out;
 }
 
-}  // namespace busbar
+}  // namespace busbar::packet

@@ -6,7 +6,7 @@
 #include "busbar/base/units.h"
 #include "busbar/packet/packet_list.h"
 
-namespace busbar {
+namespace busbar::packet {
 
 /// Defaults follow the longest route of a network. This one is two tiers of switches, the smallest that has a choice of
 /// paths, as in the comparisons of packet simulators.
@@ -19,4 +19,4 @@ struct DefaultNetwork {
 /// Per entry of packet_knobs(), in its unit; NaN where no way to balance paths makes the transport use it.
 std::vector<double> default_settings(PacketTransport transport, const DefaultNetwork& network = {});
 
-}  // namespace busbar
+}  // namespace busbar::packet

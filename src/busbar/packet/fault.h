@@ -5,7 +5,7 @@
 
 #include "busbar/topology/topology.h"
 
-namespace busbar {
+namespace busbar::packet {
 
 /// A fault of one direction of a link, or of the host at its end, from `from` until `until`.
 struct PacketFault {
@@ -16,10 +16,10 @@ struct PacketFault {
     kSlow,  ///< the host at its end takes packets at `value` times the link's rate
     kStorm  ///< the host at its end pauses the link the whole time
   };
-  LinkId link{};
+  topology::LinkId link{};
   Kind kind = Kind::kDown;
   double value = 0;
   SimTime from, until = SimTime::max();
 };
 
-}  // namespace busbar
+}  // namespace busbar::packet

@@ -70,12 +70,13 @@ TEST(Faults, LossesHitTheirShareAndEveryTransportGetsEverythingThrough) {
       LeafSpine n(2, 8, 4);
       for (std::uint32_t h = 0; h < 8; ++h) n.add(h, 8 + h, 1'000'000);
       std::vector<PacketFault> faults;
-      for (std::uint32_t h = 8; h < 16; ++h) faults.push_back({reverse(uplink(n, h)), Kind::kLoss, 0.02, {}});
+      for (std::uint32_t h = 8; h < 16; ++h) faults.push_back({topology::reverse(uplink(n, h)), Kind::kLoss, 0.02, {}});
       const PacketResult r = n.run(with(t, b, faults));
       EXPECT_EQ(r.done, 8u) << static_cast<int>(t) << r.stuck;
       std::uint64_t crossed = 0;
       for (const PacketLink& l : r.links)
-        if (n.topology.kind(n.topology.to(l.link)) == DeviceKind::kNic && l.drops > 0) crossed += l.bytes / 4160;
+        if (n.topology.kind(n.topology.to(l.link)) == topology::DeviceKind::kNic && l.drops > 0)
+          crossed += l.bytes / 4160;
       const double least = 0.02 * static_cast<double>(crossed), most = least + 0.02 * static_cast<double>(r.trims);
       EXPECT_GE(static_cast<double>(r.drops), least - 5 * std::sqrt(least)) << static_cast<int>(t);
       EXPECT_LE(static_cast<double>(r.drops), most + 5 * std::sqrt(most)) << static_cast<int>(t);
@@ -103,7 +104,8 @@ TEST(Faults, ASlowReceiverSetsThePaceOfItsSender) {
     LeafSpine n(1, 4, 0);
     n.add(0, 1, 4096 * 2000);
     n.add(2, 3, 4096 * 2000);  // on other wires, so no victim
-    const PacketResult r = n.run(with(t, PacketBalance::kEcmp, {{reverse(uplink(n, 1)), Kind::kSlow, 0.5, SimTime()}}));
+    const PacketResult r =
+        n.run(with(t, PacketBalance::kEcmp, {{topology::reverse(uplink(n, 1)), Kind::kSlow, 0.5, SimTime()}}));
     const double ideal_ps = 2000.0 * 2 * kSlot;
     EXPECT_GE(static_cast<double>(r.flows[0].received.in_ps()), ideal_ps);
     EXPECT_LE(static_cast<double>(r.flows[0].received.in_ps()), 1.05 * ideal_ps) << static_cast<int>(t);
@@ -123,8 +125,8 @@ TEST(Faults, AStormOfPausesReachesFlowsToOtherHosts) {
     n.add(0, 5, 8'000'000);
     std::vector<PacketFault> faults;
     if (storm)
-      faults.push_back(
-          {reverse(uplink(n, 4)), Kind::kStorm, 0, SimTime::at(Duration::us(10)), SimTime::at(Duration::us(2000))});
+      faults.push_back({topology::reverse(uplink(n, 4)), Kind::kStorm, 0, SimTime::at(Duration::us(10)),
+                        SimTime::at(Duration::us(2000))});
     PacketOptions o = with(PacketTransport::kRoce, PacketBalance::kEcmp, faults);
     const PacketResult r = n.run(o);
     EXPECT_EQ(r.done, 2u);
@@ -182,9 +184,9 @@ TEST(Faults, FlowsThatCannotEndAreNamedAndTheRestEnds) {
 TEST(Faults, AStormNeedsATransportThatObeysPauses) {
   LeafSpine n(1, 2, 0);
   n.add(0, 1, 1000);
-  const auto r = run_packet_list(
-      n.router, n.list,
-      with(PacketTransport::kNscc, PacketBalance::kEcmp, {{reverse(uplink(n, 1)), Kind::kStorm, 0, SimTime()}}));
+  const auto r = run_packet_list(n.router, n.list,
+                                 with(PacketTransport::kNscc, PacketBalance::kEcmp,
+                                      {{topology::reverse(uplink(n, 1)), Kind::kStorm, 0, SimTime()}}));
   ASSERT_FALSE(r.ok());
   EXPECT_EQ(r.error().code, ErrorCode::kUnsupported);
 }

@@ -79,7 +79,7 @@ void Hosts::trigger_start(std::uint32_t flow) {
   events_.push(source_of(flow), traffic_.ready[flow] + traffic_.list.flows[flow].overhead.in_ps());
 }
 
-void Hosts::trigger(std::uint32_t flow, FlowTrigger what, Ps now) {
+void Hosts::trigger(std::uint32_t flow, program::FlowTrigger what, Ps now) {
   for (const std::uint32_t next : traffic_.successors.row(flow)) {
     if (traffic_.list.flows[next].trigger != what) continue;
     traffic_.ready[next] = std::max(traffic_.ready[next], now);
@@ -162,7 +162,8 @@ void Hosts::end_work(std::uint32_t flow, Ps now) {
   out_.received = std::max(out_.received, SimTime::at(Duration::ps(now)));
   out_.end = std::max(out_.end, SimTime::at(Duration::ps(now)));
   end_in_block(flow, 0, now);
-  for (const FlowTrigger what : {FlowTrigger::kReceived, FlowTrigger::kAcked}) trigger(flow, what, now);
+  for (const program::FlowTrigger what : {program::FlowTrigger::kReceived, program::FlowTrigger::kAcked})
+    trigger(flow, what, now);
 }
 
 void Hosts::start(std::uint32_t flow, Ps now) {

@@ -11,8 +11,7 @@
 #include "busbar/base/text.h"
 #include "busbar/packet/internal/knobs.h"
 
-namespace busbar {
-namespace packet {
+namespace busbar::packet {
 namespace {
 
 using Unit = PacketUnit;
@@ -288,8 +287,6 @@ std::vector<double> settings_of(const Profile& profile) {
   return values;
 }
 
-}  // namespace packet
-
 std::span<const PacketKnob> packet_knobs() {
   static const std::vector<PacketKnob> knobs = [] {
     std::vector<PacketKnob> all;
@@ -380,4 +377,4 @@ Result<PacketSetting> read_packet_setting(std::string_view key, std::string_view
   return out;
 }
 
-}  // namespace busbar
+}  // namespace busbar::packet

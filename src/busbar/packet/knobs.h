@@ -8,7 +8,7 @@
 
 #include "busbar/base/result.h"
 
-namespace busbar {
+namespace busbar::packet {
 
 enum class PacketUnit : std::uint8_t { kBytes, kTime, kRate, kNumber, kWord };
 
@@ -35,4 +35,4 @@ struct PacketSetting {
 Result<PacketSetting> read_packet_setting(std::string_view key, std::string_view text,
                                           const Where& where = {"", 0, 0, "--set"});
 
-}  // namespace busbar
+}  // namespace busbar::packet

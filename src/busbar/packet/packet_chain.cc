@@ -5,22 +5,22 @@
 
 #include "busbar/packet/internal/hosts.h"
 
-namespace busbar {
+namespace busbar::packet {
 namespace {
 
 /// What one flow takes on an idle way, in picoseconds.
 struct IdleTimes {
   double payload = 0, headers = 0;  ///< over the narrowest link
   double hops = 0;                  ///< a full packet over each of the others
-  LinkId narrowest = kNone<LinkId>;
+  topology::LinkId narrowest = kNone<topology::LinkId>;
 };
 
 class PacketChain {
  public:
-  PacketChain(const Router& router, const FlowList& list, const PacketResult& result)
+  PacketChain(const routing::Router& router, const program::FlowList& list, const PacketResult& result)
       : router_(router), list_(list), result_(result) {}
 
-  std::vector<ChainPart> run() {
+  std::vector<lowering::ChainPart> run() {
     std::uint32_t last = 0;
     for (std::uint32_t f = 1; f < list_.flows.size(); ++f)
       if (end(f) > end(last)) last = f;
@@ -54,22 +54,22 @@ class PacketChain {
     if (took > longest_) longest_ = took, narrowest_ = idle.narrowest;
   }
 
-  IdleTimes idle_times(const ListedFlow& f) const {
-    const Topology& t = router_.topology();
+  IdleTimes idle_times(const program::ListedFlow& f) const {
+    const topology::Topology& t = router_.topology();
     const packet::HostSettings shape;
-    std::vector<LinkShare> path;
+    std::vector<routing::LinkShare> path;
     IdleTimes out;
     if (!router_.spread(f.from, f.to, f.nic_from, f.nic_to, 0, path).ok()) return out;  // between switches that add
-    const auto ps_per_byte = [&](const LinkShare& s) {
-      const LinkClass& c = t.link_class(s.link);
-      const BytesPerSecond rate = is_fabric(c.kind) ? c.floor_rate() : c.payload_rate();
+    const auto ps_per_byte = [&](const routing::LinkShare& s) {
+      const topology::LinkClass& c = t.link_class(s.link);
+      const BytesPerSecond rate = topology::is_fabric(c.kind) ? c.floor_rate() : c.payload_rate();
       return kPsPerSecond / static_cast<double>(per_second(rate)) / list_.shares.of(c.kind);
     };
     const auto bytes = static_cast<double>(count(f.bytes));
     const double packets = std::max(1.0, std::ceil(bytes / shape.payload));
     const double packet = std::min(bytes, static_cast<double>(shape.payload)) + shape.header;
     double most = 0, narrow = 0;
-    for (const LinkShare& s : path) {
+    for (const routing::LinkShare& s : path) {
       out.hops += s.share * packet * ps_per_byte(s);
       if (s.share * ps_per_byte(s) <= most) continue;
       most = s.share * ps_per_byte(s);
@@ -82,38 +82,39 @@ class PacketChain {
     return out;
   }
 
-  std::vector<ChainPart> parts() const {
-    std::vector<ChainPart> out;
-    const auto add = [&](ChainPartKind kind, double ps, const char* phase) {
-      ChainPart p;
+  std::vector<lowering::ChainPart> parts() const {
+    std::vector<lowering::ChainPart> out;
+    const auto add = [&](lowering::ChainPartKind kind, double ps, const char* phase) {
+      lowering::ChainPart p;
       p.kind = kind;
       p.ps = ps;
       p.phase = phase;
-      if (kind == ChainPartKind::kBandwidth) p.link = narrowest_;
+      if (kind == lowering::ChainPartKind::kBandwidth) p.link = narrowest_;
       if (ps > 0) out.push_back(std::move(p));
     };
-    add(ChainPartKind::kLaunch, launch_, "launch");
-    add(ChainPartKind::kLatency, overheads_, "overheads of sends");
-    add(ChainPartKind::kLatency, links_, "latency of links");
-    add(ChainPartKind::kLatency, hops_, "one packet per hop");
-    add(ChainPartKind::kBandwidth, payload_, "payload");
-    add(ChainPartKind::kBandwidth, headers_, "headers of packets");
-    add(ChainPartKind::kSharing, waits_, "queues, windows and other flows");
+    add(lowering::ChainPartKind::kLaunch, launch_, "launch");
+    add(lowering::ChainPartKind::kLatency, overheads_, "overheads of sends");
+    add(lowering::ChainPartKind::kLatency, links_, "latency of links");
+    add(lowering::ChainPartKind::kLatency, hops_, "one packet per hop");
+    add(lowering::ChainPartKind::kBandwidth, payload_, "payload");
+    add(lowering::ChainPartKind::kBandwidth, headers_, "headers of packets");
+    add(lowering::ChainPartKind::kSharing, waits_, "queues, windows and other flows");
     return out;
   }
 
-  const Router& router_;
-  const FlowList& list_;
+  const routing::Router& router_;
+  const program::FlowList& list_;
   const PacketResult& result_;
   double launch_ = 0, overheads_ = 0, links_ = 0, payload_ = 0, headers_ = 0, hops_ = 0, waits_ = 0;
   double longest_ = -1;
-  LinkId narrowest_ = kNone<LinkId>;
+  topology::LinkId narrowest_ = kNone<topology::LinkId>;
 };
 
 }  // namespace
 
-std::vector<ChainPart> explain_packets(const Router& router, const FlowList& list, const PacketResult& result) {
-  return list.flows.empty() ? std::vector<ChainPart>() : PacketChain(router, list, result).run();
+std::vector<lowering::ChainPart> explain_packets(const routing::Router& router, const program::FlowList& list,
+                                                 const PacketResult& result) {
+  return list.flows.empty() ? std::vector<lowering::ChainPart>() : PacketChain(router, list, result).run();
 }
 
-}  // namespace busbar
+}  // namespace busbar::packet

@@ -13,13 +13,12 @@
 #include "busbar/packet/internal/setup.h"
 #include "busbar/packet/internal/threads.h"
 
-namespace busbar {
-namespace packet {
+namespace busbar::packet {
 namespace {
 
 /// The network, made at the first start, when all calls are known.
 struct Live {
-  Live(Wiring& wiring, const Profile& p, const FlowList& list, const std::vector<std::uint32_t>& routes,
+  Live(Wiring& wiring, const Profile& p, const program::FlowList& list, const std::vector<std::uint32_t>& routes,
        const NetworkSplit& split, const PacketOptions& options)
       : profile(p),
         traffic(wiring, list, routes),
@@ -31,16 +30,17 @@ struct Live {
 
 class OnlinePackets final : public PacketEngine {
  public:
-  OnlinePackets(const Router& router, const Placement& placement, const EngineOptions& options, PacketOptions packets)
+  OnlinePackets(const routing::Router& router, const routing::Placement& placement,
+                const engine::EngineOptions& options, PacketOptions packets)
       : router_(router),
         placement_(placement),
         protocol_(options.protocol),
         packets_(std::move(packets)),
-        closed_(make_analytic_engine(router, placement, options)),
-        wiring_(router, rate_shares(options.protocol)) {}
+        closed_(engine::make_analytic_engine(router, placement, options)),
+        wiring_(router, lowering::rate_shares(options.protocol)) {}
 
-  Result<CallId> prepare(const CollectiveCall& call) override {
-    BUSBAR_ASSIGN(const CallId id, closed_->prepare(call));
+  Result<program::CallId> prepare(const program::CollectiveCall& call) override {
+    BUSBAR_ASSIGN(const program::CallId id, closed_->prepare(call));
     if (index(id) < calls_.size()) return id;
     if (live_) return Error{ErrorCode::kUnsupported, "the packet engine takes no new call after its start", {}};
     Call c;
@@ -48,8 +48,8 @@ class OnlinePackets final : public PacketEngine {
     BUSBAR_RETURN_IF_ERROR(check_copies(router_, c.flows));
     if (const std::uint32_t n = queue_pairs_of(packets_); n > 1)
       c.flows = cut_for_queue_pairs(c.flows, router_.topology(), n).list;
-    c.successors = successors_of(c.flows);
-    for (const ListedFlow& f : c.flows.flows) {
+    c.successors = program::successors_of(c.flows);
+    for (const program::ListedFlow& f : c.flows.flows) {
       BUSBAR_ASSIGN(const std::uint32_t route, wiring_.route(f.from, f.to, f.nic_from, f.nic_to));
       c.routes.push_back(route);
     }
@@ -58,11 +58,13 @@ class OnlinePackets final : public PacketEngine {
     return id;
   }
   Shortcuts shortcuts() const override { return closed_->shortcuts(); }
-  Duration time_alone(CallId call) const override { return closed_->time_alone(call); }
-  Bound bound_by(CallId call) const override { return closed_->bound_by(call); }
-  const LoweredCall* lowered(CallId call) const override { return closed_->lowered(call); }
-  void add_bytes_of(CallId call, std::vector<double>& bytes) const override { closed_->add_bytes_of(call, bytes); }
-  double hops(CallId call) const override { return calls_[index(call)].hops; }
+  Duration time_alone(program::CallId call) const override { return closed_->time_alone(call); }
+  lowering::Bound bound_by(program::CallId call) const override { return closed_->bound_by(call); }
+  const lowering::LoweredCall* lowered(program::CallId call) const override { return closed_->lowered(call); }
+  void add_bytes_of(program::CallId call, std::vector<double>& bytes) const override {
+    closed_->add_bytes_of(call, bytes);
+  }
+  double hops(program::CallId call) const override { return calls_[index(call)].hops; }
   PacketCounts counts() const override {
     PacketCounts all;
     if (!live_) return all;
@@ -73,7 +75,7 @@ class OnlinePackets final : public PacketEngine {
   std::uint32_t threads() const override { return threads_; }
   Status status() const override { return status_; }
 
-  void start(CallId call, std::uint64_t tag, SimTime at) override {
+  void start(program::CallId call, std::uint64_t tag, SimTime at) override {
     if (!live_ && status_.ok()) status_ = go_live();
     if (!status_.ok()) return;
     const Call& c = calls_[index(call)];
@@ -87,7 +89,7 @@ class OnlinePackets final : public PacketEngine {
           ErrorCode::kUnsupported, fmt::format("more than {} moves in one program; use --engine flow", kMostFlows), {}};
       return;
     }
-    for (ListedFlow f : c.flows.flows) {
+    for (program::ListedFlow f : c.flows.flows) {
       f.start = at + f.start.since_start();
       list_.flows.push_back(f);
     }
@@ -97,14 +99,14 @@ class OnlinePackets final : public PacketEngine {
     live_->threads.add_block(static_cast<std::uint32_t>(c.flows.flows.size()));
   }
 
-  std::optional<Finished> advance(SimTime limit) override {
+  std::optional<engine::Finished> advance(SimTime limit) override {
     if (!live_ || !status_.ok()) return std::nullopt;
     const SimTime soon = idle_.empty() ? limit : std::min(limit, idle_.begin()->first.first);
     const Ps until = soon.since_start().in_ps();
     for (auto why = PartThreads::Why::kReached; why == PartThreads::Why::kReached;) {
       if (const auto ended = live_->threads.take_ended(until)) {
         last_end_ = ended->at;
-        return Finished{tags_[ended->block], SimTime::at(Duration::ps(ended->at))};
+        return engine::Finished{tags_[ended->block], SimTime::at(Duration::ps(ended->at))};
       }
       why = live_->threads.run(PartThreads::Until::kBlockEnded, until);
       if (live_->threads.sum().silences != seen_silences_) look_for_silence();
@@ -112,7 +114,7 @@ class OnlinePackets final : public PacketEngine {
       if (!status_.ok()) return std::nullopt;
     }
     if (idle_.empty() || idle_.begin()->first.first > limit) return std::nullopt;
-    const Finished done{idle_.begin()->second, idle_.begin()->first.first};
+    const engine::Finished done{idle_.begin()->second, idle_.begin()->first.first};
     idle_.erase(idle_.begin());
     return done;
   }
@@ -130,7 +132,7 @@ class OnlinePackets final : public PacketEngine {
 
  private:
   struct Call {
-    FlowList flows;
+    program::FlowList flows;
     Csr<std::uint32_t> successors;
     std::vector<std::uint32_t> routes;
     double hops = 0;
@@ -156,7 +158,7 @@ class OnlinePackets final : public PacketEngine {
   /// A call that starts because another ended sends its first byte a launch later. So no window may be longer.
   NetworkSplit split_for_calls(const std::vector<std::uint32_t>& routes) const {
     if (protocol_.launch <= Duration()) return {};
-    FlowList all;
+    program::FlowList all;
     double hops = 0;
     for (const Call& c : calls_) {
       const auto first = static_cast<std::uint32_t>(all.flows.size());
@@ -195,14 +197,14 @@ class OnlinePackets final : public PacketEngine {
                                     {}};
   }
 
-  const Router& router_;
-  const Placement& placement_;
-  const ProtocolModel protocol_;
+  const routing::Router& router_;
+  const routing::Placement& placement_;
+  const program::ProtocolModel protocol_;
   const PacketOptions packets_;
-  std::unique_ptr<Engine> closed_;
+  std::unique_ptr<engine::Engine> closed_;
   Wiring wiring_;
   std::vector<Call> calls_;
-  FlowList list_;  ///< everything started so far; `after` stays empty, blocks bring their own
+  program::FlowList list_;  ///< everything started so far; `after` stays empty, blocks bring their own
   std::vector<std::uint32_t> routes_;
   std::vector<std::uint64_t> tags_;  ///< per block
   std::unique_ptr<Live> live_;
@@ -213,55 +215,55 @@ class OnlinePackets final : public PacketEngine {
   std::uint32_t threads_ = 1;
 };
 
-class Chooser final : public Engine {
+class Chooser final : public engine::Engine {
  public:
-  Chooser(const Router& router, const Placement& placement, const EngineOptions& options)
-      : router_(router), placement_(placement), closed_(make_analytic_engine(router, placement, options)) {}
+  Chooser(const routing::Router& router, const routing::Placement& placement, const engine::EngineOptions& options)
+      : router_(router), placement_(placement), closed_(engine::make_analytic_engine(router, placement, options)) {}
 
-  Result<CallId> prepare(const CollectiveCall& call) override {
+  Result<program::CallId> prepare(const program::CollectiveCall& call) override {
     BUSBAR_RETURN_IF_ERROR(packets_can_run(call, router_, placement_));
     return closed_->prepare(call);
   }
   Shortcuts shortcuts() const override { return closed_->shortcuts(); }
-  Duration time_alone(CallId call) const override { return closed_->time_alone(call); }
-  Bound bound_by(CallId call) const override { return closed_->bound_by(call); }
-  const LoweredCall* lowered(CallId call) const override { return closed_->lowered(call); }
-  void start(CallId call, std::uint64_t tag, SimTime at) override { closed_->start(call, tag, at); }
-  std::optional<Finished> advance(SimTime limit) override { return closed_->advance(limit); }
+  Duration time_alone(program::CallId call) const override { return closed_->time_alone(call); }
+  lowering::Bound bound_by(program::CallId call) const override { return closed_->bound_by(call); }
+  const lowering::LoweredCall* lowered(program::CallId call) const override { return closed_->lowered(call); }
+  void start(program::CallId call, std::uint64_t tag, SimTime at) override { closed_->start(call, tag, at); }
+  std::optional<engine::Finished> advance(SimTime limit) override { return closed_->advance(limit); }
   std::vector<double> link_bytes() const override { return closed_->link_bytes(); }
 
  private:
-  const Router& router_;
-  const Placement& placement_;
-  std::unique_ptr<Engine> closed_;
+  const routing::Router& router_;
+  const routing::Placement& placement_;
+  std::unique_ptr<engine::Engine> closed_;
 };
 
 }  // namespace
-}  // namespace packet
 
-std::unique_ptr<Engine> make_packet_chooser(const Router& router, const Placement& placement, EngineOptions options) {
+std::unique_ptr<engine::Engine> make_packet_chooser(const routing::Router& router, const routing::Placement& placement,
+                                                    engine::EngineOptions options) {
   return std::make_unique<packet::Chooser>(router, placement, options);
 }
 
-std::unique_ptr<PacketEngine> make_packet_engine(const Router& router, const Placement& placement,
-                                                 EngineOptions options, PacketOptions packets) {
+std::unique_ptr<PacketEngine> make_packet_engine(const routing::Router& router, const routing::Placement& placement,
+                                                 engine::EngineOptions options, PacketOptions packets) {
   return std::make_unique<packet::OnlinePackets>(router, placement, options, std::move(packets));
 }
 
-Status check_packet_program(PacketEngine& engine, const Program& program, double patience_s) {
+Status check_packet_program(PacketEngine& engine, const program::Program& program, double patience_s) {
   std::vector<double> hops;
-  for (const CollectiveCall& call : program.calls) {
-    BUSBAR_ASSIGN(const CallId id, engine.prepare(call));
+  for (const program::CollectiveCall& call : program.calls) {
+    BUSBAR_ASSIGN(const program::CallId id, engine.prepare(call));
     hops.push_back(engine.hops(id));
   }
   double all = 0;
-  const auto add = [&](const std::vector<Op>& ops) {
-    for (const Op& op : ops)
-      if (op.kind == OpKind::kCollective) all += hops[index(op.call)];
+  const auto add = [&](const std::vector<program::Op>& ops) {
+    for (const program::Op& op : ops)
+      if (op.kind == program::OpKind::kCollective) all += hops[index(op.call)];
   };
   add(program.ops);
-  for (const PassUse& use : program.uses) add(program.passes[use.pass].ops);
+  for (const program::PassUse& use : program.uses) add(program.passes[use.pass].ops);
   return packet::check_patience(all, patience_s);
 }
 
-}  // namespace busbar
+}  // namespace busbar::packet

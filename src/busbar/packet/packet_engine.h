@@ -6,15 +6,15 @@
 #include "busbar/engine/engine.h"
 #include "busbar/packet/packet_list.h"
 
-namespace busbar {
+namespace busbar::packet {
 
 /// A call becomes the moves of its schedule (collective_flows.h). Its time alone, its bound and its loads of links are
 /// those of the closed form. All calls must be prepared before the first one starts; after that prepare() returns
 /// kUnsupported.
-class PacketEngine : public Engine {
+class PacketEngine : public engine::Engine {
  public:
   /// Packet-hops of one run of the call, without retransmissions.
-  virtual double hops(CallId call) const = 0;
+  virtual double hops(program::CallId call) const = 0;
   /// What the packets of all calls met, after the last one. Like link_bytes(), it first lets all packets arrive; no
   /// call can start after that.
   virtual PacketCounts counts() const = 0;
@@ -22,11 +22,12 @@ class PacketEngine : public Engine {
   virtual std::uint32_t threads() const = 0;
 };
 
-std::unique_ptr<PacketEngine> make_packet_engine(const Router& router, const Placement& placement,
-                                                 EngineOptions options, PacketOptions packets);
+std::unique_ptr<PacketEngine> make_packet_engine(const routing::Router& router, const routing::Placement& placement,
+                                                 engine::EngineOptions options, PacketOptions packets);
 /// The closed form, for choosing algorithms. It refuses calls that packets cannot run.
-std::unique_ptr<Engine> make_packet_chooser(const Router& router, const Placement& placement, EngineOptions options);
+std::unique_ptr<engine::Engine> make_packet_chooser(const routing::Router& router, const routing::Placement& placement,
+                                                    engine::EngineOptions options);
 /// Prepares all calls. Refuses a program whose calls would take longer than options.patience_s or have too many moves.
-Status check_packet_program(PacketEngine& engine, const Program& program, double patience_s);
+Status check_packet_program(PacketEngine& engine, const program::Program& program, double patience_s);
 
-}  // namespace busbar
+}  // namespace busbar::packet

@@ -11,11 +11,11 @@
 namespace busbar::packet {
 namespace {
 
-CollectiveCall ring(std::uint32_t base, std::uint32_t ranks, std::uint64_t bytes) {
-  CollectiveCall call;
-  call.op = Collective::kAllReduce;
+program::CollectiveCall ring(std::uint32_t base, std::uint32_t ranks, std::uint64_t bytes) {
+  program::CollectiveCall call;
+  call.op = collectives::Collective::kAllReduce;
   call.bytes = Bytes{bytes};
-  call.groups = one_group(ranks);
+  call.groups = collectives::one_group(ranks);
   call.groups.base = base;
   call.algorithm = "ring";
   return call;
@@ -25,18 +25,18 @@ const PacketOptions kPackets{PacketTransport::kNscc, PacketBalance::kSpray, 1};
 
 TEST(PacketEngine, OneCallTakesAsLongAsItsListOfFlows) {
   const LeafSpine n(2, 4, 2);
-  const Placement placement(n.router, n.topology.gpus());
+  const routing::Placement placement(n.router, n.topology.gpus());
   for (const PacketTransport t : {PacketTransport::kNscc, PacketTransport::kDcqcn, PacketTransport::kIb}) {
     PacketOptions packets{t, PacketBalance::kEcmp, 1};
     if (t == PacketTransport::kDcqcn) packets.settings = {read_packet_setting("queue_pairs", "4").value()};
     const auto engine = make_packet_engine(n.router, placement, {}, packets);
-    const CallId id = engine->prepare(ring(0, 8, 4'000'000)).value();
+    const program::CallId id = engine->prepare(ring(0, 8, 4'000'000)).value();
     EXPECT_EQ(engine->prepare(ring(0, 8, 4'000'000)).value(), id);
     engine->start(id, 7, SimTime());
     const auto done = engine->advance(SimTime::max());
     ASSERT_TRUE(done.has_value());
     EXPECT_EQ(done->tag, 7u);
-    const CollectiveCall call = ring(0, 8, 4'000'000);
+    const program::CollectiveCall call = ring(0, 8, 4'000'000);
     const PacketJobs list = run_packet_jobs({&call, 1}, n.router, placement, {}, packets).value();
     EXPECT_EQ(done->at.since_start(), list.ends[0]);
     EXPECT_EQ(engine->counts().data, list.counts.data);
@@ -49,9 +49,10 @@ TEST(PacketEngine, OneCallTakesAsLongAsItsListOfFlows) {
 /// A later run of a call takes as long as the first. So does a call that runs on other hosts at the same time.
 TEST(PacketEngine, CallsOneAfterTheOtherTakeEquallyLongAndStrangersDoNotMeet) {
   const LeafSpine n(2, 4, 4);
-  const Placement placement(n.router, n.topology.gpus());
+  const routing::Placement placement(n.router, n.topology.gpus());
   const auto engine = make_packet_engine(n.router, placement, {}, kPackets);
-  const CallId a = engine->prepare(ring(0, 4, 1'000'000)).value(), b = engine->prepare(ring(4, 4, 1'000'000)).value();
+  const program::CallId a = engine->prepare(ring(0, 4, 1'000'000)).value(),
+                        b = engine->prepare(ring(4, 4, 1'000'000)).value();
   engine->start(a, 1, SimTime());
   const SimTime first = engine->advance(SimTime::max())->at;
   const SimTime later = first + Duration::us(100);
@@ -67,12 +68,12 @@ TEST(PacketEngine, CallsOneAfterTheOtherTakeEquallyLongAndStrangersDoNotMeet) {
 /// Two rings over the same hosts share their cables: neither ends early, both end after about twice the time of one.
 TEST(PacketEngine, CallsOnTheSameCablesShareThem) {
   const LeafSpine n(2, 4, 4);
-  const Placement placement(n.router, n.topology.gpus());
+  const routing::Placement placement(n.router, n.topology.gpus());
   const auto alone = make_packet_engine(n.router, placement, {}, kPackets);
   alone->start(alone->prepare(ring(0, 8, 32'000'000)).value(), 0, SimTime());
   const double one = alone->advance(SimTime::max())->at.since_start().in_us();
   const auto engine = make_packet_engine(n.router, placement, {}, kPackets);
-  const CallId id = engine->prepare(ring(0, 8, 32'000'000)).value();
+  const program::CallId id = engine->prepare(ring(0, 8, 32'000'000)).value();
   engine->start(id, 0, SimTime());
   engine->start(id, 1, SimTime());
   engine->advance(SimTime::max());
@@ -89,14 +90,14 @@ struct Ends {
 
 /// Four rings of two sizes, each twice; every end starts a ring over all hosts, and asks the engine in steps of time.
 Ends run_rings(const LeafSpine& n, PacketOptions packets, std::uint32_t threads) {
-  const Placement placement(n.router, n.topology.gpus());
-  EngineOptions options;
+  const routing::Placement placement(n.router, n.topology.gpus());
+  engine::EngineOptions options;
   options.protocol.launch = Duration::us(2);
   packets.threads = threads;
   const auto engine = make_packet_engine(n.router, placement, options, packets);
-  std::vector<CallId> calls;
+  std::vector<program::CallId> calls;
   for (std::uint32_t i = 0; i < 4; ++i) calls.push_back(engine->prepare(ring(i * 4, 4, 60'000 + 10'000 * i)).value());
-  const CallId all = engine->prepare(ring(0, 16, 160'000)).value();
+  const program::CallId all = engine->prepare(ring(0, 16, 160'000)).value();
   Ends out;
   for (std::uint32_t i = 0; i < 8; ++i) engine->start(calls[i % 4], i, SimTime());
   for (std::uint64_t step = 1, tag = 8; out.ends.size() < 16 && step < 500; ++step)
@@ -135,7 +136,7 @@ TEST(PacketEngine, ThreadsChangeNoEndNoCountAndNoLink) {
 /// Nothing may happen sooner after an end than a window is long.
 TEST(PacketEngine, OneThreadRunsCallsThatNeedNoLaunch) {
   const LeafSpine n(4, 4, 3);
-  const Placement placement(n.router, n.topology.gpus());
+  const routing::Placement placement(n.router, n.topology.gpus());
   PacketOptions packets = kPackets;
   packets.threads = 4;
   const auto engine = make_packet_engine(n.router, placement, {}, packets);
@@ -146,12 +147,12 @@ TEST(PacketEngine, OneThreadRunsCallsThatNeedNoLaunch) {
 
 TEST(PacketEngine, ProgramsThatWouldTakeTooLongAreRefused) {
   const LeafSpine n(2, 4, 4);
-  const Placement placement(n.router, n.topology.gpus());
-  Program p;
+  const routing::Placement placement(n.router, n.topology.gpus());
+  program::Program p;
   p.calls.push_back(ring(0, 8, 32'000'000));
-  Op op;
-  op.kind = OpKind::kCollective;
-  op.call = CallId{0};
+  program::Op op;
+  op.kind = program::OpKind::kCollective;
+  op.call = program::CallId{0};
   p.ops.assign(10, op);
   const auto engine = make_packet_engine(n.router, placement, {}, kPackets);
   EXPECT_TRUE(check_packet_program(*engine, p, 100).ok());

@@ -11,13 +11,12 @@
 #include "busbar/packet/internal/setup.h"
 #include "busbar/packet/internal/threads.h"
 
-namespace busbar {
-namespace packet {
+namespace busbar::packet {
 namespace {
 
 /// Refuses what would not fit: results of all flows, state of flows in progress, wires, packets on wires and queues.
-Status check_memory(const Wiring& wiring, const FlowList& list, double bdp, const PacketOptions& options) {
-  constexpr double kPerFlow = sizeof(ListedFlow) + sizeof(PacketOutcome) + 64, kUnderWay = 700;
+Status check_memory(const Wiring& wiring, const program::FlowList& list, double bdp, const PacketOptions& options) {
+  constexpr double kPerFlow = sizeof(program::ListedFlow) + sizeof(PacketOutcome) + 64, kUnderWay = 700;
   constexpr double kPerWire = sizeof(Wire) + sizeof(Port) + sizeof(QueueHistogram) + 64;
   double at_once = 0;  // flows that wait for nothing, and as many again
   for (std::uint32_t f = 0; f < list.flows.size(); ++f) at_once += list.after.row(f).empty() ? 2 : 0;
@@ -134,8 +133,8 @@ class Run {
 };
 
 /// Why a run cannot use several threads; empty if it can.
-std::string why_one_thread(const Profile& profile, const PacketOptions& options, const FlowList& list) {
-  const auto is_work = [](const ListedFlow& f) { return f.is_work(); };
+std::string why_one_thread(const Profile& profile, const PacketOptions& options, const program::FlowList& list) {
+  const auto is_work = [](const program::ListedFlow& f) { return f.is_work(); };
   if (std::any_of(list.flows.begin(), list.flows.end(), is_work)) return "work between flows belongs to no part";
   if (options.series.every > Duration()) return "samples are of all parts at once";
   if (profile.network.log != nullptr) return "the log is of all parts at once";
@@ -143,15 +142,15 @@ std::string why_one_thread(const Profile& profile, const PacketOptions& options,
 }
 
 /// Every flow takes one path, or sprays.
-Result<PacketResult> run_whole(const Router& router, const FlowList& list, const PacketOptions& options,
-                               const std::function<void(Profile&)>& adjust) {
+Result<PacketResult> run_whole(const routing::Router& router, const program::FlowList& list,
+                               const PacketOptions& options, const std::function<void(Profile&)>& adjust) {
   BUSBAR_RETURN_IF_ERROR(check_copies(router, list));
   constexpr std::uint64_t kMostPackets = 1u << 31;
   const HostSettings shape = shape_of(options);
   Wiring wiring(router, list.shares);
   std::vector<std::uint32_t> routes;
   routes.reserve(list.flows.size());
-  for (const ListedFlow& f : list.flows) {
+  for (const program::ListedFlow& f : list.flows) {
     if (count(f.bytes) / shape.payload >= kMostPackets) {
       return Error{
           ErrorCode::kUnsupported,
@@ -200,11 +199,12 @@ Result<PacketResult> run_whole(const Router& router, const FlowList& list, const
 }
 
 /// Per flow, its time on an idle network.
-Result<std::vector<Duration>> times_alone(const Router& router, const FlowList& list, const PacketOptions& options) {
+Result<std::vector<Duration>> times_alone(const routing::Router& router, const program::FlowList& list,
+                                          const PacketOptions& options) {
   const HostSettings shape = shape_of(options);
   Wiring wiring(router, list.shares);
   std::vector<std::uint32_t> routes;
-  for (const ListedFlow& f : list.flows) {
+  for (const program::ListedFlow& f : list.flows) {
     BUSBAR_ASSIGN(const std::uint32_t route, wiring.route(f.from, f.to, f.nic_from, f.nic_to));
     routes.push_back(route);
   }
@@ -220,10 +220,10 @@ Result<std::vector<Duration>> times_alone(const Router& router, const FlowList& 
 
 }  // namespace
 
-Result<PacketResult> run_adjusted(const Router& router, const FlowList& list, const PacketOptions& options,
-                                  const std::function<void(Profile&)>& adjust) {
+Result<PacketResult> run_adjusted(const routing::Router& router, const program::FlowList& list,
+                                  const PacketOptions& options, const std::function<void(Profile&)>& adjust) {
   if (options.background) {
-    FlowList all = list;
+    program::FlowList all = list;
     BUSBAR_RETURN_IF_ERROR(add_background(*options.background, router, all));
     PacketOptions rest = options;
     rest.background.reset();
@@ -240,10 +240,9 @@ Result<PacketResult> run_adjusted(const Router& router, const FlowList& list, co
   return result;
 }
 
-}  // namespace packet
-
-Result<PacketResult> run_packet_list(const Router& router, const FlowList& list, const PacketOptions& options) {
+Result<PacketResult> run_packet_list(const routing::Router& router, const program::FlowList& list,
+                                     const PacketOptions& options) {
   return packet::run_adjusted(router, list, options, {});
 }
 
-}  // namespace busbar
+}  // namespace busbar::packet

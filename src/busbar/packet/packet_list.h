@@ -16,7 +16,7 @@
 #include "busbar/program/flow_list.h"
 #include "busbar/routing/router.h"
 
-namespace busbar {
+namespace busbar::packet {
 
 enum class PacketTransport : std::uint8_t {
   kNscc,      ///< like Ultra Ethernet: windows by marks and delay, trimming
@@ -86,10 +86,11 @@ struct PacketOutcome {
   PacketParts parts;
   std::uint32_t resent = 0;
   bool done = false;
-  LinkId held_by = kNone<LinkId>;  ///< the link whose queue delayed one of its packets longest; else its slowest link
+  topology::LinkId held_by =
+      kNone<topology::LinkId>;  ///< the link whose queue delayed one of its packets longest; else its slowest link
 };
 struct PacketLink {
-  LinkId link{};
+  topology::LinkId link{};
   std::uint64_t bytes = 0;
   std::uint32_t marks = 0, trims = 0, drops = 0, pauses = 0;
   Duration paused;
@@ -130,6 +131,7 @@ struct PacketResult : PacketCounts {
 
 /// Runs the list to its end. The same input gives the same result, bit for bit. Errors: kUnreachable with the pair;
 /// kUnsupported if a flow has more packets than can be numbered.
-Result<PacketResult> run_packet_list(const Router& router, const FlowList& list, const PacketOptions& options);
+Result<PacketResult> run_packet_list(const routing::Router& router, const program::FlowList& list,
+                                     const PacketOptions& options);
 
-}  // namespace busbar
+}  // namespace busbar::packet

@@ -104,7 +104,7 @@ TEST(PacketList, AfterWaitsForTheLastByteOrForItsAcknowledgement) {
   LeafSpine n(2, 4, 2);
   n.add(0, 4, 10'000);
   n.add(4, 0, 1000, {}, {0});
-  n.add(1, 5, 1000, {}, {0}, FlowTrigger::kAcked);
+  n.add(1, 5, 1000, {}, {0}, program::FlowTrigger::kAcked);
   n.add(2, 6, 1000, Duration::us(50), {1, 2});
   const PacketResult r = n.run(kSprayed);
   EXPECT_EQ(r.flows[1].start, r.flows[0].start + r.flows[0].received);
@@ -181,13 +181,14 @@ TEST(PacketList, ARunThatWouldNotFitOrTakeHoursIsRefusedWithAnEstimate) {
 }
 
 TEST(PacketList, APairWithoutAWayIsNamed) {
-  TopologyBuilder b;
+  topology::TopologyBuilder b;
   const std::uint32_t host = b.add_template(bare_host());
   for (int h = 0; h < 2; ++h) b.add_block(host);
-  const Topology t = std::move(b).seal();
-  const Router router(t, RoutingPolicy::kStatic);
-  FlowList list;
-  list.flows.push_back({t.gpus()[0], t.gpus()[1], kNone<DeviceId>, kNone<DeviceId>, Bytes{1}, {}, {}});
+  const topology::Topology t = std::move(b).seal();
+  const routing::Router router(t, topology::RoutingPolicy::kStatic);
+  program::FlowList list;
+  list.flows.push_back(
+      {t.gpus()[0], t.gpus()[1], kNone<topology::DeviceId>, kNone<topology::DeviceId>, Bytes{1}, {}, {}});
   list.after.close_row();
   const Result<PacketResult> r = run_packet_list(router, list, {});
   ASSERT_FALSE(r.ok());

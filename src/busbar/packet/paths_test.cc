@@ -23,11 +23,11 @@ std::vector<PacketFault> on_cables(const LeafSpine& n, const std::string& leaf, 
                                    PacketFault fault) {
   std::vector<PacketFault> all;
   for (std::uint32_t l = 0; l < n.topology.link_count(); ++l) {
-    const std::string name = n.topology.name(static_cast<LinkId>(l));
+    const std::string name = n.topology.name(static_cast<topology::LinkId>(l));
     if (name.find(leaf) == std::string::npos || name.find(spine + (name.starts_with("leaf") ? "" : "->")) > name.size())
       continue;
     if (name.starts_with("leaf") && !name.ends_with(spine)) continue;
-    fault.link = static_cast<LinkId>(l);
+    fault.link = static_cast<topology::LinkId>(l);
     all.push_back(fault);
   }
   return all;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::uint64_t kAlign = 128;
 
-bool is_connection(const ListedFlow& f, const Topology& t) {
+bool is_connection(const program::ListedFlow& f, const topology::Topology& t) {
   return !f.is_work() && t.block_of(f.from) != t.block_of(f.to) && !t.device_class(f.from).reduces &&
          !t.device_class(f.to).reduces;
 }
@@ -48,17 +48,18 @@ std::uint32_t queue_pairs_of(const PacketOptions& options) {
   return n;
 }
 
-CutList cut_for_queue_pairs(const FlowList& whole, const Topology& topology, std::uint32_t queue_pairs) {
+CutList cut_for_queue_pairs(const program::FlowList& whole, const topology::Topology& topology,
+                            std::uint32_t queue_pairs) {
   CutList out;
   out.list.reach = whole.reach;
   out.list.shares = whole.shares;
-  for (const ListedFlow& f : whole.flows) {
+  for (const program::ListedFlow& f : whole.flows) {
     out.first.push_back(static_cast<std::uint32_t>(out.list.flows.size()));
     std::uint64_t left = count(f.bytes);
     const std::uint64_t share = (left + queue_pairs - 1) / queue_pairs;
     const std::uint64_t part = is_connection(f, topology) ? (share + kAlign - 1) / kAlign * kAlign : left;
     do {
-      ListedFlow one = f;
+      program::ListedFlow one = f;
       one.bytes = Bytes{std::min(part, left)};
       left -= count(one.bytes);
       out.list.flows.push_back(one);

@@ -32,7 +32,7 @@ LeafSpine random_fabric(RandomStream& random) {
 
 std::uint64_t packets_of(const LeafSpine& n) {
   std::uint64_t all = 0;
-  for (const ListedFlow& f : n.list.flows) all += (count(f.bytes) + 4095) / 4096;
+  for (const program::ListedFlow& f : n.list.flows) all += (count(f.bytes) + 4095) / 4096;
   return all;
 }
 
@@ -51,11 +51,11 @@ TEST(RandomFabrics, EveryFlowEndsAndEveryPacketIsAccountedFor) {
     if (r.drops + r.trims == 0 && o.balance == PacketBalance::kEcmp) EXPECT_EQ(r.timeouts, 0u) << seed;
     std::uint64_t received = 0;  // bytes that reached hosts: payload, headers and copies
     for (const PacketLink& l : r.links)
-      if (n.topology.kind(n.topology.to(l.link)) == DeviceKind::kNic) received += l.bytes;
+      if (n.topology.kind(n.topology.to(l.link)) == topology::DeviceKind::kNic) received += l.bytes;
     std::uint64_t offered = 0;
-    for (const ListedFlow& f : n.list.flows) offered += count(f.bytes);
+    for (const program::ListedFlow& f : n.list.flows) offered += count(f.bytes);
     EXPECT_GE(received, offered + 64 * packets_of(n)) << seed;
-    for (const PacketOutcome& f : r.flows) EXPECT_NE(f.held_by, kNone<LinkId>) << seed;
+    for (const PacketOutcome& f : r.flows) EXPECT_NE(f.held_by, kNone<topology::LinkId>) << seed;
     for (std::uint32_t threads = 2; threads <= 4; ++threads) {
       o.threads = threads;
       EXPECT_EQ(n.run(o).digest, r.digest) << seed;
@@ -70,7 +70,7 @@ TEST(RandomFabrics, NoFlowIsStuckByFaultsThatEnd) {
     const LeafSpine n = random_fabric(random);
     PacketOptions o{kTransports[seed % 9], kWays[random.below(2)], seed};
     for (std::uint32_t l = 0; l < n.topology.link_count(); ++l) {
-      PacketFault fault{static_cast<LinkId>(l), PacketFault::Kind::kLoss, 0.01, SimTime()};
+      PacketFault fault{static_cast<topology::LinkId>(l), PacketFault::Kind::kLoss, 0.01, SimTime()};
       if (random.below(12) == 0) {
         fault.kind = PacketFault::Kind::kDown;
         fault.from = SimTime::at(Duration::us(5));

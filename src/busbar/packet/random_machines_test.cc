@@ -18,61 +18,61 @@ enum class MachineKind { kTwoTiers, kThreeTiers, kRails, kOversubscribed, kDrago
 constexpr MachineKind kMachineKinds[] = {MachineKind::kTwoTiers,       MachineKind::kThreeTiers, MachineKind::kRails,
                                          MachineKind::kOversubscribed, MachineKind::kDragonfly,  MachineKind::kTorus,
                                          MachineKind::kRing,           MachineKind::kGpuTorus};
-LinkClass random_cable(RandomStream& random, LinkKind kind) {
-  LinkClass c = cable(10'000'000'000 * (1 + random.below(9)), Duration::ns(100 + random.below(900)));
+topology::LinkClass random_cable(RandomStream& random, topology::LinkKind kind) {
+  topology::LinkClass c = cable(10'000'000'000 * (1 + random.below(9)), Duration::ns(100 + random.below(900)));
   c.kind = kind;
   return c;
 }
 
-Topology random_topology(MachineKind kind, RandomStream& random) {
+topology::Topology random_topology(MachineKind kind, RandomStream& random) {
   if (kind == MachineKind::kGpuTorus) {
-    NodeTemplate node;
+    topology::NodeTemplate node;
     node.name = "node";
     const std::uint32_t x = 2 + random.below(4), y = 2 + random.below(3);
-    const LinkClass link = random_cable(random, LinkKind::kIci);
+    const topology::LinkClass link = random_cable(random, topology::LinkKind::kIci);
     for (std::uint32_t g = 0; g < x * y; ++g) {
-      node.devices.push_back(test_device(DeviceKind::kGpu, "gpu" + std::to_string(g)));
+      node.devices.push_back(topology::test_device(topology::DeviceKind::kGpu, "gpu" + std::to_string(g)));
       const std::uint32_t right = g - g % x + (g + 1) % x, below = (g + x) % (x * y);
       if (x > 2 || g % x == 0) node.links.push_back({g, right, link});
       if (y > 2 || g < x) node.links.push_back({g, below, link});
     }
-    TopologyBuilder b;
+    topology::TopologyBuilder b;
     b.add_block(b.add_template(std::move(node)));
     return std::move(b).seal();
   }
   const std::uint32_t gpus = kind == MachineKind::kRails ? 2 + random.below(3) : 1;
   std::uint32_t nodes = 4 + random.below(12);
   const auto draw = [&](std::uint32_t n) { return static_cast<std::uint32_t>(random.below(n)); };
-  FabricSpec s = test_fabric(FabricKind::kLeafSpine, 8);
+  topology::FabricSpec s = topology::test_fabric(topology::FabricKind::kLeafSpine, 8);
   switch (kind) {
     case MachineKind::kThreeTiers:
-      s = test_fabric(FabricKind::kFatTree, 4);
+      s = topology::test_fabric(topology::FabricKind::kFatTree, 4);
       break;
     case MachineKind::kRails:
-      s = test_fabric(FabricKind::kRailOptimised, 16);
+      s = topology::test_fabric(topology::FabricKind::kRailOptimised, 16);
       break;
     case MachineKind::kOversubscribed:
-      s = test_fabric(FabricKind::kLeafSpine, 8, 3);
+      s = topology::test_fabric(topology::FabricKind::kLeafSpine, 8, 3);
       break;
     case MachineKind::kDragonfly:
-      s = test_fabric(FabricKind::kDragonfly, 8);
+      s = topology::test_fabric(topology::FabricKind::kDragonfly, 8);
       break;
     case MachineKind::kTorus:
-      s = test_fabric(FabricKind::kTorus, 0);
+      s = topology::test_fabric(topology::FabricKind::kTorus, 0);
       s.dims = {2 + draw(3), 2 + draw(3), 0};
       nodes = 2 * s.dims[0] * s.dims[1];
       break;
     case MachineKind::kRing:
-      s = test_fabric(FabricKind::kTorus, 0);
+      s = topology::test_fabric(topology::FabricKind::kTorus, 0);
       s.dims = {4 + draw(4), 0, 0};
       nodes = 2 * s.dims[0];
       break;
     default:
       break;
   }
-  s.nic_link = random_cable(random, LinkKind::kInfiniband);
-  for (TierSpec& tier : s.levels) tier.up = s.nic_link;
-  Result<TestCluster> c = test_cluster(s, test_nics(gpus, true), nodes);
+  s.nic_link = random_cable(random, topology::LinkKind::kInfiniband);
+  for (topology::TierSpec& tier : s.levels) tier.up = s.nic_link;
+  Result<topology::TestCluster> c = topology::test_cluster(s, topology::test_nics(gpus, true), nodes);
   EXPECT_TRUE(c.ok()) << (c.ok() ? "" : c.error().message);
   return std::move(c->builder).seal();
 }
@@ -80,23 +80,23 @@ Topology random_topology(MachineKind kind, RandomStream& random) {
 /// With flows from GPU to GPU, some of which wait for others.
 struct RandomMachine {
   const MachineKind kind;
-  const Topology topology;
-  const Router router;
-  FlowList list;
+  const topology::Topology topology;
+  const routing::Router router;
+  program::FlowList list;
 
   /// `most`: bytes of a flow. `incast`: one flow in three goes to the first GPU.
   RandomMachine(MachineKind k, RandomStream& random, std::uint32_t most, bool incast = true)
-      : kind(k), topology(random_topology(k, random)), router(topology, RoutingPolicy::kStatic) {
+      : kind(k), topology(random_topology(k, random)), router(topology, topology::RoutingPolicy::kStatic) {
     const auto all = static_cast<std::uint32_t>(topology.gpus().size());
     const std::uint32_t flows = all + random.below(all);
     for (std::uint32_t f = 0; f < flows; ++f) {
       const std::uint32_t from = random.below(all);
       const std::uint32_t to =
           incast && random.below(3) == 0 && from != 0 ? 0 : (from + 1 + random.below(all - 1)) % all;
-      const DeviceId a = topology.gpus()[from], b = topology.gpus()[to];
+      const topology::DeviceId a = topology.gpus()[from], b = topology.gpus()[to];
       if (k != MachineKind::kGpuTorus && topology.block_of(a) == topology.block_of(b)) continue;  // no link joins them
       list.flows.push_back({a, b, router.nearest_nic(a, 0), router.nearest_nic(b, 0), Bytes{1 + random.below(most)},
-                            SimTime::at(Duration::ns(random.below(20'000))), FlowTrigger::kReceived});
+                            SimTime::at(Duration::ns(random.below(20'000))), program::FlowTrigger::kReceived});
       const auto before = static_cast<std::uint32_t>(list.after.rows());
       if (before > 0 && random.below(4) == 0) list.after.values.push_back(random.below(before));
       list.after.close_row();
@@ -104,7 +104,7 @@ struct RandomMachine {
   }
   std::uint64_t packets() const {
     std::uint64_t all = 0;
-    for (const ListedFlow& f : list.flows) all += (count(f.bytes) + 4095) / 4096;
+    for (const program::ListedFlow& f : list.flows) all += (count(f.bytes) + 4095) / 4096;
     return all;
   }
 };
@@ -120,14 +120,15 @@ void expect_conserved(const RandomMachine& m, const PacketResult& r, PacketTrans
   for (const PacketLink& l : r.links) {
     for (const auto& [device, bytes] : {std::pair{m.topology.to(l.link), static_cast<std::int64_t>(l.bytes)},
                                         std::pair{m.topology.from(l.link), -static_cast<std::int64_t>(l.bytes)}})
-      if (m.topology.kind(device) != DeviceKind::kGpu && m.topology.kind(device) != DeviceKind::kNic)
+      if (m.topology.kind(device) != topology::DeviceKind::kGpu &&
+          m.topology.kind(device) != topology::DeviceKind::kNic)
         stays[index(device)] += bytes;
   }
   const auto most = static_cast<std::int64_t>(4160 * (r.trims + r.drops));
   for (const auto& [device, bytes] : stays) {
     if (is_lossless(t)) continue;
-    EXPECT_GE(bytes, 0) << m.topology.name(static_cast<DeviceId>(device));
-    EXPECT_LE(bytes, most) << m.topology.name(static_cast<DeviceId>(device));
+    EXPECT_GE(bytes, 0) << m.topology.name(static_cast<topology::DeviceId>(device));
+    EXPECT_LE(bytes, most) << m.topology.name(static_cast<topology::DeviceId>(device));
   }
   EXPECT_EQ(r.done, m.list.flows.size()) << r.stuck;
   EXPECT_EQ(r.data, m.packets() + r.resent);
@@ -214,8 +215,10 @@ TEST(RandomMachines, EndEveryFlowInSpiteOfFaults) {
     const RandomMachine m(kMachineKinds[seed % 4], random, 1u << (10 + random.below(9)));
     PacketOptions o{kEveryTransport[seed % 9], kEveryBalance[random.below(4)], seed};
     for (std::uint32_t l = 0; l < m.topology.link_count(); ++l) {
-      if (random.below(4) > 0 || m.topology.link_class(static_cast<LinkId>(l)).kind == LinkKind::kPcie) continue;
-      PacketFault fault{static_cast<LinkId>(l), PacketFault::Kind::kLoss, 0.01, SimTime()};
+      if (random.below(4) > 0 ||
+          m.topology.link_class(static_cast<topology::LinkId>(l)).kind == topology::LinkKind::kPcie)
+        continue;
+      PacketFault fault{static_cast<topology::LinkId>(l), PacketFault::Kind::kLoss, 0.01, SimTime()};
       const std::uint32_t kind = random.below(6);
       if (kind < 2) {
         fault.kind = kind == 0 ? PacketFault::Kind::kDown : PacketFault::Kind::kRate;

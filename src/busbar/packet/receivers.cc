@@ -210,7 +210,7 @@ void Hosts::received(const Packet& last, const Receiver& all, Ps now) {
   o.held_by = wiring_.wires()[all.worst_wait > 0 ? all.worst : slowest].link;
   out_.received = std::max(out_.received, o.start + o.received);
   end_in_block(last.flow, last.wire, now);
-  trigger(last.flow, FlowTrigger::kReceived, now);
+  trigger(last.flow, program::FlowTrigger::kReceived, now);
 }
 
 void Hosts::finish(std::uint32_t slot, Ps now) {
@@ -233,7 +233,7 @@ void Hosts::finish(std::uint32_t slot, Ps now) {
   o.done = true;
   out_.end = std::max(out_.end, o.start + o.fct);
   if (settings_.log != nullptr) settings_.log->note(now, s.flow, PacketEvent::kEnded, s.packets);
-  trigger(s.flow, FlowTrigger::kAcked, now);
+  trigger(s.flow, program::FlowTrigger::kAcked, now);
 }
 
 }  // namespace busbar::packet

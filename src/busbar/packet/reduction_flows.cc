@@ -8,7 +8,7 @@
 
 #include "busbar/lowering/channels.h"
 
-namespace busbar {
+namespace busbar::packet {
 namespace {
 
 /// Part `i` of `n` of `bytes`.
@@ -22,9 +22,9 @@ void append(ReductionFlows::Flows& to, const ReductionFlows::Flows& more) {
 
 }  // namespace
 
-ReductionFlows::ReductionFlows(const CollectiveCall& call, const Schedule& schedule, const Topology& topology,
-                               const Placement& placement, const ProtocolModel& protocol, std::uint32_t per_domain,
-                               Emit emit)
+ReductionFlows::ReductionFlows(const program::CollectiveCall& call, const collectives::Schedule& schedule,
+                               const topology::Topology& topology, const routing::Placement& placement,
+                               const program::ProtocolModel& protocol, std::uint32_t per_domain, Emit emit)
     : call_(call),
       s_(schedule),
       t_(topology),
@@ -36,25 +36,25 @@ ReductionFlows::ReductionFlows(const CollectiveCall& call, const Schedule& sched
       emit_(std::move(emit)) {
   if (!s_.traits.reduces_in_fabric || s_.reducers == 0) return;
   const bool one_domain = s_.reducers == s_.channels;  // nothing else could add
-  for (std::uint32_t m = 0; m < s_.ranks && at_hubs_; ++m) at_hubs_ = has_reducing_switch(t_, gpu(0, m));
+  for (std::uint32_t m = 0; m < s_.ranks && at_hubs_; ++m) at_hubs_ = lowering::has_reducing_switch(t_, gpu(0, m));
   at_hubs_ = one_domain || (at_hubs_ && per_domain > 1);
   lanes_ = at_hubs_ ? per_domain : 1;
   trees_.emplace(t_);
 }
 
-DeviceId ReductionFlows::gpu(std::uint32_t group, std::uint32_t member) const {
+topology::DeviceId ReductionFlows::gpu(std::uint32_t group, std::uint32_t member) const {
   return placement_.gpu(call_.groups.actor(group, member));
 }
 
-DeviceId ReductionFlows::nic(std::uint32_t group, std::uint32_t member, std::uint32_t channel) const {
+topology::DeviceId ReductionFlows::nic(std::uint32_t group, std::uint32_t member, std::uint32_t channel) const {
   return placement_.nic(call_.groups.actor(group, member), channel);
 }
 
 /// The switch above the NIC of a member.
-Result<DeviceId> ReductionFlows::leaf(std::uint32_t group, std::uint32_t member, std::uint32_t channel) {
-  const DeviceId n = nic(group, member, channel);
-  const LinkId l = n == kNone<DeviceId> ? kNone<LinkId> : trees_->uplink(n);
-  if (l == kNone<LinkId>)
+Result<topology::DeviceId> ReductionFlows::leaf(std::uint32_t group, std::uint32_t member, std::uint32_t channel) {
+  const topology::DeviceId n = nic(group, member, channel);
+  const topology::LinkId l = n == kNone<topology::DeviceId> ? kNone<topology::LinkId> : trees_->uplink(n);
+  if (l == kNone<topology::LinkId>)
     return unsupported(
         fmt::format("no switch above {} can reduce; choose another algorithm, or say 'reduces: true' "
                     "of the fabric's switch",
@@ -63,11 +63,11 @@ Result<DeviceId> ReductionFlows::leaf(std::uint32_t group, std::uint32_t member,
 }
 
 /// Between a GPU and the scale-up switches of its server that reduce.
-Result<ReductionFlows::Flows> ReductionFlows::to_scale_up(DeviceId gpu, bool up, std::uint64_t bytes, Duration overhead,
-                                                          const Flows& after) {
-  std::vector<std::pair<DeviceId, double>> switches;
+Result<ReductionFlows::Flows> ReductionFlows::to_scale_up(topology::DeviceId gpu, bool up, std::uint64_t bytes,
+                                                          Duration overhead, const Flows& after) {
+  std::vector<std::pair<topology::DeviceId, double>> switches;
   double total = 0;
-  for (const LinkId l : t_.out_links(gpu)) {
+  for (const topology::LinkId l : t_.out_links(gpu)) {
     if (!t_.device_class(t_.to(l)).reduces) continue;
     const auto rate = static_cast<double>(per_second(t_.link_class(l).payload_rate()));
     total += rate;
@@ -84,10 +84,10 @@ Result<ReductionFlows::Flows> ReductionFlows::to_scale_up(DeviceId gpu, bool up,
   Flows out;
   const double whole = static_cast<double>(bytes) / share_switch_;
   for (const auto& [device, rate] : switches) {
-    ListedFlow f;
+    program::ListedFlow f;
     f.from = up ? gpu : device;
     f.to = up ? device : gpu;
-    f.nic_from = f.nic_to = kNone<DeviceId>;
+    f.nic_from = f.nic_to = kNone<topology::DeviceId>;
     f.bytes = Bytes{static_cast<std::uint64_t>(std::ceil(whole * rate / total))};
     f.overhead = overhead;
     out.push_back(emit_(f, after));
@@ -98,18 +98,18 @@ Result<ReductionFlows::Flows> ReductionFlows::to_scale_up(DeviceId gpu, bool up,
 /// Between a GPU and the switch above its NIC.
 Result<ReductionFlows::Flows> ReductionFlows::to_leaf(std::uint32_t group, std::uint32_t member, std::uint32_t channel,
                                                       bool up, std::uint64_t bytes, const Flows& after) {
-  BUSBAR_ASSIGN(const DeviceId above, leaf(group, member, channel));
-  ListedFlow f;
+  BUSBAR_ASSIGN(const topology::DeviceId above, leaf(group, member, channel));
+  program::ListedFlow f;
   f.from = up ? gpu(group, member) : above;
   f.to = up ? above : gpu(group, member);
-  f.nic_from = up ? nic(group, member, channel) : kNone<DeviceId>;
-  f.nic_to = up ? kNone<DeviceId> : nic(group, member, channel);
+  f.nic_from = up ? nic(group, member, channel) : kNone<topology::DeviceId>;
+  f.nic_to = up ? kNone<topology::DeviceId> : nic(group, member, channel);
   f.bytes = Bytes{bytes};
   f.overhead = step_network_;
   return Flows{emit_(f, after)};
 }
 
-std::vector<std::uint32_t> ReductionFlows::members_of(const Phase& phase, std::uint32_t actor,
+std::vector<std::uint32_t> ReductionFlows::members_of(const collectives::Phase& phase, std::uint32_t actor,
                                                       std::uint32_t lane) const {
   const std::uint32_t first = s_.ranks + phase.channel * (s_.reducers / s_.channels);
   const std::uint32_t begin = (actor - first) * per_domain_;
@@ -129,10 +129,10 @@ std::vector<std::uint32_t> ReductionFlows::members_of_lane(std::uint32_t lane) c
 /// The switch where all members of a lane meet, and the links to it from the switches above some of them.
 Result<ReductionFlows::Climb> ReductionFlows::climb_of(std::uint32_t group, std::uint32_t channel, std::uint32_t lane,
                                                        std::span<const std::uint32_t> members) {
-  const auto above = [&](std::span<const std::uint32_t> some) -> Result<std::vector<DeviceId>> {
-    std::vector<DeviceId> out;
+  const auto above = [&](std::span<const std::uint32_t> some) -> Result<std::vector<topology::DeviceId>> {
+    std::vector<topology::DeviceId> out;
     for (const std::uint32_t m : some) {
-      BUSBAR_ASSIGN(const DeviceId d, leaf(group, m, channel));
+      BUSBAR_ASSIGN(const topology::DeviceId d, leaf(group, m, channel));
       out.push_back(d);
     }
     std::sort(out.begin(), out.end());
@@ -141,21 +141,21 @@ Result<ReductionFlows::Climb> ReductionFlows::climb_of(std::uint32_t group, std:
   };
   const std::uint32_t tree = channel * lanes_ + lane;
   const std::vector<std::uint32_t> everyone = members_of_lane(lane);
-  BUSBAR_ASSIGN(const std::vector<DeviceId> all, above(everyone));
-  BUSBAR_ASSIGN(const std::vector<DeviceId> leaves, above(members));
+  BUSBAR_ASSIGN(const std::vector<topology::DeviceId> all, above(everyone));
+  BUSBAR_ASSIGN(const std::vector<topology::DeviceId> leaves, above(members));
   Climb c;
   c.root = trees_->root(all, tree);
-  if (c.root == kNone<DeviceId>)
+  if (c.root == kNone<topology::DeviceId>)
     return unsupported("the switches above these ranks do not meet in one that can reduce; choose another algorithm");
-  for (const DeviceId from : leaves) {
-    std::vector<LinkId> links;
+  for (const topology::DeviceId from : leaves) {
+    std::vector<topology::LinkId> links;
     if (!trees_->climb(from, c.root, tree, links))
       return unsupported(fmt::format("no way of switches that reduce leads from {} to {}; choose another algorithm",
                                      t_.name(from), t_.name(c.root)));
     c.levels.resize(std::max(c.levels.size(), links.size()));
     for (std::size_t i = 0; i < links.size(); ++i) c.levels[i].push_back(links[i]);
   }
-  for (std::vector<LinkId>& level : c.levels) {
+  for (std::vector<topology::LinkId>& level : c.levels) {
     std::sort(level.begin(), level.end());
     level.erase(std::unique(level.begin(), level.end()), level.end());
   }
@@ -163,19 +163,20 @@ Result<ReductionFlows::Climb> ReductionFlows::climb_of(std::uint32_t group, std:
 }
 
 /// Sums of domains meet on the way up; the sum at the top is complete.
-Result<std::vector<ReductionFlows::Flows>> ReductionFlows::up_the_trees(const Phase& phase, std::uint32_t group,
-                                                                        std::span<const Move> moves,
+Result<std::vector<ReductionFlows::Flows>> ReductionFlows::up_the_trees(const collectives::Phase& phase,
+                                                                        std::uint32_t group,
+                                                                        std::span<const collectives::Move> moves,
                                                                         const Filled& filled, const SizeOf& size_of) {
   Flows top;
   for (std::uint32_t lane = 0; lane < lanes_; ++lane) {
-    std::map<DeviceId, Flows> here;
+    std::map<topology::DeviceId, Flows> here;
     std::vector<std::uint32_t> members;
     const std::uint64_t bytes = part_of(size_of(moves.front()), lane, lanes_);
-    for (const Move& m : moves) {
+    for (const collectives::Move& m : moves) {
       const Flows sum = filled(m);
       for (const std::uint32_t member : members_of(phase, m.src, lane)) {
         members.push_back(member);
-        BUSBAR_ASSIGN(const DeviceId above, leaf(group, member, phase.channel));
+        BUSBAR_ASSIGN(const topology::DeviceId above, leaf(group, member, phase.channel));
         if (!at_hubs_) {
           append(here[above], sum);
           continue;
@@ -186,9 +187,10 @@ Result<std::vector<ReductionFlows::Flows>> ReductionFlows::up_the_trees(const Ph
       }
     }
     BUSBAR_ASSIGN(const Climb climb, climb_of(group, phase.channel, lane, members));
-    for (const std::vector<LinkId>& level : climb.levels) {
-      for (const LinkId l : level) {
-        ListedFlow f{t_.from(l), t_.to(l), kNone<DeviceId>, kNone<DeviceId>, Bytes{bytes}, {}, {}};
+    for (const std::vector<topology::LinkId>& level : climb.levels) {
+      for (const topology::LinkId l : level) {
+        program::ListedFlow f{t_.from(l), t_.to(l), kNone<topology::DeviceId>, kNone<topology::DeviceId>, Bytes{bytes},
+                              {},         {}};
         append(here[f.to], {emit_(f, here[f.from])});
       }
     }
@@ -197,27 +199,29 @@ Result<std::vector<ReductionFlows::Flows>> ReductionFlows::up_the_trees(const Ph
   return std::vector<Flows>(moves.size(), top);
 }
 
-Result<std::vector<ReductionFlows::Flows>> ReductionFlows::down_the_trees(const Phase& phase, std::uint32_t group,
-                                                                          std::span<const Move> moves,
+Result<std::vector<ReductionFlows::Flows>> ReductionFlows::down_the_trees(const collectives::Phase& phase,
+                                                                          std::uint32_t group,
+                                                                          std::span<const collectives::Move> moves,
                                                                           const Filled& filled, const SizeOf& size_of) {
   std::vector<Flows> out(moves.size());
   const Flows sum = filled(moves.front());
   for (std::uint32_t lane = 0; lane < lanes_; ++lane) {
     const std::uint64_t bytes = part_of(size_of(moves.front()), lane, lanes_);
     std::vector<std::uint32_t> members;
-    for (const Move& m : moves)
+    for (const collectives::Move& m : moves)
       for (const std::uint32_t member : members_of(phase, m.dst, lane)) members.push_back(member);
     BUSBAR_ASSIGN(const Climb climb, climb_of(group, phase.channel, lane, members));
-    std::map<DeviceId, Flows> here{{climb.root, sum}};
+    std::map<topology::DeviceId, Flows> here{{climb.root, sum}};
     for (auto level = climb.levels.rbegin(); level != climb.levels.rend(); ++level) {
-      for (const LinkId l : *level) {
-        ListedFlow f{t_.to(l), t_.from(l), kNone<DeviceId>, kNone<DeviceId>, Bytes{bytes}, {}, {}};
+      for (const topology::LinkId l : *level) {
+        program::ListedFlow f{t_.to(l), t_.from(l), kNone<topology::DeviceId>, kNone<topology::DeviceId>, Bytes{bytes},
+                              {},       {}};
         here[f.to] = {emit_(f, here[f.from])};
       }
     }
     for (std::size_t i = 0; i < moves.size(); ++i) {
       for (const std::uint32_t member : members_of(phase, moves[i].dst, lane)) {
-        BUSBAR_ASSIGN(const DeviceId above, leaf(group, member, phase.channel));
+        BUSBAR_ASSIGN(const topology::DeviceId above, leaf(group, member, phase.channel));
         if (!at_hubs_) {
           append(out[i], here[above]);
           continue;
@@ -231,16 +235,16 @@ Result<std::vector<ReductionFlows::Flows>> ReductionFlows::down_the_trees(const 
   return out;
 }
 
-Result<std::vector<ReductionFlows::Flows>> ReductionFlows::round(const Phase& phase, std::uint32_t group,
-                                                                 std::span<const Move> moves, const Filled& filled,
-                                                                 const SizeOf& size_of) {
+Result<std::vector<ReductionFlows::Flows>> ReductionFlows::round(const collectives::Phase& phase, std::uint32_t group,
+                                                                 std::span<const collectives::Move> moves,
+                                                                 const Filled& filled, const SizeOf& size_of) {
   if (moves.empty()) return std::vector<Flows>{};
-  const Move& first = moves.front();
+  const collectives::Move& first = moves.front();
   if (std::min(first.src, first.dst) >= s_.ranks)
     return first.src < first.dst ? up_the_trees(phase, group, moves, filled, size_of)
                                  : down_the_trees(phase, group, moves, filled, size_of);
   std::vector<Flows> out;
-  for (const Move& m : moves) {
+  for (const collectives::Move& m : moves) {
     const bool up = m.src < s_.ranks;
     const std::uint32_t member = up ? m.src : m.dst;
     if (at_hubs_) {
@@ -254,4 +258,4 @@ Result<std::vector<ReductionFlows::Flows>> ReductionFlows::round(const Phase& ph
   return out;
 }
 
-}  // namespace busbar
+}  // namespace busbar::packet

@@ -8,13 +8,13 @@ namespace {
 
 /// Three GPUs in a row. Only the middle one joins the two others.
 struct RowOfGpus {
-  Topology topology;
-  Router router;
-  FlowList list;
+  topology::Topology topology;
+  routing::Router router;
+  program::FlowList list;
 
-  RowOfGpus() : topology(build()), router(topology, RoutingPolicy::kStatic) {}
+  RowOfGpus() : topology(build()), router(topology, topology::RoutingPolicy::kStatic) {}
   void add(std::uint32_t from, std::uint32_t to, std::uint64_t bytes, Duration start = {}) {
-    const DeviceId none = kNone<DeviceId>;
+    const topology::DeviceId none = kNone<topology::DeviceId>;
     list.flows.push_back(
         {topology.gpus()[from], topology.gpus()[to], none, none, Bytes{bytes}, SimTime::at(start), {}});
     list.after.close_row();
@@ -26,13 +26,13 @@ struct RowOfGpus {
     EXPECT_TRUE(r.ok()) << (r.ok() ? "" : r.error().message);
     return r.ok() ? *r : PacketResult{};
   }
-  static Topology build() {
-    TopologyBuilder b;
-    NodeTemplate node;
+  static topology::Topology build() {
+    topology::TopologyBuilder b;
+    topology::NodeTemplate node;
     node.name = "node";
-    for (int g = 0; g < 3; ++g) node.devices.push_back({DeviceClass{}, "gpu" + std::to_string(g)});
-    LinkClass link = cable(50'000'000'000, Duration::ns(500));
-    link.kind = LinkKind::kNvlink;
+    for (int g = 0; g < 3; ++g) node.devices.push_back({topology::DeviceClass{}, "gpu" + std::to_string(g)});
+    topology::LinkClass link = cable(50'000'000'000, Duration::ns(500));
+    link.kind = topology::LinkKind::kNvlink;
     node.links = {{0, 1, link}, {1, 2, link}};
     b.add_block(b.add_template(std::move(node)));
     return std::move(b).seal();

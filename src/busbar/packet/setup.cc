@@ -54,7 +54,7 @@ int bucket_bits(const Wiring& wiring) {
   return std::clamp(static_cast<int>(std::bit_width(ps_per_event)) + more, 7, 13);
 }
 
-double expected_hops(const Wiring& wiring, const FlowList& list, std::span<const std::uint32_t> routes,
+double expected_hops(const Wiring& wiring, const program::FlowList& list, std::span<const std::uint32_t> routes,
                      std::uint32_t payload) {
   constexpr double kWithAcknowledgements = 1.25;
   double hops = 0;
@@ -77,18 +77,18 @@ Status check_patience(double hops, double patience_s) {
       {}};
 }
 
-Status check_copies(const Router& router, const FlowList& list) {
+Status check_copies(const routing::Router& router, const program::FlowList& list) {
   if (list.reach.gpudirect && list.reach.p2p) return {};
-  std::set<std::array<DeviceId, 4>> seen;
-  std::vector<LinkShare> path;
-  for (const ListedFlow& f : list.flows) {
+  std::set<std::array<topology::DeviceId, 4>> seen;
+  std::vector<routing::LinkShare> path;
+  for (const program::ListedFlow& f : list.flows) {
     if (f.is_work() || !seen.insert({f.from, f.to, f.nic_from, f.nic_to}).second) continue;
     path.clear();
-    std::vector<DeviceId> copied_in;
+    std::vector<topology::DeviceId> copied_in;
     BUSBAR_RETURN_IF_ERROR(
-        spread_reaching(router, list.reach, f.from, f.to, f.nic_from, f.nic_to, 0, path, &copied_in));
+        routing::spread_reaching(router, list.reach, f.from, f.to, f.nic_from, f.nic_to, 0, path, &copied_in));
     if (copied_in.empty()) continue;
-    const Topology& t = router.topology();
+    const topology::Topology& t = router.topology();
     const bool inside = t.block_of(f.from) == t.block_of(f.to);
     return Error{ErrorCode::kUnsupported,
                  fmt::format("data from {} to {} are copied in {} ({}), which packets do not model; use --engine flow, "

@@ -26,13 +26,14 @@ Groups groups_of(const Wiring& wiring, bool cut_nics) {
 }
 
 /// A flow that depends on another starts at once when that ends: joins the two nodes concerned.
-void join_triggers(const Wiring& wiring, const FlowList& list, const std::vector<std::uint32_t>& routes,
+void join_triggers(const Wiring& wiring, const program::FlowList& list, const std::vector<std::uint32_t>& routes,
                    Groups& groups) {
   for (std::uint32_t f = 0; f < list.flows.size(); ++f) {
     const std::uint32_t here = NetworkPart::home(wiring, wiring.route(routes[f]).forth);
     for (const std::uint32_t before : list.after.row(f)) {
       const Leg& leg = wiring.route(routes[before]).forth;
-      groups.join(here, list.flows[f].trigger == FlowTrigger::kReceived ? leg.target : NetworkPart::home(wiring, leg));
+      groups.join(
+          here, list.flows[f].trigger == program::FlowTrigger::kReceived ? leg.target : NetworkPart::home(wiring, leg));
     }
   }
 }
@@ -67,8 +68,8 @@ void deal(const Weights& x, bool hosts, std::uint32_t parts, std::vector<std::ui
 
 }  // namespace
 
-NetworkSplit split_network(const Wiring& wiring, const FlowList& list, const std::vector<std::uint32_t>& routes,
-                           std::uint32_t wanted) {
+NetworkSplit split_network(const Wiring& wiring, const program::FlowList& list,
+                           const std::vector<std::uint32_t>& routes, std::uint32_t wanted) {
   NetworkSplit split;
   if (wanted < 2) return split;
   Groups groups = groups_of(wiring, false);
@@ -94,7 +95,7 @@ NetworkSplit split_network(const Wiring& wiring, const FlowList& list, const std
 namespace {
 
 /// The time for which the busiest host sends or receives at its full rate.
-Ps busiest_host(const Wiring& wiring, const FlowList& list, std::span<const std::uint32_t> routes) {
+Ps busiest_host(const Wiring& wiring, const program::FlowList& list, std::span<const std::uint32_t> routes) {
   std::vector<double> sends(wiring.outlets().rows()), receives(wiring.outlets().rows());
   double most = 0;
   for (std::uint32_t f = 0; f < routes.size(); ++f) {
@@ -114,8 +115,8 @@ Ps busiest_host(const Wiring& wiring, const FlowList& list, std::span<const std:
 
 /// How many threads make a run shorter, where the caller leaves that open: each needs an idle core, and enough to do
 /// between two meetings of all, which take microseconds. Source of the limits: docs/speed.md, Packets.
-std::uint32_t threads_that_pay(const Wiring& wiring, const FlowList& list, const std::vector<std::uint32_t>& routes,
-                               double hops) {
+std::uint32_t threads_that_pay(const Wiring& wiring, const program::FlowList& list,
+                               const std::vector<std::uint32_t>& routes, double hops) {
   constexpr double kWorth = 5e5, kHopsBetweenMeetings = 1000;
   const std::uint32_t cores = std::min(kMostIdleCores, idle_cores());
   if (cores < 2 || hops < kWorth) return 1;
@@ -129,8 +130,8 @@ std::uint32_t threads_that_pay(const Wiring& wiring, const FlowList& list, const
 
 }  // namespace
 
-NetworkSplit split_where_it_pays(const Wiring& wiring, const FlowList& list, const std::vector<std::uint32_t>& routes,
-                                 double hops) {
+NetworkSplit split_where_it_pays(const Wiring& wiring, const program::FlowList& list,
+                                 const std::vector<std::uint32_t>& routes, double hops) {
   return split_network(wiring, list, routes, threads_that_pay(wiring, list, routes, hops));
 }
 

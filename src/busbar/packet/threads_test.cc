@@ -45,7 +45,7 @@ LeafSpine busy_leaf_spine() {
   for (std::uint32_t h = 0; h < 16; ++h) n.add(h, (h + 5) % 16, 300'000 + 1000 * h);
   for (std::uint32_t h = 4; h < 16; ++h) n.add(h, 0, 100'000, Duration::us(2));
   for (std::uint32_t h = 0; h < 16; ++h) n.add((h + 5) % 16, (h + 11) % 16, 50'000, {}, {h});
-  for (std::uint32_t h = 0; h < 16; ++h) n.add(h, (h + 7) % 16, 20'000, {}, {h}, FlowTrigger::kAcked);
+  for (std::uint32_t h = 0; h < 16; ++h) n.add(h, (h + 7) % 16, 20'000, {}, {h}, program::FlowTrigger::kAcked);
   return n;
 }
 
@@ -124,7 +124,7 @@ TEST(Threads, GiveTheSameResultWithFaults) {
                                   {named(n, "spine1->leaf0"), down, 0, at(3), at(400)},
                                   {named(n, "spine2->leaf3"), PacketFault::Kind::kRate, 0.3, at(2), at(30)},
                                   {named(n, "leaf2->spine0"), PacketFault::Kind::kLoss, 0.02, at(0)}};
-  const LinkId to_host = reverse(uplink(n, 6));
+  const topology::LinkId to_host = topology::reverse(uplink(n, 6));
   faults.push_back({to_host, PacketFault::Kind::kSlow, 0.5, at(1)});
   for (const PacketTransport t : {PacketTransport::kNscc, PacketTransport::kDcqcn, PacketTransport::kIb,
                                   PacketTransport::kSwift, PacketTransport::kCredit}) {
@@ -170,21 +170,21 @@ TEST(Threads, NobodyAskedForChangeNothing) {
 /// A run that cannot go on is explained as it is on one thread.
 TEST(Threads, TellOfADeadlockAsOneThreadDoes) {
   // Five leaves in a ring without a spine. Each host sends to the second leaf after its own.
-  TopologyBuilder b;
+  topology::TopologyBuilder b;
   const std::uint32_t host = b.add_template(bare_host());
   for (int h = 0; h < 10; ++h) b.add_block(host);
-  DeviceClass leaf;
-  leaf.kind = DeviceKind::kLeaf;
-  std::vector<DeviceId> s;
+  topology::DeviceClass leaf;
+  leaf.kind = topology::DeviceKind::kLeaf;
+  std::vector<topology::DeviceId> s;
   for (int i = 0; i < 5; ++i) s.push_back(b.add_switch(leaf, "leaf" + std::to_string(i)));
-  const LinkClass link = cable(50'000'000'000, Duration::ns(500));
-  for (std::uint32_t h = 0; h < 10; ++h) b.connect(b.device(static_cast<BlockId>(h), 1), s[h / 2], link);
+  const topology::LinkClass link = cable(50'000'000'000, Duration::ns(500));
+  for (std::uint32_t h = 0; h < 10; ++h) b.connect(b.device(static_cast<topology::BlockId>(h), 1), s[h / 2], link);
   for (std::uint32_t i = 0; i < 5; ++i) b.connect(s[i], s[(i + 1) % 5], link);
-  const Topology t = std::move(b).seal();
-  const Router router(t, RoutingPolicy::kStatic);
-  FlowList list;
+  const topology::Topology t = std::move(b).seal();
+  const routing::Router router(t, topology::RoutingPolicy::kStatic);
+  program::FlowList list;
   for (std::uint32_t h = 0; h < 10; ++h) {
-    const DeviceId a = t.gpus()[h], z = t.gpus()[(h + 4) % 10];
+    const topology::DeviceId a = t.gpus()[h], z = t.gpus()[(h + 4) % 10];
     list.flows.push_back({a, z, router.nearest_nic(a, 0), router.nearest_nic(z, 0), Bytes{20'000'000}, {}, {}});
     list.after.close_row();
   }

@@ -2,8 +2,8 @@
 
 namespace busbar::packet {
 
-Traffic::Traffic(const Wiring& wiring_, const FlowList& list_, const std::vector<std::uint32_t>& routes_)
-    : wiring(wiring_), list(list_), routes(routes_), successors(successors_of(list_)) {
+Traffic::Traffic(const Wiring& wiring_, const program::FlowList& list_, const std::vector<std::uint32_t>& routes_)
+    : wiring(wiring_), list(list_), routes(routes_), successors(program::successors_of(list_)) {
   legs.reserve(2 * list.flows.size());
   for (std::uint32_t f = 0; f < list.flows.size(); ++f) add_flow(f, list.after.row(f).size());
 }

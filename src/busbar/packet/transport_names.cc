@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
-namespace busbar {
+namespace busbar::packet {
 namespace {
 
 // clang-format off: one row of the table per entry
@@ -29,4 +29,4 @@ const PacketTransportName* find_packet_transport(std::string_view name) {
   return at == std::end(kNames) ? nullptr : at;
 }
 
-}  // namespace busbar
+}  // namespace busbar::packet

@@ -6,7 +6,7 @@
 
 #include "busbar/packet/packet_list.h"
 
-namespace busbar {
+namespace busbar::packet {
 
 struct PacketTransportName {
   const char* name;
@@ -18,4 +18,4 @@ std::span<const PacketTransportName> packet_transports();
 /// Null: no transport has this name.
 const PacketTransportName* find_packet_transport(std::string_view name);
 
-}  // namespace busbar
+}  // namespace busbar::packet

@@ -111,17 +111,17 @@ TEST(Transports, SinglePathsFallIntoUplinksLikeBallsIntoBins) {
 /// headroom. The pause frame takes 1.28 ns and 500 ns. Until it arrives the host begins 13 more packets: starts at 83.2
 /// k - 583.2 < 501.28 ns.
 TEST(Transports, HeadroomIsEnoughToTheByte) {
-  TopologyBuilder b;
+  topology::TopologyBuilder b;
   const std::uint32_t host = b.add_template(bare_host());
   for (int h = 0; h < 2; ++h) b.add_block(host);
-  DeviceClass leaf;
-  leaf.kind = DeviceKind::kLeaf;
-  const DeviceId s = b.add_switch(leaf, "leaf0");
-  b.connect(b.device(BlockId{0}, 1), s, cable(50'000'000'000, Duration::ns(500)));
-  b.connect(s, b.device(BlockId{1}, 1), cable(500'000'000, Duration::ns(500)));
-  const Topology t = std::move(b).seal();
-  const Router router(t, RoutingPolicy::kStatic);
-  FlowList list;
+  topology::DeviceClass leaf;
+  leaf.kind = topology::DeviceKind::kLeaf;
+  const topology::DeviceId s = b.add_switch(leaf, "leaf0");
+  b.connect(b.device(topology::BlockId{0}, 1), s, cable(50'000'000'000, Duration::ns(500)));
+  b.connect(s, b.device(topology::BlockId{1}, 1), cable(500'000'000, Duration::ns(500)));
+  const topology::Topology t = std::move(b).seal();
+  const routing::Router router(t, topology::RoutingPolicy::kStatic);
+  program::FlowList list;
   list.flows.push_back({t.gpus()[0],
                         t.gpus()[1],
                         router.nearest_nic(t.gpus()[0], 0),
@@ -160,26 +160,26 @@ TEST(Transports, CreditsLimitThroughputToRoomPerRoundTrip) {
 }
 
 /// Five switches in a ring; every host sends to the second switch after its own. Each wire waits for the next.
-Topology ring_of_switches(std::uint32_t n) {
-  TopologyBuilder b;
+topology::Topology ring_of_switches(std::uint32_t n) {
+  topology::TopologyBuilder b;
   const std::uint32_t host = b.add_template(bare_host());
   for (std::uint32_t h = 0; h < n; ++h) b.add_block(host);
-  DeviceClass leaf;
-  leaf.kind = DeviceKind::kLeaf;
-  std::vector<DeviceId> s;
+  topology::DeviceClass leaf;
+  leaf.kind = topology::DeviceKind::kLeaf;
+  std::vector<topology::DeviceId> s;
   for (std::uint32_t i = 0; i < n; ++i) s.push_back(b.add_switch(leaf, "leaf" + std::to_string(i)));
   for (std::uint32_t i = 0; i < n; ++i)
-    b.connect(b.device(static_cast<BlockId>(i), 1), s[i], cable(50'000'000'000, Duration::ns(500)));
+    b.connect(b.device(static_cast<topology::BlockId>(i), 1), s[i], cable(50'000'000'000, Duration::ns(500)));
   for (std::uint32_t i = 0; i < n; ++i) b.connect(s[i], s[(i + 1) % n], cable(50'000'000'000, Duration::ns(500)));
   return std::move(b).seal();
 }
 
 TEST(Transports, ARingOfPausesIsReportedAsADeadlock) {
-  const Topology t = ring_of_switches(5);
-  const Router router(t, RoutingPolicy::kStatic);
-  FlowList list;
+  const topology::Topology t = ring_of_switches(5);
+  const routing::Router router(t, topology::RoutingPolicy::kStatic);
+  program::FlowList list;
   for (std::uint32_t h = 0; h < 5; ++h) {
-    const DeviceId a = t.gpus()[h], b = t.gpus()[(h + 2) % 5];
+    const topology::DeviceId a = t.gpus()[h], b = t.gpus()[(h + 2) % 5];
     list.flows.push_back({a, b, router.nearest_nic(a, 0), router.nearest_nic(b, 0), Bytes{50'000'000}, {}, {}});
     list.after.close_row();
   }

@@ -86,27 +86,27 @@ TEST(Truth, ArrivalsInStepWithServiceNeverWait) {
 
 /// Switches in a row, `hosts` hosts on each.
 struct Row {
-  Topology topology;
-  Router router;
-  FlowList list;
+  topology::Topology topology;
+  routing::Router router;
+  program::FlowList list;
   Row(std::uint32_t switches, std::uint32_t hosts, std::uint64_t trunk_bytes_per_s = 50'000'000'000)
-      : topology(build(switches, hosts, trunk_bytes_per_s)), router(topology, RoutingPolicy::kStatic) {}
+      : topology(build(switches, hosts, trunk_bytes_per_s)), router(topology, topology::RoutingPolicy::kStatic) {}
   void add(std::uint32_t from, std::uint32_t to, std::uint64_t bytes, Duration start = {}) {
-    const DeviceId a = topology.gpus()[from], b = topology.gpus()[to];
+    const topology::DeviceId a = topology.gpus()[from], b = topology.gpus()[to];
     list.flows.push_back(
         {a, b, router.nearest_nic(a, 0), router.nearest_nic(b, 0), Bytes{bytes}, SimTime::at(start), {}});
     list.after.close_row();
   }
-  static Topology build(std::uint32_t switches, std::uint32_t hosts, std::uint64_t trunk_bytes_per_s) {
-    TopologyBuilder b;
+  static topology::Topology build(std::uint32_t switches, std::uint32_t hosts, std::uint64_t trunk_bytes_per_s) {
+    topology::TopologyBuilder b;
     const std::uint32_t host = b.add_template(bare_host());
     for (std::uint32_t h = 0; h < switches * hosts; ++h) b.add_block(host);
-    DeviceClass leaf;
-    leaf.kind = DeviceKind::kLeaf;
-    std::vector<DeviceId> s;
+    topology::DeviceClass leaf;
+    leaf.kind = topology::DeviceKind::kLeaf;
+    std::vector<topology::DeviceId> s;
     for (std::uint32_t i = 0; i < switches; ++i) s.push_back(b.add_switch(leaf, "leaf" + std::to_string(i)));
     for (std::uint32_t h = 0; h < switches * hosts; ++h)
-      b.connect(b.device(static_cast<BlockId>(h), 1), s[h / hosts], cable(50'000'000'000, Duration::ns(500)));
+      b.connect(b.device(static_cast<topology::BlockId>(h), 1), s[h / hosts], cable(50'000'000'000, Duration::ns(500)));
     for (std::uint32_t i = 0; i + 1 < switches; ++i)
       b.connect(s[i], s[i + 1], cable(trunk_bytes_per_s, Duration::ns(500)));
     return std::move(b).seal();
@@ -114,8 +114,8 @@ struct Row {
 };
 
 /// Bytes per ns of each flow between two times.
-std::map<std::uint32_t, double> rates_between(const Router& router, const FlowList& list, const PacketOptions& options,
-                                              Duration from, Duration until,
+std::map<std::uint32_t, double> rates_between(const routing::Router& router, const program::FlowList& list,
+                                              const PacketOptions& options, Duration from, Duration until,
                                               const std::function<void(Profile&)>& adjust = {},
                                               const std::function<void(std::span<const PacketLinkSample>)>& look = {}) {
   std::map<std::uint32_t, double> first, rate;
@@ -237,22 +237,23 @@ TEST(Truth, DcqcnAnswersAFlowThatJoinsAndOneThatLeaves) {
 /// host there, whose cable C is full. Credits stop trunks, not flows. Switch 1 takes x from each side, hence x + x / 2
 /// = C, and the flow to the idle host, alone on its cable, gets x / 2 = C / 3. With DCQCN it gets all of C.
 TEST(Truth, AVictimOfStoppedTrunksLosesTwoThirdsAndNothingUnderDcqcn) {
-  TopologyBuilder b;
+  topology::TopologyBuilder b;
   const std::uint32_t host = b.add_template(bare_host());
   constexpr std::uint32_t kSwitchOf[] = {0, 0, 2, 2, 2, 3, 3};
   for (std::size_t h = 0; h < std::size(kSwitchOf); ++h) b.add_block(host);
-  DeviceClass leaf;
-  leaf.kind = DeviceKind::kLeaf;
-  std::vector<DeviceId> s;
+  topology::DeviceClass leaf;
+  leaf.kind = topology::DeviceKind::kLeaf;
+  std::vector<topology::DeviceId> s;
   for (std::uint32_t i = 0; i < 4; ++i) s.push_back(b.add_switch(leaf, "leaf" + std::to_string(i)));
   for (std::uint32_t h = 0; h < std::size(kSwitchOf); ++h)
-    b.connect(b.device(static_cast<BlockId>(h), 1), s[kSwitchOf[h]], cable(50'000'000'000, Duration::ns(500)));
+    b.connect(b.device(static_cast<topology::BlockId>(h), 1), s[kSwitchOf[h]],
+              cable(50'000'000'000, Duration::ns(500)));
   for (const std::uint32_t i : {0u, 2u, 3u}) b.connect(s[1], s[i], cable(400'000'000'000, Duration::ns(500)));
-  const Topology t = std::move(b).seal();
-  const Router router(t, RoutingPolicy::kStatic);
-  FlowList list;
+  const topology::Topology t = std::move(b).seal();
+  const routing::Router router(t, topology::RoutingPolicy::kStatic);
+  program::FlowList list;
   for (const auto& [from, to] : {std::pair{0, 5}, {1, 6}, {2, 5}, {3, 5}, {4, 5}}) {
-    const DeviceId x = t.gpus()[from], y = t.gpus()[to];
+    const topology::DeviceId x = t.gpus()[from], y = t.gpus()[to];
     list.flows.push_back({x, y, router.nearest_nic(x, 0), router.nearest_nic(y, 0), Bytes{800'000'000}, {}, {}});
     list.after.close_row();
   }

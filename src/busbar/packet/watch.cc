@@ -2,7 +2,7 @@
 
 #include <iterator>
 
-namespace busbar {
+namespace busbar::packet {
 
 const char* name_of(PacketEvent event) {
   constexpr const char* kNames[] = {"started", "sent",     "resent", "queued",       "marked",  "trimmed",
@@ -11,4 +11,4 @@ const char* name_of(PacketEvent event) {
   return kNames[static_cast<std::size_t>(event)];
 }
 
-}  // namespace busbar
+}  // namespace busbar::packet

@@ -9,11 +9,11 @@
 #include "busbar/base/units.h"
 #include "busbar/topology/link.h"
 
-namespace busbar {
+namespace busbar::packet {
 
 /// A link at a time. Sums count from the start of the run, queues are of the time itself.
 struct PacketLinkSample {
-  LinkId link{};
+  topology::LinkId link{};
   std::uint64_t sent_bytes = 0, queue_bytes = 0;
   Duration paused;
   std::uint32_t marks = 0, trims = 0, drops = 0, pauses = 0;
@@ -50,10 +50,10 @@ struct PacketLogEntry {
   SimTime at;
   std::uint32_t flow = 0;
   PacketEvent event{};
-  std::uint32_t packet = 0;       ///< its number in its part; of kAcked: all before it have arrived
-  LinkId link = kNone<LinkId>;    ///< of kQueued, kMarked, kTrimmed, kDropped
-  std::uint64_t queue_bytes = 0;  ///< of the same events: bytes that wait there, before it
-  double window_bytes = 0;        ///< of kAcked, kNacked, kTimeout
+  std::uint32_t packet = 0;                         ///< its number in its part; of kAcked: all before it have arrived
+  topology::LinkId link = kNone<topology::LinkId>;  ///< of kQueued, kMarked, kTrimmed, kDropped
+  std::uint64_t queue_bytes = 0;                    ///< of the same events: bytes that wait there, before it
+  double window_bytes = 0;                          ///< of kAcked, kNacked, kTimeout
   std::uint32_t part = 0;  ///< with several queue pairs: which of the flow's parts, each of which starts and ends
 };
 /// Logs the events of some flows. Entries come in the order in which the run decides them, which is not always that of
@@ -63,4 +63,4 @@ struct PacketLog {
   std::function<void(const PacketLogEntry&)> take{};
 };
 
-}  // namespace busbar
+}  // namespace busbar::packet

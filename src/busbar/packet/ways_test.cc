@@ -37,19 +37,19 @@ TEST(CutThrough, OneFlowTakesItsClosedFormToThePicosecond) {
 
 /// From 25 to 50 GB/s a packet must arrive in full before it goes on; on the way back it need not.
 TEST(CutThrough, AFasterWayOutWaitsForTheTail) {
-  TopologyBuilder b;
+  topology::TopologyBuilder b;
   const std::uint32_t host = b.add_template(bare_host());
   for (int h = 0; h < 2; ++h) b.add_block(host);
-  DeviceClass leaf;
-  leaf.kind = DeviceKind::kLeaf;
-  const DeviceId s = b.add_switch(leaf, "leaf0");
-  b.connect(b.device(BlockId{0}, 1), s, cable(25'000'000'000, Duration::ns(500)));
-  b.connect(s, b.device(BlockId{1}, 1), cable(50'000'000'000, Duration::ns(500)));
-  const Topology t = std::move(b).seal();
-  const Router router(t, RoutingPolicy::kStatic);
+  topology::DeviceClass leaf;
+  leaf.kind = topology::DeviceKind::kLeaf;
+  const topology::DeviceId s = b.add_switch(leaf, "leaf0");
+  b.connect(b.device(topology::BlockId{0}, 1), s, cable(25'000'000'000, Duration::ns(500)));
+  b.connect(s, b.device(topology::BlockId{1}, 1), cable(50'000'000'000, Duration::ns(500)));
+  const topology::Topology t = std::move(b).seal();
+  const routing::Router router(t, topology::RoutingPolicy::kStatic);
   const auto received = [&](int from, int to) {
-    FlowList list;
-    const DeviceId x = t.gpus()[static_cast<std::size_t>(from)], y = t.gpus()[static_cast<std::size_t>(to)];
+    program::FlowList list;
+    const topology::DeviceId x = t.gpus()[static_cast<std::size_t>(from)], y = t.gpus()[static_cast<std::size_t>(to)];
     list.flows.push_back({x, y, router.nearest_nic(x, 0), router.nearest_nic(y, 0), Bytes{4096}, {}, {}});
     list.after.close_row();
     return run_packet_list(router, list, cut(PacketTransport::kNscc)).value().flows[0].received.in_ps();

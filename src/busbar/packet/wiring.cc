@@ -11,13 +11,13 @@ namespace {
 
 constexpr std::uint64_t kJointRate = 1'000'000'000'000'000;  ///< 1 PB/s: only ideal machines have it
 
-bool is_joint(const LinkClass& c) {
-  return c.latency == Duration() && per_second(c.wire_rate) >= kJointRate && !is_fabric(c.kind);
+bool is_joint(const topology::LinkClass& c) {
+  return c.latency == Duration() && per_second(c.wire_rate) >= kJointRate && !topology::is_fabric(c.kind);
 }
 
 }  // namespace
 
-Wiring::Wiring(const Router& router, RateShares shares)
+Wiring::Wiring(const routing::Router& router, program::RateShares shares)
     : router_(router),
       topology_(router.topology()),
       shares_(shares),
@@ -29,15 +29,15 @@ Wiring::Wiring(const Router& router, RateShares shares)
   sets_.close_row();  // set 0: no way
 }
 
-std::uint32_t Wiring::node_of(DeviceId d) {
+std::uint32_t Wiring::node_of(topology::DeviceId d) {
   if (const std::int32_t n = fabric_.number(d); n >= 0) return static_cast<std::uint32_t>(n);
   if (const auto known = node_.find(index(d)); known != node_.end()) return known->second;
   const auto node = static_cast<std::uint32_t>(device_of_.size());
   device_of_.push_back(d);
-  std::vector<DeviceId> joined{d};  // all devices that ideal joints merge with it
+  std::vector<topology::DeviceId> joined{d};  // all devices that ideal joints merge with it
   node_.emplace(index(d), node);
   for (std::size_t i = 0; i < joined.size(); ++i) {
-    for (const LinkId l : topology_.out_links(joined[i])) {
+    for (const topology::LinkId l : topology_.out_links(joined[i])) {
       if (is_joint(topology_.link_class(l)) && node_.emplace(index(topology_.to(l)), node).second)
         joined.push_back(topology_.to(l));
     }
@@ -46,15 +46,15 @@ std::uint32_t Wiring::node_of(DeviceId d) {
 }
 
 /// Both directions get consecutive numbers: the other one is w ^ 1.
-std::uint32_t Wiring::wire_of(LinkId l) {
+std::uint32_t Wiring::wire_of(topology::LinkId l) {
   if (wire_[index(l)] != kNone32) return wire_[index(l)];
-  for (const LinkId one : {l, reverse(l)}) {
-    const LinkClass& c = topology_.link_class(one);
+  for (const topology::LinkId one : {l, topology::reverse(l)}) {
+    const topology::LinkClass& c = topology_.link_class(one);
     Wire w;
     w.link = one;
     w.from = node_of(topology_.from(one));
     w.to = node_of(topology_.to(one));
-    w.in_server = !is_fabric(c.kind);
+    w.in_server = !topology::is_fabric(c.kind);
     // Packets carry their own headers over a fabric. Inside a server the measured efficiency accounts for headers.
     const BytesPerSecond full = w.in_server ? c.payload_rate() : c.floor_rate();
     const auto rate = static_cast<std::uint64_t>(
@@ -69,17 +69,17 @@ std::uint32_t Wiring::wire_of(LinkId l) {
   return wire_[index(l)];
 }
 
-std::uint32_t Wiring::nic_of(DeviceId d) {
+std::uint32_t Wiring::nic_of(topology::DeviceId d) {
   const auto [known, fresh] = nic_.try_emplace(index(d), static_cast<std::uint32_t>(nics_.size()));
   if (!fresh) return known->second;
   Nic nic;
   nic.node = node_of(d);
   nic.first = static_cast<std::uint32_t>(by_.size());
   std::vector<std::uint32_t> finals;
-  for (const LinkId l : topology_.out_links(d)) {
+  for (const topology::LinkId l : topology_.out_links(d)) {
     const std::int32_t s = fabric_.number(topology_.to(l));
     if (s < 0) continue;
-    by_.push_back(wire_of(reverse(l)));
+    by_.push_back(wire_of(topology::reverse(l)));
     ++nic.cables;
     finals.push_back(static_cast<std::uint32_t>(s));
   }
@@ -98,26 +98,26 @@ std::uint32_t Wiring::group_of(std::vector<std::uint32_t> finals) {
 }
 
 std::uint32_t Wiring::fabric_hops(std::uint32_t from_switch, std::uint32_t nic) {
-  std::uint32_t best = FabricTable::kFar;
+  std::uint32_t best = routing::FabricTable::kFar;
   for (const std::uint32_t f : finals_[nics_[nic].group])
     best = std::min<std::uint32_t>(best, fabric_.distance(from_switch, f));
   return best;
 }
 
 /// The cables of a NIC that are nearest to `towards`.
-void Wiring::add_first_cables(DeviceId nic, std::uint32_t towards, std::vector<Inner>& inner) {
+void Wiring::add_first_cables(topology::DeviceId nic, std::uint32_t towards, std::vector<Inner>& inner) {
   Inner here{node_of(nic), {}};
-  std::uint32_t best = FabricTable::kFar;
-  for (const LinkId l : topology_.out_links(nic)) {
-    if (!is_fabric(topology_.link_class(l).kind)) continue;
+  std::uint32_t best = routing::FabricTable::kFar;
+  for (const topology::LinkId l : topology_.out_links(nic)) {
+    if (!topology::is_fabric(topology_.link_class(l).kind)) continue;
     const std::int32_t s = fabric_.number(topology_.to(l));
     const bool there = node_of(topology_.to(l)) == nics_[towards].node;
     const std::uint32_t hops = there   ? 0
-                               : s < 0 ? FabricTable::kFar
+                               : s < 0 ? routing::FabricTable::kFar
                                        : 1 + fabric_hops(static_cast<std::uint32_t>(s), towards);
     if (hops < best) here.wires.clear();
     best = std::min(best, hops);
-    if (hops == best && hops < FabricTable::kFar) here.wires.push_back(wire_of(l));
+    if (hops == best && hops < routing::FabricTable::kFar) here.wires.push_back(wire_of(l));
   }
   inner.push_back(std::move(here));
 }
@@ -132,20 +132,21 @@ std::uint32_t Wiring::outlet_of(std::vector<std::uint32_t> wires) {
 }
 
 /// `path` comes from the Router. Of its part in the fabric only the two ends count; the tables hold the rest.
-Status Wiring::add_leg(const std::vector<LinkShare>& path, DeviceId from, DeviceId to, Leg& leg, Route& route) {
+Status Wiring::add_leg(const std::vector<routing::LinkShare>& path, topology::DeviceId from, topology::DeviceId to,
+                       Leg& leg, Route& route) {
   std::vector<Inner> inner;
   leg.nic = kNone32;
   leg.target = node_of(to);
-  DeviceId nic_from = kNone<DeviceId>;
-  for (const LinkShare& s : path) {
-    if (!is_fabric(topology_.link_class(s.link).kind)) continue;
-    if (nic_from == kNone<DeviceId>) nic_from = topology_.from(s.link);
+  topology::DeviceId nic_from = kNone<topology::DeviceId>;
+  for (const routing::LinkShare& s : path) {
+    if (!topology::is_fabric(topology_.link_class(s.link).kind)) continue;
+    if (nic_from == kNone<topology::DeviceId>) nic_from = topology_.from(s.link);
     if (fabric_.number(topology_.to(s.link)) < 0) leg.nic = nic_of(topology_.to(s.link));
   }
   std::vector<std::uint32_t> walked;
   bool left = false;
-  for (const LinkShare& s : path) {
-    const bool outside = is_fabric(topology_.link_class(s.link).kind);
+  for (const routing::LinkShare& s : path) {
+    const bool outside = topology::is_fabric(topology_.link_class(s.link).kind);
     if (outside && !left) add_first_cables(nic_from, leg.nic, inner);
     left = left || outside;
     const std::uint32_t a = node_of(topology_.from(s.link)), b = node_of(topology_.to(s.link));
@@ -189,7 +190,8 @@ void Wiring::add_idle_walk(const std::vector<std::uint32_t>& wires, std::uint32_
   route.hops = static_cast<std::uint32_t>(walk.size());
 }
 
-Result<std::uint32_t> Wiring::route(DeviceId from, DeviceId to, DeviceId nic_from, DeviceId nic_to) {
+Result<std::uint32_t> Wiring::route(topology::DeviceId from, topology::DeviceId to, topology::DeviceId nic_from,
+                                    topology::DeviceId nic_to) {
   const auto [known, fresh] = pair_.try_emplace({index(from), index(to), index(nic_from), index(nic_to)},
                                                 static_cast<std::uint32_t>(routes_.size()));
   if (!fresh) return known->second;
@@ -200,13 +202,13 @@ Result<std::uint32_t> Wiring::route(DeviceId from, DeviceId to, DeviceId nic_fro
     return known->second;
   }
   if (is_switch(from) || is_switch(to)) {
-    BUSBAR_ASSIGN(const std::vector<LinkId> back, links_to_switch(to, from, nic_to, nic_from));
-    BUSBAR_ASSIGN(const std::vector<LinkId> forth, links_to_switch(from, to, nic_from, nic_to));
+    BUSBAR_ASSIGN(const std::vector<topology::LinkId> back, links_to_switch(to, from, nic_to, nic_from));
+    BUSBAR_ASSIGN(const std::vector<topology::LinkId> forth, links_to_switch(from, to, nic_from, nic_to));
     add_leg_of(back, to, from, r.back, r);
     path_.pop_back();
     add_leg_of(forth, from, to, r.forth, r);
   } else {
-    std::vector<LinkShare> path;
+    std::vector<routing::LinkShare> path;
     BUSBAR_RETURN_IF_ERROR(router_.spread(to, from, nic_to, nic_from, 0, path));
     BUSBAR_RETURN_IF_ERROR(add_leg(path, to, from, r.back, r));
     path.clear();
@@ -236,15 +238,15 @@ Ps Wiring::idle_time(std::uint32_t route, std::uint64_t size) const {
 
 std::uint32_t Wiring::set_of(std::uint32_t node, const std::vector<std::uint32_t>& finals) {
   const auto left = [&](std::uint32_t s) {
-    std::uint32_t best = FabricTable::kFar;
+    std::uint32_t best = routing::FabricTable::kFar;
     for (const std::uint32_t f : finals) best = std::min<std::uint32_t>(best, fabric_.distance(s, f));
     return best;
   };
   const std::uint32_t hops = left(node);
   if (hops == 0) return kLast;
   std::vector<std::uint32_t> wires;
-  if (hops < FabricTable::kFar) {
-    for (const FabricTable::Hop& hop : fabric_.hops(node))
+  if (hops < routing::FabricTable::kFar) {
+    for (const routing::FabricTable::Hop& hop : fabric_.hops(node))
       if (left(hop.to) == hops - 1) wires.push_back(wire_of(hop.link));
   }
   return set_number(wires);
@@ -272,7 +274,7 @@ void Wiring::seal() {
 
 void Wiring::add_all_cables() {
   for (std::uint32_t s = 0; s < switches_; ++s)
-    for (const FabricTable::Hop& hop : fabric_.hops(s)) wire_of(hop.link);
+    for (const routing::FabricTable::Hop& hop : fabric_.hops(s)) wire_of(hop.link);
 }
 
 /// Groups NICs by their cables that are up. If none is up, all stay.
@@ -301,11 +303,11 @@ void Wiring::regroup(const std::function<bool(std::uint32_t)>& down) {
 /// Hops from each switch to the nearest of `finals`, over wires that are up; kFar if there is no path.
 std::vector<std::uint32_t> Wiring::hops_to(const std::vector<std::uint32_t>& finals,
                                            const std::function<bool(std::uint32_t)>& down) const {
-  std::vector<std::uint32_t> hops(switches_, FabricTable::kFar), ring(finals);
+  std::vector<std::uint32_t> hops(switches_, routing::FabricTable::kFar), ring(finals);
   for (const std::uint32_t f : finals) hops[f] = 0;
   for (std::size_t i = 0; i < ring.size(); ++i) {
-    for (const FabricTable::Hop& hop : fabric_.hops(ring[i])) {
-      if (hops[hop.to] < FabricTable::kFar || down(wire_[index(reverse(hop.link))])) continue;
+    for (const routing::FabricTable::Hop& hop : fabric_.hops(ring[i])) {
+      if (hops[hop.to] < routing::FabricTable::kFar || down(wire_[index(topology::reverse(hop.link))])) continue;
       hops[hop.to] = hops[ring[i]] + 1;
       ring.push_back(hop.to);
     }
@@ -321,8 +323,8 @@ void Wiring::route_around(const std::function<bool(std::uint32_t)>& down) {
     const std::vector<std::uint32_t> hops = hops_to(finals_[g], down);
     for (std::uint32_t s = 0; s < switches_; ++s) {
       std::vector<std::uint32_t> wires;
-      if (hops[s] > 0 && hops[s] < FabricTable::kFar) {
-        for (const FabricTable::Hop& hop : fabric_.hops(s))
+      if (hops[s] > 0 && hops[s] < routing::FabricTable::kFar) {
+        for (const routing::FabricTable::Hop& hop : fabric_.hops(s))
           if (const std::uint32_t w = wire_[index(hop.link)]; hops[hop.to] + 1 == hops[s] && !down(w))
             wires.push_back(w);
       }

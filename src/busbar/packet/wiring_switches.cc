@@ -7,25 +7,29 @@
 
 namespace busbar::packet {
 
-bool Wiring::is_switch(DeviceId d) const { return fabric_.number(d) >= 0 || topology_.device_class(d).reduces; }
+bool Wiring::is_switch(topology::DeviceId d) const {
+  return fabric_.number(d) >= 0 || topology_.device_class(d).reduces;
+}
 
 /// Links from or to a switch: those between neighbours, or by the NIC of a GPU.
-Result<std::vector<LinkId>> Wiring::links_to_switch(DeviceId from, DeviceId to, DeviceId nic_from,
-                                                    DeviceId nic_to) const {
-  const auto between = [&](DeviceId a, DeviceId b, std::vector<LinkId>& out) {
-    for (const LinkId l : topology_.out_links(a))
+Result<std::vector<topology::LinkId>> Wiring::links_to_switch(topology::DeviceId from, topology::DeviceId to,
+                                                              topology::DeviceId nic_from,
+                                                              topology::DeviceId nic_to) const {
+  const auto between = [&](topology::DeviceId a, topology::DeviceId b, std::vector<topology::LinkId>& out) {
+    for (const topology::LinkId l : topology_.out_links(a))
       if (topology_.to(l) == b) out.push_back(l);
   };
-  std::vector<LinkId> links;
+  std::vector<topology::LinkId> links;
   between(from, to, links);
   if (!links.empty()) return links;
-  std::vector<LinkShare> inside;
-  const DeviceId nic = nic_from != kNone<DeviceId> ? nic_from : nic_to;
-  if (nic != kNone<DeviceId>) {
+  std::vector<routing::LinkShare> inside;
+  const topology::DeviceId nic = nic_from != kNone<topology::DeviceId> ? nic_from : nic_to;
+  if (nic != kNone<topology::DeviceId>) {
     if (nic == nic_to) between(from, nic, links);
-    BUSBAR_RETURN_IF_ERROR(nic == nic_from ? router_.spread(from, nic, kNone<DeviceId>, kNone<DeviceId>, 0, inside)
-                                           : router_.spread(nic, to, kNone<DeviceId>, kNone<DeviceId>, 0, inside));
-    for (const LinkShare& s : inside) links.push_back(s.link);
+    BUSBAR_RETURN_IF_ERROR(
+        nic == nic_from ? router_.spread(from, nic, kNone<topology::DeviceId>, kNone<topology::DeviceId>, 0, inside)
+                        : router_.spread(nic, to, kNone<topology::DeviceId>, kNone<topology::DeviceId>, 0, inside));
+    for (const routing::LinkShare& s : inside) links.push_back(s.link);
     if (nic == nic_from) between(nic, to, links);
   }
   if (!links.empty()) return links;
@@ -34,13 +38,14 @@ Result<std::vector<LinkId>> Wiring::links_to_switch(DeviceId from, DeviceId to, 
 }
 
 /// Adds every hop as given; needs no tables on the way.
-void Wiring::add_leg_of(const std::vector<LinkId>& links, DeviceId from, DeviceId to, Leg& leg, Route& route) {
+void Wiring::add_leg_of(const std::vector<topology::LinkId>& links, topology::DeviceId from, topology::DeviceId to,
+                        Leg& leg, Route& route) {
   std::vector<Inner> inner;
   std::vector<std::uint32_t> wires;
   leg.nic = kNone32;
   leg.target = node_of(to);
   const std::uint32_t home = node_of(from);
-  for (const LinkId l : links) {
+  for (const topology::LinkId l : links) {
     const std::uint32_t a = node_of(topology_.from(l));
     if (a == node_of(topology_.to(l))) continue;
     wires.push_back(wire_of(l));

@@ -8,16 +8,16 @@
 #include "busbar/lowering/lowering.h"
 #include "busbar/plan/step_bound.h"
 
-namespace busbar {
+namespace busbar::plan {
 namespace {
 
 double time_over(double bytes, double rate) { return bytes > 0 && rate > 0 ? bytes / rate : 0; }
 
-std::vector<std::uint32_t> key_of(const CollectiveCall& c) {
+std::vector<std::uint32_t> key_of(const program::CollectiveCall& c) {
   std::vector<std::uint32_t> key{static_cast<std::uint32_t>(c.op), c.groups.base,
                                  static_cast<std::uint32_t>(c.groups.outer.size())};
   for (const auto* axes : {&c.groups.outer, &c.groups.inner})
-    for (const Axis& a : *axes) key.insert(key.end(), {a.extent, a.actor_stride});
+    for (const collectives::Axis& a : *axes) key.insert(key.end(), {a.extent, a.actor_stride});
   return key;
 }
 
@@ -26,7 +26,7 @@ class MembersOfBlocks {
  public:
   MembersOfBlocks(const std::vector<std::uint32_t>& block, std::size_t blocks) : block_(block), members_(blocks) {}
   /// The fewest and the most.
-  std::pair<std::uint32_t, std::uint32_t> range(const GroupFamily& groups, std::uint32_t g) {
+  std::pair<std::uint32_t, std::uint32_t> range(const collectives::GroupFamily& groups, std::uint32_t g) {
     std::fill(members_.begin(), members_.end(), 0);
     for (std::uint32_t m = 0; m < groups.size(); ++m) ++members_[block_[groups.actor(g, m)]];
     std::pair<std::uint32_t, std::uint32_t> out{groups.size(), 0};
@@ -42,41 +42,41 @@ class MembersOfBlocks {
 
 }  // namespace
 
-CallFloors::CallFloors(Predictor& machine)
+CallFloors::CallFloors(predict::Predictor& machine)
     : machine_(machine),
       engine_(machine.open_engine()),
       launch_(machine.protocol().launch),
       blocks_(machine.cluster().topology.blocks().size()) {
-  const Topology& t = machine.cluster().topology;
-  const ProtocolModel& p = machine.protocol();
+  const topology::Topology& t = machine.cluster().topology;
+  const program::ProtocolModel& p = machine.protocol();
   const double share = std::max({p.share_scale_up, p.share_server, p.share_network, p.share_switch});
   std::vector<Ports> gpus(t.device_count()), near(t.device_count());
   std::vector<double> inside(blocks_.size());
   bool direct = false;  // scale-up links between two GPUs
   for (std::uint32_t l = 0; l < t.link_count(); ++l) {
-    const auto link = static_cast<LinkId>(l);
+    const auto link = static_cast<topology::LinkId>(l);
     const double rate = t.payload_rate(link) * share * 1e-12;
     if (rate <= 0) continue;
-    const DeviceId from = t.from(link), to = t.to(link);
-    const BlockId out = t.block_of(from), in = t.block_of(to);
+    const topology::DeviceId from = t.from(link), to = t.to(link);
+    const topology::BlockId out = t.block_of(from), in = t.block_of(to);
     gpus[index(from)].out += rate;
     gpus[index(to)].in += rate;
-    if (is_scale_up(t.link_class(link).kind) && out == in) {
-      direct = direct || (t.kind(to) == DeviceKind::kGpu && t.kind(from) == DeviceKind::kGpu);
-      if (t.kind(to) != DeviceKind::kGpu) near[index(from)].out += rate;
-      if (t.kind(from) != DeviceKind::kGpu) near[index(to)].in += rate;
+    if (topology::is_scale_up(t.link_class(link).kind) && out == in) {
+      direct = direct || (t.kind(to) == topology::DeviceKind::kGpu && t.kind(from) == topology::DeviceKind::kGpu);
+      if (t.kind(to) != topology::DeviceKind::kGpu) near[index(from)].out += rate;
+      if (t.kind(from) != topology::DeviceKind::kGpu) near[index(to)].in += rate;
     }
-    if (out == in && out != kNone<BlockId>) inside[index(out)] += rate;
+    if (out == in && out != kNone<topology::BlockId>) inside[index(out)] += rate;
     if (out == in) continue;
-    if (out != kNone<BlockId>) blocks_[index(out)].out += rate;
-    if (in != kNone<BlockId>) blocks_[index(in)].in += rate;
+    if (out != kNone<topology::BlockId>) blocks_[index(out)].out += rate;
+    if (in != kNone<topology::BlockId>) blocks_[index(in)].in += rate;
   }
-  for (const DeviceId d : t.gpus()) {
+  for (const topology::DeviceId d : t.gpus()) {
     block_.push_back(index(t.block_of(d)));
     gpu_ = {std::max(gpu_.out, gpus[index(d)].out), std::max(gpu_.in, gpus[index(d)].in)};
     scale_up_ = {std::max(scale_up_.out, near[index(d)].out), std::max(scale_up_.in, near[index(d)].in)};
   }
-  for (const DeviceId d : t.gpus())  // a GPU without such a port goes other ways
+  for (const topology::DeviceId d : t.gpus())  // a GPU without such a port goes other ways
     if (direct || near[index(d)].out <= 0) scale_up_ = {};
   std::vector<std::uint32_t> gpus_of(blocks_.size());
   for (const std::uint32_t b : block_) block_gpus_ = std::max(block_gpus_, ++gpus_of[b]);
@@ -87,10 +87,10 @@ CallFloors::CallFloors(Predictor& machine)
     fastest_block_ = {std::max(fastest_block_.out, blocks_[b].out), std::max(fastest_block_.in, blocks_[b].in)};
   }
   for (std::uint32_t d = 0; d < t.device_count(); ++d)
-    reduces_ = reduces_ || t.device_class(static_cast<DeviceId>(d)).reduces;
+    reduces_ = reduces_ || t.device_class(static_cast<topology::DeviceId>(d)).reduces;
 }
 
-Duration CallFloors::of(const CollectiveCall& call) {
+Duration CallFloors::of(const program::CollectiveCall& call) {
   if (!call.groups.listed.empty()) return launch_;
   const auto [at, fresh] = known_.try_emplace(key_of(call), 0);
   if (fresh) at->second = reaches_memory(call.groups) ? copy_ps_per_byte(call) : ps_per_byte(call);
@@ -99,19 +99,19 @@ Duration CallFloors::of(const CollectiveCall& call) {
   return std::max(by_cuts, by_schedule(call.op, call.bytes, call.groups.size()));
 }
 
-Duration CallFloors::send(const CollectiveCall& call) {
+Duration CallFloors::send(const program::CollectiveCall& call) {
   const auto [at, fresh] = sends_.try_emplace({key_of(call), call.bytes}, of(call));
   if (!fresh || machine_.router().splits() || machine_.library(call.groups).empty()) return at->second;
-  const Result<CollectiveCall> ready = machine_.prepare(call);
+  const Result<program::CollectiveCall> ready = machine_.prepare(call);
   if (!ready.ok()) return at->second;
-  if (const Result<CallId> id = engine_->prepare(*ready); id.ok())
-    at->second = std::max(at->second, duration_from_ps(closed_form_ps(*engine_->lowered(*id))));
+  if (const Result<program::CallId> id = engine_->prepare(*ready); id.ok())
+    at->second = std::max(at->second, duration_from_ps(lowering::closed_form_ps(*engine_->lowered(*id))));
   return at->second;
 }
 
 /// What a byte more adds to the closed form of copies between GPUs and their host memory, which load the same links
 /// whatever their size. Stages of equal blocks have that of the first.
-double CallFloors::copy_ps_per_byte(CollectiveCall call) {
+double CallFloors::copy_ps_per_byte(program::CollectiveCall call) {
   const double by_ports = time_over(1, std::max(gpu_.out, gpu_.in));
   const auto pairs = static_cast<std::uint32_t>(call.groups.groups()),
              memory = static_cast<std::uint32_t>(block_.size());
@@ -122,32 +122,32 @@ double CallFloors::copy_ps_per_byte(CollectiveCall call) {
 }
 
 /// Of the closed form of a large call; 0: the call cannot be prepared.
-double CallFloors::ps_of_one_more_byte(CollectiveCall call) {
+double CallFloors::ps_of_one_more_byte(program::CollectiveCall call) {
   constexpr std::uint64_t kSize = 1ull << 30;
   double ps[2];
   for (int i = 0; i < 2; ++i) {
     call.bytes = Bytes{kSize << i};
-    const Result<CollectiveCall> ready = machine_.prepare(call);
-    const Result<CallId> id = ready.ok() ? engine_->prepare(*ready) : Result<CallId>(ready.error());
+    const Result<program::CollectiveCall> ready = machine_.prepare(call);
+    const Result<program::CallId> id = ready.ok() ? engine_->prepare(*ready) : Result<program::CallId>(ready.error());
     if (!id.ok()) return 0;
-    ps[i] = closed_form_ps(*engine_->lowered(*id));
+    ps[i] = lowering::closed_form_ps(*engine_->lowered(*id));
   }
   return (ps[1] - ps[0]) * (1 - 1e-9) / kSize;
 }
 
 /// Whether the first pair is a GPU and its host memory, whose ranks follow those of the GPUs.
-bool CallFloors::reaches_memory(const GroupFamily& g) const {
+bool CallFloors::reaches_memory(const collectives::GroupFamily& g) const {
   return g.size() == 2 && std::max(g.actor(0, 0), g.actor(0, 1)) >= block_.size();
 }
 
 /// Whether each group is a part of a block, and one of them the first part.
-bool CallFloors::fill_blocks_together(const GroupFamily& g) const {
+bool CallFloors::fill_blocks_together(const collectives::GroupFamily& g) const {
   return equal_blocks_ && g.listed.empty() && g.inner.size() == 1 && g.inner[0].actor_stride == 1 && g.size() > 1 &&
          block_gpus_ % g.size() == 0 && g.base % block_gpus_ == 0;
 }
 
 /// Whether each group is a few neighbouring blocks.
-bool CallFloors::fills_blocks(const GroupFamily& g) const {
+bool CallFloors::fills_blocks(const collectives::GroupFamily& g) const {
   constexpr std::uint32_t kMost = 64;  // GPUs: each schedule takes some milliseconds
   return equal_blocks_ && g.listed.empty() && g.inner.size() == 1 && g.inner[0].actor_stride == 1 &&
          g.size() > block_gpus_ && g.size() <= kMost && g.size() % block_gpus_ == 0 && g.base % block_gpus_ == 0;
@@ -155,24 +155,25 @@ bool CallFloors::fills_blocks(const GroupFamily& g) const {
 
 /// Of the first n ranks: the closed form; where routes or the choice depend on other groups, of the loads of links in
 /// and next to blocks the longest at its payload rate.
-Duration CallFloors::by_schedule(Collective op, Bytes bytes, std::uint32_t n) {
+Duration CallFloors::by_schedule(collectives::Collective op, Bytes bytes, std::uint32_t n) {
   const auto [at, fresh] = scheduled_.try_emplace({op, bytes, n});
   if (!fresh) return at->second;
-  const Result<CollectiveCall> call = machine_.prepare(call_over(op, bytes, n));
+  const Result<program::CollectiveCall> call = machine_.prepare(predict::call_over(op, bytes, n));
   if (!call.ok()) return {};
-  const Result<CallId> id = engine_->prepare(*call);
+  const Result<program::CallId> id = engine_->prepare(*call);
   if (!id.ok()) return {};
   if (!machine_.router().splits() && !machine_.library(call->groups).empty()) {
-    at->second = duration_from_ps(closed_form_ps(*engine_->lowered(*id)));
+    at->second = duration_from_ps(lowering::closed_form_ps(*engine_->lowered(*id)));
     return at->second;
   }
-  const Topology& t = machine_.cluster().topology;
+  const topology::Topology& t = machine_.cluster().topology;
   std::vector<double> load(t.link_count());
   engine_->add_bytes_of(*id, load);
   double most = 0;
   for (std::uint32_t l = 0; l < load.size(); ++l) {
-    const auto link = static_cast<LinkId>(l);
-    const bool at_block = t.block_of(t.from(link)) != kNone<BlockId> || t.block_of(t.to(link)) != kNone<BlockId>;
+    const auto link = static_cast<topology::LinkId>(l);
+    const bool at_block =
+        t.block_of(t.from(link)) != kNone<topology::BlockId> || t.block_of(t.to(link)) != kNone<topology::BlockId>;
     if (load[l] <= 0 || !at_block) continue;
     most = std::max(most, time_over(load[l], t.payload_rate(link) * 1e-12));
   }
@@ -188,19 +189,20 @@ Duration CallFloors::gather(double bytes, std::uint32_t n, bool neighbours, bool
   if (n > block_gpus_)
     ps = std::max(ps, time_over(bytes * (n - block_gpus_) / n, std::max(fastest_block_.in, fastest_block_.out)));
   const Duration by_cuts = launch_ + duration_from_ps(ps);
-  if (!neighbours || !(fills_blocks(one_group(n)) || (inside && (whole || scale_up_.in > 0)))) return by_cuts;
+  if (!neighbours || !(fills_blocks(collectives::one_group(n)) || (inside && (whole || scale_up_.in > 0))))
+    return by_cuts;
   const Bytes all{static_cast<std::uint64_t>(bytes)};
-  const Duration chosen =
-      scattered ? std::min(by_schedule(Collective::kAllGather, all, n), by_schedule(Collective::kReduceScatter, all, n))
-                : by_schedule(Collective::kAllReduce, all, n);
+  const Duration chosen = scattered ? std::min(by_schedule(collectives::Collective::kAllGather, all, n),
+                                               by_schedule(collectives::Collective::kReduceScatter, all, n))
+                                    : by_schedule(collectives::Collective::kAllReduce, all, n);
   return std::max(by_cuts, chosen);
 }
 
 /// The group with the fewest members in a block sends most of its bytes through their ports to the network.
-double CallFloors::of_least_member(const CollectiveCall& call) {
+double CallFloors::of_least_member(const program::CollectiveCall& call) {
   constexpr std::uint32_t kMost = 64;  // GPUs of a group: its pairs are routed
-  const GroupFamily& all = call.groups;
-  if (call.op != Collective::kAllToAll || all.size() > kMost || !has_closed_bounds(machine_)) return 0;
+  const collectives::GroupFamily& all = call.groups;
+  if (call.op != collectives::Collective::kAllToAll || all.size() > kMost || !has_closed_bounds(machine_)) return 0;
   MembersOfBlocks members(block_, blocks_.size());
   std::uint32_t least = kNone32, worst = 0;
   for (std::uint32_t g = 0; g < all.groups(); ++g) {
@@ -210,7 +212,7 @@ double CallFloors::of_least_member(const CollectiveCall& call) {
     worst = g;
   }
   if (least == kNone32) return 0;
-  CollectiveCall one;
+  program::CollectiveCall one;
   one.op = call.op;
   one.algorithm = "auto";
   one.groups.base = all.actor(worst, 0);
@@ -218,7 +220,7 @@ double CallFloors::of_least_member(const CollectiveCall& call) {
   return ps_of_one_more_byte(std::move(one));
 }
 
-double CallFloors::ps_per_byte(const CollectiveCall& call) {
+double CallFloors::ps_per_byte(const program::CollectiveCall& call) {
   if (call.groups.size() < 2) return 0;
   bool inside = true;
   for (std::uint32_t g = 0; g < call.groups.groups() && inside; ++g)
@@ -227,27 +229,28 @@ double CallFloors::ps_per_byte(const CollectiveCall& call) {
   return inside ? at_gpus(call, true) : std::max({at_gpus(call, false), at_blocks(call), of_least_member(call)});
 }
 
-double CallFloors::at_gpus(const CollectiveCall& call, bool inside) const {
+double CallFloors::at_gpus(const program::CollectiveCall& call, bool inside) const {
   const Ports& p = inside && scale_up_.out > 0 ? scale_up_ : gpu_;
   const double n = call.groups.size();
-  if (call.op == Collective::kSendRecv) return time_over(1, std::min(p.out, p.in));
-  Demand needs = demand_across(call.op, 1, n);
-  if (call.op == Collective::kAllReduce && !reduces_) needs = {2 * (n - 1) / n, 2 * (n - 1) / n};  // sum of all ports
+  if (call.op == collectives::Collective::kSendRecv) return time_over(1, std::min(p.out, p.in));
+  floors::Demand needs = floors::demand_across(call.op, 1, n);
+  if (call.op == collectives::Collective::kAllReduce && !reduces_)
+    needs = {2 * (n - 1) / n, 2 * (n - 1) / n};  // sum of all ports
   return std::max(time_over(needs.out, p.out), time_over(needs.in, p.in));
 }
 
-double CallFloors::at_blocks(const CollectiveCall& call) const {
+double CallFloors::at_blocks(const program::CollectiveCall& call) const {
   std::vector<Ports> bytes(blocks_.size());
   const std::uint32_t n = call.groups.size();
   const auto count_group = [&](std::uint32_t block, std::uint32_t members) {
     if (members == n) return;
-    const Demand needs = demand_across(call.op, members, n);
+    const floors::Demand needs = floors::demand_across(call.op, members, n);
     bytes[block].out += needs.out;
     bytes[block].in += needs.in;
   };
   std::vector<std::uint32_t> members(blocks_.size()), met;
   for (std::uint32_t g = 0; g < call.groups.groups(); ++g) {
-    if (call.op == Collective::kSendRecv) {
+    if (call.op == collectives::Collective::kSendRecv) {
       const std::uint32_t from = block_[call.groups.actor(g, 0)], to = block_[call.groups.actor(g, 1)];
       if (n != 2 || from == to) continue;
       bytes[from].out += 1;
@@ -270,4 +273,4 @@ double CallFloors::at_blocks(const CollectiveCall& call) const {
   return most;
 }
 
-}  // namespace busbar
+}  // namespace busbar::plan

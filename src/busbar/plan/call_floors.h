@@ -9,7 +9,7 @@
 
 #include "busbar/predict/predictor.h"
 
-namespace busbar {
+namespace busbar::plan {
 
 /// Lower bounds of calls whose rank r runs on the machine's GPU r. MachineFloor (room floors) knows more cuts, but
 /// takes each group as if it were alone; here all groups of a call share the ports of a server.
@@ -24,12 +24,12 @@ namespace busbar {
 class CallFloors {
  public:
   /// The machine must outlive this object.
-  explicit CallFloors(Predictor& machine);
-  Duration of(const CollectiveCall& call);
+  explicit CallFloors(predict::Predictor& machine);
+  Duration of(const program::CollectiveCall& call);
   /// The same for a call of sends, with its closed form where routes avoid no traffic. Costs its routing, once.
-  Duration send(const CollectiveCall& call);
+  Duration send(const program::CollectiveCall& call);
   Duration launch() const { return launch_; }
-  Predictor& machine() { return machine_; }
+  predict::Predictor& machine() { return machine_; }
   /// The same for an all-gather, or a reduce-scatter, of `bytes` over n GPUs, wherever they are; for an all-reduce if
   /// not `scattered`. `neighbours`: GPUs n k to n k + n - 1 for some k. `whole`: next to other such groups, which fill
   /// blocks together.
@@ -44,19 +44,19 @@ class CallFloors {
   struct Ports {
     double out = 0, in = 0;  ///< bytes per ps
   };
-  double ps_per_byte(const CollectiveCall& call);
-  double of_least_member(const CollectiveCall& call);
-  double ps_of_one_more_byte(CollectiveCall call);
-  double at_gpus(const CollectiveCall& call, bool inside) const;
-  double at_blocks(const CollectiveCall& call) const;
-  bool reaches_memory(const GroupFamily& groups) const;
-  double copy_ps_per_byte(CollectiveCall call);
-  bool fills_blocks(const GroupFamily& groups) const;
-  bool fill_blocks_together(const GroupFamily& groups) const;
-  Duration by_schedule(Collective op, Bytes bytes, std::uint32_t n);
+  double ps_per_byte(const program::CollectiveCall& call);
+  double of_least_member(const program::CollectiveCall& call);
+  double ps_of_one_more_byte(program::CollectiveCall call);
+  double at_gpus(const program::CollectiveCall& call, bool inside) const;
+  double at_blocks(const program::CollectiveCall& call) const;
+  bool reaches_memory(const collectives::GroupFamily& groups) const;
+  double copy_ps_per_byte(program::CollectiveCall call);
+  bool fills_blocks(const collectives::GroupFamily& groups) const;
+  bool fill_blocks_together(const collectives::GroupFamily& groups) const;
+  Duration by_schedule(collectives::Collective op, Bytes bytes, std::uint32_t n);
 
-  Predictor& machine_;
-  std::unique_ptr<Engine> engine_;
+  predict::Predictor& machine_;
+  std::unique_ptr<engine::Engine> engine_;
 
   Duration launch_;
   bool reduces_ = false;              ///< some switch can add payloads
@@ -68,8 +68,8 @@ class CallFloors {
   bool equal_blocks_ = true;                             ///< all have so many, and the same rates
   std::map<std::vector<std::uint32_t>, double> known_;   ///< ps per byte of S, by operation and groups
   std::map<std::vector<std::uint32_t>, double> copies_;  ///< the same of copies to and from host memory
-  std::map<std::tuple<Collective, Bytes, std::uint32_t>, Duration> scheduled_;
+  std::map<std::tuple<collectives::Collective, Bytes, std::uint32_t>, Duration> scheduled_;
   std::map<std::pair<std::vector<std::uint32_t>, Bytes>, Duration> sends_;
 };
 
-}  // namespace busbar
+}  // namespace busbar::plan

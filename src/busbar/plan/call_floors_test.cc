@@ -5,7 +5,7 @@
 #include "busbar/spec/catalog.h"
 #include "busbar/spec/cluster.h"
 
-namespace busbar {
+namespace busbar::plan {
 namespace {
 
 struct Straddling {
@@ -13,9 +13,9 @@ struct Straddling {
 };
 
 /// An all-to-all in groups of `n` neighbouring GPUs that fill the first two servers or racks of a machine.
-Straddling exchange(Predictor& machine, CallFloors& floors, std::uint32_t n) {
-  CollectiveCall call;
-  call.op = Collective::kAllToAll;
+Straddling exchange(predict::Predictor& machine, CallFloors& floors, std::uint32_t n) {
+  program::CollectiveCall call;
+  call.op = collectives::Collective::kAllToAll;
   call.bytes = Bytes{64'000'000};
   call.algorithm = "auto";
   call.groups.inner = {{.extent = n, .actor_stride = 1}};
@@ -25,11 +25,11 @@ Straddling exchange(Predictor& machine, CallFloors& floors, std::uint32_t n) {
 
 TEST(CallFloors, OfGroupsThatStraddleServersAreBelowTheirTimesOnAllMachines) {
   int checked = 0;
-  const Catalog catalog;
+  const spec::Catalog catalog;
   for (const std::string& name : catalog.names("nodes")) {
-    Result<Cluster> cluster = load_cluster(name + ":2");
+    Result<spec::Cluster> cluster = spec::load_cluster(name + ":2");
     if (!cluster.ok() || cluster->topology.gpus().size() > 144) continue;
-    Result<std::unique_ptr<Predictor>> machine = Predictor::make(std::move(*cluster), {});
+    Result<std::unique_ptr<predict::Predictor>> machine = predict::Predictor::make(std::move(*cluster), {});
     if (!machine.ok() || (*machine)->ranks() < 6) continue;
     CallFloors floors(**machine);
     for (const std::uint32_t n : {3u, 5u, 16u, 32u}) {
@@ -44,11 +44,12 @@ TEST(CallFloors, OfGroupsThatStraddleServersAreBelowTheirTimesOnAllMachines) {
 
 // Of 32 GPUs, 8 are in the first rack: what comes to them crosses their NICs.
 TEST(CallFloors, KnowThatNetworkPortsOfTheFewestMembersFeedAGroup) {
-  const std::unique_ptr<Predictor> machine = Predictor::make(load_cluster("gb200-nvl72:2").value(), {}).value();
+  const std::unique_ptr<predict::Predictor> machine =
+      predict::Predictor::make(spec::load_cluster("gb200-nvl72:2").value(), {}).value();
   CallFloors floors(*machine);
   const Straddling e = exchange(*machine, floors, 32);
   EXPECT_GT(e.bound, 0.9 * e.time);
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::plan

@@ -17,7 +17,7 @@
 #include "busbar/spec/larger_gpus.h"
 #include "busbar/topology/gpu_memory.h"
 
-namespace busbar {
+namespace busbar::plan {
 namespace {
 
 constexpr std::uint32_t kMostTimes = 64;   ///< of the servers of the machine
@@ -26,11 +26,12 @@ constexpr std::size_t kKeysOnMachine = 2;  ///< of a layout that another machine
 constexpr std::size_t kTimedOnMachine = 2;
 constexpr std::uint32_t kManyGpus = 4096;  ///< above, a step takes so long that only as many are timed as are shown
 
-bool offloads(const LayoutSpec& l) { return l.offload.optimizer || l.offload.activations; }
+bool offloads(const workload::LayoutSpec& l) { return l.offload.optimizer || l.offload.activations; }
 
 /// The machine of `run` once more, with `set` changed, for layouts that offload or do not.
-Result<TrainRun> open_changed(const TrainRun& run, TrainAsk ask, bool offload, const std::string& set = "") {
-  Scenario scenario = run.scenario;
+Result<step::TrainRun> open_changed(const step::TrainRun& run, step::TrainAsk ask, bool offload,
+                                    const std::string& set = "") {
+  spec::Scenario scenario = run.scenario;
   scenario.layout.offload.optimizer = offload;  // only whether: the host's memory becomes an end of copies
   scenario.layout.offload.activations = false;
   if (!set.empty()) scenario.cluster_overrides.set.push_back(set);
@@ -39,10 +40,10 @@ Result<TrainRun> open_changed(const TrainRun& run, TrainAsk ask, bool offload, c
     scenario.packet.clear();
   }
   ask.gpus = 0;
-  return open_train(std::move(scenario), ask);
+  return step::open_train(std::move(scenario), ask);
 }
 
-std::uint32_t gpus_of(const TrainRun& run) {
+std::uint32_t gpus_of(const step::TrainRun& run) {
   return static_cast<std::uint32_t>(run.cluster().topology.gpus().size()) / run.settings.jobs;
 }
 
@@ -50,42 +51,42 @@ std::uint32_t gpus_of(const TrainRun& run) {
 class LayoutTimer {
  public:
   /// `set`: what differs from the machine of `run`; empty: nothing.
-  LayoutTimer(const TrainRun& run, const TrainAsk& ask, std::string set = "")
+  LayoutTimer(const step::TrainRun& run, const step::TrainAsk& ask, std::string set = "")
       : run_(run), ask_(ask), set_(std::move(set)) {}
 
-  Result<Duration> bound(const LayoutSpec& layout) {
+  Result<Duration> bound(const workload::LayoutSpec& layout) {
     BUSBAR_ASSIGN(Opened * machine, machine_for(layout));
     BUSBAR_ASSIGN(const Duration bound,
                   step_bound(run_.scenario.model, layout, machine->run.kernels, *machine->floors));
     return machine->run.law.mean_of(bound);
   }
-  Result<Duration> time(const LayoutSpec& layout) {
+  Result<Duration> time(const workload::LayoutSpec& layout) {
     BUSBAR_ASSIGN(Opened * machine, machine_for(layout));
-    BUSBAR_ASSIGN(const StepResult step, step_with(machine->run, layout));
+    BUSBAR_ASSIGN(const step::StepResult step, step::step_with(machine->run, layout));
     return step.step_time;
   }
   /// What is asked of the machine, for layouts near that of the run. Errors: the machine cannot be.
   Result<FitAsk> fit_ask() {
     BUSBAR_ASSIGN(const Opened* machine, machine_for(run_.layout));
     FitAsk ask{run_.scenario.layout, gpus_of(machine->run), machine->floors->block_gpus(),
-               gpu_memory(machine->run.cluster().topology)};
+               topology::gpu_memory(machine->run.cluster().topology)};
     ask.layout.batch.global = run_.layout.batch.global;
     if (ask.gpus != gpus_of(run_)) ask.layout.dp = 0;
     return ask;
   }
   FitTimes times() {
     FitTimes out;
-    out.bound = [this](const LayoutSpec& l) { return bound(l); };
-    out.time = [this](const LayoutSpec& l) { return time(l); };
+    out.bound = [this](const workload::LayoutSpec& l) { return bound(l); };
+    out.time = [this](const workload::LayoutSpec& l) { return time(l); };
     return out;
   }
 
  private:
   struct Opened {
-    TrainRun run;
+    step::TrainRun run;
     std::unique_ptr<CallFloors> floors;
   };
-  Result<Opened*> machine_for(const LayoutSpec& layout) {
+  Result<Opened*> machine_for(const workload::LayoutSpec& layout) {
     std::unique_ptr<Opened>& opened = opened_[offloads(layout) ? 1 : 0];
     if (opened) return opened.get();
     auto fresh = std::make_unique<Opened>();
@@ -96,17 +97,17 @@ class LayoutTimer {
     return opened.get();
   }
 
-  const TrainRun& run_;
-  const TrainAsk& ask_;
+  const step::TrainRun& run_;
+  const step::TrainAsk& ask_;
   const std::string set_;
   std::unique_ptr<Opened> opened_[2];
 };
 
-std::string offload_word(const LayoutSpec& l) {
+std::string offload_word(const workload::LayoutSpec& l) {
   return !l.offload.activations ? "optimizer" : l.offload.optimizer ? "both" : "activations";
 }
 
-std::string offload_words(const LayoutSpec& l) {
+std::string offload_words(const workload::LayoutSpec& l) {
   return !l.offload.activations ? "optimizer states in host memory"
          : l.offload.optimizer  ? "optimizer states and activations in host memory"
                                 : "activations in host memory";
@@ -121,12 +122,12 @@ KeyChange number_change(const char* name, const char* flag, std::uint32_t from, 
   return {fmt::format("{} {} instead of {}", name, to, from), fmt::format("{} {}", flag, to)};
 }
 
-KeyChange change_of(FitKey key, const LayoutSpec& from, const LayoutSpec& to) {
+KeyChange change_of(FitKey key, const workload::LayoutSpec& from, const workload::LayoutSpec& to) {
   switch (key) {
     case FitKey::kRecompute:
-      return {
-          fmt::format("recompute {} instead of {}", name_of(to.recomputation.kind), name_of(from.recomputation.kind)),
-          fmt::format("--recompute {}", name_of(to.recomputation.kind))};
+      return {fmt::format("recompute {} instead of {}", workload::name_of(to.recomputation.kind),
+                          workload::name_of(from.recomputation.kind)),
+              fmt::format("--recompute {}", workload::name_of(to.recomputation.kind))};
     case FitKey::kZero:
       return {fmt::format("ZeRO-{} instead of ZeRO-{}", to.sharding.zero, from.sharding.zero),
               fmt::format("--zero {}", to.sharding.zero)};
@@ -149,7 +150,7 @@ KeyChange change_of(FitKey key, const LayoutSpec& from, const LayoutSpec& to) {
 }
 
 /// In words, with the flags.
-FitChange change_of(const TrainRun& run, FittingLayout found) {
+FitChange change_of(const step::TrainRun& run, FittingLayout found) {
   FitChange out{"", "", std::move(found.layout), found.memory, run.memory_capacity, found.step};
   for (const FitKey key : found.keys) {
     const KeyChange change = change_of(key, run.layout, out.layout);
@@ -170,7 +171,7 @@ struct OtherMachine {
 };
 
 /// More and more servers; nothing for machines whose size is part of their name.
-std::vector<OtherMachine> more_servers(const TrainRun& run) {
+std::vector<OtherMachine> more_servers(const step::TrainRun& run) {
   std::vector<OtherMachine> out;
   const std::size_t servers = run.cluster().topology.blocks().size();
   for (std::size_t times = 2; times <= kMostTimes; times *= 2)
@@ -179,12 +180,12 @@ std::vector<OtherMachine> more_servers(const TrainRun& run) {
   return out;
 }
 
-Result<std::vector<OtherMachine>> larger_parts(const TrainRun& run) {
-  const Catalog catalog(run.scenario.cluster_overrides.catalog);
-  BUSBAR_ASSIGN(const std::vector<LargerGpu> gpus,
-                larger_gpus(run.cluster().gpu_part, gpu_memory(run.cluster().topology), catalog));
+Result<std::vector<OtherMachine>> larger_parts(const step::TrainRun& run) {
+  const spec::Catalog catalog(run.scenario.cluster_overrides.catalog);
+  BUSBAR_ASSIGN(const std::vector<spec::LargerGpu> gpus,
+                spec::larger_gpus(run.cluster().gpu_part, topology::gpu_memory(run.cluster().topology), catalog));
   std::vector<OtherMachine> out;
-  for (const LargerGpu& gpu : gpus)
+  for (const spec::LargerGpu& gpu : gpus)
     if (out.size() < kMostGpuParts)
       out.push_back({fmt::format("GPUs with {}: {}", format_size(static_cast<double>(count(gpu.memory))), gpu.name),
                      "node.gpu=" + gpu.name});
@@ -192,7 +193,7 @@ Result<std::vector<OtherMachine>> larger_parts(const TrainRun& run) {
 }
 
 /// The first of `machines` on which the layout fits with at most kKeysOnMachine keys changed.
-std::optional<FitChange> first_machine(const TrainRun& run, const TrainAsk& ask,
+std::optional<FitChange> first_machine(const step::TrainRun& run, const step::TrainAsk& ask,
                                        const std::vector<OtherMachine>& machines) {
   for (const OtherMachine& machine : machines) {
     LayoutTimer timer(run, ask, machine.set);
@@ -217,9 +218,9 @@ std::optional<FitChange> first_machine(const TrainRun& run, const TrainAsk& ask,
 bool quicker(const FitChange& a, const FitChange& b) { return a.step < b.step; }
 
 /// The fastest layout of `space` on the machine with `set` changed; nothing where none fits or the machine is refused.
-std::optional<FitChange> best_with(const TrainRun& machine, const TrainAsk& ask, const PlanSpace& space,
+std::optional<FitChange> best_with(const step::TrainRun& machine, const step::TrainAsk& ask, const PlanSpace& space,
                                    const OtherMachine& other) {
-  Result<TrainRun> opened = open_changed(machine, ask, offloads(space.base), other.set);
+  Result<step::TrainRun> opened = open_changed(machine, ask, offloads(space.base), other.set);
   if (!opened.ok()) return {};
   opened->scenario.layout = space.base;
   const std::uint32_t gpus = gpus_of(*opened);
@@ -228,18 +229,19 @@ std::optional<FitChange> best_with(const TrainRun& machine, const TrainAsk& ask,
   if (!best.ok()) return {};
   std::string flags = other.set.empty() ? "--offload " + offload_word(space.base) : "--set " + other.set;
   if (!space.base.places.contains("global_batch")) flags += fmt::format(" --global-batch {}", space.base.batch.global);
-  return FitChange{other.what,          flags, best->layout, best->memory, gpu_memory(opened->cluster().topology),
-                   best->step.step_time};
+  return FitChange{
+      other.what,          flags, best->layout, best->memory, topology::gpu_memory(opened->cluster().topology),
+      best->step.step_time};
 }
 
 }  // namespace
 
-Result<std::vector<FitChange>> changes_that_fit(const TrainRun& run, const TrainAsk& ask) {
+Result<std::vector<FitChange>> changes_that_fit(const step::TrainRun& run, const step::TrainAsk& ask) {
   if (run.none_fits) {
     PlanSpace space;
     space.base = *run.none_fits;
     space.base.batch.global = run.layout.batch.global;
-    space.schedule = {PipelineSchedule::k1F1B};
+    space.schedule = {workload::PipelineSchedule::k1F1B};
     return searches_that_fit(run, ask, space);
   }
   LayoutTimer timer(run, ask);
@@ -258,7 +260,8 @@ Result<std::vector<FitChange>> changes_that_fit(const TrainRun& run, const Train
   return out;
 }
 
-Result<std::vector<FitChange>> searches_that_fit(const TrainRun& machine, const TrainAsk& ask, const PlanSpace& space) {
+Result<std::vector<FitChange>> searches_that_fit(const step::TrainRun& machine, const step::TrainAsk& ask,
+                                                 const PlanSpace& space) {
   std::vector<FitChange> out;
   const auto add = [&](const std::optional<FitChange>& change) {
     if (change) out.push_back(*change);
@@ -284,4 +287,4 @@ Result<std::vector<FitChange>> searches_that_fit(const TrainRun& machine, const 
   return out;
 }
 
-}  // namespace busbar
+}  // namespace busbar::plan

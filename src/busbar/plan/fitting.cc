@@ -3,59 +3,61 @@
 #include <algorithm>
 #include <optional>
 
-namespace busbar {
+namespace busbar::plan {
 namespace {
 
 constexpr std::size_t kFitKeys = 9;
 constexpr std::size_t kMostDegrees = 4;  ///< larger values of one degree that are tried
 
 /// The layout with each larger degree that divides `whole`, the nearest first. What is left is data parallel.
-void add_degrees(const LayoutSpec& from, std::uint32_t LayoutSpec::*degree, std::uint32_t whole, std::uint32_t most,
-                 std::vector<LayoutSpec>& out) {
+void add_degrees(const workload::LayoutSpec& from, std::uint32_t workload::LayoutSpec::*degree, std::uint32_t whole,
+                 std::uint32_t most, std::vector<workload::LayoutSpec>& out) {
   for (std::uint32_t n = 2 * (from.*degree); n <= most && n <= whole && out.size() < kMostDegrees; n += from.*degree) {
     if (whole % n != 0) continue;
-    LayoutSpec l = from;
+    workload::LayoutSpec l = from;
     l.*degree = n;
     l.dp = 0;
     out.push_back(std::move(l));
   }
 }
 
-void add_recompute(const LayoutSpec& from, std::vector<LayoutSpec>& out) {
-  for (const Recompute r : {Recompute::kSelective, Recompute::kFull}) {
+void add_recompute(const workload::LayoutSpec& from, std::vector<workload::LayoutSpec>& out) {
+  for (const workload::Recompute r : {workload::Recompute::kSelective, workload::Recompute::kFull}) {
     if (r <= from.recomputation.kind) continue;
-    LayoutSpec l = from;
+    workload::LayoutSpec l = from;
     l.recomputation.kind = r;
     out.push_back(std::move(l));
   }
 }
 
-void add_zero(const LayoutSpec& from, std::vector<LayoutSpec>& out) {
+void add_zero(const workload::LayoutSpec& from, std::vector<workload::LayoutSpec>& out) {
   for (std::uint32_t zero = from.sharding.zero + 1; zero <= 3; ++zero) {
-    LayoutSpec l = from;
+    workload::LayoutSpec l = from;
     l.sharding.zero = zero;
     out.push_back(std::move(l));
   }
 }
 
-void add_switched_on(const LayoutSpec& from, bool Offload::*key, std::vector<LayoutSpec>& out) {
+void add_switched_on(const workload::LayoutSpec& from, bool workload::Offload::*key,
+                     std::vector<workload::LayoutSpec>& out) {
   if (from.offload.*key) return;
-  LayoutSpec l = from;
+  workload::LayoutSpec l = from;
   l.offload.*key = true;
   out.push_back(std::move(l));
 }
 
-void add_micro_batch(const LayoutSpec& from, std::vector<LayoutSpec>& out) {
+void add_micro_batch(const workload::LayoutSpec& from, std::vector<workload::LayoutSpec>& out) {
   for (std::uint32_t n = from.batch.micro; n % 2 == 0;) {
-    LayoutSpec l = from;
+    workload::LayoutSpec l = from;
     l.batch.micro = n /= 2;
     out.push_back(std::move(l));
   }
 }
 
 /// `from` with each other value of `key` that needs less memory, the nearest first.
-std::vector<LayoutSpec> values_of(FitKey key, const LayoutSpec& from, const ModelSpec& model, const FitAsk& ask) {
-  std::vector<LayoutSpec> out;
+std::vector<workload::LayoutSpec> values_of(FitKey key, const workload::LayoutSpec& from,
+                                            const workload::ModelSpec& model, const FitAsk& ask) {
+  std::vector<workload::LayoutSpec> out;
   switch (key) {
     case FitKey::kRecompute:
       add_recompute(from, out);
@@ -64,42 +66,42 @@ std::vector<LayoutSpec> values_of(FitKey key, const LayoutSpec& from, const Mode
       add_zero(from, out);
       break;
     case FitKey::kOffloadStates:
-      add_switched_on(from, &Offload::optimizer, out);
+      add_switched_on(from, &workload::Offload::optimizer, out);
       break;
     case FitKey::kOffloadActivations:
-      add_switched_on(from, &Offload::activations, out);
+      add_switched_on(from, &workload::Offload::activations, out);
       break;
     case FitKey::kMicroBatch:
       add_micro_batch(from, out);
       break;
     case FitKey::kTp:
-      add_degrees(from, &LayoutSpec::tp, ask.gpus, ask.domain, out);
+      add_degrees(from, &workload::LayoutSpec::tp, ask.gpus, ask.domain, out);
       break;
     case FitKey::kPp:
-      add_degrees(from, &LayoutSpec::pp, ask.gpus, model.layers, out);
+      add_degrees(from, &workload::LayoutSpec::pp, ask.gpus, model.layers, out);
       break;
     case FitKey::kCp:
-      add_degrees(from, &LayoutSpec::cp, ask.gpus, ask.gpus, out);
+      add_degrees(from, &workload::LayoutSpec::cp, ask.gpus, ask.gpus, out);
       break;
     case FitKey::kEp:
-      add_degrees(from, &LayoutSpec::ep, model.moe.experts, model.moe.experts, out);
+      add_degrees(from, &workload::LayoutSpec::ep, model.moe.experts, model.moe.experts, out);
       break;
   }
   return out;
 }
 
 /// The nearest layout that fits with the keys from `next` on changed as well.
-std::optional<FittingLayout> nearest(const LayoutSpec& from, const ModelSpec& model, const FitAsk& ask,
-                                     const std::vector<FitKey>& keys, std::size_t next = 0) {
+std::optional<FittingLayout> nearest(const workload::LayoutSpec& from, const workload::ModelSpec& model,
+                                     const FitAsk& ask, const std::vector<FitKey>& keys, std::size_t next = 0) {
   if (next < keys.size()) {
-    for (const LayoutSpec& l : values_of(keys[next], from, model, ask))
+    for (const workload::LayoutSpec& l : values_of(keys[next], from, model, ask))
       if (auto found = nearest(l, model, ask, keys, next + 1)) return found;
     return {};
   }
-  Result<LayoutSpec> layout = resolve_layout(from, model, ask.gpus);
+  Result<workload::LayoutSpec> layout = workload::resolve_layout(from, model, ask.gpus);
   if (!layout.ok()) return {};
-  const MemoryUse memory = memory_use(model, *layout);
-  if (!check_fits(memory, ask.capacity).ok()) return {};
+  const workload::MemoryUse memory = workload::memory_use(model, *layout);
+  if (!workload::check_fits(memory, ask.capacity).ok()) return {};
   return FittingLayout{keys, std::move(*layout), memory, {}};
 }
 
@@ -146,7 +148,7 @@ std::vector<FittingLayout> fastest(std::vector<FittingLayout> all, std::size_t w
 
 }  // namespace
 
-std::vector<FittingLayout> fitting_layouts(const ModelSpec& model, const FitAsk& ask, std::size_t changed,
+std::vector<FittingLayout> fitting_layouts(const workload::ModelSpec& model, const FitAsk& ask, std::size_t changed,
                                            const std::vector<FittingLayout>& known) {
   std::vector<FittingLayout> out;
   for (const std::vector<FitKey>& keys : key_sets(changed)) {
@@ -156,7 +158,7 @@ std::vector<FittingLayout> fitting_layouts(const ModelSpec& model, const FitAsk&
   return out;
 }
 
-std::vector<FittingLayout> smallest_fits(const ModelSpec& model, const FitAsk& ask, const FitTimes& times) {
+std::vector<FittingLayout> smallest_fits(const workload::ModelSpec& model, const FitAsk& ask, const FitTimes& times) {
   std::vector<FittingLayout> known, out;
   std::size_t most = times.most;
   for (std::size_t changed = times.least_keys; changed <= times.most_keys && out.size() < times.wanted; ++changed) {
@@ -168,4 +170,4 @@ std::vector<FittingLayout> smallest_fits(const ModelSpec& model, const FitAsk& a
   return out;
 }
 
-}  // namespace busbar
+}  // namespace busbar::plan

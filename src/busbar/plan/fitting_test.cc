@@ -6,7 +6,7 @@
 
 #include "busbar/workload/test_models.h"
 
-namespace busbar {
+namespace busbar::plan {
 namespace {
 
 constexpr Bytes k80GB{80'000'000'000};
@@ -19,13 +19,13 @@ FitAsk ask_of_70b(std::uint32_t gpus, std::uint32_t tp) {
 }
 
 /// Times that are the memory that a layout needs, so that small layouts are fast.
-FitTimes memory_as_time(const ModelSpec& model, std::size_t* timed) {
-  const auto time = [&model](const LayoutSpec& l) -> Result<Duration> {
-    return Duration::ps(static_cast<std::int64_t>(count(memory_use(model, l).total())));
+FitTimes memory_as_time(const workload::ModelSpec& model, std::size_t* timed) {
+  const auto time = [&model](const workload::LayoutSpec& l) -> Result<Duration> {
+    return Duration::ps(static_cast<std::int64_t>(count(workload::memory_use(model, l).total())));
   };
   FitTimes out;
   out.bound = time;
-  out.time = [=](const LayoutSpec& l) {
+  out.time = [=](const workload::LayoutSpec& l) {
     ++*timed;
     return time(l);
   };
@@ -33,7 +33,7 @@ FitTimes memory_as_time(const ModelSpec& model, std::size_t* timed) {
 }
 
 TEST(Fitting, EachLayoutFitsAndDiffersInItsKeysOnly) {
-  const ModelSpec model = llama3_70b();
+  const workload::ModelSpec model = workload::llama3_70b();
   const FitAsk ask = ask_of_70b(64, 4);
   const auto all = fitting_layouts(model, ask, 1);
   ASSERT_FALSE(all.empty());
@@ -49,28 +49,28 @@ TEST(Fitting, EachLayoutFitsAndDiffersInItsKeysOnly) {
 }
 
 TEST(Fitting, OfADegreeTheNextLargerOneThatFitsIsTaken) {
-  const ModelSpec model = llama3_70b();
+  const workload::ModelSpec model = workload::llama3_70b();
   const FitAsk ask = ask_of_70b(64, 4);
   const auto all = fitting_layouts(model, ask, 1);
   const auto pp = std::find_if(all.begin(), all.end(), [](const auto& f) { return f.keys[0] == FitKey::kPp; });
   ASSERT_NE(pp, all.end());
   ASSERT_GE(pp->layout.pp, 2u);
   for (std::uint32_t nearer = 2; nearer < pp->layout.pp; ++nearer) {
-    LayoutSpec l = ask.layout;
+    workload::LayoutSpec l = ask.layout;
     l.pp = nearer;
-    if (const auto layout = resolve_layout(l, model, ask.gpus); layout.ok())
-      EXPECT_GT(count(memory_use(model, *layout).total()), count(k80GB)) << nearer;
+    if (const auto layout = workload::resolve_layout(l, model, ask.gpus); layout.ok())
+      EXPECT_GT(count(workload::memory_use(model, *layout).total()), count(k80GB)) << nearer;
   }
 }
 
 TEST(Fitting, TensorParallelismStaysInItsDomain) {
   FitAsk ask = ask_of_70b(64, 4);
   ask.domain = 4;
-  for (const FittingLayout& f : fitting_layouts(llama3_70b(), ask, 1)) EXPECT_NE(f.keys[0], FitKey::kTp);
+  for (const FittingLayout& f : fitting_layouts(workload::llama3_70b(), ask, 1)) EXPECT_NE(f.keys[0], FitKey::kTp);
 }
 
 TEST(Fitting, TwoKeysAreChangedOnlyWhereNeitherIsEnough) {
-  const ModelSpec model = llama3_70b();
+  const workload::ModelSpec model = workload::llama3_70b();
   const FitAsk ask = ask_of_70b(64, 1);
   const auto one = fitting_layouts(model, ask, 1), two = fitting_layouts(model, ask, 2, one);
   ASSERT_FALSE(two.empty());
@@ -79,7 +79,7 @@ TEST(Fitting, TwoKeysAreChangedOnlyWhereNeitherIsEnough) {
 }
 
 TEST(Fitting, FewKeysComeFirstAndOfAsManyTheFastest) {
-  const ModelSpec model = llama3_70b();
+  const workload::ModelSpec model = workload::llama3_70b();
   const FitAsk ask = ask_of_70b(64, 1);
   std::size_t timed = 0;
   FitTimes times = memory_as_time(model, &timed);
@@ -95,7 +95,7 @@ TEST(Fitting, FewKeysComeFirstAndOfAsManyTheFastest) {
 }
 
 TEST(Fitting, NoMoreLayoutsAreTimedThanTheBoundsDemand) {
-  const ModelSpec model = llama3_70b();
+  const workload::ModelSpec model = workload::llama3_70b();
   std::size_t timed = 0;
   const FitTimes times = memory_as_time(model, &timed);  // bounds that are the time: the first three are the fastest
   EXPECT_EQ(smallest_fits(model, ask_of_70b(64, 4), times).size(), 3u);
@@ -103,7 +103,7 @@ TEST(Fitting, NoMoreLayoutsAreTimedThanTheBoundsDemand) {
 }
 
 TEST(Fitting, NothingIsFoundWhereNothingFits) {
-  const ModelSpec model = llama3_70b();
+  const workload::ModelSpec model = workload::llama3_70b();
   FitAsk ask = ask_of_70b(8, 1);
   ask.capacity = Bytes{1'000'000'000};
   std::size_t timed = 0;
@@ -112,4 +112,4 @@ TEST(Fitting, NothingIsFoundWhereNothingFits) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::plan

@@ -6,30 +6,30 @@
 #include "busbar/base/text.h"
 #include "busbar/plan/space.h"
 
-namespace busbar {
+namespace busbar::plan {
 
-std::string modules_text(const RecomputeModules& modules) {
+std::string modules_text(const workload::RecomputeModules& modules) {
   std::string out;
   for (const auto& [name, module] : kRecomputeModules)
     if (modules.*module) append_word(out, name);
   return out;
 }
 
-std::string layout_flags(const LayoutSpec& l) {
+std::string layout_flags(const workload::LayoutSpec& l) {
   ShellLine out("");
   const std::pair<const char*, std::uint32_t> degrees[] = {
       {"--tp", l.tp}, {"--pp", l.pp}, {"--vpp", l.vpp},           {"--dp", l.dp},
       {"--cp", l.cp}, {"--ep", l.ep}, {"--zero", l.sharding.zero}};
   for (const auto& [flag, value] : degrees) out.add(flag, value);
   out.add("--micro-batch", l.batch.micro);
-  out.add("--recompute", name_of(l.recomputation.kind));
-  if (l.recomputation.kind == Recompute::kSelective && !l.recomputation.modules.core_attn)
+  out.add("--recompute", workload::name_of(l.recomputation.kind));
+  if (l.recomputation.kind == workload::Recompute::kSelective && !l.recomputation.modules.core_attn)
     out.add("--set", "layout.recompute_modules=[" + modules_text(l.recomputation.modules) + "]");
-  out.add("--set", std::string("layout.schedule=") + name_of(l.schedule), "layout.schedule=1f1b");
-  if (l.rank_order != kTpCpDpPp) out.add("--set", "layout.rank_order=" + name_of(l.rank_order));
+  out.add("--set", std::string("layout.schedule=") + workload::name_of(l.schedule), "layout.schedule=1f1b");
+  if (l.rank_order != workload::kTpCpDpPp) out.add("--set", "layout.rank_order=" + workload::name_of(l.rank_order));
   if (l.offload.optimizer || l.offload.activations)
     out.add("--offload", !l.offload.activations ? "optimizer" : l.offload.optimizer ? "both" : "activations");
   return out.text().substr(1);
 }
 
-}  // namespace busbar
+}  // namespace busbar::plan

@@ -5,11 +5,11 @@
 
 #include "busbar/workload/layout.h"
 
-namespace busbar {
+namespace busbar::plan {
 
 /// "--tp 8 --pp 1 ...": what a search chooses.
-std::string layout_flags(const LayoutSpec& layout);
+std::string layout_flags(const workload::LayoutSpec& layout);
 /// "act, layernorm".
-std::string modules_text(const RecomputeModules& modules);
+std::string modules_text(const workload::RecomputeModules& modules);
 
-}  // namespace busbar
+}  // namespace busbar::plan

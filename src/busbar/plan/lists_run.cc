@@ -12,7 +12,7 @@
 #include "busbar/topology/gpu_memory.h"
 #include "busbar/workload/batch.h"
 
-namespace busbar {
+namespace busbar::plan {
 namespace {
 
 constexpr double kMostCombinations = 1e5;
@@ -22,17 +22,17 @@ struct NumberList {
   const char* name;
   std::string PlanLists::*typed;
   std::vector<std::uint32_t> PlanSpace::*values;
-  std::optional<std::int64_t> LayoutFlags::*one;
+  std::optional<std::int64_t> spec::LayoutFlags::*one;
 };
 constexpr NumberList kNumberLists[] = {
-    {"tp", &PlanLists::tp, &PlanSpace::tp, &LayoutFlags::tp},
-    {"pp", &PlanLists::pp, &PlanSpace::pp, &LayoutFlags::pp},
-    {"vpp", &PlanLists::vpp, &PlanSpace::vpp, &LayoutFlags::vpp},
-    {"dp", &PlanLists::dp, &PlanSpace::dp, &LayoutFlags::dp},
-    {"cp", &PlanLists::cp, &PlanSpace::cp, &LayoutFlags::cp},
-    {"ep", &PlanLists::ep, &PlanSpace::ep, &LayoutFlags::ep},
-    {"micro_batch", &PlanLists::micro_batch, &PlanSpace::micro_batch, &LayoutFlags::micro_batch},
-    {"zero", &PlanLists::zero, &PlanSpace::zero, &LayoutFlags::zero},
+    {"tp", &PlanLists::tp, &PlanSpace::tp, &spec::LayoutFlags::tp},
+    {"pp", &PlanLists::pp, &PlanSpace::pp, &spec::LayoutFlags::pp},
+    {"vpp", &PlanLists::vpp, &PlanSpace::vpp, &spec::LayoutFlags::vpp},
+    {"dp", &PlanLists::dp, &PlanSpace::dp, &spec::LayoutFlags::dp},
+    {"cp", &PlanLists::cp, &PlanSpace::cp, &spec::LayoutFlags::cp},
+    {"ep", &PlanLists::ep, &PlanSpace::ep, &spec::LayoutFlags::ep},
+    {"micro_batch", &PlanLists::micro_batch, &PlanSpace::micro_batch, &spec::LayoutFlags::micro_batch},
+    {"zero", &PlanLists::zero, &PlanSpace::zero, &spec::LayoutFlags::zero},
 };
 constexpr const char* kRecomputeList = "recompute";
 
@@ -40,10 +40,10 @@ constexpr const char* kRecomputeList = "recompute";
 struct ListAxis {
   std::string name;
   std::vector<std::string> values;
-  std::optional<std::int64_t> LayoutFlags::*number = nullptr;  ///< null: recompute
+  std::optional<std::int64_t> spec::LayoutFlags::*number = nullptr;  ///< null: recompute
 };
 
-Result<std::vector<ListAxis>> axes_of(const PlanLists& lists, const LayoutSpec& base) {
+Result<std::vector<ListAxis>> axes_of(const PlanLists& lists, const workload::LayoutSpec& base) {
   BUSBAR_ASSIGN(const PlanSpace space, read_space(lists, base));
   std::vector<ListAxis> out;
   for (const NumberList& f : kNumberLists) {
@@ -54,7 +54,7 @@ Result<std::vector<ListAxis>> axes_of(const PlanLists& lists, const LayoutSpec& 
   }
   if (lists.recompute.empty()) return out;
   ListAxis axis{kRecomputeList, {}, nullptr};
-  for (const PlanRecompute& r : space.recompute) axis.values.emplace_back(name_of(r.kind));
+  for (const PlanRecompute& r : space.recompute) axis.values.emplace_back(workload::name_of(r.kind));
   out.push_back(std::move(axis));
   return out;
 }
@@ -67,7 +67,7 @@ class Combinations {
 
   /// The n-th one: the last list changes fastest.
   Status add(std::uint64_t n) {
-    LayoutFlags flags;
+    spec::LayoutFlags flags;
     std::vector<std::pair<std::string, std::string>> values;
     for (auto axis = axes_.rbegin(); axis != axes_.rend(); ++axis) {
       const std::string& value = axis->values[n % axis->values.size()];
@@ -78,20 +78,20 @@ class Combinations {
         flags.recompute = value;
       values.emplace(values.begin(), axis->name, value);
     }
-    const Scenario& scenario = run_.machine.scenario;
-    LayoutSpec asked = scenario.layout;
-    BUSBAR_RETURN_IF_ERROR(apply_flags(flags, asked));
-    fill_batch(asked, scenario.model, gpus_);  // one batch for all combinations
-    Result<LayoutSpec> layout = resolve_layout(std::move(asked), scenario.model, gpus_);
+    const spec::Scenario& scenario = run_.machine.scenario;
+    workload::LayoutSpec asked = scenario.layout;
+    BUSBAR_RETURN_IF_ERROR(spec::apply_flags(flags, asked));
+    workload::fill_batch(asked, scenario.model, gpus_);  // one batch for all combinations
+    Result<workload::LayoutSpec> layout = workload::resolve_layout(std::move(asked), scenario.model, gpus_);
     if (!layout.ok()) {
       ++refused_[layout.error().message];
       return {};
     }
     ListedLayout row{{std::move(*layout), {}, {}, {}}, "", std::move(values)};
-    row.planned.memory = memory_use(scenario.model, row.planned.layout);
-    const Status fits = check_fits(row.planned.memory, run_.capacity);
+    row.planned.memory = workload::memory_use(scenario.model, row.planned.layout);
+    const Status fits = workload::check_fits(row.planned.memory, run_.capacity);
     if (fits.ok()) {
-      BUSBAR_ASSIGN(row.planned.step, step_with(run_.machine, row.planned.layout));
+      BUSBAR_ASSIGN(row.planned.step, step::step_with(run_.machine, row.planned.layout));
     } else {
       row.no_fit = fits.error().message;
     }
@@ -129,7 +129,8 @@ bool names_a_list(const PlanLists& lists) {
                                                  [&](const NumberList& f) { return !(lists.*f.typed).empty(); });
 }
 
-Result<ListsRun> run_lists(Scenario scenario, const PlanLists& lists, const TrainAsk& ask, const Context& context) {
+Result<ListsRun> run_lists(spec::Scenario scenario, const PlanLists& lists, const step::TrainAsk& ask,
+                           const Context& context) {
   if (ask.engine == "packet") return invalid("lists of layouts need flow or analytic", {"", 0, 0, "engine"});
   BUSBAR_ASSIGN(std::vector<ListAxis> axes, axes_of(lists, scenario.layout));
   const std::string first = axes.front().name;
@@ -141,8 +142,8 @@ Result<ListsRun> run_lists(Scenario scenario, const PlanLists& lists, const Trai
                     format_number(all), format_number(kMostCombinations)),
         {"", 0, 0, first});
   ListsRun run;
-  BUSBAR_ASSIGN(run.machine, open_train(std::move(scenario), ask));
-  run.capacity = gpu_memory(run.machine.cluster().topology);
+  BUSBAR_ASSIGN(run.machine, step::open_train(std::move(scenario), ask));
+  run.capacity = topology::gpu_memory(run.machine.cluster().topology);
   run.combinations = static_cast<std::uint64_t>(all);
   Combinations combinations(run, std::move(axes));
   for (std::uint64_t n = 0; n < run.combinations && run.complete; ++n) {
@@ -159,4 +160,4 @@ Result<ListsRun> run_lists(Scenario scenario, const PlanLists& lists, const Trai
   return run;
 }
 
-}  // namespace busbar
+}  // namespace busbar::plan

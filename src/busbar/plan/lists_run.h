@@ -11,7 +11,7 @@
 #include "busbar/plan/space_lists.h"
 #include "busbar/step/train_run.h"
 
-namespace busbar {
+namespace busbar::plan {
 
 bool names_a_list(const PlanLists& lists);
 
@@ -27,7 +27,7 @@ struct RefusedLayouts {
   std::uint64_t combinations = 0;
 };
 struct ListsRun {
-  TrainRun machine;  ///< opened, without a layout
+  step::TrainRun machine;  ///< opened, without a layout
   Bytes capacity{0};
   std::vector<ListedLayout> layouts;  ///< those that fit, the fastest first; then the others, the smallest first
   std::vector<RefusedLayouts> refused;
@@ -39,6 +39,7 @@ struct ListsRun {
 /// Each combination as `busbar train` with its values resolves and times it. Values that have no list are those of the
 /// scenario.
 /// Errors: kInvalid names the member of a bad list; also when no combination divides.
-Result<ListsRun> run_lists(Scenario scenario, const PlanLists& lists, const TrainAsk& ask, const Context& context);
+Result<ListsRun> run_lists(spec::Scenario scenario, const PlanLists& lists, const step::TrainAsk& ask,
+                           const Context& context);
 
-}  // namespace busbar
+}  // namespace busbar::plan

@@ -7,7 +7,7 @@
 #include "busbar/base/id.h"
 #include "busbar/program/passes.h"
 
-namespace busbar {
+namespace busbar::plan {
 namespace {
 
 /// The operations of all streams, each by its id.
@@ -17,26 +17,26 @@ struct Rows {
   Csr<std::uint32_t> deps;
 };
 
-Rows rows_of(const Program& program, std::span<const Duration> calls) {
+Rows rows_of(const program::Program& program, std::span<const Duration> calls) {
   Rows out;
   std::vector<std::size_t> first;  // stream of each role
   std::size_t streams = 0;
-  for (const Role& role : program.roles) {
+  for (const program::Role& role : program.roles) {
     first.push_back(streams);
     streams += role.streams.size();
   }
   out.streams.resize(streams);
-  const OpIndex ids(program);
+  const program::OpIndex ids(program);
   out.ps.reserve(ids.count());
-  const auto add = [&](OpIndex::Place p, const Op& op, RoleId role) {
+  const auto add = [&](program::OpIndex::Place p, const program::Op& op, program::RoleId role) {
     out.streams[first[index(role)] + op.stream].push_back(static_cast<std::uint32_t>(out.ps.size()));
-    out.ps.push_back((op.kind == OpKind::kDelay ? op.duration : calls[index(op.call)]).in_ps());
-    ids.for_each_dep(p, [&](OpId dep) { out.deps.values.push_back(index(dep)); });
+    out.ps.push_back((op.kind == program::OpKind::kDelay ? op.duration : calls[index(op.call)]).in_ps());
+    ids.for_each_dep(p, [&](program::OpId dep) { out.deps.values.push_back(index(dep)); });
     out.deps.close_row();
   };
-  ids.for_each_piece([&](OpIndex::Place p) { add(p, program.ops[p.at], program.ops[p.at].role); },
+  ids.for_each_piece([&](program::OpIndex::Place p) { add(p, program.ops[p.at], program.ops[p.at].role); },
                      [&](std::uint32_t u) {
-                       const std::vector<Op>& ops = program.passes[program.uses[u].pass].ops;
+                       const std::vector<program::Op>& ops = program.passes[program.uses[u].pass].ops;
                        for (std::uint32_t i = 0; i < ops.size(); ++i) add({u, i}, ops[i], program.uses[u].role);
                      });
   return out;
@@ -44,7 +44,7 @@ Rows rows_of(const Program& program, std::span<const Duration> calls) {
 
 }  // namespace
 
-Duration longest_path(const Program& program, std::span<const Duration> calls) {
+Duration longest_path(const program::Program& program, std::span<const Duration> calls) {
   const Rows rows = rows_of(program, calls);
   constexpr std::int64_t kOpen = -1;
   std::vector<std::int64_t> end(rows.ps.size(), kOpen), free_at(rows.streams.size(), 0);
@@ -74,4 +74,4 @@ Duration longest_path(const Program& program, std::span<const Duration> calls) {
   return Duration::ps(free_at.empty() ? 0 : *std::max_element(free_at.begin(), free_at.end()));
 }
 
-}  // namespace busbar
+}  // namespace busbar::plan

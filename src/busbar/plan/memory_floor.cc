@@ -5,7 +5,7 @@
 
 #include "busbar/workload/memory.h"
 
-namespace busbar {
+namespace busbar::plan {
 namespace {
 
 constexpr double kStates = 12, kSharded = 16;  // bytes per parameter, as in workload/memory.cc
@@ -13,49 +13,52 @@ constexpr double kStates = 12, kSharded = 16;  // bytes per parameter, as in wor
 /// Passes of which a stage keeps tensors at its worst moment, at least.
 double in_flight(const PlanPoint& p, double micro_batches, std::uint32_t s) {
   const double m = micro_batches, left = p.pp - s;
-  if (p.schedule == PipelineSchedule::kGPipe) return m;
-  if (p.schedule == PipelineSchedule::kZbV) return std::min(m, 2 * left - 1 + s) + s + 1;  // before a backward pass
-  if (p.schedule == PipelineSchedule::kDualPipeV) return 2.0 * p.pp + 1;  // in its first pair; m >= 2 PP
+  if (p.schedule == workload::PipelineSchedule::kGPipe) return m;
+  if (p.schedule == workload::PipelineSchedule::kZbV)
+    return std::min(m, 2 * left - 1 + s) + s + 1;                                   // before a backward pass
+  if (p.schedule == workload::PipelineSchedule::kDualPipeV) return 2.0 * p.pp + 1;  // in its first pair; m >= 2 PP
   if (p.vpp == 1) return std::min(m, left);
   return std::min(m * p.vpp, 2 * (left - 1) + (p.vpp - 1.0) * p.pp + 1);
 }
 
 }  // namespace
 
-double least_layer_share(const ModelSpec& m, std::uint32_t tp, bool experts) {
+double least_layer_share(const workload::ModelSpec& m, std::uint32_t tp, bool experts) {
   double least = INFINITY;
-  for (const LayerKind& kind : layer_table(m).kinds) {
+  for (const workload::LayerKind& kind : workload::layer_table(m).kinds) {
     if (kind.experts != experts) continue;
     const std::uint64_t width = experts ? std::uint64_t{m.moe.shared} * m.moe.ffn : kind.ffn;
-    double parameters = static_cast<double>(mlp_parameters(m, width));
-    for (const Matrix& x : mixer_matrices(kind.mixer, m.hidden)) parameters += static_cast<double>(x.parameters());
+    double parameters = static_cast<double>(workload::mlp_parameters(m, width));
+    for (const workload::Matrix& x : workload::mixer_matrices(kind.mixer, m.hidden))
+      parameters += static_cast<double>(x.parameters());
     least = std::min(least, parameters / tp);
   }
   return std::isinf(least) ? 0 : least;
 }
 
-MemoryFloors::MemoryFloors(const PlanSpace& space, const ModelSpec& model)
+MemoryFloors::MemoryFloors(const PlanSpace& space, const workload::ModelSpec& model)
     : space_(space),
       model_(model),
       experts_before_(model.layers + 1),
       dense_(least_layer_share(model, 1, false)),
       experts_(least_layer_share(model, 1, true)),
-      routed_(model.moe.experts > 0 ? static_cast<double>(expert_parameters(model)) * model.moe.experts : 0) {
+      routed_(model.moe.experts > 0 ? static_cast<double>(workload::expert_parameters(model)) * model.moe.experts : 0) {
   for (std::uint32_t i = 0; i < model.layers; ++i)
-    experts_before_[i + 1] = experts_before_[i] + (has_experts(model, i) ? 1 : 0);
+    experts_before_[i + 1] = experts_before_[i] + (workload::has_experts(model, i) ? 1 : 0);
 }
 
 const MemoryFloors::Layer& MemoryFloors::layer_of(const PlanPoint& p) {
   const auto [at, fresh] = layers_.try_emplace({p.tp, p.cp, p.ep, p.micro_batch, p.recompute.key()});
   if (!fresh) return at->second;
-  const LayoutSpec l = layout_of(space_, p, space_.base.sharding.zero);
+  const workload::LayoutSpec l = layout_of(space_, p, space_.base.sharding.zero);
   const auto kept = [&](bool experts) {
     if (l.offload.activations) return 0.0;
-    if (l.recomputation.kind == Recompute::kFull) return static_cast<double>(checkpoint_bytes_per_layer(model_, l));
+    if (l.recomputation.kind == workload::Recompute::kFull)
+      return static_cast<double>(workload::checkpoint_bytes_per_layer(model_, l));
     double least = INFINITY;
-    for (const LayerKind& kind : layer_table(model_).kinds)
+    for (const workload::LayerKind& kind : workload::layer_table(model_).kinds)
       if (kind.experts == experts)
-        least = std::min(least, static_cast<double>(activation_bytes_per_layer(model_, l, kind)));
+        least = std::min(least, static_cast<double>(workload::activation_bytes_per_layer(model_, l, kind)));
     return std::isinf(least) ? 0 : least;
   };
   at->second = {kept(false), model_.moe.experts > 0 ? kept(true) : 0};
@@ -66,7 +69,7 @@ const std::array<MemoryFloors::Layers, 2>& MemoryFloors::layers_of(const PlanPoi
                                                                    const std::vector<std::uint32_t>& chunks) {
   const auto [at, fresh] = stages_.try_emplace({p.pp, p.vpp, p.schedule});
   if (!fresh) return at->second;
-  LayoutSpec order;
+  workload::LayoutSpec order;
   order.pp = p.pp;
   order.vpp = p.vpp;
   order.schedule = p.schedule;
@@ -89,10 +92,10 @@ void MemoryFloors::add_stage(const PlanPoint& p, const std::vector<std::uint32_t
   const auto& [dense, experts, of_chunks] = layers_of(p, chunks)[s];
   double kept = INFINITY;  // the least that a chunk keeps
   for (const auto& [without, with] : of_chunks) kept = std::min(kept, without * layer.dense + with * layer.experts);
-  const LayoutSpec& base = space_.base;
+  const workload::LayoutSpec& base = space_.base;
   const std::uint32_t sharing = base.expert_tp > 0 ? base.expert_tp : p.ep > 1 ? 1 : p.tp;
   double whole = (dense * dense_ + experts * experts_) / p.tp;
-  if (s == 0) whole += static_cast<double>(embedding_parameters(model_)) / p.tp;
+  if (s == 0) whole += static_cast<double>(workload::embedding_parameters(model_)) / p.tp;
   const double routed = experts * routed_ / p.ep / sharing;
   const double n = base.sharding.group > 0 ? base.sharding.group : p.dp * p.cp;
   const double states = base.offload.optimizer ? 0 : kStates, parameters = base.exchange.parameter_bytes;
@@ -112,4 +115,4 @@ std::array<double, 4> MemoryFloors::of(const PlanPoint& p, const std::vector<std
   return most;
 }
 
-}  // namespace busbar
+}  // namespace busbar::plan

@@ -12,7 +12,7 @@
 #include "busbar/topology/gpu_memory.h"
 #include "busbar/workload/batch.h"
 
-namespace busbar {
+namespace busbar::plan {
 namespace {
 
 constexpr std::size_t kCompared = 10;  ///< layouts that a search times where ties are left
@@ -31,7 +31,7 @@ std::vector<PlannedLayout> front_of(std::vector<PlannedLayout> layouts) {
 
 /// Sets run.front. `whole`: searches again and again with the memory of the best over kFrontSlack, until nothing fits.
 Status find_front(PlanRun& run, const PlanSpace& space, bool whole, const GoOnSearching& go_on,
-                  const std::vector<TrainRun>& others) {
+                  const std::vector<step::TrainRun>& others) {
   std::vector<PlannedLayout> timed = run.plan.layouts;
   const std::uint32_t gpus = run.machine.gpus;
   bool more = whole && run.plan.complete;
@@ -56,8 +56,8 @@ Status find_front(PlanRun& run, const PlanSpace& space, bool whole, const GoOnSe
 /// Only of a few ties, because each of them takes a program.
 Status find_ties(PlanRun& run) {
   const std::vector<PlannedLayout>& all = run.plan.layouts;  // the fastest first
-  const Catalog catalog(run.machine.scenario.cluster_overrides.catalog);
-  BUSBAR_ASSIGN(const AccuracyTable accuracy, AccuracyTable::load(catalog));
+  const spec::Catalog catalog(run.machine.scenario.cluster_overrides.catalog);
+  BUSBAR_ASSIGN(const predict::AccuracyTable accuracy, predict::AccuracyTable::load(catalog));
   for (std::size_t i = 1; i < all.size() && all[i].step.step_time.in_s() < run.tie_s(); ++i) {
     run.tied.emplace_back();
     if (i >= kCompared) continue;
@@ -67,27 +67,27 @@ Status find_ties(PlanRun& run) {
 }
 
 /// Times the layout that needs least, and tries what would make one fit.
-Result<PlanRun> nothing_planned(PlanRun run, const PlanSpace& space, const TrainAsk& ask) {
+Result<PlanRun> nothing_planned(PlanRun run, const PlanSpace& space, const step::TrainAsk& ask) {
   PlannedLayout& least = *run.plan.least;
-  BUSBAR_ASSIGN(least.step, step_with(run.machine, least.layout));
+  BUSBAR_ASSIGN(least.step, step::step_with(run.machine, least.layout));
   BUSBAR_ASSIGN(run.would_fit, searches_that_fit(run.machine, ask, space));
   return run;
 }
 
 }  // namespace
 
-Result<PlanRun> run_plan(const Scenario& scenario, PlanSpace space, const TrainAsk& ask, const PlanEffort& effort,
-                         const Context& context) {
+Result<PlanRun> run_plan(const spec::Scenario& scenario, PlanSpace space, const step::TrainAsk& ask,
+                         const PlanEffort& effort, const Context& context) {
   PlanRun run;
-  BUSBAR_ASSIGN(run.machine, open_train(scenario, ask));
-  std::vector<TrainRun> others(effort.threads - 1);
-  for (TrainRun& other : others) {
-    BUSBAR_ASSIGN(other, open_train(scenario, ask));
+  BUSBAR_ASSIGN(run.machine, step::open_train(scenario, ask));
+  std::vector<step::TrainRun> others(effort.threads - 1);
+  for (step::TrainRun& other : others) {
+    BUSBAR_ASSIGN(other, step::open_train(scenario, ask));
   }
-  fill_batch(space.base, run.machine.scenario.model, run.machine.gpus);
+  workload::fill_batch(space.base, run.machine.scenario.model, run.machine.gpus);
   run.gap = effort.whole_front ? 0 : effort.gap;
   run.headroom = effort.headroom;
-  const auto memory = static_cast<double>(count(gpu_memory(run.machine.cluster().topology)));
+  const auto memory = static_cast<double>(count(topology::gpu_memory(run.machine.cluster().topology)));
   run.capacity = Bytes{static_cast<std::uint64_t>(memory * (1 - effort.headroom))};
   const auto start = std::chrono::steady_clock::now();
   const auto seconds = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); };
@@ -116,7 +116,7 @@ std::string progress_words(const PlanProgress& p) {
 }
 
 std::string why_lost(const PlannedLayout& l, const PlannedLayout& best) {
-  const auto mine = breakdown_rows(l.step.breakdown), its = breakdown_rows(best.step.breakdown);
+  const auto mine = step::breakdown_rows(l.step.breakdown), its = step::breakdown_rows(best.step.breakdown);
   std::size_t worst = 0;
   for (std::size_t i = 1; i < mine.size(); ++i)
     if (mine[i].second - its[i].second > mine[worst].second - its[worst].second) worst = i;
@@ -131,4 +131,4 @@ std::string why_lost(const PlannedLayout& l, const PlannedLayout& best) {
   return fmt::format("{} more of {}", format_duration(more.in_s()), part);
 }
 
-}  // namespace busbar
+}  // namespace busbar::plan

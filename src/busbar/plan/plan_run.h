@@ -12,10 +12,10 @@
 #include "busbar/plan/tie_measurement.h"
 #include "busbar/step/train_run.h"
 
-namespace busbar {
+namespace busbar::plan {
 
 struct PlanRun {
-  TrainRun machine;  ///< opened, without a layout
+  step::TrainRun machine;  ///< opened, without a layout
   Plan plan;
   Bytes capacity{0};  ///< of a GPU, less the headroom
   double gap = 0, headroom = 0;
@@ -42,8 +42,8 @@ struct PlanEffort {
   std::uint32_t threads = 1;  ///< change nothing but the time that the search takes
 };
 /// Errors: kInvalid when no layout divides the GPUs, the model and the batch.
-Result<PlanRun> run_plan(const Scenario& scenario, PlanSpace space, const TrainAsk& ask, const PlanEffort& effort,
-                         const Context& context);
+Result<PlanRun> run_plan(const spec::Scenario& scenario, PlanSpace space, const step::TrainAsk& ask,
+                         const PlanEffort& effort, const Context& context);
 
 /// What follows "29 layouts" on a terminal: " timed, the best takes 5.31 s; at most 7.7 % less is possible".
 std::string progress_words(const PlanProgress& progress);
@@ -51,4 +51,4 @@ std::string progress_words(const PlanProgress& progress);
 /// Which part of the step made a layout slower than the best, in words.
 std::string why_lost(const PlannedLayout& layout, const PlannedLayout& best);
 
-}  // namespace busbar
+}  // namespace busbar::plan

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace busbar {
+namespace busbar::plan {
 namespace {
 
 TEST(PlanProgress, SaysHowMuchFasterALayoutCanStillBe) {
@@ -14,4 +14,4 @@ TEST(PlanProgress, SaysHowMuchFasterALayoutCanStillBe) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::plan

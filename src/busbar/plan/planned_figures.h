@@ -4,9 +4,9 @@
 #include "busbar/plan/search.h"
 #include "busbar/step/train_run.h"
 
-namespace busbar {
+namespace busbar::plan {
 
-double usd_of(const TrainRun& machine, const PlannedLayout& layout);  ///< per step; 0: the machine has no price
-double mfu_of(const TrainRun& machine, const PlannedLayout& layout);
+double usd_of(const step::TrainRun& machine, const PlannedLayout& layout);  ///< per step; 0: the machine has no price
+double mfu_of(const step::TrainRun& machine, const PlannedLayout& layout);
 
-}  // namespace busbar
+}  // namespace busbar::plan

@@ -14,13 +14,13 @@
 #include "busbar/plan/internal/memory_floor.h"
 #include "busbar/plan/internal/quick_bound.h"
 
-namespace busbar {
+namespace busbar::plan {
 namespace {
 
 class Search {
  public:
-  Search(const PlanSpace& space, const ModelSpec& model, const KernelTable& kernels, CallFloors& floors,
-         const PlanAsk& ask)
+  Search(const PlanSpace& space, const workload::ModelSpec& model, const workload::KernelTable& kernels,
+         CallFloors& floors, const PlanAsk& ask)
       : space_(space),
         model_(model),
         kernels_(kernels),
@@ -84,13 +84,13 @@ class Search {
   Status try_orders() {
     constexpr std::size_t kBest = 2;
     sort_layouts();
-    std::vector<LayoutSpec> best;
+    std::vector<workload::LayoutSpec> best;
     for (const PlannedLayout& l : std::span(plan_.layouts).first(std::min(kBest, plan_.layouts.size())))
       if (l.layout.pp > 1 && l.layout.dp > 1) best.push_back(l.layout);
-    for (const LayoutSpec& l : best)
-      for (const RankOrder& order : space_.order_of_best) {
+    for (const workload::LayoutSpec& l : best)
+      for (const workload::RankOrder& order : space_.order_of_best) {
         if (!ask_.go_on(progress())) return {};
-        PlannedLayout other{l, memory_use(model_, l), {}, {}};
+        PlannedLayout other{l, workload::memory_use(model_, l), {}, {}};
         other.layout.rank_order = order;
         BUSBAR_RETURN_IF_ERROR(raise_bound(other, *own_.floors));
         BUSBAR_ASSIGN(other.step, ask_.time(other.layout));
@@ -135,9 +135,9 @@ class Search {
     Status done;           ///< errors of the bound or of the time
     bool refused = false;  ///< not a layout of this model on these GPUs
     bool fits = false;
-    PlannedLayout layout{};  ///< with its bound, of an entry that had none
-    Duration closed;         ///< bound of an entry that fits
-    StepResult step{};       ///< of an entry with this bound
+    PlannedLayout layout{};   ///< with its bound, of an entry that had none
+    Duration closed;          ///< bound of an entry that fits
+    step::StepResult step{};  ///< of an entry with this bound
   };
 
   /// Adds the usual layouts to the queue, or all others that may win. `search`: false where only the least bound of
@@ -191,7 +191,8 @@ class Search {
       if (looks == kLooks || fitting_.size() == kTries) break;
       if (e.zero > 1) continue;
       ++looks;
-      Result<LayoutSpec> layout = resolve_layout(layout_of(space_, points_[e.point], e.zero), model_, ask_.gpus);
+      Result<workload::LayoutSpec> layout =
+          workload::resolve_layout(layout_of(space_, points_[e.point], e.zero), model_, ask_.gpus);
       if (!layout.ok()) continue;
       PlannedLayout l{std::move(*layout), {}, e.bound, {}};
       if (!fits(l)) continue;
@@ -214,14 +215,15 @@ class Search {
       return out;
     }
     if (e.fitting != kNone32) {
-      Result<StepResult> step = worker.time(fitting_[e.fitting].layout);
+      Result<step::StepResult> step = worker.time(fitting_[e.fitting].layout);
       if (step.ok())
         out.step = std::move(*step);
       else
         out.done = step.error();
       return out;
     }
-    Result<LayoutSpec> layout = resolve_layout(layout_of(space_, points_[e.point], e.zero), model_, ask_.gpus);
+    Result<workload::LayoutSpec> layout =
+        workload::resolve_layout(layout_of(space_, points_[e.point], e.zero), model_, ask_.gpus);
     out.refused = !layout.ok();
     if (out.refused) return out;
     out.layout = PlannedLayout{std::move(*layout), {}, e.bound, {}};
@@ -342,11 +344,11 @@ class Search {
   bool fits(PlannedLayout& l) const {
     const std::uint32_t pp = l.layout.pp;
     for (std::uint32_t i = 0; i < pp; ++i) {
-      const MemoryUse use = stage_memory(model_, l.layout, i == 1 ? pp - 1 : i == 0 ? 0 : i - 1);
+      const workload::MemoryUse use = workload::stage_memory(model_, l.layout, i == 1 ? pp - 1 : i == 0 ? 0 : i - 1);
       if (i == 0 || count(use.total()) > count(l.memory.total())) l.memory = use;
       if (count(use.total()) > count(ask_.capacity)) return false;
     }
-    l.memory = memory_use(model_, l.layout);
+    l.memory = workload::memory_use(model_, l.layout);
     return true;
   }
 
@@ -385,12 +387,13 @@ class Search {
 
   /// Of the layouts that were too large by their floors, those that may need less than the least so far.
   void find_least() {
-    if (plan_.least) plan_.least->memory = memory_use(model_, plan_.least->layout);
+    if (plan_.least) plan_.least->memory = workload::memory_use(model_, plan_.least->layout);
     for (const TooLarge& t : too_large()) {
       if (plan_.least && t.bytes >= static_cast<double>(count(plan_.least->memory.total()))) return;
-      Result<LayoutSpec> layout = resolve_layout(layout_of(space_, t.point, t.zero), model_, ask_.gpus);
+      Result<workload::LayoutSpec> layout =
+          workload::resolve_layout(layout_of(space_, t.point, t.zero), model_, ask_.gpus);
       if (!layout.ok()) continue;
-      const MemoryUse use = memory_use(model_, *layout);
+      const workload::MemoryUse use = workload::memory_use(model_, *layout);
       if (!plan_.least || count(use.total()) < count(plan_.least->memory.total()))
         plan_.least = PlannedLayout{std::move(*layout), use, {}, {}};
     }
@@ -412,8 +415,8 @@ class Search {
   }
 
   const PlanSpace& space_;
-  const ModelSpec& model_;
-  const KernelTable& kernels_;
+  const workload::ModelSpec& model_;
+  const workload::KernelTable& kernels_;
   CallFloors& floors_;
   const PlanAsk& ask_;
   const PlanWorker own_;  ///< of this thread
@@ -432,9 +435,9 @@ class Search {
 
 }  // namespace
 
-Result<Plan> search_plan(const PlanSpace& space, const ModelSpec& model, const KernelTable& kernels, CallFloors& floors,
-                         const PlanAsk& ask) {
+Result<Plan> search_plan(const PlanSpace& space, const workload::ModelSpec& model, const workload::KernelTable& kernels,
+                         CallFloors& floors, const PlanAsk& ask) {
   return Search(space, model, kernels, floors, ask).run();
 }
 
-}  // namespace busbar
+}  // namespace busbar::plan

@@ -10,12 +10,12 @@
 #include "busbar/step/simulate.h"
 #include "busbar/workload/memory.h"
 
-namespace busbar {
+namespace busbar::plan {
 
 /// Another thread's way to bound and to time layouts: with the same results, and nothing in common with the others.
 struct PlanWorker {
   CallFloors* floors = nullptr;
-  std::function<Result<StepResult>(const LayoutSpec&)> time;
+  std::function<Result<step::StepResult>(const workload::LayoutSpec&)> time;
 };
 
 /// How far a search is.
@@ -28,7 +28,7 @@ struct PlanAsk {
   std::uint32_t gpus = 0;
   Bytes capacity{0};  ///< memory of a GPU
   /// Times a layout: the way `busbar train` does. Bounds are those of equal GPUs: StepResult::balanced decides.
-  std::function<Result<StepResult>(const LayoutSpec&)> time;
+  std::function<Result<step::StepResult>(const workload::LayoutSpec&)> time;
   /// Asked before each layout is bounded or timed; false: stop with the best so far.
   std::function<bool(const PlanProgress&)> go_on = [](const PlanProgress&) { return true; };
   /// After the proof, layouts within `close` of the best are timed too, until `rows` are timed in all.
@@ -39,10 +39,10 @@ struct PlanAsk {
 };
 
 struct PlannedLayout {
-  LayoutSpec layout;  ///< resolved
-  MemoryUse memory;
+  workload::LayoutSpec layout;  ///< resolved
+  workload::MemoryUse memory;
   Duration bound;
-  StepResult step;
+  step::StepResult step;
 };
 
 struct Plan {
@@ -62,7 +62,7 @@ struct Plan {
 /// program with floors, and with closed forms; then they are timed. The queue begins with usual layouts (is_usual);
 /// when some are timed, all others follow whose quick bound is below the best time. The search ends when the next bound
 /// is not below the best time, less the gap. Errors: those of `time`.
-Result<Plan> search_plan(const PlanSpace& space, const ModelSpec& model, const KernelTable& kernels, CallFloors& floors,
-                         const PlanAsk& ask);
+Result<Plan> search_plan(const PlanSpace& space, const workload::ModelSpec& model, const workload::KernelTable& kernels,
+                         CallFloors& floors, const PlanAsk& ask);
 
-}  // namespace busbar
+}  // namespace busbar::plan

@@ -14,28 +14,29 @@
 #include "busbar/workload/build_program.h"
 #include "busbar/workload/test_models.h"
 
-namespace busbar {
+namespace busbar::plan {
 namespace {
 
 /// A machine that times layouts as `busbar train` does.
 struct PlanMachine {
   explicit PlanMachine(const std::string& name, bool offloads = false)
-      : machine(Predictor::make(load_cluster(name).value(), {}, {.host_memory = offloads}).value()),
-        kernels(load_kernels(machine->cluster(), Catalog("")).value()),
+      : machine(predict::Predictor::make(spec::load_cluster(name).value(), {}, {.host_memory = offloads}).value()),
+        kernels(spec::load_kernels(machine->cluster(), spec::Catalog("")).value()),
         floors(*machine) {
-    if (offloads) kernels.host_bytes_per_s = host_rate(machine->router()), kernels.host_ranks = machine->ranks();
+    if (offloads)
+      kernels.host_bytes_per_s = routing::host_rate(machine->router()), kernels.host_ranks = machine->ranks();
   }
-  Result<StepResult> time(const ModelSpec& model, const LayoutSpec& layout) {
-    BUSBAR_ASSIGN(Program program, build_program(model, layout, kernels));
+  Result<step::StepResult> time(const workload::ModelSpec& model, const workload::LayoutSpec& layout) {
+    BUSBAR_ASSIGN(program::Program program, workload::build_program(model, layout, kernels));
     BUSBAR_RETURN_IF_ERROR(machine->prepare(program));
-    StepOptions options;
+    step::StepOptions options;
     options.contention = kernels.contention;
     options.timeline = false;
-    return simulate_step(program, *machine->open_engine(), options);
+    return step::simulate_step(program, *machine->open_engine(), options);
   }
   std::uint32_t gpus() const { return machine->ranks(); }
-  std::unique_ptr<Predictor> machine;
-  KernelTable kernels;
+  std::unique_ptr<predict::Predictor> machine;
+  workload::KernelTable kernels;
   CallFloors floors;
 };
 
@@ -57,8 +58,8 @@ class Choices {
   std::mt19937 random_;
 };
 
-ModelSpec some_model(Choices& c) {
-  ModelSpec m = c.one_of<int>({0, 1, 2}) == 0 ? small_experts() : small_model();
+workload::ModelSpec some_model(Choices& c) {
+  workload::ModelSpec m = c.one_of<int>({0, 1, 2}) == 0 ? workload::small_experts() : workload::small_model();
   m.layers = c.one_of<std::uint32_t>({3, 4, 6, 8});
   m.hidden = c.one_of<std::uint32_t>({512, 2048});
   if (m.moe.experts == 0 && c.one_of<int>({0, 1, 2, 3}) == 0) m.window = {.tokens = 512, .full_every = 2};
@@ -67,7 +68,7 @@ ModelSpec some_model(Choices& c) {
 }
 
 /// Options that no list of a space has.
-void choose_options(LayoutSpec& l, Choices& c) {
+void choose_options(workload::LayoutSpec& l, Choices& c) {
   l.sharding.reshard = c.one_of<int>({0, 1, 1}) > 0;
   l.sharding.prefetch = c.one_of<int>({0, 1, 1, 1}) > 0;
   l.sharding.accumulate_gradients = c.one_of<int>({0, 0, 0, 0, 1}) > 0;
@@ -76,7 +77,8 @@ void choose_options(LayoutSpec& l, Choices& c) {
   l.overlap.param_gather = l.overlap.grad_reduce = c.one_of<int>({0, 1, 1}) > 0;
   l.experts.dispatch_bytes = c.one_of<std::uint32_t>({1, 2});
   l.experts.capacity = c.one_of<double>({0, 0, 0.5, 1.25});
-  l.experts.exchange = c.one_of<ExpertExchange>({ExpertExchange::kAllToAll, ExpertExchange::kPerNode});
+  l.experts.exchange =
+      c.one_of<workload::ExpertExchange>({workload::ExpertExchange::kAllToAll, workload::ExpertExchange::kPerNode});
   if (c.one_of<int>({0, 1, 2, 3, 4, 5}) == 0) l.exchange.compression.bytes = 1;
   if (l.sharding.reshard && c.one_of<int>({0, 1, 2, 3, 4, 5}) == 0) l.sharding.secondary = 2;
   if (c.one_of<int>({0, 1, 2, 3}) == 0) l.straggler.speed = 0.8;
@@ -89,11 +91,13 @@ PlanSpace some_space(Choices& c) {
   s.base.sequence_parallel = c.one_of<int>({0, 1, 2}) > 0;
   s.base.overlap.tp = s.base.sequence_parallel && c.one_of<int>({0, 1, 2}) == 0;
   s.base.kernel_time = c.one_of<double>({1, 1.095});
-  s.base.context =
-      c.one_of<ContextParallel>({ContextParallel::kRing, ContextParallel::kAllGather, ContextParallel::kAllToAll});
-  s.base.rank_order = c.one_of<RankOrder>({kTpCpDpPp, kTpCpPpDp});
+  s.base.context = c.one_of<workload::ContextParallel>(
+      {workload::ContextParallel::kRing, workload::ContextParallel::kAllGather, workload::ContextParallel::kAllToAll});
+  s.base.rank_order = c.one_of<workload::RankOrder>({workload::kTpCpDpPp, workload::kTpCpPpDp});
   if (c.one_of<int>({0, 1, 2, 3}) == 0)
-    s.order = {kTpCpDpPp, {ParallelAxis::kPp, ParallelAxis::kDp, ParallelAxis::kTp, ParallelAxis::kCp}};
+    s.order = {workload::kTpCpDpPp,
+               {workload::ParallelAxis::kPp, workload::ParallelAxis::kDp, workload::ParallelAxis::kTp,
+                workload::ParallelAxis::kCp}};
   choose_options(s.base, c);
   s.tp = c.some_of<std::uint32_t>({1, 2, 4, 8, 16}, 2);
   s.pp = c.some_of<std::uint32_t>({1, 2, 4}, 2);
@@ -101,10 +105,12 @@ PlanSpace some_space(Choices& c) {
   s.ep = c.some_of<std::uint32_t>({1, 2, 8}, 2);
   s.zero = c.some_of<std::uint32_t>({0, 1, 2, 3}, 2);
   s.micro_batch = c.some_of<std::uint32_t>({1, 2, 4}, 2);
-  s.recompute = c.some_of<PlanRecompute>({Recompute::kNone, Recompute::kSelective, Recompute::kFull}, 1);
-  s.schedule = c.some_of<PipelineSchedule>({PipelineSchedule::k1F1B, PipelineSchedule::kGPipe, PipelineSchedule::kZbH1,
-                                            PipelineSchedule::kZbV, PipelineSchedule::kDualPipeV},
-                                           2);
+  s.recompute = c.some_of<PlanRecompute>(
+      {workload::Recompute::kNone, workload::Recompute::kSelective, workload::Recompute::kFull}, 1);
+  s.schedule = c.some_of<workload::PipelineSchedule>(
+      {workload::PipelineSchedule::k1F1B, workload::PipelineSchedule::kGPipe, workload::PipelineSchedule::kZbH1,
+       workload::PipelineSchedule::kZbV, workload::PipelineSchedule::kDualPipeV},
+      2);
   return s;
 }
 
@@ -112,23 +118,23 @@ PlanSpace some_space(Choices& c) {
 TEST(MemoryFloor, NoModelOfTheCatalogueNeedsLess) {
   constexpr std::uint32_t kTp = 8, kPp = 2;
   std::size_t checked = 0;
-  const Catalog catalog;
+  const spec::Catalog catalog;
   for (const std::string& name : catalog.names("models")) {
-    const ModelSpec model = read_model(catalog.load("models", name)->root()).value();
+    const workload::ModelSpec model = spec::read_model(catalog.load("models", name)->root()).value();
     PlanSpace space;
     space.base.batch.global = 16;
     space.base.batch.seq = 1024;
     space.tp = {1, kTp};
     space.pp = {1, kPp};
-    space.recompute = {Recompute::kNone};
-    space.schedule = {PipelineSchedule::k1F1B};
+    space.recompute = {workload::Recompute::kNone};
+    space.schedule = {workload::PipelineSchedule::k1F1B};
     space.vpp = space.cp = space.micro_batch = {1};
     MemoryFloors memory(space, model);
     for (const PlanPoint& p : points_of(space, model, kTp * kPp))
       for (const std::uint32_t zero : {0u, 3u}) {
-        const auto layout = resolve_layout(layout_of(space, p, zero), model, kTp * kPp);
+        const auto layout = workload::resolve_layout(layout_of(space, p, zero), model, kTp * kPp);
         if (!layout.ok()) continue;
-        const auto bytes = static_cast<double>(count(memory_use(model, *layout).total()));
+        const auto bytes = static_cast<double>(count(workload::memory_use(model, *layout).total()));
         EXPECT_LE(memory.of(p, layout->split.chunk_layers)[zero], bytes) << name << " tp " << p.tp << " pp " << p.pp;
         ++checked;
       }
@@ -137,25 +143,26 @@ TEST(MemoryFloor, NoModelOfTheCatalogueNeedsLess) {
 }
 
 /// The best time of the whole space; every bound is checked on the way.
-Duration enumerate(PlanMachine& m, const ModelSpec& model, const PlanSpace& space, Bytes capacity,
-                   std::map<PipelineSchedule, int>& timed) {
+Duration enumerate(PlanMachine& m, const workload::ModelSpec& model, const PlanSpace& space, Bytes capacity,
+                   std::map<workload::PipelineSchedule, int>& timed) {
   QuickBounds quick(space, model, m.kernels, m.floors);
   MemoryFloors memory(space, model);
   Duration best = Duration::max();
   for (const PlanPoint& p : points_of(space, model, m.gpus()))
     for (const std::uint32_t zero : space.zero) {
-      const auto layout = resolve_layout(layout_of(space, p, zero), model, m.gpus());
+      const auto layout = workload::resolve_layout(layout_of(space, p, zero), model, m.gpus());
       if (!layout.ok()) continue;
-      const auto bytes = count(memory_use(model, *layout).total());
+      const auto bytes = count(workload::memory_use(model, *layout).total());
       EXPECT_LE(memory.of(p, layout->split.chunk_layers)[zero], static_cast<double>(bytes)) << p.pp << " zero " << zero;
       if (bytes > count(capacity)) continue;
       const Duration time = m.time(model, *layout)->step_time;
       EXPECT_LE(*step_bound(model, *layout, m.kernels, m.floors), time);
       EXPECT_LE(*closed_step_bound(model, *layout, m.kernels, *m.machine), time);
       EXPECT_LE(quick.of(p, zero, quick.of(p)), time)
-          << "tp " << p.tp << " pp " << p.pp << " zero " << zero << " " << name_of(p.schedule);
-      EXPECT_LE(quick.of(p, zero, quick.of(p, true)), time) << "with sends, tp " << p.tp << " pp " << p.pp << " vpp "
-                                                            << p.vpp << " zero " << zero << " " << name_of(p.schedule);
+          << "tp " << p.tp << " pp " << p.pp << " zero " << zero << " " << workload::name_of(p.schedule);
+      EXPECT_LE(quick.of(p, zero, quick.of(p, true)), time)
+          << "with sends, tp " << p.tp << " pp " << p.pp << " vpp " << p.vpp << " zero " << zero << " "
+          << workload::name_of(p.schedule);
       ++timed[p.schedule];
       best = std::min(best, time);
     }
@@ -165,13 +172,13 @@ Duration enumerate(PlanMachine& m, const ModelSpec& model, const PlanSpace& spac
 constexpr Bytes kCapacity{24'000'000'000};
 
 /// The search finds the best layout of the space. Returns whether any fits.
-bool expect_best(PlanMachine& m, const ModelSpec& model, const PlanSpace& space,
-                 std::map<PipelineSchedule, int>& timed) {
+bool expect_best(PlanMachine& m, const workload::ModelSpec& model, const PlanSpace& space,
+                 std::map<workload::PipelineSchedule, int>& timed) {
   const Duration best = enumerate(m, model, space, kCapacity, timed);
   PlanAsk ask;
   ask.gpus = m.gpus();
   ask.capacity = kCapacity;
-  ask.time = [&](const LayoutSpec& l) { return m.time(model, l); };
+  ask.time = [&](const workload::LayoutSpec& l) { return m.time(model, l); };
   const Result<Plan> plan = search_plan(space, model, m.kernels, m.floors, ask);
   if (!plan.ok()) ADD_FAILURE() << plan.error().message;
   if (!plan.ok()) return false;
@@ -189,17 +196,17 @@ TEST(SearchPlan, FindsTheFastestOfSmallSpacesAndNoBoundIsAboveATime) {
   for (const char* name : {"dgx-h100", "dgx-a100:2", "h100-pcie-nvbridge", "dgx-1v", "hgx-h100-4:4"})
     machines.push_back(std::make_unique<PlanMachine>(name));
   std::uint32_t spaces = 0;
-  std::map<PipelineSchedule, int> timed;  ///< layouts
+  std::map<workload::PipelineSchedule, int> timed;  ///< layouts
   for (unsigned seed = 0; seed < 400; ++seed) {
     SCOPED_TRACE(seed);
     Choices c(seed);
-    const ModelSpec model = some_model(c);
+    const workload::ModelSpec model = some_model(c);
     PlanSpace space = some_space(c);
     if (model.moe.experts > 0) space.base.experts.overlap = c.one_of<double>({0, 0, 0.5, 1});
     spaces += expect_best(*machines[seed % machines.size()], model, space, timed);
   }
   EXPECT_GE(spaces, 180u);
-  for (const PipelineSchedule s : PlanSpace().schedule) EXPECT_GE(timed[s], 15) << name_of(s);
+  for (const workload::PipelineSchedule s : PlanSpace().schedule) EXPECT_GE(timed[s], 15) << workload::name_of(s);
 }
 
 TEST(SearchPlan, FindsTheFastestWhereStatesOrActivationsAreInHostMemory) {
@@ -207,11 +214,11 @@ TEST(SearchPlan, FindsTheFastestWhereStatesOrActivationsAreInHostMemory) {
   for (const char* name : {"dgx-h100", "dgx-a100:2", "gh200-4"})
     machines.push_back(std::make_unique<PlanMachine>(name, true));
   std::uint32_t spaces = 0;
-  std::map<PipelineSchedule, int> timed;
+  std::map<workload::PipelineSchedule, int> timed;
   for (unsigned seed = 0; seed < 60; ++seed) {
     SCOPED_TRACE(seed);
     Choices c(seed);
-    const ModelSpec model = some_model(c);
+    const workload::ModelSpec model = some_model(c);
     PlanSpace space = some_space(c);
     space.base.offload.optimizer = seed % 3 != 0;
     space.base.offload.activations = seed % 3 != 1;
@@ -222,7 +229,7 @@ TEST(SearchPlan, FindsTheFastestWhereStatesOrActivationsAreInHostMemory) {
 
 // Gradients are reduced once and gathered layers kept, so a pass computes, waits for its one layer and does no more.
 TEST(QuickBounds, AreTightWhereForwardPassesWaitForTheirFirstLayer) {
-  ModelSpec model = small_model();
+  workload::ModelSpec model = workload::small_model();
   model.layers = 1;
   model.hidden = 8192;
   model.ffn = 32'768;
@@ -232,15 +239,15 @@ TEST(QuickBounds, AreTightWhereForwardPassesWaitForTheirFirstLayer) {
   space.base.sharding.reshard = false;
   space.base.batch.seq = 4096;
   space.tp = space.pp = space.cp = space.micro_batch = {1};
-  space.recompute = {Recompute::kNone};
-  space.schedule = {PipelineSchedule::k1F1B};
+  space.recompute = {workload::Recompute::kNone};
+  space.schedule = {workload::PipelineSchedule::k1F1B};
   for (const char* name : {"dgx-h100", "dgx-a100", "dgx-h100:2", "hgx-h100-4:4"}) {
     PlanMachine m(name);
     space.base.batch.global = 32 * m.gpus();
     QuickBounds quick(space, model, m.kernels, m.floors);
     const std::vector<PlanPoint> points = points_of(space, model, m.gpus());
     ASSERT_EQ(points.size(), 1u);
-    const auto layout = resolve_layout(layout_of(space, points[0], 3), model, m.gpus());
+    const auto layout = workload::resolve_layout(layout_of(space, points[0], 3), model, m.gpus());
     ASSERT_TRUE(layout.ok());
     const double time = m.time(model, *layout)->step_time.in_s();
     const QuickBounds::Kernels kernels = quick.of(points[0]);
@@ -254,18 +261,18 @@ TEST(QuickBounds, AreTightWhereForwardPassesWaitForTheirFirstLayer) {
 // With one chunk each pass waits for a send, with two the first micro-batch for those of all chunks.
 TEST(QuickBounds, KnowSendsBetweenStages) {
   PlanMachine m("hgx-h100-4:4");
-  ModelSpec model = small_model();
+  workload::ModelSpec model = workload::small_model();
   PlanSpace space;
   space.base.batch.seq = 4096;
   space.base.batch.global = 32;
   space.tp = space.cp = space.micro_batch = {1};
   space.pp = {4};
   space.vpp = {1, 2};
-  space.recompute = {Recompute::kNone};
-  space.schedule = {PipelineSchedule::k1F1B};
+  space.recompute = {workload::Recompute::kNone};
+  space.schedule = {workload::PipelineSchedule::k1F1B};
   QuickBounds quick(space, model, m.kernels, m.floors);
   for (const PlanPoint& p : points_of(space, model, m.gpus())) {
-    const auto layout = resolve_layout(layout_of(space, p, 1), model, m.gpus());
+    const auto layout = workload::resolve_layout(layout_of(space, p, 1), model, m.gpus());
     ASSERT_TRUE(layout.ok());
     const double time = m.time(model, *layout)->step_time.in_s();
     const double without = quick.of(p, 1, quick.of(p)).in_s(), bound = quick.of(p, 1, quick.of(p, true)).in_s();
@@ -277,47 +284,48 @@ TEST(QuickBounds, KnowSendsBetweenStages) {
 
 // Passes in flight are most of this memory, so too many of them would be above it.
 TEST(MemoryFloors, AreCloseToTheMemoryOfLongSequencesUnderEverySchedule) {
-  ModelSpec model = small_model();
+  workload::ModelSpec model = workload::small_model();
   model.layers = 32;
   model.hidden = 2048;
   model.vocab = 1024;
   PlanSpace space;
   space.base.batch.seq = 131'072;
-  space.recompute = {Recompute::kNone};
+  space.recompute = {workload::Recompute::kNone};
   for (const std::uint32_t pp : {2u, 4u, 8u}) {
     space.base.batch.global = 4 * pp;
     space.pp = {pp};
     space.dp = {1};
     MemoryFloors memory(space, model);
     for (const PlanPoint& p : points_of(space, model, pp)) {
-      const auto layout = resolve_layout(layout_of(space, p, 1), model, pp);
+      const auto layout = workload::resolve_layout(layout_of(space, p, 1), model, pp);
       if (!layout.ok() || p.micro_batch > 1 || p.vpp > 2) continue;
-      const double floor = memory.of(p, layout->split.chunk_layers)[1], all = count(memory_use(model, *layout).total());
-      EXPECT_LE(floor, all) << pp << " " << name_of(p.schedule) << " vpp " << p.vpp;
-      EXPECT_GE(floor, 0.9 * all) << pp << " " << name_of(p.schedule) << " vpp " << p.vpp;
+      const double floor = memory.of(p, layout->split.chunk_layers)[1],
+                   all = count(workload::memory_use(model, *layout).total());
+      EXPECT_LE(floor, all) << pp << " " << workload::name_of(p.schedule) << " vpp " << p.vpp;
+      EXPECT_GE(floor, 0.9 * all) << pp << " " << workload::name_of(p.schedule) << " vpp " << p.vpp;
     }
   }
 }
 
 /// Both arguments must outlive the result.
-PlanAsk ask_of(PlanMachine& m, const ModelSpec& model, Bytes capacity) {
+PlanAsk ask_of(PlanMachine& m, const workload::ModelSpec& model, Bytes capacity) {
   PlanAsk ask;
   ask.gpus = m.gpus();
   ask.capacity = capacity;
-  ask.time = [&m, &model](const LayoutSpec& l) { return m.time(model, l); };
+  ask.time = [&m, &model](const workload::LayoutSpec& l) { return m.time(model, l); };
   return ask;
 }
 
 TEST(SearchPlan, StopsWithABoundOfWhatIsLeft) {
   PlanMachine m("dgx-h100");
-  const ModelSpec model = small_model();
+  const workload::ModelSpec model = workload::small_model();
   PlanSpace space;
   space.base.batch.global = 64;
   PlanAsk ask = ask_of(m, model, Bytes{80'000'000'000});
   ask.rows = 1;  // as of people who read the bound
   const Plan whole = search_plan(space, model, m.kernels, m.floors, ask).value();
   int timed = 0;
-  ask.time = [&](const LayoutSpec& l) {
+  ask.time = [&](const workload::LayoutSpec& l) {
     ++timed;
     return m.time(model, l);
   };
@@ -331,7 +339,7 @@ TEST(SearchPlan, StopsWithABoundOfWhatIsLeft) {
 
 TEST(SearchPlan, NamesTheLayoutThatNeedsLeastWhereNoneFits) {
   PlanMachine m("dgx-h100");
-  const ModelSpec model = small_model();
+  const workload::ModelSpec model = workload::small_model();
   PlanSpace space;
   space.base.batch.global = 8;
   const PlanAsk ask = ask_of(m, model, Bytes{1'000'000});
@@ -342,4 +350,4 @@ TEST(SearchPlan, NamesTheLayoutThatNeedsLeastWhereNoneFits) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::plan

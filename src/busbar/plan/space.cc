@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace busbar {
+namespace busbar::plan {
 namespace {
 
 bool allows(const std::vector<std::uint32_t>& list, std::uint32_t value) {
@@ -18,39 +18,39 @@ std::vector<std::uint32_t> divisors(std::uint32_t n, const std::vector<std::uint
 }
 
 /// The axes in the order of `o` that have ranks.
-std::vector<ParallelAxis> axes_of(const PlanPoint& p, const RankOrder& o) {
-  std::vector<ParallelAxis> out;
-  for (const ParallelAxis a : o) {
-    const std::uint32_t n = a == ParallelAxis::kTp   ? p.tp
-                            : a == ParallelAxis::kCp ? p.cp
-                            : a == ParallelAxis::kDp ? p.dp
-                                                     : p.pp;
+std::vector<workload::ParallelAxis> axes_of(const PlanPoint& p, const workload::RankOrder& o) {
+  std::vector<workload::ParallelAxis> out;
+  for (const workload::ParallelAxis a : o) {
+    const std::uint32_t n = a == workload::ParallelAxis::kTp   ? p.tp
+                            : a == workload::ParallelAxis::kCp ? p.cp
+                            : a == workload::ParallelAxis::kDp ? p.dp
+                                                               : p.pp;
     if (n > 1) out.push_back(a);
   }
   return out;
 }
 
-RecomputeModules modules_of(const PlanSpace& space, const PlanRecompute& r) {
+workload::RecomputeModules modules_of(const PlanSpace& space, const PlanRecompute& r) {
   return r.modules.value_or(space.base.recomputation.modules);
 }
 
 /// The modules that free memory: fused attention keeps no scores.
-PlanRecompute saving(const PlanSpace& space, const ModelSpec& model, const PlanRecompute& r) {
-  if (r.kind != Recompute::kSelective) return r.kind;
-  RecomputeModules m = modules_of(space, r);
-  m.core_attn = m.core_attn && space.base.attention == AttentionKernel::kUnfused;
+PlanRecompute saving(const PlanSpace& space, const workload::ModelSpec& model, const PlanRecompute& r) {
+  if (r.kind != workload::Recompute::kSelective) return r.kind;
+  workload::RecomputeModules m = modules_of(space, r);
+  m.core_attn = m.core_attn && space.base.attention == workload::AttentionKernel::kUnfused;
   m.mla_up_proj = m.mla_up_proj && model.latent.kv_rank > 0;
   const bool any = m.core_attn || m.act || m.layernorm || m.mla_up_proj;
-  return any ? PlanRecompute(Recompute::kSelective, m) : Recompute::kNone;
+  return any ? PlanRecompute(workload::Recompute::kSelective, m) : workload::Recompute::kNone;
 }
 
 /// One of each that differs, as the list writes it; what frees nothing is none at all, if that is in the list.
-std::vector<PlanRecompute> different(const PlanSpace& space, const ModelSpec& model) {
+std::vector<PlanRecompute> different(const PlanSpace& space, const workload::ModelSpec& model) {
   std::vector<PlanRecompute> out;
   std::vector<std::uint32_t> met;
   for (const bool none : {true, false})  // first what the list calls none
     for (const PlanRecompute& r : space.recompute)
-      if (none == (r.kind == Recompute::kNone)) {
+      if (none == (r.kind == workload::Recompute::kNone)) {
         const std::uint32_t key = saving(space, model, r).key();
         if (std::find(met.begin(), met.end(), key) != met.end()) continue;
         met.push_back(key);
@@ -61,10 +61,10 @@ std::vector<PlanRecompute> different(const PlanSpace& space, const ModelSpec& mo
 
 class Points {
  public:
-  Points(const PlanSpace& space, const ModelSpec& model, const std::function<void(const PlanPoint&)>& visit)
+  Points(const PlanSpace& space, const workload::ModelSpec& model, const std::function<void(const PlanPoint&)>& visit)
       : space_(space),
         model_(model),
-        orders_(space.order.empty() ? std::vector<RankOrder>{space.base.rank_order} : space.order),
+        orders_(space.order.empty() ? std::vector<workload::RankOrder>{space.base.rank_order} : space.order),
         recompute_(different(space, model)),
         visit_(visit) {}
 
@@ -80,8 +80,8 @@ class Points {
 
  private:
   void add_orders(PlanPoint p) {
-    std::vector<std::vector<ParallelAxis>> met;
-    for (const RankOrder& o : orders_) {
+    std::vector<std::vector<workload::ParallelAxis>> met;
+    for (const workload::RankOrder& o : orders_) {
       if (std::find(met.begin(), met.end(), axes_of(p, o)) != met.end()) continue;
       met.push_back(axes_of(p, o));
       p.order = o;
@@ -105,16 +105,16 @@ class Points {
     }
   }
   void add_schedules(PlanPoint p, std::uint32_t micro_batches) {
-    for (const PipelineSchedule s : space_.schedule) {
+    for (const workload::PipelineSchedule s : space_.schedule) {
       p.schedule = order_.schedule = s;
       add_chunks(p, micro_batches);
     }
   }
   void add_chunks(PlanPoint p, std::uint32_t micro_batches) {
     const bool one = p.pp == 1, v = order_.goes_back();
-    if (one && p.schedule != PipelineSchedule::k1F1B) return;
-    if (v && micro_batches < (p.schedule == PipelineSchedule::kDualPipeV ? 2 * p.pp : p.pp)) return;
-    const bool interleaves = !one && p.schedule == PipelineSchedule::k1F1B && micro_batches % p.pp == 0;
+    if (one && p.schedule != workload::PipelineSchedule::k1F1B) return;
+    if (v && micro_batches < (p.schedule == workload::PipelineSchedule::kDualPipeV ? 2 * p.pp : p.pp)) return;
+    const bool interleaves = !one && p.schedule == workload::PipelineSchedule::k1F1B && micro_batches % p.pp == 0;
     const std::uint32_t first = v ? 2 : 1, last = v ? 2 : interleaves ? (model_.layers + 2) / p.pp : 1;
     for (std::uint32_t vpp = first; vpp <= last; ++vpp) {
       if (!allows(space_.vpp, vpp)) continue;
@@ -124,17 +124,17 @@ class Points {
   }
 
   const PlanSpace& space_;
-  const ModelSpec& model_;
-  const std::vector<RankOrder> orders_;
+  const workload::ModelSpec& model_;
+  const std::vector<workload::RankOrder> orders_;
   const std::vector<PlanRecompute> recompute_;
   const std::function<void(const PlanPoint&)>& visit_;
-  LayoutSpec order_;  ///< only its schedule
+  workload::LayoutSpec order_;  ///< only its schedule
 };
 
 }  // namespace
 
 std::string name_of(const PlanRecompute& r) {
-  if (!r.modules) return name_of(r.kind);
+  if (!r.modules) return workload::name_of(r.kind);
   std::string out;
   for (const auto& [name, module] : kRecomputeModules)
     if (*r.modules.*module) out += (out.empty() ? "" : "+") + std::string(name);
@@ -142,17 +142,17 @@ std::string name_of(const PlanRecompute& r) {
 }
 
 std::uint32_t PlanRecompute::key() const {
-  const RecomputeModules m = modules.value_or(RecomputeModules{});
+  const workload::RecomputeModules m = modules.value_or(workload::RecomputeModules{});
   const std::uint32_t named = (m.core_attn ? 1 : 0) + (m.act ? 2 : 0) + (m.layernorm ? 4 : 0) + (m.mla_up_proj ? 8 : 0);
   return static_cast<std::uint32_t>(kind) + 4 * (modules ? 16 + named : 0);
 }
 
-void for_each_point(const PlanSpace& space, const ModelSpec& model, std::uint32_t gpus,
+void for_each_point(const PlanSpace& space, const workload::ModelSpec& model, std::uint32_t gpus,
                     const std::function<void(const PlanPoint&)>& visit) {
   Points(space, model, visit).add_degrees(gpus);
 }
 
-std::vector<PlanPoint> points_of(const PlanSpace& space, const ModelSpec& model, std::uint32_t gpus) {
+std::vector<PlanPoint> points_of(const PlanSpace& space, const workload::ModelSpec& model, std::uint32_t gpus) {
   std::vector<PlanPoint> out;
   for_each_point(space, model, gpus, [&](const PlanPoint& p) { out.push_back(p); });
   return out;
@@ -166,12 +166,12 @@ bool is_usual(const PlanPoint& p, const PlanSpace& space, std::uint32_t domain) 
   const bool plain = p.order == space.base.rank_order && !(p.recompute.modules && p.recompute.modules->layernorm);
   const bool aligned = p.ep == 1 || experts % domain == 0 || stage % domain % experts == 0;
   return plain && p.tp <= kMostTp && domain % p.tp == 0 && whole && aligned && p.micro_batch <= kMostBatch &&
-         p.vpp <= kMostChunks && p.schedule != PipelineSchedule::kGPipe &&
+         p.vpp <= kMostChunks && p.schedule != workload::PipelineSchedule::kGPipe &&
          p.cp <= std::max(1u, space.base.batch.seq / kTokens);
 }
 
-std::span<const std::uint32_t> zero_of(const PlanSpace& space, const ModelSpec& model, const PlanPoint& p) {
-  const LayoutSpec& base = space.base;
+std::span<const std::uint32_t> zero_of(const PlanSpace& space, const workload::ModelSpec& model, const PlanPoint& p) {
+  const workload::LayoutSpec& base = space.base;
   const bool free = base.sharding.secondary == 0 && !base.sharding.whole_tensors &&
                     !base.sharding.accumulate_gradients;  // of one degree
   const std::uint32_t tensor = base.expert_tp > 0 ? base.expert_tp : p.ep > 1 ? 1 : p.tp;
@@ -179,8 +179,8 @@ std::span<const std::uint32_t> zero_of(const PlanSpace& space, const ModelSpec& 
   return std::span(space.zero).first(free && !shared ? std::min<std::size_t>(1, space.zero.size()) : space.zero.size());
 }
 
-LayoutSpec layout_of(const PlanSpace& space, const PlanPoint& p, std::uint32_t zero) {
-  LayoutSpec l = space.base;
+workload::LayoutSpec layout_of(const PlanSpace& space, const PlanPoint& p, std::uint32_t zero) {
+  workload::LayoutSpec l = space.base;
   l.tp = p.tp;
   l.pp = p.pp;
   l.vpp = p.vpp;
@@ -189,7 +189,7 @@ LayoutSpec layout_of(const PlanSpace& space, const PlanPoint& p, std::uint32_t z
   l.ep = p.ep;
   l.batch.micro = p.micro_batch;
   l.recomputation.kind = p.recompute.kind;
-  if (l.recomputation.kind == Recompute::kSelective)
+  if (l.recomputation.kind == workload::Recompute::kSelective)
     l.recomputation.modules = modules_of(space, p.recompute);
   else
     l.places.erase("recompute_modules");
@@ -200,4 +200,4 @@ LayoutSpec layout_of(const PlanSpace& space, const PlanPoint& p, std::uint32_t z
   return l;
 }
 
-}  // namespace busbar
+}  // namespace busbar::plan

@@ -12,24 +12,25 @@
 #include "busbar/workload/layout.h"
 #include "busbar/workload/model.h"
 
-namespace busbar {
+namespace busbar::plan {
 
 /// A kind of recomputation.
 struct PlanRecompute {
-  Recompute kind = Recompute::kNone;
-  std::optional<RecomputeModules> modules{};  ///< of kSelective; nothing: those of the space's base
+  workload::Recompute kind = workload::Recompute::kNone;
+  std::optional<workload::RecomputeModules> modules{};  ///< of kSelective; nothing: those of the space's base
 
-  PlanRecompute(Recompute k = Recompute::kNone, std::optional<RecomputeModules> m = {}) : kind(k), modules(m) {}
-  bool operator==(Recompute k) const { return kind == k; }
+  PlanRecompute(workload::Recompute k = workload::Recompute::kNone, std::optional<workload::RecomputeModules> m = {})
+      : kind(k), modules(m) {}
+  bool operator==(workload::Recompute k) const { return kind == k; }
   std::uint32_t key() const;  ///< differs between kinds that differ
 };
 
 /// Megatron's names.
-constexpr std::pair<const char*, bool RecomputeModules::*> kRecomputeModules[] = {
-    {"core_attn", &RecomputeModules::core_attn},
-    {"act", &RecomputeModules::act},
-    {"layernorm", &RecomputeModules::layernorm},
-    {"mla_up_proj", &RecomputeModules::mla_up_proj}};
+constexpr std::pair<const char*, bool workload::RecomputeModules::*> kRecomputeModules[] = {
+    {"core_attn", &workload::RecomputeModules::core_attn},
+    {"act", &workload::RecomputeModules::act},
+    {"layernorm", &workload::RecomputeModules::layernorm},
+    {"mla_up_proj", &workload::RecomputeModules::mla_up_proj}};
 
 /// "none", "selective", "act+layernorm".
 std::string name_of(const PlanRecompute& r);
@@ -37,35 +38,38 @@ std::string name_of(const PlanRecompute& r);
 /// Everything that is not listed here is as in `base`. An empty list: every value that the GPUs, the model and the
 /// batch allow.
 struct PlanSpace {
-  LayoutSpec base;  ///< with its global batch
+  workload::LayoutSpec base;  ///< with its global batch
   std::vector<std::uint32_t> tp, pp, vpp, cp, ep, micro_batch, dp;
   std::vector<std::uint32_t> zero{0, 1, 2, 3};
-  std::vector<PlanRecompute> recompute{Recompute::kNone, Recompute::kSelective, Recompute::kFull};
-  std::vector<PipelineSchedule> schedule{PipelineSchedule::k1F1B, PipelineSchedule::kGPipe, PipelineSchedule::kZbH1,
-                                         PipelineSchedule::kZbV, PipelineSchedule::kDualPipeV};
+  std::vector<PlanRecompute> recompute{workload::Recompute::kNone, workload::Recompute::kSelective,
+                                       workload::Recompute::kFull};
+  std::vector<workload::PipelineSchedule> schedule{
+      workload::PipelineSchedule::k1F1B, workload::PipelineSchedule::kGPipe, workload::PipelineSchedule::kZbH1,
+      workload::PipelineSchedule::kZbV, workload::PipelineSchedule::kDualPipeV};
   /// Empty: that of `base`. Of orders that are equal without degrees of 1, the first is tried.
-  std::vector<RankOrder> order;
-  std::vector<RankOrder> order_of_best;  ///< tried with the fastest layouts alone
+  std::vector<workload::RankOrder> order;
+  std::vector<workload::RankOrder> order_of_best;  ///< tried with the fastest layouts alone
 };
 
 /// A layout without its degree of ZeRO, which changes no computation.
 struct PlanPoint {
   std::uint32_t tp = 1, pp = 1, vpp = 1, dp = 1, cp = 1, ep = 1, micro_batch = 1;
-  PlanRecompute recompute = Recompute::kSelective;
-  PipelineSchedule schedule = PipelineSchedule::k1F1B;
-  RankOrder order = kTpCpDpPp;
+  PlanRecompute recompute = workload::Recompute::kSelective;
+  workload::PipelineSchedule schedule = workload::PipelineSchedule::k1F1B;
+  workload::RankOrder order = workload::kTpCpDpPp;
 };
 
 /// All points whose degrees multiply to `gpus` and divide the batch, in a fixed order. resolve_layout() may still
 /// refuse some. One stage has one schedule: 1F1B. Selective recomputation that saves no memory, with fused attention,
 /// is left out next to none at all; of selective ones that recompute the same one is tried.
-void for_each_point(const PlanSpace& space, const ModelSpec& model, std::uint32_t gpus,
+void for_each_point(const PlanSpace& space, const workload::ModelSpec& model, std::uint32_t gpus,
                     const std::function<void(const PlanPoint&)>& visit);
-std::vector<PlanPoint> points_of(const PlanSpace& space, const ModelSpec& model, std::uint32_t gpus);
+std::vector<PlanPoint> points_of(const PlanSpace& space, const workload::ModelSpec& model, std::uint32_t gpus);
 
 /// The degrees of ZeRO to try with a point: only the first where no rank shares its parameters with another one, so
 /// that all degrees are one layout.
-std::span<const std::uint32_t> zero_of(const PlanSpace& space, const ModelSpec& model, const PlanPoint& point);
+std::span<const std::uint32_t> zero_of(const PlanSpace& space, const workload::ModelSpec& model,
+                                       const PlanPoint& point);
 
 /// What people choose who know the model and the machine, whose servers or racks have `domain` GPUs: TP up to 8 inside
 /// a domain, groups of experts that divide a domain or consist of whole ones, a few sequences in a micro-batch and a
@@ -73,6 +77,6 @@ std::span<const std::uint32_t> zero_of(const PlanSpace& space, const ModelSpec& 
 bool is_usual(const PlanPoint& point, const PlanSpace& space, std::uint32_t domain);
 
 /// As resolve_layout() takes it.
-LayoutSpec layout_of(const PlanSpace& space, const PlanPoint& point, std::uint32_t zero);
+workload::LayoutSpec layout_of(const PlanSpace& space, const PlanPoint& point, std::uint32_t zero);
 
-}  // namespace busbar
+}  // namespace busbar::plan

@@ -9,7 +9,7 @@
 
 #include "busbar/base/text.h"
 
-namespace busbar {
+namespace busbar::plan {
 namespace {
 
 Error in_field(const char* field, std::string message) { return invalid(std::move(message), {"", 0, 0, field}); }
@@ -68,29 +68,31 @@ Status read_words(const char* field, const std::string& list, std::vector<E>& ou
 
 /// "act+layernorm": what selective recomputation recomputes.
 std::optional<PlanRecompute> read_modules(const std::string& text) {
-  RecomputeModules modules{.core_attn = false};
+  workload::RecomputeModules modules{.core_attn = false};
   for (const std::string& word : list_words(text, '+')) {
     const auto* const known = std::find_if(std::begin(kRecomputeModules), std::end(kRecomputeModules),
                                            [&](const auto& m) { return word == m.first; });
     if (known == std::end(kRecomputeModules)) return {};
     modules.*known->second = true;
   }
-  return PlanRecompute(Recompute::kSelective, modules);
+  return PlanRecompute(workload::Recompute::kSelective, modules);
 }
 
 /// By default what frees memory at little work as well: activations, and with them norms and what latent attention
 /// projects up.
-Status read_recompute(const std::string& list, const LayoutSpec& base, std::vector<PlanRecompute>& out) {
+Status read_recompute(const std::string& list, const workload::LayoutSpec& base, std::vector<PlanRecompute>& out) {
   if (list.empty() && !base.places.contains("recompute_modules")) {
-    out.insert(out.begin() + 2, {PlanRecompute(Recompute::kSelective, RecomputeModules{false, true, false, false}),
-                                 PlanRecompute(Recompute::kSelective, RecomputeModules{false, true, true, true})});
+    out.insert(out.begin() + 2,
+               {PlanRecompute(workload::Recompute::kSelective, workload::RecomputeModules{false, true, false, false}),
+                PlanRecompute(workload::Recompute::kSelective, workload::RecomputeModules{false, true, true, true})});
   }
   if (list.empty()) return {};
   out.clear();
   for (const std::string& word : list_words(list)) {
     std::optional<PlanRecompute> kind = read_modules(word);
-    for (const Recompute r : {Recompute::kNone, Recompute::kSelective, Recompute::kFull})
-      if (word == name_of(r)) kind = r;
+    for (const workload::Recompute r :
+         {workload::Recompute::kNone, workload::Recompute::kSelective, workload::Recompute::kFull})
+      if (word == workload::name_of(r)) kind = r;
     if (!kind)
       return in_field("recompute", fmt::format("'{}' is none of none, selective and full, nor modules such as act or "
                                                "act+layernorm (core_attn, act, layernorm, mla_up_proj)",
@@ -101,13 +103,14 @@ Status read_recompute(const std::string& list, const LayoutSpec& base, std::vect
   return {};
 }
 
-Status read_orders(const std::string& list, std::vector<RankOrder>& out) {
-  std::vector<RankOrder> all;
-  RankOrder order = kTpCpDpPp;  // the words in ascending order
+Status read_orders(const std::string& list, std::vector<workload::RankOrder>& out) {
+  std::vector<workload::RankOrder> all;
+  workload::RankOrder order = workload::kTpCpDpPp;  // the words in ascending order
   do all.push_back(order);
   while (std::next_permutation(order.begin(), order.end()));
   for (const std::string& word : list_words(list)) {
-    const auto known = std::find_if(all.begin(), all.end(), [&](const RankOrder& o) { return word == name_of(o); });
+    const auto known = std::find_if(all.begin(), all.end(),
+                                    [&](const workload::RankOrder& o) { return word == workload::name_of(o); });
     if (word == "all")
       out = all;
     else if (known != all.end())
@@ -120,7 +123,7 @@ Status read_orders(const std::string& list, std::vector<RankOrder>& out) {
 
 }  // namespace
 
-Result<PlanSpace> read_space(const PlanLists& lists, LayoutSpec base) {
+Result<PlanSpace> read_space(const PlanLists& lists, workload::LayoutSpec base) {
   constexpr std::uint32_t kMost = 1u << 24;
   PlanSpace space;
   if (base.split.layers_per_chunk > 0)
@@ -137,8 +140,8 @@ Result<PlanSpace> read_space(const PlanLists& lists, LayoutSpec base) {
   BUSBAR_RETURN_IF_ERROR(read_recompute(lists.recompute, space.base, space.recompute));
   BUSBAR_RETURN_IF_ERROR(read_words("schedule", lists.schedule, space.schedule));
   BUSBAR_RETURN_IF_ERROR(read_orders(lists.order, space.order));
-  if (lists.order.empty() && !space.base.places.contains("rank_order")) space.order_of_best = {kTpCpPpDp};
+  if (lists.order.empty() && !space.base.places.contains("rank_order")) space.order_of_best = {workload::kTpCpPpDp};
   return space;
 }
 
-}  // namespace busbar
+}  // namespace busbar::plan

@@ -5,13 +5,13 @@
 
 #include "busbar/plan/space.h"
 
-namespace busbar {
+namespace busbar::plan {
 
 /// "1,2,4", "0..3"; empty: everything.
 struct PlanLists {
   std::string tp, pp, vpp, dp, cp, ep, micro_batch, zero, recompute, schedule, order;
 };
 /// Errors name the member.
-Result<PlanSpace> read_space(const PlanLists& lists, LayoutSpec base);
+Result<PlanSpace> read_space(const PlanLists& lists, workload::LayoutSpec base);
 
-}  // namespace busbar
+}  // namespace busbar::plan

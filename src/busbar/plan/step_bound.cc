@@ -5,29 +5,29 @@
 #include "busbar/plan/internal/longest_path.h"
 #include "busbar/workload/build_program.h"
 
-namespace busbar {
+namespace busbar::plan {
 
-Result<Duration> step_bound(const ModelSpec& model, const LayoutSpec& layout, const KernelTable& kernels,
-                            CallFloors& floors) {
-  BUSBAR_ASSIGN(const Program program, build_program(model, layout, kernels));
+Result<Duration> step_bound(const workload::ModelSpec& model, const workload::LayoutSpec& layout,
+                            const workload::KernelTable& kernels, CallFloors& floors) {
+  BUSBAR_ASSIGN(const program::Program program, workload::build_program(model, layout, kernels));
   std::vector<Duration> calls;
-  for (const CollectiveCall& call : program.calls) calls.push_back(floors.of(call));
+  for (const program::CollectiveCall& call : program.calls) calls.push_back(floors.of(call));
   return longest_path(program, calls);
 }
 
-Result<Duration> closed_step_bound(const ModelSpec& model, const LayoutSpec& layout, const KernelTable& kernels,
-                                   Predictor& machine) {
-  BUSBAR_ASSIGN(Program program, build_program(model, layout, kernels));
+Result<Duration> closed_step_bound(const workload::ModelSpec& model, const workload::LayoutSpec& layout,
+                                   const workload::KernelTable& kernels, predict::Predictor& machine) {
+  BUSBAR_ASSIGN(program::Program program, workload::build_program(model, layout, kernels));
   BUSBAR_RETURN_IF_ERROR(machine.prepare(program));
   const auto engine = machine.open_engine();
   std::vector<Duration> calls;
-  for (const CollectiveCall& call : program.calls) {
-    BUSBAR_ASSIGN(const CallId id, engine->prepare(call));
-    calls.push_back(duration_from_ps(closed_form_ps(*engine->lowered(id))));
+  for (const program::CollectiveCall& call : program.calls) {
+    BUSBAR_ASSIGN(const program::CallId id, engine->prepare(call));
+    calls.push_back(duration_from_ps(lowering::closed_form_ps(*engine->lowered(id))));
   }
   return longest_path(program, calls);
 }
 
-bool has_closed_bounds(const Predictor& machine) { return !machine.router().splits(); }
+bool has_closed_bounds(const predict::Predictor& machine) { return !machine.router().splits(); }
 
-}  // namespace busbar
+}  // namespace busbar::plan

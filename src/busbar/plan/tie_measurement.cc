@@ -13,23 +13,24 @@
 #include "busbar/base/quantity.h"
 #include "busbar/workload/build_program.h"
 
-namespace busbar {
+namespace busbar::plan {
 namespace {
 
 /// Seconds by which a measurement is off, of one second predicted.
-double half_width(const Band& b) { return (b.high_percent - b.low_percent) / 200; }
+double half_width(const predict::Band& b) { return (b.high_percent - b.low_percent) / 200; }
 
 /// A family of groups without its outer axes: members at one distance, or `stride` 0.
 struct Distance {
   std::uint32_t members = 1, stride = 1;
 };
 
-Distance distance_of(const GroupFamily& g) {
+Distance distance_of(const collectives::GroupFamily& g) {
   if (!g.listed.empty() || g.inner.empty()) return {g.size(), 0};
-  std::vector<Axis> axes = g.inner;
-  std::sort(axes.begin(), axes.end(), [](const Axis& a, const Axis& b) { return a.actor_stride < b.actor_stride; });
+  std::vector<collectives::Axis> axes = g.inner;
+  std::sort(axes.begin(), axes.end(),
+            [](const collectives::Axis& a, const collectives::Axis& b) { return a.actor_stride < b.actor_stride; });
   std::uint32_t next = axes[0].actor_stride;
-  for (const Axis& a : axes) {
+  for (const collectives::Axis& a : axes) {
     if (a.actor_stride != next) return {g.size(), 0};
     next *= a.extent;
   }
@@ -37,8 +38,8 @@ Distance distance_of(const GroupFamily& g) {
 }
 
 /// The number of nodes with members of the first group.
-std::size_t nodes_of(const GroupFamily& g, const Predictor& machine) {
-  std::set<BlockId> nodes;
+std::size_t nodes_of(const collectives::GroupFamily& g, const predict::Predictor& machine) {
+  std::set<topology::BlockId> nodes;
   for (std::uint32_t m = 0; m < g.size(); ++m)
     nodes.insert(machine.cluster().topology.block_of(machine.placement().gpu(g.actor(0, m))));
   return nodes.size();
@@ -47,21 +48,23 @@ std::size_t nodes_of(const GroupFamily& g, const Predictor& machine) {
 struct Term {
   double best_s = 0, other_s = 0, width = 0;
   double most_s = -1;  ///< exposed of `call`
-  CollectiveCall call;
+  program::CollectiveCall call;
   double open_s() const { return std::abs(best_s - other_s) * width; }
 };
-using TermKey = std::tuple<Collective, std::uint32_t, bool, std::size_t>;  ///< ranks, several nodes, band of sizes
+using TermKey =
+    std::tuple<collectives::Collective, std::uint32_t, bool, std::size_t>;  ///< ranks, several nodes, band of sizes
 
 class Terms {
  public:
-  Terms(const TrainRun& machine, const AccuracyTable& accuracy)
+  Terms(const step::TrainRun& machine, const predict::AccuracyTable& accuracy)
       : machine_(machine), accuracy_(accuracy), sizes_(accuracy.sizes()) {}
 
   Status add(const PlannedLayout& l, double Term::*seconds) {
-    BUSBAR_ASSIGN(const Program program, build_program(machine_.scenario.model, l.layout, machine_.kernels));
-    for (const CallUse& use : l.step.calls) {
+    BUSBAR_ASSIGN(const program::Program program,
+                  workload::build_program(machine_.scenario.model, l.layout, machine_.kernels));
+    for (const step::CallUse& use : l.step.calls) {
       if (use.exposed <= Duration()) continue;
-      const CollectiveCall& call = program.calls[index(use.call)];
+      const program::CollectiveCall& call = program.calls[index(use.call)];
       const bool several = nodes_of(call.groups, *machine_.machine) > 1;
       const auto size = std::upper_bound(sizes_.begin(), sizes_.end(), call.bytes) - sizes_.begin();
       Term& term = terms_[{call.op, call.groups.size(), several, static_cast<std::size_t>(size)}];
@@ -82,16 +85,17 @@ class Terms {
   }
 
  private:
-  const TrainRun& machine_;
-  const AccuracyTable& accuracy_;
+  const step::TrainRun& machine_;
+  const predict::AccuracyTable& accuracy_;
   const std::vector<Bytes> sizes_;
   std::map<TermKey, Term> terms_;
 };
 
 /// The first product of a dense MLP, or the last one of attention where all layers have experts: m x n x k.
-std::string product_shape(const ModelSpec& m, const LayoutSpec& l) {
+std::string product_shape(const workload::ModelSpec& m, const workload::LayoutSpec& l) {
   if (m.moe.experts == 0) return fmt::format("{},{},{}", l.tokens(), (m.gated_mlp ? 2 : 1) * m.ffn / l.tp, m.hidden);
-  return fmt::format("{},{},{}", l.tokens(), m.hidden, m.heads * attention_width(layer_table(m).kinds[0].mixer) / l.tp);
+  return fmt::format("{},{},{}", l.tokens(), m.hidden,
+                     m.heads * workload::attention_width(workload::layer_table(m).kinds[0].mixer) / l.tp);
 }
 
 TieMeasurement measure_products(const std::string& best, const std::string& other) {
@@ -105,16 +109,16 @@ TieMeasurement measure_products(const std::string& best, const std::string& othe
   return out;
 }
 
-std::string words_of_call(const CollectiveCall& c, const Predictor& machine) {
+std::string words_of_call(const program::CollectiveCall& c, const predict::Predictor& machine) {
   const std::string size = format_size(static_cast<double>(count(c.bytes)));
   if (machine.in_host_memory(c.groups)) return fmt::format("copies of {} between each GPU and host memory", size);
   const std::size_t nodes = nodes_of(c.groups, machine);
-  return fmt::format("{} of {} over {} GPUs{}", name_of(c.op), size, c.groups.size(),
+  return fmt::format("{} of {} over {} GPUs{}", collectives::name_of(c.op), size, c.groups.size(),
                      nodes > 1 ? fmt::format(" in {} nodes", nodes) : " of a node");
 }
 
 // Source: NVIDIA nvbandwidth, testcase.h: one GPU while all others copy, too. -b: MiB.
-std::string nvbandwidth_command(const CollectiveCall& c) {
+std::string nvbandwidth_command(const program::CollectiveCall& c) {
   const bool to_host = c.groups.actor(0, 0) < c.groups.actor(0, 1);
   const std::uint64_t mib = std::max<std::uint64_t>(1, count(c.bytes) >> 20);
   return fmt::format("nvbandwidth -t {}_memcpy_ce -b {}", to_host ? "all_to_host" : "host_to_all", mib);
@@ -124,10 +128,11 @@ std::string nvbandwidth_command(const CollectiveCall& c) {
 
 // Source: nccl-tests, README: NCCL_TESTS_SPLIT makes a group of the ranks with one rank / n ("DIV n") or rank % n
 // ("MOD n"). mpirun of Open MPI: -N processes per node, -x exports.
-std::string nccl_tests_command(const CollectiveCall& call, std::uint32_t per_node) {
-  std::string program = name_of(call.op);
-  if (call.op == Collective::kAllToAll || call.op == Collective::kAllToAllV) program = "alltoall";
-  if (call.op == Collective::kSendRecv) program = "sendrecv";
+std::string nccl_tests_command(const program::CollectiveCall& call, std::uint32_t per_node) {
+  std::string program = collectives::name_of(call.op);
+  if (call.op == collectives::Collective::kAllToAll || call.op == collectives::Collective::kAllToAllV)
+    program = "alltoall";
+  if (call.op == collectives::Collective::kSendRecv) program = "sendrecv";
   Distance d = distance_of(call.groups);
   if (d.stride % per_node == 0) d.stride = std::min(d.stride, per_node);  // one GPU of each of `members` nodes
   const std::uint32_t used = d.members * std::max(1u, d.stride);
@@ -142,8 +147,9 @@ std::string nccl_tests_command(const CollectiveCall& call, std::uint32_t per_nod
                      count(call.bytes));
 }
 
-Result<std::optional<TieMeasurement>> tie_measurement(const TrainRun& machine, const AccuracyTable& accuracy,
-                                                      const PlannedLayout& best, const PlannedLayout& other) {
+Result<std::optional<TieMeasurement>> tie_measurement(const step::TrainRun& machine,
+                                                      const predict::AccuracyTable& accuracy, const PlannedLayout& best,
+                                                      const PlannedLayout& other) {
   Terms terms(machine, accuracy);
   BUSBAR_RETURN_IF_ERROR(terms.add(best, &Term::best_s));
   BUSBAR_RETURN_IF_ERROR(terms.add(other, &Term::other_s));
@@ -152,7 +158,7 @@ Result<std::optional<TieMeasurement>> tie_measurement(const TrainRun& machine, c
     return (l.step.breakdown.compute + l.step.breakdown.bubble).in_s();
   };
   const Term compute{compute_of(best), compute_of(other), half_width(machine.band), -1, {}};
-  const ModelSpec& model = machine.scenario.model;
+  const workload::ModelSpec& model = machine.scenario.model;
   const std::string shape = product_shape(model, best.layout), other_shape = product_shape(model, other.layout);
   const bool products = shape != other_shape && compute.open_s() > (call == nullptr ? 0 : call->open_s());
   if (!products && call == nullptr) return std::optional<TieMeasurement>();
@@ -160,13 +166,13 @@ Result<std::optional<TieMeasurement>> tie_measurement(const TrainRun& machine, c
   constexpr double kDecides = 0.1;  // of the predicted difference: below that, no measurement of the term turns it
   const double apart_s = std::abs((best.step.step_time - other.step.step_time).in_s());
   if (term.open_s() < kDecides * apart_s) return std::optional<TieMeasurement>();
-  const Topology& t = machine.cluster().topology;
+  const topology::Topology& t = machine.cluster().topology;
   TieMeasurement out;
   if (products) {
     out = measure_products(shape, other_shape);
   } else {
     std::uint32_t per_node = 0;
-    for (const DeviceId gpu : t.gpus()) per_node += t.block_of(gpu) == t.block_of(t.gpus()[0]);
+    for (const topology::DeviceId gpu : t.gpus()) per_node += t.block_of(gpu) == t.block_of(t.gpus()[0]);
     out.term = words_of_call(call->call, *machine.machine);
     out.command = machine.machine->in_host_memory(call->call.groups) ? nvbandwidth_command(call->call)
                                                                      : nccl_tests_command(call->call, per_node);
@@ -177,4 +183,4 @@ Result<std::optional<TieMeasurement>> tie_measurement(const TrainRun& machine, c
   return std::optional(std::move(out));
 }
 
-}  // namespace busbar
+}  // namespace busbar::plan

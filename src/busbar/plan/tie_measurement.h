@@ -7,7 +7,7 @@
 #include "busbar/plan/search.h"
 #include "busbar/step/train_run.h"
 
-namespace busbar {
+namespace busbar::plan {
 
 struct TieMeasurement {
   std::string term;                ///< "all_gather of 64 MiB over 64 GPUs in 8 nodes"
@@ -20,10 +20,11 @@ struct TieMeasurement {
 /// compute with the bubble if the matrix products have other shapes. The error of a term is common to both layouts, so
 /// what it leaves open of their difference is the difference of its times x its band; the term with most counts.
 /// Empty: no term leaves open a tenth of the difference. Errors: those of build_program().
-Result<std::optional<TieMeasurement>> tie_measurement(const TrainRun& machine, const AccuracyTable& accuracy,
-                                                      const PlannedLayout& best, const PlannedLayout& other);
+Result<std::optional<TieMeasurement>> tie_measurement(const step::TrainRun& machine,
+                                                      const predict::AccuracyTable& accuracy, const PlannedLayout& best,
+                                                      const PlannedLayout& other);
 
 /// nccl-tests on as few GPUs as run this call's groups at the same time as on the whole machine. `per_node`: GPUs.
-std::string nccl_tests_command(const CollectiveCall& call, std::uint32_t per_node);
+std::string nccl_tests_command(const program::CollectiveCall& call, std::uint32_t per_node);
 
-}  // namespace busbar
+}  // namespace busbar::plan

@@ -13,7 +13,7 @@
 #include "busbar/base/json.h"
 #include "busbar/base/yaml.h"
 
-namespace busbar {
+namespace busbar::popular {
 
 struct PopularClaim {
   /// One number of a formula: the result of a command at a path (see number_at).
@@ -63,4 +63,4 @@ struct JudgedClaim {
 using CommandRunner = std::function<Result<Json>(const std::string& command)>;
 JudgedClaim judge_claim(const PopularClaim& claim, const CommandRunner& run);
 
-}  // namespace busbar
+}  // namespace busbar::popular

@@ -5,7 +5,7 @@
 #include "busbar/popular/claim.h"
 #include "busbar/spec/reading.h"
 
-namespace busbar {
+namespace busbar::popular {
 namespace {
 
 constexpr std::string_view kArrow = " -> ";
@@ -51,15 +51,15 @@ Result<PopularClaim> read_claim(const YamlNode& node) {
 }  // namespace
 
 Result<PopularText> read_popular_text(const YamlDocument& document) {
-  MapReader reader = sourced(document.root());
+  MapReader reader = spec::sourced(document.root());
   PopularText out;
   out.text = document.text();
   reader.required("name", &YamlNode::as_string, out.name);
   reader.required("title", &YamlNode::as_string, out.title);
   const YamlNode list = reader.required("claims");
   BUSBAR_RETURN_IF_ERROR(reader.finish());
-  BUSBAR_RETURN_IF_ERROR(read_items(list, &read_claim, out.claims));
+  BUSBAR_RETURN_IF_ERROR(spec::read_items(list, &read_claim, out.claims));
   return out;
 }
 
-}  // namespace busbar
+}  // namespace busbar::popular

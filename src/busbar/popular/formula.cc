@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace busbar {
+namespace busbar::popular {
 namespace {
 
 constexpr std::size_t kMostFormula = 1000;  // characters; bounds the depth of nested brackets as well
@@ -134,4 +134,4 @@ Result<double> evaluate_formula(const std::string& formula, const std::map<std::
   return invalid(fmt::format("'{}' has no finite value", formula));
 }
 
-}  // namespace busbar
+}  // namespace busbar::popular

@@ -6,7 +6,7 @@
 
 #include "busbar/base/text.h"
 
-namespace busbar {
+namespace busbar::popular {
 namespace {
 
 bool is_called(const Json& item, std::string_view name) {
@@ -51,4 +51,4 @@ Result<double> number_at(const Json& document, std::string_view path) {
   return at->number();
 }
 
-}  // namespace busbar
+}  // namespace busbar::popular

@@ -6,7 +6,7 @@
 #include "busbar/popular/internal/formula.h"
 #include "busbar/popular/internal/json_path.h"
 
-namespace busbar {
+namespace busbar::popular {
 namespace {
 
 Result<std::map<std::string, double>> values_of(const PopularClaim& claim, const CommandRunner& run) {
@@ -80,4 +80,4 @@ JudgedClaim judge_claim(const PopularClaim& claim, const CommandRunner& run) {
   return failed;
 }
 
-}  // namespace busbar
+}  // namespace busbar::popular

@@ -10,7 +10,7 @@
 #include "busbar/popular/internal/json_path.h"
 #include "busbar/spec/catalog.h"
 
-namespace busbar {
+namespace busbar::popular {
 namespace {
 
 using testing::HasSubstr;
@@ -138,7 +138,7 @@ TEST(PopularText, RefusesClaimsThatCannotBeJudged) {
 
 TEST(PopularText, EveryNumberTakenIsUsedAndEveryClaimHasItsOwnName) {
   std::set<std::string> ids;
-  const Catalog catalog;
+  const spec::Catalog catalog;
   for (const std::string& name : catalog.names("popular")) {
     const auto text = read_popular_text(*catalog.load("popular", name));
     ASSERT_TRUE(text.ok()) << text.error().text();
@@ -162,4 +162,4 @@ TEST(PopularText, EveryNumberTakenIsUsedAndEveryClaimHasItsOwnName) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::popular

@@ -1,5 +1,5 @@
-// Predictions are those that a person last approved. BUSBAR_UPDATE=1 writes them again; a change that is meant is listed
-// in CHANGES.md under "Results change".
+// Predictions are those that a person last approved. BUSBAR_UPDATE=1 writes them again; a change that is meant is
+// listed in CHANGES.md under "Results change".
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@
 #include "busbar/predict/predict_options.h"
 #include "busbar/predict/test_corpus.h"
 
-namespace busbar {
+namespace busbar::predict {
 namespace {
 
 using corpus::ps;
@@ -20,30 +20,31 @@ using corpus::ps;
 /// Ten digits: processors round the last ones in different ways.
 std::string digits(double value) { return fmt::format("{:.10g}", value); }
 
-std::string text_of(const Bound& bound, const Topology& t) {
-  return fmt::format("{}, {}, {}", bound.link == kNone<LinkId> ? "no link" : t.name(bound.link), bound.phase,
-                     bound.kind == BoundKind::kLatency ? "latency" : "bandwidth");
+std::string text_of(const lowering::Bound& bound, const topology::Topology& t) {
+  return fmt::format("{}, {}, {}", bound.link == kNone<topology::LinkId> ? "no link" : t.name(bound.link), bound.phase,
+                     bound.kind == lowering::BoundKind::kLatency ? "latency" : "bandwidth");
 }
 
 std::string member(std::uint32_t m) { return m == kNone32 ? "-" : std::to_string(m); }
 
 /// Everything that a prediction says, one fact per line.
-std::string text_of(const Prediction& p, const Topology& t) {
+std::string text_of(const Prediction& p, const topology::Topology& t) {
   std::string out = fmt::format("  {} ps: {}, {} channels, {} chunks, {}; {}\n", digits(ps(p.time)), how_of(p),
                                 p.channels, p.chunks, name_of(p.chosen_by), text_of(p.bound, t));
   if (!p.cause.empty()) out += "  cause: " + p.cause + "\n";
   if (p.host_wait.in_ps() > 0) out += fmt::format("  host: {} ps\n", digits(ps(p.host_wait)));
   out += fmt::format("  floor: {} ps, {}, {}; of the algorithm {} ps\n", digits(ps(p.floor.time)),
-                     name_of(p.floor.kind), p.floor.cut, digits(ps(p.algorithm_floor)));
+                     floors::name_of(p.floor.kind), p.floor.cut, digits(ps(p.algorithm_floor)));
   if (!p.band.basis.empty()) out += "  band: " + words_of(p.band) + "\n";
-  p.simplified.for_each([&](Simplification s) { out += fmt::format("  simplified: {}\n", effect_of(s).words); });
-  for (const Relief& r : p.relief)
+  p.simplified.for_each(
+      [&](lowering::Simplification s) { out += fmt::format("  simplified: {}\n", lowering::effect_of(s).words); });
+  for (const choice::Relief& r : p.relief)
     out += fmt::format("  {}: {} %, at most {} %, then {}\n", r.what, digits(r.gain_percent), digits(r.most_percent),
                        r.next ? text_of(*r.next, t) : "?");
-  for (const ChainPart& c : p.chain)
-    out += fmt::format("  {} {}, {} to {}, rounds {} + {}, {}: {} ps\n", name_of(c.kind), c.phase, member(c.from),
-                       member(c.to), c.first_round, c.rounds, c.link == kNone<LinkId> ? "no link" : t.name(c.link),
-                       digits(c.ps));
+  for (const lowering::ChainPart& c : p.chain)
+    out += fmt::format("  {} {}, {} to {}, rounds {} + {}, {}: {} ps\n", lowering::name_of(c.kind), c.phase,
+                       member(c.from), member(c.to), c.first_round, c.rounds,
+                       c.link == kNone<topology::LinkId> ? "no link" : t.name(c.link), digits(c.ps));
   if (p.made)
     out += fmt::format("  made {}, {} {} ps, ring {} ps\n", p.made->what, p.made->textbook,
                        digits(ps(p.made->textbook_time)), p.made->ring_time ? digits(ps(*p.made->ring_time)) : "?");
@@ -56,20 +57,21 @@ std::string text_of(const Prediction& p, const Topology& t) {
 
 struct Asked {
   corpus::Machine machine;
-  Collective op = Collective::kAllReduce;
+  collectives::Collective op = collectives::Collective::kAllReduce;
   std::uint64_t bytes = 16 << 20;
   std::string algorithm = "auto";
   PredictOptions options{};
   TimeAsk ask{.explain = true};
   std::uint32_t ranks = 0;  ///< 0: all
-  Protocol protocol = Protocol::kAuto;
+  program::Protocol protocol = program::Protocol::kAuto;
   std::uint32_t channels = 0, chunks = 0;  ///< 0: chosen
   bool host_memory = false;
   std::optional<NetworkPenalty> penalty{};
 };
 
 std::string text_of(const Asked& a, const AccuracyTable& accuracy) {
-  std::string name = fmt::format("{}, {} of {} B, {}", a.machine.cluster, name_of(a.op), a.bytes, a.algorithm);
+  std::string name =
+      fmt::format("{}, {} of {} B, {}", a.machine.cluster, collectives::name_of(a.op), a.bytes, a.algorithm);
   for (const auto* list : {&a.machine.degrade, &a.machine.fail, &a.machine.jitter, &a.options.env})
     for (const std::string& word : *list) name += ", " + word;
   for (const std::string* word : {&a.machine.engine, &a.options.nccl, &a.options.launch})
@@ -77,22 +79,22 @@ std::string text_of(const Asked& a, const AccuracyTable& accuracy) {
   if (a.ask.jobs > 1) name += fmt::format(", {} jobs", a.ask.jobs);
   for (const auto& [n, what] : {std::pair(a.ranks, "ranks"), {a.channels, "channels"}, {a.chunks, "chunks"}})
     if (n > 0) name += fmt::format(", {} {}", n, what);
-  if (a.protocol != Protocol::kAuto) name += fmt::format(", {}", name_of(a.protocol));
+  if (a.protocol != program::Protocol::kAuto) name += fmt::format(", {}", program::name_of(a.protocol));
   if (a.host_memory) name += ", with host memory";
   if (a.penalty) name += ", over " + a.penalty->transport;
-  Overrides overrides;
+  spec::Overrides overrides;
   overrides.degrade = a.machine.degrade;
   overrides.fail = a.machine.fail;
-  Cluster c = load_cluster(a.machine.cluster, overrides).value();
+  spec::Cluster c = spec::load_cluster(a.machine.cluster, overrides).value();
   PredictPolicy policy{.engine = a.machine.engine};
   policy.delays = parse_jitter(a.machine.jitter, c.topology).value();
   policy.accuracy = &accuracy;
   policy.host_memory = a.host_memory;
   policy.penalty = a.penalty;
-  if (const Status read = read_predict_options(a.options, Catalog(""), policy); !read.ok())
+  if (const Status read = read_predict_options(a.options, spec::Catalog(""), policy); !read.ok())
     return name + "\n  " + read.error().text() + "\n";
   const auto m = Predictor::make(std::move(c), {}, std::move(policy)).value();
-  CollectiveCall call = call_over(a.op, Bytes{a.bytes}, a.ranks > 0 ? a.ranks : m->ranks());
+  program::CollectiveCall call = call_over(a.op, Bytes{a.bytes}, a.ranks > 0 ? a.ranks : m->ranks());
   call.algorithm = a.algorithm;
   call.protocol = a.protocol;
   call.channels = a.channels;
@@ -103,8 +105,9 @@ std::string text_of(const Asked& a, const AccuracyTable& accuracy) {
 
 std::vector<Asked> questions() {
   std::vector<Asked> out;
-  const Collective ops[] = {Collective::kAllReduce, Collective::kAllGather, Collective::kReduceScatter,
-                            Collective::kBroadcast, Collective::kAllToAll};
+  const collectives::Collective ops[] = {collectives::Collective::kAllReduce, collectives::Collective::kAllGather,
+                                         collectives::Collective::kReduceScatter, collectives::Collective::kBroadcast,
+                                         collectives::Collective::kAllToAll};
   const std::string oversubscribed =
       "{name: narrow, nodes: 8, node: {base: h100-pcie, gpus: 2}, fabric: {kind: leaf-spine, network: roce-100g, "
       "oversubscription: 2}}";
@@ -112,7 +115,7 @@ std::vector<Asked> questions() {
        {std::string("dgx-h100"), std::string("dgx-h100:3"), std::string("dgx-1v"), std::string("dgx-a100:2"),
         std::string("mi300x-8:2"), std::string("tpu-v4:2"), std::string("ac922-6:2"), std::string("hgx-a100-4:2"),
         std::string("gb200-nvl72"), std::string("gaudi2-8"), oversubscribed})
-    for (const Collective op : ops)
+    for (const collectives::Collective op : ops)
       for (const std::uint64_t bytes : {std::uint64_t{4096}, std::uint64_t{1} << 28})
         out.push_back({.machine = {cluster}, .op = op, .bytes = bytes});
   for (const char* algorithm :
@@ -133,25 +136,27 @@ std::vector<Asked> questions() {
   held_up.jitter = {"node1.nic1=1%x50us"};
   closed.engine = "analytic";
   for (const corpus::Machine& m : {slow, dead, held_up, closed})
-    for (const Collective op : {Collective::kAllReduce, Collective::kAllToAll}) out.push_back({.machine = m, .op = op});
-  for (const Protocol protocol : {Protocol::kLl, Protocol::kLl128})
+    for (const collectives::Collective op : {collectives::Collective::kAllReduce, collectives::Collective::kAllToAll})
+      out.push_back({.machine = m, .op = op});
+  for (const program::Protocol protocol : {program::Protocol::kLl, program::Protocol::kLl128})
     for (const char* cluster : {"dgx-h100:2", "dgx-1v"})
       out.push_back({.machine = {cluster}, .algorithm = "ring", .protocol = protocol, .channels = 3});
   for (const char* algorithm : {"tree", "hierarchical", "nvls"})
     out.push_back({.machine = pair, .algorithm = algorithm, .chunks = 5});
   const std::string node = "{name: bare, nodes: 3, node: {base: h100-pcie, gpus: 4, gpudirect: false}, fabric: {kind: ";
   const std::string reducing = "leaf-spine, network: infiniband-hdr, switch: {ports: 8, reduces: true}}}";
-  for (const Collective op : ops) out.push_back({.machine = {node + "leaf-spine, network: roce-100g}}"}, .op = op});
+  for (const collectives::Collective op : ops)
+    out.push_back({.machine = {node + "leaf-spine, network: roce-100g}}"}, .op = op});
   for (const char* algorithm : {"sharp", "direct", "hierarchical"})
     out.push_back({.machine = {node + reducing}, .algorithm = algorithm});
   out.push_back({.machine = {"{name: thin, nodes: 9, node: {base: h100-pcie, gpus: 1}, fabric: {kind: " + reducing},
                  .algorithm = "sharp"});
   out.push_back({.machine = pair, .host_memory = true});
-  for (const Collective op : {Collective::kAllReduce, Collective::kAllToAll})
+  for (const collectives::Collective op : {collectives::Collective::kAllReduce, collectives::Collective::kAllToAll})
     out.push_back({.machine = pair, .op = op, .penalty = NetworkPenalty{"dcqcn", "ecmp", 2, 1.25, 2.5}});
   out.push_back({.machine = {"dgx-1v"}, .ask = {.jobs = 2}, .ranks = 4});
   out.push_back({.machine = {"dgx-h100:4"}, .ask = {.jobs = 2}, .ranks = 12});
-  out.push_back({.machine = {"dgx-1v"}, .op = Collective::kAllGather, .algorithm = "fastest", .ranks = 6});
+  out.push_back({.machine = {"dgx-1v"}, .op = collectives::Collective::kAllGather, .algorithm = "fastest", .ranks = 6});
   return out;
 }
 
@@ -173,7 +178,7 @@ std::string text_of(const corpus::Case& c) {
 
 TEST(Predictor, PredictsAsApproved) {
   const char* const file = "tests/fixtures/expected/predictions.txt";
-  const AccuracyTable accuracy = AccuracyTable::load(Catalog("")).value();
+  const AccuracyTable accuracy = AccuracyTable::load(spec::Catalog("")).value();
   std::string now;
   for (const Asked& a : questions()) now += text_of(a, accuracy);
   for (const corpus::Case& c : corpus::cases()) now += text_of(c);
@@ -191,4 +196,4 @@ TEST(Predictor, PredictsAsApproved) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::predict

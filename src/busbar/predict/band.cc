@@ -9,7 +9,7 @@
 #include "busbar/base/quantity.h"
 #include "busbar/spec/reading.h"
 
-namespace busbar {
+namespace busbar::predict {
 namespace {
 
 constexpr double kMostPercent = 10'000;
@@ -30,23 +30,23 @@ const char* name_of(JoinedBy by) {
   return kNames[static_cast<std::size_t>(by)];
 }
 
-JoinedBy joined_by(const Topology& t) {
+JoinedBy joined_by(const topology::Topology& t) {
   JoinedBy out = JoinedBy::kPcie;
   if (t.gpus().empty()) return out;
-  for (const LinkId l : t.out_links(t.gpus().front())) {
-    if (!is_scale_up(t.link_class(l).kind)) continue;
-    if (t.kind(t.to(l)) == DeviceKind::kNvSwitch) return JoinedBy::kSwitch;
-    if (t.kind(t.to(l)) == DeviceKind::kGpu) out = JoinedBy::kMesh;
+  for (const topology::LinkId l : t.out_links(t.gpus().front())) {
+    if (!topology::is_scale_up(t.link_class(l).kind)) continue;
+    if (t.kind(t.to(l)) == topology::DeviceKind::kNvSwitch) return JoinedBy::kSwitch;
+    if (t.kind(t.to(l)) == topology::DeviceKind::kGpu) out = JoinedBy::kMesh;
   }
   return out;
 }
 
-bool reaches_peers(const Cluster& c) { return c.p2p || joined_by(c.topology) != JoinedBy::kPcie; }
+bool reaches_peers(const spec::Cluster& c) { return c.p2p || joined_by(c.topology) != JoinedBy::kPcie; }
 
 Status AccuracyTable::read_bands(const YamlNode& list, const char* of, std::vector<SizeErrors>& out) {
   for (std::size_t i = 0; i < list.size(); ++i) {
     SizeErrors band;
-    MapReader b = sourced(list.item(i));
+    MapReader b = spec::sourced(list.item(i));
     b.required("from", &YamlNode::as_size, band.from);
     b.required(of, &YamlNode::as_string, band.of);
     b.optional("several_nodes", &YamlNode::as_bool, band.several_nodes);
@@ -58,11 +58,11 @@ Status AccuracyTable::read_bands(const YamlNode& list, const char* of, std::vect
 }
 
 Status AccuracyTable::read_collectives(const YamlNode& root) {
-  MapReader r = sourced(root);
+  MapReader r = spec::sourced(root);
   r.optional("name");
   r.optional("fit");
   BUSBAR_RETURN_IF_ERROR(read_bands(r.required("bands"), "gpu", collectives_));
-  MapReader left_out = sourced(r.required("left_out"));
+  MapReader left_out = spec::sourced(r.required("left_out"));
   BUSBAR_RETURN_IF_ERROR(read_bands(left_out.required("bands"), "joined", collectives_left_out_));
   BUSBAR_RETURN_IF_ERROR(left_out.finish());
   return r.finish();
@@ -78,9 +78,9 @@ const AccuracyTable::SizeErrors* AccuracyTable::at(const std::vector<SizeErrors>
   return best;
 }
 
-Band narrowed(const Band& band, const MeasuredCalls& measured, const CallTraits& call) {
+Band narrowed(const Band& band, const program::MeasuredCalls& measured, const program::CallTraits& call) {
   constexpr double kNineTenths = 1.645, kLeastKnown = 0.02;
-  const MeasuredCalls::Estimate e = measured.at(call);
+  const program::MeasuredCalls::Estimate e = measured.at(call);
   if (band.ideal || band.basis.empty() || e.known < kLeastKnown) return band;
   const double left = std::sqrt(1 - e.known), least = kNineTenths * e.sigma * std::sqrt(e.known);
   Band out = band;
@@ -93,30 +93,30 @@ Band narrowed(const Band& band, const MeasuredCalls& measured, const CallTraits&
 }
 
 Status AccuracyTable::read_training(const YamlNode& root) {
-  MapReader r = sourced(root);
+  MapReader r = spec::sourced(root);
   r.optional("name");
   r.optional("fit");
   const YamlNode gpus = r.required("gpus");
   for (std::size_t i = 0; i < gpus.size(); ++i) {
     GpuErrors of;
-    MapReader g = sourced(gpus.item(i));
+    MapReader g = spec::sourced(gpus.item(i));
     of.gpu = g.required("name").scalar();
     BUSBAR_RETURN_IF_ERROR(read_errors(g, of.errors));
     training_.push_back(std::move(of));
   }
-  MapReader layouts = sourced(r.required("layouts"));
+  MapReader layouts = spec::sourced(r.required("layouts"));
   layouts.required("percent", &YamlNode::as_number, layouts_percent_, 0, kMostPercent);
   layouts.optional("pairs");
   layouts.optional("jobs");
   BUSBAR_RETURN_IF_ERROR(layouts.finish());
-  MapReader experts = sourced(r.required("experts"));
+  MapReader experts = spec::sourced(r.required("experts"));
   BUSBAR_RETURN_IF_ERROR(read_errors(experts, training_experts_));
-  MapReader left_out = sourced(r.required("left_out"));
+  MapReader left_out = spec::sourced(r.required("left_out"));
   BUSBAR_RETURN_IF_ERROR(read_errors(left_out, training_left_out_));
   return r.finish();
 }
 
-Result<AccuracyTable> AccuracyTable::load(const Catalog& catalog) {
+Result<AccuracyTable> AccuracyTable::load(const spec::Catalog& catalog) {
   AccuracyTable out;
   BUSBAR_ASSIGN(const YamlDocument collectives, catalog.load("accuracy", "collectives"));
   BUSBAR_RETURN_IF_ERROR(out.read_collectives(collectives.root()));
@@ -135,7 +135,7 @@ std::string words_of(const Band& band, const std::string& at) {
                      factor_words(band.low_percent, band.high_percent), band.basis);
 }
 
-Band AccuracyTable::collective(const Cluster& cluster, Bytes size, bool several_nodes) const {
+Band AccuracyTable::collective(const spec::Cluster& cluster, Bytes size, bool several_nodes) const {
   if (cluster.ideal)
     return {0, 0,
             "ideal machine: no software costs; exact for the given rates and latencies, not compared with measurements",
@@ -158,7 +158,7 @@ Band AccuracyTable::collective(const Cluster& cluster, Bytes size, bool several_
                       left_out->of)};
 }
 
-Band AccuracyTable::training(const Cluster& cluster, bool experts) const {
+Band AccuracyTable::training(const spec::Cluster& cluster, bool experts) const {
   if (experts)
     return {training_experts_.low_percent, training_experts_.high_percent,
             fmt::format("from {} published runs of models with experts, see docs/accuracy.md",
@@ -183,4 +183,4 @@ std::vector<Bytes> AccuracyTable::sizes() const {
   return out;
 }
 
-}  // namespace busbar
+}  // namespace busbar::predict

@@ -9,7 +9,7 @@
 #include "busbar/spec/catalog.h"
 #include "busbar/spec/cluster.h"
 
-namespace busbar {
+namespace busbar::predict {
 
 struct Band {
   double low_percent = 0, high_percent = 0;  ///< measurements are (1 + low/100 .. 1 + high/100) of the prediction
@@ -29,24 +29,24 @@ std::string words_of(const Band& band, const std::string& at = "");
 enum class JoinedBy : std::uint8_t { kSwitch, kMesh, kPcie };
 const char* name_of(JoinedBy joined_by);  ///< "switch", "mesh" (links from GPU to GPU), "pcie"
 /// Determined by the links of the first GPU.
-JoinedBy joined_by(const Topology& topology);
+JoinedBy joined_by(const topology::Topology& topology);
 /// Whether GPUs reach each other directly. Only where PCIe joins them does P2P off make a board another machine.
-bool reaches_peers(const Cluster& cluster);
+bool reaches_peers(const spec::Cluster& cluster);
 
 /// As much narrower as measured calls of this machine narrow the spread of the time of `call`, nine tenths of it at
 /// least. Without an effect of theirs, `band` as it is.
-Band narrowed(const Band& band, const MeasuredCalls& measured, const CallTraits& call);
+Band narrowed(const Band& band, const program::MeasuredCalls& measured, const program::CallTraits& call);
 
 /// Errors of predictions against measured tables: catalog/accuracy, written by tools/write_accuracy.py. A band contains
 /// nine tenths of the measurements on boards like the machine, at this size, on one node or several, with P2P on or
 /// off. GPUs without measurements get the errors of boards that were left out of the fit.
 class AccuracyTable {
  public:
-  static Result<AccuracyTable> load(const Catalog& catalog);
+  static Result<AccuracyTable> load(const spec::Catalog& catalog);
   /// For the time of a collective at one size.
-  Band collective(const Cluster& cluster, Bytes size, bool several_nodes) const;
+  Band collective(const spec::Cluster& cluster, Bytes size, bool several_nodes) const;
   /// For the time of a training step; `experts`: of a model with experts, whose errors are larger.
-  Band training(const Cluster& cluster, bool experts) const;
+  Band training(const spec::Cluster& cluster, bool experts) const;
   /// The smallest size of each band of collectives, ascending; the first is 0.
   std::vector<Bytes> sizes() const;
 
@@ -78,4 +78,4 @@ class AccuracyTable {
   double layouts_percent_ = 0;
 };
 
-}  // namespace busbar
+}  // namespace busbar::predict

@@ -3,25 +3,25 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace busbar {
+namespace busbar::predict {
 namespace {
 
 using testing::HasSubstr;
 
-AccuracyTable published_bands() { return AccuracyTable::load(Catalog()).value(); }
+AccuracyTable published_bands() { return AccuracyTable::load(spec::Catalog()).value(); }
 
 TEST(Bands, TheKindOfLinksBetweenGpusIsRead) {
-  EXPECT_EQ(joined_by(load_cluster("dgx-h100")->topology), JoinedBy::kSwitch);
-  EXPECT_EQ(joined_by(load_cluster("mi300x-8")->topology), JoinedBy::kMesh);
-  EXPECT_EQ(joined_by(load_cluster("dgx-1v:2")->topology), JoinedBy::kMesh);
-  EXPECT_EQ(joined_by(load_cluster("rtx4090-pcie")->topology), JoinedBy::kPcie);
+  EXPECT_EQ(joined_by(spec::load_cluster("dgx-h100")->topology), JoinedBy::kSwitch);
+  EXPECT_EQ(joined_by(spec::load_cluster("mi300x-8")->topology), JoinedBy::kMesh);
+  EXPECT_EQ(joined_by(spec::load_cluster("dgx-1v:2")->topology), JoinedBy::kMesh);
+  EXPECT_EQ(joined_by(spec::load_cluster("rtx4090-pcie")->topology), JoinedBy::kPcie);
 }
 
 TEST(Bands, EveryMachineOfTheCatalogueHasOneAtEverySize) {
   const AccuracyTable table = published_bands();
   ASSERT_EQ(table.sizes().size(), 4u);
-  for (const std::string& name : Catalog().names("nodes")) {
-    const Cluster c = load_cluster(name).value();
+  for (const std::string& name : spec::Catalog().names("nodes")) {
+    const spec::Cluster c = spec::load_cluster(name).value();
     if (c.ideal) continue;
     for (const bool several : {false, true})
       for (const Bytes size : table.sizes()) {
@@ -38,7 +38,7 @@ TEST(Bands, ChangeWhereTheNextOneBegins) {
   const AccuracyTable table = published_bands();
   const std::vector<Bytes> sizes = table.sizes();
   EXPECT_EQ(count(sizes.front()), 0u);
-  const Cluster c = load_cluster("dgx-h100").value();
+  const spec::Cluster c = spec::load_cluster("dgx-h100").value();
   for (std::size_t i = 1; i < sizes.size(); ++i) {
     EXPECT_LT(count(sizes[i - 1]), count(sizes[i]));
     const auto basis = [&](std::uint64_t size) { return table.collective(c, Bytes{size}, false).basis; };
@@ -50,16 +50,16 @@ TEST(Bands, ChangeWhereTheNextOneBegins) {
 
 TEST(Bands, OfTrainingComeFromTheGpuOrTheSeriesLeftOut) {
   const AccuracyTable table = published_bands();
-  const Band own = table.training(load_cluster("dgx-h100").value(), false);
+  const Band own = table.training(spec::load_cluster("dgx-h100").value(), false);
   EXPECT_THAT(own.basis, testing::AllOf(HasSubstr("published runs on h100-sxm"), HasSubstr("docs/accuracy.md")));
   EXPECT_LT(own.low_percent, own.high_percent);
-  EXPECT_THAT(table.training(load_cluster("dgx-a100-40").value(), false).basis,
+  EXPECT_THAT(table.training(spec::load_cluster("dgx-a100-40").value(), false).basis,
               HasSubstr("published runs on a100-sxm-40"));
-  const Band other = table.training(load_cluster("rtx4090-pcie").value(), false);
+  const Band other = table.training(spec::load_cluster("rtx4090-pcie").value(), false);
   EXPECT_THAT(other.basis, HasSubstr("no published run on rtx4090"));
   EXPECT_LT(other.low_percent, other.high_percent);
   EXPECT_NE(own.low_percent, other.low_percent);
-  const Band experts = table.training(load_cluster("dgx-h100").value(), true);
+  const Band experts = table.training(spec::load_cluster("dgx-h100").value(), true);
   EXPECT_THAT(experts.basis, HasSubstr("models with experts"));
   EXPECT_GT(experts.high_percent - experts.low_percent, own.high_percent - own.low_percent);
 }
@@ -72,26 +72,26 @@ TEST(Bands, ArePrintedAsFactorsOfThePrediction) {
 
 TEST(Bands, AGpuMeasuredInOneNodeOnlyHasTheBandOfOthersOverSeveral) {
   const AccuracyTable table = published_bands();
-  const Cluster c = load_cluster("v100-pcie").value();
+  const spec::Cluster c = spec::load_cluster("v100-pcie").value();
   EXPECT_THAT(table.collective(c, Bytes{1 << 20}, false).basis, HasSubstr("on v100-pcie"));
   EXPECT_THAT(table.collective(c, Bytes{1 << 20}, true).basis, HasSubstr("no measurement of v100-pcie"));
 }
 
 TEST(Bands, ABoardWithP2POffDoesNotCiteMeasurementsWithP2POn) {
   const AccuracyTable table = published_bands();
-  const Cluster off = load_cluster("rtx4090-pcie").value();
-  Overrides set;
+  const spec::Cluster off = spec::load_cluster("rtx4090-pcie").value();
+  spec::Overrides set;
   set.set = {"node.p2p=true"};
-  const Cluster on = load_cluster("rtx4090-pcie", set).value();
+  const spec::Cluster on = spec::load_cluster("rtx4090-pcie", set).value();
   EXPECT_THAT(table.collective(off, Bytes{1 << 30}, false).basis, HasSubstr("no measurement of rtx4090 with P2P off"));
   EXPECT_THAT(table.collective(on, Bytes{1 << 30}, false).basis, HasSubstr("measured on rtx4090 (1 "));
   set.set = {"node.p2p=false"};  // GPUs on NVLink do not use PCIe
-  EXPECT_EQ(table.collective(load_cluster("dgx-h100", set).value(), Bytes{1 << 30}, false).basis,
-            table.collective(load_cluster("dgx-h100").value(), Bytes{1 << 30}, false).basis);
+  EXPECT_EQ(table.collective(spec::load_cluster("dgx-h100", set).value(), Bytes{1 << 30}, false).basis,
+            table.collective(spec::load_cluster("dgx-h100").value(), Bytes{1 << 30}, false).basis);
 }
 
 TEST(Bands, AMachineWithoutSoftwareCostsHasNone) {
-  const auto c = parse_cluster(
+  const auto c = spec::parse_cluster(
       "node:\n  devices: [{name: gpu, count: 2}]\n"
       "  links: [{between: [gpu0, gpu1], kind: nvlink, rate: 25GB/s}]\n",
       "t");
@@ -108,11 +108,11 @@ TEST(Bands, LinksToGpusCountWhicheverLinkOfAGpuIsTheFirst) {
                     mesh = "{between: [gpu0, gpu1], kind: nvlink, rate: 25GB/s}";
   for (const std::string& links : {pcie + ", " + mesh, mesh + ", " + pcie}) {
     const auto c =
-        parse_cluster("node:\n  devices: [{name: gpu, count: 2}, {name: cpu}]\n  links: [" + links + "]\n", "t");
+        spec::parse_cluster("node:\n  devices: [{name: gpu, count: 2}, {name: cpu}]\n  links: [" + links + "]\n", "t");
     ASSERT_TRUE(c.ok()) << c.error().text();
     EXPECT_EQ(joined_by(c->topology), JoinedBy::kMesh) << links;
   }
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::predict

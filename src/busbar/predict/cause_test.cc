@@ -5,7 +5,7 @@
 
 #include "busbar/predict/predictor.h"
 
-namespace busbar {
+namespace busbar::predict {
 namespace {
 
 using testing::HasSubstr;
@@ -33,8 +33,8 @@ constexpr const char* kFar =
     "    - {between: [\"nic[4-7]\", cpu0], kind: pcie, rate: 64GB/s, lanes: 16}\n";
 
 Prediction all_reduce_on(const std::string& text, std::uint64_t bytes, const TimeAsk& ask = {}) {
-  auto machine = Predictor::make(parse_cluster(text, "w").value(), {}).value();
-  return machine->time(call_over(Collective::kAllReduce, Bytes{bytes}, 16), ask).value();
+  auto machine = Predictor::make(spec::parse_cluster(text, "w").value(), {}).value();
+  return machine->time(call_over(collectives::Collective::kAllReduce, Bytes{bytes}, 16), ask).value();
 }
 
 TEST(Cause, NicsUnderTheOtherSocketAreNamed) {
@@ -49,39 +49,44 @@ TEST(Cause, NicsNextToTheirGpusAreNotNamed) {
 
 TEST(Cause, NoMachineOfTheCatalogueHasFarNicsThatItCouldUse) {
   for (const char* name : {"dgx-h100:2", "dgx-1v:2", "mi300x-8:2", "aws-p5:2", "rtx4090-pcie:2", "gh200-4:2"}) {
-    auto machine = Predictor::make(load_cluster(name).value(), {}).value();
-    const auto p = machine->time(call_over(Collective::kAllReduce, Bytes{std::uint64_t{1} << 30}, machine->ranks()));
+    auto machine = Predictor::make(spec::load_cluster(name).value(), {}).value();
+    const auto p =
+        machine->time(call_over(collectives::Collective::kAllReduce, Bytes{std::uint64_t{1} << 30}, machine->ranks()));
     ASSERT_TRUE(p.ok()) << name;
     EXPECT_EQ(p->cause, "") << name;
   }
 }
 
 TEST(Cause, AChainOfWhichHalfIsBytesIsBoundByBandwidth) {
-  ChainPart launch, bytes, shared;
-  launch.kind = ChainPartKind::kLaunch;
-  bytes.kind = ChainPartKind::kBandwidth;
-  shared.kind = ChainPartKind::kSharing;
+  lowering::ChainPart launch, bytes, shared;
+  launch.kind = lowering::ChainPartKind::kLaunch;
+  bytes.kind = lowering::ChainPartKind::kBandwidth;
+  shared.kind = lowering::ChainPartKind::kSharing;
   launch.ps = 10, bytes.ps = 6, shared.ps = 4;
-  EXPECT_EQ(kind_of_chain({launch, bytes, shared}), BoundKind::kBandwidth);
+  EXPECT_EQ(kind_of_chain({launch, bytes, shared}), lowering::BoundKind::kBandwidth);
   launch.ps = 11;
-  EXPECT_EQ(kind_of_chain({launch, bytes, shared}), BoundKind::kLatency);
+  EXPECT_EQ(kind_of_chain({launch, bytes, shared}), lowering::BoundKind::kLatency);
 }
 
 TEST(Cause, LatencyOrBandwidthFollowsFromTheChain) {
   for (const char* name : {"dgx-h100", "dgx-a100:4", "dgx-1v"}) {
-    auto machine = Predictor::make(load_cluster(name).value(), {}).value();
+    auto machine = Predictor::make(spec::load_cluster(name).value(), {}).value();
     for (std::uint64_t size = 1 << 10; size <= 1 << 30; size *= 8) {
-      const CollectiveCall call = call_over(Collective::kAllReduce, Bytes{size}, machine->ranks());
+      const program::CollectiveCall call =
+          call_over(collectives::Collective::kAllReduce, Bytes{size}, machine->ranks());
       const auto p = machine->time(call, {.explain = true});
       ASSERT_TRUE(p.ok()) << p.error().text();
       double bytes = 0, hops = 0;
-      for (const ChainPart& part : p->chain)
-        (part.kind == ChainPartKind::kBandwidth || part.kind == ChainPartKind::kSharing ? bytes : hops) += part.ps;
-      EXPECT_EQ(p->bound.kind, bytes >= hops ? BoundKind::kBandwidth : BoundKind::kLatency) << name << ' ' << size;
+      for (const lowering::ChainPart& part : p->chain)
+        (part.kind == lowering::ChainPartKind::kBandwidth || part.kind == lowering::ChainPartKind::kSharing ? bytes
+                                                                                                            : hops) +=
+            part.ps;
+      EXPECT_EQ(p->bound.kind, bytes >= hops ? lowering::BoundKind::kBandwidth : lowering::BoundKind::kLatency)
+          << name << ' ' << size;
       EXPECT_EQ(machine->time(call)->bound.kind, p->bound.kind) << name << ' ' << size;
     }
   }
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::predict

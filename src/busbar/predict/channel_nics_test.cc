@@ -11,7 +11,7 @@
 #include "busbar/nccl/test_nodes.h"
 #include "busbar/packet/collective_flows.h"
 
-namespace busbar {
+namespace busbar::predict {
 namespace {
 
 /// Bytes that each NIC sends to and takes from the fabric.
@@ -20,59 +20,60 @@ struct NicLoads {
 };
 
 struct ChannelMachine {
-  explicit ChannelMachine(Topology t, const NcclSettings& settings = {})
+  explicit ChannelMachine(topology::Topology t, const nccl::NcclSettings& settings = {})
       : topology(std::move(t)),
-        router(topology, RoutingPolicy::kSpray),
+        router(topology, topology::RoutingPolicy::kSpray),
         placement(router, topology.gpus()),
-        schedules(build_nccl_comm(topology, topology.gpus(), settings).value()) {}
+        schedules(nccl::build_nccl_comm(topology, topology.gpus(), settings).value()) {}
 
-  CollectiveCall call(const char* algorithm, std::uint64_t bytes = 64 << 20) {
-    CollectiveCall c;
-    c.op = Collective::kAllReduce;
+  program::CollectiveCall call(const char* algorithm, std::uint64_t bytes = 64 << 20) {
+    program::CollectiveCall c;
+    c.op = collectives::Collective::kAllReduce;
     c.bytes = Bytes{bytes};
-    c.groups = one_group(placement.ranks());
+    c.groups = collectives::one_group(placement.ranks());
     c.algorithm = algorithm;
     return schedules.over_channels(c).value();
   }
   std::uint32_t block_of(std::uint32_t rank) const { return index(topology.block_of(placement.gpu(rank))); }
 
   /// By the definition of ChannelNics.
-  NicLoads chosen(const CollectiveCall& c) const {
+  NicLoads chosen(const program::CollectiveCall& c) const {
     NicLoads out;
-    const Schedule& s = *c.schedule;
+    const collectives::Schedule& s = *c.schedule;
     const double chunk = static_cast<double>(count(c.bytes)) / s.chunks_per_buffer();
     const auto add = [&](std::uint32_t row, double bytes, std::map<std::string, double>& to) {
       for (const std::uint32_t d : c.nics->ports.row(row))
-        to[topology.name(static_cast<DeviceId>(d))] += bytes / static_cast<double>(c.nics->ports.row(row).size());
+        to[topology.name(static_cast<topology::DeviceId>(d))] +=
+            bytes / static_cast<double>(c.nics->ports.row(row).size());
     };
-    for (const Phase& phase : s.phases)
-      for_each_edge(s, phase, 0, [&](std::uint32_t from, std::uint32_t to, auto chunks) {
+    for (const collectives::Phase& phase : s.phases)
+      collectives::for_each_edge(s, phase, 0, [&](std::uint32_t from, std::uint32_t to, auto chunks) {
         if (block_of(from) == block_of(to)) return;
         add(c.nics->out[c.nics->at(phase.channel, from)], static_cast<double>(chunks) * chunk, out.out);
         add(c.nics->in[c.nics->at(phase.channel, to)], static_cast<double>(chunks) * chunk, out.in);
       });
     return out;
   }
-  void add_link(LinkId l, double bytes, NicLoads& out) const {
-    if (!is_fabric(topology.link_class(l).kind)) return;
-    const DeviceId from = topology.from(l), to = topology.to(l);
-    if (topology.kind(from) == DeviceKind::kNic) out.out[topology.name(from)] += bytes;
-    if (topology.kind(to) == DeviceKind::kNic) out.in[topology.name(to)] += bytes;
+  void add_link(topology::LinkId l, double bytes, NicLoads& out) const {
+    if (!topology::is_fabric(topology.link_class(l).kind)) return;
+    const topology::DeviceId from = topology.from(l), to = topology.to(l);
+    if (topology.kind(from) == topology::DeviceKind::kNic) out.out[topology.name(from)] += bytes;
+    if (topology.kind(to) == topology::DeviceKind::kNic) out.in[topology.name(to)] += bytes;
   }
-  NicLoads of_fluids(Engine& engine, const CollectiveCall& c) const {
+  NicLoads of_fluids(engine::Engine& engine, const program::CollectiveCall& c) const {
     NicLoads out;
-    const LoweredCall* lowered = engine.lowered(engine.prepare(c).value());
-    for (const Stage& stage : lowered->stages)
-      for (const Fluid& f : stage.fluids)
+    const lowering::LoweredCall* lowered = engine.lowered(engine.prepare(c).value());
+    for (const lowering::Stage& stage : lowered->stages)
+      for (const lowering::Fluid& f : stage.fluids)
         for (std::uint32_t i = f.begin; i < f.end; ++i)
           if (stage.on[i].is_link()) add_link(stage.on[i].link(), stage.weight[i] * f.bytes, out);
     return out;
   }
-  NicLoads of_packets(const CollectiveCall& c) const {
+  NicLoads of_packets(const program::CollectiveCall& c) const {
     NicLoads out;
-    FlowList list;
-    EXPECT_TRUE(add_collective_flows(c, router, placement, {}, list).ok());
-    for (const ListedFlow& f : list.flows) {
+    program::FlowList list;
+    EXPECT_TRUE(packet::add_collective_flows(c, router, placement, {}, list).ok());
+    for (const program::ListedFlow& f : list.flows) {
       if (topology.block_of(f.from) == topology.block_of(f.to)) continue;
       out.out[topology.name(f.nic_from)] += static_cast<double>(count(f.bytes));
       out.in[topology.name(f.nic_to)] += static_cast<double>(count(f.bytes));
@@ -80,10 +81,10 @@ struct ChannelMachine {
     return out;
   }
 
-  Topology topology;
-  Router router;
-  Placement placement;
-  NcclSchedules schedules;
+  topology::Topology topology;
+  routing::Router router;
+  routing::Placement placement;
+  choice::NcclSchedules schedules;
 };
 
 void expect_same(const std::map<std::string, double>& want, const std::map<std::string, double>& got) {
@@ -99,8 +100,8 @@ void expect_same(const NicLoads& want, const NicLoads& got) {
 }
 
 /// Nodes whose channels use other NICs than the nearest of each GPU.
-std::map<std::string, std::pair<TestNode, NcclSettings>> machines() {
-  std::map<std::string, std::pair<TestNode, NcclSettings>> out;
+std::map<std::string, std::pair<nccl::TestNode, nccl::NcclSettings>> machines() {
+  std::map<std::string, std::pair<nccl::TestNode, nccl::NcclSettings>> out;
   out["rails"];
   out["8 GPUs, 4 NICs"].first.gpus_per_switch = 2;
   out["two NICs per switch"].first.nics_per_switch = 2;
@@ -120,14 +121,14 @@ TEST(ChannelNics, CarryTheTrafficOfTheirChannelsInEveryEngine) {
   for (const auto& [what, how] : machines())
     for (const char* algorithm : {"ring", "tree"}) {
       SCOPED_TRACE(what + ", " + algorithm);
-      ChannelMachine m(nccl_machine(how.first, 3), how.second);
-      const CollectiveCall call = m.call(algorithm);
+      ChannelMachine m(nccl::nccl_machine(how.first, 3), how.second);
+      const program::CollectiveCall call = m.call(algorithm);
       ASSERT_NE(call.nics, nullptr);
       const NicLoads want = m.chosen(call);
-      expect_same(want, m.of_fluids(*make_analytic_engine(m.router, m.placement, {}), call));
-      expect_same(want, m.of_fluids(*make_flow_engine(m.router, m.placement, {}), call));
+      expect_same(want, m.of_fluids(*engine::make_analytic_engine(m.router, m.placement, {}), call));
+      expect_same(want, m.of_fluids(*engine::make_flow_engine(m.router, m.placement, {}), call));
       expect_same(want, m.of_packets(call));
-      CollectiveCall near = call;
+      program::CollectiveCall near = call;
       near.nics = nullptr;
       const NicLoads nearest = m.of_packets(near);
       others += nearest.out != m.of_packets(call).out;
@@ -138,17 +139,19 @@ TEST(ChannelNics, CarryTheTrafficOfTheirChannelsInEveryEngine) {
 TEST(ChannelNics, CarryTheMessagesOfAScheduleTakenApart) {
   for (const auto& [what, how] : machines()) {
     SCOPED_TRACE(what);
-    ChannelMachine m(nccl_machine(how.first, 2), how.second);
-    const CollectiveCall call = m.call("ring", 256 << 20);
-    MessageGraph graph = messages_of(plan_of(*call.schedule, false).value(), call.bytes, 1).value();
+    ChannelMachine m(nccl::nccl_machine(how.first, 2), how.second);
+    const program::CollectiveCall call = m.call("ring", 256 << 20);
+    program::MessageGraph graph =
+        program::messages_of(collectives::plan_of(*call.schedule, false).value(), call.bytes, 1).value();
     graph.nics = call.nics;
-    const Result<MessageRun> messages = run_messages(m.router, m.placement, {}, Protocol::kSimple, graph);
+    const Result<engine::MessageRun> messages =
+        engine::run_messages(m.router, m.placement, {}, program::Protocol::kSimple, graph);
     ASSERT_TRUE(messages.ok());
-    const auto flow = make_flow_engine(m.router, m.placement, {});
+    const auto flow = engine::make_flow_engine(m.router, m.placement, {});
     const Duration fluids = flow->time_alone(flow->prepare(call).value());
     EXPECT_NEAR(fluids.in_us() / messages->end.since_start().in_us(), 1, 0.03);
   }
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::predict

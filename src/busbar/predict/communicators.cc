@@ -6,21 +6,21 @@
 
 #include "busbar/base/id.h"
 
-namespace busbar {
+namespace busbar::predict {
 
 /// Servers of one kind have equal wiring and NICs with equal rates.
-std::uint32_t Communicators::kind_of(BlockId id) {
+std::uint32_t Communicators::kind_of(topology::BlockId id) {
   kind_of_block_.resize(topology_.blocks().size(), 0);
   std::uint32_t& known = kind_of_block_[index(id)];
   if (known != 0) return known - 1;
-  const Block& block = topology_.blocks()[index(id)];
+  const topology::Block& block = topology_.blocks()[index(id)];
   std::vector<std::uint64_t> key{index(block.shape), block.template_index};
   for (std::uint32_t p = 0; p < block.device_count; ++p) {
-    const auto d = static_cast<DeviceId>(block.first_device + p);
-    if (topology_.kind(d) != DeviceKind::kNic) continue;
+    const auto d = static_cast<topology::DeviceId>(block.first_device + p);
+    if (topology_.kind(d) != topology::DeviceKind::kNic) continue;
     std::uint64_t rate = 0;
-    for (const LinkId l : topology_.out_links(d))
-      if (is_fabric(topology_.link_class(l).kind)) rate += per_second(topology_.link_class(l).floor_rate());
+    for (const topology::LinkId l : topology_.out_links(d))
+      if (topology::is_fabric(topology_.link_class(l).kind)) rate += per_second(topology_.link_class(l).floor_rate());
     key.push_back(rate);
   }
   const auto next = static_cast<std::uint32_t>(kinds_.size());
@@ -28,18 +28,18 @@ std::uint32_t Communicators::kind_of(BlockId id) {
   return known - 1;
 }
 
-Result<Communicators::Shape> Communicators::shape_of(const GroupFamily& family, std::uint32_t group) {
+Result<Communicators::Shape> Communicators::shape_of(const collectives::GroupFamily& family, std::uint32_t group) {
   place_of_block_.resize(topology_.blocks().size(), 0);
   Shape out;
-  std::vector<BlockId> blocks;
+  std::vector<topology::BlockId> blocks;
   const std::uint32_t n = family.size();
   out.reserve(std::size_t{3} * n);
   for (std::uint32_t m = 0; m < n; ++m)
     if (const std::uint32_t rank = family.actor(group, m); rank >= placement_.ranks())
       return invalid(fmt::format("rank {} has no GPU: only {} are placed", rank, placement_.ranks()));
   for (std::uint32_t m = 0; m < n; ++m) {
-    const DeviceId gpu = placement_.gpu(family.actor(group, m));
-    const BlockId block = topology_.block_of(gpu);
+    const topology::DeviceId gpu = placement_.gpu(family.actor(group, m));
+    const topology::BlockId block = topology_.block_of(gpu);
     std::uint32_t& place = place_of_block_[index(block)];
     if (place == 0) {
       blocks.push_back(block);
@@ -47,22 +47,22 @@ Result<Communicators::Shape> Communicators::shape_of(const GroupFamily& family, 
     }
     out.insert(out.end(), {place, kind_of(block), index(gpu) - topology_.blocks()[index(block)].first_device});
   }
-  for (const BlockId block : blocks) place_of_block_[index(block)] = 0;
+  for (const topology::BlockId block : blocks) place_of_block_[index(block)] = 0;
   return out;
 }
 
-Result<std::unique_ptr<Communicator>> Communicators::make(const GroupFamily& family, std::uint32_t group,
+Result<std::unique_ptr<Communicator>> Communicators::make(const collectives::GroupFamily& family, std::uint32_t group,
                                                           std::uint32_t channels) const {
-  NcclSettings settings = settings_;
+  nccl::NcclSettings settings = settings_;
   if (channels > 0) settings.min_channels = settings.max_channels = channels;
-  std::vector<DeviceId> gpus;
+  std::vector<topology::DeviceId> gpus;
   for (std::uint32_t m = 0; m < family.size(); ++m) gpus.push_back(placement_.gpu(family.actor(group, m)));
-  BUSBAR_ASSIGN(NcclComm comm, build_nccl_comm(topology_, gpus, settings));
-  NcclTuning tuning = tune_nccl(comm);
-  return std::make_unique<Communicator>(Communicator{NcclSchedules(std::move(comm)), std::move(tuning)});
+  BUSBAR_ASSIGN(nccl::NcclComm comm, nccl::build_nccl_comm(topology_, gpus, settings));
+  nccl::NcclTuning tuning = nccl::tune_nccl(comm);
+  return std::make_unique<Communicator>(Communicator{choice::NcclSchedules(std::move(comm)), std::move(tuning)});
 }
 
-Result<const FamilyCommunicators*> Communicators::of(const GroupFamily& family, std::uint32_t channels) {
+Result<const FamilyCommunicators*> Communicators::of(const collectives::GroupFamily& family, std::uint32_t channels) {
   for (const Known& known : families_)
     if (known.channels == channels && known.family == family) return &known.communicators;
   FamilyCommunicators out;
@@ -86,4 +86,4 @@ Result<const FamilyCommunicators*> Communicators::of(const GroupFamily& family, 
   return &families_.back().communicators;
 }
 
-}  // namespace busbar
+}  // namespace busbar::predict

@@ -11,12 +11,12 @@
 #include "busbar/nccl/tuning.h"
 #include "busbar/routing/placement.h"
 
-namespace busbar {
+namespace busbar::predict {
 
 /// One communicator with its schedules.
 struct Communicator {
-  NcclSchedules schedules;
-  NcclTuning tuning;
+  choice::NcclSchedules schedules;
+  nccl::NcclTuning tuning;
 };
 
 /// The communicators of a family's groups.
@@ -33,31 +33,32 @@ struct FamilyCommunicators {
 class Communicators {
  public:
   /// Topology and placement must outlive this object.
-  Communicators(const Topology& topology, const Placement& placement, const NcclSettings& settings)
+  Communicators(const topology::Topology& topology, const routing::Placement& placement,
+                const nccl::NcclSettings& settings)
       : topology_(topology), placement_(placement), settings_(settings) {}
 
   /// `channels`: the number to use, as set by NCCL_MIN_NCHANNELS and NCCL_MAX_NCHANNELS; 0: the library's choice. The
   /// result lives as long as this object.
   /// Errors: kUnsupported for accelerators that neither NCCL nor RCCL supports, kInvalid for a rank without a GPU.
-  Result<const FamilyCommunicators*> of(const GroupFamily& family, std::uint32_t channels = 0);
+  Result<const FamilyCommunicators*> of(const collectives::GroupFamily& family, std::uint32_t channels = 0);
 
  private:
   /// The requested channels, and per member: its server, counted from the first of the group, the kind of this server,
   /// and the GPU in it.
   using Shape = std::vector<std::uint32_t>;
   struct Known {
-    GroupFamily family;
+    collectives::GroupFamily family;
     std::uint32_t channels;
     FamilyCommunicators communicators;
   };
-  Result<Shape> shape_of(const GroupFamily& family, std::uint32_t group);
-  std::uint32_t kind_of(BlockId block);
-  Result<std::unique_ptr<Communicator>> make(const GroupFamily& family, std::uint32_t group,
+  Result<Shape> shape_of(const collectives::GroupFamily& family, std::uint32_t group);
+  std::uint32_t kind_of(topology::BlockId block);
+  Result<std::unique_ptr<Communicator>> make(const collectives::GroupFamily& family, std::uint32_t group,
                                              std::uint32_t channels) const;
 
-  const Topology& topology_;
-  const Placement& placement_;
-  NcclSettings settings_;
+  const topology::Topology& topology_;
+  const routing::Placement& placement_;
+  nccl::NcclSettings settings_;
   std::map<Shape, std::unique_ptr<Communicator>> made_;
   std::deque<Known> families_;                ///< entries never move
   std::vector<std::uint32_t> kind_of_block_;  ///< 1 + kind; 0: not computed yet
@@ -65,4 +66,4 @@ class Communicators {
   std::vector<std::uint32_t> place_of_block_;  ///< work space: 1 + index in the group; zero between groups
 };
 
-}  // namespace busbar
+}  // namespace busbar::predict

@@ -5,28 +5,28 @@
 
 #include "busbar/predict/predictor.h"
 
-namespace busbar {
+namespace busbar::predict {
 namespace {
 
 /// Servers of eight GPUs, the last one with a NIC at half its rate.
 class FourServers : public ::testing::Test {
  protected:
   FourServers()
-      : cluster_(load_cluster("dgx-h100:4", {.degrade = {"node3.nic3=0.5"}}).value()),
-        router_(cluster_.topology, RoutingPolicy::kSpray),
+      : cluster_(spec::load_cluster("dgx-h100:4", {.degrade = {"node3.nic3=0.5"}}).value()),
+        router_(cluster_.topology, topology::RoutingPolicy::kSpray),
         placement_(router_, cluster_.topology.gpus()),
-        communicators_(cluster_.topology, placement_, NcclSettings{}) {}
+        communicators_(cluster_.topology, placement_, nccl::NcclSettings{}) {}
 
   std::vector<std::uint32_t> classes(std::vector<std::uint32_t> ranks, std::uint32_t per_group) {
-    GroupFamily f;
+    collectives::GroupFamily f;
     f.listed_groups = static_cast<std::uint32_t>(ranks.size()) / per_group;
     f.listed = std::move(ranks);
     return communicators_.of(f).value()->class_of;
   }
 
-  Cluster cluster_;
-  Router router_;
-  Placement placement_;
+  spec::Cluster cluster_;
+  routing::Router router_;
+  routing::Placement placement_;
   Communicators communicators_;
 };
 
@@ -44,7 +44,7 @@ TEST_F(FourServers, GroupsOnOtherGpusHaveTheirOwn) {
 
 TEST_F(FourServers, ARankWithoutAGpuIsRefusedInAnyPlaceOfItsGroup) {
   for (const std::vector<std::uint32_t>& ranks : {std::vector<std::uint32_t>{32, 0}, {0, 32}}) {
-    GroupFamily f;
+    collectives::GroupFamily f;
     f.listed_groups = 1;
     f.listed = ranks;
     const auto refused = communicators_.of(f);
@@ -59,7 +59,7 @@ TEST_F(FourServers, AServerWithASlowNicIsOfAnotherKind) {
 }
 
 TEST_F(FourServers, ANumberOfChannelsThatIsAskedForIsPartOfTheCommunicator) {
-  const GroupFamily all = one_group(16);
+  const collectives::GroupFamily all = collectives::one_group(16);
   const auto channels = [&](std::uint32_t asked) {
     return communicators_.of(all, asked).value()->first().schedules.comm().channels;
   };
@@ -71,4 +71,4 @@ TEST_F(FourServers, ANumberOfChannelsThatIsAskedForIsPartOfTheCommunicator) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::predict

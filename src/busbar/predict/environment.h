@@ -7,7 +7,7 @@
 #include "busbar/nccl/settings.h"
 #include "busbar/spec/cluster.h"
 
-namespace busbar {
+namespace busbar::predict {
 
 /// NCCL's settings on `cluster`: the machine's own, then the variables ("NCCL_NVLS_ENABLE=0") in order. A feature that
 /// they turn off is turned off in the whole cluster, so that routes and costs agree with the settings:
@@ -17,7 +17,7 @@ namespace busbar {
 ///  - NCCL_P2P_LEVEL, NCCL_P2P_DISABLE: GPUs exchange through host memory if all pairs connected by this kind of link
 ///    are farther apart.
 /// Errors: those of parse_nccl_setting.
-Result<NcclSettings> apply_nccl_environment(Cluster& cluster, NcclVersion version,
-                                            std::span<const std::string> variables);
+Result<nccl::NcclSettings> apply_nccl_environment(spec::Cluster& cluster, nccl::NcclVersion version,
+                                                  std::span<const std::string> variables);
 
-}  // namespace busbar
+}  // namespace busbar::predict

@@ -5,17 +5,18 @@
 
 #include "busbar/predict/predictor.h"
 
-namespace busbar {
+namespace busbar::predict {
 namespace {
 
 /// An all-reduce of 64 MiB over the whole of `cluster`, changed by `set`, with NCCL's variables `env`.
 Duration time_with(const std::string& cluster, std::vector<std::string> set, std::vector<std::string> env) {
-  Overrides overrides;
+  spec::Overrides overrides;
   overrides.set = std::move(set);
   PredictPolicy policy;
   policy.env = std::move(env);
-  auto machine = Predictor::make(load_cluster(cluster, overrides).value(), {}, std::move(policy)).value();
-  return machine->time(call_over(Collective::kAllReduce, Bytes{64 << 20}, machine->ranks()), kTimeAlone)->time;
+  auto machine = Predictor::make(spec::load_cluster(cluster, overrides).value(), {}, std::move(policy)).value();
+  return machine->time(call_over(collectives::Collective::kAllReduce, Bytes{64 << 20}, machine->ranks()), kTimeAlone)
+      ->time;
 }
 
 TEST(NcclOnAMachine, WithoutPeerAccessGpusMeetInHostMemoryAsTheClusterFileSays) {
@@ -36,7 +37,7 @@ TEST(NcclOnAMachine, PeerAccessOffTakesNvlinksAwayAndLevelNvlDoesNot) {
 // Of a DGX H100 the GPUs meet by NVLink or not at all, and each has a NIC behind its PCIe switch.
 TEST(NcclOnAMachine, LevelsOfPeerAccessCountPathsBetweenGpus) {
   const auto after = [](const std::string& cluster, const std::string& level) {
-    Cluster c = load_cluster(cluster).value();
+    spec::Cluster c = spec::load_cluster(cluster).value();
     const std::vector<std::string> env{"NCCL_P2P_LEVEL=" + level};
     EXPECT_TRUE(apply_nccl_environment(c, {}, env).ok());
     return std::pair(c.p2p && c.protocol.peer_access, c.protocol.scale_up_access);
@@ -67,8 +68,8 @@ TEST(NcclOnAMachine, SocketsCostAsMuchAsATcpNetwork) {
 TEST(NcclOnAMachine, WithoutNvlsSwitchesDoNotReduce) {
   PredictPolicy off;
   off.env = {"NCCL_NVLS_ENABLE=0"};
-  auto machine = Predictor::make(load_cluster("dgx-h100").value(), {}, off).value();
-  const auto p = machine->time(call_over(Collective::kAllReduce, Bytes{64 << 20}, 8), kTimeAlone);
+  auto machine = Predictor::make(spec::load_cluster("dgx-h100").value(), {}, off).value();
+  const auto p = machine->time(call_over(collectives::Collective::kAllReduce, Bytes{64 << 20}, 8), kTimeAlone);
   EXPECT_EQ(p->algorithm, "ring");
   EXPECT_GT(p->time, time_with("dgx-h100", {}, {}));
 }
@@ -76,10 +77,10 @@ TEST(NcclOnAMachine, WithoutNvlsSwitchesDoNotReduce) {
 TEST(NcclOnAMachine, RefusesAVariableThatItDoesNotKnow) {
   PredictPolicy policy;
   policy.env = {"NCCL_IB_DISABEL=1"};
-  const auto made = Predictor::make(load_cluster("dgx-h100").value(), {}, policy);
+  const auto made = Predictor::make(spec::load_cluster("dgx-h100").value(), {}, policy);
   ASSERT_FALSE(made.ok());
   EXPECT_THAT(made.error().message, testing::HasSubstr("did you mean 'NCCL_IB_DISABLE'?"));
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::predict

@@ -7,12 +7,12 @@
 #include "busbar/base/quantity.h"
 #include "busbar/spec/reading.h"
 
-namespace busbar {
+namespace busbar::predict {
 namespace {
 
-Status add_point(double bytes, double percent, const Where& where, SizeDistribution& d) {
+Status add_point(double bytes, double percent, const Where& where, packet::SizeDistribution& d) {
   constexpr double kMostBytes = 1125899906842624.0;  // 2^50, as in flow lists
-  const SizeDistribution::Point p{bytes, percent / 100};
+  const packet::SizeDistribution::Point p{bytes, percent / 100};
   if (!(bytes >= 1 && bytes <= kMostBytes && percent >= 0 && percent <= 100))
     return invalid("bytes must be between 1 and 2^50, percent between 0 and 100", where);
   if (!d.points.empty() && (p.bytes < d.points.back().bytes || p.share < d.points.back().share))
@@ -21,7 +21,7 @@ Status add_point(double bytes, double percent, const Where& where, SizeDistribut
   return {};
 }
 
-Status read_csv(const std::string& file, SizeDistribution& d) {
+Status read_csv(const std::string& file, packet::SizeDistribution& d) {
   BUSBAR_ASSIGN(const CsvTable table, CsvTable::load(file));
   if (table.columns() != std::vector<std::string>{"bytes", "percent"})
     return invalid("the first line names the columns: bytes,percent", {file, 0, 0, ""});
@@ -33,9 +33,9 @@ Status read_csv(const std::string& file, SizeDistribution& d) {
   return {};
 }
 
-Status read_entry(const std::string& name, const std::string& catalog_directory, SizeDistribution& d) {
-  BUSBAR_ASSIGN(const YamlDocument document, Catalog(catalog_directory).load("flow-sizes", name));
-  MapReader r = sourced(document.root());
+Status read_entry(const std::string& name, const std::string& catalog_directory, packet::SizeDistribution& d) {
+  BUSBAR_ASSIGN(const YamlDocument document, spec::Catalog(catalog_directory).load("flow-sizes", name));
+  MapReader r = spec::sourced(document.root());
   std::string words;
   r.optional("name", &YamlNode::as_string, words);
   const YamlNode percent = r.required("percent");
@@ -51,12 +51,12 @@ Status read_entry(const std::string& name, const std::string& catalog_directory,
 
 }  // namespace
 
-Result<SizeDistribution> read_flow_sizes(const std::string& name, const std::string& catalog_directory) {
-  SizeDistribution d;
+Result<packet::SizeDistribution> read_flow_sizes(const std::string& name, const std::string& catalog_directory) {
+  packet::SizeDistribution d;
   BUSBAR_RETURN_IF_ERROR(name.ends_with(".csv") ? read_csv(name, d) : read_entry(name, catalog_directory, d));
   if (d.points.size() < 2 || d.points.front().share > 0 || d.points.back().share < 1)
     return invalid("the first row must have 0 percent and the last row 100", {name, 0, 0, ""});
   return d;
 }
 
-}  // namespace busbar
+}  // namespace busbar::predict

@@ -6,10 +6,10 @@
 #include "busbar/base/result.h"
 #include "busbar/packet/background.h"
 
-namespace busbar {
+namespace busbar::predict {
 
 /// `name`: an entry of catalog/flow-sizes, or a file NAME.csv with two columns under the header `bytes,percent`. Both
 /// ascend, percent from 0 to 100. Errors: kIo; kNotFound; kInvalid with file and line.
-Result<SizeDistribution> read_flow_sizes(const std::string& name, const std::string& catalog_directory);
+Result<packet::SizeDistribution> read_flow_sizes(const std::string& name, const std::string& catalog_directory);
 
-}  // namespace busbar
+}  // namespace busbar::predict

@@ -6,12 +6,12 @@
 
 #include "busbar/predict/predictor.h"
 
-namespace busbar {
+namespace busbar::predict {
 namespace {
 
 /// Which half of the GPUs is group 0, as bits.
-GroupFamily halves(std::uint32_t ranks, std::uint32_t first) {
-  GroupFamily out;
+collectives::GroupFamily halves(std::uint32_t ranks, std::uint32_t first) {
+  collectives::GroupFamily out;
   out.listed_groups = 2;
   for (std::uint32_t g = 0; g < 2; ++g)
     for (std::uint32_t r = 0; r < ranks; ++r)
@@ -19,21 +19,21 @@ GroupFamily halves(std::uint32_t ranks, std::uint32_t first) {
   return out;
 }
 
-GroupFamily one_of(const GroupFamily& groups, std::uint32_t g) {
-  GroupFamily out;
+collectives::GroupFamily one_of(const collectives::GroupFamily& groups, std::uint32_t g) {
+  collectives::GroupFamily out;
   out.listed_groups = 1;
   for (std::uint32_t m = 0; m < groups.size(); ++m) out.listed.push_back(groups.actor(g, m));
   return out;
 }
 
 /// Whether the calls alone cross a capacity in common.
-bool meet(const LoweredCall& a, const LoweredCall& b) {
-  const auto on = [](const LoweredCall& call, CapacityId c) {
+bool meet(const lowering::LoweredCall& a, const lowering::LoweredCall& b) {
+  const auto on = [](const lowering::LoweredCall& call, routing::CapacityId c) {
     return std::any_of(call.stages.begin(), call.stages.end(),
-                       [&](const Stage& s) { return std::find(s.on.begin(), s.on.end(), c) != s.on.end(); });
+                       [&](const lowering::Stage& s) { return std::find(s.on.begin(), s.on.end(), c) != s.on.end(); });
   };
-  return std::any_of(a.stages.begin(), a.stages.end(), [&](const Stage& s) {
-    return std::any_of(s.on.begin(), s.on.end(), [&](CapacityId c) { return on(b, c); });
+  return std::any_of(a.stages.begin(), a.stages.end(), [&](const lowering::Stage& s) {
+    return std::any_of(s.on.begin(), s.on.end(), [&](routing::CapacityId c) { return on(b, c); });
   });
 }
 
@@ -54,22 +54,23 @@ struct Seen {
 void check_halves(const std::string& node, const std::string& kind, std::uint32_t step, Seen& seen) {
   PredictPolicy policy;
   policy.engine = kind;
-  auto m = Predictor::make(load_cluster(node).value(), {}, policy).value();
+  auto m = Predictor::make(spec::load_cluster(node).value(), {}, policy).value();
   const auto engine = m->open_engine();
   for (const std::uint32_t bits : some_halves(m->ranks(), step))
-    for (const Collective op : {Collective::kAllReduce, Collective::kAllGather})
+    for (const collectives::Collective op : {collectives::Collective::kAllReduce, collectives::Collective::kAllGather})
       for (const std::uint64_t size : {64ull << 10, 256ull << 20}) {
-        CollectiveCall both = call_over(op, Bytes{size}, m->ranks() / 2), a = both, b = both;
+        program::CollectiveCall both = call_over(op, Bytes{size}, m->ranks() / 2), a = both, b = both;
         both.groups = halves(m->ranks(), bits);
         a.groups = one_of(both.groups, 0);
         b.groups = one_of(both.groups, 1);
         const auto one = m->prepare(a), other = m->prepare(b), two = m->prepare(both);
         ASSERT_EQ(one.ok() && other.ok(), two.ok()) << node;
         if (!two.ok()) continue;
-        const CallId x = engine->prepare(*one).value(), y = engine->prepare(*other).value();
-        const CallId z = engine->prepare(*two).value();
+        const program::CallId x = engine->prepare(*one).value(), y = engine->prepare(*other).value();
+        const program::CallId z = engine->prepare(*two).value();
         const Duration slower = std::max(engine->time_alone(x), engine->time_alone(y));
-        SCOPED_TRACE(node + " " + kind + " " + name_of(op) + " " + std::to_string(size) + " " + std::to_string(bits));
+        SCOPED_TRACE(node + " " + kind + " " + collectives::name_of(op) + " " + std::to_string(size) + " " +
+                     std::to_string(bits));
         // Of the chunks of equal trees fewer are followed one by one where there are twice as many sends.
         const double tolerance = two->parts.empty() && two->chunks > 1 ? 5e-3 : 1e-9;
         const double ratio = engine->time_alone(z).in_s() / slower.in_s();
@@ -86,8 +87,8 @@ TEST(GroupsAtOnce, TakeNoLessThanEachAloneAndNoMoreThanTheSlowerIfTheyShareNothi
   constexpr std::size_t kMost = 16;
   for (const char* kind : {"flow", "analytic"}) {
     Seen seen;
-    for (const std::string& node : Catalog().names("nodes")) {
-      const auto loaded = load_cluster(node);
+    for (const std::string& node : spec::Catalog().names("nodes")) {
+      const auto loaded = spec::load_cluster(node);
       if (!loaded.ok()) continue;
       const std::size_t gpus = loaded->topology.gpus().size();
       if (gpus < 4 || gpus > kMost || gpus % 2 != 0) continue;
@@ -100,4 +101,4 @@ TEST(GroupsAtOnce, TakeNoLessThanEachAloneAndNoMoreThanTheSlowerIfTheyShareNothi
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::predict

@@ -9,13 +9,14 @@
 #include "busbar/base/text.h"
 #include "busbar/topology/cable_index.h"
 
-namespace busbar {
+namespace busbar::predict {
 
-Result<std::vector<LinkDelay>> parse_jitter(const std::vector<std::string>& texts, const Topology& topology) {
-  std::vector<LinkDelay> out;
+Result<std::vector<lowering::LinkDelay>> parse_jitter(const std::vector<std::string>& texts,
+                                                      const topology::Topology& topology) {
+  std::vector<lowering::LinkDelay> out;
   if (texts.empty()) return out;
   const Where where{"", 0, 0, "--jitter"};
-  const CableIndex cables(topology);
+  const topology::CableIndex cables(topology);
   for (const std::string& text : texts) {
     const std::size_t equals = text.rfind('='), x = text.find("%x", equals == std::string::npos ? 0 : equals);
     const auto wrong = [&](const std::string& why) {
@@ -30,22 +31,22 @@ Result<std::vector<LinkDelay>> parse_jitter(const std::vector<std::string>& text
       return wrong("the share must be a number above 0 and at most 100");
     const Result<Duration> delay = parse_duration(std::string_view(text).substr(x + 2));
     if (!delay.ok()) return wrong(delay.error().message);
-    Result<std::vector<LinkId>> links = cables.select(std::string_view(text).substr(0, equals));
+    Result<std::vector<topology::LinkId>> links = cables.select(std::string_view(text).substr(0, equals));
     if (!links.ok()) {
       links.error().where = where;
       return links.error();
     }
-    for (const LinkId l : *links)
-      for (const LinkId way : {l, reverse(l)}) out.push_back({way, percent / 100, *delay});
+    for (const topology::LinkId l : *links)
+      for (const topology::LinkId way : {l, topology::reverse(l)}) out.push_back({way, percent / 100, *delay});
   }
   return out;
 }
 
-JitterEffect jitter_effect(Duration without, Duration expected, const std::vector<LinkDelay>& delays) {
+JitterEffect jitter_effect(Duration without, Duration expected, const std::vector<lowering::LinkDelay>& delays) {
   JitterEffect out;
   out.p99 = out.without = without;
   Duration longest;
-  for (const LinkDelay& d : delays) longest = std::max(longest, d.delay);
+  for (const lowering::LinkDelay& d : delays) longest = std::max(longest, d.delay);
   if (longest <= Duration() || expected <= without) return out;
   const double mean = static_cast<double>((expected - without).in_ps()) / static_cast<double>(longest.in_ps());
   out.expected_hits = mean;
@@ -70,4 +71,4 @@ std::string jitter_to_text(const JitterEffect& e, Duration expected) {
       format_number(e.expected_hits), format_number(e.p99.in_us(), 4));
 }
 
-}  // namespace busbar
+}  // namespace busbar::predict

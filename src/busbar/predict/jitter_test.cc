@@ -7,18 +7,18 @@
 
 #include "busbar/spec/cluster.h"
 
-namespace busbar {
+namespace busbar::predict {
 namespace {
 
 using testing::HasSubstr;
 
 TEST(Jitter, HoldsUpBothWaysOfEachCableNamed) {
-  const Cluster c = load_cluster("dgx-h100:2").value();
+  const spec::Cluster c = spec::load_cluster("dgx-h100:2").value();
   const auto one = parse_jitter({"node1.nic3=2.5%x50us"}, c.topology).value();
   ASSERT_EQ(one.size(), 4u);  // the cable and the slot
-  for (const std::size_t i : {0, 2}) EXPECT_EQ(one[i + 1].link, reverse(one[i].link));
+  for (const std::size_t i : {0, 2}) EXPECT_EQ(one[i + 1].link, topology::reverse(one[i].link));
   EXPECT_NE(one[0].link, one[2].link);
-  for (const LinkDelay& d : one) {
+  for (const lowering::LinkDelay& d : one) {
     EXPECT_EQ(d.probability, 0.025);
     EXPECT_EQ(d.delay, Duration::us(50));
   }
@@ -27,7 +27,7 @@ TEST(Jitter, HoldsUpBothWaysOfEachCableNamed) {
 }
 
 TEST(Jitter, RefusesInvalidSharesAndDelays) {
-  const Cluster c = load_cluster("dgx-h100:2").value();
+  const spec::Cluster c = spec::load_cluster("dgx-h100:2").value();
   const auto refused = [&](const char* text) { return parse_jitter({text}, c.topology).error().text(); };
   for (const char* text : {"node1.nic3", "node1.nic3=1%", "1%x50us", "node1.nic3=5x50us"})
     EXPECT_THAT(refused(text), HasSubstr("are missing")) << text;
@@ -39,7 +39,8 @@ TEST(Jitter, RefusesInvalidSharesAndDelays) {
 
 // Hits are Poisson: the 99 % quantiles are those of its tables, and of the normal distribution for many hits.
 TEST(Jitter, SpreadsLikeAPoissonDistribution) {
-  const std::vector<LinkDelay> delays{{LinkId{0}, 0.1, Duration::us(10)}, {LinkId{1}, 0.1, Duration::us(40)}};
+  const std::vector<lowering::LinkDelay> delays{{topology::LinkId{0}, 0.1, Duration::us(10)},
+                                                {topology::LinkId{1}, 0.1, Duration::us(40)}};
   const std::pair<double, double> cases[] = {{0.005, 0}, {0.02, 1}, {1, 4}, {10, 18}, {499, 552}, {1000, 1074}};
   for (const auto& [mean, hits] : cases) {
     const Duration without = Duration::us(100);
@@ -54,7 +55,8 @@ TEST(Jitter, SpreadsLikeAPoissonDistribution) {
 
 TEST(Jitter, WithoutHoldUpsNothingSpreads) {
   const Duration t = Duration::us(5);
-  for (const JitterEffect& e : {jitter_effect(t, Duration::us(6), {}), jitter_effect(t, t, {{LinkId{0}, 1, t}})}) {
+  for (const JitterEffect& e :
+       {jitter_effect(t, Duration::us(6), {}), jitter_effect(t, t, {{topology::LinkId{0}, 1, t}})}) {
     EXPECT_EQ(e.p99, t);
     EXPECT_EQ(e.expected_hits, 0);
     EXPECT_EQ(e.calls_hit_percent, 0);
@@ -69,4 +71,4 @@ TEST(Jitter, IsSaidInMicroseconds) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::predict

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-namespace busbar {
+namespace busbar::predict {
 namespace {
 
 constexpr std::pair<std::string_view, std::string_view> kModes[] = {{"graph", "graph"},
@@ -26,7 +26,7 @@ std::string launch_mode(std::string_view stated) {
   return "unknown";
 }
 
-Result<Launch> launch_time(std::string_view mode, const Catalog& catalog) {
+Result<Launch> launch_time(std::string_view mode, const spec::Catalog& catalog) {
   for (const auto& [word, entry] : kModes) {
     if (mode != word) continue;
     BUSBAR_ASSIGN(const YamlDocument document, catalog.load("launches", std::string(entry)));
@@ -40,12 +40,12 @@ Result<Launch> launch_time(std::string_view mode, const Catalog& catalog) {
   return invalid(fmt::format("there is no launch mode '{}'; use graph, loop, process or unknown", mode));
 }
 
-std::string launch_of_framework(const Cluster& cluster, bool cuda_graphs) {
-  const Topology& t = cluster.topology;
+std::string launch_of_framework(const spec::Cluster& cluster, bool cuda_graphs) {
+  const topology::Topology& t = cluster.topology;
   if (t.gpus().empty()) return "";
-  const DeviceClass& gpu = t.device_class(t.gpus().front());
+  const topology::DeviceClass& gpu = t.device_class(t.gpus().front());
   if (gpu.compute_capability == 0 && gpu.architecture.empty()) return "";
   return cuda_graphs ? "graph" : "process";
 }
 
-}  // namespace busbar
+}  // namespace busbar::predict

@@ -10,7 +10,7 @@
 #include "busbar/spec/catalog.h"
 #include "busbar/spec/cluster.h"
 
-namespace busbar {
+namespace busbar::predict {
 
 /// "graph": captured in CUDA graphs; "loop": one process starts all its GPUs in a group; "process": one process per
 /// GPU; "unknown": not stated, the mean of such measurements.
@@ -22,9 +22,9 @@ struct Launch {
   Duration per_gpu;  ///< the host needs to start one GPU, when it starts several in turn; otherwise 0
 };
 /// From catalog/launches. Error kInvalid lists the modes.
-Result<Launch> launch_time(std::string_view mode, const Catalog& catalog);
+Result<Launch> launch_time(std::string_view mode, const spec::Catalog& catalog);
 /// The mode of training frameworks: "graph" if they capture kernels, otherwise "process". Empty, the machine's own, if
 /// neither NCCL nor RCCL supports the GPUs.
-std::string launch_of_framework(const Cluster& cluster, bool cuda_graphs);
+std::string launch_of_framework(const spec::Cluster& cluster, bool cuda_graphs);
 
-}  // namespace busbar
+}  // namespace busbar::predict

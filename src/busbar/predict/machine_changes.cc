@@ -9,7 +9,7 @@
 #include "busbar/topology/gpu_memory.h"
 #include "busbar/topology/seen_damage.h"
 
-namespace busbar {
+namespace busbar::predict {
 namespace {
 
 /// Removes variables with this prefix from the list; returns whether there were any.
@@ -17,10 +17,10 @@ bool take_out(std::vector<std::string>& env, std::string_view begin) {
   return std::erase_if(env, [&](const std::string& v) { return v.starts_with(begin); }) > 0;
 }
 
-Cluster with_memory(const Cluster& cluster, double factor) {
-  Cluster out = cluster;
-  const DeviceClass& gpu = cluster.topology.device_class(cluster.topology.gpus().front());
-  TopologyBuilder builder(cluster.topology);
+spec::Cluster with_memory(const spec::Cluster& cluster, double factor) {
+  spec::Cluster out = cluster;
+  const topology::DeviceClass& gpu = cluster.topology.device_class(cluster.topology.gpus().front());
+  topology::TopologyBuilder builder(cluster.topology);
   builder.set_gpu_memory_rate(BytesPerSecond{
       static_cast<std::uint64_t>(std::llround(static_cast<double>(per_second(gpu.memory_rate)) * factor))});
   out.topology = std::move(builder).seal();
@@ -28,15 +28,15 @@ Cluster with_memory(const Cluster& cluster, double factor) {
 }
 
 /// Damages of one degree to cables of one class are repaired together: one alone would leave the others as slow.
-using Repair = std::vector<const Damage*>;
+using Repair = std::vector<const topology::Damage*>;
 
 /// Worst first.
-std::vector<Repair> repairs(const Topology& t) {
+std::vector<Repair> repairs(const topology::Topology& t) {
   std::vector<Repair> out;
-  for (const Damage& d : t.damage()) {
+  for (const topology::Damage& d : t.damage()) {
     const auto like = [&](const Repair& r) {
-      const Damage& first = *r.front();
-      return first.left == d.left && is_seen(first) == is_seen(d) &&
+      const topology::Damage& first = *r.front();
+      return first.left == d.left && topology::is_seen(first) == topology::is_seen(d) &&
              t.link_class_index(first.links.front()) == t.link_class_index(d.links.front());
     };
     const auto same = std::find_if(out.begin(), out.end(), like);
@@ -50,23 +50,23 @@ std::vector<Repair> repairs(const Topology& t) {
 std::string words_of(const Repair& r) {
   const std::string others = r.size() > 1 ? fmt::format(" and {} more", r.size() - 1) : "";
   std::string name = r.front()->name;
-  const bool seen = is_seen(*r.front());
-  if (seen) name.resize(name.size() - kSeen.size());
+  const bool seen = topology::is_seen(*r.front());
+  if (seen) name.resize(name.size() - topology::kSeen.size());
   return fmt::format("{}{} as built, not at {:.3g} %{}", name, others, 100 * r.front()->left,
                      seen ? ", which software sees" : "");
 }
 
-Cluster repaired(const Cluster& cluster, const Repair& repair) {
-  Cluster out = cluster;
-  TopologyBuilder builder(cluster.topology);
-  for (const Damage* d : repair) builder.repair(*d);
+spec::Cluster repaired(const spec::Cluster& cluster, const Repair& repair) {
+  spec::Cluster out = cluster;
+  topology::TopologyBuilder builder(cluster.topology);
+  for (const topology::Damage* d : repair) builder.repair(*d);
   out.topology = std::move(builder).seal();
   return out;
 }
 
 }  // namespace
 
-std::vector<MachineChange> machine_changes(const Cluster& cluster, const PredictPolicy& policy, bool memory) {
+std::vector<MachineChange> machine_changes(const spec::Cluster& cluster, const PredictPolicy& policy, bool memory) {
   constexpr double kMore = 1.1;
   std::vector<MachineChange> out;
   const auto add = [&](std::string what) -> MachineChange& {
@@ -92,11 +92,11 @@ std::vector<MachineChange> machine_changes(const Cluster& cluster, const Predict
   worst.resize(std::min(worst.size(), kMostRepairs));
   for (const Repair& r : worst) add(words_of(r)).cluster = repaired(cluster, r);
   if (memory && per_second(cluster.topology.device_class(cluster.topology.gpus().front()).memory_rate) > 0) {
-    MachineChange& c = add("+10 % rate of " + gpu_memory_in_words(cluster.topology));
+    MachineChange& c = add("+10 % rate of " + topology::gpu_memory_in_words(cluster.topology));
     c.cluster = with_memory(cluster, kMore);
     c.memory = true;
   }
   return out;
 }
 
-}  // namespace busbar
+}  // namespace busbar::predict

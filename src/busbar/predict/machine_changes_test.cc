@@ -5,24 +5,25 @@
 
 #include "busbar/predict/predictor.h"
 
-namespace busbar {
+namespace busbar::predict {
 namespace {
 
 using testing::HasSubstr;
 
-Prediction big_all_reduce(const char* cluster, const Overrides& overrides, PredictPolicy policy = {}) {
-  auto machine = Predictor::make(load_cluster(cluster, overrides).value(), {}, std::move(policy)).value();
-  return machine->time(call_over(Collective::kAllReduce, Bytes{std::uint64_t{1} << 30}, machine->ranks())).value();
+Prediction big_all_reduce(const char* cluster, const spec::Overrides& overrides, PredictPolicy policy = {}) {
+  auto machine = Predictor::make(spec::load_cluster(cluster, overrides).value(), {}, std::move(policy)).value();
+  return machine->time(call_over(collectives::Collective::kAllReduce, Bytes{std::uint64_t{1} << 30}, machine->ranks()))
+      .value();
 }
 
 double gain_of(const Prediction& p, const std::string& what) {
-  for (const Relief& r : p.relief)
+  for (const choice::Relief& r : p.relief)
     if (r.what.find(what) != std::string::npos) return r.gain_percent;
   return -1;
 }
 
 TEST(MachineChanges, SlowMemoryIsTheCauseAndItsReliefIsAllThatHelps) {
-  Overrides o;
+  spec::Overrides o;
   o.gpu_memory_rate = "100GB/s";
   const Prediction p = big_all_reduce("dgx-h100", o);
   EXPECT_NEAR(gain_of(p, "GPU memory"), 9.1, 0.3);
@@ -31,7 +32,7 @@ TEST(MachineChanges, SlowMemoryIsTheCauseAndItsReliefIsAllThatHelps) {
 }
 
 TEST(MachineChanges, TheGainOfAFeatureThatIsOffEqualsSwitchingItOn) {
-  Overrides o;
+  spec::Overrides o;
   o.set = {"node.gpudirect=false"};
   const Prediction off = big_all_reduce("dgx-h100:2", o), on = big_all_reduce("dgx-h100:2", {});
   EXPECT_NEAR(gain_of(off, "GPUDirect"), 100 * (1 - on.time.in_s() / off.time.in_s()), 0.01);
@@ -39,7 +40,7 @@ TEST(MachineChanges, TheGainOfAFeatureThatIsOffEqualsSwitchingItOn) {
 }
 
 TEST(MachineChanges, OfOneServerHaveNoGpudirect) {
-  Overrides o;
+  spec::Overrides o;
   o.set = {"node.gpudirect=false"};
   EXPECT_EQ(gain_of(big_all_reduce("dgx-h100", o), "GPUDirect"), -1);
 }
@@ -53,7 +54,7 @@ TEST(MachineChanges, SoDoesOneThatNcclIsToldToLeave) {
 
 // NCCL leaves a NIC at half its rate alone, so no link of it is used; repairing it is the relief all the same.
 TEST(MachineChanges, TheGainOfARepairIsThatOfTheMachineWithoutTheDamage) {
-  Overrides o;
+  spec::Overrides o;
   o.degrade = {"node1.nic3=0.5"};
   const Prediction damaged = big_all_reduce("dgx-h100:4", o), sound = big_all_reduce("dgx-h100:4", {});
   EXPECT_GT(damaged.time, sound.time);
@@ -62,7 +63,7 @@ TEST(MachineChanges, TheGainOfARepairIsThatOfTheMachineWithoutTheDamage) {
 }
 
 TEST(MachineChanges, DamagesOfOneDegreeAreOneRepairAndMilderOnesAnother) {
-  Overrides all, milder;
+  spec::Overrides all, milder;
   all.degrade = {"leaf1-spine*=0.9", "node1.gpu3-nvswitch*=0.25", "node2.gpu3-nvswitch*=0.25"};
   milder.degrade = {"leaf1-spine*=0.9"};
   const Prediction damaged = big_all_reduce("dgx-h100:64", all), rest = big_all_reduce("dgx-h100:64", milder);
@@ -76,7 +77,7 @@ TEST(MachineChanges, DamagesOfOneDegreeAreOneRepairAndMilderOnesAnother) {
 // do.
 TEST(MachineChanges, AreTimedWithoutNotingTheirShortcuts) {
   const auto taken = [](std::vector<std::string> degrade) {
-    Overrides o;
+    spec::Overrides o;
     o.degrade = std::move(degrade);
     PredictPolicy policy;
     policy.shortcuts.taken = std::make_shared<std::atomic<std::uint64_t>>(0);
@@ -105,4 +106,4 @@ TEST(MachineChanges, PeerAccessOnIsOfferedWhereItIsOff) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::predict

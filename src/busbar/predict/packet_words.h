@@ -8,7 +8,7 @@
 #include "busbar/packet/packet_list.h"
 #include "busbar/spec/cluster.h"
 
-namespace busbar {
+namespace busbar::predict {
 
 /// Names of the ways to balance packets over paths.
 std::vector<std::string_view> packet_balances();
@@ -16,11 +16,11 @@ std::vector<std::string_view> packet_balances();
 /// Fills in defaults (nscc; the cluster's own routing and seed) and parses the words. Pre: the words are names of
 /// packet_transports() and packet_balances(). Settings: those of the cluster's `packet:`, then those of `overrides`,
 /// --set packet.KEY=VALUE and --set packet=PROFILE. Errors: kInvalid for wrong settings.
-Result<PacketOptions> packet_options(std::string& transport, std::string& balance, const Cluster& cluster,
-                                     const Overrides& overrides);
+Result<packet::PacketOptions> packet_options(std::string& transport, std::string& balance, const spec::Cluster& cluster,
+                                             const spec::Overrides& overrides);
 /// Checks keys, units and ranges of `packet:`. Errors are at the line.
-Result<std::vector<PacketSetting>> read_packet_settings(const std::vector<PacketLine>& lines);
+Result<std::vector<packet::PacketSetting>> read_packet_settings(const std::vector<spec::PacketLine>& lines);
 /// What is left for the machine.
-Overrides without_packets(Overrides overrides);
+spec::Overrides without_packets(spec::Overrides overrides);
 
-}  // namespace busbar
+}  // namespace busbar::predict

@@ -12,7 +12,7 @@
 #include "busbar/base/text.h"
 #include "busbar/spec/reading.h"
 
-namespace busbar {
+namespace busbar::predict {
 namespace {
 
 using BySize = std::array<SizePenalty, 4>;
@@ -108,7 +108,7 @@ struct PenaltyTables {
   std::optional<YamlNode> crossing, lasting;
 };
 Result<PenaltyTables> tables_of(const YamlDocument& document) {
-  MapReader r = sourced(document.root());
+  MapReader r = spec::sourced(document.root());
   std::string words;
   r.optional("name", &YamlNode::as_string, words);
   const YamlNode loads = r.required("loads"), fan_in = r.required("fan_in");
@@ -119,7 +119,7 @@ Result<PenaltyTables> tables_of(const YamlDocument& document) {
 
 Result<YamlDocument> open_penalties(const std::string& transport, const std::string& balance,
                                     const std::string& catalog_directory) {
-  return Catalog(catalog_directory).load("penalties", transport + "-" + balance);
+  return spec::Catalog(catalog_directory).load("penalties", transport + "-" + balance);
 }
 
 }  // namespace
@@ -163,32 +163,33 @@ Result<NetworkPenalty> load_call_penalty(const std::string& transport, const std
   return out;
 }
 
-double fan_in_of(Collective op, std::uint32_t n, const Topology& t) {
-  const bool many = op == Collective::kAllToAll || op == Collective::kAllToAllV || op == Collective::kGather;
+double fan_in_of(collectives::Collective op, std::uint32_t n, const topology::Topology& t) {
+  const bool many = op == collectives::Collective::kAllToAll || op == collectives::Collective::kAllToAllV ||
+                    op == collectives::Collective::kGather;
   const double near = static_cast<double>(t.gpus().size()) / static_cast<double>(t.blocks().size());
   return many ? std::max(1.0, n - near) : 1;
 }
 
-Status choose_paths(const std::string& balance, Cluster& cluster) {
+Status choose_paths(const std::string& balance, spec::Cluster& cluster) {
   if (balance == "ecmp")
-    cluster.routing = RoutingPolicy::kStatic;
+    cluster.routing = topology::RoutingPolicy::kStatic;
   else if (balance == "spray")
-    cluster.routing = RoutingPolicy::kSpray;
+    cluster.routing = topology::RoutingPolicy::kSpray;
   else if (balance == "adaptive")
-    cluster.routing = RoutingPolicy::kAdaptive;
+    cluster.routing = topology::RoutingPolicy::kAdaptive;
   else if (!balance.empty())
     return invalid(fmt::format("fluids have no '{}'; use ecmp, spray or adaptive", balance), {"", 0, 0, "--lb"});
   return {};
 }
 
-std::string balance_of(const Cluster& cluster) {
-  return cluster.routing == RoutingPolicy::kSpray      ? "spray"
-         : cluster.routing == RoutingPolicy::kAdaptive ? "adaptive"
-                                                       : "ecmp";
+std::string balance_of(const spec::Cluster& cluster) {
+  return cluster.routing == topology::RoutingPolicy::kSpray      ? "spray"
+         : cluster.routing == topology::RoutingPolicy::kAdaptive ? "adaptive"
+                                                                 : "ecmp";
 }
 
 std::string name_of(const Penalties& p) {
   return fmt::format("{} over {} at a load of {}", p.transport, p.balance, format_number(p.use.load, 2));
 }
 
-}  // namespace busbar
+}  // namespace busbar::predict

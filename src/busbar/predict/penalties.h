@@ -8,7 +8,7 @@
 #include "busbar/predict/policy.h"
 #include "busbar/spec/cluster.h"
 
-namespace busbar {
+namespace busbar::predict {
 
 /// Factors on the times of a class of sizes.
 struct SizePenalty {
@@ -39,13 +39,13 @@ Result<Penalties> load_penalties(const std::string& transport, const std::string
 Result<NetworkPenalty> load_call_penalty(const std::string& transport, const std::string& balance, double fan_in,
                                          const std::string& catalog_directory);
 /// Senders to one receiver at a time: of an exchange or a gather over n ranks those of other servers, otherwise 1.
-double fan_in_of(Collective op, std::uint32_t n, const Topology& topology);
+double fan_in_of(collectives::Collective op, std::uint32_t n, const topology::Topology& topology);
 
 /// --lb for fluids: ecmp, spray or adaptive; empty: as the cluster is.
-Status choose_paths(const std::string& balance, Cluster& cluster);
-std::string balance_of(const Cluster& cluster);  ///< "ecmp", "spray" or "adaptive"
+Status choose_paths(const std::string& balance, spec::Cluster& cluster);
+std::string balance_of(const spec::Cluster& cluster);  ///< "ecmp", "spray" or "adaptive"
 
 /// "dcqcn over ecmp at a load of 0.6".
 std::string name_of(const Penalties& penalties);
 
-}  // namespace busbar
+}  // namespace busbar::predict

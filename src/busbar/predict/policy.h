@@ -10,7 +10,7 @@
 #include "busbar/packet/packet_list.h"
 #include "busbar/predict/band.h"
 
-namespace busbar {
+namespace busbar::predict {
 
 /// How much longer transfers between servers take with a transport than under fair sharing.
 struct NetworkPenalty {
@@ -20,19 +20,19 @@ struct NetworkPenalty {
 };
 
 struct PredictPolicy {
-  std::string engine = "flow";              ///< "analytic", "flow" or "packet"
-  NcclVersion nccl{};                       ///< the release whose rules "auto" follows
-  std::vector<std::string> env{};           ///< NCCL's variables: "NCCL_P2P_DISABLE=1"
-  bool nvls = true;                         ///< whether switches can reduce these types and operations
-  std::optional<Duration> launch{};         ///< before the first byte; empty: as in the machine's file
-  Duration host_per_gpu{};                  ///< one process starts the GPUs of a node in turn: its time for each
-  std::vector<LinkDelay> delays{};          ///< delayed messages: times are then expected values
-  std::optional<PacketOptions> packets{};   ///< for engine "packet"
-  std::optional<NetworkPenalty> penalty{};  ///< fluids: times hold for its mean
-  Shortcuts shortcuts{};                    ///< that may be taken
-  StopFlag stop = nullptr;                  ///< for engines "analytic" and "flow"; packets have their own
-  bool host_memory = false;                 ///< rank ranks() + r is the host memory next to the GPU of rank r
-  const AccuracyTable* accuracy = nullptr;  ///< for the bands; null: no bands. Must outlive the predictor
+  std::string engine = "flow";                     ///< "analytic", "flow" or "packet"
+  nccl::NcclVersion nccl{};                        ///< the release whose rules "auto" follows
+  std::vector<std::string> env{};                  ///< NCCL's variables: "NCCL_P2P_DISABLE=1"
+  bool nvls = true;                                ///< whether switches can reduce these types and operations
+  std::optional<Duration> launch{};                ///< before the first byte; empty: as in the machine's file
+  Duration host_per_gpu{};                         ///< one process starts the GPUs of a node in turn: its time for each
+  std::vector<lowering::LinkDelay> delays{};       ///< delayed messages: times are then expected values
+  std::optional<packet::PacketOptions> packets{};  ///< for engine "packet"
+  std::optional<NetworkPenalty> penalty{};         ///< fluids: times hold for its mean
+  Shortcuts shortcuts{};                           ///< that may be taken
+  StopFlag stop = nullptr;                         ///< for engines "analytic" and "flow"; packets have their own
+  bool host_memory = false;                        ///< rank ranks() + r is the host memory next to the GPU of rank r
+  const AccuracyTable* accuracy = nullptr;         ///< for the bands; null: no bands. Must outlive the predictor
 };
 
-}  // namespace busbar
+}  // namespace busbar::predict

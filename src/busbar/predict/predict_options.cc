@@ -8,7 +8,7 @@
 #include "busbar/nccl/environment.h"
 #include "busbar/predict/launch.h"
 
-namespace busbar {
+namespace busbar::predict {
 
 namespace {
 
@@ -37,17 +37,18 @@ Status turn_off(const std::string& words, Shortcuts& shortcuts) {
 
 }  // namespace
 
-Status read_predict_options(const PredictOptions& o, const Catalog& catalog, PredictPolicy& policy) {
+Status read_predict_options(const PredictOptions& o, const spec::Catalog& catalog, PredictPolicy& policy) {
   const auto of_flag = [](Error error, const char* flag) {
     error.where = {"", 0, 0, flag};
     return error;
   };
-  NcclSettings ignored;
+  nccl::NcclSettings ignored;
   for (const std::string& variable : o.env)
-    if (const Status read = parse_nccl_setting(variable, ignored); !read.ok()) return of_flag(read.error(), "--env");
+    if (const Status read = nccl::parse_nccl_setting(variable, ignored); !read.ok())
+      return of_flag(read.error(), "--env");
   policy.env = o.env;
   if (!o.nccl.empty()) {
-    const Result<NcclVersion> version = parse_nccl_version(o.nccl);
+    const Result<nccl::NcclVersion> version = nccl::parse_nccl_version(o.nccl);
     if (!version.ok()) return of_flag(version.error(), "--nccl");
     policy.nccl = *version;
   }
@@ -61,4 +62,4 @@ Status read_predict_options(const PredictOptions& o, const Catalog& catalog, Pre
   return {};
 }
 
-}  // namespace busbar
+}  // namespace busbar::predict

@@ -7,7 +7,7 @@
 #include "busbar/predict/policy.h"
 #include "busbar/spec/catalog.h"
 
-namespace busbar {
+namespace busbar::predict {
 
 /// As typed. Empty: not given.
 struct PredictOptions {
@@ -18,6 +18,6 @@ struct PredictOptions {
 };
 
 /// Applies the options to `policy`. Errors name the flag.
-Status read_predict_options(const PredictOptions& o, const Catalog& catalog, PredictPolicy& policy);
+Status read_predict_options(const PredictOptions& o, const spec::Catalog& catalog, PredictPolicy& policy);
 
-}  // namespace busbar
+}  // namespace busbar::predict

@@ -6,7 +6,7 @@
 
 #include "busbar/base/quantity.h"
 
-namespace busbar {
+namespace busbar::predict {
 
 const char* name_of(ChosenBy chosen_by) {
   constexpr const char* kNames[] = {"given", "nccl", "fastest"};
@@ -14,41 +14,43 @@ const char* name_of(ChosenBy chosen_by) {
   return kNames[static_cast<std::size_t>(chosen_by)];
 }
 
-std::string how_of(const Prediction& p) { return fmt::format("{}, {}", p.call.algorithm, name_of(p.protocol())); }
-
-std::string limit_of(const Prediction& p, const Topology& topology) {
-  if (!p.cause.empty()) return p.cause;
-  if (p.bound.link == kNone<LinkId>) return "";
-  const LinkClass& c = topology.link_class(p.bound.link);
-  return fmt::format("{} of {}", p.bound.kind == BoundKind::kBandwidth ? "bandwidth" : "latency",
-                     c.part.empty() ? name_of(c.kind) : c.part);
+std::string how_of(const Prediction& p) {
+  return fmt::format("{}, {}", p.call.algorithm, program::name_of(p.protocol()));
 }
 
-double bus_factor(Collective op, double n) {
+std::string limit_of(const Prediction& p, const topology::Topology& topology) {
+  if (!p.cause.empty()) return p.cause;
+  if (p.bound.link == kNone<topology::LinkId>) return "";
+  const topology::LinkClass& c = topology.link_class(p.bound.link);
+  return fmt::format("{} of {}", p.bound.kind == lowering::BoundKind::kBandwidth ? "bandwidth" : "latency",
+                     c.part.empty() ? topology::name_of(c.kind) : c.part);
+}
+
+double bus_factor(collectives::Collective op, double n) {
   switch (op) {
-    case Collective::kAllReduce:
+    case collectives::Collective::kAllReduce:
       return 2 * (n - 1) / n;
-    case Collective::kAllGather:
-    case Collective::kReduceScatter:
-    case Collective::kAllToAll:
-    case Collective::kGather:
-    case Collective::kScatter:
+    case collectives::Collective::kAllGather:
+    case collectives::Collective::kReduceScatter:
+    case collectives::Collective::kAllToAll:
+    case collectives::Collective::kGather:
+    case collectives::Collective::kScatter:
       return (n - 1) / n;
     default:
       return 1;
   }
 }
 
-double sent_by_group(Collective op, double n) {
+double sent_by_group(collectives::Collective op, double n) {
   switch (op) {
-    case Collective::kAllReduce:
-    case Collective::kAllGather:
-    case Collective::kReduceScatter:
-    case Collective::kAllToAll:
+    case collectives::Collective::kAllReduce:
+    case collectives::Collective::kAllGather:
+    case collectives::Collective::kReduceScatter:
+    case collectives::Collective::kAllToAll:
       return n * bus_factor(op, n);
-    case Collective::kAllToAllV:  // as if every member sent as much as the busiest
-    case Collective::kBroadcast:
-    case Collective::kReduce:
+    case collectives::Collective::kAllToAllV:  // as if every member sent as much as the busiest
+    case collectives::Collective::kBroadcast:
+    case collectives::Collective::kReduce:
       return n - 1;
     default:
       return bus_factor(op, n);
@@ -63,4 +65,4 @@ std::string below_floor(Duration predicted, Duration floor, const std::string& w
                      format_duration(predicted.in_s()), format_duration((floor - predicted).in_s()));
 }
 
-}  // namespace busbar
+}  // namespace busbar::predict

@@ -16,7 +16,7 @@
 #include "busbar/predict/jitter.h"
 #include "busbar/program/measured_calls.h"
 
-namespace busbar {
+namespace busbar::predict {
 
 /// What chose the algorithm.
 enum class ChosenBy : std::uint8_t {
@@ -35,32 +35,34 @@ struct MadeSchedule {
 };
 
 struct Prediction {
-  CollectiveCall call;  ///< as timed, with the chosen algorithm, protocol, chunks and schedule
-  Duration time;        ///< for several jobs that start at once: the end of the last one
+  program::CollectiveCall call;  ///< as timed, with the chosen algorithm, protocol, chunks and schedule
+  Duration time;                 ///< for several jobs that start at once: the end of the last one
   std::string algorithm;
   ChosenBy chosen_by = ChosenBy::kGiven;
-  std::optional<NcclChoice> nccl;
+  std::optional<nccl::NcclChoice> nccl;
   std::uint32_t channels = 1, chunks = 1;
-  Bound bound;
-  std::string cause;   ///< of a bound that is not a link: "no NIC near: ...", "the host: ..."; otherwise empty
-  Duration host_wait;  ///< part of the time: GPUs wait for the host, which starts all GPUs of a node in turn
-  CallTraits traits;           ///< what measured calls know it by
+  lowering::Bound bound;
+  std::string cause;           ///< of a bound that is not a link: "no NIC near: ...", "the host: ..."; otherwise empty
+  Duration host_wait;          ///< part of the time: GPUs wait for the host, which starts all GPUs of a node in turn
+  program::CallTraits traits;  ///< what measured calls know it by
   double measured_factor = 1;  ///< of the modelled time, by measured calls of this machine
   Band band;
-  Simplifications simplified{};  ///< by the fluid engines; effect_of() says by how much
-  Floor floor;                   ///< no schedule on this machine is faster; zero if not requested
-  Duration algorithm_floor;      ///< time of the busiest link of this schedule at wire rate
-  std::vector<Relief> relief;
-  std::vector<ChainPart> chain;  ///< with TimeAsk::explain: parts that sum to the time
+  lowering::Simplifications simplified{};  ///< by the fluid engines; effect_of() says by how much
+  floors::Floor floor;                     ///< no schedule on this machine is faster; zero if not requested
+  Duration algorithm_floor;                ///< time of the busiest link of this schedule at wire rate
+  std::vector<choice::Relief> relief;
+  std::vector<lowering::ChainPart> chain;  ///< with TimeAsk::explain: parts that sum to the time
   std::optional<MadeSchedule> made;
   std::optional<JitterEffect> jitter;
-  std::optional<Duration> p99;          ///< with a NetworkPenalty: if all transfers took its p99
-  std::vector<Duration> jobs;           ///< end of each of several jobs, earliest first
-  std::optional<PacketCounts> packets;  ///< of the packet engine
-  std::string warning;                  ///< of below_floor(); empty: none
+  std::optional<Duration> p99;                  ///< with a NetworkPenalty: if all transfers took its p99
+  std::vector<Duration> jobs;                   ///< end of each of several jobs, earliest first
+  std::optional<packet::PacketCounts> packets;  ///< of the packet engine
+  std::string warning;                          ///< of below_floor(); empty: none
 
   Bytes size() const { return call.bytes; }
-  Protocol protocol() const { return call.protocol == Protocol::kAuto ? Protocol::kSimple : call.protocol; }
+  program::Protocol protocol() const {
+    return call.protocol == program::Protocol::kAuto ? program::Protocol::kSimple : call.protocol;
+  }
   /// Difference from the floor, in percent.
   double gap_percent() const { return floor.time.in_ps() > 0 ? 100 * (time.in_s() / floor.time.in_s() - 1) : 0; }
   /// GB/s; 0 if the time is 0.
@@ -69,15 +71,15 @@ struct Prediction {
 
 /// In a few words: "ring, ll128" and "bandwidth of nvlink4 x5".
 std::string how_of(const Prediction& p);
-std::string limit_of(const Prediction& p, const Topology& topology);
+std::string limit_of(const Prediction& p, const topology::Topology& topology);
 
 /// Bus bandwidth per algorithm bandwidth over n ranks. Source: NVIDIA nccl-tests, doc/PERFORMANCE.md.
-double bus_factor(Collective op, double n);
+double bus_factor(collectives::Collective op, double n);
 /// Bytes that all members of a group of `n` send together per byte of S, without what stays on its rank.
-double sent_by_group(Collective op, double n);
+double sent_by_group(collectives::Collective op, double n);
 
 /// What to say of a time below a physical floor, which is our bug; empty: it is not below. Tolerance: 4 ps, as engines
 /// round each part of a time to picoseconds, and one part in 1e9, as they add fluids in floating point.
 std::string below_floor(Duration predicted, Duration floor, const std::string& what);
 
-}  // namespace busbar
+}  // namespace busbar::predict

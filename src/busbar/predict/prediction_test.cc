@@ -5,17 +5,19 @@
 
 #include "busbar/spec/cluster.h"
 
-namespace busbar {
+namespace busbar::predict {
 namespace {
 
 using testing::HasSubstr;
 
 TEST(Predictions, CountBusBandwidthAsNcclTestsDoes) {
-  EXPECT_DOUBLE_EQ(bus_factor(Collective::kAllReduce, 8), 1.75);
-  for (const Collective op : {Collective::kAllGather, Collective::kReduceScatter, Collective::kAllToAll,
-                              Collective::kGather, Collective::kScatter})
+  EXPECT_DOUBLE_EQ(bus_factor(collectives::Collective::kAllReduce, 8), 1.75);
+  for (const collectives::Collective op :
+       {collectives::Collective::kAllGather, collectives::Collective::kReduceScatter,
+        collectives::Collective::kAllToAll, collectives::Collective::kGather, collectives::Collective::kScatter})
     EXPECT_DOUBLE_EQ(bus_factor(op, 8), 0.875);
-  for (const Collective op : {Collective::kBroadcast, Collective::kReduce, Collective::kSendRecv})
+  for (const collectives::Collective op :
+       {collectives::Collective::kBroadcast, collectives::Collective::kReduce, collectives::Collective::kSendRecv})
     EXPECT_DOUBLE_EQ(bus_factor(op, 8), 1);
 }
 
@@ -40,8 +42,8 @@ TEST(Predictions, SayTheirRatesAndTheirGap) {
   EXPECT_EQ(p.gap_percent(), 0);
   p.floor.time = Duration::us(1000);
   EXPECT_NEAR(p.gap_percent(), 50, 1e-9);
-  EXPECT_EQ(p.protocol(), Protocol::kSimple);
-  p.call.protocol = Protocol::kLl;
+  EXPECT_EQ(p.protocol(), program::Protocol::kSimple);
+  p.call.protocol = program::Protocol::kLl;
   p.call.algorithm = "tree";
   EXPECT_EQ(how_of(p), "tree, ll");
   EXPECT_STREQ(name_of(p.chosen_by), "given");
@@ -50,18 +52,18 @@ TEST(Predictions, SayTheirRatesAndTheirGap) {
 }
 
 TEST(Predictions, NameTheirLimit) {
-  const Cluster c = load_cluster("dgx-h100").value();
+  const spec::Cluster c = spec::load_cluster("dgx-h100").value();
   Prediction p;
   EXPECT_EQ(limit_of(p, c.topology), "");
   p.bound.link = c.topology.out_links(c.topology.gpus()[0])[0];
-  const LinkClass& link = c.topology.link_class(p.bound.link);
-  const std::string name = link.part.empty() ? name_of(link.kind) : link.part;
+  const topology::LinkClass& link = c.topology.link_class(p.bound.link);
+  const std::string name = link.part.empty() ? topology::name_of(link.kind) : link.part;
   EXPECT_EQ(limit_of(p, c.topology), "bandwidth of " + name);
-  p.bound.kind = BoundKind::kLatency;
+  p.bound.kind = lowering::BoundKind::kLatency;
   EXPECT_EQ(limit_of(p, c.topology), "latency of " + name);
   p.cause = "no NIC near";
   EXPECT_EQ(limit_of(p, c.topology), "no NIC near");
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::predict

@@ -19,14 +19,15 @@
 #include "busbar/routing/path_view.h"
 #include "busbar/topology/gpu_memory.h"
 
-namespace busbar {
+namespace busbar::predict {
 namespace {
 
 /// What machines without software costs pipeline. As fluids finer pieces would be up to 3 % faster; as packets a tree
 /// of 16 MiB over two nodes of eight GPUs is fastest with these (tests/cli/judges.test, --chunks).
 constexpr Bytes kIdealPiece{64 << 10};
 
-bool leaves_a_block(const Topology& t, const Placement& placement, const GroupFamily& groups) {
+bool leaves_a_block(const topology::Topology& t, const routing::Placement& placement,
+                    const collectives::GroupFamily& groups) {
   for (std::uint32_t g = 0; g < groups.groups(); ++g)
     for (std::uint32_t m = 1; m < groups.size(); ++m)
       if (t.block_of(placement.gpu(groups.actor(g, m))) != t.block_of(placement.gpu(groups.actor(g, 0)))) return true;
@@ -35,20 +36,20 @@ bool leaves_a_block(const Topology& t, const Placement& placement, const GroupFa
 
 }  // namespace
 
-CollectiveCall call_over(Collective op, Bytes bytes, std::uint32_t n) {
-  CollectiveCall call;
+program::CollectiveCall call_over(collectives::Collective op, Bytes bytes, std::uint32_t n) {
+  program::CollectiveCall call;
   call.op = op;
   call.bytes = bytes;
-  call.groups = one_group(n);
+  call.groups = collectives::one_group(n);
   call.algorithm = "auto";
   return call;
 }
 
-Predictor::Predictor(Cluster cluster, PredictPolicy policy)
+Predictor::Predictor(spec::Cluster cluster, PredictPolicy policy)
     : cluster_(std::move(cluster)),
       policy_(std::move(policy)),
       protocol_(cluster_.protocol),
-      lowered_(std::make_shared<LoweredCalls>()) {
+      lowered_(std::make_shared<engine::LoweredCalls>()) {
   if (policy_.launch) protocol_.launch = *policy_.launch;
   if (cluster_.ideal && count(protocol_.chunk) == 0) protocol_.chunk = kIdealPiece;
   if (policy_.penalty) protocol_.share_network /= policy_.penalty->mean;
@@ -56,33 +57,34 @@ Predictor::Predictor(Cluster cluster, PredictPolicy policy)
 }
 Predictor::~Predictor() = default;
 
-Result<std::unique_ptr<Predictor>> Predictor::make(Cluster machine, std::vector<DeviceId> gpus, PredictPolicy policy) {
-  BUSBAR_ASSIGN(NcclSettings settings, apply_nccl_environment(machine, policy.nccl, policy.env));
+Result<std::unique_ptr<Predictor>> Predictor::make(spec::Cluster machine, std::vector<topology::DeviceId> gpus,
+                                                   PredictPolicy policy) {
+  BUSBAR_ASSIGN(nccl::NcclSettings settings, apply_nccl_environment(machine, policy.nccl, policy.env));
   std::unique_ptr<Predictor> out(new Predictor(std::move(machine), std::move(policy)));
-  const Cluster& cluster = out->cluster_;
+  const spec::Cluster& cluster = out->cluster_;
   const PredictPolicy& p = out->policy_;
   if (p.engine != "analytic" && p.engine != "flow" && p.engine != "packet")
     return invalid(fmt::format("there is no engine '{}'; use analytic, flow or packet", p.engine),
                    {"", 0, 0, "--engine"});
-  if (p.engine != "packet") BUSBAR_RETURN_IF_ERROR(refuse_packet_lines(cluster.packet));
+  if (p.engine != "packet") BUSBAR_RETURN_IF_ERROR(spec::refuse_packet_lines(cluster.packet));
   if (gpus.empty()) gpus.assign(cluster.topology.gpus().begin(), cluster.topology.gpus().end());
   // Packets choose their paths themselves. Floors and closed forms, for comparison, use an even split.
-  const RoutingPolicy routing = p.engine == "packet" ? RoutingPolicy::kSpray : cluster.routing;
-  const bool pxn = gpus.empty() || has_pxn(settings, cluster.topology, gpus);
-  out->router_ = std::make_unique<Router>(cluster.topology, routing, cluster.seed, pxn);
+  const topology::RoutingPolicy routing = p.engine == "packet" ? topology::RoutingPolicy::kSpray : cluster.routing;
+  const bool pxn = gpus.empty() || nccl::has_pxn(settings, cluster.topology, gpus);
+  out->router_ = std::make_unique<routing::Router>(cluster.topology, routing, cluster.seed, pxn);
   const auto another = [&t = cluster.topology, routing, seed = cluster.seed, pxn] {
-    return std::make_unique<Router>(t, routing, seed, pxn);
+    return std::make_unique<routing::Router>(t, routing, seed, pxn);
   };
   out->threads_ = {std::min(kMostIdleCores, idle_cores()) - 1, another};
   for (std::size_t r = 0, all = p.host_memory ? gpus.size() : 0; r < all; ++r) {
-    gpus.push_back(nearest_memory(*out->router_, gpus[r]));
-    if (gpus.back() == kNone<DeviceId>)
+    gpus.push_back(routing::nearest_memory(*out->router_, gpus[r]));
+    if (gpus.back() == kNone<topology::DeviceId>)
       return Error{
           ErrorCode::kUnreachable,
           fmt::format("no live path from {} to host memory, where it offloads to", cluster.topology.name(gpus[r])),
           {}};
   }
-  out->placement_ = std::make_unique<Placement>(*out->router_, gpus);
+  out->placement_ = std::make_unique<routing::Placement>(*out->router_, gpus);
   settings.nvls = settings.nvls && p.nvls;
   settings.shortcuts = p.shortcuts;
   out->communicators_ = std::make_unique<Communicators>(cluster.topology, *out->placement_, settings);
@@ -90,34 +92,34 @@ Result<std::unique_ptr<Predictor>> Predictor::make(Cluster machine, std::vector<
   return out;
 }
 
-std::string Predictor::library(const GroupFamily& groups) {
+std::string Predictor::library(const collectives::GroupFamily& groups) {
   const auto all = communicators_->of(groups);
-  return all.ok() ? library_name((*all)->first().schedules.comm()) : "";
+  return all.ok() ? nccl::library_name((*all)->first().schedules.comm()) : "";
 }
 
-bool Predictor::several_nodes(const GroupFamily& groups) const {
+bool Predictor::several_nodes(const collectives::GroupFamily& groups) const {
   return leaves_a_block(cluster_.topology, *placement_, groups);
 }
 
-bool Predictor::in_host_memory(const GroupFamily& groups) const {
+bool Predictor::in_host_memory(const collectives::GroupFamily& groups) const {
   return std::max(groups.actor(0, 0), groups.actor(0, groups.size() - 1)) >= ranks();
 }
 
-std::string Predictor::words_of_auto(const GroupFamily& groups) {
+std::string Predictor::words_of_auto(const collectives::GroupFamily& groups) {
   const auto all = communicators_->of(groups);
   if (!all.ok() && cluster_.ideal)
     return fmt::format("the fastest, pipelined in pieces of {} or more; {}", format_binary_size(count(kIdealPiece)),
                        all.error().message);
   if (!all.ok()) return "the fastest legal ones; " + all.error().message;
-  return words_of_choice((*all)->first().schedules.comm());
+  return choice::words_of_choice((*all)->first().schedules.comm());
 }
 
-LegalAlgorithms Predictor::legal(const CollectiveCall& call) const {
-  return legal_algorithms(call, *placement_, cluster_.topology, policy_.shortcuts);
+choice::LegalAlgorithms Predictor::legal(const program::CollectiveCall& call) const {
+  return choice::legal_algorithms(call, *placement_, cluster_.topology, policy_.shortcuts);
 }
 
-EngineOptions Predictor::engine_options() const {
-  EngineOptions options;
+engine::EngineOptions Predictor::engine_options() const {
+  engine::EngineOptions options;
   options.protocol = protocol_;
   options.delays = policy_.delays;
   options.shortcuts = policy_.shortcuts;
@@ -125,61 +127,64 @@ EngineOptions Predictor::engine_options() const {
   return options;
 }
 
-std::unique_ptr<Engine> Predictor::open(EngineOptions options, bool flow, const Router* router) const {
-  const Router& over = router == nullptr ? *router_ : *router;
-  return flow ? make_flow_engine(over, *placement_, std::move(options))
-              : make_analytic_engine(over, *placement_, std::move(options));
+std::unique_ptr<engine::Engine> Predictor::open(engine::EngineOptions options, bool flow,
+                                                const routing::Router* router) const {
+  const routing::Router& over = router == nullptr ? *router_ : *router;
+  return flow ? engine::make_flow_engine(over, *placement_, std::move(options))
+              : engine::make_analytic_engine(over, *placement_, std::move(options));
 }
 
-TrialEngines Predictor::open_trials(const CollectiveCall& call) const {
-  TrialHelpers::Engines engines = trial_engines(*router_, call);
+TrialEngines Predictor::open_trials(const program::CollectiveCall& call) const {
+  choice::TrialHelpers::Engines engines = trial_engines(*router_, call);
   TrialEngines out{std::move(engines.engine), std::move(engines.lower_bound)};
-  if (!policy_.packets) out.helpers = {threads_, [this, call](const Router& r) { return trial_engines(r, call); }};
+  if (!policy_.packets)
+    out.helpers = {threads_, [this, call](const routing::Router& r) { return trial_engines(r, call); }};
   return out;
 }
 
-TrialHelpers::Engines Predictor::trial_engines(const Router& router, const CollectiveCall& call) const {
-  TrialHelpers::Engines out;
-  EngineOptions options = engine_options();
+choice::TrialHelpers::Engines Predictor::trial_engines(const routing::Router& router,
+                                                       const program::CollectiveCall& call) const {
+  choice::TrialHelpers::Engines out;
+  engine::EngineOptions options = engine_options();
   if (policy_.engine == "flow" && may_be_made(call) && policy_.shortcuts.has(Shortcut::kBoundEngine)) {
-    options.known = std::make_shared<LoweredCalls>();
+    options.known = std::make_shared<engine::LoweredCalls>();
     out.lower_bound = open(options, false, &router);
   }
   out.engine = open(std::move(options), policy_.engine == "flow", &router);
   return out;
 }
 
-std::unique_ptr<Engine> Predictor::open_engine(const WhatIf& what_if) const {
-  EngineOptions options = engine_options();
+std::unique_ptr<engine::Engine> Predictor::open_engine(const lowering::WhatIf& what_if) const {
+  engine::EngineOptions options = engine_options();
   options.what_if = what_if;
   if (what_if.link_classes.empty()) options.known = lowered_;
   return open(std::move(options), policy_.engine != "analytic");
 }
 
-WhatIf Predictor::late_transfers() const {
-  WhatIf late;
+lowering::WhatIf Predictor::late_transfers() const {
+  lowering::WhatIf late;
   const auto classes = cluster_.topology.link_classes();
   for (std::size_t i = 0; i < classes.size(); ++i)
-    if (!is_scale_up(classes[i].kind) && !is_in_server(classes[i].kind))
+    if (!topology::is_scale_up(classes[i].kind) && !topology::is_in_server(classes[i].kind))
       late.link_classes.push_back(static_cast<std::uint16_t>(i));
   late.rate_factor = policy_.penalty->mean / policy_.penalty->p99;
   return late;
 }
 
-std::unique_ptr<PacketEngine> Predictor::open_packets() const {
-  return make_packet_engine(*router_, *placement_, engine_options(), *policy_.packets);
+std::unique_ptr<packet::PacketEngine> Predictor::open_packets() const {
+  return packet::make_packet_engine(*router_, *placement_, engine_options(), *policy_.packets);
 }
 
 /// The choice for one call holds for all equal calls elsewhere on the machine.
-Result<CollectiveCall> Predictor::prepare(const CollectiveCall& asked) {
+Result<program::CollectiveCall> Predictor::prepare(const program::CollectiveCall& asked) {
   if (!trials_) {
-    EngineOptions options = engine_options();
+    engine::EngineOptions options = engine_options();
     options.known = lowered_;
     trials_.emplace();
-    trials_->engine = policy_.packets ? make_packet_chooser(*router_, *placement_, std::move(options))
+    trials_->engine = policy_.packets ? packet::make_packet_chooser(*router_, *placement_, std::move(options))
                                       : open(std::move(options), policy_.engine == "flow");
   }
-  CollectiveCall call = asked;
+  program::CollectiveCall call = asked;
   for (const auto& [known, prepared] : prepared_)
     if (known == asked) {
       return prepared;
@@ -195,20 +200,21 @@ Result<CollectiveCall> Predictor::prepare(const CollectiveCall& asked) {
   return std::move(chosen.call);
 }
 
-Status Predictor::prepare(Program& program) {
-  for (CollectiveCall& call : program.calls) {
+Status Predictor::prepare(program::Program& program) {
+  for (program::CollectiveCall& call : program.calls) {
     BUSBAR_ASSIGN(call, prepare(call));
   }
   return {};
 }
 
 /// The calls of all jobs. Each job has its own communicator.
-Result<std::vector<CollectiveCall>> Predictor::jobs_of(const CollectiveCall& asked, const ChosenCall& first,
-                                                       std::uint32_t jobs, TrialEngines& trials) {
-  std::vector<CollectiveCall> out{first.call};
+Result<std::vector<program::CollectiveCall>> Predictor::jobs_of(const program::CollectiveCall& asked,
+                                                                const ChosenCall& first, std::uint32_t jobs,
+                                                                TrialEngines& trials) {
+  std::vector<program::CollectiveCall> out{first.call};
   const bool library = first.nccl || first.call.schedule || !first.call.parts.empty();
   for (std::uint32_t j = 1; j < jobs; ++j) {
-    CollectiveCall moved = library ? asked : first.call;
+    program::CollectiveCall moved = library ? asked : first.call;
     moved.groups.base = asked.groups.base + j * asked.groups.size();
     if (library) {
       BUSBAR_ASSIGN(ChosenCall chosen, chooser_->choose(moved, trials));
@@ -219,14 +225,14 @@ Result<std::vector<CollectiveCall>> Predictor::jobs_of(const CollectiveCall& ask
   return out;
 }
 
-Status Predictor::run(const std::vector<CollectiveCall>& jobs, const TimeAsk& ask, TrialEngines& trials,
+Status Predictor::run(const std::vector<program::CollectiveCall>& jobs, const TimeAsk& ask, TrialEngines& trials,
                       Prediction& out) {
-  std::vector<CallId> ids;
-  for (const CollectiveCall& call : jobs) {
-    BUSBAR_ASSIGN(const CallId id, trials.engine->prepare(call));
+  std::vector<program::CallId> ids;
+  for (const program::CollectiveCall& call : jobs) {
+    BUSBAR_ASSIGN(const program::CallId id, trials.engine->prepare(call));
     ids.push_back(id);
   }
-  CallId last = ids.front();
+  program::CallId last = ids.front();
   if (jobs.size() == 1) {
     out.jobs = {trials.engine->time_alone(last)};
   } else {
@@ -238,66 +244,69 @@ Status Predictor::run(const std::vector<CollectiveCall>& jobs, const TimeAsk& as
     BUSBAR_CHECK(out.jobs.size() == ids.size()) << "a started call must end";
   }
   if (policy_.packets) {
-    BUSBAR_ASSIGN(PacketJobs run, run_packet_jobs(jobs, *router_, *placement_, protocol_, *policy_.packets,
-                                                  ask.explain ? &out.chain : nullptr));
+    BUSBAR_ASSIGN(packet::PacketJobs run,
+                  packet::run_packet_jobs(jobs, *router_, *placement_, protocol_, *policy_.packets,
+                                          ask.explain ? &out.chain : nullptr));
     out.jobs = std::move(run.ends);
     out.packets = run.counts;
   }
   out.time = out.jobs.back();
-  if (const LoweredCall* lowered = trials.engine->lowered(ids.front())) {
-    out.traits = call_traits(*lowered, cluster_.topology, *placement_);
+  if (const lowering::LoweredCall* lowered = trials.engine->lowered(ids.front())) {
+    out.traits = lowering::call_traits(*lowered, cluster_.topology, *placement_);
     out.measured_factor = lowered->measured_factor;
   }
   if (jobs.size() == 1) wait_for_host(out);
   out.bound = trials.engine->bound_by(last);
-  for (const CallId id : ids)
-    if (const LoweredCall* lowered = trials.engine->lowered(id)) {
+  for (const program::CallId id : ids)
+    if (const lowering::LoweredCall* lowered = trials.engine->lowered(id)) {
       out.channels = out.nccl ? out.nccl->channels : lowered->channels;
       out.chunks = lowered->chunks;
-      for (const Stage& stage : lowered->stages)
+      for (const lowering::Stage& stage : lowered->stages)
         if (!policy_.packets) out.simplified.add(stage.simplified);
-      out.algorithm_floor = std::max(out.algorithm_floor, floor_from_ps(lowered->algorithm_floor_ps));
+      out.algorithm_floor = std::max(out.algorithm_floor, floors::floor_from_ps(lowered->algorithm_floor_ps));
     }
   out.warning = below_floor(out.time, out.algorithm_floor, out.call.algorithm);
   return out.warning.empty() || ask.floor ? Status() : invalid(out.warning);
 }
 
-Floor Predictor::floor(const CollectiveCall& call) {
+floors::Floor Predictor::floor(const program::CollectiveCall& call) {
   const auto known =
       std::find_if(floors_.begin(), floors_.end(), [&](const auto& f) { return same_shape(f.first, call); });
   if (known != floors_.end()) return known->second.at(call.bytes);
   if (!tiers_) tiers_.emplace(cluster_.topology);
-  floors_.emplace_back(call, MachineFloor(*router_, *placement_, call, *tiers_));
+  floors_.emplace_back(call, floors::MachineFloor(*router_, *placement_, call, *tiers_));
   return floors_.back().second.at(call.bytes);
 }
 
 /// Computes floors, relief and the chain.
-Status Predictor::judge(const std::vector<CollectiveCall>& jobs, const TimeAsk& ask, TrialEngines& trials,
+Status Predictor::judge(const std::vector<program::CollectiveCall>& jobs, const TimeAsk& ask, TrialEngines& trials,
                         Prediction& out) {
   constexpr std::uint32_t kMostUnasked = 1024;  // ranks
-  const CollectiveCall& call = jobs.front();
+  const program::CollectiveCall& call = jobs.front();
   if (ask.floor) {
-    for (const CollectiveCall& job : jobs)
-      if (const Floor least = floor(job); &job == &jobs.front() || least.time > out.floor.time) out.floor = least;
-    if (out.warning.empty()) out.warning = below_floor(out.time, out.floor.time, name_of(call.op));
+    for (const program::CollectiveCall& job : jobs)
+      if (const floors::Floor least = floor(job); &job == &jobs.front() || least.time > out.floor.time)
+        out.floor = least;
+    if (out.warning.empty()) out.warning = below_floor(out.time, out.floor.time, collectives::name_of(call.op));
   }
   if (jobs.size() > 1) return {};
   const bool few = call.groups.size() * call.groups.groups() <= kMostUnasked;
   const bool whole = ask.explain || (ask.relief && few);
   if (whole && out.host_wait == Duration()) {
-    BUSBAR_ASSIGN(out.relief, find_relief(*router_, *placement_, protocol_, call, ask.explain, threads_));
+    BUSBAR_ASSIGN(out.relief, choice::find_relief(*router_, *placement_, protocol_, call, ask.explain, threads_));
   }
-  BUSBAR_ASSIGN(const CallId id, trials.engine->prepare(call));
+  BUSBAR_ASSIGN(const program::CallId id, trials.engine->prepare(call));
   if (whole && !policy_.packets && trials.engine->lowered(id) != nullptr) {
     Shortcuts shortcuts = policy_.shortcuts;
     shortcuts.pairs_apart = 0;
-    Lowering lowering(*router_, *placement_, protocol_, shortcuts);
-    BUSBAR_ASSIGN(std::vector<ChainPart> chain, lowering.explain(call));
-    close_sum(chain, static_cast<double>((out.time - out.host_wait).in_ps()), out.bound.link, out.bound.phase);
-    if (out.bound.link != kNone<LinkId>) out.bound.kind = kind_of_chain(chain);
+    lowering::Lowering lowering(*router_, *placement_, protocol_, shortcuts);
+    BUSBAR_ASSIGN(std::vector<lowering::ChainPart> chain, lowering.explain(call));
+    lowering::close_sum(chain, static_cast<double>((out.time - out.host_wait).in_ps()), out.bound.link,
+                        out.bound.phase);
+    if (out.bound.link != kNone<topology::LinkId>) out.bound.kind = kind_of_chain(chain);
     if (out.host_wait > Duration())
-      chain.push_back({ChainPartKind::kLaunch, "wait for the host", kNone32, kNone32, 0, 0, kNone<LinkId>,
-                       static_cast<double>(out.host_wait.in_ps())});
+      chain.push_back({lowering::ChainPartKind::kLaunch, "wait for the host", kNone32, kNone32, 0, 0,
+                       kNone<topology::LinkId>, static_cast<double>(out.host_wait.in_ps())});
     if (ask.explain) out.chain = std::move(chain);
   }
   return {};
@@ -305,7 +314,7 @@ Status Predictor::judge(const std::vector<CollectiveCall>& jobs, const TimeAsk& 
 
 /// Relief of damage, of memory and of features that are off. If at least half of the time depends on memory, it is the
 /// cause.
-Status Predictor::relieve_machine(const CollectiveCall& asked, Prediction& out) {
+Status Predictor::relieve_machine(const program::CollectiveCall& asked, Prediction& out) {
   constexpr double kHalfPercent = 4.5;  // half of the 9.1 % that 10 % more of the only limit saves
   if (!changed_) {
     changed_.emplace();
@@ -313,9 +322,9 @@ Status Predictor::relieve_machine(const CollectiveCall& asked, Prediction& out) 
     alone.accuracy = nullptr;
     alone.delays.clear();
     alone.shortcuts.taken = nullptr;  // what another machine takes is no part of this answer
-    std::vector<DeviceId> gpus;
+    std::vector<topology::DeviceId> gpus;
     for (std::uint32_t r = 0; r < ranks(); ++r) gpus.push_back(placement_->gpu(r));
-    const bool memory = per_second(memory_limit(cluster_.topology, gpus.front())) > 0;
+    const bool memory = per_second(lowering::memory_limit(cluster_.topology, gpus.front())) > 0;
     for (MachineChange& c : machine_changes(cluster_, alone, memory)) {
       auto made = make(std::move(c.cluster), gpus, std::move(c.policy));
       if (made.ok()) changed_->push_back({c.what, c.memory, std::move(*made)});
@@ -324,19 +333,20 @@ Status Predictor::relieve_machine(const CollectiveCall& asked, Prediction& out) 
   for (const Changed& c : *changed_) {
     const Result<Prediction> p = c.machine->time(asked, kTimeAlone);
     if (!p.ok()) continue;  // a limit of the engine that does not affect the machine itself
-    const double gain = gain_percent(static_cast<double>(out.time.in_ps()), static_cast<double>(p->time.in_ps()));
+    const double gain =
+        choice::gain_percent(static_cast<double>(out.time.in_ps()), static_cast<double>(p->time.in_ps()));
     out.relief.push_back({c.what, gain, 0, {}});
     if (c.memory && gain >= kHalfPercent)
-      out.cause = gpu_memory_in_words(cluster_.topology) + ": slower than the links";
+      out.cause = topology::gpu_memory_in_words(cluster_.topology) + ": slower than the links";
   }
-  if (!changed_->empty()) sort_by_gain(out.relief);
+  if (!changed_->empty()) choice::sort_by_gain(out.relief);
   return {};
 }
 
 /// In a loop of collectives the host starts the next one while GPUs run this one: the longer of the two counts.
 void Predictor::wait_for_host(Prediction& out) const {
-  const Topology& t = cluster_.topology;
-  const GroupFamily& groups = out.call.groups;
+  const topology::Topology& t = cluster_.topology;
+  const collectives::GroupFamily& groups = out.call.groups;
   std::int64_t gpus = 0;  // of the first GPU's node
   for (std::uint32_t m = 0; m < groups.size(); ++m)
     gpus += t.block_of(placement_->gpu(groups.actor(0, m))) == t.block_of(placement_->gpu(groups.actor(0, 0)));
@@ -349,33 +359,33 @@ void Predictor::wait_for_host(Prediction& out) const {
 
 /// The host, if GPUs wait for it. Far NICs explain a bandwidth limit on links outside the scale-up domain.
 std::string Predictor::cause_of(const Prediction& p) {
-  const Topology& t = cluster_.topology;
+  const topology::Topology& t = cluster_.topology;
   if (p.host_wait > Duration())
     return fmt::format("the host: it starts the GPUs of a node one after another, {} each",
                        format_duration(policy_.host_per_gpu.in_s()));
-  if (p.bound.kind != BoundKind::kBandwidth || p.bound.link == kNone<LinkId>) return {};
-  if (is_scale_up(t.link_class(p.bound.link).kind) || p.made) return {};
+  if (p.bound.kind != lowering::BoundKind::kBandwidth || p.bound.link == kNone<topology::LinkId>) return {};
+  if (topology::is_scale_up(t.link_class(p.bound.link).kind) || p.made) return {};
   const auto comms = communicators_->of(p.call.groups);
   return comms.ok() ? far_nics((*comms)->first().schedules.comm()) : std::string();
 }
 
 /// The time of one job is the expected time. Adds the time without delays and the spread.
 Status Predictor::add_jitter(Prediction& out) const {
-  EngineOptions calm = engine_options();
+  engine::EngineOptions calm = engine_options();
   calm.delays.clear();
-  const std::unique_ptr<Engine> engine = open(std::move(calm), policy_.engine == "flow");
-  BUSBAR_ASSIGN(const CallId id, engine->prepare(out.call));
+  const std::unique_ptr<engine::Engine> engine = open(std::move(calm), policy_.engine == "flow");
+  BUSBAR_ASSIGN(const program::CallId id, engine->prepare(out.call));
   out.jitter = jitter_effect(engine->time_alone(id), out.time, policy_.delays);
   return {};
 }
 
-Result<Prediction> Predictor::time(const CollectiveCall& call, const TimeAsk& ask) {
+Result<Prediction> Predictor::time(const program::CollectiveCall& call, const TimeAsk& ask) {
   if (call.algorithm == "synthesized" && ask.jobs > 1)
     return Error{ErrorCode::kUnsupported, "schedules are synthesized for one job at a time", {}};
   TrialEngines trials = open_trials(call);
   trials.alone = ask.jobs == 1;
   BUSBAR_ASSIGN(ChosenCall chosen, chooser_->choose(call, trials));
-  BUSBAR_ASSIGN(const std::vector<CollectiveCall> jobs, jobs_of(call, chosen, ask.jobs, trials));
+  BUSBAR_ASSIGN(const std::vector<program::CollectiveCall> jobs, jobs_of(call, chosen, ask.jobs, trials));
   Prediction out;
   out.call = chosen.call;
   out.algorithm = call.algorithm == "synthesized" ? call.algorithm : chosen.call.algorithm;
@@ -389,8 +399,8 @@ Result<Prediction> Predictor::time(const CollectiveCall& call, const TimeAsk& as
   if (protocol_.measured && !policy_.packets) out.band = narrowed(out.band, *protocol_.measured, out.traits);
   BUSBAR_RETURN_IF_ERROR(judge(jobs, ask, trials, out));
   if (policy_.penalty && ask.jobs == 1) {
-    const std::unique_ptr<Engine> late = open_engine(late_transfers());
-    BUSBAR_ASSIGN(const CallId id, late->prepare(out.call));
+    const std::unique_ptr<engine::Engine> late = open_engine(late_transfers());
+    BUSBAR_ASSIGN(const program::CallId id, late->prepare(out.call));
     out.p99 = std::max(late->time_alone(id), out.time);
   }
   out.cause = cause_of(out);
@@ -403,4 +413,4 @@ Result<Prediction> Predictor::time(const CollectiveCall& call, const TimeAsk& as
   return out;
 }
 
-}  // namespace busbar
+}  // namespace busbar::predict

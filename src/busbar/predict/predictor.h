@@ -15,7 +15,7 @@
 #include "busbar/predict/prediction.h"
 #include "busbar/spec/cluster.h"
 
-namespace busbar {
+namespace busbar::predict {
 
 /// What time() computes in addition to the time.
 struct TimeAsk {
@@ -28,7 +28,7 @@ struct TimeAsk {
 inline constexpr TimeAsk kTimeAlone{.floor = false, .relief = false};
 
 /// S = `bytes` over ranks 0 to n - 1, everything else to be chosen.
-CollectiveCall call_over(Collective op, Bytes bytes, std::uint32_t n);
+program::CollectiveCall call_over(collectives::Collective op, Bytes bytes, std::uint32_t n);
 
 /// A machine with ranks on its GPUs and a policy. Algorithms of a call:
 /// "auto": NCCL's or RCCL's choice, over its own rings, trees and NICs; if neither supports these GPUs, the fastest of
@@ -39,77 +39,81 @@ CollectiveCall call_over(Collective op, Bytes bytes, std::uint32_t n);
 class Predictor {
  public:
   /// Rank r runs on gpus[r]; empty: on all GPUs in order.
-  static Result<std::unique_ptr<Predictor>> make(Cluster cluster, std::vector<DeviceId> gpus,
+  static Result<std::unique_ptr<Predictor>> make(spec::Cluster cluster, std::vector<topology::DeviceId> gpus,
                                                  PredictPolicy policy = {});
   ~Predictor();
 
-  const Cluster& cluster() const { return cluster_; }
+  const spec::Cluster& cluster() const { return cluster_; }
   const PredictPolicy& policy() const { return policy_; }
-  const Router& router() const { return *router_; }
-  const ProtocolModel& protocol() const { return protocol_; }
-  const Placement& placement() const { return *placement_; }
+  const routing::Router& router() const { return *router_; }
+  const program::ProtocolModel& protocol() const { return protocol_; }
+  const routing::Placement& placement() const { return *placement_; }
   std::uint32_t ranks() const { return placement_->ranks() / (policy_.host_memory ? 2 : 1); }
   /// The library that chooses algorithms for these ranks: "NCCL 2.30", "RCCL"; empty: none, so the fastest is taken.
-  std::string library(const GroupFamily& groups);
+  std::string library(const collectives::GroupFamily& groups);
   /// Whether the ranks of a group are in more than one block of the machine.
-  bool several_nodes(const GroupFamily& groups) const;
+  bool several_nodes(const collectives::GroupFamily& groups) const;
   /// Whether the groups copy between GPUs and host memory: ranks of host memory follow those of the GPUs.
-  bool in_host_memory(const GroupFamily& groups) const;
+  bool in_host_memory(const collectives::GroupFamily& groups) const;
   /// The meaning of algorithm "auto" for these ranks: "as NCCL 2.30 chooses".
-  std::string words_of_auto(const GroupFamily& groups);
-  LegalAlgorithms legal(const CollectiveCall& call) const;
+  std::string words_of_auto(const collectives::GroupFamily& groups);
+  choice::LegalAlgorithms legal(const program::CollectiveCall& call) const;
 
   /// The call with its algorithm, protocol, orders of ranks and NICs, as time() runs it. Every engine of this predictor
   /// accepts it, also while other calls run.
-  Result<CollectiveCall> prepare(const CollectiveCall& call);
+  Result<program::CollectiveCall> prepare(const program::CollectiveCall& call);
   /// Prepares every call of a program.
-  Status prepare(Program& program);
+  Status prepare(program::Program& program);
   /// A new engine of fluids for prepared calls: the policy's, or "flow" if that is "packet".
-  std::unique_ptr<Engine> open_engine(const WhatIf& what_if = {}) const;
+  std::unique_ptr<engine::Engine> open_engine(const lowering::WhatIf& what_if = {}) const;
   /// The change that makes all transfers between servers take the penalty's p99. Pre: the policy has a penalty.
-  WhatIf late_transfers() const;
+  lowering::WhatIf late_transfers() const;
   /// A new packet engine for prepared calls. Pre: the policy has packets.
-  std::unique_ptr<PacketEngine> open_packets() const;
+  std::unique_ptr<packet::PacketEngine> open_packets() const;
 
   /// Times the call alone on the machine, or as several jobs.
-  Result<Prediction> time(const CollectiveCall& call, const TimeAsk& ask = {});
+  Result<Prediction> time(const program::CollectiveCall& call, const TimeAsk& ask = {});
   /// The time that no schedule on this machine can beat.
-  Floor floor(const CollectiveCall& call);
+  floors::Floor floor(const program::CollectiveCall& call);
 
  private:
-  Predictor(Cluster cluster, PredictPolicy policy);
-  TrialEngines open_trials(const CollectiveCall& call) const;
-  TrialHelpers::Engines trial_engines(const Router& router, const CollectiveCall& call) const;
-  EngineOptions engine_options() const;
-  std::unique_ptr<Engine> open(EngineOptions options, bool flow, const Router* router = nullptr) const;
-  Result<std::vector<CollectiveCall>> jobs_of(const CollectiveCall& asked, const ChosenCall& first, std::uint32_t jobs,
-                                              TrialEngines& trials);
-  Status run(const std::vector<CollectiveCall>& jobs, const TimeAsk& ask, TrialEngines& trials, Prediction& out);
-  Status judge(const std::vector<CollectiveCall>& jobs, const TimeAsk& ask, TrialEngines& trials, Prediction& out);
+  Predictor(spec::Cluster cluster, PredictPolicy policy);
+  TrialEngines open_trials(const program::CollectiveCall& call) const;
+  choice::TrialHelpers::Engines trial_engines(const routing::Router& router, const program::CollectiveCall& call) const;
+  engine::EngineOptions engine_options() const;
+  std::unique_ptr<engine::Engine> open(engine::EngineOptions options, bool flow,
+                                       const routing::Router* router = nullptr) const;
+  Result<std::vector<program::CollectiveCall>> jobs_of(const program::CollectiveCall& asked, const ChosenCall& first,
+                                                       std::uint32_t jobs, TrialEngines& trials);
+  Status run(const std::vector<program::CollectiveCall>& jobs, const TimeAsk& ask, TrialEngines& trials,
+             Prediction& out);
+  Status judge(const std::vector<program::CollectiveCall>& jobs, const TimeAsk& ask, TrialEngines& trials,
+               Prediction& out);
   std::string cause_of(const Prediction& p);
   void wait_for_host(Prediction& out) const;
-  Status relieve_machine(const CollectiveCall& asked, Prediction& out);
+  Status relieve_machine(const program::CollectiveCall& asked, Prediction& out);
   Status add_jitter(Prediction& out) const;
 
-  Cluster cluster_;
+  spec::Cluster cluster_;
   PredictPolicy policy_;
-  ProtocolModel protocol_;
-  std::unique_ptr<Router> router_;
-  std::unique_ptr<Placement> placement_;
-  OtherThreads threads_;  ///< that trials and relief may use
+  program::ProtocolModel protocol_;
+  std::unique_ptr<routing::Router> router_;
+  std::unique_ptr<routing::Placement> placement_;
+  choice::OtherThreads threads_;  ///< that trials and relief may use
   std::unique_ptr<Communicators> communicators_;
   std::unique_ptr<CallChooser> chooser_;
-  std::shared_ptr<LoweredCalls> lowered_;                            ///< of prepared calls
-  std::optional<TrialEngines> trials_;                               ///< of prepared calls
-  std::vector<std::pair<CollectiveCall, CollectiveCall>> prepared_;  ///< as given and as prepared
-  std::optional<FloorTiers> tiers_;
+  std::shared_ptr<engine::LoweredCalls> lowered_;                                      ///< of prepared calls
+  std::optional<TrialEngines> trials_;                                                 ///< of prepared calls
+  std::vector<std::pair<program::CollectiveCall, program::CollectiveCall>> prepared_;  ///< as given and as prepared
+  std::optional<floors::FloorTiers> tiers_;
   struct Changed {
     std::string what;
     bool memory = false;
     std::unique_ptr<Predictor> machine;
   };
-  std::optional<std::vector<Changed>> changed_;                  ///< result of machine_changes(), computed on first use
-  std::vector<std::pair<CollectiveCall, MachineFloor>> floors_;  ///< one per set of calls that floors cannot tell apart
+  std::optional<std::vector<Changed>> changed_;  ///< result of machine_changes(), computed on first use
+  std::vector<std::pair<program::CollectiveCall, floors::MachineFloor>>
+      floors_;  ///< one per set of calls that floors cannot tell apart
 };
 
-}  // namespace busbar
+}  // namespace busbar::predict

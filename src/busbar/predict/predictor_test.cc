@@ -7,65 +7,67 @@
 
 #include "busbar/packet/collective_flows.h"
 
-namespace busbar {
+namespace busbar::predict {
 namespace {
 
 using ::testing::HasSubstr;
 
 Prediction all_reduce(Predictor& machine, std::uint64_t size, const std::string& algorithm = "auto",
-                      Protocol protocol = Protocol::kAuto) {
-  CollectiveCall call = call_over(Collective::kAllReduce, Bytes{size}, machine.ranks());
+                      program::Protocol protocol = program::Protocol::kAuto) {
+  program::CollectiveCall call = call_over(collectives::Collective::kAllReduce, Bytes{size}, machine.ranks());
   call.algorithm = algorithm;
   call.protocol = protocol;
   return machine.time(call).value();
 }
 
 std::unique_ptr<Predictor> on(const std::string& cluster, PredictPolicy policy = {}) {
-  return Predictor::make(load_cluster(cluster).value(), {}, std::move(policy)).value();
+  return Predictor::make(spec::load_cluster(cluster).value(), {}, std::move(policy)).value();
 }
 
 TEST(Predictor, NvlsLiftsBusBandwidthAboveTheRateOfALink) {
-  auto m = Predictor::make(load_cluster("dgx-h100").value(), {}).value();
+  auto m = Predictor::make(spec::load_cluster("dgx-h100").value(), {}).value();
   const std::uint64_t size = std::uint64_t{8} << 30;
   const Prediction p = all_reduce(*m, size);
-  EXPECT_GT(p.algbw() * bus_factor(Collective::kAllReduce, 8), 450);
+  EXPECT_GT(p.algbw() * bus_factor(collectives::Collective::kAllReduce, 8), 450);
   EXPECT_EQ(p.algorithm, "nvls");
 }
 
 TEST(Predictor, ATreeOverTwoNodesFlattersTheirNics) {
-  auto m = Predictor::make(load_cluster("dgx-a100:2").value(), {}).value();
+  auto m = Predictor::make(spec::load_cluster("dgx-a100:2").value(), {}).value();
   const std::uint64_t size = std::uint64_t{1} << 30;
   const Prediction tree = all_reduce(*m, size, "tree");
   // Across two nodes a tree moves each byte once per direction. So bus bandwidth may exceed the NICs' 8 x 25 GB/s.
-  EXPECT_GT(tree.algbw() * bus_factor(Collective::kAllReduce, 16), 150);
+  EXPECT_GT(tree.algbw() * bus_factor(collectives::Collective::kAllReduce, 16), 150);
   EXPECT_GE(tree.time, tree.floor.time);
 }
 
 TEST(Predictor, EightGpusOfAFullMeshHaveRingsOverAllSevenLinks) {
-  auto m = Predictor::make(load_cluster("mi300x-8").value(), {}).value();
+  auto m = Predictor::make(spec::load_cluster("mi300x-8").value(), {}).value();
   const std::uint64_t size = std::uint64_t{8} << 30;
-  const double bus = all_reduce(*m, size, "ring", Protocol::kSimple).algbw() * bus_factor(Collective::kAllReduce, 8);
+  const double bus = all_reduce(*m, size, "ring", program::Protocol::kSimple).algbw() *
+                     bus_factor(collectives::Collective::kAllReduce, 8);
   EXPECT_GT(bus, 6.5 * 48 * m->cluster().protocol.share_scale_up);
   EXPECT_LT(bus, 7 * 48);
 }
 
 TEST(Predictor, FlagsAmongTheDataSaveTimePerSendAndCostBandwidth) {
-  auto m = Predictor::make(load_cluster("dgx-a100").value(), {}).value();
-  const auto us = [&](std::uint64_t size, Protocol p) { return all_reduce(*m, size, "ring", p).time.in_us(); };
-  EXPECT_LT(us(1024, Protocol::kLl), us(1024, Protocol::kLl128));
-  EXPECT_LT(us(1024, Protocol::kLl128), us(1024, Protocol::kSimple));
+  auto m = Predictor::make(spec::load_cluster("dgx-a100").value(), {}).value();
+  const auto us = [&](std::uint64_t size, program::Protocol p) { return all_reduce(*m, size, "ring", p).time.in_us(); };
+  EXPECT_LT(us(1024, program::Protocol::kLl), us(1024, program::Protocol::kLl128));
+  EXPECT_LT(us(1024, program::Protocol::kLl128), us(1024, program::Protocol::kSimple));
   const std::uint64_t large = std::uint64_t{4} << 30;
-  EXPECT_NEAR(us(large, Protocol::kLl) / us(large, Protocol::kSimple), 1 / m->cluster().protocol.ll.efficiency, 0.02);
-  EXPECT_NEAR(us(large, Protocol::kLl128) / us(large, Protocol::kSimple), 128.0 / 120, 0.02);
+  EXPECT_NEAR(us(large, program::Protocol::kLl) / us(large, program::Protocol::kSimple),
+              1 / m->cluster().protocol.ll.efficiency, 0.02);
+  EXPECT_NEAR(us(large, program::Protocol::kLl128) / us(large, program::Protocol::kSimple), 128.0 / 120, 0.02);
 }
 
 TEST(Predictor, SubsetsOfACubeMeshHaveTheRingsThatTheirNvlinksAllow) {
   const auto bus = [](std::uint32_t gpus) {
-    Cluster c = load_cluster("dgx-1v").value();
-    std::vector<DeviceId> ids(c.topology.gpus().begin(), c.topology.gpus().begin() + gpus);
+    spec::Cluster c = spec::load_cluster("dgx-1v").value();
+    std::vector<topology::DeviceId> ids(c.topology.gpus().begin(), c.topology.gpus().begin() + gpus);
     auto m = Predictor::make(std::move(c), ids).value();
     const std::uint64_t size = std::uint64_t{1} << 30;
-    return all_reduce(*m, size).algbw() * bus_factor(Collective::kAllReduce, gpus);
+    return all_reduce(*m, size).algbw() * bus_factor(collectives::Collective::kAllReduce, gpus);
   };
   EXPECT_GT(bus(8), bus(2));  // rings of eight use six links, GPUs 0 and 1 have one
   EXPECT_GT(bus(4), bus(3));  // a ring of three GPUs has only single links, one of four has double ones
@@ -77,8 +79,8 @@ TEST(Predictor, CopiesThroughHostMemoryLoadTheSharedUplinkTwice) {
                                  "name: c\nnode: {base: pcie-cards-switched, gpu: rtx4090, gpus: 2, switches: 1, "
                                  "cpus: 1, link: pcie4, p2p: ") +
                              (p2p ? "true" : "false") + "}\n";
-    auto m = Predictor::make(parse_cluster(text, "c.yaml").value(), {}).value();
-    return all_reduce(*m, std::uint64_t{1} << 30, "ring", Protocol::kSimple).time.in_us();
+    auto m = Predictor::make(spec::parse_cluster(text, "c.yaml").value(), {}).value();
+    return all_reduce(*m, std::uint64_t{1} << 30, "ring", program::Protocol::kSimple).time.in_us();
   };
   EXPECT_GT(us(false), 1.7 * us(true));
 }
@@ -86,7 +88,7 @@ TEST(Predictor, CopiesThroughHostMemoryLoadTheSharedUplinkTwice) {
 TEST(Predictor, EachJobHasRingsOfItsOwn) {
   // GPUs 0 to 3 and 4 to 7 of a cube mesh are equal: two jobs that share no link take as long as one.
   auto m = on("dgx-1v");
-  const CollectiveCall half = call_over(Collective::kAllReduce, Bytes{1u << 30}, 4);
+  const program::CollectiveCall half = call_over(collectives::Collective::kAllReduce, Bytes{1u << 30}, 4);
   const Prediction one = m->time(half).value(), two = m->time(half, {.jobs = 2}).value();
   ASSERT_NE(one.call.schedule, nullptr);
   EXPECT_EQ(two.jobs, (std::vector<Duration>{one.time, one.time}));
@@ -111,18 +113,19 @@ TEST(Predictor, APreparedCallTakesTheTimeOfTheSameCallAlone) {
   for (const char* cluster : {"dgx-1v", "mi300x-8", "dgx-h100:4", "ac922-6:2", "tpu-v4"}) {
     SCOPED_TRACE(cluster);
     auto m = on(cluster);
-    Program program;
-    for (const Collective op : {Collective::kAllReduce, Collective::kAllGather, Collective::kAllToAll})
+    program::Program program;
+    for (const collectives::Collective op :
+         {collectives::Collective::kAllReduce, collectives::Collective::kAllGather, collectives::Collective::kAllToAll})
       for (const std::uint64_t size : {8ull, 16ull << 20}) {
         program.calls.push_back(call_over(op, Bytes{size}, m->ranks() / 2));
         program.calls.push_back(program.calls.back());
         program.calls.back().groups.base = m->ranks() / 2;
       }
-    const std::vector<CollectiveCall> asked = program.calls;
+    const std::vector<program::CollectiveCall> asked = program.calls;
     ASSERT_TRUE(m->prepare(program).ok());
     const auto engine = m->open_engine();
     for (std::size_t i = 0; i < asked.size(); ++i) {
-      const CallId id = engine->prepare(program.calls[i]).value();
+      const program::CallId id = engine->prepare(program.calls[i]).value();
       EXPECT_EQ(engine->time_alone(id), m->time(asked[i], kTimeAlone).value().time) << i;
     }
   }
@@ -131,22 +134,24 @@ TEST(Predictor, APreparedCallTakesTheTimeOfTheSameCallAlone) {
 TEST(Predictor, APreparedCallTakesTheTimeOfTheSameCallAloneOnAnyBoard) {
   constexpr std::size_t kMost = 32;  // ranks: pods would take minutes
   std::uint32_t times = 0;
-  for (const std::string& node : Catalog().names("nodes")) {
-    const auto loaded = load_cluster(node);
+  for (const std::string& node : spec::Catalog().names("nodes")) {
+    const auto loaded = spec::load_cluster(node);
     if (!loaded.ok() || loaded->topology.gpus().size() < 2 || loaded->topology.gpus().size() > kMost) continue;
     auto m = on(node);
     const auto engine = m->open_engine();
-    for (const Collective op :
-         {Collective::kAllReduce, Collective::kAllGather, Collective::kReduceScatter, Collective::kBroadcast,
-          Collective::kReduce, Collective::kAllToAll, Collective::kGather, Collective::kScatter, Collective::kSendRecv})
+    for (const collectives::Collective op :
+         {collectives::Collective::kAllReduce, collectives::Collective::kAllGather,
+          collectives::Collective::kReduceScatter, collectives::Collective::kBroadcast,
+          collectives::Collective::kReduce, collectives::Collective::kAllToAll, collectives::Collective::kGather,
+          collectives::Collective::kScatter, collectives::Collective::kSendRecv})
       for (const std::uint64_t size : {8ull, 64ull << 10, 16ull << 20, 1ull << 30}) {
-        const CollectiveCall asked = call_over(op, Bytes{size}, m->ranks());
+        const program::CollectiveCall asked = call_over(op, Bytes{size}, m->ranks());
         const auto alone = m->time(asked, kTimeAlone);
         const auto prepared = m->prepare(asked);
         ASSERT_EQ(alone.ok(), prepared.ok()) << node;
         if (!alone.ok()) continue;
         EXPECT_EQ(engine->time_alone(engine->prepare(*prepared).value()), alone->time)
-            << node << " " << name_of(op) << " " << size;
+            << node << " " << collectives::name_of(op) << " " << size;
         ++times;
       }
   }
@@ -156,10 +161,10 @@ TEST(Predictor, APreparedCallTakesTheTimeOfTheSameCallAloneOnAnyBoard) {
 TEST(Predictor, GroupsOnDifferentGpusHaveCommunicatorsOfTheirOwn) {
   // Eight groups at once, each of one GPU per server: each has its own NIC, so they take as long as one of them.
   auto m = on("dgx-h100:4");
-  CollectiveCall one = call_over(Collective::kReduceScatter, Bytes{1u << 30}, 4), all = one;
+  program::CollectiveCall one = call_over(collectives::Collective::kReduceScatter, Bytes{1u << 30}, 4), all = one;
   one.groups.inner = all.groups.inner = {{4, 8, 0}};
   all.groups.outer = {{8, 1, 0}};
-  const CollectiveCall prepared = m->prepare(all).value();
+  const program::CollectiveCall prepared = m->prepare(all).value();
   ASSERT_NE(prepared.schedule, nullptr);
   ASSERT_NE(prepared.nics, nullptr);
   EXPECT_EQ(m->time(all, kTimeAlone).value().time, m->time(one, kTimeAlone).value().time);
@@ -169,20 +174,22 @@ TEST(Predictor, GroupsOnDifferentGpusHaveCommunicatorsOfTheirOwn) {
 TEST(Predictor, TheFloorOfAnAlgorithmIsItsBusiestLinkAtWireRate) {
   auto m = on("dgx-h100");
   const std::uint64_t size = std::uint64_t{1} << 30;
-  const Prediction ring = all_reduce(*m, size, "ring", Protocol::kSimple);
+  const Prediction ring = all_reduce(*m, size, "ring", program::Protocol::kSimple);
   EXPECT_NEAR(ring.algorithm_floor.in_s(), 1.75 * static_cast<double>(size) / 450e9, 2e-5);
   EXPECT_GE(ring.time, ring.algorithm_floor);
-  EXPECT_GT(all_reduce(*m, size, "ring", Protocol::kLl).algorithm_floor, ring.algorithm_floor) << "flags take half";
+  EXPECT_GT(all_reduce(*m, size, "ring", program::Protocol::kLl).algorithm_floor, ring.algorithm_floor)
+      << "flags take half";
 }
 
 TEST(Predictor, AnEngineOfAWhatIfHasItsRates) {
   auto m = on("dgx-h100");
-  const CollectiveCall call = m->prepare(call_over(Collective::kAllGather, Bytes{1u << 30}, 8)).value();
-  const auto time = [&](const WhatIf& what_if) {
+  const program::CollectiveCall call =
+      m->prepare(call_over(collectives::Collective::kAllGather, Bytes{1u << 30}, 8)).value();
+  const auto time = [&](const lowering::WhatIf& what_if) {
     const auto engine = m->open_engine(what_if);
     return engine->time_alone(engine->prepare(call).value());
   };
-  WhatIf twice{.link_classes = {}, .rate_factor = 2};
+  lowering::WhatIf twice{.link_classes = {}, .rate_factor = 2};
   const Duration before = time({});
   EXPECT_EQ(time(twice), before) << "of no link";
   for (std::size_t c = 0; c < m->cluster().topology.link_classes().size(); ++c)
@@ -193,9 +200,9 @@ TEST(Predictor, AnEngineOfAWhatIfHasItsRates) {
 
 TEST(Predictor, DelaysOfMessagesSpreadTheTimeOfOneJob) {
   PredictPolicy policy;
-  policy.delays = {{LinkId{0}, 0.01, Duration::us(50)}};
+  policy.delays = {{topology::LinkId{0}, 0.01, Duration::us(50)}};
   auto m = on("dgx-h100", policy);
-  const CollectiveCall half = call_over(Collective::kAllReduce, Bytes{1u << 20}, 4);
+  const program::CollectiveCall half = call_over(collectives::Collective::kAllReduce, Bytes{1u << 20}, 4);
   const Prediction one = m->time(half, kTimeAlone).value();
   ASSERT_TRUE(one.jitter.has_value());
   EXPECT_EQ(one.jitter->without, on("dgx-h100")->time(half, kTimeAlone)->time);
@@ -206,7 +213,7 @@ TEST(Predictor, DelaysOfMessagesSpreadTheTimeOfOneJob) {
 
 TEST(Predictor, RanksWithoutAGpuAreRefused) {
   auto m = on("dgx-h100");
-  const auto p = m->time(call_over(Collective::kAllReduce, Bytes{8}, 9));
+  const auto p = m->time(call_over(collectives::Collective::kAllReduce, Bytes{8}, 9));
   ASSERT_FALSE(p.ok());
   EXPECT_THAT(p.error().text(), HasSubstr("rank 8 has no GPU"));
 }
@@ -224,9 +231,9 @@ TEST(Predictor, ALoopTakesAtLeastAsLongAsItsHostNeedsForTheGpusOfANode) {
   EXPECT_LT(all_reduce(*two, 8).time, per_gpu * 16);
   const std::uint64_t large = std::uint64_t{1} << 30;
   EXPECT_EQ(all_reduce(*one, large).time, all_reduce(*plain, large).time);
-  CollectiveCall call = call_over(Collective::kAllReduce, Bytes{8}, 8);
+  program::CollectiveCall call = call_over(collectives::Collective::kAllReduce, Bytes{8}, 8);
   const Prediction explained = one->time(call, {.explain = true}).value();
-  EXPECT_NEAR(sum_ps(explained.chain), static_cast<double>(explained.time.in_ps()), 2);
+  EXPECT_NEAR(lowering::sum_ps(explained.chain), static_cast<double>(explained.time.in_ps()), 2);
   EXPECT_TRUE(explained.relief.empty());  // no link changes what the host needs
   EXPECT_EQ(explained.chain.back().phase, "wait for the host");
   EXPECT_EQ(explained.chain.back().rounds, 0u) << "of the host, not of sends";
@@ -236,7 +243,7 @@ TEST(Predictor, StopsWhenItIsAskedTo) {
   volatile std::sig_atomic_t stop = 0;
   for (const char* engine : {"flow", "analytic"}) {
     auto m = on("dgx-h100", {.engine = engine, .stop = &stop});
-    const CollectiveCall call = call_over(Collective::kAllReduce, Bytes{1 << 20}, 8);
+    const program::CollectiveCall call = call_over(collectives::Collective::kAllReduce, Bytes{1 << 20}, 8);
     EXPECT_TRUE(m->time(call).ok());
     stop = 1;
     const auto ended = m->time(call);
@@ -247,8 +254,8 @@ TEST(Predictor, StopsWhenItIsAskedTo) {
 }
 
 /// Each rank sends the others between one and 16 pieces.
-CollectiveCall uneven_exchange(std::uint32_t n, Bytes bytes) {
-  CollectiveCall call = call_over(Collective::kAllToAllV, bytes, n);
+program::CollectiveCall uneven_exchange(std::uint32_t n, Bytes bytes) {
+  program::CollectiveCall call = call_over(collectives::Collective::kAllToAllV, bytes, n);
   call.pairs.begin = {0};
   for (std::uint32_t from = 0; from < n; ++from)
     for (std::uint32_t to = 0; to < n; ++to)
@@ -260,7 +267,7 @@ CollectiveCall uneven_exchange(std::uint32_t n, Bytes bytes) {
 TEST(Predictor, TimesCallsByTheEngineOfItsPolicy) {
   const auto times = [](const char* engine) {
     auto m = on("hgx-a100-4:3", {.engine = engine});
-    const CollectiveCall call = uneven_exchange(12, Bytes{1u << 30});
+    const program::CollectiveCall call = uneven_exchange(12, Bytes{1u << 30});
     const Duration time = m->time(call, kTimeAlone)->time;
     const auto same = m->open_engine();
     EXPECT_EQ(time, same->time_alone(same->prepare(m->prepare(call).value()).value())) << engine;
@@ -271,12 +278,13 @@ TEST(Predictor, TimesCallsByTheEngineOfItsPolicy) {
 
 // What the fluids of the same call would wait for is another chain.
 TEST(Predictor, ExplainsATimeOfPacketsByPackets) {
-  auto m = on("hgx-a100-4:3", {.engine = "packet", .packets = PacketOptions()});
-  const CollectiveCall call = call_over(Collective::kAllReduce, Bytes{1u << 20}, 12);
+  auto m = on("hgx-a100-4:3", {.engine = "packet", .packets = packet::PacketOptions()});
+  const program::CollectiveCall call = call_over(collectives::Collective::kAllReduce, Bytes{1u << 20}, 12);
   const Prediction p = m->time(call, {.explain = true}).value();
-  std::vector<ChainPart> chain;
-  const std::vector<CollectiveCall> jobs{p.call};
-  const auto run = run_packet_jobs(jobs, m->router(), m->placement(), m->protocol(), *m->policy().packets, &chain);
+  std::vector<lowering::ChainPart> chain;
+  const std::vector<program::CollectiveCall> jobs{p.call};
+  const auto run =
+      packet::run_packet_jobs(jobs, m->router(), m->placement(), m->protocol(), *m->policy().packets, &chain);
   ASSERT_TRUE(run.ok());
   ASSERT_TRUE(p.packets.has_value());
   EXPECT_GT(p.packets->data, 0u);
@@ -313,18 +321,18 @@ TEST(Predictor, NoTimeOfHostsOnOneSwitchIsBelowTheFloor) {
       "node:\n  devices: [{name: gpu, count: 5}, {name: nvswitch}]\n"
       "  links: [{between: [\"gpu*\", nvswitch], kind: nvlink, rate: 100GB/s, latency: 500ns}]\n";
   for (const std::string& text : {hosts(4), hosts(5), hosts(10), five_gpus}) {
-    const auto m = Predictor::make(parse_cluster(text, "c.yaml").value(), {}).value();
-    for (const Collective op :
-         {Collective::kAllToAll, Collective::kGather, Collective::kScatter, Collective::kAllGather})
+    const auto m = Predictor::make(spec::parse_cluster(text, "c.yaml").value(), {}).value();
+    for (const collectives::Collective op : {collectives::Collective::kAllToAll, collectives::Collective::kGather,
+                                             collectives::Collective::kScatter, collectives::Collective::kAllGather})
       for (std::uint64_t size = 8; size <= std::uint64_t{16} << 30; size = size == 8 ? 1000 : size * 2) {
-        CollectiveCall call = call_over(op, Bytes{size}, m->ranks());
-        if (op == Collective::kAllGather) call.algorithm = "direct";
+        program::CollectiveCall call = call_over(op, Bytes{size}, m->ranks());
+        if (op == collectives::Collective::kAllGather) call.algorithm = "direct";
         const Prediction p = m->time(call, {.relief = false}).value();
-        EXPECT_EQ(p.warning, "") << name_of(op) << " of " << size << " over " << m->ranks();
-        EXPECT_GE(p.time, p.floor.time) << name_of(op) << " of " << size << " over " << m->ranks();
+        EXPECT_EQ(p.warning, "") << collectives::name_of(op) << " of " << size << " over " << m->ranks();
+        EXPECT_GE(p.time, p.floor.time) << collectives::name_of(op) << " of " << size << " over " << m->ranks();
       }
   }
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::predict

@@ -7,7 +7,7 @@
 
 #include "busbar/base/text.h"
 
-namespace busbar {
+namespace busbar::predict {
 namespace {
 
 constexpr std::uint64_t kMostRanks = 1u << 24;  // of all groups together
@@ -45,7 +45,7 @@ std::optional<Range> range_of(std::string_view item) {
 /// The groups of one text.
 struct Groups {
   std::vector<Range> ranges;
-  std::vector<Axis> shifts;  ///< the first is the fastest
+  std::vector<collectives::Axis> shifts;  ///< the first is the fastest
 };
 
 Result<Groups> parse_groups(const std::string& text) {
@@ -69,8 +69,8 @@ Result<Groups> parse_groups(const std::string& text) {
   return out;
 }
 
-GroupFamily affine(const Groups& g) {
-  GroupFamily out;
+collectives::GroupFamily affine(const Groups& g) {
+  collectives::GroupFamily out;
   out.base = g.ranges.front().start;
   out.inner = {{.extent = g.ranges.front().extent, .actor_stride = g.ranges.front().step}};
   out.outer = g.shifts;
@@ -78,8 +78,8 @@ GroupFamily affine(const Groups& g) {
 }
 
 /// Appends every group of the text to a list.
-void list(const Groups& g, GroupFamily& out) {
-  GroupFamily shifts;
+void list(const Groups& g, collectives::GroupFamily& out) {
+  collectives::GroupFamily shifts;
   shifts.outer = g.shifts;
   for (std::uint32_t s = 0; s < shifts.groups(); ++s)
     for (const Range& r : g.ranges)
@@ -87,7 +87,7 @@ void list(const Groups& g, GroupFamily& out) {
   out.listed_groups += shifts.groups();
 }
 
-Status check(const GroupFamily& f, std::uint32_t ranks) {
+Status check(const collectives::GroupFamily& f, std::uint32_t ranks) {
   std::vector<std::uint32_t> last(ranks, 0);  // 1 + the last group that has the rank
   for (std::uint32_t g = 0; g < f.groups(); ++g)
     for (std::uint32_t m = 0; m < f.size(); ++m) {
@@ -102,8 +102,8 @@ Status check(const GroupFamily& f, std::uint32_t ranks) {
 
 }  // namespace
 
-Result<GroupFamily> parse_rank_groups(std::span<const std::string> texts, std::uint32_t ranks) {
-  GroupFamily out;
+Result<collectives::GroupFamily> parse_rank_groups(std::span<const std::string> texts, std::uint32_t ranks) {
+  collectives::GroupFamily out;
   std::optional<std::size_t> size;
   for (const std::string& text : texts) {
     BUSBAR_ASSIGN(const Groups groups, parse_groups(text));
@@ -123,7 +123,7 @@ Result<GroupFamily> parse_rank_groups(std::span<const std::string> texts, std::u
 namespace {
 
 /// The ranks of one group as few ranges, in the order of the members.
-std::string group_text(const GroupFamily& f, std::uint32_t group) {
+std::string group_text(const collectives::GroupFamily& f, std::uint32_t group) {
   std::string out;
   const std::uint32_t n = f.size();
   for (std::uint32_t m = 0; m < n;) {
@@ -146,15 +146,16 @@ std::string group_text(const GroupFamily& f, std::uint32_t group) {
 
 }  // namespace
 
-std::vector<std::string> rank_groups_text(const GroupFamily& f) {
+std::vector<std::string> rank_groups_text(const collectives::GroupFamily& f) {
   std::vector<std::string> out;
-  const bool repeats = f.listed.empty() && std::all_of(f.outer.begin(), f.outer.end(),
-                                                       [](const Axis& a) { return a.actor_stride <= kMostRanks; });
+  const bool repeats = f.listed.empty() && std::all_of(f.outer.begin(), f.outer.end(), [](const collectives::Axis& a) {
+                         return a.actor_stride <= kMostRanks;
+                       });
   for (std::uint32_t g = 0; g < (repeats ? 1 : f.groups()); ++g) out.push_back(group_text(f, g));
   if (repeats)
-    for (const Axis& a : f.outer)
+    for (const collectives::Axis& a : f.outer)
       if (a.extent > 1) out.front() += fmt::format("+{}x{}", a.actor_stride, a.extent);
   return out;
 }
 
-}  // namespace busbar
+}  // namespace busbar::predict

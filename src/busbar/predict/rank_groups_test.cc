@@ -3,14 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace busbar {
+namespace busbar::predict {
 namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using Ranks = std::vector<std::uint32_t>;
 
-std::vector<Ranks> members(const GroupFamily& f) {
+std::vector<Ranks> members(const collectives::GroupFamily& f) {
   std::vector<Ranks> out(f.groups());
   for (std::uint32_t g = 0; g < f.groups(); ++g)
     for (std::uint32_t m = 0; m < f.size(); ++m) out[g].push_back(f.actor(g, m));
@@ -36,18 +36,18 @@ TEST(RankGroups, RepeatByShiftsAndByTexts) {
 }
 
 TEST(RankGroups, AreAffineWhereOneRangeRepeats) {
-  const GroupFamily f = parse_rank_groups(std::vector<std::string>{"2:16:4+1x2+16x3"}, 64).value();
+  const collectives::GroupFamily f = parse_rank_groups(std::vector<std::string>{"2:16:4+1x2+16x3"}, 64).value();
   EXPECT_EQ(f.base, 2u);
   EXPECT_TRUE(f.listed.empty());
-  EXPECT_EQ(f.inner, (std::vector<Axis>{{4, 4, 0}}));
-  EXPECT_EQ(f.outer, (std::vector<Axis>{{2, 1, 0}, {3, 16, 0}}));
+  EXPECT_EQ(f.inner, (std::vector<collectives::Axis>{{4, 4, 0}}));
+  EXPECT_EQ(f.outer, (std::vector<collectives::Axis>{{2, 1, 0}, {3, 16, 0}}));
   EXPECT_EQ(parse_rank_groups(std::vector<std::string>{"0,2+1x2"}, 64)->listed_groups, 2u);
   EXPECT_EQ(parse_rank_groups(std::vector<std::string>{"0:2", "2:4+2x2"}, 64)->listed_groups, 3u);
 }
 
 TEST(RankGroups, AreWrittenAsFewRanges) {
   const auto text = [](std::vector<std::uint32_t> ranks) {
-    GroupFamily f;
+    collectives::GroupFamily f;
     f.listed = std::move(ranks), f.listed_groups = 1;
     return rank_groups_text(f).front();
   };
@@ -59,7 +59,7 @@ TEST(RankGroups, AreWrittenAsFewRanges) {
   EXPECT_EQ(text({0, 1, 2, 9}), "0:3,9");
   EXPECT_EQ(text({0, 2, 4, 6, 7}), "0:7:2,7");
   EXPECT_EQ(text({6, 4, 2}), "6,4,2");
-  GroupFamily many = one_group(4);
+  collectives::GroupFamily many = collectives::one_group(4);
   many.outer = {{2, 4, 0}, {1, 9, 0}, {3, 16, 0}};
   EXPECT_THAT(rank_groups_text(many), ElementsAre("0:4+4x2+16x3"));
 }
@@ -87,8 +87,9 @@ TEST(RankGroups, RefuseInvalidGroups) {
 }
 
 TEST(RankGroups, WrittenGroupsReadBackEqual) {
-  std::vector<GroupFamily> all{one_group(1), one_group(2), one_group(64)};
-  GroupFamily f;
+  std::vector<collectives::GroupFamily> all{collectives::one_group(1), collectives::one_group(2),
+                                            collectives::one_group(64)};
+  collectives::GroupFamily f;
   f.base = 3, f.inner = {{4, 8}}, f.outer = {{5, 1}};
   all.push_back(f);
   f.inner = {{2, 0xffff'fffeu}}, f.outer = {{2, 4}};  // descending
@@ -98,10 +99,10 @@ TEST(RankGroups, WrittenGroupsReadBackEqual) {
   f = {};
   f.listed = {7, 3, 9, 1, 2, 3}, f.listed_groups = 2;
   all.push_back(f);
-  for (const GroupFamily& family : all)
+  for (const collectives::GroupFamily& family : all)
     EXPECT_EQ(parsed(rank_groups_text(family)), members(family)) << rank_groups_text(family).front();
   EXPECT_THAT(rank_groups_text(all[3]), ElementsAre("3:28:8+1x5"));
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::predict

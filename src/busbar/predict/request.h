@@ -7,14 +7,14 @@
 #include "busbar/program/program.h"
 #include "busbar/spec/cluster.h"
 
-namespace busbar {
+namespace busbar::predict {
 
 struct CollectiveRequest {
   std::string cluster;  ///< for load_cluster()
-  Overrides overrides;
+  spec::Overrides overrides;
   std::string engine;
-  CollectiveCall call;  ///< as given; ranks are GPUs of the cluster
+  program::CollectiveCall call;  ///< as given; ranks are GPUs of the cluster
   PredictOptions predict;
 };
 
-}  // namespace busbar
+}  // namespace busbar::predict

@@ -15,7 +15,7 @@
 #include "busbar/predict/jitter.h"
 #include "busbar/predict/predictor.h"
 
-namespace busbar::corpus {
+namespace busbar::predict::corpus {
 
 /// Times in ps, and bytes per link.
 using Figures = std::vector<double>;
@@ -40,10 +40,10 @@ struct Machine {
   std::vector<std::string> degrade{}, fail{}, jitter{};
   std::string engine = "flow";
   std::unique_ptr<Predictor> with(const Shortcuts& shortcuts) const {
-    Overrides overrides;
+    spec::Overrides overrides;
     overrides.degrade = degrade;
     overrides.fail = fail;
-    Cluster c = load_cluster(cluster, overrides).value();
+    spec::Cluster c = spec::load_cluster(cluster, overrides).value();
     PredictPolicy policy{.engine = engine};
     policy.shortcuts = shortcuts;
     policy.delays = parse_jitter(jitter, c.topology).value();
@@ -52,21 +52,21 @@ struct Machine {
 };
 
 /// A case of the time of a collective, and of the bytes of one run on each link.
-inline Case collective(Machine machine, Collective op, std::uint64_t bytes, std::string algorithm = "auto",
+inline Case collective(Machine machine, collectives::Collective op, std::uint64_t bytes, std::string algorithm = "auto",
                        std::uint32_t group = 0) {
-  const std::string name = machine.cluster + ", " + name_of(op) + ", " + algorithm;
+  const std::string name = machine.cluster + ", " + collectives::name_of(op) + ", " + algorithm;
   return {name, [=](const Shortcuts& shortcuts) {
             const auto m = machine.with(shortcuts);
-            CollectiveCall call = call_over(op, Bytes{bytes}, m->ranks());
+            program::CollectiveCall call = call_over(op, Bytes{bytes}, m->ranks());
             if (group > 0) {
-              call.groups = one_group(group);
+              call.groups = collectives::one_group(group);
               call.groups.outer = {{m->ranks() / group, group, 0}};
             }
             call.algorithm = algorithm;
             const Prediction p = m->time(call, kTimeAlone).value();
             Figures out{ps(p.time), ps(p.algorithm_floor)};
             const auto engine = m->open_engine();
-            const CallId id = engine->prepare(p.call).value();
+            const program::CallId id = engine->prepare(p.call).value();
             engine->start(id, 0, SimTime());
             out.push_back(ps(engine->advance(SimTime::max())->at.since_start()));
             for (const double b : engine->link_bytes()) out.push_back(b);
@@ -75,9 +75,9 @@ inline Case collective(Machine machine, Collective op, std::uint64_t bytes, std:
 }
 
 /// Pieces of random sizes between the first `n` GPUs from `base`; the last two speak to each other alone.
-inline CollectiveCall uneven_call(std::uint32_t base, std::uint32_t n) {
+inline program::CollectiveCall uneven_call(std::uint32_t base, std::uint32_t n) {
   RandomStream random(n, "pieces of pairs");
-  CollectiveCall call = call_over(Collective::kAllToAllV, Bytes{std::uint64_t{n} << 20}, n);
+  program::CollectiveCall call = call_over(collectives::Collective::kAllToAllV, Bytes{std::uint64_t{n} << 20}, n);
   call.groups.base = base;
   call.algorithm = "direct";
   call.pairs.begin.assign(1, 0);
@@ -98,7 +98,7 @@ inline Case uneven(Machine machine) {
             Figures out{ps(m->time(uneven_call(0, n), kTimeAlone)->time)};
             const auto engine = m->open_engine();
             for (const std::uint32_t base : {0u, n / 4}) {
-              const CollectiveCall call = m->prepare(uneven_call(base, n - n / 4)).value();
+              const program::CollectiveCall call = m->prepare(uneven_call(base, n - n / 4)).value();
               engine->start(engine->prepare(call).value(), base, SimTime());
             }
             while (const auto done = engine->advance(SimTime::max())) out.push_back(ps(done->at.since_start()));
@@ -107,11 +107,11 @@ inline Case uneven(Machine machine) {
 }
 
 /// When each of the jobs ends.
-inline Case jobs(Machine machine, Collective op, std::uint64_t bytes, std::string algorithm, std::uint32_t of,
-                 std::uint32_t count) {
+inline Case jobs(Machine machine, collectives::Collective op, std::uint64_t bytes, std::string algorithm,
+                 std::uint32_t of, std::uint32_t count) {
   return {machine.cluster + ", jobs", [=](const Shortcuts& shortcuts) {
             const auto m = machine.with(shortcuts);
-            CollectiveCall call = call_over(op, Bytes{bytes}, of);
+            program::CollectiveCall call = call_over(op, Bytes{bytes}, of);
             call.algorithm = algorithm;
             const Prediction p = m->time(call, {.jobs = count, .floor = false, .relief = false}).value();
             Figures out;
@@ -125,10 +125,10 @@ inline Case calls(Machine machine, std::string algorithm) {
   return {machine.cluster + ", calls", [=](const Shortcuts& shortcuts) {
             const auto m = machine.with(shortcuts);
             const auto engine = m->open_engine();
-            std::vector<CallId> ids;
+            std::vector<program::CallId> ids;
             const std::uint32_t half = m->ranks() / 2;
             for (const std::uint32_t first : {0u, half, half / 2}) {
-              CollectiveCall call = call_over(Collective::kAllReduce, Bytes{48 << 20}, half);
+              program::CollectiveCall call = call_over(collectives::Collective::kAllReduce, Bytes{48 << 20}, half);
               call.groups.base = first;
               call.algorithm = algorithm;
               ids.push_back(engine->prepare(m->prepare(call).value()).value());
@@ -153,21 +153,21 @@ inline Case list(Machine machine, std::uint32_t flows) {
   return {machine.cluster + ", list", [=](const Shortcuts& shortcuts) {
             const auto m = machine.with(shortcuts);
             RandomStream random(1, "list of flows");
-            FlowList list;
+            program::FlowList list;
             while (list.flows.size() < flows) {
               const auto from = static_cast<std::uint32_t>(random.below(m->ranks()));
               const auto to = static_cast<std::uint32_t>(random.below(m->ranks()));
               if (from == to) continue;
-              const Placement& p = m->placement();
+              const routing::Placement& p = m->placement();
               list.flows.push_back({p.gpu(from), p.gpu(to), p.nic(from, 0), p.nic(to, 0),
                                     Bytes{1'000'000 + random.below(50'000'000)},
                                     SimTime::at(Duration::ns(static_cast<std::int64_t>(random.below(400'000))))});
               list.after.close_row();
             }
-            const FlowListResult r = run_flow_list(m->router(), list, shortcuts).value();
+            const engine::FlowListResult r = engine::run_flow_list(m->router(), list, shortcuts).value();
             Figures out{ps(r.end.since_start())};
-            for (const FlowOutcome& f : r.flows) out.push_back(ps(f.fct));
-            for (const LinkUse& l : r.links) out.push_back(l.bytes);
+            for (const engine::FlowOutcome& f : r.flows) out.push_back(ps(f.fct));
+            for (const engine::LinkUse& l : r.links) out.push_back(l.bytes);
             return out;
           }};
 }
@@ -176,16 +176,17 @@ inline Case list(Machine machine, std::uint32_t flows) {
 inline Case graph(Machine machine, std::string algorithm) {
   return {machine.cluster + ", graph", [=](const Shortcuts& shortcuts) {
             const auto m = machine.with(shortcuts);
-            ScheduleSpec spec;
+            collectives::ScheduleSpec spec;
             spec.algorithm = algorithm;
-            spec.op = Collective::kAllReduce;
+            spec.op = collectives::Collective::kAllReduce;
             spec.ranks = m->ranks();
-            const ExecutionPlan plan = plan_of(build_schedule(spec).value(), false).value();
-            const MessageGraph messages = messages_of(plan, Bytes{16 << 20}, 2).value();
-            const auto r =
-                run_messages(m->router(), m->placement(), m->protocol(), Protocol::kSimple, messages, shortcuts);
+            const collectives::ExecutionPlan plan =
+                collectives::plan_of(collectives::build_schedule(spec).value(), false).value();
+            const program::MessageGraph messages = program::messages_of(plan, Bytes{16 << 20}, 2).value();
+            const auto r = engine::run_messages(m->router(), m->placement(), m->protocol(), program::Protocol::kSimple,
+                                                messages, shortcuts);
             Figures out{ps(r->end.since_start())};
-            for (const TaskOutcome& t : r->tasks) out.push_back(ps(t.done.since_start()));
+            for (const engine::TaskOutcome& t : r->tasks) out.push_back(ps(t.done.since_start()));
             return out;
           }};
 }
@@ -213,27 +214,28 @@ inline std::vector<Case> cases() {
   held_up.jitter = {"node2.nic1=1%x50us"};
   closed.engine = "analytic";
   std::vector<Case> out;
-  for (const Collective op : {Collective::kAllReduce, Collective::kAllGather})
+  for (const collectives::Collective op : {collectives::Collective::kAllReduce, collectives::Collective::kAllGather})
     for (const Machine& m : {nvswitch, rails, cube, mesh, torus, cards, slow_rails, held_up, closed})
       out.push_back(collective(m, op, 64 * kMiB));
   for (const Machine& m : {rails, torus, cards, hashed, sprayed, adaptive, damaged, slow, closed})
-    out.push_back(collective(m, Collective::kAllToAll, 16 * kMiB, "direct"));
+    out.push_back(collective(m, collectives::Collective::kAllToAll, 16 * kMiB, "direct"));
   Machine staged = hashed, staged_cards = cards;
   staged.cluster.insert(staged.cluster.find("gpus: 2"), "gpudirect: false, ");
   staged_cards.cluster.insert(staged_cards.cluster.find("gpus: 4"), "gpudirect: false, ");
   for (const Machine& m : {staged, staged_cards})
-    out.push_back(collective(m, Collective::kAllToAll, 16 * kMiB, "direct"));
+    out.push_back(collective(m, collectives::Collective::kAllToAll, 16 * kMiB, "direct"));
   for (const std::uint64_t bytes : {std::uint64_t{256}, 4 * kMiB, 512 * kMiB})
-    out.push_back(collective({"hgx-h100-4:2"}, Collective::kAllReduce, bytes, "fastest"));
-  out.push_back(collective({"hgx-h100-4:2"}, Collective::kAllGather, 64 * kMiB, "synthesized"));
-  out.push_back(collective({"hgx-h100-4:2"}, Collective::kBroadcast, 64 * kMiB, "fastest"));
-  out.push_back(collective({.cluster = "gaudi2-8", .engine = "analytic"}, Collective::kAllReduce, 256, "fastest"));
-  out.push_back(collective(nvswitch, Collective::kAllGather, 64 * kMiB, "fastest"));
+    out.push_back(collective({"hgx-h100-4:2"}, collectives::Collective::kAllReduce, bytes, "fastest"));
+  out.push_back(collective({"hgx-h100-4:2"}, collectives::Collective::kAllGather, 64 * kMiB, "synthesized"));
+  out.push_back(collective({"hgx-h100-4:2"}, collectives::Collective::kBroadcast, 64 * kMiB, "fastest"));
+  out.push_back(
+      collective({.cluster = "gaudi2-8", .engine = "analytic"}, collectives::Collective::kAllReduce, 256, "fastest"));
+  out.push_back(collective(nvswitch, collectives::Collective::kAllGather, 64 * kMiB, "fastest"));
   for (const Machine& m : {nvswitch, cards}) out.push_back(uneven(m));
-  out.push_back(collective(rails, Collective::kAllReduce, 64 * kMiB, "auto", 4));
-  out.push_back(collective(cards, Collective::kAllReduce, 64 * kMiB, "auto", 8));
+  out.push_back(collective(rails, collectives::Collective::kAllReduce, 64 * kMiB, "auto", 4));
+  out.push_back(collective(cards, collectives::Collective::kAllReduce, 64 * kMiB, "auto", 8));
   for (const Machine& m : {cards, sprayed, damaged}) {
-    out.push_back(jobs(m, Collective::kAllReduce, 32 * kMiB, "ring", 6, 4));
+    out.push_back(jobs(m, collectives::Collective::kAllReduce, 32 * kMiB, "ring", 6, 4));
     out.push_back(calls(m, "hierarchical"));
   }
   for (const Machine& m : {cards, hashed, sprayed, adaptive, damaged}) out.push_back(list(m, 150));
@@ -241,4 +243,4 @@ inline std::vector<Case> cases() {
   return out;
 }
 
-}  // namespace busbar::corpus
+}  // namespace busbar::predict::corpus

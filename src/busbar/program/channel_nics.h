@@ -7,7 +7,7 @@
 #include "busbar/base/csr.h"
 #include "busbar/base/id.h"
 
-namespace busbar {
+namespace busbar::program {
 
 /// One table for all ranks of a call, shared by the calls of all sizes. Devices are dense numbers of the topology; a
 /// program knows nothing else of it.
@@ -32,4 +32,4 @@ struct ChannelNics {
   }
 };
 
-}  // namespace busbar
+}  // namespace busbar::program

@@ -2,8 +2,8 @@
 
 #include "busbar/base/grouped.h"
 
-namespace busbar {
+namespace busbar::program {
 
 Csr<std::uint32_t> successors_of(const FlowList& list) { return inverted(list.after); }
 
-}  // namespace busbar
+}  // namespace busbar::program

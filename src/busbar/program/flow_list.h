@@ -9,7 +9,7 @@
 #include "busbar/topology/direct_reach.h"
 #include "busbar/topology/link.h"
 
-namespace busbar {
+namespace busbar::program {
 
 /// The event of earlier flows that a dependent flow waits for.
 enum class FlowTrigger : std::uint8_t {
@@ -20,8 +20,8 @@ enum class FlowTrigger : std::uint8_t {
 inline constexpr std::uint8_t kMostFlowLanes = 8;
 
 struct ListedFlow {
-  DeviceId from{}, to{};          ///< GPUs, or NICs
-  DeviceId nic_from{}, nic_to{};  ///< used between blocks
+  topology::DeviceId from{}, to{};          ///< GPUs, or NICs
+  topology::DeviceId nic_from{}, nic_to{};  ///< used between blocks
   Bytes bytes{0};
   SimTime start;  ///< no earlier than this, and no earlier than `after` allows
   FlowTrigger trigger = FlowTrigger::kReceived;
@@ -35,16 +35,18 @@ struct ListedFlow {
 struct RateShares {
   double scale_up = 1, server = 1, network = 1;
   bool operator==(const RateShares&) const = default;
-  double of(LinkKind kind) const { return is_scale_up(kind) ? scale_up : is_in_server(kind) ? server : network; }
+  double of(topology::LinkKind kind) const {
+    return topology::is_scale_up(kind) ? scale_up : topology::is_in_server(kind) ? server : network;
+  }
 };
 struct FlowList {
   std::vector<ListedFlow> flows;
-  Csr<std::uint32_t> after;  ///< per flow: the flows it waits for; no cycles
-  DirectReach reach{};       ///< data it does not allow are copied in host memory; the packet engine refuses those
+  Csr<std::uint32_t> after;       ///< per flow: the flows it waits for; no cycles
+  topology::DirectReach reach{};  ///< data it does not allow are copied in host memory; the packet engine refuses those
   RateShares shares{};
 };
 
 /// Per flow, the flows that depend on it, ascending.
 Csr<std::uint32_t> successors_of(const FlowList& list);
 
-}  // namespace busbar
+}  // namespace busbar::program

@@ -3,17 +3,17 @@
 #include <algorithm>
 #include <cmath>
 
-namespace busbar {
+namespace busbar::program {
 namespace {
 
 /// Each rank of the others sends to many ranks at once.
-bool one_stream_per_rank(Collective op) {
+bool one_stream_per_rank(collectives::Collective op) {
   switch (op) {
-    case Collective::kAllReduce:
-    case Collective::kAllGather:
-    case Collective::kReduceScatter:
-    case Collective::kBroadcast:
-    case Collective::kReduce:
+    case collectives::Collective::kAllReduce:
+    case collectives::Collective::kAllGather:
+    case collectives::Collective::kReduceScatter:
+    case collectives::Collective::kBroadcast:
+    case collectives::Collective::kReduce:
       return true;
     default:
       return false;
@@ -145,12 +145,14 @@ MeasuredCalls::Quantity MeasuredCalls::quantity(const CallTraits& call, Covarian
   return {e.ln_factor, e.sigma};
 }
 
-MeasuredCalls::Quantity MeasuredCalls::rates(Collective op, std::uint32_t ranks, bool several_nodes) const {
+MeasuredCalls::Quantity MeasuredCalls::rates(collectives::Collective op, std::uint32_t ranks,
+                                             bool several_nodes) const {
   return quantity({op, ranks, several_nodes, "", 1, 1}, &MeasuredCalls::rate_covariance);
 }
 
-MeasuredCalls::Quantity MeasuredCalls::latencies(Collective op, std::uint32_t ranks, bool several_nodes) const {
+MeasuredCalls::Quantity MeasuredCalls::latencies(collectives::Collective op, std::uint32_t ranks,
+                                                 bool several_nodes) const {
   return quantity({op, ranks, several_nodes, "", 1, 0}, &MeasuredCalls::latency_covariance);
 }
 
-}  // namespace busbar
+}  // namespace busbar::program

@@ -13,11 +13,11 @@
 
 #include "busbar/collectives/schedule.h"
 
-namespace busbar {
+namespace busbar::program {
 
 /// What the time of a call depends on, as far as measurements of other calls tell about it.
 struct CallTraits {
-  Collective op{};
+  collectives::Collective op{};
   std::uint32_t ranks = 2;
   bool several_nodes = false;  ///< ranks in more than one block of the machine
   std::string way;             ///< algorithm and protocol: "ring ll128"
@@ -66,8 +66,8 @@ class MeasuredCalls {
   struct Quantity {
     double ln_factor = 0, sigma = 0;
   };
-  Quantity rates(Collective op, std::uint32_t ranks, bool several_nodes) const;
-  Quantity latencies(Collective op, std::uint32_t ranks, bool several_nodes) const;
+  Quantity rates(collectives::Collective op, std::uint32_t ranks, bool several_nodes) const;
+  Quantity latencies(collectives::Collective op, std::uint32_t ranks, bool several_nodes) const;
 
  private:
   using Covariance = double (MeasuredCalls::*)(const CallTraits& a, const CallTraits& b) const;
@@ -85,4 +85,4 @@ class MeasuredCalls {
   std::vector<double> weights_;  ///< of calls, in the estimate of another
 };
 
-}  // namespace busbar
+}  // namespace busbar::program

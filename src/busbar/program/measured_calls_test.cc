@@ -4,10 +4,11 @@
 
 #include <cmath>
 
-namespace busbar {
+namespace busbar::program {
 namespace {
 
-CallTraits ring(double bytes, double bytes_share, Collective op = Collective::kAllReduce, std::uint32_t ranks = 16) {
+CallTraits ring(double bytes, double bytes_share, collectives::Collective op = collectives::Collective::kAllReduce,
+                std::uint32_t ranks = 16) {
   return {op, ranks, true, "ring simple", bytes, bytes_share};
 }
 
@@ -35,9 +36,9 @@ TEST(MeasuredCalls, NothingMeasuredChangesNothing) {
 }
 
 TEST(MeasuredCalls, CallsInsideANodeLearnNothingFromAnotherOperation) {
-  const CallTraits measured{Collective::kAllReduce, 8, false, "ring simple", 1e9, 1};
+  const CallTraits measured{collectives::Collective::kAllReduce, 8, false, "ring simple", 1e9, 1};
   CallTraits other = measured;
-  other.op = Collective::kAllGather;
+  other.op = collectives::Collective::kAllGather;
   const MeasuredCalls t({{measured, 20, 10}});
   EXPECT_GT(t.ln_factor(measured), 0.6);
   EXPECT_EQ(t.ln_factor(other), 0);
@@ -45,14 +46,14 @@ TEST(MeasuredCalls, CallsInsideANodeLearnNothingFromAnotherOperation) {
 
 TEST(MeasuredCalls, RatesOfNicsCarryOverToOtherOperationsAndMoreNodes) {
   const MeasuredCalls t = table();
-  EXPECT_NEAR(std::exp(t.ln_factor(ring(4e9, 1, Collective::kAllGather))), 1.2, 0.1);
-  EXPECT_NEAR(std::exp(t.ln_factor(ring(4e9, 1, Collective::kAllReduce, 256))), 1.3, 0.05);
-  EXPECT_EQ(t.ln_factor(ring(4e9, 1, Collective::kAllToAll)), 0);
+  EXPECT_NEAR(std::exp(t.ln_factor(ring(4e9, 1, collectives::Collective::kAllGather))), 1.2, 0.1);
+  EXPECT_NEAR(std::exp(t.ln_factor(ring(4e9, 1, collectives::Collective::kAllReduce, 256))), 1.3, 0.05);
+  EXPECT_EQ(t.ln_factor(ring(4e9, 1, collectives::Collective::kAllToAll)), 0);
 }
 
 TEST(MeasuredCalls, SpreadIsSmallWhereCallsWereMeasuredAndLargeElsewhere) {
   const MeasuredCalls t = table();
-  const auto known = t.at(ring(4e9, 1)), far = t.at(ring(4e9, 1, Collective::kAllToAll));
+  const auto known = t.at(ring(4e9, 1)), far = t.at(ring(4e9, 1, collectives::Collective::kAllToAll));
   EXPECT_GT(known.known, 0.95);
   EXPECT_LT(known.sigma, 0.08);
   EXPECT_EQ(far.known, 0);
@@ -61,9 +62,9 @@ TEST(MeasuredCalls, SpreadIsSmallWhereCallsWereMeasuredAndLargeElsewhere) {
 
 TEST(MeasuredCalls, RatesAndLatenciesAreToldApart) {
   const MeasuredCalls t = table();
-  EXPECT_NEAR(std::exp(t.rates(Collective::kAllReduce, 16, true).ln_factor), 1.3, 0.1);
-  EXPECT_GT(t.latencies(Collective::kAllReduce, 16, true).ln_factor, 0.1);
+  EXPECT_NEAR(std::exp(t.rates(collectives::Collective::kAllReduce, 16, true).ln_factor), 1.3, 0.1);
+  EXPECT_GT(t.latencies(collectives::Collective::kAllReduce, 16, true).ln_factor, 0.1);
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::program

@@ -11,7 +11,7 @@
 #include "busbar/collectives/execution_plan.h"
 #include "busbar/program/channel_nics.h"
 
-namespace busbar {
+namespace busbar::program {
 
 /// The event of a task that a dependent task waits for.
 enum class TaskEvent : std::uint8_t {
@@ -53,10 +53,10 @@ enum class LoopOrder : std::uint8_t {
 
 /// A plan of S = `bytes` as messages. The buffer is cut into `loops` parts, which follow each other through the plan in
 /// that order. Copies and additions within a rank take no time. Error kUnsupported above 4 million messages.
-Result<MessageGraph> messages_of(const ExecutionPlan& plan, Bytes bytes, std::uint32_t loops,
+Result<MessageGraph> messages_of(const collectives::ExecutionPlan& plan, Bytes bytes, std::uint32_t loops,
                                  LoopOrder order = LoopOrder::kThreadByThread);
 
 /// The same messages; each rank takes `work` before what waits for nothing.
 MessageGraph after_work(const MessageGraph& graph, Duration work);
 
-}  // namespace busbar
+}  // namespace busbar::program

@@ -5,7 +5,7 @@
 #include "busbar/base/check.h"
 #include "busbar/base/id.h"
 
-namespace busbar {
+namespace busbar::program {
 
 OpIndex::OpIndex(const Program& program) : program_(program) {
   std::uint32_t in_passes = 0;
@@ -60,4 +60,4 @@ const Op& OpIndex::op(Place p) const {
 
 RoleId OpIndex::role(Place p) const { return p.use == kNoUse ? program_.ops[p.at].role : program_.uses[p.use].role; }
 
-}  // namespace busbar
+}  // namespace busbar::program

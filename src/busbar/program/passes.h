@@ -7,7 +7,7 @@
 
 #include "busbar/program/program.h"
 
-namespace busbar {
+namespace busbar::program {
 
 /// The operation of an id. Precondition of all functions: the program outlives this object and does not change.
 class OpIndex {
@@ -66,4 +66,4 @@ void OpIndex::for_each_piece(F f, G g) const {
   for (; op < program_.ops.size(); ++op) f(Place{kNoUse, op});
 }
 
-}  // namespace busbar
+}  // namespace busbar::program

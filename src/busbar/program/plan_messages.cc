@@ -4,14 +4,14 @@
 
 #include "busbar/program/message_graph.h"
 
-namespace busbar {
+namespace busbar::program {
 namespace {
 
 constexpr std::size_t kMostTasks = 4'000'000;
 
 class MessageLister {
  public:
-  MessageLister(const ExecutionPlan& plan, Bytes bytes, std::uint32_t loops, LoopOrder order)
+  MessageLister(const collectives::ExecutionPlan& plan, Bytes bytes, std::uint32_t loops, LoopOrder order)
       : p_(plan), loops_(loops), by_step_(order == LoopOrder::kStepByStep) {
     g_.ranks = plan.ranks;
     bytes_ = count(bytes);
@@ -62,7 +62,7 @@ class MessageLister {
 
   bool sends(std::uint32_t s) const {
     for (const auto* slices : {&p_.reads, &p_.writes})
-      for (const PlanSlice& x : slices->row(s))
+      for (const collectives::PlanSlice& x : slices->row(s))
         if (x.rank != p_.rank_of(p_.steps[s]) || p_.steps[s].in_switch) return true;
     return false;
   }
@@ -87,7 +87,7 @@ class MessageLister {
     const unsigned __int128 per_loop = static_cast<unsigned __int128>(p_.chunks) * loops_;
     return static_cast<std::uint64_t>((chunk_bytes * (loop_ + 1)) / per_loop - chunk_bytes * loop_ / per_loop);
   }
-  Bytes size_of(const PlanStep& s) const { return Bytes{bytes_before(s.count)}; }
+  Bytes size_of(const collectives::PlanStep& s) const { return Bytes{bytes_before(s.count)}; }
 
   static void merge(Edges& into, const Edges& more) {
     into.insert(into.end(), more.begin(), more.end());
@@ -109,7 +109,7 @@ class MessageLister {
   }
 
   void add(std::uint32_t s) {
-    const PlanStep& step = p_.steps[s];
+    const collectives::PlanStep& step = p_.steps[s];
     const std::uint32_t rank = p_.rank_of(step);
     Ends& before = last_[step.thread];
     Edges start = before.here, there = tells_[s] ? before.there : Edges();
@@ -128,7 +128,7 @@ class MessageLister {
       ends.there.push_back({t, TaskEvent::kDone});
     };
     for (const auto* slices : {&p_.reads, &p_.writes})
-      for (const PlanSlice& x : slices->row(s)) {
+      for (const collectives::PlanSlice& x : slices->row(s)) {
         const bool reads = slices == &p_.reads;
         const Bytes bytes = size_of(step);
         if (step.in_switch && (reads ? p_.reads.row(s).size() : p_.writes.row(s).size()) > 1)
@@ -145,7 +145,7 @@ class MessageLister {
     ends_[s] = std::move(ends);
   }
 
-  const ExecutionPlan& p_;
+  const collectives::ExecutionPlan& p_;
   std::uint32_t loops_, loop_ = 0;
   bool by_step_;
   std::uint64_t bytes_ = 0;
@@ -173,8 +173,9 @@ MessageGraph after_work(const MessageGraph& graph, Duration work) {
   return out;
 }
 
-Result<MessageGraph> messages_of(const ExecutionPlan& plan, Bytes bytes, std::uint32_t loops, LoopOrder order) {
+Result<MessageGraph> messages_of(const collectives::ExecutionPlan& plan, Bytes bytes, std::uint32_t loops,
+                                 LoopOrder order) {
   return MessageLister(plan, bytes, std::max(loops, 1u), order).run();
 }
 
-}  // namespace busbar
+}  // namespace busbar::program

@@ -4,7 +4,7 @@
 
 #include "busbar/collectives/builders.h"
 
-namespace busbar {
+namespace busbar::program {
 
 const char* name_of(OpClass c) {
   constexpr const char* kNames[] = {"compute", "tp", "dp", "pp", "cp", "ep", "optimizer", "other"};
@@ -17,8 +17,8 @@ std::span<const CollectiveCall> parts_of(const CollectiveCall& call) {
   return call.parts;
 }
 
-AlgorithmTraits traits_of(const CollectiveCall& call) {
-  return call.schedule ? call.schedule->traits : traits_of(call.algorithm);
+collectives::AlgorithmTraits traits_of(const CollectiveCall& call) {
+  return call.schedule ? call.schedule->traits : collectives::traits_of(call.algorithm);
 }
 
-}  // namespace busbar
+}  // namespace busbar::program

@@ -13,7 +13,7 @@
 #include "busbar/program/channel_nics.h"
 #include "busbar/program/protocol.h"
 
-namespace busbar {
+namespace busbar::program {
 
 enum class OpId : std::uint32_t {};
 enum class CallId : std::uint32_t {};
@@ -22,18 +22,18 @@ enum class RoleId : std::uint32_t {};
 /// A collective that runs on every group of a family of global ranks at once: all 64 tensor-parallel groups are one
 /// call.
 struct CollectiveCall {
-  Collective op{};
-  Bytes bytes{0};          ///< S as nccl-tests counts it, per group
-  GroupFamily groups;      ///< member i of a group is rank i of the collective; outer chunk strides unused
-  std::uint32_t root = 0;  ///< member
-  std::string algorithm;   ///< an algorithm of build_schedule, or a policy of room choice: "auto", "fastest"
+  collectives::Collective op{};
+  Bytes bytes{0};                   ///< S as nccl-tests counts it, per group
+  collectives::GroupFamily groups;  ///< member i of a group is rank i of the collective; outer chunk strides unused
+  std::uint32_t root = 0;           ///< member
+  std::string algorithm;            ///< an algorithm of build_schedule, or a policy of room choice: "auto", "fastest"
   Protocol protocol = Protocol::kAuto;
   std::uint32_t chunks = 0;    ///< pieces pipelined through the schedule's phases; 0: the lowering decides
   std::uint32_t channels = 0;  ///< channels that share the bytes, each with its own NICs; 0: as many as use every NIC
-  PairCounts pairs{};          ///< all_to_allv: chunks between each pair of members; the busiest sender has S
+  collectives::PairCounts pairs{};  ///< all_to_allv: chunks between each pair of members; the busiest sender has S
   /// A schedule of `op` over one group, made for this machine; null: that of `algorithm`. Shared by the calls of all
   /// sizes.
-  std::shared_ptr<const Schedule> schedule{};
+  std::shared_ptr<const collectives::Schedule> schedule{};
   /// NICs of the channels of `schedule`; null: each rank uses the NICs nearest to its GPU. Shared likewise.
   std::shared_ptr<const ChannelNics> nics{};
   /// Where a library runs some groups in another way than others: one call per way, over its groups. They start
@@ -46,7 +46,7 @@ struct CollectiveCall {
 std::span<const CollectiveCall> parts_of(const CollectiveCall& call);
 
 /// The traits of the call's own schedule, or of its algorithm.
-AlgorithmTraits traits_of(const CollectiveCall& call);
+collectives::AlgorithmTraits traits_of(const CollectiveCall& call);
 
 /// The purpose of an operation: the rows of the breakdown.
 enum class OpClass : std::uint8_t { kCompute, kTp, kDp, kPp, kCp, kEp, kOptimizer, kOther };
@@ -73,7 +73,7 @@ struct Op {
 struct Role {
   std::string name;                  ///< "stage 2"
   std::vector<std::string> streams;  ///< "compute", "tp", "dp", "pp send", ...
-  GroupFamily ranks;                 ///< one group with all ranks of the role
+  collectives::GroupFamily ranks;    ///< one group with all ranks of the role
 };
 
 /// Operations that one role runs repeatedly, written once: the work of a stage for one micro-batch.
@@ -108,4 +108,4 @@ struct Program {
   static constexpr std::uint32_t kMostOutside = 32;
 };
 
-}  // namespace busbar
+}  // namespace busbar::program

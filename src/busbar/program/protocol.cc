@@ -6,7 +6,7 @@
 #include <iterator>
 #include <string>
 
-namespace busbar {
+namespace busbar::program {
 
 const char* name_of(Protocol protocol) {
   constexpr const char* kNames[] = {"auto", "simple", "ll128", "ll"};
@@ -22,4 +22,4 @@ Result<Protocol> parse_protocol(std::string_view name) {
   return invalid(fmt::format("there is no protocol '{}'; use auto, simple, ll128 or ll", name));
 }
 
-}  // namespace busbar
+}  // namespace busbar::program

@@ -8,7 +8,7 @@
 #include "busbar/base/result.h"
 #include "busbar/base/units.h"
 
-namespace busbar {
+namespace busbar::program {
 
 class MeasuredCalls;
 
@@ -49,7 +49,7 @@ struct ProtocolModel {
   bool scale_up_access = true;  ///< the same over NVLink, xGMI, ...
   bool gpudirect = true;        ///< NICs reach GPU memory; if false, over host memory
   std::shared_ptr<const MeasuredCalls> measured{};  ///< times of this very machine, which correct all others; or null
-  Bytes chunk{0};               ///< piece size for trees, chains and hierarchies if the call gives none; 0: one piece
+  Bytes chunk{0};  ///< piece size for trees, chains and hierarchies if the call gives none; 0: one piece
 };
 
-}  // namespace busbar
+}  // namespace busbar::program

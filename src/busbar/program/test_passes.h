@@ -5,7 +5,7 @@
 
 #include "busbar/program/passes.h"
 
-namespace busbar {
+namespace busbar::program {
 
 /// The same program without passes: every operation with the same id, and the same dependencies in the same order.
 inline Program expanded(const Program& program) {
@@ -35,4 +35,4 @@ inline Program expanded(const Program& program) {
   return out;
 }
 
-}  // namespace busbar
+}  // namespace busbar::program

@@ -52,7 +52,7 @@ const Record& record_of(const BatchesAnswer*) {
 
 namespace {
 
-BatchPoint batch_point(const MachineBatches& m, const ScalePoint& p) {
+BatchPoint batch_point(const step::MachineBatches& m, const step::ScalePoint& p) {
   return {m.change,
           m.cluster,
           p.layout.batch.global,
@@ -61,15 +61,15 @@ BatchPoint batch_point(const MachineBatches& m, const ScalePoint& p) {
           p.tokens_per_s_per_gpu,
           p.mfu,
           p.efficiency,
-          measured_percent(p, ClaimMeasure::kExposedTp),
+          step::measured_percent(p, spec::ClaimMeasure::kExposedTp),
           p.data_percent(),
           p.idle_percent(),
           step_seconds(p.breakdown)};
 }
 
-ClaimResult claim_result(const MachineBatches& m, const ClaimRange& c) {
+ClaimResult claim_result(const step::MachineBatches& m, const step::ClaimRange& c) {
   const auto known = [](std::uint32_t batch) { return batch == 0 ? std::nullopt : std::optional(batch); };
-  return {m.change,        m.cluster,           name_of(c.claim.measure),
+  return {m.change,        m.cluster,           spec::name_of(c.claim.measure),
           c.claim.said_of, c.claim.low_percent, c.claim.high_percent,
           c.to_batch != 0, known(c.from_batch), known(c.to_batch),
           c.reaches_below, c.reaches_above,     c.least_percent,
@@ -78,11 +78,11 @@ ClaimResult claim_result(const MachineBatches& m, const ClaimRange& c) {
 
 }  // namespace
 
-BatchesAnswer batches_answer(BatchesRun run, std::string engine, bool complete) {
+BatchesAnswer batches_answer(step::BatchesRun run, std::string engine, bool complete) {
   BatchesAnswer a{run.model, {}, {}, run.claims.source, std::move(engine), complete, {}};
-  for (const MachineBatches& m : run.machines) {
-    for (const ScalePoint& p : m.points) a.points.push_back(batch_point(m, p));
-    for (const ClaimRange& c : m.claims) a.claims.push_back(claim_result(m, c));
+  for (const step::MachineBatches& m : run.machines) {
+    for (const step::ScalePoint& p : m.points) a.points.push_back(batch_point(m, p));
+    for (const step::ClaimRange& c : m.claims) a.claims.push_back(claim_result(m, c));
   }
   a.run = std::move(run);
   return a;

@@ -38,10 +38,10 @@ struct BatchesAnswer {
   std::string claims_source, engine;
   bool complete = true;
   // For views only:
-  BatchesRun run;
+  step::BatchesRun run;
 };
 const Record& record_of(const BatchesAnswer*);
 
-BatchesAnswer batches_answer(BatchesRun run, std::string engine, bool complete);
+BatchesAnswer batches_answer(step::BatchesRun run, std::string engine, bool complete);
 
 }  // namespace busbar::questions

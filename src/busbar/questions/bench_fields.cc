@@ -5,7 +5,7 @@
 namespace busbar::questions {
 namespace {
 
-bool is_executed_collective(const std::string& word) { return parse_collective(word).ok(); }
+bool is_executed_collective(const std::string& word) { return collectives::parse_collective(word).ok(); }
 
 std::vector<Field> bench_fields() {
   using Q = BenchRequest;

@@ -15,43 +15,45 @@ namespace {
 
 bool is_schedule_file(const std::string& name) { return name.ends_with(".xml") || name.ends_with(".json"); }
 
-Result<std::unique_ptr<Predictor>> host_machine(const BenchCall& call, const runtime::HostRates& rates, Bytes size) {
+Result<std::unique_ptr<predict::Predictor>> host_machine(const BenchCall& call, const runtime::HostRates& rates,
+                                                         Bytes size) {
   const std::string yaml =
       host_cluster_yaml(rates, {bench_host_name(), call.ranks, count(size), runtime::reduces(call.op)});
-  BUSBAR_ASSIGN(Cluster cluster, parse_cluster(yaml, "this host"));
-  return Predictor::make(std::move(cluster), {});
+  BUSBAR_ASSIGN(spec::Cluster cluster, spec::parse_cluster(yaml, "this host"));
+  return predict::Predictor::make(std::move(cluster), {});
 }
 
 /// Where switches reduce, one switch joins all ranks; where levels are named, the smallest groups are a level.
 std::uint32_t group_size(const std::string& algorithm, std::uint32_t ranks) {
-  const AlgorithmTraits traits = traits_of(algorithm);
+  const collectives::AlgorithmTraits traits = collectives::traits_of(algorithm);
   if (!traits.names_levels) return traits.reduces_in_network ? ranks : 1;
   for (std::uint32_t g = 2; g < ranks; ++g)
     if (ranks % g == 0) return g;
   return 1;
 }
 
-Result<Schedule> schedule_of(const BenchRequest& q, const BenchCall& call, const std::string& algorithm) {
-  ScheduleSpec spec;
+Result<collectives::Schedule> schedule_of(const BenchRequest& q, const BenchCall& call, const std::string& algorithm) {
+  collectives::ScheduleSpec spec;
   spec.algorithm = algorithm;
   spec.op = call.op;
   spec.ranks = call.ranks;
   spec.ranks_per_group = group_size(algorithm, call.ranks);
   spec.root = q.root;
-  return build_schedule(spec);
+  return collectives::build_schedule(spec);
 }
 
 Result<runtime::Executable> program_of(const BenchRequest& q, const BenchCall& call, const BenchSize& at,
-                                       const Schedule* made) {
+                                       const collectives::Schedule* made) {
   const runtime::CompileOptions options{q.transport != "tcp", call.reduction == runtime::Reduction::kAvg};
   if (call.file) return runtime::compile(call.file->plan, options);
-  Schedule schedule;
+  collectives::Schedule schedule;
   if (made != nullptr) {
     schedule = *made;
   } else {
     BUSBAR_ASSIGN(schedule, schedule_of(q, call, at.algorithm));
   }
-  BUSBAR_ASSIGN(ExecutionPlan plan, runtime::plan_in_pieces(schedule, count(at.size), kBenchPiece, q.in_place));
+  BUSBAR_ASSIGN(collectives::ExecutionPlan plan,
+                runtime::plan_in_pieces(schedule, count(at.size), kBenchPiece, q.in_place));
   return runtime::compile(std::move(plan), options);
 }
 
@@ -68,7 +70,7 @@ std::string bench_host_name() {
 
 Result<BenchCall> bench_call(const BenchRequest& q) {
   BenchCall out;
-  BUSBAR_ASSIGN(out.op, parse_collective(q.collective));
+  BUSBAR_ASSIGN(out.op, collectives::parse_collective(q.collective));
   const auto type = runtime::parse_element_type(q.datatype);
   if (!type.ok()) return invalid(type.error().message, field_of("datatype"));
   const auto reduction = runtime::parse_reduction(q.reduction);
@@ -80,9 +82,10 @@ Result<BenchCall> bench_call(const BenchRequest& q) {
   if (out.ranks > kMostRanks)
     return unsupported(fmt::format("at most {} ranks run on one host", kMostRanks), field_of("ranks"));
   if (!is_schedule_file(q.algorithm)) return out;
-  BUSBAR_ASSIGN(ImportedSchedule read, load_schedule(q.algorithm));
+  BUSBAR_ASSIGN(formats::ImportedSchedule read, load_schedule(q.algorithm));
   if (read.plan.op != out.op)
-    return invalid(fmt::format("is an {}, not an {}", name_of(read.plan.op), name_of(out.op)), {q.algorithm, 0, 0, ""});
+    return invalid(fmt::format("is an {}, not an {}", collectives::name_of(read.plan.op), collectives::name_of(out.op)),
+                   {q.algorithm, 0, 0, ""});
   if (q.ranks > 0 && q.ranks != read.plan.ranks)
     return invalid(fmt::format("the schedule is for {} ranks", read.plan.ranks), field_of("ranks"));
   out.ranks = read.plan.ranks;
@@ -94,26 +97,26 @@ namespace {
 
 /// Message by message, as `collective --schedule` times it. Plans in which a switch reduces have no prediction: this
 /// host has no such switch.
-void predict_file(const BenchCall& call, Predictor& machine, BenchSize& out) {
+void predict_file(const BenchCall& call, predict::Predictor& machine, BenchSize& out) {
   const auto rows = time_schedule(*call.file, machine, {out.size}, 1, {});
   if (!rows.ok() || rows->empty()) return;
   out.predicted_us = rows->front().time.in_us();
-  Prediction bound;
+  predict::Prediction bound;
   bound.bound = rows->front().bound;
-  out.bound_by = limit_of(bound, machine.cluster().topology);
+  out.bound_by = predict::limit_of(bound, machine.cluster().topology);
 }
 
 /// Takes the predicted algorithm if the request leaves it open. Returns a schedule that was made for this machine.
-Result<std::shared_ptr<const Schedule>> predict_call(const BenchRequest& q, const BenchCall& call, Predictor& machine,
-                                                     BenchSize& out) {
-  CollectiveCall asked = call_over(call.op, out.size, call.ranks);
+Result<std::shared_ptr<const collectives::Schedule>> predict_call(const BenchRequest& q, const BenchCall& call,
+                                                                  predict::Predictor& machine, BenchSize& out) {
+  program::CollectiveCall asked = predict::call_over(call.op, out.size, call.ranks);
   asked.root = q.root;
   asked.algorithm = q.algorithm;
-  const auto predicted = machine.time(asked, kTimeAlone);
+  const auto predicted = machine.time(asked, predict::kTimeAlone);
   if (!predicted.ok() && q.algorithm == "fastest") return predicted.error();
-  if (!predicted.ok()) return std::shared_ptr<const Schedule>();
+  if (!predicted.ok()) return std::shared_ptr<const collectives::Schedule>();
   out.predicted_us = predicted->time.in_us();
-  out.bound_by = limit_of(*predicted, machine.cluster().topology);
+  out.bound_by = predict::limit_of(*predicted, machine.cluster().topology);
   if (q.algorithm == "fastest") out.algorithm = predicted->algorithm;
   return predicted->call.schedule;
 }
@@ -125,8 +128,8 @@ Result<BenchSize> bench_size(const BenchRequest& q, const BenchCall& call, const
   BenchSize out;
   out.size = size;
   out.algorithm = call.file ? call.file->plan.name : q.algorithm;
-  BUSBAR_ASSIGN(const std::unique_ptr<Predictor> machine, host_machine(call, rates, size));
-  std::shared_ptr<const Schedule> made;
+  BUSBAR_ASSIGN(const std::unique_ptr<predict::Predictor> machine, host_machine(call, rates, size));
+  std::shared_ptr<const collectives::Schedule> made;
   if (call.file) {
     predict_file(call, *machine, out);
   } else {

@@ -26,11 +26,11 @@ struct BenchSize {
 
 /// The request as read.
 struct BenchCall {
-  Collective op{};
+  collectives::Collective op{};
   runtime::ElementType type{};
   runtime::Reduction reduction{};
   std::uint32_t ranks = 2;
-  std::optional<ImportedSchedule> file;  ///< of --algorithm FILE
+  std::optional<formats::ImportedSchedule> file;  ///< of --algorithm FILE
 };
 Result<BenchCall> bench_call(const BenchRequest& q);
 

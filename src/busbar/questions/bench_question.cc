@@ -53,7 +53,7 @@ BenchRow row_of(const BenchCall& call, const BenchSize& at, const runtime::TaskR
   row.algorithm = at.algorithm;
   row.measured_us = measured.mean_s() * 1e6;
   row.algbw_GBps = static_cast<double>(row.size_bytes) / measured.mean_s() / 1e9;
-  row.busbw_GBps = row.algbw_GBps * bus_factor(call.op, call.ranks);
+  row.busbw_GBps = row.algbw_GBps * predict::bus_factor(call.op, call.ranks);
   if (checked) row.wrong = measured.wrong;
   row.predicted_us = at.predicted_us;
   if (!at.predicted_us) return row;
@@ -100,7 +100,7 @@ Result<BenchResult> answer(const BenchRequest& q, const Context& context) {
   context.begin(fmt::format("running {} sizes on {} ranks", sizes.size(), call.ranks));
   BUSBAR_ASSIGN(const auto measured, runtime::run_tasks(tasks, {transport_of(q), q.timeout_s, context.stop}));
   BenchResult r;
-  r.collective = name_of(call.op);
+  r.collective = collectives::name_of(call.op);
   r.transport = q.transport;
   r.datatype = q.datatype;
   r.reduction = q.reduction;

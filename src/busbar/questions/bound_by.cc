@@ -12,38 +12,42 @@ const Record& record_of(const BoundBy*) {
   return record;
 }
 
-BoundBy bound_result(const Bound& b, const Topology& t) {
-  if (b.link == kNone<LinkId>) return {{}, {}, b.phase, {}, {}};
-  return {t.name(b.link), part_of(t, b.link), b.phase, b.kind == BoundKind::kBandwidth ? "bandwidth" : "latency", {}};
+BoundBy bound_result(const lowering::Bound& b, const topology::Topology& t) {
+  if (b.link == kNone<topology::LinkId>) return {{}, {}, b.phase, {}, {}};
+  return {t.name(b.link),
+          part_of(t, b.link),
+          b.phase,
+          b.kind == lowering::BoundKind::kBandwidth ? "bandwidth" : "latency",
+          {}};
 }
 
-std::string part_of(const Topology& t, LinkId link) {
-  const LinkClass& c = t.link_class(link);
-  return c.part.empty() ? name_of(c.kind) : c.part;
+std::string part_of(const topology::Topology& t, topology::LinkId link) {
+  const topology::LinkClass& c = t.link_class(link);
+  return c.part.empty() ? topology::name_of(c.kind) : c.part;
 }
 
-std::string brand_of(const LinkClass& link) {
+std::string brand_of(const topology::LinkClass& link) {
   if (!link.brand.empty()) return link.brand;
   switch (link.kind) {
-    case LinkKind::kNvlink:
+    case topology::LinkKind::kNvlink:
       return "NVLink";
-    case LinkKind::kXgmi:
+    case topology::LinkKind::kXgmi:
       return "xGMI";
-    case LinkKind::kIci:
+    case topology::LinkKind::kIci:
       return "ICI";
-    case LinkKind::kC2c:
+    case topology::LinkKind::kC2c:
       return "NVLink-C2C";
-    case LinkKind::kPcie:
+    case topology::LinkKind::kPcie:
       return "PCIe";
-    case LinkKind::kSocket:
+    case topology::LinkKind::kSocket:
       return "the link between CPUs";
-    case LinkKind::kHost:
+    case topology::LinkKind::kHost:
       return "host memory";
-    case LinkKind::kInfiniband:
+    case topology::LinkKind::kInfiniband:
       return "InfiniBand";
-    case LinkKind::kEthernet:
+    case topology::LinkKind::kEthernet:
       return "Ethernet";
-    case LinkKind::kIdeal:
+    case topology::LinkKind::kIdeal:
       break;
   }
   return "network";

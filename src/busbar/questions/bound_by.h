@@ -16,11 +16,11 @@ struct BoundBy {
   std::optional<std::string> cause{};  ///< of a bound that is not a link
 };
 const Record& record_of(const BoundBy*);
-BoundBy bound_result(const Bound& bound, const Topology& topology);
+BoundBy bound_result(const lowering::Bound& bound, const topology::Topology& topology);
 
 /// "ndr 4x": the part of a link, or its kind.
-std::string part_of(const Topology& topology, LinkId link);
+std::string part_of(const topology::Topology& topology, topology::LinkId link);
 /// The usual name of a link in words: "NVLink", "InfiniBand".
-std::string brand_of(const LinkClass& link);
+std::string brand_of(const topology::LinkClass& link);
 
 }  // namespace busbar::questions

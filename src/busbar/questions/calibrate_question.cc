@@ -6,7 +6,7 @@
 
 #include "busbar/accuracy/calibrate.h"
 
-namespace busbar {
+namespace busbar::accuracy {
 
 const Record& record_of(const FittedQuantity*) {
   using F = FittedQuantity;
@@ -20,7 +20,10 @@ const Record& record_of(const FittedQuantity*) {
   return record;
 }
 
-namespace questions {
+}  // namespace busbar::accuracy
+
+namespace busbar::questions {
+
 namespace {
 
 bool may_be_results(const std::string& word) {
@@ -38,12 +41,12 @@ void find_cluster(CalibrateRequest& q) {
   q.results.pop_back();
 }
 
-Result<std::vector<OwnResults>> own_results(const CalibrateRequest& q, const Context& context) {
-  std::vector<OwnResults> out;
+Result<std::vector<accuracy::OwnResults>> own_results(const CalibrateRequest& q, const Context& context) {
+  std::vector<accuracy::OwnResults> out;
   for (const std::string& file : q.results) {
-    BUSBAR_ASSIGN(std::vector<NamedResults> tables, read_result_tables(file));
-    for (NamedResults& t : tables) {
-      BUSBAR_ASSIGN(ExpectOptions options, options_of(q.measured, t.results, context));
+    BUSBAR_ASSIGN(std::vector<accuracy::NamedResults> tables, accuracy::read_result_tables(file));
+    for (accuracy::NamedResults& t : tables) {
+      BUSBAR_ASSIGN(accuracy::ExpectOptions options, options_of(q.measured, t.results, context));
       options.go_on = nullptr;
       out.push_back({t.file, std::move(t.results), std::move(options)});
     }
@@ -51,11 +54,11 @@ Result<std::vector<OwnResults>> own_results(const CalibrateRequest& q, const Con
   return out;
 }
 
-std::vector<UsedTable> shown(const std::vector<CalibratedTable>& tables) {
+std::vector<UsedTable> shown(const std::vector<accuracy::CalibratedTable>& tables) {
   std::vector<UsedTable> out;
-  for (const CalibratedTable& t : tables) {
+  for (const accuracy::CalibratedTable& t : tables) {
     UsedTable& shown = out.emplace_back(UsedTable{t.file, t.collective, t.ranks, t.used, {}});
-    for (const UnusedSizes& u : t.unused) shown.unused.push_back({u.size_bytes, u.why});
+    for (const accuracy::UnusedSizes& u : t.unused) shown.unused.push_back({u.size_bytes, u.why});
   }
   return out;
 }
@@ -65,8 +68,8 @@ std::vector<UsedTable> shown(const std::vector<CalibratedTable>& tables) {
 Result<CalibrateResult> answer(const CalibrateRequest& asked, const Context& context) {
   CalibrateRequest q = asked;
   find_cluster(q);
-  BUSBAR_ASSIGN(const std::vector<OwnResults> results, own_results(q, context));
-  BUSBAR_ASSIGN(const Calibration c, calibrate(results));
+  BUSBAR_ASSIGN(const std::vector<accuracy::OwnResults> results, own_results(q, context));
+  BUSBAR_ASSIGN(const accuracy::Calibration c, accuracy::calibrate(results));
   CalibrateResult r;
   r.cluster = q.measured.cluster;
   r.before = {c.before_percent};
@@ -74,14 +77,14 @@ Result<CalibrateResult> answer(const CalibrateRequest& asked, const Context& con
   r.share = c.share;
   r.latency_factor = c.latency;
   r.launch_us = c.launch_us;
-  r.verdict = name_of(c.verdict);
+  r.verdict = accuracy::name_of(c.verdict);
   r.why = c.why;
   r.tables = shown(c.tables);
   r.contradictions = c.contradictions;
   r.quantities = c.quantities;
   r.overlay = c.overlay;
   r.inputs_hash = inputs_hash("calibrate", asked, c.inputs);
-  const bool fits = c.verdict == CalibrationVerdict::kFits;
+  const bool fits = c.verdict == accuracy::CalibrationVerdict::kFits;
   r.exit_status = fits ? 0 : 1;
   if (!q.overlay.empty() && fits) r.files.push_back({q.overlay, c.overlay});
   return r;
@@ -158,5 +161,4 @@ Question calibrate_question() {
       130);
 }
 
-}  // namespace questions
-}  // namespace busbar
+}  // namespace busbar::questions

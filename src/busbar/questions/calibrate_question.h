@@ -8,11 +8,13 @@
 #include "busbar/questions/expect_question.h"
 #include "busbar/questions/question.h"
 
-namespace busbar {
+namespace busbar::accuracy {
 
 const Record& record_of(const FittedQuantity*);
 
-namespace questions {
+}  // namespace busbar::accuracy
+
+namespace busbar::questions {
 
 struct CalibrateRequest {
   std::vector<std::string> results;  ///< files; without `cluster`, the last word may be the machine
@@ -47,7 +49,7 @@ struct CalibrateResult {
   std::string verdict, why;
   std::vector<UsedTable> tables;
   std::vector<std::string> contradictions;
-  std::vector<FittedQuantity> quantities;
+  std::vector<accuracy::FittedQuantity> quantities;
   std::string overlay, inputs_hash;
   int exit_status = 0;
   std::vector<OutputFile> files;
@@ -56,5 +58,4 @@ const Record& record_of(const CalibrateResult*);
 
 Result<CalibrateResult> answer(const CalibrateRequest& request, const Context& context = {});
 
-}  // namespace questions
-}  // namespace busbar
+}  // namespace busbar::questions

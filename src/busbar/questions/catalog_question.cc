@@ -66,36 +66,36 @@ namespace {
 
 constexpr std::string_view kTransports = "transports";
 
-ShownEntry shown(const CatalogEntry& entry) {
+ShownEntry shown(const spec::CatalogEntry& entry) {
   ShownEntry out{entry.folder, entry.name, entry.title, {}, entry.aliases, {}, entry.made_of};
   out.figures.emplace();
-  for (const Figure& f : entry.figures) {
+  for (const spec::Figure& f : entry.figures) {
     ShownFigure figure{f.path, f.value, f.unit, f.text, f.source, {}, {}, {}, {}, {}};
     if (!f.confidence.empty()) figure.confidence = f.confidence;
     out.figures->push_back(std::move(figure));
   }
   out.parameters.emplace();
-  for (const Parameter& p : entry.parameters) out.parameters->push_back({p.name, p.value, p.help});
+  for (const spec::Parameter& p : entry.parameters) out.parameters->push_back({p.name, p.value, p.help});
   return out;
 }
 
 /// The entries of a folder with their titles.
-Status list_folder(const std::string& folder, const Catalog& catalog, std::vector<ShownEntry>& out) {
-  const std::vector<CatalogAlias> aliases = catalog.aliases(folder);
+Status list_folder(const std::string& folder, const spec::Catalog& catalog, std::vector<ShownEntry>& out) {
+  const std::vector<spec::CatalogAlias> aliases = catalog.aliases(folder);
   for (const std::string& name : catalog.names(folder)) {
-    BUSBAR_ASSIGN(std::string title, catalog_title(folder, name, catalog));
+    BUSBAR_ASSIGN(std::string title, spec::catalog_title(folder, name, catalog));
     ShownEntry entry{folder, name, std::move(title), {}, std::vector<std::string>(), {}, {}};
-    for (const CatalogAlias& a : aliases)
+    for (const spec::CatalogAlias& a : aliases)
       if (a.entry == name) entry.aliases->push_back(a.alias);
     out.push_back(std::move(entry));
   }
   if (folder == kTransports)
-    for (const PacketTransportName& t : packet_transports())
+    for (const packet::PacketTransportName& t : packet::packet_transports())
       out.push_back({folder, t.name, packet_transport_title(t), {}, {}, {}, {}});
   return {};
 }
 
-Result<CatalogResult> list(const Catalog& catalog, const std::vector<std::string>& folders) {
+Result<CatalogResult> list(const spec::Catalog& catalog, const std::vector<std::string>& folders) {
   CatalogResult out{{}, folders};
   for (const std::string& folder : folders) BUSBAR_RETURN_IF_ERROR(list_folder(folder, catalog, out.entries));
   return out;
@@ -109,28 +109,28 @@ std::pair<std::string, std::string> folder_and_name(const std::string& text) {
 }
 
 /// The transport of packets that this names; null: none.
-const PacketTransportName* packet_transport_of(const std::string& wanted) {
+const packet::PacketTransportName* packet_transport_of(const std::string& wanted) {
   const auto [folder, name] = folder_and_name(wanted);
-  return folder.empty() || folder == kTransports ? find_packet_transport(name) : nullptr;
+  return folder.empty() || folder == kTransports ? packet::find_packet_transport(name) : nullptr;
 }
 
 /// Names of a folder that may be asked for, each once.
-void add_names(const Catalog& catalog, const std::string& folder, std::vector<std::string>& all) {
+void add_names(const spec::Catalog& catalog, const std::string& folder, std::vector<std::string>& all) {
   for (const std::string& n : catalog.names(folder))
     if (std::find(all.begin(), all.end(), n) == all.end()) all.push_back(n);
-  for (CatalogAlias& a : catalog.aliases(folder)) all.push_back(std::move(a.alias));
+  for (spec::CatalogAlias& a : catalog.aliases(folder)) all.push_back(std::move(a.alias));
 }
 
 /// Adds the entries that those of `out` consist of, once each.
-Status add_parts(const Catalog& catalog, std::vector<CatalogEntry>& out) {
+Status add_parts(const spec::Catalog& catalog, std::vector<spec::CatalogEntry>& out) {
   for (std::size_t i = 0; i < out.size(); ++i) {
     const std::vector<std::string> parts = out[i].made_of;  // a copy: `out` grows
     for (const std::string& part : parts) {
       const auto [f, n] = folder_and_name(part);
       bool known = false;
-      for (const CatalogEntry& e : out) known = known || (e.folder == f && e.name == n);
+      for (const spec::CatalogEntry& e : out) known = known || (e.folder == f && e.name == n);
       if (known) continue;
-      BUSBAR_ASSIGN(CatalogEntry entry, catalog_entry(f, n, catalog));
+      BUSBAR_ASSIGN(spec::CatalogEntry entry, spec::catalog_entry(f, n, catalog));
       out.push_back(std::move(entry));
     }
   }
@@ -138,20 +138,20 @@ Status add_parts(const Catalog& catalog, std::vector<CatalogEntry>& out) {
 }
 
 /// All entries with this name, then the entries that they consist of.
-Result<std::vector<CatalogEntry>> collect(const std::string& wanted, const Catalog& catalog) {
+Result<std::vector<spec::CatalogEntry>> collect(const std::string& wanted, const spec::Catalog& catalog) {
   const auto [folder, word] = folder_and_name(wanted);
-  std::vector<CatalogEntry> out;
+  std::vector<spec::CatalogEntry> out;
   std::vector<std::string> all;
   for (const std::string& f : catalog.folders()) {
     if (!folder.empty() && f != folder) continue;
     add_names(catalog, f, all);
     const std::string name = catalog.entry_of(f, word);
     if (!catalog.has(f, name)) continue;
-    BUSBAR_ASSIGN(CatalogEntry entry, catalog_entry(f, name, catalog));
+    BUSBAR_ASSIGN(spec::CatalogEntry entry, spec::catalog_entry(f, name, catalog));
     out.push_back(std::move(entry));
   }
   if (out.empty() && packet_transport_of(wanted) != nullptr) return out;
-  for (const PacketTransportName& t : packet_transports())
+  for (const packet::PacketTransportName& t : packet::packet_transports())
     if (folder.empty() || folder == kTransports) all.emplace_back(t.name);
   if (out.empty())
     return Error{ErrorCode::kNotFound,
@@ -165,15 +165,15 @@ Result<std::vector<CatalogEntry>> collect(const std::string& wanted, const Catal
 }  // namespace
 
 Result<CatalogResult> answer(const CatalogRequest& q, const Context&) {
-  const Catalog catalog(q.catalog);
+  const spec::Catalog catalog(q.catalog);
   const std::vector<std::string> folders = catalog.folders();
   if (q.name.empty()) return list(catalog, folders);
   for (const std::string& f : folders)
     if (f == q.name || f + "/" == q.name) return list(catalog, {f});
-  BUSBAR_ASSIGN(const std::vector<CatalogEntry> entries, collect(q.name, catalog));
+  BUSBAR_ASSIGN(const std::vector<spec::CatalogEntry> entries, collect(q.name, catalog));
   CatalogResult out;
-  for (const CatalogEntry& entry : entries) out.entries.push_back(shown(entry));
-  if (const PacketTransportName* const transport = packet_transport_of(q.name))
+  for (const spec::CatalogEntry& entry : entries) out.entries.push_back(shown(entry));
+  if (const packet::PacketTransportName* const transport = packet_transport_of(q.name))
     out.entries.push_back(settings_entry(*transport));
   return out;
 }

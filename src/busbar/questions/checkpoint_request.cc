@@ -1,6 +1,6 @@
 #include "busbar/questions/checkpoint_request.h"
 
-namespace busbar {
+namespace busbar::survive {
 
 const Record& record_of(const CheckpointAsk*) {
   using C = CheckpointAsk;
@@ -25,7 +25,9 @@ const Record& record_of(const CheckpointAsk*) {
   return record;
 }
 
-namespace questions {
+}  // namespace busbar::survive
+
+namespace busbar::questions {
 
 const Record& record_of(const CheckpointResult*) {
   using C = CheckpointResult;
@@ -46,7 +48,7 @@ const Record& record_of(const CheckpointResult*) {
   return record;
 }
 
-CheckpointResult checkpoint_result(const CheckpointRun& c, std::uint64_t steps, double step_s) {
+CheckpointResult checkpoint_result(const survive::CheckpointRun& c, std::uint64_t steps, double step_s) {
   const double between_s = static_cast<double>(steps) * step_s;
   CheckpointResult r{steps,          c.bytes,    c.most_bytes,   {},
                      c.write_s(),    c.load_s(), c.links.save_s, c.write_bound(),
@@ -55,5 +57,4 @@ CheckpointResult checkpoint_result(const CheckpointRun& c, std::uint64_t steps, 
   return r;
 }
 
-}  // namespace questions
-}  // namespace busbar
+}  // namespace busbar::questions

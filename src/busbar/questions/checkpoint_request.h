@@ -9,11 +9,13 @@
 #include "busbar/base/record.h"
 #include "busbar/survive/checkpoint_run.h"
 
-namespace busbar {
+namespace busbar::survive {
 
 const Record& record_of(const CheckpointAsk*);
 
-namespace questions {
+}  // namespace busbar::survive
+
+namespace busbar::questions {
 
 /// What a checkpoint every so many steps costs.
 struct CheckpointResult {
@@ -26,7 +28,6 @@ struct CheckpointResult {
 };
 const Record& record_of(const CheckpointResult*);
 
-CheckpointResult checkpoint_result(const CheckpointRun& run, std::uint64_t steps, double step_s);
+CheckpointResult checkpoint_result(const survive::CheckpointRun& run, std::uint64_t steps, double step_s);
 
-}  // namespace questions
-}  // namespace busbar
+}  // namespace busbar::questions

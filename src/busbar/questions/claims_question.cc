@@ -79,13 +79,13 @@ std::vector<std::string> command_words(const std::string& command) {
 }
 
 /// The texts with the wanted claims: all, those of a text ("nvlink") or one ("S0-03").
-Result<std::vector<PopularText>> wanted_texts(const Catalog& catalog, const std::string& wanted) {
-  std::vector<PopularText> out;
+Result<std::vector<popular::PopularText>> wanted_texts(const spec::Catalog& catalog, const std::string& wanted) {
+  std::vector<popular::PopularText> out;
   for (const std::string& name : catalog.names("popular")) {
     BUSBAR_ASSIGN(const YamlDocument file, catalog.load("popular", name));
-    BUSBAR_ASSIGN(PopularText text, read_popular_text(file));
+    BUSBAR_ASSIGN(popular::PopularText text, popular::read_popular_text(file));
     if (!wanted.empty() && wanted != name)
-      std::erase_if(text.claims, [&](const PopularClaim& c) { return c.id != wanted; });
+      std::erase_if(text.claims, [&](const popular::PopularClaim& c) { return c.id != wanted; });
     if (!text.claims.empty()) out.push_back(std::move(text));
   }
   if (out.empty())
@@ -99,10 +99,10 @@ Result<std::vector<PopularText>> wanted_texts(const Catalog& catalog, const std:
 /// The results of all commands, each run once.
 class ClaimCommands {
  public:
-  ClaimCommands(const std::vector<PopularText>& texts, const std::string& catalog) {
-    for (const PopularText& text : texts)
-      for (const PopularClaim& c : text.claims)
-        for (const PopularClaim::Term& t : c.terms) wanted_.insert(t.command);
+  ClaimCommands(const std::vector<popular::PopularText>& texts, const std::string& catalog) {
+    for (const popular::PopularText& text : texts)
+      for (const popular::PopularClaim& c : text.claims)
+        for (const popular::PopularClaim::Term& t : c.terms) wanted_.insert(t.command);
     if (!catalog.empty()) more_ = fmt::format(" --catalog '{}'", catalog);
   }
   /// Ends early when interrupted.
@@ -130,9 +130,9 @@ class ClaimCommands {
   std::string more_;
 };
 
-std::vector<std::string> commands_of(const PopularClaim& claim) {
+std::vector<std::string> commands_of(const popular::PopularClaim& claim) {
   std::vector<std::string> out;
-  for (const PopularClaim::Term& t : claim.terms)
+  for (const popular::PopularClaim::Term& t : claim.terms)
     if (std::find(out.begin(), out.end(), "busbar " + t.command) == out.end()) out.push_back("busbar " + t.command);
   return out;
 }
@@ -141,8 +141,8 @@ std::optional<std::string> unless_empty(const std::string& word) {
   return word.empty() ? std::optional<std::string>() : word;
 }
 
-ComputedClaim computed(const PopularText& text, const JudgedClaim& j) {
-  const PopularClaim& c = *j.claim;
+ComputedClaim computed(const popular::PopularText& text, const popular::JudgedClaim& j) {
+  const popular::PopularClaim& c = *j.claim;
   ComputedClaim out;
   out.id = c.id;
   out.text = text.name;
@@ -153,8 +153,8 @@ ComputedClaim computed(const PopularText& text, const JudgedClaim& j) {
   out.computed = j.computed;
   out.computed_up_to = j.up_to;
   out.both_directions = c.both_directions;
-  out.verdict = name_of(j.verdict);
-  if (j.verdict == ClaimVerdict::kWrong && j.off_by != 1) out.said_over_computed = j.off_by;
+  out.verdict = popular::name_of(j.verdict);
+  if (j.verdict == popular::ClaimVerdict::kWrong && j.off_by != 1) out.said_over_computed = j.off_by;
   out.depends_on = unless_empty(c.depends);
   out.decided_by = unless_empty(c.external);
   out.why = unless_empty(c.why);
@@ -163,7 +163,7 @@ ComputedClaim computed(const PopularText& text, const JudgedClaim& j) {
   out.problem = unless_empty(j.problem);
   out.formula = c.up_to.empty() ? c.computed : c.computed + " to " + c.up_to;
   out.holds = c.holds;
-  for (const PopularClaim::Term& t : c.terms)
+  for (const popular::PopularClaim::Term& t : c.terms)
     out.terms.emplace_back(t.name, fmt::format("{} of: busbar {}", t.path, t.command));
   return out;
 }
@@ -173,24 +173,24 @@ ComputedClaim computed(const PopularText& text, const JudgedClaim& j) {
 Result<ClaimsResult> answer(const ClaimsRequest& q, const Context& context) {
   if (!context.answer_line)
     return unsupported("claims are command lines, and this caller reads none; run busbar claims");
-  BUSBAR_ASSIGN(const auto texts, wanted_texts(Catalog(q.catalog), q.claim));
+  BUSBAR_ASSIGN(const auto texts, wanted_texts(spec::Catalog(q.catalog), q.claim));
   ClaimCommands commands(texts, q.catalog);
   commands.run(context);
   ClaimsResult r;
-  std::map<ClaimVerdict, std::uint64_t> counts;
+  std::map<popular::ClaimVerdict, std::uint64_t> counts;
   std::string read;
-  for (const PopularText& text : texts) {
+  for (const popular::PopularText& text : texts) {
     read += text.text;
-    for (const PopularClaim& c : text.claims) {
-      const JudgedClaim judged = judge_claim(c, std::cref(commands));
+    for (const popular::PopularClaim& c : text.claims) {
+      const popular::JudgedClaim judged = popular::judge_claim(c, std::cref(commands));
       ++counts[judged.verdict];
       r.claims.push_back(computed(text, judged));
     }
   }
-  for (const auto& [verdict, n] : counts) r.summary.emplace_back(name_of(verdict), n);
+  for (const auto& [verdict, n] : counts) r.summary.emplace_back(popular::name_of(verdict), n);
   r.complete = !context.stopped();
   r.inputs_hash = inputs_hash("claims", q, read);
-  const std::uint64_t open = counts[ClaimVerdict::kNotComputed];
+  const std::uint64_t open = counts[popular::ClaimVerdict::kNotComputed];
   r.exit_status = open > 0 ? 1 : 0;
   if (open > 0 && r.complete && context.notice)
     context.notice(fmt::format("{} of the claims could not be computed", open));

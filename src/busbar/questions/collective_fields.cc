@@ -10,7 +10,7 @@
 namespace busbar::questions {
 namespace {
 
-bool is_collective(const std::string& word) { return parse_collective(word).ok(); }
+bool is_collective(const std::string& word) { return collectives::parse_collective(word).ok(); }
 
 Field operation_field() {
   return Field("collective", &CollectiveRequest::collective, "",

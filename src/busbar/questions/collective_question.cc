@@ -23,7 +23,8 @@ struct AlgorithmChoice {
   std::string name, words;
 };
 
-AlgorithmChoice choice_of(const CollectiveRequest& q, Predictor& machine, const GroupFamily& groups) {
+AlgorithmChoice choice_of(const CollectiveRequest& q, predict::Predictor& machine,
+                          const collectives::GroupFamily& groups) {
   if (q.algorithm == "fastest") return {q.algorithm, "the fastest legal ones"};
   if (q.algorithm == "all") return {q.algorithm, "every legal one"};
   if (q.algorithm != "auto") return {"given", "as given"};
@@ -33,18 +34,19 @@ AlgorithmChoice choice_of(const CollectiveRequest& q, Predictor& machine, const 
 }
 
 /// The algorithms to time; `words` receives those left out of "all".
-std::vector<std::string> algorithms_of(const CollectiveRequest& q, const CollectiveCall& call, const Predictor& machine,
-                                       std::string& words) {
+std::vector<std::string> algorithms_of(const CollectiveRequest& q, const program::CollectiveCall& call,
+                                       const predict::Predictor& machine, std::string& words) {
   if (q.algorithm != "all") return {q.algorithm};
-  LegalAlgorithms legal = machine.legal(call);
+  choice::LegalAlgorithms legal = machine.legal(call);
   words = "every legal one";
   for (const std::string& name : legal.left_out) words += (name == legal.left_out[0] ? ", without " : ", ") + name;
   return std::move(legal.names);
 }
 
-Result<PacketOptions> packets_of(const CollectiveRequest& q, const Cluster& cluster, const Context& context) {
+Result<packet::PacketOptions> packets_of(const CollectiveRequest& q, const spec::Cluster& cluster,
+                                         const Context& context) {
   PacketRun words = q.packets;
-  BUSBAR_ASSIGN(PacketOptions out, packet_options_of(words, q.extras, q.seed, cluster, q.machine, context));
+  BUSBAR_ASSIGN(packet::PacketOptions out, packet_options_of(words, q.extras, q.seed, cluster, q.machine, context));
   if (q.compute_jitter.empty()) return out;
   const Result<Duration> mean = parse_duration(q.compute_jitter);
   if (!mean.ok()) return invalid(mean.error().message, field_of("compute_jitter"));
@@ -52,18 +54,19 @@ Result<PacketOptions> packets_of(const CollectiveRequest& q, const Cluster& clus
   return out;
 }
 
-Result<PredictPolicy> policy_of(const CollectiveRequest& q, const Cluster& cluster, double fan_in,
-                                const Context& context) {
-  PredictPolicy out;
+Result<predict::PredictPolicy> policy_of(const CollectiveRequest& q, const spec::Cluster& cluster, double fan_in,
+                                         const Context& context) {
+  predict::PredictPolicy out;
   out.engine = q.engine;
   out.stop = context.stop;
-  BUSBAR_RETURN_IF_ERROR(read_predict_options(q.predict, Catalog(q.machine.catalog), out));
+  BUSBAR_RETURN_IF_ERROR(predict::read_predict_options(q.predict, spec::Catalog(q.machine.catalog), out));
   if (out.engine == "packet") {
     BUSBAR_ASSIGN(out.packets, packets_of(q, cluster, context));
   } else if (!q.packets.transport.empty()) {
-    BUSBAR_ASSIGN(out.penalty, load_call_penalty(q.packets.transport, balance_of(cluster), fan_in, q.machine.catalog));
+    BUSBAR_ASSIGN(out.penalty, predict::load_call_penalty(q.packets.transport, predict::balance_of(cluster), fan_in,
+                                                          q.machine.catalog));
   }
-  BUSBAR_ASSIGN(out.delays, parse_jitter(q.jitter, cluster.topology));
+  BUSBAR_ASSIGN(out.delays, predict::parse_jitter(q.jitter, cluster.topology));
   if (!q.jitter.empty() && out.packets)
     return Error{ErrorCode::kUnsupported, "the packet engine cannot delay messages; use --engine flow or analytic",
                  field_of("jitter")};
@@ -71,33 +74,34 @@ Result<PredictPolicy> policy_of(const CollectiveRequest& q, const Cluster& clust
 }
 
 /// The matrix of an all_to_allv; empty if none is given.
-Result<PairMatrix> read_matrix(const CollectiveRequest& q, Collective op, std::uint32_t ranks) {
-  if (q.pairs.empty()) return PairMatrix();
-  if (op != Collective::kAllToAllV)
-    return Error{ErrorCode::kUnsupported,
-                 fmt::format("{} sends every pair equally many bytes; a matrix is for all_to_allv", name_of(op)),
-                 field_of("pairs")};
-  return read_pair_matrix(q.pairs, ranks);
+Result<formats::PairMatrix> read_matrix(const CollectiveRequest& q, collectives::Collective op, std::uint32_t ranks) {
+  if (q.pairs.empty()) return formats::PairMatrix();
+  if (op != collectives::Collective::kAllToAllV)
+    return Error{
+        ErrorCode::kUnsupported,
+        fmt::format("{} sends every pair equally many bytes; a matrix is for all_to_allv", collectives::name_of(op)),
+        field_of("pairs")};
+  return formats::read_pair_matrix(q.pairs, ranks);
 }
 
 /// The groups of `ranks`, or the first -g GPUs.
-Result<GroupFamily> read_groups(const CollectiveRequest& q, const Cluster& cluster) {
+Result<collectives::GroupFamily> read_groups(const CollectiveRequest& q, const spec::Cluster& cluster) {
   const auto all = static_cast<std::uint32_t>(cluster.topology.gpus().size());
   const std::uint32_t asked = q.nccl_tests.ranks();
   if (q.jobs == 0) return invalid("at least 1 job is needed", field_of("jobs"));
   if (!q.ranks.empty()) {
     if (asked > 0 || q.jobs > 1 || q.placement != CollectiveRequest().placement)
       return invalid("already selects the GPUs; leave out -g, --jobs and --placement", field_of("ranks"));
-    return parse_rank_groups(q.ranks, all);
+    return predict::parse_rank_groups(q.ranks, all);
   }
   const std::uint32_t n = asked == 0 ? all / q.jobs : asked;
   if (n == 0 || std::uint64_t{n} * q.jobs > all)
-    return too_many_gpus("-g", std::uint64_t{std::max(n, 1u)} * q.jobs, cluster, q.machine);
-  return one_group(n);
+    return spec::too_many_gpus("-g", std::uint64_t{std::max(n, 1u)} * q.jobs, cluster, q.machine);
+  return collectives::one_group(n);
 }
 
-Result<Protocol> protocol_of(const CollectiveRequest& q) {
-  Result<Protocol> protocol = parse_protocol(q.protocol);
+Result<program::Protocol> protocol_of(const CollectiveRequest& q) {
+  Result<program::Protocol> protocol = program::parse_protocol(q.protocol);
   if (!protocol.ok()) protocol.error().where = field_of("protocol");
   return protocol;
 }
@@ -114,35 +118,37 @@ Status check_seed(const CollectiveRequest& q) {
 
 /// What is timed, and on what.
 struct CollectiveRun {
-  Collective op{};
-  Protocol protocol{};
+  collectives::Collective op{};
+  program::Protocol protocol{};
   std::vector<Bytes> sweep;
-  GroupFamily groups;
-  PairMatrix matrix;
-  std::shared_ptr<const AccuracyTable> accuracy;
-  std::shared_ptr<Predictor> machine;
-  std::optional<TunerPicks> picks;
+  collectives::GroupFamily groups;
+  formats::PairMatrix matrix;
+  std::shared_ptr<const predict::AccuracyTable> accuracy;
+  std::shared_ptr<predict::Predictor> machine;
+  std::optional<formats::TunerPicks> picks;
   AlgorithmChoice choice;
 };
 
 /// A predictor with the table that its bands are from.
-std::shared_ptr<Predictor> with_table(std::unique_ptr<Predictor> made, std::shared_ptr<const AccuracyTable> table) {
-  const std::shared_ptr<Predictor> machine = std::move(made);
-  return {machine.get(), [machine, table = std::move(table)](Predictor*) {}};
+std::shared_ptr<predict::Predictor> with_table(std::unique_ptr<predict::Predictor> made,
+                                               std::shared_ptr<const predict::AccuracyTable> table) {
+  const std::shared_ptr<predict::Predictor> machine = std::move(made);
+  return {machine.get(), [machine, table = std::move(table)](predict::Predictor*) {}};
 }
 
-Status make_machine(const CollectiveRequest& q, Cluster loaded, CollectiveRun& run, const Context& context) {
+Status make_machine(const CollectiveRequest& q, spec::Cluster loaded, CollectiveRun& run, const Context& context) {
   const auto all = loaded.topology.gpus();
   const std::uint32_t n = run.groups.size();
   const bool in_order = q.placement == CollectiveRequest().placement;  // rank r on GPU r, with no other option set
-  BUSBAR_ASSIGN(std::vector<DeviceId> gpus,
-                in_order ? std::vector<DeviceId>() : place_ranks(q.placement, all, n * q.jobs));
-  BUSBAR_ASSIGN(AccuracyTable accuracy, AccuracyTable::load(Catalog(q.machine.catalog)));
-  auto table = std::make_shared<const AccuracyTable>(std::move(accuracy));
-  BUSBAR_ASSIGN(PredictPolicy policy, policy_of(q, loaded, fan_in_of(run.op, n, loaded.topology), context));
+  BUSBAR_ASSIGN(std::vector<topology::DeviceId> gpus,
+                in_order ? std::vector<topology::DeviceId>() : place_ranks(q.placement, all, n * q.jobs));
+  BUSBAR_ASSIGN(predict::AccuracyTable accuracy, predict::AccuracyTable::load(spec::Catalog(q.machine.catalog)));
+  auto table = std::make_shared<const predict::AccuracyTable>(std::move(accuracy));
+  BUSBAR_ASSIGN(predict::PredictPolicy policy,
+                policy_of(q, loaded, predict::fan_in_of(run.op, n, loaded.topology), context));
   policy.accuracy = table.get();
   policy.nvls = q.nccl_tests.switches_may_reduce(run.op);
-  BUSBAR_ASSIGN(auto made, Predictor::make(std::move(loaded), std::move(gpus), std::move(policy)));
+  BUSBAR_ASSIGN(auto made, predict::Predictor::make(std::move(loaded), std::move(gpus), std::move(policy)));
   run.machine = with_table(std::move(made), std::move(table));
   return {};
 }
@@ -161,15 +167,16 @@ Status choose(const CollectiveRequest& q, CollectiveRun& run) {
 
 Result<CollectiveRun> prepare(const CollectiveRequest& q, const Context& context) {
   CollectiveRun run;
-  BUSBAR_ASSIGN(run.op, parse_collective(q.collective));
+  BUSBAR_ASSIGN(run.op, collectives::parse_collective(q.collective));
   BUSBAR_ASSIGN(run.protocol, protocol_of(q));
   constexpr std::uint32_t kMostChannels = 1024;  // per schedule
   if (q.channels > kMostChannels)
     return invalid(fmt::format("at most {} channels", kMostChannels), field_of("channels"));
   BUSBAR_ASSIGN(run.sweep, sweep_sizes(q.min_bytes, q.max_bytes, q.step_factor));
   const bool packets = q.engine == "packet";
-  BUSBAR_ASSIGN(Cluster loaded, load_machine(q.cluster, packets ? without_packets(q.machine) : q.machine));
-  if (!packets) BUSBAR_RETURN_IF_ERROR(choose_paths(q.packets.lb, loaded));
+  BUSBAR_ASSIGN(spec::Cluster loaded,
+                step::load_machine(q.cluster, packets ? predict::without_packets(q.machine) : q.machine));
+  if (!packets) BUSBAR_RETURN_IF_ERROR(predict::choose_paths(q.packets.lb, loaded));
   BUSBAR_ASSIGN(run.groups, read_groups(q, loaded));
   const std::uint32_t n = run.groups.size();
   if (q.root >= n) return invalid(fmt::format("root {} is not among {} ranks", q.root, n), {"", 0, 0, "--root"});
@@ -182,8 +189,8 @@ Result<CollectiveRun> prepare(const CollectiveRequest& q, const Context& context
   return run;
 }
 
-CollectiveCall call_of(const CollectiveRequest& q, const CollectiveRun& run, Bytes size) {
-  CollectiveCall call = call_over(run.op, size, run.groups.size());
+program::CollectiveCall call_of(const CollectiveRequest& q, const CollectiveRun& run, Bytes size) {
+  program::CollectiveCall call = predict::call_over(run.op, size, run.groups.size());
   call.groups = run.groups;
   call.algorithm = q.algorithm;
   call.protocol = run.protocol;
@@ -196,16 +203,16 @@ CollectiveCall call_of(const CollectiveRequest& q, const CollectiveRun& run, Byt
 
 /// Adds the rows of one size. False: stopped before there was one.
 Result<bool> add_rows(const CollectiveRequest& q, CollectiveRun& run, Bytes size, const Context& context,
-                      std::vector<Prediction>& rows) {
-  CollectiveCall call = call_of(q, run, size);
-  const TimeAsk ask{.jobs = q.jobs, .explain = q.explain};
+                      std::vector<predict::Prediction>& rows) {
+  program::CollectiveCall call = call_of(q, run, size);
+  const predict::TimeAsk ask{.jobs = q.jobs, .explain = q.explain};
   const auto names =
       run.picks ? std::vector<std::string>{"auto"} : algorithms_of(q, call, *run.machine, run.choice.words);
   std::optional<Error> refused;
   const std::size_t before = rows.size();
   for (const std::string& name : names) {
     call.algorithm = name;
-    Result<Prediction> row =
+    Result<predict::Prediction> row =
         run.picks ? time_as_picked(*run.picks, call, ask, *run.machine) : run.machine->time(call, ask);
     if (!row.ok() && context.stopped()) break;  // the packet engine stops within a size
     if (row.ok())
@@ -221,20 +228,21 @@ Result<bool> add_rows(const CollectiveRequest& q, CollectiveRun& run, Bytes size
 }
 
 /// Of a run with rows.
-CollectiveResult result_of(const CollectiveRequest& q, const CollectiveRun& run, std::vector<Prediction> rows) {
-  const Predictor& machine = *run.machine;
-  const Cluster& cluster = machine.cluster();
-  const Prediction& summary = summary_row(rows);
+CollectiveResult result_of(const CollectiveRequest& q, const CollectiveRun& run,
+                           std::vector<predict::Prediction> rows) {
+  const predict::Predictor& machine = *run.machine;
+  const spec::Cluster& cluster = machine.cluster();
+  const predict::Prediction& summary = summary_row(rows);
   CollectiveResult r;
   r.cluster = cluster.name;
   r.gpus = run.groups.size();
   r.groups = run.groups.groups();
   r.jobs = q.jobs;
-  r.collective = name_of(run.op);
+  r.collective = collectives::name_of(run.op);
   r.engine = q.engine;
   r.algorithm_choice = run.choice.name;
   r.algorithm_choice_note = run.choice.words;
-  for (const Prediction& p : rows) r.results.push_back(collective_row(p, r.gpus, run.op, cluster.topology));
+  for (const predict::Prediction& p : rows) r.results.push_back(collective_row(p, r.gpus, run.op, cluster.topology));
   r.policy = policy_result(machine.policy(), q.predict.launch, machine.protocol().launch);
   r.bound_by = bound_result(summary.bound, cluster.topology);
   if (!summary.cause.empty()) r.bound_by.cause = summary.cause;
@@ -263,29 +271,30 @@ Result<ScheduleResult> time_file(const CollectiveRequest& q, const Context& cont
         ErrorCode::kUnsupported,
         fmt::format("a schedule from a file is timed message by message on the flow engine, not on '{}'", q.engine),
         field_of("engine")};
-  BUSBAR_ASSIGN(const Collective op, parse_collective(q.collective));
-  BUSBAR_ASSIGN(Cluster loaded, load_machine(q.cluster, q.machine));
-  PredictPolicy policy;
+  BUSBAR_ASSIGN(const collectives::Collective op, collectives::parse_collective(q.collective));
+  BUSBAR_ASSIGN(spec::Cluster loaded, step::load_machine(q.cluster, q.machine));
+  predict::PredictPolicy policy;
   policy.stop = context.stop;
-  BUSBAR_RETURN_IF_ERROR(read_predict_options(q.predict, Catalog(q.machine.catalog), policy));
-  BUSBAR_ASSIGN(auto made, Predictor::make(std::move(loaded), {}, std::move(policy)));
-  const std::shared_ptr<Predictor> machine = std::move(made);
-  const Cluster& cluster = machine->cluster();
-  BUSBAR_ASSIGN(ImportedSchedule read, load_schedule(q.schedule));
-  const auto schedule = std::make_shared<const ImportedSchedule>(std::move(read));
-  const ExecutionPlan& plan = schedule->plan;
+  BUSBAR_RETURN_IF_ERROR(predict::read_predict_options(q.predict, spec::Catalog(q.machine.catalog), policy));
+  BUSBAR_ASSIGN(auto made, predict::Predictor::make(std::move(loaded), {}, std::move(policy)));
+  const std::shared_ptr<predict::Predictor> machine = std::move(made);
+  const spec::Cluster& cluster = machine->cluster();
+  BUSBAR_ASSIGN(formats::ImportedSchedule read, load_schedule(q.schedule));
+  const auto schedule = std::make_shared<const formats::ImportedSchedule>(std::move(read));
+  const collectives::ExecutionPlan& plan = schedule->plan;
   if (plan.op != op)
-    return invalid(fmt::format("is an {}, not an {}", name_of(plan.op), name_of(op)), {q.schedule, 0, 0, ""});
+    return invalid(fmt::format("is an {}, not an {}", collectives::name_of(plan.op), collectives::name_of(op)),
+                   {q.schedule, 0, 0, ""});
   if (q.nccl_tests.ranks() != 0 && q.nccl_tests.ranks() != plan.ranks)
     return invalid(fmt::format("the schedule is for {} ranks", plan.ranks), {"", 0, 0, "-g"});
   BUSBAR_ASSIGN(const std::vector<Bytes> sizes, sweep_sizes(q.min_bytes, q.max_bytes, q.step_factor));
   BUSBAR_ASSIGN(std::vector<ScheduleRow> rows, time_schedule(*schedule, *machine, sizes, q.chunks, context));
   if (rows.empty()) return invalid(kStopped);
-  BUSBAR_ASSIGN(const AccuracyTable accuracy, AccuracyTable::load(Catalog(q.machine.catalog)));
+  BUSBAR_ASSIGN(const predict::AccuracyTable accuracy, predict::AccuracyTable::load(spec::Catalog(q.machine.catalog)));
   ScheduleResult r;
   r.cluster = cluster.name;
   r.gpus = plan.ranks;
-  r.collective = name_of(op);
+  r.collective = collectives::name_of(op);
   r.schedule = {q.schedule, plan.name, true, schedule->proof.sends, schedule->proof.depth};
   r.results = schedule_results(*schedule, rows, cluster.topology);
   r.policy = policy_result(machine->policy(), q.predict.launch, machine->protocol().launch);
@@ -312,7 +321,7 @@ Result<CollectiveAnswer> answer(const CollectiveRequest& asked, const Context& c
     return CollectiveAnswer(std::move(r));
   }
   BUSBAR_ASSIGN(CollectiveRun run, prepare(q, context));
-  std::vector<Prediction> rows;
+  std::vector<predict::Prediction> rows;
   std::size_t known = 0;
   for (const Bytes size : run.sweep) {
     if (!context.go_on("sizes", known, run.sweep.size())) break;

@@ -36,10 +36,10 @@ struct CollectiveRequest {
   std::string compute_jitter;
   NcclTestsRequest nccl_tests;
   PacketRun packets;
-  PredictOptions predict;
+  predict::PredictOptions predict;
   PacketExtras extras;
   std::string engine = "flow";
-  Overrides machine;
+  spec::Overrides machine;
   bool explain = false;
 };
 const Record& record_of(const CollectiveRequest*);
@@ -59,9 +59,9 @@ struct CollectiveResult {
   std::optional<std::vector<std::string>> shortcuts;
   std::vector<OutputFile> files;
   // For views only:
-  std::shared_ptr<const Predictor> machine;
-  std::vector<Prediction> rows;
-  Collective op{};
+  std::shared_ptr<const predict::Predictor> machine;
+  std::vector<predict::Prediction> rows;
+  collectives::Collective op{};
 };
 const Record& record_of(const CollectiveResult*);
 
@@ -87,10 +87,10 @@ struct ScheduleResult {
   std::vector<std::string> notes;
   bool complete = true;
   // For views only:
-  std::shared_ptr<const Predictor> machine;
-  std::shared_ptr<const ImportedSchedule> imported;
+  std::shared_ptr<const predict::Predictor> machine;
+  std::shared_ptr<const formats::ImportedSchedule> imported;
   std::vector<ScheduleRow> rows;
-  Band band;
+  predict::Band band;
 };
 const Record& record_of(const ScheduleResult*);
 

@@ -11,15 +11,15 @@ std::optional<std::uint32_t> member_of(std::uint32_t m) {
   return m == kNone32 ? std::nullopt : std::optional<std::uint32_t>(m);
 }
 
-ChainPartResult chain_part(const ChainPart& p, Duration time, const Topology& t) {
+ChainPartResult chain_part(const lowering::ChainPart& p, Duration time, const topology::Topology& t) {
   ChainPartResult out;
-  out.kind = name_of(p.kind);
+  out.kind = lowering::name_of(p.kind);
   out.phase = p.phase;
   out.from_rank = member_of(p.from);
   out.to_rank = member_of(p.to);
   if (p.rounds > 0) out.first_round = p.first_round;
   out.rounds = p.rounds;
-  if (p.link != kNone<LinkId>) {
+  if (p.link != kNone<topology::LinkId>) {
     out.link = t.name(p.link);
     out.part = part_of(t, p.link);
   }
@@ -28,17 +28,17 @@ ChainPartResult chain_part(const ChainPart& p, Duration time, const Topology& t)
   return out;
 }
 
-void add_chain(const Prediction& r, const Topology& t, CollectiveRow& out) {
+void add_chain(const predict::Prediction& r, const topology::Topology& t, CollectiveRow& out) {
   if (r.chain.empty()) return;
-  for (const ChainPart& p : r.chain) out.chain.push_back(chain_part(p, r.time, t));
-  for (int k = 0; k <= static_cast<int>(ChainPartKind::kSharing); ++k) {
+  for (const lowering::ChainPart& p : r.chain) out.chain.push_back(chain_part(p, r.time, t));
+  for (int k = 0; k <= static_cast<int>(lowering::ChainPartKind::kSharing); ++k) {
     double ps = 0;
-    for (const ChainPart& p : r.chain) ps += static_cast<int>(p.kind) == k ? p.ps : 0;
-    out.breakdown_us.emplace_back(name_of(static_cast<ChainPartKind>(k)), ps * 1e-6);
+    for (const lowering::ChainPart& p : r.chain) ps += static_cast<int>(p.kind) == k ? p.ps : 0;
+    out.breakdown_us.emplace_back(lowering::name_of(static_cast<lowering::ChainPartKind>(k)), ps * 1e-6);
   }
 }
 
-ReliefResult relief_result(const Relief& x, const Topology& t) {
+ReliefResult relief_result(const choice::Relief& x, const topology::Topology& t) {
   ReliefResult out{x.what, x.gain_percent, {}, {}};
   if (!x.next) return out;
   out.most_percent = x.most_percent;
@@ -46,22 +46,22 @@ ReliefResult relief_result(const Relief& x, const Topology& t) {
   return out;
 }
 
-SynthesizedResult synthesized_of(const MadeSchedule& m) {
+SynthesizedResult synthesized_of(const predict::MadeSchedule& m) {
   SynthesizedResult out{m.what, m.textbook, m.textbook_time.in_us(), {}};
   if (m.ring_time) out.ring_time_us = m.ring_time->in_us();
   return out;
 }
 
 /// What only some rows have.
-void add_rest(const Prediction& r, const Topology& t, CollectiveRow& out) {
-  r.simplified.for_each([&](Simplification s) {
-    const SimplificationEffect& e = effect_of(s);
+void add_rest(const predict::Prediction& r, const topology::Topology& t, CollectiveRow& out) {
+  r.simplified.for_each([&](lowering::Simplification s) {
+    const lowering::SimplificationEffect& e = lowering::effect_of(s);
     out.simplified.push_back({e.words, {e.low_percent, e.high_percent}});
   });
   if (!r.cause.empty()) out.bound_by.cause = r.cause;
   if (!r.warning.empty()) out.warning = r.warning;
   if (r.nccl)
-    out.nccl = NcclChoiceResult{name_of(r.nccl->algorithm), name_of(r.nccl->protocol), r.nccl->channels,
+    out.nccl = NcclChoiceResult{nccl::name_of(r.nccl->algorithm), nccl::name_of(r.nccl->protocol), r.nccl->channels,
                                 r.nccl->threads, r.nccl->forecast_us};
   if (r.jitter)
     out.jitter = JitterResult{r.jitter->without.in_us(), r.jitter->expected_hits, r.jitter->calls_hit_percent,
@@ -71,38 +71,41 @@ void add_rest(const Prediction& r, const Topology& t, CollectiveRow& out) {
   if (r.p99) out.time_p99_us = r.p99->in_us();
   if (r.jobs.size() > 1)
     out.jobs_us = JobsResult{r.jobs.front().in_us(), r.jobs[r.jobs.size() / 2].in_us(), r.jobs.back().in_us()};
-  for (const Relief& x : r.relief) out.relief.push_back(relief_result(x, t));
+  for (const choice::Relief& x : r.relief) out.relief.push_back(relief_result(x, t));
   add_chain(r, t, out);
 }
 
 }  // namespace
 
-const Prediction& summary_row(const std::vector<Prediction>& rows) {
-  const Prediction* best = &rows.back();
-  for (const Prediction& r : rows)
+const predict::Prediction& summary_row(const std::vector<predict::Prediction>& rows) {
+  const predict::Prediction* best = &rows.back();
+  for (const predict::Prediction& r : rows)
     if (r.size() == best->size() && r.time < best->time) best = &r;
   return *best;
 }
 
-bool leaves_out_symmetric_kernels(const Prediction& r, double ranks, Collective op, const Topology& t) {
+bool leaves_out_symmetric_kernels(const predict::Prediction& r, double ranks, collectives::Collective op,
+                                  const topology::Topology& t) {
   constexpr std::uint64_t kSmall = 1 << 20;
-  const bool has_them =
-      op == Collective::kAllReduce || op == Collective::kAllGather || op == Collective::kReduceScatter;
-  return r.nccl && has_them && count(r.size()) < kSmall && ranks <= static_cast<double>(scale_up_domain(t).gpus);
+  const bool has_them = op == collectives::Collective::kAllReduce || op == collectives::Collective::kAllGather ||
+                        op == collectives::Collective::kReduceScatter;
+  return r.nccl && has_them && count(r.size()) < kSmall &&
+         ranks <= static_cast<double>(topology::scale_up_domain(t).gpus);
 }
 
-CollectiveRow collective_row(const Prediction& r, double n, Collective op, const Topology& t) {
+CollectiveRow collective_row(const predict::Prediction& r, double n, collectives::Collective op,
+                             const topology::Topology& t) {
   CollectiveRow out;
   out.size_bytes = count(r.size());
   out.time_us = r.time.in_us();
   out.algbw_GBps = r.algbw();
-  out.busbw_GBps = r.algbw() * bus_factor(op, n);
+  out.busbw_GBps = r.algbw() * predict::bus_factor(op, n);
   out.algorithm = r.algorithm;
-  out.protocol = name_of(r.protocol());
+  out.protocol = program::name_of(r.protocol());
   out.channels = r.channels;
   out.chunks = r.chunks;
   out.floor_us = r.floor.time.in_us();
-  out.floor_cut = {name_of(r.floor.kind), r.floor.cut};
+  out.floor_cut = {floors::name_of(r.floor.kind), r.floor.cut};
   out.above_floor_percent = r.gap_percent();
   out.algorithm_floor_us = r.algorithm_floor.in_us();
   out.bound_by = bound_result(r.bound, t);

@@ -81,7 +81,7 @@ struct CollectiveRow {
   std::optional<NcclChoiceResult> nccl;
   std::optional<JitterResult> jitter;
   std::optional<SynthesizedResult> synthesized;
-  std::optional<PacketCounts> packets;
+  std::optional<packet::PacketCounts> packets;
   std::optional<double> time_p99_us;
   std::optional<JobsResult> jobs_us;
   std::vector<ChainPartResult> chain;
@@ -89,13 +89,15 @@ struct CollectiveRow {
 };
 const Record& record_of(const CollectiveRow*);
 
-CollectiveRow collective_row(const Prediction& prediction, double ranks, Collective op, const Topology& topology);
+CollectiveRow collective_row(const predict::Prediction& prediction, double ranks, collectives::Collective op,
+                             const topology::Topology& topology);
 
 /// The row that a summary describes: of the largest size, the fastest. Pre: there is one.
-const Prediction& summary_row(const std::vector<Prediction>& rows);
+const predict::Prediction& summary_row(const std::vector<predict::Prediction>& rows);
 
 /// Whether NCCL could take kernels on symmetric memory (registered windows, from 2.27 on), which are not modelled:
 /// small calls of these operations over ranks that scale-up links join.
-bool leaves_out_symmetric_kernels(const Prediction& r, double ranks, Collective op, const Topology& topology);
+bool leaves_out_symmetric_kernels(const predict::Prediction& r, double ranks, collectives::Collective op,
+                                  const topology::Topology& topology);
 
 }  // namespace busbar::questions

@@ -11,7 +11,7 @@
 #include "busbar/predict/predictor.h"
 #include "busbar/step/machine.h"
 
-namespace busbar {
+namespace busbar::questions {
 namespace {
 
 using CallRows = std::vector<CallRow>;
@@ -39,10 +39,10 @@ Result<std::vector<CompareVariant>> machines_of(const CompareAsk& ask, const Cal
 /// One machine with its predictor.
 class CallRunner {
  public:
-  static Result<CallRunner> open(const CompareAsk& ask, const CompareVariant& v, const AccuracyTable& accuracy,
-                                 const PriceList& prices) {
+  static Result<CallRunner> open(const CompareAsk& ask, const CompareVariant& v, const predict::AccuracyTable& accuracy,
+                                 const spec::PriceList& prices) {
     CallRunner out;
-    BUSBAR_ASSIGN(Cluster cluster, load_machine(v.machine, v.overrides));
+    BUSBAR_ASSIGN(spec::Cluster cluster, step::load_machine(v.machine, v.overrides));
     BUSBAR_ASSIGN(const MachineCost cost, machine_cost(cluster, prices, ask.cost.terms));
     out.row_ = {.machine = v.machine,
                 .fabric = v.fabric.word,
@@ -54,11 +54,12 @@ class CallRunner {
     out.row_.gpus = v.gpus > 0 ? v.gpus : static_cast<std::uint32_t>(cluster.topology.gpus().size());
     out.row_.power_w = cost.sums.power_w;
     if (cost.sums.complete()) out.row_.capex_usd = cost.sums.all.middle();
-    PredictPolicy policy{.engine = ask.train.engine};
+    predict::PredictPolicy policy{.engine = ask.train.engine};
     policy.stop = ask.train.stop;
-    BUSBAR_RETURN_IF_ERROR(read_predict_options(ask.train.predict, Catalog(ask.input.overrides.catalog), policy));
+    BUSBAR_RETURN_IF_ERROR(
+        predict::read_predict_options(ask.train.predict, spec::Catalog(ask.input.overrides.catalog), policy));
     policy.accuracy = &accuracy;
-    BUSBAR_ASSIGN(out.machine_, Predictor::make(std::move(cluster), {}, std::move(policy)));
+    BUSBAR_ASSIGN(out.machine_, predict::Predictor::make(std::move(cluster), {}, std::move(policy)));
     return out;
   }
 
@@ -67,45 +68,46 @@ class CallRunner {
     row.algorithm = algorithm;
     row.size = size;
     row.op = calls.op;
-    CollectiveCall call = call_over(calls.op, size, row.gpus);
+    program::CollectiveCall call = predict::call_over(calls.op, size, row.gpus);
     call.algorithm = algorithm;
     if (calls.usual && takes_long(call)) {
       row.refused = "left out: it needs too many routes; name it with --algorithms";
       return row;
     }
-    const Result<Prediction> p = machine_->time(call, {.floor = false, .relief = false});
+    const Result<predict::Prediction> p = machine_->time(call, {.floor = false, .relief = false});
     if (!p.ok() && (calls.algorithms.size() == 1 || p.error().code != ErrorCode::kUnsupported)) return p.error();
     if (!p.ok()) {
       row.refused = p.error().message;
       return row;
     }
     row.time_s = p->time.in_s();
-    row.busbw = p->algbw() * bus_factor(calls.op, row.gpus);
-    row.how = how_of(*p);
-    row.limit = limit_of(*p, machine_->cluster().topology);
+    row.busbw = p->algbw() * predict::bus_factor(calls.op, row.gpus);
+    row.how = predict::how_of(*p);
+    row.limit = predict::limit_of(*p, machine_->cluster().topology);
     row.band = p->band;
     return row;
   }
 
  private:
   /// Whether "auto" would leave the algorithm out for its work.
-  bool takes_long(const CollectiveCall& call) {
-    if (!left_out_) left_out_ = legal_algorithms(call, machine_->placement(), machine_->cluster().topology).left_out;
+  bool takes_long(const program::CollectiveCall& call) {
+    if (!left_out_)
+      left_out_ = choice::legal_algorithms(call, machine_->placement(), machine_->cluster().topology).left_out;
     return std::any_of(left_out_->begin(), left_out_->end(),
                        [&](const std::string& s) { return s.starts_with(call.algorithm + " "); });
   }
 
   CallRow row_;
-  std::unique_ptr<Predictor> machine_;
+  std::unique_ptr<predict::Predictor> machine_;
   std::optional<std::vector<std::string>> left_out_;  ///< of its calls, which differ in their sizes alone
 };
 
 }  // namespace
 
-std::vector<std::string> usual_algorithms(Collective op) {
+std::vector<std::string> usual_algorithms(collectives::Collective op) {
   std::vector<std::string> usual, all;
-  for (const RegisteredAlgorithm& a : algorithms()) {
-    if ((a.ops & set_of(op)) == 0) continue;
+  for (const collectives::RegisteredAlgorithm& a : collectives::algorithms()) {
+    if ((a.ops & collectives::set_of(op)) == 0) continue;
     all.emplace_back(a.name);
     if (a.traits.customary || (a.traits.reduces_in_network && !a.traits.reduces_in_fabric)) usual.emplace_back(a.name);
   }
@@ -114,9 +116,9 @@ std::vector<std::string> usual_algorithms(Collective op) {
 
 Result<std::vector<CallRow>> run_calls(const CompareAsk& ask, const CallsAsk& calls, const Context& context) {
   BUSBAR_ASSIGN(const std::vector<CompareVariant> machines, machines_of(ask, calls));
-  const Catalog catalog(ask.input.overrides.catalog);
-  BUSBAR_ASSIGN(const AccuracyTable accuracy, AccuracyTable::load(catalog));
-  BUSBAR_ASSIGN(const PriceList prices, PriceList::open(catalog, ask.cost.prices));
+  const spec::Catalog catalog(ask.input.overrides.catalog);
+  BUSBAR_ASSIGN(const predict::AccuracyTable accuracy, predict::AccuracyTable::load(catalog));
+  BUSBAR_ASSIGN(const spec::PriceList prices, spec::PriceList::open(catalog, ask.cost.prices));
   const std::size_t all = machines.size() * calls.sizes.size() * calls.algorithms.size();
   CallRows out;
   for (const CompareVariant& v : machines) {
@@ -136,4 +138,4 @@ Result<std::vector<CallRow>> run_calls(const CompareAsk& ask, const CallsAsk& ca
   return out;
 }
 
-}  // namespace busbar
+}  // namespace busbar::questions

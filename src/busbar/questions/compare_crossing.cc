@@ -8,7 +8,7 @@
 #include "busbar/base/quantity.h"
 #include "busbar/base/text.h"
 
-namespace busbar {
+namespace busbar::questions {
 namespace {
 
 constexpr double kWithin = 1.01;  // the ends of the last step differ by less
@@ -98,4 +98,4 @@ std::string crossing_words(const MachineCrossing& c) {
                      c.ask.key, c.ask.words(c.ask.from), c.ask.words(c.ask.to));
 }
 
-}  // namespace busbar
+}  // namespace busbar::questions

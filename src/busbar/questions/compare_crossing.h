@@ -7,7 +7,7 @@
 
 #include "busbar/questions/compare_run.h"
 
-namespace busbar {
+namespace busbar::questions {
 
 /// As typed: "node.links[0].rate=20..450GB/s".
 struct CrossingAsk {
@@ -37,4 +37,4 @@ Result<MachineCrossing> find_crossing(const CompareAsk& ask, const CrossingAsk& 
 /// "4 GPUs of A are as fast as 8 of B from 31.5 GB/s on."
 std::string crossing_words(const MachineCrossing& crossing);
 
-}  // namespace busbar
+}  // namespace busbar::questions

@@ -120,7 +120,7 @@ Status refuse_other_fields(const CompareRequest& r, const std::string& table) {
 
 Result<CompareResult> compare_links(const CompareRequest& r) {
   BUSBAR_RETURN_IF_ERROR(refuse_other_fields(r, "links"));
-  BUSBAR_ASSIGN(const std::vector<LinkRow> rows, read_links(Catalog(r.overrides.catalog)));
+  BUSBAR_ASSIGN(const std::vector<spec::LinkRow> rows, spec::read_links(spec::Catalog(r.overrides.catalog)));
   CompareLinks out = links_result(rows);
   out.inputs_hash = inputs_hash("compare", r, {});
   return CompareResult(std::move(out));
@@ -128,18 +128,18 @@ Result<CompareResult> compare_links(const CompareRequest& r) {
 
 Result<CompareResult> compare_optics(const CompareRequest& r) {
   BUSBAR_RETURN_IF_ERROR(refuse_other_fields(r, "optics"));
-  const Catalog catalog(r.overrides.catalog);
-  BUSBAR_ASSIGN(const PriceList prices, PriceList::open(catalog, r.cost.prices));
-  BUSBAR_ASSIGN(const std::vector<OpticsRow> rows, read_optics(catalog, prices));
+  const spec::Catalog catalog(r.overrides.catalog);
+  BUSBAR_ASSIGN(const spec::PriceList prices, spec::PriceList::open(catalog, r.cost.prices));
+  BUSBAR_ASSIGN(const std::vector<spec::OpticsRow> rows, spec::read_optics(catalog, prices));
   CompareOptics out = optics_result(rows);
   out.inputs_hash = inputs_hash("compare", r, {});
   return CompareResult(std::move(out));
 }
 
 /// Takes the collective out of the machines, if there is one.
-std::optional<Collective> take_collective(std::vector<std::string>& machines) {
+std::optional<collectives::Collective> take_collective(std::vector<std::string>& machines) {
   for (std::size_t i = 0; i < machines.size(); ++i) {
-    const Result<Collective> op = parse_collective(machines[i]);
+    const Result<collectives::Collective> op = collectives::parse_collective(machines[i]);
     if (!op.ok()) continue;
     machines.erase(machines.begin() + static_cast<std::ptrdiff_t>(i));
     return *op;
@@ -147,7 +147,7 @@ std::optional<Collective> take_collective(std::vector<std::string>& machines) {
   return std::nullopt;
 }
 
-Result<CallsAsk> read_calls(const CompareRequest& r, const CompareAsk& ask, Collective op) {
+Result<CallsAsk> read_calls(const CompareRequest& r, const CompareAsk& ask, collectives::Collective op) {
   CallsAsk calls{.op = op, .sizes = {}, .algorithms = {}};
   const std::string first = r.min_bytes.empty() ? "1G" : r.min_bytes;
   BUSBAR_ASSIGN(calls.sizes, sweep_sizes(first, r.max_bytes.empty() ? first : r.max_bytes, r.step_factor));
@@ -162,13 +162,13 @@ Result<CallsAsk> read_calls(const CompareRequest& r, const CompareAsk& ask, Coll
       return invalid(fmt::format("needs machines without a size, such as {}, not '{}'",
                                  machine.substr(0, machine.find(':')), machine),
                      field_of("scale"));
-  BUSBAR_ASSIGN(const auto range, parse_range(r.scale, "scale", "GPUs", "8..4096", 1u << 20));
+  BUSBAR_ASSIGN(const auto range, step::parse_range(r.scale, "scale", "GPUs", "8..4096", 1u << 20));
   calls.from = range.first;
   calls.to = range.second;
   return calls;
 }
 
-Result<CompareResult> compare_calls(const CompareRequest& r, const CompareAsk& ask, Collective op,
+Result<CompareResult> compare_calls(const CompareRequest& r, const CompareAsk& ask, collectives::Collective op,
                                     const Context& context) {
   BUSBAR_RETURN_IF_ERROR(refuse_step_fields(r));
   BUSBAR_ASSIGN(CallsAsk calls, read_calls(r, ask, op));
@@ -249,7 +249,7 @@ Status check_compared(const CompareRequest& r, const CompareAsk& ask, bool colle
     return invalid("already says how many chips, and how they are wired; leave out --fabrics, --gpus and --scale",
                    field_of("shapes"));
   for (const std::string& word : ask.machines)
-    if (const Result<Collective> none = parse_collective(word);
+    if (const Result<collectives::Collective> none = collectives::parse_collective(word);
         !collective && !ask.has_model() && !none.ok() && none.error().message.find("did you mean") != std::string::npos)
       return none.error();
   if (ask.machines.empty() || (!ask.has_model() && !collective))
@@ -278,7 +278,7 @@ Result<CompareResult> answer(const CompareRequest& r, const Context& context) {
   if (r.machines.size() == 1 && r.machines[0] == "links") return compare_links(r);
   if (r.machines.size() == 1 && r.machines[0] == "optics") return compare_optics(r);
   CompareAsk ask = ask_of(r, context);
-  const std::optional<Collective> op = take_collective(ask.machines);
+  const std::optional<collectives::Collective> op = take_collective(ask.machines);
   BUSBAR_RETURN_IF_ERROR(check_compared(r, ask, op.has_value()));
   if (op) return compare_calls(r, ask, *op, context);
   BUSBAR_RETURN_IF_ERROR(refuse_call_fields(r));

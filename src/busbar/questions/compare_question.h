@@ -31,11 +31,11 @@ struct CompareRequest {
   std::string crossing, tokens, min_bytes, max_bytes;
   double step_factor = 2;
   std::string algorithms, scale;
-  ScenarioFlags flags;
-  CostOptions cost;
-  PredictOptions predict;
+  spec::ScenarioFlags flags;
+  cost::CostOptions cost;
+  predict::PredictOptions predict;
   std::string engine = "flow";
-  Overrides overrides;
+  spec::Overrides overrides;
 };
 const Record& record_of(const CompareRequest*);
 

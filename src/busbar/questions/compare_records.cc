@@ -196,7 +196,7 @@ std::vector<std::string> rows_alike(const std::vector<CompareRow>& rows, std::si
 }
 
 void take_money(const CompareRow& r, ComparedStep& out) {
-  const BillSums& sums = r.cost.sums;
+  const cost::BillSums& sums = r.cost.sums;
   const bool priced = sums.all.high > 0;
   const double rent = r.run.cost.usd_per_million_tokens;
   out.gpus_bought = r.cost.bill.gpus;
@@ -209,12 +209,13 @@ void take_money(const CompareRow& r, ComparedStep& out) {
   out.usd_per_million_tokens_low = if_true(sums.complete(), r.usd_per_million_tokens_low);
   out.usd_per_million_tokens_high = if_true(sums.complete(), r.usd_per_million_tokens_high);
   out.rent_usd_per_million_tokens = if_true(rent > 0, rent);
-  out.kwh_per_million_tokens = if_true(sums.unpowered.empty(), cost_of_tokens(r.cost.rate, 1e6, r.tokens_per_s()).kwh);
+  out.kwh_per_million_tokens =
+      if_true(sums.unpowered.empty(), cost::cost_of_tokens(r.cost.rate, 1e6, r.tokens_per_s()).kwh);
 }
 
 ComparedStep compared_step(const std::vector<CompareRow>& rows, std::size_t i, double tokens) {
   const CompareRow& r = rows[i];
-  const TrainRun& run = r.run;
+  const step::TrainRun& run = r.run;
   ComparedStep out;
   out.variant = letter_of(i);
   out.machine = r.variant.machine;
@@ -250,7 +251,7 @@ ComparedStep compared_step(const std::vector<CompareRow>& rows, std::size_t i, d
 
 CompareSteps steps_result(std::vector<CompareRow> rows, double tokens) {
   CompareSteps out;
-  const TrainRun& first = rows[0].run;
+  const step::TrainRun& first = rows[0].run;
   out.model = first.scenario.model.name;
   out.global_batch = first.layout.batch.global;
   out.global_batch_basis = first.layout.batch.basis.empty() ? "given" : first.layout.batch.basis;
@@ -277,7 +278,7 @@ CrossingResult crossing_result(const MachineCrossing& c) {
 
 CompareCalls calls_result(std::vector<CallRow> rows, CallsAsk asked) {
   CompareCalls out;
-  out.collective = name_of(asked.op);
+  out.collective = collectives::name_of(asked.op);
   for (const CallRow& r : rows) {
     ComparedCall& c = out.rows.emplace_back();
     c.machine = r.machine;
@@ -301,10 +302,10 @@ CompareCalls calls_result(std::vector<CallRow> rows, CallsAsk asked) {
   return out;
 }
 
-CompareLinks links_result(const std::vector<LinkRow>& rows) {
+CompareLinks links_result(const std::vector<spec::LinkRow>& rows) {
   constexpr double kGigabyte = 1e9;
   CompareLinks out;
-  for (const LinkRow& r : rows) {
+  for (const spec::LinkRow& r : rows) {
     const double rate = r.bytes_per_s / kGigabyte;
     out.rows.push_back({r.name, r.entry, r.year, r.lanes, rate, 2 * r.bytes_per_s / kGigabyte,
                         if_true(r.efficiency > 0, r.bytes_per_s * r.efficiency / kGigabyte), r.times_pcie5});
@@ -312,10 +313,10 @@ CompareLinks links_result(const std::vector<LinkRow>& rows) {
   return out;
 }
 
-CompareOptics optics_result(const std::vector<OpticsRow>& rows) {
+CompareOptics optics_result(const std::vector<spec::OpticsRow>& rows) {
   constexpr double kGigabit = 1e9;
   CompareOptics out;
-  for (const OpticsRow& r : rows) {
+  for (const spec::OpticsRow& r : rows) {
     ComparedOptics& o = out.rows.emplace_back();
     o.name = r.name;
     o.medium = r.medium;

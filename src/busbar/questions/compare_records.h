@@ -11,7 +11,7 @@ namespace busbar::questions {
 CompareSteps steps_result(std::vector<CompareRow> rows, double tokens);
 CompareCalls calls_result(std::vector<CallRow> rows, CallsAsk asked);
 CrossingResult crossing_result(const MachineCrossing& found);
-CompareLinks links_result(const std::vector<LinkRow>& rows);
-CompareOptics optics_result(const std::vector<OpticsRow>& rows);
+CompareLinks links_result(const std::vector<spec::LinkRow>& rows);
+CompareOptics optics_result(const std::vector<spec::OpticsRow>& rows);
 
 }  // namespace busbar::questions

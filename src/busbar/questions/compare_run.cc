@@ -10,7 +10,7 @@
 #include "busbar/plan/layout_flags.h"
 #include "busbar/step/machine.h"
 
-namespace busbar {
+namespace busbar::questions {
 namespace {
 
 Error about(Error error, const std::string& machine) {
@@ -28,54 +28,54 @@ Error of_variant(Error error) {
 
 Status add_machine(const std::string& typed, const CompareAsk& ask, std::vector<CompareVariant>& out) {
   std::string name = typed;
-  Overrides overrides = ask.input.overrides;
-  BUSBAR_RETURN_IF_ERROR(take_servers(ask.gpus, name, overrides));
-  std::vector<FabricWord> fabrics(1);
+  spec::Overrides overrides = ask.input.overrides;
+  BUSBAR_RETURN_IF_ERROR(step::take_servers(ask.gpus, name, overrides));
+  std::vector<spec::FabricWord> fabrics(1);
   if (!ask.fabrics.empty()) {
-    BUSBAR_ASSIGN(const Cluster own, load_machine(name, overrides));
-    const BytesPerSecond port = port_rate(own.topology);
+    BUSBAR_ASSIGN(const spec::Cluster own, step::load_machine(name, overrides));
+    const BytesPerSecond port = spec::port_rate(own.topology);
     if (per_second(port) == 0)
       return invalid(fmt::format("{} has no network between servers; give it a size, such as {}:2", name, typed),
                      {"", 0, 0, "fabrics"});
-    BUSBAR_ASSIGN(fabrics, read_fabric_words(ask.fabrics, port, Catalog(ask.input.overrides.catalog)));
+    BUSBAR_ASSIGN(fabrics, spec::read_fabric_words(ask.fabrics, port, spec::Catalog(ask.input.overrides.catalog)));
   }
   if (ask.shapes > 0) {
-    BUSBAR_ASSIGN(const Cluster own, load_machine(name, overrides));
-    BUSBAR_ASSIGN(fabrics, torus_shapes(own, ask.shapes));
+    BUSBAR_ASSIGN(const spec::Cluster own, step::load_machine(name, overrides));
+    BUSBAR_ASSIGN(fabrics, spec::torus_shapes(own, ask.shapes));
   }
-  for (const FabricWord& fabric : fabrics) {
-    TrainInput input = ask.input;
+  for (const spec::FabricWord& fabric : fabrics) {
+    step::TrainInput input = ask.input;
     input.flags.cluster = name;
     input.overrides = overrides;
     for (std::string& setting : fabric.settings()) input.overrides.set.push_back(std::move(setting));
-    std::vector<TrainVariant> steps(1);
+    std::vector<step::TrainVariant> steps(1);
     if (ask.has_model()) {
-      Result<std::vector<TrainVariant>> read = read_variants(input, ask.changes);
+      Result<std::vector<step::TrainVariant>> read = step::read_variants(input, ask.changes);
       if (!read.ok()) return of_variant(read.error());
       steps = std::move(*read);
     }
-    for (TrainVariant& step : steps) out.push_back({name, fabric, input.overrides, std::move(step)});
+    for (step::TrainVariant& step : steps) out.push_back({name, fabric, input.overrides, std::move(step)});
   }
   return {};
 }
 
 /// A layout for all steps on one machine, found on its first.
-Result<LayoutSpec> find_layout(const TrainRun& first, std::uint32_t gpus, const Context& context) {
-  return plan_briefly(first, gpus, {kComparePlanTimed}, [&] { return !context.stopped(); });
+Result<workload::LayoutSpec> find_layout(const step::TrainRun& first, std::uint32_t gpus, const busbar::Context& context) {
+  return plan::plan_briefly(first, gpus, {kComparePlanTimed}, [&] { return !context.stopped(); });
 }
 
 /// The step again, as `busbar train --transport` runs it.
-Result<TransportRange> transport_range(const TrainRun& run, const std::string& transport, TrainAsk ask) {
+Result<TransportRange> transport_range(const step::TrainRun& run, const std::string& transport, step::TrainAsk ask) {
   const double step_s = run.step.step_time.in_s();
   TransportRange out{{}, step_s, step_s};
   if (transport.empty()) return out;
   ask.transport = transport;
   ask.timeline = ask.scaling = ask.relief = false;
-  Result<TrainRun> opened = open_train(run.scenario, ask);
+  Result<step::TrainRun> opened = step::open_train(run.scenario, ask);
   if (!opened.ok() && opened.error().code == ErrorCode::kNotFound) return out;  // no penalties for these routes
-  BUSBAR_ASSIGN(TrainRun slowed, std::move(opened));
+  BUSBAR_ASSIGN(step::TrainRun slowed, std::move(opened));
   slowed.layout = run.layout;
-  BUSBAR_RETURN_IF_ERROR(predict_train(slowed, ask));
+  BUSBAR_RETURN_IF_ERROR(step::predict_train(slowed, ask));
   const double mean_s = slowed.step.step_time.in_s(), p99_s = slowed.p99.in_s();
   out.penalty = slowed.machine->policy().penalty;
   out.low_s = std::min({step_s, mean_s, p99_s});
@@ -85,7 +85,7 @@ Result<TransportRange> transport_range(const TrainRun& run, const std::string& t
 
 void price_tokens(CompareRow& row) {
   constexpr double kMillion = 1e6;
-  const WorkCost cost = cost_of_tokens(row.cost.rate, kMillion, row.tokens_per_s());
+  const cost::WorkCost cost = cost::cost_of_tokens(row.cost.rate, kMillion, row.tokens_per_s());
   row.usd_per_million_tokens_low = cost.usd.low;
   row.usd_per_million_tokens_high = cost.usd.high;
 }
@@ -93,32 +93,32 @@ void price_tokens(CompareRow& row) {
 /// Runs the variants of one command one after another.
 class CompareRunner {
  public:
-  CompareRunner(const CompareAsk& ask, PriceList prices) : ask_(ask), prices_(std::move(prices)) {}
+  CompareRunner(const CompareAsk& ask, spec::PriceList prices) : ask_(ask), prices_(std::move(prices)) {}
 
-  Result<CompareRow> run(CompareVariant variant, const Context& context) {
+  Result<CompareRow> run(CompareVariant variant, const busbar::Context& context) {
     CompareRow row;
-    Scenario scenario = variant.step.scenario;
-    const bool given = names_a_layout(scenario.layout) || !ask_.input.flags.layout.empty();
-    TrainAsk ask = ask_.train;
+    spec::Scenario scenario = variant.step.scenario;
+    const bool given = plan::names_a_layout(scenario.layout) || !ask_.input.flags.layout.empty();
+    step::TrainAsk ask = ask_.train;
     ask.gpus = ask_.gpus;
     ask.fold = variant.step.fold;
-    BUSBAR_ASSIGN(row.run, open_train(std::move(scenario), ask));
+    BUSBAR_ASSIGN(row.run, step::open_train(std::move(scenario), ask));
     const std::uint32_t gpus = row.run.gpus;
-    LayoutSpec& layout = row.run.scenario.layout;
+    workload::LayoutSpec& layout = row.run.scenario.layout;
     if (layout.batch.global == 0) layout.batch.global = batch_, layout.batch.basis = basis_;
     if (given) {
-      BUSBAR_ASSIGN(row.run.layout, resolve_layout(layout, row.run.scenario.model, gpus));
+      BUSBAR_ASSIGN(row.run.layout, workload::resolve_layout(layout, row.run.scenario.model, gpus));
     } else {
       row.planned = true;
       auto known = planned_.find(variant.machine);
       if (known == planned_.end()) {
-        BUSBAR_ASSIGN(LayoutSpec found, find_layout(row.run, gpus, context));
+        BUSBAR_ASSIGN(workload::LayoutSpec found, find_layout(row.run, gpus, context));
         known = planned_.emplace(variant.machine, std::move(found)).first;
       }
       row.run.layout = layout = known->second;
     }
     if (batch_ == 0) batch_ = row.run.layout.batch.global, basis_ = row.run.layout.batch.basis;
-    BUSBAR_RETURN_IF_ERROR(predict_train(row.run, ask));
+    BUSBAR_RETURN_IF_ERROR(step::predict_train(row.run, ask));
     BUSBAR_ASSIGN(row.transport, transport_range(row.run, variant.fabric.transport, ask));
     BUSBAR_ASSIGN(row.cost, machine_cost(row.run.cluster(), prices_, ask_.cost.terms));
     price_tokens(row);
@@ -128,10 +128,10 @@ class CompareRunner {
 
  private:
   const CompareAsk& ask_;
-  const PriceList prices_;
-  std::uint32_t batch_ = 0;                    ///< of the first row, where others have none
-  std::string basis_;                          ///< of that batch
-  std::map<std::string, LayoutSpec> planned_;  ///< by machine
+  const spec::PriceList prices_;
+  std::uint32_t batch_ = 0;                              ///< of the first row, where others have none
+  std::string basis_;                                    ///< of that batch
+  std::map<std::string, workload::LayoutSpec> planned_;  ///< by machine
 };
 
 // Two predictions for one kind of server in one layout differ only by their network. How well that part is known has
@@ -142,7 +142,7 @@ std::string server_of(const std::string& machine) { return machine.substr(0, mac
 
 double band_of_rows(const CompareRow& a, const CompareRow& b) {
   const std::string &one = a.variant.machine, &other = b.variant.machine;
-  const bool layouts = layout_flags(a.run.layout) != layout_flags(b.run.layout);
+  const bool layouts = plan::layout_flags(a.run.layout) != plan::layout_flags(b.run.layout);
   return layouts && server_of(one) == server_of(other) ? a.run.band.layouts_percent
                                                        : band_of_difference(one, a.run.band, other, b.run.band);
 }
@@ -165,17 +165,19 @@ Result<std::vector<CompareVariant>> compare_variants(const CompareAsk& ask) {
   return out;
 }
 
-Result<MachineCost> machine_cost(const Cluster& cluster, const PriceList& prices, const CostTerms& terms) {
+Result<MachineCost> machine_cost(const spec::Cluster& cluster, const spec::PriceList& prices,
+                                 const cost::CostTerms& terms) {
   MachineCost out;
-  BUSBAR_ASSIGN(out.bill, bill_of(cluster, prices));
-  out.sums = sums_of(out.bill);
-  out.rate = machine_rate(out.bill, running_cost(out.bill, out.sums, terms), terms);
+  BUSBAR_ASSIGN(out.bill, cost::bill_of(cluster, prices));
+  out.sums = cost::sums_of(out.bill);
+  out.rate = cost::machine_rate(out.bill, cost::running_cost(out.bill, out.sums, terms), terms);
   return out;
 }
 
-Result<std::vector<CompareRow>> run_compare(const CompareAsk& ask, const Context& context) {
+Result<std::vector<CompareRow>> run_compare(const CompareAsk& ask, const busbar::Context& context) {
   BUSBAR_ASSIGN(std::vector<CompareVariant> variants, compare_variants(ask));
-  BUSBAR_ASSIGN(PriceList prices, PriceList::open(Catalog(ask.input.overrides.catalog), ask.cost.prices));
+  BUSBAR_ASSIGN(spec::PriceList prices,
+                spec::PriceList::open(spec::Catalog(ask.input.overrides.catalog), ask.cost.prices));
   CompareRunner runner(ask, std::move(prices));
   std::vector<CompareRow> out;
   for (CompareVariant& v : variants) {
@@ -190,9 +192,10 @@ Result<std::vector<CompareRow>> run_compare(const CompareAsk& ask, const Context
   return out;
 }
 
-double band_of_difference(const std::string& machine_a, const Band& a, const std::string& machine_b, const Band& b) {
+double band_of_difference(const std::string& machine_a, const predict::Band& a, const std::string& machine_b,
+                          const predict::Band& b) {
   if (server_of(machine_a) == server_of(machine_b)) return kSameServerPercent;
-  const auto half = [](const Band& band) { return (band.high_percent - band.low_percent) / 2; };
+  const auto half = [](const predict::Band& band) { return (band.high_percent - band.low_percent) / 2; };
   const double x = half(a), y = half(b);
   return std::max(kSameServerPercent, std::sqrt(x * x + y * y));
 }
@@ -206,10 +209,11 @@ Likeness likeness(const CompareRow& a, const CompareRow& b) {
   const bool ranges_meet =
       name(a) != name(b) && a.transport.low_s <= b.transport.high_s && b.transport.low_s <= a.transport.high_s;
   if (apart >= band_of_rows(a, b) && !ranges_meet) return Likeness::kDiffers;
-  const Cluster &m = a.run.cluster(), &n = b.run.cluster();
+  const spec::Cluster &m = a.run.cluster(), &n = b.run.cluster();
   const bool same = a.variant.machine == b.variant.machine && m.fabric.kind == n.fabric.kind &&
                     m.routing == n.routing && m.fabric.oversubscription == n.fabric.oversubscription &&
-                    port_rate(m.topology) == port_rate(n.topology) && a.run.layout.ranks() == b.run.layout.ranks();
+                    spec::port_rate(m.topology) == spec::port_rate(n.topology) &&
+                    a.run.layout.ranks() == b.run.layout.ranks();
   const bool unknown = !a.transport.penalty || !b.transport.penalty;
   return same && unknown && a.variant.step.change == b.variant.step.change ? Likeness::kEqual : Likeness::kTie;
 }
@@ -225,9 +229,9 @@ double percent_more_time(const CompareRow& r, const CompareRow& first) {
 }
 
 double exposed_percent(const CompareRow& r) {
-  const Breakdown& b = r.run.step.breakdown;
+  const step::Breakdown& b = r.run.step.breakdown;
   const Duration exposed = b.exposed_tp + b.exposed_dp + b.exposed_pp + b.exposed_cp + b.exposed_ep;
   return 100 * exposed.in_s() / r.run.step.step_time.in_s();
 }
 
-}  // namespace busbar
+}  // namespace busbar::questions

@@ -8,13 +8,13 @@
 #include "busbar/spec/fabric_words.h"
 #include "busbar/spec/reading.h"
 
-namespace busbar {
+namespace busbar::questions {
 namespace {
 
 const BytesPerSecond k400 = *parse_rate("400Gb/s");
 
 TEST(CompareFabrics, WordsRatiosAndPresetsAreRead) {
-  const auto words = read_fabric_words("roce,4:1,fat-tree-2.5:1,xdr-rail", k400, Catalog());
+  const auto words = spec::read_fabric_words("roce,4:1,fat-tree-2.5:1,xdr-rail", k400, spec::Catalog());
   ASSERT_TRUE(words.ok()) << words.error().text();
   ASSERT_EQ(words->size(), 4u);
   EXPECT_EQ((*words)[0].settings(), std::vector<std::string>{"fabric=roce-400g-rail"});
@@ -25,7 +25,7 @@ TEST(CompareFabrics, WordsRatiosAndPresetsAreRead) {
 
 TEST(CompareFabrics, WhatDoesNotExistIsNamed) {
   for (const char* bad : {"", "rocket", "0:1", "fat-tree-:1", "photonics", "ib,,roce"}) {
-    const auto words = read_fabric_words(bad, k400, Catalog());
+    const auto words = spec::read_fabric_words(bad, k400, spec::Catalog());
     ASSERT_FALSE(words.ok()) << bad;
     EXPECT_EQ(words.error().where.path, "fabrics") << bad;
   }
@@ -33,7 +33,7 @@ TEST(CompareFabrics, WhatDoesNotExistIsNamed) {
 
 // The rate that chooses a preset is that of its ports, and its penalties exist.
 TEST(CompareFabrics, EveryPresetOfEveryWordHasPortsOfItsRateAndItsPenaltiesExist) {
-  const Catalog catalog;
+  const spec::Catalog catalog;
   const auto document = catalog.load("comparisons", "fabrics");
   ASSERT_TRUE(document.ok());
   const YamlNode words = *document->root().find("words");
@@ -41,13 +41,14 @@ TEST(CompareFabrics, EveryPresetOfEveryWordHasPortsOfItsRateAndItsPenaltiesExist
     const YamlNode fabrics = *words.item(w).find("fabrics");
     for (std::size_t i = 0; i < fabrics.size(); ++i) {
       const BytesPerSecond rate = *parse_rate(fabrics.key(i));
-      const auto read = read_fabric_words(words.key(w), rate, catalog);
+      const auto read = spec::read_fabric_words(words.key(w), rate, catalog);
       ASSERT_TRUE(read.ok()) << read.error().text();
-      const FabricWord& f = read->front();
-      const auto machine = load_cluster("{node: dgx-h100, nodes: 2, fabric: " + f.preset + "}");
+      const spec::FabricWord& f = read->front();
+      const auto machine = spec::load_cluster("{node: dgx-h100, nodes: 2, fabric: " + f.preset + "}");
       ASSERT_TRUE(machine.ok()) << machine.error().text();
-      EXPECT_EQ(port_rate(machine->topology), rate) << f.preset;
-      EXPECT_TRUE(f.transport.empty() || load_call_penalty(f.transport, balance_of(*machine), 1, "").ok())
+      EXPECT_EQ(spec::port_rate(machine->topology), rate) << f.preset;
+      EXPECT_TRUE(f.transport.empty() ||
+                  predict::load_call_penalty(f.transport, predict::balance_of(*machine), 1, "").ok())
           << words.key(w);
     }
   }
@@ -62,7 +63,7 @@ TEST(CompareRun, ARowIsTheStepThatTrainPredictsWithItsLayout) {
   ASSERT_TRUE(rows.ok()) << rows.error().text();
   const CompareRow& row = rows->front();
   EXPECT_TRUE(row.planned);
-  Scenario scenario = row.variant.step.scenario;
+  spec::Scenario scenario = row.variant.step.scenario;
   scenario.layout = row.run.layout;
   const auto step = step::predict(scenario, ask.train);
   ASSERT_TRUE(step.ok()) << step.error().text();
@@ -80,7 +81,7 @@ TEST(CompareRun, ARangeHoldsTheStepsOfTrainWithTheTransport) {
   const auto rows = run_compare(ask, {});
   ASSERT_TRUE(rows.ok()) << rows.error().text();
   const CompareRow& row = rows->front();
-  Scenario scenario = row.variant.step.scenario;
+  spec::Scenario scenario = row.variant.step.scenario;
   scenario.layout = row.run.layout;
   ask.train.transport = "dcqcn";
   const auto slowed = step::predict(scenario, ask.train);
@@ -99,4 +100,4 @@ TEST(CompareRun, LettersGoOnAfterZ) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::questions

@@ -9,11 +9,11 @@
 #include "busbar/base/json.h"
 #include "busbar/base/result.h"
 
-namespace busbar {
-
+namespace busbar::step {
 class KeptMachines;
+}  // namespace busbar::step
 
-namespace questions {
+namespace busbar::questions {
 
 /// What a command line answers.
 struct LineAnswer {
@@ -23,7 +23,7 @@ struct LineAnswer {
 };
 
 struct Context : busbar::Context {
-  KeptMachines* kept = nullptr;  ///< machines that are ready; null: none
+  step::KeptMachines* kept = nullptr;  ///< machines that are ready; null: none
   /// Answers a command line, given as its words after "busbar", without printing; its inputs are its own. For answers
   /// made of those of others (claims, sweep). Empty: the caller reads no command lines. Several threads may call it.
   std::function<LineAnswer(const std::vector<std::string>& words)> answer_line = {};
@@ -33,5 +33,4 @@ struct Context : busbar::Context {
   std::function<Result<std::string>(const std::string& text)> prompt = {};
 };
 
-}  // namespace questions
-}  // namespace busbar
+}  // namespace busbar::questions

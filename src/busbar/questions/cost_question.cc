@@ -122,7 +122,7 @@ std::optional<std::string> word_if_any(const std::string& word) {
 }
 std::optional<double> if_known(bool known, double value) { return known ? std::optional(value) : std::nullopt; }
 
-void take_price(const BillLine& line, CostPart& out) {
+void take_price(const cost::BillLine& line, CostPart& out) {
   if (!line.price_in.empty() || !line.each.usd) return;
   out.each_low_usd = line.each.usd->low;
   out.each_high_usd = line.each.usd->high;
@@ -131,15 +131,15 @@ void take_price(const BillLine& line, CostPart& out) {
   out.confidence = word_if_any(line.each.confidence);
 }
 
-void take_power(const BillLine& line, CostPart& out) {
+void take_power(const cost::BillLine& line, CostPart& out) {
   if (!line.power_in.empty() || !line.each.power_w) return;
   out.each_power_w = *line.each.power_w;
   out.power_w = *line.each.power_w * static_cast<double>(line.count);
 }
 
-CostPart cost_part(const BillLine& line) {
+CostPart cost_part(const cost::BillLine& line) {
   CostPart out;
-  out.group = name_of(line.group);
+  out.group = cost::name_of(line.group);
   out.part = line.part;
   out.tier = word_if_any(line.tier);
   out.count = line.count;
@@ -152,7 +152,7 @@ CostPart cost_part(const BillLine& line) {
 }
 
 void take_sums(CostResult& out) {
-  const BillSums& s = out.sums;
+  const cost::BillSums& s = out.sums;
   out.capex_usd = s.all.middle();
   out.capex_low_usd = s.all.low;
   out.capex_high_usd = s.all.high;
@@ -167,7 +167,7 @@ void take_sums(CostResult& out) {
   out.unpowered = s.unpowered;
 }
 
-void take_running(const RunningCost& running, const CostTerms& terms, CostResult& out) {
+void take_running(const cost::RunningCost& running, const cost::CostTerms& terms, CostResult& out) {
   out.facility_power_w = running.facility_power_w;
   out.energy_kwh_per_year = running.kwh_per_year;
   out.energy_usd_per_year = running.energy_usd_per_year;
@@ -209,7 +209,7 @@ Result<CostPayback> payback_of(const CostRequest& r, const CostResult& found) {
   out.saves_percent = r.saves;
   const auto gpus = static_cast<double>(found.gpus);
   const auto months = [&](double usd_per_hour) {
-    return if_known(usd_per_hour > 0, payback_months(out.usd, out.saves_percent, usd_per_hour));
+    return if_known(usd_per_hour > 0, cost::payback_months(out.usd, out.saves_percent, usd_per_hour));
   };
   out.rented_usd_per_hour = gpus * found.rent_usd_per_gpu_hour.value_or(0);
   out.owned_usd_per_hour = gpus * found.usd_per_gpu_hour;
@@ -218,18 +218,19 @@ Result<CostPayback> payback_of(const CostRequest& r, const CostResult& found) {
   return out;
 }
 
-Result<CostResult> price_machine(const Cluster& cluster, const PriceList& prices, const CostTerms& terms) {
+Result<CostResult> price_machine(const spec::Cluster& cluster, const spec::PriceList& prices,
+                                 const cost::CostTerms& terms) {
   CostResult out;
-  BUSBAR_ASSIGN(out.bill, bill_of(cluster, prices));
+  BUSBAR_ASSIGN(out.bill, cost::bill_of(cluster, prices));
   out.gpus = out.bill.gpus;
-  out.sums = sums_of(out.bill);
+  out.sums = cost::sums_of(out.bill);
   take_sums(out);
-  take_running(running_cost(out.bill, out.sums, terms), terms, out);
+  take_running(cost::running_cost(out.bill, out.sums, terms), terms, out);
   if (cluster.usd_per_gpu_hour > 0) {
     out.rent_usd_per_gpu_hour = cluster.usd_per_gpu_hour;
-    out.rent_usd_per_year = cluster.usd_per_gpu_hour * static_cast<double>(out.gpus) * kHoursPerYear;
+    out.rent_usd_per_year = cluster.usd_per_gpu_hour * static_cast<double>(out.gpus) * cost::kHoursPerYear;
   }
-  for (const BillLine& line : out.bill.lines) out.parts.push_back(cost_part(line));
+  for (const cost::BillLine& line : out.bill.lines) out.parts.push_back(cost_part(line));
   out.cluster = cluster.name;
   out.rent_source = cluster.price_source;
   return out;
@@ -239,8 +240,8 @@ Result<CostResult> price_machine(const Cluster& cluster, const PriceList& prices
 
 Result<CostResult> answer(const CostRequest& r, const Context& context) {
   BUSBAR_RETURN_IF_ERROR(r.cost.check());
-  BUSBAR_ASSIGN(const Cluster cluster, load_machine(r.cluster, r.machine));
-  BUSBAR_ASSIGN(const PriceList prices, PriceList::open(Catalog(r.machine.catalog), r.cost.prices));
+  BUSBAR_ASSIGN(const spec::Cluster cluster, step::load_machine(r.cluster, r.machine));
+  BUSBAR_ASSIGN(const spec::PriceList prices, spec::PriceList::open(spec::Catalog(r.machine.catalog), r.cost.prices));
   BUSBAR_ASSIGN(CostResult out, price_machine(cluster, prices, r.cost.terms));
   out.inputs_hash = inputs_hash("cost", r, cluster.text + prices.text());
   if (!r.flags.model.empty()) BUSBAR_RETURN_IF_ERROR(take_training(r, context, out));

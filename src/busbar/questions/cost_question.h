@@ -14,13 +14,13 @@
 namespace busbar::questions {
 
 struct CostRequest {
-  CostOptions cost;
+  cost::CostOptions cost;
   std::string upgrade;  ///< its price; empty: there is none
   double saves = 0;     ///< percent of the machine's time
   std::string tokens;
-  ScenarioFlags flags;  ///< of a step; without a model: none
+  spec::ScenarioFlags flags;  ///< of a step; without a model: none
   std::string cluster;
-  Overrides machine;
+  spec::Overrides machine;
   bool explain = false;
 };
 const Record& record_of(const CostRequest*);
@@ -68,8 +68,8 @@ struct CostResult {
   std::optional<CostPayback> payback;
   // For views only:
   std::string cluster, rent_source;
-  Bill bill;
-  BillSums sums;
+  cost::Bill bill;
+  cost::BillSums sums;
   std::optional<CompareRow> step;  ///< empty: no model was named
   double tokens = 0;               ///< of a whole run; 0: none is asked for
 };

@@ -197,14 +197,14 @@ std::optional<std::string> text_or_null(const std::string& text) {
   return text.empty() ? std::optional<std::string>() : text;
 }
 
-DoctorFinding shown(const busbar::Finding& f) {
+DoctorFinding shown(const busbar::doctor::Finding& f) {
   DoctorFinding out;
   out.rule = f.rule;
   out.title = f.title;
-  out.severity = name_of(f.severity);
+  out.severity = doctor::name_of(f.severity);
   out.part = text_or_null(f.part);
-  for (const FaultyPart& p : f.candidates) out.candidates.push_back({p.part, p.confidence, {}});
-  for (const EvidenceLine& e : f.evidence)
+  for (const doctor::FaultyPart& p : f.candidates) out.candidates.push_back({p.part, p.confidence, {}});
+  for (const doctor::EvidenceLine& e : f.evidence)
     if (out.evidence.size() < kMostInList) out.evidence.push_back({e.file, e.line, e.text});
   out.evidence_lines = f.evidence.size();
   out.explanation = f.explanation;
@@ -220,17 +220,17 @@ DoctorFinding shown(const busbar::Finding& f) {
   return out;
 }
 
-void show_diagnosis(const Diagnosis& d, const busbar::Evidence& evidence, DoctorResult& r) {
-  for (const busbar::Finding& f : d.findings) r.findings.push_back(shown(f));
-  for (const UnknownRule& u : d.unknown) r.unknown.push_back({u.rule, u.title, u.missing, u.ask});
+void show_diagnosis(const doctor::Diagnosis& d, const busbar::doctor::Evidence& evidence, DoctorResult& r) {
+  for (const busbar::doctor::Finding& f : d.findings) r.findings.push_back(shown(f));
+  for (const doctor::UnknownRule& u : d.unknown) r.unknown.push_back({u.rule, u.title, u.missing, u.ask});
   r.ok = d.ok;
-  if (const std::optional<FirstFailure> f = first_failure(evidence))
+  if (const std::optional<doctor::FirstFailure> f = doctor::first_failure(evidence))
     r.first_failure = FirstFailed{f->who, f->time, f->file, f->line, f->text};
-  for (const EvidenceFile& f : evidence.files())
+  for (const doctor::EvidenceFile& f : evidence.files())
     r.inputs.push_back({f.name, f.lines, f.stated, f.kinds, text_or_null(f.stopped)});
 }
 
-LogOnMachine shown(const LogComparison& c) {
+LogOnMachine shown(const doctor::LogComparison& c) {
   LogOnMachine out{c.file,
                    c.line,
                    c.ranks,
@@ -242,27 +242,27 @@ LogOnMachine shown(const LogComparison& c) {
                    c.agrees,
                    {},
                    text_or_null(c.refused)};
-  for (const LogDifference& d : c.differences)
+  for (const doctor::LogDifference& d : c.differences)
     out.differences.push_back({d.what, d.logged, d.expected, d.cause, d.cost_percent, d.most_percent, d.cost_of});
   return out;
 }
 
 /// Whether a finding is at least as severe as `fail_on`.
-bool fails(const Diagnosis& d, const std::string& fail_on) {
-  for (const busbar::Finding& f : d.findings)
-    if (fail_on != "never" && (fail_on == name_of(f.severity) || f.severity == Severity::kFail ||
-                               (fail_on == "note" && f.severity == Severity::kWarn)))
+bool fails(const doctor::Diagnosis& d, const std::string& fail_on) {
+  for (const busbar::doctor::Finding& f : d.findings)
+    if (fail_on != "never" && (fail_on == doctor::name_of(f.severity) || f.severity == doctor::Severity::kFail ||
+                               (fail_on == "note" && f.severity == doctor::Severity::kWarn)))
       return true;
   return false;
 }
 
 /// `first`: the first input.
-Status check_read(const busbar::Evidence& evidence, const std::string& first) {
+Status check_read(const busbar::doctor::Evidence& evidence, const std::string& first) {
   if (evidence.files().empty()) return invalid("no file is in it", {first, 0, 0, ""});
   std::uint64_t stated = 0, lines = 0;
-  for (const EvidenceFile& f : evidence.files()) stated += f.stated, lines += f.lines;
-  if (stated > 0 || !evidence.named(busbar::kErrorFact).empty()) return {};
-  for (const EvidenceFile& f : evidence.files())
+  for (const doctor::EvidenceFile& f : evidence.files()) stated += f.stated, lines += f.lines;
+  if (stated > 0 || !evidence.named(busbar::doctor::kErrorFact).empty()) return {};
+  for (const doctor::EvidenceFile& f : evidence.files())
     if (!f.stopped.empty()) return invalid(f.stopped, {f.name, 0, 0, ""});
   if (lines == 0) return invalid("is empty", {evidence.files().front().name, 0, 0, ""});
   return invalid(
@@ -272,26 +272,27 @@ Status check_read(const busbar::Evidence& evidence, const std::string& first) {
 }
 
 /// Without this check, "nothing wrong" would stand where nothing was looked at.
-Status check_judged(const Diagnosis& found, const busbar::Evidence& evidence) {
+Status check_judged(const doctor::Diagnosis& found, const busbar::doctor::Evidence& evidence) {
   if (!found.findings.empty() || !found.ok.empty()) return {};
   std::uint64_t stated = 0;
-  for (const EvidenceFile& f : evidence.files()) stated += f.stated;
+  for (const doctor::EvidenceFile& f : evidence.files()) stated += f.stated;
   return invalid(fmt::format("{} of its lines {} known, but no rule can be judged by them alone; give also {}", stated,
                              stated == 1 ? "is" : "are", found.unknown.front().ask),
                  {evidence.files().front().name, 0, 0, ""});
 }
 
 /// Pre: `machine` is not empty.
-Result<FaultCostOptions> cost_options(const DoctorRequest& q, const std::string& machine, const Context& context) {
-  FaultCostOptions cost;
+Result<doctor::FaultCostOptions> cost_options(const DoctorRequest& q, const std::string& machine,
+                                              const Context& context) {
+  doctor::FaultCostOptions cost;
   cost.machine.cluster = machine;
-  cost.machine.load = load_machine;
+  cost.machine.load = step::load_machine;
   cost.machine.overrides = q.machine;
   cost.machine.engine = "flow";
   cost.machine.policy.stop = context.stop;
   cost.op_asked = !q.collective.empty();
   if (cost.op_asked) {
-    const Result<Collective> op = parse_collective(q.collective);
+    const Result<collectives::Collective> op = collectives::parse_collective(q.collective);
     if (!op.ok()) return invalid(op.error().message, field_of("collective"));
     cost.machine.op = *op;
   }
@@ -299,46 +300,48 @@ Result<FaultCostOptions> cost_options(const DoctorRequest& q, const std::string&
 }
 
 /// Compares every log of NCCL among the files with the machine.
-Result<std::vector<LogComparison>> compare_logs(const busbar::Evidence& evidence, const ExpectOptions& machine) {
-  std::vector<LogComparison> out;
-  for (const EvidenceFile& f : evidence.files()) {
+Result<std::vector<doctor::LogComparison>> compare_logs(const busbar::doctor::Evidence& evidence,
+                                                        const accuracy::ExpectOptions& machine) {
+  std::vector<doctor::LogComparison> out;
+  for (const doctor::EvidenceFile& f : evidence.files()) {
     if (std::find(f.kinds.begin(), f.kinds.end(), "nccl-log") == f.kinds.end()) continue;
-    const Result<ImportSource> source = ImportSource::open(f.name);
+    const Result<formats::ImportSource> source = formats::ImportSource::open(f.name);
     if (f.name == "-" || !source.ok()) {  // standard input, or a file of an archive
-      LogComparison again;
+      doctor::LogComparison again;
       again.file = f.name;
       again.refused = "it can be read only once here, so give the log as a file";
       out.push_back(std::move(again));
       continue;
     }
-    BUSBAR_ASSIGN(LineSource lines, source->lines());
-    const Result<NcclLog> log = read_nccl_log(lines);
+    BUSBAR_ASSIGN(formats::LineSource lines, source->lines());
+    const Result<formats::NcclLog> log = formats::read_nccl_log(lines);
     if (!log.ok()) continue;
-    BUSBAR_ASSIGN(LogComparison comparison, compare_log(*log, f.name, machine));
+    BUSBAR_ASSIGN(doctor::LogComparison comparison, doctor::compare_log(*log, f.name, machine));
     out.push_back(std::move(comparison));
   }
   return out;
 }
 
 /// Adds what the picks of the log say to the evidence.
-void read_picks(const LogComparison& c, const FactTables& tables, busbar::Evidence& evidence) {
-  const std::string text = describe_picks(c);
+void read_picks(const doctor::LogComparison& c, const doctor::FactTables& tables, busbar::doctor::Evidence& evidence) {
+  const std::string text = doctor::describe_picks(c);
   if (text.empty()) return;
-  LineSource lines = LineSource::of_text(text, "picks of " + c.file);
+  formats::LineSource lines = formats::LineSource::of_text(text, "picks of " + c.file);
   tables.read(lines, evidence);
 }
 
 /// Pre: the table's collective and machine are known.
-Status judge(const MeasuredResults& results, const DoctorRequest& q, const Context& context, TableOnMachine& out) {
-  BUSBAR_ASSIGN(const ExpectOptions options,
-                expect_options(q.machine, "flow", *out.cluster, q.collective, {}, results, 0, context.stop));
-  BUSBAR_ASSIGN(const Expectation expected, expect_results(results, options));
-  std::optional<FaultSearchResult> found;
-  if (is_searched(expected)) {
-    BUSBAR_ASSIGN(found, search_faults(expected.rows, options));
+Status judge(const accuracy::MeasuredResults& results, const DoctorRequest& q, const Context& context,
+             TableOnMachine& out) {
+  BUSBAR_ASSIGN(const accuracy::ExpectOptions options,
+                accuracy::expect_options(q.machine, "flow", *out.cluster, q.collective, {}, results, 0, context.stop));
+  BUSBAR_ASSIGN(const accuracy::Expectation expected, accuracy::expect_results(results, options));
+  std::optional<accuracy::FaultSearchResult> found;
+  if (accuracy::is_searched(expected)) {
+    BUSBAR_ASSIGN(found, accuracy::search_faults(expected.rows, options));
   }
-  out.collective = name_of(options.op);
-  out.verdict = name_of(expected.table.verdict);
+  out.collective = collectives::name_of(options.op);
+  out.verdict = accuracy::name_of(expected.table.verdict);
   out.why = expected.table.why;
   out.slower_percent = expected.table.plateau_percent;
   out.threshold_percent = expected.table.threshold_percent;
@@ -359,15 +362,15 @@ Result<TableOnMachine> judged_table(const std::string& file, const DoctorRequest
     out.refused = "a table on standard input is not judged; write it to a file";
     return out;
   }
-  const Result<MeasuredResults> results = read_results(file);
+  const Result<accuracy::MeasuredResults> results = accuracy::read_results(file);
   if (!results.ok()) {
     out.refused = results.error().message;
     return out;
   }
   out.cluster_proposed = machine.empty();
-  if (out.cluster_proposed) out.cluster = text_or_null(proposed_cluster(*results));
+  if (out.cluster_proposed) out.cluster = text_or_null(accuracy::proposed_cluster(*results));
   if (q.collective.empty())  // also without a machine: the question comes first
-    if (const Result<Collective> op = collective_of(*results, 0); !op.ok()) return op.error();
+    if (const Result<collectives::Collective> op = accuracy::collective_of(*results, 0); !op.ok()) return op.error();
   if (out.cluster) {
     BUSBAR_RETURN_IF_ERROR(judge(*results, q, context, out));
     return out;
@@ -376,11 +379,11 @@ Result<TableOnMachine> judged_table(const std::string& file, const DoctorRequest
   return out;
 }
 
-Result<std::vector<TableOnMachine>> judged_tables(const busbar::Evidence& evidence, const DoctorRequest& q,
+Result<std::vector<TableOnMachine>> judged_tables(const busbar::doctor::Evidence& evidence, const DoctorRequest& q,
                                                   const std::string& machine, const Context& context) {
   std::vector<TableOnMachine> out;
   for (const std::uint32_t i : evidence.named("table.header")) {
-    const EvidenceFile& file = evidence.files()[static_cast<std::size_t>(evidence.facts()[i].file)];
+    const doctor::EvidenceFile& file = evidence.files()[static_cast<std::size_t>(evidence.facts()[i].file)];
     if (!out.empty() && out.back().file == file.name) continue;
     BUSBAR_ASSIGN(TableOnMachine table, judged_table(file.name, q, machine, context));
     out.push_back(std::move(table));
@@ -389,19 +392,19 @@ Result<std::vector<TableOnMachine>> judged_tables(const busbar::Evidence& eviden
 }
 
 /// The line of the file that begins a table.
-EvidenceLine header_of(const std::string& file, const busbar::Evidence& evidence) {
+doctor::EvidenceLine header_of(const std::string& file, const busbar::doctor::Evidence& evidence) {
   for (const std::uint32_t i : evidence.named("table.header")) {
-    const Fact& f = evidence.facts()[i];
+    const doctor::Fact& f = evidence.facts()[i];
     if (evidence.files()[static_cast<std::size_t>(f.file)].name == file) return {file, f.line, f.text};
   }
   return {file, 0, ""};
 }
 
 /// The finding of a log that is one of the faults that fit the table best; empty: none.
-std::string explained_by(const TableOnMachine& t, const std::vector<busbar::Finding>& of_rules) {
+std::string explained_by(const TableOnMachine& t, const std::vector<busbar::doctor::Finding>& of_rules) {
   if (t.faults.findings->empty()) return {};
   for (const FaultCandidate& c : t.faults.findings->front().candidates)
-    for (const busbar::Finding& f : of_rules)
+    for (const busbar::doctor::Finding& f : of_rules)
       if (std::find(f.cost.faults.begin(), f.cost.faults.end(), c.rule) != f.cost.faults.end() &&
           f.follows_from.empty())
         return f.rule;
@@ -415,11 +418,11 @@ bool network_is_assumed(const TableOnMachine& t) {
   return t.cluster_proposed && t.cluster->find(':') != std::string::npos && t.slower_percent.value_or(0) < kHalfOfRate;
 }
 
-busbar::Finding low_table(const TableOnMachine& t, const busbar::Evidence& evidence,
-                          const std::vector<busbar::Finding>& of_rules) {
-  busbar::Finding out;
+busbar::doctor::Finding low_table(const TableOnMachine& t, const busbar::doctor::Evidence& evidence,
+                                  const std::vector<busbar::doctor::Finding>& of_rules) {
+  busbar::doctor::Finding out;
   out.rule = "low-table";
-  out.severity = network_is_assumed(t) ? Severity::kNote : Severity::kFail;
+  out.severity = network_is_assumed(t) ? doctor::Severity::kNote : doctor::Severity::kFail;
   out.title = fmt::format("{} of {} is low: {}", *t.collective, t.file, *t.why);
   out.evidence = {header_of(t.file, evidence)};
   const bool searched = !t.faults.findings->empty();
@@ -436,37 +439,40 @@ busbar::Finding low_table(const TableOnMachine& t, const busbar::Evidence& evide
 }
 
 /// Low tables come after what rules find at fail and before all else.
-void add_low_tables(const std::vector<TableOnMachine>& tables, const busbar::Evidence& evidence, Diagnosis& found) {
-  const std::vector<busbar::Finding> of_rules = found.findings;
+void add_low_tables(const std::vector<TableOnMachine>& tables, const busbar::doctor::Evidence& evidence,
+                    doctor::Diagnosis& found) {
+  const std::vector<busbar::doctor::Finding> of_rules = found.findings;
   for (const TableOnMachine& t : tables) {
     if (t.verdict != "low") continue;
-    busbar::Finding low = low_table(t, evidence, of_rules);
-    const auto place = std::find_if(found.findings.begin(), found.findings.end(), [&](const busbar::Finding& f) {
-      return low.follows_from.empty() && (f.severity != Severity::kFail || !f.follows_from.empty());
-    });
+    busbar::doctor::Finding low = low_table(t, evidence, of_rules);
+    const auto place =
+        std::find_if(found.findings.begin(), found.findings.end(), [&](const busbar::doctor::Finding& f) {
+          return low.follows_from.empty() && (f.severity != doctor::Severity::kFail || !f.follows_from.empty());
+        });
     found.findings.insert(place, std::move(low));
   }
 }
 
 /// The machine that the only word names, or why it names none; nothing if the words are files. A folder without a slash
 /// hides no machine.
-std::optional<Result<Cluster>> named_machine(const std::vector<std::string>& words, const Overrides& overrides) {
+std::optional<Result<spec::Cluster>> named_machine(const std::vector<std::string>& words,
+                                                   const spec::Overrides& overrides) {
   if (words.size() != 1 || words[0] == "-" || names_input(words[0])) return std::nullopt;
-  Result<Cluster> machine = load_machine(words[0], overrides);
+  Result<spec::Cluster> machine = step::load_machine(words[0], overrides);
   std::error_code unknown;
   if (!machine.ok() && std::filesystem::is_directory(words[0], unknown)) return std::nullopt;
   return machine;
 }
 
-Status read_files(const std::vector<std::string>& files, const FactTables& tables, const Context& context,
-                  busbar::Evidence& evidence) {
+Status read_files(const std::vector<std::string>& files, const doctor::FactTables& tables, const Context& context,
+                  busbar::doctor::Evidence& evidence) {
   for (std::size_t i = 0; i < files.size() && context.go_on("files", i, files.size()); ++i)
-    BUSBAR_RETURN_IF_ERROR(read_evidence(files[i], tables, evidence, context.stop));
+    BUSBAR_RETURN_IF_ERROR(doctor::read_evidence(files[i], tables, evidence, context.stop));
   return {};
 }
 
 Status refuse_fields_of_a_machine(const DoctorRequest& q) {
-  const Overrides& given = q.machine;
+  const spec::Overrides& given = q.machine;
   const std::pair<const char*, bool> fields[] = {{"collective", !q.collective.empty()},
                                                  {"set", !given.set.empty()},
                                                  {"degrade", !given.degrade.empty()},
@@ -483,24 +489,24 @@ Status refuse_fields_of_a_machine(const DoctorRequest& q) {
 struct InputsRead {
   std::vector<std::string> files;
   std::string machine;
-  busbar::Evidence evidence;
+  busbar::doctor::Evidence evidence;
 };
 
-Status read_inputs(const DoctorRequest& q, const DoctorInputs& host, const FactTables& tables, const Context& context,
-                   InputsRead& in) {
+Status read_inputs(const DoctorRequest& q, const doctor::DoctorInputs& host, const doctor::FactTables& tables,
+                   const Context& context, InputsRead& in) {
   in.machine = q.cluster;
-  BUSBAR_RETURN_IF_ERROR(read_live(host, tables, in.evidence));
+  BUSBAR_RETURN_IF_ERROR(doctor::read_live(host, tables, in.evidence));
   if (q.files.empty())
     return q.live ? Status()
                   : invalid("name a file, a folder or a machine (dgx-h100:4), or add --live", field_of("files"));
-  const std::optional<Result<Cluster>> named = named_machine(q.files, q.machine);
+  const std::optional<Result<spec::Cluster>> named = named_machine(q.files, q.machine);
   if (!named) {
     in.files = q.files;
     return read_files(in.files, tables, context, in.evidence);
   }
-  BUSBAR_ASSIGN(const Cluster cluster, *named);
-  const std::string text = describe_machine(cluster);
-  LineSource lines = LineSource::of_text(text, q.files[0]);
+  BUSBAR_ASSIGN(const spec::Cluster cluster, *named);
+  const std::string text = doctor::describe_machine(cluster);
+  formats::LineSource lines = formats::LineSource::of_text(text, q.files[0]);
   tables.read(lines, in.evidence);
   if (!in.machine.empty()) return invalid("the machine is named twice; leave it out", field_of("cluster"));
   in.machine = q.files[0];
@@ -508,11 +514,13 @@ Status read_inputs(const DoctorRequest& q, const DoctorInputs& host, const FactT
 }
 
 /// Of rules, with what bundles say against each other.
-Diagnosis diagnosis_of(const busbar::Evidence& evidence, const std::vector<Rule>& rules, const FactTables& tables) {
-  Diagnosis found = diagnose(evidence, rules, tables);
-  const std::vector<busbar::Finding> odd = compare_bundles(evidence);
-  const auto place = std::find_if(found.findings.begin(), found.findings.end(),
-                                  [](const busbar::Finding& f) { return f.severity != Severity::kFail; });
+doctor::Diagnosis diagnosis_of(const busbar::doctor::Evidence& evidence, const std::vector<doctor::Rule>& rules,
+                               const doctor::FactTables& tables) {
+  doctor::Diagnosis found = doctor::diagnose(evidence, rules, tables);
+  const std::vector<busbar::doctor::Finding> odd = doctor::compare_bundles(evidence);
+  const auto place = std::find_if(found.findings.begin(), found.findings.end(), [](const busbar::doctor::Finding& f) {
+    return f.severity != doctor::Severity::kFail;
+  });
   found.findings.insert(place, odd.begin(), odd.end());
   return found;
 }
@@ -520,38 +528,38 @@ Diagnosis diagnosis_of(const busbar::Evidence& evidence, const std::vector<Rule>
 }  // namespace
 
 Result<DoctorResult> answer(const DoctorRequest& q, const Context& context) {
-  const Catalog catalog(q.machine.catalog);
-  BUSBAR_ASSIGN(const FactTables tables, FactTables::load(catalog));
-  BUSBAR_ASSIGN(const std::vector<Rule> rules, load_rules(catalog));
-  const DoctorInputs host{q.live, q.root, q.bundle, q.bundle_full};
+  const spec::Catalog catalog(q.machine.catalog);
+  BUSBAR_ASSIGN(const doctor::FactTables tables, doctor::FactTables::load(catalog));
+  BUSBAR_ASSIGN(const std::vector<doctor::Rule> rules, doctor::load_rules(catalog));
+  const doctor::DoctorInputs host{q.live, q.root, q.bundle, q.bundle_full};
   InputsRead in;
   DoctorResult r;
   BUSBAR_RETURN_IF_ERROR(read_inputs(q, host, tables, context, in));
   if (!in.files.empty() && context.stopped()) {  // what the lines before a signal say
-    show_diagnosis(diagnose(in.evidence, rules, tables), in.evidence, r);
+    show_diagnosis(doctor::diagnose(in.evidence, rules, tables), in.evidence, r);
     r.inputs_hash = inputs_hash("doctor", q, "");
     return r;
   }
-  BUSBAR_RETURN_IF_ERROR(write_bundle(host, in.files, in.evidence, tables));
+  BUSBAR_RETURN_IF_ERROR(doctor::write_bundle(host, in.files, in.evidence, tables));
   BUSBAR_RETURN_IF_ERROR(check_read(in.evidence, q.files.empty() ? "" : q.files[0]));
   r.machine = in.machine;
   const bool alone = in.machine.empty();
   if (alone && in.evidence.named("table.header").empty()) BUSBAR_RETURN_IF_ERROR(refuse_fields_of_a_machine(q));
-  FaultCostOptions cost;
+  doctor::FaultCostOptions cost;
   r.logs_against_machine.emplace();
   if (!alone) {
     BUSBAR_ASSIGN(cost, cost_options(q, in.machine, context));
-    BUSBAR_ASSIGN(const std::vector<LogComparison> compared, compare_logs(in.evidence, cost.machine));
-    for (const LogComparison& c : compared) read_picks(c, tables, in.evidence);
-    for (const LogComparison& c : compared) r.logs_against_machine->push_back(shown(c));
+    BUSBAR_ASSIGN(const std::vector<doctor::LogComparison> compared, compare_logs(in.evidence, cost.machine));
+    for (const doctor::LogComparison& c : compared) read_picks(c, tables, in.evidence);
+    for (const doctor::LogComparison& c : compared) r.logs_against_machine->push_back(shown(c));
   }
-  Diagnosis found = diagnosis_of(in.evidence, rules, tables);
+  doctor::Diagnosis found = diagnosis_of(in.evidence, rules, tables);
   BUSBAR_ASSIGN(r.tables, judged_tables(in.evidence, q, in.machine, context));
   if (r.tables->empty() && r.logs_against_machine->empty()) BUSBAR_RETURN_IF_ERROR(check_judged(found, in.evidence));
   add_low_tables(*r.tables, in.evidence, found);
   std::string machine_text;
   if (!alone) {
-    BUSBAR_ASSIGN(machine_text, add_costs(cost, found));
+    BUSBAR_ASSIGN(machine_text, doctor::add_costs(cost, found));
   }
   show_diagnosis(found, in.evidence, r);
   r.bundle = text_or_null(q.bundle);

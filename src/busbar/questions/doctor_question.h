@@ -21,7 +21,7 @@ struct DoctorRequest {
   bool bundle_full = false;        ///< with all lines
   bool verbose = false;            ///< in views: lists rules that could not be judged
   std::string fail_on = "fail", cluster, collective;
-  Overrides machine;
+  spec::Overrides machine;
 };
 const Record& record_of(const DoctorRequest*);
 

@@ -12,9 +12,10 @@
 
 namespace busbar::questions {
 
-Result<ExpectOptions> options_of(const MeasuredRequest& q, const MeasuredResults& results, const Context& context) {
-  BUSBAR_ASSIGN(ExpectOptions out,
-                expect_options(q.machine, q.engine, q.cluster, q.collective, q.predict, results, q.gpus, context.stop));
+Result<accuracy::ExpectOptions> options_of(const MeasuredRequest& q, const accuracy::MeasuredResults& results,
+                                           const Context& context) {
+  BUSBAR_ASSIGN(accuracy::ExpectOptions out, accuracy::expect_options(q.machine, q.engine, q.cluster, q.collective,
+                                                                      q.predict, results, q.gpus, context.stop));
   out.ranks = q.ranks;
   if (q.gpus != 0 && !q.ranks.empty()) return invalid("already selects the GPUs; leave out -g", field_of("ranks"));
   out.go_on = [&context](std::size_t known, std::size_t all) { return context.go_on("rows", known, all); };
@@ -24,11 +25,12 @@ Result<ExpectOptions> options_of(const MeasuredRequest& q, const MeasuredResults
 namespace {
 
 /// Collectives that acceptance tests use.
-constexpr Collective kAccepted[] = {Collective::kAllReduce, Collective::kAllGather, Collective::kReduceScatter,
-                                    Collective::kBroadcast, Collective::kAllToAll,  Collective::kSendRecv};
+constexpr collectives::Collective kAccepted[] = {
+    collectives::Collective::kAllReduce, collectives::Collective::kAllGather, collectives::Collective::kReduceScatter,
+    collectives::Collective::kBroadcast, collectives::Collective::kAllToAll,  collectives::Collective::kSendRecv};
 
-ThresholdRow threshold_row(const Threshold& r) {
-  return {name_of(r.op),
+ThresholdRow threshold_row(const accuracy::Threshold& r) {
+  return {collectives::name_of(r.op),
           r.size_bytes,
           r.least_busbw_GBps,
           r.expected_busbw_GBps,
@@ -47,29 +49,29 @@ Result<ThresholdsResult> thresholds_of(const ExpectRequest& asked, const Context
   if (q.cluster.empty()) q.cluster.swap(q.results);  // without results, the word is the machine
   if (!q.results.empty() || !asked.baseline.empty())
     return invalid("takes no results and no baseline; leave them out", field_of("thresholds"));
-  BUSBAR_ASSIGN(const ExpectOptions options, options_of(q, {}, context));
+  BUSBAR_ASSIGN(const accuracy::ExpectOptions options, options_of(q, {}, context));
   BUSBAR_ASSIGN(const std::vector<Bytes> sweep, sweep_sizes(asked.min_bytes, asked.max_bytes, asked.step_factor));
   std::vector<std::uint64_t> sizes;
   for (const Bytes size : sweep) sizes.push_back(count(size));
-  std::vector<Collective> ops(std::begin(kAccepted), std::end(kAccepted));
+  std::vector<collectives::Collective> ops(std::begin(kAccepted), std::end(kAccepted));
   if (!q.collective.empty()) ops = {options.op};
-  BUSBAR_ASSIGN(const Thresholds found, acceptance_thresholds(options, ops, sizes));
+  BUSBAR_ASSIGN(const accuracy::Thresholds found, accuracy::acceptance_thresholds(options, ops, sizes));
   ThresholdsResult r;
   r.cluster = q.cluster;
   r.engine = q.engine;
   r.gpus = found.ranks;
-  for (const Threshold& row : found.rows) r.rows.push_back(threshold_row(row));
+  for (const accuracy::Threshold& row : found.rows) r.rows.push_back(threshold_row(row));
   r.policy = policy_result(options.policy, q.predict.launch, found.launch);
   r.inputs_hash = inputs_hash("expect", asked, found.inputs);
   r.complete = !context.stopped();
   return r;
 }
 
-Result<BaselineResult> against_baseline(const ExpectRequest& q, const MeasuredResults& results) {
-  BUSBAR_ASSIGN(const MeasuredResults before, read_results(q.baseline));
-  BUSBAR_ASSIGN(const std::vector<ComparedRow> rows, compare_results(results, before));
+Result<BaselineResult> against_baseline(const ExpectRequest& q, const accuracy::MeasuredResults& results) {
+  BUSBAR_ASSIGN(const accuracy::MeasuredResults before, accuracy::read_results(q.baseline));
+  BUSBAR_ASSIGN(const std::vector<accuracy::ComparedRow> rows, accuracy::compare_results(results, before));
   BaselineResult r{q.baseline, q.tolerance, {}, "good", 0};
-  for (const ComparedRow& row : rows) {
+  for (const accuracy::ComparedRow& row : rows) {
     const bool worse = row.change_percent() > q.tolerance;
     if (worse) r.exit_status = 1;
     r.rows.push_back({row.size_bytes, row.measured_us, row.baseline_us, row.change_percent(),
@@ -81,38 +83,39 @@ Result<BaselineResult> against_baseline(const ExpectRequest& q, const MeasuredRe
   return r;
 }
 
-void add_rows(const Expectation& e, ExpectResult& r) {
-  for (const ExpectedRow& row : e.rows)
-    r.rows.push_back({row.size_bytes, row.measured_us, row.expected_us, row.low_us, row.high_us, name_of(row.verdict),
-                      row.how, row.bound_by});
-  r.verdict = name_of(e.table.verdict);
+void add_rows(const accuracy::Expectation& e, ExpectResult& r) {
+  for (const accuracy::ExpectedRow& row : e.rows)
+    r.rows.push_back({row.size_bytes, row.measured_us, row.expected_us, row.low_us, row.high_us,
+                      accuracy::name_of(row.verdict), row.how, row.bound_by});
+  r.verdict = accuracy::name_of(e.table.verdict);
   r.why = e.table.why;
   r.plateau = {e.table.plateau_from_bytes, e.table.plateau_percent, e.table.threshold_percent};
-  r.exit_status = e.table.verdict == Verdict::kGood ? 0 : 1;
+  r.exit_status = e.table.verdict == accuracy::Verdict::kGood ? 0 : 1;
 }
 
-Result<ExpectResult> against_machine(const ExpectRequest& asked, MeasuredResults results, const Context& context) {
+Result<ExpectResult> against_machine(const ExpectRequest& asked, accuracy::MeasuredResults results,
+                                     const Context& context) {
   MeasuredRequest q = asked.measured;
   ExpectResult r;
   r.cluster_proposed = q.cluster.empty();
-  if (r.cluster_proposed) q.cluster = proposed_cluster(results);
-  BUSBAR_ASSIGN(const ExpectOptions options, options_of(q, results, context));
-  BUSBAR_ASSIGN(r.expectation, expect_results(results, options));
-  const Expectation& e = r.expectation;
+  if (r.cluster_proposed) q.cluster = accuracy::proposed_cluster(results);
+  BUSBAR_ASSIGN(const accuracy::ExpectOptions options, options_of(q, results, context));
+  BUSBAR_ASSIGN(r.expectation, accuracy::expect_results(results, options));
+  const accuracy::Expectation& e = r.expectation;
   if (e.rows.empty() && context.stopped()) return invalid("stopped before a row was known");  // no verdict without one
-  std::optional<FaultSearchResult> found;
-  if (is_searched(e) && e.rows.size() == results.rows.size()) {
-    BUSBAR_ASSIGN(found, search_faults(e.rows, options));
+  std::optional<accuracy::FaultSearchResult> found;
+  if (accuracy::is_searched(e) && e.rows.size() == results.rows.size()) {
+    BUSBAR_ASSIGN(found, accuracy::search_faults(e.rows, options));
   }
   r.cluster = q.cluster;
-  r.collective = name_of(options.op);
+  r.collective = collectives::name_of(options.op);
   r.engine = q.engine;
   r.gpus = e.ranks;
   add_rows(e, r);
   r.faults = fault_findings(found ? &*found : nullptr, e);
   r.policy = policy_result(options.policy, q.predict.launch.empty() ? results.launch : q.predict.launch, e.launch);
   r.unread = results.unread;
-  for (const ResultsFile& f : results.files) r.read_files.push_back({f.name, f.what, f.has_results});
+  for (const accuracy::ResultsFile& f : results.files) r.read_files.push_back({f.name, f.what, f.has_results});
   r.complete = e.rows.size() == results.rows.size();
   r.inputs_hash = inputs_hash("expect", asked, e.inputs);
   r.op = options.op;
@@ -130,7 +133,7 @@ Result<ExpectAnswer> answer(const ExpectRequest& q, const Context& context) {
   }
   const std::string& file = q.measured.results;
   if (file.empty()) return invalid("no results given; name a file, or use --thresholds for acceptance limits", {});
-  BUSBAR_ASSIGN(MeasuredResults results, read_results(file));
+  BUSBAR_ASSIGN(accuracy::MeasuredResults results, accuracy::read_results(file));
   if (!q.baseline.empty()) {
     BUSBAR_ASSIGN(BaselineResult r, against_baseline(q, results));
     return ExpectAnswer(std::move(r));

@@ -22,14 +22,14 @@ struct MeasuredRequest {
   std::string results, cluster, collective;
   std::uint32_t gpus = 0;
   std::vector<std::string> ranks;
-  PredictOptions predict;
+  predict::PredictOptions predict;
   std::string engine = "flow";
-  Overrides machine;
+  spec::Overrides machine;
 };
 const Record& record_of(const MeasuredRequest*);
 /// Without results, the operation is all-reduce unless the request says otherwise.
-Result<ExpectOptions> options_of(const MeasuredRequest& request, const MeasuredResults& results,
-                                 const Context& context);
+Result<accuracy::ExpectOptions> options_of(const MeasuredRequest& request, const accuracy::MeasuredResults& results,
+                                           const Context& context);
 
 struct ExpectRequest {
   MeasuredRequest measured;
@@ -75,10 +75,10 @@ struct ExpectResult {
   std::string inputs_hash;
   int exit_status = 0;
   // For views only:
-  Collective op{};
-  MeasuredResults results;
-  Expectation expectation;
-  PredictPolicy rules;
+  collectives::Collective op{};
+  accuracy::MeasuredResults results;
+  accuracy::Expectation expectation;
+  predict::PredictPolicy rules;
 };
 const Record& record_of(const ExpectResult*);
 

@@ -54,12 +54,14 @@ constexpr std::size_t kListed = 6;      // ranks
 constexpr double kWorthListing = 0.01;  // of the likelihood
 constexpr std::size_t kMostAlike = 4;   // a part is named if no more parts are like it
 
-std::string words_of(const Suspect& s, double factor) {
+std::string words_of(const accuracy::Suspect& s, double factor) {
   if (factor == 0 && !s.whole()) return s.words + ": dead";
   return factor < 1 && factor > 0 ? fmt::format("{} at {:.0f} %", s.words, 100 * factor) : s.words;
 }
 
-std::optional<std::string> selector_of(const Suspect& s) { return s.whole() ? std::optional<std::string>() : s.part; }
+std::optional<std::string> selector_of(const accuracy::Suspect& s) {
+  return s.whole() ? std::optional<std::string>() : s.part;
+}
 
 /// fail: named and low; warn: named, but within what healthy machines show; unknown: not named.
 const char* severity_of(const FaultFindings& found) {
@@ -68,9 +70,9 @@ const char* severity_of(const FaultFindings& found) {
 }
 
 /// What is excluded, and what the times look like.
-std::string misfit_of(const FaultSearchResult& found) {
+std::string misfit_of(const accuracy::FaultSearchResult& found) {
   constexpr double kScatters = 1.15;
-  const Culprit& first = found.ranked.front();
+  const accuracy::Culprit& first = found.ranked.front();
   std::string out = fmt::format(
       "cannot tell: none of the known faults explains these times; the closest, {}, gives {:.2g} times the measured "
       "time "
@@ -83,7 +85,7 @@ std::string misfit_of(const FaultSearchResult& found) {
   return out;
 }
 
-std::string explanation_of(const FaultSearchResult& found) {
+std::string explanation_of(const accuracy::FaultSearchResult& found) {
   if (!found.fits) return misfit_of(found);
   if (!found.told)
     return "cannot tell: links within 8 % of their rates and launches of 0.7 to 1.5 times explain these times as well "
@@ -92,17 +94,17 @@ std::string explanation_of(const FaultSearchResult& found) {
   return words_of(found.ranked.front().faults.front(), found.ranked.front().factors.front());
 }
 
-void add_candidates(const Culprit& c, std::uint64_t rank, std::vector<FaultCandidate>& out) {
+void add_candidates(const accuracy::Culprit& c, std::uint64_t rank, std::vector<FaultCandidate>& out) {
   for (std::size_t i = 0; i < c.faults.size(); ++i) {
-    const Suspect& s = c.faults[i];
+    const accuracy::Suspect& s = c.faults[i];
     out.push_back({rank, s.rule, selector_of(s), s.alike, c.factors[i], c.confidences[i], words_of(s, c.factors[i]),
-                   flags_of(s, c.factors[i]), c.misfit, c.confidence, c.slower_percent});
+                   accuracy::flags_of(s, c.factors[i]), c.misfit, c.confidence, c.slower_percent});
   }
 }
 
-FaultFinding finding_of(const FaultSearchResult& search, const FaultFindings& found) {
-  const Culprit& first = search.ranked.front();
-  const Suspect& s = first.faults.front();
+FaultFinding finding_of(const accuracy::FaultSearchResult& search, const FaultFindings& found) {
+  const accuracy::Culprit& first = search.ranked.front();
+  const accuracy::Suspect& s = first.faults.front();
   FaultFinding out;
   out.rule = search.named ? s.rule : "cannot-tell";
   out.severity = severity_of(found);
@@ -119,12 +121,12 @@ FaultFinding finding_of(const FaultSearchResult& search, const FaultFindings& fo
 
 }  // namespace
 
-FaultFindings fault_findings(const FaultSearchResult* search, const Expectation& e) {
+FaultFindings fault_findings(const accuracy::FaultSearchResult* search, const accuracy::Expectation& e) {
   FaultFindings out;
   out.findings.emplace();
   out.unseen_parts.emplace();
   out.next.emplace();
-  out.low = e.table.verdict == Verdict::kLow;
+  out.low = e.table.verdict == accuracy::Verdict::kLow;
   out.searched = search != nullptr;
   if (search == nullptr || search->ranked.empty()) return out;
   out.told = search->told;
@@ -132,7 +134,8 @@ FaultFindings fault_findings(const FaultSearchResult* search, const Expectation&
   out.fits = search->fits;
   out.findings->push_back(finding_of(*search, out));
   out.unseen_parts = search->unseen;
-  for (const NextMeasurement& m : next_measurements(*search)) out.next->push_back({m.tells, m.command});
+  for (const accuracy::NextMeasurement& m : accuracy::next_measurements(*search))
+    out.next->push_back({m.tells, m.command});
   return out;
 }
 

@@ -50,6 +50,6 @@ struct FaultFindings {
 const Record& record_of(const FaultFindings*);
 
 /// `found`: null if there was no search.
-FaultFindings fault_findings(const FaultSearchResult* found, const Expectation& e);
+FaultFindings fault_findings(const accuracy::FaultSearchResult* found, const accuracy::Expectation& e);
 
 }  // namespace busbar::questions

@@ -5,7 +5,7 @@
 
 #include "busbar/base/text.h"
 
-namespace busbar {
+namespace busbar::questions {
 namespace {
 
 constexpr std::string_view kMegatron = "Megatron-LM", kTorchtitan = "torchtitan", kDeepSpeed = "DeepSpeed";
@@ -118,4 +118,4 @@ std::string flag_of_program(std::string_view program, std::string_view ours) {
   return row == std::end(kForeign) ? "" : "--" + std::string(row->name);
 }
 
-}  // namespace busbar
+}  // namespace busbar::questions

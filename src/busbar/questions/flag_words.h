@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace busbar {
+namespace busbar::questions {
 
 /// One row: `theirs`, with this value or any, means `ours`. Rows that set the same flag to fixed values stand from weak
 /// to strong: of several the last counts, as --fp8-format does with --bf16.
@@ -33,4 +33,4 @@ std::string our_value(const ForeignFlag& row, const std::string& theirs);
 /// "--tensor-model-parallel-size": the flag of `program` that takes the value of `ours`, or empty.
 std::string flag_of_program(std::string_view program, std::string_view ours);
 
-}  // namespace busbar
+}  // namespace busbar::questions

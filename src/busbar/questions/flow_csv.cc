@@ -13,7 +13,7 @@
 #include "busbar/formats/lines.h"
 #include "busbar/routing/placement.h"
 
-namespace busbar {
+namespace busbar::questions {
 namespace {
 
 enum FlowField : std::size_t { kId, kSrc, kDst, kBytes, kStart, kAfter, kTrigger, kLane, kDelay, kFields };
@@ -25,7 +25,7 @@ constexpr std::string_view kSharesLine = "# shares:";
 
 class Reader {
  public:
-  Reader(const std::string& file, const Router& router, std::uint32_t first)
+  Reader(const std::string& file, const routing::Router& router, std::uint32_t first)
       : file_(file), first_(first), t_(router.topology()), placement_(router, t_.gpus()) {
     for (std::uint32_t r = 0; r < placement_.ranks(); ++r) rank_of_.emplace(index(t_.gpus()[r]), r);
   }
@@ -62,7 +62,7 @@ class Reader {
   Status take_shares(std::string_view text) {
     if (!text.starts_with(kSharesLine)) return {};
     const std::string_view line = text.substr(0, text.find_first_of("\r\n")).substr(kSharesLine.size());
-    for (const std::string_view word : split_at(trimmed(line), ' ')) {
+    for (const std::string_view word : split_at(formats::trimmed(line), ' ')) {
       const std::size_t equals = word.find('=');
       const std::string_view key = word.substr(0, equals);
       double* share = key == "scale_up"  ? &out_.list.shares.scale_up
@@ -109,7 +109,7 @@ class Reader {
     const auto number = static_cast<std::uint32_t>(out_.ids.size());
     if (!known_.emplace(std::string(cell(kId)), number).second)
       return at(line_, fmt::format("the id '{}' is already used in an earlier line", cell(kId)), kId);
-    ListedFlow flow;
+    program::ListedFlow flow;
     BUSBAR_RETURN_IF_ERROR(host(cell(kSrc), kSrc, flow.from, flow.nic_from));
     BUSBAR_RETURN_IF_ERROR(host(cell(kDst), kDst, flow.to, flow.nic_to));
     BUSBAR_RETURN_IF_ERROR(bytes(cell(kBytes), flow.bytes));
@@ -124,11 +124,12 @@ class Reader {
     BUSBAR_RETURN_IF_ERROR(time(cell(kDelay), kDelay, delay));
     flow.overhead = delay.since_start();
     if (const auto word = cell(kTrigger); word == "acked")
-      flow.trigger = FlowTrigger::kAcked;
+      flow.trigger = program::FlowTrigger::kAcked;
     else if (!word.empty() && word != "received")
       return at(line_, fmt::format("'{}' is not a trigger; write received (the default) or acked", word), kTrigger);
-    if (const auto word = cell(kLane); !word.empty() && (!is_number(word, flow.lane) || flow.lane >= kMostFlowLanes))
-      return at(line_, fmt::format("'{}' is not a lane; lanes are 0 to {}", word, kMostFlowLanes - 1), kLane);
+    if (const auto word = cell(kLane);
+        !word.empty() && (!is_number(word, flow.lane) || flow.lane >= program::kMostFlowLanes))
+      return at(line_, fmt::format("'{}' is not a lane; lanes are 0 to {}", word, program::kMostFlowLanes - 1), kLane);
     if (!cell(kAfter).empty()) waits_.push_back({number, line_, std::string(cell(kAfter))});
     out_.ids.emplace_back(cell(kId));
     out_.list.flows.push_back(flow);
@@ -136,7 +137,7 @@ class Reader {
     return {};
   }
 
-  Status host(std::string_view word, FlowField field, DeviceId& device, DeviceId& nic) {
+  Status host(std::string_view word, FlowField field, topology::DeviceId& device, topology::DeviceId& nic) {
     std::int64_t n = 0;
     if (is_number(word, n)) {
       n += first_;
@@ -148,7 +149,7 @@ class Reader {
       nic = placement_.nic(static_cast<std::uint32_t>(n), 0);
       return {};
     }
-    const Result<DeviceId> found = t_.find(word);
+    const Result<topology::DeviceId> found = t_.find(word);
     if (!found.ok()) {
       Error e = found.error();
       e.where = {file_, line_, 0, kFieldNames[field]};
@@ -156,21 +157,21 @@ class Reader {
       return e;
     }
     device = nic = *found;
-    if (t_.kind(device) == DeviceKind::kNic) return {};
+    if (t_.kind(device) == topology::DeviceKind::kNic) return {};
     // Drives and host memory have no NIC, so they stay inside their server.
-    if (t_.kind(device) == DeviceKind::kNvme || t_.kind(device) == DeviceKind::kNuma) {
-      nic = kNone<DeviceId>;
+    if (t_.kind(device) == topology::DeviceKind::kNvme || t_.kind(device) == topology::DeviceKind::kNuma) {
+      nic = kNone<topology::DeviceId>;
       return {};
     }
     if (t_.device_class(device).reduces) {  // of lists made from collectives that reduce in the network
-      nic = kNone<DeviceId>;
+      nic = kNone<topology::DeviceId>;
       return {};
     }
-    if (t_.kind(device) != DeviceKind::kGpu)
+    if (t_.kind(device) != topology::DeviceKind::kGpu)
       return at(
           line_,
           fmt::format("'{}' is a {}; flows run between GPUs, NICs, drives, host memory (numa) and switches that reduce",
-                      word, name_of(t_.kind(device))),
+                      word, topology::name_of(t_.kind(device))),
           field);
     nic = placement_.nic(rank_of_.at(index(device)), 0);
     return {};
@@ -212,7 +213,7 @@ class Reader {
   Status link_one(const Wait& wait) {
     for (std::string_view rest = wait.text; !rest.empty();) {
       const std::size_t end = std::min(rest.find(';'), rest.size());
-      const std::string id(trimmed(rest.substr(0, end)));
+      const std::string id(formats::trimmed(rest.substr(0, end)));
       rest.remove_prefix(std::min(end + 1, rest.size()));
       const auto it = known_.find(id);
       if (it == known_.end())
@@ -257,8 +258,8 @@ class Reader {
   static constexpr std::size_t kAbsent = static_cast<std::size_t>(-1);
   const std::string& file_;
   const std::int64_t first_;
-  const Topology& t_;
-  const Placement placement_;
+  const topology::Topology& t_;
+  const routing::Placement placement_;
   std::unordered_map<std::uint32_t, std::uint32_t> rank_of_;  // for look-up only
   std::unordered_map<std::string, std::uint32_t> known_;      // for look-up only
   std::array<std::size_t, kFields> column_{};
@@ -271,37 +272,37 @@ class Reader {
 
 }  // namespace
 
-Result<NamedFlows> read_flow_csv(const std::string& file, const Router& router, std::uint32_t first) {
+Result<NamedFlows> read_flow_csv(const std::string& file, const routing::Router& router, std::uint32_t first) {
   return Reader(file, router, first).read();
 }
 
-std::string write_flow_csv(const FlowList& list, const Router& router, const std::string& remark) {
-  const Topology& t = router.topology();
-  const Placement placement(router, t.gpus());
-  std::unordered_map<std::uint32_t, DeviceId> nearest;
+std::string write_flow_csv(const program::FlowList& list, const routing::Router& router, const std::string& remark) {
+  const topology::Topology& t = router.topology();
+  const routing::Placement placement(router, t.gpus());
+  std::unordered_map<std::uint32_t, topology::DeviceId> nearest;
   for (std::uint32_t r = 0; r < placement.ranks(); ++r) nearest.emplace(index(placement.gpu(r)), placement.nic(r, 0));
-  const auto host = [&](DeviceId device, DeviceId nic) {
+  const auto host = [&](topology::DeviceId device, topology::DeviceId nic) {
     const auto usual = nearest.find(index(device));
-    const bool other = nic != kNone<DeviceId> && usual != nearest.end() && usual->second != nic;
+    const bool other = nic != kNone<topology::DeviceId> && usual != nearest.end() && usual->second != nic;
     return t.name(other ? nic : device);
   };
   std::string out;
-  if (const RateShares& s = list.shares; s.scale_up < 1 || s.server < 1 || s.network < 1)
+  if (const program::RateShares& s = list.shares; s.scale_up < 1 || s.server < 1 || s.network < 1)
     out = fmt::format("{} scale_up={} server={} network={}\n", kSharesLine, s.scale_up, s.server, s.network);
   if (!remark.empty()) out += fmt::format("# {}\n", remark);
   out += "id,src,dst,bytes,start_ns,after,trigger,lane,delay_ns\n";
   for (std::uint32_t f = 0; f < list.flows.size(); ++f) {
-    const ListedFlow& x = list.flows[f];
+    const program::ListedFlow& x = list.flows[f];
     std::string after;
     for (const std::uint32_t before : list.after.row(f)) after += (after.empty() ? "" : ";") + std::to_string(before);
     const bool apart = t.block_of(x.from) != t.block_of(x.to);
     out += fmt::format("{},{},{},{},{:.3f},{},{},{},{:.3f}\n", f, apart ? host(x.from, x.nic_from) : t.name(x.from),
                        apart ? host(x.to, x.nic_to) : t.name(x.to), count(x.bytes),
                        static_cast<double>(x.start.since_start().in_ps()) * 1e-3, after,
-                       x.trigger == FlowTrigger::kAcked ? "acked" : "received", x.lane,
+                       x.trigger == program::FlowTrigger::kAcked ? "acked" : "received", x.lane,
                        static_cast<double>(x.overhead.in_ps()) * 1e-3);
   }
   return out;
 }
 
-}  // namespace busbar
+}  // namespace busbar::questions

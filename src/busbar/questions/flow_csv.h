@@ -7,7 +7,7 @@
 #include "busbar/base/result.h"
 #include "busbar/engine/flow/flow_list_run.h"
 
-namespace busbar {
+namespace busbar::questions {
 
 /// Flows of one list, where several run at once.
 struct FlowJob {
@@ -15,7 +15,7 @@ struct FlowJob {
   std::size_t begin = 0, end = 0;  ///< numbers of flows
 };
 struct NamedFlows {
-  FlowList list;
+  program::FlowList list;
   std::vector<std::string> ids;  ///< per flow
   std::vector<FlowJob> jobs;     ///< if there are several
 };
@@ -23,10 +23,11 @@ struct NamedFlows {
 /// Reads line by line. A host is a GPU's number, or a name: of a GPU, a NIC, or a switch that reduces.
 /// Errors: kIo; kInvalid and kNotFound with file and line: unknown host, negative size, duplicate id, cyclic `after`.
 /// `first`: added to numbers of GPUs.
-Result<NamedFlows> read_flow_csv(const std::string& file, const Router& router, std::uint32_t first = 0);
+Result<NamedFlows> read_flow_csv(const std::string& file, const routing::Router& router, std::uint32_t first = 0);
 
 /// The same columns for a list, with numbers as ids, after a line with its shares of link rates if they are below 1. A
 /// flow that leaves or arrives by another NIC than its GPU's nearest names that NIC as its host.
-std::string write_flow_csv(const FlowList& list, const Router& router, const std::string& remark = "");
+std::string write_flow_csv(const program::FlowList& list, const routing::Router& router,
+                           const std::string& remark = "");
 
-}  // namespace busbar
+}  // namespace busbar::questions

@@ -15,20 +15,20 @@
 namespace busbar::questions {
 namespace {
 
-Result<NamedFlows> random_flows(const FlowSource& source, const Router& router, std::uint64_t seed,
+Result<NamedFlows> random_flows(const FlowSource& source, const routing::Router& router, std::uint64_t seed,
                                 const std::string& catalog_directory) {
-  BackgroundTraffic traffic;
+  packet::BackgroundTraffic traffic;
   traffic.flag = "--load";
   traffic.seed = seed;
   traffic.load = source.load;
   if (!(source.load > 0 && source.load < 1))
     return invalid("write a share of each host's cables above 0 and below 1, for example --load 0.6", field_of("load"));
-  BUSBAR_ASSIGN(traffic.sizes, read_flow_sizes(source.sizes, catalog_directory));
+  BUSBAR_ASSIGN(traffic.sizes, predict::read_flow_sizes(source.sizes, catalog_directory));
   const Result<Duration> until = parse_duration(source.until);
   if (!until.ok()) return invalid(until.error().message, field_of("until"));
   traffic.until = SimTime::at(*until);
   NamedFlows named;
-  BUSBAR_RETURN_IF_ERROR(add_background(traffic, router, named.list));
+  BUSBAR_RETURN_IF_ERROR(packet::add_background(traffic, router, named.list));
   if (named.list.flows.empty())
     return invalid("no flow starts by then; give more time or more load", field_of("until"));
   for (std::size_t f = 0; f < named.list.flows.size(); ++f) named.ids.push_back(std::to_string(f));
@@ -36,7 +36,7 @@ Result<NamedFlows> random_flows(const FlowSource& source, const Router& router, 
 }
 
 Result<NamedFlows> read_list(const std::string& file, const std::string& groups, std::uint32_t first,
-                             const Cluster& cluster, const Router& router) {
+                             const spec::Cluster& cluster, const routing::Router& router) {
   return is_flow_trace(file) ? read_flow_trace(file, groups, first, cluster) : read_flow_csv(file, router, first);
 }
 
@@ -49,12 +49,12 @@ void append(NamedFlows more, const std::string& file, NamedFlows& all) {
     for (const std::uint32_t before : more.list.after.row(f)) all.list.after.values.push_back(base + before);
     all.list.after.close_row();
   }
-  if (more.list.shares != RateShares{}) all.list.shares = more.list.shares;
+  if (more.list.shares != program::RateShares{}) all.list.shares = more.list.shares;
   all.jobs.push_back({file, base, all.ids.size()});
 }
 
 /// FILE or FILE@GPU.
-Result<NamedFlows> read_jobs(const FlowSource& source, const Cluster& cluster, const Router& router) {
+Result<NamedFlows> read_jobs(const FlowSource& source, const spec::Cluster& cluster, const routing::Router& router) {
   NamedFlows all;
   std::vector<std::string> files{source.file};
   files.insert(files.end(), source.job.begin(), source.job.end());
@@ -122,7 +122,7 @@ const Record& record_of(const FlowSource*) {
   return record;
 }
 
-Result<NamedFlows> read_flows(const FlowSource& source, const Cluster& cluster, const Router& router,
+Result<NamedFlows> read_flows(const FlowSource& source, const spec::Cluster& cluster, const routing::Router& router,
                               std::uint64_t seed, const std::string& catalog_directory) {
   if (source.sizes.empty() && source.file.empty())
     return invalid("there are no flows; name a list, or write --sizes websearch --load 0.6", field_of("flows"));

@@ -26,7 +26,7 @@ const Record& record_of(const FlowSource*);
 /// The flows, named by their ids or, if random, by numbers from 0 in order of their starts; of several jobs, job n from
 /// 0 on, as n:id. Errors: of read_flow_csv(), read_flow_trace(), read_flow_sizes() and add_background(); kInvalid if
 /// there is neither a file nor sizes, or both.
-Result<NamedFlows> read_flows(const FlowSource& source, const Cluster& cluster, const Router& router,
+Result<NamedFlows> read_flows(const FlowSource& source, const spec::Cluster& cluster, const routing::Router& router,
                               std::uint64_t seed, const std::string& catalog_directory);
 
 /// One of several lists that run at once.

@@ -34,10 +34,10 @@ double mean(const std::vector<double>& x) {
 
 struct ClassTimes {
   std::vector<double> fct_us, slowdown;  ///< ascending
-  SizePenalty by;                        ///< the mean of all its flows; of the quantiles at the mean of log(bytes)
+  predict::SizePenalty by;               ///< the mean of all its flows; of the quantiles at the mean of log(bytes)
 };
 
-ClassTimes times_of(const std::vector<TimedFlow>& flows, const SizeClass& c, const Penalties* penalties) {
+ClassTimes times_of(const std::vector<TimedFlow>& flows, const SizeClass& c, const predict::Penalties* penalties) {
   ClassTimes out;
   double log_bytes = 0, sum = 0, sum_with = 0;
   for (const TimedFlow& f : flows) {
@@ -58,7 +58,7 @@ ClassTimes times_of(const std::vector<TimedFlow>& flows, const SizeClass& c, con
   return out;
 }
 
-FctQuantiles quantiles_of(const std::vector<double>& x, const SizePenalty& by) {
+FctQuantiles quantiles_of(const std::vector<double>& x, const predict::SizePenalty& by) {
   return {by.mean * mean(x), by.p50 * quantile(x, 0.5), by.p99 * quantile(x, 0.99)};
 }
 
@@ -77,7 +77,7 @@ std::vector<CdfPoint> FlowTimes::cdf() const {
   return out;
 }
 
-std::vector<FctOfSize> FlowTimes::by_size(const Penalties* penalties) const {
+std::vector<FctOfSize> FlowTimes::by_size(const predict::Penalties* penalties) const {
   std::vector<FctOfSize> out;
   for (const SizeClass& c : kClasses) {
     const ClassTimes times = times_of(flows_, c, penalties);
@@ -108,11 +108,11 @@ std::string FlowTimes::csv() const {
   return out;
 }
 
-PenaltiesResult penalties_result(const Penalties& p) {
+PenaltiesResult penalties_result(const predict::Penalties& p) {
   PenaltiesResult out{
       p.transport,       p.balance,    p.use.load, p.use.crossing,
       p.use.cable_bytes, p.size_scale, {},         fmt::format("catalog penalties/{}-{}", p.transport, p.balance)};
-  for (const SizePenalty& c : p.by_size) out.by_size.push_back({c.mean, c.p50, c.p99});
+  for (const predict::SizePenalty& c : p.by_size) out.by_size.push_back({c.mean, c.p50, c.p99});
   return out;
 }
 

@@ -52,7 +52,7 @@ struct PenaltiesResult {
   std::string source;
 };
 const Record& record_of(const PenaltiesResult*);
-PenaltiesResult penalties_result(const Penalties& penalties);
+PenaltiesResult penalties_result(const predict::Penalties& penalties);
 
 /// Distributions of flows that have ended.
 class FlowTimes {
@@ -62,7 +62,7 @@ class FlowTimes {
   /// So many percent of the flows took at most so long.
   std::vector<CdfPoint> cdf() const;
   /// `penalties` (null: none) multiply the times of classes, which then have no slowdown.
-  std::vector<FctOfSize> by_size(const Penalties* penalties = nullptr) const;
+  std::vector<FctOfSize> by_size(const predict::Penalties* penalties = nullptr) const;
   /// The mean over all flows of these classes.
   double mean_us(const std::vector<FctOfSize>& by_size) const;
   /// Enough flows for a table of classes.

@@ -6,7 +6,7 @@
 #include "busbar/questions/flow_csv.h"
 #include "busbar/spec/cluster.h"
 
-namespace busbar {
+namespace busbar::questions {
 
 /// Whether read_flow_trace() reads it: a GOAL file or a Chakra trace. False for files that cannot be opened.
 bool is_flow_trace(const std::string& file);
@@ -21,6 +21,6 @@ bool is_flow_trace(const std::string& file);
 /// Errors: kInvalid for a missing rank, a message or a collective that one side lacks, and nodes that wait for each
 /// other; kUnsupported above 4 million flows.
 Result<NamedFlows> read_flow_trace(const std::string& file, const std::string& groups, std::uint32_t first,
-                                   const Cluster& cluster);
+                                   const spec::Cluster& cluster);
 
-}  // namespace busbar
+}  // namespace busbar::questions

@@ -19,22 +19,22 @@ double FluidRun::fct_us(double quantile) const {
   return result.flows[by_fct[at]].fct.in_us();
 }
 
-double FluidRun::mean_use(const LinkUse& u) const {
+double FluidRun::mean_use(const engine::LinkUse& u) const {
   const double s = result.end.since_start().in_s();
   return s > 0 ? u.bytes / machine->topology.payload_rate(u.link) / s : 0;
 }
 
-const FlowOutcome& FluidRun::last() const {
-  const auto later = [](const FlowOutcome& a, const FlowOutcome& b) {
+const engine::FlowOutcome& FluidRun::last() const {
+  const auto later = [](const engine::FlowOutcome& a, const engine::FlowOutcome& b) {
     return a.done != b.done ? b.done : a.start + a.fct < b.start + b.fct;
   };
   return *std::max_element(result.flows.begin(), result.flows.end(), later);
 }
 
-Bound bound_of(const FlowOutcome& f) {
+lowering::Bound bound_of(const engine::FlowOutcome& f) {
   const bool shared = f.sharing > f.latency || f.transfer > f.latency;
   return {f.held_by, f.sharing > f.transfer ? "sharing" : "transfer",
-          shared ? BoundKind::kBandwidth : BoundKind::kLatency};
+          shared ? lowering::BoundKind::kBandwidth : lowering::BoundKind::kLatency};
 }
 
 namespace {
@@ -42,46 +42,49 @@ namespace {
 constexpr std::size_t kLeastLinks = 10;  ///< that are ranked, for tables
 
 void rank_flows_and_links(FluidRun& r, std::size_t shown) {
-  const Topology& t = r.machine->topology;
+  const topology::Topology& t = r.machine->topology;
   for (std::uint32_t f = 0; f < r.result.flows.size(); ++f)
     if (r.result.flows[f].done && !r.named.list.flows[f].is_work()) r.by_fct.push_back(f);
   std::stable_sort(r.by_fct.begin(), r.by_fct.end(),
                    [&](auto a, auto b) { return r.result.flows[a].fct > r.result.flows[b].fct; });
   r.busiest.resize(std::min<std::size_t>(std::max<std::size_t>(shown, kLeastLinks), r.result.links.size()));
   std::partial_sort_copy(r.result.links.begin(), r.result.links.end(), r.busiest.begin(), r.busiest.end(),
-                         [&](const LinkUse& a, const LinkUse& b) {
+                         [&](const engine::LinkUse& a, const engine::LinkUse& b) {
                            const double x = a.bytes / t.payload_rate(a.link), y = b.bytes / t.payload_rate(b.link);
                            return x != y ? x > y : a.link < b.link;
                          });
   double most_ps = 0;
-  for (const LinkUse& u : r.result.links)
+  for (const engine::LinkUse& u : r.result.links)
     most_ps = std::max(most_ps, u.bytes / static_cast<double>(per_second(t.link_class(u.link).floor_rate())) * 1e12);
-  r.floor = floor_from_ps(most_ps);
+  r.floor = floors::floor_from_ps(most_ps);
 }
 
 /// The load of the links between switches is the hosts', times their use divided by that of the hosts' links.
-NetworkUse use_of(double load, Duration until, const Topology& t, const FlowListResult& result) {
+predict::NetworkUse use_of(double load, Duration until, const topology::Topology& t,
+                           const engine::FlowListResult& result) {
   struct Use {
     double bytes = 0, rate = 0;
   };
-  std::map<std::pair<DeviceKind, DeviceKind>, Use> uses;
-  const auto of = [&](LinkId l) -> Use& { return uses[{t.kind(t.from(l)), t.kind(t.to(l))}]; };
+  std::map<std::pair<topology::DeviceKind, topology::DeviceKind>, Use> uses;
+  const auto of = [&](topology::LinkId l) -> Use& { return uses[{t.kind(t.from(l)), t.kind(t.to(l))}]; };
   for (std::uint32_t l = 0; l < t.link_count(); ++l)
-    if (is_fabric(t.link_class(LinkId{l}).kind)) of(LinkId{l}).rate += t.payload_rate(LinkId{l});
-  for (const LinkUse& u : result.links)
-    if (is_fabric(t.link_class(u.link).kind)) of(u.link).bytes += u.bytes;
+    if (topology::is_fabric(t.link_class(topology::LinkId{l}).kind))
+      of(topology::LinkId{l}).rate += t.payload_rate(topology::LinkId{l});
+  for (const engine::LinkUse& u : result.links)
+    if (topology::is_fabric(t.link_class(u.link).kind)) of(u.link).bytes += u.bytes;
   double hosts = 0, most = 0, sent = 0, crossed = 0, cable = 0;
   for (const auto& [ends, use] : uses) {
-    const bool to_host = ends.second == DeviceKind::kNic || ends.second == DeviceKind::kGpu;
+    const bool to_host = ends.second == topology::DeviceKind::kNic || ends.second == topology::DeviceKind::kGpu;
     most = std::max(most, use.bytes / use.rate);
-    if (ends.first == DeviceKind::kNic) hosts = std::max(hosts, use.bytes / use.rate), sent += use.bytes;
-    if ((ends.first == DeviceKind::kLeaf || ends.first == DeviceKind::kSwitch) && !to_host) crossed += use.bytes;
+    if (ends.first == topology::DeviceKind::kNic) hosts = std::max(hosts, use.bytes / use.rate), sent += use.bytes;
+    if ((ends.first == topology::DeviceKind::kLeaf || ends.first == topology::DeviceKind::kSwitch) && !to_host)
+      crossed += use.bytes;
   }
   if (hosts <= 0) return {load, 1, 0, 0};
   Duration longest;
-  for (const FlowOutcome& f : result.flows) longest = std::max(longest, f.latency);
-  for (const LinkUse& u : result.links)
-    if (t.kind(t.from(u.link)) == DeviceKind::kNic && is_fabric(t.link_class(u.link).kind))
+  for (const engine::FlowOutcome& f : result.flows) longest = std::max(longest, f.latency);
+  for (const engine::LinkUse& u : result.links)
+    if (t.kind(t.from(u.link)) == topology::DeviceKind::kNic && topology::is_fabric(t.link_class(u.link).kind))
       cable = std::max(cable, t.payload_rate(u.link));
   // A packet of 4,160 bytes and its acknowledgement of 64 on each of four cables, as in the tabulated network.
   const double bdp_bytes = 2 * longest.in_s() * cable + 4 * (4160 + 64);
@@ -102,9 +105,9 @@ Status check_engine(const std::string& name) {
 }
 
 /// Refuses what only packets model.
-Status check_flows(const NamedFlows& named, const Topology& t, const std::string& file) {
+Status check_flows(const NamedFlows& named, const topology::Topology& t, const std::string& file) {
   for (std::size_t f = 0; f < named.ids.size(); ++f) {
-    const ListedFlow& flow = named.list.flows[f];
+    const program::ListedFlow& flow = named.list.flows[f];
     const auto refuse = [&](const char* column, const std::string& why) {
       return Error{ErrorCode::kUnsupported, fmt::format("flow {} {}", named.ids[f], why), {file, 0, 0, column}};
     };
@@ -119,7 +122,7 @@ Status check_flows(const NamedFlows& named, const Topology& t, const std::string
 }
 
 FluidRow fluid_row(const FluidRun& r, std::size_t f) {
-  const FlowOutcome& x = r.result.flows[f];
+  const engine::FlowOutcome& x = r.result.flows[f];
   FluidRow out;
   out.id = r.named.ids[f];
   out.bytes = count(r.named.list.flows[f].bytes);
@@ -127,13 +130,13 @@ FluidRow fluid_row(const FluidRun& r, std::size_t f) {
   out.start_us = x.start.since_start().in_us();
   out.fct_us = x.fct.in_us();
   out.parts_us = {x.latency.in_us(), x.transfer.in_us(), x.sharing.in_us()};
-  if (x.held_by != kNone<LinkId>) out.held_by = r.machine->topology.name(x.held_by);
+  if (x.held_by != kNone<topology::LinkId>) out.held_by = r.machine->topology.name(x.held_by);
   return out;
 }
 
 void add_times(FluidResult& out) {
   const FluidRun& r = *out.run;
-  out.times = times_of(r, [](const FlowOutcome& x) { return x.latency + x.transfer; });
+  out.times = times_of(r, [](const engine::FlowOutcome& x) { return x.latency + x.transfer; });
   out.fct_cdf = out.times.cdf();
   out.fct_by_size = out.times.by_size(r.by());
   if (r.penalties) {
@@ -141,14 +144,14 @@ void add_times(FluidResult& out) {
     out.fct_with_penalties_us = MeanTime{out.times.mean_us(out.fct_by_size)};
   }
   out.jobs = job_ends(r.named, [&](std::size_t f) {
-    const FlowOutcome& x = r.result.flows[f];
+    const engine::FlowOutcome& x = r.result.flows[f];
     return x.done ? (x.start.since_start() + x.fct).in_us() : -1;
   });
 }
 
 FluidResult result_of(const FlowsRequest& q, std::shared_ptr<const FluidRun> run) {
   const FluidRun& r = *run;
-  const Topology& t = r.machine->topology;
+  const topology::Topology& t = r.machine->topology;
   FluidResult out;
   out.cluster = r.machine->name;
   out.engine = q.engine;
@@ -166,7 +169,7 @@ FluidResult result_of(const FlowsRequest& q, std::shared_ptr<const FluidRun> run
   if (!r.warning.empty()) out.warning = r.warning;
   out.assumptions = r.machine->assumptions;
   for (std::size_t i = 0; i < std::min<std::size_t>(q.links, r.busiest.size()); ++i) {
-    const LinkUse& u = r.busiest[i];
+    const engine::LinkUse& u = r.busiest[i];
     out.links.push_back({t.name(u.link), u.bytes, u.flows, 100 * r.mean_use(u)});
   }
   out.links_used = r.result.links.size();
@@ -177,10 +180,10 @@ FluidResult result_of(const FlowsRequest& q, std::shared_ptr<const FluidRun> run
   return out;
 }
 
-Result<Cluster> machine_of(const FlowsRequest& q) {
-  BUSBAR_ASSIGN(Cluster cluster, load_machine(q.cluster, q.machine));
-  BUSBAR_RETURN_IF_ERROR(refuse_packet_lines(cluster.packet));
-  BUSBAR_RETURN_IF_ERROR(choose_paths(q.packets.lb, cluster));
+Result<spec::Cluster> machine_of(const FlowsRequest& q) {
+  BUSBAR_ASSIGN(spec::Cluster cluster, step::load_machine(q.cluster, q.machine));
+  BUSBAR_RETURN_IF_ERROR(spec::refuse_packet_lines(cluster.packet));
+  BUSBAR_RETURN_IF_ERROR(predict::choose_paths(q.packets.lb, cluster));
   if (q.seed && *q.seed < 0) return invalid("a seed is 0 or more", field_of("seed"));
   if (q.seed) cluster.seed = static_cast<std::uint64_t>(*q.seed);
   return cluster;
@@ -188,29 +191,30 @@ Result<Cluster> machine_of(const FlowsRequest& q) {
 
 /// What the report says besides times.
 Status judge(const FlowsRequest& q, bool whole, FluidRun& r) {
-  const Cluster& cluster = *r.machine;
+  const spec::Cluster& cluster = *r.machine;
   if (!q.packets.transport.empty()) {
     BUSBAR_ASSIGN(const Duration until, parse_duration(q.source.until));
-    const NetworkUse use = use_of(q.source.load, until, cluster.topology, r.result);
-    BUSBAR_ASSIGN(r.penalties, load_penalties(q.packets.transport, balance_of(cluster), use, q.machine.catalog));
+    const predict::NetworkUse use = use_of(q.source.load, until, cluster.topology, r.result);
+    BUSBAR_ASSIGN(r.penalties,
+                  predict::load_penalties(q.packets.transport, predict::balance_of(cluster), use, q.machine.catalog));
   }
   rank_flows_and_links(r, q.links);
   std::uint64_t largest = 1;
-  for (const ListedFlow& f : r.named.list.flows) largest = std::max(largest, count(f.bytes));
-  BUSBAR_ASSIGN(const AccuracyTable accuracy, AccuracyTable::load(Catalog(q.machine.catalog)));
+  for (const program::ListedFlow& f : r.named.list.flows) largest = std::max(largest, count(f.bytes));
+  BUSBAR_ASSIGN(const predict::AccuracyTable accuracy, predict::AccuracyTable::load(spec::Catalog(q.machine.catalog)));
   r.band = accuracy.collective(cluster, static_cast<Bytes>(largest), cluster.topology.blocks().size() > 1);
-  if (whole) r.warning = below_floor(r.result.end.since_start(), r.floor, "flows");
+  if (whole) r.warning = predict::below_floor(r.result.end.since_start(), r.floor, "flows");
   return {};
 }
 
 Result<FluidResult> time_fluids(const FlowsRequest& q, const Context& context) {
   BUSBAR_RETURN_IF_ERROR(check_engine(q.engine));
   BUSBAR_RETURN_IF_ERROR(check_transport(q));
-  BUSBAR_ASSIGN(Cluster loaded, machine_of(q));
+  BUSBAR_ASSIGN(spec::Cluster loaded, machine_of(q));
   const auto run = std::make_shared<FluidRun>();
-  const auto cluster = std::make_shared<const Cluster>(std::move(loaded));
+  const auto cluster = std::make_shared<const spec::Cluster>(std::move(loaded));
   run->machine = cluster;
-  const Router router(cluster->topology, cluster->routing, cluster->seed);
+  const routing::Router router(cluster->topology, cluster->routing, cluster->seed);
   BUSBAR_ASSIGN(run->named, read_flows(q.source, *cluster, router, cluster->seed, q.machine.catalog));
   BUSBAR_RETURN_IF_ERROR(check_flows(run->named, cluster->topology, q.source.file));
   std::vector<OutputFile> files;
@@ -218,8 +222,8 @@ Result<FluidResult> time_fluids(const FlowsRequest& q, const Context& context) {
   Shortcuts shortcuts;
   shortcuts.taken = std::make_shared<std::atomic<std::uint64_t>>(0);
   context.go_on("flows", 0, run->named.ids.size());
-  BUSBAR_ASSIGN(run->result, run_flow_list(router, run->named.list, shortcuts, context.stop));
-  FlowListResult& result = run->result;
+  BUSBAR_ASSIGN(run->result, engine::run_flow_list(router, run->named.list, shortcuts, context.stop));
+  engine::FlowListResult& result = run->result;
   context.go_on("flows", result.done, result.flows.size());
   const bool whole = result.done == result.flows.size();
   const std::string stopped = fmt::format("stopped: {} of {} flows have ended", result.done, result.flows.size());

@@ -33,31 +33,31 @@ struct FlowsRequest {
   WatchRequest watch;
   PacketExtras extras;
   std::string engine = "flow";
-  Overrides machine;
+  spec::Overrides machine;
   bool explain = false, page = false;
 };
 const Record& record_of(const FlowsRequest*);
 
 /// A run of fluids: what rows and views read.
 struct FluidRun {
-  std::shared_ptr<const Cluster> machine;
+  std::shared_ptr<const spec::Cluster> machine;
   NamedFlows named;
-  FlowListResult result;
-  std::vector<std::uint32_t> by_fct;  ///< flows that have ended, without work, slowest first
-  std::vector<LinkUse> busiest;       ///< the fullest links in descending order
-  Duration floor;                     ///< largest load of a link at its wire rate
-  std::string warning;                ///< of below_floor()
-  Band band;
-  std::optional<Penalties> penalties;  ///< of a transport
+  engine::FlowListResult result;
+  std::vector<std::uint32_t> by_fct;     ///< flows that have ended, without work, slowest first
+  std::vector<engine::LinkUse> busiest;  ///< the fullest links in descending order
+  Duration floor;                        ///< largest load of a link at its wire rate
+  std::string warning;                   ///< of below_floor()
+  predict::Band band;
+  std::optional<predict::Penalties> penalties;  ///< of a transport
 
-  const Penalties* by() const { return penalties ? &*penalties : nullptr; }
+  const predict::Penalties* by() const { return penalties ? &*penalties : nullptr; }
   double fct_us(double quantile) const;
   /// Busy time divided by the time of the whole run.
-  double mean_use(const LinkUse& use) const;
+  double mean_use(const engine::LinkUse& use) const;
   /// The flow that ends last, of those that have ended.
-  const FlowOutcome& last() const;
+  const engine::FlowOutcome& last() const;
 };
-Bound bound_of(const FlowOutcome& flow);
+lowering::Bound bound_of(const engine::FlowOutcome& flow);
 
 struct FctSummary {
   double min = 0, p50 = 0, p99 = 0, max = 0;

@@ -8,11 +8,13 @@
 #include "busbar/plan/space.h"
 #include "busbar/questions/flag_words.h"
 
-namespace busbar {
+namespace busbar::questions {
 namespace {
 
 /// Megatron offloads whole layers, all but one, only without stages and without recomputation.
-bool whole_layers(const LayoutSpec& l) { return l.pp == 1 && l.recomputation.kind == Recompute::kNone; }
+bool whole_layers(const workload::LayoutSpec& l) {
+  return l.pp == 1 && l.recomputation.kind == workload::Recompute::kNone;
+}
 
 using Settings = std::vector<std::pair<const char*, std::uint32_t>>;
 
@@ -25,15 +27,15 @@ std::string named(std::string_view program, const Settings& settings, char betwe
 }
 
 /// Megatron's `moe_act` is that of experts.
-std::string megatron_modules(const RecomputeModules& m, char between) {
+std::string megatron_modules(const workload::RecomputeModules& m, char between) {
   std::string s;
-  for (const auto& [name, module] : kRecomputeModules)
+  for (const auto& [name, module] : plan::kRecomputeModules)
     if (m.*module)
       s += (s.empty() ? "" : std::string(1, between)) + (std::string_view(name) == "act" ? "moe_act" : name);
   return s;
 }
 
-std::string megatron_flags(const ModelSpec& model, const LayoutSpec& l) {
+std::string megatron_flags(const workload::ModelSpec& model, const workload::LayoutSpec& l) {
   Settings settings{{"--tp", l.tp},
                     {"--pp", l.pp},
                     {"--cp", l.cp},
@@ -50,10 +52,10 @@ std::string megatron_flags(const ModelSpec& model, const LayoutSpec& l) {
                      l.sharding.zero == 2 ? "optim_grads" : "optim_grads_params");
   if (l.overlap.grad_reduce) s += " --overlap-grad-reduce";
   if (l.sharding.zero > 0 && l.overlap.param_gather) s += " --overlap-param-gather";
-  if (l.recomputation.kind == Recompute::kSelective)
+  if (l.recomputation.kind == workload::Recompute::kSelective)
     s += " --recompute-granularity selective --recompute-modules " + megatron_modules(l.recomputation.modules, ' ');
-  if (l.rank_order == kTpCpPpDp) s += " --use-tp-pp-dp-mapping";
-  if (l.recomputation.kind == Recompute::kFull)
+  if (l.rank_order == workload::kTpCpPpDp) s += " --use-tp-pp-dp-mapping";
+  if (l.recomputation.kind == workload::Recompute::kFull)
     s += " --recompute-granularity full --recompute-method uniform --recompute-num-layers 1";
   if (l.offload.optimizer)
     s += " --optimizer-cpu-offload --optimizer-offload-fraction 1.0 --use-precision-aware-optimizer";
@@ -62,11 +64,12 @@ std::string megatron_flags(const ModelSpec& model, const LayoutSpec& l) {
     s += " --fine-grained-activation-offloading --offload-modules attn_norm core_attn attn_proj mlp_norm";
     if (model.moe.experts > 0) s += " expert_fc1 moe_act";
   }
-  if (l.schedule != PipelineSchedule::k1F1B) s += fmt::format("   (no flag for schedule {})", name_of(l.schedule));
+  if (l.schedule != workload::PipelineSchedule::k1F1B)
+    s += fmt::format("   (no flag for schedule {})", workload::name_of(l.schedule));
   return s;
 }
 
-std::string torchtitan_flags(const LayoutSpec& l) {
+std::string torchtitan_flags(const workload::LayoutSpec& l) {
   const bool shards = l.sharding.zero >= 2;
   Settings settings{{"--tp", l.tp}, {"--pp", l.pp}, {"--cp", l.cp}};
   if (l.ep > 1) settings.emplace_back("--ep", l.ep);
@@ -75,18 +78,18 @@ std::string torchtitan_flags(const LayoutSpec& l) {
                    shards ? l.dp : 1, shards ? 1 : l.dp);
   if (shards)
     s += fmt::format(" --parallelism.fsdp_reshard_after_forward={}", l.sharding.zero == 3 ? "always" : "never");
-  const char* schedule = l.schedule == PipelineSchedule::kGPipe       ? "GPipe"
-                         : l.schedule == PipelineSchedule::kZbV       ? "ZBVZeroBubble"
-                         : l.schedule == PipelineSchedule::kDualPipeV ? "DualPipeV"
-                         : l.vpp > 1                                  ? "Interleaved1F1B"
-                                                                      : "1F1B";
+  const char* schedule = l.schedule == workload::PipelineSchedule::kGPipe       ? "GPipe"
+                         : l.schedule == workload::PipelineSchedule::kZbV       ? "ZBVZeroBubble"
+                         : l.schedule == workload::PipelineSchedule::kDualPipeV ? "DualPipeV"
+                         : l.vpp > 1                                            ? "Interleaved1F1B"
+                                                                                : "1F1B";
   if (l.pp > 1) s += fmt::format(" --parallelism.pipeline_parallel_schedule={}", schedule);
   s += " " + named("torchtitan",
                    {{"--micro-batch", l.pp > 1 ? l.batch.micro * l.micro_batches() : l.batch.micro},
                     {"--global-batch", l.batch.global},
                     {"--seq", l.batch.seq}},
                    '=');
-  s += fmt::format(" {}={}", flag_of_program("torchtitan", "--recompute"), name_of(l.recomputation.kind));
+  s += fmt::format(" {}={}", flag_of_program("torchtitan", "--recompute"), workload::name_of(l.recomputation.kind));
   if (l.pp > 1) s += fmt::format(" --parallelism.pipeline_parallel_microbatch_size={}", l.batch.micro);
   if (l.offload.optimizer && shards) s += " --training.enable_cpu_offload";
   if (l.sharding.zero == 1) s += "   (no flag for ZeRO-1)";
@@ -94,16 +97,16 @@ std::string torchtitan_flags(const LayoutSpec& l) {
     s += shards ? "   (its offload keeps parameters in host memory too)"
                 : "   (offload of the optimizer needs ZeRO-2 or 3)";
   if (l.offload.activations) s += "   (no flag for offload of activations)";
-  if (l.schedule == PipelineSchedule::kZbH1) s += "   (no flag for schedule zb-h1)";
+  if (l.schedule == workload::PipelineSchedule::kZbH1) s += "   (no flag for schedule zb-h1)";
   return s;
 }
 
-std::string deepspeed_config(const LayoutSpec& l) {
+std::string deepspeed_config(const workload::LayoutSpec& l) {
   Json j{{"train_batch_size", l.batch.global},
          {"train_micro_batch_size_per_gpu", l.batch.micro},
          {"gradient_accumulation_steps", l.micro_batches()},
          {"zero_optimization", {{"stage", l.sharding.zero}}},
-         {"bf16", {{"enabled", l.precision == Precision::kBf16}}}};
+         {"bf16", {{"enabled", l.precision == workload::Precision::kBf16}}}};
   if (l.offload.optimizer && l.sharding.zero > 0)
     j["zero_optimization"]["offload_optimizer"] = {{"device", "cpu"}, {"pin_memory", true}};
   if (l.offload.activations)
@@ -115,7 +118,7 @@ std::string deepspeed_config(const LayoutSpec& l) {
   return s;
 }
 
-std::string nemo_flags(const ModelSpec& model, const LayoutSpec& l) {
+std::string nemo_flags(const workload::ModelSpec& model, const workload::LayoutSpec& l) {
   std::string s = fmt::format(
       "trainer.strategy.tensor_model_parallel_size={} trainer.strategy.pipeline_model_parallel_size={} "
       "trainer.strategy.context_parallel_size={} trainer.strategy.sequence_parallel={}",
@@ -125,10 +128,10 @@ std::string nemo_flags(const ModelSpec& model, const LayoutSpec& l) {
   s += fmt::format(" data.micro_batch_size={} data.global_batch_size={} data.seq_length={}", l.batch.micro,
                    l.batch.global, l.batch.seq);
   s += fmt::format(" trainer.strategy.ddp.use_distributed_optimizer={}", l.sharding.zero > 0);
-  if (l.recomputation.kind == Recompute::kSelective)
+  if (l.recomputation.kind == workload::Recompute::kSelective)
     s += fmt::format(" model.config.recompute_granularity=selective model.config.recompute_modules=[{}]",
                      megatron_modules(l.recomputation.modules, ','));
-  if (l.recomputation.kind == Recompute::kFull)
+  if (l.recomputation.kind == workload::Recompute::kFull)
     s += " model.config.recompute_granularity=full model.config.recompute_method=uniform "
          "model.config.recompute_num_layers=1";
   if (l.offload.optimizer) s += " optim.config.optimizer_cpu_offload=true optim.config.optimizer_offload_fraction=1.0";
@@ -138,17 +141,19 @@ std::string nemo_flags(const ModelSpec& model, const LayoutSpec& l) {
         "model.config.cpu_offloading_weights=false",
         model.layers - 1);
   if (l.offload.activations && !whole_layers(l)) s += "   (offload of activations needs PP 1 and no recomputation)";
-  if (l.schedule != PipelineSchedule::k1F1B) s += fmt::format("   (no flag for schedule {})", name_of(l.schedule));
+  if (l.schedule != workload::PipelineSchedule::k1F1B)
+    s += fmt::format("   (no flag for schedule {})", workload::name_of(l.schedule));
   return s;
 }
 
 }  // namespace
 
-std::vector<std::pair<std::string, std::string>> framework_flags(const ModelSpec& model, const LayoutSpec& l) {
+std::vector<std::pair<std::string, std::string>> framework_flags(const workload::ModelSpec& model,
+                                                                 const workload::LayoutSpec& l) {
   return {{"Megatron-LM", megatron_flags(model, l)},
           {"torchtitan", torchtitan_flags(l)},
           {"DeepSpeed", deepspeed_config(l)},
           {"NeMo", nemo_flags(model, l)}};
 }
 
-}  // namespace busbar
+}  // namespace busbar::questions

@@ -1,6 +1,6 @@
 #include "busbar/questions/gap_result.h"
 
-namespace busbar {
+namespace busbar::step {
 
 const Record& record_of(const GapCause*) {
   using C = GapCause;
@@ -33,7 +33,9 @@ const Record& record_of(const TracedPart*) {
   return record;
 }
 
-namespace questions {
+}  // namespace busbar::step
+
+namespace busbar::questions {
 
 const Record& record_of(const TracedCallResult*) {
   using C = TracedCallResult;
@@ -72,8 +74,8 @@ const Record& record_of(const GapResult*) {
 
 namespace {
 
-TracedCallResult traced_call(const TracedCalls& c) {
-  TracedCallResult r{name_of(c.cls), c.what, c.times, c.predicted_times, {}, {}, {}};
+TracedCallResult traced_call(const step::TracedCalls& c) {
+  TracedCallResult r{program::name_of(c.cls), c.what, c.times, c.predicted_times, {}, {}, {}};
   if (c.times > 0) r.mean_us = c.mean_us, r.fastest_us = c.fastest_us;
   if (c.predicted_us > 0) r.predicted_us = c.predicted_us;
   return r;
@@ -81,7 +83,7 @@ TracedCallResult traced_call(const TracedCalls& c) {
 
 }  // namespace
 
-TracedResult traced_result(const TracedStepGap& g) {
+TracedResult traced_result(const step::TracedStepGap& g) {
   TracedResult r{g.file,
                  g.trace.rank,
                  g.trace.steps.size(),
@@ -92,11 +94,10 @@ TracedResult traced_result(const TracedStepGap& g) {
                  g.parts,
                  {},
                  g.trace.notes};
-  for (std::size_t k = 0; k < kTracedKinds; ++k)
-    r.busy_s.emplace_back(name_of(static_cast<TracedKind>(k)), g.steps.busy_us[k] / 1e6);
-  for (const TracedCalls& c : g.calls) r.calls.push_back(traced_call(c));
+  for (std::size_t k = 0; k < formats::kTracedKinds; ++k)
+    r.busy_s.emplace_back(formats::name_of(static_cast<formats::TracedKind>(k)), g.steps.busy_us[k] / 1e6);
+  for (const step::TracedCalls& c : g.calls) r.calls.push_back(traced_call(c));
   return r;
 }
 
-}  // namespace questions
-}  // namespace busbar
+}  // namespace busbar::questions

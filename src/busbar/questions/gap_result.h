@@ -10,13 +10,15 @@
 #include "busbar/step/step_gap.h"
 #include "busbar/step/traced_step.h"
 
-namespace busbar {
+namespace busbar::step {
 
 const Record& record_of(const GapCause*);
 const Record& record_of(const Gap*);
 const Record& record_of(const TracedPart*);
 
-namespace questions {
+}  // namespace busbar::step
+
+namespace busbar::questions {
 
 struct TracedCallResult {
   std::string cls, collective;
@@ -31,19 +33,18 @@ struct TracedResult {
   std::uint64_t steps = 0;
   double step_time_s = 0, shortest_s = 0, longest_s = 0;
   Named<double> busy_s;
-  std::vector<TracedPart> parts;
+  std::vector<step::TracedPart> parts;
   std::vector<TracedCallResult> calls;
   std::vector<std::string> notes;
 };
 const Record& record_of(const TracedResult*);
 
-TracedResult traced_result(const TracedStepGap& gap);
+TracedResult traced_result(const step::TracedStepGap& gap);
 
 struct GapResult {
-  Gap gap;
+  step::Gap gap;
   std::optional<TracedResult> trace;
 };
 const Record& record_of(const GapResult*);
 
-}  // namespace questions
-}  // namespace busbar
+}  // namespace busbar::questions

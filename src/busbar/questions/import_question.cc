@@ -14,7 +14,7 @@
 #include "busbar/questions/sweep.h"
 #include "busbar/step/machine.h"
 
-namespace busbar {
+namespace busbar::formats {
 
 const Record& record_of(const UnknownPart*) {
   static const Record record("part", {{"line", &UnknownPart::line, "", "of its first occurrence, from 1"},
@@ -23,7 +23,10 @@ const Record& record_of(const UnknownPart*) {
   return record;
 }
 
-namespace questions {
+}  // namespace busbar::formats
+
+namespace busbar::questions {
+
 namespace {
 
 /// Quoted if it contains a comma, a quote or a line break; empty for null.
@@ -54,11 +57,11 @@ std::string perf_csv(const Json& tables) {
 }
 
 /// Adds the ranks of groups from the file of --groups.
-Status read_groups_into(const std::string& file, CommTrace& trace) {
-  BUSBAR_ASSIGN(ImportSource source, ImportSource::open(file));
+Status read_groups_into(const std::string& file, formats::CommTrace& trace) {
+  BUSBAR_ASSIGN(formats::ImportSource source, formats::ImportSource::open(file));
   BUSBAR_ASSIGN(const std::string_view text, source.whole());
-  BUSBAR_ASSIGN(const std::vector<CommGroup> groups, read_comm_groups(text, file));
-  return assign_groups(groups, file, trace);
+  BUSBAR_ASSIGN(const std::vector<formats::CommGroup> groups, formats::read_comm_groups(text, file));
+  return formats::assign_groups(groups, file, trace);
 }
 
 Error groups_wanted_for(const char* what) {
@@ -76,12 +79,12 @@ Status add_rows_file(const ImportRequest& q, const Json& found, const std::strin
 
 /// What the doctor reads in a file of no kind: "output of ibstat"; empty: nothing.
 Result<std::string> evidence_words(const ImportRequest& q, const std::string& file) {
-  BUSBAR_ASSIGN(const FactTables tables, FactTables::load(Catalog(q.machine.catalog)));
-  BUSBAR_ASSIGN(const std::vector<std::string> titles, evidence_in(file, tables));
+  BUSBAR_ASSIGN(const doctor::FactTables tables, doctor::FactTables::load(spec::Catalog(q.machine.catalog)));
+  BUSBAR_ASSIGN(const std::vector<std::string> titles, doctor::evidence_in(file, tables));
   return comma_list(titles);
 }
 
-ImportResult result_of(std::string file, ImportReport report) {
+ImportResult result_of(std::string file, formats::ImportReport report) {
   ImportResult out;
   out.file = std::move(file);
   out.kind = std::move(report.kind);
@@ -92,7 +95,7 @@ ImportResult result_of(std::string file, ImportReport report) {
   return out;
 }
 
-ImportSetFile set_file(const ImportRequest& q, ImportedFile f) {
+ImportSetFile set_file(const ImportRequest& q, formats::ImportedFile f) {
   ImportSetFile out{f.name, f.report.kind, {}, {}, {}, {}};
   if (!f.refused.empty()) {
     const Result<std::string> evidence = evidence_words(q, f.name);
@@ -107,13 +110,13 @@ ImportSetFile set_file(const ImportRequest& q, ImportedFile f) {
 }
 
 /// A folder or an archive: what each file is, all tables, and NCCL's lines as those of one job.
-Result<ImportSetResult> import_all(const ImportRequest& q, ImportSet set) {
+Result<ImportSetResult> import_all(const ImportRequest& q, formats::ImportSet set) {
   if (!q.cluster.empty()) return invalid("times one file; name it", field_of("cluster"));
   ImportSetResult r;
   r.file = q.file;
   Json tables = Json::array();
   bool any = false;
-  for (ImportedFile& f : set.files) {
+  for (formats::ImportedFile& f : set.files) {
     any = any || f.refused.empty();
     const ImportSetFile& one = r.members.emplace_back(set_file(q, std::move(f)));
     if (one.found && one.found->contains("tables"))
@@ -132,24 +135,24 @@ Result<ImportSetResult> import_all(const ImportRequest& q, ImportSet set) {
 }
 
 /// Why the file is of no kind; where the doctor reads it, that says so.
-Error not_imported(const ImportRequest& q, const ImportSource& source, Error why) {
-  if (!q.kind.empty() || find_format(source.head()) != nullptr) return why;
+Error not_imported(const ImportRequest& q, const formats::ImportSource& source, Error why) {
+  if (!q.kind.empty() || formats::find_format(source.head()) != nullptr) return why;
   const Result<std::string> evidence = evidence_words(q, q.file);
   if (!evidence.ok() || evidence->empty()) return why;
   return invalid(fmt::format("holds {}, which busbar doctor reads and judges", *evidence), {q.file, 0, 0, ""});
 }
 
-Result<std::shared_ptr<Predictor>> machine_of(const ImportRequest& q, const Context& context) {
-  BUSBAR_ASSIGN(Cluster loaded, load_machine(q.cluster, q.machine));
-  PredictPolicy policy;
+Result<std::shared_ptr<predict::Predictor>> machine_of(const ImportRequest& q, const Context& context) {
+  BUSBAR_ASSIGN(spec::Cluster loaded, step::load_machine(q.cluster, q.machine));
+  predict::PredictPolicy policy;
   policy.stop = context.stop;
-  BUSBAR_RETURN_IF_ERROR(read_predict_options(q.predict, Catalog(q.machine.catalog), policy));
-  BUSBAR_ASSIGN(auto machine, Predictor::make(std::move(loaded), {}, std::move(policy)));
-  return std::shared_ptr<Predictor>(std::move(machine));
+  BUSBAR_RETURN_IF_ERROR(predict::read_predict_options(q.predict, spec::Catalog(q.machine.catalog), policy));
+  BUSBAR_ASSIGN(auto machine, predict::Predictor::make(std::move(loaded), {}, std::move(policy)));
+  return std::shared_ptr<predict::Predictor>(std::move(machine));
 }
 
-Result<ScheduleTimes> times_of_schedule(const ImportRequest& q, Predictor& machine, const Context& context) {
-  BUSBAR_ASSIGN(ImportedSchedule schedule, load_schedule(q.file));
+Result<ScheduleTimes> times_of_schedule(const ImportRequest& q, predict::Predictor& machine, const Context& context) {
+  BUSBAR_ASSIGN(formats::ImportedSchedule schedule, load_schedule(q.file));
   const std::uint64_t low = std::max<std::uint64_t>(schedule.min_bytes, 1 << 10);
   const std::uint64_t high = schedule.max_bytes > 0 ? schedule.max_bytes : std::max<std::uint64_t>(low, 1 << 30);
   BUSBAR_ASSIGN(const std::vector<Bytes> sizes,
@@ -159,12 +162,12 @@ Result<ScheduleTimes> times_of_schedule(const ImportRequest& q, Predictor& machi
   out.cluster = machine.cluster().name;
   BUSBAR_ASSIGN(out.rows, time_schedule(schedule, machine, sizes, 0, context));
   out.results = schedule_results(schedule, out.rows, machine.cluster().topology);
-  out.schedule = std::make_shared<const ImportedSchedule>(std::move(schedule));
+  out.schedule = std::make_shared<const formats::ImportedSchedule>(std::move(schedule));
   return out;
 }
 
 template <typename Times>
-ImportAnswer with_times(ImportResult import, Times times, std::shared_ptr<const Predictor> machine) {
+ImportAnswer with_times(ImportResult import, Times times, std::shared_ptr<const predict::Predictor> machine) {
   TimedImport<Times> out;
   out.files = std::move(import.files);
   out.import = std::move(import);
@@ -173,30 +176,30 @@ ImportAnswer with_times(ImportResult import, Times times, std::shared_ptr<const 
   return out;
 }
 
-Result<TraceTimes> times_of_trace(const ImportRequest& q, const FormatEntry& format, ImportSource& source,
-                                  Predictor& machine) {
-  BUSBAR_ASSIGN(CommTrace trace, read_trace(format, source));
+Result<TraceTimes> times_of_trace(const ImportRequest& q, const formats::FormatEntry& format,
+                                  formats::ImportSource& source, predict::Predictor& machine) {
+  BUSBAR_ASSIGN(formats::CommTrace trace, formats::read_trace(format, source));
   if (!q.groups.empty()) BUSBAR_RETURN_IF_ERROR(read_groups_into(q.groups, trace));
   return time_trace(trace, machine);
 }
 
 /// The content of a file on the machine.
 Result<ImportAnswer> add_times(const ImportRequest& q, ImportResult import, const Context& context) {
-  const FormatEntry* format = nullptr;
-  for (const FormatEntry& f : import_formats())
+  const formats::FormatEntry* format = nullptr;
+  for (const formats::FormatEntry& f : formats::import_formats())
     if (import.kind == f.kind) format = &f;
   if (format->schedule == nullptr && format->messages == nullptr && format->trace == nullptr)
     return invalid(fmt::format("a file of kind {} contains nothing that can be timed", import.kind),
                    field_of("cluster"));
   if (!q.groups.empty() && format->trace == nullptr) return groups_wanted_for("this file is not a trace");
-  BUSBAR_ASSIGN(const std::shared_ptr<Predictor> machine, machine_of(q, context));
-  BUSBAR_ASSIGN(ImportSource source, ImportSource::open(q.file));
+  BUSBAR_ASSIGN(const std::shared_ptr<predict::Predictor> machine, machine_of(q, context));
+  BUSBAR_ASSIGN(formats::ImportSource source, formats::ImportSource::open(q.file));
   if (format->trace != nullptr) {
     BUSBAR_ASSIGN(TraceTimes times, times_of_trace(q, *format, source, *machine));
     return with_times(std::move(import), std::move(times), machine);
   }
   if (format->messages != nullptr) {
-    BUSBAR_ASSIGN(const ImportedMessages messages, format->messages(source));
+    BUSBAR_ASSIGN(const formats::ImportedMessages messages, format->messages(source));
     BUSBAR_ASSIGN(MessagesResult times, time_messages(messages, *machine));
     return with_times(std::move(import), std::move(times), machine);
   }
@@ -208,16 +211,17 @@ Result<ImportAnswer> add_times(const ImportRequest& q, ImportResult import, cons
 
 Result<ImportAnswer> answer(const ImportRequest& q, const Context& context) {
   if (!q.groups.empty() && q.cluster.empty()) return groups_wanted_for("there is no --cluster");
-  BUSBAR_ASSIGN(const PartFigures figures, catalog_part_figures(q.machine.catalog));
+  BUSBAR_ASSIGN(const topology::PartFigures figures, step::catalog_part_figures(q.machine.catalog));
   BUSBAR_ASSIGN(InputFiles files, InputFiles::open(q.file));
   Result<std::optional<Input>> next = files.next();
   if (files.several()) {
-    BUSBAR_ASSIGN(ImportSetResult set, import_all(q, import_set(std::move(next), std::move(files), figures, q.kind)));
+    BUSBAR_ASSIGN(ImportSetResult set,
+                  import_all(q, formats::import_set(std::move(next), std::move(files), figures, q.kind)));
     return ImportAnswer(std::move(set));
   }
   BUSBAR_ASSIGN(std::optional<Input> only, std::move(next));
-  BUSBAR_ASSIGN(ImportSource source, ImportSource::of_input(std::move(*only)));
-  Result<ImportReport> read = import_source(source, figures, q.kind);
+  BUSBAR_ASSIGN(formats::ImportSource source, formats::ImportSource::of_input(std::move(*only)));
+  Result<formats::ImportReport> read = formats::import_source(source, figures, q.kind);
   if (!read.ok()) return not_imported(q, source, read.error());
   ImportResult r = result_of(q.file, std::move(*read));
   BUSBAR_RETURN_IF_ERROR(add_rows_file(q, r.found, r.kind, r.files));
@@ -331,5 +335,4 @@ Question import_question() {
                                                     110);
 }
 
-}  // namespace questions
-}  // namespace busbar
+}  // namespace busbar::questions

@@ -18,11 +18,13 @@
 #include "busbar/questions/schedule_times.h"
 #include "busbar/questions/trace_times.h"
 
-namespace busbar {
+namespace busbar::formats {
 
 const Record& record_of(const UnknownPart*);
 
-namespace questions {
+}  // namespace busbar::formats
+
+namespace busbar::questions {
 
 struct ImportRequest {
   std::string file, kind;
@@ -30,8 +32,8 @@ struct ImportRequest {
   std::string cluster;  ///< empty: nothing is timed
   std::string groups, min_bytes, max_bytes;
   double step_factor = 4;
-  PredictOptions predict;
-  Overrides machine;
+  predict::PredictOptions predict;
+  spec::Overrides machine;
 };
 const Record& record_of(const ImportRequest*);
 
@@ -39,7 +41,7 @@ struct ImportResult {
   std::string file, kind;
   Json found;
   std::vector<std::string> notes;
-  std::vector<UnknownPart> unknown;
+  std::vector<formats::UnknownPart> unknown;
   std::string inputs_hash;
   int exit_status = 0;
   std::vector<OutputFile> files;
@@ -54,7 +56,7 @@ struct TimedImport {
   int exit_status = 0;
   std::vector<OutputFile> files;
   // For views only:
-  std::shared_ptr<const Predictor> machine;
+  std::shared_ptr<const predict::Predictor> machine;
 };
 template <typename Times>
 const Record& record_of(const TimedImport<Times>*) {
@@ -68,7 +70,7 @@ struct ScheduleTimes {
   std::string cluster;
   std::vector<ScheduleRowResult> results;
   // For views only:
-  std::shared_ptr<const ImportedSchedule> schedule;
+  std::shared_ptr<const formats::ImportedSchedule> schedule;
   std::vector<ScheduleRow> rows;
 };
 const Record& record_of(const ScheduleTimes*);
@@ -79,7 +81,7 @@ struct ImportSetFile {
   std::optional<std::string> kind;
   std::optional<Json> found;
   std::optional<std::vector<std::string>> notes;
-  std::optional<std::vector<UnknownPart>> unknown;
+  std::optional<std::vector<formats::UnknownPart>> unknown;
 };
 const Record& record_of(const ImportSetFile*);
 
@@ -98,5 +100,4 @@ using ImportAnswer = std::variant<ImportResult, TimedImport<TraceTimes>, TimedIm
                                   TimedImport<ScheduleTimes>, ImportSetResult>;
 Result<ImportAnswer> answer(const ImportRequest& request, const Context& context = {});
 
-}  // namespace questions
-}  // namespace busbar
+}  // namespace busbar::questions

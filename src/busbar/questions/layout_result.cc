@@ -57,7 +57,7 @@ const Record& record_of(const LayoutResult*) {
   return record;
 }
 
-LayoutResult layout_result(const LayoutSpec& l) {
+LayoutResult layout_result(const workload::LayoutSpec& l) {
   LayoutResult r;
   r.tp = l.tp;
   r.pp = l.pp;
@@ -66,23 +66,23 @@ LayoutResult layout_result(const LayoutSpec& l) {
   r.cp = l.cp;
   r.ep = l.ep;
   r.expert_tp = l.expert_tensor();
-  r.expert_exchange = name_of(l.experts.exchange);
+  r.expert_exchange = workload::name_of(l.experts.exchange);
   r.seq = l.batch.seq;
   r.micro_batch = l.batch.micro;
   r.global_batch = l.batch.global;
   r.global_batch_basis = l.batch.basis.empty() ? "given" : l.batch.basis;
   r.micro_batches = l.micro_batches();
-  r.precision = name_of(l.precision);
+  r.precision = workload::name_of(l.precision);
   r.zero = l.sharding.zero;
-  r.recompute = name_of(l.recomputation.kind);
+  r.recompute = workload::name_of(l.recomputation.kind);
   r.sequence_parallel = l.sequence_parallel;
   r.shard_ranks = l.shard_ranks();
-  r.schedule = name_of(l.schedule);
-  r.context = name_of(l.context);
-  r.attention = name_of(l.attention);
-  r.rank_order = name_of(l.rank_order);
+  r.schedule = workload::name_of(l.schedule);
+  r.context = workload::name_of(l.context);
+  r.attention = workload::name_of(l.attention);
+  r.rank_order = workload::name_of(l.rank_order);
   r.chunk_layers = l.split.chunk_layers;
-  r.compression = {l.exchange.compression.bytes, name_of(l.exchange.compression.exchange)};
+  r.compression = {l.exchange.compression.bytes, workload::name_of(l.exchange.compression.exchange)};
   r.secondary_shards = l.sharding.secondary;
   r.straggler = {l.straggler.speed, l.straggler.stage};
   r.offload = {l.offload.optimizer, l.offload.activations};

@@ -48,6 +48,6 @@ struct LayoutResult {
 const Record& record_of(const LayoutResult*);
 
 /// Pre: a resolved layout.
-LayoutResult layout_result(const LayoutSpec& layout);
+LayoutResult layout_result(const workload::LayoutSpec& layout);
 
 }  // namespace busbar::questions

@@ -49,7 +49,7 @@ const Record& record_of(const ListsAnswer*) {
 
 namespace {
 
-ListedStep listed_step(const TrainRun& machine, const ListedLayout& row, std::string command) {
+ListedStep listed_step(const step::TrainRun& machine, const plan::ListedLayout& row, std::string command) {
   const PlannedStep step = planned_result(machine, row.planned);
   ListedStep out;
   out.layout = step.layout;
@@ -69,8 +69,8 @@ ListedStep listed_step(const TrainRun& machine, const ListedLayout& row, std::st
 
 }  // namespace
 
-ListsAnswer lists_answer(ListsRun run, std::string inputs_hash,
-                         const std::function<std::string(const ListedLayout&)>& command) {
+ListsAnswer lists_answer(plan::ListsRun run, std::string inputs_hash,
+                         const std::function<std::string(const plan::ListedLayout&)>& command) {
   ListsAnswer a;
   a.cluster = run.machine.cluster().name;
   a.model = run.machine.scenario.model.name;
@@ -81,8 +81,8 @@ ListsAnswer lists_answer(ListsRun run, std::string inputs_hash,
   a.no_fit = run.layouts.size() - a.timed;
   a.complete = run.complete;
   a.memory_capacity_bytes = count(run.capacity);
-  for (const ListedLayout& row : run.layouts) a.layouts.push_back(listed_step(run.machine, row, command(row)));
-  for (const RefusedLayouts& r : run.refused) a.not_possible.push_back({r.why, r.combinations});
+  for (const plan::ListedLayout& row : run.layouts) a.layouts.push_back(listed_step(run.machine, row, command(row)));
+  for (const plan::RefusedLayouts& r : run.refused) a.not_possible.push_back({r.why, r.combinations});
   a.band_percent = {run.machine.band.low_percent, run.machine.band.high_percent};
   a.band_basis = run.machine.band.basis;
   a.exit_status = a.timed > 0 ? 0 : 1;

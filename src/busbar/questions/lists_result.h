@@ -46,12 +46,12 @@ struct ListsAnswer {
   std::string band_basis;
   int exit_status = 0;
   // For views only:
-  ListsRun run;
+  plan::ListsRun run;
 };
 const Record& record_of(const ListsAnswer*);
 
 /// `command`: the command line of a row.
-ListsAnswer lists_answer(ListsRun run, std::string inputs_hash,
-                         const std::function<std::string(const ListedLayout&)>& command);
+ListsAnswer lists_answer(plan::ListsRun run, std::string inputs_hash,
+                         const std::function<std::string(const plan::ListedLayout&)>& command);
 
 }  // namespace busbar::questions

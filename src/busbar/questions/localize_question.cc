@@ -73,15 +73,15 @@ const char* fix_for(const std::string& rule) {
   return "compare its ports with those of a like switch: speed, width, errors, flow control";
 }
 
-std::string summary_of(const Localization& l) {
-  const auto slow = std::count_if(l.times.begin(), l.times.end(), [](const SubsetTime& m) { return m.slow; });
+std::string summary_of(const accuracy::Localization& l) {
+  const auto slow = std::count_if(l.times.begin(), l.times.end(), [](const accuracy::SubsetTime& m) { return m.slow; });
   if (slow == 0)
     return fmt::format(
         "Nothing stands out: all {} measurements are alike. A fault of all parts shows in busbar expect.",
         l.times.size());
   if (l.found.empty())
     return fmt::format("{} of {} measurements are slow, but they share no part.", slow, l.times.size());
-  const LocatedPart& first = l.found.front();
+  const accuracy::LocatedPart& first = l.found.front();
   const std::string like =
       first.parts.size() > 1 ? fmt::format(" or {} that these measurements cannot tell from it", first.parts.size() - 1)
                              : std::string();
@@ -90,8 +90,8 @@ std::string summary_of(const Localization& l) {
                      first.parts.front());
 }
 
-Finding finding_of(const Localization& l) {
-  const LocatedPart& first = l.found.front();
+Finding finding_of(const accuracy::Localization& l) {
+  const accuracy::LocatedPart& first = l.found.front();
   Finding out{l.named ? first.rule : "cannot-tell",
               l.named ? "fail" : "unknown",
               {},
@@ -102,12 +102,12 @@ Finding finding_of(const Localization& l) {
               0.0};
   if (l.named) out.part = first.parts.front();
   constexpr std::size_t kMostCandidates = 20;
-  for (const LocatedPart& p : l.found) {
+  for (const accuracy::LocatedPart& p : l.found) {
     if (out.candidates.size() >= kMostCandidates) break;
     for (const std::string& part : p.parts)
       out.candidates.push_back({part, p.confidence, static_cast<std::uint32_t>(p.wrong)});
   }
-  for (const SubsetTime& m : l.times) {
+  for (const accuracy::SubsetTime& m : l.times) {
     if (!m.slow) continue;
     out.cost_percent = std::max(*out.cost_percent, m.slower_percent);
     out.evidence.push_back({m.file, m.line, fmt::format("{}: {:.0f} % slower", m.name, m.slower_percent)});
@@ -116,19 +116,20 @@ Finding finding_of(const Localization& l) {
 }
 
 /// Of files that list a network; empty if the first one does not.
-Result<std::optional<std::vector<std::pair<std::string, OddCable>>>> cables_of(const std::vector<std::string>& files) {
-  std::vector<std::pair<std::string, OddCable>> out;
+Result<std::optional<std::vector<std::pair<std::string, formats::OddCable>>>> cables_of(
+    const std::vector<std::string>& files) {
+  std::vector<std::pair<std::string, formats::OddCable>> out;
   for (const std::string& file : files) {
-    BUSBAR_ASSIGN(ImportSource source, ImportSource::open(file));
-    BUSBAR_ASSIGN(const auto odd, find_odd_cables(source));
+    BUSBAR_ASSIGN(formats::ImportSource source, formats::ImportSource::open(file));
+    BUSBAR_ASSIGN(const auto odd, formats::find_odd_cables(source));
     if (!odd && &file == &files.front()) return std::optional<decltype(out)>();
     if (!odd) return invalid("lists no network, as the first file does; give both kinds apart", {file, 0, 0, ""});
-    for (const OddCable& c : *odd) out.emplace_back(file, c);
+    for (const formats::OddCable& c : *odd) out.emplace_back(file, c);
   }
   return std::optional(std::move(out));
 }
 
-LocalizeResult result_of(const std::vector<std::pair<std::string, OddCable>>& odd) {
+LocalizeResult result_of(const std::vector<std::pair<std::string, formats::OddCable>>& odd) {
   LocalizeResult r;
   for (const auto& [file, c] : odd)
     r.findings.push_back({c.missing ? "missing-cable" : "slow-cable",
@@ -143,17 +144,17 @@ LocalizeResult result_of(const std::vector<std::pair<std::string, OddCable>>& od
   return r;
 }
 
-LocalizeResult result_of(const Localization& l, const std::string& cluster, double threshold) {
+LocalizeResult result_of(const accuracy::Localization& l, const std::string& cluster, double threshold) {
   LocalizeResult r;
   r.cluster = cluster;
   r.threshold_percent = threshold;
   if (!l.found.empty()) r.findings.push_back(finding_of(l));
   r.measurements.emplace();
-  for (const SubsetTime& m : l.times) {
+  for (const accuracy::SubsetTime& m : l.times) {
     r.measurements->push_back({m.name, m.kind, m.file, m.line, m.slower_percent, m.slow});
     if (m.slow) r.exit_status = 1;
   }
-  for (const LocatedPart& p : l.found)
+  for (const accuracy::LocatedPart& p : l.found)
     r.found.push_back({p.parts, p.confidence, static_cast<std::uint32_t>(p.wrong), p.words});
   r.named = l.named;
   r.summary = summary_of(l);
@@ -171,10 +172,11 @@ std::string take_cluster(const std::string& cluster, std::vector<std::string>& f
   return out;
 }
 
-Result<std::vector<SubsetTime>> read_times(const std::vector<std::string>& files, const Topology& topology) {
-  std::vector<SubsetTime> times;
+Result<std::vector<accuracy::SubsetTime>> read_times(const std::vector<std::string>& files,
+                                                     const topology::Topology& topology) {
+  std::vector<accuracy::SubsetTime> times;
   for (const std::string& file : files) {
-    BUSBAR_ASSIGN(std::vector<SubsetTime> more, read_subset_times(file, topology));
+    BUSBAR_ASSIGN(std::vector<accuracy::SubsetTime> more, accuracy::read_subset_times(file, topology));
     times.insert(times.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
   }
   if (times.size() < 2)
@@ -190,12 +192,12 @@ Result<LocalizeResult> answer(const LocalizeRequest& q, const Context&) {
   BUSBAR_ASSIGN(const auto odd, cables_of(files));
   if (odd) return result_of(*odd);
   if (machine.empty()) return invalid("no machine given; add --cluster dgx-h100:4, or a file", field_of("cluster"));
-  BUSBAR_ASSIGN(const Cluster cluster, load_machine(machine, q.machine));
-  BUSBAR_ASSIGN(std::vector<SubsetTime> times, read_times(files, cluster.topology));
+  BUSBAR_ASSIGN(const spec::Cluster cluster, step::load_machine(machine, q.machine));
+  BUSBAR_ASSIGN(std::vector<accuracy::SubsetTime> times, read_times(files, cluster.topology));
   constexpr double kMostPercent = 1000;
   if (q.threshold <= 0 || q.threshold > kMostPercent)
     return invalid(fmt::format("{:g} is not above 0 and at most {}", q.threshold, kMostPercent), field_of("threshold"));
-  BUSBAR_ASSIGN(const Localization l, localize(std::move(times), cluster, q.threshold));
+  BUSBAR_ASSIGN(const accuracy::Localization l, accuracy::localize(std::move(times), cluster, q.threshold));
   LocalizeResult r = result_of(l, machine, q.threshold);
   r.inputs_hash = inputs_hash("localize", q, cluster.text);
   return r;

@@ -15,7 +15,7 @@ struct LocalizeRequest {
   std::vector<std::string> files;  ///< one may name the machine instead of `cluster`
   std::string cluster;
   double threshold = 15;
-  Overrides machine;
+  spec::Overrides machine;
 };
 const Record& record_of(const LocalizeRequest*);
 

@@ -1,6 +1,6 @@
 #include "busbar/questions/machine_request.h"
 
-namespace busbar {
+namespace busbar::spec {
 
 const Record& record_of(const Overrides*) {
   static const Record record(
@@ -32,4 +32,4 @@ const Record& record_of(const Overrides*) {
   return record;
 }
 
-}  // namespace busbar
+}  // namespace busbar::spec

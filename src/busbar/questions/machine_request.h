@@ -6,11 +6,13 @@
 #include "busbar/base/record.h"
 #include "busbar/spec/cluster.h"
 
-namespace busbar {
+namespace busbar::spec {
 
 const Record& record_of(const Overrides*);
 
-namespace questions {
+}  // namespace busbar::spec
+
+namespace busbar::questions {
 
 /// The field of a machine, which every question about one has first: a word and a flag.
 template <typename Asked>
@@ -54,5 +56,4 @@ Field explain_field(bool Asked::*explain) {
   return Field("explain", explain, "", "show the gain from improving each kind of link").of("Output").undecided();
 }
 
-}  // namespace questions
-}  // namespace busbar
+}  // namespace busbar::questions

@@ -32,24 +32,24 @@ const Record& record_of(const ModelCounts*) {
   return record;
 }
 
-ModelCounts model_counts(const ModelSpec& model, std::uint32_t seq) {
-  ModelCounts out{parameter_count(model),
-                  active_parameter_count(model),
-                  embedding_parameters(model),
-                  tower_parameters(model),
+ModelCounts model_counts(const workload::ModelSpec& model, std::uint32_t seq) {
+  ModelCounts out{workload::parameter_count(model),
+                  workload::active_parameter_count(model),
+                  workload::embedding_parameters(model),
+                  workload::tower_parameters(model),
                   {},
                   model.notes};
-  const LayerTable table = layer_table(model);
+  const workload::LayerTable table = workload::layer_table(model);
   const std::vector<std::uint32_t> layers = table.counts();
   for (std::size_t k = 0; k < layers.size(); ++k) {
-    const LayerKind& kind = table.kinds[k];
-    const MixerCache cache = mixer_cache(kind.mixer);
-    out.kinds.push_back({mixer_words(kind.mixer),
+    const workload::LayerKind& kind = table.kinds[k];
+    const workload::MixerCache cache = workload::mixer_cache(kind.mixer);
+    out.kinds.push_back({workload::mixer_words(kind.mixer),
                          kind.experts     ? "experts"
                          : kind.has_mlp() ? "dense"
                                           : "none",
-                         layers[k], layer_parameters(model, kind), layer_flops(model, kind, seq), cache.per_token,
-                         cache.most_tokens, cache.per_sequence});
+                         layers[k], workload::layer_parameters(model, kind), workload::layer_flops(model, kind, seq),
+                         cache.per_token, cache.most_tokens, cache.per_sequence});
   }
   return out;
 }

@@ -27,6 +27,6 @@ struct ModelCounts {
 };
 const Record& record_of(const ModelCounts*);
 
-ModelCounts model_counts(const ModelSpec& model, std::uint32_t seq);
+ModelCounts model_counts(const workload::ModelSpec& model, std::uint32_t seq);
 
 }  // namespace busbar::questions

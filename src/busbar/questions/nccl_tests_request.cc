@@ -13,8 +13,10 @@ std::uint32_t NcclTestsRequest::ranks() const {
 }
 
 /// Source: NVIDIA NCCL 2.30.7, src/include/device.h, ncclNvlsSupported(); an average is a sum of scaled values there.
-bool NcclTestsRequest::switches_may_reduce(Collective op) const {
-  if (op != Collective::kAllReduce && op != Collective::kReduceScatter && op != Collective::kReduce) return true;
+bool NcclTestsRequest::switches_may_reduce(collectives::Collective op) const {
+  if (op != collectives::Collective::kAllReduce && op != collectives::Collective::kReduceScatter &&
+      op != collectives::Collective::kReduce)
+    return true;
   const auto is_one_of = [&](std::initializer_list<const char*> names) {
     return std::any_of(names.begin(), names.end(), [&](const char* name) { return datatype == name; });
   };

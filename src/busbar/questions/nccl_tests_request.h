@@ -21,7 +21,7 @@ struct NcclTestsRequest {
   std::uint32_t ranks() const;
   /// Whether NCCL lets NVLink switches take part in `op`: sums except of small types; minima and maxima of integers and
   /// halves; and all collectives without reduction.
-  bool switches_may_reduce(Collective op) const;
+  bool switches_may_reduce(collectives::Collective op) const;
 };
 const Record& record_of(const NcclTestsRequest*);
 

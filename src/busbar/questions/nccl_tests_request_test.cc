@@ -20,7 +20,8 @@ TEST(NcclTestsRequest, ThreadsTimesGpusAreTheRanks) {
 }
 
 TEST(NcclTestsRequest, SwitchesReduceOnlyWithNcclsRules) {
-  const auto may = [](const char* type, const char* reduction, Collective op = Collective::kAllReduce) {
+  const auto may = [](const char* type, const char* reduction,
+                      collectives::Collective op = collectives::Collective::kAllReduce) {
     NcclTestsRequest f;
     f.datatype = type;
     f.reduction = reduction;
@@ -33,7 +34,7 @@ TEST(NcclTestsRequest, SwitchesReduceOnlyWithNcclsRules) {
   EXPECT_FALSE(may("half", "avg"));
   EXPECT_FALSE(may("int8", "sum"));
   EXPECT_FALSE(may("f8e4m3", "sum"));
-  EXPECT_TRUE(may("int8", "prod", Collective::kAllGather));
+  EXPECT_TRUE(may("int8", "prod", collectives::Collective::kAllGather));
 }
 
 }  // namespace

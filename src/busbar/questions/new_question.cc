@@ -107,15 +107,15 @@ Result<double> ratio_of(const std::string& text) {
 }
 
 /// The board with these GPUs that most people mean: NVIDIA's own, or the only one.
-Result<std::string> board_of(const std::string& gpu, const Catalog& catalog) {
+Result<std::string> board_of(const std::string& gpu, const spec::Catalog& catalog) {
   if (catalog.has("nodes", gpu)) return gpu;
   if (!catalog.has("gpus", gpu)) {
     const auto missing = catalog.load("gpus", gpu);
     return invalid(missing.ok() ? "" : missing.error().message, field_of("gpu"));
   }
-  BUSBAR_ASSIGN(const std::vector<Board> boards, boards_with(gpu, catalog));
+  BUSBAR_ASSIGN(const std::vector<spec::Board> boards, spec::boards_with(gpu, catalog));
   std::vector<std::string> names;
-  for (const Board& b : boards) names.push_back(b.name);
+  for (const spec::Board& b : boards) names.push_back(b.name);
   if (names.size() == 1) return names.front();
   for (const std::string& n : names)
     if (n.starts_with("dgx-")) return n;
@@ -124,10 +124,10 @@ Result<std::string> board_of(const std::string& gpu, const Catalog& catalog) {
                  field_of("gpu"));
 }
 
-std::string list_of_boards(const Catalog& catalog) {
+std::string list_of_boards(const spec::Catalog& catalog) {
   std::string out;
-  if (const auto boards = boards_with("", catalog); boards.ok())
-    for (const Board& b : *boards)
+  if (const auto boards = spec::boards_with("", catalog); boards.ok())
+    for (const spec::Board& b : *boards)
       out += fmt::format("  {:22} {} x {}, {} NICs\n", b.name, b.gpus, b.gpu.empty() ? "GPU" : b.gpu, b.nics);
   return out;
 }
@@ -143,7 +143,7 @@ void take_network(const std::string& answer, NewRequest& q) {
   }
 }
 
-Status ask_for_board(Prompts& prompts, NewRequest& q, const Catalog& catalog) {
+Status ask_for_board(Prompts& prompts, NewRequest& q, const spec::Catalog& catalog) {
   BUSBAR_ASSIGN(q.gpu, prompts.ask("Which GPU or board (? lists them)", "dgx-h100"));
   if (q.gpu != "?") return {};
   prompts.show(list_of_boards(catalog));
@@ -168,7 +168,7 @@ Status ask_for_network(Prompts& prompts, NewRequest& q) {
 }
 
 /// Fills what the request leaves open.
-Status ask_for_rest(NewRequest& q, const Catalog& catalog, const Context& context) {
+Status ask_for_rest(NewRequest& q, const spec::Catalog& catalog, const Context& context) {
   Prompts prompts(context);
   if (!q.servers) {
     BUSBAR_ASSIGN(const std::string answer, prompts.ask("How many servers", "4"));
@@ -182,7 +182,7 @@ Status ask_for_rest(NewRequest& q, const Catalog& catalog, const Context& contex
   return {};
 }
 
-Status complete(NewRequest& q, const Catalog& catalog, const Context& context) {
+Status complete(NewRequest& q, const spec::Catalog& catalog, const Context& context) {
   std::vector<std::string> missing;
   if (!q.servers) missing.push_back("--servers");
   if (q.node.empty() && q.gpu.empty()) missing.push_back("--gpu or --node");
@@ -193,8 +193,8 @@ Status complete(NewRequest& q, const Catalog& catalog, const Context& context) {
 }
 
 /// Pre: `q` is complete.
-Result<NewCluster> wanted_cluster(const NewRequest& q, const Catalog& catalog) {
-  NewCluster out;
+Result<spec::NewCluster> wanted_cluster(const NewRequest& q, const spec::Catalog& catalog) {
+  spec::NewCluster out;
   if (!q.name.empty()) out.name = q.name;
   BUSBAR_ASSIGN(out.board, q.node.empty() ? board_of(q.gpu, catalog) : Result<std::string>(q.node));
   out.servers = static_cast<std::uint32_t>(std::min<std::int64_t>(*q.servers, UINT32_MAX));
@@ -219,17 +219,17 @@ Status may_write(const std::string& file, bool force) {
 
 Result<NewResult> answer(const NewRequest& request, const Context& context) {
   NewRequest q = request;
-  const Catalog catalog(q.catalog);
+  const spec::Catalog catalog(q.catalog);
   BUSBAR_RETURN_IF_ERROR(catalog.check());
   BUSBAR_RETURN_IF_ERROR(complete(q, catalog, context));
-  BUSBAR_ASSIGN(const NewCluster wanted, wanted_cluster(q, catalog));
-  BUSBAR_ASSIGN(const std::string text, new_cluster_yaml(wanted, catalog));
+  BUSBAR_ASSIGN(const spec::NewCluster wanted, wanted_cluster(q, catalog));
+  BUSBAR_ASSIGN(const std::string text, spec::new_cluster_yaml(wanted, catalog));
   NewResult r;
   r.file = q.file.empty() ? wanted.name + ".yaml" : q.file;
   r.picture = std::filesystem::path(r.file).replace_extension(".svg").string();
-  Overrides overrides;
+  spec::Overrides overrides;
   overrides.catalog = q.catalog;
-  BUSBAR_ASSIGN(Cluster cluster, parse_cluster(text, r.file, overrides));
+  BUSBAR_ASSIGN(spec::Cluster cluster, spec::parse_cluster(text, r.file, overrides));
   for (const std::string& target : {r.file, r.picture}) BUSBAR_RETURN_IF_ERROR(may_write(target, q.force));
   r.files = {{r.file, text}};
   r.board = wanted.board;
@@ -239,7 +239,7 @@ Result<NewResult> answer(const NewRequest& request, const Context& context) {
   NewRequest named = request;
   named.file.clear();  // names of outputs do not count
   r.inputs_hash = inputs_hash("new", named, cluster.text);
-  r.cluster = std::make_shared<const Cluster>(std::move(cluster));
+  r.cluster = std::make_shared<const spec::Cluster>(std::move(cluster));
   return r;
 }
 

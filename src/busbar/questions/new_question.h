@@ -34,7 +34,7 @@ struct NewResult {
   std::string fabric, inputs_hash;
   std::vector<OutputFile> files;
   // For views only:
-  std::shared_ptr<const Cluster> cluster;  ///< what the file describes
+  std::shared_ptr<const spec::Cluster> cluster;  ///< what the file describes
 };
 const Record& record_of(const NewResult*);
 

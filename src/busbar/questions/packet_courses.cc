@@ -9,7 +9,7 @@ constexpr Duration kUsualInterval = Duration::us(10);
 
 }  // namespace
 
-void PacketCourses::watch(PacketOptions& options) {
+void PacketCourses::watch(packet::PacketOptions& options) {
   if (options.series.every <= Duration()) options.series.every = kUsualInterval;
   options.series.look = [this, before = options.series.look](SimTime now, auto links, auto flows) {
     if (before) before(now, links, flows);
@@ -17,8 +17,8 @@ void PacketCourses::watch(PacketOptions& options) {
   };
 }
 
-void PacketCourses::take(SimTime now, std::span<const PacketLinkSample> links,
-                         std::span<const PacketFlowSample> flows) {
+void PacketCourses::take(SimTime now, std::span<const packet::PacketLinkSample> links,
+                         std::span<const packet::PacketFlowSample> flows) {
   if (seen_++ % every_ != 0) return;
   if (samples_.size() >= kMostSamples || entries_ > kMostEntries) thin();
   links_.resize(links.size());
@@ -33,7 +33,7 @@ void PacketCourses::take(SimTime now, std::span<const PacketLinkSample> links,
     sample.queue.push_back(links[l].queue_bytes);
     sent_[l] = links[l].sent_bytes;
   }
-  for (const PacketFlowSample& f : flows) sample.windows.emplace_back(f.flow, f.window_bytes);
+  for (const packet::PacketFlowSample& f : flows) sample.windows.emplace_back(f.flow, f.window_bytes);
   std::sort(sample.windows.begin(), sample.windows.end());
   entries_ += 2 * links.size() + flows.size();
   samples_.push_back(std::move(sample));

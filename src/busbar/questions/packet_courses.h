@@ -19,16 +19,17 @@ class PacketCourses {
     std::vector<std::pair<std::uint32_t, double>> windows;
   };
   /// Makes a run with `options` report here, in addition to its other observers. It must outlive the run.
-  void watch(PacketOptions& options);
-  const std::vector<LinkId>& links() const { return links_; }  ///< per wire
+  void watch(packet::PacketOptions& options);
+  const std::vector<topology::LinkId>& links() const { return links_; }  ///< per wire
   const std::vector<Sample>& samples() const { return samples_; }
 
  private:
   static constexpr std::size_t kMostSamples = 1024, kMostEntries = std::size_t{1} << 23;
-  void take(SimTime now, std::span<const PacketLinkSample> links, std::span<const PacketFlowSample> flows);
+  void take(SimTime now, std::span<const packet::PacketLinkSample> links,
+            std::span<const packet::PacketFlowSample> flows);
   void thin();
 
-  std::vector<LinkId> links_;
+  std::vector<topology::LinkId> links_;
   std::vector<std::uint64_t> sent_;  ///< per wire, at the last kept sample
   std::vector<Sample> samples_;
   double last_s_ = 0;

@@ -30,7 +30,7 @@ double PacketFlowsRun::background_mean_us() const {
   return ended > 0 ? sum / ended : 0;
 }
 
-SimTime PacketFlowsRun::last(Duration PacketOutcome::*what) const {
+SimTime PacketFlowsRun::last(Duration packet::PacketOutcome::*what) const {
   SimTime end;
   for (std::size_t f = 0; f < listed(); ++f)
     if (result.flows[f].done) end = std::max(end, result.flows[f].start + result.flows[f].*what);
@@ -39,18 +39,18 @@ SimTime PacketFlowsRun::last(Duration PacketOutcome::*what) const {
 
 namespace {
 
-double busy(const PacketLink& l, const Topology& t) {
+double busy(const packet::PacketLink& l, const topology::Topology& t) {
   return static_cast<double>(l.bytes) / static_cast<double>(per_second(t.link_class(l.link).floor_rate()));
 }
 
 }  // namespace
 
-double PacketFlowsRun::use_percent(const PacketLink& l) const {
+double PacketFlowsRun::use_percent(const packet::PacketLink& l) const {
   return 100 * busy(l, machine->topology) / result.end.since_start().in_s();
 }
 
-std::vector<std::pair<const char*, Duration>> parts_of(const PacketOutcome& f) {
-  const PacketParts& p = f.parts;
+std::vector<std::pair<const char*, Duration>> parts_of(const packet::PacketOutcome& f) {
+  const packet::PacketParts& p = f.parts;
   return {{"serialisation", p.serialisation},
           {"propagation", p.propagation},
           {"queueing", p.queueing},
@@ -63,7 +63,7 @@ std::vector<std::pair<const char*, Duration>> parts_of(const PacketOutcome& f) {
 namespace {
 
 void rank(PacketFlowsRun& r) {
-  const Topology& t = r.machine->topology;
+  const topology::Topology& t = r.machine->topology;
   for (std::uint32_t f = 0; f < r.listed(); ++f) r.done += r.result.flows[f].done ? 1 : 0;
   for (std::uint32_t f = 0; f < r.listed(); ++f)
     if (r.result.flows[f].done && !r.named.list.flows[f].is_work()) r.by_fct.push_back(f);
@@ -71,11 +71,11 @@ void rank(PacketFlowsRun& r) {
                    [&](auto a, auto b) { return r.result.flows[a].fct > r.result.flows[b].fct; });
   r.busiest = r.result.links;
   std::stable_sort(r.busiest.begin(), r.busiest.end(),
-                   [&](const PacketLink& a, const PacketLink& b) { return busy(a, t) > busy(b, t); });
+                   [&](const packet::PacketLink& a, const packet::PacketLink& b) { return busy(a, t) > busy(b, t); });
 }
 
 PacketFlowRow flow_row(const PacketFlowsRun& r, std::size_t f) {
-  const PacketOutcome& x = r.result.flows[f];
+  const packet::PacketOutcome& x = r.result.flows[f];
   PacketFlowRow out;
   out.id = r.named.ids[f];
   out.bytes = count(r.named.list.flows[f].bytes);
@@ -87,11 +87,11 @@ PacketFlowRow flow_row(const PacketFlowsRun& r, std::size_t f) {
   for (const auto& [name, time] : parts_of(x)) out.parts_us.emplace_back(name, time.in_us());
   if (x.resent > 0) out.resent = x.resent;
   out.held_by.emplace();
-  if (x.held_by != kNone<LinkId>) *out.held_by = r.machine->topology.name(x.held_by);
+  if (x.held_by != kNone<topology::LinkId>) *out.held_by = r.machine->topology.name(x.held_by);
   return out;
 }
 
-PacketLinkRow link_row(const PacketFlowsRun& r, const PacketLink& l) {
+PacketLinkRow link_row(const PacketFlowsRun& r, const packet::PacketLink& l) {
   PacketLinkRow out{r.machine->topology.name(l.link),
                     l.bytes,
                     r.use_percent(l),
@@ -109,14 +109,14 @@ PacketLinkRow link_row(const PacketFlowsRun& r, const PacketLink& l) {
   return out;
 }
 
-std::vector<LaneRow> lane_rows(const std::vector<PacketLane>& lanes) {
+std::vector<LaneRow> lane_rows(const std::vector<packet::PacketLane>& lanes) {
   std::vector<LaneRow> out;
-  for (const PacketLane& x : lanes)
+  for (const packet::PacketLane& x : lanes)
     out.push_back({out.size(), x.data, x.resent, x.trims, x.drops, x.marks, x.pauses, x.paused.in_us()});
   return out;
 }
 
-Status check_lanes(const NamedFlows& named, const PacketOptions& options, const std::string& file) {
+Status check_lanes(const NamedFlows& named, const packet::PacketOptions& options, const std::string& file) {
   const std::size_t lanes = std::max<std::size_t>(1, options.lanes.size());
   for (std::size_t f = 0; f < named.ids.size(); ++f)
     if (named.list.flows[f].lane >= lanes)
@@ -130,16 +130,16 @@ Status check_lanes(const NamedFlows& named, const PacketOptions& options, const 
 
 PacketFlowsResult result_of(const FlowsRequest& q, std::shared_ptr<const PacketFlowsRun> run) {
   const PacketFlowsRun& r = *run;
-  const PacketResult& x = r.result;
+  const packet::PacketResult& x = r.result;
   PacketFlowsResult out;
   out.cluster = r.machine->name;
   out.engine = q.engine;
   out.seed = r.options.seed;
-  out.makespan_us = r.last(&PacketOutcome::fct).since_start().in_us();
-  out.received_us = r.last(&PacketOutcome::received).since_start().in_us();
+  out.makespan_us = r.last(&packet::PacketOutcome::fct).since_start().in_us();
+  out.received_us = r.last(&packet::PacketOutcome::received).since_start().in_us();
   out.fct_us = {r.fct_us(0), r.mean_us(), r.fct_us(0.5), r.fct_us(0.99), r.fct_us(1)};
   out.packet_hops = x.hops;
-  out.packets = static_cast<const PacketCounts&>(x);
+  out.packets = static_cast<const packet::PacketCounts&>(x);
   out.lanes = lane_rows(x.lanes);
   out.settings = settings_json(x.settings);
   out.flows_done = r.done;
@@ -149,11 +149,11 @@ PacketFlowsResult result_of(const FlowsRequest& q, std::shared_ptr<const PacketF
   out.faults = q.extras.fault;
   if (x.background > 0) out.background = BackgroundRow{x.background, r.background_mean_us()};
   if (!x.stuck.empty()) out.stuck = x.stuck;
-  out.times = times_of(r, [](const PacketOutcome& x) { return x.alone; });
+  out.times = times_of(r, [](const packet::PacketOutcome& x) { return x.alone; });
   out.fct_cdf = out.times.cdf();
   out.fct_by_size = out.times.by_size();
   out.jobs = job_ends(r.named, [&](std::size_t f) {
-    const PacketOutcome& flow = r.result.flows[f];
+    const packet::PacketOutcome& flow = r.result.flows[f];
     return flow.done ? (flow.start.since_start() + flow.received).in_us() : -1;
   });
   for (std::size_t i = 0; i < std::min<std::size_t>(q.links, r.busiest.size()); ++i)
@@ -170,7 +170,7 @@ PacketFlowsResult result_of(const FlowsRequest& q, std::shared_ptr<const PacketF
   return out;
 }
 
-std::size_t listed_done(const PacketResult& x) {
+std::size_t listed_done(const packet::PacketResult& x) {
   const auto listed = static_cast<std::ptrdiff_t>(x.flows.size() - x.background);
   return static_cast<std::size_t>(
       std::count_if(x.flows.begin(), x.flows.begin() + listed, [](const auto& f) { return f.done; }));
@@ -180,12 +180,13 @@ std::size_t listed_done(const PacketResult& x) {
 
 Result<PacketFlowsResult> time_packets(const FlowsRequest& q, const Context& context) {
   const auto run = std::make_shared<PacketFlowsRun>();
-  BUSBAR_ASSIGN(Cluster loaded, load_machine(q.cluster, without_packets(q.machine)));
-  const auto machine = std::make_shared<const Cluster>(std::move(loaded));
+  BUSBAR_ASSIGN(spec::Cluster loaded, step::load_machine(q.cluster, predict::without_packets(q.machine)));
+  const auto machine = std::make_shared<const spec::Cluster>(std::move(loaded));
   run->machine = machine;
   PacketRun words = q.packets;
-  BUSBAR_ASSIGN(PacketOptions options, packet_options_of(words, q.extras, q.seed, *machine, q.machine, context));
-  const Router router(machine->topology, RoutingPolicy::kStatic, options.seed);
+  BUSBAR_ASSIGN(packet::PacketOptions options,
+                packet_options_of(words, q.extras, q.seed, *machine, q.machine, context));
+  const routing::Router router(machine->topology, topology::RoutingPolicy::kStatic, options.seed);
   BUSBAR_ASSIGN(run->named, read_flows(q.source, *machine, router, options.seed, q.machine.catalog));
   BUSBAR_RETURN_IF_ERROR(check_lanes(run->named, options, q.source.file));
   std::vector<OutputFile> files;
@@ -194,9 +195,9 @@ Result<PacketFlowsResult> time_packets(const FlowsRequest& q, const Context& con
   BUSBAR_RETURN_IF_ERROR(watch.watch(options));
   if (q.page) run->courses.watch(options);
   context.go_on("flows", 0, run->named.ids.size());
-  BUSBAR_ASSIGN(run->result, run_packet_list(router, run->named.list, options));
+  BUSBAR_ASSIGN(run->result, packet::run_packet_list(router, run->named.list, options));
   BUSBAR_RETURN_IF_ERROR(watch.add_files(files));
-  const PacketResult& x = run->result;
+  const packet::PacketResult& x = run->result;
   const std::size_t done = listed_done(x);
   context.go_on("flows", done, run->listed());
   const bool partial = x.done < x.flows.size();

@@ -24,13 +24,13 @@ struct FlowsRequest;
 
 /// A run: what rows and views read.
 struct PacketFlowsRun {
-  std::shared_ptr<const Cluster> machine;
+  std::shared_ptr<const spec::Cluster> machine;
   NamedFlows named;
-  PacketOptions options;
-  PacketResult result;
-  std::size_t done = 0;               ///< with work
-  std::vector<std::uint32_t> by_fct;  ///< flows that have ended, without work, slowest first
-  std::vector<PacketLink> busiest;    ///< most bytes per rate first
+  packet::PacketOptions options;
+  packet::PacketResult result;
+  std::size_t done = 0;                     ///< with work
+  std::vector<std::uint32_t> by_fct;        ///< flows that have ended, without work, slowest first
+  std::vector<packet::PacketLink> busiest;  ///< most bytes per rate first
   PacketCourses courses;
 
   std::size_t listed() const { return result.flows.size() - result.background; }
@@ -38,11 +38,11 @@ struct PacketFlowsRun {
   double mean_us() const;
   double background_mean_us() const;
   /// The time at which the last of the listed flows had `what`.
-  SimTime last(Duration PacketOutcome::*what) const;
-  double use_percent(const PacketLink& link) const;
+  SimTime last(Duration packet::PacketOutcome::*what) const;
+  double use_percent(const packet::PacketLink& link) const;
 };
 /// The parts of a flow's time with their names.
-std::vector<std::pair<const char*, Duration>> parts_of(const PacketOutcome& flow);
+std::vector<std::pair<const char*, Duration>> parts_of(const packet::PacketOutcome& flow);
 
 struct PacketFct {
   double min = 0, mean = 0, p50 = 0, p99 = 0, max = 0;
@@ -94,7 +94,7 @@ struct PacketFlowsResult {
   double makespan_us = 0, received_us = 0;
   PacketFct fct_us;
   std::uint64_t packet_hops = 0;
-  PacketCounts packets;
+  packet::PacketCounts packets;
   std::vector<LaneRow> lanes;
   Json settings;
   std::uint64_t flows_done = 0;

@@ -16,7 +16,7 @@
 #include "busbar/questions/question.h"
 #include "busbar/topology/selector.h"
 
-namespace busbar {
+namespace busbar::packet {
 
 const Record& record_of(const PacketCounts*) {
   static const Record record("packets", {{"data", &PacketCounts::data, "", "packets of data"},
@@ -32,7 +32,10 @@ const Record& record_of(const PacketCounts*) {
   return record;
 }
 
-namespace questions {
+}  // namespace busbar::packet
+
+namespace busbar::questions {
+
 namespace {
 
 constexpr std::int64_t kMostThreads = 256;
@@ -46,8 +49,8 @@ Error wrong_fault(const std::string& text, const std::string& why) {
 }
 
 /// Parses the WHAT of a fault.
-Status read_kind(const std::string& text, std::string_view what, PacketFault& fault) {
-  using Kind = PacketFault::Kind;
+Status read_kind(const std::string& text, std::string_view what, packet::PacketFault& fault) {
+  using Kind = packet::PacketFault::Kind;
   const std::size_t colon = what.find(':');
   const std::string_view word = what.substr(0, colon);
   const std::pair<const char*, Kind> kinds[] = {{"down", Kind::kDown},
@@ -70,7 +73,7 @@ Status read_kind(const std::string& text, std::string_view what, PacketFault& fa
   return {};
 }
 
-Status read_times(const std::string& text, std::string_view times, PacketFault& fault) {
+Status read_times(const std::string& text, std::string_view times, packet::PacketFault& fault) {
   const std::size_t dots = times.find("..");
   const auto read = [&](std::string_view t, SimTime& out) -> Status {
     const Result<Duration> d = parse_duration(t);
@@ -84,8 +87,8 @@ Status read_times(const std::string& text, std::string_view times, PacketFault& 
   return {};
 }
 
-Status read_faults(const std::vector<std::string>& texts, const std::string& reroute_after, const Topology& topology,
-                   PacketOptions& options) {
+Status read_faults(const std::vector<std::string>& texts, const std::string& reroute_after,
+                   const topology::Topology& topology, packet::PacketOptions& options) {
   if (reroute_after == "never") {
     options.reroute_after = Duration::max();
   } else if (!reroute_after.empty()) {
@@ -94,21 +97,22 @@ Status read_faults(const std::vector<std::string>& texts, const std::string& rer
     options.reroute_after = *after;
   }
   for (const std::string& text : texts) {
-    PacketFault fault;
+    packet::PacketFault fault;
     const std::size_t equals = text.rfind('='), at = text.find('@', equals == std::string::npos ? 0 : equals);
     if (equals == std::string::npos) return wrong_fault(text, "the kind of fault is missing");
     const std::string_view all(text);
     BUSBAR_RETURN_IF_ERROR(
         read_kind(text, all.substr(equals + 1, at == std::string::npos ? at : at - equals - 1), fault));
     if (at != std::string::npos) BUSBAR_RETURN_IF_ERROR(read_times(text, all.substr(at + 1), fault));
-    Result<std::vector<LinkId>> cables = select_cables(topology, all.substr(0, equals));
+    Result<std::vector<topology::LinkId>> cables = topology::select_cables(topology, all.substr(0, equals));
     if (!cables.ok()) return wrong_fault(text, cables.error().message);
-    const bool of_host = fault.kind == PacketFault::Kind::kSlow || fault.kind == PacketFault::Kind::kStorm;
+    const bool of_host =
+        fault.kind == packet::PacketFault::Kind::kSlow || fault.kind == packet::PacketFault::Kind::kStorm;
     const std::size_t before = options.faults.size();
-    for (const LinkId cable : *cables) {
-      for (const LinkId way : {cable, reverse(cable)}) {
-        const DeviceKind end = topology.kind(topology.to(way));
-        if (of_host && end != DeviceKind::kNic && end != DeviceKind::kGpu) continue;
+    for (const topology::LinkId cable : *cables) {
+      for (const topology::LinkId way : {cable, topology::reverse(cable)}) {
+        const topology::DeviceKind end = topology.kind(topology.to(way));
+        if (of_host && end != topology::DeviceKind::kNic && end != topology::DeviceKind::kGpu) continue;
         fault.link = way;
         options.faults.push_back(fault);
       }
@@ -119,7 +123,7 @@ Status read_faults(const std::vector<std::string>& texts, const std::string& rer
 }
 
 /// Parses LOAD:SIZES@UNTIL.
-Status read_background(const std::string& text, const std::string& catalog_directory, PacketOptions& options) {
+Status read_background(const std::string& text, const std::string& catalog_directory, packet::PacketOptions& options) {
   const std::size_t colon = text.find(':'), at = text.rfind('@');
   const auto wrong = [&](const std::string& why) {
     return invalid(fmt::format("'{}': {}; write LOAD:SIZES@UNTIL, for example 0.3:websearch@1ms", text, why),
@@ -127,13 +131,13 @@ Status read_background(const std::string& text, const std::string& catalog_direc
   };
   if (colon == std::string::npos || at == std::string::npos || at < colon)
     return wrong("load, sizes or end is missing");
-  BackgroundTraffic b;
+  packet::BackgroundTraffic b;
   if (!is_number(std::string_view(text).substr(0, colon), b.load) || !(b.load > 0 && b.load < 1))
     return wrong("the load must be above 0 and below 1, as a share of each host's cable");
   const Result<Duration> until = parse_duration(std::string_view(text).substr(at + 1));
   if (!until.ok()) return wrong(until.error().message);
   b.until = SimTime::at(*until);
-  BUSBAR_ASSIGN(b.sizes, read_flow_sizes(text.substr(colon + 1, at - colon - 1), catalog_directory));
+  BUSBAR_ASSIGN(b.sizes, predict::read_flow_sizes(text.substr(colon + 1, at - colon - 1), catalog_directory));
   b.seed = options.seed;
   options.background = std::move(b);
   return {};
@@ -151,31 +155,32 @@ Result<std::vector<std::uint32_t>> read_lanes(const std::string& text) {
                      field_of("lanes"));
     weights.push_back(weight);  // 0: strict
   }
-  if (weights.size() > kMostFlowLanes)
-    return invalid(fmt::format("{} lanes are too many; at most {} are possible", weights.size(), kMostFlowLanes),
-                   field_of("lanes"));
+  if (weights.size() > program::kMostFlowLanes)
+    return invalid(
+        fmt::format("{} lanes are too many; at most {} are possible", weights.size(), program::kMostFlowLanes),
+        field_of("lanes"));
   return weights;
 }
 
 std::vector<std::string> transport_words() {
   std::vector<std::string> out;
-  for (const PacketTransportName& t : packet_transports()) out.emplace_back(t.name);
+  for (const packet::PacketTransportName& t : packet::packet_transports()) out.emplace_back(t.name);
   return out;
 }
 
 std::vector<std::string> balance_words() {
   std::vector<std::string> out;
-  for (const std::string_view b : packet_balances()) out.emplace_back(b);
+  for (const std::string_view b : predict::packet_balances()) out.emplace_back(b);
   return out;
 }
 
 /// A notice every two seconds from the second second on.
-std::function<void(const PacketProgress&)> progress_as_notices(std::function<void(const std::string&)> notice) {
+std::function<void(const packet::PacketProgress&)> progress_as_notices(std::function<void(const std::string&)> notice) {
   using Clock = std::chrono::steady_clock;
   constexpr double kEvery = 2;
   if (!notice) return {};
   const auto begin = Clock::now();
-  return [begin, notice = std::move(notice), said = 0.0](const PacketProgress& p) mutable {
+  return [begin, notice = std::move(notice), said = 0.0](const packet::PacketProgress& p) mutable {
     const double s = std::chrono::duration<double>(Clock::now() - begin).count();
     if (s < said + kEvery) return;
     said = s;
@@ -187,8 +192,8 @@ std::function<void(const PacketProgress&)> progress_as_notices(std::function<voi
   };
 }
 
-Status add_extras(const PacketExtras& extras, const Topology& topology, const std::string& catalog_directory,
-                  PacketOptions& options) {
+Status add_extras(const PacketExtras& extras, const topology::Topology& topology, const std::string& catalog_directory,
+                  packet::PacketOptions& options) {
   options.cut_through = extras.cut_through;
   if (!extras.lanes.empty()) {
     BUSBAR_ASSIGN(options.lanes, read_lanes(extras.lanes));
@@ -254,25 +259,26 @@ Result<std::uint32_t> threads_of(const std::optional<std::int64_t>& threads) {
 Json settings_json(const std::vector<double>& settings) {
   Json out = Json::object();
   for (std::size_t i = 0; i < settings.size(); ++i) {
-    const PacketKnob& knob = packet_knobs()[i];
+    const packet::PacketKnob& knob = packet::packet_knobs()[i];
     if (std::isnan(settings[i])) continue;
-    if (knob.unit == PacketUnit::kBytes) {
+    if (knob.unit == packet::PacketUnit::kBytes) {
       out[std::string(knob.key) + "_bytes"] = static_cast<std::uint64_t>(settings[i]);
-    } else if (knob.unit == PacketUnit::kTime) {
+    } else if (knob.unit == packet::PacketUnit::kTime) {
       out[std::string(knob.key) + "_us"] = settings[i] * 1e-6;
-    } else if (knob.unit == PacketUnit::kWord) {
+    } else if (knob.unit == packet::PacketUnit::kWord) {
       out[knob.key] = knob.words[settings[i] > 0 ? 1 : 0];
     } else {
-      out[knob.unit == PacketUnit::kRate ? std::string(knob.key) + "_bytes_per_s" : knob.key] = settings[i];
+      out[knob.unit == packet::PacketUnit::kRate ? std::string(knob.key) + "_bytes_per_s" : knob.key] = settings[i];
     }
   }
   return out;
 }
 
-Result<PacketOptions> packet_options_of(PacketRun& run, const PacketExtras& extras, std::optional<std::int64_t> seed,
-                                        const Cluster& cluster, const Overrides& overrides, const Context& context) {
+Result<packet::PacketOptions> packet_options_of(PacketRun& run, const PacketExtras& extras,
+                                                std::optional<std::int64_t> seed, const spec::Cluster& cluster,
+                                                const spec::Overrides& overrides, const Context& context) {
   if (seed && *seed < 0) return invalid("a seed is 0 or more", field_of("seed"));
-  BUSBAR_ASSIGN(PacketOptions p, packet_options(run.transport, run.lb, cluster, overrides));
+  BUSBAR_ASSIGN(packet::PacketOptions p, predict::packet_options(run.transport, run.lb, cluster, overrides));
   p.patience_s = run.patience;
   p.progress = progress_as_notices(context.notice);
   p.notice = context.notice;
@@ -282,5 +288,4 @@ Result<PacketOptions> packet_options_of(PacketRun& run, const PacketExtras& extr
   return p;
 }
 
-}  // namespace questions
-}  // namespace busbar
+}  // namespace busbar::questions

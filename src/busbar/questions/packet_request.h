@@ -11,11 +11,13 @@
 #include "busbar/questions/context.h"
 #include "busbar/spec/cluster.h"
 
-namespace busbar {
+namespace busbar::packet {
 
 const Record& record_of(const PacketCounts*);
 
-namespace questions {
+}  // namespace busbar::packet
+
+namespace busbar::questions {
 
 /// Fluids take penalties from `transport`, and paths from `lb`.
 struct PacketRun {
@@ -50,11 +52,11 @@ Result<std::uint32_t> threads_of(const std::optional<std::int64_t>& threads);
 /// fields. A fault is SELECTOR=WHAT[@FROM[..UNTIL]], with WHAT one of down, rate:SHARE, loss:SHARE, slow:SHARE, storm.
 /// Times are durations since the start. slow and storm concern hosts, so they apply to links of the selector that end
 /// at a host. Background traffic is LOAD:SIZES@UNTIL. Errors give the field, or file and line.
-Result<PacketOptions> packet_options_of(PacketRun& run, const PacketExtras& extras, std::optional<std::int64_t> seed,
-                                        const Cluster& cluster, const Overrides& overrides, const Context& context);
+Result<packet::PacketOptions> packet_options_of(PacketRun& run, const PacketExtras& extras,
+                                                std::optional<std::int64_t> seed, const spec::Cluster& cluster,
+                                                const spec::Overrides& overrides, const Context& context);
 
 /// The settings of a run that had an effect: bytes, microseconds, bytes per second, plain numbers and words.
 Json settings_json(const std::vector<double>& settings);
 
-}  // namespace questions
-}  // namespace busbar
+}  // namespace busbar::questions

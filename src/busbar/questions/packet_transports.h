@@ -9,8 +9,8 @@
 namespace busbar::questions {
 
 /// Title of an entry of the catalogue.
-std::string packet_transport_title(const PacketTransportName& transport);
+std::string packet_transport_title(const packet::PacketTransportName& transport);
 /// Each setting with default, range and source; defaults that depend on the network are those of default_settings().
-ShownEntry settings_entry(const PacketTransportName& transport);
+ShownEntry settings_entry(const packet::PacketTransportName& transport);
 
 }  // namespace busbar::questions

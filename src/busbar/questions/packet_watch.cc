@@ -37,10 +37,10 @@ const Record& record_of(const WatchRequest*) {
   return record;
 }
 
-PacketWatch::PacketWatch(const WatchRequest& flags, const NamedFlows& flows, const Topology& topology)
+PacketWatch::PacketWatch(const WatchRequest& flags, const NamedFlows& flows, const topology::Topology& topology)
     : flags_(flags), flows_(flows), topology_(topology) {}
 
-Status PacketWatch::watch(PacketOptions& options) {
+Status PacketWatch::watch(packet::PacketOptions& options) {
   if (!flags_.series.empty()) {
     const Result<Duration> interval = parse_duration(flags_.interval);
     if (!interval.ok()) return invalid(interval.error().message, field_of("interval"));
@@ -53,11 +53,11 @@ Status PacketWatch::watch(PacketOptions& options) {
   }
   if (flags_.log_flows.empty()) return {};
   for (const std::string_view id : split_at(flags_.log_flows, ',')) {
-    const auto found = std::find(flows_.ids.begin(), flows_.ids.end(), trimmed(id));
+    const auto found = std::find(flows_.ids.begin(), flows_.ids.end(), formats::trimmed(id));
     if (found == flows_.ids.end()) return invalid(fmt::format("there is no flow '{}'", id), field_of("log_flows"));
     options.log.flows.push_back(static_cast<std::uint32_t>(found - flows_.ids.begin()));
   }
-  options.log.take = [this](const PacketLogEntry& e) { log_.push_back(e); };
+  options.log.take = [this](const packet::PacketLogEntry& e) { log_.push_back(e); };
   return {};
 }
 
@@ -66,16 +66,16 @@ std::string PacketWatch::name_of_flow(std::uint32_t flow) const {
 }
 
 /// Rates are of the interval that ends at the sample. Links that did nothing in it, and have no queue, get no row.
-void PacketWatch::sample(SimTime now, std::span<const PacketLinkSample> links,
-                         std::span<const PacketFlowSample> flows) {
+void PacketWatch::sample(SimTime now, std::span<const packet::PacketLinkSample> links,
+                         std::span<const packet::PacketFlowSample> flows) {
   if (series_.size() > kMostBytes) return;
   const double us = now.since_start().in_us(), interval_s = (now - last_).in_s();
   links_.resize(links.size());
   for (std::size_t l = 0; l < links.size(); ++l) add_link(links[l], links_[l], us, interval_s);
   links_.assign(links.begin(), links.end());
-  std::vector<PacketFlowSample> ordered(flows.begin(), flows.end());
+  std::vector<packet::PacketFlowSample> ordered(flows.begin(), flows.end());
   std::sort(ordered.begin(), ordered.end(), [](const auto& a, const auto& b) { return a.flow < b.flow; });
-  for (const PacketFlowSample& f : ordered) {
+  for (const packet::PacketFlowSample& f : ordered) {
     if (f.flow >= acked_.size()) acked_.resize(f.flow + 1, 0);
     const auto bytes = static_cast<double>(f.acked_bytes - acked_[f.flow]);
     acked_[f.flow] = f.acked_bytes;
@@ -86,7 +86,8 @@ void PacketWatch::sample(SimTime now, std::span<const PacketLinkSample> links,
   last_ = now;
 }
 
-void PacketWatch::add_link(const PacketLinkSample& now, const PacketLinkSample& before, double us, double interval_s) {
+void PacketWatch::add_link(const packet::PacketLinkSample& now, const packet::PacketLinkSample& before, double us,
+                           double interval_s) {
   const std::uint64_t sent = now.sent_bytes - before.sent_bytes;
   const Duration paused = now.paused - before.paused;
   if (sent == 0 && now.queue_bytes == 0 && paused == Duration()) return;
@@ -96,10 +97,10 @@ void PacketWatch::add_link(const PacketLinkSample& now, const PacketLinkSample& 
                  now.drops - before.drops, now.pauses - before.pauses);
 }
 
-std::string PacketWatch::log_row(const PacketLogEntry& e) const {
-  const bool at_link = e.link != kNone<LinkId>;
+std::string PacketWatch::log_row(const packet::PacketLogEntry& e) const {
+  const bool at_link = e.link != kNone<topology::LinkId>;
   return fmt::format("{:.6f},{},{},{},{},{},{},{}\n", e.at.since_start().in_us(), name_of_flow(e.flow),
-                     name_of(e.event), e.packet, at_link ? topology_.name(e.link) : "",
+                     packet::name_of(e.event), e.packet, at_link ? topology_.name(e.link) : "",
                      at_link ? std::to_string(e.queue_bytes) : "",
                      e.window_bytes > 0 ? fmt::format("{:.0f}", e.window_bytes) : "", e.part);
 }
@@ -112,7 +113,7 @@ Status PacketWatch::add_files(std::vector<OutputFile>& files) {
   if (flags_.log_flows.empty()) return {};
   std::stable_sort(log_.begin(), log_.end(), [](const auto& a, const auto& b) { return a.at < b.at; });
   std::string out = "time_us,flow,event,packet,link,queue_bytes,window_bytes,part\n";
-  for (const PacketLogEntry& e : log_) out += log_row(e);
+  for (const packet::PacketLogEntry& e : log_) out += log_row(e);
   files.push_back({flags_.log, std::move(out)});
   return {};
 }

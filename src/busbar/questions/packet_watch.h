@@ -20,27 +20,29 @@ const Record& record_of(const WatchRequest*);
 /// Collects the rows of both files during a run. It must outlive the run.
 class PacketWatch {
  public:
-  PacketWatch(const WatchRequest& flags, const NamedFlows& flows, const Topology& topology);
+  PacketWatch(const WatchRequest& flags, const NamedFlows& flows, const topology::Topology& topology);
   /// Makes a run with `options` report here. Errors: the interval; flows to log that the list does not have.
-  Status watch(PacketOptions& options);
+  Status watch(packet::PacketOptions& options);
   /// Adds the files. Error kDoesNotFit if samples took more than kMostBytes.
   Status add_files(std::vector<OutputFile>& files);
 
  private:
   static constexpr std::size_t kMostBytes = std::size_t{1} << 30;
-  void sample(SimTime now, std::span<const PacketLinkSample> links, std::span<const PacketFlowSample> flows);
-  void add_link(const PacketLinkSample& now, const PacketLinkSample& before, double us, double interval_s);
+  void sample(SimTime now, std::span<const packet::PacketLinkSample> links,
+              std::span<const packet::PacketFlowSample> flows);
+  void add_link(const packet::PacketLinkSample& now, const packet::PacketLinkSample& before, double us,
+                double interval_s);
   std::string name_of_flow(std::uint32_t flow) const;
-  std::string log_row(const PacketLogEntry& e) const;
+  std::string log_row(const packet::PacketLogEntry& e) const;
 
   const WatchRequest& flags_;
   const NamedFlows& flows_;
-  const Topology& topology_;
+  const topology::Topology& topology_;
   SimTime last_;
-  std::vector<PacketLinkSample> links_;  ///< of the last sample
-  std::vector<std::uint64_t> acked_;     ///< per flow: bytes acknowledged at the last sample
+  std::vector<packet::PacketLinkSample> links_;  ///< of the last sample
+  std::vector<std::uint64_t> acked_;             ///< per flow: bytes acknowledged at the last sample
   std::string series_;
-  std::vector<PacketLogEntry> log_;
+  std::vector<packet::PacketLogEntry> log_;
 };
 
 }  // namespace busbar::questions

@@ -10,7 +10,7 @@
 #include "busbar/base/result.h"
 #include "busbar/spec/cluster.h"
 
-namespace busbar {
+namespace busbar::questions {
 
 constexpr std::size_t kMostInPairs = 256;  ///< devices of a node whose pairs are shown
 
@@ -26,7 +26,7 @@ struct PairFigures {
   std::vector<std::vector<double>> staged_latency_us;
 };
 /// Errors: no path between two GPUs, or more than kMostInPairs of them.
-Result<PairFigures> pair_figures(const Cluster& cluster, BlockId block);
+Result<PairFigures> pair_figures(const spec::Cluster& cluster, topology::BlockId block);
 
 /// Links crossed from each GPU and NIC of a node to each other one, GPUs first; 0 to itself, nothing where no path is.
 struct HopCounts {
@@ -34,9 +34,9 @@ struct HopCounts {
   std::vector<std::vector<std::optional<std::size_t>>> hops;
 };
 /// Errors: more than kMostInPairs devices.
-Result<HopCounts> hop_counts(const Cluster& cluster, BlockId block);
+Result<HopCounts> hop_counts(const spec::Cluster& cluster, topology::BlockId block);
 
 const Record& record_of(const PairFigures*);
 const Record& record_of(const HopCounts*);
 
-}  // namespace busbar
+}  // namespace busbar::questions

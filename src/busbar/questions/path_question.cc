@@ -78,7 +78,7 @@ const Record& record_of(const PathResult*) {
 namespace {
 
 /// "node5.gpu3" on machines whose accelerators have other names ("chip3"): number 3 of the node.
-std::optional<DeviceId> numbered_gpu(const Topology& t, const std::string& name) {
+std::optional<topology::DeviceId> numbered_gpu(const topology::Topology& t, const std::string& name) {
   const std::size_t dot = name.find('.');
   const std::string node = dot == std::string::npos ? "node0" : name.substr(0, dot);
   const std::string gpu = dot == std::string::npos ? name : name.substr(dot + 1);
@@ -90,16 +90,16 @@ std::optional<DeviceId> numbered_gpu(const Topology& t, const std::string& name)
   const std::uint32_t block = number(std::string_view(node).substr(4));
   std::uint32_t left = number(std::string_view(gpu).substr(3));
   if (block >= t.blocks().size()) return std::nullopt;
-  const Block& b = t.blocks()[block];
+  const topology::Block& b = t.blocks()[block];
   for (std::uint32_t p = 0; p < b.device_count; ++p) {
-    const auto d = static_cast<DeviceId>(b.first_device + p);
-    if (t.kind(d) == DeviceKind::kGpu && left-- == 0) return d;
+    const auto d = static_cast<topology::DeviceId>(b.first_device + p);
+    if (t.kind(d) == topology::DeviceKind::kGpu && left-- == 0) return d;
   }
   return std::nullopt;
 }
 
 /// "node0.gpu3", "gpu3" (of node0) or a plain GPU number.
-Result<DeviceId> find_device(const Topology& t, const std::string& name, const char* flag) {
+Result<topology::DeviceId> find_device(const topology::Topology& t, const std::string& name, const char* flag) {
   std::uint64_t number = 0;
   if (is_number(name, number)) {
     if (number < t.gpus().size()) return t.gpus()[number];
@@ -122,15 +122,23 @@ Named<double> in_ns(const std::vector<std::pair<std::string, Duration>>& parts) 
   return out;
 }
 
-Hop hop_of(const Topology& t, const PathHop& hop) {
-  const LinkId l = hop.links.front().link;
-  Hop out{t.name(t.from(l)), t.name(t.to(l)), t.name(l),           name_of(t.link_class(l).kind), part_of(t, l),
-          hop.payload_GBps,  hop.wire_GBps,   hop.latency.in_ns(), in_ns(hop.latency_parts),      {}};
-  for (const LinkShare& s : hop.links) out.links.push_back({t.name(s.link), s.share});
+Hop hop_of(const topology::Topology& t, const routing::PathHop& hop) {
+  const topology::LinkId l = hop.links.front().link;
+  Hop out{t.name(t.from(l)),
+          t.name(t.to(l)),
+          t.name(l),
+          topology::name_of(t.link_class(l).kind),
+          part_of(t, l),
+          hop.payload_GBps,
+          hop.wire_GBps,
+          hop.latency.in_ns(),
+          in_ns(hop.latency_parts),
+          {}};
+  for (const routing::LinkShare& s : hop.links) out.links.push_back({t.name(s.link), s.share});
   return out;
 }
 
-const char* meaning(PathType type) {
+const char* meaning(topology::PathType type) {
   constexpr const char* kNames[] = {
       "the device itself",
       "scale-up links, directly or through switches",
@@ -145,29 +153,29 @@ const char* meaning(PathType type) {
       "through the network",
       "no path",
   };
-  static_assert(std::size(kNames) == static_cast<std::size_t>(PathType::kDis) + 1);
+  static_assert(std::size(kNames) == static_cast<std::size_t>(topology::PathType::kDis) + 1);
   return kNames[static_cast<std::size_t>(type)];
 }
 
-PathResult result_of(const Cluster& c, const PathView& v, DeviceId a, DeviceId b) {
-  const Topology& t = c.topology;
+PathResult result_of(const spec::Cluster& c, const routing::PathView& v, topology::DeviceId a, topology::DeviceId b) {
+  const topology::Topology& t = c.topology;
   PathResult r;
   r.cluster = c.name;
   r.from = t.name(a);
   r.to = t.name(b);
-  r.type = name_of(v.type);
-  r.nccl_type = name_of(v.nccl_type);
+  r.type = topology::name_of(v.type);
+  r.nccl_type = topology::name_of(v.nccl_type);
   r.meaning = meaning(v.type);
   r.nccl_meaning = meaning(v.nccl_type);
-  for (const PathHop& hop : v.hops) r.hops.push_back(hop_of(t, hop));
+  for (const routing::PathHop& hop : v.hops) r.hops.push_back(hop_of(t, hop));
   if (!v.hops.empty()) {
     r.GBps = v.payload_GBps;
     r.wire_GBps = v.wire_GBps;
   }
   r.latency_ns = v.latency.in_ns();
   r.latency_parts_ns = in_ns(v.latency_parts);
-  for (const DeviceId d : v.copied_in) r.copied_in.push_back(t.name(d));
-  if (v.bottleneck != kNone<LinkId>) {
+  for (const topology::DeviceId d : v.copied_in) r.copied_in.push_back(t.name(d));
+  if (v.bottleneck != kNone<topology::LinkId>) {
     const NamedLink link{t.name(v.bottleneck), part_of(t, v.bottleneck)};
     r.bottleneck = link;
     r.bound_by = BoundBy{link.link, link.part, {}, "bandwidth"};
@@ -181,11 +189,11 @@ PathResult result_of(const Cluster& c, const PathView& v, DeviceId a, DeviceId b
 }  // namespace
 
 Result<PathResult> answer(const PathRequest& q, const Context&) {
-  BUSBAR_ASSIGN(const Cluster cluster, load_machine(q.cluster, q.machine));
-  BUSBAR_ASSIGN(const DeviceId a, find_device(cluster.topology, q.a, "a"));
-  BUSBAR_ASSIGN(const DeviceId b, find_device(cluster.topology, q.b, "b"));
-  const Router router(cluster.topology, cluster.routing, cluster.seed);
-  BUSBAR_ASSIGN(const PathView view, view_path(router, a, b, {cluster.gpudirect, cluster.p2p}));
+  BUSBAR_ASSIGN(const spec::Cluster cluster, step::load_machine(q.cluster, q.machine));
+  BUSBAR_ASSIGN(const topology::DeviceId a, find_device(cluster.topology, q.a, "a"));
+  BUSBAR_ASSIGN(const topology::DeviceId b, find_device(cluster.topology, q.b, "b"));
+  const routing::Router router(cluster.topology, cluster.routing, cluster.seed);
+  BUSBAR_ASSIGN(const routing::PathView view, routing::view_path(router, a, b, {cluster.gpudirect, cluster.p2p}));
   PathResult r = result_of(cluster, view, a, b);
   r.inputs_hash = inputs_hash("path", q, cluster.text);
   return r;

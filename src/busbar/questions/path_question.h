@@ -14,7 +14,7 @@ namespace busbar::questions {
 
 struct PathRequest {
   std::string cluster, a, b;
-  Overrides machine;
+  spec::Overrides machine;
   bool explain = false;
 };
 const Record& record_of(const PathRequest*);

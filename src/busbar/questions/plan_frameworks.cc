@@ -8,20 +8,20 @@
 
 #include "busbar/spec/framework.h"
 
-namespace busbar {
+namespace busbar::questions {
 namespace {
 
-constexpr std::pair<const char*, std::string PlanLists::*> kFrameworkLists[] = {
-    {"tp", &PlanLists::tp},     {"pp", &PlanLists::pp},       {"vpp", &PlanLists::vpp},
-    {"cp", &PlanLists::cp},     {"ep", &PlanLists::ep},       {"schedule", &PlanLists::schedule},
-    {"zero", &PlanLists::zero}, {"order", &PlanLists::order}, {"recompute", &PlanLists::recompute}};
+constexpr std::pair<const char*, std::string plan::PlanLists::*> kFrameworkLists[] = {
+    {"tp", &plan::PlanLists::tp},     {"pp", &plan::PlanLists::pp},       {"vpp", &plan::PlanLists::vpp},
+    {"cp", &plan::PlanLists::cp},     {"ep", &plan::PlanLists::ep},       {"schedule", &plan::PlanLists::schedule},
+    {"zero", &plan::PlanLists::zero}, {"order", &plan::PlanLists::order}, {"recompute", &plan::PlanLists::recompute}};
 
 Where framework_field() { return {"", 0, 0, "framework"}; }
 
-Result<std::optional<FrameworkSpace>> open_space(const std::string& text, const ModelSpec& model,
-                                                 const Catalog& catalog) {
-  BUSBAR_ASSIGN(const Framework framework, Framework::open(text, framework_field(), catalog));
-  BUSBAR_ASSIGN(const std::optional<FrameworkRuns> what, framework.runs(model));
+Result<std::optional<FrameworkSpace>> open_space(const std::string& text, const workload::ModelSpec& model,
+                                                 const spec::Catalog& catalog) {
+  BUSBAR_ASSIGN(const spec::Framework framework, spec::Framework::open(text, framework_field(), catalog));
+  BUSBAR_ASSIGN(const std::optional<spec::FrameworkRuns> what, framework.runs(model));
   if (!what) return std::optional<FrameworkSpace>();
   FrameworkSpace out{framework.name(), what->program, {}};
   for (const auto& [name, list] : kFrameworkLists)
@@ -34,27 +34,29 @@ bool has(const std::vector<T>& list, const T& value) {
   return list.empty() || std::find(list.begin(), list.end(), value) != list.end();
 }
 
-bool has_kind(const std::vector<PlanRecompute>& list, const PlanRecompute& kind) {
-  return std::any_of(list.begin(), list.end(), [&](const PlanRecompute& r) { return r.key() == kind.key(); });
+bool has_kind(const std::vector<plan::PlanRecompute>& list, const plan::PlanRecompute& kind) {
+  return std::any_of(list.begin(), list.end(), [&](const plan::PlanRecompute& r) { return r.key() == kind.key(); });
 }
 
-PlanRecompute kind_of(const LayoutSpec& l) {
-  return l.recomputation.kind == Recompute::kSelective ? PlanRecompute(l.recomputation.kind, l.recomputation.modules)
-                                                       : l.recomputation.kind;
+plan::PlanRecompute kind_of(const workload::LayoutSpec& l) {
+  return l.recomputation.kind == workload::Recompute::kSelective
+             ? plan::PlanRecompute(l.recomputation.kind, l.recomputation.modules)
+             : l.recomputation.kind;
 }
 
 }  // namespace
 
-Result<std::vector<FrameworkSpace>> framework_spaces(const ModelSpec& model, const Catalog& catalog) {
+Result<std::vector<FrameworkSpace>> framework_spaces(const workload::ModelSpec& model, const spec::Catalog& catalog) {
   std::vector<FrameworkSpace> out;
-  for (const std::string& name : framework_names(catalog)) {
+  for (const std::string& name : spec::framework_names(catalog)) {
     BUSBAR_ASSIGN(std::optional<FrameworkSpace> space, open_space(name, model, catalog));
     if (space) out.push_back(std::move(*space));
   }
   return out;
 }
 
-Result<FrameworkSpace> framework_space(const std::string& text, const ModelSpec& model, const Catalog& catalog) {
+Result<FrameworkSpace> framework_space(const std::string& text, const workload::ModelSpec& model,
+                                       const spec::Catalog& catalog) {
   BUSBAR_ASSIGN(std::optional<FrameworkSpace> space, open_space(text, model, catalog));
   if (space) return std::move(*space);
   BUSBAR_ASSIGN(const std::vector<FrameworkSpace> known, framework_spaces(model, catalog));
@@ -63,18 +65,19 @@ Result<FrameworkSpace> framework_space(const std::string& text, const ModelSpec&
   return invalid(fmt::format("what {} runs is not known; known are {}", text, names), framework_field());
 }
 
-Result<PlanSpace> space_in(const FrameworkSpace& framework, const PlanLists& typed, const LayoutSpec& base) {
-  PlanLists lists = typed;
+Result<plan::PlanSpace> space_in(const FrameworkSpace& framework, const plan::PlanLists& typed,
+                                 const workload::LayoutSpec& base) {
+  plan::PlanLists lists = typed;
   for (const auto& [name, list] : kFrameworkLists)
     if ((lists.*list).empty()) lists.*list = framework.lists.*list;
-  BUSBAR_ASSIGN(const PlanSpace all, read_space(framework.lists, base));
-  BUSBAR_ASSIGN(PlanSpace space, read_space(lists, base));
+  BUSBAR_ASSIGN(const plan::PlanSpace all, plan::read_space(framework.lists, base));
+  BUSBAR_ASSIGN(plan::PlanSpace space, plan::read_space(lists, base));
   const auto limit = [](auto& values, const auto& known) {
     std::erase_if(values, [&](const auto& v) { return !has(known, v); });
     return !values.empty();
   };
   const auto kinds = [&] {
-    std::erase_if(space.recompute, [&](const PlanRecompute& r) { return !has_kind(all.recompute, r); });
+    std::erase_if(space.recompute, [&](const plan::PlanRecompute& r) { return !has_kind(all.recompute, r); });
     return !space.recompute.empty();
   };
   const std::pair<const char*, bool> left[] = {{"schedule", limit(space.schedule, all.schedule)},
@@ -91,11 +94,11 @@ Result<PlanSpace> space_in(const FrameworkSpace& framework, const PlanLists& typ
   return space;
 }
 
-bool runs(const FrameworkSpace& framework, const LayoutSpec& l) {
-  const Result<PlanSpace> all = read_space(framework.lists, LayoutSpec());
+bool runs(const FrameworkSpace& framework, const workload::LayoutSpec& l) {
+  const Result<plan::PlanSpace> all = plan::read_space(framework.lists, workload::LayoutSpec());
   return all.ok() && has(all->tp, l.tp) && has(all->pp, l.pp) && has(all->vpp, l.vpp) && has(all->cp, l.cp) &&
          has(all->ep, l.ep) && has(all->zero, l.sharding.zero) && has(all->schedule, l.schedule) &&
          has(all->order, l.rank_order) && has_kind(all->recompute, kind_of(l));
 }
 
-}  // namespace busbar
+}  // namespace busbar::questions

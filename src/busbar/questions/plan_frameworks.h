@@ -8,21 +8,23 @@
 #include "busbar/plan/space_lists.h"
 #include "busbar/spec/catalog.h"
 
-namespace busbar {
+namespace busbar::questions {
 
 struct FrameworkSpace {
-  std::string name;     ///< of its file
-  std::string program;  ///< as framework_flags() calls it
-  PlanLists lists;      ///< empty ones are not limited
+  std::string name;       ///< of its file
+  std::string program;    ///< as framework_flags() calls it
+  plan::PlanLists lists;  ///< empty ones are not limited
 };
 
 /// Of every framework whose file says what it runs.
-Result<std::vector<FrameworkSpace>> framework_spaces(const ModelSpec& model, const Catalog& catalog);
+Result<std::vector<FrameworkSpace>> framework_spaces(const workload::ModelSpec& model, const spec::Catalog& catalog);
 /// Of one, NAME or NAME:RELEASE. Errors: it is not known, or its file does not say what it runs.
-Result<FrameworkSpace> framework_space(const std::string& text, const ModelSpec& model, const Catalog& catalog);
+Result<FrameworkSpace> framework_space(const std::string& text, const workload::ModelSpec& model,
+                                       const spec::Catalog& catalog);
 
 /// `typed`, and where a list is empty that of the framework. Errors name a value that the framework does not run.
-Result<PlanSpace> space_in(const FrameworkSpace& framework, const PlanLists& typed, const LayoutSpec& base);
-bool runs(const FrameworkSpace& framework, const LayoutSpec& layout);
+Result<plan::PlanSpace> space_in(const FrameworkSpace& framework, const plan::PlanLists& typed,
+                                 const workload::LayoutSpec& base);
+bool runs(const FrameworkSpace& framework, const workload::LayoutSpec& layout);
 
-}  // namespace busbar
+}  // namespace busbar::questions

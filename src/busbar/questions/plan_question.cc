@@ -18,7 +18,7 @@
 #include "busbar/spec/scenario.h"
 #include "busbar/step/machine.h"
 
-namespace busbar {
+namespace busbar::plan {
 namespace {
 
 Field space_field(const char* name, std::string PlanLists::*list, const char* meaning) {
@@ -46,7 +46,9 @@ const Record& record_of(const PlanLists*) {
   return record;
 }
 
-namespace questions {
+}  // namespace busbar::plan
+
+namespace busbar::questions {
 
 const Record& record_of(const PlanRequest*) {
   using P = PlanRequest;
@@ -199,13 +201,13 @@ namespace {
 struct PlanFound {
   const PlanRequest& request;
   StepRequest step;  ///< for the commands of rows
-  PlanRun run;
+  plan::PlanRun run;
   std::vector<FrameworkSpace> frameworks;
 };
 
 /// That whose layouts are searched, or all.
-Result<std::vector<FrameworkSpace>> frameworks_of(const PlanRequest& r, const ModelSpec& model) {
-  const Catalog catalog(r.machine.catalog);
+Result<std::vector<FrameworkSpace>> frameworks_of(const PlanRequest& r, const workload::ModelSpec& model) {
+  const spec::Catalog catalog(r.machine.catalog);
   if (r.framework.empty()) return framework_spaces(model, catalog);
   BUSBAR_ASSIGN(FrameworkSpace one, framework_space(r.framework, model, catalog));
   return std::vector<FrameworkSpace>{std::move(one)};
@@ -214,10 +216,10 @@ Result<std::vector<FrameworkSpace>> frameworks_of(const PlanRequest& r, const Mo
 /// By program the line of the fastest timed layout that it runs.
 Named<std::string> lines_of_programs(const PlanFound& f) {
   Named<std::string> out;
-  const std::vector<PlannedLayout>& all = f.run.plan.layouts;
+  const std::vector<plan::PlannedLayout>& all = f.run.plan.layouts;
   for (const FrameworkSpace& framework : f.frameworks) {
     const auto row =
-        std::find_if(all.begin(), all.end(), [&](const PlannedLayout& l) { return runs(framework, l.layout); });
+        std::find_if(all.begin(), all.end(), [&](const plan::PlannedLayout& l) { return runs(framework, l.layout); });
     if (row == all.end()) {
       out.emplace_back(
           framework.program,
@@ -232,21 +234,21 @@ Named<std::string> lines_of_programs(const PlanFound& f) {
   return out;
 }
 
-PlanRow plan_row(const PlanFound& f, const PlannedLayout& l) {
-  const PlannedLayout& best = f.run.plan.layouts.front();
+PlanRow plan_row(const PlanFound& f, const plan::PlannedLayout& l) {
+  const plan::PlannedLayout& best = f.run.plan.layouts.front();
   PlanRow row;
   row.step = planned_result(f.run.machine, l);
   row.lower_bound_s = l.bound.in_s();
   row.tie = !f.run.tied.empty() && l.step.step_time.in_s() < f.run.tie_s();
-  if (&l != &best) row.lost_because = why_lost(l, best);
+  if (&l != &best) row.lost_because = plan::why_lost(l, best);
   row.command = request_line(f.step, l.layout);
   return row;
 }
 
 PlanSearch search_result(const PlanFound& f) {
-  const Plan& p = f.run.plan;
-  const TrainRun& m = f.run.machine;
-  const PlannedLayout& any = p.layouts.empty() ? *p.least : p.layouts.front();
+  const plan::Plan& p = f.run.plan;
+  const step::TrainRun& m = f.run.machine;
+  const plan::PlannedLayout& any = p.layouts.empty() ? *p.least : p.layouts.front();
   PlanSearch out;
   out.cluster = m.cluster().name;
   out.gpus = any.layout.ranks();
@@ -262,22 +264,22 @@ PlanSearch search_result(const PlanFound& f) {
   return out;
 }
 
-Json search_seconds(const PlanRun& run) { return {{"search_s", run.seconds}}; }
+Json search_seconds(const plan::PlanRun& run) { return {{"search_s", run.seconds}}; }
 
 PlanNothing nothing_result(const PlanFound& f) {
-  const PlannedLayout& least = *f.run.plan.least;
+  const plan::PlannedLayout& least = *f.run.plan.least;
   PlanNothing out;
   out.search = search_result(f);
   out.least = {planned_result(f.run.machine, least), count(f.run.capacity)};
   out.would_fit = fit_results(f.run.would_fit);
-  const Error why = check_fits(least.memory, f.run.capacity).error();
+  const Error why = workload::check_fits(least.memory, f.run.capacity).error();
   out.verdict = does_not_fit_words(least.step.step_time, out.least.step.mfu, why);
   out.of_run = search_seconds(f.run);
   return out;
 }
 
 /// How far the best may be from the fastest, in percent: 0 if it is the fastest.
-double percent_to_proven(const Plan& p) {
+double percent_to_proven(const plan::Plan& p) {
   const double best = p.layouts.front().step.step_time.in_s();
   return 100 * (best - p.proven.in_s()) / p.proven.in_s();
 }
@@ -289,7 +291,8 @@ Status check_percent(const char* field, double percent) {
 
 /// Keys of a layout that the search did not choose, and that change what it finds: as the layout file gives them, or
 /// by default.
-std::vector<std::string> fixed_keys(const PlanRequest& r, const LayoutSpec& l, const ModelSpec& model) {
+std::vector<std::string> fixed_keys(const PlanRequest& r, const workload::LayoutSpec& l,
+                                    const workload::ModelSpec& model) {
   std::vector<std::string> out;
   const std::pair<const char*, const std::string*> lists[] = {{"TP", &r.lists.tp},
                                                               {"PP", &r.lists.pp},
@@ -308,14 +311,14 @@ std::vector<std::string> fixed_keys(const PlanRequest& r, const LayoutSpec& l, c
     out.emplace_back("other orders of ranks for the fastest layouts alone");
   if (!r.framework.empty()) out.push_back("what " + r.framework + " runs");
   if (model.moe.experts > 0)
-    out.push_back(fmt::format("expert exchange {}, {:g} % of it overlapped", name_of(l.experts.exchange),
+    out.push_back(fmt::format("expert exchange {}, {:g} % of it overlapped", workload::name_of(l.experts.exchange),
                               100 * l.experts.overlap));
   return out;
 }
 
 PlanResult plan_result(const PlanFound& f) {
-  const PlanRun& run = f.run;
-  const Plan& p = run.plan;
+  const plan::PlanRun& run = f.run;
+  const plan::Plan& p = run.plan;
   PlanResult out;
   out.search = search_result(f);
   out.best = plan_row(f, p.layouts.front());
@@ -327,11 +330,11 @@ PlanResult plan_result(const PlanFound& f) {
   out.fixed = fixed_keys(f.request, p.layouts.front().layout, run.machine.scenario.model);
   out.tied = 1 + run.tied.size();
   out.flags = lines_of_programs(f);
-  for (const PlannedLayout& l : p.layouts) out.layouts.push_back(plan_row(f, l));
+  for (const plan::PlannedLayout& l : p.layouts) out.layouts.push_back(plan_row(f, l));
   for (std::size_t i = 0; i < run.tied.size(); ++i)
     if (const auto& m = run.tied[i]; m && i + 1 < out.layouts.size())
       out.layouts[i + 1].decided_by = DecidedBy{m->term, m->best_s, m->other_s, m->band_percent, m->command};
-  for (const PlannedLayout& l : run.front) out.pareto.push_back(plan_row(f, l));
+  for (const plan::PlannedLayout& l : run.front) out.pareto.push_back(plan_row(f, l));
   out.pareto_proven = run.front_proven;
   out.band_percent = {run.machine.band.low_percent, run.machine.band.high_percent};
   out.band_basis = run.machine.band.basis;
@@ -348,9 +351,9 @@ Result<double> seconds_within(const std::string& text) {
 }
 
 /// The scenario of a search, on the servers that hold its GPUs.
-Result<Scenario> scenario_of(const PlanRequest& r, StepRequest& step) {
-  BUSBAR_RETURN_IF_ERROR(take_servers(r.gpus, step.cluster, step.overrides));
-  ScenarioFlags flags;
+Result<spec::Scenario> scenario_of(const PlanRequest& r, StepRequest& step) {
+  BUSBAR_RETURN_IF_ERROR(step::take_servers(r.gpus, step.cluster, step.overrides));
+  spec::ScenarioFlags flags;
   flags.cluster = step.cluster;
   flags.model = r.model;
   flags.layout = r.layout;
@@ -358,7 +361,7 @@ Result<Scenario> scenario_of(const PlanRequest& r, StepRequest& step) {
   flags.degrees.seq = r.seq;
   flags.degrees.precision = r.precision;
   flags.degrees.offload = r.offload;
-  return scenario_from_flags(flags, step.overrides, Catalog(r.machine.catalog), gpu_of_machine);
+  return spec::scenario_from_flags(flags, step.overrides, spec::Catalog(r.machine.catalog), step::gpu_of_machine);
 }
 
 }  // namespace
@@ -370,21 +373,22 @@ Result<PlanAnswer> answer(const PlanRequest& r, const Context& context) {
   if (r.threads == 0 || r.threads > kMostThreads)
     return invalid(fmt::format("{} is not a number from 1 to {}", r.threads, kMostThreads), field_of("threads"));
   StepRequest step{r.cluster, r.model, r.layout, r.machine, r.predict, r.engine};
-  BUSBAR_ASSIGN(const Scenario scenario, scenario_of(r, step));
+  BUSBAR_ASSIGN(const spec::Scenario scenario, scenario_of(r, step));
   BUSBAR_RETURN_IF_ERROR(check_percent("gap", r.gap));
   BUSBAR_RETURN_IF_ERROR(check_percent("headroom", r.headroom));
   BUSBAR_ASSIGN(const double within_s, seconds_within(r.within));
-  if (!r.lists.order.empty() && scenario.layout.rank_order != kTpCpDpPp)
+  if (!r.lists.order.empty() && scenario.layout.rank_order != workload::kTpCpDpPp)
     return invalid("the layout names an order; leave out one of the two", field_of("order"));
   BUSBAR_ASSIGN(const std::vector<FrameworkSpace> frameworks, frameworks_of(r, scenario.model));
-  BUSBAR_ASSIGN(PlanSpace space, r.framework.empty() ? read_space(r.lists, scenario.layout)
-                                                     : space_in(frameworks.front(), r.lists, scenario.layout));
-  TrainAsk ask = step_ask(context);
+  BUSBAR_ASSIGN(plan::PlanSpace space, r.framework.empty() ? plan::read_space(r.lists, scenario.layout)
+                                                           : space_in(frameworks.front(), r.lists, scenario.layout));
+  step::TrainAsk ask = step_ask(context);
   ask.gpus = r.gpus;
   ask.engine = r.engine;
   ask.predict = r.predict;
-  BUSBAR_ASSIGN(PlanRun run, run_plan(scenario, std::move(space), ask,
-                                      {within_s, r.pareto, r.gap / 100, r.headroom / 100, r.threads}, context));
+  BUSBAR_ASSIGN(plan::PlanRun run,
+                plan::run_plan(scenario, std::move(space), ask,
+                               {within_s, r.pareto, r.gap / 100, r.headroom / 100, r.threads}, context));
   if (run.machine.gpus < run.machine.cluster().topology.gpus().size()) step.gpus = run.machine.gpus;
   PlanFound found{r, std::move(step), std::move(run), frameworks};
   if (found.run.plan.layouts.empty()) {
@@ -408,5 +412,4 @@ Question plan_question() {
       30, 3);
 }
 
-}  // namespace questions
-}  // namespace busbar
+}  // namespace busbar::questions

@@ -15,11 +15,13 @@
 #include "busbar/questions/planned_result.h"
 #include "busbar/spec/cluster.h"
 
-namespace busbar {
+namespace busbar::plan {
 
 const Record& record_of(const PlanLists*);
 
-namespace questions {
+}  // namespace busbar::plan
+
+namespace busbar::questions {
 
 struct PlanRequest {
   std::string cluster, model;
@@ -28,15 +30,15 @@ struct PlanRequest {
   std::string framework;   ///< NAME or NAME:RELEASE: what it runs is searched
   std::optional<std::int64_t> global_batch, seq;
   std::optional<std::string> precision, offload;
-  PlanLists lists;
+  plan::PlanLists lists;
   std::string within;
   double gap = 3, headroom = 5;  ///< percent
   std::uint32_t threads = 1;
   bool pareto = false;
   std::uint32_t rows = 10;
-  PredictOptions predict;
+  predict::PredictOptions predict;
   std::string engine = "flow";
-  Overrides machine;
+  spec::Overrides machine;
 };
 const Record& record_of(const PlanRequest*);
 
@@ -89,8 +91,8 @@ struct PlanResult {
   bool pareto_proven = false;
   std::vector<double> band_percent;
   std::string band_basis;
-  Json of_run;  ///< seconds of the search
-  PlanRun run;  ///< for views only
+  Json of_run;        ///< seconds of the search
+  plan::PlanRun run;  ///< for views only
 };
 const Record& record_of(const PlanResult*);
 
@@ -113,12 +115,11 @@ struct PlanNothing {
   std::string verdict;
   int exit_status = 1;
   Json of_run;
-  PlanRun run;  ///< for views only
+  plan::PlanRun run;  ///< for views only
 };
 const Record& record_of(const PlanNothing*);
 
 using PlanAnswer = std::variant<PlanResult, PlanNothing>;
 Result<PlanAnswer> answer(const PlanRequest& request, const Context& context = {});
 
-}  // namespace questions
-}  // namespace busbar
+}  // namespace busbar::questions

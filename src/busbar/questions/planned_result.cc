@@ -18,9 +18,9 @@ const Record& record_of(const PlannedStep*) {
   return record;
 }
 
-PlannedStep planned_result(const TrainRun& machine, const PlannedLayout& l) {
-  return {layout_result(l.layout), l.step.step_time.in_s(), l.step.step_time.in_ps(), l.step.balanced.in_s(),
-          mfu_of(machine, l),      count(l.memory.total()), usd_of(machine, l),       step_seconds(l.step.breakdown)};
+PlannedStep planned_result(const step::TrainRun& machine, const plan::PlannedLayout& l) {
+  return {layout_result(l.layout),  l.step.step_time.in_s(), l.step.step_time.in_ps(), l.step.balanced.in_s(),
+          plan::mfu_of(machine, l), count(l.memory.total()), plan::usd_of(machine, l), step_seconds(l.step.breakdown)};
 }
 
 const Record& record_of(const FitResult*) {
@@ -34,9 +34,9 @@ const Record& record_of(const FitResult*) {
   return record;
 }
 
-std::vector<FitResult> fit_results(const std::vector<FitChange>& changes) {
+std::vector<FitResult> fit_results(const std::vector<plan::FitChange>& changes) {
   std::vector<FitResult> out;
-  for (const FitChange& c : changes)
+  for (const plan::FitChange& c : changes)
     out.push_back(
         {c.what, c.flags, c.step.in_s(), count(c.memory.total()), count(c.capacity), layout_result(c.layout)});
   return out;

@@ -25,7 +25,7 @@ struct PlannedStep {
 };
 const Record& record_of(const PlannedStep*);
 
-PlannedStep planned_result(const TrainRun& machine, const PlannedLayout& layout);
+PlannedStep planned_result(const step::TrainRun& machine, const plan::PlannedLayout& layout);
 
 struct FitResult {
   std::string what, flags;
@@ -35,6 +35,6 @@ struct FitResult {
 };
 const Record& record_of(const FitResult*);
 
-std::vector<FitResult> fit_results(const std::vector<FitChange>& changes);
+std::vector<FitResult> fit_results(const std::vector<plan::FitChange>& changes);
 
 }  // namespace busbar::questions

@@ -2,7 +2,7 @@
 
 #include "busbar/predict/launch.h"
 
-namespace busbar {
+namespace busbar::predict {
 
 const Record& record_of(const PredictOptions*) {
   using P = PredictOptions;
@@ -26,7 +26,9 @@ const Record& record_of(const PredictOptions*) {
   return record;
 }
 
-namespace questions {
+}  // namespace busbar::predict
+
+namespace busbar::questions {
 
 std::vector<Field> with_default_launch(std::vector<Field> fields, const std::string& launch) {
   for (Field& f : fields)
@@ -34,5 +36,4 @@ std::vector<Field> with_default_launch(std::vector<Field> fields, const std::str
   return fields;
 }
 
-}  // namespace questions
-}  // namespace busbar
+}  // namespace busbar::questions

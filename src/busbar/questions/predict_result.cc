@@ -22,8 +22,8 @@ const Record& record_of(const PolicyResult*) {
   return record;
 }
 
-PolicyResult policy_result(const PredictPolicy& policy, const std::string& mode, Duration launch) {
-  PolicyResult r{to_string(policy.nccl), policy.env, {mode.empty() ? "machine" : mode, launch.in_us(), {}}};
+PolicyResult policy_result(const predict::PredictPolicy& policy, const std::string& mode, Duration launch) {
+  PolicyResult r{nccl::to_string(policy.nccl), policy.env, {mode.empty() ? "machine" : mode, launch.in_us(), {}}};
   if (policy.host_per_gpu > Duration()) r.launch.host_us_per_gpu = policy.host_per_gpu.in_us();
   return r;
 }
@@ -39,7 +39,7 @@ const Record& record_of(const PenaltyResult*) {
   return record;
 }
 
-PenaltyResult penalty_result(const NetworkPenalty& p) {
+PenaltyResult penalty_result(const predict::NetworkPenalty& p) {
   return {p.transport, p.balance, p.fan_in,
           p.mean,      p.p99,     fmt::format("catalog penalties/{}-{}", p.transport, p.balance)};
 }

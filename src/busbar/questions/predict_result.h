@@ -26,7 +26,7 @@ struct PolicyResult {
 const Record& record_of(const PolicyResult*);
 
 /// `mode`: as asked, or empty; `launch`: the launch time of the predictions.
-PolicyResult policy_result(const PredictPolicy& policy, const std::string& mode, Duration launch);
+PolicyResult policy_result(const predict::PredictPolicy& policy, const std::string& mode, Duration launch);
 
 struct PenaltyResult {
   std::string transport, lb;
@@ -35,6 +35,6 @@ struct PenaltyResult {
 };
 const Record& record_of(const PenaltyResult*);
 
-PenaltyResult penalty_result(const NetworkPenalty& penalty);
+PenaltyResult penalty_result(const predict::NetworkPenalty& penalty);
 
 }  // namespace busbar::questions

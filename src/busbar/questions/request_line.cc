@@ -4,11 +4,11 @@
 #include "busbar/plan/layout_flags.h"
 #include "busbar/predict/rank_groups.h"
 
-namespace busbar {
+namespace busbar::questions {
 namespace {
 
-void add_machine(ShellLine& line, const std::string& engine, const PredictOptions& predict,
-                 const Overrides& overrides) {
+void add_machine(ShellLine& line, const std::string& engine, const predict::PredictOptions& predict,
+                 const spec::Overrides& overrides) {
   line.add("--engine", engine, "flow");
   line.add("--nccl", predict.nccl);
   line.add("--launch", predict.launch);
@@ -25,20 +25,20 @@ void add_machine(ShellLine& line, const std::string& engine, const PredictOption
 
 }  // namespace
 
-std::string request_line(const CollectiveRequest& r) {
+std::string request_line(const predict::CollectiveRequest& r) {
   const std::string size = std::to_string(count(r.call.bytes));
-  ShellLine out("busbar collective " + shell_word(r.cluster) + " " + name_of(r.call.op) + " -b " + size + " -e " +
-                size);
-  out.add_all("--ranks", rank_groups_text(r.call.groups));
+  ShellLine out("busbar collective " + shell_word(r.cluster) + " " + collectives::name_of(r.call.op) + " -b " + size +
+                " -e " + size);
+  out.add_all("--ranks", predict::rank_groups_text(r.call.groups));
   out.add("--root", std::to_string(r.call.root), "0");
   out.add("--algorithm", r.call.algorithm, "auto");
-  out.add("--protocol", name_of(r.call.protocol), "auto");
+  out.add("--protocol", program::name_of(r.call.protocol), "auto");
   add_machine(out, r.engine, r.predict, r.overrides);
   return out.text();
 }
 
-std::string request_line(const StepQuestion& q) {
-  const LayoutFlags& d = q.scenario.degrees;
+std::string request_line(const accuracy::StepQuestion& q) {
+  const spec::LayoutFlags& d = q.scenario.degrees;
   ShellLine out("busbar train --cluster " + shell_word(q.scenario.cluster) + " --model " +
                 shell_word(q.scenario.model));
   out.add("--framework", q.scenario.framework);
@@ -60,16 +60,16 @@ std::string request_line(const StepQuestion& q) {
   return out.text();
 }
 
-std::string request_line(const StepRequest& r, const LayoutSpec& l) {
+std::string request_line(const StepRequest& r, const workload::LayoutSpec& l) {
   ShellLine out("busbar train --cluster " + shell_word(r.cluster) + " --model " + shell_word(r.model));
   out.add("--layout", r.layout);
-  out.add_words(layout_flags(l));
+  out.add_words(plan::layout_flags(l));
   out.add("--seq", l.batch.seq);
   out.add("--global-batch", l.batch.global);
-  out.add("--precision", name_of(l.precision));
+  out.add("--precision", workload::name_of(l.precision));
   if (r.gpus > 0) out.add("--gpus", r.gpus);
   add_machine(out, r.engine, r.predict, r.overrides);
   return out.text();
 }
 
-}  // namespace busbar
+}  // namespace busbar::questions

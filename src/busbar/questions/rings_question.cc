@@ -13,21 +13,22 @@
 namespace busbar::questions {
 
 /// Ranks beginning with the root, parents before children.
-std::vector<std::uint32_t> order_of(const NcclTree& t) {
+std::vector<std::uint32_t> order_of(const nccl::NcclTree& t) {
   std::vector<std::uint32_t> order;
   order.reserve(t.up.size());
-  order.push_back(static_cast<std::uint32_t>(std::find(t.up.begin(), t.up.end(), kNoRank) - t.up.begin()));
+  order.push_back(static_cast<std::uint32_t>(std::find(t.up.begin(), t.up.end(), nccl::kNoRank) - t.up.begin()));
   for (std::size_t i = 0; i < order.size(); ++i)
     for (const std::int32_t d : t.down[order[i]])
-      if (d != kNoRank) order.push_back(static_cast<std::uint32_t>(d));
+      if (d != nccl::kNoRank) order.push_back(static_cast<std::uint32_t>(d));
   return order;
 }
 
-std::string nic_name(const NcclComm& comm, const Topology& topology, std::uint32_t node, std::uint32_t net) {
-  const NcclMember& member = comm.nodes[node];
+std::string nic_name(const nccl::NcclComm& comm, const topology::Topology& topology, std::uint32_t node,
+                     std::uint32_t net) {
+  const nccl::NcclMember& member = comm.nodes[node];
   std::string text = fmt::format("node{}", node < topology.blocks().size() ? index(member.block) : node);
   const char* separator = ".";
-  for (const DeviceId nic : nic_devices(comm, node, net)) {
+  for (const topology::DeviceId nic : nccl::nic_devices(comm, node, net)) {
     text += separator + topology.template_device(nic).name;
     separator = "+";
   }
@@ -36,8 +37,8 @@ std::string nic_name(const NcclComm& comm, const Topology& topology, std::uint32
 
 namespace {
 
-NcclGraphRecord graph_record(int id, const NcclGraph& g, const NcclSystem& system) {
-  NcclGraphRecord r;
+formats::NcclGraphRecord graph_record(int id, const nccl::NcclGraph& g, const nccl::NcclSystem& system) {
+  formats::NcclGraphRecord r;
   r.id = id;
   r.pattern = static_cast<int>(g.pattern);
   r.cross_nic = g.cross_nic;
@@ -45,11 +46,11 @@ NcclGraphRecord graph_record(int id, const NcclGraph& g, const NcclSystem& syste
   r.speed_intra = static_cast<double>(g.intra_GBps);
   r.speed_inter = static_cast<double>(g.inter_GBps);
   r.latency_inter = static_cast<double>(g.inter_latency_us);
-  r.type_intra = name_of(g.intra_type);
-  r.type_inter = name_of(g.inter_type);
-  const std::uint32_t places = g.pattern == NcclPattern::kNvls ? 1 : g.gpus;  // NVLS lists only heads
+  r.type_intra = topology::name_of(g.intra_type);
+  r.type_inter = topology::name_of(g.inter_type);
+  const std::uint32_t places = g.pattern == nccl::NcclPattern::kNvls ? 1 : g.gpus;  // NVLS lists only heads
   for (std::uint32_t c = 0; c < g.channels; ++c) {
-    NcclGraphChannel channel;
+    formats::NcclGraphChannel channel;
     if (!g.inter.empty()) channel.net_in = g.net(c, 0);
     for (std::uint32_t p = 0; p < places; ++p)
       channel.gpus.push_back({static_cast<int>(system.nodes[system.gpus[g.gpu(c, p)]].dev), -1});
@@ -61,33 +62,38 @@ NcclGraphRecord graph_record(int id, const NcclGraph& g, const NcclSystem& syste
 
 /// The graphs of the first node, with GPUs by CUDA number, as in NCCL_GRAPH_DUMP_FILE. Graphs without channels are
 /// omitted, as if they had not been searched.
-std::vector<NcclGraphRecord> graph_records(const NcclComm& comm) {
-  const NcclNodeShape& shape = comm.shapes[comm.nodes.front().shape];
-  const NcclGraphs& g = shape.graphs;
-  const NcclGraph* all[] = {&g.ring, &g.tree, &g.collnet_chain, &g.nvls, &g.collnet_direct};
-  std::vector<NcclGraphRecord> out;
+std::vector<formats::NcclGraphRecord> graph_records(const nccl::NcclComm& comm) {
+  const nccl::NcclNodeShape& shape = comm.shapes[comm.nodes.front().shape];
+  const nccl::NcclGraphs& g = shape.graphs;
+  const nccl::NcclGraph* all[] = {&g.ring, &g.tree, &g.collnet_chain, &g.nvls, &g.collnet_direct};
+  std::vector<formats::NcclGraphRecord> out;
   for (int id = 0; id < 5; ++id)
     if (all[id]->channels > 0) out.push_back(graph_record(id, *all[id], shape.system));
   return out;
 }
 
-std::optional<RingGraph> ring_graph(const NcclGraph& g) {
+std::optional<RingGraph> ring_graph(const nccl::NcclGraph& g) {
   if (g.channels == 0) return {};
-  return RingGraph{name_of(g.pattern), g.cross_nic,           g.channels,           g.intra_GBps,
-                   g.inter_GBps,       name_of(g.intra_type), name_of(g.inter_type)};
+  return RingGraph{nccl::name_of(g.pattern),
+                   g.cross_nic,
+                   g.channels,
+                   g.intra_GBps,
+                   g.inter_GBps,
+                   topology::name_of(g.intra_type),
+                   topology::name_of(g.inter_type)};
 }
 
 /// What the rows of channels are made of.
 struct ChannelSource {
-  std::shared_ptr<const Cluster> machine;
-  std::shared_ptr<const NcclComm> comm;
+  std::shared_ptr<const spec::Cluster> machine;
+  std::shared_ptr<const nccl::NcclComm> comm;
   std::vector<bool> rings, trees;
   std::vector<std::vector<std::uint32_t>> heads;
 
   std::string nic(std::uint32_t node, std::uint32_t net) const { return nic_name(*comm, machine->topology, node, net); }
 };
 
-std::vector<std::string> channel_nics(const ChannelSource& s, const std::vector<NcclPorts>& ports) {
+std::vector<std::string> channel_nics(const ChannelSource& s, const std::vector<nccl::NcclPorts>& ports) {
   std::vector<std::string> out;
   for (std::uint32_t n = 0; n < ports.size(); ++n) {
     out.push_back(s.nic(n, ports[n].in.net));
@@ -97,12 +103,12 @@ std::vector<std::string> channel_nics(const ChannelSource& s, const std::vector<
 }
 
 RingChannel ring_channel(const ChannelSource& s, std::uint32_t ch) {
-  const NcclRing ring = nccl_ring(*s.comm, ch);
+  const nccl::NcclRing ring = nccl::nccl_ring(*s.comm, ch);
   return {"ring", ch, ring.order, {}, channel_nics(s, ring.ports), s.rings[ch % s.rings.size()]};
 }
 
 RingChannel tree_channel(const ChannelSource& s, std::uint32_t ch) {
-  const NcclTree tree = nccl_tree(*s.comm, ch);
+  const nccl::NcclTree tree = nccl::nccl_tree(*s.comm, ch);
   RingChannel out{"tree", ch, order_of(tree), {}, channel_nics(s, tree.ports), s.trees[ch % s.trees.size()]};
   out.parents.emplace();
   for (const std::uint32_t r : out.order) out.parents->push_back(tree.up[r]);
@@ -113,7 +119,7 @@ RingChannel tree_channel(const ChannelSource& s, std::uint32_t ch) {
 RingChannel collnet_channel(const ChannelSource& s, std::uint32_t ch) {
   RingChannel out{"collnet_chain", ch, {}, {}, {}, true};
   for (std::uint32_t n = 0; n < s.comm->node_count(); ++n) {
-    const NcclGraph& g = s.comm->shapes[s.comm->nodes[n].shape].graphs.collnet_chain;
+    const nccl::NcclGraph& g = s.comm->shapes[s.comm->nodes[n].shape].graphs.collnet_chain;
     for (std::uint32_t i = 0; i < g.gpus; ++i) out.order.push_back(s.comm->nodes[n].ranks[g.gpu(ch, i)]);
     if (!g.inter.empty()) out.nics.push_back(s.nic(n, g.net(ch, 0)));
   }
@@ -123,7 +129,7 @@ RingChannel collnet_channel(const ChannelSource& s, std::uint32_t ch) {
 RingChannel nvls_channel(const ChannelSource& s, std::uint32_t h) {
   RingChannel out{"nvls", h, s.heads[h], {}, {}, true};
   for (std::uint32_t n = 0; n < s.comm->node_count(); ++n) {
-    const NcclGraph& g = s.comm->shapes[s.comm->nodes[n].shape].graphs.nvls;
+    const nccl::NcclGraph& g = s.comm->shapes[s.comm->nodes[n].shape].graphs.nvls;
     if (!g.inter.empty()) out.nics.push_back(s.nic(n, g.net(h, 0)));
   }
   return out;
@@ -143,31 +149,31 @@ Rows<RingChannel> channel_rows(ChannelSource source) {
 }
 
 /// The GPUs of all nodes with a network, in order, each with its node.
-Rows<RankNic> nic_rows(std::shared_ptr<const Cluster> machine, std::shared_ptr<const NcclComm> comm) {
+Rows<RankNic> nic_rows(std::shared_ptr<const spec::Cluster> machine, std::shared_ptr<const nccl::NcclComm> comm) {
   std::vector<std::pair<std::uint32_t, std::uint32_t>> gpus;
   for (std::uint32_t n = 0; n < comm->node_count(); ++n) {
-    const NcclSystem& s = comm->shapes[comm->nodes[n].shape].system;
+    const nccl::NcclSystem& s = comm->shapes[comm->nodes[n].shape].system;
     for (std::uint32_t g = 0; g < s.gpu_count() && s.net_count() > 0; ++g) gpus.emplace_back(n, g);
   }
   Rows<RankNic> out;
   out.count = gpus.size();
   out.make = [machine = std::move(machine), comm = std::move(comm), gpus = std::move(gpus)](std::size_t i) {
     const auto [n, g] = gpus[i];
-    const NcclSystem& s = comm->shapes[comm->nodes[n].shape].system;
-    return RankNic{comm->nodes[n].ranks[g], nic_name(*comm, machine->topology, n, local_net(s, g, 0))};
+    const nccl::NcclSystem& s = comm->shapes[comm->nodes[n].shape].system;
+    return RankNic{comm->nodes[n].ranks[g], nic_name(*comm, machine->topology, n, nccl::local_net(s, g, 0))};
   };
   return out;
 }
 
-Result<NcclSettings> settings_of(const RingsRequest& q, Cluster& c) {
-  Result<NcclVersion> version = parse_nccl_version(q.nccl);
+Result<nccl::NcclSettings> settings_of(const RingsRequest& q, spec::Cluster& c) {
+  Result<nccl::NcclVersion> version = nccl::parse_nccl_version(q.nccl);
   if (!version.ok()) return invalid(version.error().message, field_of("nccl"));
-  Result<NcclSettings> set = apply_nccl_environment(c, *version, q.env);
+  Result<nccl::NcclSettings> set = predict::apply_nccl_environment(c, *version, q.env);
   if (!set.ok()) {
     set.error().where.path = "env";
     return set.error();
   }
-  NcclSettings s = *std::move(set);
+  nccl::NcclSettings s = *std::move(set);
   if (!q.cross_nic.empty() && q.cross_nic != "0" && q.cross_nic != "1" && q.cross_nic != "2")
     return invalid(fmt::format("'{}' is not 0 (never), 1 (always) or 2 (if faster)", q.cross_nic),
                    field_of("cross_nic"));
@@ -178,34 +184,36 @@ Result<NcclSettings> settings_of(const RingsRequest& q, Cluster& c) {
   return s;
 }
 
-Result<NcclComm> comm_of(const RingsRequest& q, const Cluster& cluster, const NcclSettings& settings) {
+Result<nccl::NcclComm> comm_of(const RingsRequest& q, const spec::Cluster& cluster,
+                               const nccl::NcclSettings& settings) {
   auto gpus = cluster.topology.gpus();
   if (gpus.empty()) return invalid("there is no GPU in this machine", {q.cluster, 0, 0, ""});
-  if (q.gpus > gpus.size()) return too_many_gpus("-g", q.gpus, cluster, q.machine);
+  if (q.gpus > gpus.size()) return spec::too_many_gpus("-g", q.gpus, cluster, q.machine);
   if (q.copies == 0) return invalid("at least 1 node is needed", field_of("copies"));
   constexpr std::uint64_t kMostRanks = std::uint64_t{1} << 20;  // takes some seconds
   if (std::uint64_t{q.copies} * gpus.size() > kMostRanks)
     return invalid(fmt::format("{} copies of {} GPUs are more than {} ranks", q.copies, gpus.size(), kMostRanks),
                    field_of("copies"));
   if (q.gpus > 0) gpus = gpus.first(q.gpus);
-  return build_nccl_comm(cluster.topology, gpus, settings, q.copies);
+  return nccl::build_nccl_comm(cluster.topology, gpus, settings, q.copies);
 }
 
-RingsResult result_of(std::shared_ptr<const Cluster> machine, std::shared_ptr<const NcclComm> comm) {
-  const NcclComm& c = *comm;
+RingsResult result_of(std::shared_ptr<const spec::Cluster> machine, std::shared_ptr<const nccl::NcclComm> comm) {
+  const nccl::NcclComm& c = *comm;
   RingsResult r;
   r.cluster = machine->name;
   r.gpus = c.ranks;
   r.nodes = c.node_count();
-  r.nccl_version = to_string(c.settings.version);
-  r.library = library_name(c);
-  r.rings_from = origin_of_rings(c);
+  r.nccl_version = nccl::to_string(c.settings.version);
+  r.library = nccl::library_name(c);
+  r.rings_from = nccl::origin_of_rings(c);
   r.cross_nic = c.settings.cross_nic;
   r.counts = {c.channels, c.nvls_channels, c.p2p_channels, c.p2p_channels_per_peer};
   r.graphs = {ring_graph(c.graphs.ring), ring_graph(c.graphs.tree), c.nvls ? ring_graph(c.graphs.nvls) : std::nullopt,
               ring_graph(c.graphs.collnet_chain), ring_graph(c.graphs.collnet_direct)};
   r.nic_of_gpu = nic_rows(machine, comm);
-  r.channels = channel_rows({machine, comm, balanced_rings(c), balanced_trees(c), nccl_nvls_heads(c)});
+  r.channels =
+      channel_rows({machine, comm, nccl::balanced_rings(c), nccl::balanced_trees(c), nccl::nccl_nvls_heads(c)});
   r.machine = std::move(machine);
   r.comm = std::move(comm);
   return r;
@@ -214,13 +222,13 @@ RingsResult result_of(std::shared_ptr<const Cluster> machine, std::shared_ptr<co
 }  // namespace
 
 Result<RingsResult> answer(const RingsRequest& q, const Context&) {
-  BUSBAR_ASSIGN(Cluster loaded, load_machine(q.cluster, q.machine));
-  BUSBAR_ASSIGN(const NcclSettings settings, settings_of(q, loaded));
-  const auto cluster = std::make_shared<const Cluster>(std::move(loaded));
-  BUSBAR_ASSIGN(NcclComm made, comm_of(q, *cluster, settings));
-  RingsResult r = result_of(cluster, std::make_shared<const NcclComm>(std::move(made)));
+  BUSBAR_ASSIGN(spec::Cluster loaded, step::load_machine(q.cluster, q.machine));
+  BUSBAR_ASSIGN(const nccl::NcclSettings settings, settings_of(q, loaded));
+  const auto cluster = std::make_shared<const spec::Cluster>(std::move(loaded));
+  BUSBAR_ASSIGN(nccl::NcclComm made, comm_of(q, *cluster, settings));
+  RingsResult r = result_of(cluster, std::make_shared<const nccl::NcclComm>(std::move(made)));
   r.inputs_hash = inputs_hash("rings", q, cluster->text);
-  if (!q.nccl_graph.empty()) r.files.push_back({q.nccl_graph, write_nccl_graph_xml(graph_records(*r.comm))});
+  if (!q.nccl_graph.empty()) r.files.push_back({q.nccl_graph, formats::write_nccl_graph_xml(graph_records(*r.comm))});
   return r;
 }
 

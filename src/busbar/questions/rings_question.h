@@ -23,7 +23,7 @@ struct RingsRequest {
   std::string cross_nic;
   bool no_nvls = false, collnet = false, no_pxn = false;
   std::string svg, nccl_graph;  ///< files to write
-  Overrides machine;
+  spec::Overrides machine;
   bool explain = false;
 };
 const Record& record_of(const RingsRequest*);
@@ -75,8 +75,8 @@ struct RingsResult {
   Rows<RingChannel> channels;
   std::vector<OutputFile> files;
   // For views only:
-  std::shared_ptr<const Cluster> machine;
-  std::shared_ptr<const NcclComm> comm;
+  std::shared_ptr<const spec::Cluster> machine;
+  std::shared_ptr<const nccl::NcclComm> comm;
 };
 const Record& record_of(const RingsResult*);
 
@@ -84,8 +84,9 @@ Result<RingsResult> answer(const RingsRequest& request, const Context& context =
 
 /// The usual name of network device `net` of a node, with the node's name; a copy of a node has its own name. NICs
 /// merged into one device: "node0.nic0+nic1".
-std::string nic_name(const NcclComm& comm, const Topology& topology, std::uint32_t node, std::uint32_t net);
+std::string nic_name(const nccl::NcclComm& comm, const topology::Topology& topology, std::uint32_t node,
+                     std::uint32_t net);
 /// Ranks beginning with the root, parents before children.
-std::vector<std::uint32_t> order_of(const NcclTree& tree);
+std::vector<std::uint32_t> order_of(const nccl::NcclTree& tree);
 
 }  // namespace busbar::questions

@@ -16,7 +16,8 @@ std::string long_name(const Field& f) {
   return names.substr(names.rfind(',') + 1);
 }
 
-std::string typed_row(const std::string& typed, const Record& record, const void* request, const ListedLayout& row) {
+std::string typed_row(const std::string& typed, const Record& record, const void* request,
+                      const plan::ListedLayout& row) {
   std::string out;
   for (const std::string_view word : split_at(typed, ' '))
     if (word != "--json" && word != "--csv") out += (out.empty() ? "" : " ") + std::string(word);
@@ -50,7 +51,8 @@ void add_field(const Field& f, const void* request, const void* defaults, ShellL
 
 }  // namespace
 
-std::string row_command(const std::string& typed, const Record& record, const void* request, const ListedLayout& row) {
+std::string row_command(const std::string& typed, const Record& record, const void* request,
+                        const plan::ListedLayout& row) {
   if (!typed.empty()) return typed_row(typed, record, request, row);
   const TrainRequest defaults;
   ShellLine line("busbar train");

@@ -81,7 +81,7 @@ const char* scaling_word(bool weak) { return weak ? "weak" : "strong"; }
 
 std::optional<std::string> given(const std::string& text) { return text.empty() ? std::nullopt : std::optional(text); }
 
-SizePoint size_point(const ScaleRun& r, const ScalePoint& p) {
+SizePoint size_point(const step::ScaleRun& r, const step::ScalePoint& p) {
   return {r.change,
           scaling_word(p.weak),
           p.layout.ranks(),
@@ -102,14 +102,14 @@ SizePoint size_point(const ScaleRun& r, const ScalePoint& p) {
           step_seconds(p.breakdown)};
 }
 
-std::vector<SkippedSize> skipped_sizes(const ScaleRun& r) {
+std::vector<SkippedSize> skipped_sizes(const step::ScaleRun& r) {
   std::vector<SkippedSize> out;
-  for (const ScalePoint& p : r.points)
+  for (const step::ScalePoint& p : r.points)
     if (!p.skipped.empty()) out.push_back({r.change, scaling_word(p.weak), p.layout.ranks(), p.layout.dp, p.skipped});
   return out;
 }
 
-StopsHiding stops_hiding(const ScaleRun& r) {
+StopsHiding stops_hiding(const step::ScaleRun& r) {
   const auto at = [&](bool weak) {
     const std::uint32_t gpus = r.stops_hiding(weak);
     return gpus == 0 ? std::nullopt : std::optional(gpus);
@@ -119,8 +119,8 @@ StopsHiding stops_hiding(const ScaleRun& r) {
 
 }  // namespace
 
-ScaleAnswer scale_answer(std::vector<ScaleRun> runs, std::string engine, bool complete) {
-  const ScaleRun& first = runs.front();
+ScaleAnswer scale_answer(std::vector<step::ScaleRun> runs, std::string engine, bool complete) {
+  const step::ScaleRun& first = runs.front();
   ScaleAnswer a{first.cluster,
                 first.model,
                 first.usd_per_gpu_hour,
@@ -132,8 +132,8 @@ ScaleAnswer scale_answer(std::vector<ScaleRun> runs, std::string engine, bool co
                 std::move(engine),
                 complete,
                 {}};
-  for (const ScaleRun& r : runs) {
-    for (const ScalePoint& p : r.points)
+  for (const step::ScaleRun& r : runs) {
+    for (const step::ScalePoint& p : r.points)
       if (p.skipped.empty()) a.points.push_back(size_point(r, p));
     if (&r != &first)
       a.beside.push_back({r.cluster, r.model, r.usd_per_gpu_hour, skipped_sizes(r), given(r.change), stops_hiding(r)});

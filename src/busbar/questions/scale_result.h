@@ -56,11 +56,11 @@ struct ScaleAnswer {
   std::string engine;
   bool complete = true;
   // For views only:
-  std::vector<ScaleRun> runs;
+  std::vector<step::ScaleRun> runs;
 };
 const Record& record_of(const ScaleAnswer*);
 
 /// Pre: at least one run; the scenario itself is first.
-ScaleAnswer scale_answer(std::vector<ScaleRun> runs, std::string engine, bool complete);
+ScaleAnswer scale_answer(std::vector<step::ScaleRun> runs, std::string engine, bool complete);
 
 }  // namespace busbar::questions

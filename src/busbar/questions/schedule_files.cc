@@ -19,50 +19,52 @@ namespace busbar::questions {
 namespace {
 
 /// The messages of the row's schedule, after the launch.
-Result<MessageGraph> written_messages(const Prediction& row, const Schedule& schedule, PlanLanes lanes,
-                                      const Predictor& machine) {
-  BUSBAR_ASSIGN(const ExecutionPlan plan, plan_of(schedule, false, lanes));
-  BUSBAR_ASSIGN(const MessageGraph graph, messages_of(plan, row.size(), row.chunks, LoopOrder::kStepByStep));
-  return after_work(graph, machine.protocol().launch);
+Result<program::MessageGraph> written_messages(const predict::Prediction& row, const collectives::Schedule& schedule,
+                                               collectives::PlanLanes lanes, const predict::Predictor& machine) {
+  BUSBAR_ASSIGN(const collectives::ExecutionPlan plan, collectives::plan_of(schedule, false, lanes));
+  BUSBAR_ASSIGN(const program::MessageGraph graph,
+                program::messages_of(plan, row.size(), row.chunks, program::LoopOrder::kStepByStep));
+  return program::after_work(graph, machine.protocol().launch);
 }
 
 /// The smallest size that the row's schedule was chosen for.
-std::uint64_t least_bytes(const Prediction& row, const std::vector<Prediction>& rows) {
+std::uint64_t least_bytes(const predict::Prediction& row, const std::vector<predict::Prediction>& rows) {
   std::uint64_t least = count(row.size());
-  for (const Prediction& r : rows)
+  for (const predict::Prediction& r : rows)
     if (r.algorithm == row.algorithm && r.protocol() == row.protocol() && r.channels == row.channels)
       least = std::min(least, count(r.size()));
   return least;
 }
 
-Result<std::string> msccl_text(const Prediction& row, const std::vector<Prediction>& rows, const Schedule& schedule,
-                               PlanLanes lanes) {
-  BUSBAR_ASSIGN(MscclAlgorithm algorithm, msccl_of(schedule, lanes));
+Result<std::string> msccl_text(const predict::Prediction& row, const std::vector<predict::Prediction>& rows,
+                               const collectives::Schedule& schedule, collectives::PlanLanes lanes) {
+  BUSBAR_ASSIGN(formats::MscclAlgorithm algorithm, formats::msccl_of(schedule, lanes));
   algorithm.max_bytes = count(row.size());
   algorithm.min_bytes = least_bytes(row, rows);
   // A thread block runs all its steps in one loop before the next loop. This changes pipelines of rounds, not of
   // trees.
-  const bool trees =
-      std::all_of(schedule.phases.begin(), schedule.phases.end(), [](const Phase& p) { return is_tree(p.pattern); });
+  const bool trees = std::all_of(schedule.phases.begin(), schedule.phases.end(),
+                                 [](const collectives::Phase& p) { return collectives::is_tree(p.pattern); });
   if (row.chunks == 1 || trees) algorithm.loops = row.chunks;
-  if (row.call.protocol == Protocol::kLl) algorithm.protocol = "LL";
-  if (row.call.protocol == Protocol::kLl128) algorithm.protocol = "LL128";
-  return write_msccl_xml(algorithm);
+  if (row.call.protocol == program::Protocol::kLl) algorithm.protocol = "LL";
+  if (row.call.protocol == program::Protocol::kLl128) algorithm.protocol = "LL128";
+  return formats::write_msccl_xml(algorithm);
 }
 
-Result<std::string> mscclpp_text(const Prediction& row, const std::vector<Prediction>& rows, const Schedule& schedule,
-                                 PlanLanes lanes, const Predictor& machine) {
-  BUSBAR_ASSIGN(const MscclAlgorithm algorithm, msccl_of(schedule, lanes));  // in place if that works
-  MscclppOutput options{least_bytes(row, rows), count(row.size()), {}};
+Result<std::string> mscclpp_text(const predict::Prediction& row, const std::vector<predict::Prediction>& rows,
+                                 const collectives::Schedule& schedule, collectives::PlanLanes lanes,
+                                 const predict::Predictor& machine) {
+  BUSBAR_ASSIGN(const formats::MscclAlgorithm algorithm, formats::msccl_of(schedule, lanes));  // in place if that works
+  formats::MscclppOutput options{least_bytes(row, rows), count(row.size()), {}};
   for (std::uint32_t r = 0; r < algorithm.plan.ranks; ++r)
     options.node.push_back(index(machine.cluster().topology.block_of(machine.placement().gpu(r))));
-  BUSBAR_ASSIGN(const Json plan, write_mscclpp_plan(algorithm.plan, options));
+  BUSBAR_ASSIGN(const Json plan, formats::write_mscclpp_plan(algorithm.plan, options));
   return plan.dump(1) + "\n";
 }
 
 /// NAME.et becomes NAME.RANK.et.
-Result<std::vector<OutputFile>> chakra_files(const std::string& file, const MessageGraph& graph) {
-  BUSBAR_ASSIGN(std::vector<std::string> ranks, write_chakra(graph));
+Result<std::vector<OutputFile>> chakra_files(const std::string& file, const program::MessageGraph& graph) {
+  BUSBAR_ASSIGN(std::vector<std::string> ranks, formats::write_chakra(graph));
   const std::string name = file.substr(0, file.size() - std::string_view("et").size());
   std::vector<OutputFile> out;
   for (std::size_t r = 0; r < ranks.size(); ++r) out.push_back({fmt::format("{}{}.et", name, r), std::move(ranks[r])});
@@ -70,10 +72,10 @@ Result<std::vector<OutputFile>> chakra_files(const std::string& file, const Mess
 }
 
 /// What the column of bytes counts.
-std::string words_of_bytes(const Prediction& row) {
-  const bool plain = row.protocol() == Protocol::kSimple;
-  return fmt::format("{} of {} B on {} ranks, {}, protocol {}: bytes are {}", name_of(row.call.op), count(row.size()),
-                     row.call.groups.size(), row.algorithm, name_of(row.protocol()),
+std::string words_of_bytes(const predict::Prediction& row) {
+  const bool plain = row.protocol() == program::Protocol::kSimple;
+  return fmt::format("{} of {} B on {} ranks, {}, protocol {}: bytes are {}", collectives::name_of(row.call.op),
+                     count(row.size()), row.call.groups.size(), row.algorithm, program::name_of(row.protocol()),
                      plain ? "data, to which the protocol adds none"
                            : "on the wire, data and what the protocol adds; --protocol simple adds none");
 }
@@ -82,13 +84,13 @@ std::vector<OutputFile> one_file(const std::string& file, std::string text) { re
 
 }  // namespace
 
-Result<std::vector<OutputFile>> schedule_files(const std::string& file, const Predictor& machine,
-                                               const std::vector<Prediction>& rows) {
-  const Prediction& row = summary_row(rows);
+Result<std::vector<OutputFile>> schedule_files(const std::string& file, const predict::Predictor& machine,
+                                               const std::vector<predict::Prediction>& rows) {
+  const predict::Prediction& row = summary_row(rows);
   if (file.ends_with(".csv")) {
-    FlowList list;
+    program::FlowList list;
     BUSBAR_RETURN_IF_ERROR(
-        add_collective_flows(row.call, machine.router(), machine.placement(), machine.protocol(), list));
+        packet::add_collective_flows(row.call, machine.router(), machine.placement(), machine.protocol(), list));
     return one_file(file, write_flow_csv(list, machine.router(), words_of_bytes(row)));
   }
   if (file.ends_with(".conf")) {
@@ -103,17 +105,19 @@ Result<std::vector<OutputFile>> schedule_files(const std::string& file, const Pr
                    field_of("out"));
   if (!row.call.parts.empty())
     return unsupported("the groups of this call run different schedules; ask for one of them with --ranks");
-  BUSBAR_ASSIGN(const Schedule schedule, schedule_of(row.call, machine.cluster().topology, machine.placement()));
+  BUSBAR_ASSIGN(const collectives::Schedule schedule,
+                packet::schedule_of(row.call, machine.cluster().topology, machine.placement()));
   if (schedule.sends_nothing)
     return unsupported(
         "this broadcast is an all-reduce of what the root has, which no file of schedules can state; give "
         "another --algorithm",
         field_of("out"));
-  const PlanLanes lanes = Lowering(machine.router(), machine.placement(), machine.protocol()).lanes(row.call, schedule);
+  const collectives::PlanLanes lanes =
+      lowering::Lowering(machine.router(), machine.placement(), machine.protocol()).lanes(row.call, schedule);
   if (goal || chakra) {
-    BUSBAR_ASSIGN(const MessageGraph graph, written_messages(row, schedule, lanes, machine));
+    BUSBAR_ASSIGN(const program::MessageGraph graph, written_messages(row, schedule, lanes, machine));
     if (chakra) return chakra_files(file, graph);
-    BUSBAR_ASSIGN(std::string text, write_goal(graph, &row.call));
+    BUSBAR_ASSIGN(std::string text, formats::write_goal(graph, &row.call));
     return one_file(file, std::move(text));
   }
   BUSBAR_ASSIGN(std::string text,

@@ -8,13 +8,13 @@
 
 #include "busbar/engine/flow/message_run.h"
 
-namespace busbar {
+namespace busbar::questions {
 namespace {
 
 constexpr std::size_t kMostSteps = 400'000;  // of all loops together: takes some seconds
 
 /// Largest number of loops: then each part of a chunk of the plan has the machine's chunk size.
-std::uint32_t most_loops(const ExecutionPlan& plan, const ProtocolModel& protocol, Bytes size) {
+std::uint32_t most_loops(const collectives::ExecutionPlan& plan, const program::ProtocolModel& protocol, Bytes size) {
   const std::uint64_t piece = count(protocol.chunk);
   if (piece == 0) return 1;
   const std::uint64_t chunk = (count(size) + plan.chunks - 1) / plan.chunks;
@@ -23,39 +23,41 @@ std::uint32_t most_loops(const ExecutionPlan& plan, const ProtocolModel& protoco
 }
 
 /// The NICs of the channels of NCCL's algorithm of that name for the call; null: there are none.
-std::shared_ptr<const ChannelNics> nics_of(CollectiveCall call, std::uint32_t ranks, Predictor& machine) {
+std::shared_ptr<const program::ChannelNics> nics_of(program::CollectiveCall call, std::uint32_t ranks,
+                                                    predict::Predictor& machine) {
   if (call.algorithm.empty()) return nullptr;
-  call.groups = one_group(ranks);
-  const Result<CollectiveCall> prepared = machine.prepare(call);
+  call.groups = collectives::one_group(ranks);
+  const Result<program::CollectiveCall> prepared = machine.prepare(call);
   return prepared.ok() ? prepared->nics : nullptr;
 }
 
 struct LoopedRun {
-  MessageRun run;
+  engine::MessageRun run;
   std::uint32_t loops = 1;
 };
 /// Tries 1, 2, 4 ... loops as long as the time falls; or runs `loops` loops.
-Result<LoopedRun> fastest_run(const ExecutionPlan& plan, Predictor& machine, Protocol protocol, Bytes size,
-                              std::uint32_t loops) {
-  CollectiveCall call = call_over(plan.op, size, plan.ranks);
+Result<LoopedRun> fastest_run(const collectives::ExecutionPlan& plan, predict::Predictor& machine,
+                              program::Protocol protocol, Bytes size, std::uint32_t loops) {
+  program::CollectiveCall call = predict::call_over(plan.op, size, plan.ranks);
   call.algorithm = plan.name;
   call.protocol = protocol;
   const auto nics = nics_of(std::move(call), plan.ranks, machine);
   LoopedRun best;
   const std::uint32_t most = loops > 0 ? loops : most_loops(plan, machine.protocol(), size);
   for (std::uint32_t k = loops > 0 ? loops : 1; k <= most; k *= 2) {
-    BUSBAR_ASSIGN(MessageGraph graph, messages_of(plan, size, k));
+    BUSBAR_ASSIGN(program::MessageGraph graph, program::messages_of(plan, size, k));
     graph.nics = nics;
-    BUSBAR_ASSIGN(MessageRun run, run_messages(machine.router(), machine.placement(), machine.protocol(), protocol,
-                                               graph, machine.policy().shortcuts, machine.policy().stop));
+    BUSBAR_ASSIGN(engine::MessageRun run,
+                  engine::run_messages(machine.router(), machine.placement(), machine.protocol(), protocol, graph,
+                                       machine.policy().shortcuts, machine.policy().stop));
     if (best.run.messages > 0 && run.end >= best.run.end) break;
     best = {std::move(run), k};
   }
   return best;
 }
 
-CollectiveCall call_of(const ExecutionPlan& plan, Bytes size) {
-  CollectiveCall call = call_over(plan.op, size, plan.ranks);
+program::CollectiveCall call_of(const collectives::ExecutionPlan& plan, Bytes size) {
+  program::CollectiveCall call = predict::call_over(plan.op, size, plan.ranks);
   call.root = plan.root;
   call.algorithm = "fastest";
   return call;
@@ -69,9 +71,9 @@ double ScheduleRow::algbw() const { return static_cast<double>(count(size)) / st
 double ScheduleRow::against_ours_percent() const { return percent_of(time, ours_time); }
 double ScheduleRow::above_floor_percent() const { return percent_of(time, floor.time); }
 
-Result<ImportedSchedule> load_schedule(const std::string& file) {
-  BUSBAR_ASSIGN(ImportSource source, ImportSource::open(file));
-  const FormatEntry* format = find_format(source.head());
+Result<formats::ImportedSchedule> load_schedule(const std::string& file) {
+  BUSBAR_ASSIGN(formats::ImportSource source, formats::ImportSource::open(file));
+  const formats::FormatEntry* format = formats::find_format(source.head());
   if (format == nullptr || format->schedule == nullptr)
     return invalid(format == nullptr ? "is not a known kind of schedule; 'busbar import' lists the kinds"
                                      : fmt::format("is a file of kind {}, which contains no schedule", format->kind),
@@ -79,11 +81,11 @@ Result<ImportedSchedule> load_schedule(const std::string& file) {
   return format->schedule(source);
 }
 
-Result<std::vector<ScheduleRow>> time_schedule(const ImportedSchedule& schedule, Predictor& machine,
+Result<std::vector<ScheduleRow>> time_schedule(const formats::ImportedSchedule& schedule, predict::Predictor& machine,
                                                const std::vector<Bytes>& sizes, std::uint32_t loops,
                                                const Context& context) {
-  const ExecutionPlan& plan = schedule.plan;
-  BUSBAR_ASSIGN(const Protocol protocol, parse_protocol(schedule.protocol));
+  const collectives::ExecutionPlan& plan = schedule.plan;
+  BUSBAR_ASSIGN(const program::Protocol protocol, program::parse_protocol(schedule.protocol));
   if (machine.ranks() < plan.ranks)
     return invalid(fmt::format("is for {} ranks, {} has {} GPUs", plan.ranks, machine.cluster().name, machine.ranks()),
                    {plan.file, 0, 0, ""});
@@ -96,14 +98,14 @@ Result<std::vector<ScheduleRow>> time_schedule(const ImportedSchedule& schedule,
     const Result<LoopedRun> fastest = fastest_run(plan, machine, protocol, size, as_timed ? schedule.loops : loops);
     if (!fastest.ok() && context.stopped()) break;
     if (!fastest.ok()) return fastest.error();
-    const MessageRun& run = fastest->run;
+    const engine::MessageRun& run = fastest->run;
     row.loops = fastest->loops;
     row.time = machine.protocol().launch + run.end.since_start();
     row.algorithm_floor = run.algorithm_floor;
     row.bound = run.bound;
     row.floor = machine.floor(call_of(plan, size));
-    row.warning = below_floor(row.time, row.floor.time, plan.name);
-    if (const auto ours = machine.time(call_of(plan, size), kTimeAlone); ours.ok()) {
+    row.warning = predict::below_floor(row.time, row.floor.time, plan.name);
+    if (const auto ours = machine.time(call_of(plan, size), predict::kTimeAlone); ours.ok()) {
       row.ours = ours->algorithm;
       row.ours_time = ours->time;
     }
@@ -114,24 +116,23 @@ Result<std::vector<ScheduleRow>> time_schedule(const ImportedSchedule& schedule,
   return rows;
 }
 
-namespace questions {
-
-std::vector<ScheduleRowResult> schedule_results(const ImportedSchedule& schedule, const std::vector<ScheduleRow>& rows,
-                                                const Topology& topology) {
-  const ExecutionPlan& plan = schedule.plan;
+std::vector<ScheduleRowResult> schedule_results(const formats::ImportedSchedule& schedule,
+                                                const std::vector<ScheduleRow>& rows,
+                                                const topology::Topology& topology) {
+  const collectives::ExecutionPlan& plan = schedule.plan;
   std::vector<ScheduleRowResult> list;
   for (const ScheduleRow& r : rows) {
     ScheduleRowResult& out = list.emplace_back();
     out.size_bytes = count(r.size);
     out.time_us = r.time.in_us();
     out.algbw_GBps = r.algbw();
-    out.busbw_GBps = r.algbw() * bus_factor(plan.op, plan.ranks);
+    out.busbw_GBps = r.algbw() * predict::bus_factor(plan.op, plan.ranks);
     out.algorithm = plan.name;
-    out.protocol = name_of(*parse_protocol(schedule.protocol));
+    out.protocol = program::name_of(*program::parse_protocol(schedule.protocol));
     out.channels = plan.channels;
     out.chunks = r.loops;
     out.floor_us = r.floor.time.in_us();
-    out.floor_cut = {name_of(r.floor.kind), r.floor.cut};
+    out.floor_cut = {floors::name_of(r.floor.kind), r.floor.cut};
     out.above_floor_percent = r.above_floor_percent();
     out.algorithm_floor_us = r.algorithm_floor.in_us();
     out.bound_by = bound_result(r.bound, topology);
@@ -144,15 +145,16 @@ std::vector<ScheduleRowResult> schedule_results(const ImportedSchedule& schedule
   return list;
 }
 
-Result<MessagesResult> time_messages(const ImportedMessages& messages, Predictor& machine) {
-  const Cluster& cluster = machine.cluster();
+Result<MessagesResult> time_messages(const formats::ImportedMessages& messages, predict::Predictor& machine) {
+  const spec::Cluster& cluster = machine.cluster();
   if (machine.ranks() < messages.graph.ranks)
     return invalid(fmt::format("is for {} ranks, {} has {} GPUs", messages.graph.ranks, cluster.name, machine.ranks()),
                    {messages.name, 0, 0, ""});
-  MessageGraph graph = messages.graph;
-  graph.nics = busbar::nics_of(messages.call, graph.ranks, machine);
-  BUSBAR_ASSIGN(const MessageRun run, run_messages(machine.router(), machine.placement(), machine.protocol(),
-                                                   messages.call.protocol, graph, machine.policy().shortcuts));
+  program::MessageGraph graph = messages.graph;
+  graph.nics = nics_of(messages.call, graph.ranks, machine);
+  BUSBAR_ASSIGN(const engine::MessageRun run,
+                engine::run_messages(machine.router(), machine.placement(), machine.protocol(), messages.call.protocol,
+                                     graph, machine.policy().shortcuts));
   return MessagesResult{cluster.name,
                         run.end.since_start().in_us(),
                         run.messages,
@@ -206,5 +208,4 @@ const Record& record_of(const MessagesResult*) {
   return record;
 }
 
-}  // namespace questions
-}  // namespace busbar
+}  // namespace busbar::questions

@@ -13,17 +13,17 @@
 #include "busbar/questions/bound_by.h"
 #include "busbar/questions/collective_result.h"
 
-namespace busbar {
+namespace busbar::questions {
 
 /// Reads and proves it. Error for files of kinds without a schedule.
-Result<ImportedSchedule> load_schedule(const std::string& file);
+Result<formats::ImportedSchedule> load_schedule(const std::string& file);
 
 /// One size of a schedule from a file.
 struct ScheduleRow {
   Bytes size{};
   Duration time, algorithm_floor;
-  Floor floor;
-  Bound bound;
+  floors::Floor floor;
+  lowering::Bound bound;
   std::string warning;  ///< of below_floor()
   std::uint32_t loops = 1;
   std::string ours;  ///< the fastest of our algorithms, "" if none can be timed
@@ -36,11 +36,9 @@ struct ScheduleRow {
 
 /// Times it message by message. `loops`: number of parts of the buffer that run one after another; 0: the fastest
 /// number, down to the machine's chunk size. Stops early, with the sizes so far, if `context` requests it.
-Result<std::vector<ScheduleRow>> time_schedule(const ImportedSchedule& schedule, Predictor& machine,
+Result<std::vector<ScheduleRow>> time_schedule(const formats::ImportedSchedule& schedule, predict::Predictor& machine,
                                                const std::vector<Bytes>& sizes, std::uint32_t loops,
                                                const Context& context);
-
-namespace questions {
 
 /// A row in results.
 struct ScheduleRowResult {
@@ -59,8 +57,9 @@ struct ScheduleRowResult {
 };
 const Record& record_of(const ScheduleRowResult*);
 
-std::vector<ScheduleRowResult> schedule_results(const ImportedSchedule& schedule, const std::vector<ScheduleRow>& rows,
-                                                const Topology& topology);
+std::vector<ScheduleRowResult> schedule_results(const formats::ImportedSchedule& schedule,
+                                                const std::vector<ScheduleRow>& rows,
+                                                const topology::Topology& topology);
 
 struct MessageChain {
   double work = 0, transfer = 0, latency = 0;
@@ -76,11 +75,10 @@ struct MessagesResult {
   BoundBy bound_by;
   MessageChain chain_us;
   // For views only:
-  Bound bound;
+  lowering::Bound bound;
 };
 const Record& record_of(const MessagesResult*);
 
-Result<MessagesResult> time_messages(const ImportedMessages& messages, Predictor& machine);
+Result<MessagesResult> time_messages(const formats::ImportedMessages& messages, predict::Predictor& machine);
 
-}  // namespace questions
-}  // namespace busbar
+}  // namespace busbar::questions

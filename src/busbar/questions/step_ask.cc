@@ -6,17 +6,18 @@
 
 namespace busbar::questions {
 
-TrainAsk step_ask(const Context& context) {
-  TrainAsk ask;
+step::TrainAsk step_ask(const Context& context) {
+  step::TrainAsk ask;
   ask.stop = context.stop;
   ask.kept = context.kept;
   ask.notice = context.notice;
   return ask;
 }
 
-Result<TrainRun> named_step(Scenario scenario, const TrainAsk& ask, bool open, const Context& context) {
+Result<step::TrainRun> named_step(spec::Scenario scenario, const step::TrainAsk& ask, bool open,
+                                  const Context& context) {
   context.begin("timing the step on " + scenario.cluster);
-  return open ? run_without_layout(std::move(scenario), ask, context) : step::predict(std::move(scenario), ask);
+  return open ? plan::run_without_layout(std::move(scenario), ask, context) : step::predict(std::move(scenario), ask);
 }
 
 }  // namespace busbar::questions

@@ -7,9 +7,10 @@
 namespace busbar::questions {
 
 /// Defaults, with what the caller lends: its wish that steps stop, machines that are ready, and who takes notices.
-TrainAsk step_ask(const Context& context);
+step::TrainAsk step_ask(const Context& context);
 
 /// The step of a scenario; without a layout, if `open`, in one that plan_default() chooses.
-Result<TrainRun> named_step(Scenario scenario, const TrainAsk& ask, bool open, const Context& context);
+Result<step::TrainRun> named_step(spec::Scenario scenario, const step::TrainAsk& ask, bool open,
+                                  const Context& context);
 
 }  // namespace busbar::questions

@@ -1,6 +1,6 @@
 #include "busbar/questions/step_changes.h"
 
-namespace busbar {
+namespace busbar::step {
 
 const Record& record_of(const Lever*) {
   using L = Lever;
@@ -37,4 +37,4 @@ const Record& record_of(const CompressionTable*) {
   return record;
 }
 
-}  // namespace busbar
+}  // namespace busbar::step

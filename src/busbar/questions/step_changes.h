@@ -5,10 +5,10 @@
 #include "busbar/step/compression_table.h"
 #include "busbar/step/levers.h"
 
-namespace busbar {
+namespace busbar::step {
 
 const Record& record_of(const Lever*);
 const Record& record_of(const CompressionRow*);
 const Record& record_of(const CompressionTable*);
 
-}  // namespace busbar
+}  // namespace busbar::step

@@ -8,7 +8,7 @@
 #include "busbar/formats/import.h"
 #include "busbar/questions/machine_request.h"
 
-namespace busbar {
+namespace busbar::spec {
 namespace {
 
 template <typename S>
@@ -76,15 +76,18 @@ const Record& record_of(const ScenarioFlags*) {
   return record;
 }
 
-namespace questions {
+}  // namespace busbar::spec
+
+namespace busbar::questions {
+
 namespace {
 
 /// Whether a word names a machine: a preset, a file of another program, or YAML without a key of a scenario.
 bool names_machine(const std::string& word) {
   if (!names_input(word)) return !word.empty() && word.find('/') == std::string::npos && !word.ends_with(".yaml");
-  const Result<ImportSource> source = ImportSource::open(word);
+  const Result<formats::ImportSource> source = formats::ImportSource::open(word);
   if (!source.ok()) return false;
-  const FormatEntry* const format = find_format(source->head());
+  const formats::FormatEntry* const format = formats::find_format(source->head());
   if (format != nullptr && format->machine != nullptr) return true;
   const Result<YamlDocument> document = YamlDocument::load(word);
   if (!document.ok() || document->root().kind() != YamlNode::Kind::kMap) return false;
@@ -94,14 +97,13 @@ bool names_machine(const std::string& word) {
 
 }  // namespace
 
-bool is_catalog_model(const std::string& word) { return Catalog().has("models", word); }
+bool is_catalog_model(const std::string& word) { return spec::Catalog().has("models", word); }
 
-void sort_scenario_words(std::string& scenario, ScenarioFlags& flags) {
+void sort_scenario_words(std::string& scenario, spec::ScenarioFlags& flags) {
   if (flags.model.empty() && is_catalog_model(scenario)) flags.model.swap(scenario);  // the model first
   if (!names_machine(scenario)) return;
   if (!flags.cluster.empty() && flags.model.empty()) flags.model.swap(flags.cluster);  // the second word
   if (flags.cluster.empty()) flags.cluster.swap(scenario);
 }
 
-}  // namespace questions
-}  // namespace busbar
+}  // namespace busbar::questions

@@ -15,7 +15,7 @@
 #include "busbar/base/record.h"
 #include "busbar/spec/scenario.h"
 
-namespace busbar {
+namespace busbar::spec {
 
 /// The degrees and the other keys of a layout that have a field of their own. Flags of other programs for them:
 /// questions/flag_words.cc.
@@ -23,7 +23,9 @@ const Record& record_of(const LayoutFlags*);
 /// Cluster, model, layout file, framework and recipe; then the keys of a layout.
 const Record& record_of(const ScenarioFlags*);
 
-namespace questions {
+}  // namespace busbar::spec
+
+namespace busbar::questions {
 
 inline constexpr const char* kGlobalBatchMeaning =
     "sequences per step (default: as published for the model, else about 4 M tokens)";
@@ -57,7 +59,6 @@ Field gpus_field(std::uint32_t Asked::*gpus) {
 }
 
 /// Moves words to where they belong when the first one is a machine: "dgx-h100:8 llama3-8b".
-void sort_scenario_words(std::string& scenario, ScenarioFlags& flags);
+void sort_scenario_words(std::string& scenario, spec::ScenarioFlags& flags);
 
-}  // namespace questions
-}  // namespace busbar
+}  // namespace busbar::questions

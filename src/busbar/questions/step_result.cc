@@ -30,7 +30,7 @@ Record parts_record(const char* name, const char* unit) {
 
 /// `of`: from a duration to a number.
 template <typename T, typename F>
-PartsOfStep<T> parts_of(const Breakdown& b, F of) {
+PartsOfStep<T> parts_of(const step::Breakdown& b, F of) {
   return {of(b.compute),    of(b.exposed_tp), of(b.exposed_dp), of(b.exposed_pp), of(b.exposed_cp),
           of(b.exposed_ep), of(b.bubble),     of(b.optimizer),  of(b.other),      of(b.slowest_gpu)};
 }
@@ -46,7 +46,7 @@ const Record& record_of(const StepPicoseconds*) {
   return record;
 }
 
-StepSeconds step_seconds(const Breakdown& parts) {
+StepSeconds step_seconds(const step::Breakdown& parts) {
   return parts_of<double>(parts, [](Duration d) { return d.in_s(); });
 }
 
@@ -236,12 +236,12 @@ const Record& record_of(const StepAnswer*) {
 
 namespace {
 
-MemoryResult memory_result(const MemoryUse& m) {
+MemoryResult memory_result(const workload::MemoryUse& m) {
   MemoryResult r;
   std::uint64_t* const parts[] = {&r.parameters, &r.gradients,  &r.optimizer, &r.activations,   &r.logits,
                                   &r.gathered,   &r.recomputed, &r.temporary, &r.fragmentation, &r.workspace};
-  const auto named = memory_parts(m);
-  static_assert(std::tuple_size_v<decltype(memory_parts(m))> == std::size(parts));
+  const auto named = workload::memory_parts(m);
+  static_assert(std::tuple_size_v<decltype(workload::memory_parts(m))> == std::size(parts));
   for (std::size_t i = 0; i < named.size(); ++i) *parts[i] = count(named[i].bytes);
   r.total = count(m.total());
   r.stage = m.stage;
@@ -249,20 +249,21 @@ MemoryResult memory_result(const MemoryUse& m) {
 }
 
 /// The command that gives the time of the call alone; none for packets and with penalties, which it cannot state.
-std::optional<std::string> command_of(const TrainRun& r, const CollectiveCall& prepared) {
+std::optional<std::string> command_of(const step::TrainRun& r, const program::CollectiveCall& prepared) {
   if (r.engine == "packet" || r.machine->policy().penalty) return {};
-  busbar::CollectiveRequest asked{r.scenario.cluster, r.scenario.cluster_overrides, r.engine, prepared, r.predict};
+  busbar::predict::CollectiveRequest asked{r.scenario.cluster, r.scenario.cluster_overrides, r.engine, prepared,
+                                           r.predict};
   asked.call.algorithm = "auto";
-  asked.call.protocol = Protocol::kAuto;
-  asked.predict.nccl = to_string(r.machine->policy().nccl);
+  asked.call.protocol = program::Protocol::kAuto;
+  asked.predict.nccl = nccl::to_string(r.machine->policy().nccl);
   return request_line(asked);
 }
 
-CallResult call_result(const TrainRun& r, const CallUse& u) {
-  const CollectiveCall& c = r.program.calls[index(u.call)];
+CallResult call_result(const step::TrainRun& r, const step::CallUse& u) {
+  const program::CollectiveCall& c = r.program.calls[index(u.call)];
   return {r.program.labels[u.label],
-          name_of(u.cls),
-          name_of(c.op),
+          program::name_of(u.cls),
+          collectives::name_of(c.op),
           c.algorithm,
           c.groups.size(),
           c.groups.groups(),
@@ -277,27 +278,34 @@ CallResult call_result(const TrainRun& r, const CallUse& u) {
 }
 
 VolumeResult volume_result(const Volume& v) {
-  return {name_of(v.cls),  name_of(v.op), v.ranks, v.calls_per_gpu, v.message_bytes,
-          v.bytes_per_gpu, law_of(v.op),  v.level, v.links};
+  return {program::name_of(v.cls),
+          collectives::name_of(v.op),
+          v.ranks,
+          v.calls_per_gpu,
+          v.message_bytes,
+          v.bytes_per_gpu,
+          law_of(v.op),
+          v.level,
+          v.links};
 }
 
 std::optional<std::string> name_or_null(const std::string& text) {
   return text.empty() ? std::nullopt : std::optional(text);
 }
 
-void add_time(const TrainRun& r, StepAnswer& a) {
-  const Breakdown& parts = r.step.breakdown;
+void add_time(const step::TrainRun& r, StepAnswer& a) {
+  const step::Breakdown& parts = r.step.breakdown;
   a.step_time_s = r.step.step_time.in_s();
   a.step_time_ps = r.step.step_time.in_ps();
   a.balanced_step_time_s = r.step.balanced.in_s();
   a.breakdown_s = step_seconds(parts);
   a.breakdown_ps = parts_of<std::int64_t>(parts, [](Duration d) { return d.in_ps(); });
-  a.idle_percent = idle_percent(parts, r.step.step_time);
-  const GradientWindow w = gradient_window(r);
+  a.idle_percent = step::idle_percent(parts, r.step.step_time);
+  const step::GradientWindow w = step::gradient_window(r);
   a.gradient_reduction = {w.reduction.in_s(), w.backward.in_s()};
   a.compute_slowed_s = r.step.slowed.in_s();
   a.critical_role = r.program.roles[index(r.step.critical_role)].name;
-  const StepSpread s = step_spread(r);
+  const step::StepSpread s = step::step_spread(r);
   a.jitter = {
       100 * r.kernels.jitter_share, a.step_time_s, s.p10_s, s.p50_s, s.p90_s, s.p99_s, r.law.delays, r.law.slow_chance};
   a.band_percent = {r.band.low_percent, r.band.high_percent};
@@ -306,7 +314,7 @@ void add_time(const TrainRun& r, StepAnswer& a) {
   a.likely_step_s = {low_s, high_s};
 }
 
-void add_rates(const TrainRun& r, StepAnswer& a) {
+void add_rates(const step::TrainRun& r, StepAnswer& a) {
   a.tokens_per_s_per_gpu = r.metrics.tokens_per_s_per_gpu;
   a.model_tflops_per_gpu = r.metrics.model_tflops_per_gpu;
   a.model_tflops_per_gpu_full_attention = r.metrics.model_tflops_per_gpu_full_attention;
@@ -318,15 +326,15 @@ void add_rates(const TrainRun& r, StepAnswer& a) {
                 r.cost.usd_per_million_tokens, r.cost.usd_per_day,       r.cost.usd_per_day_per_percent};
 }
 
-void add_memory(const TrainRun& r, StepAnswer& a) {
+void add_memory(const step::TrainRun& r, StepAnswer& a) {
   a.memory_bytes = memory_result(r.memory);
   a.memory_bytes.capacity = count(r.memory_capacity);
   for (std::uint32_t s = 0; s < r.layout.pp; ++s)
-    a.memory_stages.push_back(memory_result(stage_memory(r.scenario.model, r.layout, s)));
+    a.memory_stages.push_back(memory_result(workload::stage_memory(r.scenario.model, r.layout, s)));
   a.fits = !r.does_not_fit.has_value();
 }
 
-void add_communication(const TrainRun& r, StepAnswer& a) {
+void add_communication(const step::TrainRun& r, StepAnswer& a) {
   a.assumptions = r.cluster().assumptions;
   if (const auto& penalty = r.machine->policy().penalty) {
     a.penalty = penalty_result(*penalty);
@@ -335,20 +343,20 @@ void add_communication(const TrainRun& r, StepAnswer& a) {
   if (!r.transport.empty()) a.packets = PacketsOfStep{r.transport, r.balance, r.packet_counts};
   a.volumes = volume_results(r);
   a.policy = policy_result(r.machine->policy(), r.predict.launch, r.machine->protocol().launch);
-  for (const CallUse& u : r.step.calls) a.calls.push_back(call_result(r, u));
+  for (const step::CallUse& u : r.step.calls) a.calls.push_back(call_result(r, u));
   if (!a.calls.empty()) a.bound_by = a.calls.front().bound_by;
-  for (const Relief& x : r.relief) a.relief.push_back({x.what, x.gain_percent});
+  for (const choice::Relief& x : r.relief) a.relief.push_back({x.what, x.gain_percent});
 }
 
 }  // namespace
 
-std::vector<VolumeResult> volume_results(const TrainRun& run) {
+std::vector<VolumeResult> volume_results(const step::TrainRun& run) {
   std::vector<VolumeResult> out;
   for (const Volume& v : step_volumes(run)) out.push_back(volume_result(v));
   return out;
 }
 
-StepAnswer step_answer(const TrainRun& r, std::string inputs_hash) {
+StepAnswer step_answer(const step::TrainRun& r, std::string inputs_hash) {
   StepAnswer a;
   a.cluster = r.cluster().name;
   a.gpus = r.layout.ranks();
@@ -365,7 +373,7 @@ StepAnswer step_answer(const TrainRun& r, std::string inputs_hash) {
   add_communication(r, a);
   if (r.settings.jobs > 1) a.jobs = JobsOfStep{r.settings.jobs, r.settings.placement, r.alone.in_s()};
   if (r.scenario.model.moe.experts > 0) {
-    const ExpertLoad load = expert_load(r.scenario.model, r.layout);
+    const workload::ExpertLoad load = workload::expert_load(r.scenario.model, r.layout);
     a.experts = ExpertsResult{load.busiest, load.busiest_p90, load.dropped};
   }
   if (!r.planned_flags.empty()) a.planned = PlannedResult{r.planned_because, r.planned_flags};

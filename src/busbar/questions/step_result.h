@@ -25,7 +25,7 @@ struct PartsOfStep {
 };
 using StepSeconds = PartsOfStep<double>;
 const Record& record_of(const StepSeconds*);
-StepSeconds step_seconds(const Breakdown& parts);
+StepSeconds step_seconds(const step::Breakdown& parts);
 using StepPicoseconds = PartsOfStep<std::int64_t>;
 const Record& record_of(const StepPicoseconds*);
 
@@ -101,7 +101,7 @@ const Record& record_of(const ReliefOfStep*);
 
 struct PacketsOfStep {
   std::string transport, lb;
-  PacketCounts counts;
+  packet::PacketCounts counts;
 };
 const Record& record_of(const PacketsOfStep*);
 
@@ -151,8 +151,8 @@ struct StepAnswer {
 const Record& record_of(const StepAnswer*);
 
 /// What a GPU sends in one step, by purpose.
-std::vector<VolumeResult> volume_results(const TrainRun& run);
+std::vector<VolumeResult> volume_results(const step::TrainRun& run);
 
-StepAnswer step_answer(const TrainRun& run, std::string inputs_hash);
+StepAnswer step_answer(const step::TrainRun& run, std::string inputs_hash);
 
 }  // namespace busbar::questions

@@ -8,7 +8,7 @@
 #include "busbar/topology/levels.h"
 #include "busbar/topology/tiers.h"
 
-namespace busbar {
+namespace busbar::questions {
 namespace {
 
 /// The links on the way between two GPUs, named by the narrowest of those at the highest tier.
@@ -17,20 +17,21 @@ struct Reach {
   std::string links;      ///< "NVLink", "InfiniBand, leaf"
 };
 
-Reach reach_of(const Router& router, DeviceId a, DeviceId b, const std::vector<std::uint8_t>& tiers) {
-  const Topology& t = router.topology();
+Reach reach_of(const routing::Router& router, topology::DeviceId a, topology::DeviceId b,
+               const std::vector<std::uint8_t>& tiers) {
+  const topology::Topology& t = router.topology();
   Reach out;
-  const auto route = view_route(router, a, b);
+  const auto route = routing::view_route(router, a, b);
   if (!route.ok()) return out;
   double narrowest = 0;
-  for (const PathHop& hop : route->hops) {
-    const LinkId link = hop.links.front().link;
+  for (const routing::PathHop& hop : route->hops) {
+    const topology::LinkId link = hop.links.front().link;
     const std::uint8_t tier = std::max(tiers[index(t.from(link))], tiers[index(t.to(link))]);
     if (!out.links.empty() && (tier < out.tier || (tier == out.tier && hop.payload_GBps >= narrowest))) continue;
     out = {tier, questions::brand_of(t.link_class(link))};
     narrowest = hop.payload_GBps;
   }
-  if (out.tier > 0) out.links += ", " + tier_name(out.tier);
+  if (out.tier > 0) out.links += ", " + topology::tier_name(out.tier);
   return out;
 }
 
@@ -40,14 +41,14 @@ Reach farther(Reach a, Reach b) { return a.links.empty() || b.tier > a.tier ? st
 /// Which links groups of ranks need.
 class Levels {
  public:
-  explicit Levels(const TrainRun& run)
+  explicit Levels(const step::TrainRun& run)
       : machine_(*run.machine),
         topology_(run.cluster().topology),
-        domain_(std::max(1u, scale_up_domain(topology_).gpus)),
-        tiers_(switch_tiers(topology_)) {}
+        domain_(std::max(1u, topology::scale_up_domain(topology_).gpus)),
+        tiers_(topology::switch_tiers(topology_)) {}
 
   /// From the first group. Rank r is on GPU r.
-  std::string level(const GroupFamily& groups) const {
+  std::string level(const collectives::GroupFamily& groups) const {
     const auto gpu = [&](std::uint32_t member) { return groups.actor(0, member); };
     if (machine_.in_host_memory(groups)) return "host memory";
     bool one_domain = true, one_node = true;
@@ -60,7 +61,7 @@ class Levels {
   }
 
   /// The farthest links between the first member and those half around and all around a ring, of three groups.
-  Reach reach(const GroupFamily& groups) const {
+  Reach reach(const collectives::GroupFamily& groups) const {
     Reach far;
     const std::uint32_t n = groups.size();
     for (const std::uint32_t g : {0u, groups.groups() / 2, groups.groups() - 1})
@@ -73,20 +74,20 @@ class Levels {
   }
 
  private:
-  DeviceId gpu(const GroupFamily& groups, std::uint32_t group, std::uint32_t member) const {
+  topology::DeviceId gpu(const collectives::GroupFamily& groups, std::uint32_t group, std::uint32_t member) const {
     return machine_.placement().gpu(groups.actor(group, member));
   }
 
-  const Predictor& machine_;
-  const Topology& topology_;
+  const predict::Predictor& machine_;
+  const topology::Topology& topology_;
   std::uint32_t domain_;
   std::vector<std::uint8_t> tiers_;
 };
 
 /// What all members of a group send to others, as a factor of S.
-double sent_by_call(const CollectiveCall& c) {
+double sent_by_call(const program::CollectiveCall& c) {
   const std::uint32_t n = c.groups.size();
-  if (c.op != Collective::kAllToAllV || c.pairs.begin.empty()) return sent_by_group(c.op, n);
+  if (c.op != collectives::Collective::kAllToAllV || c.pairs.begin.empty()) return predict::sent_by_group(c.op, n);
   std::uint64_t most = 1, away = 0;
   for (std::uint32_t i = 0; i < n; ++i) {
     most = std::max<std::uint64_t>(most, c.pairs.begin[i * n + n] - c.pairs.begin[i * n]);
@@ -97,11 +98,11 @@ double sent_by_call(const CollectiveCall& c) {
 
 }  // namespace
 
-std::vector<Volume> step_volumes(const TrainRun& run) {
+std::vector<Volume> step_volumes(const step::TrainRun& run) {
   const Levels levels(run);
   std::vector<Volume> out;
-  for (const CallUse& u : run.step.calls) {
-    const CollectiveCall& c = run.program.calls[index(u.call)];
+  for (const step::CallUse& u : run.step.calls) {
+    const program::CollectiveCall& c = run.program.calls[index(u.call)];
     const double n = c.groups.size(), groups = c.groups.groups(), count_of = static_cast<double>(u.count);
     const std::string level = levels.level(c.groups);
     auto at = std::find_if(out.begin(), out.end(), [&](const Volume& v) {
@@ -122,18 +123,18 @@ std::vector<Volume> step_volumes(const TrainRun& run) {
   return out;
 }
 
-const char* law_of(Collective op) {
+const char* law_of(collectives::Collective op) {
   switch (op) {
-    case Collective::kAllReduce:
+    case collectives::Collective::kAllReduce:
       return "2 (n-1)/n S";
-    case Collective::kAllGather:
-    case Collective::kReduceScatter:
-    case Collective::kAllToAll:
-    case Collective::kAllToAllV:
+    case collectives::Collective::kAllGather:
+    case collectives::Collective::kReduceScatter:
+    case collectives::Collective::kAllToAll:
+    case collectives::Collective::kAllToAllV:
       return "(n-1)/n S";
     default:
       return "S from one rank";
   }
 }
 
-}  // namespace busbar
+}  // namespace busbar::questions

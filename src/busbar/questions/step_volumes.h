@@ -7,12 +7,12 @@
 
 #include "busbar/step/train_run.h"
 
-namespace busbar {
+namespace busbar::questions {
 
 /// Calls of one purpose, operation and number of ranks.
 struct Volume {
-  OpClass cls{};
-  Collective op{};
+  program::OpClass cls{};
+  collectives::Collective op{};
   std::uint32_t ranks = 0;   ///< of a group
   double calls_per_gpu = 0;  ///< in one step, mean over all GPUs
   double message_bytes = 0;  ///< S of a call, mean
@@ -23,9 +23,9 @@ struct Volume {
 };
 
 /// In the order of the breakdown, the largest first within a purpose.
-std::vector<Volume> step_volumes(const TrainRun& run);
+std::vector<Volume> step_volumes(const step::TrainRun& run);
 
 /// Sent by one GPU, as a factor of S: "(n-1)/n S".
-const char* law_of(Collective op);
+const char* law_of(collectives::Collective op);
 
-}  // namespace busbar
+}  // namespace busbar::questions

@@ -16,7 +16,7 @@
 #include "busbar/step/machine.h"
 #include "busbar/step/train_variants.h"
 
-namespace busbar {
+namespace busbar::survive {
 namespace {
 
 template <typename S, typename T>
@@ -68,7 +68,9 @@ const Record& record_of(const SparePolicy*) {
   return record;
 }
 
-namespace questions {
+}  // namespace busbar::survive
+
+namespace busbar::questions {
 
 const Record& record_of(const SurviveRequest*) {
   using S = SurviveRequest;
@@ -240,17 +242,17 @@ const Record& record_of(const SurviveCallResult*) {
 
 namespace {
 
-std::vector<PartLossResult> part_loss_results(const PartLosses& losses) {
+std::vector<PartLossResult> part_loss_results(const survive::PartLosses& losses) {
   std::vector<PartLossResult> out;
-  for (const PartLoss& l : losses.rows) {
+  for (const survive::PartLoss& l : losses.rows) {
     PartLossResult& r = out.emplace_back();
     r.part = l.selector;
     r.kind = l.part.what;
     r.alike = l.part.alike;
-    r.state = name_of(l.state);
+    r.state = survive::name_of(l.state);
     r.time_s = l.time_s;
     if (l.time_s) r.cost_percent = l.cost_percent;
-    r.ends_job = l.state == PartState::kOut && l.part.ends_job;
+    r.ends_job = l.state == survive::PartState::kOut && l.part.ends_job;
     r.switch_off = l.switch_off;
     r.lost_h = l.lost_h;
     if (!l.why_not.empty()) r.why_not = l.why_not;
@@ -258,18 +260,18 @@ std::vector<PartLossResult> part_loss_results(const PartLosses& losses) {
   return out;
 }
 
-std::vector<CauseOfEnd> causes_of(const GoodputRun& g) {
+std::vector<CauseOfEnd> causes_of(const survive::GoodputRun& g) {
   std::vector<CauseOfEnd> out;
-  for (const Interruptions::Line& line : g.interruptions.lines)
-    out.push_back({line.cause.name, name_of(line.cause.part), line.parts, line.cause.per_year, line.per_day,
+  for (const survive::Interruptions::Line& line : g.interruptions.lines)
+    out.push_back({line.cause.name, survive::name_of(line.cause.part), line.parts, line.cause.per_year, line.per_day,
                    line.per_day / g.interruptions.per_day, line.cause.network, line.cause.source});
   return out;
 }
 
 std::optional<double> if_above_0(double value) { return value > 0 ? std::optional(value) : std::nullopt; }
 
-CheckpointCost checkpoint_cost(const GoodputRun& g) {
-  const CheckpointRun& c = g.checkpoint;
+CheckpointCost checkpoint_cost(const survive::GoodputRun& g) {
+  const survive::CheckpointRun& c = g.checkpoint;
   return {c.bytes,         if_above_0(c.store_bytes_per_s / 1e9),
           c.write_s(),     c.links.save_s,
           c.write_bound(), g.terms.save_s,
@@ -277,8 +279,8 @@ CheckpointCost checkpoint_cost(const GoodputRun& g) {
           g.young_s};
 }
 
-std::optional<SpareCubesResult> spare_cubes_of(const GoodputRun& g) {
-  const SpareCubes& c = g.cubes;
+std::optional<SpareCubesResult> spare_cubes_of(const survive::GoodputRun& g) {
+  const survive::SpareCubes& c = g.cubes;
   if (c.cubes == 0) return std::nullopt;
   return SpareCubesResult{c.cubes,
                           c.spares,
@@ -286,18 +288,18 @@ std::optional<SpareCubesResult> spare_cubes_of(const GoodputRun& g) {
                           c.initialisation_s,
                           c.per_day,
                           c.event_s,
-                          if_above_0(c.event_s / kSecondsInHour * g.usd_per_hour)};
+                          if_above_0(c.event_s / survive::kSecondsInHour * g.usd_per_hour)};
 }
 
-void take_goodput(const GoodputRun& g, SurviveStepResult& out) {
+void take_goodput(const survive::GoodputRun& g, SurviveStepResult& out) {
   out.goodput = g.shares.useful;
   out.goodput_low = g.at_high_rates.useful;
   out.goodput_high = g.at_low_rates.useful;
   out.interruptions_per_day = g.interruptions.per_day;
-  out.mtti_h = g.terms.mtti_s / kSecondsInHour;
+  out.mtti_h = g.terms.mtti_s / survive::kSecondsInHour;
   out.network_share = g.interruptions.network_per_day / g.interruptions.per_day;
   out.lost = {g.shares.checkpoint, g.shares.restart, g.shares.rework, g.shares.slower};
-  if (g.usd_per_hour > 0) out.lost_usd_per_day = (1 - g.shares.useful) * g.usd_per_hour * kHoursInDay;
+  if (g.usd_per_hour > 0) out.lost_usd_per_day = (1 - g.shares.useful) * g.usd_per_hour * survive::kHoursInDay;
   out.checkpoint = checkpoint_cost(g);
   out.recovery_s = {g.detect_s, g.restart_s, g.checkpoint.load_s()};
   out.spare_servers = g.spares;
@@ -309,7 +311,7 @@ void take_goodput(const GoodputRun& g, SurviveStepResult& out) {
   out.run_usd = if_above_0(g.run_usd);
   out.failures = g.rates.name;
   out.causes = causes_of(g);
-  for (const GoodputLever& l : g.levers) out.levers.push_back({l.what, l.useful});
+  for (const survive::GoodputLever& l : g.levers) out.levers.push_back({l.what, l.useful});
   out.policies = g.policies;
 }
 
@@ -317,22 +319,23 @@ void take_goodput(const GoodputRun& g, SurviveStepResult& out) {
 struct SurviveCall {
   const SurviveRequest& request;
   std::string cluster;
-  Overrides overrides;
-  Collective op{};
+  spec::Overrides overrides;
+  collectives::Collective op{};
   Bytes size{0};
   const Context& context;
 
-  Result<double> time(const Overrides& with, std::optional<Cluster>* machine = nullptr) const {
-    BUSBAR_ASSIGN(Cluster loaded, load_machine(cluster, with));
+  Result<double> time(const spec::Overrides& with, std::optional<spec::Cluster>* machine = nullptr) const {
+    BUSBAR_ASSIGN(spec::Cluster loaded, step::load_machine(cluster, with));
     if (machine != nullptr) *machine = loaded;
-    PredictPolicy policy{.engine = request.engine};
+    predict::PredictPolicy policy{.engine = request.engine};
     policy.stop = context.stop;
-    BUSBAR_RETURN_IF_ERROR(read_predict_options(request.predict, Catalog(with.catalog), policy));
+    BUSBAR_RETURN_IF_ERROR(predict::read_predict_options(request.predict, spec::Catalog(with.catalog), policy));
     const auto all = static_cast<std::uint32_t>(loaded.topology.gpus().size());
-    BUSBAR_ASSIGN(const std::unique_ptr<Predictor> predictor,
-                  Predictor::make(std::move(loaded), {}, std::move(policy)));
+    BUSBAR_ASSIGN(const std::unique_ptr<predict::Predictor> predictor,
+                  predict::Predictor::make(std::move(loaded), {}, std::move(policy)));
     const std::uint32_t gpus = request.gpus > 0 ? request.gpus : all;
-    BUSBAR_ASSIGN(const Prediction p, predictor->time(call_over(op, size, gpus), kTimeAlone));
+    BUSBAR_ASSIGN(const predict::Prediction p,
+                  predictor->time(predict::call_over(op, size, gpus), predict::kTimeAlone));
     return p.time.in_s();
   }
 };
@@ -344,27 +347,28 @@ Result<SurviveCall> read_survive_call(const SurviveRequest& r, const Context& co
   if (out.cluster.empty()) out.cluster = r.scenario;
   if (out.cluster.empty())
     return invalid("needs a machine: busbar survive dgx-h100:8 --for all_reduce", field_of("for"));
-  const Result<Collective> op = parse_collective(r.op);
+  const Result<collectives::Collective> op = collectives::parse_collective(r.op);
   if (!op.ok()) return invalid(op.error().message, field_of("for"));
   const Result<Bytes> size = parse_cli_size(r.size);
   if (!size.ok() || count(*size) == 0)
     return invalid(fmt::format("'{}' is not a size; write for example 1G", r.size), field_of("size"));
   out.op = *op;
   out.size = *size;
-  BUSBAR_RETURN_IF_ERROR(take_servers(r.gpus, out.cluster, out.overrides));
+  BUSBAR_RETURN_IF_ERROR(step::take_servers(r.gpus, out.cluster, out.overrides));
   return out;
 }
 
 Result<SurviveResult> survive_call(const SurviveRequest& r, const Context& context) {
   BUSBAR_ASSIGN(const SurviveCall call, read_survive_call(r, context));
-  context.begin(fmt::format("timing {} on {}", name_of(call.op), call.cluster));
-  std::optional<Cluster> sound;
+  context.begin(fmt::format("timing {} on {}", collectives::name_of(call.op), call.cluster));
+  std::optional<spec::Cluster> sound;
   SurviveCallResult out;
   BUSBAR_ASSIGN(out.time_s, call.time(call.overrides, &sound));
-  BUSBAR_ASSIGN(out.losses, lose_parts(
-                                fmt::format("{} of {}", name_of(call.op), format_binary_size(count(call.size))),
-                                out.time_s, part_classes(sound->topology, {}), call.overrides,
-                                [&](const Overrides& with) { return call.time(with); }, context));
+  BUSBAR_ASSIGN(out.losses,
+                survive::lose_parts(
+                    fmt::format("{} of {}", collectives::name_of(call.op), format_binary_size(count(call.size))),
+                    out.time_s, survive::part_classes(sound->topology, {}), call.overrides,
+                    [&](const spec::Overrides& with) { return call.time(with); }, context));
   out.rows = part_loss_results(out.losses);
   out.engine = r.engine;
   out.complete = !context.stopped();
@@ -373,37 +377,38 @@ Result<SurviveResult> survive_call(const SurviveRequest& r, const Context& conte
   return SurviveResult(std::move(out));
 }
 
-Result<PartLosses> lose_parts_of(const TrainRun& step, const TrainAsk& ask, const Context& context) {
-  const auto time = [&](const Overrides& with) -> Result<double> {
-    Scenario scenario = step.scenario;
+Result<survive::PartLosses> lose_parts_of(const step::TrainRun& step, const step::TrainAsk& ask,
+                                          const Context& context) {
+  const auto time = [&](const spec::Overrides& with) -> Result<double> {
+    spec::Scenario scenario = step.scenario;
     scenario.layout = step.layout;
     scenario.cluster_overrides = with;
-    BUSBAR_ASSIGN(const TrainRun run, step::predict(std::move(scenario), ask));
+    BUSBAR_ASSIGN(const step::TrainRun run, step::predict(std::move(scenario), ask));
     return run.step.step_time.in_s();
   };
   const auto gpus = static_cast<std::uint32_t>(step.cluster().topology.gpus().size());
-  return lose_parts("step", step.step.step_time.in_s(),
-                    part_classes(step.cluster().topology, stage_colours(step.layout, gpus)),
-                    step.scenario.cluster_overrides, time, context);
+  return survive::lose_parts("step", step.step.step_time.in_s(),
+                             survive::part_classes(step.cluster().topology, survive::stage_colours(step.layout, gpus)),
+                             step.scenario.cluster_overrides, time, context);
 }
 
 Result<SurviveResult> survive_steps(const SurviveRequest& r, const Context& context) {
   std::string file = r.scenario;
-  ScenarioFlags flags = r.flags;
+  spec::ScenarioFlags flags = r.flags;
   sort_scenario_words(file, flags);
-  BUSBAR_ASSIGN(Scenario scenario, read_scenario({file, flags, r.machine}));
-  BUSBAR_RETURN_IF_ERROR(take_servers(r.gpus, scenario.cluster, scenario.cluster_overrides));
-  TrainAsk ask = step_ask(context);
+  BUSBAR_ASSIGN(spec::Scenario scenario, step::read_scenario({file, flags, r.machine}));
+  BUSBAR_RETURN_IF_ERROR(step::take_servers(r.gpus, scenario.cluster, scenario.cluster_overrides));
+  step::TrainAsk ask = step_ask(context);
   ask.gpus = r.gpus;
   ask.engine = r.engine;
   ask.predict = r.predict;
   ask.timeline = ask.scaling = false;
   SurviveStepResult out;
-  const bool open = file.empty() && flags.layout.empty() && !names_a_layout(scenario.layout);
+  const bool open = file.empty() && flags.layout.empty() && !plan::names_a_layout(scenario.layout);
   BUSBAR_ASSIGN(out.step, named_step(std::move(scenario), ask, open, context));
   context.begin(fmt::format("timing the step with a slow server; it takes {} without one",
                             format_duration(out.step.step.step_time.in_s())));
-  BUSBAR_ASSIGN(out.run, run_goodput(out.step, r.goodput, Catalog(r.machine.catalog)));
+  BUSBAR_ASSIGN(out.run, survive::run_goodput(out.step, r.goodput, spec::Catalog(r.machine.catalog)));
   out.fits = !out.step.does_not_fit;
   out.exit_status = out.fits ? 0 : 1;
   out.refused = out.step.does_not_fit;
@@ -411,7 +416,7 @@ Result<SurviveResult> survive_steps(const SurviveRequest& r, const Context& cont
   out.layout = layout_result(out.step.layout);
   if (r.parts) {
     BUSBAR_ASSIGN(out.losses, lose_parts_of(out.step, ask, context));
-    price_losses(out.run, r.goodput.repair_hours, *out.losses);
+    survive::price_losses(out.run, r.goodput.repair_hours, *out.losses);
     out.rows = part_loss_results(*out.losses);
     out.complete = !context.stopped();
   }
@@ -438,5 +443,4 @@ Question survive_question() {
       170);
 }
 
-}  // namespace questions
-}  // namespace busbar
+}  // namespace busbar::questions

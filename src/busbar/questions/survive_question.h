@@ -14,23 +14,25 @@
 #include "busbar/spec/scenario.h"
 #include "busbar/survive/part_loss.h"
 
-namespace busbar {
+namespace busbar::survive {
 
 const Record& record_of(const GoodputAsk*);
 const Record& record_of(const SparePolicy*);
 
-namespace questions {
+}  // namespace busbar::survive
+
+namespace busbar::questions {
 
 struct SurviveRequest {
   std::string scenario;
-  ScenarioFlags flags;
+  spec::ScenarioFlags flags;
   std::uint32_t gpus = 0;  ///< 0: all
   bool parts = false;
   std::string op, size = "1G";  ///< of a collective instead of a step
-  GoodputAsk goodput;
-  PredictOptions predict;
+  survive::GoodputAsk goodput;
+  predict::PredictOptions predict;
   std::string engine = "flow";
-  Overrides machine;
+  spec::Overrides machine;
   bool explain = false;
 };
 const Record& record_of(const SurviveRequest*);
@@ -110,7 +112,7 @@ struct SurviveStepResult {
   std::string failures;
   std::vector<CauseOfEnd> causes;
   std::vector<LeverResult> levers;
-  std::vector<SparePolicy> policies;
+  std::vector<survive::SparePolicy> policies;
   LayoutResult layout;
   std::optional<std::vector<PartLossResult>> rows;  ///< empty: `parts` was not asked for
   std::optional<bool> complete;
@@ -118,9 +120,9 @@ struct SurviveStepResult {
   int exit_status = 0;
   std::optional<Error> refused;  ///< why the step does not fit
   // For views only:
-  TrainRun step;
-  GoodputRun run;
-  std::optional<PartLosses> losses;
+  step::TrainRun step;
+  survive::GoodputRun run;
+  std::optional<survive::PartLosses> losses;
 };
 const Record& record_of(const SurviveStepResult*);
 
@@ -133,12 +135,11 @@ struct SurviveCallResult {
   std::string inputs_hash;
   // For views only:
   std::string cluster;
-  PartLosses losses;
+  survive::PartLosses losses;
 };
 const Record& record_of(const SurviveCallResult*);
 
 using SurviveResult = std::variant<SurviveStepResult, SurviveCallResult>;
 Result<SurviveResult> answer(const SurviveRequest& request, const Context& context = {});
 
-}  // namespace questions
-}  // namespace busbar
+}  // namespace busbar::questions

@@ -8,7 +8,7 @@
 #include "busbar/base/quantity.h"
 #include "busbar/base/random.h"
 
-namespace busbar {
+namespace busbar::questions {
 Result<std::vector<Bytes>> sweep_sizes(const std::string& first_text, const std::string& last_text, double factor) {
   const auto parse = [](const std::string& text, const char* flag) -> Result<Bytes> {
     Result<Bytes> r = parse_cli_size(text);
@@ -35,9 +35,9 @@ Result<std::vector<Bytes>> sweep_sizes(const std::string& first_text, const std:
   return sizes;
 }
 
-Result<std::vector<DeviceId>> place_ranks(const std::string& placement, std::span<const DeviceId> all,
-                                          std::size_t ranks) {
-  std::vector<DeviceId> gpus(all.begin(), all.end());
+Result<std::vector<topology::DeviceId>> place_ranks(const std::string& placement,
+                                                    std::span<const topology::DeviceId> all, std::size_t ranks) {
+  std::vector<topology::DeviceId> gpus(all.begin(), all.end());
   if (placement != "packed") {
     const std::size_t colon = std::min(placement.find(':'), placement.size());
     const std::string number = colon < placement.size() ? placement.substr(colon + 1) : "0";
@@ -53,4 +53,4 @@ Result<std::vector<DeviceId>> place_ranks(const std::string& placement, std::spa
   return gpus;
 }
 
-}  // namespace busbar
+}  // namespace busbar::questions

@@ -110,15 +110,15 @@ Result<Shard> parse_shard(const std::string& text) {
   return out;
 }
 
-Json settings_json(const CellSettings& settings) {
+Json settings_json(const study::CellSettings& settings) {
   Json out = Json::object();
   for (const auto& [key, value] : settings) out[key] = value;
   return out;
 }
 
-StudyRow run_cell(const Study& study, std::uint64_t cell, const Context& context) {
+study::StudyRow run_cell(const study::Study& study, std::uint64_t cell, const Context& context) {
   LineAnswer answer = context.answer_line(study.words(cell));
-  StudyRow row;
+  study::StudyRow row;
   row.cell = cell;
   row.settings = settings_json(study.settings(cell)).dump();
   row.status = answer.status;
@@ -128,14 +128,14 @@ StudyRow run_cell(const Study& study, std::uint64_t cell, const Context& context
 }
 
 /// Runs `cells` on threads; each commits its own cell. Ends early when interrupted, or with the first error.
-Status run_cells(const Study& study, const std::vector<std::uint64_t>& cells, std::uint64_t threads,
-                 const Context& context, StudyStore& store) {
+Status run_cells(const study::Study& study, const std::vector<std::uint64_t>& cells, std::uint64_t threads,
+                 const Context& context, study::StudyStore& store) {
   std::atomic<std::size_t> next{0}, done{0};
   std::atomic<std::uint64_t> working{threads};
   std::vector<std::optional<Error>> errors(threads);
   const auto work = [&](std::uint64_t worker) {
     for (std::size_t at = next++; at < cells.size() && !context.stopped(); at = next++) {
-      const StudyRow row = run_cell(study, cells[at], context);
+      const study::StudyRow row = run_cell(study, cells[at], context);
       if (context.stopped()) break;  // an unfinished cell looks like a failed one
       if (const Status put = store.put(row); !put.ok()) {
         errors[worker] = put.error();
@@ -185,7 +185,7 @@ std::string database_of(const SweepRequest& q, const Shard& shard) {
 }
 
 /// Cells of the shard.
-std::vector<std::uint64_t> asked_cells(const Study& study, const Shard& shard) {
+std::vector<std::uint64_t> asked_cells(const study::Study& study, const Shard& shard) {
   std::vector<std::uint64_t> out;
   for (std::uint64_t c = 0; c < study.cells(); ++c)
     if (shard.has(c)) out.push_back(c);
@@ -198,22 +198,22 @@ std::uint64_t threads_for(const SweepRequest& q, std::size_t cells) {
 }
 
 /// Runs cells on threads, or hands them out to peers.
-Status run_open_cells(const Study& study, const std::vector<std::uint64_t>& open, Peers* peers, const Context& context,
-                      std::uint64_t threads, StudyStore& store, SweepResult& r) {
+Status run_open_cells(const study::Study& study, const std::vector<std::uint64_t>& open, study::Peers* peers,
+                      const Context& context, std::uint64_t threads, study::StudyStore& store, SweepResult& r) {
   if (peers == nullptr) return open.empty() ? Status() : run_cells(study, open, threads, context, store);
   const auto go_on = [&](std::size_t done, std::size_t total) {
     return total == 0 ? !context.stopped() : context.go_on("cells", done, total);
   };
-  BUSBAR_ASSIGN(const HandedOut handed, hand_out(*peers, study.text(), open, store, go_on));
+  BUSBAR_ASSIGN(const study::HandedOut handed, study::hand_out(*peers, study.text(), open, store, go_on));
   r.lost_workers = handed.lost;
   r.repeated = handed.repeated;
   return {};
 }
 
-Status take_rows(StudyStore& store, SweepResult& r) {
-  return store.each([&](const StudyRow& cell) -> Status {
+Status take_rows(study::StudyStore& store, SweepResult& r) {
+  return store.each([&](const study::StudyRow& cell) -> Status {
     ++r.rows;
-    if (cell.status == kFailedCell && r.failed++ == 0)
+    if (cell.status == study::kFailedCell && r.failed++ == 0)
       r.first_failure = fmt::format("cell {}: {}", cell.cell, cell.message);
     r.done.push_back(cell);
     return {};
@@ -221,8 +221,8 @@ Status take_rows(StudyStore& store, SweepResult& r) {
 }
 
 /// Pre: this process keeps the database.
-Result<SweepResult> managed_sweep(const SweepRequest& q, const Shard& shard, const Study& study, Peers* peers,
-                                  const Context& context) {
+Result<SweepResult> managed_sweep(const SweepRequest& q, const Shard& shard, const study::Study& study,
+                                  study::Peers* peers, const Context& context) {
   SweepResult r;
   r.database = database_of(q, shard);
   const std::string base = without_ending(r.database);
@@ -230,7 +230,7 @@ Result<SweepResult> managed_sweep(const SweepRequest& q, const Shard& shard, con
   r.jsonl = base + ".jsonl";
   BUSBAR_RETURN_IF_ERROR(check_replaceable(r.csv, "cell,"));
   BUSBAR_RETURN_IF_ERROR(check_replaceable(r.jsonl, "{\"cell\":"));
-  BUSBAR_ASSIGN(const std::unique_ptr<StudyStore> store, StudyStore::open(r.database, study.text()));
+  BUSBAR_ASSIGN(const std::unique_ptr<study::StudyStore> store, study::StudyStore::open(r.database, study.text()));
   for (const std::string& other : q.merge) BUSBAR_RETURN_IF_ERROR(store->merge(other));
   BUSBAR_ASSIGN(const std::vector<std::uint64_t> known, store->done());
   const std::vector<std::uint64_t> asked = asked_cells(study, shard);
@@ -258,15 +258,15 @@ Result<SweepResult> answer(const SweepRequest& q, const Context& context) {
   BUSBAR_ASSIGN(const Shard shard, parse_shard(q.shard));
   if (q.out.empty() && (q.file == "-" || q.file.starts_with("/dev/")))
     return invalid("name the database, because a study from a pipe has no file name: --out study.db", field_of("out"));
-  BUSBAR_ASSIGN(const Study study, Study::load(q.file));
+  BUSBAR_ASSIGN(const study::Study study, study::Study::load(q.file));
   BUSBAR_RETURN_IF_ERROR(context.check_command(study.command(), study.command_named_at()));
-  std::unique_ptr<Peers> peers;  // a process with a shard of its own needs no others
+  std::unique_ptr<study::Peers> peers;  // a process with a shard of its own needs no others
   if (q.shard.empty()) {
-    BUSBAR_ASSIGN(peers, Peers::join());
+    BUSBAR_ASSIGN(peers, study::Peers::join());
   }
   if (peers && peers->rank() > 0) {
     BUSBAR_RETURN_IF_ERROR(
-        serve(*peers, study.text(), [&](std::uint64_t cell) { return run_cell(study, cell, context); }));
+        study::serve(*peers, study.text(), [&](std::uint64_t cell) { return run_cell(study, cell, context); }));
     SweepResult out;
     out.silent = true;
     return out;

@@ -28,7 +28,7 @@ struct SweepResult {
   Json of_run;          ///< {"threads", "workers", "lost_workers", "new_cells"}
   bool silent = false;  ///< this process has run cells for another one
   // For views only:
-  std::vector<StudyRow> done;  ///< in the order of cells
+  std::vector<study::StudyRow> done;  ///< in the order of cells
   std::string first_failure;
   std::uint64_t known = 0;        ///< cells that were done before
   std::uint64_t workers = 0;      ///< processes that mpirun started for cells

@@ -10,7 +10,7 @@
 #include "busbar/cost/run_cost.h"
 #include "busbar/questions/question.h"
 
-namespace busbar {
+namespace busbar::cost {
 
 const Record& record_of(const CostTerms*) {
   using T = CostTerms;
@@ -37,7 +37,9 @@ const Record& record_of(const CostOptions*) {
   return record;
 }
 
-namespace questions {
+}  // namespace busbar::cost
+
+namespace busbar::questions {
 
 Result<double> parse_count(const std::string& text, const char* field, const char* example) {
   constexpr std::pair<char, double> kCounts[] = {{'T', 1e12}, {'B', 1e9}, {'M', 1e6}, {'K', 1e3}};
@@ -85,7 +87,7 @@ const Record& record_of(const TokenCost*) {
 
 namespace {
 
-WorkPrice work_price(const CompareRow& r, const WorkCost& c) {
+WorkPrice work_price(const CompareRow& r, const cost::WorkCost& c) {
   WorkPrice out;
   if (r.cost.sums.all.high > 0) out.usd_low = c.usd.low, out.usd_high = c.usd.high;
   if (r.cost.sums.unpowered.empty()) out.energy_usd = c.energy_usd, out.kwh = c.kwh;
@@ -96,7 +98,7 @@ WorkPrice work_price(const CompareRow& r, const WorkCost& c) {
 
 std::optional<WholeRun> whole_run(const CompareRow& r, double tokens) {
   if (tokens <= 0) return std::nullopt;
-  const WorkCost run = cost_of_tokens(r.cost.rate, tokens, r.tokens_per_s());
+  const cost::WorkCost run = cost::cost_of_tokens(r.cost.rate, tokens, r.tokens_per_s());
   return WholeRun{work_price(r, run), tokens, run.days()};
 }
 
@@ -107,10 +109,9 @@ TokenCost token_cost(const CompareRow& r, double tokens) {
           r.run.step.balanced.in_s(),
           r.tokens_per_s(),
           r.run.metrics.mfu,
-          work_price(r, cost_of(r.cost.rate, step_s)),
-          work_price(r, cost_of_tokens(r.cost.rate, kMillion, r.tokens_per_s())),
+          work_price(r, cost::cost_of(r.cost.rate, step_s)),
+          work_price(r, cost::cost_of_tokens(r.cost.rate, kMillion, r.tokens_per_s())),
           whole_run(r, tokens)};
 }
 
-}  // namespace questions
-}  // namespace busbar
+}  // namespace busbar::questions

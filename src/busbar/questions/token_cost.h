@@ -7,12 +7,14 @@
 #include "busbar/base/record.h"
 #include "busbar/questions/compare_run.h"
 
-namespace busbar {
+namespace busbar::cost {
 
 const Record& record_of(const CostTerms*);
 const Record& record_of(const CostOptions*);
 
-namespace questions {
+}  // namespace busbar::cost
+
+namespace busbar::questions {
 
 /// "15T", "300B", "2.5e12": decimal K, M, B (1e9), T. Error kInvalid names `field` and gives an example.
 Result<double> parse_count(const std::string& text, const char* field, const char* example);
@@ -40,5 +42,4 @@ const Record& record_of(const TokenCost*);
 TokenCost token_cost(const CompareRow& row, double tokens);
 std::optional<WholeRun> whole_run(const CompareRow& row, double tokens);
 
-}  // namespace questions
-}  // namespace busbar
+}  // namespace busbar::questions

@@ -5,7 +5,7 @@
 #include "busbar/questions/machine_request.h"
 #include "busbar/questions/topo_question.h"
 
-namespace busbar {
+namespace busbar::questions {
 
 const Record& record_of(const LargestModel*) {
   static const Record record("model",
@@ -15,7 +15,6 @@ const Record& record_of(const LargestModel*) {
   return record;
 }
 
-namespace questions {
 namespace {
 
 Field part_field(Field f) { return std::move(f).of("Parts"); }
@@ -226,5 +225,4 @@ const Record& record_of(const TopoResult*) {
   return record;
 }
 
-}  // namespace questions
-}  // namespace busbar
+}  // namespace busbar::questions

@@ -16,11 +16,9 @@
 #include "busbar/spec/cluster.h"
 #include "busbar/topology/matrix.h"
 
-namespace busbar {
+namespace busbar::questions {
 
 const Record& record_of(const LargestModel*);
-
-namespace questions {
 
 struct TopoRequest {
   std::string cluster;  ///< empty: this host
@@ -28,7 +26,7 @@ struct TopoRequest {
   std::optional<std::int64_t> node;
   std::string svg, nccl_xml, dot, yaml, cables;  ///< files to write
   std::string root = "/";
-  Overrides machine;
+  spec::Overrides machine;
   bool explain = false;
 };
 const Record& record_of(const TopoRequest*);
@@ -161,14 +159,13 @@ struct TopoResult {
   std::string inputs_hash;
   std::vector<OutputFile> files;
   // For views only:
-  std::shared_ptr<const Cluster> machine;
+  std::shared_ptr<const spec::Cluster> machine;
   TopoFacts facts;
-  BlockId block{};  ///< the node for tables and pictures
+  topology::BlockId block{};  ///< the node for tables and pictures
 };
 const Record& record_of(const TopoResult*);
 
 using TopoAnswer = std::variant<TopoHost, TopoResult>;
 Result<TopoAnswer> answer(const TopoRequest& request, const Context& context = {});
 
-}  // namespace questions
-}  // namespace busbar
+}  // namespace busbar::questions

@@ -8,7 +8,7 @@ namespace busbar::questions {
 namespace {
 
 /// Why a call cannot be timed; empty: it can.
-std::string obstacle(const TracedCall& c, std::size_t gpus) {
+std::string obstacle(const formats::TracedCall& c, std::size_t gpus) {
   if (!c.op) return "an unknown collective";
   if (c.bytes == 0) return "its size was not recorded";
   if (c.ranks > gpus || std::any_of(c.members.begin(), c.members.end(), [&](std::uint32_t r) { return r >= gpus; }))
@@ -16,8 +16,8 @@ std::string obstacle(const TracedCall& c, std::size_t gpus) {
   return {};
 }
 
-Result<Prediction> time_call(const TracedCall& c, Predictor& machine) {
-  CollectiveCall call = call_over(*c.op, Bytes{c.bytes}, c.ranks > 0 ? c.ranks : machine.ranks());
+Result<predict::Prediction> time_call(const formats::TracedCall& c, predict::Predictor& machine) {
+  program::CollectiveCall call = predict::call_over(*c.op, Bytes{c.bytes}, c.ranks > 0 ? c.ranks : machine.ranks());
   if (!c.members.empty()) {
     call.groups = {};
     call.groups.listed = c.members;
@@ -26,7 +26,7 @@ Result<Prediction> time_call(const TracedCall& c, Predictor& machine) {
   return machine.time(call, {.relief = false});
 }
 
-TraceRow trace_row(const TracedCall& c, const Prediction& timed, const Topology& t) {
+TraceRow trace_row(const formats::TracedCall& c, const predict::Prediction& timed, const topology::Topology& t) {
   TraceRow out;
   out.collective = c.what;
   out.size_bytes = c.bytes;
@@ -55,14 +55,14 @@ void add_untimed(const std::string& why, std::uint64_t times, TraceTimes& out) {
 
 }  // namespace
 
-TraceTimes time_trace(const CommTrace& trace, Predictor& machine) {
-  const Topology& t = machine.cluster().topology;
+TraceTimes time_trace(const formats::CommTrace& trace, predict::Predictor& machine) {
+  const topology::Topology& t = machine.cluster().topology;
   TraceTimes out;
   out.cluster = machine.cluster().name;
   double floor_us = 0;
-  for (const TracedCall& c : alike(trace)) {
+  for (const formats::TracedCall& c : formats::alike(trace)) {
     std::string why = obstacle(c, t.gpus().size());
-    const Result<Prediction> timed = why.empty() ? time_call(c, machine) : invalid(why);
+    const Result<predict::Prediction> timed = why.empty() ? time_call(c, machine) : invalid(why);
     if (!timed.ok()) {
       add_untimed(timed.error().message, c.times, out);
       continue;

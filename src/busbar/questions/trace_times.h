@@ -25,7 +25,7 @@ struct TraceRow {
   std::optional<double> above_floor_percent;
   BoundBy bound_by;
   // For views only:
-  Bound bound;
+  lowering::Bound bound;
 };
 const Record& record_of(const TraceRow*);
 
@@ -42,6 +42,6 @@ const Record& record_of(const TraceTimes*);
 
 /// Every kind of collective of the trace. Rank r of a group is on GPU r if the trace lists the group's ranks;
 /// otherwise the group is on the first GPUs.
-TraceTimes time_trace(const CommTrace& trace, Predictor& machine);
+TraceTimes time_trace(const formats::CommTrace& trace, predict::Predictor& machine);
 
 }  // namespace busbar::questions

@@ -22,7 +22,7 @@
 #include "busbar/step/machine.h"
 #include "busbar/trace/perfetto.h"
 
-namespace busbar {
+namespace busbar::step {
 
 const Record& record_of(const StepSettings*) {
   using S = StepSettings;
@@ -51,12 +51,15 @@ const Record& record_of(const StepSettings*) {
   return record;
 }
 
-namespace questions {
+}  // namespace busbar::step
+
+namespace busbar::questions {
+
 namespace {
 
 /// The lists stand behind the fields whose flags also take one.
 std::vector<Field> scenario_fields_with_lists() {
-  using Lists = PlanLists;
+  using Lists = plan::PlanLists;
   const std::pair<const char*, std::string Lists::*> lists[] = {{"tp", &Lists::tp},
                                                                 {"pp", &Lists::pp},
                                                                 {"vpp", &Lists::vpp},
@@ -201,7 +204,7 @@ const Record& record_of(const TrainStep*) {
 namespace {
 
 /// The time or the file that `measured` gives, and where the difference is.
-Status read_measured(const std::string& text, const TrainRun& run, const Context& context, TrainStep& out) {
+Status read_measured(const std::string& text, const step::TrainRun& run, const Context& context, TrainStep& out) {
   Duration time;
   std::error_code unknown;
   if (const Result<Duration> d = parse_duration(text); d.ok() && *d > Duration()) {
@@ -212,11 +215,11 @@ Status read_measured(const std::string& text, const TrainRun& run, const Context
                                text),
                    field_of("measured"));
   } else {
-    BUSBAR_ASSIGN(out.traced, read_traced(run, text));
+    BUSBAR_ASSIGN(out.traced, step::read_traced(run, text));
     time = duration_from_ps(out.traced->measured_s() * 1e12);
   }
   out.measured.emplace();
-  BUSBAR_ASSIGN(out.measured->gap, explain_gap(run, time, context));
+  BUSBAR_ASSIGN(out.measured->gap, step::explain_gap(run, time, context));
   if (out.traced) out.measured->trace = traced_result(*out.traced);
   return {};
 }
@@ -225,16 +228,16 @@ Status read_measured(const std::string& text, const TrainRun& run, const Context
 struct StepsAsked {
   const TrainRequest& q;
   TrainRequest sorted;  ///< its words where they belong
-  std::vector<TrainVariant> variants;
-  TrainAsk ask;
+  std::vector<step::TrainVariant> variants;
+  step::TrainAsk ask;
   const Context& context;
-  std::string hash(const TrainRun& r) const {
+  std::string hash(const step::TrainRun& r) const {
     return inputs_hash("train", q, r.kernels.text + r.scenario.text + r.cluster().text);
   }
 };
 
-TrainAsk ask_of(const TrainRequest& q, std::uint32_t threads, const Context& context) {
-  TrainAsk ask = step_ask(context);
+step::TrainAsk ask_of(const TrainRequest& q, std::uint32_t threads, const Context& context) {
+  step::TrainAsk ask = step_ask(context);
   ask.gpus = q.gpus;
   ask.packet_settings = q.machine;
   ask.engine = q.engine;
@@ -252,11 +255,12 @@ Result<StepsAsked> read_asked(const TrainRequest& q, const Context& context) {
   StepsAsked a{q, q, {}, {}, context};
   sort_scenario_words(a.sorted.scenario, a.sorted.flags);
   if (q.checkpoint_every == 0) return invalid("0 is no interval; use 1 step or more", field_of("checkpoint_every"));
-  BUSBAR_ASSIGN(a.variants, read_variants({a.sorted.scenario, a.sorted.flags,
-                                           q.engine == "packet" ? without_packets(q.machine) : q.machine},
-                                          q.beside));
-  for (TrainVariant& v : a.variants)
-    BUSBAR_RETURN_IF_ERROR(take_servers(q.gpus, v.scenario.cluster, v.scenario.cluster_overrides));
+  BUSBAR_ASSIGN(a.variants,
+                step::read_variants({a.sorted.scenario, a.sorted.flags,
+                                     q.engine == "packet" ? predict::without_packets(q.machine) : q.machine},
+                                    q.beside));
+  for (step::TrainVariant& v : a.variants)
+    BUSBAR_RETURN_IF_ERROR(step::take_servers(q.gpus, v.scenario.cluster, v.scenario.cluster_overrides));
   BUSBAR_ASSIGN(const std::uint32_t threads, threads_of(q.threads));
   a.ask = ask_of(q, threads, context);
   return a;
@@ -265,14 +269,14 @@ Result<StepsAsked> read_asked(const TrainRequest& q, const Context& context) {
 Error step_interrupted() { return invalid("interrupted before there was a result"); }
 
 Result<TrainResult> over_sizes(const StepsAsked& a) {
-  BUSBAR_ASSIGN(ScaleAsk scale, parse_scale(a.q.scale, a.q.scaling));
+  BUSBAR_ASSIGN(step::ScaleAsk scale, step::parse_scale(a.q.scale, a.q.scaling));
   scale.usd_per_gpu_hour = a.q.usd_per_gpu_hour;
-  std::vector<ScaleRun> runs;
-  for (const TrainVariant& v : a.variants) {
-    TrainAsk mine = a.ask;
+  std::vector<step::ScaleRun> runs;
+  for (const step::TrainVariant& v : a.variants) {
+    step::TrainAsk mine = a.ask;
     mine.fold = v.fold;
-    Result<ScaleRun> run = run_scale(v.scenario, mine, scale, a.context);
-    if (!run.ok()) return v.change.empty() ? run.error() : with_change(run.error(), v.change);
+    Result<step::ScaleRun> run = step::run_scale(v.scenario, mine, scale, a.context);
+    if (!run.ok()) return v.change.empty() ? run.error() : step::with_change(run.error(), v.change);
     run->change = v.change;
     scale.base_gpus = run->base_gpus;  // so that all machines of one size have one batch
     if (!run->points.empty()) runs.push_back(std::move(*run));
@@ -283,10 +287,10 @@ Result<TrainResult> over_sizes(const StepsAsked& a) {
 }
 
 Result<TrainResult> over_batches(const StepsAsked& a) {
-  BUSBAR_ASSIGN(const BatchAsk batches, parse_batches(a.q.batches));
-  BUSBAR_ASSIGN(const YamlDocument said, Catalog(a.q.machine.catalog).load("claims", "training"));
-  BUSBAR_ASSIGN(const Claims claims, read_claims(said));
-  BUSBAR_ASSIGN(BatchesRun run, run_batches(a.variants, a.ask, batches, claims, a.context));
+  BUSBAR_ASSIGN(const step::BatchAsk batches, step::parse_batches(a.q.batches));
+  BUSBAR_ASSIGN(const YamlDocument said, spec::Catalog(a.q.machine.catalog).load("claims", "training"));
+  BUSBAR_ASSIGN(const spec::Claims claims, spec::read_claims(said));
+  BUSBAR_ASSIGN(step::BatchesRun run, step::run_batches(a.variants, a.ask, batches, claims, a.context));
   if (run.machines.empty()) return step_interrupted();
   return TrainResult(batches_answer(std::move(run), a.q.engine, !a.context.stopped()));
 }
@@ -303,61 +307,61 @@ Status only_lists(const TrainRequest& q) {
 
 Result<TrainResult> over_lists(const StepsAsked& a) {
   BUSBAR_RETURN_IF_ERROR(only_lists(a.q));
-  BUSBAR_ASSIGN(ListsRun run, run_lists(a.variants.front().scenario, a.q.lists, a.ask, a.context));
+  BUSBAR_ASSIGN(plan::ListsRun run, plan::run_lists(a.variants.front().scenario, a.q.lists, a.ask, a.context));
   const std::string hash = a.hash(run.machine);
-  return TrainResult(lists_answer(std::move(run), hash, [&](const ListedLayout& row) {
+  return TrainResult(lists_answer(std::move(run), hash, [&](const plan::ListedLayout& row) {
     return row_command(a.q.typed, record_of(&a.q), &a.q, row);
   }));
 }
 
 constexpr std::uint32_t kQuickGpus = 4096;  // above this, a page has relief and sizes only where they are asked for
 
-std::uint32_t gpus_of_machine(const Scenario& scenario) {
-  const Result<Cluster> own = load_machine(scenario.cluster, scenario.cluster_overrides);
+std::uint32_t gpus_of_machine(const spec::Scenario& scenario) {
+  const Result<spec::Cluster> own = step::load_machine(scenario.cluster, scenario.cluster_overrides);
   return own.ok() ? static_cast<std::uint32_t>(own->topology.gpus().size()) : 0;
 }
 
 /// Weak scaling from one replica to twice the machine; nothing for machines with a fixed size.
-std::optional<ScaleRun> sizes_for_page(const Scenario& scenario, const StepsAsked& a, std::uint32_t gpus) {
-  const Result<LayoutSpec> layout = resolve_layout(scenario.layout, scenario.model, gpus);
+std::optional<step::ScaleRun> sizes_for_page(const spec::Scenario& scenario, const StepsAsked& a, std::uint32_t gpus) {
+  const Result<workload::LayoutSpec> layout = workload::resolve_layout(scenario.layout, scenario.model, gpus);
   if (!layout.ok()) return std::nullopt;
-  ScaleAsk scale;
+  step::ScaleAsk scale;
   scale.from = layout->ranks() / layout->dp;
   scale.to = 2 * gpus;
   scale.strong = false;
-  Result<ScaleRun> run = run_scale(scenario, a.ask, scale, a.context);
+  Result<step::ScaleRun> run = step::run_scale(scenario, a.ask, scale, a.context);
   if (!run.ok() || a.context.stopped()) return std::nullopt;
   return std::move(*run);
 }
 
-Result<TrainRun> run_first(const StepsAsked& a, const TrainAsk& ask) {
-  const Scenario& scenario = a.variants.front().scenario;
+Result<step::TrainRun> run_first(const StepsAsked& a, const step::TrainAsk& ask) {
+  const spec::Scenario& scenario = a.variants.front().scenario;
   const bool open = a.sorted.scenario.empty() && a.sorted.flags.layout.empty() && a.variants.size() == 1 &&
-                    !names_a_layout(scenario.layout);
+                    !plan::names_a_layout(scenario.layout);
   return named_step(scenario, ask, open, a.context);
 }
 
 /// Levers, where the steps for them are asked for, and the published runs like this one.
-Status add_neighbours(const StepsAsked& a, const TrainRun& run, bool levers, TrainStep& out) {
+Status add_neighbours(const StepsAsked& a, const step::TrainRun& run, bool levers, TrainStep& out) {
   if (run.does_not_fit) {
-    BUSBAR_ASSIGN(out.fit_changes, changes_that_fit(run, a.ask));
+    BUSBAR_ASSIGN(out.fit_changes, plan::changes_that_fit(run, a.ask));
     out.would_fit = fit_results(out.fit_changes);
     out.refused = *run.does_not_fit;
     out.exit_status = 1;
   } else if (levers && run.engine != "packet") {
-    BUSBAR_ASSIGN(out.levers, find_levers(run, a.context));
+    BUSBAR_ASSIGN(out.levers, step::find_levers(run, a.context));
   }
-  BUSBAR_ASSIGN(const std::vector<PublishedRun> published,
-                load_published_runs(Catalog(run.scenario.cluster_overrides.catalog)));
-  out.like = runs_like(published, run, 5);
+  BUSBAR_ASSIGN(const std::vector<step::PublishedRun> published,
+                step::load_published_runs(spec::Catalog(run.scenario.cluster_overrides.catalog)));
+  out.like = step::runs_like(published, run, 5);
   return {};
 }
 
-Status add_columns(const StepsAsked& a, const TrainAsk& ask, TrainStep& out) {
+Status add_columns(const StepsAsked& a, const step::TrainAsk& ask, TrainStep& out) {
   const std::size_t columns = a.variants.size();
   for (std::size_t i = 1; i < columns; ++i) {
     if (!a.context.go_on("columns", i, columns)) break;
-    Result<BesideRun> beside = run_beside(a.variants[i], ask);
+    Result<step::BesideRun> beside = step::run_beside(a.variants[i], ask);
     if (!beside.ok() && a.context.stopped()) break;
     if (!beside.ok()) return beside.error();
     out.beside.push_back({beside->variant.change, beside->variant.fold, step_answer(beside->run, a.hash(beside->run))});
@@ -369,16 +373,16 @@ Status add_columns(const StepsAsked& a, const TrainAsk& ask, TrainStep& out) {
 }
 
 /// What was asked for besides the step.
-Status add_asked(const StepsAsked& a, const TrainRun& run, TrainStep& out) {
+Status add_asked(const StepsAsked& a, const step::TrainRun& run, TrainStep& out) {
   if (!a.q.trace.empty()) {
-    out.files.push_back({a.q.trace, perfetto_bytes(run.step.timeline)});
+    out.files.push_back({a.q.trace, trace::perfetto_bytes(run.step.timeline)});
     out.last_words = fmt::format("trace: {} (open it in ui.perfetto.dev)", a.q.trace);
   }
   if (a.q.compressions) {
-    BUSBAR_ASSIGN(out.compressions, compare_compressions(run, a.context));
+    BUSBAR_ASSIGN(out.compressions, step::compare_compressions(run, a.context));
   }
   if (a.q.checkpoint_every != kNone32) {
-    BUSBAR_ASSIGN(out.saved, run_checkpoint(run, a.q.checkpoint));
+    BUSBAR_ASSIGN(out.saved, survive::run_checkpoint(run, a.q.checkpoint));
     out.checkpoint = checkpoint_result(*out.saved, a.q.checkpoint_every, out.step.step_time_s);
   }
   if (!a.q.measured.empty()) BUSBAR_RETURN_IF_ERROR(read_measured(a.q.measured, run, a.context, out));
@@ -387,16 +391,16 @@ Status add_asked(const StepsAsked& a, const TrainRun& run, TrainStep& out) {
 
 /// One step, and its variants.
 Result<TrainResult> one_step(const StepsAsked& a) {
-  const Scenario& scenario = a.variants.front().scenario;
+  const spec::Scenario& scenario = a.variants.front().scenario;
   const std::uint32_t gpus = a.q.gpus > 0 ? a.q.gpus : a.q.page ? gpus_of_machine(scenario) : 0;
   const bool whole = a.q.explain || (a.q.page && gpus <= kQuickGpus);
-  TrainAsk ask = a.ask;
+  step::TrainAsk ask = a.ask;
   ask.relief = whole;
   ask.timeline = a.q.page || !a.q.trace.empty();
   TrainStep out;
-  BUSBAR_ASSIGN(TrainRun first, run_first(a, ask));
-  out.run = std::make_shared<const TrainRun>(std::move(first));
-  const TrainRun& run = *out.run;
+  BUSBAR_ASSIGN(step::TrainRun first, run_first(a, ask));
+  out.run = std::make_shared<const step::TrainRun>(std::move(first));
+  const step::TrainRun& run = *out.run;
   out.step = step_answer(run, a.hash(run));
   if (a.q.page && whole) out.sizes = sizes_for_page(run.scenario, a, gpus);
   BUSBAR_RETURN_IF_ERROR(add_neighbours(a, run, whole, out));
@@ -412,7 +416,7 @@ Result<TrainResult> one_step(const StepsAsked& a) {
 
 Result<TrainResult> answer(const TrainRequest& q, const Context& context) {
   BUSBAR_ASSIGN(const StepsAsked a, read_asked(q, context));
-  if (names_a_list(q.lists)) return over_lists(a);
+  if (plan::names_a_list(q.lists)) return over_lists(a);
   if (!q.scale.empty() && !q.batches.empty()) return invalid("excludes --scale; use one of them", field_of("batches"));
   if (!q.batches.empty()) return over_batches(a);
   if (!q.scale.empty()) return over_sizes(a);
@@ -435,5 +439,4 @@ Question train_question() {
       20, 2);
 }
 
-}  // namespace questions
-}  // namespace busbar
+}  // namespace busbar::questions

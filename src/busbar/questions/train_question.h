@@ -28,32 +28,34 @@
 #include "busbar/step/beside_run.h"
 #include "busbar/step/published_runs.h"
 
-namespace busbar {
+namespace busbar::step {
 
 const Record& record_of(const StepSettings*);
 
-namespace questions {
+}  // namespace busbar::step
+
+namespace busbar::questions {
 
 struct TrainRequest {
   std::string scenario;  ///< file, or the machine
-  ScenarioFlags flags;
-  PlanLists lists;
+  spec::ScenarioFlags flags;
+  plan::PlanLists lists;
   std::uint32_t gpus = 0;
   std::vector<std::string> beside;
   std::string measured;
   bool compressions = false;
-  StepSettings settings;
+  step::StepSettings settings;
   std::string scale, scaling = "both", batches;
   double usd_per_gpu_hour = 0;
   bool brief = false;
   std::string trace;
   std::uint32_t checkpoint_every = kNone32;  ///< steps; kNone32: none
-  CheckpointAsk checkpoint;
+  survive::CheckpointAsk checkpoint;
   PacketRun packets;
   std::optional<std::int64_t> threads;
-  PredictOptions predict;
+  predict::PredictOptions predict;
   std::string engine = "flow";
-  Overrides machine;
+  spec::Overrides machine;
   bool page = false, explain = false;
   std::string typed;  ///< the command line, for the commands of rows; empty: none
 };
@@ -70,9 +72,9 @@ const Record& record_of(const BesideAnswer*);
 /// One step, and its variants.
 struct TrainStep {
   StepAnswer step;
-  std::vector<Lever> levers;
+  std::vector<step::Lever> levers;
   std::optional<std::vector<FitResult>> would_fit;
-  std::optional<CompressionTable> compressions;
+  std::optional<step::CompressionTable> compressions;
   std::optional<CheckpointResult> checkpoint;
   std::optional<GapResult> measured;
   std::vector<BesideAnswer> beside;
@@ -84,13 +86,13 @@ struct TrainStep {
   std::string last_words;
   std::vector<OutputFile> files;
   // For views only:
-  std::shared_ptr<const TrainRun> run;
-  std::vector<BesideRun> besides;
-  std::optional<ScaleRun> sizes;  ///< of the machine, for a page
-  std::vector<FitChange> fit_changes;
-  std::vector<PublishedRun> like;  ///< the most similar published runs
-  std::optional<CheckpointRun> saved;
-  std::optional<TracedStepGap> traced;
+  std::shared_ptr<const step::TrainRun> run;
+  std::vector<step::BesideRun> besides;
+  std::optional<step::ScaleRun> sizes;  ///< of the machine, for a page
+  std::vector<plan::FitChange> fit_changes;
+  std::vector<step::PublishedRun> like;  ///< the most similar published runs
+  std::optional<survive::CheckpointRun> saved;
+  std::optional<step::TracedStepGap> traced;
 };
 const Record& record_of(const TrainStep*);
 
@@ -98,5 +100,4 @@ using TrainResult = std::variant<TrainStep, ScaleAnswer, BatchesAnswer, ListsAns
 
 Result<TrainResult> answer(const TrainRequest& request, const Context& context = {});
 
-}  // namespace questions
-}  // namespace busbar
+}  // namespace busbar::questions

@@ -50,19 +50,21 @@ const Record& record_of(const ValidateRequest*) {
 
 namespace {
 
-Named<ErrorSummary> listed(const std::map<std::string, ErrorSummary>& groups) { return {groups.begin(), groups.end()}; }
+Named<accuracy::ErrorSummary> listed(const std::map<std::string, accuracy::ErrorSummary>& groups) {
+  return {groups.begin(), groups.end()};
+}
 
 /// In the order of sizes.
 template <typename T>
 Named<T> by_size(const std::map<std::string, T>& bands) {
   Named<T> out;
-  for (const std::string& name : band_names())
+  for (const std::string& name : accuracy::band_names())
     if (const auto it = bands.find(name); it != bands.end()) out.emplace_back(name, it->second);
   return out;
 }
 
 /// Whether NCCL may have run kernels on symmetric memory, which are not modelled (as in `collective`).
-bool lacks_symmetric_kernels(const ScoredRow& r) {
+bool lacks_symmetric_kernels(const accuracy::ScoredRow& r) {
   constexpr double kSmall = 1 << 20;
   const bool has_them = r.kind == "all_reduce" || r.kind == "all_gather" || r.kind == "reduce_scatter";
   return has_them && !r.several_nodes && r.size_bytes > 0 && static_cast<double>(r.size_bytes) < kSmall &&
@@ -70,7 +72,7 @@ bool lacks_symmetric_kernels(const ScoredRow& r) {
 }
 
 /// What only rows of some kinds of tables have.
-void add_of_kind(const ScoredRow& r, ValidatedRow& out) {
+void add_of_kind(const accuracy::ScoredRow& r, ValidatedRow& out) {
   if (lacks_symmetric_kernels(r)) out.kernels = "NCCL without symmetric memory kernels";
   if (r.asked) out.command = request_line(*r.asked);
   if (r.step) out.command = request_line(*r.step);
@@ -79,7 +81,7 @@ void add_of_kind(const ScoredRow& r, ValidatedRow& out) {
   if (!r.band.basis.empty()) out.band_percent = {r.band.low_percent, r.band.high_percent};
 }
 
-ValidatedRow shown(const ScoredRow& r) {
+ValidatedRow shown(const accuracy::ScoredRow& r) {
   ValidatedRow out;
   (r.id_key == std::string_view("row_id") ? out.row_id : out.source_id) = r.id;
   if (r.size_bytes > 0) out.size_bytes = r.size_bytes;
@@ -101,7 +103,7 @@ ValidatedRow shown(const ScoredRow& r) {
   return out;
 }
 
-ErrorsOfTable shown(const Summary& s) {
+ErrorsOfTable shown(const accuracy::Summary& s) {
   ErrorsOfTable out;
   out.by_band = by_size(s.by_band);
   out.bands = {s.bands.begin(), s.bands.end()};
@@ -119,20 +121,20 @@ ErrorsOfTable shown(const Summary& s) {
 }
 
 /// "GPT3-175B on 768 H100-SXM-80GB (row 1238)": the key of merged training rows continues after a bar.
-std::string words_of(const WorstCase& w, const ScoredRow& example) {
+std::string words_of(const accuracy::WorstCase& w, const accuracy::ScoredRow& example) {
   const std::size_t bar = w.configuration.find('|');
   if (bar == std::string::npos) return w.configuration;
   return fmt::format("{} (row {})", w.configuration.substr(0, bar), example.id);
 }
 
-FarthestRow shown(const WorstCase& w, const ScoredRow& r) {
+FarthestRow shown(const accuracy::WorstCase& w, const accuracy::ScoredRow& r) {
   return {words_of(w, r), w.band, w.error_percent, r.how, r.bound_by, r.predicted, r.measured, r.unit};
 }
 
 /// Adds the rows and counts them.
-void add_rows(const std::vector<ScoredRow>& rows, ValidateResult& out) {
+void add_rows(const std::vector<accuracy::ScoredRow>& rows, ValidateResult& out) {
   std::map<std::string, std::uint64_t> reasons, libraries;
-  for (const ScoredRow& r : rows) {
+  for (const accuracy::ScoredRow& r : rows) {
     if (!r.unsupported.empty()) {
       ++reasons[r.unsupported];
       continue;
@@ -145,19 +147,19 @@ void add_rows(const std::vector<ScoredRow>& rows, ValidateResult& out) {
   out.libraries = {libraries.begin(), libraries.end()};
 }
 
-PartLeftOut shown(const LeftOutPart& p) { return {p.name, p.with, p.without}; }
+PartLeftOut shown(const accuracy::LeftOutPart& p) { return {p.name, p.with, p.without}; }
 
-PartsLeftOut shown(const LeftOutTable& t) {
+PartsLeftOut shown(const accuracy::LeftOutTable& t) {
   PartsLeftOut out{{}, shown(t.all), {t.low_percent, t.high_percent}};
-  for (const LeftOutPart& p : t.parts) out.parts.push_back(shown(p));
+  for (const accuracy::LeftOutPart& p : t.parts) out.parts.push_back(shown(p));
   return out;
 }
 
-void add_models(const LeftOutModels& left, LeftOutResult& out) {
+void add_models(const accuracy::LeftOutModels& left, LeftOutResult& out) {
   if (left.models.empty()) return;
   out.all = left.all;
   out.models.emplace();
-  for (const LeftOut& m : left.models) out.models->push_back({m.name, m.with, m.launch.in_us(), m.without});
+  for (const accuracy::LeftOut& m : left.models) out.models->push_back({m.name, m.with, m.launch.in_us(), m.without});
 }
 
 /// The member of `out` for the parts of `key`.
@@ -167,20 +169,20 @@ std::optional<PartsLeftOut>& parts_of(const std::string& key, LeftOutResult& out
   return key == "framework" ? out.frameworks : out.series;
 }
 
-void add_dense(const LeftOutDense& dense, LeftOutResult& out) {
-  for (const LeftOutTable& t : dense.tables) parts_of(t.key, out) = shown(t);
+void add_dense(const accuracy::LeftOutDense& dense, LeftOutResult& out) {
+  for (const accuracy::LeftOutTable& t : dense.tables) parts_of(t.key, out) = shown(t);
   if (!dense.constants.empty()) out.constants.emplace();
-  for (const FittedConstant& c : dense.constants) out.constants->push_back({c.key, c.name, c.now, c.fitted});
+  for (const accuracy::FittedConstant& c : dense.constants) out.constants->push_back({c.key, c.name, c.now, c.fitted});
   if (dense.never_fitted.with.rows > 0) out.never_fitted = shown(dense.never_fitted);
   out.with_catalog = dense.all.with;
   out.with_fitted = dense.all.without;
 }
 
 /// Empty: the table has too few training steps.
-Result<std::optional<LeftOutResult>> left_out(const CsvTable& table, const ValidateOptions& options) {
+Result<std::optional<LeftOutResult>> left_out(const CsvTable& table, const accuracy::ValidateOptions& options) {
   LeftOutResult out;
-  BUSBAR_ASSIGN(const LeftOutModels models, leave_models_out(table, options));
-  BUSBAR_ASSIGN(const LeftOutDense dense, leave_dense_out(table, options));
+  BUSBAR_ASSIGN(const accuracy::LeftOutModels models, accuracy::leave_models_out(table, options));
+  BUSBAR_ASSIGN(const accuracy::LeftOutDense dense, accuracy::leave_dense_out(table, options));
   add_models(models, out);
   add_dense(dense, out);
   const bool any = out.models || !dense.tables.empty() || out.constants || out.never_fitted;
@@ -191,13 +193,13 @@ Result<std::optional<LeftOutResult>> left_out(const CsvTable& table, const Valid
 
 Result<ValidateResult> answer(const ValidateRequest& q, const Context& context) {
   const auto go_on = [&](std::size_t done, std::size_t total) { return context.go_on("rows", done, total); };
-  ValidateOptions options{q.machine, q.engine, q.only, q.predict, go_on, context.stop};
+  accuracy::ValidateOptions options{q.machine, q.engine, q.only, q.predict, go_on, context.stop};
   BUSBAR_ASSIGN(CsvTable table, CsvTable::load(q.file));
-  BUSBAR_ASSIGN(std::vector<ScoredRow> rows, validate(table, options));
-  std::vector<ScoredTable> tables{{std::move(table), rows}};
+  BUSBAR_ASSIGN(std::vector<accuracy::ScoredRow> rows, accuracy::validate(table, options));
+  std::vector<accuracy::ScoredTable> tables{{std::move(table), rows}};
   for (const std::string& file : q.more) {
     BUSBAR_ASSIGN(table, CsvTable::load(file));
-    BUSBAR_ASSIGN(const std::vector<ScoredRow> others, validate(table, options));
+    BUSBAR_ASSIGN(const std::vector<accuracy::ScoredRow> others, accuracy::validate(table, options));
     rows.insert(rows.end(), others.begin(), others.end());
     tables.push_back({std::move(table), others});
   }
@@ -206,10 +208,11 @@ Result<ValidateResult> answer(const ValidateRequest& q, const Context& context) 
   r.engine = q.engine;
   r.complete = !context.stopped();
   add_rows(rows, r);
-  r.summary = shown(summarise(rows));
-  for (const WorstCase& w : worst_cases(rows, q.worst)) r.worst.push_back(shown(w, rows[w.example]));
+  r.summary = shown(accuracy::summarise(rows));
+  for (const accuracy::WorstCase& w : accuracy::worst_cases(rows, q.worst))
+    r.worst.push_back(shown(w, rows[w.example]));
   if (q.own_table && r.complete) {
-    OwnTableJudgement judged = judge_own_tables(tables);
+    accuracy::OwnTableJudgement judged = accuracy::judge_own_tables(tables);
     r.own_tables = {std::move(judged.lines), judged.best_is_in_use};
   }
   if (!q.leave_out || !r.complete) return r;

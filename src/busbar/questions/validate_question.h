@@ -13,23 +13,25 @@
 #include "busbar/questions/context.h"
 #include "busbar/spec/cluster.h"
 
-namespace busbar {
+namespace busbar::accuracy {
 
 const Record& record_of(const ErrorSummary*);
 const Record& record_of(const BandSummary*);
 const Record& record_of(const TwinSpread*);
 const Record& record_of(const OwnTableLine*);
 
-namespace questions {
+}  // namespace busbar::accuracy
+
+namespace busbar::questions {
 
 struct ValidateRequest {
   std::string file, only;
   std::vector<std::string> more;  ///< further tables
   bool leave_out = false, own_table = false;
   std::uint32_t worst = 12;
-  PredictOptions predict;
+  predict::PredictOptions predict;
   std::string engine = "analytic";
-  Overrides machine;
+  spec::Overrides machine;
 };
 const Record& record_of(const ValidateRequest*);
 
@@ -71,11 +73,11 @@ struct LayoutRatios {
 const Record& record_of(const LayoutRatios*);
 
 struct ErrorsOfTable {
-  Named<ErrorSummary> by_band;
-  Named<BandSummary> bands;
-  Named<TwinSpread> twins;
-  Named<ErrorSummary> by_node, by_fabric, by_kind, by_layers, by_model;
-  Named<Named<ErrorSummary>> by_node_and_band;
+  Named<accuracy::ErrorSummary> by_band;
+  Named<accuracy::BandSummary> bands;
+  Named<accuracy::TwinSpread> twins;
+  Named<accuracy::ErrorSummary> by_node, by_fabric, by_kind, by_layers, by_model;
+  Named<Named<accuracy::ErrorSummary>> by_node_and_band;
   RightOrder order;
   FoundFastest sweeps;
   LayoutRatios layouts;
@@ -94,15 +96,15 @@ const Record& record_of(const FarthestRow*);
 
 struct ModelLeftOut {
   std::string model;
-  ErrorSummary with;
+  accuracy::ErrorSummary with;
   double launch_us = 0;
-  ErrorSummary without;
+  accuracy::ErrorSummary without;
 };
 const Record& record_of(const ModelLeftOut*);
 
 struct PartLeftOut {
   std::string name;
-  ErrorSummary with, without;
+  accuracy::ErrorSummary with, without;
 };
 const Record& record_of(const PartLeftOut*);
 
@@ -122,18 +124,18 @@ const Record& record_of(const FittedTo*);
 /// Errors of a part of the rows if constants had been set on the others.
 struct LeftOutResult {
   std::optional<std::vector<ModelLeftOut>> models;
-  std::optional<ErrorSummary> all;
+  std::optional<accuracy::ErrorSummary> all;
   std::optional<PartsLeftOut> gpus, generations, frameworks, series;
   std::optional<std::vector<FittedTo>> constants;
   std::optional<PartLeftOut> never_fitted;
   // For views only:
-  ErrorSummary with_catalog, with_fitted;  ///< of all dense rows
+  accuracy::ErrorSummary with_catalog, with_fitted;  ///< of all dense rows
 };
 const Record& record_of(const LeftOutResult*);
 
 /// What the user's own tables do to the other answers for that machine: OwnTableJudgement.
 struct OwnTablesResult {
-  std::vector<OwnTableLine> lines;
+  std::vector<accuracy::OwnTableLine> lines;
   bool carry_over_as_learnt = true;
 };
 const Record& record_of(const OwnTablesResult*);
@@ -154,5 +156,4 @@ const Record& record_of(const ValidateResult*);
 
 Result<ValidateResult> answer(const ValidateRequest& request, const Context& context = {});
 
-}  // namespace questions
-}  // namespace busbar
+}  // namespace busbar::questions

@@ -1,7 +1,7 @@
 // The fields of a result of `validate`.
 #include "busbar/questions/validate_question.h"
 
-namespace busbar {
+namespace busbar::accuracy {
 
 const Record& record_of(const ErrorSummary*) {
   using E = ErrorSummary;
@@ -49,7 +49,9 @@ const Record& record_of(const OwnTableLine*) {
   return record;
 }
 
-namespace questions {
+}  // namespace busbar::accuracy
+
+namespace busbar::questions {
 
 const Record& record_of(const OwnTablesResult*) {
   using R = OwnTablesResult;
@@ -204,5 +206,4 @@ const Record& record_of(const ValidateResult*) {
   return record;
 }
 
-}  // namespace questions
-}  // namespace busbar
+}  // namespace busbar::questions

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace busbar {
+namespace busbar::report {
 namespace {
 
 double longest(const Bars& bars) {
@@ -75,4 +75,4 @@ Table BarsLayout::table() const {
   return out;
 }
 
-}  // namespace busbar
+}  // namespace busbar::report

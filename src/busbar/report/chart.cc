@@ -11,7 +11,7 @@
 #include "busbar/report/plain.h"
 #include "busbar/report/style.h"
 
-namespace busbar {
+namespace busbar::report {
 namespace {
 
 constexpr double kChartWidth = 760, kPlotHeight = 300, kSquarePlot = 460;
@@ -250,4 +250,4 @@ Drawing draw_chart(const Chart& chart) {
   return ChartPainter(chart, x, y).draw();
 }
 
-}  // namespace busbar
+}  // namespace busbar::report

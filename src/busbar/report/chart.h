@@ -7,7 +7,7 @@
 
 #include "busbar/report/document.h"
 
-namespace busbar {
+namespace busbar::report {
 
 struct ChartPoint {
   double x = 0, y = 0;
@@ -50,4 +50,4 @@ struct Chart {
 /// logarithmic axis, not above 0, are left out. Fewer than two points in all: an empty drawing.
 Drawing draw_chart(const Chart& chart);
 
-}  // namespace busbar
+}  // namespace busbar::report

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-namespace busbar {
+namespace busbar::report {
 namespace {
 
 Chart doubling() {
@@ -71,4 +71,4 @@ TEST(Chart, PointsThatAnAxisCannotShowAreLeftOut) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::report

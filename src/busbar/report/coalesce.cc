@@ -8,7 +8,7 @@
 #include "busbar/report/internal/scale.h"
 #include "busbar/report/style.h"
 
-namespace busbar {
+namespace busbar::report {
 namespace {
 
 constexpr double kAlike = 0.04;  // shares that differ by less look the same at 16 px
@@ -129,4 +129,4 @@ double single_span_limit(const TimelineView& view, double least_s, std::size_t b
   return std::nextafter(*nth, std::numeric_limits<double>::infinity());  // also leaves out equal ones
 }
 
-}  // namespace busbar
+}  // namespace busbar::report

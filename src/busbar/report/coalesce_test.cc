@@ -9,7 +9,7 @@
 
 #include "busbar/report/demo/sample.h"
 
-namespace busbar {
+namespace busbar::report {
 namespace {
 
 std::map<int, double> area(const std::vector<TimelinePiece>& pieces) {
@@ -97,4 +97,4 @@ TEST(SingleSpanLimit, LetsNoMoreThanTheBudgetThrough) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::report

@@ -7,7 +7,7 @@
 #include <variant>
 #include <vector>
 
-namespace busbar {
+namespace busbar::report {
 
 enum class Align : std::uint8_t { kLeft, kRight };
 /// A text alone is a column of numbers: at the right, without bars.
@@ -165,4 +165,4 @@ std::string render_html(const Document& document);
 /// A single drawing as an SVG file.
 std::string render_svg(const Drawing& drawing);
 
-}  // namespace busbar
+}  // namespace busbar::report

@@ -10,7 +10,7 @@
 #include "busbar/report/plain.h"
 #include "busbar/report/style.h"
 
-namespace busbar {
+namespace busbar::report {
 namespace {
 
 // The page must not fetch anything and run nothing but our own script, whatever a name in the data contains.
@@ -181,4 +181,4 @@ std::string render_html(const Document& document) {
   return out + "</div>\n</body>\n</html>\n";
 }
 
-}  // namespace busbar
+}  // namespace busbar::report

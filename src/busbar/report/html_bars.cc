@@ -8,7 +8,7 @@
 #include "busbar/report/plain.h"
 #include "busbar/report/style.h"
 
-namespace busbar {
+namespace busbar::report {
 namespace {
 
 constexpr double kNameHeight = 24, kBarHeight = 30, kGap = 16, kAxisHeight = 26, kMarkHeight = 22;
@@ -161,4 +161,4 @@ std::string html_of(const Bars& bars) {
   return out + (bars.brief ? legend_of(bars, layout) : parts_table(bars, layout)) + "</figure>\n";
 }
 
-}  // namespace busbar
+}  // namespace busbar::report

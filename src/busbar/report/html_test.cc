@@ -7,7 +7,7 @@
 #include "busbar/report/demo/sample.h"
 #include "busbar/report/document.h"
 
-namespace busbar {
+namespace busbar::report {
 namespace {
 
 using testing::HasSubstr;
@@ -205,4 +205,4 @@ TEST(Svg, ADrawingAloneIsAWholeFile) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::report

@@ -15,7 +15,7 @@
 #include "busbar/report/plain.h"
 #include "busbar/report/style.h"
 
-namespace busbar {
+namespace busbar::report {
 namespace {
 
 constexpr double kWide = 10'000;                // x units of the picture; about 10 per pixel
@@ -288,4 +288,4 @@ std::string html_of(const TimelineView& view) {
   return out + notes(view, p) + "</figure>\n";
 }
 
-}  // namespace busbar
+}  // namespace busbar::report

@@ -5,7 +5,7 @@
 #include "busbar/report/internal/layered_edges.h"
 #include "busbar/report/style.h"
 
-namespace busbar {
+namespace busbar::report {
 namespace {
 
 constexpr std::size_t kHottest = 12;  // most lines drawn on one band
@@ -152,4 +152,4 @@ Bands draw_bands(const LayeredDrawing& drawing, const Placed& placed, const std:
   return out;
 }
 
-}  // namespace busbar
+}  // namespace busbar::report

@@ -9,7 +9,7 @@
 #include "busbar/report/internal/scale.h"
 #include "busbar/report/style.h"
 
-namespace busbar {
+namespace busbar::report {
 namespace {
 
 constexpr double kStrip = 4;  // height of the heat strip in a box
@@ -193,4 +193,4 @@ Drawing lay_out(const LayeredDrawing& drawing, const LayeredOptions& options) {
   return Painter(drawing, options).paint();
 }
 
-}  // namespace busbar
+}  // namespace busbar::report

@@ -9,7 +9,7 @@
 #include "busbar/report/document.h"
 #include "busbar/report/style.h"
 
-namespace busbar {
+namespace busbar::report {
 
 struct LayeredNode {
   std::string label{};      ///< a word: "gpu3"
@@ -63,4 +63,4 @@ struct LayeredOptions {
 /// shapes; hotter lines cover cooler ones.
 Drawing lay_out(const LayeredDrawing& drawing, const LayeredOptions& options = {});
 
-}  // namespace busbar
+}  // namespace busbar::report

@@ -7,7 +7,7 @@
 
 #include "busbar/report/demo/sample.h"
 
-namespace busbar {
+namespace busbar::report {
 namespace {
 
 using Kind = Shape::Kind;
@@ -145,4 +145,4 @@ TEST(LayeredDrawing, EdgesToNowhereAreLeftOutAndNothingGivesNothing) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::report

@@ -5,7 +5,7 @@
 
 #include "busbar/report/plain.h"
 
-namespace busbar {
+namespace busbar::report {
 namespace {
 
 constexpr double kBoxHeight = 34, kLineGap = 8, kBoxGap = 8;
@@ -109,4 +109,4 @@ Placed place(const LayeredDrawing& drawing, const LayeredOptions& options,
   return out;
 }
 
-}  // namespace busbar
+}  // namespace busbar::report

@@ -5,7 +5,7 @@
 #include "busbar/report/internal/layered_edges.h"
 #include "busbar/report/style.h"
 
-namespace busbar {
+namespace busbar::report {
 namespace {
 
 constexpr double kBypass = 5;       // distance of lines that share a gap
@@ -143,4 +143,4 @@ Shape stroke_shape(const LayeredEdge& e, Shape::Kind kind, double x, double y, d
   return {kind, x, y, to_x - x, to_y - y, tone, e.heat, std::clamp(e.thickness, 0.5, 8.0), e.tip};
 }
 
-}  // namespace busbar
+}  // namespace busbar::report

@@ -4,7 +4,7 @@
 
 #include "busbar/report/internal/layered_layout.h"
 
-namespace busbar {
+namespace busbar::report {
 namespace {
 
 /// The mean place (0..1) of a node's neighbours in layers above; without them, of those below; otherwise its own place.
@@ -68,4 +68,4 @@ std::vector<std::vector<std::uint32_t>> order_nodes(const LayeredDrawing& drawin
   return out;
 }
 
-}  // namespace busbar
+}  // namespace busbar::report

@@ -1,6 +1,6 @@
 #include "busbar/report/style.h"
 
-namespace busbar {
+namespace busbar::report {
 
 std::string_view page_css() {
   return R"(*{box-sizing:border-box}
@@ -77,4 +77,4 @@ footer{margin-top:56px;padding-top:16px;border-top:1px solid var(--rule);color:v
 )";
 }
 
-}  // namespace busbar
+}  // namespace busbar::report

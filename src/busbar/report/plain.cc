@@ -5,7 +5,7 @@
 
 #include "busbar/base/utf8.h"
 
-namespace busbar {
+namespace busbar::report {
 namespace {
 
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
@@ -189,4 +189,4 @@ std::string repeat(std::string_view glyph, std::size_t n) {
   return out;
 }
 
-}  // namespace busbar
+}  // namespace busbar::report

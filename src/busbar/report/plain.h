@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-namespace busbar {
+namespace busbar::report {
 
 /// For text and attribute values of HTML, XHTML and SVG. & < > " ' become entities; bytes that are not UTF-8 and
 /// controls that XML 1.0 forbids become U+FFFD.
@@ -28,4 +28,4 @@ std::string pad_left(std::string_view text, std::size_t width);
 /// `glyph` (one cell, any number of bytes) `n` times.
 std::string repeat(std::string_view glyph, std::size_t n);
 
-}  // namespace busbar
+}  // namespace busbar::report

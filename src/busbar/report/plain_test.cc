@@ -8,7 +8,7 @@
 
 #include "busbar/base/utf8.h"
 
-namespace busbar {
+namespace busbar::report {
 namespace {
 
 using testing::ElementsAre;
@@ -73,4 +73,4 @@ TEST(Pad, CountsCellsNotBytes) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::report

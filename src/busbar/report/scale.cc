@@ -7,7 +7,7 @@
 #include <cmath>
 #include <utility>
 
-namespace busbar {
+namespace busbar::report {
 namespace {
 
 /// Decimals that show `value` with `digits` significant digits.
@@ -80,4 +80,4 @@ std::string coordinate(double value) {
 
 double drawable(double value) { return std::isfinite(value) && value > 0 ? value : 0; }
 
-}  // namespace busbar
+}  // namespace busbar::report

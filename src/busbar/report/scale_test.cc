@@ -7,7 +7,7 @@
 #include <cmath>
 #include <limits>
 
-namespace busbar {
+namespace busbar::report {
 namespace {
 
 std::vector<std::string> labels(const std::vector<Tick>& ticks) {
@@ -59,4 +59,4 @@ TEST(Coordinate, IsShortAndAlwaysANumber) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::report

@@ -6,7 +6,7 @@
 #include <array>
 #include <cmath>
 
-namespace busbar {
+namespace busbar::report {
 namespace {
 
 // With these colours series 0..6 keep a CIE 1976 distance of 14 or more in normal and simulated deutan, protan and
@@ -119,4 +119,4 @@ std::string palette_css(std::string_view root) {
   return out;
 }
 
-}  // namespace busbar
+}  // namespace busbar::report

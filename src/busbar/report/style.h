@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace busbar {
+namespace busbar::report {
 
 inline constexpr double kDrawingWidth = 1056;  ///< user units; the width of a page
 
@@ -53,4 +53,4 @@ std::string palette_css(std::string_view root);
 /// CSS of the page itself.
 std::string_view page_css();
 
-}  // namespace busbar
+}  // namespace busbar::report

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <string>
 
-namespace busbar {
+namespace busbar::report {
 namespace {
 
 constexpr std::array kThemes{Theme::kLight, Theme::kDark};
@@ -124,4 +124,4 @@ TEST(Style, AnUnknownColourIsOther) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::report

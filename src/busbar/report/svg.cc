@@ -7,7 +7,7 @@
 #include "busbar/report/plain.h"
 #include "busbar/report/style.h"
 
-namespace busbar {
+namespace busbar::report {
 namespace {
 
 using Kind = Shape::Kind;
@@ -120,4 +120,4 @@ std::string render_svg(const Drawing& drawing) {
   return out + svg_shapes(drawing) + "</svg>\n";
 }
 
-}  // namespace busbar
+}  // namespace busbar::report

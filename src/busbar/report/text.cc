@@ -6,7 +6,7 @@
 #include "busbar/report/plain.h"
 #include "busbar/report/style.h"
 
-namespace busbar {
+namespace busbar::report {
 namespace {
 
 struct Glyph {
@@ -141,4 +141,4 @@ std::string render_text(const Document& document, const TextOptions& options) {
   return out;
 }
 
-}  // namespace busbar
+}  // namespace busbar::report

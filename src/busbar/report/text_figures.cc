@@ -11,7 +11,7 @@
 #include "busbar/report/plain.h"
 #include "busbar/report/style.h"
 
-namespace busbar {
+namespace busbar::report {
 namespace {
 
 /// Cells of one row as palette indices; -1 is blank.
@@ -196,4 +196,4 @@ std::string text_of(const TimelineView& view, const TextStyle& style) {
   return view.note.empty() ? out : out + style.wrapped(view.note, 2);
 }
 
-}  // namespace busbar
+}  // namespace busbar::report

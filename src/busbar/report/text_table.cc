@@ -7,7 +7,7 @@
 #include "busbar/report/internal/text_parts.h"
 #include "busbar/report/plain.h"
 
-namespace busbar {
+namespace busbar::report {
 namespace {
 
 constexpr std::size_t kColumnGap = 2;         // spaces between columns
@@ -200,4 +200,4 @@ std::string text_of(const Table& table, const TextStyle& style) {
   return note.empty() ? out : out + style.wrapped(note, 2);
 }
 
-}  // namespace busbar
+}  // namespace busbar::report

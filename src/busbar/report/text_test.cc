@@ -8,7 +8,7 @@
 #include "busbar/report/document.h"
 #include "busbar/report/plain.h"
 
-namespace busbar {
+namespace busbar::report {
 namespace {
 
 using testing::HasSubstr;
@@ -226,4 +226,4 @@ TEST(Text, LastColumnsGoBeforeATableBecomesAList) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::report

@@ -1,6 +1,6 @@
 #include "busbar/report/internal/timeline_script.h"
 
-namespace busbar {
+namespace busbar::report {
 
 std::string_view timeline_script() {
   return R"js(//<![CDATA[
@@ -250,4 +250,4 @@ for (const figure of document.querySelectorAll('figure.explore')) {
 
 std::string_view timeline_script_hash() { return "sha256-R5UYf0lS0e+hwITi4wv7c1Chb7o3pBd2pGo6eWyf98g="; }
 
-}  // namespace busbar
+}  // namespace busbar::report

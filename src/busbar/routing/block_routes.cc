@@ -1,21 +1,21 @@
 #include "busbar/routing/internal/block_routes.h"
 
-namespace busbar {
+namespace busbar::routing {
 
-BlockRoutes::Tables& BlockRoutes::tables(const Block& block) {
+BlockRoutes::Tables& BlockRoutes::tables(const topology::Block& block) {
   const std::uint32_t shape = index(block.shape);
   if (shape >= shapes_.size()) shapes_.resize(shape + 1);
   return shapes_[shape];
 }
 
-const ShapeTable& BlockRoutes::table(const Block& block, RouteLevel level) {
+const ShapeTable& BlockRoutes::table(const topology::Block& block, RouteLevel level) {
   auto& slot = tables(block).level[static_cast<int>(level)];
   if (!slot) slot.emplace(topology_, block, level);
   return *slot;
 }
 
-bool BlockRoutes::by_level(const Block& block, RouteLevel level, DeviceId from, DeviceId to,
-                           std::vector<LinkShare>& out) {
+bool BlockRoutes::by_level(const topology::Block& block, RouteLevel level, topology::DeviceId from,
+                           topology::DeviceId to, std::vector<LinkShare>& out) {
   if (from == to) return true;
   if (block.device_count > kMostKept) return find_by_level(block, level, from, to, out);
   Ways& ways = tables(block).ways[static_cast<int>(level)];
@@ -28,25 +28,25 @@ bool BlockRoutes::by_level(const Block& block, RouteLevel level, DeviceId from, 
     if (!find_by_level(block, level, from, to, out)) return false;
     number = ways.links.rows();
     for (std::size_t i = begin; i < out.size(); ++i)
-      ways.links.values.push_back({static_cast<LinkId>(index(out[i].link) - block.first_link), out[i].share});
+      ways.links.values.push_back({static_cast<topology::LinkId>(index(out[i].link) - block.first_link), out[i].share});
     ways.links.close_row();
     return true;
   }
   if (number == kNoWay) return false;
   for (const LinkShare& l : ways.links.row(number))
-    out.push_back({static_cast<LinkId>(index(l.link) + block.first_link), l.share});
+    out.push_back({static_cast<topology::LinkId>(index(l.link) + block.first_link), l.share});
   return true;
 }
 
-bool BlockRoutes::find_by_level(const Block& block, RouteLevel level, DeviceId from, DeviceId to,
-                                std::vector<LinkShare>& out) {
+bool BlockRoutes::find_by_level(const topology::Block& block, RouteLevel level, topology::DeviceId from,
+                                topology::DeviceId to, std::vector<LinkShare>& out) {
   const ShapeTable& t = table(block, level);
-  const auto place = [&](DeviceId d) { return index(d) - block.first_device; };
-  const auto within = [&](DeviceId d) { return place(d) < block.device_count; };
+  const auto place = [&](topology::DeviceId d) { return index(d) - block.first_device; };
+  const auto within = [&](topology::DeviceId d) { return place(d) < block.device_count; };
   // Hops from transit device x to `to`, by the last switch before it.
   const auto left = [&](std::uint32_t x) {
     int best = ShapeTable::kFar;
-    for (const LinkId l : topology_.out_links(to)) {
+    for (const topology::LinkId l : topology_.out_links(to)) {
       if (!t.allows(topology_.link_class(l)) || !within(topology_.to(l))) continue;
       const std::int32_t last = t.transit(place(topology_.to(l)));
       if (last >= 0) best = std::min(best, t.distance(x, static_cast<std::uint32_t>(last)) + 1);
@@ -55,9 +55,9 @@ bool BlockRoutes::find_by_level(const Block& block, RouteLevel level, DeviceId f
   };
   front_.candidates.clear();
   int best = ShapeTable::kFar;
-  for (const LinkId l : topology_.out_links(from)) {
+  for (const topology::LinkId l : topology_.out_links(from)) {
     if (!t.allows(topology_.link_class(l)) || !within(topology_.to(l))) continue;
-    const DeviceId d = topology_.to(l);
+    const topology::DeviceId d = topology_.to(l);
     const std::int32_t x = t.transit(place(d));
     const int hops = d == to ? 0 : x < 0 ? ShapeTable::kFar : left(static_cast<std::uint32_t>(x));
     if (hops < best) front_.candidates.clear();
@@ -72,12 +72,13 @@ bool BlockRoutes::find_by_level(const Block& block, RouteLevel level, DeviceId f
       front_.candidates.clear();
       const auto x = static_cast<std::uint32_t>(t.transit(place(f.device)));
       if (hops == 1) {
-        for (const LinkId l : topology_.out_links(to))
-          if (topology_.to(l) == f.device && t.allows(topology_.link_class(l))) front_.candidates.push_back(reverse(l));
+        for (const topology::LinkId l : topology_.out_links(to))
+          if (topology_.to(l) == f.device && t.allows(topology_.link_class(l)))
+            front_.candidates.push_back(topology::reverse(l));
       } else {
         for (const ShapeTable::Hop& hop : t.hops(x))
           if (left(hop.transit) == hops - 1)
-            front_.candidates.push_back(static_cast<LinkId>(block.first_link + hop.link));
+            front_.candidates.push_back(static_cast<topology::LinkId>(block.first_link + hop.link));
       }
       front_.split(topology_, f.share, out);
     }
@@ -85,53 +86,57 @@ bool BlockRoutes::find_by_level(const Block& block, RouteLevel level, DeviceId f
   return true;
 }
 
-bool BlockRoutes::by_gpus(const Block& block, DeviceId from, DeviceId to, std::vector<LinkShare>& out) {
+bool BlockRoutes::by_gpus(const topology::Block& block, topology::DeviceId from, topology::DeviceId to,
+                          std::vector<LinkShare>& out) {
   auto& mesh = tables(block).mesh;
   if (!mesh) mesh.emplace(topology_, block);
   if (mesh->empty()) return false;
-  const auto chip = [&](DeviceId d) { return topology_.kind(d) == DeviceKind::kGpu; };
+  const auto chip = [&](topology::DeviceId d) { return topology_.kind(d) == topology::DeviceKind::kGpu; };
   if (!chip(from) || !chip(to)) return false;
   parts_.clear();
   if (!mesh->route(ordinal(block, from), ordinal(block, to), parts_)) return false;
-  for (const GpuMesh::Part& p : parts_) out.push_back({static_cast<LinkId>(block.first_link + p.link), p.share});
+  for (const GpuMesh::Part& p : parts_)
+    out.push_back({static_cast<topology::LinkId>(block.first_link + p.link), p.share});
   return true;
 }
 
-bool BlockRoutes::between(const Block& block, DeviceId from, DeviceId to, std::vector<LinkShare>& out) {
+bool BlockRoutes::between(const topology::Block& block, topology::DeviceId from, topology::DeviceId to,
+                          std::vector<LinkShare>& out) {
   return by_level(block, RouteLevel::kScaleUp, from, to, out) || (from != to && by_gpus(block, from, to, out)) ||
          by_level(block, RouteLevel::kAnyInside, from, to, out);
 }
 
-DeviceId BlockRoutes::owner(const Block& block, DeviceId nic) {
+topology::DeviceId BlockRoutes::owner(const topology::Block& block, topology::DeviceId nic) {
   constexpr std::uint32_t kUnknown = UINT32_MAX, kNoOwner = UINT32_MAX - 1;
   auto& known = tables(block).owner;
   known.resize(block.device_count, kUnknown);
   std::uint32_t& place = known[index(nic) - block.first_device];
   if (place == kUnknown) {
-    const DeviceId found = find_owner(block, nic);
-    place = found == kNone<DeviceId> ? kNoOwner : index(found) - block.first_device;
+    const topology::DeviceId found = find_owner(block, nic);
+    place = found == kNone<topology::DeviceId> ? kNoOwner : index(found) - block.first_device;
   }
-  return place == kNoOwner ? kNone<DeviceId> : static_cast<DeviceId>(block.first_device + place);
+  return place == kNoOwner ? kNone<topology::DeviceId> : static_cast<topology::DeviceId>(block.first_device + place);
 }
 
-DeviceId BlockRoutes::find_owner(const Block& block, DeviceId nic) {
-  std::vector<DeviceId> nearest;
+topology::DeviceId BlockRoutes::find_owner(const topology::Block& block, topology::DeviceId nic) {
+  std::vector<topology::DeviceId> nearest;
   std::uint8_t fewest = 255;
   std::uint32_t ordinal = 0;
   for (std::uint32_t p = 0; p < block.device_count; ++p) {
-    const auto d = static_cast<DeviceId>(block.first_device + p);
-    ordinal += topology_.kind(d) == DeviceKind::kNic && d < nic;
-    if (topology_.kind(d) != DeviceKind::kGpu) continue;
+    const auto d = static_cast<topology::DeviceId>(block.first_device + p);
+    ordinal += topology_.kind(d) == topology::DeviceKind::kNic && d < nic;
+    if (topology_.kind(d) != topology::DeviceKind::kGpu) continue;
     const std::uint8_t hops = server_exit(block, d, nic).hops;
     if (hops < fewest) nearest.clear();
     fewest = std::min(fewest, hops);
     if (hops == fewest && hops < 255) nearest.push_back(d);
   }
-  return nearest.empty() ? kNone<DeviceId> : nearest[ordinal % nearest.size()];
+  return nearest.empty() ? kNone<topology::DeviceId> : nearest[ordinal % nearest.size()];
 }
 
 /// Over the server's links only.
-BlockRoutes::Exit BlockRoutes::server_exit(const Block& block, DeviceId gpu, DeviceId nic) {
+BlockRoutes::Exit BlockRoutes::server_exit(const topology::Block& block, topology::DeviceId gpu,
+                                           topology::DeviceId nic) {
   Exit e;
   e.known = true;
   std::vector<LinkShare> path;
@@ -139,58 +144,64 @@ BlockRoutes::Exit BlockRoutes::server_exit(const Block& block, DeviceId gpu, Dev
   double hops = 0;
   for (const LinkShare& l : path) {
     hops += l.share;  // the shares of one hop sum to 1
-    const DeviceKind to = topology_.kind(topology_.to(l.link));
-    e.host = e.host || to == DeviceKind::kCpu || to == DeviceKind::kNuma;
+    const topology::DeviceKind to = topology_.kind(topology_.to(l.link));
+    e.host = e.host || to == topology::DeviceKind::kCpu || to == topology::DeviceKind::kNuma;
   }
   e.hops = static_cast<std::uint8_t>(hops + 0.5);
   return e;
 }
 
-const BlockRoutes::Exit& BlockRoutes::exit(const Block& block, DeviceId gpu, DeviceId nic) {
+const BlockRoutes::Exit& BlockRoutes::exit(const topology::Block& block, topology::DeviceId gpu,
+                                           topology::DeviceId nic) {
   const std::uint64_t places =
       (std::uint64_t{index(gpu) - block.first_device} << 32) | (index(nic) - block.first_device);
   Exit& e = tables(block).exits[places];
   if (e.known) return e;
   e = server_exit(block, gpu, nic);
-  const DeviceId relay = owner(block, nic);
-  if (!pxn_ || (e.hops < 255 && !e.host) || relay == kNone<DeviceId> || relay == gpu) return e;
+  const topology::DeviceId relay = owner(block, nic);
+  if (!pxn_ || (e.hops < 255 && !e.host) || relay == kNone<topology::DeviceId> || relay == gpu) return e;
   std::vector<LinkShare> path;
   e.relay = !server_exit(block, relay, nic).host && by_level(block, RouteLevel::kScaleUp, gpu, relay, path);
   return e;
 }
 
-bool BlockRoutes::leaves_as_well(const Block& block, DeviceId gpu, DeviceId nic, DeviceId own) {
+bool BlockRoutes::leaves_as_well(const topology::Block& block, topology::DeviceId gpu, topology::DeviceId nic,
+                                 topology::DeviceId own) {
   const Exit e = exit(block, gpu, nic), o = exit(block, gpu, own);
   return e.relay || ((!e.host || o.host) && e.hops < 255 && e.hops <= o.hops);
 }
 
-bool BlockRoutes::leave(const Block& block, DeviceId gpu, DeviceId nic, std::vector<LinkShare>& out) {
+bool BlockRoutes::leave(const topology::Block& block, topology::DeviceId gpu, topology::DeviceId nic,
+                        std::vector<LinkShare>& out) {
   if (exit(block, gpu, nic).relay && over_owner(block, gpu, nic, out)) return true;
   if (by_level(block, RouteLevel::kAnyInside, gpu, nic, out)) return true;
   return over_owner(block, gpu, nic, out);
 }
 
-bool BlockRoutes::over_owner(const Block& block, DeviceId gpu, DeviceId nic, std::vector<LinkShare>& out) {
-  const DeviceId relay = owner(block, nic);
-  if (relay == kNone<DeviceId>) return false;
+bool BlockRoutes::over_owner(const topology::Block& block, topology::DeviceId gpu, topology::DeviceId nic,
+                             std::vector<LinkShare>& out) {
+  const topology::DeviceId relay = owner(block, nic);
+  if (relay == kNone<topology::DeviceId>) return false;
   const std::size_t before = out.size();
   if (between(block, gpu, relay, out) && by_level(block, RouteLevel::kAnyInside, relay, nic, out)) return true;
   out.resize(before);
   return false;
 }
 
-bool BlockRoutes::enter(const Block& block, DeviceId nic, DeviceId gpu, std::vector<LinkShare>& out) {
+bool BlockRoutes::enter(const topology::Block& block, topology::DeviceId nic, topology::DeviceId gpu,
+                        std::vector<LinkShare>& out) {
   if (by_level(block, RouteLevel::kAnyInside, nic, gpu, out)) return true;
   return from_owner(block, nic, gpu, out);
 }
 
-bool BlockRoutes::from_owner(const Block& block, DeviceId nic, DeviceId gpu, std::vector<LinkShare>& out) {
-  const DeviceId relay = owner(block, nic);
-  if (relay == kNone<DeviceId>) return false;
+bool BlockRoutes::from_owner(const topology::Block& block, topology::DeviceId nic, topology::DeviceId gpu,
+                             std::vector<LinkShare>& out) {
+  const topology::DeviceId relay = owner(block, nic);
+  if (relay == kNone<topology::DeviceId>) return false;
   const std::size_t before = out.size();
   if (by_level(block, RouteLevel::kAnyInside, nic, relay, out) && between(block, relay, gpu, out)) return true;
   out.resize(before);
   return false;
 }
 
-}  // namespace busbar
+}  // namespace busbar::routing

@@ -7,16 +7,17 @@
 #include "busbar/base/id.h"
 #include "busbar/routing/link_share.h"
 
-namespace busbar {
+namespace busbar::routing {
 
 enum class CapacityKind : std::uint8_t { kLink, kDevice, kBundle };
 
 /// Order: links, then devices, then bundles, each by number.
 class CapacityId {
  public:
-  constexpr CapacityId() = default;                                                    ///< names nothing
-  constexpr CapacityId(LinkId link) : CapacityId(CapacityKind::kLink, index(link)) {}  // NOLINT: a link is a capacity
-  static constexpr CapacityId limit_of(DeviceId device) { return {CapacityKind::kDevice, index(device)}; }
+  constexpr CapacityId() = default;  ///< names nothing
+  constexpr CapacityId(topology::LinkId link)
+      : CapacityId(CapacityKind::kLink, index(link)) {}  // NOLINT: a link is a capacity
+  static constexpr CapacityId limit_of(topology::DeviceId device) { return {CapacityKind::kDevice, index(device)}; }
   static constexpr CapacityId bundle(std::uint32_t number) { return {CapacityKind::kBundle, number}; }
 
   constexpr CapacityKind kind() const { return static_cast<CapacityKind>(value_ >> kBits); }
@@ -25,8 +26,12 @@ class CapacityId {
   constexpr bool is_bundle() const { return kind() == CapacityKind::kBundle; }
   /// Within its kind: of the link, the device or the bundle.
   constexpr std::uint32_t number() const { return value_ & ((1u << kBits) - 1); }
-  constexpr LinkId link() const { return static_cast<LinkId>(value_); }  ///< precondition: is_link(), or names nothing
-  constexpr DeviceId device() const { return static_cast<DeviceId>(number()); }  ///< precondition: is_device()
+  constexpr topology::LinkId link() const {
+    return static_cast<topology::LinkId>(value_);
+  }  ///< precondition: is_link(), or names nothing
+  constexpr topology::DeviceId device() const {
+    return static_cast<topology::DeviceId>(number());
+  }  ///< precondition: is_device()
   constexpr auto operator<=>(const CapacityId&) const = default;
 
  private:
@@ -42,8 +47,8 @@ struct CapacityShare {
   double share;  ///< part of the connection's bytes that cross it
 };
 
-inline LinkId link_of(const LinkShare& s) { return s.link; }
-inline LinkId link_of(const CapacityShare& s) { return s.on.link(); }
+inline topology::LinkId link_of(const LinkShare& s) { return s.link; }
+inline topology::LinkId link_of(const CapacityShare& s) { return s.on.link(); }
 
 /// How many capacities of each kind there are. Gives each a place in arrays.
 struct CapacityCounts {
@@ -75,4 +80,4 @@ class PerCapacity {
   std::vector<T> values_;
 };
 
-}  // namespace busbar
+}  // namespace busbar::routing

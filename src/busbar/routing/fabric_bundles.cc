@@ -5,22 +5,22 @@
 
 #include "busbar/topology/tiers.h"
 
-namespace busbar {
+namespace busbar::routing {
 
-FabricBundles::FabricBundles(const Topology& topology) { valid_ = build(topology); }
+FabricBundles::FabricBundles(const topology::Topology& topology) { valid_ = build(topology); }
 
-LinkId FabricBundles::link(std::uint32_t bundle, std::uint32_t i) const {
-  const LinkId up = up_.row(bundle / 2)[i];
-  return bundle % 2 == 0 ? up : reverse(up);
+topology::LinkId FabricBundles::link(std::uint32_t bundle, std::uint32_t i) const {
+  const topology::LinkId up = up_.row(bundle / 2)[i];
+  return bundle % 2 == 0 ? up : topology::reverse(up);
 }
-LinkId FabricBundles::first(std::uint32_t bundle) const { return link(bundle, 0); }
+topology::LinkId FabricBundles::first(std::uint32_t bundle) const { return link(bundle, 0); }
 
-bool FabricBundles::nics_have_one_port(const Topology& t, const std::vector<std::uint8_t>& tier) const {
-  for (const Block& block : t.blocks())
+bool FabricBundles::nics_have_one_port(const topology::Topology& t, const std::vector<std::uint8_t>& tier) const {
+  for (const topology::Block& block : t.blocks())
     for (std::uint32_t p = 0; p < block.device_count; ++p) {
-      const auto d = static_cast<DeviceId>(block.first_device + p);
+      const auto d = static_cast<topology::DeviceId>(block.first_device + p);
       std::uint32_t ports = 0;
-      for (const LinkId l : t.out_links(d)) {
+      for (const topology::LinkId l : t.out_links(d)) {
         if (t.block_of(t.to(l)) == t.block_of(d)) continue;
         if (++ports > 1 || tier[index(t.to(l))] != 1) return false;
       }
@@ -28,24 +28,24 @@ bool FabricBundles::nics_have_one_port(const Topology& t, const std::vector<std:
   return true;
 }
 
-bool FabricBundles::same_but_for_health(const Topology& t, LinkId a, LinkId b) {
+bool FabricBundles::same_but_for_health(const topology::Topology& t, topology::LinkId a, topology::LinkId b) {
   if (t.link_class_index(a) == t.link_class_index(b)) return true;
   alike_ = false;
-  LinkClass x = t.link_class(a);
+  topology::LinkClass x = t.link_class(a);
   x.health = t.link_class(b).health;
   return x == t.link_class(b);
 }
 
 /// Works tier by tier: the groups of one tier determine those of the next.
-bool FabricBundles::build(const Topology& t) {
-  const std::vector<std::uint8_t> tier = switch_tiers(t);
+bool FabricBundles::build(const topology::Topology& t) {
+  const std::vector<std::uint8_t> tier = topology::switch_tiers(t);
   if (!nics_have_one_port(t, tier)) return false;
   bundle_.assign(t.link_count(), kNoBundle);
   group_of_.assign(t.device_count(), kNoBundle);
   std::vector<std::uint32_t> owner(t.device_count(), kNoBundle);  // the group of a switch
-  std::vector<std::vector<DeviceId>> members;                     // per group
+  std::vector<std::vector<topology::DeviceId>> members;           // per group
   std::vector<std::uint32_t> now, next;
-  for (const DeviceId d : t.fabric_switches()) {
+  for (const topology::DeviceId d : t.fabric_switches()) {
     if (tier[index(d)] != 1) continue;
     group_of_[index(d)] = owner[index(d)] = static_cast<std::uint32_t>(groups_.size());
     now.push_back(owner[index(d)]);
@@ -55,16 +55,17 @@ bool FabricBundles::build(const Topology& t) {
   std::vector<std::uint32_t> cables(t.device_count(), 0);  // from the current group; zero in between
   for (std::uint8_t height = 1; !now.empty(); ++height, std::swap(now, next), next.clear())
     for (const std::uint32_t g : now) {
-      std::vector<LinkId> up;
-      std::vector<DeviceId> above;
+      std::vector<topology::LinkId> up;
+      std::vector<topology::DeviceId> above;
       std::size_t each = 0;
       for (std::size_t m = 0; m < members[g].size(); ++m) {
         const std::size_t before = up.size();
-        for (const LinkId l : t.out_links(members[g][m])) {
-          const DeviceId to = t.to(l);
-          if (t.block_of(to) != kNone<BlockId> || tier[index(to)] + 1 == height) continue;
+        for (const topology::LinkId l : t.out_links(members[g][m])) {
+          const topology::DeviceId to = t.to(l);
+          if (t.block_of(to) != kNone<topology::BlockId> || tier[index(to)] + 1 == height) continue;
           if (tier[index(to)] != height + 1) return false;
-          if (!up.empty() && !(same_but_for_health(t, l, up[0]) && same_but_for_health(t, reverse(l), reverse(up[0]))))
+          if (!up.empty() && !(same_but_for_health(t, l, up[0]) &&
+                               same_but_for_health(t, topology::reverse(l), topology::reverse(up[0]))))
             return false;
           up.push_back(l);
           if (cables[index(to)]++ == 0) above.push_back(to);
@@ -76,7 +77,7 @@ bool FabricBundles::build(const Topology& t) {
       std::sort(up.begin(), up.end());
       std::sort(above.begin(), above.end());
       const std::uint32_t to_each = cables[index(above[0])];
-      for (const DeviceId d : above)
+      for (const topology::DeviceId d : above)
         if (std::exchange(cables[index(d)], 0) != to_each) return false;
       std::uint32_t& over = owner[index(above[0])];
       if (over == kNoBundle) {
@@ -84,7 +85,7 @@ bool FabricBundles::build(const Topology& t) {
         next.push_back(over);
         groups_.emplace_back();
         members.push_back(above);
-        for (const DeviceId d : above)
+        for (const topology::DeviceId d : above)
           if (owner[index(d)] == kNoBundle || d == above[0])
             owner[index(d)] = over;
           else
@@ -93,9 +94,9 @@ bool FabricBundles::build(const Topology& t) {
         return false;
       }
       groups_[g] = {2 * up_.rows(), over};
-      for (const LinkId l : up) {
+      for (const topology::LinkId l : up) {
         bundle_[index(l)] = groups_[g].bundle;
-        bundle_[index(reverse(l))] = groups_[g].bundle + 1;
+        bundle_[index(topology::reverse(l))] = groups_[g].bundle + 1;
         up_.values.push_back(l);
       }
       up_.close_row();
@@ -103,7 +104,8 @@ bool FabricBundles::build(const Topology& t) {
   return true;
 }
 
-bool FabricBundles::between(DeviceId from_leaf, DeviceId to_leaf, std::vector<std::uint32_t>& out) const {
+bool FabricBundles::between(topology::DeviceId from_leaf, topology::DeviceId to_leaf,
+                            std::vector<std::uint32_t>& out) const {
   std::uint32_t a = group_of_[index(from_leaf)], b = group_of_[index(to_leaf)];
   std::uint32_t down[256], depth = 0;
   while (a != b) {
@@ -118,4 +120,4 @@ bool FabricBundles::between(DeviceId from_leaf, DeviceId to_leaf, std::vector<st
   return true;
 }
 
-}  // namespace busbar
+}  // namespace busbar::routing

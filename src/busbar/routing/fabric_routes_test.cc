@@ -13,33 +13,36 @@
 #include "busbar/topology/connectivity.h"
 #include "busbar/topology/test_parts.h"
 
-namespace busbar {
+namespace busbar::routing {
 namespace {
 
 /// Two GPUs on an NVSwitch, each with `nics` NICs of its own.
-NodeTemplate server(std::uint32_t nics) {
-  NodeTemplate n;
-  const auto device = [&](DeviceKind k, std::string name) { n.devices.push_back(test_device(k, std::move(name))); };
-  device(DeviceKind::kGpu, "gpu0");
-  device(DeviceKind::kGpu, "gpu1");
-  device(DeviceKind::kNvSwitch, "nvswitch0");
+topology::NodeTemplate server(std::uint32_t nics) {
+  topology::NodeTemplate n;
+  const auto device = [&](topology::DeviceKind k, std::string name) {
+    n.devices.push_back(topology::test_device(k, std::move(name)));
+  };
+  device(topology::DeviceKind::kGpu, "gpu0");
+  device(topology::DeviceKind::kGpu, "gpu1");
+  device(topology::DeviceKind::kNvSwitch, "nvswitch0");
   for (std::uint32_t g = 0; g < 2; ++g) {
-    n.links.push_back({g, 2, test_link(LinkKind::kNvlink, 450)});
+    n.links.push_back({g, 2, topology::test_link(topology::LinkKind::kNvlink, 450)});
     for (std::uint32_t i = 0; i < nics; ++i) {
       const auto place = static_cast<std::uint32_t>(n.devices.size());
-      device(DeviceKind::kNic, "nic" + std::to_string(g * nics + i));
-      n.links.push_back({g, place, test_link(LinkKind::kPcie, 63)});
+      device(topology::DeviceKind::kNic, "nic" + std::to_string(g * nics + i));
+      n.links.push_back({g, place, topology::test_link(topology::LinkKind::kPcie, 63)});
     }
   }
   return n;
 }
 
-TopologyBuilder cluster(const FabricSpec& spec, std::uint32_t nodes, std::uint32_t nics_per_gpu) {
-  return std::move(test_cluster(spec, server(nics_per_gpu), nodes)->builder);
+topology::TopologyBuilder cluster(const topology::FabricSpec& spec, std::uint32_t nodes, std::uint32_t nics_per_gpu) {
+  return std::move(topology::test_cluster(spec, server(nics_per_gpu), nodes)->builder);
 }
 
-bool conserved(const Topology& t, DeviceId from, DeviceId to, const std::vector<LinkShare>& path) {
-  std::map<DeviceId, double> balance;
+bool conserved(const topology::Topology& t, topology::DeviceId from, topology::DeviceId to,
+               const std::vector<LinkShare>& path) {
+  std::map<topology::DeviceId, double> balance;
   for (const LinkShare& s : path) {
     if (t.failed(s.link)) return false;
     balance[t.from(s.link)] -= s.share;
@@ -51,21 +54,21 @@ bool conserved(const Topology& t, DeviceId from, DeviceId to, const std::vector<
   return true;
 }
 
-std::set<std::uint32_t> fabric_web(const Topology& t, DeviceId nic) {
+std::set<std::uint32_t> fabric_web(const topology::Topology& t, topology::DeviceId nic) {
   std::set<std::uint32_t> seen{index(nic)};
-  std::vector<DeviceId> queue{nic};
+  std::vector<topology::DeviceId> queue{nic};
   for (std::size_t head = 0; head < queue.size(); ++head) {
-    for (const LinkId l : t.out_links(queue[head])) {
-      if (!is_fabric(t.link_class(l).kind) || !seen.insert(index(t.to(l))).second) continue;
-      if (t.kind(t.to(l)) != DeviceKind::kNic) queue.push_back(t.to(l));
+    for (const topology::LinkId l : t.out_links(queue[head])) {
+      if (!topology::is_fabric(t.link_class(l).kind) || !seen.insert(index(t.to(l))).second) continue;
+      if (t.kind(t.to(l)) != topology::DeviceKind::kNic) queue.push_back(t.to(l));
     }
   }
   return seen;
 }
 
 TEST(FabricRoutes, RailOnlyCrossesRailsOverTheGpuNextToTheNic) {
-  const Topology t = cluster(test_fabric(FabricKind::kRailOnly, 8), 4, 1).seal();
-  const Router r(t, RoutingPolicy::kStatic);
+  const topology::Topology t = cluster(topology::test_fabric(topology::FabricKind::kRailOnly, 8), 4, 1).seal();
+  const Router r(t, topology::RoutingPolicy::kStatic);
   const Placement p(r, t.gpus());
   for (std::uint32_t a = 0; a < p.ranks(); ++a) {
     for (std::uint32_t b = 0; b < p.ranks(); ++b) {
@@ -80,10 +83,10 @@ TEST(FabricRoutes, RailOnlyCrossesRailsOverTheGpuNextToTheNic) {
 }
 
 TEST(FabricRoutes, APortOnEachPlaneCarriesHalf) {
-  FabricSpec s = test_fabric(FabricKind::kLeafSpine, 8);
+  topology::FabricSpec s = topology::test_fabric(topology::FabricKind::kLeafSpine, 8);
   s.planes = 2;
-  const Topology t = cluster(s, 8, 1).seal();
-  const Router r(t, RoutingPolicy::kStatic);
+  const topology::Topology t = cluster(s, 8, 1).seal();
+  const Router r(t, topology::RoutingPolicy::kStatic);
   const Placement p(r, t.gpus());
   std::vector<LinkShare> path;
   ASSERT_TRUE(r.spread(p.gpu(0), p.gpu(15), p.nic(0, 0), p.nic(15, 0), 7, path).ok());
@@ -94,8 +97,8 @@ TEST(FabricRoutes, APortOnEachPlaneCarriesHalf) {
 }
 
 TEST(FabricRoutes, ChannelsTakeTurnsOverTheNicsOfTheirGpu) {
-  const Topology t = cluster(test_fabric(FabricKind::kLeafSpine, 64), 2, 4).seal();
-  const Router r(t, RoutingPolicy::kStatic);
+  const topology::Topology t = cluster(topology::test_fabric(topology::FabricKind::kLeafSpine, 64), 2, 4).seal();
+  const Router r(t, topology::RoutingPolicy::kStatic);
   const Placement p(r, t.gpus());
   EXPECT_EQ(p.nic_channels(), 4u);
   for (std::uint32_t rank = 0; rank < p.ranks(); ++rank) {
@@ -107,13 +110,13 @@ TEST(FabricRoutes, ChannelsTakeTurnsOverTheNicsOfTheirGpu) {
 }
 
 TEST(FabricRoutes, ADeadCableInTheFirstNodeLeavesTheOthersAlone) {
-  TopologyBuilder b = cluster(test_fabric(FabricKind::kLeafSpine, 64), 3, 2);
-  const Topology whole = cluster(test_fabric(FabricKind::kLeafSpine, 64), 3, 2).seal();
+  topology::TopologyBuilder b = cluster(topology::test_fabric(topology::FabricKind::kLeafSpine, 64), 3, 2);
+  const topology::Topology whole = cluster(topology::test_fabric(topology::FabricKind::kLeafSpine, 64), 3, 2).seal();
   for (std::uint32_t l = 0; l < b.peek().link_count(); l += 2) {
-    if (b.peek().name(LinkId{l}) == "node0.nic0->leaf0") b.fail(LinkId{l});
+    if (b.peek().name(topology::LinkId{l}) == "node0.nic0->leaf0") b.fail(topology::LinkId{l});
   }
-  const Topology t = std::move(b).seal();
-  const Router damaged(t, RoutingPolicy::kStatic), sound(whole, RoutingPolicy::kStatic);
+  const topology::Topology t = std::move(b).seal();
+  const Router damaged(t, topology::RoutingPolicy::kStatic), sound(whole, topology::RoutingPolicy::kStatic);
   const Placement p(damaged, t.gpus()), q(sound, whole.gpus());
   EXPECT_EQ(t.name(p.nic(0, 0)), "node0.nic1");
   for (std::uint32_t rank = 1; rank < p.ranks(); ++rank) EXPECT_EQ(p.nic(rank, 0), q.nic(rank, 0)) << rank;
@@ -121,17 +124,18 @@ TEST(FabricRoutes, ADeadCableInTheFirstNodeLeavesTheOthersAlone) {
 
 // One cable joins two switches of a group: shortest ways of many flows share it, detours do not.
 TEST(FabricRoutes, ValiantSpreadsOverTheOtherSwitchesOfTheGroup) {
-  FabricSpec s = test_fabric(FabricKind::kDragonfly, 0);
+  topology::FabricSpec s = topology::test_fabric(topology::FabricKind::kDragonfly, 0);
   s.dragonfly = {1, 8, 2, 4};
-  const Topology t = cluster(s, 8, 1).seal();
-  const Router r(t, RoutingPolicy::kValiant), straight(t, RoutingPolicy::kStatic);
+  const topology::Topology t = cluster(s, 8, 1).seal();
+  const Router r(t, topology::RoutingPolicy::kValiant), straight(t, topology::RoutingPolicy::kStatic);
   const Placement p(r, t.gpus());
   std::vector<LinkShare> path;
   ASSERT_TRUE(r.spread(p.gpu(0), p.gpu(15), p.nic(0, 0), p.nic(15, 0), 7, path).ok());
   EXPECT_TRUE(conserved(t, p.gpu(0), p.gpu(15), path));
   std::size_t between = 0;
   for (const LinkShare& l : path) {
-    if (t.kind(t.from(l.link)) != DeviceKind::kLeaf || t.kind(t.to(l.link)) != DeviceKind::kLeaf) continue;
+    if (t.kind(t.from(l.link)) != topology::DeviceKind::kLeaf || t.kind(t.to(l.link)) != topology::DeviceKind::kLeaf)
+      continue;
     EXPECT_NEAR(l.share, 1.0 / 6, 1e-12);
     ++between;
   }
@@ -143,40 +147,43 @@ TEST(FabricRoutes, ValiantSpreadsOverTheOtherSwitchesOfTheGroup) {
 
 // If the check fails, some pair has no way. If it passes, and no GPU has to relay for another, every pair has a route.
 RC_GTEST_PROP(FabricRoutes, WhatTheConnectivityCheckSaysTheRouterFinds, ()) {
-  const auto kind = *rc::gen::element(FabricKind::kLeafSpine, FabricKind::kFatTree, FabricKind::kDragonfly);
-  TopologyBuilder b = cluster(test_fabric(kind, 8), *rc::gen::inRange(2u, 6u), 1);
+  const auto kind = *rc::gen::element(topology::FabricKind::kLeafSpine, topology::FabricKind::kFatTree,
+                                      topology::FabricKind::kDragonfly);
+  topology::TopologyBuilder b = cluster(topology::test_fabric(kind, 8), *rc::gen::inRange(2u, 6u), 1);
   for (auto failed = *rc::gen::inRange(0, 9); failed > 0; --failed)
-    b.fail(LinkId{2 * *rc::gen::inRange(0u, b.peek().link_count() / 2)});
-  const Topology t = std::move(b).seal();
-  const Router r(t, RoutingPolicy::kStatic);
+    b.fail(topology::LinkId{2 * *rc::gen::inRange(0u, b.peek().link_count() / 2)});
+  const topology::Topology t = std::move(b).seal();
+  const Router r(t, topology::RoutingPolicy::kStatic);
   bool all = true;
-  for (const DeviceId x : t.gpus())
-    for (const DeviceId y : t.gpus()) {
+  for (const topology::DeviceId x : t.gpus())
+    for (const topology::DeviceId y : t.gpus()) {
       std::vector<LinkShare> path;
       if (x != y && !r.spread(x, y, r.nearest_nic(x, 0), r.nearest_nic(y, 0), 1, path).ok()) all = false;
     }
-  const bool connected = check_connected(t).ok();
+  const bool connected = topology::check_connected(t).ok();
   if (!connected) RC_ASSERT(!all);
   if (all) RC_ASSERT(connected);
 }
 
 RC_GTEST_PROP(FabricRoutes, EveryPairThatLiveCablesJoinIsReachedWithoutLoops, ()) {
-  const auto kind = *rc::gen::element(FabricKind::kLeafSpine, FabricKind::kRailOptimised, FabricKind::kFatTree,
-                                      FabricKind::kRailOnly, FabricKind::kDragonfly, FabricKind::kTorus);
-  FabricSpec s = test_fabric(kind, kind == FabricKind::kTorus ? 0 : 7 + *rc::gen::element(1u, 4u));
+  const auto kind = *rc::gen::element(topology::FabricKind::kLeafSpine, topology::FabricKind::kRailOptimised,
+                                      topology::FabricKind::kFatTree, topology::FabricKind::kRailOnly,
+                                      topology::FabricKind::kDragonfly, topology::FabricKind::kTorus);
+  topology::FabricSpec s =
+      topology::test_fabric(kind, kind == topology::FabricKind::kTorus ? 0 : 7 + *rc::gen::element(1u, 4u));
   s.dims = {3, 2, 2};
   const auto nodes = *rc::gen::inRange(2u, 7u);
-  TopologyBuilder b = cluster(s, nodes, 1);
-  std::vector<LinkId> cables;
+  topology::TopologyBuilder b = cluster(s, nodes, 1);
+  std::vector<topology::LinkId> cables;
   for (std::uint32_t l = 0; l < b.peek().link_count(); l += 2) {
-    if (is_fabric(b.peek().link_class(LinkId{l}).kind)) cables.push_back(LinkId{l});
+    if (topology::is_fabric(b.peek().link_class(topology::LinkId{l}).kind)) cables.push_back(topology::LinkId{l});
   }
   for (auto failed = *rc::gen::inRange(0, 6); failed > 0; --failed) b.fail(*rc::gen::elementOf(cables));
-  const Topology t = std::move(b).seal();
-  const Router r(t, *rc::gen::element(RoutingPolicy::kStatic, RoutingPolicy::kSpray, RoutingPolicy::kValiant,
-                                      RoutingPolicy::kAdaptive));
+  const topology::Topology t = std::move(b).seal();
+  const Router r(t, *rc::gen::element(topology::RoutingPolicy::kStatic, topology::RoutingPolicy::kSpray,
+                                      topology::RoutingPolicy::kValiant, topology::RoutingPolicy::kAdaptive));
   SplitBias bias;
-  if (r.policy() == RoutingPolicy::kAdaptive) {
+  if (r.policy() == topology::RoutingPolicy::kAdaptive) {
     const auto seed = *rc::gen::arbitrary<std::uint64_t>();
     bias.resize(t.link_count());
     for (std::uint32_t l = 0; l < bias.size(); ++l) bias[l] = std::exp2(static_cast<float>(mix64(seed ^ l) % 20) - 10);
@@ -184,17 +191,18 @@ RC_GTEST_PROP(FabricRoutes, EveryPairThatLiveCablesJoinIsReachedWithoutLoops, ()
   const Placement p(r, t.gpus());
   for (std::uint32_t x = 0; x < p.ranks(); ++x) {
     for (std::uint32_t y = 0; y < p.ranks(); ++y) {
-      if (x / 2 == y / 2 || p.nic(x, 0) == kNone<DeviceId> || p.nic(y, 0) == kNone<DeviceId>) continue;
+      if (x / 2 == y / 2 || p.nic(x, 0) == kNone<topology::DeviceId> || p.nic(y, 0) == kNone<topology::DeviceId>)
+        continue;
       const bool joined = fabric_web(t, p.nic(x, 0)).count(index(p.nic(y, 0))) > 0;
       std::vector<LinkShare> path;
       const bool found = r.spread(p.gpu(x), p.gpu(y), p.nic(x, 0), p.nic(y, 0), x * 97 + y, path, bias).ok();
       RC_ASSERT(found || !joined);
       if (!found) continue;
       RC_ASSERT(conserved(t, p.gpu(x), p.gpu(y), path));
-      std::map<DeviceId, double> through;  // a loop would bring more than all of it to some device
+      std::map<topology::DeviceId, double> through;  // a loop would bring more than all of it to some device
       for (const LinkShare& l : path) through[t.to(l.link)] += l.share;
       for (const auto& [d, share] : through) RC_ASSERT(share <= 1 + 1e-9);
-      std::set<LinkId> links;
+      std::set<topology::LinkId> links;
       for (const LinkShare& l : path) RC_ASSERT(links.insert(l.link).second);
     }
   }
@@ -212,14 +220,16 @@ std::vector<int> hops_from(const FabricTable& table, std::uint32_t from, std::ui
 }
 
 RC_GTEST_PROP(FabricTable, TwinsChangeNoDistance, ()) {
-  FabricSpec s =
-      test_fabric(*rc::gen::element(FabricKind::kLeafSpine, FabricKind::kFatTree, FabricKind::kDragonfly), 8);
-  TopologyBuilder b = cluster(s, *rc::gen::inRange(2u, 16u), 1);
-  std::vector<LinkId> cables;
+  topology::FabricSpec s =
+      topology::test_fabric(*rc::gen::element(topology::FabricKind::kLeafSpine, topology::FabricKind::kFatTree,
+                                              topology::FabricKind::kDragonfly),
+                            8);
+  topology::TopologyBuilder b = cluster(s, *rc::gen::inRange(2u, 16u), 1);
+  std::vector<topology::LinkId> cables;
   for (std::uint32_t l = 0; l < b.peek().link_count(); l += 2)
-    if (is_fabric(b.peek().link_class(LinkId{l}).kind)) cables.push_back(LinkId{l});
+    if (topology::is_fabric(b.peek().link_class(topology::LinkId{l}).kind)) cables.push_back(topology::LinkId{l});
   for (auto failed = *rc::gen::inRange(0, 12); failed > 0; --failed) b.fail(*rc::gen::elementOf(cables));
-  const Topology t = std::move(b).seal();
+  const topology::Topology t = std::move(b).seal();
   FabricTable table(t);
   const auto n = static_cast<std::uint32_t>(t.fabric_switches().size());
   std::vector<std::vector<int>> truth;
@@ -235,34 +245,35 @@ RC_GTEST_PROP(FabricTable, TwinsChangeNoDistance, ()) {
 
 // The definition, by plain searches: at each switch the hash picks one of the links to nearer neighbours.
 RC_GTEST_PROP(FabricRoutes, AHashPicksOneOfTheShortestWaysSwitchBySwitch, ()) {
-  const auto kind = *rc::gen::element(FabricKind::kLeafSpine, FabricKind::kFatTree, FabricKind::kDragonfly);
-  TopologyBuilder b = cluster(test_fabric(kind, 8), *rc::gen::inRange(2u, 12u), 1);
-  std::vector<LinkId> cables;
+  const auto kind = *rc::gen::element(topology::FabricKind::kLeafSpine, topology::FabricKind::kFatTree,
+                                      topology::FabricKind::kDragonfly);
+  topology::TopologyBuilder b = cluster(topology::test_fabric(kind, 8), *rc::gen::inRange(2u, 12u), 1);
+  std::vector<topology::LinkId> cables;
   for (std::uint32_t l = 0; l < b.peek().link_count(); l += 2)
-    if (is_fabric(b.peek().link_class(LinkId{l}).kind)) cables.push_back(LinkId{l});
+    if (topology::is_fabric(b.peek().link_class(topology::LinkId{l}).kind)) cables.push_back(topology::LinkId{l});
   for (auto failed = *rc::gen::inRange(0, 6); failed > 0; --failed) b.fail(*rc::gen::elementOf(cables));
-  const Topology t = std::move(b).seal();
+  const topology::Topology t = std::move(b).seal();
   const auto seed = *rc::gen::arbitrary<std::uint64_t>(), flow = *rc::gen::arbitrary<std::uint64_t>();
-  const Router r(t, RoutingPolicy::kStatic, seed);
+  const Router r(t, topology::RoutingPolicy::kStatic, seed);
   const FabricTable table(t);
   const auto n = static_cast<std::uint32_t>(t.fabric_switches().size());
-  for (const DeviceId x : t.gpus())
-    for (const DeviceId y : t.gpus()) {
+  for (const topology::DeviceId x : t.gpus())
+    for (const topology::DeviceId y : t.gpus()) {
       std::vector<LinkShare> path;
-      const DeviceId nic = r.nearest_nic(y, 0);
+      const topology::DeviceId nic = r.nearest_nic(y, 0);
       if (t.block_of(x) == t.block_of(y) || !r.spread(x, y, r.nearest_nic(x, 0), nic, flow, path).ok()) continue;
       if (!std::all_of(path.begin(), path.end(), [](const LinkShare& l) { return l.share == 1; })) continue;
       for (std::size_t i = 0; i + 1 < path.size(); ++i) {
-        const DeviceId at = t.to(path[i].link);
+        const topology::DeviceId at = t.to(path[i].link);
         if (table.number(at) < 0 || t.to(path[i + 1].link) == nic) continue;
         std::vector<int> hops(n, FabricTable::kFar);  // to the switches of the NIC, from there on
-        for (const LinkId l : t.out_links(nic)) {
+        for (const topology::LinkId l : t.out_links(nic)) {
           if (table.number(t.to(l)) < 0) continue;
           const auto one = hops_from(table, static_cast<std::uint32_t>(table.number(t.to(l))), n);
           std::transform(hops.begin(), hops.end(), one.begin(), hops.begin(),
                          [](int p, int q) { return std::min(p, q); });
         }
-        std::vector<LinkId> nearer;
+        std::vector<topology::LinkId> nearer;
         const auto here = static_cast<std::uint32_t>(table.number(at));
         for (const FabricTable::Hop& hop : table.hops(here))
           if (hops[hop.to] == hops[here] - 1) nearer.push_back(hop.link);
@@ -272,4 +283,4 @@ RC_GTEST_PROP(FabricRoutes, AHashPicksOneOfTheShortestWaysSwitchBySwitch, ()) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::routing

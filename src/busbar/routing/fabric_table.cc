@@ -3,20 +3,20 @@
 #include <algorithm>
 #include <map>
 
-namespace busbar {
+namespace busbar::routing {
 
-FabricTable::FabricTable(const Topology& topology) {
+FabricTable::FabricTable(const topology::Topology& topology) {
   const auto switches = topology.fabric_switches();
   first_ = switches.empty() ? topology.device_count() : index(switches.front());
   number_.assign(topology.device_count() - first_, -1);
   for (std::uint32_t i = 0; i < switches.size(); ++i)
     number_[index(switches[i]) - first_] = static_cast<std::int32_t>(i);
-  for (const DeviceId d : switches) {
-    for (const LinkId l : topology.out_links(d)) {
+  for (const topology::DeviceId d : switches) {
+    for (const topology::LinkId l : topology.out_links(d)) {
       const std::int32_t to = number(topology.to(l));
       if (to >= 0) hops_.values.push_back({static_cast<std::uint32_t>(to), l});
     }
-    if (topology.kind(d) == DeviceKind::kLeaf || topology.kind(d) == DeviceKind::kSwitch)
+    if (topology.kind(d) == topology::DeviceKind::kLeaf || topology.kind(d) == topology::DeviceKind::kSwitch)
       leaves_.push_back(hops_.rows());
     hops_.close_row();
   }
@@ -70,10 +70,13 @@ void FabricTable::find_islands() {
   }
 }
 
-std::int32_t FabricTable::number(DeviceId d) const { return index(d) < first_ ? -1 : number_[index(d) - first_]; }
+std::int32_t FabricTable::number(topology::DeviceId d) const {
+  return index(d) < first_ ? -1 : number_[index(d) - first_];
+}
 
 // HOT: bench ar-c-65536, ar-d-65536. About 64 ports at each of five switches on a way.
-void FabricTable::links_towards(std::uint32_t from, std::uint32_t to, int left, std::vector<LinkId>& out) const {
+void FabricTable::links_towards(std::uint32_t from, std::uint32_t to, int left,
+                                std::vector<topology::LinkId>& out) const {
   const std::uint32_t b = class_[to];
   const std::uint8_t* row = rows_[b].hops.data();
   for (std::uint32_t i = hops_.begin[from]; i < hops_.begin[from + 1]; ++i) {
@@ -109,4 +112,4 @@ std::uint8_t FabricTable::distance(std::uint32_t from, std::uint32_t to) {
   return a == b ? kBetweenTwins : row.hops[a];
 }
 
-}  // namespace busbar
+}  // namespace busbar::routing

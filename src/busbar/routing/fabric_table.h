@@ -11,7 +11,7 @@
 #include "busbar/base/csr.h"
 #include "busbar/topology/topology.h"
 
-namespace busbar {
+namespace busbar::routing {
 
 /// A row grows ring by ring around its switch until it reaches the switch asked for. So a query between neighbours in a
 /// pod does not pay for the whole fabric.
@@ -19,13 +19,13 @@ class FabricTable {
  public:
   static constexpr std::uint8_t kFar = 255;
 
-  explicit FabricTable(const Topology& topology);
+  explicit FabricTable(const topology::Topology& topology);
   struct Hop {
     std::uint32_t to;  ///< fabric number
-    LinkId link;
+    topology::LinkId link;
   };
   /// Number of a fabric switch (its place in Topology::fabric_switches()), or -1.
-  std::int32_t number(DeviceId d) const;
+  std::int32_t number(topology::DeviceId d) const;
   /// Switches that NICs may be attached to, ascending: all except spines and cores.
   std::span<const std::uint32_t> leaves() const { return leaves_; }
   std::span<const Hop> hops(std::uint32_t from) const { return hops_.row(from); }
@@ -33,7 +33,7 @@ class FabricTable {
   bool flat() const { return flat_; }
   /// Appends the links from `from` to switches that are `left` hops from `to`, in the order of hops(from).
   /// Precondition: distance(from, to) has been called and returned left + 1.
-  void links_towards(std::uint32_t from, std::uint32_t to, int left, std::vector<LinkId>& out) const;
+  void links_towards(std::uint32_t from, std::uint32_t to, int left, std::vector<topology::LinkId>& out) const;
   /// Whether live cables join the two switches, over switches alone.
   bool joined(std::uint32_t a, std::uint32_t b) const { return island_[a] == island_[b]; }
   /// The lowest switch joined to `s`.
@@ -69,4 +69,4 @@ class FabricTable {
   std::vector<Row> rows_;              ///< per class
 };
 
-}  // namespace busbar
+}  // namespace busbar::routing

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace busbar {
+namespace busbar::routing {
 namespace {
 
 using Place = std::array<std::uint32_t, 3>;
@@ -33,20 +33,21 @@ std::uint32_t ordinal_of(const Grid& g, const Place& p) { return p[0] + g.extent
 
 }  // namespace
 
-GpuMesh::GpuMesh(const Topology& t, const Block& block) {
+GpuMesh::GpuMesh(const topology::Topology& t, const topology::Block& block) {
   std::vector<std::int32_t> ordinal(block.device_count, -1);
   std::int32_t gpus = 0;
   for (std::uint32_t p = 0; p < block.device_count; ++p) {
-    if (t.kind(static_cast<DeviceId>(block.first_device + p)) == DeviceKind::kGpu) ordinal[p] = gpus++;
+    if (t.kind(static_cast<topology::DeviceId>(block.first_device + p)) == topology::DeviceKind::kGpu)
+      ordinal[p] = gpus++;
   }
   ici_ = true;
   for (std::uint32_t p = 0; p < block.device_count; ++p) {
     if (ordinal[p] < 0) continue;
-    for (const LinkId l : t.out_links(static_cast<DeviceId>(block.first_device + p))) {
+    for (const topology::LinkId l : t.out_links(static_cast<topology::DeviceId>(block.first_device + p))) {
       const std::uint32_t to = index(t.to(l)) - block.first_device;  // wraps to a large number if outside
-      const LinkClass& c = t.link_class(l);
-      if (to >= block.device_count || ordinal[to] < 0 || !is_scale_up(c.kind)) continue;
-      ici_ = ici_ && c.kind == LinkKind::kIci;
+      const topology::LinkClass& c = t.link_class(l);
+      if (to >= block.device_count || ordinal[to] < 0 || !topology::is_scale_up(c.kind)) continue;
+      ici_ = ici_ && c.kind == topology::LinkKind::kIci;
       hops_.values.push_back({static_cast<std::uint32_t>(ordinal[to]), index(l) - block.first_link,
                               static_cast<double>(per_second(c.wire_rate))});
     }
@@ -216,22 +217,24 @@ bool GpuMesh::over_many(std::uint32_t from, std::uint32_t to, std::vector<Part>&
   return true;
 }
 
-std::vector<std::uint32_t> torus_extents(const Topology& t, std::span<const DeviceId> gpus, std::uint32_t size) {
+std::vector<std::uint32_t> torus_extents(const topology::Topology& t, std::span<const topology::DeviceId> gpus,
+                                         std::uint32_t size) {
   std::vector<std::uint32_t> extents, ordinal;
   std::optional<Grid> grid;
-  BlockId home = kNone<BlockId>;
+  topology::BlockId home = kNone<topology::BlockId>;
   std::vector<Place> places(size);
   for (std::size_t first = 0; first < gpus.size(); first += size) {
     const auto group = gpus.subspan(first, size);
-    const BlockId block = t.block_of(group[0]);
-    if (block == kNone<BlockId> || t.block_of(group.back()) != block) return {};
-    const Block& b = t.blocks()[index(block)];
+    const topology::BlockId block = t.block_of(group[0]);
+    if (block == kNone<topology::BlockId> || t.block_of(group.back()) != block) return {};
+    const topology::Block& b = t.blocks()[index(block)];
     if (block != home) {
       home = block;
       grid = GpuMesh(t, b).grid();
       ordinal.assign(b.device_count, 0);
       for (std::uint32_t p = 0, next = 0; p < b.device_count; ++p)
-        if (t.kind(static_cast<DeviceId>(b.first_device + p)) == DeviceKind::kGpu) ordinal[p] = next++;
+        if (t.kind(static_cast<topology::DeviceId>(b.first_device + p)) == topology::DeviceKind::kGpu)
+          ordinal[p] = next++;
     }
     if (!grid) return {};
     for (std::uint32_t m = 0; m < size; ++m) {
@@ -245,4 +248,4 @@ std::vector<std::uint32_t> torus_extents(const Topology& t, std::span<const Devi
   return extents;
 }
 
-}  // namespace busbar
+}  // namespace busbar::routing

@@ -14,7 +14,7 @@
 #include "busbar/base/csr.h"
 #include "busbar/topology/topology.h"
 
-namespace busbar {
+namespace busbar::routing {
 
 /// The extents of a torus or grid; ordinal = x + X (y + Y z).
 struct Grid {
@@ -35,7 +35,7 @@ class GpuMesh {
     double share;
   };
 
-  GpuMesh(const Topology& topology, const Block& block);
+  GpuMesh(const topology::Topology& topology, const topology::Block& block);
   bool empty() const { return hops_.values.empty(); }
   const std::optional<Grid>& grid() const { return grid_; }
   /// Appends the links from GPU `from` to GPU `to` (ordinals). False if no GPU can forward.
@@ -61,6 +61,7 @@ class GpuMesh {
 /// Extents of the box of a torus or grid that every group of `size` GPUs in `gpus` fills, the fastest dimension first,
 /// without extents of 1. Empty if the groups differ, fill no box of one block, are not in the order of their
 /// coordinates, or are not wired as a torus or grid. Precondition: size divides gpus.size().
-std::vector<std::uint32_t> torus_extents(const Topology& topology, std::span<const DeviceId> gpus, std::uint32_t size);
+std::vector<std::uint32_t> torus_extents(const topology::Topology& topology, std::span<const topology::DeviceId> gpus,
+                                         std::uint32_t size);
 
-}  // namespace busbar
+}  // namespace busbar::routing

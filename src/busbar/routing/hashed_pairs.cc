@@ -6,7 +6,7 @@
 #include "busbar/base/cores.h"
 #include "busbar/routing/flow_name.h"
 
-namespace busbar {
+namespace busbar::routing {
 
 std::uint32_t PairSpread::State::HashedPairs::share_number(double share) {
   const auto number = std::find(shares_.begin(), shares_.end(), share) - shares_.begin();
@@ -29,7 +29,7 @@ bool PairSpread::State::HashedPairs::add(std::uint32_t source, std::uint32_t sin
     if (!std::isnan(ps)) continue;
     const Way w = s.way(out.attachment, in.attachment);
     const Attachment& a = s.attachments[out.attachment];
-    const std::vector<LinkId> up = s.ports(a.nic);
+    const std::vector<topology::LinkId> up = s.ports(a.nic);
     for (std::uint32_t p = 0; p < a.switches.size(); ++p) {
       if (w.up[p] == 0) continue;
       int hops = FabricTable::kFar;  // asked here, for threads may not extend the table
@@ -54,7 +54,7 @@ void PairSpread::State::HashedPairs::finish() {
   Walker& all = *state_.walkers.front();
   for (const auto& walker : state_.walkers) {
     if (walker.get() == &all) continue;
-    for (const LinkId l : walker->touched) {
+    for (const topology::LinkId l : walker->touched) {
       if (std::isinf(all.least_ps[index(l)])) all.touched.push_back(l);
       all.least_ps[index(l)] = std::min(all.least_ps[index(l)], std::exchange(walker->least_ps[index(l)], INFINITY));
       for (std::size_t i = 0; i < walker->flows.size(); ++i)
@@ -62,7 +62,7 @@ void PairSpread::State::HashedPairs::finish() {
     }
     walker->touched.clear();
   }
-  for (const LinkId l : all.touched) {
+  for (const topology::LinkId l : all.touched) {
     double pairs = 0;
     for (std::size_t i = 0; i < shares_.size(); ++i) pairs += shares_[i] * std::exchange(all.flows[i][index(l)], 0);
     state_.add(l, pairs, std::exchange(all.least_ps[index(l)], INFINITY));
@@ -117,7 +117,7 @@ void PairSpread::State::HashedPairs::walk(Task& task, Walker& walker) const {
       if (s.block[a] == s.block[b]) continue;
       double ps = task.fixed_ps;
       walker.steps.clear();
-      const auto take = [&](LinkId l, const Start& start, double latency) {
+      const auto take = [&](topology::LinkId l, const Start& start, double latency) {
         ++walker.flows[start.share][index(l)];
         ps += start.part * latency;
         walker.steps.push_back(l);
@@ -131,8 +131,8 @@ void PairSpread::State::HashedPairs::walk(Task& task, Walker& walker) const {
           if (row.last && !s.attachments[to.by[start.lane].attachment].wide()) break;
           const PairWalk::Hop& hop = walk.hop(row, flow);
           if (row.last) {
-            const DeviceId nic = ends_.nic[std::size_t{b} * s.lanes + start.lane];
-            const LinkId down = reverse(s.ports(nic)[index(hop.link)]);
+            const topology::DeviceId nic = ends_.nic[std::size_t{b} * s.lanes + start.lane];
+            const topology::LinkId down = topology::reverse(s.ports(nic)[index(hop.link)]);
             take(down, start, s.latency_ps[s.r.topology.link_class_index(down)]);
             break;
           }
@@ -140,7 +140,7 @@ void PairSpread::State::HashedPairs::walk(Task& task, Walker& walker) const {
           at = hop.next;
         }
       }
-      for (const LinkId l : walker.steps) {
+      for (const topology::LinkId l : walker.steps) {
         double& least = walker.least_ps[index(l)];
         if (std::isinf(least)) walker.touched.push_back(l);
         least = std::min(least, ps);
@@ -150,4 +150,4 @@ void PairSpread::State::HashedPairs::walk(Task& task, Walker& walker) const {
     }
 }
 
-}  // namespace busbar
+}  // namespace busbar::routing

@@ -3,11 +3,11 @@
 
 #include "busbar/topology/topology.h"
 
-namespace busbar {
+namespace busbar::routing {
 
 struct LinkShare {
-  LinkId link;
+  topology::LinkId link;
   double share;  ///< part of the connection's bytes that cross this link, (0, 1]
 };
 
-}  // namespace busbar
+}  // namespace busbar::routing

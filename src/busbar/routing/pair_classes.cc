@@ -4,7 +4,7 @@
 
 #include "busbar/routing/internal/pair_spread_state.h"
 
-namespace busbar {
+namespace busbar::routing {
 
 double PairSpread::State::path_ps() const {
   double ps = 0;
@@ -13,31 +13,31 @@ double PairSpread::State::path_ps() const {
 }
 
 /// The cables of a NIC if all lead to switches; otherwise none.
-std::vector<LinkId> PairSpread::State::ports(DeviceId nic) const {
-  std::vector<LinkId> out;
-  for (const LinkId l : r.topology.out_links(nic)) {
+std::vector<topology::LinkId> PairSpread::State::ports(topology::DeviceId nic) const {
+  std::vector<topology::LinkId> out;
+  for (const topology::LinkId l : r.topology.out_links(nic)) {
     if (r.topology.block_of(r.topology.to(l)) == r.topology.block_of(nic)) continue;
-    if (r.fabric.number(r.topology.to(l)) < 0 || !is_fabric(r.topology.link_class(l).kind)) return {};
+    if (r.fabric.number(r.topology.to(l)) < 0 || !topology::is_fabric(r.topology.link_class(l).kind)) return {};
     out.push_back(l);
   }
   return out;
 }
 
-std::uint32_t PairSpread::State::attach(DeviceId nic) {
+std::uint32_t PairSpread::State::attach(topology::DeviceId nic) {
   const auto [known, fresh] = attachment_of.try_emplace(index(nic), kNone32);
   if (!fresh) return known->second;
-  const std::vector<LinkId> cables = ports(nic);
+  const std::vector<topology::LinkId> cables = ports(nic);
   if (cables.empty()) return kNone32;
   std::vector<std::uint32_t> key;
   Attachment a{nic, {}};
-  for (const LinkId l : cables) {
+  for (const topology::LinkId l : cables) {
     a.switches.push_back(static_cast<std::uint32_t>(r.fabric.number(r.topology.to(l))));
     key.push_back(a.switches.back());
     if (cables.size() > 1) {  // shares and latency depend on the cables
       key.push_back(r.topology.link_class_index(l));
-      key.push_back(r.topology.link_class_index(reverse(l)));
+      key.push_back(r.topology.link_class_index(topology::reverse(l)));
     }
-    for (const LinkId way : {l, reverse(l)})
+    for (const topology::LinkId way : {l, topology::reverse(l)})
       if (!bias.empty()) {
         const auto pull = std::bit_cast<std::uint64_t>(r.pull(way, bias));
         key.push_back(static_cast<std::uint32_t>(pull >> 32));
@@ -68,8 +68,9 @@ bool PairSpread::State::place(const PairEnds& ends) {
     of_block.values.insert(of_block.values.end(), row.begin(), row.end());
     of_block.close_row();
   }
-  return std::all_of(ends.nic.begin(), ends.nic.end(),
-                     [&](DeviceId nic) { return nic != kNone<DeviceId> && attach(nic) != kNone32; });
+  return std::all_of(ends.nic.begin(), ends.nic.end(), [&](topology::DeviceId nic) {
+    return nic != kNone<topology::DeviceId> && attach(nic) != kNone32;
+  });
 }
 
 /// Router::exit_nic and relays depend on the kind of server, the NIC's place in it, and what the NIC is joined to.
@@ -80,8 +81,8 @@ bool PairSpread::State::find_fars(const PairEnds& ends) {
   std::vector<std::uint32_t> key;
   for (std::uint32_t m = 0; m < members; ++m)
     for (std::uint32_t lane = 0; lane < lanes; ++lane) {
-      const DeviceId nic = ends.nic[std::size_t{m} * lanes + lane];
-      const Block& b = r.block_of(nic);
+      const topology::DeviceId nic = ends.nic[std::size_t{m} * lanes + lane];
+      const topology::Block& b = r.block_of(nic);
       key.clear();
       for (const std::uint32_t s : attachments[attach(nic)].switches) key.push_back(r.fabric.island(s));
       std::sort(key.begin(), key.end());
@@ -100,7 +101,7 @@ bool PairSpread::State::find_fars(const PairEnds& ends) {
 /// Writes the links from a member to the NIC it sends by into `path`.
 bool PairSpread::State::leave(const PairEnds& ends, std::uint32_t member, std::uint32_t far) {
   const std::size_t at = std::size_t{member} * fars.size() + far;
-  const Block& b = r.block_of(ends.gpu[member]);
+  const topology::Block& b = r.block_of(ends.gpu[member]);
   path.clear();
   return relayed[at] != 0 ? r.blocks.over_owner(b, ends.at[member], exit[at], path)
                           : r.blocks.leave(b, ends.at[member], exit[at], path);
@@ -109,7 +110,7 @@ bool PairSpread::State::leave(const PairEnds& ends, std::uint32_t member, std::u
 bool PairSpread::State::find_sources(const PairEnds& ends) {
   sources.clear();
   source_of.resize(members);
-  exit.assign(std::size_t{members} * fars.size(), kNone<DeviceId>);
+  exit.assign(std::size_t{members} * fars.size(), kNone<topology::DeviceId>);
   relayed.assign(exit.size(), 0);
   std::map<std::vector<std::uint64_t>, std::uint32_t> known;
   std::vector<std::uint64_t> key;
@@ -122,7 +123,7 @@ bool PairSpread::State::find_sources(const PairEnds& ends) {
     if (!r.joined(exit[at], far.nic)) {
       exit[at] = r.relay_nic(ends.at[m], far.nic);
       relayed[at] = 1;
-      if (exit[at] == kNone<DeviceId>) return false;
+      if (exit[at] == kNone<topology::DeviceId>) return false;
     }
     const std::uint32_t attachment = attach(exit[at]);
     if (attachment == kNone32 || !leave(ends, m, f)) return false;
@@ -154,12 +155,13 @@ bool PairSpread::State::find_sinks(const PairEnds& ends) {
     Sink s;
     key.clear();
     for (std::uint32_t lane = 0; lane < lanes; ++lane) {
-      const DeviceId nic = ends.nic[std::size_t{m} * lanes + lane];
+      const topology::DeviceId nic = ends.nic[std::size_t{m} * lanes + lane];
       const std::uint32_t attachment = attach(nic);
       path.clear();
       if (!r.blocks.enter(r.block_of(nic), nic, ends.at[m], path)) return false;
       Leg leg{attachment, ends.after_ps[m] + path_ps()};
-      if (!attachments[attachment].wide()) leg.ps += latency_ps[r.topology.link_class_index(reverse(ports(nic)[0]))];
+      if (!attachments[attachment].wide())
+        leg.ps += latency_ps[r.topology.link_class_index(topology::reverse(ports(nic)[0]))];
       s.far.push_back(far_of[std::size_t{m} * lanes + lane]);
       s.by.push_back(leg);
       key.insert(key.end(), {s.far.back(), leg.attachment, std::bit_cast<std::uint64_t>(leg.ps)});
@@ -183,4 +185,4 @@ bool PairSpread::State::classify(const PairEnds& ends) {
   return true;
 }
 
-}  // namespace busbar
+}  // namespace busbar::routing

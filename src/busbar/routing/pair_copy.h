@@ -3,7 +3,7 @@
 
 #include "busbar/routing/path_view.h"
 
-namespace busbar {
+namespace busbar::routing {
 
 /// Payload in 1e9 bytes/s.
 struct PairCopy {
@@ -18,6 +18,6 @@ inline constexpr double kStagedShare = 0.65;
 
 /// `there` and `back`: the paths between two GPUs of one node. Two directions share no link, except through host
 /// memory.
-PairCopy pair_copy(const Topology& topology, const PathView& there, const PathView& back);
+PairCopy pair_copy(const topology::Topology& topology, const PathView& there, const PathView& back);
 
-}  // namespace busbar
+}  // namespace busbar::routing

@@ -6,7 +6,7 @@
 #include "busbar/base/cores.h"
 #include "busbar/routing/internal/hashed_pairs.h"
 
-namespace busbar {
+namespace busbar::routing {
 namespace {
 
 constexpr double kWorthThreads = 1 << 17;  // flows, some 10 ms
@@ -22,8 +22,8 @@ PairSpread::~PairSpread() = default;
 PairSpread::State::Kind PairSpread::State::kind_of(std::uint32_t a, std::uint32_t b) const {
   const Attachment &x = attachments[a], &y = attachments[b];
   if (!x.wide() && !y.wide() && x.switches == y.switches) return Kind::kFixed;
-  if (r.policy == RoutingPolicy::kStatic) return Kind::kHashed;
-  if (r.policy != RoutingPolicy::kValiant) return Kind::kFixed;
+  if (r.policy == topology::RoutingPolicy::kStatic) return Kind::kHashed;
+  if (r.policy != topology::RoutingPolicy::kValiant) return Kind::kFixed;
   for (const Router::State::Ports& p : r.ports_between(x.nic, y.nic))  // without a detour: shortest ways
     if (p.a != p.b && r.detours(p.a, p.b).empty()) return Kind::kHashed;
   return Kind::kFixed;
@@ -34,7 +34,7 @@ PairSpread::State::Way PairSpread::State::find_way(std::uint32_t a, std::uint32_
   Way out;
   out.kind = kind_of(a, b);
   out.first = static_cast<std::uint32_t>(pool.size());
-  const std::vector<LinkId> up = ports(x.nic), down = ports(y.nic);
+  const std::vector<topology::LinkId> up = ports(x.nic), down = ports(y.nic);
   out.up.assign(up.size(), 0.0);
   out.down.assign(down.size(), 0.0);
   if (out.kind == Kind::kHashed) {  // the NIC itself splits
@@ -56,9 +56,10 @@ PairSpread::State::Way PairSpread::State::find_way(std::uint32_t a, std::uint32_
     return out;
   }
   for (const LinkShare& l : path) {
-    const auto is = [&](LinkId cable) { return cable == l.link; };
+    const auto is = [&](topology::LinkId cable) { return cable == l.link; };
     const auto first = std::find_if(up.begin(), up.end(), is);
-    const auto last = std::find_if(down.begin(), down.end(), [&](LinkId cable) { return is(reverse(cable)); });
+    const auto last =
+        std::find_if(down.begin(), down.end(), [&](topology::LinkId cable) { return is(topology::reverse(cable)); });
     if (first != up.end())
       out.up[static_cast<std::size_t>(first - up.begin())] += l.share;
     else if (last != down.end())
@@ -102,10 +103,10 @@ Result<bool> PairSpread::State::find_latencies() {
   const auto ps_of = [&](const Way& w, std::uint32_t a, std::uint32_t b) {
     double ps = 0;
     for (std::uint32_t i = w.first; i < w.first + w.count; ++i) ps += pool[i].share * latency_ps[class_of(pool[i].on)];
-    const std::vector<LinkId> up = ports(attachments[a].nic), down = ports(attachments[b].nic);
+    const std::vector<topology::LinkId> up = ports(attachments[a].nic), down = ports(attachments[b].nic);
     for (std::size_t p = 0; up.size() > 1 && p < up.size(); ++p) ps += w.up[p] * latency_ps[class_of(up[p])];
     for (std::size_t p = 0; down.size() > 1 && p < down.size(); ++p)
-      ps += w.down[p] * latency_ps[class_of(reverse(down[p]))];
+      ps += w.down[p] * latency_ps[class_of(topology::reverse(down[p]))];
     return ps;
   };
   for (std::uint32_t s = 0; s < sources.size(); ++s)
@@ -202,7 +203,7 @@ void PairSpread::State::add_leaving(const PairEnds& ends) {
       const double pairs = static_cast<double>(others) / lanes;
       leave(ends, m, far);
       for (const LinkShare& l : path) add(l.link, pairs * l.share, least);
-      const std::vector<LinkId> cables = ports(exit[std::size_t{m} * fars.size() + far]);
+      const std::vector<topology::LinkId> cables = ports(exit[std::size_t{m} * fars.size() + far]);
       if (cables.size() == 1) return add(cables[0], pairs, least);
       std::vector<double> sum = all[s * fars.size() + far];
       for (const std::uint32_t b : of_block.row(block[m])) {
@@ -238,19 +239,19 @@ void PairSpread::State::add_entering(const PairEnds& ends) {
     const double pairs = static_cast<double>(members - own.size()) / lanes, least = least_from[sink_of[m]];
     answer.least_in_ps.push_back(least);
     for (std::uint32_t lane = 0; pairs > 0 && lane < lanes; ++lane) {
-      const DeviceId nic = ends.nic[std::size_t{m} * lanes + lane];
+      const topology::DeviceId nic = ends.nic[std::size_t{m} * lanes + lane];
       path.clear();
       r.blocks.enter(r.block_of(nic), nic, ends.at[m], path);
       for (const LinkShare& l : path) add(l.link, pairs * l.share, least);
-      const std::vector<LinkId> cables = ports(nic);
+      const std::vector<topology::LinkId> cables = ports(nic);
       if (cables.size() == 1) {
-        add(reverse(cables[0]), pairs, least);
+        add(topology::reverse(cables[0]), pairs, least);
         continue;
       }
       std::vector<double> sum = all[sink_of[m] * lanes + lane];
       for (const std::uint32_t a : own) each_port(source_of[a], sink_of[m], lane, -1, sum);
       for (std::size_t p = 0; p < sum.size(); ++p)
-        if (sum[p] > 1e-9) add(reverse(cables[p]), sum[p], least);
+        if (sum[p] > 1e-9) add(topology::reverse(cables[p]), sum[p], least);
     }
   }
 }
@@ -303,4 +304,4 @@ Result<const PairLoads*> PairSpread::between_blocks(const PairEnds& ends, std::s
   return answer();
 }
 
-}  // namespace busbar
+}  // namespace busbar::routing

@@ -16,16 +16,16 @@
 #include "busbar/base/stop_flag.h"
 #include "busbar/routing/router.h"
 
-namespace busbar {
+namespace busbar::routing {
 
 /// Members of a group; each sends to every other.
 struct PairEnds {
-  std::vector<DeviceId> gpu;        ///< per member; its GPUs name a flow
-  std::vector<DeviceId> at;         ///< per member: device of the GPU's block where its payload leaves and arrives
-  std::vector<double> before_ps;    ///< per member: latency from the GPU to `at`
-  std::vector<double> after_ps;     ///< per member: latency from `at` to the GPU
-  std::vector<DeviceId> nic;        ///< per member and lane
-  std::vector<std::uint32_t> lane;  ///< per lane, its number in flow names; lanes share the bytes equally
+  std::vector<topology::DeviceId> gpu;  ///< per member; its GPUs name a flow
+  std::vector<topology::DeviceId> at;   ///< per member: device of the GPU's block where its payload leaves and arrives
+  std::vector<double> before_ps;        ///< per member: latency from the GPU to `at`
+  std::vector<double> after_ps;         ///< per member: latency from `at` to the GPU
+  std::vector<topology::DeviceId> nic;  ///< per member and lane
+  std::vector<std::uint32_t> lane;      ///< per lane, its number in flow names; lanes share the bytes equally
   bool operator==(const PairEnds&) const = default;
 };
 
@@ -61,4 +61,4 @@ class PairSpread {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace busbar
+}  // namespace busbar::routing

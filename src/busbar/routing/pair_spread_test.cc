@@ -7,14 +7,14 @@
 #include "busbar/routing/flow_name.h"
 #include "busbar/topology/test_parts.h"
 
-namespace busbar {
+namespace busbar::routing {
 namespace {
 
 /// All GPUs, each by its nearest NICs of `lanes` channels.
 PairEnds all_gpus(const Router& router, std::uint32_t lanes) {
   PairEnds ends;
   for (std::uint32_t lane = 0; lane < lanes; ++lane) ends.lane.push_back(lane);
-  for (const DeviceId gpu : router.topology().gpus()) {
+  for (const topology::DeviceId gpu : router.topology().gpus()) {
     ends.gpu.push_back(gpu);
     ends.at.push_back(gpu);
     ends.before_ps.push_back(0);
@@ -24,23 +24,22 @@ PairEnds all_gpus(const Router& router, std::uint32_t lanes) {
   return ends;
 }
 
-std::vector<double> latencies_of(const Topology& t) {
+std::vector<double> latencies_of(const topology::Topology& t) {
   std::vector<double> out;
-  for (const LinkClass& c : t.link_classes()) out.push_back(static_cast<double>(c.latency.in_ps()));
+  for (const topology::LinkClass& c : t.link_classes()) out.push_back(static_cast<double>(c.latency.in_ps()));
   return out;
 }
 
 PairLoads loads_of(const Router& router, const PairEnds& ends, std::uint32_t threads) {
   PairSpread spread(router, threads);
-  const PairLoads* loads =
-      spread.between_blocks(ends, latencies_of(router.topology()), false, kEqualSplit).value();
+  const PairLoads* loads = spread.between_blocks(ends, latencies_of(router.topology()), false, kEqualSplit).value();
   EXPECT_NE(loads, nullptr);
   return *loads;
 }
 
 /// Each pair routed by itself.
 std::map<CapacityId, double> one_by_one(const Router& router, const PairEnds& ends) {
-  const Topology& t = router.topology();
+  const topology::Topology& t = router.topology();
   std::map<CapacityId, double> out;
   std::vector<LinkShare> path;
   const auto lanes = static_cast<std::uint32_t>(ends.lane.size());
@@ -49,8 +48,8 @@ std::map<CapacityId, double> one_by_one(const Router& router, const PairEnds& en
       if (t.block_of(ends.gpu[a]) == t.block_of(ends.gpu[b])) continue;
       for (std::uint32_t lane = 0; lane < lanes; ++lane) {
         path.clear();
-        const DeviceId to = ends.nic[b * lanes + lane];
-        const DeviceId from = router.exit_nic(ends.gpu[a], ends.nic[a * lanes + lane], to);
+        const topology::DeviceId to = ends.nic[b * lanes + lane];
+        const topology::DeviceId from = router.exit_nic(ends.gpu[a], ends.nic[a * lanes + lane], to);
         EXPECT_TRUE(
             router.spread(ends.gpu[a], ends.gpu[b], from, to, flow_name(ends.gpu[a], ends.gpu[b], lane), path).ok());
         for (const LinkShare& l : path) out[l.link] += l.share / lanes;
@@ -61,18 +60,19 @@ std::map<CapacityId, double> one_by_one(const Router& router, const PairEnds& en
 
 TEST(PairSpread, HashedFlowsLoadLinksAsRoutedOneByOneWithAnyNumberOfThreads) {
   struct Case {
-    FabricKind kind;
+    topology::FabricKind kind;
     std::uint32_t servers, nics, lanes;
   };
   for (const auto& [kind, servers, nics, lanes] :
-       {Case{FabricKind::kLeafSpine, 40, 1, 1}, Case{FabricKind::kLeafSpine, 12, 3, 3},
-        Case{FabricKind::kRailOptimised, 30, 2, 1}, Case{FabricKind::kFatTree, 16, 2, 2}}) {
+       {Case{topology::FabricKind::kLeafSpine, 40, 1, 1}, Case{topology::FabricKind::kLeafSpine, 12, 3, 3},
+        Case{topology::FabricKind::kRailOptimised, 30, 2, 1}, Case{topology::FabricKind::kFatTree, 16, 2, 2}}) {
     SCOPED_TRACE(servers);
-    const auto made = test_cluster(test_fabric(kind, 8, 1.0), test_nics(nics, true), servers);
+    const auto made =
+        topology::test_cluster(topology::test_fabric(kind, 8, 1.0), topology::test_nics(nics, true), servers);
     ASSERT_TRUE(made.ok());
-    TopologyBuilder b = made->builder;
-    const Topology t = std::move(b).seal();
-    const Router router(t, RoutingPolicy::kStatic, 7);
+    topology::TopologyBuilder b = made->builder;
+    const topology::Topology t = std::move(b).seal();
+    const Router router(t, topology::RoutingPolicy::kStatic, 7);
     const PairEnds ends = all_gpus(router, lanes);
     const PairLoads one = loads_of(router, ends, 1);
     const std::map<CapacityId, double> apart = one_by_one(router, ends);
@@ -94,11 +94,12 @@ TEST(PairSpread, HashedFlowsLoadLinksAsRoutedOneByOneWithAnyNumberOfThreads) {
 }
 
 TEST(PairSpread, WorkThatWasStoppedLeavesNothingBehind) {
-  const auto made = test_cluster(test_fabric(FabricKind::kLeafSpine, 8, 1.0), test_nics(1, true), 40);
+  const auto made = topology::test_cluster(topology::test_fabric(topology::FabricKind::kLeafSpine, 8, 1.0),
+                                           topology::test_nics(1, true), 40);
   ASSERT_TRUE(made.ok());
-  TopologyBuilder b = made->builder;
-  const Topology t = std::move(b).seal();
-  const Router router(t, RoutingPolicy::kStatic, 7);
+  topology::TopologyBuilder b = made->builder;
+  const topology::Topology t = std::move(b).seal();
+  const Router router(t, topology::RoutingPolicy::kStatic, 7);
   const PairEnds ends = all_gpus(router, 1);
   PairSpread spread(router, 1);
   volatile std::sig_atomic_t stop = 1;
@@ -114,4 +115,4 @@ TEST(PairSpread, WorkThatWasStoppedLeavesNothingBehind) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::routing

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace busbar {
+namespace busbar::routing {
 
 void PairWalk::aim(std::span<const std::uint32_t> ports, std::span<const double> latency_ps) {
   rows_.resize(topology_.fabric_switches().size());
@@ -31,7 +31,7 @@ void PairWalk::make(std::uint32_t at) {
   r.last = left == 1;
   if (r.last) {
     for (std::uint32_t p = 0; p < ports_.size(); ++p)
-      if (ports_[p] == at) hops_.push_back({static_cast<LinkId>(p), at, 0});
+      if (ports_[p] == at) hops_.push_back({static_cast<topology::LinkId>(p), at, 0});
   } else {
     for (const FabricTable::Hop& hop : fabric_.hops(at))
       if (nearer(hop.to) == left - 1)
@@ -41,4 +41,4 @@ void PairWalk::make(std::uint32_t at) {
   r.salt = mix64(seed_ ^ index(topology_.fabric_switches()[at]));
 }
 
-}  // namespace busbar
+}  // namespace busbar::routing

@@ -18,12 +18,12 @@
 #include "busbar/topology/routing_policy.h"
 #include "busbar/topology/topology.h"
 
-namespace busbar {
+namespace busbar::routing {
 
 class Router {
  public:
   /// `pxn`: GPUs may send by NICs next to other GPUs, over NVLink (NCCL_PXN_DISABLE turns it off).
-  Router(const Topology& topology, RoutingPolicy policy, std::uint64_t seed = 0, bool pxn = true);
+  Router(const topology::Topology& topology, topology::RoutingPolicy policy, std::uint64_t seed = 0, bool pxn = true);
   ~Router();
   Router(Router&&) noexcept;
 
@@ -32,33 +32,33 @@ class Router {
   /// the payload leaves by `nic_from` and arrives by `nic_to`. If no fabric joins the two (rail-only), it first goes
   /// over scale-up links to the GPU next to a NIC that is joined to `nic_to`. `route_kind` tells these cases apart.
   /// Error kUnreachable names the pair. `bias`: how policy kAdaptive splits over the fabric.
-  Status spread(DeviceId from, DeviceId to, DeviceId nic_from, DeviceId nic_to, std::uint64_t flow,
-                std::vector<LinkShare>& out, const SplitBias& bias = kEqualSplit) const;
+  Status spread(topology::DeviceId from, topology::DeviceId to, topology::DeviceId nic_from, topology::DeviceId nic_to,
+                std::uint64_t flow, std::vector<LinkShare>& out, const SplitBias& bias = kEqualSplit) const;
   /// The same with bundles instead of cables between switches. Precondition: bundles() is not null.
-  Status spread_bundled(DeviceId from, DeviceId to, DeviceId nic_from, DeviceId nic_to,
-                        std::vector<CapacityShare>& out) const;
+  Status spread_bundled(topology::DeviceId from, topology::DeviceId to, topology::DeviceId nic_from,
+                        topology::DeviceId nic_to, std::vector<CapacityShare>& out) const;
   /// Null if sprayed traffic does not load cables in bundles, if traffic is not sprayed, or if a better split than the
   /// equal one is sought. Made at the first request.
   const FabricBundles* bundles() const;
   /// Whether routing is adaptive and has more choice than cables that any traffic loads alike.
-  bool splits() const { return policy() == RoutingPolicy::kAdaptive && bundles() == nullptr; }
+  bool splits() const { return policy() == topology::RoutingPolicy::kAdaptive && bundles() == nullptr; }
   /// The NIC nearest to `gpu` for `channel` (fewest hops, then lowest number; ties rotate by GPU and channel); kNone if
   /// its block has none.
-  DeviceId nearest_nic(DeviceId gpu, std::uint32_t channel) const;
+  topology::DeviceId nearest_nic(topology::DeviceId gpu, std::uint32_t channel) const;
 
   /// All equally near NICs that have a cable; channel c uses number c modulo their count.
-  std::vector<DeviceId> nearest_nics(DeviceId gpu) const;
+  std::vector<topology::DeviceId> nearest_nics(topology::DeviceId gpu) const;
 
   /// The NIC by which `gpu`, whose own one is `own`, sends to `far`. It is the one on the same rail (the same place in
   /// a server of the same kind) if the GPU reaches it as well as `own`, perhaps over NVLink (NCCL's PXN). Otherwise
   /// `own`.
-  DeviceId exit_nic(DeviceId gpu, DeviceId own, DeviceId far) const;
+  topology::DeviceId exit_nic(topology::DeviceId gpu, topology::DeviceId own, topology::DeviceId far) const;
 
   /// Whether a live cable connects `nic` outside its block: storage NICs and NICs with a dead cable have none.
-  bool has_cable(DeviceId nic) const;
+  bool has_cable(topology::DeviceId nic) const;
 
-  const Topology& topology() const;
-  RoutingPolicy policy() const;
+  const topology::Topology& topology() const;
+  topology::RoutingPolicy policy() const;
 
  private:
   friend class PairSpread;
@@ -66,4 +66,4 @@ class Router {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace busbar
+}  // namespace busbar::routing

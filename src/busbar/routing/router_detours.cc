@@ -4,10 +4,11 @@
 #include "busbar/base/random.h"
 #include "busbar/routing/internal/router_state.h"
 
-namespace busbar {
+namespace busbar::routing {
 
 /// Appends one shortest way between two switches; a hash picks among equal hops.
-void Router::State::walk(std::uint32_t from, std::uint32_t to, std::uint64_t flow, std::vector<LinkId>& way) const {
+void Router::State::walk(std::uint32_t from, std::uint32_t to, std::uint64_t flow,
+                         std::vector<topology::LinkId>& way) const {
   std::uint32_t x = from;
   for (int left = fabric.distance(from, to); left > 0; --left) {
     std::vector<FabricTable::Hop> nearer;
@@ -33,11 +34,11 @@ Router::State::Ways Router::State::find_detours(std::uint32_t a, std::uint32_t b
   const std::size_t ways = std::min(middles.size(), kMostDetours);
   for (std::size_t i = 0; i < ways; ++i) {
     const std::uint32_t m = middles[i * middles.size() / ways];
-    std::vector<LinkId> way;
+    std::vector<topology::LinkId> way;
     walk(a, m, mix64(a) ^ m, way);
     walk(m, b, mix64(b) ^ m, way);
-    std::vector<DeviceId> met{topology.from(way.front())};
-    for (const LinkId l : way) met.push_back(topology.to(l));
+    std::vector<topology::DeviceId> met{topology.from(way.front())};
+    for (const topology::LinkId l : way) met.push_back(topology.to(l));
     std::sort(met.begin(), met.end());
     if (std::adjacent_find(met.begin(), met.end()) == met.end()) out.push_back(std::move(way));
   }
@@ -55,15 +56,16 @@ const Router::State::Ways& Router::State::detours(std::uint32_t a, std::uint32_t
 }
 
 /// The pull of links in series, which add up like conductances.
-double Router::State::pull(const std::vector<LinkId>& way, const SplitBias& bias) const {
+double Router::State::pull(const std::vector<topology::LinkId>& way, const SplitBias& bias) const {
   double resistance = 0;
-  for (const LinkId l : way) resistance += 1 / pull(l, bias);
+  for (const topology::LinkId l : way) resistance += 1 / pull(l, bias);
   return 1 / resistance;
 }
 
 /// Valiant's routing: shares over the detours, equal unless biased. From a switch to itself: the straight way. False,
 /// with nothing appended, if there is no detour.
-bool Router::State::around(DeviceId from, DeviceId to, const SplitBias& bias, std::vector<LinkShare>& out) const {
+bool Router::State::around(topology::DeviceId from, topology::DeviceId to, const SplitBias& bias,
+                           std::vector<LinkShare>& out) const {
   struct Step {
     std::size_t at;  ///< hops from the start
     LinkShare part;
@@ -78,7 +80,7 @@ bool Router::State::around(DeviceId from, DeviceId to, const SplitBias& bias, st
     const Ways& ways = detours(p.a, p.b);
     if (ways.empty()) return false;
     std::vector<double> pulls;
-    for (const std::vector<LinkId>& way : ways) pulls.push_back(bias.empty() ? 1 : pull(way, bias));
+    for (const std::vector<topology::LinkId>& way : ways) pulls.push_back(bias.empty() ? 1 : pull(way, bias));
     const double most = *std::max_element(pulls.begin(), pulls.end());
     double all = 0;
     for (double& p : pulls) all += p = Front::too_weakly(p, most) ? 0 : p;
@@ -102,18 +104,18 @@ bool Router::State::around(DeviceId from, DeviceId to, const SplitBias& bias, st
 /// detours. Their part depends on their mean pull against that of the shortest ways, to a power that prefers shorter
 /// ways while neither is busy. Source of the rule: UGAL (Kim et al., ISCA 2008) compares the shortest way with one
 /// random detour by queue x hops. `out` from `begin` on holds the shortest ways.
-void Router::State::take_detours(DeviceId from, DeviceId to, const SplitBias& bias, std::size_t begin,
-                                 std::vector<LinkShare>& out) const {
+void Router::State::take_detours(topology::DeviceId from, topology::DeviceId to, const SplitBias& bias,
+                                 std::size_t begin, std::vector<LinkShare>& out) const {
   double straight = 0, detour = 0;
   std::size_t count = 0;
   for (const Ports& p : ports_between(from, to)) {
     if (p.a == p.b) continue;
-    for (const std::vector<LinkId>& way : detours(p.a, p.b)) detour += pull(way, bias), ++count;
+    for (const std::vector<topology::LinkId>& way : detours(p.a, p.b)) detour += pull(way, bias), ++count;
   }
   if (count == 0) return;
   double resistance = 0;  // of the shortest ways: links of one hop in parallel, hops in series
   for (std::size_t i = begin; i < out.size(); ++i) {
-    const LinkId l = out[i].link;
+    const topology::LinkId l = out[i].link;
     if (topology.from(l) != from && topology.to(l) != to) resistance += out[i].share * out[i].share / pull(l, bias);
   }
   if (resistance == 0) return;
@@ -137,4 +139,4 @@ void Router::State::take_detours(DeviceId from, DeviceId to, const SplitBias& bi
   if (kept == 0) std::erase_if(out, [](const LinkShare& s) { return s.share == 0; });
 }
 
-}  // namespace busbar
+}  // namespace busbar::routing

@@ -3,11 +3,11 @@
 #include "busbar/base/random.h"
 #include "busbar/routing/internal/router_state.h"
 
-namespace busbar {
+namespace busbar::routing {
 
-std::int32_t Router::State::only_switch(DeviceId nic) const {
+std::int32_t Router::State::only_switch(topology::DeviceId nic) const {
   std::int32_t found = -1;
-  for (const LinkId l : topology.out_links(nic)) {
+  for (const topology::LinkId l : topology.out_links(nic)) {
     const std::int32_t s = fabric.number(topology.to(l));
     if (s >= 0 && found >= 0 && s != found) return -1;
     if (s >= 0) found = s;
@@ -16,14 +16,14 @@ std::int32_t Router::State::only_switch(DeviceId nic) const {
 }
 
 /// From switch `at`, `hops` links before `to`, whose only switch is `last`.
-bool Router::State::across_hashed(DeviceId at, DeviceId to, std::uint32_t last, int hops, std::uint64_t flow,
-                                  std::vector<LinkShare>& out) const {
-  std::vector<LinkId>& candidates = front.candidates;
+bool Router::State::across_hashed(topology::DeviceId at, topology::DeviceId to, std::uint32_t last, int hops,
+                                  std::uint64_t flow, std::vector<LinkShare>& out) const {
+  std::vector<topology::LinkId>& candidates = front.candidates;
   for (; hops > 0; --hops) {
     candidates.clear();
     if (hops == 1) {
-      for (const LinkId l : topology.out_links(to))
-        if (topology.to(l) == at) candidates.push_back(reverse(l));
+      for (const topology::LinkId l : topology.out_links(to))
+        if (topology.to(l) == at) candidates.push_back(topology::reverse(l));
     } else {
       fabric.links_towards(static_cast<std::uint32_t>(fabric.number(at)), last, hops - 2, candidates);
     }
@@ -34,4 +34,4 @@ bool Router::State::across_hashed(DeviceId at, DeviceId to, std::uint32_t last, 
   return true;
 }
 
-}  // namespace busbar
+}  // namespace busbar::routing

@@ -7,54 +7,59 @@
 #include "busbar/routing/placement.h"
 #include "busbar/topology/test_parts.h"
 
-namespace busbar {
+namespace busbar::routing {
 namespace {
 
-LinkClass link(LinkKind kind, std::uint64_t gbps, std::int64_t ns) { return test_link(kind, gbps, Duration::ns(ns)); }
+topology::LinkClass link(topology::LinkKind kind, std::uint64_t gbps, std::int64_t ns) {
+  return topology::test_link(kind, gbps, Duration::ns(ns));
+}
 
 /// Two GPUs and two NICs on one PCIe switch, two NVSwitches with 3 and 1 lanes of 25 GB/s.
-NodeTemplate small_server() {
-  NodeTemplate n;
+topology::NodeTemplate small_server() {
+  topology::NodeTemplate n;
   n.name = "small";
-  const auto device = [&](DeviceKind k, std::string name) { n.devices.push_back(test_device(k, std::move(name))); };
-  device(DeviceKind::kGpu, "gpu0");
-  device(DeviceKind::kGpu, "gpu1");
-  device(DeviceKind::kNvSwitch, "nvswitch0");
-  device(DeviceKind::kNvSwitch, "nvswitch1");
-  device(DeviceKind::kPcieSwitch, "pcie0");
-  device(DeviceKind::kNic, "nic0");
-  device(DeviceKind::kNic, "nic1");
+  const auto device = [&](topology::DeviceKind k, std::string name) {
+    n.devices.push_back(topology::test_device(k, std::move(name)));
+  };
+  device(topology::DeviceKind::kGpu, "gpu0");
+  device(topology::DeviceKind::kGpu, "gpu1");
+  device(topology::DeviceKind::kNvSwitch, "nvswitch0");
+  device(topology::DeviceKind::kNvSwitch, "nvswitch1");
+  device(topology::DeviceKind::kPcieSwitch, "pcie0");
+  device(topology::DeviceKind::kNic, "nic0");
+  device(topology::DeviceKind::kNic, "nic1");
   for (std::uint32_t g = 0; g < 2; ++g) {
-    n.links.push_back({g, 2, link(LinkKind::kNvlink, 75, 500)});
-    n.links.push_back({g, 3, link(LinkKind::kNvlink, 25, 500)});
-    n.links.push_back({g, 4, link(LinkKind::kPcie, 63, 150)});
-    n.links.push_back({5 + g, 4, link(LinkKind::kPcie, 63, 150)});
+    n.links.push_back({g, 2, link(topology::LinkKind::kNvlink, 75, 500)});
+    n.links.push_back({g, 3, link(topology::LinkKind::kNvlink, 25, 500)});
+    n.links.push_back({g, 4, link(topology::LinkKind::kPcie, 63, 150)});
+    n.links.push_back({5 + g, 4, link(topology::LinkKind::kPcie, 63, 150)});
   }
   return n;
 }
 
 /// `nodes` servers with NIC r of each on leaf r, and two spines above the leaves.
-TopologyBuilder small_cluster(std::uint32_t nodes) {
-  TopologyBuilder b;
+topology::TopologyBuilder small_cluster(std::uint32_t nodes) {
+  topology::TopologyBuilder b;
   const std::uint32_t t = b.add_template(small_server());
-  std::vector<BlockId> blocks;
+  std::vector<topology::BlockId> blocks;
   for (std::uint32_t i = 0; i < nodes; ++i) blocks.push_back(b.add_block(t));
-  DeviceClass leaf, spine;
-  leaf.kind = DeviceKind::kLeaf;
-  spine.kind = DeviceKind::kSpine;
-  const DeviceId leaves[] = {b.add_switch(leaf, "leaf0"), b.add_switch(leaf, "leaf1")};
-  const DeviceId spines[] = {b.add_switch(spine, "spine0"), b.add_switch(spine, "spine1")};
-  for (const BlockId block : blocks)
+  topology::DeviceClass leaf, spine;
+  leaf.kind = topology::DeviceKind::kLeaf;
+  spine.kind = topology::DeviceKind::kSpine;
+  const topology::DeviceId leaves[] = {b.add_switch(leaf, "leaf0"), b.add_switch(leaf, "leaf1")};
+  const topology::DeviceId spines[] = {b.add_switch(spine, "spine0"), b.add_switch(spine, "spine1")};
+  for (const topology::BlockId block : blocks)
     for (std::uint32_t r = 0; r < 2; ++r)
-      b.connect(b.device(block, 5 + r), leaves[r], link(LinkKind::kInfiniband, 50, 600));
-  for (const DeviceId l : leaves)
-    for (const DeviceId s : spines) b.connect(l, s, link(LinkKind::kInfiniband, 50, 600));
+      b.connect(b.device(block, 5 + r), leaves[r], link(topology::LinkKind::kInfiniband, 50, 600));
+  for (const topology::DeviceId l : leaves)
+    for (const topology::DeviceId s : spines) b.connect(l, s, link(topology::LinkKind::kInfiniband, 50, 600));
   return b;
 }
 
 /// All that arrives at a device must leave it again, and all of it must arrive at the end.
-void expect_conserved(const Topology& t, DeviceId from, DeviceId to, const std::vector<LinkShare>& path) {
-  std::map<DeviceId, double> balance;
+void expect_conserved(const topology::Topology& t, topology::DeviceId from, topology::DeviceId to,
+                      const std::vector<LinkShare>& path) {
+  std::map<topology::DeviceId, double> balance;
   for (const LinkShare& s : path) {
     EXPECT_FALSE(t.failed(s.link));
     balance[t.from(s.link)] -= s.share;
@@ -65,10 +70,10 @@ void expect_conserved(const Topology& t, DeviceId from, DeviceId to, const std::
 }
 
 TEST(Router, SpreadsOverNvswitchesInProportionToTheirLanes) {
-  const Topology t = small_cluster(1).seal();
-  const Router r(t, RoutingPolicy::kStatic);
+  const topology::Topology t = small_cluster(1).seal();
+  const Router r(t, topology::RoutingPolicy::kStatic);
   std::vector<LinkShare> path;
-  ASSERT_TRUE(r.spread(t.gpus()[0], t.gpus()[1], kNone<DeviceId>, kNone<DeviceId>, 0, path).ok());
+  ASSERT_TRUE(r.spread(t.gpus()[0], t.gpus()[1], kNone<topology::DeviceId>, kNone<topology::DeviceId>, 0, path).ok());
   expect_conserved(t, t.gpus()[0], t.gpus()[1], path);
   ASSERT_EQ(path.size(), 4u);
   EXPECT_DOUBLE_EQ(path[0].share, 0.75);
@@ -76,32 +81,32 @@ TEST(Router, SpreadsOverNvswitchesInProportionToTheirLanes) {
 }
 
 TEST(Router, TakesPcieWhenEveryNvlinkOfAGpuIsGone) {
-  TopologyBuilder b = small_cluster(1);
-  b.fail(LinkId{0});
-  b.fail(LinkId{2});
-  const Topology t = std::move(b).seal();
-  const Router r(t, RoutingPolicy::kStatic);
+  topology::TopologyBuilder b = small_cluster(1);
+  b.fail(topology::LinkId{0});
+  b.fail(topology::LinkId{2});
+  const topology::Topology t = std::move(b).seal();
+  const Router r(t, topology::RoutingPolicy::kStatic);
   std::vector<LinkShare> path;
-  ASSERT_TRUE(r.spread(t.gpus()[0], t.gpus()[1], kNone<DeviceId>, kNone<DeviceId>, 0, path).ok());
+  ASSERT_TRUE(r.spread(t.gpus()[0], t.gpus()[1], kNone<topology::DeviceId>, kNone<topology::DeviceId>, 0, path).ok());
   expect_conserved(t, t.gpus()[0], t.gpus()[1], path);
-  for (const LinkShare& s : path) EXPECT_EQ(t.link_class(s.link).kind, LinkKind::kPcie);
+  for (const LinkShare& s : path) EXPECT_EQ(t.link_class(s.link).kind, topology::LinkKind::kPcie);
 }
 
 TEST(Router, MovesAllBytesToTheSwitchThatIsLeft) {
-  TopologyBuilder b = small_cluster(2);
-  b.fail(LinkId{0});  // node0.gpu0 - nvswitch0
-  const Topology t = std::move(b).seal();
+  topology::TopologyBuilder b = small_cluster(2);
+  b.fail(topology::LinkId{0});  // node0.gpu0 - nvswitch0
+  const topology::Topology t = std::move(b).seal();
   EXPECT_NE(t.blocks()[0].shape, t.blocks()[1].shape);
-  const Router r(t, RoutingPolicy::kStatic);
+  const Router r(t, topology::RoutingPolicy::kStatic);
   std::vector<LinkShare> path;
-  ASSERT_TRUE(r.spread(t.gpus()[0], t.gpus()[1], kNone<DeviceId>, kNone<DeviceId>, 0, path).ok());
+  ASSERT_TRUE(r.spread(t.gpus()[0], t.gpus()[1], kNone<topology::DeviceId>, kNone<topology::DeviceId>, 0, path).ok());
   ASSERT_EQ(path.size(), 2u);
   EXPECT_EQ(t.name(path[0].link), "node0.gpu0->node0.nvswitch1");
 }
 
 TEST(Router, CrossesNodesByTheRailsLeafWithoutASpine) {
-  const Topology t = small_cluster(3).seal();
-  const Router r(t, RoutingPolicy::kStatic);
+  const topology::Topology t = small_cluster(3).seal();
+  const Router r(t, topology::RoutingPolicy::kStatic);
   const Placement p(r, t.gpus());
   std::vector<LinkShare> path;
   ASSERT_TRUE(r.spread(p.gpu(0), p.gpu(4), p.nic(0, 0), p.nic(4, 0), 7, path).ok());
@@ -112,38 +117,39 @@ TEST(Router, CrossesNodesByTheRailsLeafWithoutASpine) {
 }
 
 /// Two servers of four GPUs in a ring of NVLinks, each GPU with a NIC on a PCIe switch of its own below one CPU.
-Topology ring_cluster() {
-  NodeTemplate n;
+topology::Topology ring_cluster() {
+  topology::NodeTemplate n;
   n.name = "ring";
-  n.devices.push_back(test_device(DeviceKind::kCpu, "cpu0"));
-  for (const auto& [kind, name] : {std::pair(DeviceKind::kGpu, "gpu"), std::pair(DeviceKind::kPcieSwitch, "pcie"),
-                                   std::pair(DeviceKind::kNic, "nic")})
-    for (std::uint32_t i = 0; i < 4; ++i) n.devices.push_back(test_device(kind, name + std::to_string(i)));
+  n.devices.push_back(topology::test_device(topology::DeviceKind::kCpu, "cpu0"));
+  for (const auto& [kind, name] :
+       {std::pair(topology::DeviceKind::kGpu, "gpu"), std::pair(topology::DeviceKind::kPcieSwitch, "pcie"),
+        std::pair(topology::DeviceKind::kNic, "nic")})
+    for (std::uint32_t i = 0; i < 4; ++i) n.devices.push_back(topology::test_device(kind, name + std::to_string(i)));
   for (std::uint32_t i = 0; i < 4; ++i) {
-    n.links.push_back({1 + i, 1 + (i + 1) % 4, link(LinkKind::kNvlink, 50, 500)});
-    n.links.push_back({1 + i, 5 + i, link(LinkKind::kPcie, 63, 150)});
-    n.links.push_back({9 + i, 5 + i, link(LinkKind::kPcie, 63, 150)});
-    n.links.push_back({5 + i, 0, link(LinkKind::kPcie, 63, 150)});
+    n.links.push_back({1 + i, 1 + (i + 1) % 4, link(topology::LinkKind::kNvlink, 50, 500)});
+    n.links.push_back({1 + i, 5 + i, link(topology::LinkKind::kPcie, 63, 150)});
+    n.links.push_back({9 + i, 5 + i, link(topology::LinkKind::kPcie, 63, 150)});
+    n.links.push_back({5 + i, 0, link(topology::LinkKind::kPcie, 63, 150)});
   }
-  TopologyBuilder b;
+  topology::TopologyBuilder b;
   const std::uint32_t t = b.add_template(n);
-  DeviceClass leaf;
-  leaf.kind = DeviceKind::kLeaf;
-  const DeviceId hub = b.add_switch(leaf, "leaf0");
+  topology::DeviceClass leaf;
+  leaf.kind = topology::DeviceKind::kLeaf;
+  const topology::DeviceId hub = b.add_switch(leaf, "leaf0");
   for (int i = 0; i < 2; ++i) {
-    const BlockId block = b.add_block(t);
+    const topology::BlockId block = b.add_block(t);
     for (std::uint32_t nic = 9; nic < 13; ++nic)
-      b.connect(b.device(block, nic), hub, link(LinkKind::kInfiniband, 50, 600));
+      b.connect(b.device(block, nic), hub, link(topology::LinkKind::kInfiniband, 50, 600));
   }
   return std::move(b).seal();
 }
 
 /// As NCCL demands for PXN: an NVLink to the GPU next to the NIC, and no CPU from there.
 TEST(Router, TakesTheReceiversRailOverOneScaleUpLinkAndNotOverTwo) {
-  const Topology t = ring_cluster();
-  const Router r(t, RoutingPolicy::kStatic);
+  const topology::Topology t = ring_cluster();
+  const Router r(t, topology::RoutingPolicy::kStatic);
   const auto device = [&](const char* name) { return t.find(name).value(); };
-  const DeviceId gpu = device("node0.gpu0"), own = device("node0.nic0");
+  const topology::DeviceId gpu = device("node0.gpu0"), own = device("node0.nic0");
   EXPECT_EQ(r.exit_nic(gpu, own, device("node1.nic1")), device("node0.nic1"));
   EXPECT_EQ(r.exit_nic(gpu, own, device("node1.nic3")), device("node0.nic3"));
   EXPECT_EQ(r.exit_nic(gpu, own, device("node1.nic2")), own) << "two NVLinks away";
@@ -151,46 +157,49 @@ TEST(Router, TakesTheReceiversRailOverOneScaleUpLinkAndNotOverTwo) {
 
 /// As in servers whose NICs are behind the CPUs: every way to a NIC crosses one.
 TEST(Router, TakesTheReceiversRailOverTheHostIfTheWayToItsOwnNicIsNoBetter) {
-  NodeTemplate n;
+  topology::NodeTemplate n;
   n.name = "board";
-  for (const char* name : {"cpu0", "cpu1"}) n.devices.push_back(test_device(DeviceKind::kCpu, name));
-  for (std::uint32_t i = 0; i < 4; ++i) n.devices.push_back(test_device(DeviceKind::kGpu, "gpu" + std::to_string(i)));
-  for (std::uint32_t i = 0; i < 4; ++i) n.devices.push_back(test_device(DeviceKind::kNic, "nic" + std::to_string(i)));
+  for (const char* name : {"cpu0", "cpu1"})
+    n.devices.push_back(topology::test_device(topology::DeviceKind::kCpu, name));
+  for (std::uint32_t i = 0; i < 4; ++i)
+    n.devices.push_back(topology::test_device(topology::DeviceKind::kGpu, "gpu" + std::to_string(i)));
+  for (std::uint32_t i = 0; i < 4; ++i)
+    n.devices.push_back(topology::test_device(topology::DeviceKind::kNic, "nic" + std::to_string(i)));
   for (std::uint32_t i = 0; i < 4; ++i) {
-    n.links.push_back({2 + i, i / 2, link(LinkKind::kC2c, 225, 300)});
-    n.links.push_back({6 + i, i / 2, link(LinkKind::kPcie, 63, 150)});
+    n.links.push_back({2 + i, i / 2, link(topology::LinkKind::kC2c, 225, 300)});
+    n.links.push_back({6 + i, i / 2, link(topology::LinkKind::kPcie, 63, 150)});
   }
-  n.links.push_back({0, 1, link(LinkKind::kSocket, 100, 100)});
-  TopologyBuilder b;
+  n.links.push_back({0, 1, link(topology::LinkKind::kSocket, 100, 100)});
+  topology::TopologyBuilder b;
   const std::uint32_t t = b.add_template(n);
-  DeviceClass leaf;
-  leaf.kind = DeviceKind::kLeaf;
-  const DeviceId hub = b.add_switch(leaf, "leaf0");
+  topology::DeviceClass leaf;
+  leaf.kind = topology::DeviceKind::kLeaf;
+  const topology::DeviceId hub = b.add_switch(leaf, "leaf0");
   for (int i = 0; i < 2; ++i) {
-    const BlockId block = b.add_block(t);
+    const topology::BlockId block = b.add_block(t);
     for (std::uint32_t nic = 6; nic < 10; ++nic)
-      b.connect(b.device(block, nic), hub, link(LinkKind::kInfiniband, 50, 600));
+      b.connect(b.device(block, nic), hub, link(topology::LinkKind::kInfiniband, 50, 600));
   }
-  const Topology board = std::move(b).seal();
-  const Router r(board, RoutingPolicy::kStatic);
+  const topology::Topology board = std::move(b).seal();
+  const Router r(board, topology::RoutingPolicy::kStatic);
   const auto device = [&](const char* name) { return board.find(name).value(); };
-  const DeviceId gpu = device("node0.gpu0"), own = device("node0.nic0");
+  const topology::DeviceId gpu = device("node0.gpu0"), own = device("node0.nic0");
   EXPECT_EQ(r.exit_nic(gpu, own, device("node1.nic1")), device("node0.nic1"));
   EXPECT_EQ(r.exit_nic(gpu, own, device("node1.nic2")), own) << "one socket further";
 }
 
 TEST(Router, WithoutPxnEveryGpuSendsByItsOwnNic) {
-  const Topology t = ring_cluster();
-  const Router r(t, RoutingPolicy::kStatic, 0, false);
+  const topology::Topology t = ring_cluster();
+  const Router r(t, topology::RoutingPolicy::kStatic, 0, false);
   const auto device = [&](const char* name) { return t.find(name).value(); };
   EXPECT_EQ(r.exit_nic(device("node0.gpu0"), device("node0.nic0"), device("node1.nic1")), device("node0.nic0"));
 }
 
 TEST(Router, StaticHashKeepsOneSpineAndSpraySplitsEvenly) {
-  const Topology t = small_cluster(2).seal();
-  for (const RoutingPolicy policy : {RoutingPolicy::kStatic, RoutingPolicy::kSpray}) {
+  const topology::Topology t = small_cluster(2).seal();
+  for (const topology::RoutingPolicy policy : {topology::RoutingPolicy::kStatic, topology::RoutingPolicy::kSpray}) {
     const Router r(t, policy, 3);
-    std::map<LinkId, double> up;
+    std::map<topology::LinkId, double> up;
     for (std::uint64_t flow = 0; flow < 256; ++flow) {
       std::vector<LinkShare> path;
       ASSERT_TRUE(
@@ -198,22 +207,22 @@ TEST(Router, StaticHashKeepsOneSpineAndSpraySplitsEvenly) {
               .ok());
       expect_conserved(t, t.gpus()[0], t.gpus()[3], path);
       for (const LinkShare& s : path)
-        if (t.kind(t.to(s.link)) == DeviceKind::kSpine) {
-          EXPECT_DOUBLE_EQ(s.share, policy == RoutingPolicy::kSpray ? 0.5 : 1.0);
+        if (t.kind(t.to(s.link)) == topology::DeviceKind::kSpine) {
+          EXPECT_DOUBLE_EQ(s.share, policy == topology::RoutingPolicy::kSpray ? 0.5 : 1.0);
           up[s.link] += s.share;
         }
     }
     ASSERT_EQ(up.size(), 2u);  // many flows use both spines
-    for (const auto& [l, sum] : up) EXPECT_NEAR(sum, 128, policy == RoutingPolicy::kSpray ? 1e-9 : 40);
+    for (const auto& [l, sum] : up) EXPECT_NEAR(sum, 128, policy == topology::RoutingPolicy::kSpray ? 1e-9 : 40);
   }
 }
 
 TEST(Router, SaysWhichPairIsCutOff) {
-  TopologyBuilder b = small_cluster(2);
+  topology::TopologyBuilder b = small_cluster(2);
   for (std::uint32_t l = 0; l < b.peek().link_count(); l += 2)
-    if (b.peek().name(LinkId{l}).find("node1.nic") != std::string::npos) b.fail(LinkId{l});
-  const Topology t = std::move(b).seal();
-  const Router r(t, RoutingPolicy::kStatic);
+    if (b.peek().name(topology::LinkId{l}).find("node1.nic") != std::string::npos) b.fail(topology::LinkId{l});
+  const topology::Topology t = std::move(b).seal();
+  const Router r(t, topology::RoutingPolicy::kStatic);
   const Placement p(r, t.gpus());
   std::vector<LinkShare> path;
   const Status s = r.spread(p.gpu(0), p.gpu(2), p.nic(0, 0), p.nic(2, 0), 0, path);
@@ -223,8 +232,8 @@ TEST(Router, SaysWhichPairIsCutOff) {
 }
 
 TEST(Placement, SharesTwoEquallyNearNicsBetweenTwoGpus) {
-  const Topology t = small_cluster(2).seal();
-  const Router r(t, RoutingPolicy::kStatic);
+  const topology::Topology t = small_cluster(2).seal();
+  const Router r(t, topology::RoutingPolicy::kStatic);
   const Placement p(r, t.gpus());
   EXPECT_EQ(t.name(p.nic(0, 0)), "node0.nic0");
   EXPECT_EQ(t.name(p.nic(1, 0)), "node0.nic1");
@@ -232,15 +241,15 @@ TEST(Placement, SharesTwoEquallyNearNicsBetweenTwoGpus) {
 }
 
 TEST(Placement, MovesToTheOtherNicWhenACableIsDead) {
-  TopologyBuilder b = small_cluster(2);
+  topology::TopologyBuilder b = small_cluster(2);
   for (std::uint32_t l = 0; l < b.peek().link_count(); l += 2)
-    if (b.peek().name(LinkId{l}) == "node1.nic0->leaf0") b.fail(LinkId{l});
-  const Topology t = std::move(b).seal();
-  const Router r(t, RoutingPolicy::kStatic);
+    if (b.peek().name(topology::LinkId{l}) == "node1.nic0->leaf0") b.fail(topology::LinkId{l});
+  const topology::Topology t = std::move(b).seal();
+  const Router r(t, topology::RoutingPolicy::kStatic);
   const Placement p(r, t.gpus());
   EXPECT_EQ(t.name(p.nic(0, 0)), "node0.nic0");
   EXPECT_EQ(t.name(p.nic(2, 0)), "node1.nic1");
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::routing

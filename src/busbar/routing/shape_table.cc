@@ -1,34 +1,35 @@
 #include "busbar/routing/internal/shape_table.h"
 
-namespace busbar {
+namespace busbar::routing {
 namespace {
 
-bool forwards(DeviceKind k, RouteLevel level) {
-  if (is_endpoint(k) || k == DeviceKind::kNic) return false;
+bool forwards(topology::DeviceKind k, RouteLevel level) {
+  if (topology::is_endpoint(k) || k == topology::DeviceKind::kNic) return false;
   return level == RouteLevel::kAnyInside ||
-         (k != DeviceKind::kCpu && k != DeviceKind::kNuma && k != DeviceKind::kRootPort);
+         (k != topology::DeviceKind::kCpu && k != topology::DeviceKind::kNuma && k != topology::DeviceKind::kRootPort);
 }
 
 }  // namespace
 
-ShapeTable::ShapeTable(const Topology& topology, const Block& block, RouteLevel level) : level_(level) {
+ShapeTable::ShapeTable(const topology::Topology& topology, const topology::Block& block, RouteLevel level)
+    : level_(level) {
   std::vector<std::uint32_t> places;
   transit_.assign(block.device_count, -1);
   std::uint32_t gpus = 0;
   for (std::uint32_t p = 0; p < block.device_count; ++p) {
-    const DeviceKind kind = topology.kind(static_cast<DeviceId>(block.first_device + p));
+    const topology::DeviceKind kind = topology.kind(static_cast<topology::DeviceId>(block.first_device + p));
     gpus_before_.push_back(gpus);
-    gpus += kind == DeviceKind::kGpu;
+    gpus += kind == topology::DeviceKind::kGpu;
     if (!forwards(kind, level)) continue;
     transit_[p] = static_cast<std::int32_t>(places.size());
     places.push_back(p);
   }
   count_ = static_cast<std::uint32_t>(places.size());
   for (const std::uint32_t p : places) {
-    for (const LinkId l : topology.out_links(static_cast<DeviceId>(block.first_device + p))) {
+    for (const topology::LinkId l : topology.out_links(static_cast<topology::DeviceId>(block.first_device + p))) {
       const std::uint32_t to = index(topology.to(l)) - block.first_device;  // wraps to a large number if outside
       if (to >= block.device_count || !allows(topology.link_class(l))) continue;
-      if (topology.kind(topology.to(l)) == DeviceKind::kNic) nics_.values.push_back(to);
+      if (topology.kind(topology.to(l)) == topology::DeviceKind::kNic) nics_.values.push_back(to);
       if (transit_[to] < 0) continue;
       hops_.values.push_back({static_cast<std::uint32_t>(transit_[to]), index(l) - block.first_link});
     }
@@ -54,4 +55,4 @@ ShapeTable::ShapeTable(const Topology& topology, const Block& block, RouteLevel 
   }
 }
 
-}  // namespace busbar
+}  // namespace busbar::routing

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <cmath>
 
-namespace busbar {
+namespace busbar::routing {
 
-SplitBias bias_away(const Topology& t, SplitBias bias, std::span<const double> load, double power) {
-  const auto fabric = [&](std::uint32_t l) { return is_fabric(t.link_class(static_cast<LinkId>(l)).kind); };
+SplitBias bias_away(const topology::Topology& t, SplitBias bias, std::span<const double> load, double power) {
+  const auto fabric = [&](std::uint32_t l) {
+    return topology::is_fabric(t.link_class(static_cast<topology::LinkId>(l)).kind);
+  };
   bias.resize(t.link_count(), 1.0F);
   std::vector<double> busy;
   for (std::uint32_t l = 0; l < t.link_count(); ++l)
@@ -23,4 +25,4 @@ SplitBias bias_away(const Topology& t, SplitBias bias, std::span<const double> l
   return bias;
 }
 
-}  // namespace busbar
+}  // namespace busbar::routing

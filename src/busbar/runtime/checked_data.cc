@@ -39,7 +39,8 @@ typename Type::In value(Reduction by, std::uint32_t ranks, std::uint32_t rank, s
 }
 
 /// The ranks whose input an output chunk must hold.
-std::vector<std::uint32_t> givers_of(const CollectiveDemand& demand, std::uint32_t ranks, std::uint32_t chunk) {
+std::vector<std::uint32_t> givers_of(const collectives::CollectiveDemand& demand, std::uint32_t ranks,
+                                     std::uint32_t chunk) {
   std::vector<std::uint32_t> out;
   for (std::uint32_t r = 0; r < ranks; ++r)
     if (demand.demands(r, chunk)) out.push_back(r);
@@ -58,17 +59,17 @@ typename Type::In expected(Reduction by, std::uint32_t ranks, const std::vector<
 }  // namespace
 
 TestData::TestData(const Executable& program, const Filling& filling)
-    : program_(program), demand_(demand_of(program.plan).value()), filling_(filling) {}
+    : program_(program), demand_(collectives::demand_of(program.plan).value()), filling_(filling) {}
 
 void TestData::fill(std::uint32_t rank, std::byte* memory) const {
-  const ExecutionPlan& plan = program_.plan;
+  const collectives::ExecutionPlan& plan = program_.plan;
   std::memset(memory, 0x5a, program_.chunks_of(rank) * filling_.chunk_bytes());
   if (rank >= plan.ranks) return;
   with_arithmetic(filling_.type, [&](auto arithmetic) {
-    for (std::uint32_t i = 0; i < input_chunks(plan); ++i) {
-      const std::uint32_t chunk = chunk_of_input(plan, rank, i);
+    for (std::uint32_t i = 0; i < collectives::input_chunks(plan); ++i) {
+      const std::uint32_t chunk = collectives::chunk_of_input(plan, rank, i);
       if (!demand_.has_input(rank, chunk)) continue;
-      std::byte* to = memory + program_.place({rank, PlanBuffer::kInput, i}) * filling_.chunk_bytes();
+      std::byte* to = memory + program_.place({rank, collectives::PlanBuffer::kInput, i}) * filling_.chunk_bytes();
       const std::uint64_t first = std::uint64_t{chunk} * filling_.chunk_elements;
       for (std::size_t e = 0; e < filling_.chunk_elements; ++e)
         put(to, e, value<decltype(arithmetic)>(filling_.reduction, plan.ranks, rank, first + e));
@@ -77,13 +78,14 @@ void TestData::fill(std::uint32_t rank, std::byte* memory) const {
 }
 
 std::uint64_t TestData::wrong(std::uint32_t rank, const std::byte* memory) const {
-  const ExecutionPlan& plan = program_.plan;
+  const collectives::ExecutionPlan& plan = program_.plan;
   if (rank >= plan.ranks) return 0;
   const bool divided = program_.first_division < plan.steps.size();
   std::uint64_t wrong = 0;
   const auto check_chunk = [&]<typename Type, Reduction kBy>(std::uint32_t i, std::uint32_t chunk) {
     const std::vector<std::uint32_t> givers = givers_of(demand_, plan.ranks, chunk);
-    const std::byte* at_chunk = memory + program_.place({rank, PlanBuffer::kOutput, i}) * filling_.chunk_bytes();
+    const std::byte* at_chunk =
+        memory + program_.place({rank, collectives::PlanBuffer::kOutput, i}) * filling_.chunk_bytes();
     const std::uint64_t first = std::uint64_t{chunk} * filling_.chunk_elements;
     for (std::size_t e = 0; e < filling_.chunk_elements; ++e) {
       typename Type::In want = expected<Type, kBy>(filling_.reduction, plan.ranks, givers, first + e);
@@ -94,8 +96,8 @@ std::uint64_t TestData::wrong(std::uint32_t rank, const std::byte* memory) const
   };
   with_arithmetic(filling_.type, [&](auto arithmetic) {
     with_reduction(filling_.reduction, [&](auto by) {
-      for (std::uint32_t i = 0; i < output_chunks(plan); ++i) {
-        const std::uint32_t chunk = chunk_of_output(plan, rank, i);
+      for (std::uint32_t i = 0; i < collectives::output_chunks(plan); ++i) {
+        const std::uint32_t chunk = collectives::chunk_of_output(plan, rank, i);
         if (demand_.has_output(rank, chunk))
           check_chunk.template operator()<decltype(arithmetic), decltype(by)::value>(i, chunk);
       }

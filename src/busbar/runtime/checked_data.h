@@ -31,7 +31,7 @@ class TestData {
 
  private:
   const Executable& program_;
-  CollectiveDemand demand_;
+  collectives::CollectiveDemand demand_;
   Filling filling_;
 };
 

@@ -10,10 +10,10 @@
 
 namespace busbar::runtime {
 
-Executable lay_out(ExecutionPlan plan) {
+Executable lay_out(collectives::ExecutionPlan plan) {
   Executable out;
-  const std::uint32_t in = input_chunks(plan), result = output_chunks(plan);
-  const bool gives_part = plan.op == Collective::kAllGather || plan.op == Collective::kGather;
+  const std::uint32_t in = collectives::input_chunks(plan), result = collectives::output_chunks(plan);
+  const bool gives_part = plan.op == collectives::Collective::kAllGather || plan.op == collectives::Collective::kGather;
   for (std::uint32_t a = 0; a < plan.actors(); ++a) {
     const bool rank = a < plan.ranks, joined = rank && plan.in_place;
     const std::uint32_t first_in = joined && gives_part ? a * in : 0;
@@ -64,7 +64,7 @@ struct Touched {
 template <typename F>
 void for_each_place(const Executable& x, const std::vector<std::size_t>& begin, std::uint32_t step, F&& f) {
   for (const auto& [slices, writes] : {std::pair(&x.plan.reads, false), std::pair(&x.plan.writes, true)})
-    for (const PlanSlice& s : slices->row(step))
+    for (const collectives::PlanSlice& s : slices->row(step))
       for (std::uint32_t i = 0; i < x.plan.steps[step].count; ++i) f(begin[s.rank] + x.place(s) + i, writes);
 }
 
@@ -99,30 +99,30 @@ void add_earlier(Executable& x) {
 void note_sharing(Executable& x) {
   for (std::uint32_t s = 0; s < x.plan.steps.size(); ++s) {
     const std::uint32_t actor = x.plan.rank_of(x.plan.steps[s]);
-    for (const PlanSlice& r : x.plan.reads.row(s)) x.reads_others |= r.rank != actor;
-    for (const PlanSlice& w : x.plan.writes.row(s))
-      x.writes_others |= w.rank != actor && w.buffer != PlanBuffer::kMessage;
+    for (const collectives::PlanSlice& r : x.plan.reads.row(s)) x.reads_others |= r.rank != actor;
+    for (const collectives::PlanSlice& w : x.plan.writes.row(s))
+      x.writes_others |= w.rank != actor && w.buffer != collectives::PlanBuffer::kMessage;
   }
 }
 
 /// A thread per rank with an output, which divides it when all steps that touch it are done.
-void add_divisions(ExecutionPlan& plan, const CollectiveDemand& demand) {
+void add_divisions(collectives::ExecutionPlan& plan, const collectives::CollectiveDemand& demand) {
   const auto n = static_cast<std::uint32_t>(plan.steps.size());
   std::vector<std::vector<std::uint32_t>> last(plan.ranks, std::vector<std::uint32_t>(plan.thread_rank.size(), n));
   for (std::uint32_t s = 0; s < n; ++s)
     for (const auto* slices : {&plan.reads, &plan.writes})
-      for (const PlanSlice& x : slices->row(s))
-        if (x.rank < plan.ranks && (x.buffer == PlanBuffer::kOutput || plan.in_place))
+      for (const collectives::PlanSlice& x : slices->row(s))
+        if (x.rank < plan.ranks && (x.buffer == collectives::PlanBuffer::kOutput || plan.in_place))
           last[x.rank][plan.steps[s].thread] = s;
   for (std::uint32_t r = 0; r < plan.ranks; ++r) {
-    if (!demand.has_output(r, chunk_of_output(plan, r, 0))) continue;
-    PlanStep step;
+    if (!demand.has_output(r, collectives::chunk_of_output(plan, r, 0))) continue;
+    collectives::PlanStep step;
     step.thread = static_cast<std::uint32_t>(plan.thread_rank.size());
-    step.count = output_chunks(plan);
+    step.count = collectives::output_chunks(plan);
     plan.thread_rank.push_back(r);
     plan.steps.push_back(step);
-    for (Csr<PlanSlice>* slices : {&plan.reads, &plan.writes}) {
-      slices->values.push_back({r, PlanBuffer::kOutput, 0});
+    for (Csr<collectives::PlanSlice>* slices : {&plan.reads, &plan.writes}) {
+      slices->values.push_back({r, collectives::PlanBuffer::kOutput, 0});
       slices->close_row();
     }
     for (const std::uint32_t s : last[r])
@@ -133,25 +133,26 @@ void add_divisions(ExecutionPlan& plan, const CollectiveDemand& demand) {
 
 /// The messages as the memory wants them: not at all where the receiver may read for itself and nothing then waits for
 /// itself, as exchanges in place would.
-ExecutionPlan with_messages_for(ExecutionPlan plan, bool shared_memory) {
+collectives::ExecutionPlan with_messages_for(collectives::ExecutionPlan plan, bool shared_memory) {
   if (shared_memory) {
-    ExecutionPlan direct = without_messages(plan);
-    if (prove(direct).ok()) return direct;
+    collectives::ExecutionPlan direct = without_messages(plan);
+    if (collectives::prove(direct).ok()) return direct;
   }
-  ExecutionPlan slotted = with_slots(plan, kSlots);
-  return prove(slotted).ok() ? slotted : plan;
+  collectives::ExecutionPlan slotted = with_slots(plan, kSlots);
+  return collectives::prove(slotted).ok() ? slotted : plan;
 }
 
 }  // namespace
 
-bool reduces(Collective op) {
-  return op == Collective::kAllReduce || op == Collective::kReduceScatter || op == Collective::kReduce;
+bool reduces(collectives::Collective op) {
+  return op == collectives::Collective::kAllReduce || op == collectives::Collective::kReduceScatter ||
+         op == collectives::Collective::kReduce;
 }
 
-Result<Executable> compile(ExecutionPlan plan, const CompileOptions& options) {
-  BUSBAR_ASSIGN(const CollectiveDemand demand, demand_of(plan));
+Result<Executable> compile(collectives::ExecutionPlan plan, const CompileOptions& options) {
+  BUSBAR_ASSIGN(const collectives::CollectiveDemand demand, collectives::demand_of(plan));
   plan = with_messages_for(std::move(plan), options.shared_memory);
-  BUSBAR_ASSIGN(const PlanProof proof, prove(plan));
+  BUSBAR_ASSIGN(const collectives::PlanProof proof, collectives::prove(plan));
   (void)proof;
   const auto steps = static_cast<std::uint32_t>(plan.steps.size());
   if (options.average && reduces(plan.op)) add_divisions(plan, demand);
@@ -164,14 +165,14 @@ Result<Executable> compile(ExecutionPlan plan, const CompileOptions& options) {
   return out;
 }
 
-Result<ExecutionPlan> plan_in_pieces(const Schedule& schedule, std::uint64_t bytes, std::uint64_t piece_bytes,
-                                     bool in_place) {
+Result<collectives::ExecutionPlan> plan_in_pieces(const collectives::Schedule& schedule, std::uint64_t bytes,
+                                                  std::uint64_t piece_bytes, bool in_place) {
   constexpr std::uint64_t kMostLanes = 16, kMostChunks = 4096;  // so that a proof takes a fraction of a second
   const std::uint64_t chunk = bytes / std::max(1u, schedule.chunks_per_buffer());
   const std::uint64_t most = std::max<std::uint64_t>(1, kMostChunks / std::max(1u, schedule.chunks));
   const std::uint64_t wanted = piece_bytes == 0 ? 1 : chunk / piece_bytes;
   const auto lanes = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(wanted, 1, std::min(kMostLanes, most)));
-  return plan_with_reducers(schedule, in_place, {lanes, 0, 1});
+  return collectives::plan_with_reducers(schedule, in_place, {lanes, 0, 1});
 }
 
 }  // namespace busbar::runtime

@@ -21,7 +21,7 @@ struct Wait {
 };
 
 struct Executable {
-  ExecutionPlan plan;
+  collectives::ExecutionPlan plan;
   bool reads_others = false;              ///< some step reads memory of another actor, so all must share it
   bool writes_others = false;             ///< some step writes memory of another actor other than a message
   std::vector<std::uint32_t> first_step;  ///< per thread, and the number of steps
@@ -35,12 +35,12 @@ struct Executable {
   /// Chunks in the memory of an actor: its buffers one after another, those that are one buffer at the same place.
   std::uint32_t chunks_of(std::uint32_t actor) const { return places_[5 * std::size_t{actor} + 4]; }
   /// The place of the slice's first chunk in the memory of its actor, in chunks.
-  std::uint32_t place(const PlanSlice& s) const {
+  std::uint32_t place(const collectives::PlanSlice& s) const {
     return places_[5 * std::size_t{s.rank} + static_cast<std::size_t>(s.buffer)] + s.first;
   }
 
  private:
-  friend Executable lay_out(ExecutionPlan plan);
+  friend Executable lay_out(collectives::ExecutionPlan plan);
   std::vector<std::uint32_t> places_;  ///< per actor: of the four buffers, and the number of all
 };
 
@@ -53,13 +53,13 @@ struct CompileOptions {
 inline constexpr std::uint32_t kSlots = 8;
 
 /// Proves what will run. Errors: those of prove(), and kUnsupported for an average of an operation that adds nothing.
-Result<Executable> compile(ExecutionPlan plan, const CompileOptions& options);
+Result<Executable> compile(collectives::ExecutionPlan plan, const CompileOptions& options);
 
 /// The plan of a schedule with chunks of about `piece_bytes`, so that a rank passes on a piece while the next arrives.
-Result<ExecutionPlan> plan_in_pieces(const Schedule& schedule, std::uint64_t bytes, std::uint64_t piece_bytes,
-                                     bool in_place);
+Result<collectives::ExecutionPlan> plan_in_pieces(const collectives::Schedule& schedule, std::uint64_t bytes,
+                                                  std::uint64_t piece_bytes, bool in_place);
 
 /// Whether the operation adds up what ranks have.
-bool reduces(Collective op);
+bool reduces(collectives::Collective op);
 
 }  // namespace busbar::runtime

@@ -9,21 +9,22 @@ namespace busbar::runtime {
 namespace {
 
 /// Out of place and in place, schedules of up to six ranks.
-void for_every_plan(const std::function<void(const BuiltCase&, bool, const ExecutionPlan&)>& f) {
-  for_every_schedule([&](const BuiltCase& c) {
-    if (c.schedule.ranks > 6 || c.schedule.op == Collective::kAllToAllV) return;
+void for_every_plan(
+    const std::function<void(const collectives::BuiltCase&, bool, const collectives::ExecutionPlan&)>& f) {
+  collectives::for_every_schedule([&](const collectives::BuiltCase& c) {
+    if (c.schedule.ranks > 6 || c.schedule.op == collectives::Collective::kAllToAllV) return;
     for (const bool in_place : {false, true}) {
-      const ExecutionPlan plan = plan_with_reducers(c.schedule, in_place).value();
-      if (prove(plan).ok()) f(c, in_place, plan);
+      const collectives::ExecutionPlan plan = collectives::plan_with_reducers(c.schedule, in_place).value();
+      if (collectives::prove(plan).ok()) f(c, in_place, plan);
     }
   });
 }
 
 TEST(Messages, NoneAreNeededInSharedMemoryOutOfPlace) {
   int direct = 0;
-  for_every_plan([&](const BuiltCase& c, bool in_place, const ExecutionPlan& plan) {
+  for_every_plan([&](const collectives::BuiltCase& c, bool in_place, const collectives::ExecutionPlan& plan) {
     if (in_place) return;
-    const auto proof = prove(without_messages(plan));
+    const auto proof = collectives::prove(without_messages(plan));
     ASSERT_TRUE(proof.ok()) << c.text() << ": " << proof.error().text();
     ++direct;
   });
@@ -32,10 +33,10 @@ TEST(Messages, NoneAreNeededInSharedMemoryOutOfPlace) {
 
 TEST(Messages, TakeTurnsInSlotsOfEveryPlan) {
   std::size_t saved = 0;
-  for_every_plan([&](const BuiltCase& c, bool in_place, const ExecutionPlan& plan) {
+  for_every_plan([&](const collectives::BuiltCase& c, bool in_place, const collectives::ExecutionPlan& plan) {
     for (const std::uint32_t slots : {1u, 2u}) {
-      const ExecutionPlan slotted = with_slots(plan, slots);
-      const auto proof = prove(slotted);
+      const collectives::ExecutionPlan slotted = with_slots(plan, slots);
+      const auto proof = collectives::prove(slotted);
       if (slots == 2) {
         ASSERT_TRUE(proof.ok()) << c.text() << in_place << ": " << proof.error().text();
       }
@@ -46,7 +47,7 @@ TEST(Messages, TakeTurnsInSlotsOfEveryPlan) {
 }
 
 TEST(Executable, EveryWaitIsForAStepThatThePlanHas) {
-  for_every_plan([&](const BuiltCase& c, bool, const ExecutionPlan& plan) {
+  for_every_plan([&](const collectives::BuiltCase& c, bool, const collectives::ExecutionPlan& plan) {
     for (const bool shared : {false, true}) {
       const auto x = compile(plan, {shared, true});
       ASSERT_TRUE(x.ok()) << c.text() << ": " << x.error().text();
@@ -62,7 +63,7 @@ TEST(Executable, EveryWaitIsForAStepThatThePlanHas) {
 }
 
 TEST(Executable, LargeBuffersMoveInPieces) {
-  const Schedule ring = build_ring(Collective::kAllReduce, 4).value();
+  const collectives::Schedule ring = collectives::build_ring(collectives::Collective::kAllReduce, 4).value();
   EXPECT_EQ(plan_in_pieces(ring, 4 << 10, 64 << 10, false)->chunks, 4u);
   EXPECT_EQ(plan_in_pieces(ring, 1 << 20, 64 << 10, false)->chunks, 16u);
 }

@@ -10,12 +10,12 @@
 namespace busbar::runtime {
 namespace {
 
-bool is_message(const PlanSlice& s) { return s.buffer == PlanBuffer::kMessage; }
+bool is_message(const collectives::PlanSlice& s) { return s.buffer == collectives::PlanBuffer::kMessage; }
 
 /// The one message that the step writes; null: none, or several.
-const PlanSlice* message_of(const ExecutionPlan& plan, std::uint32_t step) {
-  const PlanSlice* found = nullptr;
-  for (const PlanSlice& x : plan.writes.row(step)) {
+const collectives::PlanSlice* message_of(const collectives::ExecutionPlan& plan, std::uint32_t step) {
+  const collectives::PlanSlice* found = nullptr;
+  for (const collectives::PlanSlice& x : plan.writes.row(step)) {
     if (!is_message(x)) continue;
     if (found != nullptr) return nullptr;
     found = &x;
@@ -24,21 +24,21 @@ const PlanSlice* message_of(const ExecutionPlan& plan, std::uint32_t step) {
 }
 
 /// Whether the step does nothing but send what it has.
-bool only_sends(const ExecutionPlan& plan, std::uint32_t step) {
+bool only_sends(const collectives::ExecutionPlan& plan, std::uint32_t step) {
   return plan.reads.row(step).size() == 1 && plan.writes.row(step).size() == 1 && !is_message(plan.reads.row(step)[0]);
 }
 
 /// For each step that writes one message: the step that receives all of it; else kNone32.
-std::vector<std::uint32_t> receivers(const ExecutionPlan& plan) {
+std::vector<std::uint32_t> receivers(const collectives::ExecutionPlan& plan) {
   const auto n = static_cast<std::uint32_t>(plan.steps.size());
   std::vector<std::vector<std::uint32_t>> reader(plan.actors());
   for (std::uint32_t a = 0; a < plan.actors(); ++a) reader[a].assign(plan.messages[a], kNone32);
   for (std::uint32_t s = 0; s < n; ++s)
-    for (const PlanSlice& x : plan.reads.row(s))
+    for (const collectives::PlanSlice& x : plan.reads.row(s))
       if (is_message(x)) reader[x.rank][x.first] = s;
   std::vector<std::uint32_t> out(n, kNone32);
   for (std::uint32_t s = 0; s < n; ++s) {
-    const PlanSlice* m = message_of(plan, s);
+    const collectives::PlanSlice* m = message_of(plan, s);
     if (m == nullptr) continue;
     const std::uint32_t r = reader[m->rank][m->first];
     if (r != kNone32 && plan.steps[r].count == plan.steps[s].count) out[s] = r;
@@ -49,7 +49,7 @@ std::vector<std::uint32_t> receivers(const ExecutionPlan& plan) {
 /// Collects waits to add, and gives the rows with them.
 class MoreWaits {
  public:
-  explicit MoreWaits(const ExecutionPlan& plan) : more_(plan.steps.size()) {}
+  explicit MoreWaits(const collectives::ExecutionPlan& plan) : more_(plan.steps.size()) {}
   void add(std::uint32_t step, std::uint32_t after) { more_[step].push_back(after); }
   Csr<std::uint32_t> joined(const Csr<std::uint32_t>& after) {
     Csr<std::uint32_t> out;
@@ -69,9 +69,10 @@ class MoreWaits {
 };
 
 /// Whether `step` writes what `s` names.
-bool writes(const ExecutionPlan& plan, std::uint32_t step, const PlanSlice& s, std::uint32_t count) {
+bool writes(const collectives::ExecutionPlan& plan, std::uint32_t step, const collectives::PlanSlice& s,
+            std::uint32_t count) {
   const std::uint32_t n = plan.steps[step].count;
-  const auto touches = [&](const PlanSlice& w) {
+  const auto touches = [&](const collectives::PlanSlice& w) {
     return w.rank == s.rank && w.buffer == s.buffer && w.first < s.first + count && s.first < w.first + n;
   };
   const auto row = plan.writes.row(step);
@@ -81,10 +82,10 @@ bool writes(const ExecutionPlan& plan, std::uint32_t step, const PlanSlice& s, s
 }  // namespace
 
 /// Who waited for a send, to overwrite what it read, now waits for the receiver, who reads it.
-ExecutionPlan without_messages(ExecutionPlan plan) {
+collectives::ExecutionPlan without_messages(collectives::ExecutionPlan plan) {
   std::vector<std::uint32_t> receiver = receivers(plan);
   const auto n = static_cast<std::uint32_t>(plan.steps.size());
-  std::vector<PlanSlice> sent(n, PlanSlice{kNone32});
+  std::vector<collectives::PlanSlice> sent(n, collectives::PlanSlice{kNone32});
   MoreWaits more(plan);
   for (std::uint32_t s = 0; s < n; ++s) {
     if (receiver[s] != kNone32 && !only_sends(plan, s)) receiver[s] = kNone32;
@@ -96,14 +97,15 @@ ExecutionPlan without_messages(ExecutionPlan plan) {
         break;
       }
   }
-  Csr<PlanSlice> reads, written;
+  Csr<collectives::PlanSlice> reads, written;
   for (std::uint32_t s = 0; s < n; ++s) {
     for (const std::uint32_t a : plan.after.row(s))
       if (receiver[a] != kNone32 && plan.steps[receiver[a]].thread != plan.steps[s].thread) more.add(s, receiver[a]);
     if (receiver[s] == kNone32) {
       const bool direct = sent[s].rank != kNone32;
-      for (const PlanSlice& x : plan.reads.row(s)) reads.values.push_back(direct && is_message(x) ? sent[s] : x);
-      for (const PlanSlice& x : plan.writes.row(s)) written.values.push_back(x);
+      for (const collectives::PlanSlice& x : plan.reads.row(s))
+        reads.values.push_back(direct && is_message(x) ? sent[s] : x);
+      for (const collectives::PlanSlice& x : plan.writes.row(s)) written.values.push_back(x);
     }
     reads.close_row();
     written.close_row();
@@ -126,7 +128,7 @@ struct Connection {
 
 }  // namespace
 
-ExecutionPlan with_slots(ExecutionPlan plan, std::uint32_t slots) {
+collectives::ExecutionPlan with_slots(collectives::ExecutionPlan plan, std::uint32_t slots) {
   const std::vector<std::uint32_t> receiver = receivers(plan);
   const auto n = static_cast<std::uint32_t>(plan.steps.size());
   std::map<std::pair<std::uint32_t, std::uint32_t>, Connection> connections;
@@ -140,7 +142,7 @@ ExecutionPlan with_slots(ExecutionPlan plan, std::uint32_t slots) {
   }
   MoreWaits more(plan);
   plan.messages.assign(plan.actors(), 0);
-  const auto move_to = [&](Csr<PlanSlice>& slices, std::uint32_t step, std::uint32_t first) {
+  const auto move_to = [&](Csr<collectives::PlanSlice>& slices, std::uint32_t step, std::uint32_t first) {
     for (std::uint32_t i = slices.begin[step]; i < slices.begin[step + 1]; ++i)
       if (is_message(slices.values[i])) slices.values[i].first = first;
   };

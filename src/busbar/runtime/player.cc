@@ -22,7 +22,7 @@ Player::Player(const Stage& stage, std::uint32_t actor)
   for (const std::uint32_t t : stage.program->threads_of.row(actor)) cursors_.push_back({t, 0, 0, 0});
 }
 
-std::byte* Player::at(const PlanSlice& s) const {
+std::byte* Player::at(const collectives::PlanSlice& s) const {
   std::byte* memory = stage_.memory[s.rank];
   return memory == nullptr ? nullptr : memory + stage_.program->place(s) * stage_.filling.chunk_bytes();
 }
@@ -62,7 +62,7 @@ void Player::move(std::uint32_t step, std::size_t bytes) {
     const std::size_t count = bytes / size_of(stage_.filling.type);
     for (std::size_t r = 1; r < reads.size(); ++r, from = sum) combine_(sum, from, at(reads[r]), count);
   }
-  for (const PlanSlice& w : writes) {
+  for (const collectives::PlanSlice& w : writes) {
     std::byte* to = at(w);
     if (to == nullptr)
       sent_ = from;
@@ -72,7 +72,7 @@ void Player::move(std::uint32_t step, std::size_t bytes) {
 }
 
 void Player::perform(std::uint32_t step) {
-  const PlanStep& s = stage_.program->plan.steps[step];
+  const collectives::PlanStep& s = stage_.program->plan.steps[step];
   const std::size_t bytes = s.count * stage_.filling.chunk_bytes();
   sent_ = nullptr;
   if (step >= stage_.program->first_division)

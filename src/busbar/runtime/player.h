@@ -52,7 +52,7 @@ class Player {
   bool ready(Cursor& c);
   void perform(std::uint32_t step);
   void move(std::uint32_t step, std::size_t bytes);
-  std::byte* at(const PlanSlice& s) const;
+  std::byte* at(const collectives::PlanSlice& s) const;
   std::uint32_t advance(Cursor& c);
 
   Stage stage_;

@@ -19,11 +19,11 @@ namespace {
 using ::testing::HasSubstr;
 
 /// All schedules of 2 to 8 ranks with a plan, one division of the ranks into groups each.
-void for_every_run(const std::function<void(const BuiltCase&)>& f) {
+void for_every_run(const std::function<void(const collectives::BuiltCase&)>& f) {
   std::set<std::string> seen;
-  for_every_schedule([&](const BuiltCase& c) {
-    if (c.schedule.ranks < 2 || c.schedule.ranks > 8 || c.schedule.op == Collective::kAllToAllV) return;
-    if (c.schedule.root > 1 || (grouped(c.schedule.algorithm) && c.group_size < 2)) return;
+  collectives::for_every_schedule([&](const collectives::BuiltCase& c) {
+    if (c.schedule.ranks < 2 || c.schedule.ranks > 8 || c.schedule.op == collectives::Collective::kAllToAllV) return;
+    if (c.schedule.root > 1 || (collectives::grouped(c.schedule.algorithm) && c.group_size < 2)) return;
     f(c);
   });
 }
@@ -36,20 +36,20 @@ TaskResult run_one(const Executable& program, const Filling& filling, const Sess
 
 TEST(Session, EveryAlgorithmGivesExactlyWhatItsCollectiveDemands) {
   std::set<std::string> ran;
-  for_every_run([&](const BuiltCase& c) {
+  for_every_run([&](const collectives::BuiltCase& c) {
     for (const bool shared : {true, false}) {
-      const Executable program = compile(plan_with_reducers(c.schedule, false).value(), {shared}).value();
+      const Executable program = compile(collectives::plan_with_reducers(c.schedule, false).value(), {shared}).value();
       ASSERT_EQ(run_one(program, {ElementType::kInt32, Reduction::kSum, 3}).wrong, 0u) << c.text() << shared;
     }
-    ran.insert(c.schedule.algorithm + name_of(c.schedule.op));
+    ran.insert(c.schedule.algorithm + collectives::name_of(c.schedule.op));
   });
   EXPECT_GT(ran.size(), 40u);
 }
 
 TEST(Session, EveryTypeAndReductionIsExact) {
-  const Schedule ring = build_ring(Collective::kAllReduce, 3).value();
+  const collectives::Schedule ring = collectives::build_ring(collectives::Collective::kAllReduce, 3).value();
   for (const bool average : {false, true}) {
-    const Executable program = compile(plan_of(ring, false).value(), {true, average}).value();
+    const Executable program = compile(collectives::plan_of(ring, false).value(), {true, average}).value();
     for (int t = 0; t <= static_cast<int>(ElementType::kBfloat16); ++t)
       for (int r = 0; r <= static_cast<int>(Reduction::kAvg); ++r) {
         const Filling filling{static_cast<ElementType>(t), static_cast<Reduction>(r), 100};
@@ -62,10 +62,10 @@ TEST(Session, EveryTypeAndReductionIsExact) {
 /// The same plan whose step `s` writes somewhere else, or nothing: it is not proved, but runs.
 Executable misled(const Executable& program, std::uint32_t s) {
   Executable out = program;
-  const ExecutionPlan& plan = program.plan;
+  const collectives::ExecutionPlan& plan = program.plan;
   for (std::uint32_t i = plan.writes.begin[s]; i < plan.writes.begin[s + 1]; ++i) {
-    PlanSlice& w = out.plan.writes.values[i];
-    const std::uint32_t held = chunks_in(plan, w.rank, w.buffer);
+    collectives::PlanSlice& w = out.plan.writes.values[i];
+    const std::uint32_t held = collectives::chunks_in(plan, w.rank, w.buffer);
     if (held > plan.steps[s].count) w.first = (w.first + 1) % (held - plan.steps[s].count + 1);
   }
   return out;
@@ -73,12 +73,12 @@ Executable misled(const Executable& program, std::uint32_t s) {
 
 TEST(Session, AStepThatWritesToAnotherPlaceIsNoticed) {
   int tried = 0, noticed = 0;
-  for_every_run([&](const BuiltCase& c) {
+  for_every_run([&](const collectives::BuiltCase& c) {
     if (c.schedule.ranks > 4 || c.schedule.root > 0) return;
-    const Executable program = compile(plan_with_reducers(c.schedule, false).value(), {}).value();
+    const Executable program = compile(collectives::plan_with_reducers(c.schedule, false).value(), {}).value();
     for (std::uint32_t s = 0; s < program.plan.steps.size(); s += 5) {
       const Executable bad = misled(program, s);
-      if (bad.plan.writes.values == program.plan.writes.values || prove(bad.plan).ok()) continue;
+      if (bad.plan.writes.values == program.plan.writes.values || collectives::prove(bad.plan).ok()) continue;
       ++tried;
       noticed += run_one(bad, {ElementType::kFloat, Reduction::kSum, 8}).wrong > 0;
     }
@@ -88,7 +88,11 @@ TEST(Session, AStepThatWritesToAnotherPlaceIsNoticed) {
 }
 
 TEST(Session, ASingleByteIsNoticed) {
-  const Executable program = compile(plan_of(build_ring(Collective::kAllGather, 2).value(), false).value(), {}).value();
+  const Executable program =
+      compile(
+          collectives::plan_of(collectives::build_ring(collectives::Collective::kAllGather, 2).value(), false).value(),
+          {})
+          .value();
   const Filling filling{ElementType::kInt8, Reduction::kSum, 64};
   std::vector<std::byte> memory(program.chunks_of(0) * filling.chunk_bytes());
   const TestData data(program, filling);
@@ -99,7 +103,11 @@ TEST(Session, ASingleByteIsNoticed) {
 TEST(Session, ProcessesGiveTheSame) {
   for (const std::uint32_t ranks : {2u, 5u}) {
     const Executable program =
-        compile(plan_of(build_schedule("tree", Collective::kAllReduce, ranks, 1, 0).value(), false).value(), {})
+        compile(
+            collectives::plan_of(
+                collectives::build_schedule("tree", collectives::Collective::kAllReduce, ranks, 1, 0).value(), false)
+                .value(),
+            {})
             .value();
     const TaskResult r = run_one(program, {ElementType::kHalf, Reduction::kMax, 50}, {Transport::kShm});
     EXPECT_EQ(r.wrong, 0u);
@@ -110,9 +118,9 @@ TEST(Session, ProcessesGiveTheSame) {
 
 TEST(Session, SocketsGiveTheSameForEveryAlgorithm) {
   std::vector<Executable> programs;
-  for_every_run([&](const BuiltCase& c) {
+  for_every_run([&](const collectives::BuiltCase& c) {
     if (c.schedule.ranks != 4 || c.schedule.root > 0) return;
-    programs.push_back(compile(plan_with_reducers(c.schedule, false).value(), {false}).value());
+    programs.push_back(compile(collectives::plan_with_reducers(c.schedule, false).value(), {false}).value());
   });
   std::vector<Task> tasks;
   for (const Executable& p : programs) tasks.push_back({&p, {ElementType::kInt32, Reduction::kSum, 20}, 3, 1});
@@ -123,7 +131,11 @@ TEST(Session, SocketsGiveTheSameForEveryAlgorithm) {
 }
 
 TEST(Session, TimesOfStepsAreInTheOrderOfWaits) {
-  const Executable program = compile(plan_of(build_ring(Collective::kAllReduce, 3).value(), false).value(), {}).value();
+  const Executable program =
+      compile(
+          collectives::plan_of(collectives::build_ring(collectives::Collective::kAllReduce, 3).value(), false).value(),
+          {})
+          .value();
   Task task{&program, {ElementType::kFloat, Reduction::kSum, 100}};
   task.record = true;
   const auto results = run_tasks({task}, {});
@@ -153,7 +165,11 @@ std::vector<pid_t> children() {
 
 /// Sends a signal to one rank of a run that would take very long.
 Result<std::vector<TaskResult>> run_and_send(int signal) {
-  const Executable program = compile(plan_of(build_ring(Collective::kAllReduce, 3).value(), false).value(), {}).value();
+  const Executable program =
+      compile(
+          collectives::plan_of(collectives::build_ring(collectives::Collective::kAllReduce, 3).value(), false).value(),
+          {})
+          .value();
   const Task endless{&program, {ElementType::kFloat, Reduction::kSum, 1000}, 1'000'000'000};
   std::jthread sender([&] {
     std::vector<pid_t> ranks;

@@ -101,7 +101,7 @@ void TcpWire::begin(std::uint32_t task, const Stage& stage) {
   }
   told_.clear();
   for (std::uint32_t s = 0; s < told.size(); ++s) {
-    for (const PlanSlice& w : x.plan.writes.row(s)) told[s].insert(w.rank);
+    for (const collectives::PlanSlice& w : x.plan.writes.row(s)) told[s].insert(w.rank);
     if (x.plan.rank_of(x.plan.steps[s]) == actor_)
       for (const std::uint32_t a : told[s])
         if (a != actor_) told_.values.push_back(a);
@@ -110,10 +110,10 @@ void TcpWire::begin(std::uint32_t task, const Stage& stage) {
 }
 
 void TcpWire::finished(std::uint32_t step, const std::byte* data) {
-  const PlanStep& s = stage_.program->plan.steps[step];
+  const collectives::PlanStep& s = stage_.program->plan.steps[step];
   for (const std::uint32_t a : told_.row(step)) {
     Header h{task_, step, stage_.done[s.thread].value.load(std::memory_order_relaxed), 0};
-    for (const PlanSlice& w : stage_.program->plan.writes.row(step))
+    for (const collectives::PlanSlice& w : stage_.program->plan.writes.row(step))
       if (w.rank == a) h.bytes = s.count * stage_.filling.chunk_bytes();
     send(peers_[a], h, data);
   }
@@ -157,7 +157,7 @@ bool TcpWire::take_header(Peer& p) {
   p.received = 0;
   p.to = reinterpret_cast<std::byte*>(&p.header);
   if (p.header.task != task_) return true;
-  for (const PlanSlice& w : stage_.program->plan.writes.row(p.header.step))
+  for (const collectives::PlanSlice& w : stage_.program->plan.writes.row(p.header.step))
     if (w.rank == actor_) p.to = stage_.memory[actor_] + stage_.program->place(w) * stage_.filling.chunk_bytes();
   return true;
 }

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace busbar {
+namespace busbar::solve {
 
 /// A binary heap of (time, item) with a place per item, so that a time can be changed or taken out.
 /// Order:   by (time, item). Allocates in reset() only.
@@ -68,4 +68,4 @@ class EndQueue {
   std::vector<std::uint32_t> place_;
 };
 
-}  // namespace busbar
+}  // namespace busbar::solve

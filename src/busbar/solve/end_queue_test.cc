@@ -7,7 +7,7 @@
 
 #include "busbar/base/random.h"
 
-namespace busbar {
+namespace busbar::solve {
 namespace {
 
 // Against an ordered set of (time, item), with times that often tie, while times move both ways and items go.
@@ -56,4 +56,4 @@ TEST(EndQueue, ForgetsItsItemsWhenItIsReset) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::solve

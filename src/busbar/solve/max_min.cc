@@ -14,7 +14,7 @@
 #include "busbar/base/id.h"
 #include "busbar/base/random.h"
 
-namespace busbar {
+namespace busbar::solve {
 namespace {
 
 constexpr double kSpare = 1e-9;      ///< relative; spare capacity of a link that never fills; far above rounding errors
@@ -256,4 +256,4 @@ void MaxMinSolver::fill() {
   }
 }
 
-}  // namespace busbar
+}  // namespace busbar::solve

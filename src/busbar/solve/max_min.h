@@ -8,7 +8,7 @@
 
 #include "busbar/base/shortcuts.h"
 
-namespace busbar {
+namespace busbar::solve {
 
 /// Rates of F fluids over L links.
 ///
@@ -81,4 +81,4 @@ class MaxMinSolver {
   std::uint32_t fixed_ = 0;  ///< live fluids whose rate is known
 };
 
-}  // namespace busbar
+}  // namespace busbar::solve

@@ -9,7 +9,7 @@
 
 #include "busbar/base/random.h"
 
-namespace busbar {
+namespace busbar::solve {
 namespace {
 
 struct Case {
@@ -218,4 +218,4 @@ TEST(MaxMin, LinksThatAreLeftOutChangeNoBit) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::solve

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <utility>
 
-namespace busbar {
+namespace busbar::solve {
 namespace {
 
 constexpr double kSame = 1e-12;  ///< relative; doubles have 1e-16, a sweep adds a few hundred of them
@@ -257,4 +257,4 @@ void OnlineMaxMin::settle() {
   ++sweep_;
 }
 
-}  // namespace busbar
+}  // namespace busbar::solve

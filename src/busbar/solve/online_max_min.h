@@ -15,7 +15,7 @@
 #include "busbar/base/id.h"
 #include "busbar/base/shortcuts.h"
 
-namespace busbar {
+namespace busbar::solve {
 
 /// Exact weighted max-min rates of the open flows. It solves again only where an opening or a closing changes rates.
 ///
@@ -97,4 +97,4 @@ class OnlineMaxMin {
   enum class Links : std::uint8_t { kNew, kWithoutIdle, kAll } heeded_ = Links::kNew;
 };
 
-}  // namespace busbar
+}  // namespace busbar::solve

@@ -22,7 +22,7 @@ void* operator new(std::size_t n) {
 void operator delete(void* p) noexcept { std::free(p); }
 void operator delete(void* p, std::size_t) noexcept { std::free(p); }
 
-namespace busbar {
+namespace busbar::solve {
 namespace {
 
 struct Flow {
@@ -253,4 +253,4 @@ TEST(MaxMin, MakesNoAllocationAfterTheFirstRunOfASize) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::solve

@@ -9,7 +9,7 @@
 #include "busbar/base/units.h"
 #include "busbar/solve/end_queue.h"
 
-namespace busbar {
+namespace busbar::solve {
 
 /// Starts and ends in order of (time, item), ends first, all of one picosecond before rates are settled.
 ///
@@ -83,4 +83,4 @@ class TransferClock {
   std::uint64_t rate_changes_ = 0;
 };
 
-}  // namespace busbar
+}  // namespace busbar::solve

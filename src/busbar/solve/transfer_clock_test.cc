@@ -9,7 +9,7 @@
 #include "busbar/solve/max_min.h"
 #include "busbar/solve/online_max_min.h"
 
-namespace busbar {
+namespace busbar::solve {
 namespace {
 
 /// Transfers that share one link of 1 byte per ps equally.
@@ -154,4 +154,4 @@ TEST(TransferClock, EndsRandomTransfersAsTheDefinitionOfFairRatesDoes) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::solve

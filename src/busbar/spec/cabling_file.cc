@@ -4,7 +4,7 @@
 
 #include <charconv>
 
-namespace busbar {
+namespace busbar::spec {
 namespace {
 
 constexpr double kLongest = 100'000;        // m: longer than any building
@@ -17,8 +17,8 @@ YamlNode value_of(const YamlNode& figure) {
   return value ? *value : figure;
 }
 
-Result<CablePart> read_part(const YamlNode& name, Reading& reading) {
-  CablePart out;
+Result<topology::CablePart> read_part(const YamlNode& name, Reading& reading) {
+  topology::CablePart out;
   BUSBAR_ASSIGN(out.name, name.as_string());
   BUSBAR_ASSIGN(const YamlNode map, reading.resolve(name, "optics"));
   MapReader r = sourced(map);
@@ -28,7 +28,7 @@ Result<CablePart> read_part(const YamlNode& name, Reading& reading) {
   const YamlNode medium = r.required("medium"), rate = r.required("rate"), reach = r.required("reach_m"),
                  power = r.required("power");
   BUSBAR_RETURN_IF_ERROR(r.finish());
-  BUSBAR_ASSIGN(out.medium, as_enum(medium, kLastMedium, &name_of, "medium"));
+  BUSBAR_ASSIGN(out.medium, as_enum(medium, topology::kLastMedium, &topology::name_of, "medium"));
   BUSBAR_ASSIGN(out.rate, value_of(rate).as_rate());
   BUSBAR_ASSIGN(out.reach_m, value_of(reach).as_number(0, kLongest));
   BUSBAR_ASSIGN(out.power_w, as_power(value_of(power)));
@@ -52,14 +52,14 @@ Result<double> as_power(const YamlNode& node) {
   return watts;
 }
 
-Result<std::vector<CablePart>> read_cable_parts(const YamlNode& list, Reading& reading) {
+Result<std::vector<topology::CablePart>> read_cable_parts(const YamlNode& list, Reading& reading) {
   if (list.kind() != YamlNode::Kind::kSequence || list.size() == 0) {
     return list.error("expected a list of names in catalog/optics, the shortest first: [dac-100g-lanes, dr4-400g]");
   }
-  std::vector<CablePart> out;
+  std::vector<topology::CablePart> out;
   for (std::size_t i = 0; i < list.size(); ++i) {
-    BUSBAR_ASSIGN(CablePart part, read_part(list.item(i), reading));
-    if (part.medium == Medium::kCoPackaged && i + 1 == list.size()) {
+    BUSBAR_ASSIGN(topology::CablePart part, read_part(list.item(i), reading));
+    if (part.medium == topology::Medium::kCoPackaged && i + 1 == list.size()) {
       return list.item(i).error("is co-packaged in switches; name a part for the NIC's end after it");
     }
     out.push_back(std::move(part));
@@ -67,7 +67,7 @@ Result<std::vector<CablePart>> read_cable_parts(const YamlNode& list, Reading& r
   return out;
 }
 
-Result<std::vector<CablePart>> usual_cable_parts(Reading& reading) {
+Result<std::vector<topology::CablePart>> usual_cable_parts(Reading& reading) {
   BUSBAR_ASSIGN(const YamlDocument usual,
                 YamlDocument::parse("[dac-100g-lanes, sr4-400g, osfp-800g-twin]", "the usual cables"));
   return read_cable_parts(usual.root(), reading);
@@ -85,7 +85,7 @@ Result<double> read_switch_power(const YamlNode& name, Reading& reading) {
   return watts;
 }
 
-Status read_hall(const YamlNode& map, CablingRules& out) {
+Status read_hall(const YamlNode& map, topology::CablingRules& out) {
   MapReader r = sourced(map);
   r.optional("nodes_per_rack", &YamlNode::as_int, out.nodes_per_rack, 1, kMostRacks);
   r.optional("racks_per_node", &YamlNode::as_int, out.racks_per_node, 1, kMostRacks);
@@ -97,4 +97,4 @@ Status read_hall(const YamlNode& map, CablingRules& out) {
   return r.finish();
 }
 
-}  // namespace busbar
+}  // namespace busbar::spec

@@ -8,7 +8,7 @@
 #include "busbar/spec/cluster_document.h"
 #include "busbar/topology/seen_damage.h"
 
-namespace busbar {
+namespace busbar::spec {
 namespace {
 
 Duration times(Duration d, double factor) {
@@ -79,8 +79,8 @@ void add_faults(const std::optional<YamlNode>& stated, const Overrides& override
   for (const std::string& text : overrides.degrade) {
     const std::size_t equals = text.rfind('=');
     std::string factor = text.substr(equals + 1);
-    const bool seen = factor.ends_with(kSeen);
-    if (seen) factor.resize(factor.size() - kSeen.size());
+    const bool seen = factor.ends_with(topology::kSeen);
+    if (seen) factor.resize(factor.size() - topology::kSeen.size());
     list += fmt::format("  - {{degrade: {}, factor: {}{}}}\n", quoted(text.substr(0, equals)), factor,
                         seen ? ", seen: true" : "");
   }
@@ -101,22 +101,22 @@ Result<CalibratedFactors> read_calibrated(const YamlNode& map) {
   return out;
 }
 
-void calibrate_parts(const CalibratedFactors& f, NodeTemplate& node, FabricSpec& fabric) {
-  for (TemplateLink& l : node.links) l.link_class.latency = times(l.link_class.latency, f.latency);
-  for (TemplateDevice& d : node.devices) {
-    DeviceClass& c = d.device_class;
+void calibrate_parts(const CalibratedFactors& f, topology::NodeTemplate& node, topology::FabricSpec& fabric) {
+  for (topology::TemplateLink& l : node.links) l.link_class.latency = times(l.link_class.latency, f.latency);
+  for (topology::TemplateDevice& d : node.devices) {
+    topology::DeviceClass& c = d.device_class;
     c.transit_rate = times(c.transit_rate, f.rate);
     c.reduce_rate = times(c.reduce_rate, f.rate);
     c.memory_rate = times(c.memory_rate, std::min(1.0, f.rate));
   }
   fabric.nic_link.latency = times(fabric.nic_link.latency, f.latency);
-  for (TierSpec& tier : fabric.levels) {
+  for (topology::TierSpec& tier : fabric.levels) {
     tier.up.latency = times(tier.up.latency, f.latency);
     tier.switches.reduce_rate = times(tier.switches.reduce_rate, f.rate);
   }
 }
 
-void calibrate_protocol(const CalibratedFactors& f, ProtocolModel& p) {
+void calibrate_protocol(const CalibratedFactors& f, program::ProtocolModel& p) {
   for (Duration* d :
        {&p.launch, &p.step_scale_up, &p.step_server, &p.step_network, &p.step_switch, &p.ll128.step_scale_up,
         &p.ll128.step_server, &p.ll128.step_network, &p.ll.step_scale_up, &p.ll.step_server, &p.ll.step_network})
@@ -150,4 +150,4 @@ Result<std::string> cluster_text(std::string_view name, const Overrides& overrid
   return out;
 }
 
-}  // namespace busbar
+}  // namespace busbar::spec

@@ -10,7 +10,7 @@
 #include "busbar/spec/reading.h"
 #include "busbar/topology/fabric.h"
 
-namespace busbar {
+namespace busbar::spec {
 
 /// Multiplies every latency by `latency` and every rate by `rate`: of links, of software costs, and of devices that
 /// limit the traffic through them. With latency k and rate 1/k, every call takes k times as long. Memory rates change
@@ -22,11 +22,11 @@ struct CalibratedFactors {
 
 Result<CalibratedFactors> read_calibrated(const YamlNode& map);
 
-void calibrate_parts(const CalibratedFactors& factors, NodeTemplate& node, FabricSpec& fabric);
-void calibrate_protocol(const CalibratedFactors& factors, ProtocolModel& protocol);
+void calibrate_parts(const CalibratedFactors& factors, topology::NodeTemplate& node, topology::FabricSpec& fabric);
+void calibrate_protocol(const CalibratedFactors& factors, program::ProtocolModel& protocol);
 
 /// The complete cluster file of `name` with `overrides`, without `measured`, whose tables go to `measured`.
 Result<std::string> cluster_text(std::string_view name, const Overrides& overrides,
                                  std::vector<MeasuredTable>& measured);
 
-}  // namespace busbar
+}  // namespace busbar::spec

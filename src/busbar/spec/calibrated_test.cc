@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-namespace busbar {
+namespace busbar::spec {
 namespace {
 
 TEST(Calibrated, TheTextOfAClusterHasItsFlagsInIt) {
@@ -27,8 +27,9 @@ TEST(Calibrated, TheTextOfAClusterHasItsFlagsInIt) {
   EXPECT_EQ(again->protocol.step_scale_up, flags->protocol.step_scale_up);
   ASSERT_EQ(again->topology.link_count(), flags->topology.link_count());
   for (std::uint32_t l = 0; l < again->topology.link_count(); ++l)
-    ASSERT_EQ(again->topology.payload_rate(LinkId{l}), flags->topology.payload_rate(LinkId{l})) << l;
-  const DeviceId gpu = again->topology.gpus().front();
+    ASSERT_EQ(again->topology.payload_rate(topology::LinkId{l}), flags->topology.payload_rate(topology::LinkId{l}))
+        << l;
+  const topology::DeviceId gpu = again->topology.gpus().front();
   EXPECT_EQ(again->topology.device_class(gpu).memory_rate, BytesPerSecond{1'000'000'000'000});
 }
 
@@ -54,14 +55,16 @@ TEST(Calibrated, FactorsApplyToLatenciesAndRates) {
   EXPECT_NEAR(c->protocol.share_scale_up, 0.8 * plain.protocol.share_scale_up, 1e-9);
   EXPECT_NEAR(c->protocol.ll.step_network.in_us(), 1.5 * plain.protocol.ll.step_network.in_us(), 1e-6);
   for (std::uint32_t l = 0; l < plain.topology.link_count(); ++l) {
-    const LinkClass &a = plain.topology.link_class(LinkId{l}), &b = c->topology.link_class(LinkId{l});
+    const topology::LinkClass &a = plain.topology.link_class(topology::LinkId{l}),
+                              &b = c->topology.link_class(topology::LinkId{l});
     ASSERT_NEAR(b.latency.in_us(), 1.5 * a.latency.in_us(), 1e-6) << l;
     ASSERT_EQ(b.wire_rate, a.wire_rate);
   }
 }
 
 TEST(Calibrated, MeasuredTablesAreGivenBack) {
-  const CallTraits call{Collective::kAllGather, 16, true, "hierarchical(nvls,tree) simple", 4096, 0.125};
+  const program::CallTraits call{collectives::Collective::kAllGather, 16,   true,
+                                 "hierarchical(nvls,tree) simple",    4096, 0.125};
   const std::string text = measured_yaml({{"my \\ \"a\".txt", {{call, 30.5, 28}}}});
   const auto map = YamlDocument::parse(text, "t");
   ASSERT_TRUE(map.ok()) << map.error().text();
@@ -71,7 +74,7 @@ TEST(Calibrated, MeasuredTablesAreGivenBack) {
 }
 
 TEST(Calibrated, AMeasuredCallTakesItsTimeAndTablesAreTakenOutOfTheText) {
-  const CallTraits call{Collective::kAllReduce, 8, false, "ring simple", 1e9, 1};
+  const program::CallTraits call{collectives::Collective::kAllReduce, 8, false, "ring simple", 1e9, 1};
   const std::string text = "name: c\nnode: dgx-a100\n" + measured_yaml({{"a.txt", {{call, 200, 100}}}});
   const auto c = parse_cluster(text, "c");
   ASSERT_TRUE(c.ok()) << c.error().text();
@@ -84,4 +87,4 @@ TEST(Calibrated, AMeasuredCallTakesItsTimeAndTablesAreTakenOutOfTheText) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::spec

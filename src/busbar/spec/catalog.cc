@@ -10,7 +10,7 @@
 
 #include "busbar/base/text.h"
 
-namespace busbar {
+namespace busbar::spec {
 namespace {
 
 namespace fs = std::filesystem;
@@ -165,4 +165,4 @@ std::vector<std::string> Catalog::folders() const {
   return out;
 }
 
-}  // namespace busbar
+}  // namespace busbar::spec

@@ -8,7 +8,7 @@
 
 #include "busbar/spec/internal/node_base.h"
 
-namespace busbar {
+namespace busbar::spec {
 namespace {
 
 using Kind = YamlNode::Kind;
@@ -184,4 +184,4 @@ Result<CatalogEntry> catalog_entry(std::string_view folder, std::string_view nam
   return out;
 }
 
-}  // namespace busbar
+}  // namespace busbar::spec

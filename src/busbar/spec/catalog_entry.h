@@ -8,7 +8,7 @@
 #include "busbar/base/yaml.h"
 #include "busbar/spec/reading.h"
 
-namespace busbar {
+namespace busbar::spec {
 
 struct Figure {
   std::string path;        ///< "peak.bf16", "links[0].rate"
@@ -44,4 +44,4 @@ Result<std::string> catalog_title(std::string_view folder, std::string_view name
 /// The entry; for a node, with bases and parameters resolved.
 Result<CatalogEntry> catalog_entry(std::string_view folder, std::string_view name, const Catalog& catalog);
 
-}  // namespace busbar
+}  // namespace busbar::spec

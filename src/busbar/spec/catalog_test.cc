@@ -12,7 +12,7 @@
 #include "busbar/spec/catalog_entry.h"
 #include "busbar/spec/cluster.h"
 
-namespace busbar {
+namespace busbar::spec {
 namespace {
 
 using Kind = YamlNode::Kind;
@@ -167,15 +167,15 @@ TEST(Catalog, MachinesOfUnknownGpusAreIdealUntilTheyAreNamed) {
 
 TEST(Catalog, PartsHaveThePropertiesThatNcclReads) {
   const auto of = [](const char* cluster, const char* device) {
-    const Topology t = load_cluster(cluster)->topology;
+    const topology::Topology t = load_cluster(cluster)->topology;
     return t.device_class(*t.find(std::string("node0.") + device));
   };
   EXPECT_EQ(of("dgx-h100", "gpu0").compute_capability, 90);
   EXPECT_EQ(of("dgx-a100", "gpu0").compute_capability, 80);
   EXPECT_EQ(of("mi300x-8", "gpu0").compute_capability, 0);
   EXPECT_EQ(of("mi300x-8", "gpu0").architecture, "gfx942");
-  EXPECT_EQ(of("dgx-h100", "cpu1").processor, (ProcessorIdentity{"x86_64", "GenuineIntel", 6, 143}));
-  EXPECT_EQ(of("dgx-a100", "cpu0").processor, (ProcessorIdentity{"x86_64", "AuthenticAMD", 23, 49}));
+  EXPECT_EQ(of("dgx-h100", "cpu1").processor, (topology::ProcessorIdentity{"x86_64", "GenuineIntel", 6, 143}));
+  EXPECT_EQ(of("dgx-a100", "cpu0").processor, (topology::ProcessorIdentity{"x86_64", "AuthenticAMD", 23, 49}));
   EXPECT_EQ(of("gh200-1", "cpu0").processor.arch, "arm64");
 }
 
@@ -246,12 +246,13 @@ TEST(Catalog, EveryMeasuredBoardIsAPreset) {
 }
 
 /// The rate at which a GPU can send to its peers over scale-up links, GB/s.
-double scale_up_GBps(const Topology& t, DeviceId gpu) {
+double scale_up_GBps(const topology::Topology& t, topology::DeviceId gpu) {
   double sum = 0;
-  for (const LinkId l : t.out_links(gpu)) {
-    const LinkClass& c = t.link_class(l);
-    const bool peer = t.kind(t.to(l)) == DeviceKind::kGpu || t.kind(t.to(l)) == DeviceKind::kNvSwitch;
-    if (is_scale_up(c.kind) && peer) sum += static_cast<double>(per_second(c.wire_rate)) / 1e9;
+  for (const topology::LinkId l : t.out_links(gpu)) {
+    const topology::LinkClass& c = t.link_class(l);
+    const bool peer =
+        t.kind(t.to(l)) == topology::DeviceKind::kGpu || t.kind(t.to(l)) == topology::DeviceKind::kNvSwitch;
+    if (topology::is_scale_up(c.kind) && peer) sum += static_cast<double>(per_second(c.wire_rate)) / 1e9;
   }
   return sum;
 }
@@ -295,9 +296,10 @@ TEST(Catalog, ScaleUpRatesEqualTheDataSheets) {
   for (const auto& c : cases) {
     const auto cluster = load_cluster(c.name);
     ASSERT_TRUE(cluster.ok()) << cluster.error().text();
-    const Topology& t = cluster->topology;
+    const topology::Topology& t = cluster->topology;
     EXPECT_EQ(t.gpus().size(), c.gpus) << c.name;
-    for (const DeviceId g : t.gpus()) EXPECT_NEAR(scale_up_GBps(t, g), c.GBps, 1e-6) << c.name << ' ' << t.name(g);
+    for (const topology::DeviceId g : t.gpus())
+      EXPECT_NEAR(scale_up_GBps(t, g), c.GBps, 1e-6) << c.name << ' ' << t.name(g);
   }
 }
 
@@ -324,13 +326,13 @@ TEST(Catalog, HostMemoryIsACapacityOfEveryBoard) {
   for (const std::string& node : Catalog().names("nodes")) {
     const auto one = load_cluster(node);
     ASSERT_TRUE(one.ok()) << one.error().text();
-    const Topology& t = one->topology;
+    const topology::Topology& t = one->topology;
     for (std::uint32_t d = 0; d < t.device_count(); ++d) {
-      const auto cpu = static_cast<DeviceId>(d);
-      if (t.kind(cpu) != DeviceKind::kCpu) continue;
+      const auto cpu = static_cast<topology::DeviceId>(d);
+      if (t.kind(cpu) != topology::DeviceKind::kCpu) continue;
       const auto links = t.out_links(cpu);
-      EXPECT_TRUE(
-          std::any_of(links.begin(), links.end(), [&](LinkId l) { return t.link_class(l).kind == LinkKind::kHost; }))
+      EXPECT_TRUE(std::any_of(links.begin(), links.end(),
+                              [&](topology::LinkId l) { return t.link_class(l).kind == topology::LinkKind::kHost; }))
           << node << ' ' << t.name(cpu);
     }
   }
@@ -371,4 +373,4 @@ TEST(Catalog, ADirectoryWinsOverTheEmbeddedFilesOneByOne) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::spec

@@ -4,7 +4,7 @@
 
 #include "busbar/spec/reading.h"
 
-namespace busbar {
+namespace busbar::spec {
 namespace {
 
 Result<Claim> read_claim(const YamlNode& node) {
@@ -46,4 +46,4 @@ Result<Claims> read_claims(const YamlDocument& document) {
   return out;
 }
 
-}  // namespace busbar
+}  // namespace busbar::spec

@@ -6,7 +6,7 @@
 
 #include "busbar/base/yaml.h"
 
-namespace busbar {
+namespace busbar::spec {
 
 enum class ClaimMeasure : std::uint8_t {
   kEfficiency,  ///< tokens per second per GPU, relative to one replica
@@ -26,4 +26,4 @@ struct Claims {
 /// Refuses unknown keys, bands that end before they begin, and figures outside 0 to 100 %.
 Result<Claims> read_claims(const YamlDocument& document);
 
-}  // namespace busbar
+}  // namespace busbar::spec

@@ -5,7 +5,7 @@
 
 #include "busbar/spec/catalog.h"
 
-namespace busbar {
+namespace busbar::spec {
 namespace {
 
 using testing::HasSubstr;
@@ -43,4 +43,4 @@ TEST(Claims, InvalidBandsAreRefusedAtTheirPlace) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::spec

@@ -7,7 +7,7 @@
 
 #include "busbar/spec/internal/unit_figure.h"
 
-namespace busbar {
+namespace busbar::spec {
 namespace {
 
 constexpr double kLeastShare = 0.1;  // GPUs whose limit is near the base run at their lowest clock
@@ -63,4 +63,4 @@ Result<ClockCurve> ClockCurve::load(std::string_view name, const Catalog& catalo
   return c;
 }
 
-}  // namespace busbar
+}  // namespace busbar::spec

@@ -8,7 +8,7 @@
 #include "busbar/base/result.h"
 #include "busbar/spec/catalog.h"
 
-namespace busbar {
+namespace busbar::spec {
 
 /// One generation of GPUs: catalog/clocks/NAME.yaml. The power above `base_watts` grows with clock x voltage^2, and the
 /// voltage nearly with the clock, so the clock under a limit grows with (limit - base)^exponent.
@@ -26,4 +26,4 @@ struct ClockCurve {
   static Result<ClockCurve> load(std::string_view name, const Catalog& catalog, std::vector<std::string>& sources);
 };
 
-}  // namespace busbar
+}  // namespace busbar::spec

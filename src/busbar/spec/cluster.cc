@@ -21,7 +21,7 @@
 #include "busbar/topology/connectivity.h"
 #include "busbar/topology/seen_damage.h"
 
-namespace busbar {
+namespace busbar::spec {
 namespace {
 
 constexpr std::size_t kMaxClusterDevices = std::size_t{1} << 24;
@@ -53,7 +53,7 @@ Result<Fault> read_fault(const YamlNode& map) {
   r.optional("factor", &YamlNode::as_number, fault.factor, -1e9, 1e9);  // the range is the selector's to judge
   bool seen = false;
   r.optional("seen", &YamlNode::as_bool, seen);
-  if (seen) fault.selector += kSeen;
+  if (seen) fault.selector += topology::kSeen;
   BUSBAR_RETURN_IF_ERROR(r.finish());
   if (degrade.has_value() == fail.has_value()) {
     return map.error("a fault is {degrade: SELECTOR, factor: 0.5} or {fail: SELECTOR}");
@@ -72,9 +72,9 @@ Result<Fault> degrade_flag(const std::string& text) {
     return invalid(fmt::format("'{}' has no '='; write SELECTOR=FACTOR", text), fault.where);
   fault.selector = text.substr(0, equals);
   std::string_view number = std::string_view(text).substr(equals + 1);
-  if (number.ends_with(kSeen)) {
-    number.remove_suffix(kSeen.size());
-    fault.selector += kSeen;
+  if (number.ends_with(topology::kSeen)) {
+    number.remove_suffix(topology::kSeen.size());
+    fault.selector += topology::kSeen;
   }
   double factor = 0;
   if (!is_number(number, factor))
@@ -103,12 +103,12 @@ Result<std::optional<BytesPerSecond>> memory_rate_flag(const Overrides& override
   return std::optional(*rate);
 }
 
-Status apply_faults(const std::vector<Fault>& faults, TopologyBuilder& builder) {
+Status apply_faults(const std::vector<Fault>& faults, topology::TopologyBuilder& builder) {
   if (faults.empty()) return {};
-  const CableIndex cables(builder.peek());
+  const topology::CableIndex cables(builder.peek());
   for (const Fault& fault : faults) {
-    const Status done = fault.factor ? degrade_cables(builder, cables, fault.selector, *fault.factor)
-                                     : fail_cables(builder, cables, fault.selector);
+    const Status done = fault.factor ? topology::degrade_cables(builder, cables, fault.selector, *fault.factor)
+                                     : topology::fail_cables(builder, cables, fault.selector);
     if (done.ok()) continue;
     Error error = done.error();
     error.where = fault.where;
@@ -166,40 +166,41 @@ Result<std::optional<BytesPerSecond>> memory_rate_of(const ClusterKeys& keys, co
 }
 
 /// How NICs are spread over the leaves of a tree; empty: there is one switch, or another kind.
-std::string wiring_of(const FabricSpec& spec, const FabricPlan& plan) {
-  const bool tree = plan.kind == FabricKind::kLeafSpine || plan.kind == FabricKind::kFatTree;
+std::string wiring_of(const topology::FabricSpec& spec, const topology::FabricPlan& plan) {
+  const bool tree = plan.kind == topology::FabricKind::kLeafSpine || plan.kind == topology::FabricKind::kFatTree;
   if (plan.leaves() < 2) return "";
-  return plan.kind == FabricKind::kRailOptimised ? "by-rail" : tree ? name_of(spec.nic_order) : "";
+  return plan.kind == topology::FabricKind::kRailOptimised ? "by-rail" : tree ? topology::name_of(spec.nic_order) : "";
 }
 
-FabricSummary summary_of(const FabricFile& file, const FabricPlan& plan) {
+FabricSummary summary_of(const FabricFile& file, const topology::FabricPlan& plan) {
   FabricSummary out;
-  out.kind = name_of(plan.kind);
+  out.kind = topology::name_of(plan.kind);
   out.network = file.network;
   out.wiring = wiring_of(file.spec, plan);
   if (out.wiring == "by-node") out.formerly = file.formerly;
   out.oversubscription = plan.oversubscription;
   out.oversubscription_asked = file.spec.tier(0).oversubscription;
-  for (const TierPlan& tier : plan.tiers) out.switches.push_back(tier.switches);
+  for (const topology::TierPlan& tier : plan.tiers) out.switches.push_back(tier.switches);
   return out;
 }
 
 /// Creates the nodes and cables, then applies the faults.
-Result<Topology> build(const ClusterKeys& keys, NodeFile& node, const std::vector<Fault>& faults,
-                       const CalibratedFactors& factors, const Overrides& overrides, Reading& reading,
-                       const YamlNode& root, Cluster& out, std::optional<YamlNode>& transport) {
+Result<topology::Topology> build(const ClusterKeys& keys, NodeFile& node, const std::vector<Fault>& faults,
+                                 const CalibratedFactors& factors, const Overrides& overrides, Reading& reading,
+                                 const YamlNode& root, Cluster& out, std::optional<YamlNode>& transport) {
   const auto nodes = static_cast<std::uint32_t>(keys.nodes);
   FabricFile fabric;
   const auto wanted = fabric_of(keys, node);
   if (wanted) {
     BUSBAR_ASSIGN(fabric, read_fabric(*wanted, reading));
     transport = fabric.transport;
-    const LinkKind cable = fabric.spec.nic_link.kind;
-    if (!transport && fabric.spec.kind != FabricKind::kNone && cable != LinkKind::kIdeal) {
-      BUSBAR_ASSIGN(transport, reading.open("transports", cable == LinkKind::kInfiniband ? "infiniband" : "roce"));
+    const topology::LinkKind cable = fabric.spec.nic_link.kind;
+    if (!transport && fabric.spec.kind != topology::FabricKind::kNone && cable != topology::LinkKind::kIdeal) {
+      BUSBAR_ASSIGN(transport,
+                    reading.open("transports", cable == topology::LinkKind::kInfiniband ? "infiniband" : "roce"));
     }
   }
-  if (fabric.spec.kind == FabricKind::kNone && nodes > 1) {
+  if (fabric.spec.kind == topology::FabricKind::kNone && nodes > 1) {
     return root.error(fmt::format("{} nodes, but no fabric joins them; add 'fabric: ndr-rail' or another", nodes));
   }
   if (node.node.devices.size() * nodes > kMaxClusterDevices || node.node.links.size() * nodes > kMaxClusterDevices) {
@@ -209,22 +210,22 @@ Result<Topology> build(const ClusterKeys& keys, NodeFile& node, const std::vecto
   BUSBAR_ASSIGN(const auto memory_rate, memory_rate_of(keys, overrides, factors, reading));
   calibrate_parts(factors, node.node, fabric.spec);
   fabric.per_m = Duration::ps(std::llround(static_cast<double>(fabric.per_m.in_ps()) * factors.latency));
-  TopologyBuilder builder;
+  topology::TopologyBuilder builder;
   const std::uint32_t index = builder.add_template(std::move(node.node));
-  Csr<DeviceId> nics;
+  Csr<topology::DeviceId> nics;
   for (std::uint32_t n = 0; n < nodes; ++n) {
-    const BlockId block = builder.add_block(index);
+    const topology::BlockId block = builder.add_block(index);
     for (const std::uint32_t place : node.nics) nics.values.push_back(builder.device(block, place));
     nics.close_row();
   }
-  auto plan = build_fabric(fabric.spec, nics, builder);
+  auto plan = topology::build_fabric(fabric.spec, nics, builder);
   if (!plan.ok()) {
     plan.error().where = keys.fabric ? wanted->where() : keys.node.where();  // otherwise the user did not write it
     return plan.error();
   }
   out.cabling.parts = std::move(fabric.cable_parts);
-  const bool placed = keys.hall && fabric.spec.kind != FabricKind::kNone;
-  if (placed || fabric.in_hall) take_lengths(builder, out.cabling, fabric.per_m);
+  const bool placed = keys.hall && fabric.spec.kind != topology::FabricKind::kNone;
+  if (placed || fabric.in_hall) topology::take_lengths(builder, out.cabling, fabric.per_m);
   bool known = true;
   for (std::size_t k = 0; k < plan->tiers.size(); ++k) {
     out.switches_power_w += plan->tiers[k].switches * fabric.power_w[k];
@@ -240,7 +241,7 @@ Result<Topology> build(const ClusterKeys& keys, NodeFile& node, const std::vecto
 }
 
 /// --nodes on a machine of another program, which is taken whole.
-Status check_nodes(const Overrides& overrides, const Topology& topology, const std::string& name) {
+Status check_nodes(const Overrides& overrides, const topology::Topology& topology, const std::string& name) {
   const std::size_t has = std::max<std::size_t>(1, topology.blocks().size());
   const Where where{"", 0, 0, "--nodes"};
   if (overrides.nodes > has) return invalid(too_few(overrides.nodes, "nodes", name, has), where);
@@ -333,7 +334,7 @@ Result<Cluster> read_cluster(const YamlNode& root, std::string name, const Overr
     BUSBAR_ASSIGN(out.packet, read_packet_lines(*keys.packet, reading.catalog, reading.text));
   }
   if (const auto price = keys.price ? keys.price : node.price) BUSBAR_RETURN_IF_ERROR(read_price(*price, reading, out));
-  if (const Status connected = check_connected(out.topology); !connected.ok()) {
+  if (const Status connected = topology::check_connected(out.topology); !connected.ok()) {
     Error error = connected.error();
     error.where = root.where();
     error.where.line = error.where.column = 0;
@@ -363,8 +364,8 @@ Result<Cluster> parse_cluster(std::string text, const std::string& name, const O
   return read_cluster(document.root(), name, overrides, reading);
 }
 
-Result<Cluster> adopt_topology(Topology topology, std::string name, std::string text, std::string_view protocol,
-                               const Overrides& overrides) {
+Result<Cluster> adopt_topology(topology::Topology topology, std::string name, std::string text,
+                               std::string_view protocol, const Overrides& overrides) {
   if (!overrides.set.empty())
     return invalid(fmt::format("{} has no keys to set; --degrade and --fail work on it", name), {"", 0, 0, "--set"});
   const Catalog catalog(overrides.catalog);
@@ -374,19 +375,19 @@ Result<Cluster> adopt_topology(Topology topology, std::string name, std::string 
   out.name = std::move(name);
   BUSBAR_RETURN_IF_ERROR(check_nodes(overrides, topology, out.name));
   BUSBAR_ASSIGN(const std::vector<Fault> faults, collect_faults(std::nullopt, overrides));
-  TopologyBuilder builder(std::move(topology));
+  topology::TopologyBuilder builder(std::move(topology));
   BUSBAR_ASSIGN(const auto memory_rate, memory_rate_flag(overrides, reading));
   if (memory_rate) builder.set_gpu_memory_rate(*memory_rate);
   BUSBAR_RETURN_IF_ERROR(apply_faults(faults, builder));
   out.topology = std::move(builder).seal();
-  for (const DeviceId gpu : out.topology.gpus())
+  for (const topology::DeviceId gpu : out.topology.gpus())
     if (out.gpu_part.empty()) out.gpu_part = out.topology.device_class(gpu).part;
   out.ideal = protocol.empty();
   if (!out.ideal) {
     BUSBAR_ASSIGN(const YamlNode map, reading.open("protocols", protocol));
     BUSBAR_ASSIGN(out.protocol, read_protocol(map, reading));
   }
-  if (const Status connected = check_connected(out.topology); !connected.ok()) {
+  if (const Status connected = topology::check_connected(out.topology); !connected.ok()) {
     Error error = connected.error();
     error.where = {out.name, 0, 0, ""};
     return error;
@@ -415,4 +416,4 @@ Error too_many_gpus(const char* flag, std::uint64_t asked, const Cluster& cluste
   return invalid(std::move(message), {"", 0, 0, flag});
 }
 
-}  // namespace busbar
+}  // namespace busbar::spec

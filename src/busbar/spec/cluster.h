@@ -14,7 +14,7 @@
 #include "busbar/topology/routing_policy.h"
 #include "busbar/topology/topology.h"
 
-namespace busbar {
+namespace busbar::spec {
 
 /// --set, --degrade, --fail, --nodes, --gpu and --gpu-memory-rate as typed, in order.
 struct Overrides {
@@ -34,28 +34,28 @@ struct FabricSummary {
   std::vector<std::uint32_t> switches;  ///< per tier, leaves first
   std::string wiring;    ///< of NICs on several leaves: "by-node", "dealt", "by-rail"; empty: the kind says it all
   std::string formerly;  ///< the preset with the wiring that this name had in earlier versions; empty: none
-  double oversubscription = 1;                   ///< of the leaves, as built; of a dragonfly, half to half
-  double oversubscription_asked = 1;             ///< as the file or --set gives it
-  NicMerging merges_nics = NicMerging::kByCard;  ///< as given by its transport
+  double oversubscription = 1;        ///< of the leaves, as built; of a dragonfly, half to half
+  double oversubscription_asked = 1;  ///< as the file or --set gives it
+  topology::NicMerging merges_nics = topology::NicMerging::kByCard;  ///< as given by its transport
   /// A ratio was asked for, and one switch holds all NICs: nothing is above it.
   bool oversubscription_is_idle() const { return oversubscription_asked > 1 && switches.size() == 1; }
 };
 
 struct Cluster {
   std::string name;
-  Topology topology;
-  RoutingPolicy routing = RoutingPolicy::kStatic;
+  topology::Topology topology;
+  topology::RoutingPolicy routing = topology::RoutingPolicy::kStatic;
   std::uint64_t seed = 0;
-  ProtocolModel protocol;
+  program::ProtocolModel protocol;
   FabricSummary fabric;
   OpticalSwitches ocs;
-  CablingRules cabling;         ///< without parts if the fabric has no real cables
-  double switches_power_w = 0;  ///< of all fabric switches without transceivers; 0: unknown
-  std::string gpu_part;         ///< catalogue name of the GPU, "" for ideal machines
-  bool ideal = false;           ///< its software costs are unknown and counted as zero
-  bool gpudirect = true;        ///< NICs access GPU memory directly; otherwise payloads go through host memory
-  bool p2p = true;              ///< GPUs reach each other over PCIe; otherwise through host memory
-  double usd_per_gpu_hour = 0;  ///< 0: unknown
+  topology::CablingRules cabling;  ///< without parts if the fabric has no real cables
+  double switches_power_w = 0;     ///< of all fabric switches without transceivers; 0: unknown
+  std::string gpu_part;            ///< catalogue name of the GPU, "" for ideal machines
+  bool ideal = false;              ///< its software costs are unknown and counted as zero
+  bool gpudirect = true;           ///< NICs access GPU memory directly; otherwise payloads go through host memory
+  bool p2p = true;                 ///< GPUs reach each other over PCIe; otherwise through host memory
+  double usd_per_gpu_hour = 0;     ///< 0: unknown
   std::string price_source;
   std::vector<PacketLine> packet;        ///< settings of the packet engine, which others refuse
   std::vector<std::string> assumptions;  ///< assumptions about facts that the machine's file leaves open
@@ -73,10 +73,10 @@ Result<Cluster> parse_cluster(std::string text, const std::string& name, const O
 /// A machine described by another program, with faults applied and the overheads of an entry of catalog/protocols
 /// (empty: none, an ideal machine). --set is refused because there are no keys. `text`: the description, for
 /// inputs_hash.
-Result<Cluster> adopt_topology(Topology topology, std::string name, std::string text, std::string_view protocol,
-                               const Overrides& overrides);
+Result<Cluster> adopt_topology(topology::Topology topology, std::string name, std::string text,
+                               std::string_view protocol, const Overrides& overrides);
 
 /// Why `cluster` has no `asked` GPUs, and which machine has. `flag`: the one that asked for them.
 Error too_many_gpus(const char* flag, std::uint64_t asked, const Cluster& cluster, const Overrides& overrides);
 
-}  // namespace busbar
+}  // namespace busbar::spec

@@ -7,7 +7,7 @@
 #include "busbar/spec/internal/node_base.h"
 #include "busbar/spec/model_file.h"
 
-namespace busbar {
+namespace busbar::spec {
 namespace {
 
 bool is_file(std::string_view name) {
@@ -156,4 +156,4 @@ Result<YamlDocument> cluster_document(Result<YamlDocument> document, const Overr
   return document;
 }
 
-}  // namespace busbar
+}  // namespace busbar::spec

@@ -9,7 +9,7 @@
 #include "busbar/spec/cluster.h"
 #include "busbar/spec/reading.h"
 
-namespace busbar {
+namespace busbar::spec {
 
 /// Maps a path of --set to a cluster file: without "cluster.", and with "node." before keys that only a node has. Empty
 /// if it neither has such a prefix nor begins with a key of a cluster or a node.
@@ -27,4 +27,4 @@ Result<YamlDocument> cluster_document(std::string_view name, const Overrides& ov
 /// The same for a given document.
 Result<YamlDocument> cluster_document(Result<YamlDocument> document, const Overrides& overrides, Reading& reading);
 
-}  // namespace busbar
+}  // namespace busbar::spec

@@ -10,7 +10,7 @@
 #include "busbar/base/random.h"
 #include "busbar/topology/levels.h"
 
-namespace busbar {
+namespace busbar::spec {
 namespace {
 
 using testing::HasSubstr;
@@ -51,17 +51,17 @@ Overrides set(const std::vector<std::string>& what) {
 }
 
 /// Total wire rate from device `a` to device `b`, GB/s.
-double rate_between(const Topology& t, const std::string& a, const std::string& b) {
-  const DeviceId from = t.find(a).value(), to = t.find(b).value();
+double rate_between(const topology::Topology& t, const std::string& a, const std::string& b) {
+  const topology::DeviceId from = t.find(a).value(), to = t.find(b).value();
   double sum = 0;
-  for (const LinkId l : t.out_links(from)) {
+  for (const topology::LinkId l : t.out_links(from)) {
     if (t.to(l) == to) sum += static_cast<double>(per_second(t.link_class(l).wire_rate)) / 1e9;
   }
   return sum;
 }
 
-std::uint32_t counted(const Topology& t, DeviceKind kind) {
-  for (const auto& [k, n] : device_counts(t)) {
+std::uint32_t counted(const topology::Topology& t, topology::DeviceKind kind) {
+  for (const auto& [k, n] : topology::device_counts(t)) {
     if (k == kind) return n;
   }
   return 0;
@@ -69,13 +69,13 @@ std::uint32_t counted(const Topology& t, DeviceKind kind) {
 
 TEST(Cluster, DgxH100IsWhole) {
   const Cluster c = load_cluster("dgx-h100").value();
-  const Topology& t = c.topology;
-  EXPECT_EQ(counted(t, DeviceKind::kGpu), 8u);
-  EXPECT_EQ(counted(t, DeviceKind::kNvSwitch), 4u);
-  EXPECT_EQ(counted(t, DeviceKind::kPcieSwitch), 8u);
-  EXPECT_EQ(counted(t, DeviceKind::kCpu), 2u);
-  EXPECT_EQ(counted(t, DeviceKind::kNuma), 2u);
-  EXPECT_EQ(counted(t, DeviceKind::kNic), 10u);  // 8 compute, 2 storage
+  const topology::Topology& t = c.topology;
+  EXPECT_EQ(counted(t, topology::DeviceKind::kGpu), 8u);
+  EXPECT_EQ(counted(t, topology::DeviceKind::kNvSwitch), 4u);
+  EXPECT_EQ(counted(t, topology::DeviceKind::kPcieSwitch), 8u);
+  EXPECT_EQ(counted(t, topology::DeviceKind::kCpu), 2u);
+  EXPECT_EQ(counted(t, topology::DeviceKind::kNuma), 2u);
+  EXPECT_EQ(counted(t, topology::DeviceKind::kNic), 10u);  // 8 compute, 2 storage
   for (int g = 0; g < 8; ++g) {
     const std::string gpu = "node0.gpu" + std::to_string(g), pcie = "node0.pcie" + std::to_string(g);
     const double expected[] = {125, 100, 100, 125};  // 5, 4, 4, 5 links of 25 GB/s
@@ -87,7 +87,7 @@ TEST(Cluster, DgxH100IsWhole) {
     EXPECT_EQ(rate_between(t, pcie, g < 4 ? "node0.cpu0" : "node0.cpu1"), 64);
     EXPECT_EQ(t.numa(t.find(gpu).value()), g < 4 ? 0 : 1);
   }
-  EXPECT_EQ(count(total_memory(t)), 680'151'020'992u);  // 8 of 79.18 GiB
+  EXPECT_EQ(count(topology::total_memory(t)), 680'151'020'992u);  // 8 of 79.18 GiB
   EXPECT_EQ(c.gpu_part, "h100-sxm");
   EXPECT_GT(c.usd_per_gpu_hour, 2);
   EXPECT_LT(c.usd_per_gpu_hour, 5);
@@ -96,7 +96,7 @@ TEST(Cluster, DgxH100IsWhole) {
 }
 
 TEST(Cluster, DgxA100HasItsPlaces) {
-  const Topology t = load_cluster("dgx-a100").value().topology;
+  const topology::Topology t = load_cluster("dgx-a100").value().topology;
   const std::int16_t numa[] = {3, 3, 1, 1, 7, 7, 5, 5};
   for (int g = 0; g < 8; ++g) {
     const std::string gpu = "node0.gpu" + std::to_string(g), pcie = "node0.pcie" + std::to_string(g / 2);
@@ -108,7 +108,7 @@ TEST(Cluster, DgxA100HasItsPlaces) {
     EXPECT_EQ(rate_between(t, nic_port, "node0.nic" + std::to_string(g)), 32);
     EXPECT_EQ(t.numa(t.find(gpu).value()), numa[g]);
   }
-  EXPECT_EQ(counted(t, DeviceKind::kNuma), 8u);
+  EXPECT_EQ(counted(t, topology::DeviceKind::kNuma), 8u);
 }
 
 TEST(Cluster, SixtyFourDgxH100StandOnRails) {
@@ -120,16 +120,16 @@ TEST(Cluster, SixtyFourDgxH100StandOnRails) {
   EXPECT_EQ(c.fabric.oversubscription, 1);
   EXPECT_EQ(rate_between(c.topology, "node40.nic3", "leaf11"), 50);  // second unit, rail 3
   EXPECT_EQ(rate_between(c.topology, "leaf11", "spine7"), 4 * 50);
-  for (const LinkId l : c.topology.out_links(c.topology.find("node9.storage0").value())) {
-    EXPECT_FALSE(is_fabric(c.topology.link_class(l).kind)) << "storage NICs are not cabled";
+  for (const topology::LinkId l : c.topology.out_links(c.topology.find("node9.storage0").value())) {
+    EXPECT_FALSE(topology::is_fabric(c.topology.link_class(l).kind)) << "storage NICs are not cabled";
   }
   EXPECT_THAT(c.sources, testing::Contains(HasSubstr("QM9700")));
 }
 
 TEST(Cluster, LatencyOfACableIsItsLengthAndHalfOfBothDevices) {
-  const Topology t = load_cluster("dgx-h100:64").value().topology;
+  const topology::Topology t = load_cluster("dgx-h100:64").value().topology;
   const auto latency = [&](const char* a, const char* b) {
-    for (const LinkId l : t.out_links(t.find(a).value())) {
+    for (const topology::LinkId l : t.out_links(t.find(a).value())) {
       if (t.to(l) == t.find(b).value()) return t.link_class(l).latency;
     }
     return Duration::max();
@@ -145,7 +145,7 @@ TEST(Cluster, SetReachesIntoThePresetAndItsFabric) {
   EXPECT_EQ(with("fabric.oversubscription=2").fabric.oversubscription, 2);
   EXPECT_EQ(with("nodes=3").topology.gpus().size(), 24u);
   EXPECT_EQ(with("fabric=ndr-leaf-spine").fabric.kind, "leaf-spine");
-  EXPECT_EQ(with("routing=spray").routing, RoutingPolicy::kSpray);
+  EXPECT_EQ(with("routing=spray").routing, topology::RoutingPolicy::kSpray);
   EXPECT_EQ(with("seed=7").seed, 7u);
   EXPECT_EQ(with("price.usd_per_gpu_hour=2").usd_per_gpu_hour, 2);
   const Cluster faster = with("node.links[0].rate=250GB/s");
@@ -159,7 +159,7 @@ TEST(Cluster, GpuMemoryRateComesFromTheFileAPathOrAFlag) {
   const auto rate = [](const Overrides& overrides, const char* cluster) {
     const auto c = load_cluster(cluster, overrides);
     if (!c.ok()) return why(c);
-    for (const DeviceId gpu : c->topology.gpus())
+    for (const topology::DeviceId gpu : c->topology.gpus())
       EXPECT_EQ(c->topology.device_class(gpu).memory_rate, c->topology.device_class(c->topology.gpus()[0]).memory_rate);
     return std::to_string(per_second(c->topology.device_class(c->topology.gpus()[0]).memory_rate));
   };
@@ -179,10 +179,10 @@ TEST(Cluster, FaultsComeFromTheFileAndTheCommandLine) {
   o.degrade = {"leaf0-spine0=0.25"};
   o.fail = {"node3.nic7"};
   const Cluster c = load_text(text, o).value();
-  const Topology& t = c.topology;
+  const topology::Topology& t = c.topology;
   const auto health = [&](const char* a, const char* b) {
-    const DeviceId to = t.find(b).value();
-    for (const LinkId l : t.out_links(t.find(a).value())) {
+    const topology::DeviceId to = t.find(b).value();
+    for (const topology::LinkId l : t.out_links(t.find(a).value())) {
       if (t.to(l) == to) return t.link_class(l).health;
     }
     return 0.0;
@@ -200,7 +200,7 @@ TEST(Cluster, BenchCasesMatchTheirNames) {
     const Cluster a = load_cluster("bench/cases/ar-a-" + std::to_string(n) + ".yaml").value();
     EXPECT_EQ(a.topology.gpus().size(), n);
     EXPECT_EQ(a.topology.link_count(), 2 * n);
-    for (const LinkClass& c : a.topology.link_classes()) {
+    for (const topology::LinkClass& c : a.topology.link_classes()) {
       EXPECT_EQ(per_second(c.payload_rate()), 450'000'000'000u);
       EXPECT_EQ(c.latency, Duration::ns(500));
     }
@@ -210,7 +210,7 @@ TEST(Cluster, BenchCasesMatchTheirNames) {
     EXPECT_EQ(b.topology.gpus().size(), n);
     EXPECT_EQ(b.topology.blocks().size(), n / 8);
     EXPECT_EQ(b.fabric.kind, "single-switch");
-    EXPECT_EQ(counted(b.topology, DeviceKind::kSwitch), 1u);
+    EXPECT_EQ(counted(b.topology, topology::DeviceKind::kSwitch), 1u);
     EXPECT_EQ(rate_between(b.topology, "node1.nic3", "switch0"), 50);
     EXPECT_EQ(rate_between(b.topology, "node1.gpu3", "node1.nic3"), 1'000'000);
     EXPECT_EQ(b.protocol.launch, Duration());
@@ -393,4 +393,4 @@ TEST(Cluster, TooManyGpusNameTheMachineThatHasThem) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::spec

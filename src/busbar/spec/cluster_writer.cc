@@ -11,7 +11,7 @@
 #include "busbar/spec/internal/yaml_text.h"
 #include "busbar/topology/fabric.h"
 
-namespace busbar {
+namespace busbar::spec {
 namespace {
 
 constexpr std::size_t kLongestFlow = 90;  ///< longer maps are written as blocks
@@ -130,12 +130,13 @@ std::string exact_time(Duration time) {
 }
 
 /// Devices first .. first+count-1 of the template as one entry.
-std::string device_entry(const NodeTemplate& node, std::size_t first, std::size_t number, const std::string& name) {
-  const TemplateDevice& d = node.devices[first];
-  const DeviceClass& c = d.device_class;
+std::string device_entry(const topology::NodeTemplate& node, std::size_t first, std::size_t number,
+                         const std::string& name) {
+  const topology::TemplateDevice& d = node.devices[first];
+  const topology::DeviceClass& c = d.device_class;
   std::string out = "name: " + name;
   if (name != d.name) out += fmt::format(", count: {}", number);
-  if (name != name_of(c.kind)) out += fmt::format(", kind: {}", name_of(c.kind));
+  if (name != topology::name_of(c.kind)) out += fmt::format(", kind: {}", topology::name_of(c.kind));
   if (!c.part.empty()) out += ", part: " + yaml_scalar(c.part);
   if (c.part.empty() && count(c.memory) > 0) out += fmt::format(", memory: {}B", count(c.memory));
   if (c.part.empty() && per_second(c.memory_rate) > 0) out += ", memory_rate: " + exact_rate(c.memory_rate);
@@ -153,12 +154,12 @@ std::string device_entry(const NodeTemplate& node, std::size_t first, std::size_
 }
 
 /// How many devices from `first` on are gpu0, gpu1, ...: alike but for their numbers and NUMA nodes.
-std::size_t numbered_run(const NodeTemplate& node, std::size_t first) {
+std::size_t numbered_run(const topology::NodeTemplate& node, std::size_t first) {
   const auto [stem, number] = split_number(node.devices[first].name);
   if (number != 0u) return 0;
   std::size_t n = 0;
   while (first + n < node.devices.size()) {
-    const TemplateDevice& d = node.devices[first + n];
+    const topology::TemplateDevice& d = node.devices[first + n];
     const bool numa = (d.numa >= 0) == (node.devices[first].numa >= 0);
     if (d.name != fmt::format("{}{}", stem, n) || d.device_class != node.devices[first].device_class || !numa) break;
     ++n;
@@ -166,13 +167,14 @@ std::size_t numbered_run(const NodeTemplate& node, std::size_t first) {
   return n;
 }
 
-std::string link_entry(const NodeTemplate& node, std::size_t first, std::size_t end) {
-  const LinkClass& c = node.links[first].link_class;
+std::string link_entry(const topology::NodeTemplate& node, std::size_t first, std::size_t end) {
+  const topology::LinkClass& c = node.links[first].link_class;
   std::string pairs;
   for (std::size_t i = first; i < end; ++i)
     pairs += fmt::format("{}[{}, {}]", i == first ? "" : ", ", node.devices[node.links[i].a].name,
                          node.devices[node.links[i].b].name);
-  std::string out = fmt::format("pairs: [{}], kind: {}, rate: {}", pairs, name_of(c.kind), exact_rate(c.wire_rate));
+  std::string out =
+      fmt::format("pairs: [{}], kind: {}, rate: {}", pairs, topology::name_of(c.kind), exact_rate(c.wire_rate));
   if (c.lanes != 1) out += fmt::format(", lanes: {}", c.lanes);
   if (c.efficiency != 1) out += fmt::format(", efficiency: {}", c.efficiency);
   if (c.latency != Duration()) out += ", latency: " + exact_time(c.latency);
@@ -180,7 +182,7 @@ std::string link_entry(const NodeTemplate& node, std::size_t first, std::size_t 
   return "{" + out + "}";
 }
 
-std::string devices_text(const NodeTemplate& node) {
+std::string devices_text(const topology::NodeTemplate& node) {
   std::string out;
   for (std::size_t i = 0; i < node.devices.size();) {
     const std::size_t run = numbered_run(node, i), count = std::max<std::size_t>(1, run);
@@ -191,7 +193,7 @@ std::string devices_text(const NodeTemplate& node) {
   return out;
 }
 
-std::string links_text(const NodeTemplate& node) {
+std::string links_text(const topology::NodeTemplate& node) {
   std::string out;
   for (std::size_t i = 0, end = 0; i < node.links.size(); i = end) {
     while (end < node.links.size() && node.links[end].link_class == node.links[i].link_class) ++end;
@@ -203,8 +205,8 @@ std::string links_text(const NodeTemplate& node) {
 // A new file.
 
 bool is_fabric_kind(std::string_view word) {
-  for (int i = 0; i <= static_cast<int>(kLastFabricKind); ++i)
-    if (word == name_of(static_cast<FabricKind>(i))) return true;
+  for (int i = 0; i <= static_cast<int>(topology::kLastFabricKind); ++i)
+    if (word == topology::name_of(static_cast<topology::FabricKind>(i))) return true;
   return false;
 }
 
@@ -288,11 +290,11 @@ Result<std::string> cluster_yaml(std::string_view name, const Overrides& overrid
 }
 
 Result<std::string> topology_yaml(const Cluster& cluster) {
-  const Topology& t = cluster.topology;
+  const topology::Topology& t = cluster.topology;
   if (t.blocks().size() != 1 || !t.fabric_switches().empty())
     return unsupported(fmt::format("{} has {} servers or a network; only a single server is written as a file",
                                    cluster.name, t.blocks().size()));
-  const NodeTemplate& node = t.templates()[t.blocks()[0].template_index];
+  const topology::NodeTemplate& node = t.templates()[t.blocks()[0].template_index];
   std::string out =
       yaml_line(0, fmt::format("# {}, written from {}. Rates are per direction.", kAbout, cluster.name), "");
   const auto key = [&](std::size_t indent, const std::string& path, const std::string& value) {
@@ -338,4 +340,4 @@ Result<std::vector<Board>> boards_with(std::string_view gpu, const Catalog& cata
   return out;
 }
 
-}  // namespace busbar
+}  // namespace busbar::spec

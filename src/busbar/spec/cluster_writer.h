@@ -14,7 +14,7 @@
 #include "busbar/spec/catalog.h"
 #include "busbar/spec/cluster.h"
 
-namespace busbar {
+namespace busbar::spec {
 
 /// What `name` means with `overrides`, as a file that names no other machine: the board and its fabric are written out.
 /// Parts (links, GPUs, networks, protocols) stay names of the catalogue, with their figures as comments. Faults of
@@ -49,4 +49,4 @@ struct Board {
 };
 Result<std::vector<Board>> boards_with(std::string_view gpu, const Catalog& catalog);
 
-}  // namespace busbar
+}  // namespace busbar::spec

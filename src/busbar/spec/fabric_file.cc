@@ -12,12 +12,12 @@
 #include "busbar/spec/internal/fabric_sizes.h"
 #include "busbar/spec/internal/fabric_switch.h"
 
-namespace busbar {
+namespace busbar::spec {
 namespace {
 
 /// One kind of cable, before its length is known.
 struct CableFigures {
-  LinkClass link;
+  topology::LinkClass link;
   bool has_rate = false;
   std::optional<Duration> latency;  ///< as given; otherwise computed
 };
@@ -29,10 +29,10 @@ struct Network {
   std::vector<SwitchFigures> tiers = std::vector<SwitchFigures>(3);  ///< leaves, spines, cores
   Duration nic_latency, fec_latency, per_m;
   bool fec_contained = false;  ///< latencies of NIC and switches contain it: shown separately, not added
-  std::vector<CablePart> cable_parts;
+  std::vector<topology::CablePart> cable_parts;
   bool gpudirect = true;
   std::optional<YamlNode> transport;
-  RoutingPolicy routing = RoutingPolicy::kStatic;
+  topology::RoutingPolicy routing = topology::RoutingPolicy::kStatic;
 };
 
 Status read_link(const YamlNode& map, Reading& reading, CableFigures& out) {
@@ -43,10 +43,10 @@ Status read_link(const YamlNode& map, Reading& reading, CableFigures& out) {
   r.optional("efficiency", &YamlNode::as_number, out.link.efficiency, kLeastEfficiency, 1);
   r.optional("latency", &YamlNode::as_duration, out.latency);
   BUSBAR_RETURN_IF_ERROR(r.finish());
-  if (const auto kind = map.find("kind"); kind && !is_fabric(out.link.kind))
+  if (const auto kind = map.find("kind"); kind && !topology::is_fabric(out.link.kind))
     return kind->error("cables of a fabric are infiniband, ethernet or ideal");
   out.has_rate = out.has_rate || map.find("rate").has_value();
-  reading.note(fmt::format("{} {}, {} usable", out.link.part.empty() ? name_of(out.link.kind) : out.link.part,
+  reading.note(fmt::format("{} {}, {} usable", out.link.part.empty() ? topology::name_of(out.link.kind) : out.link.part,
                            format_rate(static_cast<double>(per_second(out.link.wire_rate))),
                            format_rate(static_cast<double>(per_second(out.link.payload_rate())))),
                map);
@@ -59,7 +59,7 @@ Result<std::vector<CableFigures>> read_uplinks(const std::optional<YamlNode>& no
                                                const CableFigures& usual) {
   if (!node) return std::vector{usual};
   const bool list = node->kind() == YamlNode::Kind::kSequence;
-  if (list && (node->size() < 1 || node->size() >= kMostTiers))
+  if (list && (node->size() < 1 || node->size() >= topology::kMostTiers))
     return node->error("one map per tier below the top: [{rate: 800Gb/s}, {rate: 1600Gb/s}]");
   std::vector<CableFigures> out;
   for (std::size_t i = 0; i < (list ? node->size() : 1); ++i) {
@@ -129,21 +129,21 @@ Duration half(Duration d) { return Duration::ps(d.in_ps() / 2); }
 
 /// Half of a switch. If the switch receives a whole frame before it sends, this time is a latency of every message for
 /// fluids, whatever its size.
-void add_half(const SwitchFigures& s, BytesPerSecond rate, LatencyParts& out) {
+void add_half(const SwitchFigures& s, BytesPerSecond rate, topology::LatencyParts& out) {
   out.switching += half(s.latency);
   if (s.store_and_forward) out.frame += half(transfer_time(s.frame, rate));
 }
 
 /// The cable with its error correction, and half of the forwarding time of each of its two devices. So along a path
 /// every device counts once. `low`: the lower switch; null: a NIC.
-LinkClass laid(const Network& n, const CableFigures& cable, double metres, const SwitchFigures* low,
-               const SwitchFigures& high) {
-  LinkClass c = cable.link;
+topology::LinkClass laid(const Network& n, const CableFigures& cable, double metres, const SwitchFigures* low,
+                         const SwitchFigures& high) {
+  topology::LinkClass c = cable.link;
   if (cable.latency) {
     c.latency = *cable.latency;
     return c;
   }
-  LatencyParts& p = c.latency_parts;
+  topology::LatencyParts& p = c.latency_parts;
   if (low) add_half(*low, c.wire_rate, p);
   add_half(high, c.wire_rate, p);
   p.nic = low ? Duration() : half(n.nic_latency);
@@ -169,9 +169,10 @@ Status check_fec(const Network& n, const YamlNode& map) {
 }
 
 /// Sets the cables and switches of each tier; `out` already has the sizes.
-void lay(const Network& n, const std::vector<CableFigures>& uplinks, const Lengths& lengths, FabricSpec& out) {
+void lay(const Network& n, const std::vector<CableFigures>& uplinks, const Lengths& lengths,
+         topology::FabricSpec& out) {
   // In a tree the links of a tier go upwards; in a dragonfly and a torus they join leaves.
-  const bool flat = out.kind == FabricKind::kDragonfly || out.kind == FabricKind::kTorus;
+  const bool flat = out.kind == topology::FabricKind::kDragonfly || out.kind == topology::FabricKind::kTorus;
   const auto tier = [&](std::size_t k) -> const SwitchFigures& {
     return n.tiers[flat ? 0 : std::min(k, n.tiers.size() - 1)];
   };
@@ -197,7 +198,7 @@ Result<FabricFile> read_fabric(const YamlNode& node, Reading& reading) {
   r.optional("formerly", &YamlNode::as_string, out.formerly);
   const YamlNode kind = r.required("kind");
   if (!r.ok()) return r.finish().error();
-  BUSBAR_ASSIGN(out.spec.kind, as_enum(kind, kLastFabricKind, &name_of, "kind of fabric"));
+  BUSBAR_ASSIGN(out.spec.kind, as_enum(kind, topology::kLastFabricKind, &topology::name_of, "kind of fabric"));
   if (const auto named = r.optional("network")) {
     BUSBAR_ASSIGN(const YamlNode file, reading.resolve(*named, "networks"));
     BUSBAR_RETURN_IF_ERROR(read_network(file, reading, network));
@@ -213,26 +214,26 @@ Result<FabricFile> read_fabric(const YamlNode& node, Reading& reading) {
     if (!out.in_hall) BUSBAR_RETURN_IF_ERROR(read_lengths(*metres, lengths));
   }
   BUSBAR_RETURN_IF_ERROR(r.finish());
-  if (out.spec.kind == FabricKind::kNone) return out;
+  if (out.spec.kind == topology::FabricKind::kNone) return out;
   if (!network.cable.has_rate) {
     return map.error(
         "the fabric has no rate; add 'network: infiniband-ndr', or 'link: {kind: infiniband, rate: 400Gb/s}'");
   }
   out.transport = network.transport;
-  out.network = network.name.empty() ? name_of(network.cable.link.kind) : network.name;
+  out.network = network.name.empty() ? topology::name_of(network.cable.link.kind) : network.name;
   out.gpudirect = network.gpudirect;
   out.per_m = network.per_m;
   for (const SwitchFigures& tier : network.tiers) out.power_w.push_back(tier.power_w);
   out.cable_parts = std::move(network.cable_parts);
-  if (out.cable_parts.empty() && network.cable.link.kind != LinkKind::kIdeal) {
+  if (out.cable_parts.empty() && network.cable.link.kind != topology::LinkKind::kIdeal) {
     BUSBAR_ASSIGN(out.cable_parts, usual_cable_parts(reading));
   }
   BUSBAR_RETURN_IF_ERROR(check_fec(network, map));
   BUSBAR_ASSIGN(const std::vector<CableFigures> uplinks, read_uplinks(uplink, reading, network.cable));
   lay(network, uplinks, lengths, out.spec);
   out.power_w.resize(out.spec.levels.size(), out.power_w.back());
-  reading.note(fmt::format("fabric {}", name_of(out.spec.kind)), map);
+  reading.note(fmt::format("fabric {}", topology::name_of(out.spec.kind)), map);
   return out;
 }
 
-}  // namespace busbar
+}  // namespace busbar::spec

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace busbar {
+namespace busbar::spec {
 namespace {
 
 using testing::HasSubstr;
@@ -23,34 +23,35 @@ std::string why_no_fabric(const std::string& text) {
 const std::string kLink = "link: {kind: infiniband, rate: 400Gb/s}\n";
 
 TEST(FabricFile, StatesWidthsOfEachTier) {
-  const FabricSpec s =
+  const topology::FabricSpec s =
       read_text("kind: fat-tree\ntiers: 3\noversubscription: [2, 1.5]\nparallel: [2, 4]\n" + kLink).value().spec;
-  EXPECT_EQ(s.kind, FabricKind::kFatTree);
+  EXPECT_EQ(s.kind, topology::FabricKind::kFatTree);
   EXPECT_EQ(s.tiers, 3u);
   EXPECT_EQ(s.tier(0).oversubscription, 2);
   EXPECT_EQ(s.tier(1).oversubscription, 1.5);
   EXPECT_EQ(s.tier(0).parallel, 2u);
   EXPECT_EQ(s.tier(1).parallel, 4u);
-  const FabricSpec one = read_text("kind: leaf-spine\noversubscription: 3\n" + kLink).value().spec;
+  const topology::FabricSpec one = read_text("kind: leaf-spine\noversubscription: 3\n" + kLink).value().spec;
   EXPECT_EQ(one.tier(0).oversubscription, 3);
   EXPECT_EQ(one.tier(1).oversubscription, 1);
 }
 
 TEST(FabricFile, StatesUplinksAndPortsOfOtherRates) {
-  const FabricSpec s = read_text(
-                           "kind: fat-tree\ntiers: 5\noversubscription: [1, 2, 3, 4]\nparallel: [1, 1, 1, 2]\n"
-                           "uplink: [{rate: 800Gb/s, part: osfp}, {rate: 1600Gb/s}]\n"
-                           "switch: {ports: 64, port_rate: 1600Gb/s, splits: 4}\n" +
-                           kLink)
-                           .value()
-                           .spec;
+  const topology::FabricSpec s =
+      read_text(
+          "kind: fat-tree\ntiers: 5\noversubscription: [1, 2, 3, 4]\nparallel: [1, 1, 1, 2]\n"
+          "uplink: [{rate: 800Gb/s, part: osfp}, {rate: 1600Gb/s}]\n"
+          "switch: {ports: 64, port_rate: 1600Gb/s, splits: 4}\n" +
+          kLink)
+          .value()
+          .spec;
   EXPECT_EQ(s.tiers, 5u);
   EXPECT_EQ(s.tier(3).oversubscription, 4);
   EXPECT_EQ(s.tier(3).parallel, 2u);
   EXPECT_EQ(per_second(s.nic_link.wire_rate), 50'000'000'000u);
   EXPECT_EQ(per_second(s.tier(0).up.wire_rate), 100'000'000'000u);
   EXPECT_EQ(s.tier(0).up.part, "osfp");
-  EXPECT_EQ(s.tier(0).up.kind, LinkKind::kInfiniband);  // values not given are as for NICs
+  EXPECT_EQ(s.tier(0).up.kind, topology::LinkKind::kInfiniband);  // values not given are as for NICs
   for (std::size_t k = 1; k < 5; ++k) {
     EXPECT_EQ(per_second(s.tier(k).up.wire_rate), 200'000'000'000u);
     EXPECT_EQ(per_second(s.tier(k).switches.port_rate), 200'000'000'000u);
@@ -62,15 +63,16 @@ TEST(FabricFile, StatesUplinksAndPortsOfOtherRates) {
 }
 
 TEST(FabricFile, StatesPlanesDragonfliesAndTori) {
-  const FabricSpec p = read_text("kind: leaf-spine\nplanes: 4\nplane_order: by-nic\n" + kLink).value().spec;
+  const topology::FabricSpec p = read_text("kind: leaf-spine\nplanes: 4\nplane_order: by-nic\n" + kLink).value().spec;
   EXPECT_EQ(p.planes, 4u);
-  EXPECT_EQ(p.plane_order, PlaneOrder::kByNic);
-  const FabricSpec d = read_text(
-                           "kind: dragonfly\ndragonfly: {groups: 9, switches_per_group: 4, nics_per_switch: 2, "
-                           "globals_per_switch: 2}\n" +
-                           kLink)
-                           .value()
-                           .spec;
+  EXPECT_EQ(p.plane_order, topology::PlaneOrder::kByNic);
+  const topology::FabricSpec d =
+      read_text(
+          "kind: dragonfly\ndragonfly: {groups: 9, switches_per_group: 4, nics_per_switch: 2, "
+          "globals_per_switch: 2}\n" +
+          kLink)
+          .value()
+          .spec;
   EXPECT_EQ(d.dragonfly.groups, 9u);
   EXPECT_EQ(d.dragonfly.routers, 4u);
   EXPECT_EQ(d.dragonfly.nics, 2u);
@@ -84,7 +86,7 @@ TEST(FabricFile, AStoreAndForwardSwitchTakesInAWholeFrame) {
       "kind: leaf-spine\ncable: {latency_per_m: 5ns, fec: 100ns}\ncable_m: {nic: 2, leaf: 20}\n"
       "nic: {latency: 600ns}\n" +
       kLink;
-  const FabricSpec cut = read_text(sizes + "switch: {ports: 64, latency: 200ns}\n").value().spec;
+  const topology::FabricSpec cut = read_text(sizes + "switch: {ports: 64, latency: 200ns}\n").value().spec;
   const auto stored =
       read_text(sizes + "switch: {ports: 64, latency: 200ns, forwarding: store-and-forward, frame: 5000B}\n");
   ASSERT_TRUE(stored.ok());
@@ -101,7 +103,7 @@ TEST(FabricFile, LatencyIsTheSumOfItsParts) {
     Reading reading(catalog);
     const auto file = read_fabric(YamlDocument::parse(name, "f.yaml").value().root(), reading);
     ASSERT_TRUE(file.ok()) << file.error().text();
-    for (const LinkClass* c : {&file->spec.nic_link, &file->spec.tier(0).up, &file->spec.tier(1).up}) {
+    for (const topology::LinkClass* c : {&file->spec.nic_link, &file->spec.tier(0).up, &file->spec.tier(1).up}) {
       EXPECT_EQ(c->latency_parts.sum(), c->latency) << name;
       EXPECT_GT(c->latency_parts.switching, Duration()) << name;
     }
@@ -128,8 +130,8 @@ TEST(FabricFile, TheCatalogueOnesMatchTheirNames) {
   const auto named = [&](const std::string& name) {
     return read_fabric(YamlDocument::parse(name, "f.yaml").value().root(), reading).value().spec;
   };
-  EXPECT_EQ(named("ndr-rail-only").kind, FabricKind::kRailOnly);
-  EXPECT_EQ(named("ndr-fat-tree").kind, FabricKind::kFatTree);
+  EXPECT_EQ(named("ndr-rail-only").kind, topology::FabricKind::kRailOnly);
+  EXPECT_EQ(named("ndr-fat-tree").kind, topology::FabricKind::kFatTree);
   EXPECT_EQ(named("ndr-rail-2-planes").planes, 2u);
 }
 
@@ -141,7 +143,7 @@ TEST(FabricFile, LeafSpinesOfTheCatalogueAreWiredAlikeWhateverTheirNetwork) {
     const FabricFile f = read_fabric(YamlDocument::parse(name, "f.yaml").value().root(), reading).value();
     if (name.find("leaf-spine") == std::string::npos) continue;
     const bool deals = name.ends_with("-dealt");
-    EXPECT_EQ(f.spec.nic_order, deals ? NicOrder::kDealt : NicOrder::kByNode) << name;
+    EXPECT_EQ(f.spec.nic_order, deals ? topology::NicOrder::kDealt : topology::NicOrder::kByNode) << name;
     ++(deals ? dealt : by_node);
     if (f.formerly.empty()) continue;
     EXPECT_EQ(f.formerly, name + "-dealt");
@@ -152,4 +154,4 @@ TEST(FabricFile, LeafSpinesOfTheCatalogueAreWiredAlikeWhateverTheirNetwork) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::spec

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace busbar {
+namespace busbar::spec {
 namespace {
 
 constexpr std::int64_t kMostParts = 1'000'000;  ///< switches, ports or cables of one kind: more than any fabric has
@@ -22,14 +22,14 @@ Result<std::vector<YamlNode>> per_tier(const YamlNode& node, std::uint32_t tiers
 }
 
 /// Tiers that the list does not name keep their values.
-TierSpec& tier_of(FabricSpec& spec, std::size_t k) {
+topology::TierSpec& tier_of(topology::FabricSpec& spec, std::size_t k) {
   if (k >= spec.levels.size()) spec.levels.resize(k + 1);
   return spec.levels[k];
 }
 
-Status read_tiers(MapReader& r, FabricSpec& spec) {
+Status read_tiers(MapReader& r, topology::FabricSpec& spec) {
   constexpr double kThinnest = 1000;
-  r.optional("tiers", &YamlNode::as_int, spec.tiers, 2, kMostTiers);
+  r.optional("tiers", &YamlNode::as_int, spec.tiers, 2, topology::kMostTiers);
   if (const auto node = r.optional("oversubscription")) {
     BUSBAR_ASSIGN(const auto tiers, per_tier(*node, spec.tiers));
     for (std::size_t i = 0; i < tiers.size(); ++i) {
@@ -47,17 +47,17 @@ Status read_tiers(MapReader& r, FabricSpec& spec) {
   return {};
 }
 
-Status read_planes(MapReader& r, FabricSpec& spec) {
+Status read_planes(MapReader& r, topology::FabricSpec& spec) {
   r.optional("planes", &YamlNode::as_int, spec.planes, 1, 64);
   r.optional("split", &YamlNode::as_int, spec.split, 1, 8);
   if (const auto order = r.optional("plane_order")) {
     BUSBAR_ASSIGN(const std::size_t i, as_one_of(*order, {"by-port", "by-nic"}, "order of planes"));
-    spec.plane_order = static_cast<PlaneOrder>(i);
+    spec.plane_order = static_cast<topology::PlaneOrder>(i);
   }
   return {};
 }
 
-Status read_dragonfly(const YamlNode& map, DragonflySpec& out) {
+Status read_dragonfly(const YamlNode& map, topology::DragonflySpec& out) {
   constexpr std::int64_t kWidest = 4096;  // of a group: its switches are linked all to all
   MapReader r = sourced(map);
   r.optional("groups", &YamlNode::as_int, out.groups, 1, kMostParts);
@@ -67,7 +67,7 @@ Status read_dragonfly(const YamlNode& map, DragonflySpec& out) {
   return r.finish();
 }
 
-Status read_dims(const YamlNode& list, FabricSpec& spec) {
+Status read_dims(const YamlNode& list, topology::FabricSpec& spec) {
   if (list.kind() != YamlNode::Kind::kSequence || list.size() < 1 || list.size() > spec.dims.size()) {
     return list.error("the sizes of a ring, a 2D or a 3D torus in switches, for example [8, 8, 4]");
   }
@@ -80,10 +80,10 @@ Status read_dims(const YamlNode& list, FabricSpec& spec) {
 
 }  // namespace
 
-Status read_fabric_sizes(MapReader& r, FabricSpec& spec) {
+Status read_fabric_sizes(MapReader& r, topology::FabricSpec& spec) {
   if (const auto order = r.optional("nic_order")) {
     BUSBAR_ASSIGN(const std::size_t i, as_one_of(*order, {"by-node", "dealt"}, "order of NICs"));
-    spec.nic_order = static_cast<NicOrder>(i);
+    spec.nic_order = static_cast<topology::NicOrder>(i);
   }
   r.optional("leaf_down", &YamlNode::as_int, spec.leaf_down, 1, kMostParts);
   BUSBAR_RETURN_IF_ERROR(read_tiers(r, spec));
@@ -93,4 +93,4 @@ Status read_fabric_sizes(MapReader& r, FabricSpec& spec) {
   return {};
 }
 
-}  // namespace busbar
+}  // namespace busbar::spec

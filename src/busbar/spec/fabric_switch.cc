@@ -4,7 +4,7 @@
 
 #include "busbar/spec/internal/cabling_file.h"
 
-namespace busbar {
+namespace busbar::spec {
 
 Status read_switch(const YamlNode& map, Reading& reading, SwitchFigures& out) {
   MapReader r = sourced(map);
@@ -36,4 +36,4 @@ Status read_switch(const YamlNode& map, Reading& reading, SwitchFigures& out) {
   return {};
 }
 
-}  // namespace busbar
+}  // namespace busbar::spec

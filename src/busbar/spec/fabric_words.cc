@@ -9,7 +9,7 @@
 #include "busbar/base/text.h"
 #include "busbar/spec/reading.h"
 
-namespace busbar {
+namespace busbar::spec {
 namespace {
 
 Error in_field(const char* field, std::string message) { return invalid(std::move(message), {"", 0, 0, field}); }
@@ -84,10 +84,10 @@ std::vector<std::string> FabricWord::settings() const {
   return out;
 }
 
-BytesPerSecond port_rate(const Topology& t) {
-  for (const DeviceId s : t.fabric_switches())
-    for (const LinkId l : t.out_links(s))
-      if (t.kind(t.to(l)) == DeviceKind::kNic) return t.link_class(l).wire_rate;
+BytesPerSecond port_rate(const topology::Topology& t) {
+  for (const topology::DeviceId s : t.fabric_switches())
+    for (const topology::LinkId l : t.out_links(s))
+      if (t.kind(t.to(l)) == topology::DeviceKind::kNic) return t.link_class(l).wire_rate;
   return BytesPerSecond{0};
 }
 
@@ -127,4 +127,4 @@ Result<std::vector<FabricWord>> torus_shapes(const Cluster& machine, std::uint32
   return out;
 }
 
-}  // namespace busbar
+}  // namespace busbar::spec

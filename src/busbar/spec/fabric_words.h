@@ -9,7 +9,7 @@
 #include "busbar/spec/cluster.h"
 #include "busbar/topology/topology.h"
 
-namespace busbar {
+namespace busbar::spec {
 
 /// One fabric for a machine.
 struct FabricWord {
@@ -23,7 +23,7 @@ struct FabricWord {
 };
 
 /// The rate of the first port between a NIC and a switch outside all servers; 0 if there is none.
-BytesPerSecond port_rate(const Topology& topology);
+BytesPerSecond port_rate(const topology::Topology& topology);
 
 /// A list as typed: words of catalog/comparisons/fabrics ("ib"), names of presets, ratios ("2:1"), or a word and a
 /// ratio
@@ -35,4 +35,4 @@ Result<std::vector<FabricWord>> read_fabric_words(const std::string& list, Bytes
 /// Errors name the field `shapes`: no such switches, or no whole number of cubes.
 Result<std::vector<FabricWord>> torus_shapes(const Cluster& machine, std::uint32_t chips);
 
-}  // namespace busbar
+}  // namespace busbar::spec

@@ -12,7 +12,7 @@
 #include "busbar/base/text.h"
 #include "busbar/spec/layout_file.h"
 
-namespace busbar {
+namespace busbar::spec {
 namespace {
 
 constexpr const char* kFolder = "frameworks";
@@ -85,8 +85,8 @@ bool holds(const Bound& bound, double value, double with) {
 
 /// What the conditions of an entry are about.
 struct Facts {
-  const ModelSpec& model;
-  const LayoutSpec& layout;
+  const workload::ModelSpec& model;
+  const workload::LayoutSpec& layout;
   const std::string& release;
   const std::vector<std::string>& releases;
   const GpuName& gpu;
@@ -94,7 +94,7 @@ struct Facts {
 
 /// The number that `key` is about; nothing for other keys.
 std::optional<double> number_of(const std::string& key, const Facts& f) {
-  const LayoutSpec& l = f.layout;
+  const workload::LayoutSpec& l = f.layout;
   const std::pair<const char*, std::uint32_t> numbers[] = {{"tp", l.tp},
                                                            {"pp", l.pp},
                                                            {"vpp", l.vpp},
@@ -130,8 +130,8 @@ Result<bool> condition_holds(const std::string& key, const YamlNode& node, const
     return holds(bound, place_of(f.release, f.releases), place_of(bound.value, f.releases));
   }
   if (key == "from") return place_of(f.release, f.releases) >= place_of(node.scalar(), f.releases);
-  if (key == "precision") return node.scalar() == name_of(f.layout.precision);
-  if (key == "recompute") return node.scalar() == name_of(f.layout.recomputation.kind);
+  if (key == "precision") return node.scalar() == workload::name_of(f.layout.precision);
+  if (key == "recompute") return node.scalar() == workload::name_of(f.layout.recomputation.kind);
   if (key == "sequence_parallel") return (node.scalar() == "true") == f.layout.sequence_parallel;
   if (key == "model") return begins_one(node, f.model.name);
   if (key != "gpu") return node.error("there is no condition of this name");
@@ -167,8 +167,8 @@ Result<Entry> read_entry(const YamlNode& node) {
 }
 
 /// `layout` with the entries under `list` whose conditions hold: all of them, or only the first.
-Result<LayoutSpec> with_entries(const YamlNode& file, const char* list, bool only_first, const Facts& facts,
-                                LayoutSpec layout) {
+Result<workload::LayoutSpec> with_entries(const YamlNode& file, const char* list, bool only_first, const Facts& facts,
+                                          workload::LayoutSpec layout) {
   const auto entries = file.find(list);
   for (std::size_t i = 0; entries && i < entries->size(); ++i) {
     BUSBAR_ASSIGN(const Entry entry, read_entry(entries->item(i)));
@@ -288,8 +288,9 @@ Result<double> Framework::kernel_time(const std::string& release) const {
   return own && now ? time * std::exp(-fall_per_year * (*now - *own)) : time;
 }
 
-Result<LayoutSpec> Framework::with_defaults(const ModelSpec& model, const LayoutSpec& given) const {
-  LayoutSpec out = given;
+Result<workload::LayoutSpec> Framework::with_defaults(const workload::ModelSpec& model,
+                                                      const workload::LayoutSpec& given) const {
+  workload::LayoutSpec out = given;
   BUSBAR_ASSIGN(out.kernel_time, kernel_time(release_));
   const Facts facts{model, given, release_, releases_, kAnyGpu};
   for (const YamlDocument& file : files_) {
@@ -298,19 +299,20 @@ Result<LayoutSpec> Framework::with_defaults(const ModelSpec& model, const Layout
   return out;
 }
 
-Result<LayoutSpec> Framework::with_recipe(const ModelSpec& model, const LayoutSpec& given, const GpuName& gpu,
-                                          LayoutSpec base) const {
+Result<workload::LayoutSpec> Framework::with_recipe(const workload::ModelSpec& model, const workload::LayoutSpec& given,
+                                                    const GpuName& gpu, workload::LayoutSpec base) const {
   const Facts facts{model, given, release_, releases_, gpu};
   return with_entries(files_.back().root(), "recipes", true, facts, std::move(base));
 }
 
-Result<LayoutSpec> Framework::with_terms(const ModelSpec& model, LayoutSpec layout) const {
-  const LayoutSpec said = layout;
+Result<workload::LayoutSpec> Framework::with_terms(const workload::ModelSpec& model,
+                                                   workload::LayoutSpec layout) const {
+  const workload::LayoutSpec said = layout;
   const Facts facts{model, said, release_, releases_, kAnyGpu};
   return with_entries(files_.back().root(), "terms", true, facts, std::move(layout));
 }
 
-Result<std::optional<FrameworkRuns>> Framework::runs(const ModelSpec& model) const {
+Result<std::optional<FrameworkRuns>> Framework::runs(const workload::ModelSpec& model) const {
   const auto node = files_.back().root().find("runs");
   if (!node) return std::optional<FrameworkRuns>();
   FrameworkRuns out;
@@ -331,7 +333,7 @@ Result<std::optional<FrameworkRuns>> Framework::runs(const ModelSpec& model) con
   return std::optional(std::move(out));
 }
 
-std::string layout_changes(const LayoutSpec& a, const LayoutSpec& b) {
+std::string layout_changes(const workload::LayoutSpec& a, const workload::LayoutSpec& b) {
   ChangedKeys c;
   if (b.recomputation.choose && !a.recomputation.choose)
     c.add("recompute", std::string(), std::string("auto"));
@@ -366,4 +368,4 @@ std::string layout_changes(const LayoutSpec& a, const LayoutSpec& b) {
   return c.text();
 }
 
-}  // namespace busbar
+}  // namespace busbar::spec

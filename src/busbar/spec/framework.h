@@ -15,7 +15,7 @@
 #include "busbar/workload/layout.h"
 #include "busbar/workload/model.h"
 
-namespace busbar {
+namespace busbar::spec {
 
 /// Names of the files of catalog/frameworks.
 std::vector<std::string> framework_names(const Catalog& catalog);
@@ -44,14 +44,14 @@ class Framework {
   /// release, that of `release`, named by year and month; for an empty one that of the file's own.
   Result<double> kernel_time(const std::string& release) const;
   /// `given`, which decides the conditions, with the framework's defaults and the time of its kernels.
-  Result<LayoutSpec> with_defaults(const ModelSpec& model, const LayoutSpec& given) const;
+  Result<workload::LayoutSpec> with_defaults(const workload::ModelSpec& model, const workload::LayoutSpec& given) const;
   /// `base` with the first recipe that holds for `given`; without one, `base`.
-  Result<LayoutSpec> with_recipe(const ModelSpec& model, const LayoutSpec& given, const GpuName& gpu,
-                                 LayoutSpec base) const;
+  Result<workload::LayoutSpec> with_recipe(const workload::ModelSpec& model, const workload::LayoutSpec& given,
+                                           const GpuName& gpu, workload::LayoutSpec base) const;
   /// `layout` with what words of the user mean in this framework: its `terms`.
-  Result<LayoutSpec> with_terms(const ModelSpec& model, LayoutSpec layout) const;
+  Result<workload::LayoutSpec> with_terms(const workload::ModelSpec& model, workload::LayoutSpec layout) const;
   /// Nothing: its file does not say what it runs.
-  Result<std::optional<FrameworkRuns>> runs(const ModelSpec& model) const;
+  Result<std::optional<FrameworkRuns>> runs(const workload::ModelSpec& model) const;
 
  private:
   std::string name_, release_;
@@ -60,6 +60,6 @@ class Framework {
 };
 
 /// "attention flash2, loss torch": the keys that differ, with their values in `after`.
-std::string layout_changes(const LayoutSpec& before, const LayoutSpec& after);
+std::string layout_changes(const workload::LayoutSpec& before, const workload::LayoutSpec& after);
 
-}  // namespace busbar
+}  // namespace busbar::spec

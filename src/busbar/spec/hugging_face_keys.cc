@@ -8,7 +8,7 @@
 #include "busbar/base/text.h"
 #include "busbar/workload/model.h"
 
-namespace busbar {
+namespace busbar::spec {
 namespace {
 
 bool has_value(const std::optional<YamlNode>& node) { return node && node->kind() != YamlNode::Kind::kNull; }
@@ -299,7 +299,7 @@ void HuggingFaceKeys::finish(std::vector<std::string>& notes) {
     }
   }
   if (!unknown.empty()) notes.push_back("keys that are not known, ignored: " + unknown);
-  if (!harmless.empty()) notes.push_back(std::string(kHarmlessNote) + ": " + harmless);
+  if (!harmless.empty()) notes.push_back(std::string(workload::kHarmlessNote) + ": " + harmless);
 }
 
 void HuggingFaceKeys::fail(KeyNames names, std::string message) {
@@ -308,4 +308,4 @@ void HuggingFaceKeys::fail(KeyNames names, std::string message) {
   status_ = (node ? *node : map_).error(std::move(message));
 }
 
-}  // namespace busbar
+}  // namespace busbar::spec

@@ -10,13 +10,14 @@
 
 #include "busbar/spec/internal/model_bounds.h"
 
-namespace busbar {
+namespace busbar::spec {
 namespace {
 
-using Layers = std::vector<LayerKind>;
+using Layers = std::vector<workload::LayerKind>;
 
 /// The list of one entry per layer under these keys. One more or several entries are of multi-token prediction.
-std::optional<YamlNode> list_of_layers(HuggingFaceKeys& keys, KeyNames names, const ModelSpec& m, bool more = false) {
+std::optional<YamlNode> list_of_layers(HuggingFaceKeys& keys, KeyNames names, const workload::ModelSpec& m,
+                                       bool more = false) {
   const auto list = keys.find(names);
   if (!list || list->kind() != YamlNode::Kind::kSequence || list->size() == 0) return {};
   if (list->size() == m.layers || (more && list->size() > m.layers)) return list;
@@ -31,13 +32,13 @@ std::uint32_t number(HuggingFaceKeys& keys, KeyNames names, const YamlNode& item
   return 0;
 }
 
-void set_mlp(LayerKind& layer, bool experts, std::uint32_t ffn) {
+void set_mlp(workload::LayerKind& layer, bool experts, std::uint32_t ffn) {
   layer.experts = experts;
   layer.ffn = experts ? 0 : ffn;
 }
 
 /// Lists that say which layers have experts: 0 and 1, or names.
-void apply_expert_lists(HuggingFaceKeys& keys, const ModelSpec& m, Layers& layers) {
+void apply_expert_lists(HuggingFaceKeys& keys, const workload::ModelSpec& m, Layers& layers) {
   if (m.moe.experts == 0) return;
   if (const auto list = list_of_layers(keys, {"moe_layer_freq"}, m))
     for (std::uint32_t i = 0; i < m.layers; ++i)
@@ -53,7 +54,7 @@ void apply_expert_lists(HuggingFaceKeys& keys, const ModelSpec& m, Layers& layer
 enum class LayerType : std::uint8_t { kFull, kWindow, kLinear };
 
 /// What each layer is by the lists of types; empty: the file has no such list.
-std::vector<LayerType> layer_types(HuggingFaceKeys& keys, const std::string& type, const ModelSpec& m) {
+std::vector<LayerType> layer_types(HuggingFaceKeys& keys, const std::string& type, const workload::ModelSpec& m) {
   std::vector<LayerType> out;
   if (const auto list = list_of_layers(keys, {"layer_types"}, m)) {
     for (std::uint32_t i = 0; i < m.layers; ++i) {
@@ -85,8 +86,9 @@ std::vector<LayerType> layer_types(HuggingFaceKeys& keys, const std::string& typ
 }
 
 /// Linear attention of Qwen 3 Next and after.
-MixerSpec gated_delta(HuggingFaceKeys& keys) {
-  MixerSpec x{.kind = MixerKind::kState, .latent = {}, .indexer = {}, .compression = {}, .state = {}};
+workload::MixerSpec gated_delta(HuggingFaceKeys& keys) {
+  workload::MixerSpec x{
+      .kind = workload::MixerKind::kState, .latent = {}, .indexer = {}, .compression = {}, .state = {}};
   x.state.heads = keys.need({"linear_num_value_heads"}, kMostHeads);
   x.state.key_heads = keys.need({"linear_num_key_heads"}, kMostHeads);
   x.state.key_dim = keys.need({"linear_key_head_dim"}, kMostHeadWidth);
@@ -96,9 +98,10 @@ MixerSpec gated_delta(HuggingFaceKeys& keys) {
 }
 
 /// Lightning attention of MiniMax: queries, keys and values of all heads, and an output gate.
-MixerSpec lightning(const ModelSpec& m) {
-  MixerSpec x{.kind = MixerKind::kState, .latent = {}, .indexer = {}, .compression = {}, .state = {}};
-  x.state = {.rule = StateRule::kLightning,
+workload::MixerSpec lightning(const workload::ModelSpec& m) {
+  workload::MixerSpec x{
+      .kind = workload::MixerKind::kState, .latent = {}, .indexer = {}, .compression = {}, .state = {}};
+  x.state = {.rule = workload::StateRule::kLightning,
              .heads = m.heads,
              .key_heads = m.heads,
              .key_dim = m.head_dim,
@@ -108,8 +111,8 @@ MixerSpec lightning(const ModelSpec& m) {
 }
 
 /// The shape of layers with a window, where a family has keys of its own for it.
-MixerSpec windowed_shape(HuggingFaceKeys& keys, const std::string& type, const MixerSpec& full) {
-  MixerSpec x = full;
+workload::MixerSpec windowed_shape(HuggingFaceKeys& keys, const std::string& type, const workload::MixerSpec& full) {
+  workload::MixerSpec x = full;
   x.window = keys.need({"sliding_window", "attention_chunk_size"}, kMostWindow);
   x.heads = keys.read({"swa_num_attention_heads"}, x.heads, kMostHeads);
   x.kv_heads = keys.read({"swa_num_key_value_heads"}, x.kv_heads, kMostHeads);
@@ -126,8 +129,8 @@ MixerSpec windowed_shape(HuggingFaceKeys& keys, const std::string& type, const M
   return x;
 }
 
-MixerSpec full_shape(HuggingFaceKeys& keys, const std::string& type, const MixerSpec& plain) {
-  MixerSpec x = plain;
+workload::MixerSpec full_shape(HuggingFaceKeys& keys, const std::string& type, const workload::MixerSpec& plain) {
+  workload::MixerSpec x = plain;
   x.window = 0;
   if (type.starts_with("qwen3_next") || type.starts_with("qwen3_5")) x.gate = keys.flag({"attn_output_gate"}, true);
   if (type.starts_with("gemma4")) {
@@ -138,34 +141,35 @@ MixerSpec full_shape(HuggingFaceKeys& keys, const std::string& type, const Mixer
   return x;
 }
 
-void apply_layer_types(HuggingFaceKeys& keys, const std::string& type, const ModelSpec& m, Layers& layers) {
+void apply_layer_types(HuggingFaceKeys& keys, const std::string& type, const workload::ModelSpec& m, Layers& layers) {
   const std::vector<LayerType> types = layer_types(keys, type, m);
   keys.read({"full_attention_interval"}, 0, kMostLayers, 0);  // the list says the same
   if (types.empty() || !keys.status().ok()) return;
   const auto has = [&](LayerType t) { return std::find(types.begin(), types.end(), t) != types.end(); };
   const bool slides = keys.flag({"use_sliding_window"}, true) && keys.has({"sliding_window", "attention_chunk_size"});
-  MixerSpec plain = plain_mixer(m);
-  if (plain.kind == MixerKind::kAttention) plain.v_dim = keys.read({"v_head_dim"}, 0, kMostHeadWidth, 0);
-  const MixerSpec full = full_shape(keys, type, plain);
-  const MixerSpec windowed = has(LayerType::kWindow) && slides ? windowed_shape(keys, type, plain) : full;
+  workload::MixerSpec plain = workload::plain_mixer(m);
+  if (plain.kind == workload::MixerKind::kAttention) plain.v_dim = keys.read({"v_head_dim"}, 0, kMostHeadWidth, 0);
+  const workload::MixerSpec full = full_shape(keys, type, plain);
+  const workload::MixerSpec windowed = has(LayerType::kWindow) && slides ? windowed_shape(keys, type, plain) : full;
   const bool delta = keys.has({"linear_num_value_heads"});
-  const MixerSpec linear = !has(LayerType::kLinear) ? full : delta ? gated_delta(keys) : lightning(m);
+  const workload::MixerSpec linear = !has(LayerType::kLinear) ? full : delta ? gated_delta(keys) : lightning(m);
   for (std::uint32_t i = 0; i < m.layers; ++i)
     layers[i].mixer = types[i] == LayerType::kFull ? full : types[i] == LayerType::kWindow ? windowed : linear;
 }
 
 /// Kimi Delta Attention. Source: moonshotai/Kimi-Linear-48B-A3B-Instruct, modeling_kimi.py (2025).
-void apply_kimi(HuggingFaceKeys& keys, const ModelSpec& m, Layers& layers) {
+void apply_kimi(HuggingFaceKeys& keys, const workload::ModelSpec& m, Layers& layers) {
   const auto map = keys.find({"linear_attn_config"});
   if (!map || map->kind() != YamlNode::Kind::kMap) return;
   HuggingFaceKeys inner(*map);
-  MixerSpec linear{.kind = MixerKind::kState, .latent = {}, .indexer = {}, .compression = {}, .state = {}};
-  StateSpec& s = linear.state;
+  workload::MixerSpec linear{
+      .kind = workload::MixerKind::kState, .latent = {}, .indexer = {}, .compression = {}, .state = {}};
+  workload::StateSpec& s = linear.state;
   s.heads = s.key_heads = inner.need({"num_heads"}, kMostHeads);
   s.key_dim = s.value_dim = s.decay_rank = inner.need({"head_dim"}, kMostHeadWidth);
   s.conv = inner.need({"short_conv_kernel_size"}, kMostHeadWidth);
   s.gate_rank = inner.flag({"use_full_rank_gate"}, false) ? 0 : s.key_dim;
-  for (LayerKind& layer : layers) layer.mixer.gate = keys.flag({"mla_use_output_gate"}, false);
+  for (workload::LayerKind& layer : layers) layer.mixer.gate = keys.flag({"mla_use_output_gate"}, false);
   const auto list = inner.find({"kda_layers"});
   if (!list || list->kind() != YamlNode::Kind::kSequence)
     return keys.fail({"linear_attn_config"}, "kda_layers is missing: the numbers of the linear layers, from 1");
@@ -177,9 +181,10 @@ void apply_kimi(HuggingFaceKeys& keys, const ModelSpec& m, Layers& layers) {
   if (!inner.status().ok()) keys.fail({"linear_attn_config"}, inner.status().error().text());
 }
 
-MixerSpec mamba(HuggingFaceKeys& keys) {
-  MixerSpec x{.kind = MixerKind::kState, .latent = {}, .indexer = {}, .compression = {}, .state = {}};
-  x.state.rule = StateRule::kMamba;
+workload::MixerSpec mamba(HuggingFaceKeys& keys) {
+  workload::MixerSpec x{
+      .kind = workload::MixerKind::kState, .latent = {}, .indexer = {}, .compression = {}, .state = {}};
+  x.state.rule = workload::StateRule::kMamba;
   x.state.heads = keys.need({"mamba_num_heads"}, kMostHeads);
   x.state.value_dim = keys.need({"mamba_head_dim"}, kMostHeadWidth);
   x.state.key_heads = keys.need({"n_groups"}, kMostHeads);
@@ -190,33 +195,33 @@ MixerSpec mamba(HuggingFaceKeys& keys) {
 }
 
 /// The layer of one letter: M Mamba-2, * attention, - MLP, E experts.
-LayerKind letter_layer(HuggingFaceKeys& keys, const ModelSpec& m, char letter) {
-  LayerKind layer;
-  layer.mixer.kind = MixerKind::kNone;
+workload::LayerKind letter_layer(HuggingFaceKeys& keys, const workload::ModelSpec& m, char letter) {
+  workload::LayerKind layer;
+  layer.mixer.kind = workload::MixerKind::kNone;
   if (letter == 'M') layer.mixer = mamba(keys);
-  if (letter == '*') layer.mixer = plain_mixer(m);
+  if (letter == '*') layer.mixer = workload::plain_mixer(m);
   if (letter == '-') layer.ffn = m.ffn;
   if (letter == 'E') layer.experts = true;
   return layer;
 }
 
-void apply_letters(HuggingFaceKeys& keys, const ModelSpec& m, Layers& layers, LayerKind& mtp) {
+void apply_letters(HuggingFaceKeys& keys, const workload::ModelSpec& m, Layers& layers, workload::LayerKind& mtp) {
   const std::string letters = hybrid_pattern(keys, {"hybrid_override_pattern"}, {"layers_block_type"});
   for (std::size_t i = 0; i < letters.size() && i < layers.size(); ++i) layers[i] = letter_layer(keys, m, letters[i]);
   const std::string more = hybrid_pattern(keys, {"mtp_hybrid_override_pattern"}, {"mtp_layers_block_type"});
-  mtp.mixer.kind = MixerKind::kNone;
+  mtp.mixer.kind = workload::MixerKind::kNone;
   for (const char letter : more) {  // its module has a mixer and then an MLP
-    const LayerKind half = letter_layer(keys, m, letter);
+    const workload::LayerKind half = letter_layer(keys, m, letter);
     if (half.has_mixer()) mtp.mixer = half.mixer;
     if (half.has_mlp()) mtp.experts = half.experts, mtp.ffn = half.ffn;
   }
 }
 
 /// DeepSeek Sparse Attention: every layer scores keys, but those that share the scores of one before.
-void apply_indexer(HuggingFaceKeys& keys, const ModelSpec& m, Layers& layers) {
+void apply_indexer(HuggingFaceKeys& keys, const workload::ModelSpec& m, Layers& layers) {
   if (!keys.has({"index_topk"})) return;
-  IndexerSpec indexer{keys.need({"index_n_heads"}, kMostHeads), keys.need({"index_head_dim"}, kMostHeadWidth),
-                      keys.need({"index_topk"}, kMostWindow)};
+  workload::IndexerSpec indexer{keys.need({"index_n_heads"}, kMostHeads), keys.need({"index_head_dim"}, kMostHeadWidth),
+                                keys.need({"index_topk"}, kMostWindow)};
   const auto shared = list_of_layers(keys, {"indexer_types"}, m);
   for (std::uint32_t i = 0; i < m.layers; ++i) {
     layers[i].mixer.indexer = indexer;
@@ -225,12 +230,12 @@ void apply_indexer(HuggingFaceKeys& keys, const ModelSpec& m, Layers& layers) {
 }
 
 /// MiniMax M3: blocks of keys, chosen by a few narrow heads.
-void apply_block_sparse(HuggingFaceKeys& keys, const ModelSpec& m, Layers& layers) {
+void apply_block_sparse(HuggingFaceKeys& keys, const workload::ModelSpec& m, Layers& layers) {
   const auto map = keys.find({"sparse_attention_config"});
   if (!map || map->kind() != YamlNode::Kind::kMap) return;
   HuggingFaceKeys inner(*map);
   if (!inner.flag({"use_sparse_attention"}, true)) return;
-  const IndexerSpec indexer{
+  const workload::IndexerSpec indexer{
       inner.need({"sparse_num_index_heads"}, kMostHeads), inner.need({"sparse_index_dim"}, kMostHeadWidth),
       inner.need({"sparse_topk_blocks"}, kMostWidth) * inner.need({"sparse_block_size"}, kMostHeadWidth)};
   const auto list = list_of_layers(inner, {"sparse_attention_freq"}, m);
@@ -240,22 +245,23 @@ void apply_block_sparse(HuggingFaceKeys& keys, const ModelSpec& m, Layers& layer
 }
 
 /// DeepSeek V4: a ratio for each layer, and for those of multi-token prediction.
-void apply_compression(HuggingFaceKeys& keys, const ModelSpec& m, Layers& layers, LayerKind& mtp) {
+void apply_compression(HuggingFaceKeys& keys, const workload::ModelSpec& m, Layers& layers, workload::LayerKind& mtp) {
   const auto list = list_of_layers(keys, {"compress_ratios"}, m, true);
   if (!list) return;
-  MixerSpec x = plain_mixer(m);
-  x.kind = MixerKind::kCompressed;
+  workload::MixerSpec x = workload::plain_mixer(m);
+  x.kind = workload::MixerKind::kCompressed;
   x.keys_are_values = true;
   x.window = keys.need({"sliding_window"}, kMostWindow);
   x.latent.q_rank = keys.need({"q_lora_rank"}, kMostRank);
   keys.read({"qk_rope_head_dim"}, 0, kMostHeadWidth, 0);  // part of head_dim
   x.compression.out_groups = keys.need({"o_groups"}, kMostHeads);
   x.compression.out_rank = keys.need({"o_lora_rank"}, kMostRank);
-  const IndexerSpec indexer{keys.need({"index_n_heads"}, kMostHeads), keys.need({"index_head_dim"}, kMostHeadWidth),
-                            keys.need({"index_topk"}, kMostWindow)};
+  const workload::IndexerSpec indexer{keys.need({"index_n_heads"}, kMostHeads),
+                                      keys.need({"index_head_dim"}, kMostHeadWidth),
+                                      keys.need({"index_topk"}, kMostWindow)};
   const auto with = [&](std::size_t i) {
     constexpr std::uint32_t kIndexed = 4;  // far keys of other ratios are so few that a token sees all
-    MixerSpec y = x;
+    workload::MixerSpec y = x;
     y.compression.ratio = number(keys, {"compress_ratios"}, list->item(i), kMostWindow);
     if (y.compression.ratio == kIndexed) y.indexer = indexer;
     return y;
@@ -267,7 +273,7 @@ void apply_compression(HuggingFaceKeys& keys, const ModelSpec& m, Layers& layers
 
 /// A width in hidden sizes, rounded up to a multiple of 256; two thirds of it for a gated MLP.
 /// Source: nvidia/Llama-3_3-Nemotron-Super-49B-v1, modeling_decilm.py (2025).
-std::uint32_t ffn_width(HuggingFaceKeys& ffn, const ModelSpec& m) {
+std::uint32_t ffn_width(HuggingFaceKeys& ffn, const workload::ModelSpec& m) {
   constexpr double kMostFactor = 1024;
   constexpr std::uint32_t kStep = 256;
   const auto node = ffn.find({"ffn_mult"});
@@ -285,19 +291,19 @@ std::uint32_t ffn_width(HuggingFaceKeys& ffn, const ModelSpec& m) {
 }
 
 /// NVIDIA's pruned models: attention or MLP of each layer may be missing, widths differ.
-void apply_blocks(HuggingFaceKeys& keys, const ModelSpec& m, Layers& layers) {
+void apply_blocks(HuggingFaceKeys& keys, const workload::ModelSpec& m, Layers& layers) {
   const auto list = list_of_layers(keys, {"block_configs"}, m);
   if (!list) return;
   for (std::uint32_t i = 0; i < m.layers; ++i) {
     const auto attention = list->item(i).find("attention"), ffn = list->item(i).find("ffn");
     if (!attention || !ffn) return keys.fail({"block_configs"}, fmt::format("block {} has no attention or ffn", i));
     HuggingFaceKeys a(*attention), f(*ffn);
-    LayerKind& layer = layers[i];
-    layer.mixer = plain_mixer(m);
+    workload::LayerKind& layer = layers[i];
+    layer.mixer = workload::plain_mixer(m);
     if (a.flag({"replace_with_linear"}, false) || f.flag({"replace_with_linear"}, false))
       return keys.fail({"block_configs"}, fmt::format("block {}: replace_with_linear is not modelled", i));
     if (a.flag({"no_op"}, false))
-      layer.mixer.kind = MixerKind::kNone;
+      layer.mixer.kind = workload::MixerKind::kNone;
     else
       layer.mixer.kv_heads = std::max(1u, m.heads / a.need({"n_heads_in_group"}, m.heads));
     layer.ffn = f.flag({"no_op"}, false) ? 0 : ffn_width(f, m);
@@ -307,14 +313,14 @@ void apply_blocks(HuggingFaceKeys& keys, const ModelSpec& m, Layers& layers) {
 }
 
 /// Distinct kinds, and the kind of each layer.
-void store(const Layers& layers, const LayerKind& mtp, ModelSpec& m) {
-  const auto number_of = [&](const LayerKind& kind) {
+void store(const Layers& layers, const workload::LayerKind& mtp, workload::ModelSpec& m) {
+  const auto number_of = [&](const workload::LayerKind& kind) {
     const auto at = std::find(m.kinds.begin(), m.kinds.end(), kind);
     const auto n = static_cast<std::uint16_t>(at - m.kinds.begin());
     if (at == m.kinds.end()) m.kinds.push_back(kind);
     return n;
   };
-  for (const LayerKind& layer : layers) m.kind_of.push_back(number_of(layer));
+  for (const workload::LayerKind& layer : layers) m.kind_of.push_back(number_of(layer));
   m.kind_of.push_back(m.mtp > 0 ? number_of(mtp) : m.kind_of.back());
 }
 
@@ -342,15 +348,15 @@ std::string hybrid_pattern(HuggingFaceKeys& keys, KeyNames letters, KeyNames nam
   return out;
 }
 
-void read_layer_kinds(HuggingFaceKeys& keys, const std::string& type, ModelSpec& m) {
-  ModelSpec bare = m;
+void read_layer_kinds(HuggingFaceKeys& keys, const std::string& type, workload::ModelSpec& m) {
+  workload::ModelSpec bare = m;
   bare.mtp = 0;
-  const LayerTable before = layer_table(bare);
+  const workload::LayerTable before = workload::layer_table(bare);
   Layers layers;
   for (std::uint32_t i = 0; i < m.layers; ++i) layers.push_back(before.kind(i));
   const Layers plain = layers;
-  LayerKind mtp;
-  mtp.mixer.kind = MixerKind::kNone;
+  workload::LayerKind mtp;
+  mtp.mixer.kind = workload::MixerKind::kNone;
   apply_expert_lists(keys, m, layers);
   apply_layer_types(keys, type, m, layers);
   apply_kimi(keys, m, layers);
@@ -363,11 +369,11 @@ void read_layer_kinds(HuggingFaceKeys& keys, const std::string& type, ModelSpec&
   apply_block_sparse(keys, m, layers);
   if (!keys.status().ok() || layers == plain) return;
   if (!mtp.has_mixer())  // like the last layer that sees keys
-    for (const LayerKind& layer : layers)
-      if (has_scores(layer.mixer) && layer.has_mlp()) mtp = layer;
+    for (const workload::LayerKind& layer : layers)
+      if (workload::has_scores(layer.mixer) && layer.has_mlp()) mtp = layer;
   if (!mtp.has_mixer() && !mtp.has_mlp()) mtp = layers.back();
   if (type.starts_with("step3p")) set_mlp(mtp, false, m.ffn);  // Step 3.5, arXiv:2602.10604 (2026)
   store(layers, mtp, m);
 }
 
-}  // namespace busbar
+}  // namespace busbar::spec

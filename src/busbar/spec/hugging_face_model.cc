@@ -9,7 +9,7 @@
 #include "busbar/spec/internal/hugging_face_layers.h"
 #include "busbar/spec/internal/model_bounds.h"
 
-namespace busbar {
+namespace busbar::spec {
 namespace {
 
 /// What files leave to the code of their model type.
@@ -108,7 +108,7 @@ constexpr OtherLayers kOtherLayers[] = {{"mamba_d_state", nullptr},        {"ssm
                                         {"mamba_num_heads", "nemotron_h"}, {"hybrid_override_pattern", "nemotron_h"},
                                         {"linear_num_key_heads", "qwen3_"}};
 
-Family family_of(HuggingFaceKeys& keys, const std::string& type, ModelSpec& m) {
+Family family_of(HuggingFaceKeys& keys, const std::string& type, workload::ModelSpec& m) {
   for (const Family& f : kFamilies)
     if (type == f.type) return f;
   // A type of one's own is usually a changed Llama, whose activation tells that there is a gate.
@@ -141,7 +141,7 @@ std::uint32_t kv_heads_of(HuggingFaceKeys& keys, const std::string& type, std::u
   return keys.read(kKvHeads, heads, kMostHeads);
 }
 
-void read_latent(HuggingFaceKeys& keys, ModelSpec& m) {
+void read_latent(HuggingFaceKeys& keys, workload::ModelSpec& m) {
   if (!keys.has({"kv_lora_rank"})) return;
   m.latent.kv_rank = keys.need({"kv_lora_rank"}, kMostRank);
   m.latent.q_rank = keys.read({"q_lora_rank"}, 0, kMostRank);
@@ -153,7 +153,7 @@ void read_latent(HuggingFaceKeys& keys, ModelSpec& m) {
 }
 
 /// Dense layers before those with experts, listed by number.
-void read_dense_list(HuggingFaceKeys& keys, ExpertSpec& e) {
+void read_dense_list(HuggingFaceKeys& keys, workload::ExpertSpec& e) {
   const auto list = keys.find({"mlp_only_layers"});
   if (!list || list->size() == 0) return;
   for (std::size_t i = 0; i < list->size(); ++i) {
@@ -164,7 +164,7 @@ void read_dense_list(HuggingFaceKeys& keys, ExpertSpec& e) {
   e.dense_layers = static_cast<std::uint32_t>(list->size());
 }
 
-void read_expert_layers(HuggingFaceKeys& keys, ExpertSpec& e) {
+void read_expert_layers(HuggingFaceKeys& keys, workload::ExpertSpec& e) {
   e.dense_layers = keys.read({"first_k_dense_replace"}, 0, kMostLayers, 0);
   e.every = keys.read({"interleave_moe_layer_step", "decoder_sparse_step"}, 1, kMostLayers);
   const auto often = keys.find({"moe_layer_freq"});
@@ -173,8 +173,8 @@ void read_expert_layers(HuggingFaceKeys& keys, ExpertSpec& e) {
   read_dense_list(keys, e);
 }
 
-void read_experts(HuggingFaceKeys& keys, const std::string& type, ModelSpec& m) {
-  ExpertSpec& e = m.moe;
+void read_experts(HuggingFaceKeys& keys, const std::string& type, workload::ModelSpec& m) {
+  workload::ExpertSpec& e = m.moe;
   e.experts = keys.read(kExperts, 0, kMostExperts, 0);
   if (e.experts == 0) return;
   m.places["moe"] = keys.find(kExperts)->where();
@@ -201,7 +201,7 @@ void read_experts(HuggingFaceKeys& keys, const std::string& type, ModelSpec& m) 
 }
 
 /// The window of layers that alternate: each so many layers one is full; the file may list them all.
-void read_window_list(HuggingFaceKeys& keys, const YamlNode& list, ModelSpec& m) {
+void read_window_list(HuggingFaceKeys& keys, const YamlNode& list, workload::ModelSpec& m) {
   if (list.size() != m.layers)
     return keys.fail({"layer_types"}, fmt::format("{} types for {} layers", list.size(), m.layers));
   std::uint32_t first = m.layers, sliding = 0;
@@ -213,13 +213,13 @@ void read_window_list(HuggingFaceKeys& keys, const YamlNode& list, ModelSpec& m)
   if (sliding == 0) return;
   m.window = {keys.need({"sliding_window"}, kMostWindow), first == m.layers ? 0 : first + 1};
   for (std::uint32_t i = 0; i < m.layers; ++i) {
-    if (has_window(m, i) == (list.item(i).scalar() == "sliding_attention")) continue;
+    if (workload::has_window(m, i) == (list.item(i).scalar() == "sliding_attention")) continue;
     m.window = {};  // no repeated order: read_layer_kinds() takes each layer by itself
     return;
   }
 }
 
-void read_window(HuggingFaceKeys& keys, const Family& family, ModelSpec& m) {
+void read_window(HuggingFaceKeys& keys, const Family& family, workload::ModelSpec& m) {
   if (!keys.has({"sliding_window"}) || !keys.flag({"use_sliding_window"}, true)) return;
   const auto list = keys.find({"layer_types"});
   if (list && list->kind() == YamlNode::Kind::kSequence) return read_window_list(keys, *list, m);
@@ -242,7 +242,7 @@ std::uint32_t layers_of(HuggingFaceKeys& keys) {
 }
 
 /// Width of the MLP. Where all layers have experts it may be missing.
-std::uint32_t read_width(HuggingFaceKeys& keys, const Family& family, const ModelSpec& m) {
+std::uint32_t read_width(HuggingFaceKeys& keys, const Family& family, const workload::ModelSpec& m) {
   if (family.ffn_factor > 0) {
     const std::uint32_t factor = keys.read({"expansion_ratio"}, family.ffn_factor, kMostWidth / kMostHidden);
     return keys.read(kWidth, factor * m.hidden, kMostWidth);
@@ -252,11 +252,11 @@ std::uint32_t read_width(HuggingFaceKeys& keys, const Family& family, const Mode
   return keys.need(kWidth, kMostWidth);
 }
 
-Result<ModelSpec> read_decoder(HuggingFaceKeys keys, const HuggingFaceKeys& root) {
+Result<workload::ModelSpec> read_decoder(HuggingFaceKeys keys, const HuggingFaceKeys& root) {
   std::string type = keys.word({"model_type"});
   if (type.empty()) type = root.word({"model_type"});
   if (name_of_model(root).starts_with("Grok")) type = "grok";
-  ModelSpec m;
+  workload::ModelSpec m;
   const Family family = family_of(keys, type, m);
   m.name = name_of_model(root);
   m.layers = layers_of(keys);
@@ -287,7 +287,7 @@ Result<ModelSpec> read_decoder(HuggingFaceKeys keys, const HuggingFaceKeys& root
   read_towers(outer, m);
   keys.finish(m.notes);
   BUSBAR_RETURN_IF_ERROR(keys.status());
-  BUSBAR_RETURN_IF_ERROR(check_model(m));
+  BUSBAR_RETURN_IF_ERROR(workload::check_model(m));
   return m;
 }
 
@@ -298,7 +298,7 @@ bool is_hugging_face_config(const YamlNode& root) {
   return root.find("model_type") || root.find("architectures");
 }
 
-Result<ModelSpec> read_hugging_face(const YamlNode& root) {
+Result<workload::ModelSpec> read_hugging_face(const YamlNode& root) {
   HuggingFaceKeys keys(root);
   if (keys.flag({"is_encoder_decoder"}, false)) return unsupported("encoders are not modelled", root.where());
   const auto text = root.find("text_config");
@@ -308,8 +308,8 @@ Result<ModelSpec> read_hugging_face(const YamlNode& root) {
   for (const OtherLayers& o : kOtherLayers)
     if (const auto other = decoder.find({o.key}); other && (o.type == nullptr || !type.starts_with(o.type)))
       return unsupported("layers without attention are not modelled for model_type '" + type + "'", other->where());
-  BUSBAR_ASSIGN(ModelSpec m, read_decoder(decoder, keys));
+  BUSBAR_ASSIGN(workload::ModelSpec m, read_decoder(decoder, keys));
   return m;
 }
 
-}  // namespace busbar
+}  // namespace busbar::spec

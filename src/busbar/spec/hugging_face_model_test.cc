@@ -7,10 +7,10 @@
 #include "busbar/spec/catalog.h"
 #include "busbar/spec/model_file.h"
 
-namespace busbar {
+namespace busbar::spec {
 namespace {
 
-Result<ModelSpec> read_config(const std::string& json) {
+Result<workload::ModelSpec> read_config(const std::string& json) {
   auto document = YamlDocument::parse(json, "config.json");
   if (!document.ok()) return document.error();
   return read_model(document->root());
@@ -19,10 +19,10 @@ Result<ModelSpec> read_config(const std::string& json) {
 void expect_as_in_catalogue(const char* name, const std::string& json) {
   const auto config = read_config(json);
   ASSERT_TRUE(config.ok()) << name << ": " << config.error().text();
-  const ModelSpec a = *config, b = read_model(Catalog().load("models", name).value().root()).value();
-  const auto numbers = [](const ModelSpec& m) {
-    const ExpertSpec& e = m.moe;
-    const LatentAttentionSpec& l = m.latent;
+  const workload::ModelSpec a = *config, b = read_model(Catalog().load("models", name).value().root()).value();
+  const auto numbers = [](const workload::ModelSpec& m) {
+    const workload::ExpertSpec& e = m.moe;
+    const workload::LatentAttentionSpec& l = m.latent;
     return std::vector<std::uint32_t>{m.layers,
                                       m.hidden,
                                       m.ffn,
@@ -137,9 +137,9 @@ TEST(HuggingFaceModel, OtherNamesOfTheSameNumbersAreRead) {
   for (const auto& c : cases) {
     const auto m = read_config(c.json);
     ASSERT_TRUE(m.ok()) << m.error().text();
-    EXPECT_NEAR(static_cast<double>(parameter_count(*m)), c.parameters, 0.006 * c.parameters) << m->name;
+    EXPECT_NEAR(static_cast<double>(workload::parameter_count(*m)), c.parameters, 0.006 * c.parameters) << m->name;
   }
-  const ModelSpec gemma = read_config(cases[3].json).value();
+  const workload::ModelSpec gemma = read_config(cases[3].json).value();
   EXPECT_EQ(gemma.window.tokens, 4096u);
   EXPECT_EQ(gemma.window.full_every, 2u);
   EXPECT_EQ(read_config(cases[5].json).value().window.tokens, 0u);
@@ -189,17 +189,18 @@ TEST(HuggingFaceModel, LayersOfSeveralKindsAreReadOneByOne) {
       "{\"model_type\": \"llama\", \"hidden_size\": 512, \"intermediate_size\": 1024, \"num_attention_heads\": 8, "
       "\"vocab_size\": 1000, \"num_hidden_layers\": 4, \"sliding_window\": 64, \"layer_types\": ";
   const std::string list = "[\"full_attention\", \"sliding_attention\", \"full_attention\", \"sliding_attention\"]";
-  const ModelSpec m = read_config(base + list + "}").value();
-  EXPECT_FALSE(has_window(m, 0));
-  EXPECT_TRUE(has_window(m, 1));
-  EXPECT_TRUE(has_window(m, 3));
-  EXPECT_EQ(parameter_count(m), parameter_count(read_config(base + "null}").value()));
+  const workload::ModelSpec m = read_config(base + list + "}").value();
+  EXPECT_FALSE(workload::has_window(m, 0));
+  EXPECT_TRUE(workload::has_window(m, 1));
+  EXPECT_TRUE(workload::has_window(m, 3));
+  EXPECT_EQ(workload::parameter_count(m), workload::parameter_count(read_config(base + "null}").value()));
 }
 
 TEST(HuggingFaceModel, WhatIsTakenForGrantedIsSaid) {
-  const ModelSpec m = read_config(R"({"model_type": "own", "hidden_act": "silu", "hidden_size": 512, "vocab_size": 1000,
+  const workload::ModelSpec m =
+      read_config(R"({"model_type": "own", "hidden_act": "silu", "hidden_size": 512, "vocab_size": 1000,
       "intermediate_size": 1024, "num_attention_heads": 8, "num_hidden_layers": 2, "my_key": 3, "bos_token_id": 1})")
-                          .value();
+          .value();
   ASSERT_EQ(m.notes.size(), 3u);
   EXPECT_NE(m.notes[0].find("'own' is not known: read as a Llama"), std::string::npos);
   EXPECT_NE(m.notes[1].find("my_key"), std::string::npos);
@@ -207,9 +208,9 @@ TEST(HuggingFaceModel, WhatIsTakenForGrantedIsSaid) {
 }
 
 /// The parameters that a row of tests/fixtures/hf-config/totals.tsv counts.
-double counted(ModelSpec m, const std::string& part) {
+double counted(workload::ModelSpec m, const std::string& part) {
   if (part == "text without mtp") m.mtp = 0;
-  return static_cast<double>(parameter_count(m) + (part == "total" ? tower_parameters(m) : 0));
+  return static_cast<double>(workload::parameter_count(m) + (part == "total" ? workload::tower_parameters(m) : 0));
 }
 
 // Hybrids with linear attention, Mamba-2, windows, indexers, missing blocks; quantised variants. Numbers that are
@@ -233,13 +234,13 @@ TEST(HuggingFaceModel, PublishedConfigurationsHaveTheParametersTheyState) {
     ASSERT_TRUE(m.ok()) << m.error().text();
     const double n = std::stod(stated), allowed = std::max(0.005 * n, std::stod(rounded) / 2);
     EXPECT_NEAR(counted(*m, part), n, allowed) << file;
-    const ModelSpec back = read_model(YamlDocument::parse(model_text(*m), "{...}")->root()).value();
+    const workload::ModelSpec back = read_model(YamlDocument::parse(model_text(*m), "{...}")->root()).value();
     EXPECT_EQ(model_text(back), model_text(*m)) << file;
-    EXPECT_EQ(flops_per_token(back, 4096).causal, flops_per_token(*m, 4096).causal) << file;
+    EXPECT_EQ(workload::flops_per_token(back, 4096).causal, workload::flops_per_token(*m, 4096).causal) << file;
     ++rows;
   }
   EXPECT_GE(rows, 60u);
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::spec

@@ -5,7 +5,7 @@
 #include "busbar/spec/internal/hugging_face_layers.h"
 #include "busbar/spec/internal/model_bounds.h"
 
-namespace busbar {
+namespace busbar::spec {
 namespace {
 
 constexpr std::uint64_t kColours = 3;
@@ -63,7 +63,7 @@ std::uint64_t kimi_tower(TowerKeys& v, std::uint64_t out) {
 
 }  // namespace
 
-void read_towers(HuggingFaceKeys& root, ModelSpec& m) {
+void read_towers(HuggingFaceKeys& root, workload::ModelSpec& m) {
   const auto leave_out = [&](const char* key, const char* what) {
     if (const auto map = root.find({key}); map && map->kind() == YamlNode::Kind::kMap && map->size() > 0)
       m.notes.push_back(fmt::format("{} is not counted: {}", what, key));
@@ -89,4 +89,4 @@ void read_towers(HuggingFaceKeys& root, ModelSpec& m) {
                                 static_cast<double>(parameters) * 1e-9));
 }
 
-}  // namespace busbar
+}  // namespace busbar::spec

@@ -6,9 +6,9 @@
 
 #include "busbar/base/text.h"
 
-namespace busbar {
+namespace busbar::spec {
 
-Status read_gpu_identity(const YamlNode& map, DeviceClass& out) {
+Status read_gpu_identity(const YamlNode& map, topology::DeviceClass& out) {
   MapReader r = sourced(map);
   r.optional("pci_ids");
   r.optional("architecture", &YamlNode::as_string, out.architecture);
@@ -37,7 +37,7 @@ Result<ProcessorFile> read_processor(const YamlNode& map) {
   return out;
 }
 
-Result<ProcessorIdentity> find_processor(std::string_view part, Reading& reading) {
+Result<topology::ProcessorIdentity> find_processor(std::string_view part, Reading& reading) {
   const std::string wanted = lower(part);
   for (const std::string& name : reading.catalog.names("processors")) {
     BUSBAR_ASSIGN(const YamlDocument document, reading.catalog.load("processors", name));
@@ -47,7 +47,7 @@ Result<ProcessorIdentity> find_processor(std::string_view part, Reading& reading
     });
     if (named) return file.identity;
   }
-  return ProcessorIdentity{};
+  return topology::ProcessorIdentity{};
 }
 
-}  // namespace busbar
+}  // namespace busbar::spec

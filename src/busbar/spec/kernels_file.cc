@@ -10,7 +10,7 @@
 #include "busbar/spec/internal/unit_figure.h"
 #include "busbar/topology/levels.h"
 
-namespace busbar {
+namespace busbar::spec {
 namespace {
 
 constexpr double kMega = 1e6, kTera = 1e12;
@@ -31,9 +31,9 @@ class KernelReader {
   void number(const char* key, double low, double high, double& out) {
     figure(key, &YamlNode::as_number, out, low, high);
   }
-  void curve(const char* key, const char* x_key, std::vector<EfficiencyPoint>& out) {
+  void curve(const char* key, const char* x_key, std::vector<workload::EfficiencyPoint>& out) {
     rows(key, "points", [&](MapReader& row) {
-      EfficiencyPoint p;
+      workload::EfficiencyPoint p;
       take(row, x_key, 1e-6, 1e9, p.x);
       take(row, "share", 0.001, 1, p.share);
       if (row.ok() && !out.empty() && p.x <= out.back().x) row.fail(not_rising(x_key));
@@ -41,7 +41,7 @@ class KernelReader {
     });
   }
   /// The peak is the part's. A precision that the part does not have is left out.
-  Status rates(const char* key, MatrixRates& out) {
+  Status rates(const char* key, workload::MatrixRates& out) {
     double tflops = 0;
     BUSBAR_ASSIGN(const auto peak, peak_of(key));
     const bool known = reader_.optional(key).has_value();
@@ -63,7 +63,7 @@ class KernelReader {
       inner.optional("found_at", &unit_figure, found, "W");
       if (curve.empty()) take(inner, "share", 0.1, 1, share);
     });
-    for (MatrixRates* const rates : {&table.bf16, &table.fp8, &table.fp4}) rates->sustained_share = share;
+    for (workload::MatrixRates* const rates : {&table.bf16, &table.fp8, &table.fp4}) rates->sustained_share = share;
     if (curve.empty() || !reader_.ok()) return {};
     BUSBAR_ASSIGN(const double watts, unit_figure(part_.find("power").value_or(YamlNode()), "W"));
     if (found == 0) found = watts;
@@ -96,7 +96,7 @@ class KernelReader {
     return {};
   }
   Status finish() { return reader_.finish(); }
-  KernelTable table;
+  workload::KernelTable table;
 
  private:
   static void take(MapReader& from, const char* key, double low, double high, double& out) {
@@ -180,11 +180,11 @@ std::string table_of(std::string_view gpu_part, const Catalog& catalog) {
 
 }  // namespace
 
-Result<KernelTable> read_kernels(YamlDocument document, const YamlNode& part, const Catalog& catalog) {
+Result<workload::KernelTable> read_kernels(YamlDocument document, const YamlNode& part, const Catalog& catalog) {
   std::string text = document.text();
   BUSBAR_RETURN_IF_ERROR(add_base(document, catalog, text));
   KernelReader r(document.root(), part);
-  KernelTable& t = r.table;
+  workload::KernelTable& t = r.table;
   t.text = std::move(text);
   BUSBAR_RETURN_IF_ERROR(r.names());
   BUSBAR_RETURN_IF_ERROR(r.rates("bf16", t.bf16));
@@ -192,10 +192,10 @@ Result<KernelTable> read_kernels(YamlDocument document, const YamlNode& part, co
   BUSBAR_RETURN_IF_ERROR(r.rates("fp4", t.fp4));
   BUSBAR_RETURN_IF_ERROR(r.clock(catalog));
   r.figure("cores", &YamlNode::as_number, t.cores, 1, 1e4);
-  if (t.cores > 0) t.contention.ep = std::min(0.5, kExchangeCores / t.cores);
+  if (t.cores > 0) t.contention.ep = std::min(0.5, workload::kExchangeCores / t.cores);
   r.number("memory_share", 0.01, 1, t.memory_share);
   r.curve("memory_by_size", "megabytes", t.memory_by_size);
-  for (EfficiencyPoint& p : t.memory_by_size) p.x = std::log10(p.x * kMega);
+  for (workload::EfficiencyPoint& p : t.memory_by_size) p.x = std::log10(p.x * kMega);
   r.curve("attention_forward", "heads_x_4096", t.attention_forward);
   r.curve("attention_backward", "heads_x_4096", t.attention_backward);
   r.number("attention_small_heads", 0.1, 1, t.attention_small_heads);
@@ -211,7 +211,7 @@ Result<KernelTable> read_kernels(YamlDocument document, const YamlNode& part, co
   return std::move(r.table);
 }
 
-Result<KernelTable> load_kernels(std::string_view gpu_part, const Catalog& catalog) {
+Result<workload::KernelTable> load_kernels(std::string_view gpu_part, const Catalog& catalog) {
   if (gpu_part.empty() || !catalog.has("gpus", gpu_part)) {
     const std::string known = comma_list(catalog.names("gpus"));
     return Error{ErrorCode::kNotFound,
@@ -222,7 +222,7 @@ Result<KernelTable> load_kernels(std::string_view gpu_part, const Catalog& catal
   }
   BUSBAR_ASSIGN(const YamlDocument part, catalog.load("gpus", gpu_part));
   BUSBAR_ASSIGN(YamlDocument document, catalog.load("kernels", table_of(gpu_part, catalog)));
-  BUSBAR_ASSIGN(KernelTable table, read_kernels(std::move(document), part.root(), catalog));
+  BUSBAR_ASSIGN(workload::KernelTable table, read_kernels(std::move(document), part.root(), catalog));
   if (table.bf16.peak_flops_per_s <= 0) {
     return unsupported(
         fmt::format("{} has no peak of matrix products in 16 bits, so a step cannot be timed", gpu_part));
@@ -241,11 +241,11 @@ Result<std::string> clock_curve_of(std::string_view gpu_part, const Catalog& cat
   return curve->as_string();
 }
 
-Result<KernelTable> load_kernels(const Cluster& cluster, const Catalog& catalog) {
-  BUSBAR_ASSIGN(KernelTable table, load_kernels(cluster.gpu_part, catalog));
-  table.scale_up_gpus = scale_up_domain(cluster.topology).gpus;
+Result<workload::KernelTable> load_kernels(const Cluster& cluster, const Catalog& catalog) {
+  BUSBAR_ASSIGN(workload::KernelTable table, load_kernels(cluster.gpu_part, catalog));
+  table.scale_up_gpus = topology::scale_up_domain(cluster.topology).gpus;
   BytesPerSecond slowest = cluster.topology.device_class(cluster.topology.gpus()[0]).memory_rate;
-  for (const DeviceId gpu : cluster.topology.gpus())
+  for (const topology::DeviceId gpu : cluster.topology.gpus())
     slowest = std::min(slowest, cluster.topology.device_class(gpu).memory_rate);
   const double factor = static_cast<double>(per_second(slowest)) / table.memory_bytes_per_s;
   if (factor == 1) return table;
@@ -255,4 +255,4 @@ Result<KernelTable> load_kernels(const Cluster& cluster, const Catalog& catalog)
   return table;
 }
 
-}  // namespace busbar
+}  // namespace busbar::spec

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
-namespace busbar {
+namespace busbar::spec {
 namespace {
 
 struct KeyHelp {
@@ -73,4 +73,4 @@ std::string_view help_of_key(std::string_view path) {
   return found == std::end(kHelp) ? std::string_view() : found->help;
 }
 
-}  // namespace busbar
+}  // namespace busbar::spec

@@ -6,11 +6,11 @@
 #include "busbar/spec/internal/identity.h"
 #include "busbar/spec/internal/unit_figure.h"
 
-namespace busbar {
+namespace busbar::spec {
 namespace {
 
 struct Product {
-  DeviceClass identity;
+  topology::DeviceClass identity;
   Bytes memory{0};
   double tflops = 0;
 };
@@ -28,7 +28,7 @@ Result<Product> read_product(const std::string& name, const Catalog& catalog) {
   return out;
 }
 
-bool same_generation(const DeviceClass& a, const DeviceClass& b) {
+bool same_generation(const topology::DeviceClass& a, const topology::DeviceClass& b) {
   const bool known = a.compute_capability > 0 || !a.architecture.empty();
   return known && a.compute_capability == b.compute_capability && a.architecture == b.architecture;
 }
@@ -50,4 +50,4 @@ Result<std::vector<LargerGpu>> larger_gpus(const std::string& part, Bytes memory
   return out;
 }
 
-}  // namespace busbar
+}  // namespace busbar::spec

@@ -8,7 +8,7 @@
 #include "busbar/base/units.h"
 #include "busbar/spec/catalog.h"
 
-namespace busbar {
+namespace busbar::spec {
 
 struct LargerGpu {
   std::string name;  ///< in catalog/gpus
@@ -18,4 +18,4 @@ struct LargerGpu {
 /// least its bf16 rate, by ascending memory and name. Empty where the generation of `part` is not known.
 Result<std::vector<LargerGpu>> larger_gpus(const std::string& part, Bytes memory, const Catalog& catalog);
 
-}  // namespace busbar
+}  // namespace busbar::spec

@@ -7,25 +7,25 @@
 #include "busbar/base/text.h"
 #include "busbar/spec/internal/model_bounds.h"
 
-namespace busbar {
+namespace busbar::spec {
 namespace {
 
 struct MixerWord {
   const char* word;
-  MixerKind kind;
-  StateRule rule;
+  workload::MixerKind kind;
+  workload::StateRule rule;
 };
-constexpr MixerWord kMixers[] = {{"none", MixerKind::kNone, {}},
-                                 {"attention", MixerKind::kAttention, {}},
-                                 {"latent", MixerKind::kLatent, {}},
-                                 {"compressed", MixerKind::kCompressed, {}},
-                                 {"delta", MixerKind::kState, StateRule::kDelta},
-                                 {"mamba", MixerKind::kState, StateRule::kMamba},
-                                 {"lightning", MixerKind::kState, StateRule::kLightning}};
+constexpr MixerWord kMixers[] = {{"none", workload::MixerKind::kNone, {}},
+                                 {"attention", workload::MixerKind::kAttention, {}},
+                                 {"latent", workload::MixerKind::kLatent, {}},
+                                 {"compressed", workload::MixerKind::kCompressed, {}},
+                                 {"delta", workload::MixerKind::kState, workload::StateRule::kDelta},
+                                 {"mamba", workload::MixerKind::kState, workload::StateRule::kMamba},
+                                 {"lightning", workload::MixerKind::kState, workload::StateRule::kLightning}};
 
-const char* word_of(const MixerSpec& m) {
+const char* word_of(const workload::MixerSpec& m) {
   for (const MixerWord& w : kMixers)
-    if (w.kind == m.kind && (m.kind != MixerKind::kState || w.rule == m.state.rule)) return w.word;
+    if (w.kind == m.kind && (m.kind != workload::MixerKind::kState || w.rule == m.state.rule)) return w.word;
   return "none";
 }
 
@@ -67,9 +67,9 @@ void visit(Kind& k, Number number, Flag flag) {
 
 }  // namespace
 
-std::string layer_kind_text(const LayerKind& kind) {
+std::string layer_kind_text(const workload::LayerKind& kind) {
   std::string text = fmt::format("mixer: {}", word_of(kind.mixer));
-  const bool state = kind.mixer.kind == MixerKind::kState;
+  const bool state = kind.mixer.kind == workload::MixerKind::kState;
   visit(
       kind,
       [&](const char* key, std::uint32_t value, std::int64_t) {
@@ -82,8 +82,8 @@ std::string layer_kind_text(const LayerKind& kind) {
   return "{" + text + "}";
 }
 
-Result<LayerKind> read_layer_kind(const YamlNode& node) {
-  LayerKind kind;
+Result<workload::LayerKind> read_layer_kind(const YamlNode& node) {
+  workload::LayerKind kind;
   MapReader r(node);
   std::string word;
   r.required("mixer", &YamlNode::as_string, word);
@@ -104,4 +104,4 @@ Result<LayerKind> read_layer_kind(const YamlNode& node) {
   return kind;
 }
 
-}  // namespace busbar
+}  // namespace busbar::spec

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace busbar {
+namespace busbar::spec {
 namespace {
 
 constexpr std::int64_t kMostUnits = 1 << 24;  // GPUs, tokens, sequences: above any machine
@@ -23,24 +23,24 @@ Status set_word(const char* const (&words)[N], const char* what, const std::stri
   return invalid(fmt::format("'{}' is not a {}; write {}", word, what, known), where);
 }
 
-Status set_precision(const std::string& word, const Where& where, LayoutSpec& l) {
+Status set_precision(const std::string& word, const Where& where, workload::LayoutSpec& l) {
   static constexpr const char* kWords[] = {"bf16", "fp16", "fp8", "fp4"};
   BUSBAR_RETURN_IF_ERROR(set_word(kWords, "precision that is modelled", word, where, l.precision));
   l.places["precision"] = where;
   return {};
 }
 
-Status set_recompute(const std::string& word, const Where& where, LayoutSpec& l) {
+Status set_recompute(const std::string& word, const Where& where, workload::LayoutSpec& l) {
   static constexpr const char* kWords[] = {"none", "selective", "full", "auto"};
   std::uint8_t chosen = 0;
   BUSBAR_RETURN_IF_ERROR(set_word(kWords, "kind of recomputation", word, where, chosen));
   l.recomputation.choose = chosen == std::size(kWords) - 1;
-  l.recomputation.kind = l.recomputation.choose ? Recompute::kNone : static_cast<Recompute>(chosen);
+  l.recomputation.kind = l.recomputation.choose ? workload::Recompute::kNone : static_cast<workload::Recompute>(chosen);
   l.recomputation.every = 0;
   return {};
 }
 
-Status set_schedule(const std::string& word, const Where& where, LayoutSpec& l) {
+Status set_schedule(const std::string& word, const Where& where, workload::LayoutSpec& l) {
   static constexpr const char* kWords[] = {"1f1b", "gpipe", "zb-h1", "zb-v", "dualpipe-v"};
   if (word == "dualpipe")
     return invalid(
@@ -50,37 +50,37 @@ Status set_schedule(const std::string& word, const Where& where, LayoutSpec& l) 
   return set_word(kWords, "pipeline schedule", word, where, l.schedule);
 }
 
-Status set_context(const std::string& word, const Where& where, LayoutSpec& l) {
+Status set_context(const std::string& word, const Where& where, workload::LayoutSpec& l) {
   static constexpr const char* kWords[] = {"ring", "all_gather", "all_to_all"};
   if (word == "ulysses") return invalid("'ulysses' is called all_to_all here", where);
   return set_word(kWords, "kind of context parallelism", word, where, l.context);
 }
 
-Status set_attention(const std::string& word, const Where& where, LayoutSpec& l) {
+Status set_attention(const std::string& word, const Where& where, workload::LayoutSpec& l) {
   static constexpr const char* kWords[] = {"flash", "flash8", "flash2", "flash1", "unfused"};
   return set_word(kWords, "kind of attention kernel", word, where, l.attention);
 }
 
-Status set_loss(const std::string& word, const Where& where, LayoutSpec& l) {
+Status set_loss(const std::string& word, const Where& where, workload::LayoutSpec& l) {
   static constexpr const char* kWords[] = {"vocab_parallel", "torch", "fused", "chunked"};
   return set_word(kWords, "way to compute the loss", word, where, l.loss);
 }
 
-Status set_expert_exchange(const std::string& word, const Where& where, LayoutSpec& l) {
+Status set_expert_exchange(const std::string& word, const Where& where, workload::LayoutSpec& l) {
   static constexpr const char* kWords[] = {"all_to_all", "per_node"};
   return set_word(kWords, "exchange of experts' tokens", word, where, l.experts.exchange);
 }
 
-Status set_compressed_exchange(const std::string& word, const Where& where, LayoutSpec& l) {
+Status set_compressed_exchange(const std::string& word, const Where& where, workload::LayoutSpec& l) {
   static constexpr const char* kWords[] = {"all_to_all", "all_reduce", "all_gather"};
   return set_word(kWords, "exchange of compressed gradients", word, where, l.exchange.compression.exchange);
 }
 
-Status set_rank_order(const std::string& word, const Where& where, LayoutSpec& l) {
-  RankOrder order = kTpCpDpPp;
+Status set_rank_order(const std::string& word, const Where& where, workload::LayoutSpec& l) {
+  workload::RankOrder order = workload::kTpCpDpPp;
   std::sort(order.begin(), order.end());
   do {
-    if (name_of(order) != word) continue;
+    if (workload::name_of(order) != word) continue;
     l.rank_order = order;
     return {};
   } while (std::next_permutation(order.begin(), order.end()));
@@ -91,11 +91,11 @@ Status set_rank_order(const std::string& word, const Where& where, LayoutSpec& l
       where);
 }
 
-constexpr std::pair<const char*, bool RecomputeModules::*> kModules[] = {
-    {"core_attn", &RecomputeModules::core_attn},
-    {"act", &RecomputeModules::act},
-    {"layernorm", &RecomputeModules::layernorm},
-    {"mla_up_proj", &RecomputeModules::mla_up_proj}};
+constexpr std::pair<const char*, bool workload::RecomputeModules::*> kModules[] = {
+    {"core_attn", &workload::RecomputeModules::core_attn},
+    {"act", &workload::RecomputeModules::act},
+    {"layernorm", &workload::RecomputeModules::layernorm},
+    {"mla_up_proj", &workload::RecomputeModules::mla_up_proj}};
 
 /// Bytes per gradient with a scale in fp32 for each block: 128 elements in 8 bits, 32 in 4, one tensor in 1 bit.
 /// Sources: DeepSeek-V3's blocks of 128 (arXiv:2412.19437); ZeRO++ (arXiv:2306.10209); 1-bit Adam (arXiv:2102.02888).
@@ -105,7 +105,7 @@ constexpr std::pair<const char*, double> kSchemes[] = {
 /// Reads keys and remembers their places.
 class LayoutReader {
  public:
-  LayoutReader(const YamlNode& node, LayoutSpec base) : layout(std::move(base)), reader_(node) {}
+  LayoutReader(const YamlNode& node, workload::LayoutSpec base) : layout(std::move(base)), reader_(node) {}
 
   void size(const char* key, std::uint32_t& out, std::int64_t low = 1) {
     reader_.optional(key, &YamlNode::as_int, out, low, kMostUnits);
@@ -145,7 +145,7 @@ class LayoutReader {
     }
     layout.places["recompute_modules"] = node->where();
   }
-  void word(const char* key, Status (*set)(const std::string&, const Where&, LayoutSpec&)) {
+  void word(const char* key, Status (*set)(const std::string&, const Where&, workload::LayoutSpec&)) {
     const auto node = reader_.optional(key);
     if (!node || !reader_.ok()) return;
     const auto value = node->as_string();
@@ -218,7 +218,7 @@ class LayoutReader {
     for (const char* key : {"framework", "recipe", "gpus"}) reader_.optional(key);  // read by the scenario
     return reader_.finish();
   }
-  LayoutSpec layout;
+  workload::LayoutSpec layout;
 
  private:
   void note_place(const char* key) {
@@ -228,7 +228,7 @@ class LayoutReader {
   MapReader reader_;
 };
 
-Status apply(const char* key, const std::optional<std::int64_t>& flag, std::uint32_t& out, LayoutSpec& l,
+Status apply(const char* key, const std::optional<std::int64_t>& flag, std::uint32_t& out, workload::LayoutSpec& l,
              std::int64_t low = 1) {
   if (!flag) return {};
   Where where;
@@ -244,9 +244,9 @@ Status apply(const char* key, const std::optional<std::int64_t>& flag, std::uint
 
 }  // namespace
 
-Result<LayoutSpec> read_layout(const YamlNode& node, LayoutSpec base) {
+Result<workload::LayoutSpec> read_layout(const YamlNode& node, workload::LayoutSpec base) {
   LayoutReader r(node, std::move(base));
-  LayoutSpec& l = r.layout;
+  workload::LayoutSpec& l = r.layout;
   r.size("tp", l.tp);
   r.size("pp", l.pp);
   r.size("vpp", l.vpp);
@@ -321,7 +321,7 @@ std::optional<double> compressed_gradient_bytes(std::string_view scheme) {
   return std::nullopt;
 }
 
-Status apply_flags(const LayoutFlags& flags, LayoutSpec& l) {
+Status apply_flags(const LayoutFlags& flags, workload::LayoutSpec& l) {
   BUSBAR_RETURN_IF_ERROR(apply("tp", flags.tp, l.tp, l));
   BUSBAR_RETURN_IF_ERROR(apply("pp", flags.pp, l.pp, l));
   BUSBAR_RETURN_IF_ERROR(apply("vpp", flags.vpp, l.vpp, l));
@@ -347,4 +347,4 @@ Status apply_flags(const LayoutFlags& flags, LayoutSpec& l) {
   return {};
 }
 
-}  // namespace busbar
+}  // namespace busbar::spec

@@ -9,7 +9,7 @@
 #include "busbar/base/yaml.h"
 #include "busbar/workload/layout.h"
 
-namespace busbar {
+namespace busbar::spec {
 
 /// The layout flags of a command line; a given flag overrides the file.
 struct LayoutFlags {
@@ -19,12 +19,12 @@ struct LayoutFlags {
 
 /// Reads one layout; degrees are checked against model and machine later, by resolve_layout(). Unknown keys are
 /// refused. Keys that are not given keep their values in `base`.
-Result<LayoutSpec> read_layout(const YamlNode& node, LayoutSpec base = {});
+Result<workload::LayoutSpec> read_layout(const YamlNode& node, workload::LayoutSpec base = {});
 
 /// Bytes per gradient of a compression that layouts take by name ("int8"); 0 for "none", no value for other names.
 std::optional<double> compressed_gradient_bytes(std::string_view scheme);
 
 /// Applies flags to `layout`. Errors name the flag.
-Status apply_flags(const LayoutFlags& flags, LayoutSpec& layout);
+Status apply_flags(const LayoutFlags& flags, workload::LayoutSpec& layout);
 
-}  // namespace busbar
+}  // namespace busbar::spec

@@ -6,7 +6,7 @@
 
 #include "busbar/spec/reading.h"
 
-namespace busbar {
+namespace busbar::spec {
 namespace {
 
 constexpr double kBitsPerByte = 8;
@@ -115,4 +115,4 @@ Result<std::vector<OpticsRow>> read_optics(const Catalog& catalog, const PriceLi
   return out;
 }
 
-}  // namespace busbar
+}  // namespace busbar::spec

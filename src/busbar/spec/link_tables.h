@@ -9,7 +9,7 @@
 #include "busbar/spec/catalog.h"
 #include "busbar/spec/price_list.h"
 
-namespace busbar {
+namespace busbar::spec {
 
 /// All lanes of a GPU, or one port, in one direction.
 struct LinkRow {
@@ -33,4 +33,4 @@ struct OpticsRow {
 /// catalog/optics, by energy per bit; what has none comes last.
 Result<std::vector<OpticsRow>> read_optics(const Catalog& catalog, const PriceList& prices);
 
-}  // namespace busbar
+}  // namespace busbar::spec

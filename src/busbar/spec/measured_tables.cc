@@ -4,7 +4,7 @@
 
 #include "busbar/base/units.h"
 
-namespace busbar {
+namespace busbar::spec {
 namespace {
 
 constexpr std::size_t kMostCalls = 1000;  // 0.2 s to read
@@ -20,9 +20,9 @@ std::string in_quotes(const std::string& text) {
 }
 
 /// What all calls of a table have in common is in the table.
-Result<MeasuredCall> read_call(const YamlNode& map, const CallTraits& common) {
+Result<program::MeasuredCall> read_call(const YamlNode& map, const program::CallTraits& common) {
   constexpr double kLeastUs = 1e-3, kMostUs = 1e12;
-  MeasuredCall out{common, 0, 0};
+  program::MeasuredCall out{common, 0, 0};
   Bytes size{};
   MapReader r = sourced(map);
   r.required("size", &YamlNode::as_size, size);
@@ -37,7 +37,7 @@ Result<MeasuredCall> read_call(const YamlNode& map, const CallTraits& common) {
 
 Result<MeasuredTable> read_table(const YamlNode& map) {
   MeasuredTable out;
-  CallTraits common;
+  program::CallTraits common;
   std::string op;
   MapReader r = sourced(map);
   r.required("table", &YamlNode::as_string, out.source);
@@ -46,7 +46,7 @@ Result<MeasuredTable> read_table(const YamlNode& map) {
   r.required("several_nodes", &YamlNode::as_bool, common.several_nodes);
   const YamlNode calls = r.required("calls");
   BUSBAR_RETURN_IF_ERROR(r.finish());
-  const Result<Collective> known = parse_collective(op);
+  const Result<collectives::Collective> known = collectives::parse_collective(op);
   if (!known.ok()) return map.error(known.error().message);
   common.op = *known;
   BUSBAR_RETURN_IF_ERROR(read_items(
@@ -69,20 +69,20 @@ Result<std::vector<MeasuredTable>> read_measured_tables(const YamlNode& list) {
 std::string measured_yaml(const std::vector<MeasuredTable>& tables) {
   std::string out = "measured:\n";
   for (const MeasuredTable& t : tables) {
-    const CallTraits& c = t.calls.front().call;
+    const program::CallTraits& c = t.calls.front().call;
     out += fmt::format("  - table: {}\n    collective: {}\n    ranks: {}\n    several_nodes: {}\n    calls:\n",
-                       in_quotes(t.source), name_of(c.op), c.ranks, c.several_nodes);
-    for (const MeasuredCall& m : t.calls)
+                       in_quotes(t.source), collectives::name_of(c.op), c.ranks, c.several_nodes);
+    for (const program::MeasuredCall& m : t.calls)
       out += fmt::format("      - {{size: {:.0f}B, us: {:.6g}, modelled_us: {:.6g}, bytes_share: {:.4f}, way: {}}}\n",
                          m.call.bytes, m.us, m.modelled_us, m.call.bytes_share, in_quotes(m.call.way));
   }
   return out;
 }
 
-std::shared_ptr<const MeasuredCalls> as_calls(const std::vector<MeasuredTable>& tables) {
-  std::vector<MeasuredCall> all;
+std::shared_ptr<const program::MeasuredCalls> as_calls(const std::vector<MeasuredTable>& tables) {
+  std::vector<program::MeasuredCall> all;
   for (const MeasuredTable& t : tables) all.insert(all.end(), t.calls.begin(), t.calls.end());
-  return all.empty() ? nullptr : std::make_shared<const MeasuredCalls>(std::move(all));
+  return all.empty() ? nullptr : std::make_shared<const program::MeasuredCalls>(std::move(all));
 }
 
-}  // namespace busbar
+}  // namespace busbar::spec

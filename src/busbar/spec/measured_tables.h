@@ -8,17 +8,17 @@
 #include "busbar/program/measured_calls.h"
 #include "busbar/spec/reading.h"
 
-namespace busbar {
+namespace busbar::spec {
 
 struct MeasuredTable {
   std::string source;  ///< "all_gather.txt, 28 sizes"
-  std::vector<MeasuredCall> calls;
+  std::vector<program::MeasuredCall> calls;
 };
 
 Result<std::vector<MeasuredTable>> read_measured_tables(const YamlNode& list);
 /// "measured: ...", in the form that read_measured_tables() reads.
 std::string measured_yaml(const std::vector<MeasuredTable>& tables);
 
-std::shared_ptr<const MeasuredCalls> as_calls(const std::vector<MeasuredTable>& tables);
+std::shared_ptr<const program::MeasuredCalls> as_calls(const std::vector<MeasuredTable>& tables);
 
-}  // namespace busbar
+}  // namespace busbar::spec

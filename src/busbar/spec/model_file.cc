@@ -11,10 +11,10 @@
 #include "busbar/spec/internal/layer_kind_file.h"
 #include "busbar/spec/internal/model_bounds.h"
 
-namespace busbar {
+namespace busbar::spec {
 namespace {
 
-Status read_experts(const YamlNode& map, ExpertSpec& out) {
+Status read_experts(const YamlNode& map, workload::ExpertSpec& out) {
   MapReader r(map);
   r.required("experts", &YamlNode::as_int, out.experts, 1, kMostExperts);
   r.required("per_token", &YamlNode::as_int, out.per_token, 1, kMostExperts);
@@ -28,7 +28,7 @@ Status read_experts(const YamlNode& map, ExpertSpec& out) {
   return r.finish();
 }
 
-Status read_latent(const YamlNode& map, LatentAttentionSpec& out) {
+Status read_latent(const YamlNode& map, workload::LatentAttentionSpec& out) {
   MapReader r(map);
   r.optional("q_rank", &YamlNode::as_int, out.q_rank, 1, kMostRank);
   r.required("kv_rank", &YamlNode::as_int, out.kv_rank, 1, kMostRank);
@@ -38,7 +38,7 @@ Status read_latent(const YamlNode& map, LatentAttentionSpec& out) {
   return r.finish();
 }
 
-void read_sizes(MapReader& reader, ModelSpec& m) {
+void read_sizes(MapReader& reader, workload::ModelSpec& m) {
   const auto size = [&](const char* key, std::int64_t most, std::uint32_t& out) {
     reader.required(key, &YamlNode::as_int, out, 1, most);
     if (reader.ok()) m.places[key] = reader.required(key).where();
@@ -69,7 +69,7 @@ class MapText {
   std::string text_;
 };
 
-std::string text_of(const ExpertSpec& e) {
+std::string text_of(const workload::ExpertSpec& e) {
   MapText t;
   t.add("experts", e.experts);
   t.add("per_token", e.per_token);
@@ -83,7 +83,7 @@ std::string text_of(const ExpertSpec& e) {
   return t.braces();
 }
 
-std::string text_of(const LatentAttentionSpec& l) {
+std::string text_of(const workload::LatentAttentionSpec& l) {
   MapText t;
   t.add_unless("q_rank", l.q_rank, 0);
   t.add("kv_rank", l.kv_rank);
@@ -99,16 +99,16 @@ std::string plain_quoted(std::string name) {
   return "\"" + name + "\"";
 }
 
-std::string kinds_text(const ModelSpec& m) {
+std::string kinds_text(const workload::ModelSpec& m) {
   std::string text;
-  for (const LayerKind& kind : m.kinds) append_word(text, layer_kind_text(kind));
+  for (const workload::LayerKind& kind : m.kinds) append_word(text, layer_kind_text(kind));
   return "[" + text + "]";
 }
 
 /// Kinds by number, and the number of each layer's kind; one more of multi-token prediction.
-Status read_kinds(const YamlNode& kinds, const YamlNode& order, ModelSpec& m) {
+Status read_kinds(const YamlNode& kinds, const YamlNode& order, workload::ModelSpec& m) {
   for (std::size_t i = 0; i < kinds.size(); ++i) {
-    BUSBAR_ASSIGN(const LayerKind kind, read_layer_kind(kinds.item(i)));
+    BUSBAR_ASSIGN(const workload::LayerKind kind, read_layer_kind(kinds.item(i)));
     m.kinds.push_back(kind);
   }
   for (std::size_t i = 0; i < order.size(); ++i) {
@@ -121,7 +121,7 @@ Status read_kinds(const YamlNode& kinds, const YamlNode& order, ModelSpec& m) {
 
 }  // namespace
 
-std::string model_text(const ModelSpec& m) {
+std::string model_text(const workload::ModelSpec& m) {
   MapText t;
   t.add("name", plain_quoted(m.name));
   const std::pair<const char*, std::uint32_t> sizes[] = {
@@ -139,7 +139,7 @@ std::string model_text(const ModelSpec& m) {
   if (m.moe.experts > 0) t.add("moe", text_of(m.moe));
   if (!m.kinds.empty()) t.add("layer_kinds", kinds_text(m));
   if (!m.kind_of.empty()) t.add("layer_order", fmt::format("[{}]", fmt::join(m.kind_of, ", ")));
-  if (const std::uint64_t n = tower_parameters(m); n > 0) t.add("tower_parameters", std::to_string(n));
+  if (const std::uint64_t n = workload::tower_parameters(m); n > 0) t.add("tower_parameters", std::to_string(n));
   if (m.latent.kv_rank > 0) t.add("latent_attention", text_of(m.latent));
   return t.braces();
 }
@@ -158,9 +158,9 @@ Result<YamlDocument> find_document(std::string_view folder, std::string_view nam
   return YamlDocument::load((path.is_absolute() ? path : std::filesystem::path(directory) / path).string());
 }
 
-Result<ModelSpec> read_model(const YamlNode& node) {
+Result<workload::ModelSpec> read_model(const YamlNode& node) {
   if (is_hugging_face_config(node)) return read_hugging_face(node);
-  ModelSpec m;
+  workload::ModelSpec m;
   MapReader reader(node);
   reader.required("name", &YamlNode::as_string, m.name);
   read_sizes(reader, m);
@@ -204,8 +204,8 @@ Result<ModelSpec> read_model(const YamlNode& node) {
     BUSBAR_RETURN_IF_ERROR(read_kinds(*kinds, *order, m));
   }
   if (towers > 0) m.towers.push_back({"towers", towers});
-  BUSBAR_RETURN_IF_ERROR(check_model(m));
+  BUSBAR_RETURN_IF_ERROR(workload::check_model(m));
   return m;
 }
 
-}  // namespace busbar
+}  // namespace busbar::spec

@@ -8,13 +8,13 @@
 #include "busbar/spec/catalog.h"
 #include "busbar/workload/model.h"
 
-namespace busbar {
+namespace busbar::spec {
 
 /// `m` as a map that read_model() reads: "{name: x, layers: 32, ...}".
-std::string model_text(const ModelSpec& m);
+std::string model_text(const workload::ModelSpec& m);
 
 /// Reads and checks one model. Unknown keys are refused.
-Result<ModelSpec> read_model(const YamlNode& node);
+Result<workload::ModelSpec> read_model(const YamlNode& node);
 
 /// The document of `name`: a map in braces, standard input, a file if it looks like a path (relative to `directory`),
 /// otherwise an entry of the catalogue's `folder`.
@@ -24,4 +24,4 @@ Result<YamlDocument> find_document(std::string_view folder, std::string_view nam
 /// Whether `name` denotes an input: "-", or a file, which contains a slash or ends in .yaml, .yml or .json.
 bool looks_like_file(std::string_view name);
 
-}  // namespace busbar
+}  // namespace busbar::spec

@@ -8,7 +8,7 @@
 
 #include "busbar/base/text.h"
 
-namespace busbar {
+namespace busbar::spec {
 namespace {
 
 constexpr std::size_t kDeepest = 8;
@@ -144,4 +144,4 @@ Result<YamlNode> resolve_node(const YamlNode& value, Reading& reading) {
   return document.root();
 }
 
-}  // namespace busbar
+}  // namespace busbar::spec

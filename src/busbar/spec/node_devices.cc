@@ -7,14 +7,14 @@
 #include "busbar/spec/internal/identity.h"
 #include "busbar/spec/internal/node_number.h"
 
-namespace busbar {
+namespace busbar::spec {
 namespace {
 
 /// One entry of `devices:`.
 struct DeviceGroup {
   std::string name;
   std::uint32_t count = 0;  ///< 0: one device without a number
-  DeviceClass device_class;
+  topology::DeviceClass device_class;
   std::vector<std::int16_t> numa;  ///< one for all, or one each
   bool cabled = true;
   bool none = false;              ///< `count: 0`
@@ -35,16 +35,17 @@ Status check_name(const YamlNode& node, const std::string& name, bool numbered) 
 }
 
 /// The given kind, or the name if it is a word for a kind.
-Result<DeviceKind> kind_of(const YamlNode& map, const std::string& name) {
-  if (const auto kind = map.find("kind")) return as_enum(*kind, DeviceKind::kSwitch, &name_of, "kind of device");
-  for (int i = 0; i <= static_cast<int>(DeviceKind::kSwitch); ++i) {
-    if (name == name_of(static_cast<DeviceKind>(i))) return static_cast<DeviceKind>(i);
+Result<topology::DeviceKind> kind_of(const YamlNode& map, const std::string& name) {
+  if (const auto kind = map.find("kind"))
+    return as_enum(*kind, topology::DeviceKind::kSwitch, &topology::name_of, "kind of device");
+  for (int i = 0; i <= static_cast<int>(topology::DeviceKind::kSwitch); ++i) {
+    if (name == topology::name_of(static_cast<topology::DeviceKind>(i))) return static_cast<topology::DeviceKind>(i);
   }
   return map.error(fmt::format("the kind of '{}' is not known; add 'kind: gpu', 'kind: nic', ...", name));
 }
 
 /// Reads the memory of a GPU from its catalogue entry `map`.
-Status look_up_gpu(const YamlNode& map, Reading& reading, DeviceClass& out) {
+Status look_up_gpu(const YamlNode& map, Reading& reading, topology::DeviceClass& out) {
   MapReader r = sourced(map);
   for (const char* key : {"name", "kind", "peak", "power", "scale_up", "host", "protocol"}) r.optional(key);
   if (const auto identity = r.optional("identity")) BUSBAR_RETURN_IF_ERROR(read_gpu_identity(*identity, out));
@@ -104,19 +105,19 @@ Result<DeviceGroup> read_group(const YamlNode& map, Reading& reading) {
   group.none = count && group.count == 0;
   BUSBAR_RETURN_IF_ERROR(check_name(*map.find("name"), group.name, count.has_value()));
   BUSBAR_ASSIGN(group.device_class.kind, kind_of(map, group.name));
-  if (group.device_class.kind == DeviceKind::kGpu && per_second(group.device_class.transit_rate) > 0)
+  if (group.device_class.kind == topology::DeviceKind::kGpu && per_second(group.device_class.transit_rate) > 0)
     return map.error("'transit_rate' limits what passes a device on its way; of a GPU, give 'memory_rate'");
   if (part) {
     BUSBAR_ASSIGN(group.device_class.part, part->as_string());
-    if (group.device_class.kind == DeviceKind::kCpu) {
+    if (group.device_class.kind == topology::DeviceKind::kCpu) {
       BUSBAR_ASSIGN(group.device_class.processor, find_processor(group.device_class.part, reading));
     }
-    const bool known = group.device_class.kind == DeviceKind::kGpu && (!memory || !rate);
+    const bool known = group.device_class.kind == topology::DeviceKind::kGpu && (!memory || !rate);
     if (known) {
       BUSBAR_ASSIGN(const YamlNode entry, reading.resolve(*part, "gpus"));
       BUSBAR_RETURN_IF_ERROR(look_up_gpu(entry, reading, group.device_class));
     }
-  } else if (group.device_class.kind == DeviceKind::kGpu && !reading.gpu.empty()) {
+  } else if (group.device_class.kind == topology::DeviceKind::kGpu && !reading.gpu.empty()) {
     group.device_class.part = reading.gpu;
     BUSBAR_ASSIGN(const YamlNode entry, reading.open("gpus", reading.gpu));
     BUSBAR_RETURN_IF_ERROR(look_up_gpu(entry, reading, group.device_class));
@@ -148,18 +149,19 @@ bool collide(const DeviceGroup& a, const DeviceGroup& b) {
 void append(const DeviceGroup& group, NodeFile& out) {
   out.node.devices.reserve(out.node.devices.size() + std::max(group.count, 1u));
   for (std::uint32_t i = 0; i < std::max(group.count, 1u); ++i) {
-    TemplateDevice device;
+    topology::TemplateDevice device;
     device.device_class = group.device_class;
     device.name = group.count > 0 ? fmt::format("{}{}", group.name, i) : group.name;
     if (!group.numa.empty()) device.numa = group.numa[group.numa.size() > 1 ? i : 0];
     if (group.ports_per_card > 1) device.card = static_cast<std::int16_t>(i / group.ports_per_card);
     const auto place = static_cast<std::uint32_t>(out.node.devices.size());
-    if (device.device_class.kind == DeviceKind::kNic && group.cabled) out.nics.push_back(place);
-    if (device.device_class.kind == DeviceKind::kGpu) ++out.gpus;
+    if (device.device_class.kind == topology::DeviceKind::kNic && group.cabled) out.nics.push_back(place);
+    if (device.device_class.kind == topology::DeviceKind::kGpu) ++out.gpus;
     if (group.lane_budget > 0) out.lane_budgets.emplace_back(place, group.lane_budget);
     out.node.devices.push_back(std::move(device));
   }
-  if (group.device_class.kind == DeviceKind::kGpu && out.gpu_part.empty()) out.gpu_part = group.device_class.part;
+  if (group.device_class.kind == topology::DeviceKind::kGpu && out.gpu_part.empty())
+    out.gpu_part = group.device_class.part;
 }
 
 }  // namespace
@@ -187,4 +189,4 @@ Status read_devices(const YamlNode& devices, Reading& reading, NodeFile& out) {
   return {};
 }
 
-}  // namespace busbar
+}  // namespace busbar::spec

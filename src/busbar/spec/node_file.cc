@@ -4,15 +4,15 @@
 
 #include "busbar/spec/internal/node_devices.h"
 
-namespace busbar {
+namespace busbar::spec {
 namespace {
 
 /// Checks that no CPU or switch has more PCIe lanes in use than it has.
 Status check_lanes(const YamlNode& links, const NodeFile& out) {
   for (const auto& [place, budget] : out.lane_budgets) {
     std::uint32_t used = 0;
-    for (const TemplateLink& l : out.node.links) {
-      if (l.link_class.kind == LinkKind::kPcie && (l.a == place || l.b == place)) used += l.link_class.lanes;
+    for (const topology::TemplateLink& l : out.node.links) {
+      if (l.link_class.kind == topology::LinkKind::kPcie && (l.a == place || l.b == place)) used += l.link_class.lanes;
     }
     if (used <= budget) continue;
     return links.error(fmt::format(
@@ -63,4 +63,4 @@ Result<NodeFile> read_node(const YamlNode& map, Reading& reading) {
   return out;
 }
 
-}  // namespace busbar
+}  // namespace busbar::spec

@@ -5,18 +5,18 @@
 #include "busbar/spec/internal/node_devices.h"
 #include "busbar/spec/internal/node_pairs.h"
 
-namespace busbar {
+namespace busbar::spec {
 namespace {
 
 struct ReadClass {
-  LinkClass link;
+  topology::LinkClass link;
   std::optional<YamlNode> product;  ///< the source of its figures, if not the entry itself
 };
 
 Result<ReadClass> read_class(const YamlNode& map, Reading& reading) {
   constexpr std::uint64_t kFastest = std::uint64_t{1} << 62;  // bytes/s
   ReadClass out;
-  LinkClass& c = out.link;
+  topology::LinkClass& c = out.link;
   std::int64_t lanes = 1;
   MapReader r = sourced(map);
   for (const char* key : {"between", "pairs", "torus", "islands", "planes", "shape", "full", "twisted"})
@@ -39,7 +39,7 @@ Result<ReadClass> read_class(const YamlNode& map, Reading& reading) {
   r.optional("part", &YamlNode::as_string, c.part);
   r.optional("efficiency", &YamlNode::as_number, c.efficiency, kLeastEfficiency, 1);
   BUSBAR_RETURN_IF_ERROR(r.finish());
-  if (is_fabric(c.kind))
+  if (topology::is_fabric(c.kind))
     return (kind ? *kind : *product).error("links inside a node are nvlink, xgmi, ici, c2c, pcie, socket or host");
   c.lanes = static_cast<std::uint16_t>(lanes);
   return out;
@@ -71,14 +71,14 @@ Status read_links(const YamlNode& links, Reading& reading, NodeFile& out) {
   for (std::size_t i = 0; i < links.size(); ++i) {
     const YamlNode map = links.item(i);
     BUSBAR_ASSIGN(const ReadClass read, read_class(map, reading));
-    const LinkClass& c = read.link;
+    const topology::LinkClass& c = read.link;
     BUSBAR_ASSIGN(const std::vector<LinkPair> pairs, link_pairs(map, out));
     if (out.node.links.size() + pairs.size() > kMaxLinks)
       return map.error(fmt::format("more than {} links", kMaxLinks));
     out.node.links.reserve(out.node.links.size() + pairs.size());
     for (const LinkPair& p : pairs) out.node.links.push_back({p.a, p.b, c});
     if (pairs.empty()) continue;
-    const std::string what = fmt::format("{} {} of {}, {} usable", c.part.empty() ? name_of(c.kind) : c.part,
+    const std::string what = fmt::format("{} {} of {}, {} usable", c.part.empty() ? topology::name_of(c.kind) : c.part,
                                          format_rate(static_cast<double>(per_second(c.wire_rate))), out.node.name,
                                          format_rate(static_cast<double>(per_second(c.payload_rate()))));
     reading.note(what, map);
@@ -87,4 +87,4 @@ Status read_links(const YamlNode& links, Reading& reading, NodeFile& out) {
   return {};
 }
 
-}  // namespace busbar
+}  // namespace busbar::spec

@@ -4,7 +4,7 @@
 
 #include <charconv>
 
-namespace busbar {
+namespace busbar::spec {
 namespace {
 
 /// Removes a whole number of at most 7 digits from the front of `text` and returns it; 0 if there is none.
@@ -72,4 +72,4 @@ Result<NumberRule> take_rule(std::string_view& text, const YamlNode& at) {
   return rule;
 }
 
-}  // namespace busbar
+}  // namespace busbar::spec

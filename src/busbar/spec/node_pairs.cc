@@ -11,7 +11,7 @@
 #include "busbar/spec/internal/node_number.h"
 #include "busbar/topology/selector.h"
 
-namespace busbar {
+namespace busbar::spec {
 namespace {
 
 using Places = std::vector<std::uint32_t>;
@@ -28,14 +28,14 @@ bool names_absent(std::string_view pattern, const NodeFile& node) {
 /// Indices of devices whose names match the glob, ascending. Error at `pattern` if none match, unless the count is 0.
 Result<Places> matching(const YamlNode& pattern, const NodeFile& file) {
   BUSBAR_ASSIGN(const std::string glob, pattern.as_string());
-  const NodeTemplate& node = file.node;
+  const topology::NodeTemplate& node = file.node;
   Places out;
   for (std::uint32_t i = 0; i < node.devices.size(); ++i) {
-    if (matches_glob(glob, node.devices[i].name)) out.push_back(i);
+    if (topology::matches_glob(glob, node.devices[i].name)) out.push_back(i);
   }
   if (!out.empty() || names_absent(glob, file)) return out;
   std::vector<std::string> names;
-  for (const TemplateDevice& d : node.devices) {
+  for (const topology::TemplateDevice& d : node.devices) {
     names.push_back(d.name);
     if (names.size() == 4096) break;  // enough for a suggestion
   }
@@ -76,7 +76,7 @@ std::optional<std::uint64_t> number_in(std::string_view name, const Numbered& n)
 Result<std::vector<LinkPair>> numbered_pairs(const YamlNode& first, const YamlNode& second, const NodeFile& file) {
   std::vector<LinkPair> out;
   if (names_absent(first.scalar(), file) || names_absent(second.scalar(), file)) return out;
-  const NodeTemplate& node = file.node;
+  const topology::NodeTemplate& node = file.node;
   BUSBAR_ASSIGN(const Numbered a, take_apart(first));
   BUSBAR_ASSIGN(const Numbered b, take_apart(second));
   std::unordered_map<std::string_view, std::uint32_t> places;  // by local name; never iterated
@@ -146,7 +146,7 @@ Result<std::vector<LinkPair>> pairs_between(const YamlNode& map, const YamlNode&
   BUSBAR_ASSIGN(std::vector<LinkPair> out, all_pairs(map, left, right));
   // A mesh of one card has no links, and a parameter may set the number of cards to one.
   if (out.empty() && first.scalar() != second.scalar()) return between.error("joins no two devices");
-  if (out.empty() && !is_glob(first.scalar())) return between.error("joins a device to itself");
+  if (out.empty() && !topology::is_glob(first.scalar())) return between.error("joins a device to itself");
   return out;
 }
 
@@ -248,4 +248,4 @@ Result<std::vector<LinkPair>> link_pairs(const YamlNode& map, const NodeFile& no
   return torus ? torus_pairs(map, *torus, node) : pairs_between(map, *between, node);
 }
 
-}  // namespace busbar
+}  // namespace busbar::spec

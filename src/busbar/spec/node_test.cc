@@ -5,7 +5,7 @@
 #include "busbar/spec/internal/node_file.h"
 #include "busbar/spec/internal/node_number.h"
 
-namespace busbar {
+namespace busbar::spec {
 namespace {
 
 using testing::ElementsAre;
@@ -31,7 +31,7 @@ std::vector<std::string> links_of(const std::string& text) {
   EXPECT_TRUE(file.ok()) << file.error().text();
   std::vector<std::string> out;
   if (!file.ok()) return out;
-  for (const TemplateLink& l : file->node.links) {
+  for (const topology::TemplateLink& l : file->node.links) {
     out.push_back(file->node.devices[l.a].name + "-" + file->node.devices[l.b].name);
   }
   return out;
@@ -96,7 +96,7 @@ TEST(Node, ATorusClosesOnlyFullDimensions) {
 std::size_t hops_from_first(const NodeFile& file, std::size_t degree) {
   const std::size_t n = file.node.devices.size();
   std::vector<std::vector<std::uint32_t>> peers(n);
-  for (const TemplateLink& l : file.node.links) {
+  for (const topology::TemplateLink& l : file.node.links) {
     peers[l.a].push_back(l.b);
     peers[l.b].push_back(l.a);
   }
@@ -154,11 +154,11 @@ TEST(Node, CpusHaveAsManySlotsAsLanes) {
 TEST(Node, LinksOfTheCatalogueAreCountedInLanes) {
   const auto file = read_whole(gpus(2, "between: ['gpu*', 'gpu*'], link: nvlink4, lanes: 6")).value();
   ASSERT_EQ(file.node.links.size(), 1u);
-  const LinkClass& c = file.node.links[0].link_class;
+  const topology::LinkClass& c = file.node.links[0].link_class;
   EXPECT_EQ(per_second(c.wire_rate), 150'000'000'000u);
   EXPECT_EQ(c.lanes, 6);
   EXPECT_EQ(c.part, "nvlink4 x6");
-  EXPECT_EQ(c.kind, LinkKind::kNvlink);
+  EXPECT_EQ(c.kind, topology::LinkKind::kNvlink);
   EXPECT_NEAR(c.efficiency, 0.86, 1e-9);
   EXPECT_THAT(why_no_node(gpus(2, "between: ['gpu*', 'gpu*'], link: nvlink44")), HasSubstr("did you mean 'nvlink4'?"));
 }
@@ -196,7 +196,7 @@ TEST(Node, PortsInARowShareACard) {
   const auto file = read_whole("devices: [{name: gpu}, {name: nic, count: 4, ports_per_card: 2}]\n");
   ASSERT_TRUE(file.ok()) << file.error().text();
   std::vector<int> cards;
-  for (const TemplateDevice& d : file->node.devices) cards.push_back(d.card);
+  for (const topology::TemplateDevice& d : file->node.devices) cards.push_back(d.card);
   EXPECT_THAT(cards, ElementsAre(-1, 0, 0, 1, 1));
   EXPECT_THAT(why_no_node("devices: [{name: gpu}, {name: nic, count: 4, ports_per_card: 0}]\n"),
               HasSubstr("ports_per_card"));
@@ -215,4 +215,4 @@ TEST(Node, CountsMayBeProducts) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::spec

@@ -5,7 +5,7 @@
 
 #include "busbar/base/units.h"
 
-namespace busbar {
+namespace busbar::spec {
 
 /// Per scale-up domain.
 struct OpticalSwitches {
@@ -24,4 +24,4 @@ struct OpticalSwitches {
   }
 };
 
-}  // namespace busbar
+}  // namespace busbar::spec

@@ -6,7 +6,7 @@
 
 #include "busbar/spec/model_file.h"
 
-namespace busbar {
+namespace busbar::spec {
 namespace {
 
 constexpr const char* kSettings = "settings";
@@ -66,4 +66,4 @@ Status refuse_packet_lines(const std::vector<PacketLine>& lines) {
                lines.front().where};
 }
 
-}  // namespace busbar
+}  // namespace busbar::spec

@@ -7,7 +7,7 @@
 #include "busbar/base/yaml.h"
 #include "busbar/spec/catalog.h"
 
-namespace busbar {
+namespace busbar::spec {
 
 /// "mtu", "9000B", and the place of the value.
 struct PacketLine {
@@ -23,4 +23,4 @@ Result<std::vector<PacketLine>> read_packet_lines(const YamlNode& node, const Ca
 /// Errors: kUnsupported, at the first line, if there is one. For all that times without packets.
 Status refuse_packet_lines(const std::vector<PacketLine>& lines);
 
-}  // namespace busbar
+}  // namespace busbar::spec

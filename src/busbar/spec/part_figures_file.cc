@@ -8,7 +8,7 @@
 #include "busbar/spec/internal/lane.h"
 #include "busbar/topology/link.h"
 
-namespace busbar {
+namespace busbar::spec {
 namespace {
 
 /// "10de:2330" as vendor << 16 | device.
@@ -25,9 +25,9 @@ Result<std::uint32_t> read_pci_id(const YamlNode& node) {
   return vendor << 16 | device;
 }
 
-Result<PartFigures::Gpu> read_gpu(const std::string& name, const YamlNode& map, Reading& reading) {
-  PartFigures::Gpu gpu;
-  gpu.device_class.kind = DeviceKind::kGpu;
+Result<topology::PartFigures::Gpu> read_gpu(const std::string& name, const YamlNode& map, Reading& reading) {
+  topology::PartFigures::Gpu gpu;
+  gpu.device_class.kind = topology::DeviceKind::kGpu;
   gpu.device_class.part = name;
   BUSBAR_ASSIGN(gpu.device_class.memory, map.find("memory").value_or(YamlNode()).as_size());
   BUSBAR_ASSIGN(gpu.device_class.memory_rate, map.find("memory_rate").value_or(YamlNode()).as_rate());
@@ -54,26 +54,26 @@ Result<PartFigures::Gpu> read_gpu(const std::string& name, const YamlNode& map, 
   return gpu;
 }
 
-const char* name_of_joined(PartFigures::Joined joined) {
+const char* name_of_joined(topology::PartFigures::Joined joined) {
   constexpr const char* kNames[] = {"switch", "mesh", "cube"};
   return kNames[static_cast<int>(joined)];
 }
 
-Result<PartFigures::Signature> read_signature(const YamlNode& map) {
+Result<topology::PartFigures::Signature> read_signature(const YamlNode& map) {
   constexpr std::int64_t kMost = 1024;
-  PartFigures::Signature out;
+  topology::PartFigures::Signature out;
   MapReader r = sourced(map);
   r.required("gpus", &YamlNode::as_int, out.gpus, 1, kMost);
   r.required("lanes", &YamlNode::as_int, out.lanes, 1, kMost);
   const YamlNode kind = r.required("kind"), joined = r.required("joined"), products = r.required("products");
   BUSBAR_RETURN_IF_ERROR(r.finish());
-  BUSBAR_ASSIGN(out.kind, as_enum(kind, LinkKind::kXgmi, &name_of, "kind of link"));
-  BUSBAR_ASSIGN(out.joined, as_enum(joined, PartFigures::Joined::kCube, &name_of_joined, "way to join GPUs"));
+  BUSBAR_ASSIGN(out.kind, as_enum(kind, topology::LinkKind::kXgmi, &topology::name_of, "kind of link"));
+  BUSBAR_ASSIGN(out.joined, as_enum(joined, topology::PartFigures::Joined::kCube, &name_of_joined, "way to join GPUs"));
   for (std::size_t i = 0; i < products.size(); ++i) out.products.push_back(products.item(i).scalar());
   return out;
 }
 
-Status read_signatures(Reading& reading, PartFigures& out) {
+Status read_signatures(Reading& reading, topology::PartFigures& out) {
   BUSBAR_ASSIGN(const YamlDocument file, reading.catalog.load("signatures", "gpus"));
   MapReader r = sourced(file.root());
   r.optional("name");
@@ -82,8 +82,8 @@ Status read_signatures(Reading& reading, PartFigures& out) {
   return read_items(list, &read_signature, out.signatures);
 }
 
-Result<PartFigures::Processor> read_socket(const ProcessorFile& file, Reading& reading) {
-  PartFigures::Processor out{file.identity, std::nullopt};
+Result<topology::PartFigures::Processor> read_socket(const ProcessorFile& file, Reading& reading) {
+  topology::PartFigures::Processor out{file.identity, std::nullopt};
   if (!file.socket) return out;
   MapReader r = sourced(*file.socket);
   constexpr std::int64_t kMostLanes = 64;
@@ -92,7 +92,7 @@ Result<PartFigures::Processor> read_socket(const ProcessorFile& file, Reading& r
   r.required("lanes", &YamlNode::as_int, lanes, 1, kMostLanes);
   BUSBAR_RETURN_IF_ERROR(r.finish());
   BUSBAR_ASSIGN(const LinkLane lane, read_lane(link, reading));
-  LinkClass c = lane.link;
+  topology::LinkClass c = lane.link;
   c.wire_rate = BytesPerSecond{per_second(c.wire_rate) * lanes};
   c.lanes = lanes;
   c.part = fmt::format("{} x{}", c.part, lanes);
@@ -101,9 +101,9 @@ Result<PartFigures::Processor> read_socket(const ProcessorFile& file, Reading& r
 }
 
 /// Efficiency of the cables of a network, and half of the latency of NIC and switch.
-Result<LinkClass> read_cable(std::string_view network, Reading& reading) {
+Result<topology::LinkClass> read_cable(std::string_view network, Reading& reading) {
   BUSBAR_ASSIGN(const YamlNode map, reading.open("networks", network));
-  LinkClass c;
+  topology::LinkClass c;
   const auto link = map.find("link"), nic = map.find("nic");
   if (link) {
     BUSBAR_ASSIGN(c.efficiency, link->find("efficiency").value_or(YamlNode()).as_number(kLeastEfficiency, 1));
@@ -116,18 +116,18 @@ Result<LinkClass> read_cable(std::string_view network, Reading& reading) {
 
 }  // namespace
 
-Result<PartFigures> read_part_figures(Reading& reading) {
-  PartFigures out;
+Result<topology::PartFigures> read_part_figures(Reading& reading) {
+  topology::PartFigures out;
   for (const std::string& name : reading.catalog.names("gpus")) {
     BUSBAR_ASSIGN(const YamlDocument file, reading.catalog.load("gpus", name));
-    BUSBAR_ASSIGN(PartFigures::Gpu gpu, read_gpu(name, file.root(), reading));
+    BUSBAR_ASSIGN(topology::PartFigures::Gpu gpu, read_gpu(name, file.root(), reading));
     out.gpus.push_back(std::move(gpu));
   }
   BUSBAR_RETURN_IF_ERROR(read_signatures(reading, out));
   for (const std::string& name : reading.catalog.names("processors")) {
     BUSBAR_ASSIGN(const YamlDocument file, reading.catalog.load("processors", name));
     BUSBAR_ASSIGN(const ProcessorFile processor, read_processor(file.root()));
-    BUSBAR_ASSIGN(PartFigures::Processor socket, read_socket(processor, reading));
+    BUSBAR_ASSIGN(topology::PartFigures::Processor socket, read_socket(processor, reading));
     out.processors.push_back(std::move(socket));
   }
   for (int generation = 1; reading.catalog.has("links", fmt::format("pcie{}", generation)); ++generation) {
@@ -140,4 +140,4 @@ Result<PartFigures> read_part_figures(Reading& reading) {
   return out;
 }
 
-}  // namespace busbar
+}  // namespace busbar::spec

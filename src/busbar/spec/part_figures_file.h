@@ -4,9 +4,9 @@
 #include "busbar/spec/reading.h"
 #include "busbar/topology/part_figures.h"
 
-namespace busbar {
+namespace busbar::spec {
 
 /// From catalog/gpus, links, processors and networks. Cost: parses all GPUs and processors, some milliseconds.
-Result<PartFigures> read_part_figures(Reading& reading);
+Result<topology::PartFigures> read_part_figures(Reading& reading);
 
-}  // namespace busbar
+}  // namespace busbar::spec

@@ -9,7 +9,7 @@
 #include "busbar/spec/internal/cabling_file.h"
 #include "busbar/spec/reading.h"
 
-namespace busbar {
+namespace busbar::spec {
 namespace {
 
 constexpr double kDearest = 1e10;  // $: more than any product
@@ -106,4 +106,4 @@ Result<PartCost> PriceList::find(const std::string& folder, std::string_view par
   return out;
 }
 
-}  // namespace busbar
+}  // namespace busbar::spec

@@ -9,7 +9,7 @@
 #include "busbar/base/yaml.h"
 #include "busbar/spec/catalog.h"
 
-namespace busbar {
+namespace busbar::spec {
 
 struct PriceRange {
   double low = 0, high = 0;
@@ -42,4 +42,4 @@ class PriceList {
   std::string text_;
 };
 
-}  // namespace busbar
+}  // namespace busbar::spec

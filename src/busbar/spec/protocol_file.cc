@@ -1,19 +1,19 @@
 #include "busbar/spec/protocol_file.h"
 
-namespace busbar {
+namespace busbar::spec {
 namespace {
 
 /// A share or an efficiency.
 void read_share(MapReader& r, const char* key, double& out) { r.optional(key, &YamlNode::as_number, out, 1e-3, 1); }
 
-void read_network_keys(MapReader& r, ProtocolModel& p) {
+void read_network_keys(MapReader& r, program::ProtocolModel& p) {
   r.optional("step_network", &YamlNode::as_duration, p.step_network);
   r.optional("ll128_network", &YamlNode::as_duration, p.ll128.step_network);
   r.optional("ll_network", &YamlNode::as_duration, p.ll.step_network);
   read_share(r, "share_network", p.share_network);
 }
 
-Status read_keys(const YamlNode& map, ProtocolModel& p, bool outermost, Reading& reading) {
+Status read_keys(const YamlNode& map, program::ProtocolModel& p, bool outermost, Reading& reading) {
   MapReader r = sourced(map);
   if (outermost) {
     r.optional("name");
@@ -50,7 +50,7 @@ Status read_keys(const YamlNode& map, ProtocolModel& p, bool outermost, Reading&
 
 }  // namespace
 
-Result<ProtocolModel> read_protocol(const YamlNode& map, Reading& reading, ProtocolModel p) {
+Result<program::ProtocolModel> read_protocol(const YamlNode& map, Reading& reading, program::ProtocolModel p) {
   BUSBAR_RETURN_IF_ERROR(read_keys(map, p, true, reading));
   const auto fitted = map.find("fitted");
   if (fitted) BUSBAR_RETURN_IF_ERROR(read_keys(*fitted, p, false, reading));
@@ -67,7 +67,8 @@ Result<Transport> read_transport(const YamlNode& map, Reading& reading) {
   BUSBAR_RETURN_IF_ERROR(r.finish());
   reading.note("network plugin", map);
   if (merges) {
-    BUSBAR_ASSIGN(out.merges_nics, as_enum(*merges, NicMerging::kByGpu, &name_of, "way to merge NICs"));
+    BUSBAR_ASSIGN(out.merges_nics,
+                  as_enum(*merges, topology::NicMerging::kByGpu, &topology::name_of, "way to merge NICs"));
   }
   if (!fitted) return out;
   reading.note("transport overheads", *fitted);
@@ -78,4 +79,4 @@ Result<Transport> read_transport(const YamlNode& map, Reading& reading) {
   return out;
 }
 
-}  // namespace busbar
+}  // namespace busbar::spec

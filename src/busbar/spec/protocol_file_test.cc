@@ -5,7 +5,7 @@
 
 #include "busbar/spec/cluster.h"
 
-namespace busbar {
+namespace busbar::spec {
 namespace {
 
 /// The number of keys of `fitted` that are figures.
@@ -65,13 +65,13 @@ TEST(ProtocolFile, TheNetworkBringsItsTransportAndTheProtocolMayOverruleIt) {
 }
 
 TEST(ProtocolFile, TheTransportSaysWhichNicsAreTakenTogether) {
-  EXPECT_EQ(load_cluster("dgx-h100:2")->fabric.merges_nics, NicMerging::kByCard);
-  EXPECT_EQ(load_cluster("aws-p5:2")->fabric.merges_nics, NicMerging::kByGpu);
-  EXPECT_EQ(load_cluster("aws-p4d:2")->fabric.merges_nics, NicMerging::kNone);
+  EXPECT_EQ(load_cluster("dgx-h100:2")->fabric.merges_nics, topology::NicMerging::kByCard);
+  EXPECT_EQ(load_cluster("aws-p5:2")->fabric.merges_nics, topology::NicMerging::kByGpu);
+  EXPECT_EQ(load_cluster("aws-p4d:2")->fabric.merges_nics, topology::NicMerging::kNone);
   Overrides wrong;
   wrong.set = {"fabric.transport={merges_nics: often}"};
   EXPECT_THAT(load_cluster("dgx-h100:2", wrong).error().text(), testing::HasSubstr("by_card"));
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::spec

@@ -6,7 +6,7 @@
 
 #include "busbar/base/text.h"
 
-namespace busbar {
+namespace busbar::spec {
 
 Result<YamlNode> Reading::open(std::string_view folder, std::string_view name) {
   BUSBAR_ASSIGN(const YamlDocument document, catalog.load(folder, name));
@@ -49,12 +49,12 @@ Result<std::size_t> as_one_of(const YamlNode& node, const std::vector<std::strin
       fmt::format("'{}' is not a {}; {}", word, what, suggestion(word, names, "use one of " + comma_list(names))));
 }
 
-Result<LinkKind> as_link_kind(const YamlNode& node) {
-  return as_enum(node, LinkKind::kIdeal, &name_of, "kind of link");
+Result<topology::LinkKind> as_link_kind(const YamlNode& node) {
+  return as_enum(node, topology::LinkKind::kIdeal, &topology::name_of, "kind of link");
 }
 
-Result<RoutingPolicy> as_routing_policy(const YamlNode& node) {
-  return as_enum(node, kLastRoutingPolicy, &name_of, "routing policy");
+Result<topology::RoutingPolicy> as_routing_policy(const YamlNode& node) {
+  return as_enum(node, topology::kLastRoutingPolicy, &topology::name_of, "routing policy");
 }
 
-}  // namespace busbar
+}  // namespace busbar::spec

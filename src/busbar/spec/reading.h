@@ -9,7 +9,7 @@
 #include "busbar/topology/link.h"
 #include "busbar/topology/routing_policy.h"
 
-namespace busbar {
+namespace busbar::spec {
 
 struct Reading {
   explicit Reading(const Catalog& from) : catalog(from) {}
@@ -51,9 +51,9 @@ Result<E> as_enum(const YamlNode& node, E last, const char* (*name_of_value)(E),
   return static_cast<E>(i);
 }
 
-Result<LinkKind> as_link_kind(const YamlNode& node);
-Result<RoutingPolicy> as_routing_policy(const YamlNode& node);
+Result<topology::LinkKind> as_link_kind(const YamlNode& node);
+Result<topology::RoutingPolicy> as_routing_policy(const YamlNode& node);
 
 inline constexpr double kLeastEfficiency = 1e-6;  ///< of a link; less is a typing error
 
-}  // namespace busbar
+}  // namespace busbar::spec

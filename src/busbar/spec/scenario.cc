@@ -12,7 +12,7 @@
 #include "busbar/spec/internal/hugging_face_model.h"
 #include "busbar/spec/model_file.h"
 
-namespace busbar {
+namespace busbar::spec {
 namespace {
 
 namespace fs = std::filesystem;
@@ -133,7 +133,7 @@ Result<bool> takes_recipes(const std::optional<YamlNode>& node, const std::strin
 
 /// The keys of `node`, if any, and the flags, over the defaults of the framework that one of them names.
 Status read_layout_keys(const std::optional<YamlNode>& node, const LayoutSources& from, Scenario& out) {
-  const auto read = [&](LayoutSpec base) -> Result<LayoutSpec> {
+  const auto read = [&](workload::LayoutSpec base) -> Result<workload::LayoutSpec> {
     if (node) {
       BUSBAR_ASSIGN(base, read_layout(*node, std::move(base)));
     }
@@ -154,8 +154,8 @@ Status read_layout_keys(const std::optional<YamlNode>& node, const LayoutSources
   BUSBAR_ASSIGN(const Framework framework, Framework::open(named, where, from.catalog));
   out.framework = framework.name();
   out.framework_release = framework.release();
-  const LayoutSpec given = out.layout;
-  BUSBAR_ASSIGN(LayoutSpec base, framework.with_defaults(out.model, given));
+  const workload::LayoutSpec given = out.layout;
+  BUSBAR_ASSIGN(workload::LayoutSpec base, framework.with_defaults(out.model, given));
   if (recipes) {
     const auto gpu = [&] { return from.gpu_of(out.cluster, out.cluster_overrides); };
     BUSBAR_ASSIGN(base, framework.with_recipe(out.model, given, gpu, std::move(base)));
@@ -291,4 +291,4 @@ Result<Scenario> scenario_from_flags(const ScenarioFlags& flags, const Overrides
   return out;
 }
 
-}  // namespace busbar
+}  // namespace busbar::spec

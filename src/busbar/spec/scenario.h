@@ -10,14 +10,14 @@
 #include "busbar/workload/layout.h"
 #include "busbar/workload/model.h"
 
-namespace busbar {
+namespace busbar::spec {
 
 struct Scenario {
   std::string cluster;          ///< for load_cluster(): a preset, NAME:N, or a file
   Where cluster_named_at;       ///< place in the scenario file; empty: a flag named it
   Overrides cluster_overrides;  ///< the parts of --set, --degrade, --fail that concern the machine
-  ModelSpec model;
-  LayoutSpec layout;               ///< as written; resolve_layout() fits it to the machine
+  workload::ModelSpec model;
+  workload::LayoutSpec layout;     ///< as written; resolve_layout() fits it to the machine
   std::vector<PacketLine> packet;  ///< of the scenario file: instead of equal ones of the machine
   std::string framework;           ///< whose defaults hold where the layout names no key; empty: Busbar's own
   std::string framework_release;   ///< empty: its file lists none
@@ -52,4 +52,4 @@ Error at_name(Error error, const Where& name);
 Result<Scenario> scenario_from_flags(const ScenarioFlags& flags, const Overrides& overrides, const Catalog& catalog,
                                      const GpuOfMachine& gpu_of = gpu_of_cluster);
 
-}  // namespace busbar
+}  // namespace busbar::spec

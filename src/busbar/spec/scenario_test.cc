@@ -13,7 +13,7 @@
 #include "busbar/spec/kernels_file.h"
 #include "busbar/spec/model_file.h"
 
-namespace busbar {
+namespace busbar::spec {
 namespace {
 
 TEST(ModelFile, EveryCatalogueModelHasItsPublishedSize) {
@@ -29,7 +29,7 @@ TEST(ModelFile, EveryCatalogueModelHasItsPublishedSize) {
     const auto model = read_model(document->root());
     ASSERT_TRUE(model.ok()) << model.error().text();
     EXPECT_FALSE(model->source.empty()) << name;
-    EXPECT_NEAR(static_cast<double>(parameter_count(*model)), parameters, 0.005 * parameters) << name;
+    EXPECT_NEAR(static_cast<double>(workload::parameter_count(*model)), parameters, 0.005 * parameters) << name;
   }
 }
 
@@ -47,8 +47,8 @@ TEST(ModelFile, ModelsWithExpertsHaveTheirPublishedSizes) {
     auto model = read_model(Catalog().load("models", s.name).value().root());
     ASSERT_TRUE(model.ok()) << model.error().text();
     model->mtp = 0;  // published sizes leave it out
-    EXPECT_NEAR(static_cast<double>(parameter_count(*model)), s.all, 0.005 * s.all) << s.name;
-    EXPECT_NEAR(static_cast<double>(active_parameter_count(*model)), s.active, 0.01 * s.active) << s.name;
+    EXPECT_NEAR(static_cast<double>(workload::parameter_count(*model)), s.all, 0.005 * s.all) << s.name;
+    EXPECT_NEAR(static_cast<double>(workload::active_parameter_count(*model)), s.active, 0.01 * s.active) << s.name;
   }
 }
 
@@ -123,8 +123,9 @@ TEST(KernelsFile, FreeConstantsAreFewAndInTwoFolders) {
 
 TEST(KernelsFile, ATableTakesFromAnotherWhatItLacksAndFromThePartWhatItIs) {
   const Catalog catalog;
-  const KernelTable h100 = load_kernels("h100-sxm", catalog).value(), h800 = load_kernels("h800-sxm", catalog).value(),
-                    capped = load_kernels("h100-sxm-96", catalog).value();
+  const workload::KernelTable h100 = load_kernels("h100-sxm", catalog).value(),
+                              h800 = load_kernels("h800-sxm", catalog).value(),
+                              capped = load_kernels("h100-sxm-96", catalog).value();
   EXPECT_EQ(h800.bf16.best_share, h100.bf16.best_share);
   EXPECT_EQ(h800.cores, h100.cores);
   EXPECT_EQ(capped.memory_bytes_per_s, 2.4e12) << "HBM2e";
@@ -162,8 +163,8 @@ TEST(KernelsFile, MemoryFollowsTheClustersOwn) {
     overrides.gpu_memory_rate = rate;
     return load_kernels(load_cluster("dgx-h100", overrides).value(), Catalog()).value();
   };
-  const KernelTable built = load_kernels("h100-sxm", Catalog()).value(), same = table("3.35TB/s"),
-                    half = table("1.675TB/s");
+  const workload::KernelTable built = load_kernels("h100-sxm", Catalog()).value(), same = table("3.35TB/s"),
+                              half = table("1.675TB/s");
   EXPECT_EQ(same.memory_bytes_per_s, built.memory_bytes_per_s);
   EXPECT_EQ(same.sources, built.sources);
   EXPECT_DOUBLE_EQ(half.memory_bytes_per_s, built.memory_bytes_per_s / 2);
@@ -191,12 +192,12 @@ TEST(Scenario, TheMainJobsReadAsTheyAreMeant) {
   const auto flat = load_scenario("examples/llama3-70b-512xh100.yaml", {}, {}, catalog);
   ASSERT_TRUE(flat.ok()) << flat.error().text();
   EXPECT_EQ(flat->cluster, "dgx-h100:64");
-  const auto layout = resolve_layout(flat->layout, flat->model, 512);
+  const auto layout = workload::resolve_layout(flat->layout, flat->model, 512);
   ASSERT_TRUE(layout.ok()) << layout.error().text();
   EXPECT_EQ(layout->micro_batches(), 16u);
   const auto piped = load_scenario("examples/llama3-70b-512xh100-pp4.yaml", {}, {}, catalog);
   ASSERT_TRUE(piped.ok()) << piped.error().text();
-  const auto piped_layout = resolve_layout(piped->layout, piped->model, 512);
+  const auto piped_layout = workload::resolve_layout(piped->layout, piped->model, 512);
   ASSERT_TRUE(piped_layout.ok()) << piped_layout.error().text();
   EXPECT_EQ(piped_layout->micro_batches(), 64u);
   EXPECT_EQ(piped_layout->vpp, 5u);
@@ -266,14 +267,14 @@ TEST(Scenario, LayoutKeysOfWiderStepsAreRead) {
   EXPECT_EQ(l->straggler.stage, 1u);
   EXPECT_EQ(l->kernel_time, 1.5);
   EXPECT_FALSE(l->overlap.tp_backward);
-  EXPECT_EQ(l->recomputation.kind, Recompute::kFull);
+  EXPECT_EQ(l->recomputation.kind, workload::Recompute::kFull);
   EXPECT_EQ(l->recomputation.layers, 2u);
   EXPECT_EQ(l->cp, 2u);
-  EXPECT_EQ(l->context, ContextParallel::kAllGather);
-  EXPECT_EQ(l->attention, AttentionKernel::kFlash1);
-  EXPECT_EQ(l->rank_order, kTpCpPpDp);
-  EXPECT_EQ(l->precision, Precision::kFp8);
-  EXPECT_EQ(l->schedule, PipelineSchedule::kGPipe);
+  EXPECT_EQ(l->context, workload::ContextParallel::kAllGather);
+  EXPECT_EQ(l->attention, workload::AttentionKernel::kFlash1);
+  EXPECT_EQ(l->rank_order, workload::kTpCpPpDp);
+  EXPECT_EQ(l->precision, workload::Precision::kFp8);
+  EXPECT_EQ(l->schedule, workload::PipelineSchedule::kGPipe);
   EXPECT_EQ(l->split.first_layers, 3u);
   EXPECT_TRUE(l->offload.activations && l->cuda_graphs);
   EXPECT_EQ(l->exchange.parameter_bytes, 1u);
@@ -294,7 +295,7 @@ TEST(Scenario, AFrameworkSetsOnlyWhatIsNotGiven) {
   EXPECT_EQ(plain.layout.exchange.gradient_bytes, 2u);
   EXPECT_LT(plain.layout.kernel_time, 1);
   EXPECT_EQ(plain.framework_sets, "recompute auto, gradient_bytes 2, kernel_time 0.965");
-  EXPECT_EQ(given.layout.recomputation.kind, Recompute::kNone);
+  EXPECT_EQ(given.layout.recomputation.kind, workload::Recompute::kNone);
   EXPECT_EQ(given.layout.kernel_time, 1.5);
   EXPECT_EQ(given.layout.pp, 2u);
   EXPECT_FALSE(given.layout.recomputation.choose);
@@ -358,18 +359,19 @@ recipes:
 
 TEST_F(FrameworkFile, EntriesHoldWhenAllTheirConditionsDo) {
   const std::vector<std::string> old{"layout.pp=2", "layout.precision=fp16"};
-  EXPECT_EQ(read("mine:3.0", old)->layout.attention, AttentionKernel::kUnfused);
-  EXPECT_EQ(read("mine:3.0", {"layout.pp=2"})->layout.attention, AttentionKernel::kFlash1) << "bf16";
-  EXPECT_EQ(read("mine:3.0", {"layout.precision=fp16"})->layout.attention, AttentionKernel::kFlash1) << "one stage";
-  EXPECT_EQ(read("mine:24.04", old)->layout.attention, AttentionKernel::kFlash1);
-  EXPECT_EQ(read("mine", old)->layout.attention, AttentionKernel::kFlash1) << "the newest release";
+  EXPECT_EQ(read("mine:3.0", old)->layout.attention, workload::AttentionKernel::kUnfused);
+  EXPECT_EQ(read("mine:3.0", {"layout.pp=2"})->layout.attention, workload::AttentionKernel::kFlash1) << "bf16";
+  EXPECT_EQ(read("mine:3.0", {"layout.precision=fp16"})->layout.attention, workload::AttentionKernel::kFlash1)
+      << "one stage";
+  EXPECT_EQ(read("mine:24.04", old)->layout.attention, workload::AttentionKernel::kFlash1);
+  EXPECT_EQ(read("mine", old)->layout.attention, workload::AttentionKernel::kFlash1) << "the newest release";
 }
 
 TEST_F(FrameworkFile, ReleasesAreInTheOrderOfTheFileAndOthersAmongThemByNumber) {
   EXPECT_EQ(read("my-own", {})->framework_release, "24.10");
   EXPECT_EQ(read("my.own:24.05", {})->framework, "mine");
-  EXPECT_EQ(read("mine:24.05", {})->layout.loss, LossKernel::kFused) << "after 24.04";
-  EXPECT_EQ(read("mine:23.12", {})->layout.loss, LossKernel::kTorch) << "before it";
+  EXPECT_EQ(read("mine:24.05", {})->layout.loss, workload::LossKernel::kFused) << "after 24.04";
+  EXPECT_EQ(read("mine:23.12", {})->layout.loss, workload::LossKernel::kTorch) << "before it";
   EXPECT_NEAR(read("mine:24.04", {})->layout.kernel_time, 0.9, 1e-12);
   EXPECT_NEAR(read("mine:25.04", {})->layout.kernel_time, 0.9 * std::exp(-0.2), 1e-12);
   EXPECT_NE(read("mine:new", {}).error().text().find("3.0, 24.04, 24.10"), std::string::npos);
@@ -378,16 +380,16 @@ TEST_F(FrameworkFile, ReleasesAreInTheOrderOfTheFileAndOthersAmongThemByNumber) 
 TEST_F(FrameworkFile, TheFirstRecipeThatFitsCountsUnlessItIsSwitchedOffOrAKeyIsGiven) {
   EXPECT_EQ(read("mine", {})->layout.tp, 2u);
   EXPECT_EQ(read("mine", {"layout.tp=4"})->layout.tp, 4u);
-  EXPECT_EQ(read("mine", {}, "none")->layout.loss, LossKernel::kVocabParallel);
+  EXPECT_EQ(read("mine", {}, "none")->layout.loss, workload::LossKernel::kVocabParallel);
   EXPECT_EQ(read("mine", {"layout.recipe=none"})->layout.tp, 1u);
   EXPECT_NE(read("", {}, "none").error().text().find("--recipe"), std::string::npos);
 }
 
 TEST_F(FrameworkFile, AWordOfTheUserMeansWhatItMeansInTheFramework) {
   const Scenario s = read("mine", {"layout.recompute=selective"}).value();
-  EXPECT_EQ(s.layout.recomputation.kind, Recompute::kFull);
+  EXPECT_EQ(s.layout.recomputation.kind, workload::Recompute::kFull);
   EXPECT_EQ(s.layout.recomputation.every, 2u);
-  EXPECT_EQ(resolve_layout(s.layout, s.model, 64)->recomputation.layers, s.model.layers / 2);
+  EXPECT_EQ(workload::resolve_layout(s.layout, s.model, 64)->recomputation.layers, s.model.layers / 2);
 }
 
 TEST_F(FrameworkFile, UnknownNamesListAllThatAreKnown) {
@@ -399,11 +401,11 @@ TEST_F(FrameworkFile, UnknownNamesListAllThatAreKnown) {
 TEST(ModelFile, TextOfAModelReadsBackAsTheSameModel) {
   const Catalog catalog;
   for (const std::string& name : catalog.names("models")) {
-    const ModelSpec m = read_model(catalog.load("models", name)->root()).value();
-    const ModelSpec back = read_model(YamlDocument::parse(model_text(m), "{...}")->root()).value();
+    const workload::ModelSpec m = read_model(catalog.load("models", name)->root()).value();
+    const workload::ModelSpec back = read_model(YamlDocument::parse(model_text(m), "{...}")->root()).value();
     EXPECT_EQ(model_text(back), model_text(m));
-    EXPECT_EQ(parameter_count(back), parameter_count(m)) << name;
-    EXPECT_EQ(flops_per_token(back, 8192).causal, flops_per_token(m, 8192).causal) << name;
+    EXPECT_EQ(workload::parameter_count(back), workload::parameter_count(m)) << name;
+    EXPECT_EQ(workload::flops_per_token(back, 8192).causal, workload::flops_per_token(m, 8192).causal) << name;
   }
 }
 
@@ -435,4 +437,4 @@ TEST(Scenario, ErrorsNamePlaceAndRemedy) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::spec

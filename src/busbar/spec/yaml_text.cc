@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace busbar {
+namespace busbar::spec {
 namespace {
 
 bool is_plain(std::string_view s) {
@@ -49,4 +49,4 @@ std::string yaml_line(std::size_t indent, std::string_view text, std::string_vie
   return out + "\n";
 }
 
-}  // namespace busbar
+}  // namespace busbar::spec

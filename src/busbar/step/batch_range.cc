@@ -2,7 +2,7 @@
 
 #include <numeric>
 
-namespace busbar {
+namespace busbar::step {
 namespace {
 
 using BatchFigure = std::function<Result<double>(std::uint32_t)>;
@@ -74,4 +74,4 @@ Result<BatchRange> find_batch_range(const std::vector<std::uint32_t>& samples, d
   return r;
 }
 
-}  // namespace busbar
+}  // namespace busbar::step

@@ -7,7 +7,7 @@
 
 #include "busbar/base/result.h"
 
-namespace busbar {
+namespace busbar::step {
 
 /// Batches, counted in steps of the smallest one. None: `first` > `last`.
 struct BatchRange {
@@ -22,4 +22,4 @@ struct BatchRange {
 Result<BatchRange> find_batch_range(const std::vector<std::uint32_t>& samples, double low, double high,
                                     const std::function<Result<double>(std::uint32_t)>& figure);
 
-}  // namespace busbar
+}  // namespace busbar::step

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-namespace busbar {
+namespace busbar::step {
 namespace {
 
 const std::vector<std::uint32_t> kDoubling{1, 2, 4, 8, 16, 32, 64, 128};
@@ -65,4 +65,4 @@ TEST(BatchRange, PassesErrorsOn) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::step

@@ -8,7 +8,7 @@
 
 #include "busbar/step/machine.h"
 
-namespace busbar {
+namespace busbar::step {
 namespace {
 
 constexpr std::uint32_t kMostSequences = 1u << 24;
@@ -16,7 +16,7 @@ constexpr std::uint32_t kMostSequences = 1u << 24;
 /// The steps of one machine, each simulated once. Batches are counted in units of the smallest that all replicas share.
 class BatchCurve {
  public:
-  BatchCurve(const TrainVariant& variant, const TrainAsk& ask, LayoutSpec base)
+  BatchCurve(const TrainVariant& variant, const TrainAsk& ask, workload::LayoutSpec base)
       : variant_(variant), ask_(ask), base_(std::move(base)) {
     ask_.timeline = ask_.relief = false;
     ask_.fold = variant.fold;
@@ -27,7 +27,7 @@ class BatchCurve {
 
   Result<ScalePoint> at(std::uint32_t units) {
     if (const auto known = points_.find(units); known != points_.end()) return known->second;
-    Scenario scenario = variant_.scenario;
+    spec::Scenario scenario = variant_.scenario;
     scenario.layout.batch.global = units * smallest();
     Result<TrainRun> run = step::predict(std::move(scenario), ask_);
     if (!run.ok()) return variant_.change.empty() ? run.error() : with_change(run.error(), variant_.change);
@@ -46,17 +46,18 @@ class BatchCurve {
  private:
   const TrainVariant& variant_;
   TrainAsk ask_;
-  LayoutSpec base_;
+  workload::LayoutSpec base_;
   std::map<std::uint32_t, ScalePoint> points_;
   std::string cluster_, does_not_fit_;
 };
 
 /// The layout with its smallest possible batch, so that the batch in the file does not matter.
-Result<LayoutSpec> smallest_layout(const TrainVariant& v) {
-  BUSBAR_ASSIGN(const Cluster cluster, load_machine(v.scenario.cluster, v.scenario.cluster_overrides));
-  LayoutSpec l = v.scenario.layout;
+Result<workload::LayoutSpec> smallest_layout(const TrainVariant& v) {
+  BUSBAR_ASSIGN(const spec::Cluster cluster, load_machine(v.scenario.cluster, v.scenario.cluster_overrides));
+  workload::LayoutSpec l = v.scenario.layout;
   l.batch.global = 0;
-  return resolve_layout(std::move(l), v.scenario.model, static_cast<std::uint32_t>(cluster.topology.gpus().size()));
+  return workload::resolve_layout(std::move(l), v.scenario.model,
+                                  static_cast<std::uint32_t>(cluster.topology.gpus().size()));
 }
 
 std::vector<std::uint32_t> doubling(std::uint32_t first, std::uint32_t last) {
@@ -66,7 +67,7 @@ std::vector<std::uint32_t> doubling(std::uint32_t first, std::uint32_t last) {
   return out;
 }
 
-Result<ClaimRange> range_of(const Claim& claim, const std::vector<std::uint32_t>& samples, BatchCurve& curve) {
+Result<ClaimRange> range_of(const spec::Claim& claim, const std::vector<std::uint32_t>& samples, BatchCurve& curve) {
   const auto figure = [&](std::uint32_t units) -> Result<double> {
     BUSBAR_ASSIGN(const ScalePoint p, curve.at(units));
     return measured_percent(p, claim.measure);
@@ -89,8 +90,8 @@ Result<ClaimRange> range_of(const Claim& claim, const std::vector<std::uint32_t>
 }
 
 Result<MachineBatches> run_machine(const TrainVariant& v, const TrainAsk& ask, const BatchAsk& batches,
-                                   const Claims& claims) {
-  BUSBAR_ASSIGN(LayoutSpec base, smallest_layout(v));
+                                   const spec::Claims& claims) {
+  BUSBAR_ASSIGN(workload::LayoutSpec base, smallest_layout(v));
   MachineBatches m;
   m.change = v.change;
   m.layout = base;
@@ -106,7 +107,7 @@ Result<MachineBatches> run_machine(const TrainVariant& v, const TrainAsk& ask, c
     BUSBAR_ASSIGN(ScalePoint p, curve.at(s));
     m.points.push_back(std::move(p));
   }
-  for (const Claim& c : claims.claims) {
+  for (const spec::Claim& c : claims.claims) {
     if (!concerns(c.measure, m.layout)) continue;
     BUSBAR_ASSIGN(ClaimRange r, range_of(c, samples, curve));
     m.claims.push_back(std::move(r));
@@ -118,12 +119,14 @@ Result<MachineBatches> run_machine(const TrainVariant& v, const TrainAsk& ask, c
 
 }  // namespace
 
-double measured_percent(const ScalePoint& p, ClaimMeasure m) {
-  if (m == ClaimMeasure::kEfficiency) return 100 * p.efficiency;
+double measured_percent(const ScalePoint& p, spec::ClaimMeasure m) {
+  if (m == spec::ClaimMeasure::kEfficiency) return 100 * p.efficiency;
   return 100 * p.breakdown.exposed_tp.in_s() / p.step.in_s();
 }
 
-bool concerns(ClaimMeasure m, const LayoutSpec& l) { return m == ClaimMeasure::kEfficiency ? l.dp > 1 : l.tp > 1; }
+bool concerns(spec::ClaimMeasure m, const workload::LayoutSpec& l) {
+  return m == spec::ClaimMeasure::kEfficiency ? l.dp > 1 : l.tp > 1;
+}
 
 Result<BatchAsk> parse_batches(const std::string& text) {
   BUSBAR_ASSIGN(const auto range, parse_range(text, "batches", "batches", "64..4096", kMostSequences));
@@ -131,7 +134,7 @@ Result<BatchAsk> parse_batches(const std::string& text) {
 }
 
 Result<BatchesRun> run_batches(const std::vector<TrainVariant>& variants, const TrainAsk& ask, const BatchAsk& batches,
-                               const Claims& claims, const Context& context) {
+                               const spec::Claims& claims, const Context& context) {
   BatchesRun out;
   out.model = variants.front().scenario.model.name;
   out.claims = claims;
@@ -145,4 +148,4 @@ Result<BatchesRun> run_batches(const std::vector<TrainVariant>& variants, const 
   return out;
 }
 
-}  // namespace busbar
+}  // namespace busbar::step

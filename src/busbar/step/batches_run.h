@@ -11,7 +11,7 @@
 #include "busbar/step/scale_run.h"
 #include "busbar/step/train_variants.h"
 
-namespace busbar {
+namespace busbar::step {
 
 struct BatchAsk {
   std::uint32_t from = 0, to = 0;  ///< sequences per step
@@ -20,14 +20,14 @@ struct BatchAsk {
 Result<BatchAsk> parse_batches(const std::string& text);
 
 struct ClaimRange {
-  Claim claim;
+  spec::Claim claim;
   std::uint32_t from_batch = 0, to_batch = 0;  ///< 0, 0: for no batch
   bool reaches_below = false, reaches_above = false;
   double least_percent = 0, most_percent = 0;  ///< of the measure, over the sampled batches
 };
 struct MachineBatches {
   std::string change, cluster;
-  LayoutSpec layout;               ///< with the smallest batch
+  workload::LayoutSpec layout;     ///< with the smallest batch
   std::vector<ScalePoint> points;  ///< batches that double; efficiency: relative to a replica with as many
                                    ///< micro-batches
   std::vector<ClaimRange> claims;  ///< those that apply to the layout: DP above 1 for efficiency, TP for exposed_tp
@@ -36,15 +36,15 @@ struct MachineBatches {
 struct BatchesRun {
   std::vector<MachineBatches> machines;  ///< first the scenario's machine
   std::string model;
-  Claims claims;
+  spec::Claims claims;
 };
 /// Stops early, with the results so far, if `context` asks for it.
 Result<BatchesRun> run_batches(const std::vector<TrainVariant>& variants, const TrainAsk& ask, const BatchAsk& batches,
-                               const Claims& claims, const Context& context);
+                               const spec::Claims& claims, const Context& context);
 
 /// What a claim is about, in percent.
-double measured_percent(const ScalePoint& point, ClaimMeasure measure);
+double measured_percent(const ScalePoint& point, spec::ClaimMeasure measure);
 /// Whether a layout has what the measure is about.
-bool concerns(ClaimMeasure measure, const LayoutSpec& layout);
+bool concerns(spec::ClaimMeasure measure, const workload::LayoutSpec& layout);
 
-}  // namespace busbar
+}  // namespace busbar::step

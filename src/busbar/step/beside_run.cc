@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace busbar {
+namespace busbar::step {
 
 Result<BesideRun> run_beside(TrainVariant variant, TrainAsk ask) {
   ask.timeline = ask.relief = false;
@@ -12,4 +12,4 @@ Result<BesideRun> run_beside(TrainVariant variant, TrainAsk ask) {
   return BesideRun{std::move(variant), std::move(*run)};
 }
 
-}  // namespace busbar
+}  // namespace busbar::step

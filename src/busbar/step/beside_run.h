@@ -4,7 +4,7 @@
 #include "busbar/step/train_run.h"
 #include "busbar/step/train_variants.h"
 
-namespace busbar {
+namespace busbar::step {
 
 /// `run.program` etc. are of its own machine and layout.
 struct BesideRun {
@@ -14,4 +14,4 @@ struct BesideRun {
 /// Without timeline and relief.
 Result<BesideRun> run_beside(TrainVariant variant, TrainAsk ask);
 
-}  // namespace busbar
+}  // namespace busbar::step

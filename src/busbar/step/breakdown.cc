@@ -6,7 +6,7 @@
 #include "busbar/base/check.h"
 #include "busbar/base/id.h"
 
-namespace busbar {
+namespace busbar::step {
 namespace {
 
 constexpr std::uint16_t kComputeStream = 0;
@@ -30,19 +30,19 @@ void add_difference(Attribution& to, const Attribution& b, const Attribution& a)
 
 class Attributor {
  public:
-  using Place = OpIndex::Place;
-  Attributor(const Program& program, const OpIndex& ids, const ProgramRun& run, const Causes& causes)
+  using Place = program::OpIndex::Place;
+  Attributor(const program::Program& program, const program::OpIndex& ids, const ProgramRun& run, const Causes& causes)
       : program_(program), ids_(ids), run_(run), causes_(causes), of_pass_(program.passes.size()) {
     out_.exposed.resize(program.calls.size());
     out_.critical_time.resize(program.roles.size());
   }
 
   Attribution run() {
-    const OpId last = causes_.last();
+    const program::OpId last = causes_.last();
     find_critical_role(last);
     ids_.for_each_piece(
         [&](Place p) {
-          const Op& op = program_.ops[p.at];
+          const program::Op& op = program_.ops[p.at];
           if (op.role == out_.critical_role && op.stream == kComputeStream) account(p);
         },
         [&](std::uint32_t u) {
@@ -60,8 +60,8 @@ class Attributor {
     known.resize(run_.shapes[program_.uses[p.use].pass].waits.size(), kUnknown);
     const std::uint32_t from = p.at;
     while (known[p.at] == kUnknown) {
-      const OpId cause = causes_.of(p);
-      if (cause == kNone<OpId>) break;
+      const program::OpId cause = causes_.of(p);
+      if (cause == kNone<program::OpId>) break;
       const Place before = ids_.place(cause, p);
       if (before.use != p.use) break;
       p = before;
@@ -69,18 +69,18 @@ class Attributor {
     return {p.use, known[from] = known[p.at] == kUnknown ? p.at : known[p.at]};
   }
 
-  void find_critical_role(OpId last) {
+  void find_critical_role(program::OpId last) {
     Place p;
-    for (OpId op = last; op != kNone<OpId>;) {
+    for (program::OpId op = last; op != kNone<program::OpId>;) {
       p = ids_.place(op, p);
       const SimTime end = run_.at(program_, p).end;
-      if (p.use != OpIndex::kNoUse && run_.uses[p.use].split == UseRun::kWhole) p = beginning(p);
+      if (p.use != program::OpIndex::kNoUse && run_.uses[p.use].split == UseRun::kWhole) p = beginning(p);
       out_.critical_time[index(ids_.role(p))] += end - run_.at(program_, p).start;
       op = causes_.of(p);
     }
-    if (last == kNone<OpId>) return;
+    if (last == kNone<program::OpId>) return;
     const auto most = std::max_element(out_.critical_time.begin(), out_.critical_time.end());
-    out_.critical_role = static_cast<RoleId>(most - out_.critical_time.begin());
+    out_.critical_role = static_cast<program::RoleId>(most - out_.critical_time.begin());
   }
 
   /// Accounts for the next operation of the critical compute stream and the gap before it.
@@ -93,7 +93,7 @@ class Attributor {
 
   /// Uses that run as one event differ only in the gap before their first operation.
   void account_use(std::uint32_t u) {
-    const PassUse& use = program_.uses[u];
+    const program::PassUse& use = program_.uses[u];
     const PassShape& shape = run_.shapes[use.pass];
     if (shape.streams.front() != kComputeStream) return;
     const auto row = shape.stream_ops.row(0);
@@ -110,13 +110,13 @@ class Attributor {
     if (whole) known.after = out_, known.counted = true;
   }
 
-  void busy(const Op& op, Duration d) {
+  void busy(const program::Op& op, Duration d) {
     Breakdown& b = out_.breakdown;
     switch (op.cls) {
-      case OpClass::kOptimizer:
+      case program::OpClass::kOptimizer:
         b.optimizer += d;
         break;
-      case OpClass::kCompute:
+      case program::OpClass::kCompute:
         b.compute += d;
         out_.slowed += d - op.duration;
         break;
@@ -126,17 +126,18 @@ class Attributor {
   }
 
   /// Explains [from, to): `cause` ended at `to`, the cause of `cause` ended where it started, and so on.
-  void walk_back(SimTime from, SimTime to, OpId cause) {
+  void walk_back(SimTime from, SimTime to, program::OpId cause) {
     Place p;
-    while (to > from && cause != kNone<OpId>) {
+    while (to > from && cause != kNone<program::OpId>) {
       p = ids_.place(cause, p);
       const OpRun r = run_.at(program_, p);
       BUSBAR_DCHECK(r.end == to) << "a hole in the chain of causes";
       const SimTime begin = std::max(r.start, from);
-      const Op& op = ids_.op(p);
+      const program::Op& op = ids_.op(p);
       const BreakdownPart& part = part_of_wait(op.cls, ids_.role(p) == out_.critical_role);
       out_.breakdown.*part.time += to - begin;
-      if (op.kind == OpKind::kCollective && part.time != &Breakdown::bubble) out_.exposed[index(op.call)] += to - begin;
+      if (op.kind == program::OpKind::kCollective && part.time != &Breakdown::bubble)
+        out_.exposed[index(op.call)] += to - begin;
       to = begin;
       cause = causes_.of(p);
     }
@@ -150,8 +151,8 @@ class Attributor {
     Attribution before, after;  ///< the contribution of one use as one event, without its first operation
   };
 
-  const Program& program_;
-  const OpIndex& ids_;
+  const program::Program& program_;
+  const program::OpIndex& ids_;
   const ProgramRun& run_;
   const Causes& causes_;
   Attribution out_;
@@ -163,21 +164,21 @@ class Attributor {
 
 std::span<const BreakdownPart> breakdown_parts() { return kParts; }
 
-const BreakdownPart& part_of_wait(OpClass cls, bool own) {
+const BreakdownPart& part_of_wait(program::OpClass cls, bool own) {
   static constexpr const BreakdownPart &kTp = part_named("exposed_tp"), &kDp = part_named("exposed_dp"),
                                        &kPp = part_named("exposed_pp"), &kCp = part_named("exposed_cp"),
                                        &kEp = part_named("exposed_ep"), &kBubble = part_named("bubble"),
                                        &kOther = part_named("other");
-  if (cls == OpClass::kPp) return kPp;
+  if (cls == program::OpClass::kPp) return kPp;
   if (!own) return kBubble;
   switch (cls) {
-    case OpClass::kTp:
+    case program::OpClass::kTp:
       return kTp;
-    case OpClass::kDp:
+    case program::OpClass::kDp:
       return kDp;
-    case OpClass::kCp:
+    case program::OpClass::kCp:
       return kCp;
-    case OpClass::kEp:
+    case program::OpClass::kEp:
       return kEp;
     default:
       return kOther;
@@ -190,8 +191,9 @@ std::vector<std::pair<std::string, Duration>> breakdown_rows(const Breakdown& b)
   return out;
 }
 
-Attribution attribute(const Program& program, const OpIndex& ids, const ProgramRun& run, const Causes& causes) {
+Attribution attribute(const program::Program& program, const program::OpIndex& ids, const ProgramRun& run,
+                      const Causes& causes) {
   return Attributor(program, ids, run, causes).run();
 }
 
-}  // namespace busbar
+}  // namespace busbar::step

@@ -9,7 +9,7 @@
 #include "busbar/step/causes.h"
 #include "busbar/step/run_program.h"
 
-namespace busbar {
+namespace busbar::step {
 
 /// For the critical role: what its compute stream does, and what each of its idle gaps waits for.
 struct Breakdown {
@@ -30,13 +30,13 @@ struct BreakdownPart {
 std::span<const BreakdownPart> breakdown_parts();
 /// The part of a wait of one role for work of class `cls`, its own or that of another role. Its own collectives are
 /// exposed, as are transfers between stages; whatever else another role does, its exchange of gradients too, is bubble.
-const BreakdownPart& part_of_wait(OpClass cls, bool own);
+const BreakdownPart& part_of_wait(program::OpClass cls, bool own);
 
 /// Name and time of each part, in the order of the contract.
 std::vector<std::pair<std::string, Duration>> breakdown_rows(const Breakdown& b);
 
 struct Attribution {
-  RoleId critical_role{};
+  program::RoleId critical_role{};
   Breakdown breakdown;
   Duration slowed;                      ///< the part of compute caused by collectives that run at the same time
   std::vector<Duration> exposed;        ///< per call of the program: its share of the exposed parts
@@ -46,6 +46,7 @@ struct Attribution {
 /// The critical path leads from the operation that ends last through causes back to time 0. The critical role spends
 /// the most time on it (ties: lowest). For a gap of its compute stream, the chain of causes is followed back, and its
 /// work belongs to the parts that part_of_wait() says. Result: total() == run.length exactly.
-Attribution attribute(const Program& program, const OpIndex& ids, const ProgramRun& run, const Causes& causes);
+Attribution attribute(const program::Program& program, const program::OpIndex& ids, const ProgramRun& run,
+                      const Causes& causes);
 
-}  // namespace busbar
+}  // namespace busbar::step

@@ -12,11 +12,11 @@
 #include "busbar/engine/flow/flow_list_run.h"
 #include "busbar/routing/path_view.h"
 
-namespace busbar {
+namespace busbar::step {
 namespace {
 
 struct SavingRank {
-  DeviceId gpu{};
+  topology::DeviceId gpu{};
   double bytes = 0;
 };
 
@@ -24,91 +24,92 @@ enum class SavingWay : std::uint8_t { kSave, kLoad, kCopy, kWrite };  // kWrite:
 
 struct SavingRun {
   double seconds = 0;
-  LinkId held_by = kNone<LinkId>;  ///< that the last flow waits for
-  std::vector<LinkUse> links;
+  topology::LinkId held_by = kNone<topology::LinkId>;  ///< that the last flow waits for
+  std::vector<engine::LinkUse> links;
 };
 
 /// The ranks of one server, and what they can write to.
 class ServerRun {
  public:
-  ServerRun(const Router& router, const CheckpointPath& path, const std::vector<SavingRank>& writers)
+  ServerRun(const routing::Router& router, const CheckpointPath& path, const std::vector<SavingRank>& writers)
       : router_(router), t_(router.topology()), path_(path), writers_(writers) {
-    const Block& block = t_.blocks()[index(t_.block_of(writers.front().gpu))];
-    std::vector<DeviceId> cabled;
+    const topology::Block& block = t_.blocks()[index(t_.block_of(writers.front().gpu))];
+    std::vector<topology::DeviceId> cabled;
     for (std::uint32_t p = 0; p < block.device_count; ++p) {
-      const auto d = static_cast<DeviceId>(block.first_device + p);
-      if (path.drives && t_.kind(d) == DeviceKind::kNvme) ends_.push_back(d);
-      if (!path.drives && t_.kind(d) == DeviceKind::kNic) (router.has_cable(d) ? cabled : ends_).push_back(d);
+      const auto d = static_cast<topology::DeviceId>(block.first_device + p);
+      if (path.drives && t_.kind(d) == topology::DeviceKind::kNvme) ends_.push_back(d);
+      if (!path.drives && t_.kind(d) == topology::DeviceKind::kNic) (router.has_cable(d) ? cabled : ends_).push_back(d);
     }
     if (!path.drives && ends_.empty()) ends_ = cabled;
   }
   bool has_ends() const { return !ends_.empty(); }
 
   Result<SavingRun> run(SavingWay way) const {
-    FlowList list;
-    const auto add = [&](DeviceId from, DeviceId to, double bytes) {
+    program::FlowList list;
+    const auto add = [&](topology::DeviceId from, topology::DeviceId to, double bytes) {
       if (way == SavingWay::kLoad) std::swap(from, to);
-      ListedFlow& flow = list.flows.emplace_back();
+      program::ListedFlow& flow = list.flows.emplace_back();
       flow.from = from;
       flow.to = to;
-      flow.nic_from = flow.nic_to = kNone<DeviceId>;
+      flow.nic_from = flow.nic_to = kNone<topology::DeviceId>;
       flow.bytes = Bytes{static_cast<std::uint64_t>(bytes)};
       list.after.close_row();
     };
     for (const SavingRank& w : writers_) {
-      const DeviceId near = nearest_memory(router_, w.gpu);
-      const bool staged = near != kNone<DeviceId> && (way == SavingWay::kCopy || !path_.direct);
+      const topology::DeviceId near = routing::nearest_memory(router_, w.gpu);
+      const bool staged = near != kNone<topology::DeviceId> && (way == SavingWay::kCopy || !path_.direct);
       if (staged && way != SavingWay::kWrite) add(w.gpu, near, w.bytes);
       if (way == SavingWay::kCopy) continue;
-      const DeviceId from = staged ? near : w.gpu;
-      const std::vector<DeviceId> to = nearest(from, ends_);
-      for (const DeviceId d : to) add(from, d, w.bytes / static_cast<double>(to.size()));
+      const topology::DeviceId from = staged ? near : w.gpu;
+      const std::vector<topology::DeviceId> to = nearest(from, ends_);
+      for (const topology::DeviceId d : to) add(from, d, w.bytes / static_cast<double>(to.size()));
     }
-    BUSBAR_ASSIGN(FlowListResult result, run_flow_list(router_, list));
-    SavingRun out{result.end.since_start().in_s(), kNone<LinkId>, std::move(result.links)};
+    BUSBAR_ASSIGN(engine::FlowListResult result, engine::run_flow_list(router_, list));
+    SavingRun out{result.end.since_start().in_s(), kNone<topology::LinkId>, std::move(result.links)};
     Duration latest;
-    for (const FlowOutcome& f : result.flows)
+    for (const engine::FlowOutcome& f : result.flows)
       if ((f.start + f.fct).since_start() > latest) latest = (f.start + f.fct).since_start(), out.held_by = f.held_by;
     return out;
   }
 
  private:
   /// Those with the fewest links on the way.
-  std::vector<DeviceId> nearest(DeviceId from, const std::vector<DeviceId>& all) const {
-    std::vector<DeviceId> out;
-    std::vector<LinkShare> links;
+  std::vector<topology::DeviceId> nearest(topology::DeviceId from, const std::vector<topology::DeviceId>& all) const {
+    std::vector<topology::DeviceId> out;
+    std::vector<routing::LinkShare> links;
     double fewest = INFINITY;
-    for (const DeviceId d : all) {
+    for (const topology::DeviceId d : all) {
       links.clear();
-      if (!router_.spread(from, d, kNone<DeviceId>, kNone<DeviceId>, 0, links).ok()) continue;
+      if (!router_.spread(from, d, kNone<topology::DeviceId>, kNone<topology::DeviceId>, 0, links).ok()) continue;
       double hops = 0;
-      for (const LinkShare& l : links) hops += l.share;
+      for (const routing::LinkShare& l : links) hops += l.share;
       if (hops < fewest - 0.5) fewest = hops, out.clear();
       if (hops < fewest + 0.5) out.push_back(d);
     }
     return out;
   }
 
-  const Router& router_;
-  const Topology& t_;
+  const routing::Router& router_;
+  const topology::Topology& t_;
   const CheckpointPath& path_;
   const std::vector<SavingRank>& writers_;
-  std::vector<DeviceId> ends_;
+  std::vector<topology::DeviceId> ends_;
 };
 
 }  // namespace
 
-Result<CheckpointTimes> checkpoint_times(const Router& router, std::span<const DeviceId> gpus,
+Result<CheckpointTimes> checkpoint_times(const routing::Router& router, std::span<const topology::DeviceId> gpus,
                                          std::span<const double> bytes, const CheckpointPath& path) {
   BUSBAR_CHECK(bytes.size() <= gpus.size()) << bytes.size() << " ranks on " << gpus.size() << " GPUs";
-  const Topology& t = router.topology();
-  std::map<BlockId, std::vector<SavingRank>> servers;
+  const topology::Topology& t = router.topology();
+  std::map<topology::BlockId, std::vector<SavingRank>> servers;
   for (std::size_t r = 0; r < bytes.size(); ++r) servers[t.block_of(gpus[r])].push_back({gpus[r], bytes[r]});
-  using ServerKind = std::pair<ShapeId, std::vector<std::pair<std::uint32_t, double>>>;  // GPUs by place in the server
+  using ServerKind =
+      std::pair<topology::ShapeId, std::vector<std::pair<std::uint32_t, double>>>;  // GPUs by place in the server
   std::map<ServerKind, bool> done;
   CheckpointTimes out;
   for (const auto& [block, writers] : servers) {
-    const Block& b = t.blocks()[index(block)];
+    const topology::Block& b = t.blocks()[index(block)];
     ServerKind kind{b.shape, {}};
     for (const SavingRank& w : writers) kind.second.emplace_back(index(w.gpu) - b.first_device, w.bytes);
     if (!done.emplace(std::move(kind), true).second) continue;
@@ -122,7 +123,7 @@ Result<CheckpointTimes> checkpoint_times(const Router& router, std::span<const D
       BUSBAR_ASSIGN(const SavingRun run, server.run(way));
       if (run.seconds <= seconds) return {};
       seconds = run.seconds;
-      link = run.held_by == kNone<LinkId> ? "" : t.name(run.held_by);
+      link = run.held_by == kNone<topology::LinkId> ? "" : t.name(run.held_by);
       return {};
     };
     BUSBAR_RETURN_IF_ERROR(take(SavingWay::kSave, out.save_s, out.save_link));
@@ -134,4 +135,4 @@ Result<CheckpointTimes> checkpoint_times(const Router& router, std::span<const D
   return out;
 }
 
-}  // namespace busbar
+}  // namespace busbar::step

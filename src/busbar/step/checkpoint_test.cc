@@ -10,24 +10,24 @@
 #include "busbar/workload/memory.h"
 #include "busbar/workload/test_models.h"
 
-namespace busbar {
+namespace busbar::step {
 namespace {
 
 CheckpointTimes times_on(const std::string& machine, const std::vector<double>& bytes, const CheckpointPath& path) {
-  const Cluster c = load_cluster(machine).value();
-  const Router router(c.topology, RoutingPolicy::kStatic);
+  const spec::Cluster c = spec::load_cluster(machine).value();
+  const routing::Router router(c.topology, topology::RoutingPolicy::kStatic);
   return checkpoint_times(router, c.topology.gpus(), bytes, path).value();
 }
 
 TEST(Checkpoint, PartsOfAllRanksAreTheWholeState) {
-  LayoutSpec l = small_layout(2, 2, 1, 2, 8);
+  workload::LayoutSpec l = workload::small_layout(2, 2, 1, 2, 8);
   for (const bool experts : {false, true}) {
-    const ModelSpec m = experts ? small_experts() : small_model();
+    const workload::ModelSpec m = experts ? workload::small_experts() : workload::small_model();
     l.ep = experts ? 2 : 1;
-    const LayoutSpec resolved = resolve_layout(l, m, 0).value();
-    const std::vector<double> shares = checkpoint_shares(m, resolved);
+    const workload::LayoutSpec resolved = workload::resolve_layout(l, m, 0).value();
+    const std::vector<double> shares = workload::checkpoint_shares(m, resolved);
     const double all = std::accumulate(shares.begin(), shares.end(), 0.0) * resolved.ranks() / resolved.pp;
-    const double whole = 14.0 * static_cast<double>(parameter_count(m));
+    const double whole = 14.0 * static_cast<double>(workload::parameter_count(m));
     EXPECT_NEAR(all, whole, 1e-3 * whole) << m.name;  // TP ranks hold the same norms and the same router
   }
 }
@@ -70,12 +70,12 @@ TEST(Checkpoint, EachGpuCopiesToTheMemoryOfItsOwnNumaNode) {
 }
 
 TEST(Checkpoint, TheWriteLeavesHostMemoryOnceByTheNearestNics) {
-  const Topology t = load_cluster("dgx-h100").value().topology;
+  const topology::Topology t = spec::load_cluster("dgx-h100").value().topology;
   const CheckpointTimes times = times_on("dgx-h100", std::vector<double>(8, 4e9), {});
   double into_nics = 0;
-  for (const LinkUse& use : times.written) {
-    EXPECT_NE(t.kind(t.from(use.link)), DeviceKind::kGpu) << t.name(use.link);
-    if (t.kind(t.to(use.link)) == DeviceKind::kNic) into_nics += use.bytes;
+  for (const engine::LinkUse& use : times.written) {
+    EXPECT_NE(t.kind(t.from(use.link)), topology::DeviceKind::kGpu) << t.name(use.link);
+    if (t.kind(t.to(use.link)) == topology::DeviceKind::kNic) into_nics += use.bytes;
   }
   EXPECT_NEAR(into_nics, 8 * 4e9, 1e3);
 }
@@ -86,11 +86,11 @@ TEST(Checkpoint, EqualServersTakeAsLongAsOne) {
 }
 
 TEST(Checkpoint, ServersWithoutDrivesAreRefused) {
-  const Cluster c = load_cluster("h100-pcie").value();
-  const Router router(c.topology, RoutingPolicy::kStatic);
+  const spec::Cluster c = spec::load_cluster("h100-pcie").value();
+  const routing::Router router(c.topology, topology::RoutingPolicy::kStatic);
   const std::vector<double> bytes(c.topology.gpus().size(), 1e9);
   EXPECT_EQ(checkpoint_times(router, c.topology.gpus(), bytes, {.drives = true}).error().code, ErrorCode::kUnsupported);
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::step

@@ -9,7 +9,7 @@
 #include "busbar/base/result.h"
 #include "busbar/step/train_run.h"
 
-namespace busbar {
+namespace busbar::step {
 
 struct CompressionRow {
   std::string gradients;  ///< "int8"
@@ -32,4 +32,4 @@ inline constexpr double kMostRateFactor = 16;
 /// Errors: kInvalid without data parallelism, and with whole_tensors.
 Result<CompressionTable> compare_compressions(const TrainRun& run, const Context& context);
 
-}  // namespace busbar
+}  // namespace busbar::step

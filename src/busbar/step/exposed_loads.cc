@@ -6,19 +6,20 @@
 
 #include "busbar/base/id.h"
 
-namespace busbar {
+namespace busbar::step {
 namespace {
 
 struct Waiting {
   double seconds = 0;
-  std::map<CallId, double> runs;  ///< number of whole runs that compute waits for
+  std::map<program::CallId, double> runs;  ///< number of whole runs that compute waits for
 };
 
-std::map<std::string, Waiting> waiting_of_roles(const std::vector<CallId>& calls, const Timeline& timeline) {
+std::map<std::string, Waiting> waiting_of_roles(const std::vector<program::CallId>& calls,
+                                                const trace::Timeline& timeline) {
   std::map<std::string, Waiting> roles;
   for (std::size_t s = 0; s < timeline.spans.size(); ++s) {
-    const Span& span = timeline.spans[s];
-    if (calls[s] == kNone<CallId> || span.exposed <= Duration()) continue;
+    const trace::Span& span = timeline.spans[s];
+    if (calls[s] == kNone<program::CallId> || span.exposed <= Duration()) continue;
     Waiting& role = roles[timeline.tracks[index(span.track)].process];
     role.seconds += span.exposed.in_s();
     role.runs[calls[s]] += span.exposed.in_s() / span.duration.in_s();
@@ -28,8 +29,8 @@ std::map<std::string, Waiting> waiting_of_roles(const std::vector<CallId>& calls
 
 }  // namespace
 
-void add_exposed_loads(const Topology& topology, const Engine& engine, const ProgramRun& run,
-                       const std::vector<CallId>& calls, Timeline& timeline) {
+void add_exposed_loads(const topology::Topology& topology, const engine::Engine& engine, const ProgramRun& run,
+                       const std::vector<program::CallId>& calls, trace::Timeline& timeline) {
   const std::map<std::string, Waiting> roles = waiting_of_roles(calls, timeline);
   double longest = 0;
   for (const auto& [name, role] : roles) longest = std::max(longest, role.seconds);
@@ -42,11 +43,11 @@ void add_exposed_loads(const Topology& topology, const Engine& engine, const Pro
       for (std::size_t i = 0; i < of_role.size(); ++i) of_role[i] += runs * bytes[timeline.links[i].link];
     }
     for (std::size_t i = 0; i < of_role.size(); ++i) {
-      LinkLoad& link = timeline.links[i];
-      const double possible = topology.payload_rate(static_cast<LinkId>(link.link)) * longest;
+      trace::LinkLoad& link = timeline.links[i];
+      const double possible = topology.payload_rate(static_cast<topology::LinkId>(link.link)) * longest;
       if (possible > 0) link.while_exposed = std::max(link.while_exposed, of_role[i] / possible);
     }
   }
 }
 
-}  // namespace busbar
+}  // namespace busbar::step

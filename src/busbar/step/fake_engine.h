@@ -7,25 +7,25 @@
 
 #include "busbar/engine/engine.h"
 
-namespace busbar {
+namespace busbar::step {
 
-class FakeEngine : public Engine {
+class FakeEngine : public engine::Engine {
  public:
-  using Time = std::function<Duration(const CollectiveCall&)>;
+  using Time = std::function<Duration(const program::CollectiveCall&)>;
   explicit FakeEngine(Time time) : time_(std::move(time)) {}
 
-  Result<CallId> prepare(const CollectiveCall& call) override {
+  Result<program::CallId> prepare(const program::CollectiveCall& call) override {
     times_.push_back(time_(call));
-    return static_cast<CallId>(times_.size() - 1);
+    return static_cast<program::CallId>(times_.size() - 1);
   }
-  Duration time_alone(CallId call) const override { return times_[static_cast<std::size_t>(call)]; }
-  Bound bound_by(CallId) const override { return {}; }
-  void start(CallId call, std::uint64_t tag, SimTime at) override {
+  Duration time_alone(program::CallId call) const override { return times_[static_cast<std::size_t>(call)]; }
+  lowering::Bound bound_by(program::CallId) const override { return {}; }
+  void start(program::CallId call, std::uint64_t tag, SimTime at) override {
     ends_.emplace(std::make_pair(at + time_alone(call), sequence_++), tag);
   }
-  std::optional<Finished> advance(SimTime limit) override {
+  std::optional<engine::Finished> advance(SimTime limit) override {
     if (ends_.empty() || ends_.begin()->first.first > limit) return std::nullopt;
-    const Finished f{ends_.begin()->second, ends_.begin()->first.first};
+    const engine::Finished f{ends_.begin()->second, ends_.begin()->first.first};
     ends_.erase(ends_.begin());
     return f;
   }
@@ -38,4 +38,4 @@ class FakeEngine : public Engine {
   std::uint64_t sequence_ = 0;
 };
 
-}  // namespace busbar
+}  // namespace busbar::step

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numbers>
 
-namespace busbar {
+namespace busbar::step {
 
 double expected_slowest(double share, std::uint32_t gpus) { return 1 + share * expected_maximum(gpus); }
 
@@ -45,4 +45,4 @@ double StepLaw::quantile(double p) const {
   return high;
 }
 
-}  // namespace busbar
+}  // namespace busbar::step

@@ -6,7 +6,7 @@
 #include "busbar/base/normal.h"
 #include "busbar/base/units.h"
 
-namespace busbar {
+namespace busbar::step {
 
 /// Factor on the step time when each of `gpus` GPUs varies by `share` of its mean (standard deviation) and all wait for
 /// the slowest.
@@ -28,4 +28,4 @@ struct StepLaw {
   double quantile(double p) const;     ///< 0 < p < 1; by bisection, within 1e-9
 };
 
-}  // namespace busbar
+}  // namespace busbar::step

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <random>
 
-namespace busbar {
+namespace busbar::step {
 namespace {
 
 TEST(Jitter, QuantilesEqualTheTables) {
@@ -79,4 +79,4 @@ TEST(Jitter, AnotherStepVariesAsTheStepOfTheLaw) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::step

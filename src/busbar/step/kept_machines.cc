@@ -7,7 +7,7 @@
 #include <fstream>
 #include <iterator>
 
-namespace busbar {
+namespace busbar::step {
 namespace {
 
 void give_back_freed_memory() {
@@ -54,4 +54,4 @@ void KeptMachines::fit() {
   while (in_use_() > budget_ && drop_last());
 }
 
-}  // namespace busbar
+}  // namespace busbar::step

@@ -13,13 +13,13 @@
 #include "busbar/predict/predictor.h"
 #include "busbar/workload/kernels.h"
 
-namespace busbar {
+namespace busbar::step {
 
 /// What open_train() makes of a machine.
 struct OpenedMachine {
-  std::shared_ptr<Predictor> predictor;
-  KernelTable kernels;
-  Band band;
+  std::shared_ptr<predict::Predictor> predictor;
+  workload::KernelTable kernels;
+  predict::Band band;
   std::string launch;
 };
 
@@ -56,4 +56,4 @@ class KeptMachines {
   std::list<Entry> entries_;  // the last used first
 };
 
-}  // namespace busbar
+}  // namespace busbar::step

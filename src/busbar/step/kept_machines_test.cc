@@ -9,12 +9,12 @@
 
 #include "busbar/predict/test_corpus.h"
 
-namespace busbar {
+namespace busbar::step {
 namespace {
 
 /// A process in which each machine that lives takes one byte.
 struct OneByteEach {
-  std::vector<std::weak_ptr<Predictor>> all;
+  std::vector<std::weak_ptr<predict::Predictor>> all;
   KeptMachines kept;
 
   explicit OneByteEach(std::size_t budget) : kept(budget, [this] { return living(); }) {}
@@ -22,9 +22,9 @@ struct OneByteEach {
     return static_cast<std::size_t>(std::count_if(all.begin(), all.end(), [](const auto& m) { return !m.expired(); }));
   }
   OpenedMachine open(const std::string& key) {
-    static const std::unique_ptr<Predictor> kOne = corpus::Machine{"dgx-h100:1"}.with({});
+    static const std::unique_ptr<predict::Predictor> kOne = predict::corpus::Machine{"dgx-h100:1"}.with({});
     OpenedMachine machine;
-    machine.predictor = std::shared_ptr<Predictor>(kOne.get(), [](Predictor*) {});
+    machine.predictor = std::shared_ptr<predict::Predictor>(kOne.get(), [](predict::Predictor*) {});
     all.push_back(machine.predictor);
     kept.keep(key, machine);
     return machine;
@@ -67,4 +67,4 @@ TEST(KeptMachines, KnowTheMemoryOfTheProcess) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::step

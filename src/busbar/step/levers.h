@@ -8,7 +8,7 @@
 #include "busbar/base/result.h"
 #include "busbar/step/train_run.h"
 
-namespace busbar {
+namespace busbar::step {
 
 struct Lever {
   std::string what;  ///< "TP overlapped with GEMMs"
@@ -21,4 +21,4 @@ struct Lever {
 /// not allow or that save less than 0.5 % are left out. The largest saving first.
 Result<std::vector<Lever>> find_levers(const TrainRun& run, const Context& context);
 
-}  // namespace busbar
+}  // namespace busbar::step

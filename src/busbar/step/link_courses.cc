@@ -3,18 +3,19 @@
 #include <algorithm>
 #include <map>
 
-namespace busbar {
+namespace busbar::step {
 namespace {
 
 /// The busiest links of each class, ties by number.
-std::vector<LinkLoad*> busiest_of_each_class(const Topology& t, Timeline& timeline) {
-  std::map<std::uint16_t, std::vector<LinkLoad*>> classes;
-  for (LinkLoad& l : timeline.links) classes[t.link_class_index(static_cast<LinkId>(l.link))].push_back(&l);
-  std::vector<LinkLoad*> out;
+std::vector<trace::LinkLoad*> busiest_of_each_class(const topology::Topology& t, trace::Timeline& timeline) {
+  std::map<std::uint16_t, std::vector<trace::LinkLoad*>> classes;
+  for (trace::LinkLoad& l : timeline.links)
+    classes[t.link_class_index(static_cast<topology::LinkId>(l.link))].push_back(&l);
+  std::vector<trace::LinkLoad*> out;
   for (auto& [c, links] : classes) {
     const std::size_t some = std::min(links.size(), LinkCourses::kEachClass);
     std::partial_sort(links.begin(), links.begin() + static_cast<std::ptrdiff_t>(some), links.end(),
-                      [](const LinkLoad* a, const LinkLoad* b) {
+                      [](const trace::LinkLoad* a, const trace::LinkLoad* b) {
                         return a->utilisation != b->utilisation ? a->utilisation > b->utilisation : a->link < b->link;
                       });
     out.insert(out.end(), links.begin(), links.begin() + static_cast<std::ptrdiff_t>(some));
@@ -47,25 +48,25 @@ void scale(std::vector<double>& course, double mean) {
 
 }  // namespace
 
-std::vector<LinkLoad*> LinkCourses::follow(const Topology& topology, const Engine& engine, const ProgramRun& run,
-                                           Timeline& timeline) const {
+std::vector<trace::LinkLoad*> LinkCourses::follow(const topology::Topology& topology, const engine::Engine& engine,
+                                                  const ProgramRun& run, trace::Timeline& timeline) const {
   if (timeline.length <= Duration()) return {};
-  std::vector<LinkLoad*> followed = busiest_of_each_class(topology, timeline);
-  for (LinkLoad* link : followed) link->course.assign(kParts, 0.0);
+  std::vector<trace::LinkLoad*> followed = busiest_of_each_class(topology, timeline);
+  for (trace::LinkLoad* link : followed) link->course.assign(kParts, 0.0);
   std::vector<std::vector<double>> bytes(run.calls.size());  // per call and followed link
   std::vector<double> all(topology.link_count(), 0.0);
   for (std::size_t c = 0; c < run.calls.size(); ++c) {
     std::fill(all.begin(), all.end(), 0.0);
     engine.add_bytes_of(run.calls[c], all);
-    for (const LinkLoad* link : followed) bytes[c].push_back(all[link->link]);
+    for (const trace::LinkLoad* link : followed) bytes[c].push_back(all[link->link]);
   }
   for (const CallRun& r : runs_)
     for_each_part(r.start, r.duration, timeline.length, [&](std::size_t part, double share) {
       const std::vector<double>& of_call = bytes[index(r.call)];
       for (std::size_t i = 0; i < followed.size(); ++i) followed[i]->course[part] += share * of_call[i];
     });
-  for (LinkLoad* link : followed) scale(link->course, link->utilisation);
+  for (trace::LinkLoad* link : followed) scale(link->course, link->utilisation);
   return followed;
 }
 
-}  // namespace busbar
+}  // namespace busbar::step

@@ -1,18 +1,18 @@
 #include "busbar/step/metrics.h"
 
-namespace busbar {
+namespace busbar::step {
 namespace {
 
 constexpr double kSecondsPerHour = 3600, kHoursPerDay = 24, kTera = 1e12, kMillion = 1e6;
 
-double tokens_per_step(const LayoutSpec& l) { return static_cast<double>(l.batch.global) * l.batch.seq; }
+double tokens_per_step(const workload::LayoutSpec& l) { return static_cast<double>(l.batch.global) * l.batch.seq; }
 
 }  // namespace
 
-StepMetrics step_metrics(const ModelSpec& model, const LayoutSpec& layout, Duration step_time,
+StepMetrics step_metrics(const workload::ModelSpec& model, const workload::LayoutSpec& layout, Duration step_time,
                          double peak_flops_per_s) {
   const double rate = tokens_per_step(layout) / (step_time.in_s() * layout.ranks());
-  const ModelFlops flops = flops_per_token(model, layout.batch.seq);
+  const workload::ModelFlops flops = workload::flops_per_token(model, layout.batch.seq);
   StepMetrics m;
   m.tokens_per_s_per_gpu = rate;
   m.model_tflops_per_gpu = rate * flops.causal / kTera;
@@ -26,7 +26,7 @@ double scaling_efficiency(Duration step_time, Duration single_replica_time) {
   return single_replica_time.in_s() / step_time.in_s();  // tokens per GPU and step are equal
 }
 
-StepCost step_cost(const LayoutSpec& layout, Duration step_time, double usd_per_gpu_hour) {
+StepCost step_cost(const workload::LayoutSpec& layout, Duration step_time, double usd_per_gpu_hour) {
   const double usd_per_hour = usd_per_gpu_hour * layout.ranks();
   StepCost c;
   c.usd_per_step = usd_per_hour * step_time.in_s() / kSecondsPerHour;
@@ -36,4 +36,4 @@ StepCost step_cost(const LayoutSpec& layout, Duration step_time, double usd_per_
   return c;
 }
 
-}  // namespace busbar
+}  // namespace busbar::step

@@ -5,7 +5,7 @@
 #include "busbar/workload/layout.h"
 #include "busbar/workload/model.h"
 
-namespace busbar {
+namespace busbar::step {
 
 /// MFU counts model FLOPs with causal attention (half the scores), without recomputation, against the dense bf16 peak.
 /// The count with full attention is also given, for comparison with publications that use it.
@@ -17,7 +17,8 @@ struct StepMetrics {
   double mfu_full_attention = 0;
 };
 /// Precondition: step_time > 0, a resolved layout.
-StepMetrics step_metrics(const ModelSpec& model, const LayoutSpec& layout, Duration step_time, double peak_flops_per_s);
+StepMetrics step_metrics(const workload::ModelSpec& model, const workload::LayoutSpec& layout, Duration step_time,
+                         double peak_flops_per_s);
 
 /// Tokens/s/GPU relative to one replica (single_replica(): same TP x PP, same micro-batches) alone.
 double scaling_efficiency(Duration step_time, Duration single_replica_time);
@@ -28,6 +29,6 @@ struct StepCost {
   double usd_per_day = 0;              ///< of the whole machine
   double usd_per_day_per_percent = 0;  ///< the cost of 1 % of the step: 1 % of usd_per_day
 };
-StepCost step_cost(const LayoutSpec& layout, Duration step_time, double usd_per_gpu_hour);
+StepCost step_cost(const workload::LayoutSpec& layout, Duration step_time, double usd_per_gpu_hour);
 
-}  // namespace busbar
+}  // namespace busbar::step

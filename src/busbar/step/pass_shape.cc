@@ -5,7 +5,7 @@
 
 #include "busbar/base/id.h"
 
-namespace busbar {
+namespace busbar::step {
 namespace {
 
 /// The rows of `to` grouped by `from`, for pairs in any order.
@@ -20,7 +20,8 @@ Csr<std::uint32_t> rows_of(std::uint32_t rows, std::vector<std::pair<std::uint32
 }
 
 /// Whether calls on different streams of the pass share no link.
-bool streams_are_apart(const Pass& pass, const PassShape& shape, const std::vector<CallId>& calls, Engine& engine) {
+bool streams_are_apart(const program::Pass& pass, const PassShape& shape, const std::vector<program::CallId>& calls,
+                       engine::Engine& engine) {
   for (const std::uint32_t a : shape.collectives)
     for (const std::uint32_t b : shape.collectives) {
       if (b >= a || pass.ops[a].stream == pass.ops[b].stream) continue;
@@ -31,30 +32,31 @@ bool streams_are_apart(const Pass& pass, const PassShape& shape, const std::vect
 
 }  // namespace
 
-PassShape shape_of(const Pass& pass, std::uint32_t outside, const std::vector<CallId>& calls, Engine& engine) {
+PassShape shape_of(const program::Pass& pass, std::uint32_t outside, const std::vector<program::CallId>& calls,
+                   engine::Engine& engine) {
   PassShape shape;
   const auto n = static_cast<std::uint32_t>(pass.ops.size());
   std::vector<std::pair<std::uint32_t, std::uint32_t>> inside, from_outside, by_stream;
-  for (const Op& op : pass.ops) shape.streams.push_back(op.stream);
+  for (const program::Op& op : pass.ops) shape.streams.push_back(op.stream);
   std::sort(shape.streams.begin(), shape.streams.end());
   shape.streams.erase(std::unique(shape.streams.begin(), shape.streams.end()), shape.streams.end());
   for (std::uint32_t i = 0; i < n; ++i) {
-    const Op& op = pass.ops[i];
+    const program::Op& op = pass.ops[i];
     const auto place = std::lower_bound(shape.streams.begin(), shape.streams.end(), op.stream) - shape.streams.begin();
     by_stream.emplace_back(static_cast<std::uint32_t>(place), i);
     std::uint32_t waits = 0;
-    for (const OpId dep : pass.deps.row(i)) {
-      if (index(dep) & Pass::kOutside) {
-        from_outside.emplace_back(index(dep) & ~Pass::kOutside, i);
+    for (const program::OpId dep : pass.deps.row(i)) {
+      if (index(dep) & program::Pass::kOutside) {
+        from_outside.emplace_back(index(dep) & ~program::Pass::kOutside, i);
       } else {
         inside.emplace_back(index(dep), i);
         ++waits;
       }
     }
     shape.waits.push_back(waits);
-    if (op.kind != OpKind::kCollective) continue;
+    if (op.kind != program::OpKind::kCollective) continue;
     shape.collectives.push_back(i);
-    const CallId call = calls[index(op.call)];
+    const program::CallId call = calls[index(op.call)];
     if (std::find(shape.calls.begin(), shape.calls.end(), call) == shape.calls.end()) shape.calls.push_back(call);
   }
   shape.stream_ops = rows_of(static_cast<std::uint32_t>(shape.streams.size()), std::move(by_stream));
@@ -79,25 +81,25 @@ std::vector<std::uint32_t> rest_of(const std::vector<OpRun>& ops) {
   return rest;
 }
 
-Program alone(const Pass& pass, const Role& role) {
-  Program out;
+program::Program alone(const program::Pass& pass, const program::Role& role) {
+  program::Program out;
   out.roles = {role};
   out.ops = pass.ops;
   for (std::uint32_t i = 0; i < pass.ops.size(); ++i) {
-    for (const OpId dep : pass.deps.row(i))
-      if ((index(dep) & Pass::kOutside) == 0) out.deps.values.push_back(dep);
+    for (const program::OpId dep : pass.deps.row(i))
+      if ((index(dep) & program::Pass::kOutside) == 0) out.deps.values.push_back(dep);
     out.deps.close_row();
   }
   return out;
 }
 
-std::optional<Finished> SeparateCalls::advance(SimTime limit) {
+std::optional<engine::Finished> SeparateCalls::advance(SimTime limit) {
   const auto first = std::min_element(pending_.begin(), pending_.end(),
-                                      [](const Finished& a, const Finished& b) { return a.at < b.at; });
+                                      [](const engine::Finished& a, const engine::Finished& b) { return a.at < b.at; });
   if (first == pending_.end() || first->at > limit) return std::nullopt;
-  const Finished done = *first;
+  const engine::Finished done = *first;
   pending_.erase(first);
   return done;
 }
 
-}  // namespace busbar
+}  // namespace busbar::step

@@ -8,19 +8,20 @@
 #include "busbar/base/grouped.h"
 #include "busbar/base/id.h"
 
-namespace busbar {
+namespace busbar::step {
 namespace {
 
 /// The tag by which the engine reports ends.
-std::uint64_t tag_of(OpIndex::Place p) { return (std::uint64_t{p.use} << 32) | p.at; }
-OpIndex::Place place_of(std::uint64_t tag) {
+std::uint64_t tag_of(program::OpIndex::Place p) { return (std::uint64_t{p.use} << 32) | p.at; }
+program::OpIndex::Place place_of(std::uint64_t tag) {
   return {static_cast<std::uint32_t>(tag >> 32), static_cast<std::uint32_t>(tag)};
 }
 
 }  // namespace
 
-ProgramLoop::ProgramLoop(const Program& program, Engine& engine, const Contention& contention,
-                         std::vector<CallId> calls, std::vector<PassShape> shapes)
+ProgramLoop::ProgramLoop(const program::Program& program, engine::Engine& engine,
+                         const workload::Contention& contention, std::vector<program::CallId> calls,
+                         std::vector<PassShape> shapes)
     : program_(program), ids_(program), engine_(engine), contention_(contention) {
   run_.calls = std::move(calls);
   run_.shapes = std::move(shapes);
@@ -58,7 +59,7 @@ void ProgramLoop::set_up() {
   link_targets();
 }
 
-void ProgramLoop::add_target(OpId source, Target target) {
+void ProgramLoop::add_target(program::OpId source, Target target) {
   const Place p = ids_.place(source);
   target.from = p.at;
   p.use == kNoUse ? op_pairs_.emplace_back(p.at, target) : use_pairs_.emplace_back(p.use, target);
@@ -70,11 +71,11 @@ void ProgramLoop::link_targets() {
   for (std::uint32_t i = 0; i < program_.ops.size(); ++i) {
     const auto deps = program_.deps.row(i);
     waiting_[i] = static_cast<std::uint32_t>(deps.size());
-    for (const OpId dep : deps) add_target(dep, {kNoUse, i, 0});
+    for (const program::OpId dep : deps) add_target(dep, {kNoUse, i, 0});
   }
   for (std::uint32_t u = 0; u < program_.uses.size(); ++u) {
     const auto deps = program_.outside.row(u);
-    BUSBAR_CHECK(deps.size() <= Program::kMostOutside) << "a pass waits for too much";
+    BUSBAR_CHECK(deps.size() <= program::Program::kMostOutside) << "a pass waits for too much";
     for (std::uint32_t n = 0; n < deps.size(); ++n) {
       uses_[u].missing |= 1u << n;
       add_target(deps[n], {u, n, 0});
@@ -88,7 +89,7 @@ void ProgramLoop::link_targets() {
   rows(program_.ops.size(), op_pairs_, op_targets_);
   rows(program_.uses.size(), use_pairs_, use_targets_);
   released_.assign(use_targets_.values.size(), 0);
-  for (const Pass& pass : program_.passes) exits_.emplace_back(pass.ops.size(), 0);
+  for (const program::Pass& pass : program_.passes) exits_.emplace_back(pass.ops.size(), 0);
   for (const auto& [use, target] : use_pairs_) exits_[program_.uses[use].pass][target.from] = 1;
 }
 
@@ -106,7 +107,7 @@ bool ProgramLoop::step() {
       BUSBAR_CHECK(finished->at >= now_) << "the engine went back in time";
       now_ = finished->at;
       const Place op = place_of(finished->tag);
-      const CallId call = run_.calls[index(ids_.op(op).call)];
+      const program::CallId call = run_.calls[index(ids_.op(op).call)];
       in_flight_.erase(std::find(in_flight_.begin(), in_flight_.end(), call));
       change_rate(index_of_role(op), share(ids_.op(op)));
       finish(op);
@@ -246,10 +247,10 @@ void ProgramLoop::begin(std::uint32_t s, Place p) {
   stream.busy = true;
   stream.running = p;
   (p.use == kNoUse ? run_.ops[p.at] : run_.splits[run_.uses[p.use].split][p.at]) = {now_, now_};
-  const Op& op = ids_.op(p);
-  stream.delay = op.kind == OpKind::kDelay;
+  const program::Op& op = ids_.op(p);
+  stream.delay = op.kind == program::OpKind::kDelay;
   if (!stream.delay) {
-    const CallId call = run_.calls[index(op.call)];
+    const program::CallId call = run_.calls[index(op.call)];
     meet(call, stream.role, share(op));
     engine_.start(call, tag_of(p), now_);
     in_flight_.push_back(call);
@@ -262,7 +263,7 @@ void ProgramLoop::begin(std::uint32_t s, Place p) {
   }
 }
 
-std::int64_t ProgramLoop::share(const Op& op) const {
+std::int64_t ProgramLoop::share(const program::Op& op) const {
   return static_cast<std::int64_t>(contention_.of(op.cls) * kFullRate + 0.5);
 }
 
@@ -293,11 +294,11 @@ std::string ProgramLoop::stuck_message() const {
   for (const Stream& stream : streams_) {
     if (stream.next == stream.queue.size()) continue;
     const std::uint32_t head = stream.queue[stream.next];
-    const Op& op = head & kUseBit ? pass(head & ~kUseBit).ops.front() : program_.ops[head];
+    const program::Op& op = head & kUseBit ? pass(head & ~kUseBit).ops.front() : program_.ops[head];
     return fmt::format("operations wait for each other in a circle, among them '{}' of {}", program_.labels[op.label],
                        program_.roles[stream.role].name);
   }
   return "the engine lost a collective";
 }
 
-}  // namespace busbar
+}  // namespace busbar::step

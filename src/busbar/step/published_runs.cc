@@ -5,16 +5,16 @@
 
 #include "busbar/spec/reading.h"
 
-namespace busbar {
+namespace busbar::step {
 namespace {
 
 constexpr double kMostRatio = 4;  // of parameters and of GPUs
 
 }  // namespace
 
-Result<std::vector<PublishedRun>> load_published_runs(const Catalog& catalog) {
+Result<std::vector<PublishedRun>> load_published_runs(const spec::Catalog& catalog) {
   BUSBAR_ASSIGN(const YamlDocument file, catalog.load("accuracy", "published"));
-  MapReader r = sourced(file.root());
+  MapReader r = spec::sourced(file.root());
   r.optional("name");
   const YamlNode runs = r.required("runs");
   std::vector<PublishedRun> out(runs.size());
@@ -39,9 +39,9 @@ Result<std::vector<PublishedRun>> load_published_runs(const Catalog& catalog) {
 std::vector<PublishedRun> runs_like(const std::vector<PublishedRun>& all, const TrainRun& run, std::size_t most) {
   std::vector<std::pair<double, PublishedRun>> found;
   if (run.scenario.model.moe.experts > 0) return {};
-  const auto parameters = static_cast<double>(parameter_count(run.scenario.model));
+  const auto parameters = static_cast<double>(workload::parameter_count(run.scenario.model));
   for (const PublishedRun& p : all) {
-    if (p.gpu != run.cluster().gpu_part || p.precision != name_of(run.layout.precision)) continue;
+    if (p.gpu != run.cluster().gpu_part || p.precision != workload::name_of(run.layout.precision)) continue;
     const double model = std::fabs(std::log(p.parameters / parameters));
     const double gpus = std::fabs(std::log(static_cast<double>(p.gpus) / run.layout.ranks()));
     if (std::max(model, gpus) <= std::log(kMostRatio))
@@ -53,4 +53,4 @@ std::vector<PublishedRun> runs_like(const std::vector<PublishedRun>& all, const 
   return out;
 }
 
-}  // namespace busbar
+}  // namespace busbar::step

@@ -6,7 +6,7 @@
 
 #include "busbar/step/train_run.h"
 
-namespace busbar {
+namespace busbar::step {
 
 struct PublishedRun {
   std::string gpu, precision, model, series;
@@ -16,10 +16,10 @@ struct PublishedRun {
 };
 
 /// catalog/accuracy/published.
-Result<std::vector<PublishedRun>> load_published_runs(const Catalog& catalog);
+Result<std::vector<PublishedRun>> load_published_runs(const spec::Catalog& catalog);
 
 /// At most `most` runs on the same GPU in the same precision whose model and number of GPUs are at most four times as
 /// large or small, the nearest first. A model with experts, or another GPU: none.
 std::vector<PublishedRun> runs_like(const std::vector<PublishedRun>& all, const TrainRun& run, std::size_t most);
 
-}  // namespace busbar
+}  // namespace busbar::step

@@ -5,14 +5,15 @@
 #include "busbar/base/id.h"
 #include "busbar/step/internal/program_loop.h"
 
-namespace busbar {
+namespace busbar::step {
 namespace {
 
 /// Runs the pass by itself to find when its operations start and end.
-Status time_shape(const Program& program, const PassUse& use, const std::vector<CallId>& calls, const Engine& engine,
-                  const Contention& contention, PassShape& shape) {
+Status time_shape(const program::Program& program, const program::PassUse& use,
+                  const std::vector<program::CallId>& calls, const engine::Engine& engine,
+                  const workload::Contention& contention, PassShape& shape) {
   SeparateCalls separate(engine);
-  const Program own = alone(program.passes[use.pass], program.roles[index(use.role)]);
+  const program::Program own = alone(program.passes[use.pass], program.roles[index(use.role)]);
   BUSBAR_ASSIGN(ProgramRun run, ProgramLoop(own, separate, contention, calls, {}).run());
   shape.ops = std::move(run.ops);
   shape.rest = rest_of(shape.ops);
@@ -22,19 +23,19 @@ Status time_shape(const Program& program, const PassUse& use, const std::vector<
 
 }  // namespace
 
-OpRun ProgramRun::at(const Program& program, OpIndex::Place p) const {
-  if (p.use == OpIndex::kNoUse) return ops[p.at];
+OpRun ProgramRun::at(const program::Program& program, program::OpIndex::Place p) const {
+  if (p.use == program::OpIndex::kNoUse) return ops[p.at];
   const UseRun& use = uses[p.use];
   if (use.split != UseRun::kWhole) return splits[use.split][p.at];
   const OpRun& alone = shapes[program.uses[p.use].pass].ops[p.at];
   return {use.begin + alone.start.since_start(), use.begin + alone.end.since_start()};
 }
 
-Result<ProgramRun> run_program(const Program& program, Engine& engine, const Contention& contention,
-                               const Shortcuts& shortcuts) {
-  std::vector<CallId> calls;
-  for (const CollectiveCall& call : program.calls) {
-    BUSBAR_ASSIGN(const CallId id, engine.prepare(call));
+Result<ProgramRun> run_program(const program::Program& program, engine::Engine& engine,
+                               const workload::Contention& contention, const Shortcuts& shortcuts) {
+  std::vector<program::CallId> calls;
+  for (const program::CollectiveCall& call : program.calls) {
+    BUSBAR_ASSIGN(const program::CallId id, engine.prepare(call));
     calls.push_back(id);
   }
   std::vector<PassShape> shapes(program.passes.size());
@@ -51,4 +52,4 @@ Result<ProgramRun> run_program(const Program& program, Engine& engine, const Con
   return ProgramLoop(program, engine, contention, std::move(calls), std::move(shapes)).run();
 }
 
-}  // namespace busbar
+}  // namespace busbar::step

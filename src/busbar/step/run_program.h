@@ -10,7 +10,7 @@
 #include "busbar/step/pass_shape.h"
 #include "busbar/workload/kernels.h"
 
-namespace busbar {
+namespace busbar::step {
 
 /// One use of a pass.
 struct UseRun {
@@ -24,18 +24,18 @@ struct ProgramRun {
   std::vector<UseRun> uses;                ///< per use
   std::vector<std::vector<OpRun>> splits;  ///< for uses that ran operation by operation
   std::vector<PassShape> shapes;           ///< per pass
-  std::vector<CallId> calls;               ///< per call of the program: the engine's id
+  std::vector<program::CallId> calls;      ///< per call of the program: the engine's id
   Duration length;
 
   /// When an operation ran.
-  OpRun at(const Program& program, OpIndex::Place p) const;
+  OpRun at(const program::Program& program, program::OpIndex::Place p) const;
 };
 
 /// Delays of a role slow down by the shares of `contention` while its collectives run; their ends are recomputed when
 /// one starts or ends. Shortcut::kWholePasses off: every operation is an event.
 /// Errors: those of the engine's prepare(); kInvalid if operations wait for each other in a circle.
 /// Cost: O(log streams) per operation, plus the engine's; for a pass without other traffic, per pass.
-Result<ProgramRun> run_program(const Program& program, Engine& engine, const Contention& contention,
-                               const Shortcuts& shortcuts = {});
+Result<ProgramRun> run_program(const program::Program& program, engine::Engine& engine,
+                               const workload::Contention& contention, const Shortcuts& shortcuts = {});
 
-}  // namespace busbar
+}  // namespace busbar::step

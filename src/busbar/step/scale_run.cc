@@ -7,7 +7,7 @@
 #include "busbar/base/text.h"
 #include "busbar/step/machine.h"
 
-namespace busbar {
+namespace busbar::step {
 namespace {
 
 constexpr std::uint32_t kMostGpus = 1u << 20;
@@ -25,7 +25,7 @@ Result<std::string> preset_of(const std::string& cluster) {
   return scale_error(fmt::format("'{}' is a file with a fixed size; name a preset such as dgx-h100", cluster));
 }
 
-Result<ScalePoint> one_point(Scenario scenario, TrainAsk ask, const std::string& preset, std::uint32_t per_block,
+Result<ScalePoint> one_point(spec::Scenario scenario, TrainAsk ask, const std::string& preset, std::uint32_t per_block,
                              std::uint32_t gpus, double usd) {
   ScalePoint p;
   scenario.cluster = fmt::format("{}:{}", preset, (gpus + per_block - 1) / per_block);
@@ -42,7 +42,7 @@ Result<ScalePoint> one_point(Scenario scenario, TrainAsk ask, const std::string&
                 : 0;
   p.in_last = (gpus - 1) % per_block + 1;
   for (const CallUse& use : run->step.calls) {
-    if (use.cls != OpClass::kDp) continue;
+    if (use.cls != program::OpClass::kDp) continue;
     p.data_algorithm = run->program.calls[index(use.call)].algorithm;
     break;
   }
@@ -51,12 +51,14 @@ Result<ScalePoint> one_point(Scenario scenario, TrainAsk ask, const std::string&
 }
 
 /// Why `after` is faster per GPU than `before`. Where routes are fixed, both steps run again on all equal paths.
-std::string why_faster(const ScalePoint& before, const ScalePoint& after, const Scenario& scenario, const TrainAsk& ask,
-                       const std::string& preset, std::uint32_t per_block, RoutingPolicy routing) {
-  if (routing != RoutingPolicy::kStatic || after.tiers == 0) return cause_of_rise(before, after, per_block, nullptr);
+std::string why_faster(const ScalePoint& before, const ScalePoint& after, const spec::Scenario& scenario,
+                       const TrainAsk& ask, const std::string& preset, std::uint32_t per_block,
+                       topology::RoutingPolicy routing) {
+  if (routing != topology::RoutingPolicy::kStatic || after.tiers == 0)
+    return cause_of_rise(before, after, per_block, nullptr);
   std::pair<ScalePoint, ScalePoint> sprayed;
   for (auto [of, out] : {std::pair(&before, &sprayed.first), std::pair(&after, &sprayed.second)}) {
-    Scenario again = scenario;
+    spec::Scenario again = scenario;
     again.layout = of->layout;
     again.cluster_overrides.set.emplace_back("routing=spray");
     Result<ScalePoint> point = one_point(std::move(again), ask, preset, per_block, of->layout.ranks(), 0);
@@ -67,15 +69,15 @@ std::string why_faster(const ScalePoint& before, const ScalePoint& after, const 
 }
 
 /// The scenario's layout for `gpus` GPUs, with the batch for weak or strong scaling.
-LayoutSpec layout_for(const LayoutSpec& base, std::uint32_t gpus, bool weak) {
-  LayoutSpec l = base;
+workload::LayoutSpec layout_for(const workload::LayoutSpec& base, std::uint32_t gpus, bool weak) {
+  workload::LayoutSpec l = base;
   l.dp = gpus / (l.tp * l.pp * l.cp);
   if (l.sharding.group > l.data_ranks()) l.sharding.group = 0;
   if (weak) l.batch.global = base.micro_batches() * base.batch.micro * l.dp;
   return l;
 }
 
-std::string why_not(const LayoutSpec& l, std::uint32_t gpus) {
+std::string why_not(const workload::LayoutSpec& l, std::uint32_t gpus) {
   const std::uint32_t replica = l.tp * l.pp * l.cp;
   if (gpus % replica != 0) return fmt::format("one replica needs {} GPUs", replica);
   if (l.batch.global % (l.dp * l.batch.micro) != 0) {
@@ -94,7 +96,7 @@ double ScalePoint::exposed_percent() const {
   return percent(b.exposed_tp + b.exposed_dp + b.exposed_pp + b.exposed_cp + b.exposed_ep, step);
 }
 double ScalePoint::data_percent() const { return percent(breakdown.exposed_dp, step); }
-double ScalePoint::idle_percent() const { return busbar::idle_percent(breakdown, step); }
+double ScalePoint::idle_percent() const { return busbar::step::idle_percent(breakdown, step); }
 
 std::vector<const ScalePoint*> ScaleRun::curve(bool weak) const {
   std::vector<const ScalePoint*> out;
@@ -143,15 +145,16 @@ Result<ScaleAsk> parse_scale(const std::string& text, const std::string& kind) {
   return ask;
 }
 
-Result<ScaleRun> run_scale(const Scenario& scenario, const TrainAsk& asked, const ScaleAsk& scale,
+Result<ScaleRun> run_scale(const spec::Scenario& scenario, const TrainAsk& asked, const ScaleAsk& scale,
                            const Context& context) {
   BUSBAR_ASSIGN(const std::string preset, preset_of(scenario.cluster));
-  BUSBAR_ASSIGN(const Cluster own, load_machine(scenario.cluster, scenario.cluster_overrides));
-  BUSBAR_ASSIGN(const Cluster one, load_machine(preset + ":1", scenario.cluster_overrides));
+  BUSBAR_ASSIGN(const spec::Cluster own, load_machine(scenario.cluster, scenario.cluster_overrides));
+  BUSBAR_ASSIGN(const spec::Cluster one, load_machine(preset + ":1", scenario.cluster_overrides));
   const auto per_block = static_cast<std::uint32_t>(one.topology.gpus().size());
   ScaleRun out;
   out.base_gpus = scale.base_gpus > 0 ? scale.base_gpus : static_cast<std::uint32_t>(own.topology.gpus().size());
-  BUSBAR_ASSIGN(const LayoutSpec base, resolve_layout(scenario.layout, scenario.model, out.base_gpus));
+  BUSBAR_ASSIGN(const workload::LayoutSpec base,
+                workload::resolve_layout(scenario.layout, scenario.model, out.base_gpus));
   TrainAsk ask = asked;
   ask.timeline = ask.relief = ask.scaling = false;
   out.cluster = preset;
@@ -168,7 +171,7 @@ Result<ScaleRun> run_scale(const Scenario& scenario, const TrainAsk& asked, cons
     for (std::uint64_t gpus = scale.from; gpus <= scale.to; gpus *= 2) {
       if (!context.go_on("sizes", out.points.size(), sizes)) break;
       const auto n = static_cast<std::uint32_t>(gpus);
-      Scenario sized = scenario;
+      spec::Scenario sized = scenario;
       sized.layout = layout_for(base, n, weak);
       ScalePoint p;
       p.layout = sized.layout;
@@ -216,4 +219,4 @@ std::string cause_of_rise(const ScalePoint& a, const ScalePoint& b, std::uint32_
   return "";
 }
 
-}  // namespace busbar
+}  // namespace busbar::step

@@ -9,7 +9,7 @@
 #include "busbar/base/result.h"
 #include "busbar/step/train_run.h"
 
-namespace busbar {
+namespace busbar::step {
 
 inline constexpr double kStillHidden = 1.0;  ///< % of the step: less exposed communication counts as hidden
 
@@ -28,7 +28,7 @@ Result<ScaleAsk> parse_scale(const std::string& text, const std::string& kind);
 /// Weak: the batch grows with the machine. Strong: the scenario's batch is divided among more and more replicas.
 struct ScalePoint {
   bool weak = true;
-  LayoutSpec layout;
+  workload::LayoutSpec layout;
   Duration step;
   Breakdown breakdown;
   double tokens_per_s_per_gpu = 0, mfu = 0;
@@ -65,7 +65,7 @@ bool rises(const ScalePoint& before, const ScalePoint& after);
 std::string cause_of_rise(const ScalePoint& before, const ScalePoint& after, std::uint32_t per_server,
                           const std::pair<ScalePoint, ScalePoint>* sprayed);
 /// Stops early, with the points so far, if `context` asks for it.
-Result<ScaleRun> run_scale(const Scenario& scenario, const TrainAsk& ask, const ScaleAsk& scale,
+Result<ScaleRun> run_scale(const spec::Scenario& scenario, const TrainAsk& ask, const ScaleAsk& scale,
                            const Context& context);
 
-}  // namespace busbar
+}  // namespace busbar::step

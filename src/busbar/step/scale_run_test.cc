@@ -5,20 +5,20 @@
 #include "busbar/base/context.h"
 #include "busbar/spec/catalog.h"
 
-namespace busbar {
+namespace busbar::step {
 namespace {
 
-Scenario two_servers(std::int64_t tp, std::int64_t batch) {
-  ScenarioFlags flags;
+spec::Scenario two_servers(std::int64_t tp, std::int64_t batch) {
+  spec::ScenarioFlags flags;
   flags.cluster = "dgx-h100:2";
   flags.model = "llama3-8b";
   flags.degrees.tp = tp;
   flags.degrees.micro_batch = 1;
   flags.degrees.global_batch = batch;
-  return scenario_from_flags(flags, {}, Catalog()).value();
+  return spec::scenario_from_flags(flags, {}, spec::Catalog()).value();
 }
 
-ScaleRun scaled(const Scenario& scenario, const std::string& range, const std::string& kind) {
+ScaleRun scaled(const spec::Scenario& scenario, const std::string& range, const std::string& kind) {
   TrainAsk ask;
   ask.engine = "analytic";
   return run_scale(scenario, ask, parse_scale(range, kind).value(), Context{}).value();
@@ -122,4 +122,4 @@ TEST(Scale, ARiseOfMoreThanHalfAPercentHasACause) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::step

@@ -6,14 +6,15 @@
 #include "busbar/base/id.h"
 #include "busbar/step/internal/step_timeline.h"
 
-namespace busbar {
+namespace busbar::step {
 namespace {
 
 /// How often each call ran, and its total time.
-void count_calls(const Program& program, const OpIndex& ids, const ProgramRun& run, std::vector<CallUse>& uses) {
-  const auto add = [&](OpIndex::Place p) {
-    const Op& op = ids.op(p);
-    if (op.kind != OpKind::kCollective) return;
+void count_calls(const program::Program& program, const program::OpIndex& ids, const ProgramRun& run,
+                 std::vector<CallUse>& uses) {
+  const auto add = [&](program::OpIndex::Place p) {
+    const program::Op& op = ids.op(p);
+    if (op.kind != program::OpKind::kCollective) return;
     CallUse& use = uses[index(op.call)];
     if (use.count++ == 0) {
       use.cls = op.cls;
@@ -37,12 +38,12 @@ void count_calls(const Program& program, const OpIndex& ids, const ProgramRun& r
     }
 }
 
-std::vector<CallUse> call_uses(const Program& program, const OpIndex& ids, const ProgramRun& run,
-                               const Attribution& attribution, const Engine& engine) {
+std::vector<CallUse> call_uses(const program::Program& program, const program::OpIndex& ids, const ProgramRun& run,
+                               const Attribution& attribution, const engine::Engine& engine) {
   std::vector<CallUse> uses(program.calls.size());
   count_calls(program, ids, run, uses);
   for (std::uint32_t c = 0; c < uses.size(); ++c) {
-    uses[c].call = static_cast<CallId>(c);
+    uses[c].call = static_cast<program::CallId>(c);
     uses[c].alone = engine.time_alone(run.calls[c]);
     uses[c].exposed = attribution.exposed[c];
     uses[c].bound = engine.bound_by(run.calls[c]);
@@ -55,9 +56,9 @@ std::vector<CallUse> call_uses(const Program& program, const OpIndex& ids, const
 
 }  // namespace
 
-Result<StepResult> simulate_step(const Program& program, Engine& engine, const StepOptions& options) {
+Result<StepResult> simulate_step(const program::Program& program, engine::Engine& engine, const StepOptions& options) {
   BUSBAR_ASSIGN(const ProgramRun run, run_program(program, engine, options.contention, options.shortcuts));
-  const OpIndex ids(program);
+  const program::OpIndex ids(program);
   const Causes causes(program, ids, run);
   const Attribution attribution = attribute(program, ids, run, causes);
   StepResult result;
@@ -77,4 +78,4 @@ StepResult as_measured(StepResult step, const StepLaw& law) {
   return step;
 }
 
-}  // namespace busbar
+}  // namespace busbar::step

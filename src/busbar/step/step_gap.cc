@@ -6,7 +6,7 @@
 #include <cmath>
 #include <functional>
 
-namespace busbar {
+namespace busbar::step {
 namespace {
 
 constexpr double kLeastFactor = 1.0 / 64;
@@ -57,7 +57,7 @@ class Search {
     return {};
   }
 
-  Status change(const std::string& what, const LayoutSpec& layout) {
+  Status change(const std::string& what, const workload::LayoutSpec& layout) {
     if (!context_.go_on("causes", ++done_, kAtMost)) return {};
     const auto step = step_with(run_, layout);
     if (!step.ok()) return {};  // this layout cannot be changed so
@@ -85,40 +85,46 @@ class Search {
 };
 
 /// Settings of frameworks that make steps longer.
-std::vector<std::pair<std::string, LayoutSpec>> slower_settings(const ModelSpec& model, const LayoutSpec& l) {
-  std::vector<std::pair<std::string, LayoutSpec>> out;
+std::vector<std::pair<std::string, workload::LayoutSpec>> slower_settings(const workload::ModelSpec& model,
+                                                                          const workload::LayoutSpec& l) {
+  std::vector<std::pair<std::string, workload::LayoutSpec>> out;
   const auto add = [&](const char* what, auto change) {
-    LayoutSpec other = l;
+    workload::LayoutSpec other = l;
     change(other);
     out.emplace_back(what, std::move(other));
   };
-  if (l.recomputation.kind != Recompute::kFull) {
+  if (l.recomputation.kind != workload::Recompute::kFull) {
     add("all layers are recomputed",
-        [](LayoutSpec& o) { o.recomputation.kind = Recompute::kFull, o.recomputation.layers = 0; });
+        [](workload::LayoutSpec& o) { o.recomputation.kind = workload::Recompute::kFull, o.recomputation.layers = 0; });
   }
-  if (l.attention == AttentionKernel::kFlash)
-    add("attention is FlashAttention-2", [](LayoutSpec& o) { o.attention = AttentionKernel::kFlash2; });
-  if (l.attention != AttentionKernel::kUnfused)
-    add("attention is not fused", [](LayoutSpec& o) { o.attention = AttentionKernel::kUnfused; });
+  if (l.attention == workload::AttentionKernel::kFlash)
+    add("attention is FlashAttention-2",
+        [](workload::LayoutSpec& o) { o.attention = workload::AttentionKernel::kFlash2; });
+  if (l.attention != workload::AttentionKernel::kUnfused)
+    add("attention is not fused", [](workload::LayoutSpec& o) { o.attention = workload::AttentionKernel::kUnfused; });
   if (l.data_ranks() > 1 && l.overlap.grad_reduce)
-    add("gradients are reduced after the backward pass", [](LayoutSpec& o) { o.overlap.grad_reduce = false; });
+    add("gradients are reduced after the backward pass",
+        [](workload::LayoutSpec& o) { o.overlap.grad_reduce = false; });
   if (l.data_ranks() > 1 && l.overlap.param_gather && l.sharding.zero > 0)
-    add("parameters are gathered before the forward pass", [](LayoutSpec& o) { o.overlap.param_gather = false; });
+    add("parameters are gathered before the forward pass",
+        [](workload::LayoutSpec& o) { o.overlap.param_gather = false; });
   if (l.shards_parameters() && l.sharding.prefetch)
-    add("parameters are not prefetched", [](LayoutSpec& o) { o.sharding.prefetch = false; });
+    add("parameters are not prefetched", [](workload::LayoutSpec& o) { o.sharding.prefetch = false; });
   if (l.vpp > 1 && l.overlap.p2p)
-    add("sends between stages are not overlapped", [](LayoutSpec& o) { o.overlap.p2p = false; });
-  if (l.overlap.tp) add("TP is not overlapped with GEMMs", [](LayoutSpec& o) { o.overlap.tp = false; });
+    add("sends between stages are not overlapped", [](workload::LayoutSpec& o) { o.overlap.p2p = false; });
+  if (l.overlap.tp) add("TP is not overlapped with GEMMs", [](workload::LayoutSpec& o) { o.overlap.tp = false; });
   if (model.moe.experts == 0) return out;
   if (l.experts.overlap > 0)
-    add("exchanges of experts are not overlapped", [](LayoutSpec& o) { o.experts.overlap = 0; });
-  if (l.experts.exchange != ExpertExchange::kAllToAll)
+    add("exchanges of experts are not overlapped", [](workload::LayoutSpec& o) { o.experts.overlap = 0; });
+  if (l.experts.exchange != workload::ExpertExchange::kAllToAll)
     add("experts' tokens travel by NCCL's all-to-all",
-        [](LayoutSpec& o) { o.experts.exchange = ExpertExchange::kAllToAll; });
+        [](workload::LayoutSpec& o) { o.experts.exchange = workload::ExpertExchange::kAllToAll; });
   if (l.experts.launch < kSlowLaunch)
-    add("each kernel of an expert is launched alone (20 us)", [](LayoutSpec& o) { o.experts.launch = kSlowLaunch; });
+    add("each kernel of an expert is launched alone (20 us)",
+        [](workload::LayoutSpec& o) { o.experts.launch = kSlowLaunch; });
   if (l.experts.skew < kUnevenSkew)
-    add("the loads of experts differ by 0.4 of their mean", [](LayoutSpec& o) { o.experts.skew = kUnevenSkew; });
+    add("the loads of experts differ by 0.4 of their mean",
+        [](workload::LayoutSpec& o) { o.experts.skew = kUnevenSkew; });
   return out;
 }
 
@@ -145,17 +151,17 @@ Result<Gap> explain_gap(const TrainRun& run, Duration measured, const Context& c
   BUSBAR_RETURN_IF_ERROR(search.lower(
       "the slowest GPU computes at",
       [&](double f) -> Result<Duration> {
-        LayoutSpec l = run.layout;
+        workload::LayoutSpec l = run.layout;
         l.straggler.speed = std::min(1.0, run.layout.straggler.speed * f);
         BUSBAR_ASSIGN(const StepResult step, step_with(run, l));
         return step.step_time;
       },
       false));
-  for (const LinkGroup& g : link_groups(run.cluster().topology)) {
+  for (const choice::LinkGroup& g : choice::link_groups(run.cluster().topology)) {
     BUSBAR_RETURN_IF_ERROR(search.lower(
         g.name + " at a rate of",
         [&](double f) {
-          return step_if(run, WhatIf{g.classes, f, 1.0, {}});
+          return step_if(run, lowering::WhatIf{g.classes, f, 1.0, {}});
         },
         true));
   }
@@ -165,4 +171,4 @@ Result<Gap> explain_gap(const TrainRun& run, Duration measured, const Context& c
   return gap;
 }
 
-}  // namespace busbar
+}  // namespace busbar::step

@@ -9,7 +9,7 @@
 #include "busbar/base/result.h"
 #include "busbar/step/train_run.h"
 
-namespace busbar {
+namespace busbar::step {
 
 /// One cause alone, and the step with it.
 struct GapCause {
@@ -32,4 +32,4 @@ inline constexpr double kExplains = 80;
 /// Runs the step again with one rate lowered or one setting changed at a time. Precondition: measured above 0.
 Result<Gap> explain_gap(const TrainRun& run, Duration measured, const Context& context);
 
-}  // namespace busbar
+}  // namespace busbar::step

@@ -8,7 +8,7 @@
 #include "busbar/step/internal/exposed_loads.h"
 #include "busbar/step/internal/link_courses.h"
 
-namespace busbar {
+namespace busbar::step {
 namespace {
 
 constexpr int kClasses = 8;  // of OpClass
@@ -22,11 +22,11 @@ std::uint32_t intern(std::vector<std::string>& strings, const std::string& text)
 
 class Writer {
  public:
-  Writer(const Program& program, const OpIndex& ids, const ProgramRun& run, const Causes& causes, const Engine& engine,
-         const Topology* topology)
+  Writer(const program::Program& program, const program::OpIndex& ids, const ProgramRun& run, const Causes& causes,
+         const engine::Engine& engine, const topology::Topology* topology)
       : program_(program), ids_(ids), run_(run), causes_(causes), engine_(engine), topology_(topology) {}
 
-  Timeline write() {
+  trace::Timeline write() {
     out_.length = run_.length;
     add_tracks();
     add_strings();
@@ -37,23 +37,24 @@ class Writer {
 
  private:
   void add_tracks() {
-    for (const Role& role : program_.roles) {
+    for (const program::Role& role : program_.roles) {
       first_track_.push_back(static_cast<std::uint32_t>(out_.tracks.size()));
       for (const std::string& stream : role.streams) {
         out_.tracks.push_back({role.name, stream});
-        role_of_.push_back(static_cast<RoleId>(first_track_.size() - 1));
+        role_of_.push_back(static_cast<program::RoleId>(first_track_.size() - 1));
       }
     }
   }
 
   void add_strings() {
     out_.strings = program_.labels;
-    for (int c = 0; c < kClasses; ++c) category_.push_back(intern(out_.strings, name_of(static_cast<OpClass>(c))));
-    for (const CollectiveCall& call : program_.calls)
-      algorithm_.push_back(call.algorithm.empty() ? kNoString : intern(out_.strings, call.algorithm));
-    for (const CallId call : run_.calls) {
-      const LinkId link = engine_.bound_by(call).link;
-      const bool named = topology_ != nullptr && link != kNone<LinkId>;
+    for (int c = 0; c < kClasses; ++c)
+      category_.push_back(intern(out_.strings, program::name_of(static_cast<program::OpClass>(c))));
+    for (const program::CollectiveCall& call : program_.calls)
+      algorithm_.push_back(call.algorithm.empty() ? trace::kNoString : intern(out_.strings, call.algorithm));
+    for (const program::CallId call : run_.calls) {
+      const topology::LinkId link = engine_.bound_by(call).link;
+      const bool named = topology_ != nullptr && link != kNone<topology::LinkId>;
       bound_.push_back(named ? intern(out_.strings, topology_->name(link)) : 0xffff'ffffu);
     }
   }
@@ -62,11 +63,11 @@ class Writer {
     struct Entry {
       SimTime start;
       std::uint32_t track, id;
-      OpIndex::Place place;
+      program::OpIndex::Place place;
     };
     std::vector<Entry> order;
     order.reserve(ids_.count());
-    const auto add = [&](OpIndex::Place p) {
+    const auto add = [&](program::OpIndex::Place p) {
       const std::uint32_t track = first_track_[index(ids_.role(p))] + ids_.op(p).stream;
       order.push_back({run_.at(program_, p).start, track, static_cast<std::uint32_t>(order.size()), p});
     };
@@ -77,26 +78,27 @@ class Writer {
     std::sort(order.begin(), order.end(), [](const Entry& a, const Entry& b) {
       return std::tie(a.start, a.track, a.id) < std::tie(b.start, b.track, b.id);
     });
-    std::vector<SpanId> span_of(order.size());
-    for (std::uint32_t s = 0; s < order.size(); ++s) span_of[order[s].id] = static_cast<SpanId>(s);
+    std::vector<trace::SpanId> span_of(order.size());
+    for (std::uint32_t s = 0; s < order.size(); ++s) span_of[order[s].id] = static_cast<trace::SpanId>(s);
     out_.spans.reserve(order.size());
     for (const Entry& e : order) {
-      const Op& op = ids_.op(e.place);
-      Span span;
-      span.track = static_cast<TrackId>(e.track);
+      const program::Op& op = ids_.op(e.place);
+      trace::Span span;
+      span.track = static_cast<trace::TrackId>(e.track);
       span.label = op.label;
       span.category = category_[static_cast<std::size_t>(op.cls)];
       span.start = e.start;
       span.duration = run_.at(program_, e.place).end - e.start;
-      if (const OpId cause = causes_.of(e.place); cause != kNone<OpId>) span.cause = span_of[index(cause)];
-      if (op.kind == OpKind::kCollective) {
+      if (const program::OpId cause = causes_.of(e.place); cause != kNone<program::OpId>)
+        span.cause = span_of[index(cause)];
+      if (op.kind == program::OpKind::kCollective) {
         span.bound_by = bound_[index(op.call)];
         span.algorithm = algorithm_[index(op.call)];
         span.bytes = count(program_.calls[index(op.call)].bytes);
         courses_.add(op.call, span.start, span.duration);
       }
       class_of_.push_back(op.cls);
-      call_of_.push_back(op.kind == OpKind::kCollective ? op.call : kNone<CallId>);
+      call_of_.push_back(op.kind == program::OpKind::kCollective ? op.call : kNone<program::CallId>);
       out_.spans.push_back(span);
     }
     add_gaps();
@@ -106,30 +108,31 @@ class Writer {
   /// collectives that ended them and to those that these waited for.
   void add_gaps() {
     std::vector<SimTime> idle_since(out_.tracks.size());
-    SpanId last = kNoSpan;
+    trace::SpanId last = trace::kNoSpan;
     for (std::uint32_t i = 0; i < out_.spans.size(); ++i) {
-      const Span& s = out_.spans[i];
+      const trace::Span& s = out_.spans[i];
       SimTime& since = idle_since[index(s.track)];
       if (computes(s.track)) add_exposed_between(since, s.start, s.cause), add_waits(s.track, since, s.start, s.cause);
       since = std::max(since, s.start + s.duration);
-      if (last == kNoSpan || end_of(s) > end_of(out_.spans[index(last)])) last = SpanId{i};
+      if (last == trace::kNoSpan || end_of(s) > end_of(out_.spans[index(last)])) last = trace::SpanId{i};
     }
-    if (last == kNoSpan) return;
+    if (last == trace::kNoSpan) return;
     for (std::uint32_t track = 0; track < out_.tracks.size(); ++track) {
-      if (!computes(TrackId{track})) continue;
-      add_waits(TrackId{track}, idle_since[track], SimTime::at(run_.length), last);
+      if (!computes(trace::TrackId{track})) continue;
+      add_waits(trace::TrackId{track}, idle_since[track], SimTime::at(run_.length), last);
       if (out_.tracks[track].process == out_.tracks[index(out_.spans[index(last)].track)].process)
         add_exposed_between(idle_since[track], end_of(out_.spans[index(last)]), last);
     }
-    for (SpanId s = last; s != kNoSpan; s = out_.spans[index(s)].cause) out_.spans[index(s)].critical = true;
+    for (trace::SpanId s = last; s != trace::kNoSpan; s = out_.spans[index(s)].cause)
+      out_.spans[index(s)].critical = true;
   }
 
-  bool computes(TrackId track) const { return out_.tracks[index(track)].thread == "compute"; }
+  bool computes(trace::TrackId track) const { return out_.tracks[index(track)].thread == "compute"; }
 
   /// What [from, to) of a row of compute waited for, by part of the step: as attribute() explains the critical role.
-  void add_waits(TrackId track, SimTime from, SimTime to, SpanId cause) {
+  void add_waits(trace::TrackId track, SimTime from, SimTime to, trace::SpanId cause) {
     const std::size_t first = out_.waits.size();
-    const auto add = [&](const BreakdownPart& part, SimTime start, SpanId why) {
+    const auto add = [&](const BreakdownPart& part, SimTime start, trace::SpanId why) {
       const std::uint32_t name = intern(out_.strings, part.name);
       if (out_.waits.size() > first && out_.waits.back().part == name) {
         out_.waits.back().duration += out_.waits.back().start - start;
@@ -139,23 +142,23 @@ class Writer {
       }
       to = start;
     };
-    for (; to > from && cause != kNoSpan; cause = out_.spans[index(cause)].cause) {
-      const Span& s = out_.spans[index(cause)];
+    for (; to > from && cause != trace::kNoSpan; cause = out_.spans[index(cause)].cause) {
+      const trace::Span& s = out_.spans[index(cause)];
       const bool own = role_of_[index(s.track)] == role_of_[index(track)];
       if (const SimTime begin = std::max(s.start, from); begin < to)
         add(part_of_wait(class_of_[index(cause)], own), begin, cause);
     }
-    if (to > from) add(part_of_wait(OpClass::kCompute, true), from, kNoSpan);
+    if (to > from) add(part_of_wait(program::OpClass::kCompute, true), from, trace::kNoSpan);
     std::reverse(out_.waits.begin() + static_cast<std::ptrdiff_t>(first), out_.waits.end());
   }
 
-  static SimTime end_of(const Span& s) { return s.start + s.duration; }
+  static SimTime end_of(const trace::Span& s) { return s.start + s.duration; }
 
   /// A row of compute was idle; `cause` ended this.
-  void add_exposed_between(SimTime since, SimTime end, SpanId cause) {
-    for (; cause != kNoSpan && end > since && out_.spans[index(cause)].bytes > 0;
+  void add_exposed_between(SimTime since, SimTime end, trace::SpanId cause) {
+    for (; cause != trace::kNoSpan && end > since && out_.spans[index(cause)].bytes > 0;
          cause = out_.spans[index(cause)].cause) {
-      Span& s = out_.spans[index(cause)];
+      trace::Span& s = out_.spans[index(cause)];
       const SimTime begin = std::min(end, std::max(since, s.start));
       s.exposed += end - begin;
       end = begin;
@@ -166,34 +169,37 @@ class Writer {
     const std::vector<double> bytes = engine_.link_bytes();
     for (std::uint32_t l = 0; l < bytes.size(); ++l) {
       if (!(bytes[l] > 0)) continue;
-      const double possible = topology_->payload_rate(static_cast<LinkId>(l)) * run_.length.in_s();
-      out_.links.push_back(
-          {l, static_cast<std::uint64_t>(bytes[l] + 0.5), possible > 0 ? bytes[l] / possible : 0, kNoString, {}});
+      const double possible = topology_->payload_rate(static_cast<topology::LinkId>(l)) * run_.length.in_s();
+      out_.links.push_back({l,
+                            static_cast<std::uint64_t>(bytes[l] + 0.5),
+                            possible > 0 ? bytes[l] / possible : 0,
+                            trace::kNoString,
+                            {}});
     }
     add_exposed_loads(*topology_, engine_, run_, call_of_, out_);
-    for (LinkLoad* link : courses_.follow(*topology_, engine_, run_, out_))
-      link->name = intern(out_.strings, topology_->name(static_cast<LinkId>(link->link)));
+    for (trace::LinkLoad* link : courses_.follow(*topology_, engine_, run_, out_))
+      link->name = intern(out_.strings, topology_->name(static_cast<topology::LinkId>(link->link)));
   }
 
-  const Program& program_;
-  const OpIndex& ids_;
+  const program::Program& program_;
+  const program::OpIndex& ids_;
   const ProgramRun& run_;
   const Causes& causes_;
-  const Engine& engine_;
-  const Topology* topology_;
-  Timeline out_;
+  const engine::Engine& engine_;
+  const topology::Topology* topology_;
+  trace::Timeline out_;
   std::vector<std::uint32_t> first_track_, category_, bound_, algorithm_;
-  std::vector<RoleId> role_of_;    ///< per track
-  std::vector<OpClass> class_of_;  ///< per span
-  std::vector<CallId> call_of_;    ///< per span
+  std::vector<program::RoleId> role_of_;    ///< per track
+  std::vector<program::OpClass> class_of_;  ///< per span
+  std::vector<program::CallId> call_of_;    ///< per span
   LinkCourses courses_;
 };
 
 }  // namespace
 
-Timeline step_timeline(const Program& program, const OpIndex& ids, const ProgramRun& run, const Causes& causes,
-                       const Engine& engine, const Topology* topology) {
+trace::Timeline step_timeline(const program::Program& program, const program::OpIndex& ids, const ProgramRun& run,
+                              const Causes& causes, const engine::Engine& engine, const topology::Topology* topology) {
   return Writer(program, ids, run, causes, engine, topology).write();
 }
 
-}  // namespace busbar
+}  // namespace busbar::step

@@ -7,7 +7,7 @@
 #include "busbar/formats/step_trace.h"
 #include "busbar/step/train_run.h"
 
-namespace busbar {
+namespace busbar::step {
 
 /// One part of the step. Parts sum to the step, measured and predicted; rows with `inside` are parts of the one above.
 struct TracedPart {
@@ -18,7 +18,7 @@ struct TracedPart {
 };
 /// Collectives of one purpose and kind, per step and GPU.
 struct TracedCalls {
-  OpClass cls{};
+  program::OpClass cls{};
   std::string what;  ///< "all_gather"
   double times = 0, predicted_times = 0;
   double mean_us = 0, fastest_us = 0;  ///< of kernels, which wait for the last rank
@@ -26,8 +26,8 @@ struct TracedCalls {
 };
 struct TracedStepGap {
   std::string file;
-  StepTrace trace;  ///< without its kernels
-  TracedParts steps;
+  formats::StepTrace trace;  ///< without its kernels
+  formats::TracedParts steps;
   std::vector<TracedPart> parts;
   std::vector<TracedCalls> calls;
   double measured_s() const { return steps.step_us / 1e6; }
@@ -37,4 +37,4 @@ struct TracedStepGap {
 /// of ranks or the same kind. Error: a trace of another number of ranks.
 Result<TracedStepGap> read_traced(const TrainRun& run, const std::string& path);
 
-}  // namespace busbar
+}  // namespace busbar::step

@@ -10,23 +10,25 @@
 #include "busbar/base/text.h"
 #include "busbar/topology/topology.h"
 
-namespace busbar {
+namespace busbar::step {
 namespace {
 
 Error step_flag_error(const char* flag, std::string message) { return invalid(std::move(message), {"", 0, 0, flag}); }
 
-constexpr OpClass kPurposes[] = {OpClass::kTp, OpClass::kDp, OpClass::kCp, OpClass::kEp};
+constexpr program::OpClass kPurposes[] = {program::OpClass::kTp, program::OpClass::kDp, program::OpClass::kCp,
+                                          program::OpClass::kEp};
 
 /// The calls of a purpose that have a choice of algorithms.
-std::set<std::size_t> calls_of(const Program& p, OpClass purpose) {
+std::set<std::size_t> calls_of(const program::Program& p, program::OpClass purpose) {
   std::set<std::size_t> out;
-  const auto add = [&](const std::vector<Op>& ops) {
-    for (const Op& o : ops)
-      if (o.kind == OpKind::kCollective && o.cls == purpose && p.calls[index(o.call)].op != Collective::kSendRecv)
+  const auto add = [&](const std::vector<program::Op>& ops) {
+    for (const program::Op& o : ops)
+      if (o.kind == program::OpKind::kCollective && o.cls == purpose &&
+          p.calls[index(o.call)].op != collectives::Collective::kSendRecv)
         out.insert(index(o.call));
   };
   add(p.ops);
-  for (const Pass& pass : p.passes) add(pass.ops);
+  for (const program::Pass& pass : p.passes) add(pass.ops);
   return out;
 }
 
@@ -47,11 +49,11 @@ Result<Stragglers> parse_stragglers(const std::string& text) {
   return out;
 }
 
-Result<std::vector<DeviceId>> place_jobs(const Topology& topology, const StepSettings& settings) {
-  std::vector<DeviceId> out;
+Result<std::vector<topology::DeviceId>> place_jobs(const topology::Topology& topology, const StepSettings& settings) {
+  std::vector<topology::DeviceId> out;
   if (settings.jobs == 1 && settings.placement == "packed") return out;
   const auto all = topology.gpus();
-  std::vector<std::vector<DeviceId>> nodes;
+  std::vector<std::vector<topology::DeviceId>> nodes;
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (i == 0 || topology.block_of(all[i]) != topology.block_of(all[i - 1])) nodes.emplace_back();
     nodes.back().push_back(all[i]);
@@ -78,12 +80,13 @@ Result<std::vector<DeviceId>> place_jobs(const Topology& topology, const StepSet
   return out;
 }
 
-Status set_algorithms(const std::vector<std::string>& algorithms, const Predictor& machine, bool all,
-                      Program& program) {
+Status set_algorithms(const std::vector<std::string>& algorithms, const predict::Predictor& machine, bool all,
+                      program::Program& program) {
   for (const std::string& text : algorithms) {
     const std::size_t equals = text.find('=');
-    const auto purpose = std::find_if(std::begin(kPurposes), std::end(kPurposes),
-                                      [&](OpClass c) { return text.substr(0, equals) == name_of(c); });
+    const auto purpose = std::find_if(std::begin(kPurposes), std::end(kPurposes), [&](program::OpClass c) {
+      return text.substr(0, equals) == program::name_of(c);
+    });
     if (equals == std::string::npos || purpose == std::end(kPurposes))
       return step_flag_error("--algorithm", fmt::format("'{}' is not PURPOSE=NAME with tp, dp, cp or ep, for example "
                                                         "dp=tree",
@@ -104,15 +107,15 @@ Status set_algorithms(const std::vector<std::string>& algorithms, const Predicto
     if (calls.empty()) return step_flag_error("--algorithm", fmt::format("'{}': the step has no such calls", text));
     if (!set)
       return step_flag_error("--algorithm", fmt::format("'{}' can run none of the calls of {}; legal are {}", name,
-                                                        name_of(*purpose), fmt::join(known, ", ")));
+                                                        program::name_of(*purpose), fmt::join(known, ", ")));
   }
   return {};
 }
 
-void copy_calls(std::uint32_t jobs, std::uint32_t ranks, Program& program) {
+void copy_calls(std::uint32_t jobs, std::uint32_t ranks, program::Program& program) {
   if (jobs <= 1) return;
-  for (CollectiveCall& call : program.calls) {
-    GroupFamily& f = call.groups;
+  for (program::CollectiveCall& call : program.calls) {
+    collectives::GroupFamily& f = call.groups;
     if (f.listed.empty()) {
       f.outer.push_back({jobs, ranks, 0});
       continue;
@@ -124,4 +127,4 @@ void copy_calls(std::uint32_t jobs, std::uint32_t ranks, Program& program) {
   }
 }
 
-}  // namespace busbar
+}  // namespace busbar::step

@@ -8,7 +8,7 @@
 #include "busbar/predict/predictor.h"
 #include "busbar/program/program.h"
 
-namespace busbar {
+namespace busbar::step {
 
 /// As typed.
 struct StepSettings {
@@ -27,13 +27,14 @@ Result<Stragglers> parse_stragglers(const std::string& text);
 
 /// The GPUs of all ranks, job by job: whole nodes in turn ("packed"), dealt out ("interleaved"), or in random order.
 /// Empty: one packed job. Errors name the flag.
-Result<std::vector<DeviceId>> place_jobs(const Topology& topology, const StepSettings& settings);
+Result<std::vector<topology::DeviceId>> place_jobs(const topology::Topology& topology, const StepSettings& settings);
 
 /// Gives the calls of each named purpose its algorithm, where that algorithm can run them. Errors name the flag: a
 /// purpose none of whose calls it can run; with `all`, also one without calls.
-Status set_algorithms(const std::vector<std::string>& algorithms, const Predictor& machine, bool all, Program& program);
+Status set_algorithms(const std::vector<std::string>& algorithms, const predict::Predictor& machine, bool all,
+                      program::Program& program);
 
 /// Every call runs in `jobs` copies at once, on `ranks` ranks each.
-void copy_calls(std::uint32_t jobs, std::uint32_t ranks, Program& program);
+void copy_calls(std::uint32_t jobs, std::uint32_t ranks, program::Program& program);
 
-}  // namespace busbar
+}  // namespace busbar::step

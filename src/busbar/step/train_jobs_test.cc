@@ -6,22 +6,23 @@
 
 #include "busbar/step/machine.h"
 
-namespace busbar {
+namespace busbar::step {
 namespace {
 
 /// The server of each rank.
-std::vector<std::uint32_t> servers_of(const Topology& t, std::uint32_t jobs, const std::string& placement) {
+std::vector<std::uint32_t> servers_of(const topology::Topology& t, std::uint32_t jobs, const std::string& placement) {
   StepSettings settings;
   settings.jobs = jobs;
   settings.placement = placement;
   std::vector<std::uint32_t> out;
-  for (const DeviceId gpu : place_jobs(t, settings).value()) out.push_back(static_cast<std::uint32_t>(t.block_of(gpu)));
+  for (const topology::DeviceId gpu : place_jobs(t, settings).value())
+    out.push_back(static_cast<std::uint32_t>(t.block_of(gpu)));
   return out;
 }
 
 TEST(PlaceJobs, GivesWholeServersInTurnDealtOutOrInRandomOrder) {
-  const Cluster cluster = load_machine("dgx-h100:4", {}).value();
-  const Topology& t = cluster.topology;
+  const spec::Cluster cluster = load_machine("dgx-h100:4", {}).value();
+  const topology::Topology& t = cluster.topology;
   const auto each_eight_times = [](std::vector<std::uint32_t> servers) {
     std::vector<std::uint32_t> out;
     for (const std::uint32_t s : servers) out.insert(out.end(), 8, s);
@@ -37,7 +38,7 @@ TEST(PlaceJobs, GivesWholeServersInTurnDealtOutOrInRandomOrder) {
 }
 
 TEST(PlaceJobs, RefusesWhatItCannotDivideOrRead) {
-  const Cluster cluster = load_machine("dgx-h100:4", {}).value();
+  const spec::Cluster cluster = load_machine("dgx-h100:4", {}).value();
   const auto refused = [&](std::uint32_t jobs, const std::string& placement) {
     StepSettings settings;
     settings.jobs = jobs;
@@ -62,4 +63,4 @@ TEST(Stragglers, AreAChanceInPercentAndAFactorOfAtLeastOne) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::step

@@ -22,7 +22,7 @@
 #include "busbar/topology/gpu_memory.h"
 #include "busbar/workload/build_program.h"
 
-namespace busbar {
+namespace busbar::step {
 namespace {
 
 /// Prepares the calls of programs and runs them on fresh engines.
@@ -30,9 +30,11 @@ class StepRunner {
  public:
   explicit StepRunner(const TrainRun& run) : run_(run) {}
 
-  Result<Program> program(const LayoutSpec& layout) const { return program(layout, run_.settings.jobs); }
-  Result<Program> program(const LayoutSpec& layout, std::uint32_t jobs) const {
-    BUSBAR_ASSIGN(Program p, build_program(run_.scenario.model, layout, run_.kernels));
+  Result<program::Program> program(const workload::LayoutSpec& layout) const {
+    return program(layout, run_.settings.jobs);
+  }
+  Result<program::Program> program(const workload::LayoutSpec& layout, std::uint32_t jobs) const {
+    BUSBAR_ASSIGN(program::Program p, workload::build_program(run_.scenario.model, layout, run_.kernels));
     copy_calls(jobs, run_.machine->ranks() / run_.settings.jobs, p);
     const bool whole = layout.ranks() == run_.layout.ranks();  // not one replica, which has no data parallelism
     BUSBAR_RETURN_IF_ERROR(set_algorithms(run_.settings.algorithms, *run_.machine, whole, p));
@@ -40,10 +42,10 @@ class StepRunner {
     return p;
   }
   /// On the requested engine. `of`: takes the counts of its packets; null: not wanted.
-  Result<StepResult> simulate(const Program& p, bool timeline, TrainRun* of = nullptr) const {
+  Result<StepResult> simulate(const program::Program& p, bool timeline, TrainRun* of = nullptr) const {
     if (run_.engine != "packet") return simulate_fluids(p, timeline, {});
     const auto packets = run_.machine->open_packets();
-    BUSBAR_RETURN_IF_ERROR(check_packet_program(*packets, p, run_.packets.patience_s));
+    BUSBAR_RETURN_IF_ERROR(packet::check_packet_program(*packets, p, run_.packets.patience_s));
     Result<StepResult> step = simulate_step(p, *packets, step_options(timeline));
     if (of != nullptr) {
       of->packet_counts = packets->counts();
@@ -51,7 +53,7 @@ class StepRunner {
     }
     return step;
   }
-  Result<StepResult> simulate_fluids(const Program& p, bool timeline, const WhatIf& what_if) const {
+  Result<StepResult> simulate_fluids(const program::Program& p, bool timeline, const lowering::WhatIf& what_if) const {
     const auto engine = run_.machine->open_engine(what_if);
     return simulate_step(p, *engine, step_options(timeline));
   }
@@ -71,25 +73,28 @@ class StepRunner {
 
 /// A step and what decides how its GPUs differ.
 struct JobStep {
-  const LayoutSpec& layout;
+  const workload::LayoutSpec& layout;
   std::uint32_t jobs = 1;
   const StepResult& step;
 };
 
 /// The step of `layout` on the machine of `run` with one change, with GPUs that are all equal.
-Result<StepResult> step_on(const TrainRun& run, MachineChange change, const LayoutSpec& layout, std::uint32_t jobs) {
+Result<StepResult> step_on(const TrainRun& run, predict::MachineChange change, const workload::LayoutSpec& layout,
+                           std::uint32_t jobs) {
   TrainRun other;
   other.engine = change.policy.engine;
   other.scenario = run.scenario;
   other.layout = run.layout;
   other.settings = run.settings;
-  BUSBAR_ASSIGN(other.kernels, load_kernels(change.cluster, Catalog(run.scenario.cluster_overrides.catalog)));
+  BUSBAR_ASSIGN(other.kernels,
+                spec::load_kernels(change.cluster, spec::Catalog(run.scenario.cluster_overrides.catalog)));
   other.kernels.host_bytes_per_s = run.kernels.host_bytes_per_s;
   other.kernels.host_ranks = run.kernels.host_ranks;
-  BUSBAR_ASSIGN(std::vector<DeviceId> gpus, place_jobs(change.cluster.topology, run.settings));
-  BUSBAR_ASSIGN(other.machine, Predictor::make(std::move(change.cluster), std::move(gpus), std::move(change.policy)));
+  BUSBAR_ASSIGN(std::vector<topology::DeviceId> gpus, place_jobs(change.cluster.topology, run.settings));
+  BUSBAR_ASSIGN(other.machine,
+                predict::Predictor::make(std::move(change.cluster), std::move(gpus), std::move(change.policy)));
   const StepRunner runner(other);
-  BUSBAR_ASSIGN(const Program program, runner.program(layout, jobs));
+  BUSBAR_ASSIGN(const program::Program program, runner.program(layout, jobs));
   return runner.simulate_fluids(program, false, {});
 }
 
@@ -98,10 +103,11 @@ Result<StepResult> step_on(const TrainRun& run, MachineChange change, const Layo
 Result<StepLaw> law_of(const TrainRun& run, const JobStep& job) {
   const std::uint32_t gpus = job.layout.ranks();  // jobs do not wait for each other
   StepLaw law{job.step.balanced.in_s(), run.kernels.jitter_share, gpus};
-  BUSBAR_ASSIGN(std::vector<LinkDelay> delays, parse_jitter(run.settings.jitter, run.cluster().topology));
+  BUSBAR_ASSIGN(std::vector<lowering::LinkDelay> delays,
+                predict::parse_jitter(run.settings.jitter, run.cluster().topology));
   if (!delays.empty()) {
-    for (const LinkDelay& d : delays) law.delay_s = std::max(law.delay_s, d.delay.in_s());
-    PredictPolicy policy = run.machine->policy();
+    for (const lowering::LinkDelay& d : delays) law.delay_s = std::max(law.delay_s, d.delay.in_s());
+    predict::PredictPolicy policy = run.machine->policy();
     policy.delays = std::move(delays);
     BUSBAR_ASSIGN(const StepResult late,
                   step_on(run, {"", run.cluster(), std::move(policy), false}, job.layout, job.jobs));
@@ -109,11 +115,11 @@ Result<StepLaw> law_of(const TrainRun& run, const JobStep& job) {
   }
   BUSBAR_ASSIGN(const Stragglers slow, parse_stragglers(run.settings.stragglers));
   if (slow.chance > 0) {
-    LayoutSpec layout = job.layout;
+    workload::LayoutSpec layout = job.layout;
     layout.straggler.speed = 1 / slow.factor;
     layout.straggler.stage = std::min(index(job.step.critical_role), layout.pp - 1);
     const StepRunner runner(run);
-    BUSBAR_ASSIGN(const Program program, runner.program(layout, job.jobs));
+    BUSBAR_ASSIGN(const program::Program program, runner.program(layout, job.jobs));
     BUSBAR_ASSIGN(const StepResult step, runner.simulate_fluids(program, false, {}));
     law.slow_chance = -std::expm1(gpus * std::log1p(-slow.chance));
     law.slow_s = std::max(law.step_s, step.balanced.in_s());
@@ -126,22 +132,23 @@ Result<TrainRun> open_again(const TrainRun& run) {
   TrainRun other;
   other.engine = run.engine;
   other.kernels = run.kernels;
-  Cluster cluster = run.cluster();
-  BUSBAR_ASSIGN(std::vector<DeviceId> gpus, place_jobs(cluster.topology, run.settings));
-  BUSBAR_ASSIGN(other.machine, Predictor::make(std::move(cluster), std::move(gpus), run.machine->policy()));
+  spec::Cluster cluster = run.cluster();
+  BUSBAR_ASSIGN(std::vector<topology::DeviceId> gpus, place_jobs(cluster.topology, run.settings));
+  BUSBAR_ASSIGN(other.machine, predict::Predictor::make(std::move(cluster), std::move(gpus), run.machine->policy()));
   return other;
 }
 
 /// The step with each group of links at 110 % of its rate, then with each change. Threads take one each at a time,
 /// where the first takes long.
 Result<std::vector<Duration>> changed_steps(const TrainRun& run, const StepRunner& runner,
-                                            const std::vector<LinkGroup>& groups, std::vector<MachineChange>& changes) {
+                                            const std::vector<choice::LinkGroup>& groups,
+                                            std::vector<predict::MachineChange>& changes) {
   constexpr double kWorthThreads_s = 0.1;
   using Clock = std::chrono::steady_clock;
   const auto begin = Clock::now();
   std::vector<std::optional<Result<StepResult>>> steps(groups.size() + changes.size());
   const auto take = [&](std::size_t i, const StepRunner& with) {
-    const auto faster = [&] { return WhatIf{groups[i].classes, 1.1, 1.0, {}}; };
+    const auto faster = [&] { return lowering::WhatIf{groups[i].classes, 1.1, 1.0, {}}; };
     steps[i] = i < groups.size() ? with.simulate_fluids(run.program, false, faster())
                                  : step_on(run, std::move(changes[i - groups.size()]), run.layout, run.settings.jobs);
   };
@@ -164,25 +171,25 @@ Result<std::vector<Duration>> changed_steps(const TrainRun& run, const StepRunne
   return out;
 }
 
-Result<std::vector<Relief>> step_relief(const TrainRun& run, const StepRunner& runner) {
+Result<std::vector<choice::Relief>> step_relief(const TrainRun& run, const StepRunner& runner) {
   // The gain of a faster link is computed with fluids even for packets, because it takes a run per group of links.
   auto before = static_cast<double>(run.step.step_time.in_ps());
   if (run.engine == "packet") {
     BUSBAR_ASSIGN(const StepResult fluid, runner.simulate_fluids(run.program, false, {}));
     before = static_cast<double>(run.law.mean_of(fluid.balanced).in_ps());
   }
-  const std::vector<LinkGroup> groups = link_groups(run.cluster().topology);
-  PredictPolicy fluids = run.machine->policy();
+  const std::vector<choice::LinkGroup> groups = choice::link_groups(run.cluster().topology);
+  predict::PredictPolicy fluids = run.machine->policy();
   fluids.engine = run.engine == "packet" ? "flow" : run.engine;
   fluids.packets.reset();
-  std::vector<MachineChange> changes = machine_changes(run.cluster(), fluids, true);
-  std::vector<Relief> out;
-  for (const LinkGroup& g : groups) out.push_back({fmt::format("+10 % rate of {}", g.name), 0, 0, {}});
-  for (const MachineChange& c : changes) out.push_back({c.what, 0, 0, {}});
+  std::vector<predict::MachineChange> changes = predict::machine_changes(run.cluster(), fluids, true);
+  std::vector<choice::Relief> out;
+  for (const choice::LinkGroup& g : groups) out.push_back({fmt::format("+10 % rate of {}", g.name), 0, 0, {}});
+  for (const predict::MachineChange& c : changes) out.push_back({c.what, 0, 0, {}});
   BUSBAR_ASSIGN(const std::vector<Duration> steps, changed_steps(run, runner, groups, changes));
   for (std::size_t i = 0; i < out.size(); ++i)
-    out[i].gain_percent = gain_percent(before, static_cast<double>(steps[i].in_ps()));
-  sort_by_gain(out);
+    out[i].gain_percent = choice::gain_percent(before, static_cast<double>(steps[i].in_ps()));
+  choice::sort_by_gain(out);
   return out;
 }
 
@@ -199,49 +206,51 @@ Result<std::uint32_t> gpus_of_job(const TrainRun& run, const TrainAsk& ask) {
 /// Until a step is timed, and delays and slow GPUs with it: all wait for the slowest.
 StepLaw law_of_equal_steps(const TrainRun& run) { return {0, run.kernels.jitter_share, run.gpus}; }
 
-Result<TrainRun> open_machine(Scenario scenario, const TrainAsk& ask) {
+Result<TrainRun> open_machine(spec::Scenario scenario, const TrainAsk& ask) {
   TrainRun run;
   run.engine = ask.engine;
   run.settings = ask.settings;
   run.scenario = std::move(scenario);
-  Result<Cluster> loaded = load_machine(run.scenario.cluster, run.scenario.cluster_overrides);
-  if (!loaded.ok()) return at_name(loaded.error(), run.scenario.cluster_named_at);
-  Cluster cluster = std::move(*loaded);
+  Result<spec::Cluster> loaded = load_machine(run.scenario.cluster, run.scenario.cluster_overrides);
+  if (!loaded.ok()) return spec::at_name(loaded.error(), run.scenario.cluster_named_at);
+  spec::Cluster cluster = std::move(*loaded);
   cluster.packet.insert(cluster.packet.end(), run.scenario.packet.begin(), run.scenario.packet.end());
-  const Catalog catalog(run.scenario.cluster_overrides.catalog);
-  BUSBAR_ASSIGN(run.kernels, load_kernels(cluster, catalog));
-  for (MatrixRates* const rates : {&run.kernels.bf16, &run.kernels.fp8, &run.kernels.fp4})
+  const spec::Catalog catalog(run.scenario.cluster_overrides.catalog);
+  BUSBAR_ASSIGN(run.kernels, spec::load_kernels(cluster, catalog));
+  for (workload::MatrixRates* const rates : {&run.kernels.bf16, &run.kernels.fp8, &run.kernels.fp4})
     rates->sustained_share *= ask.held_share;
-  if (ask.engine != "packet") BUSBAR_RETURN_IF_ERROR(choose_paths(ask.balance, cluster));
-  BUSBAR_ASSIGN(const AccuracyTable accuracy, AccuracyTable::load(catalog));
+  if (ask.engine != "packet") BUSBAR_RETURN_IF_ERROR(predict::choose_paths(ask.balance, cluster));
+  BUSBAR_ASSIGN(const predict::AccuracyTable accuracy, predict::AccuracyTable::load(catalog));
   run.band = accuracy.training(cluster, run.scenario.model.moe.experts > 0);
-  PredictPolicy policy{.engine = ask.engine};
+  predict::PredictPolicy policy{.engine = ask.engine};
   policy.stop = ask.stop;
   if (!ask.fold)
     policy.shortcuts = policy.shortcuts.without(
         {Shortcut::kEqualComponents, Shortcut::kCallImages, Shortcut::kBundles, Shortcut::kPairsAsOneFluid});
   run.predict = ask.predict;
-  if (run.predict.launch.empty()) run.predict.launch = launch_of_framework(cluster, run.scenario.layout.cuda_graphs);
-  BUSBAR_RETURN_IF_ERROR(read_predict_options(run.predict, catalog, policy));
+  if (run.predict.launch.empty())
+    run.predict.launch = predict::launch_of_framework(cluster, run.scenario.layout.cuda_graphs);
+  BUSBAR_RETURN_IF_ERROR(predict::read_predict_options(run.predict, catalog, policy));
   if (ask.engine == "packet") {
     run.transport = ask.transport;
     run.balance = ask.balance;
-    BUSBAR_ASSIGN(run.packets, packet_options(run.transport, run.balance, cluster, ask.packet_settings));
+    BUSBAR_ASSIGN(run.packets, predict::packet_options(run.transport, run.balance, cluster, ask.packet_settings));
     run.packets.patience_s = ask.patience_s;
     run.packets.threads = ask.packet_threads;
     run.packets.notice = ask.notice;
     run.packets.stop = ask.stop;
     policy.packets = run.packets;
   } else if (!ask.transport.empty()) {
-    const double fan_in = fan_in_of(Collective::kAllToAll, std::max(1u, run.scenario.layout.ep), cluster.topology);
-    BUSBAR_ASSIGN(policy.penalty, load_call_penalty(ask.transport, balance_of(cluster), fan_in,
-                                                    run.scenario.cluster_overrides.catalog));
+    const double fan_in =
+        predict::fan_in_of(collectives::Collective::kAllToAll, std::max(1u, run.scenario.layout.ep), cluster.topology);
+    BUSBAR_ASSIGN(policy.penalty, predict::load_call_penalty(ask.transport, predict::balance_of(cluster), fan_in,
+                                                             run.scenario.cluster_overrides.catalog));
   }
   const bool offloads = run.scenario.layout.offload.optimizer || run.scenario.layout.offload.activations;
-  policy.host_memory = offloads && has_host_memory(cluster.topology);
-  BUSBAR_ASSIGN(std::vector<DeviceId> placed, place_jobs(cluster.topology, run.settings));
-  BUSBAR_ASSIGN(run.machine, Predictor::make(std::move(cluster), std::move(placed), std::move(policy)));
-  if (offloads) run.kernels.host_bytes_per_s = host_rate(run.machine->router());
+  policy.host_memory = offloads && routing::has_host_memory(cluster.topology);
+  BUSBAR_ASSIGN(std::vector<topology::DeviceId> placed, place_jobs(cluster.topology, run.settings));
+  BUSBAR_ASSIGN(run.machine, predict::Predictor::make(std::move(cluster), std::move(placed), std::move(policy)));
+  if (offloads) run.kernels.host_bytes_per_s = routing::host_rate(run.machine->router());
   if (run.machine->policy().host_memory) run.kernels.host_ranks = run.machine->ranks();
   BUSBAR_ASSIGN(run.gpus, gpus_of_job(run, ask));
   run.law = law_of_equal_steps(run);
@@ -249,9 +258,9 @@ Result<TrainRun> open_machine(Scenario scenario, const TrainAsk& ask) {
 }
 
 /// What the machine of a step depends on; empty: the step does not use kept machines. The flag to stop is one of them.
-std::string kept_key(const Scenario& scenario, const TrainAsk& ask) {
-  const Overrides& o = scenario.cluster_overrides;
-  const PredictOptions& p = ask.predict;
+std::string kept_key(const spec::Scenario& scenario, const TrainAsk& ask) {
+  const spec::Overrides& o = scenario.cluster_overrides;
+  const predict::PredictOptions& p = ask.predict;
   const bool usual = ask.engine != "packet" && ask.transport.empty() && ask.balance.empty() && ask.fold &&
                      ask.settings.jobs == 1 && ask.held_share == 1 && !scenario.layout.offload.optimizer &&
                      !scenario.layout.offload.activations && scenario.packet.empty();
@@ -269,18 +278,20 @@ constexpr double kChipToChip = 200e9;  // bytes/s: NVLink-C2C has 450 GB/s, PCIe
 /// Decides `recompute: auto`. Activations that do not fit are kept in host memory if a chip-to-chip link reaches it,
 /// otherwise recomputed.
 Status choose_recompute(TrainRun& run, const TrainAsk& ask) {
-  const Bytes capacity = gpu_memory(run.cluster().topology);
-  const ModelSpec model = run.scenario.model;
-  const auto fits = [&](const LayoutSpec& l) { return check_fits(memory_use(model, l), capacity).ok(); };
+  const Bytes capacity = topology::gpu_memory(run.cluster().topology);
+  const workload::ModelSpec model = run.scenario.model;
+  const auto fits = [&](const workload::LayoutSpec& l) {
+    return workload::check_fits(workload::memory_use(model, l), capacity).ok();
+  };
   run.layout.recomputation.choose = false;
   if (fits(run.layout)) return {};
-  LayoutSpec offloaded = run.layout;
+  workload::LayoutSpec offloaded = run.layout;
   offloaded.offload.activations = true;
-  if (run.layout.offload.activations || host_rate(run.machine->router()) < kChipToChip || !fits(offloaded)) {
-    run.layout = least_recomputation(model, run.layout, capacity);
+  if (run.layout.offload.activations || routing::host_rate(run.machine->router()) < kChipToChip || !fits(offloaded)) {
+    run.layout = workload::least_recomputation(model, run.layout, capacity);
     return {};
   }
-  Scenario scenario = run.scenario;
+  spec::Scenario scenario = run.scenario;
   scenario.layout.offload.activations = true;  // decides what the machine needs
   BUSBAR_ASSIGN(run, open_machine(std::move(scenario), ask));
   run.layout = offloaded;
@@ -289,7 +300,7 @@ Status choose_recompute(TrainRun& run, const TrainAsk& ask) {
 
 }  // namespace
 
-Result<TrainRun> open_train(Scenario scenario, const TrainAsk& ask) {
+Result<TrainRun> open_train(spec::Scenario scenario, const TrainAsk& ask) {
   const std::string key = kept_key(scenario, ask);
   if (key.empty()) return open_machine(std::move(scenario), ask);
   KeptMachines& kept = *ask.kept;
@@ -330,9 +341,9 @@ Error with_smaller_boards(Error error, const TrainRun& run) {
 
 }  // namespace
 
-Result<TrainRun> load_train(Scenario scenario, const TrainAsk& ask) {
+Result<TrainRun> load_train(spec::Scenario scenario, const TrainAsk& ask) {
   BUSBAR_ASSIGN(TrainRun run, open_train(std::move(scenario), ask));
-  Result<LayoutSpec> layout = resolve_layout(run.scenario.layout, run.scenario.model, run.gpus);
+  Result<workload::LayoutSpec> layout = workload::resolve_layout(run.scenario.layout, run.scenario.model, run.gpus);
   if (!layout.ok()) return with_smaller_boards(layout.error(), run);
   run.layout = std::move(*layout);
   if (run.layout.recomputation.choose) BUSBAR_RETURN_IF_ERROR(choose_recompute(run, ask));
@@ -346,7 +357,7 @@ Status predict_train(TrainRun& run, const TrainAsk& ask) {
   BUSBAR_ASSIGN(run.law, law_of(run, {run.layout, run.settings.jobs, run.step}));
   run.step = as_measured(std::move(run.step), run.law);
   if (run.settings.jobs > 1) {
-    BUSBAR_ASSIGN(const Program one, runner.program(run.layout, 1));
+    BUSBAR_ASSIGN(const program::Program one, runner.program(run.layout, 1));
     BUSBAR_ASSIGN(const StepResult alone, runner.simulate(one, false));
     BUSBAR_ASSIGN(const StepLaw law, law_of(run, {run.layout, 1, alone}));
     run.alone = law.mean_of(alone.balanced);
@@ -355,15 +366,16 @@ Status predict_train(TrainRun& run, const TrainAsk& ask) {
     BUSBAR_ASSIGN(const StepResult late, runner.simulate_fluids(run.program, false, run.machine->late_transfers()));
     run.p99 = run.law.mean_of(late.balanced);
   }
-  run.memory = memory_use(run.scenario.model, run.layout);
-  run.memory_capacity = gpu_memory(run.cluster().topology);
-  if (const Status fits = check_fits(run.memory, run.memory_capacity); !fits.ok()) run.does_not_fit = fits.error();
+  run.memory = workload::memory_use(run.scenario.model, run.layout);
+  run.memory_capacity = topology::gpu_memory(run.cluster().topology);
+  if (const Status fits = workload::check_fits(run.memory, run.memory_capacity); !fits.ok())
+    run.does_not_fit = fits.error();
   run.metrics = step_metrics(run.scenario.model, run.layout, run.step.step_time, run.kernels.bf16.peak_flops_per_s);
   run.cost = step_cost(run.layout, run.step.step_time, run.cluster().usd_per_gpu_hour);
   if (ask.scaling) run.scaling_efficiency = 1;
   if (ask.scaling && run.layout.dp > 1) {
-    const LayoutSpec one = single_replica(run.layout);
-    BUSBAR_ASSIGN(const Program alone, runner.program(one));
+    const workload::LayoutSpec one = workload::single_replica(run.layout);
+    BUSBAR_ASSIGN(const program::Program alone, runner.program(one));
     BUSBAR_ASSIGN(const StepResult replica, runner.simulate(alone, false));
     BUSBAR_ASSIGN(const StepLaw law, law_of(run, {one, run.settings.jobs, replica}));
     run.scaling_efficiency = scaling_efficiency(run.step.step_time, law.mean_of(replica.balanced));
@@ -374,26 +386,28 @@ Status predict_train(TrainRun& run, const TrainAsk& ask) {
   return {};
 }
 
-Result<step::Prediction> step::predict(Scenario scenario, const Ask& ask) {
+Result<Prediction> predict(spec::Scenario scenario, const Ask& ask) {
   BUSBAR_ASSIGN(TrainRun run, load_train(std::move(scenario), ask));
   BUSBAR_RETURN_IF_ERROR(predict_train(run, ask));
   return run;
 }
 
-Result<Program> program_with(const TrainRun& run, const LayoutSpec& layout) { return StepRunner(run).program(layout); }
+Result<program::Program> program_with(const TrainRun& run, const workload::LayoutSpec& layout) {
+  return StepRunner(run).program(layout);
+}
 
-Result<StepResult> step_of(const TrainRun& run, const Program& program, const WhatIf& change) {
+Result<StepResult> step_of(const TrainRun& run, const program::Program& program, const lowering::WhatIf& change) {
   BUSBAR_ASSIGN(StepResult step, StepRunner(run).simulate_fluids(program, false, change));
   return as_measured(std::move(step), run.law);
 }
 
-Result<Duration> step_if(const TrainRun& run, const WhatIf& change) {
+Result<Duration> step_if(const TrainRun& run, const lowering::WhatIf& change) {
   BUSBAR_ASSIGN(const StepResult step, step_of(run, run.program, change));
   return step.step_time;
 }
 
-Result<StepResult> step_with(const TrainRun& run, const LayoutSpec& layout) {
-  BUSBAR_ASSIGN(const Program program, program_with(run, layout));
+Result<StepResult> step_with(const TrainRun& run, const workload::LayoutSpec& layout) {
+  BUSBAR_ASSIGN(const program::Program program, program_with(run, layout));
   return step_of(run, program);
 }
 
@@ -407,24 +421,25 @@ double idle_percent(const Breakdown& parts, Duration step) {
 }
 
 GradientWindow gradient_window(const TrainRun& r) {
-  const std::uint32_t last = r.layout.schedule == PipelineSchedule::kGPipe ? 0 : r.layout.micro_batches() - 1;
+  const std::uint32_t last = r.layout.schedule == workload::PipelineSchedule::kGPipe ? 0 : r.layout.micro_batches() - 1;
   const auto in_backward = [&](const std::string& label) {  // all pieces of a backward pass have this label
     return label.ends_with("backward") || label.ends_with("gradient") || label.ends_with("again");
   };
-  std::map<CallId, Duration> alone;
+  std::map<program::CallId, Duration> alone;
   for (const CallUse& u : r.step.calls) alone[u.call] = u.alone;
   GradientWindow w;
-  const auto add = [&](const Op& o) {
+  const auto add = [&](const program::Op& o) {
     const std::string& label = r.program.labels[o.label];
-    if (o.kind == OpKind::kDelay && o.cls == OpClass::kCompute && in_backward(label)) w.backward += o.duration;
-    if (o.kind == OpKind::kCollective && label == "reduce gradients") w.reduction += alone[o.call];
+    if (o.kind == program::OpKind::kDelay && o.cls == program::OpClass::kCompute && in_backward(label))
+      w.backward += o.duration;
+    if (o.kind == program::OpKind::kCollective && label == "reduce gradients") w.reduction += alone[o.call];
   };
-  for (const Op& o : r.program.ops)
+  for (const program::Op& o : r.program.ops)
     if (o.role == r.step.critical_role && o.micro_batch == last) add(o);
-  for (const PassUse& use : r.program.uses)
+  for (const program::PassUse& use : r.program.uses)
     if (use.role == r.step.critical_role && use.micro_batch == last)
-      for (const Op& o : r.program.passes[use.pass].ops) add(o);
+      for (const program::Op& o : r.program.passes[use.pass].ops) add(o);
   return w;
 }
 
-}  // namespace busbar
+}  // namespace busbar::step

@@ -7,13 +7,13 @@
 #include "busbar/spec/cluster_document.h"
 #include "busbar/step/machine.h"
 
-namespace busbar {
+namespace busbar::step {
 namespace {
 
 Error beside_error(std::string message) { return invalid(std::move(message), {"", 0, 0, "--beside"}); }
 
 /// A change of the layout overrides the flag of the same key.
-void forget_flag(const std::string& key, LayoutFlags& f) {
+void forget_flag(const std::string& key, spec::LayoutFlags& f) {
   const std::pair<const char*, std::optional<std::int64_t>*> degrees[] = {
       {"tp", &f.tp},     {"pp", &f.pp},
       {"vpp", &f.vpp},   {"dp", &f.dp},
@@ -37,7 +37,7 @@ Status change(const std::string& word, TrainInput& input, bool& fold) {
     const std::string value = word.substr(equals + 1);
     if (key == "cluster") {
       input.flags.cluster = value;
-      std::erase_if(input.overrides.set, [](const std::string& s) { return cluster_key(s).has_value(); });
+      std::erase_if(input.overrides.set, [](const std::string& s) { return spec::cluster_key(s).has_value(); });
       input.overrides.degrade.clear();
       input.overrides.fail.clear();
       input.overrides.gpu.clear();
@@ -50,7 +50,7 @@ Status change(const std::string& word, TrainInput& input, bool& fold) {
     }
     if (key.starts_with("layout.")) forget_flag(key.substr(7), input.flags.degrees);
     if (key == "layout.framework") input.flags.framework.clear();
-    if (key.starts_with("layout.") || key.starts_with("model.") || cluster_key(key)) {
+    if (key.starts_with("layout.") || key.starts_with("model.") || spec::cluster_key(key)) {
       input.overrides.set.push_back(word);
       return {};
     }
@@ -63,18 +63,18 @@ Status change(const std::string& word, TrainInput& input, bool& fold) {
 
 }  // namespace
 
-Result<Scenario> read_scenario(const TrainInput& input) {
-  const Catalog catalog(input.overrides.catalog);
+Result<spec::Scenario> read_scenario(const TrainInput& input) {
+  const spec::Catalog catalog(input.overrides.catalog);
   if (!input.scenario.empty())
-    return load_scenario(input.scenario, input.flags, input.overrides, catalog, gpu_of_machine);
+    return spec::load_scenario(input.scenario, input.flags, input.overrides, catalog, gpu_of_machine);
   if (input.flags.cluster.empty() && input.flags.model.empty())
     return invalid("name a scenario file, or a machine and a model: dgx-h100:64 llama3-70b --tp 8");
-  return scenario_from_flags(input.flags, input.overrides, catalog, gpu_of_machine);
+  return spec::scenario_from_flags(input.flags, input.overrides, catalog, gpu_of_machine);
 }
 
 Result<std::vector<TrainVariant>> read_variants(const TrainInput& input, const std::vector<std::string>& besides) {
   std::vector<TrainVariant> out;
-  BUSBAR_ASSIGN(Scenario own, read_scenario(input));
+  BUSBAR_ASSIGN(spec::Scenario own, read_scenario(input));
   out.push_back({"", std::move(own), true});
   for (const std::string& text : besides) {
     TrainInput other = input;
@@ -84,7 +84,7 @@ Result<std::vector<TrainVariant>> read_variants(const TrainInput& input, const s
     std::size_t changes = 0;
     for (; words >> word; ++changes) BUSBAR_RETURN_IF_ERROR(change(word, other, variant.fold));
     if (changes == 0) return beside_error("gives no change; write for example cluster.routing=static");
-    Result<Scenario> changed = read_scenario(other);
+    Result<spec::Scenario> changed = read_scenario(other);
     if (!changed.ok()) return with_change(changed.error(), text);
     variant.scenario = std::move(*changed);
     out.push_back(std::move(variant));
@@ -99,4 +99,4 @@ Error with_change(Error error, const std::string& change) {
 
 std::string heading_of(const TrainVariant& v) { return v.change.empty() ? "as asked" : v.change; }
 
-}  // namespace busbar
+}  // namespace busbar::step

@@ -6,19 +6,19 @@
 
 #include "busbar/spec/scenario.h"
 
-namespace busbar {
+namespace busbar::step {
 
 /// The description of a scenario on the command line.
 struct TrainInput {
   std::string scenario;  ///< file; empty: everything from flags
-  ScenarioFlags flags;
-  Overrides overrides;
+  spec::ScenarioFlags flags;
+  spec::Overrides overrides;
 };
-Result<Scenario> read_scenario(const TrainInput& input);
+Result<spec::Scenario> read_scenario(const TrainInput& input);
 
 struct TrainVariant {
   std::string change;  ///< as typed; empty: the scenario itself
-  Scenario scenario;
+  spec::Scenario scenario;
   bool fold = true;
 };
 
@@ -33,4 +33,4 @@ Error with_change(Error error, const std::string& change);
 /// "as asked", or the change.
 std::string heading_of(const TrainVariant& v);
 
-}  // namespace busbar
+}  // namespace busbar::step

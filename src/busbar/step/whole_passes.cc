@@ -5,7 +5,7 @@
 #include "busbar/base/id.h"
 #include "busbar/step/internal/program_loop.h"
 
-namespace busbar {
+namespace busbar::step {
 namespace {
 
 /// Length of the overlap of two time spans.
@@ -18,8 +18,8 @@ std::int64_t overlap_ps(SimTime a_begin, SimTime a_end, SimTime b_begin, SimTime
 /// Whether operation `op` waits only for its stream. Pre: no operation of the pass has run.
 bool ProgramLoop::may_start(std::uint32_t use, std::uint32_t op) const {
   if (shape(use).waits[op] != 0) return false;
-  for (const OpId dep : pass(use).deps.row(op))
-    if (uses_[use].missing >> (index(dep) & ~Pass::kOutside) & 1) return false;
+  for (const program::OpId dep : pass(use).deps.row(op))
+    if (uses_[use].missing >> (index(dep) & ~program::Pass::kOutside) & 1) return false;
   return true;
 }
 
@@ -44,12 +44,13 @@ void ProgramLoop::consider(std::uint32_t use) {
     split(use);
 }
 
-bool ProgramLoop::pass_apart(CallId call, std::uint32_t pass) {
+bool ProgramLoop::pass_apart(program::CallId call, std::uint32_t pass) {
   std::vector<std::uint8_t>& known = apart_[pass];
   if (known.size() <= index(call)) known.resize(index(call) + 1, 0);
   if (known[index(call)] == 0) {
-    const std::vector<CallId>& calls = run_.shapes[pass].calls;
-    const bool apart = std::all_of(calls.begin(), calls.end(), [&](CallId c) { return engine_.apart(call, c); });
+    const std::vector<program::CallId>& calls = run_.shapes[pass].calls;
+    const bool apart =
+        std::all_of(calls.begin(), calls.end(), [&](program::CallId c) { return engine_.apart(call, c); });
     known[index(call)] = apart ? 1 : 2;
   }
   return known[index(call)] == 1;
@@ -61,11 +62,11 @@ bool ProgramLoop::is_undisturbed(std::uint32_t use) {
   for (std::uint32_t s = role_begin_[role]; s < role_begin_[role + 1]; ++s)
     if (runs_delay(streams_[s])) return false;  // the pass would slow it
   const std::uint32_t mine = program_.uses[use].pass;
-  for (const CallId call : in_flight_)
+  for (const program::CallId call : in_flight_)
     if (!pass_apart(call, mine)) return false;
   for (const std::uint32_t other : whole_) {
     if (role_of_use(other) == role) return false;
-    for (const CallId call : shape(other).calls)
+    for (const program::CallId call : shape(other).calls)
       if (!pass_apart(call, mine)) return false;
   }
   return true;
@@ -147,7 +148,7 @@ void ProgramLoop::note_rejoined(std::uint32_t use) {
   for (std::uint32_t i = 0; i < ops.size(); ++i) {
     if (form.ops[i].start.since_start() < uses_[use].cut) continue;
     ops[i] = {began + form.ops[i].start.since_start(), began + form.ops[i].end.since_start()};
-    if (const Op& op = pass(use).ops[i]; op.kind == OpKind::kCollective)
+    if (const program::Op& op = pass(use).ops[i]; op.kind == program::OpKind::kCollective)
       engine_.count_runs(run_.calls[index(op.call)], 1);  // the engine never saw this run
   }
 }
@@ -184,7 +185,7 @@ void ProgramLoop::split_running(std::uint32_t use) {
     if (alone.end > now_) continue;
     ++done_;
     ++uses_[use].ended;
-    if (const Op& op = pass(use).ops[i]; op.kind == OpKind::kCollective)
+    if (const program::Op& op = pass(use).ops[i]; op.kind == program::OpKind::kCollective)
       engine_.count_runs(run_.calls[index(op.call)], 1);  // the engine never saw this run
     for (const std::uint32_t next : form.successors.row(i)) --split_waiting_[run_.uses[use].split][next];
   }
@@ -221,12 +222,12 @@ void ProgramLoop::split_running(std::uint32_t use) {
 void ProgramLoop::resume(std::uint32_t use, std::uint32_t i, std::uint32_t s) {
   Stream& stream = streams_[s];
   const SimTime began = run_.uses[use].begin, start = run_.splits[run_.uses[use].split][i].start;
-  const Op& op = pass(use).ops[i];
+  const program::Op& op = pass(use).ops[i];
   stream.busy = true;
   stream.running = {use, i};
-  stream.delay = op.kind == OpKind::kDelay;
-  if (op.kind == OpKind::kCollective) {
-    const CallId call = run_.calls[index(op.call)];
+  stream.delay = op.kind == program::OpKind::kDelay;
+  if (op.kind == program::OpKind::kCollective) {
+    const program::CallId call = run_.calls[index(op.call)];
     engine_.start(call, (std::uint64_t{use} << 32) | i, start);
     in_flight_.push_back(call);
     rate_[stream.role] -= share(op);
@@ -241,7 +242,7 @@ void ProgramLoop::resume(std::uint32_t use, std::uint32_t i, std::uint32_t s) {
 }
 
 /// A call is about to start: splits the passes that it may disturb.
-void ProgramLoop::meet(CallId call, std::uint32_t role, std::int64_t share) {
+void ProgramLoop::meet(program::CallId call, std::uint32_t role, std::int64_t share) {
   for (std::size_t i = 0; i < whole_.size();) {
     const std::uint32_t use = whole_[i];
     if ((share != 0 && role_of_use(use) == role) || !pass_apart(call, program_.uses[use].pass)) {
@@ -270,8 +271,9 @@ void ProgramLoop::count_whole_runs() {
   for (std::uint32_t u = 0; u < program_.uses.size(); ++u)
     runs[program_.uses[u].pass] += run_.uses[u].split == UseRun::kWhole;
   for (std::uint32_t p = 0; p < runs.size(); ++p)
-    for (const Op& op : program_.passes[p].ops)
-      if (op.kind == OpKind::kCollective && runs[p] > 0) engine_.count_runs(run_.calls[index(op.call)], runs[p]);
+    for (const program::Op& op : program_.passes[p].ops)
+      if (op.kind == program::OpKind::kCollective && runs[p] > 0)
+        engine_.count_runs(run_.calls[index(op.call)], runs[p]);
 }
 
-}  // namespace busbar
+}  // namespace busbar::step

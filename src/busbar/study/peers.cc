@@ -16,7 +16,7 @@
 
 #include "busbar/study/internal/mpi_module.h"
 
-namespace busbar {
+namespace busbar::study {
 namespace {
 
 /// MPI sends a message above some 4 to 64 kB, depending on the link, only once the receiver takes it, and a receiver
@@ -110,4 +110,4 @@ Status Peers::finish(std::chrono::milliseconds patience) {
   return e == 0 ? Status() : Status(mpi_error("finish", e));
 }
 
-}  // namespace busbar
+}  // namespace busbar::study

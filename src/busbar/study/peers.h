@@ -11,7 +11,7 @@
 
 struct BusbarMpi;
 
-namespace busbar {
+namespace busbar::study {
 
 struct PeerMessage {
   int from = 0;  ///< rank
@@ -42,4 +42,4 @@ class Peers {
   std::vector<std::string> begun_;  ///< per rank: the pieces so far of its message
 };
 
-}  // namespace busbar
+}  // namespace busbar::study

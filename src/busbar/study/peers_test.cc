@@ -11,7 +11,7 @@
 
 #include "busbar/study/internal/mpi_module.h"
 
-namespace busbar {
+namespace busbar::study {
 namespace {
 
 struct Piece {
@@ -84,4 +84,4 @@ TEST(Peers, AnEndThatMpiNeverReachesIsAnError) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::study

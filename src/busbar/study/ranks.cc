@@ -15,7 +15,7 @@
 
 #include "busbar/base/text.h"
 
-namespace busbar {
+namespace busbar::study {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -202,4 +202,4 @@ Status serve(Peers& peers, const std::string& study_text, const std::function<St
   return Error{ErrorCode::kUnsupported, "the manager (rank 0) is silent; run the same command again to go on", {}};
 }
 
-}  // namespace busbar
+}  // namespace busbar::study

@@ -10,7 +10,7 @@
 #include "busbar/study/peers.h"
 #include "busbar/study/study_store.h"
 
-namespace busbar {
+namespace busbar::study {
 
 struct HandedOut {
   std::uint64_t repeated = 0;  ///< cells of lost workers that ran again
@@ -25,4 +25,4 @@ Result<HandedOut> hand_out(Peers& peers, const std::string& study_text, const st
 /// On the other ranks: runs cells until the manager says that there are none, or is silent.
 Status serve(Peers& peers, const std::string& study_text, const std::function<StudyRow(std::uint64_t)>& run);
 
-}  // namespace busbar
+}  // namespace busbar::study

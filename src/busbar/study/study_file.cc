@@ -7,7 +7,7 @@
 
 #include "busbar/base/random.h"
 
-namespace busbar {
+namespace busbar::study {
 namespace {
 
 constexpr double kMostCells = 1e9, kMostValues = 1e6;
@@ -199,4 +199,4 @@ std::vector<std::string> Study::words(std::uint64_t cell) const {
   return out;
 }
 
-}  // namespace busbar
+}  // namespace busbar::study

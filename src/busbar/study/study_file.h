@@ -19,7 +19,7 @@
 #include "busbar/base/result.h"
 #include "busbar/base/yaml.h"
 
-namespace busbar {
+namespace busbar::study {
 
 /// Keys and values in the file's order.
 using CellSettings = std::vector<std::pair<std::string, std::string>>;
@@ -64,4 +64,4 @@ class Study {
   std::uint64_t samples_ = 1, seed_ = 0, cells_ = 0;
 };
 
-}  // namespace busbar
+}  // namespace busbar::study

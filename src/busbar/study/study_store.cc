@@ -7,7 +7,7 @@
 #include <cstring>
 #include <utility>
 
-namespace busbar {
+namespace busbar::study {
 namespace {
 
 /// A prepared statement.
@@ -151,4 +151,4 @@ Status StudyStore::merge(const std::string& path) {
   return copied.ok() ? detached : copied;
 }
 
-}  // namespace busbar
+}  // namespace busbar::study

@@ -13,7 +13,7 @@
 
 struct sqlite3;
 
-namespace busbar {
+namespace busbar::study {
 
 inline constexpr int kFailedCell = 2;  ///< exit status of a command that could not run
 
@@ -55,4 +55,4 @@ class StudyStore {
   std::string path_;
 };
 
-}  // namespace busbar
+}  // namespace busbar::study

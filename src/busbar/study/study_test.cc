@@ -10,7 +10,7 @@
 #include "busbar/study/study_file.h"
 #include "busbar/study/study_store.h"
 
-namespace busbar {
+namespace busbar::study {
 namespace {
 
 using testing::ElementsAre;
@@ -121,4 +121,4 @@ TEST_F(StudyStoreTest, OneProcessAtATime) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::study

@@ -9,40 +9,40 @@
 #include "busbar/survive/failure_rates.h"
 #include "busbar/workload/memory.h"
 
-namespace busbar {
+namespace busbar::survive {
 namespace {
 
 constexpr double kStoragePerServer = 0.65e9;  // bytes/s: docs/models/survive.md
 
 /// Per rank of the layout: its part of the checkpoint.
-std::vector<double> bytes_of_ranks(const TrainRun& run) {
-  const std::vector<double> shares = checkpoint_shares(run.scenario.model, run.layout);
+std::vector<double> bytes_of_ranks(const step::TrainRun& run) {
+  const std::vector<double> shares = workload::checkpoint_shares(run.scenario.model, run.layout);
   std::vector<double> out(run.layout.ranks(), 0.0);
   for (std::uint32_t s = 0; s < run.layout.pp; ++s) {
-    const GroupFamily& ranks = run.program.roles[s].ranks;
+    const collectives::GroupFamily& ranks = run.program.roles[s].ranks;
     for (std::uint32_t m = 0; m < ranks.size(); ++m)
       if (const std::uint32_t r = ranks.actor(0, m); r < out.size()) out[r] = shares[s];
   }
   return out;
 }
 
-double servers_of(const TrainRun& run) {
+double servers_of(const step::TrainRun& run) {
   return std::max(1.0, static_cast<double>(count_parts(run.cluster())[static_cast<std::size_t>(FailingPart::kServer)]));
 }
 
 /// Both the write and the step cross these links. They, and all others of their classes, lose the rate that the write
 /// takes of the busiest of them: what the step then takes is the most that it can.
-Status set_slowdown(const TrainRun& run, CheckpointRun& c) {
-  const Topology& t = run.cluster().topology;
+Status set_slowdown(const step::TrainRun& run, CheckpointRun& c) {
+  const topology::Topology& t = run.cluster().topology;
   const auto engine = run.machine->open_engine({});
   std::vector<double> bytes(t.link_count(), 0.0);
-  for (const CollectiveCall& call : run.program.calls) {
-    BUSBAR_ASSIGN(const CallId id, engine->prepare(call));
+  for (const program::CollectiveCall& call : run.program.calls) {
+    BUSBAR_ASSIGN(const program::CallId id, engine->prepare(call));
     engine->add_bytes_of(id, bytes);
   }
-  WhatIf less;
+  lowering::WhatIf less;
   double most = 0;
-  for (const LinkUse& use : c.links.written) {
+  for (const engine::LinkUse& use : c.links.written) {
     if (bytes[index(use.link)] <= 0) continue;
     const double share = use.bytes / t.payload_rate(use.link) / c.write_s();
     less.link_classes.push_back(t.link_class_index(use.link));
@@ -53,7 +53,7 @@ Status set_slowdown(const TrainRun& run, CheckpointRun& c) {
   less.link_classes.erase(std::unique(less.link_classes.begin(), less.link_classes.end()), less.link_classes.end());
   constexpr double kLeastRate = 0.05;  // the write may fill a link; fair shares leave the step some of it
   less.rate_factor = std::max(kLeastRate, 1 - most);
-  BUSBAR_ASSIGN(const Duration step, step_if(run, less));
+  BUSBAR_ASSIGN(const Duration step, step::step_if(run, less));
   c.slowed = std::max(0.0, step.in_s() / run.step.step_time.in_s() - 1);
   return {};
 }
@@ -82,7 +82,7 @@ std::string CheckpointRun::write_bound() const {
   return links.save_link;
 }
 
-Result<CheckpointRun> run_checkpoint(const TrainRun& run, const CheckpointAsk& ask) {
+Result<CheckpointRun> run_checkpoint(const step::TrainRun& run, const CheckpointAsk& ask) {
   CheckpointRun out;
   out.async = ask.async;
   const Result<Duration> stop = parse_duration(ask.async_stop);
@@ -104,14 +104,15 @@ Result<CheckpointRun> run_checkpoint(const TrainRun& run, const CheckpointAsk& a
   }
   const std::vector<double> bytes = bytes_of_ranks(run);
   for (const double b : bytes) out.bytes += b, out.most_bytes = std::max(out.most_bytes, b);
-  BUSBAR_ASSIGN(std::vector<DeviceId> gpus, place_jobs(run.cluster().topology, run.settings));
+  BUSBAR_ASSIGN(std::vector<topology::DeviceId> gpus, step::place_jobs(run.cluster().topology, run.settings));
   const auto all = run.cluster().topology.gpus();
   if (gpus.empty()) gpus.assign(all.begin(), all.end());
-  Result<CheckpointTimes> links = checkpoint_times(run.machine->router(), gpus, bytes, {drives, ask.gpudirect_storage});
+  Result<step::CheckpointTimes> links =
+      step::checkpoint_times(run.machine->router(), gpus, bytes, {drives, ask.gpudirect_storage});
   if (!links.ok() && links.error().where.prefix().empty()) links.error().where.path = "checkpoint_to";
   BUSBAR_ASSIGN(out.links, std::move(links));
   if (out.async && run.engine != "packet") BUSBAR_RETURN_IF_ERROR(set_slowdown(run, out));
   return out;
 }
 
-}  // namespace busbar
+}  // namespace busbar::survive

@@ -6,7 +6,7 @@
 #include "busbar/step/checkpoint.h"
 #include "busbar/step/train_run.h"
 
-namespace busbar {
+namespace busbar::survive {
 
 /// As typed. Defaults and their sources: docs/models/survive.md.
 struct CheckpointAsk {
@@ -21,7 +21,7 @@ struct CheckpointRun {
   double bytes = 0, most_bytes = 0;  ///< of all; of the GPU that writes most
   double store_bytes_per_s = 0;      ///< of the whole storage; 0: drives of the servers
   bool async = false;
-  CheckpointTimes links;
+  step::CheckpointTimes links;
   double least_stop_s = 0;  ///< with `async`: planning, metadata and the barrier of all ranks
   double slowed = 0;        ///< with `async`: share by which a step takes longer while the write goes on, at most
   std::string slowed_link;  ///< that carries the write and the step; empty: none
@@ -36,6 +36,6 @@ struct CheckpointRun {
   std::string write_bound() const;  ///< "the storage at 1.3 TB/s", or a link
 };
 /// Errors name the member.
-Result<CheckpointRun> run_checkpoint(const TrainRun& run, const CheckpointAsk& ask);
+Result<CheckpointRun> run_checkpoint(const step::TrainRun& run, const CheckpointAsk& ask);
 
-}  // namespace busbar
+}  // namespace busbar::survive

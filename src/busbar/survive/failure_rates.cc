@@ -9,7 +9,7 @@
 #include "busbar/spec/reading.h"
 #include "busbar/topology/cabling.h"
 
-namespace busbar {
+namespace busbar::survive {
 namespace {
 
 constexpr double kDaysPerYear = 365.25;
@@ -18,7 +18,7 @@ constexpr std::uint64_t kCpusPerServer = 2;
 
 Result<FailureCause> read_cause(const YamlNode& node) {
   FailureCause out;
-  MapReader r = sourced(node);
+  MapReader r = spec::sourced(node);
   r.required("name", &YamlNode::as_string, out.name);
   const YamlNode part = r.required("part");
   r.required("per_year", &YamlNode::as_number, out.per_year, 0, kMostPerYear);
@@ -27,20 +27,20 @@ Result<FailureCause> read_cause(const YamlNode& node) {
   r.optional("network", &YamlNode::as_bool, out.network);
   r.optional("silent", &YamlNode::as_bool, out.silent);
   BUSBAR_RETURN_IF_ERROR(r.finish());
-  BUSBAR_ASSIGN(out.part, as_enum(part, kLastFailingPart, &name_of, "part"));
+  BUSBAR_ASSIGN(out.part, spec::as_enum(part, kLastFailingPart, &name_of, "part"));
   if (const auto source = node.find("source")) out.source = source->scalar();
   return out;
 }
 
 Result<FailureRates> read_rates(const YamlDocument& document) {
   FailureRates out;
-  MapReader r = sourced(document.root());
+  MapReader r = spec::sourced(document.root());
   r.required("name", &YamlNode::as_string, out.name);
   const auto range = r.optional("range");
   const YamlNode causes = r.required("causes");
   BUSBAR_RETURN_IF_ERROR(r.finish());
   if (range) {
-    MapReader ends = sourced(*range);
+    MapReader ends = spec::sourced(*range);
     ends.required("low", &YamlNode::as_number, out.low, 0, 1);
     ends.required("high", &YamlNode::as_number, out.high, 1, kMostPerYear);
     BUSBAR_RETURN_IF_ERROR(ends.finish());
@@ -48,21 +48,23 @@ Result<FailureRates> read_rates(const YamlDocument& document) {
   }
   if (causes.kind() != YamlNode::Kind::kSequence || causes.size() == 0)
     return causes.error("expected a list of causes: [{name: NIC, part: nic, per_year: 0.003}]");
-  BUSBAR_RETURN_IF_ERROR(read_items(causes, read_cause, out.causes));
+  BUSBAR_RETURN_IF_ERROR(spec::read_items(causes, read_cause, out.causes));
   out.text = document.text();
   return out;
 }
 
-bool has_fabric(const Topology& t, DeviceId d) {
+bool has_fabric(const topology::Topology& t, topology::DeviceId d) {
   const auto links = t.out_links(d);
-  return std::any_of(links.begin(), links.end(), [&](LinkId l) { return is_fabric(t.link_class(l).kind); });
+  return std::any_of(links.begin(), links.end(),
+                     [&](topology::LinkId l) { return topology::is_fabric(t.link_class(l).kind); });
 }
 
-std::uint64_t fabric_cables(const Cluster& cluster) {
-  const Topology& t = cluster.topology;
-  if (!cluster.cabling.parts.empty()) return lay_cables(t, cluster.cabling).size();
+std::uint64_t fabric_cables(const spec::Cluster& cluster) {
+  const topology::Topology& t = cluster.topology;
+  if (!cluster.cabling.parts.empty()) return topology::lay_cables(t, cluster.cabling).size();
   std::uint64_t n = 0;
-  for (std::uint32_t i = 0; i < t.link_count(); i += 2) n += is_fabric(t.link_class(LinkId{i}).kind) ? 1 : 0;
+  for (std::uint32_t i = 0; i < t.link_count(); i += 2)
+    n += topology::is_fabric(t.link_class(topology::LinkId{i}).kind) ? 1 : 0;
   return n;
 }
 
@@ -75,21 +77,22 @@ const char* name_of(FailingPart part) {
   return kNames[static_cast<std::size_t>(part)];
 }
 
-Result<FailureRates> read_failure_rates(const std::string& name, const Catalog& catalog) {
+Result<FailureRates> read_failure_rates(const std::string& name, const spec::Catalog& catalog) {
   const bool file = names_input(name) || name.ends_with(".yaml");
   BUSBAR_ASSIGN(const YamlDocument document, file ? YamlDocument::load(name) : catalog.load("failures", name));
   return read_rates(document);
 }
 
-PartCounts count_parts(const Cluster& cluster) {
-  const Topology& t = cluster.topology;
+PartCounts count_parts(const spec::Cluster& cluster) {
+  const topology::Topology& t = cluster.topology;
   PartCounts out{};
   std::uint64_t cpus = 0;
   std::set<std::pair<std::uint32_t, std::int16_t>> cards;
   for (std::uint32_t i = 0; i < t.device_count(); ++i) {
-    const DeviceId d{i};
-    if (t.kind(d) == DeviceKind::kCpu) ++cpus;
-    if (t.kind(d) != DeviceKind::kNic || t.block_of(d) == kNone<BlockId> || !has_fabric(t, d)) continue;
+    const topology::DeviceId d{i};
+    if (t.kind(d) == topology::DeviceKind::kCpu) ++cpus;
+    if (t.kind(d) != topology::DeviceKind::kNic || t.block_of(d) == kNone<topology::BlockId> || !has_fabric(t, d))
+      continue;
     const std::int16_t card = t.template_device(d).card;
     if (card < 0 || cards.emplace(index(t.block_of(d)), card).second) ++at(out, FailingPart::kNic);
   }
@@ -117,4 +120,4 @@ Interruptions interruptions_of(const FailureRates& rates, const PartCounts& part
   return out;
 }
 
-}  // namespace busbar
+}  // namespace busbar::survive

@@ -9,7 +9,7 @@
 #include "busbar/spec/catalog.h"
 #include "busbar/spec/cluster.h"
 
-namespace busbar {
+namespace busbar::survive {
 
 /// The kind of part that a cause counts. Two CPUs count as a server, because the known rates are of servers with two;
 /// where the machine's file has no CPUs, a node counts as one.
@@ -37,12 +37,12 @@ struct FailureRates {
   std::string text;  ///< as read, for inputs_hash
 };
 /// `name`: an entry of the catalogue, or a file (names_input() or *.yaml).
-Result<FailureRates> read_failure_rates(const std::string& name, const Catalog& catalog);
+Result<FailureRates> read_failure_rates(const std::string& name, const spec::Catalog& catalog);
 
 /// The number of parts of each kind. NICs: cards with a link to the fabric. Cables: as laid in the hall, or the links
 /// of a fabric without real cables.
 using PartCounts = std::array<std::uint64_t, static_cast<std::size_t>(kLastFailingPart) + 1>;
-PartCounts count_parts(const Cluster& cluster);
+PartCounts count_parts(const spec::Cluster& cluster);
 
 /// What ends the jobs that use a whole machine.
 struct Interruptions {
@@ -56,4 +56,4 @@ struct Interruptions {
 };
 Interruptions interruptions_of(const FailureRates& rates, const PartCounts& parts);
 
-}  // namespace busbar
+}  // namespace busbar::survive

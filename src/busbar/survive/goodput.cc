@@ -5,7 +5,7 @@
 
 #include "busbar/base/normal.h"
 
-namespace busbar {
+namespace busbar::survive {
 
 double young_interval(const CheckpointTerms& t) { return std::max(t.least_s, std::sqrt(2 * t.save_s * t.mtti_s)); }
 
@@ -45,4 +45,4 @@ std::uint64_t spares_for(double mean, double confidence) {
 
 double chance_of_any(double share, std::uint64_t n) { return -std::expm1(static_cast<double>(n) * std::log1p(-share)); }
 
-}  // namespace busbar
+}  // namespace busbar::survive

@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-namespace busbar {
+namespace busbar::survive {
 
 inline constexpr double kSecondsInHour = 3600, kHoursInDay = 24, kSecondsInDay = kSecondsInHour * kHoursInDay;
 
@@ -45,4 +45,4 @@ std::uint64_t spares_for(double mean, double confidence);
 /// The chance that at least one of n parts has a flaw that a share of all parts has.
 double chance_of_any(double share, std::uint64_t n);
 
-}  // namespace busbar
+}  // namespace busbar::survive

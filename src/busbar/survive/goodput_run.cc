@@ -9,7 +9,7 @@
 #include "busbar/base/quantity.h"
 #include "busbar/base/text.h"
 
-namespace busbar {
+namespace busbar::survive {
 namespace {
 
 constexpr double kConfidence = 0.99;  // that spares suffice
@@ -39,9 +39,9 @@ Result<double> read_tokens(const std::string& text) {
 
 class GoodputMaker {
  public:
-  GoodputMaker(const TrainRun& run, const GoodputAsk& ask) : run_(run), ask_(ask) {}
+  GoodputMaker(const step::TrainRun& run, const GoodputAsk& ask) : run_(run), ask_(ask) {}
 
-  Result<GoodputRun> make(const Catalog& catalog) {
+  Result<GoodputRun> make(const spec::Catalog& catalog) {
     Result<FailureRates> rates = read_failure_rates(ask_.failures, catalog);
     if (!rates.ok() && rates.error().where.prefix().empty()) rates.error().where.path = "failures";
     BUSBAR_ASSIGN(out_.rates, std::move(rates));
@@ -69,7 +69,7 @@ class GoodputMaker {
   double servers() const { return static_cast<double>(out_.parts[static_cast<std::size_t>(FailingPart::kServer)]); }
 
   void read_cubes() {
-    const OpticalSwitches& ocs = run_.cluster().ocs;
+    const spec::OpticalSwitches& ocs = run_.cluster().ocs;
     if (ocs.switches == 0) return;
     const auto chips = static_cast<std::uint64_t>(run_.machine->ranks());
     out_.cubes.cubes = (chips + ocs.chips_in_cube() - 1) / ocs.chips_in_cube();
@@ -86,15 +86,15 @@ class GoodputMaker {
     out_.failover.per_day = interruptions_of(out_.rates, out_.parts).network_per_day;
     out_.failover.out_share = -std::expm1(-out_.failover.per_day * ask_.repair_hours / kHoursInDay);
     std::erase_if(out_.rates.causes, [](const FailureCause& c) { return c.network; });
-    const Topology& t = run_.cluster().topology;
-    WhatIf less;
-    for (const DeviceId s : t.fabric_switches())
-      for (const LinkId l : t.out_links(s))
-        if (t.kind(t.to(l)) == DeviceKind::kNic) less.link_classes.push_back(t.link_class_index(l));
+    const topology::Topology& t = run_.cluster().topology;
+    lowering::WhatIf less;
+    for (const topology::DeviceId s : t.fabric_switches())
+      for (const topology::LinkId l : t.out_links(s))
+        if (t.kind(t.to(l)) == topology::DeviceKind::kNic) less.link_classes.push_back(t.link_class_index(l));
     std::sort(less.link_classes.begin(), less.link_classes.end());
     less.link_classes.erase(std::unique(less.link_classes.begin(), less.link_classes.end()), less.link_classes.end());
     less.rate_factor = 1 - 1 / nics;  // the ring of all servers is as slow as that of the server without the NIC
-    BUSBAR_ASSIGN(const Duration step, step_if(run_, less));
+    BUSBAR_ASSIGN(const Duration step, step::step_if(run_, less));
     out_.failover.slow_step = std::max(0.0, step.in_s() / out_.step_s - 1);
     return {};
   }
@@ -177,15 +177,15 @@ class GoodputMaker {
   }
 
   Status slow_servers() {
-    const Result<Stragglers> slow = parse_stragglers(ask_.slow_servers);
+    const Result<step::Stragglers> slow = step::parse_stragglers(ask_.slow_servers);
     if (!slow.ok())
       return in_field("slow_servers",
                       fmt::format("'{}' is not PERCENT%xFACTOR, for example 0.5%x1.1", ask_.slow_servers));
     out_.slow_chance = chance_of_any(slow->chance, static_cast<std::uint64_t>(servers()));
-    LayoutSpec layout = run_.layout;
+    workload::LayoutSpec layout = run_.layout;
     layout.straggler.speed = run_.layout.straggler.speed / slow->factor;
     layout.straggler.stage = std::min(index(run_.step.critical_role), layout.pp - 1);
-    BUSBAR_ASSIGN(const StepResult step, step_with(run_, layout));
+    BUSBAR_ASSIGN(const step::StepResult step, step::step_with(run_, layout));
     out_.slow_step_s = step.step_time.in_s();
     return {};
   }
@@ -209,7 +209,7 @@ class GoodputMaker {
   }
 
   void add_policies() {
-    const LayoutSpec& l = run_.layout;
+    const workload::LayoutSpec& l = run_.layout;
     SpareTerms t;
     t.run = out_.terms;
     t.interval_s = out_.interval_s;
@@ -238,7 +238,7 @@ class GoodputMaker {
     return {};
   }
 
-  const TrainRun& run_;
+  const step::TrainRun& run_;
   const GoodputAsk& ask_;
   GoodputRun out_;
   double crash_s_ = 0, hot_restart_s_ = 0;
@@ -246,8 +246,8 @@ class GoodputMaker {
 
 }  // namespace
 
-Result<GoodputRun> run_goodput(const TrainRun& run, const GoodputAsk& ask, const Catalog& catalog) {
+Result<GoodputRun> run_goodput(const step::TrainRun& run, const GoodputAsk& ask, const spec::Catalog& catalog) {
   return GoodputMaker(run, ask).make(catalog);
 }
 
-}  // namespace busbar
+}  // namespace busbar::survive

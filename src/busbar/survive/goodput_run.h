@@ -11,7 +11,7 @@
 #include "busbar/survive/goodput.h"
 #include "busbar/survive/spare_policies.h"
 
-namespace busbar {
+namespace busbar::survive {
 
 /// As typed. Defaults and their sources: docs/models/survive.md.
 struct GoodputAsk {
@@ -73,6 +73,6 @@ struct GoodputRun {
   double run_days = 0, run_usd = 0;  ///< of all tokens asked for; 0: none
 };
 /// `run`: of one step, for which parts are counted and times taken. Errors name the member.
-Result<GoodputRun> run_goodput(const TrainRun& run, const GoodputAsk& ask, const Catalog& catalog);
+Result<GoodputRun> run_goodput(const step::TrainRun& run, const GoodputAsk& ask, const spec::Catalog& catalog);
 
-}  // namespace busbar
+}  // namespace busbar::survive

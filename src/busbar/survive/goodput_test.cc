@@ -6,7 +6,7 @@
 #include <cmath>
 #include <random>
 
-namespace busbar {
+namespace busbar::survive {
 namespace {
 
 /// Plays the process itself: useful seconds over all seconds.
@@ -96,4 +96,4 @@ TEST(Spares, ChanceOfAnySlowServer) {  // 0.5 % of servers: 47 % of jobs with 12
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::survive

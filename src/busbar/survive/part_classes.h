@@ -8,7 +8,7 @@
 
 #include "busbar/topology/topology.h"
 
-namespace busbar {
+namespace busbar::survive {
 
 /// Parts that cannot be told apart by what is around them.
 struct PartClass {
@@ -27,6 +27,6 @@ struct PartClass {
 /// of GPUs inside nodes. Parts are alike if their kinds, rates and neighbours are, and so on for the neighbours (colour
 /// refinement). `colours`: per GPU of the machine; GPUs of different colours are never alike. In order of LinkId. Cost:
 /// a few passes over all links.
-std::vector<PartClass> part_classes(const Topology& topology, std::span<const std::uint32_t> colours);
+std::vector<PartClass> part_classes(const topology::Topology& topology, std::span<const std::uint32_t> colours);
 
-}  // namespace busbar
+}  // namespace busbar::survive

@@ -10,10 +10,10 @@
 #include "busbar/spec/cluster.h"
 #include "busbar/topology/selector.h"
 
-namespace busbar {
+namespace busbar::survive {
 namespace {
 
-std::map<std::string, std::vector<PartClass>> classes_of(const Topology& t, std::uint32_t stages = 1) {
+std::map<std::string, std::vector<PartClass>> classes_of(const topology::Topology& t, std::uint32_t stages = 1) {
   std::vector<std::uint32_t> colours;
   const auto n = static_cast<std::uint32_t>(t.gpus().size());
   for (std::uint32_t r = 0; r < n; ++r) colours.push_back(r * stages / n);
@@ -23,7 +23,7 @@ std::map<std::string, std::vector<PartClass>> classes_of(const Topology& t, std:
 }
 
 TEST(PartClasses, ARegularMachineHasOneOfEachKind) {
-  const Cluster c = load_cluster("dgx-h100:64").value();
+  const spec::Cluster c = spec::load_cluster("dgx-h100:64").value();
   const auto classes = classes_of(c.topology);
   for (const char* kind : {"leaf", "spine", "cable leaf-spine"}) ASSERT_EQ(classes.at(kind).size(), 1u) << kind;
   EXPECT_EQ(classes.at("leaf")[0].alike, 16u);
@@ -38,22 +38,23 @@ TEST(PartClasses, ARegularMachineHasOneOfEachKind) {
 
 TEST(PartClasses, SelectorsNameCablesOfTheMachine) {
   for (const char* name : {"dgx-h100:4", "gb200-nvl72:2", "dgx-a100:2", "mi300x-8:2", "dgx-1v"}) {
-    const Cluster c = load_cluster(name).value();
+    const spec::Cluster c = spec::load_cluster(name).value();
     for (const auto& [what, classes] : classes_of(c.topology))
       for (const PartClass& p : classes)
-        for (const std::string& s : p.selectors) EXPECT_TRUE(select_cables(c.topology, s).ok()) << name << ' ' << s;
+        for (const std::string& s : p.selectors)
+          EXPECT_TRUE(topology::select_cables(c.topology, s).ok()) << name << ' ' << s;
   }
 }
 
 TEST(PartClasses, StagesAndDamageTellPartsApart) {
-  const Cluster c = load_cluster("dgx-h100:8").value();
+  const spec::Cluster c = spec::load_cluster("dgx-h100:8").value();
   const std::size_t one = classes_of(c.topology)["nic"].size();
   EXPECT_EQ(classes_of(c.topology, 2)["nic"].size(), 2 * one);
-  Overrides damage;
+  spec::Overrides damage;
   damage.degrade = {"node3.nic2=0.5"};
-  const Cluster slow = load_cluster("dgx-h100:8", damage).value();
+  const spec::Cluster slow = spec::load_cluster("dgx-h100:8", damage).value();
   EXPECT_GT(classes_of(slow.topology)["nic"].size(), one);
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::survive

@@ -8,7 +8,7 @@
 
 #include "busbar/base/quantity.h"
 
-namespace busbar {
+namespace busbar::survive {
 namespace {
 
 constexpr double kHalf = 0.5;
@@ -27,7 +27,7 @@ PartLosses sorted(PartLosses losses) {
 const char* name_of(PartState state) { return state == PartState::kOut ? "out" : "half rate"; }
 
 Result<PartLosses> lose_parts(std::string what, double sound_s, const std::vector<PartClass>& classes,
-                              const Overrides& overrides, const TimeWith& time, const Context& context) {
+                              const spec::Overrides& overrides, const TimeWith& time, const Context& context) {
   PartLosses out{std::move(what), sound_s, {}};
   std::size_t done = 0, all = 0;
   for (const PartClass& part : classes) all += (part.dies_alone ? 2 : 1) * part.selectors.size();
@@ -38,7 +38,7 @@ Result<PartLosses> lose_parts(std::string what, double sound_s, const std::vecto
       std::optional<PartLoss> worst;
       for (const std::string& selector : part.selectors) {
         if (!context.go_on("faults", done++, all)) return sorted(std::move(out));
-        Overrides with = overrides;
+        spec::Overrides with = overrides;
         if (state == PartState::kOut) with.fail.push_back(selector);
         if (state == PartState::kHalfRate) with.degrade.push_back(fmt::format("{}={}", selector, kHalf));
         const Result<double> seconds = time(with);
@@ -73,12 +73,12 @@ void price_losses(const GoodputRun& g, double repair_hours, PartLosses& losses) 
   }
 }
 
-std::vector<std::uint32_t> stage_colours(const LayoutSpec& l, std::uint32_t gpus) {
+std::vector<std::uint32_t> stage_colours(const workload::LayoutSpec& l, std::uint32_t gpus) {
   std::vector<std::uint32_t> out(gpus);
   std::uint32_t inner = 1;
-  for (const ParallelAxis axis : l.rank_order) {
-    if (axis == ParallelAxis::kPp) break;
-    inner *= axis == ParallelAxis::kTp ? l.tp : axis == ParallelAxis::kCp ? l.cp : l.dp;
+  for (const workload::ParallelAxis axis : l.rank_order) {
+    if (axis == workload::ParallelAxis::kPp) break;
+    inner *= axis == workload::ParallelAxis::kTp ? l.tp : axis == workload::ParallelAxis::kCp ? l.cp : l.dp;
   }
   for (std::uint32_t r = 0; r < gpus && r < l.ranks(); ++r) {
     const std::uint32_t stage = r / inner % l.pp;
@@ -87,4 +87,4 @@ std::vector<std::uint32_t> stage_colours(const LayoutSpec& l, std::uint32_t gpus
   return out;
 }
 
-}  // namespace busbar
+}  // namespace busbar::survive

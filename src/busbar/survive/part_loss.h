@@ -11,7 +11,7 @@
 #include "busbar/survive/goodput_run.h"
 #include "busbar/survive/part_classes.h"
 
-namespace busbar {
+namespace busbar::survive {
 
 enum class PartState : std::uint8_t { kOut, kHalfRate };
 const char* name_of(PartState state);  ///< "out", "half rate"
@@ -34,15 +34,15 @@ struct PartLosses {
 };
 
 /// Seconds of the same thing on the same machine with more faults.
-using TimeWith = std::function<Result<double>(const Overrides& overrides)>;
+using TimeWith = std::function<Result<double>(const spec::Overrides& overrides)>;
 
 /// Runs `time` with the named members of each class lost, and at half rate. Interrupted: the rows so far.
 Result<PartLosses> lose_parts(std::string what, double sound_s, const std::vector<PartClass>& classes,
-                              const Overrides& overrides, const TimeWith& time, const Context& context);
+                              const spec::Overrides& overrides, const TimeWith& time, const Context& context);
 /// Fills in lost_h.
 void price_losses(const GoodputRun& goodput, double repair_hours, PartLosses& losses);
 
 /// The stage of each rank's GPU, for part_classes(): first, last, or one in between.
-std::vector<std::uint32_t> stage_colours(const LayoutSpec& layout, std::uint32_t gpus);
+std::vector<std::uint32_t> stage_colours(const workload::LayoutSpec& layout, std::uint32_t gpus);
 
-}  // namespace busbar
+}  // namespace busbar::survive

@@ -10,27 +10,30 @@
 
 #include "busbar/predict/predictor.h"
 
-namespace busbar {
+namespace busbar::survive {
 namespace {
 
-double all_reduce_s(const Overrides& overrides) {
-  Cluster c = load_cluster("dgx-h100:4", overrides).value();
-  const auto machine = Predictor::make(std::move(c), {}).value();
-  return machine->time(call_over(Collective::kAllReduce, Bytes{1u << 30}, machine->ranks()), kTimeAlone)->time.in_s();
+double all_reduce_s(const spec::Overrides& overrides) {
+  spec::Cluster c = spec::load_cluster("dgx-h100:4", overrides).value();
+  const auto machine = predict::Predictor::make(std::move(c), {}).value();
+  return machine
+      ->time(predict::call_over(collectives::Collective::kAllReduce, Bytes{1u << 30}, machine->ranks()),
+             predict::kTimeAlone)
+      ->time.in_s();
 }
 
 TEST(PartLoss, NoOtherNicCostsMoreThanTheRow) {
-  const Cluster sound = load_cluster("dgx-h100:4").value();
+  const spec::Cluster sound = spec::load_cluster("dgx-h100:4").value();
   std::vector<PartClass> nics = part_classes(sound.topology, {});
   std::erase_if(nics, [](const PartClass& c) { return c.what != "nic"; });
   ASSERT_EQ(nics.size(), 1u);
 
-  const auto time = [](const Overrides& with) -> Result<double> { return all_reduce_s(with); };
+  const auto time = [](const spec::Overrides& with) -> Result<double> { return all_reduce_s(with); };
   const PartLosses losses = lose_parts("all_reduce", all_reduce_s({}), nics, {}, time, {}).value();
   for (const PartLoss& l : losses.rows) {
     for (std::uint32_t nic = 0; nic < 32; nic += 3) {
       const std::string name = fmt::format("node{}.nic{}", nic / 8, nic % 8);
-      Overrides with;
+      spec::Overrides with;
       if (l.state == PartState::kOut) with.fail = {name};
       if (l.state == PartState::kHalfRate) with.degrade = {name + "=0.5"};
       EXPECT_LT(all_reduce_s(with), 1.01 * *l.time_s) << name;
@@ -39,10 +42,10 @@ TEST(PartLoss, NoOtherNicCostsMoreThanTheRow) {
 }
 
 TEST(PartLoss, RowsAreThoseOfTheSameFaultByHand) {
-  const Cluster sound = load_cluster("dgx-h100:4").value();
+  const spec::Cluster sound = spec::load_cluster("dgx-h100:4").value();
 
-  const auto time = [](const Overrides& with) -> Result<double> {
-    BUSBAR_ASSIGN(const Cluster c, load_cluster("dgx-h100:4", with));
+  const auto time = [](const spec::Overrides& with) -> Result<double> {
+    BUSBAR_ASSIGN(const spec::Cluster c, spec::load_cluster("dgx-h100:4", with));
     return all_reduce_s(with);
   };
   const PartLosses losses =
@@ -56,7 +59,7 @@ TEST(PartLoss, RowsAreThoseOfTheSameFaultByHand) {
     }
     if (l.part.what != "nic") continue;
     ++nics;
-    Overrides with;
+    spec::Overrides with;
     if (l.state == PartState::kOut) with.fail = {l.selector};
     if (l.state == PartState::kHalfRate) with.degrade = {l.selector + "=0.5"};
     EXPECT_EQ(*l.time_s, all_reduce_s(with));
@@ -67,7 +70,7 @@ TEST(PartLoss, RowsAreThoseOfTheSameFaultByHand) {
 TEST(PartLoss, AdviceIsGivenOnlyWhereTheMachineIsFasterWithoutThePart) {
   const PartClass part{"nic", {"node0.nic0"}, 8, true};
   const auto losses = [&](double out_s, double half_s) {
-    const auto time = [&](const Overrides& with) -> Result<double> { return with.fail.empty() ? half_s : out_s; };
+    const auto time = [&](const spec::Overrides& with) -> Result<double> { return with.fail.empty() ? half_s : out_s; };
     return lose_parts("step", 1.0, {part}, {}, time, {}).value();
   };
   for (const PartLoss& l : losses(1.1, 1.5).rows) EXPECT_EQ(l.switch_off, l.state == PartState::kHalfRate);
@@ -76,12 +79,12 @@ TEST(PartLoss, AdviceIsGivenOnlyWhereTheMachineIsFasterWithoutThePart) {
 }
 
 TEST(PartLoss, StagesOfARank) {
-  LayoutSpec l;
+  workload::LayoutSpec l;
   l.tp = 2, l.pp = 4, l.dp = 2;
   EXPECT_THAT(stage_colours(l, 16), testing::ElementsAre(0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2));
-  l.rank_order = kTpCpPpDp;
+  l.rank_order = workload::kTpCpPpDp;
   EXPECT_THAT(stage_colours(l, 16), testing::ElementsAre(0, 0, 1, 1, 1, 1, 2, 2, 0, 0, 1, 1, 1, 1, 2, 2));
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::survive

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <utility>
 
-namespace busbar {
+namespace busbar::survive {
 namespace {
 
 class SparePolicies {
@@ -67,4 +67,4 @@ std::vector<SparePolicy> spare_policies(const SpareTerms& terms, double confiden
   return SparePolicies(terms, confidence).all();
 }
 
-}  // namespace busbar
+}  // namespace busbar::survive

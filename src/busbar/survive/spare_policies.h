@@ -7,7 +7,7 @@
 
 #include "busbar/survive/goodput.h"
 
-namespace busbar {
+namespace busbar::survive {
 
 /// All times in seconds.
 struct SpareTerms {
@@ -37,4 +37,4 @@ struct SparePolicy {
 /// does not have is left out.
 std::vector<SparePolicy> spare_policies(const SpareTerms& terms, double confidence);
 
-}  // namespace busbar
+}  // namespace busbar::survive

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace busbar {
+namespace busbar::survive {
 namespace {
 
 SpareTerms terms_of_racks() {
@@ -63,4 +63,4 @@ TEST(SparePolicies, StateOfAPeerSavesTheWorkSinceTheCheckpoint) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::survive

@@ -10,7 +10,7 @@
 #include "busbar/topology/levels.h"
 #include "busbar/topology/tiers.h"
 
-namespace busbar {
+namespace busbar::topology {
 namespace {
 
 constexpr double kUnlimited = std::numeric_limits<double>::infinity();
@@ -171,4 +171,4 @@ Bisection bisect(const Topology& t) {
   return t.blocks().size() == 1 ? inside_block(t) : across_blocks(t);
 }
 
-}  // namespace busbar
+}  // namespace busbar::topology

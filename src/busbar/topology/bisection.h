@@ -5,7 +5,7 @@
 
 #include "busbar/topology/topology.h"
 
-namespace busbar {
+namespace busbar::topology {
 
 struct Bisection {
   double GBps = 0;   ///< one direction: wire rate x health of the links cut, 1e9 bytes/s
@@ -26,4 +26,4 @@ Bisection bisect(const Topology& topology);
 /// The cut "tiers" of a machine of two or more blocks, of any size.
 Bisection bisect_tiers(const Topology& topology);
 
-}  // namespace busbar
+}  // namespace busbar::topology

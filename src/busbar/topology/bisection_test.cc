@@ -8,7 +8,7 @@
 
 #include "busbar/topology/test_parts.h"
 
-namespace busbar {
+namespace busbar::topology {
 namespace {
 
 Topology fabric_of(const FabricSpec& spec, std::uint32_t nodes, std::uint32_t nics) {
@@ -67,4 +67,4 @@ RC_GTEST_PROP(BisectionByTiers, IsTheMaximumFlowWhereLeavesAreFull, ()) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::topology

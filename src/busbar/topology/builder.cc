@@ -4,7 +4,7 @@
 #include "busbar/base/grouped.h"
 #include "busbar/topology/topology.h"
 
-namespace busbar {
+namespace busbar::topology {
 namespace {
 
 /// The place of `value` in `table`; appends it if it is new. Tables have a few dozen entries.
@@ -153,4 +153,4 @@ Topology TopologyBuilder::seal() && {
   return std::move(t_);
 }
 
-}  // namespace busbar
+}  // namespace busbar::topology

@@ -8,7 +8,7 @@
 #include "busbar/base/text.h"
 #include "busbar/topology/seen_damage.h"
 
-namespace busbar {
+namespace busbar::topology {
 
 CableIndex::CableIndex(const Topology& topology) : topology_(topology) {
   for (const NodeTemplate& node : topology.templates()) {
@@ -100,4 +100,4 @@ Status fail_cables(TopologyBuilder& builder, std::string_view selector) {
   return fail_cables(builder, CableIndex(builder.peek()), selector);
 }
 
-}  // namespace busbar
+}  // namespace busbar::topology

@@ -10,7 +10,7 @@
 #include "busbar/base/csr.h"
 #include "busbar/topology/selector.h"
 
-namespace busbar {
+namespace busbar::topology {
 
 /// Gives the same answers as select_cables. A selector without globs that names one or two devices costs the cables of
 /// one device, not a pass over the machine. Keeps references: names and cables of `topology` must not change, faults
@@ -36,4 +36,4 @@ class CableIndex {
 Status degrade_cables(TopologyBuilder& builder, const CableIndex& index, std::string_view selector, double factor);
 Status fail_cables(TopologyBuilder& builder, const CableIndex& index, std::string_view selector);
 
-}  // namespace busbar
+}  // namespace busbar::topology

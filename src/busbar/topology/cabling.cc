@@ -10,7 +10,7 @@
 
 #include "busbar/topology/tiers.h"
 
-namespace busbar {
+namespace busbar::topology {
 namespace {
 
 bool is_cable(const Topology& t, LinkId l) {
@@ -170,4 +170,4 @@ std::string cabling_csv(const Topology& t, const std::vector<Cable>& cables, con
   return out;
 }
 
-}  // namespace busbar
+}  // namespace busbar::topology

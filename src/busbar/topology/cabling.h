@@ -11,7 +11,7 @@
 
 #include "busbar/topology/topology.h"
 
-namespace busbar {
+namespace busbar::topology {
 
 enum class Medium : std::uint8_t { kCopper, kMultiMode, kSingleMode, kCoPackaged };
 constexpr Medium kLastMedium = Medium::kCoPackaged;
@@ -73,4 +73,4 @@ CablingSums sum_of(const Topology& topology, const std::vector<Cable>& cables, c
 /// have different parts, '+' joins them, that of `from` first.
 std::string cabling_csv(const Topology& topology, const std::vector<Cable>& cables, const CablingRules& rules);
 
-}  // namespace busbar
+}  // namespace busbar::topology

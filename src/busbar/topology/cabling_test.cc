@@ -7,7 +7,7 @@
 
 #include "busbar/topology/test_parts.h"
 
-namespace busbar {
+namespace busbar::topology {
 namespace {
 
 Topology cluster(std::uint32_t nodes, LinkKind kind) {
@@ -130,4 +130,4 @@ TEST(Cabling, ListsEveryCableOnALine) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::topology

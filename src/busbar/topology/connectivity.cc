@@ -7,7 +7,7 @@
 
 #include "busbar/base/disjoint_sets.h"
 
-namespace busbar {
+namespace busbar::topology {
 namespace {
 
 /// Chips of a torus forward for their neighbours.
@@ -71,4 +71,4 @@ Status check_connected(const Topology& t) {
   return {};
 }
 
-}  // namespace busbar
+}  // namespace busbar::topology

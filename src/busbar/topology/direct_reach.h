@@ -1,7 +1,7 @@
 // Which devices reach GPU memory without a copy in host memory.
 #pragma once
 
-namespace busbar {
+namespace busbar::topology {
 
 struct DirectReach {
   bool gpudirect = true;  ///< NICs and drives
@@ -9,4 +9,4 @@ struct DirectReach {
   bool relays = true;     ///< GPUs over the NVLink of a GPU between them, as NCCL passes data on; the hardware does not
 };
 
-}  // namespace busbar
+}  // namespace busbar::topology

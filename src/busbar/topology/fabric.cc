@@ -8,7 +8,7 @@
 
 #include "busbar/topology/internal/fabric_kinds.h"
 
-namespace busbar {
+namespace busbar::topology {
 namespace {
 
 /// "spine3"; above cores "tier4_3".
@@ -107,4 +107,4 @@ Result<FabricPlan> build_fabric(const FabricSpec& spec, const Csr<DeviceId>& nic
   return plan;
 }
 
-}  // namespace busbar
+}  // namespace busbar::topology

@@ -15,7 +15,7 @@
 #include "busbar/base/result.h"
 #include "busbar/topology/topology.h"
 
-namespace busbar {
+namespace busbar::topology {
 
 enum class FabricKind : std::uint8_t {
   kNone,           ///< no cables
@@ -132,4 +132,4 @@ Result<FabricPlan> plan_fabric(const FabricSpec& spec, std::uint32_t nodes, std:
 /// pod), "core<i>", above them "tier4_<i>" and so on (of the kind of cores). Numbers continue from plane to plane.
 Result<FabricPlan> build_fabric(const FabricSpec& spec, const Csr<DeviceId>& nics, TopologyBuilder& builder);
 
-}  // namespace busbar
+}  // namespace busbar::topology

@@ -4,7 +4,7 @@
 
 #include "busbar/topology/internal/fabric_kinds.h"
 
-namespace busbar {
+namespace busbar::topology {
 namespace {
 
 /// Fills in open sizes. Balanced: a = 2p = 2h, so a switch has p + (a - 1) + h = 4p - 1 ports.
@@ -90,4 +90,4 @@ void cable_dragonfly(const FabricSpec& spec, const FabricPlan& plan, const std::
   }
 }
 
-}  // namespace busbar
+}  // namespace busbar::topology

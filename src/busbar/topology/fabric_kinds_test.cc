@@ -7,7 +7,7 @@
 #include "busbar/topology/test_parts.h"
 #include "busbar/topology/tiers.h"
 
-namespace busbar {
+namespace busbar::topology {
 namespace {
 
 struct BuiltKind {
@@ -248,4 +248,4 @@ TEST(Torus, HasTwoCablesPerSwitchAndDimension) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::topology

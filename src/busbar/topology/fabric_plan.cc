@@ -5,7 +5,7 @@
 
 #include "busbar/topology/internal/fabric_kinds.h"
 
-namespace busbar {
+namespace busbar::topology {
 
 std::string describe(const SwitchSpec& s) {
   return fmt::format("{} ({} ports)", s.part.empty() ? "the switch" : s.part, s.ports);
@@ -148,4 +148,4 @@ Result<FabricPlan> plan_fabric(const FabricSpec& spec, std::uint32_t nodes, std:
   return plan_planes(spec, nodes, nics / spec.planes, spec.planes, spec.split);
 }
 
-}  // namespace busbar
+}  // namespace busbar::topology

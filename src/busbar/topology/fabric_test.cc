@@ -8,7 +8,7 @@
 #include "busbar/topology/connectivity.h"
 #include "busbar/topology/test_parts.h"
 
-namespace busbar {
+namespace busbar::topology {
 namespace {
 
 struct Built {
@@ -147,4 +147,4 @@ RC_GTEST_PROP(Fabric, EveryBuiltFabricKeepsItsRules, ()) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::topology

@@ -4,7 +4,7 @@
 
 #include "busbar/topology/internal/fabric_kinds.h"
 
-namespace busbar {
+namespace busbar::topology {
 namespace {
 
 constexpr std::uint32_t kLongestDimension = 128;  ///< hops are counted in 8 bits; three halves of this fit
@@ -64,4 +64,4 @@ void cable_torus(const FabricSpec& spec, const std::vector<DeviceId>& leaves, To
   }
 }
 
-}  // namespace busbar
+}  // namespace busbar::topology

@@ -5,7 +5,7 @@
 
 #include "busbar/topology/internal/fabric_kinds.h"
 
-namespace busbar {
+namespace busbar::topology {
 namespace {
 
 double rate(const LinkClass& c) { return static_cast<double>(per_second(c.wire_rate)); }
@@ -152,4 +152,4 @@ Result<FabricPlan> plan_tree(const FabricSpec& spec, std::uint32_t nodes, std::u
   return plan;
 }
 
-}  // namespace busbar
+}  // namespace busbar::topology

@@ -5,7 +5,7 @@
 
 #include "busbar/topology/topology.h"
 
-namespace busbar {
+namespace busbar::topology {
 
 /// The memory of the first GPU; all are taken to be alike. Pre: there is a GPU.
 inline Bytes gpu_memory(const Topology& t) { return t.device_class(t.gpus().front()).memory; }
@@ -22,4 +22,4 @@ inline std::string gpu_memory_in_words(const Topology& t) {
   return kind.empty() ? "GPU memory" : "GPU memory (" + kind + ")";
 }
 
-}  // namespace busbar
+}  // namespace busbar::topology

@@ -8,7 +8,7 @@
 
 #include "busbar/topology/tiers.h"
 
-namespace busbar {
+namespace busbar::topology {
 namespace {
 
 constexpr std::size_t kKinds = static_cast<std::size_t>(DeviceKind::kSwitch) + 1;
@@ -177,4 +177,4 @@ Bytes total_memory(const Topology& t) {
   return Bytes{sum};
 }
 
-}  // namespace busbar
+}  // namespace busbar::topology

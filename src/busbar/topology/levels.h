@@ -7,7 +7,7 @@
 
 #include "busbar/topology/topology.h"
 
-namespace busbar {
+namespace busbar::topology {
 
 /// One level, per GPU and per direction.
 struct Level {
@@ -50,4 +50,4 @@ struct ScaleUpDomain {
 /// The domain of the first GPU; one GPU alone if it has no such links. Links to CPUs do not count.
 ScaleUpDomain scale_up_domain(const Topology& topology);
 
-}  // namespace busbar
+}  // namespace busbar::topology

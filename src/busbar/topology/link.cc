@@ -3,7 +3,7 @@
 #include <cmath>
 #include <iterator>
 
-namespace busbar {
+namespace busbar::topology {
 namespace {
 
 BytesPerSecond scaled(BytesPerSecond rate, double factor) {
@@ -29,4 +29,4 @@ const char* name_of(LinkKind kind) {
 BytesPerSecond LinkClass::payload_rate() const { return scaled(wire_rate, efficiency * health); }
 BytesPerSecond LinkClass::floor_rate() const { return scaled(wire_rate, health); }
 
-}  // namespace busbar
+}  // namespace busbar::topology

@@ -7,7 +7,7 @@
 #include "busbar/base/id.h"
 #include "busbar/base/units.h"
 
-namespace busbar {
+namespace busbar::topology {
 
 enum class DeviceId : std::uint32_t {};
 enum class LinkId : std::uint32_t {};  ///< A directed link; `reverse(l)` is the other direction.
@@ -81,4 +81,4 @@ struct LinkClass {
 
 constexpr LinkId reverse(LinkId l) { return static_cast<LinkId>(static_cast<std::uint32_t>(l) ^ 1u); }
 
-}  // namespace busbar
+}  // namespace busbar::topology

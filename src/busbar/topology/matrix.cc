@@ -7,7 +7,7 @@
 
 #include "busbar/topology/path_type.h"
 
-namespace busbar {
+namespace busbar::topology {
 namespace {
 
 /// The prefix for bonded links: the kind of the first scale-up link that does not go to a CPU.
@@ -115,4 +115,4 @@ RelationMatrix relation_matrix(const Topology& t, BlockId id) {
   return m;
 }
 
-}  // namespace busbar
+}  // namespace busbar::topology

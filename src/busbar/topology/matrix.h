@@ -7,7 +7,7 @@
 
 #include "busbar/topology/topology.h"
 
-namespace busbar {
+namespace busbar::topology {
 
 /// Rows and columns are the GPUs, then the NICs, in their order.
 struct RelationMatrix {
@@ -25,4 +25,4 @@ struct RelationMatrix {
 /// block.
 RelationMatrix relation_matrix(const Topology& topology, BlockId block);
 
-}  // namespace busbar
+}  // namespace busbar::topology

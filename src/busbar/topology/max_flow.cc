@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-namespace busbar {
+namespace busbar::topology {
 
 void MaxFlow::connect(std::uint32_t a, std::uint32_t b, double forth, double back) {
   edges_.push_back({b, first_[a], forth, 0});
@@ -50,4 +50,4 @@ double MaxFlow::push(std::uint32_t at, std::uint32_t sink, double most) {
   return 0;
 }
 
-}  // namespace busbar
+}  // namespace busbar::topology

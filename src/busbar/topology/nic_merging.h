@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace busbar {
+namespace busbar::topology {
 
 /// Whether a library merges NICs also depends on its release.
 enum class NicMerging : std::uint8_t {
@@ -16,4 +16,4 @@ inline const char* name_of(NicMerging merging) {
   return kNames[static_cast<int>(merging)];
 }
 
-}  // namespace busbar
+}  // namespace busbar::topology

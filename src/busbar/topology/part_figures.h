@@ -9,7 +9,7 @@
 
 #include "busbar/topology/topology.h"
 
-namespace busbar {
+namespace busbar::topology {
 
 /// All members may be empty. A reader then counts a lane of unknown rate as kUnknownLane and says so in its notes.
 struct PartFigures {
@@ -44,4 +44,4 @@ struct PartFigures {
 /// Replaces an unknown rate. No product has it: a round number that cannot be mistaken for a real one.
 inline constexpr BytesPerSecond kUnknownLane{1'000'000'000};
 
-}  // namespace busbar
+}  // namespace busbar::topology

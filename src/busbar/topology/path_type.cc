@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace busbar {
+namespace busbar::topology {
 namespace {
 
 /// NCCL and nvidia-smi count a root port as part of the host bridge.
@@ -133,4 +133,4 @@ std::uint32_t bonded_lanes(const Topology& t, DeviceId a, DeviceId b) {
   return straight > 0 ? straight : std::min(from_a, from_b);
 }
 
-}  // namespace busbar
+}  // namespace busbar::topology

@@ -10,7 +10,7 @@
 
 #include "busbar/topology/topology.h"
 
-namespace busbar {
+namespace busbar::topology {
 
 /// From near to far; a path has the type of its farthest link. Compare with other programs by name, not by number.
 enum class PathType : std::uint8_t {
@@ -65,4 +65,4 @@ class BlockPaths {
 /// the GPU that has fewer. 0: none.
 std::uint32_t bonded_lanes(const Topology& topology, DeviceId a, DeviceId b);
 
-}  // namespace busbar
+}  // namespace busbar::topology

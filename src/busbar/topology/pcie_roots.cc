@@ -4,7 +4,7 @@
 
 #include "busbar/topology/tree_view.h"
 
-namespace busbar {
+namespace busbar::topology {
 namespace {
 
 bool has_cable(const Topology& t, DeviceId nic) {
@@ -39,4 +39,4 @@ std::vector<DeviceId> gpu_nics(const Topology& t, const std::vector<PcieRoot>& r
   return !cabled.empty() ? cabled : !beside.empty() ? beside : all;
 }
 
-}  // namespace busbar
+}  // namespace busbar::topology

@@ -5,7 +5,7 @@
 
 #include "busbar/topology/topology.h"
 
-namespace busbar {
+namespace busbar::topology {
 
 /// All its devices share the rate of one link towards the CPU.
 struct PcieRoot {
@@ -21,4 +21,4 @@ std::vector<PcieRoot> pcie_roots(const Topology& topology, BlockId block);
 /// if none does.
 std::vector<DeviceId> gpu_nics(const Topology& topology, const std::vector<PcieRoot>& roots);
 
-}  // namespace busbar
+}  // namespace busbar::topology

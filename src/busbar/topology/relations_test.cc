@@ -12,7 +12,7 @@
 #include "busbar/topology/pcie_roots.h"
 #include "busbar/topology/tree_view.h"
 
-namespace busbar {
+namespace busbar::topology {
 namespace {
 
 using testing::Contains;
@@ -282,4 +282,4 @@ TEST(Levels, CompareEachWithTheOneBefore) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::topology

@@ -2,7 +2,7 @@
 
 #include <iterator>
 
-namespace busbar {
+namespace busbar::topology {
 
 const char* name_of(RoutingPolicy policy) {
   constexpr const char* kNames[] = {"static", "spray", "valiant", "adaptive"};
@@ -10,4 +10,4 @@ const char* name_of(RoutingPolicy policy) {
   return kNames[static_cast<std::size_t>(policy)];
 }
 
-}  // namespace busbar
+}  // namespace busbar::topology

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace busbar {
+namespace busbar::topology {
 
 enum class RoutingPolicy : std::uint8_t {
   kStatic,    ///< every flow keeps one path; ties by a hash of (flow, switch)
@@ -14,4 +14,4 @@ enum class RoutingPolicy : std::uint8_t {
 constexpr RoutingPolicy kLastRoutingPolicy = RoutingPolicy::kAdaptive;
 const char* name_of(RoutingPolicy policy);  ///< "static", "spray", ...
 
-}  // namespace busbar
+}  // namespace busbar::topology

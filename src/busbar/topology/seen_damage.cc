@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace busbar {
+namespace busbar::topology {
 
 bool is_seen(const Damage& damage) { return damage.name.ends_with(kSeen); }
 
@@ -16,4 +16,4 @@ double seen_share(const Topology& topology, LinkId link) {
   return share;
 }
 
-}  // namespace busbar
+}  // namespace busbar::topology

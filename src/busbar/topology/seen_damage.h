@@ -6,7 +6,7 @@
 
 #include "busbar/topology/topology.h"
 
-namespace busbar {
+namespace busbar::topology {
 
 /// Ends Damage::name, as --degrade takes it: "node5.nic2:seen".
 inline constexpr std::string_view kSeen = ":seen";
@@ -15,4 +15,4 @@ bool is_seen(const Damage& damage);
 /// The share of the link's rate as built that software reads, in (0, 1].
 double seen_share(const Topology& topology, LinkId link);
 
-}  // namespace busbar
+}  // namespace busbar::topology

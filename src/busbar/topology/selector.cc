@@ -8,7 +8,7 @@
 #include "busbar/base/quantity.h"
 #include "busbar/base/text.h"
 
-namespace busbar {
+namespace busbar::topology {
 namespace {
 
 /// Whether `c` is in the set that starts after '['. Moves `p` past the ']'. A set without ']' matches nothing.
@@ -230,4 +230,4 @@ Result<std::vector<LinkId>> select_cables(const Topology& t, std::string_view se
   return out;
 }
 
-}  // namespace busbar
+}  // namespace busbar::topology

@@ -14,7 +14,7 @@
 #include "busbar/base/result.h"
 #include "busbar/topology/topology.h"
 
-namespace busbar {
+namespace busbar::topology {
 
 /// Whether `text` matches the glob. Cost: O(text x pattern) at worst.
 bool matches_glob(std::string_view pattern, std::string_view text);
@@ -30,4 +30,4 @@ Status degrade_cables(TopologyBuilder& builder, std::string_view selector, doubl
 /// Removes all cables of `selector`.
 Status fail_cables(TopologyBuilder& builder, std::string_view selector);
 
-}  // namespace busbar
+}  // namespace busbar::topology

@@ -9,7 +9,7 @@
 #include "busbar/topology/connectivity.h"
 #include "busbar/topology/levels.h"
 
-namespace busbar {
+namespace busbar::topology {
 namespace {
 
 using testing::HasSubstr;
@@ -230,4 +230,4 @@ TEST(Levels, CountOnlyLiveCables) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::topology

@@ -6,7 +6,7 @@
 
 #include "busbar/topology/fabric.h"
 
-namespace busbar {
+namespace busbar::topology {
 
 inline LinkClass test_link(LinkKind kind, std::uint64_t gigabytes_per_s, Duration latency = {}) {
   LinkClass c;
@@ -72,4 +72,4 @@ inline Result<TestCluster> test_cluster(const FabricSpec& spec, NodeTemplate nod
   return out;
 }
 
-}  // namespace busbar
+}  // namespace busbar::topology

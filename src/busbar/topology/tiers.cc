@@ -2,7 +2,7 @@
 
 #include <fmt/core.h>
 
-namespace busbar {
+namespace busbar::topology {
 namespace {
 
 constexpr std::uint8_t kLeafTier = 1, kSpineTier = 2, kCoreTier = 3;
@@ -43,4 +43,4 @@ std::string tier_name(std::uint8_t tier) {
   return tier < std::size(kNames) ? kNames[tier] : fmt::format("tier {}", tier);
 }
 
-}  // namespace busbar
+}  // namespace busbar::topology

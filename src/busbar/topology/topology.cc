@@ -4,7 +4,7 @@
 
 #include <charconv>
 
-namespace busbar {
+namespace busbar::topology {
 
 BlockId Topology::block_of(DeviceId d) const { return device_block_[index(d)]; }
 
@@ -46,4 +46,4 @@ Result<DeviceId> Topology::find(std::string_view name) const {
   return missing;
 }
 
-}  // namespace busbar
+}  // namespace busbar::topology

@@ -22,7 +22,7 @@
 #include "busbar/base/result.h"
 #include "busbar/topology/link.h"
 
-namespace busbar {
+namespace busbar::topology {
 
 enum class BlockId : std::uint32_t {};
 enum class ShapeId : std::uint32_t {};
@@ -189,4 +189,4 @@ class TopologyBuilder {
   std::uint32_t shapes_ = 0;
 };
 
-}  // namespace busbar
+}  // namespace busbar::topology

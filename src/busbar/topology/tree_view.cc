@@ -6,7 +6,7 @@
 
 #include "busbar/base/quantity.h"
 
-namespace busbar {
+namespace busbar::topology {
 namespace {
 
 bool makes_parent(LinkKind k) { return k == LinkKind::kPcie || k == LinkKind::kHost || k == LinkKind::kC2c; }
@@ -94,4 +94,4 @@ std::vector<TreeLine> block_tree(const Topology& t, BlockId block) {
   return TreeBuilder(t, t.blocks()[index(block)]).build();
 }
 
-}  // namespace busbar
+}  // namespace busbar::topology

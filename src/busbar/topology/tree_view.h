@@ -6,7 +6,7 @@
 
 #include "busbar/topology/topology.h"
 
-namespace busbar {
+namespace busbar::topology {
 
 struct TreeLine {
   std::uint32_t depth = 0;
@@ -20,4 +20,4 @@ struct TreeLine {
 /// the block).
 std::vector<TreeLine> block_tree(const Topology& topology, BlockId block);
 
-}  // namespace busbar
+}  // namespace busbar::topology

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace busbar {
+namespace busbar::trace {
 namespace {
 
 /// Puts the spans of one track, in order, into the first lane where they nest.
@@ -59,4 +59,4 @@ std::string lane_name(const Timeline& timeline, const Lane& lane) {
   return lane.number == 0 ? name : fmt::format("{} ({})", name, lane.number + 1);
 }
 
-}  // namespace busbar
+}  // namespace busbar::trace

@@ -12,7 +12,7 @@
 #include "busbar/trace/internal/nesting.h"
 #include "busbar/trace/internal/wire.h"
 
-namespace busbar {
+namespace busbar::trace {
 namespace {
 
 // Field numbers; names as in the .proto files.
@@ -253,4 +253,4 @@ class TraceWriter {
 
 std::string perfetto_bytes(const Timeline& timeline) { return TraceWriter(timeline).write(); }
 
-}  // namespace busbar
+}  // namespace busbar::trace

@@ -5,7 +5,7 @@
 
 #include "busbar/trace/timeline.h"
 
-namespace busbar {
+namespace busbar::trace {
 
 /// The bytes of a Perfetto trace: TrackEvents on one process track per Track::process and one thread track per track
 /// (more if spans overlap without nesting). Slices carry their category and, if known, the arguments `bound_by`,
@@ -20,4 +20,4 @@ namespace busbar {
 /// Order:   equal timelines give equal bytes.
 std::string perfetto_bytes(const Timeline& timeline);
 
-}  // namespace busbar
+}  // namespace busbar::trace

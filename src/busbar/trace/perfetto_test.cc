@@ -12,7 +12,7 @@
 
 #include "busbar/trace/internal/wire.h"
 
-namespace busbar {
+namespace busbar::trace {
 namespace {
 
 /// Decodes the wire format: field number -> values, numbers and bytes separately.
@@ -285,4 +285,4 @@ TEST(Wire, NumbersTakeTheBytesOfThePublishedExample) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::trace

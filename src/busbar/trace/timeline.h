@@ -7,7 +7,7 @@
 
 #include "busbar/base/units.h"
 
-namespace busbar {
+namespace busbar::trace {
 
 enum class SpanId : std::uint32_t {};
 enum class TrackId : std::uint32_t {};
@@ -61,4 +61,4 @@ struct Timeline {
   Duration length;
 };
 
-}  // namespace busbar
+}  // namespace busbar::trace

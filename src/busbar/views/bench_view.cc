@@ -17,10 +17,10 @@ std::string words_of(const std::string& transport) {
   return transport == "shm" ? "processes that share memory" : "threads";
 }
 
-Table bench_table(const BenchResult& r) {
-  Table t{"",
-          {"size (B)", "time (us)", "algbw (GB/s)", "busbw (GB/s)", "#wrong", "predicted (us)", "ratio",
-           to_left("algorithm"), to_left("bound by")}};
+report::Table bench_table(const BenchResult& r) {
+  report::Table t{"",
+                  {"size (B)", "time (us)", "algbw (GB/s)", "busbw (GB/s)", "#wrong", "predicted (us)", "ratio",
+                   report::to_left("algorithm"), report::to_left("bound by")}};
   for (const BenchRow& row : r.results)
     t.rows.push_back({std::to_string(row.size_bytes), format_number(row.measured_us), format_number(row.algbw_GBps),
                       format_number(row.busbw_GBps), row.wrong ? std::to_string(*row.wrong) : "N/A",
@@ -30,8 +30,8 @@ Table bench_table(const BenchResult& r) {
   return t;
 }
 
-Facts bench_facts(const BenchResult& r) {
-  Facts out{"This host, as measured", {}};
+report::Facts bench_facts(const BenchResult& r) {
+  report::Facts out{"This host, as measured", {}};
   const auto rate = [](double GBps) { return format_rate(GBps * 1e9); };
   out.items = {{"host", fmt::format("{}, {} cores", r.host.name, r.host.cores)},
                {"flag to step", format_duration(r.host.hop_us * 1e-6)},
@@ -54,13 +54,13 @@ std::string verdict(const BenchResult& r) {
   return out;
 }
 
-Document bench_document(const BenchRequest&, const BenchResult& r) {
-  Document d{fmt::format("{} over {} ranks on {}, {}, {} {}", r.collective, r.ranks, r.host.name, words_of(r.transport),
-                         r.datatype, r.reduction),
-             {},
-             {}};
+report::Document bench_document(const BenchRequest&, const BenchResult& r) {
+  report::Document d{fmt::format("{} over {} ranks on {}, {}, {} {}", r.collective, r.ranks, r.host.name,
+                                 words_of(r.transport), r.datatype, r.reduction),
+                     {},
+                     {}};
   d.add(bench_table(r));
-  d.add(Highlight{verdict(r)});
+  d.add(report::Highlight{verdict(r)});
   d.add(bench_facts(r));
   return d;
 }

@@ -10,12 +10,12 @@
 #include "busbar/cost/money.h"
 #include "busbar/views/step_parts.h"
 
-namespace busbar {
+namespace busbar::views {
 namespace {
 
 struct Compared {
   std::string heading;
-  const TrainRun* run = nullptr;
+  const step::TrainRun* run = nullptr;
   bool fold = true;
 };
 
@@ -27,7 +27,7 @@ std::string against(const Compared& c, const Compared& first) {
   return &c == &first ? "-" : fmt::format("{:+.{}f} %", 100 * change, std::fabs(change) < 0.1 ? 1 : 0);
 }
 
-std::string memory_words(const TrainRun& r) {
+std::string memory_words(const step::TrainRun& r) {
   return fmt::format("{} of {}{}", format_size(static_cast<double>(count(r.memory.total()))),
                      format_size(static_cast<double>(count(r.memory_capacity))),
                      r.does_not_fit ? ", does not fit" : "");
@@ -40,13 +40,13 @@ std::string part_words(std::string key) {
   return key;
 }
 
-void add_parts(const std::vector<Compared>& all, Table& t) {
-  const auto names = breakdown_rows(all.front().run->step.breakdown);
+void add_parts(const std::vector<Compared>& all, report::Table& t) {
+  const auto names = step::breakdown_rows(all.front().run->step.breakdown);
   for (std::size_t i = 0; i < names.size(); ++i) {
     std::vector<std::string> row{part_words(names[i].first)};
     bool any = false;
     for (const Compared& c : all) {
-      const Duration part = breakdown_rows(c.run->step.breakdown)[i].second;
+      const Duration part = step::breakdown_rows(c.run->step.breakdown)[i].second;
       any = any || part > Duration();
       row.push_back(
           fmt::format("{} ({})", format_duration(part.in_s()), percent_of(part.in_s(), c.run->step.step_time.in_s())));
@@ -56,8 +56,8 @@ void add_parts(const std::vector<Compared>& all, Table& t) {
 }
 
 /// The part of the step that changed most, in words: "exposed DP 4.10 s instead of 0.75 s".
-std::string largest_change(const Breakdown& asked, const Breakdown& other) {
-  const auto before = breakdown_rows(asked), after = breakdown_rows(other);
+std::string largest_change(const step::Breakdown& asked, const step::Breakdown& other) {
+  const auto before = step::breakdown_rows(asked), after = step::breakdown_rows(other);
   std::size_t most = 0;
   const auto change = [&](std::size_t i) { return std::fabs(after[i].second.in_s() - before[i].second.in_s()); };
   for (std::size_t i = 0; i < before.size(); ++i)
@@ -68,10 +68,10 @@ std::string largest_change(const Breakdown& asked, const Breakdown& other) {
 
 }  // namespace
 
-Highlight beside_verdict(const TrainRun& asked, const std::vector<BesideRun>& besides) {
+report::Highlight beside_verdict(const step::TrainRun& asked, const std::vector<step::BesideRun>& besides) {
   constexpr double kSame = 0.5;  // percent
   std::string text;
-  for (const BesideRun& b : besides) {
+  for (const step::BesideRun& b : besides) {
     const double first = asked.step.step_time.in_s(), own = b.run.step.step_time.in_s(),
                  percent = 100 * (own / first - 1);
     const std::string change = b.variant.change;
@@ -87,13 +87,13 @@ Highlight beside_verdict(const TrainRun& asked, const std::vector<BesideRun>& be
   return {text};
 }
 
-Table beside_table(const TrainRun& asked, const std::vector<BesideRun>& besides) {
+report::Table beside_table(const step::TrainRun& asked, const std::vector<step::BesideRun>& besides) {
   std::vector<Compared> all{{"as asked", &asked, true}};
-  for (const BesideRun& b : besides) all.push_back({heading_of(b.variant), &b.run, b.variant.fold});
-  Table t;
+  for (const step::BesideRun& b : besides) all.push_back({step::heading_of(b.variant), &b.run, b.variant.fold});
+  report::Table t;
   t.changes = true;
   t.title = "Side by side";
-  t.columns.push_back(to_left(""));
+  t.columns.push_back(report::to_left(""));
   for (const Compared& c : all) t.columns.push_back({c.heading});
   const auto row = [&](const char* name, const std::function<std::string(const Compared&)>& cell) {
     std::vector<std::string> cells{name};
@@ -105,7 +105,7 @@ Table beside_table(const TrainRun& asked, const std::vector<BesideRun>& besides)
     if (!std::all_of(all.begin(), all.end(), same)) row(name, cell);
   };
   row("machine", [](const Compared& c) { return c.run->cluster().name; });
-  row_if_differs("routing", [](const Compared& c) { return std::string(name_of(c.run->cluster().routing)); });
+  row_if_differs("routing", [](const Compared& c) { return std::string(topology::name_of(c.run->cluster().routing)); });
   row_if_differs("alike parts", [](const Compared& c) { return std::string(c.fold ? "folded" : "each by itself"); });
   row("step", [](const Compared& c) { return format_duration(c.run->step.step_time.in_s()); });
   row("relative to the first", [&](const Compared& c) { return against(c, all.front()); });
@@ -116,11 +116,11 @@ Table beside_table(const TrainRun& asked, const std::vector<BesideRun>& besides)
   row("memory per GPU", [](const Compared& c) { return memory_words(*c.run); });
   row("1 % costs, a day", [](const Compared& c) {
     const double usd = c.run->cost.usd_per_day_per_percent;
-    return usd > 0 ? format_money(usd) : "-";
+    return usd > 0 ? cost::format_money(usd) : "-";
   });
   row("a million tokens cost", [](const Compared& c) {
     const double usd = c.run->cost.usd_per_million_tokens;
-    return usd > 0 ? format_money(usd) : "-";
+    return usd > 0 ? cost::format_money(usd) : "-";
   });
   const auto above = [](const Compared& c) { return c.run->scaling_efficiency.value_or(1) >= 1.0005; };
   if (std::any_of(all.begin(), all.end(), above))
@@ -128,4 +128,4 @@ Table beside_table(const TrainRun& asked, const std::vector<BesideRun>& besides)
   return t;
 }
 
-}  // namespace busbar
+}  // namespace busbar::views

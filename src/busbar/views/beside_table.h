@@ -6,11 +6,11 @@
 #include "busbar/report/document.h"
 #include "busbar/step/beside_run.h"
 
-namespace busbar {
+namespace busbar::views {
 
 /// "dgx-b200:64 takes 36 % less time than as asked: 6.13 instead of 9.63 s. ..."
-Highlight beside_verdict(const TrainRun& asked, const std::vector<BesideRun>& besides);
+report::Highlight beside_verdict(const step::TrainRun& asked, const std::vector<step::BesideRun>& besides);
 /// One column each, beginning with the scenario itself; parts that are zero in all columns are omitted.
-Table beside_table(const TrainRun& asked, const std::vector<BesideRun>& besides);
+report::Table beside_table(const step::TrainRun& asked, const std::vector<step::BesideRun>& besides);
 
-}  // namespace busbar
+}  // namespace busbar::views

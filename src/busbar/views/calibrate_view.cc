@@ -19,8 +19,10 @@ std::string sizes_in_words(const std::vector<std::uint64_t>& sizes) {
   return sizes.size() > kListed ? fmt::format("{} and {} more", out, sizes.size() - kListed) : out;
 }
 
-Table tables_table(const CalibrateResult& r) {
-  Table t{"Tables", {to_left("file"), to_left("collective"), "ranks", "sizes used", to_left("not used")}};
+report::Table tables_table(const CalibrateResult& r) {
+  report::Table t{
+      "Tables",
+      {report::to_left("file"), report::to_left("collective"), "ranks", "sizes used", report::to_left("not used")}};
   for (const questions::UsedTable& u : r.tables) {
     std::string unused;
     for (const questions::UnusedPart& p : u.unused)
@@ -31,10 +33,11 @@ Table tables_table(const CalibrateResult& r) {
   return t;
 }
 
-Table quantities_table(const CalibrateResult& r) {
-  Table t{"The machine, relative to the expected one",
-          {to_left("what"), to_left("from"), to_left("where"), "percent", "from (%)", "to (%)"}};
-  for (const FittedQuantity& q : r.quantities)
+report::Table quantities_table(const CalibrateResult& r) {
+  report::Table t{
+      "The machine, relative to the expected one",
+      {report::to_left("what"), report::to_left("from"), report::to_left("where"), "percent", "from (%)", "to (%)"}};
+  for (const accuracy::FittedQuantity& q : r.quantities)
     t.rows.push_back({q.what, q.collective, q.several_nodes ? "between nodes" : "in a node",
                       fmt::format("{:.0f}", q.percent), fmt::format("{:.0f}", q.low_percent),
                       fmt::format("{:.0f}", q.high_percent)});
@@ -42,10 +45,10 @@ Table quantities_table(const CalibrateResult& r) {
   return t;
 }
 
-Document calibrate_document(const CalibrateRequest& q, const CalibrateResult& r) {
+report::Document calibrate_document(const CalibrateRequest& q, const CalibrateResult& r) {
   const std::string files = r.tables.size() == 1 ? r.tables.front().file : fmt::format("{} tables", r.tables.size());
-  Document d{fmt::format("{} fitted to {}", r.cluster, files), {}, {}};
-  Facts facts;
+  report::Document d{fmt::format("{} fitted to {}", r.cluster, files), {}, {}};
+  report::Facts facts;
   facts.items = {{"before", fmt::format("{:.1f} % median error", r.before.median_abs_percent)},
                  {"after", fmt::format("{:.1f} % median error", r.after.median_abs_percent)},
                  {"bandwidth", fmt::format("{:.1f} % of the expected value", r.share * 100)},
@@ -53,10 +56,10 @@ Document calibrate_document(const CalibrateRequest& q, const CalibrateResult& r)
                  {"verdict", fmt::format("{}: {}", r.verdict, r.why)}};
   d.add(facts);
   d.add(tables_table(r));
-  for (const std::string& words : r.contradictions) d.add(Paragraph{"Tables differ: " + words});
+  for (const std::string& words : r.contradictions) d.add(report::Paragraph{"Tables differ: " + words});
   if (!r.quantities.empty()) d.add(quantities_table(r));
   if (q.overlay.empty()) return d;
-  d.add(Paragraph{r.files.empty() ? "The overlay is not written." : "overlay: " + q.overlay});
+  d.add(report::Paragraph{r.files.empty() ? "The overlay is not written." : "overlay: " + q.overlay});
   return d;
 }
 

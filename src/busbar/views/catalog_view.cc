@@ -25,9 +25,10 @@ std::string number_of(const ShownFigure& f) {
   return text;
 }
 
-Table figure_table(const ShownEntry& entry) {
-  Table table{fmt::format("{}/{}", entry.folder, entry.name),
-              {to_left("figure"), "value", to_left("unit"), to_left("confidence"), to_left("source")}};
+report::Table figure_table(const ShownEntry& entry) {
+  report::Table table{fmt::format("{}/{}", entry.folder, entry.name),
+                      {report::to_left("figure"), "value", report::to_left("unit"), report::to_left("confidence"),
+                       report::to_left("source")}};
   for (const ShownFigure& f : *entry.figures)
     table.rows.push_back({f.path, number_of(f), f.unit, f.confidence.value_or(""), f.source});
   table.note = entry.title;
@@ -35,9 +36,9 @@ Table figure_table(const ShownEntry& entry) {
   return table;
 }
 
-Table parameter_table(const ShownEntry& entry) {
-  Table table{fmt::format("Parameters of {}", entry.name),
-              {to_left("parameter"), to_left("default"), to_left("what it is")}};
+report::Table parameter_table(const ShownEntry& entry) {
+  report::Table table{fmt::format("Parameters of {}", entry.name),
+                      {report::to_left("parameter"), report::to_left("default"), report::to_left("what it is")}};
   for (const ShownParameter& p : *entry.parameters) table.rows.push_back({p.name, p.value, p.help});
   const ShownParameter& first = entry.parameters->front();
   table.note = fmt::format("Set one with --set node.{}={}, or next to 'base: {}' in a file.", first.name, first.value,
@@ -46,10 +47,11 @@ Table parameter_table(const ShownEntry& entry) {
 }
 
 /// Of a transport of packets.
-Table settings_table(const ShownEntry& entry) {
+report::Table settings_table(const ShownEntry& entry) {
   constexpr std::size_t kPrefix = 7;  // "packet."
-  Table table{fmt::format("transports/{}: settings of packets", entry.name),
-              {to_left("packet.KEY"), "default", "least", "most", to_left("what it is (default: source)")}};
+  report::Table table{
+      fmt::format("transports/{}: settings of packets", entry.name),
+      {report::to_left("packet.KEY"), "default", "least", "most", report::to_left("what it is (default: source)")}};
   for (const ShownFigure& f : *entry.figures)
     table.rows.push_back({f.path.substr(kPrefix), f.text, f.least_text, f.most_text, f.source});
   table.note = fmt::format(
@@ -60,8 +62,8 @@ Table settings_table(const ShownEntry& entry) {
 }
 
 /// The entries of a folder with their titles.
-Table folder_table(const CatalogResult& r, const std::string& folder) {
-  Table table{"", {to_left("entry"), to_left("what it is")}};
+report::Table folder_table(const CatalogResult& r, const std::string& folder) {
+  report::Table table{"", {report::to_left("entry"), report::to_left("what it is")}};
   for (const ShownEntry& e : r.entries) {
     if (e.folder != folder) continue;
     const bool alone = !e.aliases || e.aliases->empty();
@@ -72,30 +74,30 @@ Table folder_table(const CatalogResult& r, const std::string& folder) {
 }
 
 /// The names of a folder, in one line.
-void add_names(const Table& folder, Document& d) {
+void add_names(const report::Table& folder, report::Document& d) {
   std::string line;
   std::set<std::string> names;  // NCCL and the packet engine have transports of one name
   for (const auto& row : folder.rows)
     if (names.insert(row[0]).second) append_word(line, row[0]);
-  d.add(Heading{folder.title});
-  d.add(Paragraph{line});
+  d.add(report::Heading{folder.title});
+  d.add(report::Paragraph{line});
 }
 
-Document list_of(const CatalogResult& r) {
-  Document d{"Catalogue", {}, {}};
+report::Document list_of(const CatalogResult& r) {
+  report::Document d{"Catalogue", {}, {}};
   for (const std::string& folder : r.listed) {
-    Table table = folder_table(r, folder);
+    report::Table table = folder_table(r, folder);
     r.listed.size() == 1 ? d.add(std::move(table)) : add_names(table, d);
   }
-  d.add(Paragraph{
+  d.add(report::Paragraph{
       "'busbar catalog FOLDER' describes each entry; 'busbar catalog NAME' shows each figure of an entry with its "
       "source. Nodes are also clusters: busbar topo NAME, NAME:64."});
   return d;
 }
 
-Document catalog_document(const CatalogRequest& q, const CatalogResult& r) {
+report::Document catalog_document(const CatalogRequest& q, const CatalogResult& r) {
   if (!r.listed.empty()) return list_of(r);
-  Document d{q.name, {}, {}};
+  report::Document d{q.name, {}, {}};
   for (const ShownEntry& entry : r.entries) {
     d.add(entry.parameters ? figure_table(entry) : settings_table(entry));
     if (entry.parameters && !entry.parameters->empty()) d.add(parameter_table(entry));

@@ -7,10 +7,10 @@
 
 #include "busbar/base/quantity.h"
 
-namespace busbar {
+namespace busbar::views {
 
-Facts checkpoint_facts(const CheckpointRun& c, std::uint64_t steps, double step_s) {
-  Facts f{"Checkpoints", {}};
+report::Facts checkpoint_facts(const survive::CheckpointRun& c, std::uint64_t steps, double step_s) {
+  report::Facts f{"Checkpoints", {}};
   const double between_s = static_cast<double>(steps) * step_s, write_s = c.write_s();
   f.items.emplace_back("size",
                        fmt::format("{} in all, up to {} per GPU", format_size(c.bytes), format_size(c.most_bytes)));
@@ -33,4 +33,4 @@ Facts checkpoint_facts(const CheckpointRun& c, std::uint64_t steps, double step_
   return f;
 }
 
-}  // namespace busbar
+}  // namespace busbar::views

@@ -6,9 +6,9 @@
 #include "busbar/report/document.h"
 #include "busbar/survive/checkpoint_run.h"
 
-namespace busbar {
+namespace busbar::views {
 
 /// Of one every `steps` steps.
-Facts checkpoint_facts(const CheckpointRun& c, std::uint64_t steps, double step_s);
+report::Facts checkpoint_facts(const survive::CheckpointRun& c, std::uint64_t steps, double step_s);
 
-}  // namespace busbar
+}  // namespace busbar::views

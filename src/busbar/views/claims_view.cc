@@ -36,8 +36,8 @@ std::string verdict_text(const ComputedClaim& c) {
 }
 
 /// One claim in full.
-Facts claim_facts(const ComputedClaim& c) {
-  Facts out{c.id, {{"said", c.said}, {"computed", computed_text(c)}, {"verdict", verdict_text(c)}}};
+report::Facts claim_facts(const ComputedClaim& c) {
+  report::Facts out{c.id, {{"said", c.said}, {"computed", computed_text(c)}, {"verdict", verdict_text(c)}}};
   const auto add = [&out](const char* name, const std::string& value) {
     if (!value.empty()) out.items.emplace_back(name, value);
   };
@@ -51,12 +51,14 @@ Facts claim_facts(const ComputedClaim& c) {
 }
 
 /// The claims of one text: a table, or one claim in full.
-void add_text(std::span<const ComputedClaim> claims, Document& d) {
+void add_text(std::span<const ComputedClaim> claims, report::Document& d) {
   if (claims.size() == 1) {
     d.add(claim_facts(claims.front()));
     return;
   }
-  Table out{claims.front().title, {to_left("claim"), to_left("said"), to_left("computed"), to_left("verdict")}};
+  report::Table out{
+      claims.front().title,
+      {report::to_left("claim"), report::to_left("said"), report::to_left("computed"), report::to_left("verdict")}};
   for (const ComputedClaim& c : claims) out.rows.push_back({c.id, c.said, computed_text(c), verdict_text(c)});
   d.add(std::move(out));
 }
@@ -67,15 +69,15 @@ std::string summary_text(const ClaimsResult& r) {
   return (r.claims.size() > 1 ? fmt::format("{} claims: ", r.claims.size()) : "") + out + ".";
 }
 
-Document claims_document(const ClaimsRequest&, const ClaimsResult& r) {
-  Document d{"What popular texts say, computed", {}, {}};
+report::Document claims_document(const ClaimsRequest&, const ClaimsResult& r) {
+  report::Document d{"What popular texts say, computed", {}, {}};
   const std::span<const ComputedClaim> all = r.claims;
   for (std::size_t first = 0, next = 0; first < all.size(); first = next) {
     while (next < all.size() && all[next].text == all[first].text) ++next;
     add_text(all.subspan(first, next - first), d);
   }
-  d.add(Highlight{summary_text(r)});
-  d.add(Paragraph{
+  d.add(report::Highlight{summary_text(r)});
+  d.add(report::Paragraph{
       "GB/s is 1e9 bytes per second in one direction; (2-way): right as a sum of both directions. 'busbar claims ID' "
       "shows the formula and commands of one claim."});
   return d;

@@ -26,16 +26,17 @@ using questions::ScheduleResult;
 using questions::summary_row;
 
 /// The chain that limits the time, one line per part.
-Table chain_table(const Prediction& row, const Topology& topology) {
-  Table t{fmt::format("The chain that limits {}", format_binary_size(count(row.size()))),
-          {to_left("part"), "us", "%", "ranks", "rounds", to_left("link"), to_left("phase")}};
-  for (const ChainPart& p : row.chain) {
+report::Table chain_table(const predict::Prediction& row, const topology::Topology& topology) {
+  report::Table t{
+      fmt::format("The chain that limits {}", format_binary_size(count(row.size()))),
+      {report::to_left("part"), "us", "%", "ranks", "rounds", report::to_left("link"), report::to_left("phase")}};
+  for (const lowering::ChainPart& p : row.chain) {
     const bool ranks = p.from != kNone32;
-    t.rows.push_back({name_of(p.kind), format_number(p.ps * 1e-6, 4),
+    t.rows.push_back({lowering::name_of(p.kind), format_number(p.ps * 1e-6, 4),
                       format_number(100 * p.ps / std::max(1.0, static_cast<double>(row.time.in_ps()))),
                       ranks ? fmt::format("{} -> {}", p.from, p.to) : "-",
                       p.rounds > 0 ? std::to_string(p.rounds) : "-",
-                      p.link == kNone<LinkId> ? "-" : topology.name(p.link), p.phase});
+                      p.link == kNone<topology::LinkId> ? "-" : topology.name(p.link), p.phase});
   }
   t.note =
       "The parts are in sequence and sum to the time. ranks: where a part begins and ends; link: the narrowest one.";
@@ -43,40 +44,40 @@ Table chain_table(const Prediction& row, const Topology& topology) {
 }
 
 std::string title_of(const CollectiveRequest& q, const CollectiveResult& r) {
-  const Cluster& c = r.machine->cluster();
-  std::string out = fmt::format("{} over {} {} of {}", r.collective, r.gpus, gpus_in_words(c.topology), c.name);
+  const spec::Cluster& c = r.machine->cluster();
+  std::string out = fmt::format("{} over {} {} of {}", r.collective, r.gpus, step::gpus_in_words(c.topology), c.name);
   if (const NcclTestsRequest& f = q.nccl_tests; f.ranks() > 0 && c.topology.blocks().size() > 1)
     out += fmt::format(" (-t {} x -g {} over all nodes)", std::max(1u, f.threads), std::max(1u, f.gpus));
   return out;
 }
 
-Table sizes_table(const CollectiveRequest& q, const CollectiveResult& result) {
-  const Topology& topology = result.machine->cluster().topology;
+report::Table sizes_table(const CollectiveRequest& q, const CollectiveResult& result) {
+  const topology::Topology& topology = result.machine->cluster().topology;
   const std::string words = policy_words(
       result.machine->policy(), q.nccl_tests.cudagraph > 0 && q.predict.launch.empty() ? "graph" : q.predict.launch,
       result.machine->protocol().launch);
-  Table t{title_of(q, result) + ", " + result.engine + " engine",
-          {"size (B)", "time (us)", "algbw (GB/s)", "busbw (GB/s)", to_left("algorithm"), to_left("protocol"),
-           "floor (us)", to_left("bound by")}};
-  for (const Prediction& r : result.rows)
+  report::Table t{title_of(q, result) + ", " + result.engine + " engine",
+                  {"size (B)", "time (us)", "algbw (GB/s)", "busbw (GB/s)", report::to_left("algorithm"),
+                   report::to_left("protocol"), "floor (us)", report::to_left("bound by")}};
+  for (const predict::Prediction& r : result.rows)
     t.rows.push_back({std::to_string(count(r.size())), format_number(r.time.in_us(), 4), format_number(r.algbw()),
-                      format_number(r.algbw() * bus_factor(result.op, result.gpus)), r.algorithm, name_of(r.protocol()),
-                      format_number(r.floor.time.in_us(), 4),
+                      format_number(r.algbw() * predict::bus_factor(result.op, result.gpus)), r.algorithm,
+                      program::name_of(r.protocol()), format_number(r.floor.time.in_us(), 4),
                       r.cause.empty() ? bound_in_short(r.bound, topology) : r.cause.substr(0, r.cause.find(':'))});
   t.note =
       "GB/s is 1e9 bytes per second per direction. floor: no schedule on this machine can be faster. Algorithms: " +
       result.algorithm_choice_note + "; " + words + ".";
-  if (std::any_of(result.rows.begin(), result.rows.end(), [&](const Prediction& r) {
+  if (std::any_of(result.rows.begin(), result.rows.end(), [&](const predict::Prediction& r) {
         return leaves_out_symmetric_kernels(r, result.gpus, result.op, topology);
       }))
     t.note += " Below 1 MiB: NCCL without symmetric memory kernels.";
-  for (const Prediction& r : result.rows)
+  for (const predict::Prediction& r : result.rows)
     if (!r.warning.empty()) t.note += fmt::format(" At {}: {}.", format_binary_size(count(r.size())), r.warning);
   return t;
 }
 
 /// "At 1 GiB the time is limited by ...".
-std::string limit_words(const Prediction& last, const std::string& size, const Topology& t) {
+std::string limit_words(const predict::Prediction& last, const std::string& size, const topology::Topology& t) {
   const std::string bound = bound_to_text(last.bound, t);
   const bool one_limit = last.cause.empty() || last.host_wait > Duration();
   return one_limit
@@ -84,16 +85,16 @@ std::string limit_words(const Prediction& last, const std::string& size, const T
              : fmt::format("At {} the cause of the limit is: {}. The time is limited by {}.", size, last.cause, bound);
 }
 
-void add_floor(const Prediction& last, Document& d) {
+void add_floor(const predict::Prediction& last, report::Document& d) {
   if (last.floor.time <= Duration()) return;
-  d.add(Paragraph{fmt::format(
+  d.add(report::Paragraph{fmt::format(
       "Lower bound: {} us, for any schedule ({} cut: {}); this takes {:.3g} times as long. The busiest link of this "
       "schedule needs {} us at wire rate.",
-      format_number(last.floor.time.in_us(), 4), name_of(last.floor.kind), last.floor.cut,
+      format_number(last.floor.time.in_us(), 4), floors::name_of(last.floor.kind), last.floor.cut,
       last.time.in_s() / last.floor.time.in_s(), format_number(last.algorithm_floor.in_us(), 4))});
 }
 
-Paragraph made_words(const Prediction& last) {
+report::Paragraph made_words(const predict::Prediction& last) {
   const auto us = [](Duration d) { return format_number(d.in_us(), 4); };
   if (!last.call.schedule)
     return {"No schedule made for this machine is faster than algorithm " + last.made->textbook + "."};
@@ -102,13 +103,13 @@ Paragraph made_words(const Prediction& last) {
                       last.made->ring_time ? fmt::format(", plain rings {} us", us(*last.made->ring_time)) : "")};
 }
 
-Table relief_table(const Prediction& last, bool explain, const Topology& t) {
-  Table relief{fmt::format("Gain from improving links at {}", format_binary_size(count(last.size()))),
-               {to_left("change"), "time saved (%)"}};
-  for (const Relief& x : last.relief) relief.rows.push_back({x.what, format_number(x.gain_percent)});
+report::Table relief_table(const predict::Prediction& last, bool explain, const topology::Topology& t) {
+  report::Table relief{fmt::format("Gain from improving links at {}", format_binary_size(count(last.size()))),
+                       {report::to_left("change"), "time saved (%)"}};
+  for (const choice::Relief& x : last.relief) relief.rows.push_back({x.what, format_number(x.gain_percent)});
   if (!explain) return relief;
   relief.columns.push_back({"at most (%)"});
-  relief.columns.push_back(to_left("next limit"));
+  relief.columns.push_back(report::to_left("next limit"));
   for (std::size_t i = 0; i < last.relief.size(); ++i) {
     relief.rows[i].push_back(format_number(last.relief[i].most_percent));
     relief.rows[i].push_back(last.relief[i].next ? bound_in_short(*last.relief[i].next, t) : "-");
@@ -118,57 +119,58 @@ Table relief_table(const Prediction& last, bool explain, const Topology& t) {
 }
 
 /// What the row has besides its time, in the order of the page.
-void add_rest(const CollectiveRequest& q, const Prediction& last, const std::string& size, const Topology& t,
-              Document& d) {
+void add_rest(const CollectiveRequest& q, const predict::Prediction& last, const std::string& size,
+              const topology::Topology& t, report::Document& d) {
   add_floor(last, d);
-  if (last.packets) d.add(Paragraph{"Packets: " + trouble_of(*last.packets) + "."});
+  if (last.packets) d.add(report::Paragraph{"Packets: " + trouble_of(*last.packets) + "."});
   if (!last.chain.empty()) d.add(chain_table(last, t));
   if (last.made) d.add(made_words(last));
-  last.simplified.for_each([&](Simplification s) {
-    const SimplificationEffect& e = effect_of(s);
-    d.add(Paragraph{fmt::format(
+  last.simplified.for_each([&](lowering::Simplification s) {
+    const lowering::SimplificationEffect& e = lowering::effect_of(s);
+    d.add(report::Paragraph{fmt::format(
         "Simplified: {}. Message by message, {} takes from {} % less to {} % more time (docs/models/flow.md).", e.words,
         size, -e.low_percent, e.high_percent)});
   });
-  if (last.jitter) d.add(Paragraph{jitter_to_text(*last.jitter, last.time)});
+  if (last.jitter) d.add(report::Paragraph{predict::jitter_to_text(*last.jitter, last.time)});
   if (!last.relief.empty()) d.add(relief_table(last, q.explain, t));
 }
 
-Document sizes_document(const CollectiveRequest& q, const CollectiveResult& r) {
-  const Cluster& c = r.machine->cluster();
-  const Prediction& last = summary_row(r.rows);
+report::Document sizes_document(const CollectiveRequest& q, const CollectiveResult& r) {
+  const spec::Cluster& c = r.machine->cluster();
+  const predict::Prediction& last = summary_row(r.rows);
   const std::string size = format_binary_size(count(last.size())), limit = limit_words(last, size, c.topology);
-  Document d{title_of(q, r), {}, {}};
+  report::Document d{title_of(q, r), {}, {}};
   // A page begins with the answer and the picture; a terminal ends with the answer.
-  d.add(Highlight{fmt::format("{} takes {} ({} GB/s bus bandwidth). {}", size, format_duration(last.time.in_s()),
-                              format_number(last.algbw() * bus_factor(r.op, r.gpus)), limit)},
-        Audience::kPage);
-  d.add(draw_bandwidth(r.rows, r.op, r.gpus), Audience::kPage);
+  d.add(
+      report::Highlight{fmt::format("{} takes {} ({} GB/s bus bandwidth). {}", size, format_duration(last.time.in_s()),
+                                    format_number(last.algbw() * predict::bus_factor(r.op, r.gpus)), limit)},
+      report::Audience::kPage);
+  d.add(draw_bandwidth(r.rows, r.op, r.gpus), report::Audience::kPage);
   d.add(sizes_table(q, r));
-  d.add(Highlight{limit}, Audience::kTerminal);
+  d.add(report::Highlight{limit}, report::Audience::kTerminal);
   add_rest(q, last, size, c.topology, d);
-  for (const std::string& a : c.assumptions) d.add(Paragraph{"Assumed: " + a + "."});
-  d.add(Paragraph{words_of(last.band, " at " + size)});
+  for (const std::string& a : c.assumptions) d.add(report::Paragraph{"Assumed: " + a + "."});
+  d.add(report::Paragraph{predict::words_of(last.band, " at " + size)});
   if (last.p99) d.add(penalty_words(*r.machine->policy().penalty, size, format_number(last.p99->in_us(), 4) + " us"));
   if (r.shortcuts) d.add(shortcut_words(*r.shortcuts));
   return d;
 }
 
-Document file_document(const CollectiveRequest& q, const ScheduleResult& r) {
-  const Cluster& c = r.machine->cluster();
-  const ScheduleRow& last = r.rows.back();
+report::Document file_document(const CollectiveRequest& q, const ScheduleResult& r) {
+  const spec::Cluster& c = r.machine->cluster();
+  const questions::ScheduleRow& last = r.rows.back();
   const std::string size = format_binary_size(count(last.size));
-  Document d{fmt::format("{} over {} GPUs of {} by {}", r.collective, r.gpus, c.name, q.schedule), {}, {}};
+  report::Document d{fmt::format("{} over {} GPUs of {} by {}", r.collective, r.gpus, c.name, q.schedule), {}, {}};
   d.add(schedule_table(*r.imported, r.rows, c));
-  d.add(Highlight{
+  d.add(report::Highlight{
       fmt::format("Proved: {} sends, at most {} of them one after another. At {} the time is limited by {}.",
                   r.schedule.sends, r.schedule.longest_chain_of_sends, size, bound_to_text(last.bound, c.topology))});
-  for (const std::string& note : r.notes) d.add(Paragraph{"Assumed: " + note + "."});
-  d.add(Paragraph{words_of(r.band, " at " + size)});
+  for (const std::string& note : r.notes) d.add(report::Paragraph{"Assumed: " + note + "."});
+  d.add(report::Paragraph{predict::words_of(r.band, " at " + size)});
   return d;
 }
 
-Document collective_document(const CollectiveRequest& q, const CollectiveAnswer& a) {
+report::Document collective_document(const CollectiveRequest& q, const CollectiveAnswer& a) {
   const auto* const file = std::get_if<ScheduleResult>(&a);
   return file != nullptr ? file_document(q, *file) : sizes_document(q, std::get<CollectiveResult>(a));
 }

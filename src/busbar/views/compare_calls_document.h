@@ -7,6 +7,6 @@
 
 namespace busbar::views {
 
-Document compare_calls_document(const questions::CompareCalls& result);
+report::Document compare_calls_document(const questions::CompareCalls& result);
 
 }  // namespace busbar::views

@@ -20,16 +20,16 @@ namespace {
 
 using questions::ComparedStep;
 using questions::CompareSteps;
-using Rows = std::vector<CompareRow>;
+using Rows = std::vector<questions::CompareRow>;
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
-double step_seconds_of(const CompareRow& r) { return r.run.step.step_time.in_s(); }
+double step_seconds_of(const questions::CompareRow& r) { return r.run.step.step_time.in_s(); }
 
 /// The rows before `i` that it cannot be told from.
-std::vector<std::size_t> alike(const Rows& rows, std::size_t i, Likeness how) {
+std::vector<std::size_t> alike(const Rows& rows, std::size_t i, questions::Likeness how) {
   std::vector<std::size_t> out;
   for (std::size_t k = 0; k < i; ++k)
-    if (likeness(rows[k], rows[i]) == how) out.push_back(k);
+    if (questions::likeness(rows[k], rows[i]) == how) out.push_back(k);
   return out;
 }
 
@@ -40,7 +40,7 @@ std::string letters_in_words(const std::vector<std::size_t>& rows) {
     std::size_t last = i;
     while (last + 1 < rows.size() && rows[last + 1] == rows[last] + 1) ++last;
     if (last < i + 2) last = i;
-    out.push_back(letter_of(rows[i]) + (last > i ? " to " + letter_of(rows[last]) : ""));
+    out.push_back(questions::letter_of(rows[i]) + (last > i ? " to " + questions::letter_of(rows[last]) : ""));
     i = last + 1;
   }
   return comma_list(out);
@@ -49,27 +49,28 @@ std::string letters_in_words(const std::vector<std::size_t>& rows) {
 std::string compare_remark(const Rows& rows, std::size_t i) {
   std::vector<std::string> out;
   if (rows[i].run.does_not_fit) out.push_back("does not fit");
-  if (const auto equal = alike(rows, i, Likeness::kEqual); !equal.empty())
+  if (const auto equal = alike(rows, i, questions::Likeness::kEqual); !equal.empty())
     out.push_back("= " + letters_in_words(equal) + " by construction");
-  if (const auto tie = alike(rows, i, Likeness::kTie); !tie.empty()) out.push_back("tie with " + letters_in_words(tie));
+  if (const auto tie = alike(rows, i, questions::Likeness::kTie); !tie.empty())
+    out.push_back("tie with " + letters_in_words(tie));
   return comma_list(out);
 }
 
-std::string range_words(const CompareRow& r) {
+std::string range_words(const questions::CompareRow& r) {
   if (!r.transport.penalty) return "-";
   const double low = 100 * (r.transport.low_s / step_seconds_of(r) - 1),
                high = 100 * (r.transport.high_s / step_seconds_of(r) - 1);
   return fmt::format("{:+.1f} to {:+.1f}", low, high);
 }
 
-std::string at_least(const CompareRow& r) { return r.cost.sums.complete() ? "" : "> "; }
+std::string at_least(const questions::CompareRow& r) { return r.cost.sums.complete() ? "" : "> "; }
 
-std::string machine_price(const CompareRow& r) {
-  return r.cost.sums.all.high > 0 ? at_least(r) + dollars(r.cost.sums.all.middle()) : "-";
+std::string machine_price(const questions::CompareRow& r) {
+  return r.cost.sums.all.high > 0 ? at_least(r) + cost::dollars(r.cost.sums.all.middle()) : "-";
 }
 
 /// At the owner's cost; at rent where a price of the purchase is missing.
-std::string token_price(const CompareRow& r) {
+std::string token_price(const questions::CompareRow& r) {
   const double middle = (r.usd_per_million_tokens_low + r.usd_per_million_tokens_high) / 2;
   if (r.cost.sums.complete()) return format_number(middle);
   const double rent = r.run.cost.usd_per_million_tokens;
@@ -80,9 +81,9 @@ std::string token_price(const CompareRow& r) {
 std::string left_out_words(const Rows& rows) {
   std::string out;
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    const BillSums& sums = rows[i].cost.sums;
+    const cost::BillSums& sums = rows[i].cost.sums;
     const auto add = [&](const char* what, const std::vector<std::string>& parts) {
-      if (!parts.empty()) out += fmt::format(" {} has no {} of {}.", letter_of(i), what, comma_list(parts));
+      if (!parts.empty()) out += fmt::format(" {} has no {} of {}.", questions::letter_of(i), what, comma_list(parts));
     };
     add("price", sums.unpriced);
     add("power", sums.unpowered);
@@ -90,18 +91,19 @@ std::string left_out_words(const Rows& rows) {
   return out.empty() ? out : " >: without parts whose figure is not public." + out;
 }
 
-Table step_table(const Rows& rows) {
-  Table t{"Side by side",
-          {to_left(""), "step", "tokens/s/GPU", "time (%)", "transport (%)", "MFU (%)", "exposed (%)", "price", "power",
-           "$/M tokens", to_left("")}};
+report::Table step_table(const Rows& rows) {
+  report::Table t{"Side by side",
+                  {report::to_left(""), "step", "tokens/s/GPU", "time (%)", "transport (%)", "MFU (%)", "exposed (%)",
+                   "price", "power", "$/M tokens", report::to_left("")}};
   t.changes = true;
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    const CompareRow& r = rows[i];
-    t.rows.push_back({letter_of(i), format_duration(step_seconds_of(r)),
+    const questions::CompareRow& r = rows[i];
+    t.rows.push_back({questions::letter_of(i), format_duration(step_seconds_of(r)),
                       format_number(r.run.metrics.tokens_per_s_per_gpu),
-                      i == 0 ? "-" : fmt::format("{:+.1f}", percent_more_time(r, rows[0])), range_words(r),
-                      fmt::format("{:.1f}", 100 * r.run.metrics.mfu), fmt::format("{:.1f}", exposed_percent(r)),
-                      machine_price(r), rating_text(r.cost.sums), token_price(r), compare_remark(rows, i)});
+                      i == 0 ? "-" : fmt::format("{:+.1f}", questions::percent_more_time(r, rows[0])), range_words(r),
+                      fmt::format("{:.1f}", 100 * r.run.metrics.mfu),
+                      fmt::format("{:.1f}", questions::exposed_percent(r)), machine_price(r),
+                      cost::rating_text(r.cost.sums), token_price(r), compare_remark(rows, i)});
   }
   const std::string columns =
       "time: of a token, against A. transport: what congestion control may change of the step, by penalties measured "
@@ -111,8 +113,8 @@ Table step_table(const Rows& rows) {
   return t;
 }
 
-std::string fabric_words(const CompareRow& r) {
-  const FabricSummary& f = r.run.cluster().fabric;
+std::string fabric_words(const questions::CompareRow& r) {
+  const spec::FabricSummary& f = r.run.cluster().fabric;
   if (!r.variant.fabric.shape.empty()) return "torus of " + r.variant.fabric.shape + " chips";
   if (f.kind.empty() || f.kind == "none") return "no network";
   std::string out = fmt::format("{}, {}", f.network, f.kind);
@@ -125,18 +127,20 @@ std::string fabric_words(const CompareRow& r) {
   return out;
 }
 
-std::string layout_words(const CompareRow& r) { return layout_flags(r.run.layout) + (r.planned ? " (searched)" : ""); }
+std::string layout_words(const questions::CompareRow& r) {
+  return plan::layout_flags(r.run.layout) + (r.planned ? " (searched)" : "");
+}
 
-Facts key_of(const Rows& rows) {
-  Facts key{"Key", {}};
+report::Facts key_of(const Rows& rows) {
+  report::Facts key{"Key", {}};
   const bool one_layout =
       std::all_of(rows.begin(), rows.end(), [&](const auto& r) { return layout_words(r) == layout_words(rows[0]); });
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    const CompareRow& r = rows[i];
+    const questions::CompareRow& r = rows[i];
     std::string words = fmt::format("{}, {} GPUs: {}", r.variant.machine, r.run.layout.ranks(), fabric_words(r));
     if (!r.variant.step.change.empty()) words += "; " + r.variant.step.change;
     if (!one_layout) words += "; " + layout_words(r);
-    key.items.emplace_back(letter_of(i), std::move(words));
+    key.items.emplace_back(questions::letter_of(i), std::move(words));
   }
   if (one_layout) key.items.emplace_back("layout", layout_words(rows[0]));
   return key;
@@ -151,9 +155,10 @@ std::size_t least(const Rows& rows, Key key) {
 
 /// "dgx-h100:64 (A)"; the letter alone where several rows have this machine.
 std::string name_in_words(const Rows& rows, std::size_t i) {
-  const auto alike = std::count_if(rows.begin(), rows.end(),
-                                   [&](const CompareRow& r) { return r.variant.machine == rows[i].variant.machine; });
-  return alike > 1 ? letter_of(i) : fmt::format("{} ({})", rows[i].variant.machine, letter_of(i));
+  const auto alike = std::count_if(rows.begin(), rows.end(), [&](const questions::CompareRow& r) {
+    return r.variant.machine == rows[i].variant.machine;
+  });
+  return alike > 1 ? questions::letter_of(i) : fmt::format("{} ({})", rows[i].variant.machine, questions::letter_of(i));
 }
 
 /// "dgx-b200:144 (B) and gb200-nvl72:16 (C)"; letters alone for many, or for several of one machine.
@@ -165,27 +170,27 @@ std::string names_in_words(const Rows& rows, const std::vector<std::size_t>& som
   return names.size() == 1 ? names[0] : names[0] + " and " + names[1];
 }
 
-bool row_fits(const CompareRow& r) { return !r.run.does_not_fit; }
+bool row_fits(const questions::CompareRow& r) { return !r.run.does_not_fit; }
 
 /// "450", or "445 to 450" where rows differ.
-std::string range_of(const Rows& rows, const std::vector<std::size_t>& some, double (*value)(const CompareRow&),
-                     int digits) {
+std::string range_of(const Rows& rows, const std::vector<std::size_t>& some,
+                     double (*value)(const questions::CompareRow&), int digits) {
   double low = value(rows[some[0]]), high = low;
   for (const std::size_t i : some) low = std::min(low, value(rows[i])), high = std::max(high, value(rows[i]));
   const std::string least = format_number(low, digits), most = format_number(high, digits);
   return least == most ? most : least + " to " + most;
 }
 
-double token_rate(const CompareRow& r) { return r.run.metrics.tokens_per_s_per_gpu; }
-double mfu_percent(const CompareRow& r) { return 100 * r.run.metrics.mfu; }
+double token_rate(const questions::CompareRow& r) { return r.run.metrics.tokens_per_s_per_gpu; }
+double mfu_percent(const questions::CompareRow& r) { return 100 * r.run.metrics.mfu; }
 
 /// The cheapest tokens, and whose price may be as low; empty where a price is missing.
 std::string cheapest_words(const Rows& rows) {
   const bool priced = std::all_of(rows.begin(), rows.end(), [](const auto& r) { return r.cost.sums.complete(); });
   if (!priced || rows.size() < 2) return "";
   const std::size_t cheap =
-      least(rows, [](const CompareRow& r) { return row_fits(r) ? r.usd_per_million_tokens_high : kNever; });
-  const CompareRow& c = rows[cheap];
+      least(rows, [](const questions::CompareRow& r) { return row_fits(r) ? r.usd_per_million_tokens_high : kNever; });
+  const questions::CompareRow& c = rows[cheap];
   std::vector<std::size_t> near;
   for (std::size_t i = 0; i < rows.size(); ++i)
     if (i != cheap && row_fits(rows[i]) && rows[i].usd_per_million_tokens_low <= c.usd_per_million_tokens_high)
@@ -208,19 +213,22 @@ std::string no_fit_words(const Rows& rows) {
 }
 
 /// Of the rows that fit, the fastest with its ties, how far the slowest is behind, and the cheapest.
-Highlight compare_verdict(const Rows& rows) {
+report::Highlight compare_verdict(const Rows& rows) {
   const std::string not_fitting = no_fit_words(rows);
   const auto count = static_cast<std::size_t>(std::count_if(rows.begin(), rows.end(), row_fits));
   if (count == 0) return {not_fitting + "."};
-  const std::size_t fast = least(rows, [](const CompareRow& r) { return row_fits(r) ? -token_rate(r) : kNever; });
+  const std::size_t fast =
+      least(rows, [](const questions::CompareRow& r) { return row_fits(r) ? -token_rate(r) : kNever; });
   std::vector<std::size_t> tied;
   for (std::size_t i = 0; i < rows.size(); ++i)
-    if (row_fits(rows[i]) && (i == fast || likeness(rows[i], rows[fast]) != Likeness::kDiffers)) tied.push_back(i);
+    if (row_fits(rows[i]) && (i == fast || questions::likeness(rows[i], rows[fast]) != questions::Likeness::kDiffers))
+      tied.push_back(i);
   std::string text = tied.size() > 1 ? fmt::format("{} tie{}: they are closer than the band of their difference",
                                                    names_in_words(rows, tied), tied.size() < count ? " for first" : "")
                      : count > 1     ? name_in_words(rows, fast) + " is the fastest"
                                      : "One step";
-  const std::size_t slow = least(rows, [](const CompareRow& r) { return row_fits(r) ? token_rate(r) : kNever; });
+  const std::size_t slow =
+      least(rows, [](const questions::CompareRow& r) { return row_fits(r) ? token_rate(r) : kNever; });
   const double times = token_rate(rows[fast]) / token_rate(rows[slow]);
   constexpr double kFew = 1.2;  // from here on in times
   text += fmt::format(": {} tokens/s per GPU", range_of(rows, tied, token_rate, 3));
@@ -234,31 +242,31 @@ Highlight compare_verdict(const Rows& rows) {
   return {text + (not_fitting.empty() ? "" : " " + not_fitting + ".")};
 }
 
-Bars compare_chart(const Rows& rows) {
-  Bars bars;
+report::Bars compare_chart(const Rows& rows) {
+  report::Bars bars;
   bars.title = "Where the time of a step goes";
   bars.unit = "s";
   for (std::size_t i = 0; i < rows.size(); ++i)
-    bars.bars.push_back(breakdown_bar(letter_of(i), rows[i].run.step.breakdown));
+    bars.bars.push_back(breakdown_bar(questions::letter_of(i), rows[i].run.step.breakdown));
   return bars;
 }
 
 }  // namespace
 
-Document compare_steps_document(const CompareSteps& r) {
+report::Document compare_steps_document(const CompareSteps& r) {
   const Rows& rows = r.found;
-  Document d{r.model + " side by side", {}, {}};
+  report::Document d{r.model + " side by side", {}, {}};
   d.add(compare_verdict(rows));
   d.add(step_table(rows));
   constexpr std::size_t kFewBars = 5;  // more columns than a terminal has
-  d.add(compare_chart(rows), rows.size() <= kFewBars ? Audience::kBoth : Audience::kPage);
+  d.add(compare_chart(rows), rows.size() <= kFewBars ? report::Audience::kBoth : report::Audience::kPage);
   if (r.tokens > 0) d.add(run_table(rows, r.tokens));
   d.add(key_of(rows));
   add_batch_words(rows[0].run.layout, d);
-  Facts commands{"Each row as a step", {}};
+  report::Facts commands{"Each row as a step", {}};
   for (const ComparedStep& row : r.rows)
     if (row.command) commands.items.emplace_back(row.variant, *row.command);
-  if (!commands.items.empty()) d.add(std::move(commands), Audience::kPage);
+  if (!commands.items.empty()) d.add(std::move(commands), report::Audience::kPage);
   return d;
 }
 

@@ -7,6 +7,6 @@
 namespace busbar::views {
 
 /// Pre: the result has a row.
-Document compare_steps_document(const questions::CompareSteps& result);
+report::Document compare_steps_document(const questions::CompareSteps& result);
 
 }  // namespace busbar::views

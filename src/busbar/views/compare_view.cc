@@ -25,11 +25,11 @@ using questions::CompareRequest;
 using questions::CompareResult;
 using questions::CompareSteps;
 
-Document crossing_document(const MachineCrossing& c) {
-  Document d{"Where one machine catches up with the other", {}, {}};
-  d.add(Highlight{crossing_words(c)});
-  Table t{"Tokens per second", {to_left(c.ask.key), c.slow, "against " + c.fast + " (%)"}};
-  for (const CrossingPoint& p : c.tried)
+report::Document crossing_document(const questions::MachineCrossing& c) {
+  report::Document d{"Where one machine catches up with the other", {}, {}};
+  d.add(report::Highlight{questions::crossing_words(c)});
+  report::Table t{"Tokens per second", {report::to_left(c.ask.key), c.slow, "against " + c.fast + " (%)"}};
+  for (const questions::CrossingPoint& p : c.tried)
     t.rows.push_back({c.ask.words(p.value), format_number(p.tokens_per_s, 4),
                       fmt::format("{:+.1f}", 100 * (p.tokens_per_s / c.fast_tokens_per_s - 1))});
   t.note = fmt::format(
@@ -42,8 +42,9 @@ Document crossing_document(const MachineCrossing& c) {
 
 std::string number_or_dash(double value) { return value > 0 ? format_number(value) : "-"; }
 
-Document links_document(const CompareLinks& found) {
-  Table t{"", {to_left("link"), "year", "GB/s per direction", "both ways", "copies reach", "times PCIe 5 x16"}};
+report::Document links_document(const CompareLinks& found) {
+  report::Table t{
+      "", {report::to_left("link"), "year", "GB/s per direction", "both ways", "copies reach", "times PCIe 5 x16"}};
   for (const ComparedLink& r : found.rows) {
     const bool memory = r.entry.starts_with("gpus/");
     t.rows.push_back({r.name, std::to_string(r.year), format_number(r.GBps_per_direction),
@@ -56,25 +57,27 @@ Document links_document(const CompareLinks& found) {
   return {"Links and memories", {}, {{std::move(t)}}};
 }
 
-Document optics_document(const CompareOptics& found) {
-  Table t{"", {to_left("part"), to_left("medium"), "Gb/s", "reach (m)", "power (W)", "pJ/bit", to_left("price")}};
+report::Document optics_document(const CompareOptics& found) {
+  report::Table t{"",
+                  {report::to_left("part"), report::to_left("medium"), "Gb/s", "reach (m)", "power (W)", "pJ/bit",
+                   report::to_left("price")}};
   for (const ComparedOptics& r : found.rows)
     t.rows.push_back({r.name, r.medium, format_number(r.rate_Gbps), number_or_dash(r.reach_m),
                       r.power_w ? format_number(*r.power_w) : "-", r.pj_per_bit ? format_number(*r.pj_per_bit) : "-",
-                      r.usd_low ? fmt::format("{} {} {}", dollars(PriceRange{*r.usd_low, *r.usd_high}),
+                      r.usd_low ? fmt::format("{} {} {}", cost::dollars(spec::PriceRange{*r.usd_low, *r.usd_high}),
                                               r.sold_as == "cable" ? "a" : "an", r.sold_as)
                                 : "no price"});
   t.note = "Power and energy of one end; a link has two. Co-packaged optics are in the price of their switch.";
   return {"Optics and cables", {}, {{std::move(t)}}};
 }
 
-Document document_of(const CompareSteps& r) { return compare_steps_document(r); }
-Document document_of(const CompareCrossing& r) { return crossing_document(r.found); }
-Document document_of(const CompareCalls& r) { return compare_calls_document(r); }
-Document document_of(const CompareLinks& r) { return links_document(r); }
-Document document_of(const CompareOptics& r) { return optics_document(r); }
+report::Document document_of(const CompareSteps& r) { return compare_steps_document(r); }
+report::Document document_of(const CompareCrossing& r) { return crossing_document(r.found); }
+report::Document document_of(const CompareCalls& r) { return compare_calls_document(r); }
+report::Document document_of(const CompareLinks& r) { return links_document(r); }
+report::Document document_of(const CompareOptics& r) { return optics_document(r); }
 
-Document compare_document(const CompareRequest&, const CompareResult& r) {
+report::Document compare_document(const CompareRequest&, const CompareResult& r) {
   return std::visit([](const auto& found) { return document_of(found); }, r);
 }
 

@@ -17,20 +17,21 @@ using questions::CostPayback;
 using questions::CostRequest;
 using questions::CostResult;
 
-std::string price_words(const BillLine& line, double count) {
+std::string price_words(const cost::BillLine& line, double count) {
   if (!line.price_in.empty()) return "in " + line.price_in;
-  return line.each.usd ? dollars({line.each.usd->low * count, line.each.usd->high * count}) : "no price";
+  return line.each.usd ? cost::dollars({line.each.usd->low * count, line.each.usd->high * count}) : "no price";
 }
 
-std::string power_words(const BillLine& line) {
+std::string power_words(const cost::BillLine& line) {
   if (!line.power_in.empty()) return "in " + line.power_in;
-  return line.each.power_w ? rating_text(*line.each.power_w * static_cast<double>(line.count)) : "not known";
+  return line.each.power_w ? cost::rating_text(*line.each.power_w * static_cast<double>(line.count)) : "not known";
 }
 
-Table bill_table(const Bill& bill) {
-  Table t{"Parts", {to_left("kind"), to_left("part"), "count", "each", "together", "power"}};
-  for (const BillLine& line : bill.lines) {
-    const std::string kind = line.tier.empty() ? name_of(line.group) : line.tier + ' ' + name_of(line.group);
+report::Table bill_table(const cost::Bill& bill) {
+  report::Table t{"Parts", {report::to_left("kind"), report::to_left("part"), "count", "each", "together", "power"}};
+  for (const cost::BillLine& line : bill.lines) {
+    const std::string kind =
+        line.tier.empty() ? cost::name_of(line.group) : line.tier + ' ' + cost::name_of(line.group);
     t.rows.push_back({kind, line.part, std::to_string(line.count), price_words(line, 1),
                       price_words(line, static_cast<double>(line.count)), power_words(line)});
   }
@@ -39,9 +40,9 @@ Table bill_table(const Bill& bill) {
 }
 
 /// The sources of the prices, one line per part.
-Facts price_sources(const Bill& bill) {
-  Facts out{"Sources of the prices", {}};
-  for (const BillLine& line : bill.lines)
+report::Facts price_sources(const cost::Bill& bill) {
+  report::Facts out{"Sources of the prices", {}};
+  for (const cost::BillLine& line : bill.lines)
     if (line.price_in.empty() && line.each.usd) out.items.emplace_back(line.part, line.each.source);
   return out;
 }
@@ -50,10 +51,10 @@ Facts price_sources(const Bill& bill) {
 std::string buy_or_rent(const CostResult& r) {
   std::string out;
   if (r.sums.all.high > 0)
-    out = fmt::format("To buy: {}{}{}.", r.complete ? "" : "at least ", dollars(r.sums.all),
-                      r.power_w ? ", " + rating_text(*r.power_w) : "");
+    out = fmt::format("To buy: {}{}{}.", r.complete ? "" : "at least ", cost::dollars(r.sums.all),
+                      r.power_w ? ", " + cost::rating_text(*r.power_w) : "");
   if (r.rent_usd_per_year)
-    out += fmt::format("{}To rent: {} a year.", out.empty() ? "" : " ", dollars(*r.rent_usd_per_year));
+    out += fmt::format("{}To rent: {} a year.", out.empty() ? "" : " ", cost::dollars(*r.rent_usd_per_year));
   return out;
 }
 
@@ -61,59 +62,61 @@ const char* least_if(bool incomplete) { return incomplete ? "at least " : ""; }
 
 std::string machine_price_words(const CostResult& r) {
   if (r.sums.all.high <= 0) return "not known: none of its parts has a public price";
-  return fmt::format("{}{}; {} per GPU", least_if(!r.complete), dollars(r.sums.all),
-                     dollars(r.capex_per_gpu_usd.value_or(0)));
+  return fmt::format("{}{}; {} per GPU", least_if(!r.complete), cost::dollars(r.sums.all),
+                     cost::dollars(r.capex_per_gpu_usd.value_or(0)));
 }
 
 std::string network_price_words(const CostResult& r) {
-  std::string out = r.sums.network.high > 0 || r.complete ? dollars(r.sums.network) : "not known";
+  std::string out = r.sums.network.high > 0 || r.complete ? cost::dollars(r.sums.network) : "not known";
   if (r.network_share)
     out += fmt::format(", {} % of the price without NICs in servers", format_number(100 * *r.network_share, 2));
   return out;
 }
 
-void add_power(const CostResult& r, Facts& out) {
+void add_power(const CostResult& r, report::Facts& out) {
   constexpr double kKilowattHoursPerMwh = 1e3;
   if (!r.power_w) {
     out.items.emplace_back("power", "not known");
     return;
   }
-  out.items.emplace_back("power", fmt::format("{}{} rated, {} of it for the network; {} with a PUE of {:g}",
-                                              least_if(!r.unpowered.empty()), rating_text(*r.power_w),
-                                              rating_text(*r.network_power_w), rating_text(r.facility_power_w), r.pue));
+  out.items.emplace_back(
+      "power", fmt::format("{}{} rated, {} of it for the network; {} with a PUE of {:g}",
+                           least_if(!r.unpowered.empty()), cost::rating_text(*r.power_w),
+                           cost::rating_text(*r.network_power_w), cost::rating_text(r.facility_power_w), r.pue));
   out.items.emplace_back("electricity", fmt::format("{} MWh, {} a year at {:g} $/kWh",
                                                     format_number(r.energy_kwh_per_year / kKilowattHoursPerMwh),
-                                                    dollars(r.energy_usd_per_year), r.usd_per_kwh));
+                                                    cost::dollars(r.energy_usd_per_year), r.usd_per_kwh));
 }
 
-void add_left_out(const char* of, const std::vector<std::string>& parts, Facts& out) {
+void add_left_out(const char* of, const std::vector<std::string>& parts, report::Facts& out) {
   if (!parts.empty()) out.items.emplace_back(of, comma_list(parts) + ": not in these sums");
 }
 
-Facts machine_cost_facts(const CostResult& r) {
-  Facts f;
+report::Facts machine_cost_facts(const CostResult& r) {
+  report::Facts f;
   f.items = {{"price", machine_price_words(r)}, {"network", network_price_words(r)}};
   if (r.rent_usd_per_gpu_hour)
     f.items.emplace_back(
-        "rent", fmt::format("{} per GPU and hour, {} a year for all ({})", format_money(*r.rent_usd_per_gpu_hour),
-                            dollars(*r.rent_usd_per_year), r.rent_source));
+        "rent", fmt::format("{} per GPU and hour, {} a year for all ({})", cost::format_money(*r.rent_usd_per_gpu_hour),
+                            cost::dollars(*r.rent_usd_per_year), r.rent_source));
   add_power(r, f);
   if (r.sums.all.high > 0)
     f.items.emplace_back("per GPU and hour",
                          fmt::format("{}{} over {:g} years: purchase and electricity only", least_if(!r.complete),
-                                     dollars({r.usd_per_gpu_hour_low, r.usd_per_gpu_hour_high}), r.years));
+                                     cost::dollars({r.usd_per_gpu_hour_low, r.usd_per_gpu_hour_high}), r.years));
   add_left_out("without a price", r.unpriced, f);
   add_left_out("without a power", r.unpowered, f);
   return f;
 }
 
 std::string months_words(double months, double percent, double usd_per_hour) {
-  const double saved = percent / 100 * usd_per_hour * kHoursPerYear / 12;
-  return fmt::format("{} months: {} a month", format_number(months), dollars(saved));
+  const double saved = percent / 100 * usd_per_hour * cost::kHoursPerYear / 12;
+  return fmt::format("{} months: {} a month", format_number(months), cost::dollars(saved));
 }
 
-Facts payback_facts(const CostPayback& p) {
-  Facts f{fmt::format("An upgrade for {} that saves {:g} % of the time", dollars(p.usd), p.saves_percent), {}};
+report::Facts payback_facts(const CostPayback& p) {
+  report::Facts f{fmt::format("An upgrade for {} that saves {:g} % of the time", cost::dollars(p.usd), p.saves_percent),
+                  {}};
   if (p.months_at_rent)
     f.items.emplace_back("paid back, at rent", months_words(*p.months_at_rent, p.saves_percent, p.rented_usd_per_hour));
   if (p.months_at_own_cost)
@@ -122,14 +125,15 @@ Facts payback_facts(const CostPayback& p) {
   return f;
 }
 
-Document cost_document(const CostRequest& q, const CostResult& r) {
-  Document d{"Cost of " + r.cluster, {}, {}};
-  if (std::string words = buy_or_rent(r); !words.empty()) d.add(Highlight{std::move(words)}, Audience::kPage);
+report::Document cost_document(const CostRequest& q, const CostResult& r) {
+  report::Document d{"Cost of " + r.cluster, {}, {}};
+  if (std::string words = buy_or_rent(r); !words.empty())
+    d.add(report::Highlight{std::move(words)}, report::Audience::kPage);
   d.add(machine_cost_facts(r));
   if (r.step) d.add(token_cost_facts(*r.step, r.tokens));
   d.add(bill_table(r.bill));
   if (r.payback) d.add(payback_facts(*r.payback));
-  d.add(price_sources(r.bill), q.explain ? Audience::kBoth : Audience::kPage);
+  d.add(price_sources(r.bill), q.explain ? report::Audience::kBoth : report::Audience::kPage);
   return d;
 }
 

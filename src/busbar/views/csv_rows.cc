@@ -7,7 +7,7 @@
 #include "busbar/base/text.h"
 #include "busbar/report/plain.h"
 
-namespace busbar {
+namespace busbar::views {
 namespace {
 
 struct RowKeys {
@@ -26,7 +26,7 @@ std::string plain(const Json& value) {
 /// Keeps line breaks; replaces all other characters of a cell that control a terminal.
 std::string shown_cell(const std::string& cell) {
   std::string out;
-  for (const std::string_view line : split_at(cell, '\n')) out += escape_terminal(line, true) + '\n';
+  for (const std::string_view line : split_at(cell, '\n')) out += report::escape_terminal(line, true) + '\n';
   out.pop_back();
   return out;
 }
@@ -127,4 +127,4 @@ std::string csv_of(const Json& data) {
   return csv.text();
 }
 
-}  // namespace busbar
+}  // namespace busbar::views

@@ -5,7 +5,7 @@
 
 #include "busbar/base/json.h"
 
-namespace busbar {
+namespace busbar::views {
 
 /// The command's main list (results, points, rows, flows, channels, layouts, hops, levels, claims, entries, parts,
 /// findings), one line per member. Without such a list: one line of everything that is not a list. Objects become
@@ -15,4 +15,4 @@ std::string csv_of(const Json& data);
 /// The command's main list; null: it has none.
 const Json* main_list(const Json& data);
 
-}  // namespace busbar
+}  // namespace busbar::views

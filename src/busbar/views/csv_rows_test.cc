@@ -5,7 +5,7 @@
 #include "busbar/base/csv.h"
 #include "busbar/base/json.h"
 
-namespace busbar {
+namespace busbar::views {
 namespace {
 
 TEST(CsvRows, RowsOfTheListWithObjectsAsDottedColumns) {
@@ -52,4 +52,4 @@ TEST(CsvRows, OfADiagnosisAreItsFindings) {
 TEST(CsvRows, AnEmptyListIsAnEmptyTable) { EXPECT_EQ(csv_of({{"rows", Json::array()}, {"file", "f"}}), "\n"); }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::views

@@ -6,17 +6,17 @@
 
 #include "busbar/report/chart.h"
 
-namespace busbar {
+namespace busbar::views {
 
-Drawing draw_curves(const std::vector<Curve>& curves, const std::string& unit) {
+report::Drawing draw_curves(const std::vector<Curve>& curves, const std::string& unit) {
   constexpr double kGridPercent = 20;
-  Chart chart;
-  chart.x = {unit, AxisUnit::kCount, true};
-  chart.y = {"", AxisUnit::kPercent, false, 0, 100};
+  report::Chart chart;
+  chart.x = {unit, report::AxisUnit::kCount, true};
+  chart.y = {"", report::AxisUnit::kPercent, false, 0, 100};
   std::set<std::uint32_t> marks;
   for (const Curve& c : curves) {
     if (c.mark) continue;
-    ChartSeries series{c.name, c.colour, {}};
+    report::ChartSeries series{c.name, c.colour, {}};
     for (const CurvePoint& p : c.points) {
       series.points.push_back({static_cast<double>(p.x), p.percent, p.text});
       chart.y.high = std::max(chart.y.high, std::ceil(p.percent / kGridPercent) * kGridPercent);
@@ -31,7 +31,7 @@ Drawing draw_curves(const std::vector<Curve>& curves, const std::string& unit) {
                               .points = {{double{1} * c.points[0].x, 0}, {double{1} * c.points[0].x, chart.y.high}},
                               .dots = false,
                               .dashed = true});
-  return marks.size() < 2 ? Drawing{} : draw_chart(chart);
+  return marks.size() < 2 ? report::Drawing{} : report::draw_chart(chart);
 }
 
-}  // namespace busbar
+}  // namespace busbar::views

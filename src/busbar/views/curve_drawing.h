@@ -7,7 +7,7 @@
 
 #include "busbar/report/document.h"
 
-namespace busbar {
+namespace busbar::views {
 
 struct CurvePoint {
   std::uint32_t x = 1;  ///< above 0
@@ -23,6 +23,6 @@ struct Curve {
 
 /// Axes, curves with a dot per point, and their names; fills width, height and shapes. `unit` is the unit of x. The x
 /// axis is logarithmic. If all x are equal: an empty drawing.
-Drawing draw_curves(const std::vector<Curve>& curves, const std::string& unit);
+report::Drawing draw_curves(const std::vector<Curve>& curves, const std::string& unit);
 
-}  // namespace busbar
+}  // namespace busbar::views

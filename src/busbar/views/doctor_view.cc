@@ -31,7 +31,7 @@ std::string parts_of(const DoctorFinding& f) {
 /// Whole percents, without "-0".
 double whole_percent(double percent) { return std::round(percent) + 0.0; }
 
-void add_evidence(const DoctorFinding& f, Facts& out) {
+void add_evidence(const DoctorFinding& f, report::Facts& out) {
   constexpr std::size_t kMostLines = 3;
   for (std::size_t i = 0; i < f.evidence.size() && i < kMostLines; ++i)
     out.items.emplace_back(i == 0 ? "evidence" : "",
@@ -40,8 +40,8 @@ void add_evidence(const DoctorFinding& f, Facts& out) {
     out.items.emplace_back("", fmt::format("and {} more lines", f.evidence_lines - kMostLines));
 }
 
-Facts finding_facts(const DoctorFinding& f) {
-  Facts out{fmt::format("[{}] {} ({})", f.severity, f.title, f.rule), {}};
+report::Facts finding_facts(const DoctorFinding& f) {
+  report::Facts out{fmt::format("[{}] {} ({})", f.severity, f.title, f.rule), {}};
   add_evidence(f, out);
   if (!f.candidates.empty()) out.items.emplace_back("part", parts_of(f));
   out.items.emplace_back("why", f.explanation);
@@ -80,8 +80,8 @@ std::string open_rules_line(const DoctorResult& r) {
 }
 
 /// What to provide so that more rules can be judged, each way once.
-Table open_rules_table(const DoctorResult& r) {
-  Table out{"Not judged", {to_left("to judge"), to_left("provide")}, {}, {}};
+report::Table open_rules_table(const DoctorResult& r) {
+  report::Table out{"Not judged", {report::to_left("to judge"), report::to_left("provide")}, {}, {}};
   for (const questions::OpenRule& u : r.unknown) {
     bool known = false;
     for (std::vector<std::string>& row : out.rows)
@@ -97,82 +97,83 @@ std::string words_of_cost(const DifferenceOfLog& d) {
   return fmt::format("{:+.0f} % time{} ({})", whole_percent(*d.cost_percent), most, d.cost_of);
 }
 
-void add_differences(const LogOnMachine& c, Document& out) {
+void add_differences(const LogOnMachine& c, report::Document& out) {
   for (const DifferenceOfLog& d : c.differences) {
-    Facts facts{d.what, {{"log", d.logged}, {"machine", d.expected}, {"cause", d.cause}}};
+    report::Facts facts{d.what, {{"log", d.logged}, {"machine", d.expected}, {"cause", d.cause}}};
     facts.items.emplace_back("cost", words_of_cost(d));
     out.add(std::move(facts));
   }
   if (!c.settings_without_effect.empty())
-    out.add(
-        Paragraph{fmt::format("Settings of the log without effect here: {}.", comma_list(c.settings_without_effect))});
+    out.add(report::Paragraph{
+        fmt::format("Settings of the log without effect here: {}.", comma_list(c.settings_without_effect))});
 }
 
-void add_log(const LogOnMachine& c, const std::string& machine, Document& out) {
+void add_log(const LogOnMachine& c, const std::string& machine, report::Document& out) {
   if (c.refused) {
-    out.add(Paragraph{fmt::format("{} was not compared with {}: {}.", c.file, machine, *c.refused)});
+    out.add(report::Paragraph{fmt::format("{} was not compared with {}: {}.", c.file, machine, *c.refused)});
     return;
   }
   const std::string head = fmt::format("{} ranks on {} node{} ({}:{}) next to {} by the rules of {}", c.ranks, c.nodes,
                                        c.nodes == 1 ? "" : "s", c.file, c.line, machine, c.library);
   const std::string agrees = c.agrees.empty() ? "nothing" : comma_list(c.agrees);
   if (c.differences.empty()) {
-    out.add(Paragraph{fmt::format("{}: no difference. Equal: {}.", head, agrees)});
+    out.add(report::Paragraph{fmt::format("{}: no difference. Equal: {}.", head, agrees)});
     return;
   }
-  out.add(Paragraph{fmt::format("{}: {} difference{}. Equal: {}.", head, c.differences.size(),
-                                c.differences.size() == 1 ? "" : "s", agrees)});
+  out.add(report::Paragraph{fmt::format("{}: {} difference{}. Equal: {}.", head, c.differences.size(),
+                                        c.differences.size() == 1 ? "" : "s", agrees)});
   add_differences(c, out);
 }
 
-void add_files(const DoctorResult& r, Document& out) {
-  Table files{"Read", {to_left("file"), "lines", "used", to_left("kinds")}, {}, {}};
+void add_files(const DoctorResult& r, report::Document& out) {
+  report::Table files{"Read", {report::to_left("file"), "lines", "used", report::to_left("kinds")}, {}, {}};
   for (const questions::ReadFile& f : r.inputs) {
     const std::string kinds = comma_list(f.kinds);
     files.rows.push_back(
         {f.file, std::to_string(f.lines), std::to_string(f.lines_with_facts), kinds.empty() ? "none" : kinds});
-    if (f.stopped) out.add(Paragraph{fmt::format("{} was read up to line {} only: {}.", f.file, f.lines, *f.stopped)});
+    if (f.stopped)
+      out.add(report::Paragraph{fmt::format("{} was read up to line {} only: {}.", f.file, f.lines, *f.stopped)});
   }
   out.add(std::move(files));
 }
 
-void add_judged_table(const TableOnMachine& t, Document& d) {
+void add_judged_table(const TableOnMachine& t, report::Document& d) {
   if (!t.verdict) {
-    d.add(Paragraph{fmt::format("{}: the table was not judged: {}.", t.file, t.refused.value_or(""))});
+    d.add(report::Paragraph{fmt::format("{}: the table was not judged: {}.", t.file, t.refused.value_or(""))});
     return;
   }
-  d.add(Heading{fmt::format("{}: {} on {}{}", t.file, *t.collective, *t.cluster,
-                            t.cluster_proposed ? ", the machine that the file names" : "")});
-  d.add(Paragraph{fmt::format(
+  d.add(report::Heading{fmt::format("{}: {} on {}{}", t.file, *t.collective, *t.cluster,
+                                    t.cluster_proposed ? ", the machine that the file names" : "")});
+  d.add(report::Paragraph{fmt::format(
       "The table is {}{}. Sizes from {} on take {:.0f} % {} than expected; from {:.0f} % longer on counts as low.",
       *t.verdict, t.why->empty() ? "" : ": " + *t.why, format_binary_size(t.plateau_from_bytes),
       std::abs(*t.slower_percent), *t.slower_percent < 0 ? "less" : "longer", *t.threshold_percent)});
   add_findings(t.faults, d);
-  d.add(Paragraph{
+  d.add(report::Paragraph{
       fmt::format("Each size: busbar expect {} --cluster {} --collective {}", t.file, *t.cluster, *t.collective)});
 }
 
 /// Low tables, or all others.
-void add_judged_tables(const DoctorResult& r, bool low, Document& d) {
+void add_judged_tables(const DoctorResult& r, bool low, report::Document& d) {
   if (!r.tables) return;
   for (const TableOnMachine& t : *r.tables)
     if ((t.verdict == "low") == low) add_judged_table(t, d);
 }
 
 /// What the view says of a finding; a low table has a section of its own.
-void add_finding(const DoctorFinding& f, Document& d) {
+void add_finding(const DoctorFinding& f, report::Document& d) {
   if (f.follows_from)
-    d.add(Paragraph{fmt::format("Follows from {}: {} ({}).", *f.follows_from, f.title, f.rule)});
+    d.add(report::Paragraph{fmt::format("Follows from {}: {} ({}).", *f.follows_from, f.title, f.rule)});
   else if (f.rule != "low-table")
     d.add(finding_facts(f));
 }
 
-Document doctor_document(const DoctorRequest& q, const DoctorResult& r) {
-  Document out{"Diagnosis", {}, {}};
-  out.add(Highlight{diagnosis_summary(r)});
+report::Document doctor_document(const DoctorRequest& q, const DoctorResult& r) {
+  report::Document out{"Diagnosis", {}, {}};
+  out.add(report::Highlight{diagnosis_summary(r)});
   if (r.first_failure)
-    out.add(Paragraph{fmt::format("{} was first, {} ({}:{}).", r.first_failure->who, r.first_failure->time,
-                                  r.first_failure->file, r.first_failure->line)});
+    out.add(report::Paragraph{fmt::format("{} was first, {} ({}:{}).", r.first_failure->who, r.first_failure->time,
+                                          r.first_failure->file, r.first_failure->line)});
   add_judged_tables(r, true, out);
   for (const DoctorFinding& f : r.findings) add_finding(f, out);
   add_judged_tables(r, false, out);
@@ -182,9 +183,9 @@ Document doctor_document(const DoctorRequest& q, const DoctorResult& r) {
   if (!r.unknown.empty() && q.verbose)
     out.add(open_rules_table(r));
   else if (!r.unknown.empty())
-    out.add(Paragraph{open_rules_line(r)});
+    out.add(report::Paragraph{open_rules_line(r)});
   if (r.bundle && *r.bundle)
-    out.add(Paragraph{fmt::format(
+    out.add(report::Paragraph{fmt::format(
         "{} is written. Names that no line marks as those of hosts or users are still in it: look before you send it.",
         q.bundle)});
   return out;

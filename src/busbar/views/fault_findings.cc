@@ -19,9 +19,10 @@ std::string suspected_part(const FaultCandidate& c) {
   return c.alike.size() > 1 ? fmt::format("{} or {} like it", *c.part, c.alike.size() - 1) : *c.part;
 }
 
-Table faults_table(const std::vector<FaultCandidate>& candidates, bool fits) {
-  Table t{fits ? "Faults that explain the times" : "Faults that come closest",
-          {to_left("fault"), to_left("part"), "confidence (%)", "slower (%)", to_left("try")}};
+report::Table faults_table(const std::vector<FaultCandidate>& candidates, bool fits) {
+  report::Table t{
+      fits ? "Faults that explain the times" : "Faults that come closest",
+      {report::to_left("fault"), report::to_left("part"), "confidence (%)", "slower (%)", report::to_left("try")}};
   std::uint64_t rank = 0;
   for (const FaultCandidate& c : candidates) {
     const bool first = c.rank != rank;
@@ -37,28 +38,29 @@ Table faults_table(const std::vector<FaultCandidate>& candidates, bool fits) {
 
 }  // namespace
 
-void add_findings(const FaultFindings& found, Document& d) {
+void add_findings(const FaultFindings& found, report::Document& d) {
   if (!found.searched) return;
   if (found.findings->empty()) {
-    d.add(Paragraph{"No single fault changes these times; compare sizes, nodes and logs."});
+    d.add(report::Paragraph{"No single fault changes these times; compare sizes, nodes and logs."});
     return;
   }
   const questions::FaultFinding& finding = found.findings->front();
   if (!found.named) {
     std::string words = finding.explanation;
     words.front() = 'C';
-    d.add(Paragraph{words + "."});
+    d.add(report::Paragraph{words + "."});
     if (found.fits && !found.told) return;
   } else if (!found.low) {
-    d.add(Paragraph{"Healthy machines differ as much; if this one is at fault, then so:"});
+    d.add(report::Paragraph{"Healthy machines differ as much; if this one is at fault, then so:"});
   }
-  if (Table t = faults_table(finding.candidates, found.fits); !t.rows.empty()) d.add(std::move(t));
+  if (report::Table t = faults_table(finding.candidates, found.fits); !t.rows.empty()) d.add(std::move(t));
   if (!found.unseen_parts->empty())
-    d.add(Paragraph{"Would not show here, even at a tenth of the rate, these and parts like them: " +
-                    comma_list(*found.unseen_parts) + "."});
+    d.add(report::Paragraph{"Would not show here, even at a tenth of the rate, these and parts like them: " +
+                            comma_list(*found.unseen_parts) + "."});
   for (const questions::TellingMeasurement& m : *found.next)
-    d.add(Paragraph{fmt::format("To tell {}: {}", m.tells, m.command)});
-  if (!found.next->empty()) d.add(Paragraph{"Then: busbar localize FILE..., with these files and this machine."});
+    d.add(report::Paragraph{fmt::format("To tell {}: {}", m.tells, m.command)});
+  if (!found.next->empty())
+    d.add(report::Paragraph{"Then: busbar localize FILE..., with these files and this machine."});
 }
 
 }  // namespace busbar::views

@@ -7,6 +7,6 @@
 namespace busbar::views {
 
 /// Appends nothing if there was no search.
-void add_findings(const questions::FaultFindings& found, Document& d);
+void add_findings(const questions::FaultFindings& found, report::Document& d);
 
 }  // namespace busbar::views

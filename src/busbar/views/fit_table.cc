@@ -4,11 +4,12 @@
 
 #include "busbar/base/quantity.h"
 
-namespace busbar {
+namespace busbar::views {
 
-Table fit_table(const std::vector<FitChange>& changes) {
-  Table t{"What would make it fit", {to_left("change"), "step", "memory per GPU", to_left("how")}};
-  for (const FitChange& c : changes)
+report::Table fit_table(const std::vector<plan::FitChange>& changes) {
+  report::Table t{"What would make it fit",
+                  {report::to_left("change"), "step", "memory per GPU", report::to_left("how")}};
+  for (const plan::FitChange& c : changes)
     t.rows.push_back({c.what, format_duration(c.step.in_s()),
                       fmt::format("{} of {}", format_size(static_cast<double>(count(c.memory.total()))),
                                   format_size(static_cast<double>(count(c.capacity)))),
@@ -21,4 +22,4 @@ Table fit_table(const std::vector<FitChange>& changes) {
   return t;
 }
 
-}  // namespace busbar
+}  // namespace busbar::views

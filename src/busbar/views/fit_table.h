@@ -6,8 +6,8 @@
 #include "busbar/plan/fit_changes.h"
 #include "busbar/report/document.h"
 
-namespace busbar {
+namespace busbar::views {
 
-Table fit_table(const std::vector<FitChange>& changes);
+report::Table fit_table(const std::vector<plan::FitChange>& changes);
 
-}  // namespace busbar
+}  // namespace busbar::views

@@ -12,8 +12,9 @@
 
 namespace busbar::views {
 
-Table fct_table(const std::vector<questions::FctOfSize>& by_size, const Penalties* penalties) {
-  Table table{"Completion times by size of flow", {to_left("size"), "flows", "mean (us)", "p50 (us)", "p99 (us)"}};
+report::Table fct_table(const std::vector<questions::FctOfSize>& by_size, const predict::Penalties* penalties) {
+  report::Table table{"Completion times by size of flow",
+                      {report::to_left("size"), "flows", "mean (us)", "p50 (us)", "p99 (us)"}};
   if (penalties == nullptr) table.columns.insert(table.columns.end(), {"slowdown, mean", "p99"});
   for (const questions::FctOfSize& c : by_size) {
     std::vector<std::string> row{c.name, std::to_string(c.flows), format_number(c.fct_us.mean),
@@ -24,32 +25,32 @@ Table fct_table(const std::vector<questions::FctOfSize>& by_size, const Penaltie
     }
     table.rows.push_back(std::move(row));
   }
-  table.note =
-      penalties == nullptr
-          ? "slowdown: time divided by the time of the same flow alone."
-          : fmt::format("With the penalties of {}. All other times are those of fair sharing.", name_of(*penalties));
+  table.note = penalties == nullptr
+                   ? "slowdown: time divided by the time of the same flow alone."
+                   : fmt::format("With the penalties of {}. All other times are those of fair sharing.",
+                                 predict::name_of(*penalties));
   return table;
 }
 
-Drawing draw_fct(const questions::FlowTimes& times) {
+report::Drawing draw_fct(const questions::FlowTimes& times) {
   const std::vector<questions::TimedFlow>& flows = times.flows();
   constexpr std::size_t kMostPoints = 400;
-  Chart c;
+  report::Chart c;
   c.title = "Completion times: the share of flows that have ended";
   c.description = "It rises from 0 to 100 %. The table has means and percentiles.";
-  c.x = {"time of the flow", AxisUnit::kSeconds, true};
-  c.y = {"flows", AxisUnit::kPercent, false, 0, 100};
-  ChartSeries all{"", colour::kCompute, {}, true, false};
+  c.x = {"time of the flow", report::AxisUnit::kSeconds, true};
+  c.y = {"flows", report::AxisUnit::kPercent, false, 0, 100};
+  report::ChartSeries all{"", report::colour::kCompute, {}, true, false};
   const std::size_t n = flows.size(), step = 1 + n / kMostPoints;
   for (std::size_t i = 0; i < n; i += step)
     all.points.push_back({flows[i].fct_us * 1e-6, 100 * static_cast<double>(i + 1) / static_cast<double>(n)});
   if (n > 0) all.points.push_back({flows.back().fct_us * 1e-6, 100});
   c.series.push_back(std::move(all));
-  return draw_chart(c);
+  return report::draw_chart(c);
 }
 
-Table jobs_table(const std::vector<questions::JobEnd>& jobs) {
-  Table out{"Jobs", {to_left("list"), "flows", "ends after (us)"}};
+report::Table jobs_table(const std::vector<questions::JobEnd>& jobs) {
+  report::Table out{"Jobs", {report::to_left("list"), "flows", "ends after (us)"}};
   for (const questions::JobEnd& j : jobs)
     out.rows.push_back({j.file, std::to_string(j.flows), j.end_us ? format_number(*j.end_us, 4) : "not ended"});
   return out;

@@ -12,9 +12,10 @@ namespace busbar::views {
 inline constexpr std::size_t kFlowRowsShown = 10;  ///< rows per table of flows or links
 
 /// `penalties`: null: none.
-Table fct_table(const std::vector<questions::FctOfSize>& by_size, const Penalties* penalties = nullptr);
+report::Table fct_table(const std::vector<questions::FctOfSize>& by_size,
+                        const predict::Penalties* penalties = nullptr);
 /// The share of flows that took at most so long. Fewer than two: an empty drawing.
-Drawing draw_fct(const questions::FlowTimes& times);
-Table jobs_table(const std::vector<questions::JobEnd>& jobs);
+report::Drawing draw_fct(const questions::FlowTimes& times);
+report::Table jobs_table(const std::vector<questions::JobEnd>& jobs);
 
 }  // namespace busbar::views

@@ -22,11 +22,11 @@ using questions::PacketFlowsResult;
 
 /// What the last flow waits for: other flows, or its own link.
 std::string last_words(const FluidRun& r) {
-  const FlowOutcome& x = r.last();
-  const Bound bound = questions::bound_of(x);
+  const engine::FlowOutcome& x = r.last();
+  const lowering::Bound bound = questions::bound_of(x);
   const auto shared = std::find_if(r.result.links.begin(), r.result.links.end(),
-                                   [&](const LinkUse& u) { return u.link == bound.link; });
-  if (bound.kind != BoundKind::kBandwidth || x.sharing <= x.transfer || shared == r.result.links.end())
+                                   [&](const engine::LinkUse& u) { return u.link == bound.link; });
+  if (bound.kind != lowering::BoundKind::kBandwidth || x.sharing <= x.transfer || shared == r.result.links.end())
     return fmt::format("The last flow is limited by {}.", bound_to_text(bound, r.machine->topology));
   return fmt::format(
       "The last flow ({}) took {}, {} times as long as alone: it lost {} to others, most at {}, which {} flows cross.",
@@ -35,11 +35,11 @@ std::string last_words(const FluidRun& r) {
       r.machine->topology.name(bound.link), shared->flows);
 }
 
-Document fluid_document(const FluidResult& result) {
+report::Document fluid_document(const FluidResult& result) {
   const FluidRun& r = *result.run;
-  const Topology& t = r.machine->topology;
-  Document d{fmt::format("{} flows on {}", r.result.flows.size(), result.cluster), {}, {}};
-  d.add(Facts{
+  const topology::Topology& t = r.machine->topology;
+  report::Document d{fmt::format("{} flows on {}", r.result.flows.size(), result.cluster), {}, {}};
+  d.add(report::Facts{
       d.title,
       {{"last flow ends after", format_duration(r.result.end.since_start().in_s())},
        {"busy time of the fullest link", format_duration(r.floor.in_s())},
@@ -47,35 +47,35 @@ Document fluid_document(const FluidResult& result) {
                                             format_number(r.fct_us(0.99), 4), format_number(r.fct_us(1), 4))}}});
   if (result.times.many()) d.add(fct_table(result.fct_by_size, r.by()));
   if (!result.jobs.empty()) d.add(jobs_table(result.jobs));
-  Table slow{
-      "Slowest flows",
-      {to_left("flow"), "start (us)", "fct (us)", "latency (us)", "transfer (us)", "sharing (us)", to_left("held by")}};
+  report::Table slow{"Slowest flows",
+                     {report::to_left("flow"), "start (us)", "fct (us)", "latency (us)", "transfer (us)",
+                      "sharing (us)", report::to_left("held by")}};
   for (std::size_t i = 0; i < std::min(kFlowRowsShown, r.by_fct.size()); ++i) {
-    const FlowOutcome& x = r.result.flows[r.by_fct[i]];
+    const engine::FlowOutcome& x = r.result.flows[r.by_fct[i]];
     slow.rows.push_back({r.named.ids[r.by_fct[i]], format_number(x.start.since_start().in_us(), 4),
                          format_number(x.fct.in_us(), 4), format_number(x.latency.in_us()),
                          format_number(x.transfer.in_us(), 4), format_number(x.sharing.in_us(), 4),
-                         x.held_by == kNone<LinkId> ? "latency of its links" : t.name(x.held_by)});
+                         x.held_by == kNone<topology::LinkId> ? "latency of its links" : t.name(x.held_by)});
   }
   slow.note =
       "fct: flow completion time, from start to arrival; transfer: alone, at the rate of the narrowest link; sharing: "
       "extra time because of other flows.";
   d.add(slow);
-  Table links{"Fullest links", {to_left("link"), "flows", "MB", "in use (% of the time)"}};
+  report::Table links{"Fullest links", {report::to_left("link"), "flows", "MB", "in use (% of the time)"}};
   for (std::size_t i = 0; i < std::min(kFlowRowsShown, r.busiest.size()); ++i) {
-    const LinkUse& u = r.busiest[i];
+    const engine::LinkUse& u = r.busiest[i];
     links.rows.push_back(
         {t.name(u.link), std::to_string(u.flows), format_number(u.bytes / 1e6), format_number(100 * r.mean_use(u))});
   }
   d.add(links);
-  d.add(Highlight{last_words(r)});
-  if (!r.warning.empty()) d.add(Paragraph{r.warning + "."});
-  d.add(Paragraph{words_of(r.band)});
+  d.add(report::Highlight{last_words(r)});
+  if (!r.warning.empty()) d.add(report::Paragraph{r.warning + "."});
+  d.add(report::Paragraph{predict::words_of(r.band)});
   if (result.shortcuts) d.add(shortcut_words(*result.shortcuts));
   return d;
 }
 
-Document flows_document(const FlowsRequest&, const FlowsAnswer& a) {
+report::Document flows_document(const FlowsRequest&, const FlowsAnswer& a) {
   const auto* const packets = std::get_if<PacketFlowsResult>(&a);
   return packets != nullptr ? packet_flows_document(*packets) : fluid_document(std::get<FluidResult>(a));
 }

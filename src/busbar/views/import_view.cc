@@ -52,10 +52,10 @@ std::string json_in_words(const Json& value) {
 }
 
 /// A list of similar maps as a table of their scalar columns.
-std::optional<Table> table_of_maps(const std::string& title, const Json& list) {
+std::optional<report::Table> table_of_maps(const std::string& title, const Json& list) {
   constexpr std::size_t kMostRows = 40, kMostColumns = 8;
   if (!list.is_array() || list.empty() || !list.values().front().is_object()) return std::nullopt;
-  Table t;
+  report::Table t;
   t.title = title;
   std::vector<std::string> keys;
   for (const Json& row : list.values())
@@ -63,7 +63,7 @@ std::optional<Table> table_of_maps(const std::string& title, const Json& list) {
       if (!(v.is_array() && !v.empty() && v.values().front().is_structured()) && keys.size() < kMostColumns &&
           std::find(keys.begin(), keys.end(), key) == keys.end())
         keys.push_back(key);
-  for (const std::string& key : keys) t.columns.push_back(to_left(key));
+  for (const std::string& key : keys) t.columns.push_back(report::to_left(key));
   for (const Json& row : list.values()) {
     if (t.rows.size() == kMostRows) {
       t.note = fmt::format("{} more rows; --json has them all.", list.size() - kMostRows);
@@ -76,10 +76,10 @@ std::optional<Table> table_of_maps(const std::string& title, const Json& list) {
   return t;
 }
 
-Document report_document(const ImportResult& report) {
-  Document d{fmt::format("{}: {}", report.file, report.kind), {}, {}};
-  Facts facts;
-  for (const FormatEntry& f : import_formats())
+report::Document report_document(const ImportResult& report) {
+  report::Document d{fmt::format("{}: {}", report.file, report.kind), {}, {}};
+  report::Facts facts;
+  for (const formats::FormatEntry& f : formats::import_formats())
     if (report.kind == f.kind) facts.items.emplace_back("kind", fmt::format("{} ({})", report.kind, f.summary));
   for (const auto& [key, value] : report.found.members())
     if (key != "matrix" && (!value.is_array() || !table_of_maps(key, value)))
@@ -89,19 +89,19 @@ Document report_document(const ImportResult& report) {
   d.add(facts);
   for (const auto& [key, value] : report.found.members())
     if (auto table = table_of_maps(key, value)) d.add(std::move(*table));
-  for (const std::string& note : report.notes) d.add(Paragraph{"Assumed: " + note + "."});
+  for (const std::string& note : report.notes) d.add(report::Paragraph{"Assumed: " + note + "."});
   if (report.unknown.empty()) return d;
-  Table unknown{"Unknown or unused parts", {"line", to_left("what"), "times"}};
-  for (const UnknownPart& u : report.unknown)
+  report::Table unknown{"Unknown or unused parts", {"line", report::to_left("what"), "times"}};
+  for (const formats::UnknownPart& u : report.unknown)
     unknown.rows.push_back({std::to_string(u.line), u.what, std::to_string(u.count)});
   d.add(unknown);
   return d;
 }
 
-void add(const TraceTimes& r, const Cluster& cluster, Document& d) {
-  Table t{"On " + r.cluster,
-          {to_left("collective"), "bytes", "ranks", "times", "fastest (us)", "predicted (us)", "floor (us)",
-           "fastest/floor", to_left("bound by")}};
+void add(const TraceTimes& r, const spec::Cluster& cluster, report::Document& d) {
+  report::Table t{"On " + r.cluster,
+                  {report::to_left("collective"), "bytes", "ranks", "times", "fastest (us)", "predicted (us)",
+                   "floor (us)", "fastest/floor", report::to_left("bound by")}};
   for (const TraceRow& c : r.results)
     t.rows.push_back({c.collective, std::to_string(c.size_bytes), c.ranks ? std::to_string(*c.ranks) : "all",
                       std::to_string(c.times), c.measured_us ? format_number(*c.measured_us, 4) : "-",
@@ -111,41 +111,43 @@ void add(const TraceTimes& r, const Cluster& cluster, Document& d) {
   t.note = "fastest: of all equal calls, because a kernel that starts early waits for the other ranks.";
   if (!t.rows.empty()) d.add(t);
   if (r.measured_over_floor)
-    d.add(Highlight{fmt::format("Kernels took {} us in total, {} times their floors.", format_number(r.measured_us, 4),
-                                format_number(*r.measured_over_floor))});
+    d.add(report::Highlight{fmt::format("Kernels took {} us in total, {} times their floors.",
+                                        format_number(r.measured_us, 4), format_number(*r.measured_over_floor))});
   if (r.suspicious)
-    d.add(Paragraph{
+    d.add(report::Paragraph{
         "Some are faster than this machine can be: the trace comes from another one, or its sizes are wrong."});
-  for (const auto& [why, n] : r.not_timed) d.add(Paragraph{fmt::format("Not timed: {}, {} times.", why, n)});
+  for (const auto& [why, n] : r.not_timed) d.add(report::Paragraph{fmt::format("Not timed: {}, {} times.", why, n)});
 }
 
-void add(const MessagesResult& r, const Cluster& cluster, Document& d) { d.add(messages_facts(r, cluster.topology)); }
+void add(const MessagesResult& r, const spec::Cluster& cluster, report::Document& d) {
+  d.add(messages_facts(r, cluster.topology));
+}
 
-void add(const ScheduleTimes& r, const Cluster& cluster, Document& d) {
+void add(const ScheduleTimes& r, const spec::Cluster& cluster, report::Document& d) {
   d.add(schedule_table(*r.schedule, r.rows, cluster));
 }
 
-Document document_of(const ImportResult& r) { return report_document(r); }
+report::Document document_of(const ImportResult& r) { return report_document(r); }
 
 template <typename Times>
-Document document_of(const TimedImport<Times>& r) {
-  Document d = report_document(r.import);
+report::Document document_of(const TimedImport<Times>& r) {
+  report::Document d = report_document(r.import);
   add(r.timed, r.machine->cluster(), d);
   return d;
 }
 
-Document document_of(const ImportSetResult& r) {
-  Document d{fmt::format("{}: {} files", r.file, r.members.size()), {}, {}};
-  Table files{"Files", {to_left("file"), to_left("what it is")}};
+report::Document document_of(const ImportSetResult& r) {
+  report::Document d{fmt::format("{}: {} files", r.file, r.members.size()), {}, {}};
+  report::Table files{"Files", {report::to_left("file"), report::to_left("what it is")}};
   for (const ImportSetFile& f : r.members) files.rows.push_back({f.file, f.what});
   d.add(files);
   if (!r.job) return d;
-  const Document log = report_document(*r.job);
+  const report::Document log = report_document(*r.job);
   d.blocks.insert(d.blocks.end(), log.blocks.begin(), log.blocks.end());
   return d;
 }
 
-Document import_document(const ImportRequest&, const ImportAnswer& a) {
+report::Document import_document(const ImportRequest&, const ImportAnswer& a) {
   return std::visit([](const auto& r) { return document_of(r); }, a);
 }
 

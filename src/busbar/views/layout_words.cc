@@ -6,29 +6,29 @@
 
 #include "busbar/plan/layout_flags.h"
 
-namespace busbar {
+namespace busbar::views {
 
-std::string short_layout(const LayoutSpec& l) {
+std::string short_layout(const workload::LayoutSpec& l) {
   std::string s = fmt::format("TP {} PP {}", l.tp, l.pp);
   if (l.vpp > 1) s += fmt::format(" VPP {}", l.vpp);
   s += fmt::format(" DP {}", l.dp);
   if (l.cp > 1) s += fmt::format(" CP {}", l.cp);
   if (l.ep > 1) s += fmt::format(" EP {}", l.ep);
   s += fmt::format(" ZeRO-{}", l.sharding.zero);
-  if (l.schedule != PipelineSchedule::k1F1B) s += fmt::format(" {}", name_of(l.schedule));
-  if (l.rank_order != kTpCpDpPp) s += " " + name_of(l.rank_order);
+  if (l.schedule != workload::PipelineSchedule::k1F1B) s += fmt::format(" {}", workload::name_of(l.schedule));
+  if (l.rank_order != workload::kTpCpDpPp) s += " " + workload::name_of(l.rank_order);
   return s;
 }
 
-std::string recompute_words(const LayoutSpec& l) {
-  const bool named = l.recomputation.kind == Recompute::kSelective && !l.recomputation.modules.core_attn;
-  return named ? modules_text(l.recomputation.modules) : name_of(l.recomputation.kind);
+std::string recompute_words(const workload::LayoutSpec& l) {
+  const bool named = l.recomputation.kind == workload::Recompute::kSelective && !l.recomputation.modules.core_attn;
+  return named ? plan::modules_text(l.recomputation.modules) : workload::name_of(l.recomputation.kind);
 }
 
-Table table_of_layouts(std::string title, std::string last) {
+report::Table table_of_layouts(std::string title, std::string last) {
   return {std::move(title),
-          {"#", to_left("layout"), "batch", to_left("recompute"), "step", "MFU (%)", "memory", "$/step",
-           to_left(std::move(last))}};
+          {"#", report::to_left("layout"), "batch", report::to_left("recompute"), "step", "MFU (%)", "memory", "$/step",
+           report::to_left(std::move(last))}};
 }
 
-}  // namespace busbar
+}  // namespace busbar::views

@@ -6,13 +6,13 @@
 #include "busbar/report/document.h"
 #include "busbar/workload/layout.h"
 
-namespace busbar {
+namespace busbar::views {
 
 /// "TP 4 PP 2 DP 8 ZeRO-1".
-std::string short_layout(const LayoutSpec& layout);
+std::string short_layout(const workload::LayoutSpec& layout);
 /// "none", "full", or what is recomputed alone: "act, layernorm".
-std::string recompute_words(const LayoutSpec& layout);
+std::string recompute_words(const workload::LayoutSpec& layout);
 /// Empty, with columns for layout, step, MFU, memory and price, and a last one in words.
-Table table_of_layouts(std::string title, std::string last);
+report::Table table_of_layouts(std::string title, std::string last);
 
-}  // namespace busbar
+}  // namespace busbar::views

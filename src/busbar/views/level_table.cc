@@ -2,12 +2,13 @@
 
 #include "busbar/base/quantity.h"
 
-namespace busbar {
+namespace busbar::views {
 
-Table level_table(const std::vector<Level>& levels) {
-  Table t{"Tiers that a byte crosses, per GPU and direction",
-          {to_left("level"), "wire (GB/s)", "payload (GB/s)", "narrower by", "latency (ns)", to_left("counted")}};
-  for (const Level& l : levels) {
+report::Table level_table(const std::vector<topology::Level>& levels) {
+  report::Table t{"Tiers that a byte crosses, per GPU and direction",
+                  {report::to_left("level"), "wire (GB/s)", "payload (GB/s)", "narrower by", "latency (ns)",
+                   report::to_left("counted")}};
+  for (const topology::Level& l : levels) {
     if (l.from_above) continue;
     t.rows.push_back({l.name, format_number(l.wire_GBps), format_number(l.payload_GBps),
                       l.ratio >= 1  ? format_number(l.ratio)
@@ -21,4 +22,4 @@ Table level_table(const std::vector<Level>& levels) {
   return t;
 }
 
-}  // namespace busbar
+}  // namespace busbar::views

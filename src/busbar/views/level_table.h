@@ -6,8 +6,8 @@
 #include "busbar/report/document.h"
 #include "busbar/topology/levels.h"
 
-namespace busbar {
+namespace busbar::views {
 
-Table level_table(const std::vector<Level>& levels);
+report::Table level_table(const std::vector<topology::Level>& levels);
 
-}  // namespace busbar
+}  // namespace busbar::views

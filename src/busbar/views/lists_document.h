@@ -4,8 +4,8 @@
 #include "busbar/questions/lists_result.h"
 #include "busbar/report/document.h"
 
-namespace busbar {
+namespace busbar::views {
 
-Document lists_document(const questions::ListsAnswer& answer);
+report::Document lists_document(const questions::ListsAnswer& answer);
 
-}  // namespace busbar
+}  // namespace busbar::views

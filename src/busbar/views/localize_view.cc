@@ -22,9 +22,9 @@ std::string parts_in_words(const std::vector<std::string>& parts) {
   return parts.size() > kShownParts ? fmt::format("{} and {} more", out, parts.size() - kShownParts) : out;
 }
 
-Table suspects_table(const LocalizeResult& r) {
-  Table out{"Parts that explain the slow measurements",
-            {to_left("part"), "confidence (%)", "measurements against it", to_left("what")}};
+report::Table suspects_table(const LocalizeResult& r) {
+  report::Table out{"Parts that explain the slow measurements",
+                    {report::to_left("part"), "confidence (%)", "measurements against it", report::to_left("what")}};
   for (const LocalizeResult::Alike& p : r.found)
     if (out.rows.size() < kShownParts)
       out.rows.push_back(
@@ -32,9 +32,10 @@ Table suspects_table(const LocalizeResult& r) {
   return out;
 }
 
-Table slow_table(const LocalizeResult& r) {
+report::Table slow_table(const LocalizeResult& r) {
   constexpr std::size_t kRows = 20;
-  Table out{"Slow measurements", {to_left("measurement"), "slower than its like (%)", to_left("file")}};
+  report::Table out{"Slow measurements",
+                    {report::to_left("measurement"), "slower than its like (%)", report::to_left("file")}};
   for (const PartTime& m : *r.measurements)
     if (m.slow) out.rows.push_back({m.name, fmt::format("{:.0f}", m.slower_percent), m.file});
   if (out.rows.size() > kRows) {
@@ -44,23 +45,23 @@ Table slow_table(const LocalizeResult& r) {
   return out;
 }
 
-Document document_of_times(const LocalizeResult& r) {
-  Document d{"Which part of " + *r.cluster + " is slow", {}, {}};
-  d.add(Highlight{r.summary});
-  if (Table parts = suspects_table(r); !parts.rows.empty()) d.add(std::move(parts));
-  if (r.named) d.add(Paragraph{fmt::format("To do: {}.", r.findings.front().fix)});
-  if (Table slow = slow_table(r); !slow.rows.empty()) d.add(std::move(slow));
+report::Document document_of_times(const LocalizeResult& r) {
+  report::Document d{"Which part of " + *r.cluster + " is slow", {}, {}};
+  d.add(report::Highlight{r.summary});
+  if (report::Table parts = suspects_table(r); !parts.rows.empty()) d.add(std::move(parts));
+  if (r.named) d.add(report::Paragraph{fmt::format("To do: {}.", r.findings.front().fix)});
+  if (report::Table slow = slow_table(r); !slow.rows.empty()) d.add(std::move(slow));
   return d;
 }
 
-Document document_of_cables(const LocalizeResult& r) {
+report::Document document_of_cables(const LocalizeResult& r) {
   constexpr std::size_t kMostCables = 8;
-  Document d{"Cables that differ from their like", {}, {}};
+  report::Document d{"Cables that differ from their like", {}, {}};
   if (r.findings.empty()) {
-    d.add(Highlight{"All cables are like their like: none is slow or missing."});
+    d.add(report::Highlight{"All cables are like their like: none is slow or missing."});
     return d;
   }
-  Table t{d.title, {to_left("part"), to_left("is"), to_left("evidence"), "line"}};
+  report::Table t{d.title, {report::to_left("part"), report::to_left("is"), report::to_left("evidence"), "line"}};
   for (const Finding& f : r.findings) {
     if (t.rows.size() == kMostCables) break;
     const std::int64_t line = f.evidence.front().line;
@@ -69,13 +70,13 @@ Document document_of_cables(const LocalizeResult& r) {
   }
   if (r.findings.size() > kMostCables)
     t.note = fmt::format("and {} more; --json lists all", r.findings.size() - kMostCables);
-  d.add(Highlight{fmt::format("{} cables are slow or missing.", r.findings.size())});
+  d.add(report::Highlight{fmt::format("{} cables are slow or missing.", r.findings.size())});
   d.add(std::move(t));
-  d.add(Paragraph{fmt::format("To do: {}.", r.findings.front().fix)});
+  d.add(report::Paragraph{fmt::format("To do: {}.", r.findings.front().fix)});
   return d;
 }
 
-Document localize_document(const LocalizeRequest&, const LocalizeResult& r) {
+report::Document localize_document(const LocalizeRequest&, const LocalizeResult& r) {
   return r.measurements ? document_of_times(r) : document_of_cables(r);
 }
 

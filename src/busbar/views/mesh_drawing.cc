@@ -14,10 +14,10 @@
 #include "busbar/base/quantity.h"
 #include "busbar/report/style.h"
 
-namespace busbar {
+namespace busbar::views {
 namespace {
 
-using Kind = Shape::Kind;
+using Kind = report::Shape::Kind;
 
 constexpr std::size_t kMostInRing = 24, kMostInRows = 256;
 constexpr double kBoxWidth = 72, kBoxHeight = 32;
@@ -27,7 +27,7 @@ constexpr double kLeastLetter = 11;
 struct BoxLine {
   std::uint32_t lanes = 0;
   double rate = 0, heat = -1;
-  LinkId link{};
+  topology::LinkId link{};
 };
 using BoxLines = std::map<std::pair<std::uint32_t, std::uint32_t>, BoxLine>;  ///< by numbers of two boxes
 
@@ -42,28 +42,30 @@ struct BoxGraph {
   const char *lane, *lanes;  ///< the unit of a line, singular and plural
 };
 
-std::vector<DeviceId> gpus_of(const Topology& t, BlockId id) {
-  const Block& block = t.blocks()[index(id)];
-  std::vector<DeviceId> out;
+std::vector<topology::DeviceId> gpus_of(const topology::Topology& t, topology::BlockId id) {
+  const topology::Block& block = t.blocks()[index(id)];
+  std::vector<topology::DeviceId> out;
   for (std::uint32_t p = 0; p < block.device_count; ++p)
-    if (const auto d = static_cast<DeviceId>(block.first_device + p); t.kind(d) == DeviceKind::kGpu) out.push_back(d);
+    if (const auto d = static_cast<topology::DeviceId>(block.first_device + p); t.kind(d) == topology::DeviceKind::kGpu)
+      out.push_back(d);
   return out;
 }
 
 /// Links between devices of different boxes; `box_of[i]` is the box of `devices[i]`.
-BoxLines lines_of(const Topology& t, const std::vector<DeviceId>& devices, const std::vector<std::uint32_t>& box_of,
-                  std::span<const double> utilisation) {
-  std::map<DeviceId, std::uint32_t> number;
+BoxLines lines_of(const topology::Topology& t, const std::vector<topology::DeviceId>& devices,
+                  const std::vector<std::uint32_t>& box_of, std::span<const double> utilisation) {
+  std::map<topology::DeviceId, std::uint32_t> number;
   for (std::uint32_t i = 0; i < devices.size(); ++i) number[devices[i]] = box_of[i];
   BoxLines out;
   for (std::uint32_t i = 0; i < devices.size(); ++i) {
-    for (const LinkId l : t.out_links(devices[i])) {
+    for (const topology::LinkId l : t.out_links(devices[i])) {
       const auto other = number.find(t.to(l));
       if (other == number.end() || other->second <= box_of[i]) continue;
       BoxLine& b = out[{box_of[i], other->second}];
       b.lanes += t.link_class(l).lanes;
       b.rate += static_cast<double>(per_second(t.link_class(l).floor_rate()));
-      if (!utilisation.empty()) b.heat = std::max({b.heat, utilisation[index(l)], utilisation[index(reverse(l))]});
+      if (!utilisation.empty())
+        b.heat = std::max({b.heat, utilisation[index(l)], utilisation[index(topology::reverse(l))]});
       b.link = l;
     }
   }
@@ -71,14 +73,15 @@ BoxLines lines_of(const Topology& t, const std::vector<DeviceId>& devices, const
 }
 
 /// A box per device.
-BoxGraph boxes_of(const Topology& t, const std::vector<DeviceId>& devices, std::span<const double> utilisation) {
+BoxGraph boxes_of(const topology::Topology& t, const std::vector<topology::DeviceId>& devices,
+                  std::span<const double> utilisation) {
   BoxGraph out;
   std::vector<std::uint32_t> each;
-  const bool gpus = !devices.empty() && t.kind(devices[0]) == DeviceKind::kGpu;
-  for (const DeviceId d : devices) {
+  const bool gpus = !devices.empty() && t.kind(devices[0]) == topology::DeviceKind::kGpu;
+  for (const topology::DeviceId d : devices) {
     const std::string name = t.name(d);
-    out.boxes.push_back(
-        {name.substr(name.find('.') + 1), name + " " + t.device_class(d).part, gpus ? colour::kGpu : colour::kLeaf});
+    out.boxes.push_back({name.substr(name.find('.') + 1), name + " " + t.device_class(d).part,
+                         gpus ? report::colour::kGpu : report::colour::kLeaf});
     each.push_back(static_cast<std::uint32_t>(each.size()));
   }
   out.lines = lines_of(t, devices, each, utilisation);
@@ -89,7 +92,8 @@ BoxGraph boxes_of(const Topology& t, const std::vector<DeviceId>& devices, std::
 
 /// The size of equal groups among `switches` in which every switch is linked to every other. The number of switches if
 /// there is no such size.
-std::uint32_t group_size(const Topology& t, const std::vector<DeviceId>& switches, const BoxLines& lines) {
+std::uint32_t group_size(const topology::Topology& t, const std::vector<topology::DeviceId>& switches,
+                         const BoxLines& lines) {
   const auto n = static_cast<std::uint32_t>(switches.size());
   std::uint32_t size = 1;
   for (bool joined = true; size < n; ++size) {
@@ -104,14 +108,14 @@ std::uint32_t group_size(const Topology& t, const std::vector<DeviceId>& switche
   return size;
 }
 
-std::vector<Point> ring(std::size_t n, double& height) {
+std::vector<report::Point> ring(std::size_t n, double& height) {
   const double radius = std::max(150.0, static_cast<double>(n) * (kBoxHeight + 20) / (2 * std::numbers::pi));
-  const double wide = std::min(radius * 1.5, (kDrawingWidth - kBoxWidth) / 2 - 8);
+  const double wide = std::min(radius * 1.5, (report::kDrawingWidth - kBoxWidth) / 2 - 8);
   height = 2 * radius + kBoxHeight + 24;
-  std::vector<Point> out;
+  std::vector<report::Point> out;
   for (std::size_t i = 0; i < n; ++i) {
     const double a = 2 * std::numbers::pi * (static_cast<double>(i) + 0.5) / static_cast<double>(n);
-    out.push_back({kDrawingWidth / 2 + wide * std::sin(a), height / 2 - radius * std::cos(a)});
+    out.push_back({report::kDrawingWidth / 2 + wide * std::sin(a), height / 2 - radius * std::cos(a)});
   }
   return out;
 }
@@ -127,7 +131,7 @@ std::size_t next_extent(const BoxLines& lines, std::size_t n, std::size_t inner)
 }
 
 /// Rows along the first dimension of a torus; with three dimensions, planes next to each other.
-std::vector<Point> rows(const BoxLines& lines, std::size_t n, double& height) {
+std::vector<report::Point> rows(const BoxLines& lines, std::size_t n, double& height) {
   constexpr double kBetween = 0.6;  // of a step, between planes
   std::size_t columns = next_extent(lines, n, 1);
   if (columns == n || lines.size() > 4 * n)
@@ -135,10 +139,10 @@ std::vector<Point> rows(const BoxLines& lines, std::size_t n, double& height) {
   const std::size_t plane = next_extent(lines, n, columns), planes = (n + plane - 1) / plane;
   const auto beside = static_cast<std::size_t>(std::ceil(std::sqrt(static_cast<double>(planes))));
   const double wide = static_cast<double>(columns) + kBetween;
-  const double step = (kDrawingWidth - 40) / (wide * static_cast<double>(beside) - kBetween);
+  const double step = (report::kDrawingWidth - 40) / (wide * static_cast<double>(beside) - kBetween);
   const double down = std::min(step, std::max(0.55 * step, kBoxHeight * 1.6 * std::min(1.0, step / kBoxWidth)));
   const double tall = static_cast<double>((plane + columns - 1) / columns) + kBetween;
-  std::vector<Point> out;
+  std::vector<report::Point> out;
   for (std::size_t i = 0; i < n; ++i) {
     const std::size_t p = i / plane, in = i % plane;
     const double x = static_cast<double>(p % beside) * wide + static_cast<double>(in % columns) + 0.5;
@@ -150,7 +154,8 @@ std::vector<Point> rows(const BoxLines& lines, std::size_t n, double& height) {
 }
 
 constexpr std::size_t kMostWidths = 4;  ///< lines of more lanes are not thicker
-constexpr int kLaneColours[] = {colour::kOther, colour::kTp, colour::kCompute, colour::kDp, colour::kPp};
+constexpr int kLaneColours[] = {report::colour::kOther, report::colour::kTp, report::colour::kCompute,
+                                report::colour::kDp, report::colour::kPp};
 
 /// The colour and thickness for each number of lanes.
 std::map<std::uint32_t, std::size_t> ranks_of(const BoxLines& lines) {
@@ -161,13 +166,14 @@ std::map<std::uint32_t, std::size_t> ranks_of(const BoxLines& lines) {
   return out;
 }
 
-Shape line(Point a, Point b, int tone, double heat, double thickness, std::string tip) {
-  Shape s{Kind::kLine, a.x, a.y, b.x - a.x, b.y - a.y, tone, heat, thickness};
+report::Shape line(report::Point a, report::Point b, int tone, double heat, double thickness, std::string tip) {
+  report::Shape s{Kind::kLine, a.x, a.y, b.x - a.x, b.y - a.y, tone, heat, thickness};
   s.text = std::move(tip);
   return s;
 }
 
-void add_legend(const BoxGraph& graph, const std::map<std::uint32_t, std::size_t>& ranks, double y, Drawing& d) {
+void add_legend(const BoxGraph& graph, const std::map<std::uint32_t, std::size_t>& ranks, double y,
+                report::Drawing& d) {
   std::map<std::uint32_t, std::pair<std::size_t, double>> seen;  // lanes -> pairs, rate
   for (const auto& [ends, b] : graph.lines) {
     auto& [pairs, rate] = seen[b.lanes];
@@ -179,25 +185,25 @@ void add_legend(const BoxGraph& graph, const std::map<std::uint32_t, std::size_t
     const std::size_t rank = ranks.at(lanes);
     d.shapes.push_back(line({x, y}, {x + 34, y}, kLaneColours[rank % std::size(kLaneColours)], -1,
                             1.5 + 2.0 * static_cast<double>(std::min<std::size_t>(rank, kMostWidths)), ""));
-    Shape text{Kind::kText, x + 42, y};
+    report::Shape text{Kind::kText, x + 42, y};
     text.text = fmt::format("{} {} in {} pairs: {} per direction", lanes, lanes == 1 ? graph.lane : graph.lanes,
                             found.first, format_rate(found.second));
-    text.colour = colour::kInk;
-    text.anchor = Anchor::kStart;
+    text.colour = report::colour::kInk;
+    text.anchor = report::Anchor::kStart;
     x += 70 + 6.6 * static_cast<double>(text.text.size());
     d.shapes.push_back(std::move(text));
   }
 }
 
-void add_box(const BoxGraph::Box& what, Point at, double scale, Drawing& d) {
+void add_box(const BoxGraph::Box& what, report::Point at, double scale, report::Drawing& d) {
   const double w = kBoxWidth * scale, h = kBoxHeight * scale;
-  Shape box{Kind::kRect, at.x - w / 2, at.y - h / 2, w, h, what.colour};
+  report::Shape box{Kind::kRect, at.x - w / 2, at.y - h / 2, w, h, what.colour};
   box.radius = 5 * scale;
   box.text = what.tip;
   d.shapes.push_back(box);
-  Shape text{Kind::kText, at.x, at.y};
+  report::Shape text{Kind::kText, at.x, at.y};
   text.text = what.label;
-  text.colour = colour::kInk;
+  text.colour = report::colour::kInk;
   text.size = std::max(kLeastLetter, 13 * scale);
   if (static_cast<double>(text.text.size()) * 0.62 * text.size > w)  // only the number
     text.text.erase(0, std::min(text.text.find_first_of("0123456789"), text.text.size() - 1));
@@ -205,22 +211,22 @@ void add_box(const BoxGraph::Box& what, Point at, double scale, Drawing& d) {
 }
 
 /// In a ring if there are at most `most_in_ring` boxes, otherwise in rows.
-Drawing draw_boxes(const BoxGraph& graph, std::string title, std::size_t most_in_ring) {
+report::Drawing draw_boxes(const BoxGraph& graph, std::string title, std::size_t most_in_ring) {
   const auto ranks = ranks_of(graph.lines);
   const std::size_t n = graph.boxes.size();
   const bool in_ring = n <= most_in_ring;
-  Drawing d;
+  report::Drawing d;
   d.title = std::move(title);
   d.description =
       fmt::format("{} boxes in {}, with a line for each pair with a direct link.", n, in_ring ? "a ring" : "rows");
-  d.width = kDrawingWidth;
+  d.width = report::kDrawingWidth;
   double height = 0;
-  const std::vector<Point> at = in_ring ? ring(n, height) : rows(graph.lines, n, height);
-  const double step = in_ring || at.size() < 2 ? kDrawingWidth : (at[1].x - at[0].x) * 1.5;
+  const std::vector<report::Point> at = in_ring ? ring(n, height) : rows(graph.lines, n, height);
+  const double step = in_ring || at.size() < 2 ? report::kDrawingWidth : (at[1].x - at[0].x) * 1.5;
   const double scale = in_ring || at.size() < 2 ? 1 : std::min(1.0, (at[1].x - at[0].x) / (kBoxWidth * 1.3));
   std::size_t left_out = 0, wrapped = 0;
   for (const auto& [ends, b] : graph.lines) {
-    const Point p = at[ends.first], q = at[ends.second];
+    const report::Point p = at[ends.first], q = at[ends.second];
     const double length = std::sqrt((p.x - q.x) * (p.x - q.x) + (p.y - q.y) * (p.y - q.y));
     const bool straight = std::min(std::fabs(p.x - q.x), std::fabs(p.y - q.y)) < 1e-6;
     if (length > step && !straight) {
@@ -240,9 +246,9 @@ Drawing draw_boxes(const BoxGraph& graph, std::string title, std::size_t most_in
     ++wrapped;  // around the row or column: its two ends
     const bool along = std::fabs(p.y - q.y) < 1e-6;
     const double part = ((along ? kBoxWidth : kBoxHeight) / 2 + kStub) * scale / length;
-    const Point out{(p.x - q.x) * part, (p.y - q.y) * part};
+    const report::Point out{(p.x - q.x) * part, (p.y - q.y) * part};
     for (const auto& [from, to] :
-         {std::pair(p, Point{p.x + out.x, p.y + out.y}), {q, Point{q.x - out.x, q.y - out.y}}}) {
+         {std::pair(p, report::Point{p.x + out.x, p.y + out.y}), {q, report::Point{q.x - out.x, q.y - out.y}}}) {
       d.shapes.push_back(line(from, to, tone, b.heat, thickness, tip));
       d.shapes.back().dashed = true;
     }
@@ -257,22 +263,24 @@ Drawing draw_boxes(const BoxGraph& graph, std::string title, std::size_t most_in
 
 }  // namespace
 
-bool can_draw_mesh(const Topology& t, BlockId id) {
-  const Block& block = t.blocks()[index(id)];
+bool can_draw_mesh(const topology::Topology& t, topology::BlockId id) {
+  const topology::Block& block = t.blocks()[index(id)];
   if (gpus_of(t, id).size() > kMostInRows) return false;
   for (std::uint32_t l = block.first_link; l < block.first_link + block.link_count; l += 2) {
-    const auto link = static_cast<LinkId>(l);
-    if (t.kind(t.from(link)) == DeviceKind::kGpu && t.kind(t.to(link)) == DeviceKind::kGpu) return true;
+    const auto link = static_cast<topology::LinkId>(l);
+    if (t.kind(t.from(link)) == topology::DeviceKind::kGpu && t.kind(t.to(link)) == topology::DeviceKind::kGpu)
+      return true;
   }
   return false;
 }
 
-Drawing draw_mesh(const Topology& t, BlockId id, std::span<const double> utilisation) {
+report::Drawing draw_mesh(const topology::Topology& t, topology::BlockId id, std::span<const double> utilisation) {
   return draw_boxes(boxes_of(t, gpus_of(t, id), utilisation),
                     fmt::format("Direct links between the GPUs of node{}", index(id)), kMostInRing);
 }
 
-Drawing draw_switches(const Topology& t, const std::vector<DeviceId>& switches, std::span<const double> utilisation) {
+report::Drawing draw_switches(const topology::Topology& t, const std::vector<topology::DeviceId>& switches,
+                              std::span<const double> utilisation) {
   constexpr std::size_t kMostInGroup = 40;
   const BoxGraph all = boxes_of(t, switches, utilisation);
   if (all.lines.empty()) return {};
@@ -289,22 +297,22 @@ Drawing draw_switches(const Topology& t, const std::vector<DeviceId>& switches, 
   for (std::uint32_t i = 0; i < switches.size(); ++i) group_of.push_back(i / size);
   for (std::uint32_t g = 0; g < groups; ++g) {
     const std::string first = t.name(switches[g * size]), last = t.name(switches[g * size + size - 1]);
-    between.boxes.push_back({fmt::format("group {}", g), fmt::format("{} to {}", first, last), colour::kLeaf});
+    between.boxes.push_back({fmt::format("group {}", g), fmt::format("{} to {}", first, last), report::colour::kLeaf});
   }
   between.lines = lines_of(t, switches, group_of, utilisation);
   between.lane = "cable";
   between.lanes = "cables";
-  const std::vector<DeviceId> first(switches.begin(), switches.begin() + size);
-  Drawing inside = draw_boxes(boxes_of(t, first, utilisation), "", kMostInGroup);
+  const std::vector<topology::DeviceId> first(switches.begin(), switches.begin() + size);
+  report::Drawing inside = draw_boxes(boxes_of(t, first, utilisation), "", kMostInGroup);
   inside.title = fmt::format("Cables between {} groups of {} switches, and inside group 0", groups, size);
   return stack(draw_boxes(between, "", kMostInRing), std::move(inside));
 }
 
-Drawing stack(Drawing upper, Drawing lower) {
+report::Drawing stack(report::Drawing upper, report::Drawing lower) {
   constexpr double kGap = 20;
   const double shift = upper.height + kGap;
-  Drawing out = std::move(lower);
-  for (Shape& s : out.shapes) {
+  report::Drawing out = std::move(lower);
+  for (report::Shape& s : out.shapes) {
     s.y += shift;
     for (auto& [x, y] : s.points) y += shift;
   }
@@ -316,4 +324,4 @@ Drawing stack(Drawing upper, Drawing lower) {
   return out;
 }
 
-}  // namespace busbar
+}  // namespace busbar::views

@@ -10,7 +10,7 @@
 
 namespace busbar::views {
 
-std::string wiring_words(const FabricSummary& f) {
+std::string wiring_words(const spec::FabricSummary& f) {
   constexpr std::pair<const char*, const char*> kWords[] = {{"by-node", "by node: all NICs of a node are on one leaf"},
                                                             {"dealt", "dealt: NIC after NIC, leaf after leaf"}};
   std::string out;
@@ -20,18 +20,18 @@ std::string wiring_words(const FabricSummary& f) {
   return out;
 }
 
-std::string oversubscription_words(const FabricSummary& f) {
+std::string oversubscription_words(const spec::FabricSummary& f) {
   if (f.oversubscription_is_idle())
     return fmt::format("no over-subscription: one switch holds all NICs, so {:.3g}:1 has no effect",
                        f.oversubscription_asked);
   if (f.oversubscription == 1) return "no over-subscription";
-  if (f.kind == name_of(FabricKind::kDragonfly))
+  if (f.kind == topology::name_of(topology::FabricKind::kDragonfly))
     return fmt::format("half of the groups sends {:.2g} of its rate to the other half", 1 / f.oversubscription);
   return fmt::format("leaves {:.3g}:1 over-subscribed", f.oversubscription);
 }
 
-std::string starved_nic_words(const Cluster& c) {
-  const NicRates r = nic_rates(c.topology);
+std::string starved_nic_words(const spec::Cluster& c) {
+  const topology::NicRates r = topology::nic_rates(c.topology);
   if (!r.starved()) return "";
   return fmt::format("the slot of a NIC carries {} GB/s, its cables {}", format_number(r.slot_GBps),
                      format_number(r.cable_GBps));

@@ -8,12 +8,12 @@
 namespace busbar::views {
 
 /// "by node: all NICs of a node are on one leaf"; empty where one switch holds all NICs, or the kind says it.
-std::string wiring_words(const FabricSummary& fabric);
+std::string wiring_words(const spec::FabricSummary& fabric);
 
 /// "no over-subscription", "leaves 2:1 over-subscribed", "one switch holds all NICs, so 2:1 has no effect", ...
-std::string oversubscription_words(const FabricSummary& fabric);
+std::string oversubscription_words(const spec::FabricSummary& fabric);
 
 /// "the slot of a NIC carries 55.4 GB/s, its cables 98.4"; empty where the slot suffices.
-std::string starved_nic_words(const Cluster& cluster);
+std::string starved_nic_words(const spec::Cluster& cluster);
 
 }  // namespace busbar::views

@@ -12,18 +12,18 @@ namespace {
 using questions::NewRequest;
 using questions::NewResult;
 
-Document new_document(const NewRequest&, const NewResult& r) {
-  Document d{"New cluster", {}, {}};
-  d.add(Highlight{fmt::format("{}: {} {} of {}, {} GPUs. Picture: {}.", r.file, r.servers,
-                              r.servers == 1 ? "server" : "servers", r.board, r.gpus, r.picture)});
-  d.add(Paragraph{fmt::format("Every key has a comment; change what differs. Then: busbar topo {}", r.file)});
+report::Document new_document(const NewRequest&, const NewResult& r) {
+  report::Document d{"New cluster", {}, {}};
+  d.add(report::Highlight{fmt::format("{}: {} {} of {}, {} GPUs. Picture: {}.", r.file, r.servers,
+                                      r.servers == 1 ? "server" : "servers", r.board, r.gpus, r.picture)});
+  d.add(report::Paragraph{fmt::format("Every key has a comment; change what differs. Then: busbar topo {}", r.file)});
   return d;
 }
 
 std::vector<questions::OutputFile> new_files(const NewRequest&, const NewResult& r) {
-  const Topology& t = r.cluster->topology;
-  const Drawing picture = t.fabric_switches().empty() ? draw_node(t, BlockId{0}) : draw_fabric(t);
-  return {{r.picture, render_svg(picture)}};
+  const topology::Topology& t = r.cluster->topology;
+  const report::Drawing picture = t.fabric_switches().empty() ? draw_node(t, topology::BlockId{0}) : draw_fabric(t);
+  return {{r.picture, report::render_svg(picture)}};
 }
 
 }  // namespace

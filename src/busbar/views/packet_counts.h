@@ -5,9 +5,9 @@
 
 #include "busbar/packet/packet_list.h"
 
-namespace busbar {
+namespace busbar::views {
 
 /// "3 marked, 0 trimmed, 0 dropped, 0 sent again, 0 pauses, 0 timeouts".
-std::string trouble_of(const PacketCounts& counts);
+std::string trouble_of(const packet::PacketCounts& counts);
 
-}  // namespace busbar
+}  // namespace busbar::views

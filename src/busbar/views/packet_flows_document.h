@@ -6,6 +6,6 @@
 
 namespace busbar::views {
 
-Document packet_flows_document(const questions::PacketFlowsResult& result);
+report::Document packet_flows_document(const questions::PacketFlowsResult& result);
 
 }  // namespace busbar::views

@@ -28,8 +28,8 @@ const char* counted(std::string_view part) {
   return "cables whose latency is known only in total";
 }
 
-Table latency_table(const PathResult& r) {
-  Table out{"Latency by part", {to_left("part"), "ns", to_left("what it counts")}};
+report::Table latency_table(const PathResult& r) {
+  report::Table out{"Latency by part", {report::to_left("part"), "ns", report::to_left("what it counts")}};
   for (const auto& [part, ns] : r.latency_parts_ns) out.rows.push_back({part, ns_text(ns), counted(part)});
   out.rows.push_back({"sum", ns_text(r.latency_ns), "first bit in to first bit out, without software"});
   return out;
@@ -44,8 +44,8 @@ std::string sharers(const PathResult& r) {
   return out.empty() ? "nothing" : out;
 }
 
-Facts path_facts(const PathResult& r) {
-  Facts facts;
+report::Facts path_facts(const PathResult& r) {
+  report::Facts facts;
   facts.items = {{"type", fmt::format("{}, {}", r.type, r.meaning)}};
   if (r.nccl_type != r.type)
     facts.items.emplace_back("NCCL", fmt::format("would find {}, {}", r.nccl_type, r.nccl_meaning));
@@ -62,10 +62,10 @@ Facts path_facts(const PathResult& r) {
   return facts;
 }
 
-Table hops_table(const PathResult& r) {
-  Table table{
-      "Hops",
-      {to_left("from"), to_left("to"), to_left("link"), "links", "payload (GB/s)", "wire (GB/s)", "latency (ns)"}};
+report::Table hops_table(const PathResult& r) {
+  report::Table table{"Hops",
+                      {report::to_left("from"), report::to_left("to"), report::to_left("link"), "links",
+                       "payload (GB/s)", "wire (GB/s)", "latency (ns)"}};
   for (const Hop& h : r.hops) {
     const std::string more = h.links.size() > 1 ? fmt::format(" and {} more", h.links.size() - 1) : "";
     table.rows.push_back({h.from, h.to + more, h.part, std::to_string(h.links.size()), format_number(h.GBps),
@@ -77,15 +77,15 @@ Table hops_table(const PathResult& r) {
   return table;
 }
 
-Document path_document(const PathRequest&, const PathResult& r) {
-  Document d{fmt::format("{} to {} in {}", r.from, r.to, r.cluster), {}, {}};
+report::Document path_document(const PathRequest&, const PathResult& r) {
+  report::Document d{fmt::format("{} to {} in {}", r.from, r.to, r.cluster), {}, {}};
   if (r.hops.empty()) {
     d.add(path_facts(r));
     return d;
   }
-  d.add(Highlight{fmt::format("{} and {}: {}, limited by {}.", format_rate(*r.GBps * 1e9),
-                              format_duration(r.latency_ns * 1e-9), r.meaning, r.brand)},
-        Audience::kPage);
+  d.add(report::Highlight{fmt::format("{} and {}: {}, limited by {}.", format_rate(*r.GBps * 1e9),
+                                      format_duration(r.latency_ns * 1e-9), r.meaning, r.brand)},
+        report::Audience::kPage);
   d.add(path_facts(r));
   d.add(hops_table(r));
   d.add(latency_table(r));

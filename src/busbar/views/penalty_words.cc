@@ -6,9 +6,9 @@
 
 #include "busbar/base/quantity.h"
 
-namespace busbar {
+namespace busbar::views {
 
-Json to_json(const NetworkPenalty& p) {
+Json to_json(const predict::NetworkPenalty& p) {
   return {{"transport", p.transport},
           {"lb", p.balance},
           {"fan_in", p.fan_in},
@@ -17,7 +17,7 @@ Json to_json(const NetworkPenalty& p) {
           {"source", fmt::format("catalog penalties/{}-{}", p.transport, p.balance)}};
 }
 
-Paragraph penalty_words(const NetworkPenalty& p, const std::string& what, const std::string& p99) {
+report::Paragraph penalty_words(const predict::NetworkPenalty& p, const std::string& what, const std::string& p99) {
   return {fmt::format(
       "Penalties of {} over {}: transfers between servers take {} times as long as under fair sharing in the mean, {} "
       "times at p99 ({} sender{} to one receiver at a time). The times here are of the mean; if all transfers took the "
@@ -26,4 +26,4 @@ Paragraph penalty_words(const NetworkPenalty& p, const std::string& what, const 
       p.fan_in > 1 ? "s" : "", what, p99, p.transport, p.balance)};
 }
 
-}  // namespace busbar
+}  // namespace busbar::views

@@ -33,7 +33,7 @@ std::string fixed_words(const std::vector<std::string>& fixed) {
   return fixed.empty() ? "" : fmt::format(" Searched within: {}.", fmt::join(fixed, "; "));
 }
 
-Highlight plan_verdict(const PlanResult& r) {
+report::Highlight plan_verdict(const PlanResult& r) {
   const PlannedStep& best = r.best.step;
   const std::string gap = r.gap_percent > 0.005 ? fmt::format(" by more than {:.2g} %", r.gap_percent) : "";
   const std::string how =
@@ -51,8 +51,8 @@ Highlight plan_verdict(const PlanResult& r) {
                       recompute_words(r.run.plan.layouts.front().layout), tie, how)};
 }
 
-Table planned_table(const PlanResult& r, std::uint32_t rows) {
-  Table t = table_of_layouts("Layouts, the fastest first", "slower because of");
+report::Table planned_table(const PlanResult& r, std::uint32_t rows) {
+  report::Table t = table_of_layouts("Layouts, the fastest first", "slower because of");
   for (std::size_t i = 0; i < std::min<std::size_t>(rows, r.layouts.size()); ++i) {
     const PlannedStep& s = r.layouts[i].step;
     const bool tied = i > 0 && i < r.tied;
@@ -71,9 +71,10 @@ Table planned_table(const PlanResult& r, std::uint32_t rows) {
 }
 
 /// What less memory costs in time.
-Table front_table(const PlanResult& r) {
-  Table t{"Less memory, more time",
-          {to_left("layout"), "batch", to_left("recompute"), "step", "slower (%)", "memory", "$/step"}};
+report::Table front_table(const PlanResult& r) {
+  report::Table t{
+      "Less memory, more time",
+      {report::to_left("layout"), "batch", report::to_left("recompute"), "step", "slower (%)", "memory", "$/step"}};
   const double best_s = r.pareto.front().step.step_time_s;
   for (std::size_t i = 0; i < r.pareto.size(); ++i) {
     const PlannedStep& s = r.pareto[i].step;
@@ -84,15 +85,15 @@ Table front_table(const PlanResult& r) {
   }
   const std::string scope =
       r.pareto_proven ? fmt::format("For every layout of the space a row is as fast with at most {:g} % more memory.",
-                                    100 * (kFrontSlack - 1))
+                                    100 * (plan::kFrontSlack - 1))
                       : "Of the layouts that were timed; --pareto searches for faster ones with less memory.";
   t.note = scope + " All layouts use all GPUs, so the cheapest step is the fastest.";
   return t;
 }
 
 /// Per measurement: the rows that it separates from the first, and how. A command stands where it is named first.
-Facts tie_facts(const PlanResult& r, std::uint32_t rows) {
-  Facts out{"What decides the tie", {}};
+report::Facts tie_facts(const PlanResult& r, std::uint32_t rows) {
+  report::Facts out{"What decides the tie", {}};
   for (std::size_t i = 1; i < r.tied && i < r.layouts.size() && i + 1 <= rows; ++i) {
     if (!r.layouts[i].decided_by) continue;
     const DecidedBy& m = *r.layouts[i].decided_by;
@@ -107,33 +108,34 @@ Facts tie_facts(const PlanResult& r, std::uint32_t rows) {
   return out;
 }
 
-Document document_without_layout(const PlanNothing& r) {
-  Document d{fmt::format("{} on {}", r.search.model, r.search.cluster), {}, {}};
-  d.add(Highlight{r.verdict});
+report::Document document_without_layout(const PlanNothing& r) {
+  report::Document d{fmt::format("{} on {}", r.search.model, r.search.cluster), {}, {}};
+  d.add(report::Highlight{r.verdict});
   d.add(fit_table(r.run.would_fit));
-  d.add(Paragraph{fmt::format(
-      "None of {} layouts fits: {} do not divide, {} are too large. This one needs least "
-      "memory: {}.",
-      r.search.searched, r.search.pruned.refused, r.search.pruned.memory, layout_flags(r.run.plan.least->layout))});
+  d.add(
+      report::Paragraph{fmt::format("None of {} layouts fits: {} do not divide, {} are too large. This one needs least "
+                                    "memory: {}.",
+                                    r.search.searched, r.search.pruned.refused, r.search.pruned.memory,
+                                    plan::layout_flags(r.run.plan.least->layout))});
   return d;
 }
 
-Document document_of_layouts(const PlanRequest& asked, const PlanResult& r) {
-  Document d{fmt::format("{} on {}", r.search.model, r.search.cluster), {}, {}};
+report::Document document_of_layouts(const PlanRequest& asked, const PlanResult& r) {
+  report::Document d{fmt::format("{} on {}", r.search.model, r.search.cluster), {}, {}};
   d.add(plan_verdict(r));
   d.add(planned_table(r, asked.rows));
   add_batch_words(r.run.plan.layouts.front().layout, d);
   if (r.pareto.size() > 1) d.add(front_table(r));
-  if (Facts ties = tie_facts(r, asked.rows); !ties.items.empty()) d.add(std::move(ties));
-  Facts commands{"Each row as a step", {}};
+  if (report::Facts ties = tie_facts(r, asked.rows); !ties.items.empty()) d.add(std::move(ties));
+  report::Facts commands{"Each row as a step", {}};
   for (std::size_t i = 0; i < std::min<std::size_t>(asked.rows, r.layouts.size()); ++i)
     commands.items.emplace_back(std::to_string(i + 1), r.layouts[i].command);
   d.add(std::move(commands));
-  d.blocks.push_back({Facts{"The fastest that other programs run", r.flags}});
+  d.blocks.push_back({report::Facts{"The fastest that other programs run", r.flags}});
   return d;
 }
 
-Document plan_document(const PlanRequest& asked, const PlanAnswer& r) {
+report::Document plan_document(const PlanRequest& asked, const PlanAnswer& r) {
   const auto* const found = std::get_if<PlanResult>(&r);
   return found != nullptr ? document_of_layouts(asked, *found) : document_without_layout(std::get<PlanNothing>(r));
 }

@@ -4,9 +4,9 @@
 
 #include "busbar/base/quantity.h"
 
-namespace busbar {
+namespace busbar::views {
 
-std::string policy_words(const PredictPolicy& policy, const std::string& mode, Duration launch) {
+std::string policy_words(const predict::PredictPolicy& policy, const std::string& mode, Duration launch) {
   std::string out = fmt::format("launch: {}, {} us", mode.empty() ? "as the machine's file says" : mode,
                                 format_number(launch.in_us()));
   if (policy.host_per_gpu > Duration())
@@ -15,9 +15,9 @@ std::string policy_words(const PredictPolicy& policy, const std::string& mode, D
   return out;
 }
 
-Paragraph shortcut_words(const std::vector<std::string>& names) {
+report::Paragraph shortcut_words(const std::vector<std::string>& names) {
   if (names.empty()) return {"No shortcut was taken."};
   return {fmt::format("Shortcuts taken (docs/models/shortcuts.md): {}.", fmt::join(names, ", "))};
 }
 
-}  // namespace busbar
+}  // namespace busbar::views

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace busbar {
+namespace busbar::views {
 namespace {
 
 constexpr double kNearPercent = 10;  // both are predictions or measurements with an error of this size
@@ -14,9 +14,9 @@ std::string tflops(double flops_per_s) { return fmt::format("{:.0f}", flops_per_
 
 }  // namespace
 
-std::string published_words(const std::vector<PublishedRun>& like, const TrainRun& run) {
+std::string published_words(const std::vector<step::PublishedRun>& like, const step::TrainRun& run) {
   std::vector<double> rates;
-  for (const PublishedRun& p : like) rates.push_back(p.flops_per_s);
+  for (const step::PublishedRun& p : like) rates.push_back(p.flops_per_s);
   std::sort(rates.begin(), rates.end());
   const double middle = rates[rates.size() / 2], own = run.metrics.model_tflops_per_gpu * 1e12;
   const double percent = 100 * (own / middle - 1);
@@ -30,9 +30,10 @@ std::string published_words(const std::vector<PublishedRun>& like, const TrainRu
   return out + fmt::format(": {:.0f} % {}.", std::fabs(percent), percent < 0 ? "less" : "more");
 }
 
-Table published_table(const std::vector<PublishedRun>& like) {
-  Table t{"Published runs most like this step", {to_left("model"), "GPUs", "TFLOP/s per GPU", to_left("series")}};
-  for (const PublishedRun& p : like)
+report::Table published_table(const std::vector<step::PublishedRun>& like) {
+  report::Table t{"Published runs most like this step",
+                  {report::to_left("model"), "GPUs", "TFLOP/s per GPU", report::to_left("series")}};
+  for (const step::PublishedRun& p : like)
     t.rows.push_back({p.model, std::to_string(p.gpus), tflops(p.flops_per_s), p.series});
   t.note =
       "Model FLOPs with causal attention. The fastest run of each series; their layouts and overlaps differ. "
@@ -40,4 +41,4 @@ Table published_table(const std::vector<PublishedRun>& like) {
   return t;
 }
 
-}  // namespace busbar
+}  // namespace busbar::views

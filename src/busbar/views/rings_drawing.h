@@ -7,6 +7,6 @@
 namespace busbar::views {
 
 /// Draws the first nodes and channels; the note says what is omitted.
-Drawing draw_rings(const questions::RingsResult& result);
+report::Drawing draw_rings(const questions::RingsResult& result);
 
 }  // namespace busbar::views

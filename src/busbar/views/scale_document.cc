@@ -7,15 +7,15 @@
 #include "busbar/base/quantity.h"
 #include "busbar/views/scaling_drawing.h"
 
-namespace busbar {
+namespace busbar::views {
 namespace {
 
-Table curve_table(const ScaleRun& r, bool weak, const std::string& where) {
-  Table t{(weak ? "Weak scaling" : "Strong scaling") + where +
-              (weak ? ": the batch grows with the machine" : ": the batch stays"),
-          {"GPUs", "DP", "batch", "step (s)", "tokens/s/GPU", "speed-up", "efficiency (%)", "idle GPUs", "exposed (%)",
-           "of it DP (%)", "idle (%)", "1 % costs ($/day)"}};
-  for (const ScalePoint& p : r.points) {
+report::Table curve_table(const step::ScaleRun& r, bool weak, const std::string& where) {
+  report::Table t{(weak ? "Weak scaling" : "Strong scaling") + where +
+                      (weak ? ": the batch grows with the machine" : ": the batch stays"),
+                  {"GPUs", "DP", "batch", "step (s)", "tokens/s/GPU", "speed-up", "efficiency (%)", "idle GPUs",
+                   "exposed (%)", "of it DP (%)", "idle (%)", "1 % costs ($/day)"}};
+  for (const step::ScalePoint& p : r.points) {
     if (p.weak != weak || !p.skipped.empty()) continue;
     t.rows.push_back({std::to_string(p.layout.ranks()), std::to_string(p.layout.dp),
                       std::to_string(p.layout.batch.global), format_number(p.step.in_s()),
@@ -35,17 +35,18 @@ Table curve_table(const ScaleRun& r, bool weak, const std::string& where) {
 }
 
 /// Neighbouring sizes that are omitted for the same reason share a line.
-Table left_out(const ScaleRun& r, const std::string& where) {
-  Table t{"Omitted sizes" + where, {to_left("GPUs"), to_left("scaling"), to_left("why")}};
-  const ScalePoint* from = nullptr;
-  const ScalePoint* to = nullptr;
+report::Table left_out(const step::ScaleRun& r, const std::string& where) {
+  report::Table t{"Omitted sizes" + where,
+                  {report::to_left("GPUs"), report::to_left("scaling"), report::to_left("why")}};
+  const step::ScalePoint* from = nullptr;
+  const step::ScalePoint* to = nullptr;
   const auto close = [&] {
     if (from == nullptr) return;
     const std::string first = std::to_string(from->layout.ranks()), last = std::to_string(to->layout.ranks());
     t.rows.push_back({from == to ? first : first + " to " + last, from->weak ? "weak" : "strong", from->skipped});
     from = nullptr;
   };
-  for (const ScalePoint& p : r.points) {
+  for (const step::ScalePoint& p : r.points) {
     if (from != nullptr && (p.weak != from->weak || p.skipped != from->skipped)) close();
     if (p.skipped.empty()) continue;
     if (from == nullptr) from = &p;
@@ -55,15 +56,15 @@ Table left_out(const ScaleRun& r, const std::string& where) {
   return t;
 }
 
-std::string word_for(const ScaleRun& r) { return r.change.empty() ? r.cluster : r.change; }
+std::string word_for(const step::ScaleRun& r) { return r.change.empty() ? r.cluster : r.change; }
 
 /// The efficiency at the largest size in one sentence; empty for one size.
-std::string scale_in_words(const ScaleRun& r) {
+std::string scale_in_words(const step::ScaleRun& r) {
   std::string out;
   for (const bool weak : {true, false}) {
     const auto curve = r.curve(weak);
     if (curve.size() < 2) continue;
-    const ScalePoint &first = *curve.front(), &last = *curve.back();
+    const step::ScalePoint &first = *curve.front(), &last = *curve.back();
     out += out.empty() ? fmt::format("{}: from {} to {} GPUs, a GPU keeps ", word_for(r), first.layout.ranks(),
                                      last.layout.ranks())
                        : ", ";
@@ -74,7 +75,7 @@ std::string scale_in_words(const ScaleRun& r) {
 }
 
 /// "At 4096 GPUs, cluster=dgx-b200:64 is 1.6 times as fast as dgx-h100.": where both have a point.
-std::string side_by_side_in_words(const ScaleRun& r, const ScaleRun& base) {
+std::string side_by_side_in_words(const step::ScaleRun& r, const step::ScaleRun& base) {
   const bool weak = !base.curve(true).empty();
   const auto mine = r.curve(weak), its = base.curve(weak);
   if (mine.empty() || its.empty() || mine.back()->layout.ranks() != its.back()->layout.ranks()) return "";
@@ -83,49 +84,49 @@ std::string side_by_side_in_words(const ScaleRun& r, const ScaleRun& base) {
 }
 
 /// All runs in one chart with one base, and where one catches up with another.
-void add_together(const std::vector<ScaleRun>& runs, Document& d) {
+void add_together(const std::vector<step::ScaleRun>& runs, report::Document& d) {
   for (const bool weak : {true, false}) {
-    d.add(draw_scalings(runs, weak), Audience::kPage);
+    d.add(draw_scalings(runs, weak), report::Audience::kPage);
     for (std::size_t i = 1; i < runs.size(); ++i)
-      if (Table t = crossings(runs.front(), runs[i], weak); !t.rows.empty()) d.add(std::move(t));
+      if (report::Table t = crossings(runs.front(), runs[i], weak); !t.rows.empty()) d.add(std::move(t));
   }
 }
 
-void add_run(const ScaleRun& r, bool several, Document& d) {
+void add_run(const step::ScaleRun& r, bool several, report::Document& d) {
   std::string where;
   if (several) where = fmt::format(", {}", r.change.empty() ? r.cluster : r.change);
   for (const bool weak : {true, false}) {
-    if (Drawing curve = draw_scaling(r, weak); !curve.shapes.empty()) {
+    if (report::Drawing curve = draw_scaling(r, weak); !curve.shapes.empty()) {
       if (several) curve.title += where;
-      d.add(std::move(curve), Audience::kPage);
+      d.add(std::move(curve), report::Audience::kPage);
     }
-    if (Table t = curve_table(r, weak, where); !t.rows.empty()) d.add(std::move(t));
+    if (report::Table t = curve_table(r, weak, where); !t.rows.empty()) d.add(std::move(t));
   }
-  if (Table left = left_out(r, where); !left.rows.empty()) d.add(std::move(left));
+  if (report::Table left = left_out(r, where); !left.rows.empty()) d.add(std::move(left));
 }
 
 }  // namespace
 
-Document scale_document(const std::vector<ScaleRun>& runs) {
-  const ScaleRun& first = runs.front();
-  Document d{fmt::format("{} on {} of many sizes", first.model, first.cluster), {}, {}};
+report::Document scale_document(const std::vector<step::ScaleRun>& runs) {
+  const step::ScaleRun& first = runs.front();
+  report::Document d{fmt::format("{} on {} of many sizes", first.model, first.cluster), {}, {}};
   std::string words;
-  for (const ScaleRun& r : runs)
+  for (const step::ScaleRun& r : runs)
     if (const std::string one = scale_in_words(r); !one.empty()) words += (words.empty() ? "" : " ") + one;
   for (std::size_t i = 1; i < runs.size(); ++i) words += side_by_side_in_words(runs[i], first);
-  if (!words.empty()) d.add(Highlight{words});
+  if (!words.empty()) d.add(report::Highlight{words});
   if (runs.size() > 1) add_together(runs, d);
-  for (const ScaleRun& r : runs) add_run(r, runs.size() > 1, d);
+  for (const step::ScaleRun& r : runs) add_run(r, runs.size() > 1, d);
   std::string prices;
-  for (const ScaleRun& r : runs) {
+  for (const step::ScaleRun& r : runs) {
     prices += prices.empty() ? "" : ", ";
     prices += r.usd_per_gpu_hour > 0 ? fmt::format("${} per GPU-hour", format_number(r.usd_per_gpu_hour))
                                      : "unknown (set it with --usd-per-gpu-hour)";
     if (runs.size() > 1) prices += " for " + r.cluster;
   }
-  d.blocks.push_back(
-      {Paragraph{fmt::format("idle: share of the step in which no kernel runs on the GPU. Price: {}.", prices)}});
+  d.blocks.push_back({report::Paragraph{
+      fmt::format("idle: share of the step in which no kernel runs on the GPU. Price: {}.", prices)}});
   return d;
 }
 
-}  // namespace busbar
+}  // namespace busbar::views

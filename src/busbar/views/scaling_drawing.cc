@@ -12,11 +12,11 @@
 #include "busbar/views/curve_drawing.h"
 #include "busbar/views/scale_document.h"
 
-namespace busbar {
+namespace busbar::views {
 namespace {
 
 /// A vertical line where the machine needs another tier of switches.
-void mark_levels(const ScaleRun& run, bool weak, const std::string& of, int colour, std::vector<Curve>& out) {
+void mark_levels(const step::ScaleRun& run, bool weak, const std::string& of, int colour, std::vector<Curve>& out) {
   const auto points = run.curve(weak);
   for (std::size_t i = 1; i < points.size(); ++i)
     if (points[i]->tiers != points[i - 1]->tiers)
@@ -25,12 +25,13 @@ void mark_levels(const ScaleRun& run, bool weak, const std::string& of, int colo
 
 }  // namespace
 
-Drawing draw_scaling(const ScaleRun& run, bool weak) {
-  std::vector<const ScalePoint*> points;
-  for (const ScalePoint& p : run.points)
+report::Drawing draw_scaling(const step::ScaleRun& run, bool weak) {
+  std::vector<const step::ScalePoint*> points;
+  for (const step::ScalePoint& p : run.points)
     if (p.weak == weak && p.skipped.empty()) points.push_back(&p);
-  Curve efficiency{"efficiency", colour::kCompute, {}}, exposed{"exposed communication", colour::kTp, {}};
-  for (const ScalePoint* p : points) {
+  Curve efficiency{"efficiency", report::colour::kCompute, {}},
+      exposed{"exposed communication", report::colour::kTp, {}};
+  for (const step::ScalePoint* p : points) {
     for (const auto& [curve, percent] :
          {std::pair{&efficiency, 100 * p->efficiency}, std::pair{&exposed, p->exposed_percent()}})
       curve->points.push_back({p->layout.ranks(), percent,
@@ -38,8 +39,8 @@ Drawing draw_scaling(const ScaleRun& run, bool weak) {
                                            format_duration(p->step.in_s()))});
   }
   std::vector<Curve> curves{std::move(efficiency), std::move(exposed)};
-  mark_levels(run, weak, "", colour::kMuted, curves);
-  Drawing d = draw_curves(curves, "GPUs");
+  mark_levels(run, weak, "", report::colour::kMuted, curves);
+  report::Drawing d = draw_curves(curves, "GPUs");
   if (d.shapes.empty()) return d;
   d.title = weak ? "Weak scaling: the batch grows with the machine" : "Strong scaling: the batch stays";
   d.description =
@@ -50,15 +51,16 @@ Drawing draw_scaling(const ScaleRun& run, bool weak) {
   return d;
 }
 
-Drawing draw_scalings(const std::vector<ScaleRun>& runs, bool weak) {
-  constexpr int kColours[] = {colour::kCompute, colour::kTp, colour::kDp, colour::kPp, colour::kOptimizer};
+report::Drawing draw_scalings(const std::vector<step::ScaleRun>& runs, bool weak) {
+  constexpr int kColours[] = {report::colour::kCompute, report::colour::kTp, report::colour::kDp, report::colour::kPp,
+                              report::colour::kOptimizer};
   const auto base = runs.front().curve(weak);
   if (base.empty()) return {};
   std::vector<Curve> curves;
-  Curve ideal{"ideal", colour::kMuted, {}};
-  for (const ScaleRun& r : runs) {
+  Curve ideal{"ideal", report::colour::kMuted, {}};
+  for (const step::ScaleRun& r : runs) {
     Curve curve{r.change.empty() ? r.cluster : r.change, kColours[curves.size() % std::size(kColours)], {}};
-    for (const ScalePoint* p : r.curve(weak)) {
+    for (const step::ScalePoint* p : r.curve(weak)) {
       const double percent = 100 * p->tokens_per_s_per_gpu / base.front()->tokens_per_s_per_gpu;
       curve.points.push_back(
           {p->layout.ranks(), percent, fmt::format("{} GPUs: {} {:.1f} %", p->layout.ranks(), curve.name, percent)});
@@ -70,7 +72,7 @@ Drawing draw_scalings(const std::vector<ScaleRun>& runs, bool weak) {
   curves.push_back(std::move(ideal));
   for (std::size_t i = 0; i < runs.size(); ++i)
     mark_levels(runs[i], weak, curves[i].name + ": ", curves[i].colour, curves);
-  Drawing d = draw_curves(curves, "GPUs");
+  report::Drawing d = draw_curves(curves, "GPUs");
   if (d.shapes.empty()) return d;
   d.title = fmt::format("{} scaling side by side", weak ? "Weak" : "Strong");
   d.description = "Tokens per second and GPU of all machines relative to one base.";
@@ -79,4 +81,4 @@ Drawing draw_scalings(const std::vector<ScaleRun>& runs, bool weak) {
   return d;
 }
 
-}  // namespace busbar
+}  // namespace busbar::views

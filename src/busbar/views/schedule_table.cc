@@ -5,17 +5,19 @@
 #include "busbar/base/quantity.h"
 #include "busbar/views/bound_words.h"
 
-namespace busbar {
+namespace busbar::views {
 
-Table schedule_table(const ImportedSchedule& schedule, const std::vector<ScheduleRow>& rows, const Cluster& cluster) {
-  const ExecutionPlan& plan = schedule.plan;
-  Table t{fmt::format("{} ({}) over {} GPUs of {}", plan.name, name_of(plan.op), plan.ranks, cluster.name),
-          {"size (B)", "time (us)", "busbw (GB/s)", to_left("our fastest"), "its time (us)", "against ours (%)",
-           "floor (us)", "above floor (%)", to_left("bound by")}};
-  for (const ScheduleRow& r : rows)
+report::Table schedule_table(const formats::ImportedSchedule& schedule, const std::vector<questions::ScheduleRow>& rows,
+                             const spec::Cluster& cluster) {
+  const collectives::ExecutionPlan& plan = schedule.plan;
+  report::Table t{
+      fmt::format("{} ({}) over {} GPUs of {}", plan.name, collectives::name_of(plan.op), plan.ranks, cluster.name),
+      {"size (B)", "time (us)", "busbw (GB/s)", report::to_left("our fastest"), "its time (us)", "against ours (%)",
+       "floor (us)", "above floor (%)", report::to_left("bound by")}};
+  for (const questions::ScheduleRow& r : rows)
     t.rows.push_back({std::to_string(count(r.size)), format_number(r.time.in_us(), 4),
-                      format_number(r.algbw() * bus_factor(plan.op, plan.ranks)), r.ours.empty() ? "-" : r.ours,
-                      r.ours.empty() ? "-" : format_number(r.ours_time.in_us(), 4),
+                      format_number(r.algbw() * predict::bus_factor(plan.op, plan.ranks)),
+                      r.ours.empty() ? "-" : r.ours, r.ours.empty() ? "-" : format_number(r.ours_time.in_us(), 4),
                       r.ours.empty() ? "-" : fmt::format("{:+.1f}", r.against_ours_percent()),
                       format_number(r.floor.time.in_us(), 4), format_number(r.above_floor_percent()),
                       bound_in_short(r.bound, cluster.topology)});
@@ -23,13 +25,13 @@ Table schedule_table(const ImportedSchedule& schedule, const std::vector<Schedul
       "GB/s is 1e9 bytes per second per direction. Messages of all steps share the links; the fastest number of loops "
       "is used; copies and additions inside a GPU cost nothing";
   t.note += fmt::format(". Protocol: {}.", schedule.protocol);
-  for (const ScheduleRow& r : rows)
+  for (const questions::ScheduleRow& r : rows)
     if (!r.warning.empty()) t.note += fmt::format(" At {}: {}.", format_binary_size(count(r.size)), r.warning);
   return t;
 }
 
-Facts messages_facts(const questions::MessagesResult& r, const Topology& topology) {
-  Facts facts;
+report::Facts messages_facts(const questions::MessagesResult& r, const topology::Topology& topology) {
+  report::Facts facts;
   facts.title = fmt::format("On {}", r.cluster);
   facts.items = {{"time", format_number(r.time_us, 4) + " us"},
                  {"messages", fmt::format("{} of {} bytes in all", r.messages, r.bytes)},
@@ -41,4 +43,4 @@ Facts messages_facts(const questions::MessagesResult& r, const Topology& topolog
   return facts;
 }
 
-}  // namespace busbar
+}  // namespace busbar::views

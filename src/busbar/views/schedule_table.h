@@ -6,9 +6,10 @@
 #include "busbar/questions/schedule_times.h"
 #include "busbar/report/document.h"
 
-namespace busbar {
+namespace busbar::views {
 
-Table schedule_table(const ImportedSchedule& schedule, const std::vector<ScheduleRow>& rows, const Cluster& cluster);
-Facts messages_facts(const questions::MessagesResult& result, const Topology& topology);
+report::Table schedule_table(const formats::ImportedSchedule& schedule, const std::vector<questions::ScheduleRow>& rows,
+                             const spec::Cluster& cluster);
+report::Facts messages_facts(const questions::MessagesResult& result, const topology::Topology& topology);
 
-}  // namespace busbar
+}  // namespace busbar::views

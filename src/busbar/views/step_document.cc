@@ -33,29 +33,31 @@
 #include "busbar/views/topology_drawing.h"
 #include "busbar/workload/expert_load.h"
 
-namespace busbar {
+namespace busbar::views {
 namespace {
 
 /// What differs from 1F1B.
-std::string schedule_words(const LayoutSpec& l) {
-  if (l.schedule != PipelineSchedule::k1F1B)
-    return fmt::format(" ({}{})", name_of(l.schedule), l.vpp > 1 ? fmt::format(", {} chunks a stage", l.vpp) : "");
+std::string schedule_words(const workload::LayoutSpec& l) {
+  if (l.schedule != workload::PipelineSchedule::k1F1B)
+    return fmt::format(" ({}{})", workload::name_of(l.schedule),
+                       l.vpp > 1 ? fmt::format(", {} chunks a stage", l.vpp) : "");
   return l.vpp > 1 ? fmt::format(" (interleaved, {} chunks a stage)", l.vpp) : "";
 }
 
-std::string layout_words(const LayoutSpec& l) {
+std::string layout_words(const workload::LayoutSpec& l) {
   std::string s = fmt::format("TP {} x PP {}{}", l.tp, l.pp, schedule_words(l));
   if (std::adjacent_find(l.split.chunk_layers.begin(), l.split.chunk_layers.end(), std::not_equal_to{}) !=
       l.split.chunk_layers.end()) {
-    s += fmt::format(" (layers: {})", chunk_layers_text(l));
+    s += fmt::format(" (layers: {})", workload::chunk_layers_text(l));
   }
   if (l.cp > 1)
-    s += fmt::format(" x CP {}{}", l.cp,
-                     l.context == ContextParallel::kRing ? "" : fmt::format(" ({})", name_of(l.context)));
+    s += fmt::format(
+        " x CP {}{}", l.cp,
+        l.context == workload::ContextParallel::kRing ? "" : fmt::format(" ({})", workload::name_of(l.context)));
   s += fmt::format(" x DP {}{}, ZeRO-{}, sequence {}, micro-batch {}, global batch {}, {}, recompute {}", l.dp,
                    l.ep > 1 ? fmt::format(", EP {}", l.ep) : "", l.sharding.zero, l.batch.seq, l.batch.micro,
-                   l.batch.global, name_of(l.precision), name_of(l.recomputation.kind));
-  if (l.rank_order != kTpCpDpPp) s += ", ranks in the order " + name_of(l.rank_order);
+                   l.batch.global, workload::name_of(l.precision), workload::name_of(l.recomputation.kind));
+  if (l.rank_order != workload::kTpCpDpPp) s += ", ranks in the order " + workload::name_of(l.rank_order);
   if (l.offload.optimizer || l.offload.activations)
     s += fmt::format(", in host memory: {}", !l.offload.activations ? "optimizer states"
                                              : l.offload.optimizer  ? "optimizer states and activations"
@@ -67,7 +69,7 @@ std::string layout_words(const LayoutSpec& l) {
 }
 
 /// Without the keys that a search chose instead of the framework.
-std::string framework_sets(const TrainRun& r) {
+std::string framework_sets(const step::TrainRun& r) {
   if (r.planned_flags.empty()) return r.scenario.framework_sets;
   std::string out;
   for (std::string_view item : split_at(r.scenario.framework_sets, ',')) {
@@ -78,7 +80,7 @@ std::string framework_sets(const TrainRun& r) {
 }
 
 /// What the framework sets where the layout says nothing.
-std::string framework_words(const TrainRun& r) {
+std::string framework_words(const step::TrainRun& r) {
   const std::string sets = framework_sets(r);
   const std::string& release = r.scenario.framework_release;
   std::string words = r.scenario.framework + (release.empty() ? "" : " " + release) + ": " +
@@ -87,21 +89,21 @@ std::string framework_words(const TrainRun& r) {
   return words;
 }
 
-Facts headline(const TrainRun& r) {
-  Facts f;
+report::Facts headline(const step::TrainRun& r) {
+  report::Facts f;
   const auto add = [&](std::string key, std::string value) { f.items.emplace_back(std::move(key), std::move(value)); };
   add("step time", format_duration(r.step.step_time.in_s()));
   add("MFU", fmt::format("{} %", format_number(100 * r.metrics.mfu)));
   add("tokens", fmt::format("{} /s per GPU", format_number(r.metrics.tokens_per_s_per_gpu)));
   add("memory per GPU", fmt::format("{} of {}", format_size(static_cast<double>(count(r.memory.total()))),
                                     format_size(static_cast<double>(count(r.memory_capacity)))));
-  if (r.scaling_efficiency) add("scaling", scaling_words(r));
-  if (r.cluster().usd_per_gpu_hour > 0) add("money", format_money(r.cost.usd_per_step) + " a step");
+  if (r.scaling_efficiency) add("scaling", questions::scaling_words(r));
+  if (r.cluster().usd_per_gpu_hour > 0) add("money", cost::format_money(r.cost.usd_per_step) + " a step");
   return f;
 }
 
 /// "9.48 GB left" or "12.1 GB too much".
-std::string memory_verdict(const TrainRun& r) {
+std::string memory_verdict(const step::TrainRun& r) {
   const double need = static_cast<double>(count(r.memory.total())),
                have = static_cast<double>(count(r.memory_capacity));
   return need > have ? fmt::format("does not fit: {} too much", format_size(need - have))
@@ -109,8 +111,8 @@ std::string memory_verdict(const TrainRun& r) {
 }
 
 /// Why GPUs are idle; empty if the backward pass hides the reduction of gradients.
-std::string gradient_words(const TrainRun& r) {
-  const GradientWindow w = gradient_window(r);
+std::string gradient_words(const step::TrainRun& r) {
+  const step::GradientWindow w = step::gradient_window(r);
   if (w.reduction <= w.backward || r.step.breakdown.exposed_dp <= Duration()) return "";
   return fmt::format("their reduction takes {}, but the backward pass that could hide it only {}: GPUs are idle for {}",
                      format_duration(w.reduction.in_s()), format_duration(w.backward.in_s()),
@@ -118,8 +120,8 @@ std::string gradient_words(const TrainRun& r) {
 }
 
 /// The cost of waiting for the slowest GPU.
-std::string spread_words(const TrainRun& r) {
-  const StepSpread s = step_spread(r);
+std::string spread_words(const step::TrainRun& r) {
+  const step::StepSpread s = step::step_spread(r);
   std::string words = fmt::format(
       "each GPU varies by {:.2g} %, and every step waits for the slowest of {} GPUs: {} on average instead of {} with "
       "equal GPUs, {} to {} in 80 % of steps, 1 step in 100 above {}",
@@ -134,8 +136,8 @@ std::string spread_words(const TrainRun& r) {
   return words;
 }
 
-std::string expert_words(const TrainRun& r) {
-  const ExpertLoad load = expert_load(r.scenario.model, r.layout);
+std::string expert_words(const step::TrainRun& r) {
+  const workload::ExpertLoad load = workload::expert_load(r.scenario.model, r.layout);
   std::string words =
       fmt::format("the busiest of {} ranks has {:.3g} times the mean load, {:.3g} times in one of ten exchanges",
                   r.layout.ep, load.busiest, load.busiest_p90);
@@ -145,31 +147,31 @@ std::string expert_words(const TrainRun& r) {
 }
 
 /// "dp=sharp: 1 of 86 calls a step (all_reduce); all_gather and reduce_scatter as the library chooses".
-std::string algorithm_words(const TrainRun& r, const std::string& asked) {
+std::string algorithm_words(const step::TrainRun& r, const std::string& asked) {
   const std::size_t equals = asked.find('=');
   const std::string purpose = asked.substr(0, equals), name = asked.substr(equals + 1);
   std::uint64_t with = 0, all = 0;
   std::set<std::string> taken, left;
-  for (const CallUse& u : r.step.calls) {
-    const CollectiveCall& c = r.program.calls[index(u.call)];
-    if (name_of(u.cls) != purpose) continue;
+  for (const step::CallUse& u : r.step.calls) {
+    const program::CollectiveCall& c = r.program.calls[index(u.call)];
+    if (program::name_of(u.cls) != purpose) continue;
     const bool runs = c.algorithm.starts_with(name);
     all += u.count;
     with += runs ? u.count : 0;
-    (runs ? taken : left).insert(name_of(c.op));
+    (runs ? taken : left).insert(collectives::name_of(c.op));
   }
   if (with == all || with == 0) return "";  // as asked, or chosen by a word such as "fastest"
   return fmt::format("{}: {} of {} calls a step ({}); the others ({}) as the library chooses", asked, with, all,
                      fmt::join(taken, ", "), fmt::join(left, ", "));
 }
 
-Facts details(const TrainRun& r) {
-  Facts f;
+report::Facts details(const step::TrainRun& r) {
+  report::Facts f;
   f.title = "The scenario and its result";
   const auto add = [&](std::string key, std::string value) { f.items.emplace_back(std::move(key), std::move(value)); };
-  const FabricSummary& fabric = r.cluster().fabric;
-  add("machine", fmt::format("{}, {} {} ({})", r.cluster().name, r.layout.ranks(), gpus_in_words(r.cluster().topology),
-                             r.cluster().gpu_part));
+  const spec::FabricSummary& fabric = r.cluster().fabric;
+  add("machine", fmt::format("{}, {} {} ({})", r.cluster().name, r.layout.ranks(),
+                             step::gpus_in_words(r.cluster().topology), r.cluster().gpu_part));
   std::string network = fabric.network.empty() ? fabric.kind : fabric.network + ", " + fabric.kind;
   constexpr std::pair<const char*, const char*> kTiers[] = {{"leaf", "leaves"}, {"spine", "spines"}, {"core", "cores"}};
   for (std::size_t k = 0; k < fabric.switches.size(); ++k) {
@@ -182,9 +184,9 @@ Facts details(const TrainRun& r) {
   add("fabric", network);
   const auto in_e9 = [](std::uint64_t parameters) { return format_number(static_cast<double>(parameters) / 1e9); };
   std::string model =
-      fmt::format("{}, {}e9 parameters", r.scenario.model.name, in_e9(parameter_count(r.scenario.model)));
+      fmt::format("{}, {}e9 parameters", r.scenario.model.name, in_e9(workload::parameter_count(r.scenario.model)));
   if (r.scenario.model.moe.experts > 0)
-    model += fmt::format(", of which a token uses {}e9", in_e9(active_parameter_count(r.scenario.model)));
+    model += fmt::format(", of which a token uses {}e9", in_e9(workload::active_parameter_count(r.scenario.model)));
   add("model", model);
   add("layout", layout_words(r.layout));
   if (!r.scenario.framework.empty()) add("framework", framework_words(r));
@@ -200,12 +202,12 @@ Facts details(const TrainRun& r) {
                   format_number(r.metrics.model_tflops_per_gpu_full_attention),
                   format_number(100 * r.metrics.mfu_full_attention)));
   add("idle", fmt::format("no kernel runs on the GPU for {:.0f} % of the step",
-                          (idle_percent(r.step.breakdown, r.step.step_time))));
+                          (step::idle_percent(r.step.breakdown, r.step.step_time))));
   if (std::string words = gradient_words(r); !words.empty()) add("gradients", std::move(words));
   add("memory", memory_verdict(r));
-  if (std::string words = waiting_words(r); !words.empty())
+  if (std::string words = questions::waiting_words(r); !words.empty())
     add("money", fmt::format("{} 1 % of the step costs {} a day. The price of a GPU-hour: {}", words,
-                             format_money(r.cost.usd_per_day_per_percent), r.cluster().price_source));
+                             cost::format_money(r.cost.usd_per_day_per_percent), r.cluster().price_source));
   add("spread", spread_words(r));
   if (r.settings.jobs > 1)
     add("jobs", fmt::format("{} equal jobs in step, nodes {}: one job alone takes {}, so the others cost {:+.1f} %",
@@ -214,38 +216,39 @@ Facts details(const TrainRun& r) {
   add("accuracy",
       fmt::format("9 of 10 published steps took {} the predicted time, waiting for the slowest GPU included: {}; "
                   "kernels alone {}: {}",
-                  factor_words(r.band.low_percent, r.band.high_percent), r.band.basis,
-                  factor_words(r.kernels.band_low_percent, r.kernels.band_high_percent), r.kernels.band_basis));
+                  predict::factor_words(r.band.low_percent, r.band.high_percent), r.band.basis,
+                  predict::factor_words(r.kernels.band_low_percent, r.kernels.band_high_percent),
+                  r.kernels.band_basis));
   return f;
 }
 
-Bars breakdown_bars(const TrainRun& r, const std::vector<BesideRun>& besides) {
-  Bars bars;
+report::Bars breakdown_bars(const step::TrainRun& r, const std::vector<step::BesideRun>& besides) {
+  report::Bars bars;
   bars.title = "Where the time goes";
   bars.unit = "s";
   bars.bars.push_back(breakdown_bar(besides.empty() ? "step" : "as asked", r.step.breakdown));
-  for (const BesideRun& b : besides) bars.bars.push_back(breakdown_bar(b.variant.change, b.run.step.breakdown));
+  for (const step::BesideRun& b : besides) bars.bars.push_back(breakdown_bar(b.variant.change, b.run.step.breakdown));
   if (!besides.empty()) return bars;  // the time at peak differs from bar to bar
   bars.mark = r.step.step_time.in_s() * r.metrics.mfu;
   bars.mark_name = "all GPUs at peak FLOP/s";
   return bars;
 }
 
-Paragraph breakdown_note(const TrainRun& r) {
+report::Paragraph breakdown_note(const step::TrainRun& r) {
   return {
       fmt::format("The parts are those of {} and sum exactly to the step. Compute includes {} caused by collectives "
                   "that run at the same time.",
                   r.program.roles[index(r.step.critical_role)].name, format_duration(r.step.slowed.in_s()))};
 }
 
-Bars memory_bars(const TrainRun& r) {
-  const MemoryUse& m = r.memory;
-  Bars bars;
+report::Bars memory_bars(const step::TrainRun& r) {
+  const workload::MemoryUse& m = r.memory;
+  report::Bars bars;
   bars.title = fmt::format("Memory per GPU at its peak (stage {})", m.stage);
   bars.unit = "GB";
   const auto gb = [](Bytes b) { return static_cast<double>(count(b)) / 1e9; };
-  Bar bar{"GPU", {}};
-  for (const auto& [name, bytes] : memory_parts(m))
+  report::Bar bar{"GPU", {}};
+  for (const auto& [name, bytes] : workload::memory_parts(m))
     bar.parts.push_back({name, gb(bytes), memory_colours()[bar.parts.size()]});
   bars.bars.push_back(std::move(bar));
   bars.mark = gb(r.memory_capacity);
@@ -253,20 +256,22 @@ Bars memory_bars(const TrainRun& r) {
   return bars;
 }
 
-Table memory_table(const TrainRun& r) {
-  Table t{"Memory per GPU by pipeline stage (GB)", {"stage"}};
-  std::vector<MemoryUse> stages;
-  for (std::uint32_t s = 0; s < r.layout.pp; ++s) stages.push_back(stage_memory(r.scenario.model, r.layout, s));
+report::Table memory_table(const step::TrainRun& r) {
+  report::Table t{"Memory per GPU by pipeline stage (GB)", {"stage"}};
+  std::vector<workload::MemoryUse> stages;
+  for (std::uint32_t s = 0; s < r.layout.pp; ++s)
+    stages.push_back(workload::stage_memory(r.scenario.model, r.layout, s));
   std::vector<std::size_t> used;  // parts that some stage has
-  for (std::size_t p = 0; p < memory_parts(r.memory).size(); ++p) {
-    const auto has = [&](const MemoryUse& m) { return count(memory_parts(m)[p].bytes) > 0; };
+  for (std::size_t p = 0; p < workload::memory_parts(r.memory).size(); ++p) {
+    const auto has = [&](const workload::MemoryUse& m) { return count(workload::memory_parts(m)[p].bytes) > 0; };
     if (std::any_of(stages.begin(), stages.end(), has)) used.push_back(p);
   }
-  for (const std::size_t p : used) t.columns.push_back({memory_parts(r.memory)[p].name});
+  for (const std::size_t p : used) t.columns.push_back({workload::memory_parts(r.memory)[p].name});
   t.columns.push_back({"total"});
-  for (const MemoryUse& m : stages) {
+  for (const workload::MemoryUse& m : stages) {
     std::vector<std::string> row{std::to_string(m.stage)};
-    for (const std::size_t p : used) row.push_back(fmt::format("{:.1f}", count(memory_parts(m)[p].bytes) / 1e9));
+    for (const std::size_t p : used)
+      row.push_back(fmt::format("{:.1f}", count(workload::memory_parts(m)[p].bytes) / 1e9));
     row.push_back(fmt::format("{:.1f}", count(m.total()) / 1e9));
     t.rows.push_back(std::move(row));
   }
@@ -279,13 +284,13 @@ struct CallRow {
   std::uint64_t times = 0;
   Duration total, alone, exposed;  ///< sums over all uses
   double mean_us(Duration sum) const { return sum.in_us() / static_cast<double>(times); }
-  Bound bound;
+  lowering::Bound bound;
 };
 
-std::vector<CallRow> call_rows(const TrainRun& r) {
+std::vector<CallRow> call_rows(const step::TrainRun& r) {
   std::vector<CallRow> rows;
-  for (const CallUse& u : r.step.calls) {
-    const std::string name = call_name(r, u), algorithm = r.program.calls[index(u.call)].algorithm;
+  for (const step::CallUse& u : r.step.calls) {
+    const std::string name = questions::call_name(r, u), algorithm = r.program.calls[index(u.call)].algorithm;
     const auto same = [&](const CallRow& row) { return row.name == name && row.algorithm == algorithm; };
     auto it = std::find_if(rows.begin(), rows.end(), same);
     if (it == rows.end()) it = rows.insert(rows.end(), {name, algorithm, 0, {}, {}, {}, u.bound});
@@ -298,11 +303,11 @@ std::vector<CallRow> call_rows(const TrainRun& r) {
   return rows;
 }
 
-Table calls_table(const TrainRun& r, std::size_t most) {
+report::Table calls_table(const step::TrainRun& r, std::size_t most) {
   const std::vector<CallRow> rows = call_rows(r);
-  Table t{
-      "Communication, most exposed first",
-      {to_left("call"), to_left("algorithm"), "times", "mean (us)", "alone (us)", "exposed (s)", to_left("bound by")}};
+  report::Table t{"Communication, most exposed first",
+                  {report::to_left("call"), report::to_left("algorithm"), "times", "mean (us)", "alone (us)",
+                   "exposed (s)", report::to_left("bound by")}};
   for (const CallRow& row : rows) {
     if (t.rows.size() == most) break;
     t.rows.push_back({row.name, row.algorithm, std::to_string(row.times), format_number(row.mean_us(row.total)),
@@ -313,69 +318,71 @@ Table calls_table(const TrainRun& r, std::size_t most) {
   return t;
 }
 
-Table relief_table(const TrainRun& r) {
-  Table t{"Gain from improving links", {to_left("change"), "step time saved (%)"}};
-  for (const Relief& x : r.relief) t.rows.push_back({x.what, format_number(x.gain_percent)});
+report::Table relief_table(const step::TrainRun& r) {
+  report::Table t{"Gain from improving links", {report::to_left("change"), "step time saved (%)"}};
+  for (const choice::Relief& x : r.relief) t.rows.push_back({x.what, format_number(x.gain_percent)});
   return t;
 }
 
-Table source_table(const TrainRun& r) {
-  Table t{"Assumptions and their sources", {to_left("figure")}};
+report::Table source_table(const step::TrainRun& r) {
+  report::Table t{"Assumptions and their sources", {report::to_left("figure")}};
   for (const std::string& s : r.cluster().sources) t.rows.push_back({s});
   for (const std::string& s : r.kernels.sources) t.rows.push_back({s});
   return t;
 }
 
 /// Everything a reader needs before the details; about one screen of a page.
-void add_verdict(const TrainRun& r, const questions::TrainStep& extras, Document& d) {
+void add_verdict(const step::TrainRun& r, const questions::TrainStep& extras, report::Document& d) {
   if (!extras.besides.empty()) d.add(beside_verdict(r, extras.besides));
-  d.add(Highlight{extras.step.verdict});
+  d.add(report::Highlight{extras.step.verdict});
   if (r.does_not_fit) d.add(fit_table(extras.fit_changes));
   if (r.none_fits)
-    d.add(Paragraph{"No layout is given, and none fits. This one needs least memory: " + r.planned_flags + "."});
+    d.add(
+        report::Paragraph{"No layout is given, and none fits. This one needs least memory: " + r.planned_flags + "."});
   else if (!r.planned_flags.empty())
-    d.add(Paragraph{
+    d.add(report::Paragraph{
         fmt::format("No layout is given, and the default one cannot run: {}. Planned: {}. This search stops "
                     "after {} timed {} of 1F1B; 'busbar plan' goes on until the best is proven.",
                     r.planned_because, r.planned_flags, r.planned_after, r.planned_after == 1 ? "layout" : "layouts")});
   add_batch_words(r.layout, d);
-  std::string words = r.does_not_fit ? "" : waiting_words(r);
+  std::string words = r.does_not_fit ? "" : questions::waiting_words(r);
   if (!extras.like.empty()) words += (words.empty() ? "" : " ") + published_words(extras.like, r);
-  if (!words.empty()) d.add(Paragraph{std::move(words)}, Audience::kPage);
-  d.add(headline(r), Audience::kTerminal);
+  if (!words.empty()) d.add(report::Paragraph{std::move(words)}, report::Audience::kPage);
+  d.add(headline(r), report::Audience::kTerminal);
   if (!extras.besides.empty()) d.add(beside_table(r, extras.besides));
-  Bars time = breakdown_bars(r, extras.besides), memory = memory_bars(r);
+  report::Bars time = breakdown_bars(r, extras.besides), memory = memory_bars(r);
   time.brief = memory.brief = true;
-  d.add(std::move(time), Audience::kPage);
-  d.add(std::move(memory), Audience::kPage);
-  if (!extras.levers.empty()) d.add(lever_table(r.cost.usd_per_day, extras.levers, 3), Audience::kPage);
+  d.add(std::move(time), report::Audience::kPage);
+  d.add(std::move(memory), report::Audience::kPage);
+  if (!extras.levers.empty()) d.add(lever_table(r.cost.usd_per_day, extras.levers, 3), report::Audience::kPage);
 }
 
-void add_machine(const TrainRun& r, Document& d) {
-  const Topology& t = r.cluster().topology;
-  const auto add = [&](BlockElement e) { d.add(std::move(e), Audience::kPage); };
-  add(level_table(machine_levels(t)));
-  const std::vector<LinkLoad>& links = r.step.timeline.links;
-  const bool waits = std::any_of(links.begin(), links.end(), [](const LinkLoad& l) { return l.while_exposed > 0; });
+void add_machine(const step::TrainRun& r, report::Document& d) {
+  const topology::Topology& t = r.cluster().topology;
+  const auto add = [&](report::BlockElement e) { d.add(std::move(e), report::Audience::kPage); };
+  add(level_table(topology::machine_levels(t)));
+  const std::vector<trace::LinkLoad>& links = r.step.timeline.links;
+  const bool waits =
+      std::any_of(links.begin(), links.end(), [](const trace::LinkLoad& l) { return l.while_exposed > 0; });
   LinkHeat heat{std::vector<double>(t.link_count(), 0.0), waits ? "while GPUs wait" : "over the step"};
-  for (const LinkLoad& l : links) heat.load[l.link] = waits ? l.while_exposed : l.utilisation;
-  add(draw_node(t, BlockId{0}, heat));
+  for (const trace::LinkLoad& l : links) heat.load[l.link] = waits ? l.while_exposed : l.utilisation;
+  add(draw_node(t, topology::BlockId{0}, heat));
   if (!t.fabric_switches().empty()) add(draw_fabric(t, heat));
 }
 
-void add_measured(const questions::TrainStep& t, Document& d) {
-  const Gap& gap = t.measured->gap;
-  std::vector<DocumentBlock> blocks{{gap_verdict(gap, t.traced.has_value()), Audience::kBoth}};
+void add_measured(const questions::TrainStep& t, report::Document& d) {
+  const step::Gap& gap = t.measured->gap;
+  std::vector<report::DocumentBlock> blocks{{gap_verdict(gap, t.traced.has_value()), report::Audience::kBoth}};
   if (t.traced) {
-    blocks.push_back({traced_verdict(*t.traced), Audience::kBoth});
-    for (Table& table : traced_tables(*t.traced)) blocks.push_back({std::move(table), Audience::kBoth});
+    blocks.push_back({traced_verdict(*t.traced), report::Audience::kBoth});
+    for (report::Table& table : traced_tables(*t.traced)) blocks.push_back({std::move(table), report::Audience::kBoth});
   }
-  if (!gap.causes.empty()) blocks.push_back({gap_table(gap), Audience::kBoth});
+  if (!gap.causes.empty()) blocks.push_back({gap_table(gap), report::Audience::kBoth});
   d.blocks.insert(d.blocks.begin(), blocks.begin(), blocks.end());
 }
 
 /// What was asked for besides the step.
-void add_extras(const questions::TrainStep& t, Document& d) {
+void add_extras(const questions::TrainStep& t, report::Document& d) {
   if (t.compressions) d.add(compression_table(*t.compressions));
   if (t.saved) d.add(checkpoint_facts(*t.saved, t.checkpoint->every_steps, t.step.step_time_s));
   if (t.measured) add_measured(t, d);
@@ -384,71 +391,77 @@ void add_extras(const questions::TrainStep& t, Document& d) {
 
 }  // namespace
 
-Document step_document(const questions::TrainStep& extras) {
-  const TrainRun& r = *extras.run;
-  Document d{fmt::format("{} on {} {} of {}", r.scenario.model.name, r.layout.ranks(),
-                         gpus_in_words(r.cluster().topology), r.cluster().name),
-             {},
-             {}};
-  const Audience both_if_short = r.relief.empty() ? Audience::kPage : Audience::kBoth;
+report::Document step_document(const questions::TrainStep& extras) {
+  const step::TrainRun& r = *extras.run;
+  report::Document d{fmt::format("{} on {} {} of {}", r.scenario.model.name, r.layout.ranks(),
+                                 step::gpus_in_words(r.cluster().topology), r.cluster().name),
+                     {},
+                     {}};
+  const report::Audience both_if_short = r.relief.empty() ? report::Audience::kPage : report::Audience::kBoth;
   add_verdict(r, extras, d);
-  const auto fold = [&](const char* text, bool printed = true) { d.add(Fold{text, printed}, Audience::kPage); };
-  d.add(Heading{"Timeline"}, Audience::kPage);
+  const auto fold = [&](const char* text, bool printed = true) {
+    d.add(report::Fold{text, printed}, report::Audience::kPage);
+  };
+  d.add(report::Heading{"Timeline"}, report::Audience::kPage);
   const double end = r.step.balanced.in_s();
-  TimelineView whole = timeline_view(r, "Timeline of the step", 0, end);
+  report::TimelineView whole = timeline_view(r, "Timeline of the step", 0, end);
   whole.explore = true;
-  d.add(std::move(whole), Audience::kPage);
-  d.add(Heading{"Details"}, Audience::kPage);
+  d.add(std::move(whole), report::Audience::kPage);
+  d.add(report::Heading{"Details"}, report::Audience::kPage);
   fold("Scenario and result");
   d.add(details(r));
   for (const std::string& note : r.scenario.model.notes)
-    if (!note.starts_with(kHarmlessNote)) d.add(Paragraph{"Model: " + note + "."}, Audience::kTerminal);
-  for (const std::string& a : r.cluster().assumptions) d.add(Paragraph{"Assumed: " + a + "."}, Audience::kTerminal);
+    if (!note.starts_with(workload::kHarmlessNote))
+      d.add(report::Paragraph{"Model: " + note + "."}, report::Audience::kTerminal);
+  for (const std::string& a : r.cluster().assumptions)
+    d.add(report::Paragraph{"Assumed: " + a + "."}, report::Audience::kTerminal);
   fold("Time");
   d.add(breakdown_bars(r, extras.besides));
   d.add(breakdown_note(r));
   const double slice = end / std::max(8u, r.layout.micro_batches());
-  d.add(timeline_view(r, "The beginning", 0, slice), Audience::kPage);
-  d.add(timeline_view(r, "The end", end - 1.5 * slice, end), Audience::kPage);
-  d.add(Heading{"Appendix", true}, Audience::kPage);
+  d.add(timeline_view(r, "The beginning", 0, slice), report::Audience::kPage);
+  d.add(timeline_view(r, "The end", end - 1.5 * slice, end), report::Audience::kPage);
+  d.add(report::Heading{"Appendix", true}, report::Audience::kPage);
   bool folded = false;
   for (const auto& [title, label] :
        {std::pair("A layer forward", "attention"), std::pair("A layer backward", "attention backward")}) {
-    std::optional<TimelineView> layer = layer_view(r, title, label);
+    std::optional<report::TimelineView> layer = layer_view(r, title, label);
     if (!layer) continue;
     if (!std::exchange(folded, true)) fold("One layer in the middle of the step", false);
-    d.add(std::move(*layer), Audience::kPage);
+    d.add(std::move(*layer), report::Audience::kPage);
   }
   fold("Memory");
   d.add(memory_bars(r));
   d.add(memory_table(r), both_if_short);
   fold("Communication");
-  d.add(calls_table(r, 5), Audience::kTerminal);
-  d.add(calls_table(r, 40), Audience::kPage);
+  d.add(calls_table(r, 5), report::Audience::kTerminal);
+  d.add(calls_table(r, 40), report::Audience::kPage);
   d.add(volume_table(extras.step.volumes), both_if_short);
   if (r.engine == "packet")
-    d.add(Paragraph{fmt::format("Packets of {}, paths by {}: {} of data, {} acknowledgements; {}.", r.transport,
-                                r.balance, r.packet_counts.data, r.packet_counts.acks, trouble_of(r.packet_counts))});
+    d.add(report::Paragraph{fmt::format("Packets of {}, paths by {}: {} of data, {} acknowledgements; {}.", r.transport,
+                                        r.balance, r.packet_counts.data, r.packet_counts.acks,
+                                        trouble_of(r.packet_counts))});
   if (!r.relief.empty() || !extras.levers.empty()) fold("What would make it shorter");
   if (!extras.levers.empty()) d.add(lever_table(r.cost.usd_per_day, extras.levers, 20));
   if (!r.relief.empty())
     d.add(relief_table(r));
   else
-    d.add(Paragraph{"--explain adds what would make the step shorter, and the curve of scaling."}, Audience::kPage);
+    d.add(report::Paragraph{"--explain adds what would make the step shorter, and the curve of scaling."},
+          report::Audience::kPage);
   if (!extras.like.empty()) {
     fold("Published runs", false);
-    d.add(published_table(extras.like), Audience::kPage);
+    d.add(published_table(extras.like), report::Audience::kPage);
   }
   fold("Machine", false);
   add_machine(r, d);
   if (extras.sizes && !draw_scaling(*extras.sizes, true).shapes.empty()) {
     fold("Scaling");
-    d.add(draw_scaling(*extras.sizes, true), Audience::kPage);
+    d.add(draw_scaling(*extras.sizes, true), report::Audience::kPage);
   }
   fold("Assumptions and their sources", false);
-  d.add(source_table(r), Audience::kPage);
+  d.add(source_table(r), report::Audience::kPage);
   add_extras(extras, d);
   return d;
 }
 
-}  // namespace busbar
+}  // namespace busbar::views

@@ -4,8 +4,8 @@
 #include "busbar/questions/train_question.h"
 #include "busbar/report/document.h"
 
-namespace busbar {
+namespace busbar::views {
 
-Document step_document(const questions::TrainStep& step);
+report::Document step_document(const questions::TrainStep& step);
 
-}  // namespace busbar
+}  // namespace busbar::views

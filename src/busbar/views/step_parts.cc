@@ -4,38 +4,40 @@
 
 #include "busbar/report/style.h"
 
-namespace busbar {
+namespace busbar::views {
 namespace {
 
 constexpr StepPart kStepParts[] = {
-    {"compute", "compute", colour::kCompute},     {"exposed_tp", "exposed TP", colour::kTp},
-    {"exposed_dp", "exposed DP", colour::kDp},    {"exposed_pp", "exposed PP", colour::kPp},
-    {"exposed_cp", "exposed CP", colour::kCp},    {"exposed_ep", "exposed EP", colour::kEp},
-    {"bubble", "pipeline bubble", colour::kIdle}, {"optimizer", "optimizer", colour::kOptimizer},
-    {"other", "other", colour::kOther},           {"slowest_gpu", "slowest GPU", colour::kFloor}};
+    {"compute", "compute", report::colour::kCompute},     {"exposed_tp", "exposed TP", report::colour::kTp},
+    {"exposed_dp", "exposed DP", report::colour::kDp},    {"exposed_pp", "exposed PP", report::colour::kPp},
+    {"exposed_cp", "exposed CP", report::colour::kCp},    {"exposed_ep", "exposed EP", report::colour::kEp},
+    {"bubble", "pipeline bubble", report::colour::kIdle}, {"optimizer", "optimizer", report::colour::kOptimizer},
+    {"other", "other", report::colour::kOther},           {"slowest_gpu", "slowest GPU", report::colour::kFloor}};
 
 }  // namespace
 
 std::span<const StepPart> step_parts() { return kStepParts; }
 
-void add_batch_words(const LayoutSpec& l, Document& d) {
+void add_batch_words(const workload::LayoutSpec& l, report::Document& d) {
   if (l.batch.basis.empty()) return;
-  d.add(Paragraph{
+  d.add(report::Paragraph{
       fmt::format("Global batch {} sequences: {}. Set another with --global-batch.", l.batch.global, l.batch.basis)});
 }
 
 std::span<const int> memory_colours() {
-  static constexpr int kColours[] = {colour::kCompute, colour::kTp, colour::kOptimizer, colour::kDp,   colour::kPp,
-                                     colour::kIdle,    colour::kCp, colour::kEp,        colour::kIdle, colour::kOther};
+  static constexpr int kColours[] = {report::colour::kCompute, report::colour::kTp, report::colour::kOptimizer,
+                                     report::colour::kDp,      report::colour::kPp, report::colour::kIdle,
+                                     report::colour::kCp,      report::colour::kEp, report::colour::kIdle,
+                                     report::colour::kOther};
   return kColours;
 }
 
-Bar breakdown_bar(std::string name, const Breakdown& b) {
-  Bar bar{std::move(name), {}};
-  for (const auto& [part, d] : breakdown_rows(b))
+report::Bar breakdown_bar(std::string name, const step::Breakdown& b) {
+  report::Bar bar{std::move(name), {}};
+  for (const auto& [part, d] : step::breakdown_rows(b))
     for (const StepPart& p : step_parts())
       if (part == p.key && d > Duration()) bar.parts.push_back({p.words, d.in_s(), p.colour});
   return bar;
 }
 
-}  // namespace busbar
+}  // namespace busbar::views

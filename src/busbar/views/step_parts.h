@@ -8,7 +8,7 @@
 #include "busbar/step/breakdown.h"
 #include "busbar/workload/layout.h"
 
-namespace busbar {
+namespace busbar::views {
 
 /// The parts of a step as pages and tables show them.
 struct StepPart {
@@ -18,10 +18,10 @@ struct StepPart {
 };
 std::span<const StepPart> step_parts();
 /// The parts that are not zero, in seconds.
-Bar breakdown_bar(std::string name, const Breakdown& b);
+report::Bar breakdown_bar(std::string name, const step::Breakdown& b);
 /// The colours of memory_parts(), in their order.
 std::span<const int> memory_colours();
 /// Which batch was chosen, and why, unless it was given.
-void add_batch_words(const LayoutSpec& layout, Document& document);
+void add_batch_words(const workload::LayoutSpec& layout, report::Document& document);
 
-}  // namespace busbar
+}  // namespace busbar::views

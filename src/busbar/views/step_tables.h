@@ -10,19 +10,19 @@
 #include "busbar/step/step_gap.h"
 #include "busbar/step/traced_step.h"
 
-namespace busbar {
+namespace busbar::views {
 
 /// `usd_per_day`: of the machine; 0: not known.
-Table lever_table(double usd_per_day, const std::vector<Lever>& levers, std::size_t most);
-Table compression_table(const CompressionTable& t);
-Table volume_table(const std::vector<questions::VolumeResult>& volumes);
+report::Table lever_table(double usd_per_day, const std::vector<step::Lever>& levers, std::size_t most);
+report::Table compression_table(const step::CompressionTable& t);
+report::Table volume_table(const std::vector<questions::VolumeResult>& volumes);
 
 /// `traced`: a trace follows, which says where the gap is; no single cause is named then.
-Paragraph gap_verdict(const Gap& gap, bool traced);
-Table gap_table(const Gap& gap);
+report::Paragraph gap_verdict(const step::Gap& gap, bool traced);
+report::Table gap_table(const step::Gap& gap);
 
 /// Where most of the difference is.
-Paragraph traced_verdict(const TracedStepGap& gap);
-std::vector<Table> traced_tables(const TracedStepGap& gap);
+report::Paragraph traced_verdict(const step::TracedStepGap& gap);
+std::vector<report::Table> traced_tables(const step::TracedStepGap& gap);
 
-}  // namespace busbar
+}  // namespace busbar::views

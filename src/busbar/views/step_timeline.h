@@ -8,15 +8,15 @@
 #include "busbar/report/document.h"
 #include "busbar/step/train_run.h"
 
-namespace busbar {
+namespace busbar::views {
 
 /// Spans of [from_s, to_s). In the gaps of compute rows stands what the GPU waits for: communication in the colour of
 /// its purpose, other stages in the colour of idle time.
-TimelineView timeline_view(const TrainRun& run, std::string title, double from_s, double to_s);
+report::TimelineView timeline_view(const step::TrainRun& run, std::string title, double from_s, double to_s);
 
 /// One layer: from where `label` starts in a row of compute to where it starts again, with the rows of that stage. In
 /// the second half of the step where that is possible, and of usual length: layers at the ends of micro-batches wait
 /// for others. Nothing where there are fewer than three.
-std::optional<TimelineView> layer_view(const TrainRun& run, std::string title, std::string_view label);
+std::optional<report::TimelineView> layer_view(const step::TrainRun& run, std::string title, std::string_view label);
 
-}  // namespace busbar
+}  // namespace busbar::views

@@ -34,11 +34,12 @@ std::string span_text(double seconds) {
   return format_duration(seconds);
 }
 
-Table goodput_causes(const GoodputRun& r) {
-  Table t{"What ends the job",
-          {to_left("cause"), to_left("counted"), "parts", "per part and year", "per day", "share"}};
-  for (const Interruptions::Line& line : r.interruptions.lines)
-    t.rows.push_back({line.cause.name, name_of(line.cause.part), std::to_string(line.parts),
+report::Table goodput_causes(const survive::GoodputRun& r) {
+  report::Table t{
+      "What ends the job",
+      {report::to_left("cause"), report::to_left("counted"), "parts", "per part and year", "per day", "share"}};
+  for (const survive::Interruptions::Line& line : r.interruptions.lines)
+    t.rows.push_back({line.cause.name, survive::name_of(line.cause.part), std::to_string(line.parts),
                       fmt::format("{:.2g} %", in_percent(line.cause.per_year)), format_number(line.per_day, 2),
                       fmt::format("{:.1f} %", in_percent(line.per_day / r.interruptions.per_day))});
   t.note = fmt::format(
@@ -47,25 +48,26 @@ Table goodput_causes(const GoodputRun& r) {
   return t;
 }
 
-Table goodput_levers(const GoodputRun& r) {
-  Table t{"What would change it", {to_left("change"), "goodput", "gain per day"}};
-  for (const GoodputLever& l : r.levers) {
+report::Table goodput_levers(const survive::GoodputRun& r) {
+  report::Table t{"What would change it", {report::to_left("change"), "goodput", "gain per day"}};
+  for (const survive::GoodputLever& l : r.levers) {
     const double gained = l.useful - r.shares.useful;
-    const double usd = gained * r.usd_per_hour * kHoursInDay;
-    t.rows.push_back({l.what, share_text(l.useful),
-                      usd > 0 ? dollars(usd) : fmt::format("{} min", format_number(gained * kHoursInDay * 60))});
+    const double usd = gained * r.usd_per_hour * survive::kHoursInDay;
+    t.rows.push_back(
+        {l.what, share_text(l.useful),
+         usd > 0 ? cost::dollars(usd) : fmt::format("{} min", format_number(gained * survive::kHoursInDay * 60))});
   }
   return t;
 }
 
-Table policy_table(const GoodputRun& r) {
-  Table t{"Ways to go on after a failure, cheapest first",
-          {to_left("way"), "after each", "goodput", "spares", "paid hours per useful hour"}};
+report::Table policy_table(const survive::GoodputRun& r) {
+  report::Table t{"Ways to go on after a failure, cheapest first",
+                  {report::to_left("way"), "after each", "goodput", "spares", "paid hours per useful hour"}};
   if (r.usd_per_hour > 0) t.columns.push_back({"$ per useful hour"});
-  for (const SparePolicy& p : r.policies) {
+  for (const survive::SparePolicy& p : r.policies) {
     t.rows.push_back({p.name, span_text(p.restart_s), share_text(p.useful), std::to_string(p.spares),
                       fmt::format("{:.3f}", p.paid_per_useful)});
-    if (r.usd_per_hour > 0) t.rows.back().push_back(dollars(p.paid_per_useful * r.usd_per_hour));
+    if (r.usd_per_hour > 0) t.rows.back().push_back(cost::dollars(p.paid_per_useful * r.usd_per_hour));
   }
   t.note =
       "Paid: the servers of the job and its spares. goodput: steps that count, as a share of those of all servers of "
@@ -75,20 +77,20 @@ Table policy_table(const GoodputRun& r) {
 }
 
 /// "every 12 steps, 104 s".
-std::string interval_words(const GoodputRun& r, double interval_s) {
+std::string interval_words(const survive::GoodputRun& r, double interval_s) {
   const double steps = std::round(interval_s / r.step_s);
   return fmt::format("every {:.0f} step{} ({})", steps, steps == 1 ? "" : "s", span_text(interval_s));
 }
 
-Facts goodput_facts(const GoodputRun& r) {
+report::Facts goodput_facts(const survive::GoodputRun& r) {
   const double lost = 1 - r.shares.useful, mtti = r.terms.mtti_s;
-  Facts f;
+  report::Facts f;
   const auto add = [&](const char* name, std::string text) { f.items.emplace_back(name, std::move(text)); };
   add("goodput",
       fmt::format("{} of the time are steps that count; {} to {} with the rates of other fleets",
                   share_text(r.shares.useful), share_text(r.at_high_rates.useful), share_text(r.at_low_rates.useful)));
   add("interruptions", fmt::format("one in {}; {} per day", span_text(mtti), format_number(r.interruptions.per_day)));
-  const CheckpointRun& c = r.checkpoint;
+  const survive::CheckpointRun& c = r.checkpoint;
   std::string saved =
       fmt::format("{} written in {}, set by {}", format_size(c.bytes), span_text(c.write_s()), c.write_bound());
   if (r.terms.least_s > 0) saved += fmt::format(", in the background after a stop of {}", span_text(c.stop_s()));
@@ -97,7 +99,7 @@ Facts goodput_facts(const GoodputRun& r) {
   std::string every = fmt::format("best {}, by Daly ({} by Young)", interval_words(r, r.best_s), span_text(r.young_s));
   if (r.interval_s != r.best_s) every = fmt::format("every {}, as asked; {}", span_text(r.interval_s), every);
   add("checkpoint", fmt::format("{}; {}", saved, every));
-  if (const FailoverCost& f = r.failover; f.per_day > 0)
+  if (const survive::FailoverCost& f = r.failover; f.per_day > 0)
     add("failover",
         fmt::format("{} a day of the network do not end the job: {} of pause each, then steps up to {} % longer "
                     "until the repair, {} of the time",
@@ -110,19 +112,21 @@ Facts goodput_facts(const GoodputRun& r) {
       fmt::format("{}: saving {}, restarts {}, work again {}", share_text(lost), share_text(r.shares.checkpoint),
                   share_text(r.shares.restart), share_text(r.shares.rework));
   if (r.shares.slower > 0) lost_text += fmt::format(", slower steps {}", share_text(r.shares.slower));
-  if (r.usd_per_hour > 0) lost_text += fmt::format("; {} a day", dollars(lost * r.usd_per_hour * kHoursInDay));
+  if (r.usd_per_hour > 0)
+    lost_text += fmt::format("; {} a day", cost::dollars(lost * r.usd_per_hour * survive::kHoursInDay));
   add("lost", lost_text);
-  if (const SpareCubes& c = r.cubes; c.cubes > 0) {
+  if (const survive::SpareCubes& c = r.cubes; c.cubes > 0) {
     std::string event = fmt::format(
         "{} a day: {} to switch the optical ways to a spare cube, {} for the links to start again, {} in all with "
         "detection, restart and work again",
         format_number(c.per_day, 2), format_duration(c.switching_s), span_text(c.initialisation_s),
         span_text(c.event_s));
-    if (r.usd_per_hour > 0) event += fmt::format(", {} each", dollars(c.event_s / kSecondsInHour * r.usd_per_hour));
+    if (r.usd_per_hour > 0)
+      event += fmt::format(", {} each", cost::dollars(c.event_s / survive::kSecondsInHour * r.usd_per_hour));
     add("a cube fails", event);
     add("spare cubes", fmt::format("{} in addition to the {} of the job suffice 99 % of the time", c.spares, c.cubes));
   }
-  const double servers = static_cast<double>(r.parts[static_cast<std::size_t>(FailingPart::kServer)]);
+  const double servers = static_cast<double>(r.parts[static_cast<std::size_t>(survive::FailingPart::kServer)]);
   add("spare servers", fmt::format("{} ({} %) suffice 99 % of the time; {} are in repair on average", r.spares,
                                    format_number(in_percent(static_cast<double>(r.spares) / servers), 2),
                                    format_number(r.in_repair, 2)));
@@ -132,66 +136,68 @@ Facts goodput_facts(const GoodputRun& r) {
                     in_percent(r.slow_chance), format_number(in_percent(r.slow_step_s / r.step_s - 1), 2)));
   if (r.run_days > 0)
     add("whole run",
-        fmt::format("{} days{}", format_number(r.run_days), r.run_usd > 0 ? ", " + dollars(r.run_usd) : ""));
+        fmt::format("{} days{}", format_number(r.run_days), r.run_usd > 0 ? ", " + cost::dollars(r.run_usd) : ""));
   return f;
 }
 
-Highlight goodput_in_words(const GoodputRun& r) {
+report::Highlight goodput_in_words(const survive::GoodputRun& r) {
   std::string text = fmt::format("{} of the time are steps that count. ", share_text(r.shares.useful));
   text += fmt::format("A failure ends the job every {}", span_text(r.terms.mtti_s));
   text += fmt::format("; save a checkpoint every {}.", span_text(r.interval_s));
   text += fmt::format(" Cheapest: {}.", r.policies.front().name);
   if (r.usd_per_hour > 0)
     text += fmt::format(" What is lost costs {} a day.",
-                        format_money((1 - r.shares.useful) * r.usd_per_hour * kHoursInDay));
+                        cost::format_money((1 - r.shares.useful) * r.usd_per_hour * survive::kHoursInDay));
   return {text};
 }
 
-Facts rate_sources(const GoodputRun& r) {
-  Facts f{"Sources of the failure rates", {}};
-  for (const Interruptions::Line& line : r.interruptions.lines)
+report::Facts rate_sources(const survive::GoodputRun& r) {
+  report::Facts f{"Sources of the failure rates", {}};
+  for (const survive::Interruptions::Line& line : r.interruptions.lines)
     f.items.emplace_back(line.cause.name, line.cause.source);
   if (!r.rates.range_source.empty()) f.items.emplace_back("range", r.rates.range_source);
   return f;
 }
 
-std::vector<DocumentBlock> goodput_blocks(const GoodputRun& r) {
-  std::vector<DocumentBlock> out{{goodput_in_words(r), Audience::kPage}, {goodput_facts(r)}, {goodput_causes(r)}};
+std::vector<report::DocumentBlock> goodput_blocks(const survive::GoodputRun& r) {
+  std::vector<report::DocumentBlock> out{
+      {goodput_in_words(r), report::Audience::kPage}, {goodput_facts(r)}, {goodput_causes(r)}};
   if (!r.levers.empty()) out.push_back({goodput_levers(r)});
   out.push_back({policy_table(r)});
-  out.push_back({rate_sources(r), Audience::kPage});
+  out.push_back({rate_sources(r), report::Audience::kPage});
   return out;
 }
 
 constexpr double kSame = 0.05;  // percent: below, the table says that nothing changes
 
-std::string loss_cost_text(const PartLoss& l) {
+std::string loss_cost_text(const survive::PartLoss& l) {
   if (!l.time_s) return "-";
   return std::abs(l.cost_percent) < kSame ? "0" : fmt::format("{:+.1f} %", l.cost_percent);
 }
 
-std::string after_loss_text(const PartLoss& l) {
-  if (!l.time_s) return l.state == PartState::kOut ? "ends, restarts on a spare server" : l.why_not;
+std::string after_loss_text(const survive::PartLoss& l) {
+  if (!l.time_s) return l.state == survive::PartState::kOut ? "ends, restarts on a spare server" : l.why_not;
   if (l.switch_off) return "switch it off";
-  if (l.state == PartState::kHalfRate) return "runs on";
+  if (l.state == survive::PartState::kHalfRate) return "runs on";
   return l.part.ends_job ? "ends, restarts without it" : "runs on over other paths";
 }
 
-std::string switch_off_words(const PartLosses& r) {
-  const auto off = std::find_if(r.rows.begin(), r.rows.end(), [](const PartLoss& l) { return l.switch_off; });
+std::string switch_off_words(const survive::PartLosses& r) {
+  const auto off = std::find_if(r.rows.begin(), r.rows.end(), [](const survive::PartLoss& l) { return l.switch_off; });
   if (off == r.rows.end()) return "";
   return fmt::format("Switch off a {} at half rate: with it the {} takes {}, without it {}.", off->part.what, r.what,
                      format_duration(*off->time_s), format_duration(off->without_s));
 }
 
-std::vector<DocumentBlock> losses_blocks(const PartLosses& r) {
-  Table t{fmt::format("Without one part, or with it at half rate ({} now {})", r.what, format_duration(r.sound_s)),
-          {to_left("kind"), to_left("such as"), "alike", to_left("state"), "time", "cost"}};
+std::vector<report::DocumentBlock> losses_blocks(const survive::PartLosses& r) {
+  report::Table t{
+      fmt::format("Without one part, or with it at half rate ({} now {})", r.what, format_duration(r.sound_s)),
+      {report::to_left("kind"), report::to_left("such as"), "alike", report::to_left("state"), "time", "cost"}};
   const bool priced = !r.rows.empty() && r.rows.front().lost_h;
   if (priced) t.columns.push_back({"lost (h)"});
-  t.columns.push_back(to_left("the job"));
-  for (const PartLoss& l : r.rows) {
-    t.rows.push_back({l.part.what, l.selector, std::to_string(l.part.alike), name_of(l.state),
+  t.columns.push_back(report::to_left("the job"));
+  for (const survive::PartLoss& l : r.rows) {
+    t.rows.push_back({l.part.what, l.selector, std::to_string(l.part.alike), survive::name_of(l.state),
                       l.time_s ? format_duration(*l.time_s) : "-", loss_cost_text(l)});
     if (priced) t.rows.back().push_back(format_number(*l.lost_h, 2));
     t.rows.back().push_back(after_loss_text(l));
@@ -200,36 +206,37 @@ std::vector<DocumentBlock> losses_blocks(const PartLosses& r) {
     t.note =
         "Lost: hours of work by one such event: stop and work again if it ends the job, then the slower state until "
         "the repair.";
-  std::vector<DocumentBlock> out;
-  if (std::string verdict = switch_off_words(r); !verdict.empty()) out.push_back({Paragraph{std::move(verdict)}});
+  std::vector<report::DocumentBlock> out;
+  if (std::string verdict = switch_off_words(r); !verdict.empty())
+    out.push_back({report::Paragraph{std::move(verdict)}});
   out.push_back({std::move(t)});
   return out;
 }
 
-void add_blocks(std::vector<DocumentBlock> blocks, Document& d) {
-  for (DocumentBlock& b : blocks) d.blocks.push_back(std::move(b));
+void add_blocks(std::vector<report::DocumentBlock> blocks, report::Document& d) {
+  for (report::DocumentBlock& b : blocks) d.blocks.push_back(std::move(b));
 }
 
-Document survive_step_document(const SurviveRequest& asked, const SurviveStepResult& r) {
-  const TrainRun& step = r.step;
-  Document d{"What failures cost " + step.scenario.model.name + " on " + step.cluster().name, {}, {}};
-  if (!r.fits) d.add(Highlight{step_verdict(step)});
+report::Document survive_step_document(const SurviveRequest& asked, const SurviveStepResult& r) {
+  const step::TrainRun& step = r.step;
+  report::Document d{"What failures cost " + step.scenario.model.name + " on " + step.cluster().name, {}, {}};
+  if (!r.fits) d.add(report::Highlight{questions::step_verdict(step)});
   if (!step.planned_because.empty() && r.fits)
-    d.add(Paragraph{"Planned, because " + step.planned_because + ": " + step.planned_flags});
+    d.add(report::Paragraph{"Planned, because " + step.planned_because + ": " + step.planned_flags});
   add_batch_words(step.layout, d);
-  std::vector<DocumentBlock> blocks = goodput_blocks(r.run);
-  for (DocumentBlock& b : blocks)
-    if (b.audience == Audience::kPage && asked.explain) b.audience = Audience::kBoth;
+  std::vector<report::DocumentBlock> blocks = goodput_blocks(r.run);
+  for (report::DocumentBlock& b : blocks)
+    if (b.audience == report::Audience::kPage && asked.explain) b.audience = report::Audience::kBoth;
   add_blocks(std::move(blocks), d);
   if (r.losses) add_blocks(losses_blocks(*r.losses), d);
   return d;
 }
 
-Document survive_call_document(const SurviveCallResult& r) {
+report::Document survive_call_document(const SurviveCallResult& r) {
   return {"What lost parts cost on " + r.cluster, {}, losses_blocks(r.losses)};
 }
 
-Document survive_document(const SurviveRequest& asked, const SurviveResult& r) {
+report::Document survive_document(const SurviveRequest& asked, const SurviveResult& r) {
   const auto* const step = std::get_if<SurviveStepResult>(&r);
   return step != nullptr ? survive_step_document(asked, *step) : survive_call_document(std::get<SurviveCallResult>(r));
 }

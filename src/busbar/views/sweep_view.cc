@@ -13,8 +13,8 @@ namespace {
 using questions::SweepRequest;
 using questions::SweepResult;
 
-Facts sweep_facts(const SweepResult& r) {
-  Facts f;
+report::Facts sweep_facts(const SweepResult& r) {
+  report::Facts f;
   f.items = {{"cells", fmt::format("{} of {} are done; {} of them were done before", r.rows, r.cells, r.known)},
              {"database", r.database + " (tables cells and study)"},
              {"tables", r.csv + ", " + r.jsonl}};
@@ -26,18 +26,18 @@ Facts sweep_facts(const SweepResult& r) {
   return f;
 }
 
-Document sweep_document(const SweepRequest& q, const SweepResult& r) {
+report::Document sweep_document(const SweepRequest& q, const SweepResult& r) {
   return {"Sweep of " + q.file, {}, {{sweep_facts(r)}}};
 }
 
 /// Text that this program has written.
 Json own_json(const std::string& text) {
-  const Result<Json> json = parse_json(text, "cell");
+  const Result<Json> json = formats::parse_json(text, "cell");
   return json.ok() ? *json : Json();
 }
 
 /// One line per cell, or per row of its result: settings, then figures.
-void add_rows(const StudyRow& cell, const Json& settings, const Json& result, Json& rows) {
+void add_rows(const study::StudyRow& cell, const Json& settings, const Json& result, Json& rows) {
   Json head{{"cell", cell.cell}};
   for (const auto& [key, value] : settings.members()) head[key] = value;
   head["status"] = cell.status;
@@ -56,7 +56,7 @@ void add_rows(const StudyRow& cell, const Json& settings, const Json& result, Js
 std::vector<questions::OutputFile> sweep_files(const SweepRequest&, const SweepResult& r) {
   std::string lines;
   Json rows = Json::array();
-  for (const StudyRow& cell : r.done) {
+  for (const study::StudyRow& cell : r.done) {
     const Json settings = own_json(cell.settings);
     Json result = cell.result.empty() ? Json() : own_json(cell.result);
     add_rows(cell, settings, result, rows);

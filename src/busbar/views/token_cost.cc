@@ -13,8 +13,12 @@ namespace {
 
 constexpr std::pair<char, double> kCounts[] = {{'T', 1e12}, {'B', 1e9}, {'M', 1e6}, {'K', 1e3}};
 
-WorkCost of_step(const CompareRow& r) { return cost_of(r.cost.rate, r.run.step.step_time.in_s()); }
-WorkCost of_tokens(const CompareRow& r, double tokens) { return cost_of_tokens(r.cost.rate, tokens, r.tokens_per_s()); }
+cost::WorkCost of_step(const questions::CompareRow& r) {
+  return cost::cost_of(r.cost.rate, r.run.step.step_time.in_s());
+}
+cost::WorkCost of_tokens(const questions::CompareRow& r, double tokens) {
+  return cost::cost_of_tokens(r.cost.rate, tokens, r.tokens_per_s());
+}
 
 std::string energy_words(double kwh) {
   if (kwh >= 1e6) return format_number(kwh / 1e6) + " GWh";
@@ -22,16 +26,16 @@ std::string energy_words(double kwh) {
 }
 
 /// "> 1 kWh" or "-" where ratings are not known.
-std::string energy_words(const CompareRow& r, double kwh) {
+std::string energy_words(const questions::CompareRow& r, double kwh) {
   if (r.cost.sums.power_w <= 0) return "-";
   return (r.cost.sums.unpowered.empty() ? "" : "> ") + energy_words(kwh);
 }
 
-std::string cost_words(const CompareRow& r, const WorkCost& c) {
+std::string cost_words(const questions::CompareRow& r, const cost::WorkCost& c) {
   if (r.cost.sums.power_w <= 0) return "not known: the catalogue has no price and no power of this machine";
-  const std::string energy = fmt::format("{} ({})", energy_words(r, c.kwh), dollars(c.energy_usd));
+  const std::string energy = fmt::format("{} ({})", energy_words(r, c.kwh), cost::dollars(c.energy_usd));
   if (r.cost.sums.all.high <= 0) return energy + "; without prices nothing else is known";
-  return fmt::format("{}{}, of it {} of electricity", r.cost.sums.complete() ? "" : "at least ", dollars(c.usd),
+  return fmt::format("{}{}, of it {} of electricity", r.cost.sums.complete() ? "" : "at least ", cost::dollars(c.usd),
                      energy);
 }
 
@@ -43,29 +47,31 @@ std::string words_of_tokens(double tokens) {
   return format_number(tokens) + " tokens";
 }
 
-Facts token_cost_facts(const CompareRow& r, double tokens) {
+report::Facts token_cost_facts(const questions::CompareRow& r, double tokens) {
   constexpr double kMillion = 1e6;
-  Facts f{fmt::format("Training {}", r.run.scenario.model.name), {}};
-  f.items = {{"step", fmt::format("{}, {} tokens, {:.1f} % MFU, {}{}", format_duration(r.run.step.step_time.in_s()),
-                                  format_number(r.tokens_per_s() * r.run.step.step_time.in_s(), 4),
-                                  100 * r.run.metrics.mfu, layout_flags(r.run.layout), r.planned ? " (searched)" : "")},
-             {"per step", cost_words(r, of_step(r))},
-             {"per million tokens", cost_words(r, of_tokens(r, kMillion))}};
+  report::Facts f{fmt::format("Training {}", r.run.scenario.model.name), {}};
+  f.items = {
+      {"step", fmt::format("{}, {} tokens, {:.1f} % MFU, {}{}", format_duration(r.run.step.step_time.in_s()),
+                           format_number(r.tokens_per_s() * r.run.step.step_time.in_s(), 4), 100 * r.run.metrics.mfu,
+                           plan::layout_flags(r.run.layout), r.planned ? " (searched)" : "")},
+      {"per step", cost_words(r, of_step(r))},
+      {"per million tokens", cost_words(r, of_tokens(r, kMillion))}};
   if (tokens > 0) {
-    const WorkCost run = of_tokens(r, tokens);
+    const cost::WorkCost run = of_tokens(r, tokens);
     f.items.emplace_back(words_of_tokens(tokens), fmt::format("{} days, {}; without failures (busbar survive)",
                                                               format_number(run.days()), cost_words(r, run)));
   }
   return f;
 }
 
-Table run_table(const std::vector<CompareRow>& rows, double tokens) {
-  Table t{words_of_tokens(tokens) + ", without failures", {to_left(""), "days", to_left("price"), "energy"}};
+report::Table run_table(const std::vector<questions::CompareRow>& rows, double tokens) {
+  report::Table t{words_of_tokens(tokens) + ", without failures",
+                  {report::to_left(""), "days", report::to_left("price"), "energy"}};
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    const WorkCost run = of_tokens(rows[i], tokens);
+    const cost::WorkCost run = of_tokens(rows[i], tokens);
     t.rows.push_back(
-        {letter_of(i), format_number(run.days()),
-         rows[i].cost.sums.all.high > 0 ? (rows[i].cost.sums.complete() ? "" : "> ") + dollars(run.usd) : "-",
+        {questions::letter_of(i), format_number(run.days()),
+         rows[i].cost.sums.all.high > 0 ? (rows[i].cost.sums.complete() ? "" : "> ") + cost::dollars(run.usd) : "-",
          energy_words(run.kwh)});
   }
   return t;

@@ -12,8 +12,8 @@ namespace busbar::views {
 /// "15T tokens", "800 B tokens".
 std::string words_of_tokens(double tokens);
 /// A step, a million tokens and, if `tokens` are not 0, a run of so many.
-Facts token_cost_facts(const CompareRow& row, double tokens);
+report::Facts token_cost_facts(const questions::CompareRow& row, double tokens);
 /// A run of `tokens` on each row: days, price, energy.
-Table run_table(const std::vector<CompareRow>& rows, double tokens);
+report::Table run_table(const std::vector<questions::CompareRow>& rows, double tokens);
 
 }  // namespace busbar::views

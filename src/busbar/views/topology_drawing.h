@@ -7,7 +7,7 @@
 #include "busbar/report/document.h"
 #include "busbar/topology/topology.h"
 
-namespace busbar {
+namespace busbar::views {
 
 /// Loads for heat colours.
 struct LinkHeat {
@@ -17,9 +17,9 @@ struct LinkHeat {
 
 /// Inside of one block: switches above GPUs; PCIe switches, NICs and sockets below. Direct links between GPUs are drawn
 /// as a ring above all of this. A line shows the busier of its two directions.
-Drawing draw_node(const Topology& topology, BlockId block, const LinkHeat& heat = {});
+report::Drawing draw_node(const topology::Topology& topology, topology::BlockId block, const LinkHeat& heat = {});
 
 /// Spines above leaves above blocks; cables between the same two ends are one line. Without a fabric: an empty drawing.
-Drawing draw_fabric(const Topology& topology, const LinkHeat& heat = {});
+report::Drawing draw_fabric(const topology::Topology& topology, const LinkHeat& heat = {});
 
-}  // namespace busbar
+}  // namespace busbar::views

@@ -9,12 +9,12 @@
 namespace busbar::views {
 namespace {
 
-Document document_of(const questions::TrainStep& step) { return step_document(step); }
-Document document_of(const questions::ScaleAnswer& sizes) { return scale_document(sizes.runs); }
-Document document_of(const questions::BatchesAnswer& batches) { return batches_document(batches.run); }
-Document document_of(const questions::ListsAnswer& lists) { return lists_document(lists); }
+report::Document document_of(const questions::TrainStep& step) { return step_document(step); }
+report::Document document_of(const questions::ScaleAnswer& sizes) { return scale_document(sizes.runs); }
+report::Document document_of(const questions::BatchesAnswer& batches) { return batches_document(batches.run); }
+report::Document document_of(const questions::ListsAnswer& lists) { return lists_document(lists); }
 
-Document train_document(const questions::TrainRequest&, const questions::TrainResult& result) {
+report::Document train_document(const questions::TrainRequest&, const questions::TrainResult& result) {
   return std::visit([](const auto& one) { return document_of(one); }, result);
 }
 

@@ -30,16 +30,16 @@ const T* find_in(const Named<T>& groups, std::string_view name) {
 
 std::string one_decimal(double percent) { return fmt::format("{:.1f}", percent); }
 
-Table counts_table(const char* title, const char* what, const Named<std::uint64_t>& counts) {
-  Table t{title, {to_left(what), "rows"}};
+report::Table counts_table(const char* title, const char* what, const Named<std::uint64_t>& counts) {
+  report::Table t{title, {report::to_left(what), "rows"}};
   for (const auto& [name, n] : counts) t.rows.push_back({name, std::to_string(n)});
   return t;
 }
 
-Table errors_table(const char* title, const char* what, const Named<ErrorSummary>& groups) {
-  Table t{title,
-          {to_left(what), "configurations", "rows", "median error (%)", "median |error| (%)", "mean |error| (%)",
-           "p90 |error| (%)"}};
+report::Table errors_table(const char* title, const char* what, const Named<accuracy::ErrorSummary>& groups) {
+  report::Table t{title,
+                  {report::to_left(what), "configurations", "rows", "median error (%)", "median |error| (%)",
+                   "mean |error| (%)", "p90 |error| (%)"}};
   for (const auto& [name, e] : groups)
     t.rows.push_back({name, std::to_string(e.configurations), std::to_string(e.rows),
                       fmt::format("{:+.1f}", e.median_percent), one_decimal(e.median_abs_percent),
@@ -47,11 +47,12 @@ Table errors_table(const char* title, const char* what, const Named<ErrorSummary
   return t;
 }
 
-Table coverage_table(const ErrorsOfTable& s) {
-  Table t{"Measurements inside their bands",
-          {to_left("size"), "configurations", "rows", "in the band (%)", "median width (%)", "p90 (%)"}};
-  for (const std::string& name : band_names())
-    if (const BandSummary* const b = find_in(s.bands, name))
+report::Table coverage_table(const ErrorsOfTable& s) {
+  report::Table t{
+      "Measurements inside their bands",
+      {report::to_left("size"), "configurations", "rows", "in the band (%)", "median width (%)", "p90 (%)"}};
+  for (const std::string& name : accuracy::band_names())
+    if (const accuracy::BandSummary* const b = find_in(s.bands, name))
       t.rows.push_back({name, std::to_string(b->configurations), std::to_string(b->rows),
                         one_decimal(b->coverage_percent), one_decimal(b->median_width_percent),
                         one_decimal(b->p90_percent)});
@@ -67,15 +68,16 @@ constexpr double kSizeBarsPercent[] = {15, 9, 5, 2};
 /// An error within this many times the spread between equal configurations counts as met: no model sees what differs.
 constexpr double kWithinSpread = 1.2;
 
-Table twins_table(const ErrorsOfTable& s) {
-  Table t{"Errors next to the spread between equal configurations",
-          {to_left("size"), "median |error| (%)", "bar (%)", "spread (%)", "pairs", to_left("")}};
-  const std::vector<std::string> names = band_names();
+report::Table twins_table(const ErrorsOfTable& s) {
+  report::Table t{
+      "Errors next to the spread between equal configurations",
+      {report::to_left("size"), "median |error| (%)", "bar (%)", "spread (%)", "pairs", report::to_left("")}};
+  const std::vector<std::string> names = accuracy::band_names();
   for (std::size_t i = 0; i < std::size(kSizeBarsPercent); ++i) {
-    const ErrorSummary* const errors = find_in(s.by_band, names[i]);
+    const accuracy::ErrorSummary* const errors = find_in(s.by_band, names[i]);
     if (errors == nullptr) continue;
-    const TwinSpread* const found = find_in(s.twins, names[i]);
-    const TwinSpread twins = found == nullptr ? TwinSpread{} : *found;
+    const accuracy::TwinSpread* const found = find_in(s.twins, names[i]);
+    const accuracy::TwinSpread twins = found == nullptr ? accuracy::TwinSpread{} : *found;
     const double error = errors->median_abs_percent;
     t.rows.push_back({names[i], one_decimal(error), fmt::format("{:.0f}", kSizeBarsPercent[i]),
                       twins.pairs == 0 ? "" : one_decimal(twins.median_percent), std::to_string(twins.pairs),
@@ -95,10 +97,10 @@ struct StepBar {
 };
 constexpr StepBar kStepBars[] = {{"dense", 6, 12}, {"experts", 8, 18}};
 
-Table layers_table(const Named<ErrorSummary>& by_layers) {
-  Table t = errors_table("Errors of dense models and of models with experts", "layers", by_layers);
+report::Table layers_table(const Named<accuracy::ErrorSummary>& by_layers) {
+  report::Table t = errors_table("Errors of dense models and of models with experts", "layers", by_layers);
   for (const StepBar& bar : kStepBars)
-    if (const ErrorSummary* const e = find_in(by_layers, bar.layers))
+    if (const accuracy::ErrorSummary* const e = find_in(by_layers, bar.layers))
       t.note += fmt::format(
           "{}{}: bars {} and {} % for mean and p90, {}", t.note.empty() ? "" : "; ", bar.layers, bar.mean_percent,
           bar.p90_percent,
@@ -106,10 +108,10 @@ Table layers_table(const Named<ErrorSummary>& by_layers) {
   return t;
 }
 
-Table models_left_out(const LeftOutResult& left) {
-  Table t{"Each model with experts left out of the fit of expert_launch",
-          {to_left("model"), "configurations", "mean |error| (%)", "launch without it (us)",
-           "mean |error| without it (%)", "p90 |error| without it (%)"}};
+report::Table models_left_out(const LeftOutResult& left) {
+  report::Table t{"Each model with experts left out of the fit of expert_launch",
+                  {report::to_left("model"), "configurations", "mean |error| (%)", "launch without it (us)",
+                   "mean |error| without it (%)", "p90 |error| without it (%)"}};
   for (const questions::ModelLeftOut& m : *left.models)
     t.rows.push_back({m.model, std::to_string(m.with.configurations), one_decimal(m.with.mean_abs_percent),
                       fmt::format("{:.0f}", m.launch_us), one_decimal(m.without.mean_abs_percent),
@@ -119,11 +121,11 @@ Table models_left_out(const LeftOutResult& left) {
   return t;
 }
 
-Table own_tables_table(const questions::OwnTablesResult& r) {
-  Table t{"What tables of a machine do to its other answers",
-          {to_left("left out"), to_left("size"), "pairs", "machines", "before (%)", "after (%)", "own table (%)",
-           "moved (%)", "worse (%)", "in the band (%)"}};
-  for (const OwnTableLine& l : r.lines)
+report::Table own_tables_table(const questions::OwnTablesResult& r) {
+  report::Table t{"What tables of a machine do to its other answers",
+                  {report::to_left("left out"), report::to_left("size"), "pairs", "machines", "before (%)", "after (%)",
+                   "own table (%)", "moved (%)", "worse (%)", "in the band (%)"}};
+  for (const accuracy::OwnTableLine& l : r.lines)
     t.rows.push_back({l.left_out, l.sizes, std::to_string(l.pairs), std::to_string(l.machines),
                       one_decimal(l.before_percent), one_decimal(l.after_percent), one_decimal(l.own_percent),
                       fmt::format("{:.0f}", l.moved_percent), fmt::format("{:.0f}", l.worse_percent),
@@ -136,10 +138,10 @@ Table own_tables_table(const questions::OwnTablesResult& r) {
   return t;
 }
 
-Table parts_left_out(const char* words, const PartsLeftOut& left) {
-  Table t{fmt::format("Each {} left out of the fit of held_share and kernel_time (dense models)", words),
-          {to_left(words), "configurations", "mean |error| (%)", "median error without it (%)",
-           "mean |error| without it (%)", "p90 |error| without it (%)", "max |error| without it (%)"}};
+report::Table parts_left_out(const char* words, const PartsLeftOut& left) {
+  report::Table t{fmt::format("Each {} left out of the fit of held_share and kernel_time (dense models)", words),
+                  {report::to_left(words), "configurations", "mean |error| (%)", "median error without it (%)",
+                   "mean |error| without it (%)", "p90 |error| without it (%)", "max |error| without it (%)"}};
   const auto add = [&t](const PartLeftOut& p) {
     t.rows.push_back({p.name, std::to_string(p.without.configurations), one_decimal(p.with.mean_abs_percent),
                       fmt::format("{:+.1f}", p.without.median_percent), one_decimal(p.without.mean_abs_percent),
@@ -152,12 +154,12 @@ Table parts_left_out(const char* words, const PartsLeftOut& left) {
   return t;
 }
 
-Table constants_table(const LeftOutResult& left) {
-  Table t{"Constants of training steps, fitted on all dense rows but those in no fit",
-          {to_left("constant"), to_left("of"), "in the catalogue", "fitted"}};
+report::Table constants_table(const LeftOutResult& left) {
+  report::Table t{"Constants of training steps, fitted on all dense rows but those in no fit",
+                  {report::to_left("constant"), report::to_left("of"), "in the catalogue", "fitted"}};
   for (const questions::FittedTo& c : *left.constants)
     t.rows.push_back({c.constant, c.of, fmt::format("{:.3f}", c.catalog), fmt::format("{:.3f}", c.fitted)});
-  const auto words = [](const ErrorSummary& e) {
+  const auto words = [](const accuracy::ErrorSummary& e) {
     return fmt::format("mean |error| {:.2f} %, p90 {:.1f} %", e.mean_abs_percent, e.p90_abs_percent);
   };
   t.note =
@@ -169,14 +171,14 @@ Table constants_table(const LeftOutResult& left) {
 constexpr double kNeverFittedMean = 3.6, kNeverFittedMax = 8.8;
 
 std::string never_fitted_words(const PartLeftOut& p) {
-  const ErrorSummary& e = p.without;
+  const accuracy::ErrorSummary& e = p.without;
   const bool met = e.mean_abs_percent <= kNeverFittedMean && e.max_abs_percent <= kNeverFittedMax;
   return fmt::format("Rows in no fit: {} configurations, mean |error| {:.1f} %, max {:.1f} % (bars {} and {} %: {}).",
                      e.configurations, e.mean_abs_percent, e.max_abs_percent, kNeverFittedMean, kNeverFittedMax,
                      met ? "met" : "not met");
 }
 
-void add_left_out(const LeftOutResult& left, Document& d) {
+void add_left_out(const LeftOutResult& left, report::Document& d) {
   if (left.models) d.add(models_left_out(left));
   const std::pair<const char*, const std::optional<PartsLeftOut>&> parts[] = {{"GPU", left.gpus},
                                                                               {"generation of GPUs", left.generations},
@@ -185,7 +187,7 @@ void add_left_out(const LeftOutResult& left, Document& d) {
   for (const auto& [words, part] : parts)
     if (part) d.add(parts_left_out(words, *part));
   if (left.constants) d.add(constants_table(left));
-  if (left.never_fitted) d.add(Paragraph{never_fitted_words(*left.never_fitted)});
+  if (left.never_fitted) d.add(report::Paragraph{never_fitted_words(*left.never_fitted)});
 }
 
 /// How far predictions are from measurements, in one sentence; empty without any.
@@ -200,8 +202,8 @@ std::string errors_in_words(const ErrorsOfTable& s) {
   return out.empty() ? out : out + " of the measured time.";
 }
 
-Table bands_table(const ValidateResult& r) {
-  Table out = errors_table("Errors by size", "band", r.summary.by_band);
+report::Table bands_table(const ValidateResult& r) {
+  report::Table out = errors_table("Errors by size", "band", r.summary.by_band);
   out.note =
       "error = predicted / measured - 1. Rows of one configuration and band are reduced to their median first; if the "
       "table has a column 'use', only rows with use=accuracy count.";
@@ -210,35 +212,35 @@ Table bands_table(const ValidateResult& r) {
   return out;
 }
 
-void add_orders(const ErrorsOfTable& s, Document& d) {
+void add_orders(const ErrorsOfTable& s, report::Document& d) {
   if (s.order.pairs > 0)
-    d.add(
-        Paragraph{fmt::format("Order: of {} pairs of one board or GPU count that differ by more than 15 %, {} are in "
-                              "the right order ({:.1f} %).",
-                              s.order.pairs, s.order.right, s.order.right_percent)});
+    d.add(report::Paragraph{
+        fmt::format("Order: of {} pairs of one board or GPU count that differ by more than 15 %, {} are in "
+                    "the right order ({:.1f} %).",
+                    s.order.pairs, s.order.right, s.order.right_percent)});
   if (s.sweeps.sweeps > 0)
-    d.add(
-        Paragraph{fmt::format("Sweeps: of {} with at least three layouts of one job, the layout predicted fastest was "
-                              "measured within 5 % of the fastest in {} ({:.0f} %, target 90).",
-                              s.sweeps.sweeps, s.sweeps.found, s.sweeps.found_percent)});
+    d.add(report::Paragraph{
+        fmt::format("Sweeps: of {} with at least three layouts of one job, the layout predicted fastest was "
+                    "measured within 5 % of the fastest in {} ({:.0f} %, target 90).",
+                    s.sweeps.sweeps, s.sweeps.found, s.sweeps.found_percent)});
   if (s.layouts.pairs > 0)
-    d.add(
-        Paragraph{fmt::format("Layouts: of {} pairs of layouts of one job ({} jobs, which count equally), the ratio "
-                              "of the measured times is within {:.1f} % of the predicted ratio in 9 of 10.",
-                              s.layouts.pairs, s.layouts.jobs, s.layouts.p90_percent)});
+    d.add(report::Paragraph{
+        fmt::format("Layouts: of {} pairs of layouts of one job ({} jobs, which count equally), the ratio "
+                    "of the measured times is within {:.1f} % of the predicted ratio in 9 of 10.",
+                    s.layouts.pairs, s.layouts.jobs, s.layouts.p90_percent)});
 }
 
-Table worst_table(const ValidateResult& r) {
-  Table out{"Farthest off",
-            {to_left("configuration"), to_left("band"), "error (%)", "predicted", "measured", to_left("unit"),
-             to_left("how"), to_left("bound by")}};
+report::Table worst_table(const ValidateResult& r) {
+  report::Table out{"Farthest off",
+                    {report::to_left("configuration"), report::to_left("band"), "error (%)", "predicted", "measured",
+                     report::to_left("unit"), report::to_left("how"), report::to_left("bound by")}};
   for (const questions::FarthestRow& w : r.worst)
     out.rows.push_back({w.configuration, w.band, fmt::format("{:+.1f}", w.error_percent), format_number(w.predicted),
                         format_number(w.measured), w.unit, w.how, w.bound_by});
   return out;
 }
 
-void add_errors(const ErrorsOfTable& s, Document& d) {
+void add_errors(const ErrorsOfTable& s, report::Document& d) {
   if (!s.twins.empty()) d.add(twins_table(s));
   if (!s.bands.empty()) d.add(coverage_table(s));
   d.add(errors_table("Errors by board", "board", s.by_node));
@@ -249,14 +251,15 @@ void add_errors(const ErrorsOfTable& s, Document& d) {
   d.add(errors_table("Errors by model", "model", s.by_model));
 }
 
-Document validate_document(const ValidateRequest&, const ValidateResult& r) {
-  Document d{fmt::format("{} rows of {} predicted", r.all_rows, r.file), {}, {}};
-  if (const std::string words = errors_in_words(r.summary); !words.empty()) d.add(Highlight{words}, Audience::kPage);
-  d.add(draw_scatter(r.rows), Audience::kPage);
+report::Document validate_document(const ValidateRequest&, const ValidateResult& r) {
+  report::Document d{fmt::format("{} rows of {} predicted", r.all_rows, r.file), {}, {}};
+  if (const std::string words = errors_in_words(r.summary); !words.empty())
+    d.add(report::Highlight{words}, report::Audience::kPage);
+  d.add(draw_scatter(r.rows), report::Audience::kPage);
   d.add(bands_table(r));
   add_errors(r.summary, d);
   add_orders(r.summary, d);
-  if (Table worst = worst_table(r); !worst.rows.empty()) d.add(std::move(worst));
+  if (report::Table worst = worst_table(r); !worst.rows.empty()) d.add(std::move(worst));
   if (!r.unsupported.empty()) d.add(counts_table("Not predicted", "reason", r.unsupported));
   if (!r.libraries.empty()) d.add(counts_table("Rows by library", "library", r.libraries));
   if (r.left_out) add_left_out(*r.left_out, d);

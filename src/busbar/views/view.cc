@@ -21,7 +21,7 @@ const View& known_view(const questions::Answer& answer) {
 
 }  // namespace
 
-Document view_of(const questions::Answer& answer, Extent extent) {
+report::Document view_of(const questions::Answer& answer, Extent extent) {
   return known_view(answer).document(answer.request.get(), answer.result.get(), extent);
 }
 

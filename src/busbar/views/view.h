@@ -21,7 +21,7 @@ enum class Extent : std::uint8_t { kText, kPage };
 
 struct View {
   std::string question;
-  std::function<Document(const void* request, const void* result, Extent)> document;
+  std::function<report::Document(const void* request, const void* result, Extent)> document;
   /// Text of `columns` after the document on a terminal. Null: none.
   std::function<std::string(const void* request, const void* result, int columns)> text{};
   /// Files that the request names and that hold pictures. Null: none.
@@ -42,20 +42,20 @@ struct View {
 };
 
 template <typename Asked, typename Found>
-View make_view(std::string question, Document (*document)(const Asked&, const Found&, Extent)) {
+View make_view(std::string question, report::Document (*document)(const Asked&, const Found&, Extent)) {
   return {std::move(question), [document](const void* request, const void* result, Extent extent) {
             return document(*static_cast<const Asked*>(request), *static_cast<const Found*>(result), extent);
           }};
 }
 template <typename Asked, typename Found>
-View make_view(std::string question, Document (*document)(const Asked&, const Found&)) {
+View make_view(std::string question, report::Document (*document)(const Asked&, const Found&)) {
   return {std::move(question), [document](const void* request, const void* result, Extent) {
             return document(*static_cast<const Asked*>(request), *static_cast<const Found*>(result));
           }};
 }
 
 /// Without the command line, which its caller knows. Pre: the question has a view; a test asks that all have.
-Document view_of(const questions::Answer& answer, Extent extent = Extent::kPage);
+report::Document view_of(const questions::Answer& answer, Extent extent = Extent::kPage);
 std::string text_after(const questions::Answer& answer, int columns);
 /// Writes the files of the answer, and the pictures that the request names. A file "-" is not written.
 Status write_files(const questions::Answer& answer);

@@ -6,7 +6,7 @@
 #include <bit>
 #include <optional>
 
-namespace busbar {
+namespace busbar::workload {
 namespace {
 
 constexpr std::uint64_t kMostSequencesOfStep = 1u << 30;
@@ -69,4 +69,4 @@ Status fill_batch_of_degrees(LayoutSpec& layout, const ModelSpec& model, std::ui
   return {};
 }
 
-}  // namespace busbar
+}  // namespace busbar::workload

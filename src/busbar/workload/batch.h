@@ -11,7 +11,7 @@
 #include "busbar/workload/layout.h"
 #include "busbar/workload/model.h"
 
-namespace busbar {
+namespace busbar::workload {
 
 /// Tokens of a step of a model without a published batch. Source: the batches of Llama 2 (arXiv:2307.09288, table 1:
 /// 4M), of the first stage of Llama 3 (arXiv:2407.21783, section 3.4.1: 4M), of BLOOM (arXiv:2211.05100, table 3: 2048
@@ -35,4 +35,4 @@ void fill_batch(LayoutSpec& layout, const ModelSpec& model, std::uint32_t gpus);
 /// replica.
 Status fill_batch_of_degrees(LayoutSpec& layout, const ModelSpec& model, std::uint32_t gpus);
 
-}  // namespace busbar
+}  // namespace busbar::workload

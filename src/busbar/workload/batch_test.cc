@@ -6,7 +6,7 @@
 
 #include "busbar/workload/test_models.h"
 
-namespace busbar {
+namespace busbar::workload {
 namespace {
 
 ModelSpec published(std::uint64_t tokens) {
@@ -83,4 +83,4 @@ TEST(UsualBatch, AGivenBatchStays) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::workload

@@ -5,7 +5,7 @@
 
 #include "busbar/workload/internal/layer_split.h"
 
-namespace busbar {
+namespace busbar::workload {
 namespace {
 
 /// Parameters of a mixer on one rank, before its core and after it. Narrow matrices are whole on each rank; if there
@@ -147,4 +147,4 @@ std::uint64_t stage_expert_parameters(const ModelSpec& model, const LayoutSpec& 
   return layers * routed_parameters(model, layout);
 }
 
-}  // namespace busbar
+}  // namespace busbar::workload

@@ -11,7 +11,7 @@
 #include "busbar/workload/internal/rank_groups.h"
 #include "busbar/workload/internal/stage_writer.h"
 
-namespace busbar {
+namespace busbar::workload {
 namespace {
 
 constexpr std::uint64_t kMaxOps = 50'000'000;    // 2 GB of operations; more are refused
@@ -54,22 +54,23 @@ Status check_scale(const ModelSpec& m, const LayoutSpec& l, const StepTimes& t) 
 
 /// A tied embedding has one gradient on the first stage and one on the last. If gradients are sharded, each rank has
 /// its part of both.
-OpId reduce_tied_embedding(ProgramWriter& out, std::deque<StageWriter>& stages, const ModelSpec& m, const LayoutSpec& l,
-                           const std::vector<OpId>& reduced) {
-  if (!m.tied_embeddings || l.last_stage() == 0) return kNone<OpId>;
+program::OpId reduce_tied_embedding(ProgramWriter& out, std::deque<StageWriter>& stages, const ModelSpec& m,
+                                    const LayoutSpec& l, const std::vector<program::OpId>& reduced) {
+  if (!m.tied_embeddings || l.last_stage() == 0) return kNone<program::OpId>;
   const std::uint32_t parts = l.sharding.zero >= 2 ? l.shard_ranks() : 1;
   const std::uint64_t bytes = embedding_parameters(m) / l.tp / parts * l.exchange.gradient_bytes;
-  const CallId call = out.intern(auto_call(Collective::kAllReduce, bytes, stage_pairs(l, 0, l.last_stage())));
+  const program::CallId call =
+      out.intern(auto_call(collectives::Collective::kAllReduce, bytes, stage_pairs(l, 0, l.last_stage())));
   return stages.front().across_stages(Label::kTiedEmbedding, call, {reduced.front(), reduced.back()});
 }
 
 /// Gradient norm over all ranks, then the optimizer on every stage.
 void close_step(ProgramWriter& out, std::deque<StageWriter>& stages, const ModelSpec& m, const LayoutSpec& l,
                 const KernelTable& kernels) {
-  std::vector<OpId> reduced, norms;
+  std::vector<program::OpId> reduced, norms;
   for (StageWriter& stage : stages) reduced.push_back(stage.reduce_rest());
-  const OpId tied = reduce_tied_embedding(out, stages, m, l, reduced);
-  if (tied != kNone<OpId>) reduced.front() = reduced.back() = tied;
+  const program::OpId tied = reduce_tied_embedding(out, stages, m, l, reduced);
+  if (tied != kNone<program::OpId>) reduced.front() = reduced.back() = tied;
   std::vector<OptimizerTimes> times;
   for (std::uint32_t s = 0; s < l.pp; ++s) {
     const std::uint64_t local = stage_parameters(m, l, s), experts = stage_expert_parameters(m, l, s);
@@ -78,9 +79,10 @@ void close_step(ProgramWriter& out, std::deque<StageWriter>& stages, const Model
     times.push_back(optimizer_times(local + experts, shard, l, kernels));
     norms.push_back(stages[s].gradient_norm(times.back().norm, reduced[s]));
   }
-  OpId sum = kNone<OpId>;
+  program::OpId sum = kNone<program::OpId>;
   if (l.ranks() > 1) {
-    const CallId call = out.intern(auto_call(Collective::kAllReduce, kGradientNormBytes, one_group(l.ranks())));
+    const program::CallId call = out.intern(
+        auto_call(collectives::Collective::kAllReduce, kGradientNormBytes, collectives::one_group(l.ranks())));
     sum = stages.front().across_stages(Label::kNormSum, call, norms);
   }
   for (std::uint32_t s = 0; s < l.pp; ++s) stages[s].update(times[s], sum);
@@ -88,8 +90,8 @@ void close_step(ProgramWriter& out, std::deque<StageWriter>& stages, const Model
 
 }  // namespace
 
-Program build_program(const ModelSpec& model, const LayoutSpec& layout, const StepTimes& times,
-                      const KernelTable& kernels, bool passes) {
+program::Program build_program(const ModelSpec& model, const LayoutSpec& layout, const StepTimes& times,
+                               const KernelTable& kernels, bool passes) {
   const std::uint32_t promises = 2 * layout.pp * layout.vpp * layout.micro_batches();
   ProgramWriter out(promises, std::min<std::uint64_t>(expected_ops(model, layout), kReservedOps), passes);
   std::deque<StageWriter> stages;  // never moved, because writers hold references
@@ -102,7 +104,7 @@ Program build_program(const ModelSpec& model, const LayoutSpec& layout, const St
   return std::move(out).finish();
 }
 
-Result<Program> build_program(const ModelSpec& model, const LayoutSpec& layout, const KernelTable& kernels) {
+Result<program::Program> build_program(const ModelSpec& model, const LayoutSpec& layout, const KernelTable& kernels) {
   if (layout.micro_batches() > std::numeric_limits<std::uint16_t>::max()) {
     return invalid(fmt::format("{} micro-batches per replica are more than the 65535 a program can number; raise "
                                "micro_batch or dp",
@@ -127,4 +129,4 @@ Result<Program> build_program(const ModelSpec& model, const LayoutSpec& layout, 
   return build_program(model, layout, times, kernels);
 }
 
-}  // namespace busbar
+}  // namespace busbar::workload

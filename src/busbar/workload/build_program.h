@@ -8,7 +8,7 @@
 #include "busbar/workload/layout.h"
 #include "busbar/workload/model.h"
 
-namespace busbar {
+namespace busbar::workload {
 
 /// One training step in steady state. It starts with the parameters' all-gather, at the same time as the first forward
 /// pass, and ends with the optimizer. Roles are pipeline stages; each has the streams compute, tp, dp, pp.
@@ -16,10 +16,10 @@ namespace busbar {
 /// Source: the order of operations is Megatron-LM's (core/pipeline_parallel/schedules.py, tensor_parallel/layers.py,
 /// distributed/param_and_grad_buffer.py). Operations of a stage that are equal for every micro-batch are written once,
 /// as a pass. Cost: about 20 operations per layer, and one use per chunk and micro-batch.
-Result<Program> build_program(const ModelSpec& model, const LayoutSpec& layout, const KernelTable& kernels);
+Result<program::Program> build_program(const ModelSpec& model, const LayoutSpec& layout, const KernelTable& kernels);
 
 /// The same from given durations; tests use it for equal stages. `passes` off: every operation is written out.
-Program build_program(const ModelSpec& model, const LayoutSpec& layout, const StepTimes& times,
-                      const KernelTable& kernels, bool passes = true);
+program::Program build_program(const ModelSpec& model, const LayoutSpec& layout, const StepTimes& times,
+                               const KernelTable& kernels, bool passes = true);
 
-}  // namespace busbar
+}  // namespace busbar::workload

@@ -12,16 +12,16 @@
 #include "busbar/workload/internal/pipeline_order.h"
 #include "busbar/workload/test_models.h"
 
-namespace busbar {
+namespace busbar::workload {
 namespace {
 
 /// Bytes that all calls of a class and collective move per group, summed over a role's operations.
-double bytes_of(const Program& p, RoleId role, OpClass cls, Collective op) {
+double bytes_of(const program::Program& p, program::RoleId role, program::OpClass cls, collectives::Collective op) {
   double sum = 0;
-  const Program all = expanded(p);
-  for (const Op& o : all.ops) {
-    if (o.role != role || o.kind != OpKind::kCollective || o.cls != cls) continue;
-    const CollectiveCall& call = p.calls[index(o.call)];
+  const program::Program all = program::expanded(p);
+  for (const program::Op& o : all.ops) {
+    if (o.role != role || o.kind != program::OpKind::kCollective || o.cls != cls) continue;
+    const program::CollectiveCall& call = p.calls[index(o.call)];
     if (call.op == op) sum += static_cast<double>(count(call.bytes));
   }
   return sum;
@@ -134,8 +134,12 @@ TEST(Program, DataParallelBytesFollowZeroOne) {
   const auto p = build_program(llama3_70b(), l, flat_kernels());
   ASSERT_TRUE(p.ok());
   const double parameters = static_cast<double>(stage_parameters(llama3_70b(), l, 0));
-  EXPECT_NEAR(bytes_of(*p, RoleId{0}, OpClass::kDp, Collective::kReduceScatter) / (4 * parameters), 1, 1e-5);
-  EXPECT_NEAR(bytes_of(*p, RoleId{0}, OpClass::kDp, Collective::kAllGather) / (2 * parameters), 1, 1e-5);
+  EXPECT_NEAR(bytes_of(*p, program::RoleId{0}, program::OpClass::kDp, collectives::Collective::kReduceScatter) /
+                  (4 * parameters),
+              1, 1e-5);
+  EXPECT_NEAR(
+      bytes_of(*p, program::RoleId{0}, program::OpClass::kDp, collectives::Collective::kAllGather) / (2 * parameters),
+      1, 1e-5);
 }
 
 // TP + SP per layer and micro-batch: forward 2 + 2, backward 2 + 2 and 2 gathers again, each of 2 s b h bytes.
@@ -144,23 +148,27 @@ TEST(Program, TensorParallelBytesFollowSequenceParallelism) {
   const auto p = build_program(llama3_70b(), l, flat_kernels());
   const double message = 2.0 * 4096 * 8192, per_layer = 80.0 * 16;
   const double ends = 16;  // embedding and logits: one scatter in each direction, three gathers
-  EXPECT_DOUBLE_EQ(bytes_of(*p, RoleId{0}, OpClass::kTp, Collective::kAllGather) / message, 6 * per_layer + 3 * ends);
-  EXPECT_DOUBLE_EQ(bytes_of(*p, RoleId{0}, OpClass::kTp, Collective::kReduceScatter) / message,
-                   4 * per_layer + 2 * ends);
+  EXPECT_DOUBLE_EQ(
+      bytes_of(*p, program::RoleId{0}, program::OpClass::kTp, collectives::Collective::kAllGather) / message,
+      6 * per_layer + 3 * ends);
+  EXPECT_DOUBLE_EQ(
+      bytes_of(*p, program::RoleId{0}, program::OpClass::kTp, collectives::Collective::kReduceScatter) / message,
+      4 * per_layer + 2 * ends);
 }
 
 TEST(Program, PipelineTransfersAreOnePerBoundaryMicroBatchAndDirection) {
   const LayoutSpec l = main_layout(4, 5);
   const auto p = build_program(llama3_70b(), l, flat_kernels());
   double all = 0;
-  for (std::uint32_t r = 0; r < 4; ++r) all += bytes_of(*p, RoleId{r}, OpClass::kPp, Collective::kSendRecv);
+  for (std::uint32_t r = 0; r < 4; ++r)
+    all += bytes_of(*p, program::RoleId{r}, program::OpClass::kPp, collectives::Collective::kSendRecv);
   EXPECT_DOUBLE_EQ(all / (2.0 * 4096 * 8192 / 8), 2 * 64 * (4 * 5 - 1));
 }
 
 TEST(Program, EveryGroupJoinsTheRanksItShould) {
   const LayoutSpec l = main_layout(4, 5);
   const auto p = build_program(llama3_70b(), l, flat_kernels());
-  for (const CollectiveCall& call : p->calls) {
+  for (const program::CollectiveCall& call : p->calls) {
     if (call.groups.size() == l.ranks()) continue;
     for (std::uint32_t g = 0; g < call.groups.groups(); ++g) {
       const std::uint32_t first = call.groups.actor(g, 0);
@@ -168,7 +176,7 @@ TEST(Program, EveryGroupJoinsTheRanksItShould) {
         const std::uint32_t rank = call.groups.actor(g, m);
         ASSERT_LT(rank, l.ranks());
         const std::uint32_t stage = rank / 128, first_stage = first / 128;
-        if (call.op == Collective::kSendRecv) {
+        if (call.op == collectives::Collective::kSendRecv) {
           EXPECT_EQ(rank % 128, first % 128);
           if (m == 1) EXPECT_TRUE((first_stage + 1) % 4 == stage || (stage + 1) % 4 == first_stage);
         } else {
@@ -184,11 +192,11 @@ TEST(Program, TheMainJobsAreSmall) {
   for (const auto& [layout, most_ops] :
        {std::pair{main_layout(1, 1), 30'000u}, std::pair{main_layout(4, 5), 125'000u}}) {
     const auto p = build_program(llama3_70b(), layout, flat_kernels());
-    EXPECT_LT(OpIndex(*p).count(), most_ops);
+    EXPECT_LT(program::OpIndex(*p).count(), most_ops);
     EXPECT_LT(p->ops.size(), 6'000u);  // the other operations are in passes
     EXPECT_LT(p->calls.size(), 64u);
   }
-  static_assert(sizeof(Op) <= 40);
+  static_assert(sizeof(program::Op) <= 40);
 }
 
 TEST(Program, SizesThatNoMachineRunsAreRefusedNotOverflown) {
@@ -216,13 +224,13 @@ TEST(Program, TooManyMicroBatchesAreRefused) {
 // A stage waits for its slowest GPU, and so do all replicas. Only its own computation takes longer.
 TEST(Program, AStragglerStretchesTheComputationOfItsStageAlone) {
   LayoutSpec l = small_layout(2, 4, 1, 2, 8);
-  const Program even = expanded(build_program(small_model(), l, flat_kernels()).value());
+  const program::Program even = program::expanded(build_program(small_model(), l, flat_kernels()).value());
   l.straggler.speed = 0.8;
   l.straggler.stage = 2;
-  const Program slow = expanded(build_program(small_model(), l, flat_kernels()).value());
+  const program::Program slow = program::expanded(build_program(small_model(), l, flat_kernels()).value());
   ASSERT_EQ(even.ops.size(), slow.ops.size());
   for (std::size_t i = 0; i < even.ops.size(); ++i) {
-    const double factor = even.ops[i].kind == OpKind::kDelay && index(even.ops[i].role) == 2 ? 1 / 0.8 : 1;
+    const double factor = even.ops[i].kind == program::OpKind::kDelay && index(even.ops[i].role) == 2 ? 1 / 0.8 : 1;
     EXPECT_NEAR(slow.ops[i].duration.in_us(), factor * even.ops[i].duration.in_us(), 1e-5);
   }
 }
@@ -230,12 +238,12 @@ TEST(Program, AStragglerStretchesTheComputationOfItsStageAlone) {
 // The software's share: all kernels of all stages, and no transfer.
 TEST(BuildProgram, KernelTimeStretchesEveryKernel) {
   LayoutSpec l = small_layout(2, 2, 1, 2, 4);
-  const Program megatron = expanded(build_program(small_model(), l, flat_kernels()).value());
+  const program::Program megatron = program::expanded(build_program(small_model(), l, flat_kernels()).value());
   l.kernel_time = 0.9;
-  const Program faster = expanded(build_program(small_model(), l, flat_kernels()).value());
+  const program::Program faster = program::expanded(build_program(small_model(), l, flat_kernels()).value());
   ASSERT_EQ(megatron.ops.size(), faster.ops.size());
   for (std::size_t i = 0; i < megatron.ops.size(); ++i) {
-    const double factor = megatron.ops[i].kind == OpKind::kDelay ? 0.9 : 1;
+    const double factor = megatron.ops[i].kind == program::OpKind::kDelay ? 0.9 : 1;
     EXPECT_NEAR(faster.ops[i].duration.in_us(), factor * megatron.ops[i].duration.in_us(), 1e-5);
   }
 }
@@ -243,12 +251,12 @@ TEST(BuildProgram, KernelTimeStretchesEveryKernel) {
 // DTensor and Megatron before 2022: the weights' gradient waits for the reduction of the input's.
 TEST(BuildProgram, BackwardReductionsOfTpAreExposedWhereTheyAreNotOverlapped) {
   LayoutSpec l = small_layout(2, 1, 1, 1, 2);
-  const Program hidden = expanded(build_program(small_model(), l, flat_kernels()).value());
+  const program::Program hidden = program::expanded(build_program(small_model(), l, flat_kernels()).value());
   l.overlap.tp_backward = false;
-  const Program exposed = expanded(build_program(small_model(), l, flat_kernels()).value());
+  const program::Program exposed = program::expanded(build_program(small_model(), l, flat_kernels()).value());
   ASSERT_EQ(hidden.ops.size(), exposed.ops.size());
   EXPECT_NE(hidden.deps.values, exposed.deps.values);
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::workload

@@ -7,7 +7,7 @@
 
 #include "busbar/base/normal.h"
 
-namespace busbar {
+namespace busbar::workload {
 namespace {
 
 /// Expected excess of a normal load of mean 1 over `capacity`: deviation x (phi(z) - z (1 - Phi(z))).
@@ -64,4 +64,4 @@ std::vector<double> rank_loads(const ModelSpec& m, const LayoutSpec& l) {
   return out;
 }
 
-}  // namespace busbar
+}  // namespace busbar::workload

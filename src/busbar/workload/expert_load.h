@@ -6,7 +6,7 @@
 #include "busbar/workload/layout.h"
 #include "busbar/workload/model.h"
 
-namespace busbar {
+namespace busbar::workload {
 
 /// Loads relative to their mean before any token is dropped. The load of one expert is normal with the deviation of
 /// LayoutSpec::expert_skew and the noise of a fair router over the group's tokens; a rank has the mean of its experts.
@@ -23,4 +23,4 @@ ExpertLoad expert_load(const ModelSpec& model, const LayoutSpec& layout);
 /// is 1.
 std::vector<double> rank_loads(const ModelSpec& model, const LayoutSpec& layout);
 
-}  // namespace busbar
+}  // namespace busbar::workload

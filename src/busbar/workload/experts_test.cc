@@ -18,7 +18,7 @@
 #include "busbar/workload/memory.h"
 #include "busbar/workload/test_models.h"
 
-namespace busbar {
+namespace busbar::workload {
 namespace {
 
 LayoutSpec expert_layout(std::uint32_t tp, std::uint32_t dp, std::uint32_t ep, std::uint32_t expert_tp = 0) {
@@ -32,11 +32,11 @@ LayoutSpec expert_layout(std::uint32_t tp, std::uint32_t dp, std::uint32_t ep, s
   return std::move(resolved).value();
 }
 
-double bytes_moved(const Program& p, OpClass cls, Collective op) {
+double bytes_moved(const program::Program& p, program::OpClass cls, collectives::Collective op) {
   double sum = 0;
-  const Program all = expanded(p);
-  for (const Op& o : all.ops) {
-    if (o.kind != OpKind::kCollective || o.cls != cls || p.calls[index(o.call)].op != op) continue;
+  const program::Program all = program::expanded(p);
+  for (const program::Op& o : all.ops) {
+    if (o.kind != program::OpKind::kCollective || o.cls != cls || p.calls[index(o.call)].op != op) continue;
     sum += static_cast<double>(count(p.calls[index(o.call)].bytes));
   }
   return sum;
@@ -48,8 +48,8 @@ TEST(Experts, TokensTravelToTheirExpertsAndBackForwardAndBackward) {
   const double tokens = 512, layers = 7, batches = 2;
   const double once = tokens * 2 * 1024 * 2 * layers * batches;
   const auto all_to_all = [&] {
-    const Program p = build_program(small_experts(), l, flat_kernels()).value();
-    return bytes_moved(p, OpClass::kEp, Collective::kAllToAll);
+    const program::Program p = build_program(small_experts(), l, flat_kernels()).value();
+    return bytes_moved(p, program::OpClass::kEp, collectives::Collective::kAllToAll);
   };
   l.experts.skew = 0;
   EXPECT_EQ(all_to_all(), 4 * once);
@@ -67,12 +67,12 @@ TEST(Experts, UnevenLoadsTravelByTheMatrixOfTheirPairs) {
   LayoutSpec l = expert_layout(1, 16, 8);
   l.experts.skew = 0.4;
   const std::vector<double> loads = rank_loads(small_experts(), l);
-  const Program p = build_program(small_experts(), l, flat_kernels()).value();
+  const program::Program p = build_program(small_experts(), l, flat_kernels()).value();
   std::vector<int> seen(2);
-  for (const Op& o : expanded(p).ops) {
-    if (o.kind != OpKind::kCollective || o.cls != OpClass::kEp) continue;
-    const CollectiveCall& c = p.calls[index(o.call)];
-    ASSERT_EQ(c.op, Collective::kAllToAllV);
+  for (const program::Op& o : program::expanded(p).ops) {
+    if (o.kind != program::OpKind::kCollective || o.cls != program::OpClass::kEp) continue;
+    const program::CollectiveCall& c = p.calls[index(o.call)];
+    ASSERT_EQ(c.op, collectives::Collective::kAllToAllV);
     const bool back =
         c.pairs.count(8, 0, 1) == c.pairs.count(8, 0, 2) && c.pairs.count(8, 0, 1) != c.pairs.count(8, 1, 0);
     ++seen[back ? 1 : 0];
@@ -113,11 +113,11 @@ TEST(Experts, OneCopyTravelsToEachNodeAndFromThereToEachGpuThatHasAnExpert) {
   KernelTable k = flat_kernels();
   k.scale_up_gpus = 4;
   const double token_bytes = 1024 * 1024 * 2.0, exchanges = 4 * 7 * 2;
-  const Program p = build_program(small_experts(), l, k).value();
+  const program::Program p = build_program(small_experts(), l, k).value();
   double across = 0, inside = 0;
-  for (const Op& o : expanded(p).ops) {
-    if (o.kind != OpKind::kCollective || o.cls != OpClass::kEp) continue;
-    const CollectiveCall& c = p.calls[index(o.call)];
+  for (const program::Op& o : program::expanded(p).ops) {
+    if (o.kind != program::OpKind::kCollective || o.cls != program::OpClass::kEp) continue;
+    const program::CollectiveCall& c = p.calls[index(o.call)];
     const bool stays = c.groups.actor(0, 1) - c.groups.actor(0, 0) == 1;
     EXPECT_EQ(c.groups.size(), 4u);
     (stays ? inside : across) += static_cast<double>(count(c.bytes));
@@ -172,13 +172,13 @@ TEST(Experts, EachIsHeldOnceByEveryGroupOfRanksThatHasAll) {
 TEST(Experts, TheirGradientsAreReducedOverTheRanksThatHoldTheSameOnes) {
   const LayoutSpec l = expert_layout(1, 16, 8);
   const ModelSpec m = small_experts();
-  const Program p = build_program(m, l, flat_kernels()).value();
+  const program::Program p = build_program(m, l, flat_kernels()).value();
   double gradients = 0, parameters = 0;
-  for (const Op& o : expanded(p).ops) {
-    if (o.kind != OpKind::kCollective || o.cls != OpClass::kDp) continue;
-    const CollectiveCall& c = p.calls[index(o.call)];
+  for (const program::Op& o : program::expanded(p).ops) {
+    if (o.kind != program::OpKind::kCollective || o.cls != program::OpClass::kDp) continue;
+    const program::CollectiveCall& c = p.calls[index(o.call)];
     if (c.groups.size() != 2) continue;
-    (c.op == Collective::kReduceScatter ? gradients : parameters) += static_cast<double>(count(c.bytes));
+    (c.op == collectives::Collective::kReduceScatter ? gradients : parameters) += static_cast<double>(count(c.bytes));
   }
   EXPECT_EQ(gradients, 4.0 * static_cast<double>(stage_expert_parameters(m, l, 0)));
   EXPECT_EQ(parameters, 2.0 * static_cast<double>(stage_expert_parameters(m, l, 0)));
@@ -298,7 +298,8 @@ TEST(Experts, ZeroBubbleAndPassesKeepTheWork) {
     l.schedule = schedule;
     const StepTimes t = step_times(small_experts(), l, flat_kernels());
     Duration sum;
-    for (const Op& o : expanded(build_program(small_experts(), l, t, flat_kernels(), passes)).ops) sum += o.duration;
+    for (const program::Op& o : program::expanded(build_program(small_experts(), l, t, flat_kernels(), passes)).ops)
+      sum += o.duration;
     return sum;
   };
   const Duration plain = work(PipelineSchedule::k1F1B, false);
@@ -314,8 +315,8 @@ TEST(Experts, APredictorAddsOneLayerAndOneHeadToTheLastStage) {
     ModelSpec m = small_experts();
     const auto work = [&] {
       Duration sum;
-      for (const Op& o : expanded(build_program(m, l, flat_kernels()).value()).ops)
-        if (o.cls == OpClass::kCompute) sum += o.duration;
+      for (const program::Op& o : program::expanded(build_program(m, l, flat_kernels()).value()).ops)
+        if (o.cls == program::OpClass::kCompute) sum += o.duration;
       return sum;
     };
     const Duration before = work();
@@ -380,4 +381,4 @@ TEST(Experts, RefusalsNameTheirPlace) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::workload

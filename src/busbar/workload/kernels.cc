@@ -5,7 +5,7 @@
 
 #include "busbar/base/check.h"
 
-namespace busbar {
+namespace busbar::workload {
 namespace {
 
 /// Flash attention recomputes the scores: 2.5 times the forward's FLOPs.
@@ -60,17 +60,17 @@ Duration kernel_duration(double seconds) {
 
 }  // namespace
 
-double Contention::of(OpClass c) const {
+double Contention::of(program::OpClass c) const {
   switch (c) {
-    case OpClass::kTp:
+    case program::OpClass::kTp:
       return tp;
-    case OpClass::kDp:
+    case program::OpClass::kDp:
       return dp;
-    case OpClass::kPp:
+    case program::OpClass::kPp:
       return pp;
-    case OpClass::kCp:
+    case program::OpClass::kCp:
       return cp;
-    case OpClass::kEp:
+    case program::OpClass::kEp:
       return ep;
     default:
       return 0;
@@ -146,4 +146,4 @@ Duration KernelTable::memory_time(double bytes) const {
   return kernel_duration(bytes / (memory_bytes_per_s * memory_share * by_size));
 }
 
-}  // namespace busbar
+}  // namespace busbar::workload

@@ -9,7 +9,7 @@
 #include "busbar/program/program.h"
 #include "busbar/workload/layout.h"
 
-namespace busbar {
+namespace busbar::workload {
 
 /// A share of the dense 16-bit peak at x; linear between points, constant outside.
 struct EfficiencyPoint {
@@ -31,7 +31,7 @@ constexpr double kExchangeCores = 20;
 /// Share of a GPU's compute that a running collective takes from concurrent kernels, by purpose.
 struct Contention {
   double tp = 0, dp = 0, pp = 0, cp = 0, ep = 0;
-  double of(OpClass c) const;
+  double of(program::OpClass c) const;
 };
 
 struct KernelTable {
@@ -78,4 +78,4 @@ struct KernelTable {
 /// Linear between points of ascending x; constant outside. Precondition: not empty.
 double share_at(const std::vector<EfficiencyPoint>& curve, double x);
 
-}  // namespace busbar
+}  // namespace busbar::workload

@@ -7,7 +7,7 @@
 #include "busbar/workload/layer_times.h"
 #include "busbar/workload/test_models.h"
 
-namespace busbar {
+namespace busbar::workload {
 namespace {
 
 TEST(Kernels, CurvesAreStraightBetweenPointsAndFlatOutside) {
@@ -186,4 +186,4 @@ TEST(LayerTimes, LaunchesShowOnlyWhereKernelsAreShort) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::workload

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace busbar {
+namespace busbar::workload {
 
 /// Multi-head latent attention: queries, keys and values pass through narrow matrices.
 /// Source: DeepSeek-V2, arXiv:2405.04434 (2024), section 2.1.
@@ -76,4 +76,4 @@ struct LayerKind {
   bool operator==(const LayerKind&) const = default;
 };
 
-}  // namespace busbar
+}  // namespace busbar::workload

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <numeric>
 
-namespace busbar {
+namespace busbar::workload {
 namespace {
 
 using Counts = std::vector<std::uint32_t>;
@@ -161,4 +161,4 @@ std::string chunk_layers_text(const LayoutSpec& layout) {
   return text;
 }
 
-}  // namespace busbar
+}  // namespace busbar::workload

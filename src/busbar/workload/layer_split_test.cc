@@ -8,7 +8,7 @@
 #include "busbar/base/random.h"
 #include "busbar/workload/test_models.h"
 
-namespace busbar {
+namespace busbar::workload {
 namespace {
 
 using Counts = std::vector<std::uint32_t>;
@@ -106,4 +106,4 @@ TEST(LayerSplit, TheHeadCountsByItsForwardWork) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::workload

@@ -7,7 +7,7 @@
 #include "busbar/workload/expert_load.h"
 #include "busbar/workload/internal/layer_split.h"
 
-namespace busbar {
+namespace busbar::workload {
 namespace {
 
 // HBM bytes per element of memory-bound kernels, bf16 activations, each tensor read or written once per kernel.
@@ -496,4 +496,4 @@ OptimizerTimes optimizer_times(std::uint64_t local, std::uint64_t shard, const L
   return t;
 }
 
-}  // namespace busbar
+}  // namespace busbar::workload

@@ -7,7 +7,7 @@
 #include "busbar/workload/layout.h"
 #include "busbar/workload/model.h"
 
-namespace busbar {
+namespace busbar::workload {
 
 /// Half a layer: norm, a column-parallel GEMM (`in`), the kernels in between (`middle`), a row-parallel GEMM (`out`).
 /// Attention and MLP both have this form. Norms include the residual adds.
@@ -79,4 +79,4 @@ struct KernelKinds {
 KernelKinds kernel_kinds(const ModelSpec& model, const LayoutSpec& layout, const KernelTable& kernels,
                          std::uint32_t stage);
 
-}  // namespace busbar
+}  // namespace busbar::workload

@@ -8,7 +8,7 @@
 #include "busbar/workload/batch.h"
 #include "busbar/workload/internal/layer_split.h"
 
-namespace busbar {
+namespace busbar::workload {
 namespace {
 
 /// As its paper writes it.
@@ -352,4 +352,4 @@ LayoutSpec single_replica(const LayoutSpec& layout) {
   return one;
 }
 
-}  // namespace busbar
+}  // namespace busbar::workload

@@ -11,7 +11,7 @@
 #include "busbar/base/units.h"
 #include "busbar/workload/model.h"
 
-namespace busbar {
+namespace busbar::workload {
 
 /// Precision of matrix products in layers; the head, attention scores, norms and communication stay in 16 bits.
 enum class Precision : std::uint8_t { kBf16, kFp16, kFp8, kFp4 };
@@ -255,4 +255,4 @@ Result<LayoutSpec> resolve_layout(LayoutSpec layout, const ModelSpec& model, std
 /// scaling_efficiency.
 LayoutSpec single_replica(const LayoutSpec& layout);
 
-}  // namespace busbar
+}  // namespace busbar::workload

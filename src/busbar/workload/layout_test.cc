@@ -6,7 +6,7 @@
 
 #include "busbar/workload/test_models.h"
 
-namespace busbar {
+namespace busbar::workload {
 namespace {
 
 TEST(Layout, AMissingDegreeFollowsFromTheMachine) {
@@ -105,4 +105,4 @@ TEST(Layout, BucketsGrowWithTheReplicas) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::workload

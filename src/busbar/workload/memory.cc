@@ -12,7 +12,7 @@
 #include "busbar/workload/internal/pipeline_order.h"
 #include "busbar/workload/layer_times.h"
 
-namespace busbar {
+namespace busbar::workload {
 namespace {
 
 constexpr std::uint64_t kBf16 = 2, kFp32 = 4;
@@ -315,4 +315,4 @@ LayoutSpec least_recomputation(const ModelSpec& model, const LayoutSpec& layout,
   return l;
 }
 
-}  // namespace busbar
+}  // namespace busbar::workload

@@ -9,7 +9,7 @@
 #include "busbar/workload/layout.h"
 #include "busbar/workload/model.h"
 
-namespace busbar {
+namespace busbar::workload {
 
 /// Bytes on one GPU of the pipeline stage that needs most, at the time of its greatest need: while the loss is computed
 /// (logits) or while a layer is recomputed, whichever needs more; the other of the two is 0.
@@ -72,4 +72,4 @@ std::vector<double> checkpoint_shares(const ModelSpec& model, const LayoutSpec& 
 /// kDoesNotFit, with all figures, if `use` is above `capacity`.
 Status check_fits(const MemoryUse& use, Bytes capacity);
 
-}  // namespace busbar
+}  // namespace busbar::workload

@@ -5,7 +5,7 @@
 #include "busbar/workload/internal/buckets.h"
 #include "busbar/workload/test_models.h"
 
-namespace busbar {
+namespace busbar::workload {
 namespace {
 
 double gigabytes(Bytes b) { return static_cast<double>(count(b)) * 1e-9; }
@@ -280,4 +280,4 @@ TEST(Memory, PairsOfPassesKeepNoMoreChunksThanPassesInTurn) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::workload

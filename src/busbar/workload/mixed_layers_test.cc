@@ -7,7 +7,7 @@
 #include "busbar/workload/memory.h"
 #include "busbar/workload/test_models.h"
 
-namespace busbar {
+namespace busbar::workload {
 namespace {
 
 LayerKind of_mixer(MixerSpec mixer, std::uint32_t ffn, bool experts) {
@@ -130,8 +130,8 @@ TEST(MixedLayers, ProgramsHaveTheWorkOfAllLayers) {
     const LayoutSpec l = hybrid_layout(4, schedule);
     const StepTimes t = step_times(m, l, flat_kernels());
     Duration work, expected;
-    for (const Op& o : expanded(build_program(m, l, t, flat_kernels())).ops)
-      if (o.cls == OpClass::kCompute) work += o.duration;
+    for (const program::Op& o : program::expanded(build_program(m, l, t, flat_kernels())).ops)
+      if (o.cls == program::OpClass::kCompute) work += o.duration;
     const auto both = [](const auto& b) { return b.forward() + b.backward(); };
     for (std::uint32_t i = 0; i < m.layers; ++i) {
       const LayerKind& kind = t.layers.kind(i);
@@ -159,10 +159,11 @@ TEST(MixedLayers, AllOptionsOfAStepRunWithLayersWithoutAMixerOrAnMlp) {
 TEST(MixedLayers, ContextParallelRanksExchangeStatesOrKeys) {
   const ModelSpec m = hybrid();
   const LayoutSpec l = hybrid_layout(1, PipelineSchedule::k1F1B, 2);
-  const Program p = build_program(m, l, flat_kernels()).value();
+  const program::Program p = build_program(m, l, flat_kernels()).value();
   const std::uint64_t states = 4ull * 8 * 64 * 64 * 2;  // fp32, heads of a rank, both ranks
   bool found = false;
-  for (const CollectiveCall& c : p.calls) found |= c.op == Collective::kAllGather && count(c.bytes) == states;
+  for (const program::CollectiveCall& c : p.calls)
+    found |= c.op == collectives::Collective::kAllGather && count(c.bytes) == states;
   EXPECT_TRUE(found);
 }
 
@@ -182,4 +183,4 @@ TEST(MixedLayers, ListsThatContradictThemselvesAreRefused) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::workload

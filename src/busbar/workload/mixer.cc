@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace busbar {
+namespace busbar::workload {
 namespace {
 
 constexpr std::uint64_t kCacheWord = 2, kCacheStateWord = 4;  // bytes: bf16; states are kept in fp32
@@ -179,4 +179,4 @@ MixerCache mixer_cache(const MixerSpec& m) {
   return {0, 0, states + (s.conv > 0 ? kCacheWord * convolved(s) * (s.conv - 1) : 0)};
 }
 
-}  // namespace busbar
+}  // namespace busbar::workload

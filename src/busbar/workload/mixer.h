@@ -9,7 +9,7 @@
 
 #include "busbar/workload/layer_kind.h"
 
-namespace busbar {
+namespace busbar::workload {
 
 /// Which part of a matrix each rank of TP holds.
 enum class MatrixCut : std::uint8_t {
@@ -63,4 +63,4 @@ struct MixerCache {
 };
 MixerCache mixer_cache(const MixerSpec& mixer);
 
-}  // namespace busbar
+}  // namespace busbar::workload

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace busbar {
+namespace busbar::workload {
 
 std::uint64_t embedding_parameters(const ModelSpec& m) { return static_cast<std::uint64_t>(m.vocab) * m.hidden; }
 
@@ -229,4 +229,4 @@ Status check_model(const ModelSpec& m) {
   return check_experts(m);
 }
 
-}  // namespace busbar
+}  // namespace busbar::workload

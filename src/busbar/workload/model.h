@@ -10,7 +10,7 @@
 #include "busbar/base/result.h"
 #include "busbar/workload/mixer.h"
 
-namespace busbar {
+namespace busbar::workload {
 
 /// Mixture of experts: a layer holds many MLPs, and each token uses a few of them.
 struct ExpertSpec {
@@ -118,4 +118,4 @@ ModelFlops flops_per_token(const ModelSpec& m, std::uint32_t seq);
 /// per token than there are.
 Status check_model(const ModelSpec& m);
 
-}  // namespace busbar
+}  // namespace busbar::workload

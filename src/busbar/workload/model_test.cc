@@ -6,7 +6,7 @@
 
 #include "busbar/workload/test_models.h"
 
-namespace busbar {
+namespace busbar::workload {
 namespace {
 
 TEST(Model, Llama70BHasItsPublishedParameterCount) { EXPECT_EQ(parameter_count(llama3_70b()), 70'553'706'496u); }
@@ -103,4 +103,4 @@ TEST(Model, HeadsThatCannotShareAreRefused) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::workload

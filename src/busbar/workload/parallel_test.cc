@@ -13,19 +13,19 @@
 #include "busbar/workload/memory.h"
 #include "busbar/workload/test_models.h"
 
-namespace busbar {
+namespace busbar::workload {
 namespace {
 
 struct Moved {
   double bytes = 0;
   std::uint32_t times = 0;
 };
-Moved moved(const Program& p, OpClass cls, Collective op) {
+Moved moved(const program::Program& p, program::OpClass cls, collectives::Collective op) {
   Moved out;
-  const Program all = expanded(p);
-  for (const Op& o : all.ops) {
-    if (o.kind != OpKind::kCollective || o.cls != cls) continue;
-    const CollectiveCall& call = p.calls[index(o.call)];
+  const program::Program all = program::expanded(p);
+  for (const program::Op& o : all.ops) {
+    if (o.kind != program::OpKind::kCollective || o.cls != cls) continue;
+    const program::CollectiveCall& call = p.calls[index(o.call)];
     if (call.op != op) continue;
     out.bytes += static_cast<double>(count(call.bytes));
     ++out.times;
@@ -33,11 +33,11 @@ Moved moved(const Program& p, OpClass cls, Collective op) {
   return out;
 }
 
-Duration compute_of(const Program& p) {
+Duration compute_of(const program::Program& p) {
   Duration sum;
-  const Program all = expanded(p);
-  for (const Op& o : all.ops)
-    if (o.kind == OpKind::kDelay && o.cls == OpClass::kCompute) sum += o.duration;
+  const program::Program all = program::expanded(p);
+  for (const program::Op& o : all.ops)
+    if (o.kind == program::OpKind::kDelay && o.cls == program::OpClass::kCompute) sum += o.duration;
   return sum;
 }
 
@@ -53,7 +53,7 @@ LayoutSpec layout_with(std::uint32_t zero, std::uint32_t batches) {
   return l;
 }
 
-Program program_of(const LayoutSpec& l) {
+program::Program program_of(const LayoutSpec& l) {
   const auto resolved = resolve_layout(l, small_model(), 0);
   EXPECT_TRUE(resolved.ok()) << resolved.error().text();
   auto p = build_program(small_model(), *resolved, flat_kernels());
@@ -64,21 +64,23 @@ Program program_of(const LayoutSpec& l) {
 // FSDP, per micro-batch: gathers of 2 P forward and 2 P backward, a scatter of g P. The last unit of the forward pass
 // (the head) is still present in backward, and the embedding's gradient needs no table.
 TEST(FullySharded, MovesParametersTwiceAndGradientsOncePerMicroBatch) {
-  const Program p = program_of(layout_with(3, 3));
+  const program::Program p = program_of(layout_with(3, 3));
   const double all = static_cast<double>(parameter_count(small_model())), table = 32000.0 * 1024;
   const double forward = 2 * all, backward = 2 * (all - 2 * table - 1024);
-  EXPECT_NEAR(moved(p, OpClass::kDp, Collective::kAllGather).bytes / (3 * (forward + backward)), 1, 1e-3);
-  EXPECT_NEAR(moved(p, OpClass::kDp, Collective::kReduceScatter).bytes / (3 * 2 * all), 1, 1e-3);
+  EXPECT_NEAR(moved(p, program::OpClass::kDp, collectives::Collective::kAllGather).bytes / (3 * (forward + backward)),
+              1, 1e-3);
+  EXPECT_NEAR(moved(p, program::OpClass::kDp, collectives::Collective::kReduceScatter).bytes / (3 * 2 * all), 1, 1e-3);
   LayoutSpec kept = layout_with(3, 3);
   kept.sharding.reshard = false;
-  EXPECT_NEAR(moved(program_of(kept), OpClass::kDp, Collective::kAllGather).bytes / (3 * forward), 1, 1e-3);
+  EXPECT_NEAR(moved(program_of(kept), program::OpClass::kDp, collectives::Collective::kAllGather).bytes / (3 * forward),
+              1, 1e-3);
 }
 
 TEST(FullySharded, ZeroTwoReducesEveryMicroBatchAndGathersOnce) {
-  const Program p = program_of(layout_with(2, 3));
+  const program::Program p = program_of(layout_with(2, 3));
   const double all = static_cast<double>(parameter_count(small_model()));
-  EXPECT_NEAR(moved(p, OpClass::kDp, Collective::kReduceScatter).bytes / (3 * 2 * all), 1, 1e-3);
-  EXPECT_NEAR(moved(p, OpClass::kDp, Collective::kAllGather).bytes / (2 * all), 1, 1e-3);
+  EXPECT_NEAR(moved(p, program::OpClass::kDp, collectives::Collective::kReduceScatter).bytes / (3 * 2 * all), 1, 1e-3);
+  EXPECT_NEAR(moved(p, program::OpClass::kDp, collectives::Collective::kAllGather).bytes / (2 * all), 1, 1e-3);
 }
 
 /// Stages of the small model, `batches` micro-batches each over 4 replicas.
@@ -90,11 +92,11 @@ LayoutSpec staged_layout(std::uint32_t zero, std::uint32_t pp, std::uint32_t vpp
 }
 
 /// Total bytes of the calls of one stage, of this kind.
-double moved_by(const Program& p, std::uint32_t stage, Collective op) {
+double moved_by(const program::Program& p, std::uint32_t stage, collectives::Collective op) {
   double bytes = 0;
-  for (const Op& o : p.ops) {
-    if (o.kind != OpKind::kCollective || o.cls != OpClass::kDp || index(o.role) != stage) continue;
-    const CollectiveCall& call = p.calls[index(o.call)];
+  for (const program::Op& o : p.ops) {
+    if (o.kind != program::OpKind::kCollective || o.cls != program::OpClass::kDp || index(o.role) != stage) continue;
+    const program::CollectiveCall& call = p.calls[index(o.call)];
     if (call.op == op) bytes += static_cast<double>(count(call.bytes));
   }
   return bytes;
@@ -106,14 +108,15 @@ double moved_by(const Program& p, std::uint32_t stage, Collective op) {
 // there.
 TEST(FullySharded, EveryStageGathersItsOwnParametersForEveryPass) {
   const std::uint32_t batches = 6, pp = 4;
-  const Program p = program_of(staged_layout(3, pp, 1, batches));
+  const program::Program p = program_of(staged_layout(3, pp, 1, batches));
   const double all = static_cast<double>(parameter_count(small_model())), table = 32000.0 * 1024;
   const double layer = (all - 2 * table - 1024) / 8;
   for (std::uint32_t s = 0; s < pp; ++s) {
     const double ends = s == 0 || s + 1 == pp ? table : 0, still_there = s + 1 == pp ? 0 : layer;
     const double warmup = pp - 1 - s, gathered = batches * (4 * layer + ends) - (batches - warmup) * still_there;
-    EXPECT_NEAR(moved_by(p, s, Collective::kAllGather) / (2 * gathered), 1, 1e-3) << s;
-    EXPECT_NEAR(moved_by(p, s, Collective::kReduceScatter) / (2 * batches * (2 * layer + ends)), 1, 1e-3) << s;
+    EXPECT_NEAR(moved_by(p, s, collectives::Collective::kAllGather) / (2 * gathered), 1, 1e-3) << s;
+    EXPECT_NEAR(moved_by(p, s, collectives::Collective::kReduceScatter) / (2 * batches * (2 * layer + ends)), 1, 1e-3)
+        << s;
   }
 }
 
@@ -121,10 +124,11 @@ TEST(FullySharded, WithStagesKeptParametersAreGatheredOnceAStep) {
   for (const auto& [pp, vpp] : {std::pair{4u, 1u}, std::pair{2u, 2u}}) {
     LayoutSpec l = staged_layout(3, pp, vpp, 6);
     l.sharding.reshard = false;
-    const Program p = program_of(l);
+    const program::Program p = program_of(l);
     const double all = static_cast<double>(parameter_count(small_model()));
-    EXPECT_NEAR(moved(p, OpClass::kDp, Collective::kAllGather).bytes / (2 * all), 1, 1e-3);
-    EXPECT_NEAR(moved(p, OpClass::kDp, Collective::kReduceScatter).bytes / (6 * 2 * all), 1, 1e-3);
+    EXPECT_NEAR(moved(p, program::OpClass::kDp, collectives::Collective::kAllGather).bytes / (2 * all), 1, 1e-3);
+    EXPECT_NEAR(moved(p, program::OpClass::kDp, collectives::Collective::kReduceScatter).bytes / (6 * 2 * all), 1,
+                1e-3);
   }
 }
 
@@ -135,9 +139,13 @@ TEST(FullySharded, ZeroTwoReducesEveryPassOfEveryStageOrOnceWhereGradientsAddUp)
       for (const bool overlap : {true, false}) {
         LayoutSpec l = staged_layout(zero, pp, vpp, 6);
         l.overlap.grad_reduce = overlap;
-        EXPECT_NEAR(moved(program_of(l), OpClass::kDp, Collective::kReduceScatter).bytes / (6 * 2 * all), 1, 1e-3);
+        EXPECT_NEAR(
+            moved(program_of(l), program::OpClass::kDp, collectives::Collective::kReduceScatter).bytes / (6 * 2 * all),
+            1, 1e-3);
         l.sharding.accumulate_gradients = true;
-        EXPECT_NEAR(moved(program_of(l), OpClass::kDp, Collective::kReduceScatter).bytes / (2 * all), 1, 1e-3);
+        EXPECT_NEAR(
+            moved(program_of(l), program::OpClass::kDp, collectives::Collective::kReduceScatter).bytes / (2 * all), 1,
+            1e-3);
       }
     }
   }
@@ -149,7 +157,7 @@ TEST(FullySharded, GPipeGathersTheLastUnitAgainForAllButItsNewestMicroBatch) {
   l.schedule = PipelineSchedule::kGPipe;
   const double all = static_cast<double>(parameter_count(small_model())), table = 32000.0 * 1024;
   const double layer = (all - 2 * table - 1024) / 8;
-  EXPECT_NEAR(moved_by(program_of(l), 1, Collective::kAllGather) / (2 * layer * (6 * 2 * 2 - 1)), 1, 1e-3);
+  EXPECT_NEAR(moved_by(program_of(l), 1, collectives::Collective::kAllGather) / (2 * layer * (6 * 2 * 2 - 1)), 1, 1e-3);
 }
 
 TEST(FullySharded, ATiedEmbeddingIsAddedUpShardByShard) {
@@ -157,17 +165,20 @@ TEST(FullySharded, ATiedEmbeddingIsAddedUpShardByShard) {
   tied.tied_embeddings = true;
   const auto bytes = [&](std::uint32_t zero) {
     const auto l = resolve_layout(staged_layout(zero, 4, 1, 6), tied, 0);
-    const Program p = build_program(tied, *l, flat_kernels()).value();
-    return moved(p, OpClass::kDp, Collective::kAllReduce).bytes - 4;  // the sum of norms is one fp32
+    const program::Program p = build_program(tied, *l, flat_kernels()).value();
+    return moved(p, program::OpClass::kDp, collectives::Collective::kAllReduce).bytes -
+           4;  // the sum of norms is one fp32
   };
   EXPECT_DOUBLE_EQ(bytes(1), 2 * 32000.0 * 1024);
   EXPECT_DOUBLE_EQ(bytes(3), bytes(1) / 4);
 }
 
 TEST(FullySharded, ZeroNothingReducesAllOnce) {
-  const Program p = program_of(layout_with(0, 3));
-  EXPECT_NEAR(moved(p, OpClass::kDp, Collective::kAllReduce).bytes / (2.0 * parameter_count(small_model())), 1, 1e-3);
-  EXPECT_EQ(moved(p, OpClass::kDp, Collective::kAllGather).times, 0u);
+  const program::Program p = program_of(layout_with(0, 3));
+  EXPECT_NEAR(moved(p, program::OpClass::kDp, collectives::Collective::kAllReduce).bytes /
+                  (2.0 * parameter_count(small_model())),
+              1, 1e-3);
+  EXPECT_EQ(moved(p, program::OpClass::kDp, collectives::Collective::kAllGather).times, 0u);
 }
 
 // InternEvo: gradients leave by bucket, parameters come back tensor by tensor.
@@ -175,26 +186,28 @@ TEST(ShardedOptimizer, WholeTensorsAreReducedByBucketAndBroadcastOneByOne) {
   LayoutSpec l = layout_with(1, 2);
   l.sharding.whole_tensors = true;
   l.exchange.bucket_parameters = parameter_count(small_model()) / 3;
-  const Program p = program_of(l);
+  const program::Program p = program_of(l);
   const double all = static_cast<double>(parameter_count(small_model()));
-  EXPECT_EQ(moved(p, OpClass::kDp, Collective::kReduce).times, 3u);
-  EXPECT_EQ(moved(p, OpClass::kDp, Collective::kBroadcast).times, 4u * 8 + 2);  // four per layer, embedding, head
-  EXPECT_NEAR(moved(p, OpClass::kDp, Collective::kReduce).bytes / (2 * all), 1, 1e-3);
-  EXPECT_NEAR(moved(p, OpClass::kDp, Collective::kBroadcast).bytes / (2 * all), 1, 1e-3);
+  EXPECT_EQ(moved(p, program::OpClass::kDp, collectives::Collective::kReduce).times, 3u);
+  EXPECT_EQ(moved(p, program::OpClass::kDp, collectives::Collective::kBroadcast).times,
+            4u * 8 + 2);  // four per layer, embedding, head
+  EXPECT_NEAR(moved(p, program::OpClass::kDp, collectives::Collective::kReduce).bytes / (2 * all), 1, 1e-3);
+  EXPECT_NEAR(moved(p, program::OpClass::kDp, collectives::Collective::kBroadcast).bytes / (2 * all), 1, 1e-3);
 }
 
 // HSDP: shards inside groups of 4, copies across them; each rank's quarter of the gradients is reduced over 4 copies.
 TEST(FullySharded, HybridShardsReduceTheirPartOverTheCopies) {
   LayoutSpec l = layout_with(3, 2);
   l.sharding.group = 4;
-  const Program p = program_of(l);
+  const program::Program p = program_of(l);
   const double all = static_cast<double>(parameter_count(small_model()));
-  EXPECT_NEAR(moved(p, OpClass::kDp, Collective::kReduceScatter).bytes / (2 * 2 * all), 1, 1e-3);
+  EXPECT_NEAR(moved(p, program::OpClass::kDp, collectives::Collective::kReduceScatter).bytes / (2 * 2 * all), 1, 1e-3);
   double spread = 0;
-  for (const Op& o : p.ops) {
-    if (o.kind != OpKind::kCollective) continue;
-    const CollectiveCall& c = p.calls[index(o.call)];
-    if (c.op == Collective::kAllReduce && c.groups.size() == 4) spread += static_cast<double>(count(c.bytes));
+  for (const program::Op& o : p.ops) {
+    if (o.kind != program::OpKind::kCollective) continue;
+    const program::CollectiveCall& c = p.calls[index(o.call)];
+    if (c.op == collectives::Collective::kAllReduce && c.groups.size() == 4)
+      spread += static_cast<double>(count(c.bytes));
   }
   EXPECT_NEAR(spread / (2 * all / 4), 1, 1e-3);
 }
@@ -206,11 +219,15 @@ TEST(ContextParallel, RingMovesKeysAndValuesOnceForwardAndTwiceBackward) {
   l.dp = 4;
   l.batch.global = 8;
   const double keys = 2 * 2 * 1024.0 * 8 * 64, layers = 8 * 2;
-  EXPECT_NEAR(moved(program_of(l), OpClass::kCp, Collective::kAllGather).bytes / (3 * layers * keys), 1, 1e-3);
+  EXPECT_NEAR(
+      moved(program_of(l), program::OpClass::kCp, collectives::Collective::kAllGather).bytes / (3 * layers * keys), 1,
+      1e-3);
   l.context = ContextParallel::kAllGather;
-  const Program p = program_of(l);
-  EXPECT_NEAR(moved(p, OpClass::kCp, Collective::kAllGather).bytes / (2 * layers * keys), 1, 1e-9);
-  EXPECT_NEAR(moved(p, OpClass::kCp, Collective::kReduceScatter).bytes / (layers * keys), 1, 1e-9);
+  const program::Program p = program_of(l);
+  EXPECT_NEAR(moved(p, program::OpClass::kCp, collectives::Collective::kAllGather).bytes / (2 * layers * keys), 1,
+              1e-9);
+  EXPECT_NEAR(moved(p, program::OpClass::kCp, collectives::Collective::kReduceScatter).bytes / (layers * keys), 1,
+              1e-9);
 }
 
 // Source: DeepSpeed-Ulysses, arXiv:2309.14509, section 3.2: Q, K, V and the output of a rank's tokens, forward and
@@ -220,9 +237,10 @@ TEST(ContextParallel, AllToAllMovesQueriesKeysValuesAndOutputs) {
   l.cp = 4, l.dp = 4, l.batch.global = 8;
   l.context = ContextParallel::kAllToAll;
   const double one_head = 2 * 256.0 * 64, layers = 8 * 2;
-  EXPECT_EQ(moved(program_of(l), OpClass::kCp, Collective::kAllToAll).bytes, 2 * layers * one_head * (2 * 16 + 2 * 8));
+  EXPECT_EQ(moved(program_of(l), program::OpClass::kCp, collectives::Collective::kAllToAll).bytes,
+            2 * layers * one_head * (2 * 16 + 2 * 8));
   l.cp = 16, l.dp = 1, l.batch.global = 2;  // 8 key-value heads for 16 ranks: each is sent twice
-  EXPECT_EQ(moved(program_of(l), OpClass::kCp, Collective::kAllToAll).bytes,
+  EXPECT_EQ(moved(program_of(l), program::OpClass::kCp, collectives::Collective::kAllToAll).bytes,
             2 * layers * (one_head / 4) * (2 * 16 + 2 * 16));
   l.cp = 32;
   EXPECT_FALSE(resolve_layout(l, small_model(), 0).ok());
@@ -236,8 +254,8 @@ TEST(ContextParallel, CutsTheWorkOfEachRankAndKeepsGradientsWhole) {
   l.cp = 4;
   const auto four = build_program(small_model(), *resolve_layout(l, small_model(), 0), k);
   EXPECT_NEAR(one.in_us() / compute_of(*four).in_us(), 4, 1e-3);
-  for (const CollectiveCall& c : four->calls)
-    if (c.op == Collective::kReduceScatter) EXPECT_EQ(c.groups.size(), 64u);  // DP x CP
+  for (const program::CollectiveCall& c : four->calls)
+    if (c.op == collectives::Collective::kReduceScatter) EXPECT_EQ(c.groups.size(), 64u);  // DP x CP
 }
 
 TEST(Recomputation, FullRunsEveryForwardTwice) {
@@ -284,7 +302,7 @@ TEST(RankGroups, EveryKindCoversItsStageOnce) {
     std::set<std::uint32_t> machine;
     for (std::uint32_t s = 0; s < l.pp; ++s) {
       std::set<std::uint32_t> stage;
-      const GroupFamily all = stage_ranks(l, s);
+      const collectives::GroupFamily all = stage_ranks(l, s);
       for (std::uint32_t m = 0; m < all.size(); ++m) stage.insert(all.actor(0, m));
       EXPECT_EQ(stage.size(), 24u);
       machine.insert(stage.begin(), stage.end());
@@ -317,8 +335,8 @@ TEST(Offload, MovesKeptTensorsDownAndUpOncePerLayerAndMicroBatch) {
   const auto p = build_program(small_model(), l, k);
   ASSERT_TRUE(p.ok());
   int copies = 0;
-  for (const Op& o : p->ops)
-    if (o.kind == OpKind::kDelay && o.stream == 5) ++copies;
+  for (const program::Op& o : p->ops)
+    if (o.kind == program::OpKind::kDelay && o.stream == 5) ++copies;
   EXPECT_EQ(copies, 2 * 8 * 2);
 }
 
@@ -329,11 +347,12 @@ TEST(Offload, GoesToTheRankOfTheHostMemoryWhereThereIsOne) {
   KernelTable k = flat_kernels();
   k.host_bytes_per_s = 50e9;
   k.host_ranks = 100;
-  const Program p = expanded(build_program(small_model(), l, k).value());
+  const program::Program p = program::expanded(build_program(small_model(), l, k).value());
   int out = 0, in = 0, states = 0;
-  for (const Op& o : p.ops) {
-    if (o.kind != OpKind::kCollective || p.calls[index(o.call)].op != Collective::kSendRecv) continue;
-    const CollectiveCall& c = p.calls[index(o.call)];
+  for (const program::Op& o : p.ops) {
+    if (o.kind != program::OpKind::kCollective || p.calls[index(o.call)].op != collectives::Collective::kSendRecv)
+      continue;
+    const program::CollectiveCall& c = p.calls[index(o.call)];
     const std::uint32_t from = c.groups.actor(0, 0), to = c.groups.actor(0, 1);
     ASSERT_EQ(c.groups.size(), 2u);
     EXPECT_EQ(c.groups.groups(), l.ranks());
@@ -359,12 +378,12 @@ TEST(Precision, UnitsThatTheGpuDoesNotHaveAreRefused) {
 }
 
 /// Bytes of the DP calls of one kind in one step of one role, as nccl-tests counts them.
-double dp_bytes(const LayoutSpec& l, Collective op, std::uint32_t ranks) {
-  const Program p = expanded(build_program(small_model(), l, flat_kernels()).value());
+double dp_bytes(const LayoutSpec& l, collectives::Collective op, std::uint32_t ranks) {
+  const program::Program p = program::expanded(build_program(small_model(), l, flat_kernels()).value());
   double sum = 0;
-  for (const Op& o : p.ops) {
-    if (o.kind != OpKind::kCollective || o.cls != OpClass::kDp) continue;
-    const CollectiveCall& c = p.calls[index(o.call)];
+  for (const program::Op& o : p.ops) {
+    if (o.kind != program::OpKind::kCollective || o.cls != program::OpClass::kDp) continue;
+    const program::CollectiveCall& c = p.calls[index(o.call)];
     if (c.op == op && c.groups.size() == ranks) sum += static_cast<double>(count(c.bytes));
   }
   return sum;
@@ -373,32 +392,33 @@ double dp_bytes(const LayoutSpec& l, Collective op, std::uint32_t ranks) {
 // An all-to-all of compressed pieces instead of a reduce-scatter; without shards the sums go to all ranks.
 TEST(Compression, SendsItsBytesPerGradientInsteadOfTheReduction) {
   LayoutSpec l = small_layout(1, 1, 1, 8, 2);
-  const double gradients = dp_bytes(l, Collective::kReduceScatter, 8);
+  const double gradients = dp_bytes(l, collectives::Collective::kReduceScatter, 8);
   l.exchange.compression.bytes = 0.5;
-  EXPECT_EQ(dp_bytes(l, Collective::kReduceScatter, 8), 0);
-  EXPECT_NEAR(dp_bytes(l, Collective::kAllToAll, 8), gradients * 0.5 / l.exchange.gradient_bytes, 8);
+  EXPECT_EQ(dp_bytes(l, collectives::Collective::kReduceScatter, 8), 0);
+  EXPECT_NEAR(dp_bytes(l, collectives::Collective::kAllToAll, 8), gradients * 0.5 / l.exchange.gradient_bytes, 8);
   l.sharding.zero = 0;
-  const double whole = dp_bytes(l, Collective::kAllToAll, 8);
-  EXPECT_GE(dp_bytes(l, Collective::kAllGather, 8), whole);
+  const double whole = dp_bytes(l, collectives::Collective::kAllToAll, 8);
+  EXPECT_GE(dp_bytes(l, collectives::Collective::kAllGather, 8), whole);
   l.exchange.compression.exchange = CompressedExchange::kAllGather;  // each rank's choice goes to all
-  EXPECT_NEAR(dp_bytes(l, Collective::kAllGather, 8), 8 * whole, 64);
+  EXPECT_NEAR(dp_bytes(l, collectives::Collective::kAllGather, 8), 8 * whole, 64);
   l.exchange.compression.exchange = CompressedExchange::kAllReduce;  // two factors
-  EXPECT_EQ(dp_bytes(l, Collective::kAllToAll, 8), 0);
-  EXPECT_NEAR(dp_bytes(l, Collective::kAllReduce, 8), whole, 64);
+  EXPECT_EQ(dp_bytes(l, collectives::Collective::kAllToAll, 8), 0);
+  EXPECT_NEAR(dp_bytes(l, collectives::Collective::kAllReduce, 8), whole, 64);
 }
 
 // Inside nodes of four first: then each rank has a quarter of its node's sums to exchange with other nodes.
 TEST(Compression, GoesInsideNodesFirst) {
   LayoutSpec l = small_layout(1, 1, 1, 8, 2);
   l.exchange.compression.bytes = 0.5;
-  const double once = dp_bytes(l, Collective::kAllToAll, 8);
+  const double once = dp_bytes(l, collectives::Collective::kAllToAll, 8);
   KernelTable k = flat_kernels();
   k.scale_up_gpus = 4;
   double inside = 0, across = 0;
-  const Program p = expanded(build_program(small_model(), l, k).value());
-  for (const Op& o : p.ops) {
-    if (o.kind != OpKind::kCollective || p.calls[index(o.call)].op != Collective::kAllToAll) continue;
-    const CollectiveCall& c = p.calls[index(o.call)];
+  const program::Program p = program::expanded(build_program(small_model(), l, k).value());
+  for (const program::Op& o : p.ops) {
+    if (o.kind != program::OpKind::kCollective || p.calls[index(o.call)].op != collectives::Collective::kAllToAll)
+      continue;
+    const program::CollectiveCall& c = p.calls[index(o.call)];
     const bool near = c.groups.actor(0, 1) == 1;
     EXPECT_EQ(c.groups.size(), near ? 4u : 2u);
     (near ? inside : across) += static_cast<double>(count(c.bytes));
@@ -411,13 +431,13 @@ TEST(Compression, ItsKernelsTakeTheTimeOfTheirBytes) {
   LayoutSpec l = small_layout(1, 1, 1, 8, 2);
   const auto work = [&] {
     Duration sum;
-    for (const Op& o : expanded(build_program(small_model(), l, flat_kernels()).value()).ops)
-      if (o.kind == OpKind::kDelay && o.cls == OpClass::kDp) sum += o.duration;
+    for (const program::Op& o : program::expanded(build_program(small_model(), l, flat_kernels()).value()).ops)
+      if (o.kind == program::OpKind::kDelay && o.cls == program::OpClass::kDp) sum += o.duration;
     return sum.in_s();
   };
   EXPECT_EQ(work(), 0);
   l.exchange.compression.bytes = 1;
-  const double elements = dp_bytes(l, Collective::kAllToAll, 8);
+  const double elements = dp_bytes(l, collectives::Collective::kAllToAll, 8);
   EXPECT_NEAR(work(), flat_kernels().memory_time(elements * (l.exchange.gradient_bytes + 2)).in_s(), 1e-9);
   l.exchange.compression.work = 100;
   EXPECT_NEAR(work(), flat_kernels().memory_time(elements * 100).in_s(), 1e-9);
@@ -428,9 +448,10 @@ TEST(Compression, ASecondCopyServesTheBackwardPass) {
   LayoutSpec l = small_layout(1, 1, 1, 8, 2);
   l.sharding.zero = 3;
   l = resolve_layout(l, small_model(), 0).value();
-  const double both = dp_bytes(l, Collective::kAllGather, 8);
+  const double both = dp_bytes(l, collectives::Collective::kAllGather, 8);
   l.sharding.secondary = 4;
-  const double forward = dp_bytes(l, Collective::kAllGather, 8), backward = dp_bytes(l, Collective::kAllGather, 4);
+  const double forward = dp_bytes(l, collectives::Collective::kAllGather, 8),
+               backward = dp_bytes(l, collectives::Collective::kAllGather, 4);
   EXPECT_EQ(forward + backward, both);
   EXPECT_GT(backward, 0.3 * both);
   EXPECT_GT(count(stage_memory(small_model(), l, 0).total()), count(stage_memory(
@@ -445,4 +466,4 @@ TEST(Compression, ASecondCopyServesTheBackwardPass) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::workload

@@ -9,16 +9,16 @@
 #include "busbar/workload/internal/program_writer.h"
 #include "busbar/workload/test_models.h"
 
-namespace busbar {
+namespace busbar::workload {
 namespace {
 
-void expect_equal(const Program& a, const Program& b, const std::string& what) {
+void expect_equal(const program::Program& a, const program::Program& b, const std::string& what) {
   ASSERT_EQ(a.ops.size(), b.ops.size()) << what;
   EXPECT_EQ(a.calls, b.calls) << what;
   EXPECT_EQ(a.deps.begin, b.deps.begin) << what;
   EXPECT_EQ(a.deps.values, b.deps.values) << what;
   for (std::size_t i = 0; i < a.ops.size(); ++i) {
-    const Op &x = a.ops[i], &y = b.ops[i];
+    const program::Op &x = a.ops[i], &y = b.ops[i];
     ASSERT_TRUE(x.kind == y.kind && x.cls == y.cls && x.stream == y.stream && x.label == y.label && x.role == y.role &&
                 x.duration == y.duration && x.call == y.call && x.micro_batch == y.micro_batch && x.layer == y.layer)
         << what << ", operation " << i;
@@ -52,10 +52,11 @@ std::vector<LayoutSpec> layouts() {
 TEST(Passes, ExpandToTheProgramThatIsWrittenWithoutThem) {
   for (const LayoutSpec& l : layouts()) {
     const StepTimes times = step_times(small_model(), l, flat_kernels());
-    const Program with = build_program(small_model(), l, times, flat_kernels());
-    const Program without = build_program(small_model(), l, times, flat_kernels(), false);
+    const program::Program with = build_program(small_model(), l, times, flat_kernels());
+    const program::Program without = build_program(small_model(), l, times, flat_kernels(), false);
     EXPECT_TRUE(without.uses.empty());
-    expect_equal(expanded(with), without, std::to_string(l.pp) + " stages, ZeRO " + std::to_string(l.sharding.zero));
+    expect_equal(program::expanded(with), without,
+                 std::to_string(l.pp) + " stages, ZeRO " + std::to_string(l.sharding.zero));
     if (l.micro_batches() > 2 && l.sharding.zero < 2) EXPECT_LT(with.ops.size(), without.ops.size() / 2);
   }
 }
@@ -74,21 +75,21 @@ TEST(Passes, WithExpertsWhoseExchangesArePairedExpandToTheProgramWithoutThem) {
       KernelTable k = flat_kernels();
       k.scale_up_gpus = 4;
       const StepTimes times = step_times(m, l, k);
-      const Program with = build_program(m, l, times, k);
-      expect_equal(expanded(with), build_program(m, l, times, k, false), "experts");
-      EXPECT_LT(with.ops.size(), expanded(with).ops.size() / 2);
+      const program::Program with = build_program(m, l, times, k);
+      expect_equal(program::expanded(with), build_program(m, l, times, k, false), "experts");
+      EXPECT_LT(with.ops.size(), program::expanded(with).ops.size() / 2);
     }
 }
 
 TEST(Passes, IdsLeadToPlacesAndBack) {
   for (const LayoutSpec& l : layouts()) {
-    const Program p = build_program(small_model(), l, flat_kernels()).value();
-    const OpIndex ids(p);
-    for (std::uint32_t i = 0; i < ids.count(); ++i) ASSERT_EQ(ids.id(ids.place(OpId{i})), OpId{i});
+    const program::Program p = build_program(small_model(), l, flat_kernels()).value();
+    const program::OpIndex ids(p);
+    for (std::uint32_t i = 0; i < ids.count(); ++i) ASSERT_EQ(ids.id(ids.place(program::OpId{i})), program::OpId{i});
     std::uint32_t next = 0;
-    ids.for_each_piece([&](OpIndex::Place at) { EXPECT_EQ(ids.id(at), OpId{next++}); },
+    ids.for_each_piece([&](program::OpIndex::Place at) { EXPECT_EQ(ids.id(at), program::OpId{next++}); },
                        [&](std::uint32_t u) {
-                         EXPECT_EQ(p.uses[u].first, OpId{next});
+                         EXPECT_EQ(p.uses[u].first, program::OpId{next});
                          next += static_cast<std::uint32_t>(p.passes[p.uses[u].pass].ops.size());
                        });
     EXPECT_EQ(next, ids.count());
@@ -97,25 +98,26 @@ TEST(Passes, IdsLeadToPlacesAndBack) {
 
 TEST(Passes, OneThatWaitsForSomethingElseStaysAsItIsWritten) {
   ProgramWriter w(0, 8);
-  const RoleId role = w.add_role("a", one_group(1));
-  const auto work = [&](std::initializer_list<OpId> after) {
-    return w.delay(role, Label::kNorm, OpClass::kCompute, Duration::us(1), after);
+  const program::RoleId role = w.add_role("a", collectives::one_group(1));
+  const auto work = [&](std::initializer_list<program::OpId> after) {
+    return w.delay(role, Label::kNorm, program::OpClass::kCompute, Duration::us(1), after);
   };
-  const OpId first = work({}), second = work({first});
+  const program::OpId first = work({}), second = work({first});
   w.begin_pass(std::vector{second});
   work({first});
   EXPECT_EQ(w.end_pass(), ProgramWriter::kNoPass);
   w.begin_pass(std::vector{second});
-  const OpId inside = work({second});
+  const program::OpId inside = work({second});
   work({inside});
   const std::uint32_t pass = w.end_pass();
   ASSERT_NE(pass, ProgramWriter::kNoPass);
-  EXPECT_EQ(w.repeat_pass(pass, role, std::vector{OpId{4}}), OpId{5});
-  EXPECT_EQ(w.next(), OpId{7});
-  const Program p = std::move(w).finish();
+  EXPECT_EQ(w.repeat_pass(pass, role, std::vector{program::OpId{4}}), program::OpId{5});
+  EXPECT_EQ(w.next(), program::OpId{7});
+  const program::Program p = std::move(w).finish();
   EXPECT_EQ(p.ops.size(), 3u);
-  EXPECT_EQ(expanded(p).deps.values, (std::vector<OpId>{first, first, second, OpId{3}, OpId{4}, OpId{5}}));
+  EXPECT_EQ(program::expanded(p).deps.values,
+            (std::vector<program::OpId>{first, first, second, program::OpId{3}, program::OpId{4}, program::OpId{5}}));
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::workload

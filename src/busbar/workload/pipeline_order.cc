@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace busbar {
+namespace busbar::workload {
 namespace {
 
 /// The i-th forward (or backward) pass of a stage: p micro-batches on one chunk, then the same ones on the next chunk.
@@ -210,4 +210,4 @@ double most_kept(const LayoutSpec& l, std::uint32_t stage, const std::vector<dou
   return most_kept(order_of(l, stage, more_of_the_same ? enough + m % l.pp : m), bytes);
 }
 
-}  // namespace busbar
+}  // namespace busbar::workload

@@ -5,7 +5,7 @@
 
 #include "busbar/base/check.h"
 
-namespace busbar {
+namespace busbar::workload {
 namespace {
 
 std::vector<std::string> label_texts() {
@@ -86,45 +86,45 @@ std::vector<std::string> label_texts() {
 }  // namespace
 
 ProgramWriter::ProgramWriter(std::uint32_t promises, std::size_t expected_ops, bool passes)
-    : passes_(passes), kept_(promises, kNone<OpId>) {
+    : passes_(passes), kept_(promises, kNone<program::OpId>) {
   program_.labels = label_texts();
   program_.ops.reserve(expected_ops);
   program_.deps.begin.reserve(expected_ops + 1);
   program_.deps.values.reserve(2 * expected_ops);
 }
 
-RoleId ProgramWriter::add_role(std::string name, GroupFamily ranks, std::uint32_t streams) {
+program::RoleId ProgramWriter::add_role(std::string name, collectives::GroupFamily ranks, std::uint32_t streams) {
   std::vector<std::string> names{"compute", "tp", "dp", "pp", "cp", "host", "ep"};
   names.resize(streams);
   program_.roles.push_back({std::move(name), std::move(names), std::move(ranks)});
-  return static_cast<RoleId>(program_.roles.size() - 1);
+  return static_cast<program::RoleId>(program_.roles.size() - 1);
 }
 
-CallId ProgramWriter::intern(const CollectiveCall& call) {
+program::CallId ProgramWriter::intern(const program::CollectiveCall& call) {
   auto& calls = program_.calls;
   for (std::size_t i = 0; i < calls.size(); ++i) {
-    if (calls[i] == call) return static_cast<CallId>(i);
+    if (calls[i] == call) return static_cast<program::CallId>(i);
   }
   calls.push_back(call);
-  return static_cast<CallId>(calls.size() - 1);
+  return static_cast<program::CallId>(calls.size() - 1);
 }
 
-OpId ProgramWriter::append(Op op, std::initializer_list<OpId> after) {
-  const OpId id = next();
+program::OpId ProgramWriter::append(program::Op op, std::initializer_list<program::OpId> after) {
+  const program::OpId id = next();
   op.micro_batch = micro_batch_;
   op.layer = layer_;
   program_.ops.push_back(op);
-  for (const OpId a : after) {
-    if (a != kNone<OpId>) program_.deps.values.push_back(a);
+  for (const program::OpId a : after) {
+    if (a != kNone<program::OpId>) program_.deps.values.push_back(a);
   }
   program_.deps.close_row();
   return id;
 }
 
-OpId ProgramWriter::delay(RoleId role, Label label, OpClass cls, Duration duration, std::initializer_list<OpId> after,
-                          StreamId stream) {
-  Op op;
-  op.kind = OpKind::kDelay;
+program::OpId ProgramWriter::delay(program::RoleId role, Label label, program::OpClass cls, Duration duration,
+                                   std::initializer_list<program::OpId> after, StreamId stream) {
+  program::Op op;
+  op.kind = program::OpKind::kDelay;
   op.cls = cls;
   op.stream = static_cast<std::uint16_t>(stream);
   op.label = static_cast<std::uint16_t>(label);
@@ -133,10 +133,10 @@ OpId ProgramWriter::delay(RoleId role, Label label, OpClass cls, Duration durati
   return append(op, after);
 }
 
-OpId ProgramWriter::collective(RoleId role, StreamId stream, Label label, OpClass cls, CallId call,
-                               std::initializer_list<OpId> after) {
-  Op op;
-  op.kind = OpKind::kCollective;
+program::OpId ProgramWriter::collective(program::RoleId role, StreamId stream, Label label, program::OpClass cls,
+                                        program::CallId call, std::initializer_list<program::OpId> after) {
+  program::Op op;
+  op.kind = program::OpKind::kCollective;
   op.cls = cls;
   op.stream = static_cast<std::uint16_t>(stream);
   op.label = static_cast<std::uint16_t>(label);
@@ -145,8 +145,8 @@ OpId ProgramWriter::collective(RoleId role, StreamId stream, Label label, OpClas
   return append(op, after);
 }
 
-void ProgramWriter::also_after(OpId op) {
-  if (op == kNone<OpId>) return;
+void ProgramWriter::also_after(program::OpId op) {
+  if (op == kNone<program::OpId>) return;
   program_.deps.values.push_back(op);
   ++program_.deps.begin.back();
 }
@@ -158,7 +158,7 @@ void ProgramWriter::set_position(std::uint32_t micro_batch, std::uint32_t layer)
   layer_ = static_cast<std::uint16_t>(layer);
 }
 
-void ProgramWriter::begin_pass(std::span<const OpId> entry) {
+void ProgramWriter::begin_pass(std::span<const program::OpId> entry) {
   pass_begin_ = static_cast<std::uint32_t>(program_.ops.size());
   entry_.assign(entry.begin(), entry.end());
 }
@@ -167,27 +167,27 @@ std::uint32_t ProgramWriter::end_pass() {
   const auto end = static_cast<std::uint32_t>(program_.ops.size());
   const std::uint32_t first = in_passes_ + pass_begin_;
   if (!passes_ || pass_begin_ == end) return kNoPass;
-  Pass pass;
+  program::Pass pass;
   std::vector<std::uint32_t> places;
   for (std::uint32_t i = pass_begin_; i < end; ++i) {
     if (program_.ops[i].role != program_.ops[pass_begin_].role) return kNoPass;
-    for (const OpId dep : program_.deps.row(i)) {
+    for (const program::OpId dep : program_.deps.row(i)) {
       if (index(dep) >= first && (index(dep) & kPromiseBit) == 0) {
-        pass.deps.values.push_back(static_cast<OpId>(index(dep) - first));
+        pass.deps.values.push_back(static_cast<program::OpId>(index(dep) - first));
         continue;
       }
       const auto entry = static_cast<std::uint32_t>(std::find(entry_.begin(), entry_.end(), dep) - entry_.begin());
       if (entry == entry_.size()) return kNoPass;
       auto place = static_cast<std::uint32_t>(std::find(places.begin(), places.end(), entry) - places.begin());
       if (place == places.size()) places.push_back(entry);
-      pass.deps.values.push_back(static_cast<OpId>(Pass::kOutside | place));
+      pass.deps.values.push_back(static_cast<program::OpId>(program::Pass::kOutside | place));
     }
     pass.deps.close_row();
   }
-  if (places.size() > Program::kMostOutside) return kNoPass;
-  const RoleId role = program_.ops[pass_begin_].role;
+  if (places.size() > program::Program::kMostOutside) return kNoPass;
+  const program::RoleId role = program_.ops[pass_begin_].role;
   pass.ops.assign(program_.ops.begin() + pass_begin_, program_.ops.end());
-  for (Op& op : pass.ops) op.role = RoleId{}, op.micro_batch = 0;
+  for (program::Op& op : pass.ops) op.role = program::RoleId{}, op.micro_batch = 0;
   program_.ops.resize(pass_begin_);
   program_.deps.begin.resize(pass_begin_ + 1);
   program_.deps.values.resize(program_.deps.begin.back());
@@ -198,31 +198,32 @@ std::uint32_t ProgramWriter::end_pass() {
   return number;
 }
 
-void ProgramWriter::use(std::uint32_t pass, RoleId role, std::span<const OpId> entry) {
+void ProgramWriter::use(std::uint32_t pass, program::RoleId role, std::span<const program::OpId> entry) {
   program_.uses.push_back({pass, next(), role, micro_batch_});
   for (const std::uint32_t place : entry_of_[pass]) {
-    BUSBAR_CHECK(entry[place] != kNone<OpId>) << "a pass is repeated without one of its dependencies";
+    BUSBAR_CHECK(entry[place] != kNone<program::OpId>) << "a pass is repeated without one of its dependencies";
     program_.outside.values.push_back(entry[place]);
   }
   program_.outside.close_row();
   in_passes_ += static_cast<std::uint32_t>(program_.passes[pass].ops.size());
 }
 
-OpId ProgramWriter::repeat_pass(std::uint32_t pass, RoleId role, std::span<const OpId> entry) {
-  const OpId first = next();
+program::OpId ProgramWriter::repeat_pass(std::uint32_t pass, program::RoleId role,
+                                         std::span<const program::OpId> entry) {
+  const program::OpId first = next();
   use(pass, role, entry);
   return first;
 }
 
-Program ProgramWriter::finish() && {
-  const auto keep = [&](OpId& dep) {
+program::Program ProgramWriter::finish() && {
+  const auto keep = [&](program::OpId& dep) {
     if ((index(dep) & kPromiseBit) == 0) return;
     dep = kept_[index(dep) & ~kPromiseBit];
-    BUSBAR_CHECK(dep != kNone<OpId>) << "a transfer on which an operation depends was never written";
+    BUSBAR_CHECK(dep != kNone<program::OpId>) << "a transfer on which an operation depends was never written";
   };
-  for (OpId& dep : program_.deps.values) keep(dep);
-  for (OpId& dep : program_.outside.values) keep(dep);
+  for (program::OpId& dep : program_.deps.values) keep(dep);
+  for (program::OpId& dep : program_.outside.values) keep(dep);
   return std::move(program_);
 }
 
-}  // namespace busbar
+}  // namespace busbar::workload

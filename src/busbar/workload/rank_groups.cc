@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-namespace busbar {
+namespace busbar::workload {
 namespace {
 
 struct Strides {
@@ -22,14 +22,15 @@ Strides strides_of(const LayoutSpec& l) {
   return {strides[0], strides[1], strides[2], strides[3]};
 }
 
-using Axes = std::vector<Axis>;
+using Axes = std::vector<collectives::Axis>;
 
 /// Removes axes with one member, puts adjacent ranks first, and merges axes that continue each other.
 Axes merged(Axes axes) {
-  std::stable_sort(axes.begin(), axes.end(),
-                   [](const Axis& a, const Axis& b) { return a.actor_stride < b.actor_stride; });
+  std::stable_sort(axes.begin(), axes.end(), [](const collectives::Axis& a, const collectives::Axis& b) {
+    return a.actor_stride < b.actor_stride;
+  });
   Axes out;
-  for (const Axis& a : axes) {
+  for (const collectives::Axis& a : axes) {
     if (a.extent == 1) continue;
     if (!out.empty() && a.actor_stride == out.back().actor_stride * out.back().extent) {
       out.back().extent *= a.extent;
@@ -41,8 +42,8 @@ Axes merged(Axes axes) {
   return out;
 }
 
-GroupFamily family(const LayoutSpec& l, std::uint32_t stage, const Axes& outer, const Axes& inner) {
-  GroupFamily f;
+collectives::GroupFamily family(const LayoutSpec& l, std::uint32_t stage, const Axes& outer, const Axes& inner) {
+  collectives::GroupFamily f;
   f.base = stage * strides_of(l).pp;
   if (!outer.empty()) f.outer = merged(outer);
   f.inner = merged(inner);
@@ -81,7 +82,7 @@ struct ExpertAxes {
 /// Moves the innermost `count` ranks of `from` to the result. Precondition: check_experts of layout.cc.
 Axes take_innermost(Axes& from, std::uint32_t count) {
   Axes out;
-  for (Axis& a : from) {
+  for (collectives::Axis& a : from) {
     const std::uint32_t taken = std::min(a.extent, count);
     out.push_back({.extent = taken, .actor_stride = a.actor_stride});
     a.extent /= taken;
@@ -94,8 +95,9 @@ Axes take_innermost(Axes& from, std::uint32_t count) {
 ExpertAxes expert_axes(const LayoutSpec& l) {
   ExpertAxes out;
   out.copies = joined(tp_axis(l), dp_axes(l));
-  std::stable_sort(out.copies.begin(), out.copies.end(),
-                   [](const Axis& a, const Axis& b) { return a.actor_stride < b.actor_stride; });
+  std::stable_sort(out.copies.begin(), out.copies.end(), [](const collectives::Axis& a, const collectives::Axis& b) {
+    return a.actor_stride < b.actor_stride;
+  });
   out.tensor = take_innermost(out.copies, l.expert_tensor());
   out.experts = take_innermost(out.copies, l.ep);
   return out;
@@ -103,31 +105,35 @@ ExpertAxes expert_axes(const LayoutSpec& l) {
 
 }  // namespace
 
-GroupFamily stage_ranks(const LayoutSpec& l, std::uint32_t stage) {
+collectives::GroupFamily stage_ranks(const LayoutSpec& l, std::uint32_t stage) {
   return family(l, stage, {}, joined(tp_axis(l), dp_axes(l)));
 }
 
-GroupFamily tp_groups(const LayoutSpec& l, std::uint32_t stage) { return family(l, stage, dp_axes(l), tp_axis(l)); }
+collectives::GroupFamily tp_groups(const LayoutSpec& l, std::uint32_t stage) {
+  return family(l, stage, dp_axes(l), tp_axis(l));
+}
 
-GroupFamily cp_groups(const LayoutSpec& l, std::uint32_t stage) {
+collectives::GroupFamily cp_groups(const LayoutSpec& l, std::uint32_t stage) {
   const Strides s = strides_of(l);
   return family(l, stage, joined(tp_axis(l), {{.extent = l.dp, .actor_stride = s.dp}}),
                 {{.extent = l.cp, .actor_stride = s.cp}});
 }
 
-GroupFamily dp_groups(const LayoutSpec& l, std::uint32_t stage) { return family(l, stage, tp_axis(l), dp_axes(l)); }
+collectives::GroupFamily dp_groups(const LayoutSpec& l, std::uint32_t stage) {
+  return family(l, stage, tp_axis(l), dp_axes(l));
+}
 
-GroupFamily shard_groups(const LayoutSpec& l, std::uint32_t stage) {
+collectives::GroupFamily shard_groups(const LayoutSpec& l, std::uint32_t stage) {
   const DataAxes d = data_axes(l);
   return family(l, stage, joined(tp_axis(l), d.copies), d.shard);
 }
 
-GroupFamily copy_groups(const LayoutSpec& l, std::uint32_t stage) {
+collectives::GroupFamily copy_groups(const LayoutSpec& l, std::uint32_t stage) {
   const DataAxes d = data_axes(l);
   return family(l, stage, joined(tp_axis(l), d.shard), d.copies);
 }
 
-GroupFamily expert_groups(const LayoutSpec& l, std::uint32_t stage) {
+collectives::GroupFamily expert_groups(const LayoutSpec& l, std::uint32_t stage) {
   const ExpertAxes e = expert_axes(l);
   return family(l, stage, joined(e.tensor, e.copies), e.experts);
 }
@@ -135,7 +141,7 @@ GroupFamily expert_groups(const LayoutSpec& l, std::uint32_t stage) {
 NodeGroups expert_node_groups(const LayoutSpec& l, std::uint32_t stage, std::uint32_t scale_up_gpus) {
   const ExpertAxes e = expert_axes(l);
   Axes inside, across;
-  for (const Axis& a : e.experts) {  // an axis, or its first part, stays inside as long as its ranks do
+  for (const collectives::Axis& a : e.experts) {  // an axis, or its first part, stays inside as long as its ranks do
     const std::uint32_t room = std::max(1u, scale_up_gpus / a.actor_stride), near = std::gcd(a.extent, room);
     inside.push_back({.extent = near, .actor_stride = a.actor_stride});
     across.push_back({.extent = a.extent / near, .actor_stride = a.actor_stride * near});
@@ -144,30 +150,30 @@ NodeGroups expert_node_groups(const LayoutSpec& l, std::uint32_t stage, std::uin
   return {family(l, stage, joined(others, across), inside), family(l, stage, joined(others, inside), across)};
 }
 
-GroupFamily expert_tensor_groups(const LayoutSpec& l, std::uint32_t stage) {
+collectives::GroupFamily expert_tensor_groups(const LayoutSpec& l, std::uint32_t stage) {
   const ExpertAxes e = expert_axes(l);
   return family(l, stage, joined(e.experts, e.copies), e.tensor);
 }
 
-GroupFamily expert_data_groups(const LayoutSpec& l, std::uint32_t stage) {
+collectives::GroupFamily expert_data_groups(const LayoutSpec& l, std::uint32_t stage) {
   const ExpertAxes e = expert_axes(l);
   return family(l, stage, joined(e.tensor, e.experts), e.copies);
 }
 
-GroupFamily stage_pairs(const LayoutSpec& l, std::uint32_t from, std::uint32_t to) {
+collectives::GroupFamily stage_pairs(const LayoutSpec& l, std::uint32_t from, std::uint32_t to) {
   return family(l, from, joined(tp_axis(l), dp_axes(l)),
                 {{.extent = 2, .actor_stride = (to - from) * strides_of(l).pp}});
 }
 
-GroupFamily host_pairs(const LayoutSpec& l, std::uint32_t stage, std::uint32_t host_ranks, bool to_host) {
-  GroupFamily f = family(l, stage, joined(tp_axis(l), dp_axes(l)),
-                         {{.extent = 2, .actor_stride = to_host ? host_ranks : 0u - host_ranks}});
+collectives::GroupFamily host_pairs(const LayoutSpec& l, std::uint32_t stage, std::uint32_t host_ranks, bool to_host) {
+  collectives::GroupFamily f = family(l, stage, joined(tp_axis(l), dp_axes(l)),
+                                      {{.extent = 2, .actor_stride = to_host ? host_ranks : 0u - host_ranks}});
   if (!to_host) f.base += host_ranks;
   return f;
 }
 
-CollectiveCall auto_call(Collective op, std::uint64_t bytes, GroupFamily groups) {
-  CollectiveCall call;
+program::CollectiveCall auto_call(collectives::Collective op, std::uint64_t bytes, collectives::GroupFamily groups) {
+  program::CollectiveCall call;
   call.op = op;
   call.bytes = Bytes{bytes};
   call.groups = std::move(groups);
@@ -175,4 +181,4 @@ CollectiveCall auto_call(Collective op, std::uint64_t bytes, GroupFamily groups)
   return call;
 }
 
-}  // namespace busbar
+}  // namespace busbar::workload

@@ -3,7 +3,7 @@
 
 #include "busbar/workload/internal/stage_writer.h"
 
-namespace busbar {
+namespace busbar::workload {
 
 StageWriter::BlockLabels StageWriter::attention_labels() {
   return {Label::kAttention,
@@ -65,7 +65,7 @@ void StageWriter::forward_block(const BlockTimes& t, const BlockLabels& names, s
   compute(Label::kNorm, t.norm);
   await_parameters(in_tensor);
   if (run == Run::kAgain) await_again(in_tensor);
-  const OpId gathered = tp_open(names.gather);
+  const program::OpId gathered = tp_open(names.gather);
   // A GEMM that is pipelined with its gather runs in TP pieces: all except one overlap it. One that is pipelined with
   // its scatter runs in chunks, each scattered while the next is computed.
   const Duration during_gather = overlap_tp_ ? t.in - piece(t.in) : Duration{};
@@ -82,7 +82,7 @@ void StageWriter::forward_block(const BlockTimes& t, const BlockLabels& names, s
   }
   await_parameters(out_tensor);
   if (stops_early) return;
-  OpId scattered = overlap_tp_ ? tp(names.scatter, tp_scatter_first_) : tp_close(names.scatter);
+  program::OpId scattered = overlap_tp_ ? tp(names.scatter, tp_scatter_first_) : tp_close(names.scatter);
   if (overlap_tp_) {
     compute(label, during_scatter);
     scattered = tp(names.scatter, tp_scatter_last_);
@@ -92,10 +92,10 @@ void StageWriter::forward_block(const BlockTimes& t, const BlockLabels& names, s
 
 void StageWriter::backward_block(const BlockTimes& t, const BlockLabels& names, std::uint32_t in_tensor,
                                  std::uint32_t out_tensor) {
-  const OpId gathered = tp_open(names.gather_gradient);
+  const program::OpId gathered = tp_open(names.gather_gradient);
   const Duration during_gather = overlap_tp_ ? t.out_dgrad - piece(t.out_dgrad) : Duration{};
   if (overlap_tp_) compute(names.backward, during_gather);
-  if (gathered != kNone<OpId>) arrived_ = gathered;
+  if (gathered != kNone<program::OpId>) arrived_ = gathered;
   const bool splits = layout_.splits_backward();  // layer_weights() has the rest
   const Duration products = t.out_dgrad + (splits ? Duration{} : t.out_wgrad) - during_gather;
   if (layout_.cp > 1 && t.core > Duration{}) {
@@ -129,11 +129,12 @@ void StageWriter::layer_weights(std::uint32_t layer) {
 
 void StageWriter::attend(Label label, Duration core, bool backward) {
   const ContextCalls& c = context_[kind_];
-  if (c.exchange != kNone<CallId>) return exchange_during(label, core, backward ? c.exchange_back : c.exchange);
-  const auto exchange = [&](Label what, CallId call) {
-    arrived_ = out_.collective(role_, StreamId::kCp, what, OpClass::kCp, call, {last_compute_});
+  if (c.exchange != kNone<program::CallId>)
+    return exchange_during(label, core, backward ? c.exchange_back : c.exchange);
+  const auto exchange = [&](Label what, program::CallId call) {
+    arrived_ = out_.collective(role_, StreamId::kCp, what, program::OpClass::kCp, call, {last_compute_});
   };
-  if (c.to_heads != kNone<CallId>) {  // backward: the output's gradient comes, those of Q, K, V leave
+  if (c.to_heads != kNone<program::CallId>) {  // backward: the output's gradient comes, those of Q, K, V leave
     exchange(backward ? Label::kExchangeOutput : Label::kExchangeHeads, backward ? c.to_pieces : c.to_heads);
     compute(label, core);
     return exchange(backward ? Label::kExchangeHeads : Label::kExchangeOutput, backward ? c.to_heads : c.to_pieces);
@@ -144,12 +145,13 @@ void StageWriter::attend(Label label, Duration core, bool backward) {
 }
 
 /// Each rank begins with its own keys and values. Those of the others arrive while it works.
-void StageWriter::exchange_during(Label label, Duration core, CallId exchange) {
+void StageWriter::exchange_during(Label label, Duration core, program::CallId exchange) {
   const std::uint32_t pieces = ring_pieces(layout_.cp);
-  const OpId before = last_compute_;
-  std::vector<OpId> arrivals;
+  const program::OpId before = last_compute_;
+  std::vector<program::OpId> arrivals;
   for (std::uint32_t i = 0; i < pieces; ++i) {
-    arrivals.push_back(out_.collective(role_, StreamId::kCp, Label::kExchangeKeys, OpClass::kCp, exchange, {before}));
+    arrivals.push_back(
+        out_.collective(role_, StreamId::kCp, Label::kExchangeKeys, program::OpClass::kCp, exchange, {before}));
   }
   const Duration own = Duration::ps(core.in_ps() / layout_.cp), others = core - own;
   compute(label, own);
@@ -162,9 +164,9 @@ void StageWriter::exchange_during(Label label, Duration core, CallId exchange) {
 
 void StageWriter::input_and_weights(Label input, Duration dgrad, Label weights, Duration wgrad, Label regather,
                                     Label scatter) {
-  const OpId gathered = tp_open(regather);
+  const program::OpId gathered = tp_open(regather);
   compute(input, dgrad);
-  const OpId scattered = tp_close(scatter);
+  const program::OpId scattered = tp_close(scatter);
   arrived_ = layout_.overlap.tp_backward ? gathered : scattered;
   if (!layout_.splits_backward()) compute(weights, wgrad);  // else the gathered input is kept until then
   arrived_ = scattered;
@@ -172,4 +174,4 @@ void StageWriter::input_and_weights(Label input, Duration dgrad, Label weights, 
 
 Duration StageWriter::piece(Duration d) const { return Duration::ps(d.in_ps() / layout_.tp); }
 
-}  // namespace busbar
+}  // namespace busbar::workload

@@ -5,26 +5,28 @@
 #include "busbar/workload/internal/rank_groups.h"
 #include "busbar/workload/internal/stage_writer.h"
 
-namespace busbar {
+namespace busbar::workload {
 
 void StageWriter::prepare_data_calls(ChunkState& chunk) {
   const std::size_t buckets = chunk.plan.bucket_parameters.size();
   for (auto* calls :
        {&chunk.reduce, &chunk.gather, &chunk.spread, &chunk.expert_reduce, &chunk.expert_gather, &chunk.gather_again}) {
-    calls->assign(buckets, kNone<CallId>);
+    calls->assign(buckets, kNone<program::CallId>);
   }
-  chunk.sums.assign(buckets, {kNone<CallId>, kNone<CallId>});
+  chunk.sums.assign(buckets, {kNone<program::CallId>, kNone<program::CallId>});
   chunk.compress.assign(buckets, Duration{});
   chunk.copies.assign(buckets, Duration{});
   for (std::size_t b = 0; b < buckets; ++b) {
     prepare_bucket(chunk, b);
     const std::uint64_t experts = chunk.plan.bucket_experts[b];
     if (experts == 0 || layout_.expert_data_ranks() == 1) continue;
-    const GroupFamily copies = expert_data_groups(layout_, stage_);
-    const Collective reduce = layout_.sharding.zero >= 1 ? Collective::kReduceScatter : Collective::kAllReduce;
+    const collectives::GroupFamily copies = expert_data_groups(layout_, stage_);
+    const collectives::Collective reduce =
+        layout_.sharding.zero >= 1 ? collectives::Collective::kReduceScatter : collectives::Collective::kAllReduce;
     chunk.expert_reduce[b] = call(reduce, experts * layout_.exchange.gradient_bytes, copies);
     if (layout_.sharding.zero >= 1) {
-      chunk.expert_gather[b] = call(Collective::kAllGather, experts * layout_.exchange.parameter_bytes, copies);
+      chunk.expert_gather[b] =
+          call(collectives::Collective::kAllGather, experts * layout_.exchange.parameter_bytes, copies);
     }
   }
 }
@@ -33,24 +35,25 @@ void StageWriter::prepare_bucket(ChunkState& chunk, std::size_t b) {
   if (layout_.data_ranks() == 1) return;
   const std::uint64_t n = chunk.plan.bucket_parameters[b], gradients = n * layout_.exchange.gradient_bytes;
   if (!layout_.shards_optimizer()) {
-    chunk.reduce[b] = call(Collective::kAllReduce, gradients, dp_groups(layout_, stage_));
+    chunk.reduce[b] = call(collectives::Collective::kAllReduce, gradients, dp_groups(layout_, stage_));
     return;
   }
-  const GroupFamily shards = shard_groups(layout_, stage_);
+  const collectives::GroupFamily shards = shard_groups(layout_, stage_);
   const bool whole = layout_.sharding.whole_tensors;
-  chunk.reduce[b] = call(whole ? Collective::kReduce : Collective::kReduceScatter, gradients, shards);
+  chunk.reduce[b] =
+      call(whole ? collectives::Collective::kReduce : collectives::Collective::kReduceScatter, gradients, shards);
   const std::uint64_t parameters = n * layout_.exchange.parameter_bytes;
-  chunk.gather[b] = whole ? call(Collective::kBroadcast, parameters / chunk.plan.tensors_of(b), shards)
-                          : call(Collective::kAllGather, parameters, shards);
+  chunk.gather[b] = whole ? call(collectives::Collective::kBroadcast, parameters / chunk.plan.tensors_of(b), shards)
+                          : call(collectives::Collective::kAllGather, parameters, shards);
   chunk.gather_again[b] = chunk.gather[b];
   if (layout_.sharding.secondary > 0 && layout_.sharding.secondary < layout_.shard_ranks()) {
     LayoutSpec near = layout_;
     near.sharding.group = layout_.sharding.secondary;
-    chunk.gather_again[b] = call(Collective::kAllGather, parameters, shard_groups(near, stage_));
+    chunk.gather_again[b] = call(collectives::Collective::kAllGather, parameters, shard_groups(near, stage_));
   }
   if (layout_.shard_copies() == 1) return;
   const std::uint64_t shard = gradients / layout_.shard_ranks();
-  chunk.spread[b] = call(Collective::kAllReduce, shard, copy_groups(layout_, stage_));
+  chunk.spread[b] = call(collectives::Collective::kAllReduce, shard, copy_groups(layout_, stage_));
 }
 
 /// Replaces the reductions of gradients. Gradients of experts stay as they are. All-to-alls go inside nodes first, so
@@ -59,38 +62,39 @@ void StageWriter::prepare_compressed(ChunkState& chunk, const KernelTable& machi
   const Compression& c = layout_.exchange.compression;
   const double work = c.work >= 0 ? c.work : layout_.exchange.gradient_bytes + 2 * c.bytes;
   const bool sharded = layout_.shards_optimizer();
-  const GroupFamily ranks = sharded ? shard_groups(layout_, stage_) : dp_groups(layout_, stage_);
+  const collectives::GroupFamily ranks = sharded ? shard_groups(layout_, stage_) : dp_groups(layout_, stage_);
   LayoutSpec node = layout_;
   node.sharding.group = std::gcd(layout_.data_ranks(), std::max(1u, machine.scale_up_gpus / layout_.tp));
   const bool two_hops = layout_.sharding.group == 0 && node.sharding.group > 1 &&
                         node.sharding.group % layout_.cp == 0 && node.sharding.group < layout_.data_ranks();
   for (std::size_t b = 0; b < chunk.reduce.size(); ++b) {
-    if (chunk.reduce[b] == kNone<CallId>) continue;
+    if (chunk.reduce[b] == kNone<program::CallId>) continue;
     const auto elements = static_cast<double>(chunk.plan.bucket_parameters[b]);
     const auto wire = static_cast<std::uint64_t>(elements * c.bytes);
     chunk.compress[b] = machine.memory_time(elements * work);
     if (c.exchange == CompressedExchange::kAllReduce) {
-      chunk.reduce[b] = chunk.sums[b][0] = call(Collective::kAllReduce, wire / 2, ranks);
+      chunk.reduce[b] = chunk.sums[b][0] = call(collectives::Collective::kAllReduce, wire / 2, ranks);
     } else if (c.exchange == CompressedExchange::kAllGather) {
-      chunk.reduce[b] = call(Collective::kAllGather, wire * ranks.size(), ranks);
+      chunk.reduce[b] = call(collectives::Collective::kAllGather, wire * ranks.size(), ranks);
     } else if (two_hops) {
-      chunk.reduce[b] = call(Collective::kAllToAll, wire, shard_groups(node, stage_));
-      chunk.sums[b][0] = call(Collective::kAllToAll, wire / node.sharding.group, copy_groups(node, stage_));
+      chunk.reduce[b] = call(collectives::Collective::kAllToAll, wire, shard_groups(node, stage_));
+      chunk.sums[b][0] =
+          call(collectives::Collective::kAllToAll, wire / node.sharding.group, copy_groups(node, stage_));
     } else {
-      chunk.reduce[b] = call(Collective::kAllToAll, wire, ranks);
+      chunk.reduce[b] = call(collectives::Collective::kAllToAll, wire, ranks);
     }
     if (c.exchange == CompressedExchange::kAllToAll && !sharded)
-      chunk.sums[b][1] = call(Collective::kAllGather, wire, ranks);
+      chunk.sums[b][1] = call(collectives::Collective::kAllGather, wire, ranks);
   }
 }
 
-void StageWriter::data_call(Label label, CallId call, OpId after) {
-  if (call == kNone<CallId>) return;
-  last_dp_ = out_.collective(role_, StreamId::kDp, label, OpClass::kDp, call, {after});
+void StageWriter::data_call(Label label, program::CallId call, program::OpId after) {
+  if (call == kNone<program::CallId>) return;
+  last_dp_ = out_.collective(role_, StreamId::kDp, label, program::OpClass::kDp, call, {after});
 }
 
 /// Owners of whole tensors broadcast them one by one, as the parameters are there at once and the roots differ.
-void StageWriter::gather_bucket(const ChunkState& chunk, std::size_t b, OpId after) {
+void StageWriter::gather_bucket(const ChunkState& chunk, std::size_t b, program::OpId after) {
   const std::uint32_t calls = layout_.sharding.whole_tensors ? chunk.plan.tensors_of(b) : 1;
   for (std::uint32_t i = 0; i < calls; ++i) data_call(Label::kGatherParameters, chunk.gather[b], after);
   data_call(Label::kGatherParameters, chunk.expert_gather[b], after);
@@ -100,7 +104,7 @@ void StageWriter::gather_parameters() {
   if (layout_.sharding.zero == 0 || layout_.shards_parameters()) return;
   for (ChunkState& chunk : chunks_) {
     for (std::size_t b = chunk.gather.size(); b-- > 0;) {
-      gather_bucket(chunk, b, kNone<OpId>);
+      gather_bucket(chunk, b, kNone<program::OpId>);
       chunk.gathered[b] = last_dp_;
     }
   }
@@ -115,7 +119,7 @@ void StageWriter::await_parameters(std::uint32_t tensor) {
 void StageWriter::await_again(std::uint32_t tensor) {
   if (layout_.shards_parameters()) out_.also_after(chunk_->gathered[chunk_->plan.bucket_of[tensor]]);
   out_.also_after(fetched_);
-  fetched_ = kNone<OpId>;
+  fetched_ = kNone<program::OpId>;
 }
 
 void StageWriter::fetch(std::uint32_t bucket, bool again) {
@@ -148,17 +152,17 @@ void StageWriter::before_backward_unit(std::uint32_t tensor) {
 }
 
 void StageWriter::offload_layer() {
-  if (host_out_ != kNone<CallId>)
-    out_.collective(role_, StreamId::kHost, Label::kOffload, OpClass::kOther, host_out_, {last_compute_});
+  if (host_out_ != kNone<program::CallId>)
+    out_.collective(role_, StreamId::kHost, Label::kOffload, program::OpClass::kOther, host_out_, {last_compute_});
   else
-    out_.delay(role_, Label::kOffload, OpClass::kOther, host_copy_, {last_compute_}, StreamId::kHost);
+    out_.delay(role_, Label::kOffload, program::OpClass::kOther, host_copy_, {last_compute_}, StreamId::kHost);
 }
 
 void StageWriter::fetch_layer() {
   next_fetched_ =
-      host_in_ != kNone<CallId>
-          ? out_.collective(role_, StreamId::kHost, Label::kFetch, OpClass::kOther, host_in_, {last_compute_})
-          : out_.delay(role_, Label::kFetch, OpClass::kOther, host_copy_, {last_compute_}, StreamId::kHost);
+      host_in_ != kNone<program::CallId>
+          ? out_.collective(role_, StreamId::kHost, Label::kFetch, program::OpClass::kOther, host_in_, {last_compute_})
+          : out_.delay(role_, Label::kFetch, program::OpClass::kOther, host_copy_, {last_compute_}, StreamId::kHost);
 }
 
 void StageWriter::gradient_ready(std::uint32_t tensor) {
@@ -171,17 +175,17 @@ void StageWriter::gradient_ready(std::uint32_t tensor) {
 /// All copies of a micro-batch stand before its reduction, those of gathered parameters too.
 void StageWriter::reduce_bucket(ChunkState& chunk, std::uint32_t bucket) {
   if (chunk.copies[bucket] > Duration{}) compute(Label::kShardCopies, chunk.copies[bucket]);
-  OpId ready = last_compute_;
+  program::OpId ready = last_compute_;
   if (chunk.compress[bucket] > Duration{})
     ready = last_dp_ =
-        out_.delay(role_, Label::kCompress, OpClass::kDp, chunk.compress[bucket], {ready}, StreamId::kDp);
+        out_.delay(role_, Label::kCompress, program::OpClass::kDp, chunk.compress[bucket], {ready}, StreamId::kDp);
   data_call(Label::kReduceGradients, chunk.reduce[bucket], ready);
-  for (const CallId sum : chunk.sums[bucket]) data_call(Label::kReduceGradients, sum, ready);
-  if (last_pass()) data_call(Label::kSpreadGradients, chunk.spread[bucket], kNone<OpId>);
+  for (const program::CallId sum : chunk.sums[bucket]) data_call(Label::kReduceGradients, sum, ready);
+  if (last_pass()) data_call(Label::kSpreadGradients, chunk.spread[bucket], kNone<program::OpId>);
   data_call(Label::kReduceGradients, chunk.expert_reduce[bucket], last_compute_);
 }
 
-OpId StageWriter::reduce_rest() {
+program::OpId StageWriter::reduce_rest() {
   if (!layout_.overlap.grad_reduce && !layout_.shards_gradients()) {
     for (ChunkState& chunk : chunks_) {
       for (std::uint32_t b = 0; b < chunk.reduce.size(); ++b) reduce_bucket(chunk, b);
@@ -190,26 +194,27 @@ OpId StageWriter::reduce_rest() {
   return last_dp_;
 }
 
-OpId StageWriter::across_stages(Label label, CallId call, const std::vector<OpId>& after) {
-  last_dp_ = out_.collective(role_, StreamId::kDp, label, OpClass::kDp, call, {});
-  for (const OpId op : after) out_.also_after(op);
+program::OpId StageWriter::across_stages(Label label, program::CallId call, const std::vector<program::OpId>& after) {
+  last_dp_ = out_.collective(role_, StreamId::kDp, label, program::OpClass::kDp, call, {});
+  for (const program::OpId op : after) out_.also_after(op);
   return last_dp_;
 }
 
-OpId StageWriter::gradient_norm(Duration duration, OpId after) {
-  last_compute_ = out_.delay(role_, Label::kGradientNorm, OpClass::kOptimizer, slowed(duration), {arrived_, after});
-  arrived_ = kNone<OpId>;
+program::OpId StageWriter::gradient_norm(Duration duration, program::OpId after) {
+  last_compute_ =
+      out_.delay(role_, Label::kGradientNorm, program::OpClass::kOptimizer, slowed(duration), {arrived_, after});
+  arrived_ = kNone<program::OpId>;
   take_pending();
   return last_compute_;
 }
 
-void StageWriter::update(const OptimizerTimes& times, OpId norm_sum) {
-  const auto move = [&](std::uint64_t bytes, bool to_host, OpId after) {
-    return out_.collective(role_, StreamId::kCompute, Label::kOptimizer, OpClass::kOptimizer, host_call(bytes, to_host),
-                           {after});
+void StageWriter::update(const OptimizerTimes& times, program::OpId norm_sum) {
+  const auto move = [&](std::uint64_t bytes, bool to_host, program::OpId after) {
+    return out_.collective(role_, StreamId::kCompute, Label::kOptimizer, program::OpClass::kOptimizer,
+                           host_call(bytes, to_host), {after});
   };
   if (times.to_host > 0) norm_sum = move(times.to_host, true, norm_sum);
-  last_compute_ = out_.delay(role_, Label::kOptimizer, OpClass::kOptimizer, slowed(times.update), {norm_sum});
+  last_compute_ = out_.delay(role_, Label::kOptimizer, program::OpClass::kOptimizer, slowed(times.update), {norm_sum});
   if (times.from_host > 0) last_compute_ = move(times.from_host, false, last_compute_);
   if (layout_.sharding.zero >= 1 && !layout_.shards_parameters() && !layout_.overlap.param_gather) {
     for (ChunkState& chunk : chunks_) {
@@ -221,4 +226,4 @@ void StageWriter::update(const OptimizerTimes& times, OpId norm_sum) {
   }
 }
 
-}  // namespace busbar
+}  // namespace busbar::workload

@@ -8,7 +8,7 @@
 #include "busbar/workload/internal/rank_groups.h"
 #include "busbar/workload/internal/stage_writer.h"
 
-namespace busbar {
+namespace busbar::workload {
 namespace {
 
 constexpr double kElement = 2;  // bytes per element of outputs and gradients
@@ -31,7 +31,8 @@ constexpr double kMeanChunks = 256;  // of a pair, in the mean: loads count in s
 
 /// One call where ranks have experts with these loads: each member sends to the ranks of its tokens' experts, or back.
 /// `bytes` is what a rank of mean load sends.
-CollectiveCall uneven_call(const std::vector<double>& loads, bool back, double bytes, GroupFamily groups) {
+program::CollectiveCall uneven_call(const std::vector<double>& loads, bool back, double bytes,
+                                    collectives::GroupFamily groups) {
   const auto chunks = [](double load) { return static_cast<std::uint32_t>(std::lround(load * kMeanChunks)); };
   std::vector<std::uint32_t> begin{0};
   std::uint32_t most = 0;  // chunks of the busiest sender
@@ -41,8 +42,8 @@ CollectiveCall uneven_call(const std::vector<double>& loads, bool back, double b
     most = std::max(most, begin.back() - before);
   }
   const double mean = kMeanChunks * static_cast<double>(loads.size());
-  CollectiveCall c =
-      auto_call(Collective::kAllToAllV, static_cast<std::uint64_t>(bytes * most / mean), std::move(groups));
+  program::CollectiveCall c = auto_call(collectives::Collective::kAllToAllV,
+                                        static_cast<std::uint64_t>(bytes * most / mean), std::move(groups));
   c.pairs.begin = std::move(begin);
   return c;
 }
@@ -77,10 +78,10 @@ void StageWriter::prepare_expert_calls(std::uint32_t scale_up_gpus) {
   const auto by_pair = [&](std::size_t members) {
     return busiest > 1 && members <= kMostUneven && members * layout_.ranks() <= kMostPairs;
   };
-  const auto exchange = [&](double sent, const std::vector<double>& loads, const GroupFamily& members) {
+  const auto exchange = [&](double sent, const std::vector<double>& loads, const collectives::GroupFamily& members) {
     const auto one = [&](bool back, double per_element) {
       return by_pair(loads.size()) ? out_.intern(uneven_call(loads, back, token * sent * per_element, members))
-                                   : call(Collective::kAllToAll, bytes(sent, per_element), members);
+                                   : call(collectives::Collective::kAllToAll, bytes(sent, per_element), members);
     };
     ep_dispatch_ = one(false, there);
     ep_gradient_ = one(false, kElement);
@@ -88,31 +89,34 @@ void StageWriter::prepare_expert_calls(std::uint32_t scale_up_gpus) {
   };
   if (per_place && nodes > 1 && near > 1) {
     exchange(places_of_token(model_, chosen), node_loads(rank_loads(model_, layout_), near), groups.across);
-    ep_fan_out_ = call(Collective::kAllToAll, bytes(ranks, there), groups.inside);
-    ep_fan_in_ = call(Collective::kAllToAll, bytes(ranks, kElement), groups.inside);
+    ep_fan_out_ = call(collectives::Collective::kAllToAll, bytes(ranks, there), groups.inside);
+    ep_fan_in_ = call(collectives::Collective::kAllToAll, bytes(ranks, kElement), groups.inside);
   } else if (layout_.ep > 1) {
     exchange(per_place ? ranks : copies, rank_loads(model_, layout_), expert_groups(layout_, stage_));
   }
   if (layout_.expert_tensor() > 1) {
-    const GroupFamily sharing = expert_tensor_groups(layout_, stage_);
-    ep_gather_ = call(Collective::kAllGather, bytes(copies * layout_.expert_tensor(), kElement), sharing);
-    ep_scatter_ = call(Collective::kReduceScatter, bytes(copies * layout_.expert_tensor(), kElement), sharing);
+    const collectives::GroupFamily sharing = expert_tensor_groups(layout_, stage_);
+    ep_gather_ = call(collectives::Collective::kAllGather, bytes(copies * layout_.expert_tensor(), kElement), sharing);
+    ep_scatter_ =
+        call(collectives::Collective::kReduceScatter, bytes(copies * layout_.expert_tensor(), kElement), sharing);
   }
 }
 
 /// Between nodes and, at the same time, inside each: the next computation waits for both. In a pair of passes the
 /// computation of the other micro-batch comes in between: the next computation waits for the exchange of a layer
 /// before.
-void StageWriter::expert_exchange(Label label, CallId call, CallId inside) {
-  if (call == kNone<CallId>) return;
-  const OpId before = arrived_;
-  arrived_ = out_.collective(role_, StreamId::kEp, label, OpClass::kEp, call, {last_compute_, before});
-  if (inside != kNone<CallId>)
-    arrived_inside_ = out_.collective(role_, StreamId::kTp, label, OpClass::kEp, inside, {last_compute_, before});
+void StageWriter::expert_exchange(Label label, program::CallId call, program::CallId inside) {
+  if (call == kNone<program::CallId>) return;
+  const program::OpId before = arrived_;
+  arrived_ = out_.collective(role_, StreamId::kEp, label, program::OpClass::kEp, call, {last_compute_, before});
+  if (inside != kNone<program::CallId>)
+    arrived_inside_ =
+        out_.collective(role_, StreamId::kTp, label, program::OpClass::kEp, inside, {last_compute_, before});
   hides_ += paired_ ? layout_.experts.overlap : 0;
-  if (hides_ < 1) return hidden_.fill(kNone<OpId>);  // streams run in order: who waits for this one waits for those
+  if (hides_ < 1)
+    return hidden_.fill(kNone<program::OpId>);  // streams run in order: who waits for this one waits for those
   hides_ -= 1;
-  const OpId now = arrived_, now_inside = arrived_inside_;
+  const program::OpId now = arrived_, now_inside = arrived_inside_;
   arrived_ = hidden_[0];
   arrived_inside_ = hidden_[1];
   std::copy(hidden_.begin() + 2, hidden_.end(), hidden_.begin());
@@ -120,11 +124,11 @@ void StageWriter::expert_exchange(Label label, CallId call, CallId inside) {
   hidden_.back() = now_inside;
 }
 
-void StageWriter::expert_tensor(Label label, CallId call) {
-  if (call == kNone<CallId>) return;
-  arrived_ =
-      out_.collective(role_, StreamId::kTp, label, OpClass::kTp, call, {last_compute_, arrived_, arrived_inside_});
-  arrived_inside_ = kNone<OpId>;
+void StageWriter::expert_tensor(Label label, program::CallId call) {
+  if (call == kNone<program::CallId>) return;
+  arrived_ = out_.collective(role_, StreamId::kTp, label, program::OpClass::kTp, call,
+                             {last_compute_, arrived_, arrived_inside_});
+  arrived_inside_ = kNone<program::OpId>;
 }
 
 void StageWriter::forward_experts(std::uint32_t layer, Run run) {
@@ -166,4 +170,4 @@ void StageWriter::backward_experts(std::uint32_t layer) {
   compute(Label::kNormBack, t.norm_back);
 }
 
-}  // namespace busbar
+}  // namespace busbar::workload

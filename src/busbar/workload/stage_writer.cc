@@ -9,7 +9,7 @@
 #include "busbar/workload/internal/rank_groups.h"
 #include "busbar/workload/memory.h"
 
-namespace busbar {
+namespace busbar::workload {
 namespace {
 
 constexpr std::uint64_t kBf16Bytes = 2, kStateBytes = 4;
@@ -35,7 +35,7 @@ StageWriter::StageWriter(ProgramWriter& out, const ModelSpec& model, const Layou
                                 : layout.offload.activations ? kHostStreams
                                 : layout.cp > 1              ? kCpStreams
                                                              : kPlainStreams;
-  hidden_.fill(kNone<OpId>);
+  hidden_.fill(kNone<program::OpId>);
   role_ = out.add_role(fmt::format("stage {}", stage), stage_ranks(layout, stage), streams);
   if (layout.offload.activations) {
     const double bytes = static_cast<double>(most_activation_bytes(model, layout));
@@ -52,7 +52,7 @@ StageWriter::StageWriter(ProgramWriter& out, const ModelSpec& model, const Layou
     ChunkState chunk;
     chunk.plan = plan_buckets(model_, layout_, stage_, c);
     chunk.first_layer = first_layer_of(layout_, layout_.virtual_stage(stage_, c));
-    chunk.gathered.assign(chunk.plan.bucket_parameters.size(), kNone<OpId>);
+    chunk.gathered.assign(chunk.plan.bucket_parameters.size(), kNone<program::OpId>);
     prepare_data_calls(chunk);
     if (layout_.shards_parameters() && layout_.data_ranks() > 1)
       for (std::size_t b = 0; b < chunk.copies.size(); ++b)
@@ -62,15 +62,16 @@ StageWriter::StageWriter(ProgramWriter& out, const ModelSpec& model, const Layou
   }
 }
 
-CallId StageWriter::call(Collective op, std::uint64_t bytes, GroupFamily groups) {
+program::CallId StageWriter::call(collectives::Collective op, std::uint64_t bytes, collectives::GroupFamily groups) {
   return out_.intern(auto_call(op, bytes, std::move(groups)));
 }
 
 /// Copy engines move the bytes: no library chooses.
-CallId StageWriter::host_call(std::uint64_t bytes, bool to_host) {
-  CollectiveCall c = auto_call(Collective::kSendRecv, bytes, host_pairs(layout_, stage_, host_ranks_, to_host));
+program::CallId StageWriter::host_call(std::uint64_t bytes, bool to_host) {
+  program::CollectiveCall c =
+      auto_call(collectives::Collective::kSendRecv, bytes, host_pairs(layout_, stage_, host_ranks_, to_host));
   c.algorithm = "direct";
-  c.protocol = Protocol::kSimple;
+  c.protocol = program::Protocol::kSimple;
   return out_.intern(std::move(c));
 }
 
@@ -82,10 +83,10 @@ StageWriter::ContextCalls StageWriter::context_calls(const MixerSpec& mixer) {
   const std::uint32_t key_heads = mixer_key_heads(mixer), width = attention_width(mixer);
   const std::uint64_t heads = key_heads < layout_.tp ? 1 : key_heads / layout_.tp;
   const std::uint64_t queries = mixer_heads(mixer) / layout_.tp;
-  const GroupFamily family = cp_groups(layout_, stage_);
+  const collectives::GroupFamily family = cp_groups(layout_, stage_);
   if (mixer.kind == MixerKind::kState && layout_.context != ContextParallel::kAllToAll) {
     const std::uint64_t state = kStateBytes * queries * mixer.state.key_dim * mixer.state.value_dim;
-    c.gather = c.scatter = call(Collective::kAllGather, state * layout_.cp * layout_.batch.micro, family);
+    c.gather = c.scatter = call(collectives::Collective::kAllGather, state * layout_.cp * layout_.batch.micro, family);
     return c;
   }
   const std::uint64_t keys = 2 * kBf16Bytes * layout_.tokens() * layout_.cp * heads * width;
@@ -93,15 +94,16 @@ StageWriter::ContextCalls StageWriter::context_calls(const MixerSpec& mixer) {
     const std::uint64_t head = kBf16Bytes * layout_.tokens() * width;
     // A rank needs at least one key-value head: if there are fewer than ranks, copies are sent.
     const std::uint64_t pairs = 2 * std::max<std::uint64_t>(heads, layout_.cp);
-    c.to_heads = call(Collective::kAllToAll, head * (queries + pairs), family);
-    c.to_pieces = call(Collective::kAllToAll, head * queries, family);
+    c.to_heads = call(collectives::Collective::kAllToAll, head * (queries + pairs), family);
+    c.to_pieces = call(collectives::Collective::kAllToAll, head * queries, family);
   } else if (layout_.context == ContextParallel::kRing) {
     const std::uint32_t pieces = ring_pieces(layout_.cp);
-    c.exchange = call(Collective::kAllGather, keys / pieces, family);
-    c.exchange_back = call(Collective::kAllGather, 2 * keys / pieces, family);  // their gradients travel too
+    c.exchange = call(collectives::Collective::kAllGather, keys / pieces, family);
+    c.exchange_back =
+        call(collectives::Collective::kAllGather, 2 * keys / pieces, family);  // their gradients travel too
   } else {
-    c.gather = call(Collective::kAllGather, keys, family);
-    c.scatter = call(Collective::kReduceScatter, keys, family);
+    c.gather = call(collectives::Collective::kAllGather, keys, family);
+    c.scatter = call(collectives::Collective::kReduceScatter, keys, family);
   }
   return c;
 }
@@ -109,19 +111,19 @@ StageWriter::ContextCalls StageWriter::context_calls(const MixerSpec& mixer) {
 void StageWriter::prepare_calls() {
   const std::uint64_t states = kBf16Bytes * layout_.tokens() * model_.hidden;
   if (layout_.tp > 1) {
-    const GroupFamily tp_family = tp_groups(layout_, stage_);
+    const collectives::GroupFamily tp_family = tp_groups(layout_, stage_);
     if (sequence_parallel_) {
-      tp_gather_ = call(Collective::kAllGather, states, tp_family);
-      tp_scatter_ = call(Collective::kReduceScatter, states, tp_family);
+      tp_gather_ = call(collectives::Collective::kAllGather, states, tp_family);
+      tp_scatter_ = call(collectives::Collective::kReduceScatter, states, tp_family);
       if (overlap_tp_) {
-        tp_scatter_first_ = call(Collective::kReduceScatter, states - states / kScatterChunks, tp_family);
-        tp_scatter_last_ = call(Collective::kReduceScatter, states / kScatterChunks, tp_family);
+        tp_scatter_first_ = call(collectives::Collective::kReduceScatter, states - states / kScatterChunks, tp_family);
+        tp_scatter_last_ = call(collectives::Collective::kReduceScatter, states / kScatterChunks, tp_family);
       }
     } else {
-      tp_reduce_ = call(Collective::kAllReduce, states, tp_family);
+      tp_reduce_ = call(collectives::Collective::kAllReduce, states, tp_family);
     }
     if (stage_ == layout_.last_stage()) {
-      tp_loss_ = call(Collective::kAllReduce, kLossTermBytes * layout_.tokens(), tp_family);
+      tp_loss_ = call(collectives::Collective::kAllReduce, kLossTermBytes * layout_.tokens(), tp_family);
     }
   }
   if (layout_.cp > 1)
@@ -130,7 +132,7 @@ void StageWriter::prepare_calls() {
   const std::uint64_t sent = sequence_parallel_ ? states / layout_.tp : states;
   const std::uint32_t next = (stage_ + 1) % layout_.pp, previous = (stage_ + layout_.pp - 1) % layout_.pp;
   const auto to = [&](std::uint32_t peer) {  // member 0 sends
-    return call(Collective::kSendRecv, sent, stage_pairs(layout_, stage_, peer));
+    return call(collectives::Collective::kSendRecv, sent, stage_pairs(layout_, stage_, peer));
   };
   const bool around =
       layout_.vpp > 1 && layout_.schedule == PipelineSchedule::k1F1B;  // from the last stage to the first
@@ -204,12 +206,12 @@ StageWriter::Entry StageWriter::entry() const {
   return {last_compute_,
           arrived_,
           blocking_send_,
-          receiving_ ? ProgramWriter::promised(awaited_) : kNone<OpId>,
+          receiving_ ? ProgramWriter::promised(awaited_) : kNone<program::OpId>,
           hidden_[0],
           hidden_[1],
           hidden_[2],
           hidden_[3],
-          receiving_pair_ ? ProgramWriter::promised(awaited_pair_) : kNone<OpId>};
+          receiving_pair_ ? ProgramWriter::promised(awaited_pair_) : kNone<program::OpId>};
 }
 
 /// Writes the pass, or repeats an earlier one that had the same dependencies present.
@@ -217,32 +219,32 @@ void StageWriter::repeat(const PipelineStep& step, std::uint32_t first_layer, st
   const Entry before = entry();
   const auto same = [&](const Written& w) {
     for (std::size_t i = 0; i < before.size(); ++i)
-      if ((w.before[i] == kNone<OpId>) != (before[i] == kNone<OpId>)) return false;
+      if ((w.before[i] == kNone<program::OpId>) != (before[i] == kNone<program::OpId>)) return false;
     return w.step.forward == step.forward && w.step.chunk == step.chunk && w.step.part == step.part &&
            w.paired == paired_;
   };
   const auto known = std::find_if(written_.begin(), written_.end(), same);
   if (known == written_.end()) {
-    const OpId first = out_.next();
+    const program::OpId first = out_.next();
     out_.begin_pass(before);
     write(step, first_layer, layers);
     const std::uint32_t pass = out_.end_pass();
     if (pass != ProgramWriter::kNoPass) written_.push_back({step, paired_, before, entry(), first, pass});
     return;
   }
-  const OpId first = out_.repeat_pass(known->pass, role_, before);
-  const auto moved = [&](OpId after) {
-    if (after == kNone<OpId>) return after;
+  const program::OpId first = out_.repeat_pass(known->pass, role_, before);
+  const auto moved = [&](program::OpId after) {
+    if (after == kNone<program::OpId>) return after;
     for (std::size_t i = 0; i < before.size(); ++i)
       if (after == known->before[i]) return before[i];
-    return static_cast<OpId>(index(after) - index(known->first) + index(first));
+    return static_cast<program::OpId>(index(after) - index(known->first) + index(first));
   };
   last_compute_ = moved(known->after[0]);
   arrived_ = moved(known->after[1]);
   blocking_send_ = moved(known->after[2]);
-  receiving_ = known->after[3] != kNone<OpId>;
+  receiving_ = known->after[3] != kNone<program::OpId>;
   for (std::size_t i = 0; i < kHidden; ++i) hidden_[i] = moved(known->after[4 + i]);
-  receiving_pair_ = known->after[4 + kHidden] != kNone<OpId>;
+  receiving_pair_ = known->after[4 + kHidden] != kNone<program::OpId>;
 }
 
 void StageWriter::forward(std::uint32_t first_layer, std::uint32_t layers) {
@@ -373,35 +375,35 @@ void StageWriter::receive_pair(const PipelineStep& step) {
 
 void StageWriter::send(bool forward) {
   const bool goes_back = layout_.goes_back() && virtual_stage_ >= layout_.pp;  // up the V
-  const CallId call = forward != goes_back ? send_next_ : send_previous_;
+  const program::CallId call = forward != goes_back ? send_next_ : send_previous_;
   const Label label = forward ? Label::kSendForward : Label::kSendBackward;
-  const OpId op = out_.collective(role_, StreamId::kPp, label, OpClass::kPp, call,
-                                  {last_compute_, arrived_, hidden_[kHidden - 2], hidden_[kHidden - 1]});
+  const program::OpId op = out_.collective(role_, StreamId::kPp, label, program::OpClass::kPp, call,
+                                           {last_compute_, arrived_, hidden_[kHidden - 2], hidden_[kHidden - 1]});
   out_.keep({promise_key(forward, virtual_stage_, micro_batch_)}, op);
   if (blocking_p2p_) blocking_send_ = op;
 }
 
 void StageWriter::take_pending() {
   out_.also_after(blocking_send_);
-  blocking_send_ = kNone<OpId>;
+  blocking_send_ = kNone<program::OpId>;
   if (receiving_) out_.also_after(awaited_);
   receiving_ = false;
   if (receiving_pair_) out_.also_after(awaited_pair_);
   receiving_pair_ = false;
 }
 
-OpId StageWriter::compute(Label label, Duration d) {
-  last_compute_ = out_.delay(role_, label, OpClass::kCompute, slowed(d), {arrived_, arrived_inside_});
-  arrived_ = arrived_inside_ = kNone<OpId>;
+program::OpId StageWriter::compute(Label label, Duration d) {
+  last_compute_ = out_.delay(role_, label, program::OpClass::kCompute, slowed(d), {arrived_, arrived_inside_});
+  arrived_ = arrived_inside_ = kNone<program::OpId>;
   take_pending();
   return last_compute_;
 }
 
-OpId StageWriter::tp(Label label, CallId call) {
-  if (call == kNone<CallId>) return kNone<OpId>;
-  const OpId op = out_.collective(role_, StreamId::kTp, label, OpClass::kTp, call, {last_compute_});
+program::OpId StageWriter::tp(Label label, program::CallId call) {
+  if (call == kNone<program::CallId>) return kNone<program::OpId>;
+  const program::OpId op = out_.collective(role_, StreamId::kTp, label, program::OpClass::kTp, call, {last_compute_});
   take_pending();
   return op;
 }
 
-}  // namespace busbar
+}  // namespace busbar::workload

@@ -5,7 +5,7 @@
 #include "busbar/workload/layout.h"
 #include "busbar/workload/model.h"
 
-namespace busbar {
+namespace busbar::workload {
 
 inline ModelSpec llama3_70b() {
   ModelSpec m;
@@ -94,4 +94,4 @@ inline LayoutSpec main_layout(std::uint32_t pp, std::uint32_t vpp) {
   return std::move(resolved).value();
 }
 
-}  // namespace busbar
+}  // namespace busbar::workload

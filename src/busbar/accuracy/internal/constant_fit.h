@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace busbar {
+namespace busbar::accuracy {
 
 /// A configuration whose predicted time is known as a function of its two constants.
 struct FitRow {
@@ -23,4 +23,4 @@ struct FitRow {
 std::vector<double> fit_constants(const std::vector<const FitRow*>& rows, std::vector<double> start,
                                   const std::vector<std::size_t>& free);
 
-}  // namespace busbar
+}  // namespace busbar::accuracy

@@ -9,7 +9,7 @@
 
 #include "busbar/accuracy/internal/measured_machine.h"
 
-namespace busbar {
+namespace busbar::accuracy {
 
 /// `T` is the data that a kind of row needs of its machine.
 template <typename T>
@@ -35,4 +35,4 @@ class MachineCache {
   std::map<std::string, Result<std::unique_ptr<T>>> machines_;
 };
 
-}  // namespace busbar
+}  // namespace busbar::accuracy

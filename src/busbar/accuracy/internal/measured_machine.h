@@ -10,7 +10,7 @@
 #include "busbar/spec/catalog.h"
 #include "busbar/spec/cluster.h"
 
-namespace busbar {
+namespace busbar::accuracy {
 
 struct MeasuredMachine {
   std::string node;                    ///< catalogue name of the board
@@ -22,12 +22,12 @@ struct MeasuredMachine {
 
 /// `row` as a cluster file. Error kUnsupported: missing or inexpressible data, in a few words that are equal for equal
 /// reasons; kInvalid: the table is wrong.
-Result<MeasuredMachine> machine_of_row(const CsvTable& table, std::size_t row, const Catalog& catalog);
+Result<MeasuredMachine> machine_of_row(const CsvTable& table, std::size_t row, const spec::Catalog& catalog);
 
 /// The GPUs that take part, in order of ranks; `topology` was built from m.text.
-Result<std::vector<DeviceId>> gpus_taking_part(const MeasuredMachine& m, const Topology& topology);
+Result<std::vector<topology::DeviceId>> gpus_taking_part(const MeasuredMachine& m, const topology::Topology& topology);
 
 /// The entry of networks/ for a fabric of the measured tables and a port rate in Gb/s; empty: none.
-std::string network_of(const std::string& fabric, int gbps, int nics, const Catalog& catalog);
+std::string network_of(const std::string& fabric, int gbps, int nics, const spec::Catalog& catalog);
 
-}  // namespace busbar
+}  // namespace busbar::accuracy

@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-namespace busbar {
+namespace busbar::accuracy {
 
 /// An unknown that is no fault: it shifts the logarithm of each time by `slope` x value, with the value in [low, high].
 struct Nuisance {
@@ -16,4 +16,4 @@ struct Nuisance {
 /// `error`: logarithm of measured / predicted time; all per size. Solved by coordinates in order; deterministic.
 double least_squares(std::span<const double> error, std::span<const double> noise, std::span<const Nuisance> nuisances);
 
-}  // namespace busbar
+}  // namespace busbar::accuracy

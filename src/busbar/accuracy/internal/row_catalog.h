@@ -8,18 +8,18 @@
 #include "busbar/spec/catalog.h"
 #include "busbar/workload/model.h"
 
-namespace busbar {
+namespace busbar::accuracy {
 
 class RowCatalog {
  public:
   explicit RowCatalog(const std::string& folder) : catalog_(folder) {}
-  const Catalog& catalog() const { return catalog_; }
+  const spec::Catalog& catalog() const { return catalog_; }
   /// All models that can be read, by name.
-  const std::vector<ModelSpec>& models();
+  const std::vector<workload::ModelSpec>& models();
 
  private:
-  Catalog catalog_;
-  std::optional<std::vector<ModelSpec>> models_;
+  spec::Catalog catalog_;
+  std::optional<std::vector<workload::ModelSpec>> models_;
 };
 
-}  // namespace busbar
+}  // namespace busbar::accuracy

@@ -5,7 +5,7 @@
 #include "busbar/accuracy/scored_row.h"
 #include "busbar/base/csv.h"
 
-namespace busbar {
+namespace busbar::accuracy {
 
 /// The cluster is empty: machine_of_row() knows it. Columns: model and its sizes; degrees, batch, precision, zero_fsdp,
 /// sequence_parallel, recompute, overlap, loss; framework and framework_release; and `set`, whose words, separated by
@@ -14,4 +14,4 @@ namespace busbar {
 /// equal words for equal reasons.
 Result<StepQuestion> question_of_row(const CsvTable& table, std::size_t row, RowCatalog& catalog);
 
-}  // namespace busbar
+}  // namespace busbar::accuracy

@@ -5,7 +5,7 @@
 
 #include "busbar/api/internal/time_limit.h"
 
-namespace busbar {
+namespace busbar::api {
 
 /// While one exists, SIGINT stops `limit`; then the handler of the program runs. Null, or while another call watches:
 /// changes nothing.
@@ -20,4 +20,4 @@ class InterruptWatch {
   bool watches_ = false;
 };
 
-}  // namespace busbar
+}  // namespace busbar::api

@@ -6,7 +6,7 @@
 #include <mutex>
 #include <thread>
 
-namespace busbar {
+namespace busbar::api {
 
 class TimeLimit {
  public:
@@ -26,4 +26,4 @@ class TimeLimit {
   std::thread watch_;
 };
 
-}  // namespace busbar
+}  // namespace busbar::api

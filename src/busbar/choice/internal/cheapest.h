@@ -6,7 +6,7 @@
 
 #include "busbar/collectives/schedule.h"
 
-namespace busbar {
+namespace busbar::choice {
 
 class PairPrices {
  public:
@@ -27,7 +27,7 @@ std::vector<std::uint32_t> cheapest_ring(const PairPrices& prices, const std::ve
 
 /// The tree with these neighbours of each rank, rooted at `root`, or at its centre for the fewest rounds. The result
 /// does not depend on the order of neighbours.
-GivenTree rooted_at(std::vector<std::vector<std::uint32_t>> near, std::uint32_t root);
-GivenTree rooted_at_centre(std::vector<std::vector<std::uint32_t>> near);
+collectives::GivenTree rooted_at(std::vector<std::vector<std::uint32_t>> near, std::uint32_t root);
+collectives::GivenTree rooted_at_centre(std::vector<std::vector<std::uint32_t>> near);
 
-}  // namespace busbar
+}  // namespace busbar::choice

@@ -11,16 +11,16 @@
 #include "busbar/choice/internal/rank_routes.h"
 #include "busbar/collectives/forest.h"
 
-namespace busbar {
+namespace busbar::choice {
 
 struct ForestPacking {
-  std::vector<ForestTree> trees;
+  std::vector<collectives::ForestTree> trees;
   double busiest_ps_per_byte = 0;  ///< busy time of the busiest link per byte of S
 };
 
 struct ForestRequest {
   /// all_gather: trees down; reduce_scatter: up; all_reduce: both.
-  Collective op{};
+  collectives::Collective op{};
   std::uint32_t nodes = 1;       ///< number of nodes of the routes; each tree's share goes around rings of all nodes
   std::uint32_t most_trees = 1;  ///< but at least one per rank
   double per_depth = 0;          ///< see TreeUse
@@ -33,4 +33,4 @@ struct ForestRequest {
 /// five times each; 8 ranks 5 ms, 64 ranks 0.3 s.
 std::vector<ForestPacking> pack_forests(const RankRoutes& routes, const ForestRequest& request);
 
-}  // namespace busbar
+}  // namespace busbar::choice

@@ -13,7 +13,7 @@
 
 #include "busbar/choice/internal/rank_routes.h"
 
-namespace busbar {
+namespace busbar::choice {
 
 /// In which directions payloads use the edges of a tree.
 struct TreeUse {
@@ -96,4 +96,4 @@ void add_or_weigh(std::vector<Weighted>& found, Weighted one, Same same) {
     ++known->weight;
 }
 
-}  // namespace busbar
+}  // namespace busbar::choice

@@ -15,14 +15,14 @@
 #include "busbar/choice/internal/rank_routes.h"
 #include "busbar/collectives/builders.h"
 
-namespace busbar {
+namespace busbar::choice {
 
 /// How the buffer travels: around rings or up and down trees.
 enum class PackingShape : std::uint8_t { kRings, kTrees };
 
 struct Packing {
   std::vector<std::vector<std::uint32_t>> orders;  ///< kRings: rank at each position, one per channel, root first
-  std::vector<WeightedTree> trees;                 ///< kTrees
+  std::vector<collectives::WeightedTree> trees;    ///< kTrees
   double busiest_ps_per_byte = 0;                  ///< busy time of the busiest link per byte of S
 
   std::size_t size() const { return orders.empty() ? trees.size() : orders.size(); }
@@ -31,6 +31,7 @@ struct Packing {
 /// The best packing found with 1, 2, 3, 4, 6, 8, 12, 16, 24 and 32 units; among equals the one with fewer units. Empty
 /// if a rank cannot be reached, or if trees cannot do this collective. Cost: units x ranks^2 x links of a route, a few
 /// times; 0.1 s for 64 ranks.
-Packing pack(const RankRoutes& routes, Collective op, std::uint32_t root, PackingShape shape, std::uint32_t most_units);
+Packing pack(const RankRoutes& routes, collectives::Collective op, std::uint32_t root, PackingShape shape,
+             std::uint32_t most_units);
 
-}  // namespace busbar
+}  // namespace busbar::choice

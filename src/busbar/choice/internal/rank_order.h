@@ -7,7 +7,7 @@
 
 #include "busbar/choice/internal/rank_routes.h"
 
-namespace busbar {
+namespace busbar::choice {
 
 /// The ranks in an order given by their routes alone, `root` told from the others: colours of ranks are refined by
 /// those of the links on their routes, and the other way round; while several ranks have one colour, one of the
@@ -15,4 +15,4 @@ namespace busbar {
 /// no route tells apart. Source: colour refinement, B. Weisfeiler, A. Leman, 1968. Cost: up to ranks^3 x log(ranks).
 std::vector<std::uint32_t> order_by_routes(const RankRoutes& routes, std::optional<std::uint32_t> root);
 
-}  // namespace busbar
+}  // namespace busbar::choice

@@ -11,7 +11,7 @@
 #include "busbar/program/program.h"
 #include "busbar/routing/placement.h"
 
-namespace busbar {
+namespace busbar::choice {
 
 class RankRoutes {
  public:
@@ -23,11 +23,12 @@ class RankRoutes {
   /// The routes of group 0 of `call`, as the engines route them, over all NICs of a rank. With `equal_rates` as if all
   /// links were equally fast.
   /// Cost: one routing per ordered pair of ranks and NIC.
-  RankRoutes(const Router& router, const Placement& placement, const CollectiveCall& call, bool equal_rates = false);
+  RankRoutes(const routing::Router& router, const routing::Placement& placement, const program::CollectiveCall& call,
+             bool equal_rates = false);
   /// Routes inside nodes, which are given by their ranks place by place, and from each node to the next.
   /// Precondition: at least two nodes, with equally many ranks.
-  RankRoutes(const Router& router, const Placement& placement, std::span<const std::vector<std::uint32_t>> nodes,
-             const Shortcuts& shortcuts);
+  RankRoutes(const routing::Router& router, const routing::Placement& placement,
+             std::span<const std::vector<std::uint32_t>> nodes, const Shortcuts& shortcuts);
 
   std::uint32_t ranks() const { return ranks_; }
   std::uint32_t links() const { return links_; }
@@ -55,4 +56,4 @@ class RankRoutes {
   std::vector<Part> parts_;
 };
 
-}  // namespace busbar
+}  // namespace busbar::choice

@@ -7,7 +7,7 @@
 
 #include "busbar/collectives/schedule.h"
 
-namespace busbar {
+namespace busbar::collectives {
 
 /// Ranks and chunks are 32-bit ids, and chunk counts grow with the ranks. Above any machine, far below 2^32.
 inline constexpr std::uint32_t kMaxRanks = 1u << 26;
@@ -26,4 +26,4 @@ Status check_tree(const GivenTree& tree, std::uint32_t ranks, std::size_t number
 /// {"ring", "tree"} of "hierarchical(ring,tree)"; empty for a plain name. Error: what is malformed.
 Result<std::vector<std::string_view>> arguments_of(std::string_view algorithm);
 
-}  // namespace busbar
+}  // namespace busbar::collectives

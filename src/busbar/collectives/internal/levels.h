@@ -7,7 +7,7 @@
 
 #include "busbar/collectives/schedule.h"
 
-namespace busbar {
+namespace busbar::collectives {
 
 /// The algorithm of one level.
 enum class LevelAlgorithm : std::uint8_t { kRing, kTree, kHalvingDoubling, kPat, kDirect, kNvls };
@@ -42,4 +42,4 @@ std::uint32_t rooted_chunks(std::span<const RankLevel> levels);
 /// Where the chunks of add_levels are in the buffer: the digit of the last level is the fastest.
 std::vector<Axis> layout_of(std::span<const RankLevel> levels);
 
-}  // namespace busbar
+}  // namespace busbar::collectives

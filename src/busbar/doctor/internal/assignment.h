@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <string_view>
 
-namespace busbar {
+namespace busbar::doctor {
 
 /// Whether "NAME=VALUE" at `at` of the line is a line of an environment, or a part of a command that sets it:
 ///   NAME=1    $ export NAME=1    A=2 NAME=1 ./x    mpirun -x NAME=1    --export=ALL,NAME=1    "Env": ["NAME=1"]
@@ -16,4 +16,4 @@ bool is_assignment(std::string_view line, std::size_t at);
 ///   NAME=1 mpirun -H n1,n2 ./x
 bool stays_on_host(std::string_view line, std::size_t at);
 
-}  // namespace busbar
+}  // namespace busbar::doctor

@@ -7,7 +7,7 @@
 #include "busbar/doctor/evidence.h"
 #include "busbar/doctor/rule.h"
 
-namespace busbar {
+namespace busbar::doctor {
 
 /// A way to fulfil a condition: the facts of the first clause that are its subject, and those of further clauses.
 struct Fulfilment {
@@ -20,4 +20,4 @@ std::vector<Fulfilment> fulfilments(const Rule& rule, const Evidence& evidence);
 /// '*' matches any text, '?' one character, '#' one digit; letters match in either case.
 bool glob_matches(std::string_view pattern, std::string_view text);
 
-}  // namespace busbar
+}  // namespace busbar::doctor

@@ -9,31 +9,32 @@
 #include "busbar/doctor/log_against_machine.h"
 #include "busbar/nccl/tuning.h"
 
-namespace busbar {
+namespace busbar::doctor {
 
 struct LoggedJob {
-  const NcclLog* log = nullptr;
-  const LoggedCommunicator* said = nullptr;
-  ExpectOptions options;       ///< with release and settings of the log
-  Cluster sound;               ///< as described
-  Cluster cluster;             ///< with the settings of the log applied
-  std::vector<DeviceId> gpus;  ///< by rank
-  NcclComm comm;
-  NcclTuning tuning;
+  const formats::NcclLog* log = nullptr;
+  const formats::LoggedCommunicator* said = nullptr;
+  accuracy::ExpectOptions options;       ///< with release and settings of the log
+  spec::Cluster sound;                   ///< as described
+  spec::Cluster cluster;                 ///< with the settings of the log applied
+  std::vector<topology::DeviceId> gpus;  ///< by rank
+  nccl::NcclComm comm;
+  nccl::NcclTuning tuning;
 };
 
 /// The log's largest communicator; null without any of two ranks.
-const LoggedCommunicator* largest_communicator(const NcclLog& log);
+const formats::LoggedCommunicator* largest_communicator(const formats::NcclLog& log);
 
 /// Rank r of `said` runs on the result[r]. Error kInvalid if the machine is too small.
-Result<std::vector<DeviceId>> gpus_of_ranks(const LoggedCommunicator& said, const Topology& topology);
+Result<std::vector<topology::DeviceId>> gpus_of_ranks(const formats::LoggedCommunicator& said,
+                                                      const topology::Topology& topology);
 
 /// The communicator of the job's GPUs with these settings.
-Result<NcclComm> comm_of_job(const LoggedJob& job, const NcclSettings& settings);
+Result<nccl::NcclComm> comm_of_job(const LoggedJob& job, const nccl::NcclSettings& settings);
 
 /// Predicted time in microseconds of one call over the ranks of the job, with more variables ("NCCL_NVLS_ENABLE=0") and
 /// without the cables of these parts. `op`, `bytes`: the call.
-Result<double> time_of_job(const LoggedJob& job, Collective op, std::uint64_t bytes,
+Result<double> time_of_job(const LoggedJob& job, collectives::Collective op, std::uint64_t bytes,
                            const std::vector<std::string>& variables = {}, const std::vector<std::string>& failed = {});
 
 /// What differs in the network, the transports and the NICs.
@@ -52,11 +53,11 @@ std::optional<double> price(const LoggedJob& job, LogDifference& difference, con
 
 /// The same for fewer channels. `logged`: the communicator with the numbers of channels of the log. The prediction
 /// limits channels by their links alone, so an upper bound of the cost is added.
-void price_channels(const LoggedJob& job, LogDifference& difference, const NcclComm& logged,
+void price_channels(const LoggedJob& job, LogDifference& difference, const nccl::NcclComm& logged,
                     const std::vector<std::string>& variables);
 
 /// Adds the cost of the rings or trees of the log, in place of those of the rules.
 void price_rings(const LoggedJob& job, LogDifference& difference);
 void price_trees(const LoggedJob& job, LogDifference& difference);
 
-}  // namespace busbar
+}  // namespace busbar::doctor

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-namespace busbar {
+namespace busbar::doctor {
 
 /// Follows the lines of a text. A row counts only below the header that names its columns; any other line that is not
 /// empty ends the matrix.
@@ -18,4 +18,4 @@ class NicDistances {
   std::vector<bool> nic_;  ///< per column of a device; empty: outside a matrix
 };
 
-}  // namespace busbar
+}  // namespace busbar::doctor

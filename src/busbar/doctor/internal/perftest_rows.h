@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace busbar {
+namespace busbar::doctor {
 
 /// Follows the lines of a text.
 class PerftestRows {
@@ -19,4 +19,4 @@ class PerftestRows {
   bool both_ways_ = false;  ///< the rows are sums of two directions
 };
 
-}  // namespace busbar
+}  // namespace busbar::doctor

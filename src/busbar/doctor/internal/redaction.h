@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace busbar {
+namespace busbar::doctor {
 
 /// Stable within one run: equal originals give equal pseudonyms, so a reader can still follow a host, a port or a
 /// network. Replaced are
@@ -49,4 +49,4 @@ class Redaction {
   std::set<std::string, std::less<>> hosts_, users_;
 };
 
-}  // namespace busbar
+}  // namespace busbar::doctor

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-namespace busbar {
+namespace busbar::doctor {
 
 struct TextSpan {
   std::size_t begin = 0, end = 0;
@@ -29,4 +29,4 @@ class PemBlocks {
   int left_ = 0;  ///< lines that may still be of the block
 };
 
-}  // namespace busbar
+}  // namespace busbar::doctor

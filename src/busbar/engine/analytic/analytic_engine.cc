@@ -3,34 +3,36 @@
 
 #include "busbar/engine/prepared.h"
 
-namespace busbar {
+namespace busbar::engine {
 namespace {
 
 class AnalyticEngine final : public Engine {
  public:
-  AnalyticEngine(const Router& router, const Placement& placement, const EngineOptions& options)
+  AnalyticEngine(const routing::Router& router, const routing::Placement& placement, const EngineOptions& options)
       : calls_(router, placement, closed_forms(options)) {}
 
-  Result<CallId> prepare(const CollectiveCall& call) override {
-    BUSBAR_ASSIGN(const CallId id, calls_.prepare(call));
+  Result<program::CallId> prepare(const program::CollectiveCall& call) override {
+    BUSBAR_ASSIGN(const program::CallId id, calls_.prepare(call));
     if (index(id) == alone_.size()) {
-      alone_.push_back(duration_from_ps(closed_form_ps(calls_.lowered(id))));
+      alone_.push_back(duration_from_ps(lowering::closed_form_ps(calls_.lowered(id))));
       starts_.push_back(0);
     }
     return id;
   }
-  bool alike(const CollectiveCall& a, const CollectiveCall& b) override { return calls_.alike(a, b); }
+  bool alike(const program::CollectiveCall& a, const program::CollectiveCall& b) override { return calls_.alike(a, b); }
   Shortcuts shortcuts() const override { return calls_.shortcuts(); }
-  const ProtocolModel* protocol() const override { return &calls_.lowering().protocol(); }
-  Duration time_alone(CallId call) const override { return alone_[index(call)]; }
-  Duration least_time(const CollectiveCall& call) override { return calls_.least_time(call); }
-  Bound bound_by(CallId call) const override { return calls_.bound_by(call); }
-  const LoweredCall* lowered(CallId call) const override { return &calls_.lowered(call); }
+  const program::ProtocolModel* protocol() const override { return &calls_.lowering().protocol(); }
+  Duration time_alone(program::CallId call) const override { return alone_[index(call)]; }
+  Duration least_time(const program::CollectiveCall& call) override { return calls_.least_time(call); }
+  lowering::Bound bound_by(program::CallId call) const override { return calls_.bound_by(call); }
+  const lowering::LoweredCall* lowered(program::CallId call) const override { return &calls_.lowered(call); }
   bool times_hold() const override { return true; }
-  bool apart(CallId, CallId) override { return true; }
+  bool apart(program::CallId, program::CallId) override { return true; }
   Status status() const override { return calls_.interrupted() ? Status(interrupted()) : Status(); }
-  void count_runs(CallId call, std::uint64_t times) override { starts_[index(call)] += static_cast<double>(times); }
-  void start(CallId call, std::uint64_t tag, SimTime at) override {
+  void count_runs(program::CallId call, std::uint64_t times) override {
+    starts_[index(call)] += static_cast<double>(times);
+  }
+  void start(program::CallId call, std::uint64_t tag, SimTime at) override {
     pending_.emplace(std::pair(at + alone_[index(call)], sequence_++), tag);
     ++starts_[index(call)];
   }
@@ -41,10 +43,13 @@ class AnalyticEngine final : public Engine {
     pending_.erase(first);
     return done;
   }
-  void add_bytes_of(CallId call, std::vector<double>& bytes) const override { calls_.add_link_bytes(call, 1, bytes); }
+  void add_bytes_of(program::CallId call, std::vector<double>& bytes) const override {
+    calls_.add_link_bytes(call, 1, bytes);
+  }
   std::vector<double> link_bytes() const override {
     std::vector<double> bytes(calls_.topology().link_count(), 0.0);
-    for (std::uint32_t c = 0; c < starts_.size(); ++c) calls_.add_link_bytes(static_cast<CallId>(c), starts_[c], bytes);
+    for (std::uint32_t c = 0; c < starts_.size(); ++c)
+      calls_.add_link_bytes(static_cast<program::CallId>(c), starts_[c], bytes);
     return bytes;
   }
 
@@ -63,8 +68,9 @@ class AnalyticEngine final : public Engine {
 
 }  // namespace
 
-std::unique_ptr<Engine> make_analytic_engine(const Router& router, const Placement& placement, EngineOptions options) {
+std::unique_ptr<Engine> make_analytic_engine(const routing::Router& router, const routing::Placement& placement,
+                                             EngineOptions options) {
   return std::make_unique<AnalyticEngine>(router, placement, options);
 }
 
-}  // namespace busbar
+}  // namespace busbar::engine

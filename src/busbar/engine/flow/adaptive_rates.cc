@@ -6,10 +6,10 @@
 
 #include "busbar/lowering/adaptive.h"
 
-namespace busbar {
+namespace busbar::engine {
 
-AdaptiveRates::AdaptiveRates(const Router& router, WayOf way, const CapacityCounts& capacities,
-                             std::function<double(CapacityId)> rate, double cap, std::uint32_t items,
+AdaptiveRates::AdaptiveRates(const routing::Router& router, WayOf way, const routing::CapacityCounts& capacities,
+                             std::function<double(routing::CapacityId)> rate, double cap, std::uint32_t items,
                              const Shortcuts& shortcuts)
     : router_(router),
       way_of_(std::move(way)),
@@ -23,13 +23,13 @@ AdaptiveRates::AdaptiveRates(const Router& router, WayOf way, const CapacityCoun
       bytes_(used_),
       items_on_(capacities, 0) {}
 
-LinkId AdaptiveRates::held_by(std::uint32_t id) const {
+topology::LinkId AdaptiveRates::held_by(std::uint32_t id) const {
   constexpr double kFull = 1 - 1e-9;
   const Item& item = items_[id];
-  for (const CapacityId l : item.way.on)
+  for (const routing::CapacityId l : item.way.on)
     if (used_[l] >= rate_of_(l) * kFull && item.rate >= fastest_[l] * kFull)
-      return l.is_link() ? l.link() : kNone<LinkId>;
-  return kNone<LinkId>;
+      return l.is_link() ? l.link() : kNone<topology::LinkId>;
+  return kNone<topology::LinkId>;
 }
 
 /// Adds what it has sent since it was last counted to the links it crosses.
@@ -38,15 +38,15 @@ void AdaptiveRates::count(Item& item, std::int64_t now_ps) {
   for (std::size_t k = 0; k < item.way.on.size(); ++k) bytes_[item.way.on[k]] += item.way.weight[k] * bytes;
 }
 
-Stage AdaptiveRates::way(std::uint32_t item, const SplitBias& bias) {
+lowering::Stage AdaptiveRates::way(std::uint32_t item, const routing::SplitBias& bias) {
   scratch_.clear();
   way_of_(item, bias, scratch_);
-  Stage out;
-  for (const CapacityShare& s : scratch_) {
+  lowering::Stage out;
+  for (const routing::CapacityShare& s : scratch_) {
     out.on.push_back(s.on);
     out.weight.push_back(s.share);
   }
-  Fluid f;
+  lowering::Fluid f;
   f.end = static_cast<std::uint32_t>(out.on.size());
   f.bytes = 1;
   f.alone_ps = 1 / cap_;
@@ -64,11 +64,11 @@ bool AdaptiveRates::due() const {
 void AdaptiveRates::split(std::int64_t now_ps) {
   changes_ = 0;
   for (const std::uint32_t id : open_) count(items_[id], now_ps);  // on the links of the previous split
-  SplitSearch search(std::exchange(bias_, {}));
-  std::vector<Stage> best;
-  std::vector<const Stage*> all(open_.size());
+  lowering::SplitSearch search(std::exchange(bias_, {}));
+  std::vector<lowering::Stage> best;
+  std::vector<const lowering::Stage*> all(open_.size());
   for (bool first = true; !search.over(); first = false) {
-    std::vector<Stage> ways;
+    std::vector<lowering::Stage> ways;
     for (const std::uint32_t item : open_) ways.push_back(way(item, search.bias()));
     for (std::size_t i = 0; i < ways.size(); ++i) all[i] = &ways[i];
     if (first) split_cost_.measure_demand(all);
@@ -93,7 +93,7 @@ void AdaptiveRates::solve(std::int64_t now_ps) {
       changed_.push_back(open_[i]);
     }
     for (std::size_t k = 0; k < item.way.on.size(); ++k) {
-      const CapacityId l = item.way.on[k];
+      const routing::CapacityId l = item.way.on[k];
       used_[l] += item.way.weight[k] * item.rate;
       fastest_[l] = std::max(fastest_[l], item.rate);
     }
@@ -105,7 +105,7 @@ void AdaptiveRates::settle(std::int64_t now_ps) {
   if (opened_.empty() && closed_.empty()) return;
   changes_ += opened_.size() + closed_.size();
   for (const std::uint32_t id : open_)
-    for (const CapacityId l : items_[id].way.on) used_[l] = fastest_[l] = 0;
+    for (const routing::CapacityId l : items_[id].way.on) used_[l] = fastest_[l] = 0;
   for (const std::uint32_t id : closed_) {
     Item& item = items_[id];
     count(item, now_ps);
@@ -117,7 +117,7 @@ void AdaptiveRates::settle(std::int64_t now_ps) {
   for (const std::uint32_t id : opened_) {
     items_[id].counted_ps = now_ps;
     items_[id].way = way(id, bias_);
-    for (const CapacityId l : items_[id].way.on) ++items_on_[l];
+    for (const routing::CapacityId l : items_[id].way.on) ++items_on_[l];
   }
   opened_.clear();
   closed_.clear();
@@ -125,4 +125,4 @@ void AdaptiveRates::settle(std::int64_t now_ps) {
   solve(now_ps);
 }
 
-}  // namespace busbar
+}  // namespace busbar::engine

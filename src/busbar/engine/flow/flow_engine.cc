@@ -6,44 +6,44 @@
 
 #include "busbar/engine/flow/internal/shared_split.h"
 
-namespace busbar {
+namespace busbar::engine {
 
-FlowEngine::FlowEngine(const Router& router, const Placement& placement, const EngineOptions& options)
+FlowEngine::FlowEngine(const routing::Router& router, const routing::Placement& placement, const EngineOptions& options)
     : calls_(router, placement, options),
       shared_(calls_.solver(), calls_.lowering().capacities(), !calls_.lowering().splits()) {}
 
-Result<CallId> FlowEngine::prepare(const CollectiveCall& call) {
-  BUSBAR_ASSIGN(const CallId id, calls_.prepare(call));
+Result<program::CallId> FlowEngine::prepare(const program::CollectiveCall& call) {
+  BUSBAR_ASSIGN(const program::CallId id, calls_.prepare(call));
   if (index(id) < known_.size()) return id;
-  const LoweredCall& lowered = calls_.lowered(id);
+  const lowering::LoweredCall& lowered = calls_.lowered(id);
   Known known;
   known.stage_ps = calls_.like(id) == id ? calls_.flow_stage_ps(lowered) : known_[index(calls_.like(id))].stage_ps;
   if (calls_.interrupted()) return interrupted();
   double ps = lowered.launch_ps;
   for (const double s : known.stage_ps) ps += s;
   known.alone = duration_from_ps(ps);
-  for (const Stage& stage : lowered.stages) known.stage_id.push_back(number_stage(stage, true));
+  for (const lowering::Stage& stage : lowered.stages) known.stage_id.push_back(number_stage(stage, true));
   known_.push_back(std::move(known));
   return id;
 }
 
-std::uint32_t FlowEngine::number_stage(const Stage& stage, bool stays) {
+std::uint32_t FlowEngine::number_stage(const lowering::Stage& stage, bool stays) {
   stage_links_.push_back(stays ? std::vector<Word>() : words_of(stage));
   unasked_.push_back(stays ? &stage : nullptr);
   return static_cast<std::uint32_t>(stage_links_.size() - 1);
 }
 
 const std::vector<FlowEngine::Word>& FlowEngine::links_of(std::uint32_t id) {
-  if (const Stage* stage = std::exchange(unasked_[id], nullptr)) stage_links_[id] = words_of(*stage);
+  if (const lowering::Stage* stage = std::exchange(unasked_[id], nullptr)) stage_links_[id] = words_of(*stage);
   return stage_links_[id];
 }
 
 /// The links of a stage as a sparse bit set.
-std::vector<FlowEngine::Word> FlowEngine::words_of(const Stage& stage) {
-  const CapacityCounts capacities = calls_.lowering().capacities().counts();
+std::vector<FlowEngine::Word> FlowEngine::words_of(const lowering::Stage& stage) {
+  const routing::CapacityCounts capacities = calls_.lowering().capacities().counts();
   word_.resize((capacities.size() + 63) / 64, 0);
   std::vector<Word> words;
-  for (const CapacityId c : stage.on) {
+  for (const routing::CapacityId c : stage.on) {
     const std::uint32_t place = capacities.place(c);
     std::uint64_t& bits = word_[place / 64];
     if (bits == 0) words.push_back({place / 64, 0});
@@ -54,7 +54,7 @@ std::vector<FlowEngine::Word> FlowEngine::words_of(const Stage& stage) {
   return words;
 }
 
-bool FlowEngine::apart(CallId a, CallId b) {
+bool FlowEngine::apart(program::CallId a, program::CallId b) {
   for (const std::uint32_t i : known_[index(a)].stage_id)
     for (const std::uint32_t j : known_[index(b)].stage_id)
       if (contend(i, j)) return false;
@@ -91,7 +91,7 @@ void FlowEngine::schedule(std::uint32_t r, SimTime at) {
   events_.push({at, run.sequence, r, ++run.generation});
 }
 
-void FlowEngine::start(CallId call, std::uint64_t tag, SimTime at) {
+void FlowEngine::start(program::CallId call, std::uint64_t tag, SimTime at) {
   std::uint32_t r = 0;
   if (free_.empty()) {
     r = static_cast<std::uint32_t>(runs_.size());
@@ -140,7 +140,7 @@ void FlowEngine::grow_group() {
 void FlowEngine::share(Run& run, SimTime at) {
   run.split = nullptr;
   shared_.add(own_stage_id(run), own_stage(run));
-  const Stage& stage = stage_of(run);
+  const lowering::Stage& stage = stage_of(run);
   run.left.resize(stage.fluids.size());
   run.rate.assign(stage.fluids.size(), 0.0);
   run.shared = true;
@@ -152,7 +152,7 @@ void FlowEngine::share(Run& run, SimTime at) {
   }
   std::vector<std::vector<double>> of_kind(stage.components.size());
   for (std::uint32_t c = 0; c < stage.components.size(); ++c) {
-    const Component& component = stage.components[c];
+    const lowering::Component& component = stage.components[c];
     if (component.like == c)
       run_component(calls_.solver(), calls_.lowering().capacities(), stage, component, elapsed, &of_kind[c]);
     for (std::uint32_t m = component.begin; m < component.end; ++m)
@@ -163,7 +163,7 @@ void FlowEngine::share(Run& run, SimTime at) {
 /// Counts what the fluids of `run` carried in that time on the links of its split instead of its own links.
 void FlowEngine::count_split(const Run& run, double elapsed_ps) {
   moved_.resize(calls_.topology().link_count(), 0.0);
-  const auto add = [&](const Stage& stage, double sign) {
+  const auto add = [&](const lowering::Stage& stage, double sign) {
     for (std::size_t f = 0; f < run.left.size(); ++f) {
       const double bytes = sign * std::min(run.left[f], run.rate[f] * elapsed_ps);
       for (std::uint32_t i = stage.fluids[f].begin; i < stage.fluids[f].end; ++i)
@@ -175,7 +175,7 @@ void FlowEngine::count_split(const Run& run, double elapsed_ps) {
 }
 
 void FlowEngine::progress(Run& run, SimTime at) {
-  const Stage& stage = stage_of(run);
+  const lowering::Stage& stage = stage_of(run);
   const auto elapsed = static_cast<double>((at - run.updated).in_ps());
   if (run.split) count_split(run, elapsed);
   for (std::size_t f = 0; f < run.left.size(); ++f) {
@@ -188,11 +188,11 @@ void FlowEngine::progress(Run& run, SimTime at) {
 /// The rates of the open fluids of the sharing group, run by run.
 std::span<const double> FlowEngine::group_rates() {
   StageSolver& solver = calls_.solver();
-  const CapacityTable& table = calls_.lowering().capacities();
+  const lowering::CapacityTable& table = calls_.lowering().capacities();
   solver.begin(StageSolver::Rates::kAsBefore);
   for (const std::uint32_t r : group_)
     for (std::uint32_t f = 0; f < runs_[r].left.size(); ++f)
-      if (runs_[r].left[f] > 0) solver.add(stage_of(runs_[r]), f, [&](CapacityId c) { return table.rate(c); });
+      if (runs_[r].left[f] > 0) solver.add(stage_of(runs_[r]), f, [&](routing::CapacityId c) { return table.rate(c); });
   return solver.solve();
 }
 
@@ -211,7 +211,7 @@ const std::vector<FlowEngine::Split>& FlowEngine::splits_of_group() {
   if (!fresh || group_.size() == 1) return kept->second;
   std::vector<SharedStage> stages;
   for (const std::uint32_t r : group_) stages.push_back({&calls_.lowered(runs_[r].call).call, &own_stage(runs_[r])});
-  for (Stage& stage : split_together(calls_.lowering(), stages)) {
+  for (lowering::Stage& stage : split_together(calls_.lowering(), stages)) {
     const std::uint32_t id = number_stage(stage, false);
     kept->second.push_back({std::move(stage), id});
   }
@@ -322,13 +322,14 @@ std::optional<Finished> FlowEngine::advance(SimTime limit) {
 std::vector<double> FlowEngine::link_bytes() const {
   std::vector<double> bytes(calls_.topology().link_count(), 0.0);
   for (std::uint32_t c = 0; c < known_.size(); ++c)
-    calls_.add_link_bytes(static_cast<CallId>(c), known_[c].starts, bytes);
+    calls_.add_link_bytes(static_cast<program::CallId>(c), known_[c].starts, bytes);
   for (std::size_t l = 0; l < moved_.size(); ++l) bytes[l] = std::max(0.0, bytes[l] + moved_[l]);
   return bytes;
 }
 
-std::unique_ptr<Engine> make_flow_engine(const Router& router, const Placement& placement, EngineOptions options) {
+std::unique_ptr<Engine> make_flow_engine(const routing::Router& router, const routing::Placement& placement,
+                                         EngineOptions options) {
   return std::make_unique<FlowEngine>(router, placement, options);
 }
 
-}  // namespace busbar
+}  // namespace busbar::engine

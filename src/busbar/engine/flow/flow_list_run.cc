@@ -11,65 +11,67 @@
 #include "busbar/routing/slowest_cable.h"
 #include "busbar/solve/transfer_clock.h"
 
-namespace busbar {
+namespace busbar::engine {
 namespace {
 
 /// The links of all flows, numbered densely as they are met. Cables that traffic loads alike count as one link, the
 /// slowest of them.
 struct Paths {
-  PerCapacity<std::uint32_t> number;          ///< dense number; kNone32: no flow crosses it
-  std::vector<CapacityId> on;                 ///< by dense number
-  std::vector<LinkId> link_of;                ///< by dense number: the link, or the slowest of the bundle
-  std::vector<double> capacity;               ///< bytes per ps
-  std::vector<double> bytes;                  ///< by dense number, of the whole bundle
-  std::vector<std::uint32_t> flows;           ///< likewise
-  Csr<std::uint32_t> links;                   ///< per flow
-  std::vector<double> weights;                ///< per entry of links.values
-  std::vector<double> latency_ps, narrowest;  ///< per flow; narrowest in bytes per ps, infinity on no link
+  routing::PerCapacity<std::uint32_t> number;  ///< dense number; kNone32: no flow crosses it
+  std::vector<routing::CapacityId> on;         ///< by dense number
+  std::vector<topology::LinkId> link_of;       ///< by dense number: the link, or the slowest of the bundle
+  std::vector<double> capacity;                ///< bytes per ps
+  std::vector<double> bytes;                   ///< by dense number, of the whole bundle
+  std::vector<std::uint32_t> flows;            ///< likewise
+  Csr<std::uint32_t> links;                    ///< per flow
+  std::vector<double> weights;                 ///< per entry of links.values
+  std::vector<double> latency_ps, narrowest;   ///< per flow; narrowest in bytes per ps, infinity on no link
 
-  Status route(const Router& router, const FlowList& list, const Shortcuts& shortcuts);
+  Status route(const routing::Router& router, const program::FlowList& list, const Shortcuts& shortcuts);
 };
 
 /// Memory channels carry one direction at a time: reading counts as writing. Source: JEDEC JESD79-5 (DDR5)
 /// and JESD209-5 (LPDDR5), one bidirectional data bus per channel.
-LinkId bus_of(const Topology& t, LinkId l) {
-  return t.link_class(l).kind == LinkKind::kHost && t.kind(t.from(l)) == DeviceKind::kNuma ? reverse(l) : l;
+topology::LinkId bus_of(const topology::Topology& t, topology::LinkId l) {
+  return t.link_class(l).kind == topology::LinkKind::kHost && t.kind(t.from(l)) == topology::DeviceKind::kNuma
+             ? topology::reverse(l)
+             : l;
 }
 
 /// Bytes per second. What a drive writes may be slower than its link.
-double rate_of_link(const Topology& t, LinkId l, const RateShares& shares) {
+double rate_of_link(const topology::Topology& t, topology::LinkId l, const program::RateShares& shares) {
   const double rate = t.payload_rate(l) * shares.of(t.link_class(l).kind);
-  const DeviceClass& to = t.device_class(t.to(l));
-  const bool slower = to.kind == DeviceKind::kNvme && per_second(to.transit_rate) > 0;
+  const topology::DeviceClass& to = t.device_class(t.to(l));
+  const bool slower = to.kind == topology::DeviceKind::kNvme && per_second(to.transit_rate) > 0;
   return slower ? std::min(rate, static_cast<double>(per_second(to.transit_rate))) : rate;
 }
 
-Status Paths::route(const Router& router, const FlowList& list, const Shortcuts& shortcuts) {
-  const Topology& t = router.topology();
-  const FabricBundles* const bundles =
+Status Paths::route(const routing::Router& router, const program::FlowList& list, const Shortcuts& shortcuts) {
+  const topology::Topology& t = router.topology();
+  const routing::FabricBundles* const bundles =
       list.reach.gpudirect && list.reach.p2p && shortcuts.has(Shortcut::kBundles) ? router.bundles() : nullptr;
   if (bundles) shortcuts.take(Shortcut::kBundles);
-  const auto rate_of = [&](LinkId l) { return rate_of_link(t, l, list.shares); };
-  number = {CapacityCounts{t.link_count(), 0, bundles ? bundles->count() : 0}, kNone32};
-  std::vector<LinkShare> cables;
-  std::vector<CapacityShare> path;
+  const auto rate_of = [&](topology::LinkId l) { return rate_of_link(t, l, list.shares); };
+  number = {routing::CapacityCounts{t.link_count(), 0, bundles ? bundles->count() : 0}, kNone32};
+  std::vector<routing::LinkShare> cables;
+  std::vector<routing::CapacityShare> path;
   for (std::uint32_t f = 0; f < list.flows.size(); ++f) {
-    const ListedFlow& flow = list.flows[f];
+    const program::ListedFlow& flow = list.flows[f];
     path.clear(), cables.clear();
     if (!flow.is_work())
-      BUSBAR_RETURN_IF_ERROR(
-          bundles ? router.spread_bundled(flow.from, flow.to, flow.nic_from, flow.nic_to, path)
-                  : spread_reaching(router, list.reach, flow.from, flow.to, flow.nic_from, flow.nic_to, f, cables));
-    for (CapacityShare& s : path)  // bundles are of cables, and memory is on none
+      BUSBAR_RETURN_IF_ERROR(bundles ? router.spread_bundled(flow.from, flow.to, flow.nic_from, flow.nic_to, path)
+                                     : routing::spread_reaching(router, list.reach, flow.from, flow.to, flow.nic_from,
+                                                                flow.nic_to, f, cables));
+    for (routing::CapacityShare& s : path)  // bundles are of cables, and memory is on none
       if (!s.on.is_bundle()) s.on = bus_of(t, s.on.link());
-    for (const LinkShare& s : cables) path.push_back({bus_of(t, s.link), s.share});
+    for (const routing::LinkShare& s : cables) path.push_back({bus_of(t, s.link), s.share});
     double latency = 0, rate = INFINITY;
-    for (const CapacityShare& s : path) {
+    for (const routing::CapacityShare& s : path) {
       std::uint32_t& n = number[s.on];
       if (n == kNone32) {
         n = static_cast<std::uint32_t>(on.size());
         on.push_back(s.on);
-        link_of.push_back(s.on.is_bundle() ? slowest_cable(*bundles, s.on.number(), rate_of) : s.on.link());
+        link_of.push_back(s.on.is_bundle() ? routing::slowest_cable(*bundles, s.on.number(), rate_of) : s.on.link());
         const double width = s.on.is_bundle() ? bundles->width(s.on.number()) : 1;
         capacity.push_back(width * rate_of(link_of.back()) / kPsPerSecond);
         bytes.push_back(0);
@@ -93,12 +95,12 @@ Status Paths::route(const Router& router, const FlowList& list, const Shortcuts&
 template <typename Rates>
 class ListRun {
  public:
-  ListRun(const FlowList& list, const Paths& paths, Rates& rates, StopFlag stop)
+  ListRun(const program::FlowList& list, const Paths& paths, Rates& rates, StopFlag stop)
       : list_(list),
         paths_(paths),
         rates_(rates),
         clock_(rates, static_cast<std::uint32_t>(list.flows.size()), stop),
-        successors_(successors_of(list)),
+        successors_(program::successors_of(list)),
         waits_for_(list.flows.size()),
         ready_ps_(list.flows.size()) {
     out_.flows.resize(list.flows.size());
@@ -148,16 +150,16 @@ class ListRun {
     ++out_.done;
     out_.end = std::max(out_.end, o.start + o.fct);
     for (const std::uint32_t next : successors_.row(f)) {
-      const bool acked = list_.flows[next].trigger == FlowTrigger::kAcked;
+      const bool acked = list_.flows[next].trigger == program::FlowTrigger::kAcked;
       ready_ps_[next] = std::max(ready_ps_[next], sent_ps + o.latency.in_ps() * (acked ? 2 : 1));
       if (--waits_for_[next] == 0) start_soon(next);
     }
   }
 
-  const FlowList& list_;
+  const program::FlowList& list_;
   const Paths& paths_;
   Rates& rates_;
-  TransferClock<Rates> clock_;
+  solve::TransferClock<Rates> clock_;
   Csr<std::uint32_t> successors_;
   std::vector<std::uint32_t> waits_for_;
   std::vector<std::int64_t> ready_ps_;
@@ -165,8 +167,8 @@ class ListRun {
 };
 
 template <typename Rates>
-FlowListResult run_fixed(const Router& router, const FlowList& list, const Paths& paths, const Shortcuts& shortcuts,
-                         StopFlag stop) {
+FlowListResult run_fixed(const routing::Router& router, const program::FlowList& list, const Paths& paths,
+                         const Shortcuts& shortcuts, StopFlag stop) {
   Rates rates(paths.link_of, paths.capacity, shortcuts);
   for (std::uint32_t f = 0; f < list.flows.size(); ++f) {
     const std::uint32_t begin = paths.links.begin[f], size = paths.links.begin[f + 1] - begin;
@@ -187,33 +189,36 @@ FlowListResult run_fixed(const Router& router, const FlowList& list, const Paths
   return out;
 }
 
-FlowListResult run_adaptive(const Router& router, const FlowList& list, const Paths& paths, const Shortcuts& shortcuts,
-                            StopFlag stop) {
-  std::vector<LinkShare> links;
-  const auto way = [&](std::uint32_t f, const SplitBias& bias, std::vector<CapacityShare>& path) {
-    const ListedFlow& flow = list.flows[f];
+FlowListResult run_adaptive(const routing::Router& router, const program::FlowList& list, const Paths& paths,
+                            const Shortcuts& shortcuts, StopFlag stop) {
+  std::vector<routing::LinkShare> links;
+  const auto way = [&](std::uint32_t f, const routing::SplitBias& bias, std::vector<routing::CapacityShare>& path) {
+    const program::ListedFlow& flow = list.flows[f];
     if (flow.is_work()) return;
-    const Status found =
-        spread_reaching(router, list.reach, flow.from, flow.to, flow.nic_from, flow.nic_to, f, links, nullptr, bias);
+    const Status found = routing::spread_reaching(router, list.reach, flow.from, flow.to, flow.nic_from, flow.nic_to, f,
+                                                  links, nullptr, bias);
     BUSBAR_CHECK(found.ok());  // Paths::route() has gone there
-    for (const LinkShare& s : links) path.push_back({bus_of(router.topology(), s.link), s.share});
+    for (const routing::LinkShare& s : links) path.push_back({bus_of(router.topology(), s.link), s.share});
     links.clear();
   };
-  const auto rate = [&](CapacityId c) { return rate_of_link(router.topology(), c.link(), list.shares) / kPsPerSecond; };
-  const CapacityCounts links_only{router.topology().link_count()};
+  const auto rate = [&](routing::CapacityId c) {
+    return rate_of_link(router.topology(), c.link(), list.shares) / kPsPerSecond;
+  };
+  const routing::CapacityCounts links_only{router.topology().link_count()};
   AdaptiveRates rates(router, way, links_only, rate, INFINITY, static_cast<std::uint32_t>(list.flows.size()),
                       shortcuts);
   FlowListResult out = ListRun(list, paths, rates, stop).run();
   for (std::uint32_t l = 0; l < links_only.links; ++l)
-    if (rates.bytes_on(LinkId{l}) > 0)
-      out.links.push_back({LinkId{l}, rates.bytes_on(LinkId{l}), rates.items_on(LinkId{l})});
+    if (rates.bytes_on(topology::LinkId{l}) > 0)
+      out.links.push_back(
+          {topology::LinkId{l}, rates.bytes_on(topology::LinkId{l}), rates.items_on(topology::LinkId{l})});
   return out;
 }
 
 }  // namespace
 
-Result<FlowListResult> run_flow_list(const Router& router, const FlowList& list, const Shortcuts& shortcuts,
-                                     StopFlag stop) {
+Result<FlowListResult> run_flow_list(const routing::Router& router, const program::FlowList& list,
+                                     const Shortcuts& shortcuts, StopFlag stop) {
   Paths paths;
   BUSBAR_RETURN_IF_ERROR(paths.route(router, list, shortcuts));
   if (router.splits()) return run_adaptive(router, list, paths, shortcuts, stop);
@@ -221,4 +226,4 @@ Result<FlowListResult> run_flow_list(const Router& router, const FlowList& list,
                                                 : run_fixed<FreshRates>(router, list, paths, shortcuts, stop);
 }
 
-}  // namespace busbar
+}  // namespace busbar::engine

@@ -10,20 +10,20 @@
 #include "busbar/program/flow_list.h"
 #include "busbar/routing/router.h"
 
-namespace busbar {
+namespace busbar::engine {
 
 /// fct = latency + transfer + sharing, to the picosecond.
 struct FlowOutcome {
   SimTime start;
-  Duration fct;                    ///< from start to the last byte's arrival
-  Duration latency;                ///< of the links on its path
-  Duration transfer;               ///< its bytes at the rate of its narrowest link, alone
-  Duration sharing;                ///< what the others cost it
-  LinkId held_by = kNone<LinkId>;  ///< the link that set its rate at the end
-  bool done = false;               ///< false only if the run was stopped: the times mean nothing then
+  Duration fct;                                        ///< from start to the last byte's arrival
+  Duration latency;                                    ///< of the links on its path
+  Duration transfer;                                   ///< its bytes at the rate of its narrowest link, alone
+  Duration sharing;                                    ///< what the others cost it
+  topology::LinkId held_by = kNone<topology::LinkId>;  ///< the link that set its rate at the end
+  bool done = false;  ///< false only if the run was stopped: the times mean nothing then
 };
 struct LinkUse {
-  LinkId link{};
+  topology::LinkId link{};
   double bytes = 0;
   std::uint32_t flows = 0;
 };
@@ -39,7 +39,7 @@ struct FlowListResult {
 /// flows whose rates it changes (online_max_min.h). Under adaptive routing it splits them again (adaptive_rates.h);
 /// FlowOutcome::latency and transfer are then those of an equal split. Once `stop` is set, no further flow ends.
 /// Errors: kUnreachable with the pair.
-Result<FlowListResult> run_flow_list(const Router& router, const FlowList& list, const Shortcuts& shortcuts = {},
-                                     StopFlag stop = nullptr);
+Result<FlowListResult> run_flow_list(const routing::Router& router, const program::FlowList& list,
+                                     const Shortcuts& shortcuts = {}, StopFlag stop = nullptr);
 
-}  // namespace busbar
+}  // namespace busbar::engine

@@ -8,18 +8,19 @@
 #include "busbar/lowering/test_machines.h"
 #include "busbar/solve/max_min.h"
 
-namespace busbar {
+namespace busbar::engine {
 namespace {
 
 /// GPUs on one switch, 450 GB/s and 0.5 us per link.
 struct Lists {
-  Topology topology;
-  Router router;
-  FlowList list;
-  explicit Lists(std::uint32_t gpus) : topology(one_switch(gpus).seal()), router(topology, RoutingPolicy::kStatic) {}
+  topology::Topology topology;
+  routing::Router router;
+  program::FlowList list;
+  explicit Lists(std::uint32_t gpus)
+      : topology(lowering::one_switch(gpus).seal()), router(topology, topology::RoutingPolicy::kStatic) {}
   void add(std::uint32_t from, std::uint32_t to, std::uint64_t bytes, Duration start = {},
-           std::vector<std::uint32_t> after = {}, FlowTrigger trigger = FlowTrigger::kReceived) {
-    const DeviceId a = topology.gpus()[from], b = topology.gpus()[to];
+           std::vector<std::uint32_t> after = {}, program::FlowTrigger trigger = program::FlowTrigger::kReceived) {
+    const topology::DeviceId a = topology.gpus()[from], b = topology.gpus()[to];
     list.flows.push_back({a, b, a, b, Bytes{bytes}, SimTime::at(start), trigger});
     for (const std::uint32_t f : after) list.after.values.push_back(f);
     list.after.close_row();
@@ -54,7 +55,7 @@ TEST(FlowList, AfterWaitsForTheLastByteOrForItsAcknowledgement) {
   Lists l(4);
   l.add(0, 1, 450'000'000);
   l.add(1, 2, 450'000'000, {}, {0});
-  l.add(2, 3, 450'000'000, {}, {0}, FlowTrigger::kAcked);
+  l.add(2, 3, 450'000'000, {}, {0}, program::FlowTrigger::kAcked);
   l.add(3, 0, 0, Duration::us(5000), {1, 2});
   const FlowListResult r = l.run();
   EXPECT_EQ(r.flows[1].start.since_start(), Duration::us(1001));
@@ -67,11 +68,11 @@ TEST(FlowList, AfterWaitsForTheLastByteOrForItsAcknowledgement) {
 std::vector<double> ends_by_solving_afresh(const Lists& l) {
   const std::size_t n = l.list.flows.size();
   std::vector<double> left, end(n, 0.0);
-  for (const ListedFlow& f : l.list.flows) left.push_back(static_cast<double>(count(f.bytes)));
+  for (const program::ListedFlow& f : l.list.flows) left.push_back(static_cast<double>(count(f.bytes)));
   double now = 0;
   const auto start_of = [&](std::size_t f) { return static_cast<double>(l.list.flows[f].start.since_start().in_ps()); };
   for (std::size_t done = 0; done < n;) {
-    MaxMinSolver solver;
+    solve::MaxMinSolver solver;
     std::vector<std::size_t> open;
     double step = INFINITY;
     for (std::size_t f = 0; f < n; ++f) {
@@ -80,17 +81,17 @@ std::vector<double> ends_by_solving_afresh(const Lists& l) {
         step = std::min(step, start_of(f) - now);
         continue;
       }
-      std::vector<LinkShare> path;
-      const ListedFlow& x = l.list.flows[f];
+      std::vector<routing::LinkShare> path;
+      const program::ListedFlow& x = l.list.flows[f];
       EXPECT_TRUE(l.router.spread(x.from, x.to, x.nic_from, x.nic_to, f, path).ok());
       std::vector<std::uint32_t> links;
-      for (const LinkShare& s : path) links.push_back(index(s.link));
+      for (const routing::LinkShare& s : path) links.push_back(index(s.link));
       solver.add_fluid(links, std::vector<double>(links.size(), 1.0), INFINITY);
       open.push_back(f);
     }
     std::vector<double> capacity;
     for (std::uint32_t k = 0; k < l.topology.link_count(); ++k)
-      capacity.push_back(l.topology.payload_rate(static_cast<LinkId>(k)) * 1e-12);
+      capacity.push_back(l.topology.payload_rate(static_cast<topology::LinkId>(k)) * 1e-12);
     solver.solve(capacity);
     for (std::size_t i = 0; i < open.size(); ++i) step = std::min(step, left[open[i]] / solver.rates()[i]);
     now += step;
@@ -135,12 +136,12 @@ TEST(FlowList, PartsSumToTheTimeAndNoLinkCarriesMoreThanItCan) {
 }
 
 /// Flows of 1 GB between nodes of one GPU and one NIC of 50 GB/s, without latency.
-double end_ms(const Topology& t, RoutingPolicy policy,
+double end_ms(const topology::Topology& t, topology::RoutingPolicy policy,
               const std::vector<std::pair<std::uint32_t, std::uint32_t>>& pairs) {
-  const Router router(t, policy);
-  FlowList list;
+  const routing::Router router(t, policy);
+  program::FlowList list;
   for (const auto& [from, to] : pairs) {
-    const DeviceId a = t.gpus()[from], b = t.gpus()[to];
+    const topology::DeviceId a = t.gpus()[from], b = t.gpus()[to];
     list.flows.push_back({a, b, router.nearest_nic(a, 0), router.nearest_nic(b, 0), Bytes{1'000'000'000}, {}});
     list.after.close_row();
   }
@@ -157,36 +158,40 @@ std::vector<std::pair<std::uint32_t, std::uint32_t>> shift(std::uint32_t nodes, 
 // Four NICs below a leaf, four cables up, one at a quarter of its rate: 3.25 cables for 4 GB take 24.6 ms. Spread
 // equally, 1 GB crosses the slow one: 80 ms.
 TEST(AdaptiveFlows, LeanAwayFromADegradedCable) {
-  TestCluster c = std::move(*test_cluster(test_fabric(FabricKind::kLeafSpine, 8), test_nics(1, true), 8));
-  const Topology& so_far = c.builder.peek();
+  topology::TestCluster c = std::move(*topology::test_cluster(
+      topology::test_fabric(topology::FabricKind::kLeafSpine, 8), topology::test_nics(1, true), 8));
+  const topology::Topology& so_far = c.builder.peek();
   for (std::uint32_t l = 0; l < so_far.link_count(); l += 2) {
-    if (so_far.name(LinkId{l}) != "leaf0->spine0") continue;
-    c.builder.degrade(LinkId{l}, 0.25);
+    if (so_far.name(topology::LinkId{l}) != "leaf0->spine0") continue;
+    c.builder.degrade(topology::LinkId{l}, 0.25);
     break;  // spine0 has more cables to leaf0
   }
-  const Topology t = std::move(c.builder).seal();
+  const topology::Topology t = std::move(c.builder).seal();
   const auto across = shift(8, 4);
-  EXPECT_NEAR(end_ms(t, RoutingPolicy::kSpray, across), 80, 0.01);
-  EXPECT_NEAR(end_ms(t, RoutingPolicy::kAdaptive, across), 4 / 3.25 * 20, 0.2);
+  EXPECT_NEAR(end_ms(t, topology::RoutingPolicy::kSpray, across), 80, 0.01);
+  EXPECT_NEAR(end_ms(t, topology::RoutingPolicy::kAdaptive, across), 4 / 3.25 * 20, 0.2);
 }
 
 // One global cable joins two groups of a dragonfly. When a whole group sends to the next, the straight way is that
 // cable alone; detours over other groups have room. When all flows stay in the group, there is nothing to gain by
 // detours.
 TEST(AdaptiveFlows, OfADragonflyTakeDetoursOnlyWhereTheyPay) {
-  FabricSpec s = test_fabric(FabricKind::kDragonfly, 7);
-  const Topology t = std::move(test_cluster(s, test_nics(1, true), 72)->builder).seal();  // 9 groups of 4 switches
+  topology::FabricSpec s = topology::test_fabric(topology::FabricKind::kDragonfly, 7);
+  const topology::Topology t =
+      std::move(topology::test_cluster(s, topology::test_nics(1, true), 72)->builder).seal();  // 9 groups of 4 switches
   const auto next_group = shift(72, 8);
-  const double straight = end_ms(t, RoutingPolicy::kSpray, next_group),
-               detours = end_ms(t, RoutingPolicy::kValiant, next_group);
-  const double adaptive = end_ms(t, RoutingPolicy::kAdaptive, next_group);
+  const double straight = end_ms(t, topology::RoutingPolicy::kSpray, next_group),
+               detours = end_ms(t, topology::RoutingPolicy::kValiant, next_group);
+  const double adaptive = end_ms(t, topology::RoutingPolicy::kAdaptive, next_group);
   EXPECT_NEAR(straight, 8 * 20, 0.01);  // 8 GB over 50 GB/s
   EXPECT_LT(adaptive, 0.5 * straight);
   EXPECT_LT(adaptive, 1.05 * detours);
   const auto same_switch = shift(72, 1);
-  EXPECT_LE(end_ms(t, RoutingPolicy::kAdaptive, same_switch), end_ms(t, RoutingPolicy::kSpray, same_switch) + 1e-9);
-  EXPECT_LT(end_ms(t, RoutingPolicy::kAdaptive, same_switch), end_ms(t, RoutingPolicy::kValiant, same_switch));
+  EXPECT_LE(end_ms(t, topology::RoutingPolicy::kAdaptive, same_switch),
+            end_ms(t, topology::RoutingPolicy::kSpray, same_switch) + 1e-9);
+  EXPECT_LT(end_ms(t, topology::RoutingPolicy::kAdaptive, same_switch),
+            end_ms(t, topology::RoutingPolicy::kValiant, same_switch));
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::engine

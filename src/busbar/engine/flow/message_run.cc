@@ -16,7 +16,7 @@
 #include "busbar/lowering/send_routes.h"
 #include "busbar/solve/transfer_clock.h"
 
-namespace busbar {
+namespace busbar::engine {
 namespace {
 
 /// The way of a message: capacities numbered densely, and its costs besides the bytes.
@@ -24,13 +24,13 @@ struct Way {
   std::vector<std::uint32_t> on;
   std::vector<double> weights;
   double latency_ps = 0, rate = INFINITY;  ///< rate in bytes per ps, alone
-  LinkId first = kNone<LinkId>;
+  topology::LinkId first = kNone<topology::LinkId>;
 };
 
 class MessageRoutes {
  public:
-  MessageRoutes(const Router& router, const Placement& placement, const ProtocolModel& model, Protocol protocol,
-                const ChannelNics* nics, const Shortcuts& shortcuts)
+  MessageRoutes(const routing::Router& router, const routing::Placement& placement, const program::ProtocolModel& model,
+                program::Protocol protocol, const program::ChannelNics* nics, const Shortcuts& shortcuts)
       : placement_(placement),
         nics_(nics),
         model_(model),
@@ -43,14 +43,14 @@ class MessageRoutes {
   MessageRoutes(const MessageRoutes&) = delete;
   MessageRoutes& operator=(const MessageRoutes&) = delete;
 
-  Result<const Way*> way(const MessageTask& m) {
+  Result<const Way*> way(const program::MessageTask& m) {
     const auto [it, fresh] = ways_.try_emplace({m.from, m.to, m.channel});
     if (!fresh) return &it->second;
-    std::vector<CapacityShare> path;
+    std::vector<routing::CapacityShare> path;
     Way& w = it->second;
-    BUSBAR_ASSIGN(w.latency_ps, route(m, kEqualSplit, path));
+    BUSBAR_ASSIGN(w.latency_ps, route(m, routing::kEqualSplit, path));
     w.rate = cap();
-    for (const CapacityShare& s : path) {
+    for (const routing::CapacityShare& s : path) {
       std::uint32_t& n = number_[s.on];
       if (n == kNone32) {
         n = static_cast<std::uint32_t>(capacity.size());
@@ -66,33 +66,34 @@ class MessageRoutes {
     return &w;
   }
   /// Appends what the message crosses, each capacity once, and the bytes there per byte of it. Returns its latency.
-  Result<double> route(const MessageTask& m, const SplitBias& bias, std::vector<CapacityShare>& path) {
-    const bool up = m.to == MessageTask::kSwitch, with_switch = up || m.from == MessageTask::kSwitch;
+  Result<double> route(const program::MessageTask& m, const routing::SplitBias& bias,
+                       std::vector<routing::CapacityShare>& path) {
+    const bool up = m.to == program::MessageTask::kSwitch, with_switch = up || m.from == program::MessageTask::kSwitch;
     const std::uint32_t nic = m.channel;
-    const SendEnds ends{m.from, m.to, std::span(&nic, 1), nics_, bias};
+    const lowering::SendEnds ends{m.from, m.to, std::span(&nic, 1), nics_, bias};
     const Result<double> latency_ps = with_switch ? routes_.next_to(placement_.gpu(up ? m.from : m.to), up, path)
                                                   : routes_.between(ends, protocol_, path);
     merge_shares(path);
-    const double sent = (with_switch ? 1 / model_.share_switch : 1) / costs_of(model_, protocol_).efficiency;
-    for (CapacityShare& s : path) s.share *= sent;
+    const double sent = (with_switch ? 1 / model_.share_switch : 1) / lowering::costs_of(model_, protocol_).efficiency;
+    for (routing::CapacityShare& s : path) s.share *= sent;
     return latency_ps;
   }
   double cap() const {
     const auto rate = static_cast<double>(per_second(model_.channel_rate));
     return rate > 0 ? rate / kPsPerSecond : INFINITY;
   }
-  const CapacityTable& table() const { return table_; }
+  const lowering::CapacityTable& table() const { return table_; }
 
   // By dense number.
-  std::vector<LinkId> link_of;
+  std::vector<topology::LinkId> link_of;
   std::vector<double> capacity, wire_rate;  ///< bytes per ps; wire_rate: infinity of devices
 
  private:
   /// Several ports, and data staged in host memory, may cross a capacity more than once.
-  static void merge_shares(std::vector<CapacityShare>& path) {
-    std::map<CapacityId, std::size_t> place;
+  static void merge_shares(std::vector<routing::CapacityShare>& path) {
+    std::map<routing::CapacityId, std::size_t> place;
     std::size_t size = 0;
-    for (const CapacityShare& s : path) {
+    for (const routing::CapacityShare& s : path) {
       const auto [it, fresh] = place.try_emplace(s.on, size);
       if (fresh)
         path[size++] = s;
@@ -102,13 +103,13 @@ class MessageRoutes {
     path.resize(size);
   }
 
-  const Placement& placement_;
-  const ChannelNics* nics_;
-  const ProtocolModel& model_;
-  Protocol protocol_;
-  CapacityTable table_;
-  SendRoutes routes_;
-  PerCapacity<std::uint32_t> number_;
+  const routing::Placement& placement_;
+  const program::ChannelNics* nics_;
+  const program::ProtocolModel& model_;
+  program::Protocol protocol_;
+  lowering::CapacityTable table_;
+  lowering::SendRoutes routes_;
+  routing::PerCapacity<std::uint32_t> number_;
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint16_t>, Way> ways_;
 };
 
@@ -116,8 +117,8 @@ class MessageRoutes {
 template <typename Rates>
 class GraphRun {
  public:
-  GraphRun(const MessageGraph& graph, const MessageRoutes& routes, const std::vector<const Way*>& ways, Rates& rates,
-           StopFlag stop)
+  GraphRun(const program::MessageGraph& graph, const MessageRoutes& routes, const std::vector<const Way*>& ways,
+           Rates& rates, StopFlag stop)
       : g_(graph),
         routes_(routes),
         ways_(ways),
@@ -147,24 +148,24 @@ class GraphRun {
   };
   struct Next {
     std::uint32_t task;
-    TaskEvent event;
+    program::TaskEvent event;
   };
 
   void index_successors() {
     const auto n = static_cast<std::uint32_t>(g_.tasks.size());
     next_.begin.assign(n + 1, 0);
-    for (const TaskEdge& e : g_.after.values) ++next_.begin[e.task + 1];
+    for (const program::TaskEdge& e : g_.after.values) ++next_.begin[e.task + 1];
     for (std::uint32_t t = 0; t < n; ++t) next_.begin[t + 1] += next_.begin[t];
     next_.values.resize(g_.after.values.size());
     std::vector<std::uint32_t> at(next_.begin.begin(), next_.begin.end() - 1);
     for (std::uint32_t t = 0; t < n; ++t) {
-      for (const TaskEdge& e : g_.after.row(t)) next_.values[at[e.task]++] = {t, e.event};
+      for (const program::TaskEdge& e : g_.after.row(t)) next_.values[at[e.task]++] = {t, e.event};
       progress_[t].waits_for = static_cast<std::uint32_t>(g_.after.row(t).size());
       if (progress_[t].waits_for == 0) clock_.start_at(t, 0);
     }
   }
 
-  void release(std::uint32_t by, TaskEvent event, std::int64_t at_ps) {
+  void release(std::uint32_t by, program::TaskEvent event, std::int64_t at_ps) {
     for (const Next& n : next_.row(by)) {
       if (n.event != event) continue;
       Progress& p = progress_[n.task];
@@ -178,14 +179,14 @@ class GraphRun {
 
   void start(std::uint32_t t, std::int64_t now) {
     ++started_;
-    const MessageTask& m = g_.tasks[t];
-    if (m.is_work() && m.unit != MessageTask::kNoUnit) {
+    const program::MessageTask& m = g_.tasks[t];
+    if (m.is_work() && m.unit != program::MessageTask::kNoUnit) {
       std::int64_t& free = free_at_[{m.from, m.unit}];
       now = std::max(now, free);
       free = now + m.work.in_ps();
     }
     out_.tasks[t].start = SimTime::at(Duration::ps(now));
-    release(t, TaskEvent::kStarted, now);
+    release(t, program::TaskEvent::kStarted, now);
     if (m.is_work()) return clock_.end_at(t, now + m.work.in_ps());
     const Way& w = *ways_[t];
     ++out_.messages;
@@ -201,8 +202,8 @@ class GraphRun {
     o.sent = SimTime::at(Duration::ps(now));
     o.done = o.sent + o.latency;
     out_.end = std::max(out_.end, o.done);
-    release(t, TaskEvent::kSent, now);
-    release(t, TaskEvent::kDone, o.done.since_start().in_ps());
+    release(t, program::TaskEvent::kSent, now);
+    release(t, program::TaskEvent::kDone, o.done.since_start().in_ps());
   }
 
   void find_loads() {
@@ -212,7 +213,7 @@ class GraphRun {
         load[ways_[t]->on[i]] += ways_[t]->weights[i] * static_cast<double>(count(g_.tasks[t].bytes));
     double most_ps = 0;
     for (std::size_t n = 0; n < load.size(); ++n) most_ps = std::max(most_ps, load[n] / routes_.wire_rate[n]);
-    out_.algorithm_floor = floor_from_ps(most_ps);
+    out_.algorithm_floor = floors::floor_from_ps(most_ps);
   }
 
   /// Back from the task that ended last, by what released each: where did the time go?
@@ -223,28 +224,29 @@ class GraphRun {
     double most = 0;
     for (std::uint32_t t = last; t != kNone32; t = out_.tasks[t].released_by) {
       const TaskOutcome& o = out_.tasks[t];
-      const MessageTask& m = g_.tasks[t];
+      const program::MessageTask& m = g_.tasks[t];
       const Duration sending = o.sent - o.start;
       (m.is_work() ? out_.chain_work : out_.chain_transfer) += sending;
       out_.chain_latency += o.latency;
       const double weight = static_cast<double>((sending + o.latency).in_ps());
       if (m.is_work() || weight < most) continue;
       most = weight;
-      out_.bound.link = o.held_by != kNone<LinkId> ? o.held_by : ways_[t]->first;
+      out_.bound.link = o.held_by != kNone<topology::LinkId> ? o.held_by : ways_[t]->first;
       const auto name = [](std::uint32_t r) {
-        return r == MessageTask::kSwitch ? "switch" : fmt::format("rank {}", r);
+        return r == program::MessageTask::kSwitch ? "switch" : fmt::format("rank {}", r);
       };
       out_.bound.phase = fmt::format("{} -> {}, channel {}", name(m.from), name(m.to), m.channel);
     }
-    out_.bound.kind = out_.chain_latency > out_.chain_transfer ? BoundKind::kLatency : BoundKind::kBandwidth;
+    out_.bound.kind =
+        out_.chain_latency > out_.chain_transfer ? lowering::BoundKind::kLatency : lowering::BoundKind::kBandwidth;
   }
 
-  const MessageGraph& g_;
+  const program::MessageGraph& g_;
   const MessageRoutes& routes_;
   const std::vector<const Way*>& ways_;  ///< per task; null: work
   Rates& rates_;
   StopFlag stop_;
-  TransferClock<Rates> clock_;
+  solve::TransferClock<Rates> clock_;
   Csr<Next> next_;
   std::vector<Progress> progress_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::int64_t> free_at_;
@@ -253,7 +255,7 @@ class GraphRun {
 };
 
 template <typename Rates>
-Result<MessageRun> run_fixed(const MessageGraph& graph, const MessageRoutes& routes,
+Result<MessageRun> run_fixed(const program::MessageGraph& graph, const MessageRoutes& routes,
                              const std::vector<const Way*>& ways, const Shortcuts& shortcuts, StopFlag stop) {
   Rates rates(routes.link_of, routes.capacity, shortcuts);
   for (const Way* w : ways)
@@ -264,14 +266,15 @@ Result<MessageRun> run_fixed(const MessageGraph& graph, const MessageRoutes& rou
   return GraphRun(graph, routes, ways, rates, stop).run();
 }
 
-Result<MessageRun> run_adaptive(const Router& router, const MessageGraph& graph, MessageRoutes& routes,
-                                const std::vector<const Way*>& ways, const Shortcuts& shortcuts, StopFlag stop) {
-  const auto way = [&](std::uint32_t task, const SplitBias& bias, std::vector<CapacityShare>& path) {
+Result<MessageRun> run_adaptive(const routing::Router& router, const program::MessageGraph& graph,
+                                MessageRoutes& routes, const std::vector<const Way*>& ways, const Shortcuts& shortcuts,
+                                StopFlag stop) {
+  const auto way = [&](std::uint32_t task, const routing::SplitBias& bias, std::vector<routing::CapacityShare>& path) {
     const bool found = routes.route(graph.tasks[task], bias, path).ok();
     BUSBAR_CHECK(found);  // MessageRoutes::way() has gone there
   };
-  const CapacityTable& table = routes.table();
-  const auto rate = [&](CapacityId c) { return table.rate(c); };
+  const lowering::CapacityTable& table = routes.table();
+  const auto rate = [&](routing::CapacityId c) { return table.rate(c); };
   AdaptiveRates rates(router, way, table.counts(), rate, routes.cap(), static_cast<std::uint32_t>(graph.tasks.size()),
                       shortcuts);
   return GraphRun(graph, routes, ways, rates, stop).run();
@@ -279,14 +282,14 @@ Result<MessageRun> run_adaptive(const Router& router, const MessageGraph& graph,
 
 }  // namespace
 
-Result<MessageRun> run_messages(const Router& router, const Placement& placement, const ProtocolModel& model,
-                                Protocol protocol, const MessageGraph& graph, const Shortcuts& shortcuts,
-                                StopFlag stop) {
+Result<MessageRun> run_messages(const routing::Router& router, const routing::Placement& placement,
+                                const program::ProtocolModel& model, program::Protocol protocol,
+                                const program::MessageGraph& graph, const Shortcuts& shortcuts, StopFlag stop) {
   if (graph.ranks > placement.ranks())
     return invalid(fmt::format("{} ranks, but only {} have a GPU", graph.ranks, placement.ranks()));
   MessageRoutes routes(router, placement, model, protocol, graph.nics.get(), shortcuts);
   std::vector<const Way*> ways;
-  for (const MessageTask& m : graph.tasks) {
+  for (const program::MessageTask& m : graph.tasks) {
     if (stops(stop)) return interrupted();
     ways.push_back(nullptr);
     if (m.is_work()) continue;
@@ -297,4 +300,4 @@ Result<MessageRun> run_messages(const Router& router, const Placement& placement
                                                 : run_fixed<FreshRates>(graph, routes, ways, shortcuts, stop);
 }
 
-}  // namespace busbar
+}  // namespace busbar::engine

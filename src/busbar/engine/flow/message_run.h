@@ -9,20 +9,20 @@
 #include "busbar/engine/engine.h"
 #include "busbar/program/message_graph.h"
 
-namespace busbar {
+namespace busbar::engine {
 
 struct TaskOutcome {
   SimTime start, sent, done;
-  Duration latency;                     ///< from sent to done: links and the overhead of a send
-  std::uint32_t released_by = kNone32;  ///< the task that it waited for last
-  LinkId held_by = kNone<LinkId>;       ///< the link that set its rate at the end
+  Duration latency;                                    ///< from sent to done: links and the overhead of a send
+  std::uint32_t released_by = kNone32;                 ///< the task that it waited for last
+  topology::LinkId held_by = kNone<topology::LinkId>;  ///< the link that set its rate at the end
 };
 
 struct MessageRun {
   std::vector<TaskOutcome> tasks;
   SimTime end;
   Duration algorithm_floor;                            ///< largest load / wire rate
-  Bound bound;                                         ///< along the chain of tasks that ended last
+  lowering::Bound bound;                               ///< along the chain of tasks that ended last
   Duration chain_latency, chain_transfer, chain_work;  ///< of that chain; what is missing is waiting for units
   std::uint64_t messages = 0, bytes = 0;
 };
@@ -32,8 +32,9 @@ struct MessageRun {
 /// model.launch is not added.
 /// Errors: kUnreachable with the pair; kUnsupported for reduction in a switch where none can; kInvalid when tasks wait
 /// for each other, when a rank has no GPU, or interrupted() once `stop` is set.
-Result<MessageRun> run_messages(const Router& router, const Placement& placement, const ProtocolModel& model,
-                                Protocol protocol, const MessageGraph& graph, const Shortcuts& shortcuts = {},
+Result<MessageRun> run_messages(const routing::Router& router, const routing::Placement& placement,
+                                const program::ProtocolModel& model, program::Protocol protocol,
+                                const program::MessageGraph& graph, const Shortcuts& shortcuts = {},
                                 StopFlag stop = nullptr);
 
-}  // namespace busbar
+}  // namespace busbar::engine

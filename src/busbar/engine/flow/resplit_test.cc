@@ -12,32 +12,32 @@
 #include "busbar/engine/flow/message_run.h"
 #include "busbar/lowering/test_machines.h"
 
-namespace busbar {
+namespace busbar::engine {
 namespace {
 
-Topology one_sided_leaves() {
-  TopologyBuilder b = leaf_spine(4, 2);
+topology::Topology one_sided_leaves() {
+  topology::TopologyBuilder b = lowering::leaf_spine(4, 2);
   for (std::uint32_t l = 0; l < b.peek().link_count(); l += 2) {
-    const std::string name = b.peek().name(LinkId{l});
-    if (name == "leaf2->spine1" || name == "leaf3->spine0") b.fail(LinkId{l});
+    const std::string name = b.peek().name(topology::LinkId{l});
+    if (name == "leaf2->spine1" || name == "leaf3->spine0") b.fail(topology::LinkId{l});
   }
   return std::move(b).seal();
 }
 
 struct LeafSpineGround {
-  Topology topology = one_sided_leaves();
-  Router router;
-  Placement placement;
-  explicit LeafSpineGround(RoutingPolicy policy = RoutingPolicy::kAdaptive)
+  topology::Topology topology = one_sided_leaves();
+  routing::Router router;
+  routing::Placement placement;
+  explicit LeafSpineGround(topology::RoutingPolicy policy = topology::RoutingPolicy::kAdaptive)
       : router(topology, policy), placement(router, topology.gpus()) {}
-  ListedFlow flow(std::uint32_t from, std::uint32_t to, std::uint64_t bytes, Duration start = {}) const {
+  program::ListedFlow flow(std::uint32_t from, std::uint32_t to, std::uint64_t bytes, Duration start = {}) const {
     return {placement.gpu(from),  placement.gpu(to), placement.nic(from, 0),
             placement.nic(to, 0), Bytes{bytes},      SimTime::at(start)};
   }
 };
 
-FlowListResult run(const LeafSpineGround& g, std::vector<ListedFlow> flows) {
-  FlowList list;
+FlowListResult run(const LeafSpineGround& g, std::vector<program::ListedFlow> flows) {
+  program::FlowList list;
   list.flows = std::move(flows);
   for (std::size_t f = 0; f < list.flows.size(); ++f) list.after.close_row();
   return run_flow_list(g.router, list).value();
@@ -50,7 +50,7 @@ double end_ms(const FlowOutcome& f) { return (f.start + f.fct).since_start().in_
 // To leaf1 for 40 ms; at the same time to leaf2 (spine0) for 20 ms and then to leaf3 (spine1) for 20 ms. No constant
 // split is best for all three; with a new split at each start and end every NIC sends at its full rate.
 TEST(Resplit, AFlowGivesWayFirstToTheOneSideAndThenToTheOther) {
-  const auto ends = [](RoutingPolicy policy) {
+  const auto ends = [](topology::RoutingPolicy policy) {
     const LeafSpineGround g(policy);
     std::vector<double> out;
     const FlowListResult r =
@@ -58,7 +58,8 @@ TEST(Resplit, AFlowGivesWayFirstToTheOneSideAndThenToTheOther) {
     for (const FlowOutcome& f : r.flows) out.push_back(end_ms(f));
     return out;
   };
-  const std::vector<double> adaptive = ends(RoutingPolicy::kAdaptive), halves = ends(RoutingPolicy::kSpray);
+  const std::vector<double> adaptive = ends(topology::RoutingPolicy::kAdaptive),
+                            halves = ends(topology::RoutingPolicy::kSpray);
   EXPECT_NEAR(adaptive[0], 40, 0.4);
   EXPECT_NEAR(adaptive[1], 20, 0.2);
   EXPECT_NEAR(adaptive[2], 40, 0.2);
@@ -76,7 +77,7 @@ TEST(Resplit, AFlowLeavesAWayAltogether) {
 TEST(Resplit, AllBytesOfAListCrossEveryTier) {
   const LeafSpineGround g;
   RandomStream random(5, "resplit");
-  std::vector<ListedFlow> flows;
+  std::vector<program::ListedFlow> flows;
   double up = 0;
   for (int f = 0; f < 60; ++f) {
     const auto from = static_cast<std::uint32_t>(random.below(16));
@@ -89,8 +90,9 @@ TEST(Resplit, AllBytesOfAListCrossEveryTier) {
   const FlowListResult r = run(g, flows);
   double crossed = 0;
   for (const LinkUse& u : r.links) {
-    const Topology& t = g.topology;
-    if (t.kind(t.from(u.link)) == DeviceKind::kLeaf && t.kind(t.to(u.link)) == DeviceKind::kSpine) crossed += u.bytes;
+    const topology::Topology& t = g.topology;
+    if (t.kind(t.from(u.link)) == topology::DeviceKind::kLeaf && t.kind(t.to(u.link)) == topology::DeviceKind::kSpine)
+      crossed += u.bytes;
     EXPECT_LE(u.bytes / t.payload_rate(u.link), r.end.since_start().in_s() * (1 + 1e-9)) << t.name(u.link);
   }
   EXPECT_NEAR(crossed, up, 1e-6 * up);
@@ -106,9 +108,9 @@ std::map<std::uint64_t, double> ends_ms(Engine& engine) {
 TEST(Resplit, CallsGiveWayToEachOtherAsTheyComeAndGo) {
   const LeafSpineGround g;
   const auto engine = make_flow_engine(g.router, g.placement, {});
-  const CallId x = engine->prepare(pair_transfer(0, 4, 2 * kGb)).value(),
-               y = engine->prepare(pair_transfer(1, 8, kGb)).value(),
-               z = engine->prepare(pair_transfer(2, 12, kGb)).value();
+  const program::CallId x = engine->prepare(lowering::pair_transfer(0, 4, 2 * kGb)).value(),
+                        y = engine->prepare(lowering::pair_transfer(1, 8, kGb)).value(),
+                        z = engine->prepare(lowering::pair_transfer(2, 12, kGb)).value();
   engine->start(x, 1, SimTime());
   engine->start(y, 2, SimTime());
   ASSERT_FALSE(engine->advance(SimTime::at(Duration::us(20'010))).value().tag == 1);
@@ -119,7 +121,7 @@ TEST(Resplit, CallsGiveWayToEachOtherAsTheyComeAndGo) {
   double crossed = 0;
   const std::vector<double> bytes = engine->link_bytes();
   for (std::uint32_t l = 0; l < bytes.size(); ++l)
-    if (g.topology.name(LinkId{l}).rfind("leaf0->spine", 0) == 0) crossed += bytes[l];
+    if (g.topology.name(topology::LinkId{l}).rfind("leaf0->spine", 0) == 0) crossed += bytes[l];
   EXPECT_NEAR(crossed, 4.0 * kGb, 1e-6 * kGb);
 }
 
@@ -127,25 +129,25 @@ TEST(Resplit, CallsGiveWayToEachOtherAsTheyComeAndGo) {
 TEST(Resplit, BytesAreCountedOnTheLinksOfTheSplit) {
   const LeafSpineGround g;
   const auto engine = make_flow_engine(g.router, g.placement, {});
-  const CallId x = engine->prepare(pair_transfer(0, 4, 2 * kGb)).value(),
-               y = engine->prepare(pair_transfer(1, 8, kGb)).value();
+  const program::CallId x = engine->prepare(lowering::pair_transfer(0, 4, 2 * kGb)).value(),
+                        y = engine->prepare(lowering::pair_transfer(1, 8, kGb)).value();
   engine->start(x, 1, SimTime());
   engine->start(y, 2, SimTime());
   ends_ms(*engine);
   const std::vector<double> bytes = engine->link_bytes();
   std::map<std::string, double> by_name;
-  for (std::uint32_t l = 0; l < bytes.size(); ++l) by_name[g.topology.name(LinkId{l})] = bytes[l];
+  for (std::uint32_t l = 0; l < bytes.size(); ++l) by_name[g.topology.name(topology::LinkId{l})] = bytes[l];
   EXPECT_NEAR(by_name.at("leaf0->spine0"), 1.0 * kGb, 0.01 * kGb);
   EXPECT_NEAR(by_name.at("leaf0->spine1"), 2.0 * kGb, 0.01 * kGb);
 }
 
 // From leaf2 to leaf3 the way goes up, down to a third leaf and up again.
 TEST(Resplit, CallsThatGoRoundaboutAreAlike) {
-  for (const RoutingPolicy policy : {RoutingPolicy::kSpray, RoutingPolicy::kAdaptive}) {
+  for (const topology::RoutingPolicy policy : {topology::RoutingPolicy::kSpray, topology::RoutingPolicy::kAdaptive}) {
     const LeafSpineGround g(policy);
     const auto engine = make_flow_engine(g.router, g.placement, {});
-    const CallId a = engine->prepare(pair_transfer(8, 12, kGb)).value(),
-                 b = engine->prepare(pair_transfer(9, 13, kGb)).value();
+    const program::CallId a = engine->prepare(lowering::pair_transfer(8, 12, kGb)).value(),
+                          b = engine->prepare(lowering::pair_transfer(9, 13, kGb)).value();
     EXPECT_EQ(engine->time_alone(a), engine->time_alone(b));
     EXPECT_NEAR(engine->time_alone(a).in_us() / 1e3, 20, 0.1);
   }
@@ -157,14 +159,14 @@ TEST(Resplit, NoCallIsFasterThanAloneNorSlowerThanUnderEqualSplits) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     double last[2] = {0, 0};
     for (const bool adaptive : {false, true}) {
-      const LeafSpineGround g(adaptive ? RoutingPolicy::kAdaptive : RoutingPolicy::kSpray);
+      const LeafSpineGround g(adaptive ? topology::RoutingPolicy::kAdaptive : topology::RoutingPolicy::kSpray);
       const auto engine = make_flow_engine(g.router, g.placement, {});
       RandomStream random(seed, "calls");
       std::map<std::uint64_t, double> start, alone;
       for (std::uint64_t c = 0; c < 6; ++c) {
         const auto a = static_cast<std::uint32_t>(random.below(16));
         const auto b = static_cast<std::uint32_t>((a + 1 + random.below(15)) % 16);
-        const CallId id = engine->prepare(pair_transfer(a, b, kGb)).value();
+        const program::CallId id = engine->prepare(lowering::pair_transfer(a, b, kGb)).value();
         start[c] = static_cast<double>(random.below(30));
         alone[c] = engine->time_alone(id).in_us() / 1e3;
         engine->start(id, c, SimTime::at(Duration::us(static_cast<std::int64_t>(start[c] * 1000))));
@@ -179,4 +181,4 @@ TEST(Resplit, NoCallIsFasterThanAloneNorSlowerThanUnderEqualSplits) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::engine

@@ -4,11 +4,11 @@
 
 #include "busbar/lowering/adaptive.h"
 
-namespace busbar {
+namespace busbar::engine {
 namespace {
 
 /// Whether fluid i of the one is fluid i of the other by another way.
-bool same_fluids(const Stage& a, const Stage& b) {
+bool same_fluids(const lowering::Stage& a, const lowering::Stage& b) {
   constexpr double kAlike = 1e-9;
   if (a.fluids.size() != b.fluids.size()) return false;
   for (std::size_t f = 0; f < a.fluids.size(); ++f)
@@ -18,22 +18,22 @@ bool same_fluids(const Stage& a, const Stage& b) {
 
 }  // namespace
 
-std::vector<Stage> split_together(Lowering& lowering, std::span<const SharedStage> stages) {
-  const Router& router = lowering.router();
-  const CapacityTable& table = lowering.capacities();
-  SplitCost split_cost(router.topology(), table.counts(), [&](CapacityId c) { return table.rate(c); });
-  std::vector<const Stage*> own, tried(stages.size());
+std::vector<lowering::Stage> split_together(lowering::Lowering& lowering, std::span<const SharedStage> stages) {
+  const routing::Router& router = lowering.router();
+  const lowering::CapacityTable& table = lowering.capacities();
+  SplitCost split_cost(router.topology(), table.counts(), [&](routing::CapacityId c) { return table.rate(c); });
+  std::vector<const lowering::Stage*> own, tried(stages.size());
   for (const SharedStage& s : stages) own.push_back(s.own);
   split_cost.measure_demand(own);
   constexpr double kWorthIt = 1e-4;
   const auto least_possible = static_cast<double>(own.size());
   double least = split_cost.of(own).cost * (1 - kWorthIt);
-  std::vector<Stage> best;
+  std::vector<lowering::Stage> best;
   if (least <= least_possible) return best;
-  for (SplitSearch search; !search.over();) {
-    std::vector<Stage> trial;
+  for (lowering::SplitSearch search; !search.over();) {
+    std::vector<lowering::Stage> trial;
     for (const SharedStage& s : stages) {
-      Result<Stage> stage = lowering.lower_step(*s.call, s.own->step, search.bias());
+      Result<lowering::Stage> stage = lowering.lower_step(*s.call, s.own->step, search.bias());
       if (!stage.ok() || !same_fluids(*stage, *s.own)) return {};
       trial.push_back(std::move(*stage));
     }
@@ -45,4 +45,4 @@ std::vector<Stage> split_together(Lowering& lowering, std::span<const SharedStag
   return best;
 }
 
-}  // namespace busbar
+}  // namespace busbar::engine

@@ -6,12 +6,12 @@
 
 #include "busbar/base/random.h"
 
-namespace busbar {
+namespace busbar::engine {
 
-SharedStages::SharedStages(StageSolver& solver, const CapacityTable& table, bool merges)
+SharedStages::SharedStages(StageSolver& solver, const lowering::CapacityTable& table, bool merges)
     : solver_(solver), table_(table), merger_(solver, table), splitter_(solver.shortcuts()), merges_(merges) {}
 
-void SharedStages::add(std::uint32_t id, const Stage& own) {
+void SharedStages::add(std::uint32_t id, const lowering::Stage& own) {
   if (entries_.size() <= id) entries_.resize(id + 1);
   Entry& entry = entries_[id];
   if (entry.own != nullptr) return;
@@ -20,16 +20,16 @@ void SharedStages::add(std::uint32_t id, const Stage& own) {
   if (solver_.shortcuts().take(Shortcut::kLinksInSeries)) refine(entry.merged ? *entry.merged : own);
 }
 
-const Stage& SharedStages::of(std::uint32_t id) {
+const lowering::Stage& SharedStages::of(std::uint32_t id) {
   Entry& entry = entries_[id];
-  const Stage& whole = entry.merged ? *entry.merged : *entry.own;
+  const lowering::Stage& whole = entry.merged ? *entry.merged : *entry.own;
   if (!solver_.shortcuts().has(Shortcut::kLinksInSeries)) return whole;
   if (std::exchange(entry.version, version_) != version_) entry.folded = fold(whole);
   return entry.folded;
 }
 
 /// Splits the classes of links that the stage crosses in different ways.
-void SharedStages::refine(const Stage& stage) {
+void SharedStages::refine(const lowering::Stage& stage) {
   if (class_.empty()) {
     class_ = {table_.counts(), 0};
     row_ = {table_.counts(), 0};
@@ -68,26 +68,26 @@ void SharedStages::refine(const Stage& stage) {
   for (const Crossed& c : crossed_) class_[c.on] = pieces[c.piece].to;
 }
 
-Stage SharedStages::fold(const Stage& from) {
+lowering::Stage SharedStages::fold(const lowering::Stage& from) {
   first_.resize(size_.size());
   taken_by_.resize(size_.size(), 0);
-  Stage out;
-  for (const Fluid& f : from.fluids) {
+  lowering::Stage out;
+  for (const lowering::Fluid& f : from.fluids) {
     out.fluids.push_back(f);
     out.fluids.back().begin = static_cast<std::uint32_t>(out.on.size());
     ++folds_;
     for (std::uint32_t i = f.begin; i < f.end; ++i) {
       const std::uint32_t c = class_[from.on[i]];
       if (std::exchange(taken_by_[c], folds_) == folds_) continue;
-      CapacityId& first = first_[c];
-      if (first == CapacityId() || class_[first] != c) first = from.on[i];
+      routing::CapacityId& first = first_[c];
+      if (first == routing::CapacityId() || class_[first] != c) first = from.on[i];
       out.on.push_back(first);
       out.weight.push_back(from.weight[i]);
     }
     out.fluids.back().end = static_cast<std::uint32_t>(out.on.size());
   }
-  splitter_.split(out, [&](CapacityId c) { return table_.rate(c); });
+  splitter_.split(out, [&](routing::CapacityId c) { return table_.rate(c); });
   return out;
 }
 
-}  // namespace busbar
+}  // namespace busbar::engine

@@ -7,18 +7,18 @@
 #include "busbar/base/random.h"
 #include "busbar/lowering/test_machines.h"
 
-namespace busbar {
+namespace busbar::engine {
 namespace {
 
 /// Fluids over three to eight links in a row.
-Stage stage_over_rows(RandomStream& random, const Topology& t) {
-  Stage s;
+lowering::Stage stage_over_rows(RandomStream& random, const topology::Topology& t) {
+  lowering::Stage s;
   for (std::uint64_t f = 1 + random.below(6); f > 0; --f) {
-    Fluid fluid{static_cast<std::uint32_t>(s.on.size()), 0, 1e6, 1e6 * (1 + 20 * random.uniform())};
+    lowering::Fluid fluid{static_cast<std::uint32_t>(s.on.size()), 0, 1e6, 1e6 * (1 + 20 * random.uniform())};
     const std::uint64_t first = random.below(t.link_count() - 8);
     const double weight = 0.1 * static_cast<double>(1 + random.below(3));
     for (std::uint64_t i = 0, n = 3 + random.below(6); i < n; ++i) {
-      s.on.push_back(LinkId{static_cast<std::uint32_t>(first + i)});
+      s.on.push_back(topology::LinkId{static_cast<std::uint32_t>(first + i)});
       s.weight.push_back(weight);
     }
     fluid.end = static_cast<std::uint32_t>(s.on.size());
@@ -29,18 +29,18 @@ Stage stage_over_rows(RandomStream& random, const Topology& t) {
 
 // Stages come one after another, so that classes of links are split again and again.
 TEST(SharedStagesOfCalls, HaveTheRatesOfAllTheirLinks) {
-  const Topology t = leaf_spine(4, 4).seal();
-  const Router router{t, RoutingPolicy::kStatic};
-  const Placement placement{router, t.gpus()};
-  const Lowering lowering{router, placement, {}};
-  const CapacityTable& table = lowering.capacities();
-  const auto rate_of = [&](CapacityId c) { return table.rate(c); };
+  const topology::Topology t = lowering::leaf_spine(4, 4).seal();
+  const routing::Router router{t, topology::RoutingPolicy::kStatic};
+  const routing::Placement placement{router, t.gpus()};
+  const lowering::Lowering lowering{router, placement, {}};
+  const lowering::CapacityTable& table = lowering.capacities();
+  const auto rate_of = [&](routing::CapacityId c) { return table.rate(c); };
   StageSolver whole_solver(table.counts()), folded_solver(table.counts());
   std::size_t links = 0, folded_links = 0;
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     RandomStream random(seed, "classes of links");
     SharedStages shared(whole_solver, table, true);
-    std::deque<Stage> stages;
+    std::deque<lowering::Stage> stages;
     for (std::uint32_t count = 0; count < 6; ++count) {
       stages.push_back(stage_over_rows(random, t));
       shared.add(count, stages.back());
@@ -48,7 +48,7 @@ TEST(SharedStagesOfCalls, HaveTheRatesOfAllTheirLinks) {
       whole_solver.begin();
       folded_solver.begin();
       for (std::uint32_t s = first; s <= count; ++s) {
-        const Stage& folded = shared.of(s);
+        const lowering::Stage& folded = shared.of(s);
         ASSERT_EQ(folded.fluids.size(), stages[s].fluids.size());
         links += stages[s].on.size();
         folded_links += folded.on.size();
@@ -66,4 +66,4 @@ TEST(SharedStagesOfCalls, HaveTheRatesOfAllTheirLinks) {
 }
 
 }  // namespace
-}  // namespace busbar
+}  // namespace busbar::engine

@@ -9,28 +9,28 @@
 #include "busbar/floors/floor_tiers.h"
 #include "busbar/floors/internal/floor_demand.h"
 
-namespace busbar {
+namespace busbar::floors {
 
 /// The cuts of one group of ranks.
 class FloorCuts {
  public:
-  FloorCuts(const Router& router, const Placement& placement, const CollectiveCall& call, std::uint32_t group,
-            FloorTiers& tiers);
+  FloorCuts(const routing::Router& router, const routing::Placement& placement, const program::CollectiveCall& call,
+            std::uint32_t group, FloorTiers& tiers);
   /// The largest bound of each kind.
   std::vector<MachineFloor::Line> bounds(FloorRates rates);
 
  private:
-  bool usable(LinkId l) const;
+  bool usable(topology::LinkId l) const;
   /// At payload rates: whether it is a GPU that is no member and that no payload of the call passes.
-  bool is_stranger(DeviceId d) const {
+  bool is_stranger(topology::DeviceId d) const {
     return rates_ == FloorRates::kPayload && !stranger_.empty() && stranger_[index(d)] != 0;
   }
   /// A send_recv of more than two ranks: each must reach only the next.
-  bool to_next() const { return call_.op == Collective::kSendRecv && n_ > 2; }
+  bool to_next() const { return call_.op == collectives::Collective::kSendRecv && n_ > 2; }
   /// Two members, from and to, where the second needs data of the first: the m-th such pair, m from 1 to n - 1.
   std::pair<std::uint32_t, std::uint32_t> pair(std::uint32_t m) const;
-  double rate(LinkId l) const { return floor_rate(t_, l, rates_); }
-  double route_latency_ps(std::uint32_t a, std::uint32_t b, std::vector<LinkShare>& path);
+  double rate(topology::LinkId l) const { return floor_rate(t_, l, rates_); }
+  double route_latency_ps(std::uint32_t a, std::uint32_t b, std::vector<routing::LinkShare>& path);
   void find_reach();
   void find_strangers();
   void find_latencies();
@@ -45,24 +45,24 @@ class FloorCuts {
   /// Offers the bound of an all-reduce for `parts` parts that hold all ranks and send `out` together.
   void take_all_of(std::uint32_t parts, double out, CutKind kind, const char* name);
   /// Offers a set of devices of one block.
-  void take_devices(const std::vector<DeviceId>& devices, CutKind kind, const std::string& name);
+  void take_devices(const std::vector<topology::DeviceId>& devices, CutKind kind, const std::string& name);
   void endpoints();
   void memories();
   void inside_blocks();
-  void numa_nodes(const Block& block, const std::string& node);
-  void pcie_switches(const Block& block);
+  void numa_nodes(const topology::Block& block, const std::string& node);
+  void pcie_switches(const topology::Block& block);
   void blocks();
   void tiers();
   void sets_of_ranks();
 
-  const Router& router_;
-  const Placement& placement_;
-  const Topology& t_;
-  const CollectiveCall& call_;
+  const routing::Router& router_;
+  const routing::Placement& placement_;
+  const topology::Topology& t_;
+  const program::CollectiveCall& call_;
   FloorTiers& tiers_;
   FloorDemand demand_;
   std::uint32_t n_;
-  std::vector<DeviceId> gpus_;
+  std::vector<topology::DeviceId> gpus_;
   std::vector<std::uint32_t> ranks_;          ///< placed ranks of the members
   std::vector<std::uint32_t> used_blocks_;    ///< ascending
   std::vector<std::uint32_t> members_begin_;  ///< per entry of used_blocks_, into members_; one extra at the end
@@ -77,4 +77,4 @@ class FloorCuts {
   std::array<MachineFloor::Line, static_cast<std::size_t>(CutKind::kFarthest) + 1> best_;
 };
 
-}  // namespace busbar
+}  // namespace busbar::floors

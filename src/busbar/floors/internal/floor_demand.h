@@ -6,11 +6,11 @@
 #include "busbar/floors/cut_demand.h"
 #include "busbar/program/program.h"
 
-namespace busbar {
+namespace busbar::floors {
 
 class FloorDemand {
  public:
-  explicit FloorDemand(const CollectiveCall& call);
+  explicit FloorDemand(const program::CollectiveCall& call);
   /// `inside`: members, each once.
   Demand across(const std::vector<std::uint32_t>& inside) const;
   /// The same if all ranks are equivalent.
@@ -21,13 +21,13 @@ class FloorDemand {
   bool uneven() const { return uneven_; }
 
  private:
-  Collective op_;
+  collectives::Collective op_;
   double n_;
   std::uint32_t root_;
   bool uneven_ = false;  ///< an all-to-all-v whose pairs differ
-  const PairCounts* pairs_ = nullptr;
+  const collectives::PairCounts* pairs_ = nullptr;
   double parts_ = 1;                     ///< of S, of the rank that sends most
   std::vector<double> sent_, received_;  ///< parts of S, per rank
 };
 
-}  // namespace busbar
+}  // namespace busbar::floors

@@ -9,7 +9,7 @@
 
 #include "busbar/formats/imported.h"
 
-namespace busbar {
+namespace busbar::formats {
 
 struct Ns3Link {
   std::uint32_t from = 0, to = 0;
@@ -29,4 +29,4 @@ Result<Ns3Topology> read_ns3_topology(std::string_view text, const std::string& 
 /// NPUs as GPUs in the order of their nodes.
 Result<ImportedMachine> machine_of(const Ns3Topology& topology);
 
-}  // namespace busbar
+}  // namespace busbar::formats

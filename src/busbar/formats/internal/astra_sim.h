@@ -10,7 +10,7 @@
 
 #include "busbar/formats/imported.h"
 
-namespace busbar {
+namespace busbar::formats {
 
 enum class AstraBlock : std::uint8_t { kRing, kFullyConnected, kSwitch };
 struct AstraDimension {
@@ -40,4 +40,4 @@ struct AstraSystem {
 bool looks_like_astra_system(std::string_view head);
 Result<AstraSystem> read_astra_system(std::string_view text, const std::string& name);
 
-}  // namespace busbar
+}  // namespace busbar::formats

@@ -6,7 +6,7 @@
 
 #include "busbar/formats/comm_trace.h"
 
-namespace busbar {
+namespace busbar::formats {
 
 struct ChakraNode {
   static constexpr std::uint64_t kNotSaid = UINT64_MAX;
@@ -26,4 +26,4 @@ void add_node(ChakraNode node, CommTrace& out, std::vector<TraceNode>* nodes);
 /// read_chakra_json() that appends every node to `nodes` instead of its collectives to the trace.
 Result<CommTrace> read_chakra_json_nodes(std::istream& in, const std::string& name, std::vector<TraceNode>& nodes);
 
-}  // namespace busbar
+}  // namespace busbar::formats

@@ -6,7 +6,7 @@
 
 #include "busbar/formats/internal/machine_records.h"
 
-namespace busbar::machine_records {
+namespace busbar::formats::machine_records {
 
 struct GpuNaming {
   std::vector<std::string> notes;  ///< what was assumed
@@ -17,6 +17,6 @@ struct GpuNaming {
 /// links match. GPUs that the file lists without links (static topology files of clouds) get the links of such a board;
 /// PCIe links without a speed get the speed of the product's slot. Figures without products change nothing. Error
 /// kInvalid if the user names an unknown product, or a product for GPUs that the file names.
-Result<GpuNaming> name_gpus(Records& records, const PartFigures& figures, const std::string& file);
+Result<GpuNaming> name_gpus(Records& records, const topology::PartFigures& figures, const std::string& file);
 
-}  // namespace busbar::machine_records
+}  // namespace busbar::formats::machine_records

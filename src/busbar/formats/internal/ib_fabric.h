@@ -11,7 +11,7 @@
 #include "busbar/formats/imported.h"
 #include "busbar/formats/lines.h"
 
-namespace busbar {
+namespace busbar::formats {
 
 struct FabricDevice {
   std::uint64_t guid = 0;
@@ -34,7 +34,8 @@ struct FabricCable {
 };
 
 struct ImportedFabric {
-  Topology topology;  ///< hosts are blocks of NICs; switches next to hosts are leaves, those next to leaves spines
+  topology::Topology
+      topology;  ///< hosts are blocks of NICs; switches next to hosts are leaves, those next to leaves spines
   std::vector<FabricDevice> devices;
   std::vector<FabricCable> cables;
   std::vector<std::string> hosts;  ///< by block
@@ -50,4 +51,4 @@ bool looks_like_iblinkinfo(std::string_view head);
 Result<ImportedFabric> read_ibnetdiscover(LineSource& source);
 Result<ImportedFabric> read_iblinkinfo(LineSource& source);
 
-}  // namespace busbar
+}  // namespace busbar::formats

@@ -6,7 +6,7 @@
 
 #include "busbar/formats/internal/ib_fabric.h"
 
-namespace busbar::ib_fabric {
+namespace busbar::formats::ib_fabric {
 
 /// Collects devices and cables; a cable may be listed at both ends.
 class Collector {
@@ -29,4 +29,4 @@ double lane_Mbps(std::string_view speed);
 /// Determines levels, names, hosts and cables of the collected devices.
 Status build_topology(ImportedFabric& fabric, const std::string& name);
 
-}  // namespace busbar::ib_fabric
+}  // namespace busbar::formats::ib_fabric

@@ -3,7 +3,7 @@
 
 #include "busbar/formats/import.h"
 
-namespace busbar {
+namespace busbar::formats {
 
 struct NcclLog;
 
@@ -28,10 +28,12 @@ Result<ImportedMessages> messages_of_goal(ImportSource& source);
 Result<ImportReport> report_comm_groups(ImportSource& source);
 Result<ImportReport> report_nccl_tuner(ImportSource& source);
 Result<ImportReport> report_astra_network(ImportSource& source);
-Result<ImportedMachine> read_astra_machine(std::string_view text, const std::string& name, const PartFigures& figures);
+Result<ImportedMachine> read_astra_machine(std::string_view text, const std::string& name,
+                                           const topology::PartFigures& figures);
 Result<ImportReport> report_ns3_topology(ImportSource& source);
-Result<ImportedMachine> read_ns3_machine(std::string_view text, const std::string& name, const PartFigures& figures);
+Result<ImportedMachine> read_ns3_machine(std::string_view text, const std::string& name,
+                                         const topology::PartFigures& figures);
 Result<ImportReport> report_astra_system(ImportSource& source);
 Result<ImportReport> report_slurm(ImportSource& source);
 
-}  // namespace busbar
+}  // namespace busbar::formats

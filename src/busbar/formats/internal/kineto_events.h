@@ -8,7 +8,7 @@
 
 #include "busbar/formats/comm_trace.h"
 
-namespace busbar {
+namespace busbar::formats {
 
 /// The fields of an event that we use.
 struct KinetoEvent {
@@ -35,4 +35,4 @@ bool is_nccl_kernel(const KinetoEvent& event);
 /// What an event of NCCL says about its collective. A type that is not known is added to `unknown`.
 TracedCollective collective_of(const KinetoEvent& event, std::vector<UnknownPart>& unknown);
 
-}  // namespace busbar
+}  // namespace busbar::formats

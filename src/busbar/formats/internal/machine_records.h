@@ -9,7 +9,7 @@
 #include "busbar/formats/imported.h"
 #include "busbar/topology/part_figures.h"
 
-namespace busbar::machine_records {
+namespace busbar::formats::machine_records {
 
 inline constexpr std::size_t kNoParent = static_cast<std::size_t>(-1);
 /// Above any machine, and few enough that each may have its own device or link class.
@@ -34,7 +34,7 @@ struct Record {
   std::size_t parent = kNoParent;
   std::size_t children = 0;  ///< pci elements below
   ImportedDevice said;
-  ProcessorIdentity processor;
+  topology::ProcessorIdentity processor;
   std::string link_speed;
   std::int64_t link_width = 0;
   bool has_gpu = false, has_nic = false;
@@ -53,11 +53,11 @@ struct Records {
 
 /// Source: NCCL 2.30.7, src/graph/topo.cc; base classes from the PCI Code and ID Assignment Specification (0x12:
 /// processing accelerators, as RCCL's files have AMD's).
-std::optional<DeviceKind> kind_of(const Record& pci);
+std::optional<topology::DeviceKind> kind_of(const Record& pci);
 
 /// Devices: one CPU per `cpu` record, linked with all other CPUs of its host; GPUs in the order of rank, then dev; NICs
 /// in the order of dev, named after their first port if that is a valid name; one NVSwitch per bus id that links of
 /// class 0x068000 name. `name`: the file's name, for messages.
-Result<ImportedMachine> build_machine(Records records, const PartFigures& figures, const std::string& name);
+Result<ImportedMachine> build_machine(Records records, const topology::PartFigures& figures, const std::string& name);
 
-}  // namespace busbar::machine_records
+}  // namespace busbar::formats::machine_records

@@ -8,10 +8,10 @@
 #include "busbar/collectives/execution_plan.h"
 #include "busbar/formats/imported.h"
 
-namespace busbar {
+namespace busbar::formats {
 
 struct MscclppPlan {
-  ExecutionPlan plan;
+  collectives::ExecutionPlan plan;
   std::string protocol;
   std::uint64_t min_bytes = 0, max_bytes = 0;  ///< intended sizes; max 0: no limit
   std::uint32_t parts = 1;  ///< per chunk: if thread blocks share a step, or if steps go through a chunk in a loop
@@ -25,4 +25,4 @@ Result<MscclppPlan> read_mscclpp_plan(std::string_view text, const std::string& 
 
 bool looks_like_mscclpp_plan(std::string_view head);
 
-}  // namespace busbar
+}  // namespace busbar::formats

@@ -10,7 +10,7 @@
 #include "busbar/base/json.h"
 #include "busbar/formats/internal/mscclpp_plan.h"
 
-namespace busbar {
+namespace busbar::formats {
 
 /// The action of an operation on the data that it reads.
 enum class MscclppKind : std::uint8_t { kWait, kSignal, kSync, kMove, kReduce, kSwitchReduce, kSwitchStore, kPipeline };
@@ -29,12 +29,12 @@ inline constexpr std::int64_t kMostMscclppChunks = 1 << 16, kMostMscclppParts = 
 using MscclppEnd = std::tuple<std::uint32_t, std::string, std::uint32_t>;
 
 struct MscclppSwitch {
-  PlanBuffer buffer = PlanBuffer::kInput;
+  collectives::PlanBuffer buffer = collectives::PlanBuffer::kInput;
   std::vector<std::uint32_t> ranks;
 };
 struct MscclppRemote {
   std::uint32_t rank = 0;
-  PlanBuffer buffer = PlanBuffer::kInput;
+  collectives::PlanBuffer buffer = collectives::PlanBuffer::kInput;
 };
 struct MscclppGpu {
   std::map<std::string, std::vector<std::uint32_t>> peers;  ///< per type of channel: the rank at the other end of each
@@ -54,11 +54,11 @@ class MscclppReader {
     std::map<std::string, std::vector<std::uint32_t>> channels, buffers;  ///< by type: numbers on the GPU
   };
   struct SliceOf {
-    std::vector<PlanSlice> places;  ///< one, or one per rank of a switch channel; in chunks
+    std::vector<collectives::PlanSlice> places;  ///< one, or one per rank of a switch channel; in chunks
     std::int64_t size = 1;
   };
 
-  ExecutionPlan& plan() { return out_.plan; }
+  collectives::ExecutionPlan& plan() { return out_.plan; }
   Error fail(const std::string& path, std::string what) const {
     return invalid(std::move(what), {out_.plan.file, 0, 0, path});
   }
@@ -67,7 +67,7 @@ class MscclppReader {
   Result<std::int64_t> integer(const Json& j, const char* key, std::int64_t otherwise, std::int64_t low,
                                std::int64_t high, const std::string& path) const;
   Result<std::string> word(const Json& j, const char* key, const std::string& path) const;
-  Result<PlanBuffer> buffer(const Json& j, const char* key, const std::string& path) const;
+  Result<collectives::PlanBuffer> buffer(const Json& j, const char* key, const std::string& path) const;
 
   Status read_head(const Json& root);
   Status read_gpu(const Json& gpu, std::uint32_t rank, const std::string& path);
@@ -81,8 +81,8 @@ class MscclppReader {
   Result<std::vector<SliceOf>> slices(const Json& op, const char* key, const Block& b, const std::string& path) const;
   Result<SliceOf> slice(const Json& j, const std::string& type, const Block& b, const std::string& path) const;
   Status add_move(const MscclppOp& name, const Json& op, const Block& b, const std::string& path, std::int64_t round);
-  std::uint32_t step(const Block& b, std::uint32_t count, const std::vector<PlanSlice>& reads,
-                     const std::vector<PlanSlice>& writes, bool in_switch);
+  std::uint32_t step(const Block& b, std::uint32_t count, const std::vector<collectives::PlanSlice>& reads,
+                     const std::vector<collectives::PlanSlice>& writes, bool in_switch);
   Status match_signals();
   Status match_semaphores();
   void match_barriers();
@@ -106,4 +106,4 @@ class MscclppReader {
   void use(Used& u, const Block& b, std::uint32_t step, const std::string& path);
 };
 
-}  // namespace busbar
+}  // namespace busbar::formats

@@ -6,7 +6,7 @@
 
 #include "busbar/formats/nccl_log.h"
 
-namespace busbar::nccl_log {
+namespace busbar::formats::nccl_log {
 
 /// "comm 0x.. rank 3 nranks 16 cudaDev 3 nvmlDev 3 busId 9b000 commId 0x.. - Init START", and older and newer forms.
 struct CommMessage {
@@ -56,4 +56,4 @@ std::optional<std::vector<LoggedPath>> parse_paths(std::string_view text);
 /// The text with numbers as '#', shortened: texts of one kind have one shape.
 std::string shape_of(std::string_view text);
 
-}  // namespace busbar::nccl_log
+}  // namespace busbar::formats::nccl_log

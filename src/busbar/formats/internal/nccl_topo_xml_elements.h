@@ -4,9 +4,9 @@
 #include "busbar/base/xml.h"
 #include "busbar/formats/internal/machine_records.h"
 
-namespace busbar::machine_records {
+namespace busbar::formats::machine_records {
 
 /// Error kInvalid for values that contradict their meaning and for bus ids that occur twice.
 Result<Records> read_records(const XmlElement& system);
 
-}  // namespace busbar::machine_records
+}  // namespace busbar::formats::machine_records

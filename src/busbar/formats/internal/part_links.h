@@ -8,27 +8,27 @@
 
 #include "busbar/topology/part_figures.h"
 
-namespace busbar {
+namespace busbar::formats {
 
 class PartLinks {
  public:
-  explicit PartLinks(const PartFigures& figures) : figures_(figures) {}
+  explicit PartLinks(const topology::PartFigures& figures) : figures_(figures) {}
 
   /// By PCI id; otherwise only the generation: compute capability x 10 (-1: none) or AMD architecture.
-  DeviceClass gpu(std::uint32_t pci_id, int compute_capability, const std::string& architecture);
-  DeviceClass product(const std::string& name) const;  ///< pre: figures have it
+  topology::DeviceClass gpu(std::uint32_t pci_id, int compute_capability, const std::string& architecture);
+  topology::DeviceClass product(const std::string& name) const;  ///< pre: figures have it
   /// One lane of the GPU's scale-up link: of its product, or of the first product of its generation. MBps: the wire
   /// rate in the file, 0 if absent.
-  LinkClass scale_up_lane(const DeviceClass& gpu, LinkKind kind, std::int64_t MBps = 0);
-  LinkClass times(LinkClass lane, std::int64_t lanes) const;
+  topology::LinkClass scale_up_lane(const topology::DeviceClass& gpu, topology::LinkKind kind, std::int64_t MBps = 0);
+  topology::LinkClass times(topology::LinkClass lane, std::int64_t lanes) const;
   /// E.g. "16.0 GT/s PCIe" and a width. NCCL counts an unknown speed as 8 GT/s and an unknown width as 16.
-  LinkClass pcie(std::string_view speed, std::int64_t width);
+  topology::LinkClass pcie(std::string_view speed, std::int64_t width);
   /// Between two sockets with this processor; for unknown ones, the slowest known link.
-  LinkClass socket(const ProcessorIdentity& processor);
-  LinkClass c2c(std::int64_t MBps, std::int64_t lanes) const;
-  LinkClass cable(bool infiniband, std::int64_t Mbps) const;
+  topology::LinkClass socket(const topology::ProcessorIdentity& processor);
+  topology::LinkClass c2c(std::int64_t MBps, std::int64_t lanes) const;
+  topology::LinkClass cable(bool infiniband, std::int64_t Mbps) const;
   /// A link that no wire limits: NCCL counts 5000 GB/s.
-  LinkClass without_wire(const char* part) const;
+  topology::LinkClass without_wire(const char* part) const;
 
   const std::vector<std::string>& notes() const { return notes_; }
   /// Why a rate had to be assumed; empty: no rate was.
@@ -36,9 +36,9 @@ class PartLinks {
 
  private:
   void note(std::string text);
-  const PartFigures& figures_;
+  const topology::PartFigures& figures_;
   std::vector<std::string> notes_;
   std::string unnamed_;
 };
 
-}  // namespace busbar
+}  // namespace busbar::formats

@@ -7,7 +7,7 @@
 #include "busbar/base/json.h"
 #include "busbar/base/result.h"
 
-namespace busbar {
+namespace busbar::formats {
 
 bool looks_like_pickle(std::string_view head);
 
@@ -18,4 +18,4 @@ bool looks_like_pickle(std::string_view head);
 /// values. Source: CPython 3.12, Lib/pickletools.py (opcodes and their arguments).
 Result<Json> read_pickle(std::string_view bytes, const std::string& name, std::string_view left_out = {});
 
-}  // namespace busbar
+}  // namespace busbar::formats

@@ -10,7 +10,7 @@
 #include "busbar/base/result.h"
 #include "busbar/formats/imported.h"
 
-namespace busbar {
+namespace busbar::formats {
 
 struct SlurmSwitch {
   std::string name;
@@ -21,7 +21,8 @@ struct SlurmSwitch {
 };
 
 struct SlurmTopology {
-  Topology topology;  ///< hosts are blocks with one NIC; switches of hosts are leaves, those above are spines and cores
+  topology::Topology
+      topology;  ///< hosts are blocks with one NIC; switches of hosts are leaves, those above are spines and cores
   std::vector<SlurmSwitch> switches;
   std::vector<std::string> hosts;  ///< by block
   std::vector<std::int64_t> block_sizes;
@@ -39,4 +40,4 @@ Result<SlurmTopology> read_slurm_topology(std::string_view text, const std::stri
 /// "n[1-3,07],m1" -> n1 n2 n3 n07 m1; leading zeros keep their width. At most 100,000 names.
 Result<std::vector<std::string>> expand_host_list(std::string_view list, const Where& where);
 
-}  // namespace busbar
+}  // namespace busbar::formats

@@ -11,7 +11,7 @@
 #include "busbar/formats/imported.h"
 #include "busbar/topology/part_figures.h"
 
-namespace busbar {
+namespace busbar::formats {
 
 bool looks_like_nvidia_smi_matrix(std::string_view head);
 bool looks_like_rocm_smi_matrix(std::string_view head);
@@ -20,9 +20,9 @@ bool looks_like_rocm_smi_matrix(std::string_view head);
 /// their NUMA node. A NIC is placed next to the GPUs nearest to it, or on its own CPU if it is SYS to all. NV# is a
 /// mesh if each GPU has at most 36 links to its peers in total, otherwise an NVSwitch.
 Result<ImportedMachine> read_nvidia_smi_matrix(std::string_view text, const std::string& name,
-                                               const PartFigures& figures = {});
+                                               const topology::PartFigures& figures = {});
 /// XGMI at one hop is one lane between two GPUs; PCIE goes through the CPUs.
 Result<ImportedMachine> read_rocm_smi_matrix(std::string_view text, const std::string& name,
-                                             const PartFigures& figures = {});
+                                             const topology::PartFigures& figures = {});
 
-}  // namespace busbar
+}  // namespace busbar::formats

@@ -3,7 +3,7 @@
 
 #include <dlfcn.h>
 
-namespace busbar {
+namespace busbar::host {
 
 class LoadedLibrary {
  public:
@@ -31,4 +31,4 @@ class LoadedLibrary {
   void* handle_;
 };
 
-}  // namespace busbar
+}  // namespace busbar::host

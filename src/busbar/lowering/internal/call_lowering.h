@@ -9,7 +9,7 @@
 #include "busbar/lowering/internal/step_runs.h"
 #include "busbar/lowering/lowering.h"
 
-namespace busbar {
+namespace busbar::lowering {
 
 /// What is reused from call to call: arrays over all capacities, and routes that were found once.
 struct LoweringSpace {
@@ -35,15 +35,17 @@ struct LoweringSpace {
 
 /// Splits over equal ways, and the steps that are wanted.
 struct StepChoice {
-  std::vector<SplitBias> biases{};  ///< per step; none: equal splits
+  std::vector<routing::SplitBias> biases{};  ///< per step; none: equal splits
   std::optional<std::size_t> only{};
-  const SplitBias& bias(std::size_t step) const { return step < biases.size() ? biases[step] : kEqualSplit; }
+  const routing::SplitBias& bias(std::size_t step) const {
+    return step < biases.size() ? biases[step] : routing::kEqualSplit;
+  }
 };
 
 class CallLowering {
  public:
   /// `plans`: the parts of one call. All arguments outlive it. `trace`: null, or what is asked for and found.
-  CallLowering(const PlacedMachine& machine, PairSpread& spread, LoweringSpace& space,
+  CallLowering(const PlacedMachine& machine, routing::PairSpread& spread, LoweringSpace& space,
                std::span<const PlannedCall> plans, const StepChoice& choice, ChainTrace* trace)
       : machine_(machine), spread_(spread), space_(space), plans_(plans), choice_(choice), trace_(trace) {}
 
@@ -64,7 +66,7 @@ class CallLowering {
   void close_stage();
 
   const PlacedMachine& machine_;
-  PairSpread& spread_;
+  routing::PairSpread& spread_;
   LoweringSpace& space_;
   std::span<const PlannedCall> plans_;
   const PlannedCall* plan_ = nullptr;  ///< the part that is being lowered
@@ -73,4 +75,4 @@ class CallLowering {
   std::vector<Stage> done_{};
 };
 
-}  // namespace busbar
+}  // namespace busbar::lowering

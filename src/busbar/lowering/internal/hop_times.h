@@ -8,7 +8,7 @@
 #include "busbar/lowering/capacity_table.h"
 #include "busbar/lowering/internal/routed_run.h"
 
-namespace busbar {
+namespace busbar::lowering {
 
 /// A routed tree or chain.
 struct HopRun {
@@ -42,7 +42,7 @@ class HopTimes {
                                                   std::vector<Link>& links);
 
   const CapacityTable& table_;
-  PerCapacity<std::uint32_t> number_;  ///< kNone32 between calls
+  routing::PerCapacity<std::uint32_t> number_;  ///< kNone32 between calls
 };
 
-}  // namespace busbar
+}  // namespace busbar::lowering

@@ -6,7 +6,7 @@
 #include "busbar/lowering/channels.h"
 #include "busbar/program/protocol.h"
 
-namespace busbar {
+namespace busbar::lowering {
 
 /// Channel c of a schedule stands for `count` channels of the call, its lanes, which share its bytes.
 struct Lanes {
@@ -23,11 +23,12 @@ struct Lanes {
 };
 
 /// Most channels of `call`, so that small calls fill each with kBytesPerChannel. 0: no limit.
-std::uint32_t most_channels(const CollectiveCall& call, const Placement& placement, const ProtocolModel& protocol);
+std::uint32_t most_channels(const program::CollectiveCall& call, const routing::Placement& placement,
+                            const program::ProtocolModel& protocol);
 
 /// As many lanes as the call asks for; else as many as it takes to use every NIC, at most most_channels().
 /// `per_domain`: ranks_per_domain().
-Lanes lanes_of(const CollectiveCall& call, const Schedule& schedule, std::uint32_t per_domain,
-               const Placement& placement, const ProtocolModel& protocol);
+Lanes lanes_of(const program::CollectiveCall& call, const collectives::Schedule& schedule, std::uint32_t per_domain,
+               const routing::Placement& placement, const program::ProtocolModel& protocol);
 
-}  // namespace busbar
+}  // namespace busbar::lowering

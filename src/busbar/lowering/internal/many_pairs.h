@@ -9,7 +9,7 @@
 #include "busbar/lowering/internal/run_router.h"
 #include "busbar/routing/pair_spread.h"
 
-namespace busbar {
+namespace busbar::lowering {
 
 /// Whether step `step` is made of exchanges of equal pieces alone, and of more pairs than are kept apart.
 bool has_many_pairs(const PlacedMachine& machine, const PlannedCall& plan, std::size_t step);
@@ -17,7 +17,7 @@ bool has_many_pairs(const PlacedMachine& machine, const PlannedCall& plan, std::
 /// What lowers pairs together.
 struct PairTools {
   const PlacedMachine& machine;
-  PairSpread& spread;
+  routing::PairSpread& spread;
   RunRouter& router;
   RunTimes& times;
   StageBuilder& builder;
@@ -27,4 +27,4 @@ struct PairTools {
 /// Errors: those of RunRouter::connect(), and kUnsupported for too many routes that are not alike.
 Status lower_pairs_together(const PairTools& tools, const PlannedCall& plan, const GroupRun& of, OpenRun& run);
 
-}  // namespace busbar
+}  // namespace busbar::lowering

@@ -6,11 +6,11 @@
 
 #include "busbar/solve/online_max_min.h"
 
-namespace busbar {
+namespace busbar::lowering {
 
 /// What TransferClock asks for, of rates that no time changes.
 struct OnlineRates {
-  OnlineMaxMin solver;
+  solve::OnlineMaxMin solver;
   void open(std::uint32_t item) { solver.open(item); }
   void close(std::uint32_t item) { solver.close(item); }
   void settle(std::int64_t /*now_ps*/) { solver.settle(); }
@@ -18,4 +18,4 @@ struct OnlineRates {
   double rate(std::uint32_t item) const { return solver.rate(item); }
 };
 
-}  // namespace busbar
+}  // namespace busbar::lowering

@@ -7,17 +7,17 @@
 #include "busbar/program/protocol.h"
 #include "busbar/routing/placement.h"
 
-namespace busbar {
+namespace busbar::lowering {
 
 /// All of it outlives what is made from it. Calls do not change it.
 struct PlacedMachine {
-  const Router& router;
-  const Placement& placement;
-  const ProtocolModel& protocol;
+  const routing::Router& router;
+  const routing::Placement& placement;
+  const program::ProtocolModel& protocol;
   const CapacityTable& table;
   const Shortcuts& shortcuts;
   StopFlag stop = nullptr;  ///< ends a call that is being lowered
-  const Topology& topology() const { return router.topology(); }
+  const topology::Topology& topology() const { return router.topology(); }
 };
 
-}  // namespace busbar
+}  // namespace busbar::lowering

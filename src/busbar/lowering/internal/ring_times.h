@@ -11,7 +11,7 @@
 #include "busbar/lowering/internal/planned_call.h"
 #include "busbar/lowering/internal/send_classes.h"
 
-namespace busbar {
+namespace busbar::lowering {
 
 /// A routed ring: its connections in the order of the ring, each with the bytes of all rounds.
 struct RingRun {
@@ -46,10 +46,10 @@ class RingTimes {
 
   const CapacityTable& table_;
   const Shortcuts& shortcuts_;
-  PerCapacity<double> own_;            ///< bytes of the equal rings that are looked at
-  PerCapacity<std::uint32_t> number_;  ///< kNone32 between calls
+  routing::PerCapacity<double> own_;            ///< bytes of the equal rings that are looked at
+  routing::PerCapacity<std::uint32_t> number_;  ///< kNone32 between calls
   std::map<std::vector<double>, Known> known_;
   std::size_t kept_ = 0;  ///< numbers in known_
 };
 
-}  // namespace busbar
+}  // namespace busbar::lowering

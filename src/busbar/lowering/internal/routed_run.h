@@ -6,7 +6,7 @@
 
 #include "busbar/lowering/internal/run_loads.h"
 
-namespace busbar {
+namespace busbar::lowering {
 
 /// One connection of a run.
 struct Connection {
@@ -36,7 +36,7 @@ struct FollowedRing {
 
 /// A run that was routed before its turn. `loads`: of all its connections together.
 struct RoutedRun {
-  std::vector<CapacityShare> path{};
+  std::vector<routing::CapacityShare> path{};
   std::vector<Connection> connections{};
   RunLoads::Kept loads{};
   std::uint32_t equal = 1;  ///< rings: number of rings of the step with these connections
@@ -45,7 +45,7 @@ struct RoutedRun {
 
 /// The run whose sends are being routed or timed. One after the other uses this work space.
 struct OpenRun {
-  std::vector<CapacityShare> path{};
+  std::vector<routing::CapacityShare> path{};
   std::vector<Connection> connections{};
   std::vector<std::uint32_t> connection_of{};  ///< actor -> its connection, in phases in which it has one
   RunLoads loads{};
@@ -59,7 +59,7 @@ struct OpenRun {
   void begin_call(std::uint32_t ranks, std::uint32_t reducers);
   void clear_routes();
   /// Bytes on `c` while all runs of the step are under way.
-  double step_load(CapacityId c) const { return step_loads ? std::max((*step_loads)[c], loads[c]) : loads[c]; }
+  double step_load(routing::CapacityId c) const { return step_loads ? std::max((*step_loads)[c], loads[c]) : loads[c]; }
   /// The bytes of the connection that carries most.
   double most_bytes() const;
   /// Bytes of the connection that carries most. With `stepwise`: or of all sends of one rank together.
@@ -68,4 +68,4 @@ struct OpenRun {
   RoutedRun take();
 };
 
-}  // namespace busbar
+}  // namespace busbar::lowering

@@ -6,13 +6,13 @@
 #include "busbar/lowering/internal/stage_builder.h"
 #include "busbar/lowering/internal/switch_trees.h"
 
-namespace busbar {
+namespace busbar::lowering {
 
 /// How the sends of a run leave their ranks.
 struct SendSettings {
-  std::vector<std::uint32_t> nics{};     ///< numbers of the NICs, or channels of CollectiveCall::nics
-  const SplitBias* bias = &kEqualSplit;  ///< of the step
-  double arrival_cost = 1;               ///< bytes that memory moves for one that arrives
+  std::vector<std::uint32_t> nics{};                       ///< numbers of the NICs, or channels of CollectiveCall::nics
+  const routing::SplitBias* bias = &routing::kEqualSplit;  ///< of the step
+  double arrival_cost = 1;                                 ///< bytes that memory moves for one that arrives
 };
 
 /// Use: begin_call(), set_bias() per step, open() or begin_run() and connect() per run.
@@ -24,9 +24,9 @@ class RunRouter {
   /// `plan` must outlive the runs. `per_domain`: ranks_per_domain(). With `keep_routes`, paths are there after open()
   /// even if no time depends on them any more.
   void begin_call(const PlannedCall& plan, std::uint32_t per_domain, bool keep_routes);
-  void set_bias(const SplitBias& bias) { settings_.bias = &bias; }
+  void set_bias(const routing::SplitBias& bias) { settings_.bias = &bias; }
   /// For the sends of `phases` that follow, which cross the same edges.
-  void begin_run(PhaseRun phases);
+  void begin_run(collectives::PhaseRun phases);
   /// Appends one send of `bytes` to `run`, and its loads. Actors from the number of ranks on are switches that reduce.
   /// Errors: kUnreachable, kUnsupported.
   Status connect(std::uint32_t call_group, std::uint32_t from, std::uint32_t to, double bytes, OpenRun& run);
@@ -36,11 +36,11 @@ class RunRouter {
 
   const SendSettings& settings() const { return settings_; }
   SendRoutes& routes() { return routes_; }
-  const CapacityCounts& counts() const { return machine_.table.counts(); }
+  const routing::CapacityCounts& counts() const { return machine_.table.counts(); }
 
  private:
   Status open_rounds(const GroupRun& of, OpenRun& run);
-  Status connect_round(const GroupRun& of, const Phase& phase, std::uint32_t round, OpenRun& run);
+  Status connect_round(const GroupRun& of, const collectives::Phase& phase, std::uint32_t round, OpenRun& run);
 
   const PlacedMachine machine_;
   RunTimes& times_;
@@ -52,4 +52,4 @@ class RunRouter {
   SendSettings settings_{};
 };
 
-}  // namespace busbar
+}  // namespace busbar::lowering

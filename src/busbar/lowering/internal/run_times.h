@@ -9,9 +9,11 @@
 #include "busbar/lowering/capacity_table.h"
 #include "busbar/lowering/internal/planned_call.h"
 
-namespace busbar {
+namespace busbar::lowering {
 
-inline bool is_ring(Pattern p) { return p == Pattern::kRingReduceScatter || p == Pattern::kRingAllGather; }
+inline bool is_ring(collectives::Pattern p) {
+  return p == collectives::Pattern::kRingReduceScatter || p == collectives::Pattern::kRingAllGather;
+}
 
 /// What one piece costs on a connection of a ring whose links other channels and groups use too: docs/models/flow.md,
 /// "Rings of several channels".
@@ -20,16 +22,16 @@ struct PieceCost {
   double latency_ps = 0;
   double passing_ps = 0;  ///< transfer of a piece that passes once
   double staying_ps = 0;  ///< transfer of a piece of this and all other channels
-  LinkId narrowest = kNone<LinkId>;
+  topology::LinkId narrowest = kNone<topology::LinkId>;
   /// In the dependency grid of a ring: a path passes each edge of its window once and stays on the slowest.
-  SendCost in_ring() const { return {latency_ps + passing_ps - staying_ps, staying_ps}; }
+  collectives::SendCost in_ring() const { return {latency_ps + passing_ps - staying_ps, staying_ps}; }
 };
 
 /// A round of a ring all of whose links are busy with the pieces of other channels too.
 struct FullRound {
   static constexpr double kFilled = 2;  ///< of the mean extra latency of the ring's edges
   double idle_ps, busy_ps;              ///< of the links
-  LinkId link;
+  topology::LinkId link;
   double ps() const { return idle_ps + busy_ps; }
 };
 
@@ -51,7 +53,7 @@ class RunTimes {
   /// run must be whole.
   void time_round(OpenRun& run, std::size_t first, std::size_t last, bool others);
   /// time_round with `others` for every round of `phases`.
-  void time_rounds_with_others(OpenRun& run, PhaseRun phases);
+  void time_rounds_with_others(OpenRun& run, collectives::PhaseRun phases);
   /// Sets the same, from when the rank of each send could send, while all that is under way at that time shares the
   /// links max-min fairly: ranks run ahead of each other. `sends` are the connections of the run, by round.
   void follow_rounds(OpenRun& run, std::span<const RoundSend> sends, std::uint32_t ranks) const;
@@ -63,7 +65,7 @@ class RunTimes {
   double held_ps(const OpenRun& run, double sends);
   /// The largest load / rate of the run, at least `ps`.
   double longest_load_ps(const OpenRun& run, double ps) const {
-    return run.loads.longest_ps(ps, [&](CapacityId c) { return table_.rate(c); });
+    return run.loads.longest_ps(ps, [&](routing::CapacityId c) { return table_.rate(c); });
   }
   /// The time of `bytes` at the most that the channels of a connection carry; 0 if they have no limit.
   double capped_ps(double bytes) const { return plan_->lanes.cap > 0 ? bytes / plan_->lanes.cap : 0; }
@@ -78,8 +80,8 @@ class RunTimes {
   const CapacityTable& table_;
   const Shortcuts& shortcuts_;
   const PlannedCall* plan_ = nullptr;
-  PerCapacity<double> round_load_;  ///< zero between rounds
-  ChainScratch chain_{};
+  routing::PerCapacity<double> round_load_;  ///< zero between rounds
+  collectives::ChainScratch chain_{};
 };
 
-}  // namespace busbar
+}  // namespace busbar::lowering

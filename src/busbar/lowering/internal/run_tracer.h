@@ -8,7 +8,7 @@
 #include "busbar/lowering/internal/placed_machine.h"
 #include "busbar/lowering/internal/run_times.h"
 
-namespace busbar {
+namespace busbar::lowering {
 
 /// What Lowering::explain asks for: the chain of one fluid of each stage.
 struct ChainTrace {
@@ -48,7 +48,7 @@ class RunTracer {
   std::vector<Hop> chain() const;
   std::vector<Hop> tree() const;
   std::vector<Hop> rounds() const;
-  LinkId slowest_link(const Connection& c) const;
+  topology::LinkId slowest_link(const Connection& c) const;
 
   const PlacedMachine& machine_;
   const PlannedCall& plan_;
@@ -59,4 +59,4 @@ class RunTracer {
   const double piece_, busiest_;  ///< bytes of a piece, and of the connection that carries most
 };
 
-}  // namespace busbar
+}  // namespace busbar::lowering

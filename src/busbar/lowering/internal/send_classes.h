@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-namespace busbar {
+namespace busbar::lowering {
 
 /// What one edge of a ring sends over, each link once.
 struct SendOver {
@@ -35,4 +35,4 @@ struct SendClasses {
 /// `classes` false: each edge and link is a class of its own. Pre: a ring's edges lead around by `previous`.
 SendClasses send_classes(std::span<const SendOver> edges, std::span<const double> capacity, bool classes = true);
 
-}  // namespace busbar
+}  // namespace busbar::lowering

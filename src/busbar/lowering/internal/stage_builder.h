@@ -6,7 +6,7 @@
 #include "busbar/lowering/components.h"
 #include "busbar/lowering/internal/run_loads.h"
 
-namespace busbar {
+namespace busbar::lowering {
 
 /// Use: cross() for every connection of a run, emit() for the run, ..., finish().
 class StageBuilder {
@@ -22,7 +22,7 @@ class StageBuilder {
       stage;  ///< phase and latency_ps are the caller's; latency_ps: paid before the bytes, 0: to be found by finish()
 
   /// A connection of `latency_ps` crosses `c`.
-  void cross(CapacityId c, double latency_ps) {
+  void cross(routing::CapacityId c, double latency_ps) {
     double& least = least_ps_[c];
     if (least == INFINITY) crossed_.push_back(c);
     least = std::min(least, latency_ps);
@@ -41,9 +41,9 @@ class StageBuilder {
  private:
   const CapacityTable& table_;
   ComponentSplitter components_;
-  RunLoads loads_;                   ///< of the whole stage, zero but in finish()
-  PerCapacity<double> least_ps_;     ///< least latency of the connections that cross it; infinity: none
-  std::vector<CapacityId> crossed_;  ///< those with a least latency
+  RunLoads loads_;                            ///< of the whole stage, zero but in finish()
+  routing::PerCapacity<double> least_ps_;     ///< least latency of the connections that cross it; infinity: none
+  std::vector<routing::CapacityId> crossed_;  ///< those with a least latency
 };
 
-}  // namespace busbar
+}  // namespace busbar::lowering

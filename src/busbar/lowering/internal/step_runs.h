@@ -10,7 +10,7 @@
 #include "busbar/lowering/internal/run_router.h"
 #include "busbar/lowering/simplification.h"
 
-namespace busbar {
+namespace busbar::lowering {
 
 /// They run at the same time: a send of a ring, a tree, a chain or switches that reduce waits for the sends of the
 /// others on its links. So these runs are routed together, and then timed one by one. Runs of halving and similar
@@ -47,4 +47,4 @@ class StepRuns {
 std::uint32_t follow_pipeline(const PlannedCall& plan, std::span<StepRuns> steps, HopTimes& hop_times,
                               std::vector<double>& end_ps);
 
-}  // namespace busbar
+}  // namespace busbar::lowering

@@ -6,7 +6,7 @@
 
 #include "busbar/nccl/graph.h"
 
-namespace busbar {
+namespace busbar::nccl {
 
 /// Bandwidth in the search's unit: NCCL rounds the free bandwidth of a link to 1e-3 GB/s at every change.
 constexpr std::int32_t thousandths_of_GBps(float gigabytes_per_s) {
@@ -34,10 +34,10 @@ class ChannelBound {
     std::vector<std::uint32_t> nets;  ///< the network devices with an allowed path to a GPU
     std::size_t in_hops = SIZE_MAX, out_hops = SIZE_MAX;
   };
-  static constexpr std::size_t kTypes = static_cast<std::size_t>(PathType::kDis) + 1;
+  static constexpr std::size_t kTypes = static_cast<std::size_t>(topology::PathType::kDis) + 1;
 
-  const Inside& inside(PathType most);
-  const Outside& outside(PathType most);
+  const Inside& inside(topology::PathType most);
+  const Outside& outside(topology::PathType most);
   std::uint64_t legs(const NcclGraph& trial) const;
   std::uint64_t fit_on_nets(const NcclGraph& trial);
 
@@ -46,4 +46,4 @@ class ChannelBound {
   std::array<std::optional<Outside>, kTypes> outside_;
 };
 
-}  // namespace busbar
+}  // namespace busbar::nccl

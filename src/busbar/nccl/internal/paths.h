@@ -3,7 +3,7 @@
 
 #include "busbar/nccl/system.h"
 
-namespace busbar {
+namespace busbar::nccl {
 
 /// Fills every table of `system`. Rules, in order: breadth-first search from each end (lower type, then more bandwidth,
 /// then fewer hops); peers too far apart go through host memory; chip-to-chip links to the CPU that owns the NIC (P2C,
@@ -11,4 +11,4 @@ namespace busbar {
 /// through host memory. Cost: O(ends x links).
 void compute_nccl_paths(NcclSystem& system, const NcclSettings& settings);
 
-}  // namespace busbar
+}  // namespace busbar::nccl

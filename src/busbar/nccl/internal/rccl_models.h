@@ -7,7 +7,7 @@
 #include <span>
 #include <string_view>
 
-namespace busbar {
+namespace busbar::nccl {
 
 struct RcclModel {
   /// For models that know about rails: the base strings. Channel 8 k + j takes string (j + k) mod 8.
@@ -36,4 +36,4 @@ struct RcclModel {
 /// In RCCL's order: the index is the "model index" of its log.
 std::span<const RcclModel> rccl_models();
 
-}  // namespace busbar
+}  // namespace busbar::nccl

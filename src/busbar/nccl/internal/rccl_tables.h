@@ -9,7 +9,7 @@
 
 #include "busbar/nccl/algorithms.h"
 
-namespace busbar {
+namespace busbar::nccl {
 
 using RcclRow = std::array<float, kNcclProtocols>;  ///< LL, LL128, Simple
 
@@ -33,4 +33,4 @@ int rccl_row(std::string_view target);
 /// Share of the bandwidth at `bytes`.
 float rccl_share(const RcclSteps& steps, NcclProtocol protocol, std::uint64_t bytes);
 
-}  // namespace busbar
+}  // namespace busbar::nccl

@@ -6,15 +6,15 @@
 #include "busbar/nccl/internal/rccl_tables.h"
 #include "busbar/nccl/tuning.h"
 
-namespace busbar {
+namespace busbar::nccl {
 
 /// The constants of the model that the nodes match; without a model, those of their GPUs.
 const RcclConstants& rccl_constants(const NcclComm& comm);
 NcclTuning tune_rccl(const NcclComm& comm);
-Result<NcclChoice> choose_rccl(const NcclComm& comm, const NcclTuning& tuning, Collective op, Bytes bytes,
+Result<NcclChoice> choose_rccl(const NcclComm& comm, const NcclTuning& tuning, collectives::Collective op, Bytes bytes,
                                const NcclForced& forced);
 
 /// Grouped sends and receives of S = `bytes`: the channels of one message, and LL for small messages.
-NcclChoice nccl_point_to_point(const NcclComm& comm, Collective op, std::uint64_t bytes);
+NcclChoice nccl_point_to_point(const NcclComm& comm, collectives::Collective op, std::uint64_t bytes);
 
-}  // namespace busbar
+}  // namespace busbar::nccl

@@ -3,7 +3,7 @@
 
 #include "busbar/nccl/graph.h"
 
-namespace busbar {
+namespace busbar::nccl {
 
 /// The step budget of a search; NCCL calls the counts of recursion steps "timeouts" (src/graph/search.cc).
 inline constexpr int kNcclPerfect = -1;  ///< returned if no better graph can exist
@@ -92,21 +92,21 @@ class GraphSearch {
   bool replays_always_;  ///< the order of the last channel is tried before others (before 2.23)
   NcclGraph& best_;
   NcclGraph now_;
-  std::vector<std::int32_t> left_;         ///< per link: free bandwidth, in 1e-3 GB/s
-  std::vector<std::uint64_t> pcie_;        ///< per link: its fingerprint if it is PCIe, else 0
-  std::vector<std::int32_t> takes_back_;   ///< per link, see share_taken_back
-  std::vector<float> net_left_;            ///< per network device
-  std::vector<std::uint64_t> used_;        ///< per GPU: bit per channel
-  std::uint64_t pcie_key_ = 0;             ///< fingerprint of the reservations on PCIe: equal reservations, equal key
-  PathType ranked_type_ = PathType::kLoc;  ///< the path type for which the rankings were made
-  bool ranked_tree_ = false;               ///< and the pattern
-  std::vector<GpuScore> scores_;           ///< work space of ranking()
-  std::vector<Ranking> rankings_;          ///< per GPU and network device (or none)
+  std::vector<std::int32_t> left_;        ///< per link: free bandwidth, in 1e-3 GB/s
+  std::vector<std::uint64_t> pcie_;       ///< per link: its fingerprint if it is PCIe, else 0
+  std::vector<std::int32_t> takes_back_;  ///< per link, see share_taken_back
+  std::vector<float> net_left_;           ///< per network device
+  std::vector<std::uint64_t> used_;       ///< per GPU: bit per channel
+  std::uint64_t pcie_key_ = 0;            ///< fingerprint of the reservations on PCIe: equal reservations, equal key
+  topology::PathType ranked_type_ = topology::PathType::kLoc;  ///< the path type for which the rankings were made
+  bool ranked_tree_ = false;                                   ///< and the pattern
+  std::vector<GpuScore> scores_;                               ///< work space of ranking()
+  std::vector<Ranking> rankings_;                              ///< per GPU and network device (or none)
   std::vector<std::vector<std::uint32_t>> same_port_;  ///< per network device: all devices of its port, and itself
   std::vector<std::vector<std::uint32_t>> near_gpus_;  ///< per network device
   std::vector<std::vector<std::uint32_t>> near_nets_;  ///< per GPU: the NICs it prefers, in the order of channels
-  PathType nets_type_ = PathType::kLoc;                ///< the path type for which nets_of_ was made
-  std::vector<std::vector<std::uint32_t>> nets_of_;    ///< usable_nets(-1), then usable_nets() of every GPU
+  topology::PathType nets_type_ = topology::PathType::kLoc;  ///< the path type for which nets_of_ was made
+  std::vector<std::vector<std::uint32_t>> nets_of_;          ///< usable_nets(-1), then usable_nets() of every GPU
 };
 
-}  // namespace busbar
+}  // namespace busbar::nccl

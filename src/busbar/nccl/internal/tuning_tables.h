@@ -8,7 +8,7 @@
 
 #include "busbar/nccl/tuning.h"
 
-namespace busbar {
+namespace busbar::nccl {
 
 using NcclRow = std::array<float, 3>;                        ///< LL, LL128, Simple; or 1, 2 and more nodes
 using NcclLatencies = std::array<NcclRow, kNcclAlgorithms>;  ///< per algorithm
@@ -32,4 +32,4 @@ NcclTablePlace place_in_tables(const NcclComm& comm);
 /// Share of the bandwidth that trees reach at 2^q x 64 bytes. Pre: q < 24.
 float tree_correction(NcclProtocol protocol, int q);
 
-}  // namespace busbar
+}  // namespace busbar::nccl

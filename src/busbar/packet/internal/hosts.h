@@ -171,7 +171,7 @@ class Hosts {
   void end_in_block(std::uint32_t flow, std::uint32_t wire, Ps now);
   void timer(std::uint32_t slot, Ps now);
   void trigger_start(std::uint32_t flow);
-  void trigger(std::uint32_t flow, FlowTrigger what, Ps now);
+  void trigger(std::uint32_t flow, program::FlowTrigger what, Ps now);
   std::uint32_t wire_size(const Sender& s, std::uint32_t seq) const;
   Ps time_alone(const Sender& s, std::uint32_t route) const;
   // The short functions that every packet calls several times are always inlined: calls of them cost more than they do.

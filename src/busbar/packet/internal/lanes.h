@@ -11,7 +11,7 @@
 namespace busbar::packet {
 
 inline constexpr std::uint32_t kMostLanes =
-    kMostFlowLanes;  ///< three bits of Packet::flags; as many priorities as Ethernet has
+    program::kMostFlowLanes;  ///< three bits of Packet::flags; as many priorities as Ethernet has
 inline constexpr std::uint32_t kNoLane = kMostLanes;
 
 inline std::uint32_t lane_of(const Packet& p) { return p.flags >> kLaneShift; }

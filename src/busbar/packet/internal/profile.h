@@ -24,7 +24,7 @@ struct Profile {
 
 Profile make_profile(const PacketOptions& options, const Scale& scale);
 /// run_packet_list() with a profile that `adjust` has changed.
-Result<PacketResult> run_adjusted(const Router& router, const FlowList& list, const PacketOptions& options,
-                                  const std::function<void(Profile&)>& adjust);
+Result<PacketResult> run_adjusted(const routing::Router& router, const program::FlowList& list,
+                                  const PacketOptions& options, const std::function<void(Profile&)>& adjust);
 
 }  // namespace busbar::packet

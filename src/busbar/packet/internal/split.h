@@ -36,11 +36,11 @@ struct NetworkPart {
 
 /// At most `wanted` parts with about equal numbers of wires; fewer if there are fewer separate groups of hosts. Call it
 /// after `wiring` is sealed. Cost: one pass over wires and flows.
-NetworkSplit split_network(const Wiring& wiring, const FlowList& list, const std::vector<std::uint32_t>& routes,
-                           std::uint32_t wanted);
+NetworkSplit split_network(const Wiring& wiring, const program::FlowList& list,
+                           const std::vector<std::uint32_t>& routes, std::uint32_t wanted);
 
 /// The same for as many threads as make a run of `hops` packet-hops shorter.
-NetworkSplit split_where_it_pays(const Wiring& wiring, const FlowList& list, const std::vector<std::uint32_t>& routes,
-                                 double hops);
+NetworkSplit split_where_it_pays(const Wiring& wiring, const program::FlowList& list,
+                                 const std::vector<std::uint32_t>& routes, double hops);
 
 }  // namespace busbar::packet

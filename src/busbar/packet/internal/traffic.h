@@ -18,13 +18,13 @@ inline constexpr std::uint32_t kOver = kNone32 - 1;  ///< in sender_of, receiver
 
 struct Traffic {
   /// `list` and `routes` (per flow) must outlive this object; flows may be appended to both later.
-  Traffic(const Wiring& wiring, const FlowList& list, const std::vector<std::uint32_t>& routes);
+  Traffic(const Wiring& wiring, const program::FlowList& list, const std::vector<std::uint32_t>& routes);
   /// Adds the last flows of the list, which are new, with their dependencies.
   void add(const Csr<std::uint32_t>& after, const Csr<std::uint32_t>& added_successors);
   std::uint32_t size() const { return static_cast<std::uint32_t>(waits_for.size()); }
 
   const Wiring& wiring;
-  const FlowList& list;
+  const program::FlowList& list;
   const std::vector<std::uint32_t>& routes;
   std::vector<Leg> legs;  ///< per flow: both directions
   Csr<std::uint32_t> successors;

@@ -20,7 +20,7 @@ namespace busbar::packet {
 
 /// One direction of a cable.
 struct Wire {
-  LinkId link{};
+  topology::LinkId link{};
   std::uint32_t from = 0, to = 0;         ///< nodes
   std::uint64_t ps_bytes = 1, bytes = 1;  ///< ps_bytes / bytes picoseconds per byte
   Ps latency = 0;
@@ -50,10 +50,11 @@ struct Route {
 /// devices with an ideal joint between them (no latency, 1 PB/s or more) are one node.
 class Wiring {
  public:
-  explicit Wiring(const Router& router, RateShares shares = {});
+  explicit Wiring(const routing::Router& router, program::RateShares shares = {});
   /// The route of a pair, made at the first request. One end may be a switch that adds, or both if they are neighbours.
   /// Errors: kUnreachable with the pair.
-  Result<std::uint32_t> route(DeviceId from, DeviceId to, DeviceId nic_from, DeviceId nic_to);
+  Result<std::uint32_t> route(topology::DeviceId from, topology::DeviceId to, topology::DeviceId nic_from,
+                              topology::DeviceId nic_to);
   /// Fills the tables of next hops. Call it once, after the last route().
   void seal();
   /// Makes wires of all cables between switches, also of those on no shortest path. Call it before seal().
@@ -61,7 +62,7 @@ class Wiring {
   /// Computes the tables again without the wires w for which `down`(w). Paths of devices inside servers stay.
   void route_around(const std::function<bool(std::uint32_t)>& down);
   /// The wire of a link; kNone32 if no route can cross the link.
-  std::uint32_t find(LinkId l) const { return wire_[index(l)]; }
+  std::uint32_t find(topology::LinkId l) const { return wire_[index(l)]; }
 
   std::span<const Wire> wires() const { return wires_; }
   const Route& route(std::uint32_t r) const { return routes_[r]; }
@@ -82,7 +83,7 @@ class Wiring {
   void foresee(std::uint32_t node, const Leg& leg) const {
     if (node < switches_ && leg.nic != kNone32) prefetch(&nics_[leg.nic]);
   }
-  const Topology& topology() const { return topology_; }
+  const topology::Topology& topology() const { return topology_; }
   /// Wires of the machine by which an outlet sends; its row in outlets() may be one joint instead.
   std::uint32_t width(std::uint32_t outlet) const { return width_[outlet]; }
   /// From now on idle times are those of switches that forward a packet when `header` bytes of it have arrived.
@@ -109,15 +110,18 @@ class Wiring {
   };
 
   std::span<const std::uint32_t> last_hop(std::uint32_t node, const Nic& nic) const;
-  std::uint32_t node_of(DeviceId d);
-  std::uint32_t wire_of(LinkId l);
-  std::uint32_t nic_of(DeviceId d);
-  bool is_switch(DeviceId d) const;
-  Result<std::vector<LinkId>> links_to_switch(DeviceId from, DeviceId to, DeviceId nic_from, DeviceId nic_to) const;
-  void add_leg_of(const std::vector<LinkId>& links, DeviceId from, DeviceId to, Leg& leg, Route& route);
+  std::uint32_t node_of(topology::DeviceId d);
+  std::uint32_t wire_of(topology::LinkId l);
+  std::uint32_t nic_of(topology::DeviceId d);
+  bool is_switch(topology::DeviceId d) const;
+  Result<std::vector<topology::LinkId>> links_to_switch(topology::DeviceId from, topology::DeviceId to,
+                                                        topology::DeviceId nic_from, topology::DeviceId nic_to) const;
+  void add_leg_of(const std::vector<topology::LinkId>& links, topology::DeviceId from, topology::DeviceId to, Leg& leg,
+                  Route& route);
   void add_idle_walk(const std::vector<std::uint32_t>& wires, std::uint32_t home, std::uint32_t target, Route& route);
-  Status add_leg(const std::vector<LinkShare>& path, DeviceId from, DeviceId to, Leg& leg, Route& route);
-  void add_first_cables(DeviceId nic, std::uint32_t towards, std::vector<Inner>& inner);
+  Status add_leg(const std::vector<routing::LinkShare>& path, topology::DeviceId from, topology::DeviceId to, Leg& leg,
+                 Route& route);
+  void add_first_cables(topology::DeviceId nic, std::uint32_t towards, std::vector<Inner>& inner);
   std::uint32_t outlet_of(std::vector<std::uint32_t> wires);
   std::uint32_t fabric_hops(std::uint32_t from_switch, std::uint32_t nic);
   std::uint32_t set_of(std::uint32_t node, const std::vector<std::uint32_t>& finals);
@@ -130,12 +134,12 @@ class Wiring {
   std::vector<std::uint32_t> hops_to(const std::vector<std::uint32_t>& finals,
                                      const std::function<bool(std::uint32_t)>& down) const;
 
-  const Router& router_;
-  const Topology& topology_;
-  const RateShares shares_;
-  FabricTable fabric_;
+  const routing::Router& router_;
+  const topology::Topology& topology_;
+  const program::RateShares shares_;
+  routing::FabricTable fabric_;
   std::uint32_t switches_ = 0, groups_ = 0;
-  std::vector<DeviceId> device_of_;                        ///< per node, the first device of it
+  std::vector<topology::DeviceId> device_of_;              ///< per node, the first device of it
   std::unordered_map<std::uint32_t, std::uint32_t> node_;  ///< device -> node; looked up only
   std::vector<std::uint32_t> wire_;                        ///< link -> wire
   std::vector<Wire> wires_;

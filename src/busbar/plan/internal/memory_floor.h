@@ -9,14 +9,14 @@
 
 #include "busbar/plan/space.h"
 
-namespace busbar {
+namespace busbar::plan {
 
 /// The first two stages' layers: parameters, gradients, states, and what the passes in flight keep. Never above
 /// memory_use(): docs/models/plan.md.
 class MemoryFloors {
  public:
   /// Both arguments must outlive this object.
-  MemoryFloors(const PlanSpace& space, const ModelSpec& model);
+  MemoryFloors(const PlanSpace& space, const workload::ModelSpec& model);
   /// Bytes, by degree of ZeRO. `chunks`: layers of each virtual stage.
   std::array<double, 4> of(const PlanPoint& point, const std::vector<std::uint32_t>& chunks);
 
@@ -35,15 +35,15 @@ class MemoryFloors {
                  std::array<double, 4>& most);
 
   const PlanSpace& space_;
-  const ModelSpec& model_;
+  const workload::ModelSpec& model_;
   std::vector<std::uint32_t> experts_before_;    ///< per layer: layers with experts before it
   double dense_ = 0, experts_ = 0, routed_ = 0;  ///< least parameters of a layer, without TP; all its routed experts
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t>, Layer> layers_;
   /// By PP, VPP and schedule: the first two stages.
-  std::map<std::tuple<std::uint32_t, std::uint32_t, PipelineSchedule>, std::array<Layers, 2>> stages_;
+  std::map<std::tuple<std::uint32_t, std::uint32_t, workload::PipelineSchedule>, std::array<Layers, 2>> stages_;
 };
 
 /// At least as many parameters of a layer are on each rank of TP, routed experts aside.
-double least_layer_share(const ModelSpec& model, std::uint32_t tp, bool experts);
+double least_layer_share(const workload::ModelSpec& model, std::uint32_t tp, bool experts);
 
-}  // namespace busbar
+}  // namespace busbar::plan

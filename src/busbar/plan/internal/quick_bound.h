@@ -11,7 +11,7 @@
 #include "busbar/plan/space.h"
 #include "busbar/workload/layer_times.h"
 
-namespace busbar {
+namespace busbar::plan {
 
 /// The kernels and exposed collectives of the slowest stage, plus those of other stages before its first and after its
 /// last pass; or the time of all shards that the first stage gathers and reduces, if that is longer. Never above
@@ -28,7 +28,8 @@ class QuickBounds {
     Duration own;             ///< all passes of the first stage
   };
   /// All arguments must outlive this object.
-  QuickBounds(const PlanSpace& space, const ModelSpec& model, const KernelTable& kernels, CallFloors& floors);
+  QuickBounds(const PlanSpace& space, const workload::ModelSpec& model, const workload::KernelTable& kernels,
+              CallFloors& floors);
   /// `sends`: with the closed forms of sends between stages, and of exchanges whose groups straddle servers, which cost
   /// the routing of each kind of call once.
   Kernels of(const PlanPoint& point, bool sends = false);
@@ -101,35 +102,35 @@ class QuickBounds {
   double slowed(Duration kernel) const;
   using Straddling = std::array<Passes, 2>;  ///< what a layer of the first two stages waits for experts
   const Straddling& straddling(const PlanPoint& p);
-  Passes exchanges_of(const LayoutSpec& layout, std::uint32_t stage, double least_load);
+  Passes exchanges_of(const workload::LayoutSpec& layout, std::uint32_t stage, double least_load);
   const Times& times_of(const PlanPoint& p);
-  Times measure(const StepTimes& kernels, const LayoutSpec& layout);
-  Exposed exposed(const LayoutSpec& layout);
+  Times measure(const workload::StepTimes& kernels, const workload::LayoutSpec& layout);
+  Exposed exposed(const workload::LayoutSpec& layout);
   const std::vector<StageLoad>& loads_of(const PlanPoint& p);
   const Sends& sends_of(const PlanPoint& p);
 
   const PlanSpace& space_;
-  const ModelSpec& model_;
-  const KernelTable& kernels_;
+  const workload::ModelSpec& model_;
+  const workload::KernelTable& kernels_;
   CallFloors& floors_;
-  using TimesKey =
-      std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, RankOrder>;
+  using TimesKey = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t,
+                              workload::RankOrder>;
   std::map<TimesKey, Times> times_;
   std::pair<TimesKey, const Times*> last_times_{};  ///< of the last point
-  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t>, StepTimes>
+  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t>, workload::StepTimes>
       step_times_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, Chunks> chunks_;
-  std::map<std::tuple<std::uint32_t, std::uint32_t, PipelineSchedule>, std::vector<StageLoad>> loads_;
+  std::map<std::tuple<std::uint32_t, std::uint32_t, workload::PipelineSchedule>, std::vector<StageLoad>> loads_;
   std::map<std::pair<std::uint32_t, std::uint64_t>, Sends> sends_;  ///< by PP and bytes
   /// By TP, CP, PP, EP and micro-batch.
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t>, Straddling>
       straddling_;
-  std::map<std::tuple<std::uint32_t, std::uint32_t, PipelineSchedule>, StageShards> shards_;
+  std::map<std::tuple<std::uint32_t, std::uint32_t, workload::PipelineSchedule>, StageShards> shards_;
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, ShardRates> rates_;  ///< by TP, DP x CP and EP
-  LayoutSpec order_;                           ///< only its schedule, PP and VPP
+  workload::LayoutSpec order_;                 ///< only its schedule, PP and VPP
   std::vector<std::uint32_t> experts_before_;  ///< per layer: layers with experts before it
   double dense_share_ = 0, expert_share_ = 0;  ///< least parameters of a layer, without TP and routed experts
   double routed_ = 0;                          ///< parameters of all routed experts of a layer
 };
 
-}  // namespace busbar
+}  // namespace busbar::plan

@@ -9,7 +9,7 @@
 #include "busbar/plan/search.h"
 #include "busbar/step/train_run.h"
 
-namespace busbar {
+namespace busbar::plan {
 
 /// What was timed so far.
 struct SearchWork {
@@ -21,16 +21,16 @@ using GoOnSearching = std::function<bool(const SearchWork&, const PlanProgress&)
 
 /// With `capacity` per GPU; may find nothing. Bounds are those of a mean step, with the slowest GPU. `others`: the same
 /// machine, opened for further threads. `rows`, `gap`: as in PlanAsk.
-Result<Plan> search_steps(const TrainRun& machine, std::uint32_t gpus, const PlanSpace& space, Bytes capacity,
-                          GoOnSearching go_on, const std::vector<TrainRun>& others = {}, std::size_t rows = 0,
+Result<Plan> search_steps(const step::TrainRun& machine, std::uint32_t gpus, const PlanSpace& space, Bytes capacity,
+                          GoOnSearching go_on, const std::vector<step::TrainRun>& others = {}, std::size_t rows = 0,
                           double gap = 0);
 
 /// The same; without a batch, with the usual one. Finding nothing is an error.
-Result<Plan> find_steps(const TrainRun& machine, std::uint32_t gpus, PlanSpace space, Bytes capacity,
-                        GoOnSearching go_on, const std::vector<TrainRun>& others = {});
+Result<Plan> find_steps(const step::TrainRun& machine, std::uint32_t gpus, PlanSpace space, Bytes capacity,
+                        GoOnSearching go_on, const std::vector<step::TrainRun>& others = {});
 
 /// Whether a search found a layout, or was stopped before.
-Status check_found(const Plan& plan, const PlanSpace& space, const ModelSpec& model, std::uint32_t gpus,
+Status check_found(const Plan& plan, const PlanSpace& space, const workload::ModelSpec& model, std::uint32_t gpus,
                    Bytes capacity);
 
-}  // namespace busbar
+}  // namespace busbar::plan

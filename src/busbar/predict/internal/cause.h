@@ -8,13 +8,13 @@
 #include "busbar/lowering/chain_part.h"
 #include "busbar/nccl/comm.h"
 
-namespace busbar {
+namespace busbar::predict {
 
 /// "no NIC near: ...", if every path from a GPU of a server to a NIC crosses a CPU, so that the library uses only some
 /// of the NICs. Empty if a NIC is near, if all NICs are used, or if the communicator has one node.
-std::string far_nics(const NcclComm& comm);
+std::string far_nics(const nccl::NcclComm& comm);
 
 /// Whether bytes or hops cost the most along a chain; the launch counts as a hop.
-BoundKind kind_of_chain(const std::vector<ChainPart>& chain);
+lowering::BoundKind kind_of_chain(const std::vector<lowering::ChainPart>& chain);
 
-}  // namespace busbar
+}  // namespace busbar::predict

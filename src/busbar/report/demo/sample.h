@@ -13,7 +13,7 @@
 #include "busbar/report/layered_drawing.h"
 #include "busbar/report/style.h"
 
-namespace busbar::demo {
+namespace busbar::report::demo {
 inline Bars breakdown() {
   Bars out{"Where the time of one step goes", "s", {}, 0, 0, ""};
   const auto bar = [](std::string name, double a, double t, double d, double p, double b, double o, double r) {
@@ -194,4 +194,4 @@ inline Document training_step() {
   return out;
 }
 
-}  // namespace busbar::demo
+}  // namespace busbar::report::demo

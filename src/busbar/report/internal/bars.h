@@ -8,7 +8,7 @@
 #include "busbar/report/document.h"
 #include "busbar/report/internal/scale.h"
 
-namespace busbar {
+namespace busbar::report {
 
 /// Sum of the parts that can be drawn (finite and positive).
 double bar_total(const Bar& bar);
@@ -34,4 +34,4 @@ class BarsLayout {
   std::vector<std::pair<std::string, int>> parts_;
 };
 
-}  // namespace busbar
+}  // namespace busbar::report

@@ -6,7 +6,7 @@
 
 #include "busbar/report/document.h"
 
-namespace busbar {
+namespace busbar::report {
 
 /// A rectangle of a timeline's row: [start_s, end_s) x [low, high) of the row's height, 0 at the bottom.
 struct TimelinePiece {
@@ -30,4 +30,4 @@ std::vector<TimelinePiece> coalesce(const TimelineRow& row, double column_s, dou
 /// view reach it.
 double single_span_limit(const TimelineView& view, double least_s, std::size_t budget);
 
-}  // namespace busbar
+}  // namespace busbar::report

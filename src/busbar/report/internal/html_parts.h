@@ -5,7 +5,7 @@
 
 #include "busbar/report/document.h"
 
-namespace busbar {
+namespace busbar::report {
 
 std::string html_of(const Table& table);
 std::string html_of(const Facts& facts);
@@ -20,4 +20,4 @@ std::string svg_shapes(const Drawing& drawing);
 /// A small square in palette colour `colour`, for legends.
 std::string swatch(int colour);
 
-}  // namespace busbar
+}  // namespace busbar::report

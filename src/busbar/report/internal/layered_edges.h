@@ -9,7 +9,7 @@
 
 #include "busbar/report/internal/layered_layout.h"
 
-namespace busbar {
+namespace busbar::report {
 
 /// Edges by (upper layer, lower layer); `from` is the upper end.
 using EdgesByLayers = std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<LayeredEdge>>;
@@ -32,4 +32,4 @@ Shape text_shape(double x, double y, std::string words, int tone, Anchor anchor,
 /// The stroke of an edge from one point to another.
 Shape stroke_shape(const LayeredEdge& edge, Shape::Kind kind, double x, double y, double to_x, double to_y);
 
-}  // namespace busbar
+}  // namespace busbar::report

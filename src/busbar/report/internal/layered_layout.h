@@ -6,7 +6,7 @@
 
 #include "busbar/report/layered_drawing.h"
 
-namespace busbar {
+namespace busbar::report {
 
 inline constexpr double kLayeredLetter = 12;  ///< size of the letters
 
@@ -45,4 +45,4 @@ std::vector<std::vector<std::uint32_t>> order_nodes(const LayeredDrawing& drawin
 /// `edges_below[i]`: number of edges between layer i and the next; more edges get more room.
 Placed place(const LayeredDrawing& drawing, const LayeredOptions& options, const std::vector<std::size_t>& edges_below);
 
-}  // namespace busbar
+}  // namespace busbar::report

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace busbar {
+namespace busbar::report {
 
 /// One unit and one number of decimals for all values of a picture, so that they are easy to compare. Seconds become
 /// ms, us, ns or ps if the largest value is that small; other units stay.
@@ -42,4 +42,4 @@ std::string coordinate(double value);
 /// `value` if it is finite and positive, otherwise 0: a value that a picture can draw.
 double drawable(double value);
 
-}  // namespace busbar
+}  // namespace busbar::report

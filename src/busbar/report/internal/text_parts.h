@@ -6,7 +6,7 @@
 
 #include "busbar/report/document.h"
 
-namespace busbar {
+namespace busbar::report {
 
 /// Options and basic elements of terminal output.
 class TextStyle {
@@ -44,4 +44,4 @@ std::string text_of(const Heading& heading, const TextStyle& style);
 std::string text_of(const Paragraph& paragraph, const TextStyle& style);
 std::string text_of(const Highlight& highlight, const TextStyle& style);
 
-}  // namespace busbar
+}  // namespace busbar::report

@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-namespace busbar {
+namespace busbar::report {
 
 /// What stands between <script> and </script>; valid in HTML and in XML.
 std::string_view timeline_script();
@@ -11,4 +11,4 @@ std::string_view timeline_script();
 /// script.
 std::string_view timeline_script_hash();
 
-}  // namespace busbar
+}  // namespace busbar::report

@@ -12,32 +12,36 @@
 #include "busbar/routing/internal/shape_table.h"
 #include "busbar/routing/link_share.h"
 
-namespace busbar {
+namespace busbar::routing {
 
 class BlockRoutes {
  public:
   /// `pxn`: GPUs may leave by NICs next to another GPU where the server has another way.
-  explicit BlockRoutes(const Topology& topology, bool pxn = true) : topology_(topology), pxn_(pxn) {}
+  explicit BlockRoutes(const topology::Topology& topology, bool pxn = true) : topology_(topology), pxn_(pxn) {}
 
   /// Appends the links of the best way between two GPUs. In order of preference: scale-up links, direct or over
   /// switches; over other GPUs; any links, by fewest hops. False, with nothing appended, if there is none.
-  bool between(const Block& block, DeviceId from, DeviceId to, std::vector<LinkShare>& out);
+  bool between(const topology::Block& block, topology::DeviceId from, topology::DeviceId to,
+               std::vector<LinkShare>& out);
   /// The way between a GPU and a NIC, in either direction: by fewest hops over the server's links, otherwise over the
   /// GPU nearest to the NIC. A GPU also leaves over that GPU if its own way would cross a CPU, that GPU's way does not,
   /// and scale-up links join the two, direct or over switches (NCCL's PXN; as in NCCL, only in the sending direction).
-  bool leave(const Block& block, DeviceId gpu, DeviceId nic, std::vector<LinkShare>& out);
-  bool enter(const Block& block, DeviceId nic, DeviceId gpu, std::vector<LinkShare>& out);
+  bool leave(const topology::Block& block, topology::DeviceId gpu, topology::DeviceId nic, std::vector<LinkShare>& out);
+  bool enter(const topology::Block& block, topology::DeviceId nic, topology::DeviceId gpu, std::vector<LinkShare>& out);
   /// Whether `gpu` reaches `nic` as well as its own NIC `own`: over no more hops, and over a host only if the way
   /// to `own` crosses one; or over NVLink and the NIC's own GPU, whose way crosses no host.
-  bool leaves_as_well(const Block& block, DeviceId gpu, DeviceId nic, DeviceId own);
+  bool leaves_as_well(const topology::Block& block, topology::DeviceId gpu, topology::DeviceId nic,
+                      topology::DeviceId own);
   /// The way over the NIC's own GPU, whether or not the server has another way.
-  bool over_owner(const Block& block, DeviceId gpu, DeviceId nic, std::vector<LinkShare>& out);
-  bool from_owner(const Block& block, DeviceId nic, DeviceId gpu, std::vector<LinkShare>& out);
+  bool over_owner(const topology::Block& block, topology::DeviceId gpu, topology::DeviceId nic,
+                  std::vector<LinkShare>& out);
+  bool from_owner(const topology::Block& block, topology::DeviceId nic, topology::DeviceId gpu,
+                  std::vector<LinkShare>& out);
   /// The NICs with the fewest hops from `gpu` among those for which `usable` holds, ascending.
   template <typename Usable>
-  std::vector<DeviceId> nearest_nics(const Block& block, DeviceId gpu, Usable usable);
+  std::vector<topology::DeviceId> nearest_nics(const topology::Block& block, topology::DeviceId gpu, Usable usable);
   /// The number of GPUs of its block before `gpu`.
-  std::uint32_t ordinal(const Block& block, DeviceId gpu) {
+  std::uint32_t ordinal(const topology::Block& block, topology::DeviceId gpu) {
     return table(block, RouteLevel::kAnyInside).gpus_before(index(gpu) - block.first_device);
   }
 
@@ -62,18 +66,21 @@ class BlockRoutes {
     std::unordered_map<std::uint64_t, Exit> exits;  ///< by places of GPU and NIC; only looked up
     std::vector<std::uint32_t> owner;               ///< per place of a NIC, the place of its GPU once computed
   };
-  Tables& tables(const Block& block);
-  const ShapeTable& table(const Block& block, RouteLevel level);
-  bool by_level(const Block& block, RouteLevel level, DeviceId from, DeviceId to, std::vector<LinkShare>& out);
-  bool find_by_level(const Block& block, RouteLevel level, DeviceId from, DeviceId to, std::vector<LinkShare>& out);
-  bool by_gpus(const Block& block, DeviceId from, DeviceId to, std::vector<LinkShare>& out);
+  Tables& tables(const topology::Block& block);
+  const ShapeTable& table(const topology::Block& block, RouteLevel level);
+  bool by_level(const topology::Block& block, RouteLevel level, topology::DeviceId from, topology::DeviceId to,
+                std::vector<LinkShare>& out);
+  bool find_by_level(const topology::Block& block, RouteLevel level, topology::DeviceId from, topology::DeviceId to,
+                     std::vector<LinkShare>& out);
+  bool by_gpus(const topology::Block& block, topology::DeviceId from, topology::DeviceId to,
+               std::vector<LinkShare>& out);
   /// The GPU nearest to a NIC; NICs take turns over equally near GPUs. kNone if none reaches it.
-  DeviceId owner(const Block& block, DeviceId nic);
-  DeviceId find_owner(const Block& block, DeviceId nic);
-  const Exit& exit(const Block& block, DeviceId gpu, DeviceId nic);
-  Exit server_exit(const Block& block, DeviceId gpu, DeviceId nic);
+  topology::DeviceId owner(const topology::Block& block, topology::DeviceId nic);
+  topology::DeviceId find_owner(const topology::Block& block, topology::DeviceId nic);
+  const Exit& exit(const topology::Block& block, topology::DeviceId gpu, topology::DeviceId nic);
+  Exit server_exit(const topology::Block& block, topology::DeviceId gpu, topology::DeviceId nic);
 
-  const Topology& topology_;
+  const topology::Topology& topology_;
   bool pxn_;
   std::vector<Tables> shapes_;
   Front front_;
@@ -81,12 +88,13 @@ class BlockRoutes {
 };
 
 template <typename Usable>
-std::vector<DeviceId> BlockRoutes::nearest_nics(const Block& block, DeviceId gpu, Usable usable) {
+std::vector<topology::DeviceId> BlockRoutes::nearest_nics(const topology::Block& block, topology::DeviceId gpu,
+                                                          Usable usable) {
   const ShapeTable& t = table(block, RouteLevel::kAnyInside);
-  std::vector<DeviceId> found;
+  std::vector<topology::DeviceId> found;
   const auto consider = [&](std::uint32_t place) {
-    const auto d = static_cast<DeviceId>(block.first_device + place);
-    for (const DeviceId known : found)
+    const auto d = static_cast<topology::DeviceId>(block.first_device + place);
+    for (const topology::DeviceId known : found)
       if (known == d) return;
     if (usable(d)) found.push_back(d);
   };
@@ -97,10 +105,10 @@ std::vector<DeviceId> BlockRoutes::nearest_nics(const Block& block, DeviceId gpu
     seen.push_back(transit);
     next.push_back(transit);
   };
-  for (const LinkId l : topology_.out_links(gpu)) {
+  for (const topology::LinkId l : topology_.out_links(gpu)) {
     const std::uint32_t place = index(topology_.to(l)) - block.first_device;
     if (place >= block.device_count) continue;
-    if (topology_.kind(topology_.to(l)) == DeviceKind::kNic) consider(place);
+    if (topology_.kind(topology_.to(l)) == topology::DeviceKind::kNic) consider(place);
     if (t.transit(place) >= 0) reach(static_cast<std::uint32_t>(t.transit(place)));
   }
   while (found.empty() && !next.empty()) {
@@ -115,4 +123,4 @@ std::vector<DeviceId> BlockRoutes::nearest_nics(const Block& block, DeviceId gpu
   return found;
 }
 
-}  // namespace busbar
+}  // namespace busbar::routing

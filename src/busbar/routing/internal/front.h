@@ -7,16 +7,16 @@
 
 #include "busbar/routing/link_share.h"
 
-namespace busbar {
+namespace busbar::routing {
 
 /// Work space of one walk; reused, so routing allocates nothing.
 class Front {
  public:
   struct At {
-    DeviceId device;
+    topology::DeviceId device;
     double share;
   };
-  std::vector<LinkId> candidates;  ///< of the current device
+  std::vector<topology::LinkId> candidates;  ///< of the current device
 
   void start() { next_.clear(); }
   /// Makes the devices just reached the front.
@@ -26,15 +26,16 @@ class Front {
     return front_;
   }
   /// Splits `share` over the candidates in proportion to their undamaged rates.
-  void split(const Topology& t, double share, std::vector<LinkShare>& out) {
-    split_by([&](LinkId l) { return static_cast<double>(per_second(t.link_class(l).wire_rate)); }, t, share, out);
+  void split(const topology::Topology& t, double share, std::vector<LinkShare>& out) {
+    split_by([&](topology::LinkId l) { return static_cast<double>(per_second(t.link_class(l).wire_rate)); }, t, share,
+             out);
   }
   /// The same in proportion to `pull` of each candidate, above 0. Leaves out a candidate that draws too_weakly().
   template <typename Pull>
-  void split_by(const Pull& pull, const Topology& t, double share, std::vector<LinkShare>& out) {
+  void split_by(const Pull& pull, const topology::Topology& t, double share, std::vector<LinkShare>& out) {
     double total = 0, most = 0;
     pulls_.clear();
-    for (const LinkId l : candidates) {
+    for (const topology::LinkId l : candidates) {
       pulls_.push_back(pull(l));
       most = std::max(most, pulls_.back());
     }
@@ -51,7 +52,7 @@ class Front {
   static bool too_weakly(double pull, double other) { return pull * 256 < other; }
 
  private:
-  void reach(DeviceId at, double share) {
+  void reach(topology::DeviceId at, double share) {
     for (At& f : next_) {
       if (f.device != at) continue;
       f.share += share;
@@ -63,4 +64,4 @@ class Front {
   std::vector<double> pulls_;  ///< of `candidates`
 };
 
-}  // namespace busbar
+}  // namespace busbar::routing

@@ -5,7 +5,7 @@
 
 #include "busbar/routing/internal/pair_spread_state.h"
 
-namespace busbar {
+namespace busbar::routing {
 
 /// What one thread needs to walk flows. Flows of equal share are counted as whole numbers, so loads do not depend on
 /// which thread walked which flow.
@@ -14,7 +14,7 @@ struct PairSpread::State::Walker {
   std::vector<std::uint32_t> aimed;               ///< per lane: the attachment that the walk leads to
   std::vector<std::vector<std::uint32_t>> flows;  ///< per share and link
   std::vector<double> least_ps;                   ///< per link: of its flows; infinite if it has none
-  std::vector<LinkId> touched, steps;
+  std::vector<topology::LinkId> touched, steps;
 };
 
 class PairSpread::State::HashedPairs {
@@ -51,4 +51,4 @@ class PairSpread::State::HashedPairs {
   double flows_ = 0;
 };
 
-}  // namespace busbar
+}  // namespace busbar::routing

@@ -12,18 +12,18 @@
 #include "busbar/routing/internal/router_state.h"
 #include "busbar/routing/pair_spread.h"
 
-namespace busbar {
+namespace busbar::routing {
 
 struct PairSpread::State {
   /// NICs on the same switches by equal cables. The fabric cannot tell them apart.
   struct Attachment {
-    DeviceId nic{};                       ///< one of them
+    topology::DeviceId nic{};             ///< one of them
     std::vector<std::uint32_t> switches;  ///< per port
     bool wide() const { return switches.size() > 1; }
   };
   /// Receivers that a sender reaches by the same NIC of its own.
   struct Far {
-    DeviceId nic{};  ///< of one of the receivers
+    topology::DeviceId nic{};  ///< of one of the receivers
     std::uint32_t lane = 0, members = 0;
   };
   struct Leg {
@@ -69,9 +69,9 @@ struct PairSpread::State {
   std::map<std::vector<std::uint32_t>, std::uint32_t> attachment_known{};
   std::unordered_map<std::uint32_t, std::uint32_t> attachment_of{};  ///< by NIC; only looked up
   std::vector<Far> fars{};
-  std::vector<std::uint32_t> far_of{};   ///< per member and lane
-  std::vector<std::uint32_t> own_far{};  ///< per Far: members of the current block; zero in between
-  std::vector<DeviceId> exit{};          ///< per member and Far: the NIC it leaves by
+  std::vector<std::uint32_t> far_of{};     ///< per member and lane
+  std::vector<std::uint32_t> own_far{};    ///< per Far: members of the current block; zero in between
+  std::vector<topology::DeviceId> exit{};  ///< per member and Far: the NIC it leaves by
   std::vector<std::uint8_t>
       relayed{};  ///< per entry of the same list: whether over GPUs to a NIC joined to the receiver's NIC
   std::vector<Source> sources{};
@@ -102,12 +102,12 @@ struct PairSpread::State {
 
   bool classify(const PairEnds& ends);
   bool place(const PairEnds& ends);
-  std::uint32_t attach(DeviceId nic);
+  std::uint32_t attach(topology::DeviceId nic);
   bool find_fars(const PairEnds& ends);
   bool find_sources(const PairEnds& ends);
   bool find_sinks(const PairEnds& ends);
   bool leave(const PairEnds& ends, std::uint32_t member, std::uint32_t far);
-  std::vector<LinkId> ports(DeviceId nic) const;
+  std::vector<topology::LinkId> ports(topology::DeviceId nic) const;
   double path_ps() const;
   template <typename F>
   void for_each_far(std::uint32_t block_number, F f);
@@ -151,4 +151,4 @@ void PairSpread::State::for_each_far(std::uint32_t block_number, F f) {
     for (std::uint32_t lane = 0; lane < lanes; ++lane) own_far[far_of[std::size_t{m} * lanes + lane]] = 0;
 }
 
-}  // namespace busbar
+}  // namespace busbar::routing

@@ -9,15 +9,15 @@
 #include "busbar/base/random.h"
 #include "busbar/routing/fabric_table.h"
 
-namespace busbar {
+namespace busbar::routing {
 
 /// Takes the ways of Router's static hash: among equal hops, the flow and the switch select one.
 class PairWalk {
  public:
   struct Hop {
-    LinkId link;         ///< at the last switch: the number of the NIC's port
-    std::uint32_t next;  ///< switch
-    double ps;           ///< its latency
+    topology::LinkId link;  ///< at the last switch: the number of the NIC's port
+    std::uint32_t next;     ///< switch
+    double ps;              ///< its latency
   };
   struct Row {
     std::uint32_t first = 0, count = 0;
@@ -25,7 +25,7 @@ class PairWalk {
     bool last = false;       ///< the NIC is attached to this switch
     std::uint64_t salt = 0;  ///< of the switch
   };
-  PairWalk(const Topology& topology, FabricTable& fabric, std::uint64_t seed)
+  PairWalk(const topology::Topology& topology, FabricTable& fabric, std::uint64_t seed)
       : topology_(topology), fabric_(fabric), seed_(seed) {}
 
   /// Sets the target: NICs with ports on these switches. `latency_ps`: per link class.
@@ -46,7 +46,7 @@ class PairWalk {
  private:
   void make(std::uint32_t at);
   int nearer(std::uint32_t from) const;
-  const Topology& topology_;
+  const topology::Topology& topology_;
   FabricTable& fabric_;
   std::uint64_t seed_;
   std::vector<std::uint32_t> ports_;
@@ -56,4 +56,4 @@ class PairWalk {
   std::uint32_t target_ = 0;
 };
 
-}  // namespace busbar
+}  // namespace busbar::routing

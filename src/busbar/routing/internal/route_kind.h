@@ -6,7 +6,7 @@
 
 #include "busbar/routing/link_share.h"
 
-namespace busbar {
+namespace busbar::routing {
 
 enum class RouteKind : std::uint8_t {
   kNowhere,       ///< a device to itself
@@ -19,6 +19,6 @@ enum class RouteKind : std::uint8_t {
 };
 
 /// `links` are those that Router::spread gave for one pair.
-RouteKind route_kind(const Topology& topology, std::span<const LinkShare> links);
+RouteKind route_kind(const topology::Topology& topology, std::span<const LinkShare> links);
 
-}  // namespace busbar
+}  // namespace busbar::routing

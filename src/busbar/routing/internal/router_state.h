@@ -10,23 +10,23 @@
 #include "busbar/routing/internal/block_routes.h"
 #include "busbar/routing/router.h"
 
-namespace busbar {
+namespace busbar::routing {
 
 struct Router::State {
   /// The cables by which two NICs enter and leave the fabric, and the switches there.
   struct Ports {
-    LinkId up, down;
+    topology::LinkId up, down;
     std::uint32_t a, b;
   };
-  using Ways = std::vector<std::vector<LinkId>>;
+  using Ways = std::vector<std::vector<topology::LinkId>>;
   /// How a payload crosses the fabric.
   struct Crossing {
     std::uint64_t flow = 0;  ///< the flow's name for static hashing
     bool bundled = false;    ///< bundles replace cables between switches, see `hops`
     const SplitBias& bias = kEqualSplit;
   };
-  const Topology& topology;
-  RoutingPolicy policy;
+  const topology::Topology& topology;
+  topology::RoutingPolicy policy;
   std::uint64_t seed;
   mutable FabricTable fabric;
   mutable BlockRoutes blocks;
@@ -37,34 +37,35 @@ struct Router::State {
   mutable std::vector<LinkShare> legs{};                            ///< work space of spread_bundled
   mutable std::unordered_map<std::uint64_t, Ways> known_detours{};  ///< by pair of switches; only looked up
 
-  const Block& block_of(DeviceId d) const { return topology.blocks()[index(topology.block_of(d))]; }
-  bool cabled(DeviceId nic) const;
-  bool joined(DeviceId nic_a, DeviceId nic_b) const;
-  DeviceId relay_nic(DeviceId gpu, DeviceId far_nic) const;
-  bool across(DeviceId from, DeviceId to, const Crossing& how, std::vector<LinkShare>& out) const;
-  bool across_bundled(DeviceId from, DeviceId to, std::vector<LinkShare>& out) const;
-  bool across_straight(DeviceId from, DeviceId to, const Crossing& how, std::vector<LinkShare>& out) const;
+  const topology::Block& block_of(topology::DeviceId d) const { return topology.blocks()[index(topology.block_of(d))]; }
+  bool cabled(topology::DeviceId nic) const;
+  bool joined(topology::DeviceId nic_a, topology::DeviceId nic_b) const;
+  topology::DeviceId relay_nic(topology::DeviceId gpu, topology::DeviceId far_nic) const;
+  bool across(topology::DeviceId from, topology::DeviceId to, const Crossing& how, std::vector<LinkShare>& out) const;
+  bool across_bundled(topology::DeviceId from, topology::DeviceId to, std::vector<LinkShare>& out) const;
+  bool across_straight(topology::DeviceId from, topology::DeviceId to, const Crossing& how,
+                       std::vector<LinkShare>& out) const;
   /// The number of the switch that all of `nic`'s cables lead to; -1 if they lead to several, or elsewhere.
-  std::int32_t only_switch(DeviceId nic) const;
-  bool across_hashed(DeviceId at, DeviceId to, std::uint32_t last, int hops, std::uint64_t flow,
+  std::int32_t only_switch(topology::DeviceId nic) const;
+  bool across_hashed(topology::DeviceId at, topology::DeviceId to, std::uint32_t last, int hops, std::uint64_t flow,
                      std::vector<LinkShare>& out) const;
-  bool around(DeviceId from, DeviceId to, const SplitBias& bias, std::vector<LinkShare>& out) const;
+  bool around(topology::DeviceId from, topology::DeviceId to, const SplitBias& bias, std::vector<LinkShare>& out) const;
   /// The weight of a link or a way in a split: rate x bias, combined like electrical conductances.
-  double pull(LinkId l, const SplitBias& bias) const {
+  double pull(topology::LinkId l, const SplitBias& bias) const {
     return topology.payload_rate(l) * (bias.empty() ? 1.0 : double{bias[index(l)]});
   }
-  double pull(const std::vector<LinkId>& way, const SplitBias& bias) const;
-  void take_detours(DeviceId from, DeviceId to, const SplitBias& bias, std::size_t begin,
+  double pull(const std::vector<topology::LinkId>& way, const SplitBias& bias) const;
+  void take_detours(topology::DeviceId from, topology::DeviceId to, const SplitBias& bias, std::size_t begin,
                     std::vector<LinkShare>& out) const;
-  void walk(std::uint32_t from, std::uint32_t to, std::uint64_t flow, std::vector<LinkId>& way) const;
+  void walk(std::uint32_t from, std::uint32_t to, std::uint64_t flow, std::vector<topology::LinkId>& way) const;
   const Ways& detours(std::uint32_t a, std::uint32_t b) const;
   Ways find_detours(std::uint32_t a, std::uint32_t b) const;
-  std::vector<Ports> ports_between(DeviceId from, DeviceId to) const;
-  bool over_relays(DeviceId from, DeviceId to, DeviceId nic_from, DeviceId nic_to, const Crossing& how,
-                   std::vector<LinkShare>& out) const;
-  Status spread(DeviceId from, DeviceId to, DeviceId nic_from, DeviceId nic_to, const Crossing& how,
-                std::vector<LinkShare>& out) const;
-  Error unreachable(DeviceId from, DeviceId to) const {
+  std::vector<Ports> ports_between(topology::DeviceId from, topology::DeviceId to) const;
+  bool over_relays(topology::DeviceId from, topology::DeviceId to, topology::DeviceId nic_from,
+                   topology::DeviceId nic_to, const Crossing& how, std::vector<LinkShare>& out) const;
+  Status spread(topology::DeviceId from, topology::DeviceId to, topology::DeviceId nic_from, topology::DeviceId nic_to,
+                const Crossing& how, std::vector<LinkShare>& out) const;
+  Error unreachable(topology::DeviceId from, topology::DeviceId to) const {
     return Error{ErrorCode::kUnreachable,
                  fmt::format("no live path from {} to {}; check failed links and the fabric", topology.name(from),
                              topology.name(to)),
@@ -72,4 +73,4 @@ struct Router::State {
   }
 };
 
-}  // namespace busbar
+}  // namespace busbar::routing

@@ -7,7 +7,7 @@
 #include "busbar/base/csr.h"
 #include "busbar/topology/topology.h"
 
-namespace busbar {
+namespace busbar::routing {
 
 /// The links that a payload may use inside a block, in order of preference: scale-up links over their own switches
 /// (hosts with such links forward nothing), or all links.
@@ -18,7 +18,7 @@ class ShapeTable {
  public:
   static constexpr std::uint8_t kFar = 255;
 
-  ShapeTable(const Topology& topology, const Block& block, RouteLevel level);
+  ShapeTable(const topology::Topology& topology, const topology::Block& block, RouteLevel level);
   /// Transit number of a template place, or -1: only transit devices forward.
   std::int32_t transit(std::uint32_t place) const { return transit_[place]; }
   std::uint8_t distance(std::uint32_t from_transit, std::uint32_t to_transit) const {
@@ -33,7 +33,9 @@ class ShapeTable {
   std::span<const std::uint32_t> nics(std::uint32_t transit) const { return nics_.row(transit); }
   /// The number of GPUs before a place.
   std::uint32_t gpus_before(std::uint32_t place) const { return gpus_before_[place]; }
-  bool allows(const LinkClass& c) const { return level_ == RouteLevel::kAnyInside || is_scale_up(c.kind); }
+  bool allows(const topology::LinkClass& c) const {
+    return level_ == RouteLevel::kAnyInside || topology::is_scale_up(c.kind);
+  }
 
  private:
   RouteLevel level_;
@@ -45,4 +47,4 @@ class ShapeTable {
   std::vector<std::uint32_t> gpus_before_;
 };
 
-}  // namespace busbar
+}  // namespace busbar::routing

@@ -6,9 +6,9 @@
 namespace busbar::runtime {
 
 /// The same plan whose receivers read straight from where the sender has the data: a send only says that they may.
-ExecutionPlan without_messages(ExecutionPlan plan);
+collectives::ExecutionPlan without_messages(collectives::ExecutionPlan plan);
 
 /// The same plan whose messages between two threads take turns in `slots` places.
-ExecutionPlan with_slots(ExecutionPlan plan, std::uint32_t slots);
+collectives::ExecutionPlan with_slots(collectives::ExecutionPlan plan, std::uint32_t slots);
 
 }  // namespace busbar::runtime

@@ -7,12 +7,12 @@
 #include "busbar/spec/reading.h"
 #include "busbar/topology/cabling.h"
 
-namespace busbar {
+namespace busbar::spec {
 
 /// Reads entries of catalog/optics by name, in the order of the list, in which they are tried later.
-Result<std::vector<CablePart>> read_cable_parts(const YamlNode& list, Reading& reading);
+Result<std::vector<topology::CablePart>> read_cable_parts(const YamlNode& list, Reading& reading);
 /// Parts for fabrics that name none: 100 Gb/s per lane, passive copper, then multi-mode, then single-mode optics.
-Result<std::vector<CablePart>> usual_cable_parts(Reading& reading);
+Result<std::vector<topology::CablePart>> usual_cable_parts(Reading& reading);
 
 /// "17W" or "10.2kW" in watts.
 Result<double> as_power(const YamlNode& node);
@@ -21,6 +21,6 @@ Result<double> as_power(const YamlNode& node);
 Result<double> read_switch_power(const YamlNode& name, Reading& reading);
 
 /// nodes_per_rack, racks_per_node, racks_per_row, rack_m, row_m, riser_m, in_rack_m.
-Status read_hall(const YamlNode& map, CablingRules& out);
+Status read_hall(const YamlNode& map, topology::CablingRules& out);
 
-}  // namespace busbar
+}  // namespace busbar::spec

@@ -4,10 +4,10 @@
 #include "busbar/spec/reading.h"
 #include "busbar/topology/fabric.h"
 
-namespace busbar {
+namespace busbar::spec {
 
 /// oversubscription, parallel (one number, or one per tier), leaf_down, nic_order, tiers, planes, plane_order, split,
 /// dragonfly, dims.
-Status read_fabric_sizes(MapReader& reader, FabricSpec& spec);
+Status read_fabric_sizes(MapReader& reader, topology::FabricSpec& spec);
 
-}  // namespace busbar
+}  // namespace busbar::spec

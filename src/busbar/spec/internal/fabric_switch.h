@@ -4,10 +4,10 @@
 #include "busbar/spec/reading.h"
 #include "busbar/topology/fabric.h"
 
-namespace busbar {
+namespace busbar::spec {
 
 struct SwitchFigures {
-  SwitchSpec spec;
+  topology::SwitchSpec spec;
   Duration latency;  ///< port to port, cut-through
   bool store_and_forward = false;
   Bytes frame{0};      ///< largest frame; a store-and-forward switch receives it whole before it sends
@@ -18,4 +18,4 @@ struct SwitchFigures {
 /// another name and without `product` has none.
 Status read_switch(const YamlNode& map, Reading& reading, SwitchFigures& out);
 
-}  // namespace busbar
+}  // namespace busbar::spec

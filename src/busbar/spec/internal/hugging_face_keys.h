@@ -9,7 +9,7 @@
 
 #include "busbar/base/yaml.h"
 
-namespace busbar {
+namespace busbar::spec {
 
 using KeyNames = std::initializer_list<const char*>;
 
@@ -38,4 +38,4 @@ class HuggingFaceKeys {
   mutable std::set<std::string, std::less<>> asked_;
 };
 
-}  // namespace busbar
+}  // namespace busbar::spec

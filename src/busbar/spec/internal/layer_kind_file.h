@@ -6,10 +6,10 @@
 #include "busbar/base/yaml.h"
 #include "busbar/workload/layer_kind.h"
 
-namespace busbar {
+namespace busbar::spec {
 
 /// "{mixer: attention, heads: 32, ...}": what read_layer_kind() reads.
-std::string layer_kind_text(const LayerKind& kind);
-Result<LayerKind> read_layer_kind(const YamlNode& node);
+std::string layer_kind_text(const workload::LayerKind& kind);
+Result<workload::LayerKind> read_layer_kind(const YamlNode& node);
 
-}  // namespace busbar
+}  // namespace busbar::spec

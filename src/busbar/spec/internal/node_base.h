@@ -12,7 +12,7 @@
 
 #include "busbar/spec/reading.h"
 
-namespace busbar {
+namespace busbar::spec {
 
 /// The keys of a node file other than parameters: devices, links, defaults and provenance.
 bool is_node_key(std::string_view key);
@@ -27,4 +27,4 @@ Result<std::vector<NodeParameter>> node_parameters(const YamlNode& value, Readin
 /// `base` set its parameters or replace its keys. Bases may have bases, at most 8 deep.
 Result<YamlNode> resolve_node(const YamlNode& value, Reading& reading);
 
-}  // namespace busbar
+}  // namespace busbar::spec

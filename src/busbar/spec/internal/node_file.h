@@ -10,10 +10,10 @@
 #include "busbar/spec/reading.h"
 #include "busbar/topology/topology.h"
 
-namespace busbar {
+namespace busbar::spec {
 
 struct NodeFile {
-  NodeTemplate node;
+  topology::NodeTemplate node;
   std::vector<std::uint32_t> nics;  ///< indices of the NICs on the fabric, in order of rails
   std::uint32_t gpus = 0;
   std::string gpu_part;                                   ///< catalogue name of the first GPU, "" if it has none
@@ -28,4 +28,4 @@ struct NodeFile {
 /// Reads the map of a node. Cost: linear in devices and links.
 Result<NodeFile> read_node(const YamlNode& map, Reading& reading);
 
-}  // namespace busbar
+}  // namespace busbar::spec

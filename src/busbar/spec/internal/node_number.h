@@ -6,7 +6,7 @@
 
 #include "busbar/base/yaml.h"
 
-namespace busbar {
+namespace busbar::spec {
 
 /// "8", "4x4x4", "4x4x4/4", "6/4": a product of whole numbers, then at most one divisor, rounded up.
 Result<std::int64_t> as_count(const YamlNode& node, std::int64_t low, std::int64_t high);
@@ -22,4 +22,4 @@ struct NumberRule {
 /// Reads "*A/B", in which either part may be absent, at the front of `text` and removes it. `at`: place for errors.
 Result<NumberRule> take_rule(std::string_view& text, const YamlNode& at);
 
-}  // namespace busbar
+}  // namespace busbar::spec

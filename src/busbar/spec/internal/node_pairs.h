@@ -13,7 +13,7 @@
 
 #include "busbar/spec/internal/node_file.h"
 
-namespace busbar {
+namespace busbar::spec {
 
 struct LinkPair {
   std::uint32_t a, b;  ///< indices into NodeTemplate::devices
@@ -22,4 +22,4 @@ struct LinkPair {
 /// The pairs of the link entry `map`, in order; empty only if a group of devices has count 0.
 Result<std::vector<LinkPair>> link_pairs(const YamlNode& map, const NodeFile& node);
 
-}  // namespace busbar
+}  // namespace busbar::spec

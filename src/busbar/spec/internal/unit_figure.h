@@ -9,7 +9,7 @@
 
 #include "busbar/base/yaml.h"
 
-namespace busbar {
+namespace busbar::spec {
 
 /// The number before `unit`. Error: another unit, none, or not above 0.
 inline Result<double> unit_figure(const YamlNode& node, std::string_view unit) {
@@ -21,4 +21,4 @@ inline Result<double> unit_figure(const YamlNode& node, std::string_view unit) {
   return node.error(fmt::format("'{}' is not a number with the unit {}", word, unit));
 }
 
-}  // namespace busbar
+}  // namespace busbar::spec

@@ -6,7 +6,7 @@
 
 #include "busbar/base/yaml.h"
 
-namespace busbar {
+namespace busbar::spec {
 
 /// A scalar as it reads back: plain if it cannot be taken for anything else, otherwise in double quotes.
 std::string yaml_scalar(std::string_view value);
@@ -15,4 +15,4 @@ std::string yaml_flow(const YamlNode& value);
 /// "key: value  # comment", without a comment if it is empty.
 std::string yaml_line(std::size_t indent, std::string_view text, std::string_view comment);
 
-}  // namespace busbar
+}  // namespace busbar::spec

@@ -8,7 +8,7 @@
 #include "busbar/topology/topology.h"
 #include "busbar/trace/timeline.h"
 
-namespace busbar {
+namespace busbar::step {
 
 class LinkCourses {
  public:
@@ -16,20 +16,20 @@ class LinkCourses {
   static constexpr std::size_t kEachClass = 4;  ///< number of links per class that are followed: the busiest
 
   /// `call` of the program ran, starting at `start`.
-  void add(CallId call, SimTime start, Duration duration) { runs_.push_back({call, start, duration}); }
+  void add(program::CallId call, SimTime start, Duration duration) { runs_.push_back({call, start, duration}); }
   /// Fills LinkLoad::course of the busiest links of each class and returns these links. The bytes of a call are spread
   /// evenly over its run, and the mean of each course is the link's utilisation.
   /// Pre: timeline.links and timeline.length are set.
-  std::vector<LinkLoad*> follow(const Topology& topology, const Engine& engine, const ProgramRun& run,
-                                Timeline& timeline) const;
+  std::vector<trace::LinkLoad*> follow(const topology::Topology& topology, const engine::Engine& engine,
+                                       const ProgramRun& run, trace::Timeline& timeline) const;
 
  private:
   struct CallRun {
-    CallId call;
+    program::CallId call;
     SimTime start;
     Duration duration;
   };
   std::vector<CallRun> runs_;
 };
 
-}  // namespace busbar
+}  // namespace busbar::step

@@ -20,18 +20,18 @@
 #include "busbar/base/id.h"
 #include "busbar/step/run_program.h"
 
-namespace busbar {
+namespace busbar::step {
 
 class ProgramLoop {
  public:
   /// `calls`: per call of the program, the engine's call. `shapes`: per pass.
-  ProgramLoop(const Program& program, Engine& engine, const Contention& contention, std::vector<CallId> calls,
-              std::vector<PassShape> shapes);
+  ProgramLoop(const program::Program& program, engine::Engine& engine, const workload::Contention& contention,
+              std::vector<program::CallId> calls, std::vector<PassShape> shapes);
   Result<ProgramRun> run();
 
  private:
-  using Place = OpIndex::Place;
-  static constexpr std::uint32_t kNoUse = OpIndex::kNoUse;
+  using Place = program::OpIndex::Place;
+  static constexpr std::uint32_t kNoUse = program::OpIndex::kNoUse;
   static constexpr std::uint32_t kUseBit = 0x8000'0000u;
   /// Work of a delay is counted in thousandths of picoseconds, so that a share of 0.15 is exact.
   static constexpr std::int64_t kFullRate = 1000;
@@ -77,7 +77,7 @@ class ProgramLoop {
   };
 
   void set_up();
-  void add_target(OpId source, Target target);
+  void add_target(program::OpId source, Target target);
   void link_targets();
   bool step();
   bool outdated(const Event& e) const;
@@ -97,28 +97,28 @@ class ProgramLoop {
   void split_running(std::uint32_t use);
   std::vector<OpRun>& open_split(std::uint32_t use);
   void resume(std::uint32_t use, std::uint32_t op, std::uint32_t stream);
-  void meet(CallId call, std::uint32_t role, std::int64_t share);
+  void meet(program::CallId call, std::uint32_t role, std::int64_t share);
   void split_whole_of(std::uint32_t role);
-  bool pass_apart(CallId call, std::uint32_t pass);
+  bool pass_apart(program::CallId call, std::uint32_t pass);
   void satisfy(const Target& t);
   void wake(const Target& t);
   void start_streams(std::uint32_t use);
   void schedule_end(std::uint32_t stream);
   void change_rate(std::uint32_t role, std::int64_t by);
   void count_whole_runs();
-  std::int64_t share(const Op& op) const;
+  std::int64_t share(const program::Op& op) const;
   std::uint32_t stream_of(Place p) const { return role_begin_[index_of_role(p)] + ids_.op(p).stream; }
   std::uint32_t index_of_role(Place p) const { return static_cast<std::uint32_t>(ids_.role(p)); }
   std::uint32_t role_of_use(std::uint32_t use) const { return static_cast<std::uint32_t>(program_.uses[use].role); }
   const PassShape& shape(std::uint32_t use) const { return run_.shapes[program_.uses[use].pass]; }
-  const Pass& pass(std::uint32_t use) const { return program_.passes[program_.uses[use].pass]; }
+  const program::Pass& pass(std::uint32_t use) const { return program_.passes[program_.uses[use].pass]; }
   static bool runs_delay(const Stream& s) { return s.busy && s.delay; }
   std::string stuck_message() const;
 
-  const Program& program_;
-  const OpIndex ids_;
-  Engine& engine_;
-  const Contention contention_;
+  const program::Program& program_;
+  const program::OpIndex ids_;
+  engine::Engine& engine_;
+  const workload::Contention contention_;
   ProgramRun run_;
   std::vector<Stream> streams_;
   std::vector<std::uint32_t> role_begin_;  ///< roles + 1 offsets into streams_
@@ -131,11 +131,11 @@ class ProgramLoop {
   std::vector<std::vector<std::uint8_t>> exits_;  ///< per pass and operation: whether any use has a target that waits
   std::vector<std::pair<std::uint32_t, Target>> op_pairs_, use_pairs_;
   std::vector<std::uint32_t> whole_;              ///< uses that are one event at present
-  std::vector<CallId> in_flight_;                 ///< calls started on the engine
+  std::vector<program::CallId> in_flight_;        ///< calls started on the engine
   std::vector<std::vector<std::uint8_t>> apart_;  ///< per pass and call: 0 not computed yet, 1 apart, 2 not
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
   SimTime now_;
   std::uint64_t sequence_ = 0, done_ = 0;
 };
 
-}  // namespace busbar
+}  // namespace busbar::step

@@ -7,11 +7,11 @@
 #include "busbar/topology/topology.h"
 #include "busbar/trace/timeline.h"
 
-namespace busbar {
+namespace busbar::step {
 
 /// One track per role and stream, one span per operation, with its cause. With a topology also the link that limits
 /// each collective, the loads of every link that carried data, and the courses of the busiest links (link_courses.h).
-Timeline step_timeline(const Program& program, const OpIndex& ids, const ProgramRun& run, const Causes& causes,
-                       const Engine& engine, const Topology* topology);
+trace::Timeline step_timeline(const program::Program& program, const program::OpIndex& ids, const ProgramRun& run,
+                              const Causes& causes, const engine::Engine& engine, const topology::Topology* topology);
 
-}  // namespace busbar
+}  // namespace busbar::step

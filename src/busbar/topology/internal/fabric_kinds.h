@@ -7,7 +7,7 @@
 
 #include "busbar/topology/fabric.h"
 
-namespace busbar {
+namespace busbar::topology {
 
 constexpr std::uint64_t ceil_div(std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; }
 
@@ -42,4 +42,4 @@ void cable_dragonfly(const FabricSpec& spec, const FabricPlan& plan, const std::
                      TopologyBuilder& builder);
 void cable_torus(const FabricSpec& spec, const std::vector<DeviceId>& leaves, TopologyBuilder& builder);
 
-}  // namespace busbar
+}  // namespace busbar::topology

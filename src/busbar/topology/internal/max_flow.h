@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace busbar {
+namespace busbar::topology {
 
 /// Units: those of the capacities. Source: E. A. Dinic, 1970 (blocking flows over level graphs). Cost: O(nodes^2 x
 /// edges) at worst; far less on networks of few tiers. Order: equal input gives equal results.
@@ -29,4 +29,4 @@ class MaxFlow {
   std::vector<Edge> edges_;
 };
 
-}  // namespace busbar
+}  // namespace busbar::topology

@@ -8,7 +8,7 @@
 
 #include "busbar/trace/timeline.h"
 
-namespace busbar {
+namespace busbar::trace {
 
 /// One row of a track. `number` 0 is the track itself; spans that overlap without nesting go to additional rows.
 struct Lane {
@@ -29,4 +29,4 @@ std::string lane_name(const Timeline& timeline, const Lane& lane);
 /// start + duration; the start if the duration is negative.
 Duration span_end(const Span& span);
 
-}  // namespace busbar
+}  // namespace busbar::trace

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace busbar {
+namespace busbar::trace {
 
 /// Appends fields to a byte string. Wire types as in "Protocol Buffers, Encoding": 0 varint, 1 eight bytes little
 /// endian, 2 length and bytes. A nested message has a WireWriter of its own and is then added as bytes.
@@ -40,4 +40,4 @@ class WireWriter {
   std::string out_;
 };
 
-}  // namespace busbar
+}  // namespace busbar::trace

@@ -7,7 +7,7 @@
 #include "busbar/workload/layout.h"
 #include "busbar/workload/model.h"
 
-namespace busbar {
+namespace busbar::workload {
 
 /// Tensors of one model chunk in forward order: [embedding], then four per layer, then [head].
 enum class TensorPart : std::uint8_t { kAttentionIn, kAttentionOut, kMlpIn, kMlpOut };
@@ -47,4 +47,4 @@ BucketPlan plan_buckets(const ModelSpec& model, const LayoutSpec& layout, std::u
 std::uint64_t stage_expert_parameters(const ModelSpec& model, const LayoutSpec& layout, std::uint32_t stage);
 std::uint64_t stage_parameters(const ModelSpec& model, const LayoutSpec& layout, std::uint32_t stage);
 
-}  // namespace busbar
+}  // namespace busbar::workload

@@ -6,7 +6,7 @@
 #include "busbar/base/result.h"
 #include "busbar/workload/layout.h"
 
-namespace busbar {
+namespace busbar::workload {
 
 /// The forward work of the head and of multi-token prediction, in layers. The embedding only reads a table: it counts
 /// as nothing.
@@ -26,4 +26,4 @@ std::uint32_t layers_with_mtp(const LayoutSpec& layout, const ModelSpec& model, 
 ///    take fewer layers, and a chunk that has the embedding or the head may take none.
 Result<std::vector<std::uint32_t>> split_layers(const LayoutSpec& layout, const ModelSpec& model);
 
-}  // namespace busbar
+}  // namespace busbar::workload

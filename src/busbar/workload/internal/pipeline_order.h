@@ -6,7 +6,7 @@
 
 #include "busbar/workload/layout.h"
 
-namespace busbar {
+namespace busbar::workload {
 
 /// The part of a backward pass: the whole, or the gradients of inputs first and those of weights later.
 enum class BackwardPart : std::uint8_t { kWhole, kInput, kWeights };
@@ -64,4 +64,4 @@ double most_kept(const LayoutSpec& layout, std::uint32_t stage, const std::vecto
 /// Forward passes that stage `r` runs before its first backward pass.
 std::uint32_t warmup_steps(std::uint32_t r, std::uint32_t p, std::uint32_t v, std::uint32_t m);
 
-}  // namespace busbar
+}  // namespace busbar::workload

@@ -15,7 +15,7 @@
 #include "busbar/base/id.h"
 #include "busbar/program/program.h"
 
-namespace busbar {
+namespace busbar::workload {
 
 /// The streams of every role, in this order.
 enum class StreamId : std::uint16_t { kCompute, kTp, kDp, kPp, kCp, kHost, kEp };
@@ -105,46 +105,48 @@ class ProgramWriter {
   ProgramWriter(std::uint32_t promises, std::size_t expected_ops, bool passes = true);
 
   /// `streams`: the number of StreamId that this role has, at least the first four.
-  RoleId add_role(std::string name, GroupFamily ranks, std::uint32_t streams = 4);
-  CallId intern(const CollectiveCall& call);
-  OpId delay(RoleId role, Label label, OpClass cls, Duration duration, std::initializer_list<OpId> after,
-             StreamId stream = StreamId::kCompute);
-  OpId collective(RoleId role, StreamId stream, Label label, OpClass cls, CallId call,
-                  std::initializer_list<OpId> after);
+  program::RoleId add_role(std::string name, collectives::GroupFamily ranks, std::uint32_t streams = 4);
+  program::CallId intern(const program::CollectiveCall& call);
+  program::OpId delay(program::RoleId role, Label label, program::OpClass cls, Duration duration,
+                      std::initializer_list<program::OpId> after, StreamId stream = StreamId::kCompute);
+  program::OpId collective(program::RoleId role, StreamId stream, Label label, program::OpClass cls,
+                           program::CallId call, std::initializer_list<program::OpId> after);
   /// Adds a dependency to the last operation written.
-  void also_after(OpId op);
+  void also_after(program::OpId op);
   void also_after(Promise promise);
-  void keep(Promise promise, OpId op) { kept_[promise.key] = op; }
+  void keep(Promise promise, program::OpId op) { kept_[promise.key] = op; }
   /// The promise as a value for `entry` of a pass.
-  static OpId promised(Promise promise) { return static_cast<OpId>(promise.key | kPromiseBit); }
+  static program::OpId promised(Promise promise) { return static_cast<program::OpId>(promise.key | kPromiseBit); }
 
   static constexpr std::uint32_t kNoPass = 0xffff'ffffu;
   /// Begins a pass: operations written until end_pass() may be repeated. They may depend on each other and on
   /// operations in `entry` (kNone: none), and must belong to one role.
-  void begin_pass(std::span<const OpId> entry);
+  void begin_pass(std::span<const program::OpId> entry);
   /// The pass's number for repeat_pass(). kNoPass if it depends on other operations; it then stays as written.
   std::uint32_t end_pass();
   /// Writes the pass again with other operations in `entry`. Returns its first operation.
-  OpId repeat_pass(std::uint32_t pass, RoleId role, std::span<const OpId> entry);
-  OpId next() const { return static_cast<OpId>(in_passes_ + program_.ops.size()); }  ///< id of the next operation
+  program::OpId repeat_pass(std::uint32_t pass, program::RoleId role, std::span<const program::OpId> entry);
+  program::OpId next() const {
+    return static_cast<program::OpId>(in_passes_ + program_.ops.size());
+  }  ///< id of the next operation
   /// Sets the position of all operations that follow.
   void set_position(std::uint32_t micro_batch, std::uint32_t layer);
 
-  Program finish() &&;
+  program::Program finish() &&;
 
  private:
   /// Dependency values with this bit name a promise, not an operation.
   static constexpr std::uint32_t kPromiseBit = 0x8000'0000u;
-  OpId append(Op op, std::initializer_list<OpId> after);
-  void use(std::uint32_t pass, RoleId role, std::span<const OpId> entry);
-  Program program_;
+  program::OpId append(program::Op op, std::initializer_list<program::OpId> after);
+  void use(std::uint32_t pass, program::RoleId role, std::span<const program::OpId> entry);
+  program::Program program_;
   const bool passes_;
   std::uint32_t in_passes_ = 0;                       ///< operations of the uses so far
   std::uint32_t pass_begin_ = 0;                      ///< in program_.ops, of the current pass
-  std::vector<OpId> entry_;                           ///< of the current pass
+  std::vector<program::OpId> entry_;                  ///< of the current pass
   std::vector<std::vector<std::uint32_t>> entry_of_;  ///< per pass and outside dependency: its place in the entry
-  std::vector<OpId> kept_;
+  std::vector<program::OpId> kept_;
   std::uint16_t micro_batch_ = 0, layer_ = 0;
 };
 
-}  // namespace busbar
+}  // namespace busbar::workload

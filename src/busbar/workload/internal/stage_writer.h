@@ -15,7 +15,7 @@
 #include "busbar/workload/internal/rank_groups.h"
 #include "busbar/workload/layer_times.h"
 
-namespace busbar {
+namespace busbar::workload {
 
 /// Parts of the exchange in a ring of context parallelism. Really cp - 1; more than 4 change little.
 constexpr std::uint32_t ring_pieces(std::uint32_t cp) { return cp - 1 < 4 ? cp - 1 : 4; }
@@ -31,13 +31,13 @@ class StageWriter {
   /// Forward or backward pass of one chunk for one micro-batch.
   void pass(const PipelineStep& step);
   /// The rest of the gradient reduction. Returns the last operation that must end before the gradient norm.
-  OpId reduce_rest();
+  program::OpId reduce_rest();
   /// A collective of this stage together with other stages, on the dp stream.
-  OpId across_stages(Label label, CallId call, const std::vector<OpId>& after);
+  program::OpId across_stages(Label label, program::CallId call, const std::vector<program::OpId>& after);
   /// HBM time of this stage for the norm of its gradients.
-  OpId gradient_norm(Duration duration, OpId after);
+  program::OpId gradient_norm(Duration duration, program::OpId after);
   /// Adam on the shard, then the parameters' all-gather, unless the next forward pass overlaps it.
-  void update(const OptimizerTimes& times, OpId norm_sum);
+  void update(const OptimizerTimes& times, program::OpId norm_sum);
 
  private:
   struct BlockLabels {
@@ -46,20 +46,21 @@ class StageWriter {
   static BlockLabels attention_labels();
   static BlockLabels mlp_labels();
   struct ContextCalls {
-    CallId exchange = kNone<CallId>, exchange_back = kNone<CallId>;  // ring, one piece
-    CallId gather = kNone<CallId>, scatter = kNone<CallId>;          // all-gather, of states too
-    CallId to_heads = kNone<CallId>, to_pieces = kNone<CallId>;      // all-to-all: Q, K, V; the output
+    program::CallId exchange = kNone<program::CallId>, exchange_back = kNone<program::CallId>;  // ring, one piece
+    program::CallId gather = kNone<program::CallId>, scatter = kNone<program::CallId>;  // all-gather, of states too
+    program::CallId to_heads = kNone<program::CallId>,
+                    to_pieces = kNone<program::CallId>;  // all-to-all: Q, K, V; the output
   };
   struct ChunkState {
     BucketPlan plan;
     std::uint32_t first_layer = 0;
-    std::vector<OpId> gathered;                        ///< per bucket; kNone: the parameters are not sharded
-    std::vector<CallId> reduce, gather, spread;        ///< per bucket; kNone where nothing is to do
-    std::vector<CallId> expert_reduce, expert_gather;  ///< of its routed experts
-    std::vector<CallId> gather_again;                  ///< ZeRO-3: before backward
-    std::vector<std::array<CallId, 2>> sums;           ///< further calls of a compressed reduction
-    std::vector<Duration> compress;                    ///< kernels of a compressed reduction
-    std::vector<Duration> copies;                      ///< ZeRO-3: between tensors and buffers of shards
+    std::vector<program::OpId> gathered;                        ///< per bucket; kNone: the parameters are not sharded
+    std::vector<program::CallId> reduce, gather, spread;        ///< per bucket; kNone where nothing is to do
+    std::vector<program::CallId> expert_reduce, expert_gather;  ///< of its routed experts
+    std::vector<program::CallId> gather_again;                  ///< ZeRO-3: before backward
+    std::vector<std::array<program::CallId, 2>> sums;           ///< further calls of a compressed reduction
+    std::vector<Duration> compress;                             ///< kernels of a compressed reduction
+    std::vector<Duration> copies;                               ///< ZeRO-3: between tensors and buffers of shards
   };
   enum class Run : std::uint8_t { kFirst, kAgain };  ///< a forward pass, or its recomputation in the backward pass
 
@@ -68,13 +69,13 @@ class StageWriter {
   static constexpr std::size_t kHidden = 4;
   /// Earlier operations that the next pass may wait for: the last compute, arrived_, blocking_send_, the awaited
   /// transfer, hidden_, the awaited transfer of the other pass of a pair; kNone if there is none.
-  using Entry = std::array<OpId, 5 + kHidden>;
+  using Entry = std::array<program::OpId, 5 + kHidden>;
   /// A pass that was written once, and the state after it.
   struct Written {
     PipelineStep step;
     bool paired = false;
     Entry before, after;
-    OpId first{};
+    program::OpId first{};
     std::uint32_t pass = 0;
   };
 
@@ -90,10 +91,10 @@ class StageWriter {
   void prepare_compressed(ChunkState& chunk, const KernelTable& machine);
   void prepare_bucket(ChunkState& chunk, std::size_t b);
   void prepare_expert_calls(std::uint32_t scale_up_gpus);
-  void gather_bucket(const ChunkState& chunk, std::size_t b, OpId after);
-  void data_call(Label label, CallId call, OpId after);  ///< on the dp stream; nothing without a call
-  CallId call(Collective op, std::uint64_t bytes, GroupFamily groups);
-  CallId host_call(std::uint64_t bytes, bool to_host);
+  void gather_bucket(const ChunkState& chunk, std::size_t b, program::OpId after);
+  void data_call(Label label, program::CallId call, program::OpId after);  ///< on the dp stream; nothing without a call
+  program::CallId call(collectives::Collective op, std::uint64_t bytes, collectives::GroupFamily groups);
+  program::CallId host_call(std::uint64_t bytes, bool to_host);
   bool repeats(const PipelineStep& step) const;
   bool runs_in_a_pair(const PipelineStep& step);
   /// Whether the virtual stage before this one (or after it) is on another stage.
@@ -114,10 +115,10 @@ class StageWriter {
   void backward_block(const BlockTimes& t, const BlockLabels& names, std::uint32_t in_tensor, std::uint32_t out_tensor);
   void forward_experts(std::uint32_t layer, Run run);
   void backward_experts(std::uint32_t layer);
-  void expert_exchange(Label label, CallId call, CallId inside);
-  void expert_tensor(Label label, CallId call);
+  void expert_exchange(Label label, program::CallId call, program::CallId inside);
+  void expert_tensor(Label label, program::CallId call);
   void attend(Label label, Duration core, bool backward);
-  void exchange_during(Label label, Duration core, CallId exchange);
+  void exchange_during(Label label, Duration core, program::CallId exchange);
   void forward_embedding();
   void backward_embedding();
   void forward_head();
@@ -128,10 +129,10 @@ class StageWriter {
   void send(bool forward);
 
   Duration slowed(Duration d) const { return slowness_ != 1 ? duration_from_ps(d.in_ps() * slowness_) : d; }
-  OpId compute(Label label, Duration d);
-  OpId tp(Label label, CallId call);  ///< after the last compute written; kNone without TP
-  OpId tp_close(Label label) { return tp(label, sequence_parallel_ ? tp_scatter_ : tp_reduce_); }
-  OpId tp_open(Label label) { return sequence_parallel_ ? tp(label, tp_gather_) : kNone<OpId>; }
+  program::OpId compute(Label label, Duration d);
+  program::OpId tp(Label label, program::CallId call);  ///< after the last compute written; kNone without TP
+  program::OpId tp_close(Label label) { return tp(label, sequence_parallel_ ? tp_scatter_ : tp_reduce_); }
+  program::OpId tp_open(Label label) { return sequence_parallel_ ? tp(label, tp_gather_) : kNone<program::OpId>; }
   /// A reduce-scatter that is pipelined with its GEMM goes in as many chunks; the last begins when the GEMM ends.
   /// Source: Transformer Engine's user buffers, 4 chunks by default (Megatron-Bridge, performance guide).
   static constexpr std::uint32_t kScatterChunks = 4;
@@ -163,36 +164,43 @@ class StageWriter {
   double slowness_ = 1;           ///< time of this stage's kernels: above 1 with a straggler or slow software
   Duration host_copy_;            ///< of one layer's kept tensors, one direction; unused where host memory is an end
   std::uint32_t host_ranks_ = 0;  ///< KernelTable::host_ranks
-  CallId host_out_ = kNone<CallId>, host_in_ = kNone<CallId>;  ///< the same as transfers
-  RoleId role_{};
+  program::CallId host_out_ = kNone<program::CallId>, host_in_ = kNone<program::CallId>;  ///< the same as transfers
+  program::RoleId role_{};
   std::vector<ChunkState> chunks_;
-  CallId tp_gather_ = kNone<CallId>, tp_scatter_ = kNone<CallId>, tp_reduce_ = kNone<CallId>;
-  CallId tp_scatter_first_ = kNone<CallId>, tp_scatter_last_ = kNone<CallId>;  ///< pipelined with their GEMM
-  std::vector<ContextCalls> context_;                                          ///< of each kind of layer
-  std::uint16_t kind_ = 0;                                                     ///< of the layer being written
-  CallId ep_dispatch_ = kNone<CallId>, ep_gradient_ = kNone<CallId>;           // to the experts: tokens, gradients
-  CallId ep_combine_ = kNone<CallId>;                                          // back from them: results, gradients
-  CallId ep_fan_out_ = kNone<CallId>, ep_fan_in_ = kNone<CallId>;              // at the same time, inside a node
-  CallId ep_gather_ = kNone<CallId>, ep_scatter_ = kNone<CallId>;              // of the ranks that share each expert
-  CallId tp_loss_ = kNone<CallId>, send_next_ = kNone<CallId>, send_previous_ = kNone<CallId>;
+  program::CallId tp_gather_ = kNone<program::CallId>, tp_scatter_ = kNone<program::CallId>,
+                  tp_reduce_ = kNone<program::CallId>;
+  program::CallId tp_scatter_first_ = kNone<program::CallId>,
+                  tp_scatter_last_ = kNone<program::CallId>;  ///< pipelined with their GEMM
+  std::vector<ContextCalls> context_;                         ///< of each kind of layer
+  std::uint16_t kind_ = 0;                                    ///< of the layer being written
+  program::CallId ep_dispatch_ = kNone<program::CallId>,
+                  ep_gradient_ = kNone<program::CallId>;  // to the experts: tokens, gradients
+  program::CallId ep_combine_ = kNone<program::CallId>;   // back from them: results, gradients
+  program::CallId ep_fan_out_ = kNone<program::CallId>,
+                  ep_fan_in_ = kNone<program::CallId>;  // at the same time, inside a node
+  program::CallId ep_gather_ = kNone<program::CallId>,
+                  ep_scatter_ = kNone<program::CallId>;  // of the ranks that share each expert
+  program::CallId tp_loss_ = kNone<program::CallId>, send_next_ = kNone<program::CallId>,
+                  send_previous_ = kNone<program::CallId>;
 
   ChunkState* chunk_ = nullptr;           ///< of the pass being written
   bool comes_after_its_forward_ = false;  ///< a backward pass directly after the forward pass of the same chunk
   ChunkState* forward_before_ = nullptr;  ///< the chunk of the previous pass, if that was a forward pass
   std::uint32_t virtual_stage_ = 0, micro_batch_ = 0;
-  OpId arrived_ = kNone<OpId>;         ///< the collective with the next compute's input
-  OpId arrived_inside_ = kNone<OpId>;  ///< its part inside the node, if it has two
-  bool paired_ = false;                ///< the pass runs at the same time as one of another micro-batch (overlap_ep)
-  double hides_ = 0;                   ///< of the pass: exchanges that computation should hide, not yet taken
-  std::uint32_t passes_[2] = {0, 0};   ///< written so far: backward, forward
-  std::array<OpId, kHidden> hidden_;   ///< of pairs of passes, the oldest exchange first
-  OpId blocking_send_ = kNone<OpId>;   ///< without p2p overlap all later operations wait for it
+  program::OpId arrived_ = kNone<program::OpId>;         ///< the collective with the next compute's input
+  program::OpId arrived_inside_ = kNone<program::OpId>;  ///< its part inside the node, if it has two
+  bool paired_ = false;               ///< the pass runs at the same time as one of another micro-batch (overlap_ep)
+  double hides_ = 0;                  ///< of the pass: exchanges that computation should hide, not yet taken
+  std::uint32_t passes_[2] = {0, 0};  ///< written so far: backward, forward
+  std::array<program::OpId, kHidden> hidden_;           ///< of pairs of passes, the oldest exchange first
+  program::OpId blocking_send_ = kNone<program::OpId>;  ///< without p2p overlap all later operations wait for it
   bool receiving_ = false, receiving_pair_ = false;
   Promise awaited_, awaited_pair_;
-  OpId last_compute_ = kNone<OpId>, last_dp_ = kNone<OpId>;
+  program::OpId last_compute_ = kNone<program::OpId>, last_dp_ = kNone<program::OpId>;
   std::vector<Written> written_;
   std::vector<HeldSend> held_;
-  OpId fetched_ = kNone<OpId>, next_fetched_ = kNone<OpId>;  ///< kept tensors fetched from the host
+  program::OpId fetched_ = kNone<program::OpId>,
+                next_fetched_ = kNone<program::OpId>;  ///< kept tensors fetched from the host
 };
 
-}  // namespace busbar
+}  // namespace busbar::workload

@@ -10,13 +10,13 @@
 #include "busbar/solve/online_max_min.h"
 #include "busbar/topology/link.h"
 
-namespace busbar {
+namespace busbar::engine {
 
 /// What TransferClock asks for, by OnlineMaxMin over densely numbered links.
 class FixedRates {
  public:
   /// `link_of` and `capacity` (bytes per ps): by dense number.
-  FixedRates(const std::vector<LinkId>& link_of, std::vector<double> capacity, const Shortcuts& shortcuts)
+  FixedRates(const std::vector<topology::LinkId>& link_of, std::vector<double> capacity, const Shortcuts& shortcuts)
       : link_of_(link_of), solver_(std::move(capacity), shortcuts) {}
   /// The next item's links by dense number; none for one that sends nothing.
   void add(std::span<const std::uint32_t> links, std::span<const double> weights, double cap) {
@@ -28,14 +28,14 @@ class FixedRates {
   std::span<const std::uint32_t> changed() const { return solver_.changed(); }
   double rate(std::uint32_t item) const { return solver_.rate(item); }
   /// The link that holds it back; kNone: nothing, or its cap.
-  LinkId held_by(std::uint32_t item) const {
+  topology::LinkId held_by(std::uint32_t item) const {
     const std::uint32_t l = solver_.held_by(item);
-    return l == kNone32 ? kNone<LinkId> : link_of_[l];
+    return l == kNone32 ? kNone<topology::LinkId> : link_of_[l];
   }
 
  private:
-  const std::vector<LinkId>& link_of_;
-  OnlineMaxMin solver_;
+  const std::vector<topology::LinkId>& link_of_;
+  solve::OnlineMaxMin solver_;
 };
 
-}  // namespace busbar
+}  // namespace busbar::engine

@@ -22,28 +22,30 @@
 #include "busbar/engine/flow/internal/shared_stages.h"
 #include "busbar/engine/prepared.h"
 
-namespace busbar {
+namespace busbar::engine {
 
 class FlowEngine final : public Engine {
  public:
-  FlowEngine(const Router& router, const Placement& placement, const EngineOptions& options);
-  Result<CallId> prepare(const CollectiveCall& call) override;
-  bool alike(const CollectiveCall& a, const CollectiveCall& b) override { return calls_.alike(a, b); }
+  FlowEngine(const routing::Router& router, const routing::Placement& placement, const EngineOptions& options);
+  Result<program::CallId> prepare(const program::CollectiveCall& call) override;
+  bool alike(const program::CollectiveCall& a, const program::CollectiveCall& b) override { return calls_.alike(a, b); }
   Shortcuts shortcuts() const override { return calls_.shortcuts(); }
-  const ProtocolModel* protocol() const override { return &calls_.lowering().protocol(); }
-  Duration time_alone(CallId call) const override { return known_[index(call)].alone; }
-  Bound bound_by(CallId call) const override { return calls_.bound_by(call); }
-  const LoweredCall* lowered(CallId call) const override { return &calls_.lowered(call); }
+  const program::ProtocolModel* protocol() const override { return &calls_.lowering().protocol(); }
+  Duration time_alone(program::CallId call) const override { return known_[index(call)].alone; }
+  lowering::Bound bound_by(program::CallId call) const override { return calls_.bound_by(call); }
+  const lowering::LoweredCall* lowered(program::CallId call) const override { return &calls_.lowered(call); }
   bool times_hold() const override { return calls_.shortcuts().has(Shortcut::kRunsAlone); }
-  bool apart(CallId a, CallId b) override;
-  void start(CallId call, std::uint64_t tag, SimTime at) override;
-  void count_runs(CallId call, std::uint64_t times) override {
+  bool apart(program::CallId a, program::CallId b) override;
+  void start(program::CallId call, std::uint64_t tag, SimTime at) override;
+  void count_runs(program::CallId call, std::uint64_t times) override {
     known_[index(call)].starts += static_cast<double>(times);
   }
   std::optional<Finished> advance(SimTime limit) override;
   Status status() const override { return calls_.interrupted() ? Status(interrupted()) : Status(); }
   std::vector<double> link_bytes() const override;
-  void add_bytes_of(CallId call, std::vector<double>& bytes) const override { calls_.add_link_bytes(call, 1, bytes); }
+  void add_bytes_of(program::CallId call, std::vector<double>& bytes) const override {
+    calls_.add_link_bytes(call, 1, bytes);
+  }
 
  private:
   struct Known {
@@ -54,11 +56,11 @@ class FlowEngine final : public Engine {
   };
   /// A stage as its sharing group splits it.
   struct Split {
-    Stage stage;
+    lowering::Stage stage;
     std::uint32_t stage_id;
   };
   struct Run {
-    CallId call{};
+    program::CallId call{};
     std::uint64_t tag = 0, sequence = 0;
     std::uint32_t stage = 0;
     std::uint32_t stage_id = 0;  ///< of the stage it is in, as lowered
@@ -79,14 +81,16 @@ class FlowEngine final : public Engine {
     bool operator>(const Event& o) const { return at != o.at ? at > o.at : sequence > o.sequence; }
   };
 
-  const Stage& own_stage(const Run& run) const { return calls_.lowered(run.call).stages[run.stage]; }
-  const Stage& stage_of(const Run& run) { return run.split ? run.split->stage : shared_.of(own_stage_id(run)); }
+  const lowering::Stage& own_stage(const Run& run) const { return calls_.lowered(run.call).stages[run.stage]; }
+  const lowering::Stage& stage_of(const Run& run) {
+    return run.split ? run.split->stage : shared_.of(own_stage_id(run));
+  }
   struct Word;
-  std::vector<Word> words_of(const Stage& stage);
+  std::vector<Word> words_of(const lowering::Stage& stage);
   std::uint32_t own_stage_id(const Run& run) const { return known_[index(run.call)].stage_id[run.stage]; }
   std::uint32_t stage_id(const Run& run) const { return run.split ? run.split->stage_id : run.stage_id; }
   /// `stays`: whether the stage outlives the engine's use of it where it is.
-  std::uint32_t number_stage(const Stage& stage, bool stays);
+  std::uint32_t number_stage(const lowering::Stage& stage, bool stays);
   const std::vector<Word>& links_of(std::uint32_t stage_id);
   bool contend(std::uint32_t i, std::uint32_t j) {
     if (i < j) std::swap(i, j);
@@ -118,8 +122,8 @@ class FlowEngine final : public Engine {
     std::uint32_t at;
     std::uint64_t bits;
   };
-  std::vector<std::vector<Word>> stage_links_;  ///< per stage id, ascending; empty until it is asked for
-  std::vector<const Stage*> unasked_;           ///< per stage id; null once its links are known
+  std::vector<std::vector<Word>> stage_links_;   ///< per stage id, ascending; empty until it is asked for
+  std::vector<const lowering::Stage*> unasked_;  ///< per stage id; null once its links are known
   enum class Contention : std::uint8_t { kUnknown, kNo, kYes };
   std::vector<std::vector<Contention>> contend_;  ///< by the larger and the smaller stage id; rows grow when asked
   std::vector<std::uint64_t> word_;               ///< work space, zero
@@ -134,4 +138,4 @@ class FlowEngine final : public Engine {
   std::uint64_t sequence_ = 0, unkept_splits_ = 0;
 };
 
-}  // namespace busbar
+}  // namespace busbar::engine

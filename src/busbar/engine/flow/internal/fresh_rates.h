@@ -11,12 +11,12 @@
 #include "busbar/solve/max_min.h"
 #include "busbar/topology/link.h"
 
-namespace busbar {
+namespace busbar::engine {
 
 /// As FixedRates (Shortcut::kOnlineRates off).
 class FreshRates {
  public:
-  FreshRates(const std::vector<LinkId>& link_of, std::vector<double> capacity, const Shortcuts& shortcuts)
+  FreshRates(const std::vector<topology::LinkId>& link_of, std::vector<double> capacity, const Shortcuts& shortcuts)
       : link_of_(link_of), capacity_(std::move(capacity)), solver_(shortcuts) {}
   void add(std::span<const std::uint32_t> links, std::span<const double> weights, double cap) {
     items_.push_back({{links.begin(), links.end()}, {weights.begin(), weights.end()}, cap});
@@ -32,7 +32,7 @@ class FreshRates {
   std::span<const std::uint32_t> changed() const { return open_; }
   double rate(std::uint32_t item) const { return items_[item].rate; }
   /// A full link on which none is faster; kNone: its cap holds it back, or nothing.
-  LinkId held_by(std::uint32_t item) const {
+  topology::LinkId held_by(std::uint32_t item) const {
     constexpr double kFull = 1 - 1e-9;
     for (const std::uint32_t l : items_[item].links) {
       double used = 0, fastest = items_[item].rate;
@@ -42,7 +42,7 @@ class FreshRates {
             used += items_[i].weights[k] * items_[i].rate, fastest = std::max(fastest, items_[i].rate);
       if (used >= capacity_[l] * kFull && items_[item].rate >= fastest * kFull) return link_of_[l];
     }
-    return kNone<LinkId>;
+    return kNone<topology::LinkId>;
   }
 
  private:
@@ -51,11 +51,11 @@ class FreshRates {
     std::vector<double> weights;
     double cap, rate = 0;
   };
-  const std::vector<LinkId>& link_of_;
+  const std::vector<topology::LinkId>& link_of_;
   std::vector<double> capacity_;
   std::vector<Item> items_;
   std::vector<std::uint32_t> open_;
-  MaxMinSolver solver_;
+  solve::MaxMinSolver solver_;
 };
 
-}  // namespace busbar
+}  // namespace busbar::engine

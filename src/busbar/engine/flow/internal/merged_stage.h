@@ -7,7 +7,7 @@
 #include "busbar/engine/stage_solver.h"
 #include "busbar/lowering/components.h"
 
-namespace busbar {
+namespace busbar::engine {
 
 /// Merges fluids whose rates are equal within 2 % while their call is alone. One fluid then loads the links of all of
 /// them and takes the time alone of the slowest.
@@ -16,17 +16,17 @@ namespace busbar {
 /// that it was merged with.
 class StageMerger {
  public:
-  StageMerger(StageSolver& solver, const CapacityTable& table);
+  StageMerger(StageSolver& solver, const lowering::CapacityTable& table);
   /// None where fluids carry different bytes, where fewer than Shortcuts::fluids_apart do, and where no two rates are
   /// equal.
-  std::optional<Stage> merged(const Stage& stage);
+  std::optional<lowering::Stage> merged(const lowering::Stage& stage);
 
  private:
-  std::vector<double> rates_alone(const Stage& stage) const;
+  std::vector<double> rates_alone(const lowering::Stage& stage) const;
   StageSolver& solver_;
-  const CapacityTable& table_;
-  ComponentSplitter splitter_;
-  PerCapacity<double> load_;  ///< 0 between calls
+  const lowering::CapacityTable& table_;
+  lowering::ComponentSplitter splitter_;
+  routing::PerCapacity<double> load_;  ///< 0 between calls
 };
 
-}  // namespace busbar
+}  // namespace busbar::engine

@@ -7,17 +7,17 @@
 #include "busbar/engine/flow/internal/split_cost.h"
 #include "busbar/lowering/lowering.h"
 
-namespace busbar {
+namespace busbar::engine {
 
 /// A stage of a call that shares links with others.
 struct SharedStage {
-  const CollectiveCall* call;
-  const Stage* own;  ///< split as if it were alone
+  const program::CollectiveCall* call;
+  const lowering::Stage* own;  ///< split as if it were alone
 };
 
 /// The stages as the best split for all of them together has them: the fewest times slower, added up, than if the
 /// cables between switches had room without end. Empty where splits of their own serve them as well. Same fluids in the
 /// same order as in `own`, on other links or with other weights. Cost: 5 to 25 lowerings of each.
-std::vector<Stage> split_together(Lowering& lowering, std::span<const SharedStage> stages);
+std::vector<lowering::Stage> split_together(lowering::Lowering& lowering, std::span<const SharedStage> stages);
 
-}  // namespace busbar
+}  // namespace busbar::engine

@@ -8,7 +8,7 @@
 
 #include "busbar/engine/stage_solver.h"
 
-namespace busbar {
+namespace busbar::engine {
 
 struct SplitOutcome {
   /// Sum over stages of (rate with unlimited cables between switches) / (fair rate): at least the number of stages.
@@ -20,19 +20,20 @@ struct SplitOutcome {
 class SplitCost {
  public:
   /// `rate`: bytes per ps; `capacities`: of all that Stage::on may name.
-  SplitCost(const Topology& topology, const CapacityCounts& capacities, std::function<double(CapacityId)> rate)
+  SplitCost(const topology::Topology& topology, const routing::CapacityCounts& capacities,
+            std::function<double(routing::CapacityId)> rate)
       : topology_(topology), solver_(capacities), roomy_(capacities), rate_(std::move(rate)) {}
 
   /// Finds what each fluid could send if cables between switches were unlimited. Call it before of(), whose stages must
   /// have as many fluids in the same order.
-  void measure_demand(std::span<const Stage* const> stages);
-  SplitOutcome of(std::span<const Stage* const> stages);
+  void measure_demand(std::span<const lowering::Stage* const> stages);
+  SplitOutcome of(std::span<const lowering::Stage* const> stages);
 
  private:
-  const Topology& topology_;
+  const topology::Topology& topology_;
   StageSolver solver_, roomy_;  ///< roomy_: where cables between switches are unlimited
-  std::function<double(CapacityId)> rate_;
+  std::function<double(routing::CapacityId)> rate_;
   std::vector<double> demand_;
 };
 
-}  // namespace busbar
+}  // namespace busbar::engine
