@@ -111,18 +111,8 @@ class Attributor {
   }
 
   void busy(const program::Op& op, Duration d) {
-    Breakdown& b = out_.breakdown;
-    switch (op.cls) {
-      case program::OpClass::kOptimizer:
-        b.optimizer += d;
-        break;
-      case program::OpClass::kCompute:
-        b.compute += d;
-        out_.slowed += d - op.duration;
-        break;
-      default:
-        b.other += d;
-    }
+    out_.breakdown.*part_of_work(op).time += d;
+    if (op.cls == program::OpClass::kCompute) out_.slowed += d - op.duration;
   }
 
   /// Explains [from, to): `cause` ended at `to`, the cause of `cause` ended where it started, and so on.
@@ -183,6 +173,14 @@ const BreakdownPart& part_of_wait(program::OpClass cls, bool own) {
     default:
       return kOther;
   }
+}
+
+const BreakdownPart& part_of_work(const program::Op& op) {
+  static constexpr const BreakdownPart &kCompute = part_named("compute"), &kOptimizer = part_named("optimizer"),
+                                       &kOther = part_named("other");
+  if (op.stream != kComputeStream) return part_of_wait(op.cls, true);
+  if (op.cls == program::OpClass::kCompute) return kCompute;
+  return op.cls == program::OpClass::kOptimizer ? kOptimizer : kOther;
 }
 
 std::vector<std::pair<std::string, Duration>> breakdown_rows(const Breakdown& b) {

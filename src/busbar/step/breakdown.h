@@ -31,6 +31,8 @@ std::span<const BreakdownPart> breakdown_parts();
 /// The part of a wait of one role for work of class `cls`, its own or that of another role. Its own collectives are
 /// exposed, as are transfers between stages; whatever else another role does, its exchange of gradients too, is bubble.
 const BreakdownPart& part_of_wait(program::OpClass cls, bool own);
+/// The part of what a role itself does: its compute stream works, or waits for its other streams.
+const BreakdownPart& part_of_work(const program::Op& op);
 
 /// Name and time of each part, in the order of the contract.
 std::vector<std::pair<std::string, Duration>> breakdown_rows(const Breakdown& b);
