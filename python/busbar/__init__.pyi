@@ -526,6 +526,11 @@ class TrainAnswerRelief(Record):
     what: str
     gain_percent: float
 
+class TrainAnswerIfFree(Record):
+    part: str
+    step_time_s: float
+    saved_s: float
+
 class TrainAnswerLevers(Record):
     what: str
     flag: str
@@ -800,6 +805,7 @@ class TrainAnswer(Answer):
     band_basis: str
     likely_step_s: Rows[float]
     verdict: str
+    if_free: Rows[TrainAnswerIfFree]
     levers: Rows[TrainAnswerLevers]
     would_fit: Rows[TrainAnswerWouldFit] | None
     compressions: TrainAnswerCompressions | None

@@ -2,6 +2,14 @@
 
 namespace busbar::step {
 
+const Record& record_of(const FreePart*) {
+  using F = FreePart;
+  static const Record record("free part", {{"part", &F::part, "", "of the step, as in breakdown_s"},
+                                           {"step_time_s", &F::step_time_s, "s", "simulated with this part free"},
+                                           {"saved_s", &F::saved_s, "s", "of a step; these need not add up"}});
+  return record;
+}
+
 const Record& record_of(const Lever*) {
   using L = Lever;
   static const Record record("lever",

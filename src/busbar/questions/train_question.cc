@@ -190,7 +190,8 @@ const Record& record_of(const TrainStep*) {
   using T = TrainStep;
   static const Record record(
       "step", joined({fields_inside(&T::step),
-                      {Field("levers", &T::levers, "", "changes that make it shorter").or_absent(),
+                      {Field("if_free", &T::if_free, "", "the step with one part of it free").or_absent(),
+                       Field("levers", &T::levers, "", "changes that make it shorter").or_absent(),
                        Field("would_fit", &T::would_fit, "", "changes with which it fits").or_absent(),
                        Field("compressions", &T::compressions, "", "of gradients").or_absent(),
                        Field("checkpoint", &T::checkpoint, "", "every so many steps").or_absent(),
@@ -349,6 +350,7 @@ Status add_neighbours(const StepsAsked& a, const step::TrainRun& run, bool lever
     out.refused = *run.does_not_fit;
     out.exit_status = 1;
   } else if (levers && run.engine != "packet") {
+    BUSBAR_ASSIGN(out.if_free, step::find_free_parts(run, a.context));
     BUSBAR_ASSIGN(out.levers, step::find_levers(run, a.context));
   }
   BUSBAR_ASSIGN(const std::vector<step::PublishedRun> published,

@@ -72,6 +72,7 @@ const Record& record_of(const BesideAnswer*);
 /// One step, and its variants.
 struct TrainStep {
   StepAnswer step;
+  std::vector<step::FreePart> if_free;
   std::vector<step::Lever> levers;
   std::optional<std::vector<FitResult>> would_fit;
   std::optional<step::CompressionTable> compressions;
