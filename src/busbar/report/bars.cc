@@ -51,6 +51,18 @@ double BarsLayout::value(std::size_t bar, const std::string& part) const {
   return sum;
 }
 
+std::string BarsLayout::more(const std::string& part) const {
+  if (!says_more()) return "";
+  const std::vector<BarPart>& parts = bars_.bars[0].parts;
+  const auto it = std::find_if(parts.begin(), parts.end(), [&](const BarPart& p) { return p.name == part; });
+  return it == parts.end() ? "" : it->more;
+}
+
+std::string BarsLayout::also(const std::string& part) const {
+  const std::string words = more(part);
+  return words.empty() ? "" : fmt::format(", {} {}", bars_.more, words);
+}
+
 Table BarsLayout::table() const {
   Table out;
   const std::string unit = scale_.unit().empty() ? "" : " (" + scale_.unit() + ")";
@@ -59,6 +71,7 @@ Table BarsLayout::table() const {
     out.columns.push_back({bar.name + unit});
     out.columns.push_back({"share"});
   }
+  if (says_more()) out.columns.push_back({bars_.more});
   const auto row = [&](const std::string& name, auto value_of) {
     auto& cells = out.rows.emplace_back(1, name);
     for (std::size_t b = 0; b < bars_.bars.size(); ++b) {
@@ -70,8 +83,10 @@ Table BarsLayout::table() const {
   };
   for (const auto& [name, index] : parts_) {
     row(name, [&, part = name](std::size_t b) { return value(b, part); });
+    if (says_more()) out.rows.back().push_back(more(name).empty() ? "-" : more(name));
   }
   row("total", [&](std::size_t b) { return bar_total(bars_.bars[b]); });
+  if (says_more()) out.rows.back().push_back("");
   return out;
 }
 

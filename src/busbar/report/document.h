@@ -34,7 +34,8 @@ struct Table {
 struct BarPart {
   std::string name{};
   double value = 0;
-  int colour = 0;  ///< index into the palette of style.h
+  int colour = 0;      ///< index into the palette of style.h
+  std::string more{};  ///< under Bars::more: "-0.23 s"
 };
 struct Bar {
   std::string name{};
@@ -48,6 +49,9 @@ struct Bars {
   double mark = 0;       ///< a line across all bars, for instance the GPU's memory; 0: none
   std::string mark_name{};
   bool brief = false;  ///< on a page: a legend instead of the table of values
+  std::string more{};  ///< of one bar: what else is said of each part, such as "if free"; empty: nothing
+  std::string note{};
+  bool lights = false;  ///< on a page: a part under the pointer lights its spans in the timeline, by colour
 };
 
 enum class Anchor : std::uint8_t { kMiddle, kStart, kEnd };

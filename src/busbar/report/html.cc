@@ -18,7 +18,8 @@ constexpr std::string_view kPolicy = "default-src 'none'; style-src 'unsafe-inli
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/// For sentences: no line ends between a number and its unit, or after the hyphen of "leaf0->nic1" and "ZeRO-2".
+}  // namespace
+
 std::string prose_markup(std::string_view text) {
   constexpr std::string_view kUnits = " % s ms us ns h min B kB MB GB TB KiB MiB GiB TiB GB/s TB/s W kW MW ";
   std::string out;
@@ -45,6 +46,8 @@ std::string prose_markup(std::string_view text) {
   }
   return out;
 }
+
+namespace {
 
 constexpr std::size_t kTile = 26;  // longest value of a fact that fits in a tile
 

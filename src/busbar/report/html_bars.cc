@@ -108,19 +108,21 @@ std::string mark_svg(const Bars& bars, const BarsLayout& layout, double top, dou
 
 std::string parts_table(const Bars& bars, const BarsLayout& layout) {
   const Table table = layout.table();
+  const auto kind = [&](std::size_t c) {
+    return c == 0 ? "" : layout.says_more() && c + 1 == table.columns.size() ? " class=\"r also\"" : " class=\"r\"";
+  };
   std::string out =
       "<div class=\"scroll parts\" tabindex=\"0\" role=\"region\" aria-label=\"values of the "
       "bars\"><table>\n<thead><tr>";
   for (std::size_t c = 0; c < table.columns.size(); ++c) {
-    out +=
-        fmt::format("<th scope=\"col\"{}>{}</th>", c > 0 ? " class=\"r\"" : "", escape_markup(table.columns[c].title));
+    out += fmt::format("<th scope=\"col\"{}>{}</th>", kind(c), escape_markup(table.columns[c].title));
   }
   out += "</tr></thead>\n<tbody>\n";
   for (std::size_t r = 0; r < table.rows.size(); ++r) {
     const std::string mark = r < layout.parts().size() ? swatch(layout.parts()[r].second) : "";
     out += fmt::format("<tr><th scope=\"row\">{}{}</th>", mark, escape_markup(table.rows[r][0]));
     for (std::size_t c = 1; c < table.rows[r].size(); ++c) {
-      out += fmt::format("<td class=\"r\">{}</td>", escape_markup(table.rows[r][c]));
+      out += fmt::format("<td{}>{}</td>", kind(c), escape_markup(table.rows[r][c]));
     }
     out += "</tr>\n";
   }
@@ -132,6 +134,8 @@ std::string legend_of(const Bars& bars, const BarsLayout& layout) {
   for (const auto& [name, colour] : layout.parts()) {
     out += "<li>" + swatch(colour) + escape_markup(name);
     if (bars.bars.size() == 1) out += " " + escape_markup(layout.scale().text(layout.value(0, name)));
+    if (const std::string also = layout.also(name); !also.empty())
+      out += "<span class=\"also\">" + escape_markup(also) + "</span>";
     out += "</li>";
   }
   return out + "</ul>\n";
@@ -144,7 +148,8 @@ std::string html_of(const Bars& bars) {
   const bool marked = layout.mark_percent() >= 0;
   const double top = marked ? kMarkHeight : 0;
   const double bottom = top + kStep * static_cast<double>(bars.bars.size()) - kGap + 6;
-  std::string out = fmt::format("<figure class=\"bars{}\">\n", bars.brief ? " brief" : "");
+  std::string out =
+      fmt::format("<figure class=\"bars{}{}\">\n", bars.brief ? " brief" : "", bars.lights ? " lights" : "");
   if (!bars.title.empty()) out += "<figcaption>" + escape_markup(bars.title) + "</figcaption>\n";
   if (!bars.bars.empty()) {
     out += fmt::format("<svg role=\"img\" width=\"100%\" height=\"{}\">", coordinate(bottom + kAxisHeight));
@@ -158,7 +163,9 @@ std::string html_of(const Bars& bars) {
       out += name_svg(bars.bars[b], layout, top + kStep * static_cast<double>(b));
     out += "</svg>\n";
   }
-  return out + (bars.brief ? legend_of(bars, layout) : parts_table(bars, layout)) + "</figure>\n";
+  out += bars.brief ? legend_of(bars, layout) : parts_table(bars, layout);
+  if (!bars.note.empty()) out += "<p class=\"note\">" + prose_markup(bars.note) + "</p>\n";
+  return out + "</figure>\n";
 }
 
 }  // namespace busbar::report

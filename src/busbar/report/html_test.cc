@@ -89,7 +89,7 @@ TEST(Html, HostileStringsStayText) {
   add(Highlight{evil});
   add(Facts{evil, {{evil, evil}}});
   add(Table{evil, {{evil}, {evil, Align::kLeft, 1}}, {{evil, evil, evil}}, evil});
-  add(Bars{evil, evil, {{evil, {{evil, 3, 0}}}}, 0, 2, evil});
+  add(Bars{evil, evil, {{evil, {{evil, 3, 0, evil}}}}, 0, 2, evil, false, evil, evil, true});
   add(Drawing{evil,
               evil,
               10,
@@ -134,6 +134,20 @@ TEST(Html, ABarHasOnlyTheNamesThatFitAndTheTableHasTheRest) {
   EXPECT_EQ(doc.select_nodes("//svg/text[contains(., 'wide')]").size(), 1u);
   EXPECT_EQ(doc.select_nodes("//svg/text[contains(., 'sliver')]").size(), 0u);
   EXPECT_EQ(doc.select_nodes("//table//th[contains(., 'sliver')]").size(), 1u);
+}
+
+TEST(Html, WhatElseIsSaidOfAPartIsAColumnOfTheTableAndFollowsItsValueInTheLegend) {
+  Bars bars{"b", "s", {{"x", {{"p", 3, 0, "-2.50 s"}, {"q", 1, 1}}}}};
+  bars.more = "if free";
+  bars.note = "These need not add up.";
+  const auto table = parse(render_html(page_of(bars)));
+  EXPECT_EQ(table.select_nodes("//thead//th[contains(., 'if free')]").size(), 1u);
+  EXPECT_EQ(table.select_nodes("//tr[th[contains(., 'p')]]/td[. = '-2.50 s']").size(), 1u);
+  EXPECT_EQ(table.select_nodes("//tr[th[contains(., 'q')]]/td[. = '-']").size(), 1u);
+  bars.brief = true;
+  const auto legend = parse(render_html(page_of(bars)));
+  EXPECT_EQ(legend.select_nodes("//li[contains(., 'p 3.00 s, if free -2.50 s')]").size(), 1u);
+  EXPECT_EQ(legend.select_nodes("//p[@class = 'note'][. = 'These need not add up.']").size(), 1u);
 }
 
 TEST(Html, ALabelIsNextToTheMarkNotUnderIt) {

@@ -130,9 +130,11 @@ std::string text_of(const Bars& bars, const TextStyle& style) {
     const double value = one ? layout.value(0, name) : 0;
     const double total = one ? bar_total(bars.bars[0]) : 0;
     const std::string share = total > 0 ? fmt::format(" ({:.1f} %)", 100 * value / total) : "";
-    legend.emplace_back(one ? fmt::format("{} {}{}", name, layout.scale().text(value), share) : name, index);
+    legend.emplace_back(
+        one ? fmt::format("{} {}{}{}", name, layout.scale().text(value), share, layout.also(name)) : name, index);
   }
   out += legend_line(legend, style, 2);
+  if (!bars.note.empty()) out += style.wrapped(bars.note, 2);
   return one ? out : out + "\n" + text_of(layout.table(), style);
 }
 

@@ -36,6 +36,16 @@ Document small() {
 
 std::string same_but_first_newline(const char* text) { return text + 1; }
 
+TEST(Text, WhatElseIsSaidOfAPartFollowsItsShare) {
+  Bars bars{"b", "s", {{"x", {{"p", 3, 0, "-2.50 s"}, {"q", 1, 1}}}}};
+  bars.more = "if free";
+  Document d;
+  d.add(bars);
+  const std::string text = render_text(d, {80, false, false});
+  EXPECT_THAT(text, HasSubstr("p 3.00 s (75.0 %), if free -2.50 s   "));
+  EXPECT_THAT(text, HasSubstr("q 1.00 s (25.0 %)\n"));
+}
+
 TEST(Text, AsciiAtSixtyColumns) {
   EXPECT_EQ(render_text(small(), {60, false, false}), same_but_first_newline(R"(
 One step

@@ -24,6 +24,12 @@ class BarsLayout {
   const std::vector<std::pair<std::string, int>>& parts() const { return parts_; }
   /// Sum of the parts named `part` in bar `bar`.
   double value(std::size_t bar, const std::string& part) const;
+  /// Whether more than a value is said of the parts of the only bar.
+  bool says_more() const { return !bars_.more.empty() && bars_.bars.size() == 1; }
+  /// What else is said of a part; empty: nothing.
+  std::string more(const std::string& part) const;
+  /// The same after a value: ", if free -0.23 s".
+  std::string also(const std::string& part) const;
   /// One row per part and one for the total; value and share for every bar.
   Table table() const;
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "busbar/report/document.h"
 
@@ -17,6 +18,8 @@ std::string html_of(const Drawing& drawing);
 std::string svg_names(const std::string& title, const std::string& description, const std::string& fallback);
 /// The shapes of a drawing, without the `<svg>` around them.
 std::string svg_shapes(const Drawing& drawing);
+/// For sentences: no line ends between a number and its unit, or after the hyphen of "leaf0->nic1" and "ZeRO-2".
+std::string prose_markup(std::string_view text);
 /// A small square in palette colour `colour`, for legends.
 std::string swatch(int colour);
 
