@@ -5,6 +5,7 @@ namespace busbar::report {
 std::string_view timeline_script() {
   return R"js(//<![CDATA[
 'use strict';
+const lights = [];  // one per timeline: shows the part of the step that has a colour; -1: all
 for (const figure of document.querySelectorAll('figure.explore')) {
   const data = JSON.parse(figure.querySelector('script').textContent);
   const LANE = 28, GROUP = 24, AXIS = 24, LETTER = 7, COLUMN = 3;
@@ -18,6 +19,7 @@ for (const figure of document.querySelectorAll('figure.explore')) {
     for (let i = 0; i < r.s.length; i += 2) {
       const [length, colour, name, limit, cause, kind] = data.kinds[r.s[i + 1]];
       const s = {row, from: at + r.s[i], colour, name: data.names[name], limit: limit < 0 ? '' : data.names[limit], cause, wait: kind & 1, critical: kind & 2};
+      if (s.wait) row.divided = true;
       at = s.to = s.from + length;
       row.spans.push(s);
       spans.push(s);
@@ -25,9 +27,10 @@ for (const figure of document.querySelectorAll('figure.explore')) {
     rows.push(row);
     y += LANE;
   }
+  if (!lanes.some(r => r.divided)) for (const r of lanes) r.divided = true;
   const height = y + 4, wide = data.end - data.start, least = wide / 1e6;
   const gutter = Math.min(170, 24 + LETTER * Math.max(...rows.map(r => r.title.length)));
-  let from = data.start, to = data.end, hovered = null, chosen = null, found = [], query = '', theme;
+  let from = data.start, to = data.end, hovered = null, chosen = null, found = [], query = '', lit = -1, theme;
 
   const make = (tag, attributes, parent) => {
     const e = document.createElement(tag);
@@ -92,6 +95,7 @@ for (const figure of document.querySelectorAll('figure.explore')) {
              fill: [...Array(19).keys()].map(i => v('--c' + i)), on: [...Array(19).keys()].map(i => v('--t' + i))};
     redraw();
   };
+  const isLit = s => s.colour === lit && s.row.divided;  // waits divide the time of their row as the bar is divided
   const rect = (g, s, a, b) => g.fillRect(a, s.row.y + 3, Math.max(b - a, 1), LANE - 6);
   const draw = () => {
     const scale = window.devicePixelRatio || 1, w = canvas.clientWidth;
@@ -120,7 +124,7 @@ for (const figure of document.querySelectorAll('figure.explore')) {
       g.fillRect(gutter, row.y + 3, width(), LANE - 6);
       const shares = new Map();  // of columns full of short spans: colour and share of the time
       for (let i = first(row, from); i < row.spans.length && row.spans[i].from < to; ++i) {
-        const s = row.spans[i], a = Math.max(gutter, x(s.from)), b = Math.min(w, x(s.to)), faint = query && !s.match;
+        const s = row.spans[i], a = Math.max(gutter, x(s.from)), b = Math.min(w, x(s.to)), faint = lit < 0 ? query && !s.match : !isLit(s);
         if (b - a < COLUMN) {
           const column = Math.floor((a + b) / 2 / COLUMN), key = column * 64 + s.colour * 2 + (faint ? 1 : 0);
           shares.set(key, (shares.get(key) || 0) + (b - a) / COLUMN);
@@ -192,10 +196,15 @@ for (const figure of document.querySelectorAll('figure.explore')) {
     query = search.value.trim().toLowerCase();
     for (const s of spans) s.match = query && (s.name + ' ' + s.limit).toLowerCase().includes(query);
     found = query ? spans.filter(s => s.match) : [];
-    const total = found.reduce((sum, s) => sum + s.to - s.from, 0);
-    count.textContent = query ? found.length + ' spans, ' + time(total) : '';
+    tell();
+  };
+  const tell = () => {
+    const shown = lit < 0 ? found : spans.filter(isLit);
+    const total = shown.reduce((sum, s) => sum + s.to - s.from, 0);
+    count.textContent = query || lit >= 0 ? shown.length + ' spans, ' + time(total) : '';
     redraw();
   };
+  lights.push(colour => { lit = colour; tell(); });
   search.onkeydown = e => { if (e.key === 'Enter') next(e.shiftKey ? -1 : 1); };
   canvas.onkeydown = e => {
     const beside = k => { if (chosen) { const l = chosen.row.spans; choose(l[l.indexOf(chosen) + k] || chosen, true); } else
@@ -245,9 +254,22 @@ for (const figure of document.querySelectorAll('figure.explore')) {
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', read);
   read();
 }
+const point = (e, colour) => {
+  e.onpointerenter = e.onfocus = () => { for (const light of lights) light(colour); };
+  e.onpointerleave = e.onblur = () => { for (const light of lights) light(-1); };
+};
+const colourOf = e => Number(/[ck](\d+)/.exec(e.getAttribute('class'))[1]);
+for (const part of document.querySelectorAll('figure.lights rect')) point(part, colourOf(part));
+for (const swatch of document.querySelectorAll('figure.lights .sw, figure.explore .legend .sw')) {
+  const item = swatch.parentElement, button = document.createElement('button');
+  Object.assign(button, {type: 'button', className: 'part', title: 'show it in the timeline'});
+  button.append(...item.childNodes);
+  item.append(button);
+  point(button, colourOf(swatch));
+}
 //]]>)js";
 }
 
-std::string_view timeline_script_hash() { return "sha256-R5UYf0lS0e+hwITi4wv7c1Chb7o3pBd2pGo6eWyf98g="; }
+std::string_view timeline_script_hash() { return "sha256-VfP21xvJyGatU6j5ANRpK+0nDYbpcb6nvcl496a6EpE="; }
 
 }  // namespace busbar::report
