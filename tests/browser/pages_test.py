@@ -163,6 +163,51 @@ class Timeline(unittest.TestCase):
         self.key("0")
         self.assertEqual(self.picture(), start)
 
+    def count(self):
+        return self.browser.run("document.querySelector('.count').textContent")
+
+    def part(self, name):
+        return ("[...document.querySelectorAll('figure.lights.brief .part')]"
+                f".find(e => e.textContent.startsWith('{name}'))")
+
+    def test_the_pointer_on_a_part_of_the_bar_lights_its_spans_and_leaving_it_unlights_them(self):
+        dark = self.picture()
+        pictures = set()
+        parts = self.browser.run("document.querySelectorAll('figure.lights.brief rect').length")
+        self.assertGreaterEqual(parts, 4)
+        for i in range(parts):
+            self.browser.run("scrollTo(0, 0)")
+            x, y = self.browser.run("(r => [r.left + r.width / 2, r.top + r.height / 2])(document.querySelectorAll("
+                                    f"'figure.lights.brief rect')[{i}].getBoundingClientRect())")
+            self.browser.move(x, y)
+            self.assertRegex(self.count(), r"^\d+ spans, ")
+            pictures.add(self.picture())
+            self.browser.move(1, 1)
+            self.assertEqual(self.count(), "")
+            self.assertEqual(self.picture(), dark)
+        self.assertEqual(len(pictures), parts)
+
+    def test_a_part_of_the_bar_that_has_the_focus_lights_its_spans(self):
+        dark = self.picture()
+        self.browser.run(self.part("pipeline bubble") + ".focus()")
+        self.assertNotEqual(self.picture(), dark)
+        self.browser.press("Tab")
+        self.assertNotIn("pipeline bubble", self.browser.run("document.activeElement.textContent"))
+        self.browser.run("document.activeElement.blur()")
+        self.assertEqual(self.picture(), dark)
+
+    def test_what_a_part_lights_is_as_long_as_in_the_bar(self):
+        page = pathlib.Path(self.folder.name) / "one_stage.html"
+        subprocess.run([BUSBAR, "train", "dgx-h100:2", "llama3-8b", "--tp", "8", "--global-batch", "32", "--html", str(page)],
+                       cwd=ROOT, check=True, capture_output=True)
+        self.browser.open(page)
+        for name in ("compute", "exposed TP", "exposed DP", "optimizer"):
+            row = f"[...document.querySelectorAll('tbody tr')].find(e => e.textContent.startsWith('{name}'))"
+            bar = float(self.browser.run(row + ".children[1].textContent"))
+            self.browser.run(self.part(name) + ".focus()")
+            value, unit = re.search(r"spans, ([\d.]+) (m?s)", self.count()).groups()
+            self.assertAlmostEqual(float(value) / (1000 if unit == "ms" else 1), bar, delta=0.006, msg=name)
+
     def test_search_counts_and_goes_to_what_it_finds(self):
         self.browser.run("(i => { i.value = 'attention'; i.oninput(); })(document.querySelector('.tools input'))")
         self.assertRegex(self.browser.run("document.querySelector('.count').textContent"), r"^\d+ spans, ")

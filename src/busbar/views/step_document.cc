@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <optional>
 #include <set>
@@ -222,13 +223,34 @@ report::Facts details(const step::TrainRun& r) {
   return f;
 }
 
-report::Bars breakdown_bars(const step::TrainRun& r, const std::vector<step::BesideRun>& besides) {
+/// The bubble of equal stages, where one part of the step is p - 1 of v m such parts longer.
+std::string bubble_law(const workload::LayoutSpec& l) {
+  if (l.pp == 1 || l.splits_backward()) return "";
+  const double percent = 100.0 * (l.pp - 1) / (l.vpp * l.micro_batches());
+  return fmt::format("The textbook bubble is (p-1)/(v m) = {}/({} x {}), {} % of the time of all micro-batches.",
+                     l.pp - 1, l.vpp, l.micro_batches(), format_number(percent));
+}
+
+/// What each part of the bar is worth.
+void add_worth(const std::vector<step::FreePart>& free, report::Bars& bars) {
+  bars.more = "if free";
+  bars.note = "If free: the change of the step, simulated again with this part costing nothing. These need not add up.";
+  for (const step::FreePart& f : free)
+    for (report::BarPart& part : bars.bars[0].parts)
+      if (part.name == words_of_part(f.part))
+        part.more = (f.saved_s < 0 ? "+" : "-") + format_duration(std::abs(f.saved_s));
+}
+
+report::Bars breakdown_bars(const step::TrainRun& r, const questions::TrainStep& extras) {
+  const std::vector<step::BesideRun>& besides = extras.besides;
   report::Bars bars;
   bars.title = "Where the time goes";
   bars.unit = "s";
+  bars.lights = true;
   bars.bars.push_back(breakdown_bar(besides.empty() ? "step" : "as asked", r.step.breakdown));
   for (const step::BesideRun& b : besides) bars.bars.push_back(breakdown_bar(b.variant.change, b.run.step.breakdown));
   if (!besides.empty()) return bars;  // the time at peak differs from bar to bar
+  if (!extras.if_free.empty()) add_worth(extras.if_free, bars);
   bars.mark = r.step.step_time.in_s() * r.metrics.mfu;
   bars.mark_name = "all GPUs at peak FLOP/s";
   return bars;
@@ -350,8 +372,9 @@ void add_verdict(const step::TrainRun& r, const questions::TrainStep& extras, re
   if (!words.empty()) d.add(report::Paragraph{std::move(words)}, report::Audience::kPage);
   d.add(headline(r), report::Audience::kTerminal);
   if (!extras.besides.empty()) d.add(beside_table(r, extras.besides));
-  report::Bars time = breakdown_bars(r, extras.besides), memory = memory_bars(r);
+  report::Bars time = breakdown_bars(r, extras), memory = memory_bars(r);
   time.brief = memory.brief = true;
+  if (const std::string law = bubble_law(r.layout); !law.empty()) time.note += (time.note.empty() ? "" : " ") + law;
   d.add(std::move(time), report::Audience::kPage);
   d.add(std::move(memory), report::Audience::kPage);
   if (!extras.levers.empty()) d.add(lever_table(r.cost.usd_per_day, extras.levers, 3), report::Audience::kPage);
@@ -416,7 +439,7 @@ report::Document step_document(const questions::TrainStep& extras) {
   for (const std::string& a : r.cluster().assumptions)
     d.add(report::Paragraph{"Assumed: " + a + "."}, report::Audience::kTerminal);
   fold("Time");
-  d.add(breakdown_bars(r, extras.besides));
+  d.add(breakdown_bars(r, extras));
   d.add(breakdown_note(r));
   const double slice = end / std::max(8u, r.layout.micro_batches());
   d.add(timeline_view(r, "The beginning", 0, slice), report::Audience::kPage);

@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "busbar/report/style.h"
 
 namespace busbar::views {
@@ -17,6 +19,12 @@ constexpr StepPart kStepParts[] = {
 }  // namespace
 
 std::span<const StepPart> step_parts() { return kStepParts; }
+
+std::string_view words_of_part(std::string_view key) {
+  const auto it =
+      std::find_if(std::begin(kStepParts), std::end(kStepParts), [&](const auto& p) { return key == p.key; });
+  return it == std::end(kStepParts) ? key : it->words;
+}
 
 void add_batch_words(const workload::LayoutSpec& l, report::Document& d) {
   if (l.batch.basis.empty()) return;

@@ -3,6 +3,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "busbar/report/document.h"
 #include "busbar/step/breakdown.h"
@@ -17,6 +18,7 @@ struct StepPart {
   int colour;
 };
 std::span<const StepPart> step_parts();
+std::string_view words_of_part(std::string_view key);
 /// The parts that are not zero, in seconds.
 report::Bar breakdown_bar(std::string name, const step::Breakdown& b);
 /// The colours of memory_parts(), in their order.
