@@ -552,10 +552,10 @@ class ScriptReader {
     return n < text.size() && text[n] == '=' ? n : 0;
   }
 
-  /// In a branch that cannot be decided: added words are marked, and another value makes the variable unknown.
+  /// In a branch that cannot be decided: words are marked, and a second value makes the variable unknown.
   void assign(const std::string& name, ScriptCommand words, bool adds, bool list) {
     const bool decided = runs() == true;
-    if (!decided && !adds) words = {{"", line_, "$" + name, condition()}};
+    if (!decided && !adds && variables_.contains(name)) words = {{"", line_, "$" + name, condition()}};
     if (!decided)
       for (ScriptWord& w : words) w.condition = condition();
     ScriptCommand& to = variables_[name];

@@ -44,6 +44,7 @@ TEST(LaunchScript, ConditionsAreDecidedWhereBothSidesAreKnown) {
             "run|b");
   EXPECT_EQ(last_command("A=(-x)\nif [ -n \"$KEY\" ]\nthen\n  A+=(-y)\nfi\nrun \"${A[@]}\""), "run|-x|-y?2");
   EXPECT_EQ(last_command("A=1\nfor i in 1 2; do\nA=$i\ndone\nrun $A"), "run|[$A]?2");
+  EXPECT_EQ(last_command("if [ -f x ]\nthen A=(-x -y)\nfi\nrun ${A[@]}"), "run|-x?1|-y?1");
   EXPECT_EQ(last_command("M=\n[ -z \"$M\" ] && M=3\nrun $M"), "run|3");
 }
 
