@@ -526,6 +526,16 @@ class TrainAnswerRelief(Record):
     what: str
     gain_percent: float
 
+class TrainAnswerFrom(Record):
+    file: str
+    program: str
+    model: str
+    set: Rows[str]
+    gpus: int
+    harmless: Rows[str]
+    unknown: Rows[str]
+    notes: Rows[str]
+
 class TrainAnswerIfFree(Record):
     part: str
     step_time_s: float
@@ -805,6 +815,7 @@ class TrainAnswer(Answer):
     band_basis: str
     likely_step_s: Rows[float]
     verdict: str
+    from_: TrainAnswerFrom | None
     if_free: Rows[TrainAnswerIfFree]
     levers: Rows[TrainAnswerLevers]
     would_fit: Rows[TrainAnswerWouldFit] | None
@@ -859,6 +870,7 @@ def train(
     offload: Literal['optimizer', 'activations', 'both', 'none', None] | None = ...,
     recompute: Literal['none', 'selective', 'full', 'auto', None] | None = ...,
     recompute_list: Text = ...,
+    from_: Text = ...,
     gpus: int = ...,
     beside: Sequence[Text] | Text = ...,
     measured: Text = ...,
@@ -932,6 +944,7 @@ def train(
     offload            kept in host memory: optimizer states, activations or both
     recompute          none, selective, full, or auto: the least with which the step fits; or a list
     recompute_list     values of recompute to try, 2,4,8 or 1..4: every combination of the lists
+    from_              model and layout of a job of Megatron-LM: its launch script or a file of its flags; flags override it
     gpus               the first N GPUs, on the servers that hold them; a preset without a size gets as many
     beside             also run the step with these changes, in another column: 'cluster.routing=static unfolded', 'cluster=dgx-b200:64 layout.tp=4'
     measured           a measured step, such as 21s, or a trace of it (Kineto or Chakra, also .gz): where the difference is

@@ -113,7 +113,12 @@ const Record& record_of(const TrainRequest*) {
       joined(
           {{scenario_field(&T::scenario)},
            scenario_fields_with_lists(),
-           {gpus_field(&T::gpus).without({"scale", "batches", "jobs"}),
+           {Field(
+                "from", &T::from, "",
+                "model and layout of a job of Megatron-LM: its launch script or a file of its flags; flags override it")
+                .takes("FILE")
+                .of("Scenario"),
+            gpus_field(&T::gpus).without({"scale", "batches", "jobs"}),
             Field("beside", &T::beside, "",
                   "also run the step with these changes, in another column: 'cluster.routing=static unfolded', "
                   "'cluster=dgx-b200:64 layout.tp=4'")
@@ -190,7 +195,8 @@ const Record& record_of(const TrainStep*) {
   using T = TrainStep;
   static const Record record(
       "step", joined({fields_inside(&T::step),
-                      {Field("if_free", &T::if_free, "", "the step with one part of it free").or_absent(),
+                      {Field("from", &T::from, "", "the job's file, where one was read").or_absent(),
+                       Field("if_free", &T::if_free, "", "the step with one part of it free").or_absent(),
                        Field("levers", &T::levers, "", "changes that make it shorter").or_absent(),
                        Field("would_fit", &T::would_fit, "", "changes with which it fits").or_absent(),
                        Field("compressions", &T::compressions, "", "of gradients").or_absent(),
@@ -229,6 +235,7 @@ Status read_measured(const std::string& text, const step::TrainRun& run, const C
 struct StepsAsked {
   const TrainRequest& q;
   TrainRequest sorted;  ///< its words where they belong
+  std::optional<JobFile> job;
   std::vector<step::TrainVariant> variants;
   step::TrainAsk ask;
   const Context& context;
@@ -252,18 +259,35 @@ step::TrainAsk ask_of(const TrainRequest& q, std::uint32_t threads, const Contex
   return ask;
 }
 
-Result<StepsAsked> read_asked(const TrainRequest& q, const Context& context) {
-  StepsAsked a{q, q, {}, {}, context};
+/// Puts the keys of the job's file before those of --set.
+Status read_job(StepsAsked& a) {
+  if (!a.sorted.scenario.empty() || !a.sorted.flags.layout.empty())
+    return invalid("gives the model and the layout; leave out the scenario and --layout", field_of("from"));
+  BUSBAR_ASSIGN(a.job, read_job_file(a.q.from, given_keys(a.sorted.flags, a.sorted.machine)));
+  if (a.q.gpus == 0 && a.q.scale.empty() && a.q.batches.empty()) a.sorted.gpus = a.job->gpus;
+  if (!a.job->model.empty()) a.sorted.flags.model = a.job->model;
+  std::vector<std::string>& set = a.sorted.machine.set;
+  set.insert(set.begin(), a.job->set.begin(), a.job->set.end());
+  return {};
+}
+
+Result<StepsAsked> read_asked(const TrainRequest& q, const Context& context, std::optional<JobFile>& job) {
+  StepsAsked a{q, q, {}, {}, {}, context};
   sort_scenario_words(a.sorted.scenario, a.sorted.flags);
+  if (!q.from.empty()) {
+    BUSBAR_RETURN_IF_ERROR(read_job(a));
+    job = a.job;
+  }
   if (q.checkpoint_every == 0) return invalid("0 is no interval; use 1 step or more", field_of("checkpoint_every"));
-  BUSBAR_ASSIGN(a.variants,
-                step::read_variants({a.sorted.scenario, a.sorted.flags,
-                                     q.engine == "packet" ? predict::without_packets(q.machine) : q.machine},
-                                    q.beside));
+  BUSBAR_ASSIGN(a.variants, step::read_variants(
+                                {a.sorted.scenario, a.sorted.flags,
+                                 q.engine == "packet" ? predict::without_packets(a.sorted.machine) : a.sorted.machine},
+                                q.beside));
   for (step::TrainVariant& v : a.variants)
-    BUSBAR_RETURN_IF_ERROR(step::take_servers(q.gpus, v.scenario.cluster, v.scenario.cluster_overrides));
+    BUSBAR_RETURN_IF_ERROR(step::take_servers(a.sorted.gpus, v.scenario.cluster, v.scenario.cluster_overrides));
   BUSBAR_ASSIGN(const std::uint32_t threads, threads_of(q.threads));
   a.ask = ask_of(q, threads, context);
+  a.ask.gpus = a.sorted.gpus;
   return a;
 }
 
@@ -394,7 +418,7 @@ Status add_asked(const StepsAsked& a, const step::TrainRun& run, TrainStep& out)
 /// One step, and its variants.
 Result<TrainResult> one_step(const StepsAsked& a) {
   const spec::Scenario& scenario = a.variants.front().scenario;
-  const std::uint32_t gpus = a.q.gpus > 0 ? a.q.gpus : a.q.page ? gpus_of_machine(scenario) : 0;
+  const std::uint32_t gpus = a.sorted.gpus > 0 ? a.sorted.gpus : a.q.page ? gpus_of_machine(scenario) : 0;
   const bool whole = a.q.explain || (a.q.page && gpus <= kQuickGpus);
   step::TrainAsk ask = a.ask;
   ask.relief = whole;
@@ -404,6 +428,7 @@ Result<TrainResult> one_step(const StepsAsked& a) {
   out.run = std::make_shared<const step::TrainRun>(std::move(first));
   const step::TrainRun& run = *out.run;
   out.step = step_answer(run, a.hash(run));
+  out.from = a.job;
   if (a.q.page && whole) out.sizes = sizes_for_page(run.scenario, a, gpus);
   BUSBAR_RETURN_IF_ERROR(add_neighbours(a, run, whole, out));
   BUSBAR_RETURN_IF_ERROR(add_columns(a, ask, out));
@@ -414,15 +439,23 @@ Result<TrainResult> one_step(const StepsAsked& a) {
   return TrainResult(std::move(out));
 }
 
-}  // namespace
-
-Result<TrainResult> answer(const TrainRequest& q, const Context& context) {
-  BUSBAR_ASSIGN(const StepsAsked a, read_asked(q, context));
+Result<TrainResult> answer_asked(const StepsAsked& a) {
+  const TrainRequest& q = a.q;
   if (plan::names_a_list(q.lists)) return over_lists(a);
   if (!q.scale.empty() && !q.batches.empty()) return invalid("excludes --scale; use one of them", field_of("batches"));
   if (!q.batches.empty()) return over_batches(a);
   if (!q.scale.empty()) return over_sizes(a);
   return one_step(a);
+}
+
+}  // namespace
+
+Result<TrainResult> answer(const TrainRequest& q, const Context& context) {
+  std::optional<JobFile> job;
+  Result<StepsAsked> a = read_asked(q, context, job);
+  if (!a.ok()) return job ? at_job(a.error(), *job) : a.error();
+  Result<TrainResult> out = answer_asked(*a);
+  return out.ok() || !job ? std::move(out) : at_job(out.error(), *job);
 }
 
 Question train_question() {

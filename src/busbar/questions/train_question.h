@@ -17,6 +17,7 @@
 #include "busbar/questions/checkpoint_request.h"
 #include "busbar/questions/context.h"
 #include "busbar/questions/gap_result.h"
+#include "busbar/questions/job_file.h"
 #include "busbar/questions/lists_result.h"
 #include "busbar/questions/packet_request.h"
 #include "busbar/questions/planned_result.h"
@@ -38,6 +39,7 @@ namespace busbar::questions {
 
 struct TrainRequest {
   std::string scenario;  ///< file, or the machine
+  std::string from;      ///< file of a job in the words of another program
   spec::ScenarioFlags flags;
   plan::PlanLists lists;
   std::uint32_t gpus = 0;
@@ -74,6 +76,7 @@ struct TrainStep {
   StepAnswer step;
   std::vector<step::FreePart> if_free;
   std::vector<step::Lever> levers;
+  std::optional<JobFile> from;
   std::optional<std::vector<FitResult>> would_fit;
   std::optional<step::CompressionTable> compressions;
   std::optional<CheckpointResult> checkpoint;

@@ -90,6 +90,15 @@ std::string framework_words(const step::TrainRun& r) {
   return words;
 }
 
+/// What of a job's file counts, and what does not.
+report::Paragraph job_words(const questions::JobFile& job) {
+  std::string text = fmt::format("{}: read as {}.", job.file, job.program);
+  for (const std::string& note : job.notes) text += fmt::format(" Note: {}.", note);
+  if (!job.unknown.empty()) text += fmt::format(" Not known, left out: {}.", comma_list(job.unknown));
+  if (!job.harmless.empty()) text += fmt::format(" Without effect on a step: {}.", comma_list(job.harmless));
+  return report::Paragraph{text};
+}
+
 report::Facts headline(const step::TrainRun& r) {
   report::Facts f;
   const auto add = [&](std::string key, std::string value) { f.items.emplace_back(std::move(key), std::move(value)); };
@@ -436,6 +445,7 @@ report::Document step_document(const questions::TrainStep& extras) {
   for (const std::string& note : r.scenario.model.notes)
     if (!note.starts_with(workload::kHarmlessNote))
       d.add(report::Paragraph{"Model: " + note + "."}, report::Audience::kTerminal);
+  if (extras.from) d.add(job_words(*extras.from), report::Audience::kTerminal);
   for (const std::string& a : r.cluster().assumptions)
     d.add(report::Paragraph{"Assumed: " + a + "."}, report::Audience::kTerminal);
   fold("Time");

@@ -1,0 +1,365 @@
+#include "busbar/questions/job_file.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <set>
+#include <utility>
+
+#include "busbar/base/input.h"
+#include "busbar/base/text.h"
+#include "busbar/formats/launch_script.h"
+#include "busbar/questions/flag_words.h"
+#include "busbar/questions/internal/job_keys.h"
+#include "busbar/questions/step_request.h"
+
+namespace busbar::questions {
+
+const Record& record_of(const JobFile*) {
+  using J = JobFile;
+  static const Record record("job", {{"file", &J::file, "", "that was read"},
+                                     {"program", &J::program, "", "whose flags it has"},
+                                     {"model", &J::model, "", "as --model takes it; empty: --model names one"},
+                                     {"set", &J::set, "", "the layout, as --set takes it"},
+                                     {"gpus", &J::gpus, "", "that it starts; 0: it does not say"},
+                                     {"harmless", &J::harmless, "", "flags that change no step"},
+                                     {"unknown", &J::unknown, "", "flags that are not known and were left out"},
+                                     {"notes", &J::notes, "", "what was taken for granted"}});
+  return record;
+}
+
+std::string JobKeys::word(const std::string& key) const {
+  const auto at = values_.find(key);
+  return at == values_.end() ? "" : at->second;
+}
+
+std::optional<std::int64_t> JobKeys::number(const std::string& key) const {
+  std::int64_t n = 0;
+  return is_number(word(key), n) ? std::optional(n) : std::nullopt;
+}
+
+void JobKeys::set(const std::string& key, const std::string& value, const Where& where) {
+  values_[key] = value;
+  if (where.line > 0) job_.places[key] = where;
+}
+
+std::string JobKeys::stem() const {
+  std::string out = std::filesystem::path(job_.file).stem().string();
+  std::erase_if(out, [](unsigned char c) { return std::isalnum(c) == 0 && c != '-' && c != '_' && c != '.'; });
+  return out.empty() || std::isalpha(static_cast<unsigned char>(out[0])) == 0 ? "model-" + out : out;
+}
+
+std::optional<JobFlag> JobKeys::take(const std::string& name) {
+  const auto at = others.find(name);
+  if (at == others.end()) return std::nullopt;
+  JobFlag flag = std::move(at->second);
+  others.erase(at);
+  return flag;
+}
+
+Result<std::int64_t> JobKeys::count_of(const JobFlag& flag) const {
+  std::int64_t n = 0;
+  if (flag.values.size() != 1 || !is_number(flag.values[0], n) || n < 1)
+    return invalid("takes one whole number above 0", place(flag));
+  return n;
+}
+
+Error JobKeys::missing(const std::string& flag, const std::string& ours) const {
+  return invalid(fmt::format("--{} is missing; add it to the file, or give {}", flag, ours), {job_.file, 0, 0, ""});
+}
+
+void JobKeys::finish() {
+  for (const auto& [key, value] : values_)
+    if (key.starts_with("layout.") && key != kJobGpus && !given_(key)) job_.set.push_back(key + "=" + value);
+  job_.gpus = static_cast<std::uint32_t>(number(kJobGpus).value_or(0));
+  if (!has_model()) job_.model = model_text();
+}
+
+/// Keys of one inner map, "model.moe.experts", stand next to each other.
+std::string JobKeys::model_text() const {
+  std::string out, inner, open;
+  const auto close = [&] {
+    if (!open.empty()) append_word(out, fmt::format("{}: {{{}}}", open, inner));
+    inner.clear();
+    open.clear();
+  };
+  for (const auto& [key, value] : values_) {
+    if (!key.starts_with("model.")) continue;
+    const std::string name = key.substr(6), map = name.substr(0, name.find('.'));
+    if (map != open) close();
+    if (map == name) {
+      append_word(out, fmt::format("{}: {}", name, value));
+    } else {
+      open = map;
+      append_word(inner, fmt::format("{}: {}", name.substr(map.size() + 1), value));
+    }
+  }
+  close();
+  return "{" + out + "}";
+}
+
+namespace {
+
+using JobWords = formats::ScriptCommand;
+
+/// "tensor-model-parallel-size" of "--tensor_model_parallel_size=8"; empty: the word is no flag.
+std::string flag_name(const std::string& word) {
+  if (!word.starts_with("--") || word.size() < 3) return "";
+  std::string name = lower(word.substr(2, std::min(word.find('='), word.size()) - 2));
+  std::replace(name.begin(), name.end(), '_', '-');
+  return name;
+}
+
+bool is_flag(const std::string& word) {
+  return word.size() > 1 && word[0] == '-' &&
+         (word[1] == '-' || std::isalpha(static_cast<unsigned char>(word[1])) != 0);
+}
+
+std::vector<const ForeignFlag*> job_rows(const std::string& name, std::string_view program) {
+  std::vector<const ForeignFlag*> out;
+  for (const ForeignFlag& row : foreign_flags())
+    if (row.program == program && flag_name("--" + std::string(row.name)) == name) out.push_back(&row);
+  return out;
+}
+
+/// Words in quotes that a shell gives to another one: "--fp8-format hybrid".
+JobWords divided(const JobWords& words) {
+  JobWords out;
+  for (const formats::ScriptWord& w : words) {
+    if (!w.unknown.empty() || w.text.find("--") == std::string::npos || w.text.find(' ') == std::string::npos) {
+      out.push_back(w);
+      continue;
+    }
+    for (const std::string_view part : split_at(w.text, ' ')) {
+      if (part.empty()) continue;
+      formats::ScriptWord one = w;
+      one.text = std::string(part);
+      std::erase_if(one.text, [](char c) { return c == '\'' || c == '"'; });
+      out.push_back(std::move(one));
+    }
+  }
+  return out;
+}
+
+std::vector<JobProgram> job_programs() { return {megatron_job()}; }
+
+struct ChosenJob {
+  JobWords words;
+  std::optional<JobProgram> program;
+  std::size_t known = 0;  ///< flags of the program among the words
+};
+
+/// The command with the most flags of one program.
+Result<ChosenJob> choose_job(const std::vector<JobWords>& commands, const std::string& file) {
+  ChosenJob best;
+  for (const JobWords& command : commands) {
+    JobWords words = divided(command);
+    for (const JobProgram& program : job_programs()) {
+      const auto known = static_cast<std::size_t>(std::count_if(words.begin(), words.end(), [&](const auto& w) {
+        const std::string name = flag_name(w.text);
+        return !name.empty() && !job_rows(name, program.name).empty();
+      }));
+      if (known > best.known) best = {words, program, known};
+    }
+  }
+  if (!best.program)
+    return invalid("no command here has flags of Megatron-LM; name its launch script or a file of its flags",
+                   {file, 0, 0, ""});
+  if (is_flag(best.words.front().text) && commands.size() > 1)
+    for (const JobWords& command : commands)
+      if (!is_flag(command.front().text))
+        return invalid(fmt::format("'{}' is no flag; a file of flags has nothing else", command.front().text),
+                       {file, command.front().line, 0, ""});
+  return best;
+}
+
+std::string undecided(const formats::ScriptWord& w) {
+  if (!w.unknown.empty()) return fmt::format("'{}' is not known from this file", w.unknown);
+  if (w.condition > 0) return fmt::format("line {} decides whether it counts, and that is not known here", w.condition);
+  return "";
+}
+
+/// A word that is not known may be anything after a value: it is left out.
+void add_value(const formats::ScriptWord& w, JobFlag& flag) {
+  if (!w.unknown.empty() && !flag.values.empty()) {
+    flag.left_out = w.unknown;
+    flag.condition = w.condition;
+    return;
+  }
+  flag.condition = w.condition;
+  flag.values.push_back(w.unknown.empty() ? w.text : w.unknown);
+  if (flag.undecided.empty()) flag.undecided = undecided(w);
+}
+
+/// Flags with the words that follow them.
+std::vector<JobFlag> flags_of(const JobWords& words) {
+  std::vector<JobFlag> out;
+  for (const formats::ScriptWord& w : words) {
+    const std::string name = w.unknown.empty() || w.text.find('=') != std::string::npos ? flag_name(w.text) : "";
+    if (!name.empty()) {
+      out.push_back({name, {}, w.line, undecided(w)});
+      if (const std::size_t equals = w.text.find('='); equals != std::string::npos)
+        out.back().values.push_back(w.text.substr(equals + 1));
+    } else if (!out.empty() && !(w.unknown.empty() && is_flag(w.text))) {
+      add_value(w, out.back());
+    }
+  }
+  return out;
+}
+
+/// A name that speaks of what a step does.
+bool may_matter(const std::string& name) {
+  constexpr std::string_view kOfSteps[] = {
+      "parallel", "recompute", "overlap",  "moe",  "expert",        "layer",    "hidden",
+      "head",     "attention", "ffn",      "fsdp", "offload",       "pipeline", "fp8",
+      "fp4",      "precision", "batch",    "seq",  "vocab",         "mamba",    "hybrid",
+      "window",   "graph",     "kv",       "lora", "heterogeneous", "linear",   "checkpoint-activations",
+      "shard",    "zero",      "compress", "relu", "glu",           "mtp"};
+  return std::any_of(std::begin(kOfSteps), std::end(kOfSteps),
+                     [&](std::string_view word) { return name.find(word) != std::string::npos; });
+}
+
+/// "layout.tp" and "8" of our flag and its value.
+std::pair<std::string, std::string> key_of(const ForeignFlag& row, const std::string& value) {
+  if (row.ours == "--set") {
+    const std::size_t equals = value.find('=');
+    return {value.substr(0, equals), value.substr(equals + 1)};
+  }
+  if (row.ours == "--offload") return {"layout.offload." + value, "true"};
+  std::string key(row.ours.substr(2));
+  std::replace(key.begin(), key.end(), '-', '_');
+  return {"layout." + key, value};
+}
+
+class JobReader {
+ public:
+  JobReader(JobFile& job, const JobProgram& program, const GivenKey& given)
+      : job_(job), program_(program), keys_(job, given) {}
+
+  void set_script(std::string name) { keys_.script = std::move(name); }
+
+  Status read(const std::vector<JobFlag>& flags) {
+    for (const JobFlag& flag : flags) BUSBAR_RETURN_IF_ERROR(read_flag(flag));
+    BUSBAR_RETURN_IF_ERROR(program_.complete(keys_));
+    const std::vector<std::string>& harmless = program_.harmless();
+    for (const auto& [name, flag] : keys_.others) {
+      const bool known = std::binary_search(harmless.begin(), harmless.end(), name);
+      if (!known && may_matter(name))
+        return invalid("is not known and may change the answer; delete it from the file if it does not",
+                       keys_.place(flag));
+      (known ? job_.harmless : job_.unknown).push_back("--" + name);
+    }
+    keys_.finish();
+    return {};
+  }
+
+ private:
+  Status read_flag(const JobFlag& flag) {
+    const std::vector<const ForeignFlag*> rows = job_rows(flag.name, program_.name);
+    if (rows.empty()) {
+      if (!flag.left_out.empty()) BUSBAR_RETURN_IF_ERROR(leave_out(flag.left_out, flag));
+      keys_.others[flag.name] = flag;
+      return {};
+    }
+    const std::string first_key = key_of(*rows[0], std::string(rows[0]->our_value)).first;
+    if (is_given(first_key)) return {};
+    const bool is_switch = rows[0]->is_switch();
+    if (is_switch && !flag.values.empty()) BUSBAR_RETURN_IF_ERROR(leave_out(flag.values[0], flag));
+    if (!flag.left_out.empty()) BUSBAR_RETURN_IF_ERROR(leave_out(flag.left_out, flag));
+    if (!flag.undecided.empty() && !(is_switch && flag.undecided.starts_with("'")))
+      return invalid(
+          fmt::format("{}; write the value into the file, or give --set {}=VALUE", flag.undecided, first_key),
+          keys_.place(flag));
+    if (!is_switch && flag.values.size() != 1)
+      return invalid(flag.values.empty() ? "a value is missing" : "takes one value", keys_.place(flag));
+    return add(rows, is_switch ? "" : flag.values[0], flag);
+  }
+
+  /// A word that stands alone: flags of the caller, or some that the script sets only sometimes.
+  Status leave_out(const std::string& word, const JobFlag& flag) {
+    if (flag.condition > 0)
+      return invalid(fmt::format("line {} decides what '{}' is, and that is not known here; write the flags that ran "
+                                 "into a file",
+                                 flag.condition, word),
+                     {job_.file, flag.line, 0, ""});
+    keys_.note(fmt::format("'{}' after --{} in line {} is not read", word, flag.name, flag.line));
+    return {};
+  }
+
+  /// Whether the user gives a key himself, or the model that it is of.
+  bool is_given(const std::string& key) const {
+    return keys_.given(key) || (key.starts_with("model.") && keys_.has_model());
+  }
+
+  /// Of rows with fixed values for one key the last of the table counts; otherwise the last in the file.
+  Status add(const std::vector<const ForeignFlag*>& rows, const std::string& theirs, const JobFlag& flag) {
+    const auto row = std::find_if(rows.begin(), rows.end(),
+                                  [&](const ForeignFlag* r) { return r->takes_any() || r->value == theirs; });
+    if (row == rows.end()) {
+      std::string known;
+      for (const ForeignFlag* r : rows) append_word(known, r->value);
+      return invalid(fmt::format("'{}' is not one of {}", theirs, known), keys_.place(flag));
+    }
+    const auto [key, value] = key_of(**row, our_value(**row, theirs));
+    double number = 0;
+    if ((*row)->takes_any() && (*row)->ours != "--recompute" &&
+        (!is_number(theirs, number) || !(number >= 0 && number < 1e12)))
+      return invalid(fmt::format("'{}' is not a number", theirs), keys_.place(flag));
+    if (!(*row)->takes_any()) {
+      const auto before = fixed_.find(key);
+      if (before != fixed_.end() && *row < before->second) return {};
+      fixed_[key] = *row;
+    }
+    keys_.set(key, value, keys_.place(flag));
+    return {};
+  }
+
+  JobFile& job_;
+  const JobProgram& program_;
+  JobKeys keys_;
+  std::map<std::string, const ForeignFlag*> fixed_;
+};
+
+}  // namespace
+
+GivenKey given_keys(const spec::ScenarioFlags& flags, const spec::Overrides& overrides) {
+  std::set<std::string> keys;
+  if (!flags.model.empty()) keys.insert("model");
+  for (const Field& f : record_of(&flags.degrees).fields()) {
+    const void* const at = f.at(const_cast<spec::LayoutFlags*>(&flags.degrees));
+    const bool given = f.type == &type_of<std::optional<std::string>>()
+                           ? static_cast<const std::optional<std::string>*>(at)->has_value()
+                           : static_cast<const std::optional<std::int64_t>*>(at)->has_value();
+    if (given) keys.insert("layout." + f.name);
+  }
+  for (const std::string& set : overrides.set) keys.insert(set.substr(0, set.find('=')));
+  return [keys = std::move(keys)](const std::string& key) { return keys.contains(key); };
+}
+
+Error at_job(Error error, const JobFile& job) {
+  const std::string& path = error.where.path;
+  const bool of_model = error.where.file == "{...}";
+  if (!of_model && (!error.where.file.empty() || !path.starts_with("--set "))) return error;
+  const auto at = job.places.find(of_model ? "model." + path : "layout." + path.substr(6));
+  if (at != job.places.end()) error.where = at->second;
+  return error;
+}
+
+Result<JobFile> read_job_file(const std::string& file, const GivenKey& given) {
+  BUSBAR_ASSIGN(const std::string text, read_text(file));
+  if (text.find('\0') != std::string::npos) return invalid("this is no text", {file, 0, 0, ""});
+  BUSBAR_ASSIGN(const std::vector<JobWords> commands, formats::read_launch_script(text, file));
+  BUSBAR_ASSIGN(const ChosenJob chosen, choose_job(commands, file));
+  JobFile job;
+  job.file = file;
+  job.program = chosen.program->name;
+  JobReader reader(job, *chosen.program, given);
+  for (const formats::ScriptWord& w : chosen.words)
+    if (w.text.ends_with(".py")) reader.set_script(std::filesystem::path(w.text).filename().string());
+  BUSBAR_RETURN_IF_ERROR(reader.read(flags_of(chosen.words)));
+  return job;
+}
+
+}  // namespace busbar::questions

@@ -1,0 +1,42 @@
+// A job in the words of the program that trains: its launch script or a file of its flags, as keys of a scenario.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "busbar/base/record.h"
+#include "busbar/base/result.h"
+#include "busbar/spec/scenario.h"
+
+namespace busbar::questions {
+
+struct JobFile {
+  std::string file;
+  std::string program;                    ///< whose flags these are
+  std::string model;                      ///< "{layers: 32, ...}", as --model takes it; empty: the user names one
+  std::vector<std::string> set;           ///< "layout.tp=8", as --set takes it
+  std::uint32_t gpus = 0;                 ///< that it starts; 0: it does not say
+  std::vector<std::string> harmless;      ///< flags that change no step
+  std::vector<std::string> unknown;       ///< flags that are not known and were left out
+  std::vector<std::string> notes;         ///< what was taken for granted
+  std::map<std::string, Where> places{};  ///< where "layout.tp" and "model.layers" stand, for messages
+};
+const Record& record_of(const JobFile*);
+
+/// Whether the user gives "layout.tp" himself, so that the file need not.
+using GivenKey = std::function<bool(const std::string& key)>;
+
+/// Errors at line and flag: one that may change the answer and is not known, or that the script does not decide; a
+/// value that is missing or no number; a key that a step needs and that neither the file nor the user gives.
+Result<JobFile> read_job_file(const std::string& file, const GivenKey& given);
+
+/// The keys that the user's flags and settings give.
+GivenKey given_keys(const spec::ScenarioFlags& flags, const spec::Overrides& overrides);
+
+/// An error about a key of --set that the file gave, at its place there.
+Error at_job(Error error, const JobFile& job);
+
+}  // namespace busbar::questions
