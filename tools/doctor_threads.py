@@ -3,9 +3,10 @@
 
     tools/doctor_threads.py BUSBAR [--check | --rules | --collected DATE]
 
-Each log is judged alone. RULES says which rules name a cause. A finding that only repeats what was seen (SYMPTOMS) names none. Of the part
-that only scores, nothing but counts is printed; --rules lists each thread of the other part instead. --collected prints the table of
-the threads of that day alone, such as 2026-11-27. --check writes nothing and exits 1 if the page differs. Without PyYAML it exits 77.
+Each log is judged alone. RULES says which rules name a cause, CLASSES which name a few of which it is one. A finding that only repeats
+what was seen (SYMPTOMS) names none. Of the part that only scores, nothing but counts is printed; --rules lists each thread of the other
+part instead. --collected prints the table of the threads of that day alone, such as 2026-11-27. --check writes nothing and exits 1 if the
+page differs. Without PyYAML it exits 77.
 """
 import json
 import pathlib
@@ -27,68 +28,91 @@ PAGE = ROOT / "docs/doctor.md"
 BEGIN, END = "<!-- threads: tools/doctor_threads.py -->\n", "<!-- end of threads -->\n"
 SYMPTOMS = {"unknown-warning", "unknown-failure", "unknown-error", "peer-closed", "flushed", "watchdog-timeout", "remote-error",
             "ranks-not-started", "ofi-failed", "crashed"}
+# A rule stands for a cause if its text names that cause and hardly any other.
 RULES = {
-    "acs-on": {"acs-redirect", "local-protection", "gdr-off", "iommu-translates", "no-peer-access"},
-    "collective-mismatch": {"collectives-differ", "flight-mismatch", "flight-behind", "watchdog-behind", "watchdog-timeout", "ranks-behind"},
+    "acs-on": {"acs-redirect"},
+    "algorithm-setting-excludes-collective": {"pinned-algorithm"},
+    "collective-mismatch": {"collectives-differ", "flight-mismatch"},
     "driver-library-mismatch": {"driver-mismatch"},
     "driver-too-old": {"driver-too-old"},
     "duplicate-gpu": {"duplicate-gpu"},
     "fabric-manager-not-running": {"system-not-ready", "fabric-manager", "fabric-service"},
-    "fabric-manager-restarted-without-reset": {"nvls-setup", "nvls-bind", "fabric-manager"},
-    "fault-of-the-library": {"known-slow-release", "known-slow-sends", "release-misses-peermem", "internal-warning", "topology-too-large", "gin-failed"},
-    "gdr-module-absent": {"gdr-module", "gdr-off", "gdr-one-side", "release-misses-peermem"},
-    "gid-index-wrong": {"roce-gid", "gid-by-hand", "connection-refused-by-nic", "retries-exceeded"},
+    "fabric-manager-restarted-without-reset": {"nvls-setup", "nvls-bind"},
+    "fault-of-the-library": {"known-slow-release", "known-slow-sends", "release-misses-peermem", "topology-too-large", "gin-failed"},
+    "gdr-module-absent": {"gdr-module", "release-misses-peermem"},
+    "gid-index-wrong": {"roce-gid", "gid-by-hand"},
     "gid-read-fails-in-container": {"gid-unreadable"},
+    "gpu-arch-override-set": {"gpu-access-fault"},
     "gpu-ecc": {"gpu-ecc", "xid-memory"},
-    "gpu-fell-off-bus": {"gpu-lost", "xid-bus", "pcie-errors"},
-    "gpu-ipc-unavailable-in-container": {"gpu-ipc", "peer-memory-warning"},
+    "gpu-fell-off-bus": {"gpu-lost", "xid-bus"},
+    "gpu-in-exclusive-mode": {"gpu-exclusive"},
+    "gpu-ipc-not-in-kernel": {"gpu-ipc"},
+    "gpu-ipc-unavailable-in-container": {"gpu-ipc"},
+    "gpu-needs-reset": {"gpu-needs-reset", "gpu-lost", "xid-firmware"},
     "gpu-out-of-memory": {"gpu-memory", "memory-warning"},
     "graph-file-set": {"graph-file"},
+    "host-name-resolves-to-loopback": {"bootstrap-lo", "peer-is-loopback"},
     "host-name-unresolved": {"name-not-found"},
-    "ib-port-unstable": {"port-down", "port-event", "port-errors", "retries-exceeded", "ib-not-active"},
+    "ib-port-unstable": {"port-down", "port-event", "port-errors"},
+    "interface-setting-wrong": {"no-network", "no-interface", "wrong-interface", "hca-filter"},
+    "iommu-not-passthrough": {"iommu-on", "iommu-pt-missing", "iommu-translates", "dma-fault"},
     "libfabric-too-old": {"ofi-registration"},
     "memlock-limit": {"memlock", "memlock-failed", "queue-failed"},
     "more-ranks-than-gpus": {"no-such-gpu", "duplicate-gpu", "no-slots"},
     "mpi-cannot-reach-host": {"launcher-cannot-start"},
-    "nccl-for-other-cuda": {"other-cuda-build", "older-library", "driver-too-old"},
-    "nccl-too-old": {"nccl-too-old", "older-library", "other-cuda-build"},
+    "mtu-differs": {"mtu-differs", "mtu-small"},
+    "nccl-for-other-cuda": {"other-cuda-build", "driver-too-old"},
+    "nccl-too-old": {"nccl-too-old", "older-library"},
+    "nccl-versions-differ": {"versions-differ", "versions-mismatch", "installed-releases-differ"},
+    "network-plugin-missing": {"cloud-plugin-missing"},
+    "nic-firmware-too-old": {"firmware-differs", "nic-firmware-old"},
+    "nic-groups-unequal": {"mixed-nic-counts"},
     "no-usable-interface": {"no-network", "no-interface"},
     "numa-host-memory-differs": {"shm-attach"},
+    "nvlink-link-down": {"nvlink-down", "xid-nvlink", "xgmi-down", "xgmi-errors", "nvlink-down-of-board", "nvlinks-all-down"},
     "nvls-slots-exhausted": {"nvls-slots"},
-    "older-nccl-loaded": {"older-library", "versions-differ", "versions-mismatch"},
-    "one-rank-works-longer-than-timeout": {"watchdog-timeout", "watchdog-first", "watchdog-behind", "flight-behind"},
+    "older-nccl-loaded": {"older-library"},
+    "one-rank-works-longer-than-timeout": {"watchdog-behind", "flight-behind"},
     "open-files-limit": {"open-files", "open-files-soft", "too-many-files"},
+    "p2p-broken": {"no-peer-access"},
+    "peer-rank-died-of-oom": {"host-memory-killed", "killed", "killed-by-signal"},
     "port-in-use": {"port-in-use"},
-    "rdma-devices-not-in-container": {"ofi-no-provider", "ofi-slow-provider", "rdma-not-used", "rdma-hidden", "rdma-absent", "no-net-plugin", "rdma-sys-missing", "rdma-no-user-driver"},
-    "scheduler-hides-gpus": {"no-such-gpu", "gpu-ipc"},
+    "rdma-devices-not-in-container": {"rdma-hidden", "rdma-absent", "rdma-sys-missing", "rdma-no-user-driver"},
+    "scheduler-hides-gpus": {"no-such-gpu"},
+    "send-and-receive-not-grouped": {"peer-address"},
+    "settings-differ-between-hosts": {"settings-differ", "setting-stays"},
     "shared-memory-too-small": {"shm-failed", "shm-small", "shm-in-loader", "shared-memory-warning", "bus-error", "bus-error-by-signal"},
     "sharp-not-available": {"sharp-failed"},
-    "topology-file-malformed": {"topology-file", "topology-warning"},
-    "ucx-too-old": {"ucx-error"},
-    "wrong-interface": {"wrong-interface", "peers-apart", "peer-unreachable", "bootstrap-lo", "store-timeout"},
-    "algorithm-setting-excludes-collective": {"pinned-algorithm", "schedule-warning"},
-    "firewall-between-hosts": {"peers-apart", "peer-unreachable", "store-timeout", "ofi-transfer"},
-    "gpu-arch-override-set": {"other-cuda-build", "gpu-access-fault"},
-    "gpu-ipc-not-in-kernel": {"gpu-ipc"},
-    "gpu-needs-reset": {"gpu-lost", "xid-bus", "xid-memory", "xid-firmware", "gpu-needs-reset"},
-    "host-name-resolves-to-loopback": {"bootstrap-lo", "peer-is-loopback"},
-    "interface-setting-wrong": {"no-network", "no-interface", "wrong-interface", "hca-filter"},
-    "iommu-not-passthrough": {"iommu-on", "iommu-pt-missing", "iommu-translates", "dma-fault"},
-    "mtu-differs": {"mtu-differs", "mtu-small", "connection-refused-by-nic"},
-    "nccl-versions-differ": {"versions-differ", "versions-mismatch", "installed-releases-differ", "peer-address"},
-    "network-plugin-missing": {"cloud-plugin-missing", "rdma-not-used", "ofi-failed"},
-    "nic-firmware-too-old": {"firmware-differs", "nic-firmware-old"},
-    "nic-groups-unequal": {"mixed-nic-counts", "ofi-warning"},
-    "nvlink-link-down": {"nvlink-down", "xid-nvlink", "xgmi-down", "xgmi-errors", "nvlink-down-of-board", "nvlinks-all-down"},
-    "p2p-broken": {"acs-redirect", "iommu-on", "no-peer-access", "wrong-results", "dma-fault"},
-    "rails-not-connected": {"connection-refused-by-nic", "retries-exceeded"},
-    "peer-rank-died-of-oom": {"host-memory-killed", "killed", "killed-by-signal"},
     "terminal-closed": {"session-ended"},
-    "too-many-peers": {"too-many-peers"},
-    "send-and-receive-not-grouped": {"peer-address"},
     "test-built-without-mpi": {"ranks-alone"},
-    "gpu-in-exclusive-mode": {"gpu-exclusive"},
-    "settings-differ-between-hosts": {"settings-differ", "setting-stays"},
+    "too-many-peers": {"too-many-peers"},
+    "topology-file-malformed": {"topology-file"},
+    "ucx-too-old": {"ucx-error"},
+    "wrong-interface": {"wrong-interface", "bootstrap-lo"},
+}
+# A rule names a class if its text lists the cause among a few others.
+CLASSES = {
+    "acs-on": {"local-protection", "gdr-off", "gdr-one-side", "no-peer-access"},
+    "algorithm-setting-excludes-collective": {"schedule-warning"},
+    "collective-mismatch": {"flight-behind", "watchdog-behind", "ranks-behind"},
+    "fabric-manager-restarted-without-reset": {"fabric-manager"},
+    "fault-of-the-library": {"internal-warning"},
+    "firewall-between-hosts": {"peers-apart", "peer-unreachable", "store-timeout"},
+    "gdr-module-absent": {"gdr-off", "gdr-one-side"},
+    "gid-index-wrong": {"connection-refused-by-nic", "retries-exceeded"},
+    "gpu-ipc-unavailable-in-container": {"peer-memory-warning"},
+    "ib-port-unstable": {"retries-exceeded", "ib-not-active"},
+    "mtu-differs": {"connection-refused-by-nic", "retries-exceeded"},
+    "nccl-for-other-cuda": {"older-library"},
+    "nccl-too-old": {"other-cuda-build"},
+    "nccl-versions-differ": {"peer-address"},
+    "one-rank-works-longer-than-timeout": {"watchdog-first"},
+    "p2p-broken": {"acs-redirect", "iommu-on", "wrong-results", "dma-fault"},
+    "rails-not-connected": {"connection-refused-by-nic"},
+    "rdma-devices-not-in-container": {"ofi-no-provider", "ofi-slow-provider", "rdma-not-used", "no-net-plugin"},
+    "scheduler-hides-gpus": {"gpu-ipc"},
+    "topology-file-malformed": {"topology-warning"},
+    "wrong-interface": {"peers-apart", "peer-unreachable", "store-timeout"},
 }
 
 
@@ -114,11 +138,13 @@ def score(thread, result):
     if thread["healthy"]:
         return {"sound"} | ({"false alarm"} if set(severity.values()) - {"note"} else set())
     right = RULES.get(thread["cause"], set())  # no rule stands for the other causes
-    causes = [r for r in rules if names_cause(r) or r in right]
+    near = right | CLASSES.get(thread["cause"], set())
+    causes = [r for r in rules if names_cause(r) or r in near]
     out = {"failed"}
     out |= {"first"} if causes[:1] and causes[0] in right else set()
-    out |= {"among three"} if right & set(causes[:3]) else set()
-    out |= {"wrong at fail"} if causes[:1] and causes[0] not in right and severity[causes[0]] == "fail" else set()
+    out |= {"class first"} if causes[:1] and causes[0] in near else set()
+    out |= {"among three"} if near & set(causes[:3]) else set()
+    out |= {"wrong at fail"} if causes[:1] and causes[0] not in near and severity[causes[0]] == "fail" else set()
     out |= {"silent"} if not rules else set()
     return out | ({"tellable"} if thread.get("tellable", True) else set())
 
@@ -140,13 +166,13 @@ def row(busbar, part, collected=None):
             print(path.name, thread.get("cause"), judged(busbar, thread["log"]), sorted(columns))
     n = counts.get
     failed = n("failed", 0)
-    return (f"| {part} | {failed} | {n('tellable', 0)} | {share(n('first', 0), failed)} | {share(n('among three', 0), failed)} | "
-            f"{n('wrong at fail', 0)} | {n('silent', 0)} | {n('sound', 0)} | {n('false alarm', 0)} |")
+    return (f"| {part} | {failed} | {n('tellable', 0)} | {share(n('first', 0), failed)} | {share(n('class first', 0), failed)} | "
+            f"{share(n('among three', 0), failed)} | {n('wrong at fail', 0)} | {n('silent', 0)} | {n('sound', 0)} | {n('false alarm', 0)} |")
 
 
 def table(busbar, collected=None):
-    return "\n".join(["| part | failed jobs | cause shows in the lines | right first | right among three | wrong first, at fail | silent | "
-                      "sound jobs | false alarms |", "|---|---|---|---|---|---|---|---|---|",
+    return "\n".join(["| part | failed jobs | cause shows in the lines | right first | it or its class first | among three | "
+                      "wrong first, at fail | silent | sound jobs | false alarms |", "|---|---|---|---|---|---|---|---|---|---|",
                       row(busbar, "rules", collected), row(busbar, "scored", collected)]) + "\n"
 
 
