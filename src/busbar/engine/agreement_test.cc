@@ -6,8 +6,8 @@
 #include "busbar/base/random.h"
 #include "busbar/engine/engine.h"
 #include "busbar/lowering/lowering.h"
-#include "busbar/lowering/test_ground.h"
 #include "busbar/lowering/test_machines.h"
+#include "busbar/lowering/test_network.h"
 
 namespace busbar::engine {
 namespace {
@@ -49,7 +49,7 @@ TEST(Engines, AnalyticEqualsFlowWhereNothingContends) {
   std::uint32_t compared = 0, contended = 0;
   for (int i = 0; i < 200; ++i) {
     std::uint32_t gpus = 0;
-    const lowering::Ground m(random_machine(random, gpus).seal());
+    const lowering::TestNetwork m(random_machine(random, gpus).seal());
     EngineOptions o;
     if (random.below(2) == 0) o.protocol = lowering::some_protocol();
     const auto flow = make_flow_engine(m.router, m.placement, o);

@@ -5,8 +5,8 @@
 
 #include "busbar/engine/stage_solver.h"
 #include "busbar/lowering/components.h"
-#include "busbar/lowering/test_ground.h"
 #include "busbar/lowering/test_machines.h"
+#include "busbar/lowering/test_network.h"
 #include "busbar/lowering/test_stage.h"
 
 namespace busbar::engine {
@@ -29,7 +29,7 @@ class SharedLink : public ::testing::Test {
     return run_component(solver, lowering_.capacities(), s.stage, s.stage.components[0], INFINITY, nullptr);
   }
   static constexpr double kRate = 0.45;
-  lowering::Ground ground_{std::move(lowering::one_switch(2)).seal()};
+  lowering::TestNetwork ground_{std::move(lowering::one_switch(2)).seal()};
   lowering::Lowering lowering_{ground_.router, ground_.placement, {}};
 };
 

@@ -9,7 +9,7 @@
 #include "busbar/lowering/channels.h"
 #include "busbar/lowering/lowering.h"
 #include "busbar/lowering/random_machine.h"
-#include "busbar/lowering/test_ground.h"
+#include "busbar/lowering/test_network.h"
 
 namespace busbar::engine {
 namespace {
@@ -50,7 +50,7 @@ topology::Topology pods(const PodShape& shape) {
 }
 
 /// The call with its schedule laid out, on at most `channels` channels.
-program::CollectiveCall laid_out(const lowering::Ground& m, program::CollectiveCall call, std::uint32_t channels) {
+program::CollectiveCall laid_out(const lowering::TestNetwork& m, program::CollectiveCall call, std::uint32_t channels) {
   const std::uint32_t per_domain = lowering::ranks_per_domain(call, m.topology, m.placement);
   collectives::Schedule s = lowering::build_for_call(call, m.topology, m.placement, per_domain, channels).value();
   call.channels = s.channels;
@@ -58,12 +58,12 @@ program::CollectiveCall laid_out(const lowering::Ground& m, program::CollectiveC
   return call;
 }
 
-double fluids_us(const lowering::Ground& m, const program::CollectiveCall& call) {
+double fluids_us(const lowering::TestNetwork& m, const program::CollectiveCall& call) {
   const auto engine = make_flow_engine(m.router, m.placement, {});
   return engine->time_alone(engine->prepare(call).value()).in_us();
 }
 
-double messages_us(const lowering::Ground& m, const program::CollectiveCall& call) {
+double messages_us(const lowering::TestNetwork& m, const program::CollectiveCall& call) {
   const collectives::ExecutionPlan plan = collectives::plan_of(*call.schedule, false).value();
   const program::MessageGraph graph =
       program::messages_of(plan, call.bytes, std::max(call.chunks, 1u), program::LoopOrder::kStepByStep).value();
@@ -71,7 +71,7 @@ double messages_us(const lowering::Ground& m, const program::CollectiveCall& cal
 }
 
 /// Of fluids from messages, in percent.
-double difference(const lowering::Ground& m, const program::CollectiveCall& call) {
+double difference(const lowering::TestNetwork& m, const program::CollectiveCall& call) {
   const double us = messages_us(m, call);
   return 100 * (fluids_us(m, call) / us - 1);
 }
@@ -80,7 +80,7 @@ double difference(const lowering::Ground& m, const program::CollectiveCall& call
 TEST(Engines, RingsOfSeveralChannelsTakeAsLongAsTheirMessages) {
   for (const std::uint32_t nodes : {1u, 2u, 4u})
     for (const std::uint64_t rate : {450ul, 300ul}) {
-      const lowering::Ground m(pods({.nodes = nodes, .nvlink_gbyte_per_s = rate}));
+      const lowering::TestNetwork m(pods({.nodes = nodes, .nvlink_gbyte_per_s = rate}));
       for (const std::uint32_t channels : {1u, 2u, 3u, 4u, 6u, 8u})
         for (const std::uint64_t bytes : {64ul << 10, 1ul << 20, 4ul << 20, 16ul << 20, 64ul << 20, 1ul << 30}) {
           const program::CollectiveCall call = laid_out(m, lowering::test_call(8 * nodes, "ring", bytes), channels);
@@ -92,7 +92,7 @@ TEST(Engines, RingsOfSeveralChannelsTakeAsLongAsTheirMessages) {
 
 // More sends than are followed one by one.
 TEST(Engines, RingsOfManySendsTakeAboutAsLongAsTheirMessages) {
-  const lowering::Ground m(pods({.nodes = 8}));
+  const lowering::TestNetwork m(pods({.nodes = 8}));
   for (const std::uint64_t bytes : {1ul << 20, 16ul << 20, 64ul << 20, 1ul << 30}) {
     const program::CollectiveCall call = laid_out(m, lowering::test_call(64, "ring", bytes), 8);
     EXPECT_NEAR(difference(m, call), 0, 2) << bytes << " bytes";
@@ -102,7 +102,7 @@ TEST(Engines, RingsOfManySendsTakeAboutAsLongAsTheirMessages) {
 // docs/models/flow.md, "Trees and chains". Reductions in one piece meet at the root, where who is first decides.
 TEST(Engines, TreesAndChainsOfSeveralChannelsTakeAboutAsLongAsTheirMessages) {
   for (const std::uint32_t nodes : {1u, 2u, 4u}) {
-    const lowering::Ground m(pods({.nodes = nodes}));
+    const lowering::TestNetwork m(pods({.nodes = nodes}));
     for (const auto& [algorithm, op, whole, pipelined] :
          {std::tuple("tree", collectives::Collective::kAllReduce, 2.0, 5.0),
           {"tree", collectives::Collective::kBroadcast, 5.0, 3.0},
@@ -124,7 +124,7 @@ TEST(Engines, TreesAndChainsOfSeveralChannelsTakeAboutAsLongAsTheirMessages) {
 // docs/models/flow.md, "Stepwise phases": ranks run ahead of each other, and rounds meet.
 TEST(Engines, RoundsThatMeetTakeAsLongAsTheirMessages) {
   for (const std::uint32_t nodes : {1u, 2u, 3u}) {
-    const lowering::Ground m(pods({.nodes = nodes}));
+    const lowering::TestNetwork m(pods({.nodes = nodes}));
     for (const auto& [algorithm, op] : {std::pair("pairwise", collectives::Collective::kAllToAll),
                                         {"bruck", collectives::Collective::kAllToAll},
                                         {"bruck", collectives::Collective::kAllGather},
@@ -140,7 +140,7 @@ TEST(Engines, RoundsThatMeetTakeAsLongAsTheirMessages) {
 }
 
 /// Of the call as fluids.
-lowering::Simplifications simplified(const lowering::Ground& m, const program::CollectiveCall& call) {
+lowering::Simplifications simplified(const lowering::TestNetwork& m, const program::CollectiveCall& call) {
   lowering::Simplifications out;
   const lowering::LoweredCall lowered = lowering::Lowering(m.router, m.placement, {}).lower(call).value();
   for (const lowering::Stage& s : lowered.stages) out.add(s.simplified);
@@ -151,7 +151,7 @@ lowering::Simplifications simplified(const lowering::Ground& m, const program::C
 TEST(Engines, CallsThatAreNotFollowedSaySoAndHowFarTheyAreFromTheirMessages) {
   const auto check = [](std::uint32_t nodes, const char* algorithm, collectives::Collective op, std::uint64_t bytes,
                         std::uint32_t chunks, std::uint32_t channels, lowering::Simplification expected) {
-    const lowering::Ground m(pods({.nodes = nodes}));
+    const lowering::TestNetwork m(pods({.nodes = nodes}));
     program::CollectiveCall call = lowering::test_call(8 * nodes, algorithm, bytes, chunks);
     call.op = op;
     call = laid_out(m, call, channels);
@@ -176,7 +176,7 @@ TEST(Engines, CallsThatAreNotFollowedSaySoAndHowFarTheyAreFromTheirMessages) {
     check(2, "tree", collectives::Collective::kReduce, bytes, 1, 8, lowering::Simplification::kOnePieceTrees);
     check(2, "ring", collectives::Collective::kBroadcast, bytes, 1, 8, lowering::Simplification::kOnePieceTrees);
   }
-  const lowering::Ground m(pods({.nodes = 2}));
+  const lowering::TestNetwork m(pods({.nodes = 2}));
   bool any = false;
   for (const char* algorithm : {"pairwise", "tree", "ring"}) {
     program::CollectiveCall call = lowering::test_call(16, algorithm, 16 * kMiB, 1);
@@ -200,11 +200,11 @@ TEST(Engines, OneMoreNicNeverSlowsACall) {
     const auto bytes = static_cast<std::uint64_t>(std::exp2(10 + 20 * random.uniform()));
     program::CollectiveCall call = lowering::test_call(shape.nodes * shape.gpus, algorithms[random.below(5)], bytes, 0);
     if (random.below(3) == 0 && call.algorithm != "tree") call.op = collectives::Collective::kAllGather;
-    const double before = fluids_us(lowering::Ground(pods(shape)), call);
+    const double before = fluids_us(lowering::TestNetwork(pods(shape)), call);
     ++shape.nics;
     // Of more channels, others meet in a round: the messages of a ring too take 1.3 % longer with 8 NICs than with 7.
     const double slack = call.algorithm == "ring" ? 2.5e-2 : call.algorithm == "tree" ? 1e-2 : 1e-6;
-    EXPECT_LE(fluids_us(lowering::Ground(pods(shape)), call), before * (1 + slack))
+    EXPECT_LE(fluids_us(lowering::TestNetwork(pods(shape)), call), before * (1 + slack))
         << call.algorithm << " " << collectives::name_of(call.op) << " of " << bytes << " over " << shape.nodes
         << " nodes of " << shape.gpus << " GPUs, then with " << shape.nics << " NICs, NVLink "
         << shape.nvlink_gbyte_per_s << " GB/s";
@@ -216,7 +216,7 @@ TEST(Engines, NoPartOfAnExplanationIsLongerThanItsLinkIsBusy) {
   RandomStream random(15, "parts");
   std::uint32_t parts = 0;
   for (int i = 0; i < 200; ++i) {
-    const lowering::Ground m(lowering::random_machine(random));
+    const lowering::TestNetwork m(lowering::random_machine(random));
     const char* const algorithms[] = {"ring", "tree", "hierarchical", "halving_doubling"};
     const auto bytes = static_cast<std::uint64_t>(std::exp2(10 + 18 * random.uniform()));
     const program::CollectiveCall call =

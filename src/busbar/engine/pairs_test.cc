@@ -7,7 +7,7 @@
 #include "busbar/engine/stage_solver.h"
 #include "busbar/lowering/lowering.h"
 #include "busbar/lowering/random_cluster.h"
-#include "busbar/lowering/test_ground.h"
+#include "busbar/lowering/test_network.h"
 
 namespace busbar::engine {
 namespace {
@@ -79,7 +79,7 @@ TEST(Pairs, ThatDifferEndOneByOneOnTheirNarrowLinks) {
 // Receivers of one switch: each takes the bytes that it is sent / its rate, the busiest longest, as it is never idle.
 TEST(Pairs, ThatAreTooManyForEndsOfTheirOwnTakeTheLoadOfALinkThatIsAlwaysFull) {
   RandomStream random(6, "many");
-  const lowering::Ground m(lowering::one_switch(128).seal());
+  const lowering::TestNetwork m(lowering::one_switch(128).seal());
   program::CollectiveCall call = uneven_exchange(random, 128, 1000);
   EngineOptions o;
   const auto flow = make_flow_engine(m.router, m.placement, o);

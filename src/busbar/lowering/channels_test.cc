@@ -9,7 +9,7 @@
 #include "busbar/collectives/builders.h"
 #include "busbar/lowering/lowering.h"
 #include "busbar/lowering/random_cluster.h"
-#include "busbar/lowering/test_ground.h"
+#include "busbar/lowering/test_network.h"
 
 namespace busbar::lowering {
 namespace {
@@ -41,7 +41,8 @@ TEST(RingOrders, EnterTheScarcestServerByDifferentNics) {
   for (int i = 0; i < 200; ++i) {
     SCOPED_TRACE(i);
     const topology::NodeTemplate node = random_server(random);
-    const Ground m(std::move(random_cluster(random, node, 2 + static_cast<std::uint32_t>(random.below(3)))).seal());
+    const TestNetwork m(
+        std::move(random_cluster(random, node, 2 + static_cast<std::uint32_t>(random.below(3)))).seal());
     const std::uint32_t n = m.gpus(), blocks = static_cast<std::uint32_t>(m.topology.blocks().size());
     const program::CollectiveCall call = test_call(n, "ring", kGiB);
     const std::uint32_t per_domain = ranks_per_domain(call, m.topology, m.placement);
@@ -101,7 +102,7 @@ std::vector<std::vector<std::uint32_t>> orders_behind(std::array<std::uint32_t, 
   for (const topology::BlockId block : {first, second})
     for (const std::uint32_t nic : {6u, 7u})
       b.connect(b.device(block, nic), hub, topology::test_link(topology::LinkKind::kInfiniband, 50));
-  const Ground m(std::move(b).seal());
+  const TestNetwork m(std::move(b).seal());
   return ring_orders(test_call(8, "ring", kGiB), m.topology, m.placement, 4, 0);
 }
 
@@ -121,7 +122,7 @@ program::CollectiveCall over(std::vector<std::uint32_t> ranks, std::uint32_t gro
 }
 
 TEST(RanksPerDomain, AreThoseOfOneServerInARowInEveryGroup) {
-  const Ground m(std::move(pods_of_eight(3)).seal());
+  const TestNetwork m(std::move(pods_of_eight(3)).seal());
   const auto of = [&](const program::CollectiveCall& call) { return ranks_per_domain(call, m.topology, m.placement); };
   EXPECT_EQ(of(over({0, 1, 8, 9, 16, 17})), 2u);
   EXPECT_EQ(of(over({0, 1, 2})), 3u);
@@ -135,7 +136,7 @@ TEST(RanksPerDomain, AreThoseOfOneServerInARowInEveryGroup) {
 }
 
 TEST(LoweredCalls, OfRanksWithoutAGpuAreRefused) {
-  const Ground m(std::move(one_switch(4)).seal());
+  const TestNetwork m(std::move(one_switch(4)).seal());
   Lowering lowering(m.router, m.placement, {});
   EXPECT_TRUE(lowering.lower(over({0, 3})).ok());
   EXPECT_EQ(lowering.lower(over({0, 4})).error().message, "rank 4 has no GPU: only 4 are placed");
@@ -175,7 +176,7 @@ topology::Topology chips(std::uint64_t second, bool first_wraps, bool second_wra
 
 /// Whether the channels of a torus call over all GPUs start with the dimensions that these rates ask for.
 void expect_starts(const topology::Topology& t, std::vector<std::uint32_t> extents, std::vector<double> rates) {
-  const Ground m(t);
+  const TestNetwork m(t);
   const program::CollectiveCall call = test_call(m.gpus(), "torus", kGiB);
   const auto built = build_for_call(call, m.topology, m.placement, m.gpus(), 0);
   ASSERT_TRUE(built.ok()) << built.error().message;
@@ -235,7 +236,7 @@ TEST(TorusDimensions, AreThoseOfAServerOfTwo) {
   const std::uint32_t t = b.add_template(node);
   b.add_block(t);
   b.add_block(t);
-  const Ground m(std::move(b).seal());
+  const TestNetwork m(std::move(b).seal());
   const std::vector<std::uint32_t> pair{2};
   EXPECT_EQ(torus_dimensions(test_call(4, "torus", kGiB), m.topology, m.placement), pair);
   EXPECT_EQ(torus_dimensions(test_call(2, "torus", kGiB), m.topology, m.placement), pair);

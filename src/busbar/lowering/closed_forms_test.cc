@@ -15,7 +15,7 @@ TEST(LoweredCalls, RingOnOneSwitchMatchesTheClosedForm) {
   const std::pair<std::uint32_t, double> cases[] = {
       {8, 4.190}, {64, 4.824}, {512, 5.785}, {4096, 12.961}, {65536, 135.842}};
   for (const auto& [n, ms] : cases) {
-    const Ground m(one_switch(n).seal());
+    const TestNetwork m(one_switch(n).seal());
     EXPECT_NEAR(lowered_ms(m, test_call(n, "ring", kGiB)), ms, ms * 1e-3) << n;
   }
 }
@@ -23,7 +23,7 @@ TEST(LoweredCalls, RingOnOneSwitchMatchesTheClosedForm) {
 TEST(LoweredCalls, HierarchicalMatchesTheClosedForm) {
   const std::pair<std::uint32_t, double> cases[] = {{64, 8.943}, {512, 9.978}, {4096, 13.636}, {16384, 25.932}};
   for (const auto& [n, ms] : cases) {
-    const Ground m(pods_of_eight(n / 8).seal());
+    const TestNetwork m(pods_of_eight(n / 8).seal());
     EXPECT_NEAR(lowered_ms(m, test_call(n, "hierarchical", kGiB)), ms, ms * 1e-3) << n;
   }
 }
@@ -32,7 +32,7 @@ TEST(LoweredCalls, PipelinedChunksStayBetweenFloorAndPhaseByPhase) {
   const std::tuple<std::uint32_t, double, double> cases[] = {
       {64, 4.698, 8.943}, {512, 5.285, 9.978}, {4096, 5.358, 13.636}};
   for (const auto& [n, floor, steps] : cases) {
-    const Ground m(pods_of_eight(n / 8).seal());
+    const TestNetwork m(pods_of_eight(n / 8).seal());
     const double ms = lowered_ms(m, test_call(n, "hierarchical", kGiB, 64));
     EXPECT_GT(ms, floor) << n;
     EXPECT_LT(ms, steps) << n;
@@ -42,7 +42,7 @@ TEST(LoweredCalls, PipelinedChunksStayBetweenFloorAndPhaseByPhase) {
 // A chain 0 -> 1 -> 2 that a buffer goes down in k pieces takes (k + 1) / k S / rate: the links fill one after another,
 // however many channels share them.
 TEST(LoweredCalls, ChannelsThatShareLinksFillThemTogether) {
-  const Ground m(one_switch(3).seal());
+  const TestNetwork m(one_switch(3).seal());
   const collectives::GivenTree down{{0, 1, 2}, {0, 0, 1}};
   for (const auto& [channels, chunks] : {std::pair(1u, 4u), {2u, 4u}, {5u, 4u}, {5u, 1000u}}) {
     program::CollectiveCall call = test_call(3, "tree", kGiB, chunks);
@@ -64,7 +64,7 @@ TEST(LoweredCalls, ATreeTakesTheEdgesOfItsSlowestPath) {
     for (const auto& [slow, edges] : cases) {
       topology::TopologyBuilder b = one_switch(4);
       b.degrade(topology::LinkId{2 * slow}, 1 / 3.0);
-      const Ground m(std::move(b).seal());
+      const TestNetwork m(std::move(b).seal());
       program::CollectiveCall call = test_call(4, "tree", kGiB);
       call.op = op;
       call.schedule = std::make_shared<const collectives::Schedule>(
@@ -78,7 +78,7 @@ TEST(LoweredCalls, OneHalfRateEdgeCostsTheLongestPathNotTheSum) {
   for (const auto& [n, ms] : cases) {
     topology::TopologyBuilder b = one_switch(n);
     b.degrade(topology::LinkId{2 * 5}, 0.5);  // gpu5's cable: its two edges of the ring
-    const Ground m(std::move(b).seal());
+    const TestNetwork m(std::move(b).seal());
     EXPECT_NEAR(lowered_ms(m, test_call(n, "ring", kGiB)), ms, ms * 1e-3) << n;
   }
 }
@@ -93,7 +93,7 @@ TEST(LoweredCalls, DoublingEveryRateHalvesTimesWithoutLatency) {
       node.links.push_back({g, 4, topology::test_link(topology::LinkKind::kNvlink, rate, Duration())});
     topology::TopologyBuilder b;
     b.add_block(b.add_template(node));
-    const Ground m(std::move(b).seal());
+    const TestNetwork m(std::move(b).seal());
     // 2(n-1)/n S / rate
     EXPECT_NEAR(lowered_ms(m, test_call(4, "ring", 800'000'000)), 1.5 * 0.8e9 / (rate * 1e9) * 1e3, 1e-6);
   }
@@ -102,7 +102,7 @@ TEST(LoweredCalls, DoublingEveryRateHalvesTimesWithoutLatency) {
 // 2(n-1)/n S over the eight NICs of a node, each channel's first send over the wire being one of 2(n-1).
 TEST(LoweredCalls, ARingOverNodesUsesEveryNic) {
   for (const std::uint32_t nodes : {2u, 8u}) {
-    const Ground m(pods_of_eight(nodes).seal());
+    const TestNetwork m(pods_of_eight(nodes).seal());
     const double n = 8 * nodes, sends = 2 * (n - 1), ms = sends / n * kGiB / (8 * 50e9) * 1e3;
     const double took = lowered_ms(m, test_call(8 * nodes, "ring", kGiB));
     EXPECT_GT(took, ms);
@@ -111,7 +111,7 @@ TEST(LoweredCalls, ARingOverNodesUsesEveryNic) {
 }
 
 TEST(LoweredCalls, ChannelsAskedForUseAsManyNics) {
-  const Ground m(pods_of_eight(4).seal());
+  const TestNetwork m(pods_of_eight(4).seal());
   program::CollectiveCall call = test_call(32, "ring", kGiB);
   double before = 0;
   for (const std::uint32_t channels : {8u, 4u, 2u, 1u}) {
@@ -125,7 +125,7 @@ TEST(LoweredCalls, ChannelsAskedForUseAsManyNics) {
 }
 
 TEST(LoweredCalls, SmallCallsUseFewerChannels) {
-  const Ground m(pods_of_eight(4).seal());
+  const TestNetwork m(pods_of_eight(4).seal());
   for (const auto& [bytes, channels] : {std::pair(4, 1u), {3 * 4096, 3u}, {1 << 20, 8u}})
     EXPECT_EQ(try_lower(m, test_call(32, "ring", static_cast<std::uint64_t>(bytes)))->channels, channels) << bytes;
 }
@@ -133,13 +133,13 @@ TEST(LoweredCalls, SmallCallsUseFewerChannels) {
 TEST(LoweredCalls, ADeadNicCostsARingOneChannelInEight) {
   topology::TopologyBuilder b = pods_of_eight(4);
   for (const topology::LinkId l : topology::select_cables(b.peek(), "node2.nic5-leaf0").value()) b.fail(l);
-  const Ground m(std::move(b).seal());
+  const TestNetwork m(std::move(b).seal());
   EXPECT_EQ(try_lower(m, test_call(32, "ring", kGiB))->channels, 7u);
   EXPECT_NEAR(lowered_ms(m, test_call(32, "ring", kGiB)), 2 * 31 / 32.0 * kGiB / (7 * 50e9) * 1e3, 0.4);
 }
 
 TEST(LoweredCalls, ATreeOverNodesUsesMoreThanOneNic) {
-  const Ground m(pods_of_eight(8).seal());
+  const TestNetwork m(pods_of_eight(8).seal());
   program::CollectiveCall call = test_call(64, "tree", kGiB, 64);
   const double all = lowered_ms(m, call);
   call.channels = 2;
@@ -150,7 +150,7 @@ TEST(LoweredCalls, AGpuWithTwoNicsUsesBothWithEveryAlgorithm) {
   for (const char* algorithm : {"ring", "tree", "hierarchical", "halving_doubling", "direct"}) {
     double ms[2];
     for (const std::uint32_t nics : {1u, 2u}) {
-      const Ground m(single_gpu_nodes(4, nics).seal());
+      const TestNetwork m(single_gpu_nodes(4, nics).seal());
       ms[nics - 1] = lowered_ms(m, test_call(4, algorithm, kGiB));
     }
     EXPECT_NEAR(ms[1], ms[0] / 2, ms[0] * 0.01) << algorithm;
@@ -159,7 +159,7 @@ TEST(LoweredCalls, AGpuWithTwoNicsUsesBothWithEveryAlgorithm) {
 
 /// GPUs 0 and 1 are joined by NVLink, 0 and 2 over a PCIe switch.
 TEST(LoweredCalls, ASendHasTheOverheadOfTheLinksItTakes) {
-  const Ground m(two_pairs());
+  const TestNetwork m(two_pairs());
   program::ProtocolModel p;
   p.step_scale_up = Duration::us(2);
   p.step_server = Duration::us(5);
@@ -170,7 +170,7 @@ TEST(LoweredCalls, ASendHasTheOverheadOfTheLinksItTakes) {
 }
 
 TEST(LoweredCalls, AChannelMovesNoMoreThanItsRate) {
-  const Ground m(one_switch(8).seal());
+  const TestNetwork m(one_switch(8).seal());
   program::CollectiveCall call = test_call(8, "ring", kGiB);
   for (const std::uint32_t channels : {1u, 4u, 64u}) {
     call.channels = channels;
@@ -183,7 +183,7 @@ TEST(LoweredCalls, AChannelMovesNoMoreThanItsRate) {
 
 // Of each 8 bytes on the wire 4 are flags, so all links carry twice the payload.
 TEST(LoweredCalls, FlagsAmongTheDataTakeTheirShareOfTheLinks) {
-  const Ground m(one_switch(8).seal());
+  const TestNetwork m(one_switch(8).seal());
   program::CollectiveCall call = test_call(8, "ring", kGiB);
   program::ProtocolModel p;
   p.ll = {.available = true, .step_scale_up = {}, .step_server = {}, .step_network = {}, .efficiency = 0.5};
@@ -196,7 +196,7 @@ TEST(LoweredCalls, FlagsAmongTheDataTakeTheirShareOfTheLinks) {
 TEST(LoweredCalls, RelabellingRanksOfAHashedFabricChangesNothing) {
   RandomStream random(3, "labels");
   for (int i = 0; i < 5; ++i) {
-    const Ground m(leaf_spine(8, 4).seal());
+    const TestNetwork m(leaf_spine(8, 4).seal());
     std::vector<topology::DeviceId> gpus(m.topology.gpus().begin(), m.topology.gpus().end());
     program::CollectiveCall call = test_call(32, "ring", kGiB);
     const double before = lowered_ms(m, call);
@@ -219,7 +219,7 @@ TEST(LoweredCalls, AlgorithmFloorIsNeverAboveTheTime) {
     topology::TopologyBuilder b = pods_of_eight(4);
     for (int d = 0; d < 3; ++d)
       b.degrade(static_cast<topology::LinkId>(random.below(b.peek().link_count())), 0.1 + 0.8 * random.uniform());
-    const Ground m(std::move(b).seal());
+    const TestNetwork m(std::move(b).seal());
     for (const char* algorithm : {"ring", "tree", "hierarchical"}) {
       const program::CollectiveCall call = test_call(32, algorithm, 1 + random.below(kGiB), 1 + random.below(8));
       const LoweredCall lowered = try_lower(m, call).value();
@@ -229,7 +229,7 @@ TEST(LoweredCalls, AlgorithmFloorIsNeverAboveTheTime) {
 }
 
 TEST(LoweredCalls, RelabellingRanksOfASymmetricMachineChangesNothing) {
-  const Ground m(one_switch(16).seal());
+  const TestNetwork m(one_switch(16).seal());
   program::CollectiveCall c = test_call(16, "ring", kGiB);
   const double before = lowered_ms(m, c);
   c.groups.listed_groups = 1;
@@ -239,7 +239,7 @@ TEST(LoweredCalls, RelabellingRanksOfASymmetricMachineChangesNothing) {
 
 // Every pair has a route of its own: latency once, then (n - 1)/n S through each port.
 TEST(LoweredCalls, DirectAllToAllTakesLatencyAndTheBytesOfAPort) {
-  const Ground m(one_switch(8).seal());
+  const TestNetwork m(one_switch(8).seal());
   for (const char* algorithm : {"direct", "pairwise"}) {
     program::CollectiveCall c = test_call(8, algorithm, 8 * 450'000'000ull);
     c.op = collectives::Collective::kAllToAll;
@@ -250,7 +250,7 @@ TEST(LoweredCalls, DirectAllToAllTakesLatencyAndTheBytesOfAPort) {
 
 // By a matrix: what each port sends and receives bounds it, and the busiest port decides.
 TEST(LoweredCalls, AnAllToAllByMatrixTakesTheBytesOfTheBusiestPort) {
-  const Ground m(one_switch(4).seal());
+  const TestNetwork m(one_switch(4).seal());
   program::CollectiveCall c = test_call(4, "direct", 900'000'000);  // 100 MB a chunk: rank 0 sends nine
   c.op = collectives::Collective::kAllToAllV;
   const std::uint32_t chunks[4][4] = {{0, 2, 3, 4}, {1, 0, 1, 1}, {1, 1, 0, 1}, {1, 2, 1, 0}};
@@ -265,7 +265,7 @@ TEST(LoweredCalls, AnAllToAllByMatrixTakesTheBytesOfTheBusiestPort) {
 }
 
 TEST(LoweredCalls, AReducingSwitchBeatsTheRingAndNeverItsPorts) {
-  EXPECT_FALSE(try_lower(Ground(one_switch(8).seal()), test_call(8, "nvls", kGiB)).ok());
+  EXPECT_FALSE(try_lower(TestNetwork(one_switch(8).seal()), test_call(8, "nvls", kGiB)).ok());
   topology::NodeTemplate node;
   for (int g = 0; g < 8; ++g)
     node.devices.push_back(topology::test_device(topology::DeviceKind::kGpu, "gpu" + std::to_string(g)));
@@ -275,7 +275,7 @@ TEST(LoweredCalls, AReducingSwitchBeatsTheRingAndNeverItsPorts) {
     node.links.push_back({g, 8, topology::test_link(topology::LinkKind::kNvlink, 450, Duration::ns(500))});
   topology::TopologyBuilder b;
   b.add_block(b.add_template(node));
-  const Ground m(std::move(b).seal());
+  const TestNetwork m(std::move(b).seal());
   const double port_ms = kGiB / 450e9 * 1e3;
   const double ms = lowered_ms(m, test_call(8, "nvls", kGiB, 64));
   EXPECT_GT(ms, port_ms);
@@ -283,7 +283,7 @@ TEST(LoweredCalls, AReducingSwitchBeatsTheRingAndNeverItsPorts) {
 }
 
 TEST(LoweredCalls, LinksToASwitchThatAddsReachTheShareOfTheirRateThatTheProtocolGives) {
-  const Ground m(pods_of_eight(1, true).seal());
+  const TestNetwork m(pods_of_eight(1, true).seal());
   program::ProtocolModel half;
   half.share_switch = 0.5;
   const double whole = lowered_ms(m, test_call(8, "nvls", kGiB));
@@ -291,7 +291,7 @@ TEST(LoweredCalls, LinksToASwitchThatAddsReachTheShareOfTheirRateThatTheProtocol
 }
 
 TEST(LoweredCalls, NameTheirStepsAfterTheLevelOfTheirGroups) {
-  const LoweredCall call = try_lower(Ground(pods_of_eight(4).seal()), test_call(32, "hierarchical", kGiB)).value();
+  const LoweredCall call = try_lower(TestNetwork(pods_of_eight(4).seal()), test_call(32, "hierarchical", kGiB)).value();
   ASSERT_EQ(call.stages.size(), 3u);
   EXPECT_EQ(call.stages[0].phase, "ring reduce-scatter in group");
   EXPECT_EQ(call.stages[1].phase, "ring reduce-scatter + all-gather across groups");
@@ -304,7 +304,7 @@ TEST(LoweredCalls, NameTheirStepsAfterTheLevelOfTheirGroups) {
 TEST(LoweredCalls, ARankBeginsARoundWhenItsSendsAndReceivesHaveEnded) {
   topology::TopologyBuilder b = one_switch(3);
   b.degrade(topology::LinkId{0}, 0.5);
-  const Ground m(std::move(b).seal());
+  const TestNetwork m(std::move(b).seal());
   program::CollectiveCall call = test_call(3, "pairwise", 3 * 450'000'000);  // t = 1 ms
   call.op = collectives::Collective::kAllToAll;
   EXPECT_NEAR(lowered_ms(m, call), 4 + 2e-3, 1e-6);
@@ -336,7 +336,7 @@ TEST(LoweredCalls, ARankWaitsForWhatArrivesLastOfARoundInWhichItOnlyReceives) {
     b.add_block(b.add_template(node));
     b.degrade(topology::LinkId{2 * 5}, 1 / 15.0);
     b.degrade(topology::LinkId{2 * 3}, 1 / 14.0);
-    const Ground m(std::move(b).seal());
+    const TestNetwork m(std::move(b).seal());
     program::CollectiveCall call = test_call(8, "tree", 8 * 450'000'000ull);  // t = 1 ms
     call.op = collectives::Collective::kGather;
     EXPECT_NEAR(lowered_ms(m, call), times, 1e-3) << far_us;
@@ -345,7 +345,7 @@ TEST(LoweredCalls, ARankWaitsForWhatArrivesLastOfARoundInWhichItOnlyReceives) {
 
 // n - 1 sends to one rank, however large n * n is.
 TEST(LoweredCalls, AGatherHasASendPerRank) {
-  const Ground m(one_switch(2048).seal());
+  const TestNetwork m(one_switch(2048).seal());
   program::CollectiveCall call = test_call(2048, "direct", kGiB);
   call.op = collectives::Collective::kGather;
   const auto lowered = try_lower(m, call);
@@ -373,7 +373,7 @@ TEST(LoweredCalls, AreNotChangedByACallBeforeThatCouldNotBeLowered) {
   node.links.push_back({0, 1, topology::test_link(topology::LinkKind::kNvlink, 100, Duration())});
   topology::TopologyBuilder b;
   b.add_block(b.add_template(node));
-  const Ground m(std::move(b).seal());
+  const TestNetwork m(std::move(b).seal());
   Lowering fresh(m.router, m.placement, {}), used(m.router, m.placement, {});
   EXPECT_FALSE(used.lower(test_call(3, "ring", 1'000'000)).ok());
   EXPECT_FALSE(used.lower(test_call(3, "ring", 1'000'000, 4)).ok());
@@ -383,7 +383,7 @@ TEST(LoweredCalls, AreNotChangedByACallBeforeThatCouldNotBeLowered) {
 
 // Down a chain each connection carries the whole buffer, in one piece or in many.
 TEST(LoweredCalls, KeepTheBytesOfTheirBusiestConnectionInAnyNumberOfChunks) {
-  const Ground m(one_switch(8).seal());
+  const TestNetwork m(one_switch(8).seal());
   for (const std::uint32_t chunks : {1u, 4u, 64u}) {
     program::CollectiveCall call = test_call(8, "ring", kGiB, chunks);
     call.op = collectives::Collective::kBroadcast;
@@ -397,7 +397,7 @@ TEST(LoweredCalls, KeepTheBytesOfTheirBusiestConnectionInAnyNumberOfChunks) {
 // Up a chain of three edges and down again: the second half of a buffer leaves when the first has left, half a
 // millisecond later, and never meets it, though both cross each cable in both directions.
 TEST(LoweredCalls, TwoChunksThatDoNotMeetWaitForOneTransferOnly) {
-  const Ground m(one_switch(4).seal());
+  const TestNetwork m(one_switch(4).seal());
   program::CollectiveCall call = test_call(4, "tree", 450'000'000, 2);
   const collectives::WeightedTree chain{{{0, 1, 2, 3}, {0, 0, 1, 2}}, 1};
   call.schedule =

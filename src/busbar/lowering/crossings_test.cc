@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "busbar/lowering/test_ground.h"
 #include "busbar/lowering/test_machines.h"
+#include "busbar/lowering/test_network.h"
 
 namespace busbar::lowering {
 namespace {
@@ -19,7 +19,7 @@ class FourNics : public ::testing::Test {
   }
   topology::DeviceId nic(std::uint32_t rank, std::uint32_t k) const { return m_.placement.nic(rank, k); }
   topology::DeviceId gpu(std::uint32_t rank) const { return m_.placement.gpu(rank); }
-  Ground m_{std::move(single_gpu_nodes(2, 4)).seal()};
+  TestNetwork m_{std::move(single_gpu_nodes(2, 4)).seal()};
 };
 
 TEST_F(FourNics, OfTheChannelAreTakenWhereTheLibraryGivesNone) {

@@ -28,7 +28,7 @@ struct ChainCase {
 
 // Each send between GPUs of one switch crosses two links: 1 us, and 450 GB/s.
 TEST(Explanations, CountTheSendsThatFollowEachOther) {
-  const Ground m(std::move(one_switch(8)).seal());
+  const TestNetwork m(std::move(one_switch(8)).seal());
   const double buffer_us = kGiB / 450e9 * 1e6;
   const ChainCase cases[] = {{collectives::Collective::kAllReduce, "ring", 14, 14.0 / 8},
                              {collectives::Collective::kAllGather, "ring", 7, 7.0 / 8},
@@ -53,7 +53,7 @@ TEST(Explanations, CountTheSendsThatFollowEachOther) {
 
 // So many sends that their routes are otherwise forgotten: 10 rounds each way.
 TEST(Explanations, NameTheLinksOfManySends) {
-  const Ground m(std::move(one_switch(1024)).seal());
+  const TestNetwork m(std::move(one_switch(1024)).seal());
   const auto parts = Lowering(m.router, m.placement, {}).explain(test_call(1024, "halving_doubling", kGiB)).value();
   EXPECT_NEAR(us_of(parts, ChainPartKind::kLatency), 20, 1e-3);
   EXPECT_NEAR(us_of(parts, ChainPartKind::kBandwidth), 2 * 1023 / 1024.0 * kGiB / 450e9 * 1e6, 1e-2);
@@ -65,7 +65,7 @@ TEST(Explanations, NameTheLinksOfManySends) {
 
 // Of the edges of a ring over two nodes those over NICs are the farthest, and there its bytes take longest.
 TEST(Explanations, NameTheFarthestEdgeAndTheNarrowestLink) {
-  const Ground m(std::move(pods_of_eight(2)).seal());
+  const TestNetwork m(std::move(pods_of_eight(2)).seal());
   program::CollectiveCall call = test_call(16, "ring", kGiB);
   call.channels = 1;
   const auto parts = Lowering(m.router, m.placement, {}).explain(call).value();
@@ -75,7 +75,7 @@ TEST(Explanations, NameTheFarthestEdgeAndTheNarrowestLink) {
 }
 
 /// Of the chain or tree of eight ranks with rank 3 as root.
-std::vector<ChainPart> rooted_parts(const Ground& m, const char* algorithm, collectives::Collective op) {
+std::vector<ChainPart> rooted_parts(const TestNetwork& m, const char* algorithm, collectives::Collective op) {
   program::CollectiveCall call = test_call(8, algorithm, kGiB);
   call.op = op;
   call.root = 3;
@@ -85,7 +85,7 @@ std::vector<ChainPart> rooted_parts(const Ground& m, const char* algorithm, coll
 TEST(Explanations, OfChainsBeginOrEndAtTheRootAndNameTheSlowCable) {
   topology::TopologyBuilder b = one_switch(8);
   b.degrade(topology::LinkId{2 * 5}, 0.5);  // GPU 5's cable: what it receives and what it sends
-  const Ground m(std::move(b).seal());
+  const TestNetwork m(std::move(b).seal());
   const std::uint16_t slow = m.topology.link_class_index(topology::LinkId{2 * 5});
   for (const collectives::Collective op : {collectives::Collective::kBroadcast, collectives::Collective::kReduce}) {
     std::uint32_t rounds = 0, slow_rounds = 0, at_root = 0;
@@ -106,7 +106,7 @@ TEST(Explanations, OfChainsBeginOrEndAtTheRootAndNameTheSlowCable) {
 }
 
 TEST(Explanations, OfTreesFollowThePathThatArrivesLast) {
-  const Ground m(std::move(one_switch(8)).seal());
+  const TestNetwork m(std::move(one_switch(8)).seal());
   for (const collectives::Collective op : {collectives::Collective::kBroadcast, collectives::Collective::kReduce}) {
     const std::vector<ChainPart> parts = rooted_parts(m, "tree", op);
     ASSERT_EQ(parts.size(), 2u);
@@ -133,7 +133,7 @@ TEST(Explanations, OfTreesFollowThePathOfTheLongestLatency) {
             {g, 4, topology::test_link(topology::LinkKind::kNvlink, 450, Duration::ns(g == far ? 3000 : 500))});
       topology::TopologyBuilder b;
       b.add_block(b.add_template(node));
-      const Ground m(std::move(b).seal());
+      const TestNetwork m(std::move(b).seal());
       program::CollectiveCall call = test_call(4, "tree", 8);
       call.op = op;
       const collectives::WeightedTree tree{{{0, 1, 2, 3}, {0, 0, 0, 1}}, 1};
@@ -181,7 +181,7 @@ TEST(ChainParts, GiveRoundOffToTheLongest) {
 
 // All pairs at once: no chain of sends, but the latency of one and the load of a link.
 TEST(Explanations, OfWhatALinkCarriesAreLatencyThenBytes) {
-  const Ground m(std::move(one_switch(8)).seal());
+  const TestNetwork m(std::move(one_switch(8)).seal());
   program::CollectiveCall call = test_call(8, "direct", kGiB);
   call.op = collectives::Collective::kAllToAll;
   const auto parts = Lowering(m.router, m.placement, {}).explain(call).value();
@@ -196,7 +196,7 @@ TEST(Explanations, OfWhatALinkCarriesAreLatencyThenBytes) {
 
 // Eight channels over two nodes share the links of each GPU: 2 (n - 1) rounds.
 TEST(Explanations, OfRingsThatShareTheirLinksCountTheRoundsOfOne) {
-  const Ground m(std::move(pods_of_eight(2)).seal());
+  const TestNetwork m(std::move(pods_of_eight(2)).seal());
   const program::CollectiveCall call = test_call(16, "ring", kGiB);
   Lowering lowering(m.router, m.placement, {});
   const double ps = closed_form_ps(lowering.lower(call).value());
@@ -212,7 +212,7 @@ TEST(Explanations, OfRingsWithASlowGpuStillFollowTheChain) {
   for (std::uint32_t slow = 0; slow < 8; ++slow) {
     topology::TopologyBuilder b = pods_of_eight(2);
     b.degrade(topology::LinkId{4 * slow}, 0.3);  // a GPU's cable to the switch of the first node, both ways
-    const Ground m(std::move(b).seal());
+    const TestNetwork m(std::move(b).seal());
     ASSERT_EQ(m.topology.kind(m.topology.to(topology::LinkId{4 * slow})), topology::DeviceKind::kNvSwitch);
     for (const std::uint64_t bytes : {std::uint64_t{1} << 16, kGiB}) {
       const program::CollectiveCall call = test_call(16, "ring", bytes);
@@ -232,14 +232,14 @@ TEST(Explanations, OfRingsWithASlowGpuStillFollowTheChain) {
 // the slow GPU.
 TEST(Explanations, OfSmallPiecesCountEachEdgeOnTheWayWithItsOwnRate) {
   const program::CollectiveCall call = test_call(8, "ring", 8 * 45'000);
-  const auto parts = [&](const Ground& m) { return Lowering(m.router, m.placement, {}).explain(call).value(); };
-  const Ground even(std::move(one_switch(8)).seal());
+  const auto parts = [&](const TestNetwork& m) { return Lowering(m.router, m.placement, {}).explain(call).value(); };
+  const TestNetwork even(std::move(one_switch(8)).seal());
   ASSERT_EQ(parts(even).size(), 2u);
   EXPECT_NEAR(parts(even)[1].ps * 1e-6, 14 * 0.1, 1e-3);
   for (const double rate : {0.5, 0.95}) {
     topology::TopologyBuilder b = one_switch(8);
     b.degrade(topology::LinkId{2 * 5}, rate);
-    const Ground m(std::move(b).seal());
+    const TestNetwork m(std::move(b).seal());
     const std::vector<ChainPart> apart = parts(m);
     ASSERT_EQ(apart.size(), 3u) << rate;
     EXPECT_NEAR(apart[0].ps, 14e6, 0.1);
@@ -277,7 +277,7 @@ TEST(Explanations, OfRingsFollowThePieceThatArrivesLast) {
           {g, 8, topology::test_link(topology::LinkKind::kNvlink, 450, Duration::ns(g == near ? 100 : 1000))});
     topology::TopologyBuilder b;
     b.add_block(b.add_template(node));
-    const Ground m(std::move(b).seal());
+    const TestNetwork m(std::move(b).seal());
     const auto parts = Lowering(m.router, m.placement, {}).explain(both_ways_around(2 * 8 * 18'000)).value();
     EXPECT_NEAR(us_of(parts, ChainPartKind::kLatency), 12 * 2 + 2 * 1.1, 1e-3) << near;
     EXPECT_GT(parts.back().rounds, 0u) << "a chain of sends";
@@ -311,7 +311,7 @@ TEST(Explanations, SumToTheClosedFormOnAnyMachine) {
   std::uint32_t explained = 0, followed = 0;
   for (int i = 0; i < 300; ++i) {
     SCOPED_TRACE(i);
-    const Ground m(random_machine(random));
+    const TestNetwork m(random_machine(random));
     program::CollectiveCall call = test_call(m.gpus(), algorithms[random.below(7)], 1 + random.below(kGiB),
                                              1 + 3 * static_cast<std::uint32_t>(random.below(2)));
     call.op = ops[random.below(4)];
@@ -334,7 +334,7 @@ TEST(Explanations, SumToTheClosedFormOnAnyMachine) {
 // A channel moves 20 GB/s, so nine pieces to one GPU take longer than twice eight to another, who fill more of its
 // cable.
 TEST(Explanations, OfASlowSendNameALinkOnItsWay) {
-  const Ground m(std::move(one_switch(5)).seal());
+  const TestNetwork m(std::move(one_switch(5)).seal());
   program::CollectiveCall call = test_call(5, "direct", 45'000'000);
   call.op = collectives::Collective::kAllToAllV;
   call.channels = 1;

@@ -28,7 +28,7 @@ class ChannelLanes : public ::testing::Test {
       for (std::uint32_t lane = 0; lane < l.count; ++lane) out.insert(l.nic(c, lane));
     return out;
   }
-  Ground ground_{std::move(single_gpu_nodes(16, 8)).seal()};
+  TestNetwork ground_{std::move(single_gpu_nodes(16, 8)).seal()};
 };
 
 TEST_F(ChannelLanes, UseEveryNicOfACallOverNodes) {
@@ -73,7 +73,7 @@ TEST_F(ChannelLanes, OfAScheduleThatIsGivenTakeTheNicsInTurn) {
 
 // Each of 64 NICs gets 4,096 bytes: from there on all channels that the protocol has are in use.
 TEST(MostChannels, AreAllOfTheProtocolOnceEveryNicIsFilled) {
-  const Ground m(std::move(single_gpu_nodes(2, kFilledChannels)).seal());
+  const TestNetwork m(std::move(single_gpu_nodes(2, kFilledChannels)).seal());
   program::ProtocolModel p;
   p.max_channels = 128;
   EXPECT_EQ(most_channels(test_call(2, "ring", 64 * 4096), m.placement, p), 128u);
@@ -108,7 +108,7 @@ TEST(PlannedLanes, AreOnePerOrder) {
   for (const topology::BlockId block : {first, second})
     for (std::uint32_t n = 0; n < 4; ++n)
       b.connect(b.device(block, 2 + n), hub, topology::test_link(topology::LinkKind::kInfiniband, 50));
-  const Ground m(std::move(b).seal());
+  const TestNetwork m(std::move(b).seal());
   const program::CollectiveCall call = test_call(4, "ring", kGiB);
   const collectives::Schedule s = build_for_call(call, m.topology, m.placement, 2, 2).value();
   const Lanes l = lanes_of(call, s, 2, m.placement, {});

@@ -107,7 +107,7 @@ TEST(Pairs, TakenTogetherLoadAndLastLikePairsOneByOne) {
 
 // Two groups over two servers each, in which each of two sets of eight has 8 x 7 pairs.
 TEST(Pairs, OfAllGroupsCountWhereManyAreTakenTogether) {
-  const Ground m(std::move(pods_of_eight(4)).seal());
+  const TestNetwork m(std::move(pods_of_eight(4)).seal());
   program::CollectiveCall call = test_call(16, "hierarchical(direct,direct)", kGiB);
   call.groups.outer = {{2, 16, 0}};
   const auto fluids = [&](std::uint64_t apart) {

@@ -29,7 +29,7 @@ topology::Topology one_domain(std::uint32_t gpus, double memory) {
 }
 
 double seconds(const topology::Topology& t, const program::CollectiveCall& call) {
-  return 1e-3 * lowered_ms(Ground(t), call);
+  return 1e-3 * lowered_ms(TestNetwork(t), call);
 }
 
 program::CollectiveCall of_op(collectives::Collective op, const char* algorithm, std::uint32_t chunks = 1) {
@@ -54,7 +54,7 @@ TEST(Memory, ThreeTimesAsFastAsTheLinksIsNoLimit) {
   for (const auto& [rate, limits] : {std::pair(1350e9, false), {1349e9, true}, {0.0, false}}) {
     const topology::Topology t = one_domain(8, rate);
     EXPECT_EQ(per_second(memory_limit(t, t.gpus()[0])) > 0, limits) << rate;
-    const Ground g(t);
+    const TestNetwork g(t);
     EXPECT_EQ(CapacityTable(g.router, {}).counts().devices > 0, limits);
   }
 }
@@ -81,7 +81,7 @@ std::vector<double> by_moves(const collectives::Schedule& s, double chunk_bytes)
 }
 
 /// The same by the fluids of the lowered call.
-std::vector<double> by_fluids(const LoweredCall& call, const Ground& ground) {
+std::vector<double> by_fluids(const LoweredCall& call, const TestNetwork& ground) {
   std::vector<double> out(ground.gpus(), 0.0);
   const topology::Topology& t = ground.topology;
   for (const Stage& stage : call.stages)
@@ -96,12 +96,12 @@ std::vector<double> by_fluids(const LoweredCall& call, const Ground& ground) {
 }
 
 TEST(Memory, MovesWhatTheMovesOfEveryScheduleReadAndWrite) {
-  std::map<std::uint32_t, std::unique_ptr<Ground>> grounds;
+  std::map<std::uint32_t, std::unique_ptr<TestNetwork>> grounds;
   std::size_t seen = 0;
   collectives::for_every_schedule([&](const collectives::BuiltCase& c) {
     if (c.schedule.ranks < 2 || c.schedule.ranks > 9) return;
     auto& ground = grounds[c.schedule.ranks];
-    if (!ground) ground = std::make_unique<Ground>(one_domain(c.schedule.ranks, kSlow));
+    if (!ground) ground = std::make_unique<TestNetwork>(one_domain(c.schedule.ranks, kSlow));
     program::CollectiveCall call = test_call(c.schedule.ranks, c.schedule.algorithm.c_str(), 1'000'000);
     call.op = c.schedule.op;
     call.root = c.schedule.root;
@@ -149,7 +149,7 @@ topology::Topology domains_that_reduce(std::uint32_t nodes, std::uint32_t gpus) 
 // which it sends to its NIC, and likewise on the way down.
 TEST(Memory, OfTreesOverDomainsPassesAShareOfTheSumTwiceEachWay) {
   for (const std::uint32_t gpus : {2u, 4u}) {
-    const Ground m(domains_that_reduce(3, gpus));
+    const TestNetwork m(domains_that_reduce(3, gpus));
     const auto lowered = try_lower(m, test_call(3 * gpus, "sharp", kGiB));
     ASSERT_TRUE(lowered.ok()) << lowered.error().message;
     for (const double bytes : by_fluids(*lowered, m)) EXPECT_NEAR(bytes, 2.0 * kGiB + 4.0 * kGiB / gpus, 1e-3 * kGiB);
@@ -169,7 +169,7 @@ TEST(Memory, OfPairsTakenTogetherIsThatOfPairsApart) {
   for (int i = 0; i < 6; ++i)
     b.connect(b.device(static_cast<topology::BlockId>(i), 1), hub,
               topology::test_link(topology::LinkKind::kInfiniband, 50, Duration()));
-  const Ground g(std::move(b).seal());
+  const TestNetwork g(std::move(b).seal());
   program::CollectiveCall call = test_call(6, "direct", kGiB);
   call.op = collectives::Collective::kAllToAll;
   double before_ps = 0;

@@ -48,7 +48,7 @@ TEST(AnyMachine, LowersACallAlikeWhateverWasLoweredBefore) {
   std::uint32_t compared = 0;
   for (int i = 0; i < 60; ++i) {
     SCOPED_TRACE(i);
-    const Ground m(random_machine(random));
+    const TestNetwork m(random_machine(random));
     std::vector<LinkDelay> delays;
     if (random.below(3) == 0) delays.push_back({topology::LinkId{0}, 0.1, Duration::us(20)});
     Lowering used(m.router, m.placement, some_protocol());
@@ -74,7 +74,7 @@ TEST(AnyMachine, TakesNoLessThanItsBusiestLinkAndItsChainOfSends) {
   std::uint32_t compared = 0, bounded = 0;
   for (int i = 0; i < 200; ++i) {
     SCOPED_TRACE(i);
-    const Ground m(random_machine(random));
+    const TestNetwork m(random_machine(random));
     Lowering lowering(m.router, m.placement, some_protocol());
     const program::CollectiveCall call = random_call(random, m.gpus());
     SCOPED_TRACE(call.algorithm);
@@ -106,7 +106,7 @@ TEST(AnyMachine, TakesNoLessThanItsBusiestLinkAndItsChainOfSends) {
 
 // Of few bytes on links without latency, only the launch and the sends in a row take time.
 TEST(LeastTimes, AreTheTimesOfCallsWithoutBytesAndLatencies) {
-  const Ground m(single_gpu_nodes(8, 1).seal());
+  const TestNetwork m(single_gpu_nodes(8, 1).seal());
   program::ProtocolModel p;
   p.launch = Duration::us(7);
   p.step_scale_up = p.step_server = Duration::us(5);

@@ -12,9 +12,11 @@ namespace {
 
 using testing::HasSubstr;
 
-std::string refusal(const Ground& m, const program::CollectiveCall& call) { return try_lower(m, call).error().message; }
+std::string refusal(const TestNetwork& m, const program::CollectiveCall& call) {
+  return try_lower(m, call).error().message;
+}
 
-std::vector<double> bytes_of_links(const Ground& m, const program::CollectiveCall& call) {
+std::vector<double> bytes_of_links(const TestNetwork& m, const program::CollectiveCall& call) {
   Lowering lowering(m.router, m.placement, {});
   return bytes_of_links(lowering.capacities(), lowering.lower(call).value(), m.topology.link_count());
 }
@@ -22,14 +24,14 @@ std::vector<double> bytes_of_links(const Ground& m, const program::CollectiveCal
 TEST(Sharp, OneSwitchTakesEachPayloadOnceInAndOnceOut) {
   topology::DeviceClass adds;
   adds.reduces = true;
-  const Ground m(single_gpu_nodes(8, 1, adds).seal());
+  const TestNetwork m(single_gpu_nodes(8, 1, adds).seal());
   EXPECT_NEAR(lowered_ms(m, test_call(8, "sharp", kGiB)), 2 * kGiB / 50e9 * 1e3, 1e-6);
   const double piped = lowered_ms(m, test_call(8, "sharp", kGiB, 1000));
   EXPECT_NEAR(piped, kGiB / 50e9 * 1e3, 0.01 * piped);
 }
 
 TEST(Sharp, ALinkBetweenSwitchesCarriesOneSumHoweverManyRanksAreBelow) {
-  const Ground m(leaf_spine(8, 4, true).seal());
+  const TestNetwork m(leaf_spine(8, 4, true).seal());
   const std::vector<double> bytes = bytes_of_links(m, test_call(32, "sharp", 1'000'000));
   double up = 0, down = 0;
   for (std::uint32_t l = 0; l < m.topology.link_count(); ++l) {
@@ -45,7 +47,7 @@ TEST(Sharp, ALinkBetweenSwitchesCarriesOneSumHoweverManyRanksAreBelow) {
 
 // With switches that reduce inside the node too, every NIC carries an eighth: S / 400 GB/s is the floor.
 TEST(Sharp, NodesThatAddUpInsideSendAnEighthOverEachNic) {
-  const Ground m(pods_of_eight(16, true).seal());
+  const TestNetwork m(pods_of_eight(16, true).seal());
   const std::vector<double> bytes = bytes_of_links(m, test_call(128, "sharp", kGiB, 512));
   for (const topology::LinkId l : topology::select_cables(m.topology, "leaf0").value())
     EXPECT_NEAR(bytes[index(l)], kGiB / 8.0, 1);
@@ -57,12 +59,12 @@ TEST(Sharp, NodesThatAddUpInsideSendAnEighthOverEachNic) {
 
 TEST(Sharp, KeepsToTheLimitsOfItsSwitches) {
   topology::DeviceClass adds;
-  const Ground plain(single_gpu_nodes(4, 1, adds).seal());
+  const TestNetwork plain(single_gpu_nodes(4, 1, adds).seal());
   EXPECT_THAT(refusal(plain, test_call(4, "sharp", 1024)), HasSubstr("can reduce"));
   adds.reduces = true;
   adds.reduce_message = Bytes{4096};
   adds.reduce_trees = 1;
-  const Ground m(single_gpu_nodes(4, 2, adds).seal());
+  const TestNetwork m(single_gpu_nodes(4, 2, adds).seal());
   EXPECT_THAT(refusal(m, test_call(4, "sharp", 4097)), HasSubstr("up to 4096 bytes here, not 4097"));
   program::CollectiveCall call = test_call(4, "sharp", 4096);
   EXPECT_TRUE(try_lower(m, call).ok());
@@ -70,7 +72,7 @@ TEST(Sharp, KeepsToTheLimitsOfItsSwitches) {
   EXPECT_THAT(refusal(m, call), HasSubstr("1 trees here, not 2"));
   adds.reduce_trees = 2;  // a tree over each of the two NICs
   adds.reduce_message = Bytes{0};
-  const Ground two(single_gpu_nodes(4, 2, adds).seal());
+  const TestNetwork two(single_gpu_nodes(4, 2, adds).seal());
   EXPECT_NEAR(lowered_ms(two, test_call(4, "sharp", kGiB)), kGiB / 50e9 * 1e3, 1e-6);
 }
 
@@ -103,7 +105,7 @@ TEST(Sharp, TreesThatAreAsManyAsTheSpinesMeetInOneEach) {
     const topology::DeviceId top = b.add_switch(spine, "spine" + std::to_string(i));
     for (const topology::DeviceId l : leaves) b.connect(l, top, cable);
   }
-  const Ground m(std::move(b).seal());
+  const TestNetwork m(std::move(b).seal());
   const std::vector<double> bytes = bytes_of_links(m, test_call(12, "sharp", 3'000'000));
   std::uint32_t cables = 0;
   for (std::uint32_t l = 0; l < m.topology.link_count(); ++l)
@@ -116,7 +118,7 @@ TEST(Sharp, TreesThatAreAsManyAsTheSpinesMeetInOneEach) {
 
 // What a round put on the links is gone when the next begins, to the byte.
 TEST(Nvls, OfFewBytesTakesAsLongAgain) {
-  const Ground m(pods_of_eight(1, true).seal());
+  const TestNetwork m(pods_of_eight(1, true).seal());
   Lowering lowering(m.router, m.placement, {});
   const program::CollectiveCall call = test_call(8, "nvls", 16);
   const double first_ps = closed_form_ps(lowering.lower(call).value());
@@ -129,7 +131,7 @@ TEST(Sharp, TakesTheLatenciesOfTheLongestWayUpAndDown) {
   p.step_network = Duration::us(3);
   p.step_switch = Duration::us(1);
   const auto us = [&](const topology::Topology& t) {
-    const Ground m(t);
+    const TestNetwork m(t);
     return 1e3 * lowered_ms(m, test_call(m.gpus(), "sharp", 8), p);
   };
   EXPECT_NEAR(us(leaf_spine(1, 1, true).seal()), 2 * (3 + 1), 1e-2) << "the leaf adds";
@@ -142,7 +144,7 @@ TEST(Sharp, AddersAreACapacityOfTheirOwn) {
   topology::DeviceClass adds;
   adds.reduces = true;
   adds.reduce_rate = BytesPerSecond{100'000'000'000};  // eight ports bring in 400 GB/s
-  const Ground m(single_gpu_nodes(8, 1, adds).seal());
+  const TestNetwork m(single_gpu_nodes(8, 1, adds).seal());
   const double up = 8 * kGiB / 100e9 * 1e3, down = kGiB / 50e9 * 1e3;
   EXPECT_NEAR(lowered_ms(m, test_call(8, "sharp", kGiB)), up + down, 1e-6);
 }
@@ -163,16 +165,17 @@ topology::TopologyBuilder one_root(std::uint32_t gpus) {
 
 TEST(Units, ARootComplexIsSharedByAllThatCrossesIt) {
   // 2(n-1)/n S per GPU: two GPUs bring 100 GB/s, eight would bring 400.
-  EXPECT_NEAR(lowered_ms(Ground(one_root(2).seal()), test_call(2, "ring", kGiB)), kGiB / 50e9 * 1e3, 1e-6);
-  EXPECT_NEAR(lowered_ms(Ground(one_root(8).seal()), test_call(8, "ring", kGiB)), 1.75 * kGiB / 12.5e9 * 1e3, 1e-6);
-  const Ground m(one_root(8).seal());
+  EXPECT_NEAR(lowered_ms(TestNetwork(one_root(2).seal()), test_call(2, "ring", kGiB)), kGiB / 50e9 * 1e3, 1e-6);
+  EXPECT_NEAR(lowered_ms(TestNetwork(one_root(8).seal()), test_call(8, "ring", kGiB)), 1.75 * kGiB / 12.5e9 * 1e3,
+              1e-6);
+  const TestNetwork m(one_root(8).seal());
   const topology::LinkId bound = bound_of(try_lower(m, test_call(8, "ring", kGiB)).value()).link;
   EXPECT_LT(index(bound), m.topology.link_count()) << "a bound is a link with a name";
 }
 
 // A ring waits for every hold-up on its way: R p d of them in expectation, though only one link of eight is shaky.
 TEST(Delays, ARingWaitsForEveryHoldUpOfOneLink) {
-  const Ground m(one_switch(8).seal());
+  const TestNetwork m(one_switch(8).seal());
   const topology::LinkId shaky = topology::select_cables(m.topology, "node0.gpu3-nvswitch0").value()[0];
   for (const auto& [algorithm, sends] : {std::pair("ring", 14), {"halving_doubling", 6}}) {
     Lowering lowering(m.router, m.placement, {});
@@ -185,7 +188,7 @@ TEST(Delays, ARingWaitsForEveryHoldUpOfOneLink) {
 
 // Sends that know nothing of each other wait once each.
 TEST(Delays, EachSendOfAnExchangeWaitsOnce) {
-  const Ground m(one_switch(8).seal());
+  const TestNetwork m(one_switch(8).seal());
   program::CollectiveCall call = test_call(8, "direct", 64);
   call.op = collectives::Collective::kAllToAll;
   const topology::LinkId shaky = topology::select_cables(m.topology, "node0.gpu3-nvswitch0").value()[0];
@@ -196,7 +199,7 @@ TEST(Delays, EachSendOfAnExchangeWaitsOnce) {
 
 // A chain of four chunks over two links: each chunk waits for its own.
 TEST(Delays, EveryChunkOfAPipelineWaits) {
-  const Ground m(one_switch(3).seal());
+  const TestNetwork m(one_switch(3).seal());
   program::CollectiveCall call = test_call(3, "ring", kGiB, 4);
   call.op = collectives::Collective::kBroadcast;
   Lowering lowering(m.router, m.placement, {});

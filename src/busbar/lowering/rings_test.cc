@@ -45,7 +45,7 @@ const std::vector<std::vector<std::uint32_t>> kFourWays{
 TEST(RingsThatShareLinks, TakeByLawRoundsOfFullLinks) {
   const double bytes_us = kGiB / 8.0 / 450e9 * 1e6;
   const auto expect = [&](topology::Topology t, double latency_us) {
-    const Ground m(std::move(t));
+    const TestNetwork m(std::move(t));
     const program::CollectiveCall call = over_rings(kFourWays, kGiB);
     Lowering lowering(m.router, m.placement, {});
     lowering.follow_rings(false);
@@ -63,7 +63,7 @@ TEST(RingsThatShareLinks, TakeByLawRoundsOfFullLinks) {
 
 // Small pieces fill no link: the last one has been all around, behind at most one other on each of the links.
 TEST(RingsThatShareLinks, TakeByLawTheSumOfLatenciesForFewBytes) {
-  const Ground m(one_far_gpu());
+  const TestNetwork m(one_far_gpu());
   Lowering lowering(m.router, m.placement, {});
   lowering.follow_rings(false);
   const program::CollectiveCall call = over_rings(kFourWays, 800);
@@ -73,7 +73,7 @@ TEST(RingsThatShareLinks, TakeByLawTheSumOfLatenciesForFewBytes) {
 
 // What is kept of rings that were followed holds for equal ones alone: GPU 5 is farther than the first four.
 TEST(RingsThatShareLinks, TakeAsLongAfterOthersAsAtFirst) {
-  const Ground m(one_far_gpu());
+  const TestNetwork m(one_far_gpu());
   Lowering kept(m.router, m.placement, {});
   std::vector<double> times;
   for (const std::uint64_t bytes : {kGiB, kGiB / 64, kGiB})
@@ -92,7 +92,7 @@ TEST(RingsThatShareLinks, TakeAsLongAfterOthersAsAtFirst) {
 // Four rings over 45 ranks have 4 x 45 x 88 sends, below 16,384.
 TEST(RingsThatShareLinks, OfMoreSendsThanAreFollowedSayThatALawCountsThem) {
   for (const auto& [n, law] : {std::pair(45u, false), {47u, true}}) {
-    const Ground m(std::move(one_switch(n)).seal());
+    const TestNetwork m(std::move(one_switch(n)).seal());
     std::vector<std::vector<std::uint32_t>> orders;
     for (const std::uint32_t stride : {1u, 2u, 4u, 7u})
       for (std::uint32_t i = 0, at = (orders.emplace_back(), 0); i < n; ++i, at = (at + stride) % n)
@@ -108,7 +108,7 @@ TEST(RingsThatShareLinks, OfMoreSendsThanAreFollowedSayThatALawCountsThem) {
 // Rings that send the same way are followed as one, and count for the others as often as there are. All rings share the
 // links of all GPUs here, whatever their order.
 TEST(RingsThatShareLinks, WeighAsManyAsAreEqual) {
-  const Ground m(std::move(one_switch(8)).seal());
+  const TestNetwork m(std::move(one_switch(8)).seal());
   const auto &a = kFourWays[0], &b = kFourWays[1];
   for (const std::uint64_t bytes : {kGiB / 1024, kGiB / 64, kGiB / 16}) {
     const auto us = [&](std::vector<std::vector<std::uint32_t>> orders) {
@@ -121,7 +121,7 @@ TEST(RingsThatShareLinks, WeighAsManyAsAreEqual) {
 
 // Rings of equal order share the links of their GPUs with others that take longer.
 TEST(RingsThatShareLinks, OfEqualOrderTakeEquallyLongWhateverTheirPlaces) {
-  const Ground m(std::move(pods_of_eight(2)).seal());
+  const TestNetwork m(std::move(pods_of_eight(2)).seal());
   std::vector<std::uint32_t> a, other;  // from node to node twice, and sixteen times
   for (std::uint32_t i = 0; i < 16; ++i) a.push_back(i), other.push_back(i / 2 + 8 * (i % 2));
   const auto alone = [&](std::vector<std::vector<std::uint32_t>> orders) {
@@ -142,7 +142,7 @@ TEST(RingsThatShareLinks, OfEqualOrderTakeEquallyLongWhateverTheirPlaces) {
 
 // All of the first ring's links lead to other GPUs than those of the second.
 TEST(RingsThatShareLinks, AreAsQuickAsAloneWhereTheyShareNone) {
-  const Ground m(std::move(pods_of_eight(2)).seal());
+  const TestNetwork m(std::move(pods_of_eight(2)).seal());
   program::CollectiveCall call = test_call(8, "ring", kGiB);
   const double alone = lowered_ms(m, call);
   call.groups.outer = {{2, 8, 0}};
@@ -152,7 +152,7 @@ TEST(RingsThatShareLinks, AreAsQuickAsAloneWhereTheyShareNone) {
 
 // Of each 8 bytes on the wire 4 are flags, so all links carry twice the payload.
 TEST(RingsThatShareLinks, CarryTheFlagsOfTheirProtocol) {
-  const Ground m(one_far_gpu());
+  const TestNetwork m(one_far_gpu());
   program::ProtocolModel p;
   p.ll = {.available = true, .step_scale_up = {}, .step_server = {}, .step_network = {}, .efficiency = 0.5};
   for (const std::uint64_t bytes : {kGiB, kGiB / 64, kGiB / 1024}) {

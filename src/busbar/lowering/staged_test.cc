@@ -38,7 +38,7 @@ double seconds(const topology::Topology& t, collectives::Collective op, const pr
   program::CollectiveCall c = test_call(2, "auto", kBytes, 1);
   c.op = op;
   c.algorithm = op == collectives::Collective::kAllGather ? "ring" : "direct";
-  return 1e-3 * lowered_ms(Ground(t), c, protocol);
+  return 1e-3 * lowered_ms(TestNetwork(t), c, protocol);
 }
 
 constexpr auto kBoth = collectives::Collective::kAllGather;  ///< half of the bytes in each direction

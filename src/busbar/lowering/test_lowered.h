@@ -2,17 +2,17 @@
 #pragma once
 
 #include "busbar/lowering/lowering.h"
-#include "busbar/lowering/test_ground.h"
+#include "busbar/lowering/test_network.h"
 
 namespace busbar::lowering {
 
-inline Result<LoweredCall> try_lower(const Ground& m, const program::CollectiveCall& call,
+inline Result<LoweredCall> try_lower(const TestNetwork& m, const program::CollectiveCall& call,
                                      const program::ProtocolModel& protocol = {}, const Shortcuts& shortcuts = {}) {
   return Lowering(m.router, m.placement, protocol, shortcuts).lower(call);
 }
 
 /// The call alone, by its closed form.
-inline double lowered_ms(const Ground& m, const program::CollectiveCall& call,
+inline double lowered_ms(const TestNetwork& m, const program::CollectiveCall& call,
                          const program::ProtocolModel& protocol = {}) {
   return closed_form_ps(try_lower(m, call, protocol).value()) * 1e-9;
 }

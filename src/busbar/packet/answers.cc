@@ -50,18 +50,19 @@ void Hosts::take_ack(Id id, Ps now) {
     note_beyond(slot, p.seq + (p.worst >> 16), static_cast<std::uint64_t>(p.travel));
     if (settings_.gap_packets > 0) find_gaps(slot, p.serial - p.seq, now);
   }
-  News news;
-  news.now = now;
-  news.bytes = fresh * settings_.control.packet_bytes;
-  news.delay = std::max<Ps>(0, now - p.sent - s.control.base_rtt);
-  news.marked = (p.worst & 0xffff) * settings_.control.packet_bytes;
-  news.last_marked = (p.flags & kMarked) != 0;
-  news.load = p.paused * 0x1p-20;
-  news.in_flight = s.outstanding * settings_.control.packet_bytes;
-  news.next = s.next;
-  news.all_before = s.all_before;
-  if (!(p.flags & kAskAck)) note_path(slot, p.worst_wait & 63, news.last_marked ? PathNews::kMarked : PathNews::kClean);
-  if (!(p.flags & kAskAck)) on_ack(s.control, settings_.control, news);
+  AckReport report;
+  report.now = now;
+  report.bytes = fresh * settings_.control.packet_bytes;
+  report.delay = std::max<Ps>(0, now - p.sent - s.control.base_rtt);
+  report.marked = (p.worst & 0xffff) * settings_.control.packet_bytes;
+  report.last_marked = (p.flags & kMarked) != 0;
+  report.load = p.paused * 0x1p-20;
+  report.in_flight = s.outstanding * settings_.control.packet_bytes;
+  report.next = s.next;
+  report.all_before = s.all_before;
+  if (!(p.flags & kAskAck))
+    note_path(slot, p.worst_wait & 63, report.last_marked ? PathReport::kMarked : PathReport::kClean);
+  if (!(p.flags & kAskAck)) on_ack(s.control, settings_.control, report);
   if (settings_.log != nullptr) [[unlikely]]
     settings_.log->note(now, s.flow, PacketEvent::kAcked, p.seq, s.control.window * s.wires);
   if (s.acked == s.packets) {
@@ -124,7 +125,7 @@ void Hosts::take_nack(Id id, Ps now) {
     give_up(slot, p.seq);
     if (s.outstanding > 0) --s.outstanding;
   }
-  note_path(slot, p.worst_wait & 63, PathNews::kTrimmed);
+  note_path(slot, p.worst_wait & 63, PathReport::kTrimmed);
   on_loss(s.control, settings_.control, now, wire_size(s, p.seq), s.outstanding * settings_.control.packet_bytes);
   if (settings_.log != nullptr) [[unlikely]]
     settings_.log->note(now, s.flow, PacketEvent::kNacked, p.seq, s.control.window * s.wires);
@@ -165,7 +166,7 @@ void Hosts::timer(std::uint32_t slot, Ps now) {
   if (silent && timed_out(s)) {
     s.clock = now;
     ++out_.timeouts;
-    if (settings_.spray) note_path(slot, path_used(slot, s.all_before) & 63, PathNews::kLost);
+    if (settings_.spray) note_path(slot, path_used(slot, s.all_before) & 63, PathReport::kLost);
     for (std::uint32_t seq = s.all_before; seq < s.next; ++seq)
       if (!test(known(slot), words_, seq)) give_up(slot, seq);
     s.outstanding = 0;

@@ -6,8 +6,8 @@
 #include <algorithm>
 
 #include "busbar/collectives/builders.h"
-#include "busbar/lowering/test_ground.h"
 #include "busbar/lowering/test_machines.h"
+#include "busbar/lowering/test_network.h"
 #include "busbar/packet/internal/test_fabrics.h"
 
 namespace busbar::packet {
@@ -147,7 +147,7 @@ TEST(CollectiveFlows, MemoryThatHoldsLinksUpIsRefused) {
   node.devices.push_back(topology::test_device(topology::DeviceKind::kNvSwitch, "nvswitch0"));
   topology::TopologyBuilder b;
   b.add_block(b.add_template(node));
-  const lowering::Ground g(std::move(b).seal());
+  const lowering::TestNetwork g(std::move(b).seal());
   const Status status =
       packets_can_run(call_of(collectives::Collective::kAllGather, "ring", 8, 1u << 30), g.router, g.placement);
   ASSERT_FALSE(status.ok());

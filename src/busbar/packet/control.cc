@@ -14,20 +14,20 @@ void begin(Control& c, const ControlSettings& s, Ps now, Ps base_rtt, double bdp
   if (s.algorithm == Algorithm::kDctcp) c.a = 1;  // RFC 8257, 3.3: cautious at first
 }
 
-void on_ack(Control& c, const ControlSettings& s, const News& news) {
+void on_ack(Control& c, const ControlSettings& s, const AckReport& report) {
   switch (s.algorithm) {
     case Algorithm::kNscc:
-      return nscc_ack(c, s, news);
+      return nscc_ack(c, s, report);
     case Algorithm::kDcqcn:
-      return dcqcn_ack(c, s, news);
+      return dcqcn_ack(c, s, report);
     case Algorithm::kHpcc:
-      return hpcc_ack(c, s, news);
+      return hpcc_ack(c, s, report);
     case Algorithm::kSwift:
-      return swift_ack(c, s, news);
+      return swift_ack(c, s, report);
     case Algorithm::kDctcp:
-      return dctcp_ack(c, s, news);
+      return dctcp_ack(c, s, report);
     case Algorithm::kCubic:
-      return cubic_ack(c, s, news);
+      return cubic_ack(c, s, report);
     case Algorithm::kNone:
     case Algorithm::kCredit:
       return;

@@ -61,13 +61,13 @@ void dcqcn_begin(Control& c, const ControlSettings& s) {
   c.a = 1;
 }
 
-void dcqcn_ack(Control& c, const ControlSettings& s, const News& news) {
-  dcqcn_clock(c, s, news.now);
-  if (news.marked <= 0) return;
+void dcqcn_ack(Control& c, const ControlSettings& s, const AckReport& report) {
+  dcqcn_clock(c, s, report.now);
+  if (report.marked <= 0) return;
   if (c.t1 == 0) {
-    c.t1 = news.now + s.dcqcn.alpha_every;
-    c.t2 = news.now + s.dcqcn.cut_every;
-    c.t3 = news.now + s.dcqcn.increase_every;
+    c.t1 = report.now + s.dcqcn.alpha_every;
+    c.t2 = report.now + s.dcqcn.cut_every;
+    c.t3 = report.now + s.dcqcn.increase_every;
   }
   c.flag1 = c.flag2 = true;
 }

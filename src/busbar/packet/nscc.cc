@@ -52,10 +52,10 @@ bool adapt(Control& c, const ControlSettings& s, Ps now, bool marked, bool late,
 void average(Control& c, const ControlSettings& s, double delay) { c.c += s.nscc.average * (delay - c.c); }
 
 /// The window grows fast once a whole window has arrived without delay, as long as there is none.
-bool grows_fast(Control& c, const ControlSettings& s, const News& news) {
-  c.f = news.delay < s.nscc.no_delay ? c.f + news.bytes : 0;
-  c.flag1 = news.delay < s.nscc.no_delay && (c.flag1 || c.f > c.window);
-  if (c.flag1) c.window += news.bytes * s.nscc.fast * scale_of(s);
+bool grows_fast(Control& c, const ControlSettings& s, const AckReport& report) {
+  c.f = report.delay < s.nscc.no_delay ? c.f + report.bytes : 0;
+  c.flag1 = report.delay < s.nscc.no_delay && (c.flag1 || c.f > c.window);
+  if (c.flag1) c.window += report.bytes * s.nscc.fast * scale_of(s);
   return c.flag1;
 }
 
@@ -76,24 +76,24 @@ void nscc_begin(Control& c, const ControlSettings& s, Ps now, double bdp) {
   c.last_decrease = c.t1 = now;
 }
 
-void nscc_ack(Control& c, const ControlSettings& s, const News& news) {
-  const auto target = static_cast<double>(s.target_delay), delay = static_cast<double>(news.delay);
+void nscc_ack(Control& c, const ControlSettings& s, const AckReport& report) {
+  const auto target = static_cast<double>(s.target_delay), delay = static_cast<double>(report.delay);
   const bool late = delay >= target;
-  c.d += news.bytes;
-  c.b += news.bytes;
-  c.e = std::max(0.0, c.e - news.bytes);
-  average(c, s, late && !news.last_marked ? 0.25 * static_cast<double>(c.base_rtt) : delay);
-  if (adapt(c, s, news.now, news.last_marked, delay > kLateTargets * target, news.in_flight)) return;
-  if (!news.last_marked && late) {
-    c.a += s.nscc.fair * s.packet_bytes * scale_of(s) * news.bytes;
-  } else if (!news.last_marked) {
-    if (!grows_fast(c, s, news))
-      c.a += s.nscc.alpha * s.packet_bytes * scale_of(s) * news.bytes * (target - delay) / kReferenceRtt;
+  c.d += report.bytes;
+  c.b += report.bytes;
+  c.e = std::max(0.0, c.e - report.bytes);
+  average(c, s, late && !report.last_marked ? 0.25 * static_cast<double>(c.base_rtt) : delay);
+  if (adapt(c, s, report.now, report.last_marked, delay > kLateTargets * target, report.in_flight)) return;
+  if (!report.last_marked && late) {
+    c.a += s.nscc.fair * s.packet_bytes * scale_of(s) * report.bytes;
+  } else if (!report.last_marked) {
+    if (!grows_fast(c, s, report))
+      c.a += s.nscc.alpha * s.packet_bytes * scale_of(s) * report.bytes * (target - delay) / kReferenceRtt;
   } else if (late) {
-    decrease(c, s, news.now);
+    decrease(c, s, report.now);
   }
   clamp(c, s);
-  if (c.b > kAdjustEvery * s.packet_bytes || news.now - c.t1 > s.network_rtt) apply_pending(c, s, news.now);
+  if (c.b > kAdjustEvery * s.packet_bytes || report.now - c.t1 > s.network_rtt) apply_pending(c, s, report.now);
 }
 
 /// A trimmed packet counts as delayed by a full round trip: the queue that trimmed it holds one BDP.

@@ -44,18 +44,18 @@ TEST(Nscc, AWindowFarTooLargeBecomesWhatArrivedInAPeriod) {
   Control c = begun(s);
   const Ps first = s.network_rtt;
   on_loss(c, s, first, s.packet_bytes, 50 * s.packet_bytes);
-  News news;
-  news.bytes = 4 * s.packet_bytes;
-  news.delay = s.target_delay;
-  news.last_marked = true;
-  news.in_flight = 40 * s.packet_bytes;
-  news.now = first + s.network_rtt;
-  on_ack(c, s, news);
+  AckReport report;
+  report.bytes = 4 * s.packet_bytes;
+  report.delay = s.target_delay;
+  report.last_marked = true;
+  report.in_flight = 40 * s.packet_bytes;
+  report.now = first + s.network_rtt;
+  on_ack(c, s, report);
   EXPECT_GT(c.window, s.max_window / 2);
-  news.now = first + s.network_rtt + s.target_delay + 1;
-  on_ack(c, s, news);
+  report.now = first + s.network_rtt + s.target_delay + 1;
+  on_ack(c, s, report);
   EXPECT_DOUBLE_EQ(c.window, 8 * s.packet_bytes);
-  for (int k = 0; k < 9; ++k) on_ack(c, s, news);
+  for (int k = 0; k < 9; ++k) on_ack(c, s, report);
   EXPECT_DOUBLE_EQ(c.window, 8 * s.packet_bytes);
 }
 
@@ -63,12 +63,12 @@ TEST(Nscc, AWindowWithoutDelayGrowsByAThirdInARoundTrip) {
   const ControlSettings s = reference_settings();
   Control c = begun(s);
   c.window = 8 * s.packet_bytes;
-  News news;
-  news.bytes = s.packet_bytes;
-  news.delay = 900'000;
-  for (int k = 0; k < 9; ++k) on_ack(c, s, news);  // a window and a packet
+  AckReport report;
+  report.bytes = s.packet_bytes;
+  report.delay = 900'000;
+  for (int k = 0; k < 9; ++k) on_ack(c, s, report);  // a window and a packet
   const double before = c.window;
-  for (int k = 0; k < 8; ++k) on_ack(c, s, news);
+  for (int k = 0; k < 8; ++k) on_ack(c, s, report);
   EXPECT_NEAR(c.window - before, 8 * s.packet_bytes * 0.25 * s.network_bdp / 150'000, s.packet_bytes);
 }
 

@@ -46,27 +46,27 @@ std::uint32_t Hosts::next_path(std::uint32_t slot) {
 }
 
 /// Notes what an answer says about the path of the answered packet.
-void Hosts::note_path(std::uint32_t slot, std::uint32_t path, PathNews news) {
+void Hosts::note_path(std::uint32_t slot, std::uint32_t path, PathReport report) {
   if (!settings_.spray) return;
   Paths& paths = senders_[slot].paths;
   const std::uint64_t bit = std::uint64_t{1} << path;
   std::uint8_t& penalty = penalties_[slot][path];
   const bool bad = (paths.bad & bit) != 0;
   if (bad && penalty == kDead) return;
-  if (news == PathNews::kClean) {
+  if (report == PathReport::kClean) {
     paths.bad &= ~bit;
     paths.good |= bit;
     return;
   }
   paths.good &= ~bit;
   paths.bad |= bit;
-  paths.trouble = paths.trouble || news != PathNews::kMarked;
-  if (news == PathNews::kLost) {
+  paths.trouble = paths.trouble || report != PathReport::kMarked;
+  if (report == PathReport::kLost) {
     penalty = kDead;
     if (++paths.dead == settings_.paths) paths = Paths{.turn = paths.turn};  // rather any path than none
     return;
   }
-  const int more = (bad ? penalty : 0) + (news == PathNews::kMarked ? kForMark : kForTrim);
+  const int more = (bad ? penalty : 0) + (report == PathReport::kMarked ? kForMark : kForTrim);
   penalty = static_cast<std::uint8_t>(std::min<int>(kMostPenalty, more));
 }
 
@@ -78,7 +78,7 @@ void Hosts::note_used(std::uint32_t slot, const Packet& sent) {
 
 void Hosts::lost_in_gap(std::uint32_t slot, std::uint32_t seq, Ps now) {
   Sender& s = senders_[slot];
-  note_path(slot, path_used(slot, seq) & 63, PathNews::kLost);
+  note_path(slot, path_used(slot, seq) & 63, PathReport::kLost);
   give_up(slot, seq);
   ++s.granted;  // its credit comes back to the sender
   if (s.outstanding > 0) --s.outstanding;

@@ -14,14 +14,14 @@ PartThreads::PartThreads(Wiring& wiring, Traffic& traffic, const Profile& profil
       after_(ends_after(wiring)),
       patience_(profile.network.faults.empty() ? INT64_MAX : kStillTimeouts * profile.hosts.timeout),
       gate_(split.parts),
-      meeting_(split.parts) {
+      between_windows_(split.parts) {
   for (std::uint32_t p = 0; p < split.parts; ++p) {
-    Member& m = *members_.emplace_back(std::make_unique<Member>(Member{{}, {}, Mail(split.parts)}));
+    Member& m = *members_.emplace_back(std::make_unique<Member>(Member{{}, {}, Outbox(split.parts)}));
     const bool own = split.parts > 1 && !profile.network.faults.empty();
     if (own) m.wiring = std::make_unique<Wiring>(wiring);
     const NetworkPart part = split.parts > 1 ? NetworkPart{&split_, p} : NetworkPart{};
     m.part = std::make_unique<RunningPart>(own ? *m.wiring : wiring, traffic, profile, bucket_bits, part);
-    if (split.parts > 1) m.part->network.join(m.part->part, m.mail);
+    if (split.parts > 1) m.part->network.join(m.part->part, m.outbox);
     m.part->hosts.begin();
     m.part->network.begin_faults();
   }
@@ -84,17 +84,17 @@ void PartThreads::wait_for_runs(std::uint32_t number) {
 }
 
 /// Whether nothing arrives any more. With faults this holds no later than Run::stuck(), which then decides.
-bool PartThreads::silent(const Ask& ask, const PartWord& sum, News& news) const {
-  if (sum.delivered != news.delivered) {
-    news.silences = sum.silences;
-    news.last = news.window;
+bool PartThreads::silent(const Ask& ask, const PartWord& sum, LastArrival& arrival) const {
+  if (sum.delivered != arrival.delivered) {
+    arrival.silences = sum.silences;
+    arrival.last = arrival.window;
   }
-  news.delivered = sum.delivered;
-  news.window = sum.next;
+  arrival.delivered = sum.delivered;
+  arrival.window = sum.next;
   if (sum.finished < ask.flows && sum.next == INT64_MAX) return true;
-  if (patience_ == INT64_MAX) return sum.silences - news.silences > ask.flows;
+  if (patience_ == INT64_MAX) return sum.silences - arrival.silences > ask.flows;
   const Ps window = members_.size() > 1 ? split_.lookahead : 0;
-  return !sum.changes && sum.finished < ask.flows && sum.next - news.last + window > patience_;
+  return !sum.changes && sum.finished < ask.flows && sum.next - arrival.last + window > patience_;
 }
 
 /// A part on its own may stop within a window.
@@ -109,16 +109,16 @@ PartThreads::Why PartThreads::run_windows(std::uint32_t number) {
   Member& m = *members_[number];
   RunningPart& part = *m.part;
   const Ask ask = ask_;
-  News news{ask.from, ask.from, 0, 0};
+  LastArrival arrival{ask.from, ask.from, 0, 0};
   for (;; m.turn ^= 1) {
     speak(number, words_[m.turn][number]);
-    meeting_.arrive_and_wait(m.look);
+    between_windows_.arrive_and_wait(m.look);
     const PartWord sum = add(words_[m.turn]);
     if (number == 0) sum_ = sum;
     const bool all = ask.until == Until::kAllEnded, done = all && sum.finished == ask.flows;
     const Ps last = done ? std::min(ask.limit, sum.end + after_) : ask.limit;
     if (!all && (sum.ended_blocks > 0 || sum.silences != ask.silences)) return Why::kReached;
-    const bool still = all && silent(ask, sum, news);
+    const bool still = all && silent(ask, sum, arrival);
     if (still || sum.stop || sum.next > last || sum.next == INT64_MAX) {
       if (done) part.network.close(last + 1);
       return done ? Why::kReached : still ? Why::kSilent : Why::kLimit;
@@ -139,7 +139,7 @@ void PartThreads::run_window(std::uint32_t number, Ps end, bool done, const Ask&
   Member& m = *members_[number];
   RunningPart& part = *m.part;
   for (const auto& from : members_) {
-    std::vector<Packet>& box = from->mail.box(m.turn ^ 1, number);
+    std::vector<Packet>& box = from->outbox.box(m.turn ^ 1, number);
     for (const Packet& p : box) part.network.receive(p);
     box.clear();
   }
@@ -148,14 +148,14 @@ void PartThreads::run_window(std::uint32_t number, Ps end, bool done, const Ask&
     part.take(e);
   }
   m.turns = part.network.hand_over_until(end == INT64_MAX ? end : end + 1);
-  m.mailed = m.mail.close();
+  m.first_sent = m.outbox.close();
 }
 
 void PartThreads::speak(std::uint32_t number, PartWord& w) {
   const Member& m = *members_[number];
   const RunningPart& part = *m.part;
   w.now = m.now;
-  w.next = std::min({part.events.next_time(), m.mailed, m.turns});
+  w.next = std::min({part.events.next_time(), m.first_sent, m.turns});
   w.end = part.out.end.since_start().in_ps();
   w.finished = part.hosts.finished();
   w.delivered = part.hosts.delivered();

@@ -16,31 +16,31 @@ void grow(Control& c, const ControlSettings& s, double bytes) {
 }  // namespace
 
 // DCTCP. Control::a is alpha, b the bytes of a round, c the marked ones among them.
-void dctcp_ack(Control& c, const ControlSettings& s, const News& news) {
-  c.b += news.bytes;
-  c.c += news.marked;
-  if (news.marked > 0) c.slow_start = false;
-  if (news.all_before >= c.round_end) {
+void dctcp_ack(Control& c, const ControlSettings& s, const AckReport& report) {
+  c.b += report.bytes;
+  c.c += report.marked;
+  if (report.marked > 0) c.slow_start = false;
+  if (report.all_before >= c.round_end) {
     if (c.b > 0) c.a += s.dctcp_gain * (c.c / c.b - c.a);
     if (c.c > 0) c.window = std::max(s.packet_bytes, c.window * (1 - c.a / 2));
     c.b = c.c = 0;
-    c.round_end = news.next;
+    c.round_end = report.next;
   }
-  grow(c, s, c.slow_start ? news.bytes : s.packet_bytes * news.bytes / c.window);
+  grow(c, s, c.slow_start ? report.bytes : s.packet_bytes * report.bytes / c.window);
 }
 
 // CUBIC, in packets and seconds as in the RFC. Control::a is the window before the last decrease, b the time when the
 // cubic reaches it again, t1 the time of the decrease, d the end of slow start after a timeout.
-void cubic_ack(Control& c, const ControlSettings& s, const News& news) {
-  if (c.slow_start && (c.d == 0 || c.window < c.d)) return grow(c, s, news.bytes);
+void cubic_ack(Control& c, const ControlSettings& s, const AckReport& report) {
+  if (c.slow_start && (c.d == 0 || c.window < c.d)) return grow(c, s, report.bytes);
   c.slow_start = false;
-  const double at = static_cast<double>(news.now - c.t1 + c.base_rtt) * 1e-12 - c.b;
+  const double at = static_cast<double>(report.now - c.t1 + c.base_rtt) * 1e-12 - c.b;
   const double target = c.a + s.cubic_scale * at * at * at;
   const double window = c.window / s.packet_bytes;
   // In networks with microseconds of delay the cubic hardly moves, and TCP Reno's window grows faster (RFC 9438, 4.3).
   const double friendly = 3 * (1 - s.cubic_left) / (1 + s.cubic_left);
   grow(c, s,
-       std::max(target > window ? (target - window) * s.packet_bytes : 0.0, friendly * s.packet_bytes) * news.bytes /
+       std::max(target > window ? (target - window) * s.packet_bytes : 0.0, friendly * s.packet_bytes) * report.bytes /
            c.window);
 }
 
@@ -62,11 +62,11 @@ void dctcp_loss(Control& c, const ControlSettings& s, Ps now) {
 }
 
 // Swift, without its scaling of the target by hops and windows below one packet.
-void swift_ack(Control& c, const ControlSettings& s, const News& news) {
-  const auto delay = static_cast<double>(news.delay), target = static_cast<double>(s.target_delay);
-  if (delay < target) return grow(c, s, s.swift_additive * s.packet_bytes * news.bytes / c.window);
-  if (news.now - c.last_decrease < c.base_rtt + news.delay) return;
-  c.last_decrease = news.now;
+void swift_ack(Control& c, const ControlSettings& s, const AckReport& report) {
+  const auto delay = static_cast<double>(report.delay), target = static_cast<double>(s.target_delay);
+  if (delay < target) return grow(c, s, s.swift_additive * s.packet_bytes * report.bytes / c.window);
+  if (report.now - c.last_decrease < c.base_rtt + report.delay) return;
+  c.last_decrease = report.now;
   c.window =
       std::max(s.packet_bytes, c.window * std::max(1 - s.swift_beta * (delay - target) / delay, 1 - s.swift_most_cut));
 }
@@ -74,22 +74,22 @@ void swift_ack(Control& c, const ControlSettings& s, const News& news) {
 // HPCC: Li et al., "HPCC: high precision congestion control", SIGCOMM 2019, algorithm 1, with its constants. Switches
 // report the load of the fullest link as PINT (SIGCOMM 2020) does. Control::a is the reference window, stage counts
 // additive steps.
-void hpcc_ack(Control& c, const ControlSettings& s, const News& news) {
+void hpcc_ack(Control& c, const ControlSettings& s, const AckReport& report) {
   const double additive = s.max_window * (1 - s.hpcc_aim) / s.hpcc_flows;
-  c.b += (news.load - c.b) * std::min(1.0, news.bytes / c.window);
+  c.b += (report.load - c.b) * std::min(1.0, report.bytes / c.window);
   const double load = c.b;
   double window = 0;
   if (load >= s.hpcc_aim || c.stage >= s.hpcc_steps) {
     window = c.a / (load / s.hpcc_aim) + additive;
-    if (news.all_before >= c.round_end) c.stage = 0;
+    if (report.all_before >= c.round_end) c.stage = 0;
   } else {
     window = c.a + additive;
-    if (news.all_before >= c.round_end) ++c.stage;
+    if (report.all_before >= c.round_end) ++c.stage;
   }
   c.window = std::clamp(window, s.packet_bytes, s.max_window);
-  if (news.all_before >= c.round_end) {
+  if (report.all_before >= c.round_end) {
     c.a = c.window;
-    c.round_end = news.next;
+    c.round_end = report.next;
   }
   const double rate = c.window / static_cast<double>(s.network_rtt);
   c.gap = rate >= s.line_rate ? 0 : static_cast<Ps>(1024 / rate);

@@ -7,7 +7,7 @@ namespace busbar::routing {
 namespace {
 
 /// Blocks that are alike inside and have the same NICs cabled; GPUs in the same place have NICs in the same places.
-struct Sort {
+struct BlockKind {
   topology::ShapeId shape{};
   std::vector<std::uint32_t> cabled;                                        ///< places of NICs
   std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> nics = {};  ///< of the GPU at a place; only looked up
@@ -26,20 +26,20 @@ std::vector<std::uint32_t> cabled_places(const Router& router, const topology::B
 /// The NICs of every rank in the order of its channels.
 Csr<topology::DeviceId> nics_of(const Router& router, std::span<const topology::DeviceId> gpus) {
   const topology::Topology& t = router.topology();
-  std::vector<Sort> sorts;
+  std::vector<BlockKind> kinds;
   Csr<topology::DeviceId> out;
   topology::BlockId last = kNone<topology::BlockId>;
-  std::size_t sort = 0;
+  std::size_t kind = 0;
   for (const topology::DeviceId gpu : gpus) {
     const topology::Block& block = t.blocks()[index(t.block_of(gpu))];
     if (t.block_of(gpu) != last) {
       last = t.block_of(gpu);
       std::vector<std::uint32_t> cabled = cabled_places(router, block);
-      const auto alike = [&](const Sort& s) { return s.shape == block.shape && s.cabled == cabled; };
-      sort = static_cast<std::size_t>(std::find_if(sorts.begin(), sorts.end(), alike) - sorts.begin());
-      if (sort == sorts.size()) sorts.push_back({block.shape, std::move(cabled)});
+      const auto alike = [&](const BlockKind& s) { return s.shape == block.shape && s.cabled == cabled; };
+      kind = static_cast<std::size_t>(std::find_if(kinds.begin(), kinds.end(), alike) - kinds.begin());
+      if (kind == kinds.size()) kinds.push_back({block.shape, std::move(cabled)});
     }
-    const auto [entry, fresh] = sorts[sort].nics.try_emplace(index(gpu) - block.first_device);
+    const auto [entry, fresh] = kinds[kind].nics.try_emplace(index(gpu) - block.first_device);
     if (fresh) {
       for (const topology::DeviceId d : router.nearest_nics(gpu))
         entry->second.push_back(index(d) - block.first_device);

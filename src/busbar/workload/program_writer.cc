@@ -151,7 +151,7 @@ void ProgramWriter::also_after(program::OpId op) {
   ++program_.deps.begin.back();
 }
 
-void ProgramWriter::also_after(Promise promise) { also_after(promised(promise)); }
+void ProgramWriter::also_after(PendingTransfer promise) { also_after(promised(promise)); }
 
 void ProgramWriter::set_position(std::uint32_t micro_batch, std::uint32_t layer) {
   micro_batch_ = static_cast<std::uint16_t>(micro_batch);

@@ -53,7 +53,7 @@ struct ControlSettings {
 };
 
 /// What an answer of the receiver reports.
-struct News {
+struct AckReport {
   Ps now = 0;
   Ps delay = 0;                            ///< time in queues, both ways
   double bytes = 0;                        ///< newly acknowledged
@@ -81,7 +81,7 @@ struct Control {
 
 /// A flow begins. `bdp`: bytes in flight that fill its own idle route.
 void begin(Control& c, const ControlSettings& s, Ps now, Ps base_rtt, double bdp);
-void on_ack(Control& c, const ControlSettings& s, const News& news);
+void on_ack(Control& c, const ControlSettings& s, const AckReport& report);
 /// A packet was trimmed or lost.
 void on_loss(Control& c, const ControlSettings& s, Ps now, double bytes, double in_flight);
 void on_timeout(Control& c, const ControlSettings& s, Ps now);

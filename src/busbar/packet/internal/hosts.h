@@ -140,7 +140,7 @@ class Hosts {
     std::uint32_t trimmed = 0;  ///< packets whose payload is still to come. Until then each arrival is answered:
                                 ///< headers overtake data, and the sender could wait for data that nothing reports
   };
-  enum class PathNews : std::uint8_t { kClean, kMarked, kTrimmed, kLost };
+  enum class PathReport : std::uint8_t { kClean, kMarked, kTrimmed, kLost };
   struct Ring {
     std::uint32_t head = kNone32, tail = kNone32;
   };
@@ -209,7 +209,7 @@ class Hosts {
   std::uint32_t pick_sequence(std::uint32_t slot, std::uint8_t& flags);
   static bool take_good(Paths& paths, std::uint32_t& path);
   std::uint32_t next_path(std::uint32_t slot);
-  void note_path(std::uint32_t slot, std::uint32_t path, PathNews news);
+  void note_path(std::uint32_t slot, std::uint32_t path, PathReport report);
   void note_used(std::uint32_t slot, const Packet& sent);
   void lost_in_gap(std::uint32_t slot, std::uint32_t seq, Ps now);
   void find_gaps(std::uint32_t slot, std::uint32_t arrived, Ps now);

@@ -17,8 +17,8 @@
 #include "busbar/base/random.h"
 #include "busbar/packet/internal/event_queue.h"
 #include "busbar/packet/internal/lanes.h"
-#include "busbar/packet/internal/mail.h"
 #include "busbar/packet/internal/network_options.h"
+#include "busbar/packet/internal/outbox.h"
 #include "busbar/packet/internal/port.h"
 #include "busbar/packet/internal/split.h"
 #include "busbar/packet/internal/wiring.h"
@@ -56,8 +56,8 @@ class Network {
   [[gnu::always_inline]] void depart(std::uint32_t wire, Ps now);
   /// Prefetches the data of the next arrivals into the cache; changes nothing.
   void foresee();
-  /// From now on this holds only `part`; packets to other parts leave by `mail`.
-  void join(const NetworkPart& part, Mail& mail);
+  /// From now on this holds only `part`; packets to other parts leave by `outbox`.
+  void join(const NetworkPart& part, Outbox& outbox);
   /// At wires to other parts, sends every packet whose turn came before `end`, the end of a window. Returns when the
   /// next turn comes, INT64_MAX if nothing waits.
   Ps hand_over_until(Ps end);
@@ -194,7 +194,7 @@ class Network {
   EventQueue& events_;
   const NetworkOptions options_;
   Hosts& hosts_;
-  Mail* mail_ = nullptr;  ///< only if there are several parts
+  Outbox* outbox_ = nullptr;  ///< only if there are several parts
   const NetworkPart* part_ = nullptr;
   std::vector<std::uint32_t> waiting_;  ///< wires to other parts at which packets wait
   bool eager_;

@@ -11,9 +11,9 @@
 namespace busbar::packet {
 
 template <class Hosts>
-void Network<Hosts>::join(const NetworkPart& part, Mail& mail) {
+void Network<Hosts>::join(const NetworkPart& part, Outbox& outbox) {
   part_ = &part;
-  mail_ = &mail;
+  outbox_ = &outbox;
   for (std::uint32_t w = 0; w < ports_.size(); ++w) {
     const Wire& x = wiring_.wires()[w];
     ports_[w].remote = part.owns(x.from) && !part.owns(x.to);
@@ -22,7 +22,7 @@ void Network<Hosts>::join(const NetworkPart& part, Mail& mail) {
 
 template <class Hosts>
 void Network<Hosts>::hand_over(Port& o, Id id) {
-  mail_->put(part_->split->of(o.to), pool_[id]);
+  outbox_->put(part_->split->of(o.to), pool_[id]);
   pool_.give(id);
 }
 

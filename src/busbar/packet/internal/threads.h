@@ -8,8 +8,8 @@
 #include <optional>
 #include <thread>
 
-#include "busbar/packet/internal/meeting.h"
 #include "busbar/packet/internal/running_part.h"
+#include "busbar/packet/internal/spin_barrier.h"
 
 namespace busbar::packet {
 
@@ -65,7 +65,7 @@ class PartThreads {
     std::uint64_t flows = 0, silences = 0;  ///< of all parts, so far
   };
   /// When packets last arrived, as far as a part has looked.
-  struct News {
+  struct LastArrival {
     Ps window = 0, last = 0;  ///< start of the window before; of the last one with an arrival
     std::uint64_t delivered = 0, silences = 0;
   };
@@ -73,20 +73,21 @@ class PartThreads {
   struct Member {
     std::unique_ptr<Wiring> wiring;  ///< the part's own if faults change routes: each part does so in its own time
     std::unique_ptr<RunningPart> part;
-    Mail mail;
+    Outbox outbox;
     Ps now = 0;
-    Ps mailed = INT64_MAX;                              ///< first arrival of the packets sent in the last window
-    Ps turns = INT64_MAX;                               ///< next turn of a packet that waits to go to another part
-    std::uint32_t turn = 0;                             ///< which of the two sets of words is in use, as in Mail
-    std::chrono::nanoseconds look = Meeting::kLongest;  ///< how long its thread looks for the others before it sleeps
-    std::exception_ptr failed{};                        ///< what its thread threw: all end, and run() throws it
+    Ps first_sent = INT64_MAX;  ///< first arrival of the packets sent in the last window
+    Ps turns = INT64_MAX;       ///< next turn of a packet that waits to go to another part
+    std::uint32_t turn = 0;     ///< which of the two sets of words is in use, as in Outbox
+    std::chrono::nanoseconds look =
+        SpinBarrier::kLongest;    ///< how long its thread looks for the others before it sleeps
+    std::exception_ptr failed{};  ///< what its thread threw: all end, and run() throws it
   };
   void wait_for_runs(std::uint32_t number);
   Why run_windows(std::uint32_t number);
   void run_window(std::uint32_t number, Ps end, bool done, const Ask& ask);
   void speak(std::uint32_t number, PartWord& word);
   static PartWord add(const std::vector<PartWord>& words);
-  bool silent(const Ask& ask, const PartWord& sum, News& news) const;
+  bool silent(const Ask& ask, const PartWord& sum, LastArrival& arrival) const;
   bool ends_early(const Ask& ask, const RunningPart& part, bool all_ended) const;
 
   const NetworkSplit split_;
@@ -96,7 +97,7 @@ class PartThreads {
   const Ps after_, patience_;
   std::vector<std::unique_ptr<Member>> members_;
   std::array<std::vector<PartWord>, 2> words_;
-  Meeting gate_, meeting_;  ///< before a run; between windows
+  SpinBarrier gate_, between_windows_;  ///< before a run; between windows
   std::vector<std::thread> threads_;
   std::vector<std::uint32_t> parts_in_block_;  ///< parts to which flows of the block are under way
   std::vector<EndedBlock> last_in_block_, ended_;

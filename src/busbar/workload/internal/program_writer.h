@@ -95,7 +95,7 @@ enum class Label : std::uint16_t {
 };
 
 /// A transfer that may not be written yet and that an operation waits for: (direction, virtual stage, micro-batch).
-struct Promise {
+struct PendingTransfer {
   std::uint32_t key = 0;
 };
 
@@ -113,10 +113,12 @@ class ProgramWriter {
                            program::CallId call, std::initializer_list<program::OpId> after);
   /// Adds a dependency to the last operation written.
   void also_after(program::OpId op);
-  void also_after(Promise promise);
-  void keep(Promise promise, program::OpId op) { kept_[promise.key] = op; }
+  void also_after(PendingTransfer promise);
+  void keep(PendingTransfer promise, program::OpId op) { kept_[promise.key] = op; }
   /// The promise as a value for `entry` of a pass.
-  static program::OpId promised(Promise promise) { return static_cast<program::OpId>(promise.key | kPromiseBit); }
+  static program::OpId promised(PendingTransfer promise) {
+    return static_cast<program::OpId>(promise.key | kPromiseBit);
+  }
 
   static constexpr std::uint32_t kNoPass = 0xffff'ffffu;
   /// Begins a pass: operations written until end_pass() may be repeated. They may depend on each other and on

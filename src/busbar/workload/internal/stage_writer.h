@@ -195,7 +195,7 @@ class StageWriter {
   std::array<program::OpId, kHidden> hidden_;           ///< of pairs of passes, the oldest exchange first
   program::OpId blocking_send_ = kNone<program::OpId>;  ///< without p2p overlap all later operations wait for it
   bool receiving_ = false, receiving_pair_ = false;
-  Promise awaited_, awaited_pair_;
+  PendingTransfer awaited_, awaited_pair_;
   program::OpId last_compute_ = kNone<program::OpId>, last_dp_ = kNone<program::OpId>;
   std::vector<Written> written_;
   std::vector<HeldSend> held_;

@@ -6,11 +6,11 @@
 
 namespace busbar::lowering {
 
-struct Ground {
+struct TestNetwork {
   topology::Topology topology;
   routing::Router router;
   routing::Placement placement;
-  explicit Ground(topology::Topology t)
+  explicit TestNetwork(topology::Topology t)
       : topology(std::move(t)),
         router(topology, topology::RoutingPolicy::kStatic),
         placement(router, topology.gpus()) {}

@@ -13,9 +13,9 @@ namespace busbar::packet {
 /// The packets that one part has sent to each other part. There are two sets, used in turn: the sender fills one while
 /// the receivers empty the other. So one barrier of the threads per window of time is enough. Packet::time is the
 /// arrival time, Packet::wire the wire it arrives on.
-class Mail {
+class Outbox {
  public:
-  explicit Mail(std::uint32_t parts) {
+  explicit Outbox(std::uint32_t parts) {
     for (auto& set : boxes_) set.resize(parts);
   }
   void put(std::uint32_t part, const Packet& p) {

@@ -10,10 +10,11 @@ namespace busbar::packet {
 
 /// Like std::barrier, but a thread looks for the others for a while before it sleeps. To sleep and to be woken takes
 /// tens of microseconds, as long as the work between two meetings of the parts of a network. A thread that looked in
-/// vain looks half as long the next time, so on busy cores this costs little. Measured: docs/decisions/064-what-made-it-fast.md.
-class Meeting {
+/// vain looks half as long the next time, so on busy cores this costs little. Measured:
+/// docs/decisions/064-what-made-it-fast.md.
+class SpinBarrier {
  public:
-  explicit Meeting(std::uint32_t members) : members_(members) {}
+  explicit SpinBarrier(std::uint32_t members) : members_(members) {}
 
   /// `look` belongs to the calling thread: how long it looks before it sleeps.
   void arrive_and_wait(std::chrono::nanoseconds& look) {
