@@ -34,8 +34,8 @@ constexpr ForeignFlag kForeign[] = {
     {kMegatron, "optimizer-cpu-offload", "--offload", "", "optimizer"},
     {kMegatron, "bf16", "--precision", "", "bf16"},
     {kMegatron, "fp16", "--precision", "", "fp16"},
-    {kMegatron, "fp8-format", "--precision", "e4m3", "fp8"},
     {kMegatron, "fp8-format", "--precision", "hybrid", "fp8"},
+    {kMegatron, "fp8-format", "--precision", "e4m3", "fp8"},
     {kMegatron, "fp4-format", "--precision", "e2m1", "fp4"},
     {kMegatron, "recompute-activations", "--recompute", "", "selective"},
     {kMegatron, "grad-reduce-in-bf16", "--set", "", "layout.gradient_bytes=2"},
@@ -157,6 +157,14 @@ std::string flag_of_program(std::string_view program, std::string_view ours) {
     return f.program == program && f.ours == ours && f.takes_any() && f.our_value == "*";
   });
   return row == std::end(kForeign) ? "" : "--" + std::string(row->name);
+}
+
+std::string words_of_program(std::string_view program, std::string_view ours, std::string_view our_value) {
+  const auto row = std::find_if(std::begin(kForeign), std::end(kForeign), [&](const ForeignFlag& f) {
+    return f.program == program && f.ours == ours && f.our_value == our_value && !f.takes_any();
+  });
+  if (row == std::end(kForeign)) return "";
+  return "--" + std::string(row->name) + (row->is_switch() ? "" : " " + std::string(row->value));
 }
 
 }  // namespace busbar::questions

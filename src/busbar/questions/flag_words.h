@@ -35,4 +35,7 @@ std::string our_value(const ForeignFlag& row, const std::string& theirs);
 /// "--tensor-model-parallel-size": the flag of `program` that takes the value of `ours`, or empty.
 std::string flag_of_program(std::string_view program, std::string_view ours);
 
+/// "--cp-comm-type a2a": what sets `ours` to `our_value` in `program`, by its first row; empty: nothing does.
+std::string words_of_program(std::string_view program, std::string_view ours, std::string_view our_value);
+
 }  // namespace busbar::questions

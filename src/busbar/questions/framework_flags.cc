@@ -35,6 +35,39 @@ std::string megatron_modules(const workload::RecomputeModules& m, char between) 
   return s;
 }
 
+/// "--bf16 --fp8-format hybrid": Megatron's own kinds of precision are over one of 16 bits.
+std::string megatron_precision(workload::Precision precision) {
+  const auto words = [](workload::Precision p) {
+    return " " + words_of_program(kMegatron, "--precision", workload::name_of(p));
+  };
+  const bool of_16_bits = precision == workload::Precision::kBf16 || precision == workload::Precision::kFp16;
+  return (of_16_bits ? "" : words(workload::Precision::kBf16)) + words(precision);
+}
+
+/// Keys that Megatron has a flag for, where they differ from what it does without.
+std::string megatron_settings(const workload::ModelSpec& model, const workload::LayoutSpec& l) {
+  const bool experts = model.moe.experts > 0 && l.ep > 1;
+  const bool shards = l.sharding.zero > 0;
+  const std::pair<std::string, bool> keys[] = {
+      {"sequence_parallel=true", l.tp > 1 && l.sequence_parallel},
+      {"overlap.tp=true", l.tp > 1 && l.overlap.tp},
+      {std::string("context=") + workload::name_of(l.context),
+       l.cp > 1 && l.context != workload::ContextParallel::kRing},
+      {std::string("expert_exchange=") + workload::name_of(l.experts.exchange), experts},
+      {"gradient_bytes=2", l.exchange.gradient_bytes == 2},
+      {"parameter_bytes=1", l.exchange.parameter_bytes == 1},
+      {"attention=unfused", l.attention == workload::AttentionKernel::kUnfused},
+      {"cuda_graphs=true", l.cuda_graphs},
+      {"overlap.grad_reduce=true", l.overlap.grad_reduce},
+      {"overlap.param_gather=true", shards && l.overlap.param_gather},
+      {"rank_order=" + workload::name_of(l.rank_order), l.rank_order == workload::kTpCpPpDp}};
+  std::string s;
+  for (const auto& [key, differs] : keys)
+    if (differs) s += " " + words_of_program(kMegatron, "--set", "layout." + key);
+  if (experts && l.expert_tensor() != l.tp) s += fmt::format(" --expert-tensor-parallel-size {}", l.expert_tensor());
+  return s;
+}
+
 std::string megatron_flags(const workload::ModelSpec& model, const workload::LayoutSpec& l) {
   Settings settings{{"--tp", l.tp},
                     {"--pp", l.pp},
@@ -44,17 +77,14 @@ std::string megatron_flags(const workload::ModelSpec& model, const workload::Lay
                     {"--seq", l.batch.seq}};
   if (l.vpp > 1) settings.emplace_back("--vpp", l.vpp);
   if (l.ep > 1) settings.emplace_back("--ep", l.ep);
-  std::string s = named("Megatron-LM", settings, ' ');
-  if (l.tp > 1 && l.sequence_parallel) s += " --sequence-parallel";
-  if (l.sharding.zero == 1) s += " --use-distributed-optimizer";
+  std::string s = named(kMegatron, settings, ' ') + megatron_precision(l.precision);
+  if (l.sharding.zero > 0) s += " " + words_of_program(kMegatron, "--zero", "1");
   if (l.sharding.zero >= 2)
-    s += fmt::format(" --use-distributed-optimizer --use-megatron-fsdp --data-parallel-sharding-strategy {}",
-                     l.sharding.zero == 2 ? "optim_grads" : "optim_grads_params");
-  if (l.overlap.grad_reduce) s += " --overlap-grad-reduce";
-  if (l.sharding.zero > 0 && l.overlap.param_gather) s += " --overlap-param-gather";
+    s += " " + words_of_program(kMegatron, "--zero", "0") + " " +
+         words_of_program(kMegatron, "--zero", std::to_string(l.sharding.zero));
+  s += megatron_settings(model, l);
   if (l.recomputation.kind == workload::Recompute::kSelective)
     s += " --recompute-granularity selective --recompute-modules " + megatron_modules(l.recomputation.modules, ' ');
-  if (l.rank_order == workload::kTpCpPpDp) s += " --use-tp-pp-dp-mapping";
   if (l.recomputation.kind == workload::Recompute::kFull)
     s += " --recompute-granularity full --recompute-method uniform --recompute-num-layers 1";
   if (l.offload.optimizer)

@@ -139,7 +139,7 @@ const std::vector<std::string>& megatron_harmless() {
                                     "normalization",
                                     "num-workers",
                                     "optimizer",
-                                    "optimizer-offload-fraction",
+
                                     "override-opt-param-scheduler",
                                     "overlap-cpu-optimizer-d2h-h2d",
                                     "overwrite-finetune",
@@ -269,6 +269,11 @@ Status read_layout_defaults(JobKeys& k) {
   }
   if (const auto n = k.take("cpu-offloading-num-layers")) k.set("layout.offload.activations", "true", k.place(*n));
   k.take("offload-modules");
+  if (const auto share = k.take("optimizer-offload-fraction")) {
+    double part = 0;
+    if (share->values.size() != 1 || !is_number(share->values[0], part) || part != 1)
+      return invalid("offload of a part of the optimizer is not modelled; write 1.0", k.place(*share));
+  }
   if (k.number("layout.ep").value_or(1) > 1) {
     k.set_unless("layout.expert_tp", k.has("layout.tp") ? k.word("layout.tp") : "1");
     if (!k.has("layout.expert_exchange"))
