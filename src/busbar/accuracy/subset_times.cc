@@ -3,17 +3,14 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <cstdlib>
-#include <iterator>
 #include <map>
 #include <optional>
-#include <sstream>
 
 #include "busbar/accuracy/localize.h"
 #include "busbar/accuracy/results_file.h"
 #include "busbar/base/csv.h"
 #include "busbar/base/input.h"
-#include "busbar/base/text.h"
+#include "busbar/formats/copy_matrix.h"
 
 namespace busbar::accuracy {
 namespace {
@@ -133,36 +130,32 @@ Result<std::vector<SubsetTime>> of_table(const CsvTable& t, const Subsets& subse
   return out;
 }
 
-/// "D\D 0 1 2 3" or "0 1 2 3", then a line per GPU with its number and a rate for each.
-Result<std::vector<SubsetTime>> of_matrix(std::string_view text, const std::string& file, const Subsets& subsets) {
-  std::vector<SubsetTime> out;
-  std::size_t columns = 0, row = 0;
-  int line = 0;
-  for (const std::string_view whole : split_at(text, '\n')) {
-    ++line;
-    std::istringstream in{std::string(whole)};
-    std::vector<std::string> words{std::istream_iterator<std::string>(in), {}};
-    if (!words.empty() && words.front() == "D\\D") words.erase(words.begin());
-    if (columns == 0) {
-      std::size_t n = 0;
-      while (n < words.size() && words[n] == std::to_string(n)) ++n;
-      if (n >= 2 && n == words.size()) columns = n;
-      continue;
-    }
-    if (words.size() != columns + 1 || words.front() != std::to_string(row)) break;
-    for (std::size_t c = 0; c < columns; ++c) {
-      char* end = nullptr;
-      const double rate = std::strtod(words[c + 1].c_str(), &end);
-      if (c == row || end == words[c + 1].c_str() || rate <= 0) continue;  // the diagonal, or N/A
-      BUSBAR_ASSIGN(SubsetTime m,
-                    subsets.pair(static_cast<std::uint32_t>(row), static_cast<std::uint32_t>(c), {file, line, 0, ""}));
-      m.us_per_byte = 1e-3 / rate;
-      m.file = file;
-      m.line = line;
-      out.push_back(std::move(m));
-    }
-    ++row;
+/// Rates between GPUs: with P2P on, if the file says so. Null: there are none.
+const formats::CopyMatrix* rates_of(const formats::CopyTest& test) {
+  const formats::CopyMatrix* first = nullptr;
+  for (const formats::CopyMatrix& m : test.matrices) {
+    if (m.title.find("Connectivity") != m.title.npos || m.title.find("Latency") != m.title.npos) continue;
+    if (m.title.find("P2P=Enabled") != m.title.npos) return &m;
+    if (first == nullptr) first = &m;
   }
+  return first;
+}
+
+Result<std::vector<SubsetTime>> of_matrix(std::string_view text, const std::string& file, const Subsets& subsets) {
+  BUSBAR_ASSIGN(const formats::CopyTest test, formats::read_copy_matrices(text, file));
+  std::vector<SubsetTime> out;
+  const formats::CopyMatrix* const m = rates_of(test);
+  const auto gpus = static_cast<std::uint32_t>(m == nullptr ? 0 : m->cells.size());
+  for (std::uint32_t a = 0; a < gpus; ++a)
+    for (std::uint32_t b = 0; b < gpus; ++b) {
+      if (a == b || m->cells[a][b] <= 0) continue;
+      const int line = m->first_line + 1 + static_cast<int>(a);
+      BUSBAR_ASSIGN(SubsetTime t, subsets.pair(a, b, {file, line, 0, ""}));
+      t.us_per_byte = 1e-3 / m->cells[a][b];
+      t.file = file;
+      t.line = line;
+      out.push_back(std::move(t));
+    }
   return out;
 }
 

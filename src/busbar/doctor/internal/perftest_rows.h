@@ -4,6 +4,8 @@
 #include <string>
 #include <string_view>
 
+#include "busbar/formats/perftest.h"
+
 namespace busbar::doctor {
 
 /// Follows the lines of a text.
@@ -14,9 +16,7 @@ class PerftestRows {
   std::string said_by(std::string_view line);
 
  private:
-  std::string device_;
-  double gigabits_ = 0;     ///< of the table's unit; 0: outside a table
-  bool both_ways_ = false;  ///< the rows are sums of two directions
+  formats::PerftestLines lines_;
 };
 
 }  // namespace busbar::doctor
