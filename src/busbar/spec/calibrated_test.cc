@@ -65,7 +65,7 @@ TEST(Calibrated, FactorsApplyToLatenciesAndRates) {
 TEST(Calibrated, MeasuredTablesAreGivenBack) {
   const program::CallTraits call{collectives::Collective::kAllGather, 16,   true,
                                  "hierarchical(nvls,tree) simple",    4096, 0.125};
-  const std::string text = measured_yaml({{"my \\ \"a\".txt", {{call, 30.5, 28}}}});
+  const std::string text = measured_yaml({{"my \\ \"a\".txt", {{call, 30.5, 28}}, 4, 9, "2026-11-20"}});
   const auto map = YamlDocument::parse(text, "t");
   ASSERT_TRUE(map.ok()) << map.error().text();
   const auto read = read_measured_tables(*map->root().find("measured"));

@@ -8,6 +8,7 @@ namespace busbar::spec {
 namespace {
 
 constexpr std::size_t kMostCalls = 1000;  // 0.2 s to read
+constexpr int kMostLines = 1'000'000'000;
 
 /// In double quotes.
 std::string in_quotes(const std::string& text) {
@@ -41,6 +42,9 @@ Result<MeasuredTable> read_table(const YamlNode& map) {
   std::string op;
   MapReader r = sourced(map);
   r.required("table", &YamlNode::as_string, out.source);
+  r.optional("first_line", &YamlNode::as_int, out.first_line, 1, kMostLines);
+  r.optional("last_line", &YamlNode::as_int, out.last_line, 1, kMostLines);
+  r.optional("date", &YamlNode::as_string, out.date);
   r.required("collective", &YamlNode::as_string, op);
   r.required("ranks", &YamlNode::as_int, common.ranks, 2, 1'000'000);
   r.required("several_nodes", &YamlNode::as_bool, common.several_nodes);
@@ -67,11 +71,14 @@ Result<std::vector<MeasuredTable>> read_measured_tables(const YamlNode& list) {
 }
 
 std::string measured_yaml(const std::vector<MeasuredTable>& tables) {
-  std::string out = "measured:\n";
+  std::string out = tables.empty() ? "" : "measured:\n";
   for (const MeasuredTable& t : tables) {
     const program::CallTraits& c = t.calls.front().call;
-    out += fmt::format("  - table: {}\n    collective: {}\n    ranks: {}\n    several_nodes: {}\n    calls:\n",
-                       in_quotes(t.source), collectives::name_of(c.op), c.ranks, c.several_nodes);
+    out += fmt::format("  - table: {}\n", in_quotes(t.source));
+    if (t.first_line > 0) out += fmt::format("    first_line: {}\n    last_line: {}\n", t.first_line, t.last_line);
+    if (!t.date.empty()) out += fmt::format("    date: {}\n", in_quotes(t.date));
+    out += fmt::format("    collective: {}\n    ranks: {}\n    several_nodes: {}\n    calls:\n",
+                       collectives::name_of(c.op), c.ranks, c.several_nodes);
     for (const program::MeasuredCall& m : t.calls)
       out += fmt::format("      - {{size: {:.0f}B, us: {:.6g}, modelled_us: {:.6g}, bytes_share: {:.4f}, way: {}}}\n",
                          m.call.bytes, m.us, m.modelled_us, m.call.bytes_share, in_quotes(m.call.way));

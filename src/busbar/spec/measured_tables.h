@@ -11,8 +11,10 @@
 namespace busbar::spec {
 
 struct MeasuredTable {
-  std::string source;  ///< "all_gather.txt, 28 sizes"
+  std::string source;  ///< "all_gather.txt"
   std::vector<program::MeasuredCall> calls;
+  int first_line = 0, last_line = 0;  ///< of the source; 0: not known
+  std::string date{};                 ///< of the measurement: "2026-11-24"; empty: not known
 };
 
 Result<std::vector<MeasuredTable>> read_measured_tables(const YamlNode& list);
