@@ -19,16 +19,17 @@ constexpr double kBrokenRate = 0.6, kBrokenLatency = 1.6, kBrokenUs = 100;
 
 /// A table whose calls were modelled, by size.
 struct FittedTable {
-  std::string file;
+  MeasuredAt at;
   std::vector<program::MeasuredCall> calls;
 };
 
 /// The machine without measured tables, which stay apart.
 class BareMachine {
  public:
-  /// A requested launch time becomes the machine's own.
-  Status open(const ExpectOptions& options) {
+  /// A requested launch time becomes the machine's own. `set`: more keys, as --set takes them.
+  Status open(const ExpectOptions& options, const std::vector<std::string>& set) {
     spec::Overrides overrides = options.overrides;
+    overrides.set.insert(overrides.set.end(), set.begin(), set.end());
     if (options.policy.launch)
       overrides.set.push_back(fmt::format("protocol.launch={}ps", options.policy.launch->in_ps()));
     const Result<std::string> text = spec::cluster_text(options.cluster, overrides, measured_);
@@ -130,7 +131,7 @@ void add_contradictions(const std::vector<FittedTable>& tables, Calibration& out
             out.contradictions.push_back(fmt::format("{} of {} over {} ranks: {:.4g} us in {}, {:.4g} us in {}",
                                                      collectives::name_of(x.call.op),
                                                      format_binary_size(static_cast<std::uint64_t>(x.call.bytes)),
-                                                     x.call.ranks, x.us, tables[a].file, y.us, tables[b].file));
+                                                     x.call.ranks, x.us, tables[a].at.file, y.us, tables[b].at.file));
 }
 
 /// The tables of the file without calls that were measured again, then the new ones.
@@ -147,7 +148,7 @@ std::vector<spec::MeasuredTable> all_tables(const std::vector<spec::MeasuredTabl
     std::erase_if(t.calls, again);
     if (!t.calls.empty()) out.push_back(std::move(t));
   }
-  for (const FittedTable& t : fitted) out.push_back({t.file, t.calls});
+  for (const FittedTable& t : fitted) out.push_back({t.at.file, t.calls, t.at.first_line, t.at.last_line, t.at.date});
   return out;
 }
 
@@ -189,18 +190,6 @@ Calibration does_not_fit(Calibration out) {
   return out;
 }
 
-/// Error: the results name GPUs of another product.
-Status check_product(const OwnResults& t, const spec::Cluster& cluster) {
-  const std::string preset = proposed_cluster(t.results);
-  if (preset.empty()) return {};
-  spec::Overrides catalog_only;
-  catalog_only.catalog = t.options.overrides.catalog;
-  const Result<spec::Cluster> named = spec::load_cluster(preset, catalog_only);
-  if (!named.ok() || named->gpu_part == cluster.gpu_part || cluster.gpu_part.empty()) return {};
-  return invalid(fmt::format("it was measured on {}, the machine has {}", named->gpu_part, cluster.gpu_part),
-                 {"", 0, 0, "--cluster"});
-}
-
 /// Models each table. Error: none can be of the machine.
 Result<std::vector<FittedTable>> model_tables(const std::vector<OwnResults>& tables, const BareMachine& bare,
                                               Calibration& out) {
@@ -211,7 +200,7 @@ Result<std::vector<FittedTable>> model_tables(const std::vector<OwnResults>& tab
         out.tables.emplace_back(CalibratedTable{t.file, collectives::name_of(t.options.op), 0, 0, {}});
     const Result<std::unique_ptr<predict::Predictor>> machine = bare.predictor(t);
     Status same = machine.ok() ? check_ranks(t.results, **machine) : Status(machine.error());
-    if (same.ok()) same = check_product(t, (*machine)->cluster());
+    if (same.ok()) same = check_product(t.results, (*machine)->cluster(), t.options.overrides.catalog);
     if (!same.ok()) {
       if (!refused) refused = same.error();
       row.unused.push_back({{}, same.error().message});
@@ -221,11 +210,93 @@ Result<std::vector<FittedTable>> model_tables(const std::vector<OwnResults>& tab
     out.inputs += (*machine)->cluster().text;
     out.launch_us = (*machine)->protocol().launch.in_us();
     BUSBAR_ASSIGN(std::vector<program::MeasuredCall> calls, modelled(t, **machine, row));
-    if (!calls.empty()) fitted.push_back({t.file, std::move(calls)});
+    MeasuredAt at = t.results.at;
+    at.file = t.file;
+    if (!calls.empty()) fitted.push_back({std::move(at), std::move(calls)});
   }
   if (refused && std::all_of(out.tables.begin(), out.tables.end(), [](const auto& t) { return t.ranks == 0; }))
     return *refused;
   return fitted;
+}
+
+/// Tables whose rates are far from those that tests of the links on their way give.
+void compare_with_links(const std::vector<FittedTable>& tables, const LinkFit& links, Calibration& out) {
+  constexpr double kDiffer = 1.25;
+  for (const FittedTable& t : tables) {
+    const char* const way = t.calls.front().call.several_nodes ? "rate of a NIC" : " between GPUs";
+    const double rates = 1 / took(t.calls, true);
+    if (rates < kDiffer && rates * kDiffer > 1) continue;
+    for (const FittedFigure& f : links.figures)
+      if (f.what.find(way) != f.what.npos)
+        out.contradictions.push_back(fmt::format("{} of {} reaches {:.0f} % of the rate that it has with the {} of {}",
+                                                 collectives::name_of(t.calls.front().call.op), in_words(t.at),
+                                                 100 * rates, f.what, f.source));
+  }
+}
+
+/// Where each fitted figure and table is from.
+std::string sources_of(const LinkFit& links, const std::vector<spec::MeasuredTable>& tables) {
+  std::string out = "# Fitted to measured results by busbar calibrate\n";
+  for (const FittedFigure& f : links.figures)
+    for (const std::string& key : f.keys) out += fmt::format("# {}: {}\n", key, f.source);
+  for (const spec::MeasuredTable& t : tables)
+    out += fmt::format("# measured {} over {} ranks: {}\n", collectives::name_of(t.calls.front().call.op),
+                       t.calls.front().call.ranks, in_words({t.source, t.first_line, t.last_line, t.date}));
+  return out;
+}
+
+/// The errors of the figures of links, where no table has any.
+void add_errors(const LinkFit& links, Calibration& out) {
+  std::vector<double> before;
+  for (const FittedFigure& f : links.figures)
+    if (f.after > 0) before.push_back(100 * std::abs(f.before / f.after - 1));
+  if (!before.empty()) out.before_percent = median_of(std::move(before));
+}
+
+Status fit_tables(const std::vector<OwnResults>& tables, const LinkFit& links, const BareMachine& bare,
+                  Calibration& out) {
+  BUSBAR_ASSIGN(const std::vector<FittedTable> fitted, model_tables(tables, bare, out));
+  if (fitted.empty() && links.figures.empty()) {
+    out = does_not_fit(std::move(out));
+    return {};
+  }
+  add_contradictions(fitted, out);
+  compare_with_links(fitted, links, out);
+  std::vector<program::MeasuredCall> calls;
+  for (const FittedTable& t : fitted) calls.insert(calls.end(), t.calls.begin(), t.calls.end());
+  out.share = 1 / took(calls, true);
+  out.latency = took(calls, false);
+  const std::vector<spec::MeasuredTable> all = all_tables(bare.measured(), fitted);
+  if (const auto before = spec::as_calls(bare.measured()), after = spec::as_calls(all); !fitted.empty()) {
+    out.before_percent = median_off(fitted, before.get());
+    out.after_percent = median_off(fitted, after.get());
+    add_quantities(fitted, *after, out);
+  }
+  for (const FittedTable& t : fitted)
+    if (std::string why = why_broken(t); !why.empty()) {
+      out.verdict = CalibrationVerdict::kBroken;
+      out.why = tables.size() > 1 ? t.at.file + ": " + why : why;
+      return {};
+    }
+  out.why = fitted.empty()
+                ? fmt::format("{} of links",
+                              links.figures.size() == 1 ? "1 figure" : fmt::format("{} figures", links.figures.size()))
+                : fmt::format("{:.0f} % of the expected rates, {:.0f} % of the latencies", out.share * 100,
+                              out.latency * 100);
+  out.overlay = sources_of(links, all) + bare.text() + spec::measured_yaml(all);
+  return {};
+}
+
+/// Results that bands of other machines call low are named.
+void name_slow(const std::vector<OwnResults>& tables, Calibration& out) {
+  for (const OwnResults& t : tables) {
+    const Result<Expectation> expected = expect_results(t.results, t.options);
+    if (expected.ok() && expected->table.verdict == Verdict::kLow)
+      out.why += fmt::format(
+          "; {} slower than comparable machines: {}; the overlay takes this for normal, so look for "
+          "a fault first",
+          tables.size() > 1 ? t.file : "this is", expected->table.why);
+  }
 }
 
 }  // namespace
@@ -236,39 +307,37 @@ const char* name_of(CalibrationVerdict verdict) {
   return kNames[static_cast<std::size_t>(verdict)];
 }
 
-Result<Calibration> calibrate(const std::vector<OwnResults>& tables) {
-  BareMachine bare;
-  BUSBAR_RETURN_IF_ERROR(bare.open(tables.front().options));
-  Calibration out;
-  BUSBAR_ASSIGN(const std::vector<FittedTable> fitted, model_tables(tables, bare, out));
-  if (fitted.empty()) return does_not_fit(std::move(out));
-  add_contradictions(fitted, out);
-  std::vector<program::MeasuredCall> calls;
-  for (const FittedTable& t : fitted) calls.insert(calls.end(), t.calls.begin(), t.calls.end());
-  out.share = 1 / took(calls, true);
-  out.latency = took(calls, false);
-  const std::vector<spec::MeasuredTable> all = all_tables(bare.measured(), fitted);
-  const auto before = spec::as_calls(bare.measured()), after = spec::as_calls(all);
-  out.before_percent = median_off(fitted, before.get());
-  out.after_percent = median_off(fitted, after.get());
-  add_quantities(fitted, *after, out);
-  for (const FittedTable& t : fitted)
-    if (std::string why = why_broken(t); !why.empty()) {
-      out.verdict = CalibrationVerdict::kBroken;
-      out.why = tables.size() > 1 ? t.file + ": " + why : why;
-      return out;
-    }
-  out.why =
-      fmt::format("{:.0f} % of the expected rates, {:.0f} % of the latencies", out.share * 100, out.latency * 100);
-  out.overlay = "# Fitted to measured results by busbar calibrate\n" + bare.text() + spec::measured_yaml(all);
-  for (const OwnResults& t : tables) {
-    const Result<Expectation> expected = expect_results(t.results, t.options);
-    if (expected.ok() && expected->table.verdict == Verdict::kLow)
-      out.why += fmt::format(
-          "; {} slower than comparable machines: {}; the overlay takes this for normal, so look for "
-          "a fault first",
-          tables.size() > 1 ? t.file : "this is", expected->table.why);
+Result<Calibration> calibrate(const std::vector<OwnResults>& tables, const std::vector<LinkTest>& tests,
+                              const ExpectOptions& machine) {
+  const ExpectOptions& options = tables.empty() ? machine : tables.front().options;
+  LinkFit links;
+  if (!tests.empty()) {
+    BUSBAR_ASSIGN(links, fit_links(tests, options.cluster, options.overrides));
   }
+  BareMachine bare;
+  BUSBAR_RETURN_IF_ERROR(bare.open(options, links.set));
+  if (!links.set.empty() && !bare.measured().empty())
+    return invalid(
+        "the file has tables that were measured on its links as they were; calibrate the machine without them, with "
+        "all "
+        "files at once",
+        {options.cluster, 0, 0, "measured"});
+  Calibration out;
+  out.figures = links.figures;
+  out.contradictions = links.contradictions;
+  add_errors(links, out);
+  BUSBAR_RETURN_IF_ERROR(fit_tables(tables, links, bare, out));
+  out.tables.insert(out.tables.end(), links.tables.begin(), links.tables.end());
+  if (tables.empty()) out.inputs += bare.text();
+  if (!links.broken.empty()) {
+    out.verdict = CalibrationVerdict::kBroken;
+    out.why = links.broken;
+    out.overlay.clear();
+  }
+  if (out.verdict == CalibrationVerdict::kDoesNotFit && tables.empty() && !out.tables.empty())
+    out.why = fmt::format("{}: {}: {}", out.tables.front().file, out.tables.front().collective,
+                          out.tables.front().unused.front().why);
+  if (out.verdict == CalibrationVerdict::kFits) name_slow(tables, out);
   return out;
 }
 

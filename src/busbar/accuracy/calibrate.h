@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "busbar/accuracy/expect.h"
+#include "busbar/accuracy/link_fit.h"
 
 namespace busbar::accuracy {
 
@@ -23,19 +24,6 @@ struct OwnResults {
   ExpectOptions options;
 };
 
-/// Sizes that are not used, with the reason.
-struct UnusedSizes {
-  std::vector<std::uint64_t> size_bytes;
-  std::string why;
-};
-
-struct CalibratedTable {
-  std::string file, collective;
-  std::uint32_t ranks = 0;
-  std::uint64_t used = 0;  ///< sizes
-  std::vector<UnusedSizes> unused;
-};
-
 /// A rate or a latency of the machine, relative to the expected one: nine tenths of what the tables allow.
 struct FittedQuantity {
   std::string what, collective;
@@ -50,18 +38,22 @@ struct Calibration {
   double launch_us = 0;                          ///< expected time before the first byte
   CalibrationVerdict verdict = CalibrationVerdict::kFits;
   std::string why;
-  std::vector<CalibratedTable> tables;
+  std::vector<CalibratedTable> tables;      ///< then tests of links
+  std::vector<FittedFigure> figures;        ///< of links
   std::vector<std::string> contradictions;  ///< sizes of one call for which two tables differ
   std::vector<FittedQuantity> quantities;
   std::string overlay;  ///< if it fits: the complete cluster file, with the flags and the measured tables
   std::string inputs;
 };
 
-/// Fits MeasuredCalls to all results. Tables that the cluster file already has stay, except for equal calls. `cluster`
-/// of all options is the same. Not used, and named: tables of more ranks than the machine has, or of other GPUs; sizes
-/// below the machine's floor; a size whose neighbours both differ from it by more than 1.5 times in the same direction.
-/// Broken: rates below 60 % at the sizes that rates bound, or latencies above 1.6 times and 100 us more. Error kInvalid
-/// if no table is of a number of ranks that the machine has.
-Result<Calibration> calibrate(const std::vector<OwnResults>& tables);
+/// Fits figures of links to `links` first, then MeasuredCalls to all results, as times of the machine with these
+/// figures. Tables that the cluster file already has stay, except for equal calls; with `links`, a file that has some
+/// is refused. `cluster` of all options is the same; `machine` is for links without tables. Not used, and named: tables
+/// of more ranks than the machine has, or of other GPUs; sizes below the machine's floor; a size whose neighbours both
+/// differ from it by more than 1.5 times in the same direction. Broken: rates below 60 % at the sizes that rates bound,
+/// or latencies above 1.6 times and 100 us more. Error kInvalid if no table is of a number of ranks that the machine
+/// has.
+Result<Calibration> calibrate(const std::vector<OwnResults>& tables, const std::vector<LinkTest>& links = {},
+                              const ExpectOptions& machine = {});
 
 }  // namespace busbar::accuracy

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <charconv>
 #include <iterator>
 #include <map>
@@ -32,6 +33,13 @@ Error several(const std::string& a, const std::string& b, Where where) {
   return invalid(fmt::format("the file holds {} and {}; one collective at a time", a, b), std::move(where));
 }
 
+/// One more line of a table.
+void add_line(int line, MeasuredAt& at) {
+  if (line <= 0) return;
+  at.first_line = at.first_line == 0 ? line : std::min(at.first_line, line);
+  at.last_line = std::max(at.last_line, line);
+}
+
 Result<CsvTable> csv_of(std::string_view text, const std::string& name) {
   BUSBAR_ASSIGN(CsvTable table, CsvTable::parse(text, name));
   if (table.column("size_bytes") == CsvTable::kAbsent || table.column("time_us") == CsvTable::kAbsent)
@@ -49,6 +57,7 @@ Result<MeasuredResults> from_csv(const CsvTable& table, const std::vector<std::s
   std::map<std::uint64_t, std::vector<double>> times;
   std::string collective;
   std::uint32_t ranks = 0;
+  MeasuredAt at;
   for (const std::size_t row : rows) {
     BUSBAR_ASSIGN(const auto size, table.number(row, "size_bytes"));
     BUSBAR_ASSIGN(const auto us, table.number(row, "time_us"));
@@ -65,8 +74,10 @@ Result<MeasuredResults> from_csv(const CsvTable& table, const std::vector<std::s
       if (gpus && *gpus >= 1) ranks = static_cast<std::uint32_t>(*gpus);
     }
     times[static_cast<std::uint64_t>(*size)].push_back(*us);
+    add_line(table.where(row, "").line, at);
   }
   MeasuredResults out{std::move(collective)};
+  out.at = std::move(at);
   out.ranks = ranks;
   return from_times(std::move(times), std::move(out), table.file());
 }
@@ -106,6 +117,7 @@ Result<MeasuredResults> from_tables(const formats::PerfResults& results, const s
     if (!t.ranks.empty()) out.product = t.ranks.front().product;
     if (!t.ranks.empty()) out.hosts = static_cast<std::uint32_t>(hosts.size());
     for (const formats::PerfRow& row : t.rows) {
+      add_line(row.line, out.at);
       out.reduction = row.op == "none" ? "" : row.op;
       out.root = row.root;
       for (const auto& half : {row.out_of_place, row.in_place}) {
@@ -222,6 +234,19 @@ Status add_file(const Input& input, MeasuredResults& all) {
   return {};
 }
 
+/// Adds the tables, or the tests of links, of one file.
+Status add_own(std::string_view text, const std::string& name, OwnFiles& out) {
+  if (looks_like_link_tests(text)) {
+    BUSBAR_ASSIGN(std::vector<LinkTest> links, read_link_tests(text, name));
+    std::move(links.begin(), links.end(), std::back_inserter(out.links));
+    return {};
+  }
+  BUSBAR_ASSIGN(std::vector<NamedResults> tables, tables_of(text, name));
+  for (NamedResults& t : tables) t.results.at.date = date_in(text, name);
+  std::move(tables.begin(), tables.end(), std::back_inserter(out.tables));
+  return {};
+}
+
 Error no_results(const std::string& name, const MeasuredResults& all) {
   std::string words;
   for (const ResultsFile& f : all.files)
@@ -254,9 +279,9 @@ Result<MeasuredResults> read_results(const std::string& name) {
   return from_times(std::move(times), std::move(all), name);
 }
 
-Result<std::vector<NamedResults>> read_result_tables(const std::string& name) {
+Result<OwnFiles> read_own_files(const std::string& name) {
   BUSBAR_ASSIGN(InputFiles files, InputFiles::open(name));
-  std::vector<NamedResults> out;
+  OwnFiles out;
   MeasuredResults none;  // files without results, for the message
   for (Result<std::optional<Input>> file = files.next(); !file.ok() || *file; file = files.next()) {
     if (!file.ok()) {
@@ -264,14 +289,12 @@ Result<std::vector<NamedResults>> read_result_tables(const std::string& name) {
       continue;
     }
     const Result<std::string> text = read_text(**file);
-    Result<std::vector<NamedResults>> read = text.ok() ? tables_of(*text, (*file)->name()) : text.error();
+    const Status read = text.ok() ? add_own(*text, (*file)->name(), out) : Status(text.error());
     if (!read.ok() && !files.several()) return read.error();
-    if (read.ok())
-      std::move(read->begin(), read->end(), std::back_inserter(out));
-    else
+    if (!read.ok())
       none.files.push_back({(*file)->name(), text.ok() ? what_else(*text, read.error()) : read.error().message, false});
   }
-  if (out.empty()) return no_results(name, none);
+  if (out.tables.empty() && out.links.empty()) return no_results(name, none);
   return out;
 }
 

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "busbar/accuracy/link_tests.h"
 #include "busbar/base/result.h"
 #include "busbar/collectives/schedule.h"
 
@@ -36,6 +37,7 @@ struct MeasuredResults {
   std::string reduction{};             ///< column redop: "sum"; empty: none
   int root = -1;                       ///< column root; -1: none
   std::vector<ResultsFile> files{};    ///< of a folder or an archive; empty for a file
+  MeasuredAt at{};                     ///< of the rows; nothing for a folder or an archive
 };
 
 /// A folder or an archive stands for its files, one log per host or rank, as one set: those with results must agree on
@@ -48,7 +50,12 @@ struct NamedResults {
   std::string file;
   MeasuredResults results;
 };
-/// The same where files may hold several operations and numbers of ranks: results of each on their own.
-Result<std::vector<NamedResults>> read_result_tables(const std::string& name);
+/// What a user measured on a machine.
+struct OwnFiles {
+  std::vector<NamedResults> tables;
+  std::vector<LinkTest> links;
+};
+/// The same where files may hold several operations and numbers of ranks, each on its own, or tests of links.
+Result<OwnFiles> read_own_files(const std::string& name);
 
 }  // namespace busbar::accuracy

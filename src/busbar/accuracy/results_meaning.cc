@@ -96,4 +96,15 @@ std::string proposed_cluster(const MeasuredResults& r) {
   return {};
 }
 
+Status check_product(const MeasuredResults& results, const spec::Cluster& cluster, const std::string& catalog) {
+  const std::string preset = proposed_cluster(results);
+  if (preset.empty()) return {};
+  spec::Overrides catalog_only;
+  catalog_only.catalog = catalog;
+  const Result<spec::Cluster> named = spec::load_cluster(preset, catalog_only);
+  if (!named.ok() || named->gpu_part == cluster.gpu_part || cluster.gpu_part.empty()) return {};
+  return invalid(fmt::format("it was measured on {}, the machine has {}", named->gpu_part, cluster.gpu_part),
+                 {"", 0, 0, "--cluster"});
+}
+
 }  // namespace busbar::accuracy

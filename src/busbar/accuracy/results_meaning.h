@@ -5,6 +5,7 @@
 
 #include "busbar/accuracy/results_file.h"
 #include "busbar/collectives/schedule.h"
+#include "busbar/spec/cluster.h"
 
 namespace busbar::accuracy {
 
@@ -15,5 +16,8 @@ Result<collectives::Collective> collective_of(const MeasuredResults& results, st
 
 /// The preset with these GPUs, as many per host, on as many hosts: "dgx-h100:4"; empty: none, or the file does not say.
 std::string proposed_cluster(const MeasuredResults& results);
+
+/// Error kInvalid if the results name GPUs of another product than the cluster's. `catalog`: as in spec::Overrides.
+Status check_product(const MeasuredResults& results, const spec::Cluster& cluster, const std::string& catalog);
 
 }  // namespace busbar::accuracy

@@ -20,6 +20,17 @@ const Record& record_of(const FittedQuantity*) {
   return record;
 }
 
+const Record& record_of(const FittedFigure*) {
+  using F = FittedFigure;
+  static const Record record("figure", {{"what", &F::what, "", "in words"},
+                                        {"keys", &F::keys, "", "of the cluster file"},
+                                        {"unit", &F::unit, "", "of before and after"},
+                                        {"before", &F::before, "", "as the machine has it"},
+                                        {"after", &F::after, "", "as it was measured"},
+                                        {"source", &F::source, "", "file, lines, and date if they state one"}});
+  return record;
+}
+
 }  // namespace busbar::accuracy
 
 namespace busbar::questions {
@@ -41,17 +52,31 @@ void find_cluster(CalibrateRequest& q) {
   q.results.pop_back();
 }
 
-Result<std::vector<accuracy::OwnResults>> own_results(const CalibrateRequest& q, const Context& context) {
-  std::vector<accuracy::OwnResults> out;
+/// What the files hold, the tables with the machine that each was measured on.
+struct OwnMeasurements {
+  std::vector<accuracy::OwnResults> tables;
+  std::vector<accuracy::LinkTest> links;
+};
+
+Result<OwnMeasurements> own_measurements(const CalibrateRequest& q, const Context& context) {
+  OwnMeasurements out;
   for (const std::string& file : q.results) {
-    BUSBAR_ASSIGN(std::vector<accuracy::NamedResults> tables, accuracy::read_result_tables(file));
-    for (accuracy::NamedResults& t : tables) {
+    BUSBAR_ASSIGN(accuracy::OwnFiles read, accuracy::read_own_files(file));
+    out.links.insert(out.links.end(), read.links.begin(), read.links.end());
+    for (accuracy::NamedResults& t : read.tables) {
       BUSBAR_ASSIGN(accuracy::ExpectOptions options, options_of(q.measured, t.results, context));
       options.go_on = nullptr;
-      out.push_back({t.file, std::move(t.results), std::move(options)});
+      out.tables.push_back({t.file, std::move(t.results), std::move(options)});
     }
   }
   return out;
+}
+
+Result<accuracy::Calibration> calibrated(const CalibrateRequest& q, const Context& context) {
+  BUSBAR_ASSIGN(const OwnMeasurements own, own_measurements(q, context));
+  if (!own.tables.empty()) return accuracy::calibrate(own.tables, own.links);
+  BUSBAR_ASSIGN(const accuracy::ExpectOptions machine, options_of(q.measured, {}, context));
+  return accuracy::calibrate({}, own.links, machine);
 }
 
 std::vector<UsedTable> shown(const std::vector<accuracy::CalibratedTable>& tables) {
@@ -68,8 +93,7 @@ std::vector<UsedTable> shown(const std::vector<accuracy::CalibratedTable>& table
 Result<CalibrateResult> answer(const CalibrateRequest& asked, const Context& context) {
   CalibrateRequest q = asked;
   find_cluster(q);
-  BUSBAR_ASSIGN(const std::vector<accuracy::OwnResults> results, own_results(q, context));
-  BUSBAR_ASSIGN(const accuracy::Calibration c, accuracy::calibrate(results));
+  BUSBAR_ASSIGN(const accuracy::Calibration c, calibrated(q, context));
   CalibrateResult r;
   r.cluster = q.measured.cluster;
   r.before = {c.before_percent};
@@ -82,6 +106,7 @@ Result<CalibrateResult> answer(const CalibrateRequest& asked, const Context& con
   r.tables = shown(c.tables);
   r.contradictions = c.contradictions;
   r.quantities = c.quantities;
+  r.figures = c.figures;
   r.overlay = c.overlay;
   r.inputs_hash = inputs_hash("calibrate", asked, c.inputs);
   const bool fits = c.verdict == accuracy::CalibrationVerdict::kFits;
@@ -99,8 +124,8 @@ const Record& record_of(const CalibrateRequest*) {
   static const Record record(
       "calibrate request",
       joined({{Field("results", &Q::results, "",
-                     "outputs of nccl-tests or rccl-tests, or CSVs with size_bytes and time_us, of one machine; or "
-                     "folders or archives of them")
+                     "outputs of nccl-tests or rccl-tests, CSVs with size_bytes and time_us, outputs of "
+                     "p2pBandwidthLatencyTest or perftest, of one machine; or folders or archives of them")
                    .takes("RESULTS")
                    .as_word()},
               measured,
@@ -120,11 +145,12 @@ const Record& record_of(const UnusedPart*) {
 
 const Record& record_of(const UsedTable*) {
   using U = UsedTable;
-  static const Record record("table", {{"file", &U::file, "", "where it is from"},
-                                       {"collective", &U::collective, "", "what was measured"},
-                                       {"ranks", &U::ranks, "", "0: the machine has not so many"},
-                                       {"sizes", &U::sizes, "", "number of sizes that are used"},
-                                       {"unused", &U::unused, "", "sizes that are not used"}});
+  static const Record record("table",
+                             {{"file", &U::file, "", "where it is from"},
+                              {"collective", &U::collective, "", "what was measured; the name of a test of links"},
+                              {"ranks", &U::ranks, "", "0: the machine has not so many"},
+                              {"sizes", &U::sizes, "", "number of sizes, or of figures, that are used"},
+                              {"unused", &U::unused, "", "sizes that are not used"}});
   return record;
 }
 
@@ -148,6 +174,7 @@ const Record& record_of(const CalibrateResult*) {
                     {"tables", &R::tables, "", "what was used of each table"},
                     {"contradictions", &R::contradictions, "", "sizes of one call for which tables differ"},
                     {"quantities", &R::quantities, "", "what the tables say about the machine"},
+                    {"figures", &R::figures, "", "what tests of links say about the machine"},
                     {"overlay", &R::overlay, "", "the fitted machine as a cluster file; empty: it does not fit"},
                     {"inputs_hash", &R::inputs_hash, "", "of everything that the result depends on"}});
   return record;
@@ -157,6 +184,7 @@ Question calibrate_question() {
   return make_question<CalibrateRequest, CalibrateResult>(
       "calibrate", "fit a machine to measured results, or report that it is broken",
       "  busbar calibrate all_reduce.txt all_gather.txt --cluster dgx-h100:2 --out mine.yaml\n"
+      "  busbar calibrate p2p.txt ib_write_bw.txt all_reduce.txt --cluster dgx-h100:2 --out mine.yaml\n"
       "  busbar collective mine.yaml all_reduce\n",
       130);
 }

@@ -11,6 +11,7 @@
 namespace busbar::accuracy {
 
 const Record& record_of(const FittedQuantity*);
+const Record& record_of(const FittedFigure*);
 
 }  // namespace busbar::accuracy
 
@@ -50,6 +51,7 @@ struct CalibrateResult {
   std::vector<UsedTable> tables;
   std::vector<std::string> contradictions;
   std::vector<accuracy::FittedQuantity> quantities;
+  std::vector<accuracy::FittedFigure> figures;
   std::string overlay, inputs_hash;
   int exit_status = 0;
   std::vector<OutputFile> files;

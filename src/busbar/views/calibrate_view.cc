@@ -21,8 +21,7 @@ std::string sizes_in_words(const std::vector<std::uint64_t>& sizes) {
 
 report::Table tables_table(const CalibrateResult& r) {
   report::Table t{
-      "Tables",
-      {report::to_left("file"), report::to_left("collective"), "ranks", "sizes used", report::to_left("not used")}};
+      "Tables", {report::to_left("file"), report::to_left("collective"), "ranks", "used", report::to_left("not used")}};
   for (const questions::UsedTable& u : r.tables) {
     std::string unused;
     for (const questions::UnusedPart& p : u.unused)
@@ -45,18 +44,29 @@ report::Table quantities_table(const CalibrateResult& r) {
   return t;
 }
 
+report::Table figures_table(const CalibrateResult& r) {
+  report::Table t{"Links, from tests of links alone",
+                  {report::to_left("what"), "before", "after", report::to_left("unit"), report::to_left("source")}};
+  for (const accuracy::FittedFigure& f : r.figures)
+    t.rows.push_back({f.what, fmt::format("{:.4g}", f.before), fmt::format("{:.4g}", f.after), f.unit, f.source});
+  return t;
+}
+
 report::Document calibrate_document(const CalibrateRequest& q, const CalibrateResult& r) {
   const std::string files = r.tables.size() == 1 ? r.tables.front().file : fmt::format("{} tables", r.tables.size());
   report::Document d{fmt::format("{} fitted to {}", r.cluster, files), {}, {}};
   report::Facts facts;
   facts.items = {{"before", fmt::format("{:.1f} % median error", r.before.median_abs_percent)},
-                 {"after", fmt::format("{:.1f} % median error", r.after.median_abs_percent)},
-                 {"bandwidth", fmt::format("{:.1f} % of the expected value", r.share * 100)},
-                 {"latency", fmt::format("{:.1f} % of the expected value", r.latency_factor * 100)},
-                 {"verdict", fmt::format("{}: {}", r.verdict, r.why)}};
+                 {"after", fmt::format("{:.1f} % median error", r.after.median_abs_percent)}};
+  if (!r.quantities.empty()) {
+    facts.items.push_back({"bandwidth", fmt::format("{:.1f} % of the expected value", r.share * 100)});
+    facts.items.push_back({"latency", fmt::format("{:.1f} % of the expected value", r.latency_factor * 100)});
+  }
+  facts.items.push_back({"verdict", fmt::format("{}: {}", r.verdict, r.why)});
   d.add(facts);
   d.add(tables_table(r));
-  for (const std::string& words : r.contradictions) d.add(report::Paragraph{"Tables differ: " + words});
+  for (const std::string& words : r.contradictions) d.add(report::Paragraph{"Results differ: " + words});
+  if (!r.figures.empty()) d.add(figures_table(r));
   if (!r.quantities.empty()) d.add(quantities_table(r));
   if (q.overlay.empty()) return d;
   d.add(report::Paragraph{r.files.empty() ? "The overlay is not written." : "overlay: " + q.overlay});
