@@ -78,6 +78,7 @@ std::string bar_svg(const Bar& bar, const BarsLayout& layout, double y) {
 /// Grid lines behind the bars (not through their names), with labels below.
 std::string axis_svg(const BarsLayout& layout, std::size_t bars, double top, double bottom) {
   const auto ticks = nice_ticks(0, layout.scale_max(), 5, layout.scale().factor());
+  const auto late = [&](const Tick& t) { return 100 * t.value > 92 * layout.scale_max(); };
   std::string lines, labels;
   for (std::size_t i = 0; i < ticks.size(); ++i) {
     const std::string at = coordinate(100 * ticks[i].value / layout.scale_max());
@@ -87,9 +88,10 @@ std::string axis_svg(const BarsLayout& layout, std::size_t bars, double top, dou
                            coordinate(y + kBarHeight + 6));
     }
     const std::string unit = i + 1 == ticks.size() ? escape_markup(layout.scale().unit()) : "";
-    const char* anchor = i == 0 ? "start" : 100 * ticks[i].value > 92 * layout.scale_max() ? "end" : "middle";
-    labels += fmt::format("<text x=\"{}%\" y=\"{}\" text-anchor=\"{}\" class=\"mut tick\">{}{}{}</text>", at,
-                          coordinate(bottom + 17), anchor, ticks[i].label, unit.empty() ? "" : " ", unit);
+    const char* anchor = i == 0 ? "start" : late(ticks[i]) ? "end" : "middle";
+    const char* wide = i + 2 == ticks.size() && late(ticks.back()) ? " a1" : "";  // on a phone there is no room
+    labels += fmt::format("<text x=\"{}%\" y=\"{}\" text-anchor=\"{}\" class=\"mut tick{}\">{}{}{}</text>", at,
+                          coordinate(bottom + 17), anchor, wide, ticks[i].label, unit.empty() ? "" : " ", unit);
   }
   return lines + labels + "\n";
 }
