@@ -129,6 +129,7 @@ struct Paragraph {
 /// The one sentence that no reader should miss.
 struct Highlight {
   std::string text;
+  std::string struck{};  ///< words of it that do not hold: a page strikes them, and shows the whole as a failure
 };
 /// Key and value lines: "step time   9.31 s".
 struct Facts {

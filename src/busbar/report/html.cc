@@ -74,7 +74,13 @@ struct PageWriter {
     contents += fmt::format("<li><a href=\"#s{}\">{}</a></li>", headings, text);
   }
   void operator()(const Paragraph& p) { body += fmt::format("<p>{}</p>\n", prose_markup(p.text)); }
-  void operator()(const Highlight& h) { body += fmt::format("<p class=\"highlight\">{}</p>\n", prose_markup(h.text)); }
+  void operator()(const Highlight& h) {
+    std::string text = prose_markup(h.text);
+    const std::string struck = prose_markup(h.struck);
+    const std::size_t at = struck.empty() ? std::string::npos : text.find(struck);
+    if (at != std::string::npos) text.replace(at, struck.size(), "<s>" + struck + "</s>");
+    body += fmt::format("<p class=\"highlight{}\">{}</p>\n", struck.empty() ? "" : " bad", text);
+  }
   template <typename Element>
   void operator()(const Element& element) {
     body += html_of(element);

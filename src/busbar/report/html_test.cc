@@ -119,6 +119,16 @@ TEST(Html, FiguresThatAreNotNumbersDoNotBreakThePicture) {
   parse(render_html(page_of(Table{})));
 }
 
+TEST(Html, AFailureIsMarkedAndItsFiguresAreStruck) {
+  const auto bad =
+      parse(render_html(page_of(Highlight{"Does not fit; if it did, 2 s per step. It is 1 GB.", "2 s per step"})));
+  EXPECT_EQ(bad.select_nodes("//p[@class = 'highlight bad'][starts-with(., 'Does not fit; ')]/s").size(), 1u);
+  EXPECT_EQ(bad.select_nodes("//s[contains(., 'per step')][not(contains(., 'GB'))]").size(), 1u);
+  const auto good = parse(render_html(page_of(Highlight{"2 s per step."})));
+  EXPECT_EQ(good.select_nodes("//p[@class = 'highlight']").size(), 1u);
+  EXPECT_EQ(good.select_nodes("//s").size(), 0u);
+}
+
 TEST(Html, PartsOfABarAreAsWideAsTheirShare) {
   const auto doc = parse(render_html(page_of(Bars{"b", "s", {{"x", {{"p", 1, 0}, {"q", 3, 1}}}}})));
   const auto rects = doc.select_nodes("//svg/rect");

@@ -3,7 +3,8 @@
 namespace busbar::report {
 
 std::string_view page_css() {
-  return R"(*{box-sizing:border-box}
+  return R"(:root{--bad:#a3122a}@media screen and (prefers-color-scheme:dark){:root{--bad:#ff8a94}}
+*{box-sizing:border-box}
 html{color-scheme:light dark;-webkit-text-size-adjust:100%}
 body{margin:0;background:var(--bg);color:var(--ink);font:16px/1.55 system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif;font-variant-numeric:tabular-nums}
 .page{max-width:1120px;margin:0 auto;padding:40px 32px 64px}
@@ -13,6 +14,7 @@ p{margin:0 0 16px;max-width:76ch;overflow-wrap:anywhere}
 code{font:.85em/1.5 ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace}
 .command{margin:0 0 28px;color:var(--muted);overflow-wrap:anywhere;max-width:none}
 .highlight{margin:24px 0 28px;padding:16px 20px;border-left:4px solid var(--accent);background:var(--soft);border-radius:0 6px 6px 0;font-size:1.125rem;line-height:1.5;font-weight:500;max-width:none}
+.bad{border-left-color:var(--bad)}.bad::before{content:"\2715";content:"\2715"/"";display:inline-block;width:1.6em;margin-right:.6em;border-radius:50%;background:var(--bad);color:var(--bg);line-height:1.6em;text-align:center;font-weight:700}.bad~figure.lights tspan[dx]{text-decoration:line-through;stroke:none}
 .skip{position:absolute;left:-999px;top:8px;padding:8px 14px;background:var(--bg);color:var(--ink);border:1px solid var(--muted)}
 .skip:focus{left:8px}
 a{color:var(--accent)}
@@ -35,7 +37,7 @@ th.r+th:not(.r),td.r+td:not(.r),th.r+td:not(.r){padding-left:26px}
 thead th{color:var(--muted);font-weight:600;font-size:.8125rem;border-bottom:1.5px solid var(--muted);vertical-align:bottom}thead th.r{white-space:normal}
 tbody tr+tr>*{border-top:1px solid var(--rule)}
 tbody tr:hover>*{background:var(--soft)}
-.worse{color:#a3122a}.better{color:#0a6b3d}@media(prefers-color-scheme:dark){.worse{color:#ff8a94}.better{color:#5fd39a}}
+.worse{color:var(--bad)}.better{color:#0a6b3d}@media(prefers-color-scheme:dark){.better{color:#5fd39a}}
 .meter{display:inline-block;vertical-align:middle;width:84px;height:9px;margin-right:12px;border-radius:2px;background:var(--rule);overflow:hidden}
 .meter i{display:block;height:100%}
 .note{color:var(--muted);font-size:.8125rem;line-height:1.5;margin:10px 0 0;max-width:90ch}
