@@ -24,6 +24,7 @@ PAGES = {
     "step": STEP,
     "stages": ["train", "--cluster", "dgx-h100:4", "--model", "llama3-8b", "--tp", "2", "--pp", "4", "--global-batch",
                "64"],
+    "too large": ["train", "dgx-h100", "llama3-70b", "--tp", "8", "--zero", "0", "--global-batch", "64"],
     "beside": [*STEP, "--beside", "cluster=dgx-b200:64", "--beside", "layout.tp=4 layout.dp=128"],
     "collective": ["collective", "dgx-h100:2", "all_reduce"],
     "algorithms": ["collective", "dgx-a100", "all_reduce", "-b", "1K", "-e", "1G", "-f", "4", "--algorithm", "all"],
@@ -82,6 +83,21 @@ class Pages(unittest.TestCase):
         seen = self.browser.run("[...document.querySelectorAll('.highlight, figure.bars, .title')]"
                                 ".filter(e => e.getBoundingClientRect().bottom < 900).length")
         self.assertGreaterEqual(seen, 4)  # sentence, two bars, table of changes
+
+    def test_what_does_not_fit_looks_like_it(self):
+        for dark in (False, True):
+            self.browser.open(self.paths["too large"], dark=dark)
+            red, icon, struck = self.browser.run(
+                "(e => [getComputedStyle(e).borderLeftColor, getComputedStyle(e, '::before').content, "
+                "e.querySelector('s').textContent])(document.querySelector('.highlight'))")
+            r, g, b = map(int, re.findall(r"\d+", red))
+            self.assertGreater(r, 100 + min(g, b))
+            self.assertIn("\u2715", icon)
+            self.assertRegex(struck, r"^[\d.]+\ss per step, \d+\s% MFU$")
+            self.assertRegex(self.browser.run("document.querySelector('.title').textContent"), "What would make it fit")
+            self.assertEqual(self.browser.run("document.querySelectorAll('.block table')[0].rows.length"), 4)
+        self.browser.open(self.paths["step"])
+        self.assertEqual(self.browser.run("document.querySelectorAll('.bad').length"), 0)
 
     def test_print_shows_what_the_screen_folds_away(self):
         self.browser.open(self.paths["step"], media="print")

@@ -20,7 +20,7 @@ select,input[type=number]{font:inherit;font-size:.875rem;color:var(--ink);backgr
 select{grid-column:2/4}input[type=range]{width:100%;min-width:0;accent-color:var(--accent)}
 button{font:inherit;font-size:.875rem;color:var(--ink);background:var(--soft);border:1px solid var(--muted);border-radius:4px;padding:4px 12px;cursor:pointer}
 :focus-visible{outline:3px solid var(--accent);outline-offset:2px}
-.bad{border-left-color:var(--c2)}.late{opacity:.55}
+.late{opacity:.55}
 .bar{position:relative;display:flex;height:34px;border:1px solid var(--rule);border-radius:3px;overflow:hidden;background:var(--soft)}
 .bar i{flex:none;height:100%}
 button[hidden]{display:none}

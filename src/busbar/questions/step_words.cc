@@ -132,11 +132,14 @@ std::pair<double, double> likely_step_s(const step::TrainRun& r) {
   return {expected * (1 + r.band.low_percent / 100), expected * (1 + r.band.high_percent / 100)};
 }
 
+std::string step_figures(double step_s, double mfu) {
+  return fmt::format("{} per step, {:.0f} % MFU", format_duration(step_s), 100 * mfu);
+}
+
 std::string does_not_fit_words(Duration step, double mfu, const Error& why) {
   std::string reason = why.message.substr(0, why.message.find(": "));
   if (!reason.empty()) reason[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(reason[0])));
-  return fmt::format("Does not fit; if it did, {} per step, {:.0f} % MFU. {}.", format_duration(step.in_s()), 100 * mfu,
-                     reason);
+  return fmt::format("Does not fit; if it did, {}. {}.", step_figures(step.in_s(), mfu), reason);
 }
 
 std::string step_verdict(const step::TrainRun& r) {

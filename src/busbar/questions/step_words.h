@@ -18,6 +18,8 @@ std::string call_name(const step::TrainRun& run, const step::CallUse& use);
 /// The lowest and highest time of 9 of 10 published steps like it. They include waiting for the slowest GPU.
 std::pair<double, double> likely_step_s(const step::TrainRun& run);
 
+/// "1.50 s per step, 44 % MFU"
+std::string step_figures(double step_s, double mfu);
 /// "Does not fit; if it did, 1.50 s per step, 44 % MFU. Stage 0 needs 85.8 GB per GPU, which has 85.0 GB."
 std::string does_not_fit_words(Duration step, double mfu, const Error& why);
 /// That, or "9.63 s per step (likely 8.7 to 11 s), 37 % MFU. GPUs wait for communication 26 % of the time: ..."

@@ -9,6 +9,7 @@
 #include "busbar/plan/layout_flags.h"
 #include "busbar/plan/plan_run.h"
 #include "busbar/questions/plan_question.h"
+#include "busbar/questions/step_words.h"
 #include "busbar/views/fit_table.h"
 #include "busbar/views/layout_words.h"
 #include "busbar/views/step_parts.h"
@@ -110,7 +111,7 @@ report::Facts tie_facts(const PlanResult& r, std::uint32_t rows) {
 
 report::Document document_without_layout(const PlanNothing& r) {
   report::Document d{fmt::format("{} on {}", r.search.model, r.search.cluster), {}, {}};
-  d.add(report::Highlight{r.verdict});
+  d.add(report::Highlight{r.verdict, questions::step_figures(r.least.step.step_time_s, r.least.step.mfu)});
   d.add(fit_table(r.run.would_fit));
   d.add(
       report::Paragraph{fmt::format("None of {} layouts fits: {} do not divide, {} are too large. This one needs least "

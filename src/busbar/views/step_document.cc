@@ -365,7 +365,7 @@ report::Table source_table(const step::TrainRun& r) {
 /// Everything a reader needs before the details; about one screen of a page.
 void add_verdict(const step::TrainRun& r, const questions::TrainStep& extras, report::Document& d) {
   if (!extras.besides.empty()) d.add(beside_verdict(r, extras.besides));
-  d.add(report::Highlight{extras.step.verdict});
+  d.add(step_highlight(r));
   if (r.does_not_fit) d.add(fit_table(extras.fit_changes));
   if (r.none_fits)
     d.add(
@@ -377,12 +377,13 @@ void add_verdict(const step::TrainRun& r, const questions::TrainStep& extras, re
                     r.planned_because, r.planned_flags, r.planned_after, r.planned_after == 1 ? "layout" : "layouts")});
   add_batch_words(r.layout, d);
   std::string words = r.does_not_fit ? "" : questions::waiting_words(r);
-  if (!extras.like.empty()) words += (words.empty() ? "" : " ") + published_words(extras.like, r);
+  if (!extras.like.empty() && !r.does_not_fit) words += (words.empty() ? "" : " ") + published_words(extras.like, r);
   if (!words.empty()) d.add(report::Paragraph{std::move(words)}, report::Audience::kPage);
   d.add(headline(r), report::Audience::kTerminal);
   if (!extras.besides.empty()) d.add(beside_table(r, extras.besides));
   report::Bars time = breakdown_bars(r, extras), memory = memory_bars(r);
   time.brief = memory.brief = true;
+  if (r.does_not_fit) time.title = "Where the time would go";
   if (const std::string law = bubble_law(r.layout); !law.empty()) time.note += (time.note.empty() ? "" : " ") + law;
   d.add(std::move(time), report::Audience::kPage);
   d.add(std::move(memory), report::Audience::kPage);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "busbar/questions/step_words.h"
 #include "busbar/report/style.h"
 
 namespace busbar::views {
@@ -24,6 +25,11 @@ std::string_view words_of_part(std::string_view key) {
   const auto it =
       std::find_if(std::begin(kStepParts), std::end(kStepParts), [&](const auto& p) { return key == p.key; });
   return it == std::end(kStepParts) ? key : it->words;
+}
+
+report::Highlight step_highlight(const step::TrainRun& r) {
+  return {questions::step_verdict(r),
+          r.does_not_fit ? questions::step_figures(r.step.step_time.in_s(), r.metrics.mfu) : ""};
 }
 
 void add_batch_words(const workload::LayoutSpec& l, report::Document& d) {

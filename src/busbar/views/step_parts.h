@@ -7,6 +7,7 @@
 
 #include "busbar/report/document.h"
 #include "busbar/step/breakdown.h"
+#include "busbar/step/train_run.h"
 #include "busbar/workload/layout.h"
 
 namespace busbar::views {
@@ -23,6 +24,8 @@ std::string_view words_of_part(std::string_view key);
 report::Bar breakdown_bar(std::string name, const step::Breakdown& b);
 /// The colours of memory_parts(), in their order.
 std::span<const int> memory_colours();
+/// The verdict on a step; on a page the figures of one that does not fit are struck.
+report::Highlight step_highlight(const step::TrainRun& run);
 /// Which batch was chosen, and why, unless it was given.
 void add_batch_words(const workload::LayoutSpec& layout, report::Document& document);
 

@@ -220,7 +220,7 @@ void add_blocks(std::vector<report::DocumentBlock> blocks, report::Document& d) 
 report::Document survive_step_document(const SurviveRequest& asked, const SurviveStepResult& r) {
   const step::TrainRun& step = r.step;
   report::Document d{"What failures cost " + step.scenario.model.name + " on " + step.cluster().name, {}, {}};
-  if (!r.fits) d.add(report::Highlight{questions::step_verdict(step)});
+  if (!r.fits) d.add(step_highlight(step));
   if (!step.planned_because.empty() && r.fits)
     d.add(report::Paragraph{"Planned, because " + step.planned_because + ": " + step.planned_flags});
   add_batch_words(step.layout, d);
