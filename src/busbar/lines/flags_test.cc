@@ -178,7 +178,7 @@ TEST(ForeignFlags, AreRefusedAsOursAre) {
   Layout l;
   EXPECT_EQ(layout_refusal(l, {"--tensor-model-parallel-size", "x"}),
             "--tensor-model-parallel-size: 'x' is not a whole number");
-  EXPECT_EQ(layout_refusal(l, {"--fp8-format", "e5m2"}), "--fp8-format: 'e5m2' is not one of e4m3, hybrid");
+  EXPECT_EQ(layout_refusal(l, {"--fp8-format", "e5m2"}), "--fp8-format: 'e5m2' is not one of hybrid, e4m3");
   EXPECT_EQ(layout_refusal(l, {"--fsdp=3"}), "--fsdp: takes no value");
   EXPECT_EQ(layout_refusal(l, {"--mbs", "1"}), "unknown flag '--mbs'") << "no flag of ours sets it here";
   EXPECT_EQ(layout_refusal(l, {"--dtype", "bf16"}), "unknown flag '--dtype'; did you mean '--precision'?");
