@@ -16,10 +16,13 @@ SEARCHES = {
                  "dgx-h100:2 qwen3-30b-a3b --global-batch 64 --tp 2 --ep 8 --pp 1,2 --micro-batch 1",
                  "dgx-h100:2 llama3-8b --global-batch 64 --precision fp8 --cp 2 --micro-batch 1",
                  "dgx-h100:2 llama3-8b --global-batch 64 --tp 2 --pp 1 --micro-batch 1 --offload optimizer"],
+    "fsdp2-torchtitan": ["dgx-h100:2 llama3-8b --global-batch 64 --micro-batch 1,2",
+                         "dgx-h100:4 llama2-70b --global-batch 64 --tp 4,8 --pp 4 --micro-batch 1",
+                         "dgx-h100:2 llama3-8b --global-batch 64 --precision fp8 --cp 2 --micro-batch 1"],
 }
 
 
-PROGRAMS = {"megatron": "Megatron-LM"}
+PROGRAMS = {"megatron": "Megatron-LM", "fsdp2-torchtitan": "torchtitan"}
 
 
 def ask(*words):

@@ -121,6 +121,9 @@ std::string torchtitan_flags(const workload::LayoutSpec& l) {
                    '=');
   s += fmt::format(" {}={}", flag_of_program("torchtitan", "--recompute"), workload::name_of(l.recomputation.kind));
   if (l.pp > 1) s += fmt::format(" --parallelism.pipeline_parallel_microbatch_size={}", l.batch.micro);
+  if (l.cp > 1)
+    s += " " + words_of_program(kTorchtitan, "--set", std::string("layout.context=") + workload::name_of(l.context));
+  if (l.precision == workload::Precision::kFp8) s += " --model.converters=float8";
   if (l.offload.optimizer && shards) s += " --training.enable_cpu_offload";
   if (l.sharding.zero == 1) s += "   (no flag for ZeRO-1)";
   if (l.offload.optimizer)

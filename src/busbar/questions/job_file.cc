@@ -11,6 +11,7 @@
 #include "busbar/base/input.h"
 #include "busbar/base/text.h"
 #include "busbar/formats/launch_script.h"
+#include "busbar/formats/toml_flags.h"
 #include "busbar/questions/flag_words.h"
 #include "busbar/questions/internal/job_keys.h"
 #include "busbar/questions/step_request.h"
@@ -74,7 +75,8 @@ void JobKeys::finish() {
   for (const auto& [key, value] : values_)
     if (key.starts_with("layout.") && key != kJobGpus && !given_(key)) job_.set.push_back(key + "=" + value);
   job_.gpus = static_cast<std::uint32_t>(number(kJobGpus).value_or(0));
-  if (!has_model()) job_.model = model_text();
+  if (has_model()) job_.model.clear();
+  if (!has_model() && job_.model.empty()) job_.model = model_text();
 }
 
 /// Keys of one inner map, "model.moe.experts", stand next to each other.
@@ -143,7 +145,7 @@ JobWords divided(const JobWords& words) {
   return out;
 }
 
-std::vector<JobProgram> job_programs() { return {megatron_job()}; }
+std::vector<JobProgram> job_programs() { return {megatron_job(), torchtitan_job()}; }
 
 struct ChosenJob {
   JobWords words;
@@ -165,7 +167,7 @@ Result<ChosenJob> choose_job(const std::vector<JobWords>& commands, const std::s
     }
   }
   if (!best.program)
-    return invalid("no command here has flags of Megatron-LM; name its launch script or a file of its flags",
+    return invalid("no flags of Megatron-LM or torchtitan are here; name a launch script or a file of flags",
                    {file, 0, 0, ""});
   if (is_flag(best.words.front().text) && commands.size() > 1)
     for (const JobWords& command : commands)
@@ -243,9 +245,8 @@ class JobReader {
   Status read(const std::vector<JobFlag>& flags) {
     for (const JobFlag& flag : flags) BUSBAR_RETURN_IF_ERROR(read_flag(flag));
     BUSBAR_RETURN_IF_ERROR(program_.complete(keys_));
-    const std::vector<std::string>& harmless = program_.harmless();
     for (const auto& [name, flag] : keys_.others) {
-      const bool known = std::binary_search(harmless.begin(), harmless.end(), name);
+      const bool known = program_.harmless(name);
       if (!known && may_matter(name))
         return invalid("is not known and may change the answer; delete it from the file if it does not",
                        keys_.place(flag));
@@ -266,7 +267,9 @@ class JobReader {
     const std::string first_key = key_of(*rows[0], std::string(rows[0]->our_value)).first;
     if (is_given(first_key)) return {};
     const bool is_switch = rows[0]->is_switch();
-    if (is_switch && !flag.values.empty()) BUSBAR_RETURN_IF_ERROR(leave_out(flag.values[0], flag));
+    const std::string value = flag.values.empty() ? "" : flag.values[0];
+    if (value == "default" || value == "-1" || (is_switch && value == "false")) return {};  // as if it were not there
+    if (is_switch && !value.empty() && value != "true") BUSBAR_RETURN_IF_ERROR(leave_out(flag.values[0], flag));
     if (!flag.left_out.empty()) BUSBAR_RETURN_IF_ERROR(leave_out(flag.left_out, flag));
     if (!flag.undecided.empty() && !(is_switch && flag.undecided.starts_with("'")))
       return invalid(
@@ -350,7 +353,13 @@ Error at_job(Error error, const JobFile& job) {
 Result<JobFile> read_job_file(const std::string& file, const GivenKey& given) {
   BUSBAR_ASSIGN(const std::string text, read_text(file));
   if (text.find('\0') != std::string::npos) return invalid("this is no text", {file, 0, 0, ""});
-  BUSBAR_ASSIGN(const std::vector<JobWords> commands, formats::read_launch_script(text, file));
+  std::vector<JobWords> commands;
+  if (formats::is_toml(text)) {
+    BUSBAR_ASSIGN(JobWords words, formats::read_toml_flags(text, file));
+    if (!words.empty()) commands.push_back(std::move(words));
+  } else {
+    BUSBAR_ASSIGN(commands, formats::read_launch_script(text, file));
+  }
   BUSBAR_ASSIGN(const ChosenJob chosen, choose_job(commands, file));
   JobFile job;
   job.file = file;

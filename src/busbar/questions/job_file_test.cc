@@ -94,10 +94,33 @@ TEST(JobFile, FlagsWithoutEffectAreListedAndOthersThatMayMatterRefused) {
             ":2: --moe-magic: is not known and may change the answer; delete it from the file if it does not");
 }
 
+TEST(JobFile, TorchtitansDefaultsHoldWhereItsFileSaysNothing) {
+  const std::string head = "[parallelism]\ntensor_parallel_degree = 1\ndata_parallel_shard_degree = 8\n";
+  const JobFile plain = read_job_text(head, {"model"}).value();
+  for (const char* set : {"layout.zero=3", "layout.dp=8", "layout.micro_batch=8", "layout.global_batch=64",
+                          "layout.seq=2048", "layout.recompute_every=2", "layout.context=all_gather"})
+    EXPECT_TRUE(sets(plain, set)) << set;
+  const JobFile stages = read_job_text(head +
+                                           "pipeline_parallel_degree = 2\npipeline_parallel_schedule = "
+                                           "\"Interleaved1F1B\"\ndata_parallel_replicate_degree = 2\n"
+                                           "[training]\nlocal_batch_size = 16\nglobal_batch_size = -1\n"
+                                           "[activation_checkpoint]\nmode = 'none'\n",
+                                       {"model"})
+                             .value();
+  for (const char* set : {"layout.zero=2", "layout.dp=16", "layout.micro_batch=1", "layout.global_batch=256",
+                          "layout.vpp=2", "layout.recompute=none", "layout.shard_group=8"})
+    EXPECT_TRUE(sets(stages, set)) << set;
+  EXPECT_NE(refusal_of(head + "[model]\nname = \"llama3\"\nflavor = \"9B\"\n").find(":6: --model.flavor: '9B'"),
+            std::string::npos);
+  EXPECT_NE(refusal_of(head + "tensor_parallel_magic = 2\n", {"model"}).find(":4: --parallelism.tensor-parallel-magic"),
+            std::string::npos);
+  EXPECT_EQ(refusal_of("[parallelism]\ntensor_parallel_degree = [\n2", {"model"}).substr(0, 3), ":3:");
+}
+
 TEST(JobFile, RefusalsNameTheLineAndTheFlag) {
   const std::string start = std::string("run p.py") + kJobModel;
   const std::pair<std::string, const char*> cases[] = {
-      {"", ": no command here has flags of Megatron-LM"},
+      {"", ": no flags of Megatron-LM"},
       {start + " --context-parallel-size", ":1: --context-parallel-size: a value is missing"},
       {start + " --context-parallel-size 2 4", ":1: --context-parallel-size: takes one value"},
       {start + " --context-parallel-size two", ":1: --context-parallel-size: 'two' is not a number"},

@@ -13,7 +13,7 @@
 namespace busbar::questions {
 namespace {
 
-const std::vector<std::string>& megatron_harmless() {
+bool megatron_harmless(const std::string& name) {
   static const std::vector<std::string> names = [] {
     std::vector<std::string> out = {"accumulate-allreduce-grads-in-fp32",
                                     "adam-beta1",
@@ -199,7 +199,7 @@ const std::vector<std::string>& megatron_harmless() {
     std::sort(out.begin(), out.end());
     return out;
   }();
-  return names;
+  return std::binary_search(names.begin(), names.end(), name);
 }
 
 /// nproc_per_node x nnodes of torchrun.

@@ -113,9 +113,9 @@ const Record& record_of(const TrainRequest*) {
       joined(
           {{scenario_field(&T::scenario)},
            scenario_fields_with_lists(),
-           {Field(
-                "from", &T::from, "",
-                "model and layout of a job of Megatron-LM: its launch script or a file of its flags; flags override it")
+           {Field("from", &T::from, "",
+                  "model and layout of a job of Megatron-LM or torchtitan: launch script, TOML or a file of flags; "
+                  "flags override it")
                 .takes("FILE")
                 .of("Scenario"),
             gpus_field(&T::gpus).without({"scale", "batches", "jobs"}),

@@ -43,6 +43,8 @@ class JobKeys {
   void set_unless(const std::string& key, const std::string& value) {
     if (!has(key)) set(key, value);
   }
+  /// A model of the catalogue instead of one by its sizes.
+  void set_model(const std::string& name) { job_.model = name; }
   std::string stem() const;  ///< of the file's name, as the name of a model
   void remove(const std::string& key) { values_.erase(key); }
   void note(std::string text) { job_.notes.push_back(std::move(text)); }
@@ -69,9 +71,9 @@ class JobKeys {
 struct JobProgram {
   const char* name;
   Status (*complete)(JobKeys& keys);
-  /// Flags that change no step, in order.
-  const std::vector<std::string>& (*harmless)();
+  bool (*harmless)(const std::string& name);  ///< whether a flag changes no step
 };
 JobProgram megatron_job();
+JobProgram torchtitan_job();
 
 }  // namespace busbar::questions
