@@ -11,6 +11,7 @@
 #include "busbar/base/stop_flag.h"
 #include "busbar/base/text.h"
 #include "busbar/popular/claim.h"
+#include "busbar/questions/command_words.h"
 #include "busbar/questions/machine_request.h"
 #include "busbar/questions/question.h"
 #include "busbar/spec/catalog.h"
@@ -59,24 +60,6 @@ const Record& record_of(const ClaimsResult*) {
 }
 
 namespace {
-
-/// Words are separated by spaces; text in single quotes is one word.
-std::vector<std::string> command_words(const std::string& command) {
-  std::vector<std::string> out;
-  bool quoted = false, open = false;
-  for (const char c : command) {
-    if (c == '\'') quoted = !quoted;
-    const bool ends = c == ' ' && !quoted;
-    if (ends || c == '\'') {
-      open = open && !ends;
-      continue;
-    }
-    if (!open) out.emplace_back();
-    open = true;
-    out.back() += c;
-  }
-  return out;
-}
 
 /// The texts with the wanted claims: all, those of a text ("nvlink") or one ("S0-03").
 Result<std::vector<popular::PopularText>> wanted_texts(const spec::Catalog& catalog, const std::string& wanted) {
