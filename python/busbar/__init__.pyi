@@ -2553,6 +2553,20 @@ class CalibrateAnswerQuantities(Record):
     low_percent: float
     high_percent: float
 
+class CalibrateAnswerFigures(Record):
+    what: str
+    keys: Rows[str]
+    unit: str
+    before: float
+    after: float
+    source: str
+
+class CalibrateAnswerNext(Record):
+    command: str
+    ranks: str
+    before_percent: float
+    after_percent: float
+
 class CalibrateAnswer(Answer):
     schema: str
     cluster: str
@@ -2566,6 +2580,8 @@ class CalibrateAnswer(Answer):
     tables: Rows[CalibrateAnswerTables]
     contradictions: Rows[str]
     quantities: Rows[CalibrateAnswerQuantities]
+    figures: Rows[CalibrateAnswerFigures]
+    next: Rows[CalibrateAnswerNext]
     overlay: str
     inputs_hash: str
     run: Mapping[str, Any]
@@ -2590,12 +2606,13 @@ def calibrate(
     gpu_memory_rate: Text = ...,
     catalog: Text = ...,
     overlay: Text = ...,
+    job: Text = ...,
     progress: Progress | None = ...,
     time_limit: float | None = ...,
 ) -> CalibrateAnswer:
     """Fit a machine to measured results, or report that it is broken.
 
-    results          outputs of nccl-tests or rccl-tests, or CSVs with size_bytes and time_us, of one machine; or folders or archives of them
+    results          outputs of nccl-tests or rccl-tests, CSVs with size_bytes and time_us, outputs of p2pBandwidthLatencyTest or perftest, of one machine; or folders or archives of them
     cluster          the machine: preset, NAME:N or file; also as the argument CLUSTER
     collective       the measured collective (default: as in the file)
     gpus             number of GPUs in the measurement, the first N (default all)
@@ -2613,6 +2630,7 @@ def calibrate(
     gpu_memory_rate  memory rate of every GPU, e.g. 8TB/s; affects collectives and kernels
     catalog          read product data from DIR before $BUSBAR_CATALOG and the built-in files
     overlay          write the fitted machine as a cluster file
+    job              also say what to measure next: the table that narrows this answer most; without the machine
     progress         called as progress(what, done, total); true ends the answer
     time_limit       seconds, after which the answer ends
     """

@@ -152,6 +152,12 @@ std::vector<spec::MeasuredTable> all_tables(const std::vector<spec::MeasuredTabl
   return out;
 }
 
+std::vector<program::MeasuredCall> calls_of(const std::vector<spec::MeasuredTable>& tables) {
+  std::vector<program::MeasuredCall> out;
+  for (const spec::MeasuredTable& t : tables) out.insert(out.end(), t.calls.begin(), t.calls.end());
+  return out;
+}
+
 double median_off(const std::vector<FittedTable>& tables, const program::MeasuredCalls* known) {
   std::vector<double> errors;
   for (const FittedTable& t : tables)
@@ -260,6 +266,7 @@ Status fit_tables(const std::vector<OwnResults>& tables, const LinkFit& links, c
     out = does_not_fit(std::move(out));
     return {};
   }
+  out.calls = calls_of(all_tables(bare.measured(), fitted));
   add_contradictions(fitted, out);
   compare_with_links(fitted, links, out);
   std::vector<program::MeasuredCall> calls;

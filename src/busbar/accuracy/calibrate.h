@@ -42,6 +42,7 @@ struct Calibration {
   std::vector<FittedFigure> figures;        ///< of links
   std::vector<std::string> contradictions;  ///< sizes of one call for which two tables differ
   std::vector<FittedQuantity> quantities;
+  std::vector<program::MeasuredCall> calls;  ///< that the machine was fitted to
   std::string overlay;  ///< if it fits: the complete cluster file, with the flags and the measured tables
   std::string inputs;
 };

@@ -72,11 +72,21 @@ Result<OwnMeasurements> own_measurements(const CalibrateRequest& q, const Contex
   return out;
 }
 
-Result<accuracy::Calibration> calibrated(const CalibrateRequest& q, const Context& context) {
+/// The fit, and the machine that it is of.
+struct Calibrated {
+  accuracy::ExpectOptions machine;
+  accuracy::Calibration fit;
+};
+
+Result<Calibrated> calibrated(const CalibrateRequest& q, const Context& context) {
   BUSBAR_ASSIGN(const OwnMeasurements own, own_measurements(q, context));
-  if (!own.tables.empty()) return accuracy::calibrate(own.tables, own.links);
-  BUSBAR_ASSIGN(const accuracy::ExpectOptions machine, options_of(q.measured, {}, context));
-  return accuracy::calibrate({}, own.links, machine);
+  if (!own.tables.empty()) {
+    BUSBAR_ASSIGN(accuracy::Calibration fit, accuracy::calibrate(own.tables, own.links));
+    return Calibrated{own.tables.front().options, std::move(fit)};
+  }
+  BUSBAR_ASSIGN(accuracy::ExpectOptions machine, options_of(q.measured, {}, context));
+  BUSBAR_ASSIGN(accuracy::Calibration fit, accuracy::calibrate({}, own.links, machine));
+  return Calibrated{std::move(machine), std::move(fit)};
 }
 
 std::vector<UsedTable> shown(const std::vector<accuracy::CalibratedTable>& tables) {
@@ -93,7 +103,8 @@ std::vector<UsedTable> shown(const std::vector<accuracy::CalibratedTable>& table
 Result<CalibrateResult> answer(const CalibrateRequest& asked, const Context& context) {
   CalibrateRequest q = asked;
   find_cluster(q);
-  BUSBAR_ASSIGN(const accuracy::Calibration c, calibrated(q, context));
+  BUSBAR_ASSIGN(const Calibrated done, calibrated(q, context));
+  const accuracy::Calibration& c = done.fit;
   CalibrateResult r;
   r.cluster = q.measured.cluster;
   r.before = {c.before_percent};
@@ -111,6 +122,9 @@ Result<CalibrateResult> answer(const CalibrateRequest& asked, const Context& con
   r.inputs_hash = inputs_hash("calibrate", asked, c.inputs);
   const bool fits = c.verdict == accuracy::CalibrationVerdict::kFits;
   r.exit_status = fits ? 0 : 1;
+  if (!q.job.empty() && fits) {
+    BUSBAR_ASSIGN(r.next, next_measurements(q.job, done.machine, c, context));
+  }
   if (!q.overlay.empty() && fits) r.files.push_back({q.overlay, c.overlay});
   return r;
 }
@@ -133,7 +147,11 @@ const Record& record_of(const CalibrateRequest*) {
                    .spelled("--out,--overlay")
                    .takes("FILE")
                    .of("Output")
-                   .undecided()}}));
+                   .undecided(),
+               Field("job", &Q::job, "",
+                     "also say what to measure next: the table that narrows this answer most; without the machine")
+                   .spelled("--for")
+                   .takes("TRAIN-LINE")}}));
   return record;
 }
 
@@ -175,6 +193,7 @@ const Record& record_of(const CalibrateResult*) {
                     {"contradictions", &R::contradictions, "", "sizes of one call for which tables differ"},
                     {"quantities", &R::quantities, "", "what the tables say about the machine"},
                     {"figures", &R::figures, "", "what tests of links say about the machine"},
+                    {"next", &R::next, "", "tables that narrow the answer of --for, the best first"},
                     {"overlay", &R::overlay, "", "the fitted machine as a cluster file; empty: it does not fit"},
                     {"inputs_hash", &R::inputs_hash, "", "of everything that the result depends on"}});
   return record;
@@ -185,7 +204,8 @@ Question calibrate_question() {
       "calibrate", "fit a machine to measured results, or report that it is broken",
       "  busbar calibrate all_reduce.txt all_gather.txt --cluster dgx-h100:2 --out mine.yaml\n"
       "  busbar calibrate p2p.txt ib_write_bw.txt all_reduce.txt --cluster dgx-h100:2 --out mine.yaml\n"
-      "  busbar collective mine.yaml all_reduce\n",
+      "  busbar collective mine.yaml all_reduce\n"
+      "  busbar calibrate all_reduce.txt --cluster dgx-h100:2 --for \"train --model llama3.1-8b --tp 8\"\n",
       130);
 }
 

@@ -6,6 +6,7 @@
 
 #include "busbar/accuracy/calibrate.h"
 #include "busbar/questions/expect_question.h"
+#include "busbar/questions/next_measurement.h"
 #include "busbar/questions/question.h"
 
 namespace busbar::accuracy {
@@ -21,6 +22,7 @@ struct CalibrateRequest {
   std::vector<std::string> results;  ///< files; without `cluster`, the last word may be the machine
   MeasuredRequest measured;          ///< its results are unused
   std::string overlay;               ///< file to write
+  std::string job;                   ///< a line of train whose next measurement is asked for; empty: none
 };
 const Record& record_of(const CalibrateRequest*);
 
@@ -52,6 +54,7 @@ struct CalibrateResult {
   std::vector<std::string> contradictions;
   std::vector<accuracy::FittedQuantity> quantities;
   std::vector<accuracy::FittedFigure> figures;
+  std::vector<NextMeasurement> next;
   std::string overlay, inputs_hash;
   int exit_status = 0;
   std::vector<OutputFile> files;

@@ -52,6 +52,18 @@ report::Table figures_table(const CalibrateResult& r) {
   return t;
 }
 
+report::Table next_table(const CalibrateRequest& q, const CalibrateResult& r) {
+  report::Table t{"To measure next for " + q.job,
+                  {report::to_left("command"), report::to_left("ranks"), "spread now (%)", "then (%)"}};
+  for (const questions::NextMeasurement& n : r.next)
+    t.rows.push_back({n.command, n.ranks.empty() ? "all" : n.ranks, fmt::format("{:.2g}", n.before_percent),
+                      fmt::format("{:.2g}", n.after_percent)});
+  t.note =
+      "Spread: nine tenths, up and down, of the answer by the times of its collectives alone. Calibrate again with all "
+      "results; give the ranks as --ranks.";
+  return t;
+}
+
 report::Document calibrate_document(const CalibrateRequest& q, const CalibrateResult& r) {
   const std::string files = r.tables.size() == 1 ? r.tables.front().file : fmt::format("{} tables", r.tables.size());
   report::Document d{fmt::format("{} fitted to {}", r.cluster, files), {}, {}};
@@ -68,6 +80,9 @@ report::Document calibrate_document(const CalibrateRequest& q, const CalibrateRe
   for (const std::string& words : r.contradictions) d.add(report::Paragraph{"Results differ: " + words});
   if (!r.figures.empty()) d.add(figures_table(r));
   if (!r.quantities.empty()) d.add(quantities_table(r));
+  if (!r.next.empty()) d.add(next_table(q, r));
+  if (!q.job.empty() && r.next.empty())
+    d.add(report::Paragraph{"No collective makes the answer wait: no table of collectives narrows it."});
   if (q.overlay.empty()) return d;
   d.add(report::Paragraph{r.files.empty() ? "The overlay is not written." : "overlay: " + q.overlay});
   return d;
