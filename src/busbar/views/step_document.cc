@@ -480,8 +480,10 @@ report::Document step_document(const questions::TrainStep& extras) {
   if (!r.relief.empty())
     d.add(relief_table(r));
   else
-    d.add(report::Paragraph{"--explain adds what would make the step shorter, and the curve of scaling."},
-          report::Audience::kPage);
+    d.add(
+        report::Paragraph{
+            "--explain adds what each part is worth, what would make the step shorter, and the curve of scaling."},
+        report::Audience::kPage);
   if (!extras.like.empty()) {
     fold("Published runs", false);
     d.add(published_table(extras.like), report::Audience::kPage);
