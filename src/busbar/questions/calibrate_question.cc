@@ -151,7 +151,8 @@ const Record& record_of(const CalibrateRequest*) {
                Field("job", &Q::job, "",
                      "also say what to measure next: the table that narrows this answer most; without the machine")
                    .spelled("--for")
-                   .takes("TRAIN-LINE")}}));
+                   .takes("TRAIN-LINE")
+                   .of("Output")}}));
   return record;
 }
 
