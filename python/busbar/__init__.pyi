@@ -944,7 +944,7 @@ def train(
     offload            kept in host memory: optimizer states, activations or both
     recompute          none, selective, full, or auto: the least with which the step fits; or a list
     recompute_list     values of recompute to try, 2,4,8 or 1..4: every combination of the lists
-    from_              model and layout of a job of Megatron-LM or torchtitan: launch script, TOML or a file of flags; flags override it
+    from_              model and layout of a job of Megatron-LM, torchtitan or DeepSpeed: script, TOML, JSON or flags; flags override it
     gpus               the first N GPUs, on the servers that hold them; a preset without a size gets as many
     beside             also run the step with these changes, in another column: 'cluster.routing=static unfolded', 'cluster=dgx-b200:64 layout.tp=4'
     measured           a measured step, such as 21s, or a trace of it (Kineto or Chakra, also .gz): where the difference is

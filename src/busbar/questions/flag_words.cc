@@ -108,6 +108,7 @@ constexpr ForeignFlag kForeign[] = {
     {kTorchtitan, "parallelism.fsdp_reshard_after_forward", "--zero", "never", "2"},
     {kTorchtitan, "parallelism.fsdp_reshard_after_forward", "--zero", "always", "3"},
     {kDeepSpeed, "zero_stage", "--zero"},
+    {kDeepSpeed, "zero_optimization.stage", "--zero"},
     {kDeepSpeed, "train_batch_size", "--global-batch"},
     {kDeepSpeed, "train_micro_batch_size_per_gpu", "--micro-batch"},
     {kOthers, "tensor-parallel-size", "--tp"},

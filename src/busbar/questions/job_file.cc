@@ -10,6 +10,7 @@
 
 #include "busbar/base/input.h"
 #include "busbar/base/text.h"
+#include "busbar/base/yaml.h"
 #include "busbar/formats/launch_script.h"
 #include "busbar/formats/toml_flags.h"
 #include "busbar/questions/flag_words.h"
@@ -145,7 +146,7 @@ JobWords divided(const JobWords& words) {
   return out;
 }
 
-std::vector<JobProgram> job_programs() { return {megatron_job(), torchtitan_job()}; }
+std::vector<JobProgram> job_programs() { return {megatron_job(), torchtitan_job(), deepspeed_job()}; }
 
 struct ChosenJob {
   JobWords words;
@@ -167,7 +168,7 @@ Result<ChosenJob> choose_job(const std::vector<JobWords>& commands, const std::s
     }
   }
   if (!best.program)
-    return invalid("no flags of Megatron-LM or torchtitan are here; name a launch script or a file of flags",
+    return invalid("no flags of Megatron-LM, torchtitan or DeepSpeed are here; name a launch script or a file of flags",
                    {file, 0, 0, ""});
   if (is_flag(best.words.front().text) && commands.size() > 1)
     for (const JobWords& command : commands)
@@ -175,6 +176,16 @@ Result<ChosenJob> choose_job(const std::vector<JobWords>& commands, const std::s
         return invalid(fmt::format("'{}' is no flag; a file of flags has nothing else", command.front().text),
                        {file, command.front().line, 0, ""});
   return best;
+}
+
+/// The scalars of a map as flags: {"zero": {"stage": 2}} is "--zero.stage=2". Lists are left out.
+void add_map(const YamlNode& map, const std::string& prefix, JobWords& out) {
+  for (std::size_t i = 0; i < map.size(); ++i) {
+    const YamlNode value = map.item(i);
+    if (value.kind() == YamlNode::Kind::kMap) add_map(value, prefix + map.key(i) + ".", out);
+    if (value.kind() == YamlNode::Kind::kScalar)
+      out.push_back({prefix + map.key(i) + "=" + value.scalar(), value.where().line, "", 0});
+  }
 }
 
 std::string undecided(const formats::ScriptWord& w) {
@@ -354,7 +365,12 @@ Result<JobFile> read_job_file(const std::string& file, const GivenKey& given) {
   BUSBAR_ASSIGN(const std::string text, read_text(file));
   if (text.find('\0') != std::string::npos) return invalid("this is no text", {file, 0, 0, ""});
   std::vector<JobWords> commands;
-  if (formats::is_toml(text)) {
+  if (const std::size_t first = text.find_first_not_of(" \t\r\n"); first != std::string::npos && text[first] == '{') {
+    BUSBAR_ASSIGN(const YamlDocument document, YamlDocument::parse(text, file));
+    JobWords words;
+    add_map(document.root(), "--", words);
+    if (!words.empty()) commands.push_back(std::move(words));
+  } else if (formats::is_toml(text)) {
     BUSBAR_ASSIGN(JobWords words, formats::read_toml_flags(text, file));
     if (!words.empty()) commands.push_back(std::move(words));
   } else {

@@ -114,7 +114,7 @@ const Record& record_of(const TrainRequest*) {
           {{scenario_field(&T::scenario)},
            scenario_fields_with_lists(),
            {Field("from", &T::from, "",
-                  "model and layout of a job of Megatron-LM or torchtitan: launch script, TOML or a file of flags; "
+                  "model and layout of a job of Megatron-LM, torchtitan or DeepSpeed: script, TOML, JSON or flags; "
                   "flags override it")
                 .takes("FILE")
                 .of("Scenario"),

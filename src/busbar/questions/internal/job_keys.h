@@ -75,5 +75,6 @@ struct JobProgram {
 };
 JobProgram megatron_job();
 JobProgram torchtitan_job();
+JobProgram deepspeed_job();
 
 }  // namespace busbar::questions
