@@ -15,7 +15,7 @@ std::string other_name(const std::string& name) { return "other_" + std::to_stri
 
 bool is_power_of_two(std::uint32_t n) { return std::has_single_bit(n); }
 
-std::span<const collectives::RegisteredAlgorithm> algorithms() {
+std::span<const collectives::RegisteredAlgorithm> collectives::algorithms() {
   static const auto names = [] {
     std::vector<std::string> out;
     for (const collectives::RegisteredAlgorithm& a : collectives::registered_algorithms())
