@@ -1087,6 +1087,13 @@ class PlanAnswerBest(Record):
     command: str
     decided_by: PlanAnswerBestDecidedBy | None
 
+class PlanAnswerPrograms(Record):
+    program: str
+    row: int | None
+    step_time_s: float | None
+    flags: str
+    remark: str
+
 class PlanAnswerLeast(Record):
     layout: PlanAnswerBestLayout
     step_time_s: float
@@ -1127,7 +1134,7 @@ class PlanAnswer(Answer):
     capacity_bytes: int
     fixed: Rows[str]
     tied: int
-    flags: Mapping[str, str]
+    programs: Rows[PlanAnswerPrograms]
     layouts: Rows[PlanAnswerBest]
     pareto: Rows[PlanAnswerBest]
     pareto_proven: bool

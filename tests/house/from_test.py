@@ -14,6 +14,7 @@ SEARCHES = {
     "megatron": ["dgx-h100:2 llama3-8b --global-batch 64 --micro-batch 1,2",
                  "dgx-h100:4 llama2-70b --global-batch 64 --tp 4,8 --pp 4 --micro-batch 1 --vpp 1,5",
                  "dgx-h100:2 qwen3-30b-a3b --global-batch 64 --tp 2 --ep 8 --pp 1,2 --micro-batch 1",
+                 "dgx-h100:2 qwen3-30b-a3b --global-batch 64 --tp 1 --ep 8 --pp 2 --vpp 5 --micro-batch 1",
                  "dgx-h100:2 llama3-8b --global-batch 64 --precision fp8 --cp 2 --micro-batch 1",
                  "dgx-h100:2 llama3-8b --global-batch 64 --tp 2 --pp 1 --micro-batch 1 --offload optimizer"],
     "fsdp2-torchtitan": ["dgx-h100:2 llama3-8b --global-batch 64 --micro-batch 1,2",
@@ -40,7 +41,7 @@ class From(unittest.TestCase):
     def read_back(self, framework, search, file):
         found = ask("plan", *search, "--framework", framework, "--rows", "1", "--within", "2s")
         self.assertNotIn("error", found)
-        file.write_text(found["flags"][PROGRAMS[framework]].split(": ", 1)[1] + "\n")
+        file.write_text(next(p["flags"] for p in found["programs"] if p["program"] == PROGRAMS[framework]) + "\n")
         step = ask("train", "--from", str(file), *search[:2], "--brief")
         self.assertEqual(step.get("step_time_s"), found["layouts"][0]["step_time_s"], (file.read_text(), step.get("error")))
 

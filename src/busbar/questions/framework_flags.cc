@@ -2,11 +2,14 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <functional>
 #include <string_view>
 
 #include "busbar/base/json.h"
 #include "busbar/plan/space.h"
 #include "busbar/questions/flag_words.h"
+#include "busbar/questions/internal/megatron_stages.h"
 
 namespace busbar::questions {
 namespace {
@@ -14,6 +17,15 @@ namespace {
 /// Megatron offloads whole layers, all but one, only without stages and without recomputation.
 bool whole_layers(const workload::LayoutSpec& l) {
   return l.pp == 1 && l.recomputation.kind == workload::Recompute::kNone;
+}
+
+/// What a program cannot do of a layout, one after another.
+void remark(std::string& remarks, const std::string& more) { remarks += (remarks.empty() ? "" : "; ") + more; }
+
+/// Megatron cuts layers into equal chunks unless a layout of stages is given.
+bool even_stages(const workload::LayoutSpec& l) {
+  const std::vector<std::uint32_t>& layers = l.split.chunk_layers;
+  return std::adjacent_find(layers.begin(), layers.end(), std::not_equal_to()) == layers.end();
 }
 
 using Settings = std::vector<std::pair<const char*, std::uint32_t>>;
@@ -68,16 +80,18 @@ std::string megatron_settings(const workload::ModelSpec& model, const workload::
   return s;
 }
 
-std::string megatron_flags(const workload::ModelSpec& model, const workload::LayoutSpec& l) {
+ProgramFlags megatron_flags(const workload::ModelSpec& model, const workload::LayoutSpec& l) {
   Settings settings{{"--tp", l.tp},
                     {"--pp", l.pp},
                     {"--cp", l.cp},
                     {"--micro-batch", l.batch.micro},
                     {"--global-batch", l.batch.global},
                     {"--seq", l.batch.seq}};
-  if (l.vpp > 1) settings.emplace_back("--vpp", l.vpp);
+  const bool even = even_stages(l);
+  if (l.vpp > 1 && even) settings.emplace_back("--vpp", l.vpp);
   if (l.ep > 1) settings.emplace_back("--ep", l.ep);
   std::string s = named(kMegatron, settings, ' ') + megatron_precision(l.precision);
+  if (!even) s += fmt::format(" --{} '{}'", kStageLayout, stage_words(l.split.chunk_layers, model.mtp));
   if (l.sharding.zero > 0) s += " " + words_of_program(kMegatron, "--zero", "1");
   if (l.sharding.zero >= 2)
     s += " " + words_of_program(kMegatron, "--zero", "0") + " " +
@@ -94,12 +108,13 @@ std::string megatron_flags(const workload::ModelSpec& model, const workload::Lay
     s += " --fine-grained-activation-offloading --offload-modules attn_norm core_attn attn_proj mlp_norm";
     if (model.moe.experts > 0) s += " expert_fc1 moe_act";
   }
+  std::string remarks;
   if (l.schedule != workload::PipelineSchedule::k1F1B)
-    s += fmt::format("   (no flag for schedule {})", workload::name_of(l.schedule));
-  return s;
+    remark(remarks, fmt::format("no flag for schedule {}", workload::name_of(l.schedule)));
+  return {"Megatron-LM", s, remarks};
 }
 
-std::string torchtitan_flags(const workload::LayoutSpec& l) {
+ProgramFlags torchtitan_flags(const workload::LayoutSpec& l) {
   const bool shards = l.sharding.zero >= 2;
   Settings settings{{"--tp", l.tp}, {"--pp", l.pp}, {"--cp", l.cp}};
   if (l.ep > 1) settings.emplace_back("--ep", l.ep);
@@ -125,16 +140,17 @@ std::string torchtitan_flags(const workload::LayoutSpec& l) {
     s += " " + words_of_program(kTorchtitan, "--set", std::string("layout.context=") + workload::name_of(l.context));
   if (l.precision == workload::Precision::kFp8) s += " --model.converters=float8";
   if (l.offload.optimizer && shards) s += " --training.enable_cpu_offload";
-  if (l.sharding.zero == 1) s += "   (no flag for ZeRO-1)";
+  std::string remarks;
+  if (l.sharding.zero == 1) remark(remarks, "no flag for ZeRO-1");
   if (l.offload.optimizer)
-    s += shards ? "   (its offload keeps parameters in host memory too)"
-                : "   (offload of the optimizer needs ZeRO-2 or 3)";
-  if (l.offload.activations) s += "   (no flag for offload of activations)";
-  if (l.schedule == workload::PipelineSchedule::kZbH1) s += "   (no flag for schedule zb-h1)";
-  return s;
+    remark(remarks,
+           shards ? "its offload keeps parameters in host memory too" : "offload of the optimizer needs ZeRO-2 or 3");
+  if (l.offload.activations) remark(remarks, "no flag for offload of activations");
+  if (l.schedule == workload::PipelineSchedule::kZbH1) remark(remarks, "no flag for schedule zb-h1");
+  return {"torchtitan", s, remarks};
 }
 
-std::string deepspeed_config(const workload::LayoutSpec& l) {
+ProgramFlags deepspeed_config(const workload::LayoutSpec& l) {
   Json j{{"train_batch_size", l.batch.global},
          {"train_micro_batch_size_per_gpu", l.batch.micro},
          {"gradient_accumulation_steps", l.micro_batches()},
@@ -144,14 +160,15 @@ std::string deepspeed_config(const workload::LayoutSpec& l) {
     j["zero_optimization"]["offload_optimizer"] = {{"device", "cpu"}, {"pin_memory", true}};
   if (l.offload.activations)
     j["activation_checkpointing"] = {{"partition_activations", true}, {"cpu_checkpointing", true}};
-  std::string s = j.dump();
-  if (l.tp > 1 || l.pp > 1 || l.cp > 1) s += fmt::format("   (TP {}, PP {}, CP {} by the model)", l.tp, l.pp, l.cp);
-  if (l.offload.optimizer && l.sharding.zero == 0) s += "   (offload of the optimizer needs ZeRO-1 to 3)";
-  if (l.offload.activations) s += "   (of activations it offloads only the inputs of recomputed layers)";
-  return s;
+  std::string remarks;
+  if (l.tp > 1 || l.pp > 1 || l.cp > 1)
+    remark(remarks, fmt::format("TP {}, PP {}, CP {} by the model", l.tp, l.pp, l.cp));
+  if (l.offload.optimizer && l.sharding.zero == 0) remark(remarks, "offload of the optimizer needs ZeRO-1 to 3");
+  if (l.offload.activations) remark(remarks, "of activations it offloads only the inputs of recomputed layers");
+  return {"DeepSpeed", j.dump(), remarks};
 }
 
-std::string nemo_flags(const workload::ModelSpec& model, const workload::LayoutSpec& l) {
+ProgramFlags nemo_flags(const workload::ModelSpec& model, const workload::LayoutSpec& l) {
   std::string s = fmt::format(
       "trainer.strategy.tensor_model_parallel_size={} trainer.strategy.pipeline_model_parallel_size={} "
       "trainer.strategy.context_parallel_size={} trainer.strategy.sequence_parallel={}",
@@ -173,20 +190,18 @@ std::string nemo_flags(const workload::ModelSpec& model, const workload::LayoutS
         " model.config.cpu_offloading=true model.config.cpu_offloading_num_layers={} "
         "model.config.cpu_offloading_weights=false",
         model.layers - 1);
-  if (l.offload.activations && !whole_layers(l)) s += "   (offload of activations needs PP 1 and no recomputation)";
+  std::string remarks;
+  if (l.offload.activations && !whole_layers(l))
+    remark(remarks, "offload of activations needs PP 1 and no recomputation");
   if (l.schedule != workload::PipelineSchedule::k1F1B)
-    s += fmt::format("   (no flag for schedule {})", workload::name_of(l.schedule));
-  return s;
+    remark(remarks, fmt::format("no flag for schedule {}", workload::name_of(l.schedule)));
+  return {"NeMo", s, remarks};
 }
 
 }  // namespace
 
-std::vector<std::pair<std::string, std::string>> framework_flags(const workload::ModelSpec& model,
-                                                                 const workload::LayoutSpec& l) {
-  return {{"Megatron-LM", megatron_flags(model, l)},
-          {"torchtitan", torchtitan_flags(l)},
-          {"DeepSpeed", deepspeed_config(l)},
-          {"NeMo", nemo_flags(model, l)}};
+std::vector<ProgramFlags> framework_flags(const workload::ModelSpec& model, const workload::LayoutSpec& l) {
+  return {megatron_flags(model, l), torchtitan_flags(l), deepspeed_config(l), nemo_flags(model, l)};
 }
 
 }  // namespace busbar::questions

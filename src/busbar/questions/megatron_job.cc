@@ -9,6 +9,7 @@
 #include "busbar/base/text.h"
 #include "busbar/questions/flag_words.h"
 #include "busbar/questions/internal/job_keys.h"
+#include "busbar/questions/internal/megatron_stages.h"
 
 namespace busbar::questions {
 namespace {
@@ -241,6 +242,28 @@ Status read_recompute(JobKeys& k) {
   return {};
 }
 
+/// --pipeline-model-parallel-layout: the layers of each chunk.
+Status read_stages(JobKeys& k) {
+  const std::optional<JobFlag> flag = k.take(std::string(kStageLayout));
+  if (!flag) return {};
+  const std::string text = flag->values.size() == 1 ? flag->values[0] : "";
+  const std::optional<StageWords> words = read_stage_words(text);
+  if (!words) return invalid(fmt::format("'{}' is not read; write such as Et*3|(tt|)*29t|tL", text), k.place(*flag));
+  const std::int64_t pp = k.number("layout.pp").value_or(1);
+  const auto chunks = static_cast<std::int64_t>(words->layers.size());
+  if (pp < 1 || chunks % pp != 0)
+    return invalid(fmt::format("its {} stages are not divisible by the {} of the pipeline", chunks, pp),
+                   k.place(*flag));
+  if (!words->usual_ends)
+    k.note("the embedding is timed in the first chunk, and the head with what predicts further tokens in the last");
+  std::string list;
+  for (const std::uint32_t n : words->layers) append_word(list, std::to_string(n));
+  k.set("layout.vpp", std::to_string(chunks / pp), k.place(*flag));
+  k.set("layout.chunk_layers", "[" + list + "]", k.place(*flag));
+  k.remove("layout.layers_per_chunk");
+  return {};
+}
+
 Status read_batch(JobKeys& k) {
   const std::array<std::pair<const char*, const char*>, 2> needed{
       {{"layout.seq", "--seq"}, {"layout.micro_batch", "--micro-batch"}}};
@@ -404,6 +427,7 @@ Status complete_megatron(JobKeys& k) {
   read_gpus(k);
   BUSBAR_RETURN_IF_ERROR(read_precision(k));
   BUSBAR_RETURN_IF_ERROR(read_recompute(k));
+  BUSBAR_RETURN_IF_ERROR(read_stages(k));
   BUSBAR_RETURN_IF_ERROR(read_batch(k));
   BUSBAR_RETURN_IF_ERROR(read_layout_defaults(k));
   return read_model(k);

@@ -162,12 +162,23 @@ const Record& record_of(const PlanResult*) {
                        {"capacity_bytes", &P::capacity_bytes, "bytes", "of a GPU, less the headroom"},
                        {"fixed", &P::fixed, "", "what the search was held to"},
                        {"tied", &P::tied, "", "layouts that are too close to tell apart, the best included"},
-                       {"flags", &P::flags, "", "by program, of the fastest timed layout that it runs"},
+                       {"programs", &P::programs, "", "of each, the fastest timed layout that it runs"},
                        {"layouts", &P::layouts, "", "all that were timed, the fastest first"},
                        {"pareto", &P::pareto, "", "layouts that no other beats in both time and memory"},
                        {"pareto_proven", &P::pareto_proven, "", "of the whole space, within 5 % of memory"},
                        {"band_percent", &P::band_percent, "%", "low and high, around a step's time"},
                        {"band_basis", &P::band_basis, "", "what the band is measured on"}}}));
+  return record;
+}
+
+const Record& record_of(const ProgramLine*) {
+  using L = ProgramLine;
+  static const Record record("line of a program",
+                             {{"program", &L::program, "", "whose flags these are"},
+                              {"row", &L::row, "", "among the layouts, from 1; null: it runs none of them"},
+                              {"step_time_s", &L::step_time_s, "s", "of this row"},
+                              {"flags", &L::flags, "", "its flags, or its configuration"},
+                              {"remark", &L::remark, "", "what it cannot do of the layout"}});
   return record;
 }
 
@@ -188,7 +199,7 @@ const Record& record_of(const PlanNothing*) {
                                       {"gap_percent", &P::gap_percent, "%", "null"},
                                       {"layouts", &P::layouts, "", "none"},
                                       {"pareto", &P::pareto, "", "none"},
-                                      {"flags", &P::flags, "", "none"},
+                                      {"programs", &P::programs, "", "none"},
                                       {"least", &P::least, "", "the layout that needs least memory"},
                                       {"would_fit", &P::would_fit, "", "changes with which a layout fits"},
                                       {"verdict", &P::verdict, "", "one sentence for people"}}}));
@@ -213,23 +224,26 @@ Result<std::vector<FrameworkSpace>> frameworks_of(const PlanRequest& r, const wo
   return std::vector<FrameworkSpace>{std::move(one)};
 }
 
-/// By program the line of the fastest timed layout that it runs.
-Named<std::string> lines_of_programs(const PlanFound& f) {
-  Named<std::string> out;
+/// Of each program the line of the fastest timed layout that it runs.
+std::vector<ProgramLine> lines_of_programs(const PlanFound& f) {
+  std::vector<ProgramLine> out;
   const std::vector<plan::PlannedLayout>& all = f.run.plan.layouts;
   for (const FrameworkSpace& framework : f.frameworks) {
     const auto row =
         std::find_if(all.begin(), all.end(), [&](const plan::PlannedLayout& l) { return runs(framework, l.layout); });
     if (row == all.end()) {
-      out.emplace_back(
-          framework.program,
-          fmt::format("runs none of these layouts; --framework {} searches those that it runs", framework.name));
+      out.push_back(
+          {framework.program,
+           {},
+           {},
+           "",
+           fmt::format("runs none of these layouts; --framework {} searches those that it runs", framework.name)});
       continue;
     }
-    for (const auto& [program, line] : framework_flags(f.run.machine.scenario.model, row->layout))
-      if (program == framework.program)
-        out.emplace_back(program, fmt::format("row {}, {}: {}", row - all.begin() + 1,
-                                              format_duration(row->step.step_time.in_s()), line));
+    for (ProgramFlags& line : framework_flags(f.run.machine.scenario.model, row->layout))
+      if (line.program == framework.program)
+        out.push_back({line.program, row - all.begin() + 1, row->step.step_time.in_s(), std::move(line.flags),
+                       std::move(line.remark)});
   }
   return out;
 }
@@ -329,7 +343,7 @@ PlanResult plan_result(const PlanFound& f) {
   out.capacity_bytes = count(run.capacity);
   out.fixed = fixed_keys(f.request, p.layouts.front().layout, run.machine.scenario.model);
   out.tied = 1 + run.tied.size();
-  out.flags = lines_of_programs(f);
+  out.programs = lines_of_programs(f);
   for (const plan::PlannedLayout& l : p.layouts) out.layouts.push_back(plan_row(f, l));
   for (std::size_t i = 0; i < run.tied.size(); ++i)
     if (const auto& m = run.tied[i]; m && i + 1 < out.layouts.size())
@@ -409,7 +423,7 @@ Question plan_question() {
       "  busbar plan dgx-h100:8 llama3-8b --global-batch 256 --tp 1,2,4,8 --recompute none --json\n"
       "  busbar plan dgx-h100:8 llama3-8b --global-batch 256 --pareto\n"
       "  busbar plan dgx-h100:2048 llama3.1-405b --seq 8192 --global-batch 2048 --within 5s\n",
-      30, 3);
+      30, 4);
 }
 
 }  // namespace busbar::questions

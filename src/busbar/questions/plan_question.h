@@ -78,6 +78,15 @@ struct PlanSearch {
 };
 const Record& record_of(const PlanSearch*);
 
+/// The fastest timed layout that a program runs, in its own words.
+struct ProgramLine {
+  std::string program;
+  std::optional<std::uint64_t> row;  ///< among `layouts`, from 1; empty: it runs none of them
+  std::optional<double> step_time_s;
+  std::string flags, remark;
+};
+const Record& record_of(const ProgramLine*);
+
 /// Of a search that found a layout that fits.
 struct PlanResult {
   PlanSearch search;
@@ -86,7 +95,7 @@ struct PlanResult {
   std::uint64_t capacity_bytes = 0;
   std::vector<std::string> fixed;
   std::uint64_t tied = 1;
-  Named<std::string> flags;
+  std::vector<ProgramLine> programs;
   std::vector<PlanRow> layouts, pareto;
   bool pareto_proven = false;
   std::vector<double> band_percent;
@@ -109,7 +118,7 @@ struct PlanNothing {
   std::optional<PlanRow> best;  ///< always empty, as the lists below
   std::optional<double> lower_bound_s, proven_s, gap_percent;
   std::vector<PlanRow> layouts, pareto;
-  Named<std::string> flags;
+  std::vector<ProgramLine> programs;
   LeastLayout least;
   std::vector<FitResult> would_fit;
   std::string verdict;

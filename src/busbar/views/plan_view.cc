@@ -121,6 +121,18 @@ report::Document document_without_layout(const PlanNothing& r) {
   return d;
 }
 
+report::Facts program_facts(const PlanResult& r) {
+  report::Facts out{"The fastest that other programs run", {}};
+  for (const questions::ProgramLine& l : r.programs) {
+    std::string text = l.remark;
+    if (l.row)
+      text = fmt::format("row {}, {}: {}{}", *l.row, format_duration(*l.step_time_s), l.flags,
+                         l.remark.empty() ? "" : fmt::format("   ({})", l.remark));
+    out.items.emplace_back(l.program, std::move(text));
+  }
+  return out;
+}
+
 report::Document document_of_layouts(const PlanRequest& asked, const PlanResult& r) {
   report::Document d{fmt::format("{} on {}", r.search.model, r.search.cluster), {}, {}};
   d.add(plan_verdict(r));
@@ -132,7 +144,7 @@ report::Document document_of_layouts(const PlanRequest& asked, const PlanResult&
   for (std::size_t i = 0; i < std::min<std::size_t>(asked.rows, r.layouts.size()); ++i)
     commands.items.emplace_back(std::to_string(i + 1), r.layouts[i].command);
   d.add(std::move(commands));
-  d.blocks.push_back({report::Facts{"The fastest that other programs run", r.flags}});
+  d.blocks.push_back({program_facts(r)});
   return d;
 }
 
