@@ -2,9 +2,9 @@
 
 #include <string>
 
-namespace busbar {
+namespace busbar::collectives {
 
 /// The second name of a registered algorithm.
 std::string other_name(const std::string& name);
 
-}  // namespace busbar
+}  // namespace busbar::collectives

@@ -127,11 +127,11 @@ TEST(OtherNames, ChangeNothingInAnyEngine) {
         for (const std::uint64_t bytes : {64, 1 << 14, 1 << 22}) {
           ours.bytes = Bytes{bytes};
           program::CollectiveCall other = ours;
-          other.algorithm = other_name(ours.algorithm);
+          other.algorithm = collectives::other_name(ours.algorithm);
           timed[a.name] += expect_the_same(m, ours, other);
           if (!a.traits.names_levels) continue;
           ours.algorithm = std::string(a.name) + "(ring,tree)";
-          other.algorithm = other_name(std::string(a.name)) + "(ring,tree)";
+          other.algorithm = collectives::other_name(std::string(a.name)) + "(ring,tree)";
           expect_the_same(m, ours, other);
           ours.algorithm = a.name;
         }
