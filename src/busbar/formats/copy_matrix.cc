@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <cmath>
 #include <cstdlib>
 #include <iterator>
 #include <sstream>
@@ -35,7 +36,7 @@ std::size_t matrix_columns(MatrixWords words, std::string& corner) {
 double matrix_cell(const std::string& word) {
   char* end = nullptr;
   const double value = std::strtod(word.c_str(), &end);
-  return end == word.c_str() || value < 0 ? 0 : value;
+  return end != word.c_str() && std::isfinite(value) && value > 0 ? value : 0;
 }
 
 /// The name in "Device: 0, NVIDIA H100 80GB HBM3, pciBusID: 19, ..."; empty: another line.

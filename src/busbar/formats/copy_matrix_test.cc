@@ -26,6 +26,8 @@ TEST(CopyMatrix, HasTheTitleTheLinesAndTheFiguresOfEachMatrix) {
 TEST(CopyMatrix, AFigureThatIsNotAvailableIsZero) {
   const CopyTest test = read_copy_matrices("bandwidth (GB/s)\n 0 1\n 0 N/A 276.1\n 1 275 N/A\n", "m").value();
   EXPECT_EQ(test.matrices[0].cells, (std::vector<std::vector<double>>{{0, 276.1}, {275, 0}}));
+  const CopyTest odd = read_copy_matrices("bandwidth (GB/s)\n 0 1\n 0 nan inf\n 1 -275 1e999\n", "m").value();
+  EXPECT_EQ(odd.matrices[0].cells, (std::vector<std::vector<double>>{{0, 0}, {0, 0}}));
 }
 
 TEST(CopyMatrix, RefusesABrokenMatrixWithItsLine) {
