@@ -15,7 +15,7 @@
 namespace busbar::accuracy {
 namespace {
 
-constexpr double kBrokenRate = 0.6, kBrokenLatency = 1.6, kBrokenUs = 100;
+constexpr double kBrokenLatency = 1.6, kBrokenUs = 100;
 
 /// A table whose calls were modelled, by size.
 struct FittedTable {
@@ -122,12 +122,11 @@ bool same_call(const program::CallTraits& a, const program::CallTraits& b) {
 }
 
 void add_contradictions(const std::vector<FittedTable>& tables, Calibration& out) {
-  constexpr double kDiffer = 1.25;
   for (std::size_t a = 0; a < tables.size(); ++a)
     for (std::size_t b = a + 1; b < tables.size(); ++b)
       for (const program::MeasuredCall& x : tables[a].calls)
         for (const program::MeasuredCall& y : tables[b].calls)
-          if (same_call(x.call, y.call) && std::max(x.us, y.us) > kDiffer * std::min(x.us, y.us))
+          if (same_call(x.call, y.call) && std::max(x.us, y.us) > kMostApart * std::min(x.us, y.us))
             out.contradictions.push_back(fmt::format("{} of {} over {} ranks: {:.4g} us in {}, {:.4g} us in {}",
                                                      collectives::name_of(x.call.op),
                                                      format_binary_size(static_cast<std::uint64_t>(x.call.bytes)),
@@ -227,11 +226,10 @@ Result<std::vector<FittedTable>> model_tables(const std::vector<OwnResults>& tab
 
 /// Tables whose rates are far from those that tests of the links on their way give.
 void compare_with_links(const std::vector<FittedTable>& tables, const LinkFit& links, Calibration& out) {
-  constexpr double kDiffer = 1.25;
   for (const FittedTable& t : tables) {
     const char* const way = t.calls.front().call.several_nodes ? "rate of a NIC" : " between GPUs";
     const double rates = 1 / took(t.calls, true);
-    if (rates < kDiffer && rates * kDiffer > 1) continue;
+    if (rates < kMostApart && rates * kMostApart > 1) continue;
     for (const FittedFigure& f : links.figures)
       if (f.what.find(way) != f.what.npos)
         out.contradictions.push_back(fmt::format("{} of {} reaches {:.0f} % of the rate that it has with the {} of {}",
@@ -266,14 +264,14 @@ Status fit_tables(const std::vector<OwnResults>& tables, const LinkFit& links, c
     out = does_not_fit(std::move(out));
     return {};
   }
-  out.calls = calls_of(all_tables(bare.measured(), fitted));
+  const std::vector<spec::MeasuredTable> all = all_tables(bare.measured(), fitted);
+  out.calls = calls_of(all);
   add_contradictions(fitted, out);
   compare_with_links(fitted, links, out);
   std::vector<program::MeasuredCall> calls;
   for (const FittedTable& t : fitted) calls.insert(calls.end(), t.calls.begin(), t.calls.end());
   out.share = 1 / took(calls, true);
   out.latency = took(calls, false);
-  const std::vector<spec::MeasuredTable> all = all_tables(bare.measured(), fitted);
   if (const auto before = spec::as_calls(bare.measured()), after = spec::as_calls(all); !fitted.empty()) {
     out.before_percent = median_off(fitted, before.get());
     out.after_percent = median_off(fitted, after.get());

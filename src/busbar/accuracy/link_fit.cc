@@ -196,7 +196,7 @@ class LinkFitter {
     const Pair* first = nullptr;
     for (const Pair& p : group) {
       const double off = p.measured / p.modelled / ratio;
-      if (off <= kDiffer && off * kDiffer >= 1) continue;
+      if (off <= kMostApart && off * kMostApart >= 1) continue;
       if (odd++ == 0) first = &p;
     }
     if (first == nullptr) return;
@@ -344,7 +344,7 @@ class LinkFitter {
     if (e.share > 1)
       return invalid(fmt::format("{:.4g} GB/s are more than the {:.4g} GB/s of the wire: is it another machine?",
                                  e.after, e.after / e.share));
-    if (e.factor < kBroken && out_.broken.empty())
+    if (e.factor < kBrokenRate && out_.broken.empty())
       out_.broken = fmt::format("{}: {} is {:.0f} % of what this machine gives when it is well; find the fault first",
                                 in_words(e.at), e.what, 100 * e.factor);
     const std::string key = e.keys.front();
@@ -366,7 +366,7 @@ class LinkFitter {
     std::stable_sort(all.begin(), all.end(), [](const Estimate& a, const Estimate& b) { return a.after < b.after; });
     const Estimate& least = all.front();
     const Estimate& most = all.back();
-    if (most.after > kDiffer * least.after)
+    if (most.after > kMostApart * least.after)
       out_.contradictions.push_back(fmt::format("{}: {:.4g} {} in {}, {:.4g} {} in {}", least.what, least.after,
                                                 least.unit, in_words(least.at), most.after, most.unit,
                                                 in_words(most.at)));
@@ -382,7 +382,6 @@ class LinkFitter {
     out_.figures.push_back({e.what, e.keys, e.unit, e.before, e.after, source});
   }
 
-  static constexpr double kDiffer = 1.25, kBroken = 0.6;
   static constexpr int kMostLinks = 1000;  ///< entries of a node
   const std::string& cluster_;
   const spec::Overrides& overrides_;

@@ -9,6 +9,11 @@
 
 namespace busbar::accuracy {
 
+/// Measurements of one figure or one call that are farther apart contradict each other.
+inline constexpr double kMostApart = 1.25;
+/// Below this share of its rate a link, or a machine, is broken.
+inline constexpr double kBrokenRate = 0.6;
+
 /// A figure of the cluster file that tests of links say.
 struct FittedFigure {
   std::string what;               ///< "rate of nvlink between GPUs"

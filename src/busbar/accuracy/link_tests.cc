@@ -52,12 +52,13 @@ void relate_to_one_way(const std::vector<CopyMatrix>& matrices, LinkTest& test) 
 
 Result<std::vector<LinkTest>> copy_tests(std::string_view text, const std::string& name) {
   BUSBAR_ASSIGN(const formats::CopyTest read, formats::read_copy_matrices(text, name));
+  const std::string date = date_in(text, name);
   std::vector<LinkTest> out;
   for (const CopyMatrix& m : read.matrices) {
     if (says(m, "Connectivity")) continue;
     LinkTest& test = out.emplace_back(meaning_of(m));
     test.what = m.corner == "CPU" ? m.title + ", CPU" : m.title;
-    test.at = {name, m.first_line, m.last_line, date_in(text, name)};
+    test.at = {name, m.first_line, m.last_line, date};
     test.product = read.product;
     test.pairs = m.cells;
     if (test.kind == Kind::kHostCopiesBothWays) relate_to_one_way(read.matrices, test);
@@ -129,8 +130,9 @@ Result<std::vector<LinkTest>> nic_tests(std::string_view text, const std::string
     if (counts_more(*row, table.row)) table.row = *row;
     last_bytes = row->bytes;
   }
+  const std::string date = date_in(text, name);
   std::vector<LinkTest> out;
-  for (const NicTable& t : tables) out.push_back(nic_test(t, name, date_in(text, name)));
+  for (const NicTable& t : tables) out.push_back(nic_test(t, name, date));
   if (out.empty())
     return invalid("the table of perftest has no rows; give the complete output of the client", {name, 0, 0, ""});
   return out;
