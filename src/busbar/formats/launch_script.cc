@@ -147,11 +147,8 @@ class ScriptReader {
 
   /// The characters of "NAME=" or "NAME+=" at this place; 0: there is none.
   std::size_t length_of_assignment() const {
-    if (!starts_name(here())) return 0;
-    std::size_t n = 1;
-    while (in_name(here(n))) ++n;
-    if (here(n) == '+') ++n;
-    return here(n) == '=' && here(n + 1) != '=' ? n + 1 : 0;
+    const std::size_t equals = assignment_in(text_.substr(at_));
+    return equals > 0 && here(equals + 1) != '=' ? equals + 1 : 0;
   }
 
   // -- Words
@@ -293,7 +290,7 @@ class ScriptReader {
       at_ += n;
       const auto known = variables_.find(name);
       if (known == variables_.end()) return unknown();
-      return Expanded{{known->second.begin(), known->second.begin() + (known->second.empty() ? 0 : 1)}};
+      return Expanded{first_word(known->second)};
     }
     if (at_ < text_.size() && std::string_view("@*#?$!-0123456789").find(here()) != std::string_view::npos) {
       take();
@@ -544,7 +541,7 @@ class ScriptReader {
   }
 
   /// The place of '=' in "NAME=VALUE" or "NAME+=VALUE"; 0: it is none.
-  static std::size_t assignment_in(const std::string& text) {
+  static std::size_t assignment_in(std::string_view text) {
     if (text.empty() || !starts_name(text[0])) return 0;
     std::size_t n = 1;
     while (n < text.size() && in_name(text[n])) ++n;
