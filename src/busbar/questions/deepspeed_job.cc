@@ -2,7 +2,6 @@
 // docs/_pages/config-json.md.
 #include <fmt/core.h>
 
-#include <algorithm>
 
 #include "busbar/questions/flag_words.h"
 #include "busbar/questions/internal/job_keys.h"
@@ -43,8 +42,7 @@ bool deepspeed_harmless(const std::string& name) {
                                         "zero-optimization.reduce-bucket-size",
                                         "zero-optimization.round-robin-gradients",
                                         "zero-optimization.ignore-unused-parameters"};
-  return std::any_of(std::begin(kTables), std::end(kTables), [&](auto table) { return name.starts_with(table); }) ||
-         std::find(std::begin(kKeys), std::end(kKeys), name) != std::end(kKeys);
+  return is_listed(name, kTables, kKeys);
 }
 
 bool is_on(const std::optional<JobFlag>& flag) { return flag && flag->values == std::vector<std::string>{"true"}; }

@@ -103,6 +103,12 @@ std::string JobKeys::model_text() const {
   return "{" + out + "}";
 }
 
+bool is_listed(std::string_view name, std::span<const std::string_view> tables,
+               std::span<const std::string_view> keys) {
+  return std::any_of(tables.begin(), tables.end(), [&](std::string_view t) { return name.starts_with(t); }) ||
+         std::find(keys.begin(), keys.end(), name) != keys.end();
+}
+
 namespace {
 
 using JobWords = formats::ScriptCommand;

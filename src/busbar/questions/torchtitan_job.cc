@@ -32,8 +32,7 @@ bool torchtitan_harmless(const std::string& name) {
                                         "training.mixed-precision-reduce",
                                         "parallelism.disable-loss-parallel",
                                         "parallelism.enable-compiled-autograd"};
-  return std::any_of(std::begin(kTables), std::end(kTables), [&](auto table) { return name.starts_with(table); }) ||
-         std::find(std::begin(kKeys), std::end(kKeys), name) != std::end(kKeys);
+  return is_listed(name, kTables, kKeys);
 }
 
 /// The number of `name`; `otherwise` where it is not there. -1 may stand for "the rest".

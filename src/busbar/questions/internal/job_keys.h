@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "busbar/questions/job_file.h"
@@ -66,6 +68,9 @@ class JobKeys {
   const GivenKey& given_;
   std::map<std::string, std::string> values_;
 };
+
+/// Whether `name` is in one of the tables ("optimizer."), or one of the keys.
+bool is_listed(std::string_view name, std::span<const std::string_view> tables, std::span<const std::string_view> keys);
 
 /// What flags of one program mean together, and what holds where a flag is not given.
 struct JobProgram {
