@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 namespace busbar::accuracy {
 namespace {
@@ -196,7 +197,7 @@ TEST(Calibrate, ACalibratedFileCanBeCalibratedAgain) {
   const ExpectOptions o = calibrating("dgx-a100");
   auto first = calibrated(table_of(o, 1.2), o);
   ASSERT_TRUE(first.ok());
-  const std::string file = testing::TempDir() + "calibrated_again.yaml";
+  const std::string file = testing::TempDir() + "calibrated_again." + std::to_string(::getpid()) + ".yaml";
   FILE* f = std::fopen(file.c_str(), "w");
   ASSERT_NE(f, nullptr);
   std::fputs(first->overlay.c_str(), f);

@@ -1,5 +1,6 @@
 // The C interface: what other languages see.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <cmath>
@@ -102,7 +103,8 @@ TEST(CInterface, AnswersQuestionsThatAreNoMachine) {
 }
 
 TEST(CInterface, AnswersQuestionsMadeOfCommandLines) {
-  const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "busbar_c_api_sweep";
+  const std::filesystem::path folder =
+      std::filesystem::path(testing::TempDir()) / ("busbar_c_api_sweep." + std::to_string(::getpid()));
   std::filesystem::remove_all(folder);
   std::filesystem::create_directory(folder);
   const auto study = [&](const char* name, const char* text) {

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <fstream>
 
@@ -16,8 +17,7 @@ spec::PriceList catalogue_prices() { return *spec::PriceList::open(spec::Catalog
 
 /// A list of the user's, from a file in the test's own folder.
 Result<spec::PriceList> own_prices(const std::string& text) {
-  const std::string path =
-      testing::TempDir() + "/busbar_prices_" + testing::UnitTest::GetInstance()->current_test_info()->name() + ".yaml";
+  const std::string path = testing::TempDir() + "/busbar_prices_" + std::to_string(::getpid()) + ".yaml";
   std::ofstream(path) << text;
   return spec::PriceList::open(spec::Catalog(), path);
 }

@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdint>
 #include <cstdio>
@@ -91,7 +92,7 @@ using testing::Not;
 /// Folders sys and proc of an invented host.
 class Host : public testing::Test {
  protected:
-  Host() : root_(fs::path(testing::TempDir()) / "busbar_host" / name_of_test()) {
+  Host() : root_(fs::path(testing::TempDir()) / ("busbar_host." + name_of_test() + "." + std::to_string(::getpid()))) {
     fs::remove_all(root_);
     write("/proc/cmdline", "BOOT_IMAGE=/vmlinuz intel_iommu=on\n");
   }

@@ -1,8 +1,10 @@
 #include "busbar/questions/job_file.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 
 namespace busbar::questions {
@@ -13,9 +15,14 @@ constexpr const char* kJobModel =
     " --global-batch-size 64 --bf16 --vocab-size 1000";
 
 Result<JobFile> read_job_text(const std::string& text, const std::vector<std::string>& given = {}) {
-  const std::string path = testing::TempDir() + "job.sh";
-  std::ofstream(path) << text;
-  return read_job_file(path, [&](const std::string& key) { return std::count(given.begin(), given.end(), key) > 0; });
+  // A folder of this process, since tests run side by side; the model is named after the file.
+  const std::filesystem::path folder = testing::TempDir() + "busbar_job_" + std::to_string(::getpid());
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder / "job.sh") << text;
+  auto job = read_job_file(folder / "job.sh",
+                           [&](const std::string& key) { return std::count(given.begin(), given.end(), key) > 0; });
+  std::filesystem::remove_all(folder);
+  return job;
 }
 
 std::string refusal_of(const std::string& text, const std::vector<std::string>& given = {}) {

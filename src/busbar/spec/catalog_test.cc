@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -360,7 +361,7 @@ TEST(Catalog, UnknownNamesAreAnsweredWithTheNearest) {
 }
 
 TEST(Catalog, ADirectoryWinsOverTheEmbeddedFilesOneByOne) {
-  const auto directory = std::filesystem::temp_directory_path() / "busbar_catalog_test";
+  const auto directory = std::filesystem::temp_directory_path() / ("busbar_catalog_test." + std::to_string(::getpid()));
   std::filesystem::create_directories(directory / "gpus");
   std::ofstream(directory / "gpus" / "h100-sxm.yaml")
       << "name: h100-sxm\nmemory: 96GB\nmemory_rate: 4TB/s\nsource: test\n";
