@@ -38,6 +38,7 @@ std::vector<Field> bench_fields() {
                 "sockets of the loopback interface")
               .among({"threads", "shm", "tcp"}),
           "NAME"),
+      run({"sockets", &Q::sockets, "", "of --transport tcp: connections per pair of ranks, 1 to 16 (default 1)"}, "N"),
       run({"algorithm", &Q::algorithm, "",
            "fastest (as predicted for this host; the default), ring, tree, ..., or a file: MSCCL XML, MSCCL++ plan"},
           "NAME|FILE"),

@@ -75,6 +75,10 @@ Result<BenchCall> bench_call(const BenchRequest& q) {
   if (!type.ok()) return invalid(type.error().message, field_of("datatype"));
   const auto reduction = runtime::parse_reduction(q.reduction);
   if (!reduction.ok()) return invalid(reduction.error().message, field_of("reduction"));
+  constexpr std::uint32_t kMostSockets = 16;
+  if (q.sockets < 1 || q.sockets > kMostSockets)
+    return invalid(fmt::format("takes 1 to {}", kMostSockets), field_of("sockets"));
+  if (q.sockets > 1 && q.transport != "tcp") return invalid("needs --transport tcp", field_of("sockets"));
   out.type = *type;
   out.reduction = *reduction;
   out.ranks = q.ranks > 0 ? q.ranks : std::max(2u, runtime::cores_allowed());

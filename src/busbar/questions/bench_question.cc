@@ -17,6 +17,10 @@ runtime::Transport transport_of(const BenchRequest& q) {
   return q.transport == "shm" ? runtime::Transport::kShm : runtime::Transport::kThreads;
 }
 
+runtime::SessionOptions session_of(const BenchRequest& q, const Context& context) {
+  return {transport_of(q), q.sockets, q.timeout_s, context.stop};
+}
+
 BenchHost host_of(const runtime::HostRates& r) {
   const runtime::RatePoint& small = r.points.front();
   const runtime::RatePoint& large = r.points.back();
@@ -98,7 +102,7 @@ Result<BenchResult> answer(const BenchRequest& q, const Context& context) {
     tasks.push_back(task_of(q, call, at.back()));
   }
   context.begin(fmt::format("running {} sizes on {} ranks", sizes.size(), call.ranks));
-  BUSBAR_ASSIGN(const auto measured, runtime::run_tasks(tasks, {transport_of(q), q.timeout_s, context.stop}));
+  BUSBAR_ASSIGN(const auto measured, runtime::run_tasks(tasks, session_of(q, context)));
   BenchResult r;
   r.collective = collectives::name_of(call.op);
   r.transport = q.transport;

@@ -17,6 +17,7 @@ struct BenchRequest {
   std::string min_bytes = "8", max_bytes = "16M";
   double step_factor = 2;
   std::uint32_t ranks = 0;  ///< 0: one per core, at least 2
+  std::uint32_t sockets = 1;
   std::uint32_t root = 0;
   std::string transport = "shm", algorithm = "fastest";
   bool in_place = false;

@@ -64,7 +64,7 @@ class TaskPart {
 
 bool act(std::uint32_t actor, const std::vector<Task>& tasks, const Arena& arena, Board& board, const Mesh* mesh) {
   std::optional<TcpWire> wire;
-  if (mesh != nullptr) wire.emplace(*mesh, actor, arena.actors());
+  if (mesh != nullptr) wire.emplace(*mesh, actor);
   for (std::uint32_t t = 0; t < tasks.size(); ++t) {
     board.seat(actor).task.store(t, std::memory_order_relaxed);
     if (!board.meet(actor)) return false;

@@ -117,7 +117,7 @@ double time_one_way(const Mesh& mesh, std::size_t bytes) {
   Crew crew(2);
   std::vector<std::byte> data[2] = {std::vector<std::byte>(bytes), std::vector<std::byte>(bytes)};
   const double s = crew.least_time(3, [&](std::uint32_t t) {
-    for (std::uint32_t i = 0; i < 2 * kTurns; ++i) pass(mesh.end(t, 1 - t), data[t].data(), bytes, i % 2 == t);
+    for (std::uint32_t i = 0; i < 2 * kTurns; ++i) pass(mesh.end(t, 1 - t, 0), data[t].data(), bytes, i % 2 == t);
   });
   return s / (2 * kTurns);
 }
@@ -126,7 +126,7 @@ double time_one_way(const Mesh& mesh, std::size_t bytes) {
 
 Status measure_sockets(HostRates& rates) {
   constexpr std::size_t kSmall = 32, kPiece = 256 << 10;
-  BUSBAR_ASSIGN(const Mesh mesh, Mesh::make(2));
+  BUSBAR_ASSIGN(const Mesh mesh, Mesh::make(2, 1));
   rates.socket_hop_s = time_one_way(mesh, kSmall);
   rates.socket_bytes_per_s = kPiece / std::max(1e-9, time_one_way(mesh, kPiece) - rates.socket_hop_s);
   return {};

@@ -19,7 +19,7 @@ Player::Player(const Stage& stage, std::uint32_t actor)
       actor_(actor),
       combine_(combine_of(stage.filling.type, stage.filling.reduction)),
       divide_(divide_of(stage.filling.type)) {
-  for (const std::uint32_t t : stage.program->threads_of.row(actor)) cursors_.push_back({t, 0, 0, 0});
+  for (const std::uint32_t t : stage.program->threads_of.row(actor)) cursors_.push_back({t});
 }
 
 std::byte* Player::at(const collectives::PlanSlice& s) const {
@@ -49,15 +49,15 @@ bool Player::ready(Cursor& c) {
 }
 
 /// One read goes straight to where it is written. Of several, the sum is made at the first place that this process has,
-/// or aside if others read there.
-void Player::move(std::uint32_t step, std::size_t bytes) {
+/// or `aside` if others read there. Returns what another process must be sent; null: nothing.
+const std::byte* Player::move(std::uint32_t step, std::size_t bytes, std::vector<std::byte>& aside) {
   const auto reads = stage_.program->plan.reads.row(step), writes = stage_.program->plan.writes.row(step);
-  const std::byte* from = at(reads[0]);
+  const std::byte *from = at(reads[0]), *sent = nullptr;
   if (reads.size() > 1) {
     std::byte* sum = writes.size() == 1 && reads.size() == 2 ? at(writes[0]) : nullptr;
     if (sum == nullptr) {
-      if (sum_.size() < bytes) sum_.resize(bytes);
-      sum = sum_.data();
+      if (aside.size() < bytes) aside.resize(bytes);
+      sum = aside.data();
     }
     const std::size_t count = bytes / size_of(stage_.filling.type);
     for (std::size_t r = 1; r < reads.size(); ++r, from = sum) combine_(sum, from, at(reads[r]), count);
@@ -65,33 +65,38 @@ void Player::move(std::uint32_t step, std::size_t bytes) {
   for (const collectives::PlanSlice& w : writes) {
     std::byte* to = at(w);
     if (to == nullptr)
-      sent_ = from;
+      sent = from;
     else if (to != from)
       std::memcpy(to, from, bytes);
   }
+  return sent;
 }
 
-void Player::perform(std::uint32_t step) {
-  const collectives::PlanStep& s = stage_.program->plan.steps[step];
+void Player::perform(Cursor& c) {
+  const collectives::PlanStep& s = stage_.program->plan.steps[c.next];
   const std::size_t bytes = s.count * stage_.filling.chunk_bytes();
-  sent_ = nullptr;
-  if (step >= stage_.program->first_division)
-    divide_(at(stage_.program->plan.writes.row(step)[0]), bytes / size_of(stage_.filling.type),
+  c.sent = nullptr;
+  if (c.next >= stage_.program->first_division)
+    divide_(at(stage_.program->plan.writes.row(c.next)[0]), bytes / size_of(stage_.filling.type),
             stage_.program->plan.ranks);
-  else if (bytes > 0 && !stage_.program->plan.reads.row(step).empty())
-    move(step, bytes);
+  else if (bytes > 0 && !stage_.program->plan.reads.row(c.next).empty())
+    c.sent = move(c.next, bytes, c.sum);
 }
 
-/// Performs what can be performed of one thread; returns the number of steps.
+/// Performs what can be performed of one thread; returns the number of steps. A step is done when what it wrote to
+/// other processes is on its way: until then nothing may write over it.
 std::uint32_t Player::advance(Cursor& c) {
   const std::uint32_t before = c.next;
   Counter& done = stage_.done[c.thread];
-  while (c.next < c.end && ready(c)) {
-    const std::int64_t begin = times_ != nullptr ? now_ns() : 0;
-    perform(c.next);
-    if (times_ != nullptr) times_[c.next] = {begin, now_ns()};
+  while (c.next < c.end && (c.performed || ready(c))) {
+    if (!c.performed) {
+      if (times_ != nullptr) times_[c.next].begin_ns = now_ns();
+      perform(c);
+    }
+    c.performed = stage_.wire != nullptr && !stage_.wire->send(c.next, c.sent);
+    if (c.performed) break;
+    if (times_ != nullptr) times_[c.next].end_ns = now_ns();
     done.value.store(done.value.load(std::memory_order_relaxed) + 1, std::memory_order_release);
-    if (stage_.wire != nullptr) stage_.wire->finished(c.next, sent_);
     ++c.next;
     c.waited = 0;
   }
@@ -121,7 +126,6 @@ bool Player::run() {
     if (stage_.board->ended()) return false;
     stage_.board->idle(++idle);
   }
-  for (idle = 0; stage_.wire != nullptr && !stage_.wire->poll() && !stage_.board->ended();) stage_.board->idle(++idle);
   seat.waits_for.store(Seat::kNothing, std::memory_order_relaxed);
   ++run_;
   return !stage_.board->ended();

@@ -19,10 +19,11 @@ struct StepTime {
 class Wire {
  public:
   virtual ~Wire() = default;
-  /// The step is done: sends what it wrote, `data`, and its thread's counter to whoever needs them.
-  virtual void finished(std::uint32_t step, const std::byte* data) = 0;
-  /// Takes in what has arrived, and sends what waits. True: nothing waits to be sent.
-  virtual bool poll() = 0;
+  /// The step has been performed: sends what it wrote, `data`, and that its thread is one step further, to whoever
+  /// needs them. False: not all is on its way yet; keep `data` as it is and call again.
+  virtual bool send(std::uint32_t step, const std::byte* data) = 0;
+  /// Takes in what has arrived.
+  virtual void poll() = 0;
 };
 
 /// What a player works with.
@@ -48,10 +49,13 @@ class Player {
   /// The next step of one thread.
   struct Cursor {
     std::uint32_t thread = 0, next = 0, end = 0, waited = 0;
+    bool performed = false;           ///< the next step has been, and is being sent
+    const std::byte* sent = nullptr;  ///< what it wrote to another process
+    std::vector<std::byte> sum{};     ///< of a step whose sum goes elsewhere
   };
   bool ready(Cursor& c);
-  void perform(std::uint32_t step);
-  void move(std::uint32_t step, std::size_t bytes);
+  void perform(Cursor& c);
+  const std::byte* move(std::uint32_t step, std::size_t bytes, std::vector<std::byte>& aside);
   std::byte* at(const collectives::PlanSlice& s) const;
   std::uint32_t advance(Cursor& c);
 
@@ -59,11 +63,9 @@ class Player {
   std::uint32_t actor_;
   std::uint64_t run_ = 0;  ///< finished
   std::vector<Cursor> cursors_;
-  std::vector<std::byte> sum_;  ///< of a step whose sum goes elsewhere
   StepTime* times_ = nullptr;
   Combine combine_;
   Divide divide_;
-  const std::byte* sent_ = nullptr;  ///< what the last step wrote to another process
 };
 
 }  // namespace busbar::runtime

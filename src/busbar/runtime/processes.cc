@@ -133,7 +133,7 @@ Status play_as_processes(const std::vector<Task>& tasks, const Arena& arena, Boa
                          const SessionOptions& options) {
   std::optional<Mesh> mesh;
   if (options.transport == Transport::kTcp) {
-    BUSBAR_ASSIGN(Mesh made, Mesh::make(arena.actors()));
+    BUSBAR_ASSIGN(Mesh made, Mesh::make(arena.actors(), options.sockets));
     mesh.emplace(std::move(made));
   }
   Family family(tasks, arena, board, options, mesh ? &*mesh : nullptr);

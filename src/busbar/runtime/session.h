@@ -40,7 +40,8 @@ enum class Transport : std::uint8_t {
 
 struct SessionOptions {
   Transport transport = Transport::kThreads;
-  double timeout_s = 30;  ///< without a step of any rank, the run ends and names who stands still
+  std::uint32_t sockets = 1;  ///< of kTcp, per pair of ranks; threads of the plan take turns
+  double timeout_s = 30;      ///< without a step of any rank, the run ends and names who stands still
   const volatile std::sig_atomic_t* stop = nullptr;  ///< ends the run once it is not 0; null: nothing does
 };
 

@@ -125,9 +125,12 @@ TEST(Session, SocketsGiveTheSameForEveryAlgorithm) {
   std::vector<Task> tasks;
   for (const Executable& p : programs) tasks.push_back({&p, {ElementType::kInt32, Reduction::kSum, 20}, 3, 1});
   tasks.front().filling.chunk_elements = 500'000;  // more than a socket takes at once
-  const auto results = run_tasks(tasks, {Transport::kTcp});
-  ASSERT_TRUE(results.ok()) << results.error().text();
-  for (std::size_t i = 0; i < tasks.size(); ++i) EXPECT_EQ((*results)[i].wrong, 0u) << programs[i].plan.name;
+  for (const std::uint32_t sockets : {1u, 3u}) {
+    const auto results = run_tasks(tasks, {Transport::kTcp, sockets});
+    ASSERT_TRUE(results.ok()) << results.error().text();
+    for (std::size_t i = 0; i < tasks.size(); ++i)
+      EXPECT_EQ((*results)[i].wrong, 0u) << programs[i].plan.name << " over " << sockets;
+  }
 }
 
 TEST(Session, TimesOfStepsAreInTheOrderOfWaits) {
@@ -177,7 +180,7 @@ Result<std::vector<TaskResult>> run_and_send(int signal) {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
     kill(*std::max_element(ranks.begin(), ranks.end()), signal);
   });
-  return run_tasks({endless}, {Transport::kShm, 0.3});
+  return run_tasks({endless}, {.transport = Transport::kShm, .timeout_s = 0.3});
 }
 
 TEST(Session, AKilledRankEndsAllAndIsNamed) {

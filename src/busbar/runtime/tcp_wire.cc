@@ -62,12 +62,14 @@ Status connect_pair(int& a, int& b) {
 
 }  // namespace
 
-Result<Mesh> Mesh::make(std::uint32_t actors) {
-  Mesh mesh(actors);
+Result<Mesh> Mesh::make(std::uint32_t actors, std::uint32_t lanes) {
+  Mesh mesh(actors, lanes);
+  const auto end = [&](std::uint32_t a, std::uint32_t b, std::uint32_t lane) -> int& {
+    return mesh.ends_[(std::size_t{a} * actors + b) * lanes + lane];
+  };
   for (std::uint32_t a = 0; a < actors; ++a)
     for (std::uint32_t b = 0; b < a; ++b)
-      BUSBAR_RETURN_IF_ERROR(
-          connect_pair(mesh.ends_[std::size_t{a} * actors + b], mesh.ends_[std::size_t{b} * actors + a]));
+      for (std::uint32_t l = 0; l < lanes; ++l) BUSBAR_RETURN_IF_ERROR(connect_pair(end(a, b, l), end(b, a, l)));
   return mesh;
 }
 
@@ -78,14 +80,16 @@ Mesh::~Mesh() {
 
 void Mesh::keep(std::uint32_t actor) {
   for (std::size_t i = 0; i < ends_.size(); ++i)
-    if (i / actors_ != actor && ends_[i] >= 0) {
+    if (i / lanes_ / actors_ != actor && ends_[i] >= 0) {
       close(ends_[i]);
       ends_[i] = -1;
     }
 }
 
-TcpWire::TcpWire(const Mesh& mesh, std::uint32_t actor, std::uint32_t actors) : actor_(actor), peers_(actors) {
-  for (std::uint32_t p = 0; p < actors; ++p) peers_[p].socket = mesh.end(actor, p);
+TcpWire::TcpWire(const Mesh& mesh, std::uint32_t actor)
+    : actor_(actor), lanes_(mesh.lanes()), links_(std::size_t{mesh.actors()} * mesh.lanes()) {
+  for (std::uint32_t p = 0; p < mesh.actors(); ++p)
+    for (std::uint32_t l = 0; l < lanes_; ++l) links_[p * lanes_ + l].socket = mesh.end(actor, p, l);
 }
 
 void TcpWire::begin(std::uint32_t task, const Stage& stage) {
@@ -100,98 +104,103 @@ void TcpWire::begin(std::uint32_t task, const Stage& stage) {
       if (x.steps_of(t) > 0) told[x.first_step[t + 1] - 1].insert(waits);
   }
   told_.clear();
+  std::set<std::uint32_t> from;
   for (std::uint32_t s = 0; s < told.size(); ++s) {
     for (const collectives::PlanSlice& w : x.plan.writes.row(s)) told[s].insert(w.rank);
-    if (x.plan.rank_of(x.plan.steps[s]) == actor_)
+    const std::uint32_t of = x.plan.rank_of(x.plan.steps[s]);
+    if (of == actor_)
       for (const std::uint32_t a : told[s])
         if (a != actor_) told_.values.push_back(a);
+    if (of != actor_ && told[s].contains(actor_)) from.insert(of * lanes_ + lane_of(x.plan.steps[s].thread));
     told_.close_row();
   }
+  from_.assign(from.begin(), from.end());
+  reached_.assign(x.threads(), 0);
 }
 
-void TcpWire::finished(std::uint32_t step, const std::byte* data) {
+bool TcpWire::send(std::uint32_t step, const std::byte* data) {
+  std::uint32_t& reached = reached_[stage_.program->plan.steps[step].thread];
+  for (const auto told = told_.row(step); reached < told.size(); ++reached)
+    if (!send_to(told[reached], step, data)) {
+      const auto threads = stage_.program->threads_of.row(told[reached]);
+      if (!threads.empty()) stage_.board->seat(actor_).waits_for.store(threads[0], std::memory_order_relaxed);
+      return false;
+    }
+  reached = 0;
+  return true;
+}
+
+/// True: the whole frame has gone into the socket.
+bool TcpWire::send_to(std::uint32_t peer, std::uint32_t step, const std::byte* data) {
   const collectives::PlanStep& s = stage_.program->plan.steps[step];
-  for (const std::uint32_t a : told_.row(step)) {
-    Header h{task_, step, stage_.done[s.thread].value.load(std::memory_order_relaxed), 0};
+  Link& l = links_[peer * lanes_ + lane_of(s.thread)];
+  if (l.sender == kNone32) {
+    l.sender = s.thread;
+    l.sent = 0;
+    l.out = {task_, step, stage_.done[s.thread].value.load(std::memory_order_relaxed) + 1, 0};
     for (const collectives::PlanSlice& w : stage_.program->plan.writes.row(step))
-      if (w.rank == a) h.bytes = s.count * stage_.filling.chunk_bytes();
-    send(peers_[a], h, data);
+      if (w.rank == peer) l.out.bytes = s.count * stage_.filling.chunk_bytes();
   }
+  if (l.sender != s.thread) return false;
+  const std::size_t head = sizeof l.out - std::min(sizeof l.out, l.sent), gone = l.sent - (sizeof l.out - head);
+  iovec parts[] = {{reinterpret_cast<std::byte*>(&l.out) + (sizeof l.out - head), head},
+                   {const_cast<std::byte*>(data) + gone, l.out.bytes - gone}};
+  msghdr message{};
+  message.msg_iov = head > 0 ? parts : parts + 1;
+  message.msg_iovlen = (head > 0 ? 1 : 0) + (l.out.bytes > gone ? 1 : 0);
+  const ssize_t n = sendmsg(l.socket, &message, MSG_NOSIGNAL);
+  if (n > 0) l.sent += static_cast<std::size_t>(n);
+  if (l.sent < sizeof l.out + l.out.bytes) return false;
+  l.sender = kNone32;
+  return true;
 }
 
-void TcpWire::send(Peer& p, const Header& h, const std::byte* data) {
-  std::size_t gone = 0;
-  if (p.waiting.empty()) {
-    iovec parts[] = {{const_cast<Header*>(&h), sizeof h}, {const_cast<std::byte*>(data), h.bytes}};
-    msghdr message{};
-    message.msg_iov = parts;
-    message.msg_iovlen = h.bytes > 0 ? 2 : 1;
-    gone = static_cast<std::size_t>(std::max<ssize_t>(0, sendmsg(p.socket, &message, MSG_NOSIGNAL)));
+/// What was read ahead first; what is asked for and more than fits there is read to its place at once.
+std::size_t TcpWire::receive(Link& l, std::byte* to, std::size_t bytes) {
+  if (l.first == l.last && bytes >= l.ahead.size())
+    return static_cast<std::size_t>(std::max<ssize_t>(0, recv(l.socket, to, bytes, 0)));
+  if (l.first == l.last) {
+    l.first = 0;
+    l.last = static_cast<std::size_t>(std::max<ssize_t>(0, recv(l.socket, l.ahead.data(), l.ahead.size(), 0)));
   }
-  const auto keep = [&](const std::byte* from, std::size_t bytes) {
-    const std::size_t skip = std::min(gone, bytes);
-    gone -= skip;
-    p.waiting.insert(p.waiting.end(), from + skip, from + bytes);
-  };
-  keep(reinterpret_cast<const std::byte*>(&h), sizeof h);
-  if (h.bytes > 0) keep(data, h.bytes);
-}
-
-void TcpWire::flush(Peer& p) {
-  if (p.waiting.empty()) return;
-  const ssize_t n = ::send(p.socket, p.waiting.data() + p.sent, p.waiting.size() - p.sent, MSG_NOSIGNAL);
-  if (n > 0) p.sent += static_cast<std::size_t>(n);
-  if (p.sent < p.waiting.size()) return;
-  p.waiting.clear();
-  p.sent = 0;
+  const std::size_t n = std::min(bytes, l.last - l.first);
+  std::memcpy(to, l.ahead.data() + l.first, n);
+  l.first += n;
+  return n;
 }
 
 /// True: the header is complete, and `to` is where its data belong.
-bool TcpWire::take_header(Peer& p) {
-  if (p.to != nullptr) return true;
-  auto* const into = reinterpret_cast<std::byte*>(&p.header) + p.received;
-  const ssize_t n = recv(p.socket, into, sizeof(Header) - p.received, 0);
-  if (n <= 0) return false;
-  p.received += static_cast<std::size_t>(n);
-  if (p.received < sizeof(Header)) return false;
-  p.received = 0;
-  p.to = reinterpret_cast<std::byte*>(&p.header);
-  if (p.header.task != task_) return true;
-  for (const collectives::PlanSlice& w : stage_.program->plan.writes.row(p.header.step))
-    if (w.rank == actor_) p.to = stage_.memory[actor_] + stage_.program->place(w) * stage_.filling.chunk_bytes();
+bool TcpWire::take_header(Link& l) {
+  if (l.to != nullptr) return true;
+  l.received += receive(l, reinterpret_cast<std::byte*>(&l.in) + l.received, sizeof(Header) - l.received);
+  if (l.received < sizeof(Header)) return false;
+  l.received = 0;
+  l.to = reinterpret_cast<std::byte*>(&l.in);
+  if (l.in.task != task_) return true;
+  for (const collectives::PlanSlice& w : stage_.program->plan.writes.row(l.in.step))
+    if (w.rank == actor_) l.to = stage_.memory[actor_] + stage_.program->place(w) * stage_.filling.chunk_bytes();
   return true;
 }
 
 /// True: all data have arrived.
-bool TcpWire::take_data(Peer& p) {
-  if (p.received < p.header.bytes) {
-    const ssize_t n = recv(p.socket, p.to + p.received, p.header.bytes - p.received, 0);
-    if (n <= 0) return false;
-    p.received += static_cast<std::size_t>(n);
-  }
-  return p.received == p.header.bytes;
+bool TcpWire::take_data(Link& l) {
+  if (l.received < l.in.bytes) l.received += receive(l, l.to + l.received, l.in.bytes - l.received);
+  return l.received == l.in.bytes;
 }
 
-void TcpWire::take(Peer& p) {
-  while (take_header(p) && take_data(p)) {
-    if (p.header.task == task_) {
-      const std::uint32_t thread = stage_.program->plan.steps[p.header.step].thread;
-      stage_.done[thread].value.store(p.header.done, std::memory_order_release);
+void TcpWire::take(Link& l) {
+  while (take_header(l) && take_data(l)) {
+    if (l.in.task == task_) {
+      const std::uint32_t thread = stage_.program->plan.steps[l.in.step].thread;
+      stage_.done[thread].value.store(l.in.done, std::memory_order_release);
     }
-    p.received = 0;
-    p.to = nullptr;
+    l.received = 0;
+    l.to = nullptr;
   }
 }
 
-bool TcpWire::poll() {
-  bool empty = true;
-  for (Peer& p : peers_) {
-    if (p.socket < 0) continue;
-    flush(p);
-    take(p);
-    empty = empty && p.waiting.empty();
-  }
-  return empty;
+void TcpWire::poll() {
+  for (const std::uint32_t l : from_) take(links_[l]);
 }
 
 }  // namespace busbar::runtime

@@ -1,41 +1,54 @@
-// Steps and their data over TCP between the processes of one host.
+// Steps and their data over TCP between processes.
 //
-// A frame is a header and the data that the step wrote to its receiver. TCP keeps the order of frames, so the counter
-// of a thread only grows. What a socket does not take at once is copied, because the step counts as done.
+// A frame is a header and the data that the step wrote to its receiver. All frames of a thread take the same socket,
+// and TCP keeps their order, so the counter of a thread only grows. Data are sent from where they lie: the step is done
+// when the last byte has gone into the socket. Who waits for that goes on receiving, so two that send to each other
+// never wait without end.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
+#include "busbar/base/csr.h"
+#include "busbar/base/id.h"
 #include "busbar/runtime/player.h"
 
 namespace busbar::runtime {
 
-/// A connection between each two actors. Made before processes start; each then keeps its own ends.
+/// Connections between each two actors, `lanes` sockets each.
 class Mesh {
  public:
-  /// Sockets on the loopback interface; nothing listens when it returns.
-  static Result<Mesh> make(std::uint32_t actors);
-  Mesh(Mesh&& other) noexcept : actors_(other.actors_), ends_(std::move(other.ends_)) { other.ends_.clear(); }
+  /// Sockets on the loopback interface, made before processes start; each then keeps its own ends. Nothing listens when
+  /// it returns.
+  static Result<Mesh> make(std::uint32_t actors, std::uint32_t lanes);
+  Mesh(Mesh&& other) noexcept : actors_(other.actors_), lanes_(other.lanes_), ends_(std::move(other.ends_)) {
+    other.ends_.clear();
+  }
   Mesh& operator=(Mesh&&) = delete;
   ~Mesh();
   /// Closes the ends of all others.
   void keep(std::uint32_t actor);
-  int end(std::uint32_t actor, std::uint32_t peer) const { return ends_[std::size_t{actor} * actors_ + peer]; }
+  int end(std::uint32_t actor, std::uint32_t peer, std::uint32_t lane) const {
+    return ends_[(std::size_t{actor} * actors_ + peer) * lanes_ + lane];
+  }
+  std::uint32_t actors() const { return actors_; }
+  std::uint32_t lanes() const { return lanes_; }
 
  private:
-  explicit Mesh(std::uint32_t actors) : actors_(actors), ends_(std::size_t{actors} * actors, -1) {}
-  std::uint32_t actors_;
-  std::vector<int> ends_;  ///< per actor and peer; -1: none
+  Mesh(std::uint32_t actors, std::uint32_t lanes)
+      : actors_(actors), lanes_(lanes), ends_(std::size_t{actors} * actors * lanes, -1) {}
+  std::uint32_t actors_, lanes_;
+  std::vector<int> ends_;  ///< per actor, peer and lane; -1: none
 };
 
 class TcpWire final : public Wire {
  public:
-  TcpWire(const Mesh& mesh, std::uint32_t actor, std::uint32_t actors);
+  TcpWire(const Mesh& mesh, std::uint32_t actor);
   /// From now on frames are of this task. Call when all actors have ended the one before.
   void begin(std::uint32_t task, const Stage& stage);
-  void finished(std::uint32_t step, const std::byte* data) override;
-  bool poll() override;
+  bool send(std::uint32_t step, const std::byte* data) override;
+  void poll() override;
 
  private:
   struct Header {
@@ -43,24 +56,31 @@ class TcpWire final : public Wire {
     std::uint64_t done = 0;   ///< of the step's thread
     std::uint64_t bytes = 0;  ///< that follow
   };
-  struct Peer {
+  /// One socket.
+  struct Link {
     int socket = -1;
-    std::vector<std::byte> waiting;  ///< to be sent
-    std::size_t sent = 0;            ///< of these
-    Header header;
+    std::uint32_t sender = kNone32;  ///< the thread whose frame is going out
+    Header out;
+    std::size_t sent = 0;  ///< of the header and the data
+    Header in;
     std::size_t received = 0;  ///< of the header, then of the data
-    std::byte* to = nullptr;
+    std::byte* to = nullptr;   ///< where the data belong; null: the header is not complete
+    std::array<std::byte, 4096> ahead;
+    std::size_t first = 0, last = 0;  ///< of what was read ahead
   };
-  void send(Peer& p, const Header& h, const std::byte* data);
-  void flush(Peer& p);
-  void take(Peer& p);
-  bool take_header(Peer& p);
-  bool take_data(Peer& p);
+  std::uint32_t lane_of(std::uint32_t thread) const { return thread % lanes_; }
+  bool send_to(std::uint32_t peer, std::uint32_t step, const std::byte* data);
+  bool take_header(Link& l);
+  bool take_data(Link& l);
+  std::size_t receive(Link& l, std::byte* to, std::size_t bytes);
+  void take(Link& l);
 
-  std::uint32_t actor_, task_ = 0;
-  std::vector<Peer> peers_;
+  std::uint32_t actor_, lanes_, task_ = 0;
+  std::vector<Link> links_;          ///< per peer and lane
+  std::vector<std::uint32_t> from_;  ///< links on which this task's frames come
   Stage stage_;
-  Csr<std::uint32_t> told_;  ///< per step of this actor: who waits for it
+  Csr<std::uint32_t> told_;             ///< per step of this actor: who waits for it
+  std::vector<std::uint32_t> reached_;  ///< per thread: how many of these its performed step has gone to
 };
 
 }  // namespace busbar::runtime
