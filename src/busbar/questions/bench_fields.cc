@@ -66,13 +66,15 @@ const Record& record_of(const BenchHost*) {
       "host",
       {{"name", &H::name, "", "of this host"},
        {"cores", &H::cores, "", "that this process may use"},
-       {"hop_us", &H::hop_us, "us", "from one rank's flag to the step of the next"},
        {"copy_in_cache_GBps", &H::copy_in_cache_GBps, "GB/s", "one core copies between small buffers while all do"},
        {"copy_GBps", &H::copy_GBps, "GB/s", "the same with the largest buffers"},
        {"add_in_cache_GBps", &H::add_in_cache_GBps, "GB/s", "one core adds two small buffers of floats while all do"},
        {"add_GBps", &H::add_GBps, "GB/s", "the same with the largest buffers"},
-       {"socket_hop_us", &H::socket_hop_us, "us", "of 32 bytes over TCP; null: unused"},
-       {"socket_GBps", &H::socket_GBps, "GB/s", "one connection, 256 KiB at a time; null: unused"}});
+       {"hop_us", &H::hop_us, "us", "a step of a ring over this transport with next to no data"},
+       {"run_copy_GBps", &H::run_copy_GBps, "GB/s",
+        "a rank takes in while all do, at the largest size: a ring all-gather"},
+       {"run_add_GBps", &H::run_add_GBps, "GB/s", "a rank takes in and adds while all do: a ring reduce-scatter"},
+       {"run_one_copy_GBps", &H::run_one_copy_GBps, "GB/s", "one rank takes in from all others: a gather"}});
   return record;
 }
 

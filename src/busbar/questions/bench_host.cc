@@ -3,17 +3,18 @@
 #include <fmt/chrono.h>
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <ctime>
 
 namespace busbar::questions {
 
-std::string host_cluster_yaml(const runtime::HostRates& rates, const BenchMachine& m) {
-  const runtime::RatePoint at = rates.at(m.bytes);
-  const bool sockets = rates.socket_bytes_per_s > 0;
-  const double mean = m.adds ? 2 / (1 / at.copy_bytes_per_s + 1 / at.add_bytes_per_s) : at.copy_bytes_per_s;
+std::string host_cluster_yaml(const runtime::RunRates& rates, const BenchMachine& m) {
+  const runtime::RunRatePoint at = rates.at(m.bytes);
+  const double together =
+      m.ranks * (m.adds ? 2 / (1 / at.copy_bytes_per_s + 1 / at.add_bytes_per_s) : at.copy_bytes_per_s);
   const std::string source =
       fmt::format("measured by busbar bench on {} on {:%Y-%m-%d}, {} ranks on {} cores, buffers of {} KiB", m.name,
-                  fmt::gmtime(std::time(nullptr)), m.ranks, rates.cores, m.bytes >> 10);
+                  fmt::gmtime(std::time(nullptr)), m.ranks, m.cores, m.bytes >> 10);
   return fmt::format(
       "# A host whose ranks are threads or processes of one machine\n"
       "name: {0}\n"
@@ -28,9 +29,8 @@ std::string host_cluster_yaml(const runtime::HostRates& rates, const BenchMachin
       "    - {{between: [gpu*, memory0], kind: host, rate: {4:.4g}GB/s}}\n"
       "  protocol: {{step_server: {5:.0f}ns, chunk: {6}KiB}}\n"
       "  source: \"{7}\"\n",
-      m.name, m.ranks, 3 * at.add_bytes_per_s / 1e9, (sockets ? rates.socket_bytes_per_s : mean) * rates.cores / 1e9,
-      (sockets ? rates.socket_bytes_per_s : at.copy_bytes_per_s) / 1e9,
-      (sockets ? rates.socket_hop_s : rates.hop_s) * 1e9, kBenchPiece >> 10, source);
+      m.name, m.ranks, 3 * at.add_bytes_per_s / 1e9, together / 1e9,
+      std::max(at.one_copy_bytes_per_s, at.copy_bytes_per_s) / 1e9, rates.hop_s * 1e9, kBenchPiece >> 10, source);
 }
 
 }  // namespace busbar::questions

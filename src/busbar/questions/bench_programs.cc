@@ -9,16 +9,17 @@
 #include "busbar/collectives/builders.h"
 #include "busbar/questions/bench_host.h"
 #include "busbar/questions/schedule_times.h"
+#include "busbar/runtime/host_rates.h"
 
 namespace busbar::questions {
 namespace {
 
 bool is_schedule_file(const std::string& name) { return name.ends_with(".xml") || name.ends_with(".json"); }
 
-Result<std::unique_ptr<predict::Predictor>> host_machine(const BenchCall& call, const runtime::HostRates& rates,
+Result<std::unique_ptr<predict::Predictor>> host_machine(const BenchCall& call, const runtime::RunRates& rates,
                                                          Bytes size) {
-  const std::string yaml =
-      host_cluster_yaml(rates, {bench_host_name(), call.ranks, count(size), runtime::reduces(call.op)});
+  const std::string yaml = host_cluster_yaml(
+      rates, {bench_host_name(), call.ranks, runtime::cores_allowed(), count(size), runtime::reduces(call.op)});
   BUSBAR_ASSIGN(spec::Cluster cluster, spec::parse_cluster(yaml, "this host"));
   return predict::Predictor::make(std::move(cluster), {});
 }
@@ -127,8 +128,7 @@ Result<std::shared_ptr<const collectives::Schedule>> predict_call(const BenchReq
 
 }  // namespace
 
-Result<BenchSize> bench_size(const BenchRequest& q, const BenchCall& call, const runtime::HostRates& rates,
-                             Bytes size) {
+Result<BenchSize> bench_size(const BenchRequest& q, const BenchCall& call, const runtime::RunRates& rates, Bytes size) {
   BenchSize out;
   out.size = size;
   out.algorithm = call.file ? call.file->plan.name : q.algorithm;

@@ -10,7 +10,7 @@
 #include "busbar/formats/imported_schedule.h"
 #include "busbar/predict/predictor.h"
 #include "busbar/questions/bench_question.h"
-#include "busbar/runtime/host_rates.h"
+#include "busbar/runtime/calibrating_runs.h"
 #include "busbar/runtime/session.h"
 
 namespace busbar::questions {
@@ -35,7 +35,7 @@ struct BenchCall {
 Result<BenchCall> bench_call(const BenchRequest& q);
 
 /// Machine and programs of one size. Errors: an algorithm that cannot build the operation.
-Result<BenchSize> bench_size(const BenchRequest& q, const BenchCall& call, const runtime::HostRates& rates, Bytes size);
+Result<BenchSize> bench_size(const BenchRequest& q, const BenchCall& call, const runtime::RunRates& rates, Bytes size);
 
 /// The name of this host, in letters that a file may hold.
 std::string bench_host_name();

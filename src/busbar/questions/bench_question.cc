@@ -8,6 +8,7 @@
 #include "busbar/questions/bench_host.h"
 #include "busbar/questions/bench_programs.h"
 #include "busbar/questions/sweep.h"
+#include "busbar/runtime/host_rates.h"
 
 namespace busbar::questions {
 namespace {
@@ -21,22 +22,18 @@ runtime::SessionOptions session_of(const BenchRequest& q, const Context& context
   return {transport_of(q), q.sockets, q.timeout_s, context.stop};
 }
 
-BenchHost host_of(const runtime::HostRates& r) {
-  const runtime::RatePoint& small = r.points.front();
-  const runtime::RatePoint& large = r.points.back();
-  BenchHost out{bench_host_name(),
-                r.cores,
-                r.hop_s * 1e6,
-                small.copy_bytes_per_s / 1e9,
-                large.copy_bytes_per_s / 1e9,
-                small.add_bytes_per_s / 1e9,
-                large.add_bytes_per_s / 1e9,
-                {},
-                {}};
-  if (r.socket_bytes_per_s <= 0) return out;
-  out.socket_hop_us = r.socket_hop_s * 1e6;
-  out.socket_GBps = r.socket_bytes_per_s / 1e9;
-  return out;
+BenchHost host_of(const runtime::HostRates& memory, const runtime::RunRates& runs) {
+  const runtime::RunRatePoint& last = runs.points.back();
+  return {bench_host_name(),
+          memory.cores,
+          memory.in_cache.copy_bytes_per_s / 1e9,
+          memory.largest.copy_bytes_per_s / 1e9,
+          memory.in_cache.add_bytes_per_s / 1e9,
+          memory.largest.add_bytes_per_s / 1e9,
+          runs.hop_s * 1e6,
+          last.copy_bytes_per_s / 1e9,
+          last.add_bytes_per_s / 1e9,
+          last.one_copy_bytes_per_s / 1e9};
 }
 
 runtime::Task task_of(const BenchRequest& q, const BenchCall& call, const BenchSize& at) {
@@ -92,8 +89,9 @@ Result<BenchResult> answer(const BenchRequest& q, const Context& context) {
   BUSBAR_ASSIGN(const BenchCall call, bench_call(q));
   BUSBAR_ASSIGN(const std::vector<Bytes> sizes, sweep_sizes(q.min_bytes, q.max_bytes, q.step_factor));
   context.begin("measuring this host");
-  runtime::HostRates rates = runtime::measure_host(call.ranks, count(sizes.back()));
-  if (q.transport == "tcp") BUSBAR_RETURN_IF_ERROR(runtime::measure_sockets(rates));
+  const runtime::HostRates memory = runtime::measure_host(call.ranks, count(sizes.back()));
+  BUSBAR_ASSIGN(const runtime::RunRates rates,
+                runtime::measure_runs(call.ranks, count(sizes.back()), kBenchPiece, session_of(q, context)));
   std::vector<BenchSize> at;
   std::vector<runtime::Task> tasks;
   for (const Bytes size : sizes) {
@@ -111,14 +109,15 @@ Result<BenchResult> answer(const BenchRequest& q, const Context& context) {
   r.inputs_hash = inputs_hash("bench", q, "");
   r.ranks = call.ranks;
   for (const BenchSize& s : at) r.switches = std::max(r.switches, s.program->plan.reducers);
-  r.host = host_of(rates);
+  r.host = host_of(memory, rates);
   for (std::size_t i = 0; i < at.size(); ++i) {
     r.results.push_back(row_of(call, at[i], measured[i], q.check > 0));
     if (measured[i].wrong > 0) r.exit_status = 1;
   }
   r.median_error_percent = median_error(r.results);
   r.notes = notes_of(r);
-  const BenchMachine machine{r.host.name, call.ranks, rates.points.back().bytes, runtime::reduces(call.op)};
+  const BenchMachine machine{r.host.name, call.ranks, memory.cores, rates.points.back().bytes,
+                             runtime::reduces(call.op)};
   if (!q.emit_cluster.empty()) r.files.push_back({q.emit_cluster, host_cluster_yaml(rates, machine)});
   return r;
 }

@@ -1,10 +1,7 @@
-// How fast this host is, measured now: what a prediction of the runtime is made of.
+// How fast the memory of this host is, measured now: the bound of what the runtime reaches.
 #pragma once
 
 #include <cstdint>
-#include <vector>
-
-#include "busbar/base/result.h"
 
 namespace busbar::runtime {
 
@@ -16,19 +13,11 @@ struct RatePoint {
 
 struct HostRates {
   std::uint32_t cores = 1;
-  double hop_s = 0;                                 ///< from one rank's flag to the step of the next, if all ranks wait
-  std::vector<RatePoint> points{};                  ///< smallest buffers first
-  double socket_hop_s = 0, socket_bytes_per_s = 0;  ///< of one connection over TCP; 0: not measured
-
-  /// Between two measured sizes: in proportion, on a logarithmic scale of sizes.
-  RatePoint at(std::uint64_t bytes) const;
+  RatePoint in_cache, largest;  ///< with buffers of 64 KiB, and with the largest
 };
 
-/// Takes about 0.2 s. `bytes`: the largest buffer that matters.
+/// Takes about 0.1 s. `bytes`: the largest buffer that matters.
 HostRates measure_host(std::uint32_t ranks, std::uint64_t bytes);
-
-/// Adds the rates of sockets.
-Status measure_sockets(HostRates& rates);
 
 /// Cores that this process may use.
 std::uint32_t cores_allowed();

@@ -2,21 +2,36 @@
 
 #include <gtest/gtest.h>
 
+#include "busbar/runtime/calibrating_runs.h"
+
 namespace busbar::runtime {
 namespace {
 
-TEST(HostRates, AreMeasuredForEachSizeUpToTheLargest) {
+TEST(HostRates, AreMeasuredInCacheAndForTheLargestBuffer) {
   const HostRates r = measure_host(2, 100'000);
-  ASSERT_EQ(r.points.size(), 4u);  // 4, 16, 64, 256 KiB
-  EXPECT_GT(r.hop_s, 1e-9);
-  EXPECT_GT(r.points.front().copy_bytes_per_s, 1e6);
-  EXPECT_GT(r.points.front().add_bytes_per_s, 1e6);
+  EXPECT_EQ(r.largest.bytes, 100'000u);
+  for (const RatePoint& p : {r.in_cache, r.largest}) {
+    EXPECT_GT(p.copy_bytes_per_s, 1e6);
+    EXPECT_GT(p.add_bytes_per_s, 1e6);
+  }
 }
 
-TEST(HostRates, AreInProportionBetweenTwoSizes) {
-  const HostRates r{.points = {{1 << 10, 10, 6}, {4 << 10, 20, 8}}};
+TEST(RunRates, AreMeasuredForEachSizeUpToTheLargest) {
+  for (const Transport t : {Transport::kThreads, Transport::kTcp}) {
+    const auto r = measure_runs(2, 300'000, 64 << 10, {t});
+    ASSERT_TRUE(r.ok()) << r.error().text();
+    ASSERT_EQ(r->points.size(), 3u);  // 64, 256, 1,024 KiB
+    EXPECT_GT(r->hop_s, 1e-9);
+    for (const RunRatePoint& p : r->points)
+      for (const double rate : {p.copy_bytes_per_s, p.add_bytes_per_s, p.one_copy_bytes_per_s}) EXPECT_GT(rate, 1e6);
+  }
+}
+
+TEST(RunRates, AreInProportionBetweenTwoSizes) {
+  const RunRates r{.points = {{1 << 10, 10, 6, 30}, {4 << 10, 20, 8, 50}}};
   EXPECT_DOUBLE_EQ(r.at(2 << 10).copy_bytes_per_s, 15);
   EXPECT_DOUBLE_EQ(r.at(2 << 10).add_bytes_per_s, 7);
+  EXPECT_DOUBLE_EQ(r.at(2 << 10).one_copy_bytes_per_s, 40);
   EXPECT_DOUBLE_EQ(r.at(1).copy_bytes_per_s, 10);
   EXPECT_DOUBLE_EQ(r.at(1 << 20).copy_bytes_per_s, 20);
 }

@@ -126,6 +126,7 @@ bool Player::run() {
     if (stage_.board->ended()) return false;
     stage_.board->idle(++idle);
   }
+  for (idle = 0; stage_.wire != nullptr && !stage_.wire->poll() && !stage_.board->ended();) stage_.board->idle(++idle);
   seat.waits_for.store(Seat::kNothing, std::memory_order_relaxed);
   ++run_;
   return !stage_.board->ended();

@@ -22,8 +22,8 @@ class Wire {
   /// The step has been performed: sends what it wrote, `data`, and that its thread is one step further, to whoever
   /// needs them. False: not all is on its way yet; keep `data` as it is and call again.
   virtual bool send(std::uint32_t step, const std::byte* data) = 0;
-  /// Takes in what has arrived.
-  virtual void poll() = 0;
+  /// Takes in what has arrived, and sends what was held back to go together. True: nothing is held back any more.
+  virtual bool poll() = 0;
 };
 
 /// What a player works with.

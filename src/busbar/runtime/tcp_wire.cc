@@ -104,17 +104,21 @@ void TcpWire::begin(std::uint32_t task, const Stage& stage) {
       if (x.steps_of(t) > 0) told[x.first_step[t + 1] - 1].insert(waits);
   }
   told_.clear();
-  std::set<std::uint32_t> from;
+  std::set<std::uint32_t> from, to;
   for (std::uint32_t s = 0; s < told.size(); ++s) {
     for (const collectives::PlanSlice& w : x.plan.writes.row(s)) told[s].insert(w.rank);
     const std::uint32_t of = x.plan.rank_of(x.plan.steps[s]);
     if (of == actor_)
       for (const std::uint32_t a : told[s])
-        if (a != actor_) told_.values.push_back(a);
+        if (a != actor_) {
+          told_.values.push_back(a);
+          to.insert(a * lanes_ + lane_of(x.plan.steps[s].thread));
+        }
     if (of != actor_ && told[s].contains(actor_)) from.insert(of * lanes_ + lane_of(x.plan.steps[s].thread));
     told_.close_row();
   }
   from_.assign(from.begin(), from.end());
+  to_.assign(to.begin(), to.end());
   reached_.assign(x.threads(), 0);
 }
 
@@ -130,29 +134,50 @@ bool TcpWire::send(std::uint32_t step, const std::byte* data) {
   return true;
 }
 
-/// True: the whole frame has gone into the socket.
+/// True: the frame needs its data no longer.
 bool TcpWire::send_to(std::uint32_t peer, std::uint32_t step, const std::byte* data) {
+  constexpr std::size_t kSmall = 512, kMostHeld = 16 << 10;
   const collectives::PlanStep& s = stage_.program->plan.steps[step];
   Link& l = links_[peer * lanes_ + lane_of(s.thread)];
+  if (l.sender != kNone32 && l.sender != s.thread) return false;
   if (l.sender == kNone32) {
-    l.sender = s.thread;
-    l.sent = 0;
-    l.out = {task_, step, stage_.done[s.thread].value.load(std::memory_order_relaxed) + 1, 0};
+    if (l.small.size() > kMostHeld && !flush(l)) return false;
+    Header h{task_, step, stage_.done[s.thread].value.load(std::memory_order_relaxed) + 1, 0};
     for (const collectives::PlanSlice& w : stage_.program->plan.writes.row(step))
-      if (w.rank == peer) l.out.bytes = s.count * stage_.filling.chunk_bytes();
+      if (w.rank == peer) h.bytes = s.count * stage_.filling.chunk_bytes();
+    const auto* const header = reinterpret_cast<const std::byte*>(&h);
+    l.small.insert(l.small.end(), header, header + sizeof h);
+    if (h.bytes <= kSmall) {
+      if (h.bytes > 0) l.small.insert(l.small.end(), data, data + h.bytes);
+      return true;
+    }
+    l.sender = s.thread;
+    l.data = data;
+    l.bytes = h.bytes;
+    l.sent = 0;
   }
-  if (l.sender != s.thread) return false;
-  const std::size_t head = sizeof l.out - std::min(sizeof l.out, l.sent), gone = l.sent - (sizeof l.out - head);
-  iovec parts[] = {{reinterpret_cast<std::byte*>(&l.out) + (sizeof l.out - head), head},
-                   {const_cast<std::byte*>(data) + gone, l.out.bytes - gone}};
-  msghdr message{};
-  message.msg_iov = head > 0 ? parts : parts + 1;
-  message.msg_iovlen = (head > 0 ? 1 : 0) + (l.out.bytes > gone ? 1 : 0);
-  const ssize_t n = sendmsg(l.socket, &message, MSG_NOSIGNAL);
-  if (n > 0) l.sent += static_cast<std::size_t>(n);
-  if (l.sent < sizeof l.out + l.out.bytes) return false;
+  if (!flush(l)) return false;
   l.sender = kNone32;
+  l.bytes = l.sent = 0;
   return true;
+}
+
+/// True: all has gone into the socket.
+bool TcpWire::flush(Link& l) {
+  const std::size_t held = l.small.size() - l.small_sent, left = l.bytes - l.sent;
+  if (held + left == 0) return true;
+  iovec parts[] = {{l.small.data() + l.small_sent, held}, {const_cast<std::byte*>(l.data) + l.sent, left}};
+  msghdr message{};
+  message.msg_iov = held > 0 ? parts : parts + 1;
+  message.msg_iovlen = (held > 0 ? 1 : 0) + (left > 0 ? 1 : 0);
+  const auto n = static_cast<std::size_t>(std::max<ssize_t>(0, sendmsg(l.socket, &message, MSG_NOSIGNAL)));
+  l.small_sent += std::min(n, held);
+  l.sent += n - std::min(n, held);
+  if (l.small_sent == l.small.size()) {
+    l.small.clear();
+    l.small_sent = 0;
+  }
+  return n == held + left;
 }
 
 /// What was read ahead first; what is asked for and more than fits there is read to its place at once.
@@ -199,8 +224,12 @@ void TcpWire::take(Link& l) {
   }
 }
 
-void TcpWire::poll() {
+bool TcpWire::poll() {
   for (const std::uint32_t l : from_) take(links_[l]);
+  bool sent = true;
+  for (const std::uint32_t l : to_)
+    if (!links_[l].small.empty()) sent = flush(links_[l]) && sent;
+  return sent;
 }
 
 }  // namespace busbar::runtime

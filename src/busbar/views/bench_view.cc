@@ -34,14 +34,13 @@ report::Facts bench_facts(const BenchResult& r) {
   report::Facts out{"This host, as measured", {}};
   const auto rate = [](double GBps) { return format_rate(GBps * 1e9); };
   out.items = {{"host", fmt::format("{}, {} cores", r.host.name, r.host.cores)},
-               {"flag to step", format_duration(r.host.hop_us * 1e-6)},
                {"copy, one core", fmt::format("{} in cache, {} with the largest buffers",
                                               rate(r.host.copy_in_cache_GBps), rate(r.host.copy_GBps))},
                {"add, one core", fmt::format("{} in cache, {} with the largest buffers", rate(r.host.add_in_cache_GBps),
-                                             rate(r.host.add_GBps))}};
-  if (r.host.socket_GBps)
-    out.items.emplace_back(
-        "sockets", fmt::format("{}, {}", format_duration(*r.host.socket_hop_us * 1e-6), rate(*r.host.socket_GBps)));
+                                             rate(r.host.add_GBps))},
+               {"a step of a ring", format_duration(r.host.hop_us * 1e-6)},
+               {"a rank takes in", fmt::format("{} while all do, {} and adds, {} alone", rate(r.host.run_copy_GBps),
+                                               rate(r.host.run_add_GBps), rate(r.host.run_one_copy_GBps))}};
   for (const std::string& note : r.notes) out.items.emplace_back("note", note);
   return out;
 }

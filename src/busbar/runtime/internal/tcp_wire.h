@@ -1,9 +1,10 @@
 // Steps and their data over TCP between processes.
 //
 // A frame is a header and the data that the step wrote to its receiver. All frames of a thread take the same socket,
-// and TCP keeps their order, so the counter of a thread only grows. Data are sent from where they lie: the step is done
-// when the last byte has gone into the socket. Who waits for that goes on receiving, so two that send to each other
-// never wait without end.
+// and TCP keeps their order, so the counter of a thread only grows. Small frames to one receiver go together, since a
+// call of the system costs more than they do. Larger data are sent from where they lie: the step is done when the last
+// byte has gone into the socket. Who waits for that goes on receiving, so two that send to each other never wait
+// without end.
 #pragma once
 
 #include <array>
@@ -48,7 +49,7 @@ class TcpWire final : public Wire {
   /// From now on frames are of this task. Call when all actors have ended the one before.
   void begin(std::uint32_t task, const Stage& stage);
   bool send(std::uint32_t step, const std::byte* data) override;
-  void poll() override;
+  bool poll() override;
 
  private:
   struct Header {
@@ -59,9 +60,11 @@ class TcpWire final : public Wire {
   /// One socket.
   struct Link {
     int socket = -1;
-    std::uint32_t sender = kNone32;  ///< the thread whose frame is going out
-    Header out;
-    std::size_t sent = 0;  ///< of the header and the data
+    std::vector<std::byte> small;    ///< headers and small data, to be sent first
+    std::size_t small_sent = 0;      ///< of these
+    std::uint32_t sender = kNone32;  ///< the thread whose data follow them
+    const std::byte* data = nullptr;
+    std::size_t bytes = 0, sent = 0;  ///< of these
     Header in;
     std::size_t received = 0;  ///< of the header, then of the data
     std::byte* to = nullptr;   ///< where the data belong; null: the header is not complete
@@ -70,14 +73,15 @@ class TcpWire final : public Wire {
   };
   std::uint32_t lane_of(std::uint32_t thread) const { return thread % lanes_; }
   bool send_to(std::uint32_t peer, std::uint32_t step, const std::byte* data);
+  bool flush(Link& l);
   bool take_header(Link& l);
   bool take_data(Link& l);
   std::size_t receive(Link& l, std::byte* to, std::size_t bytes);
   void take(Link& l);
 
   std::uint32_t actor_, lanes_, task_ = 0;
-  std::vector<Link> links_;          ///< per peer and lane
-  std::vector<std::uint32_t> from_;  ///< links on which this task's frames come
+  std::vector<Link> links_;               ///< per peer and lane
+  std::vector<std::uint32_t> from_, to_;  ///< links on which this task's frames come and go
   Stage stage_;
   Csr<std::uint32_t> told_;             ///< per step of this actor: who waits for it
   std::vector<std::uint32_t> reached_;  ///< per thread: how many of these its performed step has gone to

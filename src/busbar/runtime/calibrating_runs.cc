@@ -1,0 +1,102 @@
+#include "busbar/runtime/calibrating_runs.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "busbar/collectives/builders.h"
+
+namespace busbar::runtime {
+namespace {
+
+constexpr std::uint32_t kTimes = 3;  // of each run; the least counts
+
+/// One algorithm at one size.
+struct Probe {
+  const char* algorithm;
+  collectives::Collective op;
+  std::uint64_t bytes;
+};
+
+Result<Executable> program_of(const Probe& p, std::uint32_t ranks, std::uint64_t piece_bytes, bool shared_memory) {
+  BUSBAR_ASSIGN(const collectives::Schedule s, collectives::build_schedule(p.algorithm, p.op, ranks, 1, 0));
+  BUSBAR_ASSIGN(collectives::ExecutionPlan plan, plan_in_pieces(s, p.bytes, piece_bytes, true));
+  return compile(std::move(plan), {shared_memory, false});
+}
+
+/// Floats, about 16 MB in all.
+Task task_of(const Probe& p, const Executable& program) {
+  constexpr std::uint64_t kMoved = 16 << 20, kMost = 200;
+  Task task;
+  task.program = &program;
+  const std::uint64_t chunks = std::max(1u, program.plan.chunks);
+  task.filling = {ElementType::kFloat, Reduction::kSum,
+                  static_cast<std::size_t>(std::max<std::uint64_t>(1, p.bytes / sizeof(float) / chunks))};
+  task.iterations = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(kMoved / p.bytes, 4, kMost));
+  task.warmup = 2;
+  task.check = false;
+  return task;
+}
+
+/// Seconds of each probe, as its slowest rank sees it.
+Result<std::vector<double>> time_probes(const std::vector<Probe>& probes, std::uint32_t ranks,
+                                        std::uint64_t piece_bytes, const SessionOptions& options) {
+  std::vector<Executable> programs;
+  programs.reserve(probes.size());
+  for (const Probe& p : probes) {
+    BUSBAR_ASSIGN(Executable x, program_of(p, ranks, piece_bytes, options.transport != Transport::kTcp));
+    programs.push_back(std::move(x));
+  }
+  std::vector<Task> tasks;
+  for (std::size_t i = 0; i < kTimes * probes.size(); ++i)
+    tasks.push_back(task_of(probes[i % probes.size()], programs[i % probes.size()]));
+  BUSBAR_ASSIGN(const std::vector<TaskResult> results, run_tasks(tasks, options));
+  std::vector<double> out(probes.size(), HUGE_VAL);
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    double& least = out[i % probes.size()];
+    least = std::min(least, *std::max_element(results[i].seconds.begin(), results[i].seconds.end()));
+  }
+  return out;
+}
+
+}  // namespace
+
+RunRatePoint RunRates::at(std::uint64_t bytes) const {
+  const auto above =
+      std::find_if(points.begin(), points.end(), [&](const RunRatePoint& p) { return p.bytes >= bytes; });
+  if (above == points.end()) return points.back();
+  if (above == points.begin()) return points.front();
+  const RunRatePoint& low = above[-1];
+  const double x = std::log(static_cast<double>(bytes) / static_cast<double>(low.bytes)) /
+                   std::log(static_cast<double>(above->bytes) / static_cast<double>(low.bytes));
+  const auto between = [&](double a, double b) { return a + x * (b - a); };
+  return {bytes, between(low.copy_bytes_per_s, above->copy_bytes_per_s),
+          between(low.add_bytes_per_s, above->add_bytes_per_s),
+          between(low.one_copy_bytes_per_s, above->one_copy_bytes_per_s)};
+}
+
+Result<RunRates> measure_runs(std::uint32_t ranks, std::uint64_t bytes, std::uint64_t piece_bytes,
+                              const SessionOptions& options) {
+  constexpr std::uint64_t kTiny = 64, kSmallest = 64 << 10, kLargest = 64 << 20;
+  using collectives::Collective;
+  std::vector<Probe> probes{{"ring", Collective::kAllGather, kTiny * ranks}};
+  for (std::uint64_t s = kSmallest; s <= kLargest; s *= 4) {
+    probes.push_back({"ring", Collective::kAllGather, s});
+    probes.push_back({"ring", Collective::kReduceScatter, s});
+    probes.push_back({"direct", Collective::kGather, s});
+    if (s >= bytes) break;
+  }
+  BUSBAR_ASSIGN(const std::vector<double> seconds, time_probes(probes, ranks, piece_bytes, options));
+  RunRates out;
+  const double steps = ranks - 1;
+  out.hop_s = seconds[0] / steps;
+  for (std::size_t i = 1; i < probes.size(); i += 3) {
+    // What each rank, or the root, takes in; latencies never hide more than three quarters of a run.
+    const double moved = static_cast<double>(probes[i].bytes) * steps / ranks;
+    const auto rate = [&](double s, double latency) { return moved / std::max(s - latency, s / 4); };
+    out.points.push_back({probes[i].bytes, rate(seconds[i], steps * out.hop_s), rate(seconds[i + 1], steps * out.hop_s),
+                          rate(seconds[i + 2], out.hop_s)});
+  }
+  return out;
+}
+
+}  // namespace busbar::runtime
