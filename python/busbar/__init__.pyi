@@ -1826,13 +1826,14 @@ def flows(
 class BenchAnswerHost(Record):
     name: str
     cores: int
-    hop_us: float
     copy_in_cache_GBps: float
     copy_GBps: float
     add_in_cache_GBps: float
     add_GBps: float
-    socket_hop_us: float | None
-    socket_GBps: float | None
+    hop_us: float
+    run_copy_GBps: float
+    run_add_GBps: float
+    run_one_copy_GBps: float
 
 class BenchAnswerResults(Record):
     size_bytes: int
@@ -1874,6 +1875,7 @@ def bench(
     ranks: int = ...,
     root: int = ...,
     transport: Literal['threads', 'shm', 'tcp'] = ...,
+    sockets: int = ...,
     algorithm: Text = ...,
     in_place: bool = ...,
     timeout_s: float = ...,
@@ -1895,6 +1897,7 @@ def bench(
     ranks         number of ranks (default: one per core, at least 2)
     root          root of broadcast, reduce, gather and scatter (default 0)
     transport     threads of one process, processes that share memory (default shm), or tcp: processes whose data go through sockets of the loopback interface
+    sockets       of --transport tcp: connections per pair of ranks, 1 to 16 (default 1)
     algorithm     fastest (as predicted for this host; the default), ring, tree, ..., or a file: MSCCL XML, MSCCL++ plan
     in_place      input and output are one buffer
     timeout_s     without a step of any rank the run ends (default 30) (s)

@@ -129,7 +129,7 @@ Question bench_question() {
       "  busbar bench all_gather --ranks 4 --algorithm ring --transport threads -d half\n"
       "  busbar bench all_reduce --ranks 8 --algorithm allreduce.xml -b 1M -e 1M\n"
       "  busbar bench all_reduce --emit-cluster host.yaml\n",
-      75);
+      75, 2);
 }
 
 }  // namespace busbar::questions
