@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "busbar/plan/internal/memory_floor.h"
+#include "busbar/plan/internal/slowed_stream.h"
 #include "busbar/workload/expert_load.h"
 #include "busbar/workload/memory.h"
 
@@ -203,6 +204,10 @@ QuickBounds::Times QuickBounds::measure(const workload::StepTimes& t, const work
   Times out;
   out.tp_wait = call;
   out.exchanges = waits.experts;
+  const bool again = l.recomputation.kind == workload::Recompute::kFull;
+  out.dense_wait = 2 * before + 2 * after + waits.core + waits.core_back + (again ? 2 * before + waits.core : 0);
+  out.experts_wait =
+      out.dense_wait + waits.experts.forward + waits.experts.backward + (again ? waits.experts.forward : 0);
   out.dense = least(false);
   out.experts = least(true);
   out.first = {slowed(e.embedding), slowed(e.embedding_back)};
@@ -294,7 +299,7 @@ QuickBounds::Kernels QuickBounds::of(const PlanPoint& p, bool sends) {
   const Sends& sent = sends && p.pp > 1 && p.order == workload::kTpCpDpPp ? sends_of(p) : kNoSends;
   double around = 0;           // of the stages before, their first pass and their last one
   double there = 0, back = 0;  // the sends between these
-  double passes = 0, most = 0, one = 0, own = 0;
+  double passes = 0, most = 0, one = 0, own = 0, waits_of_own = 0;
   const std::vector<StageLoad>& stages = loads_of(p);
   for (std::uint32_t r = 0; r < p.pp; ++r) {
     const StageLoad& stage = stages[r];
@@ -305,7 +310,11 @@ QuickBounds::Kernels QuickBounds::of(const PlanPoint& p, bool sends) {
     if (r > 0 && waits) back += previous;
     one += all + (comes_back && r > 0 ? backward(stage.last_chunk) : 0);
     const double in_order = around + there + back + m * (all + all_back);
-    if (r == 0) own = in_order;
+    if (r == 0) {
+      own = in_order;
+      waits_of_own =
+          m * (stage.all.dense * t.dense_wait + stage.all.experts * (t.experts_wait + wait.forward + wait.backward));
+    }
     passes = std::max(passes, in_order);
     if (rounds) {  // micro-batch 0 passes all chunks before the last one of this stage, and the last one comes back
       const double first = p.pp * (all - forward(stage.last_chunk)),
@@ -320,8 +329,8 @@ QuickBounds::Kernels QuickBounds::of(const PlanPoint& p, bool sends) {
   }
   if (comes_back && !sent.next.empty()) one += p.vpp * sent.lap - sent.next.back() + back;
   const auto whole = [](double time) { return Duration::ps(static_cast<std::int64_t>(time * kRounding)); };
-  return {whole(std::max(passes, most)),     whole(passes), whole(one), duration_from_ps(t.tp_wait),
-          duration_from_ps(t.first.forward), whole(own)};
+  return {whole(std::max(passes, most)),     whole(passes), whole(one),  duration_from_ps(t.tp_wait),
+          duration_from_ps(t.first.forward), whole(own),    waits_of_own};
 }
 
 const QuickBounds::StageShards& QuickBounds::shards_of(const PlanPoint& p) {
@@ -445,6 +454,13 @@ Duration QuickBounds::host_update(const PlanPoint& p, std::uint32_t zero) {
   return Duration::ps(static_cast<std::int64_t>(sum * kRounding));
 }
 
+/// The passes of the first stage, slowed by shards that take `time` to cross, as far as they do not cross while the
+/// stage waits.
+double QuickBounds::among_shards(double time, const Kernels& kernels) const {
+  const double share = counted_share(kernels_.contention, program::OpClass::kDp);
+  return ps(kernels.own) + share * std::max(0.0, time - kernels.waits);
+}
+
 /// The first stage's shards cross its dp stream one call after another. Its layers at least: each is gathered before
 /// its forward and its backward pass (the last of a chunk may stay in between) and its gradients are reduced, none
 /// before the first is there.
@@ -468,8 +484,8 @@ Duration QuickBounds::of_shards(const PlanPoint& p, std::uint32_t zero, const Ke
                     (again ? time(stage.again, base.exchange.parameter_bytes) : 0));
     first = m * first_units(p, rates, sharing, kernels);
   }
-  const double least = std::max(
-      {gathered + reduced, reduced > 0 ? ps(kernels.first_gradient) + reduced : 0, ps(kernels.passes) + first});
+  const double least = std::max({gathered + reduced, reduced > 0 ? ps(kernels.first_gradient) + reduced : 0,
+                                 ps(kernels.passes) + first, among_shards(gathered + reduced, kernels)});
   return std::max(kernels.bound, Duration::ps(static_cast<std::int64_t>(least * kRounding)));
 }
 

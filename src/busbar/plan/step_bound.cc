@@ -1,18 +1,29 @@
 #include "busbar/plan/step_bound.h"
 
+#include <algorithm>
+
 #include "busbar/base/id.h"
 #include "busbar/lowering/lowering.h"
 #include "busbar/plan/internal/longest_path.h"
+#include "busbar/plan/internal/slowed_stream.h"
 #include "busbar/workload/build_program.h"
 
 namespace busbar::plan {
+namespace {
+
+Duration bound_of(const program::Program& program, std::span<const Duration> calls,
+                  const workload::KernelTable& kernels) {
+  return std::max(longest_path(program, calls), slowed_streams(program, calls, kernels.contention));
+}
+
+}  // namespace
 
 Result<Duration> step_bound(const workload::ModelSpec& model, const workload::LayoutSpec& layout,
                             const workload::KernelTable& kernels, CallFloors& floors) {
   BUSBAR_ASSIGN(const program::Program program, workload::build_program(model, layout, kernels));
   std::vector<Duration> calls;
   for (const program::CollectiveCall& call : program.calls) calls.push_back(floors.of(call));
-  return longest_path(program, calls);
+  return bound_of(program, calls, kernels);
 }
 
 Result<Duration> closed_step_bound(const workload::ModelSpec& model, const workload::LayoutSpec& layout,
@@ -25,7 +36,7 @@ Result<Duration> closed_step_bound(const workload::ModelSpec& model, const workl
     BUSBAR_ASSIGN(const program::CallId id, engine->prepare(call));
     calls.push_back(duration_from_ps(lowering::closed_form_ps(*engine->lowered(id))));
   }
-  return longest_path(program, calls);
+  return bound_of(program, calls, kernels);
 }
 
 bool has_closed_bounds(const predict::Predictor& machine) { return !machine.router().splits(); }

@@ -26,6 +26,7 @@ class QuickBounds {
     Duration tp_wait;         ///< of one collective that the compute stream waits for
     Duration embedding;       ///< its forward kernel
     Duration own;             ///< all passes of the first stage
+    double waits = 0;         ///< picoseconds of `own` in which the first stage waits, at most
   };
   /// All arguments must outlive this object.
   QuickBounds(const PlanSpace& space, const workload::ModelSpec& model, const workload::KernelTable& kernels,
@@ -46,10 +47,11 @@ class QuickBounds {
     double forward = 0, backward = 0;
   };
   struct Times {
-    Passes dense, experts;  ///< a layer
-    Passes first, last;     ///< embedding; head, loss and multi-token prediction
-    double tp_wait = 0;     ///< of one exposed collective of TP
-    Passes exchanges;       ///< of experts, a part of `experts`
+    Passes dense, experts;                    ///< a layer
+    Passes first, last;                       ///< embedding; head, loss and multi-token prediction
+    double tp_wait = 0;                       ///< of one exposed collective of TP
+    Passes exchanges;                         ///< of experts, a part of `experts`
+    double dense_wait = 0, experts_wait = 0;  ///< of one layer, at most
   };
   /// How often each of these runs in one pass over some chunks.
   struct Load {
@@ -100,6 +102,7 @@ class QuickBounds {
   const ShardRates& shard_rates(const PlanPoint& p, std::uint32_t sharing);
   double first_units(const PlanPoint& p, const ShardRates& rates, std::uint32_t sharing, const Kernels& kernels);
   double slowed(Duration kernel) const;
+  double among_shards(double time, const Kernels& kernels) const;
   using Straddling = std::array<Passes, 2>;  ///< what a layer of the first two stages waits for experts
   const Straddling& straddling(const PlanPoint& p);
   Passes exchanges_of(const workload::LayoutSpec& layout, std::uint32_t stage, double least_load);
