@@ -2853,6 +2853,7 @@ class DoctorAnswerFindings(Record):
     rule: str
     title: str
     severity: str
+    symptom: bool
     part: str | None
     candidates: Rows[DoctorAnswerFindingsCandidates]
     evidence: Rows[DoctorAnswerFindingsEvidence]

@@ -94,6 +94,7 @@ Finding finding_of(const Rule& rule, const std::vector<Fulfilment>& found, const
   out.rule = rule.id;
   out.title = words.in(rule.title);
   out.severity = rule.severity;
+  out.symptom = rule.symptom;
   out.explanation = words.in(rule.explanation);
   for (const std::string& line : rule.fix) out.fix.push_back(words.in(line));
   out.references = rule.references;
@@ -219,6 +220,7 @@ Diagnosis diagnose(const Evidence& evidence, const std::vector<Rule>& rules, con
   const auto judge = [&](const Rule& rule) {
     std::vector<Fulfilment> found = fulfilments(rule, evidence);
     if (is_family(rule)) std::erase_if(found, [&](const Fulfilment& f) { return explained.covers(*f.lead.front()); });
+    if (!found.empty() && rule.alone && !out.findings.empty()) return;
     if (!found.empty()) {
       out.findings.push_back(finding_of(rule, found, evidence));
       note_what_is_meant(found, evidence, out.findings.back());
@@ -233,16 +235,19 @@ Diagnosis diagnose(const Evidence& evidence, const std::vector<Rule>& rules, con
       out.unknown.push_back(unknown_of(rule, *missing, tables));
   };
   for (const Rule& rule : rules)
-    if (!is_family(rule)) judge(rule);
+    if (!is_family(rule) && !rule.alone) judge(rule);
   for (const Rule& rule : rules)
     if (is_family(rule)) judge(rule);
+  for (const Rule& rule : rules)
+    if (rule.alone) judge(rule);
   mark_consequences(out.findings, rules);
   lower_what_is_slow(evidence, out.findings);
   raise_warnings(evidence, out.findings);
   for (Finding& f : unknown_warnings(evidence, out.findings)) out.findings.push_back(std::move(f));
   std::stable_sort(out.findings.begin(), out.findings.end(), [](const Finding& a, const Finding& b) {
     if (a.follows_from.empty() != b.follows_from.empty()) return a.follows_from.empty();
-    return a.severity > b.severity;
+    if (a.severity != b.severity) return a.severity > b.severity;
+    return a.symptom < b.symptom;
   });
   return out;
 }

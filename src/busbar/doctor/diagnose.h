@@ -26,6 +26,7 @@ struct EvidenceLine {
 struct Finding {
   std::string rule, title, part, explanation;
   Severity severity = Severity::kNote;
+  bool symptom = false;  ///< says what was seen, not why
   std::vector<FaultyPart> candidates;
   std::vector<EvidenceLine> evidence;  ///< all lines that the finding needs
   std::vector<std::string> fix, references;
@@ -45,8 +46,8 @@ struct UnknownRule {
 };
 
 struct Diagnosis {
-  /// Fail first; within a severity in the order of the rules, then what no rule knows (unknown_warnings.h);
-  /// consequences last.
+  /// Fail first; within a severity causes before symptoms, in the order of the rules, then what no rule knows
+  /// (unknown_warnings.h); consequences last.
   std::vector<Finding> findings;
   std::vector<UnknownRule> unknown;
   std::vector<std::string> ok;  ///< ids of rules that were judged and do not fire

@@ -63,6 +63,8 @@ struct RuleCost {
 struct Rule {
   std::string id, title, explanation, part;
   Severity severity = Severity::kWarn;
+  bool symptom = false;                ///< says what was seen, not why
+  bool alone = false;                  ///< counts only if no other rule finds anything
   std::vector<std::string> judged_by;  ///< without a fact of each of these names, the state is unknown
   std::vector<Clause> when, unless;
   std::vector<std::string> fix, references, hides;

@@ -79,6 +79,8 @@ Result<Rule> read_rule(const YamlNode& node) {
   r.required("id", &YamlNode::as_string, rule.id);
   r.required("title", &YamlNode::as_string, rule.title);
   const YamlNode severity = r.required("severity");
+  r.optional("symptom", &YamlNode::as_bool, rule.symptom);
+  r.optional("alone", &YamlNode::as_bool, rule.alone);
   r.required("judged_by", &as_texts, rule.judged_by);
   const YamlNode when = r.required("when");
   const auto unless = r.optional("unless");

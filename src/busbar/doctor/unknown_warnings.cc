@@ -93,6 +93,7 @@ std::string shortened(std::string text) {
 
 Finding warnings_of(const std::vector<WarningKind>& kinds, const Evidence& evidence, bool fatal) {
   Finding out;
+  out.symptom = true;
   out.rule = "unknown-warning";
   out.severity = fatal ? Severity::kFail : Severity::kWarn;
   const Fact& first = *kinds.front().first;
@@ -115,6 +116,7 @@ Finding warnings_of(const std::vector<WarningKind>& kinds, const Evidence& evide
 
 Finding failure_of(const Evidence& evidence) {
   Finding out;
+  out.symptom = true;
   out.rule = "unknown-failure";
   out.severity = Severity::kFail;
   out.title = "The job has failed, and nothing here says why";
@@ -128,6 +130,7 @@ Finding failure_of(const Evidence& evidence) {
 Finding errors_of(const Evidence& evidence) {
   const std::vector<std::uint32_t>& lines = evidence.named(kErrorFact);
   Finding out;
+  out.symptom = true;
   out.rule = "unknown-error";
   out.severity = Severity::kNote;
   const Fact& first = evidence.facts()[lines.front()];

@@ -82,6 +82,7 @@ const Record& record_of(const DoctorFinding*) {
       {{"rule", &DoctorFinding::rule, "", "its name in docs/rules.md"},
        {"title", &DoctorFinding::title, "", "what is wrong, in a few words"},
        {"severity", &DoctorFinding::severity, "", "fail, warn or note"},
+       {"symptom", &DoctorFinding::symptom, "", "it says what was seen, and not why"},
        {"part", &DoctorFinding::part, "", "what it is about; null: no part is named"},
        {"candidates", &DoctorFinding::candidates, "", "parts that may be at fault"},
        {"evidence", &DoctorFinding::evidence, "", "the lines that prove it, 50 at most"},
@@ -202,6 +203,7 @@ DoctorFinding shown(const busbar::doctor::Finding& f) {
   out.rule = f.rule;
   out.title = f.title;
   out.severity = doctor::name_of(f.severity);
+  out.symptom = f.symptom;
   out.part = text_or_null(f.part);
   for (const doctor::FaultyPart& p : f.candidates) out.candidates.push_back({p.part, p.confidence, {}});
   for (const doctor::EvidenceLine& e : f.evidence)
@@ -379,14 +381,24 @@ Result<TableOnMachine> judged_table(const std::string& file, const DoctorRequest
   return out;
 }
 
-Result<std::vector<TableOnMachine>> judged_tables(const busbar::doctor::Evidence& evidence, const DoctorRequest& q,
+TableOnMachine refused_table(const std::string& file, std::string why) {
+  TableOnMachine out;
+  out.file = file;
+  out.refused = std::move(why);
+  return out;
+}
+
+/// A table that cannot be judged is an error only if nothing was found: it must not hide a finding.
+Result<std::vector<TableOnMachine>> judged_tables(const busbar::doctor::Evidence& evidence,
+                                                  const doctor::Diagnosis& found, const DoctorRequest& q,
                                                   const std::string& machine, const Context& context) {
   std::vector<TableOnMachine> out;
   for (const std::uint32_t i : evidence.named("table.header")) {
     const doctor::EvidenceFile& file = evidence.files()[static_cast<std::size_t>(evidence.facts()[i].file)];
     if (!out.empty() && out.back().file == file.name) continue;
-    BUSBAR_ASSIGN(TableOnMachine table, judged_table(file.name, q, machine, context));
-    out.push_back(std::move(table));
+    Result<TableOnMachine> table = judged_table(file.name, q, machine, context);
+    if (!table.ok() && (found.findings.empty() || context.stopped())) return table.error();
+    out.push_back(table.ok() ? *std::move(table) : refused_table(file.name, table.error().message));
   }
   return out;
 }
@@ -554,7 +566,7 @@ Result<DoctorResult> answer(const DoctorRequest& q, const Context& context) {
     for (const doctor::LogComparison& c : compared) r.logs_against_machine->push_back(shown(c));
   }
   doctor::Diagnosis found = diagnosis_of(in.evidence, rules, tables);
-  BUSBAR_ASSIGN(r.tables, judged_tables(in.evidence, q, in.machine, context));
+  BUSBAR_ASSIGN(r.tables, judged_tables(in.evidence, found, q, in.machine, context));
   if (r.tables->empty() && r.logs_against_machine->empty()) BUSBAR_RETURN_IF_ERROR(check_judged(found, in.evidence));
   add_low_tables(*r.tables, in.evidence, found);
   std::string machine_text;

@@ -27,6 +27,7 @@ const Record& record_of(const DoctorRequest*);
 
 struct DoctorFinding {
   std::string rule, title, severity;
+  bool symptom = false;
   std::optional<std::string> part;
   std::vector<Candidate> candidates;
   std::vector<Evidence> evidence;

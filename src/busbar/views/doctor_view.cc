@@ -65,8 +65,9 @@ std::string diagnosis_summary(const DoctorResult& r) {
                                      std::tuple(notes, "note", "notes")})
     if (n > 0) append_word(counts, fmt::format("{} {}", n, n == 1 ? one : many));
   const auto rules = [](std::size_t n) { return fmt::format("{} rule{}", n, n == 1 ? "" : "s"); };
-  return fmt::format("{}: {}. {} found nothing, {} could not be judged.", counts, r.findings.front().title,
-                     rules(r.ok.size()), rules(r.unknown.size()));
+  const DoctorFinding& first = r.findings.front();
+  return fmt::format("{}: {}.{} {} found nothing, {} could not be judged.", counts, first.title,
+                     first.symptom ? " Its cause does not show." : "", rules(r.ok.size()), rules(r.unknown.size()));
 }
 
 /// The way that lets most rules be judged.
