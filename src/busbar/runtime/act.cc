@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <chrono>
-#include <optional>
 
 namespace busbar::runtime {
 namespace {
@@ -62,26 +61,26 @@ class TaskPart {
 
 }  // namespace
 
-bool act(std::uint32_t actor, const std::vector<Task>& tasks, const Arena& arena, Board& board, const Mesh* mesh) {
-  std::optional<TcpWire> wire;
-  if (mesh != nullptr) wire.emplace(*mesh, actor);
+bool act(std::uint32_t actor, const std::vector<Task>& tasks, const Arena& arena, Board& board, TcpWire* wire,
+         std::uint32_t first) {
   for (std::uint32_t t = 0; t < tasks.size(); ++t) {
     board.seat(actor).task.store(t, std::memory_order_relaxed);
-    if (!board.meet(actor)) return false;
     const Task& task = tasks[t];
     if (actor >= task.program->plan.actors()) {
+      if (!board.meet(actor)) return false;
       board.stay_away(actor, TaskPart::meetings(task));
       continue;
     }
     Stage stage{task.program, task.filling, &board, arena.counters(t), arena.blocks(), nullptr};
-    std::vector<Counter> own(wire ? task.program->threads() : 0);
-    if (wire) {
+    std::vector<Counter> own(wire != nullptr ? task.program->threads() : 0);
+    if (wire != nullptr) {
       stage.done = own.data();
-      stage.wire = &*wire;
+      stage.wire = wire;
       for (std::uint32_t a = 0; a < arena.actors(); ++a)
         if (a != actor) stage.memory[a] = nullptr;
-      wire->begin(t, stage);
+      wire->begin(first + t, stage);  // before others, who have met this one, send frames of the task
     }
+    if (!board.meet(actor)) return false;
     if (!TaskPart(task, stage, actor).play(arena.measured(t, actor), arena.steps(t))) return false;
   }
   return board.meet(actor);

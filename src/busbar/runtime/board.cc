@@ -29,11 +29,14 @@ bool Board::meet(std::uint32_t actor) {
   const std::uint64_t round = arrived_[actor].value.load(std::memory_order_relaxed) + 1;
   arrived_[actor].value.store(round, std::memory_order_release);
   seat(actor).waits_for.store(Seat::kMeeting, std::memory_order_relaxed);
+  if (courier_ != nullptr) courier_->arrived(round);
   for (std::uint32_t a = 0; a < actors_; ++a)
     for (std::uint32_t i = 0; arrived_[a].value.load(std::memory_order_acquire) < round; ++i) {
       if (ended()) return false;
+      if (courier_ != nullptr) courier_->wait_for(a);
       idle(i);
     }
+  for (std::uint32_t i = 0; courier_ != nullptr && !courier_->poll() && !ended(); ++i) idle(i);
   seat(actor).waits_for.store(Seat::kNothing, std::memory_order_relaxed);
   return true;
 }

@@ -21,6 +21,18 @@ struct alignas(64) Seat {
   std::atomic<std::uint32_t> task{0};
 };
 
+/// How actors meet whose counters are not in shared memory.
+class Courier {
+ public:
+  virtual ~Courier() = default;
+  /// Tells all others that this actor has arrived so often.
+  virtual void arrived(std::uint64_t round) = 0;
+  /// Takes in and sends what there is, while `actor` has not arrived. If that one is lost, it ends the run.
+  virtual void wait_for(std::uint32_t actor) = 0;
+  /// True: nothing is held back any more.
+  virtual bool poll() = 0;
+};
+
 /// It does not own its memory: that is given.
 class Board {
  public:
@@ -33,6 +45,11 @@ class Board {
   bool ended() const { return stop_->value.load(std::memory_order_relaxed) != 0; }
   /// Returns when all actors have called it as often as `actor`. False: the run has ended.
   bool meet(std::uint32_t actor);
+  /// From now on actors of other processes are told through it, and note_arrival() says what they tell.
+  void use(Courier* courier) { courier_ = courier; }
+  void note_arrival(std::uint32_t actor, std::uint64_t round) {
+    arrived_[actor].value.store(round, std::memory_order_release);
+  }
   /// Does not wait at the next `meetings`, so that no other waits for `actor` there.
   void stay_away(std::uint32_t actor, std::uint32_t meetings);
   /// Call while there is nothing to do, with the number of times in a row.
@@ -45,6 +62,7 @@ class Board {
   Counter* stop_;
   Counter* arrived_;  ///< per actor: at meetings
   Seat* seats_;
+  Courier* courier_ = nullptr;
 };
 
 }  // namespace busbar::runtime

@@ -103,6 +103,12 @@ std::uint32_t Player::advance(Cursor& c) {
   return c.next - before;
 }
 
+/// Who waits for an actor that is lost waits without end, unless the wire ends the run.
+void Player::wait_on_wire() {
+  const std::uint32_t on = stage_.board->seat(actor_).waits_for.load(std::memory_order_relaxed);
+  if (on < stage_.program->threads()) stage_.wire->wait_for(stage_.program->plan.thread_rank[on]);
+}
+
 bool Player::run() {
   std::uint32_t left = 0, idle = 0;
   for (Cursor& c : cursors_) {
@@ -124,6 +130,7 @@ bool Player::run() {
       continue;
     }
     if (stage_.board->ended()) return false;
+    if (stage_.wire != nullptr) wait_on_wire();
     stage_.board->idle(++idle);
   }
   for (idle = 0; stage_.wire != nullptr && !stage_.wire->poll() && !stage_.board->ended();) stage_.board->idle(++idle);

@@ -16,14 +16,11 @@ struct StepTime {
 };
 
 /// How steps reach actors whose memory and counters are elsewhere.
-class Wire {
+class Wire : public Courier {
  public:
-  virtual ~Wire() = default;
   /// The step has been performed: sends what it wrote, `data`, and that its thread is one step further, to whoever
   /// needs them. False: not all is on its way yet; keep `data` as it is and call again.
   virtual bool send(std::uint32_t step, const std::byte* data) = 0;
-  /// Takes in what has arrived, and sends what was held back to go together. True: nothing is held back any more.
-  virtual bool poll() = 0;
 };
 
 /// What a player works with.
@@ -58,6 +55,7 @@ class Player {
   const std::byte* move(std::uint32_t step, std::size_t bytes, std::vector<std::byte>& aside);
   std::byte* at(const collectives::PlanSlice& s) const;
   std::uint32_t advance(Cursor& c);
+  void wait_on_wire();
 
   Stage stage_;
   std::uint32_t actor_;

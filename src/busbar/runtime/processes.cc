@@ -63,7 +63,9 @@ void Family::be_child(std::uint32_t actor, pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(1);
   if (mesh_ != nullptr) mesh_->keep(actor);
-  _exit(act(actor, tasks_, arena_, board_, mesh_) ? 0 : 3);
+  std::optional<TcpWire> wire;
+  if (mesh_ != nullptr) wire.emplace(*mesh_, actor);
+  _exit(act(actor, tasks_, arena_, board_, wire ? &*wire : nullptr, 1) ? 0 : 3);
 }
 
 Status Family::start() {

@@ -7,6 +7,7 @@
 
 #include "busbar/runtime/host_rates.h"
 #include "busbar/runtime/internal/act.h"
+#include "busbar/runtime/internal/host_session.h"
 #include "busbar/runtime/internal/processes.h"
 #include "busbar/runtime/internal/watch.h"
 
@@ -26,7 +27,7 @@ Status play_as_threads(const std::vector<Task>& tasks, const Arena& arena, Board
   std::vector<std::jthread> threads;
   for (std::uint32_t a = 0; a < arena.actors(); ++a)
     threads.emplace_back([&, a] {
-      act(a, tasks, arena, board, nullptr);
+      act(a, tasks, arena, board, nullptr, 1);
       --left;
     });
   Watch watch(tasks, board, options);
@@ -49,15 +50,20 @@ TaskResult result_of(std::size_t task, const Task& t, const Arena& arena) {
 
 }  // namespace
 
+std::vector<TaskResult> results_of(const std::vector<Task>& tasks, const Arena& arena) {
+  std::vector<TaskResult> out;
+  for (std::size_t t = 0; t < tasks.size(); ++t) out.push_back(result_of(t, tasks[t], arena));
+  return out;
+}
+
 Result<std::vector<TaskResult>> run_tasks(const std::vector<Task>& tasks, const SessionOptions& options) {
+  if (options.hosts != nullptr) return run_on_hosts(tasks, options);
   const bool processes = options.transport != Transport::kThreads;
   BUSBAR_ASSIGN(const Arena arena, Arena::make(tasks, processes));
   Board board(arena.board(), arena.actors(), arena.actors() > cores_allowed());
   BUSBAR_RETURN_IF_ERROR(processes ? play_as_processes(tasks, arena, board, options)
                                    : play_as_threads(tasks, arena, board, options));
-  std::vector<TaskResult> out;
-  for (std::size_t t = 0; t < tasks.size(); ++t) out.push_back(result_of(t, tasks[t], arena));
-  return out;
+  return results_of(tasks, arena);
 }
 
 }  // namespace busbar::runtime

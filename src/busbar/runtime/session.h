@@ -38,15 +38,19 @@ enum class Transport : std::uint8_t {
   kTcp,  ///< processes whose data go through sockets of the loopback interface
 };
 
+class HostGroup;
+
 struct SessionOptions {
   Transport transport = Transport::kThreads;
   std::uint32_t sockets = 1;  ///< of kTcp, per pair of ranks; threads of the plan take turns
   double timeout_s = 30;      ///< without a step of any rank, the run ends and names who stands still
   const volatile std::sig_atomic_t* stop = nullptr;  ///< ends the run once it is not 0; null: nothing does
+  HostGroup* hosts = nullptr;  ///< of kTcp: this process is one rank of these; null: all ranks are processes made here
 };
 
-/// All tasks, one after another. Errors: kIo names the rank that was killed, ended or stopped, and what the others
-/// waited for. Processes that are started have ended when it returns; no name in a file system is ever made.
+/// All tasks, one after another. On several hosts each process of the group calls it with the same tasks; rank 0 gets
+/// the results of all, another one its own. Errors: kIo names the rank that was killed, ended or stopped, and what the
+/// others waited for. Processes that are started have ended when it returns; no name in a file system is ever made.
 /// Precondition: programs read the memory of other ranks only as their transport allows.
 Result<std::vector<TaskResult>> run_tasks(const std::vector<Task>& tasks, const SessionOptions& options);
 

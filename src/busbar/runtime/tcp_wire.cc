@@ -86,8 +86,13 @@ void Mesh::keep(std::uint32_t actor) {
     }
 }
 
+void Mesh::set_end(std::uint32_t actor, std::uint32_t peer, std::uint32_t lane, int socket) {
+  prepare_socket(socket);
+  ends_[(std::size_t{actor} * actors_ + peer) * lanes_ + lane] = socket;
+}
+
 TcpWire::TcpWire(const Mesh& mesh, std::uint32_t actor)
-    : actor_(actor), lanes_(mesh.lanes()), links_(std::size_t{mesh.actors()} * mesh.lanes()) {
+    : actor_(actor), lanes_(mesh.lanes()), links_(std::size_t{mesh.actors()} * mesh.lanes()), texts_(mesh.actors()) {
   for (std::uint32_t p = 0; p < mesh.actors(); ++p)
     for (std::uint32_t l = 0; l < lanes_; ++l) links_[p * lanes_ + l].socket = mesh.end(actor, p, l);
 }
@@ -128,6 +133,7 @@ bool TcpWire::send(std::uint32_t step, const std::byte* data) {
     if (!send_to(told[reached], step, data)) {
       const auto threads = stage_.program->threads_of.row(told[reached]);
       if (!threads.empty()) stage_.board->seat(actor_).waits_for.store(threads[0], std::memory_order_relaxed);
+      lose_closed(told[reached]);
       return false;
     }
   reached = 0;
@@ -142,7 +148,7 @@ bool TcpWire::send_to(std::uint32_t peer, std::uint32_t step, const std::byte* d
   if (l.sender != kNone32 && l.sender != s.thread) return false;
   if (l.sender == kNone32) {
     if (l.small.size() > kMostHeld && !flush(l)) return false;
-    Header h{task_, step, stage_.done[s.thread].value.load(std::memory_order_relaxed) + 1, 0};
+    Header h{Kind::kStep, task_, step, actor_, stage_.done[s.thread].value.load(std::memory_order_relaxed) + 1, 0};
     for (const collectives::PlanSlice& w : stage_.program->plan.writes.row(step))
       if (w.rank == peer) h.bytes = s.count * stage_.filling.chunk_bytes();
     const auto* const header = reinterpret_cast<const std::byte*>(&h);
@@ -182,16 +188,33 @@ bool TcpWire::flush(Link& l) {
 
 /// What was read ahead first; what is asked for and more than fits there is read to its place at once.
 std::size_t TcpWire::receive(Link& l, std::byte* to, std::size_t bytes) {
-  if (l.first == l.last && bytes >= l.ahead.size())
-    return static_cast<std::size_t>(std::max<ssize_t>(0, recv(l.socket, to, bytes, 0)));
+  const auto taken = [&](std::byte* at, std::size_t most) -> std::size_t {
+    const ssize_t n = recv(l.socket, at, most, 0);
+    l.closed = l.closed || n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR);
+    return static_cast<std::size_t>(std::max<ssize_t>(0, n));
+  };
+  if (l.first == l.last && bytes >= l.ahead.size()) return taken(to, bytes);
   if (l.first == l.last) {
     l.first = 0;
-    l.last = static_cast<std::size_t>(std::max<ssize_t>(0, recv(l.socket, l.ahead.data(), l.ahead.size(), 0)));
+    l.last = taken(l.ahead.data(), l.ahead.size());
   }
   const std::size_t n = std::min(bytes, l.last - l.first);
   std::memcpy(to, l.ahead.data() + l.first, n);
   l.first += n;
   return n;
+}
+
+/// Frames of a task before say nothing but how far its threads are.
+bool TcpWire::makes_sense(const Header& h) const {
+  constexpr std::uint64_t kMostText = 64 << 20;
+  if (h.kind != Kind::kStep) return h.kind <= Kind::kWhy && h.bytes <= kMostText;
+  if (h.task != task_) return h.bytes == 0;
+  const auto& plan = stage_.program->plan;
+  if (h.step >= plan.steps.size()) return false;
+  std::uint64_t bytes = 0;
+  for (const collectives::PlanSlice& w : plan.writes.row(h.step))
+    if (w.rank == actor_) bytes = plan.steps[h.step].count * stage_.filling.chunk_bytes();
+  return h.bytes == bytes;
 }
 
 /// True: the header is complete, and `to` is where its data belong.
@@ -200,10 +223,18 @@ bool TcpWire::take_header(Link& l) {
   l.received += receive(l, reinterpret_cast<std::byte*>(&l.in) + l.received, sizeof(Header) - l.received);
   if (l.received < sizeof(Header)) return false;
   l.received = 0;
+  if (!makes_sense(l.in)) {
+    l.closed = true;
+    return false;
+  }
   l.to = reinterpret_cast<std::byte*>(&l.in);
-  if (l.in.task != task_) return true;
-  for (const collectives::PlanSlice& w : stage_.program->plan.writes.row(l.in.step))
-    if (w.rank == actor_) l.to = stage_.memory[actor_] + stage_.program->place(w) * stage_.filling.chunk_bytes();
+  if (l.in.kind != Kind::kStep) {
+    l.text.resize(l.in.bytes);
+    l.to = reinterpret_cast<std::byte*>(l.text.data());
+  } else if (l.in.task == task_) {
+    for (const collectives::PlanSlice& w : stage_.program->plan.writes.row(l.in.step))
+      if (w.rank == actor_) l.to = stage_.memory[actor_] + stage_.program->place(w) * stage_.filling.chunk_bytes();
+  }
   return true;
 }
 
@@ -213,23 +244,103 @@ bool TcpWire::take_data(Link& l) {
   return l.received == l.in.bytes;
 }
 
+void TcpWire::finish(Link& l) {
+  const auto peer = static_cast<std::uint32_t>((&l - links_.data()) / lanes_);
+  switch (l.in.kind) {
+    case Kind::kStep:
+      if (l.in.task == task_)
+        stage_.done[stage_.program->plan.steps[l.in.step].thread].value.store(l.in.done, std::memory_order_release);
+      return;
+    case Kind::kArrived:
+      if (board_ != nullptr) board_->note_arrival(peer, l.in.done);
+      return;
+    case Kind::kText:
+      texts_[peer].push_back(std::move(l.text));
+      return;
+    case Kind::kWhy:
+      why_.push_back(std::move(l.text));
+      if (!lost_ && l.in.peer < texts_.size()) lost_ = l.in.peer;
+      if (board_ != nullptr) board_->end_run();
+  }
+}
+
 void TcpWire::take(Link& l) {
-  while (take_header(l) && take_data(l)) {
-    if (l.in.task == task_) {
-      const std::uint32_t thread = stage_.program->plan.steps[l.in.step].thread;
-      stage_.done[thread].value.store(l.in.done, std::memory_order_release);
-    }
+  while (!l.closed && take_header(l) && take_data(l)) {
+    finish(l);
     l.received = 0;
     l.to = nullptr;
   }
 }
 
+/// On one host the parent of all processes sees that one has ended.
 bool TcpWire::poll() {
-  for (const std::uint32_t l : from_) take(links_[l]);
   bool sent = true;
-  for (const std::uint32_t l : to_)
-    if (!links_[l].small.empty()) sent = flush(links_[l]) && sent;
+  const auto send = [&](Link& l) { sent = (l.small.empty() || l.closed || flush(l)) && sent; };
+  if (board_ == nullptr) {
+    for (const std::uint32_t l : from_) take(links_[l]);
+    for (const std::uint32_t l : to_) send(links_[l]);
+    return sent;
+  }
+  for (Link& l : links_) {
+    if (l.socket < 0 || l.closed) continue;
+    take(l);
+    send(l);
+  }
   return sent;
+}
+
+void TcpWire::join(Board& board) {
+  board_ = &board;
+  board.use(this);
+}
+
+/// A frame without a step. While data go out on that socket it is left out: the run has ended then anyway.
+void TcpWire::post(std::uint32_t peer, const Header& h, const std::string& text) {
+  Link& l = links_[peer * lanes_];
+  if (l.socket < 0 || l.closed || l.sender != kNone32) return;
+  const auto* const header = reinterpret_cast<const std::byte*>(&h);
+  const auto* const words = reinterpret_cast<const std::byte*>(text.data());
+  l.small.insert(l.small.end(), header, header + sizeof h);
+  l.small.insert(l.small.end(), words, words + text.size());
+}
+
+void TcpWire::arrived(std::uint64_t round) {
+  for (std::uint32_t p = 0; p < texts_.size(); ++p) post(p, {Kind::kArrived, 0, 0, actor_, round, 0}, "");
+}
+
+void TcpWire::wait_for(std::uint32_t actor) {
+  poll();
+  lose_closed(actor);
+}
+
+void TcpWire::send_text(std::uint32_t peer, const std::string& text) {
+  post(peer, {Kind::kText, 0, 0, actor_, 0, text.size()}, text);
+}
+
+std::optional<std::string> TcpWire::take_text(std::uint32_t peer) {
+  poll();
+  if (texts_[peer].empty()) {
+    lose_closed(peer);
+    return std::nullopt;
+  }
+  std::string out = std::move(texts_[peer].front());
+  texts_[peer].erase(texts_[peer].begin());
+  return out;
+}
+
+void TcpWire::lose_closed(std::uint32_t peer) {
+  const auto begin = links_.begin() + peer * lanes_;
+  if (peer == actor_ || board_ == nullptr ||
+      std::none_of(begin, begin + lanes_, [](const Link& l) { return l.closed; }))
+    return;
+  if (!lost_) lost_ = peer;
+  board_->end_run();
+}
+
+void TcpWire::tell_why(const std::string& words) {
+  for (std::uint32_t p = 0; p < texts_.size(); ++p)
+    post(p, {Kind::kWhy, 0, 0, lost_.value_or(kNone32), 0, words.size()}, words);
+  poll();
 }
 
 }  // namespace busbar::runtime

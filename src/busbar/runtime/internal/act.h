@@ -10,8 +10,10 @@
 namespace busbar::runtime {
 
 /// Plays all tasks. False: the run was ended from outside.
-/// `mesh`: how data reach the others; null: memory is shared.
-bool act(std::uint32_t actor, const std::vector<Task>& tasks, const Arena& arena, Board& board, const Mesh* mesh);
+/// `wire`: how data reach the others; null: memory is shared. `first`: the number of the first task on that wire, never
+/// 0.
+bool act(std::uint32_t actor, const std::vector<Task>& tasks, const Arena& arena, Board& board, TcpWire* wire,
+         std::uint32_t first);
 
 /// What an actor waits for, in words; empty: it does not wait.
 std::string wait_of(std::uint32_t actor, const std::vector<Task>& tasks, Board& board);

@@ -9,6 +9,8 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "busbar/base/csr.h"
@@ -23,6 +25,10 @@ class Mesh {
   /// Sockets on the loopback interface, made before processes start; each then keeps its own ends. Nothing listens when
   /// it returns.
   static Result<Mesh> make(std::uint32_t actors, std::uint32_t lanes);
+  /// Without sockets so far.
+  Mesh(std::uint32_t actors, std::uint32_t lanes)
+      : actors_(actors), lanes_(lanes), ends_(std::size_t{actors} * actors * lanes, -1) {}
+  void set_end(std::uint32_t actor, std::uint32_t peer, std::uint32_t lane, int socket);
   Mesh(Mesh&& other) noexcept : actors_(other.actors_), lanes_(other.lanes_), ends_(std::move(other.ends_)) {
     other.ends_.clear();
   }
@@ -37,8 +43,6 @@ class Mesh {
   std::uint32_t lanes() const { return lanes_; }
 
  private:
-  Mesh(std::uint32_t actors, std::uint32_t lanes)
-      : actors_(actors), lanes_(lanes), ends_(std::size_t{actors} * actors * lanes, -1) {}
   std::uint32_t actors_, lanes_;
   std::vector<int> ends_;  ///< per actor, peer and lane; -1: none
 };
@@ -46,15 +50,32 @@ class Mesh {
 class TcpWire final : public Wire {
  public:
   TcpWire(const Mesh& mesh, std::uint32_t actor);
+  /// The actors are processes of different hosts, which know each other by this wire alone: they meet on `board`, send
+  /// each other texts, and one whose connection ends is lost.
+  void join(Board& board);
   /// From now on frames are of this task. Call when all actors have ended the one before.
   void begin(std::uint32_t task, const Stage& stage);
   bool send(std::uint32_t step, const std::byte* data) override;
   bool poll() override;
+  void arrived(std::uint64_t round) override;
+  void wait_for(std::uint32_t actor) override;
+
+  void send_text(std::uint32_t peer, const std::string& text);
+  /// The next text of this peer; none: it has not come.
+  std::optional<std::string> take_text(std::uint32_t peer);
+  /// Who was lost first, as far as this process knows.
+  std::optional<std::uint32_t> lost() const { return lost_; }
+  /// Tells all others what this one waited for, before it gives up.
+  void tell_why(const std::string& words);
+  /// What others have told before they gave up.
+  const std::vector<std::string>& why() const { return why_; }
 
  private:
+  enum class Kind : std::uint32_t { kStep, kArrived, kText, kWhy };
   struct Header {
-    std::uint32_t task = 0, step = 0;
-    std::uint64_t done = 0;   ///< of the step's thread
+    Kind kind = Kind::kStep;
+    std::uint32_t task = 0, step = 0, peer = 0;
+    std::uint64_t done = 0;   ///< of the step's thread; or meetings
     std::uint64_t bytes = 0;  ///< that follow
   };
   /// One socket.
@@ -70,9 +91,16 @@ class TcpWire final : public Wire {
     std::byte* to = nullptr;   ///< where the data belong; null: the header is not complete
     std::array<std::byte, 4096> ahead;
     std::size_t first = 0, last = 0;  ///< of what was read ahead
+    std::string text;                 ///< that comes
+    bool closed = false;
   };
   std::uint32_t lane_of(std::uint32_t thread) const { return thread % lanes_; }
   bool send_to(std::uint32_t peer, std::uint32_t step, const std::byte* data);
+  void post(std::uint32_t peer, const Header& h, const std::string& text);
+  bool makes_sense(const Header& h) const;
+  void finish(Link& l);
+  /// Ends the run if a connection with this peer has ended.
+  void lose_closed(std::uint32_t peer);
   bool flush(Link& l);
   bool take_header(Link& l);
   bool take_data(Link& l);
@@ -80,8 +108,12 @@ class TcpWire final : public Wire {
   void take(Link& l);
 
   std::uint32_t actor_, lanes_, task_ = 0;
-  std::vector<Link> links_;               ///< per peer and lane
-  std::vector<std::uint32_t> from_, to_;  ///< links on which this task's frames come and go
+  Board* board_ = nullptr;  ///< of actors on different hosts
+  std::optional<std::uint32_t> lost_;
+  std::vector<std::string> why_;
+  std::vector<Link> links_;                      ///< per peer and lane
+  std::vector<std::vector<std::string>> texts_;  ///< per peer
+  std::vector<std::uint32_t> from_, to_;         ///< links on which this task's frames come and go
   Stage stage_;
   Csr<std::uint32_t> told_;             ///< per step of this actor: who waits for it
   std::vector<std::uint32_t> reached_;  ///< per thread: how many of these its performed step has gone to
