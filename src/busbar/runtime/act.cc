@@ -72,9 +72,8 @@ bool act(std::uint32_t actor, const std::vector<Task>& tasks, const Arena& arena
       continue;
     }
     Stage stage{task.program, task.filling, &board, arena.counters(t), arena.blocks(), nullptr};
-    std::vector<Counter> own(wire != nullptr ? task.program->threads() : 0);
     if (wire != nullptr) {
-      stage.done = own.data();
+      stage.done = wire->counters(task.program->threads());
       stage.wire = wire;
       for (std::uint32_t a = 0; a < arena.actors(); ++a)
         if (a != actor) stage.memory[a] = nullptr;
@@ -83,7 +82,9 @@ bool act(std::uint32_t actor, const std::vector<Task>& tasks, const Arena& arena
     if (!board.meet(actor)) return false;
     if (!TaskPart(task, stage, actor).play(arena.measured(t, actor), arena.steps(t))) return false;
   }
-  return board.meet(actor);
+  const bool met = board.meet(actor);
+  if (wire != nullptr) wire->end();
+  return met;
 }
 
 std::string wait_of(std::uint32_t actor, const std::vector<Task>& tasks, Board& board) {

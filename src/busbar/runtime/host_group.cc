@@ -44,12 +44,16 @@ Error HostGroup::State::why(const std::string& own) {
     wire.poll();
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
-  std::string text = wire.lost() ? fmt::format("rank {} ({}) has ended or cannot be reached any more", *wire.lost(),
-                                               run.addresses[*wire.lost()])
-                                 : fmt::format("rank {} stands still", run.rank);
-  text += "; " + own;
-  for (const std::string& w : wire.why())
-    if (text.find(w) == std::string::npos) text += "; " + w;
+  const auto name = [&](std::uint32_t r) { return fmt::format("rank {} ({})", r, run.addresses[r]); };
+  std::string text, said = own;
+  if (wire.lost()) text = name(*wire.lost()) + " has ended or cannot be reached any more; ";
+  for (std::uint32_t r = 0; r < mesh.actors(); ++r) {
+    if (!wire.why()[r].empty())
+      said += "; " + wire.why()[r];
+    else if (!wire.lost() && r != run.rank)
+      text += name(r) + " says nothing: it is stopped, or busy outside of this run; ";
+  }
+  text += said;
   return Error{ErrorCode::kIo, text, {}};
 }
 

@@ -34,7 +34,8 @@ bool Player::ready(Cursor& c) {
   const auto earlier = x.earlier.row(c.next);
   const auto reached = [&](std::uint32_t thread, std::uint64_t steps) {
     if (stage_.done[thread].value.load(std::memory_order_acquire) >= steps) return true;
-    stage_.board->seat(actor_).waits_for.store(thread, std::memory_order_relaxed);
+    if (x.plan.thread_rank[thread] != actor_)
+      stage_.board->seat(actor_).waits_for.store(thread, std::memory_order_relaxed);
     return false;
   };
   for (; c.waited < waits.size(); ++c.waited) {

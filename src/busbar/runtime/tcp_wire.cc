@@ -92,9 +92,19 @@ void Mesh::set_end(std::uint32_t actor, std::uint32_t peer, std::uint32_t lane, 
 }
 
 TcpWire::TcpWire(const Mesh& mesh, std::uint32_t actor)
-    : actor_(actor), lanes_(mesh.lanes()), links_(std::size_t{mesh.actors()} * mesh.lanes()), texts_(mesh.actors()) {
+    : actor_(actor),
+      lanes_(mesh.lanes()),
+      links_(std::size_t{mesh.actors()} * mesh.lanes()),
+      texts_(mesh.actors()),
+      why_(mesh.actors()) {
   for (std::uint32_t p = 0; p < mesh.actors(); ++p)
     for (std::uint32_t l = 0; l < lanes_; ++l) links_[p * lanes_ + l].socket = mesh.end(actor, p, l);
+}
+
+Counter* TcpWire::counters(std::uint32_t threads) {
+  end();
+  counters_ = std::vector<Counter>(threads);
+  return counters_.data();
 }
 
 void TcpWire::begin(std::uint32_t task, const Stage& stage) {
@@ -258,7 +268,7 @@ void TcpWire::finish(Link& l) {
       texts_[peer].push_back(std::move(l.text));
       return;
     case Kind::kWhy:
-      why_.push_back(std::move(l.text));
+      why_[peer] = std::move(l.text);
       if (!lost_ && l.in.peer < texts_.size()) lost_ = l.in.peer;
       if (board_ != nullptr) board_->end_run();
   }

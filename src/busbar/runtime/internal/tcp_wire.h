@@ -55,6 +55,10 @@ class TcpWire final : public Wire {
   void join(Board& board);
   /// From now on frames are of this task. Call when all actors have ended the one before.
   void begin(std::uint32_t task, const Stage& stage);
+  /// Zeros for the threads of a task. They stay until it is called again, since frames may come after the last step.
+  Counter* counters(std::uint32_t threads);
+  /// Frames that still come are of no task.
+  void end() { task_ = 0; }
   bool send(std::uint32_t step, const std::byte* data) override;
   bool poll() override;
   void arrived(std::uint64_t round) override;
@@ -67,7 +71,7 @@ class TcpWire final : public Wire {
   std::optional<std::uint32_t> lost() const { return lost_; }
   /// Tells all others what this one waited for, before it gives up.
   void tell_why(const std::string& words);
-  /// What others have told before they gave up.
+  /// What others have told before they gave up, per actor; empty: nothing.
   const std::vector<std::string>& why() const { return why_; }
 
  private:
@@ -108,12 +112,13 @@ class TcpWire final : public Wire {
   void take(Link& l);
 
   std::uint32_t actor_, lanes_, task_ = 0;
+  std::vector<Counter> counters_;
   Board* board_ = nullptr;  ///< of actors on different hosts
   std::optional<std::uint32_t> lost_;
-  std::vector<std::string> why_;
   std::vector<Link> links_;                      ///< per peer and lane
   std::vector<std::vector<std::string>> texts_;  ///< per peer
-  std::vector<std::uint32_t> from_, to_;         ///< links on which this task's frames come and go
+  std::vector<std::string> why_;
+  std::vector<std::uint32_t> from_, to_;  ///< links on which this task's frames come and go
   Stage stage_;
   Csr<std::uint32_t> told_;             ///< per step of this actor: who waits for it
   std::vector<std::uint32_t> reached_;  ///< per thread: how many of these its performed step has gone to
