@@ -262,7 +262,8 @@ Result<SweepResult> answer(const SweepRequest& q, const Context& context) {
   BUSBAR_RETURN_IF_ERROR(context.check_command(study.command(), study.command_named_at()));
   std::unique_ptr<study::Peers> peers;  // a process with a shard of its own needs no others
   if (q.shard.empty()) {
-    BUSBAR_ASSIGN(peers, study::Peers::join());
+    BUSBAR_ASSIGN(peers,
+                  study::Peers::join("run the whole sweep; start one per shard with --shard I/N and --merge them"));
   }
   if (peers && peers->rank() > 0) {
     BUSBAR_RETURN_IF_ERROR(

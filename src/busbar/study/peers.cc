@@ -46,7 +46,7 @@ Error mpi_error(const char* what, int code) {
 
 }  // namespace
 
-Result<std::unique_ptr<Peers>> Peers::join() {
+Result<std::unique_ptr<Peers>> Peers::join(std::string_view otherwise) {
   const int expected = started_together();
   if (expected < 2) return std::unique_ptr<Peers>();
   using Entry = const BusbarMpi* (*)();
@@ -54,10 +54,9 @@ Result<std::unique_ptr<Peers>> Peers::join() {
   const auto entry = module == nullptr ? nullptr : reinterpret_cast<Entry>(dlsym(module, "busbar_mpi_1"));
   if (entry == nullptr)
     return Error{ErrorCode::kUnsupported,
-                 fmt::format("mpirun started {} of these, and this busbar was built without MPI, so each would run the "
-                             "whole sweep; start one per shard with --shard I/N and --merge them, or install "
-                             "libopenmpi-dev and build again",
-                             expected),
+                 fmt::format("mpirun started {} of these, and this busbar was built without MPI, so each would {}, or "
+                             "install libopenmpi-dev and build again",
+                             expected, otherwise),
                  {}};
   int rank = 0, size = 1;
   if (const int e = entry()->start(&rank, &size); e != 0) return mpi_error("start", e);

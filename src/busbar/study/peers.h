@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "busbar/base/result.h"
@@ -22,8 +23,9 @@ struct PeerMessage {
 class Peers {
  public:
   /// Null if this process was not started by mpirun, or alone. Errors: kUnsupported where no MPI library was found when
-  /// busbar was built, or another MPI started the processes.
-  static Result<std::unique_ptr<Peers>> join();
+  /// busbar was built, or another MPI started the processes. `otherwise`: what each process would do by itself, and
+  /// what to do about that.
+  static Result<std::unique_ptr<Peers>> join(std::string_view otherwise);
   Peers(const BusbarMpi& mpi, int rank, int size);
 
   int rank() const { return rank_; }
