@@ -1876,6 +1876,9 @@ def bench(
     root: int = ...,
     transport: Literal['threads', 'shm', 'tcp'] = ...,
     sockets: int = ...,
+    hosts: Text = ...,
+    rank: int | None = ...,
+    secret_file: Text = ...,
     algorithm: Text = ...,
     in_place: bool = ...,
     timeout_s: float = ...,
@@ -1896,8 +1899,11 @@ def bench(
     reduction     sum (default), prod, min, max, avg
     ranks         number of ranks (default: one per core, at least 2)
     root          root of broadcast, reduce, gather and scatter (default 0)
-    transport     threads of one process, processes that share memory (default shm), or tcp: processes whose data go through sockets of the loopback interface
+    transport     threads of one process, processes that share memory (default shm), or tcp: processes whose data go through sockets, of the loopback interface unless --hosts names others (default with --hosts)
     sockets       of --transport tcp: connections per pair of ranks, 1 to 16 (default 1)
+    hosts         a file with a line per rank, HOST:PORT: each rank is a process started by hand with its --rank; under mpirun and srun this is not needed
+    rank          of this process among --hosts
+    secret_file   a file with the secret of the run, 32 hexadecimal digits (default: the variable BUSBAR_SECRET)
     algorithm     fastest (as predicted for this host; the default), ring, tree, ..., or a file: MSCCL XML, MSCCL++ plan
     in_place      input and output are one buffer
     timeout_s     without a step of any rank the run ends (default 30) (s)

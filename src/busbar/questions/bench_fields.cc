@@ -34,11 +34,20 @@ std::vector<Field> bench_fields() {
       run({"root", &Q::root, "", "root of broadcast, reduce, gather and scatter (default 0)"}, "RANK"),
       run(Field("transport", &Q::transport, "",
                 "threads of one process, processes that share memory (default shm), or tcp: processes whose data go "
-                "through "
-                "sockets of the loopback interface")
+                "through sockets, of the loopback interface unless --hosts names others (default with --hosts)")
               .among({"threads", "shm", "tcp"}),
           "NAME"),
       run({"sockets", &Q::sockets, "", "of --transport tcp: connections per pair of ranks, 1 to 16 (default 1)"}, "N"),
+      run(Field("hosts", &Q::hosts, "",
+                "a file with a line per rank, HOST:PORT: each rank is a process started by hand with its --rank; under "
+                "mpirun and srun this is not needed")
+              .undecided(),
+          "FILE"),
+      run(Field("rank", &Q::rank, "", "of this process among --hosts").undecided(), "N"),
+      run(Field("secret_file", &Q::secret_file, "",
+                "a file with the secret of the run, 32 hexadecimal digits (default: the variable BUSBAR_SECRET)")
+              .undecided(),
+          "FILE"),
       run({"algorithm", &Q::algorithm, "",
            "fastest (as predicted for this host; the default), ring, tree, ..., or a file: MSCCL XML, MSCCL++ plan"},
           "NAME|FILE"),

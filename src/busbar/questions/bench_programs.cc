@@ -45,7 +45,7 @@ Result<collectives::Schedule> schedule_of(const BenchRequest& q, const BenchCall
 
 Result<runtime::Executable> program_of(const BenchRequest& q, const BenchCall& call, const BenchSize& at,
                                        const collectives::Schedule* made) {
-  const runtime::CompileOptions options{q.transport != "tcp", call.reduction == runtime::Reduction::kAvg};
+  const runtime::CompileOptions options{call.transport != "tcp", call.reduction == runtime::Reduction::kAvg};
   if (call.file) return runtime::compile(call.file->plan, options);
   collectives::Schedule schedule;
   if (made != nullptr) {
@@ -69,7 +69,7 @@ std::string bench_host_name() {
   return out;
 }
 
-Result<BenchCall> bench_call(const BenchRequest& q) {
+Result<BenchCall> bench_call(const BenchRequest& q, std::uint32_t group) {
   BenchCall out;
   BUSBAR_ASSIGN(out.op, collectives::parse_collective(q.collective));
   const auto type = runtime::parse_element_type(q.datatype);
@@ -79,10 +79,15 @@ Result<BenchCall> bench_call(const BenchRequest& q) {
   constexpr std::uint32_t kMostSockets = 16;
   if (q.sockets < 1 || q.sockets > kMostSockets)
     return invalid(fmt::format("takes 1 to {}", kMostSockets), field_of("sockets"));
-  if (q.sockets > 1 && q.transport != "tcp") return invalid("needs --transport tcp", field_of("sockets"));
+  out.transport = !q.transport.empty() ? q.transport : group > 0 ? "tcp" : "shm";
+  if (group > 0 && out.transport != "tcp")
+    return invalid("ranks on several hosts, or started by mpirun, need tcp", field_of("transport"));
+  if (q.sockets > 1 && out.transport != "tcp") return invalid("needs --transport tcp", field_of("sockets"));
   out.type = *type;
   out.reduction = *reduction;
-  out.ranks = q.ranks > 0 ? q.ranks : std::max(2u, runtime::cores_allowed());
+  if (group > 0 && q.ranks > 0 && q.ranks != group)
+    return invalid(fmt::format("{} ranks have met", group), field_of("ranks"));
+  out.ranks = group > 0 ? group : q.ranks > 0 ? q.ranks : std::max(2u, runtime::cores_allowed());
   constexpr std::uint32_t kMostRanks = 64;
   if (out.ranks > kMostRanks)
     return unsupported(fmt::format("at most {} ranks run on one host", kMostRanks), field_of("ranks"));
@@ -91,7 +96,7 @@ Result<BenchCall> bench_call(const BenchRequest& q) {
   if (read.plan.op != out.op)
     return invalid(fmt::format("is an {}, not an {}", collectives::name_of(read.plan.op), collectives::name_of(out.op)),
                    {q.algorithm, 0, 0, ""});
-  if (q.ranks > 0 && q.ranks != read.plan.ranks)
+  if ((q.ranks > 0 || group > 0) && out.ranks != read.plan.ranks)
     return invalid(fmt::format("the schedule is for {} ranks", read.plan.ranks), field_of("ranks"));
   out.ranks = read.plan.ranks;
   out.file = std::move(read);
@@ -140,7 +145,7 @@ Result<BenchSize> bench_size(const BenchRequest& q, const BenchCall& call, const
     BUSBAR_ASSIGN(made, predict_call(q, call, *machine, out));
   }
   BUSBAR_ASSIGN(runtime::Executable program, program_of(q, call, out, made.get()));
-  if (q.transport == "tcp" && (program.reads_others || program.writes_others))
+  if (call.transport == "tcp" && (program.reads_others || program.writes_others))
     return unsupported(fmt::format("{} reads or writes the memory of other ranks; use --transport shm", out.algorithm),
                        field_of("transport"));
   out.program = std::make_shared<const runtime::Executable>(std::move(program));

@@ -30,9 +30,11 @@ struct BenchCall {
   runtime::ElementType type{};
   runtime::Reduction reduction{};
   std::uint32_t ranks = 2;
+  std::string transport;
   std::optional<formats::ImportedSchedule> file;  ///< of --algorithm FILE
 };
-Result<BenchCall> bench_call(const BenchRequest& q);
+/// `group`: ranks that met on several hosts; 0: none did.
+Result<BenchCall> bench_call(const BenchRequest& q, std::uint32_t group);
 
 /// Machine and programs of one size. Errors: an algorithm that cannot build the operation.
 Result<BenchSize> bench_size(const BenchRequest& q, const BenchCall& call, const runtime::RunRates& rates, Bytes size);

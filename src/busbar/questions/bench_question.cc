@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
+#include "busbar/questions/bench_group.h"
 #include "busbar/questions/bench_host.h"
 #include "busbar/questions/bench_programs.h"
 #include "busbar/questions/sweep.h"
@@ -13,13 +15,36 @@
 namespace busbar::questions {
 namespace {
 
-runtime::Transport transport_of(const BenchRequest& q) {
-  if (q.transport == "tcp") return runtime::Transport::kTcp;
-  return q.transport == "shm" ? runtime::Transport::kShm : runtime::Transport::kThreads;
+runtime::Transport transport_of(const BenchCall& call) {
+  if (call.transport == "tcp") return runtime::Transport::kTcp;
+  return call.transport == "shm" ? runtime::Transport::kShm : runtime::Transport::kThreads;
 }
 
-runtime::SessionOptions session_of(const BenchRequest& q, const Context& context) {
-  return {transport_of(q), q.sockets, q.timeout_s, context.stop};
+runtime::SessionOptions session_of(const BenchRequest& q, const BenchCall& call, const BenchGroup& group,
+                                   const Context& context) {
+  return {transport_of(call), q.sockets, q.timeout_s, context.stop, group.hosts.get()};
+}
+
+/// What all processes must be told alike.
+std::string words_of(const BenchRequest& q) {
+  return fmt::format("busbar " BUSBAR_VERSION
+                     " bench {} -b {} -e {} -f {:g} -n {} -w {} -c {} -d {} -o {} --root {} --sockets {} "
+                     "--algorithm {}{}",
+                     q.collective, q.min_bytes, q.max_bytes, q.step_factor, q.iters, q.warmup_iters, q.check,
+                     q.datatype, q.reduction, q.root, q.sockets, q.algorithm, q.in_place ? " --in-place" : "");
+}
+
+/// All ranks predict with what rank 0 measured, so that all choose the same programs.
+Result<runtime::RunRates> shared_rates(const BenchGroup& group, runtime::RunRates rates) {
+  if (!group.hosts) return rates;
+  std::string text(reinterpret_cast<const char*>(&rates.hop_s), sizeof rates.hop_s);
+  constexpr std::size_t kPoint = sizeof(runtime::RunRatePoint);
+  text.append(reinterpret_cast<const char*>(rates.points.data()), rates.points.size() * kPoint);
+  BUSBAR_ASSIGN(const std::string all, group.hosts->share(text));
+  if (all.size() != text.size()) return Error{ErrorCode::kIo, "rank 0 measured other sizes", {}};
+  std::memcpy(&rates.hop_s, all.data(), sizeof rates.hop_s);
+  std::memcpy(rates.points.data(), all.data() + sizeof rates.hop_s, rates.points.size() * kPoint);
+  return rates;
 }
 
 BenchHost host_of(const runtime::HostRates& memory, const runtime::RunRates& runs) {
@@ -72,38 +97,44 @@ std::optional<double> median_error(const std::vector<BenchRow>& rows) {
   return errors[errors.size() / 2];
 }
 
-std::vector<std::string> notes_of(const BenchResult& r) {
+std::vector<std::string> notes_of(const BenchResult& r, bool several_hosts) {
   std::vector<std::string> out;
   if (r.switches > 0)
     out.push_back(fmt::format("switches that reduce are played by more {}, {} in number",
                               r.transport == "threads" ? "threads" : "processes", r.switches));
-  if (r.ranks + r.switches > r.host.cores)
+  if (several_hosts)
+    out.push_back("each rank is a process of its own, here or on another host; the host shown is rank 0's");
+  if (!several_hosts && r.ranks + r.switches > r.host.cores)
     out.push_back(fmt::format("{} ranks share {} cores: each waits for others to give a core away",
                               r.ranks + r.switches, r.host.cores));
   return out;
 }
 
-}  // namespace
-
-Result<BenchResult> answer(const BenchRequest& q, const Context& context) {
-  BUSBAR_ASSIGN(const BenchCall call, bench_call(q));
+/// The request among the ranks that met.
+Result<BenchResult> run_bench(const BenchRequest& q, const BenchGroup& group, const Context& context) {
+  BUSBAR_ASSIGN(const BenchCall call, bench_call(q, group.hosts ? group.hosts->ranks() : 0));
   BUSBAR_ASSIGN(const std::vector<Bytes> sizes, sweep_sizes(q.min_bytes, q.max_bytes, q.step_factor));
+  const runtime::SessionOptions session = session_of(q, call, group, context);
   context.begin("measuring this host");
-  const runtime::HostRates memory = runtime::measure_host(call.ranks, count(sizes.back()));
-  BUSBAR_ASSIGN(const runtime::RunRates rates,
-                runtime::measure_runs(call.ranks, count(sizes.back()), kBenchPiece, session_of(q, context)));
+  const runtime::HostRates memory = runtime::measure_host(group.hosts ? 1 : call.ranks, count(sizes.back()));
+  BUSBAR_ASSIGN(runtime::RunRates own, runtime::measure_runs(call.ranks, count(sizes.back()), kBenchPiece, session));
+  BUSBAR_ASSIGN(const runtime::RunRates rates, shared_rates(group, std::move(own)));
   std::vector<BenchSize> at;
   std::vector<runtime::Task> tasks;
   for (const Bytes size : sizes) {
     BUSBAR_ASSIGN(BenchSize one, bench_size(q, call, rates, size));
+    if (group.hosts && one.program->plan.reducers > 0)
+      return unsupported(fmt::format("{} needs a switch that reduces, which no rank plays among hosts", one.algorithm),
+                         field_of("algorithm"));
     at.push_back(std::move(one));
     tasks.push_back(task_of(q, call, at.back()));
   }
   context.begin(fmt::format("running {} sizes on {} ranks", sizes.size(), call.ranks));
-  BUSBAR_ASSIGN(const auto measured, runtime::run_tasks(tasks, session_of(q, context)));
+  BUSBAR_ASSIGN(const auto measured, runtime::run_tasks(tasks, session));
   BenchResult r;
+  r.silent = group.hosts && group.hosts->rank() > 0;
   r.collective = collectives::name_of(call.op);
-  r.transport = q.transport;
+  r.transport = call.transport;
   r.datatype = q.datatype;
   r.reduction = q.reduction;
   r.inputs_hash = inputs_hash("bench", q, "");
@@ -115,10 +146,19 @@ Result<BenchResult> answer(const BenchRequest& q, const Context& context) {
     if (measured[i].wrong > 0) r.exit_status = 1;
   }
   r.median_error_percent = median_error(r.results);
-  r.notes = notes_of(r);
+  r.notes = notes_of(r, group.hosts != nullptr);
   const BenchMachine machine{r.host.name, call.ranks, memory.cores, rates.points.back().bytes,
                              runtime::reduces(call.op)};
-  if (!q.emit_cluster.empty()) r.files.push_back({q.emit_cluster, host_cluster_yaml(rates, machine)});
+  if (!q.emit_cluster.empty() && !r.silent) r.files.push_back({q.emit_cluster, host_cluster_yaml(rates, machine)});
+  return r;
+}
+
+}  // namespace
+
+Result<BenchResult> answer(const BenchRequest& q, const Context& context) {
+  BUSBAR_ASSIGN(const BenchGroup group, meet_bench_group(q, words_of(q), context));
+  BUSBAR_ASSIGN(BenchResult r, run_bench(q, group, context));
+  if (group.mpi) BUSBAR_RETURN_IF_ERROR(group.mpi->finish());
   return r;
 }
 
@@ -128,7 +168,8 @@ Question bench_question() {
       "  busbar bench all_reduce -e 64M --ranks 2\n"
       "  busbar bench all_gather --ranks 4 --algorithm ring --transport threads -d half\n"
       "  busbar bench all_reduce --ranks 8 --algorithm allreduce.xml -b 1M -e 1M\n"
-      "  busbar bench all_reduce --emit-cluster host.yaml\n",
+      "  busbar bench all_reduce --emit-cluster host.yaml\n"
+      "  mpirun -n 8 busbar bench all_reduce -e 64M\n",
       75, 2);
 }
 

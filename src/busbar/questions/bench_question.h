@@ -19,7 +19,9 @@ struct BenchRequest {
   std::uint32_t ranks = 0;  ///< 0: one per core, at least 2
   std::uint32_t sockets = 1;
   std::uint32_t root = 0;
-  std::string transport = "shm", algorithm = "fastest";
+  std::string transport, algorithm = "fastest";  ///< transport "": tcp among hosts, else shm
+  std::string hosts, secret_file;
+  std::optional<std::int64_t> rank;
   bool in_place = false;
   std::uint32_t iters = 20, warmup_iters = 5, check = 1;
   std::string datatype = "float", reduction = "sum";
@@ -55,6 +57,7 @@ struct BenchResult {
   std::optional<double> median_error_percent;
   std::vector<std::string> notes;
   int exit_status = 0;
+  bool silent = false;  ///< another rank, on this host or another one, has the answer
   std::vector<OutputFile> files;
 };
 const Record& record_of(const BenchResult*);

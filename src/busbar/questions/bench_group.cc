@@ -1,0 +1,252 @@
+#include "busbar/questions/bench_group.h"
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <optional>
+#include <string_view>
+#include <thread>
+#include <utility>
+
+#include "busbar/base/input.h"
+#include "busbar/base/text.h"
+
+namespace busbar::questions {
+namespace {
+
+constexpr const char* kSecretVariable = "BUSBAR_SECRET";
+
+std::string without_blanks(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  if (first == std::string_view::npos) return {};
+  return std::string(text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1));
+}
+
+std::string from_environment(const char* name) {
+  const char* const text = std::getenv(name);
+  return text == nullptr ? "" : text;
+}
+
+std::optional<std::uint32_t> number_from_environment(const char* name) {
+  std::uint32_t out = 0;
+  return is_number(from_environment(name), out) ? std::optional(out) : std::nullopt;
+}
+
+Result<std::string> secret_of(const BenchRequest& q) {
+  if (q.secret_file.empty()) {
+    const std::string secret = from_environment(kSecretVariable);
+    if (!secret.empty()) return secret;
+    return invalid(fmt::format("ranks on several hosts need a secret, so that nobody else joins them: put 32 "
+                               "hexadecimal digits (openssl rand -hex 16) into {}, or into a file that all read with "
+                               "--secret-file",
+                               kSecretVariable),
+                   field_of("hosts"));
+  }
+  BUSBAR_ASSIGN(const std::string text, read_text(q.secret_file, 1 << 10));
+  return without_blanks(text);
+}
+
+/// Where other hosts reach this one: BUSBAR_ADDRESS, or what its name means.
+Result<std::string> own_address(std::uint32_t port) {
+  std::string host = from_environment("BUSBAR_ADDRESS");
+  char name[256] = "";
+  if (host.empty() && gethostname(name, sizeof name - 1) == 0) host = name;
+  return fmt::format("{}:{}", host, port);
+}
+
+runtime::HostRun run_of(const BenchRequest& q, const std::string& words, const busbar::Context& context) {
+  runtime::HostRun run;
+  run.run = words;
+  run.sockets = q.sockets;
+  run.timeout_s = q.timeout_s;
+  run.stop = context.stop;
+  return run;
+}
+
+Result<BenchGroup> joined(runtime::Listener listener, const runtime::HostRun& run) {
+  BenchGroup out;
+  BUSBAR_ASSIGN(out.hosts, runtime::HostGroup::join(std::move(listener), run));
+  return out;
+}
+
+Result<BenchGroup> meet_by_file(const BenchRequest& q, runtime::HostRun run) {
+  BUSBAR_ASSIGN(const std::string text, read_text(q.hosts));
+  BUSBAR_ASSIGN(run.addresses, parse_hosts(text, q.hosts));
+  BUSBAR_ASSIGN(run.secret, secret_of(q));
+  if (!q.rank)
+    return invalid(fmt::format("this process is one of {} ranks: say which with --rank, 0 to {}", run.addresses.size(),
+                               run.addresses.size() - 1),
+                   field_of("rank"));
+  if (*q.rank < 0 || static_cast<std::uint64_t>(*q.rank) >= run.addresses.size())
+    return invalid(fmt::format("{} has {} ranks, from 0 on", q.hosts, run.addresses.size()), field_of("rank"));
+  run.rank = static_cast<std::uint32_t>(*q.rank);
+  BUSBAR_ASSIGN(runtime::Listener listener, runtime::Listener::open(run.addresses[run.rank]));
+  return joined(std::move(listener), run);
+}
+
+/// Waits for a message of one rank.
+Result<std::string> hear(study::Peers& mpi, double timeout_s, const busbar::Context& context, int* from) {
+  for (double waited = 0; waited < timeout_s && !context.stopped(); waited += 1e-3) {
+    BUSBAR_ASSIGN(std::optional<study::PeerMessage> m, mpi.next());
+    if (m) {
+      if (from != nullptr) *from = m->from;
+      return std::move(m->text);
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return Error{ErrorCode::kIo, fmt::format("a rank of mpirun said nothing for {:g} s (--timeout)", timeout_s), {}};
+}
+
+Result<std::string> new_secret() {
+  unsigned char bytes[16];
+  if (getrandom(bytes, sizeof bytes, 0) != sizeof bytes)
+    return Error{ErrorCode::kIo, "the system gives no random numbers", {}};
+  return fmt::format("{:02x}", fmt::join(bytes, ""));
+}
+
+/// Ranks tell rank 0 their addresses, and hear those of all with the secret of the run, over MPI.
+Result<BenchGroup> meet_by_mpi(std::unique_ptr<study::Peers> mpi, runtime::HostRun run,
+                               const busbar::Context& context) {
+  const auto ranks = static_cast<std::size_t>(mpi->size());
+  run.rank = static_cast<std::uint32_t>(mpi->rank());
+  BUSBAR_ASSIGN(const std::string any, own_address(0));
+  BUSBAR_ASSIGN(runtime::Listener listener, runtime::Listener::open(any));
+  BUSBAR_ASSIGN(const std::string own, own_address(listener.port()));
+  if (run.rank == 0) {
+    BUSBAR_ASSIGN(run.secret, new_secret());
+    run.addresses.assign(ranks, own);
+    for (std::size_t i = 1; i < ranks; ++i) {
+      int from = 0;
+      BUSBAR_ASSIGN(const std::string address, hear(*mpi, run.timeout_s, context, &from));
+      run.addresses[static_cast<std::size_t>(from)] = address;
+    }
+    for (std::size_t r = 1; r < ranks; ++r)
+      BUSBAR_RETURN_IF_ERROR(
+          mpi->send(static_cast<int>(r), fmt::format("{} {}", run.secret, fmt::join(run.addresses, " "))));
+  } else {
+    BUSBAR_RETURN_IF_ERROR(mpi->send(0, own));
+    BUSBAR_ASSIGN(const std::string all, hear(*mpi, run.timeout_s, context, nullptr));
+    const auto words = split_at(all, ' ');
+    run.secret = words.front();
+    run.addresses.assign(words.begin() + 1, words.end());
+  }
+  BUSBAR_ASSIGN(BenchGroup out, joined(std::move(listener), run));
+  out.mpi = std::move(mpi);
+  return out;
+}
+
+/// Slurm says which nodes there are and how many tasks each has; ports follow from the number of the job.
+Result<BenchGroup> meet_by_slurm(const BenchRequest& q, runtime::HostRun run) {
+  BUSBAR_ASSIGN(run.secret, secret_of(q));
+  run.rank = number_from_environment("SLURM_PROCID").value_or(0);
+  BUSBAR_ASSIGN(const auto nodes, expand_nodes(from_environment("SLURM_STEP_NODELIST")));
+  BUSBAR_ASSIGN(const auto tasks, expand_tasks(from_environment("SLURM_STEP_TASKS_PER_NODE")));
+  const std::uint32_t job = number_from_environment("SLURM_JOB_ID").value_or(0);
+  constexpr std::uint32_t kFirstPort = 20000, kPorts = 10000;  // below those that the system gives away (32768)
+  for (std::size_t n = 0; n < std::min(nodes.size(), tasks.size()); ++n)
+    for (std::uint32_t t = 0; t < tasks[n]; ++t)
+      run.addresses.push_back(fmt::format("{}:{}", nodes[n], kFirstPort + (job * 131 + t) % kPorts));
+  if (run.rank >= run.addresses.size())
+    return invalid(
+        "srun spread the tasks in a way that its variables do not say; use --distribution=block, or --hosts");
+  BUSBAR_ASSIGN(runtime::Listener listener, runtime::Listener::open(run.addresses[run.rank]));
+  return joined(std::move(listener), run);
+}
+
+}  // namespace
+
+Result<BenchGroup> meet_bench_group(const BenchRequest& q, const std::string& words, const busbar::Context& context) {
+  const runtime::HostRun run = run_of(q, words, context);
+  if (!q.hosts.empty()) return meet_by_file(q, run);
+  if (q.rank) return invalid("needs --hosts", field_of("rank"));
+  BUSBAR_ASSIGN(std::unique_ptr<study::Peers> mpi, study::Peers::join("run by itself; name the hosts with --hosts"));
+  if (mpi) return meet_by_mpi(std::move(mpi), run, context);
+  if (number_from_environment("SLURM_STEP_NUM_TASKS").value_or(1) > 1) return meet_by_slurm(q, run);
+  return BenchGroup();
+}
+
+Result<std::vector<std::string>> parse_hosts(const std::string& text, const std::string& file) {
+  std::vector<std::string> out;
+  int number = 0;
+  for (const auto& whole : split_at(text, '\n')) {
+    ++number;
+    const std::string line = without_blanks(whole.substr(0, whole.find('#')));
+    if (line.empty()) continue;
+    const std::size_t colon = line.rfind(':');
+    std::uint16_t port = 0;
+    if (colon == std::string::npos || colon == 0 || !is_number(line.substr(colon + 1), port) || port == 0 ||
+        line.find(' ') != std::string::npos)
+      return invalid(fmt::format("'{}' is not an address such as 10.0.0.1:7000", line), {file, number, 0, ""});
+    if (std::find(out.begin(), out.end(), line) != out.end())
+      return invalid(fmt::format("'{}' is there twice; each rank has a port of its own", line), {file, number, 0, ""});
+    out.push_back(line);
+  }
+  if (out.size() < 2) return invalid("needs two lines or more, an address per rank", {file, 0, 0, ""});
+  return out;
+}
+
+namespace {
+
+/// Splits at commas outside brackets.
+std::vector<std::string> at_commas(const std::string& text) {
+  std::vector<std::string> out(1);
+  int depth = 0;
+  for (const char c : text) {
+    depth += c == '[' ? 1 : c == ']' ? -1 : 0;
+    if (c == ',' && depth == 0)
+      out.emplace_back();
+    else
+      out.back() += c;
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> expand_nodes(const std::string& names) {
+  constexpr std::size_t kMost = 65536;
+  std::vector<std::string> out;
+  for (const std::string& part : at_commas(names)) {
+    const std::size_t open = part.find('['), close = part.find(']');
+    if (open == std::string::npos) {
+      if (!part.empty()) out.push_back(part);
+      continue;
+    }
+    const Error bad = invalid(fmt::format("'{}' is no list of nodes", names));
+    if (close == std::string::npos || close < open) return bad;
+    const std::string before = part.substr(0, open), after = part.substr(close + 1);
+    const std::string ranges = part.substr(open + 1, close - open - 1);
+    for (const auto& range : split_at(ranges, ',')) {
+      const std::string first(range.substr(0, range.find('-'))),
+          last(range.find('-') == std::string::npos ? first : std::string(range.substr(range.find('-') + 1)));
+      std::uint32_t from = 0, to = 0;
+      if (!is_number(first, from) || !is_number(last, to) || to < from || to - from > kMost) return bad;
+      for (std::uint32_t i = from; i <= to; ++i)
+        out.push_back(fmt::format("{}{:0{}}{}", before, i, first.size(), after));
+    }
+  }
+  if (out.empty() || out.size() > kMost) return invalid(fmt::format("'{}' is no list of nodes", names));
+  return out;
+}
+
+Result<std::vector<std::uint32_t>> expand_tasks(const std::string& tasks) {
+  constexpr std::uint32_t kMost = 65536;
+  std::vector<std::uint32_t> out;
+  for (const auto& part : split_at(tasks, ',')) {
+    const std::size_t open = part.find("(x");
+    std::uint32_t n = 0, times = 1;
+    const bool ok = is_number(part.substr(0, open), n) &&
+                    (open == std::string::npos ||
+                     (part.back() == ')' && is_number(part.substr(open + 2, part.size() - open - 3), times)));
+    if (!ok || times > kMost) return invalid(fmt::format("'{}' is no list of tasks per node", tasks));
+    out.insert(out.end(), times, n);
+  }
+  return out;
+}
+
+}  // namespace busbar::questions
