@@ -10,8 +10,8 @@
 namespace busbar::doctor {
 namespace {
 
-/// Nearest first, in the words of the legend. SOC is SYS of old drivers.
-constexpr std::array<std::string_view, 6> kDistances{"PIX", "PXB", "PHB", "NODE", "SYS", "SOC"};
+/// Nearest first, in the words of the legend. NV is NVLink; SOC is SYS of old drivers.
+constexpr std::array<std::string_view, 7> kDistances{"NV", "PIX", "PXB", "PHB", "NODE", "SYS", "SOC"};
 
 bool is_named_device(std::string_view name) { return formats::is_smi_gpu(name) || formats::is_smi_nic(name); }
 
@@ -35,11 +35,20 @@ std::string NicDistances::said_by(std::string_view line) {
     nic_ = columns_of(cells);
     return {};
   }
-  auto nearest = kDistances.end();
+  if (!formats::is_smi_gpu(cells.front())) return {};
+  const std::string_view nic = nearest(cells, true), gpu = nearest(cells, false);
+  if (nic.empty() && gpu.empty()) return {};
+  const std::string to_nic = nic.empty() ? "no NIC" : fmt::format("its nearest NIC at distance {}", nic);
+  return fmt::format("matrix part {} has {}{}", cells.front(), to_nic,
+                     gpu.empty() ? "" : fmt::format(", its nearest GPU at {}", gpu));
+}
+
+std::string_view NicDistances::nearest(const std::vector<std::string>& cells, bool nic) const {
+  std::size_t best = kDistances.size();
   for (std::size_t i = 0; i < nic_.size(); ++i)
-    if (nic_[i]) nearest = std::min(nearest, std::find(kDistances.begin(), kDistances.end(), cells[i + 1]));
-  if (nearest == kDistances.end() || !formats::is_smi_gpu(cells.front())) return {};
-  return fmt::format("matrix part {} has its nearest NIC at distance {}", cells.front(), *nearest);
+    for (std::size_t d = 0; nic_[i] == nic && d < best; ++d)
+      if (cells[i + 1].starts_with(kDistances[d])) best = d;
+  return best < kDistances.size() ? kDistances[best] : std::string_view();
 }
 
 }  // namespace busbar::doctor

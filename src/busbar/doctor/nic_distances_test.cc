@@ -23,8 +23,9 @@ const char* const kMatrix =
     "NIC1\tSYS\tSYS\tSYS\t X \n";
 
 TEST(NicDistances, AreThoseOfTheNearestNicOfEachGpu) {
-  const std::vector<std::string> expected{"matrix part GPU0 has its nearest NIC at distance PXB",
-                                          "matrix part GPU1 has its nearest NIC at distance SYS"};
+  const std::vector<std::string> expected{
+      "matrix part GPU0 has its nearest NIC at distance PXB, its nearest GPU at NV",
+      "matrix part GPU1 has its nearest NIC at distance SYS, its nearest GPU at NV"};
   EXPECT_EQ(said(kMatrix), expected);
   std::string blanks = kMatrix;
   for (std::size_t at = 0; (at = blanks.find('\t', at)) != blanks.npos;) blanks.replace(at, 1, "   ");
@@ -33,9 +34,14 @@ TEST(NicDistances, AreThoseOfTheNearestNicOfEachGpu) {
       << "without the first blank, inside a log";
 }
 
-TEST(NicDistances, NeedAHeaderWithNics) {
+TEST(NicDistances, TellGpusThatReachEachOtherByPcieOnly) {
+  const std::vector<std::string> expected{"matrix part GPU0 has no NIC, its nearest GPU at SYS",
+                                          "matrix part GPU1 has no NIC, its nearest GPU at SYS"};
+  EXPECT_EQ(said("\tGPU0\tGPU1\nGPU0\t X \tSYS\nGPU1\tSYS\t X \n"), expected);
+}
+
+TEST(NicDistances, NeedAHeader) {
   EXPECT_TRUE(said("GPU1\tNV18\t X \tSYS\tSYS\t56-111\t1\n").empty());
-  EXPECT_TRUE(said("\tGPU0\tGPU1\nGPU0\t X \tSYS\nGPU1\tSYS\t X \n").empty());
   EXPECT_TRUE(said("\tGPU0\tNIC0\nanother line\nGPU0\t X \tSYS\n").empty());
 }
 

@@ -11,10 +11,12 @@ namespace busbar::doctor {
 /// empty ends the matrix.
 class NicDistances {
  public:
-  /// "matrix part GPU3 has its nearest NIC at distance SYS"; empty: not the row of a GPU in a matrix with NICs.
+  /// "matrix part GPU3 has its nearest NIC at distance SYS, its nearest GPU at NV"; empty: not the row of a GPU.
   std::string said_by(std::string_view line);
 
  private:
+  std::string_view nearest(const std::vector<std::string>& cells, bool nic) const;
+
   std::vector<bool> nic_;  ///< per column of a device; empty: outside a matrix
 };
 
