@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Scores `busbar expect` on published tables with a fault put in by arithmetic, and writes the table of docs/doctor.md.
 
-    tools/perturbed_tables.py BUSBAR [--check | --list]
+    tools/perturbed_tables.py BUSBAR [--check | --list | --least PERCENT]
 
 No engine of Busbar has a part in the tables: each is a healthy one of data/measured/collectives.csv (six sizes or more, up to 64 MiB at
 least) whose times a formula changes. FAULTS says the formulas and which causes are right. The healthy tables get noise alone, of 3 to
 8 %. --list prints every table; --check writes nothing and exits 1 if the page differs.
+--least judges a third of the tables, writes nothing, and exits 1 if fewer are right first or a name at fail is wrong.
 """
 import collections
 import csv
@@ -95,12 +96,12 @@ def judged(busbar, row, cluster, times):
     return answer["verdict"], places, at_fail
 
 
-def tables(busbar):
+def tables(busbar, part=1):
     rng = random.Random(39)
     bases = list(base_tables())
     for name, (several, fault, right) in FAULTS.items():
         fitting = [b for b in bases if several is None or (int(b[0]["nodes"] or 1) > 1) == several]
-        for i in range(60 if name == "healthy" else 6):
+        for _ in range((60 if name == "healthy" else 6) // part):
             row, cluster, rows = fitting[rng.randrange(len(fitting))]
             noise = rng.uniform(0.03, 0.08) if name == "healthy" else 0.03
             times = [(s, us * rng.lognormvariate(0, noise)) for s, us in fault(rows, rng)]
@@ -111,13 +112,22 @@ def tables(busbar):
                 yield name, right, *got
 
 
-def counted(busbar):
+def counted(busbar, part=1):
     counts = collections.defaultdict(collections.Counter)
-    for name, right, verdict, places, at_fail in tables(busbar):
+    for name, right, verdict, places, at_fail in tables(busbar, part):
         place = min((places[r] for r in right if r in places), default=99)
         counts[name].update({"tables": 1, "low": verdict == "low", "first": place == 1, "three": place <= 3,
                              "wrong": at_fail is not None and at_fail not in right})
     return counts
+
+
+def enough(counts, percent):
+    """Whether so many of the faults are right first, and no name at fail is wrong."""
+    faults = [c for name, c in counts.items() if name != "healthy"]
+    first, n = (sum(c[key] for c in faults) for key in ("first", "tables"))
+    wrong = sum(c["wrong"] for c in counts.values())
+    print(f"{n} tables with a fault: {first} right first; {wrong} wrong at fail")
+    return 100 * first >= percent * n and wrong == 0
 
 
 def page(counts):
@@ -135,6 +145,8 @@ def page(counts):
 
 
 def main():
+    if "--least" in sys.argv:
+        sys.exit(0 if enough(counted(sys.argv[1], 3), float(sys.argv[sys.argv.index("--least") + 1])) else 1)
     text = page(counted(sys.argv[1]))
     if "--list" in sys.argv:
         print(text)
