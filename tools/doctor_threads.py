@@ -50,6 +50,7 @@ RULES = {
     "gpu-ipc-unavailable-in-container": {"gpu-ipc"},
     "gpu-needs-reset": {"gpu-needs-reset", "gpu-lost", "xid-firmware"},
     "gpu-out-of-memory": {"gpu-memory", "memory-warning"},
+    "gpus-linked-by-pcie-only": {"gpus-by-pcie"},
     "graph-file-set": {"graph-file"},
     "host-name-resolves-to-loopback": {"bootstrap-lo", "peer-is-loopback"},
     "host-name-unresolved": {"name-not-found", "name-not-resolved", "name-retried"},
@@ -94,7 +95,7 @@ RULES = {
 }
 # A rule names a class if its text lists the cause among a few others.
 CLASSES = {
-    "acs-on": {"local-protection", "gdr-off", "gdr-one-side", "no-peer-access", "peer-data-wrong", "test-without-rows"},
+    "acs-on": {"local-protection", "gdr-off", "gdr-one-side", "no-peer-access", "peer-data-wrong", "test-without-rows", "gpus-by-pcie"},
     "algorithm-setting-excludes-collective": {"schedule-warning"},
     "collective-mismatch": {"flight-behind", "watchdog-behind", "ranks-behind", "barrier-timeout", "barrier-missed", "ranks-stalled"},
     "disk-full": {"no-space"},
@@ -108,6 +109,7 @@ CLASSES = {
     "gpu-out-of-memory": {"gpu-allocation-failed"},
     "ib-port-unstable": {"retries-exceeded", "ib-not-active"},
     "more-ranks-than-gpus": {"usage-unnamed"},
+    "other-load-on-the-gpus": {"table-uneven"},
     "mtu-differs": {"connection-refused-by-nic", "retries-exceeded"},
     "nccl-for-other-cuda": {"older-library"},
     "nccl-too-old": {"other-cuda-build"},

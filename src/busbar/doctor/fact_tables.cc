@@ -8,6 +8,7 @@
 #include "busbar/doctor/internal/log_prefix.h"
 #include "busbar/doctor/internal/nic_distances.h"
 #include "busbar/doctor/internal/perftest_rows.h"
+#include "busbar/doctor/internal/test_rows.h"
 #include "busbar/spec/reading.h"
 
 namespace busbar::doctor {
@@ -192,6 +193,7 @@ int FactTables::read(formats::LineSource& source, Evidence& evidence, StopFlag s
     Section section;
     NicDistances distances;
     PerftestRows perftest;
+    TestRows test;
   };
   std::map<std::string, Reading> readings;  // by source: their lines may alternate
   std::vector<std::uint32_t> candidates;
@@ -215,6 +217,7 @@ int FactTables::read(formats::LineSource& source, Evidence& evidence, StopFlag s
     Section& section = reading.section;
     std::string said = reading.distances.said_by(text);
     if (said.empty()) said = reading.perftest.said_by(text);
+    if (said.empty()) said = reading.test.said_by(text);
     const std::string_view line = said.empty() ? text : said;
     if (section.open && line.find(':') == line.npos) section.heading = formats::trimmed(line);
     LineState state{
