@@ -1882,6 +1882,7 @@ def bench(
     algorithm: Text = ...,
     in_place: bool = ...,
     timeout_s: float = ...,
+    trace: Text = ...,
     emit_cluster: Text = ...,
     progress: Progress | None = ...,
     time_limit: float | None = ...,
@@ -1907,6 +1908,7 @@ def bench(
     algorithm     fastest (as predicted for this host; the default), ring, tree, ..., or a file: MSCCL XML, MSCCL++ plan
     in_place      input and output are one buffer
     timeout_s     without a step of any rank the run ends (default 30) (s)
+    trace         write a Perfetto trace of one more run of the largest size, step by step
     emit_cluster  write this host, as measured, as a machine that all commands take
     progress      called as progress(what, done, total); true ends the answer
     time_limit    seconds, after which the answer ends

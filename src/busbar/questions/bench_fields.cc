@@ -56,6 +56,10 @@ std::vector<Field> bench_fields() {
               .spelled("--timeout")
               .undecided(),
           "SECONDS"),
+      Field("trace", &Q::trace, "", "write a Perfetto trace of one more run of the largest size, step by step")
+          .takes("FILE")
+          .of("Files")
+          .undecided(),
       Field("emit_cluster", &Q::emit_cluster, "", "write this host, as measured, as a machine that all commands take")
           .takes("FILE.yaml")
           .of("Files")

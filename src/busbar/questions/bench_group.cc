@@ -68,7 +68,7 @@ runtime::HostRun run_of(const BenchRequest& q, const std::string& words, const b
   return run;
 }
 
-Result<BenchGroup> joined(runtime::Listener listener, const runtime::HostRun& run) {
+Result<BenchGroup> group_of(runtime::Listener listener, const runtime::HostRun& run) {
   BenchGroup out;
   BUSBAR_ASSIGN(out.hosts, runtime::HostGroup::join(std::move(listener), run));
   return out;
@@ -86,7 +86,7 @@ Result<BenchGroup> meet_by_file(const BenchRequest& q, runtime::HostRun run) {
     return invalid(fmt::format("{} has {} ranks, from 0 on", q.hosts, run.addresses.size()), field_of("rank"));
   run.rank = static_cast<std::uint32_t>(*q.rank);
   BUSBAR_ASSIGN(runtime::Listener listener, runtime::Listener::open(run.addresses[run.rank]));
-  return joined(std::move(listener), run);
+  return group_of(std::move(listener), run);
 }
 
 /// Waits for a message of one rank.
@@ -135,7 +135,7 @@ Result<BenchGroup> meet_by_mpi(std::unique_ptr<study::Peers> mpi, runtime::HostR
     run.secret = words.front();
     run.addresses.assign(words.begin() + 1, words.end());
   }
-  BUSBAR_ASSIGN(BenchGroup out, joined(std::move(listener), run));
+  BUSBAR_ASSIGN(BenchGroup out, group_of(std::move(listener), run));
   out.mpi = std::move(mpi);
   return out;
 }
@@ -155,7 +155,7 @@ Result<BenchGroup> meet_by_slurm(const BenchRequest& q, runtime::HostRun run) {
     return invalid(
         "srun spread the tasks in a way that its variables do not say; use --distribution=block, or --hosts");
   BUSBAR_ASSIGN(runtime::Listener listener, runtime::Listener::open(run.addresses[run.rank]));
-  return joined(std::move(listener), run);
+  return group_of(std::move(listener), run);
 }
 
 }  // namespace

@@ -9,8 +9,10 @@
 #include "busbar/questions/bench_group.h"
 #include "busbar/questions/bench_host.h"
 #include "busbar/questions/bench_programs.h"
+#include "busbar/questions/bench_trace.h"
 #include "busbar/questions/sweep.h"
 #include "busbar/runtime/host_rates.h"
+#include "busbar/trace/perfetto.h"
 
 namespace busbar::questions {
 namespace {
@@ -26,7 +28,7 @@ runtime::SessionOptions session_of(const BenchRequest& q, const BenchCall& call,
 }
 
 /// What all processes must be told alike.
-std::string words_of(const BenchRequest& q) {
+std::string run_words(const BenchRequest& q) {
   return fmt::format("busbar " BUSBAR_VERSION
                      " bench {} -b {} -e {} -f {:g} -n {} -w {} -c {} -d {} -o {} --root {} --sockets {} "
                      "--algorithm {}{}",
@@ -129,6 +131,9 @@ Result<BenchResult> run_bench(const BenchRequest& q, const BenchGroup& group, co
     at.push_back(std::move(one));
     tasks.push_back(task_of(q, call, at.back()));
   }
+  if (!q.trace.empty() && group.hosts)
+    return unsupported("ranks on several hosts keep no times of their steps", field_of("trace"));
+  tasks.back().record = !q.trace.empty();
   context.begin(fmt::format("running {} sizes on {} ranks", sizes.size(), call.ranks));
   BUSBAR_ASSIGN(const auto measured, runtime::run_tasks(tasks, session));
   BenchResult r;
@@ -147,6 +152,9 @@ Result<BenchResult> run_bench(const BenchRequest& q, const BenchGroup& group, co
   }
   r.median_error_percent = median_error(r.results);
   r.notes = notes_of(r, group.hosts != nullptr);
+  if (!q.trace.empty())
+    r.files.push_back({q.trace, trace::perfetto_bytes(timeline_of(
+                                    *at.back().program, tasks.back().filling.chunk_bytes(), measured.back().steps))});
   const BenchMachine machine{r.host.name, call.ranks, memory.cores, rates.points.back().bytes,
                              runtime::reduces(call.op)};
   if (!q.emit_cluster.empty() && !r.silent) r.files.push_back({q.emit_cluster, host_cluster_yaml(rates, machine)});
@@ -156,7 +164,7 @@ Result<BenchResult> run_bench(const BenchRequest& q, const BenchGroup& group, co
 }  // namespace
 
 Result<BenchResult> answer(const BenchRequest& q, const Context& context) {
-  BUSBAR_ASSIGN(const BenchGroup group, meet_bench_group(q, words_of(q), context));
+  BUSBAR_ASSIGN(const BenchGroup group, meet_bench_group(q, run_words(q), context));
   BUSBAR_ASSIGN(BenchResult r, run_bench(q, group, context));
   if (group.mpi) BUSBAR_RETURN_IF_ERROR(group.mpi->finish());
   return r;

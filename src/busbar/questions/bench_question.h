@@ -26,7 +26,7 @@ struct BenchRequest {
   std::uint32_t iters = 20, warmup_iters = 5, check = 1;
   std::string datatype = "float", reduction = "sum";
   double timeout_s = 30;
-  std::string emit_cluster;
+  std::string emit_cluster, trace;
 };
 const Record& record_of(const BenchRequest*);
 
