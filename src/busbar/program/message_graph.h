@@ -35,6 +35,7 @@ struct MessageTask {
   Duration work{};               ///< duration of the work
   std::uint32_t unit = kNoUnit;  ///< work of one rank on one unit is sequential, in the order in which it becomes ready
   std::uint16_t channel = 0;     ///< chooses NICs
+  std::uint32_t step = kNoUnit;  ///< of the plan that it was made of
   bool is_work() const { return from == to; }
 };
 

@@ -123,7 +123,7 @@ class MessageLister {
     shorten(there, rank);
     Ends ends;
     const auto send = [&](std::uint32_t from, std::uint32_t to, Bytes bytes) {
-      const std::uint32_t t = task({from, to, bytes, {}, MessageTask::kNoUnit, step.channel}, start);
+      const std::uint32_t t = task({from, to, bytes, {}, MessageTask::kNoUnit, step.channel, s}, start);
       ends.here.push_back({t, to == rank ? TaskEvent::kDone : TaskEvent::kSent});
       ends.there.push_back({t, TaskEvent::kDone});
     };
