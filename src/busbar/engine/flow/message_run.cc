@@ -24,6 +24,7 @@ struct Way {
   std::vector<std::uint32_t> on;
   std::vector<double> weights;
   double latency_ps = 0, rate = INFINITY;  ///< rate in bytes per ps, alone
+  std::uint32_t number = 0;                ///< in order of first use
   topology::LinkId first = kNone<topology::LinkId>;
 };
 
@@ -48,6 +49,7 @@ class MessageRoutes {
     if (!fresh) return &it->second;
     std::vector<routing::CapacityShare> path;
     Way& w = it->second;
+    w.number = static_cast<std::uint32_t>(ways_.size()) - 1;
     BUSBAR_ASSIGN(w.latency_ps, route(m, routing::kEqualSplit, path));
     w.rate = cap();
     for (const routing::CapacityShare& s : path) {
@@ -281,6 +283,28 @@ Result<MessageRun> run_adaptive(const routing::Router& router, const program::Me
 }
 
 }  // namespace
+
+Result<MessageWays> ways_of_messages(const routing::Router& router, const routing::Placement& placement,
+                                     const program::ProtocolModel& model, program::Protocol protocol,
+                                     const program::MessageGraph& graph) {
+  MessageRoutes routes(router, placement, model, protocol, graph.nics.get(), {});
+  MessageWays out;
+  for (const program::MessageTask& m : graph.tasks) {
+    out.of.push_back(kNone32);
+    if (m.is_work()) continue;
+    BUSBAR_ASSIGN(const Way* const way, routes.way(m));
+    out.of.back() = way->number;
+    if (way->number < out.links.rows()) continue;
+    std::vector<routing::CapacityShare> path;
+    BUSBAR_RETURN_IF_ERROR(routes.route(m, routing::kEqualSplit, path));
+    for (const routing::CapacityShare& s : path)
+      routes.table().for_each_link(s.on, [&](topology::LinkId l, double part) {
+        out.links.values.push_back({l, s.share * part});
+      });
+    out.links.close_row();
+  }
+  return out;
+}
 
 Result<MessageRun> run_messages(const routing::Router& router, const routing::Placement& placement,
                                 const program::ProtocolModel& model, program::Protocol protocol,

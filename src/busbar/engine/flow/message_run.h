@@ -37,4 +37,20 @@ Result<MessageRun> run_messages(const routing::Router& router, const routing::Pl
                                 const program::MessageGraph& graph, const Shortcuts& shortcuts = {},
                                 StopFlag stop = nullptr);
 
+/// A link that a message crosses, and the bytes there per byte of it.
+struct MessageLink {
+  topology::LinkId link{};
+  double share = 1;
+};
+/// The links of a graph's messages in the order in which they cross them. Messages of one channel between the same ends
+/// have one way. Of adaptive routing: equal shares.
+struct MessageWays {
+  Csr<MessageLink> links;         ///< per way
+  std::vector<std::uint32_t> of;  ///< way of each task; kNone32: work
+};
+/// Errors: those of run_messages.
+Result<MessageWays> ways_of_messages(const routing::Router& router, const routing::Placement& placement,
+                                     const program::ProtocolModel& model, program::Protocol protocol,
+                                     const program::MessageGraph& graph);
+
 }  // namespace busbar::engine
