@@ -114,6 +114,62 @@ struct TimelineView {
   bool explore = false;                               ///< the page also gets a script to zoom, search and follow causes
 };
 
+/// Boxes, lines between them, and things that move along the lines while a reader plays or scrubs.
+struct MotionBox {
+  double x = 0, y = 0, w = 0, h = 0;
+  std::string label{};
+  int colour = 0;
+  std::string tip{};
+  bool fills = false;  ///< shows how much of what it gets has arrived
+};
+/// Its directions are 2 i and 2 i + 1: from (x, y) to (to_x, to_y), and back.
+struct MotionLine {
+  double x = 0, y = 0, to_x = 0, to_y = 0;
+  std::string tip{};
+  double rate = 0, rate_back = 0;  ///< amount per second
+};
+struct MotionPath {
+  std::vector<Point> points{};
+  std::vector<std::pair<std::uint32_t, double>> lines{};  ///< direction, and the amount there per amount that moves
+  std::uint32_t to = 0xffff'ffffu;                        ///< the box that it fills; none if there is no such box
+};
+struct MotionTrip {
+  std::uint32_t path = 0;
+  double start_s = 0, sent_s = 0, done_s = 0;  ///< it loads the lines until `sent_s`
+  double amount = 0;
+  int colour = 0;
+  std::int64_t label = -1;  ///< below 0: none
+};
+/// A piece of a formula. `term`: the row of MotionPane::terms that it shows; below 0: none.
+struct MotionPiece {
+  std::string text{};
+  int term = -1;
+};
+struct MotionPane {
+  std::string name{};
+  double end_s = 0;
+  std::string end{};  ///< the same in words, as tables have it
+  std::vector<MotionPath> paths{};
+  std::vector<MotionTrip> trips{};  ///< by start
+  std::vector<MotionPiece> formula{};
+  std::vector<std::string> terms{};  ///< "latency"
+  struct Part {
+    int term = 0;
+    double begin_s = 0, end_s = 0;
+  };
+  std::vector<Part> parts{};  ///< when each term of the formula occurs
+  std::string note{};
+};
+struct Motion {
+  std::string title{}, description{}, note{};
+  double width = 0, height = 0;
+  std::vector<MotionLine> lines{};
+  std::vector<MotionBox> boxes{};                     ///< cover the lines
+  std::vector<Shape> frames{};                        ///< under everything
+  std::vector<MotionPane> panes{};                    ///< two are shown; at first the first two
+  std::vector<std::pair<std::string, int>> legend{};  ///< name, palette index
+};
+
 struct Heading {
   std::string text;
   bool new_page = false;  ///< of paper
@@ -137,7 +193,8 @@ struct Facts {
   std::vector<std::pair<std::string, std::string>> items{};
 };
 
-using BlockElement = std::variant<Heading, Fold, Paragraph, Highlight, Facts, Table, Bars, Drawing, TimelineView>;
+using BlockElement =
+    std::variant<Heading, Fold, Paragraph, Highlight, Facts, Table, Bars, Drawing, TimelineView, Motion>;
 
 /// Where a block appears: the terminal is short, the page is complete.
 enum class Audience : std::uint8_t { kBoth, kTerminal, kPage };
@@ -151,10 +208,12 @@ struct Document {
   std::string command{};  ///< the command line that produced it
   std::vector<DocumentBlock> blocks{};
 
-  /// Appends a block; a drawing without shapes is left out.
+  /// Appends a block; a picture of nothing is left out.
   void add(BlockElement element, Audience audience = Audience::kBoth) {
     const auto* const drawing = std::get_if<Drawing>(&element);
-    if (drawing == nullptr || !drawing->shapes.empty()) blocks.push_back({std::move(element), audience});
+    const auto* const motion = std::get_if<Motion>(&element);
+    if ((drawing == nullptr || !drawing->shapes.empty()) && (motion == nullptr || !motion->panes.empty()))
+      blocks.push_back({std::move(element), audience});
   }
 };
 

@@ -129,6 +129,13 @@ std::vector<const BlockElement*> page_elements(const Document& document) {
 
 }  // namespace
 
+std::string script_data(const Json& data) {
+  std::string out;
+  for (const char c : data.dump())
+    out += c == '<' || c == '>' || c == '&' ? fmt::format("\\u{:04x}", static_cast<unsigned>(c)) : std::string(1, c);
+  return out;
+}
+
 std::string swatch(int index) { return fmt::format("<span class=\"sw k{}\"></span>", known_colour(index)); }
 
 std::string html_of(const Table& table) {

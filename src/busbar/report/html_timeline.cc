@@ -175,10 +175,7 @@ class ScriptData {
         rows.push_back({{"g", row.group}, {"n", row.name}, {"s", std::move(spans)}});
     const Json data{{"unit", unit_s_},        {"start", units(view_.start_s)}, {"end", units(view_.end_s)},
                     {"names", names_.take()}, {"kinds", std::move(kinds_)},    {"rows", std::move(rows)}};
-    std::string out;
-    for (const char c : data.dump())  // for the parsers of HTML and XML
-      out += c == '<' || c == '>' || c == '&' ? fmt::format("\\u{:04x}", static_cast<unsigned>(c)) : std::string(1, c);
-    return out;
+    return script_data(data);
   }
 
  private:

@@ -122,6 +122,10 @@ std::string text_of(const Drawing& drawing, const TextStyle& style) {
   return style.wrapped(text + " Shown in the HTML report.", 0);
 }
 
+std::string text_of(const Motion& motion, const TextStyle& style) {
+  return text_of(Drawing{motion.title, motion.description}, style);
+}
+
 std::string render_text(const Document& document, const TextOptions& options) {
   const TextStyle style(options);
   std::string out;

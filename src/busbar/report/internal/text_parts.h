@@ -39,6 +39,7 @@ std::string text_of(const Facts& facts, const TextStyle& style);
 std::string text_of(const Bars& bars, const TextStyle& style);
 std::string text_of(const TimelineView& view, const TextStyle& style);
 std::string text_of(const Drawing& drawing, const TextStyle& style);
+std::string text_of(const Motion& motion, const TextStyle& style);
 std::string text_of(const Fold& fold, const TextStyle& style);
 std::string text_of(const Heading& heading, const TextStyle& style);
 std::string text_of(const Paragraph& paragraph, const TextStyle& style);
