@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "busbar/report/internal/html_parts.h"
+#include "busbar/report/internal/motion_script.h"
 #include "busbar/report/internal/timeline_script.h"
 #include "busbar/report/plain.h"
 #include "busbar/report/style.h"
@@ -116,6 +117,18 @@ std::string row_of(const Table& table, const std::vector<std::string>& cells) {
   return out + "</tr>\n";
 }
 
+struct PageScript {
+  std::string_view figure, text, hash, purpose;
+};
+/// Those that figures of the page need.
+std::vector<PageScript> scripts_of(std::string_view body) {
+  std::vector<PageScript> out;
+  for (const PageScript& s : {PageScript{"explore", timeline_script(), timeline_script_hash(), "explore the timeline"},
+                              PageScript{"motion", motion_script(), motion_script_hash(), "watch the collective"}})
+    if (body.find(fmt::format("<figure class=\"{}\">", s.figure)) != std::string_view::npos) out.push_back(s);
+  return out;
+}
+
 /// What a page shows, in its order: a page begins with the answer, wherever a terminal has it.
 std::vector<const BlockElement*> page_elements(const Document& document) {
   std::vector<const BlockElement*> out;
@@ -173,9 +186,10 @@ std::string render_html(const Document& document) {
   PageWriter page;
   for (const BlockElement* element : page_elements(document)) std::visit(page, *element);
   page.unfold();
-  const bool script = page.body.find("<figure class=\"explore\">") != std::string::npos;
-  const std::string policy =
-      script ? fmt::format("{}; script-src '{}'", kPolicy, timeline_script_hash()) : std::string(kPolicy);
+  const std::vector<PageScript> scripts = scripts_of(page.body);
+  std::string policy(kPolicy);
+  for (const PageScript& s : scripts)
+    policy += fmt::format("{} '{}'", &s == scripts.data() ? "; script-src" : "", s.hash);
   const std::string title = document.title.empty() ? "Busbar report" : escape_markup(document.title);
   std::string out = "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n";
   out += fmt::format("<meta http-equiv=\"Content-Security-Policy\" content=\"{}\"/>\n", policy);
@@ -191,9 +205,11 @@ std::string render_html(const Document& document) {
   out += "</header>\n";
   if (page.headings > 2) out += "<nav aria-label=\"Contents\"><ul>" + page.contents + "</ul></nav>\n";
   out += "<main id=\"main\">\n" + page.body + "</main>\n";
+  std::string purposes;
+  for (const PageScript& s : scripts) purposes += fmt::format("{} {}", purposes.empty() ? "" : " and", s.purpose);
   out += fmt::format("<footer>Made by busbar. This page loads nothing{}</footer>\n",
-                     script ? "; its script only lets you explore the timeline." : " and runs no script.");
-  if (script) out += fmt::format("<script>{}</script>\n", timeline_script());
+                     scripts.empty() ? " and runs no script." : "; its script only lets you" + purposes + ".");
+  for (const PageScript& s : scripts) out += fmt::format("<script>{}</script>\n", s.text);
   return out + "</div>\n</body>\n</html>\n";
 }
 

@@ -1,3 +1,4 @@
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -6,6 +7,7 @@
 
 #include "busbar/report/demo/sample.h"
 #include "busbar/report/document.h"
+#include "busbar/report/style.h"
 
 namespace busbar::report {
 namespace {
@@ -226,6 +228,39 @@ TEST(Svg, ADrawingAloneIsAWholeFile) {
   EXPECT_STREQ(doc.child("svg").child("title").child_value(), "a <drawing>");
   EXPECT_STREQ(doc.child("svg").child("path").attribute("class").value(), "n h9");
   EXPECT_STREQ(doc.child("svg").child("polygon").attribute("points").value(), "0,0 1,0 1,1");
+}
+
+Motion motion_of(const std::string& name) {
+  Motion m{"Watch it", "a machine", "note", 100, 50};
+  m.boxes = {{0, 0, 20, 20, name, colour::kGpu, "", true}, {60, 0, 20, 20, "b", colour::kGpu, "", true}};
+  m.lines = {{20, 10, 60, 10, "a - b", 10, 10}};
+  MotionPane pane;
+  pane.name = name;
+  pane.end_s = 2;
+  pane.end = "2 s";
+  pane.paths = {{{{20, 10}, {60, 10}}, {{0, 1.0}}, 1}};
+  pane.trips = {{0, 0, 1, 2, 10, colour::kTp, 0}};
+  pane.formula = {{"T"}};
+  m.panes = {pane};
+  return m;
+}
+
+TEST(Html, AMotionIsAStillPictureWithDataForItsScript) {
+  const std::string page = render_html(page_of(motion_of("</script><b>")));
+  const pugi::xml_document doc = parse(page);
+  EXPECT_THAT(page, HasSubstr("script-src 'sha256-"));
+  EXPECT_EQ(doc.select_nodes("//script").size(), 2u);  // data and script
+  EXPECT_EQ(doc.select_nodes("//b").size(), 0u);
+  EXPECT_EQ(doc.select_nodes("//svg//*[@data-box]").size(), 2u);
+  // 10 over a line of 10 per second in 2 s: half full
+  EXPECT_THAT(doc.select_node("//line").node().attribute("class").value(),
+              HasSubstr(fmt::format("h{}", heat_step(0.5))));
+}
+
+TEST(Html, AMotionWithoutPanesIsLeftOut) {
+  Document d;
+  d.add(Motion{});
+  EXPECT_TRUE(d.blocks.empty());
 }
 
 }  // namespace

@@ -65,6 +65,9 @@ tbody th{min-width:6em}td:not(.r){min-width:10em}
 .ticks{position:relative;height:22px;font-size:.75rem;line-height:22px;color:var(--muted);overflow:hidden}
 .ticks span{position:absolute;transform:translateX(-50%);white-space:nowrap}
 .ticks .first{transform:none}.ticks .last{transform:translateX(-100%)}
+.stage{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,var(--w)),1fr));gap:24px 32px}.pane{min-width:0}.pane.none .scroll{display:none}.pane select{font:inherit;font-size:.875rem;padding:4px 6px;min-height:32px;max-width:100%;color:var(--ink);background:var(--soft);border:1px solid var(--muted);border-radius:5px}
+.pane label{font-size:.8125rem;color:var(--muted)}.pane p{margin:6px 0}.left{font-size:.875rem}.left.done{font-weight:650}.clock{font-size:.875rem;min-width:10rem}.law{font-size:1.0625rem;min-height:3.4em}.law span{border-radius:3px;padding:1px 2px}.terms{display:flex;flex-wrap:wrap;gap:2px 14px;font-size:.8125rem}.law .lit{background:var(--ink);color:var(--bg)}
+.motion .tools input{flex:1 1 12rem;padding:0}.motion svg{margin:0 auto}.ways line{stroke-width:4}.dots circle{stroke:var(--bg);stroke-width:1.5}.room{fill:var(--bg)}.filled{fill:var(--c2)}.heat i{display:inline-block;width:14px;height:10px}
 .explorer{position:relative}.tools{display:flex;flex-wrap:wrap;gap:6px;margin:0 0 8px;align-items:center}
 .tools button,.tools input{font:inherit;font-size:.875rem;padding:5px 11px;min-height:32px;color:var(--ink);background:var(--soft);border:1px solid var(--muted);border-radius:5px}.tools input{min-width:9rem;flex:0 1 14rem}
 .count{color:var(--muted);font-size:.8125rem}
