@@ -59,7 +59,7 @@ struct CollectiveResult {
   std::optional<std::vector<std::string>> shortcuts;
   std::vector<OutputFile> files;
   // For views only:
-  std::shared_ptr<const predict::Predictor> machine;
+  std::shared_ptr<predict::Predictor> machine;
   std::vector<predict::Prediction> rows;
   collectives::Collective op{};
 };
