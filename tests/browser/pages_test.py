@@ -27,6 +27,7 @@ PAGES = {
     "too large": ["train", "dgx-h100", "llama3-70b", "--tp", "8", "--zero", "0", "--global-batch", "64"],
     "beside": [*STEP, "--beside", "cluster=dgx-b200:64", "--beside", "layout.tp=4 layout.dp=128"],
     "collective": ["collective", "dgx-h100:2", "all_reduce"],
+    "one size": ["collective", "dgx-h100", "all_reduce", "-b", "64M", "-e", "64M", "--algorithm", "ring"],
     "algorithms": ["collective", "dgx-a100", "all_reduce", "-b", "1K", "-e", "1G", "-f", "4", "--algorithm", "all"],
     "expect": ["expect", "{results}", "--cluster", "dgx-h100:2", "--collective", "all_reduce"],
     "validate": ["validate", "data/measured/p2p.csv"],
@@ -229,6 +230,126 @@ class Timeline(unittest.TestCase):
         self.assertRegex(self.browser.run("document.querySelector('.count').textContent"), r"^\d+ spans, ")
         self.browser.run("[...document.querySelectorAll('.tools button')].at(-1).click()")
         self.assertIn("attention", self.why())
+
+
+@unittest.skipUnless(chromium.PATH, "no Chromium here")
+class Motion(unittest.TestCase):
+    """A collective that plays: clock, keys, two algorithms."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.page = pathlib.Path(cls.folder.name) / "collective.html"
+        done = subprocess.run([BUSBAR, *PAGES["one size"], "--html", str(cls.page), "--json"], cwd=ROOT, check=True,
+                              capture_output=True, text=True)
+        cls.time_us = json.loads(done.stdout)["results"][0]["time_us"]
+        cls.browser = chromium.Chromium()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.browser.__exit__()
+        cls.folder.cleanup()
+
+    def setUp(self):
+        self.browser.open(self.page)
+        self.browser.run("document.querySelector('figure.motion').focus()")
+
+    def text(self, selector, n=0):
+        return self.browser.run(f"document.querySelectorAll('figure.motion {selector}')[{n}].textContent")
+
+    def dots(self):
+        return self.browser.run("document.querySelectorAll('.pane .dots g:not([visibility])').length")
+
+    def filled(self, n):
+        """Of the GPUs of pane n: the least share that has arrived."""
+        return self.browser.run(f"Math.min(...[...document.querySelectorAll('.pane')[{n}].querySelectorAll('.filled')]"
+                                ".map(f => f.getAttribute('width') / f.full))")
+
+    def test_the_end_is_the_time_in_the_table_and_everything_has_arrived(self):
+        self.browser.press("End")
+        table = self.browser.run("document.querySelector('.block td').textContent")
+        self.assertAlmostEqual(float(table), self.time_us, delta=0.05)
+        self.assertEqual(self.text(".left"), f"done after {table} us, 0 B left")
+        for pane in (0, 1):
+            self.assertAlmostEqual(self.filled(pane), 1, places=6)
+        self.assertEqual(self.dots(), 0)
+
+    def test_keys_move_in_time_and_space_plays(self):
+        clock = [self.text(".clock")]
+        for key in ("ArrowRight", ".", "ArrowLeft", "End", "Home"):
+            self.browser.press(key)
+            clock.append(self.text(".clock"))
+        self.assertEqual(clock[0], clock[-1])
+        self.assertEqual(len(set(clock)), 5, clock)
+        self.browser.press(" ", "Space")
+        self.assertIn("Pause", self.text(".tools button"))
+        self.browser.run("new Promise(done => { const look = () => document.querySelectorAll("
+                         "'.pane .dots g:not([visibility])').length ? done() : setTimeout(look, 20); look(); })")
+        self.browser.press(" ", "Space")
+        self.assertIn("Play", self.text(".tools button"))
+        stopped = self.text(".clock")
+        self.browser.run("new Promise(done => setTimeout(done, 100))")
+        self.assertEqual(self.text(".clock"), stopped)
+        self.assertNotEqual(stopped, clock[0])
+
+    def scrub(self, share):
+        self.browser.run(f"(i => {{ i.value = {1000 * share}; i.dispatchEvent(new Event('input')); }})"
+                         "(document.querySelector('.tools input'))")
+
+    def test_the_mouse_scrubs_and_bytes_become_fewer(self):
+        left, top, width, height = self.browser.run("(r => [r.left, r.top, r.width, r.height])(document.querySelector("
+                                                    "'.tools input').getBoundingClientRect())")
+        self.browser.click(left + width / 3, top + height / 2)
+        self.assertRegex(self.text(".left"), r"^[\d.]+ MB of [\d.]+ MB left$")
+        self.assertGreater(self.dots(), 0)
+        shares = [self.filled(0)]
+        for share in (0.4, 0.45):
+            self.scrub(share)
+            shares.append(self.filled(0))
+        self.assertEqual(shares, sorted(shares))
+        self.assertLess(shares[-1], 1)
+
+    def test_the_terms_of_the_law_light_up_and_their_times_sum_to_the_whole(self):
+        self.assertRegex(self.text(".law"), r"^T = launch \+ 2\(n-1\) \(")
+        lit = set()
+        for i in range(60):
+            self.scrub(i / 60)
+            lit.add(self.browser.run("[...document.querySelectorAll('.pane')[0].querySelectorAll('.terms .lit')]"
+                                     ".map(e => e.textContent.split(' ')[0]).join()"))
+        self.assertEqual({"launch", "\u03b1", "transfer"}, lit - {""})
+        self.browser.press("End")
+        parts = re.findall(r"of ([\d.]+) us", self.text(".terms"))
+        self.assertAlmostEqual(sum(map(float, parts)), self.time_us, delta=2)
+
+    def test_two_algorithms_can_be_chosen_and_the_shorter_one_ends_first(self):
+        names = self.browser.run("[...document.querySelectorAll('.pane')[0].querySelectorAll('option')].map(o => o.textContent)")
+        self.assertTrue(names[0].startswith("ring"))
+        self.assertGreater(len(names), 2)
+        slow = max(range(len(names)), key=lambda i: float(names[i].split()[-2]))
+        self.browser.run(f"(s => {{ s.value = {slow}; s.dispatchEvent(new Event('change')); }})"
+                         "(document.querySelectorAll('.pane select')[1])")
+        self.scrub((self.time_us + 1) / float(names[slow].split()[-2]))
+        self.assertIn("done after", self.text(".left", 0))
+        self.assertIn(" left", self.text(".left", 1))
+        self.assertNotIn("done", self.text(".left", 1))
+
+    def test_whoever_wants_no_motion_gets_still_pictures(self):
+        self.browser.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-reduced-motion", "value": "reduce"}])
+        self.browser.press(".")
+        self.browser.press("ArrowRight")
+        first = self.browser.run("document.querySelector('.pane .dots g').getAttribute('transform')")
+        self.browser.press("ArrowRight")
+        self.assertEqual(self.browser.run("document.querySelector('.pane .dots g').getAttribute('transform')"), first)
+
+    def test_without_scripts_there_is_the_still_picture(self):
+        self.browser.open(self.page, scripts=False)
+        self.assertGreater(self.browser.run("document.querySelector('.stage svg').getBoundingClientRect().height"), 50)
+
+    def test_the_script_is_the_one_that_the_policy_names(self):
+        text = self.page.read_text(encoding="utf-8")
+        script = re.search(r"<script>(.*?)</script>", text, re.DOTALL)[1]
+        digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+        self.assertIn(f"script-src 'sha256-{digest}'", text)
 
 
 @unittest.skipUnless(chromium.PATH, "no Chromium here")

@@ -8,6 +8,7 @@
 #include "busbar/step/machine.h"
 #include "busbar/views/bandwidth_charts.h"
 #include "busbar/views/bound_words.h"
+#include "busbar/views/collective_motion.h"
 #include "busbar/views/packet_counts.h"
 #include "busbar/views/penalty_words.h"
 #include "busbar/views/policy_words.h"
@@ -135,7 +136,12 @@ void add_rest(const CollectiveRequest& q, const predict::Prediction& last, const
   if (!last.relief.empty()) d.add(relief_table(last, q.explain, t));
 }
 
-report::Document sizes_document(const CollectiveRequest& q, const CollectiveResult& r) {
+void add_courses(const CollectiveResult& r, report::Document& d) {
+  const auto courses = questions::courses_of(r.rows, *r.machine);
+  if (!courses.empty()) d.add(draw_courses(courses, r.machine->cluster().topology), report::Audience::kPage);
+}
+
+report::Document sizes_document(const CollectiveRequest& q, const CollectiveResult& r, Extent extent) {
   const spec::Cluster& c = r.machine->cluster();
   const predict::Prediction& last = summary_row(r.rows);
   const std::string size = format_binary_size(count(last.size())), limit = limit_words(last, size, c.topology);
@@ -146,6 +152,7 @@ report::Document sizes_document(const CollectiveRequest& q, const CollectiveResu
                                     format_number(last.algbw() * predict::bus_factor(r.op, r.gpus)), limit)},
       report::Audience::kPage);
   d.add(draw_bandwidth(r.rows, r.op, r.gpus), report::Audience::kPage);
+  if (extent == Extent::kPage) add_courses(r, d);
   d.add(sizes_table(q, r));
   d.add(report::Highlight{limit}, report::Audience::kTerminal);
   add_rest(q, last, size, c.topology, d);
@@ -170,9 +177,9 @@ report::Document file_document(const CollectiveRequest& q, const ScheduleResult&
   return d;
 }
 
-report::Document collective_document(const CollectiveRequest& q, const CollectiveAnswer& a) {
+report::Document collective_document(const CollectiveRequest& q, const CollectiveAnswer& a, Extent extent) {
   const auto* const file = std::get_if<ScheduleResult>(&a);
-  return file != nullptr ? file_document(q, *file) : sizes_document(q, std::get<CollectiveResult>(a));
+  return file != nullptr ? file_document(q, *file) : sizes_document(q, std::get<CollectiveResult>(a), extent);
 }
 
 }  // namespace
