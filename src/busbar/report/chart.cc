@@ -149,6 +149,8 @@ class ChartPainter {
     shapes_.push_back(std::move(c));
   }
 
+  static double thickness_of(const ChartSeries& s) { return s.thickness > 0 ? s.thickness : s.dashed ? 1.8 : 2.4; }
+
   /// Names from left to right, in as many rows as they need.
   void legend() {
     double at = kLeftEdge, row = kLegendRow / 2;
@@ -163,7 +165,7 @@ class ChartPainter {
     for (const ChartSeries& s : chart_.series) {
       if (s.name.empty()) continue;
       const double here = place(s.name);
-      if (s.line) line(here, row, here + 26, row, s.colour, 2.4, s.dashed);
+      if (s.line) line(here, row, here + 26, row, s.colour, thickness_of(s), s.dashed);
       if (s.dots && !s.line) dot(here + 13, row, 3.6, s, "");
       words(here + 34, row, s.name, Anchor::kStart, colour::kInk);
       any = true;
@@ -213,7 +215,7 @@ class ChartPainter {
     for (const ChartPoint& p : s.points) {
       if (!x_.has(p.x) || !y_.has(p.y)) continue;
       if (s.line && before != nullptr && y_.shows(before->y) && y_.shows(p.y))
-        line(x(before->x), y(before->y), x(p.x), y(p.y), s.colour, s.dashed ? 1.8 : 2.4, s.dashed);
+        line(x(before->x), y(before->y), x(p.x), y(p.y), s.colour, thickness_of(s), s.dashed);
       before = &p;
     }
     if (!s.dots) return;

@@ -18,6 +18,7 @@ struct ChartSeries {
   int colour = 0;      ///< palette index (style.h)
   std::vector<ChartPoint> points{};
   bool line = true, dots = true, dashed = false;
+  double thickness = 0;  ///< of the line; 0: as usual
 };
 /// The space between two curves.
 struct ChartRange {
