@@ -112,12 +112,12 @@ for (const figure of document.querySelectorAll('figure.motion')) {
     const dx = path.p[k] - path.p[k - 2], dy = path.p[k + 1] - path.p[k - 1], long = Math.hypot(dx, dy) || 1;
     return [path.p[k - 2] + dx * part - dy / long * 5, path.p[k - 1] + dy * part + dx / long * 5];
   };
-  const dot = (v, n, t, share) => {
+  const dot = (v, n, t, share, many) => {
     const d = v.pool[n] = v.pool[n] || (() => {
       const g = draw('g', {}, v.dots);
       return {g, circle: draw('circle', {}, g), text: draw('text', {'text-anchor': 'middle', dy: '.36em', 'font-size': 12}, g)};
     })();
-    const [x, y] = place(t.path, share), named = t.label >= 0;
+    const [x, y] = place(t.path, share), named = t.label >= 0 && !many;
     d.g.setAttribute('transform', 'translate(' + x.toFixed(1) + ' ' + y.toFixed(1) + ')');
     d.g.removeAttribute('visibility');
     d.circle.setAttribute('r', named ? 9 : 2.5 + 2.5 * Math.sqrt(t.bytes / v.pane.most));
@@ -129,6 +129,7 @@ for (const figure of document.querySelectorAll('figure.motion')) {
     const p = v.pane;
     if (!p) return;
     const t = Math.min(now, p.end), load = new Float64Array(data.rates.length), got = new Map();
+    const moving = [];
     let arrived = 0, n = 0;
     for (const trip of p.trips) {
       if (trip.a > t) break;
@@ -138,8 +139,9 @@ for (const figure of document.querySelectorAll('figure.motion')) {
       if (to !== undefined) got.set(to, (got.get(to) || 0) + trip.bytes * share);
       if (begun && t < trip.b)
         for (let i = 0; i < trip.path.l.length; i += 2) load[trip.path.l[i]] += trip.bytes * trip.path.l[i + 1] / (trip.b - trip.a);
-      if (begun && t < trip.c) dot(v, n++, trip, calm.matches ? 0.5 : share);
+      if (begun && t < trip.c) moving.push([trip, calm.matches ? 0.5 : share]);
     }
+    for (const [trip, share] of moving) dot(v, n++, trip, share, moving.length > 24);
     for (let i = n; i < v.pool.length; ++i) { v.pool[i].g.setAttribute('visibility', 'hidden'); v.pool[i].text.textContent = ''; }
     if (!begun)
       for (const trip of p.trips)
@@ -219,6 +221,6 @@ for (const figure of document.querySelectorAll('figure.motion')) {
 //]]>)js";
 }
 
-std::string_view motion_script_hash() { return "sha256-9zjGy4c8waoQbWzT8QRu+p51ESVVhVhnp4JxVoUYjvg="; }
+std::string_view motion_script_hash() { return "sha256-KxNFQ97mNuGnxYT2hi0hWHH4VrfYhJ4KVdA+j508ZEo="; }
 
 }  // namespace busbar::report

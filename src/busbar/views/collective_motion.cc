@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "busbar/base/quantity.h"
@@ -19,7 +20,7 @@ using questions::CoursePartKind;
 using questions::CourseSend;
 
 constexpr std::size_t kMostTrips = 3'000;  // of one pane: some 90 kB
-constexpr std::size_t kMostWays = 1'500;   // more are no picture
+constexpr std::size_t kMostEnds = 1'500;   // more are no picture
 constexpr std::size_t kMostParts = 1'500;
 constexpr std::size_t kNumbered = 500;  // trips with a number have room for it
 constexpr int kAddsColour = report::colour::kTp, kCopiesColour = report::colour::kCompute;
@@ -122,7 +123,12 @@ report::MotionPane pane_of(const CollectiveCourse& c, MotionMachine& machine) {
   return out;
 }
 
-bool can_be_drawn(const CollectiveCourse& c) { return c.ways.rows() <= kMostWays; }
+/// Whether its ways are few enough to draw; channels between the same ends look like one.
+bool can_be_drawn(const CollectiveCourse& c) {
+  std::set<std::pair<topology::DeviceId, topology::DeviceId>> ends;
+  for (const questions::CourseEnds& e : c.ends) ends.emplace(e.from, e.to);
+  return ends.size() <= kMostEnds;
+}
 
 }  // namespace
 

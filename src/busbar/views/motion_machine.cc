@@ -93,7 +93,7 @@ MotionMachine::MotionMachine(const std::vector<questions::CollectiveCourse>& cou
   gap_ = gpus <= 16 ? 6 : 2;
   place_fabric_rows();
   const bool frames = blocks.size() > 1;
-  if (frames) gpu_y_ = nic_y_ += kFrameName;
+  if (frames) gpu_y_ = nic_y_ += kPad;
   if (nics) gpu_y_ = nic_y_ + kThin + kNodeGap;
   switch_y_ = gpu_y_ + kGpuHeight + (frames ? kNodeGap : kOneNodeGap);
   x_ = kEdge;
@@ -169,8 +169,8 @@ void MotionMachine::place_block(topology::BlockId id, bool framed) {
   else if (!ring && !parts.host.empty())
     add_box({left, switch_y_, width, kThin, width > 90 ? "PCIe and CPU" : "PCIe", report::colour::kCpu}, parts.host);
   if (framed) {
-    frames_.push_back(node_frame(x_, nic_y_ - kFrameName, width + 2 * kPad, bottom_ + kPad - nic_y_ + kFrameName));
-    frames_.push_back(node_name(left, nic_y_ - kFrameName / 2 - 2, fmt::format("node{}", index(id))));
+    frames_.push_back(node_frame(x_, nic_y_ - kPad, width + 2 * kPad, bottom_ + kFrameName - nic_y_ + kPad));
+    frames_.push_back(node_name(left, bottom_ + kFrameName / 2 + 1, fmt::format("node{}", index(id))));
   }
   x_ = left + width + (framed ? 2 * kPad + 6 : 0);
 }
@@ -190,7 +190,7 @@ void MotionMachine::place_fabric_rows() {
 
 void MotionMachine::place_fabric() {
   const double width = std::max(x_, kLeastWidth) - 2 * kEdge;
-  double y = nic_y_ - (frames_.empty() ? 0 : kFrameName);
+  double y = nic_y_ - (frames_.empty() ? 0 : kPad);
   for (const auto& [tier, switches] : fabric_) {
     y -= kThin + kTierGap;
     const int colour = tier == 1 ? report::colour::kLeaf : report::colour::kSpine;
@@ -258,7 +258,7 @@ report::MotionPath MotionMachine::path(const questions::CourseEnds& ends, std::s
 
 void MotionMachine::write(report::Motion& out) const {
   out.width = std::max(x_ + kEdge, kLeastWidth);
-  out.height = bottom_ + kEdge + (frames_.empty() ? 0 : kPad);
+  out.height = bottom_ + kEdge + (frames_.empty() ? 0 : kFrameName);
   out.boxes = boxes_;
   out.frames = frames_;
   out.lines = lines_;
