@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <utility>
 
 #include "busbar/lowering/lowering.h"
@@ -230,6 +231,31 @@ std::vector<CollectiveCourse> courses_of(const std::vector<predict::Prediction>&
     if (Result<CollectiveCourse> course = course_of(*row, machine); course.ok()) out.push_back(std::move(*course));
   }
   std::stable_sort(out.begin() + static_cast<std::ptrdiff_t>(given), out.end(), faster);
+  return out;
+}
+
+std::vector<predict::Prediction> others_of(const std::vector<predict::Prediction>& rows, predict::Predictor& machine) {
+  constexpr std::size_t kMostSizes = 12;
+  std::vector<predict::Prediction> out;
+  if (rows.empty() || !can_be_followed(rows[0]).ok()) return out;
+  const std::size_t step = std::max<std::size_t>(1, (rows.size() - 1) / (kMostSizes - 1));
+  for (std::size_t i = (rows.size() - 1) % step; i < rows.size(); i += step)
+    for (const std::string& name : machine.legal(other_call(rows[i], "auto")).names)
+      if (Result<predict::Prediction> row = machine.time(other_call(rows[i], name), predict::kTimeAlone); row.ok())
+        out.push_back(std::move(*row));
+  return out;
+}
+
+Result<std::vector<double>> loads_of(const predict::Prediction& row, predict::Predictor& machine) {
+  const topology::Topology& t = machine.cluster().topology;
+  const std::unique_ptr<engine::Engine> engine = machine.open_engine();
+  BUSBAR_ASSIGN(const program::CallId id, engine->prepare(row.call));
+  std::vector<double> out(t.link_count(), 0.0);
+  engine->add_bytes_of(id, out);
+  for (std::uint32_t l = 0; l < out.size(); ++l) {
+    const double full = t.payload_rate(static_cast<topology::LinkId>(l)) * row.time.in_s();
+    out[l] = full > 0 ? out[l] / full : 0;
+  }
   return out;
 }
 
