@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 
 #include "busbar/base/quantity.h"
@@ -25,57 +26,124 @@ std::string words_at(std::uint64_t bytes, double GBps, double us, const std::str
                      name.empty() ? "" : ", ", name);
 }
 
-report::Chart bandwidth_chart() {
+report::Chart chart_by_size(const char* value, report::AxisUnit unit) {
   report::Chart c;
   c.x = {"size", report::AxisUnit::kBytes, true};
-  c.y = {"bus bandwidth (GB/s)"};
+  c.y = {value, unit, true};
   return c;
+}
+report::Chart bandwidth_chart() { return chart_by_size("bus bandwidth (GB/s)", report::AxisUnit::kNumber); }
+
+/// Bands are measured over ranges of sizes. Between the middles of two such ranges the factors pass from one to the
+/// other, so that no edge looks as if it were measured.
+std::vector<report::ChartRange> smooth_factors(const std::vector<predict::Prediction>& rows) {
+  struct Middle {
+    double x, low, high;
+  };
+  std::vector<Middle> middles;
+  for (std::size_t i = 0; i < rows.size();) {
+    std::size_t end = i;
+    while (end < rows.size() && rows[end].band.low_percent == rows[i].band.low_percent &&
+           rows[end].band.high_percent == rows[i].band.high_percent)
+      ++end;
+    const double from = std::log(static_cast<double>(count(rows[i].size())));
+    const double to = std::log(static_cast<double>(count(rows[end - 1].size())));
+    middles.push_back(
+        {(from + to) / 2, std::log1p(rows[i].band.low_percent / 100), std::log1p(rows[i].band.high_percent / 100)});
+    i = end;
+  }
+  std::vector<report::ChartRange> out;
+  for (const predict::Prediction& r : rows) {
+    const double x = std::log(static_cast<double>(count(r.size())));
+    auto next = std::find_if(middles.begin(), middles.end(), [&](const Middle& m) { return m.x >= x; });
+    if (next == middles.end()) --next;
+    const Middle &b = *next, &a = next == middles.begin() ? b : *(next - 1);
+    const double part = b.x > a.x ? std::clamp((x - a.x) / (b.x - a.x), 0.0, 1.0) : 0;
+    out.push_back({std::exp(x), std::exp(a.low + (b.low - a.low) * part), std::exp(a.high + (b.high - a.high) * part)});
+  }
+  return out;
+}
+
+/// What a chart shows of a size and a time in us.
+using ValueOf = std::function<double(std::uint64_t bytes, double us)>;
+
+bool one_row_per_size(const std::vector<predict::Prediction>& rows) {
+  return std::adjacent_find(rows.begin(), rows.end(),
+                            [](const auto& a, const auto& b) { return a.size() == b.size(); }) == rows.end();
+}
+
+report::ChartPoint point_of(const predict::Prediction& r, const ValueOf& value, double factor) {
+  const std::uint64_t bytes = count(r.size());
+  const double us = r.time.in_us();
+  return {static_cast<double>(bytes), value(bytes, us), words_at(bytes, busbw(bytes, us, factor), us, r.algorithm)};
+}
+
+/// Thin curves of all algorithms, dots on the rows.
+void add_algorithms(const std::vector<predict::Prediction>& rows, const std::vector<predict::Prediction>& others,
+                    const ValueOf& value, double factor, report::Chart& c) {
+  std::vector<report::ChartSeries> curves, dots;
+  for (const auto* list : {&rows, &others})
+    for (const predict::Prediction& r : *list) {
+      auto at = std::find_if(curves.begin(), curves.end(), [&](const auto& s) { return s.name == r.algorithm; });
+      if (at == curves.end()) {
+        const int colour = kCurveColours[curves.size() % std::size(kCurveColours)];
+        at = curves.insert(curves.end(), {r.algorithm, colour, {}, true, false, false, 1.6});
+        dots.push_back({"", colour, {}, false, true});
+      }
+      at->points.push_back(point_of(r, value, factor));
+      if (list == &rows) dots[static_cast<std::size_t>(at - curves.begin())].points.push_back(at->points.back());
+    }
+  for (report::ChartSeries& s : curves) {
+    std::stable_sort(s.points.begin(), s.points.end(), [](const auto& a, const auto& b) { return a.x < b.x; });
+    c.series.push_back(std::move(s));
+  }
+  for (report::ChartSeries& s : dots) c.series.push_back(std::move(s));
+}
+
+report::Drawing draw_rows(const BandwidthRows& b, report::Chart c, const ValueOf& value) {
+  if (b.rows.size() < 2) return {};
+  const double factor = predict::bus_factor(b.op, b.ranks);
+  report::ChartSeries floor{"no schedule can do better", report::colour::kMuted, {}, true, false, true};
+  for (const predict::Prediction& r : b.rows)
+    if (r.floor.time > Duration())
+      floor.points.push_back({static_cast<double>(count(r.size())), value(count(r.size()), r.floor.time.in_us())});
+  if (one_row_per_size(b.rows)) {
+    report::ChartSeries choice{b.choice, report::colour::kFrame, {}, true, false, false, 9};
+    for (const predict::Prediction& r : b.rows) choice.points.push_back(point_of(r, value, factor));
+    report::ChartBand band{"9 of 10 measurements", report::colour::kCompute, {}};
+    const std::vector<report::ChartRange> factors = smooth_factors(b.rows);
+    for (std::size_t i = 0; i < b.rows.size(); ++i) {
+      const predict::Prediction& r = b.rows[i];
+      const double us = r.time.in_us();
+      const double low = value(count(r.size()), us * factors[i].low),
+                   high = value(count(r.size()), us * factors[i].high);
+      if (!r.band.ideal) band.ranges.push_back({factors[i].x, std::min(low, high), std::max(low, high)});
+    }
+    if (band.ranges.size() > 1) c.bands.push_back(std::move(band));
+    c.series.push_back(std::move(choice));
+  }
+  c.series.push_back(std::move(floor));
+  add_algorithms(b.rows, b.others, value, factor, c);
+  return report::draw_chart(c);
 }
 
 }  // namespace
 
-report::Drawing draw_bandwidth(const std::vector<predict::Prediction>& rows, collectives::Collective op, double ranks) {
+report::Drawing draw_bandwidth(const BandwidthRows& b) {
   report::Chart c = bandwidth_chart();
-  c.title = fmt::format("Bus bandwidth of {} by size", collectives::name_of(op));
-  const double factor = predict::bus_factor(op, ranks);
-  report::ChartSeries floor{"no schedule can do better", report::colour::kMuted, {}, true, false, true};
-  report::ChartBand band{"9 of 10 measurements", report::colour::kCompute, {}};
-  std::vector<report::ChartSeries> curves;
-  for (const predict::Prediction& r : rows) {
-    const std::uint64_t bytes = count(r.size());
-    const auto x = static_cast<double>(bytes);
-    const double rate = busbw(bytes, r.time.in_us(), factor);
-    auto curve =
-        std::find_if(curves.begin(), curves.end(), [&](const report::ChartSeries& s) { return s.name == r.algorithm; });
-    if (curve == curves.end()) {
-      const int colour = kCurveColours[curves.size() % std::size(kCurveColours)];
-      curve = curves.insert(curves.end(), {r.algorithm, colour, {}});
-    }
-    curve->points.push_back({x, rate, words_at(bytes, rate, r.time.in_us(), r.algorithm)});
-    if (r.floor.time > Duration() && (floor.points.empty() || floor.points.back().x < x))
-      floor.points.push_back({x, busbw(bytes, r.floor.time.in_us(), factor)});
-    if (!r.band.ideal && (band.ranges.empty() || band.ranges.back().x < x))
-      band.ranges.push_back({x, rate / (1 + r.band.high_percent / 100), rate / (1 + r.band.low_percent / 100)});
-  }
+  c.title = fmt::format("Bus bandwidth of {} by size", collectives::name_of(b.op));
+  const double factor = predict::bus_factor(b.op, b.ranks);
   double best = 0;
-  for (const report::ChartSeries& s : curves)
-    for (const report::ChartPoint& p : s.points) best = std::max(best, p.y);
+  for (const predict::Prediction& r : b.rows) best = std::max(best, busbw(count(r.size()), r.time.in_us(), factor));
   c.description = fmt::format("It rises to {} GB/s. The table has the values.", format_number(best));
-  c.y.high = best * 1.3;  // floors without latency would make the curves flat
-  const bool one_each = std::all_of(rows.begin(), rows.end(), [&](const predict::Prediction& r) {
-    return std::count_if(rows.begin(), rows.end(),
-                         [&](const predict::Prediction& o) { return o.size() == r.size(); }) == 1;
-  });
-  if (one_each && band.ranges.size() > 1) c.bands.push_back(std::move(band));
-  if (one_each) {  // the algorithm changes from size to size: a pale line joins the pieces
-    report::ChartSeries all{"", report::colour::kFrame, {}, true, false};
-    for (const report::ChartSeries& s : curves) all.points.insert(all.points.end(), s.points.begin(), s.points.end());
-    std::sort(all.points.begin(), all.points.end(), [](const auto& a, const auto& b) { return a.x < b.x; });
-    c.series.push_back(std::move(all));
-  }
-  c.series.push_back(std::move(floor));
-  for (report::ChartSeries& s : curves) c.series.push_back(std::move(s));
-  return rows.size() < 2 ? report::Drawing{} : report::draw_chart(c);
+  return draw_rows(b, std::move(c), [factor](std::uint64_t bytes, double us) { return busbw(bytes, us, factor); });
+}
+
+report::Drawing draw_times(const BandwidthRows& b) {
+  report::Chart c = chart_by_size("time", report::AxisUnit::kSeconds);
+  c.title = fmt::format("Time of {} by size", collectives::name_of(b.op));
+  c.description = "Flat where latency decides, rising where bandwidth does. The table has the values.";
+  return draw_rows(b, std::move(c), [](std::uint64_t, double us) { return us * 1e-6; });
 }
 
 report::Drawing draw_expectation(const std::vector<accuracy::ExpectedRow>& rows, collectives::Collective op,

@@ -11,8 +11,18 @@
 
 namespace busbar::views {
 
-/// Bus bandwidth against size: a curve per algorithm, its accuracy, and the floor. One size only: an empty drawing.
-report::Drawing draw_bandwidth(const std::vector<predict::Prediction>& rows, collectives::Collective op, double ranks);
+/// Rows of a collective by size.
+struct BandwidthRows {
+  const std::vector<predict::Prediction>& rows;
+  const std::vector<predict::Prediction>& others;  ///< of other algorithms, at some of the sizes
+  collectives::Collective op{};
+  double ranks = 0;
+  std::string choice;  ///< what the rows are: "NCCL's choice"
+};
+/// Bus bandwidth, and time, against size: a thick line for the rows with their accuracy, a curve per algorithm, and the
+/// floor. One size only: an empty drawing.
+report::Drawing draw_bandwidth(const BandwidthRows& rows);
+report::Drawing draw_times(const BandwidthRows& rows);
 /// Measured and expected bus bandwidth against size, with the band of the expectation.
 report::Drawing draw_expectation(const std::vector<accuracy::ExpectedRow>& rows, collectives::Collective op,
                                  double ranks);

@@ -13,6 +13,7 @@
 #include "busbar/views/penalty_words.h"
 #include "busbar/views/policy_words.h"
 #include "busbar/views/schedule_table.h"
+#include "busbar/views/topology_drawing.h"
 #include "busbar/views/view.h"
 
 namespace busbar::views {
@@ -136,9 +137,35 @@ void add_rest(const CollectiveRequest& q, const predict::Prediction& last, const
   if (!last.relief.empty()) d.add(relief_table(last, q.explain, t));
 }
 
-void add_courses(const CollectiveResult& r, report::Document& d) {
+std::string words_of_choice(const CollectiveResult& r) {
+  if (r.algorithm_choice == "nccl") return "NCCL's choice";
+  if (r.algorithm_choice == "rccl") return "RCCL's choice";
+  return "as timed: " + r.algorithm_choice;
+}
+
+/// Where it cannot be followed message by message: the machine with its mean loads.
+void add_loads(const CollectiveResult& r, report::Document& d) {
+  const predict::Prediction& row = summary_row(r.rows);
+  const topology::Topology& t = r.machine->cluster().topology;
+  if (!row.call.parts.empty()) return;
+  Result<std::vector<double>> loads = questions::loads_of(row, *r.machine);
+  if (!loads.ok()) return;
+  const LinkHeat heat{std::move(*loads), "over the collective"};
+  d.add(draw_fabric(t, heat), report::Audience::kPage);
+  if (!t.blocks().empty()) d.add(draw_node(t, t.block_of(t.gpus()[0]), heat), report::Audience::kPage);
+}
+
+void add_pictures(const CollectiveResult& r, report::Document& d) {
   const auto courses = questions::courses_of(r.rows, *r.machine);
-  if (!courses.empty()) d.add(draw_courses(courses, r.machine->cluster().topology), report::Audience::kPage);
+  report::Motion motion;
+  if (!courses.empty()) motion = draw_courses(courses, r.machine->cluster().topology);
+  const bool moves = !motion.panes.empty();
+  d.add(std::move(motion), report::Audience::kPage);
+  if (!moves) add_loads(r, d);
+  const std::vector<predict::Prediction> others = questions::others_of(r.rows, *r.machine);
+  const BandwidthRows rows{r.rows, others, r.op, static_cast<double>(r.gpus), words_of_choice(r)};
+  d.add(draw_times(rows), report::Audience::kPage);
+  d.add(draw_bandwidth(rows), report::Audience::kPage);
 }
 
 report::Document sizes_document(const CollectiveRequest& q, const CollectiveResult& r, Extent extent) {
@@ -151,8 +178,7 @@ report::Document sizes_document(const CollectiveRequest& q, const CollectiveResu
       report::Highlight{fmt::format("{} takes {} ({} GB/s bus bandwidth). {}", size, format_duration(last.time.in_s()),
                                     format_number(last.algbw() * predict::bus_factor(r.op, r.gpus)), limit)},
       report::Audience::kPage);
-  d.add(draw_bandwidth(r.rows, r.op, r.gpus), report::Audience::kPage);
-  if (extent == Extent::kPage) add_courses(r, d);
+  if (extent == Extent::kPage) add_pictures(r, d);
   d.add(sizes_table(q, r));
   d.add(report::Highlight{limit}, report::Audience::kTerminal);
   add_rest(q, last, size, c.topology, d);
