@@ -15,6 +15,7 @@
 #include "busbar/formats/toml_flags.h"
 #include "busbar/questions/flag_words.h"
 #include "busbar/questions/internal/job_keys.h"
+#include "busbar/questions/internal/nemo_job.h"
 #include "busbar/questions/step_request.h"
 
 namespace busbar::questions {
@@ -174,8 +175,10 @@ Result<ChosenJob> choose_job(const std::vector<JobWords>& commands, const std::s
     }
   }
   if (!best.program)
-    return invalid("no flags of Megatron-LM, torchtitan or DeepSpeed are here; name a launch script or a file of flags",
-                   {file, 0, 0, ""});
+    return invalid(
+        "no flags of Megatron-LM, torchtitan or DeepSpeed are here, and no configuration of NeMo; name a launch script "
+        "or a file of flags",
+        {file, 0, 0, ""});
   if (is_flag(best.words.front().text) && commands.size() > 1)
     for (const JobWords& command : commands)
       if (!is_flag(command.front().text))
@@ -371,11 +374,16 @@ Result<JobFile> read_job_file(const std::string& file, const GivenKey& given) {
   BUSBAR_ASSIGN(const std::string text, read_text(file));
   if (text.find('\0') != std::string::npos) return invalid("this is no text", {file, 0, 0, ""});
   std::vector<JobWords> commands;
+  const bool nemo = is_nemo(text);
   if (const std::size_t first = text.find_first_not_of(" \t\r\n"); first != std::string::npos && text[first] == '{') {
     BUSBAR_ASSIGN(const YamlDocument document, YamlDocument::parse(text, file));
     JobWords words;
     add_map(document.root(), "--", words);
     if (!words.empty()) commands.push_back(std::move(words));
+  } else if (nemo) {
+    BUSBAR_ASSIGN(const YamlDocument document, YamlDocument::parse(text, file));
+    BUSBAR_ASSIGN(JobWords words, nemo_words(document.root(), file));
+    commands.push_back(std::move(words));
   } else if (formats::is_toml(text)) {
     BUSBAR_ASSIGN(JobWords words, formats::read_toml_flags(text, file));
     if (!words.empty()) commands.push_back(std::move(words));
@@ -385,7 +393,7 @@ Result<JobFile> read_job_file(const std::string& file, const GivenKey& given) {
   BUSBAR_ASSIGN(const ChosenJob chosen, choose_job(commands, file));
   JobFile job;
   job.file = file;
-  job.program = chosen.program->name;
+  job.program = nemo ? "NeMo, in the flags of Megatron-LM that its keys become" : chosen.program->name;
   JobReader reader(job, *chosen.program, given);
   for (const formats::ScriptWord& w : chosen.words)
     if (w.text.ends_with(".py")) reader.set_script(std::filesystem::path(w.text).filename().string());

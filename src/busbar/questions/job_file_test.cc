@@ -147,5 +147,58 @@ TEST(JobFile, RefusalsNameTheLineAndTheFlag) {
     EXPECT_NE(refusal_of(text).find(words), std::string::npos) << refusal_of(text);
 }
 
+// The same job in both programs' words.
+constexpr const char* kNemoJob =
+    "trainer:\n  devices: 8\n  num_nodes: 4\n  precision: bf16\n  max_steps: 10\n"
+    "model:\n  mcore_gpt: true\n  micro_batch_size: 1\n  global_batch_size: 128\n  tensor_model_parallel_size: 4\n"
+    "  pipeline_model_parallel_size: 4\n  virtual_pipeline_model_parallel_size: 5\n  encoder_seq_length: 4096\n"
+    "  max_position_embeddings: ${.encoder_seq_length}\n  num_layers: 80\n  hidden_size: 8192\n"
+    "  ffn_hidden_size: 28672\n  num_attention_heads: 64\n  num_query_groups: 8\n  kv_channels: null\n"
+    "  activation: fast-swiglu\n  share_embeddings_and_output_weights: false\n  override_vocab_size: 32000\n"
+    "  make_vocab_size_divisible_by: 128\n  activations_checkpoint_granularity: null\n"
+    "  activations_checkpoint_method: block\n  activations_checkpoint_num_layers: 0\n  sequence_parallel: true\n"
+    "  fp8: false\n  ub_tp_comm_overlap: true\n  overlap_p2p_comm: true\n"
+    "  optim:\n    name: distributed_fused_adam\n    overlap_grad_sync: true\n    overlap_param_sync: true\n";
+constexpr const char* kNemoJobOfMegatron =
+    "torchrun --nproc_per_node 8 --nnodes 4 pretrain_gpt.py --bf16 --micro-batch-size 1 --global-batch-size 128 "
+    "--tensor-model-parallel-size 4 --pipeline-model-parallel-size 4 --num-virtual-stages-per-pipeline-rank 5 "
+    "--seq-length 4096 --num-layers 80 --hidden-size 8192 --ffn-hidden-size 28672 --num-attention-heads 64 "
+    "--group-query-attention --num-query-groups 8 --swiglu --untie-embeddings-and-output-weights --vocab-size 32000 "
+    "--make-vocab-size-divisible-by 128 --sequence-parallel --tp-comm-overlap --use-distributed-optimizer "
+    "--overlap-grad-reduce --overlap-param-gather";
+
+TEST(JobFile, AConfigurationOfNemoIsTheJobThatMegatronsFlagsSay) {
+  const JobFile nemo = read_job_text(kNemoJob).value(), megatron = read_job_text(kNemoJobOfMegatron).value();
+  EXPECT_EQ(nemo.set, megatron.set);
+  EXPECT_EQ(nemo.model, megatron.model);
+  EXPECT_EQ(nemo.gpus, 32u);
+  EXPECT_TRUE(nemo.program.starts_with("NeMo"));
+  EXPECT_TRUE(nemo.unknown.empty());
+}
+
+TEST(JobFile, NemosReferencesWithinTheModelAreFollowed) {
+  std::string job = kNemoJob;
+  const std::string ffn = "ffn_hidden_size: 28672";
+  job.replace(job.find(ffn), ffn.size(), "ffn_hidden_size: ${multiply:4, ${.hidden_size}}");
+  EXPECT_NE(read_job_text(job).value().model.find("ffn: 32768"), std::string::npos);
+}
+
+TEST(JobFile, NemosKeysThatMayMatterOrReferElsewhereAreRefusedWithTheirLine) {
+  const std::string job = kNemoJob;
+  EXPECT_EQ(refusal_of(job + "model_x: 1\n"), "");
+  const auto changed = [&](const std::string& from, const std::string& to) {
+    std::string out = job;
+    return refusal_of(out.replace(out.find(from), from.size(), to));
+  };
+  EXPECT_EQ(changed("mcore_gpt: true", "megatron_moe_new_layer: 2"),
+            ":7: --model.megatron-moe-new-layer: is not known and may change the answer; delete it from the file if it "
+            "does not");
+  EXPECT_NE(
+      changed("global_batch_size: 128", "global_batch_size: ${batch}").find(":9: --global-batch-size: '${batch}'"),
+      std::string::npos);
+  EXPECT_NE(changed("precision: bf16", "precision: 64").find(":4: trainer.precision: '64' is not one of bf16"),
+            std::string::npos);
+}
+
 }  // namespace
 }  // namespace busbar::questions
