@@ -232,10 +232,9 @@ class NemoFile {
       add("grad-reduce-in-bf16", line(model_, "optim.grad_sync_dtype"));
     if (!is_true(text(model_, "overlap_p2p_comm")))
       add("no-overlap-p2p-communication", line(model_, "overlap_p2p_comm"));
-    if (text(model_, "tokenizer.library") == "megatron")
-      value("tokenizer-type", model_, "tokenizer.type");
-    else
-      add_with("tokenizer-type", text(model_, "tokenizer.library"), line(model_, "tokenizer.library"));
+    const std::string_view tokenizer =
+        is_nothing(text(model_, "tokenizer.type")) ? "tokenizer.library" : "tokenizer.type";
+    value("tokenizer-type", model_, tokenizer);
   }
 
   void others() {
