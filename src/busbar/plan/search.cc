@@ -93,7 +93,10 @@ class Search {
         PlannedLayout other{l, workload::memory_use(model_, l), {}, {}};
         other.layout.rank_order = order;
         BUSBAR_RETURN_IF_ERROR(raise_bound(other, *own_.floors));
-        BUSBAR_ASSIGN(other.step, ask_.time(other.layout));
+        Result<step::StepResult> step = ask_.time(other.layout);
+        if (!step.ok())
+          return ask_.go_on(progress()) ? Status(step.error()) : Status();  // interrupted: the best so far
+        other.step = std::move(*step);
         beat(other);
         plan_.layouts.push_back(std::move(other));
         ++plan_.searched;
@@ -183,19 +186,24 @@ class Search {
   }
 
   /// Times one good layout first: with a time to beat the search prunes from the start, and may stop at once. It is the
-  /// one with the least bound of the first that fit. ZeRO-2 and 3 are left out: their programs are long.
+  /// one with the least bound of the first that fit, one of each family. ZeRO-2 and 3 are left out, because their
+  /// programs are long, but for ZeRO-2 with all of the batch in one pass.
   Status dive(const std::vector<Entry>& entries) {
-    constexpr std::size_t kLooks = 20'000, kTries = 6;
+    constexpr std::size_t kLooks = 20'000, kTries = 12;
+    std::set<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t>> families;
     std::size_t looks = 0;
     for (const Entry& e : entries) {
       if (looks == kLooks || fitting_.size() == kTries) break;
-      if (e.zero > 1) continue;
+      const PlanPoint& p = points_[e.point];
+      const std::tuple family{p.tp, p.pp, p.ep, p.recompute.key()};
+      if (families.contains(family)) continue;
+      if (e.zero > 2 || (e.zero == 2 && (p.pp > 1 || p.dp * p.micro_batch < space_.base.batch.global))) continue;
       ++looks;
-      Result<workload::LayoutSpec> layout =
-          workload::resolve_layout(layout_of(space_, points_[e.point], e.zero), model_, ask_.gpus);
+      Result<workload::LayoutSpec> layout = workload::resolve_layout(layout_of(space_, p, e.zero), model_, ask_.gpus);
       if (!layout.ok()) continue;
       PlannedLayout l{std::move(*layout), {}, e.bound, {}};
       if (!fits(l)) continue;
+      families.insert(family);
       tried_.insert({e.point, e.zero});
       BUSBAR_RETURN_IF_ERROR(raise_bound(l, *own_.floors));
       put_back(std::move(l));
@@ -305,7 +313,7 @@ class Search {
   /// beat while the proof is far away. Bounds of closed forms order layouts as times do: where there are any, a layout
   /// needs one.
   Status time_least() {
-    const int closes = best_ == Duration::max() ? 3 : 2;  // each costs a few times as much as with floors
+    const int closes = best_ == Duration::max() ? 1 : 2;  // each costs a few times as much as with floors
     for (int n = 0; n < closes; ++n) {
       const std::uint32_t least = least_of([&](std::uint32_t i) { return !closed_[i]; });
       if (least == kNone32 || fitting_[least].bound >= best_) break;

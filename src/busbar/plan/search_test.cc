@@ -368,6 +368,38 @@ TEST(SearchPlan, StopsWithABoundOfWhatIsLeft) {
   EXPECT_EQ(part.searched, whole.searched);
 }
 
+TEST(SearchPlan, KeepsWhatItFoundWhenItIsStoppedWhileItTriesOtherOrders) {
+  PlanMachine m("dgx-h100:2");
+  const workload::ModelSpec model = workload::small_model();
+  PlanSpace space;
+  space.base.batch.global = 32;
+  space.tp = {2};
+  space.pp = {4};
+  space.order_of_best = {workload::kTpCpPpDp};
+  PlanAsk ask = ask_of(m, model, Bytes{80'000'000'000});
+  bool stopped = false;
+  ask.time = [&](const workload::LayoutSpec& l) {
+    stopped = l.rank_order == workload::kTpCpPpDp;
+    return stopped ? Result<step::StepResult>(invalid("stopped")) : m.time(model, l);
+  };
+  ask.go_on = [&](const PlanProgress&) { return !stopped; };
+  const Result<Plan> plan = search_plan(space, model, m.kernels, m.floors, ask);
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  EXPECT_TRUE(stopped);
+  EXPECT_FALSE(plan->layouts.empty());
+}
+
+TEST(SearchPlan, BeginsWithStagesThatFillDomainsAndWithAllOfABatchInOnePass) {
+  PlanSpace space;
+  space.base.batch.global = 1152;
+  PlanPoint fills{.tp = 1, .pp = 4, .dp = 72, .ep = 8}, straddles{.tp = 1, .pp = 3, .dp = 96, .ep = 8};
+  EXPECT_TRUE(is_usual(fills, space, 72));
+  EXPECT_FALSE(is_usual(straddles, space, 72));
+  PlanPoint whole{.tp = 1, .dp = 144, .micro_batch = 8}, parts{.tp = 1, .dp = 36, .micro_batch = 8};
+  EXPECT_TRUE(is_usual(whole, space, 72)) << "one pass";
+  EXPECT_FALSE(is_usual(parts, space, 72)) << "four passes";
+}
+
 TEST(SearchPlan, NamesTheLayoutThatNeedsLeastWhereNoneFits) {
   PlanMachine m("dgx-h100");
   const workload::ModelSpec model = workload::small_model();

@@ -159,13 +159,15 @@ std::vector<PlanPoint> points_of(const PlanSpace& space, const workload::ModelSp
 }
 
 bool is_usual(const PlanPoint& p, const PlanSpace& space, std::uint32_t domain) {
-  constexpr std::uint32_t kMostTp = 8, kMostBatch = 4, kMostChunks = 6, kTokens = 4096;
+  constexpr std::uint32_t kMostTp = 8, kMostBatch = 4, kFewBatches = 2, kMostChunks = 6, kTokens = 4096;
   const std::uint32_t experts = p.ep * (space.base.expert_tp > 0 ? space.base.expert_tp : p.ep > 1 ? 1 : p.tp);
   const bool whole = domain % experts == 0 || experts % domain == 0;
   const std::uint32_t stage = p.tp * p.cp * p.dp;
-  const bool plain = p.order == space.base.rank_order && !(p.recompute.modules && p.recompute.modules->layernorm);
-  const bool aligned = p.ep == 1 || experts % domain == 0 || stage % domain % experts == 0;
-  return plain && p.tp <= kMostTp && domain % p.tp == 0 && whole && aligned && p.micro_batch <= kMostBatch &&
+  const auto& again = p.recompute.modules;
+  const bool plain = p.order == space.base.rank_order && !(again && again->layernorm && !again->mla_up_proj);
+  const bool few = p.pp == 1 && p.dp * p.micro_batch * kFewBatches >= space.base.batch.global;
+  const bool aligned = stage % domain == 0 || domain % stage == 0;
+  return plain && p.tp <= kMostTp && domain % p.tp == 0 && whole && aligned && (few || p.micro_batch <= kMostBatch) &&
          p.vpp <= kMostChunks && p.schedule != workload::PipelineSchedule::kGPipe &&
          p.cp <= std::max(1u, space.base.batch.seq / kTokens);
 }

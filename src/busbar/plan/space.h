@@ -72,8 +72,9 @@ std::span<const std::uint32_t> zero_of(const PlanSpace& space, const workload::M
                                        const PlanPoint& point);
 
 /// What people choose who know the model and the machine, whose servers or racks have `domain` GPUs: TP up to 8 inside
-/// a domain, groups of experts that divide a domain or consist of whole ones, a few sequences in a micro-batch and a
-/// few chunks in a stage, CP only for long sequences.
+/// a domain, groups of experts and stages that divide a domain or consist of whole ones, a few sequences in a
+/// micro-batch (without stages also a few micro-batches in a step) and a few chunks in a stage, CP only for long
+/// sequences.
 bool is_usual(const PlanPoint& point, const PlanSpace& space, std::uint32_t domain);
 
 /// As resolve_layout() takes it.
