@@ -1846,6 +1846,13 @@ class BenchAnswerResults(Record):
     ratio: float | None
     bound_by: str | None
 
+class BenchAnswerSteps(Record):
+    step: int
+    rank: int
+    what: str
+    measured_us: float
+    simulated_us: float
+
 class BenchAnswer(Answer):
     schema: str
     collective: str
@@ -1857,6 +1864,7 @@ class BenchAnswer(Answer):
     host: BenchAnswerHost
     results: Rows[BenchAnswerResults]
     median_error_percent: float | None
+    steps: Rows[BenchAnswerSteps]
     notes: Rows[str]
     inputs_hash: str
     run: Mapping[str, Any]
@@ -1882,6 +1890,7 @@ def bench(
     algorithm: Text = ...,
     in_place: bool = ...,
     timeout_s: float = ...,
+    compare: bool = ...,
     trace: Text = ...,
     emit_cluster: Text = ...,
     progress: Progress | None = ...,
@@ -1908,6 +1917,7 @@ def bench(
     algorithm     fastest (as predicted for this host; the default), ring, tree, ..., or a file: MSCCL XML, MSCCL++ plan
     in_place      input and output are one buffer
     timeout_s     without a step of any rank the run ends (default 30) (s)
+    compare       also the three steps of the largest size whose ends differ most from the simulated ones
     trace         write a Perfetto trace of one more run of the largest size, step by step
     emit_cluster  write this host, as measured, as a machine that all commands take
     progress      called as progress(what, done, total); true ends the answer

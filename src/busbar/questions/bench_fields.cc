@@ -56,6 +56,9 @@ std::vector<Field> bench_fields() {
               .spelled("--timeout")
               .undecided(),
           "SECONDS"),
+      Field("compare", &Q::compare, "",
+            "also the three steps of the largest size whose ends differ most from the simulated ones")
+          .of("Output"),
       Field("trace", &Q::trace, "", "write a Perfetto trace of one more run of the largest size, step by step")
           .takes("FILE")
           .of("Files")
@@ -106,6 +109,16 @@ const Record& record_of(const BenchRow*) {
   return record;
 }
 
+const Record& record_of(const BenchStep*) {
+  using S = BenchStep;
+  static const Record record("step", {{"step", &S::step, "", "of the plan that ran"},
+                                      {"rank", &S::rank, "", "that performs it"},
+                                      {"what", &S::what, "", "copy or add, from and to which rank"},
+                                      {"measured_us", &S::measured_us, "us", "its end, since the run began"},
+                                      {"simulated_us", &S::simulated_us, "us", "the same, message by message"}});
+  return record;
+}
+
 const Record& record_of(const BenchResult*) {
   using R = BenchResult;
   static const Record record(
@@ -119,6 +132,7 @@ const Record& record_of(const BenchResult*) {
                 {"results", &R::results, "", "one row per size"},
                 {"median_error_percent", &R::median_error_percent, "%",
                  "of the predictions, without sign; null: there are none"},
+                {"steps", &R::steps, "", "of --compare: whose ends differ most from the simulated ones"},
                 {"notes", &R::notes, "", "what to know about these times"},
                 {"inputs_hash", &R::inputs_hash, "", "of everything that the request says"}});
   return record;

@@ -16,14 +16,6 @@ namespace {
 
 bool is_schedule_file(const std::string& name) { return name.ends_with(".xml") || name.ends_with(".json"); }
 
-Result<std::unique_ptr<predict::Predictor>> host_machine(const BenchCall& call, const runtime::RunRates& rates,
-                                                         Bytes size) {
-  const std::string yaml = host_cluster_yaml(
-      rates, {bench_host_name(), call.ranks, runtime::cores_allowed(), count(size), runtime::reduces(call.op)});
-  BUSBAR_ASSIGN(spec::Cluster cluster, spec::parse_cluster(yaml, "this host"));
-  return predict::Predictor::make(std::move(cluster), {});
-}
-
 /// Where switches reduce, one switch joins all ranks; where levels are named, the smallest groups are a level.
 std::uint32_t group_size(const std::string& algorithm, std::uint32_t ranks) {
   const collectives::AlgorithmTraits traits = collectives::traits_of(algorithm);
@@ -59,6 +51,14 @@ Result<runtime::Executable> program_of(const BenchRequest& q, const BenchCall& c
 }
 
 }  // namespace
+
+Result<std::unique_ptr<predict::Predictor>> bench_machine(const BenchCall& call, const runtime::RunRates& rates,
+                                                          Bytes size) {
+  const std::string yaml = host_cluster_yaml(
+      rates, {bench_host_name(), call.ranks, runtime::cores_allowed(), count(size), runtime::reduces(call.op)});
+  BUSBAR_ASSIGN(spec::Cluster cluster, spec::parse_cluster(yaml, "this host"));
+  return predict::Predictor::make(std::move(cluster), {});
+}
 
 std::string bench_host_name() {
   char name[256] = "";
@@ -137,7 +137,7 @@ Result<BenchSize> bench_size(const BenchRequest& q, const BenchCall& call, const
   BenchSize out;
   out.size = size;
   out.algorithm = call.file ? call.file->plan.name : q.algorithm;
-  BUSBAR_ASSIGN(const std::unique_ptr<predict::Predictor> machine, host_machine(call, rates, size));
+  BUSBAR_ASSIGN(const std::unique_ptr<predict::Predictor> machine, bench_machine(call, rates, size));
   std::shared_ptr<const collectives::Schedule> made;
   if (call.file) {
     predict_file(call, *machine, out);

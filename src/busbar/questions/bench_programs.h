@@ -36,6 +36,10 @@ struct BenchCall {
 /// `group`: ranks that met on several hosts; 0: none did.
 Result<BenchCall> bench_call(const BenchRequest& q, std::uint32_t group);
 
+/// The host as a machine for calls of this size.
+Result<std::unique_ptr<predict::Predictor>> bench_machine(const BenchCall& call, const runtime::RunRates& rates,
+                                                          Bytes size);
+
 /// Machine and programs of one size. Errors: an algorithm that cannot build the operation.
 Result<BenchSize> bench_size(const BenchRequest& q, const BenchCall& call, const runtime::RunRates& rates, Bytes size);
 

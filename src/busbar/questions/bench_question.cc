@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "busbar/questions/bench_compare.h"
 #include "busbar/questions/bench_group.h"
 #include "busbar/questions/bench_host.h"
 #include "busbar/questions/bench_programs.h"
@@ -131,9 +132,11 @@ Result<BenchResult> run_bench(const BenchRequest& q, const BenchGroup& group, co
     at.push_back(std::move(one));
     tasks.push_back(task_of(q, call, at.back()));
   }
-  if (!q.trace.empty() && group.hosts)
-    return unsupported("ranks on several hosts keep no times of their steps", field_of("trace"));
-  tasks.back().record = !q.trace.empty();
+  const bool steps = !q.trace.empty() || q.compare;
+  if (steps && group.hosts)
+    return unsupported("ranks on several hosts keep no times of their steps",
+                       field_of(q.compare ? "compare" : "trace"));
+  tasks.back().record = steps;
   context.begin(fmt::format("running {} sizes on {} ranks", sizes.size(), call.ranks));
   BUSBAR_ASSIGN(const auto measured, runtime::run_tasks(tasks, session));
   BenchResult r;
@@ -152,6 +155,11 @@ Result<BenchResult> run_bench(const BenchRequest& q, const BenchGroup& group, co
   }
   r.median_error_percent = median_error(r.results);
   r.notes = notes_of(r, group.hosts != nullptr);
+  if (q.compare) {
+    constexpr std::size_t kShown = 3;
+    BUSBAR_ASSIGN(const auto host, bench_machine(call, rates, sizes.back()));
+    BUSBAR_ASSIGN(r.steps, compared_steps(*at.back().program, sizes.back(), *host, measured.back().steps, kShown));
+  }
   if (!q.trace.empty())
     r.files.push_back({q.trace, trace::perfetto_bytes(timeline_of(
                                     *at.back().program, tasks.back().filling.chunk_bytes(), measured.back().steps))});

@@ -27,6 +27,7 @@ struct BenchRequest {
   std::string datatype = "float", reduction = "sum";
   double timeout_s = 30;
   std::string emit_cluster, trace;
+  bool compare = false;
 };
 const Record& record_of(const BenchRequest*);
 
@@ -49,12 +50,21 @@ struct BenchRow {
 };
 const Record& record_of(const BenchRow*);
 
+/// A step of the largest size, by its end since the run began.
+struct BenchStep {
+  std::uint32_t step = 0, rank = 0;
+  std::string what;
+  double measured_us = 0, simulated_us = 0;
+};
+const Record& record_of(const BenchStep*);
+
 struct BenchResult {
   std::string collective, transport, datatype, reduction, inputs_hash;
   std::uint32_t ranks = 0, switches = 0;
   BenchHost host;
   std::vector<BenchRow> results;
   std::optional<double> median_error_percent;
+  std::vector<BenchStep> steps;
   std::vector<std::string> notes;
   int exit_status = 0;
   bool silent = false;  ///< another rank, on this host or another one, has the answer

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "busbar/base/id.h"
+#include "busbar/questions/bench_compare.h"
 
 namespace busbar::questions {
 namespace {
@@ -26,20 +27,6 @@ class Strings {
   std::vector<std::string>& all_;
   std::map<std::string, std::uint32_t> known_;
 };
-
-/// What a step does, in words: where it reads and writes outside of its rank.
-std::string step_words(const collectives::ExecutionPlan& plan, std::uint32_t step) {
-  const std::uint32_t own = plan.rank_of(plan.steps[step]);
-  const auto reads = plan.reads.row(step), writes = plan.writes.row(step);
-  std::string out = reads.empty() ? "wait" : reads.size() > 1 ? "add" : "copy";
-  const auto others = [&](const char* word, auto slices) {
-    for (const collectives::PlanSlice& s : slices)
-      if (s.rank != own) out += fmt::format(" {} {}", word, s.rank);
-  };
-  others("from", reads);
-  others("to", writes);
-  return out;
-}
 
 /// Of what the step waited for: what ended last; kNone32: nothing.
 std::uint32_t cause_of(const runtime::Executable& x, std::uint32_t step, const std::vector<runtime::StepTime>& times) {

@@ -45,6 +45,16 @@ report::Facts bench_facts(const BenchResult& r) {
   return out;
 }
 
+report::Table steps_table(const BenchResult& r) {
+  report::Table t{
+      "Steps whose ends differ most", {"step", "rank", report::to_left("what"), "measured (us)", "simulated (us)"}, {}};
+  for (const questions::BenchStep& s : r.steps)
+    t.rows.push_back({std::to_string(s.step), std::to_string(s.rank), s.what, format_number(s.measured_us),
+                      format_number(s.simulated_us)});
+  t.note = "Of one more run of the largest size, since its first step began; simulated message by message.";
+  return t;
+}
+
 std::string verdict(const BenchResult& r) {
   std::string out = r.exit_status == 0 ? "Every element is as it must be." : "Some elements are wrong.";
   if (r.results.empty() || !r.results.front().wrong) out = "Results were not checked.";
@@ -60,6 +70,7 @@ report::Document bench_document(const BenchRequest&, const BenchResult& r) {
                      {}};
   d.add(bench_table(r));
   d.add(report::Highlight{verdict(r)});
+  if (!r.steps.empty()) d.add(steps_table(r));
   d.add(bench_facts(r));
   return d;
 }
