@@ -89,8 +89,8 @@ class Hosts(unittest.TestCase):
         for words, secret, heard in ((SHORT, SECRET[::-1], ("did not come within", "does not know the secret")),
                                      ((*SHORT, "-d", "half"), SECRET, ("-d half", "-d float"))):
             self.hosts(2)
-            zero = self.start(0, *SHORT, "--timeout", "2")
-            one = self.start(1, *words, "--timeout", "2", secret=secret)
+            zero = self.start(0, *SHORT, "--timeout", "6")
+            one = self.start(1, *words, "--timeout", "6", secret=secret)
             self.assertIn(heard[0], self.refused(zero))
             self.assertIn(heard[1], self.refused(one))
 
@@ -122,7 +122,7 @@ class Hosts(unittest.TestCase):
         self.assertLess(time.monotonic() - killed, 5)
 
     def test_a_stopped_rank_is_found_after_the_timeout(self):
-        zero, one, two = self.endless("--timeout", "2")
+        zero, one, two = self.endless("--timeout", "6")
         one.send_signal(signal.SIGSTOP)
         for run in (zero, two):
             self.assertRegex(self.refused(run), r"rank 1 \(127\.0\.0\.1:\d+\) says nothing.*waited for rank 1")
