@@ -59,15 +59,16 @@ std::vector<LayerType> layer_types(HuggingFaceKeys& keys, const std::string& typ
   if (const auto list = list_of_layers(keys, {"layer_types"}, m)) {
     for (std::uint32_t i = 0; i < m.layers; ++i) {
       const std::string& word = list->item(i).scalar();
-      if (word == "full_attention" || word == "deepseek_sparse_attention")  // apply_indexer() adds what is sparse
+      if (word == "full_attention" || word == "attention" ||
+          word == "deepseek_sparse_attention")  // apply_indexer() adds what is sparse
         out.push_back(LayerType::kFull);
       else if (word == "sliding_attention" || word == "chunked_attention")
         out.push_back(LayerType::kWindow);
-      else if (word == "linear_attention")
+      else if (word == "linear_attention" || word == "mamba")
         out.push_back(LayerType::kLinear);
       else
         keys.fail({"layer_types"}, fmt::format("layer {}: '{}' is not modelled; known are full_attention, "
-                                               "sliding_attention, chunked_attention and linear_attention",
+                                               "sliding_attention, chunked_attention, linear_attention and mamba",
                                                i, word));
     }
   } else if (const auto pattern = list_of_layers(keys, {"hybrid_layer_pattern"}, m)) {  // MiMo V2: 1 has a window
@@ -107,6 +108,20 @@ workload::MixerSpec lightning(const workload::ModelSpec& m) {
              .key_dim = m.head_dim,
              .value_dim = m.head_dim,
              .chunk = 256};
+  return x;
+}
+
+/// Mamba-2, in the words of Nemotron-H or of Granite 4.
+workload::MixerSpec mamba(HuggingFaceKeys& keys) {
+  workload::MixerSpec x{
+      .kind = workload::MixerKind::kState, .latent = {}, .indexer = {}, .compression = {}, .state = {}};
+  x.state.rule = workload::StateRule::kMamba;
+  x.state.heads = keys.need({"mamba_num_heads", "mamba_n_heads"}, kMostHeads);
+  x.state.value_dim = keys.need({"mamba_head_dim", "mamba_d_head"}, kMostHeadWidth);
+  x.state.key_heads = keys.need({"n_groups", "mamba_n_groups"}, kMostHeads);
+  x.state.key_dim = keys.need({"ssm_state_size", "mamba_d_state"}, kMostHeadWidth);
+  x.state.conv = keys.need({"conv_kernel", "mamba_d_conv"}, kMostHeadWidth);
+  x.state.chunk = keys.read({"chunk_size", "mamba_chunk_size"}, 128, kMostWidth);
   return x;
 }
 
@@ -152,7 +167,10 @@ void apply_layer_types(HuggingFaceKeys& keys, const std::string& type, const wor
   const workload::MixerSpec full = full_shape(keys, type, plain);
   const workload::MixerSpec windowed = has(LayerType::kWindow) && slides ? windowed_shape(keys, type, plain) : full;
   const bool delta = keys.has({"linear_num_value_heads"});
-  const workload::MixerSpec linear = !has(LayerType::kLinear) ? full : delta ? gated_delta(keys) : lightning(m);
+  const workload::MixerSpec linear = !has(LayerType::kLinear)      ? full
+                                     : delta                       ? gated_delta(keys)
+                                     : keys.has({"mamba_n_heads"}) ? mamba(keys)
+                                                                   : lightning(m);
   for (std::uint32_t i = 0; i < m.layers; ++i)
     layers[i].mixer = types[i] == LayerType::kFull ? full : types[i] == LayerType::kWindow ? windowed : linear;
 }
@@ -179,19 +197,6 @@ void apply_kimi(HuggingFaceKeys& keys, const workload::ModelSpec& m, Layers& lay
     layers[static_cast<std::size_t>(*n - 1)].mixer = linear;
   }
   if (!inner.status().ok()) keys.fail({"linear_attn_config"}, inner.status().error().text());
-}
-
-workload::MixerSpec mamba(HuggingFaceKeys& keys) {
-  workload::MixerSpec x{
-      .kind = workload::MixerKind::kState, .latent = {}, .indexer = {}, .compression = {}, .state = {}};
-  x.state.rule = workload::StateRule::kMamba;
-  x.state.heads = keys.need({"mamba_num_heads"}, kMostHeads);
-  x.state.value_dim = keys.need({"mamba_head_dim"}, kMostHeadWidth);
-  x.state.key_heads = keys.need({"n_groups"}, kMostHeads);
-  x.state.key_dim = keys.need({"ssm_state_size"}, kMostHeadWidth);
-  x.state.conv = keys.need({"conv_kernel"}, kMostHeadWidth);
-  x.state.chunk = keys.read({"chunk_size"}, 128, kMostWidth);
-  return x;
 }
 
 /// The layer of one letter: M Mamba-2, * attention, - MLP, E experts.

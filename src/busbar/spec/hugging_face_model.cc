@@ -83,6 +83,10 @@ constexpr Family kFamilies[] = {
     {"nemotron", false},
     {"starcoder2", false, false, 0, 0},
     {"dbrx"},
+    {"granite"},
+    {"granitemoe"},
+    {"granitemoeshared"},
+    {"granitemoehybrid"},
 };
 
 constexpr KeyNames kKvHeads = {"num_key_value_heads", "num_kv_heads", "kv_n_heads"};
@@ -103,9 +107,12 @@ struct OtherLayers {
   const char* key;
   const char* type;  ///< begins with this; null: none
 };
-constexpr OtherLayers kOtherLayers[] = {{"mamba_d_state", nullptr},        {"ssm_cfg", nullptr},
-                                        {"state_size", nullptr},           {"conv_L_cache", nullptr},
-                                        {"mamba_num_heads", "nemotron_h"}, {"hybrid_override_pattern", "nemotron_h"},
+constexpr OtherLayers kOtherLayers[] = {{"mamba_d_state", "granitemoehybrid"},
+                                        {"ssm_cfg", nullptr},
+                                        {"state_size", nullptr},
+                                        {"conv_L_cache", nullptr},
+                                        {"mamba_num_heads", "nemotron_h"},
+                                        {"hybrid_override_pattern", "nemotron_h"},
                                         {"linear_num_key_heads", "qwen3_"}};
 
 Family family_of(HuggingFaceKeys& keys, const std::string& type, workload::ModelSpec& m) {
@@ -176,7 +183,11 @@ void read_expert_layers(HuggingFaceKeys& keys, workload::ExpertSpec& e) {
 void read_experts(HuggingFaceKeys& keys, const std::string& type, workload::ModelSpec& m) {
   workload::ExpertSpec& e = m.moe;
   e.experts = keys.read(kExperts, 0, kMostExperts, 0);
-  if (e.experts == 0) return;
+  if (e.experts == 0) {
+    if (type == "granitemoehybrid")
+      m.ffn = keys.read(kSharedWidth, m.ffn, kMostWidth);  // the MLP next to experts stays
+    return;
+  }
   m.places["moe"] = keys.find(kExperts)->where();
   e.per_token = keys.need(kPerToken, kMostExperts);
   const bool llama4 = type == "llama4_text" || type == "llama4";

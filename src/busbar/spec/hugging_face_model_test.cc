@@ -145,6 +145,34 @@ TEST(HuggingFaceModel, OtherNamesOfTheSameNumbersAreRead) {
   EXPECT_EQ(read_config(cases[5].json).value().window.tokens, 0u);
 }
 
+// Sizes of the files at huggingface.co/ibm-granite (safetensors in bf16: 12.93 GiB and 59.99 GiB; 3B by its card).
+TEST(HuggingFaceModel, GranitesHybridsHaveTheSizesOfTheirCheckpoints) {
+  std::string types;
+  for (int i = 0; i < 40; ++i) types += std::string(i > 0 ? ", " : "") + (i % 10 == 5 ? "\"attention\"" : "\"mamba\"");
+  const std::string common =
+      R"({"model_type": "granitemoehybrid", "num_hidden_layers": 40, "layer_types": [)" + types +
+      R"(], "mamba_d_conv": 4, "mamba_d_head": 64, "mamba_d_state": 128, "mamba_n_groups": 1, "mamba_expand": 2,
+      "mamba_chunk_size": 256, "mamba_conv_bias": true, "mamba_proj_bias": false, "position_embedding_type": "nope",
+      "normalization_function": "rmsnorm", "tie_word_embeddings": true, "vocab_size": 100352, )";
+  const std::pair<const char*, double> cases[] = {
+      {R"("hidden_size": 1536, "intermediate_size": 512, "shared_intermediate_size": 1024, "num_attention_heads": 12,
+       "num_key_value_heads": 4, "num_local_experts": 64, "num_experts_per_tok": 6, "mamba_n_heads": 48})",
+       6.942e9},
+      {R"("hidden_size": 4096, "intermediate_size": 768, "shared_intermediate_size": 1536, "num_attention_heads": 32,
+       "num_key_value_heads": 8, "num_local_experts": 72, "num_experts_per_tok": 10, "mamba_n_heads": 128})",
+       32.21e9},
+      {R"("hidden_size": 2048, "intermediate_size": 8192, "shared_intermediate_size": 8192, "num_attention_heads": 32,
+       "num_key_value_heads": 8, "num_local_experts": 0, "num_experts_per_tok": 0, "mamba_n_heads": 64})",
+       3.19e9}};
+  for (const auto& [own, parameters] : cases) {
+    const auto m = read_config(common + own);
+    ASSERT_TRUE(m.ok()) << m.error().text();
+    EXPECT_NEAR(static_cast<double>(workload::parameter_count(*m)), parameters, 0.005 * parameters);
+    EXPECT_EQ(m->kinds.size(), 2u) << "Mamba-2 and attention, with the same MLP";
+    EXPECT_EQ(workload::layer_table(*m).kind(5).mixer.kind, workload::MixerKind::kAttention);
+  }
+}
+
 TEST(HuggingFaceModel, WhatIsMissingOrContradictsItselfIsRefusedAtItsPlace) {
   const std::string llama =
       "{\"model_type\": \"llama\",\n\"hidden_size\": 4096,\n\"intermediate_size\": 11008,\n\"num_attention_heads\": "
