@@ -64,13 +64,17 @@ std::vector<LayerType> layer_types(HuggingFaceKeys& keys, const std::string& typ
         out.push_back(LayerType::kFull);
       else if (word == "sliding_attention" || word == "chunked_attention")
         out.push_back(LayerType::kWindow);
-      else if (word == "linear_attention" || word == "mamba")
+      else if (word == "linear_attention" || word == "mamba" || word == "conv")
         out.push_back(LayerType::kLinear);
       else
         keys.fail({"layer_types"}, fmt::format("layer {}: '{}' is not modelled; known are full_attention, "
-                                               "sliding_attention, chunked_attention, linear_attention and mamba",
+                                               "sliding_attention, chunked_attention, linear_attention, mamba and conv",
                                                i, word));
     }
+  } else if (const auto full = keys.find({"full_attn_idxs"}); full && full->kind() == YamlNode::Kind::kSequence) {
+    out.assign(m.layers, LayerType::kLinear);  // LFM2
+    for (std::size_t i = 0; i < full->size(); ++i)
+      out[number(keys, {"full_attn_idxs"}, full->item(i), m.layers - 1)] = LayerType::kFull;
   } else if (const auto pattern = list_of_layers(keys, {"hybrid_layer_pattern"}, m)) {  // MiMo V2: 1 has a window
     for (std::uint32_t i = 0; i < m.layers; ++i)
       out.push_back(number(keys, {"hybrid_layer_pattern"}, pattern->item(i), 1) == 1 ? LayerType::kWindow
@@ -125,6 +129,23 @@ workload::MixerSpec mamba(HuggingFaceKeys& keys) {
   return x;
 }
 
+/// LFM2: as many channels as hidden elements.
+workload::MixerSpec short_convolution(HuggingFaceKeys& keys, const workload::ModelSpec& m) {
+  workload::MixerSpec x{
+      .kind = workload::MixerKind::kState, .latent = {}, .indexer = {}, .compression = {}, .state = {}};
+  x.state.rule = workload::StateRule::kConvolution;
+  x.state.heads = x.state.key_heads = m.heads;
+  x.state.value_dim = m.hidden / m.heads;
+  x.state.conv = keys.need({"conv_L_cache"}, kMostHeadWidth);
+  return x;
+}
+
+workload::MixerSpec linear_shape(HuggingFaceKeys& keys, const workload::ModelSpec& m) {
+  if (keys.has({"linear_num_value_heads"})) return gated_delta(keys);
+  if (keys.has({"mamba_n_heads"})) return mamba(keys);
+  return keys.has({"conv_L_cache"}) ? short_convolution(keys, m) : lightning(m);
+}
+
 /// The shape of layers with a window, where a family has keys of its own for it.
 workload::MixerSpec windowed_shape(HuggingFaceKeys& keys, const std::string& type, const workload::MixerSpec& full) {
   workload::MixerSpec x = full;
@@ -166,11 +187,7 @@ void apply_layer_types(HuggingFaceKeys& keys, const std::string& type, const wor
   if (plain.kind == workload::MixerKind::kAttention) plain.v_dim = keys.read({"v_head_dim"}, 0, kMostHeadWidth, 0);
   const workload::MixerSpec full = full_shape(keys, type, plain);
   const workload::MixerSpec windowed = has(LayerType::kWindow) && slides ? windowed_shape(keys, type, plain) : full;
-  const bool delta = keys.has({"linear_num_value_heads"});
-  const workload::MixerSpec linear = !has(LayerType::kLinear)      ? full
-                                     : delta                       ? gated_delta(keys)
-                                     : keys.has({"mamba_n_heads"}) ? mamba(keys)
-                                                                   : lightning(m);
+  const workload::MixerSpec linear = has(LayerType::kLinear) ? linear_shape(keys, m) : full;
   for (std::uint32_t i = 0; i < m.layers; ++i)
     layers[i].mixer = types[i] == LayerType::kFull ? full : types[i] == LayerType::kWindow ? windowed : linear;
 }

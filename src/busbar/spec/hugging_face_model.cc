@@ -87,11 +87,13 @@ constexpr Family kFamilies[] = {
     {"granitemoe"},
     {"granitemoeshared"},
     {"granitemoehybrid"},
+    {"lfm2", true, true},
+    {"lfm2_moe", true, true},
 };
 
 constexpr KeyNames kKvHeads = {"num_key_value_heads", "num_kv_heads", "kv_n_heads"};
 constexpr KeyNames kHeadWidth = {"head_dim", "attention_head_dim"};
-constexpr KeyNames kWidth = {"intermediate_size", "ffn_hidden_size", "ffn_dim", "n_inner"};
+constexpr KeyNames kWidth = {"block_ff_dim", "intermediate_size", "ffn_hidden_size", "ffn_dim", "n_inner"};
 constexpr KeyNames kSharedWidth = {"shared_expert_intermediate_size", "moe_shared_expert_intermediate_size",
                                    "share_expert_dim", "shared_intermediate_size"};
 constexpr KeyNames kExperts = {"n_routed_experts", "num_local_experts", "num_experts", "moe_num_experts"};
@@ -110,7 +112,7 @@ struct OtherLayers {
 constexpr OtherLayers kOtherLayers[] = {{"mamba_d_state", "granitemoehybrid"},
                                         {"ssm_cfg", nullptr},
                                         {"state_size", nullptr},
-                                        {"conv_L_cache", nullptr},
+                                        {"conv_L_cache", "lfm2"},
                                         {"mamba_num_heads", "nemotron_h"},
                                         {"hybrid_override_pattern", "nemotron_h"},
                                         {"linear_num_key_heads", "qwen3_"}};
@@ -172,7 +174,7 @@ void read_dense_list(HuggingFaceKeys& keys, workload::ExpertSpec& e) {
 }
 
 void read_expert_layers(HuggingFaceKeys& keys, workload::ExpertSpec& e) {
-  e.dense_layers = keys.read({"first_k_dense_replace"}, 0, kMostLayers, 0);
+  e.dense_layers = keys.read({"first_k_dense_replace", "num_dense_layers"}, 0, kMostLayers, 0);
   e.every = keys.read({"interleave_moe_layer_step", "decoder_sparse_step"}, 1, kMostLayers);
   const auto often = keys.find({"moe_layer_freq"});
   if (often && often->kind() == YamlNode::Kind::kScalar && keys.read({"moe_layer_freq"}, 1, kMostLayers) > 1)
@@ -252,6 +254,20 @@ std::uint32_t layers_of(HuggingFaceKeys& keys) {
   return layers;
 }
 
+/// LFM2: two thirds of the width, times a factor, rounded up.
+std::uint32_t adjusted_width(HuggingFaceKeys& keys, std::uint32_t width) {
+  constexpr double kMostFactor = 64;
+  const std::uint32_t step = keys.read({"block_multiple_of"}, 256, kMostWidth);
+  const auto factor = keys.find({"block_ffn_dim_multiplier"});
+  const auto times = factor ? factor->as_number(0, kMostFactor) : Result<double>(1);
+  if (!times.ok()) {
+    keys.fail({"block_ffn_dim_multiplier"}, times.error().text());
+    return width;
+  }
+  const auto wanted = static_cast<std::uint64_t>(*times * static_cast<double>(2 * std::uint64_t{width} / 3));
+  return static_cast<std::uint32_t>(std::max<std::uint64_t>(1, (wanted + step - 1) / step) * step);
+}
+
 /// Width of the MLP. Where all layers have experts it may be missing.
 std::uint32_t read_width(HuggingFaceKeys& keys, const Family& family, const workload::ModelSpec& m) {
   if (family.ffn_factor > 0) {
@@ -260,7 +276,8 @@ std::uint32_t read_width(HuggingFaceKeys& keys, const Family& family, const work
   }
   if (!keys.has(kWidth) && keys.has({"moe_intermediate_size"})) return keys.need({"moe_intermediate_size"}, kMostWidth);
   if (!keys.has(kWidth) && keys.has({"block_configs"})) return 4 * m.hidden;  // each block gives its own
-  return keys.need(kWidth, kMostWidth);
+  const std::uint32_t width = keys.need(kWidth, kMostWidth);
+  return keys.flag({"block_auto_adjust_ff_dim"}, false) ? adjusted_width(keys, width) : width;
 }
 
 Result<workload::ModelSpec> read_decoder(HuggingFaceKeys keys, const HuggingFaceKeys& root) {
@@ -284,15 +301,16 @@ Result<workload::ModelSpec> read_decoder(HuggingFaceKeys keys, const HuggingFace
   }
   m.ffn = read_width(keys, family, m);
   m.gated_mlp = family.gated;
-  m.qk_norm =
-      type.starts_with("qwen3") || type == "gemma3_text" || type == "gemma4_text" || keys.flag({"use_qk_norm"}, false);
+  m.qk_norm = type.starts_with("qwen3") || type == "gemma3_text" || type == "gemma4_text" || type.starts_with("lfm2") ||
+              keys.flag({"use_qk_norm"}, false);
   read_experts(keys, type, m);
   read_latent(keys, m);
   read_window(keys, family, m);
   m.mtp = keys.read({"num_nextn_predict_layers", "mtp_num_hidden_layers"}, 0, kMostPredictors, 0);
   if (keys.status().ok()) read_layer_kinds(keys, type, m);
   HuggingFaceKeys outer = root;
-  m.tied_embeddings = keys.flag({"tie_word_embeddings"}, outer.flag({"tie_word_embeddings"}, family.tied));
+  m.tied_embeddings =
+      keys.flag({"tie_word_embeddings", "tie_embedding"}, outer.flag({"tie_word_embeddings"}, family.tied));
   BUSBAR_RETURN_IF_ERROR(keys.status());
   BUSBAR_RETURN_IF_ERROR(outer.status());
   read_towers(outer, m);

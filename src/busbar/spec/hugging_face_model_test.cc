@@ -173,6 +173,29 @@ TEST(HuggingFaceModel, GranitesHybridsHaveTheSizesOfTheirCheckpoints) {
   }
 }
 
+// Totals of the safetensors of huggingface.co/LiquidAI/LFM2-1.2B; 8.3B by the card of LFM2-8B-A1B.
+TEST(HuggingFaceModel, ShortConvolutionsHaveTheParametersOfLfm2) {
+  const auto small = read_config(R"({"model_type": "lfm2", "block_auto_adjust_ff_dim": true, "block_dim": 2048,
+      "block_ff_dim": 12288, "block_ffn_dim_multiplier": 1.0, "block_multiple_of": 256, "conv_L_cache": 3,
+      "conv_bias": false, "full_attn_idxs": [2, 5, 8, 10, 12, 14], "hidden_size": 2048, "num_attention_heads": 32,
+      "num_hidden_layers": 16, "num_key_value_heads": 8, "tie_embedding": true, "vocab_size": 65536})");
+  ASSERT_TRUE(small.ok()) << small.error().text();
+  EXPECT_NEAR(static_cast<double>(workload::parameter_count(*small)), 1170340608, 0.001 * 1170340608);
+  EXPECT_EQ(small->ffn, 8192u);
+  std::string types;
+  for (int i = 0; i < 24; ++i)
+    types += std::string(i > 0 ? ", " : "") + (i % 4 == 2 ? "\"full_attention\"" : "\"conv\"");
+  const auto large = read_config(R"({"model_type": "lfm2_moe", "conv_L_cache": 3, "hidden_size": 2048,
+      "intermediate_size": 7168, "moe_intermediate_size": 1792, "num_attention_heads": 32, "num_dense_layers": 2,
+      "num_experts": 32, "num_experts_per_tok": 4, "num_hidden_layers": 24, "num_key_value_heads": 8,
+      "use_expert_bias": true, "vocab_size": 65536, "layer_types": [)" +
+                                 types + "]}");
+  ASSERT_TRUE(large.ok()) << large.error().text();
+  EXPECT_NEAR(static_cast<double>(workload::parameter_count(*large)), 8.34e9, 0.005 * 8.34e9);
+  const workload::ModelSpec back = read_model(YamlDocument::parse(model_text(*large), "{...}")->root()).value();
+  EXPECT_EQ(model_text(back), model_text(*large));
+}
+
 TEST(HuggingFaceModel, WhatIsMissingOrContradictsItselfIsRefusedAtItsPlace) {
   const std::string llama =
       "{\"model_type\": \"llama\",\n\"hidden_size\": 4096,\n\"intermediate_size\": 11008,\n\"num_attention_heads\": "

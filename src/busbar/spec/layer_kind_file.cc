@@ -21,7 +21,8 @@ constexpr MixerWord kMixers[] = {{"none", workload::MixerKind::kNone, {}},
                                  {"compressed", workload::MixerKind::kCompressed, {}},
                                  {"delta", workload::MixerKind::kState, workload::StateRule::kDelta},
                                  {"mamba", workload::MixerKind::kState, workload::StateRule::kMamba},
-                                 {"lightning", workload::MixerKind::kState, workload::StateRule::kLightning}};
+                                 {"lightning", workload::MixerKind::kState, workload::StateRule::kLightning},
+                                 {"convolution", workload::MixerKind::kState, workload::StateRule::kConvolution}};
 
 const char* word_of(const workload::MixerSpec& m) {
   for (const MixerWord& w : kMixers)
@@ -92,7 +93,9 @@ Result<workload::LayerKind> read_layer_kind(const YamlNode& node) {
     if (word == w.word) known = &w;
   if (r.ok() && known == nullptr)
     r.fail(node.find("mixer")->error(
-        "'" + word + "' mixes no tokens; write none, attention, latent, compressed, delta, mamba or lightning"));
+        "'" + word +
+        "' mixes no tokens; write none, attention, latent, compressed, delta, mamba, lightning or "
+        "convolution"));
   if (known != nullptr) kind.mixer.kind = known->kind, kind.mixer.state.rule = known->rule;
   visit(
       kind,

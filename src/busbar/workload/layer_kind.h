@@ -32,9 +32,10 @@ struct CompressionSpec {
 
 /// How a layer without attention updates its state, a matrix of key_dim x value_dim in each head.
 enum class StateRule : std::uint8_t {
-  kDelta,      ///< gated delta rule: Gated DeltaNet, arXiv:2412.06464; Kimi Delta Attention, arXiv:2510.26692
-  kMamba,      ///< Mamba-2, arXiv:2405.21060
-  kLightning,  ///< linear attention with a decay: MiniMax-01, arXiv:2501.08313
+  kDelta,        ///< gated delta rule: Gated DeltaNet, arXiv:2412.06464; Kimi Delta Attention, arXiv:2510.26692
+  kMamba,        ///< Mamba-2, arXiv:2405.21060
+  kLightning,    ///< linear attention with a decay: MiniMax-01, arXiv:2501.08313
+  kConvolution,  ///< none: a short convolution between two gates, LFM2 (transformers 4.54, models/lfm2); key_dim is 0
 };
 
 struct StateSpec {

@@ -239,6 +239,7 @@ BlockTimes compressed_attention_times(const Shapes& s, const MixerSpec& mixer) {
 /// Chunks of tokens: scores inside, then the state is read and updated. A delta rule solves a triangular system for
 /// each chunk first: products of keys, and two with its inverse. Source: the kernels of the papers at StateRule.
 Duration state_core_time(const Shapes& s, const StateSpec& state, std::uint32_t heads) {
+  if (state.rule == StateRule::kConvolution) return {};
   const std::uint64_t c = state.chunk, k = state.key_dim, v = state.value_dim;
   const auto chunks = static_cast<std::uint32_t>(std::max<std::uint64_t>(1, s.tokens / c) * heads);
   const auto product = [&](std::uint64_t rows, std::uint64_t columns, std::uint64_t inner) {

@@ -62,12 +62,13 @@ std::uint64_t keys_of(const StateSpec& s) { return std::uint64_t{s.key_heads} * 
 std::uint64_t values_of(const StateSpec& s) { return std::uint64_t{s.heads} * s.value_dim; }
 /// Numbers of each head that a token gives: decay and strength, or the step of Mamba-2.
 std::uint32_t scalars_of(const StateSpec& s) {
-  return s.rule == StateRule::kLightning ? 0 : s.rule == StateRule::kMamba || s.decay_rank > 0 ? 1 : 2;
+  if (s.rule == StateRule::kLightning || s.rule == StateRule::kConvolution) return 0;
+  return s.rule == StateRule::kMamba || s.decay_rank > 0 ? 1 : 2;
 }
 
 void add_state(const StateSpec& s, std::uint64_t hidden, std::vector<Matrix>& out) {
   const std::uint64_t values = values_of(s), scalars = std::uint64_t{s.heads} * scalars_of(s);
-  const std::uint64_t gate = s.gate_rank > 0 ? 0 : values;
+  const std::uint64_t gate = s.rule == StateRule::kConvolution ? 2 * values : s.gate_rank > 0 ? 0 : values;
   out.push_back({hidden, 2 * keys_of(s) + values + gate + scalars, MatrixCut::kColumns});
   if (s.decay_rank > 0) {
     out.push_back({hidden, s.decay_rank, MatrixCut::kWhole});
@@ -106,7 +107,7 @@ std::uint64_t mixer_parameters(const MixerSpec& m, std::uint64_t hidden) {
 }
 
 std::string mixer_words(const MixerSpec& m) {
-  constexpr const char* kRules[] = {"delta", "mamba", "lightning"};
+  constexpr const char* kRules[] = {"delta", "mamba", "lightning", "convolution"};
   constexpr const char* kKinds[] = {"none", "attention", "latent attention", "compressed attention"};
   if (m.kind == MixerKind::kState) return kRules[static_cast<std::size_t>(m.state.rule)];
   std::string words = kKinds[static_cast<std::size_t>(m.kind)];

@@ -85,7 +85,10 @@ StageWriter::ContextCalls StageWriter::context_calls(const MixerSpec& mixer) {
   const std::uint64_t queries = mixer_heads(mixer) / layout_.tp;
   const collectives::GroupFamily family = cp_groups(layout_, stage_);
   if (mixer.kind == MixerKind::kState && layout_.context != ContextParallel::kAllToAll) {
-    const std::uint64_t state = kStateBytes * queries * mixer.state.key_dim * mixer.state.value_dim;
+    const StateSpec& s = mixer.state;
+    const std::uint64_t state = s.rule == StateRule::kConvolution
+                                    ? kBf16Bytes * queries * s.value_dim * std::max(1u, s.conv - 1)
+                                    : kStateBytes * queries * s.key_dim * s.value_dim;
     c.gather = c.scatter = call(collectives::Collective::kAllGather, state * layout_.cp * layout_.batch.micro, family);
     return c;
   }
