@@ -83,6 +83,7 @@ report::Document rings_document(const RingsRequest&, const RingsResult& v, Exten
   report::Document out;
   const nccl::NcclComm& c = *v.comm;
   out.title = fmt::format("Rings and trees of {}, {} GPUs", v.cluster, c.ranks);
+  if (extent == Extent::kPage) out.add(draw_rings(v), report::Audience::kPage);
   out.add(facts_of_rings(v));
   const std::vector<bool> rings = nccl::balanced_rings(c), trees = nccl::balanced_trees(c);
   const auto mark = [](bool balanced) { return std::string(balanced ? "yes" : "NO"); };
@@ -118,7 +119,6 @@ report::Document rings_document(const RingsRequest&, const RingsResult& v, Exten
                 "{} finds {} balanced rings: no NIC and no link carries two while an equal one is idle.",
                 nccl::library_name(c), c.channels)},
             report::Audience::kPage);
-  if (extent == Extent::kPage) out.add(draw_rings(v), report::Audience::kPage);
   return out;
 }
 

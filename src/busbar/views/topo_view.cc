@@ -294,8 +294,11 @@ constexpr std::uint32_t kMostInMatrix = 72;  ///< GPUs of a domain whose pairs a
 
 void add_pictures(const TopoResult& r, report::Document& d) {
   const topology::Topology& t = r.machine->topology;
-  d.add(draw_node(t, r.block, {}), report::Audience::kPage);
   if (!t.fabric_switches().empty()) d.add(draw_fabric(t, {}), report::Audience::kPage);
+  d.add(draw_node(t, r.block, {}), report::Audience::kPage);
+}
+
+void add_pair_picture(const TopoResult& r, report::Document& d) {
   if (r.facts.scale_up.gpus > kMostInMatrix && !r.pairs) return;
   const Result<questions::PairFigures> pairs = r.pairs ? *r.pairs : questions::pair_figures(*r.machine, r.block);
   if (pairs.ok())
@@ -311,13 +314,14 @@ report::Document machine_document(const TopoRequest& q, const TopoResult& r, Ext
   report::Document d{fmt::format("{}: {} {}", c.name, t.gpus().size(), step::gpus_in_words(t)), {}, {}};
   if (const std::string words = reach_in_words(r.facts); !words.empty())
     d.add(report::Highlight{words}, report::Audience::kPage);
+  if (extent == Extent::kPage) add_pictures(r, d);
   d.add(facts_of(c, r.facts));
   if (levels) d.add(level_table(r.facts.levels));
   if (!r.facts.cables.empty())
     d.add(cabling_table(c, r.facts.cabling), q.all ? report::Audience::kBoth : report::Audience::kPage);
   if (q.tree || q.all) d.add(tree_table(t, r.block));
   if (q.matrix || q.all) d.add(matrix_table(topology::relation_matrix(t, r.block), r.block), report::Audience::kPage);
-  if (extent == Extent::kPage) add_pictures(r, d);
+  if (extent == Extent::kPage) add_pair_picture(r, d);
   if (c.sources.empty()) return d;
   report::Table sources{"Figures and their sources", {report::to_left("figure")}};
   for (const std::string& s : c.sources) sources.rows.push_back({s});
