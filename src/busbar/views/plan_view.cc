@@ -10,6 +10,8 @@
 #include "busbar/plan/plan_run.h"
 #include "busbar/questions/plan_question.h"
 #include "busbar/questions/step_words.h"
+#include "busbar/report/chart.h"
+#include "busbar/report/style.h"
 #include "busbar/views/fit_table.h"
 #include "busbar/views/layout_words.h"
 #include "busbar/views/step_parts.h"
@@ -109,6 +111,42 @@ report::Facts tie_facts(const PlanResult& r, std::uint32_t rows) {
   return out;
 }
 
+constexpr double kGiB = 1024.0 * 1024 * 1024;
+
+report::ChartPoint layout_point(const questions::PlannedStep& s, const std::string& name) {
+  return {static_cast<double>(s.memory_bytes) / kGiB, s.step_time_s,
+          fmt::format("{}: {}, {}", name, format_duration(s.step_time_s), memory_text(s.memory_bytes))};
+}
+
+/// Each layout as a dot, and the front of those that are fastest for their memory.
+report::Drawing draw_layouts(const PlanResult& r) {
+  report::Chart c;
+  c.title = "Time and memory of the layouts";
+  c.x = {"memory of a GPU (GiB)", report::AxisUnit::kNumber};
+  c.y = {"step", report::AxisUnit::kSeconds};
+  report::ChartSeries timed{"timed", report::colour::kCompute, {}, false, true},
+      front{"fastest with at most this memory", report::colour::kDp, {}, true, true},
+      best{"best", report::colour::kTp, {}, false, true};
+  for (std::size_t i = 0; i < r.layouts.size(); ++i)
+    timed.points.push_back(layout_point(r.layouts[i].step, short_layout(r.run.plan.layouts[i].layout)));
+  for (std::size_t i = 0; i < r.pareto.size(); ++i)
+    front.points.push_back(layout_point(r.pareto[i].step, short_layout(r.run.front[i].layout)));
+  best.points.push_back(layout_point(r.best.step, "best"));
+  c.y.low = c.y.high = best.points[0].y;
+  for (const auto* points : {&timed.points, &front.points})
+    for (const report::ChartPoint& p : *points) c.y.low = std::min(c.y.low, p.y), c.y.high = std::max(c.y.high, p.y);
+  const double room = std::max(0.1 * (c.y.high - c.y.low), 0.02 * c.y.high);
+  c.y.low -= room;
+  c.y.high += room;
+  const double capacity = count(r.run.capacity) / kGiB;
+  report::ChartSeries full{"memory of a GPU", report::colour::kMuted, {}, true, false, true};
+  full.points = {{capacity, c.y.low}, {capacity, c.y.high}};
+  c.description = fmt::format("The best takes {} with {}. The tables have the values.",
+                              format_duration(r.best.step.step_time_s), memory_text(r.best.step.memory_bytes));
+  c.series = {std::move(full), std::move(timed), std::move(front), std::move(best)};
+  return report::draw_chart(c);
+}
+
 report::Document document_without_layout(const PlanNothing& r) {
   report::Document d{fmt::format("{} on {}", r.search.model, r.search.cluster), {}, {}};
   d.add(report::Highlight{r.verdict, questions::step_figures(r.least.step.step_time_s, r.least.step.mfu)});
@@ -136,6 +174,7 @@ report::Facts program_facts(const PlanResult& r) {
 report::Document document_of_layouts(const PlanRequest& asked, const PlanResult& r) {
   report::Document d{fmt::format("{} on {}", r.search.model, r.search.cluster), {}, {}};
   d.add(plan_verdict(r));
+  d.add(draw_layouts(r), report::Audience::kPage);
   d.add(planned_table(r, asked.rows));
   add_batch_words(r.run.plan.layouts.front().layout, d);
   if (r.pareto.size() > 1) d.add(front_table(r));
