@@ -1,12 +1,16 @@
 // What a machine costs: its parts, its power, training on it, and when an upgrade has paid for itself.
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <functional>
+#include <iterator>
 #include <utility>
 
 #include "busbar/base/quantity.h"
 #include "busbar/base/text.h"
 #include "busbar/cost/money.h"
 #include "busbar/questions/cost_question.h"
+#include "busbar/report/style.h"
 #include "busbar/views/token_cost.h"
 #include "busbar/views/view.h"
 
@@ -37,6 +41,36 @@ report::Table bill_table(const cost::Bill& bill) {
   }
   t.note = "Prices are ranges of what was asked, no quotations; powers are ratings. --prices FILE replaces both.";
   return t;
+}
+
+constexpr int kPartColours[] = {report::colour::kCompute, report::colour::kTp,        report::colour::kDp,
+                                report::colour::kPp,      report::colour::kOptimizer, report::colour::kCp,
+                                report::colour::kEp};
+
+/// The lines of the bill as parts of a bar; `value` is 0 for lines that it does not count.
+report::Bars bill_bars(const cost::Bill& bill, std::string title, std::string unit,
+                       const std::function<double(const cost::BillLine&)>& value) {
+  report::Bars out{std::move(title), std::move(unit), {{"machine", {}}}};
+  std::vector<report::BarPart>& parts = out.bars[0].parts;
+  for (const cost::BillLine& line : bill.lines) {
+    const std::string name = (line.tier.empty() ? "" : line.tier + ' ') + cost::name_of(line.group);
+    auto at = std::find_if(parts.begin(), parts.end(), [&](const report::BarPart& p) { return p.name == name; });
+    if (at == parts.end()) at = parts.insert(at, {name, 0, kPartColours[parts.size() % std::size(kPartColours)]});
+    at->value += value(line) * static_cast<double>(line.count);
+  }
+  return out;
+}
+
+void add_bars(const CostResult& r, report::Document& d) {
+  const report::Bars usd = bill_bars(
+      r.bill, "What it costs, in the middle of the prices asked", "M$",
+      [](const cost::BillLine& l) { return l.price_in.empty() && l.each.usd ? l.each.usd->middle() / 1e6 : 0.0; });
+  const report::Bars power = bill_bars(r.bill, "What it draws, as rated", "kW", [](const cost::BillLine& l) {
+    return l.power_in.empty() && l.each.power_w ? *l.each.power_w / 1e3 : 0.0;
+  });
+  for (const report::Bars& b : {usd, power})
+    if (std::any_of(b.bars[0].parts.begin(), b.bars[0].parts.end(), [](const auto& p) { return p.value > 0; }))
+      d.add(b, report::Audience::kPage);
 }
 
 /// The sources of the prices, one line per part.
@@ -129,6 +163,7 @@ report::Document cost_document(const CostRequest& q, const CostResult& r) {
   report::Document d{"Cost of " + r.cluster, {}, {}};
   if (std::string words = buy_or_rent(r); !words.empty())
     d.add(report::Highlight{std::move(words)}, report::Audience::kPage);
+  add_bars(r, d);
   d.add(machine_cost_facts(r));
   if (r.step) d.add(token_cost_facts(*r.step, r.tokens));
   d.add(bill_table(r.bill));
