@@ -8,6 +8,8 @@
 #include "busbar/cost/money.h"
 #include "busbar/questions/step_words.h"
 #include "busbar/questions/survive_question.h"
+#include "busbar/report/chart.h"
+#include "busbar/report/style.h"
 #include "busbar/survive/goodput.h"
 #include "busbar/views/step_parts.h"
 #include "busbar/views/view.h"
@@ -151,6 +153,70 @@ report::Highlight goodput_in_words(const survive::GoodputRun& r) {
   return {text};
 }
 
+/// A waterfall: from all of the time down to steps that count.
+report::Drawing draw_goodput(const survive::GoodputRun& r) {
+  struct Step {
+    const char* name;
+    double share;
+    int colour;
+  };
+  const Step steps[] = {{"saving checkpoints", r.shares.checkpoint, report::colour::kOptimizer},
+                        {"restarts", r.shares.restart, report::colour::kTp},
+                        {"work done again", r.shares.rework, report::colour::kPp},
+                        {"slower steps", r.shares.slower, report::colour::kCp},
+                        {"steps that count", r.shares.useful, report::colour::kDp}};
+  constexpr double kLeft = 170, kRight = 90, kRow = 30, kBar = 20, kWide = 760;
+  const double lost = std::max(1e-4, 1 - r.shares.useful), low = std::max(0.0, 1 - 1.15 * lost);
+  const auto x = [&](double share) {
+    return kLeft + (std::max(share, low) - low) / (1 - low) * (kWide - kLeft - kRight);
+  };
+  report::Drawing d{"Where the time goes", "From all of the time down to the steps that count.", kWide, 0, {}, {}};
+  double at = 1, y = 4;
+  for (const Step& s : steps) {
+    const bool rest = &s == &steps[4];
+    report::Shape name{report::Shape::Kind::kText, kLeft - 10, y + kBar / 2};
+    name.text = s.name;
+    name.anchor = report::Anchor::kEnd;
+    name.size = 13;
+    const double from = rest ? low : at - s.share;
+    report::Shape bar{report::Shape::Kind::kRect, x(from), y, std::max(1.0, x(at) - x(from)), kBar, s.colour};
+    bar.text = fmt::format("{}: {}", s.name, share_text(s.share));
+    report::Shape value = name;
+    value.x = x(at) + 8;
+    value.text = share_text(s.share);
+    value.anchor = report::Anchor::kStart;
+    for (report::Shape* shape : {&name, &bar, &value}) d.shapes.push_back(std::move(*shape));
+    at -= s.share;
+    y += kRow;
+  }
+  d.height = y;
+  d.note = low > 0 ? fmt::format("The picture begins at {}.", share_text(low)) : "";
+  return d;
+}
+
+/// What is lost by how often a checkpoint is saved.
+report::Drawing draw_intervals(const survive::GoodputRun& r) {
+  report::Chart c;
+  c.title = "What is lost, by the time between checkpoints";
+  c.description = fmt::format("Least at {}.", span_text(r.best_s));
+  c.x = {"time between checkpoints", report::AxisUnit::kSeconds, true};
+  c.y = {r.usd_per_hour > 0 ? "lost ($ a day)" : "lost (%)", report::AxisUnit::kNumber};
+  const double scale = r.usd_per_hour > 0 ? r.usd_per_hour * survive::kHoursInDay : 100;
+  const auto lost_at = [&](double interval_s) {
+    const double lost = 1 - survive::goodput(r.terms, interval_s).useful;
+    return report::ChartPoint{interval_s, lost * scale,
+                              fmt::format("{}: {} lost", span_text(interval_s), share_text(lost))};
+  };
+  report::ChartSeries curve{"lost", report::colour::kCompute, {}, true, false},
+      best{"least", report::colour::kDp, {lost_at(r.best_s)}, false, true};
+  for (double f = 1.0 / 8; f <= 8.001; f *= std::pow(2.0, 0.25))
+    if (r.best_s * f >= std::max(r.step_s, r.terms.save_s)) curve.points.push_back(lost_at(r.best_s * f));
+  c.series = {std::move(curve), std::move(best)};
+  if (r.interval_s != r.best_s)
+    c.series.push_back({"as asked", report::colour::kTp, {lost_at(r.interval_s)}, false, true});
+  return r.best_s > 0 ? report::draw_chart(c) : report::Drawing{};
+}
+
 report::Facts rate_sources(const survive::GoodputRun& r) {
   report::Facts f{"Sources of the failure rates", {}};
   for (const survive::Interruptions::Line& line : r.interruptions.lines)
@@ -160,9 +226,12 @@ report::Facts rate_sources(const survive::GoodputRun& r) {
 }
 
 std::vector<report::DocumentBlock> goodput_blocks(const survive::GoodputRun& r) {
-  std::vector<report::DocumentBlock> out{
-      {goodput_in_words(r), report::Audience::kPage}, {goodput_facts(r)}, {goodput_causes(r)}};
+  std::vector<report::DocumentBlock> out{{goodput_in_words(r), report::Audience::kPage},
+                                         {draw_goodput(r), report::Audience::kPage},
+                                         {goodput_facts(r)},
+                                         {goodput_causes(r)}};
   if (!r.levers.empty()) out.push_back({goodput_levers(r)});
+  if (report::Drawing d = draw_intervals(r); !d.shapes.empty()) out.push_back({std::move(d), report::Audience::kPage});
   out.push_back({policy_table(r)});
   out.push_back({rate_sources(r), report::Audience::kPage});
   return out;
