@@ -174,6 +174,34 @@ report::Drawing draw_expectation(const std::vector<accuracy::ExpectedRow>& rows,
   return rows.size() < 2 ? report::Drawing{} : report::draw_chart(c);
 }
 
+report::Drawing draw_errors(const std::vector<questions::ValidatedRow>& rows) {
+  report::Chart c;
+  c.title = "Errors by size";
+  c.x = {"size", report::AxisUnit::kBytes, true};
+  c.y = {"predicted / measured", report::AxisUnit::kNumber, true};
+  report::ChartSeries right{"as measured", report::colour::kMuted, {}, true, false},
+      inside{"inside a node", report::colour::kCompute, {}, false, true},
+      across{"over several nodes", report::colour::kTp, {}, false, true};
+  double low = INFINITY, high = 0;
+  for (const questions::ValidatedRow& r : rows) {
+    if (!r.size_bytes || *r.size_bytes == 0 || !(r.predicted > 0) || !(r.measured > 0)) continue;
+    const auto x = static_cast<double>(*r.size_bytes);
+    low = std::min(low, x);
+    high = std::max(high, x);
+    (r.several_nodes ? across : inside)
+        .points.push_back(
+            {x, r.predicted / r.measured,
+             fmt::format("{}, {}: {:+.3g} %", format_binary_size(*r.size_bytes), r.node, r.error_percent)});
+  }
+  if (!(high > low)) return {};
+  right.points = {{low, 1}, {high, 1}};
+  c.description = "A point per row; on the line the prediction is as measured.";
+  c.series = {std::move(right)};
+  for (report::ChartSeries* s : {&inside, &across})
+    if (!s->points.empty()) c.series.push_back(std::move(*s));
+  return report::draw_chart(c);
+}
+
 report::Drawing draw_scatter(const std::vector<questions::ValidatedRow>& rows) {
   std::map<std::string, std::size_t> units, nodes;
   for (const questions::ValidatedRow& r : rows)

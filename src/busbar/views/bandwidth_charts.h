@@ -26,6 +26,8 @@ report::Drawing draw_times(const BandwidthRows& rows);
 /// Measured and expected bus bandwidth against size, with the band of the expectation.
 report::Drawing draw_expectation(const std::vector<accuracy::ExpectedRow>& rows, collectives::Collective op,
                                  double ranks);
+/// Predicted / measured against size, a point per row with a size; fewer than two sizes: an empty drawing.
+report::Drawing draw_errors(const std::vector<questions::ValidatedRow>& rows);
 /// Each row as a point: measured against predicted, with the lines of equality and of twice and half of it. The nodes
 /// with most rows have colours of their own. Rows of several units: those of the most frequent one.
 report::Drawing draw_scatter(const std::vector<questions::ValidatedRow>& rows);

@@ -256,6 +256,7 @@ report::Document validate_document(const ValidateRequest&, const ValidateResult&
   if (const std::string words = errors_in_words(r.summary); !words.empty())
     d.add(report::Highlight{words}, report::Audience::kPage);
   d.add(draw_scatter(r.rows), report::Audience::kPage);
+  d.add(draw_errors(r.rows), report::Audience::kPage);
   d.add(bands_table(r));
   add_errors(r.summary, d);
   add_orders(r.summary, d);
