@@ -356,7 +356,8 @@ report::Drawing draw_fabric(const topology::Topology& t, const LinkHeat& heat) {
         ++beside;
     }
   }
-  if (rails) d.note = "Cables to servers have the colour of their rail: NIC i of every server is on rail i.";
+  if (rails && heat.load.empty())
+    d.note = "Cables to servers have the colour of their rail: NIC i of every server is on rail i.";
   lines.write(d);
   if (const std::string busiest = lines.busiest(); !busiest.empty()) d.note += (d.note.empty() ? "" : " ") + busiest;
   report::Drawing cables = beside > 0 ? draw_switches(t, leaves, heat.load) : report::Drawing();
