@@ -13,7 +13,7 @@
 namespace busbar::questions {
 namespace {
 
-constexpr std::size_t kMostMessages = 150'000;  // some tenths of a second
+constexpr std::size_t kMostOfOthers = 30'000;  // messages of an algorithm that nobody asked for
 
 /// What the messages of a course are made of.
 struct CourseSource {
@@ -40,7 +40,8 @@ void place_course(const collectives::GroupFamily& group, std::uint32_t ranks, pr
   graph.ranks = ranks;
 }
 
-Result<CourseSource> source_of(const predict::Prediction& row, const predict::Predictor& machine) {
+Result<CourseSource> source_of(const predict::Prediction& row, const predict::Predictor& machine,
+                               std::size_t most_messages) {
   CourseSource out;
   BUSBAR_ASSIGN(out.schedule, packet::schedule_of(row.call, machine.cluster().topology, machine.placement()));
   if (out.schedule.sends_nothing || out.schedule.traits.reduces_in_fabric)
@@ -48,8 +49,8 @@ Result<CourseSource> source_of(const predict::Prediction& row, const predict::Pr
   const collectives::PlanLanes lanes =
       lowering::Lowering(machine.router(), machine.placement(), machine.protocol()).lanes(row.call, out.schedule);
   BUSBAR_ASSIGN(out.plan, collectives::plan_with_reducers(out.schedule, false, lanes));
-  if (out.plan.steps.size() / 2 * std::max(row.chunks, 1u) > kMostMessages)
-    return unsupported(fmt::format("more than {} messages", kMostMessages));
+  if (out.plan.steps.size() / 2 * std::max(row.chunks, 1u) > most_messages)
+    return unsupported(fmt::format("more than {} messages", most_messages));
   BUSBAR_ASSIGN(out.graph, program::messages_of(out.plan, row.size(), row.chunks, program::LoopOrder::kStepByStep));
   out.graph.nics = row.call.nics;
   place_course(row.call.groups, machine.ranks(), out.graph);
@@ -152,9 +153,10 @@ void find_rate(const topology::Topology& t, CollectiveCourse& out) {
 
 }  // namespace
 
-Result<CollectiveCourse> course_of(const predict::Prediction& row, const predict::Predictor& machine) {
+Result<CollectiveCourse> course_of(const predict::Prediction& row, const predict::Predictor& machine,
+                                   std::size_t most_messages) {
   BUSBAR_RETURN_IF_ERROR(can_be_followed(row));
-  BUSBAR_ASSIGN(const CourseSource source, source_of(row, machine));
+  BUSBAR_ASSIGN(const CourseSource source, source_of(row, machine, most_messages));
   const program::MessageGraph& graph = source.graph;
   BUSBAR_ASSIGN(const engine::MessageRun run,
                 engine::run_messages(machine.router(), machine.placement(), machine.protocol(), row.protocol(), graph,
@@ -228,7 +230,8 @@ std::vector<CollectiveCourse> courses_of(const std::vector<predict::Prediction>&
                          return c.row.algorithm == row->algorithm;
                        });
     if (!row.ok() || known) continue;
-    if (Result<CollectiveCourse> course = course_of(*row, machine); course.ok()) out.push_back(std::move(*course));
+    if (Result<CollectiveCourse> course = course_of(*row, machine, kMostOfOthers); course.ok())
+      out.push_back(std::move(*course));
   }
   std::stable_sort(out.begin() + static_cast<std::ptrdiff_t>(given), out.end(), faster);
   return out;

@@ -11,7 +11,8 @@
 
 namespace busbar::questions {
 
-inline constexpr std::uint32_t kMostCourseRanks = 64;  ///< more are no picture
+inline constexpr std::uint32_t kMostCourseRanks = 64;        ///< more are no picture
+inline constexpr std::size_t kMostCourseMessages = 150'000;  ///< some seconds
 
 struct CourseSend {
   std::uint32_t way = 0;  ///< row of CollectiveCourse::ways
@@ -47,9 +48,10 @@ struct CollectiveCourse {
   std::string busiest;     ///< name of that link
 };
 
-/// Errors: kUnsupported for several groups, more than kMostCourseRanks, too many messages, and reductions in switches
-/// of the fabric.
-Result<CollectiveCourse> course_of(const predict::Prediction& row, const predict::Predictor& machine);
+/// Errors: kUnsupported for several groups, more than kMostCourseRanks, more than `most_messages`, and reductions in
+/// switches of the fabric.
+Result<CollectiveCourse> course_of(const predict::Prediction& row, const predict::Predictor& machine,
+                                   std::size_t most_messages = kMostCourseMessages);
 
 /// The rows of one size and the other legal algorithms at that size, message by message: the rows first, then by time.
 /// The size is the largest of `rows` that can be followed; empty if none can.

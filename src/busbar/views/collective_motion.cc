@@ -19,8 +19,8 @@ using questions::CollectiveCourse;
 using questions::CoursePartKind;
 using questions::CourseSend;
 
-constexpr std::size_t kMostTrips = 3'000;  // of one pane: some 90 kB
-constexpr std::size_t kMostEnds = 1'500;   // more are no picture
+constexpr std::size_t kMostTrips = 12'000;  // of all panes: some 400 kB
+constexpr std::size_t kMostEnds = 1'500;    // more are no picture
 constexpr std::size_t kMostParts = 1'500;
 constexpr std::size_t kNumbered = 500;  // trips with a number have room for it
 constexpr int kAddsColour = report::colour::kTp, kCopiesColour = report::colour::kCompute;
@@ -49,10 +49,11 @@ std::vector<report::MotionTrip> trips_of(const CollectiveCourse& c, const std::v
   return out;
 }
 
-std::vector<report::MotionTrip> few_trips(const CollectiveCourse& c, const std::vector<std::uint32_t>& path_of_way) {
+std::vector<report::MotionTrip> few_trips(const CollectiveCourse& c, const std::vector<std::uint32_t>& path_of_way,
+                                          std::size_t most) {
   double grain_s = c.row.time.in_s() / 4e3;
   std::vector<report::MotionTrip> out = trips_of(c, path_of_way, grain_s);
-  while (out.size() > kMostTrips && grain_s < c.row.time.in_s()) out = trips_of(c, path_of_way, grain_s *= 1.5);
+  while (out.size() > most && grain_s < c.row.time.in_s()) out = trips_of(c, path_of_way, grain_s *= 1.5);
   std::stable_sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.start_s < b.start_s; });
   if (out.size() > kNumbered)
     for (report::MotionTrip& t : out) t.label = -1;
@@ -98,7 +99,7 @@ std::string law_words(const CollectiveCourse& c) {
   return out;
 }
 
-report::MotionPane pane_of(const CollectiveCourse& c, MotionMachine& machine) {
+report::MotionPane pane_of(const CollectiveCourse& c, std::size_t most_trips, MotionMachine& machine) {
   report::MotionPane out;
   out.name = fmt::format("{}, {}", c.row.algorithm, program::name_of(c.row.protocol()));
   out.end_s = c.row.time.in_s();
@@ -115,7 +116,7 @@ report::MotionPane pane_of(const CollectiveCourse& c, MotionMachine& machine) {
     else
       path_of_way.back() = static_cast<std::uint32_t>(same - out.paths.begin());
   }
-  out.trips = few_trips(c, path_of_way);
+  out.trips = few_trips(c, path_of_way, most_trips);
   out.formula = formula_of(c);
   out.terms = {"launch", "\u03b1", "transfer"};
   out.parts = parts_of_chain(c);
@@ -141,7 +142,7 @@ report::Motion draw_courses(const std::vector<CollectiveCourse>& courses, const 
                           format_binary_size(count(first.size())), first.call.groups.size());
   out.description = "The machine, and the mean load of its links over the whole collective.";
   for (const CollectiveCourse& c : courses)
-    if (can_be_drawn(c)) out.panes.push_back(pane_of(c, machine));
+    if (can_be_drawn(c)) out.panes.push_back(pane_of(c, kMostTrips / courses.size(), machine));
   machine.write(out);
   out.legend = {{"a part that the receiver adds to its own", kAddsColour}, {"a part that it keeps", kCopiesColour}};
   out.note =
