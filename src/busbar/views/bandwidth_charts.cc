@@ -194,6 +194,11 @@ report::Drawing draw_errors(const std::vector<questions::ValidatedRow>& rows) {
              fmt::format("{}, {}: {:+.3g} %", format_binary_size(*r.size_bytes), r.node, r.error_percent)});
   }
   if (!(high > low)) return {};
+  double least = 0.5, most = 2;
+  for (const auto* points : {&inside.points, &across.points})
+    for (const report::ChartPoint& p : *points) least = std::min(least, p.y), most = std::max(most, p.y);
+  c.y.low = std::pow(10, std::floor(std::log10(least)));
+  c.y.high = std::pow(10, std::ceil(std::log10(most)));
   right.points = {{low, 1}, {high, 1}};
   c.description = "A point per row; on the line the prediction is as measured.";
   c.series = {std::move(right)};
