@@ -1,6 +1,7 @@
 // Errors of a part of the rows if the constants that are set on all of them had been set on the others.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -8,6 +9,10 @@
 #include "busbar/accuracy/validate.h"
 
 namespace busbar::accuracy {
+
+/// Row of the table -> its prediction without its source (source_id) in the fits, of that with the catalogue's
+/// constants.
+using WithoutSource = std::map<std::size_t, double>;
 
 struct LeftOut {
   std::string name;
@@ -18,6 +23,7 @@ struct LeftOut {
 struct LeftOutModels {
   std::vector<LeftOut> models;  ///< by name; empty: fewer than two models with experts
   ErrorSummary all;             ///< every configuration with the constant of the others
+  WithoutSource without_source;
 };
 
 /// Leaves each model with experts out of the fit of `expert_launch` (catalog/frameworks/megatron-core.yaml): the value
@@ -47,13 +53,14 @@ struct LeftOutDense {
   LeftOutPart all;                        ///< every configuration with the constants of the catalogue, and the fitted
   std::vector<LeftOutTable> tables;       ///< those with two or more parts
   LeftOutPart never_fitted;               ///< the rows whose column fit says "no"; 0 rows: none
+  WithoutSource without_source;           ///< also of rows with experts, in no fit
 };
 
 /// Leaves parts of the dense rows out of the fit of `held_share` (catalog/clocks) and `kernel_time`
 /// (catalog/frameworks). A step's time is taken as linear in 1 / held_share and in kernel_time, from three predictions
 /// of each row. Rows whose column fit says "no" take part in none. A framework that is left out gets kernel_time 1, as
 /// NeMo and Megatron have it, a generation the mean of the others. GPUs without a clock curve take no part. Cost: 3
-/// times the dense rows of `table`.
+/// times the rows of `table`.
 Result<LeftOutDense> leave_dense_out(const CsvTable& table, const ValidateOptions& options);
 
 }  // namespace busbar::accuracy

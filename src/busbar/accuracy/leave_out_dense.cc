@@ -20,6 +20,7 @@ constexpr double kStartHeldShare = 0.9;
 
 struct DenseRow {
   FitRow fit;
+  std::size_t row = 0;  ///< of the table
   std::string gpu, generation, framework, series;
   bool fitted = true;  ///< takes part in fits
 };
@@ -54,9 +55,7 @@ Result<Generation> generation_of(const std::string& gpu, const spec::Catalog& ca
 class DenseRows {
  public:
   DenseRows(const CsvTable& table, const ValidateOptions& options)
-      : table_(table), options_(options), files_(options.overrides.catalog) {
-    options_.only += std::string(options_.only.empty() ? "" : ",") + "moe=no";
-  }
+      : table_(table), options_(options), files_(options.overrides.catalog) {}
 
   Status predict() {
     BUSBAR_ASSIGN(const std::vector<std::size_t> asked, filter_rows(table_, options_.only));
@@ -70,7 +69,7 @@ class DenseRows {
     return {};
   }
 
-  std::vector<DenseRow> rows;
+  std::vector<DenseRow> rows, experts;
   Constants constants;
 
  private:
@@ -93,7 +92,8 @@ class DenseRows {
     f.framework = constants.add(now.kind, 1, kernel_time);
     constants.generations.insert(f.generation);
     if (kernel_time == 1) constants.reference.insert(f.framework);
-    rows.push_back({f, now.gpu, generation.name, now.kind, table_.cell(now.row, "source_id"),
+    (now.layers == "dense" ? rows : experts)
+        .push_back({f, now.row, now.gpu, generation.name, now.kind, table_.cell(now.row, "source_id"),
                     table_.cell(now.row, "fit") != "no"});
     return {};
   }
@@ -173,6 +173,22 @@ LeftOutTable leave_each(const DenseRows& all, const char* title, std::string Den
   return out;
 }
 
+/// The constants of each series with experts come from the dense rows of all others too.
+void leave_sources(const DenseRows& all, LeftOutDense& out) {
+  std::map<std::string, std::vector<double>> constants;
+  for (const auto* const rows : {&all.rows, &all.experts})
+    for (const DenseRow& r : *rows) {
+      if (!constants.contains(r.series)) {
+        std::vector<const FitRow*> others;
+        for (const DenseRow& o : all.rows)
+          if (o.fitted && o.series != r.series) others.push_back(&o.fit);
+        if (others.empty()) continue;
+        constants[r.series] = fit_on(others, all.constants);
+      }
+      out.without_source[r.row] = (1 + r.fit.error(constants[r.series])) / r.fit.ratio;
+    }
+}
+
 /// The constants that all rows of fits give, and every row's error with them.
 void fit_all(const DenseRows& all, LeftOutDense& out) {
   std::vector<const FitRow*> rows;
@@ -204,6 +220,7 @@ Result<LeftOutDense> leave_dense_out(const CsvTable& table, const ValidateOption
   for (const auto& [title, key] : keys)
     if (LeftOutTable t = leave_each(all, title, key); !t.parts.empty()) out.tables.push_back(std::move(t));
   out.never_fitted = leave(all, [](const DenseRow& r) { return !r.fitted; }).part("rows in no fit");
+  leave_sources(all, out);
   fit_all(all, out);
   return out;
 }

@@ -1,8 +1,10 @@
 #include "busbar/accuracy/internal/measured_machine.h"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
 #include <map>
 
@@ -99,6 +101,18 @@ Status check_tokens(const Variant& variant) {
   return {};
 }
 
+/// The shape of a slice: its dimensions double in turn, the last one first. Source: docs.cloud.google.com/tpu/docs/v6e
+/// and v5p, "Slice configurations".
+Result<std::string> slice_shape(const std::string& node, std::uint32_t chips, const spec::Catalog& catalog) {
+  BUSBAR_ASSIGN(const YamlDocument document, catalog.load("nodes", node));
+  const auto parameters = document.root().find("parameters");
+  const auto whole_board = parameters ? parameters->find("shape") : std::nullopt;
+  if (!whole_board || !std::has_single_bit(chips)) return unsupported(fmt::format("a slice of {} chips", chips));
+  std::vector<std::uint32_t> shape(split_at(whole_board->scalar(), 'x').size(), 1);
+  for (std::size_t i = 0; 1u << i < chips; ++i) shape[shape.size() - 1 - i % shape.size()] *= 2;
+  return fmt::format("{}", fmt::join(shape, "x"));
+}
+
 struct Nics {
   int count = 0;
   int gbps = 0;
@@ -161,6 +175,11 @@ Result<MeasuredMachine> machine_of_row(const CsvTable& table, std::size_t row, c
 
   const std::string& fabric = table.cell(row, "fabric");
   const bool one_domain = fabric == "mnnvl" || out.node.find("nvl72") != std::string::npos;
+  if (fabric == "ici") {  // hosts of a slice are no nodes
+    out.gpus_per_node *= out.nodes;
+    out.nodes = 1;
+    BUSBAR_ASSIGN(map.keys["shape"], slice_shape(out.node, out.gpus_per_node, catalog));
+  }
   std::uint32_t blocks = out.nodes;
   if (one_domain) {  // nodes are trays: all in one rack as long as they fit
     constexpr std::uint32_t kTrays = 18;

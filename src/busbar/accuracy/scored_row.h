@@ -38,6 +38,7 @@ struct ScoredRow {
   std::string node, fabric, kind;  ///< kind: the collective, the path, or the framework
   std::string model;               ///< training: its name in the table
   std::string layers;              ///< training: "dense" or "experts"
+  std::string band_class;          ///< bands are judged by it: a size band, or layers and links between the GPUs
   std::string sweep;               ///< training: equal in rows that differ only in their layouts; empty: none
   double memory_share = 0;         ///< training: predicted peak memory, of the GPU's; 0: unknown
   std::string how;                 ///< the predicted variant: "ring, simple, 16 channels"

@@ -80,6 +80,17 @@ std::string shares_in_words(const step::StepResult& step) {
       share(b.exposed_ep), share(b.bubble), share(b.optimizer + b.other), share(b.slowest_gpu));
 }
 
+/// "dense", "experts"; with links between the GPUs other than NVLink "dense, ici".
+std::string class_of(const std::string& layers, const topology::Topology& t) {
+  if (t.gpus().empty()) return layers;
+  for (const topology::LinkId l : t.out_links(t.gpus().front())) {
+    const topology::LinkKind kind = t.link_class(l).kind;
+    if (topology::is_scale_up(kind) && kind != topology::LinkKind::kNvlink && kind != topology::LinkKind::kC2c)
+      return layers + ", " + topology::name_of(kind);
+  }
+  return layers;
+}
+
 class TrainingRows {
  public:
   TrainingRows(const CsvTable& table, const ValidateOptions& options)
@@ -124,6 +135,7 @@ class TrainingRows {
     out.gpus = run.layout.ranks();
     out.gpu = run.cluster().gpu_part;
     out.band = run.band;
+    out.band_class = class_of(out.layers, run.cluster().topology);
     out.predicted = run.step.step_time.in_s();
     out.how = in_words(run.layout);
     out.memory_share = static_cast<double>(count(run.memory.total())) / static_cast<double>(count(run.memory_capacity));
@@ -161,6 +173,7 @@ void take_answer(const ScoredRow& twin, ScoredRow& out) {
   out.gpus = twin.gpus;
   out.gpu = twin.gpu;
   out.band = twin.band;
+  out.band_class = twin.band_class;
   out.how = twin.how;
   out.memory_share = twin.memory_share;
   out.bound_by = twin.bound_by;

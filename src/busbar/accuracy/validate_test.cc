@@ -1,5 +1,6 @@
 #include "busbar/accuracy/validate.h"
 
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -138,6 +139,25 @@ TEST(Validate, ARowThatCannotBePredictedSaysWhyAndTheOthersGoOn) {
   EXPECT_EQ((*rows)[2].unsupported, "the board is not known");
   EXPECT_THAT((*rows)[3].unsupported, HasSubstr("magic"));
   EXPECT_EQ((*rows)[4].unsupported, "the size is not known");
+}
+
+TEST(Validate, ASliceIsOneMachineOfItsShapeAndNeedsNoNics) {
+  const std::string header =
+      "row_id,source_id,model,layers,hidden,ffn_hidden,heads,kv_heads,vocab,seq_len,gpu,gpus_total,gpus_per_node,node,"
+      "node_variant,fabric,TP,PP,DP,zero_fsdp,micro_batch,global_batch,framework,framework_release,precision,"
+      "step_time_s,gated_mlp,use\n";
+  const std::string end = ",JAX FSDP,1,64,maxtext,,bf16,5.6,y,accuracy\n";
+  const auto row = [&](const char* id, int chips) {
+    return fmt::format("{},s,Llama3.1-8B,32,4096,14336,32,8,128256,8192,TPU-V6E,{},4,tpu-v6e,,ici,1,1,{}", id, chips,
+                       chips) +
+           end;
+  };
+  const auto rows = validate(table(header + row("1", 32) + row("2", 24)), {});
+  ASSERT_TRUE(rows.ok()) << rows.error().text();
+  EXPECT_EQ((*rows)[0].unsupported, "");
+  EXPECT_THAT((*rows)[0].step->scenario.cluster, HasSubstr("shape: 4x8"));
+  EXPECT_EQ((*rows)[0].band_class, "dense, ici");
+  EXPECT_EQ((*rows)[1].unsupported, "a slice of 24 chips");
 }
 
 TEST(Validate, ACellThatIsNoNumberEndsTheRunAtItsPlace) {

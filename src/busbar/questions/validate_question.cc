@@ -79,6 +79,7 @@ void add_of_kind(const accuracy::ScoredRow& r, ValidatedRow& out) {
   if (!r.joined.empty()) out.joined = r.joined, out.p2p = r.p2p;
   if (!r.model.empty()) out.model = r.model, out.layers = r.layers;
   if (!r.band.basis.empty()) out.band_percent = {r.band.low_percent, r.band.high_percent};
+  if (!r.band_class.empty()) out.band_class = r.band_class;
 }
 
 ValidatedRow shown(const accuracy::ScoredRow& r) {
@@ -106,7 +107,8 @@ ValidatedRow shown(const accuracy::ScoredRow& r) {
 ErrorsOfTable shown(const accuracy::Summary& s) {
   ErrorsOfTable out;
   out.by_band = by_size(s.by_band);
-  out.bands = {s.bands.begin(), s.bands.end()};
+  out.bands = by_size(s.bands);
+  if (out.bands.empty()) out.bands = {s.bands.begin(), s.bands.end()};
   out.twins = {s.twins.begin(), s.twins.end()};
   out.by_node = listed(s.by_node);
   out.by_fabric = listed(s.by_fabric);
@@ -178,13 +180,32 @@ void add_dense(const accuracy::LeftOutDense& dense, LeftOutResult& out) {
   out.with_fitted = dense.all.without;
 }
 
+/// Predictions of `rows` without their sources, by the constants of dense steps and by the launch of experts.
+void add_without_source(const accuracy::WithoutSource& dense, const accuracy::WithoutSource& launch,
+                        const std::vector<accuracy::ScoredRow>& rows, std::vector<ValidatedRow>& out) {
+  const auto factor = [](const accuracy::WithoutSource& of, std::size_t row) {
+    const auto it = of.find(row);
+    return it == of.end() ? 1 : it->second;
+  };
+  auto at = out.begin();
+  for (const accuracy::ScoredRow& r : rows) {
+    if (!r.unsupported.empty()) continue;
+    if (r.counts) at->without_source = r.predicted * factor(dense, r.row) * factor(launch, r.row);
+    ++at;
+  }
+}
+
 /// Empty: the table has too few training steps.
-Result<std::optional<LeftOutResult>> left_out(const CsvTable& table, const accuracy::ValidateOptions& options) {
+Result<std::optional<LeftOutResult>> left_out(const CsvTable& table, const accuracy::ValidateOptions& options,
+                                              const std::vector<accuracy::ScoredRow>& rows,
+                                              std::vector<ValidatedRow>& shown_rows) {
   LeftOutResult out;
   BUSBAR_ASSIGN(const accuracy::LeftOutModels models, accuracy::leave_models_out(table, options));
   BUSBAR_ASSIGN(const accuracy::LeftOutDense dense, accuracy::leave_dense_out(table, options));
   add_models(models, out);
   add_dense(dense, out);
+  if (!dense.without_source.empty() || !models.without_source.empty())
+    add_without_source(dense.without_source, models.without_source, rows, shown_rows);
   const bool any = out.models || !dense.tables.empty() || out.constants || out.never_fitted;
   return any ? std::optional<LeftOutResult>(std::move(out)) : std::nullopt;
 }
@@ -217,7 +238,7 @@ Result<ValidateResult> answer(const ValidateRequest& q, const Context& context) 
   }
   if (!q.leave_out || !r.complete) return r;
   options.go_on = [](std::size_t, std::size_t) { return true; };
-  BUSBAR_ASSIGN(r.left_out, left_out(tables.front().table, options));
+  BUSBAR_ASSIGN(r.left_out, left_out(tables.front().table, options, tables.front().rows, r.rows));
   return r;
 }
 

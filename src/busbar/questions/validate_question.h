@@ -51,6 +51,8 @@ struct ValidatedRow {
   std::optional<bool> p2p;
   std::optional<std::string> model, layers;
   std::optional<std::vector<double>> band_percent;
+  std::optional<std::string> band_class;
+  std::optional<double> without_source;
 };
 const Record& record_of(const ValidatedRow*);
 
