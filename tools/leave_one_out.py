@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Fits the constants of NCCL's protocols without one board and predicts that board: tools/leave_one_out.py BUSBAR.
+"""Fits the constants of NCCL's protocols without one board, or one source, and predicts it: tools/leave_one_out.py BUSBAR.
 
 For each board of data/measured/collectives.csv the constants of its generation (catalog/protocols, the block
 `fitted`) start from the file's own, sourced values and are fitted on the single-node configurations of the other
@@ -7,8 +7,13 @@ boards of that generation: one constant at a time, by factors, as long as cost()
 others is predicted with the means of the constants fitted for the other generations with NVLink, and with the share of
 bandwidth that NCCL's source counts for its generation. What networks and launches cost is not fitted again.
 
-Prints two tables in Markdown: the error of each board with the constants as they are in the catalogue, and left out;
-and the same by size, over all boards.
+A source is who measured: a repository, a thread, a page (column `source`). Without it, the constants of the boards that it
+measured in one node are fitted as above on all other sources, and those of the networks that it measured (catalog/transports)
+on the several-node configurations of all other sources over such networks, from the mean of the other networks. Without
+any other source a network has that mean. Rows of collectives_more.csv are in no fit: the catalogue's constants left them out.
+
+Prints tables in Markdown: the error of each board with the constants as they are in the catalogue, and left out, and the
+same by size, over all boards and over all sources.
 """
 import argparse
 import csv
@@ -22,6 +27,7 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 DATA = ROOT / "data/measured/collectives.csv"
+UNSEEN = ROOT / "data/measured/collectives_more.csv"
 GENERATIONS = {
     "nccl-ampere": ["dgx-a100"],
     "nccl-blackwell": ["dgx-b200", "gb200-nvl72"],
@@ -31,6 +37,7 @@ GENERATIONS = {
     "rccl-cdna": ["mi300x-8", "mi355x-8"],
 }
 NVLINK = ("nccl-volta", "nccl-ampere", "nccl-hopper", "nccl-blackwell")  # one set of constants in NCCL's source
+NETWORKS = ("efa-v1", "efa", "infiniband", "roce", "slingshot", "tcpx", "tcpxo")  # catalog/transports with rows
 FACTORS = (1.5, 1.2, 1.07)
 PASSES = 6
 FARTHEST = math.log(1.6)  # a configuration that is farther off says nothing about the constants
@@ -60,32 +67,57 @@ def sourced(head, names):
     return out
 
 
-class Predictor:
-    def __init__(self, busbar, folder):
-        self.busbar, self.folder = busbar, pathlib.Path(folder)
-        with open(DATA, newline="") as f:
-            self.header, *self.rows = list(csv.reader(f))
-        (self.folder / "protocols").mkdir()
+def text_of(head, values):
+    """A file of constants with these fitted values."""
+    block = "".join(f"  {k}: {v:.6g}{'' if k.startswith('share') else 'us'}\n" for k, v in values.items())
+    return f"{head}fitted:\n{block}  fit: \"left out\"\n  source: \"tools/leave_one_out.py\"\n  confidence: low\n"
 
-    def rows_of(self, boards, generation, head, values, one_node):
-        """Rows that count, as `busbar validate` predicts them with these constants."""
-        block = "".join(f"  {k}: {v:.6g}{'' if k.startswith('share') else 'us'}\n" for k, v in values.items())
-        text = f"{head}fitted:\n{block}  fit: \"left out\"\n  source: \"tools/leave_one_out.py\"\n  confidence: low\n"
-        (self.folder / f"protocols/{generation}.yaml").write_text(text)
-        node, nodes = self.header.index("node"), self.header.index("nodes")
-        rows = [r for r in self.rows if r[node] in boards and (not one_node or r[nodes] == "1")]
+
+def source_of(text):
+    """Who measured: "owner/repository", "owner/repository#thread", or a page."""
+    found = re.match(r"[\w.-]+/[\w.-]+(#\d+)?", re.sub(r"https://|github\.com/", "", text))
+    return found[0] if found else text
+
+
+class Predictor:
+    def __init__(self, busbar, folder, table=DATA):
+        self.busbar, self.folder = busbar, pathlib.Path(folder)
+        with open(table, newline="") as f:
+            self.header, *rows = list(csv.reader(f))
+        self.at = {name: i for i, name in enumerate(self.header)}
+        self.rows = [r for r in rows if r[self.at["use"]] == "accuracy"]
+        for kind in ("protocols", "transports"):
+            (self.folder / kind).mkdir(exist_ok=True)
+
+    def cell(self, row, column):
+        return row[self.at[column]]
+
+    def predicted(self, rows, files):
+        """`rows`, as `busbar validate` predicts them with the constants {file of the catalogue: (head, values)}."""
+        for name, (head, values) in files.items():
+            (self.folder / f"{name}.yaml").write_text(text_of(head, values))
         table = self.folder / "rows.csv"
         with open(table, "w", newline="") as f:
             csv.writer(f).writerows([self.header] + rows)
         run = subprocess.run([self.busbar, "validate", table, "--catalog", self.folder, "--json"],
                              capture_output=True, text=True, check=False)
+        for name in files:
+            (self.folder / f"{name}.yaml").unlink()
         if run.returncode != 0:
             raise SystemExit(run.stderr)
-        return [r for r in json.loads(run.stdout)["rows"] if r["scored"]]
+        out = json.loads(run.stdout)["rows"]
+        for row, found in zip(rows, out):
+            found["source"], found["launch"] = source_of(self.cell(row, "source")), self.cell(row, "launch")
+        return [r for r in out if r["scored"]]
+
+    def rows_of(self, boards, generation, head, values, one_node):
+        """Rows that count, as `busbar validate` predicts them with these constants."""
+        rows = [r for r in self.rows
+                if self.cell(r, "node") in boards and (not one_node or self.cell(r, "nodes") == "1")]
+        return self.predicted(rows, {f"protocols/{generation}": (head, values)})
 
     def has_one_node(self, board):
-        node, nodes = self.header.index("node"), self.header.index("nodes")
-        return any(r[node] == board and r[nodes] == "1" for r in self.rows)
+        return any(self.cell(r, "node") == board and self.cell(r, "nodes") == "1" for r in self.rows)
 
     def errors(self, *asked):
         """Errors per band: one per configuration."""
@@ -151,11 +183,13 @@ def of_other_generations(generation, start, head):
     return out
 
 
+def p90(ordered):
+    return ordered[min(len(ordered) - 1, int(0.9 * len(ordered)))]
+
+
 def figures(errors):
     every = sorted(abs(e) for band_errors in errors.values() for e in band_errors)
-    if not every:
-        return "- | -"
-    return f"{statistics.median(every):.1f} | {every[min(len(every) - 1, int(0.9 * len(every)))]:.1f}"
+    return f"{statistics.median(every):.1f} | {p90(every):.1f}" if every else "- | -"
 
 
 def boards_left_out(busbar, only=None):
@@ -176,6 +210,80 @@ def boards_left_out(busbar, only=None):
                     left_out = of_other_generations(generation, left_out, head)
                 with_it = predictor.errors([board], generation, head, now, False)
                 yield board, fitted_on, predictor.rows_of([board], generation, head, left_out, False), with_it
+
+
+class Fitted:
+    """A file of constants, and the rows that it is fitted on."""
+
+    def __init__(self, name, predictor, rows, start):
+        self.name, self.predictor, self.rows = name, predictor, rows
+        self.head, self.now = split((ROOT / f"catalog/{name}.yaml").read_text())
+        self.start, self.known = start(self), {}
+
+    def without(self, source):
+        """The constants that the rows of all other sources give; None: there are no others."""
+        if all(source_of(self.predictor.cell(r, "source")) == source for r in self.rows):
+            return None
+        return fit(lambda values: cost(errors_of([r for r in self.trial(values) if r["source"] != source])), self.start)
+
+    def trial(self, values):
+        key = tuple(values.items())
+        if key not in self.known:
+            self.known[key] = self.predictor.predicted(self.rows, {self.name: (self.head, values)})
+        return self.known[key]
+
+
+def network_of(predictor, row):
+    """The file of catalog/transports of a row over several nodes."""
+    fabric = predictor.cell(row, "fabric")
+    if fabric == "efa":
+        slow = float(predictor.cell(row, "nic_gbps") or 0) < 200 and float(predictor.cell(row, "nics_per_node") or 0) <= 4
+        return "efa-v1" if slow else "efa"
+    return {"ib": "infiniband", "unknown": "roce"}.get(fabric, fabric)
+
+
+def mean_of_networks(name):
+    """What the other networks were fitted to: the geometric mean of each constant."""
+    files = [split((ROOT / f"catalog/transports/{n}.yaml").read_text())[1] for n in NETWORKS if n != name]
+    return {k: statistics.geometric_mean([f[k] for f in files]) for k in files[0]}
+
+
+def constants_of(predictor):
+    """Every file of constants: its rows, and what its fit starts from."""
+    one = [r for r in predictor.rows if predictor.cell(r, "nodes") == "1"]
+    several = [r for r in predictor.rows if predictor.cell(r, "nodes") != "1"]
+    out = []
+    for generation, boards in GENERATIONS.items():
+        rows = [r for r in one if predictor.cell(r, "node") in boards]
+        out.append((generation, Fitted(f"protocols/{generation}", predictor, rows, lambda f: sourced(f.head, f.now))))
+    for network in NETWORKS:
+        rows = [r for r in several if network_of(predictor, r) == network]
+        out.append((None, Fitted(f"transports/{network}", predictor, rows, lambda f, n=network: mean_of_networks(n))))
+    return out
+
+
+def sources_left_out(busbar, only=None):
+    """(source, rows as predicted without it, rows with the catalogue) of each source, and the rows in no fit."""
+    with tempfile.TemporaryDirectory() as folder:
+        predictor = Predictor(busbar, folder)
+        every = constants_of(predictor)
+        for source in sorted({source_of(predictor.cell(r, "source")) for r in predictor.rows}):
+            if only and source not in only:
+                continue
+            files = {}
+            for generation, fitted in every:
+                if not any(source_of(predictor.cell(r, "source")) == source for r in fitted.rows):
+                    continue
+                values = fitted.without(source)
+                if values is None and generation in NVLINK:
+                    values = of_other_generations(generation, fitted.start, fitted.head)
+                files[fitted.name] = (fitted.head, values or fitted.start)
+            rows = [r for r in predictor.rows if source_of(predictor.cell(r, "source")) == source]
+            yield source, predictor.predicted(rows, files), predictor.predicted(rows, {})
+        unseen = Predictor(busbar, folder, UNSEEN)
+        rows = unseen.predicted(unseen.rows, {})
+        for source in sorted({r["source"] for r in rows}):
+            yield source, [r for r in rows if r["source"] == source], []
 
 
 TITLE = ["| board left out | configurations | fitted on | median of \\|error\\| (%) | p90 (%) | in the catalogue: median (%) | p90 (%) |",
@@ -199,30 +307,33 @@ def by_size(boards):
     return out
 
 
+def print_sources(busbar, only):
+    rows_of_all = []
+    print("\n".join(["| source left out | configurations | median of \\|error\\| (%) | p90 (%) | in the catalogue: median (%) | p90 (%) |",
+                     "|---|---|---|---|---|---|"]))
+    for source, rows, now in sources_left_out(busbar, only):
+        rows_of_all += rows
+        count = sum(len(e) for e in errors_of(rows).values())
+        print(f"| {source} | {count} | {figures(errors_of(rows))} | {figures(errors_of(now or rows))} |", flush=True)
+    print("\n".join(["", *by_size([(rows_of_all, {})])]))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("busbar", help="the command to ask")
     parser.add_argument("--board", action="append", help="only these boards")
+    parser.add_argument("--by", choices=["board", "source"], default="board", help="what is left out")
+    parser.add_argument("--source", action="append", help="only these sources")
     args = parser.parse_args()
+    if args.by == "source" or args.source:
+        print_sources(args.busbar, args.source)
+        return
     print("\n".join(TITLE))
     boards = []
     for board, fitted_on, rows, with_it in boards_left_out(args.busbar, args.board):
         boards.append((rows, with_it))
         print(line_of(board, fitted_on, rows, with_it), flush=True)
     print("\n".join(["", *by_size(boards)]))
-
-
-def share_within(values, share=0.9):
-    """The middle `share` of the values: its ends, between neighbours in proportion."""
-    ordered = sorted(values)
-
-    def at(q):
-        place = q * (len(ordered) - 1)
-        below = int(place)
-        above = min(below + 1, len(ordered) - 1)
-        return ordered[below] + (place - below) * (ordered[above] - ordered[below])
-
-    return at((1 - share) / 2), at((1 + share) / 2)
 
 
 if __name__ == "__main__":

@@ -1,32 +1,30 @@
 #!/usr/bin/env python3
 """Writes catalog/accuracy from the measured tables: tools/write_accuracy.py BUSBAR [--check].
 
-Every row of data/measured/collectives.csv and training.csv that counts is predicted (`busbar validate`). Bands of
-collectives: tools/accuracy_bands.py, for each GPU that was measured from rows on it and on others, and for all others from
-boards that are left out of the fit one after another (tools/leave_one_out.py, which fits the constants again without each;
-some minutes). Bands of training steps: the middle nine tenths of measured / predicted - 1 of a GPU, and of pairs of layouts;
-models with experts have one band for all GPUs; the errors of series that were left out are taken over from the file. Tables
-of docs/accuracy.md between <!-- NAME --> and <!-- end --> are written too. With --check nothing is written, and bands that
-hold less than 82 % of the rows of a size class, or of a machine's own rows at a size, end it with 1.
+Every row of data/measured that counts is predicted without its source: constants are fitted on the rows of all other sources
+(collectives: tools/leave_one_out.py, some minutes; training steps: `busbar validate --leave-out`). Bands of collectives are
+made of these for each GPU that was measured, from rows on it and on others (tools/accuracy_bands.py), and for all others from
+boards that are left out of the fit one after another. Bands of training steps are made for dense models and for those with
+experts, on GPUs whose clocks under load are known or not. Tables of docs/accuracy.md between <!-- NAME --> and <!-- end -->
+are written too. With --check nothing is written, and bands of a class that hold less than 80 % of its rows end it with 1.
 """
 import argparse
+import csv
 import json
 import math
 import re
+import statistics
 import subprocess
 
 import accuracy_bands
 import leave_one_out
-from leave_one_out import ROOT, band, share_within
+from leave_one_out import ROOT, band
 
 FOLDER = ROOT / "catalog/accuracy"
 FROM = ["0B", "1MiB", "64MiB", "1GiB"]
 NAMES = ["below 1 MiB", "1-64 MiB", "64 MiB-1 GiB", "1 GiB and more"]
-TRAINING = ("--only", "use=accuracy,moe=no,layout_complete=yes")
-EXPERTS = ("--only", "use=accuracy,moe=yes")
-EXPERTS_HELD = 0.85  # share of the rows on a GPU in the band of those on the others
-LEAST_HELD = 82  # percent of the rows that bands of nine tenths still hold while small changes move rows
-LEAST = 5  # configurations of a GPU that make a band of its own
+STEPS = ("--only", "use=accuracy")
+LEAST_HELD = 80  # percent of the rows of a class
 
 
 def validated(busbar, table, *more):
@@ -38,29 +36,19 @@ def scored(report):
     return [r for r in report["rows"] if r["scored"]]
 
 
-def truth(row):
-    return 100 * (row["measured"] / row["predicted"] - 1)
-
-
-def fields(values):
-    low, high = share_within(values)
-    return f"low_percent: {low:.1f}, high_percent: {high:.1f}, configurations: {len(values)}"
-
-
 def kept(name):
     """The part of the file for boards and series that were left out."""
     path = FOLDER / f"{name}.yaml"
     found = re.search(r"^left_out:\n(?:  .*\n)+", path.read_text(), re.M) if path.exists() else None
     if not found:
-        raise SystemExit(f"{path}: no block left_out; tools/write_accuracy.py writes that of collectives, for training "
-                         "steps busbar validate --leave-out prints what belongs there")
+        raise SystemExit(f"{path}: no block left_out; tools/write_accuracy.py writes it")
     return found[0]
 
 
 def by_size(rows):
     out = [[] for _ in FROM]
     for r in rows:
-        out[band(r["size_bytes"])].append(accuracy_bands.Seen(r))
+        out[band(r["size_bytes"])].append(accuracy_bands.Seen(r, r["predicted"]))
     return out
 
 
@@ -70,40 +58,88 @@ def ends(low, high):
             f"high_percent: {math.ceil(1000 * math.expm1(high)) / 10:.1f}")
 
 
-def lines_of(seen_by_size, kind, unit, indent, others):
-    """A line per kind of machine, nodes and size class; and (coverage, width, p90) of each size class.
+def counts(seen):
+    return (f"configurations: {len({s.configuration for s in seen})}, sources: {len({s.source for s in seen})}")
 
-    Configurations are those on the kind itself, with `others` those of all kinds, which then has a line for each.
-    """
+
+def line(start, seen, unit, machine, share, held, indent):
+    """A band; `machine`: (property, value) pairs."""
+    words = "".join(f", {name}: {value}" for name, value in machine if name != "several" and value)
+    several = dict(machine).get("several", bool(dict(machine).get("network")))
+    return (f"{indent}- {{from: {start}, several_nodes: {str(several).lower()}{words}, "
+            f"{ends(*accuracy_bands.band_of(seen, unit, machine, share))}, {counts(seen)}, held_percent: {held:.1f}}}\n")
+
+
+def kind_lines(seen_by_size):
+    """A band for each kind of machine with measurements, below 1 MiB one for each launch mode too; (coverage, width, p90) of
+    each size."""
     text, holds = "", []
-    kinds = sorted({getattr(s, kind) for seen in seen_by_size for s in seen})
-    shares = []
-    for seen in seen_by_size:
-        shares.append(accuracy_bands.share_for(seen, kind, unit))
-        holds.append(accuracy_bands.coverage(accuracy_bands.bands_left_out(seen, kind, unit, shares[-1])))
-    for value in kinds:
-        for several in (False, True):
-            for start, seen, share in zip(FROM, seen_by_size, shares):
-                like = {s.configuration for s in seen if getattr(s, kind) == value and s.several == several}
-                if not like and not others:
-                    continue
-                if others:
-                    like = {s.configuration for s in seen}
-                found = accuracy_bands.band_of(seen, kind, value, several, share)
-                if not others:
-                    found = accuracy_bands.with_own_rows(seen, kind, value, several, found)
-                text += (f"{indent}- {{from: {start}, several_nodes: {str(several).lower()}, {kind}: {value}, "
-                         f"{ends(*found)}, configurations: {len(like)}}}\n")
+    for start, seen in zip(FROM, seen_by_size):
+        small = start == FROM[0]
+        properties = ("network", "joined") + (("launch",) if small else ())
+        share = accuracy_bands.share_for(seen, "source", properties, "source")
+        holds.append(accuracy_bands.coverage(accuracy_bands.bands_left_out(seen, "source", properties, share)))
+        modes = ((), *((("launch", mode),) for mode in ("graph", "loop", "process") if small))
+        for network in ("", "infiniband", "ethernet"):
+            for joined in ("mesh", "pcie", "switch"):
+                for mode in modes:
+                    machine = (("network", network), ("joined", joined), *mode)
+                    text += line(start, seen, "source", machine, share, holds[-1][0], "  ")
     return text, holds
 
 
+def measured_lines(seen_by_size):
+    """Which GPUs were measured at which sizes."""
+    text = ""
+    for start, seen in zip(FROM, seen_by_size):
+        for gpu, several in sorted({(s.gpu, s.several) for s in seen}):
+            n = len({s.configuration for s in seen if (s.gpu, s.several) == (gpu, several)})
+            text += f"  - {{from: {start}, gpu: {gpu}, several_nodes: {str(several).lower()}, configurations: {n}}}\n"
+    return text
+
+
+def board_lines(seen_by_size):
+    """A band for each way to join GPUs, from boards left out; (coverage, width, p90) of each size."""
+    text, holds = "", []
+    for start, seen in zip(FROM, seen_by_size):
+        share = accuracy_bands.share_for(seen, "board", ("joined", "several"), "board")
+        holds.append(accuracy_bands.coverage(accuracy_bands.bands_left_out(seen, "board", ("joined", "several"), share)))
+        for joined in sorted({s.joined for seen in seen_by_size for s in seen}):
+            for several in (False, True):
+                text += line(start, seen, "board", (("joined", joined), ("several", several)), share, holds[-1][0], "    ")
+    return text, holds
+
+
+SOURCES = ["| size | configurations | sources | median of \\|error\\| (%), each source left out | p90 (%) |",
+           "|---|---|---|---|---|"]
+
+
+def source_lines(rows):
+    """Errors by size, each source left out."""
+    out = list(SOURCES)
+    for name, found, b in zip(NAMES, by_size(rows), range(len(NAMES))):
+        errors = {b: leave_one_out.errors_of(rows).get(b, [])}
+        out.append(f"| {name} | {len(errors[b])} | {len({s.source for s in found})} | {leave_one_out.figures(errors)} |")
+    return out
+
+
+def bands_table(holds_left_out, holds):
+    return (["| size | left out | in the band (%) | median width (%) | p90 of the error (%) | width / p90 |",
+             "|---|---|---|---|---|---|"] +
+            [f"| {name} | {what} | {c:.1f} | {w:.1f} | {p:.1f} | {w / p:.2f} |"
+             for what, found in (("each source", holds), ("each board", holds_left_out))
+             for name, (c, w, p) in zip(NAMES, found)])
+
+
 def collectives(busbar, fit_again):
-    own, holds = lines_of(by_size(scored(validated(busbar, "collectives"))), "gpu", "configuration", "  ", False)
+    sources = [r for _, rows, _ in leave_one_out.sources_left_out(busbar) for r in rows]
+    own, holds = kind_lines(by_size(sources))
+    write_table("left out by source", source_lines(sources))
     text = ("# How far predicted collectives were off: the bands that commands print. Written by tools/write_accuracy.py\n"
             "name: collectives\n"
-            'source: "data/measured/collectives.csv against busbar validate; docs/accuracy.md"\n'
-            'fit: "measured / predicted - 1 by size, one node or several, GPU, and P2P; tools/accuracy_bands.py"\n'
-            f"confidence: medium\nbands:\n{own}")
+            'source: "data/measured/collectives.csv and collectives_more.csv, each source left out of the fits; docs/accuracy.md"\n'
+            'fit: "measured / predicted - 1 by size, network, links between GPUs and launch mode; tools/accuracy_bands.py"\n'
+            f"confidence: medium\nmeasured:\n{measured_lines(by_size(sources))}bands:\n{own}")
     if not fit_again:
         return text + kept("collectives")
     table, rows, boards = [], [], []
@@ -112,14 +148,10 @@ def collectives(busbar, fit_again):
         table.append(leave_one_out.line_of(board, others, left_out, with_it))
         print(table[-1], flush=True)
         rows += left_out
-    bands, holds_left_out = lines_of(by_size(rows), "joined", "board", "    ", True)
+    bands, holds_left_out = board_lines(by_size(rows))
     write_table("left out", leave_one_out.TITLE + table)
     write_table("left out by size", leave_one_out.by_size(boards))
-    write_table("bands", ["| size | left out | in the band (%) | median width (%) | p90 of the error (%) | width / p90 |",
-                          "|---|---|---|---|---|---|"] +
-                [f"| {name} | {what} | {c:.1f} | {w:.1f} | {p:.1f} | {w / p:.2f} |"
-                 for what, found in (("each board", holds_left_out), ("each configuration", holds))
-                 for name, (c, w, p) in zip(NAMES, found)])
+    write_table("bands", bands_table(holds_left_out, holds))
     return text + ('left_out:\n  source: "tools/leave_one_out.py, which fits again without each board; docs/accuracy.md"\n'
                    f"  bands:\n{bands}")
 
@@ -147,62 +179,51 @@ def write_table(name, lines):
     path.write_text(text)
 
 
+def steps_line(experts, known, left_out, found):
+    """Errors of rows with their series left out, and how many are in the band of all other series."""
+    errors = sorted(abs(100 * math.expm1(-s.y)) for s, _, _, _ in left_out)
+    inside = sum(low <= s.y <= high for s, _, low, high in left_out)
+    return (f"| {'experts' if experts else 'dense'}, clocks {'known' if known else 'not known'} | {len(errors)} | "
+            f"{len({s.source for s, _, _, _ in left_out})} | {statistics.median(errors):.1f} | {statistics.mean(errors):.1f} | "
+            f"{leave_one_out.p90(errors):.1f} | {100 * math.expm1(found[0]):+.0f} to {100 * math.expm1(found[1]):+.0f} | "
+            f"{100 * inside / len(errors):.0f} |")
+
+
 def training(busbar):
-    report = validated(busbar, "training", *TRAINING)
-    by_gpu = {}
-    for r in scored(report):
-        by_gpu.setdefault(r["gpu"], []).append(truth(r))
+    report = validated(busbar, "training", *STEPS, "--leave-out")
+    with open(ROOT / "data/measured/training.csv", newline="") as f:
+        series = {r["row_id"]: r["source_id"] for r in csv.DictReader(f)}
+    rows = [dict(r, source=series[r["row_id"]]) for r in scored(report)]
     text = ("# How far predicted training steps were off: the bands that commands print. Written by tools/write_accuracy.py\n"
             "name: training\n"
-            'source: "data/measured/training.csv, dense models, against busbar validate; docs/accuracy.md"\n'
-            'fit: "measured / predicted - 1 of each configuration, the middle nine tenths"\n'
-            "confidence: medium\ngpus:\n")
-    for gpu, values in sorted(by_gpu.items()):
-        if len(values) >= LEAST:
-            text += f"  - {{name: {gpu}, {fields(values)}}}\n"
+            'source: "data/measured/training.csv, each series left out of the fits (busbar validate --leave-out); docs/accuracy.md"\n'
+            'fit: "measured / predicted - 1 of each configuration; tools/accuracy_bands.py"\n'
+            "confidence: medium\nbands:\n")
+    table = ["| steps | configurations | series | median of \\|error\\| (%) | mean (%) | p90 (%) | band (%) | in the band (%) |",
+             "|---|---|---|---|---|---|---|---|"]
+    for experts in (False, True):
+        seen = [accuracy_bands.Seen(r, r["without_source"]) for r in rows if (r["layers"] == "experts") == experts]
+        share = accuracy_bands.share_for(seen, "source", ("known_clocks",), "source" if experts else "dense")
+        left_out = list(accuracy_bands.bands_left_out(seen, "source", ("known_clocks",), share))
+        held = accuracy_bands.coverage(left_out)[0]
+        for known in (True, False):
+            found = accuracy_bands.band_of(seen, "source", (("known_clocks", known),), share)
+            text += (f"  - {{experts: {str(experts).lower()}, known_clocks: {str(known).lower()}, {ends(*found)}, {counts(seen)}, "
+                     f"held_percent: {held:.1f}}}\n")
+            table.append(steps_line(experts, known, [s for s in left_out if s[0].known_clocks == known], found))
+    write_table("steps left out", table)
     pairs = report["summary"]["layouts"]
-    text += (f"layouts:\n  percent: {pairs['p90_percent']:.1f}\n  pairs: {pairs['pairs']}\n  jobs: {pairs['jobs']}\n"
-             '  source: "pairs of layouts of one job in the same rows: measured against predicted ratio of their times, '
-             'nine tenths; docs/models/plan.md"\n')
-    return text + experts(busbar) + kept("training")
-
-
-def experts(busbar):
-    """The shortest band from which so many are taken that EXPERTS_HELD of the rows are in that of all other GPUs."""
-    rows = [(math.log(r["measured"] / r["predicted"]), r["gpu"]) for r in scored(validated(busbar, "training", *EXPERTS))]
-
-    def band_without(gpu, share):
-        return accuracy_bands.shortest([(y, 1) for y, of in rows if of != gpu], share)
-
-    def held(share):
-        ends = {gpu: band_without(gpu, share) for _, gpu in rows}
-        return sum(ends[gpu][0] <= y <= ends[gpu][1] for y, gpu in rows) / len(rows)
-
-    share = next((s / 100 for s in range(85, 100) if held(s / 100) >= EXPERTS_HELD), 1)
-    low, high = (100 * math.expm1(y) for y in band_without(None, share))
-    return (f"experts:\n  low_percent: {low:.1f}\n  high_percent: {high:.1f}\n  configurations: {len(rows)}\n"
-            f'  source: "rows of models with experts in the same table; {100 * held(share):.0f} % of them are in the band of the '
-            'rows on other GPUs"\n')
+    return text + (f"layouts:\n  percent: {pairs['p90_percent']:.1f}\n  pairs: {pairs['pairs']}\n  jobs: {pairs['jobs']}\n"
+                   '  source: "pairs of layouts of one job in the same rows: measured against predicted ratio of their times, '
+                   'nine tenths; docs/models/plan.md"\n')
 
 
 def ill_fitting(busbar, table, *more):
-    """Size classes whose bands in the program contain too few of the rows that count."""
-    report = validated(busbar, table, *more)
-    bad = [f"{table}, {name}: {b['coverage_percent']:.0f} % of the rows are in their bands"
-           for name, b in report["summary"]["bands"].items() if b["coverage_percent"] < LEAST_HELD]
-    return bad + (ill_fitting_machines(report) if table == "collectives" else [])
-
-
-def ill_fitting_machines(report):
-    """Machines at sizes whose own bands contain too few of the rows on them; each configuration counts once."""
-    held = {}
-    for r in scored(report):
-        machine = (r["gpu"], r["p2p"], r["several_nodes"], NAMES[band(r["size_bytes"])])
-        low, high = r["band_percent"]
-        held.setdefault(machine, {}).setdefault(r["source_id"], []).append(low <= truth(r) <= high)
-    shares = {m: 100 * sum(sum(c) / len(c) for c in of.values()) / len(of) for m, of in held.items()}
-    return [f"{gpu}{'' if p2p else ' with P2P off'}, {'several nodes' if several else 'one node'}, {size}: {share:.0f} % of its "
-            "own rows are in its band" for (gpu, p2p, several, size), share in shares.items() if share < LEAST_HELD]
+    """Classes whose bands in the program contain too few of the rows that count, or of sources left out."""
+    found = validated(busbar, table, *more)["summary"]["bands"]
+    return [f"{table}, {name}: {b[key]:.0f} % of the rows are in their bands{words}"
+            for name, b in found.items() for key, words in (("coverage_percent", ""), ("held_percent", ", sources left out"))
+            if b[key] < LEAST_HELD]
 
 
 def main():
@@ -214,7 +235,7 @@ def main():
                         help="one of the two files, or the table of what own tables do in docs/accuracy.md")
     args = parser.parse_args()
     asked = {"collectives": (lambda: collectives(args.busbar, not args.quick), ()),
-             "training": (lambda: training(args.busbar), TRAINING)}
+             "training": (lambda: training(args.busbar), STEPS)}
     if args.only in (None, "own-tables") and not args.check:
         own_tables(args.busbar)
     bad = []
@@ -223,7 +244,6 @@ def main():
             continue
         if args.check:
             bad += ill_fitting(args.busbar, name, *more)
-            bad += ill_fitting(args.busbar, name, *EXPERTS) if name == "training" else []
         else:
             (FOLDER / f"{name}.yaml").write_text(make())
     if bad:

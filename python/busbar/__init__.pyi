@@ -1993,6 +1993,8 @@ class ValidateAnswerRows(Record):
     model: str | None
     layers: str | None
     band_percent: Rows[float] | None
+    band_class: str | None
+    without_source: float | None
 
 class ValidateAnswerSummaryByBand(Record):
     configurations: int
@@ -2007,6 +2009,7 @@ class ValidateAnswerSummaryBands(Record):
     configurations: int
     rows: int
     coverage_percent: float
+    held_percent: float
     median_width_percent: float
     p90_percent: float
 

@@ -95,7 +95,7 @@ class CollectiveRows {
     out.several_nodes = machine->predictor->several_nodes(call.groups);
     out.joined = predict::name_of(predict::joined_by(machine->predictor->cluster().topology));
     out.p2p = predict::reaches_peers(machine->predictor->cluster());
-    out.band = accuracy_.collective(machine->predictor->cluster(), call.bytes, out.several_nodes);
+    out.band = p.band;
     out.predicted = p.time.in_us();
     out.traits = p.traits;
     out.how = predict::how_of(p);
@@ -125,7 +125,7 @@ class CollectiveRows {
     std::string more = asked.launch + "|" + asked.nccl;
     for (const std::string& variable : asked.env) more += "|" + variable;
     return machines_.of(m, more, [&]() -> Result<std::unique_ptr<RowMachine>> {
-      predict::PredictPolicy policy{.engine = options_.engine, .stop = options_.stop};
+      predict::PredictPolicy policy{.engine = options_.engine, .stop = options_.stop, .accuracy = &accuracy_};
       BUSBAR_RETURN_IF_ERROR(predict::read_predict_options(asked, catalog_, policy));
       return build(m, options_, policy);
     });

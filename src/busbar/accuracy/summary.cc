@@ -47,7 +47,7 @@ std::map<std::string, BandSummary> summarise_bands(const std::vector<ScoredRow>&
   std::map<std::string, std::map<std::string, std::vector<const ScoredRow*>>> of;
   for (const ScoredRow& r : rows)
     if (r.counts && r.unsupported.empty() && !r.band.basis.empty() && !r.band.ideal)
-      of[band_of(r.size_bytes)][r.configuration].push_back(&r);
+      of[r.band_class.empty() ? band_of(r.size_bytes) : r.band_class][r.configuration].push_back(&r);
   std::map<std::string, BandSummary> out;
   for (const auto& [name, configurations] : of) {
     BandSummary& s = out[name];
@@ -57,7 +57,9 @@ std::map<std::string, BandSummary> summarise_bands(const std::vector<ScoredRow>&
       for (const ScoredRow* r : list) {
         widths.emplace_back(r->band.high_percent - r->band.low_percent, weight);
         errors.emplace_back(100 * std::abs(r->measured / r->predicted - 1), weight);
-        s.coverage_percent += r->in_band() ? 100 * weight / static_cast<double>(configurations.size()) : 0;
+        const double share = weight / static_cast<double>(configurations.size());
+        s.coverage_percent += r->in_band() ? 100 * share : 0;
+        s.held_percent += r->band.held_percent * share;
       }
       s.rows += list.size();
     }

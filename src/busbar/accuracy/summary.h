@@ -59,6 +59,7 @@ struct LayoutPairs {
 struct BandSummary {
   std::size_t configurations = 0, rows = 0;
   double coverage_percent = 0;      ///< measured inside the band
+  double held_percent = 0;          ///< Band::held_percent, the mean: inside when each source in turn is left out
   double median_width_percent = 0;  ///< from lower to upper end, relative to the predicted time
   double p90_percent = 0;           ///< of |measured / predicted - 1|, for comparison with the width
 };
@@ -77,7 +78,7 @@ struct Summary {
   PairOrder order;
   SweepOrder sweeps;
   LayoutPairs layouts;
-  std::map<std::string, BandSummary> bands;  ///< by size band, of rows that have a band
+  std::map<std::string, BandSummary> bands;  ///< by ScoredRow::band_class, of rows that have a band
   std::map<std::string, TwinSpread> twins;   ///< by size band
 };
 /// Over the rows that count and have a prediction.

@@ -25,6 +25,7 @@ struct PredictPolicy {
   std::vector<std::string> env{};                  ///< NCCL's variables: "NCCL_P2P_DISABLE=1"
   bool nvls = true;                                ///< whether switches can reduce these types and operations
   std::optional<Duration> launch{};                ///< before the first byte; empty: as in the machine's file
+  std::string launch_mode{};                       ///< its name, for bands; empty: not given
   Duration host_per_gpu{};                         ///< one process starts the GPUs of a node in turn: its time for each
   std::vector<lowering::LinkDelay> delays{};       ///< delayed messages: times are then expected values
   std::optional<packet::PacketOptions> packets{};  ///< for engine "packet"

@@ -58,6 +58,7 @@ Status read_predict_options(const PredictOptions& o, const spec::Catalog& catalo
   const Result<Launch> launch = launch_time(o.launch, catalog);
   if (!launch.ok()) return of_flag(launch.error(), "--launch");
   policy.launch = launch->before;
+  policy.launch_mode = o.launch;
   policy.host_per_gpu = launch->per_gpu;
   return {};
 }

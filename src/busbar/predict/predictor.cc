@@ -395,7 +395,8 @@ Result<Prediction> Predictor::time(const program::CollectiveCall& call, const Ti
   BUSBAR_RETURN_IF_ERROR(run(jobs, ask, trials, out));
   if (policy_.accuracy != nullptr)
     out.band =
-        policy_.accuracy->collective(cluster_, call.bytes, leaves_a_block(cluster_.topology, *placement_, call.groups));
+        policy_.accuracy->collective(cluster_, call.bytes, leaves_a_block(cluster_.topology, *placement_, call.groups),
+                                     policy_.launch_mode);
   if (protocol_.measured && !policy_.packets) out.band = narrowed(out.band, *protocol_.measured, out.traits);
   BUSBAR_RETURN_IF_ERROR(judge(jobs, ask, trials, out));
   if (policy_.penalty && ask.jobs == 1) {

@@ -299,7 +299,7 @@ Result<ScheduleResult> time_file(const CollectiveRequest& q, const Context& cont
   r.results = schedule_results(*schedule, rows, cluster.topology);
   r.policy = policy_result(machine->policy(), q.predict.launch, machine->protocol().launch);
   r.bound_by = bound_result(rows.back().bound, cluster.topology);
-  r.band = accuracy.collective(cluster, rows.back().size, cluster.topology.blocks().size() > 1);
+  r.band = accuracy.collective(cluster, rows.back().size, cluster.topology.blocks().size() > 1, q.predict.launch);
   r.band_percent = {r.band.low_percent, r.band.high_percent};
   r.band_basis = r.band.basis;
   r.notes = schedule->notes;

@@ -42,7 +42,7 @@ const Record& record_of(const ListsAnswer*) {
                   {"memory_capacity_bytes", &L::memory_capacity_bytes, "bytes", "of a GPU"},
                   {"layouts", &L::layouts, "", "the fastest first, then those that do not fit"},
                   {"refused", &L::not_possible, "", "combinations that are not possible"},
-                  {"band_percent", &L::band_percent, "%", "9 of 10 published steps were so far from their prediction"},
+                  {"band_percent", &L::band_percent, "%", "8 of 10 published steps of sources left out were so far from their prediction"},
                   {"band_basis", &L::band_basis, "", "the measurements that this is from"}});
   return record;
 }

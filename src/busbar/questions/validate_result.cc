@@ -19,11 +19,13 @@ const Record& record_of(const ErrorSummary*) {
 const Record& record_of(const BandSummary*) {
   using B = BandSummary;
   static const Record record(
-      "bands", {{"configurations", &B::configurations, "", "with a predicted band"},
-                {"rows", &B::rows, "", "of these configurations"},
-                {"coverage_percent", &B::coverage_percent, "%", "measured inside the band"},
-                {"median_width_percent", &B::median_width_percent, "%", "from lower to upper end, of the prediction"},
-                {"p90_percent", &B::p90_percent, "%", "of |measured / predicted - 1|"}});
+      "bands",
+      {{"configurations", &B::configurations, "", "with a predicted band"},
+       {"rows", &B::rows, "", "of these configurations"},
+       {"coverage_percent", &B::coverage_percent, "%", "measured inside the band"},
+       {"held_percent", &B::held_percent, "%", "inside when each source in turn is left out of fits and bands"},
+       {"median_width_percent", &B::median_width_percent, "%", "from lower to upper end, of the prediction"},
+       {"p90_percent", &B::p90_percent, "%", "of |measured / predicted - 1|"}});
   return record;
 }
 
@@ -65,30 +67,33 @@ const Record& record_of(const OwnTablesResult*) {
 const Record& record_of(const ValidatedRow*) {
   using R = ValidatedRow;
   static const Record record(
-      "row", {Field("source_id", &R::source_id, "", "the row's source in the table").or_absent(),
-              Field("row_id", &R::row_id, "", "the row's number in the table").or_absent(),
-              {"size_bytes", &R::size_bytes, "bytes", "null: the row has no size"},
-              {"predicted", &R::predicted, "", "in unit"},
-              {"measured", &R::measured, "", "in unit"},
-              {"error_percent", &R::error_percent, "%", "predicted / measured - 1"},
-              {"unit", &R::unit, "", "us, s, GB/s, ..."},
-              {"node", &R::node, "", "the board"},
-              {"gpu", &R::gpu, "", "its name in the catalogue"},
-              {"several_nodes", &R::several_nodes, "", "ranks are in more than one node"},
-              {"fabric", &R::fabric, "", "between nodes"},
-              {"kind", &R::kind, "", "the collective, the path, or the framework"},
-              {"scored", &R::scored, "", "it counts in the summary"},
-              {"how", &R::how, "", "the predicted variant"},
-              {"bound_by", &R::bound_by, "", "in words"},
-              {"memory_share", &R::memory_share, "", "predicted peak memory, of the GPU's"},
-              {"library", &R::library, "", "whose rules chose"},
-              Field("kernels", &R::kernels, "", "where other kernels may have run").or_absent(),
-              Field("command", &R::command, "", "that gives the same prediction").or_absent(),
-              Field("joined", &R::joined, "", "links between the GPUs: switch, mesh or pcie").or_absent(),
-              Field("p2p", &R::p2p, "", "GPUs reach each other's memory").or_absent(),
-              Field("model", &R::model, "", "that is trained").or_absent(),
-              Field("layers", &R::layers, "", "dense or experts").or_absent(),
-              Field("band_percent", &R::band_percent, "%", "ends of the predicted band").or_absent()});
+      "row",
+      {Field("source_id", &R::source_id, "", "the row's source in the table").or_absent(),
+       Field("row_id", &R::row_id, "", "the row's number in the table").or_absent(),
+       {"size_bytes", &R::size_bytes, "bytes", "null: the row has no size"},
+       {"predicted", &R::predicted, "", "in unit"},
+       {"measured", &R::measured, "", "in unit"},
+       {"error_percent", &R::error_percent, "%", "predicted / measured - 1"},
+       {"unit", &R::unit, "", "us, s, GB/s, ..."},
+       {"node", &R::node, "", "the board"},
+       {"gpu", &R::gpu, "", "its name in the catalogue"},
+       {"several_nodes", &R::several_nodes, "", "ranks are in more than one node"},
+       {"fabric", &R::fabric, "", "between nodes"},
+       {"kind", &R::kind, "", "the collective, the path, or the framework"},
+       {"scored", &R::scored, "", "it counts in the summary"},
+       {"how", &R::how, "", "the predicted variant"},
+       {"bound_by", &R::bound_by, "", "in words"},
+       {"memory_share", &R::memory_share, "", "predicted peak memory, of the GPU's"},
+       {"library", &R::library, "", "whose rules chose"},
+       Field("kernels", &R::kernels, "", "where other kernels may have run").or_absent(),
+       Field("command", &R::command, "", "that gives the same prediction").or_absent(),
+       Field("joined", &R::joined, "", "links between the GPUs: switch, mesh or pcie").or_absent(),
+       Field("p2p", &R::p2p, "", "GPUs reach each other's memory").or_absent(),
+       Field("model", &R::model, "", "that is trained").or_absent(),
+       Field("layers", &R::layers, "", "dense or experts").or_absent(),
+       Field("band_percent", &R::band_percent, "%", "ends of the predicted band").or_absent(),
+       Field("band_class", &R::band_class, "", "of training steps, by which bands are judged").or_absent(),
+       Field("without_source", &R::without_source, "", "predicted if its source were in no fit, in unit").or_absent()});
   return record;
 }
 
@@ -119,7 +124,7 @@ const Record& record_of(const ErrorsOfTable*) {
   using E = ErrorsOfTable;
   static const Record record("summary",
                              {{"by_band", &E::by_band, "", "errors by size"},
-                              {"bands", &E::bands, "", "predicted bands by size"},
+                              {"bands", &E::bands, "", "predicted bands by size, of steps by layers and links"},
                               {"twins", &E::twins, "", "spread between equal configurations by size"},
                               {"by_node", &E::by_node, "", "errors by board"},
                               {"by_fabric", &E::by_fabric, "", "errors by fabric"},

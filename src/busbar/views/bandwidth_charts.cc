@@ -110,7 +110,7 @@ report::Drawing draw_rows(const BandwidthRows& b, report::Chart c, const ValueOf
   if (one_row_per_size(b.rows)) {
     report::ChartSeries choice{b.choice, report::colour::kFrame, {}, true, false, false, 9};
     for (const predict::Prediction& r : b.rows) choice.points.push_back(point_of(r, value, factor));
-    report::ChartBand band{"9 of 10 measurements", report::colour::kCompute, {}};
+    report::ChartBand band{"8 of 10 measurements", report::colour::kCompute, {}};
     const std::vector<report::ChartRange> factors = smooth_factors(b.rows);
     for (std::size_t i = 0; i < b.rows.size(); ++i) {
       const predict::Prediction& r = b.rows[i];

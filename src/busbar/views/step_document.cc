@@ -224,8 +224,9 @@ report::Facts details(const step::TrainRun& r) {
                             r.settings.jobs, r.settings.placement, format_duration(r.alone.in_s()),
                             100 * (r.step.step_time.in_s() / r.alone.in_s() - 1)));
   add("accuracy",
-      fmt::format("9 of 10 published steps took {} the predicted time, waiting for the slowest GPU included: {}; "
+      fmt::format("{:.0f} of 10 published steps took {} the predicted time, waiting for the slowest GPU included: {}; "
                   "kernels alone {}: {}",
+                  r.band.held_percent / 10,
                   predict::factor_words(r.band.low_percent, r.band.high_percent), r.band.basis,
                   predict::factor_words(r.kernels.band_low_percent, r.kernels.band_high_percent),
                   r.kernels.band_basis));
