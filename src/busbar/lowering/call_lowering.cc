@@ -115,6 +115,29 @@ Status CallLowering::lower_run(const GroupRun& of, std::size_t channel, StepRuns
   return {};
 }
 
+namespace {
+
+/// Messages that the busiest member of a phase sends and takes in, beyond the first of each.
+class TurnCount {
+ public:
+  explicit TurnCount(std::uint32_t members) : sent_(members), taken_(members) {}
+  void add(const collectives::Send& send) {
+    ++sent_[send.src];
+    ++taken_[send.dst];
+  }
+  double most() const {
+    double out = 0;
+    for (std::size_t m = 0; m < sent_.size(); ++m)
+      out = std::max(out, std::max(sent_[m] - 1.0, 0.0) + std::max(taken_[m] - 1.0, 0.0));
+    return out;
+  }
+
+ private:
+  std::vector<std::uint32_t> sent_, taken_;
+};
+
+}  // namespace
+
 /// A phase whose connections know nothing of each other: a fluid each. Their latency is paid once, before the bytes.
 Status CallLowering::lower_sends(const GroupRun& of) {
   constexpr std::uint64_t kMostFluids = 2'000'000;  // some 300 MB
@@ -130,6 +153,9 @@ Status CallLowering::lower_sends(const GroupRun& of) {
                                    collectives::name_of(phase.pattern), n, std::uint64_t{n} * n));
   OpenRun& run = space_.run;
   const double chunk_bytes = plan_->chunk_bytes();
+  const auto turn_ps = static_cast<double>(machine_.protocol.per_message.in_ps());
+  TurnCount turns(turn_ps > 0 ? n : 0);
+  double latest_ps = 0;
   Status status;
   space_.router.begin_run({of.phases.begin, of.phases.begin + 1});
   collectives::for_each_send(phase, n, 0, [&](const collectives::Send& send) {
@@ -140,9 +166,11 @@ Status CallLowering::lower_sends(const GroupRun& of) {
                                    collectives::actor_of(phase, family, n, of.group, send.dst), bytes, run);
     if (!status.ok()) return;
     const double load_ps = space_.times.longest_load_ps(run, space_.times.capped_ps(bytes));
-    stage.latency_ps = std::max(stage.latency_ps, run.connections[0].latency_ps);
+    latest_ps = std::max(latest_ps, run.connections[0].latency_ps);
+    if (turn_ps > 0) turns.add(send);
     space_.builder.emit_free(run.loads, bytes, load_ps + space_.times.held_ps(run, 1));
   });
+  stage.latency_ps = std::max(stage.latency_ps, latest_ps + turn_ps * turns.most());
   return status;
 }
 

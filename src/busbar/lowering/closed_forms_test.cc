@@ -1,6 +1,8 @@
 // Lowered calls against the closed forms of docs/models/flow.md, and what their times must not depend on.
 #include <gtest/gtest.h>
 
+#include <tuple>
+
 #include "busbar/base/random.h"
 #include "busbar/collectives/builders.h"
 #include "busbar/lowering/test_lowered.h"
@@ -403,6 +405,23 @@ TEST(LoweredCalls, TwoChunksThatDoNotMeetWaitForOneTransferOnly) {
   call.schedule =
       std::make_shared<const collectives::Schedule>(collectives::build_tree_packing(call.op, 4, 0, {chain}).value());
   EXPECT_NEAR(lowered_ms(m, call), (6 + 1) * 0.5 + 6e-3, 1e-6);
+}
+
+// A processor sends one message after another: n - 2 more than the first, and takes in as many.
+TEST(LoweredCalls, FurtherMessagesOfARankTakeTheirTurn) {
+  constexpr std::uint32_t n = 6;
+  const TestNetwork m(single_gpu_nodes(n, 1).seal());
+  program::ProtocolModel in_turn;
+  in_turn.per_message = Duration::us(3);
+  for (const auto& [op, algorithm, messages] : {std::tuple(collectives::Collective::kAllGather, "direct", 2 * (n - 2)),
+                                                std::tuple(collectives::Collective::kAllReduce, "direct", 4 * (n - 2)),
+                                                std::tuple(collectives::Collective::kGather, "direct", n - 2),
+                                                std::tuple(collectives::Collective::kScatter, "direct", n - 2),
+                                                std::tuple(collectives::Collective::kAllGather, "ring", 0u)}) {
+    program::CollectiveCall call = test_call(n, algorithm, 1'000'000);
+    call.op = op;
+    EXPECT_NEAR(lowered_ms(m, call, in_turn) - lowered_ms(m, call), messages * 3e-3, 1e-9) << algorithm << messages;
+  }
 }
 
 }  // namespace

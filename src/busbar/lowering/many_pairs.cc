@@ -195,7 +195,9 @@ Status lower_pairs_together(const PairTools& tools, const PlannedCall& plan, con
   tools.router.begin_run({of.phases.begin, of.phases.begin + 1});
   BUSBAR_ASSIGN(const PairTimes times, GroupExchange(tools, plan, of, bytes, run).load_all());
   Stage& stage = tools.builder.stage;
-  stage.latency_ps = std::max(stage.latency_ps, times.latest_ps);
+  const double turns = 2 * (static_cast<double>(plan.family(of.phases).size()) - 2);
+  stage.latency_ps = std::max(
+      stage.latency_ps, times.latest_ps + turns * static_cast<double>(tools.machine.protocol.per_message.in_ps()));
   const double alone_ps = std::max(times.alone_ps, tools.times.capped_ps(bytes));
   tools.builder.emit_free(run.loads, bytes, tools.times.longest_load_ps(run, alone_ps));
   return {};

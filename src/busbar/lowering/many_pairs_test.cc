@@ -75,6 +75,7 @@ TEST(Pairs, TakenTogetherLoadAndLastLikePairsOneByOne) {
     const routing::Placement placement(router, t.gpus());
     program::ProtocolModel protocol = random.below(2) == 0 ? some_protocol() : program::ProtocolModel();
     protocol.gpudirect = random.below(2) != 0;
+    if (!protocol.gpudirect) protocol.per_message = Duration::ns(700);
     protocol.channel_rate = BytesPerSecond{random.below(3) == 0 ? std::uint64_t{3'000'000'000} : 0};
     protocol.ll = {.available = true, .efficiency = 0.5};
     program::CollectiveCall call = random_exchange(random, static_cast<std::uint32_t>(t.gpus().size()));

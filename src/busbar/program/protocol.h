@@ -39,6 +39,9 @@ struct ProtocolModel {
   BytesPerSecond channel_rate{0};  ///< largest rate of one channel of a call per GPU; 0: no limit
   ProtocolCosts ll128, ll;
   Duration step_switch;  ///< per reduction or multicast in a switch
+  /// Of a rank's own time, for each message beyond its first that it sends, or takes in, in a phase whose messages know
+  /// nothing of each other: processors send them one after another. Fluids count it, packets do not.
+  Duration per_message;
   /// Share of the links' payload rate (of plain copies) that kernels reach when they move and add bytes: on NVLink and
   /// similar links, inside a server, over NICs, and over links whose switch reduces.
   double share_scale_up = 1, share_server = 1, share_network = 1, share_switch = 1;

@@ -87,6 +87,7 @@ const Record& record_of(const BenchHost*) {
        {"add_in_cache_GBps", &H::add_in_cache_GBps, "GB/s", "one core adds two small buffers of floats while all do"},
        {"add_GBps", &H::add_GBps, "GB/s", "the same with the largest buffers"},
        {"hop_us", &H::hop_us, "us", "a step of a ring over this transport with next to no data"},
+       {"per_message_us", &H::per_message_us, "us", "of a rank that sends or takes in several, each beyond the first"},
        {"run_copy_GBps", &H::run_copy_GBps, "GB/s",
         "a rank takes in while all do, at the largest size: a ring all-gather"},
        {"run_add_GBps", &H::run_add_GBps, "GB/s", "a rank takes in and adds while all do: a ring reduce-scatter"},

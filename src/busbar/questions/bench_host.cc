@@ -27,10 +27,11 @@ std::string host_cluster_yaml(const runtime::RunRates& rates, const BenchMachine
       "    - {{name: memory, count: 1, kind: numa, transit_rate: {3:.4g}GB/s}}\n"
       "  links:\n"
       "    - {{between: [gpu*, memory0], kind: host, rate: {4:.4g}GB/s}}\n"
-      "  protocol: {{step_server: {5:.0f}ns, chunk: {6}KiB}}\n"
+      "  protocol: {{step_server: {5:.0f}ns, per_message: {8:.0f}ns, chunk: {6}KiB}}\n"
       "  source: \"{7}\"\n",
       m.name, m.ranks, 3 * at.add_bytes_per_s / 1e9, together / 1e9,
-      std::max(at.one_copy_bytes_per_s, at.copy_bytes_per_s) / 1e9, rates.hop_s * 1e9, kBenchPiece >> 10, source);
+      std::max(at.one_copy_bytes_per_s, at.copy_bytes_per_s) / 1e9, rates.hop_s * 1e9, kBenchPiece >> 10, source,
+      rates.per_message_s * 1e9);
 }
 
 }  // namespace busbar::questions

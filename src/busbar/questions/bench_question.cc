@@ -40,13 +40,15 @@ std::string run_words(const BenchRequest& q) {
 /// All ranks predict with what rank 0 measured, so that all choose the same programs.
 Result<runtime::RunRates> shared_rates(const BenchGroup& group, runtime::RunRates rates) {
   if (!group.hosts) return rates;
-  std::string text(reinterpret_cast<const char*>(&rates.hop_s), sizeof rates.hop_s);
+  const double steps[] = {rates.hop_s, rates.per_message_s};
+  std::string text(reinterpret_cast<const char*>(steps), sizeof steps);
   constexpr std::size_t kPoint = sizeof(runtime::RunRatePoint);
   text.append(reinterpret_cast<const char*>(rates.points.data()), rates.points.size() * kPoint);
   BUSBAR_ASSIGN(const std::string all, group.hosts->share(text));
   if (all.size() != text.size()) return Error{ErrorCode::kIo, "rank 0 measured other sizes", {}};
   std::memcpy(&rates.hop_s, all.data(), sizeof rates.hop_s);
-  std::memcpy(rates.points.data(), all.data() + sizeof rates.hop_s, rates.points.size() * kPoint);
+  std::memcpy(&rates.per_message_s, all.data() + sizeof rates.hop_s, sizeof rates.per_message_s);
+  std::memcpy(rates.points.data(), all.data() + sizeof steps, rates.points.size() * kPoint);
   return rates;
 }
 
@@ -59,6 +61,7 @@ BenchHost host_of(const runtime::HostRates& memory, const runtime::RunRates& run
           memory.in_cache.add_bytes_per_s / 1e9,
           memory.largest.add_bytes_per_s / 1e9,
           runs.hop_s * 1e6,
+          runs.per_message_s * 1e6,
           last.copy_bytes_per_s / 1e9,
           last.add_bytes_per_s / 1e9,
           last.one_copy_bytes_per_s / 1e9};

@@ -35,8 +35,8 @@ const Record& record_of(const BenchRequest*);
 struct BenchHost {
   std::string name;
   std::uint32_t cores = 0;
-  double copy_in_cache_GBps = 0, copy_GBps = 0, add_in_cache_GBps = 0, add_GBps = 0;  ///< of memory
-  double hop_us = 0, run_copy_GBps = 0, run_add_GBps = 0, run_one_copy_GBps = 0;      ///< of runs
+  double copy_in_cache_GBps = 0, copy_GBps = 0, add_in_cache_GBps = 0, add_GBps = 0;                  ///< of memory
+  double hop_us = 0, per_message_us = 0, run_copy_GBps = 0, run_add_GBps = 0, run_one_copy_GBps = 0;  ///< of runs
 };
 const Record& record_of(const BenchHost*);
 

@@ -78,7 +78,8 @@ Result<RunRates> measure_runs(std::uint32_t ranks, std::uint64_t bytes, std::uin
                               const SessionOptions& options) {
   constexpr std::uint64_t kTiny = 64, kSmallest = 64 << 10, kLargest = 64 << 20;
   using collectives::Collective;
-  std::vector<Probe> probes{{"ring", Collective::kAllGather, kTiny * ranks}};
+  std::vector<Probe> probes{{"ring", Collective::kAllGather, kTiny * ranks},
+                            {"direct", Collective::kAllGather, kTiny * ranks}};
   for (std::uint64_t s = kSmallest; s <= kLargest; s *= 4) {
     probes.push_back({"ring", Collective::kAllGather, s});
     probes.push_back({"ring", Collective::kReduceScatter, s});
@@ -89,7 +90,9 @@ Result<RunRates> measure_runs(std::uint32_t ranks, std::uint64_t bytes, std::uin
   RunRates out;
   const double steps = ranks - 1;
   out.hop_s = seconds[0] / steps;
-  for (std::size_t i = 1; i < probes.size(); i += 3) {
+  // Each rank sends and takes in a message more per further rank.
+  if (ranks > 2) out.per_message_s = std::max(0.0, seconds[1] - out.hop_s) / (2 * (steps - 1));
+  for (std::size_t i = 2; i < probes.size(); i += 3) {
     // What each rank, or the root, takes in; latencies never hide more than three quarters of a run.
     const double moved = static_cast<double>(probes[i].bytes) * steps / ranks;
     const auto rate = [&](double s, double latency) { return moved / std::max(s - latency, s / 4); };

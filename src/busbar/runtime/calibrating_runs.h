@@ -20,6 +20,7 @@ struct RunRatePoint {
 
 struct RunRates {
   double hop_s = 0;                    ///< of a step around a ring, with next to no data
+  double per_message_s = 0;            ///< of a rank that sends or takes in several: for each beyond the first
   std::vector<RunRatePoint> points{};  ///< smallest first
 
   /// Between two measured sizes: in proportion, on a logarithmic scale of sizes.

@@ -24,6 +24,7 @@ Status read_keys(const YamlNode& map, program::ProtocolModel& p, bool outermost,
   r.optional("step_scale_up", &YamlNode::as_duration, p.step_scale_up);
   r.optional("step_server", &YamlNode::as_duration, p.step_server);
   r.optional("step_switch", &YamlNode::as_duration, p.step_switch);
+  r.optional("per_message", &YamlNode::as_duration, p.per_message);
   r.optional("ll128_scale_up", &YamlNode::as_duration, p.ll128.step_scale_up);
   r.optional("ll128_server", &YamlNode::as_duration, p.ll128.step_server);
   r.optional("ll_scale_up", &YamlNode::as_duration, p.ll.step_scale_up);

@@ -38,7 +38,9 @@ report::Facts bench_facts(const BenchResult& r) {
                                               rate(r.host.copy_in_cache_GBps), rate(r.host.copy_GBps))},
                {"add, one core", fmt::format("{} in cache, {} with the largest buffers", rate(r.host.add_in_cache_GBps),
                                              rate(r.host.add_GBps))},
-               {"a step of a ring", format_duration(r.host.hop_us * 1e-6)},
+               {"a step of a ring",
+                fmt::format("{}, {} for each further message of a rank", format_duration(r.host.hop_us * 1e-6),
+                            format_duration(r.host.per_message_us * 1e-6))},
                {"a rank takes in", fmt::format("{} while all do, {} and adds, {} alone", rate(r.host.run_copy_GBps),
                                                rate(r.host.run_add_GBps), rate(r.host.run_one_copy_GBps))}};
   for (const std::string& note : r.notes) out.items.emplace_back("note", note);
