@@ -13,15 +13,15 @@
 namespace busbar::views {
 namespace {
 
-using Kind = topology::DeviceKind;
+using PartKind = topology::DeviceKind;
 
 constexpr double kGpuHeight = 36, kThin = 24, kEdge = 10, kPad = 8, kFrameName = 22;
 constexpr double kOneNodeGap = 96, kNodeGap = 56, kTierGap = 64;
 constexpr double kLeastWidth = 340, kLeastLeaf = 48;  // room for "leaf12"
 
-bool is_scale_up_switch(Kind k) { return k == Kind::kNvSwitch || k == Kind::kSwitch; }
-bool is_host_part(Kind k) {
-  return k == Kind::kCpu || k == Kind::kNuma || k == Kind::kPcieSwitch || k == Kind::kRootPort;
+bool is_scale_up_switch(PartKind k) { return k == PartKind::kNvSwitch || k == PartKind::kSwitch; }
+bool is_host_part(PartKind k) {
+  return k == PartKind::kCpu || k == PartKind::kNuma || k == PartKind::kPcieSwitch || k == PartKind::kRootPort;
 }
 
 /// Used devices of a block by their part in the drawing.
@@ -36,12 +36,13 @@ BlockParts parts_of_block(const topology::Topology& t, topology::BlockId id, con
   for (std::uint32_t p = 0; p < block.device_count; ++p) {
     const auto d = static_cast<topology::DeviceId>(block.first_device + p);
     if (!used[index(d)]) continue;
-    const Kind k = t.kind(d);
-    if (k == Kind::kGpu) out.gpus.push_back(d);
-    if (k == Kind::kNic) out.nics.push_back(d);
+    const PartKind k = t.kind(d);
+    if (k == PartKind::kGpu) out.gpus.push_back(d);
+    if (k == PartKind::kNic) out.nics.push_back(d);
     if (is_scale_up_switch(k)) out.switches.push_back(d);
     if (is_host_part(k)) out.host.push_back(d);
-    for (const topology::LinkId l : t.out_links(d)) out.direct |= k == Kind::kGpu && t.kind(t.to(l)) == Kind::kGpu;
+    for (const topology::LinkId l : t.out_links(d))
+      out.direct |= k == PartKind::kGpu && t.kind(t.to(l)) == PartKind::kGpu;
   }
   return out;
 }
@@ -84,8 +85,8 @@ MotionMachine::MotionMachine(const std::vector<questions::CollectiveCourse>& cou
   for (std::uint32_t d = 0; d < used_.size(); ++d) {
     const auto device = static_cast<Device>(d);
     if (!used_[d]) continue;
-    gpus += t_.kind(device) == Kind::kGpu ? 1 : 0;
-    nics |= t_.kind(device) == Kind::kNic;
+    gpus += t_.kind(device) == PartKind::kGpu ? 1 : 0;
+    nics |= t_.kind(device) == PartKind::kNic;
     const topology::BlockId b = t_.block_of(device);
     if (b != kNone<topology::BlockId> && (blocks.empty() || blocks.back() != b)) blocks.push_back(b);
   }
@@ -176,7 +177,7 @@ void MotionMachine::place_block(topology::BlockId id, bool framed) {
 }
 
 std::string MotionMachine::switch_words(const std::vector<Device>& switches) const {
-  const std::string name = t_.kind(switches[0]) == Kind::kNvSwitch ? "NVSwitch" : "switch";
+  const std::string name = t_.kind(switches[0]) == PartKind::kNvSwitch ? "NVSwitch" : "switch";
   return switches.size() == 1 ? name : fmt::format("{} {}es", switches.size(), name);
 }
 
