@@ -1831,6 +1831,7 @@ class BenchAnswerHost(Record):
     add_in_cache_GBps: float
     add_GBps: float
     hop_us: float
+    per_message_us: float
     run_copy_GBps: float
     run_add_GBps: float
     run_one_copy_GBps: float
