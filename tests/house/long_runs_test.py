@@ -76,7 +76,7 @@ class Interrupt(unittest.TestCase):
     def test_a_terminal_shows_progress_while_the_first_part_takes_long(self):
         for words, when in ((["compare", "dgx-b200", "gb200-nvl72", "--gpus", "1024", "--model", "llama3.1-405b"],
                              rb"busbar: 0 of 2 variants"),
-                            (["plan", "dgx-h100:64", "llama3-70b", "--global-batch", "512", "--gap", "0"],
+                            (["plan", "dgx-h100:128", "deepseek-v3", "--global-batch", "2048", "--gap", "0"],
                              rb"busbar: [1-9]\d* layouts timed, the best takes [\d.]+ s; at most [\d.]+ % less is possible")):
             status, _, seen = interrupt(words, signal.SIGTERM, when)
             self.assertEqual(status, 143, seen)
@@ -125,7 +125,7 @@ class Interrupt(unittest.TestCase):
         self.assertEqual((run.returncode, said), (143, b""), complaint)
 
     def test_an_ended_search_prints_the_best_layouts_so_far(self):
-        status, said, complaint = interrupt(["plan", "dgx-h100:64", "llama3-70b", "--global-batch", "512", "--gap", "0",
+        status, said, complaint = interrupt(["plan", "dgx-h100:128", "deepseek-v3", "--global-batch", "2048", "--gap", "0",
                                              "--json"], signal.SIGINT, rb"layouts timed")
         self.assertEqual(status, 130, complaint)
         self.assertIn(b"interrupted", complaint)

@@ -220,8 +220,8 @@ Diagnosis diagnose(const Evidence& evidence, const std::vector<Rule>& rules, con
   const auto judge = [&](const Rule& rule) {
     std::vector<Fulfilment> found = fulfilments(rule, evidence);
     if (is_family(rule)) std::erase_if(found, [&](const Fulfilment& f) { return explained.covers(*f.lead.front()); });
-    if (!found.empty() && rule.alone && !out.findings.empty()) return;
-    if (!found.empty()) {
+    const bool said_by_others = rule.alone && !out.findings.empty();
+    if (!found.empty() && !said_by_others) {
       out.findings.push_back(finding_of(rule, found, evidence));
       note_what_is_meant(found, evidence, out.findings.back());
       explained.add(found);
@@ -229,7 +229,7 @@ Diagnosis diagnose(const Evidence& evidence, const std::vector<Rule>& rules, con
     }
     const auto missing = std::find_if(rule.judged_by.begin(), rule.judged_by.end(),
                                       [&](const std::string& fact) { return evidence.named(fact).empty(); });
-    if (missing == rule.judged_by.end())
+    if (missing == rule.judged_by.end() || said_by_others)
       out.ok.push_back(rule.id);
     else
       out.unknown.push_back(unknown_of(rule, *missing, tables));

@@ -212,13 +212,14 @@ Band AccuracyTable::training(const spec::Cluster& cluster, bool experts) const {
   const bool known_clocks = curve.ok() && !curve->empty();
   for (const StepErrors& of : training_) {
     if (of.experts != experts || of.known_clocks != known_clocks) continue;
-    Band out{
-        of.errors.low_percent, of.errors.high_percent,
-        fmt::format("from {} published runs of {}, {} sources, each left out of the fit, on GPUs whose clocks under "
-                    "load are {}known{}, see docs/accuracy.md",
-                    of.errors.configurations, experts ? "models with experts" : "dense models", of.errors.sources,
-                    known_clocks ? "" : "not ", held_words(of.errors.held_percent)),
-        false, layouts_percent_};
+    Band out{of.errors.low_percent, of.errors.high_percent,
+             fmt::format(
+                 "from {} published runs of {} by {} sources, each left out of the fit{}, on GPUs with {}known clocks, "
+                 "see docs/accuracy.md",
+                 of.errors.configurations, experts ? "models with experts" : "dense models", of.errors.sources,
+                 of.errors.held_percent > 0 ? fmt::format(" ({:.0f} % inside)", of.errors.held_percent) : "",
+                 known_clocks ? "" : "un"),
+             false, layouts_percent_};
     out.held_percent = of.errors.held_percent;
     return out;
   }
