@@ -56,7 +56,7 @@ TEST(Bands, OfTrainingAreThoseOfSourcesLeftOutByLayersAndKnownClocks) {
   EXPECT_LT(dense.low_percent, dense.high_percent);
   EXPECT_EQ(dense.basis, table.training(spec::load_cluster("dgx-a100-40").value(), false).basis);
   const Band other = table.training(spec::load_cluster("tpu-v5p").value(), false);
-  EXPECT_THAT(other.basis, HasSubstr("not known"));
+  EXPECT_THAT(other.basis, HasSubstr("unknown clocks"));
   EXPECT_NE(dense.low_percent, other.low_percent);
   const Band experts = table.training(spec::load_cluster("dgx-h100").value(), true);
   EXPECT_THAT(experts.basis, HasSubstr("models with experts"));
