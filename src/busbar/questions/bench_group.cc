@@ -2,30 +2,23 @@
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <optional>
-#include <string_view>
 #include <thread>
 #include <utility>
 
 #include "busbar/base/input.h"
 #include "busbar/base/text.h"
+#include "busbar/formats/lines.h"
 
 namespace busbar::questions {
 namespace {
 
 constexpr const char* kSecretVariable = "BUSBAR_SECRET";
-
-std::string without_blanks(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(" \t\r\n");
-  if (first == std::string_view::npos) return {};
-  return std::string(text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1));
-}
 
 std::string from_environment(const char* name) {
   const char* const text = std::getenv(name);
@@ -41,18 +34,18 @@ Result<std::string> secret_of(const BenchRequest& q) {
   if (q.secret_file.empty()) {
     const std::string secret = from_environment(kSecretVariable);
     if (!secret.empty()) return secret;
-    return invalid(fmt::format("ranks on several hosts need a secret, so that nobody else joins them: put 32 "
+    return invalid(fmt::format("ranks on several hosts need a secret, so that no other process joins them: put 32 "
                                "hexadecimal digits (openssl rand -hex 16) into {}, or into a file that all read with "
                                "--secret-file",
                                kSecretVariable),
                    field_of("hosts"));
   }
   BUSBAR_ASSIGN(const std::string text, read_text(q.secret_file, 1 << 10));
-  return without_blanks(text);
+  return std::string(formats::trimmed(split_at(text, '\n').front()));
 }
 
 /// Where other hosts reach this one: BUSBAR_ADDRESS, or what its name means.
-Result<std::string> own_address(std::uint32_t port) {
+std::string own_address(std::uint32_t port) {
   std::string host = from_environment("BUSBAR_ADDRESS");
   char name[256] = "";
   if (host.empty() && gethostname(name, sizeof name - 1) == 0) host = name;
@@ -102,23 +95,15 @@ Result<std::string> hear(study::Peers& mpi, double timeout_s, const busbar::Cont
   return Error{ErrorCode::kIo, fmt::format("a rank of mpirun said nothing for {:g} s (--timeout)", timeout_s), {}};
 }
 
-Result<std::string> new_secret() {
-  unsigned char bytes[16];
-  if (getrandom(bytes, sizeof bytes, 0) != sizeof bytes)
-    return Error{ErrorCode::kIo, "the system gives no random numbers", {}};
-  return fmt::format("{:02x}", fmt::join(bytes, ""));
-}
-
 /// Ranks tell rank 0 their addresses, and hear those of all with the secret of the run, over MPI.
 Result<BenchGroup> meet_by_mpi(std::unique_ptr<study::Peers> mpi, runtime::HostRun run,
                                const busbar::Context& context) {
   const auto ranks = static_cast<std::size_t>(mpi->size());
   run.rank = static_cast<std::uint32_t>(mpi->rank());
-  BUSBAR_ASSIGN(const std::string any, own_address(0));
-  BUSBAR_ASSIGN(runtime::Listener listener, runtime::Listener::open(any));
-  BUSBAR_ASSIGN(const std::string own, own_address(listener.port()));
+  BUSBAR_ASSIGN(runtime::Listener listener, runtime::Listener::open(own_address(0)));
+  const std::string own = own_address(listener.port());
   if (run.rank == 0) {
-    BUSBAR_ASSIGN(run.secret, new_secret());
+    BUSBAR_ASSIGN(run.secret, runtime::new_secret());
     run.addresses.assign(ranks, own);
     for (std::size_t i = 1; i < ranks; ++i) {
       int from = 0;
@@ -175,7 +160,7 @@ Result<std::vector<std::string>> parse_hosts(const std::string& text, const std:
   int number = 0;
   for (const auto& whole : split_at(text, '\n')) {
     ++number;
-    const std::string line = without_blanks(whole.substr(0, whole.find('#')));
+    const std::string line(formats::trimmed(whole.substr(0, whole.find('#'))));
     if (line.empty()) continue;
     const std::size_t colon = line.rfind(':');
     std::uint16_t port = 0;

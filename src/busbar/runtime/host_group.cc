@@ -122,7 +122,8 @@ Result<std::vector<TaskResult>> run_on_hosts(const std::vector<Task>& tasks, con
   if (played) return results_of(tasks, arena);
   if (!stands.ok() && options.stop != nullptr && *options.stop != 0) return stands.error();
   const std::string waits = wait_of(rank, tasks, s.board);
-  const std::string own = fmt::format("rank {} waited for {}", rank, waits.empty() ? "nobody" : waits);
+  const std::string own =
+      waits.empty() ? fmt::format("rank {} did not wait", rank) : fmt::format("rank {} waited for {}", rank, waits);
   return s.why(stands.ok() ? own : fmt::format("{} for {:g} s (--timeout)", own, options.timeout_s));
 }
 

@@ -34,6 +34,9 @@ class Listener {
   std::uint16_t port_;
 };
 
+/// A secret for HostRun::secret, drawn at random. Error: kIo, the system has no random numbers.
+Result<std::string> new_secret();
+
 /// What a process knows of the run it takes part in.
 struct HostRun {
   std::uint32_t rank = 0;

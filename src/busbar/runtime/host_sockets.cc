@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -267,6 +268,14 @@ Listener::Listener(Listener&& other) noexcept : socket_(std::exchange(other.sock
 
 Listener::~Listener() {
   if (socket_ >= 0) close(socket_);
+}
+
+Result<std::string> new_secret() {
+  std::array<std::byte, sizeof(Key)> bytes;
+  BUSBAR_RETURN_IF_ERROR(fill_randomly(bytes));
+  std::string out;
+  for (const std::byte b : bytes) out += fmt::format("{:02x}", std::to_integer<unsigned>(b));
+  return out;
 }
 
 Result<Mesh> connect_hosts(const Listener& listener, const HostRun& run) {

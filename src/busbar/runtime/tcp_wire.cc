@@ -64,12 +64,10 @@ Status connect_pair(int& a, int& b) {
 
 Result<Mesh> Mesh::make(std::uint32_t actors, std::uint32_t lanes) {
   Mesh mesh(actors, lanes);
-  const auto end = [&](std::uint32_t a, std::uint32_t b, std::uint32_t lane) -> int& {
-    return mesh.ends_[(std::size_t{a} * actors + b) * lanes + lane];
-  };
   for (std::uint32_t a = 0; a < actors; ++a)
     for (std::uint32_t b = 0; b < a; ++b)
-      for (std::uint32_t l = 0; l < lanes; ++l) BUSBAR_RETURN_IF_ERROR(connect_pair(end(a, b, l), end(b, a, l)));
+      for (std::uint32_t l = 0; l < lanes; ++l)
+        BUSBAR_RETURN_IF_ERROR(connect_pair(mesh.ends_[mesh.at(a, b, l)], mesh.ends_[mesh.at(b, a, l)]));
   return mesh;
 }
 
@@ -88,7 +86,7 @@ void Mesh::keep(std::uint32_t actor) {
 
 void Mesh::set_end(std::uint32_t actor, std::uint32_t peer, std::uint32_t lane, int socket) {
   prepare_socket(socket);
-  ends_[(std::size_t{actor} * actors_ + peer) * lanes_ + lane] = socket;
+  ends_[at(actor, peer, lane)] = socket;
 }
 
 TcpWire::TcpWire(const Mesh& mesh, std::uint32_t actor)

@@ -36,13 +36,14 @@ class Mesh {
   ~Mesh();
   /// Closes the ends of all others.
   void keep(std::uint32_t actor);
-  int end(std::uint32_t actor, std::uint32_t peer, std::uint32_t lane) const {
-    return ends_[(std::size_t{actor} * actors_ + peer) * lanes_ + lane];
-  }
+  int end(std::uint32_t actor, std::uint32_t peer, std::uint32_t lane) const { return ends_[at(actor, peer, lane)]; }
   std::uint32_t actors() const { return actors_; }
   std::uint32_t lanes() const { return lanes_; }
 
  private:
+  std::size_t at(std::uint32_t actor, std::uint32_t peer, std::uint32_t lane) const {
+    return (std::size_t{actor} * actors_ + peer) * lanes_ + lane;
+  }
   std::uint32_t actors_, lanes_;
   std::vector<int> ends_;  ///< per actor, peer and lane; -1: none
 };
