@@ -4,14 +4,10 @@
 
 #include <algorithm>
 
+#include "busbar/lowering/internal/turns.h"
+
 namespace busbar::lowering {
 namespace {
-
-/// Connections that neither wait for each other nor share a rate. A pairwise exchange keeps its rounds.
-bool all_at_once(const collectives::Schedule& s, const collectives::Phase& phase) {
-  return collectives::coupling_of(phase.pattern) == collectives::Coupling::kFree &&
-         collectives::stepwise_rounds(phase.pattern, s.families[phase.family].size()) == 1;
-}
 
 /// Messages on each connection of a run: one per round of a ring; the sends of stepwise phases are connections each.
 double sends_each(const PlannedCall& plan, collectives::PhaseRun run) {
@@ -96,7 +92,14 @@ Status CallLowering::lower_step(std::size_t step) {
     BUSBAR_RETURN_IF_ERROR(status);
   }
   space_.run.step_loads = nullptr;
+  take_turns(step);
   return {};
+}
+
+/// A rank performs the messages of its channels one after another.
+void CallLowering::take_turns(std::optional<std::size_t> step) {
+  const auto turn_ps = static_cast<double>(machine_.protocol.per_message.in_ps());
+  if (turn_ps > 0) space_.builder.stage.latency_ps += turn_ps * turns_among_channels(*plan_, step);
 }
 
 /// A run whose connections wait for each other: one fluid.
@@ -114,29 +117,6 @@ Status CallLowering::lower_run(const GroupRun& of, std::size_t channel, StepRuns
     run.loads.clear();
   return {};
 }
-
-namespace {
-
-/// Messages that the busiest member of a phase sends and takes in, beyond the first of each.
-class TurnCount {
- public:
-  explicit TurnCount(std::uint32_t members) : sent_(members), taken_(members) {}
-  void add(const collectives::Send& send) {
-    ++sent_[send.src];
-    ++taken_[send.dst];
-  }
-  double most() const {
-    double out = 0;
-    for (std::size_t m = 0; m < sent_.size(); ++m)
-      out = std::max(out, std::max(sent_[m] - 1.0, 0.0) + std::max(taken_[m] - 1.0, 0.0));
-    return out;
-  }
-
- private:
-  std::vector<std::uint32_t> sent_, taken_;
-};
-
-}  // namespace
 
 /// A phase whose connections know nothing of each other: a fluid each. Their latency is paid once, before the bytes.
 Status CallLowering::lower_sends(const GroupRun& of) {
@@ -167,10 +147,10 @@ Status CallLowering::lower_sends(const GroupRun& of) {
     if (!status.ok()) return;
     const double load_ps = space_.times.longest_load_ps(run, space_.times.capped_ps(bytes));
     latest_ps = std::max(latest_ps, run.connections[0].latency_ps);
-    if (turn_ps > 0) turns.add(send);
+    if (turn_ps > 0) turns.add(send.src, send.dst);
     space_.builder.emit_free(run.loads, bytes, load_ps + space_.times.held_ps(run, 1));
   });
-  stage.latency_ps = std::max(stage.latency_ps, latest_ps + turn_ps * turns.most());
+  stage.latency_ps = std::max(stage.latency_ps, latest_ps + turn_ps * turns.beyond_first());
   return status;
 }
 
@@ -259,6 +239,7 @@ Status CallLowering::lower_pipeline() {
     }
   all_loads.clear();
   space_.run.spare.push_back(std::move(all_loads));
+  take_turns({});
   space_.builder.stage.phase =
       plan_->schedule.algorithm + " " + collectives::name_of(plan_->schedule.op) + ", pipelined";
   return {};

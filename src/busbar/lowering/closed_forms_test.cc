@@ -5,6 +5,7 @@
 
 #include "busbar/base/random.h"
 #include "busbar/collectives/builders.h"
+#include "busbar/collectives/forest.h"
 #include "busbar/lowering/test_lowered.h"
 #include "busbar/lowering/test_machines.h"
 #include "busbar/topology/selector.h"
@@ -421,6 +422,34 @@ TEST(LoweredCalls, FurtherMessagesOfARankTakeTheirTurn) {
     program::CollectiveCall call = test_call(n, algorithm, 1'000'000);
     call.op = op;
     EXPECT_NEAR(lowered_ms(m, call, in_turn) - lowered_ms(m, call), messages * 3e-3, 1e-9) << algorithm << messages;
+  }
+}
+
+// The same among channels: beyond the messages of one channel, which wait for each other.
+TEST(LoweredCalls, MessagesOfFurtherChannelsTakeTheirTurn) {
+  constexpr std::uint32_t n = 5;
+  const TestNetwork m(single_gpu_nodes(n, 1).seal());
+  program::ProtocolModel in_turn;
+  in_turn.per_message = Duration::us(3);
+  const auto more_us = [&](const program::CollectiveCall& call) {
+    return (lowered_ms(m, call, in_turn) - lowered_ms(m, call)) * 1e3;
+  };
+  std::vector<collectives::RankPath> pairs;  // between every two ranks, each a channel
+  for (std::uint32_t a = 0; a < n; ++a)
+    for (std::uint32_t b = 0; b < n; ++b)
+      if (a != b) pairs.push_back({{a, b}, 1});
+  program::CollectiveCall call = test_call(n, "synthesized", 1'000'000);
+  call.op = collectives::Collective::kAllToAll;
+  call.schedule = std::make_shared<const collectives::Schedule>(collectives::build_paths(call.op, n, 0, pairs).value());
+  EXPECT_NEAR(more_us(call), 3 * 2 * (n - 2), 1e-6);
+  collectives::ScheduleSpec spec;
+  spec.algorithm = "ring";
+  spec.op = call.op = collectives::Collective::kAllGather;
+  spec.ranks = n;
+  for (const std::size_t rings : {1, 2}) {
+    spec.orders.assign(rings, {0, 1, 2, 3, 4});
+    call.schedule = std::make_shared<const collectives::Schedule>(collectives::build_schedule(spec).value());
+    EXPECT_NEAR(more_us(call), 3 * 2 * (n - 1) * static_cast<double>(rings - 1), 1e-6) << rings;
   }
 }
 

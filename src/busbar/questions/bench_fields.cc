@@ -49,7 +49,8 @@ std::vector<Field> bench_fields() {
               .undecided(),
           "FILE"),
       run({"algorithm", &Q::algorithm, "",
-           "fastest (as predicted for this host; the default), ring, tree, ..., or a file: MSCCL XML, MSCCL++ plan"},
+           "fastest (as predicted for this host; the default), synthesized, ring, tree, ..., or a file: MSCCL XML, "
+           "MSCCL++ plan"},
           "NAME|FILE"),
       Field("in_place", &Q::in_place, "", "input and output are one buffer").of("Run"),
       run(Field("timeout_s", &Q::timeout_s, "s", "without a step of any rank the run ends (default 30)")

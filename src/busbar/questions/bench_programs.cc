@@ -7,6 +7,7 @@
 #include <cctype>
 
 #include "busbar/collectives/builders.h"
+#include "busbar/predict/call_chooser.h"
 #include "busbar/questions/bench_host.h"
 #include "busbar/questions/schedule_times.h"
 #include "busbar/runtime/host_rates.h"
@@ -127,7 +128,8 @@ Result<std::shared_ptr<const collectives::Schedule>> predict_call(const BenchReq
   if (!predicted.ok()) return std::shared_ptr<const collectives::Schedule>();
   out.predicted_us = predicted->time.in_us();
   out.bound_by = predict::limit_of(*predicted, machine.cluster().topology);
-  if (q.algorithm == "fastest") out.algorithm = predicted->algorithm;
+  if (predict::may_be_made(asked))
+    out.algorithm = predicted->call.algorithm;  // no schedule that was made may be faster
   return predicted->call.schedule;
 }
 

@@ -62,6 +62,7 @@ class CallLowering {
   Status lower_sends(const GroupRun& of);
   Status lower_pipeline();
   Status lower_first_chunk(std::uint32_t call_group, std::size_t channel, std::span<StepRuns> steps, FirstChunk& first);
+  void take_turns(std::optional<std::size_t> step);
   bool traces() const;
   void close_stage();
 
