@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <optional>
 
+#include "busbar/base/loaded_library.h"
 #include "busbar/base/text.h"
 #include "busbar/base/xml.h"
-#include "busbar/host/internal/loaded_library.h"
 
 namespace busbar::host {
 namespace {

@@ -6,7 +6,7 @@
 #include <iterator>
 #include <utility>
 
-#include "busbar/host/internal/loaded_library.h"
+#include "busbar/base/loaded_library.h"
 
 namespace busbar::host {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "busbar/host/internal/loaded_library.h"
+#include "busbar/base/loaded_library.h"
 
 namespace busbar::host {
 namespace {

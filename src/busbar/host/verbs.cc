@@ -5,7 +5,7 @@
 #include <array>
 #include <cstdint>
 
-#include "busbar/host/internal/loaded_library.h"
+#include "busbar/base/loaded_library.h"
 
 namespace busbar::host {
 namespace {

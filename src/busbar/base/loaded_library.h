@@ -3,7 +3,7 @@
 
 #include <dlfcn.h>
 
-namespace busbar::host {
+namespace busbar {
 
 class LoadedLibrary {
  public:
@@ -15,6 +15,7 @@ class LoadedLibrary {
   LoadedLibrary(const LoadedLibrary&) = delete;
   LoadedLibrary& operator=(const LoadedLibrary&) = delete;
 
+  bool is_there() const { return handle_ != nullptr; }
   /// The function of that name and type; null if the library or the function is not there.
   template <typename F>
   F* find(const char* function) const {
@@ -31,4 +32,4 @@ class LoadedLibrary {
   void* handle_;
 };
 
-}  // namespace busbar::host
+}  // namespace busbar
