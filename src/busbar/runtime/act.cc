@@ -61,7 +61,7 @@ class TaskPart {
 
 }  // namespace
 
-bool act(std::uint32_t actor, const std::vector<Task>& tasks, const Arena& arena, Board& board, TcpWire* wire,
+bool act(std::uint32_t actor, const std::vector<Task>& tasks, const Arena& arena, Board& board, Wire* wire,
          std::uint32_t first) {
   for (std::uint32_t t = 0; t < tasks.size(); ++t) {
     board.seat(actor).task.store(t, std::memory_order_relaxed);
@@ -82,9 +82,8 @@ bool act(std::uint32_t actor, const std::vector<Task>& tasks, const Arena& arena
     if (!board.meet(actor)) return false;
     if (!TaskPart(task, stage, actor).play(arena.measured(t, actor), arena.steps(t))) return false;
   }
-  const bool met = board.meet(actor);
   if (wire != nullptr) wire->end();
-  return met;
+  return board.meet(actor);
 }
 
 std::string wait_of(std::uint32_t actor, const std::vector<Task>& tasks, Board& board) {

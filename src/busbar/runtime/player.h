@@ -15,9 +15,18 @@ struct StepTime {
   std::int64_t begin_ns = 0, end_ns = 0;
 };
 
+struct Stage;
+
 /// How steps reach actors whose memory and counters are elsewhere.
 class Wire : public Courier {
  public:
+  /// Zeros for the threads of a task. They stay until it is called again, since steps may come after the last one that
+  /// this actor needs. It ends the task before.
+  virtual Counter* counters(std::uint32_t threads) = 0;
+  /// From now on steps are of this task. Call before actors meet who will perform it.
+  virtual void begin(std::uint32_t task, const Stage& stage) = 0;
+  /// This actor has performed all its steps of the task.
+  virtual void end() = 0;
   /// The step has been performed: sends what it wrote, `data`, and that its thread is one step further, to whoever
   /// needs them. False: not all is on its way yet; keep `data` as it is and call again.
   virtual bool send(std::uint32_t step, const std::byte* data) = 0;

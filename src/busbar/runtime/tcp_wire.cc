@@ -10,7 +10,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <set>
+
+#include "busbar/runtime/internal/told.h"
 
 namespace busbar::runtime {
 namespace {
@@ -96,7 +97,11 @@ TcpWire::TcpWire(const Mesh& mesh, std::uint32_t actor)
       texts_(mesh.actors()),
       why_(mesh.actors()) {
   for (std::uint32_t p = 0; p < mesh.actors(); ++p)
-    for (std::uint32_t l = 0; l < lanes_; ++l) links_[p * lanes_ + l].socket = mesh.end(actor, p, l);
+    for (std::uint32_t l = 0; l < lanes_; ++l) {
+      links_[p * lanes_ + l].socket = mesh.end(actor, p, l);
+      if (p != actor) from_.push_back(p * lanes_ + l);
+    }
+  to_ = from_;
 }
 
 Counter* TcpWire::counters(std::uint32_t threads) {
@@ -109,29 +114,22 @@ void TcpWire::begin(std::uint32_t task, const Stage& stage) {
   task_ = task;
   stage_ = stage;
   const Executable& x = *stage.program;
-  std::vector<std::set<std::uint32_t>> told(x.plan.steps.size());
+  told_ = told_of(x);
+  std::vector<bool> from(links_.size()), to(links_.size());
   for (std::uint32_t s = 0; s < x.plan.steps.size(); ++s) {
-    const std::uint32_t waits = x.plan.rank_of(x.plan.steps[s]);
-    for (const Wait& w : x.waits.row(s)) told[x.first_step[w.thread] + w.steps - 1].insert(waits);
-    for (const std::uint32_t t : x.earlier.row(s))
-      if (x.steps_of(t) > 0) told[x.first_step[t + 1] - 1].insert(waits);
+    const std::uint32_t of = x.plan.rank_of(x.plan.steps[s]), lane = lane_of(x.plan.steps[s].thread);
+    for (const std::uint32_t a : told_.row(s)) {
+      if (of == actor_) to[a * lanes_ + lane] = true;
+      if (a == actor_) from[of * lanes_ + lane] = true;
+    }
   }
-  told_.clear();
-  std::set<std::uint32_t> from, to;
-  for (std::uint32_t s = 0; s < told.size(); ++s) {
-    for (const collectives::PlanSlice& w : x.plan.writes.row(s)) told[s].insert(w.rank);
-    const std::uint32_t of = x.plan.rank_of(x.plan.steps[s]);
-    if (of == actor_)
-      for (const std::uint32_t a : told[s])
-        if (a != actor_) {
-          told_.values.push_back(a);
-          to.insert(a * lanes_ + lane_of(x.plan.steps[s].thread));
-        }
-    if (of != actor_ && told[s].contains(actor_)) from.insert(of * lanes_ + lane_of(x.plan.steps[s].thread));
-    told_.close_row();
-  }
-  from_.assign(from.begin(), from.end());
-  to_.assign(to.begin(), to.end());
+  const auto chosen = [&](const std::vector<bool>& links, std::vector<std::uint32_t>& out) {
+    out.clear();
+    for (std::uint32_t l = 0; l < links.size(); ++l)
+      if (links[l]) out.push_back(l);
+  };
+  chosen(from, from_);
+  chosen(to, to_);
   reached_.assign(x.threads(), 0);
 }
 
@@ -295,6 +293,10 @@ bool TcpWire::poll() {
     send(l);
   }
   return sent;
+}
+
+bool TcpWire::holds() const {
+  return std::any_of(links_.begin(), links_.end(), [](const Link& l) { return !l.small.empty() && !l.closed; });
 }
 
 void TcpWire::join(Board& board) {

@@ -54,12 +54,13 @@ class TcpWire final : public Wire {
   /// The actors are processes of different hosts, which know each other by this wire alone: they meet on `board`, send
   /// each other texts, and one whose connection ends is lost.
   void join(Board& board);
-  /// From now on frames are of this task. Call when all actors have ended the one before.
-  void begin(std::uint32_t task, const Stage& stage);
-  /// Zeros for the threads of a task. They stay until it is called again, since frames may come after the last step.
-  Counter* counters(std::uint32_t threads);
-  /// Frames that still come are of no task.
-  void end() { task_ = 0; }
+  /// The actors share a board, so only frames of steps are sent.
+  bool on_one_host() const { return board_ == nullptr; }
+  /// Whether frames wait to be sent.
+  bool holds() const;
+  void begin(std::uint32_t task, const Stage& stage) override;
+  Counter* counters(std::uint32_t threads) override;
+  void end() override { task_ = 0; }
   bool send(std::uint32_t step, const std::byte* data) override;
   bool poll() override;
   void arrived(std::uint64_t round) override;
@@ -121,7 +122,7 @@ class TcpWire final : public Wire {
   std::vector<std::string> why_;
   std::vector<std::uint32_t> from_, to_;  ///< links on which this task's frames come and go
   Stage stage_;
-  Csr<std::uint32_t> told_;             ///< per step of this actor: who waits for it
+  Csr<std::uint32_t> told_;             ///< per step
   std::vector<std::uint32_t> reached_;  ///< per thread: how many of these its performed step has gone to
 };
 
