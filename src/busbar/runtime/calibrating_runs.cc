@@ -43,7 +43,7 @@ Result<std::vector<double>> time_probes(const std::vector<Probe>& probes, std::u
   std::vector<Executable> programs;
   programs.reserve(probes.size());
   for (const Probe& p : probes) {
-    BUSBAR_ASSIGN(Executable x, program_of(p, ranks, piece_bytes, options.transport != Transport::kTcp));
+    BUSBAR_ASSIGN(Executable x, program_of(p, ranks, piece_bytes, shares_memory(options.transport)));
     programs.push_back(std::move(x));
   }
   std::vector<Task> tasks;

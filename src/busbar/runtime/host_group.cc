@@ -11,6 +11,7 @@
 #include "busbar/runtime/internal/act.h"
 #include "busbar/runtime/internal/host_session.h"
 #include "busbar/runtime/internal/host_sockets.h"
+#include "busbar/runtime/internal/library_wire.h"
 #include "busbar/runtime/internal/watch.h"
 
 namespace busbar::runtime {
@@ -26,6 +27,8 @@ struct HostGroup::State {
         board(memory.data(), mesh.actors(), true) {
     wire.join(board);
   }
+  Status open_library();
+  Wire& data() { return library ? static_cast<Wire&>(*library) : wire; }
   /// Why a run did not go on, with what the others say.
   Error why(const std::string& own);
 
@@ -34,8 +37,16 @@ struct HostGroup::State {
   TcpWire wire;
   std::vector<Counter> memory;
   Board board;
+  std::unique_ptr<LibraryWire> library;  ///< null: data take the sockets
   std::uint32_t next_task = 1;
 };
+
+Status HostGroup::State::open_library() {
+  if (run.transport == Transport::kTcp) return {};
+  const std::string& own = run.addresses[run.rank];
+  BUSBAR_ASSIGN(library, LibraryWire::open(run.transport, own.substr(0, own.rfind(':')), wire, run.rank, board));
+  return {};
+}
 
 Error HostGroup::State::why(const std::string& own) {
   wire.tell_why(own);
@@ -54,12 +65,15 @@ Error HostGroup::State::why(const std::string& own) {
       text += name(r) + " says nothing: it is stopped, or busy outside of this run; ";
   }
   text += said;
+  if (library && !wire.lost() && !library->failure().empty()) text += "; " + library->failure();
   return Error{ErrorCode::kIo, text, {}};
 }
 
 Result<std::unique_ptr<HostGroup>> HostGroup::join(Listener listener, const HostRun& run) {
   BUSBAR_ASSIGN(Mesh mesh, connect_hosts(listener, run));
-  return std::unique_ptr<HostGroup>(new HostGroup(std::make_unique<State>(std::move(mesh), run)));
+  auto state = std::make_unique<State>(std::move(mesh), run);
+  BUSBAR_RETURN_IF_ERROR(state->open_library());
+  return std::unique_ptr<HostGroup>(new HostGroup(std::move(state)));
 }
 
 HostGroup::HostGroup(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -108,8 +122,8 @@ Result<std::vector<TaskResult>> run_on_hosts(const std::vector<Task>& tasks, con
   Status stands;
   {
     const std::jthread player([&] {
-      played =
-          act(rank, tasks, arena, s.board, &s.wire, s.next_task) && collect(s.wire, s.board, tasks.size(), arena, rank);
+      played = act(rank, tasks, arena, s.board, &s.data(), s.next_task) &&
+               collect(s.wire, s.board, tasks.size(), arena, rank);
       over = true;
     });
     Watch watch(tasks, s.board, options);

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "busbar/base/result.h"
+#include "busbar/runtime/transport.h"
 
 namespace busbar::runtime {
 
@@ -40,11 +41,12 @@ Result<std::string> new_secret();
 /// What a process knows of the run it takes part in.
 struct HostRun {
   std::uint32_t rank = 0;
-  std::vector<std::string> addresses{};  ///< per rank: where it listens
-  std::string secret{};                  ///< 32 hexadecimal digits that all share; never sent
-  std::string run{};                     ///< what all must be told alike, in words: version and arguments
-  std::uint32_t sockets = 1;             ///< per pair of ranks
-  double timeout_s = 30;                 ///< for all to come
+  std::vector<std::string> addresses{};   ///< per rank: where it listens
+  std::string secret{};                   ///< 32 hexadecimal digits that all share; never sent
+  std::string run{};                      ///< what all must be told alike, in words: version and arguments
+  Transport transport = Transport::kTcp;  ///< of data; ranks meet over TCP in any case
+  std::uint32_t sockets = 1;              ///< per pair of ranks
+  double timeout_s = 30;                  ///< for all to come
   const volatile std::sig_atomic_t* stop = nullptr;
 };
 

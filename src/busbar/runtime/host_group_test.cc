@@ -83,6 +83,29 @@ TEST(HostGroup, RunsTasksOneAfterAnotherAndRankZeroKnowsAll) {
   }
 }
 
+TEST(HostGroup, DataGoThroughUcxOrLibfabricWhereTheyAre) {
+  setenv("UCX_NET_DEVICES", "lo", 0);
+  setenv("FI_PROVIDER", "tcp;ofi_rxm", 0);
+  const Executable program = ring_of(3);
+  for (const Transport transport : {Transport::kUcx, Transport::kOfi}) {
+    if (!usable(transport).ok()) continue;
+    Hosts hosts(3);
+    hosts.run().transport = transport;
+    hosts.each([&](std::uint32_t rank) {
+      const auto group = hosts.join(hosts.run_of(rank));
+      ASSERT_TRUE(group.ok()) << group.error().text();
+      std::vector<Task> tasks{{&program, {ElementType::kInt32, Reduction::kSum, 20}, 5, 1, false},
+                              {&program, {ElementType::kFloat, Reduction::kMax, 300'000}, 2, 1}};
+      for (int again = 0; again < 2; ++again) {
+        const auto results = run_tasks(tasks, {.transport = transport, .hosts = group->get()});
+        ASSERT_TRUE(results.ok()) << results.error().text();
+        EXPECT_EQ((*results)[1].wrong, 0u);
+      }
+      EXPECT_EQ((*group)->share("rank " + std::to_string(rank)).value(), "rank 0");
+    });
+  }
+}
+
 TEST(HostGroup, AnElementThatOneRankFindsWrongCountsAtRankZero) {
   const Executable program = ring_of(2);
   Hosts hosts(2);

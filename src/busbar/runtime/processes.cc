@@ -17,6 +17,7 @@
 #include <thread>
 #include <utility>
 
+#include "busbar/runtime/internal/library_wire.h"
 #include "busbar/runtime/internal/watch.h"
 
 namespace busbar::runtime {
@@ -26,7 +27,7 @@ namespace {
 class Family {
  public:
   Family(const std::vector<Task>& tasks, const Arena& arena, Board& board, const SessionOptions& options, Mesh* mesh)
-      : tasks_(tasks), arena_(arena), board_(board), mesh_(mesh), watch_(tasks, board, options) {}
+      : tasks_(tasks), arena_(arena), board_(board), options_(options), mesh_(mesh), watch_(tasks, board, options) {}
   ~Family() {
     for (std::size_t i = 0; i < pids_.size(); ++i) {
       if (pids_[i] > 0) {
@@ -43,7 +44,7 @@ class Family {
   Status wait();
 
  private:
-  [[noreturn]] void be_child(std::uint32_t actor, pid_t parent);
+  [[noreturn]] void be_child(std::uint32_t actor, pid_t parent, int end);
   Status reap(std::uint32_t actor);
   Status ended_early(std::uint32_t actor, const std::string& how);
   /// A process that a signal stopped would look as if it made no step.
@@ -52,6 +53,7 @@ class Family {
   const std::vector<Task>& tasks_;
   const Arena& arena_;
   Board& board_;
+  const SessionOptions& options_;
   Mesh* mesh_;  ///< null: data are in shared memory
   Watch watch_;
   std::vector<pid_t> pids_;   ///< per actor; 0: has ended
@@ -59,13 +61,26 @@ class Family {
 };
 
 /// A child of a parent that dies is killed at once; the second look is for a parent that died before the first.
-void Family::be_child(std::uint32_t actor, pid_t parent) {
+void Family::be_child(std::uint32_t actor, pid_t parent, int end) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(1);
   if (mesh_ != nullptr) mesh_->keep(actor);
-  std::optional<TcpWire> wire;
-  if (mesh_ != nullptr) wire.emplace(*mesh_, actor);
-  _exit(act(actor, tasks_, arena_, board_, wire ? &*wire : nullptr, 1) ? 0 : 3);
+  std::optional<TcpWire> sockets;
+  if (mesh_ != nullptr) sockets.emplace(*mesh_, actor);
+  Wire* wire = sockets ? &*sockets : nullptr;
+  std::unique_ptr<LibraryWire> library;
+  if (mesh_ != nullptr && options_.transport != Transport::kTcp) {
+    auto opened = LibraryWire::open(options_.transport, "127.0.0.1", *sockets, actor, board_);
+    if (!opened.ok()) {
+      const std::string& why = opened.error().message;
+      _exit(write(end, why.data(), why.size()) > 0 ? 3 : 4);
+    }
+    library = std::move(*opened);
+    wire = library.get();
+  }
+  const bool played = act(actor, tasks_, arena_, board_, wire, 1);
+  library.reset();
+  _exit(played ? 0 : 3);
 }
 
 Status Family::start() {
@@ -75,7 +90,7 @@ Status Family::start() {
     if (pipe(ends) != 0)
       return Error{ErrorCode::kIo, fmt::format("no pipe for rank {}: {}", a, std::strerror(errno)), {}};
     const pid_t pid = fork();
-    if (pid == 0) be_child(a, parent);
+    if (pid == 0) be_child(a, parent, ends[1]);
     close(ends[1]);
     ends_.push_back({ends[0], POLLIN, 0});
     pids_.push_back(std::max(pid, 0));
@@ -96,11 +111,14 @@ Status Family::reap(std::uint32_t actor) {
   const pid_t pid = pids_[actor];
   waitpid(pid, &status, 0);
   pids_[actor] = 0;
+  char words[512];
+  const ssize_t told = read(ends_[actor].fd, words, sizeof words);
   close(std::exchange(ends_[actor].fd, -1));  // poll() skips what is negative
   if (WIFSIGNALED(status))
     return ended_early(actor, fmt::format("(process {}) was killed by signal {} ({})", pid, WTERMSIG(status),
                                           strsignal(WTERMSIG(status))));
   if (WEXITSTATUS(status) == 0) return {};
+  if (told > 0) return Error{ErrorCode::kIo, fmt::format("rank {}: {}", actor, std::string(words, told)), {}};
   return ended_early(actor, fmt::format("(process {}) ended with status {}", pid, WEXITSTATUS(status)));
 }
 
@@ -134,7 +152,7 @@ Status Family::wait() {
 Status play_as_processes(const std::vector<Task>& tasks, const Arena& arena, Board& board,
                          const SessionOptions& options) {
   std::optional<Mesh> mesh;
-  if (options.transport == Transport::kTcp) {
+  if (!shares_memory(options.transport)) {
     BUSBAR_ASSIGN(Mesh made, Mesh::make(arena.actors(), options.sockets));
     mesh.emplace(std::move(made));
   }

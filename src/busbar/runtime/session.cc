@@ -58,6 +58,7 @@ std::vector<TaskResult> results_of(const std::vector<Task>& tasks, const Arena& 
 
 Result<std::vector<TaskResult>> run_tasks(const std::vector<Task>& tasks, const SessionOptions& options) {
   if (options.hosts != nullptr) return run_on_hosts(tasks, options);
+  BUSBAR_RETURN_IF_ERROR(usable(options.transport));
   const bool processes = options.transport != Transport::kThreads;
   BUSBAR_ASSIGN(const Arena arena, Arena::make(tasks, processes));
   Board board(arena.board(), arena.actors(), arena.actors() > cores_allowed());

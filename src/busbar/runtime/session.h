@@ -12,6 +12,7 @@
 
 #include "busbar/base/result.h"
 #include "busbar/runtime/player.h"
+#include "busbar/runtime/transport.h"
 
 namespace busbar::runtime {
 
@@ -32,12 +33,6 @@ struct TaskResult {
   double mean_s() const;  ///< over ranks, as nccl-tests reports it
 };
 
-enum class Transport : std::uint8_t {
-  kThreads,
-  kShm,  ///< processes that share memory
-  kTcp,  ///< processes whose data go through sockets of the loopback interface
-};
-
 class HostGroup;
 
 struct SessionOptions {
@@ -45,7 +40,9 @@ struct SessionOptions {
   std::uint32_t sockets = 1;  ///< of kTcp, per pair of ranks; threads of the plan take turns
   double timeout_s = 30;      ///< without a step of any rank, the run ends and names who stands still
   const volatile std::sig_atomic_t* stop = nullptr;  ///< ends the run once it is not 0; null: nothing does
-  HostGroup* hosts = nullptr;  ///< of kTcp: this process is one rank of these; null: all ranks are processes made here
+  /// This process is one rank of these, which must have met for the same transport; null: all ranks are threads or
+  /// processes made here, and sockets are of the loopback interface.
+  HostGroup* hosts = nullptr;
 };
 
 /// All tasks, one after another. On several hosts each process of the group calls it with the same tasks; rank 0 gets

@@ -133,6 +133,32 @@ TEST(Session, SocketsGiveTheSameForEveryAlgorithm) {
   }
 }
 
+/// UCX and libfabric where this host has them, else a skipped test.
+class Carriers : public testing::TestWithParam<Transport> {
+ protected:
+  void SetUp() override {
+    setenv("UCX_NET_DEVICES", "lo", 0);
+    setenv("FI_PROVIDER", "tcp;ofi_rxm", 0);
+    if (const Status s = usable(GetParam()); !s.ok()) GTEST_SKIP() << s.error().text();
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Libraries, Carriers, testing::Values(Transport::kUcx, Transport::kOfi),
+                         [](const auto& p) { return name_of(p.param); });
+
+TEST_P(Carriers, GiveTheSameForEveryAlgorithm) {
+  std::vector<Executable> programs;
+  for_every_run([&](const collectives::BuiltCase& c) {
+    if (c.schedule.ranks != 4 || c.schedule.root > 0) return;
+    programs.push_back(compile(collectives::plan_with_reducers(c.schedule, false).value(), {false}).value());
+  });
+  std::vector<Task> tasks;
+  for (const Executable& p : programs) tasks.push_back({&p, {ElementType::kInt32, Reduction::kSum, 20}, 3, 1});
+  tasks.front().filling.chunk_elements = 500'000;  // more than a library sends without asking
+  const auto results = run_tasks(tasks, {GetParam()});
+  ASSERT_TRUE(results.ok()) << results.error().text();
+  for (std::size_t i = 0; i < tasks.size(); ++i) EXPECT_EQ((*results)[i].wrong, 0u) << programs[i].plan.name;
+}
+
 TEST(Session, TimesOfStepsAreInTheOrderOfWaits) {
   const Executable program =
       compile(
