@@ -7,8 +7,8 @@ BUILD_PACKAGES=(g++ cmake ninja-build libfmt-dev libyaml-cpp-dev nlohmann-json3-
 PORTABLE_PACKAGES=(libbz2-dev liblzma-dev libzstd-dev nettle-dev zlib1g-dev)  # archives that preset portable links too
 PACKAGING_PACKAGES=(file dpkg-dev)  # without them cpack would make Debian packages without dependencies
 TEST_PACKAGES=(libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev python3 python3-yaml)
-# Without them the tests of mpirun, of types and of tables of Python, and of JSON Schemas are skipped.
-OPTIONAL_TEST_PACKAGES=(libopenmpi-dev openmpi-bin mypy python3-numpy python3-pandas python3-jsonschema)
+# Without them the tests of mpirun, UCX and libfabric, of types and of tables of Python, and of JSON Schemas are skipped.
+OPTIONAL_TEST_PACKAGES=(libopenmpi-dev openmpi-bin libucx-dev libfabric-dev mypy python3-numpy python3-pandas python3-jsonschema)
 
 say() { printf '%s\n' "== $*"; }
 complain() { printf '%s\n' "$*" >&2; }

@@ -1883,7 +1883,7 @@ def bench(
     reduction: Text = ...,
     ranks: int = ...,
     root: int = ...,
-    transport: Literal['threads', 'shm', 'tcp'] = ...,
+    transport: Literal['threads', 'shm', 'tcp', 'ucx', 'ofi'] = ...,
     sockets: int = ...,
     hosts: Text = ...,
     rank: int | None = ...,
@@ -1910,7 +1910,7 @@ def bench(
     reduction     sum (default), prod, min, max, avg
     ranks         number of ranks (default: one per core, at least 2)
     root          root of broadcast, reduce, gather and scatter (default 0)
-    transport     threads of one process, processes that share memory (default shm), or tcp: processes whose data go through sockets, of the loopback interface unless --hosts names others (default with --hosts)
+    transport     threads of one process, processes that share memory (default shm), or processes whose data go through sockets (tcp, default with --hosts), UCX or libfabric (ofi), on this host unless --hosts names others
     sockets       of --transport tcp: connections per pair of ranks, 1 to 16 (default 1)
     hosts         a file with a line per rank, HOST:PORT: each rank is a process started by hand with its --rank; under mpirun and srun this is not needed
     rank          of this process among --hosts

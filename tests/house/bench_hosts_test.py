@@ -128,6 +128,43 @@ class Hosts(unittest.TestCase):
             self.assertRegex(self.refused(run), r"rank 1 \(127\.0\.0\.1:\d+\) says nothing.*waited for rank 1")
         one.send_signal(signal.SIGCONT)
 
+    def test_ucx_and_libfabric_carry_data_where_they_are(self):
+        for transport in ("ucx", "ofi"):
+            with self.subTest(transport):
+                network = {"UCX_NET_DEVICES": "lo", "FI_PROVIDER": "tcp;ofi_rxm"}
+                self.hosts(2)
+                zero, one = (self.start(r, *SHORT, "--transport", transport, "--json", **network) for r in range(2))
+                said, complaint = zero.communicate(timeout=120)
+                if "built without" in complaint or "not on this host" in complaint:
+                    self.assertEqual((zero.returncode, complaint.count("\n")), (2, 1))
+                    self.skipTest(complaint)
+                self.assertEqual(zero.returncode, 0, complaint)
+                answer = json.loads(said)
+                self.assertEqual(answer["transport"], transport)
+                self.assertEqual([row["wrong"] for row in answer["results"]], [0, 0, 0])
+                self.assertEqual(one.communicate(timeout=60), ("", ""))
+
+    def test_with_ucx_a_killed_rank_is_still_named(self):
+        if subprocess.run([BUSBAR, "bench", *SHORT, "--transport", "ucx"], capture_output=True, check=False).returncode:
+            self.skipTest("no UCX")
+        zero, one, two = self.endless("--transport", "ucx")
+        one.send_signal(signal.SIGKILL)
+        for run in (zero, two):
+            self.assertRegex(self.refused(run), r"rank 1 \(127\.0\.0\.1:\d+\) has ended.*waited for rank")
+
+    @unittest.skipUnless(os.geteuid() == 0 and shutil.which("unshare"), "hides a library from one process: needs root")
+    def test_a_library_that_is_not_there_is_one_clear_line(self):
+        for transport, library in (("ucx", "libucp.so.0"), ("ofi", "libfabric.so.1")):
+            with self.subTest(transport):
+                found = [p.resolve() for p in pathlib.Path("/usr/lib").glob(f"*/{library}")]
+                hide = "".join(f"mount --bind /dev/null {p} && " for p in found)
+                done = subprocess.run(["unshare", "-m", "sh", "-c", f'{hide} exec "$@"', "sh", BUSBAR, "bench", *SHORT,
+                                       "--transport", transport], capture_output=True, text=True, check=False)
+                if "unshare" in done.stderr or "mount" in done.stderr:
+                    self.skipTest(done.stderr)
+                self.assertEqual((done.returncode, done.stdout), (2, ""))
+                self.assertRegex(done.stderr, r"\Abusbar: .*(not on this host|built without).*--transport tcp.*\n\Z")
+
     @unittest.skipUnless(MPIRUN and MODULE.exists(), "no mpirun, or busbar was built without MPI")
     def test_mpirun_needs_neither_hosts_nor_secret(self):
         done = subprocess.run(

@@ -33,9 +33,9 @@ std::vector<Field> bench_fields() {
       run({"ranks", &Q::ranks, "", "number of ranks (default: one per core, at least 2)"}, "N"),
       run({"root", &Q::root, "", "root of broadcast, reduce, gather and scatter (default 0)"}, "RANK"),
       run(Field("transport", &Q::transport, "",
-                "threads of one process, processes that share memory (default shm), or tcp: processes whose data go "
-                "through sockets, of the loopback interface unless --hosts names others (default with --hosts)")
-              .among({"threads", "shm", "tcp"}),
+                "threads of one process, processes that share memory (default shm), or processes whose data go through "
+                "sockets (tcp, default with --hosts), UCX or libfabric (ofi), on this host unless --hosts names others")
+              .among({"threads", "shm", "tcp", "ucx", "ofi"}),
           "NAME"),
       run({"sockets", &Q::sockets, "", "of --transport tcp: connections per pair of ranks, 1 to 16 (default 1)"}, "N"),
       run(Field("hosts", &Q::hosts, "",
@@ -125,7 +125,7 @@ const Record& record_of(const BenchResult*) {
   using R = BenchResult;
   static const Record record(
       "bench", {{"collective", &R::collective, "", "that was executed"},
-                {"transport", &R::transport, "", "threads, shm or tcp"},
+                {"transport", &R::transport, "", "threads, shm, tcp, ucx or ofi"},
                 {"datatype", &R::datatype, "", "of elements"},
                 {"reduction", &R::reduction, "", "of elements"},
                 {"ranks", &R::ranks, "", "their number"},

@@ -14,6 +14,7 @@
 #include "busbar/base/input.h"
 #include "busbar/base/text.h"
 #include "busbar/formats/lines.h"
+#include "busbar/questions/bench_programs.h"
 
 namespace busbar::questions {
 namespace {
@@ -52,8 +53,10 @@ std::string own_address(std::uint32_t port) {
   return fmt::format("{}:{}", host, port);
 }
 
-runtime::HostRun run_of(const BenchRequest& q, const std::string& words, const busbar::Context& context) {
+runtime::HostRun run_of(const BenchRequest& q, const std::string& words, runtime::Transport transport,
+                        const busbar::Context& context) {
   runtime::HostRun run;
+  run.transport = transport;
   run.run = words;
   run.sockets = q.sockets;
   run.timeout_s = q.timeout_s;
@@ -146,13 +149,16 @@ Result<BenchGroup> meet_by_slurm(const BenchRequest& q, runtime::HostRun run) {
 }  // namespace
 
 Result<BenchGroup> meet_bench_group(const BenchRequest& q, const std::string& words, const busbar::Context& context) {
-  const runtime::HostRun run = run_of(q, words, context);
+  if (q.hosts.empty() && q.rank) return invalid("needs --hosts", field_of("rank"));
+  std::unique_ptr<study::Peers> mpi;
+  if (q.hosts.empty()) {
+    BUSBAR_ASSIGN(mpi, study::Peers::join("run by itself; name the hosts with --hosts"));
+  }
+  if (q.hosts.empty() && !mpi && number_from_environment("SLURM_STEP_NUM_TASKS").value_or(1) < 2) return BenchGroup();
+  BUSBAR_ASSIGN(const runtime::Transport transport, bench_transport(q, true));
+  const runtime::HostRun run = run_of(q, words, transport, context);
   if (!q.hosts.empty()) return meet_by_file(q, run);
-  if (q.rank) return invalid("needs --hosts", field_of("rank"));
-  BUSBAR_ASSIGN(std::unique_ptr<study::Peers> mpi, study::Peers::join("run by itself; name the hosts with --hosts"));
-  if (mpi) return meet_by_mpi(std::move(mpi), run, context);
-  if (number_from_environment("SLURM_STEP_NUM_TASKS").value_or(1) > 1) return meet_by_slurm(q, run);
-  return BenchGroup();
+  return mpi ? meet_by_mpi(std::move(mpi), run, context) : meet_by_slurm(q, run);
 }
 
 Result<std::vector<std::string>> parse_hosts(const std::string& text, const std::string& file) {

@@ -38,7 +38,7 @@ Result<collectives::Schedule> schedule_of(const BenchRequest& q, const BenchCall
 
 Result<runtime::Executable> program_of(const BenchRequest& q, const BenchCall& call, const BenchSize& at,
                                        const collectives::Schedule* made) {
-  const runtime::CompileOptions options{call.transport != "tcp", call.reduction == runtime::Reduction::kAvg};
+  const runtime::CompileOptions options{shares_memory(call.transport), call.reduction == runtime::Reduction::kAvg};
   if (call.file) return runtime::compile(call.file->plan, options);
   collectives::Schedule schedule;
   if (made != nullptr) {
@@ -70,6 +70,18 @@ std::string bench_host_name() {
   return out;
 }
 
+Result<runtime::Transport> bench_transport(const BenchRequest& q, bool group) {
+  using runtime::Transport;
+  const auto named = runtime::parse_transport(q.transport);
+  if (!q.transport.empty() && !named.ok()) return invalid(named.error().message, field_of("transport"));
+  const Transport out = named.ok() ? *named : group ? Transport::kTcp : Transport::kShm;
+  if (group && shares_memory(out))
+    return invalid("ranks on several hosts, or started by mpirun, need tcp, ucx or ofi", field_of("transport"));
+  const Status there = runtime::usable(out);
+  if (!there.ok()) return unsupported(there.error().message, field_of("transport"));
+  return out;
+}
+
 Result<BenchCall> bench_call(const BenchRequest& q, std::uint32_t group) {
   BenchCall out;
   BUSBAR_ASSIGN(out.op, collectives::parse_collective(q.collective));
@@ -80,10 +92,9 @@ Result<BenchCall> bench_call(const BenchRequest& q, std::uint32_t group) {
   constexpr std::uint32_t kMostSockets = 16;
   if (q.sockets < 1 || q.sockets > kMostSockets)
     return invalid(fmt::format("takes 1 to {}", kMostSockets), field_of("sockets"));
-  out.transport = !q.transport.empty() ? q.transport : group > 0 ? "tcp" : "shm";
-  if (group > 0 && out.transport != "tcp")
-    return invalid("ranks on several hosts, or started by mpirun, need tcp", field_of("transport"));
-  if (q.sockets > 1 && out.transport != "tcp") return invalid("needs --transport tcp", field_of("sockets"));
+  BUSBAR_ASSIGN(out.transport, bench_transport(q, group > 0));
+  if (q.sockets > 1 && out.transport != runtime::Transport::kTcp)
+    return invalid("needs --transport tcp", field_of("sockets"));
   out.type = *type;
   out.reduction = *reduction;
   if (group > 0 && q.ranks > 0 && q.ranks != group)
@@ -147,7 +158,7 @@ Result<BenchSize> bench_size(const BenchRequest& q, const BenchCall& call, const
     BUSBAR_ASSIGN(made, predict_call(q, call, *machine, out));
   }
   BUSBAR_ASSIGN(runtime::Executable program, program_of(q, call, out, made.get()));
-  if (call.transport == "tcp" && (program.reads_others || program.writes_others))
+  if (!shares_memory(call.transport) && (program.reads_others || program.writes_others))
     return unsupported(fmt::format("{} reads or writes the memory of other ranks; use --transport shm", out.algorithm),
                        field_of("transport"));
   out.program = std::make_shared<const runtime::Executable>(std::move(program));

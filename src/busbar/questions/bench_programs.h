@@ -30,9 +30,11 @@ struct BenchCall {
   runtime::ElementType type{};
   runtime::Reduction reduction{};
   std::uint32_t ranks = 2;
-  std::string transport;
+  runtime::Transport transport{};
   std::optional<formats::ImportedSchedule> file;  ///< of --algorithm FILE
 };
+/// `group`: ranks have met, or will. Error: kUnsupported, this host lacks its library.
+Result<runtime::Transport> bench_transport(const BenchRequest& q, bool group);
 /// `group`: ranks that met on several hosts; 0: none did.
 Result<BenchCall> bench_call(const BenchRequest& q, std::uint32_t group);
 

@@ -18,23 +18,19 @@
 namespace busbar::questions {
 namespace {
 
-runtime::Transport transport_of(const BenchCall& call) {
-  if (call.transport == "tcp") return runtime::Transport::kTcp;
-  return call.transport == "shm" ? runtime::Transport::kShm : runtime::Transport::kThreads;
-}
-
 runtime::SessionOptions session_of(const BenchRequest& q, const BenchCall& call, const BenchGroup& group,
                                    const Context& context) {
-  return {transport_of(call), q.sockets, q.timeout_s, context.stop, group.hosts.get()};
+  return {call.transport, q.sockets, q.timeout_s, context.stop, group.hosts.get()};
 }
 
 /// What all processes must be told alike.
 std::string run_words(const BenchRequest& q) {
   return fmt::format("busbar " BUSBAR_VERSION
                      " bench {} -b {} -e {} -f {:g} -n {} -w {} -c {} -d {} -o {} --root {} --sockets {} "
-                     "--algorithm {}{}",
+                     "--algorithm {}{}{}",
                      q.collective, q.min_bytes, q.max_bytes, q.step_factor, q.iters, q.warmup_iters, q.check,
-                     q.datatype, q.reduction, q.root, q.sockets, q.algorithm, q.in_place ? " --in-place" : "");
+                     q.datatype, q.reduction, q.root, q.sockets, q.algorithm, q.in_place ? " --in-place" : "",
+                     q.transport.empty() ? "" : " --transport " + q.transport);
 }
 
 /// All ranks predict with what rank 0 measured, so that all choose the same programs.
@@ -145,7 +141,7 @@ Result<BenchResult> run_bench(const BenchRequest& q, const BenchGroup& group, co
   BenchResult r;
   r.silent = group.hosts && group.hosts->rank() > 0;
   r.collective = collectives::name_of(call.op);
-  r.transport = call.transport;
+  r.transport = name_of(call.transport);
   r.datatype = q.datatype;
   r.reduction = q.reduction;
   r.inputs_hash = inputs_hash("bench", q, "");

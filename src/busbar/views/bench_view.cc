@@ -14,6 +14,8 @@ using questions::BenchRow;
 
 std::string words_of(const std::string& transport) {
   if (transport == "tcp") return "processes over TCP";
+  if (transport == "ucx") return "processes over UCX";
+  if (transport == "ofi") return "processes over libfabric";
   return transport == "shm" ? "processes that share memory" : "threads";
 }
 
