@@ -160,7 +160,7 @@ Result<int> run(const ExploreFlags& o) {
   ExploreAnswers answers;
   const auto reply = [&](const LocalRequest& request, RunWatch& run) { return answers.reply(request, run); };
   BUSBAR_ASSIGN(const std::unique_ptr<LocalServer> server,
-                LocalServer::open(o.port, reply, ExploreAnswers::long_paths()));
+                LocalServer::open(o.port, reply, {.with_progress = ExploreAnswers::long_paths()}));
   const std::string address = server->address();
   const Json j{{"schema", "busbar.explore/1"}, {"address", address}, {"port", server->port()}};
   const int status = print_out(

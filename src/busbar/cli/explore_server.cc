@@ -21,7 +21,8 @@
 #include <utility>
 
 #include "busbar/base/json.h"
-#include "busbar/cli/http_head.h"
+#include "busbar/cli/http_intake.h"
+#include "busbar/step/kept_machines.h"
 
 namespace busbar::cli {
 
@@ -31,9 +32,11 @@ struct LocalServer::State {
   std::uint32_t port = 0;
   std::string secret;
   Answer answer;
-  std::vector<std::string> with_progress;
+  ServerPaths paths;
   std::vector<std::thread> threads;
-  std::mutex mutex;                                                    // guards the member below
+  std::mutex turn;                     // guards the member below
+  std::unique_ptr<HttpIntake> intake;  ///< requests that come in; one thread waits for them, the others answer
+  std::mutex mutex;                    // guards the member below
   std::map<std::string, std::vector<std::unique_ptr<RunWatch>>> idle;  ///< of requests that have ended, by path
 
   State() = default;
@@ -45,17 +48,19 @@ struct LocalServer::State {
   State& operator=(const State&) = delete;
 
   bool trusts(const HttpHead& head) const;
+  bool from_own_page(const HttpHead& head) const;
+  std::size_t longest_body(const HttpHead& head) const;
+  std::optional<WholeRequest> next();
   std::unique_ptr<RunWatch> take_watch(const std::string& path);
   LocalReply run(int connection, const LocalRequest& request, bool progress);
-  void serve(int connection);
+  void serve(const WholeRequest& request);
   void work();
 };
 
 namespace {
 
-constexpr int kThreads = 8;  // a browser may keep some connections open without a request
-constexpr std::size_t kLongestHead = 16384;
-constexpr std::chrono::seconds kPatience(5);  // for a request to come, and for a reply to be taken
+constexpr int kThreads = 8;
+constexpr std::size_t kMostMemory = std::size_t{3} << 30;  // of the process, with all answers in work
 
 using Clock = std::chrono::steady_clock;
 
@@ -74,23 +79,8 @@ bool ready(int file, short events, int stop, std::optional<Clock::time_point> de
   }
 }
 
-/// The head of a request, without the empty line that ends it; nothing if none comes.
-std::optional<std::string> receive_head(int connection, int stop) {
-  constexpr std::string_view kEnd = "\r\n\r\n";
-  const Clock::time_point deadline = Clock::now() + kPatience;
-  std::string text;
-  std::array<char, 4096> part{};
-  while (text.size() <= kLongestHead && ready(connection, POLLIN, stop, deadline)) {
-    const ssize_t got = recv(connection, part.data(), part.size(), 0);
-    if (got <= 0) break;
-    text.append(part.data(), static_cast<std::size_t>(got));
-    if (const std::size_t end = text.find(kEnd); end != std::string::npos) return text.substr(0, end + 2);
-  }
-  return std::nullopt;
-}
-
 void send_all(int connection, int stop, std::string_view text) {
-  const Clock::time_point deadline = Clock::now() + kPatience;
+  const Clock::time_point deadline = Clock::now() + kHttpPatience;
   while (!text.empty() && ready(connection, POLLOUT, stop, deadline)) {
     const ssize_t sent = send(connection, text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent < 0 && errno != EAGAIN && errno != EINTR) return;
@@ -111,26 +101,31 @@ std::string response_head(const LocalReply& reply, bool whole) {
   return out + "\r\n";
 }
 
-/// Looks at a request in work: whether the browser has left, the server ends, or there is progress to send.
+/// Looks at a request in work: whether the browser has left, the server ends, it takes too much time or memory, or
+/// there is progress to send.
 class Attendance {
  public:
   Attendance(int connection, int stop, int done, RunWatch& watch)
       : connection_(connection), stop_(stop), done_(done), watch_(watch) {}
 
   /// Returns when the work is done, whose thread then ends `done`.
-  void attend(bool progress) {
-    constexpr int kNews_ms = 250;
+  void attend(bool progress, std::chrono::seconds limit) {
+    constexpr int kLook_ms = 250;
     constexpr short kLeft = POLLRDHUP | POLLHUP | POLLERR;
+    const Clock::time_point deadline = Clock::now() + limit;
     for (bool asked = false;;) {
       // Once the work is asked to stop, only its end counts.
       pollfd files[] = {{done_, POLLIN, 0}, {asked ? -1 : stop_, POLLIN, 0}, {asked ? -1 : connection_, kLeft, 0}};
-      const int found = poll(files, 3, progress && !asked ? kNews_ms : -1);
+      const int found = poll(files, 3, asked ? -1 : kLook_ms);
       if (found > 0 && files[0].revents != 0) return;
-      if (found > 0 && (files[1].revents != 0 || files[2].revents != 0)) {
-        asked = true;
-        watch_.stop(SIGTERM);
-      }
-      if (found == 0) send_news();
+      const bool left = found > 0 && (files[1].revents != 0 || files[2].revents != 0);
+      const int why = left                                      ? SIGTERM
+                      : Clock::now() > deadline                 ? kTookTooLong
+                      : step::memory_of_process() > kMostMemory ? kTookTooMuch
+                                                                : 0;
+      asked = asked || why != 0;
+      if (why != 0) watch_.stop(why);
+      if (found == 0 && progress && !asked) send_news();
     }
   }
 
@@ -186,7 +181,21 @@ Result<std::string> random_digits() {
 
 bool LocalServer::State::trusts(const HttpHead& head) const {
   if (head.host != fmt::format("127.0.0.1:{}", port) && head.host != fmt::format("localhost:{}", port)) return false;
-  return head.method == "GET" && same_secret(std::string_view(head.path).substr(1, head.path.find('/', 1) - 1), secret);
+  if (head.method != "GET" && (head.method != "POST" || !from_own_page(head))) return false;
+  return same_secret(std::string_view(head.path).substr(1, head.path.find('/', 1) - 1), secret);
+}
+
+/// A browser names the page that sends a POST, and pages of other sites cannot change that.
+bool LocalServer::State::from_own_page(const HttpHead& head) const { return head.origin == "http://" + head.host; }
+
+std::size_t LocalServer::State::longest_body(const HttpHead& head) const {
+  return head.method == "POST" && trusts(head) ? LocalServer::kLongestBody : 0;
+}
+
+/// The threads take turns to wait.
+std::optional<WholeRequest> LocalServer::State::next() {
+  const std::lock_guard lock(turn);
+  return intake->next();
 }
 
 std::unique_ptr<RunWatch> LocalServer::State::take_watch(const std::string& path) {
@@ -208,7 +217,7 @@ LocalReply LocalServer::State::run(int connection, const LocalRequest& request, 
     out = answer(request, *watch);
     close(done[1]);
   });
-  Attendance(connection, stop[0], done[0], *watch).attend(progress);
+  Attendance(connection, stop[0], done[0], *watch).attend(progress, progress ? paths.long_limit : paths.limit);
   worker.join();
   close(done[0]);
   const std::lock_guard lock(mutex);
@@ -216,45 +225,47 @@ LocalReply LocalServer::State::run(int connection, const LocalRequest& request, 
   return out;
 }
 
-void LocalServer::State::serve(int connection) {
+void LocalServer::State::serve(const WholeRequest& whole) {
+  const int connection = whole.connection;
   const auto send = [&](const LocalReply& reply) {
     send_all(connection, stop[0], response_head(reply, true) + reply.body);
   };
-  const std::optional<std::string> text = receive_head(connection, stop[0]);
-  if (!text) return;
-  const std::optional<HttpHead> head = parse_http_head(*text);
-  if (!head) return send({400, "text/plain", "this is no request of a page of busbar explore\n"});
-  if (!trusts(*head)) return send({403, "text/plain", "refused: use the address that busbar explore printed\n"});
-  const LocalRequest request{head->path.substr(1 + secret.size()), head->query};
-  if (std::find(with_progress.begin(), with_progress.end(), request.path) == with_progress.end())
+  if (!whole.head) return send({400, "text/plain", "this is no request of a page of busbar explore\n"});
+  const HttpHead& head = *whole.head;
+  if (!trusts(head)) return send({403, "text/plain", "refused: use the address that busbar explore printed\n"});
+  if (whole.too_long)
+    return send({413, "text/plain", fmt::format("a file has at most {} bytes\n", LocalServer::kLongestBody)});
+  const LocalRequest request{head.path.substr(1 + secret.size()), head.query, whole.body};
+  const bool posts = std::find(paths.posts.begin(), paths.posts.end(), request.path) != paths.posts.end();
+  if (posts != (head.method == "POST")) return send({404, "text/plain", "there is no such page\n"});
+  if (std::find(paths.with_progress.begin(), paths.with_progress.end(), request.path) == paths.with_progress.end())
     return send(run(connection, request, false));
   send_all(connection, stop[0], response_head({200, "application/x-ndjson", ""}, false));
   send_all(connection, stop[0], run(connection, request, true).body + "\n");
 }
 
 void LocalServer::State::work() {
-  while (ready(listener, POLLIN, stop[0], std::nullopt)) {
-    const int connection = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
-    if (connection < 0) continue;  // another thread was faster, or the browser left
-    serve(connection);
-    close(connection);
+  while (const std::optional<WholeRequest> request = next()) {
+    serve(*request);
+    close(request->connection);
   }
 }
 
 LocalServer::LocalServer(std::unique_ptr<State> state) : state_(std::move(state)) {}
 
-Result<std::unique_ptr<LocalServer>> LocalServer::open(std::uint32_t port, Answer answer,
-                                                       std::vector<std::string> with_progress) {
+Result<std::unique_ptr<LocalServer>> LocalServer::open(std::uint32_t port, Answer answer, ServerPaths paths) {
   auto state = std::make_unique<State>();
   BUSBAR_ASSIGN(state->secret, random_digits());
   state->answer = std::move(answer);
-  state->with_progress = std::move(with_progress);
+  state->paths = std::move(paths);
   const std::optional<std::uint32_t> bound = listen_on(port, state->listener);
   if (!bound || pipe(state->stop) != 0)
     return Error{ErrorCode::kIo,
                  fmt::format("port {} is in use or not allowed; use another, or 0 for any free one", port),
                  {"", 0, 0, "--port"}};
   state->port = *bound;
+  state->intake = std::make_unique<HttpIntake>(
+      state->listener, state->stop[0], [s = state.get()](const HttpHead& head) { return s->longest_body(head); });
   for (int t = 0; t < kThreads; ++t) state->threads.emplace_back([s = state.get()] { s->work(); });
   return std::unique_ptr<LocalServer>(new LocalServer(std::move(state)));
 }

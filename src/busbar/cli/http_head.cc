@@ -27,9 +27,8 @@ std::optional<std::string> decoded(std::string_view text, bool query) {
   return out;
 }
 
-bool is_host(std::string_view name) {
-  constexpr std::string_view kHostName = "host";
-  return std::equal(name.begin(), name.end(), kHostName.begin(), kHostName.end(),
+bool same_name(std::string_view name, std::string_view lower) {
+  return std::equal(name.begin(), name.end(), lower.begin(), lower.end(),
                     [](unsigned char a, unsigned char b) { return std::tolower(a) == b; });
 }
 
@@ -56,11 +55,33 @@ bool read_target(std::string_view target, HttpHead& head) {
   return true;
 }
 
+/// How often the headers came that may come once.
+struct HeadCounts {
+  int hosts = 0, origins = 0, lengths = 0;
+};
+
+bool read_header(std::string_view name, std::string_view value, HttpHead& head, HeadCounts& seen) {
+  if (same_name(name, "host")) {
+    head.host = value;
+    return ++seen.hosts == 1;
+  }
+  if (same_name(name, "origin")) {
+    head.origin = value;
+    return ++seen.origins == 1;
+  }
+  if (same_name(name, "content-length")) {
+    const auto [end, failed] = std::from_chars(value.data(), value.data() + value.size(), head.content_length);
+    return failed == std::errc() && end == value.data() + value.size() && ++seen.lengths == 1;
+  }
+  return !same_name(name, "transfer-encoding");
+}
+
 }  // namespace
 
 std::optional<HttpHead> parse_http_head(std::string_view text) {
   HttpHead head;
-  std::size_t hosts = 0, end = text.find("\r\n");
+  HeadCounts seen;
+  std::size_t end = text.find("\r\n");
   if (end == std::string_view::npos) return std::nullopt;
   const std::vector<std::string_view> words = split_at(text.substr(0, end), ' ');
   if (words.size() != 3 || !words[2].starts_with("HTTP/1.") || !read_target(words[1], head)) return std::nullopt;
@@ -71,11 +92,9 @@ std::optional<HttpHead> parse_http_head(std::string_view text) {
     const std::string_view line = text.substr(at, end - at);
     const std::size_t colon = line.find(':');
     if (colon == std::string_view::npos) return std::nullopt;
-    if (!is_host(line.substr(0, colon))) continue;
-    head.host = without_blanks(line.substr(colon + 1));
-    ++hosts;
+    if (!read_header(line.substr(0, colon), without_blanks(line.substr(colon + 1)), head, seen)) return std::nullopt;
   }
-  return hosts == 1 ? std::optional(std::move(head)) : std::nullopt;
+  return seen.hosts == 1 ? std::optional(std::move(head)) : std::nullopt;
 }
 
 }  // namespace busbar::cli

@@ -17,13 +17,34 @@ TEST(HttpHead, HasMethodPathQueryAndHost) {
   EXPECT_EQ(head->query, query);
 }
 
+TEST(HttpHead, HasTheLengthOfTheBodyAndWhereItComesFrom) {
+  const auto head = parse_http_head("POST / HTTP/1.1\r\nHost: a\r\nOrigin: http://a\r\ncontent-length: 12\r\n");
+  ASSERT_TRUE(head);
+  EXPECT_EQ(head->origin, "http://a");
+  EXPECT_EQ(head->content_length, 12u);
+}
+
 TEST(HttpHead, RefusesWhatIsNoRequest) {
-  for (const char* text :
-       {"", "\r\n", "GET / HTTP/1.1", "GET / HTTP/1.1\r\n", "GET / HTTP/1.1\r\nHost: a",
-        "GET / HTTP/1.1\r\nHost: a\r\nHost: a\r\n", "GET / HTTP/2\r\nHost: a\r\n", "GET  / HTTP/1.1\r\nHost: a\r\n",
-        "GET x HTTP/1.1\r\nHost: a\r\n", "GET http://a/ HTTP/1.1\r\nHost: a\r\n", "GET /% HTTP/1.1\r\nHost: a\r\n",
-        "GET /%4 HTTP/1.1\r\nHost: a\r\n", "GET /?x=%g0 HTTP/1.1\r\nHost: a\r\n", "GET /%+1 HTTP/1.1\r\nHost: a\r\n",
-        "GET / HTTP/1.1\r\nHost\r\n"})
+  for (const char* text : {"",
+                           "\r\n",
+                           "GET / HTTP/1.1",
+                           "GET / HTTP/1.1\r\n",
+                           "GET / HTTP/1.1\r\nHost: a",
+                           "GET / HTTP/1.1\r\nHost: a\r\nHost: a\r\n",
+                           "GET / HTTP/2\r\nHost: a\r\n",
+                           "GET  / HTTP/1.1\r\nHost: a\r\n",
+                           "GET x HTTP/1.1\r\nHost: a\r\n",
+                           "GET http://a/ HTTP/1.1\r\nHost: a\r\n",
+                           "GET /% HTTP/1.1\r\nHost: a\r\n",
+                           "GET /%4 HTTP/1.1\r\nHost: a\r\n",
+                           "GET /?x=%g0 HTTP/1.1\r\nHost: a\r\n",
+                           "GET /%+1 HTTP/1.1\r\nHost: a\r\n",
+                           "GET / HTTP/1.1\r\nHost\r\n",
+                           "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: x\r\n",
+                           "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 1\r\n",
+                           "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: -1\r\n",
+                           "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n",
+                           "POST / HTTP/1.1\r\nHost: a\r\nOrigin: a\r\nOrigin: a\r\n"})
     EXPECT_FALSE(parse_http_head(text)) << text;
 }
 
