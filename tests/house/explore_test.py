@@ -7,18 +7,20 @@ import json
 import os
 import pathlib
 import re
+import resource
 import shlex
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 import unittest
 import urllib.parse
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TIME_LIMIT_S = 60
-STEP = {"node": "dgx-h100", "nodes": "4", "model": "llama3-8b", "tp": "8", "pp": "2", "global_batch": "64"}
+STEP = {"node": "dgx-h100", "gpus": "32", "model": "llama3-8b", "tp": "8", "pp": "2", "global_batch": "64"}
 
 
 class Explore(unittest.TestCase):
@@ -65,6 +67,93 @@ class Explore(unittest.TestCase):
         self.assertEqual(self.get(self.secret, f"localhost:{self.port}")[0], 200)
         self.assertEqual(self.get(self.secret + "../etc/passwd")[0], 404)
 
+    def post(self, path, body, origin=None, host=None):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=TIME_LIMIT_S)
+        self.addCleanup(connection.close)
+        headers = {"Host": host or f"127.0.0.1:{self.port}"} | ({"Origin": origin} if origin else {})
+        connection.request("POST", self.secret + path, body, headers)
+        reply = connection.getresponse()
+        return reply.status, reply.read().decode()
+
+    def test_files_come_from_the_own_page_only_and_are_small(self):
+        own = f"http://127.0.0.1:{self.port}"
+        lab = "name: lab\nnode: dgx-h100\nnodes: 4\n"
+        for origin in (None, "null", "http://example.org", own + "0", f"https://127.0.0.1:{self.port}"):
+            with self.subTest(origin):
+                self.assertEqual(self.post("file?kind=cluster&name=lab.yaml", lab, origin)[0], 403)
+        self.assertEqual(self.post("answer?", lab, own)[0], 404)
+        self.assertEqual(self.get(self.secret + "file?kind=cluster&name=lab.yaml")[0], 404)
+        self.assertEqual(self.post("file?kind=cluster&name=x.yaml", "#" * ((1 << 20) + 1), own)[0], 413)
+        status, text = self.post("file?kind=cluster&name=../My%20Lab.yaml", lab, own)
+        self.assertEqual((status, json.loads(text)), (200, {"name": "my-lab.yaml", "message": ""}))
+        got = self.answer(node="my-lab.yaml")
+        self.assertIn("busbar train my-lab.yaml llama3-8b", got["command"])
+        self.assertEqual(got["result"]["step_time_s"], self.answer()["result"]["step_time_s"])
+        self.assertIn("the file my-lab.yaml has 32 GPUs", self.answer(node="my-lab.yaml", gpus="64")["message"])
+
+    def test_a_file_that_cannot_be_read_is_refused_with_its_place(self):
+        own = f"http://127.0.0.1:{self.port}"
+        said = json.loads(self.post("file?kind=cluster&name=lab.yaml", "name: lab\nnode: dgx-h100\nnodes: many\n", own)[1])
+        self.assertEqual(said["name"], "")
+        self.assertRegex(said["message"], r"^lab\.yaml:3:8: ")
+        said = json.loads(self.post("file?kind=model&name=m.yaml", "name: m\n", own)[1])
+        self.assertRegex(said["message"], r"^m\.yaml:1")
+        self.assertIn("the catalogue has no 'lab.yaml'", self.answer(node="lab.yaml")["message"])
+
+    def test_files_of_the_user_end_with_the_server(self):
+        before = set(pathlib.Path(tempfile.gettempdir()).glob("busbar-explore-*"))
+        self.post("file?kind=cluster&name=lab.yaml", "name: lab\nnode: dgx-h100\n", f"http://127.0.0.1:{self.port}")
+        folder, = set(pathlib.Path(tempfile.gettempdir()).glob("busbar-explore-*")) - before
+        self.assertEqual(folder.stat().st_mode & 0o777, 0o700)
+        self.server.send_signal(signal.SIGINT)
+        self.assertEqual(self.server.wait(TIME_LIMIT_S), 0)
+        self.assertFalse(folder.exists())
+
+    def test_a_thousand_half_open_clients_do_not_block_a_page(self):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(4096, resource.getrlimit(resource.RLIMIT_NOFILE)[1]),) * 2)
+        begun = b"GET " + self.secret.encode()
+        idle = []
+        for i in range(1000):
+            idle.append(socket.create_connection(("127.0.0.1", self.port)))
+            if i % 2:
+                idle[-1].sendall(begun)
+        for _ in range(3):
+            begin = time.monotonic()
+            self.assertEqual(self.get(self.secret)[0], 200)
+            self.assertLess(time.monotonic() - begin, 1)
+        self.assertLess(len(list(pathlib.Path(f"/proc/{self.server.pid}/fd").iterdir())), 300)
+        for connection in idle:
+            connection.close()
+
+    def look(self, moved, **values):
+        text = self.get(self.secret + "look?" + urllib.parse.urlencode({**STEP, **values, "moved": moved}))[1]
+        return json.loads(text)
+
+    def test_another_machine_keeps_the_job_and_mends_the_layout(self):
+        said = self.look("node", node="gb200-nvl72", gpus="128", model="llama3-70b", global_batch="512")
+        values = said["values"]
+        self.assertEqual(values["gpus"], "144")
+        self.assertEqual((values["tp"], values["pp"]), ("8", "2"))
+        self.assertIn("GPUs 144 instead of 128", said["mended"])
+        self.assertTrue(said["fits"])
+        got = self.answer(**values)
+        self.assertEqual(got["status"], 0, got["message"])
+        self.assertLess(said["bound_s"], 1.000001 * got["result"]["step_time_s"])
+        self.assertGreater(said["bound_s"], 0.5 * got["result"]["step_time_s"])
+        self.assertEqual(said["memory_bytes"], got["result"]["memory_bytes"]["total"])
+
+    def test_what_cannot_run_gets_the_nearest_that_can_and_its_reason(self):
+        said = self.look("tp", tp="3")
+        self.assertEqual(said["values"]["tp"], "4")
+        self.assertIn("32 attention heads are not divisible by tp 3", said["message"])
+        for key, stops in said["stops"].items():
+            if key in ("gpus", "zero", "recompute"):
+                continue
+            for stop in (stops[0], stops[-1]):
+                with self.subTest(key, stop=stop):
+                    message = self.answer(**{**said["values"], key: str(stop)})["message"]
+                    self.assertNotIn("divisible", message)
+
     def raw(self, data):
         with socket.create_connection(("127.0.0.1", self.port), timeout=TIME_LIMIT_S) as connection:
             connection.sendall(data)
@@ -98,7 +187,7 @@ class Explore(unittest.TestCase):
         self.assertNotIn(nonce, self.get(self.secret)[2]["Content-Security-Policy"])
 
     def test_an_answer_is_what_train_prints(self):
-        for more in ({}, {"fabric": "roce-400g-rail", "zero": "3", "pp": "1"}, {"nodes": "1", "tp": "1", "pp": "1", "zero": "0"}):
+        for more in ({}, {"fabric": "roce-400g-rail", "zero": "3", "pp": "1"}, {"gpus": "8", "tp": "1", "pp": "1", "zero": "0"}):
             with self.subTest(more):
                 got = self.answer(**more)
                 words = shlex.split(got["command"])
@@ -151,7 +240,7 @@ class Explore(unittest.TestCase):
         self.assertIn("'/nowhere' is not a folder", done.stderr)
 
     def test_a_browser_that_leaves_ends_the_search(self):
-        large = {"node": "dgx-h100", "nodes": "128", "model": "deepseek-v3", "global_batch": "4096"}
+        large = {"node": "dgx-h100", "gpus": "1024", "model": "deepseek-v3", "global_batch": "4096"}
         lines = self.stream("plan", **large)
         self.assertIn("done", next(lines))  # it has begun, and is not at its end
         lines.close()
@@ -173,13 +262,13 @@ class Explore(unittest.TestCase):
 
     def test_machines_that_stay_ready_keep_to_256_mib(self):
         for pp in ("16", "8"):
-            self.answer(nodes="2048", model="llama3.1-405b", pp=pp, global_batch="2048")
+            self.answer(gpus="16384", model="llama3.1-405b", pp=pp, global_batch="2048")
         _, resident, of_files = [int(n) for n in pathlib.Path(f"/proc/{self.server.pid}/statm").read_text().split()[:3]]
         self.assertLess((resident - of_files) * os.sysconf("SC_PAGESIZE"), 256 << 20)
 
     def test_bad_values_get_the_message_of_the_command(self):
         for change, message in (({"tp": "3"}, "--tp: 32 attention heads are not divisible by tp 3"),
-                                ({"tp": "x"}, "--tp"), ({"recompute": "all"}, "all"), ({"nodes": "0"}, "0"),
+                                ({"tp": "x"}, "--tp"), ({"recompute": "all"}, "all"), ({"gpus": "12"}, "GPUs: 12 is no multiple of 8"), ({"gpus": "0"}, "0 is no multiple"),
                                 ({"node": "dgx-h10"}, "machine: the catalogue has no 'dgx-h10'; did you mean"),
                                 ({"node": ""}, "node: is missing"),
                                 ({"model": "README.md"}, "model: is no value"), ({"model": "../x"}, "model: is no value"),
@@ -192,8 +281,8 @@ class Explore(unittest.TestCase):
 
     def test_the_report_is_the_page_of_train(self):
         status, page, headers = self.get(self.secret + "report?" + urllib.parse.urlencode(STEP))
-        self.assertEqual((status, headers["Content-Disposition"]), (200, 'attachment; filename="step.html"'))
-        self.assertIn("busbar train dgx-h100:4 llama3-8b --tp 8 --pp 2 --global-batch 64 --html step.html", page)
+        self.assertEqual((status, headers["Content-Disposition"]), (200, 'attachment; filename="page.html"'))
+        self.assertIn("busbar train dgx-h100:4 llama3-8b --tp 8 --pp 2 --global-batch 64 --html page.html", page)
         self.assertEqual(self.get(self.secret + "report?node=dgx-h100")[0], 400)
 
     def test_it_ends_with_a_signal_and_with_its_terminal(self):

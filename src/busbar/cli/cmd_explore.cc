@@ -11,6 +11,8 @@
 #include "busbar/base/json.h"
 #include "busbar/cli/commands.h"
 #include "busbar/cli/explore_fields.h"
+#include "busbar/cli/explore_files.h"
+#include "busbar/cli/explore_looks.h"
 #include "busbar/cli/explore_page.h"
 #include "busbar/cli/explore_server.h"
 #include "busbar/cli/long_run.h"
@@ -56,18 +58,29 @@ class ExploreAnswers {
  public:
   /// By path:
   ///   "/"                  the page
+  ///   "/look?node=...&moved=tp"   what can be said at once (ExploreLooks)
   ///   "/answer?node=..."   {"command", "status", "message", "result"}: what this command prints with --json --brief
+  ///   "/collective?..."    the same of the collective of the choice
   ///   "/plan", "/machines", "/fabrics"   the same with --json, for a search of layouts and two comparisons
-  ///   "/report?node=..."   the page that the command writes with --html, to save; "/details": the same, to show
+  ///   "/report?node=..."   the page that the command writes with --html, to save; "/details": the same, to show;
+  ///   "/sizes": that of the collective
+  ///   POST "/file?kind=cluster&name=lab.yaml"   {"name", "message"}: keeps a file of the user
   LocalReply reply(const LocalRequest& request, RunWatch& watch);
 
-  /// Paths whose replies take long: for LocalServer.
-  static std::vector<std::string> long_paths();
+  static ServerPaths paths();
 
  private:
   LocalReply reply_of(const LocalRequest& request, RunWatch& watch);
+  LocalReply answer_reply(const ExploreChoice& choice, ExploreAsk ask, RunWatch& watch);
+  LocalReply report_reply(const ExploreChoice& choice, ExploreAsk ask, bool saved, RunWatch& watch);
+  LocalReply look_reply(ExploreChoice choice, const RunWatch& watch);
+  LocalReply file_reply(const LocalRequest& request);
+  lines::AskedLine ask(const std::vector<std::string>& words, RunWatch& watch);
 
-  step::KeptMachines machines_;
+  step::KeptMachines kept_;
+  ExploreFiles files_;
+  ExploreMachines machines_{files_};
+  ExploreLooks looks_{machines_};
 };
 
 constexpr const char* kPlainType = "text/plain; charset=utf-8";
@@ -76,12 +89,22 @@ constexpr const char* kPageType = "text/html; charset=utf-8";
 constexpr std::pair<const char*, ExploreAsk> kAnswers[] = {{"/answer", ExploreAsk::kStep},
                                                            {"/plan", ExploreAsk::kPlan},
                                                            {"/machines", ExploreAsk::kMachines},
-                                                           {"/fabrics", ExploreAsk::kFabrics}};
+                                                           {"/fabrics", ExploreAsk::kFabrics},
+                                                           {"/collective", ExploreAsk::kCollective}};
 
-/// The answer of `words` for the page; `machines` stay ready.
-lines::AskedLine ask_for_page(const std::vector<std::string>& words, RunWatch& watch, step::KeptMachines& machines) {
+/// Why an answer that the server stopped has no result; empty: it did not.
+std::string limit_words(const RunWatch& watch) {
+  if (*watch.flag() == kTookTooLong)
+    return "takes longer than the page waits, and was stopped; take fewer GPUs, or type the command below";
+  if (*watch.flag() == kTookTooMuch)
+    return "takes more memory than the page allows, and was stopped; take fewer GPUs, or type the command below";
+  return "";
+}
+
+/// The answer of `words` for the page; machines stay ready.
+lines::AskedLine ExploreAnswers::ask(const std::vector<std::string>& words, RunWatch& watch) {
   questions::Context context;
-  context.kept = &machines;
+  context.kept = &kept_;
   context.stop = watch.flag();
   context.progress = [&watch](const Progress& p) {
     if (p.total != 0 || p.so_far) watch.report(p.what, p.done, p.total != 0 ? p.total : p.done + 1);
@@ -89,37 +112,60 @@ lines::AskedLine ask_for_page(const std::vector<std::string>& words, RunWatch& w
   lines::AskedLine asked = lines::ask_line(words, std::move(context));
   constexpr std::string_view kHead = "busbar: ";
   if (asked.message.starts_with(kHead)) asked.message.erase(0, kHead.size());
+  if (std::string limit = limit_words(watch); !limit.empty() && !asked.answer) asked.message = std::move(limit);
   return asked;
 }
 
-LocalReply json_reply(const std::string& command, const lines::AskedLine& asked) {
-  const Json body{{"command", command},
+LocalReply json_reply(const std::string& command, const lines::AskedLine& asked, const ExploreFiles& files) {
+  const Json body{{"command", files.without_folder(command)},
                   {"status", asked.status},
-                  {"message", asked.message},
+                  {"message", files.without_folder(asked.message)},
                   {"result", asked.answer ? asked.answer->json() : Json()}};
   return {200, "application/json", body.dump()};
 }
 
-LocalReply answer_reply(const ExploreChoice& choice, ExploreAsk ask, RunWatch& watch, step::KeptMachines& machines) {
-  const Result<std::vector<std::string>> words = explore_words(choice, ask);
-  if (!words.ok()) return json_reply("", {2, words.error().text(), {}});
+LocalReply ExploreAnswers::answer_reply(const ExploreChoice& choice, ExploreAsk ask, RunWatch& watch) {
+  const Result<std::vector<std::string>> words = explore_words(choice, ask, machines_);
+  if (!words.ok()) return json_reply("", {2, words.error().text(), {}}, files_);
   std::vector<std::string> asked = *words;
   if (ask == ExploreAsk::kStep) asked.emplace_back("--brief");
-  return json_reply(lines::typed_line(*words), ask_for_page(asked, watch, machines));
+  return json_reply(lines::typed_line(*words), this->ask(asked, watch), files_);
 }
 
 /// `saved`: the browser stores the page instead of showing it.
-LocalReply report_reply(const ExploreChoice& choice, bool saved, RunWatch& watch, step::KeptMachines& machines) {
-  Result<std::vector<std::string>> words = explore_words(choice, ExploreAsk::kStep);
+LocalReply ExploreAnswers::report_reply(const ExploreChoice& choice, ExploreAsk ask, bool saved, RunWatch& watch) {
+  Result<std::vector<std::string>> words = explore_words(choice, ask, machines_);
   if (!words.ok()) return {400, kPlainType, words.error().text() + "\n"};
-  words->insert(words->end(), {"--html", "step.html"});  // the answer has what a page shows; nothing is written
-  const lines::AskedLine asked = ask_for_page(*words, watch, machines);
-  if (!asked.answer) return {400, kPlainType, asked.message + "\n"};
+  words->insert(words->end(), {"--html", "page.html"});  // the answer has what a page shows; nothing is written
+  const lines::AskedLine asked = this->ask(*words, watch);
+  if (!asked.answer) return {400, kPlainType, files_.without_folder(asked.message) + "\n"};
   report::Document document = views::view_of(*asked.answer, views::Extent::kPage);
-  document.command = lines::typed_line(*words);
+  document.command = files_.without_folder(lines::typed_line(*words));
   LocalReply reply{200, kPageType, report::render_html(document)};
-  if (saved) reply.headers = {{"Content-Disposition", "attachment; filename=\"step.html\""}};
+  if (saved) reply.headers = {{"Content-Disposition", "attachment; filename=\"page.html\""}};
   return reply;
+}
+
+LocalReply ExploreAnswers::look_reply(ExploreChoice choice, const RunWatch& watch) {
+  std::string moved;
+  std::erase_if(choice, [&](const auto& value) {
+    if (value.first == "moved") moved = value.second;
+    return value.first == "moved";
+  });
+  return {200, "application/json", looks_.look(choice, moved, watch.flag()).dump()};
+}
+
+LocalReply ExploreAnswers::file_reply(const LocalRequest& request) {
+  std::string name = "file.yaml";
+  ExploreFiles::Kind kind = ExploreFiles::Kind::kCluster;
+  for (const auto& [key, value] : request.values) {
+    if (key == "name") name = value;
+    if (key == "kind" && value == "model") kind = ExploreFiles::Kind::kModel;
+  }
+  const Result<std::string> kept = files_.add(kind, name, request.body);
+  const Json body{{"name", kept.ok() ? *kept : ""},
+                  {"message", kept.ok() ? "" : files_.without_folder(kept.error().text())}};
+  return {200, "application/json", body.dump()};
 }
 
 LocalReply page_reply() {
@@ -130,20 +176,23 @@ LocalReply page_reply() {
 
 LocalReply ExploreAnswers::reply(const LocalRequest& request, RunWatch& watch) {
   const LocalReply out = reply_of(request, watch);  // the answer, which uses a machine, has ended with it
-  machines_.fit();
+  kept_.fit();
   return out;
 }
 
 LocalReply ExploreAnswers::reply_of(const LocalRequest& request, RunWatch& watch) {
   for (const auto& [path, ask] : kAnswers)
-    if (request.path == path) return answer_reply(request.values, ask, watch, machines_);
+    if (request.path == path) return answer_reply(request.values, ask, watch);
   if (request.path == "/") return page_reply();
-  if (request.path == "/report") return report_reply(request.values, true, watch, machines_);
-  if (request.path == "/details") return report_reply(request.values, false, watch, machines_);
+  if (request.path == "/look") return look_reply(request.values, watch);
+  if (request.path == "/report") return report_reply(request.values, ExploreAsk::kStep, true, watch);
+  if (request.path == "/details") return report_reply(request.values, ExploreAsk::kStep, false, watch);
+  if (request.path == "/sizes") return report_reply(request.values, ExploreAsk::kSizes, false, watch);
+  if (request.path == "/file") return file_reply(request);
   return {404, kPlainType, "there is no such page\n"};
 }
 
-std::vector<std::string> ExploreAnswers::long_paths() { return {"/plan", "/machines", "/fabrics"}; }
+ServerPaths ExploreAnswers::paths() { return {{"/plan", "/machines", "/fabrics"}, {"/file"}}; }
 
 struct ExploreFlags {
   std::uint32_t port = 0;
@@ -159,8 +208,7 @@ Result<int> run(const ExploreFlags& o) {
   const LongRun watch("answers");  // Ctrl-C ends the wait below and the steps that are being computed
   ExploreAnswers answers;
   const auto reply = [&](const LocalRequest& request, RunWatch& run) { return answers.reply(request, run); };
-  BUSBAR_ASSIGN(const std::unique_ptr<LocalServer> server,
-                LocalServer::open(o.port, reply, {.with_progress = ExploreAnswers::long_paths()}));
+  BUSBAR_ASSIGN(const std::unique_ptr<LocalServer> server, LocalServer::open(o.port, reply, ExploreAnswers::paths()));
   const std::string address = server->address();
   const Json j{{"schema", "busbar.explore/1"}, {"address", address}, {"port", server->port()}};
   const int status = print_out(

@@ -11,6 +11,8 @@ std::string explore_page(std::string_view nonce);
 /// The Content-Security-Policy to send with it.
 std::string explore_policy(std::string_view nonce);
 
+/// Two parts of the script of the page, in this order.
 std::string_view explore_script();
+std::string_view explore_drawing_script();
 
 }  // namespace busbar::cli
