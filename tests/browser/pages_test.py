@@ -12,6 +12,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 import chromium
@@ -125,21 +126,29 @@ class Pages(unittest.TestCase):
         self.assertIn(f"script-src 'sha256-{digest}'", text)
 
 
-@unittest.skipUnless(chromium.PATH, "no Chromium here")
-class Timeline(unittest.TestCase):
-    """Mouse, keys and search in the timeline of a step."""
+class OnePage(unittest.TestCase):
+    """A browser with the page of one command of PAGES, and what the command prints with --json."""
+    name = ""
 
     @classmethod
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
-        cls.page = pathlib.Path(cls.folder.name) / "step.html"
-        subprocess.run([BUSBAR, *PAGES["stages"], "--html", str(cls.page)], cwd=ROOT, check=True, capture_output=True)
+        cls.page = pathlib.Path(cls.folder.name) / "page.html"
+        done = subprocess.run([BUSBAR, *PAGES[cls.name], "--html", str(cls.page), "--json"], cwd=ROOT, check=True,
+                              capture_output=True, text=True)
+        cls.said = json.loads(done.stdout)
         cls.browser = chromium.Chromium()
 
     @classmethod
     def tearDownClass(cls):
         cls.browser.__exit__()
         cls.folder.cleanup()
+
+
+@unittest.skipUnless(chromium.PATH, "no Chromium here")
+class Timeline(OnePage):
+    """Mouse, keys and search in the timeline of a step."""
+    name = "stages"
 
     def setUp(self):
         self.browser.open(self.page)
@@ -237,22 +246,14 @@ class Timeline(unittest.TestCase):
 
 
 @unittest.skipUnless(chromium.PATH, "no Chromium here")
-class Motion(unittest.TestCase):
+class Motion(OnePage):
     """A collective that plays: clock, keys, two algorithms."""
+    name = "one size"
 
     @classmethod
     def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory()
-        cls.page = pathlib.Path(cls.folder.name) / "collective.html"
-        done = subprocess.run([BUSBAR, *PAGES["one size"], "--html", str(cls.page), "--json"], cwd=ROOT, check=True,
-                              capture_output=True, text=True)
-        cls.time_us = json.loads(done.stdout)["results"][0]["time_us"]
-        cls.browser = chromium.Chromium()
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.browser.__exit__()
-        cls.folder.cleanup()
+        super().setUpClass()
+        cls.time_us = cls.said["results"][0]["time_us"]
 
     def setUp(self):
         self.browser.open(self.page)
@@ -377,15 +378,14 @@ class Explore(unittest.TestCase):
 
     def settle(self):
         """Waits until the answer to the last change is on the page."""
-        self.browser.run("new Promise(done => { const look = () => document.querySelector('[aria-busy]') ? "
-                         "setTimeout(look, 10) : done(); look(); })")
+        self.wait_for("!document.querySelector('[aria-busy]')")
 
     def text(self, name):
         return self.browser.run(f"document.getElementById('{name}').textContent")
 
     def move(self, name, value):
-        self.browser.run(f"(e => {{ e.value = {value}; e.dispatchEvent(new Event('input')); }})"
-                         f"(document.getElementById('{name}'))")
+        self.browser.run(f"(e => {{ e.value = {json.dumps(value)}; e.dispatchEvent(new Event('input')); "
+                         f"e.dispatchEvent(new Event('change')); }})(document.getElementById('{name}'))")
         self.settle()
 
     def test_it_is_legible_at_every_width_and_in_the_dark(self):
@@ -403,13 +403,14 @@ class Explore(unittest.TestCase):
     def test_a_change_gets_an_answer_a_command_and_an_address(self):
         self.open()
         before = self.text("verdict")
-        self.move("nodes", 32)
+        self.move("gpus", 256)
         after = self.text("verdict")
         self.assertNotEqual(before, after)
         self.assertIn("busbar train dgx-h100:32 ", self.text("command"))
         address = self.browser.run("location.href")
         self.move("tp", 3)
-        self.assertIn("not divisible by tp 3", self.text("verdict"))
+        self.assertRegex(self.text("mended"), r"^Changed, so that it can run: tensor parallel \(TP\) 4 instead of 3 \(.*tp 3")
+        self.assertIn(" --tp 4 ", self.text("command"))
         self.browser.open("about:blank")
         self.browser.open(address)
         self.settle()
@@ -438,15 +439,15 @@ class Explore(unittest.TestCase):
         before = len(self.browser.requests)
         self.move("micro_batch", 2)
         self.assertIn("--micro-batch 2 ", self.text("command"))
-        self.assertNotIn(self.address + "answer?" + state, self.browser.requests[before:])
+        self.assertNotIn(self.address + state, self.browser.requests[before:])
         self.assertEqual(self.browser.run(f"known.get('{state}').result.verdict"), self.text("verdict"))
-        fresh = self.browser.run(f"fetch('answer?{state}').then(r => r.json()).then(a => a.result.verdict)")
+        fresh = self.browser.run(f"fetch('{state}').then(r => r.json()).then(a => a.result.verdict)")
         self.assertEqual(fresh, self.text("verdict"))
         self.assertEqual(self.browser.complaints, [])
 
     def test_plan_shows_layouts_that_can_be_used(self):
         self.browser.open("about:blank")
-        self.browser.open(self.address + "#node=dgx-h100&nodes=4&model=llama3-8b&tp=8&pp=4&global_batch=64")
+        self.browser.open(self.address + "#node=dgx-h100&gpus=32&model=llama3-8b&tp=8&pp=4&global_batch=64")
         self.settle()
         self.browser.run("document.getElementById('plan').click()")
         self.wait_for("document.querySelector('#long-table button')")
@@ -457,9 +458,147 @@ class Explore(unittest.TestCase):
         self.assertIn("busbar plan dgx-h100:4 llama3-8b", self.text("long-command"))
         self.assertEqual(self.browser.complaints, [])
 
+    def at(self, **state):
+        self.browser.open("about:blank")
+        self.browser.open(self.address + "#node=dgx-h100&" + "&".join(f"{k}={v}" for k, v in state.items()))
+        self.settle()
+
+    def test_another_machine_keeps_the_job_and_answers(self):
+        for name, gpus in (("gb300-nvl72", 144), ("nvl576", 576), ("tpu-v5e", 256), ("rtx2080ti-pcie", 128)):
+            with self.subTest(name):
+                self.at(gpus=128, model="llama3-70b", tp=8, pp=2, global_batch=512)
+                self.move("node", name)
+                self.assertEqual(self.browser.run("document.getElementById('gpus').value"), str(gpus))
+                self.assertRegex(self.text("verdict"), "per step")
+                self.assertTrue(self.browser.run("document.getElementById('step').children.length"))
+        # The last one is too small: it looks like it, and shows what would fit.
+        red, icon = self.browser.run("(e => [getComputedStyle(e).borderLeftColor, getComputedStyle(e, '::before').content])"
+                                     "(document.getElementById('verdict'))")
+        r, g, b = map(int, re.findall(r"\d+", red))
+        self.assertGreater(r, 100 + min(g, b))
+        self.assertIn("\u2715", icon)
+        self.assertTrue(self.text("verdict").startswith("Does not fit."))
+        self.assertGreaterEqual(self.browser.run("document.querySelectorAll('#verdict s, #facts s').length"), 4)
+        self.assertEqual(self.browser.run("document.querySelectorAll('#fits-table tbody tr').length"), 3)
+        self.browser.run("document.querySelector('#fits-table button').click()")
+        self.settle()
+        self.assertNotIn("Does not fit", self.text("verdict"))
+
+    def test_a_is_pinned_and_b_is_compared_with_it(self):
+        self.at(gpus=32, model="llama3-8b", tp=8, pp=2, global_batch=64)
+        first = self.text("verdict")
+        self.browser.run("document.getElementById('pin').click()")
+        self.move("rate", "100")
+        self.assertIn("--set fabric.link.rate=100Gb/s", self.text("command"))
+        row = self.browser.run("[...document.querySelectorAll('#versus-table tbody tr')].map(r => [...r.cells].map(c => c.textContent))"
+                               ".find(r => r[0] === 'step time')")
+        self.assertRegex(row[3], r"^\+[\d.]+ %$")
+        self.assertEqual(self.browser.run("document.querySelectorAll('#versus-table .worse').length > 0"), True)
+        self.browser.run("document.getElementById('back').click()")
+        self.settle()
+        self.assertEqual(self.text("verdict"), first)
+
+    def test_the_back_button_goes_to_the_state_before(self):
+        self.at(gpus=32, model="llama3-8b", tp=8, pp=2, global_batch=64)
+        first = self.text("verdict")
+        self.move("pp", 4)
+        self.assertNotEqual(self.text("verdict"), first)
+        self.browser.run("history.back()")
+        self.wait_for("document.getElementById('pp').value === '2'")
+        self.settle()
+        self.assertEqual(self.text("verdict"), first)
+
+    def test_a_link_of_another_version_says_so(self):
+        self.at(v="0.0.1", gpus=32, model="llama3-8b", tp=8, pp=2, global_batch=64)
+        self.assertIn("made with Busbar 0.0.1", self.text("version"))
+        self.open()
+        self.assertEqual(self.text("version"), "")
+        self.assertRegex(self.browser.run("location.hash"), r"^#v=\d")
+
+    def test_price_and_latency_are_sliders(self):
+        self.at(gpus=32, model="llama3-8b", tp=8, pp=1, global_batch=64)
+        self.move("price", "1")
+        self.assertIn("at $1 per GPU-hour", self.text("facts"))
+        before = self.browser.run("shown.result.step_time_s")
+        self.move("latency", "5000")
+        self.assertGreater(self.browser.run("shown.result.step_time_s"), before)
+
+    def test_a_collective_has_a_tab_with_its_picture(self):
+        self.at(gpus=16, model="llama3-8b", tp=8, pp=1, global_batch=64)
+        self.browser.run("document.querySelector('[data-choose=collective]').click()")
+        self.settle()
+        self.assertRegex(self.text("verdict"), r"^all_reduce of 64 MiB over 16 GPUs takes [\d.]+ us")
+        self.move("algorithm", "ring")
+        self.assertIn("--algorithm ring", self.text("command"))
+        self.wait_for("!document.getElementById('frame').hidden")
+        self.assertTrue(self.browser.run("!!document.getElementById('frame').contentDocument.querySelector('figure.motion')"))
+        self.browser.run("history.back()")
+        self.wait_for("document.getElementById('algorithm').value === 'auto'")
+        self.assertEqual(self.browser.complaints, [])
+
+    def test_an_own_machine_is_one_of_the_list(self):
+        self.at(gpus=32, model="llama3-8b", tp=8, pp=2, global_batch=64)
+        with tempfile.TemporaryDirectory() as folder:
+            lab = pathlib.Path(folder) / "lab.yaml"
+            lab.write_text("name: lab\nnode: dgx-h100\nnodes: 2\n")
+            root = self.browser.call("DOM.getDocument")["root"]["nodeId"]
+            node = self.browser.call("DOM.querySelector", nodeId=root, selector="input[type=file]")["nodeId"]
+            self.browser.call("DOM.setFileInputFiles", files=[str(lab)], nodeId=node)
+            self.wait_for("document.getElementById('command').textContent.includes('lab.yaml')")
+            self.settle()
+            self.assertEqual(self.browser.run("document.getElementById('gpus').value"), "16")
+            self.assertIn("per step", self.text("verdict"))
+            lab.write_text("name: lab\nnode: no-such-board\n")
+            self.browser.call("DOM.setFileInputFiles", files=[str(lab)], nodeId=node)
+            self.wait_for("document.getElementById('mended').textContent.includes('no-such-board')")
+
+    def drag(self, name, seconds):
+        """From a tenth of a slider to six tenths. Returns updates per second, and how long after the release
+        the answer was on the page."""
+        left, top, width, height = self.browser.run(
+            "(e => { e.scrollIntoView({block: 'center'}); const r = e.getBoundingClientRect(); return [r.left, r.top, r.width, r.height]; })"
+            f"(document.getElementById('{name}').previousSibling)")
+        def mouse(kind, share):
+            self.browser.call("Input.dispatchMouseEvent", type=kind, x=left + 8 + (width - 16) * share, y=top + height / 2,
+                              button="left", buttons=1, clickCount=1)
+        mouse("mousePressed", 0.1)
+        self.browser.run("window.updates = 0; new MutationObserver(() => ++updates).observe(document.getElementById('about'), "
+                         "{childList: true, attributes: true, attributeFilter: ['data-count']}); 0")
+        begin = time.monotonic()
+        while (share := (time.monotonic() - begin) / seconds) < 1:
+            mouse("mouseMoved", 0.1 + share / 2)
+            time.sleep(0.04)
+        updates = self.browser.run("updates") / (time.monotonic() - begin)
+        time.sleep(0.15)  # the hand comes to rest
+        self.browser.run("window.released = performance.now(); 0")
+        mouse("mouseReleased", 0.6)
+        late = self.wait_for("!document.querySelector('[aria-busy]') && performance.now() - released")
+        return updates, late / 1000
+
+    def test_a_drag_is_followed_and_ends_with_the_exact_answer(self):
+        for gpus, model, more, limit_s in ((1024, "llama3-70b", {"tp": 8, "pp": 2, "global_batch": 1024}, 1.5),
+                                           (16384, "llama3.1-405b", {"tp": 8, "pp": 16, "global_batch": 2048}, 6)):
+            with self.subTest(gpus):
+                self.at(gpus=gpus, model=model, **more)
+                updates, late = self.drag("global_batch", 1.2)
+                print(f"{gpus} GPUs: {updates:.1f} updates/s, exact {late:.2f} s after release", file=sys.stderr)
+                self.assertGreaterEqual(updates, 5)
+                self.assertLess(late, limit_s)
+                self.assertTrue(self.browser.run("document.getElementById('about').hidden"))
+
+    def test_an_estimate_says_that_it_is_one(self):
+        self.at(gpus=16384, model="llama3.1-405b", tp=8, pp=16, global_batch=2048)
+        said = self.browser.run("new Promise(done => { const e = document.getElementById('about'); new MutationObserver(() => "
+                                "done(e.textContent)).observe(e, {childList: true}); changed('pp', true); fields.get('pp').set('8'); "
+                                "known.clear(); changed('pp', true); })")
+        self.assertRegex(said, r"^About [\d.]+ s a step, .* a quick estimate; the exact answer follows\.$")
+        about = float(said.split()[1])
+        self.settle()
+        self.assertAlmostEqual(about, self.browser.run("shown.result.step_time_s"), delta=0.25 * about)
+
     def test_a_search_can_be_cancelled(self):
         self.browser.open("about:blank")
-        self.browser.open(self.address + "#node=dgx-h100&nodes=128&model=deepseek-v3&tp=8&pp=16&ep=8&global_batch=4096")
+        self.browser.open(self.address + "#node=dgx-h100&gpus=1024&model=deepseek-v3&tp=8&pp=16&ep=8&global_batch=4096")
         self.browser.run("document.getElementById('plan').click()")
         self.wait_for("document.getElementById('progress').textContent.includes('layouts')")
         self.browser.run("document.getElementById('cancel').click()")
