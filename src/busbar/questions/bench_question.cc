@@ -118,7 +118,8 @@ Result<BenchResult> run_bench(const BenchRequest& q, const BenchGroup& group, co
   BUSBAR_ASSIGN(const std::vector<Bytes> sizes, sweep_sizes(q.min_bytes, q.max_bytes, q.step_factor));
   const runtime::SessionOptions session = session_of(q, call, group, context);
   context.begin("measuring this host");
-  const runtime::HostRates memory = runtime::measure_host(group.hosts ? 1 : call.ranks, count(sizes.back()));
+  BUSBAR_ASSIGN(const runtime::HostRates memory,
+                runtime::measure_host(group.hosts ? 1 : call.ranks, count(sizes.back())));
   BUSBAR_ASSIGN(runtime::RunRates own, runtime::measure_runs(call.ranks, count(sizes.back()), kBenchPiece, session));
   BUSBAR_ASSIGN(const runtime::RunRates rates, shared_rates(group, std::move(own)));
   std::vector<BenchSize> at;

@@ -1,5 +1,6 @@
 #include "busbar/runtime/host_rates.h"
 
+#include <fmt/core.h>
 #include <sched.h>
 #include <sys/mman.h>
 
@@ -61,9 +62,9 @@ class Buffer {
   explicit Buffer(std::uint64_t bytes) : bytes_(std::max<std::uint64_t>(bytes, kHugePage)) {
     data_.reset(
         static_cast<std::byte*>(std::aligned_alloc(kHugePage, (bytes_ + kHugePage - 1) / kHugePage * kHugePage)));
-    madvise(data_.get(), bytes_, MADV_HUGEPAGE);
+    if (data_) madvise(data_.get(), bytes_, MADV_HUGEPAGE);
   }
-  std::byte* data() const { return data_.get(); }
+  std::byte* data() const { return data_.get(); }  ///< null: there is not enough memory
 
  private:
   static constexpr std::uint64_t kHugePage = 2 << 20;
@@ -74,11 +75,17 @@ class Buffer {
   std::unique_ptr<std::byte, Free> data_;
 };
 
-RatePoint rates_of(std::uint32_t threads, std::uint64_t bytes) {
+Result<RatePoint> rates_of(std::uint32_t threads, std::uint64_t bytes) {
   constexpr std::uint64_t kPiece = 256 << 10, kLeast = 4 << 20;  // pieces as of a plan; bytes per measurement
   const std::uint64_t piece = std::min(kPiece, bytes), passes = std::max<std::uint64_t>(1, kLeast / bytes);
   std::vector<Buffer> in, out;
   for (std::uint32_t t = 0; t < threads; ++t) in.emplace_back(bytes), out.emplace_back(bytes);
+  const auto missing = [](const Buffer& b) { return b.data() == nullptr; };
+  if (std::any_of(in.begin(), in.end(), missing) || std::any_of(out.begin(), out.end(), missing))
+    return Error{ErrorCode::kIo,
+                 fmt::format("{} MB of memory to measure this host with cannot be had; use a smaller -e",
+                             2 * threads * bytes / 1'000'000),
+                 {}};
   Crew crew(threads);
   const auto each_piece = [&](const auto& f) {
     for (std::uint64_t pass = 0; pass < passes; ++pass)
@@ -98,7 +105,7 @@ RatePoint rates_of(std::uint32_t threads, std::uint64_t bytes) {
     const Buffer& from = in[(t + 1) % threads];
     each_piece([&](std::uint64_t at) { sum(out[t].data() + at, from.data() + at, in[t].data() + at, piece / 4); });
   });
-  return {bytes, moved / copy, moved / add};
+  return RatePoint{bytes, moved / copy, moved / add};
 }
 
 }  // namespace
@@ -109,13 +116,13 @@ std::uint32_t cores_allowed() {
   return static_cast<std::uint32_t>(CPU_COUNT(&set));
 }
 
-HostRates measure_host(std::uint32_t ranks, std::uint64_t bytes) {
+Result<HostRates> measure_host(std::uint32_t ranks, std::uint64_t bytes) {
   constexpr std::uint64_t kSmallest = 64 << 10, kLargest = 64 << 20;
   HostRates out;
   out.cores = cores_allowed();
   const std::uint32_t at_once = std::max(1u, std::min(ranks, out.cores));
-  out.in_cache = rates_of(at_once, kSmallest);
-  out.largest = rates_of(at_once, std::clamp(bytes, kSmallest, kLargest));
+  BUSBAR_ASSIGN(out.in_cache, rates_of(at_once, kSmallest));
+  BUSBAR_ASSIGN(out.largest, rates_of(at_once, std::clamp(bytes, kSmallest, kLargest)));
   return out;
 }
 

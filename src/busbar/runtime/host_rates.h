@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "busbar/base/result.h"
+
 namespace busbar::runtime {
 
 /// Rates of one core while all take part, each copying from the memory of another, or adding its own to that.
@@ -16,8 +18,8 @@ struct HostRates {
   RatePoint in_cache, largest;  ///< with buffers of 64 KiB, and with the largest
 };
 
-/// Takes about 0.1 s. `bytes`: the largest buffer that matters.
-HostRates measure_host(std::uint32_t ranks, std::uint64_t bytes);
+/// Takes about 0.1 s. `bytes`: the largest buffer that matters. Error: kIo, there is not enough memory.
+Result<HostRates> measure_host(std::uint32_t ranks, std::uint64_t bytes);
 
 /// Cores that this process may use.
 std::uint32_t cores_allowed();

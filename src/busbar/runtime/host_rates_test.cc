@@ -8,7 +8,7 @@ namespace busbar::runtime {
 namespace {
 
 TEST(HostRates, AreMeasuredInCacheAndForTheLargestBuffer) {
-  const HostRates r = measure_host(2, 100'000);
+  const HostRates r = measure_host(2, 100'000).value();
   EXPECT_EQ(r.largest.bytes, 100'000u);
   for (const RatePoint& p : {r.in_cache, r.largest}) {
     EXPECT_GT(p.copy_bytes_per_s, 1e6);

@@ -38,6 +38,7 @@ Result<const Ucx*> Ucx::load() {
   constexpr const char* kName = "libucp.so.0";
   setenv("UCX_LOG_LEVEL", "fatal", 0);
   setenv("UCX_WARN_UNUSED_ENV_VARS", "n", 0);
+  setenv("UCX_TLS", "^shm", 0);  // never used between peers that may die, but it would need room in /dev/shm
   static const LoadedLibrary& library = *new LoadedLibrary(kName);
   if (!library.is_there())
     return Error{ErrorCode::kUnsupported,
