@@ -1843,6 +1843,10 @@ class BenchAnswerResults(Record):
     algbw_GBps: float
     busbw_GBps: float
     wrong: int | None
+    in_place_us: float | None
+    in_place_algbw_GBps: float | None
+    in_place_busbw_GBps: float | None
+    in_place_wrong: int | None
     predicted_us: float | None
     ratio: float | None
     bound_by: str | None
@@ -1916,7 +1920,7 @@ def bench(
     rank          of this process among --hosts
     secret_file   a file with the secret of the run, 32 hexadecimal digits (default: the variable BUSBAR_SECRET)
     algorithm     fastest (as predicted for this host; the default), synthesized, ring, tree, ..., or a file: MSCCL XML, MSCCL++ plan
-    in_place      input and output are one buffer
+    in_place      run only in place, with input and output in one buffer (default: first out of place, then in place)
     timeout_s     without a step of any rank the run ends (default 30) (s)
     compare       also the three steps of the largest size whose ends differ most from the simulated ones
     trace         write a Perfetto trace of one more run of the largest size, step by step

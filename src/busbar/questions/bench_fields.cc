@@ -52,7 +52,9 @@ std::vector<Field> bench_fields() {
            "fastest (as predicted for this host; the default), synthesized, ring, tree, ..., or a file: MSCCL XML, "
            "MSCCL++ plan"},
           "NAME|FILE"),
-      Field("in_place", &Q::in_place, "", "input and output are one buffer").of("Run"),
+      Field("in_place", &Q::in_place, "",
+            "run only in place, with input and output in one buffer (default: first out of place, then in place)")
+          .of("Run"),
       run(Field("timeout_s", &Q::timeout_s, "s", "without a step of any rank the run ends (default 30)")
               .spelled("--timeout")
               .undecided(),
@@ -105,6 +107,11 @@ const Record& record_of(const BenchRow*) {
               {"algbw_GBps", &R::algbw_GBps, "GB/s", "S / time"},
               {"busbw_GBps", &R::busbw_GBps, "GB/s", "as nccl-tests defines it"},
               {"wrong", &R::wrong, "", "elements that are not as they must be; null: not checked"},
+              {"in_place_us", &R::in_place_us, "us",
+               "the same with input and output in one buffer; null: not run, as of all_to_all and of files"},
+              {"in_place_algbw_GBps", &R::in_place_algbw_GBps, "GB/s", "S / that time"},
+              {"in_place_busbw_GBps", &R::in_place_busbw_GBps, "GB/s", "likewise"},
+              {"in_place_wrong", &R::in_place_wrong, "", "elements; null: not run, or not checked"},
               {"predicted_us", &R::predicted_us, "us", "on the host as measured; null: this cannot be predicted"},
               {"ratio", &R::ratio, "", "measured / predicted"},
               {"bound_by", &R::bound_by, "", "what limits the predicted time"}});

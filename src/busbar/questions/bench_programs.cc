@@ -37,7 +37,7 @@ Result<collectives::Schedule> schedule_of(const BenchRequest& q, const BenchCall
 }
 
 Result<runtime::Executable> program_of(const BenchRequest& q, const BenchCall& call, const BenchSize& at,
-                                       const collectives::Schedule* made) {
+                                       const collectives::Schedule* made, bool in_place) {
   const runtime::CompileOptions options{shares_memory(call.transport), call.reduction == runtime::Reduction::kAvg};
   if (call.file) return runtime::compile(call.file->plan, options);
   collectives::Schedule schedule;
@@ -47,7 +47,7 @@ Result<runtime::Executable> program_of(const BenchRequest& q, const BenchCall& c
     BUSBAR_ASSIGN(schedule, schedule_of(q, call, at.algorithm));
   }
   BUSBAR_ASSIGN(collectives::ExecutionPlan plan,
-                runtime::plan_in_pieces(schedule, count(at.size), kBenchPiece, q.in_place));
+                runtime::plan_in_pieces(schedule, count(at.size), kBenchPiece, in_place));
   return runtime::compile(std::move(plan), options);
 }
 
@@ -144,6 +144,11 @@ Result<std::shared_ptr<const collectives::Schedule>> predict_call(const BenchReq
   return predicted->call.schedule;
 }
 
+/// As in nccl-tests: what goes to others and what comes from them cannot be one buffer of all_to_all and send_recv.
+bool has_in_place(collectives::Collective op) {
+  return op != collectives::Collective::kAllToAll && op != collectives::Collective::kSendRecv;
+}
+
 }  // namespace
 
 Result<BenchSize> bench_size(const BenchRequest& q, const BenchCall& call, const runtime::RunRates& rates, Bytes size) {
@@ -157,11 +162,14 @@ Result<BenchSize> bench_size(const BenchRequest& q, const BenchCall& call, const
   } else {
     BUSBAR_ASSIGN(made, predict_call(q, call, *machine, out));
   }
-  BUSBAR_ASSIGN(runtime::Executable program, program_of(q, call, out, made.get()));
+  BUSBAR_ASSIGN(runtime::Executable program, program_of(q, call, out, made.get(), q.in_place));
   if (!shares_memory(call.transport) && (program.reads_others || program.writes_others))
     return unsupported(fmt::format("{} reads or writes the memory of other ranks; use --transport shm", out.algorithm),
                        field_of("transport"));
   out.program = std::make_shared<const runtime::Executable>(std::move(program));
+  if (call.file || q.in_place || !has_in_place(call.op)) return out;
+  auto joined = program_of(q, call, out, made.get(), true);
+  if (joined.ok()) out.in_place = std::make_shared<const runtime::Executable>(std::move(*joined));
   return out;
 }
 

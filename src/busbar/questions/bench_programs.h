@@ -20,6 +20,8 @@ struct BenchSize {
   Bytes size{};
   std::string algorithm;
   std::shared_ptr<const runtime::Executable> program;
+  std::shared_ptr<const runtime::Executable>
+      in_place;                        ///< the same where input and output are one buffer; null: not run
   std::optional<double> predicted_us;  ///< none: no prediction knows this
   std::string bound_by;
 };

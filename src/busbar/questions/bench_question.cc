@@ -63,10 +63,10 @@ BenchHost host_of(const runtime::HostRates& memory, const runtime::RunRates& run
           last.one_copy_bytes_per_s / 1e9};
 }
 
-runtime::Task task_of(const BenchRequest& q, const BenchCall& call, const BenchSize& at) {
+runtime::Task task_of(const BenchRequest& q, const BenchCall& call, Bytes size, const runtime::Executable& program) {
   runtime::Task task;
-  task.program = at.program.get();
-  const std::uint64_t elements = count(at.size) / size_of(call.type), chunks = at.program->plan.chunks;
+  task.program = &program;
+  const std::uint64_t elements = count(size) / size_of(call.type), chunks = program.plan.chunks;
   task.filling = {call.type, call.reduction,
                   static_cast<std::size_t>(std::max<std::uint64_t>(1, (elements + chunks - 1) / chunks))};
   task.iterations = std::max(1u, q.iters);
@@ -75,7 +75,8 @@ runtime::Task task_of(const BenchRequest& q, const BenchCall& call, const BenchS
   return task;
 }
 
-BenchRow row_of(const BenchCall& call, const BenchSize& at, const runtime::TaskResult& measured, bool checked) {
+BenchRow row_of(const BenchCall& call, const BenchSize& at, const runtime::TaskResult& measured,
+                const runtime::TaskResult* in_place, bool checked) {
   BenchRow row;
   row.size_bytes = count(at.size);
   row.algorithm = at.algorithm;
@@ -83,6 +84,12 @@ BenchRow row_of(const BenchCall& call, const BenchSize& at, const runtime::TaskR
   row.algbw_GBps = static_cast<double>(row.size_bytes) / measured.mean_s() / 1e9;
   row.busbw_GBps = row.algbw_GBps * predict::bus_factor(call.op, call.ranks);
   if (checked) row.wrong = measured.wrong;
+  if (in_place != nullptr) {
+    row.in_place_us = in_place->mean_s() * 1e6;
+    row.in_place_algbw_GBps = static_cast<double>(row.size_bytes) / in_place->mean_s() / 1e9;
+    row.in_place_busbw_GBps = *row.in_place_algbw_GBps * predict::bus_factor(call.op, call.ranks);
+    if (checked) row.in_place_wrong = in_place->wrong;
+  }
   row.predicted_us = at.predicted_us;
   if (!at.predicted_us) return row;
   row.ratio = row.measured_us / *row.predicted_us;
@@ -130,13 +137,15 @@ Result<BenchResult> run_bench(const BenchRequest& q, const BenchGroup& group, co
       return unsupported(fmt::format("{} needs a switch that reduces, which no rank plays among hosts", one.algorithm),
                          field_of("algorithm"));
     at.push_back(std::move(one));
-    tasks.push_back(task_of(q, call, at.back()));
+    tasks.push_back(task_of(q, call, size, *at.back().program));
   }
   const bool steps = !q.trace.empty() || q.compare;
   if (steps && group.hosts)
     return unsupported("ranks on several hosts keep no times of their steps",
                        field_of(q.compare ? "compare" : "trace"));
   tasks.back().record = steps;
+  for (const BenchSize& s : at)
+    if (s.in_place) tasks.push_back(task_of(q, call, s.size, *s.in_place));
   context.begin(fmt::format("running {} sizes on {} ranks", sizes.size(), call.ranks));
   BUSBAR_ASSIGN(const auto measured, runtime::run_tasks(tasks, session));
   BenchResult r;
@@ -149,20 +158,21 @@ Result<BenchResult> run_bench(const BenchRequest& q, const BenchGroup& group, co
   r.ranks = call.ranks;
   for (const BenchSize& s : at) r.switches = std::max(r.switches, s.program->plan.reducers);
   r.host = host_of(memory, rates);
-  for (std::size_t i = 0; i < at.size(); ++i) {
-    r.results.push_back(row_of(call, at[i], measured[i], q.check > 0));
-    if (measured[i].wrong > 0) r.exit_status = 1;
-  }
+  for (std::size_t i = 0, joined = at.size(); i < at.size(); ++i)
+    r.results.push_back(row_of(call, at[i], measured[i], at[i].in_place ? &measured[joined++] : nullptr, q.check > 0));
+  const auto is_wrong = [](const runtime::TaskResult& t) { return t.wrong > 0; };
+  r.exit_status = std::any_of(measured.begin(), measured.end(), is_wrong) ? 1 : 0;
   r.median_error_percent = median_error(r.results);
   r.notes = notes_of(r, group.hosts != nullptr);
+  const runtime::TaskResult& last = measured[at.size() - 1];
   if (q.compare) {
     constexpr std::size_t kShown = 3;
     BUSBAR_ASSIGN(const auto host, bench_machine(call, rates, sizes.back()));
-    BUSBAR_ASSIGN(r.steps, compared_steps(*at.back().program, sizes.back(), *host, measured.back().steps, kShown));
+    BUSBAR_ASSIGN(r.steps, compared_steps(*at.back().program, sizes.back(), *host, last.steps, kShown));
   }
   if (!q.trace.empty())
     r.files.push_back({q.trace, trace::perfetto_bytes(timeline_of(
-                                    *at.back().program, tasks.back().filling.chunk_bytes(), measured.back().steps))});
+                                    *at.back().program, tasks[at.size() - 1].filling.chunk_bytes(), last.steps))});
   const BenchMachine machine{r.host.name, call.ranks, memory.cores, rates.points.back().bytes,
                              runtime::reduces(call.op)};
   if (!q.emit_cluster.empty() && !r.silent) r.files.push_back({q.emit_cluster, host_cluster_yaml(rates, machine)});

@@ -45,6 +45,8 @@ struct BenchRow {
   std::string algorithm;
   double measured_us = 0, algbw_GBps = 0, busbw_GBps = 0;
   std::optional<std::uint64_t> wrong;
+  std::optional<double> in_place_us, in_place_algbw_GBps, in_place_busbw_GBps;
+  std::optional<std::uint64_t> in_place_wrong;
   std::optional<double> predicted_us, ratio;
   std::optional<std::string> bound_by;
 };

@@ -1,6 +1,8 @@
 // Executed collectives: the table of nccl-tests with predictions.
 #include <fmt/core.h>
 
+#include <string_view>
+
 #include "busbar/base/quantity.h"
 #include "busbar/questions/bench_question.h"
 #include "busbar/views/view.h"
@@ -19,16 +21,37 @@ std::string words_of(const std::string& transport) {
   return transport == "shm" ? "processes that share memory" : "threads";
 }
 
+/// The algorithm of all sizes; empty: they differ.
+std::string only_algorithm(const BenchResult& r) {
+  for (const BenchRow& row : r.results)
+    if (row.algorithm != r.results.front().algorithm) return {};
+  return r.results.empty() ? "" : r.results.front().algorithm;
+}
+
+/// All of this is on the host.
+std::string limit_words(const BenchRow& row) {
+  constexpr std::string_view kHere = " of host";
+  std::string out = row.bound_by.value_or("-");
+  if (out.ends_with(kHere)) out.resize(out.size() - kHere.size());
+  return out;
+}
+
 report::Table bench_table(const BenchResult& r) {
   report::Table t{"",
-                  {"size (B)", "time (us)", "algbw (GB/s)", "busbw (GB/s)", "#wrong", "predicted (us)", "ratio",
-                   report::to_left("algorithm"), report::to_left("bound by")}};
-  for (const BenchRow& row : r.results)
+                  {"size (B)", "time (us)", "algbw (GB/s)", "busbw (GB/s)", "#wrong", "in place (us)", "algbw (GB/s)",
+                   "busbw (GB/s)", "#wrong", "predicted (us)", "ratio", report::to_left("bound by")}};
+  const bool each = only_algorithm(r).empty();
+  if (each) t.columns.push_back(report::to_left("algorithm"));
+  const auto number = [](const std::optional<double>& x) { return x ? format_number(*x) : "-"; };
+  const auto wrong = [](const std::optional<std::uint64_t>& n) { return n ? std::to_string(*n) : "N/A"; };
+  for (const BenchRow& row : r.results) {
     t.rows.push_back({std::to_string(row.size_bytes), format_number(row.measured_us), format_number(row.algbw_GBps),
-                      format_number(row.busbw_GBps), row.wrong ? std::to_string(*row.wrong) : "N/A",
-                      row.predicted_us ? format_number(*row.predicted_us) : "-",
-                      row.ratio ? fmt::format("{:.2f}", *row.ratio) : "-", row.algorithm, row.bound_by.value_or("-")});
-  t.note = "ratio: measured / predicted, on this host as measured before the run.";
+                      format_number(row.busbw_GBps), wrong(row.wrong), number(row.in_place_us),
+                      number(row.in_place_algbw_GBps), number(row.in_place_busbw_GBps), wrong(row.in_place_wrong),
+                      number(row.predicted_us), row.ratio ? fmt::format("{:.2f}", *row.ratio) : "-", limit_words(row)});
+    if (each) t.rows.back().push_back(row.algorithm);
+  }
+  t.note = "ratio: measured (the first time) / predicted, on this host as measured before the run.";
   return t;
 }
 
@@ -68,10 +91,12 @@ std::string verdict(const BenchResult& r) {
 }
 
 report::Document bench_document(const BenchRequest&, const BenchResult& r) {
-  report::Document d{fmt::format("{} over {} ranks on {}, {}, {} {}", r.collective, r.ranks, r.host.name,
-                                 words_of(r.transport), r.datatype, r.reduction),
-                     {},
-                     {}};
+  const std::string algorithm = only_algorithm(r);
+  report::Document d{
+      fmt::format("{} over {} ranks on {}, {}, {} {}{}{}", r.collective, r.ranks, r.host.name, words_of(r.transport),
+                  r.datatype, r.reduction, algorithm.empty() ? "" : ", ", algorithm),
+      {},
+      {}};
   d.add(bench_table(r));
   d.add(report::Highlight{verdict(r)});
   if (!r.steps.empty()) d.add(steps_table(r));
