@@ -1919,7 +1919,7 @@ def bench(
     hosts         a file with a line per rank, HOST:PORT: each rank is a process started by hand with its --rank; under mpirun and srun this is not needed
     rank          of this process among --hosts
     secret_file   a file with the secret of the run, 32 hexadecimal digits (default: the variable BUSBAR_SECRET)
-    algorithm     fastest (as predicted for this host; the default), synthesized, ring, tree, ..., or a file: MSCCL XML, MSCCL++ plan
+    algorithm     fastest (as predicted for this host; the default), synthesized, ring, tree, ..., or a file: MSCCL XML, MSCCL++ plan, or GOAL (.goal), whose messages move bytes without adding them up
     in_place      run only in place, with input and output in one buffer (default: first out of place, then in place)
     timeout_s     without a step of any rank the run ends (default 30) (s)
     compare       also the three steps of the largest size whose ends differ most from the simulated ones

@@ -50,7 +50,7 @@ std::vector<Field> bench_fields() {
           "FILE"),
       run({"algorithm", &Q::algorithm, "",
            "fastest (as predicted for this host; the default), synthesized, ring, tree, ..., or a file: MSCCL XML, "
-           "MSCCL++ plan"},
+           "MSCCL++ plan, or GOAL (.goal), whose messages move bytes without adding them up"},
           "NAME|FILE"),
       Field("in_place", &Q::in_place, "",
             "run only in place, with input and output in one buffer (default: first out of place, then in place)")

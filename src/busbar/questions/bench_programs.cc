@@ -10,11 +10,14 @@
 #include "busbar/predict/call_chooser.h"
 #include "busbar/questions/bench_host.h"
 #include "busbar/questions/schedule_times.h"
+#include "busbar/questions/sweep.h"
 #include "busbar/runtime/host_rates.h"
+#include "busbar/runtime/message_program.h"
 
 namespace busbar::questions {
 namespace {
 
+bool is_message_file(const std::string& name) { return name.ends_with(".goal"); }
 bool is_schedule_file(const std::string& name) { return name.ends_with(".xml") || name.ends_with(".json"); }
 
 /// Where switches reduce, one switch joins all ranks; where levels are named, the smallest groups are a level.
@@ -103,15 +106,26 @@ Result<BenchCall> bench_call(const BenchRequest& q, std::uint32_t group) {
   constexpr std::uint32_t kMostRanks = 64;
   if (out.ranks > kMostRanks)
     return unsupported(fmt::format("at most {} ranks run on one host", kMostRanks), field_of("ranks"));
-  if (!is_schedule_file(q.algorithm)) return out;
-  BUSBAR_ASSIGN(formats::ImportedSchedule read, load_schedule(q.algorithm));
-  if (read.plan.op != out.op)
-    return invalid(fmt::format("is an {}, not an {}", collectives::name_of(read.plan.op), collectives::name_of(out.op)),
+  collectives::Collective op = out.op;
+  std::uint32_t ranks = out.ranks;
+  if (is_message_file(q.algorithm)) {
+    BUSBAR_ASSIGN(out.messages, load_messages(q.algorithm));
+    if (!out.messages->call.algorithm.empty()) op = out.messages->call.op;
+    ranks = out.messages->graph.ranks;
+  } else if (is_schedule_file(q.algorithm)) {
+    BUSBAR_ASSIGN(out.file, load_schedule(q.algorithm));
+    op = out.file->plan.op;
+    ranks = out.file->plan.ranks;
+  }
+  if (op != out.op)
+    return invalid(fmt::format("is an {}, not an {}", collectives::name_of(op), collectives::name_of(out.op)),
                    {q.algorithm, 0, 0, ""});
-  if ((q.ranks > 0 || group > 0) && out.ranks != read.plan.ranks)
-    return invalid(fmt::format("the schedule is for {} ranks", read.plan.ranks), field_of("ranks"));
-  out.ranks = read.plan.ranks;
-  out.file = std::move(read);
+  if ((q.ranks > 0 || group > 0) && out.ranks != ranks)
+    return invalid(fmt::format("the schedule is for {} ranks", ranks), field_of("ranks"));
+  if (ranks < 2 || ranks > kMostRanks)
+    return unsupported(fmt::format("is for {} ranks; 2 to {} run on one host", ranks, kMostRanks),
+                       {q.algorithm, 0, 0, ""});
+  out.ranks = ranks;
   return out;
 }
 
@@ -126,6 +140,20 @@ void predict_file(const BenchCall& call, predict::Predictor& machine, BenchSize&
   predict::Prediction bound;
   bound.bound = rows->front().bound;
   out.bound_by = predict::limit_of(bound, machine.cluster().topology);
+}
+
+/// Messages keep their sizes; what a rank sends most is the size, unless the file says of which call they are.
+Result<BenchSize> bench_messages(const BenchCall& call, predict::Predictor& machine, BenchSize out) {
+  BUSBAR_ASSIGN(runtime::MessageProgram made, runtime::compile_messages(call.messages->graph));
+  out.program = std::make_shared<const runtime::Executable>(std::move(made.program));
+  out.unit_bytes = made.unit_bytes;
+  const auto times = time_messages(*call.messages, machine);
+  if (!times.ok()) return out;
+  out.predicted_us = times->time_us;
+  predict::Prediction bound;
+  bound.bound = times->bound;
+  out.bound_by = predict::limit_of(bound, machine.cluster().topology);
+  return out;
 }
 
 /// Takes the predicted algorithm if the request leaves it open. Returns a schedule that was made for this machine.
@@ -151,12 +179,22 @@ bool has_in_place(collectives::Collective op) {
 
 }  // namespace
 
+Result<std::vector<Bytes>> bench_sizes(const BenchRequest& q, const BenchCall& call) {
+  if (!call.messages) return sweep_sizes(q.min_bytes, q.max_bytes, q.step_factor);
+  if (!call.messages->call.algorithm.empty()) return std::vector<Bytes>{call.messages->call.bytes};
+  std::vector<std::uint64_t> sent(call.ranks, 1);
+  for (const program::MessageTask& t : call.messages->graph.tasks)
+    if (!t.is_work() && t.from < call.ranks) sent[t.from] += count(t.bytes);
+  return std::vector<Bytes>{Bytes{*std::max_element(sent.begin(), sent.end()) - 1}};
+}
+
 Result<BenchSize> bench_size(const BenchRequest& q, const BenchCall& call, const runtime::RunRates& rates, Bytes size) {
   BenchSize out;
   out.size = size;
   out.algorithm = call.file ? call.file->plan.name : q.algorithm;
   BUSBAR_ASSIGN(const std::unique_ptr<predict::Predictor> machine, bench_machine(call, rates, size));
   std::shared_ptr<const collectives::Schedule> made;
+  if (call.messages) return bench_messages(call, *machine, std::move(out));
   if (call.file) {
     predict_file(call, *machine, out);
   } else {

@@ -22,6 +22,7 @@ struct BenchSize {
   std::shared_ptr<const runtime::Executable> program;
   std::shared_ptr<const runtime::Executable>
       in_place;                        ///< the same where input and output are one buffer; null: not run
+  std::uint64_t unit_bytes = 0;        ///< of messages: of a chunk; 0: chunks are parts of the size
   std::optional<double> predicted_us;  ///< none: no prediction knows this
   std::string bound_by;
 };
@@ -33,7 +34,8 @@ struct BenchCall {
   runtime::Reduction reduction{};
   std::uint32_t ranks = 2;
   runtime::Transport transport{};
-  std::optional<formats::ImportedSchedule> file;  ///< of --algorithm FILE
+  std::optional<formats::ImportedSchedule> file;      ///< of --algorithm FILE
+  std::optional<formats::ImportedMessages> messages;  ///< of --algorithm FILE.goal
 };
 /// `group`: ranks have met, or will. Error: kUnsupported, this host lacks its library.
 Result<runtime::Transport> bench_transport(const BenchRequest& q, bool group);
@@ -43,6 +45,9 @@ Result<BenchCall> bench_call(const BenchRequest& q, std::uint32_t group);
 /// The host as a machine for calls of this size.
 Result<std::unique_ptr<predict::Predictor>> bench_machine(const BenchCall& call, const runtime::RunRates& rates,
                                                           Bytes size);
+
+/// The sizes that run: those of the request, or that of the file's messages.
+Result<std::vector<Bytes>> bench_sizes(const BenchRequest& q, const BenchCall& call);
 
 /// Machine and programs of one size. Errors: an algorithm that cannot build the operation.
 Result<BenchSize> bench_size(const BenchRequest& q, const BenchCall& call, const runtime::RunRates& rates, Bytes size);

@@ -63,15 +63,17 @@ BenchHost host_of(const runtime::HostRates& memory, const runtime::RunRates& run
           last.one_copy_bytes_per_s / 1e9};
 }
 
-runtime::Task task_of(const BenchRequest& q, const BenchCall& call, Bytes size, const runtime::Executable& program) {
+runtime::Task task_of(const BenchRequest& q, const BenchCall& call, const BenchSize& at,
+                      const runtime::Executable& program) {
   runtime::Task task;
   task.program = &program;
-  const std::uint64_t elements = count(size) / size_of(call.type), chunks = program.plan.chunks;
+  const std::uint64_t elements = count(at.size) / size_of(call.type), chunks = program.plan.chunks;
   task.filling = {call.type, call.reduction,
                   static_cast<std::size_t>(std::max<std::uint64_t>(1, (elements + chunks - 1) / chunks))};
   task.iterations = std::max(1u, q.iters);
   task.warmup = q.warmup_iters;
-  task.check = q.check > 0;
+  task.check = q.check > 0 && !call.messages;
+  if (call.messages) task.filling = {runtime::ElementType::kInt8, call.reduction, at.unit_bytes};
   return task;
 }
 
@@ -106,8 +108,12 @@ std::optional<double> median_error(const std::vector<BenchRow>& rows) {
   return errors[errors.size() / 2];
 }
 
-std::vector<std::string> notes_of(const BenchResult& r, bool several_hosts) {
+std::vector<std::string> notes_of(const BenchResult& r, bool messages, bool several_hosts) {
   std::vector<std::string> out;
+  if (messages)
+    out.push_back(
+        "the messages of the file move their bytes in its order, with its sizes; nothing is added up or checked, and "
+        "work on ranks takes no time");
   if (r.switches > 0)
     out.push_back(fmt::format("switches that reduce are played by more {}, {} in number",
                               r.transport == "threads" ? "threads" : "processes", r.switches));
@@ -122,7 +128,7 @@ std::vector<std::string> notes_of(const BenchResult& r, bool several_hosts) {
 /// The request among the ranks that met.
 Result<BenchResult> run_bench(const BenchRequest& q, const BenchGroup& group, const Context& context) {
   BUSBAR_ASSIGN(const BenchCall call, bench_call(q, group.hosts ? group.hosts->ranks() : 0));
-  BUSBAR_ASSIGN(const std::vector<Bytes> sizes, sweep_sizes(q.min_bytes, q.max_bytes, q.step_factor));
+  BUSBAR_ASSIGN(const std::vector<Bytes> sizes, bench_sizes(q, call));
   const runtime::SessionOptions session = session_of(q, call, group, context);
   context.begin("measuring this host");
   BUSBAR_ASSIGN(const runtime::HostRates memory,
@@ -137,7 +143,7 @@ Result<BenchResult> run_bench(const BenchRequest& q, const BenchGroup& group, co
       return unsupported(fmt::format("{} needs a switch that reduces, which no rank plays among hosts", one.algorithm),
                          field_of("algorithm"));
     at.push_back(std::move(one));
-    tasks.push_back(task_of(q, call, size, *at.back().program));
+    tasks.push_back(task_of(q, call, at.back(), *at.back().program));
   }
   const bool steps = !q.trace.empty() || q.compare;
   if (steps && group.hosts)
@@ -145,7 +151,7 @@ Result<BenchResult> run_bench(const BenchRequest& q, const BenchGroup& group, co
                        field_of(q.compare ? "compare" : "trace"));
   tasks.back().record = steps;
   for (const BenchSize& s : at)
-    if (s.in_place) tasks.push_back(task_of(q, call, s.size, *s.in_place));
+    if (s.in_place) tasks.push_back(task_of(q, call, s, *s.in_place));
   context.begin(fmt::format("running {} sizes on {} ranks", sizes.size(), call.ranks));
   BUSBAR_ASSIGN(const auto measured, runtime::run_tasks(tasks, session));
   BenchResult r;
@@ -159,11 +165,12 @@ Result<BenchResult> run_bench(const BenchRequest& q, const BenchGroup& group, co
   for (const BenchSize& s : at) r.switches = std::max(r.switches, s.program->plan.reducers);
   r.host = host_of(memory, rates);
   for (std::size_t i = 0, joined = at.size(); i < at.size(); ++i)
-    r.results.push_back(row_of(call, at[i], measured[i], at[i].in_place ? &measured[joined++] : nullptr, q.check > 0));
+    r.results.push_back(
+        row_of(call, at[i], measured[i], at[i].in_place ? &measured[joined++] : nullptr, tasks[i].check));
   const auto is_wrong = [](const runtime::TaskResult& t) { return t.wrong > 0; };
   r.exit_status = std::any_of(measured.begin(), measured.end(), is_wrong) ? 1 : 0;
   r.median_error_percent = median_error(r.results);
-  r.notes = notes_of(r, group.hosts != nullptr);
+  r.notes = notes_of(r, call.messages.has_value(), group.hosts != nullptr);
   const runtime::TaskResult& last = measured[at.size() - 1];
   if (q.compare) {
     constexpr std::size_t kShown = 3;

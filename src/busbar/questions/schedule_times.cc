@@ -71,14 +71,29 @@ double ScheduleRow::algbw() const { return static_cast<double>(count(size)) / st
 double ScheduleRow::against_ours_percent() const { return percent_of(time, ours_time); }
 double ScheduleRow::above_floor_percent() const { return percent_of(time, floor.time); }
 
-Result<formats::ImportedSchedule> load_schedule(const std::string& file) {
+namespace {
+
+/// Reads the file by the reader of its kind that `of` names.
+template <typename Read>
+Result<Read> load_by(const std::string& file, Result<Read> (*formats::FormatEntry::*of)(formats::ImportSource&),
+                     const char* what) {
   BUSBAR_ASSIGN(formats::ImportSource source, formats::ImportSource::open(file));
   const formats::FormatEntry* format = formats::find_format(source.head());
-  if (format == nullptr || format->schedule == nullptr)
-    return invalid(format == nullptr ? "is not a known kind of schedule; 'busbar import' lists the kinds"
-                                     : fmt::format("is a file of kind {}, which contains no schedule", format->kind),
+  if (format == nullptr || format->*of == nullptr)
+    return invalid(format == nullptr ? fmt::format("is not a known kind of {}; 'busbar import' lists the kinds", what)
+                                     : fmt::format("is a file of kind {}, which contains no {}", format->kind, what),
                    {file, 0, 0, ""});
-  return format->schedule(source);
+  return (format->*of)(source);
+}
+
+}  // namespace
+
+Result<formats::ImportedSchedule> load_schedule(const std::string& file) {
+  return load_by(file, &formats::FormatEntry::schedule, "schedule");
+}
+
+Result<formats::ImportedMessages> load_messages(const std::string& file) {
+  return load_by(file, &formats::FormatEntry::messages, "messages");
 }
 
 Result<std::vector<ScheduleRow>> time_schedule(const formats::ImportedSchedule& schedule, predict::Predictor& machine,

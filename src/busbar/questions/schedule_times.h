@@ -17,6 +17,8 @@ namespace busbar::questions {
 
 /// Reads and proves it. Error for files of kinds without a schedule.
 Result<formats::ImportedSchedule> load_schedule(const std::string& file);
+/// Of GOAL, and of other files of messages.
+Result<formats::ImportedMessages> load_messages(const std::string& file);
 
 /// One size of a schedule from a file.
 struct ScheduleRow {

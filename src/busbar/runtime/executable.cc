@@ -156,8 +156,14 @@ Result<Executable> compile(collectives::ExecutionPlan plan, const CompileOptions
   (void)proof;
   const auto steps = static_cast<std::uint32_t>(plan.steps.size());
   if (options.average && reduces(plan.op)) add_divisions(plan, demand);
-  Executable out = lay_out(std::move(plan));
+  Executable out = ready(std::move(plan));
   out.first_division = steps;
+  return out;
+}
+
+Executable ready(collectives::ExecutionPlan plan) {
+  Executable out = lay_out(std::move(plan));
+  out.first_division = static_cast<std::uint32_t>(out.plan.steps.size());
   number_threads(out);
   add_waits(out);
   add_earlier(out);

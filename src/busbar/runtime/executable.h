@@ -55,6 +55,9 @@ inline constexpr std::uint32_t kSlots = 8;
 /// Proves what will run. Errors: those of prove(), and kUnsupported for an average of an operation that adds nothing.
 Result<Executable> compile(collectives::ExecutionPlan plan, const CompileOptions& options);
 
+/// The plan as it is, not proved. Precondition: no step waits for itself.
+Executable ready(collectives::ExecutionPlan plan);
+
 /// The plan of a schedule with chunks of about `piece_bytes`, so that a rank passes on a piece while the next arrives.
 Result<collectives::ExecutionPlan> plan_in_pieces(const collectives::Schedule& schedule, std::uint64_t bytes,
                                                   std::uint64_t piece_bytes, bool in_place);

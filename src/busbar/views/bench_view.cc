@@ -1,6 +1,7 @@
 // Executed collectives: the table of nccl-tests with predictions.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <string_view>
 
 #include "busbar/base/quantity.h"
@@ -36,20 +37,30 @@ std::string limit_words(const BenchRow& row) {
   return out;
 }
 
+std::string number_or_dash(const std::optional<double>& x) { return x ? format_number(*x) : "-"; }
+std::string wrong_words(const std::optional<std::uint64_t>& n) { return n ? std::to_string(*n) : "N/A"; }
+
 report::Table bench_table(const BenchResult& r) {
-  report::Table t{"",
-                  {"size (B)", "time (us)", "algbw (GB/s)", "busbw (GB/s)", "#wrong", "in place (us)", "algbw (GB/s)",
-                   "busbw (GB/s)", "#wrong", "predicted (us)", "ratio", report::to_left("bound by")}};
   const bool each = only_algorithm(r).empty();
+  const bool in_place =
+      std::any_of(r.results.begin(), r.results.end(), [](const BenchRow& row) { return row.in_place_us.has_value(); });
+  report::Table t{"", {"size (B)", "time (us)", "algbw (GB/s)", "busbw (GB/s)", "#wrong"}};
+  if (in_place)
+    for (const char* name : {"in place (us)", "algbw (GB/s)", "busbw (GB/s)", "#wrong"}) t.columns.emplace_back(name);
+  for (const char* name : {"predicted (us)", "ratio"}) t.columns.emplace_back(name);
+  t.columns.push_back(report::to_left("bound by"));
   if (each) t.columns.push_back(report::to_left("algorithm"));
-  const auto number = [](const std::optional<double>& x) { return x ? format_number(*x) : "-"; };
-  const auto wrong = [](const std::optional<std::uint64_t>& n) { return n ? std::to_string(*n) : "N/A"; };
   for (const BenchRow& row : r.results) {
-    t.rows.push_back({std::to_string(row.size_bytes), format_number(row.measured_us), format_number(row.algbw_GBps),
-                      format_number(row.busbw_GBps), wrong(row.wrong), number(row.in_place_us),
-                      number(row.in_place_algbw_GBps), number(row.in_place_busbw_GBps), wrong(row.in_place_wrong),
-                      number(row.predicted_us), row.ratio ? fmt::format("{:.2f}", *row.ratio) : "-", limit_words(row)});
-    if (each) t.rows.back().push_back(row.algorithm);
+    std::vector<std::string> cells{std::to_string(row.size_bytes), format_number(row.measured_us),
+                                   format_number(row.algbw_GBps), format_number(row.busbw_GBps),
+                                   wrong_words(row.wrong)};
+    if (in_place)
+      cells.insert(cells.end(), {number_or_dash(row.in_place_us), number_or_dash(row.in_place_algbw_GBps),
+                                 number_or_dash(row.in_place_busbw_GBps), wrong_words(row.in_place_wrong)});
+    cells.insert(cells.end(), {number_or_dash(row.predicted_us), row.ratio ? fmt::format("{:.2f}", *row.ratio) : "-",
+                               limit_words(row)});
+    if (each) cells.push_back(row.algorithm);
+    t.rows.push_back(std::move(cells));
   }
   t.note = "ratio: measured (the first time) / predicted, on this host as measured before the run.";
   return t;
