@@ -1835,6 +1835,8 @@ class BenchAnswerHost(Record):
     run_copy_GBps: float
     run_add_GBps: float
     run_one_copy_GBps: float
+    kept_message_us: float
+    run_kept_copy_GBps: float
 
 class BenchAnswerResults(Record):
     size_bytes: int

@@ -94,7 +94,11 @@ const Record& record_of(const BenchHost*) {
        {"run_copy_GBps", &H::run_copy_GBps, "GB/s",
         "a rank takes in while all do, at the largest size: a ring all-gather"},
        {"run_add_GBps", &H::run_add_GBps, "GB/s", "a rank takes in and adds while all do: a ring reduce-scatter"},
-       {"run_one_copy_GBps", &H::run_one_copy_GBps, "GB/s", "one rank takes in from all others: a gather"}});
+       {"run_one_copy_GBps", &H::run_one_copy_GBps, "GB/s", "one rank takes in from all others: a gather"},
+       {"kept_message_us", &H::kept_message_us, "us",
+        "a message of a gather of next to no data, in which no rank waits for an answer"},
+       {"run_kept_copy_GBps", &H::run_kept_copy_GBps, "GB/s",
+        "a rank takes in what never changes while others do, so that it may stay in their caches: a scatter"}});
   return record;
 }
 
@@ -103,7 +107,7 @@ const Record& record_of(const BenchRow*) {
   static const Record record(
       "row", {{"size_bytes", &R::size_bytes, "bytes", "S, as nccl-tests counts it"},
               {"algorithm", &R::algorithm, "", "that was executed"},
-              {"measured_us", &R::measured_us, "us", "of one iteration, the mean over ranks"},
+              {"measured_us", &R::measured_us, "us", "of one iteration, at the rank that takes longest"},
               {"algbw_GBps", &R::algbw_GBps, "GB/s", "S / time"},
               {"busbw_GBps", &R::busbw_GBps, "GB/s", "as nccl-tests defines it"},
               {"wrong", &R::wrong, "", "elements that are not as they must be; null: not checked"},

@@ -10,8 +10,11 @@ namespace busbar::questions {
 
 std::string host_cluster_yaml(const runtime::RunRates& rates, const BenchMachine& m) {
   const runtime::RunRatePoint at = rates.at(m.bytes);
-  const double together =
-      m.ranks * (m.adds ? 2 / (1 / at.copy_bytes_per_s + 1 / at.add_bytes_per_s) : at.copy_bytes_per_s);
+  const double each = m.keeps  ? at.kept_copy_bytes_per_s
+                      : m.adds ? 2 / (1 / at.copy_bytes_per_s + 1 / at.add_bytes_per_s)
+                               : at.copy_bytes_per_s;
+  const double alone = std::max({at.one_copy_bytes_per_s, each, m.keeps ? 0 : at.copy_bytes_per_s});
+  const double together = m.keeps ? std::max(m.ranks * each, alone) : m.ranks * each;
   const std::string source =
       fmt::format("measured by busbar bench on {} on {:%Y-%m-%d}, {} ranks on {} cores, buffers of {} KiB", m.name,
                   fmt::gmtime(std::time(nullptr)), m.ranks, m.cores, m.bytes >> 10);
@@ -29,9 +32,9 @@ std::string host_cluster_yaml(const runtime::RunRates& rates, const BenchMachine
       "    - {{between: [gpu*, memory0], kind: host, rate: {4:.4g}GB/s}}\n"
       "  protocol: {{step_server: {5:.0f}ns, per_message: {8:.0f}ns, chunk: {6}KiB}}\n"
       "  source: \"{7}\"\n",
-      m.name, m.ranks, 3 * at.add_bytes_per_s / 1e9, together / 1e9,
-      std::max(at.one_copy_bytes_per_s, at.copy_bytes_per_s) / 1e9, rates.hop_s * 1e9, kBenchPiece >> 10, source,
-      rates.per_message_s * 1e9);
+      m.name, m.ranks, 3 * at.add_bytes_per_s / 1e9, together / 1e9, alone / 1e9,
+      (m.keeps ? rates.kept_message_s : rates.hop_s) * 1e9, kBenchPiece >> 10, source,
+      (m.keeps ? rates.kept_message_s : rates.per_message_s) * 1e9);
 }
 
 }  // namespace busbar::questions

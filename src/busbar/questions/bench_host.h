@@ -12,7 +12,8 @@ struct BenchMachine {
   std::string name;  ///< of the host
   std::uint32_t ranks = 2, cores = 1;
   std::uint64_t bytes = 0;
-  bool adds = true;  ///< the collective adds up, so half of what arrives costs an addition
+  bool adds = true;    ///< the collective adds up, so half of what arrives costs an addition
+  bool keeps = false;  ///< what ranks read never changes, and none waits for an answer: a gather, a scatter
 };
 
 /// A cluster file. Ranks are GPUs that copy from each other through host memory; each receiver moves its bytes with the

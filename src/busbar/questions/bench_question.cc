@@ -36,14 +36,14 @@ std::string run_words(const BenchRequest& q) {
 /// All ranks predict with what rank 0 measured, so that all choose the same programs.
 Result<runtime::RunRates> shared_rates(const BenchGroup& group, runtime::RunRates rates) {
   if (!group.hosts) return rates;
-  const double steps[] = {rates.hop_s, rates.per_message_s};
+  double steps[] = {rates.hop_s, rates.per_message_s, rates.kept_message_s};
   std::string text(reinterpret_cast<const char*>(steps), sizeof steps);
   constexpr std::size_t kPoint = sizeof(runtime::RunRatePoint);
   text.append(reinterpret_cast<const char*>(rates.points.data()), rates.points.size() * kPoint);
   BUSBAR_ASSIGN(const std::string all, group.hosts->share(text));
   if (all.size() != text.size()) return Error{ErrorCode::kIo, "rank 0 measured other sizes", {}};
-  std::memcpy(&rates.hop_s, all.data(), sizeof rates.hop_s);
-  std::memcpy(&rates.per_message_s, all.data() + sizeof rates.hop_s, sizeof rates.per_message_s);
+  std::memcpy(steps, all.data(), sizeof steps);
+  rates.hop_s = steps[0], rates.per_message_s = steps[1], rates.kept_message_s = steps[2];
   std::memcpy(rates.points.data(), all.data() + sizeof steps, rates.points.size() * kPoint);
   return rates;
 }
@@ -60,7 +60,9 @@ BenchHost host_of(const runtime::HostRates& memory, const runtime::RunRates& run
           runs.per_message_s * 1e6,
           last.copy_bytes_per_s / 1e9,
           last.add_bytes_per_s / 1e9,
-          last.one_copy_bytes_per_s / 1e9};
+          last.one_copy_bytes_per_s / 1e9,
+          runs.kept_message_s * 1e6,
+          last.kept_copy_bytes_per_s / 1e9};
 }
 
 runtime::Task task_of(const BenchRequest& q, const BenchCall& call, const BenchSize& at,
@@ -82,13 +84,13 @@ BenchRow row_of(const BenchCall& call, const BenchSize& at, const runtime::TaskR
   BenchRow row;
   row.size_bytes = count(at.size);
   row.algorithm = at.algorithm;
-  row.measured_us = measured.mean_s() * 1e6;
-  row.algbw_GBps = static_cast<double>(row.size_bytes) / measured.mean_s() / 1e9;
+  row.measured_us = measured.slowest_s() * 1e6;
+  row.algbw_GBps = static_cast<double>(row.size_bytes) / measured.slowest_s() / 1e9;
   row.busbw_GBps = row.algbw_GBps * predict::bus_factor(call.op, call.ranks);
   if (checked) row.wrong = measured.wrong;
   if (in_place != nullptr) {
-    row.in_place_us = in_place->mean_s() * 1e6;
-    row.in_place_algbw_GBps = static_cast<double>(row.size_bytes) / in_place->mean_s() / 1e9;
+    row.in_place_us = in_place->slowest_s() * 1e6;
+    row.in_place_algbw_GBps = static_cast<double>(row.size_bytes) / in_place->slowest_s() / 1e9;
     row.in_place_busbw_GBps = *row.in_place_algbw_GBps * predict::bus_factor(call.op, call.ranks);
     if (checked) row.in_place_wrong = in_place->wrong;
   }
@@ -203,7 +205,7 @@ Question bench_question() {
       "  busbar bench all_reduce --ranks 8 --algorithm allreduce.xml -b 1M -e 1M\n"
       "  busbar bench all_reduce --emit-cluster host.yaml\n"
       "  mpirun -n 8 busbar bench all_reduce -e 64M\n",
-      75, 2);
+      75, 3);
 }
 
 }  // namespace busbar::questions

@@ -37,6 +37,7 @@ struct BenchHost {
   std::uint32_t cores = 0;
   double copy_in_cache_GBps = 0, copy_GBps = 0, add_in_cache_GBps = 0, add_GBps = 0;                  ///< of memory
   double hop_us = 0, per_message_us = 0, run_copy_GBps = 0, run_add_GBps = 0, run_one_copy_GBps = 0;  ///< of runs
+  double kept_message_us = 0, run_kept_copy_GBps = 0;
 };
 const Record& record_of(const BenchHost*);
 

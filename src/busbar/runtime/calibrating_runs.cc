@@ -53,7 +53,7 @@ Result<std::vector<double>> time_probes(const std::vector<Probe>& probes, std::u
   std::vector<double> out(probes.size(), HUGE_VAL);
   for (std::size_t i = 0; i < results.size(); ++i) {
     double& least = out[i % probes.size()];
-    least = std::min(least, *std::max_element(results[i].seconds.begin(), results[i].seconds.end()));
+    least = std::min(least, results[i].slowest_s());
   }
   return out;
 }
@@ -71,7 +71,8 @@ RunRatePoint RunRates::at(std::uint64_t bytes) const {
   const auto between = [&](double a, double b) { return a + x * (b - a); };
   return {bytes, between(low.copy_bytes_per_s, above->copy_bytes_per_s),
           between(low.add_bytes_per_s, above->add_bytes_per_s),
-          between(low.one_copy_bytes_per_s, above->one_copy_bytes_per_s)};
+          between(low.one_copy_bytes_per_s, above->one_copy_bytes_per_s),
+          between(low.kept_copy_bytes_per_s, above->kept_copy_bytes_per_s)};
 }
 
 Result<RunRates> measure_runs(std::uint32_t ranks, std::uint64_t bytes, std::uint64_t piece_bytes,
@@ -79,11 +80,13 @@ Result<RunRates> measure_runs(std::uint32_t ranks, std::uint64_t bytes, std::uin
   constexpr std::uint64_t kTiny = 64, kSmallest = 64 << 10, kLargest = 64 << 20;
   using collectives::Collective;
   std::vector<Probe> probes{{"ring", Collective::kAllGather, kTiny * ranks},
-                            {"direct", Collective::kAllGather, kTiny * ranks}};
+                            {"direct", Collective::kAllGather, kTiny * ranks},
+                            {"direct", Collective::kGather, kTiny * ranks}};
   for (std::uint64_t s = kSmallest; s <= kLargest; s *= 4) {
     probes.push_back({"ring", Collective::kAllGather, s});
     probes.push_back({"ring", Collective::kReduceScatter, s});
     probes.push_back({"direct", Collective::kGather, s});
+    probes.push_back({"direct", Collective::kScatter, s});
     if (s >= bytes) break;
   }
   BUSBAR_ASSIGN(const std::vector<double> seconds, time_probes(probes, ranks, piece_bytes, options));
@@ -92,12 +95,13 @@ Result<RunRates> measure_runs(std::uint32_t ranks, std::uint64_t bytes, std::uin
   out.hop_s = seconds[0] / steps;
   // Each rank sends and takes in a message more per further rank.
   if (ranks > 2) out.per_message_s = std::max(0.0, seconds[1] - out.hop_s) / (2 * (steps - 1));
-  for (std::size_t i = 2; i < probes.size(); i += 3) {
+  out.kept_message_s = seconds[2] / steps;
+  for (std::size_t i = 3; i < probes.size(); i += 4) {
     // What each rank, or the root, takes in; latencies never hide more than three quarters of a run.
     const double moved = static_cast<double>(probes[i].bytes) * steps / ranks;
     const auto rate = [&](double s, double latency) { return moved / std::max(s - latency, s / 4); };
     out.points.push_back({probes[i].bytes, rate(seconds[i], steps * out.hop_s), rate(seconds[i + 1], steps * out.hop_s),
-                          rate(seconds[i + 2], out.hop_s)});
+                          rate(seconds[i + 2], seconds[2]), rate(seconds[i + 3], seconds[2]) / steps});
   }
   return out;
 }

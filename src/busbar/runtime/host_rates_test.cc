@@ -22,16 +22,19 @@ TEST(RunRates, AreMeasuredForEachSizeUpToTheLargest) {
     ASSERT_TRUE(r.ok()) << r.error().text();
     ASSERT_EQ(r->points.size(), 3u);  // 64, 256, 1,024 KiB
     EXPECT_GT(r->hop_s, 1e-9);
+    EXPECT_GT(r->kept_message_s, 1e-9);
     for (const RunRatePoint& p : r->points)
-      for (const double rate : {p.copy_bytes_per_s, p.add_bytes_per_s, p.one_copy_bytes_per_s}) EXPECT_GT(rate, 1e6);
+      for (const double rate : {p.copy_bytes_per_s, p.add_bytes_per_s, p.one_copy_bytes_per_s, p.kept_copy_bytes_per_s})
+        EXPECT_GT(rate, 1e6);
   }
 }
 
 TEST(RunRates, AreInProportionBetweenTwoSizes) {
-  const RunRates r{.points = {{1 << 10, 10, 6, 30}, {4 << 10, 20, 8, 50}}};
+  const RunRates r{.points = {{1 << 10, 10, 6, 30, 7}, {4 << 10, 20, 8, 50, 9}}};
   EXPECT_DOUBLE_EQ(r.at(2 << 10).copy_bytes_per_s, 15);
   EXPECT_DOUBLE_EQ(r.at(2 << 10).add_bytes_per_s, 7);
   EXPECT_DOUBLE_EQ(r.at(2 << 10).one_copy_bytes_per_s, 40);
+  EXPECT_DOUBLE_EQ(r.at(2 << 10).kept_copy_bytes_per_s, 8);
   EXPECT_DOUBLE_EQ(r.at(1).copy_bytes_per_s, 10);
   EXPECT_DOUBLE_EQ(r.at(1 << 20).copy_bytes_per_s, 20);
 }

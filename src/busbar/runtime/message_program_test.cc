@@ -42,7 +42,7 @@ TEST(MessageProgram, MovesEachMessageOnceInTheOrderOfTheGraph) {
   for (const Transport t : {Transport::kThreads, Transport::kShm, Transport::kTcp}) {
     const auto results = run_tasks({task}, {t});
     ASSERT_TRUE(results.ok()) << results.error().text();
-    EXPECT_GT(results->front().mean_s(), 0);
+    EXPECT_GT(results->front().slowest_s(), 0);
     if (t != Transport::kThreads) continue;
     const auto& steps = results->front().steps;
     for (std::uint32_t s = 0; s < steps.size(); ++s)

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <numeric>
 #include <thread>
 
 #include "busbar/runtime/host_rates.h"
@@ -13,10 +12,7 @@
 
 namespace busbar::runtime {
 
-double TaskResult::mean_s() const {
-  return seconds.empty() ? 0
-                         : std::accumulate(seconds.begin(), seconds.end(), 0.0) / static_cast<double>(seconds.size());
-}
+double TaskResult::slowest_s() const { return seconds.empty() ? 0 : *std::max_element(seconds.begin(), seconds.end()); }
 
 namespace {
 

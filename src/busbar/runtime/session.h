@@ -3,7 +3,7 @@
 //   const Schedule ring = build_ring(Collective::kAllReduce, 4).value();
 //   const Executable program = compile(plan_of(ring, false).value(), {}).value();
 //   const auto results = run_tasks({{&program, {.chunk_elements = 1024}}}, {});
-//   if (results.ok()) use(results->front().wrong, results->front().mean_s());
+//   if (results.ok()) use(results->front().wrong, results->front().slowest_s());
 #pragma once
 
 #include <csignal>
@@ -30,7 +30,8 @@ struct TaskResult {
   std::uint64_t wrong = 0;      ///< elements
   std::vector<StepTime> steps;  ///< per step of the plan; of a recorded task
 
-  double mean_s() const;  ///< over ranks, as nccl-tests reports it
+  /// Of the rank that takes longest: a root of a gather works, while the others are done at once.
+  double slowest_s() const;
 };
 
 class HostGroup;
