@@ -158,6 +158,7 @@ Result<TracedStepGap> read_traced(const TrainRun& run, const std::string& path) 
   if (out.steps.step_us <= 0) return invalid("has steps without length", {path, 0, 0, ""});
   out.parts = parts_of(out.steps, run);
   out.calls = calls_of(out.trace, purposes, run);
+  out.overlay = overlay_of(run, out.trace, purposes);
   out.trace.kernels.clear();
   if (std::string note = calls_note(out.calls); !note.empty()) out.trace.notes.push_back(std::move(note));
   if (std::string note = stage_note(run, out.trace.rank); !note.empty()) out.trace.notes.push_back(std::move(note));

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "busbar/formats/step_trace.h"
+#include "busbar/step/traced_overlay.h"
 #include "busbar/step/train_run.h"
 
 namespace busbar::step {
@@ -30,6 +31,7 @@ struct TracedStepGap {
   formats::TracedParts steps;
   std::vector<TracedPart> parts;
   std::vector<TracedCalls> calls;
+  TracedOverlay overlay;  ///< empty where the run has no timeline
   double measured_s() const { return steps.step_us / 1e6; }
 };
 
