@@ -22,6 +22,7 @@
 #include "busbar/views/checkpoint_facts.h"
 #include "busbar/views/fit_table.h"
 #include "busbar/views/level_table.h"
+#include "busbar/views/money_flow.h"
 #include "busbar/views/network_words.h"
 #include "busbar/views/packet_counts.h"
 #include "busbar/views/penalty_words.h"
@@ -32,6 +33,7 @@
 #include "busbar/views/step_tables.h"
 #include "busbar/views/step_timeline.h"
 #include "busbar/views/topology_drawing.h"
+#include "busbar/views/traced_overlay.h"
 #include "busbar/workload/expert_load.h"
 
 namespace busbar::views {
@@ -226,9 +228,8 @@ report::Facts details(const step::TrainRun& r) {
   add("accuracy",
       fmt::format("{:.0f} of 10 published steps took {} the predicted time, waiting for the slowest GPU included: {}; "
                   "kernels alone {}: {}",
-                  r.band.held_percent / 10,
-                  predict::factor_words(r.band.low_percent, r.band.high_percent), r.band.basis,
-                  predict::factor_words(r.kernels.band_low_percent, r.kernels.band_high_percent),
+                  r.band.held_percent / 10, predict::factor_words(r.band.low_percent, r.band.high_percent),
+                  r.band.basis, predict::factor_words(r.kernels.band_low_percent, r.kernels.band_high_percent),
                   r.kernels.band_basis));
   return f;
 }
@@ -409,6 +410,7 @@ void add_measured(const questions::TrainStep& t, report::Document& d) {
   std::vector<report::DocumentBlock> blocks{{gap_verdict(gap, t.traced.has_value()), report::Audience::kBoth}};
   if (t.traced) {
     blocks.push_back({traced_verdict(*t.traced), report::Audience::kBoth});
+    for (report::BlockElement& e : overlay_blocks(*t.traced)) blocks.push_back({std::move(e), report::Audience::kPage});
     for (report::Table& table : traced_tables(*t.traced)) blocks.push_back({std::move(table), report::Audience::kBoth});
   }
   if (!gap.causes.empty()) blocks.push_back({gap_table(gap), report::Audience::kBoth});
@@ -469,6 +471,7 @@ report::Document step_document(const questions::TrainStep& extras) {
   d.add(memory_bars(r));
   d.add(memory_table(r), both_if_short);
   fold("Communication");
+  d.add(draw_money_flow(r), report::Audience::kPage);
   d.add(calls_table(r, 5), report::Audience::kTerminal);
   d.add(calls_table(r, 40), report::Audience::kPage);
   d.add(volume_table(extras.step.volumes), both_if_short);
