@@ -12,6 +12,7 @@
 #include "busbar/questions/step_words.h"
 #include "busbar/report/chart.h"
 #include "busbar/report/style.h"
+#include "busbar/views/degree_map.h"
 #include "busbar/views/fit_table.h"
 #include "busbar/views/layout_words.h"
 #include "busbar/views/step_parts.h"
@@ -175,6 +176,7 @@ report::Document document_of_layouts(const PlanRequest& asked, const PlanResult&
   report::Document d{fmt::format("{} on {}", r.search.model, r.search.cluster), {}, {}};
   d.add(plan_verdict(r));
   d.add(draw_layouts(r), report::Audience::kPage);
+  d.add(draw_degrees(r.run), report::Audience::kPage);
   d.add(planned_table(r, asked.rows));
   add_batch_words(r.run.plan.layouts.front().layout, d);
   if (r.pareto.size() > 1) d.add(front_table(r));
