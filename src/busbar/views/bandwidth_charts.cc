@@ -146,6 +146,30 @@ report::Drawing draw_times(const BandwidthRows& b) {
   return draw_rows(b, std::move(c), [](std::uint64_t, double us) { return us * 1e-6; });
 }
 
+report::Drawing draw_measured_times(const MeasuredTimes& t) {
+  report::Chart c = chart_by_size("time", report::AxisUnit::kSeconds);
+  c.title = t.title;
+  c.description = "Flat where latency decides, rising where bandwidth does. The table has the values.";
+  report::ChartSeries predicted{"predicted", report::colour::kCompute, {}, true, false},
+      measured{"measured", report::colour::kFloor, {}, false, true};
+  report::ChartBand band{"band of the prediction", report::colour::kCompute, {}};
+  for (const MeasuredTimes::Point& p : t.points) {
+    const auto x = static_cast<double>(p.bytes);
+    if (p.predicted_us > 0) predicted.points.push_back({x, p.predicted_us * 1e-6});
+    if (p.predicted_us > 0 && t.high_factor > 0)
+      band.ranges.push_back({x, p.predicted_us * 1e-6 * t.low_factor, p.predicted_us * 1e-6 * t.high_factor});
+    if (p.measured_us > 0)
+      measured.points.push_back({x, p.measured_us * 1e-6,
+                                 fmt::format("{}: measured {}, predicted {}", format_binary_size(p.bytes),
+                                             format_duration(p.measured_us * 1e-6),
+                                             p.predicted_us > 0 ? format_duration(p.predicted_us * 1e-6) : "-")});
+  }
+  if (measured.points.size() < 2) return {};
+  if (band.ranges.size() > 1) c.bands.push_back(std::move(band));
+  c.series = {std::move(predicted), std::move(measured)};
+  return report::draw_chart(c);
+}
+
 report::Drawing draw_expectation(const std::vector<accuracy::ExpectedRow>& rows, collectives::Collective op,
                                  double ranks) {
   report::Chart c = bandwidth_chart();

@@ -23,6 +23,18 @@ struct BandwidthRows {
 /// floor. One size only: an empty drawing.
 report::Drawing draw_bandwidth(const BandwidthRows& rows);
 report::Drawing draw_times(const BandwidthRows& rows);
+/// Times by size, measured as dots.
+struct MeasuredTimes {
+  std::string title;
+  struct Point {
+    std::uint64_t bytes = 0;
+    double measured_us = 0, predicted_us = 0;  ///< 0: not known
+  };
+  std::vector<Point> points;
+  double low_factor = 0, high_factor = 0;  ///< of the band around predictions; 0: none
+};
+/// One size only: an empty drawing.
+report::Drawing draw_measured_times(const MeasuredTimes& times);
 /// Measured and expected bus bandwidth against size, with the band of the expectation.
 report::Drawing draw_expectation(const std::vector<accuracy::ExpectedRow>& rows, collectives::Collective op,
                                  double ranks);

@@ -6,6 +6,7 @@
 
 #include "busbar/base/quantity.h"
 #include "busbar/questions/bench_question.h"
+#include "busbar/views/bandwidth_charts.h"
 #include "busbar/views/view.h"
 
 namespace busbar::views {
@@ -101,6 +102,15 @@ std::string verdict(const BenchResult& r) {
   return out;
 }
 
+/// Of one algorithm; where several ran, of the first one.
+MeasuredTimes times_of(const BenchResult& r) {
+  MeasuredTimes out{fmt::format("Time of {} by size, measured and predicted", r.collective), {}};
+  for (const BenchRow& row : r.results)
+    if (row.algorithm == r.results.front().algorithm)
+      out.points.push_back({row.size_bytes, row.measured_us, row.predicted_us.value_or(0)});
+  return out;
+}
+
 report::Document bench_document(const BenchRequest&, const BenchResult& r) {
   const std::string algorithm = only_algorithm(r);
   report::Document d{
@@ -108,6 +118,7 @@ report::Document bench_document(const BenchRequest&, const BenchResult& r) {
                   r.datatype, r.reduction, algorithm.empty() ? "" : ", ", algorithm),
       {},
       {}};
+  d.add(draw_measured_times(times_of(r)), report::Audience::kPage);
   d.add(bench_table(r));
   d.add(report::Highlight{verdict(r)});
   if (!r.steps.empty()) d.add(steps_table(r));

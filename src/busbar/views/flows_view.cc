@@ -9,6 +9,7 @@
 #include "busbar/views/flow_tables.h"
 #include "busbar/views/packet_flows_document.h"
 #include "busbar/views/policy_words.h"
+#include "busbar/views/topology_drawing.h"
 #include "busbar/views/view.h"
 
 namespace busbar::views {
@@ -68,6 +69,9 @@ report::Document fluid_document(const FluidResult& result) {
         {t.name(u.link), std::to_string(u.flows), format_number(u.bytes / 1e6), format_number(100 * r.mean_use(u))});
   }
   d.add(links);
+  LinkHeat heat{std::vector<double>(t.link_count(), 0.0), "until the last flow ends"};
+  for (const engine::LinkUse& u : r.result.links) heat.load[index(u.link)] = r.mean_use(u);
+  for (report::Drawing& picture : draw_loads(t, heat)) d.add(std::move(picture), report::Audience::kPage);
   d.add(report::Highlight{last_words(r)});
   if (!r.warning.empty()) d.add(report::Paragraph{r.warning + "."});
   d.add(report::Paragraph{predict::words_of(r.band)});

@@ -13,6 +13,7 @@
 #include "busbar/report/style.h"
 #include "busbar/views/flow_tables.h"
 #include "busbar/views/packet_counts.h"
+#include "busbar/views/topology_drawing.h"
 
 namespace busbar::views {
 namespace {
@@ -195,6 +196,9 @@ report::Document packet_flows_document(const questions::PacketFlowsResult& resul
                           format_number(r.use_percent(l)), kb(l.queue_p50), kb(l.queue_p99), kb(l.queue_max)});
   }
   d.add(links);
+  LinkHeat heat{std::vector<double>(t.link_count(), 0.0), "until the last flow ends"};
+  for (const packet::PacketLink& l : r.busiest) heat.load[index(l.link)] = r.use_percent(l) / 100;
+  for (report::Drawing& picture : draw_loads(t, heat)) d.add(std::move(picture), report::Audience::kPage);
   if (!x.lanes.empty()) d.add(lanes_table(x.lanes));
   return d;
 }

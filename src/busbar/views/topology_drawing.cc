@@ -371,4 +371,15 @@ report::Drawing draw_fabric(const topology::Topology& t, const LinkHeat& heat) {
   return out;
 }
 
+std::vector<report::Drawing> draw_loads(const topology::Topology& t, const LinkHeat& heat) {
+  std::vector<report::Drawing> out{draw_fabric(t, heat)};
+  const auto most = std::max_element(heat.load.begin(), heat.load.end());
+  if (most == heat.load.end() || t.blocks().empty()) return out;
+  const topology::LinkId busiest{static_cast<std::uint32_t>(most - heat.load.begin())};
+  topology::BlockId block = t.block_of(t.from(busiest));
+  if (block == kNone<topology::BlockId>) block = t.block_of(t.to(busiest));
+  if (block != kNone<topology::BlockId>) out.push_back(draw_node(t, block, heat));
+  return out;
+}
+
 }  // namespace busbar::views

@@ -22,4 +22,7 @@ report::Drawing draw_node(const topology::Topology& topology, topology::BlockId 
 /// Spines above leaves above blocks; cables between the same two ends are one line. Without a fabric: an empty drawing.
 report::Drawing draw_fabric(const topology::Topology& topology, const LinkHeat& heat = {});
 
+/// The fabric, and the inside of the block that an end of the busiest link is in.
+std::vector<report::Drawing> draw_loads(const topology::Topology& topology, const LinkHeat& heat);
+
 }  // namespace busbar::views
