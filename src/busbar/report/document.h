@@ -7,6 +7,8 @@
 #include <variant>
 #include <vector>
 
+#include "busbar/base/json.h"
+
 namespace busbar::report {
 
 enum class Align : std::uint8_t { kLeft, kRight };
@@ -207,6 +209,7 @@ struct Document {
   std::string title{};
   std::string command{};  ///< the command line that produced it
   std::vector<DocumentBlock> blocks{};
+  Json data{};  ///< the result, which a page carries; null: none
 
   /// Appends a block; a picture of nothing is left out.
   void add(BlockElement element, Audience audience = Audience::kBoth) {

@@ -5,6 +5,7 @@
 #include <variant>
 #include <vector>
 
+#include "busbar/report/internal/figure_script.h"
 #include "busbar/report/internal/html_parts.h"
 #include "busbar/report/internal/motion_script.h"
 #include "busbar/report/internal/timeline_script.h"
@@ -118,15 +119,27 @@ std::string row_of(const Table& table, const std::vector<std::string>& cells) {
 }
 
 struct PageScript {
-  std::string_view figure, text, hash, purpose;
+  std::string_view sign, text, hash, purpose;  ///< `sign`: of a page that needs it
 };
 /// Those that figures of the page need.
 std::vector<PageScript> scripts_of(std::string_view body) {
   std::vector<PageScript> out;
-  for (const PageScript& s : {PageScript{"explore", timeline_script(), timeline_script_hash(), "explore the timeline"},
-                              PageScript{"motion", motion_script(), motion_script_hash(), "watch the collective"}})
-    if (body.find(fmt::format("<figure class=\"{}\">", s.figure)) != std::string_view::npos) out.push_back(s);
+  for (const PageScript& s :
+       {PageScript{"<svg", figure_script(), figure_script_hash(), "save pictures"},
+        PageScript{"<figure class=\"explore\">", timeline_script(), timeline_script_hash(), "explore the timeline"},
+        PageScript{"<figure class=\"motion\">", motion_script(), motion_script_hash(), "watch the collective"}})
+    if (body.find(s.sign) != std::string_view::npos) out.push_back(s);
   return out;
+}
+
+constexpr std::size_t kMostResult = std::size_t{4} << 20;  // bytes: a page is to be forwarded
+
+/// The result as data, for `busbar explore PAGE` and other programs.
+std::string result_data(const Json& data) {
+  if (data.is_null()) return "";
+  const std::string text = script_data(data);
+  if (text.size() > kMostResult) return "";
+  return "<script type=\"application/json\" id=\"result\">" + text + "</script>\n";
 }
 
 /// What a page shows, in its order: a page begins with the answer, wherever a terminal has it.
@@ -196,7 +209,7 @@ std::string render_html(const Document& document) {
   out += "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n";
   out += "<meta name=\"generator\" content=\"busbar\"/>\n<meta name=\"color-scheme\" content=\"light dark\"/>\n";
   out += fmt::format("<title>{}</title>\n<style>\n{}{}</style>\n</head>\n<body>\n", title, palette_css(":root"),
-                     page_css());
+                     std::string(page_css()) + (page.body.find("<svg") == std::string::npos ? "" : hatch_css()));
   out += "<a class=\"skip\" href=\"#main\">Skip to the results</a>\n<div class=\"page\">\n<header>\n";
   out += fmt::format("<h1>{}</h1>\n", title);
   if (!document.command.empty()) {
@@ -204,11 +217,14 @@ std::string render_html(const Document& document) {
   }
   out += "</header>\n";
   if (page.headings > 2) out += "<nav aria-label=\"Contents\"><ul>" + page.contents + "</ul></nav>\n";
+  if (page.body.find("<svg") != std::string::npos) out += hatch_svg();
   out += "<main id=\"main\">\n" + page.body + "</main>\n";
   std::string purposes;
-  for (const PageScript& s : scripts) purposes += fmt::format("{} {}", purposes.empty() ? "" : " and", s.purpose);
+  for (const PageScript& s : scripts)
+    purposes += fmt::format("{} {}", purposes.empty() ? "" : &s == &scripts.back() ? " and" : ",", s.purpose);
+  out += result_data(document.data);
   out += fmt::format("<footer>Made by busbar. This page loads nothing{}</footer>\n",
-                     scripts.empty() ? " and runs no script." : "; its script only lets you" + purposes + ".");
+                     scripts.empty() ? " and runs no script." : "; its scripts only let you" + purposes + ".");
   for (const PageScript& s : scripts) out += fmt::format("<script>{}</script>\n", s.text);
   return out + "</div>\n</body>\n</html>\n";
 }

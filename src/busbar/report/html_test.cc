@@ -4,6 +4,7 @@
 
 #include <limits>
 #include <pugixml.hpp>
+#include <set>
 
 #include "busbar/report/demo/sample.h"
 #include "busbar/report/document.h"
@@ -31,15 +32,17 @@ Document page_of(BlockElement element) {
 TEST(Html, ASampleReportIsWellFormedAndLoadsNothing) {
   const std::string page = render_html(demo::training_step());
   parse(page);
-  for (const char* word : {"http://", "https://", "<script", "<img", "<link", "@import", "url("}) {
+  for (const char* word : {"http://", "https://", "<img", "<link", "@import", "src="}) {
     EXPECT_THAT(page, Not(HasSubstr(word))) << word;
   }
+  for (std::size_t at = page.find("url("); at != std::string::npos; at = page.find("url(", at + 1))
+    EXPECT_EQ(page[at + 4], '#') << page.substr(at, 40);
   EXPECT_THAT(page, HasSubstr("default-src 'none'"));
 }
 
 TEST(Html, EveryPictureHasARoleATitleAndADescription) {
   const auto doc = parse(render_html(demo::training_step()));
-  const auto pictures = doc.select_nodes("//svg");
+  const auto pictures = doc.select_nodes("//svg[not(@class='tiles')]");
   EXPECT_EQ(pictures.size(), 6u);
   for (const auto& p : pictures) {
     EXPECT_STREQ(p.node().attribute("role").value(), "img");
@@ -101,10 +104,10 @@ TEST(Html, HostileStringsStayText) {
   add(TimelineView{evil, evil, 0, 1, {{evil, evil, {{0, 1, 0, evil}}}}, {{evil, 0}}});
   const std::string page = render_html(d);
   const auto doc = parse(page);
-  EXPECT_EQ(doc.select_nodes("//script").size(), 0u);
+  EXPECT_EQ(doc.select_nodes("//script").size(), 1u);  // that saves pictures
   EXPECT_EQ(doc.select_nodes("//*[@onload]").size(), 0u);
   EXPECT_EQ(doc.select_nodes("/html/head/title").size(), 1u);
-  EXPECT_THAT(page, Not(HasSubstr("<script")));
+  EXPECT_THAT(page, Not(HasSubstr("<script>alert")));
   const std::string shown = doc.select_node("//h1").node().child_value();
   EXPECT_THAT(shown, HasSubstr("<script>alert(1)</script>\" onload='x' &#x3c;"));
 }
@@ -197,15 +200,15 @@ TEST(Html, AFoldLastsToTheNextFoldOrHeading) {
 TEST(Html, OnlyATimelineToExploreBringsAScriptAndItsHash) {
   TimelineView view{"t", "", 0, 10, {{"g", "r", {{0, 4, 0, "first </script>", "", 7}, {4, 2, 1, "second", "", 8, 7}}}},
                     {}};
-  EXPECT_THAT(render_html(page_of(view)), Not(HasSubstr("<script")));
+  EXPECT_EQ(parse(render_html(page_of(view))).select_nodes("//script").size(), 1u);  // that saves pictures
   view.explore = true;
   const std::string page = render_html(page_of(view));
   const auto doc = parse(page);
-  EXPECT_EQ(doc.select_nodes("//script").size(), 2u);  // data and script
+  EXPECT_EQ(doc.select_nodes("//script").size(), 3u);  // data, and two scripts
   EXPECT_THAT(page, HasSubstr("script-src 'sha256-"));
   EXPECT_THAT(doc.select_node("//script[@type='application/json']").node().child_value(),
               HasSubstr("first \\u003c/script\\u003e"));
-  EXPECT_EQ(doc.select_nodes("//svg").size(), 1u);  // without scripts the picture stays
+  EXPECT_EQ(doc.select_nodes("//svg[not(@class='tiles')]").size(), 1u);  // without scripts the picture stays
 }
 
 TEST(Html, ShowsBlocksForThePageAndOmitsBlocksForTheTerminal) {
@@ -249,12 +252,33 @@ TEST(Html, AMotionIsAStillPictureWithDataForItsScript) {
   const std::string page = render_html(page_of(motion_of("</script><b>")));
   const pugi::xml_document doc = parse(page);
   EXPECT_THAT(page, HasSubstr("script-src 'sha256-"));
-  EXPECT_EQ(doc.select_nodes("//script").size(), 2u);  // data and script
+  EXPECT_EQ(doc.select_nodes("//script").size(), 3u);  // data, and two scripts
   EXPECT_EQ(doc.select_nodes("//b").size(), 0u);
   EXPECT_EQ(doc.select_nodes("//svg//*[@data-box]").size(), 2u);
   // 10 over a line of 10 per second in 2 s: half full
   EXPECT_THAT(doc.select_node("//line").node().attribute("class").value(),
               HasSubstr(fmt::format("h{}", heat_step(0.5))));
+}
+
+TEST(Html, APageCarriesItsResultAndNothingInItEndsTheScript) {
+  Document d = page_of(Paragraph{"x"});
+  EXPECT_EQ(parse(render_html(d)).select_nodes("//script").size(), 0u);
+  d.data = Json{{"schema", "busbar.x/1"}, {"text", "</script><b>"}};
+  const auto doc = parse(render_html(d));
+  EXPECT_EQ(doc.select_nodes("//script[@id='result'][@type='application/json']").size(), 1u);
+  EXPECT_EQ(doc.select_nodes("//b").size(), 0u);
+}
+
+TEST(Html, PartsDifferByHatchesAsWellAsByColour) {
+  const auto doc = parse(render_html(page_of(Bars{"b", "s", {{"x", {{"p", 3, colour::kTp}, {"q", 1, colour::kDp}}}}})));
+  std::set<std::string> lines;
+  for (const int c : {colour::kTp, colour::kDp, colour::kPp, colour::kOptimizer, colour::kCp, colour::kEp})
+    lines.insert(doc.select_node(fmt::format("//pattern[@id='q{}']/path[@class='hatch']", c).c_str())
+                     .node()
+                     .attribute("d")
+                     .value());
+  EXPECT_EQ(lines.size(), 6u);
+  EXPECT_FALSE(lines.contains(""));
 }
 
 TEST(Html, AMotionWithoutPanesIsLeftOut) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 
 namespace busbar::report {
 namespace {
@@ -33,6 +34,26 @@ constexpr std::array<Ink, colour::kCount> kPalette{{
     {"note", "#566070", "#a3adbb", "#566070", "#a3adbb"},
 }};
 
+/// Strokes of a colour besides its tone, so that prints without colours and readers who see none tell parts apart.
+struct Hatch {
+  int colour;
+  std::string_view lines;     ///< in a tile of 8 x 8
+  std::string_view gradient;  ///< the same as a CSS image
+};
+constexpr std::string_view kTwoLines = "transparent 0 3px,var(--hatch) 3px 4px",
+                           kOneLine = "transparent 0 7px,var(--hatch) 7px 8px";
+constexpr std::array<Hatch, 6> kHatches{{{colour::kTp, "M-1 9L9 -1", "135deg"},
+                                         {colour::kDp, "M-1 -1L9 9", "45deg"},
+                                         {colour::kPp, "M0 2H8M0 6H8", "0deg"},
+                                         {colour::kOptimizer, "M2 0V8M6 0V8", "90deg"},
+                                         {colour::kCp, "M0 4H8", "0deg"},
+                                         {colour::kEp, "M4 0V8", "90deg"}}};
+
+std::string gradient_of(const Hatch& h) {
+  const bool close = h.colour == colour::kPp || h.colour == colour::kOptimizer;
+  return fmt::format("repeating-linear-gradient({},{})", h.gradient, close ? kTwoLines : kOneLine);
+}
+
 struct Rgb {
   double r = 0, g = 0, b = 0;
 };
@@ -59,6 +80,7 @@ std::string variables(Theme theme) {
   }
   for (int i = 0; i < kHeatSteps; ++i) out += fmt::format("--h{}:{};", i, heat_colour(i, theme));
   const bool light = theme == Theme::kLight;
+  out += light ? "--hatch:#ffffff99;" : "--hatch:#00000080;";
   out += fmt::format("--bg:{};--ink:{};--muted:{};--rule:{};--soft:{};--accent:{};", page_colour(theme),
                      ink_colour(theme), ink(colour::kMuted).fill(theme), light ? "#dfe3ea" : "#2d3541",
                      ink(colour::kFrame).fill(theme), ink(colour::kCompute).fill(theme));
@@ -109,6 +131,7 @@ std::string palette_css(std::string_view root) {
     out += fmt::format(".c{0}{{fill:var(--c{0})}}.l{0}{{stroke:var(--e{0})}}.t{0}{{fill:var(--t{0})}}", i);
     out += fmt::format(".k{0}{{background:var(--c{0});border-color:var(--e{0})}}\n", i);
   }
+  for (const Hatch& h : kHatches) out += fmt::format(".k{}{{background-image:{}}}\n", h.colour, gradient_of(h));
   for (int i = 0; i < kHeatSteps; ++i) {
     out += fmt::format(".h{0}{{stroke:var(--h{0})}}.g{0}{{fill:var(--h{0})}}.b{0}{{background:var(--h{0})}}", i);
   }
@@ -117,6 +140,26 @@ std::string palette_css(std::string_view root) {
       "font-variant-numeric:tabular-nums}\n"
       ".ink{fill:var(--ink)}.mut{fill:var(--muted)}.bold{font-weight:600}.n{fill:none}\n";
   return out;
+}
+
+std::string hatch_css() {
+  std::string out;
+  for (const Hatch& h : kHatches)
+    out += fmt::format(".bars rect.c{0}{{fill:url(#q{0})}}.plot .c{0}{{fill:url(#r{0})}}\n", h.colour);
+  return out;
+}
+
+std::string hatch_svg() {
+  constexpr double kWideUnits = 9;  // of a timeline's picture, in a pixel across
+  std::string out = "<svg width=\"0\" height=\"0\" class=\"tiles\" aria-hidden=\"true\"><defs>";
+  for (const Hatch& h : kHatches)
+    for (const auto& [name, scale] : {std::pair('q', 1.0), std::pair('r', kWideUnits)})
+      out += fmt::format(
+          "<pattern id=\"{}{}\" width=\"8\" height=\"8\" patternUnits=\"userSpaceOnUse\" patternTransform=\"scale({} "
+          "1)\">"
+          "<path d=\"M0 0H8V8H0z\" class=\"c{}\"/><path d=\"{}\" class=\"hatch\"/></pattern>",
+          name, h.colour, scale, h.colour, h.lines);
+  return out + "</defs></svg>\n";
 }
 
 }  // namespace busbar::report

@@ -9,11 +9,10 @@ const lights = [];  // one per timeline: shows the part of the step that has a c
 for (const figure of document.querySelectorAll('figure.explore')) {
   const data = JSON.parse(figure.querySelector('script').textContent);
   const LANE = 28, GROUP = 24, AXIS = 24, LETTER = 7, COLUMN = 3;
-  const spans = [], rows = [], lanes = [];
-  let y = AXIS, group = null;
+  const spans = [], lanes = [];
+  let rows = [], height = 0, folded = data.rows.length > 24;  // many rows: one of each group first
   for (const r of data.rows) {
-    if (r.g !== group) { if (r.g) { rows.push({y, title: r.g, group: true}); y += GROUP; } group = r.g; }
-    const row = {y, title: r.n, spans: []};
+    const row = {y: -1, title: r.n, name: r.n, group: r.g, spans: []};
     let at = 0;
     lanes.push(row);
     for (let i = 0; i < r.s.length; i += 2) {
@@ -24,12 +23,28 @@ for (const figure of document.querySelectorAll('figure.explore')) {
       row.spans.push(s);
       spans.push(s);
     }
-    rows.push(row);
-    y += LANE;
   }
   if (!lanes.some(r => r.divided)) for (const r of lanes) r.divided = true;
-  const height = y + 4, wide = data.end - data.start, least = wide / 1e6;
-  const gutter = Math.min(170, 24 + LETTER * Math.max(...rows.map(r => r.title.length)));
+  const chief = lanes.filter((r, i) => r.divided && lanes.findIndex(o => o.group === r.group && o.divided) === i);
+  const foldable = chief.length > 0 && chief.length < lanes.length && chief.every(r => r.group);
+  folded = folded && foldable;
+  const place = () => {  // the rows that are drawn, from top to bottom
+    let y = AXIS, group = null;
+    rows = [];
+    for (const row of lanes) {
+      row.y = -1;
+      if (folded && !chief.includes(row)) continue;
+      if (!folded && row.group !== group) { if (row.group) { rows.push({y, title: row.group, head: true}); y += GROUP; } group = row.group; }
+      row.y = y;
+      row.title = folded ? row.group : row.name;
+      rows.push(row);
+      y += LANE;
+    }
+    height = y + 4;
+  };
+  place();
+  const wide = data.end - data.start, least = wide / 1e6;
+  const gutter = Math.min(170, 24 + LETTER * Math.max(...lanes.map(r => Math.max(r.group.length, r.name.length))));
   let from = data.start, to = data.end, hovered = null, chosen = null, found = [], query = '', lit = -1, theme;
 
   const make = (tag, attributes, parent) => {
@@ -47,12 +62,17 @@ for (const figure of document.querySelectorAll('figure.explore')) {
   button('\u25c2', 'earlier', () => pan(-0.3));
   button('\u25b8', 'later', () => pan(0.3));
   button('whole step', 'show the whole step', () => show(data.start, data.end));
+  const fold = () => { folded = !folded; place(); folder.setAttribute('aria-pressed', folded); if (folded && chosen && chosen.row.y < 0) choose(null); redraw(); };
+  const folder = foldable ? button('one row per stage', 'one row per stage, or all rows', fold) : null;
+  if (folder) folder.setAttribute('aria-pressed', folded);
   const search = make('input', {type: 'search', placeholder: 'search spans', 'aria-label': 'search spans'}, bar);
   button('next', 'next match', () => next(1));
   const count = make('span', {className: 'count', role: 'status'}, bar);
   const canvas = make('canvas', {tabIndex: 0, role: 'application'}, box);
   canvas.setAttribute('aria-label', 'Timeline: arrow keys move, plus and minus zoom, comma and full stop go from span to ' +
-    'span, c goes to the cause, 0 shows the whole step');
+    'span, c goes to the cause, f folds the rows, 0 shows the whole step');
+  const map = make('canvas', {className: 'map', title: 'the whole step; click or drag to go there'}, box);
+  map.setAttribute('aria-hidden', 'true');  // keys of the timeline do the same
   const tip = make('div', {className: 'tip', hidden: true}, box);
   const panel = make('div', {className: 'why', role: 'status'}, box);
   panel.textContent = 'Click a span to see why it started when it did. Drag to move; pinch, or turn the wheel with Ctrl, to zoom.';
@@ -89,10 +109,23 @@ for (const figure of document.querySelectorAll('figure.explore')) {
   const pan = share => show(from + share * (to - from), to + share * (to - from));
   let waiting = false;
   const redraw = () => { if (!waiting) { waiting = true; requestAnimationFrame(() => { waiting = false; draw(); }); } };
+  // Strokes of a colour besides its tone, for prints without colours; as .k1 ... of the style sheet.
+  const hatched = (colour, i, ink) => {
+    const lines = {1: 'M-1 9L9 -1', 2: 'M-1 -1L9 9', 3: 'M0 2H8M0 6H8', 5: 'M2 0V8M6 0V8', 14: 'M0 4H8', 15: 'M4 0V8'}[i];
+    if (!lines) return colour;
+    const tile = document.createElement('canvas');
+    tile.width = tile.height = 8;
+    const g = tile.getContext('2d');
+    g.fillStyle = colour;
+    g.fillRect(0, 0, 8, 8);
+    g.strokeStyle = ink;
+    g.stroke(new Path2D(lines));
+    return g.createPattern(tile, 'repeat');
+  };
   const read = () => {
     const style = getComputedStyle(document.documentElement), v = n => style.getPropertyValue(n).trim();
     theme = {ink: v('--ink'), muted: v('--muted'), rule: v('--rule'), soft: v('--soft'), bg: v('--bg'),
-             fill: [...Array(19).keys()].map(i => v('--c' + i)), on: [...Array(19).keys()].map(i => v('--t' + i))};
+             fill: [...Array(19).keys()].map(i => hatched(v('--c' + i), i, v('--hatch'))), on: [...Array(19).keys()].map(i => v('--t' + i))};
     redraw();
   };
   const isLit = s => s.colour === lit && s.row.divided;  // waits divide the time of their row as the bar is divided
@@ -117,9 +150,9 @@ for (const figure of document.querySelectorAll('figure.explore')) {
     }
     g.textAlign = 'left';
     for (const row of rows) {
-      g.fillStyle = row.group ? theme.ink : theme.muted;
-      g.fillText(row.title, row.group ? 0 : 8, row.y + (row.group ? GROUP : LANE) / 2);
-      if (row.group) continue;
+      g.fillStyle = row.head ? theme.ink : theme.muted;
+      g.fillText(row.title, row.head ? 0 : 8, row.y + (row.head ? GROUP : LANE) / 2);
+      if (row.head) continue;
       g.fillStyle = theme.soft;
       g.fillRect(gutter, row.y + 3, width(), LANE - 6);
       const shares = new Map();  // of columns full of short spans: colour and share of the time
@@ -150,22 +183,54 @@ for (const figure of document.querySelectorAll('figure.explore')) {
       }
       g.globalAlpha = 1;
     }
-    for (const s of [hovered, chosen]) if (s) {
+    drawMap();
+    for (const s of [hovered, chosen]) if (s && s.row.y >= 0) {
       g.strokeStyle = theme.ink;
       g.lineWidth = s === chosen ? 2.5 : 1.5;
       const a = Math.max(gutter, x(s.from)), b = Math.min(w, x(s.to));
       if (b >= gutter) g.strokeRect(a, s.row.y + 2, Math.max(2, b - a), LANE - 4);
     }
   };
+  // The whole step, one line a row, and the part that is shown.
+  const drawMap = () => {
+    const shown = rows.filter(r => !r.head), scale = window.devicePixelRatio || 1, w = map.clientWidth, thick = Math.max(1, Math.min(6, 40 / shown.length));
+    map.style.height = shown.length * thick + 4 + 'px';
+    map.width = w * scale;
+    map.height = (shown.length * thick + 4) * scale;
+    const g = map.getContext('2d'), place = t => gutter + (t - data.start) / wide * (w - gutter);
+    g.scale(scale, scale);
+    shown.forEach((row, n) => {
+      let column = -1, most = 0, colour = -1;
+      for (const s of row.spans) {
+        const a = place(s.from), b = place(s.to);
+        if (Math.floor(a) !== column) { column = Math.floor(a); most = 0; }
+        if (b - a < 1 && b - a <= most) continue;  // of short ones in a pixel, the longest
+        most = b - a;
+        colour = s.colour;
+        g.fillStyle = theme.fill[colour];
+        g.fillRect(a, 2 + n * thick, Math.max(1, b - a), thick);
+      }
+    });
+    g.strokeStyle = theme.ink;
+    g.lineWidth = 2;
+    g.strokeRect(place(from) + 1, 1, Math.max(2, place(to) - place(from) - 2), shown.length * thick + 2);
+  };
+  map.onpointerdown = map.onpointermove = e => {
+    if (e.type === 'pointermove' && !e.buttons) return;
+    map.setPointerCapture(e.pointerId);
+    const t = data.start + (e.clientX - map.getBoundingClientRect().left - gutter) / (map.clientWidth - gutter) * wide;
+    show(t - (to - from) / 2, t + (to - from) / 2);
+  };
   const at = event => {
     const r = canvas.getBoundingClientRect(), px = event.clientX - r.left, py = event.clientY - r.top;
-    const row = rows.find(o => !o.group && py >= o.y && py < o.y + LANE);
+    const row = rows.find(o => !o.head && py >= o.y && py < o.y + LANE);
     if (!row || px < gutter) return null;
     const t = from + (px - gutter) / width() * (to - from), near = 3 / width() * (to - from);
     const s = row.spans[first(row, t - near)];
     return s && s.from <= t + near ? s : null;
   };
   const choose = (s, bring) => {
+    if (s && s.row.y < 0) { folded = false; place(); folder.setAttribute('aria-pressed', false); }
     chosen = s;
     panel.replaceChildren();
     if (!s) return redraw();
@@ -208,11 +273,11 @@ for (const figure of document.querySelectorAll('figure.explore')) {
   search.onkeydown = e => { if (e.key === 'Enter') next(e.shiftKey ? -1 : 1); };
   canvas.onkeydown = e => {
     const beside = k => { if (chosen) { const l = chosen.row.spans; choose(l[l.indexOf(chosen) + k] || chosen, true); } else
-      choose(spans.find(s => s.to > from), true); };
+      choose(spans.find(s => s.to > from && s.row.y >= 0), true); };
     const keys = {ArrowLeft: () => pan(-0.2), ArrowRight: () => pan(0.2), '+': () => zoom(0.5), '=': () => zoom(0.5),
       '-': () => zoom(2), '0': () => show(data.start, data.end), ',': () => beside(-1), '.': () => beside(1),
       c: () => { if (chosen && before(chosen)) choose(before(chosen), true); },
-      n: () => next(1), N: () => next(-1), Escape: () => choose(null)};
+      n: () => next(1), N: () => next(-1), f: () => folder && fold(), Escape: () => choose(null)};
     if (!keys[e.key] || e.ctrlKey || e.metaKey || e.altKey) return;
     e.preventDefault();
     keys[e.key]();
@@ -270,6 +335,6 @@ for (const swatch of document.querySelectorAll('figure.lights .sw, figure.explor
 //]]>)js";
 }
 
-std::string_view timeline_script_hash() { return "sha256-VfP21xvJyGatU6j5ANRpK+0nDYbpcb6nvcl496a6EpE="; }
+std::string_view timeline_script_hash() { return "sha256-t9G+jOhAghHSrA2Z8VefDDkaR8wH+d4S4qpOB0Ajq6w="; }
 
 }  // namespace busbar::report
