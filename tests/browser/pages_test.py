@@ -14,6 +14,7 @@ import sys
 import tempfile
 import time
 import unittest
+import urllib.parse
 
 import chromium
 from looks import CONTRAST, OPEN_ALL, OUTSIDE, OVERLAPS, SMALLEST, WIDTHS
@@ -33,6 +34,9 @@ PAGES = {
     "expect": ["expect", "{results}", "--cluster", "dgx-h100:2", "--collective", "all_reduce"],
     "validate": ["validate", "data/measured/p2p.csv"],
     "layouts": ["plan", "dgx-h100:2", "llama3-8b", "--global-batch", "64"],
+    "traced": ["train", "--cluster", "dgx-h100", "--model", "llama3-8b", "--tp", "2", "--global-batch", "4", "--measured",
+               "tests/fixtures/kineto/two-steps-tp2-dp4.json"],
+    "flows": ["flows", "bench/cases/ls128.yaml", "--sizes", "websearch", "--load", "0.2", "--until", "100us"],
     "failures": ["survive", "dgx-h100:8", "llama3-8b"],
     "bill": ["cost", "dgx-h100:8"],
     "large": ["collective", "dgx-h100:16", "all_reduce", "-b", "1G", "-e", "1G"],
@@ -44,6 +48,10 @@ PAGES = {
     "packets": ["flows", "bench/cases/ls128.yaml", "--sizes", "websearch", "--load", "0.2", "--until", "100us",
                 "--engine", "packet"],
 }
+
+
+def script_hash(script):
+    return "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
 
 
 @unittest.skipUnless(chromium.PATH, "no Chromium here")
@@ -119,11 +127,26 @@ class Pages(unittest.TestCase):
         pdf = base64.b64decode(self.browser.call("Page.printToPDF", **paper)["data"])
         self.assertLessEqual(int(re.search(rb"/Count (\d+)", pdf)[1]), 2)
 
-    def test_the_script_is_the_one_that_the_policy_names(self):
-        text = self.paths["step"].read_text(encoding="utf-8")
-        script = re.search(r"<script>(.*?)</script>", text, re.DOTALL)[1]
-        digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-        self.assertIn(f"script-src 'sha256-{digest}'", text)
+    def test_scripts_are_those_that_the_policy_names(self):
+        for name in ("step", "one size", "layouts"):
+            text = self.paths[name].read_text(encoding="utf-8")
+            named = re.search(r"script-src ([^;\"]*)", text)[1].replace("'", "").split()
+            self.assertEqual(named, [script_hash(s) for s in re.findall(r"<script>(.*?)</script>", text, re.DOTALL)], name)
+
+    def test_a_measured_step_lies_over_the_predicted_one(self):
+        self.browser.open(self.paths["traced"])
+        titles = self.browser.run("[...document.querySelectorAll('figcaption')].map(e => e.textContent)")
+        self.assertIn("The measured step over the predicted one", titles)
+        rows = self.browser.run("[...document.querySelectorAll('.block')].find(b => b.textContent.includes('ten largest'))"
+                                ".querySelectorAll('tbody tr').length")
+        self.assertEqual(rows, 10)
+        colours = self.browser.run("new Set([...[...document.querySelectorAll('figure')].find(f => f.textContent.includes("
+                                   "'takes longer')).querySelectorAll('.plot svg [class^=c]')].map(e => e.getAttribute('class'))).size")
+        self.assertGreaterEqual(colours, 1)
+
+    def test_a_page_carries_its_result(self):
+        self.browser.open(self.paths["step"])
+        self.assertEqual(self.browser.run("JSON.parse(document.getElementById('result').textContent).gpus"), 512)
 
 
 class OnePage(unittest.TestCase):
@@ -238,6 +261,46 @@ class Timeline(OnePage):
             value, unit = re.search(r"spans, ([\d.]+) (m?s)", self.count()).groups()
             self.assertAlmostEqual(float(value) / (1000 if unit == "ms" else 1), bar, delta=0.006, msg=name)
 
+    def test_rows_fold_to_one_per_stage_and_unfold_to_show_a_cause(self):
+        height = "document.querySelector('canvas').clientHeight"
+        tall = self.browser.run(height)
+        self.browser.run("[...document.querySelectorAll('.tools button')].find(b => b.textContent === 'one row per stage').click()")
+        self.picture()
+        self.assertLess(self.browser.run(height), tall / 2)
+        self.key("f")
+        self.picture()
+        self.assertEqual(self.browser.run(height), tall)
+
+    def test_the_map_below_shows_the_part_that_is_seen_and_goes_elsewhere(self):
+        for _ in range(3):
+            self.key("+")
+        near = self.picture()
+        left, top, width, height = self.browser.run("(e => { e.scrollIntoView({block: 'center'}); const r = e.getBoundingClientRect(); "
+                                                    "return [r.left, r.top, r.width, r.height]; })(document.querySelector('canvas.map'))")
+        self.browser.click(left + 0.9 * width, top + height / 2)
+        self.assertNotEqual(self.picture(), near)
+
+    def test_pictures_are_saved_as_svg_and_png(self):
+        self.browser.run("window.saved = []; HTMLAnchorElement.prototype.click = function () { saved.push([this.download, this.href]); }; 0")
+        self.browser.run("for (const b of document.querySelectorAll('figure.bars .save button')) b.click()")
+        self.browser.run("new Promise(done => { const look = () => saved.length >= 4 ? done() : setTimeout(look, 20); look(); })")
+        kinds = {name.rsplit(".", 1)[1]: href for name, href in self.browser.run("saved")}
+        self.assertEqual(set(kinds), {"svg", "png"})
+        self.assertTrue(kinds["png"].startswith("data:image/png;base64,"))
+        self.assertGreater(len(kinds["png"]), 5000)  # not an empty picture
+        picture = pathlib.Path(self.folder.name) / "picture.svg"
+        picture.write_text(urllib.parse.unquote(kinds["svg"].partition(",")[2]), encoding="utf-8")
+        self.browser.open(picture)
+        self.assertEqual(self.browser.run("document.documentElement.nodeName"), "svg")
+        fill = self.browser.run("getComputedStyle(document.querySelector('rect.c1')).fill")
+        self.assertIn("#q1", fill)
+
+    def test_without_colours_parts_differ_by_hatches(self):
+        fills = self.browser.run("[...document.querySelectorAll('figure.lights rect')].map(r => getComputedStyle(r).fill)")
+        self.assertGreaterEqual(sum("url(" in f for f in fills), 3)
+        swatches = self.browser.run("[...document.querySelectorAll('.legend .sw')].map(e => getComputedStyle(e).backgroundImage)")
+        self.assertGreaterEqual(len(set(swatches)), 4)
+
     def test_search_counts_and_goes_to_what_it_finds(self):
         self.browser.run("(i => { i.value = 'attention'; i.oninput(); })(document.querySelector('.tools input'))")
         self.assertRegex(self.browser.run("document.querySelector('.count').textContent"), r"^\d+ spans, ")
@@ -349,12 +412,6 @@ class Motion(OnePage):
     def test_without_scripts_there_is_the_still_picture(self):
         self.browser.open(self.page, scripts=False)
         self.assertGreater(self.browser.run("document.querySelector('.stage svg').getBoundingClientRect().height"), 50)
-
-    def test_the_script_is_the_one_that_the_policy_names(self):
-        text = self.page.read_text(encoding="utf-8")
-        script = re.search(r"<script>(.*?)</script>", text, re.DOTALL)[1]
-        digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-        self.assertIn(f"script-src 'sha256-{digest}'", text)
 
 
 @unittest.skipUnless(chromium.PATH, "no Chromium here")

@@ -285,6 +285,25 @@ class Explore(unittest.TestCase):
         self.assertIn("busbar train dgx-h100:4 llama3-8b --tp 8 --pp 2 --global-batch 64 --html page.html", page)
         self.assertEqual(self.get(self.secret + "report?node=dgx-h100")[0], 400)
 
+    def test_it_begins_with_a_page_that_a_command_wrote(self):
+        with tempfile.TemporaryDirectory() as folder:
+            page = pathlib.Path(folder) / "page.html"
+            for words, state in (("train dgx-h100:4 llama3-8b --tp 8 --pp 2 --global-batch 64 --zero 3", {"tp": "8", "zero": "3", "gpus": "32"}),
+                                 ("collective dgx-h100:2 all_reduce -b 1M -e 4M", {"op": "all_reduce", "size": "4194304", "gpus": "16"})):
+                subprocess.run([self.busbar, *words.split(), "--html", str(page)], check=True, capture_output=True)
+                with subprocess.Popen([self.busbar, "explore", str(page), "--json"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                      text=True) as server:
+                    hashed = urllib.parse.urlsplit(json.loads(server.stdout.readline())["address"]).fragment
+                    server.stdin.close()
+                    got = dict(urllib.parse.parse_qsl(hashed))
+                    self.assertEqual({k: got[k] for k in state}, state)
+                    self.assertEqual(got["node"], "dgx-h100")
+            page.write_text("<html></html>")
+            done = subprocess.run([self.busbar, "explore", str(page)], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                                  check=False, timeout=TIME_LIMIT_S)
+            self.assertEqual(done.returncode, 2)
+            self.assertIn("carries no result", done.stderr)
+
     def test_it_ends_with_a_signal_and_with_its_terminal(self):
         self.server.send_signal(signal.SIGINT)
         self.assertEqual(self.server.wait(TIME_LIMIT_S), 0)

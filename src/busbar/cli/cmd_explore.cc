@@ -14,6 +14,7 @@
 #include "busbar/cli/explore_files.h"
 #include "busbar/cli/explore_looks.h"
 #include "busbar/cli/explore_page.h"
+#include "busbar/cli/explore_saved.h"
 #include "busbar/cli/explore_server.h"
 #include "busbar/cli/long_run.h"
 #include "busbar/cli/streams.h"
@@ -141,6 +142,7 @@ LocalReply ExploreAnswers::report_reply(const ExploreChoice& choice, ExploreAsk 
   if (!asked.answer) return {400, kPlainType, files_.without_folder(asked.message) + "\n"};
   report::Document document = views::view_of(*asked.answer, views::Extent::kPage);
   document.command = files_.without_folder(lines::typed_line(*words));
+  if (saved) document.data = asked.answer->json();
   LocalReply reply{200, kPageType, report::render_html(document)};
   if (saved) reply.headers = {{"Content-Disposition", "attachment; filename=\"page.html\""}};
   return reply;
@@ -195,6 +197,7 @@ LocalReply ExploreAnswers::reply_of(const LocalRequest& request, RunWatch& watch
 ServerPaths ExploreAnswers::paths() { return {{"/plan", "/machines", "/fabrics"}, {"/file"}}; }
 
 struct ExploreFlags {
+  std::string page;
   std::uint32_t port = 0;
   bool json = false;
 };
@@ -205,11 +208,15 @@ Result<int> run(const ExploreFlags& o) {
     return lines::flag_error("--port",
                              fmt::format("{} is no port; use 1 to {}, or 0 for any free one", o.port, kLastPort));
   BUSBAR_RETURN_IF_ERROR(spec::Catalog().check());
+  std::string state;
+  if (!o.page.empty()) {
+    BUSBAR_ASSIGN(state, saved_state(o.page));
+  }
   const LongRun watch("answers");  // Ctrl-C ends the wait below and the steps that are being computed
   ExploreAnswers answers;
   const auto reply = [&](const LocalRequest& request, RunWatch& run) { return answers.reply(request, run); };
   BUSBAR_ASSIGN(const std::unique_ptr<LocalServer> server, LocalServer::open(o.port, reply, ExploreAnswers::paths()));
-  const std::string address = server->address();
+  const std::string address = server->address() + (state.empty() ? "" : "#" + state);
   const Json j{{"schema", "busbar.explore/1"}, {"address", address}, {"port", server->port()}};
   const int status = print_out(
       o.json ? j.dump() + "\n"
@@ -229,7 +236,9 @@ lines::Command explore_command(const std::string& typed) {
   c.summary = "a page in the browser whose lists and sliders change a training step and show the answer at once";
   c.examples =
       "  busbar explore\n"
+      "  busbar explore step.html         # again what a page of train or collective shows\n"
       "  busbar explore --port 8080       # from a laptop: ssh -L 8080:127.0.0.1:8080 HOST\n";
+  c.positionals = {{"PAGE", "a page of train or collective, to begin with", &o->page, false}};
   c.flags = {
       {"--port", "N", "port on 127.0.0.1 (default: any free one)", "Server", &o->port},
       {"--json", "", "print the address as one JSON object on stdout", "Output", &o->json},

@@ -83,6 +83,7 @@ report::Document document_of(const questions::Answer& answer, const lines::Outpu
   if (!output.for_programs() || !output.html.empty())
     out = views::view_of(answer, output.html.empty() ? views::Extent::kText : views::Extent::kPage);
   out.command = output.typed;
+  if (!output.html.empty()) out.data = answer.json();
   return out;
 }
 
