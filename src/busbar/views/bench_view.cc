@@ -102,11 +102,11 @@ std::string verdict(const BenchResult& r) {
   return out;
 }
 
-/// Of one algorithm; where several ran, of the first one.
+/// The first row of each size: where several algorithms ran, that of the first one.
 MeasuredTimes times_of(const BenchResult& r) {
   MeasuredTimes out{fmt::format("Time of {} by size, measured and predicted", r.collective), {}};
   for (const BenchRow& row : r.results)
-    if (row.algorithm == r.results.front().algorithm)
+    if (out.points.empty() || out.points.back().bytes != row.size_bytes)
       out.points.push_back({row.size_bytes, row.measured_us, row.predicted_us.value_or(0)});
   return out;
 }
