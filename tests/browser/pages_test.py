@@ -16,6 +16,7 @@ import time
 import unittest
 import urllib.parse
 
+import axe
 import chromium
 from looks import CONTRAST, OPEN_ALL, OUTSIDE, OVERLAPS, SMALLEST, WIDTHS
 
@@ -91,6 +92,17 @@ class Pages(unittest.TestCase):
             for how in [{"width": w} for w in WIDTHS] + [{"dark": True}, {"scripts": False}]:
                 with self.subTest(name, **how):
                     self.check(name, **how)
+
+    def test_axe_finds_nothing(self):
+        script = axe.source()
+        if script is None:
+            self.skipTest("axe-core cannot be reached")
+        for name, path in self.paths.items():
+            for dark in (False, True):
+                with self.subTest(name, dark=dark):
+                    self.browser.open(path, dark=dark)
+                    self.browser.run(OPEN_ALL)
+                    self.assertEqual(axe.violations(self.browser, script), [])
 
     def test_the_answer_is_on_the_first_screen(self):
         self.browser.open(self.paths["step"], 1400, 900)
@@ -652,6 +664,23 @@ class Explore(unittest.TestCase):
         about = float(said.split()[1])
         self.settle()
         self.assertAlmostEqual(about, self.browser.run("shown.result.step_time_s"), delta=0.25 * about)
+
+    def test_axe_finds_nothing(self):
+        script = axe.source()
+        if script is None:
+            self.skipTest("axe-core cannot be reached")
+        for tab in ("step", "collective"):
+            for dark in (False, True):
+                with self.subTest(tab, dark=dark):
+                    self.browser.open("about:blank")
+                    self.browser.open(self.address + "#tab=" + tab + "&node=dgx-h100&gpus=16&model=llama3-8b&tp=4&pp=1&global_batch=64",
+                                      dark=dark)
+                    self.settle()
+                    self.assertEqual(axe.violations(self.browser, script), [])
+                    self.browser.run("document.getElementById('pin').click()")
+                    self.assertEqual(axe.violations(self.browser, script), [])
+        self.at(gpus=8, model="llama3-70b", tp=8, pp=1, zero=0, global_batch=64)
+        self.assertEqual(axe.violations(self.browser, script), [])
 
     def test_a_search_can_be_cancelled(self):
         self.browser.open("about:blank")

@@ -14,6 +14,7 @@ import tempfile
 import threading
 import unittest
 
+import axe
 import chromium
 from looks import CONTRAST, SMALLEST, WIDTHS
 
@@ -113,6 +114,19 @@ class Site(unittest.TestCase):
                     browser.open(address, WIDTHS[0])
                     self.assertGreaterEqual(browser.run(SMALLEST)[0] * scale, 10.95)
         self.assertGreater(len(drawings), 4)
+
+    @unittest.skipUnless(chromium.PATH, "no Chromium here")
+    def test_axe_finds_nothing(self):
+        script = axe.source()
+        if script is None:
+            self.skipTest("axe-core cannot be reached")
+        with chromium.Chromium() as browser:
+            for path in sorted(self.html.rglob("*.html")):
+                if path.name in ("genindex.html", "search.html"):
+                    continue
+                with self.subTest(path.relative_to(self.html)):
+                    browser.open(path, WIDTHS[0])
+                    self.assertEqual(axe.violations(browser, script), [])
 
     @unittest.skipUnless(chromium.PATH, "no Chromium here")
     def test_search_finds_pages(self):

@@ -119,8 +119,8 @@ std::string explore_page(std::string_view nonce) {
 <p class="note" id="long-note"></p></div>
 </main>
 </div>
-<p class="note" id="frame-note"></p>
-<iframe id="frame" title="Timeline, changes, links and scaling of this step" hidden></iframe>
+<section aria-label="the rest of the report"><p class="note" id="frame-note"></p>
+<iframe id="frame" title="Timeline, changes, links and scaling of this step" hidden></iframe></section>
 <noscript><p>This page needs its script. The command busbar train answers without a browser.</p></noscript>
 </div>
 <script nonce="{0}">const facts = {4};

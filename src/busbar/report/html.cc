@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <map>
+#include <string>
 #include <variant>
 #include <vector>
 
@@ -142,6 +144,17 @@ std::string result_data(const Json& data) {
   return "<script type=\"application/json\" id=\"result\">" + text + "</script>\n";
 }
 
+/// Regions of one name get numbers, so that a list of landmarks tells them apart.
+void number_regions(std::string& body) {
+  constexpr std::string_view kBegin = "role=\"region\" aria-label=\"";
+  std::map<std::string, int> seen;
+  for (std::size_t at = body.find(kBegin); at != std::string::npos; at = body.find(kBegin, at + 1)) {
+    const std::size_t from = at + kBegin.size(), end = body.find('"', from);
+    const int n = ++seen[body.substr(from, end - from)];
+    if (n > 1) body.insert(end, fmt::format(" ({})", n));
+  }
+}
+
 /// What a page shows, in its order: a page begins with the answer, wherever a terminal has it.
 std::vector<const BlockElement*> page_elements(const Document& document) {
   std::vector<const BlockElement*> out;
@@ -172,8 +185,9 @@ std::string html_of(const Table& table) {
                      title.empty() ? "table" : title);
   out += "<thead><tr>";
   for (const Column& column : table.columns) {
-    out += fmt::format("<th scope=\"col\"{}>{}</th>", column.align == Align::kRight ? " class=\"r\"" : "",
-                       escape_markup(column.title));
+    const char* const side = column.align == Align::kRight ? " class=\"r\"" : "";
+    out += column.title.empty() ? fmt::format("<td{}></td>", side)  // a heading without words would be read as one
+                                : fmt::format("<th scope=\"col\"{}>{}</th>", side, escape_markup(column.title));
   }
   out += "</tr></thead>\n<tbody>\n";
   for (const auto& row : table.rows) out += row_of(table, row);
@@ -199,6 +213,7 @@ std::string render_html(const Document& document) {
   PageWriter page;
   for (const BlockElement* element : page_elements(document)) std::visit(page, *element);
   page.unfold();
+  number_regions(page.body);
   const std::vector<PageScript> scripts = scripts_of(page.body);
   std::string policy(kPolicy);
   for (const PageScript& s : scripts)

@@ -73,7 +73,7 @@ for (const figure of document.querySelectorAll('figure.motion')) {
     data.panes.forEach((p, i) => make('option', {value: i, textContent: p.name + ', ' + p.time}, select));
     const law = make('p', {className: 'law'}, box), facts = make('p', {className: 'left'}, box);
     const scroll = still.cloneNode(true);
-    scroll.setAttribute('aria-label', label);
+    scroll.setAttribute('aria-label', label + ': the machine');
     box.append(scroll);
     const note = make('p', {className: 'note'}, box);
     const svg = scroll.querySelector('svg'), dots = draw('g', {'class': 'dots'}, svg);
@@ -210,7 +210,6 @@ for (const figure of document.querySelectorAll('figure.motion')) {
     keys[e.key]();
   };
   figure.tabIndex = 0;
-  figure.setAttribute('role', 'group');
   figure.setAttribute('aria-label', 'Animation: space plays and pauses, left and right arrow move in time, Home and End go to ' +
     'the ends, comma and full stop go from send to send');
   still.remove();
@@ -221,6 +220,6 @@ for (const figure of document.querySelectorAll('figure.motion')) {
 //]]>)js";
 }
 
-std::string_view motion_script_hash() { return "sha256-KxNFQ97mNuGnxYT2hi0hWHH4VrfYhJ4KVdA+j508ZEo="; }
+std::string_view motion_script_hash() { return "sha256-m6oIQwcm4VCEMHOl2MYEEU1owuTLqqKGJGj4Iu+MVkc="; }
 
 }  // namespace busbar::report
