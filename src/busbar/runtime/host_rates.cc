@@ -116,6 +116,22 @@ std::uint32_t cores_allowed() {
   return static_cast<std::uint32_t>(CPU_COUNT(&set));
 }
 
+void begin_on_own_core(std::uint32_t thread, std::uint32_t threads) {
+  cpu_set_t allowed;
+  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
+  const auto cores = static_cast<std::uint32_t>(CPU_COUNT(&allowed));
+  if (threads > cores) return;
+  std::uint32_t left = thread * cores / threads;
+  for (int core = 0; core < CPU_SETSIZE; ++core) {
+    if (!CPU_ISSET(core, &allowed) || left-- > 0) continue;
+    cpu_set_t own;
+    CPU_ZERO(&own);
+    CPU_SET(core, &own);
+    if (sched_setaffinity(0, sizeof own, &own) == 0) sched_setaffinity(0, sizeof allowed, &allowed);
+    return;
+  }
+}
+
 Result<HostRates> measure_host(std::uint32_t ranks, std::uint64_t bytes) {
   constexpr std::uint64_t kSmallest = 64 << 10, kLargest = 64 << 20;
   HostRates out;

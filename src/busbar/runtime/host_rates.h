@@ -24,4 +24,9 @@ Result<HostRates> measure_host(std::uint32_t ranks, std::uint64_t bytes);
 /// Cores that this process may use.
 std::uint32_t cores_allowed();
 
+/// Moves the calling thread, one of so many, to a core that none of the others begins on; from there the system may
+/// move it again. Does nothing where there are more threads than cores: on a busy host the system would often begin
+/// with several on one core, and leave those that wait actively there.
+void begin_on_own_core(std::uint32_t thread, std::uint32_t threads);
+
 }  // namespace busbar::runtime

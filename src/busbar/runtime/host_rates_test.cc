@@ -1,6 +1,7 @@
 #include "busbar/runtime/host_rates.h"
 
 #include <gtest/gtest.h>
+#include <sched.h>
 
 #include "busbar/runtime/calibrating_runs.h"
 
@@ -14,6 +15,23 @@ TEST(HostRates, AreMeasuredInCacheAndForTheLargestBuffer) {
     EXPECT_GT(p.copy_bytes_per_s, 1e6);
     EXPECT_GT(p.add_bytes_per_s, 1e6);
   }
+}
+
+TEST(HostRates, ThreadsBeginOnDifferentCoresAndMayGoAnywhereLater) {
+  const std::uint32_t cores = cores_allowed();
+  if (cores < 2) GTEST_SKIP() << "one core";
+  int together = 1000;  // a busy system may move a thread at once, so one good try is enough
+  for (int i = 0; i < 50 && together > 0; ++i) {
+    int began[2];
+    for (const std::uint32_t t : {0u, 1u}) {
+      begin_on_own_core(t, 2);
+      began[t] = sched_getcpu();
+    }
+    together = began[0] == began[1];
+  }
+  EXPECT_EQ(together, 0);
+  begin_on_own_core(0, cores + 1);
+  EXPECT_EQ(cores_allowed(), cores);
 }
 
 TEST(RunRates, AreMeasuredForEachSizeUpToTheLargest) {

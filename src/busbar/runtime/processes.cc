@@ -17,6 +17,7 @@
 #include <thread>
 #include <utility>
 
+#include "busbar/runtime/host_rates.h"
 #include "busbar/runtime/internal/library_wire.h"
 #include "busbar/runtime/internal/watch.h"
 
@@ -64,6 +65,7 @@ class Family {
 void Family::be_child(std::uint32_t actor, pid_t parent, int end) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(1);
+  begin_on_own_core(actor, board_.actors());
   if (mesh_ != nullptr) mesh_->keep(actor);
   std::optional<TcpWire> sockets;
   if (mesh_ != nullptr) sockets.emplace(*mesh_, actor);

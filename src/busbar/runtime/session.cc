@@ -23,6 +23,7 @@ Status play_as_threads(const std::vector<Task>& tasks, const Arena& arena, Board
   std::vector<std::jthread> threads;
   for (std::uint32_t a = 0; a < arena.actors(); ++a)
     threads.emplace_back([&, a] {
+      begin_on_own_core(a, arena.actors());
       act(a, tasks, arena, board, nullptr, 1);
       --left;
     });
