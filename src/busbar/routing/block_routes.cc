@@ -38,20 +38,38 @@ bool BlockRoutes::by_level(const topology::Block& block, RouteLevel level, topol
   return true;
 }
 
+/// Hops from transit device `x` to `to`, by the last switch before it.
+int BlockRoutes::count_hops(const topology::Block& block, const ShapeTable& t, std::uint32_t x,
+                            topology::DeviceId to) const {
+  int best = ShapeTable::kFar;
+  for (const topology::LinkId l : topology_.out_links(to)) {
+    const std::uint32_t place = index(topology_.to(l)) - block.first_device;
+    if (!t.allows(topology_.link_class(l)) || place >= block.device_count) continue;
+    const std::int32_t last = t.transit(place);
+    if (last >= 0) best = std::min(best, t.distance(x, static_cast<std::uint32_t>(last)) + 1);
+  }
+  return std::min<int>(best, ShapeTable::kFar);
+}
+
+/// What count_hops() has found for `to`, per transit device; empty in blocks too large to keep it.
+std::span<std::uint8_t> BlockRoutes::hops_left(const topology::Block& block, RouteLevel level, topology::DeviceId to) {
+  const std::size_t transits = table(block, level).transits(), all = transits * block.device_count;
+  if (all > kMostHopsKept) return {};
+  std::vector<std::uint8_t>& kept = tables(block).left[static_cast<int>(level)];
+  if (kept.empty()) kept.assign(all, kNotCounted);
+  return std::span(kept).subspan(transits * (index(to) - block.first_device), transits);
+}
+
 bool BlockRoutes::find_by_level(const topology::Block& block, RouteLevel level, topology::DeviceId from,
                                 topology::DeviceId to, std::vector<LinkShare>& out) {
   const ShapeTable& t = table(block, level);
   const auto place = [&](topology::DeviceId d) { return index(d) - block.first_device; };
   const auto within = [&](topology::DeviceId d) { return place(d) < block.device_count; };
-  // Hops from transit device x to `to`, by the last switch before it.
-  const auto left = [&](std::uint32_t x) {
-    int best = ShapeTable::kFar;
-    for (const topology::LinkId l : topology_.out_links(to)) {
-      if (!t.allows(topology_.link_class(l)) || !within(topology_.to(l))) continue;
-      const std::int32_t last = t.transit(place(topology_.to(l)));
-      if (last >= 0) best = std::min(best, t.distance(x, static_cast<std::uint32_t>(last)) + 1);
-    }
-    return best;
+  const std::span<std::uint8_t> known = hops_left(block, level, to);
+  const auto left = [&](std::uint32_t x) -> int {
+    if (known.empty()) return count_hops(block, t, x, to);
+    if (known[x] == kNotCounted) known[x] = static_cast<std::uint8_t>(count_hops(block, t, x, to));
+    return known[x];
   };
   front_.candidates.clear();
   int best = ShapeTable::kFar;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -59,8 +60,11 @@ class BlockRoutes {
     Csr<LinkShare> links;               ///< relative to the block's first link
   };
   static constexpr std::uint32_t kMostKept = 512, kNotSought = 0xffff'ffffu, kNoWay = 0xffff'fffeu;
+  static constexpr std::size_t kMostHopsKept = 1 << 24;  ///< bytes
+  static constexpr std::uint8_t kNotCounted = 254;
   struct Tables {
     std::optional<ShapeTable> level[2];
+    std::vector<std::uint8_t> left[2];  ///< hops_left(), of all devices
     Ways ways[2];
     std::optional<GpuMesh> mesh;
     std::unordered_map<std::uint64_t, Exit> exits;  ///< by places of GPU and NIC; only looked up
@@ -70,6 +74,8 @@ class BlockRoutes {
   const ShapeTable& table(const topology::Block& block, RouteLevel level);
   bool by_level(const topology::Block& block, RouteLevel level, topology::DeviceId from, topology::DeviceId to,
                 std::vector<LinkShare>& out);
+  int count_hops(const topology::Block& block, const ShapeTable& t, std::uint32_t x, topology::DeviceId to) const;
+  std::span<std::uint8_t> hops_left(const topology::Block& block, RouteLevel level, topology::DeviceId to);
   bool find_by_level(const topology::Block& block, RouteLevel level, topology::DeviceId from, topology::DeviceId to,
                      std::vector<LinkShare>& out);
   bool by_gpus(const topology::Block& block, topology::DeviceId from, topology::DeviceId to,

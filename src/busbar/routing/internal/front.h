@@ -53,14 +53,17 @@ class Front {
 
  private:
   void reach(topology::DeviceId at, double share) {
-    for (At& f : next_) {
-      if (f.device != at) continue;
-      f.share += share;
+    if (index(at) >= place_.size()) place_.resize(index(at) + 1);
+    std::uint32_t& place = place_[index(at)];
+    if (place < next_.size() && next_[place].device == at) {
+      next_[place].share += share;
       return;
     }
+    place = static_cast<std::uint32_t>(next_.size());
     next_.push_back({at, share});
   }
   std::vector<At> front_, next_;
+  std::vector<std::uint32_t> place_;  ///< by device: where it stands in `next_`, if it does
   std::vector<double> pulls_;  ///< of `candidates`
 };
 

@@ -24,6 +24,7 @@ class ShapeTable {
   std::uint8_t distance(std::uint32_t from_transit, std::uint32_t to_transit) const {
     return distance_[from_transit * count_ + to_transit];
   }
+  std::uint32_t transits() const { return count_; }
   struct Hop {
     std::uint32_t transit;
     std::uint32_t link;  ///< relative to Block::first_link
