@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 
+#include "busbar/lowering/internal/twins.h"
 #include "busbar/lowering/send_costs.h"
 
 namespace busbar::lowering {
@@ -61,10 +62,15 @@ class GroupExchange {
       return unsupported(
           fmt::format("{} over {} ranks is {} routes that are not alike; choose another algorithm, such as bruck",
                       collectives::name_of(plan_.first_phase(of_.phases).pattern), actors_.size(), routes));
-    for (const auto& [block, own] : by_block_)
+    for (const auto& [block, own] : by_block_) {
+      if (by_block_.size() == 1 || spread) {
+        BUSBAR_ASSIGN(const bool alike, load_twins(own));
+        if (alike) continue;
+      }
       for (const std::uint32_t a : own)
         for (const std::uint32_t b : spread ? own : actors_)
           if (a != b) BUSBAR_RETURN_IF_ERROR(load_pair(a, b));
+    }
     return times_;
   }
 
@@ -87,6 +93,87 @@ class GroupExchange {
     tools_.times.time_round(run_, 0, 1, false);
     times_.alone_ps = std::max(times_.alone_ps, run_.connections[0].transfer_ps + tools_.times.held_ps(run_, 1));
     return {};
+  }
+
+  /// All pairs of the members `own` of one block, by classes of twins. False, with nothing loaded: there are none.
+  Result<bool> load_twins(std::span<const std::uint32_t> own) {
+    constexpr std::size_t kFewTwins = 4;  // members of a class in the mean; below, classes save little
+    if (machine_.table.holds() || !machine_.shortcuts.has(Shortcut::kPairClasses)) return false;
+    std::vector<topology::DeviceId> gpus;
+    for (const std::uint32_t a : own) gpus.push_back(gpu(a));
+    const Twins twins(machine_.topology(), gpus);
+    if (own.size() < kFewTwins * twins.classes().size()) return false;
+    std::vector<TwinWay> ways;
+    for (const Twins::Class& from : twins.classes())
+      for (const Twins::Class& to : twins.classes()) {
+        if (&from == &to && from.members.size() == 1) continue;
+        BUSBAR_ASSIGN(std::optional<TwinWay> way, way_between(twins, gpus, own, from, to));
+        if (!way) return false;
+        ways.push_back(*std::move(way));
+      }
+    for (const TwinWay& way : ways) load_way(twins, gpus, way);
+    machine_.shortcuts.take(Shortcut::kPairClasses);
+    return true;
+  }
+
+  /// What a pair of two classes crosses.
+  struct TwinWay {
+    struct Own {
+      std::size_t place;  ///< of the member's links
+      double share;
+    };
+    const Twins::Class *from, *to;
+    double latency_ps = 0;
+    std::vector<Own> out{}, in{};                  ///< links of the sender; of the receiver, which lead to it
+    double sender_limit = 0, receiver_limit = 0;   ///< shares of their own limits
+    std::vector<routing::CapacityShare> others{};  ///< that all pairs share
+  };
+
+  /// Of the first pair. None: it crosses other GPUs, or links of its GPUs that lead to no switch of the twins.
+  Result<std::optional<TwinWay>> way_between(const Twins& twins, std::span<const topology::DeviceId> gpus,
+                                             std::span<const std::uint32_t> own, const Twins::Class& from,
+                                             const Twins::Class& to) {
+    const topology::Topology& t = machine_.topology();
+    const std::uint32_t a = from.members[0], b = &from == &to ? to.members[1] : to.members[0];
+    run_.clear_routes();
+    BUSBAR_ASSIGN(const double latency_ps, tools_.router.way(of_.call_group, own[a], own[b], run_.path));
+    TwinWay way{&from, &to, latency_ps};
+    for (const routing::CapacityShare& s : run_.path) {
+      if (s.on.is_device() && s.on.device() == gpus[a]) {
+        way.sender_limit += s.share;
+      } else if (s.on.is_device() && s.on.device() == gpus[b]) {
+        way.receiver_limit += s.share;
+      } else if (s.on.is_link() && t.from(s.on.link()) == gpus[a] && twins.place(a, s.on.link())) {
+        way.out.push_back({*twins.place(a, s.on.link()), s.share});
+      } else if (s.on.is_link() && t.to(s.on.link()) == gpus[b] && twins.place(b, topology::reverse(s.on.link()))) {
+        way.in.push_back({*twins.place(b, topology::reverse(s.on.link())), s.share});
+      } else if (s.on.is_link() && (is_gpu(t.from(s.on.link())) || is_gpu(t.to(s.on.link())))) {
+        return std::optional<TwinWay>();
+      } else {
+        way.others.push_back(s);
+      }
+    }
+    return std::optional(std::move(way));
+  }
+  bool is_gpu(topology::DeviceId d) const { return machine_.topology().kind(d) == topology::DeviceKind::kGpu; }
+
+  void load_way(const Twins& twins, std::span<const topology::DeviceId> gpus, const TwinWay& way) {
+    const double self = way.from == way.to ? 1 : 0, senders = static_cast<double>(way.from->members.size()),
+                 receivers = static_cast<double>(way.to->members.size());
+    times_.latest_ps = std::max(times_.latest_ps, way.latency_ps);
+    for (const routing::CapacityShare& s : way.others)
+      load(s.on, s.share * senders * (receivers - self), way.latency_ps);
+    for (const std::uint32_t m : way.from->members) {
+      for (const TwinWay::Own& o : way.out) load(twins.link(m, o.place), o.share * (receivers - self), way.latency_ps);
+      if (way.sender_limit > 0)
+        load(routing::CapacityId::limit_of(gpus[m]), way.sender_limit * (receivers - self), way.latency_ps);
+    }
+    for (const std::uint32_t m : way.to->members) {
+      for (const TwinWay::Own& o : way.in)
+        load(topology::reverse(twins.link(m, o.place)), o.share * (senders - self), way.latency_ps);
+      if (way.receiver_limit > 0)
+        load(routing::CapacityId::limit_of(gpus[m]), way.receiver_limit * (senders - self), way.latency_ps);
+    }
   }
 
   /// `pairs` pairs cross `on`.

@@ -1,6 +1,8 @@
 // Exchanges of all pairs taken together against the same pairs one by one.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cmath>
 
 #include "busbar/lowering/random_cluster.h"
@@ -104,6 +106,41 @@ TEST(Pairs, TakenTogetherLoadAndLastLikePairsOneByOne) {
   EXPECT_GT(compared, 200u);
   EXPECT_GT(fewer, 150u);
   EXPECT_LT(unreachable, 150u);
+}
+
+// Islands of six GPUs under two switches, one of them with links of another rate, joined by two upper switches; one
+// GPU has a thinner link. A limit of the GPUs counts at each of them.
+TEST(Pairs, OfTwinsLoadEachOnesOwnLinksAndSharedOnes) {
+  constexpr std::uint32_t kIslands = 3, kEach = 6, kGpus = kIslands * kEach, kUpper = kGpus + 2 * kIslands;
+  topology::NodeTemplate node;
+  for (std::uint32_t g = 0; g < kGpus; ++g) {
+    node.devices.push_back(topology::test_device(topology::DeviceKind::kGpu, "gpu" + std::to_string(g)));
+    node.devices.back().device_class.transit_rate = BytesPerSecond{700'000'000'000};
+  }
+  for (std::uint32_t s = 0; s < 2 * kIslands + 2; ++s)
+    node.devices.push_back(topology::test_device(topology::DeviceKind::kNvSwitch, "switch" + std::to_string(s)));
+  const auto join = [&](std::uint32_t a, std::uint32_t b, double rate) {
+    node.links.push_back({a, b, topology::test_link(topology::LinkKind::kNvlink, rate, Duration::ns(500))});
+  };
+  for (std::uint32_t g = 0; g < kGpus; ++g)
+    for (std::uint32_t plane = 0; plane < 2; ++plane)
+      join(g, kGpus + 2 * (g / kEach) + plane, g == 7 ? 60 : 100 + 50 * plane);
+  for (std::uint32_t s = 0; s < 2 * kIslands; ++s) join(kGpus + s, kUpper + s % 2, 300 + s);
+  topology::TopologyBuilder b;
+  b.add_block(b.add_template(node));
+  const TestNetwork m(std::move(b).seal());
+  program::CollectiveCall call = test_call(kGpus, "direct", kGiB);
+  call.op = collectives::Collective::kAllToAll;
+  const LoweredPairs apart = lower_pairs(m.router, m.placement, {}, call, {}, false).value(),
+                     together = lower_pairs(m.router, m.placement, {}, call, {}, true).value();
+  EXPECT_NEAR(together.ps, apart.ps, 1e-9 * apart.ps);
+  EXPECT_NEAR(together.latest_ps, apart.latest_ps, 1e-9 * apart.latest_ps);
+  for (std::uint32_t l = 0; l < m.router.topology().link_count(); ++l)
+    EXPECT_NEAR(together.bytes[l], apart.bytes[l], 1e-9 * kGiB) << m.router.topology().name(topology::LinkId{l});
+  Shortcuts noted{.pairs_apart = 0};
+  noted.taken = std::make_shared<std::atomic<std::uint64_t>>(0);
+  EXPECT_TRUE(try_lower(m, call, {}, noted).ok());
+  EXPECT_THAT(noted.names_taken(), testing::Contains("pair classes"));
 }
 
 // Two groups over two servers each, in which each of two sets of eight has 8 x 7 pairs.

@@ -46,6 +46,18 @@ void RunRouter::begin_run(collectives::PhaseRun phases) {
   settings_.arrival_cost = sum / (phases.end - phases.begin);
 }
 
+Result<double> RunRouter::way(std::uint32_t call_group, std::uint32_t from, std::uint32_t to,
+                              std::vector<routing::CapacityShare>& path) {
+  const program::CollectiveCall& call = plan_->call;
+  const SendEnds send{call.groups.actor(call_group, from),
+                      call.groups.actor(call_group, to),
+                      settings_.nics,
+                      call.nics.get(),
+                      *settings_.bias,
+                      settings_.arrival_cost};
+  return routes_.between(send, call.protocol, path);
+}
+
 Status RunRouter::connect(std::uint32_t call_group, std::uint32_t from, std::uint32_t to, double bytes, OpenRun& run) {
   if (stops(machine_.stop)) return interrupted();
   const program::CollectiveCall& call = plan_->call;
@@ -59,13 +71,7 @@ Status RunRouter::connect(std::uint32_t call_group, std::uint32_t from, std::uin
   } else if (reduced) {
     BUSBAR_ASSIGN(c.latency_ps, trees_.edge(call_group, from, to, run.path));
   } else {
-    const SendEnds send{call.groups.actor(call_group, from),
-                        call.groups.actor(call_group, to),
-                        settings_.nics,
-                        call.nics.get(),
-                        *settings_.bias,
-                        settings_.arrival_cost};
-    BUSBAR_ASSIGN(c.latency_ps, routes_.between(send, call.protocol, run.path));
+    BUSBAR_ASSIGN(c.latency_ps, way(call_group, from, to, run.path));
   }
   c.end = static_cast<std::uint32_t>(run.path.size());
   const double loaded = near ? bytes / machine_.protocol.share_switch : bytes;

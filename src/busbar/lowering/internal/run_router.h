@@ -30,6 +30,9 @@ class RunRouter {
   /// Appends one send of `bytes` to `run`, and its loads. Actors from the number of ranks on are switches that reduce.
   /// Errors: kUnreachable, kUnsupported.
   Status connect(std::uint32_t call_group, std::uint32_t from, std::uint32_t to, double bytes, OpenRun& run);
+  /// Appends what a send between two ranks crosses; returns its latency, ps. Errors: as connect().
+  Result<double> way(std::uint32_t call_group, std::uint32_t from, std::uint32_t to,
+                     std::vector<routing::CapacityShare>& path);
   /// Routes all sends of a run and sets Connection::transfer_ps of those that go in rounds.
   /// Errors: those of connect(), and kUnsupported for too many sends.
   Status open(const GroupRun& of, OpenRun& run);
