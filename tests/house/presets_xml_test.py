@@ -9,8 +9,8 @@ import subprocess
 import sys
 import tempfile
 
-# No file of NCCL's names their generation: they have other libraries, or no multi-GPU board of them exists.
-NO_NCCL = {"cpu-only", "gaudi2-8", "gaudi3-8", "strix-halo", "trn2"}
+# No file of NCCL's names their generation: they have other libraries, no compute capability is published, or no multi-GPU board exists.
+NO_NCCL = {"cpu-only", "gaudi2-8", "gaudi3-8", "rubin-cpx-8", "strix-halo", "trn2"}
 TOO_LARGE = "NCCL reads at most 256 elements"  # racks have a file per host
 
 
