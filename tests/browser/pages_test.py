@@ -156,6 +156,11 @@ class Pages(unittest.TestCase):
                                    "'takes longer')).querySelectorAll('.plot svg [class^=c]')].map(e => e.getAttribute('class'))).size")
         self.assertGreaterEqual(colours, 1)
 
+    def test_a_token_has_its_price_on_both_bases(self):
+        self.browser.open(self.paths["step"])
+        self.assertRegex(self.browser.run("document.querySelector('main').textContent"),
+                         r"A million tokens cost \$\d\.\d\d rented, at \$2\.95 per GPU-hour, and \$\d\.\d\d to \$\d\.\d\d bought")
+
     def test_a_page_carries_its_result(self):
         self.browser.open(self.paths["step"])
         self.assertEqual(self.browser.run("JSON.parse(document.getElementById('result').textContent).gpus"), 512)

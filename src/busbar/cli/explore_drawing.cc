@@ -197,10 +197,11 @@ const show = {
       (r.complete ? 'none is faster than the first row.' : 'none is more than ' + digits(r.gap_percent, 2) + ' % faster than the first row.');
   },
   compare: r => {
-    table('long-table', ['', 'step', 'against the first', 'MFU', 'waiting', '$ per million tokens, rented', 'power'], r.rows.map(w => [
+    table('long-table', ['', 'step', 'against the first', 'MFU', 'waiting', '$ per million tokens, rented', 'bought', 'power'], r.rows.map(w => [
       [w.machine, w.fabric, w.change].filter(x => x).join(' '), time(w.step_time_s) + (w.fits ? '' : ' (does not fit)'),
       percent(w.time_percent_more), digits(100 * w.mfu) + ' %', digits(w.exposed_percent, 2) + ' %',
-      w.rent_usd_per_million_tokens ? digits(w.rent_usd_per_million_tokens, 2) : '\u2013', digits(w.power_w / 1e3) + ' kW']));
+      w.rent_usd_per_million_tokens ? digits(w.rent_usd_per_million_tokens, 2) : '\u2013',
+      w.usd_per_million_tokens_low ? digits(w.usd_per_million_tokens_low, 2) + ' to ' + digits(w.usd_per_million_tokens_high, 2) : '\u2013', digits(w.power_w / 1e3) + ' kW']));
     find('long-note').textContent = 'Differences within the range of a prediction\u2019s error need a measurement.';
   },
 };

@@ -32,6 +32,7 @@
 #include "busbar/views/step_parts.h"
 #include "busbar/views/step_tables.h"
 #include "busbar/views/step_timeline.h"
+#include "busbar/views/token_prices.h"
 #include "busbar/views/topology_drawing.h"
 #include "busbar/views/traced_overlay.h"
 #include "busbar/workload/expert_load.h"
@@ -470,8 +471,10 @@ report::Document step_document(const questions::TrainStep& extras) {
   fold("Memory");
   d.add(memory_bars(r));
   d.add(memory_table(r), both_if_short);
-  fold("Communication");
+  fold("Communication and its price");
   d.add(draw_money_flow(r), report::Audience::kPage);
+  if (std::string prices = r.does_not_fit ? "" : token_prices(r); !prices.empty())
+    d.add(report::Paragraph{std::move(prices)}, report::Audience::kPage);
   d.add(calls_table(r, 5), report::Audience::kTerminal);
   d.add(calls_table(r, 40), report::Audience::kPage);
   d.add(volume_table(extras.step.volumes), both_if_short);
