@@ -20,12 +20,30 @@ PAGES = {  # name: words of the command, height in px
     "machine": (["topo", "gb200-nvl72"], 1090),
 }
 WIDTH = 1180
+# Two algorithms side by side, an all-reduce of 64 MiB on 8 GPUs: name, the second algorithm, the time as a share of the longer one.
+LAWS = (("ring-and-nvls", "nvls", 0.35), ("ring-and-tree", "tree", 0.25))
 
 
 def picture(browser, path, height):
     clip = {"x": 0, "y": 0, "width": WIDTH, "height": height, "scale": 1}
     path.write_bytes(base64.b64decode(browser.call("Page.captureScreenshot", format="webp", quality=75, clip=clip,
                                                    captureBeyondViewport=True)["data"]))
+
+
+def laws(busbar, folder, browser, out):
+    page = pathlib.Path(folder) / "laws.html"
+    subprocess.run([busbar, "collective", "dgx-h100", "all_reduce", "-b", "64M", "-e", "64M", "--algorithm", "ring", "--html",
+                    str(page)], check=True, stdout=subprocess.DEVNULL)
+    for name, other, share in LAWS:
+        browser.open(page, WIDTH, 900)
+        box = browser.run("((name, share) => { const s = document.querySelectorAll('.pane select')[1]; "
+                          "s.value = [...s.options].find(o => o.textContent.startsWith(name)).value; s.dispatchEvent(new Event('change')); "
+                          "const i = document.querySelector('.motion .tools input'); i.value = 1000 * share; "
+                          "i.dispatchEvent(new Event('input')); const r = document.querySelector('.stage').getBoundingClientRect(); "
+                          f"return [r.left, r.top + scrollY, r.width, r.height]; }})({json.dumps(other)}, {share})")
+        clip = dict(zip(("x", "y", "width", "height"), box)) | {"scale": 1}
+        (out / (name + ".webp")).write_bytes(base64.b64decode(browser.call(
+            "Page.captureScreenshot", format="webp", quality=80, clip=clip, captureBeyondViewport=True)["data"]))
 
 
 def main():
@@ -40,6 +58,7 @@ def main():
             browser.run("for (const e of document.querySelectorAll('.command code')) e.textContent = 'busbar ' + "
                         + json.dumps(" ".join(words) + " --html page.html"))
             picture(browser, out / (name + ".webp"), height)
+        laws(busbar, folder, browser, out)
         server = subprocess.Popen([busbar, "explore", "--json"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         browser.open(json.loads(server.stdout.readline())["address"], WIDTH, 900)
         browser.run("new Promise(done => { const look = () => document.getElementById('frame').hidden ? "
