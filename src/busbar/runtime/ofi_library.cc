@@ -12,47 +12,43 @@
 
 #include <array>
 #include <cstring>
-#include <type_traits>
 #include <vector>
-
-#include "busbar/base/loaded_library.h"
 
 namespace busbar::runtime {
 namespace {
 
-/// Everything else is reached through what these make. Never unloaded: its threads may outlive what uses it.
+/// Everything else is reached through what these make.
 struct Ofi {
-  decltype(&fi_getinfo) getinfo;
-  decltype(&fi_freeinfo) freeinfo;
-  decltype(&fi_dupinfo) dupinfo;
-  decltype(&fi_fabric) fabric;
-  decltype(&fi_strerror) strerror;
+  FunctionsOf library;
+  decltype(&fi_getinfo) getinfo = nullptr;
+  decltype(&fi_freeinfo) freeinfo = nullptr;
+  decltype(&fi_dupinfo) dupinfo = nullptr;
+  decltype(&fi_fabric) fabric = nullptr;
+  decltype(&fi_strerror) strerror = nullptr;
 
+  /// Found once and never unloaded: the threads and handlers of the library may outlive what uses it.
   static Result<const Ofi*> load();
+
+ private:
+  static Result<Ofi> find();
 };
 
+Result<Ofi> Ofi::find() {
+  BUSBAR_ASSIGN(FunctionsOf functions, FunctionsOf::library("libfabric.so.1", "libfabric", "libfabric1"));
+  Ofi o{.library = std::move(functions)};
+  o.library.find(o.getinfo, "fi_getinfo");
+  o.library.find(o.freeinfo, "fi_freeinfo");
+  o.library.find(o.dupinfo, "fi_dupinfo");
+  o.library.find(o.fabric, "fi_fabric");
+  o.library.find(o.strerror, "fi_strerror");
+  BUSBAR_RETURN_IF_ERROR(o.library.all_there());
+  return o;
+}
+
 Result<const Ofi*> Ofi::load() {
-  constexpr const char* kName = "libfabric.so.1";
-  static const LoadedLibrary& library = *new LoadedLibrary(kName);
-  if (!library.is_there())
-    return Error{ErrorCode::kUnsupported,
-                 fmt::format("libfabric is not on this host: {} cannot be loaded; install it (Debian: libfabric1), or "
-                             "use --transport tcp",
-                             kName),
-                 {}};
-  static Ofi o;
-  bool all = true;
-  const auto find = [&](auto& f, const char* name) {
-    f = library.find<std::remove_pointer_t<std::remove_reference_t<decltype(f)>>>(name);
-    all = all && f != nullptr;
-  };
-  find(o.getinfo, "fi_getinfo");
-  find(o.freeinfo, "fi_freeinfo");
-  find(o.dupinfo, "fi_dupinfo");
-  find(o.fabric, "fi_fabric");
-  find(o.strerror, "fi_strerror");
-  if (!all) return Error{ErrorCode::kUnsupported, fmt::format("{} lacks a function; use --transport tcp", kName), {}};
-  return &o;
+  static const Result<Ofi>& found = *new Result<Ofi>(find());
+  if (!found.ok()) return found.error();
+  return &*found;
 }
 
 /// Closes in the order of its members, last first.

@@ -116,15 +116,27 @@ TEST(Session, ProcessesGiveTheSame) {
   }
 }
 
-TEST(Session, SocketsGiveTheSameForEveryAlgorithm) {
+/// Each algorithm of 4 ranks without shared memory.
+std::vector<Executable> programs_of_four() {
   std::vector<Executable> programs;
   for_every_run([&](const collectives::BuiltCase& c) {
     if (c.schedule.ranks != 4 || c.schedule.root > 0) return;
     programs.push_back(compile(collectives::plan_with_reducers(c.schedule, false).value(), {false}).value());
   });
+  return programs;
+}
+
+/// The first with more data than a socket takes at once, or a library sends without asking.
+std::vector<Task> tasks_of(const std::vector<Executable>& programs) {
   std::vector<Task> tasks;
   for (const Executable& p : programs) tasks.push_back({&p, {ElementType::kInt32, Reduction::kSum, 20}, 3, 1});
-  tasks.front().filling.chunk_elements = 500'000;  // more than a socket takes at once
+  tasks.front().filling.chunk_elements = 500'000;
+  return tasks;
+}
+
+TEST(Session, SocketsGiveTheSameForEveryAlgorithm) {
+  const std::vector<Executable> programs = programs_of_four();
+  const std::vector<Task> tasks = tasks_of(programs);
   for (const std::uint32_t sockets : {1u, 3u}) {
     const auto results = run_tasks(tasks, {Transport::kTcp, sockets});
     ASSERT_TRUE(results.ok()) << results.error().text();
@@ -146,14 +158,8 @@ INSTANTIATE_TEST_SUITE_P(Libraries, Carriers, testing::Values(Transport::kUcx, T
                          [](const auto& p) { return name_of(p.param); });
 
 TEST_P(Carriers, GiveTheSameForEveryAlgorithm) {
-  std::vector<Executable> programs;
-  for_every_run([&](const collectives::BuiltCase& c) {
-    if (c.schedule.ranks != 4 || c.schedule.root > 0) return;
-    programs.push_back(compile(collectives::plan_with_reducers(c.schedule, false).value(), {false}).value());
-  });
-  std::vector<Task> tasks;
-  for (const Executable& p : programs) tasks.push_back({&p, {ElementType::kInt32, Reduction::kSum, 20}, 3, 1});
-  tasks.front().filling.chunk_elements = 500'000;  // more than a library sends without asking
+  const std::vector<Executable> programs = programs_of_four();
+  const std::vector<Task> tasks = tasks_of(programs);
   const auto results = run_tasks(tasks, {GetParam()});
   ASSERT_TRUE(results.ok()) << results.error().text();
   for (std::size_t i = 0; i < tasks.size(); ++i) EXPECT_EQ((*results)[i].wrong, 0u) << programs[i].plan.name;

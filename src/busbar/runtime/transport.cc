@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <utility>
+
 #include "busbar/runtime/internal/message_library.h"
 
 namespace busbar::runtime {
@@ -22,6 +24,22 @@ Result<Transport> parse_transport(const std::string& name) {
 Status usable(Transport transport) {
   if (transport == Transport::kUcx) return ucx_usable();
   return transport == Transport::kOfi ? ofi_usable() : Status();
+}
+
+Result<FunctionsOf> FunctionsOf::library(const char* file, const char* what, const char* package) {
+  auto found = std::make_shared<const LoadedLibrary>(file);
+  if (found->is_there()) return FunctionsOf(std::move(found), file);
+  return Error{ErrorCode::kUnsupported,
+               fmt::format("{} is not on this host: {} cannot be loaded; install it (Debian: {}), or use "
+                           "--transport tcp",
+                           what, file, package),
+               {}};
+}
+
+Status FunctionsOf::all_there() const {
+  if (all_there_) return {};
+  return Error{
+      ErrorCode::kUnsupported, fmt::format("{} is too old: it lacks functions; use --transport tcp", file_), {}};
 }
 
 Result<std::unique_ptr<MessageLibrary>> open_message_library(Transport transport, const std::string& host) {

@@ -6,70 +6,62 @@
 #include <ucp/api/ucp.h>
 
 #include <cstdlib>
-#include <type_traits>
 #include <vector>
-
-#include "busbar/base/loaded_library.h"
 
 namespace busbar::runtime {
 namespace {
 
-/// Never unloaded: its threads and handlers may outlive what uses it.
 struct Ucx {
-  decltype(&ucp_init_version) init_version;
-  decltype(&ucp_cleanup) cleanup;
-  decltype(&ucp_worker_create) worker_create;
-  decltype(&ucp_worker_destroy) worker_destroy;
-  decltype(&ucp_worker_get_address) worker_get_address;
-  decltype(&ucp_worker_release_address) worker_release_address;
-  decltype(&ucp_worker_progress) worker_progress;
-  decltype(&ucp_ep_create) ep_create;
-  decltype(&ucp_tag_send_nbx) tag_send;
-  decltype(&ucp_tag_recv_nbx) tag_recv;
-  decltype(&ucp_request_cancel) request_cancel;
-  decltype(&ucp_request_free) request_free;
-  decltype(&ucs_status_string) status_string;
+  FunctionsOf library;
+  decltype(&ucp_init_version) init_version = nullptr;
+  decltype(&ucp_cleanup) cleanup = nullptr;
+  decltype(&ucp_worker_create) worker_create = nullptr;
+  decltype(&ucp_worker_destroy) worker_destroy = nullptr;
+  decltype(&ucp_worker_get_address) worker_get_address = nullptr;
+  decltype(&ucp_worker_release_address) worker_release_address = nullptr;
+  decltype(&ucp_worker_progress) worker_progress = nullptr;
+  decltype(&ucp_ep_create) ep_create = nullptr;
+  decltype(&ucp_tag_send_nbx) tag_send = nullptr;
+  decltype(&ucp_tag_recv_nbx) tag_recv = nullptr;
+  decltype(&ucp_request_cancel) request_cancel = nullptr;
+  decltype(&ucp_request_free) request_free = nullptr;
+  decltype(&ucs_status_string) status_string = nullptr;
 
+  /// Found once and never unloaded: the threads and handlers of the library may outlive what uses it.
   static Result<const Ucx*> load();
+
+ private:
+  static Result<Ucx> find();
 };
 
 /// What goes wrong between ranks is told by this program; UCX itself would say it on several lines.
-Result<const Ucx*> Ucx::load() {
-  constexpr const char* kName = "libucp.so.0";
+Result<Ucx> Ucx::find() {
   setenv("UCX_LOG_LEVEL", "fatal", 0);
   setenv("UCX_WARN_UNUSED_ENV_VARS", "n", 0);
   setenv("UCX_TLS", "^shm", 0);  // never used between peers that may die, but it would need room in /dev/shm
-  static const LoadedLibrary& library = *new LoadedLibrary(kName);
-  if (!library.is_there())
-    return Error{ErrorCode::kUnsupported,
-                 fmt::format("UCX is not on this host: {} cannot be loaded; install it (Debian: libucx0), or use "
-                             "--transport tcp",
-                             kName),
-                 {}};
-  static Ucx u;
-  bool all = true;
-  const auto find = [&](auto& f, const char* name) {
-    f = library.find<std::remove_pointer_t<std::remove_reference_t<decltype(f)>>>(name);
-    all = all && f != nullptr;
-  };
-  find(u.init_version, "ucp_init_version");
-  find(u.cleanup, "ucp_cleanup");
-  find(u.worker_create, "ucp_worker_create");
-  find(u.worker_destroy, "ucp_worker_destroy");
-  find(u.worker_get_address, "ucp_worker_get_address");
-  find(u.worker_release_address, "ucp_worker_release_address");
-  find(u.worker_progress, "ucp_worker_progress");
-  find(u.ep_create, "ucp_ep_create");
-  find(u.tag_send, "ucp_tag_send_nbx");
-  find(u.tag_recv, "ucp_tag_recv_nbx");
-  find(u.request_cancel, "ucp_request_cancel");
-  find(u.request_free, "ucp_request_free");
-  find(u.status_string, "ucs_status_string");
-  if (!all)
-    return Error{ErrorCode::kUnsupported,
-                 fmt::format("{} lacks a function that UCX has since 1.10; use --transport tcp", kName),
-                 {}};
-  return &u;
+  BUSBAR_ASSIGN(FunctionsOf functions, FunctionsOf::library("libucp.so.0", "UCX", "libucx0"));
+  Ucx u{.library = std::move(functions)};
+  u.library.find(u.init_version, "ucp_init_version");
+  u.library.find(u.cleanup, "ucp_cleanup");
+  u.library.find(u.worker_create, "ucp_worker_create");
+  u.library.find(u.worker_destroy, "ucp_worker_destroy");
+  u.library.find(u.worker_get_address, "ucp_worker_get_address");
+  u.library.find(u.worker_release_address, "ucp_worker_release_address");
+  u.library.find(u.worker_progress, "ucp_worker_progress");
+  u.library.find(u.ep_create, "ucp_ep_create");
+  u.library.find(u.tag_send, "ucp_tag_send_nbx");
+  u.library.find(u.tag_recv, "ucp_tag_recv_nbx");
+  u.library.find(u.request_cancel, "ucp_request_cancel");
+  u.library.find(u.request_free, "ucp_request_free");
+  u.library.find(u.status_string, "ucs_status_string");
+  BUSBAR_RETURN_IF_ERROR(u.library.all_there());
+  return u;
+}
+
+Result<const Ucx*> Ucx::load() {
+  static const Result<Ucx>& found = *new Result<Ucx>(find());
+  if (!found.ok()) return found.error();
+  return &*found;
 }
 
 class UcxLibrary final : public MessageLibrary {

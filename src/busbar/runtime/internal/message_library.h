@@ -6,7 +6,9 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 
+#include "busbar/base/loaded_library.h"
 #include "busbar/base/result.h"
 #include "busbar/runtime/transport.h"
 
@@ -48,6 +50,27 @@ class MessageLibrary {
 
  private:
   std::string failure_;
+};
+
+/// The functions of a library, found by name.
+class FunctionsOf {
+ public:
+  /// Errors: kUnsupported, the library is not on this host; it names the package of Debian.
+  static Result<FunctionsOf> library(const char* file, const char* what, const char* package);
+  template <typename F>
+  void find(F*& f, const char* name) {
+    f = library_->find<F>(name);
+    all_there_ = all_there_ && f != nullptr;
+  }
+  /// Error: kUnsupported, find() has missed one.
+  Status all_there() const;
+
+ private:
+  FunctionsOf(std::shared_ptr<const LoadedLibrary> library, const char* file)
+      : library_(std::move(library)), file_(file) {}
+  std::shared_ptr<const LoadedLibrary> library_;  ///< shared by copies: it is closed with the last of them
+  const char* file_;
+  bool all_there_ = true;
 };
 
 /// `host`: an address of this host, where the library asks for one. Errors: kUnsupported, it is not there; kIo.
