@@ -40,7 +40,7 @@ const Record& record_of(const LayoutResult*) {
        {"global_batch", &L::global_batch, "", "sequences per step"},
        {"global_batch_basis", &L::global_batch_basis, "", "given, or why this batch was taken"},
        {"micro_batches", &L::micro_batches, "", "of a replica in a step"},
-       {"precision", &L::precision, "", "bf16, fp16, fp8 or fp4"},
+       {"precision", &L::precision, "", "bf16, fp16, fp8, fp4 or int8"},
        {"zero", &L::zero, "", "what is sharded: 1: optimizer, 2: also gradients, 3: also parameters"},
        {"recompute", &L::recompute, "", "none, selective or full"},
        {"sequence_parallel", &L::sequence_parallel, "", "TP ranks share norms and dropouts along the sequence"},

@@ -71,10 +71,10 @@ const Record& record_of(const PlanRequest*) {
                   .of("Scenario"),
               Field("global_batch", &P::global_batch, "", kGlobalBatchMeaning).takes("N").of("Scenario"),
               Field("seq", &P::seq, "tokens", "sequence length (default 4096)").takes("TOKENS").of("Scenario"),
-              Field("precision", &P::precision, "", "bf16 (default), fp16, fp8 or fp4")
+              Field("precision", &P::precision, "", "bf16 (default), fp16, fp8, fp4 or int8")
                   .takes("NAME")
                   .of("Scenario")
-                  .among({"bf16", "fp16", "fp8", "fp4"}),
+                  .among({"bf16", "fp16", "fp8", "fp4", "int8"}),
               Field("offload", &P::offload, "", "kept in host memory: optimizer states, activations or both")
                   .takes("WHAT")
                   .of("Scenario")

@@ -36,7 +36,8 @@ const Record& record_of(const LayoutFlags*) {
        layout_field("seq", &L::seq, "TOKENS", "sequence length"),
        layout_field("micro_batch", &L::micro_batch, "N", "sequences per micro-batch"),
        layout_field("global_batch", &L::global_batch, "N", questions::kGlobalBatchMeaning),
-       layout_word("precision", &L::precision, "NAME", "bf16, fp16, fp8 or fp4", {"bf16", "fp16", "fp8", "fp4"}),
+       layout_word("precision", &L::precision, "NAME", "bf16, fp16, fp8, fp4 or int8",
+                   {"bf16", "fp16", "fp8", "fp4", "int8"}),
        layout_field("zero", &L::zero, "0-3", "shard 1: optimizer, 2: also gradients, 3: also parameters (FSDP)")
            .among({"0", "1", "2", "3"}),
        layout_word("offload", &L::offload, "WHAT", "kept in host memory: optimizer states, activations or both",

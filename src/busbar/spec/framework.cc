@@ -342,6 +342,7 @@ std::string layout_changes(const workload::LayoutSpec& a, const workload::Layout
   c.add("recompute_every", a.recomputation.every, b.recomputation.every);
   c.add("recompute_layers", a.recomputation.layers, b.recomputation.layers);
   c.add("early_stop", a.recomputation.early_stop, b.recomputation.early_stop);
+  c.add("offload.activations", a.offload.activations, b.offload.activations);
   c.add("stage_buffers", a.stage_buffers, b.stage_buffers);
   c.add("attention", a.attention, b.attention);
   c.add("loss", a.loss, b.loss);
@@ -361,6 +362,7 @@ std::string layout_changes(const workload::LayoutSpec& a, const workload::Layout
   c.add("overlap.ep", a.experts.overlap, b.experts.overlap);
   c.add("expert_exchange", a.experts.exchange, b.experts.exchange);
   c.add("expert_capacity", a.experts.capacity, b.experts.capacity);
+  c.add("expert_masks", a.experts.masks, b.experts.masks);
   c.add("expert_tp", a.expert_tp, b.expert_tp);
   c.add("fused_experts", a.experts.fused, b.experts.fused);
   c.add("expert_launch", a.experts.launch, b.experts.launch);

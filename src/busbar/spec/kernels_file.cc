@@ -63,14 +63,15 @@ class KernelReader {
       inner.optional("found_at", &unit_figure, found, "W");
       if (curve.empty()) take(inner, "share", 0.1, 1, share);
     });
-    for (workload::MatrixRates* const rates : {&table.bf16, &table.fp8, &table.fp4}) rates->sustained_share = share;
+    for (workload::MatrixRates* const rates : table.all_rates()) rates->sustained_share = share;
     if (curve.empty() || !reader_.ok()) return {};
     BUSBAR_ASSIGN(const double watts, unit_figure(part_.find("power").value_or(YamlNode()), "W"));
     if (found == 0) found = watts;
     BUSBAR_ASSIGN(const ClockCurve clock, ClockCurve::load(curve, catalog, table.sources));
     table.text += clock.text;
     table.bf16.sustained_share = clock.share(watts, found, false);
-    table.fp8.sustained_share = table.fp4.sustained_share = clock.share(watts, found, true);
+    const double narrow = clock.share(watts, found, true);
+    for (workload::MatrixRates* const rates : {&table.fp8, &table.fp4, &table.int8}) rates->sustained_share = narrow;
     return {};
   }
   void contention() {
@@ -190,6 +191,7 @@ Result<workload::KernelTable> read_kernels(YamlDocument document, const YamlNode
   BUSBAR_RETURN_IF_ERROR(r.rates("bf16", t.bf16));
   BUSBAR_RETURN_IF_ERROR(r.rates("fp8", t.fp8));
   BUSBAR_RETURN_IF_ERROR(r.rates("fp4", t.fp4));
+  BUSBAR_RETURN_IF_ERROR(r.rates("int8", t.int8));
   BUSBAR_RETURN_IF_ERROR(r.clock(catalog));
   r.figure("cores", &YamlNode::as_number, t.cores, 1, 1e4);
   if (t.cores > 0) t.contention.ep = std::min(0.5, workload::kExchangeCores / t.cores);
@@ -202,6 +204,8 @@ Result<workload::KernelTable> read_kernels(YamlDocument document, const YamlNode
   r.number("attention_8bit", 1, 2, t.attention_8bit);
   r.number("attention_flash2", 0.01, 1, t.attention_flash2);
   r.number("attention_flash1", 0.01, 1, t.attention_flash1);
+  r.figure("attention_block", &YamlNode::as_number, t.attention_block, 1, 1 << 16);
+  r.figure("matrix_unit", &YamlNode::as_number, t.matrix_unit, 0, 1 << 16);
   r.number("jitter_share", 0, 0.2, t.jitter_share);
   r.figure("launch", &YamlNode::as_duration, t.launch);
   r.number("optimizer_bytes_per_parameter", 0, 1000, t.optimizer_bytes_per_parameter);

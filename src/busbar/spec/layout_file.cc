@@ -24,7 +24,7 @@ Status set_word(const char* const (&words)[N], const char* what, const std::stri
 }
 
 Status set_precision(const std::string& word, const Where& where, workload::LayoutSpec& l) {
-  static constexpr const char* kWords[] = {"bf16", "fp16", "fp8", "fp4"};
+  static constexpr const char* kWords[] = {"bf16", "fp16", "fp8", "fp4", "int8"};
   BUSBAR_RETURN_IF_ERROR(set_word(kWords, "precision that is modelled", word, where, l.precision));
   l.places["precision"] = where;
   return {};
@@ -95,7 +95,8 @@ constexpr std::pair<const char*, bool workload::RecomputeModules::*> kModules[] 
     {"core_attn", &workload::RecomputeModules::core_attn},
     {"act", &workload::RecomputeModules::act},
     {"layernorm", &workload::RecomputeModules::layernorm},
-    {"mla_up_proj", &workload::RecomputeModules::mla_up_proj}};
+    {"mla_up_proj", &workload::RecomputeModules::mla_up_proj},
+    {"mlp", &workload::RecomputeModules::mlp}};
 
 /// Bytes per gradient with a scale in fp32 for each block: 128 elements in 8 bits, 32 in 4, one tensor in 1 bit.
 /// Sources: DeepSeek-V3's blocks of 128 (arXiv:2412.19437); ZeRO++ (arXiv:2306.10209); 1-bit Adam (arXiv:2102.02888).
@@ -139,7 +140,7 @@ class LayoutReader {
           std::find_if(std::begin(kModules), std::end(kModules), [&](const auto& m) { return *name == m.first; });
       if (known == std::end(kModules)) {
         return reader_.fail(node->item(i).error(
-            fmt::format("'{}' is not recomputed alone; known are core_attn, act, layernorm and mla_up_proj", *name)));
+            fmt::format("'{}' is not recomputed alone; known are core_attn, act, layernorm, mla_up_proj and mlp", *name)));
       }
       layout.recomputation.modules.*known->second = true;
     }
@@ -257,6 +258,7 @@ Result<workload::LayoutSpec> read_layout(const YamlNode& node, workload::LayoutS
   r.size("dispatch_bytes", l.experts.dispatch_bytes);
   r.share("expert_skew", l.experts.skew);
   r.share("expert_capacity", l.experts.capacity);
+  r.flag("expert_masks", l.experts.masks);
   r.word("expert_exchange", set_expert_exchange);
   r.flag("fused_experts", l.experts.fused);
   r.duration("expert_launch", l.experts.launch);

@@ -422,7 +422,7 @@ TEST(Scenario, ErrorsNamePlaceAndRemedy) {
       {"{tp: 8, recompute: some}", "write none, selective, full or auto"},
       {"{tp: -1}", "tp"},
       {"{tpp: 8}", "tp"},
-      {"{precision: int8}", "write bf16, fp16, fp8 or fp4"},
+      {"{precision: int4}", "write bf16, fp16, fp8, fp4 or int8"},
       {"{dispatch_bytes: 3}", "1 byte (fp8) or 2"},
       {"{schedule: zb}", "write 1f1b, gpipe, zb-h1, zb-v or dualpipe-v"},
       {"{rank_order: pp-tp}", "tp-cp-dp-pp"},

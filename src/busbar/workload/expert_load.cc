@@ -32,7 +32,9 @@ double rank_deviation(const ModelSpec& m, const LayoutSpec& l) {
   return l.ep > 1 ? expert_deviation(m, l) / std::sqrt(m.moe.experts / l.ep) : 0;
 }
 
+/// Masks have all places of an expert, used or not.
 double capped(double load, const LayoutSpec& l) {
+  if (l.experts.masks) return l.experts.capacity;
   return l.experts.capacity > 0 ? std::min(load, l.experts.capacity) : load;
 }
 
@@ -56,7 +58,7 @@ ExpertLoad expert_load(const ModelSpec& m, const LayoutSpec& l) {
 std::vector<double> rank_loads(const ModelSpec& m, const LayoutSpec& l) {
   std::vector<double> out(l.ep, capped(1, l));
   const double rank = m.moe.experts == 0 ? 0 : rank_deviation(m, l);
-  if (rank == 0) return out;
+  if (rank == 0 || l.experts.masks) return out;
   std::uint32_t stride = l.ep * 2 / 5 + 1;  // about the golden section: neighbours get distant places in the order
   while (std::gcd(stride, l.ep) != 1) ++stride;
   for (std::uint32_t i = 0; i < l.ep; ++i)

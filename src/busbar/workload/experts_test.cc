@@ -235,6 +235,29 @@ TEST(Experts, OneGroupedProductCostsNoLessThanItsFlopsAndNoMoreThanOneByOne) {
   }
 }
 
+// Two sequences of 512 tokens, two choices, capacity 1.25: 1280 places in each sequence. One product of masks takes
+// tokens there and one back; all places are computed and exchanged, whether a token has them or not.
+TEST(Experts, MasksCostAProductEachWayAndFillAllPlaces) {
+  ModelSpec m = small_experts();
+  m.moe.per_token = 2;
+  LayoutSpec l = expert_layout(1, 16, 8);
+  l.batch.seq = 512, l.batch.micro = 2, l.experts.skew = 0;
+  KernelTable k = flat_kernels();
+  k.memory_bytes_per_s = 1e30;
+  l.cuda_graphs = true;
+  const ExpertTimes copied = step_times(m, l, k).experts;
+  l.experts.capacity = 1.25, l.experts.masks = true;
+  EXPECT_EQ(expert_load(m, l).busiest, 1.25);
+  EXPECT_EQ(rank_loads(m, l), std::vector<double>(8, 1.25));
+  const ExpertTimes masked = step_times(m, l, k).experts;
+  const double product_us = 2e6 * 2 * 512 * 1280 * m.hidden / 0.7e15;
+  EXPECT_NEAR((masked.route - copied.route).in_us(), product_us, 0.01 * product_us);
+  EXPECT_NEAR((masked.collect - copied.collect).in_us(), product_us, 0.01 * product_us);
+  EXPECT_NEAR((masked.collect_back + masked.route_back - copied.collect_back - copied.route_back).in_us(),
+              3 * product_us, 0.03 * product_us);
+  EXPECT_NEAR(masked.in.in_us() / copied.in.in_us(), 1.25, 0.01);
+}
+
 // 16 experts over EP 8. A kernel for each and product in 16 bits, four in 8 bits; a fused kernel has all of them.
 TEST(Experts, AProductTakesNoLessThanTheLaunchesOfEachExpert) {
   LayoutSpec l = expert_layout(1, 16, 8);

@@ -38,11 +38,15 @@ double diagonal_share(double seq) {
   return seq / (seq + kBlock) * (kReferenceSequence + kBlock) / kReferenceSequence;
 }
 
-/// Fused kernels exist for heads of 32, 64, 96, 128 elements and a few wider ones; others are padded.
+/// `n` in whole multiples of `unit`. 0: as it is.
+double whole_units(double n, std::uint32_t unit) { return unit == 0 ? n : std::ceil(n / unit) * unit; }
+
+/// Fused kernels exist for heads of 32, 64, 96, 128 elements and a few wider ones; others are padded. On systolic
+/// arrays the elements of a head are one side of both products, and fill whole arrays.
 /// Source: Dao-AILab/flash-attention, csrc/flash_attn/src: one file per head size.
-double padded_head(std::uint32_t head_dim) {
+double padded_head(std::uint32_t head_dim, std::uint32_t unit) {
   constexpr std::uint32_t kStep = 32, kWidest = 128;
-  return head_dim > kWidest ? head_dim : (head_dim + kStep - 1) / kStep * kStep;
+  return whole_units(head_dim, unit > 0 ? unit : head_dim > kWidest ? 0 : kStep);
 }
 
 // Kernels of the first generation reach their share with both passes together, and less of it backward. Source: Dao
@@ -88,7 +92,16 @@ double share_at(const std::vector<EfficiencyPoint>& curve, double x) {
 }
 
 const MatrixRates& KernelTable::rates(Precision p) const {
-  return p == Precision::kFp8 ? fp8 : p == Precision::kFp4 ? fp4 : bf16;
+  switch (p) {
+    case Precision::kFp8:
+      return fp8;
+    case Precision::kFp4:
+      return fp4;
+    case Precision::kInt8:
+      return int8;
+    default:
+      return bf16;
+  }
 }
 
 Duration KernelTable::gemm_time(std::uint64_t m, std::uint64_t n, std::uint64_t k, Precision precision,
@@ -97,8 +110,9 @@ Duration KernelTable::gemm_time(std::uint64_t m, std::uint64_t n, std::uint64_t 
   BUSBAR_CHECK(r.peak_flops_per_s > 0) << name << " has no " << name_of(precision) << " units";
   const double rows = static_cast<double>(m), columns = static_cast<double>(n), inner = static_cast<double>(k);
   const double all = groups * rows * columns;  // elements of C
-  const double math = 2 * all * inner / (r.peak_flops_per_s * r.best_share * r.sustained_share);
-  const double in_bytes = precision == Precision::kFp4 ? 0.5 : precision == Precision::kFp8 ? 1 : kWord;
+  const double products = groups * rows * whole_units(columns, matrix_unit) * whole_units(inner, matrix_unit);
+  const double math = 2 * products / (r.peak_flops_per_s * r.best_share * r.sustained_share);
+  const double in_bytes = precision == Precision::kFp4 ? 0.5 : is_narrow(precision) ? 1 : kWord;
   const double bytes = groups * in_bytes * inner * (rows + columns) + kWord * all + extra_bytes;
   const double memory = bytes / (memory_bytes_per_s * memory_share);
   if (cores == 0) return kernel_duration(math + memory);
@@ -129,7 +143,7 @@ Duration KernelTable::attention_time(AttentionKernel kernel, std::uint32_t heads
     return kernel_duration(products +
                            scores * (backward ? kScoreBackBytes : kScoreBytes) / (memory_bytes_per_s * memory_share));
   }
-  const double flops = 0.5 * all * ratio * padded_head(head_dim) / head_dim;  // causal: half
+  const double flops = 0.5 * all * ratio * padded_head(head_dim, matrix_unit) / head_dim;  // causal: half
   const double work = static_cast<double>(heads) * sequences * (s / kReferenceSequence) / parts;
   double share = share_at(backward ? attention_backward : attention_forward, work);
   if (head_dim <= kSmallHead) share *= attention_small_heads;

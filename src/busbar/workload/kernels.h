@@ -1,6 +1,7 @@
 // Kernel times of one GPU in a training step, from measured curves instead of one factor.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -36,16 +37,18 @@ struct Contention {
 
 struct KernelTable {
   std::string name;
-  MatrixRates bf16, fp8, fp4;  ///< fp16 counts as bf16
-  std::uint32_t cores = 0;     ///< streaming multiprocessors or the like: tiles run in waves over them; 0: no waves
+  MatrixRates bf16, fp8, fp4, int8;  ///< fp16 counts as bf16
+  std::uint32_t cores = 0;  ///< streaming multiprocessors or the like: tiles run in waves over them; 0: no waves
   std::vector<EfficiencyPoint> attention_forward;  ///< x: heads x sequences x (length / 4096); causal FLOPs
   std::vector<EfficiencyPoint> attention_backward;
-  double attention_small_heads = 1;  ///< factor on both curves for heads of 64 elements or fewer
-  double attention_8bit = 1;         ///< rate in 8 bits against 16
-  double attention_flash2 = 1;       ///< largest share of the peak for FlashAttention-2
-  double attention_flash1 = 1;       ///< the same for first-generation fused kernels
-  double memory_bytes_per_s = 0;     ///< HBM, data sheet
-  double memory_share = 0;           ///< share of it that memory-bound kernels reach
+  double attention_small_heads = 1;     ///< factor on both curves for heads of 64 elements or fewer
+  double attention_8bit = 1;            ///< rate in 8 bits against 16
+  double attention_flash2 = 1;          ///< largest share of the peak for FlashAttention-2
+  double attention_flash1 = 1;          ///< the same for first-generation fused kernels
+  std::uint32_t attention_block = 128;  ///< queries and keys of a block of scores, which is computed whole
+  std::uint32_t matrix_unit = 0;        ///< side of a systolic array: shorter sides of products count as this; 0: none
+  double memory_bytes_per_s = 0;        ///< HBM, data sheet
+  double memory_share = 0;              ///< share of it that memory-bound kernels reach
   std::vector<EfficiencyPoint>
       memory_by_size;       ///< factor on memory_share by log10(bytes): short kernels fill and drain; empty: 1
   Duration launch;          ///< host time per kernel; matters if kernels are shorter
@@ -62,6 +65,7 @@ struct KernelTable {
   std::string text;                  ///< as read, for inputs_hash
 
   const MatrixRates& rates(Precision p) const;
+  std::array<MatrixRates*, 4> all_rates() { return {&bf16, &fp8, &fp4, &int8}; }
   /// C[m,n] = A[m,k] B[k,n] in `precision`, written in 16 bits. `extra_bytes`: traffic besides reading A and B and
   /// writing C once. Tiles run in waves over the cores. Loading the first and storing the last tile of a wave is not
   /// hidden, so the time of memory traffic adds to that of the products.

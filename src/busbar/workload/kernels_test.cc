@@ -33,6 +33,44 @@ TEST(Kernels, ALargeGemmRunsAtItsShareOfThePeak) {
   EXPECT_NEAR(k.gemm_time(8192, 8192, 8192).in_us(), us / 0.35e15, 0.01);
 }
 
+// 2880 columns and rows of weights fill 12 of 12 arrays of 256, the last of them to a quarter. A head of 64 elements
+// fills a quarter of one.
+TEST(Kernels, SidesOfProductsFillWholeSystolicArrays) {
+  KernelTable k = without_memory_traffic();
+  k.cores = 0;
+  const Duration even = k.gemm_time(4096, 3072, 3072), before = k.gemm_time(4096, 2880, 2880);
+  const auto attention = [&](std::uint32_t head) {
+    return k.attention_time(AttentionKernel::kFlash, 8, 4096, head, 1, 1, false).in_us() / head;
+  };
+  const double narrow = attention(64), wide = attention(256);
+  k.matrix_unit = 256;
+  EXPECT_LT(before, even);
+  EXPECT_EQ(k.gemm_time(4096, 2880, 2880), even);
+  EXPECT_EQ(k.gemm_time(4096, 3072, 3072), even);
+  EXPECT_NEAR(attention(64), 4 * narrow, 1e-3 * narrow);
+  EXPECT_NEAR(attention(256), wide, 1e-3 * wide);
+}
+
+// Up, gate, activation and, unless the recomputation stops at the last tensor that is kept, down once more.
+TEST(Kernels, AnMlpThatIsRecomputedTakesItsForwardPassAgain) {
+  LayoutSpec l = small_layout(1, 1, 1, 1, 1);
+  const ModelSpec m = llama3_70b();
+  const auto mlp = [&] { return step_times(m, l, flat_kernels()).of(0).mlp; };
+  const BlockTimes kept = mlp();
+  l.recomputation = {.kind = Recompute::kSelective, .modules = {.mlp = true}};
+  EXPECT_EQ(mlp().middle_back - kept.middle_back, kept.in + kept.middle + kept.out);
+  l.recomputation.early_stop = true;
+  EXPECT_EQ(mlp().middle_back - kept.middle_back, kept.in + kept.middle);
+}
+
+TEST(Kernels, ProductsInInt8RunAtTheRateOfInt8) {
+  KernelTable k = without_memory_traffic();
+  k.int8 = {2e15, 0.8, 1};
+  EXPECT_NEAR(k.gemm_time(8192, 8192, 8192, Precision::kInt8).in_us(), 2e6 * 8192.0 * 8192 * 8192 / 1.6e15, 0.01);
+  EXPECT_TRUE(is_narrow(Precision::kInt8));
+  EXPECT_FALSE(is_narrow(Precision::kFp16));
+}
+
 TEST(Kernels, AThinGemmIsBoundByMemory) {
   const KernelTable k = flat_kernels();
   const Duration memory = k.memory_time(2.0 * (8192 + 8192.0 * 8192 + 8192));

@@ -31,6 +31,9 @@ constexpr double kUnaligned = 398.0 / 273;
 // Quantisation for the tensor units, per element of a GEMM's input: read 2, write the values and their transpose, 1
 // each.
 constexpr double kCastBytes = 4;
+// int8 with scales of whole rows (google/aqt, dynamic quantisation): read for the largest value, read again, write one
+// byte. Inputs and gradients are cast for two products along different sides, weights for the two that read them.
+constexpr double kRowCastBytes = 5;
 constexpr double kFusedCastBytes = 2;  // after a norm or an activation, which already has the values: only the writes
 
 // Routed experts, per element of a token's copy: read and write once for the order of experts; read copies and write
@@ -79,14 +82,19 @@ struct Shapes {
     return l.cuda_graphs ? d : std::max(d, k.launch * kernel_count);
   }
   Duration forward(std::uint64_t n, std::uint64_t inner) const {
-    return aligned(k.gemm_time(tokens, n, inner, precision), n, inner, precision);
+    return aligned(k.gemm_time(tokens, n, inner, precision), n, inner, precision) + cast_weights(n * inner, precision);
+  }
+  /// In int8; in other precisions optimizers keep weights as products read them.
+  Duration cast_weights(std::uint64_t elements, Precision p) const {
+    return p == Precision::kInt8 ? memory(static_cast<double>(elements), kRowCastBytes) : Duration{};
   }
   Duration dgrad(std::uint64_t n, std::uint64_t inner, Precision p) const {
-    return floor(aligned(k.gemm_time(tokens, inner, n, p), n, inner, p), kGradKernels);
+    const Duration d = aligned(k.gemm_time(tokens, inner, n, p), n, inner, p);
+    return floor(d + cast_weights(n * inner, p), kGradKernels);
   }
   /// The time of a product whose rows of weights or activations are not whole loads.
   static Duration aligned(Duration d, std::uint64_t n, std::uint64_t inner, Precision p) {
-    const std::uint64_t elements = p == Precision::kFp4 ? 32 : p == Precision::kFp8 ? 16 : 8;
+    const std::uint64_t elements = p == Precision::kFp4 ? 32 : is_narrow(p) ? 16 : 8;
     const bool whole = n % elements == 0 && inner % elements == 0;
     return whole ? d : duration_from_ps(static_cast<double>(d.in_ps()) * kUnaligned);
   }
@@ -97,8 +105,8 @@ struct Shapes {
     return floor(aligned(d, n, inner, p), kGradKernels);
   }
   Duration cast(std::uint64_t columns, double bytes) const {
-    if (precision != Precision::kFp8 && precision != Precision::kFp4) return {};
-    return memory(static_cast<double>(tokens * columns), bytes);
+    if (!is_narrow(precision)) return {};
+    return memory(static_cast<double>(tokens * columns), precision == Precision::kInt8 ? 2 * kRowCastBytes : bytes);
   }
   Duration memory(double elements, double bytes) const { return k.memory_time(elements * bytes); }
 };
@@ -124,12 +132,16 @@ struct Product {
 
 Duration forward_of(const Shapes& s, const std::vector<Product>& products) {
   Duration sum;
-  for (const Product& p : products) sum += s.k.gemm_time(p.rows, p.n, p.inner, s.precision);
+  for (const Product& p : products)
+    sum += s.k.gemm_time(p.rows, p.n, p.inner, s.precision) + s.cast_weights(p.n * p.inner, s.precision);
   return sum;
 }
 Duration dgrad_of(const Shapes& s, const std::vector<Product>& products) {
   Duration sum;
-  for (const Product& p : products) sum += s.floor(s.k.gemm_time(p.rows, p.inner, p.n, s.precision), kGradKernels);
+  for (const Product& p : products) {
+    const Duration d = s.k.gemm_time(p.rows, p.inner, p.n, s.precision) + s.cast_weights(p.n * p.inner, s.precision);
+    sum += s.floor(d, kGradKernels);
+  }
   return sum;
 }
 Duration wgrad_of(const Shapes& s, const std::vector<Product>& products) {
@@ -144,10 +156,10 @@ Duration wgrad_of(const Shapes& s, const std::vector<Product>& products) {
 
 /// A kernel computes whole blocks of scores: those at both edges of a window are half empty, as those on the diagonal
 /// are without one.
-double kernel_share(const MixerSpec& mixer, std::uint32_t seq) {
-  constexpr double kBlock = 128;  // keys of a block. Source: FlashAttention-2 and -3 (arXiv:2307.08691, 2407.08608)
-  const double causal = seq / 2.0, keys = key_share(mixer, seq) * causal;
-  return std::min(1.0, (keys + kBlock) / (causal + kBlock / 2));
+double kernel_share(const MixerSpec& mixer, std::uint32_t seq, double block) {
+  const double causal = seq / 2.0, share = key_share(mixer, seq), keys = share * causal;
+  if (share >= 1) return 1;
+  return std::min(1.0, (std::max(keys, block) + block) / (causal + block / 2));
 }
 
 /// The scores of an indexer: one product of all queries with half of the keys, summed over heads before it is written.
@@ -162,7 +174,7 @@ Duration indexer_time(const Shapes& s, const MixerSpec& mixer) {
 
 void add_core(const Shapes& s, BlockTimes& b, const MixerSpec& mixer, Duration rotary) {
   const std::uint32_t heads = mixer.heads / s.l.tp;
-  const double share = kernel_share(mixer, s.l.batch.seq);
+  const double share = kernel_share(mixer, s.l.batch.seq, s.k.attention_block);
   const auto core = [&](bool backward) {
     const bool all_to_all = s.l.context == ContextParallel::kAllToAll;  // then a rank has few heads, whole sequences
     const Duration whole =
@@ -324,11 +336,33 @@ BlockTimes mlp_times(const Shapes& s, std::uint64_t width) {
   b.out_dgrad = s.forward(f, s.hidden) + s.cast(s.hidden, kCastBytes);
   b.out_wgrad = s.wgrad(s.hidden, f, s.precision);
   b.middle_back = s.memory(elements, s.m.gated_mlp ? kGateBackBytes : kActivationBackBytes);
-  if (s.l.recomputes(&RecomputeModules::act)) b.middle_back += b.middle;
+  if (s.l.recomputes(&RecomputeModules::mlp))
+    b.middle_back += b.in + b.middle + (s.l.recomputation.early_stop ? Duration{} : b.out);
+  else if (s.l.recomputes(&RecomputeModules::act))
+    b.middle_back += b.middle;
   b.in_dgrad = s.dgrad(in, s.hidden, s.precision) + s.cast(in, kFusedCastBytes);
   b.in_wgrad = s.wgrad(in, s.hidden, s.precision);
   stretch(s, b, kMlpKernels, kMlpBackKernels);
   return b;
+}
+
+/// GShard's dispatch: one product takes the tokens of a sequence to the places of all experts, by a mask of tokens x
+/// places, and one brings them back, by a mask of weights. Nothing is permuted. Backward: a product for the tokens, and
+/// two for the places and their weights. Both masks are written once in 16 bits.
+/// Source: GShard (arXiv:2006.16668), algorithm 2; MaxText layers/moe.py, dense_matmul with capacity_factor.
+void add_masks(const Shapes& s, Duration router, ExpertTimes& t) {
+  const std::uint64_t tokens = s.l.batch.seq / s.l.cp, h = routed_hidden(s.m);
+  const auto places =
+      static_cast<std::uint64_t>(static_cast<double>(tokens) * s.m.moe.per_token * s.l.experts.capacity);
+  const auto product = [&](std::uint64_t m, std::uint64_t n, std::uint64_t k) {
+    return s.k.gemm_time(m, n, k, Precision::kBf16, 0, s.l.batch.micro);
+  };
+  const Duration to_places = product(places, h, tokens), to_tokens = product(tokens, h, places);
+  const double mask = static_cast<double>(s.l.batch.micro * tokens) * static_cast<double>(places);
+  t.route = router + s.memory(2 * mask, kWordBytes) + to_places;
+  t.collect = to_tokens;
+  t.collect_back = to_places + product(tokens, places, h);
+  t.route_back = router * 2 + to_tokens;
 }
 
 /// Sizes of one rank's experts under the load of the busiest rank.
@@ -342,7 +376,7 @@ ExpertTimes expert_times(const Shapes& s) {
   const auto rows = static_cast<std::uint64_t>(std::max(1.0, arrived / local));
   const std::uint64_t f = e.ffn / s.l.expert_tensor(), in = (s.m.gated_mlp ? 2 : 1) * f, h = routed_hidden(s.m);
   const double extra = (2.0 * s.l.exchange.gradient_bytes - kGradientWord) * local;
-  const bool fused = s.l.experts.fused, narrow = s.precision == Precision::kFp8 || s.precision == Precision::kFp4;
+  const bool fused = s.l.experts.fused, narrow = is_narrow(s.precision);
   const int launches = static_cast<int>(local) * (narrow ? kNarrowExpertKernels : 1);
   // The host launches as fast as the GPU computes, or the GPU waits for it. One fused kernel has the products of all.
   const auto product = [&](std::uint64_t m, std::uint64_t n, std::uint64_t k, double bytes = 0) {
@@ -387,6 +421,7 @@ ExpertTimes expert_times(const Shapes& s) {
   t.in_dgrad = product(rows, h, in) + cast(in, true);
   t.in_wgrad = product(in, h, rows, extra * static_cast<double>(in * h));
   t.route_back = s.floor(router * 2 + narrowed * 2 + moved(copies, kCollectBytes), kRouteKernels);
+  if (s.l.experts.masks) add_masks(s, router, t);
   if (e.biases) {
     const auto per_expert = [&](double bytes, int kernels) {
       const Duration hosts = fused ? Duration{} : s.l.experts.launch * (kernels * static_cast<int>(local));

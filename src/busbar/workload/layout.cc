@@ -202,7 +202,7 @@ Status fill_dp(LayoutSpec& l, std::uint32_t gpus) {
 }  // namespace
 
 const char* name_of(Precision p) {
-  constexpr const char* kNames[] = {"bf16", "fp16", "fp8", "fp4"};
+  constexpr const char* kNames[] = {"bf16", "fp16", "fp8", "fp4", "int8"};
   return kNames[static_cast<int>(p)];
 }
 const char* name_of(Recompute r) {
@@ -287,6 +287,10 @@ Status check_experts(const LayoutSpec& l, const ModelSpec& m) {
   if (m.moe.ffn % l.expert_tensor() != 0) {
     return invalid(fmt::format("experts of width {} are not divisible by expert_tp {}", m.moe.ffn, l.expert_tensor()),
                    l.place("expert_tp"));
+  }
+  if (l.experts.masks && l.experts.capacity <= 0) {
+    return invalid("masks are of the places that experts have for tokens; give expert_capacity too, as in 1.25",
+                   l.place("expert_masks"));
   }
   if (stage % shared != 0 || !cuts(l, l.expert_tensor()) || !cuts(l, shared)) {
     return invalid(fmt::format("ep {} x expert_tp {} = {} does not divide tp {} x cp {} x dp {} = {}, the GPUs of a "

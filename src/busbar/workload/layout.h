@@ -14,7 +14,9 @@
 namespace busbar::workload {
 
 /// Precision of matrix products in layers; the head, attention scores, norms and communication stay in 16 bits.
-enum class Precision : std::uint8_t { kBf16, kFp16, kFp8, kFp4 };
+enum class Precision : std::uint8_t { kBf16, kFp16, kFp8, kFp4, kInt8 };
+/// Operands of products are cast to fewer bits than the 16 of activations.
+constexpr bool is_narrow(Precision p) { return p == Precision::kFp8 || p == Precision::kFp4 || p == Precision::kInt8; }
 enum class Recompute : std::uint8_t {
   kNone,
   kSelective,  ///< the backward pass recomputes parts of layers: RecomputeModules
@@ -26,6 +28,7 @@ struct RecomputeModules {
   bool act = false;          ///< the activation of the MLP and of experts (Megatron: moe_act)
   bool layernorm = false;    ///< outputs of the norms
   bool mla_up_proj = false;  ///< queries, keys and values of latent attention
+  bool mlp = false;          ///< dense MLPs and shared experts; only their inputs are kept
 };
 enum class PipelineSchedule : std::uint8_t {
   k1F1B,  ///< with vpp > 1: interleaved
@@ -155,7 +158,10 @@ struct ExpertRun {
   Duration launch;
   bool fused = false;   ///< tokens are put in order by the exchange; activation and casts run inside GEMMs
   double capacity = 0;  ///< places for tokens in an expert, of the mean load; further ones are dropped; 0: none is
-  double skew = 0.05;   ///< standard deviation of the load of one expert, of its mean; 0: forced balance
+  /// Tokens go to places of experts, and back, by products with masks of the places (GShard), not by copies. Needs
+  /// `capacity`; the places are those of one sequence.
+  bool masks = false;
+  double skew = 0.05;  ///< standard deviation of the load of one expert, of its mean; 0: forced balance
 };
 
 /// Which transfers run while the GPU computes.

@@ -80,13 +80,16 @@ std::uint64_t mixer_bytes(const MixerSpec& x, const LayoutSpec& l) {
 std::uint64_t activation_bytes_per_layer(const ModelSpec& m, const LayoutSpec& l, const LayerKind& kind) {
   // With sequence parallelism tp divides all tensors. Without it the inputs of norms and of column-parallel GEMMs are
   // whole on every GPU. Inputs of GEMMs in 8 bits are kept in 8 bits.
-  const std::uint64_t input = l.precision == Precision::kFp8 || l.precision == Precision::kFp4 ? 1 : kBf16;
+  const std::uint64_t input = is_narrow(l.precision) ? 1 : kBf16;
   const bool norms = l.recomputes(&RecomputeModules::layernorm), act = l.recomputes(&RecomputeModules::act);
   const std::uint64_t halves = (kind.has_mixer() ? 1 : 0) + (kind.has_mlp() ? 1 : 0);
   const std::uint64_t whole = halves * (kBf16 + (norms ? 0 : input)) * m.hidden;  // input of the norm and of the GEMM
   // Up (and gate) output in 16 bits, the input of the down GEMM.
   const std::uint64_t per_width = (m.gated_mlp ? 2 : 1) * kBf16 + (act ? 0 : input);
-  const std::uint64_t mlp = per_width * (kind.experts ? m.moe.shared * m.moe.ffn : kind.ffn) / l.tp;
+  const std::uint64_t width = l.recomputes(&RecomputeModules::mlp) ? 0
+                              : kind.experts                       ? m.moe.shared * m.moe.ffn
+                                                                   : kind.ffn;
+  const std::uint64_t mlp = per_width * width / l.tp;
   std::uint64_t routed = 0;
   if (kind.experts) {  // copies of tokens on the busiest rank
     const double copies =
@@ -198,11 +201,19 @@ double communicator_bytes(const LayoutSpec& l) {
   return bytes;
 }
 
+/// Of one layer, while its backward pass has them again.
+std::uint64_t mlp_again_bytes(const ModelSpec& m, const LayoutSpec& l) {
+  LayoutSpec kept = l;
+  kept.recomputation.modules.mlp = false;
+  return most_activation_bytes(m, kept) - most_activation_bytes(m, l);
+}
+
 /// Tensors of the moment that needs more: the loss, or a layer that is recomputed.
 void add_moment(const ModelSpec& m, const LayoutSpec& l, std::uint32_t stage, MemoryUse& use) {
   const double state = static_cast<double>(l.tokens()) * m.hidden * kBf16;
   if (l.sequence_parallel && l.tp > 1) use.temporary = capped(2 * state);
   if (l.recomputation.kind == Recompute::kFull) use.recomputed = Bytes{most_activation_bytes(m, l)};
+  if (l.recomputes(&RecomputeModules::mlp)) use.recomputed = Bytes{mlp_again_bytes(m, l)};
   if (stage != l.last_stage()) return;
   const std::uint64_t vocab = (m.vocab + l.tp - 1) / l.tp;
   const auto logits = static_cast<double>(l.tokens() * vocab);
@@ -236,7 +247,11 @@ MemoryUse stage_memory(const ModelSpec& m, const LayoutSpec& l, std::uint32_t st
   use.optimizer = Bytes{l.offload.optimizer ? 0 : (shard + expert_shard) * states};
   use.gathered = gathered_bytes(m, l, stage);
   double kept = stage_activations(m, l, stage, layer);
-  if (l.offload.activations) kept = std::min(kept, kLayersOnTheWay * static_cast<double>(most_activation_bytes(m, l)));
+  if (l.offload.activations) {
+    const bool inputs = l.recomputation.kind == Recompute::kFull && l.recomputation.layers == 0;
+    const std::uint64_t of_layer = inputs ? layer.again : most_activation_bytes(m, l);
+    kept = std::min(kept, kLayersOnTheWay * static_cast<double>(of_layer));
+  }
   use.activations = capped(kept + stage_buffer_bytes(l, stage, checkpoint_bytes_per_layer(m, l)));
   add_moment(m, l, stage, use);
   const double passing = static_cast<double>(count(use.activations) + count(use.logits) + count(use.gathered) +

@@ -220,6 +220,8 @@ TEST(Memory, RecomputedModulesKeepLess) {
   EXPECT_EQ(all - kept(), 4 * 8192 / l.tp * tokens);
   l.recomputation.modules.act = true;
   EXPECT_EQ(all - kept(), (4 * 8192 + 2 * 28672) / l.tp * tokens);
+  l.recomputation.modules = {.mlp = true};  // its input stays, and so do attention's tensors
+  EXPECT_EQ(all - kept(), 6 * 28672 / l.tp * tokens);
   l.recomputation.kind = Recompute::kNone;
   EXPECT_EQ(kept(), all);
 }
