@@ -433,8 +433,10 @@ Duration QuickBounds::host_copies(const PlanPoint& p) {
   const Chunks& chunks = chunks_of(p);
   for (std::uint32_t place = 0; place < chunks.size(); ++place)
     if (order_.stage_of(place) == 0) layers += chunks[place];
-  const auto bytes =
-      static_cast<double>(workload::most_activation_bytes(model_, layout_of(space_, p, space_.base.sharding.zero)));
+  const workload::LayoutSpec layout = layout_of(space_, p, space_.base.sharding.zero);
+  const auto bytes = static_cast<double>(layout.recomputation.kind == workload::Recompute::kFull
+                                             ? workload::checkpoint_bytes_per_layer(model_, layout)
+                                             : workload::most_activation_bytes(model_, layout));
   const double m = space_.base.batch.global / (p.dp * p.micro_batch);
   const double one = copy_ps(p, bytes, true) + copy_ps(p, bytes, false);
   return Duration::ps(static_cast<std::int64_t>(m * layers * one * kRounding));

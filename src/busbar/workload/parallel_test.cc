@@ -340,6 +340,25 @@ TEST(Offload, MovesKeptTensorsDownAndUpOncePerLayerAndMicroBatch) {
   EXPECT_EQ(copies, 2 * 8 * 2);
 }
 
+// Of a layer that is recomputed only the input was kept.
+TEST(Offload, MovesOnlyTheInputsOfLayersThatAreRecomputed) {
+  LayoutSpec l = layout_with(1, 2);
+  l.offload.activations = true;
+  l.recomputation.kind = Recompute::kFull;
+  l = resolve_layout(l, small_model(), 0).value();
+  KernelTable k = flat_kernels();
+  k.host_bytes_per_s = 50e9;
+  const program::Program p = build_program(small_model(), l, k).value();
+  const double us = 1e6 * static_cast<double>(checkpoint_bytes_per_layer(small_model(), l)) / 50e9;
+  int copies = 0;
+  for (const program::Op& o : p.ops) {
+    if (o.kind != program::OpKind::kDelay || o.stream != 5) continue;
+    EXPECT_NEAR(o.duration.in_us(), us, 1e-3 * us);
+    ++copies;
+  }
+  EXPECT_EQ(copies, 2 * 8 * 2);
+}
+
 TEST(Offload, GoesToTheRankOfTheHostMemoryWhereThereIsOne) {
   LayoutSpec l = layout_with(1, 2);
   l.offload.activations = l.offload.optimizer = true;

@@ -151,18 +151,25 @@ void StageWriter::before_backward_unit(std::uint32_t tensor) {
   if (layout_.sharding.prefetch && prefetched < units) fetch(prefetched, true);
 }
 
-void StageWriter::offload_layer() {
-  if (host_out_ != kNone<program::CallId>)
-    out_.collective(role_, StreamId::kHost, Label::kOffload, program::OpClass::kOther, host_out_, {last_compute_});
-  else
-    out_.delay(role_, Label::kOffload, program::OpClass::kOther, host_copy_, {last_compute_}, StreamId::kHost);
+/// Of a layer that is recomputed only the input was kept.
+const StageWriter::HostCopies& StageWriter::host_copies(std::uint32_t layer) const {
+  return host_copies_[layer < recomputed_layers_of(layout_, virtual_stage_) ? 1 : 0];
 }
 
-void StageWriter::fetch_layer() {
+void StageWriter::offload_layer(std::uint32_t layer) {
+  const HostCopies& copies = host_copies(layer);
+  if (copies.out != kNone<program::CallId>)
+    out_.collective(role_, StreamId::kHost, Label::kOffload, program::OpClass::kOther, copies.out, {last_compute_});
+  else
+    out_.delay(role_, Label::kOffload, program::OpClass::kOther, copies.time, {last_compute_}, StreamId::kHost);
+}
+
+void StageWriter::fetch_layer(std::uint32_t layer) {
+  const HostCopies& copies = host_copies(layer);
   next_fetched_ =
-      host_in_ != kNone<program::CallId>
-          ? out_.collective(role_, StreamId::kHost, Label::kFetch, program::OpClass::kOther, host_in_, {last_compute_})
-          : out_.delay(role_, Label::kFetch, program::OpClass::kOther, host_copy_, {last_compute_}, StreamId::kHost);
+      copies.in != kNone<program::CallId>
+          ? out_.collective(role_, StreamId::kHost, Label::kFetch, program::OpClass::kOther, copies.in, {last_compute_})
+          : out_.delay(role_, Label::kFetch, program::OpClass::kOther, copies.time, {last_compute_}, StreamId::kHost);
 }
 
 void StageWriter::gradient_ready(std::uint32_t tensor) {

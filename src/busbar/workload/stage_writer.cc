@@ -38,11 +38,12 @@ StageWriter::StageWriter(ProgramWriter& out, const ModelSpec& model, const Layou
   hidden_.fill(kNone<program::OpId>);
   role_ = out.add_role(fmt::format("stage {}", stage), stage_ranks(layout, stage), streams);
   if (layout.offload.activations) {
-    const double bytes = static_cast<double>(most_activation_bytes(model, layout));
-    host_copy_ = duration_from_ps(bytes / machine.host_bytes_per_s * 1e12);
-    if (host_ranks_ > 0) {
-      host_out_ = host_call(static_cast<std::uint64_t>(bytes), true);
-      host_in_ = host_call(static_cast<std::uint64_t>(bytes), false);
+    for (const bool again : {false, true}) {
+      const std::uint64_t bytes =
+          again ? checkpoint_bytes_per_layer(model, layout) : most_activation_bytes(model, layout);
+      HostCopies& copies = host_copies_[again ? 1 : 0];
+      copies.time = duration_from_ps(static_cast<double>(bytes) / machine.host_bytes_per_s * 1e12);
+      if (host_ranks_ > 0) copies.out = host_call(bytes, true), copies.in = host_call(bytes, false);
     }
   }
   slowness_ = layout.kernel_time / (stage == layout.straggler.stage ? layout.straggler.speed : 1);
@@ -256,7 +257,7 @@ void StageWriter::forward(std::uint32_t first_layer, std::uint32_t layers) {
     out_.set_position(micro_batch_, first_layer + i);
     before_forward_unit(chunk_->plan.tensor(i, TensorPart::kAttentionIn));
     forward_layer(i, Run::kFirst);
-    if (layout_.offload.activations) offload_layer();
+    if (layout_.offload.activations) offload_layer(i);
   }
   if (virtual_stage_ + 1 != virtual_stages_) return;
   for (std::uint32_t i = layers; i < layers + model_.mtp; ++i) join_forward(i);
@@ -269,13 +270,13 @@ void StageWriter::backward(std::uint32_t first_layer, std::uint32_t layers) {
   if (virtual_stage_ + 1 == virtual_stages_) {
     for (std::uint32_t i = layers + model_.mtp; i-- > layers;) join_backward(i);
   }
-  if (layout_.offload.activations) fetch_layer();
+  if (layout_.offload.activations) fetch_layer(layers - 1);
   for (std::uint32_t i = layers; i-- > 0;) {
     out_.set_position(micro_batch_, first_layer + i);
     before_backward_unit(chunk_->plan.tensor(i, TensorPart::kAttentionIn));
     if (layout_.offload.activations) {
       fetched_ = next_fetched_;
-      if (i > 0) fetch_layer();
+      if (i > 0) fetch_layer(i - 1);
     }
     if (i < again) forward_layer(i, Run::kAgain);
     backward_layer(i);

@@ -151,8 +151,14 @@ class StageWriter {
   void before_forward_unit(std::uint32_t tensor);
   void before_backward_unit(std::uint32_t tensor);
   void await_again(std::uint32_t tensor);
-  void offload_layer();
-  void fetch_layer();
+  /// Of one layer's kept tensors, in each direction: a time, or transfers where host memory is an end.
+  struct HostCopies {
+    Duration time;
+    program::CallId out = kNone<program::CallId>, in = kNone<program::CallId>;
+  };
+  const HostCopies& host_copies(std::uint32_t layer) const;
+  void offload_layer(std::uint32_t layer);
+  void fetch_layer(std::uint32_t layer);
   std::uint32_t promise_key(bool forward, std::uint32_t virtual_stage, std::uint32_t micro_batch) const;
 
   ProgramWriter& out_;
@@ -161,10 +167,9 @@ class StageWriter {
   const StepTimes& times_;
   std::uint32_t stage_ = 0, virtual_stages_ = 1;
   bool sequence_parallel_ = false, overlap_tp_ = false, blocking_p2p_ = false;
-  double slowness_ = 1;           ///< time of this stage's kernels: above 1 with a straggler or slow software
-  Duration host_copy_;            ///< of one layer's kept tensors, one direction; unused where host memory is an end
-  std::uint32_t host_ranks_ = 0;  ///< KernelTable::host_ranks
-  program::CallId host_out_ = kNone<program::CallId>, host_in_ = kNone<program::CallId>;  ///< the same as transfers
+  double slowness_ = 1;                    ///< time of this stage's kernels: above 1 with a straggler or slow software
+  std::array<HostCopies, 2> host_copies_;  ///< the second: of a layer that is recomputed
+  std::uint32_t host_ranks_ = 0;           ///< KernelTable::host_ranks
   program::RoleId role_{};
   std::vector<ChunkState> chunks_;
   program::CallId tp_gather_ = kNone<program::CallId>, tp_scatter_ = kNone<program::CallId>,
