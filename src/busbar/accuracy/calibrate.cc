@@ -23,6 +23,12 @@ struct FittedTable {
   std::vector<program::MeasuredCall> calls;
 };
 
+void leave_out(std::uint64_t size, const std::string& why, CalibratedTable& out) {
+  for (UnusedSizes& u : out.unused)
+    if (u.why == why) return u.size_bytes.push_back(size);
+  out.unused.push_back({{size}, why});
+}
+
 /// The machine without measured tables, which stay apart.
 class BareMachine {
  public:
@@ -51,18 +57,38 @@ class BareMachine {
   }
   const std::string& text() const { return text_; }
   const std::vector<spec::MeasuredTable>& measured() const { return measured_; }
+  /// Models the calls of the file's tables on the machine as it is now; they were modelled on other links. Without
+  /// calls whose GPUs are not the first ones of the machine.
+  Status model_again(const ExpectOptions& options, Calibration& out) {
+    for (spec::MeasuredTable& t : measured_) {
+      OwnResults own{t.source, {}, options};
+      own.results.ranks = t.calls.front().call.ranks;
+      BUSBAR_ASSIGN(const std::unique_ptr<predict::Predictor> machine, predictor(own));
+      CalibratedTable row{t.source, collectives::name_of(t.calls.front().call.op), machine->ranks(), 0, {}};
+      std::vector<program::MeasuredCall> again;
+      for (const program::MeasuredCall& c : t.calls) {
+        const auto bytes = static_cast<std::uint64_t>(c.call.bytes);
+        BUSBAR_ASSIGN(
+            const predict::Prediction p,
+            machine->time(predict::call_over(c.call.op, Bytes{bytes}, machine->ranks()), predict::kTimeAlone));
+        if (p.traits.ranks == c.call.ranks && p.traits.several_nodes == c.call.several_nodes)
+          again.push_back({p.traits, c.us, p.time.in_us()});
+        else
+          leave_out(bytes, "the file does not say which GPUs it was measured on; give the table again", row);
+      }
+      row.used = again.size();
+      t.calls = std::move(again);
+      out.tables.push_back(std::move(row));
+    }
+    std::erase_if(measured_, [](const spec::MeasuredTable& t) { return t.calls.empty(); });
+    return {};
+  }
 
  private:
   std::string text_;
   spec::Overrides catalog_;
   std::vector<spec::MeasuredTable> measured_;
 };
-
-void leave_out(std::uint64_t size, const std::string& why, CalibratedTable& out) {
-  for (UnusedSizes& u : out.unused)
-    if (u.why == why) return u.size_bytes.push_back(size);
-  out.unused.push_back({{size}, why});
-}
 
 /// Whether the size took far longer, or far shorter, than the sizes around it would make likely.
 bool is_odd(const std::vector<program::MeasuredCall>& calls, std::size_t i) {
@@ -260,7 +286,8 @@ void add_errors(const LinkFit& links, Calibration& out) {
 Status fit_tables(const std::vector<OwnResults>& tables, const LinkFit& links, const BareMachine& bare,
                   Calibration& out) {
   BUSBAR_ASSIGN(const std::vector<FittedTable> fitted, model_tables(tables, bare, out));
-  if (fitted.empty() && links.figures.empty()) {
+  const bool nothing = tables.empty() && links.tables.empty();  // steps alone
+  if (fitted.empty() && links.figures.empty() && !nothing) {
     out = does_not_fit(std::move(out));
     return {};
   }
@@ -321,13 +348,8 @@ Result<Calibration> calibrate(const std::vector<OwnResults>& tables, const std::
   }
   BareMachine bare;
   BUSBAR_RETURN_IF_ERROR(bare.open(options, links.set));
-  if (!links.set.empty() && !bare.measured().empty())
-    return invalid(
-        "the file has tables that were measured on its links as they were; calibrate the machine without them, with "
-        "all "
-        "files at once",
-        {options.cluster, 0, 0, "measured"});
   Calibration out;
+  if (!links.set.empty()) BUSBAR_RETURN_IF_ERROR(bare.model_again(options, out));
   out.figures = links.figures;
   out.contradictions = links.contradictions;
   add_errors(links, out);

@@ -48,12 +48,13 @@ struct Calibration {
 };
 
 /// Fits figures of links to `links` first, then MeasuredCalls to all results, as times of the machine with these
-/// figures. Tables that the cluster file already has stay, except for equal calls; with `links`, a file that has some
-/// is refused. `cluster` of all options is the same; `machine` is for links without tables. Not used, and named: tables
-/// of more ranks than the machine has, or of other GPUs; sizes below the machine's floor; a size whose neighbours both
-/// differ from it by more than 1.5 times in the same direction. Broken: rates below 60 % at the sizes that rates bound,
-/// or latencies above 1.6 times and 100 us more. Error kInvalid if no table is of a number of ranks that the machine
-/// has.
+/// figures. Tables that the cluster file already has stay, except for equal calls; with `links` they are modelled
+/// again, on the first GPUs of the machine. `cluster` of all options is the same; `machine` is for links without
+/// tables. Not used, and named: tables of more ranks than the machine has, or of other GPUs; sizes below the machine's
+/// floor; a size whose neighbours both differ from it by more than 1.5 times in the same direction. Broken: rates below
+/// 60 % at the sizes that rates bound, or latencies above 1.6 times and 100 us more. Error kInvalid if no table is of a
+/// number of ranks that the machine has.
+/// Without tables and tests of links, the machine as it is.
 Result<Calibration> calibrate(const std::vector<OwnResults>& tables, const std::vector<LinkTest>& links = {},
                               const ExpectOptions& machine = {});
 

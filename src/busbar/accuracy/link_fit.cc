@@ -273,13 +273,49 @@ class LinkFitter {
       if (part == "NIC") nic_us += time.in_us();
     if (nic_us == 0) return unsupported("the network states one latency for a cable, without a part for NICs");
     const double others_us = way.latency.in_us() - nic_us, left_us = test.value - others_us;
-    if (left_us < kLeastUs)
-      return unsupported(
-          fmt::format("{:.3g} us leave no time for the NICs: slots, switches and cables take {:.3g} us in "
-                      "the machine; their latencies stay",
-                      test.value, others_us));
+    if (left_us < kLeastUs) return use_short_latency(test, way, nic_us);
     BUSBAR_RETURN_IF_ERROR(add({"latency of a NIC", "us", {"fabric.nic.latency"}, nic_us, left_us, 1, 0, test.at}));
     return std::size_t{1};
+  }
+
+  /// Measured is less than slots, switches and cables take: what switches and cables leave is for NICs and the links of
+  /// nodes, in the proportion that the machine has.
+  Result<std::size_t> use_short_latency(const LinkTest& test, const routing::PathView& way, double nic_us) {
+    constexpr double kLeastUs = 0.1;
+    double fixed_us = 0, slots_us = 0;
+    for (const auto& [part, time] : way.latency_parts)
+      (part == "PCIe" || part == "sockets" || part == "scale-up" ? slots_us : fixed_us) += time.in_us();
+    const double left_us = test.value - (fixed_us - nic_us), ratio = left_us / (nic_us + slots_us);
+    if (left_us < kLeastUs || slots_us == 0)
+      return unsupported(fmt::format("{:.3g} us leave no time for NICs and slots: switches and cables take {:.3g} us",
+                                     test.value, fixed_us - nic_us));
+    BUSBAR_RETURN_IF_ERROR(
+        add({"latency of a NIC", "us", {"fabric.nic.latency"}, nic_us, nic_us * ratio, 1, 0, test.at}));
+    BUSBAR_ASSIGN(const auto slots, latencies_between_memories(way.latency.in_us()));
+    for (const auto& [key, us] : slots)
+      BUSBAR_RETURN_IF_ERROR(add({"latency of a slot", "us", {key}, us, us * ratio, 1, 0, test.at}));
+    return 1 + slots.size();
+  }
+
+  /// The links of the node on the way between host memories of two nodes, and the latency of each: the sum of the way
+  /// with two other latencies of a link says how often it is crossed, and so what it has now.
+  Result<std::vector<std::pair<std::string, double>>> latencies_between_memories(double now_us) const {
+    constexpr double kLongUs = 10;
+    const auto with_latency = [&](const std::string& key, double us) -> Result<double> {
+      BUSBAR_ASSIGN(const LinkMachine m, with({fmt::format("{}={}us", key, us)}));
+      BUSBAR_ASSIGN(const routing::PathView way, m.path(m.memory_of(*m.gpu_of(0)), m.memory_of(*m.gpu_of(1))));
+      return way.latency.in_us();
+    };
+    std::vector<std::pair<std::string, double>> out;
+    for (int i = 0; i < kMostLinks; ++i) {
+      const std::string key = fmt::format("node.links[{}].latency", i);
+      const Result<double> once = with_latency(key, kLongUs);
+      if (!once.ok()) break;  // the last link was before
+      BUSBAR_ASSIGN(const double twice, with_latency(key, 2 * kLongUs));
+      const double crossings = (twice - *once) / kLongUs;
+      if (crossings > 0.5) out.emplace_back(key, kLongUs - (*once - now_us) / crossings);
+    }
+    return out;
   }
 
   Result<std::size_t> use_copy_latency(const LinkTest& test) {

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+
 #include "busbar/accuracy/calibrate.h"
 #include "busbar/routing/path_view.h"
 
@@ -83,6 +85,18 @@ TEST(LinkFit, ANicAndItsLatencyAreAsMeasured) {
   EXPECT_NEAR(path_of(c, memory(0), memory(8)).latency.in_us(), 4, 0.01);
 }
 
+// Less than slots, switches and cables take in the catalogue: NICs and slots become shorter by one factor.
+TEST(LinkFit, AShortLatencyMakesNicsAndSlotsShorter) {
+  const LinkFit fit = fit_of({nic_value(Kind::kNicLatency, 1.4)}, "dgx-h100:2");
+  ASSERT_GE(fit.figures.size(), 2u) << fit.tables[0].unused[0].why;
+  for (const FittedFigure& f : fit.figures)
+    EXPECT_NEAR(f.after / f.before, fit.figures[0].after / fit.figures[0].before, 1e-6) << f.what;
+  const spec::Cluster c = with_set("dgx-h100:2", fit.set);
+  const routing::Router router(c.topology, c.routing, c.seed);
+  const auto memory = [&](std::size_t g) { return routing::nearest_memory(router, c.topology.gpus()[g]); };
+  EXPECT_NEAR(path_of(c, memory(0), memory(8)).latency.in_us(), 1.4, 0.01);
+}
+
 TEST(LinkFit, ASlowPathFromAGpuToItsNicLeavesTheWayToHostMemory) {
   const LinkFit fit = fit_of({nic_value(Kind::kGpuNicRate, 35)}, "dgx-h100:2");
   ASSERT_EQ(fit.figures.size(), 1u) << fit.tables[0].unused[0].why;
@@ -104,7 +118,7 @@ TEST(LinkFit, WhatFitsNoFigureIsNamedWithTheReason) {
   };
   EXPECT_THAT(why(nic_value(Kind::kNicRate, 60), "dgx-h100:2"), HasSubstr("more than the 50 GB/s of the wire"));
   EXPECT_THAT(why(nic_value(Kind::kNicRate, 40), "dgx-h100"), HasSubstr("has one node"));
-  EXPECT_THAT(why(nic_value(Kind::kNicLatency, 1), "dgx-h100:2"), HasSubstr("leave no time for the NICs"));
+  EXPECT_THAT(why(nic_value(Kind::kNicLatency, 0.2), "dgx-h100:2"), HasSubstr("switches and cables take"));
   EXPECT_THAT(why(nic_value(Kind::kGpuNicRate, 49), "dgx-h100:2"), HasSubstr("no narrower than the network"));
   EXPECT_THAT(why(pairs_of("dgx-a100", 1), "hgx-a100-4"), HasSubstr("8 GPUs, a node of the machine has 4"));
   LinkTest other = pairs_of("dgx-a100", 1);
@@ -134,6 +148,31 @@ TEST(LinkFit, TablesAreModelledOnTheFittedLinks) {
   auto fitted = predictor_on(o, spec::parse_cluster(c->overlay, "overlay.yaml").value()).value();
   const double us =
       fitted->time(predict::call_over(o.op, Bytes{std::uint64_t{1} << 33}, 16), predict::kTimeAlone)->time.in_us();
+  EXPECT_NEAR(us / table.rows.back().us, 1, 0.05);
+}
+
+// The first calibration knows the machine's own links, the second one a test of its NICs too.
+TEST(LinkFit, TablesOfTheFileAreModelledAgainOnTheNewLinks) {
+  ExpectOptions o;
+  o.cluster = "dgx-a100:2";
+  MeasuredResults table;
+  auto machine = predictor_of(o, {}).value();
+  for (std::uint64_t size = std::uint64_t{1} << 28; size <= std::uint64_t{1} << 33; size *= 2)
+    table.rows.push_back(
+        {size, 1.3 * machine->time(predict::call_over(o.op, Bytes{size}, 16), predict::kTimeAlone)->time.in_us()});
+  const auto first = calibrate({{"r.txt", table, o}});
+  ASSERT_TRUE(first.ok()) << first.error().text();
+  const std::string file = testing::TempDir() + "/first.yaml";
+  std::ofstream(file) << first->overlay;
+  ExpectOptions fitted = o;
+  fitted.cluster = file;
+  const auto second = calibrate({}, {nic_value(Kind::kNicRate, 18)}, fitted);
+  ASSERT_TRUE(second.ok()) << second.error().text();
+  EXPECT_EQ(second->tables.front().used, table.rows.size());
+  EXPECT_EQ(second->verdict, CalibrationVerdict::kFits) << second->why;
+  const auto on = predictor_on(o, spec::parse_cluster(second->overlay, "overlay.yaml").value()).value();
+  const double us =
+      on->time(predict::call_over(o.op, Bytes{std::uint64_t{1} << 33}, 16), predict::kTimeAlone)->time.in_us();
   EXPECT_NEAR(us / table.rows.back().us, 1, 0.05);
 }
 
