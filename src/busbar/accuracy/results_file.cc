@@ -234,11 +234,34 @@ Status add_file(const Input& input, MeasuredResults& all) {
   return {};
 }
 
-/// Adds the tables, or the tests of links, of one file.
+bool looks_like_steps(std::string_view text) {
+  const std::string_view head = text.substr(0, text.find('\n'));
+  return head.find("step_time_s") != head.npos && head.find("train") != head.npos;
+}
+
+Result<std::vector<MeasuredStep>> steps_of(std::string_view text, const std::string& name) {
+  BUSBAR_ASSIGN(const CsvTable table, CsvTable::parse(text, name));
+  std::vector<MeasuredStep> out;
+  for (std::size_t row = 0; row < table.rows(); ++row) {
+    BUSBAR_ASSIGN(const auto seconds, table.number(row, "step_time_s"));
+    const Where where = table.where(row, "step_time_s");
+    if (!seconds || *seconds <= 0) return invalid("a step takes a time above 0, in seconds", where);
+    out.push_back({table.cell(row, "train"), *seconds, {name, where.line, where.line, date_in(text, name)}});
+  }
+  if (out.empty()) return invalid("the table of steps has no rows", {name, 0, 0, ""});
+  return out;
+}
+
+/// Adds the tables, the tests of links, or the steps of one file.
 Status add_own(std::string_view text, const std::string& name, OwnFiles& out) {
   if (looks_like_link_tests(text)) {
     BUSBAR_ASSIGN(std::vector<LinkTest> links, read_link_tests(text, name));
     std::move(links.begin(), links.end(), std::back_inserter(out.links));
+    return {};
+  }
+  if (looks_like_steps(text)) {
+    BUSBAR_ASSIGN(std::vector<MeasuredStep> steps, steps_of(text, name));
+    std::move(steps.begin(), steps.end(), std::back_inserter(out.steps));
     return {};
   }
   BUSBAR_ASSIGN(std::vector<NamedResults> tables, tables_of(text, name));
@@ -294,7 +317,7 @@ Result<OwnFiles> read_own_files(const std::string& name) {
     if (!read.ok())
       none.files.push_back({(*file)->name(), text.ok() ? what_else(*text, read.error()) : read.error().message, false});
   }
-  if (out.tables.empty() && out.links.empty()) return no_results(name, none);
+  if (out.tables.empty() && out.links.empty() && out.steps.empty()) return no_results(name, none);
   return out;
 }
 

@@ -50,12 +50,20 @@ struct NamedResults {
   std::string file;
   MeasuredResults results;
 };
+/// A step of a training run: the line of `busbar train` that describes it, without the machine, and its time.
+struct MeasuredStep {
+  std::string line;
+  double seconds = 0;
+  MeasuredAt at;
+};
 /// What a user measured on a machine.
 struct OwnFiles {
   std::vector<NamedResults> tables;
   std::vector<LinkTest> links;
+  std::vector<MeasuredStep> steps;
 };
-/// The same where files may hold several operations and numbers of ranks, each on its own, or tests of links.
+/// The same where files may hold several operations and numbers of ranks, each on its own, or tests of links, or steps:
+/// a CSV with the columns `train` and `step_time_s`.
 Result<OwnFiles> read_own_files(const std::string& name);
 
 }  // namespace busbar::accuracy

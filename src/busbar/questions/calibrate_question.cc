@@ -1,17 +1,24 @@
 #include "busbar/questions/calibrate_question.h"
 
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <system_error>
 #include <utility>
 
 #include "busbar/accuracy/calibrate.h"
+#include "busbar/accuracy/step_fit.h"
+#include "busbar/accuracy/summary.h"
+#include "busbar/spec/calibrated.h"
 
 namespace busbar::accuracy {
 
 const Record& record_of(const FittedQuantity*) {
   using F = FittedQuantity;
   static const Record record(
-      "quantity", {{"what", &F::what, "", "rates or latencies"},
+      "quantity", {{"what", &F::what, "", "rates, latencies or the time of kernels"},
                    {"collective", &F::collective, "", "from its tables"},
                    {"several_nodes", &F::several_nodes, "", "between nodes, otherwise inside one"},
                    {"percent", &F::percent, "%", "of the expected ones"},
@@ -56,6 +63,7 @@ void find_cluster(CalibrateRequest& q) {
 struct OwnMeasurements {
   std::vector<accuracy::OwnResults> tables;
   std::vector<accuracy::LinkTest> links;
+  std::vector<accuracy::MeasuredStep> steps;
 };
 
 Result<OwnMeasurements> own_measurements(const CalibrateRequest& q, const Context& context) {
@@ -63,6 +71,7 @@ Result<OwnMeasurements> own_measurements(const CalibrateRequest& q, const Contex
   for (const std::string& file : q.results) {
     BUSBAR_ASSIGN(accuracy::OwnFiles read, accuracy::read_own_files(file));
     out.links.insert(out.links.end(), read.links.begin(), read.links.end());
+    out.steps.insert(out.steps.end(), read.steps.begin(), read.steps.end());
     for (accuracy::NamedResults& t : read.tables) {
       BUSBAR_ASSIGN(accuracy::ExpectOptions options, options_of(q.measured, t.results, context));
       options.go_on = nullptr;
@@ -78,8 +87,7 @@ struct Calibrated {
   accuracy::Calibration fit;
 };
 
-Result<Calibrated> calibrated(const CalibrateRequest& q, const Context& context) {
-  BUSBAR_ASSIGN(const OwnMeasurements own, own_measurements(q, context));
+Result<Calibrated> without_steps(const CalibrateRequest& q, const OwnMeasurements& own, const Context& context) {
   if (!own.tables.empty()) {
     BUSBAR_ASSIGN(accuracy::Calibration fit, accuracy::calibrate(own.tables, own.links));
     return Calibrated{own.tables.front().options, std::move(fit)};
@@ -87,6 +95,83 @@ Result<Calibrated> calibrated(const CalibrateRequest& q, const Context& context)
   BUSBAR_ASSIGN(accuracy::ExpectOptions machine, options_of(q.measured, {}, context));
   BUSBAR_ASSIGN(accuracy::Calibration fit, accuracy::calibrate({}, own.links, machine));
   return Calibrated{std::move(machine), std::move(fit)};
+}
+
+/// Median errors of the steps, as predicted and with the kernels that fit.
+void add_step_errors(const std::vector<accuracy::StepSeen>& steps, double time, accuracy::Calibration& out) {
+  std::vector<double> before, after;
+  for (const accuracy::StepSeen& s : steps) {
+    before.push_back(100 * std::abs(s.predicted_s / s.measured_s - 1));
+    after.push_back(100 * std::abs(accuracy::step_with_kernels(s, time) / s.measured_s - 1));
+  }
+  out.before_percent = accuracy::median_of(std::move(before));
+  out.after_percent = accuracy::median_of(std::move(after));
+}
+
+double number_at(const Json& json, std::string_view key) {
+  return json.contains(key) && json[key].is_number() ? json[key].number() : 0;
+}
+
+/// The step as the machine predicts it. Nothing of it is used if it is far off: then its line is of another job.
+Result<std::optional<accuracy::StepSeen>> seen_on(const accuracy::MeasuredStep& step,
+                                                  const accuracy::ExpectOptions& machine, const Context& context) {
+  constexpr double kAnotherJob = 1.7;
+  const bool begins = step.line.starts_with("train") || step.line.starts_with("busbar");
+  BUSBAR_ASSIGN(const Json answer, trained_answer(begins ? step.line : "train " + step.line, machine,
+                                                  {step.at.file, step.at.first_line, 0, "train"}, context));
+  const Json& parts = answer["breakdown_s"];
+  const double kernels = number_at(parts, "compute") + number_at(parts, "bubble") + number_at(parts, "optimizer");
+  const double predicted = number_at(answer, "step_time_s");
+  if (std::max(predicted / step.seconds, step.seconds / predicted) > kAnotherJob)
+    return std::optional<accuracy::StepSeen>();
+  return std::optional<accuracy::StepSeen>({step.seconds, predicted, std::max(1e-6, kernels / predicted)});
+}
+
+/// Fits the kernels of the machine to steps, after everything else.
+Status add_steps(const std::vector<accuracy::MeasuredStep>& steps, const Context& context, Calibrated& out) {
+  if (steps.empty() || out.fit.verdict != accuracy::CalibrationVerdict::kFits) return {};
+  accuracy::ExpectOptions machine = out.machine;
+  machine.overrides = {};
+  machine.overrides.catalog = out.machine.overrides.catalog;
+  BUSBAR_ASSIGN(machine.cluster, spec::on_one_line(out.fit.overlay));
+  std::vector<accuracy::StepSeen> seen;
+  std::string source;
+  for (const accuracy::MeasuredStep& step : steps) {
+    accuracy::CalibratedTable& row =
+        out.fit.tables.emplace_back(accuracy::CalibratedTable{step.at.file, "step", 0, 0, {}});
+    BUSBAR_ASSIGN(const auto one, seen_on(step, machine, context));
+    if (!one) {
+      row.unused.push_back({{},
+                            fmt::format("{}: more than 1.7 times off the prediction: is the line of another job?",
+                                        accuracy::in_words(step.at))});
+      continue;
+    }
+    row.used = 1;
+    seen.push_back(*one);
+    source += (source.empty() ? "" : "; ") + accuracy::in_words(step.at);
+  }
+  if (seen.empty()) {
+    out.fit.verdict = accuracy::CalibrationVerdict::kDoesNotFit;
+    out.fit.why = out.fit.tables.back().unused.front().why;
+    out.fit.overlay.clear();
+    return {};
+  }
+  const accuracy::KernelFit fit = accuracy::fit_kernels(seen);
+  out.fit.quantities.push_back({"kernels", "step", false, 100 * fit.time, 100 * fit.low, 100 * fit.high});
+  std::string why = fmt::format("kernels take {:.0f} % of the expected time", 100 * fit.time);
+  out.fit.why = out.fit.calls.empty() && out.fit.figures.empty() ? why : out.fit.why + ", " + why;
+  if (out.fit.calls.empty() && out.fit.figures.empty()) add_step_errors(seen, fit.time, out.fit);
+  BUSBAR_ASSIGN(const spec::Cluster before,
+                spec::parse_cluster(out.fit.overlay, out.machine.cluster, machine.overrides));
+  out.fit.overlay = spec::with_kernel_time(out.fit.overlay, before.kernel_time * fit.time, source);
+  return {};
+}
+
+Result<Calibrated> calibrated(const CalibrateRequest& q, const Context& context) {
+  BUSBAR_ASSIGN(const OwnMeasurements own, own_measurements(q, context));
+  BUSBAR_ASSIGN(Calibrated out, without_steps(q, own, context));
+  BUSBAR_RETURN_IF_ERROR(add_steps(own.steps, context, out));
+  return out;
 }
 
 std::vector<UsedTable> shown(const std::vector<accuracy::CalibratedTable>& tables) {
@@ -139,7 +224,9 @@ const Record& record_of(const CalibrateRequest*) {
       "calibrate request",
       joined({{Field("results", &Q::results, "",
                      "outputs of nccl-tests or rccl-tests, CSVs with size_bytes and time_us, outputs of "
-                     "p2pBandwidthLatencyTest or perftest, of one machine; or folders or archives of them")
+                     "p2pBandwidthLatencyTest or perftest, CSVs with the columns train (a line of train) and "
+                     "step_time_s, of one "
+                     "machine; or folders or archives of them")
                    .takes("RESULTS")
                    .as_word()},
               measured,
@@ -205,6 +292,7 @@ Question calibrate_question() {
       "calibrate", "fit a machine to measured results, or report that it is broken",
       "  busbar calibrate all_reduce.txt all_gather.txt --cluster dgx-h100:2 --out mine.yaml\n"
       "  busbar calibrate p2p.txt ib_write_bw.txt all_reduce.txt --cluster dgx-h100:2 --out mine.yaml\n"
+      "  busbar calibrate steps.csv --cluster dgx-h100:16 --out mine.yaml\n"
       "  busbar collective mine.yaml all_reduce\n"
       "  busbar calibrate all_reduce.txt --cluster dgx-h100:2 --for \"train --model llama3.1-8b --tp 8\"\n",
       130);

@@ -12,18 +12,13 @@
 #include "busbar/questions/command_words.h"
 
 namespace busbar::questions {
-namespace {
 
-constexpr std::size_t kMostNext = 3;
-
-/// The answer to the line on the machine.
-Result<Json> trained_answer(const std::string& line, const accuracy::ExpectOptions& machine, const Context& context) {
-  const Where flag{"", 0, 0, "--for"};
+Result<Json> trained_answer(const std::string& line, const accuracy::ExpectOptions& machine, const Where& flag,
+                            const Context& context) {
   std::vector<std::string> words = command_words(line);
   if (!words.empty() && words.front() == "busbar") words.erase(words.begin());
   if (words.empty() || words.front() != "train")
-    return invalid(fmt::format("'{}' is not a line of train; write --for \"train --model llama3.1-8b --tp 8\"", line),
-                   flag);
+    return invalid(fmt::format("'{}' is not a line of train; write \"train --model llama3.1-8b --tp 8\"", line), flag);
   if (std::find(words.begin(), words.end(), "--cluster") != words.end())
     return invalid("the machine is the one that is calibrated; leave --cluster out of the line", flag);
   if (!context.answer_line) return unsupported("this caller reads no command lines; use the command or the library");
@@ -34,6 +29,10 @@ Result<Json> trained_answer(const std::string& line, const accuracy::ExpectOptio
   return invalid(fmt::format("'busbar {}' failed: {}", line, answer.message.substr(0, answer.message.find('\n'))),
                  flag);
 }
+
+namespace {
+
+constexpr std::size_t kMostNext = 3;
 
 double number_in(const Json& j, std::string_view key) { return j[key].is_number() ? j[key].number() : 0; }
 std::string text_in(const Json& j, std::string_view key) { return j[key].is_string() ? j[key].text() : std::string(); }
@@ -117,7 +116,7 @@ std::string table_command(const accuracy::NextTable& t) {
 
 Result<std::vector<NextMeasurement>> next_measurements(const std::string& line, const accuracy::ExpectOptions& machine,
                                                        const accuracy::Calibration& fit, const Context& context) {
-  BUSBAR_ASSIGN(const Json answer, trained_answer(line, machine, context));
+  BUSBAR_ASSIGN(const Json answer, trained_answer(line, machine, {"", 0, 0, "--for"}, context));
   GroupPredictors predictors(machine, fit);
   BUSBAR_ASSIGN(const std::vector<accuracy::WaitedCall> calls, waited_calls(answer, predictors));
   std::vector<NextMeasurement> out;

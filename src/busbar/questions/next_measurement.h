@@ -17,6 +17,10 @@ struct NextMeasurement {
 };
 const Record& record_of(const NextMeasurement*);
 
+/// The JSON of a line of `train` on `machine`. `flag`: where the line was given, for messages.
+Result<Json> trained_answer(const std::string& line, const accuracy::ExpectOptions& machine, const Where& flag,
+                            const Context& context);
+
 /// For a line of `train`, whose machine is that of `machine`, after `fit`. The best first, at most three; none if
 /// nothing waits for collectives. Errors: a line of another command, one that names a machine, one that fails.
 Result<std::vector<NextMeasurement>> next_measurements(const std::string& line, const accuracy::ExpectOptions& machine,

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "busbar/base/text.h"
 #include "busbar/spec/cluster_document.h"
 #include "busbar/topology/seen_damage.h"
 
@@ -99,6 +100,31 @@ Result<CalibratedFactors> read_calibrated(const YamlNode& map) {
   r.optional("launch_more", &YamlNode::as_duration, out.launch_more);
   BUSBAR_RETURN_IF_ERROR(r.finish());
   return out;
+}
+
+Result<double> read_kernel_time(const YamlNode& map) {
+  constexpr double kLeast = 0.2, kMost = 5;
+  double time = 1;
+  MapReader r = sourced(map);
+  r.required("time", &YamlNode::as_number, time, kLeast, kMost);
+  BUSBAR_RETURN_IF_ERROR(r.finish());
+  return time;
+}
+
+std::string with_kernel_time(std::string_view text, double time, const std::string& source) {
+  std::string out;
+  bool old = false;  // in the key's lines
+  for (const std::string_view line : split_at(text, '\n')) {
+    const bool inner = line.starts_with(' ') || line.empty();
+    old = line.starts_with("kernels:") || (old && inner);
+    if (!old && !line.empty()) out.append(line) += '\n';
+  }
+  return out + fmt::format("kernels: {{time: {:.4f}, source: {}}}\n", time, quoted(source));
+}
+
+Result<std::string> on_one_line(const std::string& text) {
+  BUSBAR_ASSIGN(const YamlDocument document, YamlDocument::parse(text, "the fitted machine"));
+  return flow_text(document.root());
 }
 
 void calibrate_parts(const CalibratedFactors& f, topology::NodeTemplate& node, topology::FabricSpec& fabric) {

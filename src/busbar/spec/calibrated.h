@@ -1,7 +1,9 @@
-// How a measured machine differs from the figures of its parts: the keys `calibrated` and `measured` of a cluster file.
+// How a measured machine differs from the figures of its parts: the keys `calibrated`, `kernels` and `measured` of a
+// cluster file.
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "busbar/program/protocol.h"
@@ -24,6 +26,13 @@ Result<CalibratedFactors> read_calibrated(const YamlNode& map);
 
 void calibrate_parts(const CalibratedFactors& factors, topology::NodeTemplate& node, topology::FabricSpec& fabric);
 void calibrate_protocol(const CalibratedFactors& factors, program::ProtocolModel& protocol);
+
+/// The key `kernels`: {time: 1.07, source: "..."}.
+Result<double> read_kernel_time(const YamlNode& map);
+/// The text of a cluster file in block style with this key instead of the one that it may have.
+std::string with_kernel_time(std::string_view text, double time, const std::string& source);
+/// The same machine on one line, which begins with '{', as load_cluster() takes it.
+Result<std::string> on_one_line(const std::string& text);
 
 /// The complete cluster file of `name` with `overrides`, without `measured`, whose tables go to `measured`.
 Result<std::string> cluster_text(std::string_view name, const Overrides& overrides,

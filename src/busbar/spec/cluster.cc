@@ -120,7 +120,8 @@ Status apply_faults(const std::vector<Fault>& faults, topology::TopologyBuilder&
 /// The keys of a cluster file.
 struct ClusterKeys {
   YamlNode node;
-  std::optional<YamlNode> fabric, protocol, price, faults, routing, hall, calibrated, measured, gpu_memory_rate, packet;
+  std::optional<YamlNode> fabric, protocol, price, faults, routing, hall, calibrated, kernels, measured,
+      gpu_memory_rate, packet;
   std::int64_t nodes = 1, seed = 0;
   std::string gpu;
 };
@@ -140,6 +141,7 @@ Result<ClusterKeys> read_keys(const YamlNode& root, std::string& name) {
   keys.hall = r.optional("hall");
   keys.packet = r.optional("packet");
   keys.calibrated = r.optional("calibrated");
+  keys.kernels = r.optional("kernels");
   keys.measured = r.optional("measured");
   r.optional("gpu", &YamlNode::as_string, keys.gpu);
   keys.gpu_memory_rate = r.optional("gpu_memory_rate");
@@ -324,6 +326,10 @@ Result<Cluster> read_cluster(const YamlNode& root, std::string name, const Overr
     calibrate_protocol(factors, out.protocol);
     out.protocol.peer_access = out.p2p;
     out.protocol.gpudirect = out.gpudirect;
+  }
+  if (keys.kernels) {
+    BUSBAR_ASSIGN(out.kernel_time, read_kernel_time(*keys.kernels));
+    reading.note("kernels", *keys.kernels);
   }
   if (keys.measured) {
     BUSBAR_ASSIGN(const std::vector<MeasuredTable> tables, read_measured_tables(*keys.measured));

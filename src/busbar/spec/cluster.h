@@ -55,6 +55,7 @@ struct Cluster {
   bool ideal = false;              ///< its software costs are unknown and counted as zero
   bool gpudirect = true;           ///< NICs access GPU memory directly; otherwise payloads go through host memory
   bool p2p = true;                 ///< GPUs reach each other over PCIe; otherwise through host memory
+  double kernel_time = 1;          ///< of all kernels on its GPUs, against the catalogue's: fitted to measured steps
   double usd_per_gpu_hour = 0;     ///< 0: unknown
   std::string price_source;
   std::vector<PacketLine> packet;        ///< settings of the packet engine, which others refuse

@@ -251,6 +251,10 @@ Result<workload::KernelTable> load_kernels(const Cluster& cluster, const Catalog
   BytesPerSecond slowest = cluster.topology.device_class(cluster.topology.gpus()[0]).memory_rate;
   for (const topology::DeviceId gpu : cluster.topology.gpus())
     slowest = std::min(slowest, cluster.topology.device_class(gpu).memory_rate);
+  if (cluster.kernel_time != 1) {
+    for (workload::MatrixRates* const rates : table.all_rates()) rates->sustained_share /= cluster.kernel_time;
+    table.memory_share /= cluster.kernel_time;
+  }
   const double factor = static_cast<double>(per_second(slowest)) / table.memory_bytes_per_s;
   if (factor == 1) return table;
   table.memory_bytes_per_s *= factor;
