@@ -40,6 +40,7 @@ struct ScoredRow {
   std::string layers;              ///< training: "dense" or "experts"
   std::string band_class;          ///< bands are judged by it: a size band, or layers and links between the GPUs
   std::string sweep;               ///< training: equal in rows that differ only in their layouts; empty: none
+  double kernel_share = 0;         ///< training: of the predicted step: kernels and what waits for them
   double memory_share = 0;         ///< training: predicted peak memory, of the GPU's; 0: unknown
   std::string how;                 ///< the predicted variant: "ring, simple, 16 channels"
   std::string bound_by;            ///< in words

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <tuple>
 
+#include "busbar/accuracy/step_fit.h"
+
 namespace busbar::accuracy {
 namespace {
 
@@ -100,22 +102,27 @@ PairOrder order_of(const std::vector<ScoredRow>& rows) {
 }
 
 struct LayoutTimes {
-  double predicted = 0, measured = 0;  ///< medians
+  double predicted = 0, measured = 0, kernel_share = 0;  ///< medians
 };
 
 /// The layouts of each sweep.
 std::vector<std::vector<LayoutTimes>> layouts_by_sweep(const std::vector<ScoredRow>& rows) {
-  std::map<std::string, std::map<std::string, std::pair<std::vector<double>, std::vector<double>>>> sweeps;
+  struct Times {
+    std::vector<double> predicted, measured, kernel_share;
+  };
+  std::map<std::string, std::map<std::string, Times>> sweeps;
   for (const ScoredRow& r : rows) {
     if (!r.counts || !r.unsupported.empty() || r.sweep.empty()) continue;
-    auto& [predicted, measured] = sweeps[r.sweep][r.configuration];
-    predicted.push_back(r.predicted);
-    measured.push_back(r.measured);
+    Times& times = sweeps[r.sweep][r.configuration];
+    times.predicted.push_back(r.predicted);
+    times.measured.push_back(r.measured);
+    times.kernel_share.push_back(r.kernel_share);
   }
   std::vector<std::vector<LayoutTimes>> out;
   for (const auto& [sweep, layouts] : sweeps) {
     out.emplace_back();
-    for (const auto& [layout, times] : layouts) out.back().push_back({median_of(times.first), median_of(times.second)});
+    for (const auto& [layout, t] : layouts)
+      out.back().push_back({median_of(t.predicted), median_of(t.measured), median_of(t.kernel_share)});
   }
   return out;
 }
@@ -138,6 +145,36 @@ LayoutPairs layout_pairs_of(const std::vector<ScoredRow>& rows) {
   return out;
 }
 
+AfterOneStep after_one_step_of(const std::vector<ScoredRow>& rows) {
+  AfterOneStep out;
+  std::vector<std::pair<double, double>> after;
+  double weights = 0;
+  for (const std::vector<LayoutTimes>& layouts : layouts_by_sweep(rows)) {
+    if (layouts.size() < 2) continue;
+    const std::size_t pairs = layouts.size() * (layouts.size() - 1);
+    const double weight = 1.0 / static_cast<double>(pairs);
+    const auto seen = [](const LayoutTimes& l) {
+      return StepSeen{l.measured, l.predicted, std::max(1e-6, l.kernel_share)};
+    };
+    for (const LayoutTimes& a : layouts)
+      for (const LayoutTimes& b : layouts) {
+        if (&a == &b) continue;
+        const double fitted = step_with_kernels(seen(b), fit_kernels({seen(a)}).time);
+        after.emplace_back(100 * std::abs(fitted / b.measured - 1), weight);
+        out.before_percent += weight * 100 * std::abs(b.predicted / b.measured - 1);
+        out.after_percent += weight * after.back().first;
+      }
+    weights += 1;
+    ++out.jobs;
+    out.pairs += pairs;
+  }
+  if (out.jobs == 0) return out;
+  out.before_percent /= weights;
+  out.after_percent /= weights;
+  out.p90_percent = weighted_quantile(std::move(after), 0.9);
+  return out;
+}
+
 SweepOrder sweeps_of(const std::vector<ScoredRow>& rows) {
   constexpr std::size_t kLeast = 3;  // layouts
   constexpr double kNear = 1.05;
@@ -145,7 +182,7 @@ SweepOrder sweeps_of(const std::vector<ScoredRow>& rows) {
   for (const std::vector<LayoutTimes>& layouts : layouts_by_sweep(rows)) {
     if (layouts.size() < kLeast) continue;
     double shortest = INFINITY, its_time = 0, fastest = INFINITY;
-    for (const auto& [predicted, measured] : layouts) {
+    for (const auto& [predicted, measured, kernel_share] : layouts) {
       fastest = std::min(fastest, measured);
       if (predicted >= shortest) continue;
       shortest = predicted;
@@ -248,6 +285,7 @@ Summary summarise(const std::vector<ScoredRow>& rows) {
               order_of(rows),
               sweeps_of(rows),
               layout_pairs_of(rows),
+              after_one_step_of(rows),
               summarise_bands(rows),
               twins_of(rows)};
   for (const auto& [name, errors] : node_band) out.by_node_band[name] = by_group(errors);

@@ -55,6 +55,13 @@ struct LayoutPairs {
   double p90_percent = 0;  ///< of the larger ratio of ratios - 1
 };
 
+/// One layout of a job measured, the others predicted: over all ordered pairs of layouts of a sweep, the mean error of
+/// the second as it is, and with the kernels of the machine fitted to the first. All jobs count equally.
+struct AfterOneStep {
+  std::size_t jobs = 0, pairs = 0;
+  double before_percent = 0, after_percent = 0, p90_percent = 0;  ///< p90: after
+};
+
 /// How often measurements are inside the predicted bands. All configurations count equally.
 struct BandSummary {
   std::size_t configurations = 0, rows = 0;
@@ -78,6 +85,7 @@ struct Summary {
   PairOrder order;
   SweepOrder sweeps;
   LayoutPairs layouts;
+  AfterOneStep after_one_step;
   std::map<std::string, BandSummary> bands;  ///< by ScoredRow::band_class, of rows that have a band
   std::map<std::string, TwinSpread> twins;   ///< by size band
 };

@@ -80,6 +80,11 @@ std::string shares_in_words(const step::StepResult& step) {
       share(b.exposed_ep), share(b.bubble), share(b.optimizer + b.other), share(b.slowest_gpu));
 }
 
+double kernel_share(const step::StepResult& step) {
+  const step::Breakdown& b = step.breakdown;
+  return (b.compute + b.bubble + b.optimizer).in_s() / step.step_time.in_s();
+}
+
 /// "dense", "experts"; with links between the GPUs other than NVLink "dense, ici".
 std::string class_of(const std::string& layers, const topology::Topology& t) {
   if (t.gpus().empty()) return layers;
@@ -140,6 +145,7 @@ class TrainingRows {
     out.how = in_words(run.layout);
     out.memory_share = static_cast<double>(count(run.memory.total())) / static_cast<double>(count(run.memory_capacity));
     out.bound_by = shares_in_words(run.step);
+    out.kernel_share = kernel_share(run.step);
     return {};
   }
 
@@ -177,6 +183,7 @@ void take_answer(const ScoredRow& twin, ScoredRow& out) {
   out.how = twin.how;
   out.memory_share = twin.memory_share;
   out.bound_by = twin.bound_by;
+  out.kernel_share = twin.kernel_share;
 }
 
 constexpr const char* kNewest = "~";  // after all numbers: a release that is not stated counts as the newest

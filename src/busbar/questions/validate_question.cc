@@ -180,32 +180,35 @@ void add_dense(const accuracy::LeftOutDense& dense, LeftOutResult& out) {
   out.with_fitted = dense.all.without;
 }
 
-/// Predictions of `rows` without their sources, by the constants of dense steps and by the launch of experts.
+/// Predictions of `rows` without their sources, by the constants of dense steps and by the launch of experts. The
+/// errors after one measured step are those of such predictions, since the next user is a new source.
 void add_without_source(const accuracy::WithoutSource& dense, const accuracy::WithoutSource& launch,
-                        const std::vector<accuracy::ScoredRow>& rows, std::vector<ValidatedRow>& out) {
+                        std::vector<accuracy::ScoredRow> rows, ValidateResult& out) {
   const auto factor = [](const accuracy::WithoutSource& of, std::size_t row) {
     const auto it = of.find(row);
     return it == of.end() ? 1 : it->second;
   };
-  auto at = out.begin();
-  for (const accuracy::ScoredRow& r : rows) {
+  auto at = out.rows.begin();
+  for (accuracy::ScoredRow& r : rows) {
     if (!r.unsupported.empty()) continue;
-    if (r.counts) at->without_source = r.predicted * factor(dense, r.row) * factor(launch, r.row);
+    r.predicted *= factor(dense, r.row) * factor(launch, r.row);
+    if (r.counts) at->without_source = r.predicted;
     ++at;
   }
+  const accuracy::AfterOneStep a = accuracy::summarise(rows).after_one_step;
+  out.summary.after_one_step = {a.jobs, a.pairs, a.before_percent, a.after_percent, a.p90_percent};
 }
 
 /// Empty: the table has too few training steps.
 Result<std::optional<LeftOutResult>> left_out(const CsvTable& table, const accuracy::ValidateOptions& options,
-                                              const std::vector<accuracy::ScoredRow>& rows,
-                                              std::vector<ValidatedRow>& shown_rows) {
+                                              const std::vector<accuracy::ScoredRow>& rows, ValidateResult& result) {
   LeftOutResult out;
   BUSBAR_ASSIGN(const accuracy::LeftOutModels models, accuracy::leave_models_out(table, options));
   BUSBAR_ASSIGN(const accuracy::LeftOutDense dense, accuracy::leave_dense_out(table, options));
   add_models(models, out);
   add_dense(dense, out);
   if (!dense.without_source.empty() || !models.without_source.empty())
-    add_without_source(dense.without_source, models.without_source, rows, shown_rows);
+    add_without_source(dense.without_source, models.without_source, rows, result);
   const bool any = out.models || !dense.tables.empty() || out.constants || out.never_fitted;
   return any ? std::optional<LeftOutResult>(std::move(out)) : std::nullopt;
 }
@@ -238,7 +241,7 @@ Result<ValidateResult> answer(const ValidateRequest& q, const Context& context) 
   }
   if (!q.leave_out || !r.complete) return r;
   options.go_on = [](std::size_t, std::size_t) { return true; };
-  BUSBAR_ASSIGN(r.left_out, left_out(tables.front().table, options, tables.front().rows, r.rows));
+  BUSBAR_ASSIGN(r.left_out, left_out(tables.front().table, options, tables.front().rows, r));
   return r;
 }
 

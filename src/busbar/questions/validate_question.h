@@ -74,6 +74,12 @@ struct LayoutRatios {
 };
 const Record& record_of(const LayoutRatios*);
 
+struct AfterOneStep {
+  std::uint64_t jobs = 0, pairs = 0;
+  double before_percent = 0, after_percent = 0, p90_percent = 0;
+};
+const Record& record_of(const AfterOneStep*);
+
 struct ErrorsOfTable {
   Named<accuracy::ErrorSummary> by_band;
   Named<accuracy::BandSummary> bands;
@@ -83,6 +89,7 @@ struct ErrorsOfTable {
   RightOrder order;
   FoundFastest sweeps;
   LayoutRatios layouts;
+  AfterOneStep after_one_step;
 };
 const Record& record_of(const ErrorsOfTable*);
 

@@ -228,6 +228,12 @@ void add_orders(const ErrorsOfTable& s, report::Document& d) {
         fmt::format("Layouts: of {} pairs of layouts of one job ({} jobs, which count equally), the ratio "
                     "of the measured times is within {:.1f} % of the predicted ratio in 9 of 10.",
                     s.layouts.pairs, s.layouts.jobs, s.layouts.p90_percent)});
+  if (s.after_one_step.pairs > 0)
+    d.add(report::Paragraph{fmt::format(
+        "After one step: with the kernels of the machine fitted to one layout, the others of the job are off by "
+        "{:.1f} % in the mean, 9 of 10 by less than {:.1f} % (before: {:.1f} %; {} pairs of {} jobs).",
+        s.after_one_step.after_percent, s.after_one_step.p90_percent, s.after_one_step.before_percent,
+        s.after_one_step.pairs, s.after_one_step.jobs)});
 }
 
 report::Table worst_table(const ValidateResult& r) {
