@@ -101,15 +101,18 @@ Status check_tokens(const Variant& variant) {
   return {};
 }
 
-/// The shape of a slice: its dimensions double in turn, the last one first. Source: docs.cloud.google.com/tpu/docs/v6e
-/// and v5p, "Slice configurations".
+/// The shape of a slice: its dimensions double in turn, the last one first, which has a factor of 3 too (8x16x48).
+/// Source: docs.cloud.google.com/tpu/docs/v6e and v5p, "Slice configurations"; AI-Hypercomputer/tpu-recipes
+/// training/v5p/GPT3-175B-MaxText.
 Result<std::string> slice_shape(const std::string& node, std::uint32_t chips, const spec::Catalog& catalog) {
   BUSBAR_ASSIGN(const YamlDocument document, catalog.load("nodes", node));
   const auto parameters = document.root().find("parameters");
   const auto whole_board = parameters ? parameters->find("shape") : std::nullopt;
-  if (!whole_board || !std::has_single_bit(chips)) return unsupported(fmt::format("a slice of {} chips", chips));
+  const std::uint32_t thirds = chips % 3 == 0 ? 3 : 1, doubled = chips / thirds;
+  if (!whole_board || !std::has_single_bit(doubled)) return unsupported(fmt::format("a slice of {} chips", chips));
   std::vector<std::uint32_t> shape(split_at(whole_board->scalar(), 'x').size(), 1);
-  for (std::size_t i = 0; 1u << i < chips; ++i) shape[shape.size() - 1 - i % shape.size()] *= 2;
+  for (std::size_t i = 0; 1u << i < doubled; ++i) shape[shape.size() - 1 - i % shape.size()] *= 2;
+  shape.back() *= thirds;
   return fmt::format("{}", fmt::join(shape, "x"));
 }
 

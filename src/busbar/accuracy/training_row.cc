@@ -46,6 +46,7 @@ std::uint32_t number_after(const std::string& text, const char* words) {
 }
 
 const char* precision_of(const std::string& text) {
+  if (has(text, "int8")) return "int8";
   if (has(text, "fp4") || has(text, "FP4")) return "fp4";
   if (has(text, "fp8") || has(text, "FP8") || has(text, "float8")) return "fp8";
   return has(text, "fp16") ? "fp16" : "bf16";
@@ -83,7 +84,7 @@ void set_sharding(const std::string& text, spec::LayoutFlags& l, LayoutKeys& key
   if (group > 0 && group < data && data % group == 0 && group % cp == 0) keys.set("shard_group", group);
   if (has(text, "JAX")) {  // sharded by XLA, which copies nothing and reduces in the type of the weights
     keys.set("attention", std::string("flash"));
-    keys.set("early_stop", false);
+    keys.set("early_stop", true);  // what no backward pass uses is not computed
     keys.set("shard_copy_bytes", 0u);
     keys.set("gradient_bytes", 2u);
   }
