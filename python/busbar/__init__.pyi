@@ -864,7 +864,7 @@ def train(
     micro_batch: int | None = ...,
     micro_batch_list: Text = ...,
     global_batch: int | None = ...,
-    precision: Literal['bf16', 'fp16', 'fp8', 'fp4', None] | None = ...,
+    precision: Literal['bf16', 'fp16', 'fp8', 'fp4', 'int8', None] | None = ...,
     zero: int | None = ...,
     zero_list: Text = ...,
     offload: Literal['optimizer', 'activations', 'both', 'none', None] | None = ...,
@@ -938,7 +938,7 @@ def train(
     micro_batch        sequences per micro-batch; or a list
     micro_batch_list   values of micro_batch to try, 2,4,8 or 1..4: every combination of the lists
     global_batch       sequences per step (default: as published for the model, else about 4 M tokens)
-    precision          bf16, fp16, fp8 or fp4
+    precision          bf16, fp16, fp8, fp4 or int8
     zero               shard 1: optimizer, 2: also gradients, 3: also parameters (FSDP); or a list
     zero_list          values of zero to try, 2,4,8 or 1..4: every combination of the lists
     offload            kept in host memory: optimizer states, activations or both
@@ -1154,7 +1154,7 @@ def plan(
     framework: Text = ...,
     global_batch: int | None = ...,
     seq: int | None = ...,
-    precision: Literal['bf16', 'fp16', 'fp8', 'fp4', None] | None = ...,
+    precision: Literal['bf16', 'fp16', 'fp8', 'fp4', 'int8', None] | None = ...,
     offload: Literal['optimizer', 'activations', 'both', 'none', None] | None = ...,
     tp: Text = ...,
     pp: Text = ...,
@@ -1197,7 +1197,7 @@ def plan(
     framework        search what this framework runs, and print its line
     global_batch     sequences per step (default: as published for the model, else about 4 M tokens)
     seq              sequence length (default 4096) (tokens)
-    precision        bf16 (default), fp16, fp8 or fp4
+    precision        bf16 (default), fp16, fp8, fp4 or int8
     offload          kept in host memory: optimizer states, activations or both
     tp               tensor-parallel degrees to try: 1,2,4 or 1..8 (default all that divide)
     pp               pipeline stages to try
@@ -2039,6 +2039,13 @@ class ValidateAnswerSummaryLayouts(Record):
     pairs: int
     p90_percent: float
 
+class ValidateAnswerSummaryAfterOneStep(Record):
+    jobs: int
+    pairs: int
+    before_percent: float
+    after_percent: float
+    p90_percent: float
+
 class ValidateAnswerSummary(Record):
     by_band: Mapping[str, ValidateAnswerSummaryByBand]
     bands: Mapping[str, ValidateAnswerSummaryBands]
@@ -2052,6 +2059,7 @@ class ValidateAnswerSummary(Record):
     order: ValidateAnswerSummaryOrder
     sweeps: ValidateAnswerSummarySweeps
     layouts: ValidateAnswerSummaryLayouts
+    after_one_step: ValidateAnswerSummaryAfterOneStep
 
 class ValidateAnswerWorst(Record):
     configuration: str
@@ -2650,7 +2658,7 @@ def calibrate(
 ) -> CalibrateAnswer:
     """Fit a machine to measured results, or report that it is broken.
 
-    results          outputs of nccl-tests or rccl-tests, CSVs with size_bytes and time_us, outputs of p2pBandwidthLatencyTest or perftest, of one machine; or folders or archives of them
+    results          outputs of nccl-tests or rccl-tests, CSVs with size_bytes and time_us, outputs of p2pBandwidthLatencyTest or perftest, CSVs with the columns train (a line of train) and step_time_s, of one machine; or folders or archives of them
     cluster          the machine: preset, NAME:N or file; also as the argument CLUSTER
     collective       the measured collective (default: as in the file)
     gpus             number of GPUs in the measurement, the first N (default all)
@@ -2813,7 +2821,7 @@ def cost(
     seq: int | None = ...,
     micro_batch: int | None = ...,
     global_batch: int | None = ...,
-    precision: Literal['bf16', 'fp16', 'fp8', 'fp4', None] | None = ...,
+    precision: Literal['bf16', 'fp16', 'fp8', 'fp4', 'int8', None] | None = ...,
     zero: int | None = ...,
     offload: Literal['optimizer', 'activations', 'both', 'none', None] | None = ...,
     recompute: Literal['none', 'selective', 'full', 'auto', None] | None = ...,
@@ -2850,7 +2858,7 @@ def cost(
     seq              sequence length
     micro_batch      sequences per micro-batch
     global_batch     sequences per step (default: as published for the model, else about 4 M tokens)
-    precision        bf16, fp16, fp8 or fp4
+    precision        bf16, fp16, fp8, fp4 or int8
     zero             shard 1: optimizer, 2: also gradients, 3: also parameters (FSDP)
     offload          kept in host memory: optimizer states, activations or both
     recompute        none, selective, full, or auto: the least with which the step fits
@@ -3190,7 +3198,7 @@ def survive(
     seq: int | None = ...,
     micro_batch: int | None = ...,
     global_batch: int | None = ...,
-    precision: Literal['bf16', 'fp16', 'fp8', 'fp4', None] | None = ...,
+    precision: Literal['bf16', 'fp16', 'fp8', 'fp4', 'int8', None] | None = ...,
     zero: int | None = ...,
     offload: Literal['optimizer', 'activations', 'both', 'none', None] | None = ...,
     recompute: Literal['none', 'selective', 'full', 'auto', None] | None = ...,
@@ -3248,7 +3256,7 @@ def survive(
     seq                sequence length
     micro_batch        sequences per micro-batch
     global_batch       sequences per step (default: as published for the model, else about 4 M tokens)
-    precision          bf16, fp16, fp8 or fp4
+    precision          bf16, fp16, fp8, fp4 or int8
     zero               shard 1: optimizer, 2: also gradients, 3: also parameters (FSDP)
     offload            kept in host memory: optimizer states, activations or both
     recompute          none, selective, full, or auto: the least with which the step fits
@@ -3499,7 +3507,7 @@ def compare(
     seq: int | None = ...,
     micro_batch: int | None = ...,
     global_batch: int | None = ...,
-    precision: Literal['bf16', 'fp16', 'fp8', 'fp4', None] | None = ...,
+    precision: Literal['bf16', 'fp16', 'fp8', 'fp4', 'int8', None] | None = ...,
     zero: int | None = ...,
     offload: Literal['optimizer', 'activations', 'both', 'none', None] | None = ...,
     recompute: Literal['none', 'selective', 'full', 'auto', None] | None = ...,
@@ -3551,7 +3559,7 @@ def compare(
     seq              sequence length
     micro_batch      sequences per micro-batch
     global_batch     sequences per step (default: as published for the model, else about 4 M tokens)
-    precision        bf16, fp16, fp8 or fp4
+    precision        bf16, fp16, fp8, fp4 or int8
     zero             shard 1: optimizer, 2: also gradients, 3: also parameters (FSDP)
     offload          kept in host memory: optimizer states, activations or both
     recompute        none, selective, full, or auto: the least with which the step fits

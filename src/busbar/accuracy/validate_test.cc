@@ -152,12 +152,13 @@ TEST(Validate, ASliceIsOneMachineOfItsShapeAndNeedsNoNics) {
                        chips) +
            end;
   };
-  const auto rows = validate(table(header + row("1", 32) + row("2", 24)), {});
+  const auto rows = validate(table(header + row("1", 32) + row("2", 20) + row("3", 48)), {});
   ASSERT_TRUE(rows.ok()) << rows.error().text();
   EXPECT_EQ((*rows)[0].unsupported, "");
   EXPECT_THAT((*rows)[0].step->scenario.cluster, HasSubstr("shape: 4x8"));
   EXPECT_EQ((*rows)[0].band_class, "dense, ici");
-  EXPECT_EQ((*rows)[1].unsupported, "a slice of 24 chips");
+  EXPECT_EQ((*rows)[1].unsupported, "a slice of 20 chips");
+  EXPECT_THAT((*rows)[2].unsupported, HasSubstr("not divisible by dp 48"));  // it has a shape, 4x12
 }
 
 TEST(Validate, ACellThatIsNoNumberEndsTheRunAtItsPlace) {
