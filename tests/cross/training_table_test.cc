@@ -60,13 +60,14 @@ TEST(TrainingTable, EveryMoeRowOfTheTableThatCountsIsPredicted) {
   options.only = "use=accuracy,moe=yes";
   const auto rows = accuracy::validate(table(), options);
   ASSERT_TRUE(rows.ok()) << rows.error().text();
-  ASSERT_EQ(rows->size(), 73u);
+  ASSERT_EQ(rows->size(), 75u);
   for (const accuracy::ScoredRow& r : *rows) EXPECT_EQ(r.unsupported, "") << r.id;
   const accuracy::ErrorSummary e = accuracy::summarise(*rows).by_layers.at("experts");
   fmt::print("experts: mean {:.1f} %, p90 {:.1f} % of {}\n", e.mean_abs_percent, e.p90_abs_percent, e.configurations);
-  EXPECT_EQ(e.configurations, 39u);
+  EXPECT_EQ(e.configurations, 41u);
   EXPECT_LT(e.mean_abs_percent, 16);
-  std::vector<accuracy::ScoredRow> with_nics = *rows;  // three configurations on slices of TPUs are 25 to 55 % off
+  std::vector<accuracy::ScoredRow> with_nics =
+      *rows;  // most of seven configurations on slices of TPUs are 20 to 37 % off
   std::erase_if(with_nics, [](const accuracy::ScoredRow& r) { return r.gpu.starts_with("tpu"); });
   EXPECT_LT(accuracy::summarise(with_nics).by_layers.at("experts").mean_abs_percent, 14);
 }
