@@ -139,8 +139,8 @@ class LayoutReader {
       const auto known =
           std::find_if(std::begin(kModules), std::end(kModules), [&](const auto& m) { return *name == m.first; });
       if (known == std::end(kModules)) {
-        return reader_.fail(node->item(i).error(
-            fmt::format("'{}' is not recomputed alone; known are core_attn, act, layernorm, mla_up_proj and mlp", *name)));
+        return reader_.fail(node->item(i).error(fmt::format(
+            "'{}' is not recomputed alone; known are core_attn, act, layernorm, mla_up_proj and mlp", *name)));
       }
       layout.recomputation.modules.*known->second = true;
     }

@@ -217,8 +217,7 @@ Result<TrainRun> open_machine(spec::Scenario scenario, const TrainAsk& ask) {
   cluster.packet.insert(cluster.packet.end(), run.scenario.packet.begin(), run.scenario.packet.end());
   const spec::Catalog catalog(run.scenario.cluster_overrides.catalog);
   BUSBAR_ASSIGN(run.kernels, spec::load_kernels(cluster, catalog));
-  for (workload::MatrixRates* const rates : run.kernels.all_rates())
-    rates->sustained_share *= ask.held_share;
+  for (workload::MatrixRates* const rates : run.kernels.all_rates()) rates->sustained_share *= ask.held_share;
   if (ask.engine != "packet") BUSBAR_RETURN_IF_ERROR(predict::choose_paths(ask.balance, cluster));
   BUSBAR_ASSIGN(const predict::AccuracyTable accuracy, predict::AccuracyTable::load(catalog));
   run.band = accuracy.training(cluster, run.scenario.model.moe.experts > 0);
