@@ -77,10 +77,35 @@ class Sweeps(unittest.TestCase):
     def test_shards_merge_to_the_same_bytes(self):
         for i in (1, 2, 3):
             self.assertEqual(sweep(self.folder, "--shard", f"{i}/3", "--out", f"part{i}.db").returncode, 0)
-        merged = sweep(self.folder, "--out", "merged.db", *(f"--merge=part{i}.db" for i in (1, 2, 3)))
-        self.assertEqual(merged.returncode, 0, merged.stderr)
-        self.assertEqual(json.loads(merged.stdout)["rows"], CELLS)
-        self.assertEqual(tables(self.folder, "merged"), self.whole)
+        for name, files in (("merged", [f"--merge=part{i}.db" for i in (1, 2, 3)]), ("part-all", ["--merge", "part*.db"])):
+            merged = sweep(self.folder, "--out", f"{name}.db", *files)
+            self.assertEqual(merged.returncode, 0, merged.stderr)
+            self.assertEqual(json.loads(merged.stdout)["rows"], CELLS)
+            self.assertEqual(tables(self.folder, name), self.whole)
+        self.assertIn("no file matches 'none*.db'", sweep(self.folder, "--merge", "none*.db").stderr)
+
+    def test_cells_that_are_left_are_counted_and_not_run(self):
+        sweep(self.folder, "--shard", "1/4", "--out", "left.db")
+        for _ in range(2):
+            left = sweep(self.folder, "--cells-left", "--out", "left.db")
+            self.assertEqual((left.returncode, json.loads(left.stdout)["cells_left"]), (1, CELLS * 3 // 4))
+        self.assertEqual(sweep(self.folder, "--cells-left").returncode, 0)
+
+    def test_processes_of_srun_without_mpi_share_the_study(self):
+        def task(i, *more):
+            env = {**os.environ, "SLURM_PROCID": str(i), "SLURM_STEP_NUM_TASKS": "3", "SLURM_NTASKS": "3"}
+            return subprocess.run([BUSBAR, "sweep", "study.yaml", "--json", "--out", "srun.db", *more], cwd=self.folder,
+                                  capture_output=True, text=True, env=env)
+        for i in range(3):
+            said = json.loads(task(i).stdout)
+            self.assertEqual((said["shard"], said["rows"], said["complete"]), (f"{i + 1}/3", CELLS // 3, True))
+        self.assertEqual(task(1, "--merge", "srun-*.db").stdout, "")  # the first one merges
+        self.assertEqual(json.loads(task(0, "--merge", "srun-*.db").stdout)["rows"], CELLS)
+        self.assertEqual(tables(self.folder, "srun"), self.whole)
+        batch = {**os.environ, "SLURM_PROCID": "0", "SLURM_NTASKS": "3"}  # the script of sbatch is no process of srun
+        whole = subprocess.run([BUSBAR, "sweep", "study.yaml", "--json", "--out", "batch.db"], cwd=self.folder,
+                               capture_output=True, text=True, env=batch)
+        self.assertEqual(json.loads(whole.stdout)["rows"], CELLS)
 
     def test_a_kill_loses_no_committed_cell(self):
         before = 0

@@ -1,6 +1,7 @@
 #include "busbar/questions/sweep_question.h"
 
 #include <fmt/core.h>
+#include <glob.h>
 
 #include <algorithm>
 #include <atomic>
@@ -44,8 +45,12 @@ const Record& record_of(const SweepRequest*) {
            .takes("I/N")
            .of("Sweep"),
        Field("merge", &SweepRequest::merge, "",
-             "add the cells of another database of this study, and run nothing; may be repeated")
+             "add the cells of another database of this study, and run nothing; a pattern such as 'part*.db' names "
+             "several; may be repeated")
            .takes("FILE")
+           .of("Sweep"),
+       Field("cells_left", &SweepRequest::cells_left, "",
+             "only say how many cells are not done, and end with status 1 if there are any")
            .of("Sweep")});
   return record;
 }
@@ -56,6 +61,8 @@ const Record& record_of(const SweepResult*) {
                 {"rows", &SweepResult::rows, "", "cells that are done"},
                 {"failed", &SweepResult::failed, "", "of them, whose command could not run"},
                 {"complete", &SweepResult::complete, "", "all cells that were asked for are done"},
+                Field("cells_left", &SweepResult::cells_left, "", "of those asked for, that are not done").or_absent(),
+                Field("shard", &SweepResult::shard, "", "that srun gave this process").or_absent(),
                 {"database", &SweepResult::database, "", "SQLite, with the tables cells and study"},
                 {"csv", &SweepResult::csv, "", "a line per cell, or per row of its result"},
                 {"jsonl", &SweepResult::jsonl, "", "a line of JSON per cell"},
@@ -97,6 +104,14 @@ Result<Shard> shard_of_job() {
       "no starter of jobs says which of how many processes this is (Open MPI, MPICH, Slurm; Kubernetes with "
       "BUSBAR_SHARDS); write it, such as 3/8",
       field_of("shard"));
+}
+
+/// That of a process of `srun` without MPI: Slurm counts the tasks of a step only for processes that srun started, and
+/// not for the script that sbatch runs.
+std::optional<Shard> shard_of_srun() {
+  const auto index = set_by_starter("SLURM_PROCID"), count = set_by_starter("SLURM_STEP_NUM_TASKS");
+  if (!index || !count || *count < 2 || *index >= *count) return {};
+  return Shard{*index + 1, *count};
 }
 
 Result<Shard> parse_shard(const std::string& text) {
@@ -178,9 +193,10 @@ std::string default_base(const std::string& study) {
                                                                                          : path.filename().string());
 }
 
-std::string database_of(const SweepRequest& q, const Shard& shard) {
-  if (!q.out.empty()) return q.out;
-  const std::string base = default_base(q.file);
+/// `own`: srun gave the shard, so that all processes have one --out.
+std::string database_of(const SweepRequest& q, const Shard& shard, bool own) {
+  if (!q.out.empty() && !own) return q.out;
+  const std::string base = q.out.empty() ? default_base(q.file) : without_ending(q.out);
   return shard.of > 1 ? fmt::format("{}-{}-of-{}.db", base, shard.number, shard.of) : base + ".db";
 }
 
@@ -210,6 +226,25 @@ Status run_open_cells(const study::Study& study, const std::vector<std::uint64_t
   return {};
 }
 
+/// The files that `merge` names, in order, without the database itself.
+Result<std::vector<std::string>> merged_files(const std::vector<std::string>& merge, const std::string& database) {
+  std::vector<std::string> out;
+  std::error_code none;
+  for (const std::string& name : merge) {
+    if (name.find_first_of("*?[") == std::string::npos || std::filesystem::exists(name, none)) {
+      out.push_back(name);
+      continue;
+    }
+    glob_t found{};
+    const bool any = glob(name.c_str(), 0, nullptr, &found) == 0;
+    for (std::size_t i = 0; any && i < found.gl_pathc; ++i)
+      if (!std::filesystem::equivalent(found.gl_pathv[i], database, none)) out.emplace_back(found.gl_pathv[i]);
+    globfree(&found);
+    if (!any) return invalid(fmt::format("no file matches '{}'", name), field_of("merge"));
+  }
+  return out;
+}
+
 Status take_rows(study::StudyStore& store, SweepResult& r) {
   return store.each([&](const study::StudyRow& cell) -> Status {
     ++r.rows;
@@ -221,17 +256,19 @@ Status take_rows(study::StudyStore& store, SweepResult& r) {
 }
 
 /// Pre: this process keeps the database.
-Result<SweepResult> managed_sweep(const SweepRequest& q, const Shard& shard, const study::Study& study,
+Result<SweepResult> managed_sweep(const SweepRequest& q, const Shard& shard, bool of_srun, const study::Study& study,
                                   study::Peers* peers, const Context& context) {
   SweepResult r;
-  r.database = database_of(q, shard);
+  if (of_srun) r.shard = fmt::format("{}/{}", shard.number, shard.of);
+  r.database = database_of(q, shard, of_srun);
   const std::string base = without_ending(r.database);
   r.csv = base + ".csv";
   r.jsonl = base + ".jsonl";
   BUSBAR_RETURN_IF_ERROR(check_replaceable(r.csv, "cell,"));
   BUSBAR_RETURN_IF_ERROR(check_replaceable(r.jsonl, "{\"cell\":"));
   BUSBAR_ASSIGN(const std::unique_ptr<study::StudyStore> store, study::StudyStore::open(r.database, study.text()));
-  for (const std::string& other : q.merge) BUSBAR_RETURN_IF_ERROR(store->merge(other));
+  BUSBAR_ASSIGN(const std::vector<std::string> others, merged_files(q.merge, r.database));
+  for (const std::string& other : others) BUSBAR_RETURN_IF_ERROR(store->merge(other));
   BUSBAR_ASSIGN(const std::vector<std::uint64_t> known, store->done());
   const std::vector<std::uint64_t> asked = asked_cells(study, shard);
   std::vector<std::uint64_t> open;
@@ -241,13 +278,14 @@ Result<SweepResult> managed_sweep(const SweepRequest& q, const Shard& shard, con
   r.workers = peers == nullptr ? 0 : static_cast<std::uint64_t>(peers->size() - 1);
   const std::uint64_t threads = peers == nullptr ? threads_for(q, open.size()) : 1;
   const std::size_t new_cells = open.size();
-  if (!q.merge.empty()) open.clear();
+  if (q.cells_left) r.cells_left = open.size();
+  if (!q.merge.empty() || q.cells_left) open.clear();
   BUSBAR_RETURN_IF_ERROR(run_open_cells(study, open, peers, context, threads, *store, r));
   BUSBAR_RETURN_IF_ERROR(take_rows(*store, r));
   r.of_run = {{"threads", threads}, {"workers", r.workers}, {"lost_workers", r.lost_workers}, {"new_cells", new_cells}};
   r.complete = r.rows >= asked.size();
   r.inputs_hash = inputs_hash("sweep", q, "");
-  r.exit_status = r.failed > 0 ? 1 : 0;
+  r.exit_status = (q.cells_left ? new_cells : r.failed) > 0 ? 1 : 0;
   return r;
 }
 
@@ -255,13 +293,14 @@ Result<SweepResult> managed_sweep(const SweepRequest& q, const Shard& shard, con
 
 Result<SweepResult> answer(const SweepRequest& q, const Context& context) {
   if (!context.answer_line) return unsupported("a sweep is of command lines, and this caller reads none");
-  BUSBAR_ASSIGN(const Shard shard, parse_shard(q.shard));
+  BUSBAR_ASSIGN(Shard shard, parse_shard(q.shard));
   if (q.out.empty() && (q.file == "-" || q.file.starts_with("/dev/")))
     return invalid("name the database, because a study from a pipe has no file name: --out study.db", field_of("out"));
   BUSBAR_ASSIGN(const study::Study study, study::Study::load(q.file));
   BUSBAR_RETURN_IF_ERROR(context.check_command(study.command(), study.command_named_at()));
   std::unique_ptr<study::Peers> peers;  // a process with a shard of its own needs no others
-  if (q.shard.empty()) {
+  const bool runs_none = q.cells_left || !q.merge.empty();
+  if (q.shard.empty() && !runs_none) {
     BUSBAR_ASSIGN(peers,
                   study::Peers::join("run the whole sweep; start one per shard with --shard I/N and --merge them"));
   }
@@ -274,7 +313,14 @@ Result<SweepResult> answer(const SweepRequest& q, const Context& context) {
   }
   if (peers && q.threads > 0)
     return invalid("under mpirun each rank but the first runs one cell; start more ranks instead", field_of("threads"));
-  return managed_sweep(q, shard, study, peers.get(), context);
+  const std::optional<Shard> of_srun = peers || !q.shard.empty() ? std::nullopt : shard_of_srun();
+  if (of_srun && runs_none && of_srun->number > 1) {  // the first one does it
+    SweepResult out;
+    out.silent = true;
+    return out;
+  }
+  if (of_srun && !runs_none) shard = *of_srun;
+  return managed_sweep(q, shard, of_srun && !runs_none, study, peers.get(), context);
 }
 
 Question sweep_question() {
@@ -285,7 +331,8 @@ Question sweep_question() {
       "  mpirun -n 8 busbar sweep examples/sweep.yaml\n"
       "  busbar sweep examples/sweep.yaml --shard 1/2 --out part1.db\n"
       "  busbar sweep examples/sweep.yaml --shard 2/2 --out part2.db\n"
-      "  busbar sweep examples/sweep.yaml --merge part1.db --merge part2.db --out whole.db\n",
+      "  busbar sweep examples/sweep.yaml --merge 'part*.db' --out whole.db\n"
+      "  until busbar sweep examples/sweep.yaml --cells-left; do sbatch --wait study.sh; done\n",
       190, 2);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,13 +17,16 @@ struct SweepRequest {
   std::string file, out;
   std::uint32_t threads = 0;
   std::string shard;
-  std::vector<std::string> merge;
+  std::vector<std::string> merge;  ///< files, or patterns such as part*.db
+  bool cells_left = false;
 };
 const Record& record_of(const SweepRequest*);
 
 struct SweepResult {
   std::uint64_t cells = 0, rows = 0, failed = 0;
   bool complete = false;
+  std::optional<std::uint64_t> cells_left;
+  std::optional<std::string> shard;  ///< that srun gave this process
   std::string database, csv, jsonl, inputs_hash;
   int exit_status = 0;
   Json of_run;          ///< {"threads", "workers", "lost_workers", "new_cells"}

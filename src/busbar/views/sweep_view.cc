@@ -15,6 +15,10 @@ using questions::SweepResult;
 
 report::Facts sweep_facts(const SweepResult& r) {
   report::Facts f;
+  if (r.cells_left) {
+    f.items = {{"cells left", fmt::format("{} of {}", *r.cells_left, r.cells)}, {"database", r.database}};
+    return f;
+  }
   f.items = {{"cells", fmt::format("{} of {} are done; {} of them were done before", r.rows, r.cells, r.known)},
              {"database", r.database + " (tables cells and study)"},
              {"tables", r.csv + ", " + r.jsonl}};
@@ -22,6 +26,8 @@ report::Facts sweep_facts(const SweepResult& r) {
     f.items.emplace_back("lost", fmt::format("{} of {} workers; {} of their cells ran again", r.lost_workers.size(),
                                              r.workers, r.repeated));
   if (r.failed > 0) f.items.emplace_back("failed", fmt::format("{}; {}", r.failed, r.first_failure));
+  if (r.shard)
+    f.items.emplace_back("shard", *r.shard + " as srun started this process; --merge puts the databases together");
   if (!r.complete) f.items.emplace_back("to go on", "run the same command again, or --merge the other shards");
   return f;
 }
@@ -54,6 +60,7 @@ void add_rows(const study::StudyRow& cell, const Json& settings, const Json& res
 }
 
 std::vector<questions::OutputFile> sweep_files(const SweepRequest&, const SweepResult& r) {
+  if (r.cells_left) return {};
   std::string lines;
   Json rows = Json::array();
   for (const study::StudyRow& cell : r.done) {
