@@ -3589,6 +3589,8 @@ class SweepAnswer(Answer):
     rows: int
     failed: int
     complete: bool
+    cells_left: int | None
+    shard: str | None
     database: str
     csv: str
     jsonl: str
@@ -3602,17 +3604,19 @@ def sweep(
     threads: int = ...,
     shard: Text = ...,
     merge: Sequence[Text] | Text = ...,
+    cells_left: bool = ...,
     progress: Progress | None = ...,
     time_limit: float | None = ...,
 ) -> SweepAnswer:
     """One command with many settings, into a database, CSV and JSON lines; can be stopped and resumed.
 
-    file     YAML file with command, grid, list, random (docs/formats/sweep.md)
-    out      the database; .csv and .jsonl are written next to it (default: FILE.db)
-    threads  cells to run at the same time (default: one per processor)
-    shard    only every N-th cell, starting with the I-th: for jobs on several machines; auto: as Slurm, MPI or Kubernetes number this process
-    merge    add the cells of another database of this study, and run nothing; may be repeated
-    progress  called as progress(what, done, total); true ends the answer
+    file        YAML file with command, grid, list, random (docs/formats/sweep.md)
+    out         the database; .csv and .jsonl are written next to it (default: FILE.db)
+    threads     cells to run at the same time (default: one per processor)
+    shard       only every N-th cell, starting with the I-th: for jobs on several machines; auto: as Slurm, MPI or Kubernetes number this process
+    merge       add the cells of another database of this study, and run nothing; a pattern such as 'part*.db' names several; may be repeated
+    cells_left  only say how many cells are not done, and end with status 1 if there are any
+    progress    called as progress(what, done, total); true ends the answer
     time_limit  seconds, after which the answer ends
     """
 
