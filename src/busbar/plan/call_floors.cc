@@ -71,13 +71,14 @@ CallFloors::CallFloors(predict::Predictor& machine)
     if (out != kNone<topology::BlockId>) blocks_[index(out)].out += rate;
     if (in != kNone<topology::BlockId>) blocks_[index(in)].in += rate;
   }
-  for (const topology::DeviceId d : t.gpus()) {
+  for (std::uint32_t rank = 0; rank < machine.ranks(); ++rank) {
+    const topology::DeviceId d = machine.placement().gpu(rank);
     block_.push_back(index(t.block_of(d)));
     gpu_ = {std::max(gpu_.out, gpus[index(d)].out), std::max(gpu_.in, gpus[index(d)].in)};
     scale_up_ = {std::max(scale_up_.out, near[index(d)].out), std::max(scale_up_.in, near[index(d)].in)};
   }
-  for (const topology::DeviceId d : t.gpus())  // a GPU without such a port goes other ways
-    if (direct || near[index(d)].out <= 0) scale_up_ = {};
+  for (std::uint32_t rank = 0; rank < machine.ranks(); ++rank)  // a GPU without such a port goes other ways
+    if (direct || near[index(machine.placement().gpu(rank))].out <= 0) scale_up_ = {};
   std::vector<std::uint32_t> gpus_of(blocks_.size());
   for (const std::uint32_t b : block_) block_gpus_ = std::max(block_gpus_, ++gpus_of[b]);
   for (std::size_t b = 0; b < blocks_.size(); ++b) {

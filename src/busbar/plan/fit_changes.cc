@@ -43,9 +43,7 @@ Result<step::TrainRun> open_changed(const step::TrainRun& run, step::TrainAsk as
   return step::open_train(std::move(scenario), ask);
 }
 
-std::uint32_t gpus_of(const step::TrainRun& run) {
-  return static_cast<std::uint32_t>(run.cluster().topology.gpus().size()) / run.settings.jobs;
-}
+std::uint32_t gpus_of(const step::TrainRun& run) { return run.machine->ranks() / run.settings.jobs; }
 
 /// Times and bounds layouts, on a machine that offloads if they do.
 class LayoutTimer {

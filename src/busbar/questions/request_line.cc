@@ -68,6 +68,7 @@ std::string request_line(const StepRequest& r, const workload::LayoutSpec& l) {
   out.add("--global-batch", l.batch.global);
   out.add("--precision", workload::name_of(l.precision));
   if (r.gpus > 0) out.add("--gpus", r.gpus);
+  if (r.gpus_per_domain > 0) out.add("--gpus-per-domain", r.gpus_per_domain);
   add_machine(out, r.engine, r.predict, r.overrides);
   return out.text();
 }

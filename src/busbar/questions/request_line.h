@@ -18,7 +18,8 @@ struct StepRequest {
   spec::Overrides overrides;
   predict::PredictOptions predict;
   std::string engine = "flow";
-  std::uint32_t gpus = 0;  ///< the first GPUs of the machine; 0: all
+  std::uint32_t gpus = 0;             ///< the first GPUs of the machine; 0: all
+  std::uint32_t gpus_per_domain = 0;  ///< of each server or rack; 0: all
 };
 /// The same for a measured training step: "busbar train --cluster ... --framework nemo:24.09 --tp 8 ...".
 std::string request_line(const accuracy::StepQuestion& question);

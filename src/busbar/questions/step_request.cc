@@ -33,6 +33,8 @@ const Record& record_of(const LayoutFlags*) {
        layout_field("cp", &L::cp, "N", "context-parallel degree: ranks that share each sequence"),
        layout_field("ep", &L::ep, "N",
                     "expert-parallel degree: ranks of TP x CP x DP that share the experts of a layer"),
+       layout_field("gpus_per_domain", &L::gpus_per_domain, "N",
+                    "GPUs of each server or rack that take part; the others are spares (64 of the 72 of a rack)"),
        layout_field("seq", &L::seq, "TOKENS", "sequence length"),
        layout_field("micro_batch", &L::micro_batch, "N", "sequences per micro-batch"),
        layout_field("global_batch", &L::global_batch, "N", questions::kGlobalBatchMeaning),

@@ -183,6 +183,8 @@ const Record& record_of(const StepAnswer*) {
       joined(
           {{{"cluster", &S::cluster, "", "name of the machine"},
             {"gpus", &S::gpus, "", "that take part"},
+            Field("gpus_per_domain", &S::gpus_per_domain, "", "of each server or rack").or_absent(),
+            Field("spare_gpus", &S::spare_gpus, "", "that idle in these; rates and prices count them").or_absent(),
             {"model", &S::model, "", "its name"},
             {"model_parameters", &S::model_parameters, "", "its sizes"},
             {"layout", &S::layout, "", "resolved"},
@@ -360,6 +362,10 @@ StepAnswer step_answer(const step::TrainRun& r, std::string inputs_hash) {
   StepAnswer a;
   a.cluster = r.cluster().name;
   a.gpus = r.layout.ranks();
+  if (r.settings.gpus_per_domain > 0) {
+    a.gpus_per_domain = r.settings.gpus_per_domain;
+    a.spare_gpus = r.gpus_with_spares(a.gpus) - a.gpus;
+  }
   a.model = r.scenario.model.name;
   a.model_parameters = model_counts(r.scenario.model, r.layout.batch.seq);
   a.layout = layout_result(r.layout);

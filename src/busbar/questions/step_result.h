@@ -108,6 +108,7 @@ const Record& record_of(const PacketsOfStep*);
 struct StepAnswer {
   std::string cluster;
   std::uint32_t gpus = 0;
+  std::optional<std::uint32_t> gpus_per_domain, spare_gpus;
   std::string model;
   ModelCounts model_parameters;
   LayoutResult layout;

@@ -166,7 +166,7 @@ std::string waiting_words(const step::TrainRun& r) {
   const Duration lost = exposed(r.step.breakdown) + r.step.breakdown.bubble + copies;
   const double percent = share_percent(lost, r.step.step_time);
   const std::string day = cost::format_money(r.cost.usd_per_day);
-  std::string text = fmt::format("{} GPUs at ${} an hour cost {} a day", r.layout.ranks(),
+  std::string text = fmt::format("{} GPUs at ${} an hour cost {} a day", r.gpus_with_spares(r.layout.ranks()),
                                  format_number(r.cluster().usd_per_gpu_hour), day);
   if (percent < 0.5) return text + ".";
   const bool bubble = r.step.breakdown.bubble > Duration();

@@ -216,7 +216,8 @@ class LayoutReader {
     if (const auto node = reader_.optional("overlap")) layout.places["overlap_tp"] = node->where();
   }
   Status finish() {
-    for (const char* key : {"framework", "recipe", "gpus"}) reader_.optional(key);  // read by the scenario
+    for (const char* key : {"framework", "recipe", "gpus", "gpus_per_domain"})
+      reader_.optional(key);  // read by the scenario
     return reader_.finish();
   }
   workload::LayoutSpec layout;

@@ -14,6 +14,7 @@ namespace busbar::spec {
 /// The layout flags of a command line; a given flag overrides the file.
 struct LayoutFlags {
   std::optional<std::int64_t> tp, pp, vpp, dp, cp, ep, seq, micro_batch, global_batch, zero;
+  std::optional<std::int64_t> gpus_per_domain;  ///< Scenario::gpus_per_domain
   std::optional<std::string> precision, recompute, offload;
 };
 

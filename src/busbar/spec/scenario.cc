@@ -131,6 +131,15 @@ Result<bool> takes_recipes(const std::optional<YamlNode>& node, const std::strin
   return false;
 }
 
+/// A number of GPUs, which is no key of a layout alone.
+Status read_gpus(const std::optional<YamlNode>& node, const char* key, std::uint32_t& out) {
+  const std::optional<YamlNode> gpus = node ? node->find(key) : std::nullopt;
+  if (!gpus) return {};
+  BUSBAR_ASSIGN(const std::int64_t n, gpus->as_int(1, kMostGpus));
+  out = static_cast<std::uint32_t>(n);
+  return {};
+}
+
 /// The keys of `node`, if any, and the flags, over the defaults of the framework that one of them names.
 Status read_layout_keys(const std::optional<YamlNode>& node, const LayoutSources& from, Scenario& out) {
   const auto read = [&](workload::LayoutSpec base) -> Result<workload::LayoutSpec> {
@@ -141,9 +150,12 @@ Status read_layout_keys(const std::optional<YamlNode>& node, const LayoutSources
     return base;
   };
   BUSBAR_ASSIGN(out.layout, read({}));
-  if (const auto gpus = node ? node->find("gpus") : std::nullopt) {
-    BUSBAR_ASSIGN(const std::int64_t n, gpus->as_int(1, kMostGpus));
-    out.gpus = static_cast<std::uint32_t>(n);
+  BUSBAR_RETURN_IF_ERROR(read_gpus(node, "gpus", out.gpus));
+  BUSBAR_RETURN_IF_ERROR(read_gpus(node, "gpus_per_domain", out.gpus_per_domain));
+  if (const auto& flag = from.flags.degrees.gpus_per_domain) {
+    if (*flag < 1 || *flag > kMostGpus)
+      return flag_error("--gpus-per-domain", fmt::format("{} is not between 1 and {}", *flag, kMostGpus));
+    out.gpus_per_domain = static_cast<std::uint32_t>(*flag);
   }
   Where where;
   BUSBAR_ASSIGN(const std::string named, word_of(node, "framework", from.flags.framework, where));
@@ -219,6 +231,7 @@ std::string text_of(const ScenarioFlags& f) {
   for (const auto& v : {d.tp, d.pp, d.vpp, d.dp, d.cp, d.ep, d.seq, d.micro_batch, d.global_batch, d.zero}) {
     out += v ? std::to_string(*v) + ' ' : "- ";
   }
+  if (d.gpus_per_domain) out += fmt::format("{} of each domain ", *d.gpus_per_domain);
   return out + d.precision.value_or("-") + ' ' + d.recompute.value_or("-") + '\n';
 }
 

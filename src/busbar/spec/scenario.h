@@ -22,8 +22,10 @@ struct Scenario {
   std::string framework;           ///< whose defaults hold where the layout names no key; empty: Busbar's own
   std::string framework_release;   ///< empty: its file lists none
   std::uint32_t gpus = 0;          ///< `gpus` of the layout: the first of the machine take part; 0: all
-  std::string framework_sets;      ///< "loss torch, early_stop true": what it changed
-  std::string text;                ///< everything read except the cluster, for inputs_hash
+  /// `gpus_per_domain`: the first of each server or rack take part, the others are spares; 0: all.
+  std::uint32_t gpus_per_domain = 0;
+  std::string framework_sets;  ///< "loss torch, early_stop true": what it changed
+  std::string text;            ///< everything read except the cluster, for inputs_hash
 };
 
 /// Flags that replace or override a scenario file. Empty: not given.

@@ -10,8 +10,8 @@ double tokens_per_step(const workload::LayoutSpec& l) { return static_cast<doubl
 }  // namespace
 
 StepMetrics step_metrics(const workload::ModelSpec& model, const workload::LayoutSpec& layout, Duration step_time,
-                         double peak_flops_per_s) {
-  const double rate = tokens_per_step(layout) / (step_time.in_s() * layout.ranks());
+                         double peak_flops_per_s, std::uint32_t gpus) {
+  const double rate = tokens_per_step(layout) / (step_time.in_s() * gpus);
   const workload::ModelFlops flops = workload::flops_per_token(model, layout.batch.seq);
   StepMetrics m;
   m.tokens_per_s_per_gpu = rate;
@@ -26,8 +26,9 @@ double scaling_efficiency(Duration step_time, Duration single_replica_time) {
   return single_replica_time.in_s() / step_time.in_s();  // tokens per GPU and step are equal
 }
 
-StepCost step_cost(const workload::LayoutSpec& layout, Duration step_time, double usd_per_gpu_hour) {
-  const double usd_per_hour = usd_per_gpu_hour * layout.ranks();
+StepCost step_cost(const workload::LayoutSpec& layout, Duration step_time, double usd_per_gpu_hour,
+                   std::uint32_t gpus) {
+  const double usd_per_hour = usd_per_gpu_hour * gpus;
   StepCost c;
   c.usd_per_step = usd_per_hour * step_time.in_s() / kSecondsPerHour;
   c.usd_per_million_tokens = c.usd_per_step / tokens_per_step(layout) * kMillion;

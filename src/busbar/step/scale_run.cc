@@ -46,7 +46,8 @@ Result<ScalePoint> one_point(spec::Scenario scenario, TrainAsk ask, const std::s
     p.data_algorithm = run->program.calls[index(use.call)].algorithm;
     break;
   }
-  p.usd_per_day_percent = 0.01 * kHoursADay * gpus * (usd > 0 ? usd : run->cluster().usd_per_gpu_hour);
+  p.usd_per_day_percent =
+      0.01 * kHoursADay * run->gpus_with_spares(gpus) * (usd > 0 ? usd : run->cluster().usd_per_gpu_hour);
   return p;
 }
 
@@ -150,9 +151,10 @@ Result<ScaleRun> run_scale(const spec::Scenario& scenario, const TrainAsk& asked
   BUSBAR_ASSIGN(const std::string preset, preset_of(scenario.cluster));
   BUSBAR_ASSIGN(const spec::Cluster own, load_machine(scenario.cluster, scenario.cluster_overrides));
   BUSBAR_ASSIGN(const spec::Cluster one, load_machine(preset + ":1", scenario.cluster_overrides));
-  const auto per_block = static_cast<std::uint32_t>(one.topology.gpus().size());
+  const std::size_t whole = one.topology.gpus().size(), all = own.topology.gpus().size();
+  const auto per_block = static_cast<std::uint32_t>(scenario.gpus_per_domain > 0 ? scenario.gpus_per_domain : whole);
   ScaleRun out;
-  out.base_gpus = scale.base_gpus > 0 ? scale.base_gpus : static_cast<std::uint32_t>(own.topology.gpus().size());
+  out.base_gpus = scale.base_gpus > 0 ? scale.base_gpus : static_cast<std::uint32_t>(all / whole * per_block);
   BUSBAR_ASSIGN(const workload::LayoutSpec base,
                 workload::resolve_layout(scenario.layout, scenario.model, out.base_gpus));
   TrainAsk ask = asked;

@@ -38,7 +38,7 @@ struct ScalePoint {
   std::uint32_t in_last = 0;       ///< GPUs that the step uses of the last server
   std::string data_algorithm;      ///< of the call of data parallelism that is exposed most; empty: there is none
   std::string because;             ///< weak scaling: why a GPU is faster than at the size before; empty: it is not
-  double tokens_per_s() const { return tokens_per_s_per_gpu * layout.ranks(); }
+  double tokens_per_s() const { return static_cast<double>(layout.batch.global) * layout.batch.seq / step.in_s(); }
   double idle_gpus() const { return layout.ranks() * (1 - efficiency); }  ///< that the loss of efficiency is worth
   double exposed_percent() const;  ///< exposed communication, as a share of the step
   double data_percent() const;     ///< the part of it that data parallelism adds

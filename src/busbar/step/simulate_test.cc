@@ -464,12 +464,12 @@ TEST(Step, PairsOfPassesHideTheExchangesOfExperts) {
 TEST(Metrics, AreArithmetic) {
   const workload::LayoutSpec l = workload::main_layout(1, 1);
   const Duration step = Duration::ps(8'000'000'000'000);
-  const StepMetrics m = step_metrics(workload::llama3_70b(), l, step, 989e12);
+  const StepMetrics m = step_metrics(workload::llama3_70b(), l, step, 989e12, l.ranks());
   EXPECT_DOUBLE_EQ(m.tokens_per_s_per_gpu, 1024);
   EXPECT_NEAR(m.mfu, m.model_tflops_per_gpu / 989, 1e-12);
   EXPECT_GT(m.mfu_full_attention, m.mfu);
   EXPECT_DOUBLE_EQ(scaling_efficiency(Duration::us(10), Duration::us(9)), 0.9);
-  const StepCost c = step_cost(l, step, 2.95);
+  const StepCost c = step_cost(l, step, 2.95, l.ranks());
   EXPECT_NEAR(c.usd_per_step, 512 * 2.95 * 8 / 3600, 1e-9);
   EXPECT_NEAR(c.usd_per_day_per_percent, 512 * 2.95 * 24 / 100, 1e-9);
 }

@@ -49,15 +49,33 @@ Result<Stragglers> parse_stragglers(const std::string& text) {
   return out;
 }
 
+namespace {
+
+/// Of each server or rack those that run jobs.
+Result<std::vector<std::vector<topology::DeviceId>>> gpus_of_domains(const topology::Topology& topology,
+                                                                     const StepSettings& settings) {
+  const auto all = topology.gpus();
+  std::vector<std::vector<topology::DeviceId>> out;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (i == 0 || topology.block_of(all[i]) != topology.block_of(all[i - 1])) out.emplace_back();
+    out.back().push_back(all[i]);
+  }
+  if (settings.gpus_per_domain == 0) return out;
+  for (std::vector<topology::DeviceId>& gpus : out) {
+    if (gpus.size() < settings.gpus_per_domain)
+      return step_flag_error("--gpus-per-domain", fmt::format("{} GPUs are asked for, a server or rack has {}",
+                                                              settings.gpus_per_domain, gpus.size()));
+    gpus.resize(settings.gpus_per_domain);
+  }
+  return out;
+}
+
+}  // namespace
+
 Result<std::vector<topology::DeviceId>> place_jobs(const topology::Topology& topology, const StepSettings& settings) {
   std::vector<topology::DeviceId> out;
-  if (settings.jobs == 1 && settings.placement == "packed") return out;
-  const auto all = topology.gpus();
-  std::vector<std::vector<topology::DeviceId>> nodes;
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    if (i == 0 || topology.block_of(all[i]) != topology.block_of(all[i - 1])) nodes.emplace_back();
-    nodes.back().push_back(all[i]);
-  }
+  if (settings.jobs == 1 && settings.placement == "packed" && settings.gpus_per_domain == 0) return out;
+  BUSBAR_ASSIGN(const std::vector<std::vector<topology::DeviceId>> nodes, gpus_of_domains(topology, settings));
   if (settings.jobs == 0 || nodes.size() % settings.jobs != 0)
     return step_flag_error("--jobs", fmt::format("{} nodes are not divisible by {} jobs", nodes.size(), settings.jobs));
   std::vector<std::size_t> order(nodes.size());

@@ -17,6 +17,7 @@ struct StepSettings {
   std::string placement = "packed";     ///< of their nodes: packed, interleaved, random or random:SEED
   std::vector<std::string> jitter;      ///< --jitter: "node3.nic2=1%x50us"
   std::string stragglers;               ///< --stragglers: "0.01%x1.3"
+  std::uint32_t gpus_per_domain = 0;    ///< that run a job; the others of a server or rack are spares; 0: all
 };
 
 /// Each GPU is slow in a step with this chance, and then takes `factor` times as long.
@@ -25,8 +26,8 @@ struct Stragglers {
 };
 Result<Stragglers> parse_stragglers(const std::string& text);
 
-/// The GPUs of all ranks, job by job: whole nodes in turn ("packed"), dealt out ("interleaved"), or in random order.
-/// Empty: one packed job. Errors name the flag.
+/// The GPUs of all ranks, job by job: whole nodes in turn ("packed"), dealt out ("interleaved"), or in random order; of
+/// each node the first `gpus_per_domain`. Empty: one packed job on all GPUs. Errors name the flag.
 Result<std::vector<topology::DeviceId>> place_jobs(const topology::Topology& topology, const StepSettings& settings);
 
 /// Gives the calls of each named purpose its algorithm, where that algorithm can run them. Errors name the flag: a

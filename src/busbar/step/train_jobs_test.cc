@@ -37,6 +37,21 @@ TEST(PlaceJobs, GivesWholeServersInTurnDealtOutOrInRandomOrder) {
   EXPECT_EQ(random, each_eight_times({0, 1, 2, 3}));
 }
 
+TEST(PlaceJobs, TakesTheFirstGpusOfEachDomainAndLeavesSpares) {
+  const spec::Cluster cluster = load_machine("dgx-h100:4", {}).value();
+  const topology::Topology& t = cluster.topology;
+  StepSettings settings;
+  settings.gpus_per_domain = 6;
+  const std::vector<topology::DeviceId> gpus = place_jobs(t, settings).value();
+  ASSERT_EQ(gpus.size(), 24u);
+  for (std::size_t i = 0; i < gpus.size(); ++i) EXPECT_EQ(gpus[i], t.gpus()[i / 6 * 8 + i % 6]);
+  settings.jobs = 2;
+  settings.placement = "interleaved";
+  EXPECT_EQ(place_jobs(t, settings).value()[6], t.gpus()[16]);  // the first job's second server
+  settings.gpus_per_domain = 9;
+  EXPECT_EQ(place_jobs(t, settings).error().where.path, "--gpus-per-domain");
+}
+
 TEST(PlaceJobs, RefusesWhatItCannotDivideOrRead) {
   const spec::Cluster cluster = load_machine("dgx-h100:4", {}).value();
   const auto refused = [&](std::uint32_t jobs, const std::string& placement) {

@@ -195,7 +195,11 @@ Result<std::vector<choice::Relief>> step_relief(const TrainRun& run, const StepR
 
 /// Those asked for: by the caller, by the layout, or all.
 Result<std::uint32_t> gpus_of_job(const TrainRun& run, const TrainAsk& ask) {
-  const auto all = static_cast<std::uint32_t>(run.cluster().topology.gpus().size()) / run.settings.jobs;
+  const std::uint32_t all = run.machine->ranks() / run.settings.jobs;
+  if (ask.gpus > all && run.settings.gpus_per_domain > 0)
+    return invalid(fmt::format("{} GPUs are asked for; {} of each server or rack are {}, so name a larger machine",
+                               ask.gpus, run.settings.gpus_per_domain, all),
+                   {"", 0, 0, "--gpus"});
   if (ask.gpus > 0) return ask.gpus;
   if (run.scenario.gpus > all)
     return invalid(fmt::format("{} GPUs are asked for, the machine has {}", run.scenario.gpus, all),
@@ -211,6 +215,7 @@ Result<TrainRun> open_machine(spec::Scenario scenario, const TrainAsk& ask) {
   run.engine = ask.engine;
   run.settings = ask.settings;
   run.scenario = std::move(scenario);
+  run.settings.gpus_per_domain = run.scenario.gpus_per_domain;
   Result<spec::Cluster> loaded = load_machine(run.scenario.cluster, run.scenario.cluster_overrides);
   if (!loaded.ok()) return spec::at_name(loaded.error(), run.scenario.cluster_named_at);
   spec::Cluster cluster = std::move(*loaded);
@@ -264,9 +269,9 @@ std::string kept_key(const spec::Scenario& scenario, const TrainAsk& ask) {
                      ask.settings.jobs == 1 && ask.held_share == 1 && !scenario.layout.offload.optimizer &&
                      !scenario.layout.offload.activations && scenario.packet.empty();
   if (!usual || ask.kept == nullptr) return "";
-  std::string key = fmt::format("{} {} {} {} {} {} {} {} {} {} {}", ask.engine, p.nccl, p.launch, p.shortcuts_off,
+  std::string key = fmt::format("{} {} {} {} {} {} {} {} {} {} {} {}", ask.engine, p.nccl, p.launch, p.shortcuts_off,
                                 scenario.cluster, o.nodes, o.catalog, o.gpu, o.gpu_memory_rate,
-                                scenario.layout.cuda_graphs, scenario.model.moe.experts > 0);
+                                scenario.layout.cuda_graphs, scenario.model.moe.experts > 0, scenario.gpus_per_domain);
   for (const auto* list : {&p.env, &o.set, &o.degrade, &o.fail})
     for (const std::string& change : *list) key += "\n" + change;
   return fmt::format("{}\n{}", key, const_cast<const void*>(static_cast<const volatile void*>(ask.stop)));
@@ -299,6 +304,18 @@ Status choose_recompute(TrainRun& run, const TrainAsk& ask) {
 
 }  // namespace
 
+std::uint32_t TrainRun::spares_per_domain() const {
+  const topology::Topology& t = cluster().topology;
+  const auto domains = static_cast<std::uint32_t>(std::max<std::size_t>(1, t.blocks().size()));
+  const auto all = static_cast<std::uint32_t>(t.gpus().size());
+  return settings.gpus_per_domain == 0 ? 0 : all / domains - settings.gpus_per_domain;
+}
+
+std::uint32_t TrainRun::gpus_with_spares(std::uint32_t ranks) const {
+  if (settings.gpus_per_domain == 0) return ranks;
+  return ranks + (ranks + settings.gpus_per_domain - 1) / settings.gpus_per_domain * spares_per_domain();
+}
+
 Result<TrainRun> open_train(spec::Scenario scenario, const TrainAsk& ask) {
   const std::string key = kept_key(scenario, ask);
   if (key.empty()) return open_machine(std::move(scenario), ask);
@@ -308,6 +325,7 @@ Result<TrainRun> open_train(spec::Scenario scenario, const TrainAsk& ask) {
     run.engine = ask.engine;
     run.settings = ask.settings;
     run.scenario = std::move(scenario);
+    run.settings.gpus_per_domain = run.scenario.gpus_per_domain;
     run.predict.launch = known.launch;
     run.machine = std::move(known.predictor);
     run.kernels = std::move(known.kernels);
@@ -323,18 +341,16 @@ Result<TrainRun> open_train(spec::Scenario scenario, const TrainAsk& ask) {
 
 namespace {
 
-/// Adds that boards may be smaller, where a layout leaves the same few GPUs of each domain idle: 64 of 72.
-Error with_smaller_boards(Error error, const TrainRun& run) {
+/// Adds how a layout leaves the same few GPUs of each domain idle: 64 of 72.
+Error with_spares(Error error, const TrainRun& run) {
   const std::size_t domains = run.cluster().topology.blocks().size();
-  const std::uint64_t ranks = run.scenario.layout.ranks(), all = run.cluster().topology.gpus().size();
+  const std::uint64_t ranks = run.scenario.layout.ranks(), all = run.gpus;
   constexpr double kFew = 0.25;  // more idle GPUs are a mistake rather than spares
   const bool few = ranks < all && static_cast<double>(all - ranks) < kFew * static_cast<double>(all);
-  if (!few || domains < 2 || ranks % domains != 0 || all % domains != 0) return error;
-  error.message += fmt::format(
-      "; or leave {} of the {} GPUs of each domain idle with a smaller board, as --set node.trays=16 does for racks of "
-      "72 "
-      "(busbar catalog lists parameters of boards)",
-      (all - ranks) / domains, all / domains);
+  if (!few || run.settings.gpus_per_domain > 0 || domains < 2 || ranks % domains != 0 || all % domains != 0)
+    return error;
+  error.message += fmt::format("; --gpus-per-domain {} leaves {} of the {} GPUs of each domain idle, as spares",
+                               ranks / domains, (all - ranks) / domains, all / domains);
   return error;
 }
 
@@ -343,7 +359,7 @@ Error with_smaller_boards(Error error, const TrainRun& run) {
 Result<TrainRun> load_train(spec::Scenario scenario, const TrainAsk& ask) {
   BUSBAR_ASSIGN(TrainRun run, open_train(std::move(scenario), ask));
   Result<workload::LayoutSpec> layout = workload::resolve_layout(run.scenario.layout, run.scenario.model, run.gpus);
-  if (!layout.ok()) return with_smaller_boards(layout.error(), run);
+  if (!layout.ok()) return with_spares(layout.error(), run);
   run.layout = std::move(*layout);
   if (run.layout.recomputation.choose) BUSBAR_RETURN_IF_ERROR(choose_recompute(run, ask));
   return run;
@@ -369,8 +385,10 @@ Status predict_train(TrainRun& run, const TrainAsk& ask) {
   run.memory_capacity = topology::gpu_memory(run.cluster().topology);
   if (const Status fits = workload::check_fits(run.memory, run.memory_capacity); !fits.ok())
     run.does_not_fit = fits.error();
-  run.metrics = step_metrics(run.scenario.model, run.layout, run.step.step_time, run.kernels.bf16.peak_flops_per_s);
-  run.cost = step_cost(run.layout, run.step.step_time, run.cluster().usd_per_gpu_hour);
+  const std::uint32_t gpus = run.gpus_with_spares(run.layout.ranks());
+  run.metrics =
+      step_metrics(run.scenario.model, run.layout, run.step.step_time, run.kernels.bf16.peak_flops_per_s, gpus);
+  run.cost = step_cost(run.layout, run.step.step_time, run.cluster().usd_per_gpu_hour, gpus);
   if (ask.scaling) run.scaling_efficiency = 1;
   if (ask.scaling && run.layout.dp > 1) {
     const workload::LayoutSpec one = workload::single_replica(run.layout);

@@ -54,6 +54,10 @@ struct TrainRun {
       none_fits;  ///< what was asked for where no layout fits: this one needs least memory
   StepLaw law;    ///< what differs between steps; before the step is timed: of equal steps
   const spec::Cluster& cluster() const { return machine->cluster(); }
+  /// GPUs of each server or rack that take no part, because the job keeps them as spares.
+  std::uint32_t spares_per_domain() const;
+  /// Those of the servers or racks on which `ranks` of the job run, spares included.
+  std::uint32_t gpus_with_spares(std::uint32_t ranks) const;
 };
 
 /// Steps of one run: the times below which a share of them stays.

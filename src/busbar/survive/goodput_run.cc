@@ -46,6 +46,7 @@ class GoodputMaker {
     if (!rates.ok() && rates.error().where.prefix().empty()) rates.error().where.path = "failures";
     BUSBAR_ASSIGN(out_.rates, std::move(rates));
     out_.parts = count_parts(run_.cluster());
+    take_spares_out();
     out_.step_s = run_.step.step_time.in_s();
     if (ask_.failover) BUSBAR_RETURN_IF_ERROR(read_failover());
     out_.interruptions = interruptions_of(out_.rates, out_.parts);
@@ -67,6 +68,21 @@ class GoodputMaker {
 
  private:
   double servers() const { return static_cast<double>(out_.parts[static_cast<std::size_t>(FailingPart::kServer)]); }
+
+  /// GPUs that the layout leaves idle, with their servers and NICs, end no job.
+  void take_spares_out() {
+    const std::uint64_t used = run_.machine->ranks(), all = run_.cluster().topology.gpus().size();
+    if (run_.settings.gpus_per_domain == 0) return;
+    const double servers_before = servers();
+    for (const FailingPart part : {FailingPart::kGpu, FailingPart::kServer, FailingPart::kNic}) {
+      std::uint64_t& n = out_.parts[static_cast<std::size_t>(part)];
+      n = (n * used + all - 1) / all;
+    }
+    kept_per_domain_ = (servers_before - servers()) / domains();
+  }
+  double domains() const {
+    return static_cast<double>(std::max<std::size_t>(1, run_.cluster().topology.blocks().size()));
+  }
 
   void read_cubes() {
     const spec::OpticalSwitches& ocs = run_.cluster().ocs;
@@ -220,7 +236,8 @@ class GoodputMaker {
     t.hardware_share = out_.interruptions.hardware_per_day / out_.interruptions.per_day;
     t.repair_s = ask_.repair_hours * kSecondsInHour;
     t.servers = servers();
-    t.domains = static_cast<double>(std::max<std::size_t>(1, run_.cluster().topology.blocks().size()));
+    t.domains = domains();
+    t.kept_per_domain = kept_per_domain_;
     t.replicas = l.dp;
     t.peers_hold_state = l.dp > 1 && (l.sharding.zero == 0 || l.shard_copies() > 1);
     out_.policies = spare_policies(t, kConfidence);
@@ -228,7 +245,7 @@ class GoodputMaker {
 
   Status add_money() {
     const double usd = ask_.usd_per_gpu_hour > 0 ? ask_.usd_per_gpu_hour : run_.cluster().usd_per_gpu_hour;
-    out_.usd_per_hour = usd * static_cast<double>(run_.machine->ranks());
+    out_.usd_per_hour = usd * run_.gpus_with_spares(run_.machine->ranks());
     if (ask_.tokens.empty()) return {};
     BUSBAR_ASSIGN(const double tokens, read_tokens(ask_.tokens));
     const double per_step = static_cast<double>(run_.layout.batch.global) * static_cast<double>(run_.layout.batch.seq);
@@ -242,6 +259,7 @@ class GoodputMaker {
   const GoodputAsk& ask_;
   GoodputRun out_;
   double crash_s_ = 0, hot_restart_s_ = 0;
+  double kept_per_domain_ = 0;  ///< servers
 };
 
 }  // namespace

@@ -21,7 +21,9 @@ class SparePolicies {
     add("spare servers that wait started", hot_.restart_s, useful(hot_), anywhere);
     add("no spares, wait for the repair", t_.run.restart_s + wait_s(), useful(t_.run) / (1 + wait_s() / t_.run.mtti_s),
         0);
-    if (t_.domains > 1 && t_.domains < t_.servers)
+    if (t_.kept_per_domain > 0)
+      add_kept();
+    else if (t_.domains > 1 && t_.domains < t_.servers)
       add("started spares in each domain", hot_.restart_s, useful(hot_), in_each_domain());
     if (t_.replicas > 1) {
       const double left = std::max(0.0, 1 - in_repair_ * std::max(1.0, t_.servers / t_.replicas) / t_.servers);
@@ -42,6 +44,20 @@ class SparePolicies {
   std::uint64_t in_each_domain() const {
     const double each = std::pow(confidence_, 1 / t_.domains);
     return spares_for(in_repair_ / t_.domains, each) * static_cast<std::uint64_t>(t_.domains);
+  }
+  /// The GPUs of each domain that the layout leaves idle. Where all spares of a domain are in repair, the job waits.
+  void add_kept() {
+    const auto kept = static_cast<std::uint64_t>(t_.kept_per_domain * t_.domains);
+    const double none_left = chance_of_more(in_repair_ / t_.domains, t_.kept_per_domain);
+    const double wait = none_left * wait_s();
+    add("the idle GPUs of each domain, started", hot_.restart_s + wait, useful(hot_) / (1 + wait / t_.run.mtti_s),
+        kept);
+  }
+  /// P(Poisson(mean) >= least), with least rounded down to whole servers.
+  static double chance_of_more(double mean, double least) {
+    double below = 0, term = std::exp(-mean);
+    for (double n = 0; n + 1 <= least; term *= mean / ++n) below += term;
+    return std::max(0.0, 1 - below);
   }
   /// A failure costs the step in which it happens, and no load.
   double from_peers() const {

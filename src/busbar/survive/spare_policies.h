@@ -19,8 +19,9 @@ struct SpareTerms {
   double load_s = 0;
   double hardware_share = 0;  ///< of all failures: these take a server out for repair
   double repair_s = 0;
-  double servers = 1;
-  double domains = 1;  ///< scale-up domains; as many as servers: a spare may be anywhere
+  double servers = 1;          ///< of the job, without those it keeps
+  double domains = 1;          ///< scale-up domains; as many as servers: a spare may be anywhere
+  double kept_per_domain = 0;  ///< servers of each domain that the layout leaves idle, as spares
   std::uint32_t replicas = 1;
   bool peers_hold_state = false;  ///< another replica has all that a lost one had
 };

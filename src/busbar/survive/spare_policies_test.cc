@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace busbar::survive {
 namespace {
@@ -45,6 +46,21 @@ TEST(SparePolicies, SparesOfADomainHelpNoOther) {
   EXPECT_GE(policy(all, "in each domain").spares, 64u);
   EXPECT_LT(policy(all, "wait started").spares, 20u);
   EXPECT_DOUBLE_EQ(policy(all, "in each domain").useful, policy(all, "wait started").useful);
+}
+
+TEST(SparePolicies, IdleGpusOfADomainHelpUntilAllOfThemAreInRepair) {
+  SpareTerms t = terms_of_racks();
+  t.servers = 1024;  // 16 of 18 servers of each rack
+  t.kept_per_domain = 2;
+  const auto all = spare_policies(t, 0.99);
+  const SparePolicy& kept = policy(all, "the idle GPUs of each domain");
+  EXPECT_EQ(kept.spares, 128u);
+  const double mean = t.hardware_share * t.repair_s / t.run.mtti_s / t.domains;
+  const double none_left = 1 - std::exp(-mean) * (1 + mean);
+  EXPECT_NEAR(kept.restart_s, 350 - 240 + none_left * t.hardware_share * t.repair_s, 1e-6);
+  EXPECT_LT(kept.useful, policy(all, "wait started").useful);
+  t.kept_per_domain = 9;  // more than ever are in repair
+  EXPECT_NEAR(policy(spare_policies(t, 0.99), "the idle GPUs").useful, policy(all, "wait started").useful, 1e-9);
 }
 
 TEST(SparePolicies, ALostServerTakesItsWholeReplicaOut) {

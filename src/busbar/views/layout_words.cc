@@ -20,6 +20,11 @@ std::string short_layout(const workload::LayoutSpec& l) {
   return s;
 }
 
+std::string domain_words(const step::TrainRun& machine) {
+  const std::uint32_t used = machine.settings.gpus_per_domain, idle = machine.spares_per_domain();
+  return used == 0 ? "" : fmt::format("{} of {} GPUs per domain, {} idle (spares)", used, used + idle, idle);
+}
+
 std::string recompute_words(const workload::LayoutSpec& l) {
   const bool named = l.recomputation.kind == workload::Recompute::kSelective && !l.recomputation.modules.core_attn;
   return named ? plan::modules_text(l.recomputation.modules) : workload::name_of(l.recomputation.kind);

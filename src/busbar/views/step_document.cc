@@ -21,6 +21,7 @@
 #include "busbar/views/bound_words.h"
 #include "busbar/views/checkpoint_facts.h"
 #include "busbar/views/fit_table.h"
+#include "busbar/views/layout_words.h"
 #include "busbar/views/level_table.h"
 #include "busbar/views/money_flow.h"
 #include "busbar/views/network_words.h"
@@ -178,13 +179,19 @@ std::string algorithm_words(const step::TrainRun& r, const std::string& asked) {
                      fmt::join(taken, ", "), fmt::join(left, ", "));
 }
 
+std::string spares_words(const step::TrainRun& r) {
+  if (r.settings.gpus_per_domain == 0) return "";
+  return fmt::format("; {}, {} in all: rates per GPU, MFU and prices count them", domain_words(r),
+                     r.gpus_with_spares(r.layout.ranks()) - r.layout.ranks());
+}
+
 report::Facts details(const step::TrainRun& r) {
   report::Facts f;
   f.title = "The scenario and its result";
   const auto add = [&](std::string key, std::string value) { f.items.emplace_back(std::move(key), std::move(value)); };
   const spec::FabricSummary& fabric = r.cluster().fabric;
-  add("machine", fmt::format("{}, {} {} ({})", r.cluster().name, r.layout.ranks(),
-                             step::gpus_in_words(r.cluster().topology), r.cluster().gpu_part));
+  add("machine", fmt::format("{}, {} {} ({}){}", r.cluster().name, r.layout.ranks(),
+                             step::gpus_in_words(r.cluster().topology), r.cluster().gpu_part, spares_words(r)));
   std::string network = fabric.network.empty() ? fabric.kind : fabric.network + ", " + fabric.kind;
   constexpr std::pair<const char*, const char*> kTiers[] = {{"leaf", "leaves"}, {"spine", "spines"}, {"core", "cores"}};
   for (std::size_t k = 0; k < fabric.switches.size(); ++k) {
