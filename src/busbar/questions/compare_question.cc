@@ -10,6 +10,7 @@
 #include "busbar/base/quantity.h"
 #include "busbar/base/text.h"
 #include "busbar/questions/compare_records.h"
+#include "busbar/questions/job_file.h"
 #include "busbar/questions/machine_request.h"
 #include "busbar/questions/predict_request.h"
 #include "busbar/questions/question.h"
@@ -53,7 +54,7 @@ const Record& record_of(const CompareRequest*) {
                           "one of the machines, as the argument CLUSTER; may be repeated"),
             compare_field("scenario", &C::scenario, "FILE", "Scenario",
                           "model and layout of this file, on the machines named"),
-            gpus_field(&C::gpus),
+            from_field(&C::from), gpus_field(&C::gpus),
             compare_field("fabrics", &C::fabrics, "LIST", "Scenario",
                           "each machine with each of these: ib, roce, roce-untuned, spectrum-x, uec, tcp, rail-only, "
                           "leaf-spine, fat-tree, dragonfly, photonics, names of catalog fabrics, or ratios such as "
@@ -101,7 +102,7 @@ std::vector<std::string> fields_set(const CompareRequest& r) {
 
 /// Error kInvalid for a field of steps: a collective ignores it.
 Status refuse_step_fields(const CompareRequest& r) {
-  std::set<std::string> of_steps = {"scenario", "variant", "crossing", "tokens", "power_price", "pue", "years"};
+  std::set<std::string> of_steps = {"scenario", "from", "variant", "crossing", "tokens", "power_price", "pue", "years"};
   for (const Field& f : compared_scenario()) of_steps.insert(f.name);
   for (const std::string& name : fields_set(r))
     if (of_steps.contains(name)) return invalid("is for a training step; leave it out of a collective", field_of(name));
@@ -200,7 +201,8 @@ std::string step_line(const CompareRow& row, const CompareAsk& ask) {
   if (!row.variant.step.change.empty() || !ask.input.scenario.empty()) return "";
   StepRequest step{row.variant.machine,   ask.input.flags.model, ask.input.flags.layout,
                    row.variant.overrides, ask.train.predict,     ask.train.engine};
-  if (row.run.gpus < row.run.cluster().topology.gpus().size()) step.gpus = row.run.gpus;
+  if (row.run.gpus < row.run.machine->ranks()) step.gpus = row.run.gpus;
+  step.gpus_per_domain = row.run.settings.gpus_per_domain;
   return request_line(step, row.run.layout);
 }
 
@@ -279,10 +281,17 @@ Result<CompareResult> answer(const CompareRequest& r, const Context& context) {
   if (r.machines.size() == 1 && r.machines[0] == "optics") return compare_optics(r);
   CompareAsk ask = ask_of(r, context);
   const std::optional<collectives::Collective> op = take_collective(ask.machines);
+  std::optional<JobFile> job;
+  if (!r.from.empty() && !op) {
+    const std::string machine = ask.machines.size() == 1 ? ask.machines[0] : "";
+    BUSBAR_ASSIGN(job, take_job({r.from, !r.scenario.empty(), machine, r.gpus}, ask.input.flags, ask.input.overrides));
+    if (ask.gpus == 0) ask.gpus = job->gpus;
+  }
   BUSBAR_RETURN_IF_ERROR(check_compared(r, ask, op.has_value()));
   if (op) return compare_calls(r, ask, *op, context);
   BUSBAR_RETURN_IF_ERROR(refuse_call_fields(r));
-  return r.crossing.empty() ? compare_steps(r, ask, context) : compare_crossing(r, ask, context);
+  Result<CompareResult> out = r.crossing.empty() ? compare_steps(r, ask, context) : compare_crossing(r, ask, context);
+  return out.ok() || !job ? std::move(out) : at_job(out.error(), *job);
 }
 
 Question compare_question() {

@@ -24,6 +24,7 @@ struct CompareRequest {
   std::vector<std::string> machines;  ///< and maybe a collective; or "links", or "optics"
   std::vector<std::string> cluster;   ///< further machines
   std::string scenario;               ///< a file
+  std::string from;                   ///< file of a job in the words of another program
   std::uint32_t gpus = 0;             ///< per machine; 0: all that it has
   std::string fabrics;
   std::uint32_t shapes = 0;

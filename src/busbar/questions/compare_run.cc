@@ -29,6 +29,11 @@ Error of_variant(Error error) {
 Status add_machine(const std::string& typed, const CompareAsk& ask, std::vector<CompareVariant>& out) {
   std::string name = typed;
   spec::Overrides overrides = ask.input.overrides;
+  const auto of_step = std::stable_partition(overrides.set.begin(), overrides.set.end(), [](const std::string& set) {
+    return !set.starts_with("layout.") && !set.starts_with("model.");
+  });
+  const std::vector<std::string> step_keys(of_step, overrides.set.end());  // which no machine has
+  overrides.set.erase(of_step, overrides.set.end());
   BUSBAR_RETURN_IF_ERROR(step::take_servers(ask.gpus, name, overrides));
   std::vector<spec::FabricWord> fabrics(1);
   if (!ask.fabrics.empty()) {
@@ -47,6 +52,7 @@ Status add_machine(const std::string& typed, const CompareAsk& ask, std::vector<
     step::TrainInput input = ask.input;
     input.flags.cluster = name;
     input.overrides = overrides;
+    input.overrides.set.insert(input.overrides.set.end(), step_keys.begin(), step_keys.end());
     for (std::string& setting : fabric.settings()) input.overrides.set.push_back(std::move(setting));
     std::vector<step::TrainVariant> steps(1);
     if (ask.has_model()) {
@@ -60,7 +66,8 @@ Status add_machine(const std::string& typed, const CompareAsk& ask, std::vector<
 }
 
 /// A layout for all steps on one machine, found on its first.
-Result<workload::LayoutSpec> find_layout(const step::TrainRun& first, std::uint32_t gpus, const busbar::Context& context) {
+Result<workload::LayoutSpec> find_layout(const step::TrainRun& first, std::uint32_t gpus,
+                                         const busbar::Context& context) {
   return plan::plan_briefly(first, gpus, {kComparePlanTimed}, [&] { return !context.stopped(); });
 }
 
@@ -156,7 +163,9 @@ std::string CompareVariant::name() const {
   return out;
 }
 
-double CompareRow::tokens_per_s() const { return run.metrics.tokens_per_s_per_gpu * run.layout.ranks(); }
+double CompareRow::tokens_per_s() const {
+  return run.metrics.tokens_per_s_per_gpu * run.gpus_with_spares(run.layout.ranks());
+}
 
 Result<std::vector<CompareVariant>> compare_variants(const CompareAsk& ask) {
   std::vector<CompareVariant> out;

@@ -1,7 +1,9 @@
 #include "busbar/questions/cost_question.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "busbar/questions/job_file.h"
 #include "busbar/questions/machine_request.h"
 #include "busbar/questions/question.h"
 #include "busbar/questions/step_ask.h"
@@ -15,9 +17,20 @@ namespace {
 std::vector<Field> priced_step_fields() {
   std::vector<Field> out = fields_inside(&CostRequest::flags);
   std::erase_if(out, [](const Field& f) { return f.name == "cluster"; });
-  for (Field& f : out)
-    if (f.name != "model") f.needs = "model";
   return out;
+}
+
+/// Error for what concerns a step, where neither a model nor a job is named.
+Status refuse_without_step(const CostRequest& r) {
+  const CostRequest defaults;
+  const Record& record = record_of(&r);
+  std::vector<std::string> of_steps{"tokens"};
+  for (const Field& f : priced_step_fields()) of_steps.push_back(f.name);
+  for (const Field& f : record.fields())
+    if (std::find(of_steps.begin(), of_steps.end(), f.name) != of_steps.end() &&
+        to_json(*f.type, f.at(&r)).dump() != to_json(*f.type, f.at(&defaults)).dump())
+      return unsupported("has no effect without --model or --from; add one, or leave this out", field_of(f.name));
+  return {};
 }
 
 }  // namespace
@@ -41,8 +54,8 @@ const Record& record_of(const CostRequest*) {
                      .with("upgrade"),
                  Field("tokens", &C::tokens, "", "also days, price and energy of a run of N tokens: 15T, 300B")
                      .takes("N")
-                     .of("Cost")
-                     .with("model")},
+                     .of("Cost"),
+                 from_field(&C::from)},
                 priced_step_fields(),
                 {cluster_field(&C::cluster)},
                 fields_inside(&C::machine),
@@ -180,10 +193,14 @@ void take_running(const cost::RunningCost& running, const cost::CostTerms& terms
 }
 
 /// The step of the model on the machine.
-Result<CompareRow> priced_step(const CostRequest& r, const Context& context) {
+Result<CompareRow> priced_step(const CostRequest& r, const Context& context, std::optional<JobFile>& job) {
   CompareAsk ask;
   ask.machines = {r.cluster};
   ask.input = {"", r.flags, r.machine};
+  if (!r.from.empty()) {
+    BUSBAR_ASSIGN(job, take_job({r.from, false, r.cluster, 0}, ask.input.flags, ask.input.overrides));
+    ask.gpus = job->gpus;
+  }
   ask.train = step_ask(context);
   ask.train.timeline = ask.train.scaling = false;
   ask.cost = r.cost;
@@ -196,7 +213,10 @@ Status take_training(const CostRequest& r, const Context& context, CostResult& o
   if (!r.tokens.empty()) {
     BUSBAR_ASSIGN(out.tokens, parse_count(r.tokens, "tokens", "15T (1e12), 300B (1e9) or 2e9"));
   }
-  BUSBAR_ASSIGN(out.step, priced_step(r, context));
+  std::optional<JobFile> job;
+  Result<CompareRow> step = priced_step(r, context, job);
+  if (!step.ok()) return job ? at_job(step.error(), *job) : step.error();
+  out.step = std::move(*step);
   out.training = token_cost(*out.step, out.tokens);
   return {};
 }
@@ -244,7 +264,8 @@ Result<CostResult> answer(const CostRequest& r, const Context& context) {
   BUSBAR_ASSIGN(const spec::PriceList prices, spec::PriceList::open(spec::Catalog(r.machine.catalog), r.cost.prices));
   BUSBAR_ASSIGN(CostResult out, price_machine(cluster, prices, r.cost.terms));
   out.inputs_hash = inputs_hash("cost", r, cluster.text + prices.text());
-  if (!r.flags.model.empty()) BUSBAR_RETURN_IF_ERROR(take_training(r, context, out));
+  const bool trains = !r.flags.model.empty() || !r.from.empty();
+  BUSBAR_RETURN_IF_ERROR(trains ? take_training(r, context, out) : refuse_without_step(r));
   if (!r.upgrade.empty()) {
     BUSBAR_ASSIGN(out.payback, payback_of(r, out));
   }

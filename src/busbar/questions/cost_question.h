@@ -19,6 +19,7 @@ struct CostRequest {
   double saves = 0;     ///< percent of the machine's time
   std::string tokens;
   spec::ScenarioFlags flags;  ///< of a step; without a model: none
+  std::string from;           ///< file of a job in the words of another program
   std::string cluster;
   spec::Overrides machine;
   bool explain = false;

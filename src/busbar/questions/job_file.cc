@@ -17,6 +17,7 @@
 #include "busbar/questions/internal/job_keys.h"
 #include "busbar/questions/internal/nemo_job.h"
 #include "busbar/questions/step_request.h"
+#include "busbar/step/machine.h"
 
 namespace busbar::questions {
 
@@ -46,6 +47,16 @@ std::optional<std::int64_t> JobKeys::number(const std::string& key) const {
 void JobKeys::set(const std::string& key, const std::string& value, const Where& where) {
   values_[key] = value;
   if (where.line > 0) job_.places[key] = where;
+}
+
+std::int64_t JobKeys::replicas() const {
+  std::int64_t ranks = 1;
+  for (const char* key : {"layout.tp", "layout.pp", "layout.cp"}) {
+    if (given(key)) return 0;  // its value is elsewhere
+    ranks *= number(key).value_or(1);
+  }
+  const std::int64_t gpus = number(kJobGpus).value_or(gpus_ ? gpus_() : 0);
+  return ranks < 1 || gpus % ranks != 0 ? 0 : gpus / ranks;
 }
 
 std::string JobKeys::stem() const {
@@ -257,8 +268,8 @@ std::pair<std::string, std::string> key_of(const ForeignFlag& row, const std::st
 
 class JobReader {
  public:
-  JobReader(JobFile& job, const JobProgram& program, const GivenKey& given)
-      : job_(job), program_(program), keys_(job, given) {}
+  JobReader(JobFile& job, const JobProgram& program, const GivenKey& given, const GpusOfJob& gpus)
+      : job_(job), program_(program), keys_(job, given, gpus) {}
 
   void set_script(std::string name) { keys_.script = std::move(name); }
 
@@ -370,7 +381,33 @@ Error at_job(Error error, const JobFile& job) {
   return error;
 }
 
-Result<JobFile> read_job_file(const std::string& file, const GivenKey& given) {
+namespace {
+
+/// GPUs of the machine that take part.
+std::uint32_t gpus_of_job_machine(const JobAsk& ask, const spec::ScenarioFlags& flags, spec::Overrides overrides) {
+  if (ask.gpus > 0 || ask.cluster.empty()) return ask.gpus;
+  std::erase_if(overrides.set,
+                [](const std::string& set) { return set.starts_with("layout.") || set.starts_with("model."); });
+  const Result<spec::Cluster> machine = step::load_machine(ask.cluster, overrides);
+  if (!machine.ok()) return 0;  // whoever loads it next says why
+  const topology::Topology& t = machine->topology;
+  const std::int64_t per_domain = flags.degrees.gpus_per_domain.value_or(0);
+  return static_cast<std::uint32_t>(per_domain > 0 ? t.blocks().size() * per_domain : t.gpus().size());
+}
+
+}  // namespace
+
+Result<JobFile> take_job(const JobAsk& ask, spec::ScenarioFlags& flags, spec::Overrides& overrides) {
+  if (ask.scenario || !flags.layout.empty())
+    return invalid("gives the model and the layout; leave out the scenario and --layout", {"", 0, 0, "from"});
+  BUSBAR_ASSIGN(JobFile job, read_job_file(ask.from, given_keys(flags, overrides),
+                                           [&] { return gpus_of_job_machine(ask, flags, overrides); }));
+  if (!job.model.empty()) flags.model = job.model;
+  overrides.set.insert(overrides.set.begin(), job.set.begin(), job.set.end());
+  return job;
+}
+
+Result<JobFile> read_job_file(const std::string& file, const GivenKey& given, const GpusOfJob& gpus) {
   BUSBAR_ASSIGN(const std::string text, read_text(file));
   if (text.find('\0') != std::string::npos) return invalid("this is no text", {file, 0, 0, ""});
   std::vector<JobWords> commands;
@@ -394,7 +431,7 @@ Result<JobFile> read_job_file(const std::string& file, const GivenKey& given) {
   JobFile job;
   job.file = file;
   job.program = nemo ? "NeMo, in the flags of Megatron-LM that its keys become" : chosen.program->name;
-  JobReader reader(job, *chosen.program, given);
+  JobReader reader(job, *chosen.program, given, gpus);
   for (const formats::ScriptWord& w : chosen.words)
     if (w.text.ends_with(".py")) reader.set_script(std::filesystem::path(w.text).filename().string());
   BUSBAR_RETURN_IF_ERROR(reader.read(flags_of(chosen.words)));

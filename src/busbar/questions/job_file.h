@@ -29,12 +29,35 @@ const Record& record_of(const JobFile*);
 /// Whether the user gives "layout.tp" himself, so that the file need not.
 using GivenKey = std::function<bool(const std::string& key)>;
 
+/// How many GPUs the job has, if its file does not say; 0: nobody knows.
+using GpusOfJob = std::function<std::uint32_t()>;
+
 /// Errors at line and flag: one that may change the answer and is not known, or that the script does not decide; a
 /// value that is missing or no number; a key that a step needs and that neither the file nor the user gives.
-Result<JobFile> read_job_file(const std::string& file, const GivenKey& given);
+Result<JobFile> read_job_file(const std::string& file, const GivenKey& given, const GpusOfJob& gpus = {});
 
 /// The keys that the user's flags and settings give.
 GivenKey given_keys(const spec::ScenarioFlags& flags, const spec::Overrides& overrides);
+
+/// FILE of --from.
+template <typename Asked>
+Field from_field(std::string Asked::*from) {
+  return Field("from", from, "",
+               "model and layout of a job of Megatron-LM, NeMo, torchtitan or DeepSpeed: script, YAML, TOML, "
+               "JSON or flags; flags override it")
+      .takes("FILE")
+      .of("Scenario");
+}
+
+/// What else a question with --from asks for.
+struct JobAsk {
+  std::string from;
+  bool scenario = false;   ///< a file of ours gives model and layout, too: an error
+  std::string cluster;     ///< the machine, if there is one
+  std::uint32_t gpus = 0;  ///< of --gpus
+};
+/// Puts the keys of the job's file before those of --set, and its model among the flags.
+Result<JobFile> take_job(const JobAsk& ask, spec::ScenarioFlags& flags, spec::Overrides& overrides);
 
 /// An error about a key of --set that the file gave, at its place there.
 Error at_job(Error error, const JobFile& job);

@@ -8,6 +8,7 @@
 #include "busbar/base/quantity.h"
 #include "busbar/plan/default_plan.h"
 #include "busbar/predict/predictor.h"
+#include "busbar/questions/job_file.h"
 #include "busbar/questions/machine_request.h"
 #include "busbar/questions/predict_request.h"
 #include "busbar/questions/question.h"
@@ -91,7 +92,7 @@ const Record& record_of(const SurviveRequest*) {
     return Record(
         "survive request",
         joined(
-            {{scenario_field(&S::scenario)},
+            {{scenario_field(&S::scenario), from_field(&S::from).without({"for"})},
              std::move(of_step),
              {Field("for", &S::op, "",
                     "instead of a step: a collective over all GPUs with parts lost or slow, e.g. all_reduce")
@@ -392,14 +393,21 @@ Result<survive::PartLosses> lose_parts_of(const step::TrainRun& step, const step
                              step.scenario.cluster_overrides, time, context);
 }
 
-Result<SurviveResult> survive_steps(const SurviveRequest& r, const Context& context) {
+/// `job`: what --from read, for places of errors.
+Result<SurviveResult> survive_steps(const SurviveRequest& r, const Context& context, std::optional<JobFile>& job) {
   std::string file = r.scenario;
   spec::ScenarioFlags flags = r.flags;
   sort_scenario_words(file, flags);
-  BUSBAR_ASSIGN(spec::Scenario scenario, step::read_scenario({file, flags, r.machine}));
-  BUSBAR_RETURN_IF_ERROR(step::take_servers(r.gpus, scenario.cluster, scenario.cluster_overrides));
+  spec::Overrides overrides = r.machine;
+  std::uint32_t gpus = r.gpus;
+  if (!r.from.empty()) {
+    BUSBAR_ASSIGN(job, take_job({r.from, !file.empty(), flags.cluster, r.gpus}, flags, overrides));
+    if (gpus == 0) gpus = job->gpus;
+  }
+  BUSBAR_ASSIGN(spec::Scenario scenario, step::read_scenario({file, flags, overrides}));
+  BUSBAR_RETURN_IF_ERROR(step::take_servers(gpus, scenario.cluster, scenario.cluster_overrides));
   step::TrainAsk ask = step_ask(context);
-  ask.gpus = r.gpus;
+  ask.gpus = gpus;
   ask.engine = r.engine;
   ask.predict = r.predict;
   ask.timeline = ask.scaling = false;
@@ -428,7 +436,10 @@ Result<SurviveResult> survive_steps(const SurviveRequest& r, const Context& cont
 }  // namespace
 
 Result<SurviveResult> answer(const SurviveRequest& r, const Context& context) {
-  return r.op.empty() ? survive_steps(r, context) : survive_call(r, context);
+  if (!r.op.empty()) return survive_call(r, context);
+  std::optional<JobFile> job;
+  Result<SurviveResult> out = survive_steps(r, context, job);
+  return out.ok() || !job ? std::move(out) : at_job(out.error(), *job);
 }
 
 Question survive_question() {

@@ -25,6 +25,7 @@ namespace busbar::questions {
 
 struct SurviveRequest {
   std::string scenario;
+  std::string from;  ///< file of a job in the words of another program
   spec::ScenarioFlags flags;
   std::uint32_t gpus = 0;  ///< 0: all
   bool parts = false;

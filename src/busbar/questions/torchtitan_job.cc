@@ -70,8 +70,11 @@ Status read_batches(JobKeys& k, std::int64_t replicas) {
   k.set("layout.micro_batch", std::to_string(stages ? piece : local));
   k.set_unless("layout.seq", "2048");
   if (k.has("layout.global_batch") || k.given("layout.global_batch")) return {};
-  if (replicas == 0) return k.missing("training.global_batch_size", "--global-batch");
-  k.set("layout.global_batch", std::to_string(local * replicas));
+  const std::int64_t all = replicas > 0 ? replicas : k.replicas();
+  if (all == 0) return k.missing("training.global_batch_size", "--global-batch or a machine with a size");
+  k.set("layout.global_batch", std::to_string(local * all));
+  if (replicas == 0)
+    k.note(fmt::format("a global batch of {}: {} sequences on each of {} replicas", local * all, local, all));
   return {};
 }
 

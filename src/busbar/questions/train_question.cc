@@ -113,12 +113,7 @@ const Record& record_of(const TrainRequest*) {
       joined(
           {{scenario_field(&T::scenario)},
            scenario_fields_with_lists(),
-           {Field("from", &T::from, "",
-                  "model and layout of a job of Megatron-LM, torchtitan or DeepSpeed: script, TOML, JSON or flags; "
-                  "flags override it")
-                .takes("FILE")
-                .of("Scenario"),
-            gpus_field(&T::gpus).without({"scale", "batches", "jobs"}),
+           {from_field(&T::from), gpus_field(&T::gpus).without({"scale", "batches", "jobs"}),
             Field("beside", &T::beside, "",
                   "also run the step with these changes, in another column: 'cluster.routing=static unfolded', "
                   "'cluster=dgx-b200:64 layout.tp=4'")
@@ -261,13 +256,10 @@ step::TrainAsk ask_of(const TrainRequest& q, std::uint32_t threads, const Contex
 
 /// Puts the keys of the job's file before those of --set.
 Status read_job(StepsAsked& a) {
-  if (!a.sorted.scenario.empty() || !a.sorted.flags.layout.empty())
-    return invalid("gives the model and the layout; leave out the scenario and --layout", field_of("from"));
-  BUSBAR_ASSIGN(a.job, read_job_file(a.q.from, given_keys(a.sorted.flags, a.sorted.machine)));
+  spec::ScenarioFlags& flags = a.sorted.flags;
+  BUSBAR_ASSIGN(a.job,
+                take_job({a.q.from, !a.sorted.scenario.empty(), flags.cluster, a.q.gpus}, flags, a.sorted.machine));
   if (a.q.gpus == 0 && a.q.scale.empty() && a.q.batches.empty()) a.sorted.gpus = a.job->gpus;
-  if (!a.job->model.empty()) a.sorted.flags.model = a.job->model;
-  std::vector<std::string>& set = a.sorted.machine.set;
-  set.insert(set.begin(), a.job->set.begin(), a.job->set.end());
   return {};
 }
 

@@ -27,7 +27,7 @@ inline constexpr const char* kJobGpus = "layout.gpus";  ///< of the keys the one
 
 class JobKeys {
  public:
-  JobKeys(JobFile& job, const GivenKey& given) : job_(job), given_(given) {}
+  JobKeys(JobFile& job, const GivenKey& given, const GpusOfJob& gpus) : job_(job), given_(given), gpus_(gpus) {}
 
   /// The flags that no row of flag_words.h explains, by name.
   std::map<std::string, JobFlag> others;
@@ -47,6 +47,8 @@ class JobKeys {
   }
   /// A model of the catalogue instead of one by its sizes.
   void set_model(const std::string& name) { job_.model = name; }
+  /// How many replicas of TP x PP x CP ranks the GPUs of the job hold; 0: that is not known.
+  std::int64_t replicas() const;
   std::string stem() const;  ///< of the file's name, as the name of a model
   void remove(const std::string& key) { values_.erase(key); }
   void note(std::string text) { job_.notes.push_back(std::move(text)); }
@@ -66,6 +68,7 @@ class JobKeys {
 
   JobFile& job_;
   const GivenKey& given_;
+  const GpusOfJob& gpus_;
   std::map<std::string, std::string> values_;
 };
 
