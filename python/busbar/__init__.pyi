@@ -633,6 +633,8 @@ class TrainAnswerBeside(Record):
     folded: bool
     cluster: str
     gpus: int
+    gpus_per_domain: int | None
+    spare_gpus: int | None
     model: str
     model_parameters: TrainAnswerModelParameters
     layout: TrainAnswerLayout
@@ -769,6 +771,8 @@ class TrainAnswer(Answer):
     schema: str
     cluster: str
     gpus: int
+    gpus_per_domain: int | None
+    spare_gpus: int | None
     model: str
     model_parameters: TrainAnswerModelParameters
     layout: TrainAnswerLayout
@@ -860,11 +864,12 @@ def train(
     cp_list: Text = ...,
     ep: int | None = ...,
     ep_list: Text = ...,
+    gpus_per_domain: int | None = ...,
     seq: int | None = ...,
     micro_batch: int | None = ...,
     micro_batch_list: Text = ...,
     global_batch: int | None = ...,
-    precision: Literal['bf16', 'fp16', 'fp8', 'fp4', 'int8', None] | None = ...,
+    precision: Literal['bf16', 'fp16', 'fp8', 'fp4', None] | None = ...,
     zero: int | None = ...,
     zero_list: Text = ...,
     offload: Literal['optimizer', 'activations', 'both', 'none', None] | None = ...,
@@ -934,17 +939,18 @@ def train(
     cp_list            values of cp to try, 2,4,8 or 1..4: every combination of the lists
     ep                 expert-parallel degree: ranks of TP x CP x DP that share the experts of a layer; or a list
     ep_list            values of ep to try, 2,4,8 or 1..4: every combination of the lists
+    gpus_per_domain    GPUs of each server or rack that take part; the others are spares (64 of the 72 of a rack)
     seq                sequence length
     micro_batch        sequences per micro-batch; or a list
     micro_batch_list   values of micro_batch to try, 2,4,8 or 1..4: every combination of the lists
     global_batch       sequences per step (default: as published for the model, else about 4 M tokens)
-    precision          bf16, fp16, fp8, fp4 or int8
+    precision          bf16, fp16, fp8 or fp4
     zero               shard 1: optimizer, 2: also gradients, 3: also parameters (FSDP); or a list
     zero_list          values of zero to try, 2,4,8 or 1..4: every combination of the lists
     offload            kept in host memory: optimizer states, activations or both
     recompute          none, selective, full, or auto: the least with which the step fits; or a list
     recompute_list     values of recompute to try, 2,4,8 or 1..4: every combination of the lists
-    from_              model and layout of a job of Megatron-LM, torchtitan or DeepSpeed: script, TOML, JSON or flags; flags override it
+    from_              model and layout of a job of Megatron-LM, NeMo, torchtitan or DeepSpeed: script, YAML, TOML, JSON or flags; flags override it
     gpus               the first N GPUs, on the servers that hold them; a preset without a size gets as many
     beside             also run the step with these changes, in another column: 'cluster.routing=static unfolded', 'cluster=dgx-b200:64 layout.tp=4'
     measured           a measured step, such as 21s, or a trace of it (Kineto or Chakra, also .gz): where the difference is
@@ -1835,8 +1841,6 @@ class BenchAnswerHost(Record):
     run_copy_GBps: float
     run_add_GBps: float
     run_one_copy_GBps: float
-    kept_message_us: float
-    run_kept_copy_GBps: float
 
 class BenchAnswerResults(Record):
     size_bytes: int
@@ -2039,12 +2043,12 @@ class ValidateAnswerSummaryLayouts(Record):
     pairs: int
     p90_percent: float
 
-class ValidateAnswerSummaryAfterOneStep(Record):
+class ValidateAnswerSummaryTies(Record):
     jobs: int
-    pairs: int
-    before_percent: float
-    after_percent: float
-    p90_percent: float
+    sources: int
+    percent: float
+    held_percent: float
+    tied: float
 
 class ValidateAnswerSummary(Record):
     by_band: Mapping[str, ValidateAnswerSummaryByBand]
@@ -2658,7 +2662,7 @@ def calibrate(
 ) -> CalibrateAnswer:
     """Fit a machine to measured results, or report that it is broken.
 
-    results          outputs of nccl-tests or rccl-tests, CSVs with size_bytes and time_us, outputs of p2pBandwidthLatencyTest or perftest, CSVs with the columns train (a line of train) and step_time_s, of one machine; or folders or archives of them
+    results          outputs of nccl-tests or rccl-tests, CSVs with size_bytes and time_us, outputs of p2pBandwidthLatencyTest or perftest, of one machine; or folders or archives of them
     cluster          the machine: preset, NAME:N or file; also as the argument CLUSTER
     collective       the measured collective (default: as in the file)
     gpus             number of GPUs in the measurement, the first N (default all)
@@ -2808,6 +2812,7 @@ def cost(
     upgrade: Text = ...,
     saves: float = ...,
     tokens: Text = ...,
+    from_: Text = ...,
     model: Text = ...,
     layout: Text = ...,
     framework: Text = ...,
@@ -2818,10 +2823,11 @@ def cost(
     dp: int | None = ...,
     cp: int | None = ...,
     ep: int | None = ...,
+    gpus_per_domain: int | None = ...,
     seq: int | None = ...,
     micro_batch: int | None = ...,
     global_batch: int | None = ...,
-    precision: Literal['bf16', 'fp16', 'fp8', 'fp4', 'int8', None] | None = ...,
+    precision: Literal['bf16', 'fp16', 'fp8', 'fp4', None] | None = ...,
     zero: int | None = ...,
     offload: Literal['optimizer', 'activations', 'both', 'none', None] | None = ...,
     recompute: Literal['none', 'selective', 'full', 'auto', None] | None = ...,
@@ -2845,6 +2851,7 @@ def cost(
     upgrade          price of an upgrade, such as 10M: after how many months it has paid for itself (USD)
     saves            percent of the machine's time that the upgrade saves (%)
     tokens           also days, price and energy of a run of N tokens: 15T, 300B
+    from_            model and layout of a job of Megatron-LM, NeMo, torchtitan or DeepSpeed: script, YAML, TOML, JSON or flags; flags override it
     model            catalogue name or file; overrides the scenario's
     layout           layout file; overrides the scenario's
     framework        training framework whose defaults hold where no key of the layout is given, e.g. nemo or megatron-bridge:26.06 (default release: the newest); busbar catalog frameworks lists them
@@ -2855,10 +2862,11 @@ def cost(
     dp               data-parallel replicas (default: from the remaining GPUs)
     cp               context-parallel degree: ranks that share each sequence
     ep               expert-parallel degree: ranks of TP x CP x DP that share the experts of a layer
+    gpus_per_domain  GPUs of each server or rack that take part; the others are spares (64 of the 72 of a rack)
     seq              sequence length
     micro_batch      sequences per micro-batch
     global_batch     sequences per step (default: as published for the model, else about 4 M tokens)
-    precision        bf16, fp16, fp8, fp4 or int8
+    precision        bf16, fp16, fp8 or fp4
     zero             shard 1: optimizer, 2: also gradients, 3: also parameters (FSDP)
     offload          kept in host memory: optimizer states, activations or both
     recompute        none, selective, full, or auto: the least with which the step fits
@@ -3185,6 +3193,7 @@ def survive(
     scenario: Text = ...,
     cluster: Text = ...,
     *,
+    from_: Text = ...,
     model: Text = ...,
     layout: Text = ...,
     framework: Text = ...,
@@ -3195,10 +3204,11 @@ def survive(
     dp: int | None = ...,
     cp: int | None = ...,
     ep: int | None = ...,
+    gpus_per_domain: int | None = ...,
     seq: int | None = ...,
     micro_batch: int | None = ...,
     global_batch: int | None = ...,
-    precision: Literal['bf16', 'fp16', 'fp8', 'fp4', 'int8', None] | None = ...,
+    precision: Literal['bf16', 'fp16', 'fp8', 'fp4', None] | None = ...,
     zero: int | None = ...,
     offload: Literal['optimizer', 'activations', 'both', 'none', None] | None = ...,
     recompute: Literal['none', 'selective', 'full', 'auto', None] | None = ...,
@@ -3242,6 +3252,7 @@ def survive(
     """What failures cost: interruptions, checkpoint interval, goodput, spare servers, lost or slow parts.
 
     scenario           YAML file that names cluster, model and layout; or the machine
+    from_              model and layout of a job of Megatron-LM, NeMo, torchtitan or DeepSpeed: script, YAML, TOML, JSON or flags; flags override it
     cluster            preset, NAME:N or file; overrides the scenario's
     model              catalogue name or file; overrides the scenario's
     layout             layout file; overrides the scenario's
@@ -3253,10 +3264,11 @@ def survive(
     dp                 data-parallel replicas (default: from the remaining GPUs)
     cp                 context-parallel degree: ranks that share each sequence
     ep                 expert-parallel degree: ranks of TP x CP x DP that share the experts of a layer
+    gpus_per_domain    GPUs of each server or rack that take part; the others are spares (64 of the 72 of a rack)
     seq                sequence length
     micro_batch        sequences per micro-batch
     global_batch       sequences per step (default: as published for the model, else about 4 M tokens)
-    precision          bf16, fp16, fp8, fp4 or int8
+    precision          bf16, fp16, fp8 or fp4
     zero               shard 1: optimizer, 2: also gradients, 3: also parameters (FSDP)
     offload            kept in host memory: optimizer states, activations or both
     recompute          none, selective, full, or auto: the least with which the step fits
@@ -3483,6 +3495,7 @@ def compare(
     *,
     cluster: Sequence[Text] | Text = ...,
     scenario: Text = ...,
+    from_: Text = ...,
     gpus: int = ...,
     fabrics: Text = ...,
     shapes: int = ...,
@@ -3504,10 +3517,11 @@ def compare(
     dp: int | None = ...,
     cp: int | None = ...,
     ep: int | None = ...,
+    gpus_per_domain: int | None = ...,
     seq: int | None = ...,
     micro_batch: int | None = ...,
     global_batch: int | None = ...,
-    precision: Literal['bf16', 'fp16', 'fp8', 'fp4', 'int8', None] | None = ...,
+    precision: Literal['bf16', 'fp16', 'fp8', 'fp4', None] | None = ...,
     zero: int | None = ...,
     offload: Literal['optimizer', 'activations', 'both', 'none', None] | None = ...,
     recompute: Literal['none', 'selective', 'full', 'auto', None] | None = ...,
@@ -3535,6 +3549,7 @@ def compare(
     machines         machines: presets, NAME:N or files, and maybe a collective; or `links`, or `optics`
     cluster          one of the machines, as the argument CLUSTER; may be repeated
     scenario         model and layout of this file, on the machines named
+    from_            model and layout of a job of Megatron-LM, NeMo, torchtitan or DeepSpeed: script, YAML, TOML, JSON or flags; flags override it
     gpus             the first N GPUs, on the servers that hold them; a preset without a size gets as many
     fabrics          each machine with each of these: ib, roce, roce-untuned, spectrum-x, uec, tcp, rail-only, leaf-spine, fat-tree, dragonfly, photonics, names of catalog fabrics, or ratios such as 2:1 and fat-tree-4:1
     shapes           every torus of N chips that the optical switches of each machine can wire: which shape is best
@@ -3556,10 +3571,11 @@ def compare(
     dp               data-parallel replicas (default: from the remaining GPUs)
     cp               context-parallel degree: ranks that share each sequence
     ep               expert-parallel degree: ranks of TP x CP x DP that share the experts of a layer
+    gpus_per_domain  GPUs of each server or rack that take part; the others are spares (64 of the 72 of a rack)
     seq              sequence length
     micro_batch      sequences per micro-batch
     global_batch     sequences per step (default: as published for the model, else about 4 M tokens)
-    precision        bf16, fp16, fp8, fp4 or int8
+    precision        bf16, fp16, fp8 or fp4
     zero             shard 1: optimizer, 2: also gradients, 3: also parameters (FSDP)
     offload          kept in host memory: optimizer states, activations or both
     recompute        none, selective, full, or auto: the least with which the step fits
