@@ -17,7 +17,7 @@
 namespace busbar::views {
 namespace {
 
-constexpr double kTop = 24, kFullHeight = 260, kBoxGap = 22, kBoxWidth = 14;
+constexpr double kFlowTop = 24, kFullHeight = 260, kBoxGap = 22, kStopWidth = 14;
 constexpr double kColumns[] = {190, 560, 900};  // left edges of the boxes
 constexpr double kLeast = 0.003;                // of all that waits: thinner bands are left out
 
@@ -63,11 +63,11 @@ class FlowPicture {
         "Bands from purposes of communication to the links that bound it; the table of communication has the calls.";
     d.note = "Exposed communication of the critical stage; a band is as wide as what it costs.";
     d.width = report::kDrawingWidth;
-    d.height = kTop + kFullHeight + kBoxGap * static_cast<double>(std::max(purposes_.size(), links_.size()));
+    d.height = kFlowTop + kFullHeight + kBoxGap * static_cast<double>(std::max(purposes_.size(), links_.size()));
     place(purposes_);
     place(links_);
     FlowBox whole{words(all_s_), report::colour::kFloor, all_s_, 0};
-    whole.y = kTop + (d.height - kTop - height(all_s_)) / 2;
+    whole.y = kFlowTop + (d.height - kFlowTop - height(all_s_)) / 2;
     for (const Band& b : bands_) draw_band(purposes_[b.from], links_[b.to], 0, b.s, purposes_[b.from].colour, d);
     for (FlowBox& l : links_) l.left = 0;
     for (FlowBox& l : links_) draw_band(l, whole, 1, l.s, report::colour::kOther, d);
@@ -107,7 +107,7 @@ class FlowPicture {
   }
 
   void place(std::vector<FlowBox>& boxes) const {
-    double y = kTop;
+    double y = kFlowTop;
     for (FlowBox& b : boxes) {
       b.y = y;
       y += height(b.s) + kBoxGap;
@@ -115,7 +115,7 @@ class FlowPicture {
   }
 
   void draw_band(FlowBox& from, FlowBox& to, int column, double s, int colour, report::Drawing& d) const {
-    const double x0 = kColumns[column] + kBoxWidth, x1 = kColumns[column + 1], h = height(s);
+    const double x0 = kColumns[column] + kStopWidth, x1 = kColumns[column + 1], h = height(s);
     const double y0 = from.y + std::exchange(from.left, from.left + h),
                  y1 = to.y + std::exchange(to.entered, to.entered + h);
     if (s < kLeast * all_s_) return;
@@ -134,12 +134,12 @@ class FlowPicture {
   }
 
   void draw_box(const FlowBox& b, int column, const std::string& text, report::Drawing& d) const {
-    report::Shape box{report::Shape::Kind::kRect, kColumns[column], b.y, kBoxWidth, std::max(1.0, height(b.s))};
+    report::Shape box{report::Shape::Kind::kRect, kColumns[column], b.y, kStopWidth, std::max(1.0, height(b.s))};
     box.colour = b.colour;
     box.text = text;
     d.shapes.push_back(std::move(box));
     report::Shape label{report::Shape::Kind::kText};
-    label.x = column == 0 ? kColumns[0] - 8 : column == 1 ? kColumns[1] : kColumns[2] + kBoxWidth + 8;
+    label.x = column == 0 ? kColumns[0] - 8 : column == 1 ? kColumns[1] : kColumns[2] + kStopWidth + 8;
     label.y = column == 1 ? b.y - 9 : b.y + height(b.s) / 2;  // bands cross the middle
     label.anchor = column == 0 ? report::Anchor::kEnd : report::Anchor::kStart;
     label.colour = report::colour::kInk;

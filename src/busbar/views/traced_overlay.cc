@@ -13,7 +13,7 @@
 namespace busbar::views {
 namespace {
 
-constexpr double kSame = 0.05;  // of a slice: a smaller difference is none
+constexpr double kSameOfSlice = 0.05;  // of a slice: a smaller difference is none
 constexpr std::size_t kLargest = 10;
 constexpr int kLonger = report::colour::kOptimizer, kShorter = report::colour::kDp, kAsLong = report::colour::kIdle;
 
@@ -32,7 +32,7 @@ report::TimelineRow parts_row(std::string group, const std::vector<step::Overlay
 }
 
 bool as_long(const step::OverlaySlice& s) {
-  return std::abs(s.more_s()) < kSame * std::max(s.measured_s, s.predicted_s);
+  return std::abs(s.more_s()) < kSameOfSlice * std::max(s.measured_s, s.predicted_s);
 }
 
 std::string more_words(double s) { return format_duration(std::abs(s)) + (s > 0 ? " longer" : " shorter"); }
