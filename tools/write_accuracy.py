@@ -212,10 +212,14 @@ def training(busbar):
                      f"held_percent: {held:.1f}}}\n")
             table.append(steps_line(experts, known, [s for s in left_out if s[0].known_clocks == known], found))
     write_table("steps left out", table)
-    pairs = report["summary"]["layouts"]
+    pairs, ties = report["summary"]["layouts"], report["summary"]["ties"]
     return text + (f"layouts:\n  percent: {pairs['p90_percent']:.1f}\n  pairs: {pairs['pairs']}\n  jobs: {pairs['jobs']}\n"
                    '  source: "pairs of layouts of one job in the same rows: measured against predicted ratio of their times, '
-                   'nine tenths; docs/models/plan.md"\n')
+                   'nine tenths; docs/models/plan.md"\n'
+                   f"ties:\n  percent: {ties['percent']:.1f}\n  jobs: {ties['jobs']}\n  sources: {ties['sources']}\n"
+                   f"  held_percent: {ties['held_percent']:.1f}\n  rows: {ties['tied']:g}\n"
+                   '  source: "jobs with two or more layouts in the same rows: how much slower than the best prediction the '
+                   'fastest is predicted, widened until sources left out are held; docs/models/plan.md"\n')
 
 
 def ill_fitting(busbar, table, *more):

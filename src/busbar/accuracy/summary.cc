@@ -101,12 +101,8 @@ PairOrder order_of(const std::vector<ScoredRow>& rows) {
   return out;
 }
 
-struct LayoutTimes {
-  double predicted = 0, measured = 0, kernel_share = 0;  ///< medians
-};
-
-/// The layouts of each sweep.
-std::vector<std::vector<LayoutTimes>> layouts_by_sweep(const std::vector<ScoredRow>& rows) {
+/// The layouts of each sweep, with medians.
+std::vector<LayoutSweep> layouts_by_sweep(const std::vector<ScoredRow>& rows) {
   struct Times {
     std::vector<double> predicted, measured, kernel_share;
   };
@@ -118,11 +114,11 @@ std::vector<std::vector<LayoutTimes>> layouts_by_sweep(const std::vector<ScoredR
     times.measured.push_back(r.measured);
     times.kernel_share.push_back(r.kernel_share);
   }
-  std::vector<std::vector<LayoutTimes>> out;
+  std::vector<LayoutSweep> out;
   for (const auto& [sweep, layouts] : sweeps) {
-    out.emplace_back();
+    out.push_back({sweep.substr(0, sweep.find('|')), {}});
     for (const auto& [layout, t] : layouts)
-      out.back().push_back({median_of(t.predicted), median_of(t.measured), median_of(t.kernel_share)});
+      out.back().layouts.push_back({median_of(t.predicted), median_of(t.measured), median_of(t.kernel_share)});
   }
   return out;
 }
@@ -130,7 +126,8 @@ std::vector<std::vector<LayoutTimes>> layouts_by_sweep(const std::vector<ScoredR
 LayoutPairs layout_pairs_of(const std::vector<ScoredRow>& rows) {
   LayoutPairs out;
   std::vector<std::pair<double, double>> apart;
-  for (const std::vector<LayoutTimes>& layouts : layouts_by_sweep(rows)) {
+  for (const LayoutSweep& sweep : layouts_by_sweep(rows)) {
+    const std::vector<LayoutTimes>& layouts = sweep.layouts;
     if (layouts.size() < 2) continue;
     const std::size_t pairs = layouts.size() * (layouts.size() - 1) / 2;
     for (std::size_t a = 0; a < layouts.size(); ++a)
@@ -149,7 +146,8 @@ AfterOneStep after_one_step_of(const std::vector<ScoredRow>& rows) {
   AfterOneStep out;
   std::vector<std::pair<double, double>> after;
   double weights = 0;
-  for (const std::vector<LayoutTimes>& layouts : layouts_by_sweep(rows)) {
+  for (const LayoutSweep& sweep : layouts_by_sweep(rows)) {
+    const std::vector<LayoutTimes>& layouts = sweep.layouts;
     if (layouts.size() < 2) continue;
     const std::size_t pairs = layouts.size() * (layouts.size() - 1);
     const double weight = 1.0 / static_cast<double>(pairs);
@@ -179,7 +177,8 @@ SweepOrder sweeps_of(const std::vector<ScoredRow>& rows) {
   constexpr std::size_t kLeast = 3;  // layouts
   constexpr double kNear = 1.05;
   SweepOrder out;
-  for (const std::vector<LayoutTimes>& layouts : layouts_by_sweep(rows)) {
+  for (const LayoutSweep& sweep : layouts_by_sweep(rows)) {
+    const std::vector<LayoutTimes>& layouts = sweep.layouts;
     if (layouts.size() < kLeast) continue;
     double shortest = INFINITY, its_time = 0, fastest = INFINITY;
     for (const auto& [predicted, measured, kernel_share] : layouts) {
@@ -286,6 +285,7 @@ Summary summarise(const std::vector<ScoredRow>& rows) {
               sweeps_of(rows),
               layout_pairs_of(rows),
               after_one_step_of(rows),
+              tie_band_of(layouts_by_sweep(rows)),
               summarise_bands(rows),
               twins_of(rows)};
   for (const auto& [name, errors] : node_band) out.by_node_band[name] = by_group(errors);

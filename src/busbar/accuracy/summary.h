@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "busbar/accuracy/scored_row.h"
+#include "busbar/accuracy/tie_band.h"
 
 namespace busbar::accuracy {
 
@@ -86,6 +87,7 @@ struct Summary {
   SweepOrder sweeps;
   LayoutPairs layouts;
   AfterOneStep after_one_step;
+  TieBand ties;
   std::map<std::string, BandSummary> bands;  ///< by ScoredRow::band_class, of rows that have a band
   std::map<std::string, TwinSpread> twins;   ///< by size band
 };

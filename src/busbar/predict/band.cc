@@ -142,6 +142,10 @@ Status AccuracyTable::read_training(const YamlNode& root) {
   layouts.optional("pairs");
   layouts.optional("jobs");
   BUSBAR_RETURN_IF_ERROR(layouts.finish());
+  MapReader ties = spec::sourced(r.required("ties"));
+  ties.required("percent", &YamlNode::as_number, tie_percent_, 0, kMostPercent);
+  for (const char* key : {"jobs", "sources", "held_percent", "rows"}) ties.optional(key);
+  BUSBAR_RETURN_IF_ERROR(ties.finish());
   return r.finish();
 }
 
@@ -220,6 +224,7 @@ Band AccuracyTable::training(const spec::Cluster& cluster, bool experts) const {
                  of.errors.held_percent > 0 ? fmt::format(" ({:.0f} % inside)", of.errors.held_percent) : "",
                  known_clocks ? "" : "un"),
              false, layouts_percent_};
+    out.tie_percent = tie_percent_;
     out.held_percent = of.errors.held_percent;
     return out;
   }

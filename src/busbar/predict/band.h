@@ -19,6 +19,8 @@ struct Band {
   /// For training steps of one job in two layouts: 9 of 10 measured ratios of their times are within this many percent
   /// of the predicted ratio. Common errors cancel.
   double layouts_percent = 0;
+  /// Of many layouts of one job: the fastest one is predicted to be at most this much slower than the best prediction.
+  double tie_percent = 0;
   /// Of the measurements of sources left out, one source after another, the share that such a band of all other sources
   /// holds; 0: unknown.
   double held_percent = 0;
@@ -85,7 +87,7 @@ class AccuracyTable {
   std::vector<SizeErrors> collectives_, collectives_left_out_;
   std::vector<StepErrors> training_;
   spec::Catalog catalog_;
-  double layouts_percent_ = 0;
+  double layouts_percent_ = 0, tie_percent_ = 0;
 };
 
 }  // namespace busbar::predict

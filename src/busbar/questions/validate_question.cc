@@ -118,6 +118,7 @@ ErrorsOfTable shown(const accuracy::Summary& s) {
   for (const auto& [node, bands] : s.by_node_band) out.by_node_and_band.emplace_back(node, by_size(bands));
   out.order = {s.order.pairs, s.order.right, s.order.right_percent()};
   out.sweeps = {s.sweeps.sweeps, s.sweeps.found, s.sweeps.found_percent()};
+  out.ties = {s.ties.jobs, s.ties.sources, s.ties.percent, s.ties.held_percent, s.ties.tied};
   out.layouts = {s.layouts.jobs, s.layouts.pairs, s.layouts.p90_percent};
   return out;
 }

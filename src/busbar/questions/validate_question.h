@@ -68,6 +68,13 @@ struct FoundFastest {
 };
 const Record& record_of(const FoundFastest*);
 
+/// How near the best prediction the fastest layout of a job is.
+struct TiesOfJobs {
+  std::uint64_t jobs = 0, sources = 0;
+  double percent = 0, held_percent = 0, tied = 0;
+};
+const Record& record_of(const TiesOfJobs*);
+
 struct LayoutRatios {
   std::uint64_t jobs = 0, pairs = 0;
   double p90_percent = 0;
@@ -90,6 +97,7 @@ struct ErrorsOfTable {
   FoundFastest sweeps;
   LayoutRatios layouts;
   AfterOneStep after_one_step;
+  TiesOfJobs ties;
 };
 const Record& record_of(const ErrorsOfTable*);
 

@@ -112,6 +112,17 @@ const Record& record_of(const FoundFastest*) {
   return record;
 }
 
+const Record& record_of(const TiesOfJobs*) {
+  using T = TiesOfJobs;
+  static const Record record(
+      "ties", {{"jobs", &T::jobs, "", "with two or more layouts"},
+               {"sources", &T::sources, "", "of these jobs"},
+               {"percent", &T::percent, "%", "slower than the best prediction, that a tie holds"},
+               {"held_percent", &T::held_percent, "%", "of jobs of a source left out: named, or tied, within 3 %"},
+               {"tied", &T::tied, "", "median of the layouts in a tie"}});
+  return record;
+}
+
 const Record& record_of(const LayoutRatios*) {
   static const Record record("layouts",
                              {{"jobs", &LayoutRatios::jobs, "", "that count equally"},
@@ -148,7 +159,8 @@ const Record& record_of(const ErrorsOfTable*) {
        {"order", &E::order, "", "which of two is faster"},
        {"sweeps", &E::sweeps, "", "which layout of many is fastest"},
        {"layouts", &E::layouts, "", "by how much layouts differ"},
-       {"after_one_step", &E::after_one_step, "", "with --leave-out: other layouts, after one was measured"}});
+       {"after_one_step", &E::after_one_step, "", "with --leave-out: other layouts, after one was measured"},
+       {"ties", &E::ties, "", "how near the best prediction the fastest layout is"}});
   return record;
 }
 
