@@ -1091,6 +1091,8 @@ class PlanAnswerBest(Record):
     tie: bool
     lost_because: str
     command: str
+    within_memory_error: bool
+    gpus_per_domain: int | None
     decided_by: PlanAnswerBestDecidedBy | None
 
 class PlanAnswerPrograms(Record):
@@ -1173,6 +1175,7 @@ def plan(
     recompute: Text = ...,
     schedule: Text = ...,
     order: Text = ...,
+    gpus_per_domain: Text = ...,
     within: Text = ...,
     gap: float = ...,
     headroom: float = ...,
@@ -1216,6 +1219,7 @@ def plan(
     recompute        kinds to try (default none,selective,full)
     schedule         pipeline schedules to try (default 1f1b,gpipe,zb-h1,zb-v,dualpipe-v)
     order            orders of ranks to try, innermost first, or all (default tp-cp-dp-pp, or the layout's)
+    gpus_per_domain  GPUs of each server or rack to use, the others are spares (default all; of 72 also 64)
     within           stop after this time with the best so far: 500ms (default: when --gap says)
     gap              stop when no layout is faster by more than this (default 3; 0: prove the best) (%)
     headroom         memory of a GPU that stays free (default 5) (%)
@@ -2063,7 +2067,7 @@ class ValidateAnswerSummary(Record):
     order: ValidateAnswerSummaryOrder
     sweeps: ValidateAnswerSummarySweeps
     layouts: ValidateAnswerSummaryLayouts
-    after_one_step: ValidateAnswerSummaryAfterOneStep
+    ties: ValidateAnswerSummaryTies
 
 class ValidateAnswerWorst(Record):
     configuration: str

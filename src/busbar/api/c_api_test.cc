@@ -43,7 +43,7 @@ TEST(CInterface, AnswersARequest) {
 TEST(CInterface, AnswersWhatCommandsAboutStepsAnswer) {
   const Json plan = called(R"({"question": "plan", "cluster": "dgx-h100", "model": "llama3-8b", "global_batch": 16,
                                "tp": "8", "zero": "1", "recompute": "none", "schedule": "1f1b"})");
-  EXPECT_EQ(plan["schema"].text(), "busbar.plan/4");
+  EXPECT_EQ(plan["schema"].text(), "busbar.plan/5");
   EXPECT_EQ(plan["best"]["layout"]["tp"].number(), 8);
   const Json survive = called(R"({"question": "survive", "cluster": "dgx-h100:2", "for": "all_reduce", "size": "1M"})");
   EXPECT_EQ(survive["schema"].text(), "busbar.survive/1");

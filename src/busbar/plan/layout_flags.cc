@@ -1,5 +1,7 @@
 #include "busbar/plan/layout_flags.h"
 
+#include <fmt/core.h>
+
 #include <utility>
 
 #include "busbar/base/shell_line.h"
@@ -26,6 +28,17 @@ std::string layout_flags(const workload::LayoutSpec& l) {
   if (l.recomputation.kind == workload::Recompute::kSelective && !l.recomputation.modules.core_attn)
     out.add("--set", "layout.recompute_modules=[" + modules_text(l.recomputation.modules) + "]");
   out.add("--set", std::string("layout.schedule=") + workload::name_of(l.schedule), "layout.schedule=1f1b");
+  const auto add_key = [&](const char* place, const char* key, bool changed, const std::string& value) {
+    if (changed && !l.places.contains(place)) out.add("--set", fmt::format("layout.{}={}", key, value));
+  };
+  const workload::ExpertRun& e = l.experts;
+  add_key("expert_exchange", "expert_exchange", e.exchange != workload::ExpertExchange::kAllToAll,
+          workload::name_of(e.exchange));
+  add_key("overlap_tp", "overlap.ep", e.overlap > 0, fmt::format("{:g}", e.overlap));
+  add_key("fused_experts", "fused_experts", e.fused, "true");
+  add_key("balanced_layers", "balanced_layers", l.split.balanced, "true");
+  add_key("embedding_as_layer", "embedding_as_layer", l.split.embedding_as_layer, "true");
+  add_key("head_as_layer", "head_as_layer", l.split.head_as_layer, "true");
   if (l.rank_order != workload::kTpCpDpPp) out.add("--set", "layout.rank_order=" + workload::name_of(l.rank_order));
   if (l.offload.optimizer || l.offload.activations)
     out.add("--offload", !l.offload.activations ? "optimizer" : l.offload.optimizer ? "both" : "activations");

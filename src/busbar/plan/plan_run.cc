@@ -4,10 +4,13 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
+#include <map>
 #include <utility>
 
 #include "busbar/base/quantity.h"
 #include "busbar/plan/internal/step_search.h"
+#include "busbar/predict/memory_band.h"
 #include "busbar/spec/catalog.h"
 #include "busbar/topology/gpu_memory.h"
 #include "busbar/workload/batch.h"
@@ -31,7 +34,7 @@ std::vector<PlannedLayout> front_of(std::vector<PlannedLayout> layouts) {
 
 /// Sets run.front. `whole`: searches again and again with the memory of the best over kFrontSlack, until nothing fits.
 Status find_front(PlanRun& run, const PlanSpace& space, bool whole, const GoOnSearching& go_on,
-                  const std::vector<step::TrainRun>& others) {
+                  const OtherMachines& others) {
   std::vector<PlannedLayout> timed = run.plan.layouts;
   const std::uint32_t gpus = run.machine.gpus;
   bool more = whole && run.plan.complete;
@@ -61,7 +64,8 @@ Status find_ties(PlanRun& run) {
   for (std::size_t i = 1; i < all.size() && all[i].step.step_time.in_s() < run.tie_s(); ++i) {
     run.tied.emplace_back();
     if (i >= kCompared) continue;
-    BUSBAR_ASSIGN(run.tied.back(), tie_measurement(run.machine, accuracy, all.front(), all[i]));
+    BUSBAR_ASSIGN(run.tied.back(), tie_measurement({run.machine_of(all.front()), all.front()},
+                                                   {run.machine_of(all[i]), all[i]}, accuracy));
   }
   return {};
 }
@@ -69,9 +73,45 @@ Status find_ties(PlanRun& run) {
 /// Times the layout that needs least, and tries what would make one fit.
 Result<PlanRun> nothing_planned(PlanRun run, const PlanSpace& space, const step::TrainAsk& ask) {
   PlannedLayout& least = *run.plan.least;
-  BUSBAR_ASSIGN(least.step, step::step_with(run.machine, least.layout));
+  BUSBAR_ASSIGN(least.step, step::step_with(run.machine_of(least), least.layout));
   BUSBAR_ASSIGN(run.would_fit, searches_that_fit(run.machine, ask, space));
   return run;
+}
+
+/// GPUs of a server or rack; 0: they differ.
+std::uint32_t domain_of(const topology::Topology& t) {
+  std::map<topology::BlockId, std::uint32_t> gpus;
+  for (const topology::DeviceId gpu : t.gpus()) ++gpus[t.block_of(gpu)];
+  const auto differs = [&](const auto& block) { return block.second != gpus.begin()->second; };
+  return gpus.empty() || std::any_of(gpus.begin(), gpus.end(), differs) ? 0 : gpus.begin()->second;
+}
+
+/// The machine for all threads, with `per_domain` GPUs of each server or rack; 0: all.
+Result<std::vector<step::TrainRun>> open_spared(spec::Scenario scenario, const step::TrainAsk& ask,
+                                                std::uint32_t threads, std::uint32_t per_domain) {
+  scenario.gpus_per_domain = per_domain;
+  std::vector<step::TrainRun> out(threads);
+  for (step::TrainRun& run : out) {
+    BUSBAR_ASSIGN(run, step::open_train(scenario, ask));
+  }
+  return out;
+}
+
+/// As the space, or else the scenario, says how many GPUs of each domain take part. Where neither does, and no part of
+/// the machine was asked for, as people use it.
+Status open_machines(const spec::Scenario& scenario, const PlanSpace& space, const step::TrainAsk& ask,
+                     std::uint32_t threads, PlanRun& run, OtherMachines& others) {
+  std::vector<std::uint32_t> per_domain = space.per_domain;
+  if (per_domain.empty()) per_domain = {scenario.gpus_per_domain};
+  BUSBAR_ASSIGN(std::vector<step::TrainRun> first, open_spared(scenario, ask, threads, per_domain[0]));
+  const topology::Topology& t = first[0].cluster().topology;
+  if (per_domain == std::vector{0u} && first[0].gpus == t.gpus().size()) per_domain = usual_per_domain(domain_of(t));
+  for (std::size_t i = 1; i < per_domain.size(); ++i) {
+    BUSBAR_ASSIGN(others.spared.emplace_back(), open_spared(scenario, ask, threads, per_domain[i]));
+  }
+  run.machine = std::move(first[0]);
+  others.threads.assign(std::make_move_iterator(first.begin() + 1), std::make_move_iterator(first.end()));
+  return {};
 }
 
 }  // namespace
@@ -79,16 +119,14 @@ Result<PlanRun> nothing_planned(PlanRun run, const PlanSpace& space, const step:
 Result<PlanRun> run_plan(const spec::Scenario& scenario, PlanSpace space, const step::TrainAsk& ask,
                          const PlanEffort& effort, const Context& context) {
   PlanRun run;
-  BUSBAR_ASSIGN(run.machine, step::open_train(scenario, ask));
-  std::vector<step::TrainRun> others(effort.threads - 1);
-  for (step::TrainRun& other : others) {
-    BUSBAR_ASSIGN(other, step::open_train(scenario, ask));
-  }
+  OtherMachines others;
+  BUSBAR_RETURN_IF_ERROR(open_machines(scenario, space, ask, effort.threads, run, others));
   workload::fill_batch(space.base, run.machine.scenario.model, run.machine.gpus);
   run.gap = effort.whole_front ? 0 : effort.gap;
   run.headroom = effort.headroom;
   const auto memory = static_cast<double>(count(topology::gpu_memory(run.machine.cluster().topology)));
   run.capacity = Bytes{static_cast<std::uint64_t>(memory * (1 - effort.headroom))};
+  BUSBAR_ASSIGN(run.memory_band, predict::memory_band(spec::Catalog(scenario.cluster_overrides.catalog)));
   const auto start = std::chrono::steady_clock::now();
   const auto seconds = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); };
   const auto go_on = [&](const SearchWork& work, const PlanProgress& p) {  // how many are left is not known
@@ -97,15 +135,28 @@ Result<PlanRun> run_plan(const spec::Scenario& scenario, PlanSpace space, const 
   };
   BUSBAR_ASSIGN(run.plan,
                 search_steps(run.machine, run.machine.gpus, space, run.capacity, go_on, others, kCompared, run.gap));
-  if (run.plan.least) return nothing_planned(std::move(run), space, ask);
+  const auto keep_spared = [&] {
+    for (std::vector<step::TrainRun>& threads : others.spared) run.spared.push_back(std::move(threads[0]));
+  };
+  if (run.plan.least) {
+    keep_spared();
+    return nothing_planned(std::move(run), space, ask);
+  }
   BUSBAR_RETURN_IF_ERROR(check_found(run.plan, space, run.machine.scenario.model, run.machine.gpus, run.capacity));
   if (!run.plan.layouts.empty()) {
     BUSBAR_RETURN_IF_ERROR(find_front(run, space, effort.whole_front, go_on, others));
+    keep_spared();
     BUSBAR_RETURN_IF_ERROR(find_ties(run));
     run.seconds = seconds();
     return run;
   }
   return invalid("too short to find a layout that fits; allow more time or name degrees: --tp 8", {"", 0, 0, "within"});
+}
+
+bool PlanRun::within_memory_error(const PlannedLayout& l) const {
+  const auto has = static_cast<double>(count(topology::gpu_memory(machine.cluster().topology)));
+  const auto needs = static_cast<double>(count(l.memory.total()));
+  return needs * (1 + memory_band.low_percent / 100) <= has && needs * (1 + memory_band.high_percent / 100) > has;
 }
 
 std::string progress_words(const PlanProgress& p) {

@@ -15,21 +15,28 @@
 namespace busbar::plan {
 
 struct PlanRun {
-  step::TrainRun machine;  ///< opened, without a layout
+  step::TrainRun machine;                ///< opened, without a layout
+  std::vector<step::TrainRun> spared{};  ///< the same with spares in each server or rack
   Plan plan;
-  Bytes capacity{0};  ///< of a GPU, less the headroom
+  /// The machine as a layout uses it.
+  const step::TrainRun& machine_of(const PlannedLayout& l) const { return l.use == 0 ? machine : spared[l.use - 1]; }
+  Bytes capacity{0};            ///< of a GPU, less the headroom
+  predict::Band memory_band{};  ///< of the memory of a layout
   double gap = 0, headroom = 0;
   double seconds = 0;  ///< of the search
   /// Nothing fits: plan.layouts is empty, plan.least has a step, and these changes would make a layout fit.
   std::vector<FitChange> would_fit{};
   /// The Pareto front of time and memory, the fastest first: of the layouts timed in `plan` and, if asked for, in
-  /// searches with less memory. All layouts use all GPUs, so money follows time.
+  /// searches with less memory. A layout pays for its spares, so money follows time.
   std::vector<PlannedLayout> front{};
   bool front_proven = false;  ///< for every layout of the space a row is as fast with at most kFrontSlack its memory
   /// Of the layouts after the first that are too close to it: what decides between each and the first.
   std::vector<std::optional<TieMeasurement>> tied{};
-  /// The band of their difference: two layouts of one job share most of a prediction's error (docs/models/plan.md).
-  double tie_percent() const { return machine.band.layouts_percent; }
+  /// How much slower than the best the fastest may be predicted: layouts of one job share most of a prediction's error
+  /// (docs/models/plan.md).
+  double tie_percent() const { return machine.band.tie_percent; }
+  /// Whether a layout fits, or does not, by less than the error of its memory.
+  bool within_memory_error(const PlannedLayout& l) const;
   double tie_s() const { return (1 + tie_percent() / 100) * plan.layouts.front().step.step_time.in_s(); }
 };
 constexpr double kFrontSlack = 1.05;

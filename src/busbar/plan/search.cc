@@ -5,6 +5,7 @@
 #include <bit>
 #include <limits>
 #include <map>
+#include <memory>
 #include <queue>
 #include <set>
 #include <span>
@@ -21,14 +22,14 @@ class Search {
  public:
   Search(const PlanSpace& space, const workload::ModelSpec& model, const workload::KernelTable& kernels,
          CallFloors& floors, const PlanAsk& ask)
-      : space_(space),
-        model_(model),
-        kernels_(kernels),
-        floors_(floors),
-        ask_(ask),
-        own_{&floors, ask.time},
-        quick_(space, model, kernels, floors),
-        memory_(space, model) {}
+      : space_(space), model_(model), kernels_(kernels), ask_(ask), memory_(space, model) {
+    MachineUse all{ask.gpus, {{&floors, ask.time}}};
+    all.workers.insert(all.workers.end(), ask.others.begin(), ask.others.end());
+    uses_.push_back(std::move(all));
+    uses_.insert(uses_.end(), ask.spared.begin(), ask.spared.end());
+    for (const MachineUse& use : uses_)
+      quick_.push_back(std::make_unique<QuickBounds>(space, model, kernels, *use.workers[0].floors));
+  }
 
   Result<Plan> run() {
     BUSBAR_RETURN_IF_ERROR(open(true, true));
@@ -36,7 +37,7 @@ class Search {
     if (going || ask_.rows > 0) BUSBAR_RETURN_IF_ERROR(open(false, going));
     if (going) {
       BUSBAR_ASSIGN(const bool whole, search());
-      if (whole) BUSBAR_RETURN_IF_ERROR(try_orders());
+      if (whole) BUSBAR_RETURN_IF_ERROR(try_changes());
     }
     close();
     return std::move(plan_);
@@ -80,33 +81,53 @@ class Search {
     return true;
   }
 
-  /// Times the fastest layouts in other orders of ranks.
-  Status try_orders() {
-    constexpr std::size_t kBest = 2;
+  /// Times the fastest layouts with changes in keys that the space leaves out: one kind of change after the other, each
+  /// on what is fastest then. Exchanges of experts decide which EP is best, so they are tried with the fastest of each.
+  Status try_changes() {
+    for (const PlanChange::Kind kind : {PlanChange::Kind::kExperts, PlanChange::Kind::kSplit, PlanChange::Kind::kOrder})
+      for (const PlannedLayout& l : fastest_for(kind))
+        for (const PlanChange& change : space_.changes_of_best) {
+          if (change.kind() != kind || !change.concerns(l.layout)) continue;
+          if (!ask_.go_on(progress())) return {};
+          BUSBAR_RETURN_IF_ERROR(try_change(l, change));
+        }
+    return {};
+  }
+
+  std::vector<PlannedLayout> fastest_for(PlanChange::Kind kind) {
+    constexpr std::size_t kBest = 2, kBestOfExperts = 3;
+    const bool experts = kind == PlanChange::Kind::kExperts;
     sort_layouts();
-    std::vector<workload::LayoutSpec> best;
-    for (const PlannedLayout& l : std::span(plan_.layouts).first(std::min(kBest, plan_.layouts.size())))
-      if (l.layout.pp > 1 && l.layout.dp > 1) best.push_back(l.layout);
-    for (const workload::LayoutSpec& l : best)
-      for (const workload::RankOrder& order : space_.order_of_best) {
-        if (!ask_.go_on(progress())) return {};
-        PlannedLayout other{l, workload::memory_use(model_, l), {}, {}};
-        other.layout.rank_order = order;
-        BUSBAR_RETURN_IF_ERROR(raise_bound(other, *own_.floors));
-        Result<step::StepResult> step = ask_.time(other.layout);
-        if (!step.ok())
-          return ask_.go_on(progress()) ? Status(step.error()) : Status();  // interrupted: the best so far
-        other.step = std::move(*step);
-        beat(other);
-        plan_.layouts.push_back(std::move(other));
-        ++plan_.searched;
-      }
+    std::vector<PlannedLayout> out;
+    std::set<std::uint32_t> met;
+    for (const PlannedLayout& l : plan_.layouts)
+      if (out.size() < (experts ? kBestOfExperts : kBest) && (!experts || met.insert(l.layout.ep).second))
+        out.push_back(l);
+    return out;
+  }
+
+  Status try_change(const PlannedLayout& l, const PlanChange& change) {
+    workload::LayoutSpec changed = l.layout;
+    if (!changed.places.contains("chunk_layers")) changed.split.chunk_layers.clear();  // as resolved
+    change.apply(changed);
+    Result<workload::LayoutSpec> layout = workload::resolve_layout(std::move(changed), model_, uses_[l.use].gpus);
+    if (!layout.ok() || (change.split && layout->split.chunk_layers == l.layout.split.chunk_layers)) return {};
+    PlannedLayout other{std::move(*layout), {}, {}, {}, l.use};
+    if (!fits(other)) return {};
+    BUSBAR_RETURN_IF_ERROR(raise_bound(other, *own(l.use).floors));
+    Result<step::StepResult> step = own(l.use).time(other.layout);
+    if (!step.ok()) return ask_.go_on(progress()) ? Status(step.error()) : Status();  // interrupted: the best so far
+    other.step = std::move(*step);
+    beat(other);
+    plan_.layouts.push_back(std::move(other));
+    ++plan_.searched;
     return {};
   }
 
   void sort_layouts() {
-    std::stable_sort(plan_.layouts.begin(), plan_.layouts.end(),
-                     [](const PlannedLayout& a, const PlannedLayout& b) { return a.step.balanced < b.step.balanced; });
+    std::stable_sort(plan_.layouts.begin(), plan_.layouts.end(), [](const PlannedLayout& a, const PlannedLayout& b) {
+      return a.step.step_time < b.step.step_time;
+    });
   }
 
   PlanProgress progress() const { return {best_, queue_.empty() ? Duration::max() : queue_.top().bound}; }
@@ -126,7 +147,8 @@ class Search {
     while (!queue_.empty() && queue_.top().fitting == kNone32 && !queue_.top().sends) {
       Entry e = queue_.top();
       queue_.pop();
-      e.bound = std::max(e.bound, quick_.of(points_[e.point], e.zero, quick_.of(points_[e.point], true)));
+      const PlanPoint& p = points_[e.point];
+      e.bound = std::max(e.bound, quick(p).of(p, e.zero, quick(p).of(p, true)));
       e.sends = true;
       queue_.push(e);
     }
@@ -147,8 +169,8 @@ class Search {
   /// what is left is of interest.
   Status open(bool usual, bool search) {
     std::vector<Entry> entries;
-    for_each_point(space_, model_, ask_.gpus, [&](const PlanPoint& p) {
-      if (is_usual(p, space_, floors_.block_gpus()) == usual) add(p, entries);
+    for_each([&](const PlanPoint& p) {
+      if (is_usual(p, space_, own(p.use).floors->block_gpus()) == usual) add(p, entries);
     });
     std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return b < a; });
     if (search && best_ == Duration::max()) BUSBAR_RETURN_IF_ERROR(dive(entries));
@@ -159,20 +181,21 @@ class Search {
   void add(const PlanPoint& p, std::vector<Entry>& entries) {
     const std::span<const std::uint32_t> degrees = zero_of(space_, model_, p);
     plan_.searched += degrees.size();
-    const QuickBounds::Chunks& chunks = quick_.chunks_of(p);
+    QuickBounds& bounds = quick(p);
+    const QuickBounds::Chunks& chunks = bounds.chunks_of(p);
     if (chunks.empty()) {
       plan_.refused += degrees.size();
       return;
     }
-    if (!enters(quick_.mean_stage(p))) return;
-    const QuickBounds::Kernels kernels = quick_.of(p);
+    if (!enters(bounds.mean_stage(p))) return;
+    const QuickBounds::Kernels kernels = bounds.of(p);
     if (!enters(kernels.bound)) return;
     const std::array<double, 4> least = memory_.of(p, chunks);
     const std::size_t before = entries.size();
     for (const std::uint32_t zero : degrees) {
       if (least[zero] > static_cast<double>(count(ask_.capacity)))
         ++plan_.no_fit;
-      else if (const Duration bound = quick_.of(p, zero, kernels); enters(bound))
+      else if (const Duration bound = bounds.of(p, zero, kernels); enters(bound))
         entries.push_back({bound, static_cast<std::uint32_t>(points_.size()), zero});
     }
     if (entries.size() > before) points_.push_back(p);
@@ -190,29 +213,31 @@ class Search {
   /// programs are long, but for ZeRO-2 with all of the batch in one pass.
   Status dive(const std::vector<Entry>& entries) {
     constexpr std::size_t kLooks = 20'000, kTries = 12;
-    std::set<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t>> families;
+    std::set<std::array<std::uint32_t, 5>> families;
     std::size_t looks = 0;
     for (const Entry& e : entries) {
       if (looks == kLooks || fitting_.size() == kTries) break;
       const PlanPoint& p = points_[e.point];
-      const std::tuple family{p.tp, p.pp, p.ep, p.recompute.key()};
+      const std::array family{p.tp, p.pp, p.ep, p.recompute.key(), p.use};
       if (families.contains(family)) continue;
       if (e.zero > 2 || (e.zero == 2 && (p.pp > 1 || p.dp * p.micro_batch < space_.base.batch.global))) continue;
       ++looks;
-      Result<workload::LayoutSpec> layout = workload::resolve_layout(layout_of(space_, p, e.zero), model_, ask_.gpus);
+      Result<workload::LayoutSpec> layout = resolve(p, e.zero);
       if (!layout.ok()) continue;
-      PlannedLayout l{std::move(*layout), {}, e.bound, {}};
+      PlannedLayout l{std::move(*layout), {}, e.bound, {}, p.use};
       if (!fits(l)) continue;
       families.insert(family);
       tried_.insert({e.point, e.zero});
-      BUSBAR_RETURN_IF_ERROR(raise_bound(l, *own_.floors));
+      BUSBAR_RETURN_IF_ERROR(raise_bound(l, *own(l.use).floors));
       put_back(std::move(l));
     }
     return time_least();
   }
 
-  Look look(const Entry& e, const PlanWorker& worker) const {
+  Look look(const Entry& e, std::size_t thread = 0) const {
     Look out;
+    const PlanWorker& worker =
+        uses_[e.fitting != kNone32 ? fitting_[e.fitting].use : points_[e.point].use].workers[thread];
     if (e.fitting != kNone32 && !e.closed) {
       const PlannedLayout& l = fitting_[e.fitting];
       Result<Duration> bound = closed_step_bound(model_, l.layout, kernels_, worker.floors->machine());
@@ -230,11 +255,10 @@ class Search {
         out.done = step.error();
       return out;
     }
-    Result<workload::LayoutSpec> layout =
-        workload::resolve_layout(layout_of(space_, points_[e.point], e.zero), model_, ask_.gpus);
+    Result<workload::LayoutSpec> layout = resolve(points_[e.point], e.zero);
     out.refused = !layout.ok();
     if (out.refused) return out;
-    out.layout = PlannedLayout{std::move(*layout), {}, e.bound, {}};
+    out.layout = PlannedLayout{std::move(*layout), {}, e.bound, {}, points_[e.point].use};
     out.fits = fits(out.layout);
     if (out.fits) out.done = raise_bound(out.layout, *worker.floors);
     return out;
@@ -258,7 +282,7 @@ class Search {
       ahead.push_back(queue_.top());
     std::vector<std::optional<Look>> looks(ahead.size());
     share_out(ahead.size(), 1 + ask_.others.size(), [&](std::size_t i, std::size_t thread) {
-      if (!known(ahead[i])) looks[i] = look(ahead[i], thread == 0 ? own_ : ask_.others[thread - 1]);
+      if (!known(ahead[i])) looks[i] = look(ahead[i], thread);
     });
     for (std::size_t i = 0; i < ahead.size(); ++i) {
       if (looks[i]) looks_.emplace(ahead[i].key(), std::move(*looks[i]));
@@ -268,7 +292,7 @@ class Search {
 
   Look take_look(const Entry& e) {
     const auto node = looks_.extract(e.key());
-    return node.empty() ? look(e, own_) : std::move(node.mapped());
+    return node.empty() ? look(e) : std::move(node.mapped());
   }
 
   /// Puts the layout back with the bound of its program, if it fits.
@@ -317,11 +341,11 @@ class Search {
     for (int n = 0; n < closes; ++n) {
       const std::uint32_t least = least_of([&](std::uint32_t i) { return !closed_[i]; });
       if (least == kNone32 || fitting_[least].bound >= best_) break;
-      BUSBAR_RETURN_IF_ERROR(close_bound(least, look({fitting_[least].bound, 0, 0, least, false}, own_)));
+      BUSBAR_RETURN_IF_ERROR(close_bound(least, look({fitting_[least].bound, 0, 0, least, false})));
     }
     const std::uint32_t least = least_of([&](std::uint32_t i) { return closed_[i] && !is_timed(fitting_[i]); });
     if (least == kNone32 || fitting_[least].bound >= bound_of_best_) return {};
-    BUSBAR_ASSIGN(fitting_[least].step, ask_.time(fitting_[least].layout));
+    BUSBAR_ASSIGN(fitting_[least].step, own(fitting_[least].use).time(fitting_[least].layout));
     beat(fitting_[least]);
     return {};
   }
@@ -342,9 +366,10 @@ class Search {
 
   void put_back(PlannedLayout l) {
     const auto place = static_cast<std::uint32_t>(fitting_.size());
-    queue_.push({l.bound, 0, 0, place, !has_closed_bounds(floors_.machine())});
+    const bool closed = !has_closed_bounds(own(l.use).floors->machine());
+    queue_.push({l.bound, 0, 0, place, closed});
     fitting_.push_back(std::move(l));
-    closed_.push_back(!has_closed_bounds(floors_.machine()));
+    closed_.push_back(closed);
   }
 
   /// Sets l.memory: the most of all stages, or of the first one that is too large. The first and the last stage come
@@ -383,9 +408,9 @@ class Search {
   /// The layouts whose floors are above the memory of a GPU, those that may need least first.
   std::vector<TooLarge> too_large() {
     std::vector<TooLarge> out;
-    for_each_point(space_, model_, ask_.gpus, [&](const PlanPoint& p) {
-      if (quick_.of(p).bound == Duration()) return;
-      const std::array<double, 4> least = memory_.of(p, quick_.chunks_of(p));
+    for_each([&](const PlanPoint& p) {
+      if (quick(p).of(p).bound == Duration()) return;
+      const std::array<double, 4> least = memory_.of(p, quick(p).chunks_of(p));
       for (const std::uint32_t zero : zero_of(space_, model_, p))
         if (least[zero] > static_cast<double>(count(ask_.capacity))) out.push_back({least[zero], p, zero});
     });
@@ -398,12 +423,11 @@ class Search {
     if (plan_.least) plan_.least->memory = workload::memory_use(model_, plan_.least->layout);
     for (const TooLarge& t : too_large()) {
       if (plan_.least && t.bytes >= static_cast<double>(count(plan_.least->memory.total()))) return;
-      Result<workload::LayoutSpec> layout =
-          workload::resolve_layout(layout_of(space_, t.point, t.zero), model_, ask_.gpus);
+      Result<workload::LayoutSpec> layout = resolve(t.point, t.zero);
       if (!layout.ok()) continue;
       const workload::MemoryUse use = workload::memory_use(model_, *layout);
       if (!plan_.least || count(use.total()) < count(plan_.least->memory.total()))
-        plan_.least = PlannedLayout{std::move(*layout), use, {}, {}};
+        plan_.least = PlannedLayout{std::move(*layout), use, {}, {}, t.point.use};
     }
   }
 
@@ -422,13 +446,28 @@ class Search {
     sort_layouts();
   }
 
+  /// Of this thread, for layouts of a use.
+  const PlanWorker& own(std::uint32_t use) const { return uses_[use].workers[0]; }
+  QuickBounds& quick(const PlanPoint& p) { return *quick_[p.use]; }
+  Result<workload::LayoutSpec> resolve(const PlanPoint& p, std::uint32_t zero) const {
+    return workload::resolve_layout(layout_of(space_, p, zero), model_, uses_[p.use].gpus);
+  }
+  /// The points of all uses.
+  template <typename F>
+  void for_each(F visit) const {
+    for (std::uint32_t use = 0; use < uses_.size(); ++use)
+      for_each_point(space_, model_, uses_[use].gpus, [&](PlanPoint p) {
+        p.use = use;
+        visit(p);
+      });
+  }
+
   const PlanSpace& space_;
   const workload::ModelSpec& model_;
   const workload::KernelTable& kernels_;
-  CallFloors& floors_;
   const PlanAsk& ask_;
-  const PlanWorker own_;  ///< of this thread
-  QuickBounds quick_;
+  std::vector<MachineUse> uses_;                     ///< all GPUs first
+  std::vector<std::unique_ptr<QuickBounds>> quick_;  ///< of each use
   MemoryFloors memory_;
   std::vector<PlanPoint> points_;
   std::vector<PlannedLayout> fitting_;

@@ -18,6 +18,12 @@ struct PlanWorker {
   std::function<Result<step::StepResult>(const workload::LayoutSpec&)> time;
 };
 
+/// GPUs that layouts may take: all of the machine, or some of each server or rack.
+struct MachineUse {
+  std::uint32_t gpus = 0;
+  std::vector<PlanWorker> workers;  ///< of each thread one, the search's own first
+};
+
 /// How far a search is.
 struct PlanProgress {
   Duration best = Duration::max();  ///< the least time so far; max(): none is known
@@ -36,6 +42,7 @@ struct PlanAsk {
   double close = 0;                  ///< 0.02: 2 %
   double gap = 0;                    ///< 0.03: proven is enough that no layout is more than 3 % faster
   std::vector<PlanWorker> others{};  ///< threads that look ahead; the plan is the same with any number of them
+  std::vector<MachineUse> spared{};  ///< further uses of the machine, each with as many workers
 };
 
 struct PlannedLayout {
@@ -43,6 +50,7 @@ struct PlannedLayout {
   workload::MemoryUse memory;
   Duration bound;
   step::StepResult step;
+  std::uint32_t use = 0;  ///< 0: of all GPUs; n: PlanAsk::spared[n - 1]
 };
 
 struct Plan {

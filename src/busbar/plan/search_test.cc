@@ -4,6 +4,8 @@
 
 #include <map>
 #include <random>
+#include <set>
+#include <tuple>
 
 #include "busbar/plan/internal/memory_floor.h"
 #include "busbar/plan/internal/quick_bound.h"
@@ -17,10 +19,20 @@
 namespace busbar::plan {
 namespace {
 
+std::vector<topology::DeviceId> first_gpus(const std::string& name, std::size_t n) {
+  if (n == 0) return {};
+  const spec::Cluster cluster = spec::load_cluster(name).value();
+  const auto all = cluster.topology.gpus();
+  return {all.begin(), all.begin() + static_cast<std::ptrdiff_t>(n)};
+}
+
 /// A machine that times layouts as `busbar train` does.
 struct PlanMachine {
-  explicit PlanMachine(const std::string& name, bool offloads = false)
-      : machine(predict::Predictor::make(spec::load_cluster(name).value(), {}, {.host_memory = offloads}).value()),
+  /// `gpus`: that take part, the first ones; 0: all.
+  explicit PlanMachine(const std::string& name, bool offloads = false, std::size_t gpus = 0)
+      : machine(predict::Predictor::make(spec::load_cluster(name).value(), first_gpus(name, gpus),
+                                         {.host_memory = offloads})
+                    .value()),
         kernels(spec::load_kernels(machine->cluster(), spec::Catalog("")).value()),
         floors(*machine) {
     if (offloads)
@@ -375,7 +387,7 @@ TEST(SearchPlan, KeepsWhatItFoundWhenItIsStoppedWhileItTriesOtherOrders) {
   space.base.batch.global = 32;
   space.tp = {2};
   space.pp = {4};
-  space.order_of_best = {workload::kTpCpPpDp};
+  space.changes_of_best = {{.order = workload::kTpCpPpDp}};
   PlanAsk ask = ask_of(m, model, Bytes{80'000'000'000});
   bool stopped = false;
   ask.time = [&](const workload::LayoutSpec& l) {
@@ -387,6 +399,72 @@ TEST(SearchPlan, KeepsWhatItFoundWhenItIsStoppedWhileItTriesOtherOrders) {
   ASSERT_TRUE(plan.ok()) << plan.error().message;
   EXPECT_TRUE(stopped);
   EXPECT_FALSE(plan->layouts.empty());
+}
+
+TEST(SearchPlan, LeavesGpusIdleWhereThatIsFaster) {
+  PlanMachine all("gb200-nvl72"), some("gb200-nvl72", false, 64);
+  workload::ModelSpec model = workload::small_model();
+  model.layers = 8;
+  PlanSpace space;
+  space.base.batch.seq = 1024;
+  space.tp = {1, 2};
+  space.pp = {1, 2};
+  space.cp = space.micro_batch = space.vpp = {1};
+  space.recompute = {workload::Recompute::kNone};
+  constexpr Bytes kMemory{80'000'000'000};
+  for (const std::uint32_t batch : {576u, 1024u}) {  // 576 fills 72 and 64 GPUs; 1024 only 64
+    space.base.batch.global = batch;
+    PlanAsk ask = ask_of(all, model, kMemory);
+    ask.spared = {{some.gpus(), {{&some.floors, [&](const workload::LayoutSpec& l) { return some.time(model, l); }}}}};
+    const Plan plan = search_plan(space, model, all.kernels, all.floors, ask).value();
+    std::map<workload::PipelineSchedule, int> timed;
+    const Duration best = enumerate(all, model, space, kMemory, timed),
+                   spared = enumerate(some, model, space, kMemory, timed);
+    ASSERT_FALSE(plan.layouts.empty());
+    EXPECT_EQ(plan.layouts.front().step.step_time, std::min(best, spared));
+    EXPECT_EQ(plan.layouts.front().use, spared < best ? 1u : 0u);
+    EXPECT_TRUE(plan.complete);
+    if (batch == 1024) EXPECT_EQ(plan.layouts.front().use, 1u);
+  }
+}
+
+TEST(PlanSpace, LeavesTheGpusAboveAPowerOfTwoIdleIfTheyAreFew) {
+  EXPECT_EQ(usual_per_domain(72), (std::vector<std::uint32_t>{72, 64}));
+  EXPECT_EQ(usual_per_domain(36), (std::vector<std::uint32_t>{36, 32}));
+  EXPECT_EQ(usual_per_domain(8), std::vector<std::uint32_t>{8});
+  EXPECT_EQ(usual_per_domain(12), std::vector<std::uint32_t>{12});  // 4 idle ones are many
+}
+
+TEST(SearchPlan, TriesExchangesOfExpertsAndSplitsOfStagesWithTheFastestLayouts) {
+  PlanMachine m("dgx-h100:2");
+  workload::ModelSpec model = workload::small_experts();
+  model.layers = 6;
+  PlanSpace space;
+  space.base.batch.global = 32;
+  space.tp = space.cp = {1};
+  space.pp = {2};
+  space.ep = {2, 4};
+  space.changes_of_best = usual_changes(space.base);
+  const PlanAsk ask = ask_of(m, model, Bytes{80'000'000'000});
+  const Plan plan = search_plan(space, model, m.kernels, m.floors, ask).value();
+  std::set<std::tuple<std::uint32_t, workload::ExpertExchange, bool>> met;
+  bool with_ends = false;
+  for (const PlannedLayout& l : plan.layouts) {
+    met.insert({l.layout.ep, l.layout.experts.exchange, l.layout.experts.overlap > 0});
+    with_ends = with_ends || l.layout.split.embedding_as_layer;
+    EXPECT_EQ(l.step.step_time, m.time(model, l.layout)->step_time);
+  }
+  for (const bool overlaps : {false, true})
+    EXPECT_TRUE(met.contains({plan.layouts.front().layout.ep, workload::ExpertExchange::kPerNode, overlaps}));
+  EXPECT_TRUE(with_ends);
+}
+
+TEST(PlanSpace, KeepsWhatALayoutSaysOfExchangesStagesAndOrders) {
+  workload::LayoutSpec base;
+  base.places["expert_exchange"] = base.places["rank_order"] = {};
+  for (const PlanChange& c : usual_changes(base)) EXPECT_EQ(c.kind(), PlanChange::Kind::kSplit);
+  base.places["balanced_layers"] = {};
+  EXPECT_TRUE(usual_changes(base).empty());
 }
 
 TEST(SearchPlan, BeginsWithStagesThatFillDomainsAndWithAllOfABatchInOnePass) {

@@ -1,6 +1,8 @@
 #include "busbar/plan/space.h"
 
 #include <algorithm>
+#include <bit>
+#include <initializer_list>
 
 namespace busbar::plan {
 namespace {
@@ -179,6 +181,54 @@ std::span<const std::uint32_t> zero_of(const PlanSpace& space, const workload::M
   const std::uint32_t tensor = base.expert_tp > 0 ? base.expert_tp : p.ep > 1 ? 1 : p.tp;
   const bool shared = p.dp * p.cp > 1 || (model.moe.experts > 0 && p.tp > p.ep * tensor);
   return std::span(space.zero).first(free && !shared ? std::min<std::size_t>(1, space.zero.size()) : space.zero.size());
+}
+
+bool PlanChange::concerns(const workload::LayoutSpec& l) const {
+  if (experts)
+    return l.ep > 1 && (l.experts.exchange != experts->exchange || l.experts.overlap != experts->overlap ||
+                        l.experts.fused != experts->fused);
+  if (split) return l.pp > 1;
+  return l.pp > 1 && l.dp > 1 && l.rank_order != *order;
+}
+
+void PlanChange::apply(workload::LayoutSpec& l) const {
+  if (experts) {
+    l.experts.exchange = experts->exchange;
+    l.experts.overlap = experts->overlap;
+    l.experts.fused = experts->fused;
+  }
+  if (split) l.split = *split;  // without chunks: they are for resolve_layout()
+  if (order) l.rank_order = *order;
+}
+
+std::vector<PlanChange> usual_changes(const workload::LayoutSpec& base) {
+  std::vector<PlanChange> out;
+  const auto open = [&](std::initializer_list<const char*> keys) {
+    return std::none_of(keys.begin(), keys.end(), [&](const char* key) { return base.places.contains(key); });
+  };
+  // Source of the share: published pairs of runs with and without it, catalog/frameworks/megatron-bridge.yaml.
+  constexpr double kOverlapped = 0.9;
+  if (open({"expert_exchange", "overlap_tp", "fused_experts"}))
+    for (const double overlap : {0.0, kOverlapped})
+      for (const bool fused : {false, true})
+        for (const auto exchange : {workload::ExpertExchange::kAllToAll, workload::ExpertExchange::kPerNode})
+          out.push_back({.experts = PlanExperts{exchange, overlap, fused}});
+  if (open({"first_layers", "last_layers", "balanced_layers", "embedding_as_layer", "head_as_layer", "chunk_layers"})) {
+    workload::StageSplit by_cost, with_ends;
+    by_cost.balanced = true;
+    with_ends.embedding_as_layer = with_ends.head_as_layer = true;
+    out.push_back({.split = by_cost});
+    out.push_back({.split = with_ends});
+  }
+  if (open({"rank_order"})) out.push_back({.order = workload::kTpCpPpDp});
+  return out;
+}
+
+std::vector<std::uint32_t> usual_per_domain(std::uint32_t domain) {
+  constexpr std::uint32_t kFew = 4;  // at most one of so many is idle
+  const std::uint32_t power = std::bit_floor(std::max(1u, domain));
+  if (power == domain || (domain - power) * kFew > domain) return {domain};
+  return {domain, power};
 }
 
 workload::LayoutSpec layout_of(const PlanSpace& space, const PlanPoint& p, std::uint32_t zero) {

@@ -35,6 +35,28 @@ constexpr std::pair<const char*, bool workload::RecomputeModules::*> kRecomputeM
 /// "none", "selective", "act+layernorm".
 std::string name_of(const PlanRecompute& r);
 
+/// How tokens travel to experts.
+struct PlanExperts {
+  workload::ExpertExchange exchange = workload::ExpertExchange::kAllToAll;
+  double overlap = 0;  ///< as ExpertRun::overlap: how much of it is exposed, the step decides
+  bool fused = false;
+};
+
+/// A change of a layout in a key that no list of the space has. One of them is there.
+struct PlanChange {
+  std::optional<workload::RankOrder> order{};
+  std::optional<PlanExperts> experts{};
+  std::optional<workload::StageSplit> split{};
+  enum class Kind : std::uint8_t { kExperts, kSplit, kOrder };
+  Kind kind() const { return experts ? Kind::kExperts : split ? Kind::kSplit : Kind::kOrder; }
+  /// Whether it changes this layout.
+  bool concerns(const workload::LayoutSpec& layout) const;
+  void apply(workload::LayoutSpec& layout) const;
+};
+/// All that a layout which leaves these keys open is tried with: other orders of ranks, exchanges by node, overlapped
+/// with the computation of another micro-batch and fused, stages cut by cost, and with embedding and head as layers.
+std::vector<PlanChange> usual_changes(const workload::LayoutSpec& base);
+
 /// Everything that is not listed here is as in `base`. An empty list: every value that the GPUs, the model and the
 /// batch allow.
 struct PlanSpace {
@@ -48,7 +70,9 @@ struct PlanSpace {
       workload::PipelineSchedule::kZbV, workload::PipelineSchedule::kDualPipeV};
   /// Empty: that of `base`. Of orders that are equal without degrees of 1, the first is tried.
   std::vector<workload::RankOrder> order;
-  std::vector<workload::RankOrder> order_of_best;  ///< tried with the fastest layouts alone
+  std::vector<PlanChange> changes_of_best;  ///< tried with the fastest layouts alone, one kind after the other
+  /// GPUs of each server or rack that take part; the others are spares. Empty: usual_per_domain().
+  std::vector<std::uint32_t> per_domain;
 };
 
 /// A layout without its degree of ZeRO, which changes no computation.
@@ -57,6 +81,7 @@ struct PlanPoint {
   PlanRecompute recompute = workload::Recompute::kSelective;
   workload::PipelineSchedule schedule = workload::PipelineSchedule::k1F1B;
   workload::RankOrder order = workload::kTpCpDpPp;
+  std::uint32_t use = 0;  ///< which of PlanAsk's uses of the machine
 };
 
 /// All points whose degrees multiply to `gpus` and divide the batch, in a fixed order. resolve_layout() may still
@@ -76,6 +101,10 @@ std::span<const std::uint32_t> zero_of(const PlanSpace& space, const workload::M
 /// micro-batch (without stages also a few micro-batches in a step) and a few chunks in a stage, CP only for long
 /// sequences.
 bool is_usual(const PlanPoint& point, const PlanSpace& space, std::uint32_t domain);
+
+/// How many GPUs of a server or rack with `domain` people use: all, and where that is no power of two, also the largest
+/// power of two that leaves few idle (64 of 72).
+std::vector<std::uint32_t> usual_per_domain(std::uint32_t domain);
 
 /// As resolve_layout() takes it.
 workload::LayoutSpec layout_of(const PlanSpace& space, const PlanPoint& point, std::uint32_t zero);

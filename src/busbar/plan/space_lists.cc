@@ -136,11 +136,14 @@ Result<PlanSpace> read_space(const PlanLists& lists, workload::LayoutSpec base) 
   BUSBAR_RETURN_IF_ERROR(read_numbers("cp", lists.cp, 1, kMost, space.cp));
   BUSBAR_RETURN_IF_ERROR(read_numbers("ep", lists.ep, 1, kMost, space.ep));
   BUSBAR_RETURN_IF_ERROR(read_numbers("micro_batch", lists.micro_batch, 1, kMost, space.micro_batch));
+  BUSBAR_RETURN_IF_ERROR(read_numbers("gpus_per_domain", lists.gpus_per_domain, 1, kMost, space.per_domain));
   BUSBAR_RETURN_IF_ERROR(read_numbers("zero", lists.zero, 0, 3, space.zero));
   BUSBAR_RETURN_IF_ERROR(read_recompute(lists.recompute, space.base, space.recompute));
   BUSBAR_RETURN_IF_ERROR(read_words("schedule", lists.schedule, space.schedule));
   BUSBAR_RETURN_IF_ERROR(read_orders(lists.order, space.order));
-  if (lists.order.empty() && !space.base.places.contains("rank_order")) space.order_of_best = {workload::kTpCpPpDp};
+  space.changes_of_best = usual_changes(space.base);
+  if (!lists.order.empty())
+    std::erase_if(space.changes_of_best, [](const PlanChange& c) { return c.kind() == PlanChange::Kind::kOrder; });
   return space;
 }
 

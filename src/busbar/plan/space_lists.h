@@ -9,7 +9,7 @@ namespace busbar::plan {
 
 /// "1,2,4", "0..3"; empty: everything.
 struct PlanLists {
-  std::string tp, pp, vpp, dp, cp, ep, micro_batch, zero, recompute, schedule, order;
+  std::string tp, pp, vpp, dp, cp, ep, micro_batch, zero, recompute, schedule, order, gpus_per_domain;
 };
 /// Errors name the member.
 Result<PlanSpace> read_space(const PlanLists& lists, workload::LayoutSpec base);

@@ -45,10 +45,20 @@ std::size_t nodes_of(const collectives::GroupFamily& g, const predict::Predictor
   return nodes.size();
 }
 
+/// Of the first node.
+std::uint32_t ranks_per_node(const predict::Predictor& machine) {
+  const topology::Topology& t = machine.cluster().topology;
+  std::uint32_t out = 0;
+  for (std::uint32_t r = 0; r < machine.ranks(); ++r)
+    out += t.block_of(machine.placement().gpu(r)) == t.block_of(machine.placement().gpu(0));
+  return out;
+}
+
 struct Term {
   double best_s = 0, other_s = 0, width = 0;
   double most_s = -1;  ///< exposed of `call`
   program::CollectiveCall call;
+  const step::TrainRun* machine = nullptr;  ///< on which `call` runs
   double open_s() const { return std::abs(best_s - other_s) * width; }
 };
 using TermKey =
@@ -56,23 +66,23 @@ using TermKey =
 
 class Terms {
  public:
-  Terms(const step::TrainRun& machine, const predict::AccuracyTable& accuracy)
-      : machine_(machine), accuracy_(accuracy), sizes_(accuracy.sizes()) {}
+  explicit Terms(const predict::AccuracyTable& accuracy) : accuracy_(accuracy), sizes_(accuracy.sizes()) {}
 
-  Status add(const PlannedLayout& l, double Term::*seconds) {
+  Status add(const TiedLayout& l, double Term::*seconds) {
     BUSBAR_ASSIGN(const program::Program program,
-                  workload::build_program(machine_.scenario.model, l.layout, machine_.kernels));
-    for (const step::CallUse& use : l.step.calls) {
+                  workload::build_program(l.machine.scenario.model, l.planned.layout, l.machine.kernels));
+    for (const step::CallUse& use : l.planned.step.calls) {
       if (use.exposed <= Duration()) continue;
       const program::CollectiveCall& call = program.calls[index(use.call)];
-      const bool several = nodes_of(call.groups, *machine_.machine) > 1;
+      const bool several = nodes_of(call.groups, *l.machine.machine) > 1;
       const auto size = std::upper_bound(sizes_.begin(), sizes_.end(), call.bytes) - sizes_.begin();
       Term& term = terms_[{call.op, call.groups.size(), several, static_cast<std::size_t>(size)}];
       term.*seconds += use.exposed.in_s();
       if (use.exposed.in_s() <= term.most_s) continue;
       term.most_s = use.exposed.in_s();
       term.call = call;
-      term.width = half_width(accuracy_.collective(machine_.cluster(), call.bytes, several));
+      term.machine = &l.machine;
+      term.width = half_width(accuracy_.collective(l.machine.cluster(), call.bytes, several));
     }
     return {};
   }
@@ -85,7 +95,6 @@ class Terms {
   }
 
  private:
-  const step::TrainRun& machine_;
   const predict::AccuracyTable& accuracy_;
   const std::vector<Bytes> sizes_;
   std::map<TermKey, Term> terms_;
@@ -147,35 +156,33 @@ std::string nccl_tests_command(const program::CollectiveCall& call, std::uint32_
                      count(call.bytes));
 }
 
-Result<std::optional<TieMeasurement>> tie_measurement(const step::TrainRun& machine,
-                                                      const predict::AccuracyTable& accuracy, const PlannedLayout& best,
-                                                      const PlannedLayout& other) {
-  Terms terms(machine, accuracy);
+Result<std::optional<TieMeasurement>> tie_measurement(const TiedLayout& best, const TiedLayout& other,
+                                                      const predict::AccuracyTable& accuracy) {
+  Terms terms(accuracy);
   BUSBAR_RETURN_IF_ERROR(terms.add(best, &Term::best_s));
   BUSBAR_RETURN_IF_ERROR(terms.add(other, &Term::other_s));
   const Term* call = terms.most_open();
   const auto compute_of = [](const PlannedLayout& l) {
     return (l.step.breakdown.compute + l.step.breakdown.bubble).in_s();
   };
-  const Term compute{compute_of(best), compute_of(other), half_width(machine.band), -1, {}};
-  const workload::ModelSpec& model = machine.scenario.model;
-  const std::string shape = product_shape(model, best.layout), other_shape = product_shape(model, other.layout);
+  const Term compute{compute_of(best.planned), compute_of(other.planned), half_width(best.machine.band), -1, {}, {}};
+  const workload::ModelSpec& model = best.machine.scenario.model;
+  const std::string shape = product_shape(model, best.planned.layout),
+                    other_shape = product_shape(model, other.planned.layout);
   const bool products = shape != other_shape && compute.open_s() > (call == nullptr ? 0 : call->open_s());
   if (!products && call == nullptr) return std::optional<TieMeasurement>();
   const Term& term = products ? compute : *call;
   constexpr double kDecides = 0.1;  // of the predicted difference: below that, no measurement of the term turns it
-  const double apart_s = std::abs((best.step.step_time - other.step.step_time).in_s());
+  const double apart_s = std::abs((best.planned.step.step_time - other.planned.step.step_time).in_s());
   if (term.open_s() < kDecides * apart_s) return std::optional<TieMeasurement>();
-  const topology::Topology& t = machine.cluster().topology;
   TieMeasurement out;
   if (products) {
     out = measure_products(shape, other_shape);
   } else {
-    std::uint32_t per_node = 0;
-    for (const topology::DeviceId gpu : t.gpus()) per_node += t.block_of(gpu) == t.block_of(t.gpus()[0]);
-    out.term = words_of_call(call->call, *machine.machine);
-    out.command = machine.machine->in_host_memory(call->call.groups) ? nvbandwidth_command(call->call)
-                                                                     : nccl_tests_command(call->call, per_node);
+    const predict::Predictor& machine = *call->machine->machine;
+    out.term = words_of_call(call->call, machine);
+    out.command = machine.in_host_memory(call->call.groups) ? nvbandwidth_command(call->call)
+                                                            : nccl_tests_command(call->call, ranks_per_node(machine));
   }
   out.best_s = term.best_s;
   out.other_s = term.other_s;

@@ -72,6 +72,7 @@ Result<plan::PlanSpace> space_in(const FrameworkSpace& framework, const plan::Pl
     if ((lists.*list).empty()) lists.*list = framework.lists.*list;
   BUSBAR_ASSIGN(const plan::PlanSpace all, plan::read_space(framework.lists, base));
   BUSBAR_ASSIGN(plan::PlanSpace space, plan::read_space(lists, base));
+  space.changes_of_best.clear();  // it is not known which of them it runs
   const auto limit = [](auto& values, const auto& known) {
     std::erase_if(values, [&](const auto& v) { return !has(known, v); });
     return !values.empty();

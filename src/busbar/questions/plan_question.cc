@@ -42,7 +42,9 @@ const Record& record_of(const PlanLists*) {
        space_field("recompute", &P::recompute, "kinds to try (default none,selective,full)"),
        space_field("schedule", &P::schedule, "pipeline schedules to try (default 1f1b,gpipe,zb-h1,zb-v,dualpipe-v)"),
        space_field("order", &P::order,
-                   "orders of ranks to try, innermost first, or all (default tp-cp-dp-pp, or the layout's)")});
+                   "orders of ranks to try, innermost first, or all (default tp-cp-dp-pp, or the layout's)"),
+       space_field("gpus_per_domain", &P::gpus_per_domain,
+                   "GPUs of each server or rack to use, the others are spares (default all; of 72 also 64)")});
   return record;
 }
 
@@ -118,9 +120,12 @@ const Record& record_of(const PlanRow*) {
       "planned layout",
       joined({fields_inside(&P::step),
               {{"lower_bound_s", &P::lower_bound_s, "s", "which its step cannot beat"},
-               {"tie", &P::tie, "", "closer to the best than the band of their difference"},
+               {"tie", &P::tie, "", "so close to the best that it may be the fastest"},
                {"lost_because", &P::lost_because, "", "the part that makes it slower than the best"},
                {"command", &P::command, "", "that gives this step"},
+               {"within_memory_error", &P::within_memory_error, "", "it fits by less than the error of its memory"},
+               Field("gpus_per_domain", &P::gpus_per_domain, "", "of each server or rack; the others are spares")
+                   .or_absent(),
                Field("decided_by", &P::decided_by, "", "what decides between it and the best").or_absent()}}));
   return record;
 }
@@ -153,21 +158,22 @@ const Record& record_of(const PlanSearch*) {
 const Record& record_of(const PlanResult*) {
   using P = PlanResult;
   static const Record record(
-      "plan", joined({fields_inside(&P::search),
-                      {{"best", &P::best, "", "the fastest layout"},
-                       {"lower_bound_s", &P::lower_bound_s, "s", "of every layout that fits, before any was timed"},
-                       {"proven_s", &P::proven_s, "s", "no layout of the space is faster"},
-                       {"gap_percent", &P::gap_percent, "%", "from the best to proven_s"},
-                       {"tie_percent", &P::tie_percent, "%", "band of the difference of two layouts"},
-                       {"capacity_bytes", &P::capacity_bytes, "bytes", "of a GPU, less the headroom"},
-                       {"fixed", &P::fixed, "", "what the search was held to"},
-                       {"tied", &P::tied, "", "layouts that are too close to tell apart, the best included"},
-                       {"programs", &P::programs, "", "of each, the fastest timed layout that it runs"},
-                       {"layouts", &P::layouts, "", "all that were timed, the fastest first"},
-                       {"pareto", &P::pareto, "", "layouts that no other beats in both time and memory"},
-                       {"pareto_proven", &P::pareto_proven, "", "of the whole space, within 5 % of memory"},
-                       {"band_percent", &P::band_percent, "%", "low and high, around a step's time"},
-                       {"band_basis", &P::band_basis, "", "what the band is measured on"}}}));
+      "plan",
+      joined({fields_inside(&P::search),
+              {{"best", &P::best, "", "the fastest layout"},
+               {"lower_bound_s", &P::lower_bound_s, "s", "of every layout that fits, before any was timed"},
+               {"proven_s", &P::proven_s, "s", "no layout of the space is faster"},
+               {"gap_percent", &P::gap_percent, "%", "from the best to proven_s"},
+               {"tie_percent", &P::tie_percent, "%", "how much slower than the best the fastest may be predicted"},
+               {"capacity_bytes", &P::capacity_bytes, "bytes", "of a GPU, less the headroom"},
+               {"fixed", &P::fixed, "", "what the search was held to"},
+               {"tied", &P::tied, "", "layouts that are too close to tell apart, the best included"},
+               {"programs", &P::programs, "", "of each, the fastest timed layout that it runs"},
+               {"layouts", &P::layouts, "", "all that were timed, the fastest first"},
+               {"pareto", &P::pareto, "", "layouts that no other beats in both time and memory"},
+               {"pareto_proven", &P::pareto_proven, "", "of the whole space, within 5 % of memory"},
+               {"band_percent", &P::band_percent, "%", "low and high, around a step's time"},
+               {"band_basis", &P::band_basis, "", "what the band is measured on"}}}));
   return record;
 }
 
@@ -214,6 +220,7 @@ struct PlanFound {
   StepRequest step;  ///< for the commands of rows
   plan::PlanRun run;
   std::vector<FrameworkSpace> frameworks;
+  plan::PlanSpace space;
 };
 
 /// That whose layouts are searched, or all.
@@ -251,11 +258,16 @@ std::vector<ProgramLine> lines_of_programs(const PlanFound& f) {
 PlanRow plan_row(const PlanFound& f, const plan::PlannedLayout& l) {
   const plan::PlannedLayout& best = f.run.plan.layouts.front();
   PlanRow row;
-  row.step = planned_result(f.run.machine, l);
+  const step::TrainRun& machine = f.run.machine_of(l);
+  row.step = planned_result(machine, l);
   row.lower_bound_s = l.bound.in_s();
   row.tie = !f.run.tied.empty() && l.step.step_time.in_s() < f.run.tie_s();
+  row.within_memory_error = f.run.within_memory_error(l);
   if (&l != &best) row.lost_because = plan::why_lost(l, best);
-  row.command = request_line(f.step, l.layout);
+  StepRequest step = f.step;
+  step.gpus_per_domain = machine.settings.gpus_per_domain;
+  if (step.gpus_per_domain > 0) row.gpus_per_domain = step.gpus_per_domain;
+  row.command = request_line(step, l.layout);
   return row;
 }
 
@@ -265,7 +277,7 @@ PlanSearch search_result(const PlanFound& f) {
   const plan::PlannedLayout& any = p.layouts.empty() ? *p.least : p.layouts.front();
   PlanSearch out;
   out.cluster = m.cluster().name;
-  out.gpus = any.layout.ranks();
+  out.gpus = f.run.machine_of(any).gpus_with_spares(any.layout.ranks());
   out.model = m.scenario.model.name;
   out.model_parameters = model_counts(m.scenario.model, any.layout.batch.seq);
   out.engine = f.request.engine;
@@ -284,10 +296,13 @@ PlanNothing nothing_result(const PlanFound& f) {
   const plan::PlannedLayout& least = *f.run.plan.least;
   PlanNothing out;
   out.search = search_result(f);
-  out.least = {planned_result(f.run.machine, least), count(f.run.capacity)};
+  out.least = {planned_result(f.run.machine_of(least), least), count(f.run.capacity)};
   out.would_fit = fit_results(f.run.would_fit);
   const Error why = workload::check_fits(least.memory, f.run.capacity).error();
   out.verdict = does_not_fit_words(least.step.step_time, out.least.step.mfu, why);
+  if (f.run.within_memory_error(least))
+    out.verdict += fmt::format(" It fits within the error of memory, {:.0f} to +{:.0f} %.",
+                               f.run.memory_band.low_percent, f.run.memory_band.high_percent);
   out.of_run = search_seconds(f.run);
   return out;
 }
@@ -303,9 +318,26 @@ Status check_percent(const char* field, double percent) {
   return invalid(fmt::format("{:g} is no percentage from 0 to below 100", percent), field_of(field));
 }
 
+/// What is tried with the fastest layouts alone.
+std::string words_of_changes(const plan::PlanSpace& space, const workload::ModelSpec& model) {
+  using Kind = plan::PlanChange::Kind;
+  std::vector<const char*> kinds;
+  for (const auto& [kind, words] : {std::pair{Kind::kOrder, "orders of ranks"},
+                                    {Kind::kSplit, "splits of stages"},
+                                    {Kind::kExperts, "exchanges of experts"}})
+    if ((kind != Kind::kExperts || model.moe.experts > 0) &&
+        std::any_of(space.changes_of_best.begin(), space.changes_of_best.end(),
+                    [k = kind](const plan::PlanChange& c) { return c.kind() == k; }))
+      kinds.push_back(words);
+  std::string out;
+  for (std::size_t i = 0; i < kinds.size(); ++i)
+    out += (i == 0 ? "other " : i + 1 == kinds.size() ? " and " : ", ") + std::string(kinds[i]);
+  return out.empty() ? "" : out + " for the fastest layouts alone";
+}
+
 /// Keys of a layout that the search did not choose, and that change what it finds: as the layout file gives them, or
 /// by default.
-std::vector<std::string> fixed_keys(const PlanRequest& r, const workload::LayoutSpec& l,
+std::vector<std::string> fixed_keys(const PlanRequest& r, const plan::PlanSpace& space,
                                     const workload::ModelSpec& model) {
   std::vector<std::string> out;
   const std::pair<const char*, const std::string*> lists[] = {{"TP", &r.lists.tp},
@@ -318,15 +350,16 @@ std::vector<std::string> fixed_keys(const PlanRequest& r, const workload::Layout
                                                               {"ZeRO", &r.lists.zero},
                                                               {"recompute", &r.lists.recompute},
                                                               {"schedule", &r.lists.schedule},
-                                                              {"order", &r.lists.order}};
+                                                              {"order", &r.lists.order},
+                                                              {"GPUs per domain", &r.lists.gpus_per_domain}};
   for (const auto& [name, list] : lists)
     if (!list->empty()) out.push_back(fmt::format("{} {}", name, *list));
-  if (r.framework.empty() && r.lists.order.empty() && !l.places.contains("rank_order"))
-    out.emplace_back("other orders of ranks for the fastest layouts alone");
   if (!r.framework.empty()) out.push_back("what " + r.framework + " runs");
+  const workload::ExpertRun& e = space.base.experts;
   if (model.moe.experts > 0)
-    out.push_back(fmt::format("expert exchange {}, {:g} % of it overlapped", workload::name_of(l.experts.exchange),
-                              100 * l.experts.overlap));
+    out.push_back(
+        fmt::format("expert exchange {}, {:g} % of it overlapped", workload::name_of(e.exchange), 100 * e.overlap));
+  if (std::string changes = words_of_changes(space, model); !changes.empty()) out.push_back(std::move(changes));
   return out;
 }
 
@@ -341,7 +374,7 @@ PlanResult plan_result(const PlanFound& f) {
   out.gap_percent = percent_to_proven(p);
   out.tie_percent = run.tie_percent();
   out.capacity_bytes = count(run.capacity);
-  out.fixed = fixed_keys(f.request, p.layouts.front().layout, run.machine.scenario.model);
+  out.fixed = fixed_keys(f.request, f.space, run.machine.scenario.model);
   out.tied = 1 + run.tied.size();
   out.programs = lines_of_programs(f);
   for (const plan::PlannedLayout& l : p.layouts) out.layouts.push_back(plan_row(f, l));
@@ -400,11 +433,11 @@ Result<PlanAnswer> answer(const PlanRequest& r, const Context& context) {
   ask.gpus = r.gpus;
   ask.engine = r.engine;
   ask.predict = r.predict;
-  BUSBAR_ASSIGN(plan::PlanRun run,
-                plan::run_plan(scenario, std::move(space), ask,
-                               {within_s, r.pareto, r.gap / 100, r.headroom / 100, r.threads}, context));
-  if (run.machine.gpus < run.machine.cluster().topology.gpus().size()) step.gpus = run.machine.gpus;
-  PlanFound found{r, std::move(step), std::move(run), frameworks};
+  BUSBAR_ASSIGN(
+      plan::PlanRun run,
+      plan::run_plan(scenario, space, ask, {within_s, r.pareto, r.gap / 100, r.headroom / 100, r.threads}, context));
+  if (run.machine.gpus < run.machine.machine->ranks()) step.gpus = run.machine.gpus;
+  PlanFound found{r, std::move(step), std::move(run), frameworks, std::move(space)};
   if (found.run.plan.layouts.empty()) {
     PlanNothing nothing = nothing_result(found);
     nothing.run = std::move(found.run);
@@ -423,7 +456,7 @@ Question plan_question() {
       "  busbar plan dgx-h100:8 llama3-8b --global-batch 256 --tp 1,2,4,8 --recompute none --json\n"
       "  busbar plan dgx-h100:8 llama3-8b --global-batch 256 --pareto\n"
       "  busbar plan dgx-h100:2048 llama3.1-405b --seq 8192 --global-batch 2048 --within 5s\n",
-      30, 4);
+      30, 5);
 }
 
 }  // namespace busbar::questions

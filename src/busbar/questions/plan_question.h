@@ -55,6 +55,8 @@ struct PlanRow {
   double lower_bound_s = 0;
   bool tie = false;
   std::string lost_because, command;
+  std::optional<std::uint32_t> gpus_per_domain;
+  bool within_memory_error = false;
   std::optional<DecidedBy> decided_by;
 };
 const Record& record_of(const PlanRow*);

@@ -37,6 +37,23 @@ std::string fixed_words(const std::vector<std::string>& fixed) {
   return fixed.empty() ? "" : fmt::format(" Searched within: {}.", fmt::join(fixed, "; "));
 }
 
+/// With what the search changed besides the lists of its space, and what it leaves idle.
+std::string words_of_planned(const PlanResult& r, const plan::PlannedLayout& l) {
+  const workload::LayoutSpec& layout = l.layout;
+  std::string out = short_layout(layout);
+  const auto add = [&](const char* key, bool changed, const std::string& words) {
+    if (changed && !layout.places.contains(key)) out += ", " + words;
+  };
+  const workload::ExpertRun& e = layout.experts;
+  add("expert_exchange", e.exchange == workload::ExpertExchange::kPerNode, "experts per node");
+  add("overlap_tp", e.overlap > 0, fmt::format("{:.0f} % of their exchange overlapped", 100 * e.overlap));
+  add("fused_experts", e.fused, "fused experts");
+  add("balanced_layers", layout.split.balanced, "stages cut by cost");
+  add("embedding_as_layer", layout.split.embedding_as_layer, "embedding and head as layers");
+  const std::string spares = domain_words(r.run.machine_of(l));
+  return out + (spares.empty() ? "" : ", " + spares);
+}
+
 report::Highlight plan_verdict(const PlanResult& r) {
   const PlannedStep& best = r.best.step;
   const std::string gap = r.gap_percent > 0.005 ? fmt::format(" by more than {:.2g} %", r.gap_percent) : "";
@@ -46,13 +63,24 @@ report::Highlight plan_verdict(const PlanResult& r) {
   const std::string tied =
       r.tied == r.layouts.size() ? fmt::format("all {} timed layouts", r.tied) : fmt::format("rows 1 to {}", r.tied);
   const std::string tie =
-      r.tied > 1 ? fmt::format(" A tie: {} are closer than the band of their difference, {:.0f} %; measure them.", tied,
-                               r.tie_percent)
+      r.tied > 1 ? fmt::format(
+                       " A tie: {} are predicted within {:.2g} %, as far as the fastest of published jobs was "
+                       "from the best prediction; measure them.",
+                       tied, r.tie_percent)
                  : "";
   return {fmt::format("{} per step, {} % MFU, with {}, micro-batch {}, recompute {}.{} {}",
                       format_duration(best.step_time_s), format_number(100 * best.mfu),
-                      short_layout(r.run.plan.layouts.front().layout), best.layout.micro_batch,
+                      words_of_planned(r, r.run.plan.layouts.front()), best.layout.micro_batch,
                       recompute_words(r.run.plan.layouts.front().layout), tie, how)};
+}
+
+/// Why the row is not the first, and what speaks against it.
+std::string words_of_row(const questions::PlanRow& row, bool tied) {
+  std::vector<std::string> words;
+  if (tied) words.emplace_back("tie");
+  if (!row.lost_because.empty()) words.push_back(row.lost_because);
+  if (row.within_memory_error) words.emplace_back("fits within the error");
+  return fmt::format("{}", fmt::join(words, "; "));
 }
 
 report::Table planned_table(const PlanResult& r, std::uint32_t rows) {
@@ -60,17 +88,21 @@ report::Table planned_table(const PlanResult& r, std::uint32_t rows) {
   for (std::size_t i = 0; i < std::min<std::size_t>(rows, r.layouts.size()); ++i) {
     const PlannedStep& s = r.layouts[i].step;
     const bool tied = i > 0 && i < r.tied;
-    t.rows.push_back({std::to_string(i + 1), short_layout(r.run.plan.layouts[i].layout),
+    t.rows.push_back({std::to_string(i + 1), words_of_planned(r, r.run.plan.layouts[i]),
                       std::to_string(s.layout.micro_batch), recompute_words(r.run.plan.layouts[i].layout),
                       format_duration(s.step_time_s), fmt::format("{:.1f}", 100 * s.mfu), memory_text(s.memory_bytes),
-                      planned_price(s.usd_per_step), (tied ? "tie; " : "") + r.layouts[i].lost_because});
+                      planned_price(s.usd_per_step), words_of_row(r.layouts[i], tied)});
   }
   const PlanSearch& p = r.search;
+  const predict::Band& memory = r.run.memory_band;
   t.note = fmt::format(
       "{} layouts: {} do not divide, {} do not fit into {}, {} cannot be faster by their bounds, {} timed. Least bound "
       "of those that fit: {}, {:.1f} % below the best.",
       p.searched, p.pruned.refused, p.pruned.memory, memory_text(count(r.run.capacity)), p.pruned.bound, p.timed,
       format_duration(r.lower_bound_s), 100 * (1 - r.lower_bound_s / r.best.step.step_time_s));
+  if (std::any_of(r.layouts.begin(), r.layouts.end(), [](const auto& l) { return l.within_memory_error; }))
+    t.note += fmt::format(" Fits within the error: with the error of memory ({:.0f} to +{:.0f} %) it may not fit.",
+                          memory.low_percent, memory.high_percent);
   return t;
 }
 
@@ -82,7 +114,7 @@ report::Table front_table(const PlanResult& r) {
   const double best_s = r.pareto.front().step.step_time_s;
   for (std::size_t i = 0; i < r.pareto.size(); ++i) {
     const PlannedStep& s = r.pareto[i].step;
-    t.rows.push_back({short_layout(r.run.front[i].layout), std::to_string(s.layout.micro_batch),
+    t.rows.push_back({words_of_planned(r, r.run.front[i]), std::to_string(s.layout.micro_batch),
                       recompute_words(r.run.front[i].layout), format_duration(s.step_time_s),
                       fmt::format("{:.1f}", 100 * (s.step_time_s / best_s - 1)), memory_text(s.memory_bytes),
                       planned_price(s.usd_per_step)});
@@ -91,7 +123,7 @@ report::Table front_table(const PlanResult& r) {
       r.pareto_proven ? fmt::format("For every layout of the space a row is as fast with at most {:g} % more memory.",
                                     100 * (plan::kFrontSlack - 1))
                       : "Of the layouts that were timed; --pareto searches for faster ones with less memory.";
-  t.note = scope + " All layouts use all GPUs, so the cheapest step is the fastest.";
+  t.note = scope + " All layouts pay for all GPUs, so the cheapest step is the fastest.";
   return t;
 }
 
@@ -129,9 +161,9 @@ report::Drawing draw_layouts(const PlanResult& r) {
       front{"fastest with at most this memory", report::colour::kDp, {}, true, true},
       best{"best", report::colour::kTp, {}, false, true};
   for (std::size_t i = 0; i < r.layouts.size(); ++i)
-    timed.points.push_back(layout_point(r.layouts[i].step, short_layout(r.run.plan.layouts[i].layout)));
+    timed.points.push_back(layout_point(r.layouts[i].step, words_of_planned(r, r.run.plan.layouts[i])));
   for (std::size_t i = 0; i < r.pareto.size(); ++i)
-    front.points.push_back(layout_point(r.pareto[i].step, short_layout(r.run.front[i].layout)));
+    front.points.push_back(layout_point(r.pareto[i].step, words_of_planned(r, r.run.front[i])));
   best.points.push_back(layout_point(r.best.step, "best"));
   c.y.low = c.y.high = best.points[0].y;
   for (const auto* points : {&timed.points, &front.points})
