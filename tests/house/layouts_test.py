@@ -27,8 +27,9 @@ class Layouts(unittest.TestCase):
     def test_the_front_covers_every_layout(self):
         for space in SPACES:
             with self.subTest(space):
-                plan = busbar("plan", *space.split(), "--schedule", "1f1b", "--pareto", "--headroom", "0")
-                rows = [row for row in busbar("train", *space.split())["layouts"] if row["fits"]]
+                words = [*space.split(), "--set", "layout.balanced_layers=false"]  # else the fastest gets other stages
+                plan = busbar("plan", *words, "--schedule", "1f1b", "--pareto", "--headroom", "0")
+                rows = [row for row in busbar("train", *words)["layouts"] if row["fits"]]
                 self.assertTrue(plan["pareto_proven"])
                 self.assertGreater(len(plan["pareto"]), 1)
                 self.assertEqual(plan["best"]["step_time_ps"], rows[0]["step_time_ps"])

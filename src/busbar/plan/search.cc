@@ -212,7 +212,7 @@ class Search {
   /// one with the least bound of the first that fit, one of each family. ZeRO-2 and 3 are left out, because their
   /// programs are long, but for ZeRO-2 with all of the batch in one pass.
   Status dive(const std::vector<Entry>& entries) {
-    constexpr std::size_t kLooks = 20'000, kTries = 12;
+    constexpr std::size_t kLooks = 20'000, kTries = 12, kFirst = 3;  // an answer soon, then a better one
     std::set<std::array<std::uint32_t, 5>> families;
     std::size_t looks = 0;
     for (const Entry& e : entries) {
@@ -230,6 +230,7 @@ class Search {
       tried_.insert({e.point, e.zero});
       BUSBAR_RETURN_IF_ERROR(raise_bound(l, *own(l.use).floors));
       put_back(std::move(l));
+      if (fitting_.size() == kFirst) BUSBAR_RETURN_IF_ERROR(time_least());
     }
     return time_least();
   }
