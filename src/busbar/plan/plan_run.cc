@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <chrono>
 #include <iterator>
-#include <map>
 #include <utility>
 
 #include "busbar/base/quantity.h"
@@ -78,14 +77,6 @@ Result<PlanRun> nothing_planned(PlanRun run, const PlanSpace& space, const step:
   return run;
 }
 
-/// GPUs of a server or rack; 0: they differ.
-std::uint32_t domain_of(const topology::Topology& t) {
-  std::map<topology::BlockId, std::uint32_t> gpus;
-  for (const topology::DeviceId gpu : t.gpus()) ++gpus[t.block_of(gpu)];
-  const auto differs = [&](const auto& block) { return block.second != gpus.begin()->second; };
-  return gpus.empty() || std::any_of(gpus.begin(), gpus.end(), differs) ? 0 : gpus.begin()->second;
-}
-
 /// The machine for all threads, with `per_domain` GPUs of each server or rack; 0: all.
 Result<std::vector<step::TrainRun>> open_spared(spec::Scenario scenario, const step::TrainAsk& ask,
                                                 std::uint32_t threads, std::uint32_t per_domain) {
@@ -97,15 +88,12 @@ Result<std::vector<step::TrainRun>> open_spared(spec::Scenario scenario, const s
   return out;
 }
 
-/// As the space, or else the scenario, says how many GPUs of each domain take part. Where neither does, and no part of
-/// the machine was asked for, as people use it.
+/// As the space, or else the scenario, says how many GPUs of each domain take part.
 Status open_machines(const spec::Scenario& scenario, const PlanSpace& space, const step::TrainAsk& ask,
                      std::uint32_t threads, PlanRun& run, OtherMachines& others) {
   std::vector<std::uint32_t> per_domain = space.per_domain;
   if (per_domain.empty()) per_domain = {scenario.gpus_per_domain};
   BUSBAR_ASSIGN(std::vector<step::TrainRun> first, open_spared(scenario, ask, threads, per_domain[0]));
-  const topology::Topology& t = first[0].cluster().topology;
-  if (per_domain == std::vector{0u} && first[0].gpus == t.gpus().size()) per_domain = usual_per_domain(domain_of(t));
   for (std::size_t i = 1; i < per_domain.size(); ++i) {
     BUSBAR_ASSIGN(others.spared.emplace_back(), open_spared(scenario, ask, threads, per_domain[i]));
   }

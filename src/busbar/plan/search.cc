@@ -62,6 +62,7 @@ class Search {
     }
   };
 
+  static constexpr std::size_t kFirst = 3, kTries = 12;  ///< families of the dive that fit
   static constexpr std::size_t kGuesses = 6;  ///< usual layouts that are timed before all others are looked at
 
   /// Until the best of the queue is proven, or `most` are timed. False: stopped from outside.
@@ -168,12 +169,19 @@ class Search {
   /// Adds the usual layouts to the queue, or all others that may win. `search`: false where only the least bound of
   /// what is left is of interest.
   Status open(bool usual, bool search) {
+    const bool dives = search && best_ == Duration::max();
     std::vector<Entry> entries;
-    for_each([&](const PlanPoint& p) {
-      if (is_usual(p, space_, own(p.use).floors->block_gpus()) == usual) add(p, entries);
-    });
-    std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return b < a; });
-    if (search && best_ == Duration::max()) BUSBAR_RETURN_IF_ERROR(dive(entries));
+    for (std::uint32_t use = 0; use < uses_.size(); ++use) {
+      for_each_of(use, [&](const PlanPoint& p) {
+        if (is_usual(p, space_, own(p.use).floors->block_gpus()) == usual) add(p, entries);
+      });
+      std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return b < a; });
+      if (dives && use == 0 && uses_.size() > 1) BUSBAR_RETURN_IF_ERROR(dive(entries, kFirst));
+    }
+    if (dives) {
+      const Status more = dive(entries, kTries);
+      if (!more.ok() && (best_ == Duration::max() || ask_.go_on(progress()))) return more;  // else: the answer so far
+    }
     for (const Entry& e : entries) queue_.push(e);
     return {};
   }
@@ -211,26 +219,25 @@ class Search {
   /// Times one good layout first: with a time to beat the search prunes from the start, and may stop at once. It is the
   /// one with the least bound of the first that fit, one of each family. ZeRO-2 and 3 are left out, because their
   /// programs are long, but for ZeRO-2 with all of the batch in one pass.
-  Status dive(const std::vector<Entry>& entries) {
-    constexpr std::size_t kLooks = 20'000, kTries = 12, kFirst = 3;  // an answer soon, then a better one
-    std::set<std::array<std::uint32_t, 5>> families;
+  /// The first few are of all GPUs: then there is an answer, and a better one of any use follows. Until `most` fit.
+  Status dive(const std::vector<Entry>& entries, std::size_t most) {
+    constexpr std::size_t kLooks = 20'000;
     std::size_t looks = 0;
     for (const Entry& e : entries) {
-      if (looks == kLooks || fitting_.size() == kTries) break;
+      if (looks == kLooks || fitting_.size() == most) break;
       const PlanPoint& p = points_[e.point];
-      const std::array family{p.tp, p.pp, p.ep, p.recompute.key(), p.use};
-      if (families.contains(family)) continue;
+      const Family family{p.tp, p.pp, p.ep, p.recompute.key(), p.use};
+      if (families_.contains(family)) continue;
       if (e.zero > 2 || (e.zero == 2 && (p.pp > 1 || p.dp * p.micro_batch < space_.base.batch.global))) continue;
       ++looks;
       Result<workload::LayoutSpec> layout = resolve(p, e.zero);
       if (!layout.ok()) continue;
       PlannedLayout l{std::move(*layout), {}, e.bound, {}, p.use};
       if (!fits(l)) continue;
-      families.insert(family);
+      families_.insert(family);
       tried_.insert({e.point, e.zero});
       BUSBAR_RETURN_IF_ERROR(raise_bound(l, *own(l.use).floors));
       put_back(std::move(l));
-      if (fitting_.size() == kFirst) BUSBAR_RETURN_IF_ERROR(time_least());
     }
     return time_least();
   }
@@ -453,14 +460,17 @@ class Search {
   Result<workload::LayoutSpec> resolve(const PlanPoint& p, std::uint32_t zero) const {
     return workload::resolve_layout(layout_of(space_, p, zero), model_, uses_[p.use].gpus);
   }
-  /// The points of all uses.
+  /// The points of one use, or of all.
+  template <typename F>
+  void for_each_of(std::uint32_t use, F visit) const {
+    for_each_point(space_, model_, uses_[use].gpus, [&](PlanPoint p) {
+      p.use = use;
+      visit(p);
+    });
+  }
   template <typename F>
   void for_each(F visit) const {
-    for (std::uint32_t use = 0; use < uses_.size(); ++use)
-      for_each_point(space_, model_, uses_[use].gpus, [&](PlanPoint p) {
-        p.use = use;
-        visit(p);
-      });
+    for (std::uint32_t use = 0; use < uses_.size(); ++use) for_each_of(use, visit);
   }
 
   const PlanSpace& space_;
@@ -474,6 +484,8 @@ class Search {
   std::vector<PlannedLayout> fitting_;
   std::vector<bool> closed_;                                 ///< of fitting_: with closed bounds, where there are any
   std::set<std::pair<std::uint32_t, std::uint32_t>> tried_;  ///< by the dive: point and ZeRO
+  using Family = std::array<std::uint32_t, 5>;               ///< TP, PP, EP, recomputation and use
+  std::set<Family> families_;                                ///< that the dive tried
   std::map<Key, Look> looks_;                                ///< ahead of the queue
   Duration left_out_ = Duration::max();  ///< the least bound of layouts that did not enter the queue
   std::priority_queue<Entry> queue_;

@@ -428,13 +428,6 @@ TEST(SearchPlan, LeavesGpusIdleWhereThatIsFaster) {
   }
 }
 
-TEST(PlanSpace, LeavesTheGpusAboveAPowerOfTwoIdleIfTheyAreFew) {
-  EXPECT_EQ(usual_per_domain(72), (std::vector<std::uint32_t>{72, 64}));
-  EXPECT_EQ(usual_per_domain(36), (std::vector<std::uint32_t>{36, 32}));
-  EXPECT_EQ(usual_per_domain(8), std::vector<std::uint32_t>{8});
-  EXPECT_EQ(usual_per_domain(12), std::vector<std::uint32_t>{12});  // 4 idle ones are many
-}
-
 TEST(SearchPlan, TriesExchangesOfExpertsAndSplitsOfStagesWithTheFastestLayouts) {
   PlanMachine m("dgx-h100:2");
   workload::ModelSpec model = workload::small_experts();

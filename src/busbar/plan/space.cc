@@ -1,7 +1,6 @@
 #include "busbar/plan/space.h"
 
 #include <algorithm>
-#include <bit>
 #include <initializer_list>
 
 namespace busbar::plan {
@@ -222,13 +221,6 @@ std::vector<PlanChange> usual_changes(const workload::LayoutSpec& base) {
   }
   if (open({"rank_order"})) out.push_back({.order = workload::kTpCpPpDp});
   return out;
-}
-
-std::vector<std::uint32_t> usual_per_domain(std::uint32_t domain) {
-  constexpr std::uint32_t kFew = 4;  // at most one of so many is idle
-  const std::uint32_t power = std::bit_floor(std::max(1u, domain));
-  if (power == domain || (domain - power) * kFew > domain) return {domain};
-  return {domain, power};
 }
 
 workload::LayoutSpec layout_of(const PlanSpace& space, const PlanPoint& p, std::uint32_t zero) {

@@ -71,7 +71,7 @@ struct PlanSpace {
   /// Empty: that of `base`. Of orders that are equal without degrees of 1, the first is tried.
   std::vector<workload::RankOrder> order;
   std::vector<PlanChange> changes_of_best;  ///< tried with the fastest layouts alone, one kind after the other
-  /// GPUs of each server or rack that take part; the others are spares. Empty: usual_per_domain().
+  /// GPUs of each server or rack that take part; the others are spares. Empty: as the layout says.
   std::vector<std::uint32_t> per_domain;
 };
 
@@ -101,10 +101,6 @@ std::span<const std::uint32_t> zero_of(const PlanSpace& space, const workload::M
 /// micro-batch (without stages also a few micro-batches in a step) and a few chunks in a stage, CP only for long
 /// sequences.
 bool is_usual(const PlanPoint& point, const PlanSpace& space, std::uint32_t domain);
-
-/// How many GPUs of a server or rack with `domain` people use: all, and where that is no power of two, also the largest
-/// power of two that leaves few idle (64 of 72).
-std::vector<std::uint32_t> usual_per_domain(std::uint32_t domain);
 
 /// As resolve_layout() takes it.
 workload::LayoutSpec layout_of(const PlanSpace& space, const PlanPoint& point, std::uint32_t zero);

@@ -44,7 +44,7 @@ const Record& record_of(const PlanLists*) {
        space_field("order", &P::order,
                    "orders of ranks to try, innermost first, or all (default tp-cp-dp-pp, or the layout's)"),
        space_field("gpus_per_domain", &P::gpus_per_domain,
-                   "GPUs of each server or rack to use, the others are spares (default all; of 72 also 64)")});
+                   "GPUs of each server or rack to use, the others are spares: 64,72 (default all)")});
   return record;
 }
 
