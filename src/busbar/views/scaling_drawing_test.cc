@@ -56,6 +56,8 @@ step::ScaleRun run_at(const std::string& name, std::vector<std::pair<std::uint32
   for (const auto& [gpus, each] : tokens_per_s_per_gpu) {
     run.points.push_back(point(gpus, each / tokens_per_s_per_gpu.front().second));
     run.points.back().tokens_per_s_per_gpu = each;
+    run.points.back().layout.batch.seq = 1;
+    run.points.back().layout.batch.global = static_cast<std::uint32_t>(each * gpus);  // in a step of one second
     run.points.back().tiers = gpus > 8 ? 1 : 0;
   }
   return run;
