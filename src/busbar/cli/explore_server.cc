@@ -168,6 +168,21 @@ std::optional<std::uint32_t> listen_on(std::uint32_t port, int& listener) {
   return ntohs(place.sin_port);
 }
 
+/// Throws away what a client still sends of a body that was refused, for a second at most: to close at once would reset
+/// the connection, and the client might not see the answer.
+void forget_rest(int connection, int stop) {
+  constexpr auto kPatience = std::chrono::seconds(1);
+  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  shutdown(connection, SHUT_WR);
+  std::array<char, 65536> part{};
+  while (true) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+    std::array<pollfd, 2> files{{{connection, POLLIN, 0}, {stop, POLLIN, 0}}};
+    if (left.count() <= 0 || poll(files.data(), files.size(), static_cast<int>(left.count())) <= 0) return;
+    if (files[1].revents != 0 || recv(connection, part.data(), part.size(), 0) <= 0) return;
+  }
+}
+
 }  // namespace
 
 Result<std::string> random_digits() {
@@ -247,6 +262,7 @@ void LocalServer::State::serve(const WholeRequest& whole) {
 void LocalServer::State::work() {
   while (const std::optional<WholeRequest> request = next()) {
     serve(*request);
+    if (request->too_long) forget_rest(request->connection, stop[0]);
     close(request->connection);
   }
 }
