@@ -869,7 +869,7 @@ def train(
     micro_batch: int | None = ...,
     micro_batch_list: Text = ...,
     global_batch: int | None = ...,
-    precision: Literal['bf16', 'fp16', 'fp8', 'fp4', None] | None = ...,
+    precision: Literal['bf16', 'fp16', 'fp8', 'fp4', 'int8', None] | None = ...,
     zero: int | None = ...,
     zero_list: Text = ...,
     offload: Literal['optimizer', 'activations', 'both', 'none', None] | None = ...,
@@ -944,7 +944,7 @@ def train(
     micro_batch        sequences per micro-batch; or a list
     micro_batch_list   values of micro_batch to try, 2,4,8 or 1..4: every combination of the lists
     global_batch       sequences per step (default: as published for the model, else about 4 M tokens)
-    precision          bf16, fp16, fp8 or fp4
+    precision          bf16, fp16, fp8, fp4 or int8
     zero               shard 1: optimizer, 2: also gradients, 3: also parameters (FSDP); or a list
     zero_list          values of zero to try, 2,4,8 or 1..4: every combination of the lists
     offload            kept in host memory: optimizer states, activations or both
@@ -1219,7 +1219,7 @@ def plan(
     recompute        kinds to try (default none,selective,full)
     schedule         pipeline schedules to try (default 1f1b,gpipe,zb-h1,zb-v,dualpipe-v)
     order            orders of ranks to try, innermost first, or all (default tp-cp-dp-pp, or the layout's)
-    gpus_per_domain  GPUs of each server or rack to use, the others are spares (default all; of 72 also 64)
+    gpus_per_domain  GPUs of each server or rack to use, the others are spares: 64,72 (default all)
     within           stop after this time with the best so far: 500ms (default: when --gap says)
     gap              stop when no layout is faster by more than this (default 3; 0: prove the best) (%)
     headroom         memory of a GPU that stays free (default 5) (%)
@@ -1845,6 +1845,8 @@ class BenchAnswerHost(Record):
     run_copy_GBps: float
     run_add_GBps: float
     run_one_copy_GBps: float
+    kept_message_us: float
+    run_kept_copy_GBps: float
 
 class BenchAnswerResults(Record):
     size_bytes: int
@@ -2047,6 +2049,13 @@ class ValidateAnswerSummaryLayouts(Record):
     pairs: int
     p90_percent: float
 
+class ValidateAnswerSummaryAfterOneStep(Record):
+    jobs: int
+    pairs: int
+    before_percent: float
+    after_percent: float
+    p90_percent: float
+
 class ValidateAnswerSummaryTies(Record):
     jobs: int
     sources: int
@@ -2067,6 +2076,7 @@ class ValidateAnswerSummary(Record):
     order: ValidateAnswerSummaryOrder
     sweeps: ValidateAnswerSummarySweeps
     layouts: ValidateAnswerSummaryLayouts
+    after_one_step: ValidateAnswerSummaryAfterOneStep
     ties: ValidateAnswerSummaryTies
 
 class ValidateAnswerWorst(Record):
@@ -2666,7 +2676,7 @@ def calibrate(
 ) -> CalibrateAnswer:
     """Fit a machine to measured results, or report that it is broken.
 
-    results          outputs of nccl-tests or rccl-tests, CSVs with size_bytes and time_us, outputs of p2pBandwidthLatencyTest or perftest, of one machine; or folders or archives of them
+    results          outputs of nccl-tests or rccl-tests, CSVs with size_bytes and time_us, outputs of p2pBandwidthLatencyTest or perftest, CSVs with the columns train (a line of train) and step_time_s, of one machine; or folders or archives of them
     cluster          the machine: preset, NAME:N or file; also as the argument CLUSTER
     collective       the measured collective (default: as in the file)
     gpus             number of GPUs in the measurement, the first N (default all)
@@ -2831,7 +2841,7 @@ def cost(
     seq: int | None = ...,
     micro_batch: int | None = ...,
     global_batch: int | None = ...,
-    precision: Literal['bf16', 'fp16', 'fp8', 'fp4', None] | None = ...,
+    precision: Literal['bf16', 'fp16', 'fp8', 'fp4', 'int8', None] | None = ...,
     zero: int | None = ...,
     offload: Literal['optimizer', 'activations', 'both', 'none', None] | None = ...,
     recompute: Literal['none', 'selective', 'full', 'auto', None] | None = ...,
@@ -2870,7 +2880,7 @@ def cost(
     seq              sequence length
     micro_batch      sequences per micro-batch
     global_batch     sequences per step (default: as published for the model, else about 4 M tokens)
-    precision        bf16, fp16, fp8 or fp4
+    precision        bf16, fp16, fp8, fp4 or int8
     zero             shard 1: optimizer, 2: also gradients, 3: also parameters (FSDP)
     offload          kept in host memory: optimizer states, activations or both
     recompute        none, selective, full, or auto: the least with which the step fits
@@ -3212,7 +3222,7 @@ def survive(
     seq: int | None = ...,
     micro_batch: int | None = ...,
     global_batch: int | None = ...,
-    precision: Literal['bf16', 'fp16', 'fp8', 'fp4', None] | None = ...,
+    precision: Literal['bf16', 'fp16', 'fp8', 'fp4', 'int8', None] | None = ...,
     zero: int | None = ...,
     offload: Literal['optimizer', 'activations', 'both', 'none', None] | None = ...,
     recompute: Literal['none', 'selective', 'full', 'auto', None] | None = ...,
@@ -3272,7 +3282,7 @@ def survive(
     seq                sequence length
     micro_batch        sequences per micro-batch
     global_batch       sequences per step (default: as published for the model, else about 4 M tokens)
-    precision          bf16, fp16, fp8 or fp4
+    precision          bf16, fp16, fp8, fp4 or int8
     zero               shard 1: optimizer, 2: also gradients, 3: also parameters (FSDP)
     offload            kept in host memory: optimizer states, activations or both
     recompute          none, selective, full, or auto: the least with which the step fits
@@ -3525,7 +3535,7 @@ def compare(
     seq: int | None = ...,
     micro_batch: int | None = ...,
     global_batch: int | None = ...,
-    precision: Literal['bf16', 'fp16', 'fp8', 'fp4', None] | None = ...,
+    precision: Literal['bf16', 'fp16', 'fp8', 'fp4', 'int8', None] | None = ...,
     zero: int | None = ...,
     offload: Literal['optimizer', 'activations', 'both', 'none', None] | None = ...,
     recompute: Literal['none', 'selective', 'full', 'auto', None] | None = ...,
@@ -3579,7 +3589,7 @@ def compare(
     seq              sequence length
     micro_batch      sequences per micro-batch
     global_batch     sequences per step (default: as published for the model, else about 4 M tokens)
-    precision        bf16, fp16, fp8 or fp4
+    precision        bf16, fp16, fp8, fp4 or int8
     zero             shard 1: optimizer, 2: also gradients, 3: also parameters (FSDP)
     offload          kept in host memory: optimizer states, activations or both
     recompute        none, selective, full, or auto: the least with which the step fits
