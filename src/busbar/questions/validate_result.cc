@@ -146,21 +146,20 @@ const Record& record_of(const AfterOneStep*) {
 const Record& record_of(const ErrorsOfTable*) {
   using E = ErrorsOfTable;
   static const Record record(
-      "summary",
-      {{"by_band", &E::by_band, "", "errors by size"},
-       {"bands", &E::bands, "", "predicted bands by size, of steps by layers and links"},
-       {"twins", &E::twins, "", "spread between equal configurations by size"},
-       {"by_node", &E::by_node, "", "errors by board"},
-       {"by_fabric", &E::by_fabric, "", "errors by fabric"},
-       {"by_kind", &E::by_kind, "", "errors by kind"},
-       {"by_layers", &E::by_layers, "", "errors of dense models and of models with experts"},
-       {"by_model", &E::by_model, "", "errors by model"},
-       {"by_node_and_band", &E::by_node_and_band, "", "errors by board, then by size"},
-       {"order", &E::order, "", "which of two is faster"},
-       {"sweeps", &E::sweeps, "", "which layout of many is fastest"},
-       {"layouts", &E::layouts, "", "by how much layouts differ"},
-       {"after_one_step", &E::after_one_step, "", "with --leave-out: other layouts, after one was measured"},
-       {"ties", &E::ties, "", "how near the best prediction the fastest layout is"}});
+      "summary", {{"by_band", &E::by_band, "", "errors by size"},
+                  {"bands", &E::bands, "", "predicted bands by size, of steps by layers and links"},
+                  {"twins", &E::twins, "", "spread between equal configurations by size"},
+                  {"by_node", &E::by_node, "", "errors by board"},
+                  {"by_fabric", &E::by_fabric, "", "errors by fabric"},
+                  {"by_kind", &E::by_kind, "", "errors by kind"},
+                  {"by_layers", &E::by_layers, "", "errors of dense models and of models with experts"},
+                  {"by_model", &E::by_model, "", "errors by model"},
+                  {"by_node_and_band", &E::by_node_and_band, "", "errors by board, then by size"},
+                  {"order", &E::order, "", "which of two is faster"},
+                  {"sweeps", &E::sweeps, "", "which layout of many is fastest"},
+                  {"layouts", &E::layouts, "", "by how much layouts differ"},
+                  {"after_one_step", &E::after_one_step, "", "with --leave-out: other layouts, after one was measured"},
+                  {"ties", &E::ties, "", "how near the best prediction the fastest layout is"}});
   return record;
 }
 
