@@ -16,7 +16,7 @@ namespace busbar::cli {
 struct LayoutRoom {
   const workload::ModelSpec& model;
   std::uint32_t gpus = 0;    ///< of the machine
-  std::uint32_t domain = 0;  ///< GPUs of a server or rack: nobody wants TP across them
+  std::uint32_t domain = 0;  ///< GPUs of a server or rack: the largest TP that is tried
   Bytes capacity{0};         ///< memory of a GPU
 };
 

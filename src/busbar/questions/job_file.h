@@ -29,7 +29,7 @@ const Record& record_of(const JobFile*);
 /// Whether the user gives "layout.tp" himself, so that the file need not.
 using GivenKey = std::function<bool(const std::string& key)>;
 
-/// How many GPUs the job has, if its file does not say; 0: nobody knows.
+/// How many GPUs the job has, if its file does not say; 0: not known.
 using GpusOfJob = std::function<std::uint32_t()>;
 
 /// Errors at line and flag: one that may change the answer and is not known, or that the script does not decide; a

@@ -1,5 +1,5 @@
-// GPUs of one server that hang on the same switches in the same way: what one sends or takes in, each does over its own
-// links and the same others.
+// GPUs of one server that are joined to the same switches in the same way: what one sends or takes in, each does over
+// its own links and the same others.
 #pragma once
 
 #include <cstdint>
