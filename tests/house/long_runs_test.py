@@ -157,10 +157,11 @@ class Interrupt(unittest.TestCase):
 
     def test_a_comparison_without_a_row_gives_no_verdict(self):
         with tempfile.NamedTemporaryFile("w", suffix=".csv") as file:
-            file.write("size_bytes,time_us\n" + "".join(f"{1 << 30},{i + 1}\n" for i in range(20_000)))
+            # A size per row: were the first ever known within the two seconds, the others take hours.
+            file.write("size_bytes,time_us\n" + "".join(f"{(1 << 30) + (i << 20)},{i + 1}\n" for i in range(20_000)))
             file.flush()
             for number in (signal.SIGINT, signal.SIGTERM):
-                run = start([BUSBAR, "expect", file.name, "--cluster", "dgx-h100:2048", "--collective", "all_to_all"],
+                run = start([BUSBAR, "expect", file.name, "--cluster", "dgx-h100:8192", "--collective", "all_to_all"],
                             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
                 time.sleep(2)  # the first row takes several seconds
                 run.send_signal(number)
