@@ -157,7 +157,7 @@ class Intake(unittest.TestCase):
 
     def test_the_log_itself_is_judged(self):
         kept, status, findings, tables, rows = self.plain
-        self.assertEqual((kept["collective"], kept["gpus"], kept["verdict"], status), ("all_reduce", 16, "good", 1))
+        self.assertEqual((kept["collective"], kept["gpus"], kept["verdict"], status), ("all_reduce", 16, "good", 0))
         self.assertIn("ib-disabled", " ".join(rule for rule, _ in findings))
         self.assertEqual((len(tables), len(rows), len(rows[0])), (1, 1, 3))
 

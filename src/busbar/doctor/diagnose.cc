@@ -197,6 +197,42 @@ void lower_what_is_slow(const Evidence& evidence, std::vector<Finding>& findings
     if (!f.cost.faults.empty() && f.severity == Severity::kFail) f.severity = Severity::kWarn;
 }
 
+/// Whether a rule on this fact says what ends a job, and not what slows it down.
+bool ends_jobs(std::string_view fact) {
+  for (const std::string_view family : {"failed.", "program.", "process.", "warning.", "verbs.", "shm.", "files."})
+    if (fact.starts_with(family)) return true;
+  return fact == kWarningFact;
+}
+
+/// Where the job last made progress, by name of the file; none if a line says that it has failed.
+std::map<std::string, int> last_progress(const Evidence& evidence) {
+  std::map<std::string, int> out;
+  if (!evidence.named(kFailureFact).empty()) return out;
+  for (const std::uint32_t i : evidence.named(kProgressFact)) {
+    const Fact& f = evidence.facts()[i];
+    int& last = out[evidence.files()[static_cast<std::size_t>(f.file)].name];
+    last = std::max(last, f.line);
+  }
+  return out;
+}
+
+/// What a job has survived was no failure.
+void lower_what_was_survived(const std::set<std::string>& rules, const Evidence& evidence,
+                             std::vector<Finding>& findings) {
+  const std::map<std::string, int> progress = last_progress(evidence);
+  if (progress.empty()) return;
+  const auto before_progress = [&](const EvidenceLine& e) {
+    const auto last = progress.find(e.file);
+    return last != progress.end() && e.line < last->second;
+  };
+  for (Finding& f : findings) {
+    if (!rules.contains(f.rule) || f.severity == Severity::kNote || !f.cost.faults.empty()) continue;
+    if (!std::all_of(f.evidence.begin(), f.evidence.end(), before_progress)) continue;
+    f.severity = Severity::kNote;
+    f.explanation += " The job went on after it.";
+  }
+}
+
 /// A warning is a fault if the job has ended early and nothing else is one.
 void raise_warnings(const Evidence& evidence, std::vector<Finding>& findings) {
   const auto fails = [](const Finding& f) { return f.severity == Severity::kFail; };
@@ -216,6 +252,9 @@ void raise_warnings(const Evidence& evidence, std::vector<Finding>& findings) {
 
 Diagnosis diagnose(const Evidence& evidence, const std::vector<Rule>& rules, const FactTables& tables) {
   Diagnosis out;
+  std::set<std::string> of_ends;  // rules on what ends jobs
+  for (const Rule& rule : rules)
+    if (ends_jobs(rule.when.front().fact)) of_ends.insert(rule.id);
   Explained explained(evidence);
   const auto judge = [&](const Rule& rule) {
     std::vector<Fulfilment> found = fulfilments(rule, evidence);
@@ -244,6 +283,8 @@ Diagnosis diagnose(const Evidence& evidence, const std::vector<Rule>& rules, con
   lower_what_is_slow(evidence, out.findings);
   raise_warnings(evidence, out.findings);
   for (Finding& f : unknown_warnings(evidence, out.findings)) out.findings.push_back(std::move(f));
+  of_ends.insert("unknown-warning");
+  lower_what_was_survived(of_ends, evidence, out.findings);
   std::stable_sort(out.findings.begin(), out.findings.end(), [](const Finding& a, const Finding& b) {
     if (a.follows_from.empty() != b.follows_from.empty()) return a.follows_from.empty();
     if (a.severity != b.severity) return a.severity > b.severity;

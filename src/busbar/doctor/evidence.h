@@ -29,6 +29,7 @@ struct Fact {
 inline constexpr std::string_view kWarningFact = "nccl.warning";    ///< a line that NCCL prints as a warning
 inline constexpr std::string_view kHarmlessFact = "nccl.harmless";  ///< a warning that sound jobs print, too
 inline constexpr std::string_view kErrorFact = "text.error";        ///< a line that speaks of an error, of any program
+inline constexpr std::string_view kProgressFact = "job.progress";   ///< a line that only a job at work prints
 inline constexpr std::string_view kFailureFact = "job.failed";      ///< a line that shows that the job has ended early
 
 /// One input and how much of it was read.

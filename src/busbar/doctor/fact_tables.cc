@@ -32,6 +32,22 @@ std::string warning_in(std::string_view line) {
   return std::string(at == line.npos ? line : formats::trimmed(line.substr(at + kWarns.size())));
 }
 
+constexpr std::string_view kLastError = "Last error:";
+constexpr std::string_view kLastWarning = "Last NCCL warning(error): '";
+
+/// A warning that PyTorch or JAX repeats in an exception, as the library prints it; empty: the line is none.
+/// `follows`: the line before it announces one; set for the next line.
+std::string repeated_warning(std::string_view line, bool& follows) {
+  const bool is_warning = follows;
+  const std::string_view text = formats::trimmed(line);
+  follows = text.ends_with(kLastError);
+  std::string_view said;
+  if (is_warning) said = text;
+  if (const std::size_t at = text.find(kLastWarning); at != text.npos)
+    said = text.substr(at + kLastWarning.size(), text.rfind('\'') - at - kLastWarning.size());
+  return said.empty() || said.find(kWarns) != said.npos ? std::string() : "NCCL WARN " + std::string(said);
+}
+
 /// "2026-11-24 12:00:00" of a logger, or of NCCL itself, which writes it in brackets.
 std::string_view time_of(const formats::LinePrefix& prefix, std::string_view line) {
   if (!prefix.time.empty()) return prefix.time;
@@ -194,6 +210,7 @@ int FactTables::read(formats::LineSource& source, Evidence& evidence, StopFlag s
     NicDistances distances;
     PerftestRows perftest;
     TestRows test;
+    bool error_follows = false;
   };
   std::map<std::string, Reading> readings;  // by source: their lines may alternate
   std::vector<std::uint32_t> candidates;
@@ -218,6 +235,7 @@ int FactTables::read(formats::LineSource& source, Evidence& evidence, StopFlag s
     std::string said = reading.distances.said_by(text);
     if (said.empty()) said = reading.perftest.said_by(text);
     if (said.empty()) said = reading.test.said_by(text);
+    if (const std::string warning = repeated_warning(text, reading.error_follows); !warning.empty()) said = warning;
     const std::string_view line = said.empty() ? text : said;
     if (section.open && line.find(':') == line.npos) section.heading = formats::trimmed(line);
     LineState state{

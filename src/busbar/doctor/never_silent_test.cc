@@ -132,6 +132,67 @@ TEST_F(NeverSilent, OnTheEndOfAFailedJob) {
       }
 }
 
+TEST_F(NeverSilent, OnAFatalLineOfAnyFamily) {
+  constexpr std::array<const char*, 48> kLines{
+      "DDP expects same model across all ranks, but Rank 0 has 24 params, while rank 1 has inconsistent 23 params.",
+      "op.preamble.length <= op.nbytes. 8 vs 4",
+      "Mismatched allreduce tensor shapes: One rank sent a tensor of shape [1], but another rank sent a tensor of "
+      "shape [2].",
+      "The node was low on resource: ephemeral-storage.",
+      "nvidia-fabricmanager.service: Main process exited, code=exited, status=1/FAILURE",
+      "modprobe: FATAL: Module nvidia_peermem not found in directory /lib/modules/5.15.0-91-generic",
+      "NVRM: RmInitAdapter failed! (0x26:0xffff:1290)",
+      "NVRM: Xid (PCI:0000:3b:00): 31, pid=4711, name=python, Ch 00000008, intr 00000000. MMU Fault",
+      "NVRM: Xid (PCI:0000:3b:00): 154, GPU recovery action changed from 0x0 (None) to 0x2 (Node Reboot Required)",
+      "amdgpu 0000:03:00.0: amdgpu: device lost from bus!",
+      "amdgpu 0000:03:00.0: amdgpu: ring sdma0 timeout, signaled seq=5, emitted seq=7",
+      "pcieport 0000:00:01.0: DPC: containment event, status:0x1f01 source:0x0000",
+      "CUDA error: CUDA-capable device(s) is/are busy or unavailable",
+      "CUDA error: unspecified launch failure",
+      "HIP error: unknown error",
+      "THCudaCheck FAIL file=THCStorage.cu line=58 error=2 : out of memory",
+      "(GPU_0_bfc) ran out of memory trying to allocate 2.00GiB",
+      "CUDNN_STATUS_ALLOC_FAILED",
+      "device >= 0 && device < num_gpus INTERNAL ASSERT FAILED",
+      "** server can't find worker-1: NXDOMAIN",
+      "UNAVAILABLE: DNS resolution failed for node-0:1234",
+      "DMAR: DRHD: handling fault status reg 2",
+      "DMAR: [DMA Read NO_PASID] Request device [3b:00.0] fault addr 0x0",
+      "Failed status 12: wr_id 0 syndrom 0x81",
+      "Couldn't allocate MR",
+      "IBV_WC_RETRY_EXC_ERR",
+      "ORTE does not know how to route a message to the specified daemon located on the indicated node:",
+      "one of the processes terminated badly; aborting",
+      "select.c:1  UCX  ERROR no active messages transport to <no debug data>: Destination is unreachable",
+      "torch.distributed.DistStoreError: wait timeout after 300000ms, keys: /default_pg/0//cpu//0",
+      "TCP client failed to connect/validate to host 10.0.0.1:29500 - timed out (try=1, timeout=600000ms)",
+      "Port 29500 is already in use",
+      "Unable to open device mlx5_0: Permission denied",
+      "INFO: task python:4711 blocked for more than 120 seconds.",
+      "watchdog: BUG: soft lockup - CPU#3 stuck for 22s!",
+      "mce: [Hardware Error]: CPU 12: Machine Check Exception: 5 Bank 7: be00000000800400",
+      "nfs: server fs1 not responding, still trying",
+      "python[4711]: segfault at 10 ip 00007f0000000000 sp 00007ffc00000000 error 4 in libnccl.so.2",
+      "double free or corruption (out)",
+      "srun: error: Unable to allocate resources: Invalid generic resource (gres) specification",
+      "docker: Error response from daemon: could not select device driver",
+      "Warning  FailedScheduling  default-scheduler  0/8 nodes are available: 8 Insufficient nvidia.com/gpu.",
+      "ray.exceptions.RayTaskError: x",
+      "jaxlib.xla_extension.XlaRuntimeError: INTERNAL: something",
+      "ModuleNotFoundError: No module named 'apex'",
+      "RuntimeError: environment variable RANK expected, but not set",
+      "|CCL_ERROR| something",
+      "non-zero status: 7 something of NVSHMEM"};
+  for (std::size_t i = 0; i < kLines.size(); ++i) {
+    const std::string line = std::string(kPrefixes[i % kPrefixes.size()]) + kLines[i] + "\n";
+    for (const std::string& before : {std::string(), kSound}) {
+      const Diagnosis d = judge(before + line);
+      ASSERT_FALSE(d.findings.empty()) << line;
+      EXPECT_NE(d.findings.front().severity, Severity::kNote) << line;
+    }
+  }
+}
+
 TEST_F(NeverSilent, OnALineThatOnlySpeaksOfAnError) {
   for (const char* const line : {"myprog: cannot open the card", "Exits early: device not found", "job failed"}) {
     const Diagnosis d = judge(kSound + line + "\n");

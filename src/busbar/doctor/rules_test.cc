@@ -118,21 +118,41 @@ TEST_F(Rules, CompareSequenceNumbersAsNumbers) {
 
 TEST_F(Rules, OnlyNoteWhatTheCommandOfATestSets) {
   const Diagnosis typed =
-      judge({"mpirun -np 16 -x NCCL_IB_DISABLE=1 ./build/all_reduce_perf -b 8 -e 1G\n"
+      judge({"mpirun -np 16 -x NCCL_IB_HCA=mlx5_0 -x NCCL_IB_DISABLE=1 ./build/all_reduce_perf -b 8 -e 1G\n"
              "n1:10:20 [0] NCCL INFO NCCL_IB_DISABLE set by environment to 1\n"});
   ASSERT_NE(find(typed, "ib-disabled"), nullptr);
   EXPECT_EQ(find(typed, "ib-disabled")->severity, Severity::kNote);
-  const Diagnosis other = judge({"mpirun -np 16 -x NCCL_IB_DISABLE=1 python train.py\n"});
+  const Diagnosis other = judge({"mpirun -np 16 -x NCCL_IB_HCA=mlx5_0 -x NCCL_IB_DISABLE=1 python train.py\n"});
   EXPECT_EQ(find(other, "ib-disabled")->severity, Severity::kFail);
 }
 
 TEST_F(Rules, BlameNoSlowSettingForTheEndOfAJob) {
   const Diagnosis found =
-      judge({"export NCCL_P2P_DISABLE=1\n"
+      judge({"export NCCL_P2P_DISABLE=1\n# device 0 [0x07] NVIDIA A100-SXM4-80GB\n"
              "n1:10:20 [0] src/x.cc:7 NCCL WARN something new\nAborted (core dumped)\n"});
   EXPECT_EQ(found.findings.front().rule, "unknown-warning");
   EXPECT_EQ(found.findings.front().severity, Severity::kFail);
   EXPECT_EQ(find(found, "p2p-disabled")->severity, Severity::kWarn);
+}
+
+TEST_F(Rules, TakeNothingThatTheJobSurvivedForItsFailure) {
+  const std::string closed =
+      "n1:10:20 [0] misc/socket.cc:50 NCCL WARN Call to recv from 10.0.0.2<4711> failed : Broken pipe\n";
+  const std::string progress = "{'loss': 2.3, 'epoch': 0.1}\n";
+  EXPECT_EQ(find(judge({closed + progress}), "peer-closed")->severity, Severity::kNote);
+  EXPECT_EQ(find(judge({progress + closed}), "peer-closed")->severity, Severity::kFail) << "no progress after it";
+  EXPECT_EQ(find(judge({closed + progress + "Aborted (core dumped)\n"}), "peer-closed")->severity, Severity::kFail);
+}
+
+TEST_F(Rules, ReadTheWarningThatAnExceptionRepeats) {
+  for (const char* const said :
+       {"ncclUnhandledCudaError: Call to CUDA function failed.\nLast error:\nCuda failure 1 'invalid argument'\n",
+        "INTERNAL: failed. Last NCCL warning(error): 'Cuda failure 1 'invalid argument''\n"})
+    EXPECT_NE(find(judge({said}), "cuda-warning"), nullptr) << said;
+}
+
+TEST_F(Rules, NoteASettingWithoutSignOfWhatItForbids) {
+  EXPECT_EQ(judge({"NCCL_IB_DISABLE=1\nNCCL_P2P_DISABLE=1\n"}).findings.front().severity, Severity::kNote);
 }
 
 TEST_F(Rules, SurviveLinesCutAnywhere) {
