@@ -57,7 +57,7 @@ constexpr ExploreField kExploreFields[] = {
     {"offload", "--offload", "in host memory", "", "none", "step", false, "", true, "none optimizer activations both"},
     {"schedule", "--set layout.schedule=", "schedule", "of pipeline stages", "", "step", false, "", true,
      "gpipe zb-h1 zb-v dualpipe-v"},
-    {"precision", "--precision", "precision", "", "bf16", "step", true, "", true, "bf16 fp16 fp8 fp4"},
+    {"precision", "--precision", "precision", "", "bf16", "step", true, "", true, "bf16 fp16 fp8 fp4 int8"},
     {kOther, "", "compare with", "as many GPUs of another machine", "dgx-b200", "step", false, "nodes", true, ""},
     {"op", "", "collective", "", "all_reduce", "collective", false, "", true,
      "all_reduce all_gather reduce_scatter broadcast reduce all_to_all send_recv"},

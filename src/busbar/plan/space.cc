@@ -144,8 +144,9 @@ std::string name_of(const PlanRecompute& r) {
 
 std::uint32_t PlanRecompute::key() const {
   const workload::RecomputeModules m = modules.value_or(workload::RecomputeModules{});
-  const std::uint32_t named = (m.core_attn ? 1 : 0) + (m.act ? 2 : 0) + (m.layernorm ? 4 : 0) + (m.mla_up_proj ? 8 : 0);
-  return static_cast<std::uint32_t>(kind) + 4 * (modules ? 16 + named : 0);
+  std::uint32_t named = 1;  // the leading bit: modules are given
+  for (const auto& [name, module] : kRecomputeModules) named = 2 * named + (m.*module ? 1 : 0);
+  return static_cast<std::uint32_t>(kind) + 4 * (modules ? named : 0);
 }
 
 void for_each_point(const PlanSpace& space, const workload::ModelSpec& model, std::uint32_t gpus,

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <optional>
 #include <span>
 #include <string>
@@ -30,7 +31,9 @@ constexpr std::pair<const char*, bool workload::RecomputeModules::*> kRecomputeM
     {"core_attn", &workload::RecomputeModules::core_attn},
     {"act", &workload::RecomputeModules::act},
     {"layernorm", &workload::RecomputeModules::layernorm},
-    {"mla_up_proj", &workload::RecomputeModules::mla_up_proj}};
+    {"mla_up_proj", &workload::RecomputeModules::mla_up_proj},
+    {"mlp", &workload::RecomputeModules::mlp}};
+static_assert(std::size(kRecomputeModules) == sizeof(workload::RecomputeModules), "each module has a name");
 
 /// "none", "selective", "act+layernorm".
 std::string name_of(const PlanRecompute& r);
