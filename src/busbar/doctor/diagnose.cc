@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include "busbar/base/text.h"
 #include "busbar/doctor/internal/conditions.h"
@@ -285,11 +286,16 @@ Diagnosis diagnose(const Evidence& evidence, const std::vector<Rule>& rules, con
   for (Finding& f : unknown_warnings(evidence, out.findings)) out.findings.push_back(std::move(f));
   of_ends.insert("unknown-warning");
   lower_what_was_survived(of_ends, evidence, out.findings);
-  std::stable_sort(out.findings.begin(), out.findings.end(), [](const Finding& a, const Finding& b) {
-    if (a.follows_from.empty() != b.follows_from.empty()) return a.follows_from.empty();
-    if (a.severity != b.severity) return a.severity > b.severity;
-    return a.symptom < b.symptom;
-  });
+  // Of what ends jobs the first line is nearest to the cause; lines of several files come in no order of time.
+  const auto place = [&](const Finding& f) {
+    const bool ends = of_ends.contains(f.rule);
+    return std::pair(!ends, ends && evidence.files().size() == 1 ? f.evidence.front().line : 0);
+  };
+  const auto order = [&](const Finding& f) {
+    return std::tuple(!f.follows_from.empty(), -static_cast<int>(f.severity), f.symptom, place(f));
+  };
+  std::stable_sort(out.findings.begin(), out.findings.end(),
+                   [&](const Finding& a, const Finding& b) { return order(a) < order(b); });
   return out;
 }
 

@@ -46,7 +46,8 @@ struct UnknownRule {
 };
 
 struct Diagnosis {
-  /// Fail first; within a severity causes before symptoms, in the order of the rules, then what no rule knows
+  /// Fail first; within a severity causes before symptoms, then what ends jobs before what slows them; of the former
+  /// by their first lines if there is one file, else in the order of the rules; then what no rule knows
   /// (unknown_warnings.h); consequences last.
   std::vector<Finding> findings;
   std::vector<UnknownRule> unknown;

@@ -151,6 +151,13 @@ TEST_F(Rules, ReadTheWarningThatAnExceptionRepeats) {
     EXPECT_NE(find(judge({said}), "cuda-warning"), nullptr) << said;
 }
 
+TEST_F(Rules, PutTheEarlierCauseFirst) {
+  const std::string port = "OSError: [Errno 98] Address already in use\n";
+  const std::string name = "socket.gaierror: [Errno -2] Name or service not known\n";
+  EXPECT_EQ(judge({port + name}).findings.front().rule, "port-in-use");
+  EXPECT_EQ(judge({name + port}).findings.front().rule, "name-not-found");
+}
+
 TEST_F(Rules, NoteASettingWithoutSignOfWhatItForbids) {
   EXPECT_EQ(judge({"NCCL_IB_DISABLE=1\nNCCL_P2P_DISABLE=1\n"}).findings.front().severity, Severity::kNote);
 }
