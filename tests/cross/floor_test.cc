@@ -172,7 +172,7 @@ TEST(Floor, NamesThePcieSwitchTheSocketOrTheNodeThatBinds) {
 
 /// Three tiers, all cables 10 GB/s: `pods` of `leaves` with 4 nodes of one GPU; one cable from each leaf to its pod's
 /// spine, one from each spine to the core.
-topology::Topology three_tiers(std::uint32_t pods, std::uint32_t leaves) {
+topology::Topology three_tiers(std::uint32_t pods, std::uint32_t leaves, Duration latency = {}) {
   topology::NodeTemplate node;
   node.devices = {topology::test_device(topology::DeviceKind::kGpu, "gpu0"),
                   topology::test_device(topology::DeviceKind::kNic, "nic0")};
@@ -185,7 +185,7 @@ topology::Topology three_tiers(std::uint32_t pods, std::uint32_t leaves) {
     c.kind = kind;
     return b.add_switch(c, std::move(name));
   };
-  const topology::LinkClass cable = topology::test_link(topology::LinkKind::kInfiniband, 10, Duration());
+  const topology::LinkClass cable = topology::test_link(topology::LinkKind::kInfiniband, 10, latency);
   const topology::DeviceId core = add(topology::DeviceKind::kCore, "core0");
   for (std::uint32_t p = 0; p < pods; ++p) {
     const topology::DeviceId spine = add(topology::DeviceKind::kSpine, "spine" + std::to_string(p));
@@ -211,6 +211,19 @@ TEST(Floor, FollowsOversubscriptionUpTheTiers) {
   EXPECT_NEAR(floor_us(three_tiers(2, 5), of_op(collectives::Collective::kAllReduce, 40, kGB)), 2 * 39.0 / 40 * 1e5,
               1e-3)
       << "40 nodes that do not reduce for each other pass on 78 S over 40 cables";
+}
+
+// Sprayed flows cross bundles of cables, hashed ones a cable each: the latency of the farthest pair is the same.
+TEST(Floor, OfFewBytesIsTheLatencyOverBundlesAsOverCables) {
+  const topology::Topology t = three_tiers(5, 5, Duration::ns(500));
+  const routing::Router hashed(t, topology::RoutingPolicy::kStatic), sprayed(t, topology::RoutingPolicy::kSpray);
+  ASSERT_NE(sprayed.bundles(), nullptr);
+  const routing::Placement a(hashed, t.gpus()), b(sprayed, t.gpus());
+  for (const std::uint32_t ranks : {100u, 80u, 40u}) {  // above 64 ranks no pair has a floor of its own
+    const program::CollectiveCall c = of_op(collectives::Collective::kBroadcast, ranks, 1);
+    EXPECT_EQ(machine_floor(hashed, a, c).time, machine_floor(sprayed, b, c).time) << ranks;
+    EXPECT_NEAR(machine_floor(sprayed, b, c).time.in_us(), 6 * 0.5, 1e-3) << ranks;
+  }
 }
 
 TEST(FloorTiers, HoldLeavesThenPodsThenAllAndServeEveryCall) {

@@ -1,10 +1,33 @@
 // The links that payloads of a call may use, and the least latency between its members.
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "busbar/floors/internal/floor_cuts.h"
 
 namespace busbar::floors {
+
+/// Latency of the way over these NICs where the cables between groups of switches are bundles: it costs a hop for each
+/// bundle and not for each cable. Appends links outside bundles to `path`. Nothing where there are no bundles, or where
+/// `stranger_` needs every link.
+std::optional<double> FloorCuts::bundled_latency_ps(std::uint32_t a, std::uint32_t b, NicPair nics,
+                                                    std::vector<routing::LinkShare>& path) const {
+  const routing::FabricBundles* const bundles = stranger_.empty() ? router_.bundles() : nullptr;
+  std::vector<routing::CapacityShare> way;
+  if (bundles == nullptr || !router_.spread_bundled(gpus_[a], gpus_[b], nics.from, nics.to, way).ok()) return {};
+  const auto latency_ps = [&](topology::LinkId l) { return static_cast<double>(t_.link_class(l).latency.in_ps()); };
+  double sum = 0;
+  for (const routing::CapacityShare& s : way) {
+    const bool one = s.on.is_link();
+    const std::uint32_t cables = one ? 1 : bundles->width(s.on.number());
+    double all_ps = 0;
+    for (std::uint32_t i = 0; i < cables; ++i)
+      all_ps += latency_ps(one ? s.on.link() : bundles->link(s.on.number(), i));
+    sum += s.share * all_ps / cables;
+    if (one) path.push_back({s.on.link(), s.share});
+  }
+  return sum;
+}
 
 /// The least latency over the routes of all channels (by the NIC of a payload and by the NIC of a sum) and over
 /// switches between the two that reduce. Infinite if there is no way. Leaves the last route in `path`.
@@ -19,13 +42,15 @@ double FloorCuts::route_latency_ps(std::uint32_t a, std::uint32_t b, std::vector
   }
   const auto by = [&](topology::DeviceId from, topology::DeviceId to) {
     path.clear();
+    const std::optional<double> ps = inside ? std::nullopt : bundled_latency_ps(a, b, {from, to}, path);
+    if (ps) return void(least = std::min(least, *ps));
     if (!router_.spread(gpus_[a], gpus_[b], from, to, 0, path).ok()) return;
-    double ps = 0;
+    double sum = 0;
     for (const routing::LinkShare& s : path) {
-      ps += s.share * latency_ps(s.link);
+      sum += s.share * latency_ps(s.link);
       if (!stranger_.empty()) stranger_[index(t_.from(s.link))] = 0;
     }
-    least = std::min(least, ps);
+    least = std::min(least, sum);
   };
   for (std::uint32_t c = 0; c < (inside ? 1 : placement_.nic_channels()); ++c) {
     const topology::DeviceId own = placement_.nic(ranks_[a], c), to = placement_.nic(ranks_[b], c);

@@ -22,6 +22,8 @@ bool BlockRoutes::by_level(const topology::Block& block, RouteLevel level, topol
   if (ways.number.empty()) ways.number.assign(std::size_t{block.device_count} * block.device_count, kNotSought);
   std::uint32_t& number =
       ways.number[(index(from) - block.first_device) * block.device_count + (index(to) - block.first_device)];
+  if (number == kNotSought && ways.links.values.size() >= kMostLinksKept)
+    return find_by_level(block, level, from, to, out);
   if (number == kNotSought) {
     const std::size_t begin = out.size();
     number = kNoWay;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <utility>
 
 #include "busbar/routing/internal/route_kind.h"
 
@@ -297,23 +298,47 @@ bool has_host_memory(const topology::Topology& t) {
   });
 }
 
+namespace {
+
+/// Calls look(device, hops) for the devices of a block by their least number of links from `from`, until it says false.
+template <typename Look>
+void by_hops(const topology::Topology& t, topology::DeviceId from, Look look) {
+  const topology::Block& block = t.blocks()[index(t.block_of(from))];
+  std::vector<std::uint8_t> seen(block.device_count, 0);
+  std::vector<topology::DeviceId> ring{from}, next;
+  seen[index(from) - block.first_device] = 1;
+  for (int hops = 1; !ring.empty(); ++hops, ring.swap(next), next.clear())
+    for (const topology::DeviceId at : ring)
+      for (const topology::LinkId l : t.out_links(at)) {
+        const std::uint32_t place = index(t.to(l)) - block.first_device;
+        if (place >= block.device_count || std::exchange(seen[place], 1) != 0) continue;
+        if (!look(t.to(l), hops)) return;
+        next.push_back(t.to(l));
+      }
+}
+
+}  // namespace
+
 topology::DeviceId nearest_memory(const Router& router, topology::DeviceId gpu) {
   const topology::Topology& t = router.topology();
-  const topology::Block& block = t.blocks()[index(t.block_of(gpu))];
-  topology::DeviceId best = kNone<topology::DeviceId>;
+  std::vector<std::pair<topology::DeviceId, double>> found;  // with the hops of the route, which may go a longer way
   double fewest = std::numeric_limits<double>::max();
-  for (std::uint32_t p = 0; p < block.device_count; ++p) {
-    const auto d = static_cast<topology::DeviceId>(block.first_device + p);
+  by_hops(t, gpu, [&](topology::DeviceId d, int least) {
+    if (least > fewest + 0.5) return false;
     std::vector<LinkShare> links;
     if (t.kind(d) != topology::DeviceKind::kNuma ||
         !router.spread(gpu, d, kNone<topology::DeviceId>, kNone<topology::DeviceId>, 0, links).ok())
-      continue;
+      return true;
     double hops = 0;
     for (const LinkShare& l : links) hops += l.share;
-    const bool own = best != kNone<topology::DeviceId> && hops < fewest + 0.5 && t.numa(d) == t.numa(gpu) &&
-                     t.numa(best) != t.numa(gpu);
-    if (hops < fewest - 0.5 || own) fewest = hops, best = d;
-  }
+    found.emplace_back(d, hops);
+    fewest = std::min(fewest, hops);
+    return true;
+  });
+  topology::DeviceId best = kNone<topology::DeviceId>;
+  const auto rank = [&](topology::DeviceId d) { return std::pair(t.numa(d) != t.numa(gpu), index(d)); };
+  for (const auto& [d, hops] : found)
+    if (hops < fewest + 0.5 && (best == kNone<topology::DeviceId> || rank(d) < rank(best))) best = d;
   return best;
 }
 

@@ -4,6 +4,7 @@
 
 #include <map>
 
+#include "busbar/routing/path_view.h"
 #include "busbar/routing/placement.h"
 #include "busbar/topology/test_parts.h"
 
@@ -35,6 +36,36 @@ topology::NodeTemplate small_server() {
     n.links.push_back({5 + g, 4, link(topology::LinkKind::kPcie, 63, 150)});
   }
   return n;
+}
+
+/// Two sockets of two GPUs, each with its memory; GPU 3 hangs on both sockets.
+topology::Topology two_sockets() {
+  topology::NodeTemplate n;
+  const auto device = [&](topology::DeviceKind k, std::string name, std::int16_t numa) {
+    n.devices.push_back(topology::test_device(k, std::move(name)));
+    n.devices.back().numa = numa;
+  };
+  for (std::int16_t g = 0; g < 4; ++g)
+    device(topology::DeviceKind::kGpu, "gpu" + std::to_string(g), static_cast<std::int16_t>(g / 2));
+  for (std::int16_t s = 0; s < 2; ++s) device(topology::DeviceKind::kCpu, "cpu" + std::to_string(s), s);
+  for (std::int16_t s = 0; s < 2; ++s) device(topology::DeviceKind::kNuma, "numa" + std::to_string(s), s);
+  for (std::uint32_t g = 0; g < 4; ++g) n.links.push_back({g, 4 + g / 2, link(topology::LinkKind::kPcie, 63, 150)});
+  n.links.push_back({3, 4, link(topology::LinkKind::kPcie, 63, 150)});
+  n.links.push_back({4, 5, link(topology::LinkKind::kHost, 100, 100)});
+  for (std::uint32_t s = 0; s < 2; ++s) n.links.push_back({4 + s, 6 + s, link(topology::LinkKind::kHost, 200, 50)});
+  topology::TopologyBuilder b;
+  b.add_block(b.add_template(n));
+  return std::move(b).seal();
+}
+
+TEST(Router, TheNearestMemoryIsTheFewestHopsAwayAndOfTheSameNodeAmongEquals) {
+  const topology::Topology t = two_sockets();
+  const Router router(t, topology::RoutingPolicy::kStatic);
+  const auto name = [&](std::size_t gpu) { return t.name(nearest_memory(router, t.gpus()[gpu])); };
+  EXPECT_EQ(name(0), "node0.numa0");
+  EXPECT_EQ(name(1), "node0.numa0");
+  EXPECT_EQ(name(2), "node0.numa1");
+  EXPECT_EQ(name(3), "node0.numa1") << "both are two hops away, and this one is its own";
 }
 
 /// `nodes` servers with NIC r of each on leaf r, and two spines above the leaves.

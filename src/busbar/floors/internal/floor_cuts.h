@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,11 @@ class FloorCuts {
   /// Two members, from and to, where the second needs data of the first: the m-th such pair, m from 1 to n - 1.
   std::pair<std::uint32_t, std::uint32_t> pair(std::uint32_t m) const;
   double rate(topology::LinkId l) const { return floor_rate(t_, l, rates_); }
+  struct NicPair {
+    topology::DeviceId from{}, to{};
+  };
+  std::optional<double> bundled_latency_ps(std::uint32_t a, std::uint32_t b, NicPair nics,
+                                           std::vector<routing::LinkShare>& path) const;
   double route_latency_ps(std::uint32_t a, std::uint32_t b, std::vector<routing::LinkShare>& path);
   void find_reach();
   void find_strangers();

@@ -54,13 +54,15 @@ class BlockRoutes {
     bool relay = false;       ///< the way over the NIC's own GPU is better
     std::uint8_t hops = 255;  ///< over the server's links; 255: no such way
   };
-  /// The ways requested so far by level, in blocks of up to kMostKept devices; shared by all blocks of a shape.
+  /// The ways requested so far by level, in blocks of up to kMostKept devices, up to kMostLinksKept; shared by all
+  /// blocks of a shape.
   struct Ways {
     std::vector<std::uint32_t> number;  ///< by places of both ends: a row of `links`, or one of the two below
     Csr<LinkShare> links;               ///< relative to the block's first link
   };
-  static constexpr std::uint32_t kMostKept = 512, kNotSought = 0xffff'ffffu, kNoWay = 0xffff'fffeu;
-  static constexpr std::size_t kMostHopsKept = 1 << 24;  ///< bytes
+  static constexpr std::uint32_t kMostKept = 2048, kNotSought = 0xffff'ffffu, kNoWay = 0xffff'fffeu;
+  static constexpr std::size_t kMostLinksKept = 1 << 21;  ///< 32 MiB
+  static constexpr std::size_t kMostHopsKept = 1 << 24;   ///< bytes
   static constexpr std::uint8_t kNotCounted = 254;
   struct Tables {
     std::optional<ShapeTable> level[2];
