@@ -7,6 +7,8 @@
 #include <map>
 #include <optional>
 #include <span>
+#include <tuple>
+#include <utility>
 
 #include "busbar/base/random.h"
 #include "busbar/collectives/builders.h"
@@ -57,6 +59,47 @@ class Fillers {
   std::uint32_t chunks_;
   std::vector<std::uint32_t> head_;
   std::vector<Entry> entries_;
+};
+
+/// Which flows a message stands behind, besides those that filled its chunks, as messages (collectives::plan_of) and
+/// fluids (lowering/followed_rounds.cc) do. In a phase with rounds: all that its rank sent and received in earlier
+/// rounds. In a direct one: what it last sent the same rank. Pieces of rings, trees and chains follow those that bring
+/// them.
+class SendOrder {
+ public:
+  using Flows = ReductionFlows::Flows;
+  explicit SendOrder(std::uint32_t ranks) : last_(ranks), sent_(ranks), received_(ranks) {}
+
+  void begin_phase(std::uint16_t channel, bool by_rounds) {
+    if (!by_rounds || channel_ != channel) std::fill(last_.begin(), last_.end(), Flows());
+    channel_ = channel;
+    by_rounds_ = by_rounds;
+  }
+  const Flows& before(const collectives::Move& m) { return by_rounds_ ? last_[m.src] : to_peer(m); }
+  void add(const collectives::Move& m, const Flows& flows) {
+    if (!by_rounds_) return void(to_peer(m) = flows);
+    sent_[m.src].insert(sent_[m.src].end(), flows.begin(), flows.end());
+    received_[m.dst].insert(received_[m.dst].end(), flows.begin(), flows.end());
+    touched_.insert(touched_.end(), {m.src, m.dst});
+  }
+  /// A rank's sends waited for what it did before, so they stand for it.
+  void end_round() {
+    for (const std::uint32_t rank : touched_) {
+      if (!sent_[rank].empty()) last_[rank] = std::exchange(sent_[rank], {});
+      last_[rank].insert(last_[rank].end(), received_[rank].begin(), received_[rank].end());
+      received_[rank].clear();
+    }
+    touched_.clear();
+  }
+
+ private:
+  Flows& to_peer(const collectives::Move& m) { return to_peer_[{channel_, m.src, m.dst}]; }
+
+  bool by_rounds_ = false;
+  std::uint16_t channel_ = 0;
+  std::vector<Flows> last_, sent_, received_;  ///< per rank: of the rounds before, of the open round
+  std::vector<std::uint32_t> touched_;         ///< ranks of the open round
+  std::map<std::tuple<std::uint16_t, std::uint32_t, std::uint32_t>, Flows> to_peer_;
 };
 
 class Unroller {
@@ -121,9 +164,10 @@ class Unroller {
     // Data that is there from the start has no predecessor; an uneven all-to-all may have a billion chunks.
     waits_ = s_.phases.size() != 1 || collectives::coupling_of(s_.phases[0].pattern) != collectives::Coupling::kFree;
     Fillers fillers(s_.ranks + s_.reducers, waits_ ? s_.chunks : 0);
-    std::vector<Flows> sent(s_.ranks);  // in the previous round, pairwise exchanges only
+    SendOrder order(s_.ranks);
     std::vector<collectives::Move> moves;
     for (const collectives::Phase& phase : s_.phases) {
+      order.begin_phase(phase.channel, has_rounds(phase));
       for (std::uint32_t round = 0; round < collectives::rounds(s_, phase); ++round) {
         moves.clear();
         collectives::for_each_move(s_, phase, round, [&](const collectives::Move& m) {
@@ -133,7 +177,7 @@ class Unroller {
         if (collectives::uses_hub(phase.pattern)) {
           BUSBAR_RETURN_IF_ERROR(add_by_hub(phase, group, moves, fillers));
         } else {
-          add_direct(phase, group, moves, fillers, sent);
+          add_direct(phase, group, moves, fillers, order);
         }
         if (list_.flows.size() > kMostMoves) return too_many_moves();  // relays and crossings are flows of their own
       }
@@ -141,17 +185,27 @@ class Unroller {
     return {};
   }
 
+  bool has_rounds(const collectives::Phase& phase) const {
+    return collectives::is_stepwise(phase.pattern) && !collectives::uses_hub(phase.pattern) &&
+           collectives::rounds(s_, phase) > 1;
+  }
+
+  /// What a rank sends another in one round is one message.
   void add_direct(const collectives::Phase& phase, std::uint32_t group, std::span<const collectives::Move> moves,
-                  Fillers& fillers, std::vector<Flows>& sent) {
-    const bool in_turn = phase.pattern == collectives::Pattern::kPairwiseAllToAll;
-    std::vector<Flows> now, flows;
-    if (in_turn) now = sent;
-    for (const collectives::Move& m : moves) {
-      flows.push_back(add(m, phase, group, fillers, in_turn ? sent[m.src] : Flows()));
-      if (in_turn) now[m.src] = flows.back();
+                  Fillers& fillers, SendOrder& order) {
+    const bool ordered = collectives::is_stepwise(phase.pattern) && (waits_ || has_rounds(phase));
+    std::vector<std::pair<std::span<const collectives::Move>, Flows>> messages;
+    for (std::size_t i = 0, end = 0; i < moves.size(); i = end) {
+      while (end < moves.size() && moves[end].src == moves[i].src && moves[end].dst == moves[i].dst) ++end;
+      const std::span<const collectives::Move> blocks = moves.subspan(i, end - i);
+      messages.emplace_back(blocks, add(blocks, phase, group, fillers, ordered ? order.before(moves[i]) : Flows()));
     }
-    for (std::size_t i = 0; i < moves.size() && waits_; ++i) fillers.fill(moves[i], flows[i]);
-    if (in_turn) sent = std::move(now);
+    for (const auto& [blocks, flows] : messages) {
+      for (const collectives::Move& m : blocks)
+        if (waits_) fillers.fill(m, flows);
+      if (ordered) order.add(blocks.front(), flows);
+    }
+    order.end_round();
   }
 
   Status add_by_hub(const collectives::Phase& phase, std::uint32_t group, std::span<const collectives::Move> moves,
@@ -183,22 +237,30 @@ class Unroller {
     return flows;
   }
 
-  /// A flow per crossing; one to the relaying GPU and one from it, which run at the same time, if there is one.
-  Flows add(const collectives::Move& m, const collectives::Phase& phase, std::uint32_t group, const Fillers& fillers,
-            const Flows& behind) {
+  /// The blocks of one message: a flow per crossing; one to the relaying GPU and one from it, which run at the same
+  /// time, if there is one.
+  Flows add(std::span<const collectives::Move> blocks, const collectives::Phase& phase, std::uint32_t group,
+            const Fillers& fillers, const Flows& behind) {
+    const collectives::Move& m = blocks.front();
     const std::uint32_t a = call_.groups.actor(group, m.src), b = call_.groups.actor(group, m.dst);
     const std::uint32_t channel = phase.channel / per_order_;
     const topology::DeviceId from = placement_.gpu(a), to = placement_.gpu(b);
     crossings_.assign(1, {from, placement_.nic(a, channel), placement_.nic(b, channel)});
-    if (call_.nics && topology_.block_of(from) != topology_.block_of(to))
+    if (topology_.block_of(from) != topology_.block_of(to))
       lowering::find_crossings(router_, placement_, call_.nics.get(), a, b, channel, crossings_);
-    Flows after = filled_by(m, fillers), out;
-    after.insert(after.end(), behind.begin(), behind.end());
-    const auto bytes = static_cast<std::uint64_t>(std::ceil(static_cast<double>(bytes_of(m)) / costs_.efficiency));
+    Flows after = behind, out;
+    std::uint64_t data = 0;
+    for (const collectives::Move& block : blocks) {
+      const Flows fillers_of = filled_by(block, fillers);
+      after.insert(after.end(), fillers_of.begin(), fillers_of.end());
+      data += bytes_of(block);
+    }
+    const auto bytes = static_cast<std::uint64_t>(std::ceil(static_cast<double>(data) / costs_.efficiency));
     const std::uint64_t ways = crossings_.size();
     for (std::uint64_t i = 0; i < ways; ++i) {
       const lowering::Crossing& way = crossings_[i];
       program::ListedFlow f;
+      if (!behind.empty()) f.trigger = program::FlowTrigger::kSent;
       f.overhead = overhead(from, to);
       f.nic_from = f.nic_to = kNone<topology::DeviceId>;
       f.bytes = Bytes{bytes * (i + 1) / ways - bytes * i / ways};

@@ -1,4 +1,4 @@
-// A collective as a list of flows: one flow per move of its schedule, with its dependencies.
+// A collective as a list of flows: one flow per message of its schedule, with its dependencies.
 #pragma once
 
 #include <span>
@@ -22,11 +22,12 @@ Result<collectives::Schedule> schedule_of(const program::CollectiveCall& call, c
 Duration overhead_between(const routing::Router& router, const program::ProtocolCosts& costs, topology::DeviceId from,
                           topology::DeviceId to);
 
-/// Appends the moves of `call` to `list`. A move starts when all flows that filled its chunks have arrived; in a
-/// pairwise exchange, when the sends of the previous round have arrived. The first one starts after protocol.launch.
-/// Each waits for its overhead before its first packet; flags of the protocol are bytes more. Errors: those of
-/// build_schedule; kUnsupported for reduction in the network, for GPUs whose memory is slower than their links, and for
-/// more moves than kMostMoves.
+/// Appends the moves of `call` to `list`. Moves of a round from one rank to another are one flow. It starts when all
+/// flows that filled its chunks have arrived; in phases with rounds, when all that its rank received in earlier rounds
+/// has arrived and all that it sent has left; in direct ones, when what its rank last sent the same rank has left. The
+/// first one starts after protocol.launch. Each waits for its overhead before its first packet; flags of the protocol
+/// are bytes more. Errors: those of build_schedule; kUnsupported for reduction in the network, for GPUs whose memory is
+/// slower than their links, and for more moves than kMostMoves.
 Status add_collective_flows(const program::CollectiveCall& call, const routing::Router& router,
                             const routing::Placement& placement, const program::ProtocolModel& protocol,
                             program::FlowList& list);

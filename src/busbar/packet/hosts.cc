@@ -81,8 +81,12 @@ void Hosts::trigger_start(std::uint32_t flow) {
 
 void Hosts::trigger(std::uint32_t flow, program::FlowTrigger what, Ps now) {
   for (const std::uint32_t next : traffic_.successors.row(flow)) {
-    if (traffic_.list.flows[next].trigger != what) continue;
-    traffic_.ready[next] = std::max(traffic_.ready[next], now);
+    const program::ListedFlow& waiting = traffic_.list.flows[next];
+    const bool in_turn = waiting.trigger == program::FlowTrigger::kSent;
+    const bool own = in_turn && waiting.from == traffic_.list.flows[flow].from;
+    if (what != (in_turn && !own ? program::FlowTrigger::kReceived : waiting.trigger)) continue;
+    // The overhead of what only waits for its turn overlaps.
+    traffic_.ready[next] = std::max(traffic_.ready[next], own ? now - waiting.overhead.in_ps() : now);
     if (--traffic_.waits_for[next] == 0) trigger_start(next);
   }
 }
@@ -162,7 +166,8 @@ void Hosts::end_work(std::uint32_t flow, Ps now) {
   out_.received = std::max(out_.received, SimTime::at(Duration::ps(now)));
   out_.end = std::max(out_.end, SimTime::at(Duration::ps(now)));
   end_in_block(flow, 0, now);
-  for (const program::FlowTrigger what : {program::FlowTrigger::kReceived, program::FlowTrigger::kAcked})
+  for (const program::FlowTrigger what :
+       {program::FlowTrigger::kSent, program::FlowTrigger::kReceived, program::FlowTrigger::kAcked})
     trigger(flow, what, now);
 }
 
@@ -391,6 +396,7 @@ void Hosts::send_one(std::uint32_t outlet, std::uint32_t wire, Ps start) {
   p.time = start;
   p.size = static_cast<std::uint16_t>(wire_size(s, p.seq));
   if (lanes_ > 1) turns_[outlet].left[lane] += static_cast<std::int64_t>(settings_.control.packet_bytes) - p.size;
+  std::uint32_t last_of = kNone32;  // the flow whose last packet this is
   ++s.outstanding;
   ++s.sends;
   ++out_.data;
@@ -399,6 +405,7 @@ void Hosts::send_one(std::uint32_t outlet, std::uint32_t wire, Ps start) {
     ++out_.resent;
   } else if (s.next == s.packets) {
     s.new_done = start;
+    last_of = s.flow;
   }
   if (lanes_ > 1) count_in_lane(lane, p);
   if (settings_.log != nullptr) [[unlikely]]
@@ -410,6 +417,15 @@ void Hosts::send_one(std::uint32_t outlet, std::uint32_t wire, Ps start) {
   if (!s.unasked) p.flags |= kAskAck;
   network_->transmit(wire, id, start);
   if (s.unasked && !s.done) put_in_turn(slot, network_->port(wire).busy);
+  if (last_of != kNone32) left(last_of, network_->port(wire).busy + wiring_.wires()[wire].latency);
+}
+
+/// The flow's last packet is at the other end of its first wire at `there`: sent in retrospect perhaps, but before
+/// that. It has left no earlier than over its slowest wire alone: in front of that, its packets only queue.
+void Hosts::left(std::uint32_t flow, Ps there) {
+  const PacketOutcome& o = traffic_.outcomes[flow];
+  const Ps alone = (o.start + o.alone).since_start().in_ps() - wiring_.route(traffic_.routes[flow]).latency;
+  trigger(flow, program::FlowTrigger::kSent, std::max(there, alone));
 }
 
 void Hosts::count_in_lane(std::uint32_t lane, const Packet& p) {

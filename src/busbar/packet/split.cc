@@ -32,8 +32,10 @@ void join_triggers(const Wiring& wiring, const program::FlowList& list, const st
     const std::uint32_t here = NetworkPart::home(wiring, wiring.route(routes[f]).forth);
     for (const std::uint32_t before : list.after.row(f)) {
       const Leg& leg = wiring.route(routes[before]).forth;
-      groups.join(
-          here, list.flows[f].trigger == program::FlowTrigger::kReceived ? leg.target : NetworkPart::home(wiring, leg));
+      const bool at_sender =
+          list.flows[f].trigger == program::FlowTrigger::kAcked ||
+          (list.flows[f].trigger == program::FlowTrigger::kSent && list.flows[f].from == list.flows[before].from);
+      groups.join(here, at_sender ? NetworkPart::home(wiring, leg) : leg.target);
     }
   }
 }

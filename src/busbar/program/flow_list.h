@@ -15,6 +15,7 @@ namespace busbar::program {
 enum class FlowTrigger : std::uint8_t {
   kReceived,  ///< their last byte has arrived
   kAcked,     ///< and the acknowledgement is back: one more latency of their path
+  kSent,      ///< of those of the same sender the last byte has left, while its overhead runs; of others as kReceived
 };
 
 inline constexpr std::uint8_t kMostFlowLanes = 8;

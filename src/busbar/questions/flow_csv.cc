@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <string_view>
@@ -16,9 +17,25 @@
 namespace busbar::questions {
 namespace {
 
-enum FlowField : std::size_t { kId, kSrc, kDst, kBytes, kStart, kAfter, kTrigger, kLane, kDelay, kFields };
-constexpr std::array<const char*, kFields> kFieldNames{"id",    "src",     "dst",  "bytes",   "start_ns",
-                                                       "after", "trigger", "lane", "delay_ns"};
+enum FlowField : std::size_t {
+  kId,
+  kSrc,
+  kDst,
+  kBytes,
+  kStart,
+  kAfter,
+  kTrigger,
+  kLane,
+  kDelay,
+  kSrcNic,
+  kDstNic,
+  kFields
+};
+constexpr std::array<const char*, kFields> kFieldNames{"id",      "src",  "dst",      "bytes",   "start_ns", "after",
+                                                       "trigger", "lane", "delay_ns", "src_nic", "dst_nic"};
+
+/// In the order of program::FlowTrigger.
+constexpr std::array<std::string_view, 3> kTriggerNames{"received", "acked", "sent"};
 
 /// A comment before the header: lists made from collectives have the shares of link rates that its kernels reach.
 constexpr std::string_view kSharesLine = "# shares:";
@@ -86,7 +103,7 @@ class Reader {
       while (f < kFields && names[c] != kFieldNames[f]) ++f;
       if (f == kFields) {
         return at(line_, fmt::format("unknown column '{}'; the columns are id,src,dst,bytes,start_ns,after and "
-                                     "optionally trigger, lane and delay_ns",
+                                     "optionally trigger, lane, delay_ns, src_nic and dst_nic",
                                      names[c]));
       }
       if (column_[f] != kAbsent) return at(line_, fmt::format("the column '{}' occurs twice", names[c]));
@@ -112,6 +129,8 @@ class Reader {
     program::ListedFlow flow;
     BUSBAR_RETURN_IF_ERROR(host(cell(kSrc), kSrc, flow.from, flow.nic_from));
     BUSBAR_RETURN_IF_ERROR(host(cell(kDst), kDst, flow.to, flow.nic_to));
+    BUSBAR_RETURN_IF_ERROR(other_nic(cell(kSrcNic), kSrcNic, flow.from, flow.nic_from));
+    BUSBAR_RETURN_IF_ERROR(other_nic(cell(kDstNic), kDstNic, flow.to, flow.nic_to));
     BUSBAR_RETURN_IF_ERROR(bytes(cell(kBytes), flow.bytes));
     if (flow.is_work() && (count(flow.bytes) > 0 || cell(kDelay).empty()))
       return at(line_,
@@ -123,10 +142,14 @@ class Reader {
     BUSBAR_RETURN_IF_ERROR(time(cell(kStart), kStart, flow.start));
     BUSBAR_RETURN_IF_ERROR(time(cell(kDelay), kDelay, delay));
     flow.overhead = delay.since_start();
-    if (const auto word = cell(kTrigger); word == "acked")
-      flow.trigger = program::FlowTrigger::kAcked;
-    else if (!word.empty() && word != "received")
-      return at(line_, fmt::format("'{}' is not a trigger; write received (the default) or acked", word), kTrigger);
+    if (!cell(kTrigger).empty()) {
+      const auto named = std::find(kTriggerNames.begin(), kTriggerNames.end(), cell(kTrigger));
+      if (named == kTriggerNames.end())
+        return at(line_,
+                  fmt::format("'{}' is not a trigger; write received (the default), acked or sent", cell(kTrigger)),
+                  kTrigger);
+      flow.trigger = static_cast<program::FlowTrigger>(named - kTriggerNames.begin());
+    }
     if (const auto word = cell(kLane);
         !word.empty() && (!is_number(word, flow.lane) || flow.lane >= program::kMostFlowLanes))
       return at(line_, fmt::format("'{}' is not a lane; lanes are 0 to {}", word, program::kMostFlowLanes - 1), kLane);
@@ -174,6 +197,16 @@ class Reader {
                       word, topology::name_of(t_.kind(device))),
           field);
     nic = placement_.nic(rank_of_.at(index(device)), 0);
+    return {};
+  }
+
+  /// Sets `nic` to the NIC `word` in the server of `device`; leaves it as it is where there is no word.
+  Status other_nic(std::string_view word, FlowField field, topology::DeviceId device, topology::DeviceId& nic) const {
+    if (word.empty()) return {};
+    const Result<topology::DeviceId> found = t_.find(word);
+    if (!found.ok() || t_.kind(*found) != topology::DeviceKind::kNic || t_.block_of(*found) != t_.block_of(device))
+      return at(line_, fmt::format("'{}' is no NIC in the server of {}", word, t_.name(device)), field);
+    nic = *found;
     return {};
   }
 
@@ -281,26 +314,31 @@ std::string write_flow_csv(const program::FlowList& list, const routing::Router&
   const routing::Placement placement(router, t.gpus());
   std::unordered_map<std::uint32_t, topology::DeviceId> nearest;
   for (std::uint32_t r = 0; r < placement.ranks(); ++r) nearest.emplace(index(placement.gpu(r)), placement.nic(r, 0));
-  const auto host = [&](topology::DeviceId device, topology::DeviceId nic) {
+  // The name of the NIC, where it is not the one nearest to the device.
+  const auto other = [&](topology::DeviceId device, topology::DeviceId nic) {
     const auto usual = nearest.find(index(device));
-    const bool other = nic != kNone<topology::DeviceId> && usual != nearest.end() && usual->second != nic;
-    return t.name(other ? nic : device);
+    const bool named = nic != kNone<topology::DeviceId> && usual != nearest.end() && usual->second != nic;
+    return named ? t.name(nic) : std::string();
   };
+  const auto apart = [&](const program::ListedFlow& x) { return t.block_of(x.from) != t.block_of(x.to); };
+  const bool nics = std::any_of(list.flows.begin(), list.flows.end(), [&](const program::ListedFlow& x) {
+    return apart(x) && !(other(x.from, x.nic_from).empty() && other(x.to, x.nic_to).empty());
+  });
   std::string out;
   if (const program::RateShares& s = list.shares; s.scale_up < 1 || s.server < 1 || s.network < 1)
     out = fmt::format("{} scale_up={} server={} network={}\n", kSharesLine, s.scale_up, s.server, s.network);
   if (!remark.empty()) out += fmt::format("# {}\n", remark);
-  out += "id,src,dst,bytes,start_ns,after,trigger,lane,delay_ns\n";
+  out += fmt::format("id,src,dst,bytes,start_ns,after,trigger,lane,delay_ns{}\n", nics ? ",src_nic,dst_nic" : "");
   for (std::uint32_t f = 0; f < list.flows.size(); ++f) {
     const program::ListedFlow& x = list.flows[f];
     std::string after;
     for (const std::uint32_t before : list.after.row(f)) after += (after.empty() ? "" : ";") + std::to_string(before);
-    const bool apart = t.block_of(x.from) != t.block_of(x.to);
-    out += fmt::format("{},{},{},{},{:.3f},{},{},{},{:.3f}\n", f, apart ? host(x.from, x.nic_from) : t.name(x.from),
-                       apart ? host(x.to, x.nic_to) : t.name(x.to), count(x.bytes),
+    out += fmt::format("{},{},{},{},{:.3f},{},{},{},{:.3f}", f, t.name(x.from), t.name(x.to), count(x.bytes),
                        static_cast<double>(x.start.since_start().in_ps()) * 1e-3, after,
-                       x.trigger == program::FlowTrigger::kAcked ? "acked" : "received", x.lane,
+                       kTriggerNames[static_cast<std::size_t>(x.trigger)], x.lane,
                        static_cast<double>(x.overhead.in_ps()) * 1e-3);
+    if (nics && apart(x)) out += fmt::format(",{},{}", other(x.from, x.nic_from), other(x.to, x.nic_to));
+    out += nics && !apart(x) ? ",,\n" : "\n";
   }
   return out;
 }

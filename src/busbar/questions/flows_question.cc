@@ -258,7 +258,8 @@ Question flows_question() {
       "  busbar flows dgx-h100:16 flows.csv --engine packet --transport nscc --lb spray --seed 1 --json\n"
       "  busbar flows dgx-h100:16 --sizes websearch --load 0.6 --engine packet --transport dcqcn --cdf fct.csv\n"
       "  busbar flows dgx-h100:4 llama.0.et --job other.goal@16 --engine packet --transport dcqcn\n"
-      "A flow list has the columns id,src,dst,bytes,start_ns,after and optionally trigger (received or acked), lane "
+      "A flow list has the columns id,src,dst,bytes,start_ns,after and optionally trigger (received, acked or sent), "
+      "lane "
       "and delay_ns.\n"
       "src and dst: a GPU's number, or a name such as node5.gpu3 or node5.nic3; after: ids separated by ';'.\n",
       70);

@@ -150,10 +150,18 @@ class ListRun {
     ++out_.done;
     out_.end = std::max(out_.end, o.start + o.fct);
     for (const std::uint32_t next : successors_.row(f)) {
-      const bool acked = list_.flows[next].trigger == program::FlowTrigger::kAcked;
-      ready_ps_[next] = std::max(ready_ps_[next], sent_ps + o.latency.in_ps() * (acked ? 2 : 1));
+      ready_ps_[next] = std::max(ready_ps_[next], sent_ps + released_after_ps(f, next));
       if (--waits_for_[next] == 0) start_soon(next);
     }
+  }
+
+  /// From when flow `f` has left until it releases `next`. The overhead of what only waits for its turn overlaps.
+  std::int64_t released_after_ps(std::uint32_t f, std::uint32_t next) const {
+    const program::ListedFlow& waiting = list_.flows[next];
+    const std::int64_t latency_ps = out_.flows[f].latency.in_ps();
+    if (waiting.trigger == program::FlowTrigger::kSent && waiting.from == list_.flows[f].from)
+      return -waiting.overhead.in_ps();
+    return waiting.trigger == program::FlowTrigger::kAcked ? 2 * latency_ps : latency_ps;
   }
 
   const program::FlowList& list_;

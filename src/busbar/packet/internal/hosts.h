@@ -172,6 +172,7 @@ class Hosts {
   void timer(std::uint32_t slot, Ps now);
   void trigger_start(std::uint32_t flow);
   void trigger(std::uint32_t flow, program::FlowTrigger what, Ps now);
+  void left(std::uint32_t flow, Ps there);
   std::uint32_t wire_size(const Sender& s, std::uint32_t seq) const;
   Ps time_alone(const Sender& s, std::uint32_t route) const;
   // The short functions that every packet calls several times are always inlined: calls of them cost more than they do.
