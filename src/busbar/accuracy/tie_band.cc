@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <utility>
 
 #include "busbar/accuracy/summary.h"
 
@@ -11,7 +10,7 @@ namespace busbar::accuracy {
 namespace {
 
 constexpr double kNamed = 1.03;  // as fast as the fastest
-constexpr double kHeldJobs = 0.95;
+constexpr double kAlone = 2;     // the factor of a source that needs something where no other does
 
 /// The share above the best prediction that holds a job.
 double needed(const LayoutSweep& sweep) {
@@ -30,24 +29,12 @@ struct TieJob {
   double needed = 0, weight = 0;
 };
 
-/// The least value that `kHeldJobs` of the weight does not exceed.
-double held_value(std::vector<std::pair<double, double>> values) {
-  std::sort(values.begin(), values.end());
-  double all = 0, so_far = 0;
-  for (const auto& [value, weight] : values) all += weight;
-  for (const auto& [value, weight] : values) {
-    so_far += weight;
-    if (so_far >= kHeldJobs * all * (1 - 1e-12)) return value;
-  }
-  return 0;
-}
-
-/// What the jobs of all sources but `left_out` need.
+/// The most that jobs of all sources but `left_out` need.
 double needed_without(const std::vector<TieJob>& jobs, const std::string& left_out) {
-  std::vector<std::pair<double, double>> values;
+  double most = 0;
   for (const TieJob& job : jobs)
-    if (job.source != left_out) values.emplace_back(job.needed, job.weight);
-  return held_value(std::move(values));
+    if (job.source != left_out) most = std::max(most, job.needed);
+  return most;
 }
 
 std::vector<TieJob> jobs_of(const std::vector<LayoutSweep>& sweeps) {
@@ -82,11 +69,10 @@ TieBand tie_band_of(const std::vector<LayoutSweep>& sweeps) {
   for (const TieJob& job : jobs) others.try_emplace(job.source, 0);
   TieBand out{jobs.size(), others.size()};
   if (others.size() < 2) return out;
-  for (auto& [source, needed] : others) needed = needed_without(jobs, source);
-  std::vector<std::pair<double, double>> factors;
+  double wider = 1;
+  for (auto& [source, most] : others) most = needed_without(jobs, source);
   for (const TieJob& job : jobs)
-    factors.emplace_back(job.needed <= 0 ? 0 : job.needed / others[job.source], job.weight);
-  const double wider = std::max(1.0, held_value(std::move(factors)));
+    if (job.needed > 0) wider = std::max(wider, others[job.source] > 0 ? job.needed / others[job.source] : kAlone);
   const double share = wider * needed_without(jobs, "");
   double held = 0, all = 0;
   for (const TieJob& job : jobs) {

@@ -20,9 +20,10 @@ struct LayoutSweep {
 };
 
 /// A tie holds the layouts that are predicted to be slower than the best by at most `percent`. A job is held where a
-/// layout in the tie was measured within 3 % of the fastest. `percent` is what 95 % of the jobs need, times the factor
-/// by which the jobs of a source exceed what those of all other sources need: so sources that are left out are held.
-/// The next user is a new source, so a source weighs as the root of its number of jobs.
+/// layout in the tie was measured within 3 % of the fastest. `percent` is the most that any job needs, times the factor
+/// by which a source exceeds the most that all other sources need (2 where they need nothing): so sources that are left
+/// out are held. Where that share is told, a source weighs as the root of its number of jobs: the next user is a new
+/// source.
 struct TieBand {
   std::size_t jobs = 0, sources = 0;  ///< with two or more layouts
   double percent = 0;

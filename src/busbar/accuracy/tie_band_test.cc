@@ -19,6 +19,12 @@ TEST(TieBand, HoldsTheFastestLayoutOfSourcesThatAreLeftOut) {
   EXPECT_EQ(band.tied, 2);  // the fastest is in each tie of two jobs, the third has only its best
 }
 
+TEST(TieBand, IsKnownWhereAllButOneSourceNeedNothing) {
+  const TieBand band = tie_band_of({off_by("a", 3), {"b", {{1.0, 1.0}, {1.5, 1.4}}}, {"c", {{1.0, 1.0}, {1.5, 1.4}}}});
+  EXPECT_NEAR(band.percent, 3 * 2, 1e-9);
+  EXPECT_NEAR(band.held_percent, 200 / 3.0, 1e-9);  // nothing told that a would need anything
+}
+
 TEST(TieBand, IsNotNeededWhereTheBestWasAsFastAsTheFastest) {
   const LayoutSweep named{"a", {{1.0, 1.02}, {1.2, 1.0}}};  // 2 % slower than the fastest
   LayoutSweep other = named;
