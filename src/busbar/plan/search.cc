@@ -6,14 +6,18 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <queue>
 #include <set>
 #include <span>
+#include <string>
 #include <tuple>
+#include <utility>
 
 #include "busbar/base/cores.h"
 #include "busbar/plan/internal/memory_floor.h"
 #include "busbar/plan/internal/quick_bound.h"
+#include "busbar/plan/layout_flags.h"
 
 namespace busbar::plan {
 namespace {
@@ -139,7 +143,7 @@ class Search {
   }
 
   bool wanted(const Entry& e) const {
-    if (may_win(e.bound) || plan_.layouts.size() >= ask_.rows) return may_win(e.bound);
+    if (may_win(e.bound) || divisions_.size() >= ask_.rows) return may_win(e.bound);
     return e.bound.in_s() < (1 + ask_.close) * best_.in_s();
   }
 
@@ -401,6 +405,7 @@ class Search {
       fitting_[i].step = std::move(found.step);
     }
     beat(fitting_[i]);
+    divisions_.insert(division_of(fitting_[i]));
     plan_.layouts.push_back(std::move(fitting_[i]));
     fitting_[i].step.balanced = Duration();
     fitting_[i].bound = Duration::max();  // no longer here
@@ -452,6 +457,24 @@ class Search {
     else if (plan_.complete)
       find_least();
     sort_layouts();
+    drop_twins();
+  }
+
+  /// How the work is divided: CP 2 with two sequences in a micro-batch gives each GPU the tokens of CP 1 with one, and
+  /// sends more.
+  using Division = std::pair<std::uint32_t, std::string>;
+  static Division division_of(const PlannedLayout& l) {
+    workload::LayoutSpec twin = l.layout;
+    const std::uint32_t shared = std::gcd(twin.cp, twin.batch.micro);
+    twin.cp /= shared;
+    twin.batch.micro /= shared;
+    twin.dp *= shared;
+    return {l.use, layout_flags(twin)};
+  }
+
+  void drop_twins() {
+    std::set<Division> met;
+    std::erase_if(plan_.layouts, [&](const PlannedLayout& l) { return !met.insert(division_of(l)).second; });
   }
 
   /// Of this thread, for layouts of a use.
@@ -487,6 +510,7 @@ class Search {
   using Family = std::array<std::uint32_t, 5>;               ///< TP, PP, EP, recomputation and use
   std::set<Family> families_;                                ///< that the dive tried
   std::map<Key, Look> looks_;                                ///< ahead of the queue
+  std::set<Division> divisions_;                             ///< of the timed layouts
   Duration left_out_ = Duration::max();  ///< the least bound of layouts that did not enter the queue
   std::priority_queue<Entry> queue_;
   Duration best_ = Duration::max(), bound_of_best_ = Duration::max();  ///< of the fastest so far

@@ -9,6 +9,7 @@
 
 #include "busbar/plan/internal/memory_floor.h"
 #include "busbar/plan/internal/quick_bound.h"
+#include "busbar/plan/layout_flags.h"
 #include "busbar/predict/predictor.h"
 #include "busbar/routing/path_view.h"
 #include "busbar/spec/kernels_file.h"
@@ -426,6 +427,27 @@ TEST(SearchPlan, LeavesGpusIdleWhereThatIsFaster) {
     EXPECT_TRUE(plan.complete);
     if (batch == 1024) EXPECT_EQ(plan.layouts.front().use, 1u);
   }
+}
+
+TEST(SearchPlan, ShowsOneOfTheLayoutsThatGiveEachGpuTheSameTokens) {
+  PlanMachine m("dgx-h100");
+  const workload::ModelSpec model = workload::small_model();
+  PlanSpace space;
+  space.base.batch.global = 64;
+  space.tp = space.pp = {1};
+  space.cp = space.micro_batch = {1, 2, 4};
+  space.recompute = {workload::Recompute::kNone};
+  PlanAsk ask = ask_of(m, model, Bytes{80'000'000'000});
+  ask.rows = 1000;
+  ask.close = 100;
+  const Plan plan = search_plan(space, model, m.kernels, m.floors, ask).value();
+  std::set<std::tuple<double, std::uint32_t, workload::PipelineSchedule>> met;
+  for (const PlannedLayout& l : plan.layouts) {
+    const double tokens = 1.0 * l.layout.batch.micro / l.layout.cp;
+    EXPECT_TRUE(met.emplace(tokens, l.layout.sharding.zero, l.layout.schedule).second) << layout_flags(l.layout);
+    if (tokens >= 1) EXPECT_EQ(l.layout.cp, 1u);  // the others send more
+  }
+  EXPECT_GE(met.size(), 5u);  // 1/4 to 4 sequences at a time
 }
 
 TEST(SearchPlan, TriesExchangesOfExpertsAndSplitsOfStagesWithTheFastestLayouts) {
