@@ -2625,6 +2625,15 @@ class CalibrateAnswerFigures(Record):
     after: float
     source: str
 
+class CalibrateAnswerRows(Record):
+    file: str
+    collective: str
+    ranks: int
+    size_bytes: int
+    measured_us: float
+    before_us: float
+    after_us: float
+
 class CalibrateAnswerNext(Record):
     command: str
     ranks: str
@@ -2645,6 +2654,7 @@ class CalibrateAnswer(Answer):
     contradictions: Rows[str]
     quantities: Rows[CalibrateAnswerQuantities]
     figures: Rows[CalibrateAnswerFigures]
+    rows: Rows[CalibrateAnswerRows]
     next: Rows[CalibrateAnswerNext]
     overlay: str
     inputs_hash: str

@@ -183,13 +183,23 @@ std::vector<program::MeasuredCall> calls_of(const std::vector<spec::MeasuredTabl
   return out;
 }
 
-double median_off(const std::vector<FittedTable>& tables, const program::MeasuredCalls* known) {
-  std::vector<double> errors;
+std::vector<CalibratedRow> rows_of(const std::vector<FittedTable>& tables, const program::MeasuredCalls* before,
+                                   const program::MeasuredCalls& after) {
+  std::vector<CalibratedRow> out;
   for (const FittedTable& t : tables)
     for (const program::MeasuredCall& c : t.calls) {
-      const double factor = known == nullptr ? 1 : std::exp(known->ln_factor(c.call));
-      errors.push_back(100 * std::abs(c.modelled_us * factor / c.us - 1));
+      const auto as_predicted = [&](const program::MeasuredCalls* known) {
+        return c.modelled_us * (known == nullptr ? 1 : std::exp(known->ln_factor(c.call)));
+      };
+      out.push_back({t.at.file, collectives::name_of(c.call.op), c.call.ranks, static_cast<std::uint64_t>(c.call.bytes),
+                     c.us, as_predicted(before), as_predicted(&after)});
     }
+  return out;
+}
+
+double median_off(const std::vector<CalibratedRow>& rows, double CalibratedRow::*predicted) {
+  std::vector<double> errors;
+  for (const CalibratedRow& r : rows) errors.push_back(100 * std::abs(r.*predicted / r.measured_us - 1));
   return errors.empty() ? 0 : median_of(std::move(errors));
 }
 
@@ -300,8 +310,9 @@ Status fit_tables(const std::vector<OwnResults>& tables, const LinkFit& links, c
   out.share = 1 / took(calls, true);
   out.latency = took(calls, false);
   if (const auto before = spec::as_calls(bare.measured()), after = spec::as_calls(all); !fitted.empty()) {
-    out.before_percent = median_off(fitted, before.get());
-    out.after_percent = median_off(fitted, after.get());
+    out.rows = rows_of(fitted, before.get(), *after);
+    out.before_percent = median_off(out.rows, &CalibratedRow::before_us);
+    out.after_percent = median_off(out.rows, &CalibratedRow::after_us);
     add_quantities(fitted, *after, out);
   }
   for (const FittedTable& t : fitted)

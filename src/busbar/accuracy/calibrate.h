@@ -31,6 +31,14 @@ struct FittedQuantity {
   double percent = 100, low_percent = 100, high_percent = 100;
 };
 
+/// A size of a table that was used: as measured, and as predicted before and after the fit.
+struct CalibratedRow {
+  std::string file, collective;
+  std::uint32_t ranks = 0;
+  std::uint64_t size_bytes = 0;
+  double measured_us = 0, before_us = 0, after_us = 0;
+};
+
 struct Calibration {
   double before_percent = 0, after_percent = 0;  ///< median |error| of the predictions
   double share = 1;                              ///< measured rates, relative to the expected rates
@@ -42,6 +50,7 @@ struct Calibration {
   std::vector<FittedFigure> figures;        ///< of links
   std::vector<std::string> contradictions;  ///< sizes of one call for which two tables differ
   std::vector<FittedQuantity> quantities;
+  std::vector<CalibratedRow> rows;           ///< table by table, the smallest size first
   std::vector<program::MeasuredCall> calls;  ///< that the machine was fitted to
   std::string overlay;  ///< if it fits: the complete cluster file, with the flags and the measured tables
   std::string inputs;

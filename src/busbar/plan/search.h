@@ -57,7 +57,7 @@ struct Plan {
   /// All that were timed, the fastest first (ties: the lower bound first), and of twins only the faster: layouts that
   /// give each GPU the same tokens at a time, such as CP 2 with two sequences and CP 1 with one.
   std::vector<PlannedLayout> layouts;
-  Duration lower_bound;                ///< of every layout in the space that fits, known before any was timed
+  Duration lower_bound;  ///< of every layout in the space that fits, known before any was timed
   /// No layout of the space is faster: the best time, or the least bound left if that is less.
   Duration proven;
   bool complete = false;               ///< no layout is faster by more than the gap that was asked for

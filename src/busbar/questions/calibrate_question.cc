@@ -38,6 +38,18 @@ const Record& record_of(const FittedFigure*) {
   return record;
 }
 
+const Record& record_of(const CalibratedRow*) {
+  using R = CalibratedRow;
+  static const Record record("row", {{"file", &R::file, "", "its table"},
+                                     {"collective", &R::collective, "", "what was measured"},
+                                     {"ranks", &R::ranks, "", "that took part"},
+                                     {"size_bytes", &R::size_bytes, "B", "of the call"},
+                                     {"measured_us", &R::measured_us, "us", "as the table has it"},
+                                     {"before_us", &R::before_us, "us", "predicted by the machine as it is"},
+                                     {"after_us", &R::after_us, "us", "predicted by the fitted machine"}});
+  return record;
+}
+
 }  // namespace busbar::accuracy
 
 namespace busbar::questions {
@@ -203,6 +215,7 @@ Result<CalibrateResult> answer(const CalibrateRequest& asked, const Context& con
   r.contradictions = c.contradictions;
   r.quantities = c.quantities;
   r.figures = c.figures;
+  r.rows = c.rows;
   r.overlay = c.overlay;
   r.inputs_hash = inputs_hash("calibrate", asked, c.inputs);
   const bool fits = c.verdict == accuracy::CalibrationVerdict::kFits;
@@ -281,6 +294,7 @@ const Record& record_of(const CalibrateResult*) {
                     {"contradictions", &R::contradictions, "", "sizes of one call for which tables differ"},
                     {"quantities", &R::quantities, "", "what the tables say about the machine"},
                     {"figures", &R::figures, "", "what tests of links say about the machine"},
+                    {"rows", &R::rows, "", "sizes that were used, measured and predicted"},
                     {"next", &R::next, "", "tables that narrow the answer of --for, the best first"},
                     {"overlay", &R::overlay, "", "the fitted machine as a cluster file; empty: it does not fit"},
                     {"inputs_hash", &R::inputs_hash, "", "of everything that the result depends on"}});

@@ -13,6 +13,7 @@ namespace busbar::accuracy {
 
 const Record& record_of(const FittedQuantity*);
 const Record& record_of(const FittedFigure*);
+const Record& record_of(const CalibratedRow*);
 
 }  // namespace busbar::accuracy
 
@@ -54,6 +55,7 @@ struct CalibrateResult {
   std::vector<std::string> contradictions;
   std::vector<accuracy::FittedQuantity> quantities;
   std::vector<accuracy::FittedFigure> figures;
+  std::vector<accuracy::CalibratedRow> rows;
   std::vector<NextMeasurement> next;
   std::string overlay, inputs_hash;
   int exit_status = 0;

@@ -151,11 +151,13 @@ report::Drawing draw_measured_times(const MeasuredTimes& t) {
   c.title = t.title;
   c.description = "Flat where latency decides, rising where bandwidth does. The table has the values.";
   report::ChartSeries predicted{"predicted", report::colour::kCompute, {}, true, false},
-      measured{"measured", report::colour::kFloor, {}, false, true};
+      measured{"measured", report::colour::kFloor, {}, false, true},
+      before{"before the fit", report::colour::kMuted, {}, true, false, true};
   report::ChartBand band{"band of the prediction", report::colour::kCompute, {}};
   for (const MeasuredTimes::Point& p : t.points) {
     const auto x = static_cast<double>(p.bytes);
     if (p.predicted_us > 0) predicted.points.push_back({x, p.predicted_us * 1e-6});
+    if (p.before_us > 0) before.points.push_back({x, p.before_us * 1e-6});
     if (p.predicted_us > 0 && t.high_factor > 0)
       band.ranges.push_back({x, p.predicted_us * 1e-6 * t.low_factor, p.predicted_us * 1e-6 * t.high_factor});
     if (p.measured_us > 0)
@@ -166,7 +168,9 @@ report::Drawing draw_measured_times(const MeasuredTimes& t) {
   }
   if (measured.points.size() < 2) return {};
   if (band.ranges.size() > 1) c.bands.push_back(std::move(band));
-  c.series = {std::move(predicted), std::move(measured)};
+  if (!before.points.empty()) c.series.push_back(std::move(before));
+  c.series.push_back(std::move(predicted));
+  c.series.push_back(std::move(measured));
   return report::draw_chart(c);
 }
 

@@ -29,6 +29,7 @@ struct MeasuredTimes {
   struct Point {
     std::uint64_t bytes = 0;
     double measured_us = 0, predicted_us = 0;  ///< 0: not known
+    double before_us = 0;                      ///< predicted before a fit; 0: there is none
   };
   std::vector<Point> points;
   double low_factor = 0, high_factor = 0;  ///< of the band around predictions; 0: none

@@ -1,8 +1,12 @@
 // A machine fitted to measured results.
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <filesystem>
+
 #include "busbar/base/quantity.h"
 #include "busbar/questions/calibrate_question.h"
+#include "busbar/views/bandwidth_charts.h"
 #include "busbar/views/view.h"
 
 namespace busbar::views {
@@ -64,6 +68,20 @@ report::Table next_table(const CalibrateRequest& q, const CalibrateResult& r) {
   return t;
 }
 
+/// A chart per table; many tables say little more, and their rows are in --json.
+void add_charts(const CalibrateResult& r, report::Document& d) {
+  constexpr std::size_t kMostCharts = 6;
+  std::vector<MeasuredTimes> charts;
+  for (const accuracy::CalibratedRow& row : r.rows) {
+    std::string title = fmt::format("Time of {} over {} ranks by size: {}", row.collective, row.ranks,
+                                    std::filesystem::path(row.file).filename().string());
+    if (charts.empty() || charts.back().title != title) charts.push_back({std::move(title), {}});
+    charts.back().points.push_back({row.size_bytes, row.measured_us, row.after_us, row.before_us});
+  }
+  for (std::size_t i = 0; i < std::min(charts.size(), kMostCharts); ++i)
+    d.add(draw_measured_times(charts[i]), report::Audience::kPage);
+}
+
 report::Document calibrate_document(const CalibrateRequest& q, const CalibrateResult& r) {
   const std::string files = r.tables.size() == 1 ? r.tables.front().file : fmt::format("{} tables", r.tables.size());
   report::Document d{fmt::format("{} fitted to {}", r.cluster, files), {}, {}};
@@ -76,6 +94,7 @@ report::Document calibrate_document(const CalibrateRequest& q, const CalibrateRe
   }
   facts.items.push_back({"verdict", fmt::format("{}: {}", r.verdict, r.why)});
   d.add(facts);
+  add_charts(r, d);
   d.add(tables_table(r));
   for (const std::string& words : r.contradictions) d.add(report::Paragraph{"Results differ: " + words});
   if (!r.figures.empty()) d.add(figures_table(r));
