@@ -22,11 +22,15 @@ struct CourseSource {
   program::MessageGraph graph;
 };
 
-Status can_be_followed(const predict::Prediction& row) {
-  const program::CollectiveCall& call = row.call;
-  if (!call.parts.empty() || call.groups.groups() != 1 || row.jobs.size() > 1)
+Status is_one_group(const predict::Prediction& row) {
+  if (!row.call.parts.empty() || row.call.groups.groups() != 1 || row.jobs.size() > 1)
     return unsupported("several groups at a time are not followed message by message");
-  if (call.groups.size() > kMostCourseRanks)
+  return {};
+}
+
+Status can_be_followed(const predict::Prediction& row) {
+  BUSBAR_RETURN_IF_ERROR(is_one_group(row));
+  if (row.call.groups.size() > kMostCourseRanks)
     return unsupported(fmt::format("more than {} ranks are not followed message by message", kMostCourseRanks));
   return {};
 }
@@ -223,29 +227,31 @@ std::vector<CollectiveCourse> courses_of(const std::vector<predict::Prediction>&
   const auto faster = [](const CollectiveCourse& a, const CollectiveCourse& b) { return a.row.time < b.row.time; };
   std::stable_sort(out.begin(), out.end(), faster);
   const std::size_t given = out.size();
-  const predict::Prediction first = out[0].row;
-  for (const std::string& name : machine.legal(other_call(first, "auto")).names) {
-    const Result<predict::Prediction> row = machine.time(other_call(first, name), predict::kTimeAlone);
-    const bool known = row.ok() && std::any_of(out.begin(), out.end(), [&](const CollectiveCourse& c) {
-                         return c.row.algorithm == row->algorithm;
-                       });
-    if (!row.ok() || known) continue;
-    if (Result<CollectiveCourse> course = course_of(*row, machine, kMostOfOthers); course.ok())
+  for (const predict::Prediction& row : others_at(predict::Prediction(out[0].row), machine)) {
+    if (std::any_of(out.begin(), out.end(), [&](const auto& c) { return c.row.algorithm == row.algorithm; })) continue;
+    if (Result<CollectiveCourse> course = course_of(row, machine, kMostOfOthers); course.ok())
       out.push_back(std::move(*course));
   }
   std::stable_sort(out.begin() + static_cast<std::ptrdiff_t>(given), out.end(), faster);
   return out;
 }
 
+std::vector<predict::Prediction> others_at(const predict::Prediction& row, predict::Predictor& machine) {
+  std::vector<predict::Prediction> out;
+  for (const std::string& name : machine.legal(other_call(row, "auto")).names)
+    if (Result<predict::Prediction> other = machine.time(other_call(row, name), predict::kTimeAlone); other.ok())
+      out.push_back(std::move(*other));
+  return out;
+}
+
 std::vector<predict::Prediction> others_of(const std::vector<predict::Prediction>& rows, predict::Predictor& machine) {
   constexpr std::size_t kMostSizes = 12;
+  constexpr std::uint32_t kMostRanks = 1024;
   std::vector<predict::Prediction> out;
-  if (rows.empty() || !can_be_followed(rows[0]).ok()) return out;
+  if (rows.empty() || !is_one_group(rows[0]).ok() || rows[0].call.groups.size() > kMostRanks) return out;
   const std::size_t step = std::max<std::size_t>(1, (rows.size() - 1) / (kMostSizes - 1));
   for (std::size_t i = (rows.size() - 1) % step; i < rows.size(); i += step)
-    for (const std::string& name : machine.legal(other_call(rows[i], "auto")).names)
-      if (Result<predict::Prediction> row = machine.time(other_call(rows[i], name), predict::kTimeAlone); row.ok())
-        out.push_back(std::move(*row));
+    for (predict::Prediction& row : others_at(rows[i], machine)) out.push_back(std::move(row));
   return out;
 }
 

@@ -57,7 +57,9 @@ Result<CollectiveCourse> course_of(const predict::Prediction& row, const predict
 /// The size is the largest of `rows` that can be followed; empty if none can.
 std::vector<CollectiveCourse> courses_of(const std::vector<predict::Prediction>& rows, predict::Predictor& machine);
 
-/// Times of the other legal algorithms at up to a dozen sizes of `rows`, for ranks that can be followed.
+/// Times of all legal algorithms for the call of `row`.
+std::vector<predict::Prediction> others_at(const predict::Prediction& row, predict::Predictor& machine);
+/// The same at up to a dozen sizes of `rows`; none for several groups and above 1,024 ranks.
 std::vector<predict::Prediction> others_of(const std::vector<predict::Prediction>& rows, predict::Predictor& machine);
 
 /// The mean load of each directed link over the time of the row, 0..1.

@@ -13,6 +13,7 @@
 #include "busbar/views/penalty_words.h"
 #include "busbar/views/policy_words.h"
 #include "busbar/views/schedule_table.h"
+#include "busbar/views/tier_motion.h"
 #include "busbar/views/topology_drawing.h"
 #include "busbar/views/view.h"
 
@@ -159,6 +160,7 @@ void add_pictures(const CollectiveResult& r, report::Document& d) {
   const auto courses = questions::courses_of(r.rows, *r.machine);
   report::Motion motion;
   if (!courses.empty()) motion = draw_courses(courses, r.machine->cluster().topology);
+  if (motion.panes.empty()) motion = draw_tier_courses(questions::tier_courses_of(r.rows, *r.machine));
   const bool moves = !motion.panes.empty();
   d.add(std::move(motion), report::Audience::kPage);
   if (!moves) add_loads(r, d);
