@@ -33,6 +33,7 @@ PAGES = {
     "one size": ["collective", "dgx-h100", "all_reduce", "-b", "64M", "-e", "64M", "--algorithm", "ring"],
     "algorithms": ["collective", "dgx-a100", "all_reduce", "-b", "1K", "-e", "1G", "-f", "4", "--algorithm", "all"],
     "expect": ["expect", "{results}", "--cluster", "dgx-h100:2", "--collective", "all_reduce"],
+    "calibrated": ["calibrate", "{fitting}", "--cluster", "dgx-h100", "--collective", "all_reduce"],
     "validate": ["validate", "data/measured/p2p.csv"],
     "layouts": ["plan", "dgx-h100:2", "llama3-8b", "--global-batch", "64"],
     "traced": ["train", "--cluster", "dgx-h100", "--model", "llama3-8b", "--tp", "2", "--global-batch", "4", "--measured",
@@ -63,9 +64,11 @@ class Pages(unittest.TestCase):
         cls.browser = chromium.Chromium()
         cls.paths, results = {}, pathlib.Path(cls.folder.name) / "allreduceofthewholeclusteronmondaymorning.csv"
         results.write_text("size_bytes,time_us\n1048576,60\n16777216,180\n268435456,1100\n4294967296,30000\n")
+        fitting = results.with_name("fitting.csv")
+        fitting.write_text("size_bytes,time_us\n8192,20\n524288,45\n33554432,200\n1073741824,4300\n")
         for name, words in PAGES.items():
             cls.paths[name] = pathlib.Path(cls.folder.name) / (name + ".html")
-            words = [word.format(results=results) for word in words]
+            words = [word.format(results=results, fitting=fitting) for word in words]
             done = subprocess.run([BUSBAR, *words, "--html", str(cls.paths[name])], cwd=ROOT, capture_output=True,
                                   text=True, check=False)
             assert cls.paths[name].exists(), f"{words}: {done.stderr}"
@@ -167,6 +170,18 @@ class Pages(unittest.TestCase):
         self.browser.open(self.paths["step"])
         self.assertRegex(self.browser.run("document.querySelector('main').textContent"),
                          r"A million tokens cost \$\d\.\d\d rented, at \$2\.95 per GPU-hour, and \$\d\.\d\d to \$\d\.\d\d bought")
+
+    def test_above_64_gpus_a_collective_moves_by_tier(self):
+        self.browser.open(self.paths["large"])
+        self.assertIn("Watch it by tier: all_reduce of 1 GiB over 128 GPUs",
+                      self.browser.run("document.querySelector('main').textContent"))
+        boxes = "[...document.querySelectorAll('.motion svg text')].map(e => e.textContent)"
+        self.assertTrue({"128 GPUs", "128 NICs"} <= set(self.browser.run(boxes)), self.browser.run(boxes))
+
+    def test_a_fitted_machine_has_the_curve_before_and_after(self):
+        self.browser.open(self.paths["calibrated"])
+        self.assertEqual(self.browser.run("['before the fit', 'predicted', 'measured'].filter(w => !document.body.textContent"
+                                          ".includes(w))"), [])
 
     def test_a_page_carries_its_result(self):
         self.browser.open(self.paths["step"])
