@@ -56,7 +56,7 @@ void solve_upper(const std::vector<double>& l, std::vector<double>& b) {
 /// machines (accuracy/own_table.h).
 CarryOver carry_over_in_use() {
   return {.rate = 0.5,
-          .latency = 0.3,
+          .latency = 0.15,
           .curve = 0.15,
           .noise = 0.04,
           .octaves = 1.5,
