@@ -149,6 +149,16 @@ class Pages(unittest.TestCase):
         pdf = base64.b64decode(self.browser.call("Page.printToPDF", **paper)["data"])
         self.assertLessEqual(int(re.search(rb"/Count (\d+)", pdf)[1]), 2)
 
+    def test_the_largest_example_takes_six_sheets_and_no_more_than_two_megabytes(self):
+        page = pathlib.Path(self.folder.name) / "largest.html"
+        subprocess.run([BUSBAR, "train", "examples/llama3.1-405b-16384xh100.yaml", "--html", str(page)], cwd=ROOT, check=True,
+                       capture_output=True)
+        self.browser.open(page, media="print")
+        pdf = base64.b64decode(self.browser.call("Page.printToPDF", paperWidth=8.27, paperHeight=11.69,
+                                                 preferCSSPageSize=True)["data"])
+        self.assertLessEqual(int(re.search(rb"/Count (\d+)", pdf)[1]), 6)
+        self.assertLess(len(pdf), 2_000_000)
+
     def test_scripts_are_those_that_the_policy_names(self):
         for name in ("step", "one size", "layouts"):
             text = self.paths[name].read_text(encoding="utf-8")

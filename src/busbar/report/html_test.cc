@@ -281,6 +281,15 @@ TEST(Html, PartsDifferByHatchesAsWellAsByColour) {
   EXPECT_FALSE(lines.contains(""));
 }
 
+TEST(Html, HatchesOfATimelineAreOnePathForEachColour) {
+  const int tp = colour::kTp;
+  const TimelineView view{
+      "t", "", 0, 10, {{"g", "r", {{0, 4, tp, "a"}, {5, 1, tp, "b"}}}, {"g", "s", {{2, 4, tp, "c"}}}}, {}};
+  const auto doc = parse(render_html(page_of(view)));
+  EXPECT_EQ(doc.select_nodes(fmt::format("//path[@class='over{}']", colour::kTp).c_str()).size(), 1u);
+  EXPECT_GT(doc.select_nodes(fmt::format("//rect[@class='c{}']", colour::kTp).c_str()).size(), 1u);
+}
+
 TEST(Html, AMotionWithoutPanesIsLeftOut) {
   Document d;
   d.add(Motion{});

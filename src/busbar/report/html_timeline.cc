@@ -25,6 +25,8 @@ constexpr std::size_t kSingleSpans = 3'500;     // rectangles with a separate to
 constexpr std::size_t kExploredSpans = 40'000;  // of the script: some 8 bytes each
 constexpr double kTimeUnits = 1e7;              // of the script's times in the whole view
 constexpr std::size_t kRows = 160;
+constexpr int kHatchedWidth = 72;                                // x units: a tile of lines
+constexpr double kSheetHeight = 960;                             // px of a sheet of paper below a heading
 constexpr double kRow = 20, kBar = 15, kGroup = 26, kTop = 2.5;  // px; page_css has the same heights
 
 struct Picture {
@@ -32,6 +34,7 @@ struct Picture {
   std::size_t rows;
   double column_s, shortest_s;
   std::string names, lanes, marks;
+  std::map<int, std::string> hatched;  ///< by colour: the rectangles that have room for lines, as one path
   double height = 0;
   bool gathered = false;
 
@@ -78,6 +81,9 @@ void add_row(Picture& p, const TimelineRow& row, const UnitScale& scale) {
       p.marks +=
           fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" class=\"c{}\"><title>{}</title></rect>\n",
                       from, coordinate(top), to - from, coordinate(kBar), piece.colour, tip(*piece.span, scale));
+      if (to - from >= kHatchedWidth && is_hatched(piece.colour))
+        p.hatched[piece.colour] +=
+            fmt::format("M{} {}h{}v{}h-{}z", from, coordinate(top), to - from, coordinate(kBar), to - from);
       continue;
     }
     p.gathered = p.gathered || piece.span == nullptr;
@@ -98,7 +104,7 @@ Picture draw(const TimelineView& view, const UnitScale& scale) {
   const auto columns =
       static_cast<double>(std::clamp<std::size_t>(kCells / std::max<std::size_t>(1, rows), 100, kColumns));
   const double column_s = (view.end_s - view.start_s) / columns;
-  Picture p{view, rows, column_s, single_span_limit(view, 2 * column_s, kSingleSpans), {}, {}, {}};
+  Picture p{view, rows, column_s, single_span_limit(view, 2 * column_s, kSingleSpans), {}, {}, {}, {}};
   const std::string* group = nullptr;
   for (std::size_t r = 0; r < rows; ++r) {
     const TimelineRow& row = view.rows[r];
@@ -261,14 +267,18 @@ std::string html_of(const TimelineView& view) {
   const Picture p = draw(view, scale);
   std::string lines;
   const std::string labels = axis(view, scale, p.height, lines);
-  out += "<div class=\"timeline\">\n<div class=\"names\">" + p.names + "</div>\n";
+  out += fmt::format("<div class=\"timeline\" style=\"--fit:{}\">\n<div class=\"names\">{}</div>\n",
+                     coordinate(std::min(1.0, kSheetHeight / p.height)), p.names);
   out += fmt::format("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{}\"><div class=\"plot\">\n",
                      escape_markup(view.title.empty() ? "Timeline" : view.title));
   out += fmt::format("<svg role=\"img\" viewBox=\"0 0 10000 {0}\" height=\"{0}\" preserveAspectRatio=\"none\">",
                      coordinate(p.height));
   out += svg_names(view.title, "Timeline: one row per stream, time from left to right; longer spans carry a tool tip.",
                    "Timeline");
-  out += p.lanes + lines + p.marks + "</svg>\n" + labels + "</div></div>\n</div>\n";
+  out += p.lanes + lines + p.marks;
+  // One path per colour over all of them: on paper, lines of their own for each rectangle are a hundred megabytes.
+  for (const auto& [colour, d] : p.hatched) out += fmt::format("<path class=\"over{}\" d=\"{}\"/>\n", colour, d);
+  out += "</svg>\n" + labels + "</div></div>\n</div>\n";
   if (!view.legend.empty()) {
     out += "<ul class=\"legend\">";
     for (const auto& [name, index] : view.legend) out += "<li>" + swatch(index) + escape_markup(name) + "</li>";

@@ -142,10 +142,15 @@ std::string palette_css(std::string_view root) {
   return out;
 }
 
+bool is_hatched(int colour) {
+  return std::any_of(kHatches.begin(), kHatches.end(), [&](const Hatch& h) { return h.colour == colour; });
+}
+
 std::string hatch_css() {
   std::string out;
   for (const Hatch& h : kHatches)
-    out += fmt::format(".bars rect.c{0}{{fill:url(#q{0})}}.plot .c{0}{{fill:url(#r{0})}}\n", h.colour);
+    out += fmt::format(".bars rect.c{0}{{fill:url(#q{0})}}.plot .over{0}{{fill:url(#r{0});pointer-events:none}}\n",
+                       h.colour);
   return out;
 }
 
@@ -153,12 +158,13 @@ std::string hatch_svg() {
   constexpr double kWideUnits = 9;  // of a timeline's picture, in a pixel across
   std::string out = "<svg width=\"0\" height=\"0\" class=\"tiles\" aria-hidden=\"true\"><defs>";
   for (const Hatch& h : kHatches)
-    for (const auto& [name, scale] : {std::pair('q', 1.0), std::pair('r', kWideUnits)})
-      out += fmt::format(
-          "<pattern id=\"{}{}\" width=\"8\" height=\"8\" patternUnits=\"userSpaceOnUse\" patternTransform=\"scale({} "
-          "1)\">"
-          "<path d=\"M0 0H8V8H0z\" class=\"c{}\"/><path d=\"{}\" class=\"hatch\"/></pattern>",
-          name, h.colour, scale, h.colour, h.lines);
+    out += fmt::format(
+        "<pattern id=\"q{0}\" width=\"8\" height=\"8\" patternUnits=\"userSpaceOnUse\">"
+        "<path d=\"M0 0H8V8H0z\" class=\"c{0}\"/><path d=\"{1}\" class=\"hatch\"/></pattern>"
+        "<pattern id=\"r{0}\" width=\"8\" height=\"8\" patternUnits=\"userSpaceOnUse\" patternTransform=\"scale({2} "
+        "1)\">"
+        "<path d=\"{1}\" class=\"hatch\"/></pattern>",
+        h.colour, h.lines, kWideUnits);
   return out + "</defs></svg>\n";
 }
 

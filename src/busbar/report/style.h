@@ -50,6 +50,8 @@ double contrast(std::string_view a, std::string_view b);
 /// CSS: variables of both themes under `root` (":root", "svg"), the light theme for printing, and the classes used by
 /// pictures: cN fill of palette entry N, lN line, tN letters on N, kN background; hN line and gN fill of heat N.
 std::string palette_css(std::string_view root);
+/// Whether parts of this colour have a hatch.
+bool is_hatched(int colour);
 /// Hatches of bars and timelines: the tiles, once in a page, and the CSS that uses them.
 std::string hatch_svg();
 std::string hatch_css();
