@@ -25,7 +25,7 @@ constexpr std::size_t kSingleSpans = 3'500;     // rectangles with a separate to
 constexpr std::size_t kExploredSpans = 40'000;  // of the script: some 8 bytes each
 constexpr double kTimeUnits = 1e7;              // of the script's times in the whole view
 constexpr std::size_t kRows = 160;
-constexpr int kHatchedWidth = 72;                                // x units: a tile of lines
+constexpr int kHatchedWidth = 36;                                // x units: half a tile of lines
 constexpr double kSheetHeight = 960;                             // px of a sheet of paper below a heading
 constexpr double kRow = 20, kBar = 15, kGroup = 26, kTop = 2.5;  // px; page_css has the same heights
 
