@@ -300,13 +300,15 @@ bool has_host_memory(const topology::Topology& t) {
 
 namespace {
 
-/// Calls look(device, hops) for the devices of a block by their least number of links from `from`, until it says false.
+/// Calls look(device, hops) for `from` and the devices of its block by their least number of links from it, until it
+/// says false.
 template <typename Look>
 void by_hops(const topology::Topology& t, topology::DeviceId from, Look look) {
   const topology::Block& block = t.blocks()[index(t.block_of(from))];
   std::vector<std::uint8_t> seen(block.device_count, 0);
   std::vector<topology::DeviceId> ring{from}, next;
   seen[index(from) - block.first_device] = 1;
+  if (!look(from, 0)) return;
   for (int hops = 1; !ring.empty(); ++hops, ring.swap(next), next.clear())
     for (const topology::DeviceId at : ring)
       for (const topology::LinkId l : t.out_links(at)) {

@@ -58,6 +58,13 @@ topology::Topology two_sockets() {
   return std::move(b).seal();
 }
 
+TEST(Router, TheNearestMemoryOfAMemoryIsItself) {
+  const topology::Topology t = two_sockets();
+  const Router router(t, topology::RoutingPolicy::kStatic);
+  for (std::uint32_t d = 6; d < 8; ++d)
+    EXPECT_EQ(nearest_memory(router, static_cast<topology::DeviceId>(d)), static_cast<topology::DeviceId>(d));
+}
+
 TEST(Router, TheNearestMemoryIsTheFewestHopsAwayAndOfTheSameNodeAmongEquals) {
   const topology::Topology t = two_sockets();
   const Router router(t, topology::RoutingPolicy::kStatic);
