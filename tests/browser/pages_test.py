@@ -154,6 +154,7 @@ class Pages(unittest.TestCase):
         subprocess.run([BUSBAR, "train", "examples/llama3.1-405b-16384xh100.yaml", "--html", str(page)], cwd=ROOT, check=True,
                        capture_output=True)
         self.browser.open(page, media="print")
+        self.assertIn("With --explain the page has them.", self.browser.run("document.querySelector('main').textContent"))
         pdf = base64.b64decode(self.browser.call("Page.printToPDF", paperWidth=8.27, paperHeight=11.69,
                                                  preferCSSPageSize=True)["data"])
         self.assertLessEqual(int(re.search(rb"/Count (\d+)", pdf)[1]), 6)

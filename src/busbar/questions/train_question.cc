@@ -421,6 +421,7 @@ Result<TrainResult> one_step(const StepsAsked& a) {
   const step::TrainRun& run = *out.run;
   out.step = step_answer(run, a.hash(run));
   out.from = a.job;
+  out.changes_left_out = a.q.page && !whole && !run.does_not_fit && run.engine != "packet";
   if (a.q.page && whole) out.sizes = sizes_for_page(run.scenario, a, gpus);
   BUSBAR_RETURN_IF_ERROR(add_neighbours(a, run, whole, out));
   BUSBAR_RETURN_IF_ERROR(add_columns(a, ask, out));

@@ -92,6 +92,7 @@ struct TrainStep {
   // For views only:
   std::shared_ptr<const step::TrainRun> run;
   std::vector<step::BesideRun> besides;
+  bool changes_left_out = false;  ///< no levers and no free parts: the machine is large, and they were not asked for
   std::optional<step::ScaleRun> sizes;  ///< of the machine, for a page
   std::vector<plan::FitChange> fit_changes;
   std::vector<step::PublishedRun> like;  ///< the most similar published runs

@@ -398,6 +398,12 @@ void add_verdict(const step::TrainRun& r, const questions::TrainStep& extras, re
   d.add(std::move(time), report::Audience::kPage);
   d.add(std::move(memory), report::Audience::kPage);
   if (!extras.levers.empty()) d.add(lever_table(r.cost.usd_per_day, extras.levers, 3), report::Audience::kPage);
+  if (extras.changes_left_out)
+    d.add(
+        report::Paragraph{
+            "What each part is worth and what would make the step shorter are not here: on so large a machine "
+            "these steps take several seconds more. With --explain the page has them."},
+        report::Audience::kPage);
 }
 
 void add_machine(const step::TrainRun& r, report::Document& d) {
