@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "busbar/lowering/stage_bytes.h"
+
 namespace busbar::engine {
 
 PreparedCalls::PreparedCalls(const routing::Router& router, const routing::Placement& placement,
@@ -112,10 +114,8 @@ lowering::Bound PreparedCalls::bound_by(program::CallId id) const { return lower
 void PreparedCalls::add_link_bytes(program::CallId id, double times, std::vector<double>& bytes) const {
   times /= lowered(id).measured_factor;
   for (const lowering::Stage& s : lowered(id).stages)
-    for (const lowering::Fluid& f : s.fluids)
-      for (std::uint32_t i = f.begin; i < f.end; ++i)
-        lowering_.capacities().for_each_link(
-            s.on[i], [&](topology::LinkId l, double part) { bytes[index(l)] += times * s.weight[i] * f.bytes * part; });
+    lowering::for_each_link_bytes(s, lowering_.capacities(), times,
+                                  [&](topology::LinkId l, double sent) { bytes[index(l)] += sent; });
 }
 
 }  // namespace busbar::engine

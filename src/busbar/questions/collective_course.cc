@@ -246,9 +246,8 @@ std::vector<predict::Prediction> others_at(const predict::Prediction& row, predi
 
 std::vector<predict::Prediction> others_of(const std::vector<predict::Prediction>& rows, predict::Predictor& machine) {
   constexpr std::size_t kMostSizes = 12;
-  constexpr std::uint32_t kMostRanks = 1024;
   std::vector<predict::Prediction> out;
-  if (rows.empty() || !is_one_group(rows[0]).ok() || rows[0].call.groups.size() > kMostRanks) return out;
+  if (rows.empty() || !is_one_group(rows[0]).ok() || rows[0].call.groups.size() > kMostRanksOfOthers) return out;
   const std::size_t step = std::max<std::size_t>(1, (rows.size() - 1) / (kMostSizes - 1));
   for (std::size_t i = (rows.size() - 1) % step; i < rows.size(); i += step)
     for (predict::Prediction& row : others_at(rows[i], machine)) out.push_back(std::move(row));

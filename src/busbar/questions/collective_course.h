@@ -12,6 +12,7 @@
 namespace busbar::questions {
 
 inline constexpr std::uint32_t kMostCourseRanks = 64;        ///< more are no picture
+inline constexpr std::uint32_t kMostRanksOfOthers = 1024;    ///< each algorithm takes a prediction: seconds in all
 inline constexpr std::size_t kMostCourseMessages = 150'000;  ///< some seconds
 
 struct CourseSend {
@@ -59,7 +60,7 @@ std::vector<CollectiveCourse> courses_of(const std::vector<predict::Prediction>&
 
 /// Times of all legal algorithms for the call of `row`.
 std::vector<predict::Prediction> others_at(const predict::Prediction& row, predict::Predictor& machine);
-/// The same at up to a dozen sizes of `rows`; none for several groups and above 1,024 ranks.
+/// The same at up to a dozen sizes of `rows`; none for several groups and above kMostRanksOfOthers.
 std::vector<predict::Prediction> others_of(const std::vector<predict::Prediction>& rows, predict::Predictor& machine);
 
 /// The mean load of each directed link over the time of the row, 0..1.

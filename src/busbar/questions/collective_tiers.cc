@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "busbar/lowering/capacity_table.h"
-#include "busbar/lowering/lowering.h"
+#include "busbar/lowering/stage_bytes.h"
 #include "busbar/questions/collective_course.h"
 #include "busbar/topology/tiers.h"
 
@@ -49,15 +49,6 @@ class TierNames {
   std::vector<std::uint8_t> fabric_, level_;
 };
 
-/// The bytes of a stage on each link, added up.
-void add_bytes(const lowering::Stage& stage, const lowering::CapacityTable& capacities, double factor,
-               std::map<topology::LinkId, double>& out) {
-  for (const lowering::Fluid& f : stage.fluids)
-    for (std::uint32_t i = f.begin; i < f.end; ++i)
-      capacities.for_each_link(
-          stage.on[i], [&](topology::LinkId l, double part) { out[l] += factor * stage.weight[i] * f.bytes * part; });
-}
-
 class TierBuilder {
  public:
   explicit TierBuilder(const predict::Predictor& machine) : t_(machine.cluster().topology), names_(t_) {}
@@ -65,7 +56,8 @@ class TierBuilder {
   /// Consecutive stages of one phase and equal times are kept apart; pictures join what is too short for them.
   void add(const lowering::Stage& stage, const lowering::CapacityTable& capacities, double factor) {
     std::map<topology::LinkId, double> on_links;
-    add_bytes(stage, capacities, factor, on_links);
+    lowering::for_each_link_bytes(stage, capacities, factor,
+                                  [&](topology::LinkId l, double sent) { on_links[l] += sent; });
     std::map<std::pair<TierKey, TierKey>, double> sums;
     for (const auto& [link, bytes] : on_links) {
       const TierKey from = names_.of(t_.from(link)), to = names_.of(t_.to(link));
@@ -157,7 +149,6 @@ Result<TierCourse> tier_course_of(const predict::Prediction& row, const predict:
 }
 
 std::vector<TierCourse> tier_courses_of(const std::vector<predict::Prediction>& rows, predict::Predictor& machine) {
-  constexpr std::uint32_t kMostRanksOfOthers = 1024;  // each algorithm takes a prediction: seconds in all
   std::vector<TierCourse> out;
   Bytes largest{0};
   for (const predict::Prediction& row : rows) largest = std::max(largest, row.size());
