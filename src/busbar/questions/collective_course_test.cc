@@ -4,24 +4,15 @@
 
 #include <algorithm>
 
-#include "busbar/questions/collective_question.h"
+#include "busbar/questions/test_collectives.h"
 
 namespace busbar::questions {
 namespace {
 
-CollectiveResult answer_of(const std::string& cluster, const std::string& algorithm) {
-  CollectiveRequest q;
-  q.cluster = cluster;
-  q.collective = "all_reduce";
-  q.min_bytes = q.max_bytes = "4M";
-  q.algorithm = algorithm;
-  return std::get<CollectiveResult>(answer(q).value());
-}
-
 TEST(CollectiveCourse, EndsWhenThePredictionDoesAndItsChainFillsTheTime) {
   for (const char* cluster : {"dgx-h100", "dgx-h100:2"})
     for (const char* algorithm : {"ring", "tree", "nvls"}) {
-      const CollectiveResult r = answer_of(cluster, algorithm);
+      const CollectiveResult r = all_reduce_answer(cluster, algorithm, "4M");
       const CollectiveCourse c = course_of(r.rows[0], *r.machine).value();
       double last_s = 0, sum_s = 0;
       for (const CourseSend& s : c.sends) {
@@ -36,7 +27,7 @@ TEST(CollectiveCourse, EndsWhenThePredictionDoesAndItsChainFillsTheTime) {
 }
 
 TEST(CollectiveCourse, EveryRankOfARingReceivesWhatTheLawSaysAndAddsHalfOfIt) {
-  const CollectiveResult r = answer_of("dgx-h100", "ring");
+  const CollectiveResult r = all_reduce_answer("dgx-h100", "ring", "4M");
   const CollectiveCourse c = course_of(r.rows[0], *r.machine).value();
   double received = 0, added = 0;
   for (const CourseSend& s : c.sends) {
@@ -50,7 +41,7 @@ TEST(CollectiveCourse, EveryRankOfARingReceivesWhatTheLawSaysAndAddsHalfOfIt) {
 }
 
 TEST(CollectiveCourse, IsOfTheLargestSizeThatCanBeFollowedAndTheRowComesFirst) {
-  const CollectiveResult r = answer_of("dgx-h100", "ring");
+  const CollectiveResult r = all_reduce_answer("dgx-h100", "ring", "4M");
   const auto courses = courses_of(r.rows, *r.machine);
   ASSERT_GT(courses.size(), 2u);
   EXPECT_EQ(courses[0].row.algorithm, "ring");
@@ -59,7 +50,7 @@ TEST(CollectiveCourse, IsOfTheLargestSizeThatCanBeFollowedAndTheRowComesFirst) {
 }
 
 TEST(CollectiveCourse, OfTooManyRanksIsRefused) {
-  const CollectiveResult r = answer_of("dgx-h100:16", "ring");
+  const CollectiveResult r = all_reduce_answer("dgx-h100:16", "ring", "4M");
   EXPECT_EQ(course_of(r.rows[0], *r.machine).error().code, ErrorCode::kUnsupported);
   EXPECT_TRUE(courses_of(r.rows, *r.machine).empty());
 }

@@ -4,19 +4,10 @@
 
 #include <algorithm>
 
-#include "busbar/questions/collective_question.h"
+#include "busbar/questions/test_collectives.h"
 
 namespace busbar::questions {
 namespace {
-
-CollectiveResult tiers_answer(const std::string& cluster, const std::string& algorithm) {
-  CollectiveRequest q;
-  q.cluster = cluster;
-  q.collective = "all_reduce";
-  q.min_bytes = q.max_bytes = "64M";
-  q.algorithm = algorithm;
-  return std::get<CollectiveResult>(answer(q).value());
-}
 
 /// All bytes between two kinds of tiers.
 double bytes_between(const TierCourse& c, TierKind from, TierKind to) {
@@ -28,7 +19,7 @@ double bytes_between(const TierCourse& c, TierKind from, TierKind to) {
 }
 
 TEST(TierCourse, OfARingHasTheBytesThatItsLawSaysAndEndsWhenThePredictionDoes) {
-  const CollectiveResult r = tiers_answer("dgx-h100:16", "ring");
+  const CollectiveResult r = all_reduce_answer("dgx-h100:16", "ring", "64M");
   const TierCourse c = tier_course_of(r.rows[0], *r.machine).value();
   ASSERT_EQ(r.rows[0].protocol(), program::Protocol::kLl128);    // 120 of 128 bytes are data
   const double each = 2.0 * 127 / 128 * (64 << 20) * 128 / 120;  // what a rank sends
@@ -44,14 +35,14 @@ TEST(TierCourse, OfARingHasTheBytesThatItsLawSaysAndEndsWhenThePredictionDoes) {
 }
 
 TEST(TierCourse, OfAReductionInTheFabricSendsTheBufferOnceUpAndOnceDown) {
-  const CollectiveResult r = tiers_answer("dgx-h100:2", "sharp");
+  const CollectiveResult r = all_reduce_answer("dgx-h100:2", "sharp", "64M");
   const TierCourse c = tier_course_of(r.rows[0], *r.machine).value();
   EXPECT_NEAR(bytes_between(c, TierKind::kNics, TierKind::kFabric), 2.0 * (64 << 20), 1e3);
   EXPECT_NEAR(bytes_between(c, TierKind::kFabric, TierKind::kNics), 2.0 * (64 << 20), 1e3);
 }
 
 TEST(TierCourse, TheOthersFollowTheRowByTime) {
-  const CollectiveResult r = tiers_answer("dgx-h100:16", "tree");
+  const CollectiveResult r = all_reduce_answer("dgx-h100:16", "tree", "64M");
   const auto courses = tier_courses_of(r.rows, *r.machine);
   ASSERT_GT(courses.size(), 2u);
   EXPECT_EQ(courses[0].row.algorithm, "tree");
