@@ -100,10 +100,7 @@ std::string law_words(const CollectiveCourse& c) {
 }
 
 report::MotionPane pane_of(const CollectiveCourse& c, std::size_t most_trips, MotionMachine& machine) {
-  report::MotionPane out;
-  out.name = fmt::format("{}, {}", c.row.algorithm, program::name_of(c.row.protocol()));
-  out.end_s = c.row.time.in_s();
-  out.end = format_number(c.row.time.in_us(), 4) + " us";
+  report::MotionPane out = named_pane(c.row);
   std::vector<std::uint32_t> path_of_way;
   for (std::uint32_t w = 0; w < c.ways.rows(); ++w) {
     path_of_way.push_back(static_cast<std::uint32_t>(out.paths.size()));
@@ -132,6 +129,14 @@ bool can_be_drawn(const CollectiveCourse& c) {
 }
 
 }  // namespace
+
+report::MotionPane named_pane(const predict::Prediction& row) {
+  report::MotionPane out;
+  out.name = fmt::format("{}, {}", row.algorithm, program::name_of(row.protocol()));
+  out.end_s = row.time.in_s();
+  out.end = format_number(row.time.in_us(), 4) + " us";
+  return out;
+}
 
 report::Motion draw_courses(const std::vector<CollectiveCourse>& courses, const topology::Topology& topology) {
   const predict::Prediction& first = courses[0].row;

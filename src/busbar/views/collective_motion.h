@@ -8,6 +8,8 @@
 
 namespace busbar::views {
 
+/// A pane with its name and its end, and nothing that moves yet.
+report::MotionPane named_pane(const predict::Prediction& row);
 /// The first course is the choice, with which the others are compared. Without panes if it
 /// has too many ways to draw. Pre: there is one; all are of one call.
 report::Motion draw_courses(const std::vector<questions::CollectiveCourse>& courses,

@@ -10,6 +10,7 @@
 
 #include "busbar/base/quantity.h"
 #include "busbar/report/style.h"
+#include "busbar/views/collective_motion.h"
 
 namespace busbar::views {
 namespace {
@@ -174,10 +175,7 @@ void add_phases(const TierCourse& c, report::MotionPane& out) {
 }
 
 report::MotionPane tier_pane(const TierCourse& c, TierDrawing& drawing) {
-  report::MotionPane out;
-  out.name = fmt::format("{}, {}", c.row.algorithm, program::name_of(c.row.protocol()));
-  out.end_s = c.row.time.in_s();
-  out.end = format_number(c.row.time.in_us(), 4) + " us";
+  report::MotionPane out = named_pane(c.row);
   out.paths = drawing.paths_of(c);
   out.trips = pulses_of(c);
   add_phases(c, out);
