@@ -56,6 +56,10 @@ def script_hash(script):
     return "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
 
 
+def sheets(pdf):
+    return int(re.search(rb"/Count (\d+)", pdf)[1])
+
+
 @unittest.skipUnless(chromium.PATH, "no Chromium here")
 class Pages(unittest.TestCase):
     @classmethod
@@ -140,14 +144,16 @@ class Pages(unittest.TestCase):
         self.assertGreater(self.browser.run("Math.min(...[...document.querySelectorAll('details:not(.screen)')]"
                                             ".map(d => d.getBoundingClientRect().height))"), 60)
 
+    def printed(self):
+        """The open page on A4."""
+        return base64.b64decode(self.browser.call("Page.printToPDF", paperWidth=8.27, paperHeight=11.69,
+                                                  preferCSSPageSize=True)["data"])
+
     def test_on_paper_it_takes_two_sheets_and_an_appendix(self):
         self.browser.open(self.paths["step"], media="print")
-        paper = {"paperWidth": 8.27, "paperHeight": 11.69, "preferCSSPageSize": True}
-        pdf = base64.b64decode(self.browser.call("Page.printToPDF", **paper)["data"])
-        self.assertLessEqual(int(re.search(rb"/Count (\d+)", pdf)[1]), 5)
+        self.assertLessEqual(sheets(self.printed()), 5)
         self.browser.run("for (const e of document.querySelectorAll('h2.new, h2.new ~ *')) e.remove()")
-        pdf = base64.b64decode(self.browser.call("Page.printToPDF", **paper)["data"])
-        self.assertLessEqual(int(re.search(rb"/Count (\d+)", pdf)[1]), 2)
+        self.assertLessEqual(sheets(self.printed()), 2)
 
     def test_the_largest_example_takes_six_sheets_and_no_more_than_two_megabytes(self):
         page = pathlib.Path(self.folder.name) / "largest.html"
@@ -155,9 +161,8 @@ class Pages(unittest.TestCase):
                        capture_output=True)
         self.browser.open(page, media="print")
         self.assertIn("With --explain the page has them.", self.browser.run("document.querySelector('main').textContent"))
-        pdf = base64.b64decode(self.browser.call("Page.printToPDF", paperWidth=8.27, paperHeight=11.69,
-                                                 preferCSSPageSize=True)["data"])
-        self.assertLessEqual(int(re.search(rb"/Count (\d+)", pdf)[1]), 6)
+        pdf = self.printed()
+        self.assertLessEqual(sheets(pdf), 6)
         self.assertLess(len(pdf), 2_000_000)
 
     def test_scripts_are_those_that_the_policy_names(self):

@@ -38,7 +38,7 @@ topology::NodeTemplate small_server() {
   return n;
 }
 
-/// Two sockets of two GPUs, each with its memory; GPU 3 hangs on both sockets.
+/// Two sockets of two GPUs, each with its memory; GPU 3 is linked to both sockets.
 topology::Topology two_sockets() {
   topology::NodeTemplate n;
   const auto device = [&](topology::DeviceKind k, std::string name, std::int16_t numa) {
