@@ -124,6 +124,12 @@ class Pages(unittest.TestCase):
                                 ".filter(e => e.getBoundingClientRect().bottom < 900).length")
         self.assertGreaterEqual(seen, 4)  # sentence, two bars, table of changes
 
+    def test_the_heat_of_links_is_on_the_first_sheet(self):
+        self.browser.open(self.paths["step"], media="print")
+        heat = self.browser.run("[...document.querySelectorAll('figure')].find(f => f.textContent.includes('How busy links are'))"
+                                ".getBoundingClientRect().bottom")
+        self.assertLess(heat, 1100)  # A4 at 96 dots per inch has 1123
+
     def test_what_does_not_fit_looks_like_it(self):
         for dark in (False, True):
             self.browser.open(self.paths["too large"], dark=dark)

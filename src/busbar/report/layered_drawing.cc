@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "busbar/report/heat_legend.h"
 #include "busbar/report/internal/layered_edges.h"
 #include "busbar/report/internal/scale.h"
 #include "busbar/report/style.h"
@@ -59,12 +60,13 @@ class Painter {
     out_.description = in_.description;
     out_.note = in_.note;
     out_.width = placed_.width;
-    double most = 0;
-    for (const Shape& s : out_.shapes) most = std::max(most, s.heat);
-    most = nice_ceiling(std::min(1.0, most > 0 ? most : 1));  // the scale ends at the busiest, so that loads differ
+    double most = in_.heat_end;
+    if (most <= 0)
+      for (const Shape& s : out_.shapes) most = std::max(most, s.heat);
+    most = heat_end(most);
     for (Shape& s : out_.shapes)
       if (s.heat >= 0) s.heat /= most;
-    out_.height = hot_ ? heat_legend(placed_.height, most) : placed_.height;
+    out_.height = hot_ ? add_heat_legend(in_.heat_name, most, placed_.height, out_) : placed_.height;
     out_.height = link_legend(out_.height);
     return std::move(out_);
   }
@@ -162,19 +164,6 @@ class Painter {
       out_.shapes.push_back(text_shape(2, y - 4, text, colour::kMuted, Anchor::kStart));
     }
     return y > top ? y + 8 : y;
-  }
-
-  double heat_legend(double y, double most) {
-    constexpr double kStep = 22;
-    const double right = placed_.width - 48, left = right - kHeatSteps * kStep;
-    out_.shapes.push_back(text_shape(left - 38, y + 24, in_.heat_name, colour::kMuted, Anchor::kEnd));
-    out_.shapes.push_back(text_shape(left - 6, y + 24, "0 %", colour::kMuted, Anchor::kEnd));
-    for (int i = 0; i < kHeatSteps; ++i) {
-      out_.shapes.push_back({Kind::kRect, left + i * kStep, y + 18, kStep, 12, 0, (i + 0.5) / kHeatSteps});
-    }
-    out_.shapes.push_back(
-        text_shape(right + 6, y + 24, fmt::format("{:.3g} %", 100 * most), colour::kMuted, Anchor::kStart));
-    return y + 40;
   }
 
   const LayeredDrawing& in_;

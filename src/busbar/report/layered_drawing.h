@@ -45,6 +45,7 @@ struct LayeredDrawing {
   std::vector<Layer> layers{};
   std::vector<LayeredEdge> edges{};
   std::string heat_name = "link load";  ///< in the legend
+  double heat_end = 0;                  ///< the load at the hot end of the scale, for several pictures; 0: its own
   std::string link_name = "link";       ///< of one edge's links, for counts: "cable"
 };
 

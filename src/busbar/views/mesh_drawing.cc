@@ -53,7 +53,7 @@ std::vector<topology::DeviceId> gpus_of(const topology::Topology& t, topology::B
 
 /// Links between devices of different boxes; `box_of[i]` is the box of `devices[i]`.
 BoxLines lines_of(const topology::Topology& t, const std::vector<topology::DeviceId>& devices,
-                  const std::vector<std::uint32_t>& box_of, std::span<const double> utilisation) {
+                  const std::vector<std::uint32_t>& box_of, std::span<const double> shades) {
   std::map<topology::DeviceId, std::uint32_t> number;
   for (std::uint32_t i = 0; i < devices.size(); ++i) number[devices[i]] = box_of[i];
   BoxLines out;
@@ -64,8 +64,7 @@ BoxLines lines_of(const topology::Topology& t, const std::vector<topology::Devic
       BoxLine& b = out[{box_of[i], other->second}];
       b.lanes += t.link_class(l).lanes;
       b.rate += static_cast<double>(per_second(t.link_class(l).floor_rate()));
-      if (!utilisation.empty())
-        b.heat = std::max({b.heat, utilisation[index(l)], utilisation[index(topology::reverse(l))]});
+      if (!shades.empty()) b.heat = std::max({b.heat, shades[index(l)], shades[index(topology::reverse(l))]});
       b.link = l;
     }
   }
@@ -74,7 +73,7 @@ BoxLines lines_of(const topology::Topology& t, const std::vector<topology::Devic
 
 /// A box per device.
 BoxGraph boxes_of(const topology::Topology& t, const std::vector<topology::DeviceId>& devices,
-                  std::span<const double> utilisation) {
+                  std::span<const double> shades) {
   BoxGraph out;
   std::vector<std::uint32_t> each;
   const bool gpus = !devices.empty() && t.kind(devices[0]) == topology::DeviceKind::kGpu;
@@ -84,7 +83,7 @@ BoxGraph boxes_of(const topology::Topology& t, const std::vector<topology::Devic
                          gpus ? report::colour::kGpu : report::colour::kLeaf});
     each.push_back(static_cast<std::uint32_t>(each.size()));
   }
-  out.lines = lines_of(t, devices, each, utilisation);
+  out.lines = lines_of(t, devices, each, shades);
   out.lane = gpus ? "lane" : "cable";
   out.lanes = gpus ? "lanes" : "cables";
   return out;
@@ -274,15 +273,15 @@ bool can_draw_mesh(const topology::Topology& t, topology::BlockId id) {
   return false;
 }
 
-report::Drawing draw_mesh(const topology::Topology& t, topology::BlockId id, std::span<const double> utilisation) {
-  return draw_boxes(boxes_of(t, gpus_of(t, id), utilisation),
+report::Drawing draw_mesh(const topology::Topology& t, topology::BlockId id, std::span<const double> shades) {
+  return draw_boxes(boxes_of(t, gpus_of(t, id), shades),
                     fmt::format("Direct links between the GPUs of node{}", index(id)), kMostInRing);
 }
 
 report::Drawing draw_switches(const topology::Topology& t, const std::vector<topology::DeviceId>& switches,
-                              std::span<const double> utilisation) {
+                              std::span<const double> shades) {
   constexpr std::size_t kMostInGroup = 40;
-  const BoxGraph all = boxes_of(t, switches, utilisation);
+  const BoxGraph all = boxes_of(t, switches, shades);
   if (all.lines.empty()) return {};
   const std::uint32_t size = group_size(t, switches, all.lines);
   const auto groups = static_cast<std::uint32_t>(switches.size() / size);
@@ -299,11 +298,11 @@ report::Drawing draw_switches(const topology::Topology& t, const std::vector<top
     const std::string first = t.name(switches[g * size]), last = t.name(switches[g * size + size - 1]);
     between.boxes.push_back({fmt::format("group {}", g), fmt::format("{} to {}", first, last), report::colour::kLeaf});
   }
-  between.lines = lines_of(t, switches, group_of, utilisation);
+  between.lines = lines_of(t, switches, group_of, shades);
   between.lane = "cable";
   between.lanes = "cables";
   const std::vector<topology::DeviceId> first(switches.begin(), switches.begin() + size);
-  report::Drawing inside = draw_boxes(boxes_of(t, first, utilisation), "", kMostInGroup);
+  report::Drawing inside = draw_boxes(boxes_of(t, first, shades), "", kMostInGroup);
   inside.title = fmt::format("Cables between {} groups of {} switches, and inside group 0", groups, size);
   return stack(draw_boxes(between, "", kMostInRing), std::move(inside));
 }

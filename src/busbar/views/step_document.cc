@@ -23,6 +23,7 @@
 #include "busbar/views/fit_table.h"
 #include "busbar/views/layout_words.h"
 #include "busbar/views/level_table.h"
+#include "busbar/views/link_courses_drawing.h"
 #include "busbar/views/money_flow.h"
 #include "busbar/views/network_words.h"
 #include "busbar/views/packet_counts.h"
@@ -398,6 +399,8 @@ void add_verdict(const step::TrainRun& r, const questions::TrainStep& extras, re
   d.add(std::move(time), report::Audience::kPage);
   d.add(std::move(memory), report::Audience::kPage);
   if (!extras.levers.empty()) d.add(lever_table(r.cost.usd_per_day, extras.levers, 3), report::Audience::kPage);
+  if (report::Drawing links = draw_link_courses(r.cluster().topology, r.step.timeline); !links.shapes.empty())
+    d.add(std::move(links), report::Audience::kPage);
   if (extras.changes_left_out)
     d.add(
         report::Paragraph{
@@ -415,8 +418,7 @@ void add_machine(const step::TrainRun& r, report::Document& d) {
       std::any_of(links.begin(), links.end(), [](const trace::LinkLoad& l) { return l.while_exposed > 0; });
   LinkHeat heat{std::vector<double>(t.link_count(), 0.0), waits ? "while GPUs wait" : "over the step"};
   for (const trace::LinkLoad& l : links) heat.load[l.link] = waits ? l.while_exposed : l.utilisation;
-  add(draw_node(t, topology::BlockId{0}, heat));
-  if (!t.fabric_switches().empty()) add(draw_fabric(t, heat));
+  for (report::Drawing& picture : draw_loads(t, heat)) add(std::move(picture));
 }
 
 void add_measured(const questions::TrainStep& t, report::Document& d) {

@@ -10,6 +10,7 @@
 
 #include "busbar/base/quantity.h"
 #include "busbar/base/text.h"
+#include "busbar/report/heat_legend.h"
 #include "busbar/report/layered_drawing.h"
 #include "busbar/report/style.h"
 #include "busbar/topology/tiers.h"
@@ -121,6 +122,7 @@ class Lines {
   }
   void write(report::LayeredDrawing& d) const {
     d.heat_name = "busy " + heat_.during;
+    d.heat_end = heat_.end();
     for (const auto& [key, line] : lines_) {
       const topology::LinkClass& c = t_.link_class(line.link);
       std::string tip = fmt::format("{}: {} per direction", t_.name(line.link),
@@ -274,7 +276,30 @@ report::Drawing draw_trays(const topology::Topology& t, topology::BlockId id, co
   return report::lay_out(d);
 }
 
+/// The server with the busiest link of its own or to its NICs; the first where none is busy.
+topology::BlockId busiest_block(const topology::Topology& t, const LinkHeat& heat) {
+  topology::BlockId block{0};
+  double most = 0;
+  for (std::uint32_t l = 0; l < heat.load.size(); ++l) {
+    if (heat.load[l] <= most) continue;
+    for (const topology::DeviceId end : {t.from(topology::LinkId{l}), t.to(topology::LinkId{l})})
+      if (t.block_of(end) != kNone<topology::BlockId>) block = t.block_of(end), most = heat.load[l];
+  }
+  return block;
+}
+
 }  // namespace
+
+double LinkHeat::end() const {
+  return load.empty() ? 0 : report::heat_end(*std::max_element(load.begin(), load.end()));
+}
+
+std::vector<double> LinkHeat::shades() const {
+  std::vector<double> out = load;
+  const double most = end();
+  for (double& x : out) x /= most;
+  return out;
+}
 
 report::Drawing draw_node(const topology::Topology& t, topology::BlockId id, const LinkHeat& heat) {
   const topology::Block& block = t.blocks()[index(id)];
@@ -313,7 +338,7 @@ report::Drawing draw_node(const topology::Topology& t, topology::BlockId id, con
   lines.write(d);
   d.note = lines.busiest();
   report::Drawing drawn = report::lay_out(d);
-  return can_draw_mesh(t, id) ? stack(draw_mesh(t, id, heat.load), std::move(drawn)) : drawn;
+  return can_draw_mesh(t, id) ? stack(draw_mesh(t, id, heat.shades()), std::move(drawn)) : drawn;
 }
 
 report::Drawing draw_fabric(const topology::Topology& t, const LinkHeat& heat) {
@@ -360,7 +385,7 @@ report::Drawing draw_fabric(const topology::Topology& t, const LinkHeat& heat) {
     d.note = "Cables to servers have the colour of their rail: NIC i of every server is on rail i.";
   lines.write(d);
   if (const std::string busiest = lines.busiest(); !busiest.empty()) d.note += (d.note.empty() ? "" : " ") + busiest;
-  report::Drawing cables = beside > 0 ? draw_switches(t, leaves, heat.load) : report::Drawing();
+  report::Drawing cables = beside > 0 ? draw_switches(t, leaves, heat.shades()) : report::Drawing();
   if (cables.shapes.empty()) {
     if (beside > 0) d.note += fmt::format("{} cables between switches of one row are not drawn.", beside / 2);
     return report::lay_out(d);
@@ -372,13 +397,9 @@ report::Drawing draw_fabric(const topology::Topology& t, const LinkHeat& heat) {
 }
 
 std::vector<report::Drawing> draw_loads(const topology::Topology& t, const LinkHeat& heat) {
-  std::vector<report::Drawing> out{draw_fabric(t, heat)};
-  const auto most = std::max_element(heat.load.begin(), heat.load.end());
-  if (most == heat.load.end() || t.blocks().empty()) return out;
-  const topology::LinkId busiest{static_cast<std::uint32_t>(most - heat.load.begin())};
-  topology::BlockId block = t.block_of(t.from(busiest));
-  if (block == kNone<topology::BlockId>) block = t.block_of(t.to(busiest));
-  if (block != kNone<topology::BlockId>) out.push_back(draw_node(t, block, heat));
+  std::vector<report::Drawing> out;
+  if (!t.fabric_switches().empty() || t.blocks().empty()) out.push_back(draw_fabric(t, heat));
+  if (!t.blocks().empty()) out.push_back(draw_node(t, busiest_block(t, heat), heat));
   return out;
 }
 

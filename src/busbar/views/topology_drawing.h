@@ -9,10 +9,13 @@
 
 namespace busbar::views {
 
-/// Loads for heat colours.
+/// Loads for heat colours, on one scale in all pictures of them.
 struct LinkHeat {
   std::vector<double> load;  ///< per directed link, 0..1; empty: no colours
   std::string during;        ///< "over the step": the time of which these are means
+
+  double end() const;                  ///< the load at the hot end of the scale
+  std::vector<double> shades() const;  ///< 0..1 on that scale, per directed link
 };
 
 /// Inside of one block: switches above GPUs; PCIe switches, NICs and sockets below. Direct links between GPUs are drawn
@@ -22,7 +25,7 @@ report::Drawing draw_node(const topology::Topology& topology, topology::BlockId 
 /// Spines above leaves above blocks; cables between the same two ends are one line. Without a fabric: an empty drawing.
 report::Drawing draw_fabric(const topology::Topology& topology, const LinkHeat& heat = {});
 
-/// The fabric, and the inside of the block that an end of the busiest link is in.
+/// The fabric, where there is one, and the inside of the block with the busiest link; one scale in both.
 std::vector<report::Drawing> draw_loads(const topology::Topology& topology, const LinkHeat& heat);
 
 }  // namespace busbar::views
