@@ -50,7 +50,7 @@ void CollectiveDemand::number_pairs() {
 
 bool CollectiveDemand::has_input(std::uint32_t actor, std::uint32_t chunk) const {
   if (actor >= schedule_.ranks) return false;
-  if (joins_pairs(schedule_.op)) return source_of_[chunk] == actor;
+  if (joins_pairs(schedule_.op)) return chunk < source_of_.size() && source_of_[chunk] == actor;
   if (schedule_.op == Collective::kAllGather || schedule_.op == Collective::kGather) return owner(chunk) == actor;
   if (schedule_.op == Collective::kBroadcast || schedule_.op == Collective::kScatter) return actor == schedule_.root;
   if (schedule_.op == Collective::kSendRecv) return actor == sender(chunk);
@@ -59,7 +59,7 @@ bool CollectiveDemand::has_input(std::uint32_t actor, std::uint32_t chunk) const
 
 bool CollectiveDemand::has_output(std::uint32_t actor, std::uint32_t chunk) const {
   if (actor >= schedule_.ranks) return false;
-  if (joins_pairs(schedule_.op)) return destination_of_[chunk] == actor;
+  if (joins_pairs(schedule_.op)) return chunk < destination_of_.size() && destination_of_[chunk] == actor;
   if (schedule_.op == Collective::kReduceScatter || schedule_.op == Collective::kScatter) return owner(chunk) == actor;
   if (schedule_.op == Collective::kReduce || schedule_.op == Collective::kGather) return actor == schedule_.root;
   if (schedule_.op == Collective::kSendRecv) return actor == (sender(chunk) + 1) % schedule_.ranks;

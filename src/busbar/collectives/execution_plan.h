@@ -41,7 +41,8 @@ struct ExecutionPlan {
   Collective op{};
   std::uint32_t ranks = 0, root = 0;
   std::uint32_t reducers = 0;  ///< switches: actors after the ranks, with scratch but neither input nor output
-  std::uint32_t chunks = 0;    ///< equal parts of the buffer S of nccl-tests
+  std::uint32_t chunks = 0;    ///< equal parts of the buffer S of nccl-tests; all_to_allv: of the rank that sends most
+  PairCounts pairs;            ///< of an all_to_allv, with `begin`: chunks between each two ranks, in order of source
   std::uint32_t channels = 1;
   bool in_place = false;                         ///< input and output are one buffer, as in nccl-tests
   std::vector<std::uint32_t> scratch, messages;  ///< chunks of these buffers, per actor
@@ -55,13 +56,14 @@ struct ExecutionPlan {
   Where where(const PlanStep& s) const { return {file, s.line, 0, ""}; }
 };
 
-/// Number of chunks that a rank has as input and must have as output.
+/// Number of chunks that a rank has as input and must have as output; of an all_to_allv, those of the rank with most.
 std::uint32_t input_chunks(const ExecutionPlan& plan);
 std::uint32_t output_chunks(const ExecutionPlan& plan);
 /// Number of chunks of one buffer of an actor.
 std::uint32_t chunks_in(const ExecutionPlan& plan, std::uint32_t actor, PlanBuffer buffer);
 
 /// The chunk of the whole collective, as CollectiveDemand numbers it, that lies at `place` of a rank's input or output.
+/// kNone32: this rank of an all_to_allv has less than others.
 std::uint32_t chunk_of_input(const ExecutionPlan& plan, std::uint32_t rank, std::uint32_t place);
 std::uint32_t chunk_of_output(const ExecutionPlan& plan, std::uint32_t rank, std::uint32_t place);
 /// The demand that the plan must meet. Error if the ranks do not divide the chunks as the collective requires.

@@ -22,11 +22,28 @@ class PlanLister {
     plan_.root = s.root;
     plan_.reducers = s.reducers;
     plan_.chunks = s.chunks_per_buffer() * lanes.lanes;
+    if (s.op == Collective::kAllToAllV) list_pairs();
     plan_.in_place = in_place;
     plan_.scratch.assign(plan_.actors(), 0);
     plan_.messages.assign(plan_.actors(), 0);
     scratch_of_.assign(std::size_t{plan_.actors()} * s.chunks * lanes.lanes, kNone32);
     written_.assign(std::size_t{plan_.actors()} * s.chunks * lanes.lanes, false);
+  }
+
+  /// Places of the chunks of each pair, and the pairs of the plan.
+  void list_pairs() {
+    const std::uint32_t n = s_.ranks;
+    std::vector<std::uint32_t> received(n, 0);
+    for (std::uint32_t src = 0; src < n; ++src)
+      for (std::uint32_t dst = 0; dst < n; ++dst) {
+        const std::uint32_t first = s_.pairs.first(n, src, dst);
+        plan_.pairs.begin.push_back(first * lanes_.lanes);
+        for (std::uint32_t i = 0; i < s_.pairs.count(n, src, dst); ++i) {
+          in_input_.push_back(first + i - s_.pairs.first(n, src, 0));
+          in_output_.push_back(received[dst]++);
+        }
+      }
+    plan_.pairs.begin.push_back(s_.chunks * lanes_.lanes);
   }
 
   Result<ExecutionPlan> run() {
@@ -89,6 +106,7 @@ class PlanLister {
   }
   std::uint32_t chunk_place(Buffer buffer, std::uint32_t part) const {
     if (s_.op == Collective::kSendRecv && s_.parts > 0) return part % s_.parts;
+    if (s_.op == Collective::kAllToAllV) return buffer == Buffer::kInput ? in_input_[part] : in_output_[part];
     if (s_.parts > 0) {  // all-to-all: by source, then destination
       const std::uint32_t each = s_.parts / s_.ranks;
       return buffer == Buffer::kInput ? part % s_.parts : part / s_.parts * each + part % each;
@@ -138,12 +156,18 @@ class PlanLister {
     }
   }
 
+  /// What a rank keeps. Of an all_to_allv, which may have many chunks per pair, those of one pair go in one step.
   void copy_inputs(const CollectiveDemand& demand) {
     for (lane_ = 0; lane_ < lanes_.lanes; ++lane_)
       for (std::uint32_t r = 0; r < s_.ranks; ++r)
-        for (std::uint32_t c = 0; c < s_.chunks; ++c)
-          if (demand.has_input(r, number_of(c)) && demand.has_output(r, number_of(c)) && !written_[part(r, c)])
-            step(r, thread(r, 0, r, false), 0, 1, {slice(r, Buffer::kInput, c)}, {slice(r, Buffer::kOutput, c)});
+        for (std::uint32_t c = 0; c < s_.chunks; ++c) {
+          if (!demand.has_input(r, number_of(c)) || !demand.has_output(r, number_of(c)) || written_[part(r, c)])
+            continue;
+          const bool whole = s_.op == Collective::kAllToAllV && lanes_.lanes == 1;
+          const std::uint32_t n = whole ? s_.pairs.count(s_.ranks, r, r) : 1;
+          step(r, thread(r, 0, r, false), 0, n, {slice(r, Buffer::kInput, c)}, {slice(r, Buffer::kOutput, c)});
+          c += n - 1;
+        }
   }
   /// CollectiveDemand numbers chunks by their place in the buffer, not in the schedule's own order.
   std::uint32_t number_of(std::uint32_t c) const { return s_.part_of(c) * lanes_.lanes + lane_; }
@@ -184,8 +208,8 @@ class PlanLister {
     return number;
   }
   Spot spot(std::uint32_t rank, const PlanSlice& s, std::uint32_t i) const {
-    const std::uint32_t in = input_chunks(plan_), out = output_chunks(plan_);
     if (!plan_.in_place || s.buffer == PlanBuffer::kScratch) return {rank, s.buffer, s.first + i};
+    const std::uint32_t in = input_chunks(plan_), out = output_chunks(plan_);
     const bool part = s.buffer == PlanBuffer::kInput ? in < out : out < in;  // the smaller is part of the larger
     return {rank, PlanBuffer::kInput, s.first + i + (part ? rank * std::min(in, out) : 0)};
   }
@@ -227,6 +251,7 @@ class PlanLister {
   bool by_rounds_ = false;
   std::map<std::uint32_t, std::vector<std::uint32_t>> last_round_, this_round_;  ///< per rank
   ExecutionPlan plan_;
+  std::vector<std::uint32_t> in_input_, in_output_;  ///< of an all_to_allv, per chunk: its places
   std::vector<std::uint32_t> scratch_of_;
   std::vector<bool> written_;
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, bool>, std::uint32_t> threads_;
@@ -248,6 +273,12 @@ Result<ExecutionPlan> plan_of(const Schedule& schedule, bool in_place, PlanLanes
 }
 
 Result<ExecutionPlan> plan_with_reducers(const Schedule& schedule, bool in_place, PlanLanes lanes) {
+  constexpr std::uint64_t kMostPlaces = 1 << 24;
+  if (std::uint64_t{schedule.ranks + schedule.reducers} * schedule.chunks * lanes.lanes > kMostPlaces &&
+      schedule.op == Collective::kAllToAllV)
+    return Error{ErrorCode::kUnsupported,
+                 fmt::format("a plan for {} ranks and {} chunks is too long", schedule.ranks, schedule.chunks),
+                 {}};
   return PlanLister(schedule, in_place, lanes).run();
 }
 

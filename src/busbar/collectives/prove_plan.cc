@@ -178,8 +178,9 @@ Status PlanProver::order() {
 }
 
 void PlanProver::fill_inputs() {
+  const std::uint32_t held = input_chunks(plan_);
   for (std::uint32_t r = 0; r < plan_.ranks; ++r)
-    for (std::uint32_t i = 0; i < input_chunks(plan_); ++i) {
+    for (std::uint32_t i = 0; i < held; ++i) {
       const std::uint32_t chunk = chunk_of_input(plan_, r, i);
       if (!demand_.has_input(r, chunk)) continue;
       const std::size_t p = place({r, PlanBuffer::kInput, 0}, i);
@@ -246,8 +247,9 @@ Status PlanProver::perform(std::uint32_t step) {
 }
 
 Status PlanProver::finish() const {
+  const std::uint32_t held = output_chunks(plan_);
   for (std::uint32_t r = 0; r < plan_.ranks; ++r)
-    for (std::uint32_t i = 0; i < output_chunks(plan_); ++i) {
+    for (std::uint32_t i = 0; i < held; ++i) {
       const std::uint32_t chunk = chunk_of_output(plan_, r, i);
       if (!demand_.has_output(r, chunk)) continue;
       const std::size_t p = place({r, PlanBuffer::kOutput, 0}, i);
@@ -260,9 +262,9 @@ Status PlanProver::finish() const {
       if (places_[p].chunk != chunk)
         return wrong(fmt::format("holds part {} of the data, not {}", places_[p].chunk, chunk));
       for (std::uint32_t from = 0; from < plan_.ranks; ++from) {
-        const bool held = content_[p * words_ + from / 64] >> (from % 64) & 1;
-        if (held != demand_.demands(from, chunk))
-          return wrong(fmt::format("{} the input of rank {}", held ? "wrongly holds" : "lacks", from));
+        const bool has = content_[p * words_ + from / 64] >> (from % 64) & 1;
+        if (has != demand_.demands(from, chunk))
+          return wrong(fmt::format("{} the input of rank {}", has ? "wrongly holds" : "lacks", from));
       }
     }
   return {};

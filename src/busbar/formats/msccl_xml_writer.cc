@@ -203,6 +203,8 @@ Result<std::string> write_msccl_xml(const MscclAlgorithm& algorithm) { return Ms
 
 Result<MscclAlgorithm> msccl_of(const collectives::Schedule& schedule, collectives::PlanLanes lanes) {
   MscclAlgorithm a;
+  if (schedule.op == collectives::Collective::kAllToAllV)
+    return Error{ErrorCode::kUnsupported, "MSCCL has no all_to_allv", {}};
   for (const bool in_place : {true, false}) {
     BUSBAR_ASSIGN(a.plan, collectives::plan_of(schedule, in_place, lanes));
     const Result<collectives::PlanProof> proof = collectives::prove(a.plan);

@@ -66,7 +66,7 @@ void TestData::fill(std::uint32_t rank, std::byte* memory) const {
   std::memset(memory, 0x5a, program_.chunks_of(rank) * filling_.chunk_bytes());
   if (rank >= plan.ranks) return;
   with_arithmetic(filling_.type, [&](auto arithmetic) {
-    for (std::uint32_t i = 0; i < collectives::input_chunks(plan); ++i) {
+    for (std::uint32_t i = 0, held = collectives::input_chunks(plan); i < held; ++i) {
       const std::uint32_t chunk = collectives::chunk_of_input(plan, rank, i);
       if (!demand_.has_input(rank, chunk)) continue;
       std::byte* to = memory + program_.place({rank, collectives::PlanBuffer::kInput, i}) * filling_.chunk_bytes();
@@ -96,7 +96,7 @@ std::uint64_t TestData::wrong(std::uint32_t rank, const std::byte* memory) const
   };
   with_arithmetic(filling_.type, [&](auto arithmetic) {
     with_reduction(filling_.reduction, [&](auto by) {
-      for (std::uint32_t i = 0; i < collectives::output_chunks(plan); ++i) {
+      for (std::uint32_t i = 0, held = collectives::output_chunks(plan); i < held; ++i) {
         const std::uint32_t chunk = collectives::chunk_of_output(plan, rank, i);
         if (demand_.has_output(rank, chunk))
           check_chunk.template operator()<decltype(arithmetic), decltype(by)::value>(i, chunk);
