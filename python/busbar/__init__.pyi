@@ -1899,6 +1899,7 @@ def bench(
     reduction: Text = ...,
     ranks: int = ...,
     root: int = ...,
+    pairs: Text = ...,
     transport: Literal['threads', 'shm', 'tcp', 'ucx', 'ofi'] = ...,
     sockets: int = ...,
     hosts: Text = ...,
@@ -1915,7 +1916,7 @@ def bench(
 ) -> BenchAnswer:
     """Run a collective on this host for real: measured times next to predicted ones, every element checked.
 
-    collective    all_reduce, all_gather, reduce_scatter, broadcast, reduce, all_to_all, gather, scatter or send_recv; the names of nccl-tests also work
+    collective    all_reduce, all_gather, reduce_scatter, broadcast, reduce, all_to_all, all_to_allv, gather, scatter or send_recv; the names of nccl-tests also work
     min_bytes     smallest size S; K, M, G are binary (default 8)
     max_bytes     largest size (default 16M)
     step_factor   factor between sizes (default 2)
@@ -1926,6 +1927,7 @@ def bench(
     reduction     sum (default), prod, min, max, avg
     ranks         number of ranks (default: one per core, at least 2)
     root          root of broadcast, reduce, gather and scatter (default 0)
+    pairs         all_to_allv: CSV of src,dst,bytes; -b and -e scale it by the bytes of the rank that sends most
     transport     threads of one process, processes that share memory (default shm), or processes whose data go through sockets (tcp, default with --hosts), UCX or libfabric (ofi), on this host unless --hosts names others
     sockets       of --transport tcp: connections per pair of ranks, 1 to 16 (default 1)
     hosts         a file with a line per rank, HOST:PORT: each rank is a process started by hand with its --rank; under mpirun and srun this is not needed

@@ -15,8 +15,8 @@ std::vector<Field> bench_fields() {
   const auto run = [](Field f, const char* value) { return std::move(f).of("Run").takes(value); };
   return {
       Field("collective", &Q::collective, "",
-            "all_reduce, all_gather, reduce_scatter, broadcast, reduce, all_to_all, gather, scatter or send_recv; the "
-            "names of nccl-tests also work")
+            "all_reduce, all_gather, reduce_scatter, broadcast, reduce, all_to_all, all_to_allv, gather, scatter or "
+            "send_recv; the names of nccl-tests also work")
           .takes("OP")
           .as_word()
           .known_by(is_executed_collective),
@@ -32,6 +32,10 @@ std::vector<Field> bench_fields() {
       tested({"reduction", &Q::reduction, "", "sum (default), prod, min, max, avg"}, "-o,--op", "OP"),
       run({"ranks", &Q::ranks, "", "number of ranks (default: one per core, at least 2)"}, "N"),
       run({"root", &Q::root, "", "root of broadcast, reduce, gather and scatter (default 0)"}, "RANK"),
+      run(Field("pairs", &Q::pairs, "",
+                "all_to_allv: CSV of src,dst,bytes; -b and -e scale it by the bytes of the rank that sends most")
+              .undecided(),
+          "FILE"),
       run(Field("transport", &Q::transport, "",
                 "threads of one process, processes that share memory (default shm), or processes whose data go through "
                 "sockets (tcp, default with --hosts), UCX or libfabric (ofi), on this host unless --hosts names others")

@@ -29,13 +29,29 @@ std::uint32_t group_size(const std::string& algorithm, std::uint32_t ranks) {
   return 1;
 }
 
-Result<collectives::Schedule> schedule_of(const BenchRequest& q, const BenchCall& call, const std::string& algorithm) {
+/// The matrix in chunks that a plan can name, of an element or more: the rank that sends most has about 2,048.
+collectives::PairCounts pairs_of(const BenchCall& call, Bytes size) {
+  constexpr std::uint64_t kMost = 2048, kLeastPerRank = 16;  // few chunks would round small pairs away
+  collectives::PairCounts out = call.matrix.counts;
+  std::uint64_t busiest = 0;
+  for (std::size_t r = 0; !out.begin.empty() && r < call.ranks; ++r)
+    busiest = std::max<std::uint64_t>(busiest, out.begin[(r + 1) * call.ranks] - out.begin[r * call.ranks]);
+  const std::uint64_t wanted = std::clamp(count(size) / size_of(call.type), kLeastPerRank * call.ranks, kMost);
+  if (busiest <= wanted) return out;
+  for (std::uint32_t& b : out.begin)
+    b = static_cast<std::uint32_t>((std::uint64_t{b} * wanted + busiest / 2) / busiest);
+  return out;
+}
+
+Result<collectives::Schedule> schedule_of(const BenchRequest& q, const BenchCall& call, const BenchSize& at) {
+  const std::string& algorithm = at.algorithm;
   collectives::ScheduleSpec spec;
   spec.algorithm = algorithm;
   spec.op = call.op;
   spec.ranks = call.ranks;
   spec.ranks_per_group = group_size(algorithm, call.ranks);
   spec.root = q.root;
+  spec.pairs = pairs_of(call, at.size);
   return collectives::build_schedule(spec);
 }
 
@@ -47,7 +63,7 @@ Result<runtime::Executable> program_of(const BenchRequest& q, const BenchCall& c
   if (made != nullptr) {
     schedule = *made;
   } else {
-    BUSBAR_ASSIGN(schedule, schedule_of(q, call, at.algorithm));
+    BUSBAR_ASSIGN(schedule, schedule_of(q, call, at));
   }
   BUSBAR_ASSIGN(collectives::ExecutionPlan plan,
                 runtime::plan_in_pieces(schedule, count(at.size), kBenchPiece, in_place));
@@ -128,6 +144,9 @@ Result<BenchCall> bench_call(const BenchRequest& q, std::uint32_t group) {
     return unsupported(fmt::format("is for {} ranks; 2 to {} run on one host", ranks, kMostRanks),
                        {q.algorithm, 0, 0, ""});
   out.ranks = ranks;
+  if (!q.pairs.empty() && (out.file || out.messages))
+    return invalid("the file of --algorithm says who sends what", field_of("pairs"));
+  BUSBAR_ASSIGN(out.matrix, load_pairs(q.pairs, out.op, ranks));
   return out;
 }
 
@@ -163,6 +182,7 @@ Result<std::shared_ptr<const collectives::Schedule>> predict_call(const BenchReq
                                                                   predict::Predictor& machine, BenchSize& out) {
   program::CollectiveCall asked = predict::call_over(call.op, out.size, call.ranks);
   asked.root = q.root;
+  asked.pairs = pairs_of(call, out.size);
   asked.algorithm = q.algorithm;
   const auto predicted = machine.time(asked, predict::kTimeAlone);
   if (!predicted.ok() && q.algorithm == "fastest") return predicted.error();
@@ -174,14 +194,18 @@ Result<std::shared_ptr<const collectives::Schedule>> predict_call(const BenchReq
   return predicted->call.schedule;
 }
 
-/// As in nccl-tests: what goes to others and what comes from them cannot be one buffer of all_to_all and send_recv.
+/// As in nccl-tests: what goes to others and what comes from them cannot be one buffer of all_to_all, all_to_allv and
+/// send_recv.
 bool has_in_place(collectives::Collective op) {
-  return op != collectives::Collective::kAllToAll && op != collectives::Collective::kSendRecv;
+  using collectives::Collective;
+  return op != Collective::kAllToAll && op != Collective::kAllToAllV && op != Collective::kSendRecv;
 }
 
 }  // namespace
 
 Result<std::vector<Bytes>> bench_sizes(const BenchRequest& q, const BenchCall& call) {
+  const bool any_size = q.min_bytes == BenchRequest().min_bytes && q.max_bytes == BenchRequest().max_bytes;
+  if (any_size && !q.pairs.empty()) return std::vector<Bytes>{call.matrix.busiest};
   if (!call.messages) return sweep_sizes(q.min_bytes, q.max_bytes, q.step_factor);
   if (!call.messages->call.algorithm.empty()) return std::vector<Bytes>{call.messages->call.bytes};
   std::vector<std::uint64_t> sent(call.ranks, 1);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "busbar/formats/imported_schedule.h"
+#include "busbar/formats/pair_matrix.h"
 #include "busbar/predict/predictor.h"
 #include "busbar/questions/bench_question.h"
 #include "busbar/runtime/calibrating_runs.h"
@@ -34,6 +35,7 @@ struct BenchCall {
   runtime::Reduction reduction{};
   std::uint32_t ranks = 2;
   runtime::Transport transport{};
+  formats::PairMatrix matrix;                         ///< of --pairs FILE; without counts: none
   std::optional<formats::ImportedSchedule> file;      ///< of --algorithm FILE
   std::optional<formats::ImportedMessages> messages;  ///< of --algorithm FILE.goal
 };
@@ -46,7 +48,7 @@ Result<BenchCall> bench_call(const BenchRequest& q, std::uint32_t group);
 Result<std::unique_ptr<predict::Predictor>> bench_machine(const BenchCall& call, const runtime::RunRates& rates,
                                                           Bytes size);
 
-/// The sizes that run: those of the request, or that of the file's messages.
+/// The sizes that run: those of the request, or that of the file's messages or matrix.
 Result<std::vector<Bytes>> bench_sizes(const BenchRequest& q, const BenchCall& call);
 
 /// Machine and programs of one size. Errors: an algorithm that cannot build the operation.

@@ -27,9 +27,10 @@ runtime::SessionOptions session_of(const BenchRequest& q, const BenchCall& call,
 std::string run_words(const BenchRequest& q) {
   return fmt::format("busbar " BUSBAR_VERSION
                      " bench {} -b {} -e {} -f {:g} -n {} -w {} -c {} -d {} -o {} --root {} --sockets {} "
-                     "--algorithm {}{}{}",
+                     "--algorithm {}{}{}{}",
                      q.collective, q.min_bytes, q.max_bytes, q.step_factor, q.iters, q.warmup_iters, q.check,
                      q.datatype, q.reduction, q.root, q.sockets, q.algorithm, q.in_place ? " --in-place" : "",
+                     q.pairs.empty() ? "" : " --pairs " + q.pairs,
                      q.transport.empty() ? "" : " --transport " + q.transport);
 }
 

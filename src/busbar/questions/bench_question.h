@@ -21,6 +21,7 @@ struct BenchRequest {
   std::uint32_t root = 0;
   std::string transport, algorithm = "fastest";  ///< transport "": tcp among hosts, else shm
   std::string hosts, secret_file;
+  std::string pairs;  ///< file of an all_to_allv; empty: each pair exchanges as much
   std::optional<std::int64_t> rank;
   bool in_place = false;
   std::uint32_t iters = 20, warmup_iters = 5, check = 1;

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "busbar/base/quantity.h"
-#include "busbar/formats/pair_matrix.h"
 #include "busbar/predict/packet_words.h"
 #include "busbar/predict/penalties.h"
 #include "busbar/predict/rank_groups.h"
@@ -71,17 +70,6 @@ Result<predict::PredictPolicy> policy_of(const CollectiveRequest& q, const spec:
     return Error{ErrorCode::kUnsupported, "the packet engine cannot delay messages; use --engine flow or analytic",
                  field_of("jitter")};
   return out;
-}
-
-/// The matrix of an all_to_allv; empty if none is given.
-Result<formats::PairMatrix> read_matrix(const CollectiveRequest& q, collectives::Collective op, std::uint32_t ranks) {
-  if (q.pairs.empty()) return formats::PairMatrix();
-  if (op != collectives::Collective::kAllToAllV)
-    return Error{
-        ErrorCode::kUnsupported,
-        fmt::format("{} sends every pair equally many bytes; a matrix is for all_to_allv", collectives::name_of(op)),
-        field_of("pairs")};
-  return formats::read_pair_matrix(q.pairs, ranks);
 }
 
 /// The groups of `ranks`, or the first -g GPUs.
@@ -180,7 +168,7 @@ Result<CollectiveRun> prepare(const CollectiveRequest& q, const Context& context
   BUSBAR_ASSIGN(run.groups, read_groups(q, loaded));
   const std::uint32_t n = run.groups.size();
   if (q.root >= n) return invalid(fmt::format("root {} is not among {} ranks", q.root, n), {"", 0, 0, "--root"});
-  BUSBAR_ASSIGN(run.matrix, read_matrix(q, run.op, n));
+  BUSBAR_ASSIGN(run.matrix, load_pairs(q.pairs, run.op, n));
   const bool any_size = q.min_bytes == CollectiveRequest().min_bytes && q.max_bytes.empty();
   if (any_size && !q.pairs.empty()) run.sweep = {run.matrix.busiest};
   BUSBAR_RETURN_IF_ERROR(check_seed(q));

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "busbar/engine/flow/message_run.h"
+#include "busbar/questions/question.h"
 
 namespace busbar::questions {
 namespace {
@@ -87,6 +88,15 @@ Result<Read> load_by(const std::string& file, Result<Read> (*formats::FormatEntr
 }
 
 }  // namespace
+
+Result<formats::PairMatrix> load_pairs(const std::string& file, collectives::Collective op, std::uint32_t ranks) {
+  if (file.empty()) return formats::PairMatrix();
+  if (op != collectives::Collective::kAllToAllV)
+    return unsupported(
+        fmt::format("{} sends every pair equally many bytes; a matrix is for all_to_allv", collectives::name_of(op)),
+        field_of("pairs"));
+  return formats::read_pair_matrix(file, ranks);
+}
 
 Result<formats::ImportedSchedule> load_schedule(const std::string& file) {
   return load_by(file, &formats::FormatEntry::schedule, "schedule");

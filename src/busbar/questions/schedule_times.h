@@ -9,6 +9,7 @@
 #include "busbar/base/context.h"
 #include "busbar/base/record.h"
 #include "busbar/formats/import.h"
+#include "busbar/formats/pair_matrix.h"
 #include "busbar/predict/predictor.h"
 #include "busbar/questions/bound_by.h"
 #include "busbar/questions/collective_result.h"
@@ -19,6 +20,9 @@ namespace busbar::questions {
 Result<formats::ImportedSchedule> load_schedule(const std::string& file);
 /// Of GOAL, and of other files of messages.
 Result<formats::ImportedMessages> load_messages(const std::string& file);
+
+/// The matrix of an all_to_allv, --pairs; without counts if `file` is empty.
+Result<formats::PairMatrix> load_pairs(const std::string& file, collectives::Collective op, std::uint32_t ranks);
 
 /// One size of a schedule from a file.
 struct ScheduleRow {
