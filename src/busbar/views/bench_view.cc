@@ -45,22 +45,22 @@ report::Table bench_table(const BenchResult& r) {
   const bool each = only_algorithm(r).empty();
   const bool in_place =
       std::any_of(r.results.begin(), r.results.end(), [](const BenchRow& row) { return row.in_place_us.has_value(); });
-  report::Table t{"", {"size (B)", "time (us)", "algbw (GB/s)", "busbw (GB/s)", "#wrong"}};
-  if (in_place)
-    for (const char* name : {"in place (us)", "algbw (GB/s)", "busbw (GB/s)", "#wrong"}) t.columns.emplace_back(name);
-  for (const char* name : {"predicted (us)", "ratio"}) t.columns.emplace_back(name);
+  report::Table t{
+      "", {"size (B)", "time (us)", "predicted (us)", "ratio", "algbw (GB/s)", "busbw (GB/s)", "#wrong"}, {}, ""};
   t.columns.push_back(report::to_left("bound by"));
   if (each) t.columns.push_back(report::to_left("algorithm"));
+  if (in_place)  // last: a narrow terminal drops columns from the end
+    for (const char* name : {"in place (us)", "algbw (GB/s)", "busbw (GB/s)", "#wrong"}) t.columns.emplace_back(name);
   for (const BenchRow& row : r.results) {
-    std::vector<std::string> cells{std::to_string(row.size_bytes), format_number(row.measured_us),
-                                   format_number(row.algbw_GBps), format_number(row.busbw_GBps),
-                                   wrong_words(row.wrong)};
+    std::vector<std::string> cells{
+        std::to_string(row.size_bytes),   format_number(row.measured_us),
+        number_or_dash(row.predicted_us), row.ratio ? fmt::format("{:.2f}", *row.ratio) : "-",
+        format_number(row.algbw_GBps),    format_number(row.busbw_GBps),
+        wrong_words(row.wrong),           limit_words(row)};
+    if (each) cells.push_back(row.algorithm);
     if (in_place)
       cells.insert(cells.end(), {number_or_dash(row.in_place_us), number_or_dash(row.in_place_algbw_GBps),
                                  number_or_dash(row.in_place_busbw_GBps), wrong_words(row.in_place_wrong)});
-    cells.insert(cells.end(), {number_or_dash(row.predicted_us), row.ratio ? fmt::format("{:.2f}", *row.ratio) : "-",
-                               limit_words(row)});
-    if (each) cells.push_back(row.algorithm);
     t.rows.push_back(std::move(cells));
   }
   t.note = "ratio: measured (the first time) / predicted, on this host as measured before the run.";
