@@ -17,6 +17,7 @@ import unittest
 BUSBAR = str(pathlib.Path(sys.argv.pop(1)).resolve())
 MODULE = pathlib.Path(BUSBAR).with_name("busbar_mpi.so")
 MPIRUN = shutil.which("mpirun")
+PMIX = subprocess.run(["/sbin/ldconfig", "-p"], capture_output=True, text=True).stdout.count("libpmix.so.2 ") > 0
 SECRET = "0123456789abcdef0123456789abcdef"
 SHORT = ("all_reduce", "-b", "1K", "-e", "64K", "-f", "8", "-n", "2")
 
@@ -173,6 +174,24 @@ class Hosts(unittest.TestCase):
                               "OMPI_MCA_rmaps_base_oversubscribe": "1", "BUSBAR_ADDRESS": "127.0.0.1"})
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual([row["wrong"] for row in json.loads(done.stdout)["results"]], [0, 0, 0])
+
+    @unittest.skipUnless(MPIRUN and PMIX, "no mpirun, or no libpmix")
+    def test_a_launcher_with_pmix_needs_neither(self):
+        # Without that variable nothing says MPI, as under srun --mpi=pmix; mpirun of Open MPI starts processes with PMIx.
+        done = subprocess.run(
+            [MPIRUN, "-n", "3", "env", "-u", "OMPI_COMM_WORLD_SIZE", BUSBAR, "bench", *SHORT, "--json"],
+            cwd=self.folder, capture_output=True, text=True, timeout=200,
+            env={**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+                 "OMPI_MCA_rmaps_base_oversubscribe": "1", "BUSBAR_ADDRESS": "127.0.0.1"})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        answer = json.loads(done.stdout)
+        self.assertEqual((answer["ranks"], [row["wrong"] for row in answer["results"]]), (3, [0, 0, 0]))
+
+    def test_pmix_that_reaches_no_launcher_is_one_line(self):
+        done = subprocess.run([BUSBAR, "bench", *SHORT], cwd=self.folder, capture_output=True, text=True, timeout=60,
+                              env={**os.environ, "PMIX_NAMESPACE": "none", "PMIX_RANK": "0"})
+        self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
+        self.assertRegex(done.stderr, r"\Abusbar: .*(PMIx could not reach the launcher|install libpmix2).*\n\Z")
 
     def test_srun_says_by_its_variables_who_is_there(self):
         job = str(os.getpid())

@@ -15,6 +15,7 @@
 #include "busbar/base/text.h"
 #include "busbar/formats/lines.h"
 #include "busbar/questions/bench_programs.h"
+#include "busbar/study/pmix_job.h"
 
 namespace busbar::questions {
 namespace {
@@ -128,6 +129,23 @@ Result<BenchGroup> meet_by_mpi(std::unique_ptr<study::Peers> mpi, runtime::HostR
   return out;
 }
 
+/// The same over PMIx.
+Result<BenchGroup> meet_by_pmix(std::unique_ptr<study::PmixJob> job, runtime::HostRun run) {
+  run.rank = job->rank();
+  BUSBAR_ASSIGN(runtime::Listener listener, runtime::Listener::open(own_address(0)));
+  std::string own = own_address(listener.port());
+  if (run.rank == 0) {
+    BUSBAR_ASSIGN(const std::string secret, runtime::new_secret());
+    own += ' ' + secret;
+  }
+  BUSBAR_ASSIGN(run.addresses, job->exchange(own, run.timeout_s));
+  std::string& first = run.addresses.front();
+  run.secret = first.substr(first.find(' ') + 1);
+  first.resize(first.find(' '));
+  job.reset();
+  return group_of(std::move(listener), run);
+}
+
 /// Slurm says which nodes there are and how many tasks each has; ports follow from the number of the job.
 Result<BenchGroup> meet_by_slurm(const BenchRequest& q, runtime::HostRun run) {
   BUSBAR_ASSIGN(run.secret, secret_of(q));
@@ -146,19 +164,47 @@ Result<BenchGroup> meet_by_slurm(const BenchRequest& q, runtime::HostRun run) {
   return group_of(std::move(listener), run);
 }
 
+/// By whom the processes of this run were started, and how they meet: the first of these that knows them.
+struct BenchLauncher {
+  std::unique_ptr<study::Peers> mpi;
+  std::unique_ptr<study::PmixJob> pmix;
+  bool slurm = false;
+};
+
+/// Errors: of MPI or PMIx, where nothing after it knows the processes either. Slurm's variables need a secret.
+Result<BenchLauncher> find_launcher(const BenchRequest& q) {
+  BenchLauncher out;
+  Result<std::unique_ptr<study::Peers>> mpi = study::Peers::join("run by itself; name the hosts with --hosts");
+  if (mpi.ok() && *mpi) {
+    out.mpi = std::move(*mpi);
+    return out;
+  }
+  Result<std::unique_ptr<study::PmixJob>> pmix = study::PmixJob::join();
+  if (pmix.ok() && *pmix) {
+    out.pmix = std::move(*pmix);
+    return out;
+  }
+  out.slurm = number_from_environment("SLURM_STEP_NUM_TASKS").value_or(1) > 1;
+  const bool may_meet = out.slurm && (pmix.ok() || secret_of(q).ok());
+  if (!pmix.ok() && !may_meet) return pmix.error();
+  if (!mpi.ok() && !may_meet) return mpi.error();
+  return out;
+}
+
 }  // namespace
 
 Result<BenchGroup> meet_bench_group(const BenchRequest& q, const std::string& words, const busbar::Context& context) {
   if (q.hosts.empty() && q.rank) return invalid("needs --hosts", field_of("rank"));
-  std::unique_ptr<study::Peers> mpi;
+  BenchLauncher by;
   if (q.hosts.empty()) {
-    BUSBAR_ASSIGN(mpi, study::Peers::join("run by itself; name the hosts with --hosts"));
+    BUSBAR_ASSIGN(by, find_launcher(q));
+    if (!by.mpi && !by.pmix && !by.slurm) return BenchGroup();
   }
-  if (q.hosts.empty() && !mpi && number_from_environment("SLURM_STEP_NUM_TASKS").value_or(1) < 2) return BenchGroup();
   BUSBAR_ASSIGN(const runtime::Transport transport, bench_transport(q, true));
   const runtime::HostRun run = run_of(q, words, transport, context);
   if (!q.hosts.empty()) return meet_by_file(q, run);
-  return mpi ? meet_by_mpi(std::move(mpi), run, context) : meet_by_slurm(q, run);
+  if (by.mpi) return meet_by_mpi(std::move(by.mpi), run, context);
+  return by.pmix ? meet_by_pmix(std::move(by.pmix), run) : meet_by_slurm(q, run);
 }
 
 Result<std::vector<std::string>> parse_hosts(const std::string& text, const std::string& file) {

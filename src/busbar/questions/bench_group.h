@@ -16,8 +16,8 @@ struct BenchGroup {
   std::unique_ptr<runtime::HostGroup> hosts;  ///< null: all ranks are processes of this host
 };
 
-/// Meets the others if --hosts names them, or mpirun or srun started several processes. `words`: what all must be told
-/// alike.
+/// Meets the others if --hosts names them, or mpirun or srun started several processes: over MPI, PMIx, or as Slurm
+/// says. `words`: what all must be told alike.
 Result<BenchGroup> meet_bench_group(const BenchRequest& request, const std::string& words,
                                     const busbar::Context& context);
 
