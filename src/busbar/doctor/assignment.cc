@@ -47,6 +47,34 @@ bool begins_after(std::string_view before) {
   return (sets_next_word(word) || assigns(word)) && begins_after(rest);
 }
 
+/// A row of ps: user, process, and a parent or a share of the processor. It may be of any job.
+bool is_process_row(std::string_view line) {
+  formats::LineCursor c(line);
+  double number = 0;
+  c.blanks();
+  c.word();
+  for (int i = 0; i < 2; ++i) {
+    c.blanks();
+    formats::LineCursor word(c.word());
+    if (!word.number(number) || !word.at_end()) return false;
+  }
+  return true;
+}
+
+/// "fixes it for me": no program has the name of these words.
+bool goes_on_as_sentence(std::string_view after) {
+  constexpr std::array<std::string_view, 36> kWords{
+      "is", "was",  "are",   "does", "did",   "do",    "has",    "had",    "and",   "or",     "but",    "to",
+      "in", "on",   "for",   "with", "if",    "when",  "which",  "should", "may",   "can",    "will",   "would",
+      "it", "also", "makes", "made", "fixes", "fixed", "solves", "solved", "works", "worked", "causes", "helps"};
+  formats::LineCursor c(after);
+  for (c.blanks(); !c.at_end(); c.blanks()) {
+    const std::string_view word = c.word();
+    if (!assigns(word)) return std::find(kWords.begin(), kWords.end(), word) != kWords.end();
+  }
+  return false;
+}
+
 /// A file of hosts, or a list of more than one.
 bool names_hosts(std::string_view command) {
   if (command.find("hostfile ") != command.npos || command.find("machinefile ") != command.npos) return true;
@@ -61,6 +89,7 @@ bool names_hosts(std::string_view command) {
 }  // namespace
 
 bool is_assignment(std::string_view line, std::size_t at) {
+  if (is_process_row(line) || goes_on_as_sentence(line.substr(at))) return false;
   std::string_view before = line.substr(0, at);
   if (before.ends_with('"') || before.ends_with('\'')) before.remove_suffix(1);
   if (before.empty()) return true;

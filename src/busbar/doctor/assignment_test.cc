@@ -22,7 +22,14 @@ TEST(Assignment, IsNotFoundInSentences) {
   for (const char* const line :
        {"Disable NVLS (NCCL_X=1) if you wish to avoid this error", "please try NCCL_X=1", "# NCCL_X=1",
         "I have to export NCCL_X=1 first", "set `NCCL_X=1`", "You may set NCCL_X=1 or", "Workaround: NCCL_X=1",
-        "n1:1:2 [0] NCCL WARN use NCCL_X=1", "MY_NCCL_X=1", "with NCCL_X=1 it hangs"})
+        "n1:1:2 [0] NCCL WARN use NCCL_X=1", "MY_NCCL_X=1", "with NCCL_X=1 it hangs", "NCCL_X=1 fixes it for me",
+        "NCCL_X=1 A=2 did not help", "- NCCL_X=1 is what the manual says"})
+    EXPECT_FALSE(sets(line)) << line;
+}
+
+TEST(Assignment, IsNotFoundInRowsOfPs) {
+  for (const char* const line : {"root 4711 0.0 0.1 bash -c NCCL_X=1 python x.py",
+                                 "root      4711  4700  0 10:12 ?   00:00:01 sh -c NCCL_X=1 ./x"})
     EXPECT_FALSE(sets(line)) << line;
 }
 
