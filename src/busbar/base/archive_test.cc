@@ -258,7 +258,11 @@ TEST_F(PackedInput, AFolderStandsForItsFilesAndThoseOfItsArchives) {
                     c = file("sub/c", "3");
   EXPECT_EQ(names_of(folder_), (std::vector<std::string>{a, tar + ":a.txt", tar + ":empty", tar + ":d/b", c}));
   fs::create_directory(folder_ + "/none");
-  EXPECT_FALSE(InputFiles::open(folder_ + "/none").ok());
+  EXPECT_EQ(InputFiles::open(folder_ + "/none").error().message, "no file is in this folder");
+  fs::create_symlink("loop", folder_ + "/loop");
+  EXPECT_TRUE(names_input(folder_ + "/loop")) << "to be refused with the reason";
+  EXPECT_TRUE(names_input(std::string(5000, 'a')));
+  EXPECT_FALSE(names_input(folder_ + "/no such file"));
 }
 
 TEST_F(PackedInput, NamesThatLeaveTheFolderAreOnlyLabels) {
@@ -273,6 +277,9 @@ TEST_F(PackedInput, Utf16IsText) {
   EXPECT_EQ(text_of(file("be", "\xfe\xff"s + "\0a\0\xe4\0\n"s)), "a\xc3\xa4\n");
   EXPECT_EQ(text_of(file("half", "\xff\xfe"s + "a\0\x3c\xd8z\0b"s)), "a\xef\xbf\xbdz\xef\xbf\xbd");
   EXPECT_EQ(text_of(file("end", "\xff\xfe"s + "a\0\x3c\xd8"s)), "a\xef\xbf\xbd");
+  EXPECT_EQ(text_of(file("no mark le", "n\0001\0:\0\t\0\xe4\0\n\0"s)), "n1:\t\xc3\xa4\n");
+  EXPECT_EQ(text_of(file("no mark be", "\0n\0001\0:\0x\0\n"s)), "n1:x\n");
+  EXPECT_FALSE(read_text(file("numbers", "\1\0\2\0\3\0\4\0\5\0"s)).ok());
 }
 
 }  // namespace

@@ -170,7 +170,7 @@ void Input::recognise() {
   if (compressed_ && !failure_) failure_ = std::make_shared<UnpackFailure>();
   if (compressed_) first = head();
   holds_files_ = looks_like_archive(first);
-  utf16_ = first.starts_with("\xff\xfe") || first.starts_with("\xfe\xff");
+  utf16_ = looks_like_utf16(first);
 }
 
 std::string Input::head() const {
@@ -271,6 +271,7 @@ Result<InputFiles> InputFiles::open(const std::string& name) {
     if (it->is_regular_file(ignored)) out.names_.push_back(it->path().string());
   }
   if (failed) return Error{ErrorCode::kIo, failed.message(), {name, 0, 0, ""}};
+  if (out.names_.empty() && access(name.c_str(), R_OK | X_OK) != 0) return cannot_read(name, errno);
   if (out.names_.empty()) return Error{ErrorCode::kNotFound, "no file is in this folder", {name, 0, 0, ""}};
   std::sort(out.names_.rbegin(), out.names_.rend());
   return out;
@@ -309,7 +310,11 @@ Result<std::optional<Input>> InputFiles::next() {
 
 bool names_input(const std::string& name) {
   struct stat file {};
-  if (stat_of(name, file) != 0) return find_embedded_input(name) != nullptr || member_named(name).has_value();
+  if (stat_of(name, file) != 0) {
+    const int code = errno;
+    if (code == ELOOP || code == EACCES || code == ENAMETOOLONG) return true;
+    return find_embedded_input(name) != nullptr || member_named(name).has_value();
+  }
   return !S_ISDIR(file.st_mode) || name.find('/') != std::string::npos;
 }
 

@@ -31,13 +31,14 @@ class Utf16Buffer : public std::streambuf {
   explicit Utf16Buffer(std::unique_ptr<std::istream> text) : text_(std::move(text)) {
     std::array<char, 2> mark{};
     text_->read(mark.data(), mark.size());
-    big_ = mark[0] == '\xfe';
+    big_ = mark[0] == '\xfe' || mark[0] == '\0';
+    if (mark[0] == '\0' || mark[1] == '\0') take(static_cast<unsigned char>(mark[big_ ? 1 : 0]));  // no mark
   }
 
  protected:
   int_type underflow() override {
     constexpr std::size_t kPiece = 64 << 10;
-    piece_.clear();
+    if (gptr() != nullptr) piece_.clear();  // else it holds the first letter of a text without a mark
     for (std::uint32_t unit = 0; piece_.size() < kPiece && next(unit);) take(unit);
     if (piece_.empty() && high_ != 0) finish_pair();
     setg(piece_.data(), piece_.data(), piece_.data() + piece_.size());
@@ -92,7 +93,20 @@ class Utf16Stream : public std::istream {
   Utf16Buffer buffer_;
 };
 
+/// A letter, sign or blank of ASCII.
+bool is_text(char c) { return (c >= ' ' && c < '\x7f') || c == '\t' || c == '\n' || c == '\r'; }
+
 }  // namespace
+
+bool looks_like_utf16(std::string_view head) {
+  if (head.starts_with("\xff\xfe") || head.starts_with("\xfe\xff")) return true;
+  constexpr std::size_t kEnough = 6;  // bytes: three letters of ASCII, as logs begin
+  if (head.size() < kEnough) return false;
+  const std::size_t zeros = head[0] == '\0' ? 0 : 1;
+  for (std::size_t i = 0; i < kEnough; i += 2)
+    if (head[i + zeros] != '\0' || !is_text(head[i + 1 - zeros])) return false;
+  return true;
+}
 
 std::unique_ptr<std::istream> utf8_of_utf16(std::unique_ptr<std::istream> text) {
   return std::make_unique<Utf16Stream>(std::move(text));
