@@ -173,8 +173,15 @@ TEST(PerfTable, TheCommandBeforeATableNamesItsOperation) {
   EXPECT_EQ(named("+ mpirun -np 16 ./build/all_gather_perf -b 8 -e 8G\n"), "all_gather");
   EXPECT_EQ(named("$ /opt/nccl-tests/build/alltoall_perf\n"), "alltoall");
   EXPECT_EQ(named("for t in all_gather_perf reduce_scatter_perf; do ./build/all_gather_perf\nreduce_perf -b\n"), "");
+  EXPECT_EQ(named("+ srun -n 8 build/alltoall_perf_mpi -b 8\n"), "alltoall");
   EXPECT_EQ(named("my_perf -b 8\n"), "");
+  EXPECT_EQ(named("all_gather_perf_old -b 8\n"), "");
   EXPECT_EQ(named(""), "");
+  const std::string two = "$ ./all_gather_perf\n" + table + "$ ./alltoall_perf\n" + table;
+  LineSource source = LineSource::of_text(two, "t");
+  const PerfResults both = read_perf_table(source).value();
+  ASSERT_EQ(both.tables.size(), 2u);
+  EXPECT_EQ(both.tables[1].collective, "alltoall");
 }
 
 }  // namespace

@@ -52,23 +52,27 @@ class NamedProgram {
   void read_line(std::string_view line) {
     constexpr std::string_view kEnd = "_perf";
     const std::size_t at = line.find(kEnd);
-    if (at == line.npos || (at + kEnd.size() < line.size() && line[at + kEnd.size()] != ' ')) return;
+    if (at == line.npos) return;
+    const std::string_view after = line.substr(at + kEnd.size());
+    if (!after.empty() && after[0] != ' ' && !after.starts_with("_mpi")) return;  // Makefile: NAME_SUFFIX=_mpi
     const std::string_view word = line.substr(0, at);
     const std::string name(word.substr(word.find_last_of(" /'\"=") + 1));
     if (!collectives::parse_collective(name).ok()) return;
-    several_ = several_ || (!name_.empty() && name_ != name);
+    several_ = several_ || (!taken_ && !name_.empty() && name_ != name);
+    taken_ = false;
     name_ = name;
   }
   /// For the table that begins now; empty if none or several are named.
   std::string take() {
     const std::string name = several_ ? "" : name_;
     if (several_) *this = {};
+    taken_ = true;  // the next command is of the next table
     return name;
   }
 
  private:
   std::string name_;
-  bool several_ = false;
+  bool several_ = false, taken_ = false;
 };
 
 class TableReader {
