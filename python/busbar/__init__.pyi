@@ -3059,7 +3059,7 @@ def doctor(
     root             read copies of the folders sys and proc below DIR instead of this host
     bundle           write the inputs (and this host with --live) to an archive (.tar, .tar.gz) without names, to send
     bundle_full      with --bundle: keep all lines in the archive, also those that no rule reads; they may hold names and secrets
-    verbose          list all rules that could not be judged, and what to provide
+    verbose          explain notes next to faults, and list all rules that could not be judged with what to provide
     fail_on          exit with 1 if a finding is at least this severe: fail (default), warn, note or never
     cluster          the machine of the logs, to predict what each finding costs and to compare logs of NCCL with it
     collective       the collective whose cost is predicted (default: that of the rule, or all_reduce)

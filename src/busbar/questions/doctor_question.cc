@@ -56,7 +56,7 @@ const Record& record_of(const DoctorRequest*) {
                 .with("bundle")
                 .undecided(),
             Field("verbose", &DoctorRequest::verbose, "",
-                  "list all rules that could not be judged, and what to provide")
+                  "explain notes next to faults, and list all rules that could not be judged with what to provide")
                 .of("Output")
                 .undecided(),
             Field("fail_on", &DoctorRequest::fail_on, "",
@@ -354,27 +354,18 @@ Status judge(const accuracy::MeasuredResults& results, const DoctorRequest& q, c
 
 /// Against `machine`, or against the machine that the file names. Error kInvalid, which asks for --collective, for a
 /// table that does not name its operation.
-Result<TableOnMachine> judged_table(const std::string& file, const DoctorRequest& q, const std::string& machine,
-                                    const Context& context) {
+Result<TableOnMachine> judged_table(const std::string& file, const accuracy::MeasuredResults& results,
+                                    const DoctorRequest& q, const std::string& machine, const Context& context) {
   TableOnMachine out;
   out.file = file;
+  out.first_line = results.at.first_line;
   out.cluster = text_or_null(machine);
-  if (file == "-") {
-    out.cluster.reset();
-    out.refused = "a table on standard input is not judged; write it to a file";
-    return out;
-  }
-  const Result<accuracy::MeasuredResults> results = accuracy::read_results(file);
-  if (!results.ok()) {
-    out.refused = results.error().message;
-    return out;
-  }
   out.cluster_proposed = machine.empty();
-  if (out.cluster_proposed) out.cluster = text_or_null(accuracy::proposed_cluster(*results));
+  if (out.cluster_proposed) out.cluster = text_or_null(accuracy::proposed_cluster(results));
   if (q.collective.empty())  // also without a machine: the question comes first
-    if (const Result<collectives::Collective> op = accuracy::collective_of(*results, 0); !op.ok()) return op.error();
+    if (const Result<collectives::Collective> op = accuracy::collective_of(results, 0); !op.ok()) return op.error();
   if (out.cluster) {
-    BUSBAR_RETURN_IF_ERROR(judge(*results, q, context, out));
+    BUSBAR_RETURN_IF_ERROR(judge(results, q, context, out));
     return out;
   }
   out.refused = "the file does not name the machine; add --cluster dgx-h100:2, or a file";
@@ -388,6 +379,25 @@ TableOnMachine refused_table(const std::string& file, std::string why) {
   return out;
 }
 
+/// The tables of a file, each operation on its own.
+std::vector<Result<TableOnMachine>> tables_of_file(const std::string& file, const DoctorRequest& q,
+                                                   const std::string& machine, const Context& context) {
+  if (file == "-") return {refused_table(file, "a table on standard input is not judged; write it to a file")};
+  const Result<accuracy::OwnFiles> read = accuracy::read_own_files(file);
+  if (!read.ok()) return {refused_table(file, read.error().message)};
+  std::vector<Result<TableOnMachine>> out;
+  for (std::size_t i = 0; i < read->tables.size() && context.go_on("tables", i, read->tables.size()); ++i)
+    out.push_back(judged_table(file, read->tables[i].results, q, machine, context));
+  return out;
+}
+
+/// Whether the inputs hold tables and nothing else that says anything.
+bool only_tables(const busbar::doctor::Evidence& evidence) {
+  return std::all_of(evidence.files().begin(), evidence.files().end(), [](const doctor::EvidenceFile& f) {
+    return f.kinds.empty() || f.kinds == std::vector<std::string>{"nccl-tests"};
+  });
+}
+
 /// A table that cannot be judged is an error only if nothing was found: it must not hide a finding.
 Result<std::vector<TableOnMachine>> judged_tables(const busbar::doctor::Evidence& evidence,
                                                   const doctor::Diagnosis& found, const DoctorRequest& q,
@@ -396,20 +406,28 @@ Result<std::vector<TableOnMachine>> judged_tables(const busbar::doctor::Evidence
   for (const std::uint32_t i : evidence.named("table.header")) {
     const doctor::EvidenceFile& file = evidence.files()[static_cast<std::size_t>(evidence.facts()[i].file)];
     if (!out.empty() && out.back().file == file.name) continue;
-    Result<TableOnMachine> table = judged_table(file.name, q, machine, context);
-    if (!table.ok() && (found.findings.empty() || context.stopped())) return table.error();
-    out.push_back(table.ok() ? *std::move(table) : refused_table(file.name, table.error().message));
+    for (Result<TableOnMachine>& table : tables_of_file(file.name, q, machine, context)) {
+      if (!table.ok() && (found.findings.empty() || context.stopped())) return table.error();
+      out.push_back(table.ok() ? *std::move(table) : refused_table(file.name, table.error().message));
+    }
   }
+  const bool judged =
+      std::any_of(out.begin(), out.end(), [](const TableOnMachine& t) { return t.verdict.has_value(); });
+  if (!out.empty() && !judged && found.findings.empty() && only_tables(evidence))
+    return invalid(*out.front().refused, {out.front().file, 0, 0, ""});
   return out;
 }
 
-/// The line of the file that begins a table.
-doctor::EvidenceLine header_of(const std::string& file, const busbar::doctor::Evidence& evidence) {
-  for (const std::uint32_t i : evidence.named("table.header")) {
-    const doctor::Fact& f = evidence.facts()[i];
-    if (evidence.files()[static_cast<std::size_t>(f.file)].name == file) return {file, f.line, f.text};
-  }
-  return {file, 0, ""};
+/// The first row of the table.
+doctor::EvidenceLine first_row_of(const TableOnMachine& t) {
+  doctor::EvidenceLine out{t.file, t.first_line, ""};
+  const Result<formats::ImportSource> source = formats::ImportSource::open(t.file);
+  if (!source.ok()) return out;
+  Result<formats::LineSource> lines = source->lines();
+  if (!lines.ok()) return out;
+  std::string_view line;
+  for (int i = 0; i < t.first_line && lines->next(line); ++i) out.text = line;
+  return out;
 }
 
 /// The finding of a log that is one of the faults that fit the table best; empty: none.
@@ -430,13 +448,12 @@ bool network_is_assumed(const TableOnMachine& t) {
   return t.cluster_proposed && t.cluster->find(':') != std::string::npos && t.slower_percent.value_or(0) < kHalfOfRate;
 }
 
-busbar::doctor::Finding low_table(const TableOnMachine& t, const busbar::doctor::Evidence& evidence,
-                                  const std::vector<busbar::doctor::Finding>& of_rules) {
+busbar::doctor::Finding low_table(const TableOnMachine& t, const std::vector<busbar::doctor::Finding>& of_rules) {
   busbar::doctor::Finding out;
   out.rule = "low-table";
   out.severity = network_is_assumed(t) ? doctor::Severity::kNote : doctor::Severity::kFail;
   out.title = fmt::format("{} of {} is low: {}", *t.collective, t.file, *t.why);
-  out.evidence = {header_of(t.file, evidence)};
+  out.evidence = {first_row_of(t)};
   const bool searched = !t.faults.findings->empty();
   out.explanation = searched ? "Faults that explain it: " + t.faults.findings->front().explanation + "."
                              : "No single fault changes these times.";
@@ -451,12 +468,11 @@ busbar::doctor::Finding low_table(const TableOnMachine& t, const busbar::doctor:
 }
 
 /// Low tables come after what rules find at fail and before all else.
-void add_low_tables(const std::vector<TableOnMachine>& tables, const busbar::doctor::Evidence& evidence,
-                    doctor::Diagnosis& found) {
+void add_low_tables(const std::vector<TableOnMachine>& tables, doctor::Diagnosis& found) {
   const std::vector<busbar::doctor::Finding> of_rules = found.findings;
   for (const TableOnMachine& t : tables) {
     if (t.verdict != "low") continue;
-    busbar::doctor::Finding low = low_table(t, evidence, of_rules);
+    busbar::doctor::Finding low = low_table(t, of_rules);
     const auto place =
         std::find_if(found.findings.begin(), found.findings.end(), [&](const busbar::doctor::Finding& f) {
           return low.follows_from.empty() && (f.severity != doctor::Severity::kFail || !f.follows_from.empty());
@@ -568,7 +584,7 @@ Result<DoctorResult> answer(const DoctorRequest& q, const Context& context) {
   doctor::Diagnosis found = diagnosis_of(in.evidence, rules, tables);
   BUSBAR_ASSIGN(r.tables, judged_tables(in.evidence, found, q, in.machine, context));
   if (r.tables->empty() && r.logs_against_machine->empty()) BUSBAR_RETURN_IF_ERROR(check_judged(found, in.evidence));
-  add_low_tables(*r.tables, in.evidence, found);
+  add_low_tables(*r.tables, found);
   std::string machine_text;
   if (!alone) {
     BUSBAR_ASSIGN(machine_text, doctor::add_costs(cost, found));

@@ -85,6 +85,7 @@ struct TableOnMachine {
   FaultFindings faults;
   // For views only:
   std::uint64_t plateau_from_bytes = 0;
+  int first_line = 0;  ///< of its rows; 0: not known
 };
 const Record& record_of(const TableOnMachine*);
 

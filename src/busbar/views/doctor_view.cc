@@ -31,18 +31,18 @@ std::string parts_of(const DoctorFinding& f) {
 /// Whole percents, without "-0".
 double whole_percent(double percent) { return std::round(percent) + 0.0; }
 
-void add_evidence(const DoctorFinding& f, report::Facts& out) {
-  constexpr std::size_t kMostLines = 3;
-  for (std::size_t i = 0; i < f.evidence.size() && i < kMostLines; ++i)
+void add_evidence(const DoctorFinding& f, std::size_t most, report::Facts& out) {
+  for (std::size_t i = 0; i < f.evidence.size() && i < most; ++i)
     out.items.emplace_back(i == 0 ? "evidence" : "",
                            fmt::format("{}:{}: {}", f.evidence[i].file, f.evidence[i].line, f.evidence[i].text));
-  if (f.evidence_lines > kMostLines)
-    out.items.emplace_back("", fmt::format("and {} more lines", f.evidence_lines - kMostLines));
+  if (f.evidence_lines > most)
+    out.items.emplace_back(
+        "", fmt::format("and {} more line{}", f.evidence_lines - most, f.evidence_lines - most == 1 ? "" : "s"));
 }
 
-report::Facts finding_facts(const DoctorFinding& f) {
+report::Facts finding_facts(const DoctorFinding& f, std::size_t most_lines) {
   report::Facts out{fmt::format("[{}] {} ({})", f.severity, f.title, f.rule), {}};
-  add_evidence(f, out);
+  add_evidence(f, most_lines, out);
   if (!f.candidates.empty()) out.items.emplace_back("part", parts_of(f));
   out.items.emplace_back("why", f.explanation);
   if (f.cost_percent)
@@ -55,11 +55,18 @@ report::Facts finding_facts(const DoctorFinding& f) {
   return out;
 }
 
+std::string unjudged_tables(const DoctorResult& r) {
+  if (!r.tables) return {};
+  const auto n = std::count_if(r.tables->begin(), r.tables->end(), [](const TableOnMachine& t) { return !t.verdict; });
+  return n == 0 ? "" : fmt::format(" {} table{} not judged.", n, n == 1 ? " was" : "s were");
+}
+
 std::string diagnosis_summary(const DoctorResult& r) {
   std::size_t fails = 0, warns = 0, notes = 0;
   for (const DoctorFinding& f : r.findings) ++(f.severity == "fail" ? fails : f.severity == "warn" ? warns : notes);
   if (r.findings.empty())
-    return fmt::format("No rule found anything wrong: {} ok, {} not judged.", r.ok.size(), r.unknown.size());
+    return fmt::format("No rule found anything wrong: {} ok, {} not judged.{}", r.ok.size(), r.unknown.size(),
+                       unjudged_tables(r));
   std::string counts;
   for (const auto& [n, one, many] : {std::tuple(fails, "fault", "faults"), std::tuple(warns, "warning", "warnings"),
                                      std::tuple(notes, "note", "notes")})
@@ -162,11 +169,27 @@ void add_judged_tables(const DoctorResult& r, bool low, report::Document& d) {
 }
 
 /// What the view says of a finding; a low table has a section of its own.
-void add_finding(const DoctorFinding& f, report::Document& d) {
+void add_finding(const DoctorFinding& f, std::size_t most_lines, report::Document& d) {
   if (f.follows_from)
     d.add(report::Paragraph{fmt::format("Follows from {}: {} ({}).", *f.follows_from, f.title, f.rule)});
   else if (f.rule != "low-table")
-    d.add(finding_facts(f));
+    d.add(finding_facts(f, most_lines));
+}
+
+/// All findings fit a screen: next to a fault or a warning, notes are one paragraph unless `verbose`. The first finding
+/// shows three lines, others one.
+void add_all_findings(const DoctorResult& r, bool verbose, report::Document& d) {
+  constexpr std::size_t kMostLines = 3;
+  const bool brief = !verbose && !r.findings.empty() && r.findings.front().severity != "note";
+  std::string notes;
+  for (const DoctorFinding& f : r.findings) {
+    const bool first = &f == &r.findings.front();
+    if (brief && f.severity == "note" && !f.follows_from)
+      notes += fmt::format("{}{} ({})", notes.empty() ? "" : "; ", f.title, f.rule);
+    else
+      add_finding(f, verbose || first ? kMostLines : 1, d);
+  }
+  if (!notes.empty()) d.add(report::Paragraph{fmt::format("Notes, which --verbose explains: {}.", notes)});
 }
 
 report::Document doctor_document(const DoctorRequest& q, const DoctorResult& r) {
@@ -176,7 +199,7 @@ report::Document doctor_document(const DoctorRequest& q, const DoctorResult& r) 
     out.add(report::Paragraph{fmt::format("{} was first, {} ({}:{}).", r.first_failure->who, r.first_failure->time,
                                           r.first_failure->file, r.first_failure->line)});
   add_judged_tables(r, true, out);
-  for (const DoctorFinding& f : r.findings) add_finding(f, out);
+  add_all_findings(r, q.verbose, out);
   add_judged_tables(r, false, out);
   if (r.logs_against_machine)
     for (const LogOnMachine& c : *r.logs_against_machine) add_log(c, r.machine, out);

@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "busbar/base/text.h"
 
 namespace busbar::views {
@@ -32,7 +34,8 @@ report::Table faults_table(const std::vector<FaultCandidate>& candidates, bool f
                       (first ? "" : "same, ") + fmt::format("{:.0f}", 100 * c.confidence),
                       first ? fmt::format("{:.0f}", c.slower_percent) : "same", c.flags});
   }
-  t.note = "same: these results do not tell this fault from the one above it.";
+  const bool same = std::any_of(t.rows.begin(), t.rows.end(), [](const auto& row) { return row[3] == "same"; });
+  if (same) t.note = "same: these results do not tell this fault from the one above it.";
   return t;
 }
 
