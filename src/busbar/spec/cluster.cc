@@ -15,6 +15,7 @@
 #include "busbar/spec/internal/fabric_file.h"
 #include "busbar/spec/internal/node_base.h"
 #include "busbar/spec/internal/node_file.h"
+#include "busbar/spec/meant_keys.h"
 #include "busbar/spec/measured_tables.h"
 #include "busbar/spec/protocol_file.h"
 #include "busbar/topology/cable_index.h"
@@ -127,6 +128,7 @@ struct ClusterKeys {
 };
 
 Result<ClusterKeys> read_keys(const YamlNode& root, std::string& name) {
+  BUSBAR_RETURN_IF_ERROR(check_cluster_keys(root));
   ClusterKeys keys;
   MapReader r = sourced(root);
   r.optional("name", &YamlNode::as_string, name);

@@ -264,7 +264,13 @@ TEST(ClusterBadInput, NamesThePlaceAndTheRemedy) {
 }
 
 TEST(ClusterBadInput, RefusesMachinesThatCannotBe) {
-  EXPECT_THAT(why("nodes: 4\n"), HasSubstr("f.yaml:1:1: the key 'node' is missing"));
+  EXPECT_THAT(why("nodes: 4\n"), HasSubstr("f.yaml:1:1: the key 'node' is missing: a board of 'busbar catalog nodes'"));
+  EXPECT_THAT(why("nod: dgx-h100\n"), HasSubstr("is 'nod' meant as 'node'?"));
+  EXPECT_THAT(why("node: dgx-h100\nservers: 4\n"),
+              HasSubstr("f.yaml:2:1: unknown key 'servers': the number of servers is 'nodes'"));
+  EXPECT_THAT(why("node: dgx-h100\nnetwork: infiniband\n"), HasSubstr("the network is a key of the fabric"));
+  EXPECT_THAT(why("cluster: {nodes: 4}\n"), HasSubstr("the keys of a cluster stand at the top"));
+  EXPECT_THAT(why("node: {gpus: 8}\n"), HasSubstr("f.yaml:1:8: node: unknown key 'gpus': GPUs are devices"));
   EXPECT_THAT(why("node: dgx-h10\n"), HasSubstr("f.yaml:1:7: node: the catalogue has no 'dgx-h10' among its nodes"));
   EXPECT_THAT(why("node: dgx-h100\nnodes: 0\n"), HasSubstr("f.yaml:2:8: nodes: 0 is out of range"));
   EXPECT_THAT(why("node: dgx-h100\nnodes: -3\n"), HasSubstr("out of range"));

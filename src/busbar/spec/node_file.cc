@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "busbar/spec/internal/node_devices.h"
+#include "busbar/spec/meant_keys.h"
 
 namespace busbar::spec {
 namespace {
@@ -38,6 +39,7 @@ Status read_optical(const YamlNode& map, OpticalSwitches& out) {
 Result<NodeFile> read_node(const YamlNode& map, Reading& reading) {
   NodeFile out;
   out.node.name = "node";
+  BUSBAR_RETURN_IF_ERROR(check_node_keys(map));
   MapReader r = sourced(map);
   r.optional("name", &YamlNode::as_string, out.node.name);
   out.fabric = r.optional("fabric");

@@ -189,7 +189,8 @@ TEST(Node, BasesTakeParameters) {
   EXPECT_THAT(why_no_node("{base: rtx4090-pcie, gpus: '2}, {x'}"), HasSubstr("takes one word or number"));
   EXPECT_THAT(why_no_node("{base: rtx4090-pci}"), HasSubstr("did you mean 'rtx4090-pcie'?"));
   EXPECT_THAT(why_no_node("{base: rtx4090-pcie, gpus: 40}"), HasSubstr("gpu8 has no 'cpu2'"));
-  EXPECT_THAT(why_no_node("{name: x}"), HasSubstr("the key 'devices' is missing"));
+  EXPECT_THAT(why_no_node("{name: x}"), HasSubstr("the key 'devices' is missing: a node lists its devices"));
+  EXPECT_THAT(why_no_node("{name: x, device: []}"), HasSubstr("is 'device' meant as 'devices'?"));
 }
 
 TEST(Node, PortsInARowShareACard) {
