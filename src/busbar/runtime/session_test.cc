@@ -8,8 +8,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
+#include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "busbar/collectives/every_schedule.h"
 
@@ -34,16 +38,33 @@ TaskResult run_one(const Executable& program, const Filling& filling, const Sess
   return results.ok() ? results->front() : TaskResult{};
 }
 
+/// Programs that run one after another on the same threads.
+struct Programs {
+  std::vector<Executable> executables;
+  std::vector<std::string> names;
+};
+
 TEST(Session, EveryAlgorithmGivesExactlyWhatItsCollectiveDemands) {
   std::set<std::string> ran;
+  std::map<std::uint32_t, Programs> by_actors;
   for_every_run([&](const collectives::BuiltCase& c) {
     for (const bool shared : {true, false}) {
-      const Executable program = compile(collectives::plan_with_reducers(c.schedule, false).value(), {shared}).value();
-      ASSERT_EQ(run_one(program, {ElementType::kInt32, Reduction::kSum, 3}).wrong, 0u) << c.text() << shared;
+      Executable program = compile(collectives::plan_with_reducers(c.schedule, false).value(), {shared}).value();
+      Programs& alike = by_actors[program.plan.actors()];
+      alike.executables.push_back(std::move(program));
+      alike.names.push_back(c.text() + (shared ? " in shared memory" : " by messages"));
     }
     ran.insert(c.schedule.algorithm + collectives::name_of(c.schedule.op));
   });
   EXPECT_GT(ran.size(), 40u);
+  for (const auto& [actors, programs] : by_actors) {
+    std::vector<Task> tasks;
+    for (const Executable& x : programs.executables)
+      tasks.push_back({&x, {ElementType::kInt32, Reduction::kSum, 3}, 2, 1});
+    const auto results = run_tasks(tasks, {});
+    ASSERT_TRUE(results.ok()) << actors << " actors: " << results.error().text();
+    for (std::size_t i = 0; i < tasks.size(); ++i) EXPECT_EQ((*results)[i].wrong, 0u) << programs.names[i];
+  }
 }
 
 TEST(Session, EveryTypeAndReductionIsExact) {
