@@ -8,13 +8,43 @@
 
 namespace busbar::questions {
 
+BenchTraffic traffic_of(collectives::Collective op) {
+  if (op == collectives::Collective::kGather) return BenchTraffic::kGather;
+  if (op == collectives::Collective::kScatter) return BenchTraffic::kScatter;
+  return runtime::reduces(op) ? BenchTraffic::kAdds : BenchTraffic::kCopies;
+}
+
+namespace {
+
+/// Rates of one rank's link and of all together.
+struct HostLinkRates {
+  double link = 0, together = 0;
+};
+
+/// A link is as fast in one direction as in the other. In a scatter the busy one is the root's, through which the
+/// cores of all others read.
+HostLinkRates link_rates(const runtime::RunRatePoint& at, const BenchMachine& m) {
+  const double others = m.ranks - 1;
+  switch (m.traffic) {
+    case BenchTraffic::kGather:
+      return {at.one_copy_bytes_per_s, m.ranks * at.one_copy_bytes_per_s};
+    case BenchTraffic::kScatter:
+      return {others * at.kept_copy_bytes_per_s, m.ranks * at.kept_copy_bytes_per_s};
+    case BenchTraffic::kCopies:
+      return {std::max(at.one_copy_bytes_per_s, at.copy_bytes_per_s), m.ranks * at.copy_bytes_per_s};
+    case BenchTraffic::kAdds:
+      break;
+  }
+  const double each = 2 / (1 / at.copy_bytes_per_s + 1 / at.add_bytes_per_s);
+  return {std::max({at.one_copy_bytes_per_s, each, at.copy_bytes_per_s}), m.ranks * each};
+}
+
+}  // namespace
+
 std::string host_cluster_yaml(const runtime::RunRates& rates, const BenchMachine& m) {
   const runtime::RunRatePoint at = rates.at(m.bytes);
-  const double each = m.keeps  ? at.kept_copy_bytes_per_s
-                      : m.adds ? 2 / (1 / at.copy_bytes_per_s + 1 / at.add_bytes_per_s)
-                               : at.copy_bytes_per_s;
-  const double alone = std::max({at.one_copy_bytes_per_s, each, m.keeps ? 0 : at.copy_bytes_per_s});
-  const double together = m.keeps ? std::max(m.ranks * each, alone) : m.ranks * each;
+  const HostLinkRates link = link_rates(at, m);
+  const bool keeps = m.traffic == BenchTraffic::kGather || m.traffic == BenchTraffic::kScatter;
   const std::string source =
       fmt::format("measured by busbar bench on {} on {:%Y-%m-%d}, {} ranks on {} cores, buffers of {} KiB", m.name,
                   fmt::gmtime(std::time(nullptr)), m.ranks, m.cores, m.bytes >> 10);
@@ -32,9 +62,9 @@ std::string host_cluster_yaml(const runtime::RunRates& rates, const BenchMachine
       "    - {{between: [gpu*, memory0], kind: host, rate: {4:.4g}GB/s}}\n"
       "  protocol: {{step_server: {5:.0f}ns, per_message: {8:.0f}ns, chunk: {6}KiB}}\n"
       "  source: \"{7}\"\n",
-      m.name, m.ranks, 3 * at.add_bytes_per_s / 1e9, together / 1e9, alone / 1e9,
-      (m.keeps ? rates.kept_message_s : rates.hop_s) * 1e9, kBenchPiece >> 10, source,
-      (m.keeps ? rates.kept_message_s : rates.per_message_s) * 1e9);
+      m.name, m.ranks, 3 * at.add_bytes_per_s / 1e9, link.together / 1e9, link.link / 1e9,
+      (keeps ? rates.kept_message_s : rates.hop_s) * 1e9, kBenchPiece >> 10, source,
+      (keeps ? rates.kept_message_s : rates.per_message_s) * 1e9);
 }
 
 }  // namespace busbar::questions

@@ -74,10 +74,8 @@ Result<runtime::Executable> program_of(const BenchRequest& q, const BenchCall& c
 
 Result<std::unique_ptr<predict::Predictor>> bench_machine(const BenchCall& call, const runtime::RunRates& rates,
                                                           Bytes size) {
-  using collectives::Collective;
-  const bool keeps = call.op == Collective::kGather || call.op == Collective::kScatter;
   const std::string yaml = host_cluster_yaml(
-      rates, {bench_host_name(), call.ranks, runtime::cores_allowed(), count(size), runtime::reduces(call.op), keeps});
+      rates, {bench_host_name(), call.ranks, runtime::cores_allowed(), count(size), traffic_of(call.op)});
   BUSBAR_ASSIGN(spec::Cluster cluster, spec::parse_cluster(yaml, "this host"));
   return predict::Predictor::make(std::move(cluster), {});
 }

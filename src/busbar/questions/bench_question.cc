@@ -183,8 +183,7 @@ Result<BenchResult> run_bench(const BenchRequest& q, const BenchGroup& group, co
   if (!q.trace.empty())
     r.files.push_back({q.trace, trace::perfetto_bytes(timeline_of(
                                     *at.back().program, tasks[at.size() - 1].filling.chunk_bytes(), last.steps))});
-  const BenchMachine machine{r.host.name, call.ranks, memory.cores, rates.points.back().bytes,
-                             runtime::reduces(call.op)};
+  const BenchMachine machine{r.host.name, call.ranks, memory.cores, rates.points.back().bytes, traffic_of(call.op)};
   if (!q.emit_cluster.empty() && !r.silent) r.files.push_back({q.emit_cluster, host_cluster_yaml(rates, machine)});
   return r;
 }
