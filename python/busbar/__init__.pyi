@@ -517,6 +517,7 @@ class TrainAnswerCalls(Record):
     count: int
     mean_us: float
     alone_us: float
+    slowdown: float
     command: str | None
     total_s: float
     exposed_s: float

@@ -100,7 +100,22 @@ class Commands(unittest.TestCase):
             self.assertTrue(calls)
             for call in calls:
                 with self.subTest(call["command"]):
+                    self.assertEqual(call["slowdown"], 1)
                     self.assertEqual(time_of(call["command"]), call["alone_us"])
+
+    def test_exchanges_of_experts_take_longer_for_the_same_bytes(self):
+        step = ["--cluster", "dgx-h100:2", "--model", "mixtral-8x7b", "--ep", "8", "--pp", "2",
+                "--set", "layout.expert_exchange=per_node", "--set", "layout.expert_skew=0"]
+        sizes = {}
+        for overlap, slowdown in ((0, 1 / 0.82), (0.8, 1.2 / 0.82)):
+            calls = run(["train", *step, "--set", f"layout.overlap.ep={overlap}"])["calls"]
+            exchanges = [call for call in calls if call["class"] == "ep"]
+            for call in exchanges:
+                with self.subTest(call["command"], overlap=overlap):
+                    self.assertAlmostEqual(call["slowdown"], slowdown)
+                    self.assertAlmostEqual(time_of(call["command"]) * slowdown, call["alone_us"], places=3)
+            sizes[overlap] = sorted({call["size_bytes"] for call in exchanges})
+        self.assertEqual(sizes[0], sizes[0.8])
 
     def test_layouts_of_plans(self):
         for plan in PLANS:

@@ -33,6 +33,26 @@ struct Machine {
   }
 };
 
+// Slower kernels take longer for the same bytes, whoever else uses the links.
+TEST(Engines, ASlowedCallTakesLongerAndLoadsLinksWithTheSameBytes) {
+  const Machine m(lowering::one_switch(8));
+  for (const bool flow : {false, true}) {
+    const auto e = m.engine(flow);
+    program::CollectiveCall call = lowering::test_call(8, "ring", lowering::kGiB);
+    const program::CallId alone = e->prepare(call).value();
+    call.slowdown = 1.25;
+    const program::CallId slowed = e->prepare(call).value();
+    ASSERT_NE(alone, slowed);
+    EXPECT_NEAR(e->time_alone(slowed).in_us(), 1.25 * e->time_alone(alone).in_us(), 1e-5);
+    std::vector<double> bytes(m.topology.link_count()), same = bytes;
+    e->add_bytes_of(alone, bytes);
+    e->add_bytes_of(slowed, same);
+    for (std::size_t l = 0; l < bytes.size(); ++l) EXPECT_NEAR(same[l], bytes[l], 1e-6 * bytes[l]);
+    e->start(slowed, 1, SimTime());
+    EXPECT_EQ(e->advance(SimTime::max())->at - SimTime(), e->time_alone(slowed));
+  }
+}
+
 // What lowered calls take is tested there; here, that both engines take it, of all kinds of steps.
 TEST(Engines, TakeTheClosedFormOfACallAloneWhereNothingContends) {
   const std::pair<collectives::Collective, const char*> calls[] = {

@@ -11,8 +11,8 @@ namespace {
 bool same_work(const program::CollectiveCall& a, const program::CollectiveCall& b) {
   return a.op == b.op && a.bytes == b.bytes && a.root == b.root && a.algorithm == b.algorithm &&
          a.protocol == b.protocol && a.chunks == b.chunks && a.channels == b.channels && a.schedule == b.schedule &&
-         a.pairs == b.pairs && a.groups.groups() == b.groups.groups() && a.groups.size() == b.groups.size() &&
-         a.groups.order == b.groups.order &&
+         a.pairs == b.pairs && a.slowdown == b.slowdown && a.groups.groups() == b.groups.groups() &&
+         a.groups.size() == b.groups.size() && a.groups.order == b.groups.order &&
          std::equal(a.parts.begin(), a.parts.end(), b.parts.begin(), b.parts.end(), same_work);
 }
 

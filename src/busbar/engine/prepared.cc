@@ -112,7 +112,7 @@ std::vector<double> PreparedCalls::flow_stage_ps(const lowering::LoweredCall& ca
 lowering::Bound PreparedCalls::bound_by(program::CallId id) const { return lowering::bound_of(lowered(id)); }
 
 void PreparedCalls::add_link_bytes(program::CallId id, double times, std::vector<double>& bytes) const {
-  times /= lowered(id).measured_factor;
+  times /= lowered(id).time_factor;
   for (const lowering::Stage& s : lowered(id).stages)
     lowering::for_each_link_bytes(s, lowering_.capacities(), times,
                                   [&](topology::LinkId l, double sent) { bytes[index(l)] += sent; });

@@ -111,7 +111,8 @@ struct Lowering::State {
   }
   Result<LoweredCall> lower(const program::CollectiveCall& call);
   Result<LoweredCall> lower_well_split(const program::CollectiveCall& call, bool splits);
-  void take_as_measured(LoweredCall& call) const;
+  double measured_factor(const LoweredCall& call) const;
+  void slow_down(LoweredCall& call) const;
 };
 
 Lowering::Lowering(const routing::Router& router, const routing::Placement& placement,
@@ -236,19 +237,25 @@ program::CallTraits call_traits(const LoweredCall& call, const topology::Topolog
 }
 
 /// Never below the floor of its schedule.
-void Lowering::State::take_as_measured(LoweredCall& call) const {
+double Lowering::State::measured_factor(const LoweredCall& call) const {
   const double ps = closed_form_ps(call);
-  if (!protocol.measured || ps <= 0) return;
+  if (!protocol.measured || ps <= 0) return 1;
   const double factor =
       std::exp(protocol.measured->ln_factor(call_traits(call, machine.topology(), machine.placement)));
-  call.measured_factor = std::max(factor, std::min(1.0, call.algorithm_floor_ps / ps));
-  call.launch_ps *= call.measured_factor;
-  for (Stage& stage : call.stages) stretch(call.measured_factor, stage);
+  return std::max(factor, std::min(1.0, call.algorithm_floor_ps / ps));
+}
+
+/// As measured, and by what slows this call.
+void Lowering::State::slow_down(LoweredCall& call) const {
+  call.time_factor = measured_factor(call) * call.call.slowdown;
+  if (call.time_factor == 1) return;
+  call.launch_ps *= call.time_factor;
+  for (Stage& stage : call.stages) stretch(call.time_factor, stage);
 }
 
 Result<LoweredCall> Lowering::lower(const program::CollectiveCall& call) {
   Result<LoweredCall> out = state_->lower_well_split(call, splits());
-  if (out.ok()) state_->take_as_measured(*out);
+  if (out.ok()) state_->slow_down(*out);
   return out;
 }
 
@@ -291,9 +298,9 @@ Result<Stage> Lowering::lower_step(const program::CollectiveCall& call, std::uin
   st.trace = trace;
   if (!found.ok()) return found.error();
   if (found->stages.size() != 1) return invalid("no such stage");
-  if (st.protocol.measured) {
+  if (st.protocol.measured || call.slowdown != 1) {
     BUSBAR_ASSIGN(const LoweredCall whole, lower(call));
-    stretch(whole.measured_factor, found->stages[0]);
+    stretch(whole.time_factor, found->stages[0]);
   }
   return std::move(found->stages[0]);
 }
@@ -341,9 +348,9 @@ Result<std::vector<ChainPart>> Lowering::explain(const program::CollectiveCall& 
     p.ps = total - s.latency_ps;
     out.push_back(p);
   }
-  LoweredCall measured = base;
-  st.take_as_measured(measured);
-  for (ChainPart& p : out) p.ps *= measured.measured_factor;
+  LoweredCall slowed = base;
+  st.slow_down(slowed);
+  for (ChainPart& p : out) p.ps *= slowed.time_factor;
   return out;
 }
 

@@ -66,9 +66,9 @@ struct LoweredCall {
   std::vector<Stage> stages;
   double launch_ps = 0;
   double algorithm_floor_ps = 0;  ///< largest load / wire rate of the whole schedule (DESIGN 4.6)
-  /// All times and bytes above, of those that the model gives: by measured calls (ProtocolModel::measured).
-  /// Otherwise 1.
-  double measured_factor = 1;
+  /// All times and bytes above, of those that the model gives for the call alone: by measured calls
+  /// (ProtocolModel::measured) and CollectiveCall::slowdown. Otherwise 1.
+  double time_factor = 1;
 };
 
 /// What measured calls know a call by.

@@ -44,6 +44,7 @@ class OnlinePackets final : public PacketEngine {
     if (index(id) < calls_.size()) return id;
     if (live_) return Error{ErrorCode::kUnsupported, "the packet engine takes no new call after its start", {}};
     Call c;
+    c.slowdown = call.slowdown;
     BUSBAR_RETURN_IF_ERROR(add_collective_flows(call, router_, placement_, protocol_, c.flows));
     BUSBAR_RETURN_IF_ERROR(check_copies(router_, c.flows));
     if (const std::uint32_t n = queue_pairs_of(packets_); n > 1)
@@ -81,7 +82,7 @@ class OnlinePackets final : public PacketEngine {
     const Call& c = calls_[index(call)];
     last_news_ = std::max(last_news_, at.since_start().in_ps());
     if (c.flows.flows.empty()) {
-      idle_.emplace(std::pair(at + protocol_.launch, sequence_++), tag);
+      later_.emplace(std::pair(at + protocol_.launch, sequence_++), tag);
       return;
     }
     if (list_.flows.size() + c.flows.flows.size() > kMostFlows) {
@@ -94,28 +95,33 @@ class OnlinePackets final : public PacketEngine {
       list_.flows.push_back(f);
     }
     routes_.insert(routes_.end(), c.routes.begin(), c.routes.end());
-    tags_.push_back(tag);
+    blocks_.push_back({tag, at, c.slowdown});
     live_->traffic.add(c.flows.after, c.successors);
     live_->threads.add_block(static_cast<std::uint32_t>(c.flows.flows.size()));
   }
 
   std::optional<engine::Finished> advance(SimTime limit) override {
     if (!live_ || !status_.ok()) return std::nullopt;
-    const SimTime soon = idle_.empty() ? limit : std::min(limit, idle_.begin()->first.first);
-    const Ps until = soon.since_start().in_ps();
+    const SimTime soon = later_.empty() ? limit : std::min(limit, later_.begin()->first.first);
+    Ps until = soon.since_start().in_ps();
     for (auto why = PartThreads::Why::kReached; why == PartThreads::Why::kReached;) {
       if (const auto ended = live_->threads.take_ended(until)) {
         last_end_ = ended->at;
-        return engine::Finished{tags_[ended->block], SimTime::at(Duration::ps(ended->at))};
+        const Block& block = blocks_[ended->block];
+        const SimTime end = SimTime::at(Duration::ps(ended->at));
+        if (block.slowdown == 1) return engine::Finished{block.tag, end};
+        later_.emplace(std::pair(slowed(block, end), sequence_++), block.tag);
+        until = std::min(limit, later_.begin()->first.first).since_start().in_ps();
+        continue;
       }
       why = live_->threads.run(PartThreads::Until::kBlockEnded, until);
       if (live_->threads.sum().silences != seen_silences_) look_for_silence();
       if (packets_.stop != nullptr && *packets_.stop != 0) status_ = interrupted();
       if (!status_.ok()) return std::nullopt;
     }
-    if (idle_.empty() || idle_.begin()->first.first > limit) return std::nullopt;
-    const engine::Finished done{idle_.begin()->second, idle_.begin()->first.first};
-    idle_.erase(idle_.begin());
+    if (later_.empty() || later_.begin()->first.first > limit) return std::nullopt;
+    const engine::Finished done{later_.begin()->second, later_.begin()->first.first};
+    later_.erase(later_.begin());
     return done;
   }
 
@@ -135,10 +141,19 @@ class OnlinePackets final : public PacketEngine {
     program::FlowList flows;
     Csr<std::uint32_t> successors;
     std::vector<std::uint32_t> routes;
-    double hops = 0;
+    double hops = 0, slowdown = 1;
+  };
+  struct Block {  ///< a call that was started
+    std::uint64_t tag;
+    SimTime start;
+    double slowdown;
   };
   static constexpr std::uint32_t kMostFlows = 1u << 22;
   static constexpr Ps kStillTimeouts = 100;  ///< after so many silent timeouts it looks for a cycle
+
+  static SimTime slowed(const Block& b, SimTime end) {
+    return b.start + duration_from_ps(static_cast<double>((end - b.start).in_ps()) * b.slowdown);
+  }
 
   Status go_live() {
     if (!packets_.faults.empty()) wiring_.add_all_cables();
@@ -206,10 +221,11 @@ class OnlinePackets final : public PacketEngine {
   std::vector<Call> calls_;
   program::FlowList list_;  ///< everything started so far; `after` stays empty, blocks bring their own
   std::vector<std::uint32_t> routes_;
-  std::vector<std::uint64_t> tags_;  ///< per block
+  std::vector<Block> blocks_;
   std::unique_ptr<Live> live_;
   Status status_;
-  std::map<std::pair<SimTime, std::uint64_t>, std::uint64_t> idle_;  ///< ends of calls without moves
+  /// Ends of calls without moves, and of slowed ones whose last packet has arrived: their tags.
+  std::map<std::pair<SimTime, std::uint64_t>, std::uint64_t> later_;
   std::uint64_t sequence_ = 0, seen_silences_ = 0, seen_delivered_ = 0;
   Ps last_news_ = 0, last_end_ = 0;
   std::uint32_t threads_ = 1;

@@ -46,6 +46,30 @@ TEST(PacketEngine, OneCallTakesAsLongAsItsListOfFlows) {
   }
 }
 
+// Kernels that are slower send the same packets. Others go on meanwhile, and end first where they are faster.
+TEST(PacketEngine, ASlowedCallTakesLongerAndSendsTheSamePackets) {
+  const LeafSpine n(2, 4, 4);
+  const routing::Placement placement(n.router, n.topology.gpus());
+  program::CollectiveCall call = ring(0, 4, 1'000'000);
+  const auto run = [&](double slowdown) {
+    call.slowdown = slowdown;
+    const auto engine = make_packet_engine(n.router, placement, {}, kPackets);
+    const program::CallId slow = engine->prepare(call).value(), other = engine->prepare(ring(4, 4, 1'000'000)).value();
+    engine->start(slow, 1, SimTime());
+    engine->start(other, 2, SimTime() + Duration::us(1));
+    std::vector<std::pair<std::uint64_t, SimTime>> ends;
+    while (const auto done = engine->advance(SimTime::max())) ends.emplace_back(done->tag, done->at);
+    return std::pair(ends, engine->counts().data);
+  };
+  const auto [alone, packets] = run(1);
+  const auto [slowed, same] = run(1.25);
+  EXPECT_EQ(packets, same);
+  ASSERT_EQ(slowed.size(), 2u);
+  EXPECT_EQ(slowed[0], alone[1]);
+  EXPECT_EQ(slowed[1].first, 1u);
+  EXPECT_NEAR(slowed[1].second.since_start().in_us(), 1.25 * alone[0].second.since_start().in_us(), 1e-5);
+}
+
 /// A later run of a call takes as long as the first. So does a call that runs on other hosts at the same time.
 TEST(PacketEngine, CallsOneAfterTheOtherTakeEquallyLongAndStrangersDoNotMeet) {
   const LeafSpine n(2, 4, 4);

@@ -96,8 +96,9 @@ Duration CallFloors::of(const program::CollectiveCall& call) {
   const auto [at, fresh] = known_.try_emplace(key_of(call), 0);
   if (fresh) at->second = reaches_memory(call.groups) ? copy_ps_per_byte(call) : ps_per_byte(call);
   const Duration by_cuts = launch_ + duration_from_ps(at->second * static_cast<double>(count(call.bytes)));
-  if (!fills_blocks(call.groups) && !fill_blocks_together(call.groups)) return by_cuts;
-  return std::max(by_cuts, by_schedule(call.op, call.bytes, call.groups.size()));
+  const bool in_blocks = fills_blocks(call.groups) || fill_blocks_together(call.groups);
+  const Duration alone = in_blocks ? std::max(by_cuts, by_schedule(call.op, call.bytes, call.groups.size())) : by_cuts;
+  return duration_from_ps(static_cast<double>(alone.in_ps()) * call.slowdown);
 }
 
 Duration CallFloors::send(const program::CollectiveCall& call) {

@@ -253,7 +253,7 @@ Status Predictor::run(const std::vector<program::CollectiveCall>& jobs, const Ti
   out.time = out.jobs.back();
   if (const lowering::LoweredCall* lowered = trials.engine->lowered(ids.front())) {
     out.traits = lowering::call_traits(*lowered, cluster_.topology, *placement_);
-    out.measured_factor = lowered->measured_factor;
+    out.measured_factor = lowered->time_factor;
   }
   if (jobs.size() == 1) wait_for_host(out);
   out.bound = trials.engine->bound_by(last);
@@ -394,9 +394,8 @@ Result<Prediction> Predictor::time(const program::CollectiveCall& call, const Ti
   out.made = std::move(chosen.made);
   BUSBAR_RETURN_IF_ERROR(run(jobs, ask, trials, out));
   if (policy_.accuracy != nullptr)
-    out.band =
-        policy_.accuracy->collective(cluster_, call.bytes, leaves_a_block(cluster_.topology, *placement_, call.groups),
-                                     policy_.launch_mode);
+    out.band = policy_.accuracy->collective(
+        cluster_, call.bytes, leaves_a_block(cluster_.topology, *placement_, call.groups), policy_.launch_mode);
   if (protocol_.measured && !policy_.packets) out.band = narrowed(out.band, *protocol_.measured, out.traits);
   BUSBAR_RETURN_IF_ERROR(judge(jobs, ask, trials, out));
   if (policy_.penalty && ask.jobs == 1) {

@@ -36,6 +36,9 @@ struct CollectiveCall {
   std::shared_ptr<const collectives::Schedule> schedule{};
   /// NICs of the channels of `schedule`; null: each rank uses the NICs nearest to its GPU. Shared likewise.
   std::shared_ptr<const ChannelNics> nics{};
+  /// Its time, of that of the same call alone by the library's kernels: others are slower, or share the GPU with
+  /// products.
+  double slowdown = 1;
   /// Where a library runs some groups in another way than others: one call per way, over its groups. They start
   /// together, and differ in groups, algorithm, protocol, chunks, schedule and NICs. Empty: all groups run alike.
   std::vector<CollectiveCall> parts{};

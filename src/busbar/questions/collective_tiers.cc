@@ -141,7 +141,7 @@ Result<TierCourse> tier_course_of(const predict::Prediction& row, const predict:
   for (const lowering::Stage& s : call.stages) {
     const double end_s = at_s + std::max(s.slowest_alone_ps, s.load_ps) * stretch;
     out.stages.push_back({s.phase, at_s, end_s, {}});
-    builder.add(s, capacities, 1 / call.measured_factor);
+    builder.add(s, capacities, 1 / call.time_factor);
     at_s = end_s;
   }
   builder.write(out);

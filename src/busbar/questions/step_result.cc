@@ -144,20 +144,23 @@ const Record& record_of(const StepPrice*) {
 
 const Record& record_of(const CallResult*) {
   using C = CallResult;
-  static const Record record("call", {{"what", &C::what, "", "of its first use"},
-                                      {"class", &C::cls, "", "tp, dp, pp, cp, ep, optimizer or other"},
-                                      {"collective", &C::collective, "", "operation"},
-                                      {"algorithm", &C::algorithm, "", "by which it runs"},
-                                      {"ranks", &C::ranks, "", "of a group"},
-                                      {"groups", &C::groups, "", "that run it at the same time"},
-                                      {"size_bytes", &C::size_bytes, "bytes", "as nccl-tests counts them"},
-                                      {"count", &C::count, "", "uses in a step"},
-                                      {"mean_us", &C::mean_us, "us", "of a use"},
-                                      {"alone_us", &C::alone_us, "us", "of a use on the idle machine"},
-                                      {"command", &C::command, "", "that gives alone_us; null: none can"},
-                                      {"total_s", &C::total_s, "s", "of all uses"},
-                                      {"exposed_s", &C::exposed_s, "s", "that nothing hides"},
-                                      {"bound_by", &C::bound_by, "", "what limits it"}});
+  static const Record record(
+      "call",
+      {{"what", &C::what, "", "of its first use"},
+       {"class", &C::cls, "", "tp, dp, pp, cp, ep, optimizer or other"},
+       {"collective", &C::collective, "", "operation"},
+       {"algorithm", &C::algorithm, "", "by which it runs"},
+       {"ranks", &C::ranks, "", "of a group"},
+       {"groups", &C::groups, "", "that run it at the same time"},
+       {"size_bytes", &C::size_bytes, "bytes", "as nccl-tests counts them"},
+       {"count", &C::count, "", "uses in a step"},
+       {"mean_us", &C::mean_us, "us", "of a use"},
+       {"alone_us", &C::alone_us, "us", "of a use on the idle machine"},
+       {"slowdown", &C::slowdown, "", "of alone_us: kernels that exchange single tokens, or products at the same time"},
+       {"command", &C::command, "", "that gives alone_us / slowdown; null: none can"},
+       {"total_s", &C::total_s, "s", "of all uses"},
+       {"exposed_s", &C::exposed_s, "s", "that nothing hides"},
+       {"bound_by", &C::bound_by, "", "what limits it"}});
   return record;
 }
 
@@ -273,6 +276,7 @@ CallResult call_result(const step::TrainRun& r, const step::CallUse& u) {
           u.count,
           u.mean_us(),
           u.alone.in_us(),
+          c.slowdown,
           command_of(r, c),
           u.total.in_s(),
           u.exposed.in_s(),

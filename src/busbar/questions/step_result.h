@@ -86,7 +86,7 @@ struct CallResult {
   std::string what, cls, collective, algorithm;
   std::uint32_t ranks = 0, groups = 0;
   std::uint64_t size_bytes = 0, count = 0;
-  double mean_us = 0, alone_us = 0;
+  double mean_us = 0, alone_us = 0, slowdown = 1;
   std::optional<std::string> command;
   double total_s = 0, exposed_s = 0;
   BoundBy bound_by;

@@ -55,6 +55,8 @@ TEST(Experts, TokensTravelToTheirExpertsAndBackForwardAndBackward) {
   EXPECT_EQ(all_to_all(), 4 * once);
   l.experts.dispatch_bytes = 1;  // fp8 on the way there; gradients and results in bf16
   EXPECT_EQ(all_to_all(), 3.5 * once);
+  l.experts.overlap = 0.8;
+  EXPECT_EQ(all_to_all(), 3.5 * once);
   l.recomputation.kind = Recompute::kFull;  // the forward pass runs once more
   EXPECT_EQ(all_to_all(), 5 * once);
   l = expert_layout(2, 8, 1);  // every rank has all experts of its TP group: nothing is exchanged
@@ -109,7 +111,7 @@ TEST(Experts, LoadsOfRanksHaveTheMeanAndTheLargestOfTheirDistribution) {
 // size, as nccl-tests counts it.
 TEST(Experts, OneCopyTravelsToEachNodeAndFromThereToEachGpuThatHasAnExpert) {
   LayoutSpec l = expert_layout(1, 16, 16);
-  l.experts.skew = 0, l.experts.exchange = ExpertExchange::kPerNode;
+  l.experts.skew = 0, l.experts.exchange = ExpertExchange::kPerNode, l.experts.overlap = 0.8;
   KernelTable k = flat_kernels();
   k.scale_up_gpus = 4;
   const double token_bytes = 1024 * 1024 * 2.0, exchanges = 4 * 7 * 2;
@@ -121,10 +123,11 @@ TEST(Experts, OneCopyTravelsToEachNodeAndFromThereToEachGpuThatHasAnExpert) {
     const bool stays = c.groups.actor(0, 1) - c.groups.actor(0, 0) == 1;
     EXPECT_EQ(c.groups.size(), 4u);
     (stays ? inside : across) += static_cast<double>(count(c.bytes));
+    // Kernels that exchange single tokens reach 0.82 of the rate of NCCL's all-to-all; products next to them slow both.
+    EXPECT_DOUBLE_EQ(c.slowdown, (1 + 0.25 * 0.8) / (stays ? 0.82 : 1));
   }
   EXPECT_NEAR(across / (exchanges * token_bytes * 4 * (1 - 0.75 * 0.75)), 1, 1e-5);
-  constexpr double kTokenRate = 0.82;  // of kernels that exchange single tokens, against NCCL's all-to-all
-  EXPECT_NEAR(inside * kTokenRate / (exchanges * token_bytes * 16 * (1 - 0.9375 * 0.9375)), 1, 1e-5);
+  EXPECT_NEAR(inside / (exchanges * token_bytes * 16 * (1 - 0.9375 * 0.9375)), 1, 1e-5);
 }
 
 // 28 bytes of memory traffic per element of a copy's output forward, 40 backward and one read of the first product's

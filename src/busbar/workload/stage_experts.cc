@@ -62,8 +62,7 @@ double places_of_token(const ModelSpec& m, double n) { return n * (1 - std::pow(
 
 void StageWriter::prepare_expert_calls(std::uint32_t scale_up_gpus) {
   if (model_.moe.experts == 0) return;
-  const double token = static_cast<double>(layout_.routed_tokens()) * routed_hidden(model_) *
-                       (1 + (kDuringCompute - 1) * layout_.experts.overlap);
+  const double token = static_cast<double>(layout_.routed_tokens()) * routed_hidden(model_);
   const double busiest = expert_load(model_, layout_).busiest;
   const auto bytes = [&](double copies, double per_element) {  // all wait for the busiest rank
     return static_cast<std::uint64_t>(token * busiest * copies * per_element);
@@ -73,26 +72,36 @@ void StageWriter::prepare_expert_calls(std::uint32_t scale_up_gpus) {
   const std::uint32_t nodes = groups.across.size(), near = groups.inside.size();
   const bool per_place = layout_.experts.exchange == ExpertExchange::kPerNode;
   const std::uint32_t chosen = model_.moe.most_nodes == 0 ? nodes : std::min(nodes, model_.moe.most_nodes);
-  const double ranks =  // one copy for each
-      places_of_token(model_, static_cast<double>(chosen) * near) / (near > 1 ? kTokenRate : 1);
+  const double ranks = places_of_token(model_, static_cast<double>(chosen) * near);  // one copy for each
+  const double during = 1 + (kDuringCompute - 1) * layout_.experts.overlap,
+               by_token = near > 1 ? during / kTokenRate : during;
   const auto by_pair = [&](std::size_t members) {
     return busiest > 1 && members <= kMostUneven && members * layout_.ranks() <= kMostPairs;
   };
-  const auto exchange = [&](double sent, const std::vector<double>& loads, const collectives::GroupFamily& members) {
+  const auto slowed = [&](program::CollectiveCall c, double slowdown) {
+    c.slowdown = slowdown;
+    return out_.intern(c);
+  };
+  const auto even = [&](double sent, double per_element, const collectives::GroupFamily& members, double slowdown) {
+    return slowed(auto_call(collectives::Collective::kAllToAll, bytes(sent, per_element), members), slowdown);
+  };
+  const auto exchange = [&](double sent, const std::vector<double>& loads, const collectives::GroupFamily& members,
+                            double slowdown) {
     const auto one = [&](bool back, double per_element) {
-      return by_pair(loads.size()) ? out_.intern(uneven_call(loads, back, token * sent * per_element, members))
-                                   : call(collectives::Collective::kAllToAll, bytes(sent, per_element), members);
+      return by_pair(loads.size()) ? slowed(uneven_call(loads, back, token * sent * per_element, members), slowdown)
+                                   : even(sent, per_element, members, slowdown);
     };
     ep_dispatch_ = one(false, there);
     ep_gradient_ = one(false, kElement);
     ep_combine_ = one(true, kElement);
   };
   if (per_place && nodes > 1 && near > 1) {
-    exchange(places_of_token(model_, chosen), node_loads(rank_loads(model_, layout_), near), groups.across);
-    ep_fan_out_ = call(collectives::Collective::kAllToAll, bytes(ranks, there), groups.inside);
-    ep_fan_in_ = call(collectives::Collective::kAllToAll, bytes(ranks, kElement), groups.inside);
+    exchange(places_of_token(model_, chosen), node_loads(rank_loads(model_, layout_), near), groups.across, during);
+    ep_fan_out_ = even(ranks, there, groups.inside, by_token);
+    ep_fan_in_ = even(ranks, kElement, groups.inside, by_token);
   } else if (layout_.ep > 1) {
-    exchange(per_place ? ranks : copies, rank_loads(model_, layout_), expert_groups(layout_, stage_));
+    exchange(per_place ? ranks : copies, rank_loads(model_, layout_), expert_groups(layout_, stage_),
+             per_place ? by_token : during);
   }
   if (layout_.expert_tensor() > 1) {
     const collectives::GroupFamily sharing = expert_tensor_groups(layout_, stage_);
