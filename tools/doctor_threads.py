@@ -55,7 +55,7 @@ RULES = {
     "host-name-resolves-to-loopback": {"bootstrap-lo", "peer-is-loopback", "gloo-loopback"},
     "host-name-unresolved": {"name-not-found", "name-not-resolved", "name-retried"},
     "ib-port-unstable": {"port-down", "port-event", "port-errors", "link-down-in-kernel-log"},
-    "interface-setting-wrong": {"no-network", "no-interface", "wrong-interface", "hca-filter", "interface-not-there"},
+    "interface-setting-wrong": {"no-network", "no-interface", "wrong-interface", "interface-of-containers", "hca-filter", "interface-not-there"},
     "iommu-not-passthrough": {"iommu-on", "iommu-pt-missing", "iommu-translates", "dma-fault"},
     "libfabric-too-old": {"ofi-registration"},
     "memlock-limit": {"memlock", "memlock-failed", "queue-failed"},
@@ -76,7 +76,7 @@ RULES = {
     "older-nccl-loaded": {"older-library"},
     "one-rank-works-longer-than-timeout": {"watchdog-behind", "flight-behind", "barrier-timeout"},
     "open-files-limit": {"open-files", "open-files-soft", "too-many-files"},
-    "p2p-broken": {"no-peer-access", "peer-data-wrong"},
+    "p2p-broken": {"no-peer-access", "no-peer-access-nvlink", "peer-data-wrong"},
     "peer-rank-died-of-oom": {"host-memory-killed", "killed", "killed-by-signal", "host-memory-short"},
     "plugin-fails-to-load": {"plugin-fails-to-load"},
     "port-in-use": {"port-in-use"},
@@ -91,11 +91,11 @@ RULES = {
     "too-many-peers": {"too-many-peers"},
     "topology-file-malformed": {"topology-file"},
     "ucx-too-old": {"ucx-error"},
-    "wrong-interface": {"wrong-interface", "bootstrap-lo", "peer-on-bridge", "gloo-loopback", "virtual-interface"},
+    "wrong-interface": {"wrong-interface", "interface-of-containers", "bootstrap-lo", "peer-on-bridge", "gloo-loopback", "virtual-interface"},
 }
 # A rule names a class if its text lists the cause among a few others.
 CLASSES = {
-    "acs-on": {"local-protection", "gdr-off", "gdr-one-side", "no-peer-access", "peer-data-wrong", "test-without-rows", "gpus-by-pcie"},
+    "acs-on": {"local-protection", "gdr-off", "gdr-one-side", "no-peer-access", "no-peer-access-nvlink", "peer-data-wrong", "test-without-rows", "gpus-by-pcie"},
     "algorithm-setting-excludes-collective": {"schedule-warning"},
     "collective-mismatch": {"flight-behind", "watchdog-behind", "ranks-behind", "barrier-timeout", "barrier-missed", "ranks-stalled", "store-wait", "message-truncated"},
     "disk-full": {"no-space"},

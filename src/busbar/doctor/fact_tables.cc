@@ -79,6 +79,12 @@ Result<FactRow> read_row(const YamlNode& node) {
   return row;
 }
 
+/// The line without "3: ", as srun -l puts it first.
+std::string_view without_rank(std::string_view line) {
+  const std::size_t n = line.find_first_not_of("0123456789");
+  return n != 0 && n != line.npos && line.substr(n).starts_with(": ") ? line.substr(n + 2) : std::string_view();
+}
+
 }  // namespace
 
 /// Where the line stands, for the facts taken from it.
@@ -243,6 +249,8 @@ int FactTables::read(formats::LineSource& source, Evidence& evidence, StopFlag s
     bool any = take_line(line, section, state);
     // What looks like a prefix may be the subject of the line.
     if (!any && source.prefix().length > 0) any = take_line(source.whole_line(), section, state);
+    // A line or two say nothing of a style of labels, but "3: ValueError: x" is a rank's last line.
+    if (!any) any = take_line(without_rank(line), section, state);
     stated += any ? 1 : 0;
     if (each)
       each({source.whole_line().substr(0, source.prefix().length), text,

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <filesystem>
 #include <fstream>
 #include <string>
 #include <vector>
@@ -55,6 +56,47 @@ std::vector<std::string> warning_formats() {
   return out;
 }
 
+/// The text after `key: `, with or without quotes; empty if the row has no such key.
+std::string value_of(const std::string& row, const std::string& key) {
+  const std::size_t at = row.find(" " + key + ": ");
+  if (at == row.npos) return {};
+  const std::size_t from = at + key.size() + 3;
+  return row[from] == '"' ? quoted_after(row, from) : row.substr(from, row.find_first_of(",}", from) - from);
+}
+
+/// A line that a pattern of a table matches: each capture holds the beginning that it asks for, or a number.
+std::string line_of(const std::string& pattern) {
+  std::string out;
+  for (std::size_t i = pattern[0] == '^' ? 1 : 0; i < pattern.size(); ++i) {
+    if (pattern[i] != '{') {
+      out += pattern[i];
+      continue;
+    }
+    const std::size_t end = pattern.find('}', i), sign = pattern.find(':', i);
+    const std::string asked = sign < end ? pattern.substr(sign + 1, end - sign - 1) : "";
+    out += asked.empty() || asked == "#" ? "7" : asked;
+    i = end;
+  }
+  return out;
+}
+
+/// Lines of programs and kernels that state a failure, one for each row of catalog/evidence that a rule alone reads.
+std::vector<std::string> failure_lines() {
+  std::vector<std::string> out;
+  for (const auto& file : std::filesystem::directory_iterator("catalog/evidence")) {
+    std::ifstream in(file.path());
+    for (std::string row; std::getline(in, row);) {
+      const std::string fact = value_of(row, "fact"), pattern = quoted_after(row, row.find("{line: "));
+      const bool states = fact.starts_with("failed.") || fact == "kernel.stuck" || fact == "kernel.segfault" ||
+                          fact == "kernel.machine_check" || fact == "kernel.dma_fault" || fact == "job.failed" ||
+                          fact == "storage.failed" || fact == "module.refused" || fact == "program.not_started";
+      if (row.find("- {line: ") == row.npos || !states || row.find("inside: true") != row.npos) continue;
+      out.push_back(line_of(pattern) + (pattern.ends_with("}") ? " 7 " : " ") + value_of(row, "has"));
+    }
+  }
+  return out;
+}
+
 class NeverSilent : public testing::Test {
  protected:
   Evidence read(const std::string& text) const {
@@ -82,6 +124,15 @@ TEST_F(NeverSilent, OnAnyWarningOfALibrary) {
         std::string(kPrefixes[i % kPrefixes.size()]) + "n1:10:20 [3] src/x.cc:7 NCCL WARN " + all[i] + "\n";
     const bool harmless = !read(line).named(kHarmlessFact).empty();
     EXPECT_NE(judge(kSound + line).findings.empty(), !harmless) << line;
+  }
+}
+
+TEST_F(NeverSilent, OnAnyRowThatStatesAFailure) {
+  const std::vector<std::string> all = failure_lines();
+  ASSERT_GT(all.size(), 400u);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const std::string line = std::string(kPrefixes[i % kPrefixes.size()]) + all[i] + "\n";
+    EXPECT_FALSE(judge(line).findings.empty()) << line;
   }
 }
 
@@ -133,7 +184,38 @@ TEST_F(NeverSilent, OnTheEndOfAFailedJob) {
 }
 
 TEST_F(NeverSilent, OnAFatalLineOfAnyFamily) {
-  constexpr std::array<const char*, 48> kLines{
+  constexpr std::array<const char*, 77> kLines{
+      "|ERR!  ERR! ERR!           ERR! / ERR! |      0MiB /  81920MiB |   ERR!          Default |",
+      "mlx5_1 port 1 ==> ib1 (Down)",
+      "link mlx5_0/1 state DOWN physical_state DISABLED netdev ens6np0",
+      "| PCIe                      | Fail                                           |",
+      "[Nov 01 2026 10:00:00] [ERROR] [tid 4711] detected NVLink training failure on NVSwitch 0 port 12",
+      "   State=DOWN*+DRAIN ThreadsPerCore=1 TmpDisk=0 Weight=1 Owner=N/A",
+      "mlx5_core 0000:3b:00.0: wait_func:1137:(pid 4711): CREATE_MKEY(0x200) timeout. Will cause a leak of a command "
+      "resource",
+      "mlx5_core 0000:3b:00.0: Port module event[error]: module 0, Cable error, Power budget exceeded",
+      "mce: CPU12: Package temperature above threshold, cpu clock throttled (total events = 7)",
+      "pci 0000:3b:00.0: 63.008 Gb/s available PCIe bandwidth, limited by 8.0 GT/s PCIe x8 link at 0000:3a:00.0 "
+      "(capable of 252.048 Gb/s with 16.0 GT/s PCIe x16 link)",
+      "nvidia_peermem: disagrees about version of symbol ib_register_peer_memory_client",
+      "nvme nvme0: I/O 123 QID 4 timeout, aborting",
+      "LustreError: 11-0: fs1-OST0001-osc: operation ost_read to node 10.0.0.9@o2ib failed: rc = -107",
+      "[E1127 ProcessGroupNCCL.cpp:480] To avoid data inconsistency, we are taking the entire process down.",
+      "torch.distributed.elastic.rendezvous.api.RendezvousClosedError",
+      "INFO 11-27 04:04:39 shm_broadcast.py:733] No available block found in 60 second.",
+      "E1127 rendezvous.cc:100] This thread has been waiting for `initialize clique` for 20 seconds and may be stuck.",
+      "Terminating process because the JAX distributed service detected fatal errors.",
+      "DeepEP timeout for combine receive, RDMA: 1, nvl: 2, src RDMA: 0",
+      "Failed: Cuda error /workspace/csrc/custom_all_reduce.cuh:364 'invalid argument'",
+      "[n1:4711] OPAL ERROR: Unreachable in file ext3x_client.c at line 112",
+      "srun: error: Couldn't find the specified plugin name for mpi/pmix looking at all files",
+      "Warning  UnexpectedAdmissionError  1s  kubelet  Allocate failed due to no healthy devices present",
+      "failed to inject CDI devices: unresolvable CDI devices nvidia.com/gpu=0",
+      "/lib/x86_64-linux-gnu/libc.so.6: version `GLIBC_2.34' not found (required by ./all_reduce_perf)",
+      "ray.exceptions.NodeDiedError: Task failed because the node it was running on is dead or unavailable.",
+      "ERROR Failed to connect to Aggregation Manager (sharp_am) in sharp_create_job.",
+      "ib_mlx5_log.c:177  Remote access error on mlx5_0:1/IB (synd 0x13 vend 0x88 hw_synd 0/0)",
+      "step 10 loss: nan grad_norm: nan",
       "DDP expects same model across all ranks, but Rank 0 has 24 params, while rank 1 has inconsistent 23 params.",
       "op.preamble.length <= op.nbytes. 8 vs 4",
       "Mismatched allreduce tensor shapes: One rank sent a tensor of shape [1], but another rank sent a tensor of "
