@@ -239,6 +239,25 @@ void apply_letters(HuggingFaceKeys& keys, const workload::ModelSpec& m, Layers& 
   }
 }
 
+/// Blocks of which the model takes each for two layers, one after the other. Falcon-H1 (arXiv:2507.22448, 2025):
+/// Mamba-2, then attention and MLP; the block runs both mixers on one input. Arctic (transformers 4.57, models/arctic):
+/// attention and an MLP as wide as the hidden size, then experts, which read the input of the block.
+void apply_halves(HuggingFaceKeys& keys, const std::string& type, workload::ModelSpec& m, Layers& layers) {
+  const bool states = type == "falcon_h1";
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    const bool first = i % 2 == 0;
+    workload::LayerKind& layer = layers[i];
+    layer = {};
+    layer.mixer = workload::plain_mixer(m);
+    if (states && first) layer.mixer = mamba(keys);
+    if (states && !first) layer.ffn = m.ffn;
+    if (!states && first) layer.ffn = m.hidden;
+    if (!states && !first) layer.mixer.kind = workload::MixerKind::kNone, layer.experts = true;
+  }
+  m.notes.push_back(states ? "each block counts as two layers: Mamba-2, then attention and MLP"
+                           : "each block counts as two layers: attention and MLP, then experts");
+}
+
 /// DeepSeek Sparse Attention: every layer scores keys, but those that share the scores of one before.
 void apply_indexer(HuggingFaceKeys& keys, const workload::ModelSpec& m, Layers& layers) {
   if (!keys.has({"index_topk"})) return;
@@ -370,6 +389,15 @@ std::string hybrid_pattern(HuggingFaceKeys& keys, KeyNames letters, KeyNames nam
   return out;
 }
 
+bool has_halves(HuggingFaceKeys& keys, const std::string& type) {
+  if (type != "arctic") return type == "falcon_h1";
+  if (keys.read({"moe_layer_frequency"}, 2, kMostLayers) != 1)
+    keys.fail({"moe_layer_frequency"}, "other steps than 1 are not modelled; write a model file");
+  if (!keys.flag({"parallel_attn_mlp_res"}, false))
+    keys.fail({"parallel_attn_mlp_res"}, "Arctic without its dense part is not modelled; write a model file");
+  return true;
+}
+
 void read_layer_kinds(HuggingFaceKeys& keys, const std::string& type, workload::ModelSpec& m) {
   workload::ModelSpec bare = m;
   bare.mtp = 0;
@@ -383,6 +411,7 @@ void read_layer_kinds(HuggingFaceKeys& keys, const std::string& type, workload::
   apply_layer_types(keys, type, m, layers);
   apply_kimi(keys, m, layers);
   if (type == "nemotron_h") apply_letters(keys, m, layers, mtp);
+  if (has_halves(keys, type)) apply_halves(keys, type, m, layers);
   apply_blocks(keys, m, layers);
   if (keys.has({"compress_ratios"}))
     apply_compression(keys, m, layers, mtp);

@@ -87,6 +87,8 @@ constexpr Family kFamilies[] = {
     {"granitemoe"},
     {"granitemoeshared"},
     {"granitemoehybrid"},
+    {"falcon_h1"},
+    {"arctic"},
     {"lfm2", true, true},
     {"lfm2_moe", true, true},
 };
@@ -306,6 +308,7 @@ Result<workload::ModelSpec> read_decoder(HuggingFaceKeys keys, const HuggingFace
   read_experts(keys, type, m);
   read_latent(keys, m);
   read_window(keys, family, m);
+  if (has_halves(keys, type)) m.layers *= 2;
   m.mtp = keys.read({"num_nextn_predict_layers", "mtp_num_hidden_layers"}, 0, kMostPredictors, 0);
   if (keys.status().ok()) read_layer_kinds(keys, type, m);
   HuggingFaceKeys outer = root;
@@ -335,7 +338,8 @@ Result<workload::ModelSpec> read_hugging_face(const YamlNode& root) {
   HuggingFaceKeys decoder(nested ? *text : root);
   const std::string type = decoder.word({"model_type"});
   for (const OtherLayers& o : kOtherLayers)
-    if (const auto other = decoder.find({o.key}); other && (o.type == nullptr || !type.starts_with(o.type)))
+    if (const auto other = decoder.find({o.key});
+        other && type != "falcon_h1" && (o.type == nullptr || !type.starts_with(o.type)))
       return unsupported("layers without attention are not modelled for model_type '" + type + "'", other->where());
   BUSBAR_ASSIGN(workload::ModelSpec m, read_decoder(decoder, keys));
   return m;

@@ -173,6 +173,46 @@ TEST(HuggingFaceModel, GranitesHybridsHaveTheSizesOfTheirCheckpoints) {
   }
 }
 
+// Totals: table of models in arXiv:2507.22448 (2025).
+TEST(HuggingFaceModel, FalconH1RunsMambaNextToAttention) {
+  const std::string common =
+      R"({"model_type": "falcon_h1", "mamba_d_conv": 4, "mamba_expand": 2, "mamba_chunk_size": 256,
+      "mamba_rms_norm": false, "mamba_use_mlp": true, "ssm_in_multiplier": 1.0, "tie_word_embeddings": false, )";
+  const std::pair<const char*, double> cases[] = {
+      {R"("hidden_size": 1024, "intermediate_size": 2048, "num_hidden_layers": 36, "num_attention_heads": 8,
+       "num_key_value_heads": 2, "head_dim": 64, "vocab_size": 32784, "mamba_d_ssm": 1536, "mamba_n_heads": 24,
+       "mamba_d_head": 64, "mamba_d_state": 128, "mamba_n_groups": 1})",
+       521e6},
+      {R"("hidden_size": 3072, "intermediate_size": 12288, "num_hidden_layers": 44, "num_attention_heads": 12,
+       "num_key_value_heads": 2, "head_dim": 128, "vocab_size": 130048, "mamba_d_ssm": 3072, "mamba_n_heads": 24,
+       "mamba_d_head": 128, "mamba_d_state": 256, "mamba_n_groups": 1})",
+       7.59e9},
+      {R"("hidden_size": 5120, "intermediate_size": 21504, "num_hidden_layers": 72, "num_attention_heads": 20,
+       "num_key_value_heads": 4, "head_dim": 128, "vocab_size": 261120, "mamba_d_ssm": 4096, "mamba_n_heads": 32,
+       "mamba_d_head": 128, "mamba_d_state": 256, "mamba_n_groups": 2})",
+       33.6e9}};
+  for (const auto& [own, parameters] : cases) {
+    const auto m = read_config(common + own);
+    ASSERT_TRUE(m.ok()) << m.error().text();
+    EXPECT_NEAR(static_cast<double>(workload::parameter_count(*m)), parameters, 0.005 * parameters);
+    EXPECT_EQ(m->kinds.size(), 2u) << "Mamba-2, and attention with an MLP";
+  }
+}
+
+// 480B in all and 17B active: model card of Snowflake/snowflake-arctic-base (2024).
+TEST(HuggingFaceModel, ArcticHasADensePartNextToItsExperts) {
+  const std::string config =
+      R"({"model_type": "arctic", "hidden_size": 7168, "intermediate_size": 4864, "num_attention_heads": 56,
+      "num_hidden_layers": 35, "num_key_value_heads": 8, "num_local_experts": 128, "num_experts_per_tok": 2,
+      "parallel_attn_mlp_res": true, "use_residual": true, "vocab_size": 32000, "moe_min_capacity": 0,
+      "tie_word_embeddings": false, "moe_layer_frequency": )";
+  const auto m = read_config(config + "1}");
+  ASSERT_TRUE(m.ok()) << m.error().text();
+  EXPECT_NEAR(static_cast<double>(workload::parameter_count(*m)), 480e9, 0.005 * 480e9);
+  EXPECT_NEAR(static_cast<double>(workload::active_parameter_count(*m)), 17.3e9, 0.5e9);
+  EXPECT_FALSE(read_config(config + "2}").ok());
+}
+
 // Totals of the safetensors of huggingface.co/LiquidAI/LFM2-1.2B; 8.3B by the card of LFM2-8B-A1B.
 TEST(HuggingFaceModel, ShortConvolutionsHaveTheParametersOfLfm2) {
   const auto small = read_config(R"({"model_type": "lfm2", "block_auto_adjust_ff_dim": true, "block_dim": 2048,

@@ -10,6 +10,7 @@ namespace busbar::spec {
 
 /// Fills kinds and kind_of of `m`, whose other members are read, if its layers differ by more than `moe` and `window`
 /// say. Source of keys: configuration files of the families' repositories and of transformers (5.x, 2026).
+bool has_halves(HuggingFaceKeys& keys, const std::string& type);
 void read_layer_kinds(HuggingFaceKeys& keys, const std::string& type, workload::ModelSpec& m);
 
 /// Letters or names of the layers of a Nemotron-H; empty: the file has none.
