@@ -67,7 +67,7 @@ TEST(Engines, TakeTheClosedFormOfACallAloneWhereNothingContends) {
       for (const std::uint32_t chunks : {1u, 16u})
         for (const bool flow : {false, true}) {
           EngineOptions o;
-          o.protocol.step_scale_up = Duration::us(2);
+          o.protocol.step_scale_up = o.protocol.step_server = o.protocol.step_network = Duration::us(2);
           o.protocol.channel_rate = BytesPerSecond{200'000'000'000};
           o.delays = {{topology::LinkId{2}, 0.01, Duration::us(50)}};
           const auto e =
@@ -77,6 +77,8 @@ TEST(Engines, TakeTheClosedFormOfACallAloneWhereNothingContends) {
           call.op = op;
           const auto id = e->prepare(call);
           if (!id.ok()) continue;  // no switch reduces
+          EXPECT_LE(e->least_time(call), e->time_alone(*id));
+          if (chunks == 1 && call.algorithm == "ring") EXPECT_GT(e->least_time(call), o.protocol.launch);
           const double ps = lowering::closed_form_ps(*e->lowered(*id));
           EXPECT_NEAR(static_cast<double>(e->time_alone(*id).in_ps()), ps, 1 + 1e-9 * ps) << algorithm << flow;
         }

@@ -160,9 +160,12 @@ std::vector<std::vector<std::uint32_t>> ring_orders(const program::CollectiveCal
   std::vector<std::vector<std::uint32_t>> orders;
   for (const Entry& e : entries) {
     auto& order = orders.emplace_back(n);
-    for (std::uint32_t i = 0; i < n; ++i) {
-      const std::uint32_t m = i % per_domain, step = e.downwards ? per_domain - m : m;
-      order[i] = i - m + (e.member + step) % per_domain;
+    for (std::uint32_t first = 0; first < n; first += per_domain) {
+      std::uint32_t member = e.member;
+      for (std::uint32_t i = first; i < first + per_domain; ++i) {
+        order[i] = first + member;
+        member = e.downwards ? (member == 0 ? per_domain : member) - 1 : (member + 1 == per_domain ? 0 : member + 1);
+      }
     }
   }
   return orders;

@@ -97,6 +97,7 @@ struct Lowering::State {
   StepChoice choice{};
   ChainTrace* trace = nullptr;
   bool follows_rings = true;
+  std::optional<std::pair<collectives::GroupFamily, double>> first_link_ps{};  ///< of the last groups asked for
 
   State(const routing::Router& router, const routing::Placement& placement, const program::ProtocolModel& p,
         Shortcuts s, StopFlag stop)
@@ -105,12 +106,16 @@ struct Lowering::State {
         table(router, protocol, {}, {}, shortcuts),
         machine{router, placement, protocol, table, shortcuts, stop},
         pair_spread(router) {}
-  void read_table() { table = CapacityTable(machine.router, protocol, what_if, delays, shortcuts); }
+  void read_table() {
+    table = CapacityTable(machine.router, protocol, what_if, delays, shortcuts);
+    first_link_ps.reset();
+  }
   std::uint32_t per_domain(const program::CollectiveCall& call) const {
     return ranks_per_domain(call, machine.topology(), machine.placement);
   }
   Result<LoweredCall> lower(const program::CollectiveCall& call);
   Result<LoweredCall> lower_well_split(const program::CollectiveCall& call, bool splits);
+  double least_first_link_ps(const collectives::GroupFamily& groups);
   double measured_factor(const LoweredCall& call) const;
   void slow_down(LoweredCall& call) const;
 };
@@ -148,6 +153,24 @@ collectives::PlanLanes Lowering::lanes(const program::CollectiveCall& call, cons
   return {lanes.count, lanes.stride, m.placement.nic_channels()};
 }
 
+/// The least latency of a link that leaves a GPU of the groups: every send to another GPU begins with one. 0 where
+/// ranks share a GPU.
+double Lowering::State::least_first_link_ps(const collectives::GroupFamily& groups) {
+  if (first_link_ps && first_link_ps->first == groups) return first_link_ps->second;
+  double least = INFINITY;
+  std::vector<topology::DeviceId> gpus;
+  for (std::uint32_t g = 0; g < groups.groups(); ++g)
+    for (std::uint32_t m = 0; m < groups.size(); ++m)
+      if (const std::uint32_t rank = groups.actor(g, m); rank < machine.placement.ranks())
+        gpus.push_back(machine.placement.gpu(rank));
+  std::sort(gpus.begin(), gpus.end());
+  if (std::adjacent_find(gpus.begin(), gpus.end()) != gpus.end()) least = 0;
+  for (const topology::DeviceId gpu : gpus)
+    for (const topology::LinkId l : machine.topology().out_links(gpu)) least = std::min(least, table.latency_ps(l));
+  first_link_ps.emplace(groups, std::isfinite(least) ? least : 0.0);
+  return first_link_ps->second;
+}
+
 double Lowering::least_ps(const program::CollectiveCall& call) {
   const PlacedMachine& m = state_->machine;
   if (m.protocol.measured) return 0;
@@ -163,7 +186,8 @@ double Lowering::least_ps(const program::CollectiveCall& call) {
   const program::ProtocolCosts costs = costs_of(m.protocol, call.protocol);
   Duration least = std::min({costs.step_scale_up, costs.step_server, costs.step_network});
   if (s.reducers > 0) least = std::min({least, m.protocol.step_switch, m.protocol.step_network});
-  const collectives::SendCost send{static_cast<double>(least.in_ps()), 0};
+  const double link_ps = s.reducers > 0 ? 0 : state_->least_first_link_ps(call.groups);
+  const collectives::SendCost send{static_cast<double>(least.in_ps()) + link_ps, 0};
   double most_ps = 0;
   collectives::ChainScratch scratch;
   for (const std::vector<collectives::PhaseRun>& channel : plan.runs) {

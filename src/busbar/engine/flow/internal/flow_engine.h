@@ -32,6 +32,7 @@ class FlowEngine final : public Engine {
   Shortcuts shortcuts() const override { return calls_.shortcuts(); }
   const program::ProtocolModel* protocol() const override { return &calls_.lowering().protocol(); }
   Duration time_alone(program::CallId call) const override { return known_[index(call)].alone; }
+  Duration least_time(const program::CollectiveCall& call) override { return calls_.least_time(call); }
   lowering::Bound bound_by(program::CallId call) const override { return calls_.bound_by(call); }
   const lowering::LoweredCall* lowered(program::CallId call) const override { return &calls_.lowered(call); }
   bool times_hold() const override { return calls_.shortcuts().has(Shortcut::kRunsAlone); }
