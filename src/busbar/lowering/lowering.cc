@@ -198,7 +198,7 @@ double Lowering::least_ps(const program::CollectiveCall& call) {
             s, run, 0, [&](std::uint32_t, std::uint32_t) { return send; }, scratch);
     most_ps = std::max(most_ps, ps);
   }
-  return static_cast<double>(m.protocol.launch.in_ps()) + most_ps;
+  return (static_cast<double>(m.protocol.launch.in_ps()) + most_ps) * call.slowdown;
 }
 
 Result<LoweredCall> Lowering::State::lower(const program::CollectiveCall& call) {

@@ -129,12 +129,14 @@ TEST(LeastTimes, CountTheLatencyOfTheLinkThatLeavesTheGpu) {
   p.step_scale_up = p.step_server = p.step_network = Duration::us(5);
   const TestNetwork m(one_switch(8).seal());
   Lowering lowering(m.router, m.placement, p);
-  const program::CollectiveCall call = test_call(8, "ring", 8);
+  program::CollectiveCall call = test_call(8, "ring", 8);
   const double launch_us = p.launch.in_us();
   EXPECT_NEAR(lowering.least_ps(call) * 1e-6, launch_us + 14 * 5.5, 1e-6);
   EXPECT_NEAR(closed_form_ps(lowering.lower(call).value()) * 1e-6, launch_us + 14 * 6, 0.01);
   lowering.set_what_if({{0}, 1.0, 0.2, {}});
   EXPECT_NEAR(lowering.least_ps(call) * 1e-6, launch_us + 14 * 5.1, 1e-6) << "of the links as they would be";
+  call.slowdown = 0.5;
+  EXPECT_LE(lowering.least_ps(call), closed_form_ps(lowering.lower(call).value()));
 }
 
 }  // namespace
