@@ -527,6 +527,13 @@ class TrainAnswerRelief(Record):
     what: str
     gain_percent: float
 
+class TrainAnswerGpuHour(Record):
+    rented_usd: float | None
+    bought_low_usd: float | None
+    bought_high_usd: float | None
+    bought_complete: bool
+    years: float
+
 class TrainAnswerFrom(Record):
     file: str
     program: str
@@ -820,6 +827,7 @@ class TrainAnswer(Answer):
     band_basis: str
     likely_step_s: Rows[float]
     verdict: str
+    gpu_hour: TrainAnswerGpuHour
     from_: TrainAnswerFrom | None
     if_free: Rows[TrainAnswerIfFree]
     levers: Rows[TrainAnswerLevers]
@@ -1103,6 +1111,13 @@ class PlanAnswerPrograms(Record):
     flags: str
     remark: str
 
+class PlanAnswerGpuHour(Record):
+    rented_usd: float | None
+    bought_low_usd: float | None
+    bought_high_usd: float | None
+    bought_complete: bool
+    years: float
+
 class PlanAnswerLeast(Record):
     layout: PlanAnswerBestLayout
     step_time_s: float
@@ -1149,6 +1164,7 @@ class PlanAnswer(Answer):
     pareto_proven: bool
     band_percent: Rows[float]
     band_basis: str
+    gpu_hour: PlanAnswerGpuHour
     run: Mapping[str, Any]
     least: PlanAnswerLeast
     would_fit: Rows[PlanAnswerWouldFit]
@@ -2774,12 +2790,14 @@ class CostAnswerTrainingPerStep(Record):
     usd_high: float | None
     energy_usd: float | None
     kwh: float | None
+    rent_usd: float | None
 
 class CostAnswerTrainingWholeRun(Record):
     usd_low: float | None
     usd_high: float | None
     energy_usd: float | None
     kwh: float | None
+    rent_usd: float | None
     tokens: float
     days: float
 
@@ -3081,6 +3099,13 @@ class SurviveAnswerLost(Record):
     rework: float
     slower: float
 
+class SurviveAnswerGpuHour(Record):
+    rented_usd: float | None
+    bought_low_usd: float | None
+    bought_high_usd: float | None
+    bought_complete: bool
+    years: float
+
 class SurviveAnswerCheckpoint(Record):
     bytes: float
     storage_GBps: float | None
@@ -3195,6 +3220,7 @@ class SurviveAnswer(Answer):
     network_share: float
     lost: SurviveAnswerLost
     lost_usd_per_day: float | None
+    gpu_hour: SurviveAnswerGpuHour
     checkpoint: SurviveAnswerCheckpoint
     recovery_s: SurviveAnswerRecoveryS
     spare_servers: int
@@ -3405,6 +3431,7 @@ class CompareAnswerRowsWholeRun(Record):
     usd_high: float | None
     energy_usd: float | None
     kwh: float | None
+    rent_usd: float | None
     tokens: float
     days: float
 

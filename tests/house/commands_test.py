@@ -67,6 +67,26 @@ def three_of_each_table(rows):
 
 
 class Commands(unittest.TestCase):
+    def test_money_of_a_step_is_one_figure_on_both_bases(self):
+        for machine, model in (("dgx-h100:16", "llama3-70b"), ("dgx-a100:2", "llama3-8b")):
+            with self.subTest(machine):
+                step, cost, plan, survived = (run(words) for words in (
+                    ["train", machine, model], ["cost", machine, "--model", model], ["plan", machine, model, "--within", "1s"],
+                    ["survive", machine, model]))
+                training = cost["training"]
+                self.assertEqual(step["step_time_s"], training["step_time_s"])
+                self.assertEqual(step["step_time_s"], survived["step_time_s"])
+                self.assertAlmostEqual(step["cost_usd"]["per_million_tokens"], training["per_million_tokens"]["rent_usd"])
+                self.assertAlmostEqual(step["cost_usd"]["per_step"], training["per_step"]["rent_usd"])
+                hour = step["gpu_hour"]
+                self.assertEqual(hour, plan["gpu_hour"])
+                self.assertEqual(hour, survived["gpu_hour"])
+                self.assertEqual((hour["bought_low_usd"], hour["bought_high_usd"], hour["rented_usd"]),
+                                 (cost["usd_per_gpu_hour_low"], cost["usd_per_gpu_hour_high"], cost["rent_usd_per_gpu_hour"]))
+                self.assertEqual(hour["bought_complete"], cost["complete"])
+                self.assertAlmostEqual(hour["bought_low_usd"] * step["gpus"] * step["step_time_s"] / 3600,
+                                       training["per_step"]["usd_low"])
+
     def test_rows_of_validate(self):
         rows = run(["validate", "data/measured/collectives.csv"])["rows"]
         self.assertGreater(len(rows), 1500)

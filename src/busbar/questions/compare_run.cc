@@ -71,6 +71,14 @@ Result<workload::LayoutSpec> find_layout(const step::TrainRun& first, std::uint3
   return plan::plan_briefly(first, gpus, {kComparePlanTimed}, [&] { return !context.stopped(); });
 }
 
+/// The layout that `busbar train` takes where none is given. `row.planned`: whether it was searched for.
+Result<workload::LayoutSpec> layout_of_train(CompareRow& row, const busbar::Context& context) {
+  BUSBAR_ASSIGN(plan::DefaultPlan plan, plan::plan_default(row.run, context));
+  row.planned = !plan.because.empty();
+  if (plan.none_fits) return find_layout(row.run, row.run.gpus, context);  // its error
+  return std::move(plan.layout);
+}
+
 /// The step again, as `busbar train --transport` runs it.
 Result<TransportRange> transport_range(const step::TrainRun& run, const std::string& transport, step::TrainAsk ask) {
   const double step_s = run.step.step_time.in_s();
@@ -119,7 +127,8 @@ class CompareRunner {
       row.planned = true;
       auto known = planned_.find(variant.machine);
       if (known == planned_.end()) {
-        BUSBAR_ASSIGN(workload::LayoutSpec found, find_layout(row.run, gpus, context));
+        BUSBAR_ASSIGN(workload::LayoutSpec found,
+                      ask_.as_train ? layout_of_train(row, context) : find_layout(row.run, gpus, context));
         known = planned_.emplace(variant.machine, std::move(found)).first;
       }
       row.run.layout = layout = known->second;
@@ -165,6 +174,11 @@ std::string CompareVariant::name() const {
 
 double CompareRow::tokens_per_s() const {
   return run.metrics.tokens_per_s_per_gpu * run.gpus_with_spares(run.layout.ranks());
+}
+
+double CompareRow::rent_usd(double seconds) const {
+  constexpr double kSecondsInHour = 3600;
+  return run.cluster().usd_per_gpu_hour * run.gpus_with_spares(run.layout.ranks()) * seconds / kSecondsInHour;
 }
 
 Result<std::vector<CompareVariant>> compare_variants(const CompareAsk& ask) {

@@ -23,7 +23,8 @@ struct CompareAsk {
   step::TrainInput input;             ///< model, layout, overrides; without machine
   step::TrainAsk train;
   cost::CostOptions cost;
-  double tokens = 0;  ///< of a whole run; 0: none
+  double tokens = 0;      ///< of a whole run; 0: none
+  bool as_train = false;  ///< without a layout: that of `busbar train`, instead of a search for each machine
   bool has_model() const { return !input.flags.model.empty() || !input.scenario.empty(); }
 };
 
@@ -63,6 +64,7 @@ struct CompareRow {
   bool planned = false;  ///< its layout was searched for
   double usd_per_million_tokens_low = 0, usd_per_million_tokens_high = 0;
   double tokens_per_s() const;
+  double rent_usd(double seconds) const;  ///< of the machine for so long; 0: not known
 };
 
 /// Layouts that a search times per machine: a limit on layouts instead of time gives the same answer everywhere.

@@ -204,6 +204,7 @@ Result<CompareRow> priced_step(const CostRequest& r, const Context& context, std
   ask.train = step_ask(context);
   ask.train.timeline = ask.train.scaling = false;
   ask.cost = r.cost;
+  ask.as_train = true;
   BUSBAR_ASSIGN(std::vector<CompareRow> rows, run_compare(ask, context));
   if (rows.empty()) return invalid("interrupted before the step was known");
   return std::move(rows.front());

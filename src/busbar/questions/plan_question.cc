@@ -173,7 +173,8 @@ const Record& record_of(const PlanResult*) {
                {"pareto", &P::pareto, "", "layouts that no other beats in both time and memory"},
                {"pareto_proven", &P::pareto_proven, "", "of the whole space, within 5 % of memory"},
                {"band_percent", &P::band_percent, "%", "low and high, around a step's time"},
-               {"band_basis", &P::band_basis, "", "what the band is measured on"}}}));
+               {"band_basis", &P::band_basis, "", "what the band is measured on"},
+               {"gpu_hour", &P::gpu_hour, "", "rented and bought; usd_per_step is rent"}}}));
   return record;
 }
 
@@ -385,6 +386,7 @@ PlanResult plan_result(const PlanFound& f) {
   out.pareto_proven = run.front_proven;
   out.band_percent = {run.machine.band.low_percent, run.machine.band.high_percent};
   out.band_basis = run.machine.band.basis;
+  out.gpu_hour = gpu_hour(run.machine.cluster(), run.machine.scenario.cluster_overrides.catalog);
   out.of_run = search_seconds(run);
   return out;
 }

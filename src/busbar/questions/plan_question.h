@@ -11,6 +11,7 @@
 #include "busbar/plan/space_lists.h"
 #include "busbar/predict/predict_options.h"
 #include "busbar/questions/context.h"
+#include "busbar/questions/gpu_hour.h"
 #include "busbar/questions/model_counts.h"
 #include "busbar/questions/planned_result.h"
 #include "busbar/spec/cluster.h"
@@ -102,6 +103,7 @@ struct PlanResult {
   bool pareto_proven = false;
   std::vector<double> band_percent;
   std::string band_basis;
+  GpuHour gpu_hour;
   Json of_run;        ///< seconds of the search
   plan::PlanRun run;  ///< for views only
 };

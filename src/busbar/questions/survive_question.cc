@@ -209,6 +209,7 @@ const Record& record_of(const SurviveStepResult*) {
        {"network_share", &S::network_share, "", "of the interruptions, NICs included"},
        {"lost", &S::lost, "", "where the other time goes"},
        {"lost_usd_per_day", &S::lost_usd_per_day, "USD", "null: the machine has no price"},
+       {"gpu_hour", &S::gpu_hour, "", "rented and bought; lost_usd_per_day is rent"},
        {"checkpoint", &S::checkpoint, "", "its size and times"},
        {"recovery_s", &S::recovery_s, "s", "after an interruption"},
        {"spare_servers", &S::spare_servers, "", "that suffice 99 % of the time"},
@@ -421,6 +422,8 @@ Result<SurviveResult> survive_steps(const SurviveRequest& r, const Context& cont
   out.exit_status = out.fits ? 0 : 1;
   out.refused = out.step.does_not_fit;
   take_goodput(out.run, out);
+  out.gpu_hour = gpu_hour(out.step.cluster(), r.machine.catalog);
+  if (r.goodput.usd_per_gpu_hour > 0) out.gpu_hour.rented_usd = r.goodput.usd_per_gpu_hour;
   out.layout = layout_result(out.step.layout);
   if (r.parts) {
     BUSBAR_ASSIGN(out.losses, lose_parts_of(out.step, ask, context));

@@ -10,6 +10,7 @@
 #include "busbar/predict/predict_options.h"
 #include "busbar/questions/checkpoint_request.h"
 #include "busbar/questions/context.h"
+#include "busbar/questions/gpu_hour.h"
 #include "busbar/questions/layout_result.h"
 #include "busbar/spec/scenario.h"
 #include "busbar/survive/part_loss.h"
@@ -102,6 +103,7 @@ struct SurviveStepResult {
   double goodput = 0, goodput_low = 0, goodput_high = 0, interruptions_per_day = 0, mtti_h = 0, network_share = 0;
   LostTime lost;
   std::optional<double> lost_usd_per_day;
+  GpuHour gpu_hour;
   CheckpointCost checkpoint;
   RecoveryTime recovery_s;
   std::uint64_t spare_servers = 0;

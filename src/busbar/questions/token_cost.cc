@@ -57,10 +57,11 @@ Result<double> parse_count(const std::string& text, const char* field, const cha
 
 const Record& record_of(const WorkPrice*) {
   using W = WorkPrice;
-  static const Record record("price", {{"usd_low", &W::usd_low, "USD", "null: no price is known"},
+  static const Record record("price", {{"usd_low", &W::usd_low, "USD", "bought; null: no price is known"},
                                        {"usd_high", &W::usd_high, "USD", "null: no price is known"},
                                        {"energy_usd", &W::energy_usd, "USD", "null: a power is not known"},
-                                       {"kwh", &W::kwh, "kWh", "null: a power is not known"}});
+                                       {"kwh", &W::kwh, "kWh", "null: a power is not known"},
+                                       {"rent_usd", &W::rent_usd, "USD", "the same, rented; null: not known"}});
   return record;
 }
 
@@ -91,6 +92,7 @@ WorkPrice work_price(const CompareRow& r, const cost::WorkCost& c) {
   WorkPrice out;
   if (r.cost.sums.all.high > 0) out.usd_low = c.usd.low, out.usd_high = c.usd.high;
   if (r.cost.sums.unpowered.empty()) out.energy_usd = c.energy_usd, out.kwh = c.kwh;
+  if (const double usd = r.rent_usd(c.seconds); usd > 0) out.rent_usd = usd;
   return out;
 }
 

@@ -20,7 +20,7 @@ namespace busbar::questions {
 Result<double> parse_count(const std::string& text, const char* field, const char* example);
 
 struct WorkPrice {
-  std::optional<double> usd_low, usd_high, energy_usd, kwh;
+  std::optional<double> usd_low, usd_high, energy_usd, kwh, rent_usd;
 };
 const Record& record_of(const WorkPrice*);
 

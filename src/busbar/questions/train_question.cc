@@ -190,7 +190,8 @@ const Record& record_of(const TrainStep*) {
   using T = TrainStep;
   static const Record record(
       "step", joined({fields_inside(&T::step),
-                      {Field("from", &T::from, "", "the job's file, where one was read").or_absent(),
+                      {{"gpu_hour", &T::gpu_hour, "", "rented and bought"},
+                       Field("from", &T::from, "", "the job's file, where one was read").or_absent(),
                        Field("if_free", &T::if_free, "", "the step with one part of it free").or_absent(),
                        Field("levers", &T::levers, "", "changes that make it shorter").or_absent(),
                        Field("would_fit", &T::would_fit, "", "changes with which it fits").or_absent(),
@@ -420,6 +421,7 @@ Result<TrainResult> one_step(const StepsAsked& a) {
   out.run = std::make_shared<const step::TrainRun>(std::move(first));
   const step::TrainRun& run = *out.run;
   out.step = step_answer(run, a.hash(run));
+  out.gpu_hour = gpu_hour(run.cluster(), run.scenario.cluster_overrides.catalog);
   out.from = a.job;
   out.changes_left_out = a.q.page && !whole && !run.does_not_fit && run.engine != "packet";
   if (a.q.page && whole) out.sizes = sizes_for_page(run.scenario, a, gpus);

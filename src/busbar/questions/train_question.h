@@ -17,6 +17,7 @@
 #include "busbar/questions/checkpoint_request.h"
 #include "busbar/questions/context.h"
 #include "busbar/questions/gap_result.h"
+#include "busbar/questions/gpu_hour.h"
 #include "busbar/questions/job_file.h"
 #include "busbar/questions/lists_result.h"
 #include "busbar/questions/packet_request.h"
@@ -74,6 +75,7 @@ const Record& record_of(const BesideAnswer*);
 /// One step, and its variants.
 struct TrainStep {
   StepAnswer step;
+  GpuHour gpu_hour;
   std::vector<step::FreePart> if_free;
   std::vector<step::Lever> levers;
   std::optional<JobFile> from;

@@ -91,6 +91,17 @@ std::string left_out_words(const Rows& rows) {
   return out.empty() ? out : " >: without parts whose figure is not public." + out;
 }
 
+/// "$/M tokens rented: A 0.0737, B not known."
+std::string rented_words(const Rows& rows) {
+  std::string out;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const double rent = rows[i].run.cost.usd_per_million_tokens;
+    out += fmt::format("{}{} {}", i == 0 ? " $/M tokens rented: " : ", ", questions::letter_of(i),
+                       rent > 0 ? format_number(rent) : "not known");
+  }
+  return out + ". Storage and the networks of storage and management are in no price of a purchase.";
+}
+
 report::Table step_table(const Rows& rows) {
   report::Table t{"Side by side",
                   {report::to_left(""), "step", "tokens/s/GPU", "time (%)", "transport (%)", "MFU (%)", "exposed (%)",
@@ -109,7 +120,7 @@ report::Table step_table(const Rows& rows) {
       "time: of a token, against A. transport: what congestion control may change of the step, by penalties measured "
       "on packets; -: none are known. exposed: communication that nothing hides. $/M tokens: purchase over the years "
       "and electricity; rent where a price is missing.";
-  t.note = columns + left_out_words(rows);
+  t.note = columns + rented_words(rows) + left_out_words(rows);
   return t;
 }
 

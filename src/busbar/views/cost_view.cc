@@ -135,9 +135,11 @@ report::Facts machine_cost_facts(const CostResult& r) {
                             cost::dollars(*r.rent_usd_per_year), r.rent_source));
   add_power(r, f);
   if (r.sums.all.high > 0)
-    f.items.emplace_back("per GPU and hour",
-                         fmt::format("{}{} over {:g} years: purchase and electricity only", least_if(!r.complete),
-                                     cost::dollars({r.usd_per_gpu_hour_low, r.usd_per_gpu_hour_high}), r.years));
+    f.items.emplace_back(
+        "per GPU and hour",
+        fmt::format("{}{} over {:g} years: purchase and electricity only, without storage and the "
+                    "networks of storage and management",
+                    least_if(!r.complete), cost::dollars({r.usd_per_gpu_hour_low, r.usd_per_gpu_hour_high}), r.years));
   add_left_out("without a price", r.unpriced, f);
   add_left_out("without a power", r.unpowered, f);
   return f;

@@ -16,6 +16,7 @@
 #include "busbar/views/fit_table.h"
 #include "busbar/views/layout_words.h"
 #include "busbar/views/step_parts.h"
+#include "busbar/views/token_prices.h"
 #include "busbar/views/view.h"
 
 namespace busbar::views {
@@ -100,6 +101,7 @@ report::Table planned_table(const PlanResult& r, std::uint32_t rows) {
       "of those that fit: {}, {:.1f} % below the best.",
       p.searched, p.pruned.refused, p.pruned.memory, memory_text(count(r.run.capacity)), p.pruned.bound, p.timed,
       format_duration(r.lower_bound_s), 100 * (1 - r.lower_bound_s / r.best.step.step_time_s));
+  if (r.gpu_hour.rented_usd) t.note += fmt::format(" $/step is rent. {}", bought_words(r.gpu_hour));
   if (std::any_of(r.layouts.begin(), r.layouts.end(), [](const auto& l) { return l.within_memory_error; }))
     t.note += fmt::format(" Fits within the error: with the error of memory ({:.0f} to +{:.0f} %) it may not fit.",
                           memory.low_percent, memory.high_percent);

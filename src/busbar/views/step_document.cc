@@ -186,7 +186,7 @@ std::string spares_words(const step::TrainRun& r) {
                      r.gpus_with_spares(r.layout.ranks()) - r.layout.ranks());
 }
 
-report::Facts details(const step::TrainRun& r) {
+report::Facts details(const step::TrainRun& r, const questions::GpuHour& hour) {
   report::Facts f;
   f.title = "The scenario and its result";
   const auto add = [&](std::string key, std::string value) { f.items.emplace_back(std::move(key), std::move(value)); };
@@ -227,8 +227,9 @@ report::Facts details(const step::TrainRun& r) {
   if (std::string words = gradient_words(r); !words.empty()) add("gradients", std::move(words));
   add("memory", memory_verdict(r));
   if (std::string words = questions::waiting_words(r); !words.empty())
-    add("money", fmt::format("{} 1 % of the step costs {} a day. The price of a GPU-hour: {}", words,
-                             cost::format_money(r.cost.usd_per_day_per_percent), r.cluster().price_source));
+    add("money",
+        fmt::format("{} 1 % of the step costs {} a day. The price of a GPU-hour: {}. {}", words,
+                    cost::format_money(r.cost.usd_per_day_per_percent), r.cluster().price_source, bought_words(hour)));
   add("spread", spread_words(r));
   if (r.settings.jobs > 1)
     add("jobs", fmt::format("{} equal jobs in step, nodes {}: one job alone takes {}, so the others cost {:+.1f} %",
@@ -461,7 +462,7 @@ report::Document step_document(const questions::TrainStep& extras) {
   d.add(std::move(whole), report::Audience::kPage);
   d.add(report::Heading{"Details"}, report::Audience::kPage);
   fold("Scenario and result");
-  d.add(details(r));
+  d.add(details(r, extras.gpu_hour));
   for (const std::string& note : r.scenario.model.notes)
     if (!note.starts_with(workload::kHarmlessNote))
       d.add(report::Paragraph{"Model: " + note + "."}, report::Audience::kTerminal);
@@ -488,7 +489,7 @@ report::Document step_document(const questions::TrainStep& extras) {
   d.add(memory_table(r), both_if_short);
   fold("Communication and its price");
   d.add(draw_money_flow(r), report::Audience::kPage);
-  if (std::string prices = r.does_not_fit ? "" : token_prices(r); !prices.empty())
+  if (std::string prices = r.does_not_fit ? "" : token_prices(r, extras.gpu_hour); !prices.empty())
     d.add(report::Paragraph{std::move(prices)}, report::Audience::kPage);
   d.add(calls_table(r, 5), report::Audience::kTerminal);
   d.add(calls_table(r, 40), report::Audience::kPage);

@@ -12,6 +12,7 @@
 #include "busbar/report/style.h"
 #include "busbar/survive/goodput.h"
 #include "busbar/views/step_parts.h"
+#include "busbar/views/token_prices.h"
 #include "busbar/views/view.h"
 
 namespace busbar::views {
@@ -84,7 +85,18 @@ std::string interval_words(const survive::GoodputRun& r, double interval_s) {
   return fmt::format("every {:.0f} step{} ({})", steps, steps == 1 ? "" : "s", span_text(interval_s));
 }
 
-report::Facts goodput_facts(const survive::GoodputRun& r) {
+std::string run_words(const survive::GoodputRun& r, const questions::GpuHour& hour) {
+  std::string out = format_number(r.run_days) + " days";
+  if (r.run_usd > 0) out += fmt::format(", {} rented", cost::dollars(r.run_usd));
+  if (r.run_usd > 0 && hour.rented_usd && hour.bought_low_usd && hour.bought_high_usd) {
+    const double hours = r.run_usd / *hour.rented_usd;
+    out += fmt::format(", {}{} bought", hour.bought_complete ? "" : "at least ",
+                       cost::dollars(spec::PriceRange{hours * *hour.bought_low_usd, hours * *hour.bought_high_usd}));
+  }
+  return out;
+}
+
+report::Facts goodput_facts(const survive::GoodputRun& r, const questions::GpuHour& hour) {
   const double lost = 1 - r.shares.useful, mtti = r.terms.mtti_s;
   report::Facts f;
   const auto add = [&](const char* name, std::string text) { f.items.emplace_back(name, std::move(text)); };
@@ -117,6 +129,7 @@ report::Facts goodput_facts(const survive::GoodputRun& r) {
   if (r.usd_per_hour > 0)
     lost_text += fmt::format("; {} a day", cost::dollars(lost * r.usd_per_hour * survive::kHoursInDay));
   add("lost", lost_text);
+  if (r.usd_per_hour > 0) add("money", "All prices here are rent. " + bought_words(hour));
   if (const survive::SpareCubes& c = r.cubes; c.cubes > 0) {
     std::string event = fmt::format(
         "{} a day: {} to switch the optical ways to a spare cube, {} for the links to start again, {} in all with "
@@ -136,9 +149,7 @@ report::Facts goodput_facts(const survive::GoodputRun& r) {
     add("slow servers",
         fmt::format("chance of having one: {:.3g} %; the step then takes {} % longer; not counted above",
                     in_percent(r.slow_chance), format_number(in_percent(r.slow_step_s / r.step_s - 1), 2)));
-  if (r.run_days > 0)
-    add("whole run",
-        fmt::format("{} days{}", format_number(r.run_days), r.run_usd > 0 ? ", " + cost::dollars(r.run_usd) : ""));
+  if (r.run_days > 0) add("whole run", run_words(r, hour));
   return f;
 }
 
@@ -225,10 +236,10 @@ report::Facts rate_sources(const survive::GoodputRun& r) {
   return f;
 }
 
-std::vector<report::DocumentBlock> goodput_blocks(const survive::GoodputRun& r) {
+std::vector<report::DocumentBlock> goodput_blocks(const survive::GoodputRun& r, const questions::GpuHour& hour) {
   std::vector<report::DocumentBlock> out{{goodput_in_words(r), report::Audience::kPage},
                                          {draw_goodput(r), report::Audience::kPage},
-                                         {goodput_facts(r)},
+                                         {goodput_facts(r, hour)},
                                          {goodput_causes(r)}};
   if (!r.levers.empty()) out.push_back({goodput_levers(r)});
   if (report::Drawing d = draw_intervals(r); !d.shapes.empty()) out.push_back({std::move(d), report::Audience::kPage});
@@ -293,7 +304,7 @@ report::Document survive_step_document(const SurviveRequest& asked, const Surviv
   if (!step.planned_because.empty() && r.fits)
     d.add(report::Paragraph{"Planned, because " + step.planned_because + ": " + step.planned_flags});
   add_batch_words(step.layout, d);
-  std::vector<report::DocumentBlock> blocks = goodput_blocks(r.run);
+  std::vector<report::DocumentBlock> blocks = goodput_blocks(r.run, r.gpu_hour);
   for (report::DocumentBlock& b : blocks)
     if (b.audience == report::Audience::kPage && asked.explain) b.audience = report::Audience::kBoth;
   add_blocks(std::move(blocks), d);

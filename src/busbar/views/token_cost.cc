@@ -32,11 +32,14 @@ std::string energy_words(const questions::CompareRow& r, double kwh) {
 }
 
 std::string cost_words(const questions::CompareRow& r, const cost::WorkCost& c) {
+  const double usd = r.rent_usd(c.seconds);
+  const std::string rented = usd > 0 ? fmt::format("; {} rented", cost::dollars(usd)) : "";
+  if (r.cost.sums.power_w <= 0 && usd > 0) return cost::dollars(usd) + " rented; what it costs to buy is not known";
   if (r.cost.sums.power_w <= 0) return "not known: the catalogue has no price and no power of this machine";
   const std::string energy = fmt::format("{} ({})", energy_words(r, c.kwh), cost::dollars(c.energy_usd));
-  if (r.cost.sums.all.high <= 0) return energy + "; without prices nothing else is known";
-  return fmt::format("{}{}, of it {} of electricity", r.cost.sums.complete() ? "" : "at least ", cost::dollars(c.usd),
-                     energy);
+  if (r.cost.sums.all.high <= 0) return energy + (usd > 0 ? rented : "; without prices nothing else is known");
+  return fmt::format("{}{} bought, of it {} of electricity{}", r.cost.sums.complete() ? "" : "at least ",
+                     cost::dollars(c.usd), energy, rented);
 }
 
 }  // namespace
@@ -66,12 +69,13 @@ report::Facts token_cost_facts(const questions::CompareRow& r, double tokens) {
 
 report::Table run_table(const std::vector<questions::CompareRow>& rows, double tokens) {
   report::Table t{words_of_tokens(tokens) + ", without failures",
-                  {report::to_left(""), "days", report::to_left("price"), "energy"}};
+                  {report::to_left(""), "days", report::to_left("bought"), report::to_left("rented"), "energy"}};
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const cost::WorkCost run = of_tokens(rows[i], tokens);
     t.rows.push_back(
         {questions::letter_of(i), format_number(run.days()),
          rows[i].cost.sums.all.high > 0 ? (rows[i].cost.sums.complete() ? "" : "> ") + cost::dollars(run.usd) : "-",
+         rows[i].rent_usd(run.seconds) > 0 ? cost::dollars(rows[i].rent_usd(run.seconds)) : "-",
          energy_words(run.kwh)});
   }
   return t;

@@ -2,39 +2,33 @@
 
 #include <fmt/core.h>
 
-#include "busbar/cost/cost_options.h"
-#include "busbar/cost/run_cost.h"
-#include "busbar/questions/compare_run.h"
-#include "busbar/spec/catalog.h"
-
 namespace busbar::views {
-namespace {
 
-constexpr double kMillion = 1e6;
-
-/// Of the whole machine, if all of its parts have prices.
-std::string bought_words(const step::TrainRun& run) {
-  const Result<spec::PriceList> prices =
-      spec::PriceList::open(spec::Catalog(run.scenario.cluster_overrides.catalog), {});
-  if (!prices.ok()) return "";
-  const cost::CostTerms terms = cost::CostOptions{}.terms;
-  const Result<questions::MachineCost> machine = questions::machine_cost(run.cluster(), *prices, terms);
-  if (!machine.ok() || !machine->sums.complete()) return "";
-  const cost::WorkCost c =
-      cost::cost_of_tokens(machine->rate, kMillion, run.metrics.tokens_per_s_per_gpu * run.layout.ranks());
-  return fmt::format("${:.2f} to ${:.2f} bought: purchase over {:g} years and electricity", c.usd.low, c.usd.high,
-                     terms.years);
+std::string bought_words(const questions::GpuHour& hour) {
+  if (!hour.bought_low_usd || !hour.bought_high_usd)
+    return "What it costs to buy is not known: the catalogue has no price of this machine.";
+  std::string out = fmt::format(
+      "Bought, a GPU-hour costs {}${:.2f} to ${:.2f}: purchase over {:g} years and electricity, without storage and "
+      "the "
+      "networks of storage and management",
+      hour.bought_complete ? "" : "at least ", *hour.bought_low_usd, *hour.bought_high_usd, hour.years);
+  if (!hour.bought_complete) out += " and parts without a price (busbar cost)";
+  if (hour.rented_usd)
+    out += fmt::format("; {:.2f} to {:.2f} times the rent of ${:.2f}", *hour.bought_low_usd / *hour.rented_usd,
+                       *hour.bought_high_usd / *hour.rented_usd, *hour.rented_usd);
+  return out + ".";
 }
 
-}  // namespace
-
-std::string token_prices(const step::TrainRun& run) {
-  if (run.layout.ranks() != run.cluster().topology.gpus().size()) return "";
-  const double rent = run.cost.usd_per_million_tokens;
-  const std::string bought = bought_words(run);
-  std::string out =
-      rent > 0 ? fmt::format("${:.2f} rented, at ${:.2f} per GPU-hour", rent, run.cluster().usd_per_gpu_hour) : "";
-  if (!bought.empty()) out += (out.empty() ? "" : ", and ") + bought;
+std::string token_prices(const step::TrainRun& run, const questions::GpuHour& hour) {
+  constexpr double kMillion = 1e6, kSecondsInHour = 3600;
+  const double hours = kMillion / run.metrics.tokens_per_s_per_gpu / kSecondsInHour;  // of one GPU
+  std::string out;
+  if (hour.rented_usd)
+    out = fmt::format("${:.2f} rented, at ${:.2f} per GPU-hour", hours * *hour.rented_usd, *hour.rented_usd);
+  if (hour.bought_low_usd && hour.bought_high_usd)
+    out += fmt::format("{}{}${:.2f} to ${:.2f} bought: purchase over {:g} years and electricity",
+                       out.empty() ? "" : ", and ", hour.bought_complete ? "" : "at least ",
+                       hours * *hour.bought_low_usd, hours * *hour.bought_high_usd, hour.years);
   return out.empty() ? out : "A million tokens cost " + out + ".";
 }
 
