@@ -312,7 +312,7 @@ bool names_input(const std::string& name) {
   struct stat file {};
   if (stat_of(name, file) != 0) {
     const int code = errno;
-    if (code == ELOOP || code == EACCES || code == ENAMETOOLONG) return true;
+    if (code == ELOOP || code == EACCES) return true;  // ENAMETOOLONG: a machine written out, "{name: ...}"
     return find_embedded_input(name) != nullptr || member_named(name).has_value();
   }
   return !S_ISDIR(file.st_mode) || name.find('/') != std::string::npos;
