@@ -959,7 +959,7 @@ def train(
     offload            kept in host memory: optimizer states, activations or both
     recompute          none, selective, full, or auto: the least with which the step fits; or a list
     recompute_list     values of recompute to try, 2,4,8 or 1..4: every combination of the lists
-    from_              model and layout of a job of Megatron-LM, NeMo, torchtitan or DeepSpeed: script, YAML, TOML, JSON or flags; flags override it
+    from_              model and layout of a job of Megatron-LM, Megatron-Bridge, NeMo, torchtitan, DeepSpeed or MaxText: script, YAML, TOML, JSON or flags; flags override it
     gpus               the first N GPUs, on the servers that hold them; a preset without a size gets as many
     beside             also run the step with these changes, in another column: 'cluster.routing=static unfolded', 'cluster=dgx-b200:64 layout.tp=4'
     measured           a measured step, such as 21s, or a trace of it (Kineto or Chakra, also .gz): where the difference is
@@ -2896,7 +2896,7 @@ def cost(
     upgrade          price of an upgrade, such as 10M: after how many months it has paid for itself (USD)
     saves            percent of the machine's time that the upgrade saves (%)
     tokens           also days, price and energy of a run of N tokens: 15T, 300B
-    from_            model and layout of a job of Megatron-LM, NeMo, torchtitan or DeepSpeed: script, YAML, TOML, JSON or flags; flags override it
+    from_            model and layout of a job of Megatron-LM, Megatron-Bridge, NeMo, torchtitan, DeepSpeed or MaxText: script, YAML, TOML, JSON or flags; flags override it
     model            catalogue name or file; overrides the scenario's
     layout           layout file; overrides the scenario's
     framework        training framework whose defaults hold where no key of the layout is given, e.g. nemo or megatron-bridge:26.06 (default release: the newest); busbar catalog frameworks lists them
@@ -3305,7 +3305,7 @@ def survive(
     """What failures cost: interruptions, checkpoint interval, goodput, spare servers, lost or slow parts.
 
     scenario           YAML file that names cluster, model and layout; or the machine
-    from_              model and layout of a job of Megatron-LM, NeMo, torchtitan or DeepSpeed: script, YAML, TOML, JSON or flags; flags override it
+    from_              model and layout of a job of Megatron-LM, Megatron-Bridge, NeMo, torchtitan, DeepSpeed or MaxText: script, YAML, TOML, JSON or flags; flags override it
     cluster            preset, NAME:N or file; overrides the scenario's
     model              catalogue name or file; overrides the scenario's
     layout             layout file; overrides the scenario's
@@ -3603,7 +3603,7 @@ def compare(
     machines         machines: presets, NAME:N or files, and maybe a collective; or `links`, or `optics`
     cluster          one of the machines, as the argument CLUSTER; may be repeated
     scenario         model and layout of this file, on the machines named
-    from_            model and layout of a job of Megatron-LM, NeMo, torchtitan or DeepSpeed: script, YAML, TOML, JSON or flags; flags override it
+    from_            model and layout of a job of Megatron-LM, Megatron-Bridge, NeMo, torchtitan, DeepSpeed or MaxText: script, YAML, TOML, JSON or flags; flags override it
     gpus             the first N GPUs, on the servers that hold them; a preset without a size gets as many
     fabrics          each machine with each of these: ib, roce, roce-untuned, spectrum-x, uec, tcp, rail-only, leaf-spine, fat-tree, dragonfly, photonics, names of catalog fabrics, or ratios such as 2:1 and fat-tree-4:1
     shapes           every torus of N chips that the optical switches of each machine can wire: which shape is best

@@ -20,10 +20,20 @@ SEARCHES = {
     "fsdp2-torchtitan": ["dgx-h100:2 llama3-8b --global-batch 64 --micro-batch 1,2",
                          "dgx-h100:4 llama2-70b --global-batch 64 --tp 4,8 --pp 4 --micro-batch 1",
                          "dgx-h100:2 llama3-8b --global-batch 64 --precision fp8 --cp 2 --micro-batch 1"],
+    "megatron-bridge": ["dgx-h100:2 llama3-8b --global-batch 64 --micro-batch 1,2",
+                        "dgx-h100:4 llama2-70b --global-batch 64 --tp 4,8 --pp 4 --micro-batch 1 --vpp 1,5",
+                        "dgx-h100:2 qwen3-30b-a3b --global-batch 64 --tp 2 --ep 8 --pp 1,2 --micro-batch 1",
+                        "dgx-h100:2 llama3-8b --global-batch 64 --precision fp8 --cp 2 --micro-batch 1",
+                        "dgx-h100:2 llama3-8b --global-batch 64 --tp 2 --pp 1 --micro-batch 1 --offload optimizer"],
+    "maxtext": ["dgx-h100:2 llama3-8b --global-batch 64 --micro-batch 1,2",
+                "dgx-h100:4 llama2-70b --global-batch 64 --tp 4,8 --micro-batch 1",
+                "dgx-h100:2 llama3-8b --global-batch 64 --precision fp8 --cp 2 --micro-batch 1",
+                "dgx-h100:2 qwen3-30b-a3b --global-batch 64 --tp 1 --ep 8 --zero 3 --micro-batch 1"],
 }
 
 
-PROGRAMS = {"megatron": "Megatron-LM", "fsdp2-torchtitan": "torchtitan"}
+PROGRAMS = {"megatron": "Megatron-LM", "fsdp2-torchtitan": "torchtitan", "megatron-bridge": "Megatron-Bridge",
+            "maxtext": "MaxText"}
 
 
 def ask(*words):

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <numeric>
 #include <string_view>
 
 #include "busbar/base/json.h"
@@ -198,10 +199,111 @@ ProgramFlags nemo_flags(const workload::ModelSpec& model, const workload::Layout
   return {"NeMo", s, remarks};
 }
 
+const char* bridge_precision(workload::Precision precision) {
+  if (precision == workload::Precision::kFp16) return "fp16_mixed";
+  if (precision == workload::Precision::kFp8) return "bf16_with_fp8_current_scaling_mixed";
+  return precision == workload::Precision::kFp4 ? "bf16_with_nvfp4_mixed" : "bf16_mixed";
+}
+
+/// Overrides of a recipe: whatever it sets itself is set here, too.
+ProgramFlags bridge_flags(const workload::ModelSpec& model, const workload::LayoutSpec& l) {
+  std::string s;
+  const auto add = [&](std::string_view key, const auto& value) {
+    s += fmt::format("{}{}={}", s.empty() ? "" : " ", key, value);
+  };
+  add("model.tensor_model_parallel_size", l.tp);
+  add("model.pipeline_model_parallel_size", l.pp);
+  add("model.context_parallel_size", l.cp);
+  add("model.sequence_parallel", l.tp > 1 && l.sequence_parallel);
+  if (l.vpp > 1 && even_stages(l)) add("model.virtual_pipeline_model_parallel_size", l.vpp);
+  if (!even_stages(l))
+    s += fmt::format(" 'model.pipeline_model_parallel_layout={}'", stage_words(l.split.chunk_layers, model.mtp));
+  if (l.ep > 1) {
+    add("model.expert_model_parallel_size", l.ep);
+    add("model.expert_tensor_parallel_size", l.expert_tensor());
+    add("model.moe_token_dispatcher_type",
+        l.experts.exchange == workload::ExpertExchange::kAllToAll ? "alltoall" : "flex");
+  }
+  add("train.micro_batch_size", l.batch.micro);
+  add("train.global_batch_size", l.batch.global);
+  add("dataset.sequence_length", l.batch.seq);
+  add("mixed_precision", bridge_precision(l.precision));
+  add("ddp.grad_reduce_in_fp32", l.exchange.gradient_bytes == 4);
+  add("ddp.use_distributed_optimizer", l.sharding.zero > 0);
+  add("ddp.overlap_grad_reduce", l.overlap.grad_reduce);
+  add("comm_overlap.overlap_grad_reduce", l.overlap.grad_reduce);
+  add("comm_overlap.overlap_param_gather", l.sharding.zero > 0 && l.overlap.param_gather);
+  add("comm_overlap.tp_comm_overlap", l.tp > 1 && l.overlap.tp);
+  const bool full = l.recomputation.kind == workload::Recompute::kFull;
+  const bool none = l.recomputation.kind == workload::Recompute::kNone;
+  add("model.recompute_granularity", none ? "null" : workload::name_of(l.recomputation.kind));
+  if (!none && !full) add("model.recompute_modules", "[" + megatron_modules(l.recomputation.modules, ',') + "]");
+  if (full) s += " model.recompute_method=uniform model.recompute_num_layers=1";
+  if (l.cuda_graphs) add("model.cuda_graph_impl", "transformer_engine");
+  if (l.offload.optimizer) s += " optimizer.optimizer_cpu_offload=true optimizer.optimizer_offload_fraction=1.0";
+  std::string remarks;
+  if (l.cp > 1 && l.context != workload::ContextParallel::kRing)
+    s += fmt::format(" model.cp_comm_type={}",
+                     words_of_program(kMegatron, "--set", std::string("layout.context=") + workload::name_of(l.context))
+                         .substr(std::string_view("--cp-comm-type ").size()));
+  if (l.offload.activations) remark(remarks, "offload of activations needs its own guide");
+  if (l.schedule != workload::PipelineSchedule::k1F1B)
+    remark(remarks, fmt::format("no key for schedule {}", workload::name_of(l.schedule)));
+  return {"Megatron-Bridge", s, remarks};
+}
+
+/// The remat_policy that keeps what the layout keeps; empty: none does.
+const char* maxtext_policy(const workload::LayoutSpec& l) {
+  if (l.recomputation.kind == workload::Recompute::kFull) return "full";
+  if (l.recomputation.kind == workload::Recompute::kNone) return "none";
+  const workload::RecomputeModules& m = l.recomputation.modules;
+  if (m.mla_up_proj || !m.layernorm) return "";
+  if (m.mlp && !m.act) return m.core_attn ? "save_dot_except_mlp" : "save_dot_with_context_except_mlp";
+  return m.mlp || !m.act ? "" : m.core_attn ? "minimal" : "minimal_with_context";
+}
+
+/// An axis over the chips of a domain first, then over domains.
+void add_axis(const char* name, std::uint32_t degree, std::uint32_t& left, std::string& s) {
+  const std::uint32_t inside = std::gcd(degree, left), across = degree / inside;
+  left /= inside;
+  if (inside > 1 || std::string_view(name) == "fsdp") s += fmt::format(" ici_{}_parallelism={}", name, inside);
+  if (across > 1 || std::string_view(name) == "data") s += fmt::format(" dcn_{}_parallelism={}", name, across);
+}
+
+ProgramFlags maxtext_flags(const workload::LayoutSpec& l, std::uint32_t domain) {
+  std::string s = "python3 -m maxtext.trainers.pre_train.train src/maxtext/configs/base.yml", remarks;
+  const bool shards = l.sharding.zero >= 2;
+  std::uint32_t left = std::max(1u, domain);
+  const std::uint32_t replicas = l.dp / std::max(1u, l.ep);
+  add_axis("tensor", l.tp, left, s);
+  add_axis("context", l.cp, left, s);
+  add_axis("expert", l.ep, left, s);
+  add_axis("fsdp", shards ? replicas : 1, left, s);
+  add_axis("data", shards ? 1 : replicas, left, s);
+  if (l.sharding.zero == 1) s += " shard_optimizer_over_data=true";
+  s += fmt::format(" per_device_batch_size={:.9g} gradient_accumulation_steps={} max_target_length={}",
+                   static_cast<double>(l.batch.micro) / (l.tp * l.cp), l.micro_batches(), l.batch.seq);
+  s += fmt::format(" remat_policy={}", maxtext_policy(l));
+  if (l.cp > 1)
+    s += fmt::format(" context_parallel_strategy={}", l.context == workload::ContextParallel::kAllToAll ? "ulysses"
+                                                      : l.context == workload::ContextParallel::kRing   ? "ring"
+                                                                                                        : "all_gather");
+  if (l.precision == workload::Precision::kFp8 || l.precision == workload::Precision::kInt8)
+    s += fmt::format(" quantization={}", workload::name_of(l.precision));
+  if (l.exchange.gradient_bytes == 2) s += " grad_dtype=bfloat16";
+  if (l.offload.optimizer) s += " optimizer_memory_host_offload=true";
+  if (l.ep > 1 && (l.expert_tensor() != l.tp || l.dp % l.ep != 0)) remark(remarks, "its experts are cut over TP, too");
+  if (l.offload.activations) remark(remarks, "offload of activations by a policy of its own");
+  if (l.precision == workload::Precision::kFp4) remark(remarks, "fp4 by Transformer Engine only");
+  return {std::string(kMaxText), s, remarks};
+}
+
 }  // namespace
 
-std::vector<ProgramFlags> framework_flags(const workload::ModelSpec& model, const workload::LayoutSpec& l) {
-  return {megatron_flags(model, l), torchtitan_flags(l), deepspeed_config(l), nemo_flags(model, l)};
+std::vector<ProgramFlags> framework_flags(const workload::ModelSpec& model, const workload::LayoutSpec& l,
+                                          std::uint32_t domain) {
+  return {megatron_flags(model, l), bridge_flags(model, l), torchtitan_flags(l),
+          deepspeed_config(l),      nemo_flags(model, l),   maxtext_flags(l, domain)};
 }
 
 }  // namespace busbar::questions

@@ -14,7 +14,9 @@
 #include "busbar/formats/launch_script.h"
 #include "busbar/formats/toml_flags.h"
 #include "busbar/questions/flag_words.h"
+#include "busbar/questions/internal/bridge_job.h"
 #include "busbar/questions/internal/job_keys.h"
+#include "busbar/questions/internal/maxtext_job.h"
 #include "busbar/questions/internal/nemo_job.h"
 #include "busbar/questions/step_request.h"
 #include "busbar/step/machine.h"
@@ -164,7 +166,7 @@ JobWords divided(const JobWords& words) {
   return out;
 }
 
-std::vector<JobProgram> job_programs() { return {megatron_job(), torchtitan_job(), deepspeed_job()}; }
+std::vector<JobProgram> job_programs() { return {megatron_job(), torchtitan_job(), deepspeed_job(), maxtext_job()}; }
 
 struct ChosenJob {
   JobWords words;
@@ -187,8 +189,8 @@ Result<ChosenJob> choose_job(const std::vector<JobWords>& commands, const std::s
   }
   if (!best.program)
     return invalid(
-        "no flags of Megatron-LM, torchtitan or DeepSpeed are here, and no configuration of NeMo; name a launch script "
-        "or a file of flags",
+        "no flags of Megatron-LM, torchtitan, DeepSpeed or MaxText are here, and no configuration of NeMo or "
+        "Megatron-Bridge; name a launch script or a file of flags",
         {file, 0, 0, ""});
   if (is_flag(best.words.front().text) && commands.size() > 1)
     for (const JobWords& command : commands)
@@ -299,8 +301,9 @@ class JobReader {
     if (is_given(first_key)) return {};
     const bool is_switch = rows[0]->is_switch();
     const std::string value = flag.values.empty() ? "" : flag.values[0];
-    if (value == "default" || value == "-1" || (is_switch && value == "false")) return {};  // as if it were not there
-    if (is_switch && !value.empty() && value != "true") BUSBAR_RETURN_IF_ERROR(leave_out(flag.values[0], flag));
+    if (value == "default" || value == "-1" || value == "-1.0" || (is_switch && lower(value) == "false"))
+      return {};  // as if it were not there
+    if (is_switch && !value.empty() && lower(value) != "true") BUSBAR_RETURN_IF_ERROR(leave_out(flag.values[0], flag));
     if (!flag.left_out.empty()) BUSBAR_RETURN_IF_ERROR(leave_out(flag.left_out, flag));
     if (!flag.undecided.empty() && !(is_switch && flag.undecided.starts_with("'")))
       return invalid(
@@ -407,30 +410,69 @@ Result<JobFile> take_job(const JobAsk& ask, spec::ScenarioFlags& flags, spec::Ov
   return job;
 }
 
+namespace {
+
+/// What a file says, as commands of flags.
+struct JobCommands {
+  std::vector<JobWords> commands;
+  std::string program;  ///< whose keys became flags of Megatron-LM; empty: none
+};
+
+Result<JobCommands> read_configuration(const std::string& text, const std::string& file) {
+  BUSBAR_ASSIGN(const YamlDocument document, YamlDocument::parse(text, file));
+  JobCommands out;
+  JobWords words;
+  if (is_nemo(text)) {
+    BUSBAR_ASSIGN(words, nemo_words(document.root(), file));
+    out.program = "NeMo";
+  } else if (is_bridge(text)) {
+    BUSBAR_ASSIGN(words, bridge_words(document.root(), file));
+    out.program = "Megatron-Bridge";
+  } else if (is_maxtext(text)) {
+    words = maxtext_words(document.root());
+  } else {
+    add_map(document.root(), "--", words);
+  }
+  if (!words.empty()) out.commands.push_back(std::move(words));
+  return out;
+}
+
+/// Settings of Megatron-Bridge and MaxText, which have no hyphens, become flags.
+Result<JobCommands> read_script(const std::string& text, const std::string& file) {
+  JobCommands out;
+  BUSBAR_ASSIGN(out.commands, formats::read_launch_script(text, file));
+  for (JobWords& command : out.commands) {
+    command = maxtext_command(command);
+    BUSBAR_ASSIGN(std::optional<JobWords> flags, bridge_command(command, file));
+    if (!flags) continue;
+    command = std::move(*flags);
+    out.program = "Megatron-Bridge";
+  }
+  return out;
+}
+
+Result<JobCommands> read_commands(const std::string& text, const std::string& file) {
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  const bool json = first != std::string::npos && text[first] == '{';
+  if (json || is_nemo(text) || is_bridge(text) || is_maxtext(text)) return read_configuration(text, file);
+  if (!formats::is_toml(text)) return read_script(text, file);
+  JobCommands out;
+  BUSBAR_ASSIGN(JobWords words, formats::read_toml_flags(text, file));
+  if (!words.empty()) out.commands.push_back(std::move(words));
+  return out;
+}
+
+}  // namespace
+
 Result<JobFile> read_job_file(const std::string& file, const GivenKey& given, const GpusOfJob& gpus) {
   BUSBAR_ASSIGN(const std::string text, read_text(file));
   if (text.find('\0') != std::string::npos) return invalid("this is no text", {file, 0, 0, ""});
-  std::vector<JobWords> commands;
-  const bool nemo = is_nemo(text);
-  if (const std::size_t first = text.find_first_not_of(" \t\r\n"); first != std::string::npos && text[first] == '{') {
-    BUSBAR_ASSIGN(const YamlDocument document, YamlDocument::parse(text, file));
-    JobWords words;
-    add_map(document.root(), "--", words);
-    if (!words.empty()) commands.push_back(std::move(words));
-  } else if (nemo) {
-    BUSBAR_ASSIGN(const YamlDocument document, YamlDocument::parse(text, file));
-    BUSBAR_ASSIGN(JobWords words, nemo_words(document.root(), file));
-    commands.push_back(std::move(words));
-  } else if (formats::is_toml(text)) {
-    BUSBAR_ASSIGN(JobWords words, formats::read_toml_flags(text, file));
-    if (!words.empty()) commands.push_back(std::move(words));
-  } else {
-    BUSBAR_ASSIGN(commands, formats::read_launch_script(text, file));
-  }
-  BUSBAR_ASSIGN(const ChosenJob chosen, choose_job(commands, file));
+  BUSBAR_ASSIGN(const JobCommands read, read_commands(text, file));
+  BUSBAR_ASSIGN(const ChosenJob chosen, choose_job(read.commands, file));
   JobFile job;
   job.file = file;
-  job.program = nemo ? "NeMo, in the flags of Megatron-LM that its keys become" : chosen.program->name;
+  job.program =
+      read.program.empty() ? chosen.program->name : read.program + ", in the flags of Megatron-LM that its keys become";
   JobReader reader(job, *chosen.program, given, gpus);
   for (const formats::ScriptWord& w : chosen.words)
     if (w.text.ends_with(".py")) reader.set_script(std::filesystem::path(w.text).filename().string());

@@ -200,5 +200,113 @@ TEST(JobFile, NemosKeysThatMayMatterOrReferElsewhereAreRefusedWithTheirLine) {
             std::string::npos);
 }
 
+// -- Megatron-Bridge
+
+constexpr const char* kBridgeJob =
+    "_target_: megatron.bridge.training.config.ConfigContainer\n"
+    "comm_overlap:\n  overlap_grad_reduce: null\n  overlap_param_gather: false\n  tp_comm_overlap: true\n"
+    "dataset:\n  sequence_length: 1024\n"
+    "ddp:\n  grad_reduce_in_fp32: true\n  use_distributed_optimizer: true\n"
+    "mixed_precision:\n  bf16: true\n  fp8: hybrid\n  grad_reduce_in_fp32: false\n"
+    "model:\n  activation_func:\n    _target_: torch.nn.functional.silu\n  attention_backend: null\n"
+    "  gated_linear_unit: true\n  num_layers: 4\n  hidden_size: 512\n  ffn_hidden_size: 1024\n"
+    "  num_attention_heads: 8\n  num_query_groups: 2\n  vocab_size: 1000\n  should_pad_vocab: false\n"
+    "  num_moe_experts: 8\n  moe_router_topk: 2\n  moe_ffn_hidden_size: 256\n  moe_layer_freq: [0, 1, 1, 1]\n"
+    "  moe_token_dispatcher_type: flex\n  expert_model_parallel_size: 4\n  expert_tensor_parallel_size: 1\n"
+    "  tensor_model_parallel_size: 2\n  sequence_parallel: true\n  share_embeddings_and_output_weights: false\n"
+    "  recompute_granularity: selective\n  recompute_modules:\n  - layernorm\n  - moe_act\n"
+    "train:\n  micro_batch_size: 2\n  global_batch_size: 64\n";
+constexpr const char* kBridgeJobOfMegatron =
+    "run pretrain_gpt.py --bf16 --fp8-format hybrid --grad-reduce-in-bf16 --seq-length 1024 --micro-batch-size 2"
+    " --global-batch-size 64 --swiglu --num-layers 4 --hidden-size 512 --ffn-hidden-size 1024 --num-attention-heads 8"
+    " --group-query-attention --num-query-groups 2 --vocab-size 1000 --make-vocab-size-divisible-by 1 --num-experts 8"
+    " --moe-router-topk 2 --moe-ffn-hidden-size 256 --moe-layer-freq [0]*1+[1]*3 --moe-token-dispatcher-type flex"
+    " --expert-model-parallel-size 4 --expert-tensor-parallel-size 1 --tensor-model-parallel-size 2"
+    " --sequence-parallel --untie-embeddings-and-output-weights --recompute-granularity selective"
+    " --recompute-modules layernorm moe_act --use-distributed-optimizer --overlap-grad-reduce --tp-comm-overlap";
+
+TEST(JobFile, AConfigurationOfMegatronBridgeIsThatOfTheFlagsItBecomes) {
+  const JobFile bridge = read_job_text(kBridgeJob).value(), megatron = read_job_text(kBridgeJobOfMegatron).value();
+  EXPECT_EQ(bridge.set, megatron.set);
+  EXPECT_EQ(bridge.model, megatron.model);
+  EXPECT_TRUE(bridge.program.starts_with("Megatron-Bridge"));
+  EXPECT_TRUE(bridge.unknown.empty());
+}
+
+TEST(JobFile, OverridesOfARecipeOfMegatronBridgeStandInACommand) {
+  const JobFile job =
+      read_job_text(
+          "torchrun --nproc_per_node=8 pretrain.py --recipe llama3_8b model.tensor_model_parallel_size=2"
+          " model.pipeline_model_parallel_size=2 train.micro_batch_size=1 train.global_batch_size=32"
+          " dataset.sequence_length=4096 mixed_precision=bf16_with_nvfp4_mixed"
+          " model.recompute_modules=[mla_up_proj,mlp] model.recompute_granularity=selective",
+          {"model"})
+          .value();
+  EXPECT_EQ(job.gpus, 8u);
+  for (const char* set : {"layout.tp=2", "layout.pp=2", "layout.precision=fp4",
+                          "layout.recompute_modules=[mla_up_proj, mlp]", "layout.seq=4096"})
+    EXPECT_TRUE(sets(job, set)) << set;
+  EXPECT_FALSE(sets(job, "layout.gradient_bytes=2"));
+  const JobFile other = read_job_text(
+                            "python train.py --model.name=llama3 --model.flavor=8B --training.seq_len=8192"
+                            " --training.global_batch_size=64 --parallelism.data_parallel_shard_degree=8")
+                            .value();
+  EXPECT_EQ(other.program, "torchtitan") << "its keys have hyphens before them";
+}
+
+TEST(JobFile, KeysOfMegatronBridgeThatMayMatterAreRefusedAtTheirLine) {
+  const std::string base = "train:\n  micro_batch_size: 1\n  global_batch_size: 8\ndataset:\n  seq_length: 128\n";
+  EXPECT_EQ(refusal_of(base + "model:\n  moe_layer_wonders: 3\n", {"model"}),
+            ":7: --model.moe-layer-wonders: is not known and may change the answer; delete it from the file if it does "
+            "not");
+  EXPECT_EQ(refusal_of(base + "model:\n  seq_length: 128\npeft:\n  dim: 8\n", {"model"}),
+            ":9: peft: adapters are not modelled; delete it for the step in which all parameters train");
+  EXPECT_EQ(refusal_of(base + "model:\n  seq_length: 128\nmixed_precision: half\n", {"model"}),
+            ":8: mixed_precision: 'half' is no name of its mixed precision; write bf16_mixed or the like");
+}
+
+// -- MaxText
+
+TEST(JobFile, ACommandOfMaxTextIsALayout) {
+  const std::string start =
+      "python3 -m maxtext.trainers.pre_train.train src/maxtext/configs/base.yml run_name=x "
+      "model_name=llama2-7b per_device_batch_size=0.5 max_target_length=4096 steps=10 ici_tensor_parallelism=8 ";
+  const JobFile job = read_job_text(start +
+                                    "dcn_fsdp_parallelism=4 ici_fsdp_parallelism=1 "
+                                    "dcn_data_parallelism=2 gradient_accumulation_steps=3 "
+                                    "remat_policy=minimal_with_context quantization=fp8 attention=cudnn_flash_te")
+                          .value();
+  EXPECT_EQ(job.program, "MaxText");
+  EXPECT_EQ(job.model, "llama2-7b");
+  EXPECT_TRUE(job.unknown.empty());
+  for (const char* set : {"layout.tp=8", "layout.dp=8", "layout.zero=3", "layout.shard_group=4", "layout.micro_batch=4",
+                          "layout.global_batch=96", "layout.seq=4096", "layout.precision=fp8",
+                          "layout.recompute_modules=[act, layernorm]", "layout.context=all_gather"})
+    EXPECT_TRUE(sets(job, set)) << set;
+  EXPECT_EQ(refusal_of(start), ": what the other degrees leave is not known; give a machine with a size");
+  EXPECT_EQ(refusal_of(start + "ici_fsdp_parallelism=8 remat_policy=custom"),
+            ":1: --remat-policy: the policy 'custom' is not read; give --recompute");
+  EXPECT_EQ(refusal_of(start + "ici_fsdp_parallelism=8 ici_pipeline_parallelism=2"),
+            ": pipeline parallelism of MaxText is not modelled");
+  EXPECT_EQ(refusal_of(start + "ici_fsdp_parallelism=0"),
+            ":1: --ici-fsdp-parallelism: is no degree: a whole number, or -1 for what the others leave");
+}
+
+TEST(JobFile, AConfigurationOfMaxTextHasAModelByItsSizes) {
+  const JobFile job = read_job_text(
+                          "base_emb_dim: 512\nbase_num_query_heads: 8\nbase_num_kv_heads: 2\nhead_dim: 64\n"
+                          "base_mlp_dim: 1024\nbase_num_decoder_layers: 4\nvocab_size: 32_000\n"
+                          "num_experts: 8\nnum_experts_per_tok: 2\nmlp_activations: [\"silu\", \"linear\"]\n"
+                          "logits_via_embedding: False\nici_fsdp_parallelism: 8\nper_device_batch_size: 2\n"
+                          "optimizer_memory_host_offload: True\n")
+                          .value();
+  EXPECT_EQ(job.model,
+            "{ffn: 1024, head_dim: 64, heads: 8, hidden: 512, kv_heads: 2, layers: 4, mlp: gated, moe: {experts: 8, "
+            "ffn: 1024, per_token: 2}, name: job, tied_embeddings: false, vocab: 32000}");
+  for (const char* set : {"layout.zero=3", "layout.dp=8", "layout.micro_batch=2", "layout.global_batch=16",
+                          "layout.recompute=full", "layout.offload.optimizer=true"})
+    EXPECT_TRUE(sets(job, set)) << set;
+}
+
 }  // namespace
 }  // namespace busbar::questions

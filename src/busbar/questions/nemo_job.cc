@@ -3,11 +3,11 @@
 #include "busbar/questions/internal/nemo_job.h"
 
 #include <algorithm>
-#include <map>
 #include <span>
 #include <utility>
 
 #include "busbar/base/text.h"
+#include "busbar/questions/internal/config_words.h"
 #include "busbar/questions/internal/job_keys.h"
 
 namespace busbar::questions {
@@ -16,36 +16,32 @@ namespace {
 using formats::ScriptCommand;
 using formats::ScriptWord;
 
-struct NemoKey {
-  std::string_view key, flag;
-};
-
 /// Keys of `model` that take what the flag takes.
-constexpr NemoKey kValues[] = {{"micro_batch_size", "micro-batch-size"},
-                               {"global_batch_size", "global-batch-size"},
-                               {"tensor_model_parallel_size", "tensor-model-parallel-size"},
-                               {"pipeline_model_parallel_size", "pipeline-model-parallel-size"},
-                               {"virtual_pipeline_model_parallel_size", "num-virtual-stages-per-pipeline-rank"},
-                               {"context_parallel_size", "context-parallel-size"},
-                               {"expert_model_parallel_size", "expert-model-parallel-size"},
-                               {"encoder_seq_length", "seq-length"},
-                               {"num_layers", "num-layers"},
-                               {"hidden_size", "hidden-size"},
-                               {"ffn_hidden_size", "ffn-hidden-size"},
-                               {"num_attention_heads", "num-attention-heads"},
-                               {"num_query_groups", "num-query-groups"},
-                               {"kv_channels", "kv-channels"},
-                               {"override_vocab_size", "vocab-size"},
-                               {"make_vocab_size_divisible_by", "make-vocab-size-divisible-by"},
-                               {"activations_checkpoint_granularity", "recompute-granularity"},
-                               {"activations_checkpoint_method", "recompute-method"},
-                               {"num_moe_experts", "num-experts"},
-                               {"moe_router_topk", "moe-router-topk"},
-                               {"moe_ffn_hidden_size", "moe-ffn-hidden-size"},
-                               {"moe_expert_capacity_factor", "moe-expert-capacity-factor"},
-                               {"moe_token_dispatcher_type", "moe-token-dispatcher-type"}};
+constexpr ConfigKey kValues[] = {{"micro_batch_size", "micro-batch-size"},
+                                 {"global_batch_size", "global-batch-size"},
+                                 {"tensor_model_parallel_size", "tensor-model-parallel-size"},
+                                 {"pipeline_model_parallel_size", "pipeline-model-parallel-size"},
+                                 {"virtual_pipeline_model_parallel_size", "num-virtual-stages-per-pipeline-rank"},
+                                 {"context_parallel_size", "context-parallel-size"},
+                                 {"expert_model_parallel_size", "expert-model-parallel-size"},
+                                 {"encoder_seq_length", "seq-length"},
+                                 {"num_layers", "num-layers"},
+                                 {"hidden_size", "hidden-size"},
+                                 {"ffn_hidden_size", "ffn-hidden-size"},
+                                 {"num_attention_heads", "num-attention-heads"},
+                                 {"num_query_groups", "num-query-groups"},
+                                 {"kv_channels", "kv-channels"},
+                                 {"override_vocab_size", "vocab-size"},
+                                 {"make_vocab_size_divisible_by", "make-vocab-size-divisible-by"},
+                                 {"activations_checkpoint_granularity", "recompute-granularity"},
+                                 {"activations_checkpoint_method", "recompute-method"},
+                                 {"num_moe_experts", "num-experts"},
+                                 {"moe_router_topk", "moe-router-topk"},
+                                 {"moe_ffn_hidden_size", "moe-ffn-hidden-size"},
+                                 {"moe_expert_capacity_factor", "moe-expert-capacity-factor"},
+                                 {"moe_token_dispatcher_type", "moe-token-dispatcher-type"}};
 /// Keys that are true or false.
-constexpr NemoKey kSwitches[] = {
+constexpr ConfigKey kSwitches[] = {
     {"sequence_parallel", "sequence-parallel"},         {"ub_tp_comm_overlap", "tp-comm-overlap"},
     {"use_flash_attention", "use-flash-attn"},          {"fp8_params", "fp8-param-gather"},
     {"optim.overlap_grad_sync", "overlap-grad-reduce"}, {"optim.overlap_param_sync", "overlap-param-gather"}};
@@ -110,25 +106,6 @@ constexpr std::string_view kKeys[] = {"mcore_gpt",
                                       "log_train_loss",
                                       "wandb_name"};
 
-bool is_true(const std::string& value) { return value == "true" || value == "True"; }
-bool is_nothing(const std::string& value) {
-  constexpr std::string_view kNothing[] = {"", "null", "~", "None", "false", "False", "0", "0.0", "-1"};
-  return std::find(std::begin(kNothing), std::end(kNothing), value) != std::end(kNothing);
-}
-
-/// Scalars below a map by their dotted names.
-using Scalars = std::map<std::string, ScriptWord>;
-void add_scalars(const YamlNode& map, const std::string& prefix, Scalars& out) {
-  for (std::size_t i = 0; i < map.size(); ++i) {
-    const YamlNode value = map.item(i);
-    if (value.kind() == YamlNode::Kind::kMap) add_scalars(value, prefix + map.key(i) + ".", out);
-    if (value.kind() != YamlNode::Kind::kScalar) continue;
-    const std::string text = value.scalar();
-    const bool refers = text.find("${") != std::string::npos || text == "???";
-    out[prefix + map.key(i)] = {text, value.where().line, refers ? text : "", 0};
-  }
-}
-
 /// "4096" for "${.encoder_seq_length}" and "${model.encoder_seq_length}", and for products of such,
 /// "${multiply:4, ${.hidden_size}}". Empty: it is something else.
 std::string referred(const std::string& text, const Scalars& model) {
@@ -166,90 +143,71 @@ class NemoFile {
   }
 
   Result<ScriptCommand> words() {
-    value("nproc-per-node", trainer_, "devices");
-    value("nnodes", trainer_, "num_nodes");
+    words_.value("nproc-per-node", trainer_, "devices");
+    words_.value("nnodes", trainer_, "num_nodes");
     BUSBAR_RETURN_IF_ERROR(precision());
-    for (const auto& [key, flag] : kValues) value(flag, model_, key);
+    for (const auto& [key, flag] : kValues) words_.value(flag, model_, key);
     for (const auto& [key, flag] : kSwitches)
-      if (is_true(text(model_, key))) add(flag, line(model_, key));
+      if (is_true(text_of(model_, key))) words_.add(flag, line_of(model_, key));
     recompute();
     meanings();
     others();
-    return std::move(out_);
+    return std::move(words_.out);
   }
 
  private:
-  static std::string text(const Scalars& of, std::string_view key) {
-    const auto at = of.find(std::string(key));
-    return at == of.end() ? "" : at->second.text;
-  }
-  static int line(const Scalars& of, std::string_view key) {
-    const auto at = of.find(std::string(key));
-    return at == of.end() ? 0 : at->second.line;
-  }
-  void add(std::string_view flag, int at) { out_.push_back({"--" + std::string(flag), at, "", 0}); }
-  void value(std::string_view flag, const Scalars& of, std::string_view key) {
-    const auto at = of.find(std::string(key));
-    if (at == of.end() || is_nothing(at->second.text)) return;
-    add(flag, at->second.line);
-    out_.push_back(at->second);
-  }
-  void add_with(std::string_view flag, const std::string& word, int at) {
-    add(flag, at);
-    out_.push_back({word, at, "", 0});
-  }
-
   Status precision() {
-    const std::string word = text(trainer_, "precision");
-    const int at = line(trainer_, "precision");
+    const std::string word = text_of(trainer_, "precision");
+    const int at = line_of(trainer_, "precision");
     if (word.starts_with("bf16"))
-      add("bf16", at);
+      words_.add("bf16", at);
     else if (word.starts_with("16"))
-      add("fp16", at), add("accumulate-allreduce-grads-in-fp32", at);
+      words_.add("fp16", at), words_.add("accumulate-allreduce-grads-in-fp32", at);
     else if (!word.empty())
       return invalid("'" + word + "' is not one of bf16, bf16-mixed, 16, 16-mixed",
                      {file_, at, 0, "trainer.precision"});
-    if (!is_true(text(model_, "fp8"))) return {};
-    add_with("fp8-format", is_true(text(model_, "fp8_e4m3")) ? "e4m3" : "hybrid", line(model_, "fp8"));
+    if (!is_true(text_of(model_, "fp8"))) return {};
+    words_.add_with("fp8-format", is_true(text_of(model_, "fp8_e4m3")) ? "e4m3" : "hybrid", line_of(model_, "fp8"));
     return {};
   }
 
   /// Without a kind the number of layers says nothing.
   void recompute() {
-    if (is_nothing(text(model_, "activations_checkpoint_granularity"))) return;
-    value("recompute-num-layers", model_, "activations_checkpoint_num_layers");
+    if (is_nothing(text_of(model_, "activations_checkpoint_granularity"))) return;
+    words_.value("recompute-num-layers", model_, "activations_checkpoint_num_layers");
   }
 
   void meanings() {
-    if (text(model_, "activation").ends_with("glu")) add("swiglu", line(model_, "activation"));
-    if (const std::string tied = text(model_, "share_embeddings_and_output_weights");
+    if (text_of(model_, "activation").ends_with("glu")) words_.add("swiglu", line_of(model_, "activation"));
+    if (const std::string tied = text_of(model_, "share_embeddings_and_output_weights");
         tied == "false" || tied == "False")
-      add("untie-embeddings-and-output-weights", line(model_, "share_embeddings_and_output_weights"));
-    if (!is_nothing(text(model_, "num_query_groups"))) add("group-query-attention", line(model_, "num_query_groups"));
-    if (text(model_, "optim.name").find("distributed") != std::string::npos)
-      add("use-distributed-optimizer", line(model_, "optim.name"));
-    if (text(model_, "optim.grad_sync_dtype") == "bf16")
-      add("grad-reduce-in-bf16", line(model_, "optim.grad_sync_dtype"));
-    if (!is_true(text(model_, "overlap_p2p_comm")))
-      add("no-overlap-p2p-communication", line(model_, "overlap_p2p_comm"));
+      words_.add("untie-embeddings-and-output-weights", line_of(model_, "share_embeddings_and_output_weights"));
+    if (!is_nothing(text_of(model_, "num_query_groups")))
+      words_.add("group-query-attention", line_of(model_, "num_query_groups"));
+    if (text_of(model_, "optim.name").find("distributed") != std::string::npos)
+      words_.add("use-distributed-optimizer", line_of(model_, "optim.name"));
+    if (text_of(model_, "optim.grad_sync_dtype") == "bf16")
+      words_.add("grad-reduce-in-bf16", line_of(model_, "optim.grad_sync_dtype"));
+    if (!is_true(text_of(model_, "overlap_p2p_comm")))
+      words_.add("no-overlap-p2p-communication", line_of(model_, "overlap_p2p_comm"));
     const std::string_view tokenizer =
-        is_nothing(text(model_, "tokenizer.type")) ? "tokenizer.library" : "tokenizer.type";
-    value("tokenizer-type", model_, tokenizer);
+        is_nothing(text_of(model_, "tokenizer.type")) ? "tokenizer.library" : "tokenizer.type";
+    words_.value("tokenizer-type", model_, tokenizer);
   }
 
   void others() {
     for (const auto& [key, word] : model_) {
-      const auto is_read = [&, name = std::string_view(key)](std::span<const NemoKey> keys) {
-        return std::any_of(keys.begin(), keys.end(), [&](const NemoKey& k) { return k.key == name; });
+      const auto is_read = [&, name = std::string_view(key)](std::span<const ConfigKey> keys) {
+        return std::any_of(keys.begin(), keys.end(), [&](const ConfigKey& k) { return k.key == name; });
       };
       if (is_nothing(word.text) || is_read(kValues) || is_read(kSwitches) || is_listed(key, kTables, kKeys)) continue;
-      out_.push_back({"--model." + key + "=" + word.text, word.line, "", 0});
+      words_.out.push_back({"--model." + key + "=" + word.text, word.line, "", 0});
     }
   }
 
   std::string file_;
   Scalars trainer_, model_;
-  ScriptCommand out_;
+  FlagWords words_;
 };
 
 }  // namespace

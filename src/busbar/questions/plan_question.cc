@@ -17,6 +17,7 @@
 #include "busbar/questions/step_words.h"
 #include "busbar/spec/scenario.h"
 #include "busbar/step/machine.h"
+#include "busbar/topology/levels.h"
 
 namespace busbar::plan {
 namespace {
@@ -248,7 +249,8 @@ std::vector<ProgramLine> lines_of_programs(const PlanFound& f) {
            fmt::format("runs none of these layouts; --framework {} searches those that it runs", framework.name)});
       continue;
     }
-    for (ProgramFlags& line : framework_flags(f.run.machine.scenario.model, row->layout))
+    const std::uint32_t domain = topology::scale_up_domain(f.run.machine.cluster().topology).gpus;
+    for (ProgramFlags& line : framework_flags(f.run.machine.scenario.model, row->layout, domain))
       if (line.program == framework.program)
         out.push_back({line.program, row - all.begin() + 1, row->step.step_time.in_s(), std::move(line.flags),
                        std::move(line.remark)});

@@ -84,5 +84,6 @@ struct JobProgram {
 JobProgram megatron_job();
 JobProgram torchtitan_job();
 JobProgram deepspeed_job();
+JobProgram maxtext_job();
 
 }  // namespace busbar::questions
