@@ -253,9 +253,10 @@ MemoryResult memory_result(const workload::MemoryUse& m) {
   return r;
 }
 
-/// The command that gives the time of the call alone; none for packets and with penalties, which it cannot state.
+/// The command that gives the time of the call alone; none for packets, with penalties, and for unequal pairs, which it
+/// cannot state.
 std::optional<std::string> command_of(const step::TrainRun& r, const program::CollectiveCall& prepared) {
-  if (r.engine == "packet" || r.machine->policy().penalty) return {};
+  if (r.engine == "packet" || r.machine->policy().penalty || !prepared.pairs.begin.empty()) return {};
   busbar::predict::CollectiveRequest asked{r.scenario.cluster, r.scenario.cluster_overrides, r.engine, prepared,
                                            r.predict};
   asked.call.algorithm = "auto";
