@@ -10,7 +10,7 @@
 namespace busbar::questions {
 
 inline constexpr std::string_view kMegatron = "Megatron-LM", kTorchtitan = "torchtitan", kDeepSpeed = "DeepSpeed",
-                                  kMaxText = "MaxText";
+                                  kMaxText = "MaxText", kNemo = "NeMo", kBridge = "Megatron-Bridge";
 
 /// One row: `theirs`, with this value or any, means `ours`. Rows that set the same flag to fixed values stand from weak
 /// to strong: of several the last counts, as --fp8-format does with --bf16.

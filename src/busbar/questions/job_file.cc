@@ -424,10 +424,10 @@ Result<JobCommands> read_configuration(const std::string& text, const std::strin
   JobWords words;
   if (is_nemo(text)) {
     BUSBAR_ASSIGN(words, nemo_words(document.root(), file));
-    out.program = "NeMo";
+    out.program = kNemo;
   } else if (is_bridge(text)) {
     BUSBAR_ASSIGN(words, bridge_words(document.root(), file));
-    out.program = "Megatron-Bridge";
+    out.program = kBridge;
   } else if (is_maxtext(text)) {
     words = maxtext_words(document.root());
   } else {
@@ -446,7 +446,7 @@ Result<JobCommands> read_script(const std::string& text, const std::string& file
     BUSBAR_ASSIGN(std::optional<JobWords> flags, bridge_command(command, file));
     if (!flags) continue;
     command = std::move(*flags);
-    out.program = "Megatron-Bridge";
+    out.program = kBridge;
   }
   return out;
 }

@@ -158,7 +158,7 @@ Status read_sharding(JobKeys& k) {
 }
 
 /// `per_device_batch_size` sequences a chip are one micro-batch of TP x CP chips.
-Status read_batch(JobKeys& k) {
+Status read_device_batch(JobKeys& k) {
   k.set_unless("layout.seq", "2048");
   const std::optional<JobFlag> flag = k.take("per-device-batch-size"), pieces = k.take("gradient-accumulation-steps");
   double per_device = 12;  // MaxText's default
@@ -280,7 +280,7 @@ void drop_empty(JobKeys& k) {
 
 Status complete_maxtext(JobKeys& k) {
   BUSBAR_RETURN_IF_ERROR(read_sharding(k));
-  BUSBAR_RETURN_IF_ERROR(read_batch(k));
+  BUSBAR_RETURN_IF_ERROR(read_device_batch(k));
   BUSBAR_RETURN_IF_ERROR(read_remat(k));
   read_maxtext_precision(k);
   k.set_unless("layout.context", "all_gather");
@@ -319,7 +319,7 @@ bool is_maxtext(std::string_view text) {
 
 ScriptCommand maxtext_command(const ScriptCommand& command) {
   const bool is_its = std::any_of(command.begin(), command.end(), [](const ScriptWord& w) {
-    return lower(w.text).find("maxtext") != std::string::npos;
+    return lower(w.text).find(lower(kMaxText)) != std::string::npos;
   });
   ScriptCommand out = command;
   for (ScriptWord& w : out)
