@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import unittest
 
@@ -87,6 +88,16 @@ class Faults(unittest.TestCase):
                     self.skipTest(done.stderr)
                 self.assertEqual((done.returncode, done.stderr), (0, ""))
                 self.assertIn("Every element is as it must be.", done.stdout)
+
+    def test_more_memory_than_this_host_has_left_is_one_clear_line(self):
+        with tempfile.TemporaryDirectory() as folder:
+            goal = pathlib.Path(folder) / "large.goal"
+            goal.write_text("num_ranks 2\nrank 0 {\ns: send 9000000000000b to 1 tag 0\n}\n"
+                            "rank 1 {\nr: recv 9000000000000b from 0 tag 0\n}\n")
+            done = subprocess.run([BUSBAR, "bench", "broadcast", "--algorithm", str(goal), "-n", "1"], capture_output=True,
+                                  text=True, check=False, timeout=60)
+        self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
+        self.assertRegex(done.stderr, r"\Abusbar: \d+ MB of memory for 2 ranks are needed, and this host has \d+ MB left; .*\n\Z")
 
     def test_memory_that_cannot_be_had_is_one_clear_line(self):
         most = 400 << 20

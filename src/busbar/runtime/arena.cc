@@ -8,6 +8,8 @@
 #include <cstring>
 #include <utility>
 
+#include "busbar/runtime/free_memory.h"
+
 namespace busbar::runtime {
 namespace {
 
@@ -38,6 +40,14 @@ Result<Arena> Arena::make(const std::vector<Task>& tasks, bool shared) {
   // Blocks that begin at the same place of a page would meet in the same lines of a cache.
   for (std::uint32_t i = 0; i < a.actors_; ++i) a.blocks_.push_back(take(end, data[i], data[i] < kPage ? 4096 : kPage));
   a.bytes_ = std::max<std::size_t>(end, 4096);
+  // Memory that is only promised ends a rank later, and not with a line that says why.
+  if (const auto left = free_memory(); left && a.bytes_ > *left)
+    return Error{
+        ErrorCode::kIo,
+        fmt::format("{} MB of memory for {} ranks are needed, and this host has {} MB left; use a smaller -e, or a "
+                    "file with shorter messages",
+                    a.bytes_ / 1'000'000, a.actors_, *left / 1'000'000),
+        {}};
   void* base = mmap(nullptr, a.bytes_, PROT_READ | PROT_WRITE,
                     (shared ? MAP_SHARED : MAP_PRIVATE) | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (base == MAP_FAILED)
