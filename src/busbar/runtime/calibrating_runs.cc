@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "busbar/collectives/builders.h"
+#include "busbar/runtime/host_rates.h"
 
 namespace busbar::runtime {
 namespace {
@@ -25,11 +26,17 @@ Result<Executable> program_of(const Probe& p, std::uint32_t ranks, std::uint64_t
   return compile(std::move(plan), {shared_memory, false});
 }
 
-/// Floats, about 8 MB in all, or so often that they take some ms: a rank that loses its core for one time slice must
-/// not be all that is seen.
-Task task_of(const Probe& p, const Executable& program, bool shared_memory) {
+/// Most iterations of a probe. In shared memory so many that they take some ms: a rank that loses its core for one time
+/// slice must not be all that is seen. Ranks that share cores wait for slices in each of them.
+std::uint64_t most_iterations(std::uint32_t ranks, bool shared_memory) {
+  const std::uint32_t cores = cores_allowed();
+  if (ranks > cores) return std::max<std::uint64_t>(10, 200 * cores / ranks);
+  return shared_memory ? 1000 : 200;
+}
+
+/// Floats, about 8 MB in all.
+Task task_of(const Probe& p, const Executable& program, std::uint64_t most) {
   constexpr std::uint64_t kMoved = 8 << 20;
-  const std::uint64_t most = shared_memory ? 1000 : 200;
   Task task;
   task.program = &program;
   const std::uint64_t chunks = std::max(1u, program.plan.chunks);
@@ -51,8 +58,9 @@ Result<std::vector<double>> time_probes(const std::vector<Probe>& probes, std::u
     programs.push_back(std::move(x));
   }
   std::vector<Task> tasks;
+  const std::uint64_t most = most_iterations(ranks, shares_memory(options.transport));
   for (std::size_t i = 0; i < kTimes * probes.size(); ++i)
-    tasks.push_back(task_of(probes[i % probes.size()], programs[i % probes.size()], shares_memory(options.transport)));
+    tasks.push_back(task_of(probes[i % probes.size()], programs[i % probes.size()], most));
   BUSBAR_ASSIGN(const std::vector<TaskResult> results, run_tasks(tasks, options));
   std::vector<double> out;
   for (std::size_t p = 0; p < probes.size(); ++p) {
