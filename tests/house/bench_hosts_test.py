@@ -5,6 +5,7 @@
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import socket
@@ -94,6 +95,20 @@ class Hosts(unittest.TestCase):
             one = self.start(1, *words, "--timeout", "6", secret=secret)
             self.assertIn(heard[0], self.refused(zero))
             self.assertIn(heard[1], self.refused(one))
+
+    def test_files_of_one_name_and_other_contents_are_refused_on_both_sides(self):
+        self.hosts(2)
+        (self.folder / "there").mkdir()
+        (self.folder / "pairs.csv").write_text("src,dst,bytes\n0,1,1000\n")
+        (self.folder / "there/pairs.csv").write_text("src,dst,bytes\n0,1,2000\n")
+        shutil.copy(self.folder / "hosts", self.folder / "there/hosts")
+        words = ("all_to_allv", "-b", "1K", "-e", "1K", "--pairs", "pairs.csv", "--timeout", "6")
+        zero = self.start(0, *words)
+        home, self.folder = self.folder, self.folder / "there"
+        one = self.start(1, *words)
+        self.folder = home
+        for said in (self.refused(zero), self.refused(one)):
+            self.assertEqual(len(set(re.findall(r"pairs\.csv \(contents (\w{16})\)", said))), 2, said)
 
     def test_a_rank_that_nobody_starts_is_named(self):
         self.hosts(2)

@@ -5,7 +5,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <filesystem>
+#include <system_error>
 
+#include "busbar/base/input.h"
 #include "busbar/questions/bench_compare.h"
 #include "busbar/questions/bench_group.h"
 #include "busbar/questions/bench_host.h"
@@ -23,14 +26,22 @@ runtime::SessionOptions session_of(const BenchRequest& q, const BenchCall& call,
   return {call.transport, q.sockets, q.timeout_s, context.stop, group.hosts.get()};
 }
 
+/// A file by name and contents: files of one name may differ between hosts. Other words as they are.
+std::string with_contents(const std::string& word) {
+  std::error_code unknown;
+  if (!std::filesystem::is_regular_file(word, unknown)) return word;
+  const Result<std::string> text = read_text(word);
+  return text.ok() ? fmt::format("{} (contents {})", word, inputs_hash("", *text)) : word;
+}
+
 /// What all processes must be told alike.
 std::string run_words(const BenchRequest& q) {
   return fmt::format("busbar " BUSBAR_VERSION
                      " bench {} -b {} -e {} -f {:g} -n {} -w {} -c {} -d {} -o {} --root {} --sockets {} "
                      "--algorithm {}{}{}{}",
                      q.collective, q.min_bytes, q.max_bytes, q.step_factor, q.iters, q.warmup_iters, q.check,
-                     q.datatype, q.reduction, q.root, q.sockets, q.algorithm, q.in_place ? " --in-place" : "",
-                     q.pairs.empty() ? "" : " --pairs " + q.pairs,
+                     q.datatype, q.reduction, q.root, q.sockets, with_contents(q.algorithm),
+                     q.in_place ? " --in-place" : "", q.pairs.empty() ? "" : " --pairs " + with_contents(q.pairs),
                      q.transport.empty() ? "" : " --transport " + q.transport);
 }
 
