@@ -176,10 +176,7 @@ double CompareRow::tokens_per_s() const {
   return run.metrics.tokens_per_s_per_gpu * run.gpus_with_spares(run.layout.ranks());
 }
 
-double CompareRow::rent_usd(double seconds) const {
-  constexpr double kSecondsInHour = 3600;
-  return run.cluster().usd_per_gpu_hour * run.gpus_with_spares(run.layout.ranks()) * seconds / kSecondsInHour;
-}
+double CompareRow::rent_usd(const cost::WorkCost& work) const { return run.cost.usd_per_day * work.days(); }
 
 Result<std::vector<CompareVariant>> compare_variants(const CompareAsk& ask) {
   std::vector<CompareVariant> out;

@@ -64,7 +64,7 @@ struct CompareRow {
   bool planned = false;  ///< its layout was searched for
   double usd_per_million_tokens_low = 0, usd_per_million_tokens_high = 0;
   double tokens_per_s() const;
-  double rent_usd(double seconds) const;  ///< of the machine for so long; 0: not known
+  double rent_usd(const cost::WorkCost& work) const;  ///< of the machine for as long; 0: not known
 };
 
 /// Layouts that a search times per machine: a limit on layouts instead of time gives the same answer everywhere.

@@ -418,17 +418,28 @@ struct JobCommands {
   std::string program;  ///< whose keys became flags of Megatron-LM; empty: none
 };
 
-Result<JobCommands> read_configuration(const std::string& text, const std::string& file) {
+/// Whose keys a text in YAML has.
+enum class Configuration : std::uint8_t { kNemo, kBridge, kMaxText, kJson, kNone };
+
+Configuration configuration_of(const std::string& text) {
+  if (is_nemo(text)) return Configuration::kNemo;
+  if (is_bridge(text)) return Configuration::kBridge;
+  if (is_maxtext(text)) return Configuration::kMaxText;
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  return first != std::string::npos && text[first] == '{' ? Configuration::kJson : Configuration::kNone;
+}
+
+Result<JobCommands> read_configuration(Configuration keys, const std::string& text, const std::string& file) {
   BUSBAR_ASSIGN(const YamlDocument document, YamlDocument::parse(text, file));
   JobCommands out;
   JobWords words;
-  if (is_nemo(text)) {
+  if (keys == Configuration::kNemo) {
     BUSBAR_ASSIGN(words, nemo_words(document.root(), file));
     out.program = kNemo;
-  } else if (is_bridge(text)) {
+  } else if (keys == Configuration::kBridge) {
     BUSBAR_ASSIGN(words, bridge_words(document.root(), file));
     out.program = kBridge;
-  } else if (is_maxtext(text)) {
+  } else if (keys == Configuration::kMaxText) {
     words = maxtext_words(document.root());
   } else {
     add_map(document.root(), "--", words);
@@ -452,9 +463,8 @@ Result<JobCommands> read_script(const std::string& text, const std::string& file
 }
 
 Result<JobCommands> read_commands(const std::string& text, const std::string& file) {
-  const std::size_t first = text.find_first_not_of(" \t\r\n");
-  const bool json = first != std::string::npos && text[first] == '{';
-  if (json || is_nemo(text) || is_bridge(text) || is_maxtext(text)) return read_configuration(text, file);
+  if (const Configuration keys = configuration_of(text); keys != Configuration::kNone)
+    return read_configuration(keys, text, file);
   if (!formats::is_toml(text)) return read_script(text, file);
   JobCommands out;
   BUSBAR_ASSIGN(JobWords words, formats::read_toml_flags(text, file));

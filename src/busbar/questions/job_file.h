@@ -44,8 +44,7 @@ template <typename Asked>
 Field from_field(std::string Asked::*from) {
   return Field("from", from, "",
                "model and layout of a job of Megatron-LM, Megatron-Bridge, NeMo, torchtitan, DeepSpeed or MaxText: "
-               "script, "
-               "YAML, TOML, JSON or flags; flags override it")
+               "script, YAML, TOML, JSON or flags; flags override it")
       .takes("FILE")
       .of("Scenario");
 }

@@ -92,7 +92,7 @@ WorkPrice work_price(const CompareRow& r, const cost::WorkCost& c) {
   WorkPrice out;
   if (r.cost.sums.all.high > 0) out.usd_low = c.usd.low, out.usd_high = c.usd.high;
   if (r.cost.sums.unpowered.empty()) out.energy_usd = c.energy_usd, out.kwh = c.kwh;
-  if (const double usd = r.rent_usd(c.seconds); usd > 0) out.rent_usd = usd;
+  if (const double usd = r.rent_usd(c); usd > 0) out.rent_usd = usd;
   return out;
 }
 

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "busbar/report/internal/layered_edges.h"
 #include "busbar/report/internal/scale.h"
 #include "busbar/report/style.h"
+#include "busbar/report/text_shape.h"
 
 namespace busbar::report {
 

@@ -134,10 +134,6 @@ std::vector<Shape> draw_lines(const Placed& placed, const std::vector<LayeredEdg
   return LinePainter(placed, edges).paint();
 }
 
-Shape text_shape(double x, double y, std::string words, int tone, Anchor anchor, double size) {
-  return {Shape::Kind::kText, x, y, 0, 0, tone, -1, 1, std::move(words), anchor, size};
-}
-
 Shape stroke_shape(const LayeredEdge& e, Shape::Kind kind, double x, double y, double to_x, double to_y) {
   const int tone = e.colour < 0 ? colour::kIdle : e.colour;
   return {kind, x, y, to_x - x, to_y - y, tone, e.heat, std::clamp(e.thickness, 0.5, 8.0), e.tip};

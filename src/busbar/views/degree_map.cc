@@ -11,6 +11,7 @@
 #include "busbar/base/quantity.h"
 #include "busbar/plan/space.h"
 #include "busbar/report/style.h"
+#include "busbar/report/text_shape.h"
 #include "busbar/views/layout_words.h"
 
 namespace busbar::views {
@@ -52,13 +53,6 @@ void try_cells(const plan::PlanRun& run, DegreeCells& cells) {
   std::erase_if(cells, [](const auto& c) { return !c.second.runs; });
 }
 
-report::Shape label(double x, double y, std::string text, int colour = report::colour::kInk) {
-  report::Shape s{report::Shape::Kind::kText, x, y};
-  s.text = std::move(text);
-  s.colour = colour;
-  return s;
-}
-
 /// Strokes across a cell: it does not fit.
 void add_hatch(double x, double y, report::Drawing& d) {
   constexpr double kStep = 9, w = kWide - kGap, h = kHigh - kGap;
@@ -91,10 +85,11 @@ report::Drawing draw_degrees(const plan::PlanRun& run) {
   d.height = kTop + kHigh * static_cast<double>(pps.size()) + 10;
   double x = kLeft;
   for (const std::uint32_t tp : tps) {
-    d.shapes.push_back(label(x + (kWide - kGap) / 2, kTop / 2, fmt::format("TP {}", tp)));
+    d.shapes.push_back(report::text_shape(x + (kWide - kGap) / 2, kTop / 2, fmt::format("TP {}", tp)));
     double y = kTop;
     for (const std::uint32_t pp : pps) {
-      if (tp == *tps.begin()) d.shapes.push_back(label(kLeft / 2, y + (kHigh - kGap) / 2, fmt::format("PP {}", pp)));
+      if (tp == *tps.begin())
+        d.shapes.push_back(report::text_shape(kLeft / 2, y + (kHigh - kGap) / 2, fmt::format("PP {}", pp)));
       const auto at = cells.find({tp, pp});
       if (at != cells.end()) {
         const DegreeCell& c = at->second;
@@ -113,7 +108,7 @@ report::Drawing draw_degrees(const plan::PlanRun& run) {
         }
         d.shapes.push_back(std::move(box));
         if (!c.fits) add_hatch(x, y, d);
-        if (!text.empty()) d.shapes.push_back(label(x + (kWide - kGap) / 2, y + (kHigh - kGap) / 2, text));
+        if (!text.empty()) d.shapes.push_back(report::text_shape(x + (kWide - kGap) / 2, y + (kHigh - kGap) / 2, text));
       }
       y += kHigh;
     }

@@ -11,6 +11,7 @@
 #include "busbar/base/quantity.h"
 #include "busbar/report/heat_legend.h"
 #include "busbar/report/style.h"
+#include "busbar/report/text_shape.h"
 
 namespace busbar::views {
 namespace {
@@ -48,14 +49,6 @@ std::vector<CourseRow> rows_of(const topology::Topology& t, const trace::Timelin
     out.push_back(std::move(row));
   }
   return out;
-}
-
-report::Shape word(double x, double y, std::string text, report::Anchor anchor, int colour) {
-  report::Shape s{report::Shape::Kind::kText, x, y};
-  s.text = std::move(text);
-  s.anchor = anchor;
-  s.colour = colour;
-  return s;
 }
 
 /// Cells of one heat in a row are one rectangle.
@@ -96,20 +89,20 @@ report::Drawing draw_link_courses(const topology::Topology& t, const trace::Time
   for (const CourseRow& row : rows) {
     const topology::LinkId link{row.load->link};
     const double middle = y + kBarHigh / 2;
-    d.shapes.push_back(word(2, middle, t.link_class(link).part, report::Anchor::kStart, report::colour::kInk));
+    d.shapes.push_back(
+        report::text_shape(2, middle, t.link_class(link).part, report::colour::kInk, report::Anchor::kStart));
     add_row(row, t.name(link), length_s, end, y, d);
-    d.shapes.push_back(word(d.width - kRight + 6, middle,
-                            fmt::format("{} %", format_number(100 * row.load->utilisation, 2)), report::Anchor::kStart,
-                            report::colour::kInk));
+    d.shapes.push_back(report::text_shape(d.width - kRight + 6, middle,
+                                          fmt::format("{} %", format_number(100 * row.load->utilisation, 2)),
+                                          report::colour::kInk, report::Anchor::kStart));
     y += kRowHigh;
   }
   for (const double part : {0.0, 0.5, 1.0})
-    d.shapes.push_back(word(kNames + part * (d.width - kNames - kRight), y + kTimes / 2,
-                            format_duration(part * length_s),
-                            part == 0   ? report::Anchor::kStart
-                            : part == 1 ? report::Anchor::kEnd
-                                        : report::Anchor::kMiddle,
-                            report::colour::kMuted));
+    d.shapes.push_back(report::text_shape(kNames + part * (d.width - kNames - kRight), y + kTimes / 2,
+                                          format_duration(part * length_s), report::colour::kMuted,
+                                          part == 0   ? report::Anchor::kStart
+                                          : part == 1 ? report::Anchor::kEnd
+                                                      : report::Anchor::kMiddle));
   d.height = report::add_heat_legend("busy", end, y + kTimes - 12, d);
   d.note = fmt::format("The busiest link of each sort, and its mean over the step. {}The appendix, Machine, draws all.",
                        all > rows.size() ? fmt::format("{} more sorts carry less. ", all - rows.size()) : "");

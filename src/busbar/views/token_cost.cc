@@ -32,7 +32,7 @@ std::string energy_words(const questions::CompareRow& r, double kwh) {
 }
 
 std::string cost_words(const questions::CompareRow& r, const cost::WorkCost& c) {
-  const double usd = r.rent_usd(c.seconds);
+  const double usd = r.rent_usd(c);
   const std::string rented = usd > 0 ? fmt::format("; {} rented", cost::dollars(usd)) : "";
   if (r.cost.sums.power_w <= 0 && usd > 0) return cost::dollars(usd) + " rented; what it costs to buy is not known";
   if (r.cost.sums.power_w <= 0) return "not known: the catalogue has no price and no power of this machine";
@@ -75,8 +75,7 @@ report::Table run_table(const std::vector<questions::CompareRow>& rows, double t
     t.rows.push_back(
         {questions::letter_of(i), format_number(run.days()),
          rows[i].cost.sums.all.high > 0 ? (rows[i].cost.sums.complete() ? "" : "> ") + cost::dollars(run.usd) : "-",
-         rows[i].rent_usd(run.seconds) > 0 ? cost::dollars(rows[i].rent_usd(run.seconds)) : "-",
-         energy_words(run.kwh)});
+         rows[i].rent_usd(run) > 0 ? cost::dollars(rows[i].rent_usd(run)) : "-", energy_words(run.kwh)});
   }
   return t;
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "busbar/report/internal/layered_layout.h"
+#include "busbar/report/text_shape.h"
 
 namespace busbar::report {
 
@@ -27,8 +28,6 @@ struct Bands {
 /// One band per pair of groups, in the colour of its mean load. Links above that load are lines on the band.
 Bands draw_bands(const LayeredDrawing& drawing, const Placed& placed, const std::vector<LayeredEdge>& edges);
 
-/// A line of text centred at (x, y).
-Shape text_shape(double x, double y, std::string words, int tone, Anchor anchor, double size = 12);
 /// The stroke of an edge from one point to another.
 Shape stroke_shape(const LayeredEdge& edge, Shape::Kind kind, double x, double y, double to_x, double to_y);
 
