@@ -62,7 +62,7 @@ for (const figure of document.querySelectorAll('figure.explore')) {
   button('\u25c2', 'earlier', () => pan(-0.3));
   button('\u25b8', 'later', () => pan(0.3));
   button('whole step', 'show the whole step', () => show(data.start, data.end));
-  const fold = () => { folded = !folded; place(); folder.setAttribute('aria-pressed', folded); if (folded && chosen && chosen.row.y < 0) choose(null); redraw(); };
+  const fold = () => { folded = !folded; place(); size(); folder.setAttribute('aria-pressed', folded); if (folded && chosen && chosen.row.y < 0) choose(null); redraw(); };
   const folder = foldable ? button('one row per stage', 'one row per stage, or all rows', fold) : null;
   if (folder) folder.setAttribute('aria-pressed', folded);
   const search = make('input', {type: 'search', placeholder: 'search spans', 'aria-label': 'search spans'}, bar);
@@ -122,6 +122,12 @@ for (const figure of document.querySelectorAll('figure.explore')) {
     g.stroke(new Path2D(lines));
     return g.createPattern(tile, 'repeat');
   };
+  const thickness = () => Math.max(1, Math.min(6, 40 / rows.filter(r => !r.head).length));
+  const size = () => {  // at once, so that what stands below does not move when the picture is drawn
+    canvas.style.height = height + 'px';
+    map.style.height = rows.filter(r => !r.head).length * thickness() + 4 + 'px';
+  };
+  size();
   const read = () => {
     const style = getComputedStyle(document.documentElement), v = n => style.getPropertyValue(n).trim();
     theme = {ink: v('--ink'), muted: v('--muted'), rule: v('--rule'), soft: v('--soft'), bg: v('--bg'),
@@ -132,7 +138,6 @@ for (const figure of document.querySelectorAll('figure.explore')) {
   const rect = (g, s, a, b) => g.fillRect(a, s.row.y + 3, Math.max(b - a, 1), LANE - 6);
   const draw = () => {
     const scale = window.devicePixelRatio || 1, w = canvas.clientWidth;
-    canvas.style.height = height + 'px';
     canvas.width = w * scale;
     canvas.height = height * scale;
     const g = canvas.getContext('2d');
@@ -193,8 +198,7 @@ for (const figure of document.querySelectorAll('figure.explore')) {
   };
   // The whole step, one line a row, and the part that is shown.
   const drawMap = () => {
-    const shown = rows.filter(r => !r.head), scale = window.devicePixelRatio || 1, w = map.clientWidth, thick = Math.max(1, Math.min(6, 40 / shown.length));
-    map.style.height = shown.length * thick + 4 + 'px';
+    const shown = rows.filter(r => !r.head), scale = window.devicePixelRatio || 1, w = map.clientWidth, thick = thickness();
     map.width = w * scale;
     map.height = (shown.length * thick + 4) * scale;
     const g = map.getContext('2d'), place = t => gutter + (t - data.start) / wide * (w - gutter);
@@ -335,6 +339,6 @@ for (const swatch of document.querySelectorAll('figure.lights .sw, figure.explor
 //]]>)js";
 }
 
-std::string_view timeline_script_hash() { return "sha256-t9G+jOhAghHSrA2Z8VefDDkaR8wH+d4S4qpOB0Ajq6w="; }
+std::string_view timeline_script_hash() { return "sha256-bzmOeMGhprXU1/b1Qt4aarBz+8StAD6tmWhRmiK5d+c="; }
 
 }  // namespace busbar::report
