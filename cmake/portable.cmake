@@ -15,15 +15,15 @@ if(BUSBAR_PORTABLE)
 endif()
 
 # A copy of an archive that may become part of a shared library: target busbar_archive_<name>. Debian compiles archives
-# for programs, which may hold the variables of GLIBC themselves; in the copy they are those of portable_symbols.cc, which
-# the linker must see after each archive that needs them.
+# for programs, which may hold the variables of GLIBC themselves, and for its own GLIBC; in the copy these symbols are those of
+# portable_symbols.cc, which the linker must see after each archive that needs them.
 function(busbar_find_archive name)
   find_library(BUSBAR_ORIGINAL_${name} lib${name}.a REQUIRED)
   set(copy ${PROJECT_BINARY_DIR}/archives/lib${name}.a)
   file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/archives)
   set(others --redefine-sym __libc_single_threaded=busbar_portable_single_threaded)
-  foreach(stream stdin stdout stderr)
-    list(APPEND others --redefine-sym ${stream}=busbar_portable_${stream})
+  foreach(symbol stdin stdout stderr arc4random arc4random_buf)
+    list(APPEND others --redefine-sym ${symbol}=busbar_portable_${symbol})
   endforeach()
   execute_process(COMMAND ${CMAKE_OBJCOPY} ${others} ${BUSBAR_ORIGINAL_${name}} ${copy} COMMAND_ERROR_IS_FATAL ANY)
   if(NOT TARGET busbar_portable_symbols)

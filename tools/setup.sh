@@ -3,7 +3,7 @@
 #   setup_packages g++ cmake ...   installs packages that dpkg does not list; uses no network if none is missing
 #   build_preset PRESET TARGET...  configures on first use and builds
 
-BUILD_PACKAGES=(g++ cmake ninja-build libfmt-dev libyaml-cpp-dev nlohmann-json3-dev libpugixml-dev libsqlite3-dev libarchive-dev)
+BUILD_PACKAGES=(g++ cmake ninja-build libfmt-dev libyaml-cpp-dev nlohmann-json3-dev libpugixml-dev libsqlite3-dev libarchive-dev libevent-dev)
 PORTABLE_PACKAGES=(libbz2-dev liblzma-dev libzstd-dev nettle-dev zlib1g-dev)  # archives that preset portable links too
 PACKAGING_PACKAGES=(file dpkg-dev)  # without them cpack would make Debian packages without dependencies
 TEST_PACKAGES=(libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev python3 python3-yaml)

@@ -125,6 +125,16 @@ class Explore(unittest.TestCase):
         for connection in idle:
             connection.close()
 
+    def test_a_request_that_comes_drop_by_drop_ends_after_5_s(self):
+        slow = socket.create_connection(("127.0.0.1", self.port))
+        self.addCleanup(slow.close)
+        begin = time.monotonic()
+        with self.assertRaises(OSError):
+            while time.monotonic() - begin < TIME_LIMIT_S:
+                slow.sendall(b"x")
+                time.sleep(0.1)
+        self.assertLess(time.monotonic() - begin, 10)
+
     def look(self, moved, **values):
         text = self.get(self.secret + "look?" + urllib.parse.urlencode({**STEP, **values, "moved": moved}))[1]
         return json.loads(text)

@@ -1,18 +1,20 @@
 #include "busbar/cli/explore_server.h"
 
 #include <arpa/inet.h>
+#include <event2/keyvalq_struct.h>
+#include <fcntl.h>
 #include <fmt/core.h>
 #include <netinet/in.h>
-#include <poll.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <limits>
+#include <list>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -21,127 +23,118 @@
 #include <utility>
 
 #include "busbar/base/json.h"
-#include "busbar/cli/http_intake.h"
+#include "busbar/cli/http_request.h"
+#include "busbar/cli/http_waiting.h"
+#include "busbar/cli/libevent_handles.h"
 #include "busbar/step/kept_machines.h"
 
 namespace busbar::cli {
+namespace {
+
+constexpr std::size_t kMostInWork = 8, kLongestHead = 16384;
+constexpr std::size_t kMostMemory = std::size_t{3} << 30;  // of the process, with all answers in work
+constexpr timeval kLook{0, 250'000};                       // from one look at the requests in work to the next
+
+using Clock = std::chrono::steady_clock;
+
+/// A request that is being answered, or will be. All but `reply` belongs to the thread of the event loop.
+struct Job {
+  evhttp_request* request = nullptr;
+  LocalRequest asked;
+  bool progress = false;  ///< the reply has begun, and lines of news come before the answer
+  bool stopped = false;
+  std::unique_ptr<RunWatch> watch;
+  Clock::time_point deadline;
+  std::size_t sent = 0;  ///< of the last news
+  Event left;            ///< the client has closed the connection
+  std::thread thread;    ///< makes `reply`
+  LocalReply reply;
+
+  void stop(int why) {
+    if (!stopped) watch->stop(why);
+    stopped = true;
+  }
+};
+
+}  // namespace
 
 struct LocalServer::State {
-  int listener = -1;
-  int stop[2] = {-1, -1};  ///< a pipe; it ends when the server does, and wakes all threads
+  int wake[2] = {-1, -1};  ///< a pipe: what is written to it wakes the event loop
   std::uint32_t port = 0;
   std::string secret;
   Answer answer;
   ServerPaths paths;
-  std::vector<std::thread> threads;
-  std::mutex turn;                     // guards the member below
-  std::unique_ptr<HttpIntake> intake;  ///< requests that come in; one thread waits for them, the others answer
-  std::mutex mutex;                    // guards the member below
+  EventBase base;  // this and all below belong to the thread of the event loop
+  HttpWaiting waiting;
+  HttpService http;
+  Event woken, tick;
+  std::list<Job> jobs;  ///< the first ones, kMostInWork at most, are in work
+  bool ends = false;
   std::map<std::string, std::vector<std::unique_ptr<RunWatch>>> idle;  ///< of requests that have ended, by path
+  std::mutex mutex;                                                    // guards the two members below
+  std::vector<Job*> made;                                              ///< with answers that are not sent yet
+  bool end_wanted = false;
+  std::thread loop;
 
   State() = default;
   ~State() {
-    for (const int file : {listener, stop[0], stop[1]})
+    for (const int file : wake)
       if (file >= 0) close(file);
   }
   State(const State&) = delete;
   State& operator=(const State&) = delete;
 
-  bool trusts(const HttpHead& head) const;
-  bool from_own_page(const HttpHead& head) const;
-  std::size_t longest_body(const HttpHead& head) const;
-  std::optional<WholeRequest> next();
+  bool serve(int listener);
+  bool trusts(const HttpRequest& request) const;
+  std::optional<LocalReply> refusal(const std::optional<HttpRequest>& request) const;
+  void come(evhttp_request* request);
+  void begin_jobs();
+  void begin(Job& job);
+  void look();
+  void wake_loop() const;
+  void wake_up();
+  void finish(Job& job);
   std::unique_ptr<RunWatch> take_watch(const std::string& path);
-  LocalReply run(int connection, const LocalRequest& request, bool progress);
-  void serve(const WholeRequest& request);
-  void work();
 };
 
 namespace {
 
-constexpr int kThreads = 8;
-constexpr std::size_t kMostMemory = std::size_t{3} << 30;  // of the process, with all answers in work
-
-using Clock = std::chrono::steady_clock;
-
-/// Whether `file` is ready for `events` before `deadline` and before `stop` ends.
-bool ready(int file, short events, int stop, std::optional<Clock::time_point> deadline) {
-  pollfd files[] = {{file, events, 0}, {stop, POLLIN, 0}};
-  while (true) {
-    int ms = -1;
-    if (deadline) {
-      ms = static_cast<int>(std::chrono::duration_cast<std::chrono::milliseconds>(*deadline - Clock::now()).count());
-      if (ms <= 0) return false;
-    }
-    const int found = poll(files, 2, ms);
-    if (found < 0 && errno == EINTR) continue;
-    return found > 0 && files[1].revents == 0;
-  }
+/// `name` is one of `names`.
+bool has(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-void send_all(int connection, int stop, std::string_view text) {
-  const Clock::time_point deadline = Clock::now() + kHttpPatience;
-  while (!text.empty() && ready(connection, POLLOUT, stop, deadline)) {
-    const ssize_t sent = send(connection, text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
-    if (sent < 0 && errno != EAGAIN && errno != EINTR) return;
-    if (sent > 0) text.remove_prefix(static_cast<std::size_t>(sent));
-  }
+void add_headers(evhttp_request* request, const LocalReply& reply) {
+  evkeyvalq* const headers = evhttp_request_get_output_headers(request);
+  const std::pair<const char*, const char*> kAlways[] = {{"Connection", "close"},
+                                                         {"Cache-Control", "no-store"},
+                                                         {"Referrer-Policy", "no-referrer"},
+                                                         {"X-Content-Type-Options", "nosniff"},
+                                                         {"Cross-Origin-Resource-Policy", "same-origin"}};
+  for (const auto& [name, value] : kAlways) evhttp_add_header(headers, name, value);
+  evhttp_add_header(headers, "Content-Type", reply.type.c_str());
+  for (const auto& [name, value] : reply.headers) evhttp_add_header(headers, name.c_str(), value.c_str());
 }
 
-/// `whole`: the body follows at once, and its size is known.
-std::string response_head(const LocalReply& reply, bool whole) {
-  const char* const reason = reply.status == 200 ? "OK" : reply.status == 404 ? "Not Found" : "Refused";
-  std::string out = fmt::format(
-      "HTTP/1.1 {} {}\r\nContent-Type: {}\r\nConnection: close\r\nCache-Control: no-store\r\n"
-      "Referrer-Policy: no-referrer\r\nX-Content-Type-Options: nosniff\r\nCross-Origin-Resource-Policy: "
-      "same-origin\r\n",
-      reply.status, reason, reply.type);
-  if (whole) out += fmt::format("Content-Length: {}\r\n", reply.body.size());
-  for (const auto& [name, value] : reply.headers) out += fmt::format("{}: {}\r\n", name, value);
-  return out + "\r\n";
+void send(evhttp_request* request, const LocalReply& reply) {
+  const EventBuffer body(evbuffer_new());
+  add_headers(request, reply);
+  evbuffer_add(body.get(), reply.body.data(), reply.body.size());
+  evhttp_send_reply(request, reply.status, nullptr, body.get());
 }
 
-/// Looks at a request in work: whether the browser has left, the server ends, it takes too much time or memory, or
-/// there is progress to send.
-class Attendance {
- public:
-  Attendance(int connection, int stop, int done, RunWatch& watch)
-      : connection_(connection), stop_(stop), done_(done), watch_(watch) {}
+void send_line(evhttp_request* request, const std::string& line) {
+  const EventBuffer part(evbuffer_new());
+  evbuffer_add_printf(part.get(), "%s\n", line.c_str());
+  evhttp_send_reply_chunk(request, part.get());
+}
 
-  /// Returns when the work is done, whose thread then ends `done`.
-  void attend(bool progress, std::chrono::seconds limit) {
-    constexpr int kLook_ms = 250;
-    constexpr short kLeft = POLLRDHUP | POLLHUP | POLLERR;
-    const Clock::time_point deadline = Clock::now() + limit;
-    for (bool asked = false;;) {
-      // Once the work is asked to stop, only its end counts.
-      pollfd files[] = {{done_, POLLIN, 0}, {asked ? -1 : stop_, POLLIN, 0}, {asked ? -1 : connection_, kLeft, 0}};
-      const int found = poll(files, 3, asked ? -1 : kLook_ms);
-      if (found > 0 && files[0].revents != 0) return;
-      const bool left = found > 0 && (files[1].revents != 0 || files[2].revents != 0);
-      const int why = left                                      ? SIGTERM
-                      : Clock::now() > deadline                 ? kTookTooLong
-                      : step::memory_of_process() > kMostMemory ? kTookTooMuch
-                                                                : 0;
-      asked = asked || why != 0;
-      if (why != 0) watch_.stop(why);
-      if (found == 0 && progress && !asked) send_news();
-    }
-  }
-
- private:
-  void send_news() {
-    const RunWatch::Progress news = watch_.progress();
-    if (news.total == 0 || news.done == sent_) return;
-    sent_ = news.done;
-    const Json line{{"done", news.done}, {"total", news.total}, {"what", news.what}};
-    send_all(connection_, stop_, line.dump() + "\n");
-  }
-
-  int connection_, stop_, done_;
-  RunWatch& watch_;
-  std::size_t sent_ = 0;
-};
+void send_news(Job& job) {
+  const RunWatch::Progress news = job.watch->progress();
+  if (news.total == 0 || news.done == job.sent) return;
+  job.sent = news.done;
+  send_line(job.request, Json{{"done", news.done}, {"total", news.total}, {"what", news.what}}.dump());
+}
 
 /// Its time does not depend on where the texts differ.
 bool same_secret(std::string_view a, std::string_view b) {
@@ -168,21 +161,6 @@ std::optional<std::uint32_t> listen_on(std::uint32_t port, int& listener) {
   return ntohs(place.sin_port);
 }
 
-/// Throws away what a client still sends of a body that was refused, for a second at most: to close at once would reset
-/// the connection, and the client might not see the answer.
-void forget_rest(int connection, int stop) {
-  constexpr auto kPatience = std::chrono::seconds(1);
-  const auto deadline = std::chrono::steady_clock::now() + kPatience;
-  shutdown(connection, SHUT_WR);
-  std::array<char, 65536> part{};
-  while (true) {
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
-    std::array<pollfd, 2> files{{{connection, POLLIN, 0}, {stop, POLLIN, 0}}};
-    if (left.count() <= 0 || poll(files.data(), files.size(), static_cast<int>(left.count())) <= 0) return;
-    if (files[1].revents != 0 || recv(connection, part.data(), part.size(), 0) <= 0) return;
-  }
-}
-
 }  // namespace
 
 Result<std::string> random_digits() {
@@ -194,27 +172,105 @@ Result<std::string> random_digits() {
   return out;
 }
 
-bool LocalServer::State::trusts(const HttpHead& head) const {
-  if (head.host != fmt::format("127.0.0.1:{}", port) && head.host != fmt::format("localhost:{}", port)) return false;
-  if (head.method != "GET" && (head.method != "POST" || !from_own_page(head))) return false;
-  return same_secret(std::string_view(head.path).substr(1, head.path.find('/', 1) - 1), secret);
-}
-
 /// A browser names the page that sends a POST, and pages of other sites cannot change that.
-bool LocalServer::State::from_own_page(const HttpHead& head) const { return head.origin == "http://" + head.host; }
-
-std::size_t LocalServer::State::longest_body(const HttpHead& head) const {
-  return head.method == "POST" && trusts(head) ? LocalServer::kLongestBody : 0;
+bool LocalServer::State::trusts(const HttpRequest& r) const {
+  if (r.host != fmt::format("127.0.0.1:{}", port) && r.host != fmt::format("localhost:{}", port)) return false;
+  if (!r.get && (!r.post || r.origin != "http://" + r.host)) return false;
+  return r.path.starts_with('/') && same_secret(std::string_view(r.path).substr(1, r.path.find('/', 1) - 1), secret);
 }
 
-/// The threads take turns to wait.
-std::optional<WholeRequest> LocalServer::State::next() {
-  const std::lock_guard lock(turn);
-  return intake->next();
+std::optional<LocalReply> LocalServer::State::refusal(const std::optional<HttpRequest>& request) const {
+  if (!request) return LocalReply{400, "text/plain", "this is no request of a page of busbar explore\n"};
+  if (!trusts(*request)) return LocalReply{403, "text/plain", "refused: use the address that busbar explore printed\n"};
+  if (has(paths.posts, request->path.substr(1 + secret.size())) != request->post)
+    return LocalReply{404, "text/plain", "there is no such page\n"};
+  return std::nullopt;
+}
+
+void LocalServer::State::come(evhttp_request* request) {
+  bufferevent* const stream = evhttp_connection_get_bufferevent(evhttp_request_get_connection(request));
+  waiting.take(stream);
+  std::optional<HttpRequest> read = read_http_request(request);
+  if (const std::optional<LocalReply> refused = refusal(read)) return send(request, *refused);
+  if (ends) return send(request, {503, "text/plain", "busbar explore ends\n"});
+  Job& job = jobs.emplace_back();
+  job.request = request;
+  job.asked = {read->path.substr(1 + secret.size()), std::move(read->values), std::move(read->body)};
+  job.progress = has(paths.with_progress, job.asked.path);
+  job.watch = take_watch(job.asked.path);
+  const auto leave = [](evutil_socket_t, short, void* to) { static_cast<Job*>(to)->stop(SIGTERM); };
+  job.left.reset(event_new(base.get(), bufferevent_getfd(stream), EV_CLOSED, leave, &job));
+  event_add(job.left.get(), nullptr);
+  begin_jobs();
+}
+
+void LocalServer::State::begin_jobs() {
+  std::size_t n = 0;
+  for (Job& job : jobs)
+    if (++n <= kMostInWork && !job.thread.joinable()) begin(job);
+}
+
+void LocalServer::State::begin(Job& job) {
+  job.deadline = Clock::now() + (job.progress ? paths.long_limit : paths.limit);
+  if (job.progress) {
+    add_headers(job.request, {200, "application/x-ndjson", ""});
+    evhttp_send_reply_start(job.request, HTTP_OK, nullptr);
+  }
+  job.thread = std::thread([this, &job] {
+    job.reply = answer(job.asked, *job.watch);
+    const std::lock_guard lock(mutex);
+    made.push_back(&job);
+    wake_loop();
+  });
+}
+
+/// Whether a request in work takes too much time or memory, or has progress to send.
+void LocalServer::State::look() {
+  waiting.look();
+  for (Job& job : jobs) {
+    if (!job.thread.joinable()) continue;
+    if (Clock::now() > job.deadline) job.stop(kTookTooLong);
+    if (step::memory_of_process() > kMostMemory) job.stop(kTookTooMuch);
+    if (job.progress && !job.stopped) send_news(job);
+  }
+}
+
+void LocalServer::State::wake_loop() const {
+  static_cast<void>(!write(wake[1], "", 1));  // a full pipe wakes as well
+}
+
+/// Answers are made, or the server shall end.
+void LocalServer::State::wake_up() {
+  std::array<char, 64> bytes{};
+  static_cast<void>(!read(wake[0], bytes.data(), bytes.size()));
+  std::vector<Job*> ready;
+  {
+    const std::lock_guard lock(mutex);
+    ready.swap(made);
+    ends = end_wanted;
+  }
+  if (ends) jobs.remove_if([](const Job& job) { return !job.thread.joinable(); });
+  for (Job* const job : ready) finish(*job);
+  if (!ends) return;
+  for (Job& job : jobs) job.stop(SIGTERM);
+  if (jobs.empty()) event_base_loopbreak(base.get());
+}
+
+void LocalServer::State::finish(Job& job) {
+  job.thread.join();
+  job.left.reset();
+  if (job.reply.status == 200) idle[job.asked.path].push_back(std::move(job.watch));
+  if (job.progress) {
+    send_line(job.request, job.reply.body);
+    evhttp_send_reply_end(job.request);
+  } else {
+    send(job.request, job.reply);
+  }
+  jobs.remove_if([&](const Job& other) { return &other == &job; });
+  begin_jobs();
 }
 
 std::unique_ptr<RunWatch> LocalServer::State::take_watch(const std::string& path) {
-  const std::lock_guard lock(mutex);
   auto& free = idle[path];
   if (free.empty()) return std::make_unique<RunWatch>();
   std::unique_ptr<RunWatch> out = std::move(free.back());
@@ -223,48 +279,28 @@ std::unique_ptr<RunWatch> LocalServer::State::take_watch(const std::string& path
   return out;
 }
 
-LocalReply LocalServer::State::run(int connection, const LocalRequest& request, bool progress) {
-  int done[2] = {-1, -1};
-  if (pipe(done) != 0) return {500, "text/plain", "no pipe is left\n"};
-  std::unique_ptr<RunWatch> watch = take_watch(request.path);
-  LocalReply out;
-  std::thread worker([&] {
-    out = answer(request, *watch);
-    close(done[1]);
-  });
-  Attendance(connection, stop[0], done[0], *watch).attend(progress, progress ? paths.long_limit : paths.limit);
-  worker.join();
-  close(done[0]);
-  const std::lock_guard lock(mutex);
-  if (out.status == 200) idle[request.path].push_back(std::move(watch));
-  return out;
-}
-
-void LocalServer::State::serve(const WholeRequest& whole) {
-  const int connection = whole.connection;
-  const auto send = [&](const LocalReply& reply) {
-    send_all(connection, stop[0], response_head(reply, true) + reply.body);
-  };
-  if (!whole.head) return send({400, "text/plain", "this is no request of a page of busbar explore\n"});
-  const HttpHead& head = *whole.head;
-  if (!trusts(head)) return send({403, "text/plain", "refused: use the address that busbar explore printed\n"});
-  if (whole.too_long)
-    return send({413, "text/plain", fmt::format("a file has at most {} bytes\n", LocalServer::kLongestBody)});
-  const LocalRequest request{head.path.substr(1 + secret.size()), head.query, whole.body};
-  const bool posts = std::find(paths.posts.begin(), paths.posts.end(), request.path) != paths.posts.end();
-  if (posts != (head.method == "POST")) return send({404, "text/plain", "there is no such page\n"});
-  if (std::find(paths.with_progress.begin(), paths.with_progress.end(), request.path) == paths.with_progress.end())
-    return send(run(connection, request, false));
-  send_all(connection, stop[0], response_head({200, "application/x-ndjson", ""}, false));
-  send_all(connection, stop[0], run(connection, request, true).body + "\n");
-}
-
-void LocalServer::State::work() {
-  while (const std::optional<WholeRequest> request = next()) {
-    serve(*request);
-    if (request->too_long) forget_rest(request->connection, stop[0]);
-    close(request->connection);
-  }
+bool LocalServer::State::serve(int listener) {
+  event_set_log_callback([](int, const char*) {});  // what it warns of, such as a client that left, is no one's concern
+  base.reset(event_base_new());
+  if (!base) return false;
+  http.reset(evhttp_new(base.get()));
+  if (!http) return false;
+  evhttp_set_timeout(http.get(), static_cast<int>(kHttpPatience.count()));
+  evhttp_set_max_headers_size(http.get(), kLongestHead);
+  evhttp_set_max_body_size(http.get(), LocalServer::kLongestBody);
+  evhttp_set_allowed_methods(http.get(), std::numeric_limits<std::uint16_t>::max());  // refusal() looks at them
+  evhttp_set_flags(http.get(), EVHTTP_SERVER_LINGERING_CLOSE);  // who sends too much still gets the answer
+  evhttp_set_bevcb(
+      http.get(), [](event_base* b, void* to) { return static_cast<State*>(to)->waiting.add(b); }, this);
+  evhttp_set_gencb(
+      http.get(), [](evhttp_request* request, void* to) { static_cast<State*>(to)->come(request); }, this);
+  woken.reset(event_new(
+      base.get(), wake[0], EV_READ | EV_PERSIST,
+      [](evutil_socket_t, short, void* to) { static_cast<State*>(to)->wake_up(); }, this));
+  tick.reset(event_new(
+      base.get(), -1, EV_PERSIST, [](evutil_socket_t, short, void* to) { static_cast<State*>(to)->look(); }, this));
+  return event_add(woken.get(), nullptr) == 0 && event_add(tick.get(), &kLook) == 0 &&
+         evhttp_accept_socket(http.get(), listener) == 0;
 }
 
 LocalServer::LocalServer(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -274,21 +310,32 @@ Result<std::unique_ptr<LocalServer>> LocalServer::open(std::uint32_t port, Answe
   BUSBAR_ASSIGN(state->secret, random_digits());
   state->answer = std::move(answer);
   state->paths = std::move(paths);
-  const std::optional<std::uint32_t> bound = listen_on(port, state->listener);
-  if (!bound || pipe(state->stop) != 0)
+  int listener = -1;
+  const std::optional<std::uint32_t> bound = listen_on(port, listener);
+  if (!bound || pipe2(state->wake, O_CLOEXEC | O_NONBLOCK) != 0 || !state->serve(listener)) {
+    if (listener >= 0) close(listener);
     return Error{ErrorCode::kIo,
                  fmt::format("port {} is in use or not allowed; use another, or 0 for any free one", port),
                  {"", 0, 0, "--port"}};
+  }
   state->port = *bound;
-  state->intake = std::make_unique<HttpIntake>(
-      state->listener, state->stop[0], [s = state.get()](const HttpHead& head) { return s->longest_body(head); });
-  for (int t = 0; t < kThreads; ++t) state->threads.emplace_back([s = state.get()] { s->work(); });
+  state->loop = std::thread([s = state.get()] {
+    sigset_t broken_pipe;  // of a client that left; libevent writes without MSG_NOSIGNAL
+    sigemptyset(&broken_pipe);
+    sigaddset(&broken_pipe, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &broken_pipe, nullptr);
+    event_base_dispatch(s->base.get());
+  });
   return std::unique_ptr<LocalServer>(new LocalServer(std::move(state)));
 }
 
 LocalServer::~LocalServer() {
-  close(std::exchange(state_->stop[1], -1));
-  for (std::thread& thread : state_->threads) thread.join();
+  {
+    const std::lock_guard lock(state_->mutex);
+    state_->end_wanted = true;
+    state_->wake_loop();
+  }
+  state_->loop.join();
 }
 
 std::string LocalServer::address() const {

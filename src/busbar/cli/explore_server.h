@@ -40,16 +40,15 @@ struct ServerPaths {
   std::chrono::seconds limit{30}, long_limit{120};  ///< for an answer; the second with progress
 };
 
-/// 1. Only connections from this machine reach it.
+/// 1. Only connections from this machine reach it. libevent reads and writes HTTP.
 /// 2. A request without the secret, or whose Host is not 127.0.0.1 or localhost with this port, gets 403 and nothing
 ///    else: other users do not know the secret, and pages of other sites cannot send the Host.
 /// 3. It knows no files: `answer` makes every reply, on threads of the server, several at the same time.
-/// 4. Each request has a connection of its own. Connections without a whole request keep no thread (HttpIntake), so
-/// that
-///    a thousand of them do not block a page. If the browser closes a connection, the server ends, or the answer takes
-///    more time or memory than allowed, the request's RunWatch says so, and its answer should return soon. Requests of
-///    one path that follow each other have the same RunWatch.
-/// 5. A POST comes from the server's own page: its Origin is the Host. Its body has at most kLongestBody bytes.
+/// 4. Each request has a connection of its own. Connections without a whole request keep no thread (HttpWaiting), so
+///    that a thousand of them do not block a page. If the browser closes a connection, the server ends, or the answer
+///    takes more time or memory than allowed, the request's RunWatch says so, and its answer should return soon.
+///    Requests of one path that follow each other have the same RunWatch.
+/// 5. A POST comes from the server's own page: its Origin is the Host. A body has at most kLongestBody bytes.
 /// 6. The reply to a path of `with_progress` begins with lines such as {"done": 3, "total": 15, "what": "layouts"}.
 class LocalServer {
  public:
