@@ -44,6 +44,7 @@ HostLinkRates link_rates(const runtime::RunRatePoint& at, const BenchMachine& m)
 std::string host_cluster_yaml(const runtime::RunRates& rates, const BenchMachine& m) {
   const runtime::RunRatePoint at = rates.at(m.bytes);
   const HostLinkRates link = link_rates(at, m);
+  const double slower = m.slower;
   const bool keeps = m.traffic == BenchTraffic::kGather || m.traffic == BenchTraffic::kScatter;
   const std::string source =
       fmt::format("measured by busbar bench on {} on {:%Y-%m-%d}, {} ranks on {} cores, buffers of {} KiB", m.name,
@@ -62,9 +63,9 @@ std::string host_cluster_yaml(const runtime::RunRates& rates, const BenchMachine
       "    - {{between: [gpu*, memory0], kind: host, rate: {4:.4g}GB/s}}\n"
       "  protocol: {{step_server: {5:.0f}ns, per_message: {8:.0f}ns, chunk: {6}KiB}}\n"
       "  source: \"{7}\"\n",
-      m.name, m.ranks, 3 * at.add_bytes_per_s / 1e9, link.together / 1e9, link.link / 1e9,
-      (keeps ? rates.kept_message_s : rates.hop_s) * 1e9, kBenchPiece >> 10, source,
-      (keeps ? rates.kept_message_s : rates.per_message_s) * 1e9);
+      m.name, m.ranks, 3 * at.add_bytes_per_s / slower / 1e9, link.together / slower / 1e9, link.link / slower / 1e9,
+      (keeps ? rates.kept_message_s : rates.hop_s) * slower * 1e9, kBenchPiece >> 10, source,
+      (keeps ? rates.kept_message_s : rates.per_message_s) * slower * 1e9);
 }
 
 }  // namespace busbar::questions

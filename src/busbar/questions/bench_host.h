@@ -23,6 +23,7 @@ struct BenchMachine {
   std::uint32_t ranks = 2, cores = 1;
   std::uint64_t bytes = 0;
   BenchTraffic traffic = BenchTraffic::kAdds;
+  double slower = 1;  ///< times by which runs take longer than rates of rings, gather and scatter let expect
 };
 
 /// A cluster file. Ranks are GPUs that copy from each other through host memory; each receiver moves its bytes with the

@@ -72,12 +72,47 @@ Result<runtime::Executable> program_of(const BenchRequest& q, const BenchCall& c
 
 }  // namespace
 
+namespace {
+
+Result<std::unique_ptr<predict::Predictor>> machine_of(const runtime::RunRates& rates, const BenchMachine& host) {
+  BUSBAR_ASSIGN(spec::Cluster cluster, spec::parse_cluster(host_cluster_yaml(rates, host), "this host"));
+  return predict::Predictor::make(std::move(cluster), {});
+}
+
+/// As in nccl-tests: what goes to others and what comes from them cannot be one buffer of all_to_all, all_to_allv and
+/// send_recv.
+bool has_in_place(collectives::Collective op) {
+  using collectives::Collective;
+  return op != Collective::kAllToAll && op != Collective::kAllToAllV && op != Collective::kSendRecv;
+}
+
+/// None for messages of a file, which have sizes of their own, and for what cannot be built: the call itself says why.
+std::optional<runtime::Reference> reference_of(const BenchRequest& q, const BenchCall& call) {
+  if (call.messages) return std::nullopt;
+  runtime::Reference out = runtime::reference_for(call.op, q.root, q.in_place && has_in_place(call.op));
+  if (!collectives::build_schedule(out.algorithm, out.op, call.ranks, 1, out.root).ok()) return std::nullopt;
+  return out;
+}
+
+}  // namespace
+
+/// All rates divided and all latencies multiplied by one number: so all times grow by it.
+Result<BenchMachine> bench_host(const BenchCall& call, const runtime::RunRates& rates, Bytes size) {
+  BenchMachine out{bench_host_name(), call.ranks, runtime::cores_allowed(), count(size), traffic_of(call.op), 1};
+  if (!call.reference || rates.reference.empty()) return out;
+  BUSBAR_ASSIGN(const std::unique_ptr<predict::Predictor> machine, machine_of(rates, out));
+  program::CollectiveCall asked = predict::call_over(call.reference->op, size, call.ranks);
+  asked.root = call.reference->root;
+  asked.algorithm = call.reference->algorithm;
+  const auto predicted = machine->time(asked, predict::kTimeAlone);
+  if (predicted.ok()) out.slower = rates.reference_s(count(size)) * 1e6 / predicted->time.in_us();
+  return out;
+}
+
 Result<std::unique_ptr<predict::Predictor>> bench_machine(const BenchCall& call, const runtime::RunRates& rates,
                                                           Bytes size) {
-  const std::string yaml = host_cluster_yaml(
-      rates, {bench_host_name(), call.ranks, runtime::cores_allowed(), count(size), traffic_of(call.op)});
-  BUSBAR_ASSIGN(spec::Cluster cluster, spec::parse_cluster(yaml, "this host"));
-  return predict::Predictor::make(std::move(cluster), {});
+  BUSBAR_ASSIGN(const BenchMachine host, bench_host(call, rates, size));
+  return machine_of(rates, host);
 }
 
 std::string bench_host_name() {
@@ -145,6 +180,7 @@ Result<BenchCall> bench_call(const BenchRequest& q, std::uint32_t group) {
   if (!q.pairs.empty() && (out.file || out.messages))
     return invalid("the file of --algorithm says who sends what", field_of("pairs"));
   BUSBAR_ASSIGN(out.matrix, load_pairs(q.pairs, out.op, ranks));
+  out.reference = reference_of(q, out);
   return out;
 }
 
@@ -190,13 +226,6 @@ Result<std::shared_ptr<const collectives::Schedule>> predict_call(const BenchReq
   if (predict::may_be_made(asked))
     out.algorithm = predicted->call.algorithm;  // no schedule that was made may be faster
   return predicted->call.schedule;
-}
-
-/// As in nccl-tests: what goes to others and what comes from them cannot be one buffer of all_to_all, all_to_allv and
-/// send_recv.
-bool has_in_place(collectives::Collective op) {
-  using collectives::Collective;
-  return op != Collective::kAllToAll && op != Collective::kAllToAllV && op != Collective::kSendRecv;
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "busbar/formats/imported_schedule.h"
 #include "busbar/formats/pair_matrix.h"
 #include "busbar/predict/predictor.h"
+#include "busbar/questions/bench_host.h"
 #include "busbar/questions/bench_question.h"
 #include "busbar/runtime/calibrating_runs.h"
 #include "busbar/runtime/session.h"
@@ -38,13 +39,16 @@ struct BenchCall {
   formats::PairMatrix matrix;                         ///< of --pairs FILE; without counts: none
   std::optional<formats::ImportedSchedule> file;      ///< of --algorithm FILE
   std::optional<formats::ImportedMessages> messages;  ///< of --algorithm FILE.goal
+  std::optional<runtime::Reference> reference;        ///< what rates of runs hold of the operation itself
 };
 /// `group`: ranks have met, or will. Error: kUnsupported, this host lacks its library.
 Result<runtime::Transport> bench_transport(const BenchRequest& q, bool group);
 /// `group`: ranks that met on several hosts; 0: none did.
 Result<BenchCall> bench_call(const BenchRequest& q, std::uint32_t group);
 
-/// The host as a machine for calls of this size.
+/// The host at calls of this size: such that the prediction of the reference is what it took.
+Result<BenchMachine> bench_host(const BenchCall& call, const runtime::RunRates& rates, Bytes size);
+/// The same as a machine.
 Result<std::unique_ptr<predict::Predictor>> bench_machine(const BenchCall& call, const runtime::RunRates& rates,
                                                           Bytes size);
 

@@ -50,13 +50,16 @@ Result<runtime::RunRates> shared_rates(const BenchGroup& group, runtime::RunRate
   if (!group.hosts) return rates;
   double steps[] = {rates.hop_s, rates.per_message_s, rates.kept_message_s};
   std::string text(reinterpret_cast<const char*>(steps), sizeof steps);
-  constexpr std::size_t kPoint = sizeof(runtime::RunRatePoint);
-  text.append(reinterpret_cast<const char*>(rates.points.data()), rates.points.size() * kPoint);
+  const std::size_t points = rates.points.size() * sizeof(runtime::RunRatePoint);
+  const std::size_t calls = rates.reference.size() * sizeof(runtime::TimedCall);
+  text.append(reinterpret_cast<const char*>(rates.points.data()), points);
+  text.append(reinterpret_cast<const char*>(rates.reference.data()), calls);
   BUSBAR_ASSIGN(const std::string all, group.hosts->share(text));
   if (all.size() != text.size()) return Error{ErrorCode::kIo, "rank 0 measured other sizes", {}};
   std::memcpy(steps, all.data(), sizeof steps);
   rates.hop_s = steps[0], rates.per_message_s = steps[1], rates.kept_message_s = steps[2];
-  std::memcpy(rates.points.data(), all.data() + sizeof steps, rates.points.size() * kPoint);
+  std::memcpy(rates.points.data(), all.data() + sizeof steps, points);
+  if (calls > 0) std::memcpy(rates.reference.data(), all.data() + sizeof steps + points, calls);
   return rates;
 }
 
@@ -147,7 +150,8 @@ Result<BenchResult> run_bench(const BenchRequest& q, const BenchGroup& group, co
   context.begin("measuring this host");
   BUSBAR_ASSIGN(const runtime::HostRates memory,
                 runtime::measure_host(group.hosts ? 1 : call.ranks, count(sizes.back())));
-  BUSBAR_ASSIGN(runtime::RunRates own, runtime::measure_runs(call.ranks, count(sizes.back()), kBenchPiece, session));
+  BUSBAR_ASSIGN(runtime::RunRates own,
+                runtime::measure_runs(call.ranks, count(sizes.back()), kBenchPiece, session, call.reference));
   BUSBAR_ASSIGN(const runtime::RunRates rates, shared_rates(group, std::move(own)));
   std::vector<BenchSize> at;
   std::vector<runtime::Task> tasks;
@@ -194,7 +198,7 @@ Result<BenchResult> run_bench(const BenchRequest& q, const BenchGroup& group, co
   if (!q.trace.empty())
     r.files.push_back({q.trace, trace::perfetto_bytes(timeline_of(
                                     *at.back().program, tasks[at.size() - 1].filling.chunk_bytes(), last.steps))});
-  const BenchMachine machine{r.host.name, call.ranks, memory.cores, rates.points.back().bytes, traffic_of(call.op)};
+  BUSBAR_ASSIGN(const BenchMachine machine, bench_host(call, rates, Bytes{rates.points.back().bytes}));
   if (!q.emit_cluster.empty() && !r.silent) r.files.push_back({q.emit_cluster, host_cluster_yaml(rates, machine)});
   return r;
 }

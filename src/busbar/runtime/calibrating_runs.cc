@@ -15,14 +15,16 @@ constexpr std::uint32_t kTimes =
 
 /// One algorithm at one size.
 struct Probe {
-  const char* algorithm;
+  std::string algorithm;
   collectives::Collective op;
   std::uint64_t bytes;
+  std::uint32_t root = 0;
+  bool in_place = true;
 };
 
 Result<Executable> program_of(const Probe& p, std::uint32_t ranks, std::uint64_t piece_bytes, bool shared_memory) {
-  BUSBAR_ASSIGN(const collectives::Schedule s, collectives::build_schedule(p.algorithm, p.op, ranks, 1, 0));
-  BUSBAR_ASSIGN(collectives::ExecutionPlan plan, plan_in_pieces(s, p.bytes, piece_bytes, true));
+  BUSBAR_ASSIGN(const collectives::Schedule s, collectives::build_schedule(p.algorithm, p.op, ranks, 1, p.root));
+  BUSBAR_ASSIGN(collectives::ExecutionPlan plan, plan_in_pieces(s, p.bytes, piece_bytes, p.in_place));
   return compile(std::move(plan), {shared_memory, false});
 }
 
@@ -72,7 +74,44 @@ Result<std::vector<double>> time_probes(const std::vector<Probe>& probes, std::u
   return out;
 }
 
+/// Powers of four from 1 KiB on, up to one that is no less than the largest call.
+std::vector<std::uint64_t> reference_sizes(std::uint64_t bytes) {
+  constexpr std::uint64_t kLeast = 64, kSmallest = 1 << 10, kLargest = 64 << 20;
+  std::vector<std::uint64_t> out{kLeast};
+  for (std::uint64_t s = kSmallest; s <= kLargest && out.back() < bytes; s *= 4) out.push_back(s);
+  return out;
+}
+
 }  // namespace
+
+Reference reference_for(collectives::Collective op, std::uint32_t root, bool in_place) {
+  using collectives::Collective;
+  switch (op) {
+    case Collective::kAllReduce:
+    case Collective::kAllGather:
+    case Collective::kReduceScatter:
+      return {"ring", op, root, in_place};
+    case Collective::kBroadcast:
+    case Collective::kReduce:
+      return {"tree", op, root, in_place};
+    case Collective::kAllToAllV:
+      return {"direct", Collective::kAllToAll, root, in_place};
+    default:
+      return {"direct", op, root, in_place};
+  }
+}
+
+double RunRates::reference_s(std::uint64_t bytes) const {
+  const auto above =
+      std::find_if(reference.begin(), reference.end(), [&](const TimedCall& c) { return c.bytes >= bytes; });
+  if (above == reference.begin()) return above->seconds;
+  const TimedCall& low = above[-1];
+  const double more = static_cast<double>(bytes) / static_cast<double>(low.bytes);
+  if (above == reference.end()) return low.seconds * more;
+  const double power = std::log(above->seconds / low.seconds) /
+                       std::log(static_cast<double>(above->bytes) / static_cast<double>(low.bytes));
+  return low.seconds * std::pow(more, power);
+}
 
 RunRatePoint RunRates::at(std::uint64_t bytes) const {
   const auto above =
@@ -90,7 +129,7 @@ RunRatePoint RunRates::at(std::uint64_t bytes) const {
 }
 
 Result<RunRates> measure_runs(std::uint32_t ranks, std::uint64_t bytes, std::uint64_t piece_bytes,
-                              const SessionOptions& options) {
+                              const SessionOptions& options, const std::optional<Reference>& reference) {
   constexpr std::uint64_t kTiny = 64, kSmallest = 64 << 10, kLargest = 64 << 20;
   using collectives::Collective;
   std::vector<Probe> probes{{"ring", Collective::kAllGather, kTiny * ranks},
@@ -103,6 +142,10 @@ Result<RunRates> measure_runs(std::uint32_t ranks, std::uint64_t bytes, std::uin
     probes.push_back({"direct", Collective::kScatter, s});
     if (s >= bytes) break;
   }
+  const std::size_t rings = probes.size();
+  if (reference)
+    for (const std::uint64_t s : reference_sizes(bytes))
+      probes.push_back({reference->algorithm, reference->op, s, reference->root, reference->in_place});
   BUSBAR_ASSIGN(const std::vector<double> seconds, time_probes(probes, ranks, piece_bytes, options));
   RunRates out;
   const double steps = ranks - 1;
@@ -110,13 +153,14 @@ Result<RunRates> measure_runs(std::uint32_t ranks, std::uint64_t bytes, std::uin
   // Each rank sends and takes in a message more per further rank.
   if (ranks > 2) out.per_message_s = std::max(0.0, seconds[1] - out.hop_s) / (2 * (steps - 1));
   out.kept_message_s = seconds[2] / steps;
-  for (std::size_t i = 3; i < probes.size(); i += 4) {
+  for (std::size_t i = 3; i < rings; i += 4) {
     // What each rank, or the root, takes in; latencies never hide more than three quarters of a run.
     const double moved = static_cast<double>(probes[i].bytes) * steps / ranks;
     const auto rate = [&](double s, double latency) { return moved / std::max(s - latency, s / 4); };
     out.points.push_back({probes[i].bytes, rate(seconds[i], steps * out.hop_s), rate(seconds[i + 1], steps * out.hop_s),
                           rate(seconds[i + 2], seconds[2]), rate(seconds[i + 3], seconds[2]) / steps});
   }
+  for (std::size_t i = rings; i < probes.size(); ++i) out.reference.push_back({probes[i].bytes, seconds[i]});
   return out;
 }
 

@@ -52,6 +52,24 @@ TEST(RunRates, AreMeasuredForEachSizeUpToTheLargest) {
   }
 }
 
+TEST(RunRates, TimeAnAlgorithmOfTheOperationAtEachSize) {
+  const auto r = measure_runs(2, 100 << 10, 64 << 10, {Transport::kThreads},
+                              reference_for(collectives::Collective::kAllReduce, 0, false));
+  ASSERT_TRUE(r.ok()) << r.error().message;
+  ASSERT_EQ(r->reference.size(), 6u);  // 64 B, then 1 KiB to 256 KiB
+  EXPECT_EQ(r->reference.back().bytes, 256u << 10);
+  for (const TimedCall& c : r->reference) EXPECT_GT(c.seconds, 0);
+}
+
+TEST(RunRates, ReferencesArePowersOfTheSizeBetweenTwo) {
+  const RunRates r{.reference = {{1 << 10, 2e-6}, {4 << 10, 8e-6}, {16 << 10, 8e-6}}};
+  EXPECT_DOUBLE_EQ(r.reference_s(8), 2e-6);
+  EXPECT_DOUBLE_EQ(r.reference_s(1 << 10), 2e-6);
+  EXPECT_NEAR(r.reference_s(2 << 10), 4e-6, 1e-12);
+  EXPECT_NEAR(r.reference_s(8 << 10), 8e-6, 1e-12);
+  EXPECT_NEAR(r.reference_s(32 << 10), 16e-6, 1e-12);
+}
+
 TEST(RunRates, AreInProportionBetweenTwoSizes) {
   const RunRates r{.points = {{1 << 10, 10, 6, 30, 7}, {4 << 10, 20, 8, 50, 9}}};
   EXPECT_DOUBLE_EQ(r.at(2 << 10).copy_bytes_per_s, 15);
