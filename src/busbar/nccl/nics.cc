@@ -9,12 +9,10 @@
 namespace busbar::nccl {
 namespace {
 
-std::vector<topology::DeviceId> cabled_nics(const topology::Topology& t, const topology::Block& block) {
+std::vector<topology::DeviceId> cabled_nics(const topology::Topology& t, std::span<const topology::DeviceId> devices) {
   std::vector<topology::DeviceId> out;
-  for (std::uint32_t p = 0; p < block.device_count; ++p) {
-    const auto d = static_cast<topology::DeviceId>(block.first_device + p);
+  for (const topology::DeviceId d : devices)
     if (t.kind(d) == topology::DeviceKind::kNic && cabled_GBps(t, d) > 0) out.push_back(d);
-  }
   return out;
 }
 
@@ -73,13 +71,11 @@ std::vector<topology::DeviceId> nearest_nics(const topology::Topology& t, topolo
 }
 
 /// GPUs with the same nearest NICs divide them; the first groups are larger if the numbers do not divide.
-std::vector<NicGroup> by_gpu(const topology::Topology& t, const topology::Block& block,
+std::vector<NicGroup> by_gpu(const topology::Topology& t, std::span<const topology::DeviceId> devices,
                              const std::vector<topology::DeviceId>& nics) {
   std::map<std::vector<topology::DeviceId>, std::size_t> sharers;
-  for (std::uint32_t p = 0; p < block.device_count; ++p) {
-    const auto d = static_cast<topology::DeviceId>(block.first_device + p);
+  for (const topology::DeviceId d : devices)
     if (t.kind(d) == topology::DeviceKind::kGpu) ++sharers[nearest_nics(t, d, nics)];
-  }
   std::vector<NicGroup> out;
   for (const auto& [near, gpus] : sharers) {
     const std::size_t groups = std::min(gpus, near.size());
@@ -106,11 +102,11 @@ double cabled_GBps(const topology::Topology& t, topology::DeviceId nic) {
   return rate / kGiga;
 }
 
-std::vector<NicGroup> group_nics(const topology::Topology& t, const topology::Block& block,
+std::vector<NicGroup> group_nics(const topology::Topology& t, std::span<const topology::DeviceId> devices,
                                  const NcclSettings& settings) {
-  const std::vector<topology::DeviceId> nics = cabled_nics(t, block);
+  const std::vector<topology::DeviceId> nics = cabled_nics(t, devices);
   const topology::NicMerging merging = settings.sockets ? topology::NicMerging::kNone : settings.merges_nics;
-  if (merging == topology::NicMerging::kByGpu) return by_gpu(t, block, nics);
+  if (merging == topology::NicMerging::kByGpu) return by_gpu(t, devices, nics);
   if (merging == topology::NicMerging::kByCard) return by_distance(t, nics, settings);
   std::vector<NicGroup> alone;
   for (const topology::DeviceId n : nics) alone.push_back({{n}, false, 1});

@@ -3,9 +3,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <optional>
 
+#include "busbar/nccl/internal/hosts.h"
 #include "busbar/nccl/internal/nics.h"
 #include "busbar/nccl/internal/paths.h"
 #include "busbar/topology/seen_damage.h"
@@ -67,6 +69,7 @@ class SystemBuilder {
       : t_(t), gpus_(gpus), ranks_(ranks), settings_(settings), block_(t.blocks()[index(t.block_of(gpus[0]))]) {
     s_.inter = inter;
     node_of_.assign(block_.device_count, kNoNode);
+    find_devices();
   }
 
   Result<NcclSystem> build() {
@@ -74,7 +77,7 @@ class SystemBuilder {
     add_switches_and_cpus();
     if (s_.inter) add_nets();
     s_.inter = !s_.nets.empty();
-    for (std::uint32_t p = 0; p < block_.device_count; ++p) add_links(device(p));
+    for (const topology::DeviceId d : devices_) add_links(d);
     mesh_cpus();
     attach_unlinked();
     raise_links();
@@ -92,6 +95,25 @@ class SystemBuilder {
     return index(d) >= block_.first_device && index(d) < block_.first_device + block_.device_count;
   }
   std::uint32_t& node_of(topology::DeviceId d) { return node_of_[index(d) - block_.first_device]; }
+
+  /// Of a rack only the machines with a GPU in use belong to the communicator, and all switches. Machines of a rack are
+  /// known by their CPUs: no socket link joins all of them, or they are Grace.
+  void find_devices() {
+    std::vector<topology::DeviceId> switches;
+    bool arm = false;
+    for (std::uint32_t p = 0; p < block_.device_count; ++p) {
+      if (t_.kind(device(p)) == topology::DeviceKind::kNvSwitch) switches.push_back(device(p));
+      arm = arm || (t_.kind(device(p)) == topology::DeviceKind::kCpu &&
+                    cpu_type(t_.device_class(device(p)).processor).arch == CpuArch::kArm);
+    }
+    rack_ = !switches.empty() && (arm || is_several_machines(t_, block_));
+    if (rack_) {
+      const std::vector<topology::DeviceId> machines = devices_of_machines(t_, gpus_);
+      std::merge(machines.begin(), machines.end(), switches.begin(), switches.end(), std::back_inserter(devices_));
+      return;
+    }
+    for (std::uint32_t p = 0; p < block_.device_count; ++p) devices_.push_back(device(p));
+  }
 
   std::uint32_t add(NcclNodeKind kind, topology::DeviceId d) {
     NcclNode n;
@@ -135,10 +157,9 @@ class SystemBuilder {
     if (at != cpu_of_numa_.end()) return at->second;
     topology::DeviceId socket =
         kNone<topology::DeviceId>;  // the last with a number not above `numa`: a socket has its first node's
-    for (std::uint32_t p = 0; p < block_.device_count; ++p)
-      if (t_.kind(device(p)) == topology::DeviceKind::kCpu &&
-          (socket == kNone<topology::DeviceId> || t_.numa(device(p)) <= numa))
-        socket = device(p);
+    for (const topology::DeviceId d : devices_)
+      if (t_.kind(d) == topology::DeviceKind::kCpu && (socket == kNone<topology::DeviceId> || t_.numa(d) <= numa))
+        socket = d;
     const std::uint32_t n = add(NcclNodeKind::kCpu, socket);
     s_.nodes[n].numa = numa;
     if (socket != kNone<topology::DeviceId>) s_.nodes[n].cpu = cpu_type(t_.device_class(socket).processor);
@@ -148,8 +169,7 @@ class SystemBuilder {
   }
 
   void add_switches_and_cpus() {
-    for (std::uint32_t p = 0; p < block_.device_count; ++p) {
-      const topology::DeviceId d = device(p);
+    for (const topology::DeviceId d : devices_) {
       const topology::DeviceKind k = t_.kind(d);
       if (k == topology::DeviceKind::kPcieSwitch && !has_upper_level(d)) node_of(d) = add(NcclNodeKind::kPci, d);
       if (k == topology::DeviceKind::kNvSwitch) {
@@ -158,9 +178,8 @@ class SystemBuilder {
       }
       if (k == topology::DeviceKind::kCpu || k == topology::DeviceKind::kRootPort) node_of(d) = cpu_of(t_.numa(d));
     }
-    for (std::uint32_t p = 0; p < block_.device_count; ++p)
-      if (t_.kind(device(p)) == topology::DeviceKind::kPcieSwitch && has_upper_level(device(p)))
-        node_of(device(p)) = node_of(*upper_level(device(p)));
+    for (const topology::DeviceId d : devices_)
+      if (t_.kind(d) == topology::DeviceKind::kPcieSwitch && has_upper_level(d)) node_of(d) = node_of(*upper_level(d));
     if (!s_.cpus.empty()) s_.cpu = s_.nodes[s_.cpus[0]].cpu;
   }
 
@@ -176,7 +195,7 @@ class SystemBuilder {
 
   void add_nets() {
     std::map<std::int16_t, std::pair<std::uint32_t, std::uint32_t>> cards;  // by card: network device and ports so far
-    for (const NicGroup& group : group_nics(t_, block_, settings_)) {
+    for (const NicGroup& group : group_nics(t_, devices_, settings_)) {
       const topology::DeviceId d = group.ports.front();
       const std::uint32_t nic = add(NcclNodeKind::kNic, d), net = add(NcclNodeKind::kNet, d);
       for (const topology::DeviceId port : group.ports)
@@ -227,10 +246,17 @@ class SystemBuilder {
     s_.out[b].push_back(at + 1);
   }
 
-  /// The cables inside the block whose even direction leaves `d`.
+  /// Whether a cable is added where it leaves in direction `l`: each once, those of a switch at the other end, because
+  /// a switch also has cables to GPUs that are not in use. Pre: `l` does not leave a switch.
+  bool adds(topology::LinkId l) const {
+    if (!inside(t_.to(l))) return false;
+    return t_.kind(t_.to(l)) == topology::DeviceKind::kNvSwitch || (static_cast<std::uint32_t>(l) & 1u) == 0;
+  }
+
   void add_links(topology::DeviceId d) {
+    if (t_.kind(d) == topology::DeviceKind::kNvSwitch) return;
     for (const topology::LinkId l : t_.out_links(d)) {
-      if ((static_cast<std::uint32_t>(l) & 1u) != 0 || !inside(t_.to(l))) continue;
+      if (!adds(l)) continue;
       const topology::LinkClass& c = t_.link_class(l);
       const std::uint32_t a = node_of(d), b = node_of(t_.to(l));
       switch (c.kind) {
@@ -275,19 +301,18 @@ class SystemBuilder {
     return lanes * nvlink_GBps(cc, settings_.version);
   }
 
-  /// Links all NUMA nodes of one machine. Machines of a rack, identified by their part, keep only their own links.
+  /// Links all NUMA nodes of one machine. Machines of a rack keep only their own links.
   void mesh_cpus() {
-    const bool rack = s_.cpu.arch == CpuArch::kArm && s_.has_nvs();
-    if (!rack) {
+    if (!rack_) {
       for (std::size_t i = 0; i < s_.cpus.size(); ++i)
         for (std::size_t j = i + 1; j < s_.cpus.size(); ++j)
           join(s_.cpus[i], s_.cpus[j], NcclLinkKind::kSys, inter_cpu_GBps(s_.nodes[s_.cpus[i]].cpu, settings_.version));
       return;
     }
-    for (std::uint32_t p = 0; p < block_.device_count; ++p)
-      for (const topology::LinkId l : t_.out_links(device(p)))
+    for (const topology::DeviceId d : devices_)
+      for (const topology::LinkId l : t_.out_links(d))
         if ((static_cast<std::uint32_t>(l) & 1u) == 0 && t_.link_class(l).kind == topology::LinkKind::kSocket)
-          join(node_of(device(p)), node_of(t_.to(l)), NcclLinkKind::kSys, inter_cpu_GBps(s_.cpu, settings_.version));
+          join(node_of(d), node_of(t_.to(l)), NcclLinkKind::kSys, inter_cpu_GBps(s_.cpu, settings_.version));
   }
 
   /// GPUs and NICs without a link are attached to their CPU, as NCCL does with virtual NICs.
@@ -329,6 +354,8 @@ class SystemBuilder {
   const NcclSettings& settings_;
   const topology::Block& block_;
   NcclSystem s_;
+  bool rack_ = false;
+  std::vector<topology::DeviceId> devices_;  ///< that belong to the communicator's machines, ascending
   std::vector<std::uint32_t> node_of_;
   std::map<int, std::uint32_t> cpu_of_numa_;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> raised_;  ///< NIC, and how many times its PCIe link may count

@@ -95,6 +95,43 @@ TEST(NcclPaths, OtherNicsAreReachedThroughTheGpuNextToThemButOnlyToSend) {
   EXPECT_EQ(system_of(nccl_machine(TestNode{}, 2), true, off).gpu_net.at(0, 1).type, topology::PathType::kPhb);
 }
 
+/// Two servers whose GPUs share one switch; nothing else joins them.
+topology::NodeTemplate rack_of_two(const TestNode& server) {
+  topology::NodeTemplate rack = nccl_node(server);
+  const topology::NodeTemplate second = rack;
+  const auto first_count = static_cast<std::uint32_t>(rack.devices.size());
+  std::vector<std::uint32_t> place(first_count);
+  for (std::uint32_t d = 0; d < first_count; ++d) {
+    topology::TemplateDevice more = second.devices[d];
+    place[d] =
+        more.device_class.kind == topology::DeviceKind::kNvSwitch ? d : static_cast<std::uint32_t>(rack.devices.size());
+    if (place[d] == d) continue;
+    more.name += "b";
+    if (more.numa >= 0) more.numa = static_cast<std::int16_t>(more.numa + 2);
+    rack.devices.push_back(more);
+  }
+  for (const topology::TemplateLink& l : second.links) rack.links.push_back({place[l.a], place[l.b], l.link_class});
+  return rack;
+}
+
+TEST(NcclPaths, AServerOfARackReachesItsOwnNicsAndThoseOfOthersOnlyThroughTheirGpus) {
+  TestNode server;
+  server.gpus = 4;
+  const topology::Topology t = nccl_machine(rack_of_two(server), 2, 400);
+  const NcclSystem all = system_of(t, true);
+  ASSERT_EQ(all.gpu_count(), 8u);
+  EXPECT_EQ(all.net_count(), 8u);
+  EXPECT_EQ(all.gpu_net.at(0, 3).type, topology::PathType::kPxn);
+  EXPECT_EQ(all.net_gpu.at(3, 0).type, topology::PathType::kSys) << "the other socket";
+  EXPECT_EQ(all.gpu_net.at(0, 4).type, topology::PathType::kPxn);
+  EXPECT_EQ(all.net_gpu.at(4, 0).type, topology::PathType::kDis) << "no socket link joins two servers";
+  const std::vector<topology::DeviceId> one{t.gpus()[5]};
+  const NcclSystem alone = build_nccl_system(t, one, counted(1), true, {}).value();
+  EXPECT_EQ(alone.net_count(), 4u) << "a server without a GPU in use is not part of the communicator";
+  EXPECT_EQ(alone.cpus.size(), 2u);
+  EXPECT_EQ(t.name(alone.nodes[alone.nets[local_net(alone, 0, 0)]].device), "node0.nic1b");
+}
+
 TEST(NcclPaths, WithoutPeerAccessOrGpudirectEverythingGoesThroughTheCpu) {
   NcclSettings off;
   off.p2p_level = topology::PathType::kLoc;
