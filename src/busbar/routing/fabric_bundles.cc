@@ -1,11 +1,70 @@
 #include "busbar/routing/fabric_bundles.h"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "busbar/topology/tiers.h"
 
 namespace busbar::routing {
+
+namespace {
+
+/// Calls f(device, its cables that leave the block) for every device that has some.
+template <typename F>
+void for_each_cabled(const topology::Topology& t, F f) {
+  std::vector<topology::LinkId> cables;
+  for (const topology::Block& block : t.blocks())
+    for (std::uint32_t p = 0; p < block.device_count; ++p) {
+      const auto d = static_cast<topology::DeviceId>(block.first_device + p);
+      cables.clear();
+      for (const topology::LinkId l : t.out_links(d))
+        if (t.block_of(t.to(l)) != t.block_of(d)) cables.push_back(l);
+      if (!cables.empty()) f(d, std::span<const topology::LinkId>(cables));
+    }
+}
+
+bool ports_are_on_leaves(const topology::Topology& t, const std::vector<std::uint8_t>& tier) {
+  bool all = true;
+  for_each_cabled(t, [&](topology::DeviceId, std::span<const topology::LinkId> cables) {
+    for (const topology::LinkId l : cables) all = all && tier[index(t.to(l))] == 1;
+  });
+  return all;
+}
+
+/// Whether the ports of each NIC have one rate and are on planes of their own. `plane`: per device that is a leaf.
+bool ports_are_on_planes(const topology::Topology& t, const std::vector<std::uint32_t>& plane) {
+  bool all = true;
+  std::vector<std::uint32_t> seen;
+  for_each_cabled(t, [&](topology::DeviceId, std::span<const topology::LinkId> cables) {
+    seen.clear();
+    for (const topology::LinkId l : cables) {
+      all = all && t.link_class(l).wire_rate == t.link_class(cables.front()).wire_rate;
+      seen.push_back(plane[index(t.to(l))]);
+    }
+    std::sort(seen.begin(), seen.end());
+    all = all && std::adjacent_find(seen.begin(), seen.end()) == seen.end();
+  });
+  return all;
+}
+
+/// Whether no cable of the fabric is damaged and all NICs have equally many: then no split over planes beats an equal
+/// one.
+bool planes_are_alike(const topology::Topology& t) {
+  bool all = true;
+  std::size_t each = 0;
+  for_each_cabled(t, [&](topology::DeviceId, std::span<const topology::LinkId> cables) {
+    if (each == 0) each = cables.size();
+    all = all && cables.size() == each;
+  });
+  for (std::uint32_t l = 0; l < t.link_count() && all; ++l) {
+    const topology::LinkClass& c = t.link_class(static_cast<topology::LinkId>(l));
+    all = !topology::is_fabric(c.kind) || c.health == 1;
+  }
+  return all;
+}
+
+}  // namespace
 
 FabricBundles::FabricBundles(const topology::Topology& topology) { valid_ = build(topology); }
 
@@ -39,7 +98,8 @@ bool FabricBundles::same_but_for_health(const topology::Topology& t, topology::L
 /// Works tier by tier: the groups of one tier determine those of the next.
 bool FabricBundles::build(const topology::Topology& t) {
   const std::vector<std::uint8_t> tier = topology::switch_tiers(t);
-  if (!nics_have_one_port(t, tier)) return false;
+  const bool one_port = nics_have_one_port(t, tier);
+  if (!one_port && !ports_are_on_leaves(t, tier)) return false;
   bundle_.assign(t.link_count(), kNoBundle);
   group_of_.assign(t.device_count(), kNoBundle);
   std::vector<std::uint32_t> owner(t.device_count(), kNoBundle);  // the group of a switch
@@ -101,7 +161,12 @@ bool FabricBundles::build(const topology::Topology& t) {
       }
       up_.close_row();
     }
-  return true;
+  if (one_port) return true;
+  alike_ = alike_ && planes_are_alike(t);
+  std::vector<std::uint32_t> plane = group_of_;  // the highest group above a leaf
+  for (std::uint32_t& g : plane)
+    while (g != kNoBundle && groups_[g].above != kNoBundle) g = groups_[g].above;
+  return ports_are_on_planes(t, plane);
 }
 
 bool FabricBundles::between(topology::DeviceId from_leaf, topology::DeviceId to_leaf,

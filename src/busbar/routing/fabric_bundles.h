@@ -12,7 +12,7 @@
 namespace busbar::routing {
 
 /// Bundles exist if equal splitting loads each of them evenly whatever the traffic. That requires:
-/// - Each NIC has one port, on a leaf.
+/// - Each NIC has one port, on a leaf; or several of one rate, each on a leaf of a plane of its own.
 /// - Cables join neighbouring tiers only.
 /// - The switches of a group have equally many upward cables, all of one class apart from their health, and equally
 ///   many to each switch above.

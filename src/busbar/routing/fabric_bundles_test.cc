@@ -24,10 +24,18 @@ std::map<topology::LinkId, double> shares(const Router& r, const std::vector<Cap
   return out;
 }
 
+topology::LinkId cable(const topology::Topology& t, topology::DeviceKind from, topology::DeviceKind to) {
+  for (std::uint32_t l = 0; l < t.link_count(); ++l)
+    if (t.kind(t.from(topology::LinkId{l})) == from && t.kind(t.to(topology::LinkId{l})) == to)
+      return topology::LinkId{l};
+  return kNone<topology::LinkId>;
+}
+
 RC_GTEST_PROP(FabricBundles, CarryWhatEqualSplittingPutsOnTheirCables, ()) {
   const auto kind = *rc::gen::element(topology::FabricKind::kLeafSpine, topology::FabricKind::kRailOptimised,
                                       topology::FabricKind::kFatTree);
-  const auto s = topology::test_fabric(kind, *rc::gen::element(4u, 6u, 8u), *rc::gen::element(1.0, 2.0));
+  auto s = topology::test_fabric(kind, *rc::gen::element(4u, 6u, 8u), *rc::gen::element(1.0, 2.0));
+  s.planes = *rc::gen::element(1u, 1u, 2u, 3u);
   const auto made =
       topology::test_cluster(s, topology::test_nics(*rc::gen::inRange(1u, 4u), true), *rc::gen::inRange(2u, 14u));
   RC_PRE(made.ok());
@@ -36,9 +44,12 @@ RC_GTEST_PROP(FabricBundles, CarryWhatEqualSplittingPutsOnTheirCables, ()) {
   for (std::uint32_t l = 0; l < b.peek().link_count(); l += 2)
     if (topology::is_fabric(b.peek().link_class(topology::LinkId{l}).kind)) cables.push_back(topology::LinkId{l});
   for (auto slow = *rc::gen::inRange(0, 3); slow > 0; --slow) b.degrade(*rc::gen::elementOf(cables), 0.5);
+  if (s.planes > 1 && *rc::gen::arbitrary<bool>())
+    b.fail(cable(b.peek(), topology::DeviceKind::kNic, topology::DeviceKind::kLeaf));
   const topology::Topology t = std::move(b).seal();
   const Router r(t, topology::RoutingPolicy::kSpray);
   RC_PRE(r.bundles() != nullptr);
+  RC_CLASSIFY(s.planes > 1, "planes");
   std::vector<LinkShare> whole;
   std::vector<CapacityShare> bundled;
   for (const topology::DeviceId x : t.gpus())
@@ -63,13 +74,6 @@ topology::TopologyBuilder fat_tree() {
   return std::move(
       topology::test_cluster(topology::test_fabric(topology::FabricKind::kFatTree, 4), topology::test_nics(1, true), 16)
           ->builder);
-}
-
-topology::LinkId cable(const topology::Topology& t, topology::DeviceKind from, topology::DeviceKind to) {
-  for (std::uint32_t l = 0; l < t.link_count(); ++l)
-    if (t.kind(t.from(topology::LinkId{l})) == from && t.kind(t.to(topology::LinkId{l})) == to)
-      return topology::LinkId{l};
-  return kNone<topology::LinkId>;
 }
 
 TEST(FabricBundles, AreFewWhereCablesAreMany) {
@@ -120,6 +124,24 @@ TEST(FabricBundles, EndWithOneMissingCableBetweenSwitches) {
   topology::TopologyBuilder nic = fat_tree();
   nic.fail(cable(nic.peek(), topology::DeviceKind::kNic, topology::DeviceKind::kLeaf));
   EXPECT_TRUE(FabricBundles(std::move(nic).seal()).valid());
+}
+
+TEST(FabricBundles, OfPlanesThatDifferAreNotForAdaptiveTraffic) {
+  topology::FabricSpec spec = topology::test_fabric(topology::FabricKind::kFatTree, 4);
+  spec.planes = 2;
+  const auto made = topology::test_cluster(spec, topology::test_nics(1, true), 16);
+  const topology::Topology sound = topology::TopologyBuilder(made->builder).seal();
+  ASSERT_NE(Router(sound, topology::RoutingPolicy::kSpray).bundles(), nullptr);
+  EXPECT_NE(Router(sound, topology::RoutingPolicy::kAdaptive).bundles(), nullptr);
+  topology::TopologyBuilder slow = made->builder, gone = made->builder;
+  const topology::LinkId port = cable(sound, topology::DeviceKind::kNic, topology::DeviceKind::kLeaf);
+  slow.degrade(port, 0.5);
+  gone.fail(port);
+  for (topology::TopologyBuilder* b : {&slow, &gone}) {
+    const topology::Topology t = std::move(*b).seal();
+    EXPECT_NE(Router(t, topology::RoutingPolicy::kSpray).bundles(), nullptr);
+    EXPECT_EQ(Router(t, topology::RoutingPolicy::kAdaptive).bundles(), nullptr) << "the other plane may carry more";
+  }
 }
 
 TEST(FabricBundles, AreOnlyForTrafficThatIsSplitEvenly) {

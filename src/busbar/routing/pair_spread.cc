@@ -67,7 +67,7 @@ PairSpread::State::Way PairSpread::State::find_way(std::uint32_t a, std::uint32_
     else
       pool.push_back({l.link, l.share});
   }
-  for (std::size_t h = 0; bundled && h < r.hops.size(); ++h) pool.push_back({CapacityId::bundle(r.hops[h]), 1});
+  if (bundled) pool.insert(pool.end(), r.hops.begin(), r.hops.end());
   out.count = static_cast<std::uint32_t>(pool.size()) - out.first;
   return out;
 }

@@ -59,22 +59,32 @@ std::vector<Router::State::Ports> Router::State::ports_between(topology::DeviceI
   return out;
 }
 
-/// Both NICs have one port.
+/// From each port to the port on the same plane; over the planes with the fewest hops, in equal shares.
 bool Router::State::across_bundled(topology::DeviceId from, topology::DeviceId to, std::vector<LinkShare>& out) const {
-  const auto port = [&](topology::DeviceId nic) {
-    const auto links = topology.out_links(nic);
-    const auto l = std::find_if(links.begin(), links.end(),
-                                [&](topology::LinkId x) { return topology::is_fabric(topology.link_class(x).kind); });
-    return l == links.end() ? kNone<topology::LinkId> : *l;
-  };
-  const topology::LinkId up = port(from), down = port(to);
   hops.clear();
-  if (up == kNone<topology::LinkId> || down == kNone<topology::LinkId> ||
-      !bundles->between(topology.to(up), topology.to(down), hops))
-    return false;
-  out.push_back({up, 1});
+  const std::size_t begin = out.size();
+  const auto is_port = [&](topology::LinkId l) { return topology::is_fabric(topology.link_class(l).kind); };
+  std::vector<topology::LinkId>& downs = front.candidates;
+  downs.clear();
+  std::size_t fewest = SIZE_MAX;
+  for (const topology::LinkId up : topology.out_links(from))
+    for (const topology::LinkId down : topology.out_links(to)) {
+      one_way.clear();
+      if (!is_port(up) || !is_port(down) || !bundles->between(topology.to(up), topology.to(down), one_way)) continue;
+      if (one_way.size() > fewest) continue;
+      if (one_way.size() < fewest) out.resize(begin), hops.clear(), downs.clear();
+      fewest = one_way.size();
+      out.push_back({up, 1});
+      downs.push_back(topology::reverse(down));
+      for (const std::uint32_t b : one_way) hops.push_back({CapacityId::bundle(b), 1});
+    }
+  if (downs.empty()) return false;
   hops_at = out.size();
-  out.push_back({topology::reverse(down), 1});
+  for (const topology::LinkId down : downs) out.push_back({down, 1});
+  const auto planes = static_cast<double>(downs.size());
+  if (downs.size() == 1) return true;
+  for (std::size_t i = begin; i < out.size(); ++i) out[i].share /= planes;
+  for (CapacityShare& hop : hops) hop.share /= planes;
   return true;
 }
 
@@ -206,7 +216,7 @@ Status Router::spread_bundled(topology::DeviceId from, topology::DeviceId to, to
   s.legs.clear(), s.hops.clear();
   BUSBAR_RETURN_IF_ERROR(s.spread(from, to, nic_from, nic_to, {.bundled = true}, s.legs));
   for (std::size_t i = 0; i < s.legs.size(); ++i) {
-    for (std::size_t h = 0; i == s.hops_at && h < s.hops.size(); ++h) out.push_back({CapacityId::bundle(s.hops[h]), 1});
+    if (i == s.hops_at) out.insert(out.end(), s.hops.begin(), s.hops.end());
     out.push_back({s.legs[i].link, s.legs[i].share});
   }
   return {};

@@ -32,7 +32,8 @@ struct Router::State {
   mutable BlockRoutes blocks;
   mutable Front front;
   mutable std::optional<FabricBundles> bundles{};
-  mutable std::vector<std::uint32_t> hops{};                        ///< bundles that the last bundled crossing takes
+  mutable std::vector<CapacityShare> hops{};                        ///< bundles that the last bundled crossing takes
+  mutable std::vector<std::uint32_t> one_way{};                     ///< work space of across_bundled
   mutable std::size_t hops_at = 0;                                  ///< place in its path that they belong to
   mutable std::vector<LinkShare> legs{};                            ///< work space of spread_bundled
   mutable std::unordered_map<std::uint64_t, Ways> known_detours{};  ///< by pair of switches; only looked up
