@@ -96,13 +96,19 @@ void add_earlier(Executable& x) {
   }
 }
 
-void note_sharing(Executable& x) {
-  for (std::uint32_t s = 0; s < x.plan.steps.size(); ++s) {
-    const std::uint32_t actor = x.plan.rank_of(x.plan.steps[s]);
-    for (const collectives::PlanSlice& r : x.plan.reads.row(s)) x.reads_others |= r.rank != actor;
-    for (const collectives::PlanSlice& w : x.plan.writes.row(s))
-      x.writes_others |= w.rank != actor && w.buffer != collectives::PlanBuffer::kMessage;
-  }
+/// Whether a step writes memory of another actor other than a message.
+bool writes_to_others(const collectives::ExecutionPlan& plan) {
+  for (std::uint32_t s = 0; s < plan.steps.size(); ++s)
+    for (const collectives::PlanSlice& w : plan.writes.row(s))
+      if (w.rank != plan.rank_of(plan.steps[s]) && w.buffer != collectives::PlanBuffer::kMessage) return true;
+  return false;
+}
+
+bool reads_from_others(const collectives::ExecutionPlan& plan) {
+  for (std::uint32_t s = 0; s < plan.steps.size(); ++s)
+    for (const collectives::PlanSlice& r : plan.reads.row(s))
+      if (r.rank != plan.rank_of(plan.steps[s])) return true;
+  return false;
 }
 
 /// A thread per rank with an output, which divides it when all steps that touch it are done.
@@ -132,11 +138,15 @@ void add_divisions(collectives::ExecutionPlan& plan, const collectives::Collecti
 }
 
 /// The messages as the memory wants them: not at all where the receiver may read for itself and nothing then waits for
-/// itself, as exchanges in place would.
+/// itself, as exchanges in place would. Without shared memory, none whose sender may write where they belong.
 collectives::ExecutionPlan with_messages_for(collectives::ExecutionPlan plan, bool shared_memory) {
   if (shared_memory) {
     collectives::ExecutionPlan direct = without_messages(plan);
     if (collectives::prove(direct).ok()) return direct;
+  }
+  if (!shared_memory) {
+    const auto put = with_puts(plan);
+    if (put.ok() && collectives::prove(with_slots(*put, kSlots)).ok()) return with_slots(*put, kSlots);
   }
   collectives::ExecutionPlan slotted = with_slots(plan, kSlots);
   return collectives::prove(slotted).ok() ? slotted : plan;
@@ -151,12 +161,14 @@ bool reduces(collectives::Collective op) {
 
 Result<Executable> compile(collectives::ExecutionPlan plan, const CompileOptions& options) {
   BUSBAR_ASSIGN(const collectives::CollectiveDemand demand, collectives::demand_of(plan));
+  const bool writes_others = !options.shared_memory && writes_to_others(plan);
   plan = with_messages_for(std::move(plan), options.shared_memory);
   BUSBAR_ASSIGN(const collectives::PlanProof proof, collectives::prove(plan));
   (void)proof;
   const auto steps = static_cast<std::uint32_t>(plan.steps.size());
   if (options.average && reduces(plan.op)) add_divisions(plan, demand);
   Executable out = ready(std::move(plan));
+  if (!options.shared_memory) out.writes_others = writes_others;
   out.first_division = steps;
   return out;
 }
@@ -167,7 +179,8 @@ Executable ready(collectives::ExecutionPlan plan) {
   number_threads(out);
   add_waits(out);
   add_earlier(out);
-  note_sharing(out);
+  out.reads_others = reads_from_others(out.plan);
+  out.writes_others = writes_to_others(out.plan);
   return out;
 }
 

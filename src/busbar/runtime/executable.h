@@ -22,8 +22,9 @@ struct Wait {
 
 struct Executable {
   collectives::ExecutionPlan plan;
-  bool reads_others = false;              ///< some step reads memory of another actor, so all must share it
-  bool writes_others = false;             ///< some step writes memory of another actor other than a message
+  bool reads_others = false;   ///< some step reads memory of another actor, so all must share it
+  bool writes_others = false;  ///< some step of the plan as given writes memory of another actor other than a
+                               ///< message; without shared memory, messages too go where they belong
   std::vector<std::uint32_t> first_step;  ///< per thread, and the number of steps
   Csr<Wait> waits;                        ///< per step
   Csr<std::uint32_t> earlier;             ///< per step: threads
@@ -48,6 +49,9 @@ struct CompileOptions {
   bool shared_memory = true;  ///< receivers read what a sender has; else every message is copied to its receiver
   bool average = false;       ///< the sum is divided by the number of ranks
 };
+
+/// The plan with places in memory only.
+Executable lay_out(collectives::ExecutionPlan plan);
 
 /// Messages in flight per pair of threads without shared memory, as in NCCL's connections.
 inline constexpr std::uint32_t kSlots = 8;

@@ -47,6 +47,24 @@ TEST(Messages, TakeTurnsInSlotsOfEveryPlan) {
   EXPECT_GT(saved, 1000u);
 }
 
+TEST(Messages, GoStraightToWhereTheyWouldBeCopied) {
+  std::size_t messages = 0, left = 0;
+  for_every_plan([&](const collectives::BuiltCase& c, bool in_place, const collectives::ExecutionPlan& plan) {
+    const collectives::ExecutionPlan put = with_puts(plan).value();
+    const auto proof = collectives::prove(with_slots(put, 2));
+    ASSERT_TRUE(proof.ok()) << c.text() << in_place << ": " << proof.error().text();
+    const auto of = [](const collectives::ExecutionPlan& p) {
+      return std::count_if(p.writes.values.begin(), p.writes.values.end(),
+                           [](const auto& w) { return w.buffer == collectives::PlanBuffer::kMessage; });
+    };
+    messages += static_cast<std::size_t>(of(plan));
+    left += static_cast<std::size_t>(of(put));
+    if (c.schedule.op == collectives::Collective::kAllGather && c.schedule.algorithm == "ring")
+      EXPECT_EQ(of(put), 0) << c.text() << in_place;
+  });
+  EXPECT_LT(left, messages * 2 / 3);
+}
+
 TEST(Executable, EveryWaitIsForAStepThatThePlanHas) {
   for_every_plan([&](const collectives::BuiltCase& c, bool, const collectives::ExecutionPlan& plan) {
     for (const bool shared : {false, true}) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "busbar/base/id.h"
+#include "busbar/runtime/executable.h"
 
 namespace busbar::runtime {
 namespace {
@@ -113,6 +114,74 @@ collectives::ExecutionPlan without_messages(collectives::ExecutionPlan plan) {
   plan.after = more.joined(plan.after);
   for (std::uint32_t s = 0; s < n; ++s)
     if (receiver[s] != kNone32) plan.steps[s].count = 0;
+  plan.reads = std::move(reads);
+  plan.writes = std::move(written);
+  return plan;
+}
+
+namespace {
+
+/// How many steps write each place. What is there at the beginning of a run counts as written once.
+class Writers {
+ public:
+  Writers(const Executable& x, const collectives::CollectiveDemand& demand) : x_(x) {
+    const collectives::ExecutionPlan& plan = x.plan;
+    for (std::uint32_t a = 0; a < plan.actors(); ++a) times_.emplace_back(x.chunks_of(a), 0);
+    for (std::uint32_t r = 0; r < plan.ranks; ++r)
+      for (std::uint32_t i = 0; i < collectives::input_chunks(plan); ++i) {
+        const std::uint32_t chunk = collectives::chunk_of_input(plan, r, i);
+        if (chunk != kNone32 && demand.has_input(r, chunk))
+          ++times_[r][x.place({r, collectives::PlanBuffer::kInput, i})];
+      }
+    for (std::uint32_t s = 0; s < plan.steps.size(); ++s)
+      for (const collectives::PlanSlice& w : plan.writes.row(s))
+        for (std::uint32_t i = 0; i < plan.steps[s].count; ++i) ++times_[w.rank][x.place(w) + i];
+  }
+  bool only_one(const collectives::PlanSlice& s, std::uint32_t count) const {
+    const auto first = times_[s.rank].begin() + x_.place(s);
+    return std::all_of(first, first + count, [](std::uint32_t n) { return n == 1; });
+  }
+
+ private:
+  const Executable& x_;
+  std::vector<std::vector<std::uint32_t>> times_;  ///< per actor and chunk
+};
+
+/// Whether the step does nothing but copy a message to a place of its actor.
+bool only_receives(const collectives::ExecutionPlan& plan, std::uint32_t step) {
+  const auto reads = plan.reads.row(step), writes = plan.writes.row(step);
+  return reads.size() == 1 && writes.size() == 1 && is_message(reads[0]) && !is_message(writes[0]) &&
+         writes[0].rank == plan.rank_of(plan.steps[step]);
+}
+
+}  // namespace
+
+Result<collectives::ExecutionPlan> with_puts(collectives::ExecutionPlan plan) {
+  BUSBAR_ASSIGN(const collectives::CollectiveDemand demand, collectives::demand_of(plan));
+  const std::vector<std::uint32_t> receiver = receivers(plan);
+  const Executable x = lay_out(plan);
+  const Writers writers(x, demand);
+  std::vector<bool> done(plan.steps.size(), false);  // receives that have nothing left to do
+  for (std::uint32_t s = 0; s < plan.steps.size(); ++s) {
+    const std::uint32_t r = receiver[s];
+    if (r == kNone32 || !only_receives(plan, r)) continue;
+    const collectives::PlanSlice to = plan.writes.row(r)[0];
+    if (!writers.only_one(to, plan.steps[r].count)) continue;
+    for (std::uint32_t i = plan.writes.begin[s]; i < plan.writes.begin[s + 1]; ++i)
+      if (is_message(plan.writes.values[i])) plan.writes.values[i] = to;
+    done[r] = true;
+  }
+  Csr<collectives::PlanSlice> reads, written;
+  for (std::uint32_t s = 0; s < plan.steps.size(); ++s) {
+    if (done[s]) {
+      plan.steps[s].count = 0;
+    } else {
+      for (const collectives::PlanSlice& r : plan.reads.row(s)) reads.values.push_back(r);
+      for (const collectives::PlanSlice& w : plan.writes.row(s)) written.values.push_back(w);
+    }
+    reads.close_row();
+    written.close_row();
+  }
   plan.reads = std::move(reads);
   plan.writes = std::move(written);
   return plan;
