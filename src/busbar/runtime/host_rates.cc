@@ -120,8 +120,7 @@ void begin_on_own_core(std::uint32_t thread, std::uint32_t threads) {
   cpu_set_t allowed;
   if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
   const auto cores = static_cast<std::uint32_t>(CPU_COUNT(&allowed));
-  if (threads > cores) return;
-  std::uint32_t left = thread * cores / threads;
+  auto left = static_cast<std::uint32_t>(std::uint64_t{thread} * cores / threads);
   for (int core = 0; core < CPU_SETSIZE; ++core) {
     if (!CPU_ISSET(core, &allowed) || left-- > 0) continue;
     cpu_set_t own;

@@ -25,8 +25,9 @@ Result<HostRates> measure_host(std::uint32_t ranks, std::uint64_t bytes);
 std::uint32_t cores_allowed();
 
 /// Moves the calling thread, one of so many, to a core that none of the others begins on; from there the system may
-/// move it again. Does nothing where there are more threads than cores: on a busy host the system would often begin
-/// with several on one core, and leave those that wait actively there.
+/// move it again. On a busy host the system would often begin with several on one core, and leave those that wait
+/// actively there. Of more threads than cores, those with neighbouring numbers begin on one core: which ranks share a
+/// core changes the time of a ring by half, so it must not differ from one run to the next.
 void begin_on_own_core(std::uint32_t thread, std::uint32_t threads);
 
 }  // namespace busbar::runtime
