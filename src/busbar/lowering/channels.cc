@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <unordered_set>
 
 #include "busbar/collectives/chain.h"
 #include "busbar/routing/gpu_mesh.h"
@@ -37,20 +38,20 @@ class Domain {
   /// `most`.
   std::vector<Entry> entries(std::uint32_t most) const {
     std::vector<Entry> out;
-    std::vector<topology::DeviceId> used;
+    std::unordered_set<std::uint32_t> used;  // NICs; only looked up
     std::vector<std::uint32_t> times(size_, 0);
     while (out.size() < most) {
       const auto channel = static_cast<std::uint32_t>(out.size());
       std::uint32_t best = size_;
       for (std::uint32_t m = 0; m < size_; ++m) {
-        if (std::find(used.begin(), used.end(), nic(m, channel)) != used.end()) continue;
-        if (best == size_ || times[m] < times[best]) best = m;
+        if (best < size_ && times[m] >= times[best]) continue;
+        if (!used.contains(index(nic(m, channel)))) best = m;
       }
       if (best == size_) break;
-      used.push_back(nic(best, channel));
+      const topology::DeviceId own = nic(best, channel);
+      used.insert(index(own));
       ++times[best];
-      out.push_back(
-          {best, shares((best + 1) % size_, used.back()) && !shares((best + size_ - 1) % size_, used.back())});
+      out.push_back({best, shares((best + 1) % size_, own) && !shares((best + size_ - 1) % size_, own)});
     }
     return out;
   }
