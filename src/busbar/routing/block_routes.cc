@@ -138,20 +138,32 @@ topology::DeviceId BlockRoutes::owner(const topology::Block& block, topology::De
   return place == kNoOwner ? kNone<topology::DeviceId> : static_cast<topology::DeviceId>(block.first_device + place);
 }
 
+/// GPUs are looked at ring by ring around the NIC, because large blocks have many of both.
 topology::DeviceId BlockRoutes::find_owner(const topology::Block& block, topology::DeviceId nic) {
-  std::vector<topology::DeviceId> nearest;
+  const ShapeTable& t = table(block, RouteLevel::kAnyInside);
+  std::vector<topology::DeviceId> nearest, ring{nic}, next, seen{nic};
   std::uint8_t fewest = 255;
+  for (std::uint32_t hops = 1; hops <= fewest && !ring.empty(); ++hops, std::swap(ring, next), next.clear())
+    for (const topology::DeviceId at : ring)
+      for (const topology::LinkId l : topology_.out_links(at)) {
+        const topology::DeviceId d = topology_.to(l);
+        const std::uint32_t place = index(d) - block.first_device;
+        if (place >= block.device_count || !t.allows(topology_.link_class(l))) continue;
+        if (std::find(seen.begin(), seen.end(), d) != seen.end()) continue;
+        seen.push_back(d);
+        if (t.transit(place) >= 0) next.push_back(d);
+        if (topology_.kind(d) != topology::DeviceKind::kGpu) continue;
+        const std::uint8_t own = server_exit(block, d, nic).hops;
+        if (own < fewest) nearest.clear();
+        fewest = std::min(fewest, own);
+        if (own == fewest && own < 255) nearest.push_back(d);
+      }
+  if (nearest.empty()) return kNone<topology::DeviceId>;
+  std::sort(nearest.begin(), nearest.end());
   std::uint32_t ordinal = 0;
-  for (std::uint32_t p = 0; p < block.device_count; ++p) {
-    const auto d = static_cast<topology::DeviceId>(block.first_device + p);
-    ordinal += topology_.kind(d) == topology::DeviceKind::kNic && d < nic;
-    if (topology_.kind(d) != topology::DeviceKind::kGpu) continue;
-    const std::uint8_t hops = server_exit(block, d, nic).hops;
-    if (hops < fewest) nearest.clear();
-    fewest = std::min(fewest, hops);
-    if (hops == fewest && hops < 255) nearest.push_back(d);
-  }
-  return nearest.empty() ? kNone<topology::DeviceId> : nearest[ordinal % nearest.size()];
+  for (std::uint32_t p = 0; p < index(nic) - block.first_device; ++p)
+    ordinal += topology_.kind(static_cast<topology::DeviceId>(block.first_device + p)) == topology::DeviceKind::kNic;
+  return nearest[ordinal % nearest.size()];
 }
 
 /// Over the server's links only.
