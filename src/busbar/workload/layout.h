@@ -9,7 +9,9 @@
 
 #include "busbar/base/result.h"
 #include "busbar/base/units.h"
+#include "busbar/workload/adapters.h"
 #include "busbar/workload/model.h"
+#include "busbar/workload/optimizer.h"
 
 namespace busbar::workload {
 
@@ -95,6 +97,9 @@ struct Batch {
   std::uint32_t micro = 1;   ///< sequences
   std::uint32_t global = 0;  ///< sequences per step; 0: usual_batch()
   std::string basis;         ///< where a batch comes from that was not given; empty: it was
+  /// Lengths of documents that share sequences, each as frequent as the others. A token sees only tokens of its own
+  /// document. Empty: a sequence is one document.
+  std::vector<std::uint32_t> documents;
 };
 
 /// Which layers a pipeline stage has (layer_split.h).
@@ -200,6 +205,8 @@ struct LayoutSpec {
   DataExchange exchange;
   Recomputation recomputation;
   Offload offload;
+  AdapterSpec adapters;
+  OptimizerSpec optimizer;
   ExpertRun experts;
   Overlap overlap;
   Straggler straggler;
