@@ -55,6 +55,7 @@ class Board {
   /// Call while there is nothing to do, with the number of times in a row.
   void idle(std::uint32_t times) const;
   std::uint32_t actors() const { return actors_; }
+  bool yields() const { return yields_; }
 
  private:
   std::uint32_t actors_;

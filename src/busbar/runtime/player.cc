@@ -4,6 +4,8 @@
 #include <chrono>
 #include <cstring>
 
+#include "busbar/runtime/internal/stream.h"
+
 namespace busbar::runtime {
 namespace {
 
@@ -49,6 +51,26 @@ bool Player::ready(Cursor& c) {
   return true;
 }
 
+/// Whether the step writes to one place of memory, and is long enough.
+bool Player::streams(std::uint32_t step, std::size_t bytes) const {
+  const auto reads = stage_.program->plan.reads.row(step), writes = stage_.program->plan.writes.row(step);
+  return past_caches_ && bytes >= kLeastStreamed && writes.size() == 1 && reads.size() <= 2 && at(writes[0]) != nullptr;
+}
+
+void Player::move_past_caches(std::uint32_t step, std::size_t bytes) {
+  const auto reads = stage_.program->plan.reads.row(step);
+  std::byte* const to = at(stage_.program->plan.writes.row(step)[0]);
+  const std::byte* const from = at(reads[0]);
+  alignas(64) std::byte sum[4096];
+  if (reads.size() == 1 && to != from) stream(to, from, bytes);
+  for (std::size_t done = 0; reads.size() > 1 && done < bytes; done += sizeof sum) {
+    const std::size_t n = std::min(sizeof sum, bytes - done);
+    combine_(sum, from + done, at(reads[1]) + done, n / size_of(stage_.filling.type));
+    stream(to + done, sum, n);
+  }
+  end_stream();
+}
+
 /// One read goes straight to where it is written. Of several, the sum is made at the first place that this process has,
 /// or `aside` if others read there. Returns what another process must be sent; null: nothing.
 const std::byte* Player::move(std::uint32_t step, std::size_t bytes, std::vector<std::byte>& aside) {
@@ -80,7 +102,11 @@ void Player::perform(Cursor& c) {
   if (c.next >= stage_.program->first_division)
     divide_(at(stage_.program->plan.writes.row(c.next)[0]), bytes / size_of(stage_.filling.type),
             stage_.program->plan.ranks);
-  else if (bytes > 0 && !stage_.program->plan.reads.row(c.next).empty())
+  else if (bytes == 0 || stage_.program->plan.reads.row(c.next).empty())
+    return;
+  else if (streams(c.next, bytes))
+    move_past_caches(c.next, bytes);
+  else
     c.sent = move(c.next, bytes, c.sum);
 }
 

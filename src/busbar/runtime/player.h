@@ -50,6 +50,9 @@ class Player {
   bool run();
   /// From now on the times of step s are written to times[s]. Null: no more.
   void record(StepTime* times) { times_ = times; }
+  /// From now on results of steps of kLeastStreamed bytes or more go past the caches of this core, or no longer.
+  void write_past_caches(bool yes) { past_caches_ = yes; }
+  static constexpr std::size_t kLeastStreamed = 16 << 10;
 
  private:
   /// The next step of one thread.
@@ -63,6 +66,8 @@ class Player {
   void perform(Cursor& c);
   const std::byte* move(std::uint32_t step, std::size_t bytes, std::vector<std::byte>& aside);
   std::byte* at(const collectives::PlanSlice& s) const;
+  bool streams(std::uint32_t step, std::size_t bytes) const;
+  void move_past_caches(std::uint32_t step, std::size_t bytes);
   std::uint32_t advance(Cursor& c);
   void wait_on_wire();
 
@@ -71,6 +76,7 @@ class Player {
   std::uint64_t run_ = 0;  ///< finished
   std::vector<Cursor> cursors_;
   StepTime* times_ = nullptr;
+  bool past_caches_ = false;
   Combine combine_;
   Divide divide_;
 };

@@ -16,6 +16,10 @@
 
 namespace busbar::runtime {
 
+/// Where results go that other ranks read. Past the caches takes half the time where the cores of two ranks share none,
+/// and up to 2.5 times as long where they do.
+enum class Stores : std::uint8_t { kFaster, kToCaches, kPastCaches };
+
 /// A program, the data it runs on, and how often.
 struct Task {
   const Executable* program = nullptr;
@@ -23,6 +27,9 @@ struct Task {
   std::uint32_t iterations = 1, warmup = 0;
   bool check = true;    ///< runs once more on new data and compares every element
   bool record = false;  ///< runs once more and keeps the times of steps
+  /// kFaster: both are tried if there are `warmup` runs, memory is shared, each rank has a core, and its data fit in
+  /// caches; else kToCaches.
+  Stores stores = Stores::kFaster;
 };
 
 struct TaskResult {

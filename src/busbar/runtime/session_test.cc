@@ -38,6 +38,23 @@ TaskResult run_one(const Executable& program, const Filling& filling, const Sess
   return results.ok() ? results->front() : TaskResult{};
 }
 
+TEST(Session, ResultsThatGoPastTheCachesAreTheSame) {
+  for (const char* algorithm : {"ring", "tree", "direct"})
+    for (const bool in_place : {false, true}) {
+      const auto s = collectives::build_schedule(algorithm, collectives::Collective::kAllReduce, 2, 1, 0).value();
+      const Executable program = compile(collectives::plan_of(s, in_place).value(), {}).value();
+      for (const Stores stores : {Stores::kFaster, Stores::kPastCaches})
+        for (const Transport transport : {Transport::kThreads, Transport::kShm})
+          for (const ElementType type : {ElementType::kFloat, ElementType::kHalf, ElementType::kInt8}) {
+            Task task{&program, {type, Reduction::kSum, 50'001}, 3, 2};
+            task.stores = stores;
+            const auto r = run_tasks({task, task}, {transport});
+            ASSERT_TRUE(r.ok()) << r.error().text();
+            EXPECT_EQ(r->front().wrong + r->back().wrong, 0u) << algorithm << in_place << name_of(type);
+          }
+    }
+}
+
 /// Programs that run one after another on the same threads.
 struct Programs {
   std::vector<Executable> executables;

@@ -13,6 +13,7 @@ namespace busbar::runtime {
 /// What one actor measured in one task.
 struct Measured {
   double seconds = 0;
+  double tried_s[2] = {0, 0};  ///< of a run whose results go to caches, and past them
   std::uint64_t wrong = 0;
 };
 
