@@ -69,4 +69,13 @@ Status fill_batch_of_degrees(LayoutSpec& layout, const ModelSpec& model, std::ui
   return {};
 }
 
+std::vector<std::uint32_t> document_pieces(const Batch& batch) {
+  std::vector<std::uint32_t> out;
+  for (const std::uint32_t length : batch.documents) {
+    for (std::uint32_t rest = length; rest > 0; rest -= out.back()) out.push_back(std::min(rest, batch.seq));
+  }
+  if (out.empty()) out.push_back(batch.seq);
+  return out;
+}
+
 }  // namespace busbar::workload

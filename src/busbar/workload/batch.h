@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "busbar/workload/layout.h"
 #include "busbar/workload/model.h"
@@ -17,6 +18,10 @@ namespace busbar::workload {
 /// 4M), of the first stage of Llama 3 (arXiv:2407.21783, section 3.4.1: 4M), of BLOOM (arXiv:2211.05100, table 3: 2048
 /// x 2048) and of MT-NLG (arXiv:2201.11990, section 3.2: 1920 x 2048).
 constexpr std::uint64_t kUsualTokens = std::uint64_t{1} << 22;
+
+/// Lengths of the documents as sequences hold them: longer ones are cut to whole sequences and a rest. Without
+/// documents: the sequence.
+std::vector<std::uint32_t> document_pieces(const Batch& batch);
 
 struct UsualBatch {
   std::uint32_t sequences = 0;

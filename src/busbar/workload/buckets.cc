@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "busbar/workload/internal/layer_split.h"
+#include "busbar/workload/internal/trained.h"
 
 namespace busbar::workload {
 namespace {
@@ -70,6 +71,21 @@ std::uint64_t routed_parameters(const ModelSpec& m, const LayoutSpec& l) {
   return m.moe.experts / l.ep * expert_parameters(m) / l.expert_tensor();
 }
 
+/// Adapters of one layer on one rank by TensorPart, and those of its routed experts.
+struct LayerAdapters {
+  std::array<std::uint64_t, 4> tensors{};
+  std::uint64_t routed = 0;
+  LayerAdapters(const ModelSpec& m, const LayoutSpec& l, const LayerKind& kind) {
+    for (const AdaptedMatrix& x : adapted_in_mixer(l, kind.mixer, m.hidden)) tensors[x.output ? 1 : 0] += x.parameters;
+    const std::uint64_t width = kind.experts ? std::uint64_t{m.moe.shared} * m.moe.ffn : kind.ffn;
+    for (const AdaptedMatrix& x : adapted_in_mlp(l, m.gated_mlp, m.hidden, width, l.tp))
+      tensors[x.output ? 3 : 2] += x.parameters;
+    if (!kind.experts) return;
+    for (const AdaptedMatrix& x : adapted_in_mlp(l, m.gated_mlp, routed_hidden(m), m.moe.ffn, l.expert_tensor()))
+      routed += x.parameters * (m.moe.experts / l.ep);
+  }
+};
+
 }  // namespace
 
 std::uint64_t BucketPlan::parameters() const {
@@ -94,21 +110,38 @@ BucketPlan plan_buckets(const ModelSpec& model, const LayoutSpec& layout, std::u
     plan.tensor_experts[plan.tensor(i, TensorPart::kMlpIn)] = routed_parameters(model, layout);
   }
   plan.bucket_of.resize(plan.tensor_parameters.size());
-  const std::uint64_t all = plan.parameters() + plan.expert_parameters();
+  std::vector<std::uint64_t> trained = plan.tensor_parameters, trained_experts = plan.tensor_experts;
+  if (layout.adapters.any()) {
+    trained.assign(trained.size(), 0);
+    trained_experts.assign(trained.size(), 0);
+    const LayerTable table = layer_table(model);
+    for (std::uint32_t i = 0; i < layers; ++i) {
+      const LayerAdapters adapters(model, layout, table.kind(first + i));
+      for (std::uint32_t part = 0; part < adapters.tensors.size(); ++part)
+        trained[plan.tensor(i, static_cast<TensorPart>(part))] = adapters.tensors[part];
+      trained_experts[plan.tensor(i, TensorPart::kMlpIn)] = adapters.routed;
+    }
+  }
+  const std::uint64_t all = plan.parameters() + plan.expert_parameters();  // no fewer than are trained
   const bool buckets = layout.overlap.grad_reduce || layout.sharding.whole_tensors;
   const std::uint64_t full = buckets ? bucket_size(layout) : all + 1;
   const auto rounded = [](std::uint64_t n, std::uint64_t ranks) { return (n + ranks - 1) / ranks * ranks; };
-  std::uint64_t filled = 0, experts = 0;
+  std::uint64_t filled = 0, experts = 0, filled_trained = 0, experts_trained = 0;
   for (std::size_t t = plan.tensor_parameters.size(); t-- > 0;) {
     plan.bucket_of[t] = static_cast<std::uint32_t>(plan.bucket_parameters.size());
     filled += plan.tensor_parameters[t];
     experts += plan.tensor_experts[t];
-    const bool closes = layout.shards_parameters() ? plan.begins_unit(t) : filled + experts >= full || t == 0;
+    filled_trained += trained[t];
+    experts_trained += trained_experts[t];
+    const bool is_full = filled_trained + experts_trained >= full || t == 0;
+    const bool closes = layout.shards_parameters() ? plan.begins_unit(t) : is_full;
     if (!closes) continue;
     plan.bucket_parameters.push_back(rounded(filled, layout.data_ranks()));
     plan.bucket_experts.push_back(rounded(experts, layout.expert_data_ranks()));
     plan.last_tensor.push_back(static_cast<std::uint32_t>(t));
-    filled = experts = 0;
+    plan.bucket_trained.push_back(rounded(filled_trained, layout.data_ranks()));
+    plan.expert_trained.push_back(rounded(experts_trained, layout.expert_data_ranks()));
+    filled = experts = filled_trained = experts_trained = 0;
   }
   return plan;
 }
@@ -145,6 +178,24 @@ std::uint64_t stage_expert_parameters(const ModelSpec& model, const LayoutSpec& 
   std::uint64_t layers = 0;
   for_each_layer(model, layout, stage, [&](std::uint32_t layer) { layers += has_experts(model, layer) ? 1 : 0; });
   return layers * routed_parameters(model, layout);
+}
+
+std::uint64_t stage_table_parameters(const ModelSpec& model, const LayoutSpec& layout, std::uint32_t stage) {
+  return (layout.virtual_stage(stage, 0) == 0 ? table_parameters(model, layout) : 0) +
+         (stage == layout.last_stage() ? head_parameters(model, layout) : 0);
+}
+
+Trained stage_trained(const ModelSpec& model, const LayoutSpec& layout, std::uint32_t stage) {
+  if (!layout.adapters.any())
+    return {stage_parameters(model, layout, stage), stage_expert_parameters(model, layout, stage)};
+  const LayerTable table = layer_table(model);
+  Trained sum;
+  for_each_layer(model, layout, stage, [&](std::uint32_t layer) {
+    const LayerAdapters adapters(model, layout, table.kind(layer));
+    for (const std::uint64_t n : adapters.tensors) sum.dense += n;
+    sum.experts += adapters.routed;
+  });
+  return sum;
 }
 
 }  // namespace busbar::workload

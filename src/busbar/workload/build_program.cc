@@ -10,6 +10,7 @@
 #include "busbar/workload/internal/pipeline_order.h"
 #include "busbar/workload/internal/rank_groups.h"
 #include "busbar/workload/internal/stage_writer.h"
+#include "busbar/workload/internal/trained.h"
 
 namespace busbar::workload {
 namespace {
@@ -56,7 +57,7 @@ Status check_scale(const ModelSpec& m, const LayoutSpec& l, const StepTimes& t) 
 /// its part of both.
 program::OpId reduce_tied_embedding(ProgramWriter& out, std::deque<StageWriter>& stages, const ModelSpec& m,
                                     const LayoutSpec& l, const std::vector<program::OpId>& reduced) {
-  if (!m.tied_embeddings || l.last_stage() == 0) return kNone<program::OpId>;
+  if (!m.tied_embeddings || l.last_stage() == 0 || l.adapters.any()) return kNone<program::OpId>;
   const std::uint32_t parts = l.sharding.zero >= 2 ? l.shard_ranks() : 1;
   const std::uint64_t bytes = embedding_parameters(m) / l.tp / parts * l.exchange.gradient_bytes;
   const program::CallId call =
@@ -73,10 +74,11 @@ void close_step(ProgramWriter& out, std::deque<StageWriter>& stages, const Model
   if (tied != kNone<program::OpId>) reduced.front() = reduced.back() = tied;
   std::vector<OptimizerTimes> times;
   for (std::uint32_t s = 0; s < l.pp; ++s) {
-    const std::uint64_t local = stage_parameters(m, l, s), experts = stage_expert_parameters(m, l, s);
+    const auto [local, experts] = stage_trained(m, l, s);
     const std::uint64_t shard = local / (l.shards_optimizer() ? l.shard_ranks() : 1) +
                                 experts / (l.sharding.zero >= 1 ? l.expert_data_ranks() : 1);
     times.push_back(optimizer_times(local + experts, shard, l, kernels));
+    times.back().update += orthogonal_time(m, l, s, kernels);
     norms.push_back(stages[s].gradient_norm(times.back().norm, reduced[s]));
   }
   program::OpId sum = kNone<program::OpId>;

@@ -4,8 +4,10 @@
 #include <cmath>
 #include <vector>
 
+#include "busbar/workload/batch.h"
 #include "busbar/workload/expert_load.h"
 #include "busbar/workload/internal/layer_split.h"
+#include "busbar/workload/internal/trained.h"
 
 namespace busbar::workload {
 namespace {
@@ -56,6 +58,10 @@ constexpr int kNarrowExpertKernels = 4;
 constexpr double kBiasBytes = 28, kBiasBackBytes = 40, kFusedBiasBackBytes = 2;
 constexpr int kBiasKernels = 2, kBiasBackKernels = 6;  // for each expert
 
+// An adapter's output, or the gradient of its input, is added to the matrix's: read both, write the sum.
+constexpr double kAdapterSumBytes = 6;
+constexpr int kAdapterKernels = 3;  // two products and the sum
+
 // Kernels launched per piece; 80 per layer in all. Megatron layers have 60-100, forward and backward together.
 constexpr int kNormKernels = 3, kAttentionKernels = 12, kMlpKernels = 8, kNormBackKernels = 4;
 constexpr int kAttentionBackKernels = 24, kMlpBackKernels = 10, kGradKernels = 3;
@@ -84,8 +90,11 @@ struct Shapes {
   Duration forward(std::uint64_t n, std::uint64_t inner) const {
     return aligned(k.gemm_time(tokens, n, inner, precision), n, inner, precision) + cast_weights(n * inner, precision);
   }
-  /// In int8; in other precisions optimizers keep weights as products read them.
+  /// Weights in NF4 become bf16 for each product. In int8 they are cast; in other precisions optimizers keep weights as
+  /// products read them.
   Duration cast_weights(std::uint64_t elements, Precision p) const {
+    if (l.adapters.any() && l.adapters.base == BaseWeights::kNf4)
+      return memory(static_cast<double>(elements), base_weight_bytes(l.adapters) + kWordBytes);
     return p == Precision::kInt8 ? memory(static_cast<double>(elements), kRowCastBytes) : Duration{};
   }
   Duration dgrad(std::uint64_t n, std::uint64_t inner, Precision p) const {
@@ -100,6 +109,7 @@ struct Shapes {
   }
   /// Accumulation into the main gradient: a read and a write instead of one 16-bit write.
   Duration wgrad(std::uint64_t n, std::uint64_t inner, Precision p) const {
+    if (l.adapters.any()) return {};
     const double extra = 2.0 * l.exchange.gradient_bytes - kGradientWord;
     const Duration d = k.gemm_time(n, inner, tokens, p, extra * static_cast<double>(n * inner));
     return floor(aligned(d, n, inner, p), kGradKernels);
@@ -110,6 +120,27 @@ struct Shapes {
   }
   Duration memory(double elements, double bytes) const { return k.memory_time(elements * bytes); }
 };
+
+/// Adapters beside matrices, for `rows` tokens in each of `groups` products: the narrow products, and the sum with what
+/// the matrix itself gives (forward the output, backward the input's gradient).
+void add_adapters(const Shapes& s, const std::vector<AdaptedMatrix>& matrices, std::uint64_t rows, std::uint32_t groups,
+                  auto& b) {
+  const std::uint64_t r = s.l.adapters.rank;
+  const auto product = [&](std::uint64_t m, std::uint64_t n, std::uint64_t k) {
+    return s.k.gemm_time(m, n, k, Precision::kBf16, 0, groups);
+  };
+  const auto sum = [&](std::uint64_t columns) {
+    return s.memory(static_cast<double>(rows * columns * groups), kAdapterSumBytes);
+  };
+  for (const AdaptedMatrix& x : matrices) {
+    (x.output ? b.out : b.in) +=
+        s.floor(product(rows, r, x.inner) + product(rows, x.columns, r) + sum(x.columns), kAdapterKernels);
+    (x.output ? b.out_dgrad : b.in_dgrad) +=
+        s.floor(product(rows, r, x.columns) + product(rows, x.inner, r) + sum(x.inner), kAdapterKernels);
+    (x.output ? b.out_wgrad : b.in_wgrad) +=
+        s.floor(product(x.inner, r, rows) + product(r, x.columns, rows), kAdapterKernels - 1);
+  }
+}
 
 void add_norms(const Shapes& s, auto& b) {
   b.norm = s.floor(s.memory(s.shard_elements, kNormBytes), kNormKernels);
@@ -147,6 +178,7 @@ Duration dgrad_of(const Shapes& s, const std::vector<Product>& products) {
 Duration wgrad_of(const Shapes& s, const std::vector<Product>& products) {
   const double extra = 2.0 * s.l.exchange.gradient_bytes - kGradientWord;
   Duration sum;
+  if (s.l.adapters.any()) return sum;
   for (const Product& p : products) {
     const double bytes = extra * static_cast<double>(p.n * p.inner);
     sum += s.floor(s.k.gemm_time(p.n, p.inner, p.rows, s.precision, bytes), kGradKernels);
@@ -162,6 +194,17 @@ double kernel_share(const MixerSpec& mixer, std::uint32_t seq, double block) {
   return std::min(1.0, (std::max(keys, block) + block) / (causal + block / 2));
 }
 
+/// The same over the documents of a sequence, against a causal kernel over the whole of it.
+double document_share(const MixerSpec& mixer, const Batch& batch, double block) {
+  if (batch.documents.empty()) return kernel_share(mixer, batch.seq, block);
+  double scores = 0, tokens = 0;
+  for (const std::uint32_t length : document_pieces(batch)) {
+    scores += length * (length + block) * kernel_share(mixer, length, block);
+    tokens += length;
+  }
+  return scores / (tokens * (batch.seq + block));
+}
+
 /// The scores of an indexer: one product of all queries with half of the keys, summed over heads before it is written.
 Duration indexer_time(const Shapes& s, const MixerSpec& mixer) {
   const IndexerSpec& i = mixer.indexer;
@@ -174,7 +217,7 @@ Duration indexer_time(const Shapes& s, const MixerSpec& mixer) {
 
 void add_core(const Shapes& s, BlockTimes& b, const MixerSpec& mixer, Duration rotary) {
   const std::uint32_t heads = mixer.heads / s.l.tp;
-  const double share = kernel_share(mixer, s.l.batch.seq, s.k.attention_block);
+  const double share = document_share(mixer, s.l.batch, s.k.attention_block);
   const auto core = [&](bool backward) {
     const bool all_to_all = s.l.context == ContextParallel::kAllToAll;  // then a rank has few heads, whole sequences
     const Duration whole =
@@ -308,7 +351,7 @@ BlockTimes attention_times(const Shapes& s, const MixerSpec& mixer) {
   return b;
 }
 
-BlockTimes mixer_times(const Shapes& s, const MixerSpec& mixer) {
+BlockTimes plain_mixer_times(const Shapes& s, const MixerSpec& mixer) {
   switch (mixer.kind) {
     case MixerKind::kNone:
       return {};
@@ -322,6 +365,12 @@ BlockTimes mixer_times(const Shapes& s, const MixerSpec& mixer) {
       return state_times(s, mixer);
   }
   return {};
+}
+
+BlockTimes mixer_times(const Shapes& s, const MixerSpec& mixer) {
+  BlockTimes b = plain_mixer_times(s, mixer);
+  add_adapters(s, adapted_in_mixer(s.l, mixer, s.hidden), s.tokens, 1, b);
+  return b;
 }
 
 /// An MLP of `width` cut over TP.
@@ -343,6 +392,7 @@ BlockTimes mlp_times(const Shapes& s, std::uint64_t width) {
   b.in_dgrad = s.dgrad(in, s.hidden, s.precision) + s.cast(in, kFusedCastBytes);
   b.in_wgrad = s.wgrad(in, s.hidden, s.precision);
   stretch(s, b, kMlpKernels, kMlpBackKernels);
+  add_adapters(s, adapted_in_mlp(s.l, s.m.gated_mlp, s.hidden, width, s.l.tp), s.tokens, 1, b);
   return b;
 }
 
@@ -421,6 +471,15 @@ ExpertTimes expert_times(const Shapes& s) {
   t.in_dgrad = product(rows, h, in) + cast(in, true);
   t.in_wgrad = product(in, h, rows, extra * static_cast<double>(in * h));
   t.route_back = s.floor(router * 2 + narrowed * 2 + moved(copies, kCollectBytes), kRouteKernels);
+  if (s.l.adapters.any()) {
+    t.out_wgrad = t.in_wgrad = {};
+    const Duration up = s.cast_weights(local * in * h, s.precision), down = s.cast_weights(local * h * f, s.precision);
+    t.in += up;
+    t.in_dgrad += up;
+    t.out += down;
+    t.out_dgrad += down;
+    add_adapters(s, adapted_in_mlp(s.l, s.m.gated_mlp, h, e.ffn, s.l.expert_tensor()), rows, local, t);
+  }
   if (s.l.experts.masks) add_masks(s, router, t);
   if (e.biases) {
     const auto per_expert = [&](double bytes, int kernels) {
@@ -447,7 +506,7 @@ EndTimes end_times(const Shapes& s) {
   const double logits = static_cast<double>(s.tokens) * static_cast<double>(vocab);
   EndTimes e;
   e.embedding = s.memory(states, kEmbeddingBytes);
-  e.embedding_back = s.memory(states, kEmbeddingBackBytes);
+  if (!s.l.adapters.any()) e.embedding_back = s.memory(states, kEmbeddingBackBytes);
   e.head_norm = s.memory(s.shard_elements, kNormBytes);
   e.head_norm_back = s.memory(s.shard_elements, kNormBackBytes);
   e.logits = s.k.gemm_time(s.tokens, vocab, s.hidden);
@@ -519,7 +578,10 @@ OptimizerTimes optimizer_times(std::uint64_t local, std::uint64_t shard, const L
                                const KernelTable& kernels) {
   const double clear = static_cast<double>(local) * layout.exchange.gradient_bytes;
   const double norm = static_cast<double>(shard) * layout.exchange.gradient_bytes;
-  const double update = static_cast<double>(shard) * kernels.optimizer_bytes_per_parameter;
+  // The table's figure is of Adam with 12 bytes of states, which are read and written; gradient and weight besides: 30.
+  constexpr double kOthers = 6, kAdam = 30;
+  const double traffic = (kOthers + 2 * state_bytes(layout.optimizer)) / kAdam;
+  const double update = static_cast<double>(shard) * kernels.optimizer_bytes_per_parameter * traffic;
   OptimizerTimes t{.norm = kernels.memory_time(norm), .update = kernels.memory_time(update + clear)};
   if (!layout.offload.optimizer) return t;
   // Gradients go to the host, the CPU updates in host memory, parameters come back.

@@ -64,6 +64,14 @@ Status check_switches(const LayoutSpec& l, const ModelSpec&) {
   if (l.sharding.whole_tensors && l.sharding.zero != 1) {
     return invalid(fmt::format("whole_tensors needs zero 1, not zero {}", l.sharding.zero), l.place("whole_tensors"));
   }
+  if (l.optimizer.kind == OptimizerKind::kMuon && (l.adapters.any() || l.offload.optimizer)) {
+    return invalid("muon updates whole matrices of the model on the GPU; leave lora_rank and offload out or use adamw",
+                   l.place("optimizer"));
+  }
+  if (l.optimizer.kind == OptimizerKind::kMuon && (l.sharding.zero > 1 || l.sharding.zero > l.sharding.whole_tensors)) {
+    return invalid("muon needs whole matrices; set zero 0, or zero 1 with whole_tensors: true (Megatron's layer-wise)",
+                   l.place("optimizer"));
+  }
   if ((l.schedule == PipelineSchedule::kGPipe || l.schedule == PipelineSchedule::kZbH1) && l.vpp > 1) {
     return invalid(
         fmt::format("{} has no interleaving; use vpp 1 instead of {} or schedule: 1f1b", title_of(l.schedule), l.vpp),

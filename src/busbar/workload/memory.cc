@@ -10,16 +10,16 @@
 #include "busbar/workload/internal/buckets.h"
 #include "busbar/workload/internal/layer_split.h"
 #include "busbar/workload/internal/pipeline_order.h"
+#include "busbar/workload/internal/trained.h"
 #include "busbar/workload/layer_times.h"
 
 namespace busbar::workload {
 namespace {
 
 constexpr std::uint64_t kBf16 = 2, kFp32 = 4;
-constexpr std::uint64_t kOptimizerBytes = 12;  // fp32 master copy, momentum, variance
-// With ZeRO-3, parameters, gradients and states together: fp32 shards are the master copy themselves (PyTorch's FSDP),
-// or 2 + 2 + 12 (DeepSpeed).
-constexpr std::uint64_t kShardedBytes = 16;
+// With ZeRO-3, parameters, gradients and the copy that is updated together: fp32 shards are that copy themselves
+// (PyTorch's FSDP), or 2 + 2 + 4 (DeepSpeed).
+constexpr std::uint32_t kShardedBytes = 8;
 
 // Outside PyTorch's allocator. CUDA context, cuBLAS and the like: torch.OutOfMemoryError of pytorch-based jobs on A100
 // and H100 state 0.5 to 0.6 GiB besides communicators. A communicator: 0.53 GiB (2 ranks) and 0.67 GiB (more) on A100
@@ -83,9 +83,16 @@ std::uint64_t activation_bytes_per_layer(const ModelSpec& m, const LayoutSpec& l
   const std::uint64_t input = is_narrow(l.precision) ? 1 : kBf16;
   const bool norms = l.recomputes(&RecomputeModules::layernorm), act = l.recomputes(&RecomputeModules::act);
   const std::uint64_t halves = (kind.has_mixer() ? 1 : 0) + (kind.has_mlp() ? 1 : 0);
-  const std::uint64_t whole = halves * (kBf16 + (norms ? 0 : input)) * m.hidden;  // input of the norm and of the GEMM
+  // A weight that is not trained needs its input no more; an adapter beside it does, and keeps what is between.
+  const auto trains = [&](std::initializer_list<AdapterTarget> parts) {
+    return !l.adapters.any() || std::any_of(parts.begin(), parts.end(), [&](auto t) { return l.adapters.on(t); });
+  };
+  using enum AdapterTarget;
+  const bool mixer_in = trains({kQuery, kKey, kValue, kQkvIn}), mlp_in = trains({kGate, kUp, kMlpIn});
+  const std::uint64_t inputs = (kind.has_mixer() && mixer_in ? 1 : 0) + (kind.has_mlp() && mlp_in ? 1 : 0);
+  const std::uint64_t whole = (halves * kBf16 + (norms ? 0 : inputs * input)) * m.hidden;  // of the norm, of the GEMM
   // Up (and gate) output in 16 bits, the input of the down GEMM.
-  const std::uint64_t per_width = (m.gated_mlp ? 2 : 1) * kBf16 + (act ? 0 : input);
+  const std::uint64_t per_width = (m.gated_mlp ? 2 : 1) * kBf16 + (act || !trains({kDown}) ? 0 : input);
   const std::uint64_t width = l.recomputes(&RecomputeModules::mlp) ? 0
                               : kind.experts                       ? m.moe.shared * m.moe.ffn
                                                                    : kind.ffn;
@@ -94,8 +101,8 @@ std::uint64_t activation_bytes_per_layer(const ModelSpec& m, const LayoutSpec& l
   if (kind.experts) {  // copies of tokens on the busiest rank
     const double copies =
         static_cast<double>(l.routed_tokens()) * m.moe.per_token * l.expert_tensor() * expert_load(m, l).busiest;
-    routed = static_cast<std::uint64_t>(
-        copies * static_cast<double>(input * routed_hidden(m) + per_width * m.moe.ffn / l.expert_tensor()));
+    routed = static_cast<std::uint64_t>(copies * static_cast<double>((mlp_in ? input : 0) * routed_hidden(m) +
+                                                                     per_width * m.moe.ffn / l.expert_tensor()));
   }
   return routed + l.tokens() * ((l.sequence_parallel ? whole / l.tp : whole) + mixer_bytes(kind.mixer, l) + mlp);
 }
@@ -178,19 +185,24 @@ double stage_buffer_bytes(const LayoutSpec& l, std::uint32_t stage, std::uint64_
 /// Where gradients add up whole, their shards too.
 Bytes gathered_bytes(const ModelSpec& m, const LayoutSpec& l, std::uint32_t stage) {
   if (!l.shards_parameters()) return Bytes{0};
-  std::uint64_t largest = 0, all = 0;
+  std::uint64_t largest = 0, all = 0, trained = 0, largest_trained = 0;
   for (std::uint32_t c = 0; c < l.vpp; ++c) {
     const BucketPlan plan = plan_buckets(m, l, stage, c);
     for (std::size_t b = 0; b < plan.bucket_parameters.size(); ++b) {
       const std::uint64_t n = plan.bucket_parameters[b] + plan.bucket_experts[b];
       largest = std::max(largest, n);
       all += n;
+      const std::uint64_t reduced = plan.bucket_trained[b] + plan.expert_trained[b];
+      largest_trained = std::max(largest_trained, reduced);
+      trained += reduced;
     }
   }
   const std::uint64_t parameters = l.sharding.reshard ? (l.sharding.prefetch ? 2 : 1) * largest : all;
-  const std::uint64_t shards = l.shards_gradients() ? 0 : all / l.shard_ranks();
+  const std::uint64_t shards = l.shards_gradients() ? 0 : trained / l.shard_ranks();
   const std::uint64_t second = l.sharding.secondary > 0 ? all / std::min(l.sharding.secondary, l.shard_ranks()) : 0;
-  return Bytes{(parameters + second) * l.exchange.parameter_bytes + (largest + shards) * l.exchange.gradient_bytes};
+  const double of_one = l.adapters.any() ? base_weight_bytes(l.adapters) : l.exchange.parameter_bytes;
+  return capped(static_cast<double>(parameters + second) * of_one +
+                static_cast<double>((largest_trained + shards) * l.exchange.gradient_bytes));
 }
 
 /// Communicators of a rank: one per axis that has more than one rank.
@@ -230,21 +242,42 @@ void add_moment(const ModelSpec& m, const LayoutSpec& l, std::uint32_t stage, Me
 
 namespace {
 
+/// Weights that are not trained, beside adapters. ZeRO-3 shards them too.
+std::uint64_t base_bytes(const ModelSpec& m, const LayoutSpec& l, std::uint32_t stage) {
+  if (!l.adapters.any()) return 0;
+  const auto tables = static_cast<double>(stage_table_parameters(m, l, stage));
+  const double dense =
+      (static_cast<double>(stage_parameters(m, l, stage)) - tables) * base_weight_bytes(l.adapters) + tables * kBf16;
+  const double experts = static_cast<double>(stage_expert_parameters(m, l, stage)) * base_weight_bytes(l.adapters);
+  return count(capped(dense / (l.shards_parameters() ? l.shard_ranks() : 1) +
+                      experts / (l.sharding.zero >= 3 ? l.expert_data_ranks() : 1)));
+}
+
+/// Bytes of optimizer states of a parameter.
+double states_of(const LayoutSpec& l) {
+  if (!l.shards_parameters()) return state_bytes(l.optimizer);
+  const std::uint32_t others = l.exchange.parameter_bytes + l.exchange.gradient_bytes;
+  return moment_bytes(l.optimizer) + (l.optimizer.master_bytes > 0 ? kShardedBytes - others : 0);
+}
+
 MemoryUse stage_memory(const ModelSpec& m, const LayoutSpec& l, std::uint32_t stage, const LayerBytes& layer) {
-  const std::uint64_t local = stage_parameters(m, l, stage);
-  const std::uint64_t experts = stage_expert_parameters(m, l, stage);
+  const auto [local, experts] = stage_trained(m, l, stage);
   const std::uint64_t shard = l.shards_optimizer() ? (local + l.shard_ranks() - 1) / l.shard_ranks() : local;
   const std::uint64_t expert_shard = l.sharding.zero >= 1 ? experts / l.expert_data_ranks() : experts;
   MemoryUse use;
   use.stage = stage;
   use.parameters = Bytes{((l.shards_parameters() ? shard : local) + (l.sharding.zero >= 3 ? expert_shard : experts)) *
-                         l.exchange.parameter_bytes};
+                             l.exchange.parameter_bytes +
+                         base_bytes(m, l, stage)};
   const bool shards_experts = l.sharding.zero >= 2 && !l.sharding.accumulate_gradients;
   use.gradients = Bytes{((l.shards_gradients() ? shard : local) + (shards_experts ? expert_shard : experts)) *
                         l.exchange.gradient_bytes};
-  const std::uint64_t states =
-      l.shards_parameters() ? kShardedBytes - l.exchange.parameter_bytes - l.exchange.gradient_bytes : kOptimizerBytes;
-  use.optimizer = Bytes{l.offload.optimizer ? 0 : (shard + expert_shard) * states};
+  // Muon's embedding and head have both moments of AdamW.
+  const std::uint64_t tables = l.optimizer.kind == OptimizerKind::kMuon ? stage_table_parameters(m, l, stage) : 0;
+  const double table_share = l.shards_optimizer() ? l.shard_ranks() : 1;
+  if (!l.offload.optimizer)
+    use.optimizer = capped(static_cast<double>(shard + expert_shard) * states_of(l) +
+                           static_cast<double>(tables) / table_share * moment_bytes(l.optimizer));
   use.gathered = gathered_bytes(m, l, stage);
   double kept = stage_activations(m, l, stage, layer);
   if (l.offload.activations) {
@@ -291,11 +324,13 @@ std::array<MemoryPart, 10> memory_parts(const MemoryUse& use) {
 }
 
 std::vector<double> checkpoint_shares(const ModelSpec& m, const LayoutSpec& l) {
-  constexpr double kStates = kBf16 + kOptimizerBytes;
+  const double states = kBf16 + state_bytes(l.optimizer);
   std::vector<double> out;
-  for (std::uint32_t s = 0; s < l.pp; ++s)
-    out.push_back(kStates * (static_cast<double>(stage_parameters(m, l, s)) / l.data_ranks() +
-                             static_cast<double>(stage_expert_parameters(m, l, s)) / l.expert_data_ranks()));
+  for (std::uint32_t s = 0; s < l.pp; ++s) {
+    const auto [dense, experts] = stage_trained(m, l, s);
+    out.push_back(states *
+                  (static_cast<double>(dense) / l.data_ranks() + static_cast<double>(experts) / l.expert_data_ranks()));
+  }
   return out;
 }
 

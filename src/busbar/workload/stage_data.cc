@@ -4,8 +4,19 @@
 
 #include "busbar/workload/internal/rank_groups.h"
 #include "busbar/workload/internal/stage_writer.h"
+#include "busbar/workload/internal/trained.h"
 
 namespace busbar::workload {
+namespace {
+
+/// Bytes that ranks with shards of a bucket gather: what was updated, or with ZeRO-3 also weights that are not trained.
+std::uint64_t parameter_bytes(const LayoutSpec& l, std::uint64_t parameters, std::uint64_t trained) {
+  const std::uint64_t updated = trained * l.exchange.parameter_bytes;
+  if (!l.adapters.any() || !l.shards_parameters()) return updated;
+  return updated + static_cast<std::uint64_t>(static_cast<double>(parameters) * base_weight_bytes(l.adapters));
+}
+
+}  // namespace
 
 void StageWriter::prepare_data_calls(ChunkState& chunk) {
   const std::size_t buckets = chunk.plan.bucket_parameters.size();
@@ -18,31 +29,32 @@ void StageWriter::prepare_data_calls(ChunkState& chunk) {
   chunk.copies.assign(buckets, Duration{});
   for (std::size_t b = 0; b < buckets; ++b) {
     prepare_bucket(chunk, b);
-    const std::uint64_t experts = chunk.plan.bucket_experts[b];
-    if (experts == 0 || layout_.expert_data_ranks() == 1) continue;
+    const std::uint64_t experts = chunk.plan.expert_trained[b];
+    const std::uint64_t gathered = parameter_bytes(layout_, chunk.plan.bucket_experts[b], experts);
+    if (chunk.plan.bucket_experts[b] == 0 || layout_.expert_data_ranks() == 1) continue;
     const collectives::GroupFamily copies = expert_data_groups(layout_, stage_);
     const collectives::Collective reduce =
         layout_.sharding.zero >= 1 ? collectives::Collective::kReduceScatter : collectives::Collective::kAllReduce;
-    chunk.expert_reduce[b] = call(reduce, experts * layout_.exchange.gradient_bytes, copies);
-    if (layout_.sharding.zero >= 1) {
-      chunk.expert_gather[b] =
-          call(collectives::Collective::kAllGather, experts * layout_.exchange.parameter_bytes, copies);
-    }
+    if (experts > 0) chunk.expert_reduce[b] = call(reduce, experts * layout_.exchange.gradient_bytes, copies);
+    if (layout_.sharding.zero >= 1 && gathered > 0)
+      chunk.expert_gather[b] = call(collectives::Collective::kAllGather, gathered, copies);
   }
 }
 
 void StageWriter::prepare_bucket(ChunkState& chunk, std::size_t b) {
   if (layout_.data_ranks() == 1) return;
-  const std::uint64_t n = chunk.plan.bucket_parameters[b], gradients = n * layout_.exchange.gradient_bytes;
+  const std::uint64_t n = chunk.plan.bucket_trained[b], gradients = n * layout_.exchange.gradient_bytes;
   if (!layout_.shards_optimizer()) {
-    chunk.reduce[b] = call(collectives::Collective::kAllReduce, gradients, dp_groups(layout_, stage_));
+    if (n > 0) chunk.reduce[b] = call(collectives::Collective::kAllReduce, gradients, dp_groups(layout_, stage_));
     return;
   }
   const collectives::GroupFamily shards = shard_groups(layout_, stage_);
   const bool whole = layout_.sharding.whole_tensors;
-  chunk.reduce[b] =
-      call(whole ? collectives::Collective::kReduce : collectives::Collective::kReduceScatter, gradients, shards);
-  const std::uint64_t parameters = n * layout_.exchange.parameter_bytes;
+  if (n > 0)
+    chunk.reduce[b] =
+        call(whole ? collectives::Collective::kReduce : collectives::Collective::kReduceScatter, gradients, shards);
+  const std::uint64_t parameters = parameter_bytes(layout_, chunk.plan.bucket_parameters[b], n);
+  if (parameters == 0) return;
   chunk.gather[b] = whole ? call(collectives::Collective::kBroadcast, parameters / chunk.plan.tensors_of(b), shards)
                           : call(collectives::Collective::kAllGather, parameters, shards);
   chunk.gather_again[b] = chunk.gather[b];
@@ -51,7 +63,7 @@ void StageWriter::prepare_bucket(ChunkState& chunk, std::size_t b) {
     near.sharding.group = layout_.sharding.secondary;
     chunk.gather_again[b] = call(collectives::Collective::kAllGather, parameters, shard_groups(near, stage_));
   }
-  if (layout_.shard_copies() == 1) return;
+  if (layout_.shard_copies() == 1 || n == 0) return;
   const std::uint64_t shard = gradients / layout_.shard_ranks();
   chunk.spread[b] = call(collectives::Collective::kAllReduce, shard, copy_groups(layout_, stage_));
 }
@@ -69,7 +81,7 @@ void StageWriter::prepare_compressed(ChunkState& chunk, const KernelTable& machi
                         node.sharding.group % layout_.cp == 0 && node.sharding.group < layout_.data_ranks();
   for (std::size_t b = 0; b < chunk.reduce.size(); ++b) {
     if (chunk.reduce[b] == kNone<program::CallId>) continue;
-    const auto elements = static_cast<double>(chunk.plan.bucket_parameters[b]);
+    const auto elements = static_cast<double>(chunk.plan.bucket_trained[b]);
     const auto wire = static_cast<std::uint64_t>(elements * c.bytes);
     chunk.compress[b] = machine.memory_time(elements * work);
     if (c.exchange == CompressedExchange::kAllReduce) {

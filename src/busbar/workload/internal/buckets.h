@@ -21,6 +21,8 @@ struct BucketPlan {
   std::vector<std::uint32_t> bucket_of;          ///< per tensor; bucket 0 is reduced first
   std::vector<std::uint64_t> bucket_parameters;  ///< per bucket, rounded up to a multiple of DP x CP
   std::vector<std::uint64_t> bucket_experts;     ///< the same of routed experts, and the ranks that hold the same ones
+  std::vector<std::uint64_t> bucket_trained;     ///< per bucket: what of bucket_parameters is trained, rounded alike
+  std::vector<std::uint64_t> expert_trained;     ///< the same of bucket_experts
   std::vector<std::uint32_t> last_tensor;        ///< per bucket: the tensor whose gradient completes it
   std::uint32_t tensors_of(std::size_t bucket) const {
     const std::size_t end = bucket == 0 ? tensor_parameters.size() : last_tensor[bucket - 1];
@@ -46,5 +48,13 @@ BucketPlan plan_buckets(const ModelSpec& model, const LayoutSpec& layout, std::u
 /// Parameters that one rank of `stage` holds in all its chunks: of routed experts, and the others.
 std::uint64_t stage_expert_parameters(const ModelSpec& model, const LayoutSpec& layout, std::uint32_t stage);
 std::uint64_t stage_parameters(const ModelSpec& model, const LayoutSpec& layout, std::uint32_t stage);
+/// Of these, in the embedding and the head, whose weights keep 16 bits where others have fewer.
+std::uint64_t stage_table_parameters(const ModelSpec& model, const LayoutSpec& layout, std::uint32_t stage);
+
+/// Parameters that are trained: all of a rank's, or its adapters.
+struct Trained {
+  std::uint64_t dense = 0, experts = 0;
+};
+Trained stage_trained(const ModelSpec& model, const LayoutSpec& layout, std::uint32_t stage);
 
 }  // namespace busbar::workload
