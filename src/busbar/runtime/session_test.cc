@@ -46,11 +46,11 @@ TEST(Session, ResultsThatGoPastTheCachesAreTheSame) {
       for (const Stores stores : {Stores::kFaster, Stores::kPastCaches})
         for (const Transport transport : {Transport::kThreads, Transport::kShm})
           for (const ElementType type : {ElementType::kFloat, ElementType::kHalf, ElementType::kInt8}) {
-            Task task{&program, {type, Reduction::kSum, 50'001}, 3, 2};
+            Task task{&program, {type, Reduction::kSum, 17'001}, 2, 2};
             task.stores = stores;
-            const auto r = run_tasks({task, task}, {transport});
+            const auto r = run_tasks({task}, {transport});
             ASSERT_TRUE(r.ok()) << r.error().text();
-            EXPECT_EQ(r->front().wrong + r->back().wrong, 0u) << algorithm << in_place << name_of(type);
+            EXPECT_EQ(r->front().wrong, 0u) << algorithm << in_place << name_of(type);
           }
     }
 }
