@@ -76,6 +76,23 @@ Status set_compressed_exchange(const std::string& word, const Where& where, work
   return set_word(kWords, "exchange of compressed gradients", word, where, l.exchange.compression.exchange);
 }
 
+Status set_base_weights(const std::string& word, const Where& where, workload::LayoutSpec& l) {
+  static constexpr const char* kWords[] = {"bf16", "fp8", "nf4"};
+  l.places["lora_base"] = where;
+  return set_word(kWords, "form of weights that are not trained", word, where, l.adapters.base);
+}
+
+Status set_optimizer(const std::string& word, const Where& where, workload::LayoutSpec& l) {
+  static constexpr const char* kWords[] = {"adamw", "sgd", "lion", "adafactor", "muon"};
+  l.places["optimizer"] = where;
+  return set_word(kWords, "optimizer that is modelled", word, where, l.optimizer.kind);
+}
+
+Status set_moments(const std::string& word, const Where& where, workload::LayoutSpec& l) {
+  static constexpr const char* kWords[] = {"fp32", "bf16", "fp8", "int8", "int4"};
+  return set_word(kWords, "form of an optimizer's moments", word, where, l.optimizer.moments);
+}
+
 Status set_rank_order(const std::string& word, const Where& where, workload::LayoutSpec& l) {
   workload::RankOrder order = workload::kTpCpDpPp;
   std::sort(order.begin(), order.end());
@@ -98,6 +115,28 @@ constexpr std::pair<const char*, bool workload::RecomputeModules::*> kModules[] 
     {"mla_up_proj", &workload::RecomputeModules::mla_up_proj},
     {"mlp", &workload::RecomputeModules::mlp}};
 
+/// Names of matrices in Hugging Face's models, in torchtune and in Megatron-Core, and of all of a layer.
+constexpr std::uint32_t bit(workload::AdapterTarget t) { return workload::adapter_bits(t); }
+constexpr std::uint32_t kQ = bit(workload::AdapterTarget::kQuery), kK = bit(workload::AdapterTarget::kKey),
+                        kV = bit(workload::AdapterTarget::kValue), kO = bit(workload::AdapterTarget::kOutput),
+                        kG = bit(workload::AdapterTarget::kGate), kU = bit(workload::AdapterTarget::kUp),
+                        kD = bit(workload::AdapterTarget::kDown);
+constexpr std::pair<const char*, std::uint32_t> kTargets[] = {{"q_proj", kQ},
+                                                              {"k_proj", kK},
+                                                              {"v_proj", kV},
+                                                              {"o_proj", kO},
+                                                              {"output_proj", kO},
+                                                              {"gate_proj", kG},
+                                                              {"up_proj", kU},
+                                                              {"down_proj", kD},
+                                                              {"linear_qkv", bit(workload::AdapterTarget::kQkvIn)},
+                                                              {"linear_proj", kO},
+                                                              {"linear_fc1", bit(workload::AdapterTarget::kMlpIn)},
+                                                              {"linear_fc2", kD},
+                                                              {"attention", kQ | kK | kV | kO},
+                                                              {"mlp", kG | kU | kD},
+                                                              {"all-linear", kQ | kK | kV | kO | kG | kU | kD}};
+
 /// Bytes per gradient with a scale in fp32 for each block: 128 elements in 8 bits, 32 in 4, one tensor in 1 bit.
 /// Sources: DeepSeek-V3's blocks of 128 (arXiv:2412.19437); ZeRO++ (arXiv:2306.10209); 1-bit Adam (arXiv:2102.02888).
 constexpr std::pair<const char*, double> kSchemes[] = {
@@ -112,19 +151,42 @@ class LayoutReader {
     reader_.optional(key, &YamlNode::as_int, out, low, kMostUnits);
     note_place(key);
   }
-  void sizes(const char* key, std::vector<std::uint32_t>& out) {
+  void sizes(const char* key, std::vector<std::uint32_t>& out, std::int64_t low = 0) {
     const auto node = reader_.optional(key);
     if (!node || !reader_.ok()) return;
     if (node->kind() != YamlNode::Kind::kSequence) {
-      return reader_.fail(node->error("write one number for each model chunk, as in [7, 8, 8, 7]"));
+      return reader_.fail(node->error("write a list of numbers, as in [7, 8, 8, 7]"));
     }
     out.clear();
     for (std::size_t i = 0; i < node->size(); ++i) {
-      const auto value = node->item(i).as_int(0, kMostUnits);
+      const auto value = node->item(i).as_int(low, kMostUnits);
       if (!value.ok()) return reader_.fail(value.error());
       out.push_back(static_cast<std::uint32_t>(*value));
     }
     layout.places[key] = node->where();
+  }
+  /// One name or a list of them.
+  void lora_targets() {
+    const auto node = reader_.optional("lora_targets");
+    if (!node || !reader_.ok()) return;
+    const bool list = node->kind() == YamlNode::Kind::kSequence;
+    layout.adapters.targets = 0;
+    for (std::size_t i = 0; i < (list ? node->size() : 1); ++i) {
+      const YamlNode one = list ? node->item(i) : *node;
+      const auto name = one.as_string();
+      if (!name.ok()) return reader_.fail(name.error());
+      const auto known =
+          std::find_if(std::begin(kTargets), std::end(kTargets), [&](const auto& t) { return *name == t.first; });
+      if (known == std::end(kTargets)) {
+        return reader_.fail(one.error(fmt::format(
+            "'{}' is not a matrix that can have an adapter; known are q_proj, k_proj, v_proj, o_proj, gate_proj, "
+            "up_proj, down_proj, attention, mlp, all-linear, and Megatron's linear_qkv, linear_proj, linear_fc1, "
+            "linear_fc2",
+            *name)));
+      }
+      layout.adapters.targets |= known->second;
+    }
+    layout.places["lora_targets"] = node->where();
   }
   /// Megatron's names; those that are not listed are off.
   void recompute_modules() {
@@ -289,6 +351,15 @@ Result<workload::LayoutSpec> read_layout(const YamlNode& node, workload::LayoutS
   r.size("layers_per_chunk", l.split.layers_per_chunk);
   r.word("context", set_context);
   r.word("attention", set_attention);
+  r.size("lora_rank", l.adapters.rank, 0);
+  r.lora_targets();
+  r.word("lora_base", set_base_weights);
+  r.flag("lora_double_quantised", l.adapters.double_quantised);
+  r.word("optimizer", set_optimizer);
+  r.word("moments", set_moments);
+  r.size("newton_schulz_steps", l.optimizer.steps);
+  r.size("master_bytes", l.optimizer.master_bytes, 0);
+  r.sizes("documents", l.batch.documents, 1);
   r.word("loss", set_loss);
   r.word("rank_order", set_rank_order);
   r.flag("cuda_graphs", l.cuda_graphs);
@@ -306,6 +377,12 @@ Result<workload::LayoutSpec> read_layout(const YamlNode& node, workload::LayoutS
   r.overlap();
   r.share("kernel_time", l.kernel_time, 0.1);
   BUSBAR_RETURN_IF_ERROR(r.finish());
+  for (const char* key : {"lora_targets", "lora_base", "lora_double_quantised"})
+    if (l.places.contains(key) && !l.adapters.any()) return invalid("needs lora_rank, as in 16", l.place(key));
+  // Source: LoRA (arXiv:2106.09685), section 4.2, and PEFT's default for Llama: queries and values.
+  if (l.adapters.any() && l.adapters.targets == 0) l.adapters.targets = kQ | kV;
+  if (l.optimizer.master_bytes != 0 && l.optimizer.master_bytes != 2 && l.optimizer.master_bytes != 4)
+    return invalid("the copy of the weights takes 4 bytes (fp32), 2 (fp16) or 0 (none)", l.place("master_bytes"));
   if (l.exchange.gradient_bytes != 2 && l.exchange.gradient_bytes != 4) {
     return invalid("gradients are reduced in 2 bytes (bf16) or 4 (fp32)", l.place("gradient_bytes"));
   }
