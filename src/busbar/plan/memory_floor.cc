@@ -100,13 +100,18 @@ void MemoryFloors::add_stage(const PlanPoint& p, const std::vector<std::uint32_t
   const double n = base.sharding.group > 0 ? base.sharding.group : p.dp * p.cp;
   const double states = base.offload.optimizer ? 0 : kStates, parameters = base.exchange.parameter_bytes;
   const double gradients = base.exchange.gradient_bytes;
+  const workload::AdapterSpec& adapters = base.adapters;
+  const workload::OptimizerSpec& optimizer = base.optimizer;
+  const bool all_trained = !adapters.any() && optimizer.kind == workload::OptimizerKind::kAdamW &&
+                           optimizer.moments == workload::MomentKind::kFp32 && optimizer.master_bytes == 4;
   const double held = in_flight(p, base.batch.global / (p.dp * p.micro_batch), s) * kept;
   // Of routed experts only what no sharding takes away.
   const double bytes[] = {routed * (parameters + gradients) + whole * (parameters + gradients + states),
                           routed * (parameters + gradients) + whole * (parameters + gradients + states / n),
                           routed * parameters + whole * (parameters + (gradients + states) / n),
                           whole * (base.offload.optimizer ? parameters : kSharded) / n};
-  for (std::size_t z = 0; z < most.size(); ++z) most[z] = std::max(most[z], bytes[z] + held);
+  // Of other optimizers and of weights beside adapters only what all of them hold: nothing is proved.
+  for (std::size_t z = 0; z < most.size(); ++z) most[z] = std::max(most[z], all_trained ? bytes[z] + held : held);
 }
 
 std::array<double, 4> MemoryFloors::of(const PlanPoint& p, const std::vector<std::uint32_t>& chunks) {

@@ -401,8 +401,9 @@ double QuickBounds::first_units(const PlanPoint& p, const ShardRates& rates, std
 }
 
 Duration QuickBounds::of(const PlanPoint& p, std::uint32_t zero, const Kernels& kernels) {
-  const Duration bound = of_shards(p, zero, kernels);
   const workload::LayoutSpec& base = space_.base;
+  if (base.adapters.any()) return kernels.bound;  // few gradients, few states, other bytes of weights
+  const Duration bound = of_shards(p, zero, kernels);
   if (bound == Duration() || !(base.offload.optimizer || base.offload.activations)) return bound;
   const Duration passes = std::max(kernels.own, base.offload.activations ? host_copies(p) : Duration());
   return std::max(bound, passes + (base.offload.optimizer ? host_update(p, zero) : Duration()));

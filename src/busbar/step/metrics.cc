@@ -1,5 +1,7 @@
 #include "busbar/step/metrics.h"
 
+#include "busbar/workload/batch.h"
+
 namespace busbar::step {
 namespace {
 
@@ -7,12 +9,31 @@ constexpr double kSecondsPerHour = 3600, kHoursPerDay = 24, kTera = 1e12, kMilli
 
 double tokens_per_step(const workload::LayoutSpec& l) { return static_cast<double>(l.batch.global) * l.batch.seq; }
 
+/// Of a token in the mean over documents. Weights that are not trained need no gradient: two thirds of their products.
+/// Source: Megatron-Bridge, flop_utils.py (2026), LoRA. The adapters' own work is not counted.
+workload::ModelFlops model_flops(const workload::ModelSpec& model, const workload::LayoutSpec& l) {
+  workload::ModelFlops sum;
+  if (l.batch.documents.empty() && !l.adapters.any()) return workload::flops_per_token(model, l.batch.seq);
+  double tokens = 0;
+  for (const std::uint32_t length : workload::document_pieces(l.batch)) {
+    const workload::ModelFlops one = workload::flops_per_token(model, length);
+    sum.full_attention += one.full_attention * length;
+    sum.causal += one.causal * length;
+    tokens += length;
+  }
+  sum.full_attention /= tokens;
+  sum.causal /= tokens;
+  if (!l.adapters.any()) return sum;
+  const double half = sum.full_attention - sum.causal, products = sum.causal - half;
+  return {products * 2 / 3 + 2 * half, products * 2 / 3 + half};
+}
+
 }  // namespace
 
 StepMetrics step_metrics(const workload::ModelSpec& model, const workload::LayoutSpec& layout, Duration step_time,
                          double peak_flops_per_s, std::uint32_t gpus) {
   const double rate = tokens_per_step(layout) / (step_time.in_s() * gpus);
-  const workload::ModelFlops flops = workload::flops_per_token(model, layout.batch.seq);
+  const workload::ModelFlops flops = model_flops(model, layout);
   StepMetrics m;
   m.tokens_per_s_per_gpu = rate;
   m.model_tflops_per_gpu = rate * flops.causal / kTera;
