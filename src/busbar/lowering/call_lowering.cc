@@ -135,6 +135,7 @@ Status CallLowering::lower_sends(const GroupRun& of) {
   const double chunk_bytes = plan_->chunk_bytes();
   const auto turn_ps = static_cast<double>(machine_.protocol.per_message.in_ps());
   TurnCount turns(turn_ps > 0 ? n : 0);
+  std::vector<double> receiver_ps(n, 0.0);  // of its processor, for what comes over NICs
   double latest_ps = 0;
   Status status;
   space_.router.begin_run({of.phases.begin, of.phases.begin + 1});
@@ -143,10 +144,12 @@ Status CallLowering::lower_sends(const GroupRun& of) {
     if (!status.ok() || bytes == 0) return;
     run.clear_routes();
     status = space_.router.connect(of.call_group, collectives::actor_of(phase, family, n, of.group, send.src),
-                                   collectives::actor_of(phase, family, n, of.group, send.dst), bytes, run);
+                                   collectives::actor_of(phase, family, n, of.group, send.dst), bytes, 1, run);
     if (!status.ok()) return;
     const double load_ps = space_.times.longest_load_ps(run, space_.times.capped_ps(bytes));
-    latest_ps = std::max(latest_ps, run.connections[0].latency_ps);
+    const Connection& c = run.connections[0];
+    receiver_ps[send.dst] += c.turn_ps;
+    latest_ps = std::max(latest_ps, c.latency_ps + receiver_ps[send.dst] - c.turn_ps);
     if (turn_ps > 0) turns.add(send.src, send.dst);
     space_.builder.emit_free(run.loads, bytes, load_ps + space_.times.held_ps(run, 1));
   });

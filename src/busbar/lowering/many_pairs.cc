@@ -87,7 +87,7 @@ class GroupExchange {
   /// One pair, routed by itself.
   Status load_pair(std::uint32_t from, std::uint32_t to) {
     run_.clear_routes();
-    BUSBAR_RETURN_IF_ERROR(tools_.router.connect(of_.call_group, from, to, bytes_, run_));
+    BUSBAR_RETURN_IF_ERROR(tools_.router.connect(of_.call_group, from, to, bytes_, 1, run_));
     times_.latest_ps = std::max(times_.latest_ps, run_.connections[0].latency_ps);
     if (!machine_.table.holds()) return {};
     tools_.times.time_round(run_, 0, 1, false);
@@ -236,8 +236,12 @@ class GroupExchange {
                                      *tools_.router.settings().bias, machine_.stop));
     if (loads == nullptr) return false;
     shortcuts.take(shortcut);
-    const auto overhead_ps = static_cast<double>(costs_of(machine_.protocol, plan_.call.protocol).step_network.in_ps());
-    times_.latest_ps = std::max(times_.latest_ps, loads->latest_ps + overhead_ps);
+    const double turn_ps = tools_.router.turn_ps(bytes_),
+                 overhead_ps = turn_ps + static_cast<double>(
+                                             costs_of(machine_.protocol, plan_.call.protocol).step_network.in_ps());
+    double most_pairs = 1;
+    for (const std::uint32_t actor : actors_) most_pairs = std::max(most_pairs, pairs_outside(actor));
+    times_.latest_ps = std::max(times_.latest_ps, loads->latest_ps + overhead_ps + (most_pairs - 1) * turn_ps);
     const SendRoutes& routes = tools_.router.routes();
     for (const routing::PairLoads::At& l : loads->on)
       load_with_limit(staged == 0 ? l.on : routes.memory_bus(l.on), l.pairs, l.least_ps + overhead_ps);

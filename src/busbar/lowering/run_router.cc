@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "busbar/lowering/send_costs.h"
+
 namespace busbar::lowering {
 namespace {
 
@@ -58,7 +60,24 @@ Result<double> RunRouter::way(std::uint32_t call_group, std::uint32_t from, std:
   return routes_.between(send, call.protocol, path);
 }
 
-Status RunRouter::connect(std::uint32_t call_group, std::uint32_t from, std::uint32_t to, double bytes, OpenRun& run) {
+double RunRouter::turn_ps(double bytes) const {
+  return static_cast<double>(machine_.protocol.messages.of(bytes * plan_->sent.straight / plan_->lanes.count).in_ps());
+}
+
+void RunRouter::add_message_costs(std::uint32_t call_group, std::uint32_t from, std::uint32_t to, double message,
+                                  Connection& c) const {
+  if (!machine_.protocol.messages.any()) return;
+  const auto block = [&](std::uint32_t actor) {
+    return machine_.topology().block_of(machine_.placement.gpu(plan_->call.groups.actor(call_group, actor)));
+  };
+  if (block(from) == block(to)) return;
+  c.turn_ps = turn_ps(message);
+  c.latency_ps += c.turn_ps;
+  if (has_slots(plan_->call.protocol)) c.slot_ps = static_cast<double>(machine_.protocol.messages.slot.in_ps());
+}
+
+Status RunRouter::connect(std::uint32_t call_group, std::uint32_t from, std::uint32_t to, double bytes, double messages,
+                          OpenRun& run) {
   if (stops(machine_.stop)) return interrupted();
   const program::CollectiveCall& call = plan_->call;
   const std::uint32_t n = call.groups.size();
@@ -72,6 +91,7 @@ Status RunRouter::connect(std::uint32_t call_group, std::uint32_t from, std::uin
     BUSBAR_ASSIGN(c.latency_ps, trees_.edge(call_group, from, to, run.path));
   } else {
     BUSBAR_ASSIGN(c.latency_ps, way(call_group, from, to, run.path));
+    add_message_costs(call_group, from, to, bytes / messages, c);
   }
   c.end = static_cast<std::uint32_t>(run.path.size());
   const double loaded = near ? bytes / machine_.protocol.share_switch : bytes;
@@ -94,7 +114,7 @@ Status RunRouter::connect_round(const GroupRun& of, const collectives::Phase& ph
     const std::uint64_t chunks = collectives::chunks_of(s, phase, n, send);
     status = connect(of.call_group, collectives::actor_of(phase, family, n, of.group, send.src),
                      collectives::actor_of(phase, family, n, of.group, send.dst),
-                     static_cast<double>(chunks) * chunk_bytes, run);
+                     static_cast<double>(chunks) * chunk_bytes, 1, run);
     if (status.ok()) run.connections.back().chunks = chunks;
   });
   return status;
@@ -149,11 +169,12 @@ Status RunRouter::open(const GroupRun& of, OpenRun& run) {
   if (collectives::is_stepwise(phase.pattern)) return open_rounds(of, run);
   const bool by_receiver = phase.pattern == collectives::Pattern::kTreeBroadcast;
   const double repeats = of.phases.end - of.phases.begin, chunk_bytes = plan_->chunk_bytes();
+  const double messages = is_ring(phase.pattern) ? collectives::run_rounds(plan_->schedule, of.phases) : repeats;
   Status status;
   collectives::for_each_edge(plan_->schedule, phase, of.group, [&](std::uint32_t from, std::uint32_t to, auto chunks) {
     if (!status.ok()) return;
     run.connection_of[by_receiver ? to : from] = static_cast<std::uint32_t>(run.connections.size());
-    status = connect(of.call_group, from, to, static_cast<double>(chunks) * repeats * chunk_bytes, run);
+    status = connect(of.call_group, from, to, static_cast<double>(chunks) * repeats * chunk_bytes, messages, run);
   });
   if (status.ok() && !is_ring(phase.pattern)) link_hops(plan_->schedule, phase, run.connections);
   return status;

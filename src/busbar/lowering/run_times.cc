@@ -63,6 +63,19 @@ FullRound RunTimes::full_round(const OpenRun& run, double piece) const {
   return {std::max(0.0, quickest.latency_ps - filled_ps), quickest.staying_ps, quickest.narrowest};
 }
 
+FullRound RunTimes::waiting_round(const OpenRun& run, double piece) const {
+  constexpr double kInBuffer = 2;
+  FullRound out{0, 0, kNone<topology::LinkId>};
+  const double most = run.most_bytes();
+  for (const Connection& c : run.connections) {
+    if (c.turn_ps + c.slot_ps == 0) continue;
+    const PieceCost cost = piece_cost(run, c, piece, most);
+    const double ps = std::max(c.turn_ps, c.slot_ps > 0 ? (c.slot_ps + cost.staying_ps) / kInBuffer : 0);
+    if (ps > out.ps()) out = {std::max(0.0, ps - cost.staying_ps), std::min(ps, cost.staying_ps), cost.narrowest};
+  }
+  return out;
+}
+
 double RunTimes::held_ps(const OpenRun& run, double sends) {
   if (!table_.holds()) return 0;
   double most = 0;
@@ -91,9 +104,11 @@ double RunTimes::alone_ps(const OpenRun& run, const GroupRun& of) {
     };
     return collectives::longest_chain(s, of.phases, of.group, cost, chain_);
   }
-  if (run.followed.known()) return run.followed.end_ps;
-  const bool by_receiver = phase.pattern == collectives::Pattern::kTreeBroadcast, ring = is_ring(phase.pattern);
   const double piece = plan_->chunk_bytes() * phase.span, most = run.most_bytes();
+  const double waiting_ps =
+      is_ring(phase.pattern) ? collectives::run_rounds(s, of.phases) * waiting_round(run, piece).ps() : 0;
+  if (run.followed.known()) return std::max(run.followed.end_ps, waiting_ps);
+  const bool by_receiver = phase.pattern == collectives::Pattern::kTreeBroadcast, ring = is_ring(phase.pattern);
   bool crowded = false;
   const auto cost = [&](std::uint32_t from, std::uint32_t to) {
     const Connection& edge = run.connections[run.connection_of[by_receiver ? to : from]];
@@ -102,7 +117,7 @@ double RunTimes::alone_ps(const OpenRun& run, const GroupRun& of) {
     crowded = crowded || c.staying_ps > c.passing_ps;
     return c.in_ring();
   };
-  const double ps = collectives::longest_chain(s, of.phases, of.group, cost, chain_);
+  const double ps = std::max(waiting_ps, collectives::longest_chain(s, of.phases, of.group, cost, chain_));
   return crowded ? std::max(ps, collectives::run_rounds(s, of.phases) * full_round(run, piece).ps()) : ps;
 }
 

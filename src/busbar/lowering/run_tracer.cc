@@ -99,11 +99,16 @@ std::vector<ChainPart> RunTracer::ring() const {
   std::vector<Hop> hops;
   collectives::RingPath path;
   for (std::uint32_t p = 0; p < n; ++p) hops.push_back(hop(actor_at(p), actor_at(p + 1), actor_at(p), 1));
-  if (run_.followed.known()) return parts_of(chain_of(run_.followed, hops, rounds), name_, machine_.topology());
+  const FullRound waiting = times_.waiting_round(run_, piece_);
+  const double waiting_ps = static_cast<double>(rounds) * waiting.ps();
+  if (run_.followed.known() && run_.followed.end_ps >= waiting_ps)
+    return parts_of(chain_of(run_.followed, hops, rounds), name_, machine_.topology());
+  if (run_.followed.known()) return full_rounds(waiting, rounds);
   for (const Hop& h : hops) path.add(h.cost.in_ring());
-  const double ps = path.longest(rounds);
+  const double ps = std::max(path.longest(rounds), waiting_ps);
   if (const FullRound full = times_.full_round(run_, piece_); static_cast<double>(rounds) * full.ps() > ps)
     return full_rounds(full, rounds);
+  if (ps == waiting_ps) return full_rounds(waiting, rounds);
   const collectives::RingWindow w = path.window();
   const Hop &start = hops[w.first % n], &end = hops[(w.first + w.length - 1) % n];
   double latency = 0, passing = 0, longest = -1;

@@ -24,6 +24,10 @@ Duration send_overhead(const program::ProtocolCosts& costs, const topology::Topo
   return std::any_of(path.begin(), path.end(), in_server) ? costs.step_server : costs.step_scale_up;
 }
 
+/// Whether a chunk of a ring occupies half of the buffer of its channel. Source: NVIDIA NCCL, src/include/device.h;
+/// with flags in the data it occupies an eighth.
+inline bool has_slots(program::Protocol p) { return p == program::Protocol::kSimple || p == program::Protocol::kAuto; }
+
 program::RateShares rate_shares(const program::ProtocolModel& model);
 
 }  // namespace busbar::lowering

@@ -262,6 +262,8 @@ class Unroller {
       program::ListedFlow f;
       if (!behind.empty()) f.trigger = program::FlowTrigger::kSent;
       f.overhead = overhead(from, to);
+      if (topology_.block_of(from) != topology_.block_of(to))
+        f.overhead = f.overhead + protocol_.messages.of(static_cast<double>(bytes));
       f.nic_from = f.nic_to = kNone<topology::DeviceId>;
       f.bytes = Bytes{bytes * (i + 1) / ways - bytes * i / ways};
       f.from = from;

@@ -45,6 +45,7 @@ Status use_sockets(spec::Cluster& c) {
   c.protocol.step_network = tcp.costs.step_network;
   c.protocol.ll128.step_network = tcp.costs.ll128.step_network;
   c.protocol.ll.step_network = tcp.costs.ll.step_network;
+  c.protocol.messages = tcp.costs.messages;
   c.protocol.share_network = std::min(1.0, tcp.costs.share_network * efficiency / port->efficiency);
   c.gpudirect = c.protocol.gpudirect = false;
   return {};

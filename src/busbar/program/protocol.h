@@ -1,6 +1,7 @@
 // Costs of sends on real hardware besides the wire.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string_view>
@@ -29,6 +30,30 @@ struct ProtocolCosts {
   double efficiency = 1;                              ///< payload bytes per byte sent
 };
 
+/// What the library of a network adds to messages over a NIC. All zero: nothing.
+struct MessageCosts {
+  /// The processor of the receiver needs `time` for a message of more than `above` bytes, because it copies or fetches
+  /// it.
+  struct Step {
+    Bytes above{0};
+    Duration time;
+  };
+  std::array<Step, 3> steps{};  ///< their times add up
+  /// With Simple, a message occupies half of the buffer of its channel for so long besides the time of its bytes.
+  /// Source of the half: NVIDIA NCCL, src/include/device.h, ALLREDUCE_CHUNKSTEPS and ALLGATHER_CHUNKSTEPS are
+  /// NCCL_STEPS / 2.
+  Duration slot;
+
+  bool any() const { return steps[0].time > Duration() || slot > Duration(); }
+  /// Of one message; `bytes` are those on the wire.
+  Duration of(double bytes) const {
+    Duration sum;
+    for (const Step& s : steps)
+      if (bytes > static_cast<double>(count(s.above))) sum = sum + s.time;
+    return sum;
+  }
+};
+
 /// Overheads of the communication software. All zero: the ideal machine of the closed forms.
 struct ProtocolModel {
   Duration launch;                 ///< once per collective: kernel launch and synchronisation
@@ -38,6 +63,7 @@ struct ProtocolModel {
   std::uint32_t max_channels = 0;  ///< most channels of a ring or tree; 0: as many as there are NICs
   BytesPerSecond channel_rate{0};  ///< largest rate of one channel of a call per GPU; 0: no limit
   ProtocolCosts ll128, ll;
+  MessageCosts messages;
   Duration step_switch;  ///< per reduction or multicast in a switch
   /// Of a rank's own time, for each message beyond its first that it sends, or takes in, in a phase whose messages know
   /// nothing of each other: processors send them one after another. Fluids count it, packets do not.

@@ -11,6 +11,11 @@ void read_network_keys(MapReader& r, program::ProtocolModel& p) {
   r.optional("ll128_network", &YamlNode::as_duration, p.ll128.step_network);
   r.optional("ll_network", &YamlNode::as_duration, p.ll.step_network);
   read_share(r, "share_network", p.share_network);
+  r.optional("slot_network", &YamlNode::as_duration, p.messages.slot);
+  r.optional("copied_above", &YamlNode::as_size, p.messages.steps[0].above);
+  r.optional("copy_network", &YamlNode::as_duration, p.messages.steps[0].time);
+  r.optional("fetched_above", &YamlNode::as_size, p.messages.steps[1].above);
+  r.optional("fetch_network", &YamlNode::as_duration, p.messages.steps[1].time);
 }
 
 Status read_keys(const YamlNode& map, program::ProtocolModel& p, bool outermost, Reading& reading) {

@@ -59,6 +59,12 @@ TEST(ProtocolFile, TheNetworkBringsItsTransportAndTheProtocolMayOverruleIt) {
   Overrides tcp;
   tcp.set = {"fabric.transport=tcp"};
   EXPECT_GT(load_cluster("dgx-h100:2", tcp)->protocol.step_network, ib.protocol.step_network);
+  Overrides copies;
+  copies.set = {"fabric.transport={copied_above: 4KiB, copy_network: 7us, fetched_above: 16KiB, fetch_network: 9us}"};
+  const program::MessageCosts of = load_cluster("dgx-h100:2", copies)->protocol.messages;
+  EXPECT_EQ(of.of(4096), Duration());
+  EXPECT_EQ(of.of(4097), Duration::us(7));
+  EXPECT_EQ(of.of(16385), Duration::us(16));
   Overrides own;
   own.set = {"protocol.step_network=1us"};
   EXPECT_EQ(load_cluster("dgx-h100:2", own)->protocol.step_network, Duration::us(1));

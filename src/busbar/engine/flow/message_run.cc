@@ -24,7 +24,8 @@ struct Way {
   std::vector<std::uint32_t> on;
   std::vector<double> weights;
   double latency_ps = 0, rate = INFINITY;  ///< rate in bytes per ps, alone
-  std::uint32_t number = 0;                ///< in order of first use
+  bool between_servers = false;
+  std::uint32_t number = 0;  ///< in order of first use
   topology::LinkId first = kNone<topology::LinkId>;
 };
 
@@ -32,7 +33,8 @@ class MessageRoutes {
  public:
   MessageRoutes(const routing::Router& router, const routing::Placement& placement, const program::ProtocolModel& model,
                 program::Protocol protocol, const program::ChannelNics* nics, const Shortcuts& shortcuts)
-      : placement_(placement),
+      : topology_(router.topology()),
+        placement_(placement),
         nics_(nics),
         model_(model),
         protocol_(protocol),
@@ -51,6 +53,7 @@ class MessageRoutes {
     Way& w = it->second;
     w.number = static_cast<std::uint32_t>(ways_.size()) - 1;
     BUSBAR_ASSIGN(w.latency_ps, route(m, routing::kEqualSplit, path));
+    w.between_servers = between_servers(m);
     w.rate = cap();
     for (const routing::CapacityShare& s : path) {
       std::uint32_t& n = number_[s.on];
@@ -80,6 +83,12 @@ class MessageRoutes {
     for (routing::CapacityShare& s : path) s.share *= sent;
     return latency_ps;
   }
+  /// Latency of a message of `bytes` that goes this way.
+  Duration latency(const Way& w, Bytes bytes) const {
+    const double sent = static_cast<double>(count(bytes)) / lowering::costs_of(model_, protocol_).efficiency;
+    const Duration turn = w.between_servers ? model_.messages.of(sent) : Duration();
+    return duration_from_ps(w.latency_ps) + turn;
+  }
   double cap() const {
     const auto rate = static_cast<double>(per_second(model_.channel_rate));
     return rate > 0 ? rate / kPsPerSecond : INFINITY;
@@ -91,6 +100,11 @@ class MessageRoutes {
   std::vector<double> capacity, wire_rate;  ///< bytes per ps; wire_rate: infinity of devices
 
  private:
+  bool between_servers(const program::MessageTask& m) const {
+    const auto block = [&](std::uint32_t rank) { return topology_.block_of(placement_.gpu(rank)); };
+    return m.from != program::MessageTask::kSwitch && m.to != program::MessageTask::kSwitch &&
+           block(m.from) != block(m.to);
+  }
   /// Several ports, and data staged in host memory, may cross a capacity more than once.
   static void merge_shares(std::vector<routing::CapacityShare>& path) {
     std::map<routing::CapacityId, std::size_t> place;
@@ -105,6 +119,7 @@ class MessageRoutes {
     path.resize(size);
   }
 
+  const topology::Topology& topology_;
   const routing::Placement& placement_;
   const program::ChannelNics* nics_;
   const program::ProtocolModel& model_;
@@ -193,7 +208,7 @@ class GraphRun {
     const Way& w = *ways_[t];
     ++out_.messages;
     out_.bytes += count(m.bytes);
-    out_.tasks[t].latency = duration_from_ps(w.latency_ps);
+    out_.tasks[t].latency = routes_.latency(w, m.bytes);
     if (count(m.bytes) == 0 || w.on.empty()) return clock_.end_at(t, now);
     clock_.send(t, static_cast<double>(count(m.bytes)), now);
   }

@@ -18,6 +18,7 @@ struct Connection {
   std::uint32_t from = 0;               ///< actor
   std::uint32_t toward_root = kNone32;  ///< trees and chains: the connection of the run that is one closer to the root
   std::uint64_t chunks = 0;             ///< stepwise phases
+  double turn_ps = 0, slot_ps = 0;      ///< rings: of the receiver's processor, and of the buffer, for each message
 };
 
 /// Bytes on the links per payload byte.

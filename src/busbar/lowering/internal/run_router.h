@@ -27,9 +27,12 @@ class RunRouter {
   void set_bias(const routing::SplitBias& bias) { settings_.bias = &bias; }
   /// For the sends of `phases` that follow, which cross the same edges.
   void begin_run(collectives::PhaseRun phases);
-  /// Appends one send of `bytes` to `run`, and its loads. Actors from the number of ranks on are switches that reduce.
-  /// Errors: kUnreachable, kUnsupported.
-  Status connect(std::uint32_t call_group, std::uint32_t from, std::uint32_t to, double bytes, OpenRun& run);
+  /// Appends one send of `bytes` to `run`, which are so many messages, and its loads. Actors from the number of ranks
+  /// on are switches that reduce. Errors: kUnreachable, kUnsupported.
+  Status connect(std::uint32_t call_group, std::uint32_t from, std::uint32_t to, double bytes, double messages,
+                 OpenRun& run);
+  /// What the processor of the receiver needs for a message of `bytes` over a NIC, ps.
+  double turn_ps(double bytes) const;
   /// Appends what a send between two ranks crosses; returns its latency, ps. Errors: as connect().
   Result<double> way(std::uint32_t call_group, std::uint32_t from, std::uint32_t to,
                      std::vector<routing::CapacityShare>& path);
@@ -43,6 +46,8 @@ class RunRouter {
 
  private:
   Status open_rounds(const GroupRun& of, OpenRun& run);
+  void add_message_costs(std::uint32_t call_group, std::uint32_t from, std::uint32_t to, double message,
+                         Connection& c) const;
   Status connect_round(const GroupRun& of, const collectives::Phase& phase, std::uint32_t round, OpenRun& run);
 
   const PlacedMachine machine_;

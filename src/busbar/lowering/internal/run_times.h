@@ -75,6 +75,9 @@ class RunTimes {
   /// A round of a ring when its links are as full as that of its quickest edge: all wait for the piece that this edge
   /// brings, but for the time that pieces which came over longer edges fill.
   FullRound full_round(const OpenRun& run, double piece) const;
+  /// A round of a ring whose messages wait for the processor of a receiver, or for their half of the buffer, which
+  /// holds two of them.
+  FullRound waiting_round(const OpenRun& run, double piece) const;
 
  private:
   const CapacityTable& table_;
