@@ -63,6 +63,7 @@ Result<Expectation> expect_results(const MeasuredResults& results, const ExpectO
   Expectation out;
   out.inputs = machine->cluster().text;
   out.ranks = machine->ranks();
+  out.in_place = results.in_place;
   out.launch = machine->protocol().launch;
   for (const MeasuredResult& m : results.rows) {
     if (options.go_on && !options.go_on(out.rows.size(), results.rows.size())) break;

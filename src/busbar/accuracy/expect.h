@@ -42,8 +42,9 @@ struct Expectation {
   std::vector<ExpectedRow> rows;
   TableVerdict table;
   std::uint32_t ranks = 0;
-  Duration launch;     ///< before the first byte, in all predictions
-  std::string inputs;  ///< text read, for a hash
+  double in_place = 1;  ///< MeasuredResults::in_place
+  Duration launch;      ///< before the first byte, in all predictions
+  std::string inputs;   ///< text read, for a hash
 };
 Result<Expectation> expect_results(const MeasuredResults& results, const ExpectOptions& options);
 

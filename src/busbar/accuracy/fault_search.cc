@@ -25,7 +25,9 @@ constexpr double kSure = 0.8;          // of the likelihood
 constexpr std::size_t kMostNamed = 4;  // faults that share a rank: more are no answer
 constexpr std::size_t kRefined = 8;    // faults that are timed again, by other releases too
 constexpr double kScatters = 0.25;     // standard deviation of times, as a logarithm, that no sound network has
-constexpr double kMostMisfit = 3;      // of a fault that is named, per size: 1 is expected
+constexpr double kRough = 1.15;        // factor between neighbouring sizes that no sound network has
+constexpr std::uint64_t kLargeSizes = 16;  // the largest size, relative to the smallest large one, as in judge_table
+constexpr double kMostMisfit = 3;          // of a fault that is named, per size: 1 is expected
 constexpr double kMostOff = 0.12;  // of the logarithm of its times at large sizes: rates of links may differ by 0.08
 
 /// What a fault costs before it is fitted: rare ones need better evidence. Source: configurations that are known bad in
@@ -39,12 +41,28 @@ double penalty_of(const Suspect& s, double factor) {
   return out;
 }
 
-/// The rows to fit: the largest, and others spread evenly below it.
+void spread(std::span<const ExpectedRow> rows, std::size_t most, std::vector<ExpectedRow>& out) {
+  const std::size_t n = std::min(most, rows.size());
+  for (std::size_t i = 0; i < n; ++i) out.push_back(rows[n == 1 ? rows.size() - 1 : (rows.size() - 1) * i / (n - 1)]);
+}
+
+/// Links between GPUs lose lanes, or die. Times that need less than this share of one have another cause.
+bool is_likely_rate(const Suspect& s, double factor) {
+  constexpr double kLeastShare = 0.2;
+  const bool scale_up = s.rule == "slow-nvlink" || s.rule == "slow-gpu" || s.rule == "slow-nvswitch";
+  return !scale_up || factor == 0 || factor >= kLeastShare;
+}
+
+/// The rows to fit. Large sizes tell most of a rate, so a good third of them; the others are spread evenly below.
 std::vector<ExpectedRow> chosen_rows(std::span<const ExpectedRow> rows, std::uint32_t ranks) {
   const std::size_t most = ranks <= 128 ? 8 : ranks <= 1024 ? 5 : 3;
-  std::vector<ExpectedRow> out;
   if (rows.size() <= most) return {rows.begin(), rows.end()};
-  for (std::size_t i = 0; i < most; ++i) out.push_back(rows[(rows.size() - 1) * i / (most - 1)]);
+  std::size_t small = 0;
+  while (rows[small].size_bytes < rows.back().size_bytes / kLargeSizes) ++small;
+  const std::size_t large = std::min(rows.size() - small, std::max((most + 1) / 3, most - std::min(most, small)));
+  std::vector<ExpectedRow> out;
+  spread(rows.first(small), most - large, out);
+  spread(rows.subspan(small), large, out);
   return out;
 }
 
@@ -106,12 +124,37 @@ class Search {
       slower.protocol.*share *= kNudge;
       BUSBAR_ASSIGN(const auto other, predictor_on(options_, std::move(slower)));
       BUSBAR_ASSIGN(const Times t, times(*other));
-      Nuisance n{{}, std::log(1 - model_.link_share), std::log(1 + model_.link_share)};
+      // Nine in ten machines are in the range; values near its ends are rarer, so that a fault takes up what it
+      // explains.
+      constexpr double kNineInTen = 1.645;
+      Nuisance n{{}, std::log(1 - model_.link_share), std::log(1 + model_.link_share), model_.link_share / kNineInTen};
       for (std::size_t i = 0; i < t.size(); ++i) n.slope.push_back((t[i] - sound_[i]) / std::log(kNudge));
       nuisances_.push_back(std::move(n));
     }
+    add_curves();
     nuisances_.push_back({{}, model_.launch_low - 1, model_.launch_high - 1});
     return {};
+  }
+
+  /// Healthy machines differ from the prediction by a smooth curve below the large sizes: where they change algorithm
+  /// and protocol, and how fast their bandwidth rises. Knots in steps of kLargeSizes, as wide as the bands are there.
+  void add_curves() {
+    constexpr double kNormal = 1.645, kWide = 4;  // of a band's end, as a normal quantile; least range, in widths
+    const double step = std::log(static_cast<double>(kLargeSizes));
+    const auto below = [&](std::uint64_t bytes) {  // steps below the largest size
+      return std::log(static_cast<double>(rows_.back().size_bytes) / static_cast<double>(bytes)) / step;
+    };
+    for (double knot = 2; knot < below(rows_.front().size_bytes) + 1; ++knot) {
+      Nuisance n;
+      for (const ExpectedRow& r : rows_) {
+        const double near = std::max(0.0, 1 - std::abs(below(r.size_bytes) - knot));
+        n.slope.push_back(near);
+        if (near > 0) n.width = std::max(n.width, std::log(std::max(r.high_us / r.expected_us, 1.0)) / kNormal);
+      }
+      n.high = kWide * n.width;
+      n.low = -n.high;
+      if (n.width > 0) nuisances_.push_back(std::move(n));
+    }
   }
 
   Result<Times> times(predict::Predictor& machine) const { return times(machine, rows_); }
@@ -224,8 +267,11 @@ class Search {
     std::vector<Trial> trials;
     for (const double factor : s.factors)
       if (auto t = times_with(s, factor)) trials.push_back({factor, std::move(*t)});
-    if (s.factors.empty()) {
-      if (auto t = times_with(s, 1)) trials = by_host_memory(s, std::move(*t));
+    if (passes_host(s)) {
+      const double factor = s.factors.empty() ? 1 : s.factors.front();
+      if (auto t = times_with(s, factor)) trials = by_host_memory(factor, std::move(*t));
+    } else if (s.factors.empty()) {
+      if (auto t = times_with(s, 1)) trials.push_back({1, std::move(*t)});
     } else if (s.factors.front() < 1) {
       trials.insert(trials.begin(), {1, sound_});
     }
@@ -247,16 +293,20 @@ class Search {
     return best;
   }
 
-  /// Times with other rates of host memory, where payloads pass it: hosts differ more in those than in their links.
-  std::vector<Trial> by_host_memory(const Suspect& s, Times taken) const {
-    const bool staged = s.rule == "p2p-disabled" || s.rule == "no-gpudirect";
-    std::vector<Trial> out{{1, taken}};
+  /// Whether payloads pass host memory, or the PCIe switches and sockets between GPUs and the NIC of another.
+  static bool passes_host(const Suspect& s) {
+    return s.rule == "p2p-disabled" || s.rule == "no-gpudirect" || s.rule == "single-rail";
+  }
+
+  /// Times with other rates of hosts, which differ more than their links do.
+  std::vector<Trial> by_host_memory(double factor, Times taken) const {
+    std::vector<Trial> out{{factor, taken}};
     for (const double rate : {0.5, 0.6, 0.7, 0.85, 1.2, 1.4, 1.7, 2.0}) {
-      if (!staged || !shows(taken)) break;
+      if (!shows(taken)) break;
       Times t = taken;
       for (std::size_t i = 0; i < t.size(); ++i)
         if (taken[i] - sound_[i] > kShows) t[i] = std::max(sound_[i], taken[i] - std::log(rate));
-      out.push_back({1, std::move(t)});
+      out.push_back({factor, std::move(t)});
     }
     return out;
   }
@@ -329,6 +379,7 @@ class Search {
       for (std::size_t i = from; i < rows_.size(); ++i) square += std::pow(measured_[i] - sound_[i] - mean, 2) / n;
       const double spread = std::sqrt(square);
       if (mean <= 0 || spread < kScatters || turns(from) < kLeast / 2) continue;
+      if (scatter(rows_[from].size_bytes) < kRough) continue;
       for (std::size_t i = from; i < rows_.size(); ++i) width += 1 + 2 * std::log(spread / noise_[i]);
       Times t = sound_;
       for (std::size_t i = from; i < t.size(); ++i) t[i] = measured_[i];
@@ -369,7 +420,7 @@ class Search {
     for (const std::size_t at : order) {
       Culprit& c = found[at];
       const double more = penalty_of(c.faults[0], c.factors[0]);
-      const bool timed = c.factors[0] == 1;
+      const bool timed = c.factors[0] == 1 || passes_host(c.faults[0]);
       if (const auto t = timed ? std::nullopt : times_with(c.faults[0], c.factors[0])) {
         fitted_[at] = *t;
         c.misfit = misfit(*t) + more;
@@ -385,19 +436,18 @@ class Search {
 
   /// Of the largest sizes.
   double off(const Times& fitted) const {
-    constexpr std::uint64_t kPlateau = 16;  // as in judge_table
     std::vector<double> out;
     for (std::size_t i = 0; i < rows_.size(); ++i)
-      if (rows_[i].size_bytes >= rows_.back().size_bytes / kPlateau) out.push_back(measured_[i] - fitted[i]);
+      if (rows_[i].size_bytes >= rows_.back().size_bytes / kLargeSizes) out.push_back(measured_[i] - fitted[i]);
     return median_of(std::move(out));
   }
 
-  /// Of all sizes, relative to the expected times, which are smooth.
-  double scatter() const {
+  /// Of neighbouring sizes from `least` bytes on, relative to the expected times, which are smooth.
+  double scatter(std::uint64_t least) const {
     const auto ratio = [&](std::size_t i) { return std::log(all_[i].measured_us / all_[i].expected_us); };
     std::vector<double> steps;
     for (std::size_t i = 1; i + 1 < all_.size(); ++i)
-      steps.push_back(std::abs(ratio(i) - (ratio(i - 1) + ratio(i + 1)) / 2));
+      if (all_[i].size_bytes >= least) steps.push_back(std::abs(ratio(i) - (ratio(i - 1) + ratio(i + 1)) / 2));
     return steps.empty() ? 1 : std::exp(median_of(std::move(steps)));
   }
 
@@ -438,9 +488,9 @@ class Search {
     out.told = sound - least > kTold * scale;
     out.fits = std::min(first.misfit, sound) <= kMostMisfit * static_cast<double>(rows_.size()) &&
                (!out.told || std::abs(first.off) <= kMostOff);
-    out.scatter = scatter();
-    out.named =
-        out.told && out.fits && first.confidence >= kSure && first.of_one_kind() && first.faults.size() <= kMostNamed;
+    out.scatter = scatter(0);
+    out.named = out.told && out.fits && first.confidence >= kSure && first.of_one_kind() &&
+                first.faults.size() <= kMostNamed && is_likely_rate(first.faults.front(), first.factors.front());
   }
 
   const ExpectOptions& options_;

@@ -55,7 +55,7 @@ struct NextMeasurement {
   std::string tells;    ///< "which node"
   std::string command;  ///< for a shell, with nccl-tests; writes files for `busbar localize`
 };
-/// At most three, for the candidates within the likelihood ratio of a named fault.
+/// At most two, for the candidates within the likelihood ratio of a named fault.
 std::vector<NextMeasurement> next_measurements(const FaultSearchResult& found);
 
 }  // namespace busbar::accuracy

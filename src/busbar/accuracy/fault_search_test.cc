@@ -79,6 +79,54 @@ TEST(FaultSearch, SaysThatTimesScatterIfNoCurveJoinsThem) {
   EXPECT_THAT(found.ranked.front().faults.front().words, testing::HasSubstr("scatter"));
 }
 
+/// A table by formula: its small sizes differ smoothly from the prediction, as those of a real machine do.
+MeasuredResults times_by_formula(double latency_us, double busbw_GBps) {
+  MeasuredResults out;
+  for (std::uint64_t size = 8; size <= std::uint64_t{8} << 30; size *= 2) {
+    const double hump = 1 + 0.35 * std::exp(-std::pow((std::log2(size) - 22) / 3, 2));
+    out.rows.push_back({size, hump * (latency_us + static_cast<double>(size) * 1.875 / busbw_GBps / 1e3)});
+  }
+  return out;
+}
+
+TEST(FaultSearch, ARateIsARateAlthoughSmallSizesDifferFromThePrediction) {
+  ExpectOptions o;
+  o.cluster = "dgx-h100:2";
+  const FaultSearchResult half = found_for(o, times_by_formula(35, 245));
+  EXPECT_TRUE(half.told && half.fits);
+  EXPECT_THAT(half.ranked.front().faults.front().rule, testing::AnyOf("fabric-misconfigured", "single-rail"));
+  EXPECT_THAT(half.ranked.front().faults.front().words, testing::Not(testing::HasSubstr("scatter")));
+  const FaultSearchResult sockets = found_for(o, times_by_formula(80, 4.6));
+  EXPECT_TRUE(sockets.named);
+  EXPECT_EQ(sockets.ranked.front().faults.front().rule, "tcp-fallback");
+}
+
+TEST(FaultSearch, OneNicForAllAndSlowNicsAreNotToldApartByTheirRateAlone) {
+  ExpectOptions o;
+  o.cluster = "dgx-h100:2";
+  const FaultSearchResult found = found_for(o, times_by_formula(35, 60));
+  EXPECT_FALSE(found.named);
+  const auto has = [](const Culprit& c, std::string_view rule) {
+    return std::any_of(c.faults.begin(), c.faults.end(), [&](const Suspect& s) { return s.rule == rule; });
+  };
+  ASSERT_GE(found.ranked.size(), 2);
+  EXPECT_TRUE(has(found.ranked[0], "single-rail") || has(found.ranked[1], "single-rail"));
+}
+
+TEST(FaultSearch, NoLinkBetweenGpusIsNamedAtARateThatItsLanesDoNotHave) {
+  ExpectOptions o;
+  o.cluster = "dgx-1v";
+  MeasuredResults slow = times_of_twin(o, {}, 1 << 20);
+  for (MeasuredResult& r : slow.rows) r.us = std::max(r.us, 15 + static_cast<double>(r.size_bytes) * 1.75 / 19e3);
+  EXPECT_FALSE(found_for(o, slow).named);
+}
+
+TEST(NuisanceFit, AValueFarFromItsWidthCosts) {
+  const std::vector<double> noise{0.03}, slow{0.05};
+  // 0.05 = value + error: both as normal as they can be together.
+  EXPECT_NEAR(least_squares(slow, noise, std::vector<Nuisance>{{{1}, -1, 1, 0.04}}), 1, 1e-6);
+}
+
 TEST(NuisanceFit, TakesUpWhatIsInItsRangeAndNoMore) {
   const std::vector<double> noise{0.03, 0.03}, slow{0.05, 0.05}, slower{0.15, 0.15};
   const std::vector<Nuisance> links{{{-1, -1}, -0.08, 0.08}};

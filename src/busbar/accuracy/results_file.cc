@@ -100,6 +100,19 @@ std::string launch_of(std::string_view settings) {
   return per_process > 1 ? "loop" : "process";
 }
 
+/// Median time in place, relative to out of place, of the sizes from a sixteenth of the largest on.
+double in_place_of(const formats::PerfResults& results) {
+  constexpr std::int64_t kLarge = 16;
+  std::vector<double> out;
+  for (const formats::PerfTable& t : results.tables)
+    for (const formats::PerfRow& row : t.rows)
+      if (row.out_of_place && row.in_place && row.out_of_place->time_us > 0 &&
+          std::all_of(t.rows.begin(), t.rows.end(),
+                      [&](const formats::PerfRow& r) { return r.size_bytes / kLarge <= row.size_bytes; }))
+        out.push_back(row.in_place->time_us / row.out_of_place->time_us);
+  return out.empty() ? 1 : median_of(std::move(out));
+}
+
 /// Times of both places count; sizes of 0 are skipped.
 Result<MeasuredResults> from_tables(const formats::PerfResults& results, const std::string& name) {
   MeasuredResults out;
@@ -132,6 +145,7 @@ Result<MeasuredResults> from_tables(const formats::PerfResults& results, const s
   }
   for (const formats::UnknownPart& part : results.unknown)
     out.unread.push_back(fmt::format("line {}: {}", part.line, part.what));
+  out.in_place = in_place_of(results);
   return from_times(std::move(times), std::move(out), name);
 }
 

@@ -34,6 +34,7 @@ struct MeasuredResults {
   std::uint32_t hosts = 0;             ///< 0: not in the file
   std::string product{};               ///< the first GPU's, as its driver names it; empty: not in the file
   double bus_per_algorithm = 0;        ///< busbw / algbw of the largest size; 0: not in the file
+  double in_place = 1;                 ///< median time of large sizes in place, relative to out of place; 1: not both
   std::string reduction{};             ///< column redop: "sum"; empty: none
   int root = -1;                       ///< column root; -1: none
   std::vector<ResultsFile> files{};    ///< of a folder or an archive; empty for a file

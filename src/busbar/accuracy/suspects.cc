@@ -38,7 +38,7 @@ CableWords words_of_cable(const topology::LinkClass& c, topology::DeviceKind a, 
 CableWords words_of_device(topology::DeviceKind kind) {
   switch (kind) {
     case topology::DeviceKind::kGpu:
-      return {"slow-gpu", "a GPU: all its links"};
+      return {"slow-gpu", "a GPU: all its links, or low clocks (power cap, heat)"};
     case topology::DeviceKind::kNic:
       return {"slow-nic", "a NIC: its cable and its slot"};
     case topology::DeviceKind::kNvSwitch:
@@ -157,7 +157,7 @@ std::vector<Suspect> whole_machine_faults(const spec::Cluster& cluster) {
                    {},
                    {"node*.nic*"},
                    {},
-                   kSlow});
+                   {0.75, 0.5, 0.25, 0.1, 0.04}});
     out.push_back(
         {"over-subscribed-spine", "too few cables between leaf and spine", "", {}, {"leaf*-spine*"}, {}, kSlow});
     setting("nccl-setting", "NCCL_CROSS_NIC=0", "NCCL_CROSS_NIC=0");
