@@ -467,12 +467,30 @@ busbar::doctor::Finding low_table(const TableOnMachine& t, const std::vector<bus
   return out;
 }
 
-/// Low tables come after what rules find at fail and before all else.
+/// A table faster than physics allows is of another machine, of another operation, or in another unit.
+busbar::doctor::Finding impossible_table(const TableOnMachine& t) {
+  constexpr double kThousand = 1000, kNear = 3;  // times below the expected time that a wrong unit gives
+  busbar::doctor::Finding out;
+  out.rule = "impossible-table";
+  out.severity = doctor::Severity::kWarn;
+  out.title = fmt::format("{} of {} cannot be of {}: {}", *t.collective, t.file, *t.cluster, *t.why);
+  out.evidence = {first_row_of(t)};
+  const double faster = 1 / std::max(1 + *t.slower_percent / 100, 1e-9);
+  const bool wrong_unit = faster > kThousand / kNear && faster < kThousand * kNear;
+  out.explanation = wrong_unit ? "The times are about 1,000 times shorter than expected, so they are probably in ms, "
+                                 "and the column should hold us."
+                               : "The machine, the number of GPUs, the operation or the unit is another one.";
+  out.fix = {
+      fmt::format("busbar expect {} --cluster {} --collective {}  # each size", t.file, *t.cluster, *t.collective)};
+  return out;
+}
+
+/// Low and impossible tables come after what rules find at fail and before all else.
 void add_low_tables(const std::vector<TableOnMachine>& tables, doctor::Diagnosis& found) {
   const std::vector<busbar::doctor::Finding> of_rules = found.findings;
   for (const TableOnMachine& t : tables) {
-    if (t.verdict != "low") continue;
-    busbar::doctor::Finding low = low_table(t, of_rules);
+    if (t.verdict != "low" && t.verdict != "suspicious") continue;
+    busbar::doctor::Finding low = t.verdict == "low" ? low_table(t, of_rules) : impossible_table(t);
     const auto place =
         std::find_if(found.findings.begin(), found.findings.end(), [&](const busbar::doctor::Finding& f) {
           return low.follows_from.empty() && (f.severity != doctor::Severity::kFail || !f.follows_from.empty());

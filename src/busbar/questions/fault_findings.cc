@@ -2,7 +2,10 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
+
+#include "busbar/base/text.h"
 
 namespace busbar::questions {
 
@@ -69,6 +72,39 @@ const char* severity_of(const FaultFindings& found) {
   return found.low ? "fail" : "warn";
 }
 
+constexpr std::size_t kInWords = 4;  // causes that a sentence names
+
+/// "a NIC: its cable and its slot at 36 % (1 of 16 alike)".
+std::string class_words(const accuracy::Suspect& s, double factor) {
+  return s.alike.size() > 1 ? fmt::format("{} (1 of {} alike)", words_of(s, factor), s.alike.size())
+                            : words_of(s, factor);
+}
+
+/// The causes of a rank, which the table cannot tell apart.
+std::string tied_words(const accuracy::Culprit& c) {
+  std::string out;
+  for (std::size_t i = 0; i < c.faults.size() && i < kInWords; ++i)
+    out += (i == 0 ? "" : "; ") + class_words(c.faults[i], c.factors[i]);
+  if (c.faults.size() > kInWords) out += fmt::format("; or {} more below", c.faults.size() - kInWords);
+  return out;
+}
+
+/// Faults of the whole machine whose times differ from the table's: "; excluded: tcp-fallback, single-rail".
+std::string excluded_words(const accuracy::FaultSearchResult& found) {
+  std::vector<std::string> rules;
+  for (const accuracy::Culprit& c : found.ranked)
+    for (const accuracy::Suspect& s : c.faults)
+      if (s.whole() && s.rule != "nccl-setting" && std::find(rules.begin(), rules.end(), s.rule) == rules.end())
+        rules.push_back(s.rule);
+  std::erase_if(rules, [&](const std::string& rule) {
+    return std::any_of(found.ranked.begin(), found.ranked.end(), [&](const accuracy::Culprit& c) {
+      return c.confidence >= kWorthListing &&
+             std::any_of(c.faults.begin(), c.faults.end(), [&](const accuracy::Suspect& s) { return s.rule == rule; });
+    });
+  });
+  return rules.empty() ? "" : "; excluded: " + comma_list(rules);
+}
+
 /// What is excluded, and what the times look like.
 std::string misfit_of(const accuracy::FaultSearchResult& found) {
   constexpr double kScatters = 1.15;
@@ -82,7 +118,7 @@ std::string misfit_of(const accuracy::FaultSearchResult& found) {
     out += fmt::format(
         "; neighbouring sizes scatter by {:.2g} times, as with congestion, lost packets (PFC) or other jobs",
         found.scatter);
-  return out;
+  return out + excluded_words(found);
 }
 
 std::string explanation_of(const accuracy::FaultSearchResult& found) {
@@ -90,8 +126,26 @@ std::string explanation_of(const accuracy::FaultSearchResult& found) {
   if (!found.told)
     return "cannot tell: links within 8 % of their rates and launches of 0.7 to 1.5 times explain these times as well "
            "as any fault";
-  if (!found.named) return "cannot tell which: several faults explain these times";
-  return words_of(found.ranked.front().faults.front(), found.ranked.front().factors.front());
+  const accuracy::Culprit& first = found.ranked.front();
+  if (found.named) return class_words(first.faults.front(), first.factors.front());
+  if (first.faults.size() > 1)
+    return "cannot tell which of these, as all give the same times: " + tied_words(first) + excluded_words(found);
+  return fmt::format("cannot tell, most likely {} ({:.0f} %){}", tied_words(first), 100 * first.confidence,
+                     excluded_words(found));
+}
+
+/// Of large sizes, if one of the two places is clearly slower: no link does that.
+std::string place_words(double in_place) {
+  constexpr double kClear = 1.25;
+  if (in_place < kClear && in_place > 1 / kClear) return {};
+  return in_place > 1 ? fmt::format(
+                            "; in place takes {:.2g} times out of place, which no slow link explains: look at "
+                            "memory registration and other jobs, and measure again",
+                            in_place)
+                      : fmt::format(
+                            "; out of place takes {:.2g} times in place, which no slow link explains: look at "
+                            "memory registration and other jobs, and measure again",
+                            1 / in_place);
 }
 
 void add_candidates(const accuracy::Culprit& c, std::uint64_t rank, std::vector<FaultCandidate>& out) {
@@ -113,7 +167,7 @@ FaultFinding finding_of(const accuracy::FaultSearchResult& search, const FaultFi
     if (i >= kListed && search.ranked[i].confidence < kWorthListing) break;
     add_candidates(search.ranked[i], i + 1, out.candidates);
   }
-  out.explanation = explanation_of(search);
+  out.explanation = explanation_of(search) + place_words(found.in_place);
   out.cost_percent = first.slower_percent;
   out.sound_confidence = search.sound_confidence;
   return out;
@@ -131,6 +185,7 @@ FaultFindings fault_findings(const accuracy::FaultSearchResult* search, const ac
   if (search == nullptr || search->ranked.empty()) return out;
   out.told = search->told;
   out.named = search->named;
+  out.in_place = e.in_place;
   out.fits = search->fits;
   out.findings->push_back(finding_of(*search, out));
   out.unseen_parts = search->unseen;

@@ -46,6 +46,7 @@ struct FaultFindings {
   std::optional<std::vector<TellingMeasurement>> next;
   // For views only:
   bool searched = false, told = false, fits = true, named = false, low = false;
+  double in_place = 1;  ///< time of large sizes in place, relative to out of place
 };
 const Record& record_of(const FaultFindings*);
 

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cctype>
 
 #include "busbar/base/text.h"
 
@@ -48,22 +49,25 @@ void add_findings(const FaultFindings& found, report::Document& d) {
     return;
   }
   const questions::FaultFinding& finding = found.findings->front();
-  if (!found.named) {
-    std::string words = finding.explanation;
-    words.front() = 'C';
-    d.add(report::Paragraph{words + "."});
-    if (found.fits && !found.told) return;
-  } else if (!found.low) {
-    d.add(report::Paragraph{"Healthy machines differ as much; if this one is at fault, then so:"});
+  if (!found.named && !found.low) {
+    d.add(report::Paragraph{
+        "No fault is named, as healthy machines differ as much; --baseline compares with your own results."});
+    return;
   }
-  if (report::Table t = faults_table(finding.candidates, found.fits); !t.rows.empty()) d.add(std::move(t));
-  if (!found.unseen_parts->empty())
-    d.add(report::Paragraph{"Would not show here, even at a tenth of the rate, these and parts like them: " +
-                            comma_list(*found.unseen_parts) + "."});
+  std::string words = finding.explanation;
+  words.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(words.front())));
+  if (found.named && !found.low)
+    words = "Healthy machines differ as much; if this one is at fault, then so: " + finding.explanation;
+  d.add(report::Paragraph{words + "."});
+  if (!found.named && found.fits && !found.told) return;
   for (const questions::TellingMeasurement& m : *found.next)
     d.add(report::Paragraph{fmt::format("To tell {}: {}", m.tells, m.command)});
   if (!found.next->empty())
     d.add(report::Paragraph{"Then: busbar localize FILE..., with these files and this machine."});
+  if (report::Table t = faults_table(finding.candidates, found.fits); !t.rows.empty()) d.add(std::move(t));
+  if (!found.unseen_parts->empty())
+    d.add(report::Paragraph{"Would not show here, even at a tenth of the rate, these and parts like them: " +
+                            comma_list(*found.unseen_parts) + "."});
 }
 
 }  // namespace busbar::views
