@@ -280,7 +280,7 @@ std::unique_ptr<RunWatch> LocalServer::State::take_watch(const std::string& path
 }
 
 bool LocalServer::State::serve(int listener) {
-  event_set_log_callback([](int, const char*) {});  // what it warns of, such as a client that left, is no one's concern
+  event_set_log_callback([](int, const char*) {});  // it would warn of every client that leaves early
   base.reset(event_base_new());
   if (!base) return false;
   http.reset(evhttp_new(base.get()));

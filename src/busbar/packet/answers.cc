@@ -151,8 +151,7 @@ void Hosts::go_back(std::uint32_t slot, std::uint32_t seq) {
 /// `outstanding` is too small after late arrivals of packets that were given up. Grants are lost by faults only.
 bool Hosts::timed_out(const Sender& s) const {
   if (s.queued) return false;
-  return s.outstanding > 0 || s.next > s.acked + s.lost ||
-         (settings_.control.algorithm == Algorithm::kCredit && settings_.faults > 0);
+  return s.outstanding > 0 || s.next > s.acked + s.lost || (settings_.grants && settings_.faults > 0);
 }
 
 /// If no answer came for a long time, all packets in flight count as lost.

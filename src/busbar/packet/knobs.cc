@@ -5,11 +5,11 @@
 #include <bit>
 #include <cmath>
 #include <limits>
-#include <type_traits>
 
 #include "busbar/base/quantity.h"
 #include "busbar/base/text.h"
 #include "busbar/packet/internal/knobs.h"
+#include "busbar/packet/internal/transport.h"
 
 namespace busbar::packet {
 namespace {
@@ -24,38 +24,22 @@ bool credited(const Profile& p) { return p.network.lossless == Lossless::kCredit
 bool ordered(const Profile& p) { return p.hosts.recovery != Recovery::kTrimming; }
 bool by_flowlet(const Profile& p) { return p.network.flowlet_gap > 0; }
 bool targeted(const Profile& p) { return p.hosts.control.target_delay > 0; }
-template <Algorithm kAlgorithm>
-bool runs(const Profile& p) {
-  return p.hosts.control.algorithm == kAlgorithm;
-}
 
-/// Reads and writes a setting, in the unit of its knob.
-struct Access {
-  double (*get)(const Profile&);
-  void (*set)(Profile&, double);
-};
-/// The knob of a member of the profile. `place` returns a reference to it.
-template <auto place>
-constexpr Access member() {
-  return {[](const Profile& p) {
-            Profile copy = p;
-            return static_cast<double>(place(copy));
-          },
-          [](Profile& p, double value) { place(p) = static_cast<std::remove_reference_t<decltype(place(p))>>(value); }};
-}
-
-/// A knob, whether a transport uses it, and how it is read and written.
+/// A knob, which transports use it, and how it is read and written.
 struct Row {
   PacketKnob knob;
-  bool (*used)(const Profile&);
-  Access access;
+  bool (*used)(const Profile&);  ///< null: `only` uses it
+  KnobAccess access;
+  PacketTransport only{};
+
+  bool counts(const Profile& p) const { return used != nullptr ? used(p) : only == p.transport; }
 };
 
-constexpr double kMost = 4e9, kSecond = 1e12, kRates = 1e13;
+constexpr double kMost = kMostBytes, kSecond = kSecond_ps;
 constexpr double kShare = 4294967296.0;  ///< NetworkOptions::mark_most of 1
 
 // clang-format off: one row of the table per entry
-const Row kRows[] = {
+const Row kShared[] = {
     {{"mtu", Unit::kBytes, 256, 16384,
       "a full packet on the wire with its headers (4160: Ultra Ethernet's 4 KiB and headers, rounded)"},
      any,
@@ -156,91 +140,19 @@ const Row kRows[] = {
     {{"credit_buffer", Unit::kBytes, 512, 2e9, "per cable (4 x latency x rate and 4 packets: never limits a stream)"},
      credited,
      member<[](Profile& p) -> auto& { return p.network.credit_bytes; }>()},
-    {{"nscc.alpha", Unit::kNumber, 0, 100,
-      "packets of increase per 12 us of spare delay (4: Ultra Ethernet 1.0, 3.6.13, as all of NSCC)"},
-     runs<Algorithm::kNscc>,
-     member<[](Profile& p) -> auto& { return p.hosts.control.nscc.alpha; }>()},
-    {{"nscc.fair", Unit::kNumber, 0, 100, "packets of increase at more delay without marks (5)"},
-     runs<Algorithm::kNscc>,
-     member<[](Profile& p) -> auto& { return p.hosts.control.nscc.fair; }>()},
-    {{"nscc.steady", Unit::kNumber, 0, 100, "packets of increase per round trip (0.15)"},
-     runs<Algorithm::kNscc>,
-     member<[](Profile& p) -> auto& { return p.hosts.control.nscc.steady; }>()},
-    {{"nscc.fast", Unit::kNumber, 0, 10, "increase per byte acknowledged without delay (0.25)"},
-     runs<Algorithm::kNscc>,
-     member<[](Profile& p) -> auto& { return p.hosts.control.nscc.fast; }>()},
-    {{"nscc.gamma", Unit::kNumber, 0, 1, "decrease per share of delay above the target (0.8)"},
-     runs<Algorithm::kNscc>,
-     member<[](Profile& p) -> auto& { return p.hosts.control.nscc.gamma; }>()},
-    {{"nscc.most_cut", Unit::kNumber, 0, 1, "largest share of the window that one decrease takes (0.5)"},
-     runs<Algorithm::kNscc>,
-     member<[](Profile& p) -> auto& { return p.hosts.control.nscc.most_cut; }>()},
-    {{"nscc.average", Unit::kNumber, 1e-6, 1, "weight of a new delay in the average (0.0125)"},
-     runs<Algorithm::kNscc>,
-     member<[](Profile& p) -> auto& { return p.hosts.control.nscc.average; }>()},
-    {{"nscc.no_delay", Unit::kTime, 1, kSecond, "less delay counts as none (1us)"},
-     runs<Algorithm::kNscc>,
-     member<[](Profile& p) -> auto& { return p.hosts.control.nscc.no_delay; }>()},
-    {{"dcqcn.gain", Unit::kNumber, 1e-6, 1,
-      "of alpha (1/256: Zhu et al., SIGCOMM 2015; times and steps as published with HPCC)"},
-     runs<Algorithm::kDcqcn>,
-     member<[](Profile& p) -> auto& { return p.hosts.control.dcqcn.gain; }>()},
-    {{"dcqcn.alpha_every", Unit::kTime, 1e3, kSecond, "between updates of alpha (1us)"},
-     runs<Algorithm::kDcqcn>,
-     member<[](Profile& p) -> auto& { return p.hosts.control.dcqcn.alpha_every; }>()},
-    {{"dcqcn.cut_every", Unit::kTime, 1e3, kSecond, "between decreases (4us)"},
-     runs<Algorithm::kDcqcn>,
-     member<[](Profile& p) -> auto& { return p.hosts.control.dcqcn.cut_every; }>()},
-    {{"dcqcn.increase_every", Unit::kTime, 1e3, kSecond, "between increases (300us)"},
-     runs<Algorithm::kDcqcn>,
-     member<[](Profile& p) -> auto& { return p.hosts.control.dcqcn.increase_every; }>()},
-    {{"dcqcn.additive", Unit::kRate, 1e3, kRates, "step of an increase (50Mb/s)"},
-     runs<Algorithm::kDcqcn>,
-     member<[](Profile& p) -> auto& { return p.hosts.control.dcqcn.additive; }>()},
-    {{"dcqcn.hyper", Unit::kRate, 1e3, kRates, "step after several increases (100Mb/s)"},
-     runs<Algorithm::kDcqcn>,
-     member<[](Profile& p) -> auto& { return p.hosts.control.dcqcn.hyper; }>()},
-    {{"dcqcn.least", Unit::kRate, 1e3, kRates, "lowest rate (1Gb/s)"},
-     runs<Algorithm::kDcqcn>,
-     member<[](Profile& p) -> auto& { return p.hosts.control.dcqcn.least; }>()},
-    {{"dcqcn.fast_stages", Unit::kNumber, 0, 1000,
-      "increases after a cut that only go halfway back to the target (1: as published with HPCC; 5 in the paper)"},
-     runs<Algorithm::kDcqcn>,
-     member<[](Profile& p) -> auto& { return p.hosts.control.dcqcn.fast_stages; }>()},
-    {{"hpcc.aim", Unit::kNumber, 0.1, 1, "load aimed at (0.95: Li et al., SIGCOMM 2019)"},
-     runs<Algorithm::kHpcc>,
-     member<[](Profile& p) -> auto& { return p.hosts.control.hpcc_aim; }>()},
-    {{"hpcc.steps", Unit::kNumber, 0, 1000, "additive increases before a multiplicative one (5)"},
-     runs<Algorithm::kHpcc>,
-     member<[](Profile& p) -> auto& { return p.hosts.control.hpcc_steps; }>()},
-    {{"hpcc.flows", Unit::kNumber, 1, 100000,
-      "flows that the additive increase allows for at one port: window x (1 - aim) / flows (32: as published with "
-      "HPCC)"},
-     runs<Algorithm::kHpcc>,
-     member<[](Profile& p) -> auto& { return p.hosts.control.hpcc_flows; }>()},
-    {{"swift.beta", Unit::kNumber, 0, 1,
-      "decrease per share of delay above the target (0.8: Kumar et al., SIGCOMM 2020)"},
-     runs<Algorithm::kSwift>,
-     member<[](Profile& p) -> auto& { return p.hosts.control.swift_beta; }>()},
-    {{"swift.additive", Unit::kNumber, 0, 100,
-      "packets of increase per round trip below the target (1: as swift.beta)"},
-     runs<Algorithm::kSwift>,
-     member<[](Profile& p) -> auto& { return p.hosts.control.swift_additive; }>()},
-    {{"swift.most_cut", Unit::kNumber, 0, 1,
-      "largest share of the window that one decrease takes (0.5: as swift.beta)"},
-     runs<Algorithm::kSwift>,
-     member<[](Profile& p) -> auto& { return p.hosts.control.swift_most_cut; }>()},
-    {{"cubic.scale", Unit::kNumber, 1e-6, 1e6, "of the cubic, packets per second cubed (0.4: RFC 9438, 5.1)"},
-     runs<Algorithm::kCubic>,
-     member<[](Profile& p) -> auto& { return p.hosts.control.cubic_scale; }>()},
-    {{"cubic.left", Unit::kNumber, 0.01, 0.99, "share of the window left after a loss (0.7: RFC 9438, 4.6)"},
-     runs<Algorithm::kCubic>,
-     member<[](Profile& p) -> auto& { return p.hosts.control.cubic_left; }>()},
-    {{"dctcp.gain", Unit::kNumber, 1e-6, 1, "of alpha (1/16: RFC 8257, 4.2)"},
-     runs<Algorithm::kDctcp>,
-     member<[](Profile& p) -> auto& { return p.hosts.control.dctcp_gain; }>()},
 };
 // clang-format on
+
+/// All, in the order of packet_knobs().
+const std::vector<Row>& rows() {
+  static const std::vector<Row> all = [] {
+    std::vector<Row> out(std::begin(kShared), std::end(kShared));
+    for (const Transport& t : transports())
+      for (const TransportKnob& k : t.knobs) out.push_back({k.knob, nullptr, k.access, t.name.transport});
+    return out;
+  }();
+  return all;
+}
 
 bool is(const Row& row, std::string_view key) { return key == row.knob.key; }
 
@@ -262,8 +174,8 @@ HostSettings shape_of(const PacketOptions& options) {
   HostSettings shape;
   std::uint32_t full = shape.payload + shape.header;
   for (const PacketSetting& s : options.settings) {
-    if (is(kRows[s.knob], "mtu")) full = static_cast<std::uint32_t>(s.value);
-    if (is(kRows[s.knob], "header")) shape.header = static_cast<std::uint32_t>(s.value);
+    if (is(rows()[s.knob], "mtu")) full = static_cast<std::uint32_t>(s.value);
+    if (is(rows()[s.knob], "header")) shape.header = static_cast<std::uint32_t>(s.value);
   }
   shape.payload = full - shape.header;
   shape.control.packet_bytes = full;
@@ -272,8 +184,8 @@ HostSettings shape_of(const PacketOptions& options) {
 
 Status apply_settings(const PacketOptions& options, Profile& profile) {
   for (const PacketSetting& s : options.settings) {
-    const Row& row = kRows[s.knob];
-    if (!row.used(profile))
+    const Row& row = rows()[s.knob];
+    if (!row.counts(profile))
       return invalid(fmt::format("packet.{} has no effect with this transport and --lb", row.knob.key), s.where);
     row.access.set(profile, s.value);
   }
@@ -282,15 +194,15 @@ Status apply_settings(const PacketOptions& options, Profile& profile) {
 
 std::vector<double> settings_of(const Profile& profile) {
   std::vector<double> values;
-  for (const Row& row : kRows)
-    values.push_back(row.used(profile) ? row.access.get(profile) : std::numeric_limits<double>::quiet_NaN());
+  for (const Row& row : rows())
+    values.push_back(row.counts(profile) ? row.access.get(profile) : std::numeric_limits<double>::quiet_NaN());
   return values;
 }
 
 std::span<const PacketKnob> packet_knobs() {
   static const std::vector<PacketKnob> knobs = [] {
     std::vector<PacketKnob> all;
-    for (const packet::Row& row : packet::kRows) all.push_back(row.knob);
+    for (const Row& row : rows()) all.push_back(row.knob);
     return all;
   }();
   return knobs;

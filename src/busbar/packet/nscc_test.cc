@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "busbar/packet/background.h"
-#include "busbar/packet/internal/control.h"
 #include "busbar/packet/internal/test_fabrics.h"
+#include "busbar/packet/internal/transport.h"
 
 namespace busbar::packet {
 namespace {
@@ -15,6 +15,7 @@ const PacketOptions kSprayedNscc{PacketTransport::kNscc, PacketBalance::kSpray, 
 /// The network of the comparisons: round trip 4.34 us, 217 kB in flight, target 0.75 round trips.
 ControlSettings reference_settings() {
   ControlSettings s;
+  s.law = transport_of(PacketTransport::kNscc).law;
   s.network_rtt = 4'337'920;
   s.network_bdp = 216'896;
   s.max_window = 1.5 * s.network_bdp;

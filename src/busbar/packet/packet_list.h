@@ -18,17 +18,8 @@
 
 namespace busbar::packet {
 
-enum class PacketTransport : std::uint8_t {
-  kNscc,      ///< like Ultra Ethernet: windows by marks and delay, trimming
-  kDcqcn,     ///< RoCEv2: rates by marks, pause
-  kHpcc,      ///< RoCEv2: windows by the link load that switches report, pause
-  kRoce,      ///< RoCEv2 untuned: line rate until paused
-  kSwift,     ///< windows by delay
-  kIb,        ///< InfiniBand: credits
-  kTcpCubic,  ///< TCP
-  kDctcp,     ///< TCP with marks
-  kCredit     ///< the receiver grants every packet after the first round trip; trimming
-};
+/// Each is a file NAME_transport.cc, which says what it does.
+enum class PacketTransport : std::uint8_t { kNscc, kDcqcn, kHpcc, kRoce, kSwift, kIb, kTcpCubic, kDctcp, kCredit };
 enum class PacketBalance : std::uint8_t {
   kEcmp,      ///< one path per flow, by hash
   kSpray,     ///< 64 paths per flow, in turn, without those that delay or lose packets

@@ -16,7 +16,7 @@ void Hosts::take_data(Id id, Ps now) {
   if (asks && p.seq + 1 != r.packets) r.asked = std::max(r.asked, p.sent);  // all of it will be answered anyway
   if (p.flags & kTrimmed && p.seq == kNone32) return answer(slot, p, Kind::kAck, now);
   if (p.flags & kTrimmed) {
-    if (settings_.control.algorithm == Algorithm::kCredit) ++r.trims;
+    if (settings_.grants) ++r.trims;
     ++r.trimmed;
     answer(slot, p, Kind::kNack, now);
   } else {
@@ -43,7 +43,7 @@ void Hosts::take_data(Id id, Ps now) {
     }
     if (all) return let_go_receiver(slot);
   }
-  if (settings_.control.algorithm == Algorithm::kCredit && r.total < r.packets) want_pull(slot, now);
+  if (settings_.grants && r.total < r.packets) want_pull(slot, now);
 }
 
 /// Handles skipped packet numbers, on paths that keep the order. False: the packet must be discarded.
@@ -196,7 +196,7 @@ void Hosts::send_answer(const Receiver& r, const Packet& data, Kind kind, std::u
 void Hosts::received(const Packet& last, const Receiver& all, Ps now) {
   PacketOutcome& o = traffic_.outcomes[last.flow];
   const Ps start = o.start.since_start().in_ps();
-  const Ps paused = settings_.control.algorithm == Algorithm::kHpcc ? 0 : last.paused;
+  const Ps paused = settings_.reports_load ? 0 : last.paused;
   o.parts.serialisation = Duration::ps(last.serial);
   o.parts.propagation = Duration::ps(last.travel - last.serial);
   o.parts.pause = Duration::ps(paused);

@@ -2,9 +2,12 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <set>
+#include <string>
 
 #include "busbar/packet/internal/profile.h"
 #include "busbar/packet/internal/test_fabrics.h"
+#include "busbar/packet/internal/transport.h"
 
 namespace busbar::packet {
 namespace {
@@ -15,6 +18,34 @@ constexpr PacketTransport kAll[] = {PacketTransport::kNscc,     PacketTransport:
 
 PacketOptions options(PacketTransport t, PacketBalance b = PacketBalance::kEcmp, std::uint64_t seed = 1) {
   return {t, b, seed};
+}
+
+TEST(Transports, StandAtTheirNumbersAndHaveNamesOfTheirOwn) {
+  ASSERT_EQ(transports().size(), std::size(kAll));
+  std::set<std::string> names, keys;
+  for (const PacketTransport number : kAll) {
+    EXPECT_EQ(transport_of(number).name.transport, number);
+    EXPECT_TRUE(names.insert(transport_of(number).name.name).second);
+  }
+  for (const PacketKnob& knob : packet_knobs()) EXPECT_TRUE(keys.insert(knob.key).second) << knob.key;
+}
+
+/// RFC 8257, 3.3 and 3.5: alpha is a share, and a timeout leaves it.
+TEST(Transports, AWindowOfDctcpIsCutByAtMostHalfAfterATimeout) {
+  ControlSettings s;
+  s.law = transport_of(PacketTransport::kDctcp).law;
+  s.max_window = 400 * s.packet_bytes;
+  Control c;
+  begin(c, s, 0, 1'000'000, s.max_window);
+  on_timeout(c, s, 500'000'000);
+  c.window = 100 * s.packet_bytes;
+  AckReport report;
+  report.now = 600'000'000;
+  report.bytes = report.marked = 10 * s.packet_bytes;
+  report.next = report.all_before = 1;
+  on_ack(c, s, report);
+  EXPECT_LE(c.a, 1);
+  EXPECT_GE(c.window, 50 * s.packet_bytes);
 }
 
 void add_incast(LeafSpine& n, std::uint32_t senders) {

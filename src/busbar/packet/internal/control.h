@@ -1,4 +1,4 @@
-// Congestion control at the sender: one small state per flow and one function per event, selected by an enum.
+// Congestion control at the sender: one small state per flow, and one function per event, which each transport has.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,20 @@
 
 namespace busbar::packet {
 
-enum class Algorithm : std::uint8_t { kNone, kNscc, kDcqcn, kHpcc, kSwift, kDctcp, kCubic, kCredit };
+struct Control;
+struct ControlSettings;
+struct AckReport;
+/// How a transport's senders react; null: not at all.
+struct ControlLaw {
+  /// A flow begins. `bdp`: bytes in flight that fill its own idle route.
+  void (*begin)(Control& c, const ControlSettings& s, Ps now, double bdp) = nullptr;
+  void (*ack)(Control& c, const ControlSettings& s, const AckReport& report) = nullptr;
+  /// A packet was trimmed or lost.
+  void (*loss)(Control& c, const ControlSettings& s, Ps now, double bytes, double in_flight) = nullptr;
+  void (*timeout)(Control& c, const ControlSettings& s, Ps now) = nullptr;
+  /// Before a packet is sent at `now`: updates state that depends on time.
+  void (*clock)(Control& c, const ControlSettings& s, Ps now) = nullptr;
+};
 
 /// Source: Ultra Ethernet Specification 1.0, 3.6.13, reference parameters; packets are those of the network.
 struct NsccConstants {
@@ -30,7 +43,7 @@ struct DcqcnConstants {
 
 /// Settings that all flows of a run share.
 struct ControlSettings {
-  Algorithm algorithm = Algorithm::kNscc;
+  ControlLaw law;
   double packet_bytes = 4160;        ///< a full packet on the wire
   double network_bdp = 0;            ///< bytes in flight that fill the longest route
   double max_window = 0;             ///< bytes
@@ -71,7 +84,7 @@ struct Control {
   Ps last_decrease = 0, period_end = 0;
   std::uint32_t round_end = 0;  ///< the round ends when this packet arrives
   bool lost_in_period = false, slow_start = true;
-  // The file of each algorithm says how it uses these.
+  // The file of each transport says how it uses these.
   double a = 0, b = 0, c = 0, d = 0, e = 0, f = 0;
   double most = 0;  ///< largest window, if each flow has its own
   Ps t1 = 0, t2 = 0, t3 = 0;
@@ -79,13 +92,23 @@ struct Control {
   bool flag1 = false, flag2 = false;
 };
 
-/// A flow begins. `bdp`: bytes in flight that fill its own idle route.
-void begin(Control& c, const ControlSettings& s, Ps now, Ps base_rtt, double bdp);
-void on_ack(Control& c, const ControlSettings& s, const AckReport& report);
-/// A packet was trimmed or lost.
-void on_loss(Control& c, const ControlSettings& s, Ps now, double bytes, double in_flight);
-void on_timeout(Control& c, const ControlSettings& s, Ps now);
-/// Called before a packet is sent at `now`: updates state that depends on time. False: the algorithm has no such state.
-void before_send(Control& c, const ControlSettings& s, Ps now);
+inline void begin(Control& c, const ControlSettings& s, Ps now, Ps base_rtt, double bdp) {
+  c = Control{};
+  c.base_rtt = base_rtt;
+  c.window = s.first_window > 0 ? s.first_window : s.max_window;
+  if (s.law.begin != nullptr) s.law.begin(c, s, now, bdp);
+}
+inline void on_ack(Control& c, const ControlSettings& s, const AckReport& report) {
+  if (s.law.ack != nullptr) s.law.ack(c, s, report);
+}
+inline void on_loss(Control& c, const ControlSettings& s, Ps now, double bytes, double in_flight) {
+  if (s.law.loss != nullptr) s.law.loss(c, s, now, bytes, in_flight);
+}
+inline void on_timeout(Control& c, const ControlSettings& s, Ps now) {
+  if (s.law.timeout != nullptr) s.law.timeout(c, s, now);
+}
+inline void before_send(Control& c, const ControlSettings& s, Ps now) {
+  if (s.law.clock != nullptr) s.law.clock(c, s, now);
+}
 
 }  // namespace busbar::packet

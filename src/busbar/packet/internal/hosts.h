@@ -28,6 +28,8 @@ struct HostSettings {
   std::uint32_t payload = 4096, header = 64;
   std::uint32_t packets_per_ack = 4;
   Recovery recovery = Recovery::kTrimming;
+  bool grants = false;            ///< after the first window, receivers grant every packet
+  bool reports_load = false;      ///< answers carry the load of the fullest link, in place of the time of pauses
   bool spray = false;             ///< packets of one flow take many paths
   std::uint32_t paths = 64;       ///< per sprayed flow; a power of two, at most 64
   std::uint32_t gap_packets = 0;  ///< above 0: a packet counts as lost when so many later ones have overtaken it
@@ -229,7 +231,7 @@ class Hosts {
   void want_pull(std::uint32_t slot, Ps now);
   /// Whether its window, or what the receiver has granted, allows a packet.
   [[gnu::always_inline]] bool allowed(const Sender& s) const {
-    if (settings_.control.algorithm == Algorithm::kCredit) return s.sends < s.granted;
+    if (settings_.grants) return s.sends < s.granted;
     return s.outstanding == 0 || (s.outstanding + 1) * settings_.control.packet_bytes <= s.control.window * s.wires;
   }
   /// Packets that a sender may send before its receiver grants any (credit).

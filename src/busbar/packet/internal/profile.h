@@ -1,4 +1,4 @@
-// The settings of hosts and switches for each transport: the defaults, each with its source.
+// The settings of hosts and switches that a run begins with.
 #pragma once
 
 #include <functional>
@@ -17,6 +17,7 @@ struct Scale {
 };
 
 struct Profile {
+  PacketTransport transport = PacketTransport::kNscc;
   HostSettings hosts;
   NetworkOptions network;
   std::uint32_t queue_pairs = 1;  ///< per connection; internal/queue_pairs.h

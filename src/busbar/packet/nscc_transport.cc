@@ -2,7 +2,10 @@
 //
 // Source: Ultra Ethernet Specification 1.0 (June 2025), section 3.6.13; the constants are those of its reference
 // parameters, scaled to the bandwidth-delay product of the network as there.
-#include "busbar/packet/internal/algorithms.h"
+#include <algorithm>
+
+#include "busbar/packet/internal/collected.h"
+#include "busbar/packet/internal/common_defaults.h"
 
 namespace busbar::packet {
 namespace {
@@ -68,8 +71,6 @@ void decrease(Control& c, const ControlSettings& s, Ps now) {
   c.last_decrease = now;
 }
 
-}  // namespace
-
 void nscc_begin(Control& c, const ControlSettings& s, Ps now, double bdp) {
   c.most = s.max_window * std::min(1.0, bdp / s.network_bdp);
   c.window = c.most;
@@ -104,6 +105,44 @@ void nscc_loss(Control& c, const ControlSettings& s, Ps now, double bytes, doubl
   if (adapt(c, s, now, true, true, in_flight)) return;
   c.window -= bytes;
   clamp(c, s);
+}
+
+/// Queues of one BDP, marks from 0.2 to 0.8 of them, target 0.75 RTT: section 3.6.13, too.
+void nscc_defaults(Profile& p, const Scale& scale) {
+  p.hosts.control.max_window = 1.5 * scale.bdp;
+  p.hosts.control.target_delay = scale.rtt * 3 / 4;
+  p.network.trim = true;
+  p.network.queue_bytes = whole_packets(scale.bdp, p.hosts.control.packet_bytes);
+  p.network.mark_low = static_cast<std::uint32_t>(0.2 * p.network.queue_bytes);
+  p.network.mark_high = static_cast<std::uint32_t>(0.8 * p.network.queue_bytes);
+}
+
+}  // namespace
+
+Transport nscc_transport() {
+  return {
+      {"nscc", PacketTransport::kNscc, "sender-based control in the style of Ultra Ethernet: marks, delay, trimming"},
+      nscc_defaults,
+      {nscc_begin, nscc_ack, nscc_loss, shut_window},
+      {
+          {{"nscc.alpha", PacketUnit::kNumber, 0, 100,
+            "packets of increase per 12 us of spare delay (4: Ultra Ethernet 1.0, 3.6.13, as all of NSCC)"},
+           member<[](Profile& p) -> auto& { return p.hosts.control.nscc.alpha; }>()},
+          {{"nscc.fair", PacketUnit::kNumber, 0, 100, "packets of increase at more delay without marks (5)"},
+           member<[](Profile& p) -> auto& { return p.hosts.control.nscc.fair; }>()},
+          {{"nscc.steady", PacketUnit::kNumber, 0, 100, "packets of increase per round trip (0.15)"},
+           member<[](Profile& p) -> auto& { return p.hosts.control.nscc.steady; }>()},
+          {{"nscc.fast", PacketUnit::kNumber, 0, 10, "increase per byte acknowledged without delay (0.25)"},
+           member<[](Profile& p) -> auto& { return p.hosts.control.nscc.fast; }>()},
+          {{"nscc.gamma", PacketUnit::kNumber, 0, 1, "decrease per share of delay above the target (0.8)"},
+           member<[](Profile& p) -> auto& { return p.hosts.control.nscc.gamma; }>()},
+          {{"nscc.most_cut", PacketUnit::kNumber, 0, 1, "largest share of the window that one decrease takes (0.5)"},
+           member<[](Profile& p) -> auto& { return p.hosts.control.nscc.most_cut; }>()},
+          {{"nscc.average", PacketUnit::kNumber, 1e-6, 1, "weight of a new delay in the average (0.0125)"},
+           member<[](Profile& p) -> auto& { return p.hosts.control.nscc.average; }>()},
+          {{"nscc.no_delay", PacketUnit::kTime, 1, kSecond_ps, "less delay counts as none (1us)"},
+           member<[](Profile& p) -> auto& { return p.hosts.control.nscc.no_delay; }>()},
+      }};
 }
 
 }  // namespace busbar::packet
