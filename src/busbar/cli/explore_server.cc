@@ -37,8 +37,10 @@ constexpr timeval kLook{0, 250'000};                       // from one look at t
 
 using Clock = std::chrono::steady_clock;
 
+}  // namespace
+
 /// A request that is being answered, or will be. All but `reply` belongs to the thread of the event loop.
-struct Job {
+struct LocalJob {
   evhttp_request* request = nullptr;
   LocalRequest asked;
   bool progress = false;  ///< the reply has begun, and lines of news come before the answer
@@ -56,8 +58,6 @@ struct Job {
   }
 };
 
-}  // namespace
-
 struct LocalServer::State {
   int wake[2] = {-1, -1};  ///< a pipe: what is written to it wakes the event loop
   std::uint32_t port = 0;
@@ -68,11 +68,11 @@ struct LocalServer::State {
   HttpWaiting waiting;
   HttpService http;
   Event woken, tick;
-  std::list<Job> jobs;  ///< the first ones, kMostInWork at most, are in work
+  std::list<LocalJob> jobs;  ///< the first ones, kMostInWork at most, are in work
   bool ends = false;
   std::map<std::string, std::vector<std::unique_ptr<RunWatch>>> idle;  ///< of requests that have ended, by path
   std::mutex mutex;                                                    // guards the two members below
-  std::vector<Job*> made;                                              ///< with answers that are not sent yet
+  std::vector<LocalJob*> made;                                         ///< with answers that are not sent yet
   bool end_wanted = false;
   std::thread loop;
 
@@ -89,11 +89,11 @@ struct LocalServer::State {
   std::optional<LocalReply> refusal(const std::optional<HttpRequest>& request) const;
   void come(evhttp_request* request);
   void begin_jobs();
-  void begin(Job& job);
+  void begin(LocalJob& job);
   void look();
   void wake_loop() const;
   void wake_up();
-  void finish(Job& job);
+  void finish(LocalJob& job);
   std::unique_ptr<RunWatch> take_watch(const std::string& path);
 };
 
@@ -129,7 +129,7 @@ void send_line(evhttp_request* request, const std::string& line) {
   evhttp_send_reply_chunk(request, part.get());
 }
 
-void send_news(Job& job) {
+void send_news(LocalJob& job) {
   const RunWatch::Progress news = job.watch->progress();
   if (news.total == 0 || news.done == job.sent) return;
   job.sent = news.done;
@@ -193,12 +193,12 @@ void LocalServer::State::come(evhttp_request* request) {
   std::optional<HttpRequest> read = read_http_request(request);
   if (const std::optional<LocalReply> refused = refusal(read)) return send(request, *refused);
   if (ends) return send(request, {503, "text/plain", "busbar explore ends\n"});
-  Job& job = jobs.emplace_back();
+  LocalJob& job = jobs.emplace_back();
   job.request = request;
   job.asked = {read->path.substr(1 + secret.size()), std::move(read->values), std::move(read->body)};
   job.progress = has(paths.with_progress, job.asked.path);
   job.watch = take_watch(job.asked.path);
-  const auto leave = [](evutil_socket_t, short, void* to) { static_cast<Job*>(to)->stop(SIGTERM); };
+  const auto leave = [](evutil_socket_t, short, void* to) { static_cast<LocalJob*>(to)->stop(SIGTERM); };
   job.left.reset(event_new(base.get(), bufferevent_getfd(stream), EV_CLOSED, leave, &job));
   event_add(job.left.get(), nullptr);
   begin_jobs();
@@ -206,11 +206,11 @@ void LocalServer::State::come(evhttp_request* request) {
 
 void LocalServer::State::begin_jobs() {
   std::size_t n = 0;
-  for (Job& job : jobs)
+  for (LocalJob& job : jobs)
     if (++n <= kMostInWork && !job.thread.joinable()) begin(job);
 }
 
-void LocalServer::State::begin(Job& job) {
+void LocalServer::State::begin(LocalJob& job) {
   job.deadline = Clock::now() + (job.progress ? paths.long_limit : paths.limit);
   if (job.progress) {
     add_headers(job.request, {200, "application/x-ndjson", ""});
@@ -227,7 +227,7 @@ void LocalServer::State::begin(Job& job) {
 /// Whether a request in work takes too much time or memory, or has progress to send.
 void LocalServer::State::look() {
   waiting.look();
-  for (Job& job : jobs) {
+  for (LocalJob& job : jobs) {
     if (!job.thread.joinable()) continue;
     if (Clock::now() > job.deadline) job.stop(kTookTooLong);
     if (step::memory_of_process() > kMostMemory) job.stop(kTookTooMuch);
@@ -243,20 +243,20 @@ void LocalServer::State::wake_loop() const {
 void LocalServer::State::wake_up() {
   std::array<char, 64> bytes{};
   static_cast<void>(!read(wake[0], bytes.data(), bytes.size()));
-  std::vector<Job*> ready;
+  std::vector<LocalJob*> ready;
   {
     const std::lock_guard lock(mutex);
     ready.swap(made);
     ends = end_wanted;
   }
-  if (ends) jobs.remove_if([](const Job& job) { return !job.thread.joinable(); });
-  for (Job* const job : ready) finish(*job);
+  if (ends) jobs.remove_if([](const LocalJob& job) { return !job.thread.joinable(); });
+  for (LocalJob* const job : ready) finish(*job);
   if (!ends) return;
-  for (Job& job : jobs) job.stop(SIGTERM);
+  for (LocalJob& job : jobs) job.stop(SIGTERM);
   if (jobs.empty()) event_base_loopbreak(base.get());
 }
 
-void LocalServer::State::finish(Job& job) {
+void LocalServer::State::finish(LocalJob& job) {
   job.thread.join();
   job.left.reset();
   if (job.reply.status == 200) idle[job.asked.path].push_back(std::move(job.watch));
@@ -266,7 +266,7 @@ void LocalServer::State::finish(Job& job) {
   } else {
     send(job.request, job.reply);
   }
-  jobs.remove_if([&](const Job& other) { return &other == &job; });
+  jobs.remove_if([&](const LocalJob& other) { return &other == &job; });
   begin_jobs();
 }
 
