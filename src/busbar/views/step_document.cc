@@ -38,6 +38,7 @@
 #include "busbar/views/topology_drawing.h"
 #include "busbar/views/traced_overlay.h"
 #include "busbar/workload/expert_load.h"
+#include "busbar/workload/trained_names.h"
 
 namespace busbar::views {
 namespace {
@@ -48,6 +49,22 @@ std::string schedule_words(const workload::LayoutSpec& l) {
     return fmt::format(" ({}{})", workload::name_of(l.schedule),
                        l.vpp > 1 ? fmt::format(", {} chunks a stage", l.vpp) : "");
   return l.vpp > 1 ? fmt::format(" (interleaved, {} chunks a stage)", l.vpp) : "";
+}
+
+/// What differs from training all weights by AdamW on sequences of one document.
+std::string trained_words(const workload::LayoutSpec& l) {
+  std::string s;
+  if (l.adapters.any())
+    s += fmt::format(", adapters of rank {} beside {} weights", l.adapters.rank, workload::name_of(l.adapters.base));
+  if (l.optimizer.kind != workload::OptimizerKind::kAdamW)
+    s += fmt::format(", optimizer {}", workload::name_of(l.optimizer.kind));
+  if (l.optimizer.moments != workload::MomentKind::kFp32)
+    s += fmt::format(", moments in {}", workload::name_of(l.optimizer.moments));
+  if (!l.batch.documents.empty())
+    s += fmt::format(", documents of {}", l.batch.documents.size() == 1
+                                              ? fmt::format("{} tokens", l.batch.documents[0])
+                                              : fmt::format("{} lengths", l.batch.documents.size()));
+  return s;
 }
 
 std::string layout_words(const workload::LayoutSpec& l) {
@@ -63,6 +80,7 @@ std::string layout_words(const workload::LayoutSpec& l) {
   s += fmt::format(" x DP {}{}, ZeRO-{}, sequence {}, micro-batch {}, global batch {}, {}, recompute {}", l.dp,
                    l.ep > 1 ? fmt::format(", EP {}", l.ep) : "", l.sharding.zero, l.batch.seq, l.batch.micro,
                    l.batch.global, workload::name_of(l.precision), workload::name_of(l.recomputation.kind));
+  s += trained_words(l);
   if (l.rank_order != workload::kTpCpDpPp) s += ", ranks in the order " + workload::name_of(l.rank_order);
   if (l.offload.optimizer || l.offload.activations)
     s += fmt::format(", in host memory: {}", !l.offload.activations ? "optimizer states"
