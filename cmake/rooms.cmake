@@ -151,6 +151,10 @@ endfunction()
 # The list of what the files NAME_<kind>.cc of a room make, each by a function NAME_<kind>(): collected_<kind>s() of
 # internal/collected.h. A new file is in the list without an edit elsewhere.
 function(busbar_collect room kind Type)
+  get_target_property(built busbar_${room} IMPORTED)
+  if(built)  # by another build folder, list and all
+    return()
+  endif()
   file(GLOB files CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*_${kind}.cc)
   set(declared "")
   set(listed "")
