@@ -313,6 +313,12 @@ def middle_of_networks(name):
             for c in fitted["roce" if name != "roce" else "infiniband"]}
 
 
+def start_of_network(fitted, name):
+    """The middle of the networks, and as sourced what the others do not have."""
+    middle = middle_of_networks(name)
+    return middle | {c: v for c, v in sourced(fitted.head, fitted.now).items() if c not in middle}
+
+
 def constants_of(predictor):
     """Every file of constants: its rows, and what its fit starts from."""
     one = [r for r in predictor.rows if predictor.cell(r, "nodes") == "1"]
@@ -323,7 +329,7 @@ def constants_of(predictor):
         out.append((generation, Fitted(f"protocols/{generation}", predictor, rows, lambda f: sourced(f.head, f.now))))
     for network in (n for kind in NETWORKS for n in kind):
         rows = [r for r in several if network_of(predictor, r) == network]
-        out.append((None, Fitted(f"transports/{network}", predictor, rows, lambda f, n=network: middle_of_networks(n))))
+        out.append((None, Fitted(f"transports/{network}", predictor, rows, lambda f, n=network: start_of_network(f, n))))
     return out
 
 

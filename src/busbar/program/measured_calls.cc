@@ -56,10 +56,10 @@ void solve_upper(const std::vector<double>& l, std::vector<double>& b) {
 /// machines (accuracy/own_table.h).
 CarryOver carry_over_in_use() {
   return {.rate = 0.5,
-          .latency = 0.15,
+          .latency = 0.3,
           .curve = 0.15,
           .noise = 0.04,
-          .octaves = 1.5,
+          .octaves = 2.5,
           .other_way = 0.6,
           .operation = 0,
           .operation_network = 0.8,
