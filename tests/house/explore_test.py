@@ -125,6 +125,17 @@ class Explore(unittest.TestCase):
         for connection in idle:
             connection.close()
 
+    def test_searches_whose_browsers_left_do_not_keep_a_page_waiting(self):
+        search = urllib.parse.urlencode({"node": "dgx-h100", "gpus": "1024", "model": "deepseek-v3", "global_batch": "4096"})
+        for _ in range(40):
+            gone = socket.create_connection(("127.0.0.1", self.port))
+            gone.sendall(f"GET {self.secret}plan?{search} HTTP/1.1\r\nHost: 127.0.0.1:{self.port}\r\n\r\n".encode())
+            time.sleep(0.02)
+            gone.close()
+        begin = time.monotonic()
+        self.assertEqual(self.get(self.secret)[0], 200)
+        self.assertLess(time.monotonic() - begin, 8)  # one after the other they took 14 s
+
     def test_a_request_that_comes_drop_by_drop_ends_after_5_s(self):
         slow = socket.create_connection(("127.0.0.1", self.port))
         self.addCleanup(slow.close)

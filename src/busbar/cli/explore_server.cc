@@ -13,6 +13,7 @@
 #include <array>
 #include <chrono>
 #include <csignal>
+#include <functional>
 #include <limits>
 #include <list>
 #include <map>
@@ -48,8 +49,9 @@ struct LocalJob {
   std::unique_ptr<RunWatch> watch;
   Clock::time_point deadline;
   std::size_t sent = 0;  ///< of the last news
-  Event left;            ///< the client has closed the connection
-  std::thread thread;    ///< makes `reply`
+  Event left;            ///< the client has closed the connection: calls `leave`
+  std::function<void()> leave;
+  std::thread thread;  ///< makes `reply`
   LocalReply reply;
 
   void stop(int why) {
@@ -88,6 +90,7 @@ struct LocalServer::State {
   bool trusts(const HttpRequest& request) const;
   std::optional<LocalReply> refusal(const std::optional<HttpRequest>& request) const;
   void come(evhttp_request* request);
+  void forget(LocalJob& job);
   void begin_jobs();
   void begin(LocalJob& job);
   void look();
@@ -198,10 +201,23 @@ void LocalServer::State::come(evhttp_request* request) {
   job.asked = {read->path.substr(1 + secret.size()), std::move(read->values), std::move(read->body)};
   job.progress = has(paths.with_progress, job.asked.path);
   job.watch = take_watch(job.asked.path);
-  const auto leave = [](evutil_socket_t, short, void* to) { static_cast<LocalJob*>(to)->stop(SIGTERM); };
+  job.leave = [this, &job] { forget(job); };
+  const auto leave = [](evutil_socket_t, short, void* to) {
+    const std::function<void()> call = static_cast<LocalJob*>(to)->leave;  // the job may go
+    call();
+  };
   job.left.reset(event_new(base.get(), bufferevent_getfd(stream), EV_CLOSED, leave, &job));
   event_add(job.left.get(), nullptr);
   begin_jobs();
+}
+
+/// Its client has left. A request that waits for its turn goes at once.
+void LocalServer::State::forget(LocalJob& job) {
+  job.stop(SIGTERM);
+  if (job.thread.joinable()) return;
+  job.left.reset();
+  send(job.request, {503, "text/plain", "the client has left\n"});
+  jobs.remove_if([&](const LocalJob& other) { return &other == &job; });
 }
 
 void LocalServer::State::begin_jobs() {
