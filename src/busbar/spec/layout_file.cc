@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "busbar/workload/trained_names.h"
+
 namespace busbar::spec {
 namespace {
 
@@ -77,20 +79,17 @@ Status set_compressed_exchange(const std::string& word, const Where& where, work
 }
 
 Status set_base_weights(const std::string& word, const Where& where, workload::LayoutSpec& l) {
-  static constexpr const char* kWords[] = {"bf16", "fp8", "nf4"};
   l.places["lora_base"] = where;
-  return set_word(kWords, "form of weights that are not trained", word, where, l.adapters.base);
+  return set_word(workload::kBaseWeightNames, "form of weights that are not trained", word, where, l.adapters.base);
 }
 
 Status set_optimizer(const std::string& word, const Where& where, workload::LayoutSpec& l) {
-  static constexpr const char* kWords[] = {"adamw", "sgd", "lion", "adafactor", "muon"};
   l.places["optimizer"] = where;
-  return set_word(kWords, "optimizer that is modelled", word, where, l.optimizer.kind);
+  return set_word(workload::kOptimizerNames, "optimizer that is modelled", word, where, l.optimizer.kind);
 }
 
 Status set_moments(const std::string& word, const Where& where, workload::LayoutSpec& l) {
-  static constexpr const char* kWords[] = {"fp32", "bf16", "fp8", "int8", "int4"};
-  return set_word(kWords, "form of an optimizer's moments", word, where, l.optimizer.moments);
+  return set_word(workload::kMomentNames, "form of an optimizer's moments", word, where, l.optimizer.moments);
 }
 
 Status set_rank_order(const std::string& word, const Where& where, workload::LayoutSpec& l) {
