@@ -9,6 +9,7 @@
 
 #include "busbar/accuracy/internal/nuisance_fit.h"
 #include "busbar/accuracy/summary.h"
+#include "busbar/accuracy/table_verdict.h"
 #include "busbar/base/quantity.h"
 #include "busbar/topology/seen_damage.h"
 
@@ -26,8 +27,7 @@ constexpr std::size_t kMostNamed = 4;  // faults that share a rank: more are no 
 constexpr std::size_t kRefined = 8;    // faults that are timed again, by other releases too
 constexpr double kScatters = 0.25;     // standard deviation of times, as a logarithm, that no sound network has
 constexpr double kRough = 1.15;        // factor between neighbouring sizes that no sound network has
-constexpr std::uint64_t kLargeSizes = 16;  // the largest size, relative to the smallest large one, as in judge_table
-constexpr double kMostMisfit = 3;          // of a fault that is named, per size: 1 is expected
+constexpr double kMostMisfit = 3;      // of a fault that is named, per size: 1 is expected
 constexpr double kMostOff = 0.12;  // of the logarithm of its times at large sizes: rates of links may differ by 0.08
 
 /// What a fault costs before it is fitted: rare ones need better evidence. Source: configurations that are known bad in
@@ -58,7 +58,7 @@ std::vector<ExpectedRow> chosen_rows(std::span<const ExpectedRow> rows, std::uin
   const std::size_t most = ranks <= 128 ? 8 : ranks <= 1024 ? 5 : 3;
   if (rows.size() <= most) return {rows.begin(), rows.end()};
   std::size_t small = 0;
-  while (rows[small].size_bytes < rows.back().size_bytes / kLargeSizes) ++small;
+  while (rows[small].size_bytes < rows.back().size_bytes / kPlateau) ++small;
   const std::size_t large = std::min(rows.size() - small, std::max((most + 1) / 3, most - std::min(most, small)));
   std::vector<ExpectedRow> out;
   spread(rows.first(small), most - large, out);
@@ -137,10 +137,10 @@ class Search {
   }
 
   /// Healthy machines differ from the prediction by a smooth curve below the large sizes: where they change algorithm
-  /// and protocol, and how fast their bandwidth rises. Knots in steps of kLargeSizes, as wide as the bands are there.
+  /// and protocol, and how fast their bandwidth rises. Knots in steps of kPlateau, as wide as the bands are there.
   void add_curves() {
     constexpr double kNormal = 1.645, kWide = 4;  // of a band's end, as a normal quantile; least range, in widths
-    const double step = std::log(static_cast<double>(kLargeSizes));
+    const double step = std::log(static_cast<double>(kPlateau));
     const auto below = [&](std::uint64_t bytes) {  // steps below the largest size
       return std::log(static_cast<double>(rows_.back().size_bytes) / static_cast<double>(bytes)) / step;
     };
@@ -438,7 +438,7 @@ class Search {
   double off(const Times& fitted) const {
     std::vector<double> out;
     for (std::size_t i = 0; i < rows_.size(); ++i)
-      if (rows_[i].size_bytes >= rows_.back().size_bytes / kLargeSizes) out.push_back(measured_[i] - fitted[i]);
+      if (rows_[i].size_bytes >= rows_.back().size_bytes / kPlateau) out.push_back(measured_[i] - fitted[i]);
     return median_of(std::move(out));
   }
 

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "busbar/accuracy/summary.h"
+#include "busbar/accuracy/table_verdict.h"
 #include "busbar/base/csv.h"
 #include "busbar/base/input.h"
 #include "busbar/formats/import.h"
@@ -100,16 +101,16 @@ std::string launch_of(std::string_view settings) {
   return per_process > 1 ? "loop" : "process";
 }
 
-/// Median time in place, relative to out of place, of the sizes from a sixteenth of the largest on.
+/// Median time in place, relative to out of place, of the sizes of the plateau.
 double in_place_of(const formats::PerfResults& results) {
-  constexpr std::int64_t kLarge = 16;
   std::vector<double> out;
-  for (const formats::PerfTable& t : results.tables)
+  for (const formats::PerfTable& t : results.tables) {
+    std::uint64_t largest = 0;
+    for (const formats::PerfRow& row : t.rows) largest = std::max(largest, row.size_bytes);
     for (const formats::PerfRow& row : t.rows)
-      if (row.out_of_place && row.in_place && row.out_of_place->time_us > 0 &&
-          std::all_of(t.rows.begin(), t.rows.end(),
-                      [&](const formats::PerfRow& r) { return r.size_bytes / kLarge <= row.size_bytes; }))
+      if (row.out_of_place && row.in_place && row.out_of_place->time_us > 0 && row.size_bytes >= largest / kPlateau)
         out.push_back(row.in_place->time_us / row.out_of_place->time_us);
+  }
   return out.empty() ? 1 : median_of(std::move(out));
 }
 

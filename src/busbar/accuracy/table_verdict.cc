@@ -13,7 +13,6 @@
 namespace busbar::accuracy {
 namespace {
 
-constexpr std::uint64_t kPlateau = 16;    // the largest size, relative to the smallest of the plateau
 constexpr double kWider = 2.054 / 1.645;  // quantiles 0.98 and 0.95 of the normal distribution
 
 /// Largest credible time of a table whose row may take `high` times the expected time.

@@ -23,7 +23,10 @@ struct ExpectedRow {
   std::string how, bound_by;
 };
 
-/// The plateau: sizes of at least 1/16 of the largest one. Its median decides, so one odd row does not.
+/// The largest size, relative to the smallest of the plateau.
+constexpr std::uint64_t kPlateau = 16;
+
+/// The plateau: sizes of at least 1/kPlateau of the largest one. Its median decides, so one odd row does not.
 struct TableVerdict {
   Verdict verdict = Verdict::kGood;      ///< good, low, or suspicious if a row is below its floor
   std::string why;                       ///< for people: "1 GiB to 8 GiB take 2.0 times the expected time"
