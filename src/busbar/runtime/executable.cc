@@ -145,8 +145,10 @@ collectives::ExecutionPlan with_messages_for(collectives::ExecutionPlan plan, bo
     if (collectives::prove(direct).ok()) return direct;
   }
   if (!shared_memory) {
-    const auto put = with_puts(plan);
-    if (put.ok() && collectives::prove(with_slots(*put, kSlots)).ok()) return with_slots(*put, kSlots);
+    if (const auto put = with_puts(plan); put.ok()) {
+      collectives::ExecutionPlan slotted = with_slots(*put, kSlots);
+      if (collectives::prove(slotted).ok()) return slotted;
+    }
   }
   collectives::ExecutionPlan slotted = with_slots(plan, kSlots);
   return collectives::prove(slotted).ok() ? slotted : plan;
