@@ -91,6 +91,7 @@ struct LocalServer::State {
   std::optional<LocalReply> refusal(const std::optional<HttpRequest>& request) const;
   void come(evhttp_request* request);
   void forget(LocalJob& job);
+  void remove(const LocalJob& job);
   void begin_jobs();
   void begin(LocalJob& job);
   void look();
@@ -217,6 +218,10 @@ void LocalServer::State::forget(LocalJob& job) {
   if (job.thread.joinable()) return;
   job.left.reset();
   send(job.request, {503, "text/plain", "the client has left\n"});
+  remove(job);
+}
+
+void LocalServer::State::remove(const LocalJob& job) {
   jobs.remove_if([&](const LocalJob& other) { return &other == &job; });
 }
 
@@ -282,7 +287,7 @@ void LocalServer::State::finish(LocalJob& job) {
   } else {
     send(job.request, job.reply);
   }
-  jobs.remove_if([&](const LocalJob& other) { return &other == &job; });
+  remove(job);
   begin_jobs();
 }
 
