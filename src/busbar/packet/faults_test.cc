@@ -9,7 +9,7 @@
 namespace busbar::packet {
 namespace {
 
-using Kind = PacketFault::Kind;
+using FaultKind = PacketFault::Kind;
 
 SimTime at_ps(std::int64_t ps) { return SimTime::at(Duration::ps(ps)); }
 
@@ -45,7 +45,7 @@ TEST(Faults, OneLostPacketCostsTheRoundTripOrOneSlot) {
     LeafSpine n(1, 2, 0);
     n.add(0, 1, 2'000'000);
     const std::int64_t arrives = 101 * kSlot + 500'000;
-    const PacketFault gone{uplink(n, 0), Kind::kDown, 0, at_ps(arrives - 1000), at_ps(arrives + 1000)};
+    const PacketFault gone{uplink(n, 0), FaultKind::kDown, 0, at_ps(arrives - 1000), at_ps(arrives + 1000)};
     const PacketResult r = run(n, transport, recovery, {gone}), healthy = run(n, transport, recovery, {});
     EXPECT_EQ(r.drops, 1u);
     EXPECT_EQ(r.timeouts, 0u);
@@ -57,7 +57,7 @@ TEST(Faults, OneLostPacketCostsTheRoundTripOrOneSlot) {
   }
   LeafSpine n(1, 2, 0);  // both go back unless told otherwise
   n.add(0, 1, 2'000'000);
-  const PacketFault gone{uplink(n, 0), Kind::kDown, 0, at_ps(101 * kSlot + 499'000), at_ps(101 * kSlot + 501'000)};
+  const PacketFault gone{uplink(n, 0), FaultKind::kDown, 0, at_ps(101 * kSlot + 499'000), at_ps(101 * kSlot + 501'000)};
   for (const PacketTransport t : {PacketTransport::kRoce, PacketTransport::kIb})
     EXPECT_EQ(n.run(with(t, PacketBalance::kEcmp, {gone})).resent, 28u);
 }
@@ -70,7 +70,8 @@ TEST(Faults, LossesHitTheirShareAndEveryTransportGetsEverythingThrough) {
       LeafSpine n(2, 8, 4);
       for (std::uint32_t h = 0; h < 8; ++h) n.add(h, 8 + h, 1'000'000);
       std::vector<PacketFault> faults;
-      for (std::uint32_t h = 8; h < 16; ++h) faults.push_back({topology::reverse(uplink(n, h)), Kind::kLoss, 0.02, {}});
+      for (std::uint32_t h = 8; h < 16; ++h)
+        faults.push_back({topology::reverse(uplink(n, h)), FaultKind::kLoss, 0.02, {}});
       const PacketResult r = n.run(with(t, b, faults));
       EXPECT_EQ(r.done, 8u) << static_cast<int>(t) << r.stuck;
       std::uint64_t crossed = 0;
@@ -92,7 +93,7 @@ TEST(Faults, ALinkDegradedAtATimeSlowsLaterTraffic) {
   n.add(0, 1, 4096 * 400);
   const std::int64_t from = 120 * kSlot - 1;  // in the middle of the 120th packet
   const PacketResult r =
-      n.run(with(PacketTransport::kRoce, PacketBalance::kEcmp, {{uplink(n, 0), Kind::kRate, 0.25, at_ps(from)}}));
+      n.run(with(PacketTransport::kRoce, PacketBalance::kEcmp, {{uplink(n, 0), FaultKind::kRate, 0.25, at_ps(from)}}));
   EXPECT_EQ(r.flows[0].received.in_ps(), 120 * kSlot + 280 * 4 * kSlot + kSlot + 2 * 500'000);
   expect_done_and_whole(r);
 }
@@ -105,7 +106,7 @@ TEST(Faults, ASlowReceiverSetsThePaceOfItsSender) {
     n.add(0, 1, 4096 * 2000);
     n.add(2, 3, 4096 * 2000);  // on other wires, so no victim
     const PacketResult r =
-        n.run(with(t, PacketBalance::kEcmp, {{topology::reverse(uplink(n, 1)), Kind::kSlow, 0.5, SimTime()}}));
+        n.run(with(t, PacketBalance::kEcmp, {{topology::reverse(uplink(n, 1)), FaultKind::kSlow, 0.5, SimTime()}}));
     const double ideal_ps = 2000.0 * 2 * kSlot;
     EXPECT_GE(static_cast<double>(r.flows[0].received.in_ps()), ideal_ps);
     EXPECT_LE(static_cast<double>(r.flows[0].received.in_ps()), 1.05 * ideal_ps) << static_cast<int>(t);
@@ -125,7 +126,7 @@ TEST(Faults, AStormOfPausesReachesFlowsToOtherHosts) {
     n.add(0, 5, 8'000'000);
     std::vector<PacketFault> faults;
     if (storm)
-      faults.push_back({topology::reverse(uplink(n, 4)), Kind::kStorm, 0, SimTime::at(Duration::us(10)),
+      faults.push_back({topology::reverse(uplink(n, 4)), FaultKind::kStorm, 0, SimTime::at(Duration::us(10)),
                         SimTime::at(Duration::us(2000))});
     PacketOptions o = with(PacketTransport::kRoce, PacketBalance::kEcmp, faults);
     const PacketResult r = n.run(o);
@@ -148,7 +149,7 @@ TEST(Faults, TrafficGoesAroundALinkThatIsDownOnceSwitchesKnow) {
     LeafSpine n(2, 2, 2);
     n.add(0, 2, 4'000'000);
     PacketOptions o = with(PacketTransport::kNscc, PacketBalance::kSpray,
-                           {{named(n, "spine0->leaf1"), Kind::kDown, 0, SimTime::at(Duration::us(20))}});
+                           {{named(n, "spine0->leaf1"), FaultKind::kDown, 0, SimTime::at(Duration::us(20))}});
     o.reroute_after = reroute_after;
     return n.run(o);
   };
@@ -167,7 +168,7 @@ TEST(Faults, FlowsThatCannotEndAreNamedAndTheRestEnds) {
     LeafSpine n(1, 4, 0);
     n.add(0, 1, 1'000'000);
     n.add(2, 3, 1'000'000);
-    PacketFault cut{uplink(n, 0), Kind::kDown, 0, SimTime::at(Duration::us(5))};
+    PacketFault cut{uplink(n, 0), FaultKind::kDown, 0, SimTime::at(Duration::us(5))};
     const PacketResult r = n.run(with(t, PacketBalance::kEcmp, {cut}));
     EXPECT_EQ(r.done, 1u);
     EXPECT_FALSE(r.flows[0].done);
@@ -186,7 +187,7 @@ TEST(Faults, AStormNeedsATransportThatObeysPauses) {
   n.add(0, 1, 1000);
   const auto r = run_packet_list(n.router, n.list,
                                  with(PacketTransport::kNscc, PacketBalance::kEcmp,
-                                      {{topology::reverse(uplink(n, 1)), Kind::kStorm, 0, SimTime()}}));
+                                      {{topology::reverse(uplink(n, 1)), FaultKind::kStorm, 0, SimTime()}}));
   ASSERT_FALSE(r.ok());
   EXPECT_EQ(r.error().code, ErrorCode::kUnsupported);
 }

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "busbar/packet/internal/hosts.h"
+#include "busbar/packet/internal/record.h"
 
 namespace busbar::packet {
 namespace {

@@ -3,8 +3,9 @@
 
 #include <functional>
 
-#include "busbar/packet/internal/hosts.h"
+#include "busbar/packet/internal/host_settings.h"
 #include "busbar/packet/internal/network_options.h"
+#include "busbar/packet/packet_list.h"
 
 namespace busbar::packet {
 

@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 
+#include "busbar/packet/internal/hosts.h"
 #include "busbar/packet/internal/profile.h"
 #include "busbar/packet/internal/traffic.h"
 
