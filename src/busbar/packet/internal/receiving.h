@@ -46,8 +46,9 @@ class Receiving {
   };
   std::uint32_t take_receiver(std::uint32_t flow);
   void let_go(std::uint32_t slot);
-  void take_payload(std::uint32_t slot, const Packet& p, bool asks, Ps now);
-  bool note_arrived(std::uint32_t slot, const Packet& p, Ps now);
+  // Parts of take_data(): calls of them cost 3 % of a run.
+  [[gnu::always_inline]] inline void take_payload(std::uint32_t slot, const Packet& p, bool asks, Ps now);
+  [[gnu::always_inline]] inline bool note_arrived(std::uint32_t slot, const Packet& p, Ps now);
   bool report_gap(std::uint32_t slot, const Packet& data, Ps now);
   bool report_first(std::uint32_t slot, const Packet& data, Ps now);
   void answer(std::uint32_t slot, const Packet& data, Kind kind, Ps now);

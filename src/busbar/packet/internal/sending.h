@@ -65,15 +65,16 @@ class Sending {
   void kick(std::uint32_t outlet, Ps now);
   void offer_paced(Outlet& o, Ps start);
   void send_one(std::uint32_t outlet, std::uint32_t wire, Ps start);
-  Id make_packet(std::uint32_t slot, Ps start);
-  void send_data(std::uint32_t slot, Id id, std::uint32_t wire, Ps start);
+  // Parts of one function that every packet runs through: calls of them cost 3 % of a run.
+  [[gnu::always_inline]] inline Id make_packet(std::uint32_t slot, Ps start);
+  [[gnu::always_inline]] inline void send_data(std::uint32_t slot, Id id, std::uint32_t wire, Ps start);
   void count_in_lane(std::uint32_t lane, const Packet& p);
   void left(std::uint32_t flow, Ps there);
   std::uint32_t next_path(std::uint32_t slot);
   void note_path(std::uint32_t slot, std::uint32_t path, PathReport report) {
     if (run_.settings.spray) paths_.note(slot, senders_[slot].paths, path, report);
   }
-  void note_ack(std::uint32_t slot, const Packet& ack, Ps now);
+  [[gnu::always_inline]] inline void note_ack(std::uint32_t slot, const Packet& ack, Ps now);
   void lost_in_gap(std::uint32_t slot, std::uint32_t seq, Ps now);
   void find_gaps(std::uint32_t slot, std::uint32_t arrived, Ps now);
   void ask(std::uint32_t slot, Ps now);
