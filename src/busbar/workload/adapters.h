@@ -16,8 +16,9 @@ constexpr std::uint32_t adapter_bits(AdapterTarget t) { return 1u << static_cast
 /// The form of the weights that are not trained. All but matrices of layers stay in 16 bits.
 enum class BaseWeights : std::uint8_t {
   kBf16,
-  kFp8,  ///< with one scale for each matrix
-  kNf4,  ///< 4 bits with scales of blocks (QLoRA); becomes bf16 for each product
+  kFp8,    ///< with one scale for each matrix
+  kNf4,    ///< 4 bits with scales of blocks (QLoRA); becomes bf16 for each product
+  kNvfp4,  ///< 4 bits with a scale in 8 bits for each 16; becomes bf16 for each product
 };
 
 /// Source: LoRA, arXiv:2106.09685 (2021); QLoRA, arXiv:2305.14314 (2023), section 3.

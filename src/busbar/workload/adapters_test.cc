@@ -129,6 +129,7 @@ TEST(Optimizers, StatesTakeWhatTheirNumbersTake) {
   EXPECT_EQ(state_bytes({.kind = OptimizerKind::kAdafactor}), 4);
   EXPECT_EQ(state_bytes({.moments = MomentKind::kBf16}), 8);  // DeepSeek-V3 (arXiv:2412.19437), section 3.3.2
   EXPECT_EQ(state_bytes({.moments = MomentKind::kInt8, .master_bytes = 0}), 2.03125);
+  EXPECT_EQ(state_bytes({.moments = MomentKind::kNvfp4}), 4 + 2 * 0.5625);
 }
 
 // Five steps of 4 a^2 b + 2 a^3 FLOPs for a matrix of a x b; ranks of ZeRO-1 share whole matrices, so that all take no
@@ -147,10 +148,88 @@ TEST(Optimizers, MuonTakesItsNewtonSchulzProducts) {
   EXPECT_EQ(state_bytes(l.optimizer), 8);
   const std::uint64_t tables = 2 * 32000 * 4096 + 4096;
   EXPECT_EQ(count(memory_use(m, l).optimizer), stage_parameters(m, l, 0) * 8 + tables * 4);
-  l.sharding.zero = 1;
-  EXPECT_FALSE(resolve_layout(l, m, 1).ok());
+}
+
+// Ranks of shards that are no whole tensors gather 2 bytes of each parameter of layers once a step, and ranks of TP too
+// where each of them makes whole matrices orthogonal.
+TEST(Optimizers, MuonGathersShardsAndPartsOfMatrices) {
+  const ModelSpec m = llama(32, 4096, 11008, 32);
+  LayoutSpec l;
+  l.tp = 2;
+  l.dp = 8;
+  l.batch.global = 8;
+  l.optimizer.kind = OptimizerKind::kMuon;
+  const auto gathered = [&](const LayoutSpec& layout) {
+    const LayoutSpec resolved = resolve_layout(layout, m, 16).value();
+    const program::Program p = build_program(m, resolved, flat_kernels()).value();
+    std::vector<std::uint64_t> out;
+    for (const program::Op& o : p.ops)
+      if (p.labels[o.label] == "gather momenta") out.push_back(count(p.calls[index(o.call)].bytes));
+    return out;
+  };
+  const std::uint64_t layers = 32ull * (4 * 4096 * 4096 + 3 * 4096 * 11008) / 2 + 32 * 2 * 4096;
+  EXPECT_EQ(gathered(l), std::vector<std::uint64_t>{2 * layers});
+  l.optimizer.tp = MuonTp::kDuplicated;
+  EXPECT_EQ(gathered(l), (std::vector<std::uint64_t>{2 * layers, 2 * 2 * layers}));
   l.sharding.whole_tensors = true;
-  EXPECT_TRUE(resolve_layout(l, m, 1).ok());
+  EXPECT_EQ(gathered(l), std::vector<std::uint64_t>{2 * 2 * layers});
+}
+
+TEST(Optimizers, ShardsThatAreNoWholeTensorsTouchOneMatrixMore) {
+  const ModelSpec m = llama(32, 4096, 11008, 32);
+  LayoutSpec l;
+  l.dp = 8;
+  l.batch.global = 8;
+  l.optimizer.kind = OptimizerKind::kMuon;
+  l.sharding.zero = 0;
+  const KernelTable k = flat_kernels();
+  const auto seconds = [&] { return orthogonal_time(m, resolve_layout(l, m, 8).value(), 0, k).in_s(); };
+  const double all = seconds();
+  l.sharding.zero = 1;
+  const double shards = seconds();
+  EXPECT_GT(shards, all / 8);
+  EXPECT_LT(shards, all / 8 + all / 32);  // the longest matrix is less than a layer's
+}
+
+// Two groups of 4 replicas: gradients stay inside, and in each step a tenth of the changes of a shard goes between.
+TEST(LocalSteps, GroupsExchangeTheirShareOfTheChanges) {
+  const ModelSpec m = llama(4, 4096, 11008, 32);
+  LayoutSpec l;
+  l.dp = 8;
+  l.batch.global = 8;
+  l.sharding.group = 4;
+  l.sharding.local_steps = 10;
+  l = resolve_layout(l, m, 8).value();
+  const program::Program p = build_program(m, l, flat_kernels()).value();
+  std::vector<std::uint64_t> between;
+  for (const program::Op& o : p.ops) {
+    if (o.kind != program::OpKind::kCollective) continue;
+    const program::CollectiveCall& call = p.calls[index(o.call)];
+    if (p.labels[o.label] == "exchange changes between groups") {
+      between.push_back(count(call.bytes));
+      EXPECT_EQ(call.groups.actor(0, 1), 4u);
+    } else {
+      EXPECT_LE(call.groups.size(), 4u) << p.labels[o.label];
+    }
+  }
+  EXPECT_EQ(between, std::vector<std::uint64_t>{stage_parameters(m, l, 0) * 4 / 4 / 10});
+  LayoutSpec together = l;
+  together.sharding.local_steps = 0;
+  EXPECT_EQ(count(memory_use(m, l).optimizer) - count(memory_use(m, together).optimizer),
+            stage_parameters(m, l, 0) / 4 * 8);
+}
+
+TEST(LocalSteps, NeedGroupsOfShards) {
+  const ModelSpec m = llama(4, 4096, 11008, 32);
+  LayoutSpec l;
+  l.dp = 8;
+  l.batch.global = 8;
+  l.sharding.local_steps = 10;
+  EXPECT_NE(resolve_layout(l, m, 8).error().text().find("shard_group: 4"), std::string::npos);
+  l.dp = 4, l.pp = 2, l.sharding.group = 2;
+  EXPECT_NE(resolve_layout(l, m, 8).error().text().find("rank_order: tp-cp-pp-dp"), std::string::npos);
+  l.rank_order = kTpCpPpDp;
+  EXPECT_TRUE(resolve_layout(l, m, 8).ok());
 }
 
 // A causal token of a document of length l sees l/2 tokens: half of the sequence's scores are left with two halves.

@@ -65,6 +65,15 @@ program::OpId reduce_tied_embedding(ProgramWriter& out, std::deque<StageWriter>&
   return stages.front().across_stages(Label::kTiedEmbedding, call, {reduced.front(), reduced.back()});
 }
 
+/// All ranks, or each group of those that train apart; their ranks are next to each other (check_apart of layout.cc).
+collectives::GroupFamily groups_with_one_norm(const LayoutSpec& l) {
+  if (!l.trains_apart()) return collectives::one_group(l.ranks());
+  const std::uint32_t ranks = l.ranks() / l.shard_copies();
+  collectives::GroupFamily out = collectives::one_group(ranks);
+  out.outer = {{.extent = l.shard_copies(), .actor_stride = ranks}};
+  return out;
+}
+
 /// Gradient norm over all ranks, then the optimizer on every stage.
 void close_step(ProgramWriter& out, std::deque<StageWriter>& stages, const ModelSpec& m, const LayoutSpec& l,
                 const KernelTable& kernels) {
@@ -83,8 +92,8 @@ void close_step(ProgramWriter& out, std::deque<StageWriter>& stages, const Model
   }
   program::OpId sum = kNone<program::OpId>;
   if (l.ranks() > 1) {
-    const program::CallId call = out.intern(
-        auto_call(collectives::Collective::kAllReduce, kGradientNormBytes, collectives::one_group(l.ranks())));
+    const program::CallId call =
+        out.intern(auto_call(collectives::Collective::kAllReduce, kGradientNormBytes, groups_with_one_norm(l)));
     sum = stages.front().across_stages(Label::kNormSum, call, norms);
   }
   for (std::uint32_t s = 0; s < l.pp; ++s) stages[s].update(times[s], sum);

@@ -568,8 +568,7 @@ KernelKinds kernel_kinds(const ModelSpec& model, const LayoutSpec& layout, const
     const EndTimes& e = t.ends;
     sum.gemm += (e.logits + e.logits_dgrad + e.logits_wgrad) * (1 + model.mtp) + e.join + e.join_dgrad + e.join_wgrad;
   }
-  const double passes =
-      layout.micro_batches() * layout.kernel_time / (stage == layout.straggler.stage ? layout.straggler.speed : 1);
+  const double passes = layout.micro_batches() * layout.kernel_time / layout.speed_of(stage);
   for (Duration* d : {&sum.gemm, &sum.attention}) *d = duration_from_ps(static_cast<double>(d->in_ps()) * passes);
   return sum;
 }

@@ -68,10 +68,6 @@ Status check_switches(const LayoutSpec& l, const ModelSpec&) {
     return invalid("muon updates whole matrices of the model on the GPU; leave lora_rank and offload out or use adamw",
                    l.place("optimizer"));
   }
-  if (l.optimizer.kind == OptimizerKind::kMuon && (l.sharding.zero > 1 || l.sharding.zero > l.sharding.whole_tensors)) {
-    return invalid("muon needs whole matrices; set zero 0, or zero 1 with whole_tensors: true (Megatron's layer-wise)",
-                   l.place("optimizer"));
-  }
   if ((l.schedule == PipelineSchedule::kGPipe || l.schedule == PipelineSchedule::kZbH1) && l.vpp > 1) {
     return invalid(
         fmt::format("{} has no interleaving; use vpp 1 instead of {} or schedule: 1f1b", title_of(l.schedule), l.vpp),
@@ -136,6 +132,20 @@ Status check_heads(const LayoutSpec& l, const ModelSpec& m) {
                     l.batch.seq, l.cp),
         l.place("seq"));
   }
+  return {};
+}
+
+Status check_apart(const LayoutSpec& l) {
+  if (!l.trains_apart()) return {};
+  if (l.sharding.group == 0 || l.shard_copies() < 2 || l.sharding.zero == 0)
+    return invalid(
+        fmt::format("groups that train apart are those of shard_group, of zero 1 to 3; with two groups write "
+                    "shard_group: {}",
+                    std::max(1u, l.data_ranks() / 2)),
+        l.place("local_steps"));
+  if (l.pp > 1 && l.rank_order.back() != ParallelAxis::kDp)
+    return invalid("all stages of a group are next to each other; write rank_order: tp-cp-pp-dp",
+                   l.place("local_steps"));
   return {};
 }
 
@@ -348,6 +358,7 @@ Result<LayoutSpec> resolve_layout(LayoutSpec layout, const ModelSpec& model, std
     layout.recomputation.layers = std::max(1u, model.layers / layout.chunks() / layout.recomputation.every);
   BUSBAR_RETURN_IF_ERROR(fill_dp(layout, gpus));
   BUSBAR_RETURN_IF_ERROR(check_sharding(layout));
+  BUSBAR_RETURN_IF_ERROR(check_apart(layout));
   BUSBAR_RETURN_IF_ERROR(check_experts(layout, model));
   BUSBAR_RETURN_IF_ERROR(fill_batch_of_degrees(layout, model, gpus > 0 ? gpus : layout.ranks()));
   BUSBAR_RETURN_IF_ERROR(check_batch(layout, model));
@@ -360,7 +371,7 @@ LayoutSpec single_replica(const LayoutSpec& layout) {
   one.dp = experts / std::gcd(experts, ranks);  // as many replicas as hold all experts once
   one.batch.global = layout.batch.global / layout.dp * one.dp;
   if (one.sharding.group > one.cp) one.sharding.group = 0;
-  one.sharding.secondary = 0;
+  one.sharding.secondary = one.sharding.local_steps = 0;
   return one;
 }
 

@@ -127,6 +127,10 @@ struct Sharding {
   /// (ZeRO++ hpZ). 0: none.
   std::uint32_t secondary = 0;
   std::uint32_t copy_bytes = 0;  ///< ZeRO-3: HBM bytes per parameter and micro-batch between tensors and buffers
+  /// Local SGD and DiLoCo: groups of `group` ranks train alone and exchange what changed once in so many steps. 0: they
+  /// exchange gradients in every step.
+  std::uint32_t local_steps = 0;
+  std::uint32_t outer_bytes = 4;  ///< of a parameter in that exchange
 };
 
 /// How gradients and parameters travel between these ranks.
@@ -210,6 +214,7 @@ struct LayoutSpec {
   ExpertRun experts;
   Overlap overlap;
   Straggler straggler;
+  std::vector<double> stage_speed;  ///< of each stage's slowest kind of GPU, of the fastest kind; empty: one kind
   bool sequence_parallel = true;
   /// Stages have buffers to receive all their micro-batches in and keep what they compute (PyTorch's pipelining).
   bool stage_buffers = false;
@@ -231,6 +236,11 @@ struct LayoutSpec {
   std::uint32_t shard_ranks() const { return sharding.group == 0 ? data_ranks() : sharding.group; }
   std::uint32_t shard_copies() const { return data_ranks() / shard_ranks(); }  ///< above 1: hybrid sharding
   bool shards_optimizer() const { return sharding.zero >= 1 && shard_ranks() > 1; }
+  bool trains_apart() const { return sharding.local_steps > 0; }  ///< copies of shards exchange now and then
+  /// Of the kernels of a stage, against the fastest GPUs.
+  double speed_of(std::uint32_t stage) const {
+    return (stage == straggler.stage ? straggler.speed : 1) * (stage_speed.empty() ? 1 : stage_speed[stage]);
+  }
   bool shards_gradients() const { return sharding.zero >= 2 && shard_ranks() > 1 && !sharding.accumulate_gradients; }
   bool shards_parameters() const { return sharding.zero >= 3 && shard_ranks() > 1; }
   bool keeps_gathered() const { return shards_parameters() && !sharding.reshard && pp > 1; }  ///< gathered once a step

@@ -253,6 +253,10 @@ std::uint64_t base_bytes(const ModelSpec& m, const LayoutSpec& l, std::uint32_t 
                       experts / (l.sharding.zero >= 3 ? l.expert_data_ranks() : 1)));
 }
 
+/// Groups that train apart keep the weights of the last exchange and the momentum of the outer optimizer, in fp32.
+/// Source: DiLoCo (arXiv:2311.08105), algorithm 1: Nesterov's momentum.
+constexpr double kOuterStates = 8;
+
 /// Bytes of optimizer states of a parameter.
 double states_of(const LayoutSpec& l) {
   if (!l.shards_parameters()) return state_bytes(l.optimizer);
@@ -277,7 +281,8 @@ MemoryUse stage_memory(const ModelSpec& m, const LayoutSpec& l, std::uint32_t st
   const double table_share = l.shards_optimizer() ? l.shard_ranks() : 1;
   if (!l.offload.optimizer)
     use.optimizer = capped(static_cast<double>(shard + expert_shard) * states_of(l) +
-                           static_cast<double>(tables) / table_share * moment_bytes(l.optimizer));
+                           static_cast<double>(tables) / table_share * moment_bytes(l.optimizer) +
+                           (l.trains_apart() ? static_cast<double>(shard) * kOuterStates : 0));
   use.gathered = gathered_bytes(m, l, stage);
   double kept = stage_activations(m, l, stage, layer);
   if (l.offload.activations) {

@@ -80,6 +80,8 @@ std::vector<std::string> label_texts() {
   set(Label::kOffload, "move activations to the host");
   set(Label::kFetch, "fetch activations from the host");
   set(Label::kShardCopies, "copy shards");
+  set(Label::kGatherMomenta, "gather momenta");
+  set(Label::kOuterExchange, "exchange changes between groups");
   return t;
 }
 

@@ -63,7 +63,7 @@ void StageWriter::prepare_bucket(ChunkState& chunk, std::size_t b) {
     near.sharding.group = layout_.sharding.secondary;
     chunk.gather_again[b] = call(collectives::Collective::kAllGather, parameters, shard_groups(near, stage_));
   }
-  if (layout_.shard_copies() == 1 || n == 0) return;
+  if (layout_.shard_copies() == 1 || n == 0 || layout_.trains_apart()) return;
   const std::uint64_t shard = gradients / layout_.shard_ranks();
   chunk.spread[b] = call(collectives::Collective::kAllReduce, shard, copy_groups(layout_, stage_));
 }
@@ -227,7 +227,40 @@ program::OpId StageWriter::gradient_norm(Duration duration, program::OpId after)
   return last_compute_;
 }
 
+/// Muon's products need whole matrices: ranks that have shards of a momentum, or parts of TP, gather it in 16 bits.
+/// Source: Moonlight (arXiv:2502.16982), section 2.3, Distributed Muon.
+program::OpId StageWriter::gather_momenta(program::OpId after) {
+  constexpr std::uint64_t kBytes = 2;
+  if (layout_.optimizer.kind != OptimizerKind::kMuon) return after;
+  const auto [dense, experts] = stage_trained(model_, layout_, stage_);
+  const std::uint64_t matrices = dense - stage_table_parameters(model_, layout_, stage_);
+  const auto gather = [&](StreamId stream, program::OpClass cls, std::uint64_t bytes, collectives::GroupFamily groups) {
+    if (bytes == 0 || groups.size() == 1) return;
+    const program::CallId gathered = call(collectives::Collective::kAllGather, bytes, std::move(groups));
+    after = out_.collective(role_, stream, Label::kGatherMomenta, cls, gathered, {after});
+  };
+  if (gathers_shards_of_momenta(layout_)) {
+    gather(StreamId::kDp, program::OpClass::kDp, matrices * kBytes, shard_groups(layout_, stage_));
+    gather(StreamId::kDp, program::OpClass::kDp, experts * kBytes, expert_data_groups(layout_, stage_));
+  }
+  if (layout_.optimizer.tp == MuonTp::kDuplicated)
+    gather(StreamId::kTp, program::OpClass::kTp, matrices * layout_.tp * kBytes, tp_groups(layout_, stage_));
+  return after;
+}
+
+/// Groups that train apart: of the exchange of all changes every so many steps, the share of one step.
+void StageWriter::exchange_changes() {
+  if (!layout_.trains_apart()) return;
+  const std::uint64_t bytes = stage_trained(model_, layout_, stage_).dense * layout_.sharding.outer_bytes /
+                              layout_.shard_ranks() / layout_.sharding.local_steps;
+  if (bytes == 0) return;
+  data_call(Label::kOuterExchange, call(collectives::Collective::kAllReduce, bytes, copy_groups(layout_, stage_)),
+            last_compute_);
+  arrived_ = last_dp_;
+}
+
 void StageWriter::update(const OptimizerTimes& times, program::OpId norm_sum) {
+  norm_sum = gather_momenta(norm_sum);
   const auto move = [&](std::uint64_t bytes, bool to_host, program::OpId after) {
     return out_.collective(role_, StreamId::kCompute, Label::kOptimizer, program::OpClass::kOptimizer,
                            host_call(bytes, to_host), {after});
@@ -235,6 +268,7 @@ void StageWriter::update(const OptimizerTimes& times, program::OpId norm_sum) {
   if (times.to_host > 0) norm_sum = move(times.to_host, true, norm_sum);
   last_compute_ = out_.delay(role_, Label::kOptimizer, program::OpClass::kOptimizer, slowed(times.update), {norm_sum});
   if (times.from_host > 0) last_compute_ = move(times.from_host, false, last_compute_);
+  exchange_changes();
   if (layout_.sharding.zero >= 1 && !layout_.shards_parameters() && !layout_.overlap.param_gather) {
     for (ChunkState& chunk : chunks_) {
       for (std::size_t b = 0; b < chunk.gather.size(); ++b) {

@@ -46,7 +46,7 @@ StageWriter::StageWriter(ProgramWriter& out, const ModelSpec& model, const Layou
       if (host_ranks_ > 0) copies.out = host_call(bytes, true), copies.in = host_call(bytes, false);
     }
   }
-  slowness_ = layout.kernel_time / (stage == layout.straggler.stage ? layout.straggler.speed : 1);
+  slowness_ = layout.kernel_time / layout.speed_of(stage);
   prepare_calls();
   prepare_expert_calls(machine.scale_up_gpus);
   for (std::uint32_t c = 0; c < layout_.vpp; ++c) {

@@ -49,19 +49,23 @@ std::vector<AdaptedMatrix> adapted_in_mlp(const LayoutSpec& l, bool gated, std::
   return out;
 }
 
+/// Blocks of 16 values in 4 bits with a scale in 8. Source: NVIDIA, arXiv:2509.25149 (2025), section 2.
+constexpr double kNvfp4Bytes = 0.5 + 1.0 / 16;
+
 double base_weight_bytes(const AdapterSpec& a) {
   // Source: QLoRA (arXiv:2305.14314), section 3: blocks of 64 weights with a scale in fp32, or with a scale in 8 bits
   // and one in fp32 for 256 of them.
   constexpr double kBlock = 64, kScales = 256, kFp32 = 4;
   if (a.base == BaseWeights::kBf16) return 2;
   if (a.base == BaseWeights::kFp8) return 1;
+  if (a.base == BaseWeights::kNvfp4) return kNvfp4Bytes;
   return 0.5 + (a.double_quantised ? 1 / kBlock + kFp32 / (kBlock * kScales) : kFp32 / kBlock);
 }
 
 double moment_bytes(const OptimizerSpec& o) {
   // Scales in fp32 of blocks of 256 (int8) and 128 (int4). Source: pytorch/ao, torchao/optim (2025); fp8 has one for
   // each tensor: Transformer Engine, FusedAdam.
-  constexpr double kBytes[] = {4, 2, 1, 1 + 4.0 / 256, 0.5 + 4.0 / 128};
+  constexpr double kBytes[] = {4, 2, 1, 1 + 4.0 / 256, 0.5 + 4.0 / 128, kNvfp4Bytes};
   constexpr double kMoments[] = {2, 1, 1, 0, 1};  // of OptimizerKind; Adafactor's rows and columns are few
   return kMoments[static_cast<std::size_t>(o.kind)] * kBytes[static_cast<std::size_t>(o.moments)];
 }
@@ -85,12 +89,13 @@ Duration orthogonal_layer(const ModelSpec& m, const LayoutSpec& l, const LayerKi
     longest = std::max(longest, one);
     sum += one * static_cast<std::int64_t>(count);
   };
+  const std::uint32_t tp = l.optimizer.tp == MuonTp::kDuplicated ? 1 : l.tp;
   for (const Matrix& x : mixer_matrices(kind.mixer, m.hidden))
-    add(x.cut == MatrixCut::kRows ? x.inner / l.tp : x.inner,
-        x.cut == MatrixCut::kColumns ? x.columns / l.tp : x.columns, 1);
+    add(x.cut == MatrixCut::kRows ? x.inner / tp : x.inner, x.cut == MatrixCut::kColumns ? x.columns / tp : x.columns,
+        1);
   const std::uint64_t width = kind.experts ? std::uint64_t{m.moe.shared} * m.moe.ffn : kind.ffn;
   const std::uint32_t products = m.gated_mlp ? 3 : 2;
-  if (width > 0) add(m.hidden, width / l.tp, products);
+  if (width > 0) add(m.hidden, width / tp, products);
   if (kind.experts) add(routed_hidden(m), m.moe.ffn / l.expert_tensor(), products * (m.moe.experts / l.ep));
   return sum;
 }
@@ -108,7 +113,9 @@ Duration orthogonal_time(const ModelSpec& m, const LayoutSpec& l, std::uint32_t 
     const std::uint32_t place = l.virtual_stage(stage, c), first = first_layer_of(l, place);
     for (std::uint32_t i = 0; i < layers_with_mtp(l, m, place); ++i) sum += of_kind[table.of[first + i]];
   }
-  return l.shards_optimizer() ? std::max(longest, Duration::ps(sum.in_ps() / l.shard_ranks())) : sum;
+  if (!l.shards_optimizer()) return sum;
+  const Duration share = Duration::ps(sum.in_ps() / l.shard_ranks());
+  return gathers_shards_of_momenta(l) ? std::min(sum, share + longest) : std::max(longest, share);
 }
 
 }  // namespace busbar::workload

@@ -91,6 +91,8 @@ enum class Label : std::uint16_t {
   kOffload,
   kFetch,
   kShardCopies,
+  kGatherMomenta,
+  kOuterExchange,
   kCount
 };
 

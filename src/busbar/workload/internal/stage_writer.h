@@ -147,6 +147,8 @@ class StageWriter {
   void reduce_bucket(ChunkState& chunk, std::uint32_t bucket);
   // ZeRO-3: a unit's parameters, just in time for their use.
   void fetch(std::uint32_t bucket, bool again);
+  program::OpId gather_momenta(program::OpId after);
+  void exchange_changes();
   void before_unit(std::uint32_t bucket, std::uint32_t next, bool first, bool again);
   void before_forward_unit(std::uint32_t tensor);
   void before_backward_unit(std::uint32_t tensor);

@@ -31,9 +31,15 @@ double moment_bytes(const OptimizerSpec& optimizer);
 /// The same and the copy that is updated.
 double state_bytes(const OptimizerSpec& optimizer);
 
+/// Muon over shards that are no whole tensors: each rank gathers the matrices that its shard begins, ends or holds.
+inline bool gathers_shards_of_momenta(const LayoutSpec& l) {
+  return l.optimizer.kind == OptimizerKind::kMuon && l.shards_optimizer() && !l.sharding.whole_tensors;
+}
+
 /// Muon: Newton-Schulz iterations on the momentum of each matrix of the stage's layers, as this rank of TP holds it
-/// (Megatron-Core's "blockwise"). Each is a b x b symmetric product, its square, and one with the matrix. With ZeRO-1
-/// ranks share the matrices. Source: Keller Jordan, "Muon" (2024): X <- a X + (b A + c A^2) X, A = X X^T, in bf16.
+/// (Megatron-Core's "blockwise"), or of whole matrices ("duplicated"). Each is a b x b symmetric product, its square,
+/// and one with the matrix. Ranks with shards have their share of the matrices and, where shards are no whole tensors,
+/// one more at an end. Source: Keller Jordan, "Muon" (2024): X <- a X + (b A + c A^2) X, A = X X^T, in bf16.
 Duration orthogonal_time(const ModelSpec& model, const LayoutSpec& layout, std::uint32_t stage,
                          const KernelTable& kernels);
 
