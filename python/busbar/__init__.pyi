@@ -884,6 +884,12 @@ def train(
     offload: Literal['optimizer', 'activations', 'both', 'none', None] | None = ...,
     recompute: Literal['none', 'selective', 'full', 'auto', None] | None = ...,
     recompute_list: Text = ...,
+    lora_rank: int | None = ...,
+    lora_targets: Text | None = ...,
+    lora_base: Literal['bf16', 'fp8', 'nf4', 'nvfp4', None] | None = ...,
+    optimizer: Literal['adamw', 'sgd', 'lion', 'adafactor', 'muon', None] | None = ...,
+    moments: Literal['fp32', 'bf16', 'fp8', 'int8', 'int4', 'nvfp4', None] | None = ...,
+    documents: Text | None = ...,
     from_: Text = ...,
     gpus: int = ...,
     beside: Sequence[Text] | Text = ...,
@@ -959,7 +965,13 @@ def train(
     offload            kept in host memory: optimizer states, activations or both
     recompute          none, selective, full, or auto: the least with which the step fits; or a list
     recompute_list     values of recompute to try, 2,4,8 or 1..4: every combination of the lists
-    from_              model and layout of a job of Megatron-LM, Megatron-Bridge, NeMo, torchtitan, DeepSpeed or MaxText: script, YAML, TOML, JSON or flags; flags override it
+    lora_rank          train adapters of this rank; all other weights are frozen
+    lora_targets       matrices with an adapter: q_proj,v_proj (default), attention, mlp, all-linear or linear_qkv
+    lora_base          frozen weights of layers: bf16, fp8, nf4 (QLoRA) or nvfp4
+    optimizer          adamw, sgd, lion, adafactor or muon
+    moments            numbers of the optimizer's moments: fp32, bf16, fp8, int8, ...
+    documents          tokens of documents that share sequences, each as frequent as the others: 512,2048
+    from_              model and layout of a job of Megatron-LM, Megatron-Bridge, NeMo, torchtitan, DeepSpeed, MaxText or PEFT: script, YAML, TOML, JSON or flags; flags override it
     gpus               the first N GPUs, on the servers that hold them; a preset without a size gets as many
     beside             also run the step with these changes, in another column: 'cluster.routing=static unfolded', 'cluster=dgx-b200:64 layout.tp=4'
     measured           a measured step, such as 21s, or a trace of it (Kineto or Chakra, also .gz): where the difference is
@@ -1181,6 +1193,12 @@ def plan(
     seq: int | None = ...,
     precision: Literal['bf16', 'fp16', 'fp8', 'fp4', 'int8', None] | None = ...,
     offload: Literal['optimizer', 'activations', 'both', 'none', None] | None = ...,
+    lora_rank: int | None = ...,
+    lora_targets: Text | None = ...,
+    lora_base: Literal['bf16', 'fp8', 'nf4', 'nvfp4', None] | None = ...,
+    optimizer: Literal['adamw', 'sgd', 'lion', 'adafactor', 'muon', None] | None = ...,
+    moments: Literal['fp32', 'bf16', 'fp8', 'int8', 'int4', 'nvfp4', None] | None = ...,
+    documents: Text | None = ...,
     tp: Text = ...,
     pp: Text = ...,
     vpp: Text = ...,
@@ -1225,6 +1243,12 @@ def plan(
     seq              sequence length (default 4096) (tokens)
     precision        bf16 (default), fp16, fp8, fp4 or int8
     offload          kept in host memory: optimizer states, activations or both
+    lora_rank        train adapters of this rank; all other weights are frozen
+    lora_targets     matrices with an adapter: q_proj,v_proj (default), attention, mlp, all-linear or linear_qkv
+    lora_base        frozen weights of layers: bf16, fp8, nf4 (QLoRA) or nvfp4
+    optimizer        adamw, sgd, lion, adafactor or muon
+    moments          numbers of the optimizer's moments: fp32, bf16, fp8, int8, ...
+    documents        tokens of documents that share sequences, each as frequent as the others: 512,2048
     tp               tensor-parallel degrees to try: 1,2,4 or 1..8 (default all that divide)
     pp               pipeline stages to try
     vpp              model chunks per stage to try
@@ -2876,6 +2900,12 @@ def cost(
     zero: int | None = ...,
     offload: Literal['optimizer', 'activations', 'both', 'none', None] | None = ...,
     recompute: Literal['none', 'selective', 'full', 'auto', None] | None = ...,
+    lora_rank: int | None = ...,
+    lora_targets: Text | None = ...,
+    lora_base: Literal['bf16', 'fp8', 'nf4', 'nvfp4', None] | None = ...,
+    optimizer: Literal['adamw', 'sgd', 'lion', 'adafactor', 'muon', None] | None = ...,
+    moments: Literal['fp32', 'bf16', 'fp8', 'int8', 'int4', 'nvfp4', None] | None = ...,
+    documents: Text | None = ...,
     set: Sequence[Text] | Text = ...,
     degrade: Sequence[Text] | Text = ...,
     fail: Sequence[Text] | Text = ...,
@@ -2896,7 +2926,7 @@ def cost(
     upgrade          price of an upgrade, such as 10M: after how many months it has paid for itself (USD)
     saves            percent of the machine's time that the upgrade saves (%)
     tokens           also days, price and energy of a run of N tokens: 15T, 300B
-    from_            model and layout of a job of Megatron-LM, Megatron-Bridge, NeMo, torchtitan, DeepSpeed or MaxText: script, YAML, TOML, JSON or flags; flags override it
+    from_            model and layout of a job of Megatron-LM, Megatron-Bridge, NeMo, torchtitan, DeepSpeed, MaxText or PEFT: script, YAML, TOML, JSON or flags; flags override it
     model            catalogue name or file; overrides the scenario's
     layout           layout file; overrides the scenario's
     framework        training framework whose defaults hold where no key of the layout is given, e.g. nemo or megatron-bridge:26.06 (default release: the newest); busbar catalog frameworks lists them
@@ -2915,6 +2945,12 @@ def cost(
     zero             shard 1: optimizer, 2: also gradients, 3: also parameters (FSDP)
     offload          kept in host memory: optimizer states, activations or both
     recompute        none, selective, full, or auto: the least with which the step fits
+    lora_rank        train adapters of this rank; all other weights are frozen
+    lora_targets     matrices with an adapter: q_proj,v_proj (default), attention, mlp, all-linear or linear_qkv
+    lora_base        frozen weights of layers: bf16, fp8, nf4 (QLoRA) or nvfp4
+    optimizer        adamw, sgd, lion, adafactor or muon
+    moments          numbers of the optimizer's moments: fp32, bf16, fp8, int8, ...
+    documents        tokens of documents that share sequences, each as frequent as the others: 512,2048
     cluster          the machine: preset, NAME:N or file; also as the argument CLUSTER
     set              change one key of the cluster file, e.g. fabric.oversubscription=2
     degrade          reduce links to FACTOR of their rate, e.g. node5.nic2=0.5; NCCL sees it only with =0.5:seen; globs allowed
@@ -3265,6 +3301,12 @@ def survive(
     zero: int | None = ...,
     offload: Literal['optimizer', 'activations', 'both', 'none', None] | None = ...,
     recompute: Literal['none', 'selective', 'full', 'auto', None] | None = ...,
+    lora_rank: int | None = ...,
+    lora_targets: Text | None = ...,
+    lora_base: Literal['bf16', 'fp8', 'nf4', 'nvfp4', None] | None = ...,
+    optimizer: Literal['adamw', 'sgd', 'lion', 'adafactor', 'muon', None] | None = ...,
+    moments: Literal['fp32', 'bf16', 'fp8', 'int8', 'int4', 'nvfp4', None] | None = ...,
+    documents: Text | None = ...,
     gpus: int = ...,
     parts: bool = ...,
     for_: Text = ...,
@@ -3305,7 +3347,7 @@ def survive(
     """What failures cost: interruptions, checkpoint interval, goodput, spare servers, lost or slow parts.
 
     scenario           YAML file that names cluster, model and layout; or the machine
-    from_              model and layout of a job of Megatron-LM, Megatron-Bridge, NeMo, torchtitan, DeepSpeed or MaxText: script, YAML, TOML, JSON or flags; flags override it
+    from_              model and layout of a job of Megatron-LM, Megatron-Bridge, NeMo, torchtitan, DeepSpeed, MaxText or PEFT: script, YAML, TOML, JSON or flags; flags override it
     cluster            preset, NAME:N or file; overrides the scenario's
     model              catalogue name or file; overrides the scenario's
     layout             layout file; overrides the scenario's
@@ -3325,6 +3367,12 @@ def survive(
     zero               shard 1: optimizer, 2: also gradients, 3: also parameters (FSDP)
     offload            kept in host memory: optimizer states, activations or both
     recompute          none, selective, full, or auto: the least with which the step fits
+    lora_rank          train adapters of this rank; all other weights are frozen
+    lora_targets       matrices with an adapter: q_proj,v_proj (default), attention, mlp, all-linear or linear_qkv
+    lora_base          frozen weights of layers: bf16, fp8, nf4 (QLoRA) or nvfp4
+    optimizer          adamw, sgd, lion, adafactor or muon
+    moments            numbers of the optimizer's moments: fp32, bf16, fp8, int8, ...
+    documents          tokens of documents that share sequences, each as frequent as the others: 512,2048
     gpus               the first N GPUs, on the servers that hold them; a preset without a size gets as many
     parts              also the step without one part of each kind, and with that part at half rate, worst first
     for_               instead of a step: a collective over all GPUs with parts lost or slow, e.g. all_reduce
@@ -3579,6 +3627,12 @@ def compare(
     zero: int | None = ...,
     offload: Literal['optimizer', 'activations', 'both', 'none', None] | None = ...,
     recompute: Literal['none', 'selective', 'full', 'auto', None] | None = ...,
+    lora_rank: int | None = ...,
+    lora_targets: Text | None = ...,
+    lora_base: Literal['bf16', 'fp8', 'nf4', 'nvfp4', None] | None = ...,
+    optimizer: Literal['adamw', 'sgd', 'lion', 'adafactor', 'muon', None] | None = ...,
+    moments: Literal['fp32', 'bf16', 'fp8', 'int8', 'int4', 'nvfp4', None] | None = ...,
+    documents: Text | None = ...,
     prices: Text = ...,
     power_price: float = ...,
     pue: float = ...,
@@ -3603,7 +3657,7 @@ def compare(
     machines         machines: presets, NAME:N or files, and maybe a collective; or `links`, or `optics`
     cluster          one of the machines, as the argument CLUSTER; may be repeated
     scenario         model and layout of this file, on the machines named
-    from_            model and layout of a job of Megatron-LM, Megatron-Bridge, NeMo, torchtitan, DeepSpeed or MaxText: script, YAML, TOML, JSON or flags; flags override it
+    from_            model and layout of a job of Megatron-LM, Megatron-Bridge, NeMo, torchtitan, DeepSpeed, MaxText or PEFT: script, YAML, TOML, JSON or flags; flags override it
     gpus             the first N GPUs, on the servers that hold them; a preset without a size gets as many
     fabrics          each machine with each of these: ib, roce, roce-untuned, spectrum-x, uec, tcp, rail-only, leaf-spine, fat-tree, dragonfly, photonics, names of catalog fabrics, or ratios such as 2:1 and fat-tree-4:1
     shapes           every torus of N chips that the optical switches of each machine can wire: which shape is best
@@ -3633,6 +3687,12 @@ def compare(
     zero             shard 1: optimizer, 2: also gradients, 3: also parameters (FSDP)
     offload          kept in host memory: optimizer states, activations or both
     recompute        none, selective, full, or auto: the least with which the step fits
+    lora_rank        train adapters of this rank; all other weights are frozen
+    lora_targets     matrices with an adapter: q_proj,v_proj (default), attention, mlp, all-linear or linear_qkv
+    lora_base        frozen weights of layers: bf16, fp8, nf4 (QLoRA) or nvfp4
+    optimizer        adamw, sgd, lion, adafactor or muon
+    moments          numbers of the optimizer's moments: fp32, bf16, fp8, int8, ...
+    documents        tokens of documents that share sequences, each as frequent as the others: 512,2048
     prices           YAML file with your own prices and powers; they replace those of the catalogue
     power_price      price of a kWh in $ (default 0.08) (USD/kWh)
     pue              power of the building over that of the machine (default 1.2)

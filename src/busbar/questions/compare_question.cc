@@ -199,8 +199,9 @@ Result<CompareResult> compare_crossing(const CompareRequest& r, const CompareAsk
 /// The step of a row as a command; empty where no command gives it.
 std::string step_line(const CompareRow& row, const CompareAsk& ask) {
   if (!row.variant.step.change.empty() || !ask.input.scenario.empty()) return "";
-  StepRequest step{row.variant.machine,   ask.input.flags.model, ask.input.flags.layout,
-                   row.variant.overrides, ask.train.predict,     ask.train.engine};
+  const spec::ScenarioFlags& flags = ask.input.flags;
+  StepRequest step{row.variant.machine,   flags.model,       flags.layout,    flags.degrees.trained,
+                   row.variant.overrides, ask.train.predict, ask.train.engine};
   if (row.run.gpus < row.run.machine->ranks()) step.gpus = row.run.gpus;
   step.gpus_per_domain = row.run.settings.gpus_per_domain;
   return request_line(step, row.run.layout);

@@ -82,6 +82,7 @@ const Record& record_of(const PlanRequest*) {
                   .takes("WHAT")
                   .of("Scenario")
                   .among({"optimizer", "activations", "both", "none"})},
+             fields_inside(&P::trained),
              fields_inside(&P::lists),
              {Field("within", &P::within, "",
                     "stop after this time with the best so far: 500ms (default: when --gap says)")
@@ -412,6 +413,7 @@ Result<spec::Scenario> scenario_of(const PlanRequest& r, StepRequest& step) {
   flags.degrees.seq = r.seq;
   flags.degrees.precision = r.precision;
   flags.degrees.offload = r.offload;
+  flags.degrees.trained = r.trained;
   return spec::scenario_from_flags(flags, step.overrides, spec::Catalog(r.machine.catalog), step::gpu_of_machine);
 }
 
@@ -423,7 +425,7 @@ Result<PlanAnswer> answer(const PlanRequest& r, const Context& context) {
   constexpr std::uint32_t kMostThreads = 256;
   if (r.threads == 0 || r.threads > kMostThreads)
     return invalid(fmt::format("{} is not a number from 1 to {}", r.threads, kMostThreads), field_of("threads"));
-  StepRequest step{r.cluster, r.model, r.layout, r.machine, r.predict, r.engine};
+  StepRequest step{r.cluster, r.model, r.layout, r.trained, r.machine, r.predict, r.engine};
   BUSBAR_ASSIGN(const spec::Scenario scenario, scenario_of(r, step));
   BUSBAR_RETURN_IF_ERROR(check_percent("gap", r.gap));
   BUSBAR_RETURN_IF_ERROR(check_percent("headroom", r.headroom));

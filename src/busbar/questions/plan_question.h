@@ -15,6 +15,7 @@
 #include "busbar/questions/model_counts.h"
 #include "busbar/questions/planned_result.h"
 #include "busbar/spec/cluster.h"
+#include "busbar/spec/layout_file.h"
 
 namespace busbar::plan {
 
@@ -31,6 +32,7 @@ struct PlanRequest {
   std::string framework;   ///< NAME or NAME:RELEASE: what it runs is searched
   std::optional<std::int64_t> global_batch, seq;
   std::optional<std::string> precision, offload;
+  spec::TrainedFlags trained;
   plan::PlanLists lists;
   std::string within;
   double gap = 3, headroom = 5;  ///< percent

@@ -23,6 +23,15 @@ void add_machine(ShellLine& line, const std::string& engine, const predict::Pred
   line.add("--catalog", overrides.catalog);
 }
 
+void add_trained(ShellLine& line, const spec::TrainedFlags& t) {
+  if (t.lora_rank) line.add("--lora-rank", std::to_string(*t.lora_rank));
+  line.add("--lora-targets", t.lora_targets.value_or(""));
+  line.add("--lora-base", t.lora_base.value_or(""));
+  line.add("--optimizer", t.optimizer.value_or(""));
+  line.add("--moments", t.moments.value_or(""));
+  line.add("--documents", t.documents.value_or(""));
+}
+
 }  // namespace
 
 std::string request_line(const predict::CollectiveRequest& r) {
@@ -56,6 +65,7 @@ std::string request_line(const accuracy::StepQuestion& q) {
     if (value) out.add(flag, std::to_string(*value));
   out.add("--precision", d.precision.value_or(""));
   out.add("--recompute", d.recompute.value_or(""));
+  add_trained(out, d.trained);
   add_machine(out, q.engine, q.predict, q.overrides);
   return out.text();
 }
@@ -64,6 +74,7 @@ std::string request_line(const StepRequest& r, const workload::LayoutSpec& l) {
   ShellLine out("busbar train --cluster " + shell_word(r.cluster) + " --model " + shell_word(r.model));
   out.add("--layout", r.layout);
   out.add_words(plan::layout_flags(l));
+  add_trained(out, r.trained);
   out.add("--seq", l.batch.seq);
   out.add("--global-batch", l.batch.global);
   out.add("--precision", workload::name_of(l.precision));

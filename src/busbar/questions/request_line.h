@@ -15,6 +15,7 @@ std::string request_line(const predict::CollectiveRequest& request);
 /// What `busbar train` and `busbar plan` were asked for, besides the layout.
 struct StepRequest {
   std::string cluster, model, layout;  ///< as typed; `layout`: a file, or empty
+  spec::TrainedFlags trained;
   spec::Overrides overrides;
   predict::PredictOptions predict;
   std::string engine = "flow";

@@ -17,6 +17,8 @@
 
 namespace busbar::spec {
 
+/// What is trained and how.
+const Record& record_of(const TrainedFlags*);
 /// The degrees and the other keys of a layout that have a field of their own. Flags of other programs for them:
 /// questions/flag_words.cc.
 const Record& record_of(const LayoutFlags*);

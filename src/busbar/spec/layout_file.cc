@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "busbar/base/text.h"
 #include "busbar/workload/trained_names.h"
 
 namespace busbar::spec {
@@ -92,6 +93,11 @@ Status set_moments(const std::string& word, const Where& where, workload::Layout
   return set_word(workload::kMomentNames, "form of an optimizer's moments", word, where, l.optimizer.moments);
 }
 
+Status set_muon_tp(const std::string& word, const Where& where, workload::LayoutSpec& l) {
+  l.places["muon_tp"] = where;
+  return set_word(workload::kMuonTpNames, "way of Muon with TP", word, where, l.optimizer.tp);
+}
+
 Status set_rank_order(const std::string& word, const Where& where, workload::LayoutSpec& l) {
   workload::RankOrder order = workload::kTpCpDpPp;
   std::sort(order.begin(), order.end());
@@ -136,6 +142,26 @@ constexpr std::pair<const char*, std::uint32_t> kTargets[] = {{"q_proj", kQ},
                                                               {"mlp", kG | kU | kD},
                                                               {"all-linear", kQ | kK | kV | kO | kG | kU | kD}};
 
+Status add_target(const std::string& name, const Where& where, workload::LayoutSpec& l) {
+  const auto known =
+      std::find_if(std::begin(kTargets), std::end(kTargets), [&](const auto& t) { return name == t.first; });
+  if (known == std::end(kTargets))
+    return invalid(
+        fmt::format("'{}' is not a matrix that can have an adapter; known are q_proj, k_proj, v_proj, o_proj, "
+                    "gate_proj, up_proj, down_proj, attention, mlp, all-linear, and Megatron's linear_qkv, "
+                    "linear_proj, linear_fc1, linear_fc2",
+                    name),
+        where);
+  l.adapters.targets |= known->second;
+  l.places["lora_targets"] = where;
+  return {};
+}
+
+/// Source: LoRA (arXiv:2106.09685), section 4.2, and PEFT's default for Llama: queries and values.
+void fill_targets(workload::AdapterSpec& a) {
+  if (a.any() && a.targets == 0) a.targets = kQ | kV;
+}
+
 /// Bytes per gradient with a scale in fp32 for each block: 128 elements in 8 bits, 32 in 4, one tensor in 1 bit.
 /// Sources: DeepSeek-V3's blocks of 128 (arXiv:2412.19437); ZeRO++ (arXiv:2306.10209); 1-bit Adam (arXiv:2102.02888).
 constexpr std::pair<const char*, double> kSchemes[] = {
@@ -174,18 +200,9 @@ class LayoutReader {
       const YamlNode one = list ? node->item(i) : *node;
       const auto name = one.as_string();
       if (!name.ok()) return reader_.fail(name.error());
-      const auto known =
-          std::find_if(std::begin(kTargets), std::end(kTargets), [&](const auto& t) { return *name == t.first; });
-      if (known == std::end(kTargets)) {
-        return reader_.fail(one.error(fmt::format(
-            "'{}' is not a matrix that can have an adapter; known are q_proj, k_proj, v_proj, o_proj, gate_proj, "
-            "up_proj, down_proj, attention, mlp, all-linear, and Megatron's linear_qkv, linear_proj, linear_fc1, "
-            "linear_fc2",
-            *name)));
-      }
-      layout.adapters.targets |= known->second;
+      const Status added = add_target(*name, one.where(), layout);
+      if (!added.ok()) return reader_.fail(added.error());
     }
-    layout.places["lora_targets"] = node->where();
   }
   /// Megatron's names; those that are not listed are off.
   void recompute_modules() {
@@ -291,17 +308,52 @@ class LayoutReader {
   MapReader reader_;
 };
 
-Status apply(const char* key, const std::optional<std::int64_t>& flag, std::uint32_t& out, workload::LayoutSpec& l,
-             std::int64_t low = 1) {
-  if (!flag) return {};
+Where flag_place(const char* key) {
   Where where;
   where.path = fmt::format("--{}", key);
   for (char& c : where.path) c = c == '_' ? '-' : c;
+  return where;
+}
+
+Status apply(const char* key, const std::optional<std::int64_t>& flag, std::uint32_t& out, workload::LayoutSpec& l,
+             std::int64_t low = 1) {
+  if (!flag) return {};
+  const Where where = flag_place(key);
   if (*flag < low || *flag > kMostUnits) {
     return invalid(fmt::format("{} is not between {} and {}", *flag, low, kMostUnits), where);
   }
   out = static_cast<std::uint32_t>(*flag);
   l.places[key] = where;
+  return {};
+}
+
+Status apply_documents(const std::string& list, workload::LayoutSpec& l) {
+  const Where where = flag_place("documents");
+  l.batch.documents.clear();
+  for (const std::string_view word : split_at(list, ',')) {
+    std::int64_t length = 0;
+    if (!is_number(word, length) || length < 1 || length > kMostUnits)
+      return invalid(fmt::format("'{}' is no length of a document; write tokens, as in 512,2048", word), where);
+    l.batch.documents.push_back(static_cast<std::uint32_t>(length));
+  }
+  l.places["documents"] = where;
+  return {};
+}
+
+Status apply_trained(const TrainedFlags& f, workload::LayoutSpec& l) {
+  BUSBAR_RETURN_IF_ERROR(apply("lora_rank", f.lora_rank, l.adapters.rank, l, 0));
+  if (f.lora_targets) {
+    l.adapters.targets = 0;
+    for (const std::string_view name : split_at(*f.lora_targets, ','))
+      BUSBAR_RETURN_IF_ERROR(add_target(std::string(name), flag_place("lora_targets"), l));
+  }
+  if (f.lora_base) BUSBAR_RETURN_IF_ERROR(set_base_weights(*f.lora_base, flag_place("lora_base"), l));
+  if (f.optimizer) BUSBAR_RETURN_IF_ERROR(set_optimizer(*f.optimizer, flag_place("optimizer"), l));
+  if (f.moments) BUSBAR_RETURN_IF_ERROR(set_moments(*f.moments, flag_place("moments"), l));
+  if (f.documents) BUSBAR_RETURN_IF_ERROR(apply_documents(*f.documents, l));
+  for (const char* key : {"lora_targets", "lora_base", "lora_double_quantised"})
+    if (l.places.contains(key) && !l.adapters.any()) return invalid("needs lora_rank, as in 16", l.place(key));
+  fill_targets(l.adapters);
   return {};
 }
 
@@ -330,6 +382,8 @@ Result<workload::LayoutSpec> read_layout(const YamlNode& node, workload::LayoutS
   r.size("zero", l.sharding.zero, 0);
   r.word("precision", set_precision);
   r.size("shard_group", l.sharding.group);
+  r.size("local_steps", l.sharding.local_steps, 0);
+  r.size("outer_bytes", l.sharding.outer_bytes);
   r.flag("whole_tensors", l.sharding.whole_tensors);
   r.flag("prefetch", l.sharding.prefetch);
   r.flag("reshard", l.sharding.reshard);
@@ -357,6 +411,7 @@ Result<workload::LayoutSpec> read_layout(const YamlNode& node, workload::LayoutS
   r.word("optimizer", set_optimizer);
   r.word("moments", set_moments);
   r.size("newton_schulz_steps", l.optimizer.steps);
+  r.word("muon_tp", set_muon_tp);
   r.size("master_bytes", l.optimizer.master_bytes, 0);
   r.sizes("documents", l.batch.documents, 1);
   r.word("loss", set_loss);
@@ -376,10 +431,7 @@ Result<workload::LayoutSpec> read_layout(const YamlNode& node, workload::LayoutS
   r.overlap();
   r.share("kernel_time", l.kernel_time, 0.1);
   BUSBAR_RETURN_IF_ERROR(r.finish());
-  for (const char* key : {"lora_targets", "lora_base", "lora_double_quantised"})
-    if (l.places.contains(key) && !l.adapters.any()) return invalid("needs lora_rank, as in 16", l.place(key));
-  // Source: LoRA (arXiv:2106.09685), section 4.2, and PEFT's default for Llama: queries and values.
-  if (l.adapters.any() && l.adapters.targets == 0) l.adapters.targets = kQ | kV;
+  fill_targets(l.adapters);
   if (l.optimizer.master_bytes != 0 && l.optimizer.master_bytes != 2 && l.optimizer.master_bytes != 4)
     return invalid("the copy of the weights takes 4 bytes (fp32), 2 (fp16) or 0 (none)", l.place("master_bytes"));
   if (l.exchange.gradient_bytes != 2 && l.exchange.gradient_bytes != 4) {
@@ -423,7 +475,7 @@ Status apply_flags(const LayoutFlags& flags, workload::LayoutSpec& l) {
     l.places["offload"] = flag("--offload");
   }
   if (flags.recompute) BUSBAR_RETURN_IF_ERROR(set_recompute(*flags.recompute, flag("--recompute"), l));
-  return {};
+  return apply_trained(flags.trained, l);
 }
 
 }  // namespace busbar::spec

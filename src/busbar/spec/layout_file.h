@@ -11,11 +11,18 @@
 
 namespace busbar::spec {
 
+/// What is trained and how: flags of train and plan alike. Lists are separated by commas.
+struct TrainedFlags {
+  std::optional<std::int64_t> lora_rank;
+  std::optional<std::string> lora_targets, lora_base, optimizer, moments, documents;
+};
+
 /// The layout flags of a command line; a given flag overrides the file.
 struct LayoutFlags {
   std::optional<std::int64_t> tp, pp, vpp, dp, cp, ep, seq, micro_batch, global_batch, zero;
   std::optional<std::int64_t> gpus_per_domain;  ///< Scenario::gpus_per_domain
   std::optional<std::string> precision, recompute, offload;
+  TrainedFlags trained;
 };
 
 /// Reads one layout; degrees are checked against model and machine later, by resolve_layout(). Unknown keys are

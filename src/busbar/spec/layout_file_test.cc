@@ -34,11 +34,9 @@ TEST(LayoutFile, OptimizerBaseWeightsAndDocumentsAreRead) {
 TEST(LayoutFile, WhatNoFrameworkHasIsRefusedWithARemedy) {
   const std::pair<const char*, const char*> cases[] = {
       {"{lora_rank: 16, lora_targets: wq}", "'wq' is not a matrix that can have an adapter; known are q_proj"},
-      {"{lora_targets: mlp}", "needs lora_rank, as in 16"},
-      {"{lora_base: nf4}", "needs lora_rank"},
-      {"{lora_rank: 16, lora_base: int4}", "write bf16, fp8 or nf4"},
+      {"{lora_rank: 16, lora_base: int4}", "write bf16, fp8, nf4 or nvfp4"},
       {"{optimizer: adam}", "write adamw, sgd, lion, adafactor or muon"},
-      {"{moments: fp16}", "write fp32, bf16, fp8, int8 or int4"},
+      {"{moments: fp16}", "write fp32, bf16, fp8, int8, int4 or nvfp4"},
       {"{master_bytes: 3}", "4 bytes (fp32), 2 (fp16) or 0"},
       {"{documents: [0]}", "0"},
       {"{documents: 512}", "write a list of numbers"}};
@@ -47,6 +45,23 @@ TEST(LayoutFile, WhatNoFrameworkHasIsRefusedWithARemedy) {
     ASSERT_FALSE(layout.ok()) << text;
     EXPECT_NE(layout.error().text().find(part), std::string::npos) << layout.error().text();
   }
+}
+
+TEST(LayoutFile, FlagsSayWhatIsTrainedOverTheFile) {
+  workload::LayoutSpec l = layout_of("{lora_targets: mlp, optimizer: lion}").value();
+  EXPECT_NE(apply_flags({}, l).error().text().find("needs lora_rank, as in 16"), std::string::npos);
+  LayoutFlags flags;
+  flags.trained = {.lora_rank = 16, .lora_base = "nvfp4", .optimizer = "adamw", .documents = "512,2048"};
+  ASSERT_TRUE(apply_flags(flags, l).ok());
+  EXPECT_EQ(l.adapters.rank, 16u);
+  EXPECT_EQ(l.adapters.targets, layout_of("{lora_rank: 16, lora_targets: mlp}").value().adapters.targets);
+  EXPECT_EQ(l.adapters.base, workload::BaseWeights::kNvfp4);
+  EXPECT_EQ(l.optimizer.kind, workload::OptimizerKind::kAdamW);
+  EXPECT_EQ(l.batch.documents, (std::vector<std::uint32_t>{512, 2048}));
+  flags.trained.documents = "512,x";
+  EXPECT_EQ(apply_flags(flags, l).error().where.path, "--documents");
+  flags.trained = {.lora_rank = 16, .lora_targets = "q_proj,wq"};
+  EXPECT_EQ(apply_flags(flags, l).error().where.path, "--lora-targets");
 }
 
 }  // namespace

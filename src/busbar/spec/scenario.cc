@@ -232,6 +232,10 @@ std::string text_of(const ScenarioFlags& f) {
     out += v ? std::to_string(*v) + ' ' : "- ";
   }
   if (d.gpus_per_domain) out += fmt::format("{} of each domain ", *d.gpus_per_domain);
+  const TrainedFlags& t = d.trained;
+  if (t.lora_rank) out += fmt::format("lora {} ", *t.lora_rank);
+  for (const auto* word : {&t.lora_targets, &t.lora_base, &t.optimizer, &t.moments, &t.documents})
+    if (*word) out += **word + ' ';
   return out + d.precision.value_or("-") + ' ' + d.recompute.value_or("-") + '\n';
 }
 
