@@ -160,23 +160,6 @@ constexpr std::string_view kBridgeKeys[] = {"mixed_precision",
                                             "model.share_embeddings_and_output_weights",
                                             "model.should_pad_vocab"};
 
-/// Items of a list with blanks between; each item is a word or a number.
-std::string list_text(const YamlNode& list) {
-  std::string out;
-  for (std::size_t i = 0; i < list.size(); ++i) out += (i > 0 ? " " : "") + list.item(i).scalar();
-  return out;
-}
-
-/// Lists of words, as recompute_modules.
-void add_lists(const YamlNode& map, const std::string& prefix, Scalars& out) {
-  for (std::size_t i = 0; i < map.size(); ++i) {
-    const YamlNode value = map.item(i);
-    if (value.kind() == YamlNode::Kind::kMap) add_lists(value, prefix + map.key(i) + ".", out);
-    if (value.kind() == YamlNode::Kind::kSequence && value.size() > 0)
-      out[prefix + map.key(i)] = {list_text(value), value.where().line, "", 0};
-  }
-}
-
 /// "model.tp" of "model_config.tp", as the first releases wrote it.
 std::string without_config(const std::string& key) {
   const std::size_t dot = std::min(key.find('.'), key.size()), end = std::min(key.find("_config."), dot);
@@ -201,9 +184,6 @@ class BridgeConfig {
   }
 
   Result<ScriptCommand> words() {
-    if (const int at = line_of_table("peft."); at > 0)
-      return invalid("adapters are not modelled; delete it for the step in which all parameters train",
-                     {file_, at, 0, "peft"});
     for (const auto& [key, flag] : kBridgeValues) words_.value(flag, keys_, key);
     for (const auto& [key, flag] : kBridgeSwitches)
       if (is_true(text(key))) words_.add(flag, line(key));
@@ -213,6 +193,7 @@ class BridgeConfig {
     shards();
     overlaps();
     meanings();
+    optimizer();
     others();
     return std::move(words_.out);
   }
@@ -326,6 +307,12 @@ class BridgeConfig {
     if (!is_nothing(graphs) && graphs != "none") words_.add("enable-cuda-graph", line("model.cuda_graph_impl"));
     if (is_true(text("model.cpu_offloading")))
       words_.value("cpu-offloading-num-layers", keys_, "model.cpu_offloading_num_layers");
+  }
+
+  void optimizer() {
+    words_.value("optimizer", keys_, "optimizer.optimizer");
+    words_.value("exp-avg-dtype", keys_, "optimizer.exp_avg_dtype");
+    words_.value("exp-avg-sq-dtype", keys_, "optimizer.exp_avg_sq_dtype");
   }
 
   void others() {

@@ -23,6 +23,26 @@ void add_scalars(const YamlNode& map, const std::string& prefix, Scalars& out) {
   }
 }
 
+namespace {
+
+/// Items of a list with blanks between; each item is a word or a number.
+std::string list_text(const YamlNode& list) {
+  std::string out;
+  for (std::size_t i = 0; i < list.size(); ++i) out += (i > 0 ? " " : "") + list.item(i).scalar();
+  return out;
+}
+
+}  // namespace
+
+void add_lists(const YamlNode& map, const std::string& prefix, Scalars& out) {
+  for (std::size_t i = 0; i < map.size(); ++i) {
+    const YamlNode value = map.item(i);
+    if (value.kind() == YamlNode::Kind::kMap) add_lists(value, prefix + map.key(i) + ".", out);
+    if (value.kind() == YamlNode::Kind::kSequence && value.size() > 0)
+      out[prefix + map.key(i)] = {list_text(value), value.where().line, "", 0};
+  }
+}
+
 std::string text_of(const Scalars& of, std::string_view key) {
   const auto at = of.find(std::string(key));
   return at == of.end() ? "" : at->second.text;

@@ -2,9 +2,9 @@
 // docs/_pages/config-json.md.
 #include <fmt/core.h>
 
-
 #include "busbar/questions/flag_words.h"
 #include "busbar/questions/internal/job_keys.h"
+#include "busbar/questions/internal/job_trained.h"
 
 namespace busbar::questions {
 namespace {
@@ -64,6 +64,7 @@ Status read_batch_sizes(JobKeys& k) {
 }
 
 Status complete_deepspeed(JobKeys& k) {
+  read_optimizer(k, "optimizer.type");
   if (!k.has_model()) return invalid("a configuration of DeepSpeed has no model; give --model", k.file());
   BUSBAR_RETURN_IF_ERROR(read_batch_sizes(k));
   const std::optional<JobFlag> bf16 = k.take("bf16.enabled"), fp16 = k.take("fp16.enabled");

@@ -8,9 +8,11 @@
 #include <string_view>
 
 #include "busbar/base/json.h"
+#include "busbar/base/text.h"
 #include "busbar/plan/space.h"
 #include "busbar/questions/flag_words.h"
 #include "busbar/questions/internal/megatron_stages.h"
+#include "busbar/workload/trained_names.h"
 
 namespace busbar::questions {
 namespace {
@@ -298,12 +300,26 @@ ProgramFlags maxtext_flags(const workload::LayoutSpec& l, std::uint32_t domain) 
   return {std::string(kMaxText), s, remarks};
 }
 
+/// What no program's flags here say of what is trained.
+std::string trained_remark(const workload::LayoutSpec& l) {
+  std::string what;
+  if (l.adapters.any()) append_word(what, "adapters");
+  if (l.optimizer.kind != workload::OptimizerKind::kAdamW) append_word(what, workload::name_of(l.optimizer.kind));
+  if (l.optimizer.moments != workload::MomentKind::kFp32)
+    append_word(what, std::string("moments in ") + workload::name_of(l.optimizer.moments));
+  if (!l.batch.documents.empty()) append_word(what, "packed documents");
+  return what.empty() ? "" : "without " + what + ": set them in the recipe";
+}
+
 }  // namespace
 
 std::vector<ProgramFlags> framework_flags(const workload::ModelSpec& model, const workload::LayoutSpec& l,
                                           std::uint32_t domain) {
-  return {megatron_flags(model, l), bridge_flags(model, l), torchtitan_flags(l),
-          deepspeed_config(l),      nemo_flags(model, l),   maxtext_flags(l, domain)};
+  std::vector<ProgramFlags> out{megatron_flags(model, l), bridge_flags(model, l), torchtitan_flags(l),
+                                deepspeed_config(l),      nemo_flags(model, l),   maxtext_flags(l, domain)};
+  if (const std::string trained = trained_remark(l); !trained.empty())
+    for (ProgramFlags& program : out) remark(program.remark, trained);
+  return out;
 }
 
 }  // namespace busbar::questions

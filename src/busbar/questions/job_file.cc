@@ -16,6 +16,7 @@
 #include "busbar/questions/flag_words.h"
 #include "busbar/questions/internal/bridge_job.h"
 #include "busbar/questions/internal/job_keys.h"
+#include "busbar/questions/internal/job_trained.h"
 #include "busbar/questions/internal/maxtext_job.h"
 #include "busbar/questions/internal/nemo_job.h"
 #include "busbar/questions/step_request.h"
@@ -379,7 +380,7 @@ Error at_job(Error error, const JobFile& job) {
   const std::string& path = error.where.path;
   const bool of_model = error.where.file == "{...}";
   if (!of_model && (!error.where.file.empty() || !path.starts_with("--set "))) return error;
-  const auto at = job.places.find(of_model ? "model." + path : "layout." + path.substr(6));
+  const auto at = job.places.find(of_model ? "model." + path : "layout." + path.substr(6, path.find('[') - 6));
   if (at != job.places.end()) error.where = at->second;
   return error;
 }
@@ -415,16 +416,18 @@ namespace {
 /// What a file says, as commands of flags.
 struct JobCommands {
   std::vector<JobWords> commands;
-  std::string program;  ///< whose keys became flags of Megatron-LM; empty: none
+  std::string program;               ///< whose keys became flags of Megatron-LM; empty: none
+  std::optional<JobProgram> only{};  ///< whose flags these are, whatever their names
 };
 
 /// Whose keys a text in YAML has.
-enum class Configuration : std::uint8_t { kNemo, kBridge, kMaxText, kJson, kNone };
+enum class Configuration : std::uint8_t { kNemo, kBridge, kMaxText, kPeft, kJson, kNone };
 
 Configuration configuration_of(const std::string& text) {
   if (is_nemo(text)) return Configuration::kNemo;
   if (is_bridge(text)) return Configuration::kBridge;
   if (is_maxtext(text)) return Configuration::kMaxText;
+  if (is_peft(text)) return Configuration::kPeft;
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   return first != std::string::npos && text[first] == '{' ? Configuration::kJson : Configuration::kNone;
 }
@@ -441,6 +444,9 @@ Result<JobCommands> read_configuration(Configuration keys, const std::string& te
     out.program = kBridge;
   } else if (keys == Configuration::kMaxText) {
     words = maxtext_words(document.root());
+  } else if (keys == Configuration::kPeft) {
+    words = peft_words(document.root());
+    out.only = peft_job();
   } else {
     add_map(document.root(), "--", words);
   }
@@ -478,7 +484,12 @@ Result<JobFile> read_job_file(const std::string& file, const GivenKey& given, co
   BUSBAR_ASSIGN(const std::string text, read_text(file));
   if (text.find('\0') != std::string::npos) return invalid("this is no text", {file, 0, 0, ""});
   BUSBAR_ASSIGN(const JobCommands read, read_commands(text, file));
-  BUSBAR_ASSIGN(const ChosenJob chosen, choose_job(read.commands, file));
+  ChosenJob chosen;
+  if (read.only && !read.commands.empty()) {
+    chosen = {read.commands[0], read.only};
+  } else {
+    BUSBAR_ASSIGN(chosen, choose_job(read.commands, file));
+  }
   JobFile job;
   job.file = file;
   job.program =

@@ -43,8 +43,8 @@ GivenKey given_keys(const spec::ScenarioFlags& flags, const spec::Overrides& ove
 template <typename Asked>
 Field from_field(std::string Asked::*from) {
   return Field("from", from, "",
-               "model and layout of a job of Megatron-LM, Megatron-Bridge, NeMo, torchtitan, DeepSpeed or MaxText: "
-               "script, YAML, TOML, JSON or flags; flags override it")
+               "model and layout of a job of Megatron-LM, Megatron-Bridge, NeMo, torchtitan, DeepSpeed, MaxText or "
+               "PEFT: script, YAML, TOML, JSON or flags; flags override it")
       .takes("FILE")
       .of("Scenario");
 }

@@ -259,10 +259,21 @@ TEST(JobFile, KeysOfMegatronBridgeThatMayMatterAreRefusedAtTheirLine) {
   EXPECT_EQ(refusal_of(base + "model:\n  moe_layer_wonders: 3\n", {"model"}),
             ":7: --model.moe-layer-wonders: is not known and may change the answer; delete it from the file if it does "
             "not");
-  EXPECT_EQ(refusal_of(base + "model:\n  seq_length: 128\npeft:\n  dim: 8\n", {"model"}),
-            ":9: peft: adapters are not modelled; delete it for the step in which all parameters train");
+  EXPECT_EQ(refusal_of(base + "model:\n  seq_length: 128\npeft:\n  dim: many\n", {"model"}),
+            ":9: --peft.dim: takes one whole number above 0");
   EXPECT_EQ(refusal_of(base + "model:\n  seq_length: 128\nmixed_precision: half\n", {"model"}),
             ":8: mixed_precision: 'half' is no name of its mixed precision; write bf16_mixed or the like");
+}
+
+TEST(JobFile, AdaptersOfMegatronBridgeHaveItsModulesUnlessTheyAreGiven) {
+  const std::string base =
+      "train:\n  micro_batch_size: 1\n  global_batch_size: 8\ndataset:\n  seq_length: 128\n"
+      "model:\n  seq_length: 128\npeft:\n  dim: 8\n";
+  const JobFile usual = read_job_text(base, {"model"}).value();
+  EXPECT_TRUE(sets(usual, "layout.lora_rank=8"));
+  EXPECT_TRUE(sets(usual, "layout.lora_targets=[linear_qkv,linear_proj,linear_fc1,linear_fc2]"));
+  const JobFile given = read_job_text(base + "  target_modules: [linear_q, linear_fc1_up]\n", {"model"}).value();
+  EXPECT_TRUE(sets(given, "layout.lora_targets=[q_proj, up_proj]"));
 }
 
 // -- MaxText

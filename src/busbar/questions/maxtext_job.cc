@@ -13,6 +13,7 @@
 #include "busbar/base/text.h"
 #include "busbar/questions/flag_words.h"
 #include "busbar/questions/internal/job_keys.h"
+#include "busbar/questions/internal/job_trained.h"
 #include "busbar/questions/step_request.h"
 
 namespace busbar::questions {
@@ -279,6 +280,7 @@ void drop_empty(JobKeys& k) {
 }
 
 Status complete_maxtext(JobKeys& k) {
+  read_optimizer(k, "opt-type");
   BUSBAR_RETURN_IF_ERROR(read_sharding(k));
   BUSBAR_RETURN_IF_ERROR(read_device_batch(k));
   BUSBAR_RETURN_IF_ERROR(read_remat(k));

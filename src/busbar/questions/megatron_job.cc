@@ -9,6 +9,7 @@
 #include "busbar/base/text.h"
 #include "busbar/questions/flag_words.h"
 #include "busbar/questions/internal/job_keys.h"
+#include "busbar/questions/internal/job_trained.h"
 #include "busbar/questions/internal/megatron_stages.h"
 
 namespace busbar::questions {
@@ -138,7 +139,6 @@ bool megatron_harmless(const std::string& name) {
                                          "norm-epsilon",
                                          "normalization",
                                          "num-workers",
-                                         "optimizer",
                                          "override-opt-param-scheduler",
                                          "overlap-cpu-optimizer-d2h-h2d",
                                          "overwrite-finetune",
@@ -274,6 +274,22 @@ Status read_batch(JobKeys& k) {
   return {};
 }
 
+/// The optimizer of a script, and adapters in the keys of NeMo and Megatron-Bridge.
+Status read_trained(JobKeys& k) {
+  read_optimizer(k, "optimizer");
+  read_moments(k, "exp-avg-dtype", "exp-avg-sq-dtype");
+  for (const auto& [flag, key] :
+       {std::pair("muon-num-ns-steps", "layout.newton_schulz_steps"), std::pair("muon-tp-mode", "layout.muon_tp")})
+    if (const std::optional<JobFlag> value = k.take(flag); value && !value->values.empty())
+      k.set(key, value->values[0], k.place(*value));
+  BUSBAR_RETURN_IF_ERROR(read_adapters(k, "model.peft.", "lora-tuning.adapter-dim", "lora-tuning.target-modules"));
+  const bool adapters = k.others.contains("peft.dim");
+  BUSBAR_RETURN_IF_ERROR(read_adapters(k, "peft.", "dim", "target-modules"));
+  // Source: Megatron-Bridge, peft/lora.py: the modules of LoRA that are not given.
+  if (adapters) k.set_unless("layout.lora_targets", "[linear_qkv,linear_proj,linear_fc1,linear_fc2]");
+  return {};
+}
+
 Status read_layout_defaults(JobKeys& k) {
   const std::pair<const char*, const char*> defaults[] = {{"layout.zero", "0"},
                                                           {"layout.sequence_parallel", "false"},
@@ -286,6 +302,7 @@ Status read_layout_defaults(JobKeys& k) {
       return invalid("several instances are not modelled in this file; give --set layout.shard_group=N", k.place(*n));
   }
   if (const auto n = k.take("cpu-offloading-num-layers")) k.set("layout.offload.activations", "true", k.place(*n));
+  BUSBAR_RETURN_IF_ERROR(read_trained(k));
   k.take("offload-modules");
   if (const auto share = k.take("optimizer-offload-fraction")) {
     double part = 0;

@@ -136,6 +136,9 @@ class NemoFile {
   NemoFile(const YamlNode& root, std::string file) : file_(std::move(file)) {
     for (const auto& [table, into] : {std::pair("trainer", &trainer_), std::pair("model", &model_)})
       if (const auto map = root.find(table)) add_scalars(*map, "", *into);
+    if (const auto model = root.find("model"))
+      if (const auto peft = model->find("peft"); peft && peft->kind() == YamlNode::Kind::kMap)
+        add_lists(*peft, "peft.", model_);
     const Scalars as_written = model_;
     for (auto& [key, word] : model_)
       if (const std::string found = referred(word.text, as_written); !word.unknown.empty() && !found.empty())

@@ -7,6 +7,7 @@
 #include "busbar/base/text.h"
 #include "busbar/questions/flag_words.h"
 #include "busbar/questions/internal/job_keys.h"
+#include "busbar/questions/internal/job_trained.h"
 #include "busbar/questions/step_request.h"
 
 namespace busbar::questions {
@@ -128,6 +129,7 @@ Status read_flavor(JobKeys& k) {
 }
 
 Status complete_torchtitan(JobKeys& k) {
+  read_optimizer(k, "optimizer.name");
   BUSBAR_RETURN_IF_ERROR(read_flavor(k));
   BUSBAR_ASSIGN(const std::int64_t replicas, read_replicas(k));
   BUSBAR_RETURN_IF_ERROR(read_batches(k, replicas));

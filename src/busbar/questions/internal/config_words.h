@@ -16,6 +16,9 @@ using Scalars = std::map<std::string, formats::ScriptWord>;
 /// The scalars below a map. A value that refers to another, and "???", are not known.
 void add_scalars(const YamlNode& map, const std::string& prefix, Scalars& out);
 
+/// Lists of words, as recompute_modules, with blanks between the words.
+void add_lists(const YamlNode& map, const std::string& prefix, Scalars& out);
+
 bool is_true(const std::string& value);
 /// Whether a value says as much as none: null, false, 0, -1.
 bool is_nothing(const std::string& value);
