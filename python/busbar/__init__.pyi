@@ -2574,6 +2574,7 @@ class ExpectAnswer(Answer):
     env: Rows[str]
     launch: ExpectAnswerLaunch
     unread: Rows[str]
+    assumed: Rows[str]
     files: Rows[ExpectAnswerFiles]
     complete: bool
     inputs_hash: str
@@ -3069,6 +3070,7 @@ class DoctorAnswerTables(Record):
     why: str | None
     slower_percent: float | None
     threshold_percent: float | None
+    assumed: Rows[str]
     findings: Rows[DoctorAnswerTablesFindings] | None
     unseen_parts: Rows[str] | None
     next: Rows[DoctorAnswerTablesNext] | None

@@ -52,6 +52,20 @@ TEST(ResultsFile, NcclTestsTablesGiveTheMedianOfBothPlaces) {
   EXPECT_EQ(r->rows[0].us, 12);
 }
 
+TEST(ResultsFile, TakesTimesWithoutAUnitAsMicrosecondsOnlyIfTheBandwidthsAgree) {
+  const auto us = parse_results("size,time,busbw\n1073741824,4300,468\n", "r.csv");
+  ASSERT_TRUE(us.ok()) << us.error().text();
+  EXPECT_EQ(us->rows[0].us, 4300);
+  ASSERT_EQ(us->assumed.size(), 1u);
+  EXPECT_THAT(us->assumed[0], HasSubstr("bytes and microseconds"));
+  const auto ms = parse_results("size,time,busbw\n1073741824,4.3,468\n", "r.csv");
+  ASSERT_FALSE(ms.ok());
+  EXPECT_THAT(ms.error().text(), HasSubstr("it is milliseconds"));
+  const auto named = parse_results("numCycle,name,size,time,busBw\n0,AllReduce_perf,1073741824,4300,468\n", "r.csv");
+  ASSERT_TRUE(named.ok()) << named.error().text();
+  EXPECT_TRUE(named->assumed.empty());
+}
+
 TEST(ResultsFile, GivesTheLibraryAndTheUnreadLines) {
   const auto r = parse_results(
       "# nccl-tests version 2.17.6 nccl-headers=22707 nccl-library=22707\n# Collective test starting: all_reduce_perf\n"
@@ -80,6 +94,16 @@ TEST(ResultsFile, ACsvNeedsSizesAndTimes) {
   EXPECT_THAT(parse_results("size_bytes,time_us,collective\n8,1,a\n8,1,b\n", "r.csv").error().text(),
               HasSubstr("one collective at a time"));
   EXPECT_THAT(parse_results("hello\n", "r.txt").error().text(), HasSubstr("there are no results"));
+}
+
+TEST(TableVerdict, AGoodTableOfSmallSizesSaysThatItTellsNoBandwidth) {
+  const ExpectedRow small{1 << 20, 80, 75, 60, 120, 2.6, Verdict::kGood, "", ""};
+  EXPECT_THAT(judge_table(std::vector{small}).why, HasSubstr("sizes up to 1 MiB tell latencies"));
+  const ExpectedRow large{std::uint64_t{8} << 30, 33e3, 32e3, 28e3, 40e3, 21e3, Verdict::kGood, "", ""};
+  EXPECT_EQ(judge_table(std::vector{small, large}).why, "");
+  ExpectedRow slow = small;
+  slow.measured_us = 800;
+  EXPECT_THAT(judge_table(std::vector{slow}).why, HasSubstr("times the expected time"));
 }
 
 TEST(Expect, ModelledTimesAreGood) {

@@ -13,6 +13,7 @@
 #include "busbar/accuracy/table_verdict.h"
 #include "busbar/base/csv.h"
 #include "busbar/base/input.h"
+#include "busbar/base/text.h"
 #include "busbar/formats/import.h"
 #include "busbar/formats/perf_table.h"
 
@@ -150,6 +151,43 @@ Result<MeasuredResults> from_tables(const formats::PerfResults& results, const s
   return from_times(std::move(times), std::move(out), name);
 }
 
+/// "time" without a unit, and no name of a test: rccl-tests writes that name and microseconds, other programs may not.
+bool lacks_units(std::string_view text) {
+  const std::string_view head = text.substr(0, text.find_first_of("\r\n"));
+  const auto is_name = [](std::string_view column) { return formats::trimmed(column) == "name"; };
+  const auto columns = split_at(head, ',');
+  return formats::looks_like_perf_csv(head) && std::none_of(columns.begin(), columns.end(), is_name);
+}
+
+/// Takes times as microseconds, and says so, if the bandwidths of the file agree. Pre: lacks_units() of its text.
+Status assume_microseconds(const formats::PerfResults& read, const std::string& name, MeasuredResults& out) {
+  constexpr double kLeast = 0.4, kMost = 2.1;  // of busbw / algbw, for collectives of two ranks and more
+  const auto bus_per_algorithm = [](const formats::PerfRow& row, double time_us) {
+    return row.out_of_place->busbw_GBps * 1e3 * time_us / static_cast<double>(row.size_bytes);
+  };
+  const auto agrees = [](double ratio) { return ratio >= kLeast && ratio <= kMost; };
+  for (const formats::PerfTable& t : read.tables)
+    for (const formats::PerfRow& row : t.rows) {
+      if (!row.out_of_place || row.size_bytes < (1 << 20) || row.out_of_place->busbw_GBps <= 0) continue;
+      const double time = row.out_of_place->time_us;
+      for (const auto& [us, unit] : {std::pair(1e3, "milliseconds"), {1e6, "seconds"}, {1e-3, "nanoseconds"}})
+        if (agrees(bus_per_algorithm(row, us * time)) && !agrees(bus_per_algorithm(row, time)))
+          return invalid(
+              fmt::format("the column time has no unit, and by size and busbw it is {}; give it as time_us, in "
+                          "microseconds, and the size as size_bytes",
+                          unit),
+              {name, row.line, 0, "time"});
+    }
+  out.assumed.emplace_back("the columns size and time have no unit: they are bytes and microseconds");
+  return {};
+}
+
+Result<MeasuredResults> from_perf(std::string_view text, const formats::PerfResults& read, const std::string& name) {
+  BUSBAR_ASSIGN(MeasuredResults out, from_tables(read, name));
+  if (lacks_units(text)) BUSBAR_RETURN_IF_ERROR(assume_microseconds(read, name, out));
+  return out;
+}
+
 bool is_plain_csv(std::string_view text) {
   return text.substr(0, text.find('\n')).find("size_bytes") != std::string_view::npos;
 }
@@ -187,7 +225,7 @@ Result<std::vector<NamedResults>> perf_tables(std::string_view text, const std::
           std::move(t));
   std::vector<NamedResults> out;
   for (const auto& [key, run] : runs) {
-    BUSBAR_ASSIGN(MeasuredResults results, from_tables(run, name));
+    BUSBAR_ASSIGN(MeasuredResults results, from_perf(text, run, name));
     out.push_back({name, std::move(results)});
   }
   if (out.empty()) return from_times({}, {}, name).error();
@@ -206,7 +244,7 @@ Result<MeasuredResults> parse_results(std::string_view text, const std::string& 
     return from_csv(table, all_rows(table));
   }
   BUSBAR_ASSIGN(const formats::PerfResults results, perf_results_of(text, name));
-  return from_tables(results, name);
+  return from_perf(text, results, name);
 }
 
 namespace {

@@ -31,6 +31,7 @@ struct MeasuredResults {
   std::string launch{};                ///< from the header of nccl-tests: "graph", "loop", "process"; empty: not there
   std::uint32_t ranks = 0;             ///< 0: not in the file
   std::vector<std::string> unread{};   ///< truncated rows: "line 12: ..."
+  std::vector<std::string> assumed{};  ///< what the file does not say: "column time has no unit and ..."
   std::uint32_t hosts = 0;             ///< 0: not in the file
   std::string product{};               ///< the first GPU's, as its driver names it; empty: not in the file
   double bus_per_algorithm = 0;        ///< busbw / algbw of the largest size; 0: not in the file

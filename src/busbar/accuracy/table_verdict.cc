@@ -46,6 +46,12 @@ void find_odd_sizes(std::span<const ExpectedRow> rows, TableVerdict& out) {
                         range_of(out.odd_from_bytes, out.odd_to_bytes), median_of(odd));
 }
 
+/// Whether the largest size takes so little of its time to move bytes that a lower rate would not show in it.
+bool tells_no_rate(const ExpectedRow& largest) {
+  constexpr double kShare = 0.2;  // of the expected time, at the rates of the machine
+  return largest.floor_us > 0 && largest.floor_us < kShare * largest.expected_us;
+}
+
 }  // namespace
 
 const char* name_of(Verdict verdict) {
@@ -80,6 +86,9 @@ TableVerdict judge_table(std::span<const ExpectedRow> rows) {
     out.why = fmt::format("{} {:.3g} times the expected time", range_of(out.plateau_from_bytes, largest), at);
   } else {
     find_odd_sizes(rows, out);
+    if (out.verdict == Verdict::kGood && tells_no_rate(rows.back()))
+      out.why = fmt::format("sizes up to {} tell latencies and hardly any bandwidth: measure up to 8 GiB (-e 8G)",
+                            format_binary_size(largest));
   }
   return out;
 }

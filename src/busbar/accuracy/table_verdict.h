@@ -29,7 +29,8 @@ constexpr std::uint64_t kPlateau = 16;
 /// The plateau: sizes of at least 1/kPlateau of the largest one. Its median decides, so one odd row does not.
 struct TableVerdict {
   Verdict verdict = Verdict::kGood;      ///< good, low, or suspicious if a row is below its floor
-  std::string why;                       ///< for people: "1 GiB to 8 GiB take 2.0 times the expected time"
+  std::string why;                       ///< for people: "1 GiB to 8 GiB take 2.0 times the expected time"; of a good
+                                         ///< table, what it cannot tell
   std::size_t outside = 0;               ///< number of rows that are low or suspicious
   std::uint64_t plateau_from_bytes = 0;  ///< smallest size of the plateau
   double plateau_percent = 0;            ///< median time of the plateau above the expected one

@@ -159,7 +159,8 @@ const Record& record_of(const TableOnMachine*) {
                Field("verdict", &TableOnMachine::verdict, "", "good, low, fast or suspicious").or_absent(),
                Field("why", &TableOnMachine::why, "", "one sentence for people").or_absent(),
                Field("slower_percent", &TableOnMachine::slower_percent, "%", "large sizes, than expected").or_absent(),
-               Field("threshold_percent", &TableOnMachine::threshold_percent, "%", "above this it is low").or_absent()},
+               Field("threshold_percent", &TableOnMachine::threshold_percent, "%", "above this it is low").or_absent(),
+               {"assumed", &TableOnMachine::assumed, "", "what the file does not say, such as units"}},
               fields_inside(&TableOnMachine::faults)}));
   return record;
 }
@@ -345,6 +346,7 @@ Status judge(const accuracy::MeasuredResults& results, const DoctorRequest& q, c
   out.collective = collectives::name_of(options.op);
   out.verdict = accuracy::name_of(expected.table.verdict);
   out.why = expected.table.why;
+  out.assumed = results.assumed;
   out.slower_percent = expected.table.plateau_percent;
   out.threshold_percent = expected.table.threshold_percent;
   out.plateau_from_bytes = expected.table.plateau_from_bytes;

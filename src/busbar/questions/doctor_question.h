@@ -82,6 +82,7 @@ struct TableOnMachine {
   std::optional<std::string> refused;
   std::optional<std::string> collective, verdict, why;
   std::optional<double> slower_percent, threshold_percent;
+  std::vector<std::string> assumed;
   FaultFindings faults;
   // For views only:
   std::uint64_t plateau_from_bytes = 0;

@@ -123,6 +123,7 @@ const Record& record_of(const ExpectResult*) {
                         fields_inside(&R::faults),
                         fields_inside(&R::policy),
                         {{"unread", &R::unread, "", "lines that were not read"},
+                         {"assumed", &R::assumed, "", "what the file does not say, such as units"},
                          Field("files", &R::read_files, "", "of a folder or an archive").or_absent(),
                          {"complete", &R::complete, "", "all sizes are there"},
                          {"inputs_hash", &R::inputs_hash, "", "of everything that the result depends on"}}}));

@@ -115,6 +115,7 @@ Result<ExpectResult> against_machine(const ExpectRequest& asked, accuracy::Measu
   r.faults = fault_findings(found ? &*found : nullptr, e);
   r.policy = policy_result(options.policy, q.predict.launch.empty() ? results.launch : q.predict.launch, e.launch);
   r.unread = results.unread;
+  r.assumed = results.assumed;
   for (const accuracy::ResultsFile& f : results.files) r.read_files.push_back({f.name, f.what, f.has_results});
   r.complete = e.rows.size() == results.rows.size();
   r.inputs_hash = inputs_hash("expect", asked, e.inputs);

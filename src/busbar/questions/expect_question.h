@@ -69,7 +69,7 @@ struct ExpectResult {
   bool cluster_proposed = false;
   FaultFindings faults;
   PolicyResult policy;
-  std::vector<std::string> unread;
+  std::vector<std::string> unread, assumed;
   std::vector<ExpectFile> read_files;
   bool complete = true;
   std::string inputs_hash;

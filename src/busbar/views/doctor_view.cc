@@ -61,12 +61,21 @@ std::string unjudged_tables(const DoctorResult& r) {
   return n == 0 ? "" : fmt::format(" {} table{} not judged.", n, n == 1 ? " was" : "s were");
 }
 
+/// What good tables cannot tell.
+std::string limits_of_tables(const DoctorResult& r) {
+  std::string out;
+  if (r.tables)
+    for (const TableOnMachine& t : *r.tables)
+      if (t.verdict == "good" && !t.why->empty()) out += fmt::format(" {}: {}.", t.file, *t.why);
+  return out;
+}
+
 std::string diagnosis_summary(const DoctorResult& r) {
   std::size_t fails = 0, warns = 0, notes = 0;
   for (const DoctorFinding& f : r.findings) ++(f.severity == "fail" ? fails : f.severity == "warn" ? warns : notes);
   if (r.findings.empty())
-    return fmt::format("No rule found anything wrong: {} ok, {} not judged.{}", r.ok.size(), r.unknown.size(),
-                       unjudged_tables(r));
+    return fmt::format("No rule found anything wrong: {} ok, {} not judged.{}{}", r.ok.size(), r.unknown.size(),
+                       unjudged_tables(r), limits_of_tables(r));
   std::string counts;
   for (const auto& [n, one, many] : {std::tuple(fails, "fault", "faults"), std::tuple(warns, "warning", "warnings"),
                                      std::tuple(notes, "note", "notes")})
@@ -156,6 +165,7 @@ void add_judged_table(const TableOnMachine& t, report::Document& d) {
       "The table is {}{}. Sizes from {} on take {:.0f} % {} than expected; from {:.0f} % longer on counts as low.",
       *t.verdict, t.why->empty() ? "" : ": " + *t.why, format_binary_size(t.plateau_from_bytes),
       std::abs(*t.slower_percent), *t.slower_percent < 0 ? "less" : "longer", *t.threshold_percent)});
+  for (const std::string& what : t.assumed) d.add(report::Paragraph{"Assumed: " + what + "."});
   add_findings(t.faults, d);
   d.add(report::Paragraph{
       fmt::format("Each size: busbar expect {} --cluster {} --collective {}", t.file, *t.cluster, *t.collective)});

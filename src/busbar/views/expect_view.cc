@@ -126,6 +126,7 @@ report::Document results_document(const ExpectRequest& q, const ExpectResult& r)
         fmt::format("The machine is taken from the file: {} x {} on {} hosts. Name another with --cluster.",
                     results.ranks, results.product, results.hosts)});
   d.add(report::Paragraph{"Expected with " + words + "."});
+  for (const std::string& what : results.assumed) d.add(report::Paragraph{"Assumed: " + what + "."});
   for (const std::string& line : results.unread) d.add(report::Paragraph{"Not read: " + line + "."});
   if (!results.files.empty()) d.add(table_of_files(results.files));
   add_findings(r.faults, d);
