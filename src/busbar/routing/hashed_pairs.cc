@@ -89,7 +89,7 @@ void PairSpread::State::HashedPairs::walk_all() {
 }
 
 void PairSpread::State::HashedPairs::prepare(Walker& walker) const {
-  const Router::State& r = state_.r;
+  Router::State& r = state_.r;
   walker.least_ps.resize(r.topology.link_count(), INFINITY);
   if (walker.flows.size() < shares_.size()) walker.flows.resize(shares_.size());
   for (auto& flows : walker.flows) flows.resize(r.topology.link_count());

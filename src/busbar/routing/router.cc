@@ -15,7 +15,7 @@ bool Router::State::cabled(topology::DeviceId nic) const {
 }
 
 /// Whether live cables lead from one NIC to the other.
-bool Router::State::joined(topology::DeviceId nic_a, topology::DeviceId nic_b) const {
+bool Router::State::joined(topology::DeviceId nic_a, topology::DeviceId nic_b) {
   for (const topology::LinkId la : topology.out_links(nic_a)) {
     if (topology.to(la) == nic_b) return true;
     const std::int32_t a = fabric.number(topology.to(la));
@@ -28,7 +28,7 @@ bool Router::State::joined(topology::DeviceId nic_a, topology::DeviceId nic_b) c
 }
 
 /// A NIC in `gpu`'s block that is joined to `far_nic`; GPUs take turns over several. kNone: there is none.
-topology::DeviceId Router::State::relay_nic(topology::DeviceId gpu, topology::DeviceId far_nic) const {
+topology::DeviceId Router::State::relay_nic(topology::DeviceId gpu, topology::DeviceId far_nic) {
   const topology::Block& block = block_of(gpu);
   std::vector<topology::DeviceId> found;
   for (std::uint32_t p = 0; p < block.device_count; ++p) {
@@ -39,7 +39,7 @@ topology::DeviceId Router::State::relay_nic(topology::DeviceId gpu, topology::De
 }
 
 /// For each port of one NIC the nearest port of the other NIC.
-std::vector<Router::State::Ports> Router::State::ports_between(topology::DeviceId from, topology::DeviceId to) const {
+std::vector<Router::State::Ports> Router::State::ports_between(topology::DeviceId from, topology::DeviceId to) {
   std::vector<Ports> out;
   for (const topology::LinkId up : topology.out_links(from)) {
     const std::int32_t a = fabric.number(topology.to(up));
@@ -60,7 +60,7 @@ std::vector<Router::State::Ports> Router::State::ports_between(topology::DeviceI
 }
 
 /// From each port to the port on the same plane; over the planes with the fewest hops, in equal shares.
-bool Router::State::across_bundled(topology::DeviceId from, topology::DeviceId to, std::vector<LinkShare>& out) const {
+bool Router::State::across_bundled(topology::DeviceId from, topology::DeviceId to, std::vector<LinkShare>& out) {
   hops.clear();
   const std::size_t begin = out.size();
   const auto is_port = [&](topology::LinkId l) { return topology::is_fabric(topology.link_class(l).kind); };
@@ -89,7 +89,7 @@ bool Router::State::across_bundled(topology::DeviceId from, topology::DeviceId t
 }
 
 bool Router::State::across(topology::DeviceId from, topology::DeviceId to, const Crossing& how,
-                           std::vector<LinkShare>& out) const {
+                           std::vector<LinkShare>& out) {
   if (how.bundled) return across_bundled(from, to, out);
   if (policy == topology::RoutingPolicy::kValiant && around(from, to, how.bias, out)) return true;
   const std::size_t begin = out.size();
@@ -100,7 +100,7 @@ bool Router::State::across(topology::DeviceId from, topology::DeviceId to, const
 }
 
 bool Router::State::across_straight(topology::DeviceId from, topology::DeviceId to, const Crossing& how,
-                                    std::vector<LinkShare>& out) const {
+                                    std::vector<LinkShare>& out) {
   const bool keeps_one = policy == topology::RoutingPolicy::kStatic || policy == topology::RoutingPolicy::kValiant;
   const auto choose = [&](topology::DeviceId at) {  // a static hash keeps one of the equal candidates
     if (!keeps_one || front.candidates.size() < 2) return;
@@ -180,7 +180,7 @@ bool Router::State::across_straight(topology::DeviceId from, topology::DeviceId 
 /// Between NICs that no fabric joins: over scale-up links to the GPU next to a NIC on the receiver's rail. If the
 /// sender's server has no such NIC, the same on the receiver's side.
 bool Router::State::over_relays(topology::DeviceId from, topology::DeviceId to, topology::DeviceId nic_from,
-                                topology::DeviceId nic_to, const Crossing& how, std::vector<LinkShare>& out) const {
+                                topology::DeviceId nic_to, const Crossing& how, std::vector<LinkShare>& out) {
   const topology::Block &a = block_of(from), &b = block_of(to);
   const std::size_t before = out.size();
   if (const topology::DeviceId near = relay_nic(from, nic_to); near != kNone<topology::DeviceId>) {
@@ -212,7 +212,7 @@ Status Router::spread(topology::DeviceId from, topology::DeviceId to, topology::
 
 Status Router::spread_bundled(topology::DeviceId from, topology::DeviceId to, topology::DeviceId nic_from,
                               topology::DeviceId nic_to, std::vector<CapacityShare>& out) const {
-  const State& s = *state_;
+  State& s = *state_;
   s.legs.clear(), s.hops.clear();
   BUSBAR_RETURN_IF_ERROR(s.spread(from, to, nic_from, nic_to, {.bundled = true}, s.legs));
   for (std::size_t i = 0; i < s.legs.size(); ++i) {
@@ -223,7 +223,7 @@ Status Router::spread_bundled(topology::DeviceId from, topology::DeviceId to, to
 }
 
 const FabricBundles* Router::bundles() const {
-  const State& s = *state_;
+  State& s = *state_;
   if (s.policy != topology::RoutingPolicy::kSpray && s.policy != topology::RoutingPolicy::kAdaptive) return nullptr;
   if (!s.bundles) s.bundles.emplace(s.topology);
   if (s.policy == topology::RoutingPolicy::kAdaptive && !s.bundles->alike()) return nullptr;
@@ -231,26 +231,24 @@ const FabricBundles* Router::bundles() const {
 }
 
 Status Router::State::spread(topology::DeviceId from, topology::DeviceId to, topology::DeviceId nic_from,
-                             topology::DeviceId nic_to, const Crossing& how, std::vector<LinkShare>& out) const {
-  const State& s = *this;
-  const topology::Topology& t = s.topology;
-  if (t.block_of(from) == t.block_of(to)) {
-    if (s.blocks.between(s.block_of(from), from, to, out)) return {};
-    return s.unreachable(from, to);
+                             topology::DeviceId nic_to, const Crossing& how, std::vector<LinkShare>& out) {
+  if (topology.block_of(from) == topology.block_of(to)) {
+    if (blocks.between(block_of(from), from, to, out)) return {};
+    return unreachable(from, to);
   }
-  if (nic_from == kNone<topology::DeviceId> || nic_to == kNone<topology::DeviceId>) return s.unreachable(from, to);
-  if (!s.joined(nic_from, nic_to)) {
-    if (s.over_relays(from, to, nic_from, nic_to, how, out)) return {};
-    return s.unreachable(from, to);
+  if (nic_from == kNone<topology::DeviceId> || nic_to == kNone<topology::DeviceId>) return unreachable(from, to);
+  if (!joined(nic_from, nic_to)) {
+    if (over_relays(from, to, nic_from, nic_to, how, out)) return {};
+    return unreachable(from, to);
   }
-  if (!s.blocks.leave(s.block_of(from), from, nic_from, out)) return s.unreachable(from, nic_from);
-  if (!s.across(nic_from, nic_to, how, out)) return s.unreachable(nic_from, nic_to);
-  if (!s.blocks.enter(s.block_of(to), nic_to, to, out)) return s.unreachable(nic_to, to);
+  if (!blocks.leave(block_of(from), from, nic_from, out)) return unreachable(from, nic_from);
+  if (!across(nic_from, nic_to, how, out)) return unreachable(nic_from, nic_to);
+  if (!blocks.enter(block_of(to), nic_to, to, out)) return unreachable(nic_to, to);
   return {};
 }
 
 std::vector<topology::DeviceId> Router::nearest_nics(topology::DeviceId gpu) const {
-  const State& s = *state_;
+  State& s = *state_;
   if (s.topology.block_of(gpu) == kNone<topology::BlockId>) return {};
   const topology::Block& block = s.block_of(gpu);
   std::vector<topology::DeviceId> nearest =
@@ -276,7 +274,7 @@ topology::DeviceId Router::nearest_nic(topology::DeviceId gpu, std::uint32_t cha
 }
 
 topology::DeviceId Router::exit_nic(topology::DeviceId gpu, topology::DeviceId own, topology::DeviceId far) const {
-  const State& s = *state_;
+  State& s = *state_;
   if (own == kNone<topology::DeviceId> || far == kNone<topology::DeviceId>) return own;
   const topology::Block &a = s.block_of(gpu), &b = s.block_of(far);
   const auto rail = static_cast<topology::DeviceId>(a.first_device + (index(far) - b.first_device));

@@ -7,8 +7,7 @@
 namespace busbar::routing {
 
 /// Appends one shortest way between two switches; a hash picks among equal hops.
-void Router::State::walk(std::uint32_t from, std::uint32_t to, std::uint64_t flow,
-                         std::vector<topology::LinkId>& way) const {
+void Router::State::walk(std::uint32_t from, std::uint32_t to, std::uint64_t flow, std::vector<topology::LinkId>& way) {
   std::uint32_t x = from;
   for (int left = fabric.distance(from, to); left > 0; --left) {
     std::vector<FabricTable::Hop> nearer;
@@ -22,7 +21,7 @@ void Router::State::walk(std::uint32_t from, std::uint32_t to, std::uint64_t flo
 
 /// A detour over each leaf that lies on a way of at most twice the shortest length and crosses no switch twice; at most
 /// kMostDetours of them. Inside a group of a dragonfly the leaves are the group's other switches.
-Router::State::Ways Router::State::find_detours(std::uint32_t a, std::uint32_t b) const {
+Router::State::Ways Router::State::find_detours(std::uint32_t a, std::uint32_t b) {
   constexpr std::size_t kMostDetours = 64;
   const int straight = fabric.distance(a, b);
   std::vector<std::uint32_t> middles;
@@ -46,7 +45,7 @@ Router::State::Ways Router::State::find_detours(std::uint32_t a, std::uint32_t b
 }
 
 /// The same; kept for the next flow between the two switches.
-const Router::State::Ways& Router::State::detours(std::uint32_t a, std::uint32_t b) const {
+const Router::State::Ways& Router::State::detours(std::uint32_t a, std::uint32_t b) {
   constexpr std::size_t kMostKept = 1 << 14;  // pairs of about 64 ways each: a few hundred MiB at most
   const std::uint64_t pair = std::uint64_t{a} << 32 | b;
   const auto it = known_detours.find(pair);
@@ -65,7 +64,7 @@ double Router::State::pull(const std::vector<topology::LinkId>& way, const Split
 /// Valiant's routing: shares over the detours, equal unless biased. From a switch to itself: the straight way. False,
 /// with nothing appended, if there is no detour.
 bool Router::State::around(topology::DeviceId from, topology::DeviceId to, const SplitBias& bias,
-                           std::vector<LinkShare>& out) const {
+                           std::vector<LinkShare>& out) {
   struct Step {
     std::size_t at;  ///< hops from the start
     LinkShare part;
@@ -105,7 +104,7 @@ bool Router::State::around(topology::DeviceId from, topology::DeviceId to, const
 /// ways while neither is busy. Source of the rule: UGAL (Kim et al., ISCA 2008) compares the shortest way with one
 /// random detour by queue x hops. `out` from `begin` on holds the shortest ways.
 void Router::State::take_detours(topology::DeviceId from, topology::DeviceId to, const SplitBias& bias,
-                                 std::size_t begin, std::vector<LinkShare>& out) const {
+                                 std::size_t begin, std::vector<LinkShare>& out) {
   double straight = 0, detour = 0;
   std::size_t count = 0;
   for (const Ports& p : ports_between(from, to)) {

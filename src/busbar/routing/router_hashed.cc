@@ -17,7 +17,7 @@ std::int32_t Router::State::only_switch(topology::DeviceId nic) const {
 
 /// From switch `at`, `hops` links before `to`, whose only switch is `last`.
 bool Router::State::across_hashed(topology::DeviceId at, topology::DeviceId to, std::uint32_t last, int hops,
-                                  std::uint64_t flow, std::vector<LinkShare>& out) const {
+                                  std::uint64_t flow, std::vector<LinkShare>& out) {
   std::vector<topology::LinkId>& candidates = front.candidates;
   for (; hops > 0; --hops) {
     candidates.clear();

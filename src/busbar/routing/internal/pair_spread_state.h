@@ -54,7 +54,7 @@ struct PairSpread::State {
   class HashedPairs;
 
   const Router& router;
-  const Router::State& r;
+  Router::State& r;
   const std::uint32_t threads;  ///< that walk hashed flows
   const double least_flows;     ///< with fewer at a time, one thread walks them
   std::span<const double> latency_ps{};

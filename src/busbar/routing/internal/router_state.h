@@ -12,6 +12,7 @@
 
 namespace busbar::routing {
 
+/// Calls fill its tables of what was asked for and use its work space: it is one thread's.
 struct Router::State {
   /// The cables by which two NICs enter and leave the fabric, and the switches there.
   struct Ports {
@@ -28,44 +29,44 @@ struct Router::State {
   const topology::Topology& topology;
   topology::RoutingPolicy policy;
   std::uint64_t seed;
-  mutable FabricTable fabric;
-  mutable BlockRoutes blocks;
-  mutable Front front;
-  mutable std::optional<FabricBundles> bundles{};
-  mutable std::vector<CapacityShare> hops{};                        ///< bundles that the last bundled crossing takes
-  mutable std::vector<std::uint32_t> one_way{};                     ///< work space of across_bundled
-  mutable std::size_t hops_at = 0;                                  ///< place in its path that they belong to
-  mutable std::vector<LinkShare> legs{};                            ///< work space of spread_bundled
-  mutable std::unordered_map<std::uint64_t, Ways> known_detours{};  ///< by pair of switches; only looked up
+  FabricTable fabric;
+  BlockRoutes blocks;
+  Front front;
+  std::optional<FabricBundles> bundles{};
+  std::vector<CapacityShare> hops{};                        ///< bundles that the last bundled crossing takes
+  std::vector<std::uint32_t> one_way{};                     ///< work space of across_bundled
+  std::size_t hops_at = 0;                                  ///< place in its path that they belong to
+  std::vector<LinkShare> legs{};                            ///< work space of spread_bundled
+  std::unordered_map<std::uint64_t, Ways> known_detours{};  ///< by pair of switches; only looked up
 
   const topology::Block& block_of(topology::DeviceId d) const { return topology.blocks()[index(topology.block_of(d))]; }
   bool cabled(topology::DeviceId nic) const;
-  bool joined(topology::DeviceId nic_a, topology::DeviceId nic_b) const;
-  topology::DeviceId relay_nic(topology::DeviceId gpu, topology::DeviceId far_nic) const;
-  bool across(topology::DeviceId from, topology::DeviceId to, const Crossing& how, std::vector<LinkShare>& out) const;
-  bool across_bundled(topology::DeviceId from, topology::DeviceId to, std::vector<LinkShare>& out) const;
+  bool joined(topology::DeviceId nic_a, topology::DeviceId nic_b);
+  topology::DeviceId relay_nic(topology::DeviceId gpu, topology::DeviceId far_nic);
+  bool across(topology::DeviceId from, topology::DeviceId to, const Crossing& how, std::vector<LinkShare>& out);
+  bool across_bundled(topology::DeviceId from, topology::DeviceId to, std::vector<LinkShare>& out);
   bool across_straight(topology::DeviceId from, topology::DeviceId to, const Crossing& how,
-                       std::vector<LinkShare>& out) const;
+                       std::vector<LinkShare>& out);
   /// The number of the switch that all of `nic`'s cables lead to; -1 if they lead to several, or elsewhere.
   std::int32_t only_switch(topology::DeviceId nic) const;
   bool across_hashed(topology::DeviceId at, topology::DeviceId to, std::uint32_t last, int hops, std::uint64_t flow,
-                     std::vector<LinkShare>& out) const;
-  bool around(topology::DeviceId from, topology::DeviceId to, const SplitBias& bias, std::vector<LinkShare>& out) const;
+                     std::vector<LinkShare>& out);
+  bool around(topology::DeviceId from, topology::DeviceId to, const SplitBias& bias, std::vector<LinkShare>& out);
   /// The weight of a link or a way in a split: rate x bias, combined like electrical conductances.
   double pull(topology::LinkId l, const SplitBias& bias) const {
     return topology.payload_rate(l) * (bias.empty() ? 1.0 : double{bias[index(l)]});
   }
   double pull(const std::vector<topology::LinkId>& way, const SplitBias& bias) const;
   void take_detours(topology::DeviceId from, topology::DeviceId to, const SplitBias& bias, std::size_t begin,
-                    std::vector<LinkShare>& out) const;
-  void walk(std::uint32_t from, std::uint32_t to, std::uint64_t flow, std::vector<topology::LinkId>& way) const;
-  const Ways& detours(std::uint32_t a, std::uint32_t b) const;
-  Ways find_detours(std::uint32_t a, std::uint32_t b) const;
-  std::vector<Ports> ports_between(topology::DeviceId from, topology::DeviceId to) const;
+                    std::vector<LinkShare>& out);
+  void walk(std::uint32_t from, std::uint32_t to, std::uint64_t flow, std::vector<topology::LinkId>& way);
+  const Ways& detours(std::uint32_t a, std::uint32_t b);
+  Ways find_detours(std::uint32_t a, std::uint32_t b);
+  std::vector<Ports> ports_between(topology::DeviceId from, topology::DeviceId to);
   bool over_relays(topology::DeviceId from, topology::DeviceId to, topology::DeviceId nic_from,
-                   topology::DeviceId nic_to, const Crossing& how, std::vector<LinkShare>& out) const;
+                   topology::DeviceId nic_to, const Crossing& how, std::vector<LinkShare>& out);
   Status spread(topology::DeviceId from, topology::DeviceId to, topology::DeviceId nic_from, topology::DeviceId nic_to,
-                const Crossing& how, std::vector<LinkShare>& out) const;
+                const Crossing& how, std::vector<LinkShare>& out);
   Error unreachable(topology::DeviceId from, topology::DeviceId to) const {
     return Error{ErrorCode::kUnreachable,
                  fmt::format("no live path from {} to {}; check failed links and the fabric", topology.name(from),
