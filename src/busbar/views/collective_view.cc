@@ -2,8 +2,10 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <string_view>
 
 #include "busbar/base/quantity.h"
+#include "busbar/collectives/builders.h"
 #include "busbar/questions/collective_question.h"
 #include "busbar/step/machine.h"
 #include "busbar/views/bandwidth_charts.h"
@@ -170,6 +172,35 @@ void add_pictures(const CollectiveResult& r, report::Document& d) {
   d.add(draw_bandwidth(rows), report::Audience::kPage);
 }
 
+bool switches_p2p_off(const std::vector<std::string>& env) {
+  return std::any_of(env.begin(), env.end(), [](const std::string& v) {
+    return v == "NCCL_P2P_DISABLE=1" || v == "NCCL_P2P_LEVEL=LOC" || v == "NCCL_P2P_LEVEL=0";
+  });
+}
+
+/// Whether switches inside a domain reduce in it, or in one of its levels: "hierarchical(nvls,tree)".
+bool reduces_in_domain(std::string_view algorithm) {
+  while (!algorithm.empty()) {
+    const std::size_t end = std::min(algorithm.find_first_of("(,)"), algorithm.size());
+    const collectives::AlgorithmTraits traits = collectives::traits_of(algorithm.substr(0, end));
+    if (traits.reduces_in_network && !traits.reduces_in_fabric) return true;
+    algorithm.remove_prefix(std::min(end + 1, algorithm.size()));
+  }
+  return false;
+}
+
+/// Without it a person takes the time for that of GPUs that do not reach each other.
+void add_p2p_note(const CollectiveResult& r, report::Document& d) {
+  const bool in_domain = std::any_of(r.rows.begin(), r.rows.end(),
+                                     [](const predict::Prediction& p) { return reduces_in_domain(p.algorithm); });
+  // NCCL 2.30.7, src/transport/nvls.cc, ncclNvlsInit: multicast asks for no P2P.
+  if (in_domain && switches_p2p_off(r.machine->policy().env))
+    d.add(
+        report::Paragraph{"Note: this setting does not stop NVLS, which NCCL sets up without asking for P2P. What "
+                          "keeps the GPUs of a host "
+                          "apart (ACS, IOMMU) stops it, too: for that add --env NCCL_NVLS_ENABLE=0."});
+}
+
 report::Document sizes_document(const CollectiveRequest& q, const CollectiveResult& r, Extent extent) {
   const spec::Cluster& c = r.machine->cluster();
   const predict::Prediction& last = summary_row(r.rows);
@@ -184,6 +215,7 @@ report::Document sizes_document(const CollectiveRequest& q, const CollectiveResu
   d.add(sizes_table(q, r));
   d.add(report::Highlight{limit}, report::Audience::kTerminal);
   add_rest(q, last, size, c.topology, d);
+  add_p2p_note(r, d);
   for (const std::string& a : c.assumptions) d.add(report::Paragraph{"Assumed: " + a + "."});
   d.add(report::Paragraph{predict::words_of(last.band, " at " + size)});
   if (last.p99) d.add(penalty_words(*r.machine->policy().penalty, size, format_number(last.p99->in_us(), 4) + " us"));
