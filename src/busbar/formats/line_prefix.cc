@@ -160,6 +160,7 @@ class Peeler {
     const std::string_view text = rest();
     if (text.empty()) return false;
     if (text[0] == '[' && take_bracket(text)) return true;
+    if (text[0] == '(' && take_worker(text)) return true;
     if (is_digit(text[0]) && take_time(text)) return true;
     if (is_letter(text[0]) && take_word(text)) return true;
     return take_label(text);
@@ -265,6 +266,19 @@ class Peeler {
     add_label(inside);
     set_rank(inside.substr(comma + 1));
     return true;
+  }
+
+  /// Ray: "(WorkerDict pid=4711, ip=10.0.0.3)".
+  bool take_worker(std::string_view text) {
+    constexpr std::string_view kProcess = " pid=";
+    const std::size_t end = text.find(')'), process = text.find(kProcess);
+    if (end == text.npos || process == text.npos || process < 2 || process > end) return false;
+    const std::string_view inside = text.substr(1, end - 1), after = text.substr(process + kProcess.size());
+    const std::size_t digits = count_digits(after), close = process + kProcess.size() + digits;
+    const bool closes = text[close] == ')' || text.substr(close).starts_with(", ip=");
+    if (digits == 0 || !closes || inside.substr(0, process - 1).find(' ') != inside.npos) return false;
+    add_label(inside);
+    return pass(end + 1);
   }
 
   /// "default0", "rank12": small letters and a number.

@@ -5,8 +5,9 @@
 //
 // The prefix that NCCL itself writes (host:pid:tid [device] NCCL INFO) is none of these.
 // Sources of the shapes: Kubernetes 1.31, kubectl logs and the CRI logging format; Slurm 24.05, srun --label; Open MPI
-// 4 and 5, mpirun --tag-output and --timestamp-output; MPICH 4, mpiexec -prepend-rank; PyTorch 2.5, torchrun; Docker
-// Compose 2; RFC 3164, RFC 3339 and journalctl of systemd 252; dmesg of util-linux 2.38; pdsh 2.34, clush 1.9.
+// 4 and 5, mpirun --tag-output and --timestamp-output; MPICH 4, mpiexec -prepend-rank; PyTorch 2.5, torchrun; Ray 2.40,
+// python/ray/_private/worker.py; Docker Compose 2; RFC 3164, RFC 3339 and journalctl of systemd 252; dmesg of
+// util-linux 2.38; pdsh 2.34, clush 1.9.
 #pragma once
 
 #include <array>

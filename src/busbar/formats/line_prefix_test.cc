@@ -63,6 +63,17 @@ TEST(LinePrefix, KeepsWhatItSays) {
   EXPECT_TRUE(prefix_of("2026-11-24T12:00:00Z stdout P x", {}).partial);
 }
 
+TEST(LinePrefix, RayNamesTheWorkerOfALine) {
+  for (const std::string_view line : {"(WorkerDict pid=4711, ip=10.0.0.3) x", "(RayTrainWorker pid=12) x"}) {
+    const LinePrefix p = prefix_of(line, {});
+    EXPECT_EQ(line.substr(p.length), "x");
+    EXPECT_EQ(p.source(), line.substr(1, line.find(')') - 1));
+  }
+  for (const std::string_view line : {"(pid=12) x", "(a worker pid=12) x", "(worker pid=12", "(worker pid=x) y",
+                                      "(worker pid=12 x) y", "(", "( pid="})
+    EXPECT_EQ(prefix_of(line, {}).length, 0u) << line;
+}
+
 TEST(LinePrefix, IsNoPartOfWhatProgramsSay) {
   for (const std::string_view line : {"gpu-a01:1234:1240 [0] NCCL INFO Bootstrap : Using eth0",
 
