@@ -183,7 +183,7 @@ def main():
     for j in judged:
         if j["bad"]:
             rules = ", ".join(dict.fromkeys(r.split(":")[1] for r in j.get("rules", "").split()[:5]))
-            print(f"| {j['configuration']} | {j['kind']} | {j['verdict']} | {rules or j.get('why', '')[:60]} |")
+            print(f"| {j['configuration']} | {j['kind']} | {j['verdict']} | {rules or j.get('why', '').split(':')[0]} |")
     print("\nHealthy configurations that are not good: " + (", ".join(f"{j['configuration']} ({j['why']})" for j in fail) or
                                                             "none") + ".")
 
