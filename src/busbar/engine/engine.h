@@ -80,6 +80,7 @@ struct EngineOptions {
   program::ProtocolModel protocol;
   lowering::WhatIf what_if;
   std::vector<lowering::LinkDelay> delays{};  ///< times are those to be expected
+  bool keep_chains = false;                   ///< of calls that are lowered, for Lowering::explain()
   std::shared_ptr<LoweredCalls> known{};      ///< taken from here, and added; null: none
   Shortcuts shortcuts{};
   StopFlag stop = nullptr;  ///< prepare() and status() then say that they were interrupted, and advance() finds nothing

@@ -18,6 +18,7 @@ PreparedCalls::PreparedCalls(const routing::Router& router, const routing::Place
       known_(shortcuts_.has(Shortcut::kKnownCalls) ? options.known : nullptr) {
   lowering_.set_what_if(options.what_if);
   lowering_.set_delays(options.delays);
+  lowering_.keep_chains(options.keep_chains);
 }
 
 /// `from` on the links of `call`, which likeness_ has just found alike. Nothing where it crosses links that the pairing
@@ -26,6 +27,7 @@ std::shared_ptr<const lowering::LoweredCall> PreparedCalls::moved(const lowering
                                                                   const program::CollectiveCall& call) const {
   lowering::LoweredCall out = from;
   out.call = call;
+  out.chains.clear();  // they name links of the other
   for (lowering::Stage& stage : out.stages) {
     if (!likeness_.move(stage.on)) return nullptr;
     if (stage.busiest != kNone<topology::LinkId>) stage.busiest = likeness_.image(stage.busiest).link();

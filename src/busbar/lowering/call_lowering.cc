@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "busbar/lowering/internal/turns.h"
 
@@ -106,15 +107,16 @@ void CallLowering::take_turns(std::optional<std::size_t> step) {
 Status CallLowering::lower_run(const GroupRun& of, std::size_t channel, StepRuns& runs) {
   OpenRun& run = space_.run;
   BUSBAR_RETURN_IF_ERROR(runs.open(*plan_, of, channel, space_.router, space_.times, run));
-  if (traces())
-    trace_->parts[done_.size()] =
-        RunTracer(machine_, *plan_, space_.times, of, run, space_.builder.stage.phase).trace();
   const double bytes = run.busiest_bytes(collectives::is_stepwise(plan_->first_phase(of.phases).pattern));
   const double held_ps = space_.times.held_ps(run, sends_each(*plan_, of.phases));
-  if (bytes > 0)
-    space_.builder.emit(run.loads, bytes, space_.times.alone_ps(run, of) + held_ps);
-  else
+  if (bytes == 0) {
     run.loads.clear();
+    return {};
+  }
+  const double alone_ps = space_.times.alone_ps(run, of) + held_ps;
+  if (trace_ != nullptr && trace_->keeps(space_.builder.stage.fluids.size(), alone_ps))
+    keep_chain(alone_ps, RunTracer(machine_, *plan_, space_.times, of, run, space_.builder.stage.phase).trace());
+  space_.builder.emit(run.loads, bytes, alone_ps);
   return {};
 }
 
@@ -233,10 +235,10 @@ Status CallLowering::lower_pipeline() {
       double more_ps = (k - 1) * (busiest_ps + first.held_ps);
       if (followed > 1)
         more_ps = std::max(0.0, followed_ps[cg * plan_->runs.size() + c] - first.ps) + (k - followed) * busiest_ps;
-      if (traces()) {
+      if (first.most_bytes > 0 && traces()) {
         first.parts.push_back(
             {ChainPartKind::kBandwidth, "chunks after the first", kNone32, kNone32, 0, 0, busiest, more_ps});
-        trace_->parts[done_.size()] = std::move(first.parts);
+        keep_chain(first.ps + more_ps, std::move(first.parts));
       }
       if (first.most_bytes > 0) space_.builder.emit(space_.run.loads, first.most_bytes * k, first.ps + more_ps);
     }
@@ -248,10 +250,13 @@ Status CallLowering::lower_pipeline() {
   return {};
 }
 
-/// Whether the next fluid of the stage is to be traced.
-bool CallLowering::traces() const {
-  return trace_ != nullptr && done_.size() < trace_->fluid.size() &&
-         trace_->fluid[done_.size()] == space_.builder.stage.fluids.size();
+/// Whether the next fluid of the stage may be one whose chain is kept.
+bool CallLowering::traces() const { return trace_ != nullptr && trace_->traces(space_.builder.stage.fluids.size()); }
+
+/// Keeps the chain of the next fluid of the stage if it is wanted, or seems slower than those before.
+void CallLowering::keep_chain(double ps, std::vector<ChainPart> parts) {
+  const std::size_t fluid = space_.builder.stage.fluids.size();
+  if (trace_->keeps(fluid, ps)) trace_->open = {static_cast<std::uint32_t>(fluid), ps, std::move(parts)};
 }
 
 /// Keeps the stage that is being built; not an empty one.
@@ -259,7 +264,10 @@ void CallLowering::close_stage() {
   constexpr double kWorthSaying = 1e-2;  // what is counted more simply are the bytes that meet on links
   Stage stage = space_.builder.finish();
   if (stage.load_ps < kWorthSaying * stage.slowest_alone_ps) stage.simplified = {};
-  if (!stage.fluids.empty()) done_.push_back(std::move(stage));
+  StageChain chain = trace_ != nullptr ? std::exchange(trace_->open, {}) : StageChain();
+  if (stage.fluids.empty()) return;
+  done_.push_back(std::move(stage));
+  if (trace_ != nullptr) trace_->stages.push_back(std::move(chain));
 }
 
 }  // namespace busbar::lowering

@@ -28,6 +28,13 @@ struct ChainPart {
   double ps = 0;
 };
 
+/// The chain of one fluid of a stage.
+struct StageChain {
+  std::uint32_t fluid = kNone32;  ///< kNone32: no chain is known
+  double ps = 0;                  ///< the time alone of the fluid, as far as known when it was traced
+  std::vector<ChainPart> parts{};
+};
+
 double sum_ps(const std::vector<ChainPart>& parts);
 
 /// Makes `parts` sum to `total_ps` exactly: what an engine takes beyond the closed form is sharing on `busiest`;

@@ -1,4 +1,5 @@
 // The chain behind the closed form of a call: its parts follow each other and sum to the time.
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <set>
@@ -49,6 +50,31 @@ TEST(Explanations, CountTheSendsThatFollowEachOther) {
       EXPECT_EQ(p.first_round, 1u);
     }
   }
+}
+
+// Among them calls whose chunks are pipelined, and one that the load of a link bounds.
+TEST(Explanations, ComeFromChainsThatWereKept) {
+  const TestNetwork m(std::move(one_switch(8)).seal());
+  program::ProtocolModel pipelined;
+  pipelined.chunk = Bytes{1 << 20};
+  for (const program::ProtocolModel& protocol : {program::ProtocolModel(), pipelined})
+    for (const char* algorithm : {"ring", "tree", "halving_doubling", "rabenseifner"})
+      for (const std::uint64_t bytes : {std::uint64_t{8}, kGiB}) {
+        SCOPED_TRACE(fmt::format("{} {}", algorithm, bytes));
+        const program::CollectiveCall call = test_call(8, algorithm, bytes);
+        Lowering keeps(m.router, m.placement, protocol);
+        EXPECT_FALSE(keeps.explain(keeps.lower(call).value()));
+        keeps.keep_chains(true);
+        const auto kept = keeps.explain(keeps.lower(call).value());
+        const auto asked = Lowering(m.router, m.placement, protocol).explain(call).value();
+        ASSERT_TRUE(kept);
+        ASSERT_EQ(kept->size(), asked.size());
+        for (std::size_t i = 0; i < asked.size(); ++i) {
+          EXPECT_EQ((*kept)[i].ps, asked[i].ps);
+          EXPECT_EQ((*kept)[i].link, asked[i].link);
+          EXPECT_EQ((*kept)[i].phase, asked[i].phase);
+        }
+      }
 }
 
 // So many sends that their routes are otherwise forgotten: 10 rounds each way.

@@ -95,7 +95,8 @@ struct Lowering::State {
   /// Made for the first call: an engine that takes all its calls over from another never needs it.
   std::optional<LoweringSpace> space{};
   StepChoice choice{};
-  ChainTrace* trace = nullptr;
+  bool keeps_chains = false;
+  std::vector<std::uint32_t> wanted_chains{};  ///< as ChainTrace::wanted
   bool follows_rings = true;
   std::optional<std::pair<collectives::GroupFamily, double>> first_link_ps{};  ///< of the last groups asked for
 
@@ -137,6 +138,7 @@ void Lowering::set_delays(std::span<const LinkDelay> delays) {
 }
 
 void Lowering::follow_rings(bool on) { state_->follows_rings = on; }
+void Lowering::keep_chains(bool on) { state_->keeps_chains = on; }
 
 const CapacityTable& Lowering::capacities() const { return state_->table; }
 const program::ProtocolModel& Lowering::protocol() const { return state_->protocol; }
@@ -218,7 +220,9 @@ Result<LoweredCall> Lowering::State::lower(const program::CollectiveCall& call) 
     plans.back().follows_rings = follows_rings;
   }
   if (!space) space.emplace(machine);
-  Result<std::vector<Stage>> stages = CallLowering(machine, pair_spread, *space, plans, choice, trace).stages();
+  ChainTrace trace{wanted_chains};
+  ChainTrace* const kept = keeps_chains ? &trace : nullptr;
+  Result<std::vector<Stage>> stages = CallLowering(machine, pair_spread, *space, plans, choice, kept).stages();
   if (!stages.ok()) {
     space.reset();  // anything may be half done
     return stages.error();
@@ -230,6 +234,7 @@ Result<LoweredCall> Lowering::State::lower(const program::CollectiveCall& call) 
     out.chunks = std::max(out.chunks, plan.chunks);
   }
   out.stages = std::move(*stages);
+  out.chains = std::move(trace.stages);
   out.launch_ps = static_cast<double>(protocol.launch.in_ps());
   for (const Stage& stage : out.stages) out.launch_ps += stage.latency_ps;
   out.algorithm_floor_ps = algorithm_floor_ps(out, plans, machine, space->total);
@@ -286,7 +291,6 @@ Result<LoweredCall> Lowering::lower(const program::CollectiveCall& call) {
 Result<LoweredCall> Lowering::State::lower_well_split(const program::CollectiveCall& call, bool splits) {
   State& st = *this;
   if (!splits) return st.lower(call);
-  ChainTrace* const trace = std::exchange(st.trace, nullptr);
   std::vector<SplitSearch> steps(1);
   Result<LoweredCall> found = invalid("nothing was tried");
   for (bool more = true; more;) {  // all steps at once, each with a search of its own
@@ -306,8 +310,6 @@ Result<LoweredCall> Lowering::State::lower_well_split(const program::CollectiveC
       more = true;
     }
   }
-  st.trace = trace;
-  if (found.ok() && trace) found = st.lower(call);
   st.choice.biases.clear();
   return found;
 }
@@ -315,11 +317,9 @@ Result<LoweredCall> Lowering::State::lower_well_split(const program::CollectiveC
 Result<Stage> Lowering::lower_step(const program::CollectiveCall& call, std::uint32_t step,
                                    const routing::SplitBias& bias) {
   State& st = *state_;
-  ChainTrace* const trace = std::exchange(st.trace, nullptr);
   st.choice = {std::vector<routing::SplitBias>(step + 1, bias), step};
   Result<LoweredCall> found = st.lower(call);
   st.choice = {};
-  st.trace = trace;
   if (!found.ok()) return found.error();
   if (found->stages.size() != 1) return invalid("no such stage");
   if (st.protocol.measured || call.slowdown != 1) {
@@ -329,53 +329,82 @@ Result<Stage> Lowering::lower_step(const program::CollectiveCall& call, std::uin
   return std::move(found->stages[0]);
 }
 
-Result<std::vector<ChainPart>> Lowering::explain(const program::CollectiveCall& call) {
-  State& st = *state_;
-  BUSBAR_ASSIGN(const LoweredCall base, st.lower_well_split(call, splits()));
-  ChainTrace trace;
-  double launch_ps = base.launch_ps;
-  for (const Stage& s : base.stages) {
-    const auto slowest = std::max_element(s.fluids.begin(), s.fluids.end(),
-                                          [](const Fluid& a, const Fluid& b) { return a.alone_ps < b.alone_ps; });
-    trace.fluid.push_back(static_cast<std::uint32_t>(slowest - s.fluids.begin()));
-    launch_ps -= s.latency_ps;
+namespace {
+
+/// Of a stage that is not empty.
+std::uint32_t slowest_fluid(const Stage& s) {
+  const auto slowest = std::max_element(s.fluids.begin(), s.fluids.end(),
+                                        [](const Fluid& a, const Fluid& b) { return a.alone_ps < b.alone_ps; });
+  return static_cast<std::uint32_t>(slowest - s.fluids.begin());
+}
+
+/// The parts of a stage: the chain of its slowest fluid, or a link's load if that takes longer.
+void add_parts(const Stage& s, const StageChain& chain, const CapacityTable& table, std::vector<ChainPart>& out) {
+  const Fluid& f = s.fluids[slowest_fluid(s)];
+  const double total = s.latency_ps + std::max(s.slowest_alone_ps, s.load_ps);
+  if (s.load_ps <= s.slowest_alone_ps && std::abs(sum_ps(chain.parts) - total) <= 1e-6 * total) {
+    out.insert(out.end(), chain.parts.begin(), chain.parts.end());
+    return;
   }
-  trace.parts.resize(base.stages.size());
-  st.trace = &trace;
-  const Result<LoweredCall> again = st.lower_well_split(call, splits());
-  st.trace = nullptr;
-  if (!again.ok()) return again.error();
+  topology::LinkId link = s.busiest;  // a link's load, or a fluid's own
+  double most = -1;
+  for (std::uint32_t i = f.begin; i < f.end && s.load_ps < s.slowest_alone_ps; ++i)
+    if (const double ps = s.weight[i] / table.rate(s.on[i]); ps > most) most = ps, link = table.link_of(s.on[i]);
+  ChainPart p;
+  p.phase = s.phase;
+  p.link = link;
+  p.kind = ChainPartKind::kLatency;
+  p.ps = s.latency_ps;
+  out.push_back(p);
+  p.kind = ChainPartKind::kBandwidth;
+  p.ps = total - s.latency_ps;
+  out.push_back(p);
+}
+
+/// Pre: `call` without its time_factor; its chains are those of the slowest fluids, wherever add_parts() needs them.
+std::vector<ChainPart> whole_chain(const LoweredCall& call, const CapacityTable& table) {
+  double launch_ps = call.launch_ps;
+  for (const Stage& s : call.stages) launch_ps -= s.latency_ps;
   std::vector<ChainPart> out;
   if (launch_ps > 0.5)
     out.push_back({ChainPartKind::kLaunch, "launch", kNone32, kNone32, 0, 0, kNone<topology::LinkId>, launch_ps});
-  for (std::size_t k = 0; k < base.stages.size(); ++k) {
-    const Stage& s = base.stages[k];
-    const Fluid& f = s.fluids[trace.fluid[k]];
-    const double total = s.latency_ps + std::max(s.slowest_alone_ps, s.load_ps);
-    std::vector<ChainPart>& parts = trace.parts[k];
-    if (s.load_ps <= s.slowest_alone_ps && std::abs(sum_ps(parts) - total) <= 1e-6 * total) {
-      out.insert(out.end(), parts.begin(), parts.end());
-      continue;
-    }
-    topology::LinkId link = s.busiest;  // a link's load, or a fluid's own
-    double most = -1;
-    for (std::uint32_t i = f.begin; i < f.end && s.load_ps < s.slowest_alone_ps; ++i)
-      if (const double ps = s.weight[i] / st.table.rate(s.on[i]); ps > most)
-        most = ps, link = st.table.link_of(s.on[i]);
-    ChainPart p;
-    p.phase = s.phase;
-    p.link = link;
-    p.kind = ChainPartKind::kLatency;
-    p.ps = s.latency_ps;
-    out.push_back(p);
-    p.kind = ChainPartKind::kBandwidth;
-    p.ps = total - s.latency_ps;
-    out.push_back(p);
-  }
-  LoweredCall slowed = base;
-  st.slow_down(slowed);
-  for (ChainPart& p : out) p.ps *= slowed.time_factor;
+  for (std::size_t k = 0; k < call.stages.size(); ++k) add_parts(call.stages[k], call.chains[k], table, out);
   return out;
+}
+
+/// Whether the chains of the call are those of its slowest fluids, wherever a chain counts.
+bool has_chains(const LoweredCall& call) {
+  if (call.chains.size() != call.stages.size()) return false;
+  for (std::size_t k = 0; k < call.stages.size(); ++k)
+    if (const Stage& s = call.stages[k]; s.load_ps <= s.slowest_alone_ps && call.chains[k].fluid != slowest_fluid(s))
+      return false;
+  return true;
+}
+
+}  // namespace
+
+Result<std::vector<ChainPart>> Lowering::explain(const program::CollectiveCall& call) {
+  State& st = *state_;
+  const bool kept = std::exchange(st.keeps_chains, true);
+  Result<LoweredCall> base = st.lower_well_split(call, splits());
+  if (base.ok() && !has_chains(*base)) {
+    for (const Stage& s : base->stages) st.wanted_chains.push_back(slowest_fluid(s));
+    base = st.lower_well_split(call, splits());
+    st.wanted_chains.clear();
+  }
+  st.keeps_chains = kept;
+  if (!base.ok()) return base.error();
+  std::vector<ChainPart> out = whole_chain(*base, st.table);
+  st.slow_down(*base);
+  for (ChainPart& p : out) p.ps *= base->time_factor;
+  return out;
+}
+
+std::optional<std::vector<ChainPart>> Lowering::explain(const LoweredCall& call) const {
+  const auto pairs = [](const StageChain& c) { return c.fluid == kNone32; };  // which explain(call) lowers one by one
+  if (call.time_factor != 1 || !has_chains(call) || std::any_of(call.chains.begin(), call.chains.end(), pairs))
+    return {};
+  return whole_chain(call, state_->table);
 }
 
 double closed_form_ps(const LoweredCall& call) {

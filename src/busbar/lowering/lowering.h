@@ -69,6 +69,9 @@ struct LoweredCall {
   /// All times and bytes above, of those that the model gives for the call alone: by measured calls
   /// (ProtocolModel::measured) and CollectiveCall::slowdown. Otherwise 1.
   double time_factor = 1;
+  /// Per stage, the chain of the fluid that seemed slowest while it was lowered; empty unless chains are kept
+  /// (Lowering::keep_chains). Times are those without time_factor.
+  std::vector<StageChain> chains{};
 };
 
 /// What measured calls know a call by.
@@ -93,6 +96,8 @@ class Lowering {
   /// Whether the pieces of rings that share links are followed one by one (the default), or counted by a law that costs
   /// less: docs/models/flow.md, "Rings of several channels".
   void follow_rings(bool on);
+  /// Whether lower() keeps chains for explain(). Off at first.
+  void keep_chains(bool on);
   /// Errors: kUnsupported (algorithm and collective do not go together), kUnreachable, kInvalid (ranks not placed).
   /// Where splits() holds, each stage is split as evens its own loads best. Cost of that: some 5 to 25 lowerings.
   Result<LoweredCall> lower(const program::CollectiveCall& call);
@@ -102,8 +107,11 @@ class Lowering {
   Result<Stage> lower_step(const program::CollectiveCall& call, std::uint32_t step, const routing::SplitBias& bias);
   /// Over how many channels lower() lays each channel of a schedule of the call.
   collectives::PlanLanes lanes(const program::CollectiveCall& call, const collectives::Schedule& schedule);
-  /// The chain behind closed_form_ps(lower(call)): parts that follow each other and sum to it. Cost: two lowerings.
+  /// The chain behind closed_form_ps(lower(call)): parts that follow each other and sum to it. Cost: one lowering, two
+  /// where the fluid that seemed slowest in a stage is not.
   Result<std::vector<ChainPart>> explain(const program::CollectiveCall& call);
+  /// The same for a call that lower() returned, from the chains that it kept; nothing where they do not suffice.
+  std::optional<std::vector<ChainPart>> explain(const LoweredCall& call) const;
   /// What closed_form_ps(lower(call)) cannot go below, without routing anything: the longest chain of sends, each at
   /// the least overhead of the protocol. 0 where the phases overlap, and for what cannot be lowered.
   double least_ps(const program::CollectiveCall& call);

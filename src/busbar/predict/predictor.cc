@@ -134,18 +134,34 @@ std::unique_ptr<engine::Engine> Predictor::open(engine::EngineOptions options, b
               : engine::make_analytic_engine(over, *placement_, std::move(options));
 }
 
-TrialEngines Predictor::open_trials(const program::CollectiveCall& call) const {
-  choice::TrialHelpers::Engines engines = trial_engines(*router_, call);
+/// Whether the kind of the limit is looked for.
+bool Predictor::asks_limit(const program::CollectiveCall& call, const TimeAsk& ask) const {
+  constexpr std::uint32_t kMostUnasked = 1024;  // ranks
+  const bool few = call.groups.size() * call.groups.groups() <= kMostUnasked;
+  return ask.jobs == 1 && (ask.explain || ((ask.relief || ask.limit) && few));
+}
+
+/// Relief of memory tells whether memory is the cause of the limit.
+bool Predictor::asks_relief(const program::CollectiveCall& call, const TimeAsk& ask) const {
+  return asks_limit(call, ask) &&
+         (ask.explain || ask.relief || per_second(lowering::memory_limit(cluster_.topology, placement_->gpu(0))) > 0);
+}
+
+TrialEngines Predictor::open_trials(const program::CollectiveCall& call, const TimeAsk& ask) const {
+  const bool keep_chains = asks_limit(call, ask);
+  choice::TrialHelpers::Engines engines = trial_engines(*router_, call, keep_chains);
   TrialEngines out{std::move(engines.engine), std::move(engines.lower_bound)};
   if (!policy_.packets)
-    out.helpers = {threads_, [this, call](const routing::Router& r) { return trial_engines(r, call); }};
+    out.helpers = {threads_,
+                   [this, call, keep_chains](const routing::Router& r) { return trial_engines(r, call, keep_chains); }};
   return out;
 }
 
 choice::TrialHelpers::Engines Predictor::trial_engines(const routing::Router& router,
-                                                       const program::CollectiveCall& call) const {
+                                                       const program::CollectiveCall& call, bool keep_chains) const {
   choice::TrialHelpers::Engines out;
   engine::EngineOptions options = engine_options();
+  options.keep_chains = keep_chains;
   if (policy_.engine == "flow" && may_be_made(call) && policy_.shortcuts.has(Shortcut::kBoundEngine)) {
     options.known = std::make_shared<engine::LoweredCalls>();
     out.lower_bound = open(options, false, &router);
@@ -281,7 +297,6 @@ floors::Floor Predictor::floor(const program::CollectiveCall& call) {
 /// Computes floors, relief and the chain.
 Status Predictor::judge(const std::vector<program::CollectiveCall>& jobs, const TimeAsk& ask, TrialEngines& trials,
                         Prediction& out) {
-  constexpr std::uint32_t kMostUnasked = 1024;  // ranks
   const program::CollectiveCall& call = jobs.front();
   if (ask.floor) {
     for (const program::CollectiveCall& job : jobs)
@@ -290,25 +305,32 @@ Status Predictor::judge(const std::vector<program::CollectiveCall>& jobs, const 
     if (out.warning.empty()) out.warning = below_floor(out.time, out.floor.time, collectives::name_of(call.op));
   }
   if (jobs.size() > 1) return {};
-  const bool few = call.groups.size() * call.groups.groups() <= kMostUnasked;
-  const bool whole = ask.explain || (ask.relief && few);
-  if (whole && out.host_wait == Duration()) {
+  if (asks_relief(call, ask) && out.host_wait == Duration()) {
     BUSBAR_ASSIGN(out.relief, choice::find_relief(*router_, *placement_, protocol_, call, ask.explain, threads_));
   }
   BUSBAR_ASSIGN(const program::CallId id, trials.engine->prepare(call));
-  if (whole && !policy_.packets && trials.engine->lowered(id) != nullptr) {
-    Shortcuts shortcuts = policy_.shortcuts;
-    shortcuts.pairs_apart = 0;
-    lowering::Lowering lowering(*router_, *placement_, protocol_, shortcuts);
-    BUSBAR_ASSIGN(std::vector<lowering::ChainPart> chain, lowering.explain(call));
-    lowering::close_sum(chain, static_cast<double>((out.time - out.host_wait).in_ps()), out.bound.link,
-                        out.bound.phase);
-    if (out.bound.link != kNone<topology::LinkId>) out.bound.kind = kind_of_chain(chain);
-    if (out.host_wait > Duration())
-      chain.push_back({lowering::ChainPartKind::kLaunch, "wait for the host", kNone32, kNone32, 0, 0,
-                       kNone<topology::LinkId>, static_cast<double>(out.host_wait.in_ps())});
-    if (ask.explain) out.chain = std::move(chain);
+  const lowering::LoweredCall* lowered = trials.engine->lowered(id);
+  if (!asks_limit(call, ask) || policy_.packets || lowered == nullptr) return {};
+  return add_chain(*lowered, ask, out);
+}
+
+/// The kind of the limit, and the chain where it is asked for: that of the call without delays.
+Status Predictor::add_chain(const lowering::LoweredCall& lowered, const TimeAsk& ask, Prediction& out) const {
+  Shortcuts shortcuts = policy_.shortcuts;
+  shortcuts.pairs_apart = 0;
+  lowering::Lowering lowering(*router_, *placement_, protocol_, shortcuts);
+  std::optional<std::vector<lowering::ChainPart>> kept;
+  if (policy_.delays.empty()) kept = lowering.explain(lowered);
+  if (!kept) {
+    BUSBAR_ASSIGN(kept, lowering.explain(lowered.call));
   }
+  std::vector<lowering::ChainPart>& chain = *kept;
+  lowering::close_sum(chain, static_cast<double>((out.time - out.host_wait).in_ps()), out.bound.link, out.bound.phase);
+  if (out.bound.link != kNone<topology::LinkId>) out.bound.kind = kind_of_chain(chain);
+  if (out.host_wait > Duration())
+    chain.push_back({lowering::ChainPartKind::kLaunch, "wait for the host", kNone32, kNone32, 0, 0,
+                     kNone<topology::LinkId>, static_cast<double>(out.host_wait.in_ps())});
+  if (ask.explain) out.chain = std::move(chain);
   return {};
 }
 
@@ -382,7 +404,7 @@ Status Predictor::add_jitter(Prediction& out) const {
 Result<Prediction> Predictor::time(const program::CollectiveCall& call, const TimeAsk& ask) {
   if (call.algorithm == "synthesized" && ask.jobs > 1)
     return Error{ErrorCode::kUnsupported, "schedules are synthesized for one job at a time", {}};
-  TrialEngines trials = open_trials(call);
+  TrialEngines trials = open_trials(call, ask);
   trials.alone = ask.jobs == 1;
   BUSBAR_ASSIGN(ChosenCall chosen, chooser_->choose(call, trials));
   BUSBAR_ASSIGN(const std::vector<program::CollectiveCall> jobs, jobs_of(call, chosen, ask.jobs, trials));

@@ -22,6 +22,7 @@ struct TimeAsk {
   std::uint32_t jobs = 1;  ///< number of jobs that start at once, job j on the call's ranks + j x the size of a group
   bool floor = true;
   bool relief = true;    ///< for one job of up to 1,024 ranks: lowers the call many times
+  bool limit = false;    ///< where `relief` is not wanted: still the kind of the limit and its cause, as with it
   bool explain = false;  ///< relief of every kind of link for any number of ranks, and the chain
 };
 
@@ -78,8 +79,11 @@ class Predictor {
 
  private:
   Predictor(spec::Cluster cluster, PredictPolicy policy);
-  TrialEngines open_trials(const program::CollectiveCall& call) const;
-  choice::TrialHelpers::Engines trial_engines(const routing::Router& router, const program::CollectiveCall& call) const;
+  bool asks_limit(const program::CollectiveCall& call, const TimeAsk& ask) const;
+  bool asks_relief(const program::CollectiveCall& call, const TimeAsk& ask) const;
+  TrialEngines open_trials(const program::CollectiveCall& call, const TimeAsk& ask) const;
+  choice::TrialHelpers::Engines trial_engines(const routing::Router& router, const program::CollectiveCall& call,
+                                              bool keep_chains) const;
   engine::EngineOptions engine_options() const;
   std::unique_ptr<engine::Engine> open(engine::EngineOptions options, bool flow,
                                        const routing::Router* router = nullptr) const;
@@ -89,6 +93,7 @@ class Predictor {
              Prediction& out);
   Status judge(const std::vector<program::CollectiveCall>& jobs, const TimeAsk& ask, TrialEngines& trials,
                Prediction& out);
+  Status add_chain(const lowering::LoweredCall& lowered, const TimeAsk& ask, Prediction& out) const;
   std::string cause_of(const Prediction& p);
   void wait_for_host(Prediction& out) const;
   Status relieve_machine(const program::CollectiveCall& asked, Prediction& out);

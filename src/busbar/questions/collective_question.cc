@@ -193,7 +193,12 @@ program::CollectiveCall call_of(const CollectiveRequest& q, const CollectiveRun&
 Result<bool> add_rows(const CollectiveRequest& q, CollectiveRun& run, Bytes size, const Context& context,
                       std::vector<predict::Prediction>& rows) {
   program::CollectiveCall call = call_of(q, run, size);
-  const predict::TimeAsk ask{.jobs = q.jobs, .explain = q.explain};
+  constexpr std::uint32_t kMostEachSize = 64;  // ranks with reliefs of every size; a relief is some five lowerings
+  const bool last = size == run.sweep.back();
+  const predict::TimeAsk ask{.jobs = q.jobs,
+                             .relief = last || run.groups.size() * run.groups.groups() <= kMostEachSize,
+                             .limit = true,
+                             .explain = q.explain};
   const auto names =
       run.picks ? std::vector<std::string>{"auto"} : algorithms_of(q, call, *run.machine, run.choice.words);
   std::optional<Error> refused;

@@ -205,7 +205,7 @@ const Record& record_of(const CollectiveRow*) {
               {"algorithm_floor_us", &R::algorithm_floor_us, "us", "of the busiest link at wire rate"},
               {"bound_by", &R::bound_by, "", "what limits the time"},
               {"band_percent", &R::band_percent, "%", "measured times are within: low, high"},
-              {"relief", &R::relief, "", "gain from improving links"},
+              {"relief", &R::relief, "", "gain from improving links; above 64 ranks of the last size only"},
               Field("simplified", &R::simplified, "", "what the engine leaves out").or_absent(),
               Field("warning", &R::warning, "", "the time is below the floor").or_absent(),
               Field("kernels", &R::kernels, "", "what NCCL could take, and is not modelled").or_absent(),

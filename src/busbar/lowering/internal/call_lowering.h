@@ -64,6 +64,7 @@ class CallLowering {
   Status lower_first_chunk(std::uint32_t call_group, std::size_t channel, std::span<StepRuns> steps, FirstChunk& first);
   void take_turns(std::optional<std::size_t> step);
   bool traces() const;
+  void keep_chain(double ps, std::vector<ChainPart> parts);
   void close_stage();
 
   const PlacedMachine& machine_;

@@ -10,10 +10,17 @@
 
 namespace busbar::lowering {
 
-/// What Lowering::explain asks for: the chain of one fluid of each stage.
+/// The chains of a call that is being lowered.
 struct ChainTrace {
-  std::vector<std::uint32_t> fluid;           ///< per stage
-  std::vector<std::vector<ChainPart>> parts;  ///< per stage, found meanwhile
+  std::vector<std::uint32_t> wanted{};  ///< per stage: the fluid to trace; empty: the one that seems slowest
+  std::vector<StageChain> stages{};     ///< that are finished
+  StageChain open{};                    ///< of the stage that is being built
+
+  bool traces(std::size_t fluid) const { return wanted.empty() || wanted_at(stages.size()) == fluid; }
+  bool keeps(std::size_t fluid, double ps) const { return wanted.empty() ? ps > open.ps : traces(fluid); }
+
+ private:
+  std::uint32_t wanted_at(std::size_t stage) const { return stage < wanted.size() ? wanted[stage] : kNone32; }
 };
 
 /// Follows an open run whose sends are timed. All arguments outlive it.
