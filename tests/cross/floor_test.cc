@@ -122,6 +122,43 @@ TEST(Floor, FindsTheSetOfRanksWithTheNarrowestWayOut) {
   EXPECT_EQ(f.cut, "what leaves ranks 0, 1");
 }
 
+/// Chips in a rectangle with links of 45 GB/s to their neighbours; closed: the first of a row with the last too.
+topology::Topology chips(std::uint32_t width, std::uint32_t height, bool closed) {
+  topology::NodeTemplate node;
+  for (std::uint32_t g = 0; g < width * height; ++g)
+    node.devices.push_back(topology::test_device(topology::DeviceKind::kGpu, "gpu" + std::to_string(g)));
+  const topology::LinkClass link = topology::test_link(topology::LinkKind::kIci, 45, Duration());
+  for (std::uint32_t y = 0; y < height; ++y)
+    for (std::uint32_t x = 0; x < width; ++x) {
+      if (x + 1 < width || closed) node.links.push_back({y * width + x, y * width + (x + 1) % width, link});
+      if (y + 1 < height || closed) node.links.push_back({y * width + x, (y + 1) % height * width + x, link});
+    }
+  topology::TopologyBuilder b;
+  b.add_block(b.add_template(node));
+  return std::move(b).seal();
+}
+
+// All-to-all: S x (ranks inside) x (ranks outside) / ranks over the links between the two parts.
+TEST(Floor, OfManyChipsIsTheNarrowestCutAcrossADimension) {
+  const auto us = [](double inside, double outside, double links) {
+    return 1e9 * inside * outside / (inside + outside) / (links * 45e9) * 1e6;
+  };
+  const struct {
+    std::uint32_t width, height;
+    bool closed;
+    double expected_us;
+  } cases[] = {{6, 4, true, us(12, 12, 2 * 4)},  {4, 6, true, us(12, 12, 2 * 4)}, {5, 7, true, us(15, 20, 2 * 5)},
+               {6, 6, false, us(18, 18, 6)},     {21, 3, false, us(30, 33, 3)},   {16, 16, true, us(128, 128, 2 * 16)},
+               {16, 16, false, us(128, 128, 16)}};
+  for (const auto& c : cases) {
+    SCOPED_TRACE(fmt::format("{} x {}", c.width, c.height));
+    const program::CollectiveCall call = of_op(collectives::Collective::kAllToAll, c.width * c.height, kGB);
+    const floors::Floor f = floor_of(chips(c.width, c.height, c.closed), call);
+    EXPECT_NEAR(f.time.in_us(), c.expected_us, 1e-6 * c.expected_us);
+    EXPECT_EQ(f.kind, floors::CutKind::kRanks);
+  }
+}
+
 /// `nodes` of two PCIe switches with `gpus` each; 64 GB/s per GPU, 30 GB/s from switch to CPU, one NUMA node per CPU,
 /// 25 GB/s between the CPUs, a 12 GB/s NIC on the first switch.
 topology::Topology pcie_servers(std::uint32_t nodes, std::uint32_t gpus, std::uint64_t upi) {

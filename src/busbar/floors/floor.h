@@ -52,7 +52,7 @@ Duration floor_from_ps(double ps);
 /// Cuts:
 /// - every GPU, every PCIe switch and every connected set of them, every NUMA node, every scale-up domain;
 /// - the domains under a leaf, or that share leaves; pods, likewise one tier up, and so on;
-/// - with up to 16 ranks, every set of ranks. Each device between ranks joins the side with which it shares more rate;
+/// - up to 16 ranks: all sets, devices between on the side that shares more rate; above: the sides of some links;
 /// - in an all-reduce, if no switch in between can reduce: N parts of the machine that hold all ranks move 2 (N - 1) S
 ///   in total. The parts are all GPUs, domains, leaves or pods.
 ///

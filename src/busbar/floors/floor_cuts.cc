@@ -34,6 +34,8 @@ FloorCuts::FloorCuts(const routing::Router& router, const routing::Placement& pl
   if (n_ > 1) find_reach();
 }
 
+constexpr std::uint32_t kMostSets = 16;  // ranks, all of whose sets are tried
+
 std::vector<MachineFloor::Line> FloorCuts::bounds(FloorRates rates) {
   if (n_ < 2) return {};
   rates_ = rates;
@@ -45,7 +47,10 @@ std::vector<MachineFloor::Line> FloorCuts::bounds(FloorRates rates) {
     blocks();
     if (!cabled_) tiers();
   }
-  if (n_ <= 16) sets_of_ranks();
+  if (n_ <= kMostSets)
+    sets_of_ranks();
+  else if (!demand_.uneven())
+    halves();
   std::vector<MachineFloor::Line> out;
   for (std::size_t k = 0; k < best_.size(); ++k) {
     best_[k].kind = static_cast<CutKind>(k);

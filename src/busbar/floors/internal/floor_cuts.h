@@ -60,6 +60,9 @@ class FloorCuts {
   void blocks();
   void tiers();
   void sets_of_ranks();
+  void halves();
+  void take_half(topology::LinkId link, const std::vector<std::uint32_t>& from_start,
+                 const std::vector<std::uint32_t>& from_end);
 
   const routing::Router& router_;
   const routing::Placement& placement_;
