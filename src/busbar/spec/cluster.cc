@@ -121,7 +121,7 @@ Status apply_faults(const std::vector<Fault>& faults, topology::TopologyBuilder&
 /// The keys of a cluster file.
 struct ClusterKeys {
   YamlNode node;
-  std::optional<YamlNode> fabric, protocol, price, faults, routing, hall, calibrated, kernels, measured,
+  std::optional<YamlNode> more_nodes, fabric, protocol, price, faults, routing, hall, calibrated, kernels, measured,
       gpu_memory_rate, packet;
   std::int64_t nodes = 1, seed = 0;
   std::string gpu;
@@ -135,6 +135,7 @@ Result<ClusterKeys> read_keys(const YamlNode& root, std::string& name) {
   keys.node = r.required("node");
   r.optional("nodes", &YamlNode::as_int, keys.nodes, 1, kMaxNodes);
   r.optional("seed", &YamlNode::as_int, keys.seed, 0, INT64_MAX);
+  keys.more_nodes = r.optional("more_nodes");
   keys.fabric = r.optional("fabric");
   keys.routing = r.optional("routing");
   keys.protocol = r.optional("protocol");
@@ -151,10 +152,54 @@ Result<ClusterKeys> read_keys(const YamlNode& root, std::string& name) {
   return keys;
 }
 
+/// Servers of one kind.
+struct NodeKind {
+  NodeFile node;
+  std::uint32_t count = 1;
+};
+
+Result<NodeFile> read_node_at(const YamlNode& at, Reading& reading) {
+  BUSBAR_ASSIGN(const YamlNode map, resolve_node(at, reading));
+  auto read = read_node(map, reading);
+  if (read.ok()) return read;
+  // The error is in a catalogue file only because of the user's own file.
+  const Where user = at.where(), where = read.error().where;
+  if (where.file != user.file) read.error().message += fmt::format("; it is made at {}", user.prefix());
+  return read.error();
+}
+
+/// {node: dgx-a100, nodes: 4}
+Result<NodeKind> read_more_nodes(const YamlNode& map, Reading& reading) {
+  MapReader r = sourced(map);
+  const YamlNode node = r.required("node");
+  std::int64_t nodes = 1;
+  r.optional("nodes", &YamlNode::as_int, nodes, 1, kMaxNodes);
+  BUSBAR_RETURN_IF_ERROR(r.finish());
+  NodeKind kind;
+  BUSBAR_ASSIGN(kind.node, read_node_at(node, reading));
+  kind.count = static_cast<std::uint32_t>(nodes);
+  return kind;
+}
+
+/// Those of `node`, then those of `more_nodes`, in their order.
+Result<std::vector<NodeKind>> read_kinds(const ClusterKeys& keys, Reading& reading) {
+  std::vector<NodeKind> out(1);
+  BUSBAR_ASSIGN(out[0].node, read_node_at(keys.node, reading));
+  out[0].count = static_cast<std::uint32_t>(keys.nodes);
+  if (!keys.more_nodes) return out;
+  if (keys.more_nodes->kind() != YamlNode::Kind::kSequence)
+    return keys.more_nodes->error("write a list, as in [{node: dgx-a100, nodes: 4}]");
+  for (std::size_t i = 0; i < keys.more_nodes->size(); ++i) {
+    BUSBAR_ASSIGN(NodeKind kind, read_more_nodes(keys.more_nodes->item(i), reading));
+    out.push_back(std::move(kind));
+  }
+  return out;
+}
+
 /// The node's default applies only to clusters of several nodes.
 std::optional<YamlNode> fabric_of(const ClusterKeys& keys, const NodeFile& node) {
   if (keys.fabric) return keys.fabric;
-  return keys.nodes > 1 ? node.fabric : std::nullopt;
+  return keys.nodes > 1 || keys.more_nodes ? node.fabric : std::nullopt;
 }
 
 /// For every GPU: the flag's, otherwise the file's; with `factors`, as in calibrate_parts().
@@ -189,10 +234,17 @@ FabricSummary summary_of(const FabricFile& file, const topology::FabricPlan& pla
 }
 
 /// Creates the nodes and cables, then applies the faults.
-Result<topology::Topology> build(const ClusterKeys& keys, NodeFile& node, const std::vector<Fault>& faults,
-                                 const CalibratedFactors& factors, const Overrides& overrides, Reading& reading,
-                                 const YamlNode& root, Cluster& out, std::optional<YamlNode>& transport) {
-  const auto nodes = static_cast<std::uint32_t>(keys.nodes);
+Result<topology::Topology> build(const ClusterKeys& keys, std::vector<NodeKind>& kinds,
+                                 const std::vector<Fault>& faults, const CalibratedFactors& factors,
+                                 const Overrides& overrides, Reading& reading, const YamlNode& root, Cluster& out,
+                                 std::optional<YamlNode>& transport) {
+  const NodeFile& node = kinds[0].node;
+  std::uint64_t nodes = 0, devices = 0, links = 0;
+  for (const NodeKind& k : kinds) {
+    nodes += k.count;
+    devices += k.node.node.devices.size() * k.count;
+    links += k.node.node.links.size() * k.count;
+  }
   FabricFile fabric;
   const auto wanted = fabric_of(keys, node);
   if (wanted) {
@@ -207,20 +259,24 @@ Result<topology::Topology> build(const ClusterKeys& keys, NodeFile& node, const 
   if (fabric.spec.kind == topology::FabricKind::kNone && nodes > 1) {
     return root.error(fmt::format("{} nodes, but no fabric joins them; add 'fabric: ndr-rail' or another", nodes));
   }
-  if (node.node.devices.size() * nodes > kMaxClusterDevices || node.node.links.size() * nodes > kMaxClusterDevices) {
+  if (devices > kMaxClusterDevices || links > kMaxClusterDevices) {
     return root.error(fmt::format("{} nodes of {} devices and {} links are more than {} of either", nodes,
                                   node.node.devices.size(), node.node.links.size(), kMaxClusterDevices));
   }
   BUSBAR_ASSIGN(const auto memory_rate, memory_rate_of(keys, overrides, factors, reading));
-  calibrate_parts(factors, node.node, fabric.spec);
+  calibrate_parts(factors, kinds[0].node.node, fabric.spec);
+  topology::FabricSpec once = fabric.spec;  // of the other kinds only the nodes are left to calibrate
+  for (std::size_t i = 1; i < kinds.size(); ++i) calibrate_parts(factors, kinds[i].node.node, once);
   fabric.per_m = Duration::ps(std::llround(static_cast<double>(fabric.per_m.in_ps()) * factors.latency));
   topology::TopologyBuilder builder;
-  const std::uint32_t index = builder.add_template(std::move(node.node));
   Csr<topology::DeviceId> nics;
-  for (std::uint32_t n = 0; n < nodes; ++n) {
-    const topology::BlockId block = builder.add_block(index);
-    for (const std::uint32_t place : node.nics) nics.values.push_back(builder.device(block, place));
-    nics.close_row();
+  for (NodeKind& k : kinds) {
+    const std::uint32_t index = builder.add_template(std::move(k.node.node));
+    for (std::uint32_t n = 0; n < k.count; ++n) {
+      const topology::BlockId block = builder.add_block(index);
+      for (const std::uint32_t place : k.node.nics) nics.values.push_back(builder.device(block, place));
+      nics.close_row();
+    }
   }
   auto plan = topology::build_fabric(fabric.spec, nics, builder);
   if (!plan.ok()) {
@@ -289,14 +345,8 @@ Result<Cluster> read_cluster(const YamlNode& root, std::string name, const Overr
   out.name = std::move(name);
   BUSBAR_ASSIGN(const ClusterKeys keys, read_keys(root, out.name));
   if (reading.gpu.empty()) reading.gpu = keys.gpu;
-  BUSBAR_ASSIGN(const YamlNode node_map, resolve_node(keys.node, reading));
-  auto read = read_node(node_map, reading);
-  if (!read.ok()) {  // the error is in a catalogue file only because of the user's own file
-    const Where user = keys.node.where(), at = read.error().where;
-    if (at.file != user.file) read.error().message += fmt::format("; it is made at {}", user.prefix());
-    return read.error();
-  }
-  NodeFile node = std::move(*read);
+  BUSBAR_ASSIGN(std::vector<NodeKind> kinds, read_kinds(keys, reading));
+  const NodeFile& node = kinds[0].node;
   BUSBAR_ASSIGN(const std::vector<Fault> faults, collect_faults(keys.faults, overrides));
   BUSBAR_RETURN_IF_ERROR(check_gpu(overrides, node.gpu_part, reading));
   out.gpu_part = node.gpu_part;
@@ -310,7 +360,7 @@ Result<Cluster> read_cluster(const YamlNode& root, std::string name, const Overr
     reading.note("calibrated", *keys.calibrated);
   }
   std::optional<YamlNode> transport;
-  BUSBAR_ASSIGN(out.topology, build(keys, node, faults, factors, overrides, reading, root, out, transport));
+  BUSBAR_ASSIGN(out.topology, build(keys, kinds, faults, factors, overrides, reading, root, out, transport));
   if (keys.routing) {
     BUSBAR_ASSIGN(out.routing, as_routing_policy(*keys.routing));
   }

@@ -101,6 +101,10 @@ Status keep_nodes(std::uint32_t nodes, YamlDocument& document, Reading& reading)
     BUSBAR_ASSIGN(has, key->as_int(1, kMaxNodes));
   }
   const std::string machine = name ? name->scalar() : "the machine";
+  if (document.root().find("more_nodes"))
+    return invalid(
+        fmt::format("{} has servers of several kinds, which stay together; change their numbers in the file", machine),
+        {"", 0, 0, "--nodes"});
   if (nodes > has)
     return invalid(too_few(nodes, "nodes", machine, static_cast<std::uint64_t>(has)), {"", 0, 0, "--nodes"});
   if (machine == fmt::format("{}:{}", machine.substr(0, machine.find(':')), has))  // a preset
@@ -119,8 +123,8 @@ std::optional<std::string> cluster_key(std::string_view path) {
   if (path.starts_with("gpu.")) return fmt::format("node.devices[gpu]{}", path.substr(first.size()));
   for (const std::string_view of_node : {"devices", "links", "gpudirect", "p2p"})
     if (first == of_node) return fmt::format("node.{}", path);
-  for (const std::string_view own :
-       {"name", "node", "nodes", "seed", "fabric", "routing", "protocol", "price", "faults", "hall", "packet"})
+  for (const std::string_view own : {"name", "node", "nodes", "more_nodes", "seed", "fabric", "routing", "protocol",
+                                     "price", "faults", "hall", "packet"})
     if (first == own) return std::string(path);
   return prefixed ? std::optional(std::string(path)) : std::nullopt;
 }

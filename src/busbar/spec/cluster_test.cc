@@ -398,5 +398,23 @@ TEST(Cluster, TooManyGpusNameTheMachineThatHasThem) {
   EXPECT_EQ(words("{node: dgx-h100}", 9), "-g: 9 GPUs asked for, {node: dgx-h100} has 8");
 }
 
+TEST(Cluster, ServersOfSeveralKindsShareAFabric) {
+  const std::string text = "{node: dgx-h100, nodes: 2, more_nodes: [{node: dgx-a100, nodes: 1}], fabric: ndr-rail}";
+  const Cluster c = parse_cluster(text, "mixed").value();
+  const topology::Topology& t = c.topology;
+  ASSERT_EQ(t.gpus().size(), 24u);
+  EXPECT_EQ(t.blocks().size(), 3u);
+  EXPECT_EQ(t.device_class(t.gpus()[15]).part, "h100-sxm");
+  EXPECT_EQ(t.device_class(t.gpus()[16]).part, "a100-sxm-80");
+  EXPECT_EQ(c.gpu_part, "h100-sxm");
+  Overrides two;
+  two.nodes = 2;
+  EXPECT_EQ(parse_cluster(text, "mixed", two).error().where.path, "--nodes");
+  EXPECT_FALSE(parse_cluster("{node: dgx-h100, more_nodes: dgx-a100, fabric: ndr-rail}", "mixed").ok());
+  // As many NICs in each server.
+  const auto uneven = parse_cluster("{node: dgx-h100, more_nodes: [{node: hgx-a100-4}], fabric: ndr-rail}", "mixed");
+  EXPECT_FALSE(uneven.ok() && uneven->topology.gpus().size() != 12);
+}
+
 }  // namespace
 }  // namespace busbar::spec

@@ -13,6 +13,7 @@ struct KeyHelp {
 constexpr KeyHelp kHelp[] = {
     {"name", "for people"},
     {"nodes", "number of servers: node0, node1, ..."},
+    {"more_nodes", "servers of other kinds on the same fabric, after those of `node`: [{node: dgx-a100, nodes: 4}]"},
     {"node", "one server: its devices and the links between them"},
     {"fabric", "the network between the servers"},
     {"routing", "static (one path per flow), spray, valiant or adaptive"},

@@ -55,26 +55,30 @@ Status check_ends(const LayoutSpec& l, const ModelSpec& m) {
   return {};
 }
 
-/// The most layers that fit into each open chunk at `longest` (in layers), the head counted in the last chunk.
-Counts at_most(std::uint32_t chunks, double longest, double head) {
-  Counts counts(chunks, static_cast<std::uint32_t>(longest));
-  counts.back() = static_cast<std::uint32_t>(std::max(0.0, std::floor(longest - head + kRounding)));
+/// The most layers that fit into each open chunk at `longest` (in layers at speed 1), the head counted in the last one.
+Counts at_most(const std::vector<double>& speeds, double longest, double head) {
+  Counts counts;
+  for (const double speed : speeds) counts.push_back(static_cast<std::uint32_t>(longest * speed + kRounding));
+  counts.back() = static_cast<std::uint32_t>(std::max(0.0, std::floor(longest * speeds.back() - head + kRounding)));
   return counts;
 }
 
-/// `layers` over chunks of which the last has a head: the longest chunk is as short as possible.
-Counts by_cost(std::uint32_t layers, std::uint32_t chunks, double head) {
+/// `layers` over chunks of these speeds, of which the last has a head: the longest chunk is as short as possible.
+Counts by_cost(std::uint32_t layers, const std::vector<double>& speeds, double head) {
+  const auto chunks = static_cast<std::uint32_t>(speeds.size());
   // The longest chunk is a whole number of layers, or the last one with its head.
-  std::vector<double> candidates;
+  std::vector<double> candidates, different = speeds;
+  std::sort(different.begin(), different.end());
+  different.erase(std::unique(different.begin(), different.end()), different.end());
   for (std::uint32_t n = 0; n <= layers; ++n) {
-    candidates.push_back(n);
-    candidates.push_back(n + head);
+    for (const double speed : different) candidates.push_back(n / speed);
+    candidates.push_back((n + head) / speeds.back());
   }
   std::sort(candidates.begin(), candidates.end());
-  const auto fits = [&](double longest) { return sum(at_most(chunks, longest, head)) >= layers; };
+  const auto fits = [&](double longest) { return sum(at_most(speeds, longest, head)) >= layers; };
   const double longest =
       *std::partition_point(candidates.begin(), candidates.end(), [&](double c) { return !fits(c); });
-  Counts counts = at_most(chunks, longest, head);
+  Counts counts = at_most(speeds, longest, head);
   // What is too many goes from the ends inwards, the first chunk before the last: it has the embedding.
   std::uint64_t extra = sum(counts) - layers;
   for (std::uint32_t i = 0; extra > 0; i = (i + 1) % chunks) {
@@ -99,6 +103,14 @@ Result<Counts> with_places(const LayoutSpec& l, const ModelSpec& m) {
   if (l.split.embedding_as_layer) --counts.front();
   if (l.split.head_as_layer) --counts.back();
   return counts;
+}
+
+/// Of the chunks between the first and the last one, where these have numbers of their own.
+std::vector<double> open_speeds(const LayoutSpec& l, std::uint32_t first, std::uint32_t count) {
+  std::vector<double> out(count, 1);
+  if (!l.stage_speed.empty())
+    for (std::uint32_t c = 0; c < count; ++c) out[c] = l.stage_speed[l.stage_of(first + c)];
+  return out;
 }
 
 }  // namespace
@@ -140,9 +152,11 @@ Result<Counts> split_layers(const LayoutSpec& l, const ModelSpec& m) {
                    l.place("first_layers"));
   }
   if (open > 0) {
-    counts = rest % open == 0 && !l.split.balanced
+    const std::vector<double> speeds = open_speeds(l, l.split.first_layers > 0 ? 1 : 0, open);
+    const bool alike = std::equal(speeds.begin() + 1, speeds.end(), speeds.begin());
+    counts = alike && rest % open == 0 && !l.split.balanced
                  ? Counts(open, rest / open)
-                 : by_cost(rest, open, l.split.last_layers > 0 ? 0 : head_in_layers(m, l.batch.seq));
+                 : by_cost(rest, speeds, l.split.last_layers > 0 ? 0 : head_in_layers(m, l.batch.seq));
   }
   if (l.split.first_layers > 0) counts.insert(counts.begin(), l.split.first_layers);
   if (l.split.last_layers > 0) counts.push_back(l.split.last_layers);

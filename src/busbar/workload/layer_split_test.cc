@@ -68,6 +68,24 @@ TEST(LayerSplit, MetasCutOf405B) {
   EXPECT_EQ(split_of(l, llama_405b(30)), thirty);
 }
 
+// The longest stage, in layers over speed, is the shortest of all ways to cut 24 layers over three stages.
+TEST(LayerSplit, SlowStagesHaveFewerLayers) {
+  LayoutSpec l;
+  l.pp = 3;
+  for (const std::vector<double>& speeds : {std::vector<double>{1, 1, 0.5}, {0.3, 1, 1}, {1, 0.7, 0.9}}) {
+    l.stage_speed = speeds;
+    const ModelSpec m = with_layers(24);
+    const double head = head_in_layers(m, l.batch.seq);
+    const auto longest = [&](const Counts& c) {
+      return std::max({c[0] / speeds[0], c[1] / speeds[1], (c[2] + head) / speeds[2]});
+    };
+    double best = 1e9;
+    for (std::uint32_t a = 0; a <= 24; ++a)
+      for (std::uint32_t b = 1; a + b <= 24; ++b) best = std::min(best, longest({a, b, 24 - a - b}));
+    EXPECT_NEAR(longest(split_of(l, m)), best, 1e-9) << speeds[0] << " " << speeds[1];
+  }
+}
+
 TEST(LayerSplit, LayersThatDivideAreCutEqually) {
   LayoutSpec l;
   l.pp = 4;
