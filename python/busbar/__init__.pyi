@@ -385,6 +385,7 @@ class TrainAnswerLayout(Record):
     secondary_shards: int
     straggler: TrainAnswerLayoutStraggler
     offload: TrainAnswerLayoutOffload
+    stage_speed: Rows[float] | None
 
 class TrainAnswerPenalty(Record):
     transport: str
@@ -1079,6 +1080,7 @@ class PlanAnswerBestLayout(Record):
     secondary_shards: int
     straggler: PlanAnswerBestLayoutStraggler
     offload: PlanAnswerBestLayoutOffload
+    stage_speed: Rows[float] | None
 
 class PlanAnswerBestBreakdownS(Record):
     compute: float
@@ -3234,6 +3236,7 @@ class SurviveAnswerLayout(Record):
     secondary_shards: int
     straggler: SurviveAnswerLayoutStraggler
     offload: SurviveAnswerLayoutOffload
+    stage_speed: Rows[float] | None
 
 class SurviveAnswerRows(Record):
     part: str
@@ -3453,6 +3456,7 @@ class CompareAnswerRowsLayout(Record):
     secondary_shards: int
     straggler: CompareAnswerRowsLayoutStraggler
     offload: CompareAnswerRowsLayoutOffload
+    stage_speed: Rows[float] | None
 
 class CompareAnswerRowsTransport(Record):
     transport: str

@@ -53,7 +53,9 @@ const Record& record_of(const LayoutResult*) {
        {"compression", &L::compression, "", "of gradients"},
        {"secondary_shards", &L::secondary_shards, "", "ranks that keep a second copy of the parameters; 0: none"},
        {"straggler", &L::straggler, "", "the slowest GPU that the layout states"},
-       {"offload", &L::offload, "", "what host memory keeps"}});
+       {"offload", &L::offload, "", "what host memory keeps"},
+       Field("stage_speed", &L::stage_speed, "", "of the slowest kind of GPU of each stage, of the fastest kind")
+           .or_absent()});
   return record;
 }
 
@@ -85,6 +87,7 @@ LayoutResult layout_result(const workload::LayoutSpec& l) {
   r.compression = {l.exchange.compression.bytes, workload::name_of(l.exchange.compression.exchange)};
   r.secondary_shards = l.sharding.secondary;
   r.straggler = {l.straggler.speed, l.straggler.stage};
+  if (!l.stage_speed.empty()) r.stage_speed = l.stage_speed;
   r.offload = {l.offload.optimizer, l.offload.activations};
   return r;
 }

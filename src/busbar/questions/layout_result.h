@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -43,6 +44,7 @@ struct LayoutResult {
   CompressionResult compression;
   std::uint32_t secondary_shards = 0;
   StragglerResult straggler;
+  std::optional<std::vector<double>> stage_speed;
   OffloadResult offload;
 };
 const Record& record_of(const LayoutResult*);

@@ -34,7 +34,10 @@ class StepRunner {
     return program(layout, run_.settings.jobs);
   }
   Result<program::Program> program(const workload::LayoutSpec& layout, std::uint32_t jobs) const {
-    BUSBAR_ASSIGN(program::Program p, workload::build_program(run_.scenario.model, layout, run_.kernels));
+    const workload::ModelSpec& model = run_.scenario.model;
+    BUSBAR_ASSIGN(program::Program p,
+                  workload::build_program(model, run_.kinds.any() ? cut_by_speed(run_.kinds, model, layout) : layout,
+                                          run_.kernels));
     copy_calls(jobs, run_.machine->ranks() / run_.settings.jobs, p);
     const bool whole = layout.ranks() == run_.layout.ranks();  // not one replica, which has no data parallelism
     BUSBAR_RETURN_IF_ERROR(set_algorithms(run_.settings.algorithms, *run_.machine, whole, p));
@@ -88,6 +91,8 @@ Result<StepResult> step_on(const TrainRun& run, predict::MachineChange change, c
   other.settings = run.settings;
   BUSBAR_ASSIGN(other.kernels,
                 spec::load_kernels(change.cluster, spec::Catalog(run.scenario.cluster_overrides.catalog)));
+  other.kinds = run.kinds;
+  if (run.kinds.any()) other.kernels = run.kernels;
   other.kernels.host_bytes_per_s = run.kernels.host_bytes_per_s;
   other.kernels.host_ranks = run.kernels.host_ranks;
   BUSBAR_ASSIGN(std::vector<topology::DeviceId> gpus, place_jobs(change.cluster.topology, run.settings));
@@ -132,6 +137,7 @@ Result<TrainRun> open_again(const TrainRun& run) {
   TrainRun other;
   other.engine = run.engine;
   other.kernels = run.kernels;
+  other.kinds = run.kinds;
   spec::Cluster cluster = run.cluster();
   BUSBAR_ASSIGN(std::vector<topology::DeviceId> gpus, place_jobs(cluster.topology, run.settings));
   BUSBAR_ASSIGN(other.machine, predict::Predictor::make(std::move(cluster), std::move(gpus), run.machine->policy()));
@@ -254,6 +260,8 @@ Result<TrainRun> open_machine(spec::Scenario scenario, const TrainAsk& ask) {
   policy.host_memory = offloads && routing::has_host_memory(cluster.topology);
   BUSBAR_ASSIGN(std::vector<topology::DeviceId> placed, place_jobs(cluster.topology, run.settings));
   BUSBAR_ASSIGN(run.machine, predict::Predictor::make(std::move(cluster), std::move(placed), std::move(policy)));
+  BUSBAR_ASSIGN(run.kinds, gpu_kinds(*run.machine, catalog));
+  if (run.kinds.any()) run.kernels = run.kinds.tables[run.kinds.fastest()];
   if (offloads) run.kernels.host_bytes_per_s = routing::host_rate(run.machine->router());
   if (run.machine->policy().host_memory) run.kernels.host_ranks = run.machine->ranks();
   BUSBAR_ASSIGN(run.gpus, gpus_of_job(run, ask));
@@ -335,7 +343,7 @@ Result<TrainRun> open_train(spec::Scenario scenario, const TrainAsk& ask) {
     return run;
   }
   BUSBAR_ASSIGN(TrainRun run, open_machine(std::move(scenario), ask));
-  kept.keep(key, {run.machine, run.kernels, run.band, run.predict.launch});
+  if (!run.kinds.any()) kept.keep(key, {run.machine, run.kernels, run.band, run.predict.launch});
   return run;
 }
 
@@ -360,7 +368,7 @@ Result<TrainRun> load_train(spec::Scenario scenario, const TrainAsk& ask) {
   BUSBAR_ASSIGN(TrainRun run, open_train(std::move(scenario), ask));
   Result<workload::LayoutSpec> layout = workload::resolve_layout(run.scenario.layout, run.scenario.model, run.gpus);
   if (!layout.ok()) return with_spares(layout.error(), run);
-  run.layout = std::move(*layout);
+  run.layout = run.kinds.any() ? cut_by_speed(run.kinds, run.scenario.model, std::move(*layout)) : std::move(*layout);
   if (run.layout.recomputation.choose) BUSBAR_RETURN_IF_ERROR(choose_recompute(run, ask));
   return run;
 }

@@ -13,6 +13,7 @@
 #include "busbar/predict/predict_options.h"
 #include "busbar/predict/predictor.h"
 #include "busbar/spec/scenario.h"
+#include "busbar/step/gpu_kinds.h"
 #include "busbar/step/jitter.h"
 #include "busbar/step/kept_machines.h"
 #include "busbar/step/metrics.h"
@@ -27,9 +28,10 @@ struct TrainRun {
   std::shared_ptr<predict::Predictor> machine;  ///< shared with KeptMachines only; rank r on GPU r
   std::uint32_t gpus = 0;                       ///< of the job
   workload::LayoutSpec layout;                  ///< resolved
-  workload::KernelTable kernels;
-  predict::Band band;        ///< for the time of the step
-  program::Program program;  ///< with algorithms chosen
+  workload::KernelTable kernels;                ///< of the fastest GPUs
+  GpuKinds kinds{};                             ///< of GPUs, where there are several
+  predict::Band band;                           ///< for the time of the step
+  program::Program program;                     ///< with algorithms chosen
   StepResult step;
   workload::MemoryUse memory;
   Bytes memory_capacity{0};

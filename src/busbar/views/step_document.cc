@@ -51,6 +51,20 @@ std::string schedule_words(const workload::LayoutSpec& l) {
   return l.vpp > 1 ? fmt::format(" (interleaved, {} chunks a stage)", l.vpp) : "";
 }
 
+/// "64 h100-sxm, 32 a100-sxm at 38 % of their speed"; empty: all GPUs are of one kind.
+std::string kinds_words(const step::TrainRun& r) {
+  std::string out;
+  if (!r.kinds.any()) return out;
+  const std::vector<double> speeds = step::speeds_of(r.kinds, r.scenario.model, r.layout);
+  for (std::size_t k = 0; k < speeds.size(); ++k) {
+    const auto count = std::count(r.kinds.of_rank.begin(), r.kinds.of_rank.end(), k);
+    append_word(out, fmt::format("{} {}", count, r.kinds.parts[k]));
+    if (speeds[k] < 1) out += fmt::format(" at {:.0f} % of the speed of the fastest", 100 * speeds[k]);
+  }
+  return out + (r.layout.pp > 1 ? "; each stage waits for the slowest of its GPUs, and layers are cut by these speeds"
+                                : "; all replicas wait for the slowest");
+}
+
 /// What differs from training all weights by AdamW on sequences of one document.
 std::string trained_words(const workload::LayoutSpec& l) {
   std::string s;
@@ -211,6 +225,7 @@ report::Facts details(const step::TrainRun& r, const questions::GpuHour& hour) {
   const spec::FabricSummary& fabric = r.cluster().fabric;
   add("machine", fmt::format("{}, {} {} ({}){}", r.cluster().name, r.layout.ranks(),
                              step::gpus_in_words(r.cluster().topology), r.cluster().gpu_part, spares_words(r)));
+  if (std::string kinds = kinds_words(r); !kinds.empty()) add("GPUs", std::move(kinds));
   std::string network = fabric.network.empty() ? fabric.kind : fabric.network + ", " + fabric.kind;
   constexpr std::pair<const char*, const char*> kTiers[] = {{"leaf", "leaves"}, {"spine", "spines"}, {"core", "cores"}};
   for (std::size_t k = 0; k < fabric.switches.size(); ++k) {
