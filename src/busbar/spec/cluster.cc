@@ -379,6 +379,9 @@ Result<Cluster> read_cluster(const YamlNode& root, std::string name, const Overr
     out.protocol.peer_access = out.p2p;
     out.protocol.gpudirect = out.gpudirect;
   }
+  if (keys.more_nodes)
+    out.assumptions.push_back(
+        "all servers have the rent and the software costs of the first kind, and the table of levels is of it");
   if (keys.kernels) {
     BUSBAR_ASSIGN(out.kernel_time, read_kernel_time(*keys.kernels));
     reading.note("kernels", *keys.kernels);

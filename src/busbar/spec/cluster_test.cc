@@ -407,6 +407,7 @@ TEST(Cluster, ServersOfSeveralKindsShareAFabric) {
   EXPECT_EQ(t.device_class(t.gpus()[15]).part, "h100-sxm");
   EXPECT_EQ(t.device_class(t.gpus()[16]).part, "a100-sxm-80");
   EXPECT_EQ(c.gpu_part, "h100-sxm");
+  EXPECT_EQ(c.assumptions.size(), 1u);
   Overrides two;
   two.nodes = 2;
   EXPECT_EQ(parse_cluster(text, "mixed", two).error().where.path, "--nodes");
