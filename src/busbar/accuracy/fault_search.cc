@@ -30,12 +30,18 @@ constexpr double kRough = 1.15;        // factor between neighbouring sizes that
 constexpr double kMostMisfit = 3;      // of a fault that is named, per size: 1 is expected
 constexpr double kMostOff = 0.12;  // of the logarithm of its times at large sizes: rates of links may differ by 0.08
 
+/// Whether payloads pass host memory, or the PCIe switches and sockets between GPUs and the NIC of another. Their rate
+/// is fitted.
+bool passes_host(const Suspect& s) {
+  return s.rule == "p2p-disabled" || s.rule == "no-gpudirect" || s.rule == "single-rail";
+}
+
 /// What a fault costs before it is fitted: rare ones need better evidence. Source: configurations that are known bad in
 /// data/measured/collectives.csv, nearly all of which are faults of the whole machine.
 double penalty_of(const Suspect& s, double factor) {
   constexpr double kSetting = 6, kPart = 1, kVerySlow = 6, kRarelyBelow = 0.2;
   const bool slowed = factor > 0 && factor < 1;
-  double out = slowed ? kPerFactor : 0;
+  double out = (slowed ? kPerFactor : 0) + (passes_host(s) ? kPerFactor : 0);
   if (s.rule == "nccl-setting") out += kSetting;
   if (!s.whole()) out += kPart + (slowed && factor < kRarelyBelow ? kVerySlow : 0);
   return out;
@@ -291,11 +297,6 @@ class Search {
     best.slower_percent = 100 * (std::exp(times.back() - sound_.back()) - 1);
     fitted_.push_back(std::move(times));
     return best;
-  }
-
-  /// Whether payloads pass host memory, or the PCIe switches and sockets between GPUs and the NIC of another.
-  static bool passes_host(const Suspect& s) {
-    return s.rule == "p2p-disabled" || s.rule == "no-gpudirect" || s.rule == "single-rail";
   }
 
   /// Times with other rates of hosts, which differ more than their links do.

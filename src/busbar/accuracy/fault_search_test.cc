@@ -113,6 +113,20 @@ TEST(FaultSearch, OneNicForAllAndSlowNicsAreNotToldApartByTheirRateAlone) {
   EXPECT_TRUE(has(found.ranked[0], "single-rail") || has(found.ranked[1], "single-rail"));
 }
 
+double confidence_of(const FaultSearchResult& found, std::string_view rule) {
+  for (const Culprit& c : found.ranked)
+    for (std::size_t i = 0; i < c.faults.size(); ++i)
+      if (c.faults[i].rule == rule) return c.confidences[i];
+  return 0;
+}
+
+TEST(FaultSearch, AFittedRateOfTheHostCostsLikeAnyOtherRate) {
+  ExpectOptions o;
+  o.cluster = "dgx-h100:2";
+  const FaultSearchResult found = found_for(o, times_by_formula(35, 118));
+  EXPECT_LT(confidence_of(found, "single-rail"), 2.5 * confidence_of(found, "fabric-misconfigured"));
+}
+
 TEST(FaultSearch, NoLinkBetweenGpusIsNamedAtARateThatItsLanesDoNotHave) {
   ExpectOptions o;
   o.cluster = "dgx-1v";
