@@ -4,6 +4,7 @@
 #include <span>
 
 #include "busbar/packet/internal/profile.h"
+#include "busbar/packet/internal/wiring.h"
 
 namespace busbar::packet {
 
