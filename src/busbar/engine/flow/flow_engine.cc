@@ -187,6 +187,14 @@ void FlowEngine::progress(Run& run, SimTime at) {
 
 /// The rates of the open fluids of the sharing group, run by run.
 std::span<const double> FlowEngine::group_rates() {
+  kept_rates_.begin(shared_.version());
+  for (const std::uint32_t r : group_) kept_rates_.add(stage_id(runs_[r]), runs_[r].left);
+  std::vector<double>& known = kept_rates_.of_group();
+  if (known.empty()) return kept_rates_.keep(known, solve_rates());
+  return known;
+}
+
+std::span<const double> FlowEngine::solve_rates() {
   StageSolver& solver = calls_.solver();
   const lowering::CapacityTable& table = calls_.lowering().capacities();
   solver.begin(StageSolver::Rates::kAsBefore);

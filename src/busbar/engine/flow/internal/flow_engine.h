@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "busbar/engine/flow/internal/kept_rates.h"
 #include "busbar/engine/flow/internal/shared_stages.h"
 #include "busbar/engine/prepared.h"
 
@@ -115,6 +116,7 @@ class FlowEngine final : public Engine {
   void split_group(SimTime at);
   const std::vector<Split>& splits_of_group();
   std::span<const double> group_rates();
+  std::span<const double> solve_rates();
 
   PreparedCalls calls_;
   std::vector<Known> known_;
@@ -129,6 +131,7 @@ class FlowEngine final : public Engine {
   std::vector<std::vector<Contention>> contend_;  ///< by the larger and the smaller stage id; rows grow when asked
   std::vector<std::uint64_t> word_;               ///< work space, zero
   SharedStages shared_;
+  KeptRates kept_rates_;
   std::map<std::vector<std::uint64_t>, std::vector<Split>> splits_;  ///< by stages of a sharing group; empty: their own
   std::vector<double> moved_;                                        ///< bytes per link beyond those of own splits
   std::vector<Run> runs_;

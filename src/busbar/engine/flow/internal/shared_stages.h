@@ -21,6 +21,8 @@ class SharedStages {
   void add(std::uint32_t id, const lowering::Stage& own);
   /// The stage folded by all stages taken in so far. Pre: add(id). Valid until of(id) after another add().
   const lowering::Stage& of(std::uint32_t id);
+  /// Stages folded at one version stay as they are.
+  std::uint32_t version() const { return version_; }
 
  private:
   struct Entry {
