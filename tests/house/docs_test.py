@@ -75,7 +75,7 @@ class Shortcuts(unittest.TestCase):
         rows = re.findall(r"^\| ([a-z ]+?)(?: \(\*\*changes\*\*\))?: ", self.PAGE, re.MULTILINE)
         self.assertGreater(len(bits), 30)
         self.assertEqual(bits, rows)
-        self.assertEqual(len(re.findall(r"^\| [a-z ]+ \(\*\*no bit\*\*\): ", self.PAGE, re.MULTILINE)), 4)
+        self.assertEqual(len(re.findall(r"^\| [a-z ]+ \(\*\*no bit\*\*\): ", self.PAGE, re.MULTILINE)), 5)
 
     @staticmethod
     def names_one(name, tests):
