@@ -31,14 +31,7 @@ void Outlets::put_in_turn(std::uint32_t outlet, std::uint32_t slot, Ps now) {
     std::push_heap(o.paced.begin(), o.paced.end(), std::greater<>());
     return;
   }
-  s.ring_next = kNone32;
-  SlotRing& ring = ring_of(o, s.lane);
-  if (ring.head == kNone32) {
-    ring.head = slot;
-  } else {
-    senders_[ring.tail].ring_next = slot;
-  }
-  ring.tail = slot;
+  ring_of(o, s.lane).push(senders_, slot);
 }
 
 std::uint32_t Outlets::take_paced(Outlet& o, Ps start) {
@@ -55,9 +48,8 @@ std::uint32_t Outlets::take_turn(std::uint32_t outlet, std::uint32_t wire) {
   const std::uint32_t lane = lanes_ == 1 ? 0 : next_lane(outlet, wire);
   if (lane == kNoLane) return kNone32;
   SlotRing& ring = ring_of(outlets_[outlet], lane);
-  const std::uint32_t slot = ring.head;
-  if (slot == kNone32) return slot;
-  ring.head = senders_[slot].ring_next;
+  if (ring.empty()) return kNone32;
+  const std::uint32_t slot = ring.pop(senders_);
   senders_[slot].queued = false;
   return slot;
 }
@@ -81,7 +73,7 @@ std::uint32_t Outlets::freest_wire(const Outlet& o) const {
 
 bool Outlets::some_lane_ready(const Outlet& o, std::uint32_t wire) const {
   for (std::uint32_t l = 0; l < lanes_; ++l)
-    if (ring_of(o, l).head != kNone32 && !run_.network->lane_stopped(wire, l)) return true;
+    if (!ring_of(o, l).empty() && !run_.network->lane_stopped(wire, l)) return true;
   return false;
 }
 
@@ -90,7 +82,7 @@ std::uint32_t Outlets::next_lane(std::uint32_t outlet, std::uint32_t wire) {
   const Outlet& o = outlets_[outlet];
   const auto full = static_cast<std::uint32_t>(run_.settings.control.packet_bytes);
   return pick_lane(turns_[outlet], run_.settings.lanes, full, [&](std::uint32_t l) {
-    return ring_of(o, l).head == kNone32 || run_.network->lane_stopped(wire, l) ? 0 : full;
+    return ring_of(o, l).empty() || run_.network->lane_stopped(wire, l) ? 0 : full;
   });
 }
 

@@ -38,8 +38,7 @@ void Receiving::foresee(std::uint32_t slot) const {
 }
 
 void Receiving::take_data(Id id, Ps now) {
-  const Packet p = run_.pool[id];
-  run_.pool.give(id);
+  const Packet p = run_.take(id);
   std::uint32_t slot = run_.traffic.receiver_of[p.flow];
   if (slot == kOver) [[unlikely]]
     return answer_again(p, now);
@@ -126,14 +125,8 @@ void Receiving::want_pull(std::uint32_t slot, Ps now) {
   ++r.wanted;
   if (r.queued) return;
   r.queued = true;
-  r.ring_next = kNone32;
   Pulls& o = pulls_[outlet];
-  if (o.head == kNone32) {
-    o.head = slot;
-  } else {
-    receivers_[o.tail].ring_next = slot;
-  }
-  o.tail = slot;
+  o.ring.push(receivers_, slot);
   if (!o.armed) arm(outlet, std::max(now, o.next));
 }
 
@@ -144,9 +137,8 @@ void Receiving::arm(std::uint32_t outlet, Ps at) {
 
 void Receiving::pull(std::uint32_t outlet, Ps now) {
   Pulls& o = pulls_[outlet];
-  const std::uint32_t slot = o.head;
+  const std::uint32_t slot = o.ring.pop(receivers_);
   Receiver& r = receivers_[slot];
-  o.head = r.ring_next;
   o.armed = false;
   r.queued = false;
   const auto wires = run_.wiring.outlets().row(outlet);
@@ -162,7 +154,7 @@ void Receiving::pull(std::uint32_t outlet, Ps now) {
   } else {
     let_go(slot);
   }
-  if (o.head != kNone32 && !o.armed) arm(outlet, o.next);
+  if (!o.ring.empty() && !o.armed) arm(outlet, o.next);
 }
 
 void Receiving::grant(Receiver& r, std::uint32_t outlet, Ps now) {

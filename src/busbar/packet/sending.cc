@@ -3,10 +3,7 @@
 namespace busbar::packet {
 
 Sending::Sending(HostRun& run)
-    : run_(run),
-      senders_(run.window_words()),
-      paths_(run.settings.paths, senders_.window_packets()),
-      outlets_(run, senders_) {}
+    : run_(run), senders_(run.words), paths_(run.settings.paths, senders_.window_packets()), outlets_(run, senders_) {}
 
 std::uint32_t Sending::take_sender(std::uint32_t flow) {
   const std::uint32_t before = senders_.size();

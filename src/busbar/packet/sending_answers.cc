@@ -8,11 +8,16 @@ constexpr std::uint32_t kLeastGap = 8;  ///< packets
 
 }  // namespace
 
+/// The slot of a flow that waits for answers; kNone32 if it has them all.
+std::uint32_t Sending::open_sender(std::uint32_t flow) const {
+  const std::uint32_t slot = run_.traffic.sender_of[flow];
+  return slot == kOver || senders_[slot].done ? kNone32 : slot;
+}
+
 void Sending::take_pull(Id id, Ps now) {
-  const Packet p = run_.pool[id];
-  run_.pool.give(id);
-  const std::uint32_t slot = run_.traffic.sender_of[p.flow];
-  if (slot == kOver || senders_[slot].done) return;
+  const Packet p = run_.take(id);
+  const std::uint32_t slot = open_sender(p.flow);
+  if (slot == kNone32) return;
   Sender& s = senders_[slot];
   const std::uint32_t outlet = run_.leg(p.flow, false).outlet;
   settle(outlet, now);
@@ -23,10 +28,9 @@ void Sending::take_pull(Id id, Ps now) {
 }
 
 void Sending::take_ack(Id id, Ps now) {
-  const Packet p = run_.pool[id];
-  run_.pool.give(id);
-  const std::uint32_t slot = run_.traffic.sender_of[p.flow];
-  if (slot == kOver || senders_[slot].done) return;
+  const Packet p = run_.take(id);
+  const std::uint32_t slot = open_sender(p.flow);
+  if (slot == kNone32) return;
   Sender& s = senders_[slot];
   const std::uint32_t outlet = run_.leg(p.flow, false).outlet;
   settle(outlet, now);
@@ -89,12 +93,11 @@ void Sending::ask(std::uint32_t slot, Ps now) {
 
 void Sending::take_nack(Id id, Ps now) {
   const HostSettings& settings = run_.settings;
-  const Packet p = run_.pool[id];
-  run_.pool.give(id);
-  const std::uint32_t slot = run_.traffic.sender_of[p.flow];
-  if (slot == kOver) return;
+  const Packet p = run_.take(id);
+  const std::uint32_t slot = open_sender(p.flow);
+  if (slot == kNone32) return;
   Sender& s = senders_[slot];
-  if (s.done || p.seq < s.all_before || senders_.missing(slot, p.seq)) return;
+  if (p.seq < s.all_before || senders_.missing(slot, p.seq)) return;
   const std::uint32_t outlet = run_.leg(p.flow, false).outlet;
   settle(outlet, now);
   s.clock = now;

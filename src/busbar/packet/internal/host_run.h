@@ -33,7 +33,8 @@ struct HostRun {
         part(part_),
         out(out_),
         first_source(static_cast<std::uint32_t>(2 * wiring.wires().size()) + settings.faults * kFaultEvents),
-        outlets(wiring.outlets().rows()) {
+        outlets(wiring.outlets().rows()),
+        words(window_words()) {
     events.reserve(source_of(traffic.size()));
   }
 
@@ -47,9 +48,12 @@ struct HostRun {
     const std::uint64_t bytes = count(traffic.list.flows[flow].bytes);
     return static_cast<std::uint32_t>(std::max<std::uint64_t>(1, (bytes + settings.payload - 1) / settings.payload));
   }
-  /// The number of words of one bit per packet that a window with room for packets that come late needs: a power of
-  /// two.
-  std::uint32_t window_words() const;
+  /// Takes a packet off the network.
+  Packet take(Id id) {
+    const Packet p = pool[id];
+    pool.give(id);
+    return p;
+  }
   /// Schedules the event of the flow's start, which may be now.
   void trigger_start(std::uint32_t flow) {
     events.push(source_of(flow), traffic.ready[flow] + traffic.list.flows[flow].overhead.in_ps());
@@ -71,9 +75,13 @@ struct HostRun {
   const NetworkPart& part;
   PacketResult& out;
   const std::uint32_t first_source, outlets;
+  const std::uint32_t words;  ///< of one bit per packet of a window, with room for those that come late: a power of two
   std::uint64_t finished = 0, delivered = 0;           ///< flows; packets, as a sign of life
   std::vector<std::uint32_t> block_of, left_in_block;  ///< only if blocks were added
   std::vector<EndedBlock> ended_blocks;
+
+ private:
+  std::uint32_t window_words() const;
 };
 
 }  // namespace busbar::packet

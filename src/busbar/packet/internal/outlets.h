@@ -9,12 +9,10 @@
 #include "busbar/packet/internal/host_run.h"
 #include "busbar/packet/internal/lanes.h"
 #include "busbar/packet/internal/senders.h"
+#include "busbar/packet/internal/slot_ring.h"
 
 namespace busbar::packet {
 
-struct SlotRing {
-  std::uint32_t head = kNone32, tail = kNone32;
-};
 /// Parallel wires from one host to one switch.
 struct Outlet {
   Fifo control;
@@ -55,7 +53,7 @@ class Outlets {
     const Port& port = run_.network->port(wire);
     if (!o.control.empty()) return port.busy;
     if (port.stopped) return kNever;
-    if (lanes_ == 1 ? o.ring.head != kNone32 : some_lane_ready(o, wire)) return port.busy;
+    if (lanes_ == 1 ? !o.ring.empty() : some_lane_ready(o, wire)) return port.busy;
     return o.paced.empty() ? kNever : std::max(port.busy, o.paced.front().first);
   }
 

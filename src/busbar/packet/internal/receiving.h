@@ -6,6 +6,7 @@
 
 #include "busbar/packet/internal/host_run.h"
 #include "busbar/packet/internal/sending.h"
+#include "busbar/packet/internal/slot_ring.h"
 
 namespace busbar::packet {
 
@@ -28,8 +29,7 @@ struct Receiver {
 
 class Receiving {
  public:
-  Receiving(HostRun& run, Sending& sending)
-      : run_(run), sending_(sending), words_(run.window_words()), pulls_(run.outlets) {}
+  Receiving(HostRun& run, Sending& sending) : run_(run), sending_(sending), words_(run.words), pulls_(run.outlets) {}
 
   void take_data(Id id, Ps now);
   /// Grants one packet to the sender whose turn it is, at the rate of the host's wire.
@@ -40,7 +40,7 @@ class Receiving {
  private:
   /// Flows whose senders are owed credits, in turn, by the outlet of their answers.
   struct Pulls {
-    std::uint32_t head = kNone32, tail = kNone32;
+    SlotRing ring;
     Ps next = 0;
     bool armed = false;
   };

@@ -44,6 +44,7 @@ class Sending {
 
  private:
   std::uint32_t take_sender(std::uint32_t flow);
+  std::uint32_t open_sender(std::uint32_t flow) const;
   void let_go(std::uint32_t slot);
   void begin(Sender& s, std::uint32_t route, Ps now);
   std::uint32_t wire_size(const Sender& s, std::uint32_t seq) const;
