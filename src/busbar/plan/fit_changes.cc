@@ -12,6 +12,7 @@
 #include "busbar/plan/call_floors.h"
 #include "busbar/plan/default_plan.h"
 #include "busbar/plan/fitting.h"
+#include "busbar/plan/many_batches.h"
 #include "busbar/plan/step_bound.h"
 #include "busbar/spec/catalog.h"
 #include "busbar/spec/larger_gpus.h"
@@ -54,14 +55,18 @@ class LayoutTimer {
 
   Result<Duration> bound(const workload::LayoutSpec& layout) {
     BUSBAR_ASSIGN(Opened * machine, machine_for(layout));
-    BUSBAR_ASSIGN(const Duration bound,
-                  step_bound(run_.scenario.model, layout, machine->run.kernels, *machine->floors));
+    BUSBAR_ASSIGN(const Duration bound, time_of_many(layout, [&](const workload::LayoutSpec& l) {
+                    return step_bound(run_.scenario.model, l, machine->run.kernels, *machine->floors);
+                  }));
     return machine->run.law.mean_of(bound);
   }
   Result<Duration> time(const workload::LayoutSpec& layout) {
     BUSBAR_ASSIGN(Opened * machine, machine_for(layout));
-    BUSBAR_ASSIGN(const step::StepResult step, step::step_with(machine->run, layout));
-    return step.step_time;
+    BUSBAR_ASSIGN(const Duration balanced, time_of_many(layout, [&](const workload::LayoutSpec& l) -> Result<Duration> {
+                    BUSBAR_ASSIGN(const step::StepResult step, step::step_with(machine->run, l));
+                    return step.balanced;
+                  }));
+    return machine->run.law.mean_of(balanced);
   }
   /// What is asked of the machine, for layouts near that of the run. Errors: the machine cannot be.
   Result<FitAsk> fit_ask() {
