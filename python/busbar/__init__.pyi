@@ -3468,6 +3468,33 @@ class CompareAnswerRowsTransport(Record):
     step_low_s: float
     step_high_s: float
 
+class CompareAnswerRowsPacketsCauses(Record):
+    cause: str
+    title: str
+    step_s: float
+    percent: float
+    share_percent: float
+
+class CompareAnswerRowsPacketsSamples(Record):
+    purpose: str
+    connections: int
+    between_leaves: int
+    leaves: int
+    leaves_of_machine: int
+    times_as_long: float
+    pauses: float
+
+class CompareAnswerRowsPackets(Record):
+    transport: str
+    paths: str
+    even_step_s: float
+    tuned_step_s: float
+    step_low_s: float
+    step_high_s: float
+    causes: Rows[CompareAnswerRowsPacketsCauses]
+    samples: Rows[CompareAnswerRowsPacketsSamples]
+    source: str
+
 class CompareAnswerRowsBreakdownS(Record):
     compute: float
     exposed_tp: float
@@ -3510,6 +3537,7 @@ class CompareAnswerRows(Record):
     mfu: float
     exposed_percent: float
     transport: CompareAnswerRowsTransport | None
+    packets: CompareAnswerRowsPackets | None
     ties_with: Rows[str]
     equal_by_construction_with: Rows[str]
     capex_usd: float | None

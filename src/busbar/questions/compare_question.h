@@ -10,6 +10,7 @@
 
 #include "busbar/questions/compare_calls.h"
 #include "busbar/questions/compare_crossing.h"
+#include "busbar/questions/compare_packets.h"
 #include "busbar/questions/compare_run.h"
 #include "busbar/questions/context.h"
 #include "busbar/questions/layout_result.h"
@@ -59,6 +60,7 @@ struct ComparedStep {
   double balanced_step_time_s = 0;
   double time_percent_more = 0, tokens_per_s = 0, tokens_per_s_per_gpu = 0, mfu = 0, exposed_percent = 0;
   std::optional<TransportResult> transport;
+  std::optional<PacketStep> packets;
   std::vector<std::string> ties_with, equal_by_construction_with;
   std::optional<double> capex_usd, capex_low_usd, capex_high_usd, network_usd;
   bool complete = true;

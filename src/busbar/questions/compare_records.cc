@@ -38,6 +38,8 @@ const Record& record_of(const ComparedStep*) {
        {"mfu", &C::mfu, "", "of the dense bf16 peak"},
        {"exposed_percent", &C::exposed_percent, "%", "of the step: communication that nothing hides"},
        {"transport", &C::transport, "", "what congestion control may change; null: no penalties are known"},
+       Field("packets", &C::packets, "", "the step's own transfers sent packet by packet, which the step's time holds")
+           .or_absent(),
        {"ties_with", &C::ties_with, "", "rows closer than the band of their difference"},
        {"equal_by_construction_with", &C::equal_by_construction_with, "", "rows that nothing tells apart"},
        {"capex_usd", &C::capex_usd, "USD", "of the machine; null: no price is known"},
@@ -237,6 +239,7 @@ ComparedStep compared_step(const std::vector<CompareRow>& rows, std::size_t i, d
   out.exposed_percent = exposed_percent(r);
   if (const auto& penalty = r.transport.penalty)
     out.transport = TransportResult{penalty_result(*penalty), r.transport.low_s, r.transport.high_s};
+  out.packets = r.packets;
   out.ties_with = rows_alike(rows, i, Likeness::kTie);
   out.equal_by_construction_with = rows_alike(rows, i, Likeness::kEqual);
   take_money(r, out);

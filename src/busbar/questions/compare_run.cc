@@ -54,6 +54,8 @@ Status add_machine(const std::string& typed, const CompareAsk& ask, std::vector<
     input.overrides = overrides;
     input.overrides.set.insert(input.overrides.set.end(), step_keys.begin(), step_keys.end());
     for (std::string& setting : fabric.settings()) input.overrides.set.push_back(std::move(setting));
+    // Packets say what paths by hash cost, so fluids must not count it too.
+    if (ask.has_model() && fabric.packets) input.overrides.set.emplace_back("fabric.routing=spray");
     std::vector<step::TrainVariant> steps(1);
     if (ask.has_model()) {
       Result<std::vector<step::TrainVariant>> read = step::read_variants(input, ask.changes);
@@ -136,6 +138,10 @@ class CompareRunner {
     if (batch_ == 0) batch_ = row.run.layout.batch.global, basis_ = row.run.layout.batch.basis;
     BUSBAR_RETURN_IF_ERROR(step::predict_train(row.run, ask));
     BUSBAR_ASSIGN(row.transport, transport_range(row.run, variant.fabric.transport, ask));
+    if (variant.fabric.packets) {
+      BUSBAR_ASSIGN(row.packets, send_packets(*variant.fabric.packets, row.run));
+      row.transport = {{}, row.packets->low_s, row.packets->high_s};
+    }
     BUSBAR_ASSIGN(row.cost, machine_cost(row.run.cluster(), prices_, ask_.cost.terms));
     price_tokens(row);
     row.variant = std::move(variant);
@@ -224,6 +230,7 @@ Likeness likeness(const CompareRow& a, const CompareRow& b) {
   const double one = a.run.step.step_time.in_s(), other = b.run.step.step_time.in_s();
   const double apart = 100 * (std::max(one, other) / std::min(one, other) - 1);
   const auto name = [](const CompareRow& r) {
+    if (r.packets) return r.variant.fabric.word;
     return r.transport.penalty ? r.transport.penalty->transport + "-" + r.transport.penalty->balance : "";
   };
   const bool ranges_meet =
@@ -234,7 +241,8 @@ Likeness likeness(const CompareRow& a, const CompareRow& b) {
                     m.routing == n.routing && m.fabric.oversubscription == n.fabric.oversubscription &&
                     spec::port_rate(m.topology) == spec::port_rate(n.topology) &&
                     a.run.layout.ranks() == b.run.layout.ranks();
-  const bool unknown = !a.transport.penalty || !b.transport.penalty;
+  const bool unknown =
+      (!a.transport.penalty && !a.packets) || (!b.transport.penalty && !b.packets) || (a.packets && name(a) == name(b));
   return same && unknown && a.variant.step.change == b.variant.step.change ? Likeness::kEqual : Likeness::kTie;
 }
 

@@ -8,6 +8,7 @@
 #include "busbar/base/context.h"
 #include "busbar/cost/cost_options.h"
 #include "busbar/cost/run_cost.h"
+#include "busbar/questions/compare_packets.h"
 #include "busbar/spec/fabric_words.h"
 #include "busbar/step/train_run.h"
 #include "busbar/step/train_variants.h"
@@ -60,6 +61,7 @@ struct CompareRow {
   CompareVariant variant;
   step::TrainRun run;
   TransportRange transport;
+  std::optional<PacketStep> packets;  ///< where the fabric says how they are sent: the step is then theirs
   MachineCost cost;
   bool planned = false;  ///< its layout was searched for
   double usd_per_million_tokens_low = 0, usd_per_million_tokens_high = 0;

@@ -74,7 +74,7 @@ TEST(CompareRun, ARowIsTheStepThatTrainPredictsWithItsLayout) {
 TEST(CompareRun, ARangeHoldsTheStepsOfTrainWithTheTransport) {
   CompareAsk ask;
   ask.machines = {"dgx-h100:8"};
-  ask.fabrics = "roce-untuned";
+  ask.fabrics = "spectrum-x";
   ask.input.flags.model = "llama3-8b";
   ask.input.flags.degrees.tp = 1;
   ask.input.flags.degrees.global_batch = 64;
@@ -90,6 +90,38 @@ TEST(CompareRun, ARangeHoldsTheStepsOfTrainWithTheTransport) {
   EXPECT_LT(row.transport.low_s, row.transport.high_s);
   EXPECT_EQ(row.transport.low_s, row.run.step.step_time.in_s());
   EXPECT_EQ(row.transport.high_s, slowed->p99.in_s());
+}
+
+// 128 servers are two leaves of each rail, and two pipeline stages lie on one leaf each: all their transfers cross.
+TEST(CompareRun, UntunedPacketsTakeLongerThanTunedOnesForThreeCausesThatAddUp) {
+  CompareAsk ask;
+  ask.machines = {"dgx-h100:128"};
+  ask.fabrics = "roce,roce-untuned";
+  ask.input.flags.model = "llama3-8b";
+  ask.input.flags.degrees.tp = 8;
+  ask.input.flags.degrees.pp = 2;
+  ask.input.flags.degrees.global_batch = 256;
+  ask.input.overrides.set = {"layout.rank_order=tp-dp-cp-pp"};
+  const auto rows = run_compare(ask, {});
+  ASSERT_TRUE(rows.ok()) << rows.error().text();
+  const CompareRow &tuned = rows->at(0), &untuned = rows->at(1);
+  ASSERT_TRUE(tuned.packets && untuned.packets);
+  EXPECT_TRUE(tuned.packets->causes.empty());
+  EXPECT_GT(untuned.run.step.step_time, tuned.run.step.step_time);
+  EXPECT_EQ(untuned.packets->tuned_s, tuned.run.step.step_time.in_s());
+  EXPECT_GE(tuned.run.step.step_time.in_s(), tuned.packets->even_s);
+  ASSERT_EQ(untuned.packets->causes.size(), 3u);
+  double added = 0, shares = 0;
+  for (const PacketCauseResult& c : untuned.packets->causes) {
+    EXPECT_GE(c.step_s, 0) << c.cause;
+    added += c.step_s;
+    shares += c.share_percent;
+  }
+  EXPECT_NEAR(added, untuned.run.step.step_time.in_s() - untuned.packets->tuned_s, 1e-9);
+  EXPECT_NEAR(shares, 100, 1e-9);
+  EXPECT_LE(untuned.transport.low_s, untuned.run.step.step_time.in_s());
+  EXPECT_GE(untuned.transport.high_s, untuned.run.step.step_time.in_s());
+  EXPECT_NE(likeness(tuned, untuned), Likeness::kEqual);
 }
 
 TEST(CompareRun, LettersGoOnAfterZ) {

@@ -42,11 +42,45 @@ Result<std::string> preset_at(const YamlNode& node, const std::string& word, Byt
                                          comma_list(rates)));
 }
 
+Result<std::vector<std::string>> read_settings(const YamlNode& node) {
+  std::vector<std::string> out;
+  for (std::size_t i = 0; i < node.size(); ++i) {
+    BUSBAR_ASSIGN(std::string set, node.item(i).as_string());
+    out.push_back(std::move(set));
+  }
+  return out;
+}
+
+Result<std::vector<PacketCause>> read_causes(const YamlNode& node) {
+  std::vector<PacketCause> out(node.size());
+  for (std::size_t i = 0; i < node.size(); ++i) {
+    MapReader r(node.item(i));
+    r.required("name", &YamlNode::as_string, out[i].name);
+    r.required("title", &YamlNode::as_string, out[i].title);
+    r.required("set", read_settings, out[i].set);
+    BUSBAR_RETURN_IF_ERROR(r.finish());
+  }
+  return out;
+}
+
+Result<FabricPackets> read_packets(const YamlNode& node) {
+  FabricPackets out;
+  MapReader r(node);
+  r.required("transport", &YamlNode::as_string, out.transport);
+  r.required("paths", &YamlNode::as_string, out.paths);
+  r.required("set", read_settings, out.set);
+  r.optional("causes", read_causes, out.causes);
+  r.required("source", &YamlNode::as_string, out.source);
+  BUSBAR_RETURN_IF_ERROR(r.finish());
+  return out;
+}
+
 Status read_word(const YamlNode& entry, const std::string& word, BytesPerSecond port, FabricWord& out) {
   MapReader r(entry);
   r.required("title", &YamlNode::as_string, out.title);
   const YamlNode fabrics = r.required("fabrics");
   r.optional("transport", &YamlNode::as_string, out.transport);
+  r.optional("packets", read_packets, out.packets);
   BUSBAR_RETURN_IF_ERROR(r.finish());
   BUSBAR_ASSIGN(out.preset, preset_at(fabrics, word, port));
   return {};

@@ -1,6 +1,7 @@
 // Words for fabrics, such as a comparison takes them: "ib", "4:1", "fat-tree-2:1".
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,19 @@
 
 namespace busbar::spec {
 
+/// Why packets take longer before tuning, and the settings that take it away.
+struct PacketCause {
+  std::string name, title;       ///< "hash collisions"
+  std::vector<std::string> set;  ///< as --set, after those of all causes before
+};
+/// How the transfers of a step are sent packet by packet over a fabric.
+struct FabricPackets {
+  std::string transport, paths;  ///< of `busbar flows --transport --lb`
+  std::vector<std::string> set;  ///< as --set: "packet=PROFILE", "packet.KEY=VALUE"
+  std::vector<PacketCause> causes;
+  std::string source;
+};
+
 /// One fabric for a machine.
 struct FabricWord {
   std::string word;                           ///< as typed: "fat-tree-2:1"
@@ -18,6 +32,7 @@ struct FabricWord {
   std::string preset;                         ///< catalogue name; empty: the machine's own fabric
   std::string oversubscription;               ///< "2"; empty: the preset's own
   std::string transport;                      ///< of `busbar train --transport`; empty: no penalties are known
+  std::optional<FabricPackets> packets{};     ///< instead of penalties
   std::string shape;                          ///< of a torus of chips: "8x8x8"; empty: the machine's own
   std::vector<std::string> settings() const;  ///< for --set
 };

@@ -1,6 +1,7 @@
 #include "busbar/views/compare_steps_document.h"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <limits>
@@ -57,7 +58,7 @@ std::string compare_remark(const Rows& rows, std::size_t i) {
 }
 
 std::string range_words(const questions::CompareRow& r) {
-  if (!r.transport.penalty) return "-";
+  if (!r.transport.penalty && !r.packets) return "-";
   const double low = 100 * (r.transport.low_s / step_seconds_of(r) - 1),
                high = 100 * (r.transport.high_s / step_seconds_of(r) - 1);
   return fmt::format("{:+.1f} to {:+.1f}", low, high);
@@ -118,7 +119,8 @@ report::Table step_table(const Rows& rows) {
   }
   const std::string columns =
       "time: of a token, against A. transport: what congestion control may change of the step, by penalties measured "
-      "on packets; -: none are known. exposed: communication that nothing hides. $/M tokens: purchase over the years "
+      "on packets, or by other hashes of paths where its own transfers are sent as packets; -: none are known. "
+      "exposed: communication that nothing hides. $/M tokens: purchase over the years "
       "and electricity; rent where a price is missing.";
   t.note = columns + rented_words(rows) + left_out_words(rows);
   return t;
@@ -155,6 +157,43 @@ report::Facts key_of(const Rows& rows) {
   }
   if (one_layout) key.items.emplace_back("layout", layout_words(rows[0]));
   return key;
+}
+
+/// "dp: 2.1 times as long, 0 pauses (128 connections between leaves, of 2 leaves of 64)".
+std::string sample_words(const questions::PacketSampleResult& s) {
+  if (s.between_leaves == 0)
+    return fmt::format("{}: none of {} connections of a leaf leaves it", s.purpose, s.connections);
+  return fmt::format("{}: {} times as long, {:.0f} pauses ({} connections between leaves, those of {} of {} leaves)",
+                     s.purpose, format_number(s.times_as_long), s.pauses, s.between_leaves, s.leaves,
+                     s.leaves_of_machine);
+}
+
+/// What was sent packet by packet in row `i`.
+std::string packets_words(const Rows& rows, std::size_t i) {
+  const questions::PacketStep& p = *rows[i].packets;
+  std::vector<std::string> samples;
+  for (const questions::PacketSampleResult& s : p.samples) samples.push_back(sample_words(s));
+  if (samples.empty()) samples.emplace_back("no transfer between servers");
+  return fmt::format(" {}, against even paths: {}.", questions::letter_of(i), fmt::join(samples, "; "));
+}
+
+/// What each cause adds to the step of rows before tuning; without rows where no row was simulated.
+report::Table causes_table(const Rows& rows) {
+  report::Table t{"Before tuning: why packets take longer",
+                  {report::to_left(""), report::to_left("cause"), "adds to the step", "of the tuned step (%)",
+                   "share (%)", report::to_left("")}};
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (!rows[i].packets) continue;
+    for (const questions::PacketCauseResult& c : rows[i].packets->causes)
+      t.rows.push_back({questions::letter_of(i), c.cause, format_duration(c.step_s), fmt::format("{:.1f}", c.percent),
+                        fmt::format("{:.0f}", c.share_percent), c.title});
+  }
+  t.note =
+      "The step's own transfers between servers, sent packet by packet on a few leaves; the slowest connection counts. "
+      "Causes are taken away from the top down, and none can make the step shorter than after tuning.";
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    if (rows[i].packets) t.note += packets_words(rows, i);
+  return t;
 }
 
 template <typename Key>
@@ -269,6 +308,7 @@ report::Document compare_steps_document(const CompareSteps& r) {
   report::Document d{r.model + " side by side", {}, {}};
   d.add(compare_verdict(rows));
   d.add(step_table(rows));
+  if (report::Table causes = causes_table(rows); !causes.rows.empty()) d.add(std::move(causes));
   constexpr std::size_t kFewBars = 5;  // more columns than a terminal has
   d.add(compare_chart(rows), rows.size() <= kFewBars ? report::Audience::kBoth : report::Audience::kPage);
   if (r.tokens > 0) d.add(run_table(rows, r.tokens));
