@@ -3471,7 +3471,7 @@ class CompareAnswerRowsTransport(Record):
 class CompareAnswerRowsPacketsCauses(Record):
     cause: str
     title: str
-    step_s: float
+    added_s: float
     percent: float
     share_percent: float
 
@@ -3487,10 +3487,10 @@ class CompareAnswerRowsPacketsSamples(Record):
 class CompareAnswerRowsPackets(Record):
     transport: str
     paths: str
-    even_step_s: float
-    tuned_step_s: float
-    step_low_s: float
-    step_high_s: float
+    even_s: float
+    tuned_s: float
+    low_s: float
+    high_s: float
     causes: Rows[CompareAnswerRowsPacketsCauses]
     samples: Rows[CompareAnswerRowsPacketsSamples]
     source: str
@@ -3583,6 +3583,7 @@ class CompareAnswerRows3(Record):
     busbw_GBps: float | None
     how: str | None
     limit: str | None
+    packets: CompareAnswerRowsPackets | None
     capex_usd: float | None | None
     power_w: float | None
     band_percent: Rows[float]

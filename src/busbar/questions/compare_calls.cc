@@ -51,6 +51,8 @@ class CallRunner {
                 .limit = {},
                 .band = {},
                 .refused = {}};
+    out.packets_ = v.fabric.packets;
+    out.catalog_ = ask.input.overrides.catalog;
     out.row_.gpus = v.gpus > 0 ? v.gpus : static_cast<std::uint32_t>(cluster.topology.gpus().size());
     out.row_.power_w = cost.sums.power_w;
     if (cost.sums.complete()) out.row_.capex_usd = cost.sums.all.middle();
@@ -83,6 +85,7 @@ class CallRunner {
     row.time_s = p->time.in_s();
     row.busbw = p->algbw() * predict::bus_factor(calls.op, row.gpus);
     row.how = predict::how_of(*p);
+    if (packets_) BUSBAR_RETURN_IF_ERROR(send(call, row));
     row.limit = predict::limit_of(*p, machine_->cluster().topology);
     row.band = p->band;
     return row;
@@ -97,7 +100,17 @@ class CallRunner {
                        [&](const std::string& s) { return s.starts_with(call.algorithm + " "); });
   }
 
+  Status send(const program::CollectiveCall& call, CallRow& row) {
+    BUSBAR_ASSIGN(const program::CollectiveCall prepared, machine_->prepare(call));
+    const double even_s = row.time_s;
+    BUSBAR_ASSIGN(row.packets, send_packets(*packets_, *machine_, prepared, catalog_, row.time_s));
+    row.busbw *= even_s / row.time_s;
+    return {};
+  }
+
   CallRow row_;
+  std::optional<spec::FabricPackets> packets_;
+  std::string catalog_;  ///< a directory, or empty
   std::unique_ptr<predict::Predictor> machine_;
   std::optional<std::vector<std::string>> left_out_;  ///< of its calls, which differ in their sizes alone
 };

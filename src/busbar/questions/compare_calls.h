@@ -29,8 +29,9 @@ struct CallRow {
   double time_s = 0, busbw = 0;  ///< GB/s
   std::string how, limit;        ///< "ring, ll128"; "bandwidth of nvlink4 x5"
   predict::Band band;
-  double capex_usd = 0, power_w = 0;  ///< capex: 0 if a price is missing
-  std::string refused;                ///< why there is no time; empty: there is one
+  double capex_usd = 0, power_w = 0;     ///< capex: 0 if a price is missing
+  std::optional<PacketTimes> packets{};  ///< where the fabric says how they are sent: the time is then theirs
+  std::string refused;                   ///< why there is no time; empty: there is one
 };
 /// Every machine x fabric x number of GPUs x algorithm x size. Algorithms that cannot run a call have the reason.
 /// Stops early, with the rows so far, if a signal asks for it.

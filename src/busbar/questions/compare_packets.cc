@@ -1,6 +1,7 @@
 #include "busbar/questions/compare_packets.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "busbar/step/network_packets.h"
@@ -35,7 +36,7 @@ void order_slowdowns(std::vector<step::Slowdowns>& setups) {
       }
 }
 
-void share_causes(const spec::FabricPackets& how, const std::vector<double>& steps, PacketStep& out) {
+void share_causes(const spec::FabricPackets& how, const std::vector<double>& steps, PacketTimes& out) {
   const double all = steps.front() - steps.back();
   for (std::size_t k = 0; k < how.causes.size(); ++k) {
     const double added = steps[k] - steps[k + 1];
@@ -44,14 +45,28 @@ void share_causes(const spec::FabricPackets& how, const std::vector<double>& ste
   }
 }
 
+PacketSampleResult sample_result(const step::NetworkSample& s, const step::PurposeSlowdown& slowdown,
+                                 const std::string& purpose) {
+  return {purpose, s.flows.flows.size(), s.crossing, s.leaves, s.leaves_of_machine, slowdown.mean, slowdown.pauses};
+}
+
+PacketTimes times_of(const spec::FabricPackets& how, double even_s) {
+  PacketTimes out;
+  out.transport = how.transport;
+  out.paths = how.paths;
+  out.source = how.source;
+  out.even_s = out.tuned_s = out.low_s = out.high_s = even_s;
+  return out;
+}
+
 }  // namespace
 
 const Record& record_of(const PacketCauseResult*) {
   using C = PacketCauseResult;
   static const Record record("cause", {{"cause", &C::cause, "", "its name"},
                                        {"title", &C::title, "", "in words"},
-                                       {"step_s", &C::step_s, "s", "that it adds to the step"},
-                                       {"percent", &C::percent, "%", "the same, of the step after tuning"},
+                                       {"added_s", &C::added_s, "s", "that it adds to the step or call"},
+                                       {"percent", &C::percent, "%", "the same, of the time after tuning"},
                                        {"share_percent", &C::share_percent, "%", "of all that tuning takes away"}});
   return record;
 }
@@ -69,35 +84,29 @@ const Record& record_of(const PacketSampleResult*) {
   return record;
 }
 
-const Record& record_of(const PacketStep*) {
-  using P = PacketStep;
+const Record& record_of(const PacketTimes*) {
+  using P = PacketTimes;
   static const Record record("packets", {{"transport", &P::transport, "", "of the packets"},
                                          {"paths", &P::paths, "", "how they are chosen"},
-                                         {"even_step_s", &P::even_s, "s", "the step over even paths"},
-                                         {"tuned_step_s", &P::tuned_s, "s", "the step without all causes"},
-                                         {"step_low_s", &P::low_s, "s", "with the luckiest hash of paths"},
-                                         {"step_high_s", &P::high_s, "s", "with the unluckiest hash of paths"},
+                                         {"even_s", &P::even_s, "s", "the step or call over even paths"},
+                                         {"tuned_s", &P::tuned_s, "s", "the same without all causes"},
+                                         {"low_s", &P::low_s, "s", "with the luckiest hash of paths"},
+                                         {"high_s", &P::high_s, "s", "with the unluckiest hash of paths"},
                                          {"causes", &P::causes, "", "of what tuning takes away, in the order taken"},
                                          {"samples", &P::samples, "", "transfers that were sent, by purpose"},
                                          {"source", &P::source, "", "of the settings"}});
   return record;
 }
 
-Result<PacketStep> send_packets(const spec::FabricPackets& how, step::TrainRun& run) {
-  PacketStep out;
-  out.transport = how.transport;
-  out.paths = how.paths;
-  out.source = how.source;
-  out.even_s = run.step.step_time.in_s();
+Result<PacketTimes> send_packets(const spec::FabricPackets& how, step::TrainRun& run) {
+  PacketTimes out = times_of(how, run.step.step_time.in_s());
   BUSBAR_ASSIGN(const std::vector<step::NetworkSample> samples, step::network_samples(run));
   BUSBAR_ASSIGN(std::vector<step::Slowdowns> slowdowns,
                 step::network_slowdowns(*run.machine, run.scenario.cluster_overrides.catalog, samples, even_setup(),
                                         packet_setups(how)));
   order_slowdowns(slowdowns);
   for (std::size_t i = 0; i < samples.size(); ++i)
-    out.samples.push_back({program::name_of(samples[i].purpose), samples[i].flows.flows.size(), samples[i].crossing,
-                           samples[i].leaves, samples[i].leaves_of_machine, slowdowns[0][i].mean,
-                           slowdowns[0][i].pauses});
+    out.samples.push_back(sample_result(samples[i], slowdowns[0][i], program::name_of(samples[i].purpose)));
   std::vector<double> steps(slowdowns.size());
   step::StepResult whole;
   double lowest_s = out.even_s;
@@ -113,6 +122,27 @@ Result<PacketStep> send_packets(const spec::FabricPackets& how, step::TrainRun& 
   out.high_s = std::max(whole.step_time.in_s(), unlucky.step_time.in_s());
   share_causes(how, steps, out);
   step::set_step(std::move(whole), run);
+  return out;
+}
+
+Result<PacketTimes> send_packets(const spec::FabricPackets& how, const predict::Predictor& machine,
+                                 const program::CollectiveCall& call, const std::string& catalog, double& time_s) {
+  PacketTimes out = times_of(how, time_s);
+  const program::CollectiveCall* const calls[] = {&call};
+  BUSBAR_ASSIGN(const std::optional<step::NetworkSample> sample, step::network_sample(machine, calls));
+  if (!sample) return out;
+  BUSBAR_ASSIGN(std::vector<step::Slowdowns> slowdowns,
+                step::network_slowdowns(machine, catalog, {&*sample, 1}, even_setup(), packet_setups(how)));
+  order_slowdowns(slowdowns);
+  const step::PurposeSlowdown& whole = slowdowns[0][0];
+  out.samples.push_back(sample_result(*sample, whole, "call"));
+  std::vector<double> times;
+  for (const step::Slowdowns& s : slowdowns) times.push_back(time_s * s[0].mean);
+  out.tuned_s = times.back();
+  out.low_s = time_s * whole.least;
+  out.high_s = time_s * whole.most;
+  share_causes(how, times, out);
+  time_s = times.front();
   return out;
 }
 

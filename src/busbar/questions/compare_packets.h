@@ -1,4 +1,4 @@
-// The step of a fabric whose packets are simulated, and what each cause adds to it before tuning.
+// Steps and calls on a fabric whose packets are simulated, and what each cause adds before tuning.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ namespace busbar::questions {
 /// What one cause adds to the step.
 struct PacketCauseResult {
   std::string cause, title;
-  double step_s = 0;         ///< as long as the step is longer with it; at least 0
+  double added_s = 0;        ///< as long as the step or call is longer with it; at least 0
   double percent = 0;        ///< of the tuned step
   double share_percent = 0;  ///< of all that tuning takes away; 0 if that is nothing
 };
@@ -30,7 +30,7 @@ struct PacketSampleResult {
 };
 const Record& record_of(const PacketSampleResult*);
 
-struct PacketStep {
+struct PacketTimes {
   std::string transport, paths;
   double even_s = 0;             ///< the step if all paths carried alike, as fluids have it
   double tuned_s = 0;            ///< without all causes; without causes: the step
@@ -39,10 +39,13 @@ struct PacketStep {
   std::vector<PacketSampleResult> samples;
   std::string source;
 };
-const Record& record_of(const PacketStep*);
+const Record& record_of(const PacketTimes*);
 
 /// Sends the transfers of the step and makes the step as long as they need. Causes are taken away in their order; the
 /// step never grows by that, and each of its times is at least the tuned one.
-Result<PacketStep> send_packets(const spec::FabricPackets& how, step::TrainRun& run);
+Result<PacketTimes> send_packets(const spec::FabricPackets& how, step::TrainRun& run);
+/// The same of a prepared call, which takes `time_s` over even paths and then as long as it needs.
+Result<PacketTimes> send_packets(const spec::FabricPackets& how, const predict::Predictor& machine,
+                                 const program::CollectiveCall& call, const std::string& catalog, double& time_s);
 
 }  // namespace busbar::questions

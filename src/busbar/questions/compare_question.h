@@ -60,7 +60,7 @@ struct ComparedStep {
   double balanced_step_time_s = 0;
   double time_percent_more = 0, tokens_per_s = 0, tokens_per_s_per_gpu = 0, mfu = 0, exposed_percent = 0;
   std::optional<TransportResult> transport;
-  std::optional<PacketStep> packets;
+  std::optional<PacketTimes> packets;
   std::vector<std::string> ties_with, equal_by_construction_with;
   std::optional<double> capex_usd, capex_low_usd, capex_high_usd, network_usd;
   bool complete = true;
@@ -125,6 +125,7 @@ struct ComparedCall {
   std::optional<std::string> refused;
   std::optional<double> time_us, busbw_GBps;
   std::optional<std::string> how, limit;
+  std::optional<PacketTimes> packets;
   std::optional<std::optional<double>> capex_usd;
   std::optional<double> power_w;
   std::vector<double> band_percent;

@@ -121,7 +121,8 @@ const Record& record_of(const ComparedCall*) {
                               Field("time_us", &C::time_us, "us", "of the call").or_absent(),
                               Field("busbw_GBps", &C::busbw_GBps, "GB/s", "as nccl-tests counts it").or_absent(),
                               Field("how", &C::how, "", "algorithm and protocol").or_absent(),
-                              Field("limit", &C::limit, "", "what bounds it").or_absent(),
+                              Field("limit", &C::limit, "", "what bounds it over even paths").or_absent(),
+                              Field("packets", &C::packets, "", "its transfers sent packet by packet").or_absent(),
                               Field("capex_usd", &C::capex_usd, "USD", "null: a price is missing").or_absent(),
                               Field("power_w", &C::power_w, "W", "of the machine").or_absent(),
                               Field("band_percent", &C::band_percent, "%", "low and high, around the time").or_absent(),
@@ -295,6 +296,7 @@ CompareCalls calls_result(std::vector<CallRow> rows, CallsAsk asked) {
     c.busbw_GBps = r.busbw;
     c.how = r.how;
     c.limit = r.limit;
+    c.packets = r.packets;
     c.capex_usd.emplace(if_true(r.capex_usd > 0, r.capex_usd));
     c.power_w = r.power_w;
     c.band_percent = {r.band.low_percent, r.band.high_percent};

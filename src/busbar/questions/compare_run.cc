@@ -55,7 +55,7 @@ Status add_machine(const std::string& typed, const CompareAsk& ask, std::vector<
     input.overrides.set.insert(input.overrides.set.end(), step_keys.begin(), step_keys.end());
     for (std::string& setting : fabric.settings()) input.overrides.set.push_back(std::move(setting));
     // Packets say what paths by hash cost, so fluids must not count it too.
-    if (ask.has_model() && fabric.packets) input.overrides.set.emplace_back("fabric.routing=spray");
+    if (fabric.packets) input.overrides.set.emplace_back("fabric.routing=spray");
     std::vector<step::TrainVariant> steps(1);
     if (ask.has_model()) {
       Result<std::vector<step::TrainVariant>> read = step::read_variants(input, ask.changes);

@@ -61,7 +61,7 @@ struct CompareRow {
   CompareVariant variant;
   step::TrainRun run;
   TransportRange transport;
-  std::optional<PacketStep> packets;  ///< where the fabric says how they are sent: the step is then theirs
+  std::optional<PacketTimes> packets;  ///< where the fabric says how they are sent: the step is then theirs
   MachineCost cost;
   bool planned = false;  ///< its layout was searched for
   double usd_per_million_tokens_low = 0, usd_per_million_tokens_high = 0;

@@ -113,8 +113,8 @@ TEST(CompareRun, UntunedPacketsTakeLongerThanTunedOnesForThreeCausesThatAddUp) {
   ASSERT_EQ(untuned.packets->causes.size(), 3u);
   double added = 0, shares = 0;
   for (const PacketCauseResult& c : untuned.packets->causes) {
-    EXPECT_GE(c.step_s, 0) << c.cause;
-    added += c.step_s;
+    EXPECT_GE(c.added_s, 0) << c.cause;
+    added += c.added_s;
     shares += c.share_percent;
   }
   EXPECT_NEAR(added, untuned.run.step.step_time.in_s() - untuned.packets->tuned_s, 1e-9);

@@ -23,6 +23,7 @@ using topology::DeviceId;
 constexpr double kMostBytes = 1e9, kMostOfConnection = 16e6;
 constexpr std::size_t kEnoughConnections = 64;  // a further leaf joins the sample until then
 constexpr std::uint32_t kMostLeaves = 8;
+constexpr std::size_t kMostConnections = 16'384;  // of more, such as of large all-to-alls, every n-th is sent
 
 /// The leaf of each NIC, and the leaves that each server reaches.
 class Leaves {
@@ -177,7 +178,7 @@ class Sampler {
     if (near && !far) ++neighbours_[to];
   }
 
-  /// Leaves out connections inside a leaf that share no NIC with one between leaves.
+  /// Leaves out connections inside a leaf that share no NIC with one between leaves, and thins out very many.
   void take_those_that_meet() {
     std::set<DeviceId> senders, receivers;
     for (const Connection& c : taken_)
@@ -185,11 +186,13 @@ class Sampler {
     if (crossing_ > 0)
       std::erase_if(taken_,
                     [&](const Connection& c) { return !senders.contains(c.from) && !receivers.contains(c.to); });
+    const std::size_t step = (taken_.size() + kMostConnections - 1) / kMostConnections;
+    std::size_t at = 0;
+    std::erase_if(taken_, [&](const Connection&) { return at++ % step != 0; });
   }
 
   NetworkSample as_flows() const {
     NetworkSample out;
-    out.crossing = crossing_;
     out.leaves = static_cast<std::uint32_t>(chosen_.size());
     out.leaves_of_machine = leaves_.count();
     const program::ProtocolModel& protocol = machine_.protocol();
@@ -197,6 +200,7 @@ class Sampler {
     out.flows.shares = lowering::rate_shares(protocol);
     const double scale = scale_of_bytes();
     for (const Connection& c : taken_) {
+      if (leaves_.of(c.from) != leaves_.of(c.to)) ++out.crossing;
       program::ListedFlow f;
       f.from = f.nic_from = c.from;
       f.to = f.nic_to = c.to;

@@ -31,6 +31,16 @@ bool ties(const questions::CallRow& a, const questions::CallRow& b) {
   return apart < questions::band_of_difference(a.machine, a.band, b.machine, b.band);
 }
 
+/// "ring, simple"; with packets what they add, and why.
+std::string way_of(const questions::CallRow& r) {
+  if (!r.packets || r.time_s <= r.packets->even_s) return r.how;
+  std::string out =
+      fmt::format("{}; packets take {} times as long", r.how, format_number(r.time_s / r.packets->even_s));
+  for (const questions::PacketCauseResult& c : r.packets->causes)
+    if (c.added_s > 0) out += fmt::format(", {} {:.0f} % of what tuning takes away", c.cause, c.share_percent);
+  return out;
+}
+
 report::Table size_table(const std::vector<const questions::CallRow*>& rows, bool algorithms) {
   report::Table t{format_binary_size(count(rows[0]->size)),
                   {report::to_left(""), report::to_left("machine"), "time", "time (%)", "busbw (GB/s)", "price",
@@ -50,7 +60,7 @@ report::Table size_table(const std::vector<const questions::CallRow*>& rows, boo
     t.rows.push_back({questions::letter_of(i), call_name_of(r, algorithms), format_duration(r.time_s),
                       first ? "-" : fmt::format("{:+.1f}", 100 * (r.time_s / rows[0]->time_s - 1)),
                       format_number(r.busbw), r.capex_usd > 0 ? cost::dollars(r.capex_usd) : "-",
-                      r.power_w > 0 ? cost::rating_text(r.power_w) : "-", r.how, same});
+                      r.power_w > 0 ? cost::rating_text(r.power_w) : "-", way_of(r), same});
   }
   return t;
 }

@@ -170,7 +170,7 @@ std::string sample_words(const questions::PacketSampleResult& s) {
 
 /// What was sent packet by packet in row `i`.
 std::string packets_words(const Rows& rows, std::size_t i) {
-  const questions::PacketStep& p = *rows[i].packets;
+  const questions::PacketTimes& p = *rows[i].packets;
   std::vector<std::string> samples;
   for (const questions::PacketSampleResult& s : p.samples) samples.push_back(sample_words(s));
   if (samples.empty()) samples.emplace_back("no transfer between servers");
@@ -185,7 +185,7 @@ report::Table causes_table(const Rows& rows) {
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (!rows[i].packets) continue;
     for (const questions::PacketCauseResult& c : rows[i].packets->causes)
-      t.rows.push_back({questions::letter_of(i), c.cause, format_duration(c.step_s), fmt::format("{:.1f}", c.percent),
+      t.rows.push_back({questions::letter_of(i), c.cause, format_duration(c.added_s), fmt::format("{:.1f}", c.percent),
                         fmt::format("{:.0f}", c.share_percent), c.title});
   }
   t.note =
