@@ -133,7 +133,7 @@ std::string fabric_words(const questions::CompareRow& r) {
   std::string out = fmt::format("{}, {}", f.network, f.kind);
   if (!wiring_words(f).empty()) out += " " + f.wiring;
   if (f.oversubscription != 1) out += fmt::format(" {:.3g}:1", f.oversubscription);
-  if (f.oversubscription_is_idle()) out += ", " + oversubscription_words(f);
+  if (ratio_is_idle(r.run.cluster())) out += ", " + oversubscription_words(r.run.cluster());
   if (!f.formerly.empty()) out += fmt::format(", before: {}", f.formerly);
   if (const std::string words = starved_nic_words(r.run.cluster()); !words.empty()) out += ", " + words;
   if (!r.variant.fabric.title.empty()) out += fmt::format(" ({})", r.variant.fabric.title);

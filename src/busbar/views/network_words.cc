@@ -30,6 +30,35 @@ std::string oversubscription_words(const spec::FabricSummary& f) {
   return fmt::format("leaves {:.3g}:1 over-subscribed", f.oversubscription);
 }
 
+namespace {
+
+/// Whether each rail has one leaf: the first server then reaches all leaves.
+bool one_leaf_for_each_rail(const spec::Cluster& c) {
+  if (c.fabric.wiring != "by-rail" || c.fabric.switches.empty()) return false;
+  const topology::Topology& t = c.topology;
+  std::uint32_t reached = 0;
+  for (const topology::DeviceId s : t.fabric_switches())
+    for (const topology::LinkId l : t.out_links(s))
+      if (t.block_of(t.to(l)) == topology::BlockId{0}) {
+        ++reached;
+        break;
+      }
+  return reached == c.fabric.switches[0];
+}
+
+}  // namespace
+
+bool ratio_is_idle(const spec::Cluster& c) {
+  return c.fabric.oversubscription_is_idle() || (c.fabric.oversubscription > 1 && one_leaf_for_each_rail(c));
+}
+
+std::string oversubscription_words(const spec::Cluster& c) {
+  std::string out = oversubscription_words(c.fabric);
+  if (ratio_is_idle(c) && !c.fabric.oversubscription_is_idle())
+    out += ", which slows only traffic between rails: all NICs of a rail are on one leaf";
+  return out;
+}
+
 std::string starved_nic_words(const spec::Cluster& c) {
   const topology::NicRates r = topology::nic_rates(c.topology);
   if (!r.starved()) return "";

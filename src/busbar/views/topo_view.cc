@@ -203,8 +203,8 @@ report::Facts facts_of(const spec::Cluster& c, const questions::TopoFacts& f) {
     append_word(counts, fmt::format("{} {}", n, n == 1 ? singular_of(words_of_count(key)) : words_of_count(key)));
   out.items.emplace_back("counts", counts);
   if (!c.fabric.network.empty())
-    out.items.emplace_back(
-        "fabric", fmt::format("{}, {}, {}", c.fabric.network, c.fabric.kind, oversubscription_words(c.fabric)));
+    out.items.emplace_back("fabric",
+                           fmt::format("{}, {}, {}", c.fabric.network, c.fabric.kind, oversubscription_words(c)));
   if (const std::string words = wiring_words(c.fabric); !words.empty()) out.items.emplace_back("wiring", words);
   if (const std::string words = starved_nic_words(c); !words.empty()) out.items.emplace_back("NICs", words);
   if (f.bisection.GBps > 0)
