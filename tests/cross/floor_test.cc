@@ -237,6 +237,27 @@ topology::Topology three_tiers(std::uint32_t pods, std::uint32_t leaves, Duratio
   return std::move(b).seal();
 }
 
+// NICs with cables of 12 GB/s behind PCIe links of 5 GB/s: S x 19/20 leaves each.
+TEST(Floor, OfNicsIsThatOfTheNarrowerOfTheirLinks) {
+  topology::NodeTemplate node;
+  node.devices = {topology::test_device(topology::DeviceKind::kGpu, "gpu0"),
+                  topology::test_device(topology::DeviceKind::kPcieSwitch, "pcie0"),
+                  topology::test_device(topology::DeviceKind::kNic, "nic0")};
+  node.links = {{0, 1, topology::test_link(topology::LinkKind::kPcie, 64, Duration())},
+                {1, 2, topology::test_link(topology::LinkKind::kPcie, 5, Duration())}};
+  topology::TopologyBuilder b;
+  const std::uint32_t t = b.add_template(node);
+  topology::DeviceClass leaf;
+  leaf.kind = topology::DeviceKind::kLeaf;
+  const topology::DeviceId hub = b.add_switch(leaf, "leaf0");
+  constexpr std::uint32_t kNodes = 20;  // more than 16 ranks, all of whose sets are tried
+  for (std::uint32_t i = 0; i < kNodes; ++i)
+    b.connect(b.device(b.add_block(t), 2), hub, topology::test_link(topology::LinkKind::kInfiniband, 12, Duration()));
+  const floors::Floor f = floor_of(std::move(b).seal(), of_op(collectives::Collective::kAllToAll, kNodes, 5 * kGB));
+  EXPECT_NEAR(f.time.in_us(), 19.0 / 20 * 1e6, 1e-3);
+  EXPECT_EQ(f.cut, "NICs of node0");
+}
+
 TEST(Floor, FollowsOversubscriptionUpTheTiers) {
   // A leaf with 4 of 40 GPUs sends 4 x 36/40 S up one cable; a pod with 20 GPUs sends 20 x 20/40 S.
   const floors::Floor pod = floor_of(three_tiers(2, 5), of_op(collectives::Collective::kAllToAll, 40, kGB));

@@ -189,22 +189,36 @@ void FloorCuts::pcie_switches(const topology::Block& block) {
   }
 }
 
+/// What a device of a block can send out of it and take in: the cut is on the side of its narrower links, unless it is
+/// a GPU, whose own data the links inside do not carry.
+FloorCuts::CableRates FloorCuts::cables_of(topology::DeviceId d) {
+  CableRates cables, inside;
+  for (const topology::LinkId l : t_.out_links(d)) {
+    const topology::BlockId far = t_.block_of(t_.to(l));
+    CableRates& side = far == t_.block_of(d) ? inside : cables;
+    cabled_ |= far != t_.block_of(d) && far != kNone<topology::BlockId>;
+    side.out += rate(l), side.in += rate(topology::reverse(l));
+  }
+  if (t_.kind(d) == topology::DeviceKind::kGpu) return cables;
+  return {std::min(cables.out, inside.in), std::min(cables.in, inside.out),
+          inside.in < cables.out || inside.out < cables.in};
+}
+
 void FloorCuts::blocks() {
   std::vector<std::uint32_t> inside;
   double all = 0;
   for (std::size_t b = 0; b < used_blocks_.size(); ++b) {
     double out = 0, in = 0;
+    bool by_nics = false;
     const topology::Block& block = t_.blocks()[used_blocks_[b]];
-    for (std::uint32_t p = 0; p < block.device_count; ++p)
-      for (const topology::LinkId l : t_.out_links(static_cast<topology::DeviceId>(block.first_device + p))) {
-        const topology::BlockId far = t_.block_of(t_.to(l));
-        if (index(far) == used_blocks_[b]) continue;
-        out += rate(l), in += rate(topology::reverse(l));
-        cabled_ |= far != kNone<topology::BlockId>;
-      }
+    for (std::uint32_t p = 0; p < block.device_count; ++p) {
+      const CableRates c = cables_of(static_cast<topology::DeviceId>(block.first_device + p));
+      out += c.out, in += c.in;
+      by_nics |= c.inside_is_narrower;
+    }
     inside.assign(members_.begin() + members_begin_[b], members_.begin() + members_begin_[b + 1]);
     if (take(demand_.across(inside), out, in, CutKind::kNode, inside))
-      name_it(CutKind::kNode, fmt::format("cables of node{}", used_blocks_[b]));
+      name_it(CutKind::kNode, fmt::format("{} of node{}", by_nics ? "NICs" : "cables", used_blocks_[b]));
     all += out;
   }
   if (!fabric_reduces())

@@ -57,6 +57,11 @@ class FloorCuts {
   void inside_blocks();
   void numa_nodes(const topology::Block& block, const std::string& node);
   void pcie_switches(const topology::Block& block);
+  struct CableRates {
+    double out = 0, in = 0;
+    bool inside_is_narrower = false;  ///< than its cables
+  };
+  CableRates cables_of(topology::DeviceId d);
   void blocks();
   void tiers();
   void sets_of_ranks();
