@@ -159,6 +159,22 @@ TEST(Floor, OfManyChipsIsTheNarrowestCutAcrossADimension) {
   }
 }
 
+// Two groups of three, each member joined with each of the other group: 42 hops over 18 directed links. The best cut,
+// of two and one, gives 0.3 S / b.
+TEST(Floor, OfPairsWithoutANarrowCutCountsAllLinks) {
+  topology::NodeTemplate node;
+  for (int g = 0; g < 6; ++g)
+    node.devices.push_back(topology::test_device(topology::DeviceKind::kGpu, "gpu" + std::to_string(g)));
+  for (std::uint32_t a = 0; a < 3; ++a)
+    for (std::uint32_t b = 3; b < 6; ++b)
+      node.links.push_back({a, b, topology::test_link(topology::LinkKind::kNvlink, 100, Duration())});
+  topology::TopologyBuilder b;
+  b.add_block(b.add_template(node));
+  const floors::Floor f = floor_of(std::move(b).seal(), of_op(collectives::Collective::kAllToAll, 6, 100 * kGB));
+  EXPECT_NEAR(f.time.in_us(), 42.0 / 6 / 18 * 1e6, 1);
+  EXPECT_EQ(f.kind, floors::CutKind::kLinks);
+}
+
 /// `nodes` of two PCIe switches with `gpus` each; 64 GB/s per GPU, 30 GB/s from switch to CPU, one NUMA node per CPU,
 /// 25 GB/s between the CPUs, a 12 GB/s NIC on the first switch.
 topology::Topology pcie_servers(std::uint32_t nodes, std::uint32_t gpus, std::uint64_t upi) {

@@ -7,8 +7,8 @@
 namespace busbar::floors {
 
 const char* name_of(CutKind kind) {
-  constexpr const char* kNames[] = {"endpoint", "all ports", "PCIe switch", "NUMA",   "node",
-                                    "leaf",     "pod",       "ranks",       "memory", "farthest pair"};
+  constexpr const char* kNames[] = {"endpoint", "all ports", "PCIe switch", "NUMA",   "node",         "leaf",
+                                    "pod",      "ranks",     "links",       "memory", "farthest pair"};
   static_assert(std::size(kNames) == static_cast<std::size_t>(CutKind::kFarthest) + 1);
   return kNames[static_cast<std::size_t>(kind)];
 }

@@ -21,10 +21,12 @@ enum class CutKind : std::uint8_t {
   kLeaf,
   kPod,
   kRanks,
+  kLinks,  ///< no cut: all links with all pairs on their shortest ways
   kMemory,
   kFarthest
 };
-/// "endpoint", "all ports", "PCIe switch", "NUMA", "node", "leaf", "pod", "ranks", "memory", "farthest pair"
+/// "endpoint", "all ports", "PCIe switch", "NUMA", "node", "leaf", "pod", "ranks", "links", "memory",
+/// "farthest pair"
 const char* name_of(CutKind kind);
 
 /// The rates at which links count.
@@ -55,6 +57,10 @@ Duration floor_from_ps(double ps);
 /// - up to 16 ranks: all sets, devices between on the side that shares more rate; above: the sides of some links;
 /// - in an all-reduce, if no switch in between can reduce: N parts of the machine that hold all ranks move 2 (N - 1) S
 ///   in total. The parts are all GPUs, domains, leaves or pods.
+///
+/// An all-to-all between up to 16 ranks, or where GPUs or switches of the fabric have links to others of their kind,
+/// has one more bound, which no cut gives: the links together must carry all pairs, each over its shortest way
+/// (internal/pair_ways.h). It is left out where one round of its search takes too long.
 ///
 /// Links count if payloads of the call may use them: only scale-up links if these join all its ranks. At payload rates,
 /// and up to 64 ranks, links to a GPU count only if it is a member or on a way between members.

@@ -51,6 +51,7 @@ std::vector<MachineFloor::Line> FloorCuts::bounds(FloorRates rates) {
     sets_of_ranks();
   else if (!demand_.uneven())
     halves();
+  if (call_.op == collectives::Collective::kAllToAll && any_meshed()) all_pairs();
   std::vector<MachineFloor::Line> out;
   for (std::size_t k = 0; k < best_.size(); ++k) {
     best_[k].kind = static_cast<CutKind>(k);

@@ -40,6 +40,12 @@ class Hops {
 
 }  // namespace
 
+bool FloorCuts::meshed(topology::DeviceId d) const {
+  if (t_.kind(d) != topology::DeviceKind::kGpu && t_.block_of(d) != kNone<topology::BlockId>) return false;
+  const auto links = t_.out_links(d);
+  return std::any_of(links.begin(), links.end(), [&](topology::LinkId l) { return t_.kind(t_.to(l)) == t_.kind(d); });
+}
+
 /// For links a - b, the devices that fewer hops join with a than with b: half of a torus of even size, one side of an
 /// open one, the group of a dragonfly. Where switches join all devices in a tree, the sides are those of other cuts.
 void FloorCuts::halves() {
@@ -54,15 +60,8 @@ void FloorCuts::halves() {
     for (std::uint32_t p = 0; p < t_.blocks()[b].device_count; ++p)
       join(static_cast<topology::DeviceId>(t_.blocks()[b].first_device + p));
   if (!one_block_) std::for_each(t_.fabric_switches().begin(), t_.fabric_switches().end(), join);
-  const auto meshed = [&](topology::DeviceId d) {  // with devices of its own kind
-    const auto links = t_.out_links(d);
-    return std::any_of(links.begin(), links.end(), [&](topology::LinkId l) { return t_.kind(t_.to(l)) == t_.kind(d); });
-  };
   for (std::uint32_t d = 0; d < t_.device_count(); ++d)
-    if (const auto id = static_cast<topology::DeviceId>(d);
-        joins[d] &&
-        (t_.kind(id) == topology::DeviceKind::kGpu || t_.block_of(id) == kNone<topology::BlockId>)&&meshed(id))
-      starts.push_back(id);
+    if (const auto id = static_cast<topology::DeviceId>(d); joins[d] && meshed(id)) starts.push_back(id);
   // One more than the even step, so that a mesh is cut along its diagonal and not in one column.
   const std::size_t step = starts.size() > kMostDevices ? starts.size() / kMostDevices + 1 : 1;
   std::size_t visits = 0;

@@ -12,6 +12,8 @@
 
 namespace busbar::floors {
 
+class PairWays;
+
 /// The cuts of one group of ranks.
 class FloorCuts {
  public:
@@ -66,6 +68,11 @@ class FloorCuts {
   void tiers();
   void sets_of_ranks();
   void halves();
+  /// Whether a GPU or a switch of the fabric has a link to another of its kind.
+  bool meshed(topology::DeviceId d) const;
+  bool any_meshed() const;
+  void all_pairs();
+  void take_pairs(PairWays& ways, std::size_t rounds, const std::vector<topology::LinkId>& links);
   void take_half(topology::LinkId link, const std::vector<std::uint32_t>& from_start,
                  const std::vector<std::uint32_t>& from_end);
 
