@@ -21,7 +21,10 @@ void Sending::take_pull(Id id, Ps now) {
   Sender& s = senders_[slot];
   const std::uint32_t outlet = run_.leg(p.flow, false).outlet;
   settle(outlet, now);
-  s.granted = std::max(s.granted, run_.settings.first_window(s.wires) + p.seq);
+  if (p.seq > s.pulls) {  // the receiver's count of all: later pulls make up for lost ones
+    s.granted += p.seq - s.pulls;
+    s.pulls = p.seq;
+  }
   s.clock = now;
   offer(slot, now);
   kick(outlet, now);

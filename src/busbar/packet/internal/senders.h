@@ -17,7 +17,8 @@ struct Sender {
   std::uint32_t hash = 0;
   std::uint32_t ring_next = kNone32;
   std::uint32_t wires = 1;  ///< parallel wires of its outlet: window and rate are those of one wire times this
-  std::uint32_t sends = 0, granted = 0;  ///< all copies; how many the receiver allows (credit)
+  std::uint32_t sends = 0, granted = 0;  ///< all copies; how many are allowed (credit)
+  std::uint32_t pulls = 0;               ///< how many of these the receiver has granted
   bool queued = false, done = false;
   bool unasked = false;  ///< its last packet asked for no answer
   std::uint8_t lane = 0;
