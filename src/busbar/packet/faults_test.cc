@@ -119,8 +119,9 @@ TEST(Faults, ASlowReceiverSetsThePaceOfItsSender) {
 
 /// A host pauses its leaf from 10 us to 2 ms. The leaf fills and pauses its neighbours, so a flow between healthy hosts
 /// stops as well. With its own ports free it would end after 330 us.
+/// With credits the host takes nothing out of its buffer meanwhile, and its leaf gets none back.
 TEST(Faults, AStormOfPausesReachesFlowsToOtherHosts) {
-  const auto run = [](bool storm) {
+  const auto run = [](PacketTransport transport, bool storm) {
     LeafSpine n(2, 4, 1);
     n.add(0, 4, 16'000'000);
     n.add(0, 5, 8'000'000);
@@ -128,19 +129,60 @@ TEST(Faults, AStormOfPausesReachesFlowsToOtherHosts) {
     if (storm)
       faults.push_back({topology::reverse(uplink(n, 4)), FaultKind::kStorm, 0, SimTime::at(Duration::us(10)),
                         SimTime::at(Duration::us(2000))});
-    PacketOptions o = with(PacketTransport::kRoce, PacketBalance::kEcmp, faults);
-    const PacketResult r = n.run(o);
+    const PacketResult r = n.run(with(transport, PacketBalance::kEcmp, faults));
     EXPECT_EQ(r.done, 2u);
     EXPECT_EQ(r.drops, 0u);
     expect_done_and_whole(r);
     return std::pair{r.flows[0].received.in_us(), r.flows[1].received.in_us()};
   };
-  const auto [hit, victim] = run(true);
-  const auto [healthy, beside] = run(false);
-  EXPECT_GT(hit, 2000);
-  EXPECT_LT(healthy, 500);
-  EXPECT_LT(beside, 400);
-  EXPECT_GT(victim, beside);
+  for (const PacketTransport t : {PacketTransport::kRoce, PacketTransport::kIb}) {
+    const auto [hit, victim] = run(t, true);
+    const auto [healthy, beside] = run(t, false);
+    EXPECT_GT(hit, 2000) << static_cast<int>(t);
+    EXPECT_LT(healthy, 500) << static_cast<int>(t);
+    EXPECT_LT(beside, 400) << static_cast<int>(t);
+    EXPECT_GT(victim, beside) << static_cast<int>(t);
+  }
+}
+
+/// One of four spines loses its cable for good. Each lost packet takes its grant along, which the sender must get back.
+TEST(Faults, GrantsOfLostPacketsComeBack) {
+  const auto run = [](std::vector<PacketFault> faults) {
+    LeafSpine n(2, 4, 4);
+    for (std::uint32_t h = 0; h < 4; ++h) n.add(h, 4 + h, 4'000'000);
+    const PacketResult r = n.run(with(PacketTransport::kCredit, PacketBalance::kSpray, std::move(faults)));
+    EXPECT_EQ(r.done, 4u);
+    return r;
+  };
+  LeafSpine names(2, 4, 4);
+  const PacketResult healthy = run({}),
+                     hurt = run({{named(names, "spine0->leaf1"), FaultKind::kDown, 0, SimTime::at(Duration::us(20))}});
+  EXPECT_GT(hurt.drops, 0u);
+  EXPECT_LE(hurt.timeouts, 4u);
+  EXPECT_LT(hurt.end.since_start().in_us(), 1.5 * healthy.end.since_start().in_us() + 100);
+}
+
+/// A link of InfiniBand that loses 1 % repeats it in order: a round trip of the link each, and no host learns of it.
+TEST(Faults, LinksOfInfinibandRepeatWhatTheyLose) {
+  const auto run = [](bool retry, double loss) {
+    LeafSpine n(1, 2, 0);
+    n.add(0, 1, 2'000'000);
+    return run_adjusted(
+               n.router, n.list,
+               with(PacketTransport::kIb, PacketBalance::kEcmp, {{uplink(n, 0), FaultKind::kLoss, loss, SimTime()}}),
+               [&](Profile& p) { p.network.link_retry = retry; })
+        .value();
+  };
+  const PacketResult clean = run(true, 0), repeated = run(true, 0.01), lost = run(false, 0.01);
+  EXPECT_GT(lost.drops, 0u);
+  EXPECT_EQ(repeated.drops, 0u);
+  EXPECT_EQ(repeated.resent, 0u);
+  EXPECT_EQ(repeated.timeouts, 0u);
+  const double each_us = 2 * 0.5 + 1e-6 * kSlot;
+  const double times = (repeated.flows[0].fct - clean.flows[0].fct).in_us() / each_us;
+  EXPECT_GE(times, 0.9);  // of 489 packets
+  EXPECT_LE(times, 15);
+  expect_done_and_whole(repeated);
 }
 
 /// Of two spines, one loses its cable to the far leaf. Until switches know, a sprayed flow loses half its packets.

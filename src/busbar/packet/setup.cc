@@ -105,9 +105,9 @@ Result<Profile> profile_for(const Wiring& wiring, const PacketOptions& options, 
   Profile profile = make_profile(options, scale);
   add_faults(wiring, options, scale, profile);
   for (const WireFault& f : profile.network.faults) {
-    if (f.kind == PacketFault::Kind::kStorm && profile.network.lossless != Lossless::kPause)
+    if (f.kind == PacketFault::Kind::kStorm && profile.network.lossless == Lossless::kNo)
       return Error{ErrorCode::kUnsupported,
-                   "a storm of pause frames needs a transport that obeys them; use --transport dcqcn, hpcc or roce",
+                   "a storm needs a transport that obeys pauses or credits; use --transport dcqcn, hpcc, roce or ib",
                    {"", 0, 0, "--fault"}};
   }
   for (std::uint32_t o = 0; o < wiring.outlets().rows(); ++o)  // parallel NVLinks reorder too

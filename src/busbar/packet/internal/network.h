@@ -112,6 +112,8 @@ class Network {
     std::uint64_t loss = 0, dice = 0;     ///< probability in 2^-32; random draws so far
     Fifo waiting;
     bool slow = false, full = false, storm = false;
+    bool serving = false;  ///< its event source is due
+    Ps again = 0;          ///< when a lost packet has come by the link once more; those behind it wait
   };
 
   /// The hash of a real switch is a CRC, hence linear: consecutive values of one header field hit the members of a
@@ -183,6 +185,12 @@ class Network {
   [[gnu::noinline]] bool survives(std::uint32_t wire, Id id, Ps now);
   void lose(std::uint32_t wire, Id id, Ps now);
   Ps service_time(std::uint32_t wire, const Trouble& t) const;
+  /// Whether the host at the end of a wire takes nothing and gives no credits back.
+  bool stuck(const Trouble& t) const { return t.storm && credits(); }
+  bool loses(std::uint32_t wire, Trouble& t) const {
+    return t.loss > 0 && mix64(options_.seed ^ mix64(wire) ^ ++t.dice) >> 32 < t.loss;
+  }
+  void serve_next(std::uint32_t wire, Ps now);
   void serve_slowly(std::uint32_t wire, Ps now);
   std::uint32_t serving_source(const Trouble& t) const {
     return static_cast<std::uint32_t>(2 * ports_.size()) + t.serves * kFaultEvents +

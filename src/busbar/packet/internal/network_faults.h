@@ -2,7 +2,9 @@
 //
 // Only wires with Port::troubled run this code. A packet is lost at the place where it would have arrived. Pause frames
 // and credits are never lost: real wires repeat them in time (802.1Qbb timers; InfiniBand's flow control packets carry
-// totals). A lost packet returns its credits for the same reason.
+// totals). A lost packet returns its credits for the same reason. With link-level retry the sending end repeats what
+// the link loses after a round trip of the link, and what follows it on the link waits, so nothing is lost and the
+// order stays.
 #pragma once
 
 #include <numeric>
@@ -59,6 +61,7 @@ void Network<Hosts>::change(std::uint32_t fault, bool begins, Ps now) {
       t.down += begins ? 1 : -1;
       return;
     case PacketFault::Kind::kLoss:
+      if (!t.slow) t.serves = fault;
       t.loss = begins ? static_cast<std::uint64_t>(f.value * 0x1p32) : 0;
       return;
     case PacketFault::Kind::kRate:
@@ -74,6 +77,10 @@ void Network<Hosts>::change(std::uint32_t fault, bool begins, Ps now) {
       return;
     case PacketFault::Kind::kStorm:
       t.storm = begins;
+      if (credits()) {  // the host takes nothing out of its buffer, so no credits come back
+        if (!t.slow) t.serves = fault;
+        return serve_next(f.wire, now);
+      }
       if (begins) return tell(f.wire, Kind::kPause, now);
       if (!t.full) tell(f.wire, Kind::kResume, now);
   }
@@ -106,24 +113,26 @@ bool Network<Hosts>::survives(std::uint32_t wire, Id id, Ps now) {
   if (p.kind >= Kind::kPause) return true;
   Trouble& t = trouble_[wire];
   const bool payload = p.kind == Kind::kData && !(p.flags & kTrimmed);
-  if (t.down > 0 || (t.loss > 0 && mix64(options_.seed ^ mix64(wire) ^ ++t.dice) >> 32 < t.loss)) {
+  if (t.down > 0 || (!options_.link_retry && loses(wire, t))) {
     lose(wire, id, now);
     return false;
   }
-  if (!payload || (!t.slow && t.waiting.empty())) return true;
+  bool again = false;
+  for (; options_.link_retry && loses(wire, t); again = true)
+    t.again = std::max(t.again, now) + 2 * wiring_.wires()[wire].latency + speed(ports_[wire]).transfer(p.size);
+  if (!again && (!payload || (!t.slow && !stuck(t) && t.waiting.empty()))) return true;
   if (!eager_ && t.bytes + p.size > options_.receiver_bytes) {
     lose(wire, id, now);
     return false;
   }
   p.time = now;
   t.bytes += p.size;
-  const bool idle = t.waiting.empty();
   t.waiting.push(pool_, id);
   if (!t.full && t.bytes > options_.receiver_bytes) {
     t.full = true;
     tell(wire, Kind::kPause, now);
   }
-  if (idle) events_.push(serving_source(t), now + service_time(wire, t));
+  serve_next(wire, now);
   return false;
 }
 
@@ -141,10 +150,21 @@ Ps Network<Hosts>::service_time(std::uint32_t wire, const Trouble& t) const {
   return t.slow ? static_cast<Ps>(static_cast<double>(full) / options_.faults[t.serves].value) : full;
 }
 
+/// The host at the end of the wire begins to take the next packet out of its buffer, unless it is at it.
+template <class Hosts>
+void Network<Hosts>::serve_next(std::uint32_t wire, Ps now) {
+  Trouble& t = trouble_[wire];
+  if (t.serving || stuck(t) || t.waiting.empty()) return;
+  t.serving = true;
+  events_.push(serving_source(t), now < t.again ? t.again : now + service_time(wire, t));
+}
+
 /// The slow host has taken one packet out of its buffer.
 template <class Hosts>
 void Network<Hosts>::serve_slowly(std::uint32_t wire, Ps now) {
   Trouble& t = trouble_[wire];
+  t.serving = false;
+  if (stuck(t)) return;
   const Id id = t.waiting.pop(pool_);
   Packet& p = pool_[id];
   t.bytes -= p.size;
@@ -152,7 +172,7 @@ void Network<Hosts>::serve_slowly(std::uint32_t wire, Ps now) {
     p.worst_wait = static_cast<std::uint32_t>(std::min<Ps>(waited, UINT32_MAX));
     p.worst = wire;
   }
-  if (!t.waiting.empty()) events_.push(serving_source(t), now + service_time(wire, t));
+  serve_next(wire, now);
   if (t.full && t.bytes + options_.resume_below <= options_.receiver_bytes) {
     t.full = false;
     if (!t.storm) tell(wire, Kind::kResume, now);

@@ -46,6 +46,7 @@ struct NetworkOptions {
   std::int32_t packet_bytes = 4160;                             ///< a full packet
   std::vector<std::uint32_t> lanes;  ///< weights; 0: before all others; fewer than two: one lane
   std::vector<WireFault> faults;
+  bool link_retry = false;           ///< the two ends of a link repeat what it loses, in order
   Ps reroute_after = INT64_MAX;      ///< from a link's change until switches route accordingly; INT64_MAX: never
   std::uint32_t receiver_bytes = 0;  ///< buffer of a slow host; above it the host pauses or drops
   const FlowLog* log = nullptr;      ///< null: none
