@@ -71,5 +71,31 @@ class Sources(unittest.TestCase):
             compiles({"given": "#pragma once\nusing A = int;\n", "used": "#pragma once\nA a();\n"}, most=1)
 
 
+class Names(unittest.TestCase):
+    """tools/check_header_names.py."""
+    WHOLE = "#pragma once\nstruct Whole { int size = 0; };\n"
+
+    def check(self, **headers):
+        with tempfile.TemporaryDirectory() as folder:
+            (pathlib.Path(folder) / "src").mkdir()
+            for name, text in headers.items():
+                (pathlib.Path(folder) / "src" / f"{name}.h").write_text("#pragma once\n" + text + "\n")
+            done = subprocess.run([sys.executable, TOOLS / "check_header_names.py", folder], check=False, capture_output=True, text=True)
+        return done.returncode, done.stdout
+
+    def test_a_type_without_its_header_is_named(self):
+        for user in ("struct User { Whole w; };", "void f(const a::Whole& w);", "using W = std::vector<Whole>;"):
+            status, said = self.check(whole=self.WHOLE, user=user)
+            self.assertEqual((status, 'src/user.h:2: Whole without "whole.h"' in said), (1, True), said)
+
+    def test_what_is_included_declared_or_inside_is_fine(self):
+        for user in ('#include "whole.h"\nvoid f(Whole);', "struct Whole;\nvoid f(const Whole&);", "template <typename Whole>\nvoid f(Whole);",
+                     "struct User { enum class Whole { kNone }; Whole w; };", "// Whole\nconstexpr auto k = \"Whole\";"):
+            self.assertEqual(self.check(whole=self.WHOLE, user=user)[0], 0, user)
+
+    def test_an_include_of_an_include_counts(self):
+        self.assertEqual(self.check(whole=self.WHOLE, via='#include "whole.h"', user='#include "via.h"\nvoid f(Whole);')[0], 0)
+
+
 if __name__ == "__main__":
     unittest.main()
