@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <numeric>
 #include <optional>
 
@@ -80,7 +81,9 @@ struct Trial {
 class Search {
  public:
   Search(std::span<const ExpectedRow> rows, const ExpectOptions& options, const NoiseModel& noise)
-      : options_(options), model_(noise), all_(rows) {}
+      : options_(options), model_(noise), all_(rows) {
+    options_.policy.graphs = std::make_shared<nccl::KeptGraphs>();
+  }
 
   Result<FaultSearchResult> run() {
     BUSBAR_RETURN_IF_ERROR(open());
@@ -494,7 +497,7 @@ class Search {
                 first.faults.size() <= kMostNamed && is_likely_rate(first.faults.front(), first.factors.front());
   }
 
-  const ExpectOptions& options_;
+  ExpectOptions options_;  ///< its policy shares what NCCL searches: most suspects are hidden from it
   NoiseModel model_;
   std::span<const ExpectedRow> all_;
   std::vector<ExpectedRow> rows_;

@@ -48,6 +48,7 @@ struct NcclAllowed {
   bool trusts_ll128 = false;       ///< the user named LL128, so it is used even where NCCL would not trust it
   bool has(NcclAlgorithm a) const { return (algorithms >> static_cast<unsigned>(a) & 1u) != 0; }
   bool has(NcclProtocol p) const { return (protocols >> static_cast<unsigned>(p) & 1u) != 0; }
+  bool operator==(const NcclAllowed&) const = default;
 };
 using NcclAllowedAll = std::array<NcclAllowed, kNcclCollectives>;  ///< in the order of kNcclTuned
 

@@ -121,7 +121,7 @@ std::string origin_of_rings(const NcclComm& comm) {
 }
 
 Result<NcclComm> build_nccl_comm(const topology::Topology& t, std::span<const topology::DeviceId> gpus,
-                                 const NcclSettings& settings, std::uint32_t copies) {
+                                 const NcclSettings& settings, std::uint32_t copies, KeptGraphs* kept) {
   NcclComm comm;
   comm.settings = settings;
   comm.ranks = static_cast<std::uint32_t>(gpus.size());
@@ -156,7 +156,7 @@ Result<NcclComm> build_nccl_comm(const topology::Topology& t, std::span<const to
     BUSBAR_ASSIGN(shape.system,
                   build_nccl_system(t, here, member.ranks, comm.node_count() * copies > 1, comm.settings));
     BUSBAR_RETURN_IF_ERROR(check_meeting(shape.system, settings));
-    shape.graphs = search_nccl_graphs(shape.system, settings);
+    shape.graphs = kept != nullptr ? kept->of(shape.system, settings) : search_nccl_graphs(shape.system, settings);
     comm.shapes.push_back(std::move(shape));
   }
   repeat(comm, copies);

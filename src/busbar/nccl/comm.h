@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "busbar/nccl/graph.h"
+#include "busbar/nccl/kept_graphs.h"
 
 namespace busbar::nccl {
 
@@ -58,9 +59,9 @@ float least_nic_GBps(const NcclComm& comm);
 
 /// Rank r runs on gpus[r]; a block of the topology is a node. With `copies`, the same nodes are repeated that often
 /// with higher ranks, so that the description of a single node models many. Errors: those of build_nccl_system. Cost:
-/// one search per kind of node, plus O(ranks).
+/// one search per kind of node that `kept` does not know, plus O(ranks).
 Result<NcclComm> build_nccl_comm(const topology::Topology& topology, std::span<const topology::DeviceId> gpus,
-                                 const NcclSettings& settings, std::uint32_t copies = 1);
+                                 const NcclSettings& settings, std::uint32_t copies = 1, KeptGraphs* kept = nullptr);
 
 /// The network device by which a channel enters or leaves a node, and the ranks that send or receive there.
 struct NcclPort {

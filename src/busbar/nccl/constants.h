@@ -28,6 +28,7 @@ struct CpuType {
   CpuArch arch = CpuArch::kUnknown;
   CpuVendor vendor = CpuVendor::kUnknown;
   int family = 0, model = 0;
+  bool operator==(const CpuType&) const = default;
 };
 /// Rate between two NUMA nodes of one machine.
 float inter_cpu_GBps(const CpuType& cpu, NcclVersion version);

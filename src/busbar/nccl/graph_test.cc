@@ -5,6 +5,7 @@
 #include <numeric>
 #include <set>
 
+#include "busbar/nccl/kept_graphs.h"
 #include "busbar/nccl/test_nodes.h"
 
 namespace busbar::nccl {
@@ -215,6 +216,29 @@ TEST(NcclSearch, HiddenGpusLeaveAChainOfTheOthers) {
     EXPECT_EQ(s.nodes[s.gpus[head]].device, some[head]);
     EXPECT_EQ(g.ring.net(c, 0), index(some[head]) - index(all[0])) << "a head has its own NIC, used or not by others";
   }
+}
+
+TEST(KeptGraphs, SearchOnceForEqualMachinesAndSettings) {
+  const topology::Topology t = nccl_machine(TestNode{}, 2);
+  const std::vector<topology::DeviceId> gpus = gpus_of_node0(t);
+  NcclSettings settings;
+  const NcclSystem system = system_of(t, gpus, true, settings);
+  KeptGraphs kept(2);
+  const auto rings = [&](const NcclSystem& s, const NcclSettings& with) {
+    const NcclGraphs graphs = kept.of(s, with);
+    EXPECT_EQ(graphs.ring.intra, search_nccl_graphs(s, with).ring.intra);
+    return kept.searches();
+  };
+  EXPECT_EQ(rings(system, settings), 1u);
+  settings.shortcuts = Shortcuts::none();
+  EXPECT_EQ(rings(system, settings), 1u) << "shortcuts change no result";
+  settings.max_channels = 2;
+  EXPECT_EQ(rings(system, settings), 2u);
+  NcclSystem slower = system;
+  slower.nodes[slower.nets.back()].net_GBps /= 4;
+  EXPECT_EQ(rings(slower, settings), 3u);
+  EXPECT_EQ(rings(system, settings), 3u) << "two are kept";
+  EXPECT_EQ(rings(system, NcclSettings{}), 4u) << "the first has gone";
 }
 
 }  // namespace

@@ -13,6 +13,13 @@
 
 namespace busbar::nccl {
 
+/// Shortcuts change no result: settings that differ in them alone are equal.
+struct UncomparedShortcuts : Shortcuts {
+  UncomparedShortcuts() = default;
+  UncomparedShortcuts(const Shortcuts& s) : Shortcuts(s) {}
+  bool operator==(const UncomparedShortcuts&) const { return true; }
+};
+
 struct NcclSettings {
   NcclVersion version;
   // Properties of the machine, unless a variable overrides them.
@@ -52,7 +59,9 @@ struct NcclSettings {
   std::array<std::uint64_t, kNcclProtocols> buffers{};  ///< NCCL_LL_BUFFSIZE, NCCL_LL128_BUFFSIZE, NCCL_BUFFSIZE
   std::uint64_t nvls_chunk = 0;                         ///< NCCL_NVLS_CHUNKSIZE
   std::uint64_t nvls_tree_chunk = 0;                    ///< NCCL_NVLSTREE_MAX_CHUNKSIZE
-  Shortcuts shortcuts{};
+  UncomparedShortcuts shortcuts{};
+
+  bool operator==(const NcclSettings&) const = default;
 };
 
 }  // namespace busbar::nccl

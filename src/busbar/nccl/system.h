@@ -42,6 +42,8 @@ struct NcclNode {
   // CPUs
   CpuType cpu;
   int numa = 0;
+
+  bool operator==(const NcclNode&) const = default;
 };
 
 struct NcclLink {
@@ -49,12 +51,16 @@ struct NcclLink {
   NcclLinkKind kind{};
   float GBps = 0;
   std::uint32_t reverse = 0;
+
+  bool operator==(const NcclLink&) const = default;
 };
 
 struct NcclPath {
   topology::PathType type = topology::PathType::kDis;
   float GBps = 0;
   std::vector<std::uint32_t> links;  ///< in order
+
+  bool operator==(const NcclPath&) const = default;
 };
 
 /// Paths from every node of one kind to every node of another kind.
@@ -63,6 +69,7 @@ struct NcclPaths {
   std::vector<NcclPath> cells;
   NcclPath& at(std::uint32_t from, std::uint32_t to) { return cells[std::size_t{from} * columns + to]; }
   const NcclPath& at(std::uint32_t from, std::uint32_t to) const { return cells[std::size_t{from} * columns + to]; }
+  bool operator==(const NcclPaths&) const = default;
 };
 
 struct NcclSystem {
@@ -85,6 +92,7 @@ struct NcclSystem {
   bool has_nvs() const { return nvs != UINT32_MAX; }
   std::uint32_t gpu_count() const { return static_cast<std::uint32_t>(gpus.size()); }
   std::uint32_t net_count() const { return inter ? static_cast<std::uint32_t>(nets.size()) : 0; }
+  bool operator==(const NcclSystem&) const = default;
 };
 
 /// Builds the system of the block of `gpus` with only these GPUs, rank r on gpus[i] if ranks[i] == r. Network devices

@@ -57,7 +57,7 @@ Result<std::unique_ptr<Communicator>> Communicators::make(const collectives::Gro
   if (channels > 0) settings.min_channels = settings.max_channels = channels;
   std::vector<topology::DeviceId> gpus;
   for (std::uint32_t m = 0; m < family.size(); ++m) gpus.push_back(placement_.gpu(family.actor(group, m)));
-  BUSBAR_ASSIGN(nccl::NcclComm comm, nccl::build_nccl_comm(topology_, gpus, settings));
+  BUSBAR_ASSIGN(nccl::NcclComm comm, nccl::build_nccl_comm(topology_, gpus, settings, 1, kept_));
   nccl::NcclTuning tuning = nccl::tune_nccl(comm);
   return std::make_unique<Communicator>(Communicator{choice::NcclSchedules(std::move(comm)), std::move(tuning)});
 }

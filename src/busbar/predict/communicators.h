@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "busbar/choice/nccl_schedules.h"
+#include "busbar/nccl/kept_graphs.h"
 #include "busbar/nccl/tuning.h"
 #include "busbar/routing/placement.h"
 
@@ -32,10 +33,10 @@ struct FamilyCommunicators {
 /// Cost: a search per kind of server and set of GPUs in it; otherwise linear in the ranks of the groups.
 class Communicators {
  public:
-  /// Topology and placement must outlive this object.
+  /// Topology, placement and `kept` must outlive this object.
   Communicators(const topology::Topology& topology, const routing::Placement& placement,
-                const nccl::NcclSettings& settings)
-      : topology_(topology), placement_(placement), settings_(settings) {}
+                const nccl::NcclSettings& settings, nccl::KeptGraphs* kept = nullptr)
+      : topology_(topology), placement_(placement), settings_(settings), kept_(kept) {}
 
   /// `channels`: the number to use, as set by NCCL_MIN_NCHANNELS and NCCL_MAX_NCHANNELS; 0: the library's choice. The
   /// result lives as long as this object.
@@ -59,6 +60,7 @@ class Communicators {
   const topology::Topology& topology_;
   const routing::Placement& placement_;
   nccl::NcclSettings settings_;
+  nccl::KeptGraphs* kept_;
   std::map<Shape, std::unique_ptr<Communicator>> made_;
   std::deque<Known> families_;                ///< entries never move
   std::vector<std::uint32_t> kind_of_block_;  ///< 1 + kind; 0: not computed yet

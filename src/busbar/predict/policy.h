@@ -1,11 +1,13 @@
 // Settings for all calls on a machine.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "busbar/engine/engine.h"
+#include "busbar/nccl/kept_graphs.h"
 #include "busbar/nccl/version.h"
 #include "busbar/packet/packet_list.h"
 #include "busbar/predict/band.h"
@@ -33,6 +35,7 @@ struct PredictPolicy {
   Shortcuts shortcuts{};                           ///< that may be taken
   StopFlag stop = nullptr;                         ///< for engines "analytic" and "flow"; packets have their own
   bool host_memory = false;                        ///< rank ranks() + r is the host memory next to the GPU of rank r
+  std::shared_ptr<nccl::KeptGraphs> graphs{};      ///< shared by predictors of like machines; null: make() makes one
   const AccuracyTable* accuracy = nullptr;         ///< for the bands; null: no bands. Must outlive the predictor
 };
 

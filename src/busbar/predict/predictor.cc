@@ -60,6 +60,7 @@ Predictor::~Predictor() = default;
 Result<std::unique_ptr<Predictor>> Predictor::make(spec::Cluster machine, std::vector<topology::DeviceId> gpus,
                                                    PredictPolicy policy) {
   BUSBAR_ASSIGN(nccl::NcclSettings settings, apply_nccl_environment(machine, policy.nccl, policy.env));
+  if (policy.graphs == nullptr) policy.graphs = std::make_shared<nccl::KeptGraphs>();
   std::unique_ptr<Predictor> out(new Predictor(std::move(machine), std::move(policy)));
   const spec::Cluster& cluster = out->cluster_;
   const PredictPolicy& p = out->policy_;
@@ -87,7 +88,7 @@ Result<std::unique_ptr<Predictor>> Predictor::make(spec::Cluster machine, std::v
   out->placement_ = std::make_unique<routing::Placement>(*out->router_, gpus);
   settings.nvls = settings.nvls && p.nvls;
   settings.shortcuts = p.shortcuts;
-  out->communicators_ = std::make_unique<Communicators>(cluster.topology, *out->placement_, settings);
+  out->communicators_ = std::make_unique<Communicators>(cluster.topology, *out->placement_, settings, p.graphs.get());
   out->chooser_ = std::make_unique<CallChooser>(*out->router_, *out->placement_, *out->communicators_, cluster.ideal);
   return out;
 }
