@@ -163,9 +163,11 @@ TEST_F(Rules, NoteASettingWithoutSignOfWhatItForbids) {
 }
 
 TEST_F(Rules, SurviveLinesCutAnywhere) {
+  constexpr std::size_t kEvery = 3;  // of the places, others in each text: all of them take a minute under sanitizers
+  std::size_t texts = 0;
   for (const Rule& rule : rules_)
     for (const std::string& text : rule.shows)
-      for (std::size_t end = 0; end < text.size(); ++end) judge({text.substr(0, end)});
+      for (std::size_t end = texts++ % kEvery; end < text.size(); end += kEvery) judge({text.substr(0, end)});
 }
 
 }  // namespace
