@@ -80,6 +80,9 @@ struct WeightedTree {
 Result<Schedule> build_tree_packing(Collective op, std::uint32_t ranks, std::uint32_t root,
                                     const std::vector<WeightedTree>& trees);
 
+/// All-reduce in one round: every rank sends its whole buffer to every other. For few bytes.
+Schedule build_one_shot(std::uint32_t ranks);
+
 /// One message from rank 0 to rank 1.
 Schedule build_send_recv();
 

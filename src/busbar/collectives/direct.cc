@@ -53,4 +53,15 @@ Result<Schedule> build_direct(const ScheduleSpec& spec) {
   return s;
 }
 
+Schedule build_one_shot(std::uint32_t ranks) {
+  ScheduleSpec spec;
+  spec.op = Collective::kAllReduce;
+  spec.ranks = ranks;
+  Schedule s = blank_schedule(spec, 1);
+  s.algorithm = "one_shot";
+  s.traits.sends_flags = true;
+  s.phases = {phase_of(Pattern::kDirectAllReduce, Buffer::kInput, Buffer::kOutput, Buffer::kOutput)};
+  return s;
+}
+
 }  // namespace busbar::collectives

@@ -22,6 +22,7 @@ ChunkRange chunks_of_piece(const Schedule& s, const Phase& phase, std::uint32_t 
       const std::uint32_t from = family.member_at(piece / n), to = family.member_at(piece % n);
       return {s.pairs.first(n, from, to) * phase.span, s.pairs.count(n, from, to) * phase.span};
     }
+    case Pattern::kDirectAllReduce:
     case Pattern::kHubReduce:
     case Pattern::kHubMulticast:
     case Pattern::kHubUp:

@@ -90,6 +90,8 @@ Piece piece_of(const Phase& ph, std::uint32_t n, std::uint32_t round, const Send
       return {s.src * n + s.dst, ph.source, ph.result, false, {}};
     case Pattern::kDirectReduceScatter:
       return {s.dst, ph.source, ph.result, true, s.second ? ph.result : ph.source};
+    case Pattern::kDirectAllReduce:
+      return {0, ph.source, ph.result, true, s.second ? ph.result : ph.source};
     case Pattern::kDirectAllGather:
     case Pattern::kDirectShift:
     case Pattern::kDirectGather:

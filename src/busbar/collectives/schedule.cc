@@ -87,6 +87,7 @@ constexpr PatternRow kPatterns[] = {
     {Pattern::kDirectReduceScatter, "direct reduce-scatter", Made::kSends, Coupling::kFree, Adds::kAtRanks},
     {Pattern::kDirectAllGather, "direct all-gather", Made::kSends, Coupling::kFree, Adds::kNo},
     {Pattern::kDirectAllToAll, "direct all-to-all", Made::kSends, Coupling::kFree, Adds::kNo},
+    {Pattern::kDirectAllReduce, "one-shot all-reduce", Made::kSends, Coupling::kFree, Adds::kAtRanks},
     {Pattern::kDirectShift, "send to the next", Made::kSends, Coupling::kFree, Adds::kNo},
     {Pattern::kDirectGather, "direct gather", Made::kSends, Coupling::kFree, Adds::kNo},
     {Pattern::kDirectScatter, "direct scatter", Made::kSends, Coupling::kFree, Adds::kNo},

@@ -93,7 +93,8 @@ enum class Pattern : std::uint8_t {
   kDirectReduceScatter,
   kDirectAllGather,
   kDirectAllToAll,
-  kDirectShift,  ///< every member sends its piece to the next member, the last to the first
+  kDirectAllReduce,  ///< every member sends all `span` chunks to every other, which adds them
+  kDirectShift,      ///< every member sends its piece to the next member, the last to the first
   kDirectGather,
   kDirectScatter,
   // Between the members and the reducer of their group (actor Phase::hub + group). One round each.

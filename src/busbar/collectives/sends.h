@@ -137,9 +137,10 @@ void for_each_send(const Phase& phase, std::uint32_t n, std::uint32_t round, F&&
     case Pattern::kDirectReduceScatter:
     case Pattern::kDirectAllGather:
     case Pattern::kDirectAllToAll:
+    case Pattern::kDirectAllReduce:
       for (std::uint32_t by = 1; by < n; ++by)
         shift(n, by, 1, [&](Send s) {
-          s.second = by > 1 && phase.pattern == Pattern::kDirectReduceScatter;
+          s.second = by > 1 && adds_at_ranks(phase.pattern);
           f(s);
         });
       return;
@@ -182,6 +183,7 @@ inline std::uint64_t chunks_per_pair(const Schedule& schedule, const Phase& phas
   switch (phase.pattern) {
     case Pattern::kDirectReduceScatter:
     case Pattern::kDirectAllGather:
+    case Pattern::kDirectAllReduce:
       return phase.span;
     case Pattern::kDirectAllToAll:
     case Pattern::kPairwiseAllToAll:

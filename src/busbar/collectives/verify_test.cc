@@ -121,6 +121,19 @@ TEST(Schedules, MeetTheDemandOfTheirCollectiveExactly) {
   EXPECT_GT(proved["hierarchical(direct,ring,pat) reduce_scatter"], 0);
 }
 
+TEST(Schedules, OfOneShotAreProvedAndSendWholeBuffersToEveryPeer) {
+  for (const std::uint32_t n : {1u, 2u, 3u, 7u, 8u, 13u, 72u}) {
+    const Schedule s = build_one_shot(n);
+    for (const std::uint32_t parts : {1u, 3u}) {
+      const Status ok = verify(with_finer_chunks(s, parts));
+      EXPECT_TRUE(ok.ok()) << n << ": " << ok.error().text();
+    }
+    std::uint32_t sends = 0;
+    if (n > 1) for_each_move(s, s.phases[0], 0, [&](const Move& m) { sends += m.src == 0 ? 1 : 0; });
+    EXPECT_EQ(sends, n - 1);  // of rank 0, each the whole buffer
+  }
+}
+
 TEST(Schedules, HoldInAnyOrderOfRanks) {
   RandomStream random(1, "orders");
   for_every_schedule([&](const BuiltCase& c) {
