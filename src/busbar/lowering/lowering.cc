@@ -55,8 +55,9 @@ Status check_placed(const program::CollectiveCall& call, const routing::Placemen
 PlannedCall plan_call(const program::CollectiveCall& call, const collectives::Schedule& s, const PlacedMachine& m,
                       std::uint32_t per_domain) {
   PlannedCall plan{call, s, lanes_of(call, s, per_domain, m.placement, m.protocol)};
-  plan.sent.straight = 1 / costs_of(m.protocol, call.protocol).efficiency;
-  plan.sent.to_switch = plan.sent.straight / m.protocol.share_switch;
+  const program::ProtocolCosts costs = costs_of(m.protocol, call.protocol);
+  plan.sent.straight = 1 / costs.efficiency;
+  plan.sent.to_switch = plan.sent.straight / costs.share_switch;
   plan.chunks = pipeline_chunks(call, s, m.protocol, s.channels * plan.lanes.count);
   plan.runs.resize(s.channels);
   for (const collectives::PhaseRun run : collectives::phase_runs(s))
@@ -79,7 +80,7 @@ double algorithm_floor_ps(const LoweredCall& call, std::span<const PlannedCall> 
   loads.clear();
   // Links to a switch that reduces carry more in the model than on the wire.
   const bool reduces = std::any_of(plans.begin(), plans.end(), [](const auto& p) { return p.schedule.reducers > 0; });
-  return reduces ? ps * m.protocol.share_switch : ps;
+  return reduces ? ps * costs_of(m.protocol, plans.front().call.protocol).share_switch : ps;
 }
 
 }  // namespace
@@ -187,7 +188,7 @@ double Lowering::least_ps(const program::CollectiveCall& call) {
   if (plan.chunks != 1) return 0;
   const program::ProtocolCosts costs = costs_of(m.protocol, call.protocol);
   Duration least = std::min({costs.step_scale_up, costs.step_server, costs.step_network});
-  if (s.reducers > 0) least = std::min({least, m.protocol.step_switch, m.protocol.step_network});
+  if (s.reducers > 0) least = std::min({least, costs.step_switch, m.protocol.step_network});
   const double link_ps = s.reducers > 0 ? 0 : state_->least_first_link_ps(call.groups);
   const collectives::SendCost send{static_cast<double>(least.in_ps()) + link_ps, 0};
   double most_ps = 0;
@@ -200,7 +201,8 @@ double Lowering::least_ps(const program::CollectiveCall& call) {
             s, run, 0, [&](std::uint32_t, std::uint32_t) { return send; }, scratch);
     most_ps = std::max(most_ps, ps);
   }
-  return (static_cast<double>(m.protocol.launch.in_ps()) + most_ps) * call.slowdown;
+  const Duration launch = launch_of(m.protocol, call.protocol, call.groups.size());
+  return (static_cast<double>(launch.in_ps()) + most_ps) * call.slowdown;
 }
 
 Result<LoweredCall> Lowering::State::lower(const program::CollectiveCall& call) {
@@ -235,7 +237,9 @@ Result<LoweredCall> Lowering::State::lower(const program::CollectiveCall& call) 
   }
   out.stages = std::move(*stages);
   out.chains = std::move(trace.stages);
-  out.launch_ps = static_cast<double>(protocol.launch.in_ps());
+  for (const program::CollectiveCall& part : parts)
+    out.launch_ps =
+        std::max(out.launch_ps, static_cast<double>(launch_of(protocol, part.protocol, part.groups.size()).in_ps()));
   for (const Stage& stage : out.stages) out.launch_ps += stage.latency_ps;
   out.algorithm_floor_ps = algorithm_floor_ps(out, plans, machine, space->total);
   return out;

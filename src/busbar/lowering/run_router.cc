@@ -86,7 +86,7 @@ Status RunRouter::connect(std::uint32_t call_group, std::uint32_t from, std::uin
   c.from = reduced ? Connection::kHub : from;
   if (near) {
     const topology::DeviceId gpu = machine_.placement.gpu(call.groups.actor(call_group, std::min(from, to)));
-    BUSBAR_ASSIGN(c.latency_ps, routes_.next_to(gpu, to >= n, run.path));
+    BUSBAR_ASSIGN(c.latency_ps, routes_.next_to(gpu, to >= n, call.protocol, run.path));
   } else if (reduced) {
     BUSBAR_ASSIGN(c.latency_ps, trees_.edge(call_group, from, to, run.path));
   } else {
@@ -94,7 +94,7 @@ Status RunRouter::connect(std::uint32_t call_group, std::uint32_t from, std::uin
     add_message_costs(call_group, from, to, bytes / messages, c);
   }
   c.end = static_cast<std::uint32_t>(run.path.size());
-  const double loaded = near ? bytes / machine_.protocol.share_switch : bytes;
+  const double loaded = near ? bytes / costs_of(machine_.protocol, call.protocol).share_switch : bytes;
   for (std::uint32_t i = c.begin; i < c.end; ++i)
     run.loads.add(run.path[i].on, run.path[i].share * loaded * plan_->sent.straight);
   run.connections.push_back(c);

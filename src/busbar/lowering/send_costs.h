@@ -12,6 +12,9 @@ namespace busbar::lowering {
 /// The costs of `protocol`. kSimple, kAuto and a protocol that `model` does not have: its steps, without flags.
 program::ProtocolCosts costs_of(const program::ProtocolModel& model, program::Protocol protocol);
 
+/// From the start of a call over groups of `ranks` to its first byte; at least 0.
+Duration launch_of(const program::ProtocolModel& model, program::Protocol protocol, std::uint32_t ranks);
+
 /// Overhead of a send from one GPU to another over `path`, LinkShares or CapacityShares. Between servers the path does
 /// not matter.
 template <typename Path>

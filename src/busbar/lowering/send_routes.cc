@@ -33,13 +33,15 @@ Result<double> SendRoutes::between(const SendEnds& send, program::Protocol proto
   return ps + static_cast<double>(overhead.in_ps());
 }
 
-Result<double> SendRoutes::next_to(topology::DeviceId gpu, bool up, std::vector<routing::CapacityShare>& path) {
+Result<double> SendRoutes::next_to(topology::DeviceId gpu, bool up, program::Protocol protocol,
+                                   std::vector<routing::CapacityShare>& path) {
+  const program::ProtocolCosts costs = costs_of(protocol_, protocol);
   const std::size_t begin = path.size();
   BUSBAR_RETURN_IF_ERROR(to_switches(gpu, up, 1.0, path));
   const double ps = latency_ps(path, begin, 1);
   add_limits(begin, up, path);
-  add_memory(gpu, protocol_.share_switch, path);  // whose loads count 1 / share_switch times
-  return ps + static_cast<double>(protocol_.step_switch.in_ps());
+  add_memory(gpu, costs.share_switch, path);  // whose loads count 1 / share_switch times
+  return ps + static_cast<double>(costs.step_switch.in_ps());
 }
 
 Status SendRoutes::to_switches(topology::DeviceId gpu, bool up, double share,

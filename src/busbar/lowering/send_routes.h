@@ -32,9 +32,10 @@ class SendRoutes {
   /// Returns the latency. Errors: kUnreachable with the pair.
   Result<double> between(const SendEnds& send, program::Protocol protocol, std::vector<routing::CapacityShare>& path);
   /// From `gpu` up to the scale-up switches next to it that reduce, or down from them; in proportion to the rates of
-  /// the links. Returns the latency. Loads of such a send count ProtocolModel::share_switch times less than its shares.
+  /// the links. Returns the latency. Loads of such a send count ProtocolCosts::share_switch times less than its shares.
   /// Errors: kUnsupported if no switch there reduces.
-  Result<double> next_to(topology::DeviceId gpu, bool up, std::vector<routing::CapacityShare>& path);
+  Result<double> next_to(topology::DeviceId gpu, bool up, program::Protocol protocol,
+                         std::vector<routing::CapacityShare>& path);
 
   // The parts of such routes.
   Status inside(topology::DeviceId a, topology::DeviceId b,

@@ -111,7 +111,7 @@ class Unroller {
         router_(router),
         topology_(router.topology()),
         placement_(placement),
-        launch_(SimTime::at(protocol.launch)),
+        launch_(SimTime::at(lowering::launch_of(protocol, call.protocol, call.groups.size()))),
         list_(list),
         per_order_(s.traits.channels_per_order),
         protocol_(protocol),
@@ -417,7 +417,9 @@ Result<PacketJobs> run_packet_jobs(std::span<const program::CollectiveCall> jobs
       list.flows[f].lane = static_cast<std::uint8_t>(j % lanes);
     if (options.compute_jitter > Duration()) start_late(call, placement, options.compute_jitter, random, list, first);
   }
-  std::vector<Duration> ends(jobs.size(), protocol.launch);
+  std::vector<Duration> ends;
+  for (const program::CollectiveCall& call : jobs)
+    ends.push_back(lowering::launch_of(protocol, call.protocol, call.groups.size()));
   if (list.flows.empty()) return PacketJobs{ends, {}};
   BUSBAR_ASSIGN(const PacketResult result, run_packet_list(router, list, options));
   if (result.done < result.flows.size() && result.stuck.empty())

@@ -45,6 +45,7 @@ class OnlinePackets final : public PacketEngine {
     if (live_) return Error{ErrorCode::kUnsupported, "the packet engine takes no new call after its start", {}};
     Call c;
     c.slowdown = call.slowdown;
+    c.launch = lowering::launch_of(protocol_, call.protocol, call.groups.size());
     BUSBAR_RETURN_IF_ERROR(add_collective_flows(call, router_, placement_, protocol_, c.flows));
     BUSBAR_RETURN_IF_ERROR(check_copies(router_, c.flows));
     if (const std::uint32_t n = queue_pairs_of(packets_); n > 1)
@@ -82,7 +83,7 @@ class OnlinePackets final : public PacketEngine {
     const Call& c = calls_[index(call)];
     last_news_ = std::max(last_news_, at.since_start().in_ps());
     if (c.flows.flows.empty()) {
-      later_.emplace(std::pair(at + protocol_.launch, sequence_++), tag);
+      later_.emplace(std::pair(at + c.launch, sequence_++), tag);
       return;
     }
     if (list_.flows.size() + c.flows.flows.size() > kMostFlows) {
@@ -142,6 +143,7 @@ class OnlinePackets final : public PacketEngine {
     Csr<std::uint32_t> successors;
     std::vector<std::uint32_t> routes;
     double hops = 0, slowdown = 1;
+    Duration launch;
   };
   struct Block {  ///< a call that was started
     std::uint64_t tag;
@@ -172,7 +174,9 @@ class OnlinePackets final : public PacketEngine {
 
   /// A call that starts because another ended sends its first byte a launch later. So no window may be longer.
   NetworkSplit split_for_calls(const std::vector<std::uint32_t>& routes) const {
-    if (protocol_.launch <= Duration()) return {};
+    Duration least = protocol_.launch;
+    for (const Call& c : calls_) least = std::min(least, c.launch);
+    if (least <= Duration()) return {};
     program::FlowList all;
     double hops = 0;
     for (const Call& c : calls_) {
@@ -186,7 +190,7 @@ class OnlinePackets final : public PacketEngine {
     }
     NetworkSplit split = packets_.threads == 0 ? split_where_it_pays(wiring_, all, routes, hops)
                                                : split_network(wiring_, all, routes, packets_.threads);
-    split.lookahead = std::min(split.lookahead, protocol_.launch.in_ps());
+    split.lookahead = std::min(split.lookahead, least.in_ps());
     return split.parts > 1 ? split : NetworkSplit{};
   }
 

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "busbar/lowering/channels.h"
+#include "busbar/lowering/send_costs.h"
 
 namespace busbar::packet {
 namespace {
@@ -29,8 +30,8 @@ ReductionFlows::ReductionFlows(const program::CollectiveCall& call, const collec
       s_(schedule),
       t_(topology),
       placement_(placement),
-      share_switch_(protocol.share_switch),
-      step_switch_(protocol.step_switch),
+      share_switch_(lowering::costs_of(protocol, call.protocol).share_switch),
+      step_switch_(lowering::costs_of(protocol, call.protocol).step_switch),
       step_network_(protocol.step_network),
       per_domain_(per_domain),
       emit_(std::move(emit)) {

@@ -9,8 +9,8 @@
 namespace busbar::program {
 
 const char* name_of(Protocol protocol) {
-  constexpr const char* kNames[] = {"auto", "simple", "ll128", "ll"};
-  static_assert(std::size(kNames) == static_cast<std::size_t>(Protocol::kLl) + 1);
+  constexpr const char* kNames[] = {"auto", "simple", "ll128", "ll", "symmetric", "symmetric_ll", "copy"};
+  static_assert(std::size(kNames) == static_cast<std::size_t>(Protocol::kCopy) + 1);
   return kNames[static_cast<std::size_t>(protocol)];
 }
 

@@ -13,21 +13,29 @@ namespace busbar::program {
 
 class MeasuredCalls;
 
-/// How a receiver recognises new data. Source: NVIDIA NCCL, src/include/device.h.
+/// How a receiver recognises new data. Source: NVIDIA NCCL, src/include/device.h, src/device/symmetric, src/ce_coll.cc.
 enum class Protocol : std::uint8_t {
-  kAuto,    ///< chosen together with the algorithm; engines take kSimple
-  kSimple,  ///< bulk pieces, a fence and a counter after each
-  kLl128,   ///< lines of 128 bytes, 8 of them flags
-  kLl,      ///< stores of 8 bytes, 4 of them flags
+  kAuto,         ///< chosen together with the algorithm; engines take kSimple
+  kSimple,       ///< bulk pieces, a fence and a counter after each
+  kLl128,        ///< lines of 128 bytes, 8 of them flags
+  kLl,           ///< stores of 8 bytes, 4 of them flags
+  kSymmetric,    ///< loads and stores in the peers' own buffers, between two barriers of all ranks
+  kSymmetricLl,  ///< stores with flags to buffers at equal addresses, without barriers
+  kCopy,         ///< copy engines, between two barriers of all ranks
 };
-const char* name_of(Protocol protocol);                  ///< "auto", "simple", "ll128", "ll"
-Result<Protocol> parse_protocol(std::string_view name);  ///< in any case
+const char* name_of(Protocol protocol);  ///< "auto", "simple", "ll128", "ll", "symmetric", "symmetric_ll", "copy"
+/// In any case. Not the last three: a library takes them by itself, for buffers that are registered.
+Result<Protocol> parse_protocol(std::string_view name);
 
 /// Costs of one protocol. Protocols with flags in the data take less time per send and put more bytes on the wire.
 struct ProtocolCosts {
   bool available = false;
   Duration step_scale_up, step_server, step_network;  ///< as in ProtocolModel
   double efficiency = 1;                              ///< payload bytes per byte sent
+  Duration launch_more{};      ///< added to ProtocolModel::launch; negative where kernels start faster
+  Duration launch_per_rank{};  ///< the same, for each rank of a group
+  Duration step_switch{};      ///< as in ProtocolModel
+  double share_switch = 1;     ///< as in ProtocolModel
 };
 
 /// What the library of a network adds to messages over a NIC. All zero: nothing.
@@ -63,6 +71,7 @@ struct ProtocolModel {
   std::uint32_t max_channels = 0;  ///< most channels of a ring or tree; 0: as many as there are NICs
   BytesPerSecond channel_rate{0};  ///< largest rate of one channel of a call per GPU; 0: no limit
   ProtocolCosts ll128, ll;
+  ProtocolCosts symmetric, symmetric_ll, copy;  ///< with switch costs of their own; inside a scale-up domain
   MessageCosts messages;
   Duration step_switch;  ///< per reduction or multicast in a switch
   /// Of a rank's own time, for each message beyond its first that it sends, or takes in, in a phase whose messages know

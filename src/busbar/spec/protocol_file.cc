@@ -18,6 +18,27 @@ void read_network_keys(MapReader& r, program::ProtocolModel& p) {
   r.optional("fetch_network", &YamlNode::as_duration, p.messages.steps[1].time);
 }
 
+/// Kernels on registered buffers and copy engines. Their launches in a file are whole, as NCCL's tables have them.
+Status read_registered(MapReader& r, const YamlNode& map, program::ProtocolModel& p) {
+  const struct {
+    const char *launch, *per_rank, *efficiency, *share_switch;
+    program::ProtocolCosts& costs;
+  } kinds[] = {{"symmetric_launch", nullptr, "symmetric_efficiency", "symmetric_share_switch", p.symmetric},
+               {"symmetric_ll_launch", nullptr, "symmetric_ll_efficiency", nullptr, p.symmetric_ll},
+               {"copy_launch", "copy_launch_per_rank", nullptr, nullptr, p.copy}};
+  for (const auto& k : kinds) {
+    if (!map.find(k.launch)) continue;
+    Duration whole;
+    r.optional(k.launch, &YamlNode::as_duration, whole);
+    k.costs.available = true;
+    k.costs.launch_more = whole - p.launch;
+    if (k.per_rank != nullptr) r.optional(k.per_rank, &YamlNode::as_duration, k.costs.launch_per_rank);
+    if (k.efficiency != nullptr) read_share(r, k.efficiency, k.costs.efficiency);
+    if (k.share_switch != nullptr) read_share(r, k.share_switch, k.costs.share_switch);
+  }
+  return {};
+}
+
 Status read_keys(const YamlNode& map, program::ProtocolModel& p, bool outermost, Reading& reading) {
   MapReader r = sourced(map);
   if (outermost) {
@@ -45,6 +66,7 @@ Status read_keys(const YamlNode& map, program::ProtocolModel& p, bool outermost,
       read_share(r, key, costs->efficiency);
       costs->available = true;
     }
+  BUSBAR_RETURN_IF_ERROR(read_registered(r, map, p));
   r.optional("chunk", &YamlNode::as_size, p.chunk);
   r.optional("channel_rate", &YamlNode::as_rate, p.channel_rate);
   constexpr std::int64_t kMostChannels = 1024;

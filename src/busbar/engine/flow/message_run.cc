@@ -76,10 +76,12 @@ class MessageRoutes {
     const bool up = m.to == program::MessageTask::kSwitch, with_switch = up || m.from == program::MessageTask::kSwitch;
     const std::uint32_t nic = m.channel;
     const lowering::SendEnds ends{m.from, m.to, std::span(&nic, 1), nics_, bias};
-    const Result<double> latency_ps = with_switch ? routes_.next_to(placement_.gpu(up ? m.from : m.to), up, path)
-                                                  : routes_.between(ends, protocol_, path);
+    const Result<double> latency_ps = with_switch
+                                          ? routes_.next_to(placement_.gpu(up ? m.from : m.to), up, protocol_, path)
+                                          : routes_.between(ends, protocol_, path);
     merge_shares(path);
-    const double sent = (with_switch ? 1 / model_.share_switch : 1) / lowering::costs_of(model_, protocol_).efficiency;
+    const program::ProtocolCosts costs = lowering::costs_of(model_, protocol_);
+    const double sent = (with_switch ? 1 / costs.share_switch : 1) / costs.efficiency;
     for (routing::CapacityShare& s : path) s.share *= sent;
     return latency_ps;
   }
