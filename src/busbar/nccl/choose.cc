@@ -116,8 +116,55 @@ NcclChoice nccl_point_to_point(const NcclComm& c, collectives::Collective op, st
   return out;
 }
 
+namespace {
+
+/// What buffers that the user registered change: other kernels, or fewer channels of NVLS.
+void use_registered(const NcclComm& c, const NcclTuning& t, collectives::Collective op, Bytes bytes,
+                    NcclChoice& choice) {
+  const NcclBuffers& b = c.settings.registered;
+  choice.kernel = choose_kernel(c, op, bytes, choice.protocol == NcclProtocol::kLl, choice.why_not);
+  if (choice.kernel || b.registration == Registration::kNone || !is_nccl_tuned(op)) return;
+  if (b.registration == Registration::kLocal && !b.local) {
+    choice.why_not = "NCCL_LOCAL_REGISTER=0 switches registration off";
+    return;
+  }
+  const std::uint32_t few = registered_nvls_channels(c, op);
+  const bool gathers = op == collectives::Collective::kAllGather || op == collectives::Collective::kReduceScatter;
+  const NcclCost& nvls = t.of(op, NcclAlgorithm::kNvls, NcclProtocol::kSimple);
+  const bool prefers = b.cta_policy == CtaPolicy::kEfficiency && gathers && nvls.GBps > 0 && few <= choice.channels;
+  if (prefers) {
+    choice.algorithm = NcclAlgorithm::kNvls;
+    choice.protocol = NcclProtocol::kSimple;
+    choice.pieces = nccl_pieces(c, t, choice, bytes);
+  }
+  const bool is_nvls = choice.algorithm == NcclAlgorithm::kNvls || choice.algorithm == NcclAlgorithm::kNvlsTree;
+  const bool is_collnet =
+      choice.algorithm == NcclAlgorithm::kCollnetDirect || choice.algorithm == NcclAlgorithm::kCollnetChain;
+  constexpr std::uint32_t kCollnetChannels = 6;  // over several nodes; src/transport/coll_net.cc
+  if (is_nvls || is_collnet) {
+    choice.channels = std::min(choice.channels, is_nvls ? few : kCollnetChannels);
+  } else if (choice.why_not.empty()) {
+    choice.why_not = "local registration changes only NVLS and SHARP";
+  }
+}
+
+Result<NcclChoice> choose_unregistered(const NcclComm& c, const NcclTuning& t, collectives::Collective op, Bytes bytes,
+                                       const NcclForced& forced);
+
+}  // namespace
+
 Result<NcclChoice> choose_nccl(const NcclComm& c, const NcclTuning& t, collectives::Collective op, Bytes bytes,
                                const NcclForced& forced) {
+  BUSBAR_ASSIGN(NcclChoice out, choose_unregistered(c, t, op, bytes, forced));
+  const bool by_rule = !forced.algorithm && !forced.protocol;
+  if (by_rule) use_registered(c, t, op, bytes, out);
+  return out;
+}
+
+namespace {
+
+Result<NcclChoice> choose_unregistered(const NcclComm& c, const NcclTuning& t, collectives::Collective op, Bytes bytes,
+                                       const NcclForced& forced) {
   if (!is_nccl_tuned(op) || c.ranks < 2) return nccl_point_to_point(c, op, count(bytes));
   if (c.shapes.front().system.amd_gpus) return choose_rccl(c, t, op, bytes, forced);
   NcclAllowed allowed = c.settings.allowed[nccl_place(op)];
@@ -136,5 +183,7 @@ Result<NcclChoice> choose_nccl(const NcclComm& c, const NcclTuning& t, collectiv
   best->pieces = nccl_pieces(c, t, *best, bytes);
   return *best;
 }
+
+}  // namespace
 
 }  // namespace busbar::nccl

@@ -8,6 +8,7 @@
 
 #include "busbar/base/quantity.h"
 #include "busbar/base/text.h"
+#include "busbar/nccl/registered.h"
 
 namespace busbar::nccl {
 namespace {
@@ -138,6 +139,29 @@ Status to_protocols(Value text, NcclSettings& s) {
   });
 }
 
+Status to_cta_policy(Value text, NcclSettings& s) {
+  constexpr Value kPolicies[] = {"default", "efficiency", "zero"};
+  for (std::size_t i = 0; i < std::size(kPolicies); ++i)
+    if (lower(text) == kPolicies[i] || text == std::to_string(i)) {
+      s.registered.cta_policy = static_cast<CtaPolicy>(i);
+      return {};
+    }
+  return invalid(fmt::format("'{}' is not DEFAULT, EFFICIENCY or ZERO", text));
+}
+
+Status to_kernel(Value text, NcclSettings& s) {
+  std::vector<std::string> names;
+  for (const NcclSymmetricKernel& k : symmetric_kernels()) {
+    names.emplace_back(k.name);
+    if (text != k.name) continue;
+    s.registered.kernel = k.name;
+    return {};
+  }
+  return invalid(fmt::format("'{}' is not one of {}", text, comma_list(names)));
+}
+
+constexpr std::uint64_t kMostSymmetricBlocks = 64;
+
 using S = NcclSettings;
 constexpr std::uint32_t kMostChannels = 128;  // RCCL's limit; NCCL uses at most 64
 constexpr Value kFlag = "0 or 1", kChannels = "1 to 128", kBytes = "bytes", kLevel = "LOC, NVL, PIX, PXB, PHB or SYS";
@@ -257,6 +281,24 @@ constexpr NcclVariable kVariables[] = {
      [](Value v, S& s) { return to_bytes(v, s.nvls_chunk); }},
     {"NCCL_NVLSTREE_MAX_CHUNKSIZE", kBytes, "largest chunk of trees between such domains",
      [](Value v, S& s) { return to_bytes(v, s.nvls_tree_chunk); }},
+    {"NCCL_CTA_POLICY", "DEFAULT, EFFICIENCY or ZERO",
+     "with registered buffers: EFFICIENCY prefers NVLS with few channels, ZERO copy engines", to_cta_policy},
+    {"NCCL_WIN_ENABLE", kFlag, "0: symmetric registration has no effect",
+     [](Value v, S& s) { return to_flag(v, s.registered.windows); }},
+    {"NCCL_LOCAL_REGISTER", kFlag, "0: local registration has no effect",
+     [](Value v, S& s) { return to_flag(v, s.registered.local); }},
+    {"NCCL_SYM_KERNEL", "a kernel", "the only symmetric kernel that is allowed: AllReduce_AGxLL_R", to_kernel},
+    {"NCCL_SYM_CTAS", "1 to 64", "channels of symmetric kernels",
+     [](Value v, S& s) { return to_count(v, kMostSymmetricBlocks, s.registered.blocks); }},
+    {"NCCL_SYM_TMA_ENABLE", kFlag, "1: symmetric kernels of Blackwell may use the tensor memory accelerator",
+     [](Value v, S& s) { return to_flag(v, s.registered.tma); }},
+    {"NCCL_SYM_NOWIN_ENABLE", kFlag, "1: symmetric LL kernels also without registered buffers",
+     [](Value v, S& s) { return to_flag(v, s.registered.without_window); }},
+    {"NCCL_SYM_CE_THRESHOLD", "elements", "above so many per rank, all_gathers on Blackwell are copies",
+     [](Value v, S& s) -> Status {
+       BUSBAR_ASSIGN(s.registered.copy_elements, whole(v, 0, std::uint64_t{1} << 48));
+       return {};
+     }},
 };
 
 /// These change what a run prints, tolerates or requires, but not its modelled times.
@@ -315,8 +357,6 @@ constexpr Unknown kNotModelled[] = {
     {"NCCL_LL128_NTHREADS", ""},
     {"NCCL_THREAD_THRESHOLDS", ""},
     {"NCCL_LL128_C2C", ""},
-    {"NCCL_CTA_POLICY", ""},
-    {"NCCL_SYM_KERNEL", ""},
     {"NCCL_GRAPH_REGISTER", ""},
     {"NCCL_GRAPH_FILE", ""},
     {"NCCL_TOPO_FILE", "give the file as CLUSTER"},

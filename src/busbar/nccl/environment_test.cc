@@ -45,7 +45,7 @@ TEST(NcclEnvironment, NamesAreUniqueAndEachIsTakenWithSomeValue) {
   for (const NcclVariable& v : nccl_variables()) {
     EXPECT_TRUE(names.insert(v.name).second) << v.name;
     bool taken = false;
-    for (const char* value : {"1", "PXB", "IB", "ring", "simple", "64", "4194304"}) {
+    for (const char* value : {"1", "PXB", "IB", "ring", "simple", "64", "4194304", "AllReduce_AGxLL_R"}) {
       NcclSettings s;
       taken = taken || parse_nccl_setting(std::string(v.name) + "=" + value, s).ok();
     }

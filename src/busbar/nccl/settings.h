@@ -7,6 +7,7 @@
 
 #include "busbar/base/shortcuts.h"
 #include "busbar/nccl/algorithms.h"
+#include "busbar/nccl/registration.h"
 #include "busbar/nccl/version.h"
 #include "busbar/topology/nic_merging.h"
 #include "busbar/topology/path_type.h"
@@ -59,6 +60,7 @@ struct NcclSettings {
   std::array<std::uint64_t, kNcclProtocols> buffers{};  ///< NCCL_LL_BUFFSIZE, NCCL_LL128_BUFFSIZE, NCCL_BUFFSIZE
   std::uint64_t nvls_chunk = 0;                         ///< NCCL_NVLS_CHUNKSIZE
   std::uint64_t nvls_tree_chunk = 0;                    ///< NCCL_NVLSTREE_MAX_CHUNKSIZE
+  NcclBuffers registered{};
   UncomparedShortcuts shortcuts{};
 
   bool operator==(const NcclSettings&) const = default;

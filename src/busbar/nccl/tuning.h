@@ -9,6 +9,7 @@
 
 #include "busbar/nccl/algorithms.h"
 #include "busbar/nccl/comm.h"
+#include "busbar/nccl/registered.h"
 
 namespace busbar::nccl {
 
@@ -38,6 +39,9 @@ struct NcclChoice {
   std::uint32_t channels = 1, threads = 0;
   std::uint32_t pieces = 0;  ///< that go one after another through the algorithm's phases; 0: no pipeline
   float forecast_us = 0;     ///< NCCL's own forecast; 0 if it makes none (point to point)
+  /// The kernel for registered buffers that runs instead of algorithm and protocol; empty: none.
+  std::optional<NcclKernel> kernel{};
+  std::string_view why_not{};  ///< why registered buffers change nothing here; empty: they do, or none are registered
 };
 
 /// Pieces of a call of `bytes` by trees or NVLS: S / (channels x heads x chunk). Rings send whole shares. Where a ring
