@@ -7,6 +7,7 @@
 
 #include "busbar/choice/as_nccl.h"
 #include "busbar/choice/rooted_sums.h"
+#include "busbar/collectives/builders.h"
 #include "busbar/lowering/channels.h"
 
 namespace busbar::predict {
@@ -20,7 +21,7 @@ std::optional<nccl::NcclProtocol> nccl_protocol(program::Protocol protocol) {
       return nccl::NcclProtocol::kLl128;
     case program::Protocol::kLl:
       return nccl::NcclProtocol::kLl;
-    case program::Protocol::kAuto:
+    default:
       break;
   }
   return std::nullopt;
@@ -56,10 +57,38 @@ Result<nccl::NcclChoice> choice_of(const Communicator& comm, const program::Coll
                            {nccl::nccl_algorithm(call.algorithm), nccl_protocol(call.protocol)});
 }
 
+/// The schedule and protocol of a kernel for registered buffers. Multicast stores of flags count as sends to each peer,
+/// which load the links to the receivers alike.
+void run_kernel(nccl::NcclKernelWay way, program::CollectiveCall& call) {
+  using enum nccl::NcclKernelWay;
+  constexpr std::uint64_t kPiece = 4096, kMostPieces = 64;  // warps add and store what has arrived while more does
+  const bool flags = way == kOneShot || way == kFlags;
+  call.protocol = flags            ? program::Protocol::kSymmetricLl
+                  : way == kCopies ? program::Protocol::kCopy
+                                   : program::Protocol::kSymmetric;
+  call.algorithm = way == kOneShot ? "one_shot" : way == kSwitch ? "nvls" : "direct";
+  if (way == kOneShot)
+    call.schedule = std::make_shared<const collectives::Schedule>(collectives::build_one_shot(call.groups.size()));
+  if (way == kSwitch && call.chunks == 0)
+    call.chunks = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(count(call.bytes) / kPiece, 1, kMostPieces));
+}
+
+/// Whether the machine's file knows what the protocol costs.
+bool has_costs(const program::ProtocolModel& m, program::Protocol protocol) {
+  if (protocol == program::Protocol::kSymmetric) return m.symmetric.available;
+  if (protocol == program::Protocol::kSymmetricLl) return m.symmetric_ll.available;
+  return m.copy.available;
+}
+
+std::string_view kernel_of(const Result<nccl::NcclChoice>& choice) {
+  return choice.ok() && choice->kernel ? choice->kernel->name : std::string_view();
+}
+
 /// Whether the library runs the call by one schedule and protocol over groups with these two communicators.
 bool one_way(Communicator& a, Communicator& b, program::CollectiveCall call) {
-  if (!is_tuned(call.op)) return true;
   const Result<nccl::NcclChoice> x = choice_of(a, call), y = choice_of(b, call);
+  if (kernel_of(x) != kernel_of(y)) return false;
+  if (!is_tuned(call.op) || !kernel_of(x).empty()) return true;
   if (x.ok() != y.ok()) return false;
   if (x.ok()) {
     call.algorithm = nccl::schedule_name(x->algorithm);
@@ -167,6 +196,18 @@ Result<program::CollectiveCall> CallChooser::over_channels(program::CollectiveCa
   return *std::move(best);
 }
 
+/// What NCCL runs for registered buffers, if it runs anything else for them: the kernel's sends, without channels.
+std::optional<ChosenCall> CallChooser::over_registered(const program::CollectiveCall& call,
+                                                       const FamilyCommunicators& comms, TrialEngines& trials) const {
+  if (call.algorithm != "auto" || call.protocol != program::Protocol::kAuto || call.root != 0) return std::nullopt;
+  const auto choice = choice_of(comms.first(), call);
+  if (!choice.ok() || !choice->kernel) return std::nullopt;
+  ChosenCall out{call, ChosenBy::kNccl, *choice, {}};
+  run_kernel(choice->kernel->way, out.call);
+  if (!has_costs(protocol_, out.call.protocol) || !trials.engine->prepare(out.call).ok()) return std::nullopt;
+  return out;
+}
+
 /// Empty if NCCL's tables have no entry for the call, or name an algorithm that this machine cannot run.
 std::optional<ChosenCall> CallChooser::as_nccl(const program::CollectiveCall& call, const FamilyCommunicators& comms,
                                                TrialEngines& trials) {
@@ -192,6 +233,7 @@ Result<std::optional<ChosenCall>> CallChooser::as_library(const program::Collect
   const FamilyCommunicators& comms = **found;
   if (comms.classes.size() > 1)
     if (const auto apart = ways(call, comms); apart.size() > 1) return in_parts(call, apart, trials);
+  if (auto chosen = over_registered(call, comms, trials)) return chosen;
   if (is_tuned(call.op))
     if (auto chosen = as_nccl(call, comms, trials)) return chosen;
   Result<program::CollectiveCall> best = over_channels(call, customary(call), comms, trials);

@@ -41,11 +41,12 @@ class CallChooser {
  public:
   /// All arguments must outlive this object. `ideal`: the machine's software costs nothing.
   CallChooser(const routing::Router& router, const routing::Placement& placement, Communicators& communicators,
-              bool ideal = false)
+              const program::ProtocolModel& protocol, bool ideal = false)
       : topology_(router.topology()),
         router_(router),
         placement_(placement),
         communicators_(communicators),
+        protocol_(protocol),
         ideal_(ideal) {}
 
   Result<ChosenCall> choose(const program::CollectiveCall& asked, TrialEngines& trials);
@@ -56,6 +57,8 @@ class CallChooser {
                                              const FamilyCommunicators& comms) const;
   Result<std::optional<ChosenCall>> in_parts(const program::CollectiveCall& call,
                                              const std::vector<collectives::GroupFamily>& ways, TrialEngines& trials);
+  std::optional<ChosenCall> over_registered(const program::CollectiveCall& call, const FamilyCommunicators& comms,
+                                            TrialEngines& trials) const;
   std::optional<ChosenCall> as_nccl(const program::CollectiveCall& call, const FamilyCommunicators& comms,
                                     TrialEngines& trials);
   Result<ChosenCall> without_library(program::CollectiveCall call, TrialEngines& trials);
@@ -73,6 +76,7 @@ class CallChooser {
   const routing::Router& router_;
   const routing::Placement& placement_;
   Communicators& communicators_;
+  const program::ProtocolModel& protocol_;
   bool ideal_;
   std::optional<std::pair<program::CollectiveCall, std::vector<choice::Synthesized>>>
       made_;  ///< for the last such call, for any size

@@ -8,6 +8,7 @@
 
 #include "busbar/engine/engine.h"
 #include "busbar/nccl/kept_graphs.h"
+#include "busbar/nccl/registration.h"
 #include "busbar/nccl/version.h"
 #include "busbar/packet/packet_list.h"
 #include "busbar/predict/band.h"
@@ -26,6 +27,8 @@ struct PredictPolicy {
   nccl::NcclVersion nccl{};                        ///< the release whose rules "auto" follows
   std::vector<std::string> env{};                  ///< NCCL's variables: "NCCL_P2P_DISABLE=1"
   bool nvls = true;                                ///< whether switches can reduce these types and operations
+  nccl::Registration registration{};               ///< of the buffers, by the user
+  nccl::NcclElements elements{};                   ///< of the buffers
   std::optional<Duration> launch{};                ///< before the first byte; empty: as in the machine's file
   std::string launch_mode{};                       ///< its name, for bands; empty: not given
   Duration host_per_gpu{};                         ///< one process starts the GPUs of a node in turn: its time for each

@@ -52,6 +52,11 @@ Status read_predict_options(const PredictOptions& o, const spec::Catalog& catalo
     if (!version.ok()) return of_flag(version.error(), "--nccl");
     policy.nccl = *version;
   }
+  if (!o.registration.empty()) {
+    const Result<nccl::Registration> registration = nccl::parse_registration(o.registration);
+    if (!registration.ok()) return of_flag(registration.error(), "--register");
+    policy.registration = *registration;
+  }
   if (const Status off = turn_off(o.shortcuts_off, policy.shortcuts); !off.ok())
     return of_flag(off.error(), "--shortcuts-off");
   if (o.launch.empty()) return {};

@@ -14,6 +14,7 @@ struct PredictOptions {
   std::vector<std::string> env;  ///< --env: "NCCL_PROTO=LL"
   std::string nccl;              ///< --nccl: "2.27"
   std::string launch;            ///< --launch: one of launch_modes()
+  std::string registration;      ///< --register: one of nccl::registration_names()
   std::string shortcuts_off;     ///< --shortcuts-off: "bundles,call-images", or "all"
 };
 

@@ -34,6 +34,11 @@ bool leaves_a_block(const topology::Topology& t, const routing::Placement& place
   return false;
 }
 
+/// Such kernels are chosen again for every call: their schedules have no name.
+bool is_for_registered(program::Protocol p) {
+  return p == program::Protocol::kSymmetric || p == program::Protocol::kSymmetricLl || p == program::Protocol::kCopy;
+}
+
 }  // namespace
 
 program::CollectiveCall call_over(collectives::Collective op, Bytes bytes, std::uint32_t n) {
@@ -87,9 +92,12 @@ Result<std::unique_ptr<Predictor>> Predictor::make(spec::Cluster machine, std::v
   }
   out->placement_ = std::make_unique<routing::Placement>(*out->router_, gpus);
   settings.nvls = settings.nvls && p.nvls;
+  settings.registered.registration = p.registration;
+  settings.registered.elements = p.elements;
   settings.shortcuts = p.shortcuts;
   out->communicators_ = std::make_unique<Communicators>(cluster.topology, *out->placement_, settings, p.graphs.get());
-  out->chooser_ = std::make_unique<CallChooser>(*out->router_, *out->placement_, *out->communicators_, cluster.ideal);
+  out->chooser_ = std::make_unique<CallChooser>(*out->router_, *out->placement_, *out->communicators_, out->protocol_,
+                                                cluster.ideal);
   return out;
 }
 
@@ -205,8 +213,8 @@ Result<program::CollectiveCall> Predictor::prepare(const program::CollectiveCall
   for (const auto& [known, prepared] : prepared_)
     if (known == asked) {
       return prepared;
-    } else if (prepared.parts.empty() && policy_.shortcuts.has(Shortcut::kEqualCalls) &&
-               trials_->engine->alike(known, asked)) {
+    } else if (prepared.parts.empty() && !is_for_registered(prepared.protocol) &&
+               policy_.shortcuts.has(Shortcut::kEqualCalls) && trials_->engine->alike(known, asked)) {
       policy_.shortcuts.take(Shortcut::kEqualCalls);
       call.algorithm = prepared.algorithm;
       call.protocol = prepared.protocol;
