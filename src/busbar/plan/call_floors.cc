@@ -6,6 +6,7 @@
 #include "busbar/base/id.h"
 #include "busbar/floors/cut_demand.h"
 #include "busbar/lowering/lowering.h"
+#include "busbar/lowering/send_costs.h"
 #include "busbar/plan/step_bound.h"
 
 namespace busbar::plan {
@@ -40,16 +41,36 @@ class MembersOfBlocks {
   std::vector<std::uint32_t> members_;
 };
 
+/// Whether calls may run kernels for registered buffers.
+bool takes_registered(const predict::Predictor& machine) {
+  const predict::PredictPolicy& p = machine.policy();
+  return p.registration != nccl::Registration::kNone ||
+         std::any_of(p.env.begin(), p.env.end(), [](const std::string& v) { return v.starts_with("NCCL_SYM_"); });
+}
+
+/// Of all kernels that a call may run.
+Duration least_launch(const predict::Predictor& machine) {
+  constexpr std::uint32_t kFewest = 2;  // ranks
+  const program::ProtocolModel& m = machine.protocol();
+  Duration least = m.launch;
+  if (!takes_registered(machine)) return least;
+  for (const auto p : {program::Protocol::kSymmetric, program::Protocol::kSymmetricLl, program::Protocol::kCopy})
+    least = std::min(least, lowering::launch_of(m, p, kFewest));
+  return least;
+}
+
 }  // namespace
 
 CallFloors::CallFloors(predict::Predictor& machine)
     : machine_(machine),
       engine_(machine.open_engine()),
-      launch_(machine.protocol().launch),
+      registered_(takes_registered(machine)),
+      launch_(least_launch(machine)),
       blocks_(machine.cluster().topology.blocks().size()) {
   const topology::Topology& t = machine.cluster().topology;
   const program::ProtocolModel& p = machine.protocol();
-  const double share = std::max({p.share_scale_up, p.share_server, p.share_network, p.share_switch});
+  const double share = std::max({p.share_scale_up, p.share_server, p.share_network, p.share_switch,
+                                 registered_ ? 1.0 : 0.0});  // copy engines reach the payload rate
   std::vector<Ports> gpus(t.device_count()), near(t.device_count());
   std::vector<double> inside(blocks_.size());
   bool direct = false;  // scale-up links between two GPUs

@@ -29,6 +29,7 @@ class CallFloors {
   /// The same for a call of sends, with its closed form where routes avoid no traffic. Costs its routing, once.
   Duration send(const program::CollectiveCall& call);
   Duration launch() const { return launch_; }
+  bool registered() const { return registered_; }  ///< calls may run kernels for registered buffers
   predict::Predictor& machine() { return machine_; }
   /// The same for an all-gather, or a reduce-scatter, of `bytes` over n GPUs, wherever they are; for an all-reduce if
   /// not `scattered`. `neighbours`: GPUs n k to n k + n - 1 for some k. `whole`: next to other such groups, which fill
@@ -58,6 +59,7 @@ class CallFloors {
   predict::Predictor& machine_;
   std::unique_ptr<engine::Engine> engine_;
 
+  bool registered_ = false;
   Duration launch_;
   bool reduces_ = false;              ///< some switch can add payloads
   std::vector<std::uint32_t> block_;  ///< per rank; kNone32: none

@@ -460,7 +460,7 @@ Duration QuickBounds::host_update(const PlanPoint& p, std::uint32_t zero) {
 /// The passes of the first stage, slowed by shards that take `time` to cross, as far as they do not cross while the
 /// stage waits.
 double QuickBounds::among_shards(double time, const Kernels& kernels) const {
-  const double share = counted_share(kernels_.contention, program::OpClass::kDp);
+  const double share = floors_.registered() ? 0 : counted_share(kernels_.contention, program::OpClass::kDp);
   return ps(kernels.own) + share * std::max(0.0, time - kernels.waits);
 }
 
