@@ -72,6 +72,8 @@ class CollectiveAnswerResultsNccl(Record):
     channels: int
     threads: int
     forecast_us: float
+    kernel: str | None
+    why: str | None
 
 class CollectiveAnswerResultsJitter(Record):
     time_without_us: float
@@ -248,6 +250,7 @@ def collective(
     env: Sequence[Text] | Text = ...,
     nccl: Text = ...,
     launch: Literal['graph', 'loop', 'process', 'unknown'] = ...,
+    registration: Literal['none', 'local', 'symmetric'] = ...,
     shortcuts_off: Text = ...,
     cut_through: bool = ...,
     background: Text = ...,
@@ -298,13 +301,14 @@ def collective(
     agg_iters        accepted, without effect
     blocking         accepted, without effect
     average          accepted, without effect
-    local_register   accepted, without effect
+    local_register   1, 2: same as --register local, symmetric
     transport        nscc, dcqcn, hpcc, roce, swift, ib, tcp-cubic, dctcp, credit (default nscc); fluids: with its penalties
     lb               ecmp, spray, adaptive, flowlet (default: the cluster's)
     patience         refuse runs with a longer run time (default 1800) (s)
     env              set a variable of NCCL; may be given several times
     nccl             NCCL release whose rules apply, 2.18 to 2.30 (default: as in the input, or 2.30)
     launch           how collectives start: graph (CUDA graph), loop (one process, all its GPUs), process (one per GPU), unknown (default: as the machine's file says)
+    registration     how the program registers its buffers: none (default), local, or symmetric (windows), for which NCCL has other kernels
     shortcuts_off    compute without these shortcuts, e.g. call-images,bundles, or all; --explain names those taken
     cut_through      switches forward a packet while it still arrives, if the outgoing link is not faster
     background       further flows (Poisson), e.g. 0.3:websearch@1ms; sizes as --sizes of flows
@@ -922,6 +926,7 @@ def train(
     env: Sequence[Text] | Text = ...,
     nccl: Text = ...,
     launch: Literal['graph', 'loop', 'process', 'unknown'] = ...,
+    registration: Literal['none', 'local', 'symmetric'] = ...,
     shortcuts_off: Text = ...,
     engine: Literal['analytic', 'flow', 'packet'] = ...,
     set: Sequence[Text] | Text = ...,
@@ -1003,6 +1008,7 @@ def train(
     env                set a variable of NCCL; may be given several times
     nccl               NCCL release whose rules apply, 2.18 to 2.30 (default: as in the input, or 2.30)
     launch             how collectives start: graph (CUDA graph), loop (one process, all its GPUs), process (one per GPU), unknown (default: as the framework: process, or graph with layout.cuda_graphs)
+    registration       how the program registers its buffers: none (default), local, or symmetric (windows), for which NCCL has other kernels
     shortcuts_off      compute without these shortcuts, e.g. call-images,bundles, or all; --explain names those taken
     engine             analytic, flow (default) or packet
     set                change one key of the cluster file, e.g. fabric.oversubscription=2
@@ -1222,6 +1228,7 @@ def plan(
     env: Sequence[Text] | Text = ...,
     nccl: Text = ...,
     launch: Literal['graph', 'loop', 'process', 'unknown'] = ...,
+    registration: Literal['none', 'local', 'symmetric'] = ...,
     shortcuts_off: Text = ...,
     engine: Literal['analytic', 'flow'] = ...,
     set: Sequence[Text] | Text = ...,
@@ -1272,6 +1279,7 @@ def plan(
     env              set a variable of NCCL; may be given several times
     nccl             NCCL release whose rules apply, 2.18 to 2.30 (default: as in the input, or 2.30)
     launch           how collectives start: graph (CUDA graph), loop (one process, all its GPUs), process (one per GPU), unknown (default: as the framework: process, or graph with layout.cuda_graphs)
+    registration     how the program registers its buffers: none (default), local, or symmetric (windows), for which NCCL has other kernels
     shortcuts_off    compute without these shortcuts, e.g. call-images,bundles, or all; --explain names those taken
     engine           flow (default) or analytic
     set              change one key of the cluster file, e.g. fabric.oversubscription=2
@@ -2204,6 +2212,7 @@ def validate(
     env: Sequence[Text] | Text = ...,
     nccl: Text = ...,
     launch: Literal['graph', 'loop', 'process', 'unknown'] = ...,
+    registration: Literal['none', 'local', 'symmetric'] = ...,
     shortcuts_off: Text = ...,
     engine: Literal['analytic', 'flow'] = ...,
     set: Sequence[Text] | Text = ...,
@@ -2227,6 +2236,7 @@ def validate(
     env              set a variable of NCCL; may be given several times
     nccl             NCCL release whose rules apply, 2.18 to 2.30 (default: as in the input, or 2.30)
     launch           how collectives start: graph (CUDA graph), loop (one process, all its GPUs), process (one per GPU), unknown (default: as in each row; steps: as their framework)
+    registration     how the program registers its buffers: none (default), local, or symmetric (windows), for which NCCL has other kernels
     shortcuts_off    compute without these shortcuts, e.g. call-images,bundles, or all; --explain names those taken
     engine           analytic (default; gives the same as flow, because a row alone shares no links) or flow
     set              change one key of the cluster file, e.g. fabric.oversubscription=2
@@ -2452,6 +2462,7 @@ def import_(
     env: Sequence[Text] | Text = ...,
     nccl: Text = ...,
     launch: Literal['graph', 'loop', 'process', 'unknown'] = ...,
+    registration: Literal['none', 'local', 'symmetric'] = ...,
     shortcuts_off: Text = ...,
     set: Sequence[Text] | Text = ...,
     degrade: Sequence[Text] | Text = ...,
@@ -2476,6 +2487,7 @@ def import_(
     env              set a variable of NCCL; may be given several times
     nccl             NCCL release whose rules apply, 2.18 to 2.30 (default: as in the input, or 2.30)
     launch           how collectives start: graph (CUDA graph), loop (one process, all its GPUs), process (one per GPU), unknown (default: as the machine's file says)
+    registration     how the program registers its buffers: none (default), local, or symmetric (windows), for which NCCL has other kernels
     shortcuts_off    compute without these shortcuts, e.g. call-images,bundles, or all; --explain names those taken
     set              change one key of the cluster file, e.g. fabric.oversubscription=2
     degrade          reduce links to FACTOR of their rate, e.g. node5.nic2=0.5; NCCL sees it only with =0.5:seen; globs allowed
@@ -2594,6 +2606,7 @@ def expect(
     env: Sequence[Text] | Text = ...,
     nccl: Text = ...,
     launch: Literal['graph', 'loop', 'process', 'unknown'] = ...,
+    registration: Literal['none', 'local', 'symmetric'] = ...,
     shortcuts_off: Text = ...,
     engine: Literal['analytic', 'flow'] = ...,
     set: Sequence[Text] | Text = ...,
@@ -2622,6 +2635,7 @@ def expect(
     env              set a variable of NCCL; may be given several times
     nccl             NCCL release whose rules apply, 2.18 to 2.30 (default: as in the input, or 2.30)
     launch           how collectives start: graph (CUDA graph), loop (one process, all its GPUs), process (one per GPU), unknown (default: as in the file, or the machine's own)
+    registration     how the program registers its buffers: none (default), local, or symmetric (windows), for which NCCL has other kernels
     shortcuts_off    compute without these shortcuts, e.g. call-images,bundles, or all; --explain names those taken
     engine           flow (default) or analytic
     set              change one key of the cluster file, e.g. fabric.oversubscription=2
@@ -2716,6 +2730,7 @@ def calibrate(
     env: Sequence[Text] | Text = ...,
     nccl: Text = ...,
     launch: Literal['graph', 'loop', 'process', 'unknown'] = ...,
+    registration: Literal['none', 'local', 'symmetric'] = ...,
     shortcuts_off: Text = ...,
     engine: Literal['analytic', 'flow'] = ...,
     set: Sequence[Text] | Text = ...,
@@ -2740,6 +2755,7 @@ def calibrate(
     env              set a variable of NCCL; may be given several times
     nccl             NCCL release whose rules apply, 2.18 to 2.30 (default: as in the input, or 2.30)
     launch           how collectives start: graph (CUDA graph), loop (one process, all its GPUs), process (one per GPU), unknown (default: as in the file, or the machine's own)
+    registration     how the program registers its buffers: none (default), local, or symmetric (windows), for which NCCL has other kernels
     shortcuts_off    compute without these shortcuts, e.g. call-images,bundles, or all; --explain names those taken
     engine           flow (default) or analytic
     set              change one key of the cluster file, e.g. fabric.oversubscription=2
@@ -3336,6 +3352,7 @@ def survive(
     env: Sequence[Text] | Text = ...,
     nccl: Text = ...,
     launch: Literal['graph', 'loop', 'process', 'unknown'] = ...,
+    registration: Literal['none', 'local', 'symmetric'] = ...,
     shortcuts_off: Text = ...,
     engine: Literal['analytic', 'flow'] = ...,
     set: Sequence[Text] | Text = ...,
@@ -3402,6 +3419,7 @@ def survive(
     env                set a variable of NCCL; may be given several times
     nccl               NCCL release whose rules apply, 2.18 to 2.30 (default: as in the input, or 2.30)
     launch             how collectives start: graph (CUDA graph), loop (one process, all its GPUs), process (one per GPU), unknown (default: as the framework: process, or graph with layout.cuda_graphs)
+    registration       how the program registers its buffers: none (default), local, or symmetric (windows), for which NCCL has other kernels
     shortcuts_off      compute without these shortcuts, e.g. call-images,bundles, or all; --explain names those taken
     engine             flow (default) or analytic
     set                change one key of the cluster file, e.g. fabric.oversubscription=2
@@ -3675,6 +3693,7 @@ def compare(
     env: Sequence[Text] | Text = ...,
     nccl: Text = ...,
     launch: Literal['graph', 'loop', 'process', 'unknown'] = ...,
+    registration: Literal['none', 'local', 'symmetric'] = ...,
     shortcuts_off: Text = ...,
     engine: Literal['analytic', 'flow'] = ...,
     set: Sequence[Text] | Text = ...,
@@ -3735,6 +3754,7 @@ def compare(
     env              set a variable of NCCL; may be given several times
     nccl             NCCL release whose rules apply, 2.18 to 2.30 (default: as in the input, or 2.30)
     launch           how collectives start: graph (CUDA graph), loop (one process, all its GPUs), process (one per GPU), unknown (default: as the framework: process, or graph with layout.cuda_graphs)
+    registration     how the program registers its buffers: none (default), local, or symmetric (windows), for which NCCL has other kernels
     shortcuts_off    compute without these shortcuts, e.g. call-images,bundles, or all; --explain names those taken
     engine           flow (default) or analytic
     set              change one key of the cluster file, e.g. fabric.oversubscription=2

@@ -136,6 +136,7 @@ Status make_machine(const CollectiveRequest& q, spec::Cluster loaded, Collective
                 policy_of(q, loaded, predict::fan_in_of(run.op, n, loaded.topology), context));
   policy.accuracy = table.get();
   policy.nvls = q.nccl_tests.switches_may_reduce(run.op);
+  policy.elements = q.nccl_tests.elements();
   BUSBAR_ASSIGN(auto made, predict::Predictor::make(std::move(loaded), std::move(gpus), std::move(policy)));
   run.machine = with_table(std::move(made), std::move(table));
   return {};
@@ -303,11 +304,21 @@ Result<ScheduleResult> time_file(const CollectiveRequest& q, const Context& cont
   return r;
 }
 
+/// -R of nccl-tests, unless --register is given.
+Status register_as_in_nccl_tests(CollectiveRequest& q) {
+  const std::vector<std::string> names = nccl::registration_names();
+  const std::uint32_t asked = q.nccl_tests.local_register;
+  if (asked >= names.size()) return invalid(fmt::format("'{}' is not 0, 1 or 2", asked), field_of("local_register"));
+  if (asked > 0 && q.predict.registration.empty()) q.predict.registration = names[asked];
+  return {};
+}
+
 }  // namespace
 
 Result<CollectiveAnswer> answer(const CollectiveRequest& asked, const Context& context) {
   CollectiveRequest q = asked;
   if (q.nccl_tests.cudagraph > 0 && q.predict.launch.empty()) q.predict.launch = "graph";
+  BUSBAR_RETURN_IF_ERROR(register_as_in_nccl_tests(q));
   if (!q.schedule.empty()) {
     BUSBAR_ASSIGN(ScheduleResult r, time_file(q, context));
     r.inputs_hash = inputs_hash("collective", asked, r.machine->cluster().text);

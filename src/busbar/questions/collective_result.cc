@@ -1,5 +1,7 @@
 #include "busbar/questions/collective_result.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "busbar/topology/levels.h"
@@ -52,6 +54,18 @@ SynthesizedResult synthesized_of(const predict::MadeSchedule& m) {
   return out;
 }
 
+NcclChoiceResult nccl_choice(const nccl::NcclChoice& c) {
+  NcclChoiceResult out{
+      nccl::name_of(c.algorithm), nccl::name_of(c.protocol), c.channels, c.threads, c.forecast_us, {}, {}};
+  if (!c.why_not.empty()) out.why = std::string(c.why_not);
+  if (!c.kernel) return out;
+  out.kernel = std::string(c.kernel->name);
+  out.channels = c.kernel->blocks;
+  out.forecast_us = c.kernel->forecast_us;
+  out.why = kernel_reason(*c.kernel);
+  return out;
+}
+
 /// What only some rows have.
 void add_rest(const predict::Prediction& r, const topology::Topology& t, CollectiveRow& out) {
   r.simplified.for_each([&](lowering::Simplification s) {
@@ -60,9 +74,7 @@ void add_rest(const predict::Prediction& r, const topology::Topology& t, Collect
   });
   if (!r.cause.empty()) out.bound_by.cause = r.cause;
   if (!r.warning.empty()) out.warning = r.warning;
-  if (r.nccl)
-    out.nccl = NcclChoiceResult{nccl::name_of(r.nccl->algorithm), nccl::name_of(r.nccl->protocol), r.nccl->channels,
-                                r.nccl->threads, r.nccl->forecast_us};
+  if (r.nccl) out.nccl = nccl_choice(*r.nccl);
   if (r.jitter)
     out.jitter = JitterResult{r.jitter->without.in_us(), r.jitter->expected_hits, r.jitter->calls_hit_percent,
                               r.jitter->p99.in_us()};
@@ -77,6 +89,15 @@ void add_rest(const predict::Prediction& r, const topology::Topology& t, Collect
 
 }  // namespace
 
+std::string kernel_reason(const nccl::NcclKernel& k) {
+  if (k.way == nccl::NcclKernelWay::kCopies)
+    return "windows are registered, and NCCL_CTA_POLICY=ZERO or the size of an all_gather on Blackwell asks for copies";
+  return fmt::format(
+      "windows are registered, and of the kernels that can run it has the least forecast ({:.3g} us) x (1 + 2.5 % for "
+      "each CTA)",
+      k.forecast_us);
+}
+
 const predict::Prediction& summary_row(const std::vector<predict::Prediction>& rows) {
   const predict::Prediction* best = &rows.back();
   for (const predict::Prediction& r : rows)
@@ -84,12 +105,17 @@ const predict::Prediction& summary_row(const std::vector<predict::Prediction>& r
   return *best;
 }
 
+std::string kernel_words(const nccl::NcclKernel& k) {
+  if (k.blocks == 0) return std::string(k.name);
+  return fmt::format("{}, {} CTA{}", k.name, k.blocks, k.blocks == 1 ? "" : "s");
+}
+
 bool leaves_out_symmetric_kernels(const predict::Prediction& r, double ranks, collectives::Collective op,
                                   const topology::Topology& t) {
   constexpr std::uint64_t kSmall = 1 << 20;
   const bool has_them = op == collectives::Collective::kAllReduce || op == collectives::Collective::kAllGather ||
                         op == collectives::Collective::kReduceScatter;
-  return r.nccl && has_them && count(r.size()) < kSmall &&
+  return r.nccl && !r.nccl->kernel && r.nccl->why_not.empty() && has_them && count(r.size()) < kSmall &&
          ranks <= static_cast<double>(topology::scale_up_domain(t).gpus);
 }
 
@@ -111,6 +137,7 @@ CollectiveRow collective_row(const predict::Prediction& r, double n, collectives
   out.bound_by = bound_result(r.bound, t);
   out.band_percent = {r.band.low_percent, r.band.high_percent};
   if (leaves_out_symmetric_kernels(r, n, op, t)) out.kernels = "NCCL without symmetric memory kernels";
+  if (r.nccl && r.nccl->kernel) out.kernels = kernel_words(*r.nccl->kernel);
   add_rest(r, t, out);
   return out;
 }
@@ -138,11 +165,17 @@ const Record& record_of(const SimplifiedResult*) {
 }
 
 const Record& record_of(const NcclChoiceResult*) {
-  static const Record record("choice", {{"algorithm", &NcclChoiceResult::algorithm, "", "NCCL's name"},
-                                        {"protocol", &NcclChoiceResult::protocol, "", "NCCL's name"},
-                                        {"channels", &NcclChoiceResult::channels, "", "number of channels"},
-                                        {"threads", &NcclChoiceResult::threads, "", "per channel"},
-                                        {"forecast_us", &NcclChoiceResult::forecast_us, "us", "NCCL's own; 0: none"}});
+  static const Record record(
+      "choice", {{"algorithm", &NcclChoiceResult::algorithm, "", "NCCL's name"},
+                 {"protocol", &NcclChoiceResult::protocol, "", "NCCL's name"},
+                 {"channels", &NcclChoiceResult::channels, "", "number of channels"},
+                 {"threads", &NcclChoiceResult::threads, "", "per channel"},
+                 {"forecast_us", &NcclChoiceResult::forecast_us, "us", "NCCL's own; 0: none"},
+                 Field("kernel", &NcclChoiceResult::kernel, "",
+                       "for registered buffers; it runs instead of algorithm and protocol")
+                     .or_absent(),
+                 Field("why", &NcclChoiceResult::why, "", "why this kernel, or why no kernel for registered buffers")
+                     .or_absent()});
   return record;
 }
 

@@ -36,6 +36,7 @@ struct NcclChoiceResult {
   std::string algorithm, protocol;
   std::uint32_t channels = 1, threads = 0;
   float forecast_us = 0;
+  std::optional<std::string> kernel, why;  ///< for registered buffers
 };
 const Record& record_of(const NcclChoiceResult*);
 
@@ -95,8 +96,12 @@ CollectiveRow collective_row(const predict::Prediction& prediction, double ranks
 /// The row that a summary describes: of the largest size, the fastest. Pre: there is one.
 const predict::Prediction& summary_row(const std::vector<predict::Prediction>& rows);
 
-/// Whether NCCL could take kernels on symmetric memory (registered windows, from 2.27 on), which are not modelled:
-/// small calls of these operations over ranks that scale-up links join.
+/// "AllReduce_AGxLL_R, 4 CTAs", and why NCCL takes it.
+std::string kernel_words(const nccl::NcclKernel& kernel);
+std::string kernel_reason(const nccl::NcclKernel& kernel);
+
+/// Whether NCCL would take kernels on symmetric memory if windows were registered: small calls of these operations over
+/// ranks that scale-up links join.
 bool leaves_out_symmetric_kernels(const predict::Prediction& r, double ranks, collectives::Collective op,
                                   const topology::Topology& topology);
 

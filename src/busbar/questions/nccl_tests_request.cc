@@ -26,6 +26,19 @@ bool NcclTestsRequest::switches_may_reduce(collectives::Collective op) const {
   return false;
 }
 
+nccl::NcclElements NcclTestsRequest::elements() const {
+  constexpr std::pair<const char*, std::uint32_t> kBytes[] = {{"int8", 1},   {"uint8", 1},  {"f8e4m3", 1},
+                                                              {"f8e5m2", 1}, {"half", 2},   {"bfloat16", 2},
+                                                              {"int64", 8},  {"uint64", 8}, {"double", 8}};
+  nccl::NcclElements out{4, false};
+  for (const auto& [name, bytes] : kBytes)
+    if (datatype == name) out.bytes = bytes;
+  const bool floating = datatype == "float" || datatype == "half" || datatype == "bfloat16" || datatype == "f8e4m3" ||
+                        datatype == "f8e5m2";
+  out.symmetric_sums = floating && (reduction == "sum" || reduction == "avg");
+  return out;
+}
+
 /// Source: nccl-tests 2.17, src/common.cu.
 const Record& record_of(const NcclTestsRequest*) {
   using T = NcclTestsRequest;
@@ -54,7 +67,8 @@ const Record& record_of(const NcclTestsRequest*) {
        accepted("check", &T::check, "-c,--check"), accepted("parallel_init", &T::parallel_init, "-p,--parallel_init"),
        accepted("agg_iters", &T::agg_iters, "-m,--agg_iters"), accepted("blocking", &T::blocking, "-z,--blocking"),
        accepted("average", &T::average, "-a,--average"),
-       accepted("local_register", &T::local_register, "-R,--local_register")});
+       field({"local_register", &T::local_register, "", "1, 2: same as --register local, symmetric"},
+             "-R,--local_register", "N")});
   return record;
 }
 

@@ -18,6 +18,13 @@ const Record& record_of(const PredictOptions*) {
            .takes("MODE")
            .of("NCCL")
            .among(launch_modes()),
+       Field("registration", &P::registration, "",
+             "how the program registers its buffers: none (default), local, or symmetric (windows), for which NCCL has "
+             "other kernels")
+           .spelled("--register")
+           .takes("KIND")
+           .of("NCCL")
+           .among(nccl::registration_names()),
        Field("shortcuts_off", &P::shortcuts_off, "",
              "compute without these shortcuts, e.g. call-images,bundles, or all; --explain names those taken")
            .takes("NAMES")

@@ -12,6 +12,7 @@ void add_machine(ShellLine& line, const std::string& engine, const predict::Pred
   line.add("--engine", engine, "flow");
   line.add("--nccl", predict.nccl);
   line.add("--launch", predict.launch);
+  line.add("--register", predict.registration);
   line.add("--shortcuts-off", predict.shortcuts_off);
   line.add_all("--env", predict.env);
   if (overrides.nodes > 0) line.add("--nodes", overrides.nodes);

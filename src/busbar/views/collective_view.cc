@@ -56,6 +56,21 @@ std::string title_of(const CollectiveRequest& q, const CollectiveResult& r) {
   return out;
 }
 
+/// The kernels for registered buffers with the sizes from which they run, or why there are none.
+std::string kernel_note(const std::vector<predict::Prediction>& rows) {
+  std::string out, last;
+  for (const predict::Prediction& r : rows) {
+    if (!r.nccl) continue;
+    const std::string now = r.nccl->kernel            ? std::string(r.nccl->kernel->name)
+                            : r.nccl->why_not.empty() ? std::string()
+                                                      : fmt::format("none ({})", r.nccl->why_not);
+    if (!now.empty() && now != last)
+      out += fmt::format("{}{} from {}", out.empty() ? "" : "; ", now, format_binary_size(count(r.size())));
+    last = now;
+  }
+  return out.empty() ? out : " Registered buffers, kernels: " + out + ".";
+}
+
 report::Table sizes_table(const CollectiveRequest& q, const CollectiveResult& result) {
   const topology::Topology& topology = result.machine->cluster().topology;
   const std::string words = policy_words(
@@ -75,7 +90,8 @@ report::Table sizes_table(const CollectiveRequest& q, const CollectiveResult& re
   if (std::any_of(result.rows.begin(), result.rows.end(), [&](const predict::Prediction& r) {
         return leaves_out_symmetric_kernels(r, result.gpus, result.op, topology);
       }))
-    t.note += " Below 1 MiB: NCCL without symmetric memory kernels.";
+    t.note += " Below 1 MiB: NCCL without symmetric memory kernels (--register symmetric).";
+  t.note += kernel_note(result.rows);
   for (const predict::Prediction& r : result.rows)
     if (!r.warning.empty()) t.note += fmt::format(" At {}: {}.", format_binary_size(count(r.size())), r.warning);
   return t;
