@@ -78,6 +78,7 @@ class CollectiveRows {
     if (asked.predict.nccl != nccl::to_string(library.rules)) out.library = "NCCL " + asked.predict.nccl;
     if (asked.predict.launch.empty()) asked.predict.launch = predict::launch_mode(table_.cell(row, "launch"));
     asked.predict.env = env_of(row);
+    if (asked.predict.registration.empty()) asked.predict.registration = table_.cell(row, "registration");
     BUSBAR_ASSIGN(RowMachine* const machine, machine_of(described, asked.predict));
     const std::uint32_t ranks = machine->ranks.size();
     if (const std::string name = machine->predictor->library(machine->ranks); !name.starts_with("NCCL"))
@@ -122,7 +123,7 @@ class CollectiveRows {
     return out;
   }
   Result<RowMachine*> machine_of(const MeasuredMachine& m, const predict::PredictOptions& asked) {
-    std::string more = asked.launch + "|" + asked.nccl;
+    std::string more = asked.launch + "|" + asked.nccl + "|" + asked.registration;
     for (const std::string& variable : asked.env) more += "|" + variable;
     return machines_.of(m, more, [&]() -> Result<std::unique_ptr<RowMachine>> {
       predict::PredictPolicy policy{.engine = options_.engine, .stop = options_.stop, .accuracy = &accuracy_};
