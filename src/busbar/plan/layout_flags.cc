@@ -34,7 +34,9 @@ std::string layout_flags(const workload::LayoutSpec& l) {
   const workload::ExpertRun& e = l.experts;
   add_key("expert_exchange", "expert_exchange", e.exchange != workload::ExpertExchange::kAllToAll,
           workload::name_of(e.exchange));
-  add_key("overlap_tp", "overlap.ep", e.overlap > 0, fmt::format("{:g}", e.overlap));
+  add_key("overlap_tp", "overlap.ep", e.overlap > 0, e.computed_overlap ? "auto" : fmt::format("{:g}", e.overlap));
+  add_key("expert_kernels", "expert_kernels", e.kernels != workload::ExpertKernels::kOfExchange,
+          workload::name_of(e.kernels));
   add_key("fused_experts", "fused_experts", e.fused, "true");
   add_key("balanced_layers", "balanced_layers", l.split.balanced, "true");
   add_key("embedding_as_layer", "embedding_as_layer", l.split.embedding_as_layer, "true");

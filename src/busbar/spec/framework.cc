@@ -333,6 +333,14 @@ Result<std::optional<FrameworkRuns>> Framework::runs(const workload::ModelSpec& 
   return std::optional(std::move(out));
 }
 
+namespace {
+
+std::string overlap_text(const workload::ExpertRun& e) {
+  return e.computed_overlap ? "auto" : fmt::format("{:g}", e.overlap);
+}
+
+}  // namespace
+
 std::string layout_changes(const workload::LayoutSpec& a, const workload::LayoutSpec& b) {
   ChangedKeys c;
   if (b.recomputation.choose && !a.recomputation.choose)
@@ -359,8 +367,11 @@ std::string layout_changes(const workload::LayoutSpec& a, const workload::Layout
   c.add("overlap.p2p", a.overlap.p2p, b.overlap.p2p);
   c.add("overlap.tp", a.overlap.tp, b.overlap.tp);
   c.add("overlap.tp_backward", a.overlap.tp_backward, b.overlap.tp_backward);
-  c.add("overlap.ep", a.experts.overlap, b.experts.overlap);
+  c.add("overlap.ep", overlap_text(a.experts), overlap_text(b.experts));
+  c.add("overlap.shared_experts", a.overlap.shared_experts, b.overlap.shared_experts);
   c.add("expert_exchange", a.experts.exchange, b.experts.exchange);
+  c.add("expert_kernels", a.experts.kernels, b.experts.kernels);
+  c.add("expert_cores", a.experts.cores, b.experts.cores);
   c.add("expert_capacity", a.experts.capacity, b.experts.capacity);
   c.add("expert_masks", a.experts.masks, b.experts.masks);
   c.add("expert_tp", a.expert_tp, b.expert_tp);

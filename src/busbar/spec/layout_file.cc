@@ -74,6 +74,11 @@ Status set_expert_exchange(const std::string& word, const Where& where, workload
   return set_word(kWords, "exchange of experts' tokens", word, where, l.experts.exchange);
 }
 
+Status set_expert_kernels(const std::string& word, const Where& where, workload::LayoutSpec& l) {
+  static constexpr const char* kWords[] = {"auto", "deepep", "hybridep", "gin"};
+  return set_word(kWords, "kind of kernels that exchange tokens", word, where, l.experts.kernels);
+}
+
 Status set_compressed_exchange(const std::string& word, const Where& where, workload::LayoutSpec& l) {
   static constexpr const char* kWords[] = {"all_to_all", "all_reduce", "all_gather"};
   return set_word(kWords, "exchange of compressed gradients", word, where, l.exchange.compression.exchange);
@@ -288,7 +293,14 @@ class LayoutReader {
       inner.optional("param_gather", &YamlNode::as_bool, layout.overlap.param_gather);
       inner.optional("p2p", &YamlNode::as_bool, layout.overlap.p2p);
       inner.optional("tp", &YamlNode::as_bool, layout.overlap.tp);
-      inner.optional("ep", &YamlNode::as_number, layout.experts.overlap, 0, 1);
+      workload::ExpertRun& experts = layout.experts;
+      if (const auto ep = inner.optional("ep")) {
+        const Result<std::string> word = ep->as_string();
+        experts.computed_overlap = word.ok() && *word == "auto";
+        if (experts.computed_overlap) experts.overlap = 1;
+        if (!experts.computed_overlap) inner.optional("ep", &YamlNode::as_number, experts.overlap, 0, 1);
+      }
+      inner.optional("shared_experts", &YamlNode::as_bool, layout.overlap.shared_experts);
       inner.optional("tp_backward", &YamlNode::as_bool, layout.overlap.tp_backward);
     });
     if (const auto node = reader_.optional("overlap")) layout.places["overlap_tp"] = node->where();
@@ -374,7 +386,9 @@ Result<workload::LayoutSpec> read_layout(const YamlNode& node, workload::LayoutS
   r.share("expert_capacity", l.experts.capacity);
   r.flag("expert_masks", l.experts.masks);
   r.word("expert_exchange", set_expert_exchange);
+  r.word("expert_kernels", set_expert_kernels);
   r.flag("fused_experts", l.experts.fused);
+  r.size("expert_cores", l.experts.cores);
   r.duration("expert_launch", l.experts.launch);
   r.size("seq", l.batch.seq);
   r.size("micro_batch", l.batch.micro);

@@ -11,6 +11,7 @@
 #include "busbar/base/random.h"
 #include "busbar/program/test_passes.h"
 #include "busbar/workload/build_program.h"
+#include "busbar/workload/expert_kernels.h"
 #include "busbar/workload/expert_load.h"
 #include "busbar/workload/internal/buckets.h"
 #include "busbar/workload/internal/rank_groups.h"
@@ -128,6 +129,52 @@ TEST(Experts, OneCopyTravelsToEachNodeAndFromThereToEachGpuThatHasAnExpert) {
   }
   EXPECT_NEAR(across / (exchanges * token_bytes * 4 * (1 - 0.75 * 0.75)), 1, 1e-5);
   EXPECT_NEAR(inside / (exchanges * token_bytes * 16 * (1 - 0.9375 * 0.9375)), 1, 1e-5);
+}
+
+// What slows an exchange is time: whatever runs next to it and whoever's kernels it has, the tokens are the same.
+TEST(Experts, BytesOnLinksAreThoseOfTheTokensWhateverOverlapsThem) {
+  LayoutSpec l = expert_layout(1, 16, 16);
+  l.experts.skew = 0, l.experts.exchange = ExpertExchange::kPerNode;
+  KernelTable k = flat_kernels();
+  k.scale_up_gpus = 4;
+  const auto bytes = [&] {
+    const program::Program p = build_program(small_experts(), l, k).value();
+    return bytes_moved(p, program::OpClass::kEp, collectives::Collective::kAllToAll);
+  };
+  const double alone = bytes();
+  for (const double overlap : {0.25, 0.8, 1.0})
+    for (const auto kernels : {ExpertKernels::kOfExchange, ExpertKernels::kHybridEp, ExpertKernels::kGin})
+      for (const std::uint32_t cores : {0u, 4u}) {
+        l.experts.overlap = overlap, l.experts.kernels = kernels, l.experts.cores = cores;
+        EXPECT_EQ(bytes(), alone) << overlap << " " << name_of(kernels) << " " << cores;
+      }
+}
+
+TEST(Experts, KernelsTakeTheirSmsFromComputationAndAreSlowerWithFewer) {
+  LayoutSpec l = expert_layout(1, 16, 16);
+  KernelTable k = flat_kernels();
+  k.cores = 132, k.scale_up_gpus = 8, k.contention.ep = 20.0 / 132;
+  EXPECT_DOUBLE_EQ(contention_in(l, k).ep, 20.0 / 132);
+  l.experts.kernels = ExpertKernels::kHybridEp;
+  EXPECT_DOUBLE_EQ(contention_in(l, k).ep, 16.0 / 132);
+  l.experts.kernels = ExpertKernels::kGin;
+  EXPECT_DOUBLE_EQ(contention_in(l, k).ep, 6.0 / 132) << "over the network";
+  k.scale_up_gpus = 16;
+  EXPECT_DOUBLE_EQ(contention_in(l, k).ep, 24.0 / 132);
+  l.experts.cores = 12;
+  EXPECT_DOUBLE_EQ(contention_in(l, k).ep, 12.0 / 132);
+  EXPECT_DOUBLE_EQ(expert_kernel_costs(l, true).slowdown, 2);
+  EXPECT_DOUBLE_EQ(expert_kernel_costs(l, false).slowdown, 1) << "6 would do";
+}
+
+TEST(Experts, APairOfPassesHidesAllItsExchangesButTheLast) {
+  ExpertRun e;
+  e.overlap = 0.3;
+  EXPECT_EQ(overlapped_share(e, 4), 0.3);
+  e.computed_overlap = true;
+  EXPECT_EQ(overlapped_share(e, 4), 15.0 / 16);
+  EXPECT_EQ(overlapped_share(e, 1), 3.0 / 4);
+  EXPECT_EQ(overlapped_share(e, 0), 0);
 }
 
 // 28 bytes of memory traffic per element of a copy's output forward, 40 backward and one read of the first product's

@@ -240,6 +240,10 @@ const char* name_of(AttentionKernel a) {
   return kNames[static_cast<int>(a)];
 }
 const char* name_of(ExpertExchange e) { return e == ExpertExchange::kAllToAll ? "all_to_all" : "per_node"; }
+const char* name_of(ExpertKernels k) {
+  constexpr const char* kNames[] = {"auto", "deepep", "hybridep", "gin"};
+  return kNames[static_cast<int>(k)];
+}
 const char* name_of(LossKernel k) {
   constexpr const char* kNames[] = {"vocab_parallel", "torch", "fused", "chunked"};
   return kNames[static_cast<int>(k)];

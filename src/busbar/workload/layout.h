@@ -48,6 +48,13 @@ enum class ExpertExchange : std::uint8_t {
   kAllToAll,  ///< NCCL's: a token travels once to each of its experts
   kPerNode,   ///< DeepEP's: once to each node that has one of them, and from there once to each GPU that has one
 };
+/// Whose kernels exchange tokens. What they take of a GPU: workload/expert_kernels.h.
+enum class ExpertKernels : std::uint8_t {
+  kOfExchange,  ///< NCCL's sends and receives with kAllToAll, DeepEP's with kPerNode
+  kDeepEp,
+  kHybridEp,
+  kGin,  ///< sends by the GPU itself (NCCL's device API), as DeepEP V2 has them
+};
 /// How compressed gradients travel.
 enum class CompressedExchange : std::uint8_t {
   kAllToAll,   ///< quantised: each rank adds the pieces of its shard; without shards an all-gather of the sums follows
@@ -86,6 +93,7 @@ const char* name_of(PipelineSchedule s);
 const char* name_of(ContextParallel c);
 const char* name_of(AttentionKernel a);
 const char* name_of(ExpertExchange e);
+const char* name_of(ExpertKernels kernels);  ///< "auto", "deepep", ...
 const char* name_of(LossKernel k);
 const char* name_of(CompressedExchange e);
 const char* name_of(ParallelAxis a);      ///< "tp"
@@ -163,6 +171,9 @@ struct ExpertRun {
   ExpertExchange exchange = ExpertExchange::kAllToAll;
   /// Share of the exchanges that run while another micro-batch computes, with forward and backward passes in pairs.
   double overlap = 0;
+  bool computed_overlap = false;  ///< as many exchanges as a pair of passes can hide; `overlap` is then 1
+  ExpertKernels kernels = ExpertKernels::kOfExchange;
+  std::uint32_t cores = 0;  ///< of a GPU, for kernels that exchange tokens; 0: as published
   /// Host time per kernel that runs once for each expert of a rank. CUDA graphs do not hold these kernels.
   Duration launch;
   bool fused = false;   ///< tokens are put in order by the exchange; activation and casts run inside GEMMs
@@ -177,9 +188,10 @@ struct ExpertRun {
 struct Overlap {
   bool grad_reduce = true;
   bool param_gather = true;
-  bool p2p = true;          ///< used only with vpp > 1, as in Megatron
-  bool tp = false;          ///< pipelined GEMM and collective (user buffers); needs sequence parallelism
-  bool tp_backward = true;  ///< an input's gradient is reduced during the gradient of the weights
+  bool p2p = true;              ///< used only with vpp > 1, as in Megatron
+  bool tp = false;              ///< pipelined GEMM and collective (user buffers); needs sequence parallelism
+  bool tp_backward = true;      ///< an input's gradient is reduced during the gradient of the weights
+  bool shared_experts = false;  ///< shared experts compute while tokens travel to routed ones
 };
 
 /// The slowest GPU; its stage and all replicas wait for it.

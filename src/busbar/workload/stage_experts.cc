@@ -4,7 +4,9 @@
 #include <utility>
 #include <vector>
 
+#include "busbar/workload/expert_kernels.h"
 #include "busbar/workload/expert_load.h"
+#include "busbar/workload/internal/layer_split.h"
 #include "busbar/workload/internal/rank_groups.h"
 #include "busbar/workload/internal/stage_writer.h"
 
@@ -16,13 +18,6 @@ constexpr double kElement = 2;  // bytes per element of outputs and gradients
 // Time of an exchange while GEMMs run, relative to an exchange alone. Source: deepseek-ai/profile-data, training trace
 // of 64 H800 (2025): 36 and 38 GB/s, against 46 and 45 of the same release of DeepEP alone.
 constexpr double kDuringCompute = 1.25;
-// Rate of kernels that exchange single tokens inside an NVLink domain, relative to NCCL's all-to-all of large messages:
-// the median of ten. Sources: deepseek-ai/DeepEP README, EP 8 (H800; SM100 with 24 and 64 SMs);
-// ai-dynamo/aiconfigurator
-// @095f58a, 4,096 tokens of 7,168 elements (H100 DeepEP with 20 SMs, GB200 TensorRT-LLM over 8 and 64 GPUs): 0.66 to
-// 0.94.
-constexpr double kTokenRate = 0.82;
-
 // Exchanges are laid pair by pair where the loads of experts differ, in groups of so many ranks at most and if the
 // whole machine has at most so many pairs: a step of 4,096 pairs takes 0.4 s of a processor. All pairs of larger ones
 // have the bytes of the busiest rank.
@@ -73,8 +68,10 @@ void StageWriter::prepare_expert_calls(std::uint32_t scale_up_gpus) {
   const bool per_place = layout_.experts.exchange == ExpertExchange::kPerNode;
   const std::uint32_t chosen = model_.moe.most_nodes == 0 ? nodes : std::min(nodes, model_.moe.most_nodes);
   const double ranks = places_of_token(model_, static_cast<double>(chosen) * near);  // one copy for each
-  const double during = 1 + (kDuringCompute - 1) * layout_.experts.overlap,
-               by_token = near > 1 ? during / kTokenRate : during;
+  hidden_share_ = overlapped_share(layout_.experts, expert_layers_of_a_pass());
+  const ExpertKernelCosts kernels = expert_kernel_costs(layout_, nodes == 1);
+  const double during = (1 + (kDuringCompute - 1) * hidden_share_) * kernels.slowdown,
+               by_token = near > 1 ? during / kernels.near_rate : during;
   const auto by_pair = [&](std::size_t members) {
     return busiest > 1 && members <= kMostUneven && members * layout_.ranks() <= kMostPairs;
   };
@@ -121,7 +118,7 @@ void StageWriter::expert_exchange(Label label, program::CallId call, program::Ca
   if (inside != kNone<program::CallId>)
     arrived_inside_ =
         out_.collective(role_, StreamId::kTp, label, program::OpClass::kEp, inside, {last_compute_, before});
-  hides_ += paired_ ? layout_.experts.overlap : 0;
+  hides_ += paired_ ? hidden_share_ : 0;
   if (hides_ < 1)
     return hidden_.fill(kNone<program::OpId>);  // streams run in order: who waits for this one waits for those
   hides_ -= 1;
@@ -131,6 +128,28 @@ void StageWriter::expert_exchange(Label label, program::CallId call, program::Ca
   std::copy(hidden_.begin() + 2, hidden_.end(), hidden_.begin());
   hidden_[hidden_.size() - 2] = now;
   hidden_.back() = now_inside;
+}
+
+/// What `shared` writes does not wait for the exchange under way, if shared experts compute next to it.
+void StageWriter::while_tokens_travel(const std::function<void()>& shared) {
+  const program::OpId across = std::exchange(arrived_, kNone<program::OpId>),
+                      inside = std::exchange(arrived_inside_, kNone<program::OpId>);
+  shared();
+  arrived_ = across;
+  arrived_inside_ = inside;
+}
+
+/// The layers with experts of one pass; where passes differ, of the one with the fewest.
+std::uint32_t StageWriter::expert_layers_of_a_pass() const {
+  std::uint32_t least = kNone32;
+  for (std::uint32_t c = 0; c < layout_.vpp; ++c) {
+    std::uint32_t with = 0;
+    const std::uint32_t v = layout_.virtual_stage(stage_, c), first = first_layer_of(layout_, v);
+    for (std::uint32_t l = 0; l < layers_with_mtp(layout_, model_, v); ++l)
+      with += has_experts(model_, first + l) ? 1 : 0;
+    if (with > 0) least = std::min(least, with);
+  }
+  return least == kNone32 ? 0 : least;
 }
 
 void StageWriter::expert_tensor(Label label, program::CallId call) {
@@ -147,9 +166,12 @@ void StageWriter::forward_experts(std::uint32_t layer, Run run) {
   compute(Label::kNorm, t.norm);
   await_parameters(in);
   if (run == Run::kAgain) await_again(in);
-  if (model_.moe.shared > 0) forward_block(t.shared, mlp_labels(), in, out, run, false);
+  const bool shares = model_.moe.shared > 0;
+  const auto shared = [&] { forward_block(t.shared, mlp_labels(), in, out, run, false); };
+  if (shares && !layout_.overlap.shared_experts) shared();
   compute(Label::kRoute, t.route);
   expert_exchange(Label::kDispatch, ep_dispatch_, ep_fan_out_);
+  if (shares && layout_.overlap.shared_experts) while_tokens_travel(shared);
   expert_tensor(Label::kGatherTokens, ep_gather_);
   compute(Label::kExperts, t.in + t.middle + t.out);
   expert_tensor(Label::kScatterTokens, ep_scatter_);
@@ -169,9 +191,11 @@ void StageWriter::backward_experts(std::uint32_t layer) {
   compute(Label::kExpertsBack, t.out_dgrad + t.middle_back + t.in_dgrad + (splits ? Duration{} : t.weights()));
   expert_tensor(Label::kScatterTokens, ep_scatter_);
   expert_exchange(Label::kCombineGradient, ep_combine_, ep_fan_in_);
+  const auto shared = [&] { backward_block(t.shared, mlp_labels(), in, out); };
+  if (model_.moe.shared > 0 && layout_.overlap.shared_experts) while_tokens_travel(shared);
   compute(Label::kRouteBack, t.route_back);
   if (model_.moe.shared > 0) {
-    backward_block(t.shared, mlp_labels(), in, out);
+    if (!layout_.overlap.shared_experts) shared();
   } else if (!splits) {
     gradient_ready(out);
     gradient_ready(in);

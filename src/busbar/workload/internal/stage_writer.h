@@ -7,6 +7,7 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <vector>
 
 #include "busbar/workload/internal/buckets.h"
@@ -117,6 +118,8 @@ class StageWriter {
   void backward_experts(std::uint32_t layer);
   void expert_exchange(Label label, program::CallId call, program::CallId inside);
   void expert_tensor(Label label, program::CallId call);
+  void while_tokens_travel(const std::function<void()>& shared);
+  std::uint32_t expert_layers_of_a_pass() const;
   void attend(Label label, Duration core, bool backward);
   void exchange_during(Label label, Duration core, program::CallId exchange);
   void forward_embedding();
@@ -197,6 +200,7 @@ class StageWriter {
   program::OpId arrived_ = kNone<program::OpId>;         ///< the collective with the next compute's input
   program::OpId arrived_inside_ = kNone<program::OpId>;  ///< its part inside the node, if it has two
   bool paired_ = false;               ///< the pass runs at the same time as one of another micro-batch (overlap_ep)
+  double hidden_share_ = 0;           ///< of the exchanges of a pass in a pair: expert_kernels.h
   double hides_ = 0;                  ///< of the pass: exchanges that computation should hide, not yet taken
   std::uint32_t passes_[2] = {0, 0};  ///< written so far: backward, forward
   std::array<program::OpId, kHidden> hidden_;           ///< of pairs of passes, the oldest exchange first
