@@ -19,8 +19,10 @@
 #include "busbar/spec/catalog.h"
 #include "busbar/spec/kernels_file.h"
 #include "busbar/step/machine.h"
+#include "busbar/step/registered_kernels.h"
 #include "busbar/topology/gpu_memory.h"
 #include "busbar/workload/build_program.h"
+#include "busbar/workload/expert_kernels.h"
 
 namespace busbar::step {
 namespace {
@@ -49,7 +51,7 @@ class StepRunner {
     if (run_.engine != "packet") return simulate_fluids(p, timeline, {});
     const auto packets = run_.machine->open_packets();
     BUSBAR_RETURN_IF_ERROR(packet::check_packet_program(*packets, p, run_.packets.patience_s));
-    Result<StepResult> step = simulate_step(p, *packets, step_options(timeline));
+    Result<StepResult> step = simulate_step(p, *packets, step_options(p, timeline));
     if (of != nullptr) {
       of->packet_counts = packets->counts();
       of->packet_threads = packets->threads();
@@ -58,13 +60,14 @@ class StepRunner {
   }
   Result<StepResult> simulate_fluids(const program::Program& p, bool timeline, const lowering::WhatIf& what_if) const {
     const auto engine = run_.machine->open_engine(what_if);
-    return simulate_step(p, *engine, step_options(timeline));
+    return simulate_step(p, *engine, step_options(p, timeline));
   }
 
  private:
-  StepOptions step_options(bool timeline) const {
+  StepOptions step_options(const program::Program& p, bool timeline) const {
     StepOptions step;
-    step.contention = run_.kernels.contention;
+    step.contention = with_registered_kernels(workload::contention_in(run_.layout, run_.kernels), p,
+                                              run_.cluster().topology, run_.kernels.cores);
     step.timeline = timeline;
     step.shortcuts = run_.machine->policy().shortcuts;
     step.topology = timeline ? &run_.cluster().topology : nullptr;
