@@ -78,16 +78,21 @@ report::ChartPoint point_of(const predict::Prediction& r, const ValueOf& value, 
   return {static_cast<double>(bytes), value(bytes, us), words_at(bytes, busbw(bytes, us, factor), us, r.algorithm)};
 }
 
+/// NCCL's kernels for registered buffers have curves of their own, apart from the same algorithm by usual kernels.
+std::string curve_of(const predict::Prediction& r) {
+  return r.nccl && r.nccl->kernel ? "registered buffers" : r.algorithm;
+}
+
 /// Thin curves of all algorithms, dots on the rows.
 void add_algorithms(const std::vector<predict::Prediction>& rows, const std::vector<predict::Prediction>& others,
                     const ValueOf& value, double factor, report::Chart& c) {
   std::vector<report::ChartSeries> curves, dots;
   for (const auto* list : {&rows, &others})
     for (const predict::Prediction& r : *list) {
-      auto at = std::find_if(curves.begin(), curves.end(), [&](const auto& s) { return s.name == r.algorithm; });
+      auto at = std::find_if(curves.begin(), curves.end(), [&](const auto& s) { return s.name == curve_of(r); });
       if (at == curves.end()) {
         const int colour = kCurveColours[curves.size() % std::size(kCurveColours)];
-        at = curves.insert(curves.end(), {r.algorithm, colour, {}, true, false, false, 1.6});
+        at = curves.insert(curves.end(), {curve_of(r), colour, {}, true, false, false, 1.6});
         dots.push_back({"", colour, {}, false, true});
       }
       at->points.push_back(point_of(r, value, factor));
