@@ -5,6 +5,7 @@
 
 #include "busbar/base/cores.h"
 #include "busbar/base/id.h"
+#include "busbar/base/stop_flag.h"
 #include "busbar/predict/packet_words.h"
 
 namespace busbar::step {
@@ -63,9 +64,12 @@ Result<std::vector<Slowdowns>> network_slowdowns(const predict::Predictor& machi
   std::vector<std::optional<Result<Sent>>> sent(runs.size());
   const auto send = [&](const PacketRun& r) -> Result<Sent> {
     const PacketSetup& setup = r.setup < setups.size() ? setups[r.setup] : even;
-    BUSBAR_ASSIGN(const packet::PacketOptions options, options_of(machine.cluster(), catalog, setup, r.seed));
+    if (stops(machine.policy().stop)) return interrupted();
+    BUSBAR_ASSIGN(packet::PacketOptions options, options_of(machine.cluster(), catalog, setup, r.seed));
+    options.stop = machine.policy().stop;
     BUSBAR_ASSIGN(const packet::PacketResult result,
                   packet::run_packet_list(machine.router(), samples[r.sample].flows, options));
+    if (stops(machine.policy().stop)) return interrupted();
     return Sent{result.received.since_start().in_s(), static_cast<double>(result.pauses)};
   };
   share_out(runs.size(), std::min(kMostIdleCores, idle_cores()),

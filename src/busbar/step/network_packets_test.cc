@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <csignal>
 #include <map>
 
+#include "busbar/base/stop_flag.h"
 #include "busbar/predict/predictor.h"
 #include "busbar/spec/cluster.h"
 
@@ -60,6 +62,20 @@ TEST(NetworkSample, WithoutConnectionsBetweenLeavesTakesNoTimeAndSlowsNothing) {
   const auto slowdowns = network_slowdowns(*machine, "", {{s}}, even, {{hashed}});
   ASSERT_TRUE(slowdowns.ok()) << slowdowns.error().text();
   EXPECT_EQ(slowdowns->front().front().mean, 1);
+}
+
+TEST(NetworkSlowdowns, StopWhereTheFlagOfTheMachineSaysSo) {
+  const volatile std::sig_atomic_t stop = 1;
+  const auto machine = machine_of("ndr-leaf-spine", 16);
+  const NetworkSample s = sample_of(*machine, strided_ring(16, 4));
+  predict::PredictPolicy policy;
+  policy.stop = &stop;
+  const auto stopped =
+      predict::Predictor::make(*spec::load_cluster("{node: dgx-h100, nodes: 16, fabric: ndr-leaf-spine}"), {}, policy);
+  const PacketSetup even{"nscc", "spray", {}};
+  const auto out = network_slowdowns(**stopped, "", {{s}}, even, {{even}});
+  ASSERT_FALSE(out.ok());
+  EXPECT_EQ(out.error().message, interrupted().message);
 }
 
 // One of four leaves sends all its connections to one other leaf. Where the hash puts two of them on one cable, one
