@@ -26,6 +26,7 @@ random:
   seed: 5
   --global-batch: {from: 32, to: 512, multiple_of: 4}
 """
+LONGER = STUDY.replace("samples: 20", "samples: 60")
 CELLS = 60
 
 
@@ -264,7 +265,7 @@ class Mpi(unittest.TestCase):
         return run, *self.finished(run)
 
     def test_the_cells_of_a_lost_worker_run_again(self):
-        whole = self.plain(STUDY.replace("samples: 20", "samples: 100"))
+        whole = self.plain(LONGER)
         run, out, err = self.kill_rank(2, 4, "lost", "--enable-recovery")
         self.assertEqual(run.returncode, 0, err)
         said = json.loads(out)
@@ -273,7 +274,7 @@ class Mpi(unittest.TestCase):
         self.assertEqual(tables(self.folder, "lost"), whole)
 
     def test_ranks_go_on_after_a_kill_of_the_manager(self):
-        whole = self.plain(STUDY.replace("samples: 20", "samples: 100"))
+        whole = self.plain(LONGER)
         self.kill_rank(0, 3, "killed")
         before = committed(self.folder / "killed.db")
         run = mpirun(self.folder, 3, BUSBAR, "sweep", "study.yaml", "--json", "--out", "killed.db")
