@@ -57,13 +57,19 @@ function(busbar_gtest name)
   if(BUSBAR_SANITIZE MATCHES undefined)
     target_compile_options(${name}_test PRIVATE -fno-sanitize=object-size,vptr)
   endif()
-  # PRE_TEST: building a test never runs it, and a test that was not built fails instead of being skipped.
   if(name IN_LIST BUSBAR_READERS)
     busbar_reads_input(${name}_test)
-  elseif(BUSBAR_READERS_ONLY)  # still a target, for a room's settings of it, but neither built nor run
+    set(wanted ${BUSBAR_INPUT_CHECKS})
+  elseif(BUSBAR_READERS_ONLY)
+    set(wanted OFF)
+  else()
+    set(wanted ON)
+  endif()
+  if(NOT wanted)  # still a target, for a room's settings of it, but neither built with all nor run
     set_target_properties(${name}_test PROPERTIES EXCLUDE_FROM_ALL ON)
     return()
   endif()
+  # PRE_TEST: building a test never runs it, and a test that was not built fails instead of being skipped.
   # Fifty cases of each property, other ones in every run; a program run by hand takes RapidCheck's hundred.
   gtest_discover_tests(${name}_test TEST_PREFIX ${name}/ WORKING_DIRECTORY ${PROJECT_SOURCE_DIR} DISCOVERY_MODE PRE_TEST
                        DISCOVERY_TIMEOUT 120 PROPERTIES ENVIRONMENT RC_PARAMS=max_success=50)
