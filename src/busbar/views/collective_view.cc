@@ -59,8 +59,10 @@ std::string title_of(const CollectiveRequest& q, const CollectiveResult& r) {
 /// The kernels for registered buffers with the sizes from which they run, or why there are none.
 std::string kernel_note(const std::vector<predict::Prediction>& rows) {
   std::string out, last;
+  bool any = false;
   for (const predict::Prediction& r : rows) {
     if (!r.nccl) continue;
+    any = any || r.nccl->kernel;
     const std::string now = r.nccl->kernel            ? std::string(r.nccl->kernel->name)
                             : r.nccl->why_not.empty() ? std::string()
                                                       : fmt::format("none ({})", r.nccl->why_not);
@@ -68,7 +70,8 @@ std::string kernel_note(const std::vector<predict::Prediction>& rows) {
       out += fmt::format("{}{} from {}", out.empty() ? "" : "; ", now, format_binary_size(count(r.size())));
     last = now;
   }
-  return out.empty() ? out : " Registered buffers, kernels: " + out + ".";
+  if (out.empty()) return out;
+  return " Registered buffers, kernels" + std::string(any ? ", each with a launch of its own: " : ": ") + out + ".";
 }
 
 report::Table sizes_table(const CollectiveRequest& q, const CollectiveResult& result) {
